@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What every other header of the library stands on: numbers, memory, counts of
+ * references, atomics, sets of bits, buffers, the version. Includes its
+ * neighbours: macro.h, assert.h, time.h, log.h, list.h, vec.h, sync.h.
+ *
+ * Unless said otherwise a function here may be called by any thread, and an
+ * object is protected by its owner.
+ */
+#ifndef M0_BASE_H
+#define M0_BASE_H
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "m0/macro.h"
+#include "m0/assert.h"
+#include "m0/time.h"
+#include "m0/log.h"
+
+/** Number of bytes. */
+typedef uint64_t m0_bcount_t;
+/** Position of a byte. */
+typedef uint64_t m0_bindex_t;
+
+#define M0_BCOUNT_MAX (~(m0_bcount_t)0)
+#define M0_BINDEX_MAX (~(m0_bindex_t)0)
+
+/* Version ------------------------------------------------------------------ */
+
+#define M0_VERSION_MAJOR 0
+#define M0_VERSION_MINOR 1
+#define M0_VERSION_PATCH 0
+#define M0_VERSION_STR            \
+	M0_STR(M0_VERSION_MAJOR)  \
+	"." M0_STR(M0_VERSION_MINOR) "." M0_STR(M0_VERSION_PATCH)
+/** Version of the library that runs (the macros: of the headers): "0.1.0". */
+M0_EXTERN const char *m0_version(void);
+
+/* Memory ------------------------------------------------------------------- */
+
+/** Replaceable source of memory, for programs that count or fail it. */
+struct m0_alloc_ops {
+	/** Zeroed memory at a multiple of 2^shift bytes; NULL: none left. */
+	void *(*ao_alloc)(size_t size, unsigned shift);
+	/** Same size and shift; size 0 if the caller does not know it. */
+	void (*ao_free)(void *data, size_t size, unsigned shift);
+};
+
+/**
+ * Installs another source; NULL: the C library's. Memory must go back to the
+ * source it came from.
+ * @return the source before.
+ */
+M0_EXTERN const struct m0_alloc_ops *
+m0_alloc_hook_set(const struct m0_alloc_ops *ops);
+
+/** Zeroed memory, aligned for any type; NULL if there is none. */
+M0_EXTERN void *m0_alloc(size_t size) __attribute__((malloc, alloc_size(1)));
+/** Zeroed array; NULL also if its size does not fit a size_t. */
+M0_EXTERN void *m0_alloc_arr(size_t nr, size_t size)
+	__attribute__((malloc, alloc_size(1, 2)));
+/** NULL is allowed. */
+M0_EXTERN void m0_free(void *data);
+/** Zeroed memory at a multiple of 2^shift bytes. */
+M0_EXTERN void *m0_alloc_aligned(size_t size, unsigned shift)
+	__attribute__((malloc, alloc_size(1)));
+/** `size` and `shift` as given to m0_alloc_aligned(). NULL is allowed. */
+M0_EXTERN void m0_free_aligned(void *data, size_t size, unsigned shift);
+
+/** Allocates what `ptr` points to. */
+#define M0_ALLOC_PTR(ptr) ((ptr) = m0_alloc(sizeof *(ptr)))
+/** Allocates `nr` elements. */
+#define M0_ALLOC_ARR(arr, nr) ((arr) = m0_alloc_arr((nr), sizeof *(arr)))
+/** Frees `*pptr` and makes it NULL. */
+#define m0_free0(pptr) ({                  \
+	__typeof__(pptr) m0_pptr = (pptr); \
+	m0_free(*m0_pptr);                 \
+	*m0_pptr = NULL;                   \
+	(void)0; })
+
+/* Atomics ------------------------------------------------------------------ */
+
+/**
+ * 64-bit counter. Changes are sequentially consistent, `get` acquires, `set`
+ * releases.
+ */
+struct m0_atomic64 {
+	int64_t a_value;
+};
+
+static inline void m0_atomic64_set(struct m0_atomic64 *a, int64_t value)
+{
+	__atomic_store_n(&a->a_value, value, __ATOMIC_RELEASE);
+}
+
+static inline int64_t m0_atomic64_get(const struct m0_atomic64 *a)
+{
+	return __atomic_load_n(&a->a_value, __ATOMIC_ACQUIRE);
+}
+
+static inline int64_t m0_atomic64_add_return(struct m0_atomic64 *a, int64_t d)
+{
+	return __atomic_add_fetch(&a->a_value, d, __ATOMIC_SEQ_CST);
+}
+
+static inline int64_t m0_atomic64_sub_return(struct m0_atomic64 *a, int64_t d)
+{
+	return __atomic_sub_fetch(&a->a_value, d, __ATOMIC_SEQ_CST);
+}
+
+static inline void m0_atomic64_add(struct m0_atomic64 *a, int64_t d)
+{
+	(void)m0_atomic64_add_return(a, d);
+}
+
+static inline void m0_atomic64_sub(struct m0_atomic64 *a, int64_t d)
+{
+	(void)m0_atomic64_sub_return(a, d);
+}
+
+static inline void m0_atomic64_inc(struct m0_atomic64 *a)
+{
+	m0_atomic64_add(a, 1);
+}
+
+static inline void m0_atomic64_dec(struct m0_atomic64 *a)
+{
+	m0_atomic64_sub(a, 1);
+}
+
+/** True if the counter became 0. */
+static inline bool m0_atomic64_inc_and_test(struct m0_atomic64 *a)
+{
+	return m0_atomic64_add_return(a, 1) == 0;
+}
+
+static inline bool m0_atomic64_dec_and_test(struct m0_atomic64 *a)
+{
+	return m0_atomic64_sub_return(a, 1) == 0;
+}
+
+/** Replaces `old` by `new`; false, and no change, if the value was another. */
+static inline bool m0_atomic64_cas(struct m0_atomic64 *a, int64_t old,
+				   int64_t new)
+{
+	return __atomic_compare_exchange_n(&a->a_value, &old, new, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* References --------------------------------------------------------------- */
+
+/** Counted reference: the object that holds it ends when the count is 0. */
+struct m0_ref {
+	struct m0_atomic64 ref_cnt;
+	/** Called by the put that ended the last reference, on its stack. */
+	void (*release)(struct m0_ref *ref);
+};
+
+static inline void m0_ref_init(struct m0_ref *ref, int init_nr,
+			       void (*release)(struct m0_ref *ref))
+{
+	m0_atomic64_set(&ref->ref_cnt, init_nr);
+	ref->release = release;
+}
+
+/** Pre: there is a reference already. */
+static inline void m0_ref_get(struct m0_ref *ref)
+{
+	int64_t nr = m0_atomic64_add_return(&ref->ref_cnt, 1);
+
+	M0_ASSERT(nr > 1);
+}
+
+static inline void m0_ref_put(struct m0_ref *ref)
+{
+	int64_t nr = m0_atomic64_sub_return(&ref->ref_cnt, 1);
+
+	M0_ASSERT(nr >= 0);
+	if (nr == 0 && ref->release != NULL)
+		ref->release(ref);
+}
+
+static inline int64_t m0_ref_read(const struct m0_ref *ref)
+{
+	return m0_atomic64_get(&ref->ref_cnt);
+}
+
+/* Bitmap ------------------------------------------------------------------- */
+
+/** Array of bits; bit `i` is bit `i % 64` of word `i / 64`. */
+struct m0_bitmap {
+	size_t    b_nr;
+	uint64_t *b_words;
+};
+
+/**
+ * Allocates `nr` clear bits.
+ * @retval -ENOMEM
+ */
+M0_EXTERN int m0_bitmap_init(struct m0_bitmap *map, size_t nr);
+M0_EXTERN void m0_bitmap_fini(struct m0_bitmap *map);
+/** Pre: dst->b_nr >= src->b_nr. The bits `src` lacks are cleared. */
+M0_EXTERN void m0_bitmap_copy(struct m0_bitmap *dst,
+			      const struct m0_bitmap *src);
+/** Clears all. */
+M0_EXTERN void m0_bitmap_reset(struct m0_bitmap *map);
+/** Number of set bits. */
+M0_EXTERN size_t m0_bitmap_set_nr(const struct m0_bitmap *map);
+/** First set bit at or after `idx`; b_nr if there is none. */
+M0_EXTERN size_t m0_bitmap_next(const struct m0_bitmap *map, size_t idx);
+
+static inline bool m0_bitmap_get(const struct m0_bitmap *map, size_t idx)
+{
+	M0_PRE(idx < map->b_nr);
+	return (map->b_words[idx / 64] >> (idx % 64)) & 1;
+}
+
+static inline void m0_bitmap_set(struct m0_bitmap *map, size_t idx, bool val)
+{
+	uint64_t bit = 1ULL << (idx % 64);
+
+	M0_PRE(idx < map->b_nr);
+	if (val)
+		map->b_words[idx / 64] |= bit;
+	else
+		map->b_words[idx / 64] &= ~bit;
+}
+
+/* Flat buffer, 128-bit numbers, pseudo-random numbers ----------------------- */
+
+/** Bytes somewhere. */
+struct m0_buf {
+	m0_bcount_t b_nob;
+	void       *b_addr;
+};
+
+#define M0_BUF_INIT(size, data) { .b_nob = (size), .b_addr = (data) }
+#define M0_BUF_INIT0 M0_BUF_INIT(0, NULL)
+
+static inline void m0_buf_init(struct m0_buf *buf, void *data, m0_bcount_t nob)
+{
+	buf->b_nob = nob;
+	buf->b_addr = data;
+}
+
+static inline bool m0_buf_is_set(const struct m0_buf *buf)
+{
+	return buf->b_nob > 0 && buf->b_addr != NULL;
+}
+
+/** @retval -ENOMEM  and `buf` is unchanged. */
+M0_EXTERN int m0_buf_alloc(struct m0_buf *buf, m0_bcount_t nob);
+/** Frees the bytes and empties `buf`. */
+M0_EXTERN void m0_buf_free(struct m0_buf *buf);
+/** Allocates a copy. @retval -ENOMEM */
+M0_EXTERN int m0_buf_copy(struct m0_buf *dst, const struct m0_buf *src);
+M0_EXTERN bool m0_buf_eq(const struct m0_buf *a, const struct m0_buf *b);
+
+struct m0_uint128 {
+	uint64_t u_hi;
+	uint64_t u_lo;
+};
+
+#define M0_UINT128(hi, lo) ((struct m0_uint128){ .u_hi = (hi), .u_lo = (lo) })
+
+static inline void m0_uint128_init(struct m0_uint128 *u, uint64_t hi,
+				   uint64_t lo)
+{
+	u->u_hi = hi;
+	u->u_lo = lo;
+}
+
+static inline bool m0_uint128_eq(const struct m0_uint128 *a,
+				 const struct m0_uint128 *b)
+{
+	return a->u_hi == b->u_hi && a->u_lo == b->u_lo;
+}
+
+/** Negative, 0, positive as `a` is below, equal to, above `b`. */
+static inline int m0_uint128_cmp(const struct m0_uint128 *a,
+				 const struct m0_uint128 *b)
+{
+	return a->u_hi != b->u_hi ? (a->u_hi < b->u_hi ? -1 : 1)
+				  : (a->u_lo > b->u_lo) - (a->u_lo < b->u_lo);
+}
+
+/** Next of a sequence that is fixed by the first `*seed`. Not for secrets. */
+M0_EXTERN uint64_t m0_rnd64(uint64_t *seed);
+/** The same in [0, max). Pre: max > 0. */
+M0_EXTERN uint64_t m0_rnd(uint64_t max, uint64_t *seed);
+
+#include "m0/list.h"
+#include "m0/vec.h"
+#include "m0/sync.h"
+
+#endif /* M0_BASE_H */

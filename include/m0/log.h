@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Where the library's words for humans go. */
+#ifndef M0_LOG_H
+#define M0_LOG_H
+
+#include <stdarg.h>
+
+#include "m0/macro.h"
+
+enum m0_log_level {
+	M0_LOG_FATAL,
+	M0_LOG_ERROR,
+	M0_LOG_WARN,
+	M0_LOG_NOTICE,
+	M0_LOG_INFO,
+	M0_LOG_DEBUG,
+	M0_LOG_NR
+};
+
+/**
+ * Takes one line, without its newline. Any thread, several at once, also with
+ * locks held: it must neither block for long nor call the library.
+ */
+typedef void (*m0_log_sink_t)(void *arg, enum m0_log_level level,
+			      const char *text);
+
+/**
+ * Installs the sink; NULL: standard error, one line per write. Before other
+ * threads use the library, or the line being written may still go to the old.
+ */
+M0_EXTERN void m0_log_set(m0_log_sink_t sink, void *arg);
+/** Lets lines up to `max` through; M0_LOG_WARN at start. */
+M0_EXTERN void m0_log_level_set(enum m0_log_level max);
+M0_EXTERN enum m0_log_level m0_log_level(void);
+/** "warning" etc. */
+M0_EXTERN const char *m0_log_level_name(enum m0_log_level level);
+
+/** One line; cut at 500 bytes. */
+M0_EXTERN void m0_log(enum m0_log_level level, const char *fmt, ...)
+	M0_PRINTF(2, 3);
+M0_EXTERN void m0_logv(enum m0_log_level level, const char *fmt, va_list args)
+	M0_PRINTF(2, 0);
+
+/**
+ * Name of an error number, of either sign: "EINVAL" for -EINVAL; "0" for 0;
+ * "unknown error" for what has none. A constant string.
+ */
+M0_EXTERN const char *m0_errname(int rc);
+
+#endif /* M0_LOG_H */

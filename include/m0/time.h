@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Time: nanoseconds of a clock that never goes back and has no known origin.
+ * Points and lengths of time share the type; every time-out of the library is
+ * a point (absolute).
+ */
+#ifndef M0_TIME_H
+#define M0_TIME_H
+
+#include "m0/macro.h"
+
+typedef uint64_t m0_time_t;
+
+#define M0_TIME_ONE_SECOND ((m0_time_t)1000000000)
+#define M0_TIME_ONE_MSEC ((m0_time_t)1000000)
+#define M0_TIME_ONE_USEC ((m0_time_t)1000)
+/** Later than every other point of time. */
+#define M0_TIME_NEVER (~(m0_time_t)0)
+/** Has always passed. */
+#define M0_TIME_IMMEDIATELY ((m0_time_t)0)
+/** Constant form of m0_time(). */
+#define M0_MKTIME(secs, ns) \
+	((m0_time_t)(secs) * M0_TIME_ONE_SECOND + (m0_time_t)(ns))
+
+/** Reads the clock. Any thread. */
+M0_EXTERN m0_time_t m0_time_now(void);
+/**
+ * The clock as the running pass of a machine read it, if this thread is inside
+ * one (all that a pass does happens at one time), else m0_time_now().
+ */
+M0_EXTERN m0_time_t m0_time_cached(void);
+/**
+ * Blocks the calling application thread for the length `req`.
+ * @param rem  set to the length not slept, always 0 here; may be NULL.
+ * @return 0.
+ */
+M0_EXTERN int m0_nanosleep(m0_time_t req, m0_time_t *rem);
+/** Blocks the calling application thread until the point `deadline`. */
+M0_EXTERN void m0_time_sleep(m0_time_t deadline);
+
+/** Sum; M0_TIME_NEVER if either is, or if it would not fit. */
+static inline m0_time_t m0_time_add(m0_time_t a, m0_time_t b)
+{
+	m0_time_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? M0_TIME_NEVER : sum;
+}
+
+/** Difference; M0_TIME_NEVER minus anything is M0_TIME_NEVER; never below 0. */
+static inline m0_time_t m0_time_sub(m0_time_t a, m0_time_t b)
+{
+	return a == M0_TIME_NEVER ? a : a > b ? a - b : 0;
+}
+
+/** `secs` seconds and `ns` nanoseconds (any amount of either, or negative). */
+static inline m0_time_t m0_time(uint64_t secs, long ns)
+{
+	m0_time_t whole;
+
+	if (__builtin_mul_overflow(secs, M0_TIME_ONE_SECOND, &whole))
+		return M0_TIME_NEVER;
+	return ns >= 0 ? m0_time_add(whole, (m0_time_t)ns)
+		       : m0_time_sub(whole, 0 - (m0_time_t)ns);
+}
+
+/** The point that lies `secs` and `ns` after now. */
+static inline m0_time_t m0_time_from_now(uint64_t secs, long ns)
+{
+	return m0_time_add(m0_time_now(), m0_time(secs, ns));
+}
+
+/** Whole seconds. */
+static inline uint64_t m0_time_seconds(m0_time_t time)
+{
+	return time / M0_TIME_ONE_SECOND;
+}
+
+/** What is left over the whole seconds. */
+static inline uint64_t m0_time_nanoseconds(m0_time_t time)
+{
+	return time % M0_TIME_ONE_SECOND;
+}
+
+/** True if the point has passed; M0_TIME_NEVER never has. */
+static inline bool m0_time_is_in_past(m0_time_t time)
+{
+	return time != M0_TIME_NEVER && time < m0_time_now();
+}
+
+#endif /* M0_TIME_H */

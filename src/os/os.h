@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the simulable rooms ask of the machine they run on: time, waiting,
+ * strands, random bytes, a pollable descriptor, memory for buffers.
+ *
+ * One table stands behind all of it. The real one (`m0_os_real`) is made of
+ * threads, futexes and the monotonic clock; the simulator installs its own, and
+ * then one thread runs every strand in an order drawn from a seed, on a clock
+ * that moves only when nothing can run. The rooms above see no difference.
+ *
+ * Mutexes are not in the table: in the simulator they are real and never
+ * contended, because nothing switches while one is held (asserted in waits).
+ */
+#ifndef M0_SRC_OS_OS_H
+#define M0_SRC_OS_OS_H
+
+#include "m0/base.h"
+#include "m0/sync.h"
+
+/**
+ * A strand: something that moves. Whoever runs it calls `so_step`.
+ *
+ * Life: m0_strand_init, m0_strand_start, any number of wakes, m0_strand_stop,
+ * m0_strand_fini. Between start and stop its runner (a thread of its own, or
+ * the simulator) calls so_step
+ *  - once soon after start,
+ *  - at least once after every m0_strand_wake (a wake during a step causes
+ *    another step; several wakes may be served by one),
+ *  - when the deadline that the last step returned has come.
+ * Steps of one strand never overlap each other.
+ */
+struct m0_strand;
+
+struct m0_strand_ops {
+	/**
+	 * Does what is pending and returns the next deadline, M0_TIME_NEVER for
+	 * none. `now` is the clock as read for this step. Holds no lock when
+	 * called and when it returns. Must not block.
+	 */
+	m0_time_t (*so_step)(struct m0_strand *strand, m0_time_t now);
+	/**
+	 * Optional. Called by a runner that is about to sleep, as often as it
+	 * spins: true if a step would find work. Cheap, lock free, no clock.
+	 * Lets work be left to a spinning runner without any wake.
+	 */
+	bool (*so_ready)(const struct m0_strand *strand);
+};
+
+struct m0_strand {
+	const struct m0_strand_ops *st_ops;
+	const char                 *st_name;
+	/** Runner's state word: enum m0_strand_state. Futex in the real runner. */
+	uint32_t                    st_word;
+	/** Nanoseconds to spin for work before sleeping; 0: sleep at once. */
+	m0_time_t                   st_spin_ns;
+	struct m0_thread            st_thread;
+	/** Runner's private data (the simulator's entry). */
+	void                       *st_runner;
+	bool                        st_started;
+	/** Steps made and wake-ups from sleep: read without a lock, for tests. */
+	uint64_t                    st_steps_nr;
+	uint64_t                    st_wakeups_nr;
+};
+
+/**
+ * @param name  shown by debuggers and the simulator; kept by pointer; threads
+ *              show its first 15 bytes.
+ */
+void m0_strand_init(struct m0_strand *strand, const struct m0_strand_ops *ops,
+		    const char *name);
+void m0_strand_fini(struct m0_strand *strand);
+/**
+ * Starts running the strand.
+ * @param cpus  processors it is confined to; NULL: any.
+ * @retval -EINVAL  `cpus` names no processor of this machine.
+ * @retval -EAGAIN, -ENOMEM  no thread to be had.
+ */
+int m0_strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus);
+/**
+ * Causes a step. Any thread, also from a step, never blocks; lock free; a
+ * system call only if the runner sleeps. A no-op before start and after stop.
+ */
+void m0_strand_wake(struct m0_strand *strand);
+/** True if the runner has gone to sleep, so that a wake costs a system call. */
+bool m0_strand_sleeps(const struct m0_strand *strand);
+/** Waits for a step in progress, then ends the runner. Not from a step of it. */
+void m0_strand_stop(struct m0_strand *strand);
+/** The strand whose step runs on this thread, NULL outside of any. */
+struct m0_strand *m0_strand_current(void);
+
+/** Default of st_spin_ns at init: 50 us, or $M0_SPIN_NS. */
+m0_time_t m0_os_spin_ns_default(void);
+
+/**
+ * A pollable descriptor that is readable while signalled or once an armed
+ * deadline has passed: an epoll descriptor over an eventfd and a timerfd.
+ */
+struct m0_os_fd {
+	int       of_fd;      /**< What poll() is called on; -1 if not open. */
+	int       of_event;
+	int       of_timer;
+	bool      of_armed;
+	uint32_t  of_signalled;
+	m0_time_t of_deadline;
+	void     *of_runner;
+};
+
+/** @retval <0  negative errno of the descriptor calls; nothing is left open. */
+int  m0_os_fd_open(struct m0_os_fd *fd);
+void m0_os_fd_close(struct m0_os_fd *fd);
+/** Makes it readable. Idempotent and cheap when it already is. Any thread. */
+void m0_os_fd_signal(struct m0_os_fd *fd);
+/** Makes it unreadable again, an expired deadline included. */
+void m0_os_fd_clear(struct m0_os_fd *fd);
+/** Readable from `deadline` on; M0_TIME_NEVER disarms. No call if unchanged. */
+void m0_os_fd_arm(struct m0_os_fd *fd, m0_time_t deadline);
+
+/** The table. Every member is always set. */
+struct m0_os_ops {
+	m0_time_t (*oo_now)(void);
+	/** Wall clock, nanoseconds since 1970: incarnations and humans only. */
+	uint64_t  (*oo_wall)(void);
+	int  (*oo_strand_start)(struct m0_strand *strand,
+				const struct m0_bitmap *cpus);
+	void (*oo_strand_wake)(struct m0_strand *strand);
+	void (*oo_strand_stop)(struct m0_strand *strand);
+	bool (*oo_strand_sleeps)(const struct m0_strand *strand);
+	/**
+	 * Blocks the calling application thread until the semaphore was taken
+	 * (true) or `deadline` has passed (false). m0_semaphore_down and
+	 * _timeddown, and through them every m0_chan wait, end here when
+	 * the count is 0.
+	 */
+	bool (*oo_wait)(struct m0_semaphore *semaphore, m0_time_t deadline);
+	/** After m0_semaphore_up raised a count. */
+	void (*oo_post)(struct m0_semaphore *semaphore);
+	/** Blocks the calling application thread until `deadline`. */
+	void (*oo_sleep)(m0_time_t deadline);
+	int  (*oo_fd_open)(struct m0_os_fd *fd);
+	void (*oo_fd_close)(struct m0_os_fd *fd);
+	void (*oo_fd_arm)(struct m0_os_fd *fd, m0_time_t deadline);
+	void (*oo_random)(void *ret_bytes, size_t nr);
+};
+
+extern const struct m0_os_ops m0_os_real;
+
+/**
+ * Installs a table; NULL: `m0_os_real`. Only while no strand is started and no
+ * other thread is in the library: tests and tools, at their start and end.
+ */
+void m0_os_set(const struct m0_os_ops *ops);
+const struct m0_os_ops *m0_os_get(void);
+
+void m0_os_random(void *ret_bytes, size_t nr);
+uint64_t m0_os_wall_ns(void);
+/** Number of processors this process may run on, at least 1. */
+unsigned m0_os_cpus_nr(void);
+
+/**
+ * Buffer memory: whole 2 MiB-aligned regions, huge pages where the system
+ * gives them, touched once so that the data path never faults.
+ * @retval NULL  no memory.
+ */
+void *m0_os_region_alloc(size_t bytes);
+/** `bytes` as given to the allocation. NULL is allowed. */
+void  m0_os_region_free(void *region, size_t bytes);
+
+/** CRC-32C (Castagnoli) of `nr` bytes, continuing `crc`; start with 0. */
+uint32_t m0_os_crc32c(uint32_t crc, const void *bytes, size_t nr);
+
+#endif /* M0_SRC_OS_OS_H */
