@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# A front for meson. Each target first installs the Debian packages that it
+# lacks (scripts/deps says which), so these work on a bare machine.
+
+BUILD  = build
+PREFIX = /usr/local
+ROWS   =
+DESTDIR =
+
+.PHONY: help all demo test check bench install clean
+
+help:
+	@echo 'make demo              copy real data between two machines and compare'
+	@echo 'make test              build, and run every test'
+	@echo 'make check             sanitizers, source rules, layout, requirement tags'
+	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
+	@echo 'make all               build the library and the command'
+	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]'
+	@echo 'make clean             remove every build directory'
+
+all:
+	@scripts/deps build
+	@scripts/test --build-only release
+
+demo:
+	@scripts/deps build
+	@scripts/demo
+
+test:
+	@scripts/deps build
+	@scripts/test release; scripts/tally $(BUILD)
+
+check:
+	@scripts/deps build check
+	@scripts/check
+
+bench:
+	@scripts/deps build bench
+	@scripts/test --build-only release
+	@ROWS='$(ROWS)' bench/run $(BUILD)
+
+install: all
+	@meson configure $(BUILD) --prefix='$(PREFIX)'
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD)
+
+clean:
+	rm -rf build build-debug build-asan build-tsan
