@@ -227,7 +227,7 @@ static inline void m0_bitmap_set(struct m0_bitmap *map, size_t idx, bool val)
 		map->b_words[idx / 64] &= ~bit;
 }
 
-/* Flat buffer, 128-bit numbers, pseudo-random numbers ----------------------- */
+/* Flat buffer, 128-bit numbers, pseudo-random numbers ---------------------- */
 
 /** Bytes somewhere. */
 struct m0_buf {

@@ -4,7 +4,7 @@
  * each event a clink's call-back runs, or a thread that waits on it wakes.
  *
  * A channel is protected by its guard, a mutex of its owner: names without
- * `_lock` are called under it, those with `_lock` take it themselves. Call-backs
+ * `_lock` are called under it, those with `_lock` take it. Call-backs
  * run under it, on the signaller's thread, and must not block.
  */
 #ifndef M0_CHAN_H
