@@ -15,10 +15,8 @@
 
 /** What the library keeps for each thread, where a lock finds it at once. */
 struct m0_sync_tls {
-	/** Mutexes held: an address that names the thread, too. */
+	/** Mutexes and read-write locks held. Its address names the thread. */
 	uint32_t sy_held_nr;
-	/** Read-write locks held. */
-	uint32_t sy_rw_held_nr;
 };
 M0_EXTERN __thread struct m0_sync_tls m0_sync_tls
 	__attribute__((tls_model("initial-exec")));
@@ -82,7 +80,7 @@ static inline void m0_mutex_fini(struct m0_mutex *mutex)
 	M0_SYNC_TSAN_DO(__tsan_mutex_destroy(mutex, 0));
 }
 
-/** Number of mutexes that the calling thread holds. */
+/** Number of locks that the calling thread holds. */
 static inline uint32_t m0_mutex_held_nr(void)
 {
 	return m0_sync_tls.sy_held_nr;
@@ -145,10 +143,12 @@ static inline void m0_mutex_unlock(struct m0_mutex *mutex)
 
 /** Many readers or one writer; a waiting writer keeps new readers out. */
 struct m0_rwlock {
-	/** Readers, or RW_WRITER. */
+	/** Number of readers, or the greatest number for a writer. */
 	uint32_t rw_word;
-	uint32_t rw_writers_waiting;
-	uint32_t rw_sleepers;
+	uint32_t rw_writers_nr;
+	/** What sleepers sleep on: counts releases. */
+	uint32_t rw_seq;
+	uint32_t rw_sleepers_nr;
 };
 
 M0_EXTERN void m0_rwlock_init(struct m0_rwlock *lock);
@@ -216,7 +216,8 @@ struct m0_thread {
 	void              (*t_func)(void *arg);
 	void               *t_arg;
 	int                 t_init_rc;
-	struct m0_semaphore t_init_sem;
+	/** 1 when t_init has returned; a futex. */
+	uint32_t            t_ready;
 	/** Kernel's number of the thread. */
 	int                 t_tid;
 	char                t_name[M0_THREAD_NAME_LEN + 1];

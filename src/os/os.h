@@ -49,7 +49,7 @@ struct m0_strand_ops {
 struct m0_strand {
 	const struct m0_strand_ops *st_ops;
 	const char                 *st_name;
-	/** Runner's state word: enum m0_strand_state. Futex in the real runner. */
+	/** Runner's state word; a futex in the real runner. */
 	uint32_t                    st_word;
 	/** Nanoseconds to spin for work before sleeping; 0: sleep at once. */
 	m0_time_t                   st_spin_ns;
@@ -87,19 +87,30 @@ bool m0_strand_sleeps(const struct m0_strand *strand);
 void m0_strand_stop(struct m0_strand *strand);
 /** The strand whose step runs on this thread, NULL outside of any. */
 struct m0_strand *m0_strand_current(void);
+/**
+ * For runners: makes one step, as m0_strand_current() and inside a pass at
+ * `now`, counts it, and asserts that it holds no lock.
+ * @return the next deadline.
+ */
+m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now);
 
-/** Default of st_spin_ns at init: 50 us, or $M0_SPIN_NS. */
+/** Of st_spin_ns at init: $M0_SPIN_NS, else 50 us, 0 with one processor. */
 m0_time_t m0_os_spin_ns_default(void);
 
 /**
  * A pollable descriptor that is readable while signalled or once an armed
  * deadline has passed: an epoll descriptor over an eventfd and a timerfd.
+ *
+ * Any thread signals; the other calls are made under a lock of the owner.
+ * Another table may leave of_fd and of_event -1: then nothing can be polled and
+ * of_signalled and of_deadline tell.
  */
 struct m0_os_fd {
 	int       of_fd;      /**< What poll() is called on; -1 if not open. */
 	int       of_event;
 	int       of_timer;
 	bool      of_armed;
+	/** Bit 0: readable by signal; above: what the eventfd has counted. */
 	uint32_t  of_signalled;
 	m0_time_t of_deadline;
 	void     *of_runner;
@@ -110,7 +121,9 @@ int  m0_os_fd_open(struct m0_os_fd *fd);
 void m0_os_fd_close(struct m0_os_fd *fd);
 /** Makes it readable. Idempotent and cheap when it already is. Any thread. */
 void m0_os_fd_signal(struct m0_os_fd *fd);
-/** Makes it unreadable again, an expired deadline included. */
+/** True if signalled, or the armed deadline has passed. No system call. */
+bool m0_os_fd_is_readable(const struct m0_os_fd *fd);
+/** Makes it unreadable again; a deadline that has passed is disarmed. */
 void m0_os_fd_clear(struct m0_os_fd *fd);
 /** Readable from `deadline` on; M0_TIME_NEVER disarms. No call if unchanged. */
 void m0_os_fd_arm(struct m0_os_fd *fd, m0_time_t deadline);
@@ -132,7 +145,10 @@ struct m0_os_ops {
 	 * the count is 0.
 	 */
 	bool (*oo_wait)(struct m0_semaphore *semaphore, m0_time_t deadline);
-	/** After m0_semaphore_up raised a count. */
+	/**
+	 * After m0_semaphore_up raised a count that somebody waits for. He may
+	 * have gone on, and the semaphore with him: for its address only.
+	 */
 	void (*oo_post)(struct m0_semaphore *semaphore);
 	/** Blocks the calling application thread until `deadline`. */
 	void (*oo_sleep)(m0_time_t deadline);
@@ -164,6 +180,9 @@ unsigned m0_os_cpus_nr(void);
 void *m0_os_region_alloc(size_t bytes);
 /** `bytes` as given to the allocation. NULL is allowed. */
 void  m0_os_region_free(void *region, size_t bytes);
+
+/** Keeps the whole pages in a range out of core dumps, or lets them in. */
+void m0_os_dump_set(void *addr, size_t bytes, bool dump);
 
 /** CRC-32C (Castagnoli) of `nr` bytes, continuing `crc`; start with 0. */
 uint32_t m0_os_crc32c(uint32_t crc, const void *bytes, size_t nr);

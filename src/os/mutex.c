@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os/os_internal.h"
+
+/* Enough for a short critical section on another processor to end. */
+enum { SPINS_MAX = 100 };
+
+__thread struct m0_sync_tls m0_sync_tls;
+
+static bool word_is(struct m0_mutex *mutex, uint32_t value)
+{
+	return __atomic_load_n(&mutex->mx_word, __ATOMIC_RELAXED) == value;
+}
+
+static bool mutex_spin(struct m0_mutex *mutex)
+{
+	unsigned i;
+
+	if (m0_os_cpus_nr() == 1)
+		return false;
+	/* If others sleep already, the holder is not quick. */
+	for (i = 0; i < SPINS_MAX && !word_is(mutex, 2); ++i) {
+		uint32_t word = 0;
+
+		if (word_is(mutex, 0) &&
+		    __atomic_compare_exchange_n(&mutex->mx_word, &word, 1,
+						false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return true;
+		m0_os__pause();
+	}
+	return false;
+}
+
+void m0_mutex_lock_slow(struct m0_mutex *mutex)
+{
+	M0_PRE(m0_mutex_is_not_locked(mutex));
+	if (mutex_spin(mutex))
+		return;
+	/* Whoever has slept cannot know whether others do: leaves a 2. */
+	while (__atomic_exchange_n(&mutex->mx_word, 2, __ATOMIC_ACQUIRE) != 0)
+		(void)m0_os__futex_wait(&mutex->mx_word, 2, M0_TIME_NEVER);
+}
+
+/* The mutex is free, perhaps finalised already: its address only. */
+void m0_mutex_unlock_slow(struct m0_mutex *mutex)
+{
+	m0_os__futex_wake(&mutex->mx_word, 1);
+}

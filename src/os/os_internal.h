@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What the files of this room share. */
+#ifndef M0_SRC_OS_OS_INTERNAL_H
+#define M0_SRC_OS_OS_INTERNAL_H
+
+#include <sched.h>
+
+#include "os/os.h"
+#include "os/pass.h"
+
+/**
+ * Sleeps while `*word == value`, until woken or `deadline` (monotonic; NEVER:
+ * none) has passed. May return without reason.
+ * @return false if the deadline has passed.
+ */
+bool m0_os__futex_wait(uint32_t *word, uint32_t value, m0_time_t deadline);
+/** Wakes up to `nr`. The word is not looked at: it may be gone. */
+void m0_os__futex_wake(uint32_t *word, uint32_t nr);
+
+/** What a spinning processor does between two looks. */
+static inline void m0_os__pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory");
+#else
+	__asm__ volatile("" ::: "memory");
+#endif
+}
+
+/** Turns a set of processors into the C library's. @retval -EINVAL  none. */
+int m0_os__cpu_set(const struct m0_bitmap *cpus, cpu_set_t *ret_set);
+
+/* Slots of m0_os_real, by file. */
+m0_time_t m0_os__now(void);
+uint64_t  m0_os__wall(void);
+void      m0_os__sleep(m0_time_t deadline);
+int  m0_os__strand_start(struct m0_strand *strand,
+			 const struct m0_bitmap *cpus);
+void m0_os__strand_wake(struct m0_strand *strand);
+void m0_os__strand_stop(struct m0_strand *strand);
+bool m0_os__strand_sleeps(const struct m0_strand *strand);
+bool m0_os__wait(struct m0_semaphore *semaphore, m0_time_t deadline);
+void m0_os__post(struct m0_semaphore *semaphore);
+int  m0_os__fd_open(struct m0_os_fd *fd);
+void m0_os__fd_close(struct m0_os_fd *fd);
+void m0_os__fd_arm(struct m0_os_fd *fd, m0_time_t deadline);
+void m0_os__random(void *ret_bytes, size_t nr);
+
+extern const struct m0_alloc_ops m0_os__alloc_ops;
+
+/** Asserts that the calling thread may block. */
+void m0_os__may_block(void);
+
+#endif /* M0_SRC_OS_OS_INTERNAL_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The clock of a pass: read once at its beginning, and everything that happens
+ * in it on this thread, call-backs' own calls included, happens at that time
+ * (m0_time_cached()). Passes nest: the inner one has its own clock.
+ *
+ * m0_strand_step() begins one; who runs a machine without a strand does so
+ * himself.
+ */
+#ifndef M0_SRC_OS_PASS_H
+#define M0_SRC_OS_PASS_H
+
+#include "m0/base.h"
+
+enum { M0_PASS_DEPTH_MAX = 8 };
+
+struct m0_pass_tls {
+	uint32_t  ps_depth;
+	/** Clocks of the passes this thread is in; deeper ones share the last. */
+	m0_time_t ps_now[M0_PASS_DEPTH_MAX];
+};
+
+extern __thread struct m0_pass_tls m0_pass_tls
+	__attribute__((tls_model("initial-exec")));
+
+static inline void m0_time_pass_begin(m0_time_t now)
+{
+	uint32_t depth = m0_pass_tls.ps_depth++;
+
+	if (M0_LIKELY(depth < M0_PASS_DEPTH_MAX))
+		m0_pass_tls.ps_now[depth] = now;
+}
+
+static inline void m0_time_pass_end(void)
+{
+	M0_PRE(m0_pass_tls.ps_depth > 0);
+	--m0_pass_tls.ps_depth;
+}
+
+/** True inside a pass. */
+static inline bool m0_time_pass_is_on(void)
+{
+	return m0_pass_tls.ps_depth > 0;
+}
+
+#endif /* M0_SRC_OS_PASS_H */

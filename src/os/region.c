@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "os/os_internal.h"
+
+#define REGION_ALIGN ((size_t)2 << 20)
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static void touch(char *region, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t at;
+
+	/* Kernels before 5.14 do not know the call. */
+	if (madvise(region, bytes, MADV_POPULATE_WRITE) == 0)
+		return;
+	for (at = 0; at < bytes; at += page)
+		*(volatile char *)(region + at) = 0;
+}
+
+void *m0_os_region_alloc(size_t bytes)
+{
+	size_t size = m0_align(max64u(bytes, 1), REGION_ALIGN);
+	size_t head;
+	char  *at;
+
+	if (size < bytes || size + REGION_ALIGN < size)
+		return NULL;
+	at = mmap(NULL, size + REGION_ALIGN, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return NULL;
+	/* Gives back what lies before and behind the aligned part. */
+	head = m0_align((uintptr_t)at, REGION_ALIGN) - (uintptr_t)at;
+	if (head > 0)
+		(void)munmap(at, head);
+	at += head;
+	(void)munmap(at + size, REGION_ALIGN - head);
+	(void)madvise(at, size, MADV_HUGEPAGE);
+	touch(at, size);
+	return at;
+}
+
+void m0_os_region_free(void *region, size_t bytes)
+{
+	if (region != NULL)
+		(void)munmap(region, m0_align(max64u(bytes, 1), REGION_ALIGN));
+}

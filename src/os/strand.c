@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The real runner: one thread for each strand.
+ *
+ * st_word holds three bits. WAKE: a step is owed. SLEEP: the thread is asleep,
+ * or about to be. STOP: it shall end. The thread clears WAKE before a step, so
+ * that what is posted during the step is owed another. It goes to sleep by
+ * setting SLEEP in a word that is otherwise 0, and then asks so_ready once more:
+ * work that was left to it without a wake, by somebody who did not see SLEEP,
+ * is seen there. The waker that adds WAKE to a SLEEP makes the system call.
+ */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "os/os_internal.h"
+
+enum { WAKE = 1, SLEEP = 2, STOP = 4 };
+
+/* Looks at the word for one look at the clock. */
+enum { LOOKS_NR = 8 };
+
+#define SPIN_NS_DEFAULT (50 * M0_TIME_ONE_USEC)
+
+static __thread struct m0_strand *current_strand;
+
+static bool is_started(const struct m0_strand *strand)
+{
+	return __atomic_load_n(&strand->st_started, __ATOMIC_ACQUIRE);
+}
+
+static void started_set(struct m0_strand *strand, bool val)
+{
+	__atomic_store_n(&strand->st_started, val, __ATOMIC_RELEASE);
+}
+
+/* One writer; read by anyone. */
+static void count(uint64_t *counter)
+{
+	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+m0_time_t m0_os_spin_ns_default(void)
+{
+	const char *text = getenv("M0_SPIN_NS");
+	char       *end;
+	uint64_t    val;
+
+	if (text != NULL && *text >= '0' && *text <= '9') {
+		val = strtoull(text, &end, 10);
+		if (*end == 0)
+			return val;
+	}
+	/* Whom it waits for could not run meanwhile. */
+	return m0_os_cpus_nr() == 1 ? 0 : SPIN_NS_DEFAULT;
+}
+
+void m0_strand_init(struct m0_strand *strand, const struct m0_strand_ops *ops,
+		    const char *name)
+{
+	M0_PRE(ops->so_step != NULL);
+	M0_SET0(strand);
+	strand->st_ops = ops;
+	strand->st_name = name;
+	strand->st_spin_ns = m0_os_spin_ns_default();
+}
+
+void m0_strand_fini(struct m0_strand *strand)
+{
+	M0_PRE(!is_started(strand));
+}
+
+int m0_strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus)
+{
+	int rc;
+
+	M0_PRE(!is_started(strand));
+	started_set(strand, true);
+	rc = m0_os_get()->oo_strand_start(strand, cpus);
+	if (rc != 0)
+		started_set(strand, false);
+	return rc;
+}
+
+void m0_strand_wake(struct m0_strand *strand)
+{
+	if (is_started(strand))
+		m0_os_get()->oo_strand_wake(strand);
+}
+
+bool m0_strand_sleeps(const struct m0_strand *strand)
+{
+	return m0_os_get()->oo_strand_sleeps(strand);
+}
+
+void m0_strand_stop(struct m0_strand *strand)
+{
+	M0_PRE(is_started(strand));
+	M0_PRE(m0_strand_current() != strand);
+	m0_os_get()->oo_strand_stop(strand);
+	started_set(strand, false);
+}
+
+struct m0_strand *m0_strand_current(void)
+{
+	return current_strand;
+}
+
+m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct m0_strand *before = current_strand;
+	m0_time_t         deadline;
+
+	current_strand = strand;
+	m0_time_pass_begin(now);
+	count(&strand->st_steps_nr);
+	deadline = strand->st_ops->so_step(strand, now);
+	m0_time_pass_end();
+	current_strand = before;
+	M0_ASSERT_INFO(m0_mutex_held_nr() == 0, "after a step of %s",
+		       strand->st_name);
+	return deadline;
+}
+
+static uint32_t word_of(const struct m0_strand *strand)
+{
+	return __atomic_load_n(&strand->st_word, __ATOMIC_ACQUIRE);
+}
+
+static bool is_ready(const struct m0_strand *strand)
+{
+	return strand->st_ops->so_ready != NULL &&
+	       strand->st_ops->so_ready(strand);
+}
+
+static bool has_work(const struct m0_strand *strand)
+{
+	return word_of(strand) != 0 || is_ready(strand);
+}
+
+/*
+ * Looks for work for st_spin_ns, at most to the deadline. True: there is some.
+ */
+static bool runner_spin(struct m0_strand *strand, m0_time_t deadline)
+{
+	m0_time_t now = m0_os__now();
+	m0_time_t end = m0_time_add(now, strand->st_spin_ns);
+	unsigned  i;
+
+	for (; now < end; now = m0_os__now()) {
+		if (now >= deadline)
+			return true;
+		for (i = 0; i < LOOKS_NR; ++i) {
+			if (has_work(strand))
+				return true;
+			m0_os__pause();
+		}
+	}
+	return now >= deadline || has_work(strand);
+}
+
+static void runner_sleep(struct m0_strand *strand, m0_time_t deadline)
+{
+	uint32_t word = 0;
+	bool     in_time = true;
+
+	if (!__atomic_compare_exchange_n(&strand->st_word, &word, SLEEP, false,
+					 __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
+		return;
+	if (!is_ready(strand)) {
+		while (in_time && word_of(strand) == SLEEP)
+			in_time = m0_os__futex_wait(&strand->st_word, SLEEP,
+						    deadline);
+		count(&strand->st_wakeups_nr);
+	}
+	__atomic_and_fetch(&strand->st_word, ~(uint32_t)SLEEP,
+			   __ATOMIC_SEQ_CST);
+}
+
+static void runner_main(struct m0_strand *strand)
+{
+	m0_time_t deadline;
+	uint32_t  word;
+
+	for (;;) {
+		word = __atomic_fetch_and(&strand->st_word, ~(uint32_t)WAKE,
+					  __ATOMIC_SEQ_CST);
+		if (word & STOP)
+			break;
+		deadline = m0_strand_step(strand, m0_os__now());
+		if (has_work(strand))
+			continue;
+		if (strand->st_spin_ns == 0 || !runner_spin(strand, deadline))
+			runner_sleep(strand, deadline);
+	}
+}
+
+/* Handlers of the application run on its own threads. */
+static void signals_block(void)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	sigdelset(&set, SIGSEGV);
+	sigdelset(&set, SIGBUS);
+	sigdelset(&set, SIGFPE);
+	sigdelset(&set, SIGILL);
+	sigdelset(&set, SIGABRT);
+	sigdelset(&set, SIGTRAP);
+	sigdelset(&set, SIGPROF);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static int runner_init(struct m0_strand *strand)
+{
+	const struct m0_bitmap *cpus = strand->st_runner;
+	cpu_set_t               set;
+	int                     rc = 0;
+
+	signals_block();
+	if (cpus != NULL)
+		rc = m0_os__cpu_set(cpus, &set);
+	if (rc == 0 && cpus != NULL &&
+	    sched_setaffinity(0, sizeof set, &set) != 0)
+		rc = -errno;
+	return rc;
+}
+
+int m0_os__strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus)
+{
+	int rc;
+
+	__atomic_store_n(&strand->st_word, 0, __ATOMIC_SEQ_CST);
+	strand->st_runner = (void *)(uintptr_t)cpus;
+	rc = M0_THREAD_INIT(&strand->st_thread, struct m0_strand *, runner_init,
+			    runner_main, strand, "%s", strand->st_name);
+	strand->st_runner = NULL;
+	return rc;
+}
+
+static void runner_tell(struct m0_strand *strand, uint32_t bit)
+{
+	uint32_t word = __atomic_fetch_or(&strand->st_word, bit,
+					  __ATOMIC_SEQ_CST);
+
+	if (word == SLEEP || (bit == STOP && (word & SLEEP)))
+		m0_os__futex_wake(&strand->st_word, 1);
+}
+
+void m0_os__strand_wake(struct m0_strand *strand)
+{
+	runner_tell(strand, WAKE);
+}
+
+void m0_os__strand_stop(struct m0_strand *strand)
+{
+	int rc;
+
+	runner_tell(strand, STOP);
+	rc = m0_thread_join(&strand->st_thread);
+	M0_ASSERT(rc == 0);
+	m0_thread_fini(&strand->st_thread);
+}
+
+/*
+ * What the caller has posted must be visible before he learns that the runner
+ * does not sleep: he may leave it at that. See runner_sleep() for the other
+ * side.
+ */
+bool m0_os__strand_sleeps(const struct m0_strand *strand)
+{
+#ifdef M0_SYNC_TSAN
+	/* The sanitizer knows no fences. */
+	uint32_t *word = (uint32_t *)(uintptr_t)&strand->st_word;
+
+	return __atomic_fetch_add(word, 0, __ATOMIC_SEQ_CST) & SLEEP;
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return word_of(strand) & SLEEP;
+#endif
+}

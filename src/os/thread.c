@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/os_internal.h"
+
+/* What the kernel shows of a name. */
+enum { KERNEL_NAME_BYTES = 16 };
+
+static __thread struct m0_thread *self;
+/* For a thread that somebody else has started. */
+static __thread struct m0_thread foreign;
+
+static void thread_name_set(const struct m0_thread *thread)
+{
+	char name[KERNEL_NAME_BYTES];
+
+	(void)snprintf(name, sizeof name, "%.15s", thread->t_name);
+	(void)pthread_setname_np(pthread_self(), name);
+}
+
+/* From here on a thread whose t_init failed may be gone. */
+static void thread_ready(struct m0_thread *thread)
+{
+	__atomic_store_n(&thread->t_ready, 1, __ATOMIC_RELEASE);
+	m0_os__futex_wake(&thread->t_ready, 1);
+}
+
+/* Not a semaphore: the parent waits for a real thread under any table. */
+static void thread_ready_wait(struct m0_thread *thread)
+{
+	while (__atomic_load_n(&thread->t_ready, __ATOMIC_ACQUIRE) == 0)
+		(void)m0_os__futex_wait(&thread->t_ready, 0, M0_TIME_NEVER);
+}
+
+static void *thread_main(void *arg)
+{
+	struct m0_thread *thread = arg;
+	int               rc = 0;
+
+	self = thread;
+	thread->t_tid = (int)syscall(SYS_gettid);
+	thread_name_set(thread);
+	if (thread->t_init != NULL)
+		rc = thread->t_init(thread->t_arg);
+	thread->t_init_rc = rc;
+	thread_ready(thread);
+	if (rc == 0)
+		thread->t_func(thread->t_arg);
+	return NULL;
+}
+
+int m0_thread_init(struct m0_thread *thread, m0_thread_any_t init,
+		   m0_thread_any_t func, void *arg, const char *name, ...)
+{
+	pthread_t handle;
+	va_list   args;
+	int       rc;
+
+	M0_PRE(func != NULL);
+	M0_SET0(thread);
+	thread->t_init = (int (*)(void *))init;
+	thread->t_func = (void (*)(void *))func;
+	thread->t_arg = arg;
+	va_start(args, name);
+	(void)vsnprintf(thread->t_name, sizeof thread->t_name, name, args);
+	va_end(args);
+	rc = pthread_create(&handle, NULL, thread_main, thread);
+	if (rc != 0)
+		return -rc;
+	thread->t_handle = (uintptr_t)handle;
+	thread_ready_wait(thread);
+	rc = thread->t_init_rc;
+	if (rc != 0)
+		(void)pthread_join(handle, NULL);
+	else
+		thread->t_state = TS_RUNNING;
+	return rc;
+}
+
+int m0_thread_join(struct m0_thread *thread)
+{
+	int rc;
+
+	M0_PRE(thread->t_state == TS_RUNNING);
+	M0_PRE(thread != m0_thread_self());
+	rc = pthread_join((pthread_t)thread->t_handle, NULL);
+	if (rc == 0)
+		thread->t_state = TS_PARKED;
+	return -rc;
+}
+
+void m0_thread_fini(struct m0_thread *thread)
+{
+	M0_PRE(thread->t_state == TS_PARKED);
+}
+
+struct m0_thread *m0_thread_self(void)
+{
+	if (self == NULL) {
+		foreign.t_state = TS_RUNNING;
+		foreign.t_handle = (uintptr_t)pthread_self();
+		foreign.t_tid = (int)syscall(SYS_gettid);
+		self = &foreign;
+	}
+	return self;
+}
+
+int m0_os__cpu_set(const struct m0_bitmap *cpus, cpu_set_t *ret_set)
+{
+	size_t cpu;
+
+	CPU_ZERO(ret_set);
+	for (cpu = m0_bitmap_next(cpus, 0);
+	     cpu < min64u(cpus->b_nr, CPU_SETSIZE);
+	     cpu = m0_bitmap_next(cpus, cpu + 1))
+		CPU_SET(cpu, ret_set);
+	return CPU_COUNT(ret_set) == 0 ? -EINVAL : 0;
+}
+
+int m0_thread_confine(struct m0_thread *thread,
+		      const struct m0_bitmap *processors)
+{
+	cpu_set_t set;
+	int       rc = m0_os__cpu_set(processors, &set);
+
+	if (rc == 0)
+		rc = -pthread_setaffinity_np((pthread_t)thread->t_handle,
+					     sizeof set, &set);
+	return rc;
+}

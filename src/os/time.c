@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <time.h>
+
+#include "os/os_internal.h"
+
+__thread struct m0_pass_tls m0_pass_tls;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(clock, &ts);
+	return M0_MKTIME(ts.tv_sec, ts.tv_nsec);
+}
+
+m0_time_t m0_os__now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t m0_os__wall(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+void m0_os__sleep(m0_time_t deadline)
+{
+	static uint32_t nobody_wakes;
+
+	while (m0_os__now() < deadline)
+		(void)m0_os__futex_wait(&nobody_wakes, 0, deadline);
+}
+
+m0_time_t m0_time_now(void)
+{
+	return m0_os_get()->oo_now();
+}
+
+m0_time_t m0_time_cached(void)
+{
+	uint32_t depth = m0_pass_tls.ps_depth;
+
+	if (depth == 0)
+		return m0_time_now();
+	return m0_pass_tls.ps_now[min64u(depth, M0_PASS_DEPTH_MAX) - 1];
+}
+
+uint64_t m0_os_wall_ns(void)
+{
+	return m0_os_get()->oo_wall();
+}
+
+void m0_os__may_block(void)
+{
+	M0_ASSERT_INFO(m0_strand_current() == NULL, "blocking on strand %s",
+		       m0_strand_current()->st_name);
+	M0_ASSERT_INFO(m0_mutex_held_nr() == 0, "blocking with %u locks held",
+		       m0_mutex_held_nr());
+}
+
+void m0_time_sleep(m0_time_t deadline)
+{
+	m0_os__may_block();
+	m0_os_get()->oo_sleep(deadline);
+}
+
+int m0_nanosleep(m0_time_t req, m0_time_t *rem)
+{
+	m0_time_sleep(m0_time_add(m0_time_now(), req));
+	if (rem != NULL)
+		*rem = 0;
+	return 0;
+}
