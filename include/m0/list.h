@@ -67,6 +67,13 @@ static inline struct m0_list_link *m0_list_last(const struct m0_list *list)
 	return m0_list_is_empty(list) ? NULL : list->l_head.ll_prev;
 }
 
+/** The link behind `link`; NULL at the end of `list`, which it is in. */
+static inline struct m0_list_link *m0_list_next(const struct m0_list *list,
+						const struct m0_list_link *link)
+{
+	return link->ll_next == &list->l_head ? NULL : link->ll_next;
+}
+
 /** Puts `link` right behind `prev`, which is in a list (or is its head). */
 static inline void m0_list_add_after(struct m0_list_link *prev,
 				     struct m0_list_link *link)

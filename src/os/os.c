@@ -49,6 +49,18 @@ unsigned m0_os_cpus_nr(void)
 	return nr;
 }
 
+bool m0_os_cpus_valid(const struct m0_bitmap *cpus)
+{
+	cpu_set_t mine;
+	cpu_set_t wanted;
+
+	if (m0_os__cpu_set(cpus, &wanted) != 0 ||
+	    sched_getaffinity(0, sizeof mine, &mine) != 0)
+		return false;
+	CPU_AND(&wanted, &wanted, &mine);
+	return CPU_COUNT(&wanted) > 0;
+}
+
 /* One system call a line, so that lines of several threads do not mix. */
 static void log_to_stderr(void *arg, enum m0_log_level level, const char *text)
 {

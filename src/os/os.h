@@ -172,6 +172,9 @@ uint64_t m0_os_wall_ns(void);
 /** Number of processors this process may run on, at least 1. */
 unsigned m0_os_cpus_nr(void);
 
+/** Does the set name a processor that this process may run on? */
+bool m0_os_cpus_valid(const struct m0_bitmap *cpus);
+
 /**
  * Buffer memory: whole 2 MiB-aligned regions, huge pages where the system
  * gives them, touched once so that the data path never faults.

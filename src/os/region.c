@@ -50,3 +50,14 @@ void m0_os_region_free(void *region, size_t bytes)
 	if (region != NULL)
 		(void)munmap(region, m0_align(max64u(bytes, 1), REGION_ALIGN));
 }
+
+void m0_os_dump_set(void *addr, size_t bytes, bool dump)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = m0_align((uintptr_t)addr, page);
+	uintptr_t to = ((uintptr_t)addr + bytes) & ~(page - 1);
+
+	if (from < to)
+		(void)madvise((void *)from, to - from,
+			      dump ? MADV_DODUMP : MADV_DONTDUMP);
+}

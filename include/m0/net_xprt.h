@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * For authors of transports: the table of operations, and the transport kit
+ * (net_kit.h), from whose parts a transport is best built.
+ *
+ * Locks held when an operation is called:
+ *  - m0_net_mutex: xo_dom_init, xo_dom_fini;
+ *  - nd_mutex: xo_tm_init, xo_tm_fini, xo_buf_register, xo_buf_deregister;
+ *  - ntm_mutex: xo_tm_confine, xo_tm_inline, xo_tm_start, xo_tm_stop,
+ *    xo_end_point_create, xo_buf_add, xo_buf_del, xo_bev_deliver_sync,
+ *    xo_bev_notify;
+ *  - none: xo_bev_pending, xo_bev_deliver_all, xo_tm_fd, xo_get_*, xo_rpc_*.
+ *
+ * No operation may block, call back into the application, or post an event on
+ * its caller's stack (xo_bev_deliver_all delivers by design).
+ */
+#ifndef M0_NET_XPRT_H
+#define M0_NET_XPRT_H
+
+#include "m0/net.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct m0_net_xprt_ops {
+	/**
+	 * Attaches the transport to a domain, nd_xprt_private is its own.
+	 * @retval <0  the domain is not initialised.
+	 */
+	int  (*xo_dom_init)(const struct m0_net_xprt *xprt,
+			    struct m0_net_domain     *dom);
+	/** No machine or buffer is left. */
+	void (*xo_dom_fini)(struct m0_net_domain *dom);
+
+	int  (*xo_tm_init)(struct m0_net_transfer_mc *tm);
+	/** Optional: absent means -ENOSYS. */
+	int  (*xo_tm_confine)(struct m0_net_transfer_mc *tm,
+			      const struct m0_bitmap    *processors);
+	/**
+	 * 0: a STARTED or FAILED event will be posted, from another thread.
+	 * STARTED carries the machine's end point with one reference.
+	 * `addr` may be NULL: pick one, or -ENOSYS.
+	 */
+	int  (*xo_tm_start)(struct m0_net_transfer_mc *tm, const char *addr);
+	/**
+	 * 0: every queued buffer will get its event, then STOPPED is posted,
+	 * from another thread. The state is STOPPING already.
+	 */
+	int  (*xo_tm_stop)(struct m0_net_transfer_mc *tm, bool cancel);
+	void (*xo_tm_fini)(struct m0_net_transfer_mc *tm);
+
+	/**
+	 * Finds or makes an end point and takes a reference; a new one is
+	 * linked to ntm_end_points. Its nep_ref.release unlinks and frees it,
+	 * and runs with ntm_mutex held.
+	 */
+	int  (*xo_end_point_create)(struct m0_net_end_point  **epp,
+				    struct m0_net_transfer_mc *tm,
+				    const char                *addr);
+
+	/** Validates against the limits; nb_xprt_private is the transport's. */
+	int  (*xo_buf_register)(struct m0_net_buffer *buf);
+	void (*xo_buf_deregister)(struct m0_net_buffer *buf);
+	/**
+	 * Begins the operation of queue nb_qtype; QUEUED is set and the buffer
+	 * linked. PASSIVE_*: sets nb_desc. 0: one final event will be posted.
+	 */
+	int  (*xo_buf_add)(struct m0_net_buffer *buf);
+	/** Tries to cancel a queued buffer; its event follows in any case. */
+	void (*xo_buf_del)(struct m0_net_buffer *buf);
+
+	/** Optional, these four together: absent means -ENOSYS. */
+	int  (*xo_bev_deliver_sync)(struct m0_net_transfer_mc *tm);
+	void (*xo_bev_deliver_all)(struct m0_net_transfer_mc *tm);
+	bool (*xo_bev_pending)(struct m0_net_transfer_mc *tm);
+	void (*xo_bev_notify)(struct m0_net_transfer_mc *tm,
+			      struct m0_chan            *chan);
+
+	/** Limits, asked once at domain init, before xo_dom_init is done. */
+	m0_bcount_t (*xo_get_max_buffer_size)(const struct m0_net_domain *dom);
+	m0_bcount_t (*xo_get_max_buffer_segment_size)(
+		const struct m0_net_domain *dom);
+	int32_t     (*xo_get_max_buffer_segments)(
+		const struct m0_net_domain *dom);
+	m0_bcount_t (*xo_get_max_buffer_desc_size)(
+		const struct m0_net_domain *dom);
+
+	/** Hints for a layer of remote procedure calls; all optional. */
+	m0_bcount_t (*xo_rpc_max_seg_size)(struct m0_net_domain *dom);
+	uint32_t    (*xo_rpc_max_segs_nr)(struct m0_net_domain *dom);
+	m0_bcount_t (*xo_rpc_max_msg_size)(struct m0_net_domain *dom,
+					   m0_bcount_t           rpc_size);
+	uint32_t    (*xo_rpc_max_recv_msgs)(struct m0_net_domain *dom,
+					    m0_bcount_t           rpc_size);
+
+	/** Ours, optional: default 1. */
+	uint32_t (*xo_get_buffer_alignment)(const struct m0_net_domain *dom);
+	/** Ours, optional: inline mode; absent means -ENOSYS. */
+	int  (*xo_tm_inline)(struct m0_net_transfer_mc *tm);
+	/** Ours, optional: absent means -ENOSYS. */
+	int  (*xo_tm_fd)(struct m0_net_transfer_mc *tm);
+	/**
+	 * Ours, optional: a call from outside has ended and released its
+	 * locks; what it began may be pushed on.
+	 */
+	void (*xo_flush)(struct m0_net_transfer_mc *tm);
+};
+
+/** Default hints: 128 KiB; 1; the clipped size or the largest buffer; 1. */
+M0_EXTERN m0_bcount_t default_xo_rpc_max_seg_size(struct m0_net_domain *dom);
+M0_EXTERN uint32_t    default_xo_rpc_max_segs_nr(struct m0_net_domain *dom);
+M0_EXTERN m0_bcount_t default_xo_rpc_max_msg_size(struct m0_net_domain *dom,
+						  m0_bcount_t rpc_size);
+M0_EXTERN uint32_t default_xo_rpc_max_recv_msgs(struct m0_net_domain *dom,
+						m0_bcount_t rpc_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "m0/net_kit.h"
+
+#endif /* M0_NET_XPRT_H */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Buffer descriptors: their bytes (desc.x), and where the bytes live.
+ *
+ * Bytes come from slots of one size, cut from chunks that are kept until the
+ * layer is finalised, so that making and freeing descriptors allocates nothing
+ * once as many slots exist as descriptors do. m0_net_desc_free() knows a slot
+ * by its address; other memory, which an application may have filled in
+ * itself, came from m0_alloc().
+ */
+#include "net/net_internal.h"
+#include "base/cursor.h"
+#include "os/os.h"
+
+enum {
+	DESC_VERSION = 0x4d300001,
+	/** Slots of the first chunk; each further one doubles them all. */
+	CHUNK_SLOTS  = 256,
+	CHUNKS_MAX   = 20
+};
+
+struct desc_slot {
+	uint8_t           ds_bytes[M0_NET_KIT_DESC_MAX];
+	struct desc_slot *ds_next;
+};
+
+static struct m0_mutex   slab_lock = M0_MUTEX_SINIT;
+static struct desc_slot *slab_free;
+static struct {
+	struct desc_slot *sc_slots;
+	size_t            sc_nr;
+} slab_chunks[CHUNKS_MAX];
+static uint32_t slab_chunks_nr;
+
+/* slab_lock held. */
+static void chunk_add(void)
+{
+	size_t            nr = (size_t)CHUNK_SLOTS << slab_chunks_nr;
+	struct desc_slot *slots;
+	size_t            i;
+
+	if (slab_chunks_nr == CHUNKS_MAX)
+		return;
+	M0_ALLOC_ARR(slots, nr);
+	if (slots == NULL)
+		return;
+	for (i = 0; i < nr; ++i) {
+		slots[i].ds_next = slab_free;
+		slab_free = &slots[i];
+	}
+	slab_chunks[slab_chunks_nr].sc_slots = slots;
+	slab_chunks[slab_chunks_nr].sc_nr = nr;
+	/* Released: desc_free looks at the table without the lock. */
+	__atomic_store_n(&slab_chunks_nr, slab_chunks_nr + 1,
+			 __ATOMIC_RELEASE);
+}
+
+uint8_t *m0_net__desc_bytes_get(uint32_t nr)
+{
+	struct desc_slot *slot;
+
+	M0_PRE(nr > 0);
+	if (nr > M0_NET_KIT_DESC_MAX)
+		return m0_alloc(nr);
+	m0_mutex_lock(&slab_lock);
+	if (slab_free == NULL)
+		chunk_add();
+	slot = slab_free;
+	if (slot != NULL)
+		slab_free = slot->ds_next;
+	m0_mutex_unlock(&slab_lock);
+	return slot == NULL ? NULL : slot->ds_bytes;
+}
+
+static bool is_slot(const uint8_t *data)
+{
+	uint32_t nr = __atomic_load_n(&slab_chunks_nr, __ATOMIC_ACQUIRE);
+	uint32_t i;
+
+	for (i = 0; i < nr; ++i) {
+		const struct desc_slot *first = slab_chunks[i].sc_slots;
+
+		if ((uintptr_t)data >= (uintptr_t)first &&
+		    (uintptr_t)data < (uintptr_t)(first + slab_chunks[i].sc_nr))
+			return true;
+	}
+	return false;
+}
+
+void m0_net_desc_free(struct m0_net_buf_desc *desc)
+{
+	struct desc_slot *slot;
+
+	if (desc->nbd_data != NULL && is_slot(desc->nbd_data)) {
+		slot = container_of(desc->nbd_data, struct desc_slot,
+				    ds_bytes[0]);
+		m0_mutex_lock(&slab_lock);
+		slot->ds_next = slab_free;
+		slab_free = slot;
+		m0_mutex_unlock(&slab_lock);
+	} else {
+		m0_free(desc->nbd_data);
+	}
+	desc->nbd_data = NULL;
+	desc->nbd_len = 0;
+}
+
+void m0_net__desc_slab_fini(void)
+{
+	m0_mutex_lock(&slab_lock);
+	while (slab_chunks_nr > 0)
+		m0_free(slab_chunks[--slab_chunks_nr].sc_slots);
+	slab_free = NULL;
+	m0_mutex_unlock(&slab_lock);
+}
+
+int m0_net_desc_copy(const struct m0_net_buf_desc *from,
+		     struct m0_net_buf_desc       *to)
+{
+	uint8_t *bytes;
+
+	M0_PRE(from->nbd_len > 0 && from->nbd_data != NULL);
+	bytes = m0_net__desc_bytes_get(from->nbd_len);
+	if (bytes == NULL)
+		return -ENOMEM;
+	memcpy(bytes, from->nbd_data, from->nbd_len);
+	to->nbd_len = from->nbd_len;
+	to->nbd_data = bytes;
+	return 0;
+}
+
+/* ------------------------------------------------------------ the bytes -- */
+
+int m0_net_kit_desc_encode(const struct m0_net_kit_desc *desc,
+			   struct m0_net_buf_desc       *ret)
+{
+	uint8_t         *bytes = m0_net__desc_bytes_get(M0_NET_KIT_DESC_MAX);
+	struct m0_cursor cur;
+
+	if (bytes == NULL)
+		return -ENOMEM;
+	m0_cursor_init(&cur, bytes, M0_NET_KIT_DESC_MAX);
+	m0_cursor_put_be32(&cur, DESC_VERSION);
+	m0_cursor_put_be32(&cur, desc->nks_qtype);
+	m0_cursor_put_be64(&cur, desc->nks_id);
+	m0_cursor_put_be64(&cur, desc->nks_size);
+	m0_cursor_put_be64(&cur, desc->nks_incarnation);
+	m0_cursor_put_opaque(&cur, desc->nks_passive.nka_bytes,
+			     desc->nks_passive.nka_len);
+	m0_cursor_put_opaque(&cur, desc->nks_active.nka_bytes,
+			     desc->nks_active.nka_len);
+	m0_cursor_put_be32(&cur, m0_os_crc32c(0, bytes, m0_cursor_pos(&cur)));
+	M0_POST(m0_cursor_is_ok(&cur));
+	ret->nbd_len = (uint32_t)m0_cursor_pos(&cur);
+	ret->nbd_data = bytes;
+	return 0;
+}
+
+static void addr_get(struct m0_cursor *cur, struct m0_net_kit_addr *ret)
+{
+	const void *bytes = m0_cursor_get_opaque(cur, M0_NET_KIT_ADDR_MAX,
+						 &ret->nka_len);
+
+	if (bytes != NULL)
+		memcpy(ret->nka_bytes, bytes, ret->nka_len);
+}
+
+int m0_net_kit_desc_decode(const struct m0_net_buf_desc *bytes,
+			   struct m0_net_kit_desc       *ret)
+{
+	struct m0_cursor cur;
+	uint32_t         crc;
+
+	m0_cursor_init_const(&cur, bytes->nbd_data, bytes->nbd_len);
+	if (m0_cursor_get_be32(&cur) != DESC_VERSION)
+		return -EINVAL;
+	ret->nks_qtype = m0_cursor_get_be32(&cur);
+	ret->nks_id = m0_cursor_get_be64(&cur);
+	ret->nks_size = m0_cursor_get_be64(&cur);
+	ret->nks_incarnation = m0_cursor_get_be64(&cur);
+	addr_get(&cur, &ret->nks_passive);
+	addr_get(&cur, &ret->nks_active);
+	if (!m0_cursor_is_ok(&cur))
+		return -EINVAL;
+	crc = m0_os_crc32c(0, bytes->nbd_data, m0_cursor_pos(&cur));
+	if (m0_cursor_get_be32(&cur) != crc || !m0_cursor_is_ok(&cur) ||
+	    m0_cursor_left(&cur) > 0)
+		return -EINVAL;
+	if (!m0_net__qt_is_passive(ret->nks_qtype) || ret->nks_size == 0 ||
+	    ret->nks_passive.nka_len == 0)
+		return -EINVAL;
+	return 0;
+}
+
+m0_bcount_t
+m0_net_kit_get_max_buffer_desc_size(const struct m0_net_domain *dom)
+{
+	(void)dom;
+	return M0_NET_KIT_DESC_MAX;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Domains: one transport, its limits, and what is registered with it.
+ */
+#include "net/net_internal.h"
+
+/* Domains by transport, so that a transport in use is not taken away. Under
+ * m0_net_mutex. */
+static struct xprt_use {
+	const struct m0_net_xprt *xu_xprt;
+	uint32_t                  xu_nr;
+} xprt_uses[2 * M0_NET_XPRT_MAX];
+
+static struct xprt_use *use_find(const struct m0_net_xprt *xprt)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(xprt_uses); ++i) {
+		if (xprt_uses[i].xu_nr > 0 && xprt_uses[i].xu_xprt == xprt)
+			return &xprt_uses[i];
+	}
+	return NULL;
+}
+
+static void use_add(const struct m0_net_xprt *xprt)
+{
+	struct xprt_use *use = use_find(xprt);
+	size_t           i;
+
+	/* A table that overflows only loses the -EBUSY of xprt_fini. */
+	for (i = 0; i < ARRAY_SIZE(xprt_uses) && use == NULL; ++i) {
+		if (xprt_uses[i].xu_nr == 0) {
+			use = &xprt_uses[i];
+			use->xu_xprt = xprt;
+		}
+	}
+	if (use != NULL)
+		++use->xu_nr;
+}
+
+static void use_del(const struct m0_net_xprt *xprt)
+{
+	struct xprt_use *use = use_find(xprt);
+
+	if (use != NULL)
+		--use->xu_nr;
+}
+
+uint32_t m0_net__xprt_domains_nr(const struct m0_net_xprt *xprt)
+{
+	const struct xprt_use *use = use_find(xprt);
+
+	return use == NULL ? 0 : use->xu_nr;
+}
+
+bool m0_net__domain_invariant(const struct m0_net_domain *dom)
+{
+	return _0C(dom != NULL) && _0C(dom->nd_xprt != NULL) &&
+	       _0C(dom->nd_magix == M0_NET_DOM_MAGIC);
+}
+
+static void limits_read(struct m0_net_domain *dom)
+{
+	const struct m0_net_xprt_ops *ops = m0_net__ops(dom);
+
+	dom->nd_get_max_buffer_size = ops->xo_get_max_buffer_size(dom);
+	dom->nd_get_max_buffer_segment_size =
+		ops->xo_get_max_buffer_segment_size(dom);
+	dom->nd_get_max_buffer_segments =
+		(uint32_t)ops->xo_get_max_buffer_segments(dom);
+	dom->nd_get_max_buffer_desc_size =
+		ops->xo_get_max_buffer_desc_size(dom);
+	dom->nd_get_buffer_alignment =
+		ops->xo_get_buffer_alignment != NULL ?
+			ops->xo_get_buffer_alignment(dom) : 1;
+}
+
+int m0_net_domain_init(struct m0_net_domain     *dom,
+		       const struct m0_net_xprt *xprt)
+{
+	int rc;
+
+	M0_PRE(dom != NULL && dom->nd_xprt == NULL);
+	M0_PRE(xprt != NULL && xprt->nx_ops != NULL);
+
+	m0_mutex_lock(&m0_net_mutex);
+	m0_mutex_init(&dom->nd_mutex);
+	m0_list_init(&dom->nd_registered_bufs);
+	m0_list_init(&dom->nd_tms);
+	dom->nd_xprt = xprt;
+	dom->nd_xprt_private = NULL;
+	dom->nd_provisioner = NULL;
+	dom->nd_pools_nr = 0;
+	dom->nd_bufs_seen_nr = 0;
+	dom->nd_magix = M0_NET_DOM_MAGIC;
+	rc = xprt->nx_ops->xo_dom_init(xprt, dom);
+	if (rc == 0) {
+		limits_read(dom);
+		++m0_net__domains_nr;
+		use_add(xprt);
+	} else {
+		dom->nd_xprt = NULL;
+		dom->nd_magix = 0;
+		m0_list_fini(&dom->nd_tms);
+		m0_list_fini(&dom->nd_registered_bufs);
+		m0_mutex_fini(&dom->nd_mutex);
+	}
+	m0_mutex_unlock(&m0_net_mutex);
+	return rc;
+}
+
+int m0_net_domain_fini(struct m0_net_domain *dom)
+{
+	bool busy;
+
+	M0_PRE(m0_net__domain_invariant(dom));
+
+	m0_mutex_lock(&m0_net_mutex);
+	m0_mutex_lock(&dom->nd_mutex);
+	busy = !m0_list_is_empty(&dom->nd_tms) || dom->nd_pools_nr > 0 ||
+	       !m0_list_is_empty(&dom->nd_registered_bufs);
+	m0_mutex_unlock(&dom->nd_mutex);
+	if (!busy) {
+		m0_net__provisioner_fini(dom);
+		m0_net__ops(dom)->xo_dom_fini(dom);
+		use_del(dom->nd_xprt);
+		--m0_net__domains_nr;
+		dom->nd_xprt = NULL;
+		dom->nd_magix = 0;
+		m0_list_fini(&dom->nd_tms);
+		m0_list_fini(&dom->nd_registered_bufs);
+		m0_mutex_fini(&dom->nd_mutex);
+	}
+	m0_mutex_unlock(&m0_net_mutex);
+	return busy ? -EBUSY : 0;
+}
+
+m0_bcount_t m0_net_domain_get_max_buffer_size(struct m0_net_domain *dom)
+{
+	M0_PRE(m0_net__domain_invariant(dom));
+	return dom->nd_get_max_buffer_size;
+}
+
+m0_bcount_t m0_net_domain_get_max_buffer_segment_size(struct m0_net_domain *dom)
+{
+	M0_PRE(m0_net__domain_invariant(dom));
+	return dom->nd_get_max_buffer_segment_size;
+}
+
+int32_t m0_net_domain_get_max_buffer_segments(struct m0_net_domain *dom)
+{
+	M0_PRE(m0_net__domain_invariant(dom));
+	return (int32_t)dom->nd_get_max_buffer_segments;
+}
+
+m0_bcount_t m0_net_domain_get_max_buffer_desc_size(struct m0_net_domain *dom)
+{
+	M0_PRE(m0_net__domain_invariant(dom));
+	return dom->nd_get_max_buffer_desc_size;
+}
+
+uint32_t m0_net_domain_get_buffer_alignment(struct m0_net_domain *dom)
+{
+	M0_PRE(m0_net__domain_invariant(dom));
+	return dom->nd_get_buffer_alignment;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Buffers of the kit: from add to event.
+ *
+ * nkb_word decides every race. add stores ARMED with a new generation. Whoever
+ * wants to move data claims: ARMED to CLAIMED, by any thread. Whoever wants to
+ * end it early, under its machine's lock, gives it up: ARMED to GIVEN_UP; a
+ * claimed one only gets a note (kb_late), honoured if it is unclaimed or goes
+ * on to another message. A given-up send or active operation may be in some
+ * thread's hands, which then fails to claim it and ends it; nko_cancel tells.
+ */
+#include "net/kit_internal.h"
+#include "base/probes.h"
+
+static uint64_t word_get(const struct kit_buf *kb)
+{
+	return __atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_SEQ_CST);
+}
+
+static bool word_cas(struct kit_buf *kb, uint64_t old, uint64_t new)
+{
+	return __atomic_compare_exchange_n(&kb->kb_pub.nkb_word, &old, new,
+					   false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
+/* -------------------------------------------------------- registration -- */
+
+int m0_net_kit_buf_register(struct m0_net_buffer *buf)
+{
+	struct kit_domain *kd = buf->nb_dom->nd_xprt_private;
+	struct kit_buf    *kb = kit_slot_get(kd->kd_ops->nko_buf_size);
+
+	if (kb == NULL)
+		return -ENOMEM;
+	kb->kb_pub.nkb_buffer = buf;
+	kb->kb_pub.nkb_machine = NULL;
+	kb->kb_pub.nkb_size = m0_vec_count(&buf->nb_buffer.ov_vec);
+	kb->kb_is_ready = false;
+	kb->kb_delivering = false;
+	kb->kb_in_bulk = false;
+	m0_timer_init(&kb->kb_timer);
+	m0_list_link_init(&kb->kb_recv_link);
+	kb->kb_ev = &kb->kb_ev_one;
+	kb->kb_ev_cap = 1;
+	buf->nb_xprt_private = kb;
+	return 0;
+}
+
+void m0_net_kit_buf_deregister(struct m0_net_buffer *buf)
+{
+	struct kit_buf *kb = kit_buf_of(buf);
+
+	M0_PRE(kb_state(word_get(kb)) == KB_IDLE);
+	if (kb->kb_ev != &kb->kb_ev_one)
+		m0_free(kb->kb_ev);
+	m0_timer_fini(&kb->kb_timer);
+	m0_list_link_fini(&kb->kb_recv_link);
+	kit_slot_put(kb);
+}
+
+struct m0_net_kit_buf *m0_net_kit_buf_of(const struct m0_net_buffer *buf)
+{
+	return &kit_buf_of(buf)->kb_pub;
+}
+
+void *m0_net_kit_buf_pvt(struct m0_net_kit_buf *kb)
+{
+	return kit_buf_full(kb)->kb_pvt;
+}
+
+uint64_t m0_net_kit_buf_id(const struct m0_net_kit_buf *kb)
+{
+	return kb_gen(kb->nkb_word) << KB_INDEX_BITS | kb->nkb_index;
+}
+
+/* ------------------------------------------------------------ add, del -- */
+
+static void timer_arm(struct kit_buf *kb, m0_time_t deadline, int32_t status)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+	bool first = deadline < m0_timerq_next(&m->nkm_timerq);
+
+	kb->kb_timer_status = status;
+	m0_timerq_arm(&m->nkm_timerq, &kb->kb_timer, deadline);
+	/* The strand sleeps until a deadline that is now too late. */
+	if (first && kit_pass.kp_machine != m)
+		kit_kick(m);
+}
+
+void m0_net_kit_deadline(struct m0_net_kit_buf *pub, m0_time_t deadline,
+			 int32_t status)
+{
+	struct kit_buf *kb = kit_buf_full(pub);
+
+	if (deadline < M0_TIME_NEVER &&
+	    (!m0_timer_is_armed(&kb->kb_timer) ||
+	     deadline < m0_timer_deadline(&kb->kb_timer)))
+		timer_arm(kb, deadline, status);
+}
+
+static void arm(struct kit_buf *kb, struct m0_net_buffer *buf)
+{
+	uint64_t gen = kb_gen(kb->kb_pub.nkb_word) + 1;
+
+	kb->kb_pub.nkb_machine = kit_machine(buf->nb_tm);
+	kb->kb_pub.nkb_ep = buf->nb_ep;
+	kb->kb_pub.nkb_send_nr = buf->nb_length;
+	kb->kb_late = 0;
+	kb->kb_reason = 0;
+	__atomic_store_n(&kb->kb_pub.nkb_word,
+			 kb_word(gen, buf->nb_qtype, KB_ARMED),
+			 __ATOMIC_RELEASE);
+}
+
+int m0_net_kit_buf_add(struct m0_net_buffer *buf)
+{
+	struct m0_net_kit_machine *m = kit_machine(buf->nb_tm);
+	struct kit_buf            *kb = kit_buf_of(buf);
+	int                        rc = 0;
+
+	M0_PRE(kb_state(word_get(kb)) == KB_IDLE);
+	/* Before start only a time-out needs somebody to watch it. */
+	if (M0_UNLIKELY(!m->nkm_running) && buf->nb_timeout != M0_TIME_NEVER)
+		rc = kit_strands_start(m);
+	if (rc != 0)
+		return rc;
+	arm(kb, buf);
+	if (buf->nb_qtype == M0_NET_QT_MSG_RECV)
+		rc = kit_recv_add(kb);
+	else if (m0_net__qt_is_passive(buf->nb_qtype))
+		rc = kit_passive_add(kb);
+	if (rc != 0) {
+		kb_state_set(kb, KB_IDLE);
+		return rc;
+	}
+	if (M0_UNLIKELY(buf->nb_timeout != M0_TIME_NEVER))
+		timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
+	if (buf->nb_qtype == M0_NET_QT_MSG_SEND)
+		m->nkm_ops->nko_send(&kb->kb_pub);
+	else if (m0_net__qt_is_active(buf->nb_qtype))
+		kit_active_add(kb);
+	return 0;
+}
+
+void m0_net_kit_buf_del(struct m0_net_buffer *buf)
+{
+	struct m0_net_kit_machine *m = kit_machine(buf->nb_tm);
+
+	/* A buffer queued before start: somebody must deliver the event. */
+	if (!m->nkm_running && kit_strands_start(m) != 0)
+		m0_log(M0_LOG_WARN, "net: no thread to deliver a cancellation; "
+				    "it follows when the machine starts");
+	kit_give_up(kit_buf_of(buf), -ECANCELED);
+}
+
+/* -------------------------------------------------------------- claims -- */
+
+bool m0_net_kit_claim(struct m0_net_kit_buf *pub)
+{
+	struct kit_buf *kb = kit_buf_full(pub);
+	uint64_t        word = word_get(kb);
+
+	return kb_state(word) == KB_ARMED &&
+	       word_cas(kb, word, kb_with_state(word, KB_CLAIMED));
+}
+
+int m0_net_kit_claim_id(uint64_t id, enum m0_net_queue_type qtype,
+			struct m0_net_kit_buf **ret)
+{
+	struct kit_buf *kb =
+		kit_slot_find((uint32_t)(id & ((1 << KB_INDEX_BITS) - 1)));
+	uint64_t armed;
+	uint64_t word;
+
+	if (kb == NULL)
+		return -ENOENT;
+	armed = kb_word(id >> KB_INDEX_BITS, qtype, KB_ARMED);
+	word = word_get(kb);
+	if (word != armed)
+		return kb_gen(word) == kb_gen(armed) &&
+				       kb_state(word) == KB_ARMED ?
+			       -EPERM : -ENOENT;
+	if (!word_cas(kb, armed, kb_with_state(armed, KB_CLAIMED)))
+		return -ENOENT;
+	*ret = &kb->kb_pub;
+	return 0;
+}
+
+void m0_net_kit_unclaim(struct m0_net_kit_buf *pub)
+{
+	struct kit_buf *kb = kit_buf_full(pub);
+	int32_t         late;
+
+	__atomic_store_n(&kb->kb_pub.nkb_word,
+			 kb_with_state(kb->kb_pub.nkb_word, KB_ARMED),
+			 __ATOMIC_SEQ_CST);
+	/* Noted while it was claimed: the machine itself gives it up. */
+	late = __atomic_exchange_n(&kb->kb_late, 0, __ATOMIC_SEQ_CST);
+	if (late != 0 && m0_net_kit_claim(pub))
+		m0_net_kit_done(pub, late, 0);
+}
+
+/* ------------------------------------------------------------- endings -- */
+
+void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb)
+{
+	if (kb->kb_is_ready || kb->kb_delivering)
+		return;
+	kb->kb_is_ready = true;
+	kb->kb_ready_next = NULL;
+	if (m->nkm_ready_tail != NULL)
+		m->nkm_ready_tail->kb_ready_next = kb;
+	else
+		m->nkm_ready_head = kb;
+	m->nkm_ready_tail = kb;
+}
+
+void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+
+	kb->kb_pub.nkb_status = status;
+	kb->kb_pub.nkb_length = length;
+	kb_state_set(kb, KB_DONE);
+	++m->nkm_events_nr;
+	kit_ready_add(m, kb);
+	if (kit_pass.kp_machine != m)
+		kit_kick(m);
+}
+
+static void flags_set(struct kit_buf *kb, int32_t reason)
+{
+	if (reason == -ECANCELED)
+		kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_CANCELLED;
+	else if (reason == -ETIMEDOUT)
+		kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_TIMED_OUT;
+}
+
+/* Ends what is given up unless somebody has it in hand. */
+static void given_up_end(struct kit_buf *kb, enum m0_net_queue_type qt)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+	bool                       free = true;
+
+	if (kb->kb_in_bulk) {
+		kb->kb_in_bulk = false;
+		kit_work_del(&m->nkm_bulk, &kb->kb_pub.nkb_work);
+		--m->nkm_bulk_nr;
+	} else if (!m0_net__qt_is_passive(qt)) {
+		free = m->nkm_ops->nko_cancel != NULL &&
+		       m->nkm_ops->nko_cancel(&kb->kb_pub);
+	}
+	if (free)
+		kit_complete(kb, kb->kb_reason, 0);
+}
+
+void kit_give_up(struct kit_buf *kb, int32_t reason)
+{
+	uint64_t word = word_get(kb);
+
+	if (kb_qtype(word) == M0_NET_QT_MSG_RECV) {
+		kit_recv_give_up(kb, reason);
+		return;
+	}
+	while (kb_state(word) == KB_ARMED || kb_state(word) == KB_CLAIMED) {
+		if (kb_state(word) == KB_CLAIMED) {
+			__atomic_store_n(&kb->kb_late, reason,
+					 __ATOMIC_SEQ_CST);
+			/* Unless m0_net_kit_unclaim() was just before. */
+			word = word_get(kb);
+			if (kb_state(word) != KB_ARMED)
+				return;
+		}
+		/* Before the exchange: who fails to claim reads it. */
+		__atomic_store_n(&kb->kb_reason, reason, __ATOMIC_RELAXED);
+		if (word_cas(kb, word, kb_with_state(word, KB_GIVEN_UP))) {
+			flags_set(kb, reason);
+			m0_timerq_cancel(&kb->kb_pub.nkb_machine->nkm_timerq,
+					 &kb->kb_timer);
+			given_up_end(kb, kb_qtype(word));
+			return;
+		}
+		word = word_get(kb);
+	}
+}
+
+void kit_timers_expire(struct m0_net_kit_machine *m, m0_time_t now)
+{
+	struct m0_timer *timer;
+	struct kit_buf  *kb;
+
+	if (m0_timerq_next(&m->nkm_timerq) > now)
+		return;
+	while ((timer = m0_timerq_expire(&m->nkm_timerq, now)) != NULL) {
+		kb = container_of(timer, struct kit_buf, kb_timer);
+		m0_probe_buf_timeout(
+			m0_net__tm_name(m->nkm_tm),
+			kb->kb_pub.nkb_buffer->nb_nr,
+			m0_net__qt_name(kb->kb_pub.nkb_buffer->nb_qtype));
+		kit_give_up(kb, kb->kb_timer_status);
+	}
+}
+
+/* The status of a buffer that is ended now: its reason if it was given up. */
+static int32_t end_status(struct kit_buf *kb, int32_t status)
+{
+	uint64_t word = word_get(kb);
+
+	if (kb_state(word) == KB_ARMED &&
+	    word_cas(kb, word, kb_with_state(word, KB_CLAIMED)))
+		return status;
+	return kb_state(word_get(kb)) == KB_GIVEN_UP ?
+		       __atomic_load_n(&kb->kb_reason, __ATOMIC_RELAXED) :
+		       status;
+}
+
+void m0_net_kit_done(struct m0_net_kit_buf *pub, int32_t status,
+		     m0_bcount_t length)
+{
+	struct kit_buf            *kb = kit_buf_full(pub);
+	struct m0_net_kit_machine *m = pub->nkb_machine;
+	struct m0_net_transfer_mc *tm;
+
+	status = end_status(kb, status);
+	if (status != 0)
+		length = 0;
+	if (kit_pass.kp_machine != m) {
+		pub->nkb_status = status;
+		pub->nkb_length = length;
+		pub->nkb_work.nkw_op = M0_NET_KIT_WORK_DONE;
+		m0_net_kit_post(m, &pub->nkb_work);
+		return;
+	}
+	tm = m->nkm_tm;
+	if (m0_mutex_is_locked(&tm->ntm_mutex)) {
+		kit_complete(kb, status, length);
+	} else {
+		m0_mutex_lock(&tm->ntm_mutex);
+		kit_complete(kb, status, length);
+		m0_mutex_unlock(&tm->ntm_mutex);
+	}
+}
+
+void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work)
+{
+	struct kit_buf *kb = container_of(work, struct kit_buf,
+					  kb_pub.nkb_work);
+
+	M0_ASSERT(kb->kb_pub.nkb_machine == m);
+	kit_complete(kb, kb->kb_pub.nkb_status, kb->kb_pub.nkb_length);
+}
+
+/* ------------------------------------------------------------ delivery -- */
+
+/* From here on the buffer may be added again. */
+static void retire(struct m0_net_kit_machine *m, struct kit_buf *kb)
+{
+	if (M0_UNLIKELY(m0_timer_is_armed(&kb->kb_timer)))
+		m0_timerq_cancel(&m->nkm_timerq, &kb->kb_timer);
+	kb_state_set(kb, KB_IDLE);
+}
+
+static void recv_deliver(struct m0_net_kit_machine *m, struct kit_buf *kb)
+{
+	struct m0_net_transfer_mc   *tm = m->nkm_tm;
+	struct m0_net_buffer        *buf = kb->kb_pub.nkb_buffer;
+	const struct kit_recv_event  re = *kit_recv_event_first(kb);
+	const struct m0_net_buffer_event ev = {
+		.nbe_buffer = buf,
+		.nbe_time = m0_time_cached(),
+		.nbe_status = re.re_status,
+		.nbe_length = re.re_length,
+		.nbe_offset = re.re_offset,
+		.nbe_ep = re.re_ep
+	};
+
+	kit_recv_event_pop(kb);
+	if (re.re_final) {
+		--tm->ntm_recv_spent_nr;
+		retire(m, kb);
+		m0_net__buffer_event(tm, &ev);
+		return;
+	}
+	/* Serially, also with many workers: not ready while delivered. */
+	kb->kb_delivering = true;
+	buf->nb_flags |= M0_NET_BUF_RETAIN | M0_NET_BUF_IN_USE;
+	m0_net__buffer_event(tm, &ev);
+	kb->kb_delivering = false;
+	if (kb->kb_ev_nr > 0)
+		kit_ready_add(m, kb);
+}
+
+void kit_deliver_one(struct m0_net_kit_machine *m)
+{
+	struct kit_buf            *kb = m->nkm_ready_head;
+	struct m0_net_buffer_event ev;
+
+	m->nkm_ready_head = kb->kb_ready_next;
+	if (m->nkm_ready_head == NULL)
+		m->nkm_ready_tail = NULL;
+	kb->kb_is_ready = false;
+	--m->nkm_events_nr;
+	if (kb_qtype(kb->kb_pub.nkb_word) == M0_NET_QT_MSG_RECV) {
+		recv_deliver(m, kb);
+		return;
+	}
+	ev = (struct m0_net_buffer_event){
+		.nbe_buffer = kb->kb_pub.nkb_buffer,
+		.nbe_time = m0_time_cached(),
+		.nbe_status = kb->kb_pub.nkb_status,
+		.nbe_length = kb->kb_pub.nkb_length
+	};
+	retire(m, kb);
+	m0_net__buffer_event(m->nkm_tm, &ev);
+}

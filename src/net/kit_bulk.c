@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Bulk: descriptors of passive buffers, and active operations handed to the
+ * transport by the machine's workers.
+ */
+#include "net/kit_internal.h"
+#include "base/probes.h"
+
+static uint64_t incarnation;
+
+uint64_t m0_net_kit_incarnation(void)
+{
+	uint64_t mine = __atomic_load_n(&incarnation, __ATOMIC_RELAXED);
+	uint64_t none = 0;
+
+	if (M0_LIKELY(mine != 0))
+		return mine;
+	m0_os_random(&mine, sizeof mine);
+	mine |= 1;
+	return __atomic_compare_exchange_n(&incarnation, &none, mine, false,
+					   __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED) ? mine : none;
+}
+
+int kit_passive_add(struct kit_buf *kb)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+	struct m0_net_buffer      *buf = kb->kb_pub.nkb_buffer;
+	struct m0_net_kit_desc     desc;
+
+	desc.nks_qtype = buf->nb_qtype;
+	desc.nks_id = m0_net_kit_buf_id(&kb->kb_pub);
+	desc.nks_size = buf->nb_qtype == M0_NET_QT_PASSIVE_BULK_SEND ?
+				buf->nb_length : kb->kb_pub.nkb_size;
+	desc.nks_incarnation = m0_net_kit_incarnation();
+	desc.nks_passive = m->nkm_addr;
+	if (buf->nb_ep == NULL)
+		desc.nks_active.nka_len = 0;
+	else
+		desc.nks_active = *m0_net_kit_ep_addr(buf->nb_ep);
+	return m0_net_kit_desc_encode(&desc, &buf->nb_desc);
+}
+
+void kit_active_add(struct kit_buf *kb)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+
+	kb->kb_in_bulk = true;
+	kit_work_add_tail(&m->nkm_bulk, &kb->kb_pub.nkb_work);
+	++m->nkm_bulk_nr;
+	/* A run of this machine on this thread will see it. */
+	if (kit_pass.kp_machine != m || m->nkm_workers_nr > 1)
+		kit_kick(m);
+}
+
+/* May this machine do with it what its buffer is queued for? */
+static int desc_check(const struct m0_net_kit_machine *m,
+		      const struct m0_net_kit_desc    *desc,
+		      enum m0_net_queue_type           qt)
+{
+	uint32_t passive = qt == M0_NET_QT_ACTIVE_BULK_RECV ?
+				   M0_NET_QT_PASSIVE_BULK_SEND :
+				   M0_NET_QT_PASSIVE_BULK_RECV;
+
+	if (desc->nks_qtype != passive)
+		return -EPERM;
+	if (desc->nks_active.nka_len > 0 &&
+	    !m0_net_kit_addr_eq(&desc->nks_active, &m->nkm_addr))
+		return -EACCES;
+	return 0;
+}
+
+static void bulk_begin(struct m0_net_kit_machine *m, struct kit_buf *kb)
+{
+	struct m0_net_buffer  *buf = kb->kb_pub.nkb_buffer;
+	struct m0_net_kit_desc desc;
+	int                    rc;
+
+	rc = m0_net_kit_desc_decode(&buf->nb_desc, &desc) ?:
+	     desc_check(m, &desc, buf->nb_qtype);
+	if (rc == 0) {
+		m->nkm_ops->nko_bulk(&kb->kb_pub, &desc);
+	} else {
+		if (M0_UNLIKELY(m0_probe_sink != NULL))
+			m0_probe_desc_refused(m0_net__tm_name(m->nkm_tm),
+					      m0_errname(rc));
+		m0_net_kit_done(&kb->kb_pub, rc, 0);
+	}
+}
+
+void kit_bulk_run(struct m0_net_kit_machine *m)
+{
+	struct m0_net_kit_work *work;
+	struct kit_buf         *kb;
+	uint32_t                nr = m->nkm_bulk_nr;
+
+	/* What callbacks and other threads add meanwhile is for the next. */
+	while (nr-- > 0 && (work = kit_work_pop(&m->nkm_bulk)) != NULL) {
+		--m->nkm_bulk_nr;
+		kb = container_of(work, struct kit_buf, kb_pub.nkb_work);
+		kb->kb_in_bulk = false;
+		kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_IN_USE;
+		m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
+		bulk_begin(m, kb);
+		m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	}
+}

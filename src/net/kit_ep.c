@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * End points of a machine, found by a hash of their binary address. One that
+ * nobody refers to leaves ntm_end_points but is kept, the last
+ * KIT_EPS_IDLE_MAX of them, so that a receiver that keeps no reference to a
+ * sender does not make its end point anew for every message.
+ *
+ * The one file that sees uthash.
+ */
+#include "net/kit_internal.h"
+#include "base/probes.h"
+
+static void *hash_alloc(size_t size)
+{
+	return m0_alloc(size);
+}
+
+#define uthash_malloc(size)     hash_alloc(size)
+#define uthash_free(ptr, size)  m0_free(ptr)
+#define HASH_NONFATAL_OOM       1
+#define uthash_nonfatal_oom(el) ((void)(el))
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#include <uthash.h>
+
+/* What the public node's space holds. */
+struct hash_node {
+	struct m0_net_kit_addr hn_addr;
+	UT_hash_handle         hh;
+};
+
+static struct hash_node *node_hash(struct m0_net_kit_addr_node *node)
+{
+	M0_BASSERT(sizeof(UT_hash_handle) <=
+		   sizeof ((struct m0_net_kit_addr_node *)NULL)->nan_handle);
+	M0_BASSERT(offsetof(struct hash_node, hh) ==
+		   offsetof(struct m0_net_kit_addr_node, nan_handle));
+	return (struct hash_node *)(void *)node;
+}
+
+struct m0_net_kit_addr_node *
+m0_net_kit_addr_find(const struct m0_net_kit_addr_table *table,
+		     const struct m0_net_kit_addr       *addr)
+{
+	struct hash_node *first = (void *)table->nat_first;
+	struct hash_node *found;
+
+	HASH_FIND(hh, first, addr->nka_bytes, addr->nka_len, found);
+	return (void *)found;
+}
+
+int m0_net_kit_addr_add(struct m0_net_kit_addr_table *table,
+			struct m0_net_kit_addr_node  *node)
+{
+	struct hash_node *first = (void *)table->nat_first;
+	struct hash_node *hn = node_hash(node);
+
+	HASH_ADD_KEYPTR(hh, first, hn->hn_addr.nka_bytes, hn->hn_addr.nka_len,
+			hn);
+	table->nat_first = (void *)first;
+	/* Out of memory: the element was not added. */
+	return hn->hh.tbl == NULL ? -ENOMEM : 0;
+}
+
+void m0_net_kit_addr_del(struct m0_net_kit_addr_table *table,
+			 struct m0_net_kit_addr_node  *node)
+{
+	struct hash_node *first = (void *)table->nat_first;
+	struct hash_node *hn = node_hash(node);
+
+	HASH_DELETE(hh, first, hn);
+	table->nat_first = (void *)first;
+}
+#pragma GCC diagnostic pop
+
+bool m0_net_kit_addr_eq(const struct m0_net_kit_addr *a,
+			const struct m0_net_kit_addr *b)
+{
+	return a->nka_len == b->nka_len &&
+	       memcmp(a->nka_bytes, b->nka_bytes, a->nka_len) == 0;
+}
+
+/* --------------------------------------------------------------- life -- */
+
+static struct kit_ep *ep_full(const struct m0_net_end_point *ep)
+{
+	return container_of(ep, struct kit_ep, ke_ep);
+}
+
+static void ep_free(struct m0_net_kit_machine *m, struct kit_ep *ke)
+{
+	if (m->nkm_ops->nko_ep_fini != NULL)
+		m->nkm_ops->nko_ep_fini(&ke->ke_ep);
+	if (m->nkm_ep_last == ke)
+		m->nkm_ep_last = NULL;
+	m0_net_kit_addr_del(&m->nkm_eps, &ke->ke_node);
+	m0_list_del(&ke->ke_idle_link);
+	--m->nkm_eps_idle_nr;
+	m0_list_link_fini(&ke->ke_idle_link);
+	m0_free(ke);
+}
+
+static struct kit_ep *idle_oldest(const struct m0_net_kit_machine *m)
+{
+	return container_of(m0_list_first(&m->nkm_eps_idle), struct kit_ep,
+			    ke_idle_link);
+}
+
+/* m0_ref release: ntm_mutex is held. */
+static void ep_release(struct m0_ref *ref)
+{
+	struct m0_net_end_point *ep =
+		container_of(ref, struct m0_net_end_point, nep_ref);
+	struct m0_net_kit_machine *m = kit_machine(ep->nep_tm);
+	struct kit_ep             *ke = ep_full(ep);
+
+	M0_PRE(m0_mutex_is_locked(&ep->nep_tm->ntm_mutex));
+	if (M0_UNLIKELY(m0_probe_sink != NULL))
+		m0_probe_ep_release(m0_net__tm_name(ep->nep_tm), ep->nep_addr);
+	m0_nep_tlist_del(ep);
+	m0_list_add_tail(&m->nkm_eps_idle, &ke->ke_idle_link);
+	if (++m->nkm_eps_idle_nr > KIT_EPS_IDLE_MAX)
+		ep_free(m, idle_oldest(m));
+}
+
+static struct kit_ep *ep_make(struct m0_net_kit_machine    *m,
+			      const struct m0_net_kit_addr *addr)
+{
+	struct kit_ep *ke = m0_alloc(sizeof *ke + m->nkm_ops->nko_ep_size);
+
+	if (ke == NULL)
+		return NULL;
+	ke->ke_node.nan_addr = *addr;
+	if (m0_net_kit_addr_add(&m->nkm_eps, &ke->ke_node) != 0) {
+		m0_free(ke);
+		return NULL;
+	}
+	m->nkm_ops->nko_addr_print(addr, ke->ke_text);
+	ke->ke_ep.nep_tm = m->nkm_tm;
+	ke->ke_ep.nep_addr = ke->ke_text;
+	ke->ke_ep.nep_xprt_pvt = ke->ke_pvt;
+	m0_list_link_init(&ke->ke_idle_link);
+	m0_nep_tlink_init(&ke->ke_ep);
+	return ke;
+}
+
+static void ep_use(struct m0_net_kit_machine *m, struct kit_ep *ke)
+{
+	m0_ref_init(&ke->ke_ep.nep_ref, 1, ep_release);
+	m0_nep_tlist_add_tail(&m->nkm_tm->ntm_end_points, &ke->ke_ep);
+	if (M0_UNLIKELY(m0_probe_sink != NULL))
+		m0_probe_ep_new(m0_net__tm_name(m->nkm_tm), ke->ke_text);
+}
+
+struct m0_net_end_point *kit_ep_get(struct m0_net_kit_machine    *m,
+				    const struct m0_net_kit_addr *addr)
+{
+	struct m0_net_kit_addr_node *node;
+	struct kit_ep               *ke = m->nkm_ep_last;
+
+	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	if (ke == NULL || !m0_net_kit_addr_eq(&ke->ke_node.nan_addr, addr)) {
+		node = m0_net_kit_addr_find(&m->nkm_eps, addr);
+		if (node != NULL) {
+			ke = container_of(node, struct kit_ep, ke_node);
+		} else {
+			ke = ep_make(m, addr);
+			if (ke == NULL)
+				return NULL;
+			ep_use(m, ke);
+			m->nkm_ep_last = ke;
+			return &ke->ke_ep;
+		}
+		m->nkm_ep_last = ke;
+	}
+	if (m0_list_link_is_in(&ke->ke_idle_link)) {
+		m0_list_del(&ke->ke_idle_link);
+		--m->nkm_eps_idle_nr;
+		ep_use(m, ke);
+	} else {
+		m0_ref_get(&ke->ke_ep.nep_ref);
+	}
+	return &ke->ke_ep;
+}
+
+int m0_net_kit_end_point_create(struct m0_net_end_point  **epp,
+				struct m0_net_transfer_mc *tm,
+				const char                *addr)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+	struct m0_net_kit_addr     bin;
+	int                        rc;
+
+	if (addr == NULL)
+		return -ENOSYS;
+	rc = m->nkm_ops->nko_addr_parse(addr, &bin);
+	if (rc != 0)
+		return rc;
+	*epp = kit_ep_get(m, &bin);
+	return *epp == NULL ? -ENOMEM : 0;
+}
+
+void kit_eps_fini(struct m0_net_kit_machine *m)
+{
+	while (m->nkm_eps_idle_nr > 0)
+		ep_free(m, idle_oldest(m));
+}
+
+void *m0_net_kit_ep_pvt(struct m0_net_end_point *ep)
+{
+	return ep_full(ep)->ke_pvt;
+}
+
+const struct m0_net_kit_addr *
+m0_net_kit_ep_addr(const struct m0_net_end_point *ep)
+{
+	return &ep_full(ep)->ke_node.nan_addr;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the files of the transport kit share (m0/net_kit.h is its contract).
+ *
+ * Files: kit_machine.c life and modes of machines; kit_pass.c passes, inboxes,
+ * the run that strands and pollers make; kit_buf.c buffers, claims, time-outs,
+ * cancels; kit_recv.c receive buffers; kit_bulk.c active operations; kit_ep.c
+ * end points; kit_slot.c the table of all registered buffers.
+ *
+ * Who guards what in a machine: ntm_mutex everything but the fields named here;
+ * nkm_inbox_lock (a leaf) the fields of the second group.
+ */
+#ifndef M0_SRC_NET_KIT_INTERNAL_H
+#define M0_SRC_NET_KIT_INTERNAL_H
+
+#include "net/net_internal.h"
+#include "base/timerq.h"
+#include "os/os.h"
+
+enum {
+	KIT_WORKERS_MAX   = 64,
+	/** Idle end points kept for re-use by each machine. */
+	KIT_EPS_IDLE_MAX  = 256,
+	/** Longest copy that is made under a lock. */
+	KIT_COPY_LOCKED   = 4096,
+	KIT_CACHE_LINE    = 64
+};
+
+/** State of a buffer, in the low bits of nkb_word. */
+enum kit_buf_state {
+	KB_IDLE,
+	/** Queued; may be claimed or given up. */
+	KB_ARMED,
+	/** Data is being moved. */
+	KB_CLAIMED,
+	/** Cancelled or timed out, but in some thread's hands. */
+	KB_GIVEN_UP,
+	/** Over; its event waits for delivery. */
+	KB_DONE
+};
+
+enum {
+	KB_STATE_BITS = 4,
+	KB_QTYPE_BITS = 4,
+	KB_GEN_SHIFT  = KB_STATE_BITS + KB_QTYPE_BITS,
+	/** An id is the generation above the index. */
+	KB_INDEX_BITS = 24
+};
+
+static inline uint64_t kb_word(uint64_t gen, enum m0_net_queue_type qt,
+			       enum kit_buf_state state)
+{
+	return gen << KB_GEN_SHIFT | (uint64_t)qt << KB_STATE_BITS |
+	       (uint64_t)state;
+}
+
+static inline uint64_t kb_gen(uint64_t word)
+{
+	return word >> KB_GEN_SHIFT;
+}
+
+static inline enum kit_buf_state kb_state(uint64_t word)
+{
+	return (enum kit_buf_state)(word & ((1 << KB_STATE_BITS) - 1));
+}
+
+static inline enum m0_net_queue_type kb_qtype(uint64_t word)
+{
+	return (enum m0_net_queue_type)(word >> KB_STATE_BITS &
+					((1 << KB_QTYPE_BITS) - 1));
+}
+
+static inline uint64_t kb_with_state(uint64_t word, enum kit_buf_state state)
+{
+	return (word & ~(uint64_t)((1 << KB_STATE_BITS) - 1)) | (uint64_t)state;
+}
+
+/** One message in a receive buffer, or why there will be no more. */
+struct kit_recv_event {
+	m0_bindex_t              re_offset;
+	m0_bcount_t              re_length;
+	struct m0_net_end_point *re_ep;
+	int32_t                  re_status;
+	bool                     re_final;
+};
+
+/** A registered buffer. Never freed while a domain of the kit exists. */
+struct kit_buf {
+	struct m0_net_kit_buf  kb_pub;
+	/** Ready list of its machine. */
+	struct kit_buf        *kb_ready_next;
+	bool                   kb_is_ready;
+	/** A callback of it runs, and it is not the final one. */
+	bool                   kb_delivering;
+	/** On its machine's list of active operations to begin. */
+	bool                   kb_in_bulk;
+	/** Was to be given up while claimed: why. */
+	int32_t                kb_late;
+	/** Status of an event when given up. */
+	int32_t                kb_reason;
+	struct m0_timer        kb_timer;
+	int32_t                kb_timer_status;
+	/** MSG_RECV. */
+	struct m0_list_link    kb_recv_link;
+	m0_bindex_t            kb_recv_used;
+	uint32_t               kb_recv_nr;
+	uint32_t               kb_recv_max;
+	uint32_t               kb_ev_first;
+	uint32_t               kb_ev_nr;
+	uint32_t               kb_ev_cap;
+	struct kit_recv_event *kb_ev;
+	struct kit_recv_event  kb_ev_one;
+	/** While not registered. */
+	struct kit_buf        *kb_free_next;
+	size_t                 kb_bytes;
+	_Alignas(16) uint8_t   kb_pvt[];
+};
+
+static inline struct kit_buf *kit_buf_full(struct m0_net_kit_buf *pub)
+{
+	return container_of(pub, struct kit_buf, kb_pub);
+}
+
+/** For who holds the buffer: no exchange is needed, others only look. */
+static inline void kb_state_set(struct kit_buf *kb, enum kit_buf_state state)
+{
+	uint64_t word = __atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&kb->kb_pub.nkb_word, kb_with_state(word, state),
+			 __ATOMIC_RELEASE);
+}
+
+struct kit_work_list {
+	struct m0_net_kit_work *wl_head;
+	struct m0_net_kit_work *wl_tail;
+};
+
+/** nd_xprt_private of a domain of the kit. */
+struct kit_domain {
+	const struct m0_net_kit_ops *kd_ops;
+};
+
+struct kit_worker {
+	struct m0_strand           kw_strand;
+	struct m0_net_kit_machine *kw_machine;
+};
+
+struct m0_net_kit_machine {
+	/* Seldom written: other machines' threads read these. */
+	const struct m0_net_kit_ops *nkm_ops;
+	struct m0_net_domain        *nkm_dom;
+	struct m0_net_transfer_mc   *nkm_tm;
+	struct m0_net_kit_addr       nkm_addr;
+	uint32_t                     nkm_open;
+	bool                         nkm_sync;
+	bool                         nkm_inline;
+
+	_Alignas(KIT_CACHE_LINE) struct m0_mutex nkm_inbox_lock;
+	struct kit_work_list nkm_inbox;
+	/** No pass will ever come again: work is refused. */
+	bool                 nkm_closed;
+	/** A poster wakes the strand. False: inline and not helped. */
+	bool                 nkm_wakes;
+	/** A poster signals nkm_fd. */
+	bool                 nkm_fd_open;
+
+	_Alignas(KIT_CACHE_LINE) struct m0_ref nkm_ref;
+	/** Buffers with events to deliver, and the number of these events. */
+	struct kit_buf      *nkm_ready_head;
+	struct kit_buf      *nkm_ready_tail;
+	uint32_t             nkm_events_nr;
+	/** A thread makes progress(); others leave it to that one. */
+	bool                 nkm_stepping;
+	/** This run delivers buffer events, so that messages may wait. */
+	bool                 nkm_delivers;
+	/** Receive buffers that take messages, oldest first. */
+	struct m0_list       nkm_recvq;
+	/** Active operations to begin: nkb_work of their buffers. */
+	struct kit_work_list nkm_bulk;
+	uint32_t             nkm_bulk_nr;
+	/** Work that is not due yet, by nkw_due. */
+	struct kit_work_list nkm_deferred;
+	struct m0_timerq     nkm_timerq;
+	/** End points, busy and idle. */
+	struct m0_net_kit_addr_table nkm_eps;
+	struct m0_list       nkm_eps_idle;
+	uint32_t             nkm_eps_idle_nr;
+	struct kit_ep       *nkm_ep_last;
+
+	struct m0_chan      *nkm_notify;
+	/** ERROR events to deliver. */
+	uint32_t             nkm_enobufs_nr;
+	/** What start and stop have come to. */
+	bool                 nkm_start_wanted;
+	bool                 nkm_started;
+	bool                 nkm_left;
+	bool                 nkm_ended;
+	int                  nkm_start_rc;
+	struct m0_net_end_point *nkm_own_ep;
+	struct m0_net_kit_addr nkm_wanted;
+	struct m0_bitmap     nkm_cpus;
+	struct m0_os_fd      nkm_fd;
+	size_t               nkm_workers_nr;
+	bool                 nkm_running;
+	struct kit_worker   *nkm_workers;
+	_Alignas(16) uint8_t nkm_pvt[];
+};
+
+static inline struct m0_net_kit_machine *
+kit_machine(const struct m0_net_transfer_mc *tm)
+{
+	return tm->ntm_xprt_private;
+}
+
+static inline struct kit_buf *kit_buf_of(const struct m0_net_buffer *buf)
+{
+	return buf->nb_xprt_private;
+}
+
+static inline bool kit_work_list_is_empty(const struct kit_work_list *list)
+{
+	return list->wl_head == NULL;
+}
+
+static inline void kit_work_add_tail(struct kit_work_list   *list,
+				     struct m0_net_kit_work *work)
+{
+	work->nkw_next = NULL;
+	work->nkw_prev = list->wl_tail;
+	if (list->wl_tail != NULL)
+		list->wl_tail->nkw_next = work;
+	else
+		list->wl_head = work;
+	list->wl_tail = work;
+}
+
+static inline void kit_work_del(struct kit_work_list   *list,
+				struct m0_net_kit_work *work)
+{
+	if (work->nkw_prev != NULL)
+		work->nkw_prev->nkw_next = work->nkw_next;
+	else
+		list->wl_head = work->nkw_next;
+	if (work->nkw_next != NULL)
+		work->nkw_next->nkw_prev = work->nkw_prev;
+	else
+		list->wl_tail = work->nkw_prev;
+	work->nkw_next = NULL;
+	work->nkw_prev = NULL;
+}
+
+static inline struct m0_net_kit_work *kit_work_pop(struct kit_work_list *list)
+{
+	struct m0_net_kit_work *work = list->wl_head;
+
+	if (work != NULL)
+		kit_work_del(list, work);
+	return work;
+}
+
+/* ------------------------------------------------------------ kit_pass.c -- */
+
+/** This thread's pass: what it will post, and the machine that it runs. */
+struct kit_pass {
+	struct kit_work_list       kp_out;
+	uint32_t                   kp_depth;
+	struct m0_net_kit_machine *kp_machine;
+};
+extern __thread struct kit_pass kit_pass
+	__attribute__((tls_model("initial-exec")));
+
+void kit_pass_open(m0_time_t now);
+/** Flushes what the pass posted, also from within an outer pass. */
+void kit_pass_close(void);
+/** Posts what waits in this thread's pass. No lock of a machine held. */
+void kit_pass_flush(void);
+
+/** So that somebody runs the machine soon. Any thread, any lock. */
+void kit_kick(struct m0_net_kit_machine *m);
+/** Strands of the machine run from here on. ntm_mutex held. */
+int  kit_strands_start(struct m0_net_kit_machine *m);
+void kit_strands_stop(struct m0_net_kit_machine *m);
+/** Does a poster wake the strand? Recomputed; ntm_mutex held. */
+void kit_wakes_update(struct m0_net_kit_machine *m);
+/** No more work: refuses what is in the inbox. No lock held. */
+void kit_inbox_close(struct m0_net_kit_machine *m);
+
+enum kit_run_flags {
+	KIT_RUN_PROGRESS = 1 << 0,
+	KIT_RUN_BUFFERS  = 1 << 1,
+	KIT_RUN_STATES   = 1 << 2,
+	KIT_RUN_NOTIFY   = 1 << 3
+};
+/**
+ * One run of the machine; no lock held. Returns when to run again,
+ * M0_TIME_IMMEDIATELY if there is more to do at once.
+ */
+m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags);
+/** Is there something for deliver_all? ntm_mutex held. */
+bool kit_is_pending(const struct m0_net_kit_machine *m);
+
+/* --------------------------------------------------------- kit_machine.c -- */
+
+void kit_start_do(struct m0_net_kit_machine *m);
+void kit_stop_do(struct m0_net_kit_machine *m);
+/** Delivers ERROR events and the state change that is due. ntm_mutex held. */
+void kit_states_deliver(struct m0_net_kit_machine *m);
+/** Is a state change due? ntm_mutex held. */
+bool kit_states_pending(const struct m0_net_kit_machine *m);
+/** Cancels what is queued, or gives it until the drain limit. Locked. */
+void kit_queues_stop(struct m0_net_kit_machine *m, bool abort);
+
+/* ------------------------------------------------------------- kit_buf.c -- */
+
+/** Ends an armed buffer with `reason`, or notes that if it is claimed. */
+void kit_give_up(struct kit_buf *kb, int32_t reason);
+/** Queues the event of a buffer. ntm_mutex of its machine held. */
+void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length);
+void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb);
+/** Delivers one event of the first ready buffer. ntm_mutex held. */
+void kit_deliver_one(struct m0_net_kit_machine *m);
+void kit_timers_expire(struct m0_net_kit_machine *m, m0_time_t now);
+/** WORK_DONE has come. ntm_mutex held. */
+void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work);
+
+/* ------------------------------------------------------------ kit_recv.c -- */
+
+int  kit_recv_add(struct kit_buf *kb);
+/** Ends an armed receive buffer. ntm_mutex held. */
+void kit_recv_give_up(struct kit_buf *kb, int32_t reason);
+struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb);
+void kit_recv_event_pop(struct kit_buf *kb);
+
+/* ------------------------------------------------------------ kit_bulk.c -- */
+
+int  kit_passive_add(struct kit_buf *kb);
+void kit_active_add(struct kit_buf *kb);
+/** Begins the active operations that wait. ntm_mutex held, released. */
+void kit_bulk_run(struct m0_net_kit_machine *m);
+
+/* -------------------------------------------------------------- kit_ep.c -- */
+
+struct kit_ep {
+	struct m0_net_end_point     ke_ep;
+	struct m0_net_kit_addr_node ke_node;
+	struct m0_list_link         ke_idle_link;
+	char                        ke_text[M0_NET_KIT_ADDR_TEXT];
+	_Alignas(16) uint8_t        ke_pvt[];
+};
+
+/** With a reference; NULL: no memory. ntm_mutex held. */
+struct m0_net_end_point *kit_ep_get(struct m0_net_kit_machine    *m,
+				    const struct m0_net_kit_addr *addr);
+void kit_eps_fini(struct m0_net_kit_machine *m);
+
+/* ------------------------------------------------------------ kit_slot.c -- */
+
+/** Memory and an index for a buffer, perhaps used before; NULL: none. */
+struct kit_buf *kit_slot_get(size_t pvt_bytes);
+void kit_slot_put(struct kit_buf *kb);
+/** The buffer of an index, registered or not; NULL: never was one. */
+struct kit_buf *kit_slot_find(uint32_t index);
+/** Domains come and go; with the last one all slots are freed. */
+int  kit_slots_get(void);
+void kit_slots_put(void);
+
+#endif /* M0_SRC_NET_KIT_INTERNAL_H */

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Machines of the kit: domain, start and stop, the three modes.
+ *
+ * Start: xo_tm_start starts the strands; the first run puts the machine on the
+ * network and delivers STARTED, or, when the queues are empty, FAILED. Stop:
+ * xo_tm_stop gives up what is queued or sets it a limit; the next run takes
+ * the machine off the network; the run that finds the queues empty and no
+ * callback running delivers STOPPED, and after it nothing is posted to the
+ * machine any more. Runs that may deliver states: a strand's (of an inline
+ * machine only while a start or stop lasts), and deliver_all of an inline one.
+ */
+#include "net/kit_internal.h"
+
+/* --------------------------------------------------------------- domain -- */
+
+int m0_net_kit_dom_init(struct m0_net_domain        *dom,
+			const struct m0_net_kit_ops *ops)
+{
+	struct kit_domain *kd;
+
+	M0_PRE(ops->nko_addr_parse != NULL && ops->nko_addr_print != NULL);
+	M0_PRE(ops->nko_start != NULL && ops->nko_stop != NULL);
+	M0_PRE(ops->nko_send != NULL && ops->nko_bulk != NULL);
+	M0_PRE(ops->nko_work != NULL && ops->nko_refuse != NULL);
+	M0_ALLOC_PTR(kd);
+	if (kd == NULL)
+		return -ENOMEM;
+	kd->kd_ops = ops;
+	dom->nd_xprt_private = kd;
+	kit_slots_get();
+	return 0;
+}
+
+void m0_net_kit_dom_fini(struct m0_net_domain *dom)
+{
+	kit_slots_put();
+	m0_free(dom->nd_xprt_private);
+	dom->nd_xprt_private = NULL;
+}
+
+/* ----------------------------------------------------------------- life -- */
+
+static void machine_release(struct m0_ref *ref)
+{
+	struct m0_net_kit_machine *m =
+		container_of(ref, struct m0_net_kit_machine, nkm_ref);
+
+	m0_mutex_fini(&m->nkm_inbox_lock);
+	m0_free_aligned(m, sizeof *m + m->nkm_ops->nko_machine_size, 6);
+}
+
+int m0_net_kit_tm_init(struct m0_net_transfer_mc *tm)
+{
+	struct kit_domain         *kd = tm->ntm_dom->nd_xprt_private;
+	struct m0_net_kit_machine *m;
+
+	m = m0_alloc_aligned(sizeof *m + kd->kd_ops->nko_machine_size, 6);
+	if (m == NULL)
+		return -ENOMEM;
+	m->nkm_ops = kd->kd_ops;
+	m->nkm_dom = tm->ntm_dom;
+	m->nkm_tm = tm;
+	m->nkm_workers_nr = 1;
+	m->nkm_fd.of_fd = -1;
+	m0_ref_init(&m->nkm_ref, 1, machine_release);
+	m0_mutex_init(&m->nkm_inbox_lock);
+	m0_list_init(&m->nkm_recvq);
+	m0_list_init(&m->nkm_eps_idle);
+	m0_timerq_init(&m->nkm_timerq, m0_time_now());
+	tm->ntm_xprt_private = m;
+	return 0;
+}
+
+void m0_net_kit_tm_fini(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+
+	kit_inbox_close(m);
+	kit_strands_stop(m);
+	m0_mutex_lock(&tm->ntm_mutex);
+	kit_eps_fini(m);
+	m0_mutex_unlock(&tm->ntm_mutex);
+	if (m->nkm_fd_open)
+		m0_os_fd_close(&m->nkm_fd);
+	if (m->nkm_cpus.b_nr > 0)
+		m0_bitmap_fini(&m->nkm_cpus);
+	m0_timerq_fini(&m->nkm_timerq);
+	m0_list_fini(&m->nkm_eps_idle);
+	m0_list_fini(&m->nkm_recvq);
+	m->nkm_tm = NULL;
+	tm->ntm_xprt_private = NULL;
+	m0_net_kit_machine_put(m);
+}
+
+int m0_net_kit_tm_confine(struct m0_net_transfer_mc *tm,
+			  const struct m0_bitmap    *processors)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+	struct m0_bitmap           copy;
+	int                        rc;
+
+	if (!m0_os_cpus_valid(processors))
+		return -EINVAL;
+	rc = m0_bitmap_init(&copy, processors->b_nr);
+	if (rc != 0)
+		return rc;
+	m0_bitmap_copy(&copy, processors);
+	if (m->nkm_cpus.b_nr > 0)
+		m0_bitmap_fini(&m->nkm_cpus);
+	m->nkm_cpus = copy;
+	return 0;
+}
+
+/* -------------------------------------------------------------- start -- */
+
+int m0_net_kit_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+	int                        rc = 0;
+
+	m->nkm_wanted.nka_len = 0;
+	if (addr != NULL)
+		rc = m->nkm_ops->nko_addr_parse(addr, &m->nkm_wanted);
+	if (rc != 0)
+		return rc;
+	rc = kit_strands_start(m);
+	if (rc != 0)
+		return rc;
+	m->nkm_start_wanted = true;
+	kit_wakes_update(m);
+	kit_kick(m);
+	return 0;
+}
+
+void kit_start_do(struct m0_net_kit_machine *m)
+{
+	struct m0_net_transfer_mc    *tm = m->nkm_tm;
+	const struct m0_net_kit_addr *wanted =
+		m->nkm_wanted.nka_len > 0 ? &m->nkm_wanted : NULL;
+	int rc;
+
+	m->nkm_start_wanted = false;
+	if (tm->ntm_state != M0_NET_TM_STARTING)
+		return;
+	m0_mutex_unlock(&tm->ntm_mutex);
+	rc = m->nkm_ops->nko_start(m, wanted, &m->nkm_addr);
+	if (rc == 0)
+		__atomic_store_n(&m->nkm_open, 1, __ATOMIC_RELEASE);
+	m0_mutex_lock(&tm->ntm_mutex);
+	if (rc == 0) {
+		m->nkm_own_ep = kit_ep_get(m, &m->nkm_addr);
+		if (m->nkm_own_ep == NULL)
+			rc = -ENOMEM;
+	}
+	m->nkm_started = rc == 0;
+	m->nkm_start_rc = rc;
+	/* FAILED comes when what was queued before start is gone. */
+	if (rc != 0)
+		kit_queues_stop(m, true);
+}
+
+/* --------------------------------------------------------------- stop -- */
+
+void kit_queues_stop(struct m0_net_kit_machine *m, bool abort)
+{
+	struct m0_net_transfer_mc *tm = m->nkm_tm;
+	m0_time_t limit = m0_time_add(m0_time_cached(), tm->ntm_drain_limit);
+	struct m0_net_buffer *buf;
+	struct kit_buf       *kb;
+	int                   qt;
+
+	for (qt = 0; qt < M0_NET_QT_NR; ++qt) {
+		for (buf = net_q_tlist_head(&tm->ntm_q[qt]); buf != NULL;
+		     buf = net_q_tlist_next(&tm->ntm_q[qt], buf)) {
+			kb = kit_buf_of(buf);
+			if (abort)
+				++tm->ntm_qstats[qt].nqs_num_dels;
+			if (abort || qt == M0_NET_QT_MSG_RECV)
+				kit_give_up(kb, -ECANCELED);
+			else
+				m0_net_kit_deadline(&kb->kb_pub, limit,
+						    -ECANCELED);
+		}
+	}
+}
+
+int m0_net_kit_tm_stop(struct m0_net_transfer_mc *tm, bool cancel)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+	int                        rc;
+
+	rc = kit_strands_start(m);
+	if (rc != 0)
+		return rc;
+	m->nkm_start_wanted = false;
+	kit_queues_stop(m, cancel);
+	kit_wakes_update(m);
+	kit_kick(m);
+	return 0;
+}
+
+void kit_stop_do(struct m0_net_kit_machine *m)
+{
+	struct m0_net_transfer_mc *tm = m->nkm_tm;
+
+	m->nkm_left = true;
+	if (!__atomic_load_n(&m->nkm_open, __ATOMIC_ACQUIRE))
+		return;
+	m0_mutex_unlock(&tm->ntm_mutex);
+	m->nkm_ops->nko_stop(m);
+	__atomic_store_n(&m->nkm_open, 0, __ATOMIC_RELEASE);
+	m0_mutex_lock(&tm->ntm_mutex);
+}
+
+/* ---------------------------------------------------- states delivered -- */
+
+static bool is_idle(const struct m0_net_kit_machine *m)
+{
+	return !m->nkm_stepping && m->nkm_tm->ntm_callback_counter == 0 &&
+	       m0_net__tm_queues_are_empty(m->nkm_tm);
+}
+
+enum state_due { DUE_NONE, DUE_STARTED, DUE_FAILED, DUE_STOPPED };
+
+static enum state_due state_due(const struct m0_net_kit_machine *m)
+{
+	enum m0_net_tm_state state = m->nkm_tm->ntm_state;
+
+	if (m->nkm_ended)
+		return DUE_NONE;
+	if (state == M0_NET_TM_STARTING && m->nkm_started)
+		return DUE_STARTED;
+	if (state == M0_NET_TM_STARTING && m->nkm_start_rc != 0 && is_idle(m))
+		return DUE_FAILED;
+	if (state == M0_NET_TM_STOPPING && m->nkm_left && is_idle(m))
+		return DUE_STOPPED;
+	return DUE_NONE;
+}
+
+bool kit_states_pending(const struct m0_net_kit_machine *m)
+{
+	return m->nkm_enobufs_nr > 0 || state_due(m) != DUE_NONE;
+}
+
+/* The machine's last words. */
+static void machine_end(struct m0_net_kit_machine *m,
+			struct m0_net_tm_event    *ev)
+{
+	struct m0_net_transfer_mc *tm = m->nkm_tm;
+
+	m->nkm_ended = true;
+	m->nkm_notify = NULL;
+	if (__atomic_load_n(&m->nkm_open, __ATOMIC_ACQUIRE)) {
+		m0_mutex_unlock(&tm->ntm_mutex);
+		m->nkm_ops->nko_stop(m);
+		__atomic_store_n(&m->nkm_open, 0, __ATOMIC_RELEASE);
+		m0_mutex_lock(&tm->ntm_mutex);
+	}
+	/* A machine stopped before STARTED: its end point was not given out. */
+	if (m->nkm_own_ep != NULL && tm->ntm_ep == NULL) {
+		m0_ref_put(&m->nkm_own_ep->nep_ref);
+		m->nkm_own_ep = NULL;
+	}
+	m0_mutex_unlock(&tm->ntm_mutex);
+	kit_inbox_close(m);
+	kit_pass_flush();
+	m0_mutex_lock(&tm->ntm_mutex);
+	m0_net__tm_event(ev);
+}
+
+static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
+{
+	struct m0_net_tm_event ev = {
+		.nte_type = M0_NET_TEV_STATE_CHANGE,
+		.nte_tm = m->nkm_tm,
+		.nte_time = m0_time_cached()
+	};
+
+	switch (due) {
+	case DUE_STARTED:
+		m->nkm_started = false;
+		ev.nte_next_state = M0_NET_TM_STARTED;
+		ev.nte_ep = m->nkm_own_ep;
+		m0_net__tm_event(&ev);
+		break;
+	case DUE_FAILED:
+		ev.nte_next_state = M0_NET_TM_FAILED;
+		ev.nte_status = m->nkm_start_rc;
+		machine_end(m, &ev);
+		break;
+	default:
+		ev.nte_next_state = M0_NET_TM_STOPPED;
+		machine_end(m, &ev);
+	}
+	kit_wakes_update(m);
+}
+
+void kit_states_deliver(struct m0_net_kit_machine *m)
+{
+	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_ERROR,
+				      .nte_tm = m->nkm_tm,
+				      .nte_status = -ENOBUFS };
+	uint32_t       nr = m->nkm_enobufs_nr;
+	enum state_due due;
+
+	m->nkm_enobufs_nr = 0;
+	ev.nte_time = m0_time_cached();
+	while (nr-- > 0)
+		m0_net__tm_event(&ev);
+	due = state_due(m);
+	if (due != DUE_NONE)
+		state_deliver(m, due);
+}
+
+/* --------------------------------------------------------------- modes -- */
+
+int m0_net_kit_bev_deliver_sync(struct m0_net_transfer_mc *tm)
+{
+	kit_machine(tm)->nkm_sync = true;
+	return 0;
+}
+
+int m0_net_kit_tm_inline(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+
+	/* A buffer added before has a thread already: it goes on to help. */
+	m->nkm_sync = true;
+	m->nkm_inline = true;
+	if (m->nkm_running)
+		kit_wakes_update(m);
+	return 0;
+}
+
+void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+	uint32_t flags = KIT_RUN_BUFFERS;
+	bool     stopping;
+
+	M0_PRE(m0_mutex_held_nr() == 0);
+	if (m->nkm_inline)
+		flags |= KIT_RUN_PROGRESS | KIT_RUN_STATES;
+	kit_pass_open(m0_time_now());
+	kit_run(m, flags);
+	kit_pass_close();
+	if (m->nkm_inline)
+		return;
+	/* The strand waits for the last event to deliver STOPPED. */
+	stopping = m0_net__tm_state(tm) != M0_NET_TM_STARTED;
+	if (stopping)
+		kit_kick(m);
+}
+
+bool m0_net_kit_bev_pending(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+	bool                       pending;
+
+	if (m->nkm_inline) {
+		kit_pass_open(m0_time_now());
+		kit_run(m, KIT_RUN_PROGRESS);
+		kit_pass_close();
+	}
+	m0_mutex_lock(&tm->ntm_mutex);
+	pending = m->nkm_events_nr > 0 ||
+		  (m->nkm_inline && kit_states_pending(m));
+	m0_mutex_unlock(&tm->ntm_mutex);
+	return pending;
+}
+
+void m0_net_kit_bev_notify(struct m0_net_transfer_mc *tm, struct m0_chan *chan)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+
+	if (m->nkm_ended)
+		return;
+	m->nkm_notify = chan;
+	kit_wakes_update(m);
+	kit_kick(m);
+}
+
+int m0_net_kit_tm_fd(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+	int                        rc = 0;
+
+	m0_mutex_lock(&tm->ntm_mutex);
+	if (!m->nkm_fd_open) {
+		rc = m0_os_fd_open(&m->nkm_fd);
+		if (rc == 0) {
+			m0_mutex_lock(&m->nkm_inbox_lock);
+			m->nkm_fd_open = true;
+			m0_mutex_unlock(&m->nkm_inbox_lock);
+			/* What is there already; a first poll may find none. */
+			m0_os_fd_signal(&m->nkm_fd);
+		}
+	}
+	m0_mutex_unlock(&tm->ntm_mutex);
+	return rc == 0 ? m->nkm_fd.of_fd : rc;
+}
+
+/* ----------------------------------------------------------- accessors -- */
+
+void *m0_net_kit_machine_pvt(struct m0_net_kit_machine *machine)
+{
+	return machine->nkm_pvt;
+}
+
+struct m0_net_kit_machine *
+m0_net_kit_machine_of(const struct m0_net_transfer_mc *tm)
+{
+	return kit_machine(tm);
+}
+
+struct m0_net_transfer_mc *
+m0_net_kit_machine_tm(const struct m0_net_kit_machine *machine)
+{
+	return machine->nkm_tm;
+}
+
+struct m0_net_domain *
+m0_net_kit_machine_dom(const struct m0_net_kit_machine *machine)
+{
+	return machine->nkm_dom;
+}
+
+const struct m0_net_kit_addr *
+m0_net_kit_machine_addr(const struct m0_net_kit_machine *machine)
+{
+	return &machine->nkm_addr;
+}
+
+bool m0_net_kit_machine_is_open(const struct m0_net_kit_machine *machine)
+{
+	return __atomic_load_n(&machine->nkm_open, __ATOMIC_ACQUIRE);
+}
+
+void m0_net_kit_machine_get(struct m0_net_kit_machine *machine)
+{
+	m0_ref_get(&machine->nkm_ref);
+}
+
+void m0_net_kit_machine_put(struct m0_net_kit_machine *machine)
+{
+	m0_ref_put(&machine->nkm_ref);
+}
+
+void m0_net_kit_machine_workers_set(struct m0_net_transfer_mc *tm, size_t nr)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+
+	M0_PRE(tm->ntm_state == M0_NET_TM_INITIALIZED && !m->nkm_running);
+	M0_PRE(nr >= 1 && nr <= KIT_WORKERS_MAX);
+	m->nkm_workers_nr = nr;
+}
+
+size_t m0_net_kit_machine_workers_get(const struct m0_net_transfer_mc *tm)
+{
+	return kit_machine(tm)->nkm_workers_nr;
+}

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Passes, inboxes, and the run of a machine.
+ *
+ * Every thread has one pass. What is posted during it is listed in the thread
+ * and leaves by kit_pass_flush(): items for one machine in a row under one
+ * taking of its inbox lock, and one wake-up if the inbox was empty. A call from
+ * outside (m0_net_buffer_add() and the like) posts the same way; the generic
+ * layer then calls xo_flush, with its locks released.
+ *
+ * kit_run() is what a strand's step and an application's pending and
+ * deliver_all come down to; flags say how much of it.
+ */
+#include "net/kit_internal.h"
+#include "os/pass.h"
+
+__thread struct kit_pass kit_pass
+	__attribute__((tls_model("initial-exec")));
+
+/* ---------------------------------------------------------------- passes -- */
+
+void kit_pass_open(m0_time_t now)
+{
+	/* What an outer pass has posted must not wait for an inner one. */
+	if (kit_pass.kp_depth++ == 0)
+		m0_time_pass_begin(now);
+	else
+		kit_pass_flush();
+}
+
+void kit_pass_close(void)
+{
+	M0_PRE(kit_pass.kp_depth > 0);
+	kit_pass_flush();
+	if (--kit_pass.kp_depth == 0)
+		m0_time_pass_end();
+}
+
+static bool inbox_is_empty(const struct m0_net_kit_machine *m)
+{
+	return __atomic_load_n(&m->nkm_inbox.wl_head, __ATOMIC_ACQUIRE) == NULL;
+}
+
+/* Others peek at the head without the lock. */
+static void inbox_head_set(struct m0_net_kit_machine *m,
+			   struct m0_net_kit_work    *work)
+{
+	__atomic_store_n(&m->nkm_inbox.wl_head, work, __ATOMIC_RELEASE);
+}
+
+static void inbox_add(struct m0_net_kit_machine *m,
+		      struct m0_net_kit_work    *work)
+{
+	work->nkw_in_inbox = 1;
+	work->nkw_next = NULL;
+	work->nkw_prev = m->nkm_inbox.wl_tail;
+	if (m->nkm_inbox.wl_tail != NULL)
+		m->nkm_inbox.wl_tail->nkw_next = work;
+	m->nkm_inbox.wl_tail = work;
+	if (work->nkw_prev == NULL)
+		inbox_head_set(m, work);
+}
+
+/* A completion is always wanted: who unposts it too late just gets it. */
+static bool work_is_unwanted(const struct m0_net_kit_work *work)
+{
+	return __atomic_load_n(&work->nkw_unwanted, __ATOMIC_RELAXED) &&
+	       work->nkw_op >= M0_NET_KIT_WORK_XPRT;
+}
+
+static void strands_wake(struct m0_net_kit_machine *m)
+{
+	size_t i;
+
+	if (!__atomic_load_n(&m->nkm_running, __ATOMIC_ACQUIRE))
+		return;
+	/* A worker that sleeps, if the first is busy with a callback. */
+	for (i = 1; i < m->nkm_workers_nr &&
+		    !m0_strand_sleeps(&m->nkm_workers[0].kw_strand); ++i) {
+		if (m0_strand_sleeps(&m->nkm_workers[i].kw_strand)) {
+			m0_strand_wake(&m->nkm_workers[i].kw_strand);
+			break;
+		}
+	}
+	m0_strand_wake(&m->nkm_workers[0].kw_strand);
+}
+
+/*
+ * Moves the items at the head of `out` that are for one machine into its
+ * inbox; those it does not take into `refused`.
+ */
+static void inbox_deliver(struct kit_work_list *out,
+			  struct kit_work_list *refused)
+{
+	struct m0_net_kit_machine *m = out->wl_head->nkw_dest;
+	struct m0_net_kit_work    *work;
+	bool                       wakes;
+	bool                       signals;
+	bool                       was_empty;
+
+	m0_mutex_lock(&m->nkm_inbox_lock);
+	was_empty = m->nkm_inbox.wl_head == NULL;
+	while (out->wl_head != NULL && out->wl_head->nkw_dest == m) {
+		work = kit_work_pop(out);
+		if (m->nkm_closed || work_is_unwanted(work))
+			kit_work_add_tail(refused, work);
+		else
+			inbox_add(m, work);
+	}
+	was_empty = was_empty && m->nkm_inbox.wl_head != NULL;
+	wakes = was_empty && m->nkm_wakes;
+	signals = was_empty && m->nkm_fd_open;
+	m0_mutex_unlock(&m->nkm_inbox_lock);
+	if (wakes)
+		strands_wake(m);
+	if (signals)
+		m0_os_fd_signal(&m->nkm_fd);
+}
+
+void kit_pass_flush(void)
+{
+	struct kit_work_list    refused = { NULL, NULL };
+	struct m0_net_kit_work *work;
+
+	/* Refusing posts again: to the machine of the item's buffer. */
+	while (kit_pass.kp_out.wl_head != NULL) {
+		inbox_deliver(&kit_pass.kp_out, &refused);
+		while ((work = kit_work_pop(&refused)) != NULL)
+			work->nkw_dest->nkm_ops->nko_refuse(work);
+	}
+}
+
+void m0_net_kit_flush(struct m0_net_transfer_mc *tm)
+{
+	(void)tm;
+	if (kit_pass.kp_depth == 0)
+		kit_pass_flush();
+}
+
+/* ----------------------------------------------------------------- work -- */
+
+void m0_net_kit_post(struct m0_net_kit_machine *machine,
+		     struct m0_net_kit_work    *work)
+{
+	/* Read without its inbox's lock by m0_net_kit_unpost(). */
+	__atomic_store_n(&work->nkw_unwanted, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&work->nkw_dest, machine, __ATOMIC_RELEASE);
+	kit_work_add_tail(&kit_pass.kp_out, work);
+	/* A foreign thread: nobody would flush. */
+	if (kit_pass.kp_depth == 0 && m0_mutex_held_nr() == 0)
+		kit_pass_flush();
+}
+
+bool m0_net_kit_unpost(struct m0_net_kit_work *work)
+{
+	struct m0_net_kit_machine *m =
+		__atomic_load_n(&work->nkw_dest, __ATOMIC_ACQUIRE);
+	bool mine;
+
+	if (m == NULL)
+		return false;
+	m0_mutex_lock(&m->nkm_inbox_lock);
+	mine = __atomic_load_n(&work->nkw_dest, __ATOMIC_ACQUIRE) == m;
+	if (mine && work->nkw_in_inbox) {
+		work->nkw_in_inbox = 0;
+		if (work == m->nkm_inbox.wl_head)
+			inbox_head_set(m, work->nkw_next);
+		else
+			work->nkw_prev->nkw_next = work->nkw_next;
+		if (work == m->nkm_inbox.wl_tail)
+			m->nkm_inbox.wl_tail = work->nkw_prev;
+		else
+			work->nkw_next->nkw_prev = work->nkw_prev;
+	} else {
+		if (mine)
+			__atomic_store_n(&work->nkw_unwanted, 1,
+					 __ATOMIC_RELAXED);
+		mine = false;
+	}
+	m0_mutex_unlock(&m->nkm_inbox_lock);
+	return mine;
+}
+
+static void inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret)
+{
+	struct m0_net_kit_work *work;
+
+	m0_mutex_lock(&m->nkm_inbox_lock);
+	*ret = m->nkm_inbox;
+	inbox_head_set(m, NULL);
+	m->nkm_inbox.wl_tail = NULL;
+	for (work = ret->wl_head; work != NULL; work = work->nkw_next)
+		work->nkw_in_inbox = 0;
+	m0_mutex_unlock(&m->nkm_inbox_lock);
+}
+
+/* Puts back, before all others, what was taken and not handled. */
+static void inbox_return(struct m0_net_kit_machine *m,
+			 struct kit_work_list      *list)
+{
+	struct kit_work_list    refused = { NULL, NULL };
+	struct m0_net_kit_work *work;
+
+	m0_mutex_lock(&m->nkm_inbox_lock);
+	while ((work = list->wl_tail) != NULL) {
+		kit_work_del(list, work);
+		if (work_is_unwanted(work)) {
+			kit_work_add_tail(&refused, work);
+			continue;
+		}
+		work->nkw_in_inbox = 1;
+		work->nkw_next = m->nkm_inbox.wl_head;
+		if (work->nkw_next != NULL)
+			work->nkw_next->nkw_prev = work;
+		else
+			m->nkm_inbox.wl_tail = work;
+		inbox_head_set(m, work);
+	}
+	m0_mutex_unlock(&m->nkm_inbox_lock);
+	while ((work = kit_work_pop(&refused)) != NULL)
+		m->nkm_ops->nko_refuse(work);
+}
+
+void kit_inbox_close(struct m0_net_kit_machine *m)
+{
+	struct kit_work_list    list;
+	struct m0_net_kit_work *work;
+
+	m0_mutex_lock(&m->nkm_inbox_lock);
+	m->nkm_closed = true;
+	m0_mutex_unlock(&m->nkm_inbox_lock);
+	inbox_take(m, &list);
+	while ((work = kit_work_pop(&list)) != NULL ||
+	       (work = kit_work_pop(&m->nkm_deferred)) != NULL)
+		m->nkm_ops->nko_refuse(work);
+}
+
+void kit_kick(struct m0_net_kit_machine *m)
+{
+	bool wakes;
+	bool signals;
+
+	m0_mutex_lock(&m->nkm_inbox_lock);
+	wakes = m->nkm_wakes;
+	signals = m->nkm_fd_open;
+	m0_mutex_unlock(&m->nkm_inbox_lock);
+	if (wakes)
+		strands_wake(m);
+	if (signals)
+		m0_os_fd_signal(&m->nkm_fd);
+}
+
+void kit_wakes_update(struct m0_net_kit_machine *m)
+{
+	enum m0_net_tm_state state = m->nkm_tm->ntm_state;
+	bool wakes = !m->nkm_inline || m->nkm_notify != NULL ||
+		     state == M0_NET_TM_STARTING || state == M0_NET_TM_STOPPING;
+
+	m0_mutex_lock(&m->nkm_inbox_lock);
+	m->nkm_wakes = wakes;
+	m0_mutex_unlock(&m->nkm_inbox_lock);
+}
+
+/* ------------------------------------------------------------------ run -- */
+
+static void deferred_add(struct m0_net_kit_machine *m,
+			 struct m0_net_kit_work    *work)
+{
+	struct m0_net_kit_work *after = m->nkm_deferred.wl_tail;
+
+	while (after != NULL && after->nkw_due > work->nkw_due)
+		after = after->nkw_prev;
+	work->nkw_prev = after;
+	work->nkw_next = after == NULL ? m->nkm_deferred.wl_head :
+					 after->nkw_next;
+	if (work->nkw_next != NULL)
+		work->nkw_next->nkw_prev = work;
+	else
+		m->nkm_deferred.wl_tail = work;
+	if (after != NULL)
+		after->nkw_next = work;
+	else
+		m->nkm_deferred.wl_head = work;
+}
+
+/* False: to be seen again after events were delivered. */
+static bool work_handle(struct m0_net_kit_machine *m,
+			struct m0_net_kit_work *work, m0_time_t now)
+{
+	if (work->nkw_op == M0_NET_KIT_WORK_DONE) {
+		kit_work_done(m, work);
+		return true;
+	}
+	if (work->nkw_due > now) {
+		deferred_add(m, work);
+		return true;
+	}
+	return m->nkm_ops->nko_work(m, work);
+}
+
+static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)
+{
+	struct kit_work_list    list;
+	struct m0_net_kit_work *work;
+
+	while (m->nkm_deferred.wl_head != NULL &&
+	       m->nkm_deferred.wl_head->nkw_due <= now) {
+		work = kit_work_pop(&m->nkm_deferred);
+		if (!work_handle(m, work, now)) {
+			deferred_add(m, work);
+			return;
+		}
+	}
+	if (inbox_is_empty(m))
+		return;
+	inbox_take(m, &list);
+	while ((work = kit_work_pop(&list)) != NULL) {
+		if (!work_handle(m, work, now)) {
+			work->nkw_prev = NULL;
+			work->nkw_next = list.wl_head;
+			if (list.wl_head != NULL)
+				list.wl_head->nkw_prev = work;
+			else
+				list.wl_tail = work;
+			list.wl_head = work;
+			inbox_return(m, &list);
+			return;
+		}
+	}
+}
+
+static void progress(struct m0_net_kit_machine *m, m0_time_t now)
+{
+	enum m0_net_tm_state state = m->nkm_tm->ntm_state;
+
+	if (m->nkm_start_wanted)
+		kit_start_do(m);
+	if (state == M0_NET_TM_STOPPING && !m->nkm_left)
+		kit_stop_do(m);
+	if (m->nkm_timerq.tq_nr > 0)
+		kit_timers_expire(m, now);
+	/* No message before STARTED. */
+	if (m->nkm_tm->ntm_state >= M0_NET_TM_STARTED)
+		inbox_run(m, now);
+}
+
+bool kit_is_pending(const struct m0_net_kit_machine *m)
+{
+	return m->nkm_events_nr > 0 || kit_states_pending(m);
+}
+
+static void notify_signal(struct m0_net_kit_machine *m)
+{
+	struct m0_chan *chan = m->nkm_notify;
+
+	if (chan == NULL || m->nkm_events_nr == 0)
+		return;
+	m->nkm_notify = NULL;
+	kit_wakes_update(m);
+	/* As a callback: fini waits for it. */
+	++m->nkm_tm->ntm_callback_counter;
+	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
+	m0_chan_signal_lock(chan);
+	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	--m->nkm_tm->ntm_callback_counter;
+	m0_chan_broadcast(&m->nkm_tm->ntm_chan);
+}
+
+static m0_time_t deadline_next(const struct m0_net_kit_machine *m)
+{
+	m0_time_t next = m->nkm_timerq.tq_nr > 0 ?
+				 m0_timerq_next(&m->nkm_timerq) :
+				 M0_TIME_NEVER;
+
+	if (m->nkm_deferred.wl_head != NULL)
+		next = min64u(next, m->nkm_deferred.wl_head->nkw_due);
+	return next;
+}
+
+/* Work for whoever runs the machine next, not counting what only polls see. */
+static bool has_work(const struct m0_net_kit_machine *m)
+{
+	return (!inbox_is_empty(m) && !m->nkm_stepping &&
+		m->nkm_tm->ntm_state >= M0_NET_TM_STARTED) ||
+	       m->nkm_bulk.wl_head != NULL;
+}
+
+/* The descriptor says what a poll would find. */
+static void fd_update(struct m0_net_kit_machine *m)
+{
+	if (m->nkm_inline)
+		m0_os_fd_arm(&m->nkm_fd, deadline_next(m));
+	if (kit_is_pending(m) || (m->nkm_inline && has_work(m))) {
+		m0_os_fd_signal(&m->nkm_fd);
+	} else {
+		m0_os_fd_clear(&m->nkm_fd);
+		/* A post between the look and the clearing. */
+		if (m->nkm_inline && !inbox_is_empty(m))
+			m0_os_fd_signal(&m->nkm_fd);
+	}
+}
+
+static void deliver(struct m0_net_kit_machine *m)
+{
+	uint32_t nr = m->nkm_events_nr;
+
+	while (nr-- > 0 && m->nkm_ready_head != NULL)
+		kit_deliver_one(m);
+}
+
+static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)
+{
+	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready_head != NULL)
+		return M0_TIME_IMMEDIATELY;
+	if ((flags & KIT_RUN_PROGRESS) && has_work(m))
+		return M0_TIME_IMMEDIATELY;
+	return deadline_next(m);
+}
+
+/* There is more to do than one thread can at a time. */
+static void helpers_wake(struct m0_net_kit_machine *m)
+{
+	uint32_t nr = m->nkm_bulk_nr + (m->nkm_sync ? 0 : m->nkm_events_nr);
+	size_t   i;
+
+	for (i = 0; i < m->nkm_workers_nr && nr > 1; ++i) {
+		if (m0_strand_sleeps(&m->nkm_workers[i].kw_strand)) {
+			m0_strand_wake(&m->nkm_workers[i].kw_strand);
+			--nr;
+		}
+	}
+}
+
+m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
+{
+	struct m0_net_transfer_mc *tm = m->nkm_tm;
+	struct m0_net_kit_machine *outer = kit_pass.kp_machine;
+	m0_time_t                  next;
+
+	m0_mutex_lock(&tm->ntm_mutex);
+	if (flags & KIT_RUN_PROGRESS) {
+		kit_pass.kp_machine = m;
+		if (!m->nkm_stepping) {
+			m->nkm_stepping = true;
+			m->nkm_delivers = flags & KIT_RUN_BUFFERS;
+			progress(m, m0_time_cached());
+			m->nkm_stepping = false;
+		}
+		if (M0_UNLIKELY(m->nkm_workers_nr > 1))
+			helpers_wake(m);
+		kit_bulk_run(m);
+	}
+	if (flags & KIT_RUN_BUFFERS)
+		deliver(m);
+	if (flags & KIT_RUN_STATES)
+		kit_states_deliver(m);
+	if (flags & KIT_RUN_NOTIFY)
+		notify_signal(m);
+	if (m->nkm_fd_open)
+		fd_update(m);
+	next = run_next(m, flags);
+	kit_pass.kp_machine = outer;
+	m0_mutex_unlock(&tm->ntm_mutex);
+	return next;
+}
+
+/* -------------------------------------------------------------- strands -- */
+
+static m0_time_t worker_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct kit_worker *w = container_of(strand, struct kit_worker,
+					    kw_strand);
+	struct m0_net_kit_machine *m = w->kw_machine;
+	uint32_t  flags = KIT_RUN_PROGRESS | KIT_RUN_STATES | KIT_RUN_NOTIFY;
+	m0_time_t next = M0_TIME_NEVER;
+	bool      wakes;
+
+	m0_mutex_lock(&m->nkm_inbox_lock);
+	wakes = m->nkm_wakes;
+	m0_mutex_unlock(&m->nkm_inbox_lock);
+	/* The strand of an inline machine that nobody needs. */
+	if (!wakes)
+		return M0_TIME_NEVER;
+	if (!m->nkm_sync)
+		flags |= KIT_RUN_BUFFERS;
+	kit_pass_open(now);
+	next = kit_run(m, flags);
+	kit_pass_close();
+	return next;
+}
+
+static bool worker_ready(const struct m0_strand *strand)
+{
+	const struct m0_net_kit_machine *m =
+		container_of(strand, struct kit_worker, kw_strand)->kw_machine;
+
+	return !m->nkm_inline && !inbox_is_empty(m);
+}
+
+static const struct m0_strand_ops worker_ops = {
+	.so_step = worker_step,
+	.so_ready = worker_ready
+};
+
+int kit_strands_start(struct m0_net_kit_machine *m)
+{
+	const struct m0_bitmap *cpus =
+		m->nkm_cpus.b_nr > 0 ? &m->nkm_cpus : NULL;
+	size_t nr = m->nkm_inline ? 1 : m->nkm_workers_nr;
+	size_t i;
+	int    rc = 0;
+
+	/* Until all run, nkm_wakes is false: none of them takes our lock. */
+	if (m->nkm_running)
+		return 0;
+	M0_ALLOC_ARR(m->nkm_workers, nr);
+	if (m->nkm_workers == NULL)
+		return -ENOMEM;
+	m->nkm_workers_nr = nr;
+	for (i = 0; i < nr && rc == 0; ++i) {
+		struct kit_worker *w = &m->nkm_workers[i];
+
+		w->kw_machine = m;
+		m0_strand_init(&w->kw_strand, &worker_ops, "net-tm");
+		w->kw_strand.st_spin_ns = m->nkm_tm->ntm_spin;
+		rc = m0_strand_start(&w->kw_strand, cpus);
+	}
+	if (rc == 0) {
+		__atomic_store_n(&m->nkm_running, true, __ATOMIC_RELEASE);
+		kit_wakes_update(m);
+		kit_kick(m);
+		return 0;
+	}
+	m0_strand_fini(&m->nkm_workers[--i].kw_strand);
+	while (i-- > 0) {
+		m0_strand_stop(&m->nkm_workers[i].kw_strand);
+		m0_strand_fini(&m->nkm_workers[i].kw_strand);
+	}
+	m0_free0(&m->nkm_workers);
+	return rc;
+}
+
+void kit_strands_stop(struct m0_net_kit_machine *m)
+{
+	size_t i;
+
+	if (!m->nkm_running)
+		return;
+	for (i = 0; i < m->nkm_workers_nr; ++i)
+		m0_strand_stop(&m->nkm_workers[i].kw_strand);
+	__atomic_store_n(&m->nkm_running, false, __ATOMIC_RELEASE);
+	for (i = 0; i < m->nkm_workers_nr; ++i)
+		m0_strand_fini(&m->nkm_workers[i].kw_strand);
+	m0_free0(&m->nkm_workers);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Receive buffers: which one takes a message, and the events of one that takes
+ * several. Everything here happens under the machine's lock; it is released
+ * for long copies, and then `nkm_stepping` keeps other messages away.
+ *
+ * A buffer is on nkm_recvq while it takes messages. It leaves when it is full
+ * (fewer than nb_min_receive_size bytes left, or nb_max_receive_msgs taken), or
+ * is given up, or got an error: then it is spent, and its final event is the
+ * last in its ring. The ring has room for as many events as the buffer can
+ * ever have, from the add on.
+ */
+#include "net/kit_internal.h"
+#include "base/probes.h"
+
+/* Messages, of a byte or more, after which the buffer is surely full. */
+static uint32_t recv_max(const struct kit_buf *kb)
+{
+	const struct m0_net_buffer *buf = kb->kb_pub.nkb_buffer;
+	m0_bcount_t room = kb->kb_pub.nkb_size - buf->nb_min_receive_size + 1;
+
+	return (uint32_t)min64u(min64u(buf->nb_max_receive_msgs,
+				       M0_NET_RECV_MSGS_MAX), room);
+}
+
+int kit_recv_add(struct kit_buf *kb)
+{
+	struct kit_recv_event *ring;
+
+	kb->kb_recv_max = recv_max(kb);
+	if (kb->kb_recv_max > kb->kb_ev_cap) {
+		M0_ALLOC_ARR(ring, kb->kb_recv_max);
+		if (ring == NULL)
+			return -ENOMEM;
+		if (kb->kb_ev != &kb->kb_ev_one)
+			m0_free(kb->kb_ev);
+		kb->kb_ev = ring;
+		kb->kb_ev_cap = kb->kb_recv_max;
+	}
+	kb->kb_ev_first = 0;
+	kb->kb_ev_nr = 0;
+	kb->kb_recv_used = 0;
+	kb->kb_recv_nr = 0;
+	m0_list_add_tail(&kb->kb_pub.nkb_machine->nkm_recvq, &kb->kb_recv_link);
+	return 0;
+}
+
+struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb)
+{
+	M0_PRE(kb->kb_ev_nr > 0);
+	return &kb->kb_ev[kb->kb_ev_first];
+}
+
+void kit_recv_event_pop(struct kit_buf *kb)
+{
+	kb->kb_ev_first = kb->kb_ev_first + 1 == kb->kb_ev_cap ?
+				  0 : kb->kb_ev_first + 1;
+	--kb->kb_ev_nr;
+}
+
+static void event_push(struct kit_buf *kb, const struct kit_recv_event *re)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+	uint32_t at = kb->kb_ev_first + kb->kb_ev_nr;
+
+	M0_PRE(kb->kb_ev_nr < kb->kb_ev_cap);
+	kb->kb_ev[at < kb->kb_ev_cap ? at : at - kb->kb_ev_cap] = *re;
+	++kb->kb_ev_nr;
+	++m->nkm_events_nr;
+	if (re->re_final) {
+		kb_state_set(kb, KB_DONE);
+		++m->nkm_tm->ntm_recv_spent_nr;
+	}
+	kit_ready_add(m, kb);
+	if (kit_pass.kp_machine != m)
+		kit_kick(m);
+}
+
+static void error_push(struct kit_buf *kb, int32_t status, m0_bcount_t length)
+{
+	event_push(kb, &(struct kit_recv_event){ .re_status = status,
+						 .re_length = length,
+						 .re_final = true });
+}
+
+void kit_recv_give_up(struct kit_buf *kb, int32_t reason)
+{
+	uint64_t *flags = &kb->kb_pub.nkb_buffer->nb_flags;
+
+	if (kb_state(kb->kb_pub.nkb_word) == KB_CLAIMED) {
+		kb->kb_late = reason;
+		return;
+	}
+	if (kb_state(kb->kb_pub.nkb_word) != KB_ARMED)
+		return;
+	m0_list_del(&kb->kb_recv_link);
+	/* An event of a message may come first; the flags mean the last. */
+	if (kb->kb_ev_nr == 0 && !kb->kb_delivering)
+		*flags |= reason == -ETIMEDOUT ? M0_NET_BUF_TIMED_OUT :
+						 M0_NET_BUF_CANCELLED;
+	error_push(kb, reason, 0);
+}
+
+bool m0_net_kit_msg_must_wait(const struct m0_net_kit_machine *machine)
+{
+	return m0_list_is_empty(&machine->nkm_recvq) &&
+	       machine->nkm_delivers && machine->nkm_events_nr > 0;
+}
+
+/* First buffer with room; NULL: none. */
+static struct kit_buf *recv_find(struct m0_net_kit_machine *m, m0_bcount_t nr)
+{
+	struct m0_list_link *link;
+	struct kit_buf      *kb;
+
+	for (link = m0_list_first(&m->nkm_recvq); link != NULL;
+	     link = m0_list_next(&m->nkm_recvq, link)) {
+		kb = container_of(link, struct kit_buf, kb_recv_link);
+		if (kb->kb_pub.nkb_size - kb->kb_recv_used >= nr)
+			return kb;
+	}
+	return NULL;
+}
+
+/* A burst may be faster than the replacement of buffers at their events. */
+static void recv_provision(struct m0_net_kit_machine *m)
+{
+	struct m0_net_transfer_mc *tm = m->nkm_tm;
+
+	if (tm->ntm_recv_pool == NULL || !m0_list_is_empty(&m->nkm_recvq))
+		return;
+	m0_mutex_unlock(&tm->ntm_mutex);
+	m0_net__provision_unlocked(tm);
+	m0_mutex_lock(&tm->ntm_mutex);
+}
+
+static int recv_refuse(struct m0_net_kit_machine *m, m0_bcount_t nr)
+{
+	struct m0_list_link *link = m0_list_first(&m->nkm_recvq);
+	struct kit_buf      *kb;
+
+	if (link == NULL) {
+		++m->nkm_tm->ntm_qstats[M0_NET_QT_MSG_RECV].nqs_num_f_events;
+		++m->nkm_enobufs_nr;
+		return -ENOBUFS;
+	}
+	kb = container_of(link, struct kit_buf, kb_recv_link);
+	m0_list_del(link);
+	error_push(kb, -EMSGSIZE, nr);
+	return -EMSGSIZE;
+}
+
+static void copy_long(struct kit_buf *kb, const struct m0_bufvec *data,
+		      m0_bindex_t offset, m0_bcount_t nr)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+
+	m0_list_del(&kb->kb_recv_link);
+	kb_state_set(kb, KB_CLAIMED);
+	kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_IN_USE;
+	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
+	m0_bufvec_copy_at(&kb->kb_pub.nkb_buffer->nb_buffer, kb->kb_recv_used,
+			  data, offset, nr);
+	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	kb_state_set(kb, KB_ARMED);
+	m0_list_add(&m->nkm_recvq, &kb->kb_recv_link);
+}
+
+static void message_push(struct kit_buf *kb, struct m0_net_end_point *ep,
+			 m0_bcount_t nr)
+{
+	struct kit_recv_event re = { .re_offset = kb->kb_recv_used,
+				     .re_length = nr,
+				     .re_ep = ep };
+
+	kb->kb_recv_used += nr;
+	++kb->kb_recv_nr;
+	re.re_final = kb->kb_recv_nr == kb->kb_recv_max ||
+		      kb->kb_pub.nkb_size - kb->kb_recv_used <
+			      kb->kb_pub.nkb_buffer->nb_min_receive_size;
+	if (re.re_final)
+		m0_list_del(&kb->kb_recv_link);
+	event_push(kb, &re);
+	/* Noted during the copy. */
+	if (kb->kb_late != 0 && !re.re_final)
+		kit_recv_give_up(kb, kb->kb_late);
+}
+
+int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
+		      const struct m0_net_kit_addr *from,
+		      const struct m0_bufvec *data, m0_bindex_t offset,
+		      m0_bcount_t nr)
+{
+	struct m0_net_end_point *ep;
+	struct kit_buf          *kb;
+
+	M0_PRE(m0_mutex_is_locked(&machine->nkm_tm->ntm_mutex));
+	recv_provision(machine);
+	kb = recv_find(machine, nr);
+	if (kb == NULL)
+		return recv_refuse(machine, nr);
+	ep = kit_ep_get(machine, from);
+	if (ep == NULL)
+		return -ENOMEM;
+	if (nr <= KIT_COPY_LOCKED)
+		m0_bufvec_copy_at(&kb->kb_pub.nkb_buffer->nb_buffer,
+				  kb->kb_recv_used, data, offset, nr);
+	else
+		copy_long(kb, data, offset, nr);
+	message_push(kb, ep, nr);
+	return 0;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Provisioning: receive queues filled from pools.
+ *
+ * A buffer that leaves the queue is replaced by the thread that delivers its
+ * event (event.c). What the pool could not give is the machine's deficit. When
+ * the pool is no longer empty, its callback, which holds the pool's lock and
+ * perhaps runs on another processor's thread, only notes the pool and wakes the
+ * domain's provisioner: a strand of the domain, which takes the locks in their
+ * order (pool, domain, machine) and fills the deficits. Seed 001, "Concurrency
+ * control". [r.M0.net.xprt.support-for-auto-provisioned-receive-queue]
+ */
+#include "net/net_internal.h"
+#include "base/probes.h"
+#include "os/os.h"
+
+struct m0_net_provisioner {
+	struct m0_strand      npr_strand;
+	struct m0_net_domain *npr_dom;
+	/** Guards npr_pools; no other lock is taken under it. */
+	struct m0_mutex       npr_lock;
+	/** Pools that have buffers again, by nbp_prov_linkage. */
+	struct m0_list        npr_pools;
+	/** Held during a step's work on a pool. */
+	struct m0_mutex       npr_busy;
+};
+
+/* ------------------------------------------------- filling one machine -- */
+
+void m0_net__deficit_set(struct m0_net_transfer_mc *tm, uint32_t deficit)
+{
+	uint32_t old = (uint32_t)m0_atomic64_get(&tm->ntm_recv_queue_deficit);
+
+	if (deficit > old)
+		tm->ntm_qstats[M0_NET_QT_MSG_RECV].nqs_num_f_events +=
+			deficit - old;
+	if (deficit != old)
+		m0_atomic64_set(&tm->ntm_recv_queue_deficit, deficit);
+}
+
+static int buffer_provide(struct m0_net_transfer_mc *tm,
+			  struct m0_net_buffer      *buf)
+{
+	m0_bcount_t size = m0_vec_count(&buf->nb_buffer.ov_vec);
+
+	buf->nb_qtype = M0_NET_QT_MSG_RECV;
+	buf->nb_callbacks = tm->ntm_recv_pool_callbacks;
+	buf->nb_ep = NULL;
+	buf->nb_timeout = M0_TIME_NEVER;
+	if (tm->ntm_recv_queue_min_recv_size != 0)
+		buf->nb_min_receive_size =
+			min64u(tm->ntm_recv_queue_min_recv_size, size);
+	else if (buf->nb_min_receive_size == 0)
+		buf->nb_min_receive_size = size;
+	if (tm->ntm_recv_queue_max_recv_msgs != 0)
+		buf->nb_max_receive_msgs = tm->ntm_recv_queue_max_recv_msgs;
+	else if (buf->nb_max_receive_msgs == 0)
+		buf->nb_max_receive_msgs = 1;
+	return m0_net__buffer_add(buf, tm);
+}
+
+/* Queued buffers that can still take a message. */
+static uint32_t recv_queue_length(const struct m0_net_transfer_mc *tm)
+{
+	return (uint32_t)net_q_tlist_length(&tm->ntm_q[M0_NET_QT_MSG_RECV]) -
+	       tm->ntm_recv_spent_nr;
+}
+
+/* Buffers to be added, 0 unless the machine is STARTED. ntm_mutex held. */
+static uint32_t provision_need(const struct m0_net_transfer_mc *tm)
+{
+	uint32_t length = recv_queue_length(tm);
+
+	return tm->ntm_state == M0_NET_TM_STARTED &&
+			       length < tm->ntm_recv_queue_min_length ?
+		       tm->ntm_recv_queue_min_length - length : 0;
+}
+
+/* Adds one buffer, unless that is no longer wanted. */
+static bool provision_one(struct m0_net_transfer_mc *tm,
+			  struct m0_net_buffer      *buf)
+{
+	bool added;
+
+	m0_mutex_lock(&tm->ntm_mutex);
+	added = provision_need(tm) > 0 && buffer_provide(tm, buf) == 0;
+	m0_mutex_unlock(&tm->ntm_mutex);
+	if (!added)
+		m0_net_buffer_pool_put(tm->ntm_recv_pool, buf,
+				       tm->ntm_pool_colour);
+	return added;
+}
+
+uint32_t m0_net__provision(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_buffer_pool *pool = tm->ntm_recv_pool;
+	struct m0_net_buffer      *buf;
+	uint32_t                   need;
+	uint32_t                   nr = 0;
+
+	M0_PRE(m0_mutex_is_locked(&pool->nbp_mutex));
+	M0_PRE(m0_mutex_is_not_locked(&tm->ntm_mutex));
+
+	m0_mutex_lock(&tm->ntm_mutex);
+	need = provision_need(tm);
+	m0_mutex_unlock(&tm->ntm_mutex);
+	/* No lock but the pool's around get: it may make buffers. */
+	while (nr < need) {
+		buf = m0_net_buffer_pool_get(pool, tm->ntm_pool_colour);
+		if (buf == NULL || !provision_one(tm, buf))
+			break;
+		++nr;
+	}
+	if (need > 0 || m0_atomic64_get(&tm->ntm_recv_queue_deficit) > 0) {
+		m0_mutex_lock(&tm->ntm_mutex);
+		m0_net__deficit_set(tm, provision_need(tm));
+		m0_probe_provision(
+			m0_net__tm_name(tm), nr,
+			(uint64_t)m0_atomic64_get(&tm->ntm_recv_queue_deficit));
+		m0_chan_broadcast(&tm->ntm_chan);
+		m0_mutex_unlock(&tm->ntm_mutex);
+	}
+	return nr;
+}
+
+void m0_net__provision_unlocked(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_buffer_pool *pool = tm->ntm_recv_pool;
+
+	if (pool == NULL)
+		return;
+	m0_net_buffer_pool_lock(pool);
+	m0_net__provision(tm);
+	m0_net_buffer_pool_unlock(pool);
+}
+
+void m0_net__pool_returns(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_buffer_pool *pool = tm->ntm_recv_pool;
+	struct m0_list_link       *link;
+	struct m0_net_buffer      *buf;
+
+	m0_net_buffer_pool_lock(pool);
+	while ((link = m0_list_first(&tm->ntm_pool_returns)) != NULL) {
+		buf = container_of(link, struct m0_net_buffer,
+				   nb_return_linkage);
+		m0_list_del(link);
+		buf->nb_ep = NULL;
+		if (buf->nb_flags == M0_NET_BUF_REGISTERED)
+			m0_net_buffer_pool_put(pool, buf, tm->ntm_pool_colour);
+	}
+	m0_net_buffer_pool_unlock(pool);
+}
+
+int m0_net_tm_pool_attach(struct m0_net_transfer_mc            *tm,
+			  struct m0_net_buffer_pool            *bufpool,
+			  const struct m0_net_buffer_callbacks *callbacks,
+			  m0_bcount_t min_recv_size, uint32_t max_recv_msgs,
+			  uint32_t min_recv_queue_len)
+{
+	int rc = -EINVAL;
+
+	M0_PRE(bufpool != NULL && callbacks != NULL &&
+	       callbacks->nbc_cb[M0_NET_QT_MSG_RECV] != NULL);
+
+	m0_mutex_lock(&tm->ntm_mutex);
+	M0_PRE(tm->ntm_state == M0_NET_TM_INITIALIZED);
+	if (bufpool->nbp_ndom == tm->ntm_dom) {
+		tm->ntm_recv_pool = bufpool;
+		tm->ntm_recv_pool_callbacks = callbacks;
+		tm->ntm_recv_queue_min_recv_size = min_recv_size;
+		tm->ntm_recv_queue_max_recv_msgs = max_recv_msgs;
+		if (min_recv_queue_len != 0)
+			tm->ntm_recv_queue_min_length = min_recv_queue_len;
+		rc = 0;
+	}
+	m0_mutex_unlock(&tm->ntm_mutex);
+	return rc;
+}
+
+int m0_net_tm_pool_length_set(struct m0_net_transfer_mc *tm, uint32_t len)
+{
+	M0_PRE(tm->ntm_recv_pool != NULL);
+	if (len == 0)
+		return -EINVAL;
+	m0_mutex_lock(&tm->ntm_mutex);
+	M0_PRE(M0_IN(tm->ntm_state, (M0_NET_TM_INITIALIZED, M0_NET_TM_STARTING,
+				     M0_NET_TM_STARTED)));
+	tm->ntm_recv_queue_min_length = len;
+	m0_mutex_unlock(&tm->ntm_mutex);
+	m0_net__provision_unlocked(tm);
+	return 0;
+}
+
+/* ------------------------------------------------ the domain's strand -- */
+
+static struct m0_net_buffer_pool *pool_next(struct m0_net_provisioner *prov)
+{
+	struct m0_net_buffer_pool *pool = NULL;
+	struct m0_list_link       *link;
+
+	m0_mutex_lock(&prov->npr_lock);
+	link = m0_list_first(&prov->npr_pools);
+	if (link != NULL) {
+		m0_list_del(link);
+		pool = container_of(link, struct m0_net_buffer_pool,
+				    nbp_prov_linkage);
+	}
+	m0_mutex_unlock(&prov->npr_lock);
+	return pool;
+}
+
+/*
+ * A machine that lacks buffers of the pool, kept from its fini as a callback
+ * would; NULL: none. The locks of machines that lack nothing are left alone.
+ */
+static struct m0_net_transfer_mc *needy_get(struct m0_net_domain      *dom,
+					    struct m0_net_buffer_pool *pool)
+{
+	struct m0_net_transfer_mc *tm = NULL;
+	struct m0_list_link       *link;
+
+	m0_mutex_lock(&dom->nd_mutex);
+	for (link = m0_list_first(&dom->nd_tms); link != NULL;
+	     link = m0_list_next(&dom->nd_tms, link)) {
+		tm = container_of(link, struct m0_net_transfer_mc,
+				  ntm_dom_linkage);
+		if (m0_atomic64_get(&tm->ntm_recv_queue_deficit) > 0 &&
+		    tm->ntm_recv_pool == pool)
+			break;
+	}
+	if (link == NULL) {
+		tm = NULL;
+	} else {
+		m0_mutex_lock(&tm->ntm_mutex);
+		++tm->ntm_callback_counter;
+		m0_mutex_unlock(&tm->ntm_mutex);
+	}
+	m0_mutex_unlock(&dom->nd_mutex);
+	return tm;
+}
+
+static void deficits_fill(struct m0_net_domain      *dom,
+			  struct m0_net_buffer_pool *pool)
+{
+	struct m0_net_transfer_mc *tm;
+	bool                       more = true;
+
+	m0_net_buffer_pool_lock(pool);
+	while (more && pool->nbp_free > 0 &&
+	       (tm = needy_get(dom, pool)) != NULL) {
+		more = m0_net__provision(tm) > 0;
+		m0_mutex_lock(&tm->ntm_mutex);
+		--tm->ntm_callback_counter;
+		m0_chan_broadcast(&tm->ntm_chan);
+		m0_mutex_unlock(&tm->ntm_mutex);
+	}
+	m0_net_buffer_pool_unlock(pool);
+}
+
+static m0_time_t provisioner_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct m0_net_provisioner *prov =
+		container_of(strand, struct m0_net_provisioner, npr_strand);
+	struct m0_net_buffer_pool *pool;
+
+	(void)now;
+	/* Before the pool leaves the list: see _forget(). */
+	m0_mutex_lock(&prov->npr_busy);
+	pool = pool_next(prov);
+	if (pool != NULL)
+		deficits_fill(prov->npr_dom, pool);
+	m0_mutex_unlock(&prov->npr_busy);
+	return pool == NULL ? M0_TIME_NEVER : M0_TIME_IMMEDIATELY;
+}
+
+static const struct m0_strand_ops provisioner_ops = {
+	.so_step = provisioner_step
+};
+
+/* NULL: no memory or no thread; deficits then wait for the machine's own. */
+static struct m0_net_provisioner *provisioner_make(struct m0_net_domain *dom)
+{
+	struct m0_net_provisioner *prov;
+
+	M0_ALLOC_PTR(prov);
+	if (prov == NULL)
+		return NULL;
+	prov->npr_dom = dom;
+	m0_mutex_init(&prov->npr_lock);
+	m0_mutex_init(&prov->npr_busy);
+	m0_list_init(&prov->npr_pools);
+	m0_strand_init(&prov->npr_strand, &provisioner_ops, "net-provision");
+	prov->npr_strand.st_spin_ns = 0;
+	if (m0_strand_start(&prov->npr_strand, NULL) != 0) {
+		m0_strand_fini(&prov->npr_strand);
+		m0_free(prov);
+		return NULL;
+	}
+	return prov;
+}
+
+int m0_net__provisioner_get(struct m0_net_domain *dom)
+{
+	int rc = 0;
+
+	m0_mutex_lock(&dom->nd_mutex);
+	if (dom->nd_provisioner == NULL)
+		dom->nd_provisioner = provisioner_make(dom);
+	if (dom->nd_provisioner == NULL)
+		rc = -ENOMEM;
+	m0_mutex_unlock(&dom->nd_mutex);
+	return rc;
+}
+
+void m0_net__provisioner_fini(struct m0_net_domain *dom)
+{
+	struct m0_net_provisioner *prov = dom->nd_provisioner;
+
+	if (prov == NULL)
+		return;
+	m0_strand_stop(&prov->npr_strand);
+	m0_strand_fini(&prov->npr_strand);
+	m0_list_fini(&prov->npr_pools);
+	m0_mutex_fini(&prov->npr_busy);
+	m0_mutex_fini(&prov->npr_lock);
+	m0_free(prov);
+	dom->nd_provisioner = NULL;
+}
+
+void m0_net_domain_buffer_pool_not_empty(struct m0_net_buffer_pool *pool)
+{
+	struct m0_net_provisioner *prov = pool->nbp_ndom->nd_provisioner;
+
+	M0_PRE(m0_mutex_is_locked(&pool->nbp_mutex));
+	m0_mutex_lock(&prov->npr_lock);
+	if (!m0_list_link_is_in(&pool->nbp_prov_linkage))
+		m0_list_add_tail(&prov->npr_pools, &pool->nbp_prov_linkage);
+	m0_mutex_unlock(&prov->npr_lock);
+	m0_strand_wake(&prov->npr_strand);
+}
+
+void m0_net__provisioner_forget(struct m0_net_buffer_pool *pool)
+{
+	struct m0_net_provisioner *prov = pool->nbp_ndom->nd_provisioner;
+
+	m0_mutex_lock(&prov->npr_lock);
+	if (m0_list_link_is_in(&pool->nbp_prov_linkage))
+		m0_list_del(&pool->nbp_prov_linkage);
+	m0_mutex_unlock(&prov->npr_lock);
+	/* A step that had it in hand is over after this. */
+	m0_mutex_lock(&prov->npr_busy);
+	m0_mutex_unlock(&prov->npr_busy);
+}
