@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bulk transfer between two inline machines, beside a bare copy. */
+#include <stdlib.h>
+
+#include "bulk.h"
+
+enum { ACTIVE, PASSIVE };
+
+struct bench_bulk {
+	struct bench_side *k_pair;
+	size_t             k_bytes;
+	size_t             k_area;
+	/** Where all the cases go on, so that they find memory equally cold. */
+	size_t             k_cursor;
+	char              *k_src;
+	char              *k_dst;
+	int                k_nr;
+	unsigned           k_done;
+	/** Put: side ACTIVE has the source; get: side PASSIVE has. */
+	struct bench_buf  *k_put[2];
+	struct bench_buf  *k_get[2];
+};
+
+static void moved(const struct m0_net_buffer_event *ev)
+{
+	struct m0_net_buffer *nb = ev->nbe_buffer;
+	struct bench_bulk    *k = nb->nb_app_private;
+
+	if (!bench_ok(ev))
+		return;
+	if ((nb->nb_qtype == M0_NET_QT_PASSIVE_BULK_RECV ||
+	     nb->nb_qtype == M0_NET_QT_ACTIVE_BULK_RECV) &&
+	    ev->nbe_length != k->k_bytes)
+		bench_die("%llu bytes", (unsigned long long)ev->nbe_length);
+	k->k_done++;
+}
+
+static const struct m0_net_buffer_callbacks callbacks = {
+	.nbc_cb = { [M0_NET_QT_PASSIVE_BULK_RECV] = &moved,
+		    [M0_NET_QT_PASSIVE_BULK_SEND] = &moved,
+		    [M0_NET_QT_ACTIVE_BULK_RECV] = &moved,
+		    [M0_NET_QT_ACTIVE_BULK_SEND] = &moved }
+};
+
+struct bench_bulk *bench_bulk_start(size_t bytes, size_t area)
+{
+	struct bench_bulk *k = bench_huge(sizeof(*k));
+
+	memset(k, 0, sizeof(*k));
+	k->k_bytes = bytes;
+	k->k_area = area;
+	k->k_nr = (int)(area / bytes);
+	k->k_src = bench_huge(area);
+	k->k_dst = bench_huge(area);
+	k->k_pair = bench_pair_start(BENCH_INLINE);
+	for (int i = 0; i < 2; i++) {
+		char *put = i == ACTIVE ? k->k_src : k->k_dst;
+		char *get = i == ACTIVE ? k->k_dst : k->k_src;
+
+		k->k_put[i] = bench_bufs_make(&k->k_pair[i], k->k_nr, put,
+					      bytes, bytes, &callbacks, k);
+		k->k_get[i] = bench_bufs_make(&k->k_pair[i], k->k_nr, get,
+					      bytes, bytes, &callbacks, k);
+	}
+	return k;
+}
+
+void bench_bulk_stop(struct bench_bulk *k)
+{
+	if (memcmp(k->k_src, k->k_dst, k->k_area) != 0)
+		bench_die("what came is not what was sent");
+	bench_pair_stop(k->k_pair);
+	for (int i = 0; i < 2; i++) {
+		bench_bufs_free(&k->k_pair[i], k->k_put[i], k->k_nr);
+		bench_bufs_free(&k->k_pair[i], k->k_get[i], k->k_nr);
+	}
+	bench_pair_free(k->k_pair);
+}
+
+static void transfer(struct bench_bulk *k, struct m0_net_buffer *active,
+		     enum m0_net_queue_type active_q,
+		     struct m0_net_buffer  *passive,
+		     enum m0_net_queue_type passive_q)
+{
+	k->k_done = 0;
+	bench_add(passive, &k->k_pair[PASSIVE], passive_q);
+	if (m0_net_desc_copy(&passive->nb_desc, &active->nb_desc) != 0)
+		bench_die("no memory for a descriptor");
+	bench_add(active, &k->k_pair[ACTIVE], active_q);
+	while (k->k_done < 2) {
+		bench_poll(&k->k_pair[PASSIVE]);
+		bench_poll(&k->k_pair[ACTIVE]);
+	}
+	m0_net_desc_free(&active->nb_desc);
+	m0_net_desc_free(&passive->nb_desc);
+}
+
+static size_t next(struct bench_bulk *k)
+{
+	size_t at = k->k_cursor / k->k_bytes;
+
+	k->k_cursor += k->k_bytes;
+	if (k->k_cursor + k->k_bytes > k->k_area)
+		k->k_cursor = 0;
+	return at;
+}
+
+static uint64_t run_put(void *arg, uint64_t nr)
+{
+	struct bench_bulk *k = arg;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		size_t at = next(k);
+
+		transfer(k, &k->k_put[ACTIVE][at].b_nb,
+			 M0_NET_QT_ACTIVE_BULK_SEND,
+			 &k->k_put[PASSIVE][at].b_nb,
+			 M0_NET_QT_PASSIVE_BULK_RECV);
+	}
+	return nr;
+}
+
+static uint64_t run_get(void *arg, uint64_t nr)
+{
+	struct bench_bulk *k = arg;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		size_t at = next(k);
+
+		transfer(k, &k->k_get[ACTIVE][at].b_nb,
+			 M0_NET_QT_ACTIVE_BULK_RECV,
+			 &k->k_get[PASSIVE][at].b_nb,
+			 M0_NET_QT_PASSIVE_BULK_SEND);
+	}
+	return nr;
+}
+
+struct bench_case bench_bulk_copy(struct bench_bulk *k)
+{
+	return bench_ref_copy(k->k_dst, k->k_src, k->k_bytes, k->k_area,
+			      &k->k_cursor);
+}
+
+struct bench_case bench_bulk_put(struct bench_bulk *k)
+{
+	return (struct bench_case){ .c_name = "put",
+				    .c_run = &run_put,
+				    .c_arg = k };
+}
+
+struct bench_case bench_bulk_get(struct bench_bulk *k)
+{
+	return (struct bench_case){ .c_name = "get",
+				    .c_run = &run_get,
+				    .c_arg = k };
+}

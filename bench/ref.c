@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the machine can do with nothing of a library on top. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench.h"
+
+static uint64_t clock_run(void *arg, uint64_t nr)
+{
+	struct timespec ts;
+
+	(void)arg;
+	for (uint64_t i = 0; i < nr; i++)
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+	return nr;
+}
+
+struct bench_case bench_ref_clock(void)
+{
+	return (struct bench_case){ .c_name = "clock_gettime",
+				    .c_run = &clock_run };
+}
+
+struct copy {
+	char       *cp_dst;
+	const char *cp_src;
+	size_t      cp_bytes;
+	size_t      cp_area;
+	size_t     *cp_cursor;
+};
+
+static uint64_t copy_run(void *arg, uint64_t nr)
+{
+	struct copy *cp = arg;
+	size_t       at = *cp->cp_cursor;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		memcpy(cp->cp_dst + at, cp->cp_src + at, cp->cp_bytes);
+		__asm__ volatile("" ::: "memory");
+		at += cp->cp_bytes;
+		if (at + cp->cp_bytes > cp->cp_area)
+			at = 0;
+	}
+	*cp->cp_cursor = at;
+	return nr;
+}
+
+struct bench_case bench_ref_copy(char *dst, const char *src, size_t bytes,
+				 size_t area, size_t *cursor)
+{
+	static struct copy cp;
+
+	cp = (struct copy){ .cp_dst = dst,
+			    .cp_src = src,
+			    .cp_bytes = bytes,
+			    .cp_area = area,
+			    .cp_cursor = cursor };
+	return (struct bench_case){ .c_name = "memcpy",
+				    .c_run = &copy_run,
+				    .c_arg = &cp };
+}
+
+struct line {
+	_Alignas(128) uint32_t l_ping;
+	_Alignas(128) uint32_t l_pong;
+	_Alignas(128) struct bench_worker *l_worker;
+};
+
+/** A plain spin without pause, which would lengthen the limit. */
+static void line_echo(void *arg)
+{
+	struct line *l = arg;
+	uint32_t     seen = l->l_pong;
+
+	for (int i = 0; i < 256; i++) {
+		uint32_t n = __atomic_load_n(&l->l_ping, __ATOMIC_ACQUIRE);
+
+		if (n != seen) {
+			seen = n;
+			__atomic_store_n(&l->l_pong, n, __ATOMIC_RELEASE);
+		}
+	}
+}
+
+static void line_enter(void *arg)
+{
+	struct line *l = arg;
+
+	bench_worker_run(l->l_worker, &line_echo, l);
+}
+
+static void line_leave(void *arg)
+{
+	struct line *l = arg;
+
+	bench_worker_park(l->l_worker);
+}
+
+/** One operation is one way: half a round trip. */
+static uint64_t line_run(void *arg, uint64_t nr)
+{
+	struct line *l = arg;
+	uint32_t     n = l->l_ping;
+
+	for (uint64_t i = 0; i < nr; i += 2) {
+		__atomic_store_n(&l->l_ping, ++n, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&l->l_pong, __ATOMIC_ACQUIRE) != n)
+			;
+	}
+	return (nr + 1) / 2 * 2;
+}
+
+struct bench_case bench_ref_line(struct bench_worker *w)
+{
+	static struct line l;
+
+	l.l_worker = w;
+	return (struct bench_case){ .c_name = "cacheline",
+				    .c_run = &line_run,
+				    .c_arg = &l,
+				    .c_enter = &line_enter,
+				    .c_leave = &line_leave };
+}
