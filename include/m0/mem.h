@@ -31,10 +31,10 @@ extern "C" {
 
 enum {
 	M0_NET_BULK_MEM_XEP_ADDR_LEN = 36,
-	M0_NET_BULK_MEM_SEGMENT_MAX  = 1 << 20,
+	M0_NET_BULK_MEM_SEGMENT_MAX = 1 << 20,
 	M0_NET_BULK_MEM_SEGMENTS_MAX = 16,
-	M0_NET_BULK_MEM_BUFFER_MAX   = 16 << 20,
-	M0_NET_BULK_MEM_THREADS_MAX  = 64
+	M0_NET_BULK_MEM_BUFFER_MAX = 16 << 20,
+	M0_NET_BULK_MEM_THREADS_MAX = 64
 };
 
 M0_EXTERN const struct m0_net_xprt m0_net_bulk_mem_xprt;
@@ -44,8 +44,8 @@ M0_EXTERN const struct m0_net_xprt m0_net_bulk_mem_xprt;
  * callbacks of different buffers may run at the same time. Pre: INITIALIZED,
  * 1 <= num <= M0_NET_BULK_MEM_THREADS_MAX. No effect in inline mode.
  */
-M0_EXTERN void
-m0_net_bulk_mem_tm_set_num_threads(struct m0_net_transfer_mc *tm, size_t num);
+M0_EXTERN void m0_net_bulk_mem_tm_set_num_threads(struct m0_net_transfer_mc *tm,
+						  size_t num);
 M0_EXTERN size_t
 m0_net_bulk_mem_tm_get_num_threads(const struct m0_net_transfer_mc *tm);
 

@@ -114,7 +114,7 @@ M0_EXTERN void m0_net_xprt_default_set(const struct m0_net_xprt *xprt);
 M0_EXTERN const struct m0_net_xprt *m0_net_xprt_default_get(void);
 /** The table, m0_net_xprt_nr() long; valid until the next (de)registration. */
 M0_EXTERN struct m0_net_xprt **m0_net_all_xprt_get(void);
-M0_EXTERN int  m0_net_xprt_nr(void);
+M0_EXTERN int                  m0_net_xprt_nr(void);
 M0_EXTERN bool m0_net_check_xprt(const struct m0_net_xprt *xprt);
 /** NULL if no transport of that name is registered. */
 M0_EXTERN const struct m0_net_xprt *m0_net_xprt_find(const char *name);
@@ -133,28 +133,28 @@ M0_EXTERN int m0_net_xprt_fini(const struct m0_net_xprt *xprt);
 
 struct m0_net_domain {
 	/** Registration, machines' init and fini. */
-	struct m0_mutex           nd_mutex;
+	struct m0_mutex nd_mutex;
 	/** Registered buffers, by nb_dom_linkage. */
-	struct m0_list            nd_registered_bufs;
+	struct m0_list nd_registered_bufs;
 	/** Machines between init and fini, by ntm_dom_linkage. */
 	struct m0_list            nd_tms;
 	void                     *nd_xprt_private;
 	const struct m0_net_xprt *nd_xprt;
 	/** Free for the application. */
-	struct m0_tlink           nd_app_linkage;
+	struct m0_tlink nd_app_linkage;
 	/** Limits, read once from the transport at init. */
-	uint32_t                  nd_get_max_buffer_segments;
-	m0_bcount_t               nd_get_max_buffer_segment_size;
-	m0_bcount_t               nd_get_max_buffer_size;
-	m0_bcount_t               nd_get_max_buffer_desc_size;
-	uint32_t                  nd_get_buffer_alignment;
+	uint32_t    nd_get_max_buffer_segments;
+	m0_bcount_t nd_get_max_buffer_segment_size;
+	m0_bcount_t nd_get_max_buffer_size;
+	m0_bcount_t nd_get_max_buffer_desc_size;
+	uint32_t    nd_get_buffer_alignment;
 	/** Refills receive queues when a pool is no longer empty; private. */
 	struct m0_net_provisioner *nd_provisioner;
 	/** Buffers registered so far, and still to be. */
-	uint64_t                  nd_bufs_seen_nr;
+	uint64_t nd_bufs_seen_nr;
 	/** Pools between init and fini. */
-	uint32_t                  nd_pools_nr;
-	uint64_t                  nd_magix;
+	uint32_t nd_pools_nr;
+	uint64_t nd_magix;
 };
 
 /**
@@ -199,10 +199,10 @@ struct m0_net_end_point {
 	struct m0_ref              nep_ref;
 	struct m0_net_transfer_mc *nep_tm;
 	/** In ntm_end_points, list descriptor m0_nep. */
-	struct m0_tlink            nep_tm_linkage;
+	struct m0_tlink nep_tm_linkage;
 	/** Canonical printable address; valid while a reference is held. */
-	const char                *nep_addr;
-	void                      *nep_xprt_pvt;
+	const char *nep_addr;
+	void       *nep_xprt_pvt;
 };
 
 M0_TL_DESCR_DECLARE(m0_nep, M0_EXTERN);

@@ -24,13 +24,13 @@ extern "C" {
 enum m0_net_buf_flags {
 	M0_NET_BUF_REGISTERED = 1 << 0,
 	/** Set by add, cleared before the callback of the final event. */
-	M0_NET_BUF_QUEUED     = 1 << 1,
+	M0_NET_BUF_QUEUED = 1 << 1,
 	/** The transport has begun; a cancel may come too late. */
-	M0_NET_BUF_IN_USE     = 1 << 2,
-	M0_NET_BUF_CANCELLED  = 1 << 3,
-	M0_NET_BUF_TIMED_OUT  = 1 << 4,
+	M0_NET_BUF_IN_USE = 1 << 2,
+	M0_NET_BUF_CANCELLED = 1 << 3,
+	M0_NET_BUF_TIMED_OUT = 1 << 4,
 	/** Set by a transport for one event: not the final one. */
-	M0_NET_BUF_RETAIN     = 1 << 5
+	M0_NET_BUF_RETAIN = 1 << 5
 };
 
 /**
@@ -51,23 +51,23 @@ struct m0_net_buf_desc_data {
 
 /** Completion of an operation on a buffer; valid only in the callback. */
 struct m0_net_buffer_event {
-	struct m0_net_buffer    *nbe_buffer;
-	m0_time_t                nbe_time;
+	struct m0_net_buffer *nbe_buffer;
+	m0_time_t             nbe_time;
 	/**
 	 * 0, or why it failed: -ECANCELED by del or stop, -ETIMEDOUT by
 	 * nb_timeout, or the transport's reason.
 	 */
-	int32_t                  nbe_status;
+	int32_t nbe_status;
 	/**
 	 * Bytes received, on the three receive queues with status 0; with
 	 * -EMSGSIZE on MSG_RECV the length of the message that did not fit.
 	 */
-	m0_bcount_t              nbe_length;
+	m0_bcount_t nbe_length;
 	/**
 	 * Where they start in the buffer, on the three receive queues: 0 unless
 	 * a MSG_RECV buffer takes several messages.
 	 */
-	m0_bindex_t              nbe_offset;
+	m0_bindex_t nbe_offset;
 	/**
 	 * MSG_RECV with status 0: the sender. The reference is the layer's and
 	 * dropped after the callback; to keep it, m0_net_end_point_get().
@@ -84,66 +84,66 @@ struct m0_net_buffer_callbacks {
 
 struct m0_net_buffer {
 	/** Memory. Set before register; not changed while registered. */
-	struct m0_bufvec          nb_buffer;
+	struct m0_bufvec nb_buffer;
 	/** *_SEND queues: bytes to send. Otherwise ignored, never set. */
-	m0_bcount_t               nb_length;
+	m0_bcount_t nb_length;
 	/** *_SEND queues: where they start in nb_buffer. */
-	m0_bindex_t               nb_offset;
-	struct m0_net_domain     *nb_dom;
+	m0_bindex_t           nb_offset;
+	struct m0_net_domain *nb_dom;
 	/** Machine of the last add. */
 	struct m0_net_transfer_mc *nb_tm;
 	/** Set before add: the queue. */
-	enum m0_net_queue_type    nb_qtype;
+	enum m0_net_queue_type nb_qtype;
 	/** Set before add; needs an entry for nb_qtype. Never changed. */
 	const struct m0_net_buffer_callbacks *nb_callbacks;
 	/**
 	 * When to give up, absolute; M0_TIME_NEVER after register and after
 	 * every final event. Kept to the millisecond on every queue.
 	 */
-	m0_time_t                 nb_timeout;
-	m0_time_t                 nb_add_time;
+	m0_time_t nb_timeout;
+	m0_time_t nb_add_time;
 	/**
 	 * PASSIVE_*: set by add; overwritten without being freed, so
 	 * m0_net_desc_free() it before the next passive add. ACTIVE_*: set
 	 * before add to a copy of the peer's; also the application's to free.
 	 */
-	struct m0_net_buf_desc    nb_desc;
+	struct m0_net_buf_desc nb_desc;
 	/**
 	 * MSG_SEND: the destination. PASSIVE_*: the only end point that may
 	 * move data, NULL for any. The layer takes a reference at add and
 	 * drops it after the final callback. Others: NULL.
 	 */
-	struct m0_net_end_point  *nb_ep;
-	struct m0_tlink           nb_tm_linkage;
+	struct m0_net_end_point *nb_ep;
+	struct m0_tlink          nb_tm_linkage;
 	/** In a pool: by time of put. */
-	struct m0_tlink           nb_lru;
+	struct m0_tlink nb_lru;
 	/** Free for the application. */
-	struct m0_tlink           nb_extern_linkage;
-	uint64_t                  nb_magic;
-	struct m0_list_link       nb_dom_linkage;
-	void                     *nb_xprt_private;
+	struct m0_tlink     nb_extern_linkage;
+	uint64_t            nb_magic;
+	struct m0_list_link nb_dom_linkage;
+	void               *nb_xprt_private;
 	/** Free for the application. */
-	void                     *nb_app_private;
+	void *nb_app_private;
 	/** enum m0_net_buf_flags. */
-	uint64_t                  nb_flags;
+	uint64_t nb_flags;
 	/**
 	 * MSG_RECV: the buffer stays queued after a message while this many
 	 * bytes are left ...
 	 */
-	m0_bcount_t               nb_min_receive_size;
+	m0_bcount_t nb_min_receive_size;
 	/** ... and fewer than this many messages are in it; 1: one message. */
-	uint32_t                  nb_max_receive_msgs;
+	uint32_t nb_max_receive_msgs;
 	/** The pool it was last got from. */
 	struct m0_net_buffer_pool *nb_pool;
 	/** MSG_RECV: messages delivered since add. */
-	uint32_t                  nb_msgs_received;
+	uint32_t nb_msgs_received;
 	/** Numbers the buffer within its domain, for traces. */
-	uint64_t                  nb_nr;
+	uint64_t nb_nr;
 	/** Private to the pool. */
-	struct m0_tlink           nb_colour_linkage;
-	struct m0_list_link       nb_return_linkage;
-	m0_time_t                 nb_put_time;
-	uint32_t                  nb_colour;
+	struct m0_tlink     nb_colour_linkage;
+	struct m0_list_link nb_return_linkage;
+	m0_time_t           nb_put_time;
+	uint32_t            nb_colour;
 };
 
 M0_TL_DESCR_DECLARE(m0_net_tm, M0_EXTERN);

@@ -33,10 +33,10 @@ struct m0_net_kit_machine;
 struct m0_net_kit_buf;
 
 enum {
-	M0_NET_KIT_ADDR_MAX  = 64,
+	M0_NET_KIT_ADDR_MAX = 64,
 	M0_NET_KIT_ADDR_TEXT = 96,
 	/** Bound of an encoded descriptor. */
-	M0_NET_KIT_DESC_MAX  = 192
+	M0_NET_KIT_DESC_MAX = 192
 };
 
 /** An address in the transport's canonical binary form: equal iff same. */
@@ -50,18 +50,18 @@ M0_EXTERN bool m0_net_kit_addr_eq(const struct m0_net_kit_addr *a,
 
 /** An item for a machine's inbox, embedded in what it is about. */
 struct m0_net_kit_work {
-	struct m0_net_kit_work    *nkw_next;
-	struct m0_net_kit_work    *nkw_prev;
+	struct m0_net_kit_work *nkw_next;
+	struct m0_net_kit_work *nkw_prev;
 	/** The machine whose inbox or hands it is in. */
 	struct m0_net_kit_machine *nkw_dest;
 	/** Kit's kind, or M0_NET_KIT_WORK_XPRT + the transport's own. */
-	uint16_t                   nkw_op;
+	uint16_t nkw_op;
 	/** In an inbox: only then m0_net_kit_unpost() gets it back. */
-	uint8_t                    nkw_in_inbox;
+	uint8_t nkw_in_inbox;
 	/** Not wanted any more: refused when it would enter an inbox. */
-	uint8_t                    nkw_unwanted;
+	uint8_t nkw_unwanted;
 	/** Handled not before this time; 0: at once. */
-	m0_time_t                  nkw_due;
+	m0_time_t nkw_due;
 };
 
 enum {
@@ -72,29 +72,29 @@ enum {
 /** What the kit and a transport share of a registered buffer. */
 struct m0_net_kit_buf {
 	/** Generation, queue type and state; atomic. */
-	uint64_t                   nkb_word;
-	struct m0_net_kit_work     nkb_work;
+	uint64_t               nkb_word;
+	struct m0_net_kit_work nkb_work;
 	/** Machine of the present add. */
 	struct m0_net_kit_machine *nkb_machine;
 	struct m0_net_buffer      *nkb_buffer;
 	/** Set by m0_net_kit_done(). */
-	int32_t                    nkb_status;
+	int32_t nkb_status;
 	/** Identifies the buffer: low bits of every id. */
-	uint32_t                   nkb_index;
-	m0_bcount_t                nkb_length;
+	uint32_t    nkb_index;
+	m0_bcount_t nkb_length;
 	/** Bytes to send; the size of nb_buffer; both as of the add. */
-	m0_bcount_t                nkb_send_nr;
-	m0_bcount_t                nkb_size;
+	m0_bcount_t nkb_send_nr;
+	m0_bcount_t nkb_size;
 	/** MSG_SEND: the destination. PASSIVE_*: the initiator or NULL. */
-	struct m0_net_end_point   *nkb_ep;
+	struct m0_net_end_point *nkb_ep;
 };
 
 /** A decoded descriptor. */
 struct m0_net_kit_desc {
 	/** Of the passive buffer: M0_NET_QT_PASSIVE_BULK_*. */
-	uint32_t               nks_qtype;
-	uint64_t               nks_id;
-	uint64_t               nks_size;
+	uint32_t nks_qtype;
+	uint64_t nks_id;
+	uint64_t nks_size;
 	/** Drawn at random by each process: tells foreign descriptors. */
 	uint64_t               nks_incarnation;
 	struct m0_net_kit_addr nks_passive;
@@ -110,7 +110,7 @@ struct m0_net_kit_ops {
 	size_t nko_buf_size;
 
 	/** @retval -EINVAL  Any context. */
-	int  (*nko_addr_parse)(const char *text, struct m0_net_kit_addr *ret);
+	int (*nko_addr_parse)(const char *text, struct m0_net_kit_addr *ret);
 	/** Canonical text, at most M0_NET_KIT_ADDR_TEXT with its 0. */
 	void (*nko_addr_print)(const struct m0_net_kit_addr *addr, char *ret);
 
@@ -119,9 +119,9 @@ struct m0_net_kit_ops {
 	 * @param wanted   NULL: pick one.
 	 * @retval <0  becomes the status of the FAILED event.
 	 */
-	int  (*nko_start)(struct m0_net_kit_machine    *machine,
-			  const struct m0_net_kit_addr *wanted,
-			  struct m0_net_kit_addr       *ret_own);
+	int (*nko_start)(struct m0_net_kit_machine    *machine,
+			 const struct m0_net_kit_addr *wanted,
+			 struct m0_net_kit_addr       *ret_own);
 	/**
 	 * Takes it off: nothing new comes in. No lock, on the machine's strand;
 	 * once after a successful nko_start, before its last buffers end.
@@ -226,9 +226,9 @@ struct m0_net_kit_addr_table {
 };
 
 /** NULL if there is none. */
-M0_EXTERN struct m0_net_kit_addr_node *
-m0_net_kit_addr_find(const struct m0_net_kit_addr_table *table,
-		     const struct m0_net_kit_addr       *addr);
+M0_EXTERN struct m0_net_kit_addr_node *m0_net_kit_addr_find(
+	const struct m0_net_kit_addr_table *table,
+	const struct m0_net_kit_addr       *addr);
 /** Pre: nan_addr is set and not in the table. @retval -ENOMEM */
 M0_EXTERN int  m0_net_kit_addr_add(struct m0_net_kit_addr_table *table,
 				   struct m0_net_kit_addr_node  *node);
@@ -239,16 +239,16 @@ M0_EXTERN void m0_net_kit_addr_del(struct m0_net_kit_addr_table *table,
 
 /** The transport's own part, nko_machine_size bytes, zero at init. */
 M0_EXTERN void *m0_net_kit_machine_pvt(struct m0_net_kit_machine *machine);
-M0_EXTERN struct m0_net_kit_machine *
-m0_net_kit_machine_of(const struct m0_net_transfer_mc *tm);
+M0_EXTERN struct m0_net_kit_machine *m0_net_kit_machine_of(
+	const struct m0_net_transfer_mc *tm);
 /** NULL once the machine is finalised. */
-M0_EXTERN struct m0_net_transfer_mc *
-m0_net_kit_machine_tm(const struct m0_net_kit_machine *machine);
-M0_EXTERN struct m0_net_domain *
-m0_net_kit_machine_dom(const struct m0_net_kit_machine *machine);
+M0_EXTERN struct m0_net_transfer_mc *m0_net_kit_machine_tm(
+	const struct m0_net_kit_machine *machine);
+M0_EXTERN struct m0_net_domain *m0_net_kit_machine_dom(
+	const struct m0_net_kit_machine *machine);
 /** Own address, from a successful nko_start on. */
-M0_EXTERN const struct m0_net_kit_addr *
-m0_net_kit_machine_addr(const struct m0_net_kit_machine *machine);
+M0_EXTERN const struct m0_net_kit_addr *m0_net_kit_machine_addr(
+	const struct m0_net_kit_machine *machine);
 /** References keep the memory, not the machine, alive. Any context. */
 M0_EXTERN void m0_net_kit_machine_get(struct m0_net_kit_machine *machine);
 M0_EXTERN void m0_net_kit_machine_put(struct m0_net_kit_machine *machine);
@@ -273,20 +273,20 @@ M0_EXTERN void m0_net_kit_post(struct m0_net_kit_machine *machine,
  */
 M0_EXTERN bool m0_net_kit_unpost(struct m0_net_kit_work *work);
 /** Is the machine on the network (from nko_start to nko_stop)? */
-M0_EXTERN bool
-m0_net_kit_machine_is_open(const struct m0_net_kit_machine *machine);
+M0_EXTERN bool m0_net_kit_machine_is_open(
+	const struct m0_net_kit_machine *machine);
 
 /* ---------------------------------------------------------- end points -- */
 
 /** The transport's own part, nko_ep_size bytes, zero when the ep is made. */
 M0_EXTERN void *m0_net_kit_ep_pvt(struct m0_net_end_point *ep);
-M0_EXTERN const struct m0_net_kit_addr *
-m0_net_kit_ep_addr(const struct m0_net_end_point *ep);
+M0_EXTERN const struct m0_net_kit_addr *m0_net_kit_ep_addr(
+	const struct m0_net_end_point *ep);
 
 /* ------------------------------------------------------------- buffers -- */
 
-M0_EXTERN struct m0_net_kit_buf *
-m0_net_kit_buf_of(const struct m0_net_buffer *buf);
+M0_EXTERN struct m0_net_kit_buf *m0_net_kit_buf_of(
+	const struct m0_net_buffer *buf);
 /** The transport's own part, nko_buf_size bytes, zero at register. */
 M0_EXTERN void *m0_net_kit_buf_pvt(struct m0_net_kit_buf *kb);
 /** Identity of the present add: never the same again. */
@@ -325,8 +325,8 @@ M0_EXTERN void m0_net_kit_deadline(struct m0_net_kit_buf *kb,
  * True if a message would find no receive buffer now but may after events were
  * delivered that wait for this very pass. ntm_mutex held.
  */
-M0_EXTERN bool
-m0_net_kit_msg_must_wait(const struct m0_net_kit_machine *machine);
+M0_EXTERN bool m0_net_kit_msg_must_wait(
+	const struct m0_net_kit_machine *machine);
 /**
  * A message has come in: finds it a receive buffer, copies it, and queues the
  * event; or queues the ERROR event. ntm_mutex held; released meanwhile if the
@@ -337,8 +337,8 @@ m0_net_kit_msg_must_wait(const struct m0_net_kit_machine *machine);
  */
 M0_EXTERN int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
 				const struct m0_net_kit_addr *from,
-				const struct m0_bufvec *data, m0_bindex_t offset,
-				m0_bcount_t nr);
+				const struct m0_bufvec       *data,
+				m0_bindex_t offset, m0_bcount_t nr);
 
 /* --------------------------------------------------------- descriptors -- */
 

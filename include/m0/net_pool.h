@@ -36,31 +36,31 @@ struct m0_net_buffer_pool_ops {
 
 struct m0_net_buffer_pool {
 	/** Buffers in the pool. */
-	uint32_t                nbp_free;
-	uint32_t                nbp_threshold;
-	uint32_t                nbp_seg_nr;
+	uint32_t nbp_free;
+	uint32_t nbp_threshold;
+	uint32_t nbp_seg_nr;
 	/** Buffers of the pool, in it and out. */
-	uint32_t                nbp_buf_nr;
-	m0_bcount_t             nbp_seg_size;
-	struct m0_mutex         nbp_mutex;
-	struct m0_net_domain   *nbp_ndom;
+	uint32_t              nbp_buf_nr;
+	m0_bcount_t           nbp_seg_size;
+	struct m0_mutex       nbp_mutex;
+	struct m0_net_domain *nbp_ndom;
 	/** Set before or after init; NULL members are not called. */
 	const struct m0_net_buffer_pool_ops *nbp_ops;
-	uint32_t                nbp_colours_nr;
+	uint32_t                             nbp_colours_nr;
 	/** nbp_colours_nr lists, most recently put first. */
-	struct m0_tl           *nbp_colours;
+	struct m0_tl *nbp_colours;
 	/** log2 of the alignment of segments. */
-	unsigned                nbp_align;
-	bool                    nbp_dont_dump;
+	unsigned nbp_align;
+	bool     nbp_dont_dump;
 	/** All free buffers, least recently put first. */
-	struct m0_tl            nbp_lru;
+	struct m0_tl nbp_lru;
 	/** Those of no colour, least recently put first. */
-	struct m0_tl            nbp_uncoloured;
+	struct m0_tl nbp_uncoloured;
 	/** Nanoseconds until a colour lapses; default 1 s, NEVER: not. */
-	m0_time_t               nbp_colour_lapse;
+	m0_time_t nbp_colour_lapse;
 	/** Links the pool to its domain's provisioner; private. */
-	struct m0_list_link     nbp_prov_linkage;
-	struct m0_net_buffer   *nbp_lapse_next;
+	struct m0_list_link   nbp_prov_linkage;
+	struct m0_net_buffer *nbp_lapse_next;
 };
 
 M0_TL_DESCR_DECLARE(m0_net_pool, M0_EXTERN);
@@ -88,10 +88,10 @@ M0_EXTERN int m0_net_buffer_pool_init(struct m0_net_buffer_pool *pool,
 M0_EXTERN int m0_net_buffer_pool_fini(struct m0_net_buffer_pool *pool);
 /** Makes and puts up to buf_nr buffers; returns how many. Locked. */
 M0_EXTERN int m0_net_buffer_pool_provision(struct m0_net_buffer_pool *pool,
-					   uint32_t buf_nr);
+					   uint32_t                   buf_nr);
 /** A buffer, nb_pool set; NULL if there is none. Locked. */
-M0_EXTERN struct m0_net_buffer *
-m0_net_buffer_pool_get(struct m0_net_buffer_pool *pool, uint32_t colour);
+M0_EXTERN struct m0_net_buffer *m0_net_buffer_pool_get(
+	struct m0_net_buffer_pool *pool, uint32_t colour);
 /**
  * Puts a buffer back. Locked. Pre: registered with the pool's domain, not
  * queued, nb_ep NULL, in no pool; colour valid or ANY.
@@ -105,13 +105,13 @@ M0_EXTERN bool m0_net_buffer_pool_prune(struct m0_net_buffer_pool *pool);
 M0_EXTERN void m0_net_buffer_pool_lock(struct m0_net_buffer_pool *pool);
 M0_EXTERN void m0_net_buffer_pool_unlock(struct m0_net_buffer_pool *pool);
 /** By this thread. */
-M0_EXTERN bool
-m0_net_buffer_pool_is_locked(const struct m0_net_buffer_pool *pool);
-M0_EXTERN bool
-m0_net_buffer_pool_is_not_locked(const struct m0_net_buffer_pool *pool);
+M0_EXTERN bool m0_net_buffer_pool_is_locked(
+	const struct m0_net_buffer_pool *pool);
+M0_EXTERN bool m0_net_buffer_pool_is_not_locked(
+	const struct m0_net_buffer_pool *pool);
 /** O(free). Locked. */
-M0_EXTERN bool
-m0_net_buffer_pool_invariant(const struct m0_net_buffer_pool *pool);
+M0_EXTERN bool m0_net_buffer_pool_invariant(
+	const struct m0_net_buffer_pool *pool);
 
 #ifdef __cplusplus
 }

@@ -71,12 +71,12 @@ struct m0_net_tm_event {
 	struct m0_net_transfer_mc *nte_tm;
 	m0_time_t                  nte_time;
 	/** 0, or why the machine FAILED, or what the ERROR is. */
-	int32_t                    nte_status;
+	int32_t nte_status;
 	/** STATE_CHANGE: the state, already in ntm_state. */
-	enum m0_net_tm_state       nte_next_state;
+	enum m0_net_tm_state nte_next_state;
 	/** STARTED: the machine's own end point, already in ntm_ep. */
-	struct m0_net_end_point   *nte_ep;
-	void                      *nte_payload;
+	struct m0_net_end_point *nte_ep;
+	void                    *nte_payload;
 };
 
 struct m0_net_tm_callbacks {
@@ -90,21 +90,21 @@ struct m0_net_tm_callbacks {
 /** Statistics of one queue. */
 struct m0_net_qstats {
 	/** Successful m0_net_buffer_add(). */
-	uint64_t  nqs_num_adds;
+	uint64_t nqs_num_adds;
 	/** m0_net_buffer_del() that returned true, and cancels by stop(abort). */
-	uint64_t  nqs_num_dels;
+	uint64_t nqs_num_dels;
 	/** Events with status 0. */
-	uint64_t  nqs_num_s_events;
+	uint64_t nqs_num_s_events;
 	/**
 	 * Events with another status; on MSG_RECV also messages that found no
 	 * buffer, and every growth of the provisioning deficit.
 	 */
-	uint64_t  nqs_num_f_events;
+	uint64_t nqs_num_f_events;
 	/** Sum of (final event's time - time of add), nanoseconds. */
 	m0_time_t nqs_time_in_queue;
 	/** Bytes of successful events: received, or nb_length when sending. */
-	uint64_t  nqs_total_bytes;
-	uint64_t  nqs_max_bytes;
+	uint64_t nqs_total_bytes;
+	uint64_t nqs_max_bytes;
 };
 
 enum {
@@ -122,49 +122,49 @@ struct m0_net_transfer_mc {
 	enum m0_net_tm_state              ntm_state;
 	struct m0_sm_group                ntm_group;
 	/** Callbacks now running; fini waits until it is 0. */
-	uint32_t                          ntm_callback_counter;
-	struct m0_net_domain             *ntm_dom;
+	uint32_t              ntm_callback_counter;
+	struct m0_net_domain *ntm_dom;
 	/** End points with references, list descriptor m0_nep. */
-	struct m0_tl                      ntm_end_points;
+	struct m0_tl ntm_end_points;
 	/** The machine's own end point from STARTED to fini, else NULL. */
-	struct m0_net_end_point          *ntm_ep;
+	struct m0_net_end_point *ntm_ep;
 	/**
 	 * Guarded by ntm_mutex; broadcast after every callback returned and
 	 * after the receive queue was provisioned. Waiters test a condition
 	 * again: one broadcast may stand for several events.
 	 */
-	struct m0_chan                    ntm_chan;
+	struct m0_chan ntm_chan;
 	/** Buffers queued, oldest first, list descriptor m0_net_tm. */
-	struct m0_tl                      ntm_q[M0_NET_QT_NR];
-	struct m0_net_qstats              ntm_qstats[M0_NET_QT_NR];
-	struct m0_list_link               ntm_dom_linkage;
-	void                             *ntm_xprt_private;
+	struct m0_tl         ntm_q[M0_NET_QT_NR];
+	struct m0_net_qstats ntm_qstats[M0_NET_QT_NR];
+	struct m0_list_link  ntm_dom_linkage;
+	void                *ntm_xprt_private;
 	/** False in synchronous and inline mode. */
-	bool                              ntm_bev_auto_deliver;
-	bool                              ntm_bev_inline;
-	struct m0_net_buffer_pool        *ntm_recv_pool;
+	bool                                  ntm_bev_auto_deliver;
+	bool                                  ntm_bev_inline;
+	struct m0_net_buffer_pool            *ntm_recv_pool;
 	const struct m0_net_buffer_callbacks *ntm_recv_pool_callbacks;
-	uint32_t                          ntm_recv_queue_min_length;
+	uint32_t                              ntm_recv_queue_min_length;
 	/**
 	 * Buffers that the receive queue lacks and the pool could not give.
 	 * (Seed 001 also calls it ntm_recv_pool_deficit; this is the name.)
 	 */
-	struct m0_atomic64                ntm_recv_queue_deficit;
-	m0_bcount_t                       ntm_recv_queue_min_recv_size;
-	uint32_t                          ntm_recv_queue_max_recv_msgs;
-	uint32_t                          ntm_pool_colour;
+	struct m0_atomic64 ntm_recv_queue_deficit;
+	m0_bcount_t        ntm_recv_queue_min_recv_size;
+	uint32_t           ntm_recv_queue_max_recv_msgs;
+	uint32_t           ntm_pool_colour;
 	/** Nanoseconds that stop(abort == false) lets operations drain. */
-	m0_time_t                         ntm_drain_limit;
+	m0_time_t ntm_drain_limit;
 	/** Nanoseconds its threads spin before they sleep. */
-	m0_time_t                         ntm_spin;
+	m0_time_t ntm_spin;
 	/**
 	 * MSG_RECV buffers that take no more and whose last event is not
 	 * delivered yet: queued, but of no use to provisioning. Kept by the
 	 * transport kit.
 	 */
-	uint32_t                          ntm_recv_spent_nr;
+	uint32_t ntm_recv_spent_nr;
 	/** Cancelled pool buffers whose return is awaited; under pool's lock. */
-	struct m0_list                    ntm_pool_returns;
+	struct m0_list ntm_pool_returns;
 };
 
 /**
@@ -241,8 +241,8 @@ M0_EXTERN void m0_net_tm_spin_set(struct m0_net_transfer_mc *tm,
  * Colour given to the pool when the receive queue is provisioned: a buffer
  * goes back where it was last used. Pre: INITIALIZED, STARTING or STARTED.
  */
-M0_EXTERN void m0_net_tm_colour_set(struct m0_net_transfer_mc *tm,
-				    uint32_t                   colour);
+M0_EXTERN void     m0_net_tm_colour_set(struct m0_net_transfer_mc *tm,
+					uint32_t                   colour);
 M0_EXTERN uint32_t m0_net_tm_colour_get(struct m0_net_transfer_mc *tm);
 
 /**
@@ -257,12 +257,11 @@ M0_EXTERN uint32_t m0_net_tm_colour_get(struct m0_net_transfer_mc *tm);
  * @param min_recv_queue_len  buffers to keep queued; 0: 2.
  * @retval -EINVAL  the pool is of another domain; nothing attached.
  */
-M0_EXTERN int
-m0_net_tm_pool_attach(struct m0_net_transfer_mc            *tm,
-		      struct m0_net_buffer_pool            *bufpool,
-		      const struct m0_net_buffer_callbacks *callbacks,
-		      m0_bcount_t min_recv_size, uint32_t max_recv_msgs,
-		      uint32_t min_recv_queue_len);
+M0_EXTERN int m0_net_tm_pool_attach(
+	struct m0_net_transfer_mc *tm, struct m0_net_buffer_pool *bufpool,
+	const struct m0_net_buffer_callbacks *callbacks,
+	m0_bcount_t min_recv_size, uint32_t max_recv_msgs,
+	uint32_t min_recv_queue_len);
 /**
  * Sets how many buffers provisioning keeps queued, and provisions at once if
  * STARTED. A shorter length lets the queue drain. Takes the pool's lock.
@@ -276,8 +275,8 @@ M0_EXTERN int m0_net_tm_pool_length_set(struct m0_net_transfer_mc *tm,
  * are attached to. Wakes the domain's own thread, which fills deficits; does
  * nothing else. Called with the pool's lock held.
  */
-M0_EXTERN void
-m0_net_domain_buffer_pool_not_empty(struct m0_net_buffer_pool *pool);
+M0_EXTERN void m0_net_domain_buffer_pool_not_empty(
+	struct m0_net_buffer_pool *pool);
 
 /* ---------------------------------------- delivery of buffer events -- */
 
@@ -285,8 +284,8 @@ m0_net_domain_buffer_pool_not_empty(struct m0_net_buffer_pool *pool);
  * Puts the machine into synchronous mode. Pre: INITIALIZED, asynchronous.
  * @retval -ENOSYS  the transport cannot.
  */
-M0_EXTERN int
-m0_net_buffer_event_deliver_synchronously(struct m0_net_transfer_mc *tm);
+M0_EXTERN int m0_net_buffer_event_deliver_synchronously(
+	struct m0_net_transfer_mc *tm);
 /**
  * Puts the machine into inline mode, which implies synchronous. Pre:
  * INITIALIZED. (Ours.)

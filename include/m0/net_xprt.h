@@ -28,26 +28,26 @@ struct m0_net_xprt_ops {
 	 * Attaches the transport to a domain, nd_xprt_private is its own.
 	 * @retval <0  the domain is not initialised.
 	 */
-	int  (*xo_dom_init)(const struct m0_net_xprt *xprt,
-			    struct m0_net_domain     *dom);
+	int (*xo_dom_init)(const struct m0_net_xprt *xprt,
+			   struct m0_net_domain     *dom);
 	/** No machine or buffer is left. */
 	void (*xo_dom_fini)(struct m0_net_domain *dom);
 
-	int  (*xo_tm_init)(struct m0_net_transfer_mc *tm);
+	int (*xo_tm_init)(struct m0_net_transfer_mc *tm);
 	/** Optional: absent means -ENOSYS. */
-	int  (*xo_tm_confine)(struct m0_net_transfer_mc *tm,
-			      const struct m0_bitmap    *processors);
+	int (*xo_tm_confine)(struct m0_net_transfer_mc *tm,
+			     const struct m0_bitmap    *processors);
 	/**
 	 * 0: a STARTED or FAILED event will be posted, from another thread.
 	 * STARTED carries the machine's end point with one reference.
 	 * `addr` may be NULL: pick one, or -ENOSYS.
 	 */
-	int  (*xo_tm_start)(struct m0_net_transfer_mc *tm, const char *addr);
+	int (*xo_tm_start)(struct m0_net_transfer_mc *tm, const char *addr);
 	/**
 	 * 0: every queued buffer will get its event, then STOPPED is posted,
 	 * from another thread. The state is STOPPING already.
 	 */
-	int  (*xo_tm_stop)(struct m0_net_transfer_mc *tm, bool cancel);
+	int (*xo_tm_stop)(struct m0_net_transfer_mc *tm, bool cancel);
 	void (*xo_tm_fini)(struct m0_net_transfer_mc *tm);
 
 	/**
@@ -55,23 +55,23 @@ struct m0_net_xprt_ops {
 	 * linked to ntm_end_points. Its nep_ref.release unlinks and frees it,
 	 * and runs with ntm_mutex held.
 	 */
-	int  (*xo_end_point_create)(struct m0_net_end_point  **epp,
-				    struct m0_net_transfer_mc *tm,
-				    const char                *addr);
+	int (*xo_end_point_create)(struct m0_net_end_point  **epp,
+				   struct m0_net_transfer_mc *tm,
+				   const char                *addr);
 
 	/** Validates against the limits; nb_xprt_private is the transport's. */
-	int  (*xo_buf_register)(struct m0_net_buffer *buf);
+	int (*xo_buf_register)(struct m0_net_buffer *buf);
 	void (*xo_buf_deregister)(struct m0_net_buffer *buf);
 	/**
 	 * Begins the operation of queue nb_qtype; QUEUED is set and the buffer
 	 * linked. PASSIVE_*: sets nb_desc. 0: one final event will be posted.
 	 */
-	int  (*xo_buf_add)(struct m0_net_buffer *buf);
+	int (*xo_buf_add)(struct m0_net_buffer *buf);
 	/** Tries to cancel a queued buffer; its event follows in any case. */
 	void (*xo_buf_del)(struct m0_net_buffer *buf);
 
 	/** Optional, these four together: absent means -ENOSYS. */
-	int  (*xo_bev_deliver_sync)(struct m0_net_transfer_mc *tm);
+	int (*xo_bev_deliver_sync)(struct m0_net_transfer_mc *tm);
 	void (*xo_bev_deliver_all)(struct m0_net_transfer_mc *tm);
 	bool (*xo_bev_pending)(struct m0_net_transfer_mc *tm);
 	void (*xo_bev_notify)(struct m0_net_transfer_mc *tm,
@@ -81,25 +81,24 @@ struct m0_net_xprt_ops {
 	m0_bcount_t (*xo_get_max_buffer_size)(const struct m0_net_domain *dom);
 	m0_bcount_t (*xo_get_max_buffer_segment_size)(
 		const struct m0_net_domain *dom);
-	int32_t     (*xo_get_max_buffer_segments)(
-		const struct m0_net_domain *dom);
+	int32_t (*xo_get_max_buffer_segments)(const struct m0_net_domain *dom);
 	m0_bcount_t (*xo_get_max_buffer_desc_size)(
 		const struct m0_net_domain *dom);
 
 	/** Hints for a layer of remote procedure calls; all optional. */
 	m0_bcount_t (*xo_rpc_max_seg_size)(struct m0_net_domain *dom);
-	uint32_t    (*xo_rpc_max_segs_nr)(struct m0_net_domain *dom);
+	uint32_t (*xo_rpc_max_segs_nr)(struct m0_net_domain *dom);
 	m0_bcount_t (*xo_rpc_max_msg_size)(struct m0_net_domain *dom,
 					   m0_bcount_t           rpc_size);
-	uint32_t    (*xo_rpc_max_recv_msgs)(struct m0_net_domain *dom,
-					    m0_bcount_t           rpc_size);
+	uint32_t (*xo_rpc_max_recv_msgs)(struct m0_net_domain *dom,
+					 m0_bcount_t           rpc_size);
 
 	/** Ours, optional: default 1. */
 	uint32_t (*xo_get_buffer_alignment)(const struct m0_net_domain *dom);
 	/** Ours, optional: inline mode; absent means -ENOSYS. */
-	int  (*xo_tm_inline)(struct m0_net_transfer_mc *tm);
+	int (*xo_tm_inline)(struct m0_net_transfer_mc *tm);
 	/** Ours, optional: absent means -ENOSYS. */
-	int  (*xo_tm_fd)(struct m0_net_transfer_mc *tm);
+	int (*xo_tm_fd)(struct m0_net_transfer_mc *tm);
 	/**
 	 * Ours, optional: a call from outside has ended and released its
 	 * locks; what it began may be pushed on.
@@ -112,8 +111,8 @@ M0_EXTERN m0_bcount_t default_xo_rpc_max_seg_size(struct m0_net_domain *dom);
 M0_EXTERN uint32_t    default_xo_rpc_max_segs_nr(struct m0_net_domain *dom);
 M0_EXTERN m0_bcount_t default_xo_rpc_max_msg_size(struct m0_net_domain *dom,
 						  m0_bcount_t rpc_size);
-M0_EXTERN uint32_t default_xo_rpc_max_recv_msgs(struct m0_net_domain *dom,
-						m0_bcount_t rpc_size);
+M0_EXTERN uint32_t    default_xo_rpc_max_recv_msgs(struct m0_net_domain *dom,
+						   m0_bcount_t           rpc_size);
 
 #ifdef __cplusplus
 }

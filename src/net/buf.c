@@ -54,8 +54,8 @@ int m0_net_buffer_register(struct m0_net_buffer *buf, struct m0_net_domain *dom)
 	m0_list_link_init(&buf->nb_lru.t_link);
 	m0_list_link_init(&buf->nb_colour_linkage.t_link);
 	m0_list_link_init(&buf->nb_return_linkage);
-	rc = limits_check(dom, &buf->nb_buffer) ?:
-	     m0_net__ops(dom)->xo_buf_register(buf);
+	rc = limits_check(dom, &buf->nb_buffer)
+		     ?: m0_net__ops(dom)->xo_buf_register(buf);
 	if (rc == 0) {
 		buf->nb_flags = M0_NET_BUF_REGISTERED;
 		buf->nb_nr = ++dom->nd_bufs_seen_nr;
@@ -202,7 +202,7 @@ int m0_net_buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 	return rc;
 }
 
-bool m0_net__buffer_del(struct m0_net_buffer *buf,
+bool m0_net__buffer_del(struct m0_net_buffer      *buf,
 			struct m0_net_transfer_mc *tm)
 {
 	M0_PRE(m0_mutex_is_locked(&tm->ntm_mutex));

@@ -15,8 +15,8 @@
 enum {
 	DESC_VERSION = 0x4d300001,
 	/** Slots of the first chunk; each further one doubles them all. */
-	CHUNK_SLOTS  = 256,
-	CHUNKS_MAX   = 20
+	CHUNK_SLOTS = 256,
+	CHUNKS_MAX = 20
 };
 
 struct desc_slot {
@@ -51,8 +51,7 @@ static void chunk_add(void)
 	slab_chunks[slab_chunks_nr].sc_slots = slots;
 	slab_chunks[slab_chunks_nr].sc_nr = nr;
 	/* Released: desc_free looks at the table without the lock. */
-	__atomic_store_n(&slab_chunks_nr, slab_chunks_nr + 1,
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(&slab_chunks_nr, slab_chunks_nr + 1, __ATOMIC_RELEASE);
 }
 
 uint8_t *m0_net__desc_bytes_get(uint32_t nr)
@@ -158,8 +157,8 @@ int m0_net_kit_desc_encode(const struct m0_net_kit_desc *desc,
 
 static void addr_get(struct m0_cursor *cur, struct m0_net_kit_addr *ret)
 {
-	const void *bytes = m0_cursor_get_opaque(cur, M0_NET_KIT_ADDR_MAX,
-						 &ret->nka_len);
+	const void *bytes =
+		m0_cursor_get_opaque(cur, M0_NET_KIT_ADDR_MAX, &ret->nka_len);
 
 	if (bytes != NULL)
 		memcpy(ret->nka_bytes, bytes, ret->nka_len);
@@ -192,8 +191,7 @@ int m0_net_kit_desc_decode(const struct m0_net_buf_desc *bytes,
 	return 0;
 }
 
-m0_bcount_t
-m0_net_kit_get_max_buffer_desc_size(const struct m0_net_domain *dom)
+m0_bcount_t m0_net_kit_get_max_buffer_desc_size(const struct m0_net_domain *dom)
 {
 	(void)dom;
 	return M0_NET_KIT_DESC_MAX;

@@ -71,8 +71,9 @@ static void limits_read(struct m0_net_domain *dom)
 	dom->nd_get_max_buffer_desc_size =
 		ops->xo_get_max_buffer_desc_size(dom);
 	dom->nd_get_buffer_alignment =
-		ops->xo_get_buffer_alignment != NULL ?
-			ops->xo_get_buffer_alignment(dom) : 1;
+		ops->xo_get_buffer_alignment != NULL
+			? ops->xo_get_buffer_alignment(dom)
+			: 1;
 }
 
 int m0_net_domain_init(struct m0_net_domain     *dom,

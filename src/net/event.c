@@ -38,8 +38,8 @@ static void stats_update(struct m0_net_qstats             *qs,
 		return;
 	}
 	++qs->nqs_num_s_events;
-	nr = m0_net__qt_is_recv(buf->nb_qtype) ? ev->nbe_length :
-						 buf->nb_length;
+	nr = m0_net__qt_is_recv(buf->nb_qtype) ? ev->nbe_length
+					       : buf->nb_length;
 	qs->nqs_total_bytes += nr;
 	if (nr > qs->nqs_max_bytes)
 		qs->nqs_max_bytes = nr;
@@ -137,8 +137,8 @@ void m0_net_buffer_event_post(const struct m0_net_buffer_event *ev)
 static void state_change(const struct m0_net_tm_event *ev)
 {
 	struct m0_net_transfer_mc *tm = ev->nte_tm;
-	bool ends = M0_IN(ev->nte_next_state,
-			  (M0_NET_TM_STOPPED, M0_NET_TM_FAILED));
+	bool                       ends = M0_IN(ev->nte_next_state,
+						(M0_NET_TM_STOPPED, M0_NET_TM_FAILED));
 
 	if (ends) {
 		m0_atomic64_set(&tm->ntm_recv_queue_deficit, 0);

@@ -179,8 +179,9 @@ int m0_net_kit_claim_id(uint64_t id, enum m0_net_queue_type qtype,
 	word = word_get(kb);
 	if (word != armed)
 		return kb_gen(word) == kb_gen(armed) &&
-				       kb_state(word) == KB_ARMED ?
-			       -EPERM : -ENOENT;
+				       kb_state(word) == KB_ARMED
+			       ? -EPERM
+			       : -ENOENT;
 	if (!word_cas(kb, armed, kb_with_state(armed, KB_CLAIMED)))
 		return -ENOENT;
 	*ret = &kb->kb_pub;
@@ -310,9 +311,9 @@ static int32_t end_status(struct kit_buf *kb, int32_t status)
 	if (kb_state(word) == KB_ARMED &&
 	    word_cas(kb, word, kb_with_state(word, KB_CLAIMED)))
 		return status;
-	return kb_state(word_get(kb)) == KB_GIVEN_UP ?
-		       __atomic_load_n(&kb->kb_reason, __ATOMIC_RELAXED) :
-		       status;
+	return kb_state(word_get(kb)) == KB_GIVEN_UP
+		       ? __atomic_load_n(&kb->kb_reason, __ATOMIC_RELAXED)
+		       : status;
 }
 
 void m0_net_kit_done(struct m0_net_kit_buf *pub, int32_t status,
@@ -344,8 +345,8 @@ void m0_net_kit_done(struct m0_net_kit_buf *pub, int32_t status,
 
 void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work)
 {
-	struct kit_buf *kb = container_of(work, struct kit_buf,
-					  kb_pub.nkb_work);
+	struct kit_buf *kb =
+		container_of(work, struct kit_buf, kb_pub.nkb_work);
 
 	M0_ASSERT(kb->kb_pub.nkb_machine == m);
 	kit_complete(kb, kb->kb_pub.nkb_status, kb->kb_pub.nkb_length);
@@ -363,17 +364,15 @@ static void retire(struct m0_net_kit_machine *m, struct kit_buf *kb)
 
 static void recv_deliver(struct m0_net_kit_machine *m, struct kit_buf *kb)
 {
-	struct m0_net_transfer_mc   *tm = m->nkm_tm;
-	struct m0_net_buffer        *buf = kb->kb_pub.nkb_buffer;
-	const struct kit_recv_event  re = *kit_recv_event_first(kb);
-	const struct m0_net_buffer_event ev = {
-		.nbe_buffer = buf,
-		.nbe_time = m0_time_cached(),
-		.nbe_status = re.re_status,
-		.nbe_length = re.re_length,
-		.nbe_offset = re.re_offset,
-		.nbe_ep = re.re_ep
-	};
+	struct m0_net_transfer_mc       *tm = m->nkm_tm;
+	struct m0_net_buffer            *buf = kb->kb_pub.nkb_buffer;
+	const struct kit_recv_event      re = *kit_recv_event_first(kb);
+	const struct m0_net_buffer_event ev = { .nbe_buffer = buf,
+						.nbe_time = m0_time_cached(),
+						.nbe_status = re.re_status,
+						.nbe_length = re.re_length,
+						.nbe_offset = re.re_offset,
+						.nbe_ep = re.re_ep };
 
 	kit_recv_event_pop(kb);
 	if (re.re_final) {
@@ -405,12 +404,11 @@ void kit_deliver_one(struct m0_net_kit_machine *m)
 		recv_deliver(m, kb);
 		return;
 	}
-	ev = (struct m0_net_buffer_event){
-		.nbe_buffer = kb->kb_pub.nkb_buffer,
-		.nbe_time = m0_time_cached(),
-		.nbe_status = kb->kb_pub.nkb_status,
-		.nbe_length = kb->kb_pub.nkb_length
-	};
+	ev = (struct m0_net_buffer_event){ .nbe_buffer = kb->kb_pub.nkb_buffer,
+					   .nbe_time = m0_time_cached(),
+					   .nbe_status = kb->kb_pub.nkb_status,
+					   .nbe_length =
+						   kb->kb_pub.nkb_length };
 	retire(m, kb);
 	m0_net__buffer_event(m->nkm_tm, &ev);
 }

@@ -18,8 +18,9 @@ uint64_t m0_net_kit_incarnation(void)
 	m0_os_random(&mine, sizeof mine);
 	mine |= 1;
 	return __atomic_compare_exchange_n(&incarnation, &none, mine, false,
-					   __ATOMIC_RELAXED,
-					   __ATOMIC_RELAXED) ? mine : none;
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+		       ? mine
+		       : none;
 }
 
 int kit_passive_add(struct kit_buf *kb)
@@ -30,8 +31,9 @@ int kit_passive_add(struct kit_buf *kb)
 
 	desc.nks_qtype = buf->nb_qtype;
 	desc.nks_id = m0_net_kit_buf_id(&kb->kb_pub);
-	desc.nks_size = buf->nb_qtype == M0_NET_QT_PASSIVE_BULK_SEND ?
-				buf->nb_length : kb->kb_pub.nkb_size;
+	desc.nks_size = buf->nb_qtype == M0_NET_QT_PASSIVE_BULK_SEND
+				? buf->nb_length
+				: kb->kb_pub.nkb_size;
 	desc.nks_incarnation = m0_net_kit_incarnation();
 	desc.nks_passive = m->nkm_addr;
 	if (buf->nb_ep == NULL)
@@ -58,9 +60,9 @@ static int desc_check(const struct m0_net_kit_machine *m,
 		      const struct m0_net_kit_desc    *desc,
 		      enum m0_net_queue_type           qt)
 {
-	uint32_t passive = qt == M0_NET_QT_ACTIVE_BULK_RECV ?
-				   M0_NET_QT_PASSIVE_BULK_SEND :
-				   M0_NET_QT_PASSIVE_BULK_RECV;
+	uint32_t passive = qt == M0_NET_QT_ACTIVE_BULK_RECV
+				   ? M0_NET_QT_PASSIVE_BULK_SEND
+				   : M0_NET_QT_PASSIVE_BULK_RECV;
 
 	if (desc->nks_qtype != passive)
 		return -EPERM;
@@ -76,8 +78,8 @@ static void bulk_begin(struct m0_net_kit_machine *m, struct kit_buf *kb)
 	struct m0_net_kit_desc desc;
 	int                    rc;
 
-	rc = m0_net_kit_desc_decode(&buf->nb_desc, &desc) ?:
-	     desc_check(m, &desc, buf->nb_qtype);
+	rc = m0_net_kit_desc_decode(&buf->nb_desc, &desc)
+		     ?: desc_check(m, &desc, buf->nb_qtype);
 	if (rc == 0) {
 		m->nkm_ops->nko_bulk(&kb->kb_pub, &desc);
 	} else {

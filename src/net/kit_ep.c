@@ -33,15 +33,15 @@ struct hash_node {
 static struct hash_node *node_hash(struct m0_net_kit_addr_node *node)
 {
 	M0_BASSERT(sizeof(UT_hash_handle) <=
-		   sizeof ((struct m0_net_kit_addr_node *)NULL)->nan_handle);
+		   sizeof((struct m0_net_kit_addr_node *)NULL)->nan_handle);
 	M0_BASSERT(offsetof(struct hash_node, hh) ==
 		   offsetof(struct m0_net_kit_addr_node, nan_handle));
 	return (struct hash_node *)(void *)node;
 }
 
-struct m0_net_kit_addr_node *
-m0_net_kit_addr_find(const struct m0_net_kit_addr_table *table,
-		     const struct m0_net_kit_addr       *addr)
+struct m0_net_kit_addr_node *m0_net_kit_addr_find(
+	const struct m0_net_kit_addr_table *table,
+	const struct m0_net_kit_addr       *addr)
 {
 	struct hash_node *first = (void *)table->nat_first;
 	struct hash_node *found;
@@ -185,8 +185,7 @@ struct m0_net_end_point *kit_ep_get(struct m0_net_kit_machine    *m,
 }
 
 int m0_net_kit_end_point_create(struct m0_net_end_point  **epp,
-				struct m0_net_transfer_mc *tm,
-				const char                *addr)
+				struct m0_net_transfer_mc *tm, const char *addr)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
 	struct m0_net_kit_addr     bin;
@@ -212,8 +211,8 @@ void *m0_net_kit_ep_pvt(struct m0_net_end_point *ep)
 	return ep_full(ep)->ke_pvt;
 }
 
-const struct m0_net_kit_addr *
-m0_net_kit_ep_addr(const struct m0_net_end_point *ep)
+const struct m0_net_kit_addr *m0_net_kit_ep_addr(
+	const struct m0_net_end_point *ep)
 {
 	return &ep_full(ep)->ke_node.nan_addr;
 }

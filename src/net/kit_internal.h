@@ -18,12 +18,12 @@
 #include "os/os.h"
 
 enum {
-	KIT_WORKERS_MAX   = 64,
+	KIT_WORKERS_MAX = 64,
 	/** Idle end points kept for re-use by each machine. */
-	KIT_EPS_IDLE_MAX  = 256,
+	KIT_EPS_IDLE_MAX = 256,
 	/** Longest copy that is made under a lock. */
-	KIT_COPY_LOCKED   = 4096,
-	KIT_CACHE_LINE    = 64
+	KIT_COPY_LOCKED = 4096,
+	KIT_CACHE_LINE = 64
 };
 
 /** State of a buffer, in the low bits of nkb_word. */
@@ -42,7 +42,7 @@ enum kit_buf_state {
 enum {
 	KB_STATE_BITS = 4,
 	KB_QTYPE_BITS = 4,
-	KB_GEN_SHIFT  = KB_STATE_BITS + KB_QTYPE_BITS,
+	KB_GEN_SHIFT = KB_STATE_BITS + KB_QTYPE_BITS,
 	/** An id is the generation above the index. */
 	KB_INDEX_BITS = 24
 };
@@ -86,20 +86,20 @@ struct kit_recv_event {
 
 /** A registered buffer. Never freed while a domain of the kit exists. */
 struct kit_buf {
-	struct m0_net_kit_buf  kb_pub;
+	struct m0_net_kit_buf kb_pub;
 	/** Ready list of its machine. */
-	struct kit_buf        *kb_ready_next;
-	bool                   kb_is_ready;
+	struct kit_buf *kb_ready_next;
+	bool            kb_is_ready;
 	/** A callback of it runs, and it is not the final one. */
-	bool                   kb_delivering;
+	bool kb_delivering;
 	/** On its machine's list of active operations to begin. */
-	bool                   kb_in_bulk;
+	bool kb_in_bulk;
 	/** Was to be given up while claimed: why. */
-	int32_t                kb_late;
+	int32_t kb_late;
 	/** Status of an event when given up. */
-	int32_t                kb_reason;
-	struct m0_timer        kb_timer;
-	int32_t                kb_timer_status;
+	int32_t         kb_reason;
+	struct m0_timer kb_timer;
+	int32_t         kb_timer_status;
 	/** MSG_RECV. */
 	struct m0_list_link    kb_recv_link;
 	m0_bindex_t            kb_recv_used;
@@ -111,9 +111,9 @@ struct kit_buf {
 	struct kit_recv_event *kb_ev;
 	struct kit_recv_event  kb_ev_one;
 	/** While not registered. */
-	struct kit_buf        *kb_free_next;
-	size_t                 kb_bytes;
-	_Alignas(16) uint8_t   kb_pvt[];
+	struct kit_buf *kb_free_next;
+	size_t          kb_bytes;
+	_Alignas(16) uint8_t kb_pvt[];
 };
 
 static inline struct kit_buf *kit_buf_full(struct m0_net_kit_buf *pub)
@@ -158,23 +158,23 @@ struct m0_net_kit_machine {
 	_Alignas(KIT_CACHE_LINE) struct m0_mutex nkm_inbox_lock;
 	struct kit_work_list nkm_inbox;
 	/** No pass will ever come again: work is refused. */
-	bool                 nkm_closed;
+	bool nkm_closed;
 	/** A poster wakes the strand. False: inline and not helped. */
-	bool                 nkm_wakes;
+	bool nkm_wakes;
 	/** A poster signals nkm_fd. */
-	bool                 nkm_fd_open;
+	bool nkm_fd_open;
 
 	_Alignas(KIT_CACHE_LINE) struct m0_ref nkm_ref;
 	/** Buffers with events to deliver, and the number of these events. */
-	struct kit_buf      *nkm_ready_head;
-	struct kit_buf      *nkm_ready_tail;
-	uint32_t             nkm_events_nr;
+	struct kit_buf *nkm_ready_head;
+	struct kit_buf *nkm_ready_tail;
+	uint32_t        nkm_events_nr;
 	/** A thread makes progress(); others leave it to that one. */
-	bool                 nkm_stepping;
+	bool nkm_stepping;
 	/** This run delivers buffer events, so that messages may wait. */
-	bool                 nkm_delivers;
+	bool nkm_delivers;
 	/** Receive buffers that take messages, oldest first. */
-	struct m0_list       nkm_recvq;
+	struct m0_list nkm_recvq;
 	/** Active operations to begin: nkb_work of their buffers. */
 	struct kit_work_list nkm_bulk;
 	uint32_t             nkm_bulk_nr;
@@ -183,31 +183,31 @@ struct m0_net_kit_machine {
 	struct m0_timerq     nkm_timerq;
 	/** End points, busy and idle. */
 	struct m0_net_kit_addr_table nkm_eps;
-	struct m0_list       nkm_eps_idle;
-	uint32_t             nkm_eps_idle_nr;
-	struct kit_ep       *nkm_ep_last;
+	struct m0_list               nkm_eps_idle;
+	uint32_t                     nkm_eps_idle_nr;
+	struct kit_ep               *nkm_ep_last;
 
-	struct m0_chan      *nkm_notify;
+	struct m0_chan *nkm_notify;
 	/** ERROR events to deliver. */
-	uint32_t             nkm_enobufs_nr;
+	uint32_t nkm_enobufs_nr;
 	/** What start and stop have come to. */
-	bool                 nkm_start_wanted;
-	bool                 nkm_started;
-	bool                 nkm_left;
-	bool                 nkm_ended;
-	int                  nkm_start_rc;
+	bool                     nkm_start_wanted;
+	bool                     nkm_started;
+	bool                     nkm_left;
+	bool                     nkm_ended;
+	int                      nkm_start_rc;
 	struct m0_net_end_point *nkm_own_ep;
-	struct m0_net_kit_addr nkm_wanted;
-	struct m0_bitmap     nkm_cpus;
-	struct m0_os_fd      nkm_fd;
-	size_t               nkm_workers_nr;
-	bool                 nkm_running;
-	struct kit_worker   *nkm_workers;
+	struct m0_net_kit_addr   nkm_wanted;
+	struct m0_bitmap         nkm_cpus;
+	struct m0_os_fd          nkm_fd;
+	size_t                   nkm_workers_nr;
+	bool                     nkm_running;
+	struct kit_worker       *nkm_workers;
 	_Alignas(16) uint8_t nkm_pvt[];
 };
 
-static inline struct m0_net_kit_machine *
-kit_machine(const struct m0_net_transfer_mc *tm)
+static inline struct m0_net_kit_machine *kit_machine(
+	const struct m0_net_transfer_mc *tm)
 {
 	return tm->ntm_xprt_private;
 }
@@ -287,9 +287,9 @@ void kit_inbox_close(struct m0_net_kit_machine *m);
 
 enum kit_run_flags {
 	KIT_RUN_PROGRESS = 1 << 0,
-	KIT_RUN_BUFFERS  = 1 << 1,
-	KIT_RUN_STATES   = 1 << 2,
-	KIT_RUN_NOTIFY   = 1 << 3
+	KIT_RUN_BUFFERS = 1 << 1,
+	KIT_RUN_STATES = 1 << 2,
+	KIT_RUN_NOTIFY = 1 << 3
 };
 /**
  * One run of the machine; no lock held. Returns when to run again,
@@ -325,11 +325,11 @@ void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work);
 
 /* ------------------------------------------------------------ kit_recv.c -- */
 
-int  kit_recv_add(struct kit_buf *kb);
+int kit_recv_add(struct kit_buf *kb);
 /** Ends an armed receive buffer. ntm_mutex held. */
-void kit_recv_give_up(struct kit_buf *kb, int32_t reason);
+void                   kit_recv_give_up(struct kit_buf *kb, int32_t reason);
 struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb);
-void kit_recv_event_pop(struct kit_buf *kb);
+void                   kit_recv_event_pop(struct kit_buf *kb);
 
 /* ------------------------------------------------------------ kit_bulk.c -- */
 
@@ -345,19 +345,19 @@ struct kit_ep {
 	struct m0_net_kit_addr_node ke_node;
 	struct m0_list_link         ke_idle_link;
 	char                        ke_text[M0_NET_KIT_ADDR_TEXT];
-	_Alignas(16) uint8_t        ke_pvt[];
+	_Alignas(16) uint8_t ke_pvt[];
 };
 
 /** With a reference; NULL: no memory. ntm_mutex held. */
 struct m0_net_end_point *kit_ep_get(struct m0_net_kit_machine    *m,
 				    const struct m0_net_kit_addr *addr);
-void kit_eps_fini(struct m0_net_kit_machine *m);
+void                     kit_eps_fini(struct m0_net_kit_machine *m);
 
 /* ------------------------------------------------------------ kit_slot.c -- */
 
 /** Memory and an index for a buffer, perhaps used before; NULL: none. */
 struct kit_buf *kit_slot_get(size_t pvt_bytes);
-void kit_slot_put(struct kit_buf *kb);
+void            kit_slot_put(struct kit_buf *kb);
 /** The buffer of an index, registered or not; NULL: never was one. */
 struct kit_buf *kit_slot_find(uint32_t index);
 /** Domains come and go; with the last one all slots are freed. */

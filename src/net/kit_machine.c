@@ -221,7 +221,12 @@ static bool is_idle(const struct m0_net_kit_machine *m)
 	       m0_net__tm_queues_are_empty(m->nkm_tm);
 }
 
-enum state_due { DUE_NONE, DUE_STARTED, DUE_FAILED, DUE_STOPPED };
+enum state_due {
+	DUE_NONE,
+	DUE_STARTED,
+	DUE_FAILED,
+	DUE_STOPPED
+};
 
 static enum state_due state_due(const struct m0_net_kit_machine *m)
 {
@@ -271,11 +276,9 @@ static void machine_end(struct m0_net_kit_machine *m,
 
 static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
 {
-	struct m0_net_tm_event ev = {
-		.nte_type = M0_NET_TEV_STATE_CHANGE,
-		.nte_tm = m->nkm_tm,
-		.nte_time = m0_time_cached()
-	};
+	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_STATE_CHANGE,
+				      .nte_tm = m->nkm_tm,
+				      .nte_time = m0_time_cached() };
 
 	switch (due) {
 	case DUE_STARTED:
@@ -301,8 +304,8 @@ void kit_states_deliver(struct m0_net_kit_machine *m)
 	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_ERROR,
 				      .nte_tm = m->nkm_tm,
 				      .nte_status = -ENOBUFS };
-	uint32_t       nr = m->nkm_enobufs_nr;
-	enum state_due due;
+	uint32_t               nr = m->nkm_enobufs_nr;
+	enum state_due         due;
 
 	m->nkm_enobufs_nr = 0;
 	ev.nte_time = m0_time_cached();
@@ -336,8 +339,8 @@ int m0_net_kit_tm_inline(struct m0_net_transfer_mc *tm)
 void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
-	uint32_t flags = KIT_RUN_BUFFERS;
-	bool     stopping;
+	uint32_t                   flags = KIT_RUN_BUFFERS;
+	bool                       stopping;
 
 	M0_PRE(m0_mutex_held_nr() == 0);
 	if (m->nkm_inline)
@@ -408,26 +411,26 @@ void *m0_net_kit_machine_pvt(struct m0_net_kit_machine *machine)
 	return machine->nkm_pvt;
 }
 
-struct m0_net_kit_machine *
-m0_net_kit_machine_of(const struct m0_net_transfer_mc *tm)
+struct m0_net_kit_machine *m0_net_kit_machine_of(
+	const struct m0_net_transfer_mc *tm)
 {
 	return kit_machine(tm);
 }
 
-struct m0_net_transfer_mc *
-m0_net_kit_machine_tm(const struct m0_net_kit_machine *machine)
+struct m0_net_transfer_mc *m0_net_kit_machine_tm(
+	const struct m0_net_kit_machine *machine)
 {
 	return machine->nkm_tm;
 }
 
-struct m0_net_domain *
-m0_net_kit_machine_dom(const struct m0_net_kit_machine *machine)
+struct m0_net_domain *m0_net_kit_machine_dom(
+	const struct m0_net_kit_machine *machine)
 {
 	return machine->nkm_dom;
 }
 
-const struct m0_net_kit_addr *
-m0_net_kit_machine_addr(const struct m0_net_kit_machine *machine)
+const struct m0_net_kit_addr *m0_net_kit_machine_addr(
+	const struct m0_net_kit_machine *machine)
 {
 	return &machine->nkm_addr;
 }

@@ -14,8 +14,7 @@
 #include "net/kit_internal.h"
 #include "os/pass.h"
 
-__thread struct kit_pass kit_pass
-	__attribute__((tls_model("initial-exec")));
+__thread struct kit_pass kit_pass __attribute__((tls_model("initial-exec")));
 
 /* ---------------------------------------------------------------- passes -- */
 
@@ -76,7 +75,8 @@ static void strands_wake(struct m0_net_kit_machine *m)
 		return;
 	/* A worker that sleeps, if the first is busy with a callback. */
 	for (i = 1; i < m->nkm_workers_nr &&
-		    !m0_strand_sleeps(&m->nkm_workers[0].kw_strand); ++i) {
+		    !m0_strand_sleeps(&m->nkm_workers[0].kw_strand);
+	     ++i) {
 		if (m0_strand_sleeps(&m->nkm_workers[i].kw_strand)) {
 			m0_strand_wake(&m->nkm_workers[i].kw_strand);
 			break;
@@ -253,7 +253,7 @@ void kit_kick(struct m0_net_kit_machine *m)
 void kit_wakes_update(struct m0_net_kit_machine *m)
 {
 	enum m0_net_tm_state state = m->nkm_tm->ntm_state;
-	bool wakes = !m->nkm_inline || m->nkm_notify != NULL ||
+	bool                 wakes = !m->nkm_inline || m->nkm_notify != NULL ||
 		     state == M0_NET_TM_STARTING || state == M0_NET_TM_STOPPING;
 
 	m0_mutex_lock(&m->nkm_inbox_lock);
@@ -271,8 +271,8 @@ static void deferred_add(struct m0_net_kit_machine *m,
 	while (after != NULL && after->nkw_due > work->nkw_due)
 		after = after->nkw_prev;
 	work->nkw_prev = after;
-	work->nkw_next = after == NULL ? m->nkm_deferred.wl_head :
-					 after->nkw_next;
+	work->nkw_next = after == NULL ? m->nkm_deferred.wl_head
+				       : after->nkw_next;
 	if (work->nkw_next != NULL)
 		work->nkw_next->nkw_prev = work;
 	else
@@ -368,9 +368,9 @@ static void notify_signal(struct m0_net_kit_machine *m)
 
 static m0_time_t deadline_next(const struct m0_net_kit_machine *m)
 {
-	m0_time_t next = m->nkm_timerq.tq_nr > 0 ?
-				 m0_timerq_next(&m->nkm_timerq) :
-				 M0_TIME_NEVER;
+	m0_time_t next = m->nkm_timerq.tq_nr > 0
+				 ? m0_timerq_next(&m->nkm_timerq)
+				 : M0_TIME_NEVER;
 
 	if (m->nkm_deferred.wl_head != NULL)
 		next = min64u(next, m->nkm_deferred.wl_head->nkw_due);
@@ -468,8 +468,8 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 
 static m0_time_t worker_step(struct m0_strand *strand, m0_time_t now)
 {
-	struct kit_worker *w = container_of(strand, struct kit_worker,
-					    kw_strand);
+	struct kit_worker *w =
+		container_of(strand, struct kit_worker, kw_strand);
 	struct m0_net_kit_machine *m = w->kw_machine;
 	uint32_t  flags = KIT_RUN_PROGRESS | KIT_RUN_STATES | KIT_RUN_NOTIFY;
 	m0_time_t next = M0_TIME_NEVER;
@@ -497,18 +497,16 @@ static bool worker_ready(const struct m0_strand *strand)
 	return !m->nkm_inline && !inbox_is_empty(m);
 }
 
-static const struct m0_strand_ops worker_ops = {
-	.so_step = worker_step,
-	.so_ready = worker_ready
-};
+static const struct m0_strand_ops worker_ops = { .so_step = worker_step,
+						 .so_ready = worker_ready };
 
 int kit_strands_start(struct m0_net_kit_machine *m)
 {
-	const struct m0_bitmap *cpus =
-		m->nkm_cpus.b_nr > 0 ? &m->nkm_cpus : NULL;
-	size_t nr = m->nkm_inline ? 1 : m->nkm_workers_nr;
-	size_t i;
-	int    rc = 0;
+	const struct m0_bitmap *cpus = m->nkm_cpus.b_nr > 0 ? &m->nkm_cpus
+							    : NULL;
+	size_t                  nr = m->nkm_inline ? 1 : m->nkm_workers_nr;
+	size_t                  i;
+	int                     rc = 0;
 
 	/* Until all run, nkm_wakes is false: none of them takes our lock. */
 	if (m->nkm_running)

@@ -19,8 +19,8 @@ static uint32_t recv_max(const struct kit_buf *kb)
 	const struct m0_net_buffer *buf = kb->kb_pub.nkb_buffer;
 	m0_bcount_t room = kb->kb_pub.nkb_size - buf->nb_min_receive_size + 1;
 
-	return (uint32_t)min64u(min64u(buf->nb_max_receive_msgs,
-				       M0_NET_RECV_MSGS_MAX), room);
+	return (uint32_t)min64u(
+		min64u(buf->nb_max_receive_msgs, M0_NET_RECV_MSGS_MAX), room);
 }
 
 int kit_recv_add(struct kit_buf *kb)
@@ -53,15 +53,15 @@ struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb)
 
 void kit_recv_event_pop(struct kit_buf *kb)
 {
-	kb->kb_ev_first = kb->kb_ev_first + 1 == kb->kb_ev_cap ?
-				  0 : kb->kb_ev_first + 1;
+	kb->kb_ev_first =
+		kb->kb_ev_first + 1 == kb->kb_ev_cap ? 0 : kb->kb_ev_first + 1;
 	--kb->kb_ev_nr;
 }
 
 static void event_push(struct kit_buf *kb, const struct kit_recv_event *re)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
-	uint32_t at = kb->kb_ev_first + kb->kb_ev_nr;
+	uint32_t                   at = kb->kb_ev_first + kb->kb_ev_nr;
 
 	M0_PRE(kb->kb_ev_nr < kb->kb_ev_cap);
 	kb->kb_ev[at < kb->kb_ev_cap ? at : at - kb->kb_ev_cap] = *re;
@@ -96,15 +96,15 @@ void kit_recv_give_up(struct kit_buf *kb, int32_t reason)
 	m0_list_del(&kb->kb_recv_link);
 	/* An event of a message may come first; the flags mean the last. */
 	if (kb->kb_ev_nr == 0 && !kb->kb_delivering)
-		*flags |= reason == -ETIMEDOUT ? M0_NET_BUF_TIMED_OUT :
-						 M0_NET_BUF_CANCELLED;
+		*flags |= reason == -ETIMEDOUT ? M0_NET_BUF_TIMED_OUT
+					       : M0_NET_BUF_CANCELLED;
 	error_push(kb, reason, 0);
 }
 
 bool m0_net_kit_msg_must_wait(const struct m0_net_kit_machine *machine)
 {
-	return m0_list_is_empty(&machine->nkm_recvq) &&
-	       machine->nkm_delivers && machine->nkm_events_nr > 0;
+	return m0_list_is_empty(&machine->nkm_recvq) && machine->nkm_delivers &&
+	       machine->nkm_events_nr > 0;
 }
 
 /* First buffer with room; NULL: none. */

@@ -11,7 +11,7 @@
 
 enum {
 	CHUNK_SLOTS = 1024,
-	CHUNKS_MAX  = (1 << KB_INDEX_BITS) / CHUNK_SLOTS
+	CHUNKS_MAX = (1 << KB_INDEX_BITS) / CHUNK_SLOTS
 };
 
 static struct m0_mutex  slots_lock = M0_MUTEX_SINIT;
@@ -19,7 +19,7 @@ static struct kit_buf **slots[CHUNKS_MAX];
 static uint32_t         slots_nr;
 static uint32_t         slots_users_nr;
 /* Not in use; different transports' have different sizes. */
-static struct kit_buf  *slots_free;
+static struct kit_buf *slots_free;
 
 static struct kit_buf *free_take(size_t bytes)
 {
@@ -85,8 +85,8 @@ struct kit_buf *kit_slot_find(uint32_t index)
 	if (index >= (uint32_t)CHUNKS_MAX * CHUNK_SLOTS)
 		return NULL;
 	chunk = __atomic_load_n(&slots[index / CHUNK_SLOTS], __ATOMIC_ACQUIRE);
-	return chunk == NULL ? NULL :
-			       __atomic_load_n(&chunk[index % CHUNK_SLOTS],
+	return chunk == NULL ? NULL
+			     : __atomic_load_n(&chunk[index % CHUNK_SLOTS],
 					       __ATOMIC_ACQUIRE);
 }
 

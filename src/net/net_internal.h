@@ -11,13 +11,13 @@
 #include "m0/net_xprt.h"
 
 enum {
-	M0_NET_BUFFER_MAGIC      = 0x6e65742062756621, /* net buf! */
-	M0_NET_TM_HEAD_MAGIC     = 0x6e657420746d2071,
-	M0_NET_POOL_HEAD_MAGIC   = 0x6e6574206270206c,
+	M0_NET_BUFFER_MAGIC = 0x6e65742062756621, /* net buf! */
+	M0_NET_TM_HEAD_MAGIC = 0x6e657420746d2071,
+	M0_NET_POOL_HEAD_MAGIC = 0x6e6574206270206c,
 	M0_NET_COLOUR_HEAD_MAGIC = 0x6e6574206270206d,
-	M0_NET_EP_MAGIC          = 0x6e65742065702021,
-	M0_NET_EP_HEAD_MAGIC     = 0x6e65742065702071,
-	M0_NET_DOM_MAGIC         = 0x6e657420646f6d21
+	M0_NET_EP_MAGIC = 0x6e65742065702021,
+	M0_NET_EP_HEAD_MAGIC = 0x6e65742065702071,
+	M0_NET_DOM_MAGIC = 0x6e657420646f6d21
 };
 
 /* The exported lists again, with a descriptor the compiler can fold. */
@@ -35,8 +35,8 @@ extern uint32_t m0_net__domains_nr;
 /** Domains of one transport. m0_net_mutex held. */
 uint32_t m0_net__xprt_domains_nr(const struct m0_net_xprt *xprt);
 
-static inline const struct m0_net_xprt_ops *
-m0_net__ops(const struct m0_net_domain *dom)
+static inline const struct m0_net_xprt_ops *m0_net__ops(
+	const struct m0_net_domain *dom)
 {
 	return dom->nd_xprt->nx_ops;
 }
@@ -60,8 +60,8 @@ static inline bool m0_net__qt_is_active(enum m0_net_queue_type qt)
 }
 
 /** Other threads look at the state of a machine without its lock. */
-static inline enum m0_net_tm_state
-m0_net__tm_state(const struct m0_net_transfer_mc *tm)
+static inline enum m0_net_tm_state m0_net__tm_state(
+	const struct m0_net_transfer_mc *tm)
 {
 	return __atomic_load_n(&tm->ntm_state, __ATOMIC_ACQUIRE);
 }
@@ -119,7 +119,7 @@ void m0_net__pool_returns(struct m0_net_transfer_mc *tm);
 bool m0_net__pool_has(const struct m0_net_buffer *buf);
 /** `nr` bytes for a descriptor from the recycled slab; NULL: no memory. */
 uint8_t *m0_net__desc_bytes_get(uint32_t nr);
-void m0_net__desc_slab_fini(void);
+void     m0_net__desc_slab_fini(void);
 
 void m0_net__kit_fini(void);
 

@@ -93,8 +93,9 @@ int m0_net_buffer_pool_init(struct m0_net_buffer_pool *pool,
 static unsigned pool_shift(const struct m0_net_buffer_pool *pool)
 {
 	/* Memory kept out of dumps is given and taken by whole pages. */
-	return pool->nbp_dont_dump ? (pool->nbp_align > 12 ? pool->nbp_align : 12) :
-				     pool->nbp_align;
+	return pool->nbp_dont_dump
+		       ? (pool->nbp_align > 12 ? pool->nbp_align : 12)
+		       : pool->nbp_align;
 }
 
 static void memory_dump_set(struct m0_bufvec *bv, bool dump)

@@ -18,11 +18,11 @@ struct m0_net_provisioner {
 	struct m0_strand      npr_strand;
 	struct m0_net_domain *npr_dom;
 	/** Guards npr_pools; no other lock is taken under it. */
-	struct m0_mutex       npr_lock;
+	struct m0_mutex npr_lock;
 	/** Pools that have buffers again, by nbp_prov_linkage. */
-	struct m0_list        npr_pools;
+	struct m0_list npr_pools;
 	/** Held during a step's work on a pool. */
-	struct m0_mutex       npr_busy;
+	struct m0_mutex npr_busy;
 };
 
 /* ------------------------------------------------- filling one machine -- */
@@ -32,8 +32,8 @@ void m0_net__deficit_set(struct m0_net_transfer_mc *tm, uint32_t deficit)
 	uint32_t old = (uint32_t)m0_atomic64_get(&tm->ntm_recv_queue_deficit);
 
 	if (deficit > old)
-		tm->ntm_qstats[M0_NET_QT_MSG_RECV].nqs_num_f_events +=
-			deficit - old;
+		tm->ntm_qstats[M0_NET_QT_MSG_RECV].nqs_num_f_events += deficit -
+								       old;
 	if (deficit != old)
 		m0_atomic64_set(&tm->ntm_recv_queue_deficit, deficit);
 }
@@ -72,8 +72,9 @@ static uint32_t provision_need(const struct m0_net_transfer_mc *tm)
 	uint32_t length = recv_queue_length(tm);
 
 	return tm->ntm_state == M0_NET_TM_STARTED &&
-			       length < tm->ntm_recv_queue_min_length ?
-		       tm->ntm_recv_queue_min_length - length : 0;
+			       length < tm->ntm_recv_queue_min_length
+		       ? tm->ntm_recv_queue_min_length - length
+		       : 0;
 }
 
 /* Adds one buffer, unless that is no longer wanted. */

@@ -6,9 +6,8 @@
 #include "base/probes.h"
 #include "os/os.h"
 
-M0_TL_DESCR_DEFINE(m0_net_tm, "tm queue", , struct m0_net_buffer,
-		   nb_tm_linkage, nb_magic, M0_NET_BUFFER_MAGIC,
-		   M0_NET_TM_HEAD_MAGIC);
+M0_TL_DESCR_DEFINE(m0_net_tm, "tm queue", , struct m0_net_buffer, nb_tm_linkage,
+		   nb_magic, M0_NET_BUFFER_MAGIC, M0_NET_TM_HEAD_MAGIC);
 M0_TL_DEFINE(m0_net_tm, , struct m0_net_buffer);
 
 /* Name, and the states that may come next. */
@@ -17,30 +16,30 @@ static const struct tm_state_row {
 	uint32_t    ts_next;
 } tm_states[] = {
 	[M0_NET_TM_UNDEFINED] = { "undefined", M0_BITS(M0_NET_TM_INITIALIZED) },
-	[M0_NET_TM_INITIALIZED] = {
-		"initialized",
-		M0_BITS(M0_NET_TM_STARTING, M0_NET_TM_STOPPING,
-			M0_NET_TM_FAILED, M0_NET_TM_UNDEFINED) },
-	[M0_NET_TM_STARTING] = {
-		"starting",
-		M0_BITS(M0_NET_TM_STARTED, M0_NET_TM_STOPPING,
-			M0_NET_TM_FAILED) },
-	[M0_NET_TM_STARTED] = {
-		"started", M0_BITS(M0_NET_TM_STOPPING, M0_NET_TM_FAILED) },
+	[M0_NET_TM_INITIALIZED] = { "initialized",
+				    M0_BITS(M0_NET_TM_STARTING,
+					    M0_NET_TM_STOPPING,
+					    M0_NET_TM_FAILED,
+					    M0_NET_TM_UNDEFINED) },
+	[M0_NET_TM_STARTING] = { "starting",
+				 M0_BITS(M0_NET_TM_STARTED, M0_NET_TM_STOPPING,
+					 M0_NET_TM_FAILED) },
+	[M0_NET_TM_STARTED] = { "started",
+				M0_BITS(M0_NET_TM_STOPPING, M0_NET_TM_FAILED) },
 	/* Back to one of the three if the transport refuses to stop. */
-	[M0_NET_TM_STOPPING] = {
-		"stopping",
-		M0_BITS(M0_NET_TM_STOPPED, M0_NET_TM_FAILED,
-			M0_NET_TM_INITIALIZED, M0_NET_TM_STARTING,
-			M0_NET_TM_STARTED) },
+	[M0_NET_TM_STOPPING] = { "stopping",
+				 M0_BITS(M0_NET_TM_STOPPED, M0_NET_TM_FAILED,
+					 M0_NET_TM_INITIALIZED,
+					 M0_NET_TM_STARTING,
+					 M0_NET_TM_STARTED) },
 	[M0_NET_TM_STOPPED] = { "stopped", M0_BITS(M0_NET_TM_UNDEFINED) },
 	[M0_NET_TM_FAILED] = { "failed", M0_BITS(M0_NET_TM_UNDEFINED) }
 };
 
 const char *m0_net__tm_state_name(enum m0_net_tm_state state)
 {
-	return (size_t)state < ARRAY_SIZE(tm_states) ?
-		       tm_states[state].ts_name : "?";
+	return (size_t)state < ARRAY_SIZE(tm_states) ? tm_states[state].ts_name
+						     : "?";
 }
 
 const char *m0_net__qt_name(enum m0_net_queue_type qt)
@@ -79,11 +78,12 @@ bool m0_net__tm_invariant(const struct m0_net_transfer_mc *tm)
 	       _0C(ergo(!M0_IN(tm->ntm_state, (M0_NET_TM_STARTED)),
 			m0_atomic64_get(&tm->ntm_recv_queue_deficit) == 0))
 #ifdef M0_DEBUG
-	       && _0C(ergo(!M0_IN(tm->ntm_state,
-				  (M0_NET_TM_STARTED, M0_NET_TM_STOPPING)),
-			   m0_forall(i, M0_NET_QT_NR,
-				     i == M0_NET_QT_MSG_RECV ||
-				     net_q_tlist_is_empty(&tm->ntm_q[i]))))
+	       &&
+	       _0C(ergo(!M0_IN(tm->ntm_state,
+			       (M0_NET_TM_STARTED, M0_NET_TM_STOPPING)),
+			m0_forall(i, M0_NET_QT_NR,
+				  i == M0_NET_QT_MSG_RECV ||
+					  net_q_tlist_is_empty(&tm->ntm_q[i]))))
 #endif
 		;
 }

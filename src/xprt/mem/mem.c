@@ -27,12 +27,17 @@ struct mem_ep {
 	struct m0_net_kit_machine *me_peer;
 };
 
-enum { WORK_MSG = M0_NET_KIT_WORK_XPRT };
+enum {
+	WORK_MSG = M0_NET_KIT_WORK_XPRT
+};
 
 /* ------------------------------------------------------------ addresses -- */
 
 /* Canonical binary: four bytes of host, two of port, network order. */
-enum { ADDR_LEN = 6, PORT_MAX = 65535 };
+enum {
+	ADDR_LEN = 6,
+	PORT_MAX = 65535
+};
 
 static bool number_take(const char **s, uint32_t max, uint32_t *ret)
 {
@@ -104,15 +109,15 @@ static void mem_addr_print(const struct m0_net_kit_addr *addr, char *ret)
 
 /* ------------------------------------------------------------- registry -- */
 
-static struct m0_net_kit_machine *find_locked(const struct m0_net_kit_addr *addr)
+static struct m0_net_kit_machine *find_locked(
+	const struct m0_net_kit_addr *addr)
 {
 	struct m0_net_kit_addr_node *node =
 		m0_net_kit_addr_find(&registry, addr);
 
-	return node == NULL ?
-		       NULL :
-		       container_of(node, struct mem_machine, mm_node)
-			       ->mm_machine;
+	return node == NULL ? NULL
+			    : container_of(node, struct mem_machine, mm_node)
+				      ->mm_machine;
 }
 
 /* With a reference; NULL: no machine is started there. */
@@ -196,10 +201,10 @@ static struct m0_net_kit_machine *peer_of(struct m0_net_end_point *ep)
 	if (me->me_peer == NULL)
 		me->me_peer = mem_find(m0_net_kit_ep_addr(ep));
 	/* Only machines of other domains are peers. */
-	return me->me_peer != NULL &&
-			       m0_net_kit_machine_dom(me->me_peer) !=
-				       ep->nep_tm->ntm_dom ?
-		       me->me_peer : NULL;
+	return me->me_peer != NULL && m0_net_kit_machine_dom(me->me_peer) !=
+					      ep->nep_tm->ntm_dom
+		       ? me->me_peer
+		       : NULL;
 }
 
 static void mem_send(struct m0_net_kit_buf *kb)
@@ -301,9 +306,9 @@ static void mem_bulk(struct m0_net_kit_buf        *kb,
 	int                    rc = -ENOENT;
 
 	if (desc->nks_incarnation == m0_net_kit_incarnation())
-		rc = m0_net_kit_claim_id(desc->nks_id,
-					 (enum m0_net_queue_type)
-						 desc->nks_qtype, &passive);
+		rc = m0_net_kit_claim_id(
+			desc->nks_id, (enum m0_net_queue_type)desc->nks_qtype,
+			&passive);
 	if (rc != 0) {
 		m0_net_kit_done(kb, passive_lost(desc, rc), 0);
 		return;
@@ -362,17 +367,14 @@ static int32_t mem_segments_max(const struct m0_net_domain *dom)
 }
 
 static const struct m0_net_xprt_ops mem_ops = {
-	M0_NET_KIT_XPRT_OPS,
-	.xo_dom_init = mem_dom_init,
+	M0_NET_KIT_XPRT_OPS, .xo_dom_init = mem_dom_init,
 	.xo_get_max_buffer_size = mem_buffer_size_max,
 	.xo_get_max_buffer_segment_size = mem_segment_size_max,
 	.xo_get_max_buffer_segments = mem_segments_max
 };
 
-const struct m0_net_xprt m0_net_bulk_mem_xprt = {
-	.nx_name = "mem",
-	.nx_ops = &mem_ops
-};
+const struct m0_net_xprt m0_net_bulk_mem_xprt = { .nx_name = "mem",
+						  .nx_ops = &mem_ops };
 
 void m0_net_bulk_mem_tm_set_num_threads(struct m0_net_transfer_mc *tm,
 					size_t                     num)
