@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/base/panics.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "os/os.h"
+#include "os/pass.h"
+
+/* A strand that counts what was posted to it. */
+struct counter {
+	struct m0_strand    co_strand;
+	int                 co_posted;
+	int                 co_seen;
+	/** Seen so far equals this: tells the waiter. */
+	int                 co_want;
+	struct m0_semaphore co_done;
+	m0_time_t           co_deadline;
+	int                 co_steps_in;
+	bool                co_overlapped;
+	struct m0_strand   *co_current;
+	m0_time_t           co_cached;
+	m0_time_t           co_now;
+	void              (*co_extra)(struct counter *counter);
+};
+
+static int seen_of(struct counter *counter)
+{
+	return __atomic_load_n(&counter->co_seen, __ATOMIC_SEQ_CST);
+}
+
+static m0_time_t counter_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct counter *counter =
+		container_of(strand, struct counter, co_strand);
+	int             before = counter->co_seen;
+	int             posted;
+
+	if (__atomic_add_fetch(&counter->co_steps_in, 1, __ATOMIC_SEQ_CST) != 1)
+		counter->co_overlapped = true;
+	posted = __atomic_load_n(&counter->co_posted, __ATOMIC_SEQ_CST);
+	counter->co_current = m0_strand_current();
+	counter->co_cached = m0_time_cached();
+	counter->co_now = now;
+	__atomic_store_n(&counter->co_seen, posted, __ATOMIC_SEQ_CST);
+	if (counter->co_extra != NULL)
+		counter->co_extra(counter);
+	if (before < counter->co_want && posted >= counter->co_want)
+		m0_semaphore_up(&counter->co_done);
+	__atomic_sub_fetch(&counter->co_steps_in, 1, __ATOMIC_SEQ_CST);
+	return counter->co_deadline;
+}
+
+static bool counter_ready(const struct m0_strand *strand)
+{
+	struct counter *counter = container_of((struct m0_strand *)(uintptr_t)
+						       strand,
+					       struct counter, co_strand);
+
+	return __atomic_load_n(&counter->co_posted, __ATOMIC_SEQ_CST) !=
+	       seen_of(counter);
+}
+
+static const struct m0_strand_ops wake_ops = { .so_step = counter_step };
+static const struct m0_strand_ops ready_ops = { .so_step = counter_step,
+						.so_ready = counter_ready };
+
+static struct counter counter;
+
+static void counter_make(const struct m0_strand_ops *ops, m0_time_t spin_ns)
+{
+	M0_SET0(&counter);
+	counter.co_deadline = M0_TIME_NEVER;
+	(void)m0_semaphore_init(&counter.co_done, 0);
+	m0_strand_init(&counter.co_strand, ops, "counter");
+	counter.co_strand.st_spin_ns = spin_ns;
+}
+
+static void counter_end(void)
+{
+	m0_strand_stop(&counter.co_strand);
+	m0_strand_fini(&counter.co_strand);
+	m0_semaphore_fini(&counter.co_done);
+	assert_false(counter.co_overlapped);
+}
+
+static void post(bool wake)
+{
+	__atomic_add_fetch(&counter.co_posted, 1, __ATOMIC_SEQ_CST);
+	if (wake || m0_strand_sleeps(&counter.co_strand))
+		m0_strand_wake(&counter.co_strand);
+}
+
+static uint64_t steps_nr(void)
+{
+	return __atomic_load_n(&counter.co_strand.st_steps_nr,
+			       __ATOMIC_RELAXED);
+}
+
+static void until_asleep(void)
+{
+	while (!m0_strand_sleeps(&counter.co_strand))
+		(void)sched_yield();
+}
+
+/* Start alone is a reason for a step; inside, strand and clock are known. */
+static void strand_steps_once_after_start(void **state)
+{
+	(void)state;
+	counter_make(&wake_ops, 0);
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	until_asleep();
+	assert_int_equal(steps_nr(), 1);
+	assert_ptr_equal(counter.co_current, &counter.co_strand);
+	assert_true(counter.co_cached == counter.co_now);
+	assert_null(m0_strand_current());
+	counter_end();
+}
+
+/* Wakes before start and after stop do nothing. */
+static void strand_wake_when_not_running_is_noop(void **state)
+{
+	(void)state;
+	counter_make(&wake_ops, 0);
+	m0_strand_wake(&counter.co_strand);
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	m0_strand_stop(&counter.co_strand);
+	m0_strand_wake(&counter.co_strand);
+	assert_in_range(steps_nr(), 0, 1);
+	assert_panics(m0_strand_stop(&counter.co_strand));
+	/* And it may start again. */
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	until_asleep();
+	counter_end();
+}
+
+/* One wake of a sleeper is one step. */
+static void strand_wake_makes_one_step(void **state)
+{
+	(void)state;
+	counter_make(&wake_ops, 0);
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	until_asleep();
+	counter.co_want = 1;
+	post(true);
+	m0_semaphore_down(&counter.co_done);
+	until_asleep();
+	assert_int_equal(steps_nr(), 2);
+	assert_int_equal(counter.co_strand.st_wakeups_nr, 1);
+	counter_end();
+}
+
+static void wake_self_twice(struct counter *self)
+{
+	if (self->co_strand.st_steps_nr < 3)
+		m0_strand_wake(&self->co_strand);
+	/* More wakes, one more step. */
+	if (self->co_strand.st_steps_nr < 3)
+		m0_strand_wake(&self->co_strand);
+}
+
+/* A wake during a step causes another. */
+static void strand_wake_in_step_causes_another(void **state)
+{
+	(void)state;
+	counter_make(&wake_ops, 0);
+	counter.co_extra = wake_self_twice;
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	until_asleep();
+	assert_int_equal(steps_nr(), 3);
+	counter_end();
+}
+
+static m0_time_t deadline_set;
+
+static void deadline_second_step(struct counter *self)
+{
+	if (self->co_strand.st_steps_nr == 1) {
+		deadline_set = m0_time_from_now(0, 2000000);
+		self->co_deadline = deadline_set;
+	} else {
+		self->co_deadline = M0_TIME_NEVER;
+		m0_semaphore_up(&self->co_done);
+	}
+}
+
+/* The step for a deadline comes after it, by sleep and by spin. */
+static void strand_deadline_causes_step(void **state)
+{
+	static const m0_time_t spins[] = { 0, 50000, 1000000000 };
+	size_t                 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(spins); ++i) {
+		counter_make(&wake_ops, spins[i]);
+		counter.co_extra = deadline_second_step;
+		assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+		m0_semaphore_down(&counter.co_done);
+		counter_end();
+		assert_true(counter.co_now >= deadline_set);
+		assert_int_equal(steps_nr(), 2);
+	}
+}
+
+static m0_time_t thread_cpu_ns(void)
+{
+	struct rusage usage;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+	return M0_MKTIME(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec,
+			 (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
+				 1000);
+}
+
+/* Idle strands make no step and use no processor, however long. */
+static void strand_idle_is_quiet(void **state)
+{
+	static struct counter many[20];
+	m0_time_t             cpu;
+	size_t                i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(many); ++i) {
+		many[i].co_deadline = M0_TIME_NEVER;
+		m0_strand_init(&many[i].co_strand, &wake_ops, "idle");
+		assert_int_equal(m0_strand_start(&many[i].co_strand, NULL), 0);
+	}
+	for (i = 0; i < ARRAY_SIZE(many); ++i) {
+		while (!m0_strand_sleeps(&many[i].co_strand))
+			(void)sched_yield();
+	}
+	cpu = thread_cpu_ns();
+	(void)m0_nanosleep(30 * M0_TIME_ONE_MSEC, NULL);
+	cpu = thread_cpu_ns() - cpu;
+	for (i = 0; i < ARRAY_SIZE(many); ++i) {
+		assert_int_equal(many[i].co_strand.st_wakeups_nr, 0);
+		m0_strand_stop(&many[i].co_strand);
+		assert_int_equal(many[i].co_strand.st_steps_nr, 1);
+		m0_strand_fini(&many[i].co_strand);
+	}
+	assert_true(cpu < 15 * M0_TIME_ONE_MSEC);
+}
+
+enum { THREADS_NR = 3, POSTS_NR = 20000 };
+
+static void stress(int wake)
+{
+	int i;
+
+	for (i = 0; i < POSTS_NR; ++i)
+		post(wake);
+}
+
+static void stress_run(const struct m0_strand_ops *ops, m0_time_t spin_ns,
+		       bool wake)
+{
+	struct m0_thread thread[THREADS_NR];
+	int              i;
+
+	counter_make(ops, spin_ns);
+	counter.co_want = THREADS_NR * POSTS_NR;
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	for (i = 0; i < THREADS_NR; ++i)
+		assert_int_equal(M0_THREAD_INIT(&thread[i], int, NULL, stress,
+						wake, "poster-%d", i),
+				 0);
+	/* A lost wake is a wait for ever. */
+	assert_true(m0_semaphore_timeddown(&counter.co_done,
+					   m0_time_from_now(60, 0)));
+	for (i = 0; i < THREADS_NR; ++i) {
+		assert_int_equal(m0_thread_join(&thread[i]), 0);
+		m0_thread_fini(&thread[i]);
+	}
+	counter_end();
+	assert_int_equal(counter.co_seen, THREADS_NR * POSTS_NR);
+}
+
+/* Many posters, each waking: the last post is always seen. */
+static void strand_wakes_are_never_lost(void **state)
+{
+	(void)state;
+	stress_run(&wake_ops, 0, true);
+	stress_run(&wake_ops, 2000, true);
+	stress_run(&ready_ops, 2000, true);
+}
+
+/* Posters that leave the work to a runner that does not sleep. */
+static void strand_work_left_to_runner_is_never_lost(void **state)
+{
+	(void)state;
+	stress_run(&ready_ops, 0, false);
+	stress_run(&ready_ops, 1000, false);
+	stress_run(&ready_ops, 50000, false);
+}
+
+/* One at a time, waiting for the echo: every sleep must be ended. */
+static void strand_ping_pong_never_hangs(void **state)
+{
+	int i;
+
+	(void)state;
+	counter_make(&ready_ops, 3000);
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	for (i = 1; i <= 3000; ++i) {
+		__atomic_store_n(&counter.co_posted, i, __ATOMIC_SEQ_CST);
+		if (m0_strand_sleeps(&counter.co_strand))
+			m0_strand_wake(&counter.co_strand);
+		/* Sometimes long enough for it to fall asleep. */
+		while (seen_of(&counter) != i)
+			(void)sched_yield();
+		if (i % 64 == 0)
+			until_asleep();
+	}
+	counter_end();
+}
+
+static int wait_hit_nr;
+
+static void wait_hook(const struct m0_panic_place *place, const char *text)
+{
+	(void)place;
+	if (strstr(text, "blocking on strand counter") != NULL)
+		++wait_hit_nr;
+	longjmp(panics_env, 1);
+}
+
+static void wait_in_step(struct counter *self)
+{
+	m0_log_set(panics_no_log, NULL);
+	m0_panic_hook_set(wait_hook);
+	if (setjmp(panics_env) == 0)
+		(void)m0_semaphore_timeddown(&self->co_done, 0);
+	if (setjmp(panics_env) == 0)
+		(void)m0_nanosleep(1, NULL);
+	m0_panic_hook_set(NULL);
+	m0_log_set(NULL, NULL);
+}
+
+/* Nothing blocks on a strand. */
+static void strand_step_may_not_block(void **state)
+{
+	(void)state;
+	counter_make(&wake_ops, 0);
+	counter.co_extra = wait_in_step;
+	(void)m0_strand_step(&counter.co_strand, 5);
+	assert_int_equal(wait_hit_nr, 2);
+	m0_strand_fini(&counter.co_strand);
+}
+
+static struct m0_mutex forgotten = M0_MUTEX_SINIT;
+
+static void forget_lock(struct counter *self)
+{
+	(void)self;
+	m0_mutex_lock(&forgotten);
+}
+
+/* A lock that a step forgets is noticed at its end. */
+static void strand_step_may_not_keep_lock(void **state)
+{
+	(void)state;
+	counter_make(&wake_ops, 0);
+	counter.co_extra = forget_lock;
+	assert_panics(m0_strand_step(&counter.co_strand, 5));
+	assert_null(m0_strand_current());
+	m0_mutex_unlock(&forgotten);
+}
+
+/* Confined to one processor, or refused and not started. */
+static void strand_start_confines(void **state)
+{
+	struct m0_bitmap map;
+	cpu_set_t        set;
+	size_t           cpu = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+	while (!CPU_ISSET(cpu, &set))
+		++cpu;
+	counter_make(&wake_ops, 0);
+	assert_int_equal(m0_bitmap_init(&map, CPU_SETSIZE), 0);
+	assert_int_equal(m0_strand_start(&counter.co_strand, &map), -EINVAL);
+	m0_bitmap_set(&map, CPU_SETSIZE - 1, true);
+	assert_int_equal(m0_strand_start(&counter.co_strand, &map), -EINVAL);
+	assert_false(counter.co_strand.st_started);
+	assert_int_equal(steps_nr(), 0);
+	m0_bitmap_reset(&map);
+	m0_bitmap_set(&map, cpu, true);
+	assert_int_equal(m0_strand_start(&counter.co_strand, &map), 0);
+	m0_bitmap_fini(&map);
+	assert_int_equal(sched_getaffinity(counter.co_strand.st_thread.t_tid,
+					   sizeof set, &set),
+			 0);
+	assert_int_equal(CPU_COUNT(&set), 1);
+	assert_true(CPU_ISSET(cpu, &set));
+	counter_end();
+}
+
+/* The default spin is the environment's, if that is a number. */
+static void strand_spin_default_reads_environment(void **state)
+{
+	m0_time_t built_in = m0_os_cpus_nr() == 1 ? 0 : 50000;
+
+	(void)state;
+	unsetenv("M0_SPIN_NS");
+	assert_true(m0_os_spin_ns_default() == built_in);
+	setenv("M0_SPIN_NS", "1234", 1);
+	assert_true(m0_os_spin_ns_default() == 1234);
+	setenv("M0_SPIN_NS", "0", 1);
+	assert_true(m0_os_spin_ns_default() == 0);
+	setenv("M0_SPIN_NS", "-5", 1);
+	assert_true(m0_os_spin_ns_default() == built_in);
+	setenv("M0_SPIN_NS", "12x", 1);
+	assert_true(m0_os_spin_ns_default() == built_in);
+	unsetenv("M0_SPIN_NS");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strand_steps_once_after_start),
+		cmocka_unit_test(strand_wake_when_not_running_is_noop),
+		cmocka_unit_test(strand_wake_makes_one_step),
+		cmocka_unit_test(strand_wake_in_step_causes_another),
+		cmocka_unit_test(strand_deadline_causes_step),
+		cmocka_unit_test(strand_idle_is_quiet),
+		cmocka_unit_test(strand_wakes_are_never_lost),
+		cmocka_unit_test(strand_work_left_to_runner_is_never_lost),
+		cmocka_unit_test(strand_ping_pong_never_hangs),
+		cmocka_unit_test(strand_step_may_not_block),
+		cmocka_unit_test(strand_step_may_not_keep_lock),
+		cmocka_unit_test(strand_start_confines),
+		cmocka_unit_test(strand_spin_default_reads_environment)
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
