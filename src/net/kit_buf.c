@@ -71,7 +71,9 @@ void *m0_net_kit_buf_pvt(struct m0_net_kit_buf *kb)
 
 uint64_t m0_net_kit_buf_id(const struct m0_net_kit_buf *kb)
 {
-	return kb_gen(kb->nkb_word) << KB_INDEX_BITS | kb->nkb_index;
+	uint64_t word = __atomic_load_n(&kb->nkb_word, __ATOMIC_RELAXED);
+
+	return kb_gen(word) << KB_INDEX_BITS | kb->nkb_index;
 }
 
 /* ------------------------------------------------------------ add, del -- */
@@ -101,7 +103,7 @@ void m0_net_kit_deadline(struct m0_net_kit_buf *pub, m0_time_t deadline,
 
 static void arm(struct kit_buf *kb, struct m0_net_buffer *buf)
 {
-	uint64_t gen = kb_gen(kb->kb_pub.nkb_word) + 1;
+	uint64_t gen = kb_gen(word_get(kb)) + 1;
 
 	kb->kb_pub.nkb_machine = kit_machine(buf->nb_tm);
 	kb->kb_pub.nkb_ep = buf->nb_ep;
@@ -194,7 +196,7 @@ void m0_net_kit_unclaim(struct m0_net_kit_buf *pub)
 	int32_t         late;
 
 	__atomic_store_n(&kb->kb_pub.nkb_word,
-			 kb_with_state(kb->kb_pub.nkb_word, KB_ARMED),
+			 kb_with_state(word_get(kb), KB_ARMED),
 			 __ATOMIC_SEQ_CST);
 	/* Noted while it was claimed: the machine itself gives it up. */
 	late = __atomic_exchange_n(&kb->kb_late, 0, __ATOMIC_SEQ_CST);
@@ -400,7 +402,7 @@ void kit_deliver_one(struct m0_net_kit_machine *m)
 		m->nkm_ready_tail = NULL;
 	kb->kb_is_ready = false;
 	--m->nkm_events_nr;
-	if (kb_qtype(kb->kb_pub.nkb_word) == M0_NET_QT_MSG_RECV) {
+	if (kb_qtype(word_get(kb)) == M0_NET_QT_MSG_RECV) {
 		recv_deliver(m, kb);
 		return;
 	}

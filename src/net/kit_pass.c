@@ -47,10 +47,19 @@ static void inbox_head_set(struct m0_net_kit_machine *m,
 	__atomic_store_n(&m->nkm_inbox.wl_head, work, __ATOMIC_RELEASE);
 }
 
+/*
+ * m0_net_kit_unpost() looks with the lock of the inbox in which it believes
+ * the item to be: in_inbox first, then the destination, which was set before.
+ */
+static void in_inbox_set(struct m0_net_kit_work *work, uint8_t val)
+{
+	__atomic_store_n(&work->nkw_in_inbox, val, __ATOMIC_RELEASE);
+}
+
 static void inbox_add(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_work    *work)
 {
-	work->nkw_in_inbox = 1;
+	in_inbox_set(work, 1);
 	work->nkw_next = NULL;
 	work->nkw_prev = m->nkm_inbox.wl_tail;
 	if (m->nkm_inbox.wl_tail != NULL)
@@ -65,6 +74,20 @@ static bool work_is_unwanted(const struct m0_net_kit_work *work)
 {
 	return __atomic_load_n(&work->nkw_unwanted, __ATOMIC_RELAXED) &&
 	       work->nkw_op >= M0_NET_KIT_WORK_XPRT;
+}
+
+static void inbox_del(struct m0_net_kit_machine *m,
+		      struct m0_net_kit_work    *work)
+{
+	in_inbox_set(work, 0);
+	if (work == m->nkm_inbox.wl_head)
+		inbox_head_set(m, work->nkw_next);
+	else
+		work->nkw_prev->nkw_next = work->nkw_next;
+	if (work == m->nkm_inbox.wl_tail)
+		m->nkm_inbox.wl_tail = work->nkw_prev;
+	else
+		work->nkw_next->nkw_prev = work->nkw_prev;
 }
 
 static void strands_wake(struct m0_net_kit_machine *m)
@@ -155,30 +178,20 @@ bool m0_net_kit_unpost(struct m0_net_kit_work *work)
 {
 	struct m0_net_kit_machine *m =
 		__atomic_load_n(&work->nkw_dest, __ATOMIC_ACQUIRE);
+	bool in_inbox;
 	bool mine;
 
 	if (m == NULL)
 		return false;
 	m0_mutex_lock(&m->nkm_inbox_lock);
+	in_inbox = __atomic_load_n(&work->nkw_in_inbox, __ATOMIC_ACQUIRE);
 	mine = __atomic_load_n(&work->nkw_dest, __ATOMIC_ACQUIRE) == m;
-	if (mine && work->nkw_in_inbox) {
-		work->nkw_in_inbox = 0;
-		if (work == m->nkm_inbox.wl_head)
-			inbox_head_set(m, work->nkw_next);
-		else
-			work->nkw_prev->nkw_next = work->nkw_next;
-		if (work == m->nkm_inbox.wl_tail)
-			m->nkm_inbox.wl_tail = work->nkw_prev;
-		else
-			work->nkw_next->nkw_prev = work->nkw_prev;
-	} else {
-		if (mine)
-			__atomic_store_n(&work->nkw_unwanted, 1,
-					 __ATOMIC_RELAXED);
-		mine = false;
-	}
+	if (mine && in_inbox)
+		inbox_del(m, work);
+	else if (mine)
+		__atomic_store_n(&work->nkw_unwanted, 1, __ATOMIC_RELAXED);
 	m0_mutex_unlock(&m->nkm_inbox_lock);
-	return mine;
+	return mine && in_inbox;
 }
 
 static void inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret)
@@ -190,7 +203,7 @@ static void inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret)
 	inbox_head_set(m, NULL);
 	m->nkm_inbox.wl_tail = NULL;
 	for (work = ret->wl_head; work != NULL; work = work->nkw_next)
-		work->nkw_in_inbox = 0;
+		in_inbox_set(work, 0);
 	m0_mutex_unlock(&m->nkm_inbox_lock);
 }
 
@@ -208,7 +221,7 @@ static void inbox_return(struct m0_net_kit_machine *m,
 			kit_work_add_tail(&refused, work);
 			continue;
 		}
-		work->nkw_in_inbox = 1;
+		in_inbox_set(work, 1);
 		work->nkw_next = m->nkm_inbox.wl_head;
 		if (work->nkw_next != NULL)
 			work->nkw_next->nkw_prev = work;

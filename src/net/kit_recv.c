@@ -87,11 +87,12 @@ void kit_recv_give_up(struct kit_buf *kb, int32_t reason)
 {
 	uint64_t *flags = &kb->kb_pub.nkb_buffer->nb_flags;
 
-	if (kb_state(kb->kb_pub.nkb_word) == KB_CLAIMED) {
+	uint64_t  word = __atomic_load_n(&kb->kb_pub.nkb_word,
+					 __ATOMIC_RELAXED);
+
+	if (kb_state(word) == KB_CLAIMED)
 		kb->kb_late = reason;
-		return;
-	}
-	if (kb_state(kb->kb_pub.nkb_word) != KB_ARMED)
+	if (kb_state(word) != KB_ARMED)
 		return;
 	m0_list_del(&kb->kb_recv_link);
 	/* An event of a message may come first; the flags mean the last. */
@@ -157,7 +158,9 @@ static void copy_long(struct kit_buf *kb, const struct m0_bufvec *data,
 
 	m0_list_del(&kb->kb_recv_link);
 	kb_state_set(kb, KB_CLAIMED);
-	kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_IN_USE;
+	/* A callback of an earlier message may look at the flags. */
+	if (!(kb->kb_pub.nkb_buffer->nb_flags & M0_NET_BUF_IN_USE))
+		kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_IN_USE;
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 	m0_bufvec_copy_at(&kb->kb_pub.nkb_buffer->nb_buffer, kb->kb_recv_used,
 			  data, offset, nr);
