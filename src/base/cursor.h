@@ -49,25 +49,64 @@ static inline void m0_cursor_fail(struct m0_cursor *cur)
 }
 
 /** Passes `nr` bytes and returns their address; NULL if they are not there. */
-void *m0_cursor_skip(struct m0_cursor *cur, size_t nr);
+static inline void *m0_cursor_skip(struct m0_cursor *cur, size_t nr)
+{
+	uint8_t *at = cur->cu_at;
 
-uint8_t  m0_cursor_get_u8(struct m0_cursor *cur);
-uint16_t m0_cursor_get_le16(struct m0_cursor *cur);
-uint32_t m0_cursor_get_le32(struct m0_cursor *cur);
-uint64_t m0_cursor_get_le64(struct m0_cursor *cur);
-uint16_t m0_cursor_get_be16(struct m0_cursor *cur);
-uint32_t m0_cursor_get_be32(struct m0_cursor *cur);
-uint64_t m0_cursor_get_be64(struct m0_cursor *cur);
+	if (cur->cu_bad || nr > (size_t)(cur->cu_end - at)) {
+		cur->cu_bad = true;
+		return NULL;
+	}
+	if (nr > 0)
+		cur->cu_at = at + nr;
+	return at;
+}
+
+/*
+ * m0_cursor_get_u8(), _get_le16(), _le32(), _le64(), _get_be16(), ... and the
+ * same with put: numbers of that size and order. They are inline, being most
+ * of what a codec does.
+ */
+#define M0_CURSOR_NUMBER(name, type, order)                            \
+	static inline type m0_cursor_get_##name(struct m0_cursor *cur) \
+	{                                                              \
+		const void *at = m0_cursor_skip(cur, sizeof(type));    \
+		type        val = 0;                                   \
+                                                                       \
+		if (at != NULL)                                        \
+			memcpy(&val, at, sizeof val);                  \
+		return (type)order(val);                               \
+	}                                                              \
+	static inline void m0_cursor_put_##name(struct m0_cursor *cur, \
+						type              val) \
+	{                                                              \
+		void *at = m0_cursor_skip(cur, sizeof(type));          \
+                                                                       \
+		val = (type)order(val);                                \
+		if (at != NULL)                                        \
+			memcpy(at, &val, sizeof val);                  \
+	}
+
+#define M0_CURSOR_SAME(val) (val)
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define M0_CURSOR_LE(bits) M0_CURSOR_SAME
+#define M0_CURSOR_BE(bits) __builtin_bswap##bits
+#else
+#define M0_CURSOR_LE(bits) __builtin_bswap##bits
+#define M0_CURSOR_BE(bits) M0_CURSOR_SAME
+#endif
+
+M0_CURSOR_NUMBER(u8, uint8_t, M0_CURSOR_SAME)
+M0_CURSOR_NUMBER(le16, uint16_t, M0_CURSOR_LE(16))
+M0_CURSOR_NUMBER(le32, uint32_t, M0_CURSOR_LE(32))
+M0_CURSOR_NUMBER(le64, uint64_t, M0_CURSOR_LE(64))
+M0_CURSOR_NUMBER(be16, uint16_t, M0_CURSOR_BE(16))
+M0_CURSOR_NUMBER(be32, uint32_t, M0_CURSOR_BE(32))
+M0_CURSOR_NUMBER(be64, uint64_t, M0_CURSOR_BE(64))
+
 /** Copies out `nr` bytes; zeroes if they are not there. */
 void m0_cursor_get_bytes(struct m0_cursor *cur, void *ret_bytes, size_t nr);
 
-void m0_cursor_put_u8(struct m0_cursor *cur, uint8_t val);
-void m0_cursor_put_le16(struct m0_cursor *cur, uint16_t val);
-void m0_cursor_put_le32(struct m0_cursor *cur, uint32_t val);
-void m0_cursor_put_le64(struct m0_cursor *cur, uint64_t val);
-void m0_cursor_put_be16(struct m0_cursor *cur, uint16_t val);
-void m0_cursor_put_be32(struct m0_cursor *cur, uint32_t val);
-void m0_cursor_put_be64(struct m0_cursor *cur, uint64_t val);
 void m0_cursor_put_bytes(struct m0_cursor *cur, const void *bytes, size_t nr);
 
 /** Bytes that `nr` bytes take as XDR opaque data without the length. */
@@ -85,7 +124,7 @@ static inline size_t m0_cursor_xdr_size(size_t nr)
  */
 const void *m0_cursor_get_opaque(struct m0_cursor *cur, uint32_t max,
 				 uint32_t *ret_nr);
-void m0_cursor_put_opaque(struct m0_cursor *cur, const void *bytes,
-			  uint32_t nr);
+void        m0_cursor_put_opaque(struct m0_cursor *cur, const void *bytes,
+				 uint32_t nr);
 
 #endif /* M0_SRC_BASE_CURSOR_H */

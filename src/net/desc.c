@@ -16,42 +16,107 @@ enum {
 	DESC_VERSION = 0x4d300001,
 	/** Slots of the first chunk; each further one doubles them all. */
 	CHUNK_SLOTS = 256,
-	CHUNKS_MAX = 20
+	CHUNKS_MAX = 16
 };
 
 struct desc_slot {
-	uint8_t           ds_bytes[M0_NET_KIT_DESC_MAX];
-	struct desc_slot *ds_next;
+	uint8_t ds_bytes[M0_NET_KIT_DESC_MAX];
+	/** Next free slot, as in slab_head; atomic. */
+	uint32_t ds_next;
+	uint32_t ds_index;
 };
 
+/* Makes chunks; the rest is lock free. */
 static struct m0_mutex   slab_lock = M0_MUTEX_SINIT;
-static struct desc_slot *slab_free;
-static struct {
-	struct desc_slot *sc_slots;
-	size_t            sc_nr;
-} slab_chunks[CHUNKS_MAX];
-static uint32_t slab_chunks_nr;
+static struct desc_slot *slab_chunks[CHUNKS_MAX];
+static uint32_t          slab_chunks_nr;
+/*
+ * Free slots: index + 1 of the first, below a tag that changes with every
+ * change, so that an exchange fails whatever happened to the list meanwhile.
+ */
+static uint64_t slab_head;
 
-/* slab_lock held. */
-static void chunk_add(void)
+static size_t chunk_slots_nr(uint32_t chunk)
 {
-	size_t            nr = (size_t)CHUNK_SLOTS << slab_chunks_nr;
+	/* 256, 256, 512, 1024 ...: all before it together, again. */
+	return chunk == 0 ? CHUNK_SLOTS : (size_t)CHUNK_SLOTS << (chunk - 1);
+}
+
+static struct desc_slot *slot_at(uint32_t index)
+{
+	uint32_t chunk = 0;
+	uint32_t first = 0;
+
+	if (index >= CHUNK_SLOTS) {
+		chunk = 32 - (uint32_t)__builtin_clz(index / CHUNK_SLOTS);
+		first = (uint32_t)CHUNK_SLOTS << (chunk - 1);
+	}
+	return &slab_chunks[chunk][index - first];
+}
+
+static void slot_push(struct desc_slot *slot)
+{
+	uint64_t old = __atomic_load_n(&slab_head, __ATOMIC_RELAXED);
+	uint64_t new;
+
+	do {
+		__atomic_store_n(&slot->ds_next, (uint32_t)old,
+				 __ATOMIC_RELAXED);
+		new = ((old >> 32) + 1) << 32 | (slot->ds_index + 1);
+	} while (!__atomic_compare_exchange_n(&slab_head, &old, new, true,
+					      __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+static struct desc_slot *slot_pop(void)
+{
+	uint64_t          old = __atomic_load_n(&slab_head, __ATOMIC_ACQUIRE);
+	struct desc_slot *slot;
+	uint64_t new;
+
+	do {
+		if ((uint32_t)old == 0)
+			return NULL;
+		slot = slot_at((uint32_t)old - 1);
+		new = ((old >> 32) + 1) << 32 |
+		      __atomic_load_n(&slot->ds_next, __ATOMIC_RELAXED);
+	} while (!__atomic_compare_exchange_n(&slab_head, &old, new, true,
+					      __ATOMIC_ACQUIRE,
+					      __ATOMIC_ACQUIRE));
+	return slot;
+}
+
+/* Another thread may have made one meanwhile. */
+static struct desc_slot *slot_pop_or_make(void)
+{
 	struct desc_slot *slots;
+	struct desc_slot *slot;
+	size_t            nr;
 	size_t            i;
 
-	if (slab_chunks_nr == CHUNKS_MAX)
-		return;
-	M0_ALLOC_ARR(slots, nr);
-	if (slots == NULL)
-		return;
-	for (i = 0; i < nr; ++i) {
-		slots[i].ds_next = slab_free;
-		slab_free = &slots[i];
+	m0_mutex_lock(&slab_lock);
+	slot = slot_pop();
+	if (slot == NULL && slab_chunks_nr < CHUNKS_MAX) {
+		nr = chunk_slots_nr(slab_chunks_nr);
+		M0_ALLOC_ARR(slots, nr);
+		if (slots != NULL) {
+			slab_chunks[slab_chunks_nr] = slots;
+			/* Readers look at the table without the lock. */
+			__atomic_store_n(&slab_chunks_nr, slab_chunks_nr + 1,
+					 __ATOMIC_RELEASE);
+			for (i = nr; i-- > 0;) {
+				slots[i].ds_index =
+					(uint32_t)(i + (slab_chunks_nr == 1
+								? 0
+								: nr));
+				if (i > 0)
+					slot_push(&slots[i]);
+			}
+			slot = &slots[0];
+		}
 	}
-	slab_chunks[slab_chunks_nr].sc_slots = slots;
-	slab_chunks[slab_chunks_nr].sc_nr = nr;
-	/* Released: desc_free looks at the table without the lock. */
-	__atomic_store_n(&slab_chunks_nr, slab_chunks_nr + 1, __ATOMIC_RELEASE);
+	m0_mutex_unlock(&slab_lock);
+	return slot;
 }
 
 uint8_t *m0_net__desc_bytes_get(uint32_t nr)
@@ -61,13 +126,7 @@ uint8_t *m0_net__desc_bytes_get(uint32_t nr)
 	M0_PRE(nr > 0);
 	if (nr > M0_NET_KIT_DESC_MAX)
 		return m0_alloc(nr);
-	m0_mutex_lock(&slab_lock);
-	if (slab_free == NULL)
-		chunk_add();
-	slot = slab_free;
-	if (slot != NULL)
-		slab_free = slot->ds_next;
-	m0_mutex_unlock(&slab_lock);
+	slot = slot_pop() ?: slot_pop_or_make();
 	return slot == NULL ? NULL : slot->ds_bytes;
 }
 
@@ -77,10 +136,10 @@ static bool is_slot(const uint8_t *data)
 	uint32_t i;
 
 	for (i = 0; i < nr; ++i) {
-		const struct desc_slot *first = slab_chunks[i].sc_slots;
+		uintptr_t first = (uintptr_t)slab_chunks[i];
 
-		if ((uintptr_t)data >= (uintptr_t)first &&
-		    (uintptr_t)data < (uintptr_t)(first + slab_chunks[i].sc_nr))
+		if ((uintptr_t)data - first <
+		    chunk_slots_nr(i) * sizeof(struct desc_slot))
 			return true;
 	}
 	return false;
@@ -88,18 +147,13 @@ static bool is_slot(const uint8_t *data)
 
 void m0_net_desc_free(struct m0_net_buf_desc *desc)
 {
-	struct desc_slot *slot;
-
-	if (desc->nbd_data != NULL && is_slot(desc->nbd_data)) {
-		slot = container_of(desc->nbd_data, struct desc_slot,
-				    ds_bytes[0]);
-		m0_mutex_lock(&slab_lock);
-		slot->ds_next = slab_free;
-		slab_free = slot;
-		m0_mutex_unlock(&slab_lock);
-	} else {
+	if (desc->nbd_data == NULL)
+		;
+	else if (is_slot(desc->nbd_data))
+		slot_push(container_of(desc->nbd_data, struct desc_slot,
+				       ds_bytes[0]));
+	else
 		m0_free(desc->nbd_data);
-	}
 	desc->nbd_data = NULL;
 	desc->nbd_len = 0;
 }
@@ -108,8 +162,8 @@ void m0_net__desc_slab_fini(void)
 {
 	m0_mutex_lock(&slab_lock);
 	while (slab_chunks_nr > 0)
-		m0_free(slab_chunks[--slab_chunks_nr].sc_slots);
-	slab_free = NULL;
+		m0_free(slab_chunks[--slab_chunks_nr]);
+	slab_head = 0;
 	m0_mutex_unlock(&slab_lock);
 }
 

@@ -323,26 +323,17 @@ void m0_net_kit_done(struct m0_net_kit_buf *pub, int32_t status,
 {
 	struct kit_buf            *kb = kit_buf_full(pub);
 	struct m0_net_kit_machine *m = pub->nkb_machine;
-	struct m0_net_transfer_mc *tm;
 
-	status = end_status(kb, status);
-	if (status != 0)
-		length = 0;
-	if (kit_pass.kp_machine != m) {
-		pub->nkb_status = status;
-		pub->nkb_length = length;
-		pub->nkb_work.nkw_op = M0_NET_KIT_WORK_DONE;
+	pub->nkb_status = end_status(kb, status);
+	pub->nkb_length = pub->nkb_status == 0 ? length : 0;
+	pub->nkb_work.nkw_op = M0_NET_KIT_WORK_DONE;
+	if (kit_pass.kp_machine != m)
 		m0_net_kit_post(m, &pub->nkb_work);
-		return;
-	}
-	tm = m->nkm_tm;
-	if (m0_mutex_is_locked(&tm->ntm_mutex)) {
-		kit_complete(kb, status, length);
-	} else {
-		m0_mutex_lock(&tm->ntm_mutex);
-		kit_complete(kb, status, length);
-		m0_mutex_unlock(&tm->ntm_mutex);
-	}
+	else if (m0_mutex_is_locked(&m->nkm_tm->ntm_mutex))
+		kit_complete(kb, pub->nkb_status, pub->nkb_length);
+	else
+		/* In this thread's run of the machine, which drains them. */
+		kit_work_add_tail(&kit_pass.kp_done, &pub->nkb_work);
 }
 
 void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work)
@@ -352,6 +343,14 @@ void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work)
 
 	M0_ASSERT(kb->kb_pub.nkb_machine == m);
 	kit_complete(kb, kb->kb_pub.nkb_status, kb->kb_pub.nkb_length);
+}
+
+void kit_done_drain(struct m0_net_kit_machine *m)
+{
+	struct m0_net_kit_work *work;
+
+	while ((work = kit_work_pop(&kit_pass.kp_done)) != NULL)
+		kit_work_done(m, work);
 }
 
 /* ------------------------------------------------------------ delivery -- */

@@ -105,5 +105,6 @@ void kit_bulk_run(struct m0_net_kit_machine *m)
 		m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 		bulk_begin(m, kb);
 		m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+		kit_done_drain(m);
 	}
 }

@@ -159,7 +159,10 @@ struct m0_net_kit_machine {
 	struct kit_work_list nkm_inbox;
 	/** No pass will ever come again: work is refused. */
 	bool nkm_closed;
-	/** A poster wakes the strand. False: inline and not helped. */
+	/**
+	 * A poster wakes the strand. False: inline and not helped. This and the
+	 * next are changed with ntm_mutex held, too.
+	 */
 	bool nkm_wakes;
 	/** A poster signals nkm_fd. */
 	bool nkm_fd_open;
@@ -169,6 +172,8 @@ struct m0_net_kit_machine {
 	struct kit_buf *nkm_ready_head;
 	struct kit_buf *nkm_ready_tail;
 	uint32_t        nkm_events_nr;
+	/** Read by polls without a lock: see quiet_update(). */
+	bool nkm_quiet;
 	/** A thread makes progress(); others leave it to that one. */
 	bool nkm_stepping;
 	/** This run delivers buffer events, so that messages may wait. */
@@ -265,6 +270,8 @@ struct kit_pass {
 	struct kit_work_list       kp_out;
 	uint32_t                   kp_depth;
 	struct m0_net_kit_machine *kp_machine;
+	/** Buffers of kp_machine that ended while its lock was released. */
+	struct kit_work_list kp_done;
 };
 extern __thread struct kit_pass kit_pass
 	__attribute__((tls_model("initial-exec")));
@@ -275,7 +282,7 @@ void kit_pass_close(void);
 /** Posts what waits in this thread's pass. No lock of a machine held. */
 void kit_pass_flush(void);
 
-/** So that somebody runs the machine soon. Any thread, any lock. */
+/** So that somebody runs the machine soon. ntm_mutex held. */
 void kit_kick(struct m0_net_kit_machine *m);
 /** Strands of the machine run from here on. ntm_mutex held. */
 int  kit_strands_start(struct m0_net_kit_machine *m);
@@ -296,6 +303,8 @@ enum kit_run_flags {
  * M0_TIME_IMMEDIATELY if there is more to do at once.
  */
 m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags);
+/** A poll of an inline machine would surely find nothing. No lock. */
+bool kit_is_quiet(const struct m0_net_kit_machine *m);
 /** Is there something for deliver_all? ntm_mutex held. */
 bool kit_is_pending(const struct m0_net_kit_machine *m);
 
@@ -320,6 +329,8 @@ void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb);
 /** Delivers one event of the first ready buffer. ntm_mutex held. */
 void kit_deliver_one(struct m0_net_kit_machine *m);
 void kit_timers_expire(struct m0_net_kit_machine *m, m0_time_t now);
+/** Completes what this run of `m` ended without its lock. Now held. */
+void kit_done_drain(struct m0_net_kit_machine *m);
 /** WORK_DONE has come. ntm_mutex held. */
 void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work);
 

@@ -250,16 +250,12 @@ void kit_inbox_close(struct m0_net_kit_machine *m)
 
 void kit_kick(struct m0_net_kit_machine *m)
 {
-	bool wakes;
-	bool signals;
-
-	m0_mutex_lock(&m->nkm_inbox_lock);
-	wakes = m->nkm_wakes;
-	signals = m->nkm_fd_open;
-	m0_mutex_unlock(&m->nkm_inbox_lock);
-	if (wakes)
+	/* Changed with both locks held, so that either suffices to read. */
+	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	__atomic_store_n(&m->nkm_quiet, false, __ATOMIC_RELEASE);
+	if (m->nkm_wakes)
 		strands_wake(m);
-	if (signals)
+	if (m->nkm_fd_open)
 		m0_os_fd_signal(&m->nkm_fd);
 }
 
@@ -421,6 +417,27 @@ static void deliver(struct m0_net_kit_machine *m)
 		kit_deliver_one(m);
 }
 
+/*
+ * Whoever adds something but to the inbox clears nkm_quiet by kit_kick(); with
+ * a timer armed a poll must look at the clock.
+ */
+static void quiet_update(struct m0_net_kit_machine *m)
+{
+	bool quiet = m->nkm_inline && m->nkm_events_nr == 0 &&
+		     m->nkm_bulk.wl_head == NULL && m->nkm_timerq.tq_nr == 0 &&
+		     m->nkm_deferred.wl_head == NULL && !m->nkm_stepping &&
+		     m->nkm_enobufs_nr == 0 &&
+		     m->nkm_tm->ntm_state == M0_NET_TM_STARTED;
+
+	__atomic_store_n(&m->nkm_quiet, quiet, __ATOMIC_RELEASE);
+}
+
+bool kit_is_quiet(const struct m0_net_kit_machine *m)
+{
+	return __atomic_load_n(&m->nkm_quiet, __ATOMIC_ACQUIRE) &&
+	       inbox_is_empty(m);
+}
+
 static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)
 {
 	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready_head != NULL)
@@ -448,8 +465,10 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
 	struct m0_net_kit_machine *outer = kit_pass.kp_machine;
+	struct kit_work_list       outer_done = kit_pass.kp_done;
 	m0_time_t                  next;
 
+	kit_pass.kp_done = (struct kit_work_list){ NULL, NULL };
 	m0_mutex_lock(&tm->ntm_mutex);
 	if (flags & KIT_RUN_PROGRESS) {
 		kit_pass.kp_machine = m;
@@ -471,8 +490,15 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 		notify_signal(m);
 	if (m->nkm_fd_open)
 		fd_update(m);
+	/* The strand waits for the last event to deliver STOPPED. */
+	if (m->nkm_sync && !(flags & KIT_RUN_STATES) &&
+	    tm->ntm_state != M0_NET_TM_STARTED)
+		kit_kick(m);
+	kit_done_drain(m);
 	next = run_next(m, flags);
+	quiet_update(m);
 	kit_pass.kp_machine = outer;
+	kit_pass.kp_done = outer_done;
 	m0_mutex_unlock(&tm->ntm_mutex);
 	return next;
 }

@@ -87,8 +87,7 @@ void kit_recv_give_up(struct kit_buf *kb, int32_t reason)
 {
 	uint64_t *flags = &kb->kb_pub.nkb_buffer->nb_flags;
 
-	uint64_t  word = __atomic_load_n(&kb->kb_pub.nkb_word,
-					 __ATOMIC_RELAXED);
+	uint64_t word = __atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_RELAXED);
 
 	if (kb_state(word) == KB_CLAIMED)
 		kb->kb_late = reason;
