@@ -213,6 +213,11 @@ void bench_turns(const struct bench_case *cases, int nr)
 		report(&cases[i], &series[i]);
 }
 
+void bench_counted(const struct bench_case *c, uint64_t nr)
+{
+	(void)c->c_run(c->c_arg, nr);
+}
+
 /* -------------------------------------------------------------- worker -- */
 
 struct bench_worker {

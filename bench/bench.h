@@ -65,6 +65,11 @@ enum { BENCH_CASES_MAX = 4, BENCH_SLICES_MAX = 100 };
  * its slices, the quickest, and processor time for each operation.
  */
 void bench_turns(const struct bench_case *cases, int nr);
+/**
+ * Runs one case untimed. A function that callgrind can be told by its name:
+ * only what happens inside is counted.
+ */
+void bench_counted(const struct bench_case *c, uint64_t nr);
 
 /** A second thread, parked on a semaphore between slices. */
 struct bench_worker;
