@@ -139,15 +139,21 @@ bool m0_os_fd_is_readable(const struct m0_os_fd *fd)
 
 void m0_os_fd_clear(struct m0_os_fd *fd)
 {
-	uint32_t old = __atomic_fetch_and(&fd->of_signalled,
-					  ~(uint32_t)SIGNALLED,
-					  __ATOMIC_SEQ_CST);
+	uint32_t word = __atomic_load_n(&fd->of_signalled, __ATOMIC_SEQ_CST);
 	uint64_t nr;
 
-	if (old / WRITE > 0 &&
+	/*
+	 * First read, then clear the bit: the other way round, the write of a
+	 * signal between the two would be read away and its bit stay. A signal
+	 * between the two as they are finds the bit set and does nothing, and
+	 * whoever clears looks for work after it.
+	 */
+	if (word / WRITE > 0 &&
 	    read(fd->of_event, &nr, sizeof nr) == (ssize_t)sizeof nr)
 		__atomic_sub_fetch(&fd->of_signalled, (uint32_t)nr * WRITE,
 				   __ATOMIC_SEQ_CST);
+	__atomic_fetch_and(&fd->of_signalled, ~(uint32_t)SIGNALLED,
+			   __ATOMIC_SEQ_CST);
 	if (fd_has_expired(fd))
 		m0_os_fd_arm(fd, M0_TIME_NEVER);
 }

@@ -51,14 +51,11 @@ unsigned m0_os_cpus_nr(void)
 
 bool m0_os_cpus_valid(const struct m0_bitmap *cpus)
 {
-	cpu_set_t mine;
-	cpu_set_t wanted;
+	/* Not the caller's own set: it may be confined elsewhere. */
+	long nr = sysconf(_SC_NPROCESSORS_CONF);
 
-	if (m0_os__cpu_set(cpus, &wanted) != 0 ||
-	    sched_getaffinity(0, sizeof mine, &mine) != 0)
-		return false;
-	CPU_AND(&wanted, &wanted, &mine);
-	return CPU_COUNT(&wanted) > 0;
+	return nr < 0 || m0_bitmap_next(cpus, 0) < min64u((uint64_t)nr,
+							  cpus->b_nr);
 }
 
 /* One system call a line, so that lines of several threads do not mix. */

@@ -93,6 +93,11 @@ struct m0_strand *m0_strand_current(void);
  * @return the next deadline.
  */
 m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now);
+/**
+ * For runners of tests: this thread has left its steps by a jump of a failed
+ * test, so it is in none, and holds no lock.
+ */
+void m0_strand_forget(void);
 
 /** Of st_spin_ns at init: $M0_SPIN_NS, else 50 us, 0 with one processor. */
 m0_time_t m0_os_spin_ns_default(void);
@@ -123,7 +128,10 @@ void m0_os_fd_close(struct m0_os_fd *fd);
 void m0_os_fd_signal(struct m0_os_fd *fd);
 /** True if signalled, or the armed deadline has passed. No system call. */
 bool m0_os_fd_is_readable(const struct m0_os_fd *fd);
-/** Makes it unreadable again; a deadline that has passed is disarmed. */
+/**
+ * Makes it unreadable again; a deadline that has passed is disarmed. Clear
+ * first, then look for work: a signal meanwhile may be lost in the clear.
+ */
 void m0_os_fd_clear(struct m0_os_fd *fd);
 /** Readable from `deadline` on; M0_TIME_NEVER disarms. No call if unchanged. */
 void m0_os_fd_arm(struct m0_os_fd *fd, m0_time_t deadline);
@@ -172,7 +180,7 @@ uint64_t m0_os_wall_ns(void);
 /** Number of processors this process may run on, at least 1. */
 unsigned m0_os_cpus_nr(void);
 
-/** Does the set name a processor that this process may run on? */
+/** Does the set name a processor of this machine? */
 bool m0_os_cpus_valid(const struct m0_bitmap *cpus);
 
 /**

@@ -121,6 +121,14 @@ m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now)
 	return deadline;
 }
 
+void m0_strand_forget(void)
+{
+	current_strand = NULL;
+	m0_pass_tls.ps_depth = 0;
+	m0_sync_tls.sy_held_nr = 0;
+	m0_sync_tls.sy_rw_held_nr = 0;
+}
+
 static uint32_t word_of(const struct m0_strand *strand)
 {
 	return __atomic_load_n(&strand->st_word, __ATOMIC_ACQUIRE);
