@@ -14,10 +14,16 @@
 
 #include "os/os_internal.h"
 
-enum { WAKE = 1, SLEEP = 2, STOP = 4 };
+enum {
+	WAKE = 1,
+	SLEEP = 2,
+	STOP = 4
+};
 
 /* Looks at the word for one look at the clock. */
-enum { LOOKS_NR = 8 };
+enum {
+	LOOKS_NR = 8
+};
 
 #define SPIN_NS_DEFAULT (50 * M0_TIME_ONE_USEC)
 
@@ -126,7 +132,6 @@ void m0_strand_forget(void)
 	current_strand = NULL;
 	m0_pass_tls.ps_depth = 0;
 	m0_sync_tls.sy_held_nr = 0;
-	m0_sync_tls.sy_rw_held_nr = 0;
 }
 
 static uint32_t word_of(const struct m0_strand *strand)
@@ -247,8 +252,8 @@ int m0_os__strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus)
 
 static void runner_tell(struct m0_strand *strand, uint32_t bit)
 {
-	uint32_t word = __atomic_fetch_or(&strand->st_word, bit,
-					  __ATOMIC_SEQ_CST);
+	uint32_t word =
+		__atomic_fetch_or(&strand->st_word, bit, __ATOMIC_SEQ_CST);
 
 	if (word == SLEEP || (bit == STOP && (word & SLEEP)))
 		m0_os__futex_wake(&strand->st_word, 1);
