@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the files of the simulator share. One core at a time, `m0_sim__live`;
+ * all of it in memory of the C library, so that what the library under test
+ * allocates can be counted.
+ */
+#ifndef M0_TESTS_LIB_SIM_INTERNAL_H
+#define M0_TESTS_LIB_SIM_INTERNAL_H
+
+#include <stdio.h>
+
+#include "lib/sim.h"
+#include "base/rand.h"
+
+enum {
+	SIM_START_SEC = 1000,
+	SIM_NAME_LEN = 23,
+	SIM_TEXT_LEN = 111,
+	SIM_WATCHES_MAX = 8
+};
+
+/** A started strand. */
+struct sim_strand {
+	struct m0_strand *sims_strand;
+	char              sims_name[SIM_NAME_LEN + 1];
+	/** When its last deadline and its oldest wake make it run. */
+	m0_time_t sims_deadline;
+	m0_time_t sims_wake_at;
+	/** Does not sleep before. */
+	m0_time_t sims_spin_until;
+	m0_time_t sims_late_ns_max;
+	/** Place in the queue of a first come, first served run. */
+	uint64_t sims_order;
+	bool     sims_woken;
+	bool     sims_in_step;
+	uint64_t sims_steps_nr;
+};
+
+/** An open m0_os_fd. */
+struct sim_fd {
+	struct m0_os_fd *simf_fd;
+	m0_time_t        simf_deadline;
+	/** Descriptors, to be closed if the owner's memory is gone. */
+	int simf_fds[3];
+};
+
+struct sim_line {
+	m0_time_t sinl_at;
+	char      sinl_name[SIM_NAME_LEN + 1];
+	char      sinl_text[SIM_TEXT_LEN + 1];
+};
+
+struct m0_sim_core {
+	struct m0_sim_cfg simk_cfg;
+	uint64_t          simk_seed;
+	m0_time_t         simk_now;
+	uint64_t          simk_turns_nr;
+	uint64_t          simk_order;
+	/** The OS thread of it all. */
+	uintptr_t simk_thread;
+	/** Inside a step, a timer, a delivery: no waiting. */
+	bool simk_in_turn;
+	/** Streams apart, so that a new draw in one leaves the others alone. */
+	struct m0_rand simk_sched_rand;
+	struct m0_rand simk_test_rand;
+	struct m0_rand simk_os_rand;
+	struct m0_rand simk_link_rand;
+
+	struct sim_strand **simk_strands;
+	size_t              simk_strands_nr;
+	size_t              simk_strands_max;
+	/** Scratch of the scheduler, simk_strands_max + 1 entries. */
+	struct sim_strand **simk_ready;
+	struct sim_fd     **simk_fds;
+	size_t              simk_fds_nr;
+	size_t              simk_fds_max;
+	/** Binary heap by deadline and order; root at [1]. */
+	struct m0_sim_timer **simk_timers;
+	size_t                simk_timers_nr;
+	size_t                simk_timers_max;
+
+	/** Ring of the last lines; simk_lines_nr were written ever. */
+	struct sim_line *simk_lines;
+	uint64_t         simk_lines_nr;
+	uint64_t         simk_hash;
+	bool             simk_verbose;
+	bool             simk_reported;
+	const char      *simk_watches[SIM_WATCHES_MAX];
+	unsigned         simk_watches_nr;
+	/** Collected for m0_sim_expect: a string that grows. */
+	char  *simk_story;
+	size_t simk_story_len;
+	size_t simk_story_max;
+};
+
+/** The simulation that runs; NULL: none. */
+extern struct m0_sim_core    *m0_sim__live;
+extern const struct m0_os_ops m0_sim__os;
+
+/** The live core; asserts that it is there and on this thread. */
+struct m0_sim_core *m0_sim__core(void);
+/** Memory of the simulator's own; never fails. */
+void *m0_sim__realloc(void *data, size_t nr, size_t size);
+/** Makes room for element `nr` of an array. */
+void *m0_sim__grow(void *data, size_t nr, size_t *max, size_t size);
+/** Frees the core, closes descriptors, forgets strands and timers. */
+void m0_sim__drop(struct m0_sim_core *core);
+
+/** Moves the clock, never back, and makes expired descriptors readable. */
+void m0_sim__advance(struct m0_sim_core *core, m0_time_t to);
+/** Runs until pred(arg) or the point `deadline`. */
+bool m0_sim__run(struct m0_sim_core *core, bool (*pred)(void *arg), void *arg,
+		 m0_time_t deadline);
+/** Asserts that this is the application, free to wait. */
+void m0_sim__may_wait(const struct m0_sim_core *core);
+
+/** Counts a wake-up from sleep. */
+void m0_sim__strand_roused(struct m0_strand *strand);
+
+void m0_sim__fd_expire(struct m0_sim_core *core);
+/** Closes all. */
+void m0_sim__fds_drop(struct m0_sim_core *core);
+/** Earliest armed descriptor. */
+m0_time_t m0_sim__fd_next(const struct m0_sim_core *core);
+
+/** The timer to fire first; NULL: none armed. */
+struct m0_sim_timer *m0_sim__timer_first(const struct m0_sim_core *core);
+void m0_sim__timer_del(struct m0_sim_core *core, struct m0_sim_timer *timer);
+
+/** Draws in [0, max]; 0 costs no draw. */
+m0_time_t m0_sim__draw(struct m0_sim_core *core, m0_time_t max);
+
+/** One line of narration of sort `kind`, told by `name`. */
+void m0_sim__tell(struct m0_sim_core *core, const char *name, const char *kind,
+		  const char *fmt, ...) M0_PRINTF(4, 5);
+/** Who speaks: the strand whose step this is, or "app". */
+const char *m0_sim__speaker(const struct m0_sim_core *core);
+void        m0_sim__trace_init(struct m0_sim_core *core);
+void        m0_sim__trace_fini(struct m0_sim_core *core);
+/** Prints the narration's end and the seed, once. */
+void m0_sim__report(struct m0_sim_core *core, const char *why);
+/** Reports and aborts. */
+void m0_sim__die(struct m0_sim_core *core, const char *fmt, ...)
+	__attribute__((noreturn)) M0_PRINTF(2, 3);
+/** Fails the cmocka case, or aborts. */
+void m0_sim__case_fail(void) __attribute__((noreturn));
+
+#endif /* M0_TESTS_LIB_SIM_INTERNAL_H */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A message link of the simulator: two ends, each carries whole messages to
+ * the other, with the manners of a network drawn from the seed.
+ *
+ * A message leaves when those before it have left (rate), travels latency plus
+ * jitter, and is delivered by callback at its virtual time. Order is kept,
+ * except for what is drawn to be reordered or is the second copy of a
+ * duplicate. Each direction has faults, queue and counters of its own.
+ */
+#ifndef M0_TESTS_LIB_SIM_LINK_H
+#define M0_TESTS_LIB_SIM_LINK_H
+
+#include "lib/sim.h"
+#include "base/rand.h"
+
+struct m0_sim_link;
+struct m0_sim_packet;
+
+struct m0_sim_link_cfg {
+	/** Bytes a second; 0: no limit. */
+	uint64_t  simlc_rate_bytes;
+	m0_time_t simlc_latency_ns;
+	/** Added to the latency, uniform from 0. */
+	m0_time_t simlc_jitter_ns;
+	/** Chances in a million, a message. */
+	uint32_t simlc_loss_ppm;
+	uint32_t simlc_duplicate_ppm;
+	uint32_t simlc_reorder_ppm;
+	/** How much later than in order a reordered message may come. */
+	m0_time_t simlc_reorder_ns;
+	/** Messages on their way in one direction; 0: 1024. */
+	unsigned simlc_queue_max;
+	/** Bytes of one message; 0: 1 MiB. */
+	size_t simlc_bytes_max;
+};
+
+/** What became of the messages sent from one end. */
+struct m0_sim_link_stats {
+	uint64_t simls_sent_nr;
+	uint64_t simls_delivered_nr;
+	uint64_t simls_lost_nr;
+	uint64_t simls_duplicated_nr;
+	uint64_t simls_reordered_nr;
+	/** Dropped because the direction was cut, at sending or on the way. */
+	uint64_t simls_cut_nr;
+	/** Refused: the queue was full. */
+	uint64_t simls_refused_nr;
+};
+
+/** One direction, named by the end that sends. Private. */
+struct m0_sim_link_dir {
+	bool simld_cut;
+	/** When the last message has left, and the latest in-order arrival. */
+	m0_time_t                simld_free_at;
+	m0_time_t                simld_arrival;
+	unsigned                 simld_queued_nr;
+	struct m0_sim_packet    *simld_packets;
+	struct m0_sim_link_stats simld_stats;
+};
+
+struct m0_sim_link {
+	struct m0_sim         *siml_sim;
+	const char            *siml_name;
+	struct m0_sim_link_cfg siml_cfg;
+	struct m0_rand         siml_rand;
+	struct m0_sim_link_dir siml_dir[2];
+	/**
+	 * A message for end `end` (0 or 1) has come; `bytes` are the link's and
+	 * valid during the call. Runs as a timer does: may send, must not wait.
+	 */
+	void (*siml_deliver)(struct m0_sim_link *link, int end,
+			     const void *bytes, size_t nr);
+	/** The owner's. */
+	void *siml_data;
+};
+
+/** @param name  for the narration; kept by pointer. */
+void m0_sim_link_init(struct m0_sim_link *link, struct m0_sim *sim,
+		      const char *name, const struct m0_sim_link_cfg *cfg,
+		      void (*deliver)(struct m0_sim_link *link, int end,
+				      const void *bytes, size_t nr));
+/** Drops what is on its way, uncounted. */
+void m0_sim_link_fini(struct m0_sim_link *link);
+/**
+ * Sends a copy of `bytes` from end `end` to the other one. From anywhere, also
+ * from a step, a timer or a delivery. 0 says nothing about arrival.
+ * @retval -ENOBUFS   simlc_queue_max messages are on their way.
+ * @retval -EMSGSIZE  more than simlc_bytes_max.
+ */
+int m0_sim_link_send(struct m0_sim_link *link, int end, const void *bytes,
+		     size_t nr);
+/** Cuts or mends what is sent from `end`; the other direction is untouched. */
+void m0_sim_link_cut(struct m0_sim_link *link, int end, bool cut);
+/** Faults and speed from now on; what is on its way keeps its time. */
+void                            m0_sim_link_cfg_set(struct m0_sim_link           *link,
+						    const struct m0_sim_link_cfg *cfg);
+const struct m0_sim_link_stats *m0_sim_link_stats(
+	const struct m0_sim_link *link, int end);
+
+#endif /* M0_TESTS_LIB_SIM_LINK_H */

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulator's table behind os: clock, strands, waits, descriptors, random
+ * bytes. Mutexes stay real and are never contended: one thread, and nothing
+ * switches while one is held.
+ */
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "lib/sim_internal.h"
+
+/* Where the simulated wall clock starts: 2020-09-13, 12:26:40 UTC. */
+#define SIM_WALL_START (1600000000ULL * M0_TIME_ONE_SECOND)
+
+/* -- time ---------------------------------------------------------------- */
+
+static m0_time_t sim_now(void)
+{
+	struct m0_sim_core *core = m0_sim__core();
+
+	/* A pass stands still; the application's own reading costs time. */
+	if (!core->simk_in_turn && core->simk_cfg.simc_now_ns_max > 0)
+		m0_sim__advance(
+			core,
+			core->simk_now +
+				m0_sim__draw(core,
+					     core->simk_cfg.simc_now_ns_max));
+	return core->simk_now;
+}
+
+static uint64_t sim_wall(void)
+{
+	return SIM_WALL_START + m0_sim__core()->simk_now;
+}
+
+static void sim_random(void *ret_bytes, size_t nr)
+{
+	m0_rand_fill(&m0_sim__core()->simk_os_rand, ret_bytes, nr);
+}
+
+/* -- strands ------------------------------------------------------------- */
+
+static bool strand_is_slow(struct m0_sim_core *core)
+{
+	return core->simk_cfg.simc_slow_pct > 0 &&
+	       m0_rand_below(&core->simk_sched_rand, 100) <
+		       core->simk_cfg.simc_slow_pct;
+}
+
+static int sim_strand_start(struct m0_strand       *strand,
+			    const struct m0_bitmap *cpus)
+{
+	struct m0_sim_core *core = m0_sim__core();
+	struct sim_strand  *entry;
+	size_t              nr = core->simk_strands_nr;
+
+	if (cpus != NULL && !m0_os_cpus_valid(cpus))
+		return -EINVAL;
+	entry = m0_sim__realloc(NULL, 1, sizeof *entry);
+	*entry = (struct sim_strand){
+		.sims_strand = strand,
+		.sims_deadline = core->simk_now,
+		.sims_wake_at = M0_TIME_NEVER,
+		.sims_order = ++core->simk_order,
+	};
+	(void)snprintf(entry->sims_name, sizeof entry->sims_name, "%s",
+		       strand->st_name);
+	if (strand_is_slow(core))
+		entry->sims_late_ns_max = core->simk_cfg.simc_late_ns_max;
+	core->simk_strands = m0_sim__grow(core->simk_strands, nr,
+					  &core->simk_strands_max,
+					  sizeof core->simk_strands[0]);
+	core->simk_ready = m0_sim__realloc(core->simk_ready, nr + 2,
+					   sizeof core->simk_ready[0]);
+	core->simk_strands[core->simk_strands_nr++] = entry;
+	strand->st_runner = entry;
+	m0_sim__tell(core, m0_sim__speaker(core), "sched", "start %s%s",
+		     entry->sims_name,
+		     entry->sims_late_ns_max > 0 ? ", slow" : "");
+	return 0;
+}
+
+void m0_sim__strand_roused(struct m0_strand *strand)
+{
+	__atomic_add_fetch(&strand->st_wakeups_nr, 1, __ATOMIC_RELAXED);
+}
+
+static void sim_strand_wake(struct m0_strand *strand)
+{
+	struct m0_sim_core *core = m0_sim__core();
+	struct sim_strand  *entry = strand->st_runner;
+
+	M0_ASSERT(entry != NULL && entry->sims_strand == strand);
+	if (entry->sims_woken)
+		return;
+	if (m0_strand_sleeps(strand))
+		m0_sim__strand_roused(strand);
+	entry->sims_woken = true;
+	entry->sims_wake_at = core->simk_now +
+			      m0_sim__draw(core, entry->sims_late_ns_max);
+	/* First come, first served: by the wake, not by the last step. */
+	entry->sims_order = ++core->simk_order;
+	m0_sim__tell(core, m0_sim__speaker(core), "sched", "wake %s",
+		     entry->sims_name);
+}
+
+static void sim_strand_stop(struct m0_strand *strand)
+{
+	struct m0_sim_core *core = m0_sim__core();
+	struct sim_strand  *entry = strand->st_runner;
+	size_t              i;
+
+	M0_ASSERT(entry != NULL && entry->sims_strand == strand);
+	M0_ASSERT_INFO(!entry->sims_in_step, "%s stopped inside its own step",
+		       entry->sims_name);
+	for (i = 0; core->simk_strands[i] != entry; ++i)
+		M0_ASSERT(i + 1 < core->simk_strands_nr);
+	--core->simk_strands_nr;
+	memmove(&core->simk_strands[i], &core->simk_strands[i + 1],
+		(core->simk_strands_nr - i) * sizeof core->simk_strands[0]);
+	m0_sim__tell(core, m0_sim__speaker(core), "sched", "stop %s",
+		     entry->sims_name);
+	strand->st_runner = NULL;
+	free(entry);
+}
+
+/*
+ * As with threads, who runs, is owed a step, or spins does not sleep: work may
+ * be left to him.
+ */
+static bool sim_strand_sleeps(const struct m0_strand *strand)
+{
+	const struct sim_strand *entry = strand->st_runner;
+
+	return entry != NULL && !entry->sims_in_step && !entry->sims_woken &&
+	       m0_sim__core()->simk_now >= entry->sims_spin_until &&
+	       entry->sims_steps_nr > 0;
+}
+
+/* -- waits --------------------------------------------------------------- */
+
+static bool pred_semaphore(void *arg)
+{
+	return m0_semaphore_trydown(arg);
+}
+
+static bool sim_wait(struct m0_semaphore *semaphore, m0_time_t deadline)
+{
+	return m0_sim__run(m0_sim__core(), pred_semaphore, semaphore, deadline);
+}
+
+static void sim_post(struct m0_semaphore *semaphore)
+{
+	/* The waiter looks after each turn. */
+	(void)semaphore;
+}
+
+static bool pred_never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+static void sim_sleep(m0_time_t deadline)
+{
+	(void)m0_sim__run(m0_sim__core(), pred_never, NULL, deadline);
+}
+
+/* -- descriptors --------------------------------------------------------- */
+
+/*
+ * As the real ones, but with an eventfd for the timer, which is written to when
+ * virtual time has come: so poll() with no time-out tells the truth.
+ */
+static int sim_fd_open(struct m0_os_fd *fd)
+{
+	struct m0_sim_core *core = m0_sim__core();
+	struct epoll_event  event = { .events = EPOLLIN };
+	struct sim_fd      *entry = m0_sim__realloc(NULL, 1, sizeof *entry);
+
+	entry->simf_fd = fd;
+	entry->simf_deadline = M0_TIME_NEVER;
+	fd->of_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fd->of_timer = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fd->of_fd = epoll_create1(EPOLL_CLOEXEC);
+	M0_ASSERT(fd->of_event >= 0 && fd->of_timer >= 0 && fd->of_fd >= 0);
+	if (epoll_ctl(fd->of_fd, EPOLL_CTL_ADD, fd->of_event, &event) != 0 ||
+	    epoll_ctl(fd->of_fd, EPOLL_CTL_ADD, fd->of_timer, &event) != 0)
+		M0_IMPOSSIBLE("epoll_ctl");
+	entry->simf_fds[0] = fd->of_fd;
+	entry->simf_fds[1] = fd->of_event;
+	entry->simf_fds[2] = fd->of_timer;
+	core->simk_fds = m0_sim__grow(core->simk_fds, core->simk_fds_nr,
+				      &core->simk_fds_max,
+				      sizeof core->simk_fds[0]);
+	core->simk_fds[core->simk_fds_nr++] = entry;
+	fd->of_runner = entry;
+	return 0;
+}
+
+static void fd_entry_free(struct sim_fd *entry)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(entry->simf_fds); ++i)
+		(void)close(entry->simf_fds[i]);
+	free(entry);
+}
+
+static void sim_fd_close(struct m0_os_fd *fd)
+{
+	struct m0_sim_core *core = m0_sim__core();
+	struct sim_fd      *entry = fd->of_runner;
+	size_t              i;
+
+	/* One that is not open: as with the real table, nothing happens. */
+	if (entry != NULL) {
+		for (i = 0; core->simk_fds[i] != entry; ++i)
+			M0_ASSERT(i + 1 < core->simk_fds_nr);
+		core->simk_fds[i] = core->simk_fds[--core->simk_fds_nr];
+		fd_entry_free(entry);
+	}
+	M0_SET0(fd);
+	fd->of_fd = -1;
+	fd->of_event = -1;
+	fd->of_timer = -1;
+	fd->of_deadline = M0_TIME_NEVER;
+}
+
+static void fd_expire(const struct m0_sim_core *core, struct sim_fd *entry)
+{
+	uint64_t one = 1;
+
+	if (entry->simf_deadline > core->simk_now)
+		return;
+	entry->simf_deadline = M0_TIME_NEVER;
+	if (write(entry->simf_fds[2], &one, sizeof one) < 0)
+		M0_IMPOSSIBLE("eventfd");
+}
+
+static void sim_fd_arm(struct m0_os_fd *fd, m0_time_t deadline)
+{
+	struct sim_fd *entry = fd->of_runner;
+	uint64_t       nr;
+
+	M0_PRE(entry != NULL);
+	/* Not readable for the old deadline any more. */
+	if (read(fd->of_timer, &nr, sizeof nr) < 0)
+		M0_ASSERT(errno == EAGAIN);
+	entry->simf_deadline = deadline;
+	fd_expire(m0_sim__core(), entry);
+}
+
+void m0_sim__fd_expire(struct m0_sim_core *core)
+{
+	size_t i;
+
+	for (i = 0; i < core->simk_fds_nr; ++i)
+		fd_expire(core, core->simk_fds[i]);
+}
+
+m0_time_t m0_sim__fd_next(const struct m0_sim_core *core)
+{
+	m0_time_t next = M0_TIME_NEVER;
+	size_t    i;
+
+	for (i = 0; i < core->simk_fds_nr; ++i)
+		next = min64u(next, core->simk_fds[i]->simf_deadline);
+	return next;
+}
+
+void m0_sim__fds_drop(struct m0_sim_core *core)
+{
+	while (core->simk_fds_nr > 0)
+		fd_entry_free(core->simk_fds[--core->simk_fds_nr]);
+	free(core->simk_fds);
+}
+
+const struct m0_os_ops m0_sim__os = {
+	.oo_now = sim_now,
+	.oo_wall = sim_wall,
+	.oo_strand_start = sim_strand_start,
+	.oo_strand_wake = sim_strand_wake,
+	.oo_strand_stop = sim_strand_stop,
+	.oo_strand_sleeps = sim_strand_sleeps,
+	.oo_wait = sim_wait,
+	.oo_post = sim_post,
+	.oo_sleep = sim_sleep,
+	.oo_fd_open = sim_fd_open,
+	.oo_fd_close = sim_fd_close,
+	.oo_fd_arm = sim_fd_arm,
+	.oo_random = sim_random,
+};
