@@ -20,9 +20,8 @@ struct m0_panic_place {
 };
 
 /** Ends the process, telling the log why. `fmt` may be NULL. */
-M0_EXTERN void m0_panic(const struct m0_panic_place *place,
-			const char *fmt, ...)
-	__attribute__((noreturn, cold)) M0_PRINTF(2, 3);
+M0_EXTERN void m0_panic(const struct m0_panic_place *place, const char *fmt,
+			...) __attribute__((noreturn, cold)) M0_PRINTF(2, 3);
 
 /** Remembers `expr` as this thread's last false conjunct. Returns false. */
 M0_EXTERN bool m0_panic_conjunct(const char *expr) __attribute__((cold));
@@ -32,10 +31,11 @@ M0_EXTERN bool m0_panic_conjunct(const char *expr) __attribute__((cold));
  * must not return. Tests install one that jumps away. NULL: abort.
  */
 typedef void (*m0_panic_hook_t)(const struct m0_panic_place *place,
-				const char *text);
+				const char                  *text);
 /** @return the hook that was installed before. */
 M0_EXTERN m0_panic_hook_t m0_panic_hook_set(m0_panic_hook_t hook);
 
+/* clang-format off */
 #define M0_PANIC_IF_(kind, text, cond, ...) ({                     \
 	if (M0_UNLIKELY(!(cond))) {                                \
 		static const struct m0_panic_place m0_place_ = {   \
@@ -44,6 +44,7 @@ M0_EXTERN m0_panic_hook_t m0_panic_hook_set(m0_panic_hook_t hook);
 		m0_panic(&m0_place_, __VA_ARGS__);                 \
 	}                                                          \
 	(void)0; })
+/* clang-format on */
 
 /** Something that must be true here. */
 #define M0_ASSERT(cond) M0_PANIC_IF_("assertion", #cond, cond, NULL)
@@ -61,14 +62,16 @@ M0_EXTERN m0_panic_hook_t m0_panic_hook_set(m0_panic_hook_t hook);
 #define M0_INVARIANT_EX(cond) ((void)sizeof((cond) ? 1 : 0))
 #endif
 #define M0_ASSERT_EX(cond) M0_INVARIANT_EX(cond)
-#define M0_PRE_EX(cond) M0_INVARIANT_EX(cond)
-#define M0_POST_EX(cond) M0_INVARIANT_EX(cond)
+#define M0_PRE_EX(cond)    M0_INVARIANT_EX(cond)
+#define M0_POST_EX(cond)   M0_INVARIANT_EX(cond)
+/* clang-format off */
 /** A place that is never reached. M0_IMPOSSIBLE("why") or with a format. */
 #define M0_IMPOSSIBLE(...) ({                                      \
 	static const struct m0_panic_place m0_place_ = {           \
 		"impossible", "reached", __func__, __FILE__, __LINE__ \
 	};                                                         \
 	m0_panic(&m0_place_, __VA_ARGS__); })
+/* clang-format on */
 
 /**
  * Marks a conjunct of an invariant, so that the assertion which fails over the

@@ -31,8 +31,8 @@ typedef uint64_t m0_bindex_t;
 #define M0_VERSION_MAJOR 0
 #define M0_VERSION_MINOR 1
 #define M0_VERSION_PATCH 0
-#define M0_VERSION_STR            \
-	M0_STR(M0_VERSION_MAJOR)  \
+#define M0_VERSION_STR           \
+	M0_STR(M0_VERSION_MAJOR) \
 	"." M0_STR(M0_VERSION_MINOR) "." M0_STR(M0_VERSION_PATCH)
 /** Version of the library that runs (the macros: of the headers): "0.1.0". */
 M0_EXTERN const char *m0_version(void);
@@ -52,8 +52,8 @@ struct m0_alloc_ops {
  * source it came from.
  * @return the source before.
  */
-M0_EXTERN const struct m0_alloc_ops *
-m0_alloc_hook_set(const struct m0_alloc_ops *ops);
+M0_EXTERN const struct m0_alloc_ops *m0_alloc_hook_set(
+	const struct m0_alloc_ops *ops);
 
 /** Zeroed memory, aligned for any type; NULL if there is none. */
 M0_EXTERN void *m0_alloc(size_t size) __attribute__((malloc, alloc_size(1)));
@@ -73,11 +73,13 @@ M0_EXTERN void m0_free_aligned(void *data, size_t size, unsigned shift);
 /** Allocates `nr` elements. */
 #define M0_ALLOC_ARR(arr, nr) ((arr) = m0_alloc_arr((nr), sizeof *(arr)))
 /** Frees `*pptr` and makes it NULL. */
+/* clang-format off */
 #define m0_free0(pptr) ({                  \
 	__typeof__(pptr) m0_pptr = (pptr); \
 	m0_free(*m0_pptr);                 \
 	*m0_pptr = NULL;                   \
 	(void)0; })
+/* clang-format on */
 
 /* Atomics ------------------------------------------------------------------ */
 
@@ -198,10 +200,10 @@ struct m0_bitmap {
  * Allocates `nr` clear bits.
  * @retval -ENOMEM
  */
-M0_EXTERN int m0_bitmap_init(struct m0_bitmap *map, size_t nr);
+M0_EXTERN int  m0_bitmap_init(struct m0_bitmap *map, size_t nr);
 M0_EXTERN void m0_bitmap_fini(struct m0_bitmap *map);
 /** Pre: dst->b_nr >= src->b_nr. The bits `src` lacks are cleared. */
-M0_EXTERN void m0_bitmap_copy(struct m0_bitmap *dst,
+M0_EXTERN void m0_bitmap_copy(struct m0_bitmap       *dst,
 			      const struct m0_bitmap *src);
 /** Clears all. */
 M0_EXTERN void m0_bitmap_reset(struct m0_bitmap *map);
@@ -235,8 +237,10 @@ struct m0_buf {
 	void       *b_addr;
 };
 
+/* clang-format off */
 #define M0_BUF_INIT(size, data) { .b_nob = (size), .b_addr = (data) }
 #define M0_BUF_INIT0 M0_BUF_INIT(0, NULL)
+/* clang-format on */
 
 static inline void m0_buf_init(struct m0_buf *buf, void *data, m0_bcount_t nob)
 {
@@ -254,7 +258,7 @@ M0_EXTERN int m0_buf_alloc(struct m0_buf *buf, m0_bcount_t nob);
 /** Frees the bytes and empties `buf`. */
 M0_EXTERN void m0_buf_free(struct m0_buf *buf);
 /** Allocates a copy. @retval -ENOMEM */
-M0_EXTERN int m0_buf_copy(struct m0_buf *dst, const struct m0_buf *src);
+M0_EXTERN int  m0_buf_copy(struct m0_buf *dst, const struct m0_buf *src);
 M0_EXTERN bool m0_buf_eq(const struct m0_buf *a, const struct m0_buf *b);
 
 struct m0_uint128 {

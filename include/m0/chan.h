@@ -23,9 +23,9 @@ typedef bool (*m0_chan_cb_t)(struct m0_clink *link);
 struct m0_chan {
 	struct m0_mutex *ch_guard;
 	/** Clinks, oldest first. */
-	struct m0_list   ch_links;
+	struct m0_list ch_links;
 	/** Number of them. */
-	uint32_t         ch_waiters;
+	uint32_t ch_waiters;
 };
 
 /**
@@ -33,14 +33,14 @@ struct m0_chan {
  * their own: who waits on the first, the group's head, wakes for any of them.
  */
 struct m0_clink {
-	struct m0_chan     *cl_chan;
-	m0_chan_cb_t        cl_cb;
+	struct m0_chan *cl_chan;
+	m0_chan_cb_t    cl_cb;
 	/** Head of the group; itself if it is the head. */
 	struct m0_clink    *cl_group;
 	struct m0_list_link cl_linkage;
 	struct m0_semaphore cl_wait;
 	/** Leaves the channel by itself when an event has been seen. */
-	bool                cl_is_oneshot;
+	bool cl_is_oneshot;
 };
 
 M0_EXTERN void m0_chan_init(struct m0_chan *chan, struct m0_mutex *ch_guard);

@@ -68,7 +68,7 @@ static inline struct m0_list_link *m0_list_last(const struct m0_list *list)
 }
 
 /** The link behind `link`; NULL at the end of `list`, which it is in. */
-static inline struct m0_list_link *m0_list_next(const struct m0_list *list,
+static inline struct m0_list_link *m0_list_next(const struct m0_list      *list,
 						const struct m0_list_link *link)
 {
 	return link->ll_next == &list->l_head ? NULL : link->ll_next;
@@ -99,7 +99,7 @@ static inline void m0_list_add(struct m0_list *list, struct m0_list_link *link)
 }
 
 /** Makes `link` the last. */
-static inline void m0_list_add_tail(struct m0_list *list,
+static inline void m0_list_add_tail(struct m0_list      *list,
 				    struct m0_list_link *link)
 {
 	m0_list_add_after(list->l_head.ll_prev, link);
@@ -121,7 +121,7 @@ static inline void m0_list_move(struct m0_list *list, struct m0_list_link *link)
 }
 
 /** Takes the link out of where it is and makes it the last of `list`. */
-static inline void m0_list_move_tail(struct m0_list *list,
+static inline void m0_list_move_tail(struct m0_list      *list,
 				     struct m0_list_link *link)
 {
 	m0_list_del(link);
@@ -145,7 +145,7 @@ static inline void m0_list_splice_tail(struct m0_list *dst, struct m0_list *src)
 
 /** True if `link`, which is in `list`, is its last. */
 static inline bool m0_list_link_is_last(const struct m0_list_link *link,
-					const struct m0_list *list)
+					const struct m0_list      *list)
 {
 	return link->ll_next == &list->l_head;
 }
@@ -153,12 +153,14 @@ static inline bool m0_list_link_is_last(const struct m0_list_link *link,
 /** O(n). */
 M0_EXTERN size_t m0_list_length(const struct m0_list *list);
 /** O(n). */
-M0_EXTERN bool m0_list_contains(const struct m0_list *list,
+M0_EXTERN bool m0_list_contains(const struct m0_list      *list,
 				const struct m0_list_link *link);
 /** Links point at each other all the way round. O(n). */
 M0_EXTERN bool m0_list_invariant(const struct m0_list *list);
 
 #define m0_list_entry(link, type, member) container_of(link, type, member)
+
+/* clang-format off */
 
 /** Visits every link; the one visited must stay in the list. */
 #define m0_list_for_each(list, pos)                                      \
@@ -184,6 +186,8 @@ M0_EXTERN bool m0_list_invariant(const struct m0_list *list);
 	     &(pos)->member != &(list)->l_head;                          \
 	     (pos) = (next),                                             \
 	     (next) = m0_list_entry((pos)->member.ll_next, type, member))
+
+/* clang-format on */
 
 #include "m0/tlist.h"
 

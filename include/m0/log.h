@@ -30,7 +30,7 @@ typedef void (*m0_log_sink_t)(void *arg, enum m0_log_level level,
  */
 M0_EXTERN void m0_log_set(m0_log_sink_t sink, void *arg);
 /** Lets lines up to `max` through; M0_LOG_WARN at start. */
-M0_EXTERN void m0_log_level_set(enum m0_log_level max);
+M0_EXTERN void              m0_log_level_set(enum m0_log_level max);
 M0_EXTERN enum m0_log_level m0_log_level(void);
 /** "warning" etc. */
 M0_EXTERN const char *m0_log_level_name(enum m0_log_level level);

@@ -12,13 +12,13 @@
 #include <string.h>
 
 #define M0_CAT_(a, b) a##b
-#define M0_CAT(a, b) M0_CAT_(a, b)
-#define M0_STR_(x) #x
-#define M0_STR(x) M0_STR_(x)
+#define M0_CAT(a, b)  M0_CAT_(a, b)
+#define M0_STR_(x)    #x
+#define M0_STR(x)     M0_STR_(x)
 
-#define M0_LIKELY(x) __builtin_expect(!!(x), 1)
+#define M0_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define M0_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define M0_UNUSED __attribute__((unused))
+#define M0_UNUSED      __attribute__((unused))
 #define M0_PRINTF(fmt_at, args_at) \
 	__attribute__((format(printf, fmt_at, args_at)))
 
@@ -27,9 +27,11 @@
 /** A function or object that programs using the library see. */
 #define M0_EXTERN extern __attribute__((visibility("default")))
 
+/* clang-format off */
 /** Fails the compilation if `cond` is false; an expression of value 0. */
 #define M0_BASSERT(cond) ((void)sizeof(struct { \
 	int m0_bassert : (cond) ? 1 : -1; }))
+/* clang-format on */
 
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -37,17 +39,19 @@
 
 #ifndef container_of
 #define container_of(ptr, type, member) \
-	((type *)((char *)(ptr) - offsetof(type, member)))
+	((type *)((char *)(ptr)-offsetof(type, member)))
 #endif
 
-#define M0_SET0(obj) ((void)memset((obj), 0, sizeof *(obj)))
-#define M0_SET_ARR0(arr) ((void)memset((arr), 0, sizeof(arr)))
+#define M0_SET0(obj)                ((void)memset((obj), 0, sizeof *(obj)))
+#define M0_SET_ARR0(arr)            ((void)memset((arr), 0, sizeof(arr)))
 #define M0_FIELD_VALUE(type, field) (((type *)NULL)->field)
 
 /** Implication: `a` is false or `b` is true. `b` is looked at only if `a`. */
 #define ergo(a, b) (!(a) || (b))
 /** Equivalence. */
 #define equi(a, b) (!(a) == !(b))
+
+/* clang-format off */
 
 /* Smaller and greater of two values of one type; each evaluated once. */
 #define M0_MIN_(a, b, x, y) ({           \
@@ -60,6 +64,8 @@
 	__typeof__(b) y = (b);           \
 	(void)(&x == &y);                \
 	x > y ? x : y; })
+/* clang-format on */
+
 /** A difference of types is a warning. */
 #define min_check(a, b) \
 	M0_MIN_(a, b, M0_CAT(m0_x_, __COUNTER__), M0_CAT(m0_y_, __COUNTER__))
@@ -108,6 +114,8 @@ static inline bool m0_is_aligned(uint64_t x, uint64_t a)
 {
 	return (x & (a - 1)) == 0;
 }
+
+/* clang-format off */
 
 /*
  * Lists of arguments. M0_COUNT(a, b, c) is 3 - 1 = 2: the number of commas; up
@@ -175,5 +183,7 @@ static inline bool m0_is_aligned(uint64_t x, uint64_t a)
 /** True if the expression holds for some `var` (declared here) in [0, nr). */
 #define m0_exists(var, nr, ...) \
 	(!m0_forall(var, nr, !({ __VA_ARGS__; })))
+
+/* clang-format on */
 
 #endif /* M0_MACRO_H */

@@ -27,13 +27,15 @@ M0_EXTERN __thread struct m0_sync_tls m0_sync_tls
  */
 struct m0_mutex {
 	/** 0: free, 1: held, 2: held and perhaps somebody sleeps. */
-	uint32_t            mx_word;
+	uint32_t mx_word;
 	/** The thread that holds it; NULL: none. */
 	struct m0_sync_tls *mx_owner;
 };
 
 /** Static initialiser. */
+/* clang-format off */
 #define M0_MUTEX_SINIT { .mx_word = 0, .mx_owner = NULL }
+/* clang-format on */
 
 M0_EXTERN void m0_mutex_lock_slow(struct m0_mutex *mutex);
 M0_EXTERN void m0_mutex_unlock_slow(struct m0_mutex *mutex);
@@ -109,17 +111,17 @@ static inline int m0_mutex_trylock(struct m0_mutex *mutex)
 {
 	uint32_t word = 0;
 
-	M0_SYNC_TSAN_DO(__tsan_mutex_pre_lock(mutex,
-					      __tsan_mutex_try_lock));
+	M0_SYNC_TSAN_DO(__tsan_mutex_pre_lock(mutex, __tsan_mutex_try_lock));
 	if (!__atomic_compare_exchange_n(&mutex->mx_word, &word, 1, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		M0_SYNC_TSAN_DO(__tsan_mutex_post_lock(mutex,
-			__tsan_mutex_try_lock |
-			__tsan_mutex_try_lock_failed, 0));
+		M0_SYNC_TSAN_DO(__tsan_mutex_post_lock(
+			mutex,
+			__tsan_mutex_try_lock | __tsan_mutex_try_lock_failed,
+			0));
 		return -EBUSY;
 	}
-	M0_SYNC_TSAN_DO(__tsan_mutex_post_lock(mutex,
-					       __tsan_mutex_try_lock, 0));
+	M0_SYNC_TSAN_DO(
+		__tsan_mutex_post_lock(mutex, __tsan_mutex_try_lock, 0));
 	__atomic_store_n(&mutex->mx_owner, &m0_sync_tls, __ATOMIC_RELAXED);
 	++m0_sync_tls.sy_held_nr;
 	return 0;
@@ -185,8 +187,7 @@ struct m0_semaphore {
 };
 
 /** @return 0. */
-M0_EXTERN int m0_semaphore_init(struct m0_semaphore *semaphore,
-				unsigned value);
+M0_EXTERN int m0_semaphore_init(struct m0_semaphore *semaphore, unsigned value);
 /** Pre: nobody waits. */
 M0_EXTERN void m0_semaphore_fini(struct m0_semaphore *semaphore);
 /** Adds 1. Any thread; the waiter may fini the semaphore at once. */
@@ -197,36 +198,43 @@ M0_EXTERN void m0_semaphore_down(struct m0_semaphore *semaphore);
 M0_EXTERN bool m0_semaphore_trydown(struct m0_semaphore *semaphore);
 /** False if `deadline` has passed and the count was 0 all the time. */
 M0_EXTERN bool m0_semaphore_timeddown(struct m0_semaphore *semaphore,
-				      m0_time_t deadline);
+				      m0_time_t            deadline);
 /** The count, which may have changed already. */
 M0_EXTERN unsigned m0_semaphore_value(const struct m0_semaphore *semaphore);
 
 /* Thread ------------------------------------------------------------------- */
 
-enum { M0_THREAD_NAME_LEN = 31 };
+enum {
+	M0_THREAD_NAME_LEN = 31,
+};
+
+enum m0_thread_state {
+	TS_PARKED,
+	TS_RUNNING,
+};
 
 /** A function called with a `TYPE` argument, seen as one called with this. */
 typedef void (*m0_thread_any_t)(void);
 
 struct m0_thread {
-	enum m0_thread_state { TS_PARKED, TS_RUNNING } t_state;
+	enum m0_thread_state t_state;
 	/** The C library's thread, as an integer. */
-	uintptr_t           t_handle;
-	int               (*t_init)(void *arg);
-	void              (*t_func)(void *arg);
-	void               *t_arg;
-	int                 t_init_rc;
+	uintptr_t t_handle;
+	int (*t_init)(void *arg);
+	void (*t_func)(void *arg);
+	void *t_arg;
+	int   t_init_rc;
 	/** 1 when t_init has returned; a futex. */
-	uint32_t            t_ready;
+	uint32_t t_ready;
 	/** Kernel's number of the thread. */
-	int                 t_tid;
-	char                t_name[M0_THREAD_NAME_LEN + 1];
+	int  t_tid;
+	char t_name[M0_THREAD_NAME_LEN + 1];
 };
 
 /** See M0_THREAD_INIT. */
 M0_EXTERN int m0_thread_init(struct m0_thread *thread, m0_thread_any_t init,
-			     m0_thread_any_t func, void *arg,
-			     const char *name, ...) M0_PRINTF(5, 6);
+			     m0_thread_any_t func, void *arg, const char *name,
+			     ...) M0_PRINTF(5, 6);
 
 /**
  * Starts a thread that calls `init(arg)` and, if that returned 0, `func(arg)`.
@@ -237,6 +245,7 @@ M0_EXTERN int m0_thread_init(struct m0_thread *thread, m0_thread_any_t init,
  * @param init  `int (*)(TYPE)`; NULL: nothing to be done.
  * @param func  `void (*)(TYPE)`.
  */
+/* clang-format off */
 #define M0_THREAD_INIT(thread, TYPE, init, func, arg, namefmt, ...) ({     \
 	int (*m0_thread_init_)(TYPE) = (init);                             \
 	void (*m0_thread_func_)(TYPE) = (func);                            \
@@ -245,6 +254,7 @@ M0_EXTERN int m0_thread_init(struct m0_thread *thread, m0_thread_any_t init,
 		       (m0_thread_any_t)m0_thread_func_,                   \
 		       (void *)(uintptr_t)m0_thread_arg_,                  \
 		       namefmt, ## __VA_ARGS__); })
+/* clang-format on */
 
 /**
  * Waits for the end of the thread.
@@ -259,7 +269,7 @@ M0_EXTERN struct m0_thread *m0_thread_self(void);
  * Lets the thread run on the processors of the set only.
  * @retval -EINVAL  the set names no processor of this machine.
  */
-M0_EXTERN int m0_thread_confine(struct m0_thread *thread,
+M0_EXTERN int m0_thread_confine(struct m0_thread       *thread,
 				const struct m0_bitmap *processors);
 
 /* State machine group ------------------------------------------------------ */

@@ -12,15 +12,15 @@
 typedef uint64_t m0_time_t;
 
 #define M0_TIME_ONE_SECOND ((m0_time_t)1000000000)
-#define M0_TIME_ONE_MSEC ((m0_time_t)1000000)
-#define M0_TIME_ONE_USEC ((m0_time_t)1000)
+#define M0_TIME_ONE_MSEC   ((m0_time_t)1000000)
+#define M0_TIME_ONE_USEC   ((m0_time_t)1000)
 /** Later than every other point of time. */
 #define M0_TIME_NEVER (~(m0_time_t)0)
 /** Has always passed. */
 #define M0_TIME_IMMEDIATELY ((m0_time_t)0)
 /** Constant form of m0_time(). */
 #define M0_MKTIME(secs, ns) \
-	((m0_time_t)(secs) * M0_TIME_ONE_SECOND + (m0_time_t)(ns))
+	((m0_time_t)(secs)*M0_TIME_ONE_SECOND + (m0_time_t)(ns))
 
 /** Reads the clock. Any thread. */
 M0_EXTERN m0_time_t m0_time_now(void);

@@ -36,6 +36,7 @@ struct m0_tl_descr {
 	uint64_t    td_head_magic;
 };
 
+/* clang-format off */
 #define M0_TL_DESCR_DECLARE(name, scope) \
 	scope const struct m0_tl_descr name##_tl
 
@@ -57,21 +58,24 @@ struct m0_tl_descr {
 		.td_head_magic = (head_magic)                            \
 	}
 
+/* clang-format on */
+
 static inline struct m0_list_link *m0_tl__link(const struct m0_tl_descr *d,
-					       const void *obj)
+					       const void               *obj)
 {
 	return &((struct m0_tlink *)((char *)(uintptr_t)obj +
-				     d->td_link_offset))->t_link;
+				     d->td_link_offset))
+			->t_link;
 }
 
 static inline void *m0_tl__obj(const struct m0_tl_descr *d,
-			       struct m0_list_link *link)
+			       struct m0_list_link      *link)
 {
 	return (char *)link - d->td_link_offset;
 }
 
 static inline uint64_t *m0_tl__magic(const struct m0_tl_descr *d,
-				     const void *obj)
+				     const void               *obj)
 {
 	return (uint64_t *)((char *)(uintptr_t)obj + d->td_magic_offset);
 }
@@ -83,20 +87,20 @@ static inline bool m0_tl__obj_ok(const struct m0_tl_descr *d, const void *obj)
 }
 
 static inline bool m0_tl__head_ok(const struct m0_tl_descr *d,
-				  const struct m0_tl *head)
+				  const struct m0_tl       *head)
 {
 	return d->td_head_magic == 0 || head->td_magic == d->td_head_magic;
 }
 
 static inline void m0_tlist_init(const struct m0_tl_descr *d,
-				 struct m0_tl *head)
+				 struct m0_tl             *head)
 {
 	head->td_magic = d->td_head_magic;
 	m0_list_init(&head->td_head);
 }
 
 static inline void m0_tlist_fini(const struct m0_tl_descr *d,
-				 struct m0_tl *head)
+				 struct m0_tl             *head)
 {
 	M0_PRE(m0_tl__head_ok(d, head));
 	m0_list_fini(&head->td_head);
@@ -123,7 +127,7 @@ static inline bool m0_tlink_is_in(const struct m0_tl_descr *d, const void *obj)
 }
 
 static inline bool m0_tlist_is_empty(const struct m0_tl_descr *d,
-				     const struct m0_tl *head)
+				     const struct m0_tl       *head)
 {
 	M0_PRE(m0_tl__head_ok(d, head));
 	return m0_list_is_empty(&head->td_head);
@@ -173,7 +177,7 @@ static inline void m0_tlist_remove(const struct m0_tl_descr *d, void *obj)
 }
 
 static inline void *m0_tlist_head(const struct m0_tl_descr *d,
-				  const struct m0_tl *head)
+				  const struct m0_tl       *head)
 {
 	struct m0_list_link *link = m0_list_first(&head->td_head);
 
@@ -182,7 +186,7 @@ static inline void *m0_tlist_head(const struct m0_tl_descr *d,
 }
 
 static inline void *m0_tlist_tail(const struct m0_tl_descr *d,
-				  const struct m0_tl *head)
+				  const struct m0_tl       *head)
 {
 	struct m0_list_link *link = m0_list_last(&head->td_head);
 
@@ -209,7 +213,7 @@ static inline void *m0_tlist_prev(const struct m0_tl_descr *d,
 }
 
 static inline void *m0_tlist_pop(const struct m0_tl_descr *d,
-				 struct m0_tl *head)
+				 struct m0_tl             *head)
 {
 	void *obj = m0_tlist_head(d, head);
 
@@ -223,7 +227,9 @@ M0_EXTERN bool m0_tlist_contains(const struct m0_tl_descr *d,
 				 const struct m0_tl *head, const void *obj);
 /** Links and magic numbers of the whole list. O(n). */
 M0_EXTERN bool m0_tlist_invariant(const struct m0_tl_descr *d,
-				  const struct m0_tl *head);
+				  const struct m0_tl       *head);
+
+/* clang-format off */
 
 /** Declares what M0_TL_DEFINE defines, for use in other files. */
 #define M0_TL_DECLARE(name, scope, amb_type)                                   \
@@ -364,5 +370,7 @@ do {                                                                           \
 /** True if the expression is true for some object, called `var` in it. */
 #define m0_tl_exists(name, var, head, ...) \
 	(m0_tl_find(name, var, head, __VA_ARGS__) != NULL)
+
+/* clang-format on */
 
 #endif /* M0_TLIST_H */

@@ -38,7 +38,7 @@ struct m0_vec_cursor {
 };
 
 M0_EXTERN void m0_vec_cursor_init(struct m0_vec_cursor *cur,
-				  const struct m0_vec *vec);
+				  const struct m0_vec  *vec);
 /** Goes `count` forward, or to the end. True if the cursor is at the end. */
 M0_EXTERN bool m0_vec_cursor_move(struct m0_vec_cursor *cur, m0_bcount_t count);
 /** Goes `count` back. Pre: that many lie before the cursor. */
@@ -52,6 +52,7 @@ struct m0_bufvec {
 	void        **ov_buf;
 };
 
+/* clang-format off */
 /** One segment; `addr_ptr` and `count_ptr` point to its address and length. */
 #define M0_BUFVEC_INIT_BUF(addr_ptr, count_ptr) {   \
 	.ov_vec = {                                 \
@@ -60,6 +61,7 @@ struct m0_bufvec {
 	},                                          \
 	.ov_buf = (addr_ptr)                        \
 }
+/* clang-format on */
 
 /**
  * Allocates `num_segs` segments of `seg_size` zeroed bytes each.
@@ -74,7 +76,7 @@ M0_EXTERN int m0_bufvec_alloc_aligned(struct m0_bufvec *bufvec,
 				      unsigned shift);
 /** Allocates room for `num_segs` segments, all NULL and of length 0. */
 M0_EXTERN int m0_bufvec_empty_alloc(struct m0_bufvec *bufvec,
-				    uint32_t num_segs);
+				    uint32_t          num_segs);
 /** Frees segments and arrays, and empties `bufvec`. An empty one is allowed. */
 M0_EXTERN void m0_bufvec_free(struct m0_bufvec *bufvec);
 /** For m0_bufvec_alloc_aligned(); the same `shift`, and unchanged lengths. */
@@ -89,16 +91,15 @@ struct m0_bufvec_cursor {
 };
 
 M0_EXTERN void m0_bufvec_cursor_init(struct m0_bufvec_cursor *cur,
-				     const struct m0_bufvec *bvec);
+				     const struct m0_bufvec  *bvec);
 /** Goes `count` forward, or to the end. True if the cursor is at the end. */
 M0_EXTERN bool m0_bufvec_cursor_move(struct m0_bufvec_cursor *cur,
-				     m0_bcount_t count);
+				     m0_bcount_t              count);
 /** Goes `count` back. Pre: that many lie before the cursor. */
 M0_EXTERN void m0_bufvec_cursor_prev(struct m0_bufvec_cursor *cur,
-				     m0_bcount_t count);
+				     m0_bcount_t              count);
 /** Bytes left in the current segment. Pre: not at the end. */
-M0_EXTERN m0_bcount_t
-m0_bufvec_cursor_step(const struct m0_bufvec_cursor *cur);
+M0_EXTERN m0_bcount_t m0_bufvec_cursor_step(const struct m0_bufvec_cursor *cur);
 /** Where the next byte is. Pre: not at the end. */
 M0_EXTERN void *m0_bufvec_cursor_addr(const struct m0_bufvec_cursor *cur);
 /**
@@ -106,26 +107,26 @@ M0_EXTERN void *m0_bufvec_cursor_addr(const struct m0_bufvec_cursor *cur);
  * of two. True if the cursor is at the end.
  */
 M0_EXTERN bool m0_bufvec_cursor_align(struct m0_bufvec_cursor *cur,
-				      uint64_t alignment);
+				      uint64_t                 alignment);
 /**
  * Copies up to `num_bytes` from one cursor to the other and moves both.
  * @return bytes copied: less only if one of them came to its end.
  */
 M0_EXTERN m0_bcount_t m0_bufvec_cursor_copy(struct m0_bufvec_cursor *dcur,
 					    struct m0_bufvec_cursor *scur,
-					    m0_bcount_t num_bytes);
+					    m0_bcount_t              num_bytes);
 /** The same from flat memory. */
 M0_EXTERN m0_bcount_t m0_bufvec_cursor_copyto(struct m0_bufvec_cursor *dcur,
-					      const void *sdata,
+					      const void              *sdata,
 					      m0_bcount_t num_bytes);
 /** The same to flat memory. */
 M0_EXTERN m0_bcount_t m0_bufvec_cursor_copyfrom(struct m0_bufvec_cursor *scur,
-						void *ddata,
+						void                    *ddata,
 						m0_bcount_t num_bytes);
 
 /** m0_bufvec_copy_at() for all but the simplest shapes. */
 M0_EXTERN m0_bcount_t m0_bufvec_copy_slow(const struct m0_bufvec *dst,
-					  m0_bindex_t dst_off,
+					  m0_bindex_t             dst_off,
 					  const struct m0_bufvec *src,
 					  m0_bindex_t src_off, m0_bcount_t nr);
 
@@ -135,7 +136,7 @@ M0_EXTERN m0_bcount_t m0_bufvec_copy_slow(const struct m0_bufvec *dst,
  * @return bytes copied: less only if an end was reached.
  */
 static inline m0_bcount_t m0_bufvec_copy_at(const struct m0_bufvec *dst,
-					    m0_bindex_t dst_off,
+					    m0_bindex_t             dst_off,
 					    const struct m0_bufvec *src,
 					    m0_bindex_t src_off, m0_bcount_t nr)
 {
@@ -143,9 +144,8 @@ static inline m0_bcount_t m0_bufvec_copy_at(const struct m0_bufvec *dst,
 		m0_bcount_t d = dst->ov_vec.v_count[0];
 		m0_bcount_t s = src->ov_vec.v_count[0];
 
-		if (M0_LIKELY(nr > 0 && dst_off <= d &&
-			      nr <= d - dst_off && src_off <= s &&
-			      nr <= s - src_off)) {
+		if (M0_LIKELY(nr > 0 && dst_off <= d && nr <= d - dst_off &&
+			      src_off <= s && nr <= s - src_off)) {
 			memcpy((char *)dst->ov_buf[0] + dst_off,
 			       (const char *)src->ov_buf[0] + src_off, nr);
 			return nr;

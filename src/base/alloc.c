@@ -2,7 +2,9 @@
 #include "base/hooks.h"
 
 /* Enough for every scalar type. */
-enum { SHIFT_ANY = 4 };
+enum {
+	SHIFT_ANY = 4
+};
 
 static const struct m0_alloc_ops *alloc_ops;
 

@@ -32,7 +32,7 @@ static size_t text_add(char *text, size_t size, size_t at, const char *fmt,
 }
 
 static size_t M0_PRINTF(4, 5)
-text_addf(char *text, size_t size, size_t at, const char *fmt, ...)
+	text_addf(char *text, size_t size, size_t at, const char *fmt, ...)
 {
 	va_list args;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "m0/base.h"
 
-enum { WORD_BITS = 64 };
+enum {
+	WORD_BITS = 64
+};
 
 static size_t words_nr(size_t nr)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "m0/base.h"
 
-#define NAME(number) \
-	case number:     \
-		return #number
+/* clang-format off */
+#define NAME(number) case number: return #number
 
 /* Not an array: numbers differ between machines and have gaps. */
 static const char *name_of(int number)
@@ -87,6 +86,7 @@ static const char *name_of_net(int number)
 		return NULL;
 	}
 }
+/* clang-format on */
 
 const char *m0_errname(int rc)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hist.h"
 
-enum { SUB_NR = 1 << M0_HIST_SUB_BITS };
+enum {
+	SUB_NR = 1 << M0_HIST_SUB_BITS
+};
 
 void m0_hist_init(struct m0_hist *hist)
 {

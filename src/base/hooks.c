@@ -29,13 +29,13 @@ static void no_free(void *data, size_t size, unsigned shift)
 
 static const struct m0_alloc_ops no_memory = {
 	.ao_alloc = no_alloc,
-	.ao_free = no_free
+	.ao_free = no_free,
 };
 
 static const struct m0_base_hooks no_hooks = {
 	.bh_abort = trap,
 	.bh_log = no_log,
-	.bh_alloc = &no_memory
+	.bh_alloc = &no_memory,
 };
 
 static const struct m0_base_hooks *base_hooks = &no_hooks;

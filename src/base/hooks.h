@@ -12,7 +12,7 @@
 struct m0_base_hooks {
 	void (*bh_abort)(void);
 	/** The default sink of the log. */
-	m0_log_sink_t bh_log;
+	m0_log_sink_t              bh_log;
 	const struct m0_alloc_ops *bh_alloc;
 };
 

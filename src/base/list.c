@@ -11,7 +11,7 @@ size_t m0_list_length(const struct m0_list *list)
 	return nr;
 }
 
-bool m0_list_contains(const struct m0_list *list,
+bool m0_list_contains(const struct m0_list      *list,
 		      const struct m0_list_link *link)
 {
 	const struct m0_list_link *pos;

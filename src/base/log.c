@@ -3,7 +3,9 @@
 
 #include "base/hooks.h"
 
-enum { LINE_MAX_BYTES = 512 };
+enum {
+	LINE_MAX_BYTES = 512
+};
 
 static m0_log_sink_t     sink;
 static void             *sink_arg;
@@ -28,9 +30,9 @@ enum m0_log_level m0_log_level(void)
 const char *m0_log_level_name(enum m0_log_level level)
 {
 	static const char *const name[M0_LOG_NR] = {
-		[M0_LOG_FATAL] = "fatal",   [M0_LOG_ERROR] = "error",
-		[M0_LOG_WARN] = "warning",  [M0_LOG_NOTICE] = "notice",
-		[M0_LOG_INFO] = "info",     [M0_LOG_DEBUG] = "debug"
+		[M0_LOG_FATAL] = "fatal",  [M0_LOG_ERROR] = "error",
+		[M0_LOG_WARN] = "warning", [M0_LOG_NOTICE] = "notice",
+		[M0_LOG_INFO] = "info",    [M0_LOG_DEBUG] = "debug"
 	};
 
 	return (unsigned)level < M0_LOG_NR ? name[level] : "unknown level";

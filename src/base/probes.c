@@ -4,7 +4,9 @@
 
 #include "base/probes.h"
 
-enum { TEXT_MAX_BYTES = 512 };
+enum {
+	TEXT_MAX_BYTES = 512
+};
 
 m0_probe_sink_t m0_probe_sink;
 static void    *probe_sink_arg;

@@ -32,8 +32,8 @@ extern m0_probe_sink_t m0_probe_sink;
 /** NULL: none. Only while no other thread is in the library. */
 void m0_probe_sink_set(m0_probe_sink_t sink, void *arg);
 
-void m0_probe__render(const char *name, const char *fmt, ...)
-	M0_PRINTF(2, 3) __attribute__((cold));
+void m0_probe__render(const char *name, const char *fmt, ...) M0_PRINTF(2, 3)
+	__attribute__((cold));
 
 #ifdef M0_PROBES_USDT
 #define M0_PROBE_USDT_(name, ...) STAP_PROBEV(colibri, name, __VA_ARGS__)
@@ -41,6 +41,7 @@ void m0_probe__render(const char *name, const char *fmt, ...)
 #define M0_PROBE_USDT_(name, ...) ((void)0)
 #endif
 
+/* clang-format off */
 #define M0_PROBE(name, fmt, params, args)                                    \
 	static inline void m0_probe_##name params                            \
 	{                                                                    \
@@ -48,6 +49,7 @@ void m0_probe__render(const char *name, const char *fmt, ...)
 		if (M0_UNLIKELY(m0_probe_sink != NULL))                      \
 			m0_probe__render(#name, fmt, M0_UNPACK args);        \
 	}
+/* clang-format on */
 #include "base/probes.def"
 #undef M0_PROBE
 

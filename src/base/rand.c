@@ -19,7 +19,7 @@ uint64_t m0_rnd64(uint64_t *seed)
 /* High half of the product: even enough for a `max` far below 2^64. */
 static uint64_t scale(uint64_t x, uint64_t max)
 {
-	return (uint64_t)((__extension__(unsigned __int128)x * max) >> 64);
+	return (uint64_t)((__extension__(unsigned __int128) x * max) >> 64);
 }
 
 uint64_t m0_rnd(uint64_t max, uint64_t *seed)

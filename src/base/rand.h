@@ -13,7 +13,7 @@ struct m0_rand {
 	uint64_t ra_state[4];
 };
 
-void m0_rand_init(struct m0_rand *rand, uint64_t seed);
+void     m0_rand_init(struct m0_rand *rand, uint64_t seed);
 uint64_t m0_rand_next(struct m0_rand *rand);
 /** Evenly in [0, max). Pre: max > 0. */
 uint64_t m0_rand_below(struct m0_rand *rand, uint64_t max);

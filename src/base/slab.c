@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/slab.h"
 
-enum { OBJ_ALIGN = 16, CHUNK_ALIGN_SHIFT = 6 };
+enum {
+	OBJ_ALIGN = 16,
+	CHUNK_ALIGN_SHIFT = 6
+};
 
 /* Before the objects of a chunk. */
 struct m0_slab_chunk {
 	struct m0_slab_chunk *sk_next;
 	size_t                sk_size;
 	/* Keeps the objects on lines of the cache. */
-	char                  sk_pad[64 - 2 * sizeof(size_t)];
+	char sk_pad[64 - 2 * sizeof(size_t)];
 };
 
 static void *default_alloc(void *arg, size_t size)
@@ -25,7 +28,7 @@ static void default_free(void *arg, void *chunk, size_t size)
 
 static const struct m0_slab_ops default_ops = {
 	.so_alloc = default_alloc,
-	.so_free = default_free
+	.so_free = default_free,
 };
 
 void m0_slab_init(struct m0_slab *slab, size_t size,

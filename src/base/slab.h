@@ -20,11 +20,11 @@ struct m0_slab_free;
 struct m0_slab_chunk;
 
 struct m0_slab {
-	struct m0_slab_free      *sl_free;
-	struct m0_slab_chunk     *sl_chunks;
-	size_t                    sl_size;
+	struct m0_slab_free  *sl_free;
+	struct m0_slab_chunk *sl_chunks;
+	size_t                sl_size;
 	/** Objects there are. */
-	size_t                    sl_nr;
+	size_t sl_nr;
 	/** Objects that are free. */
 	size_t                    sl_free_nr;
 	const struct m0_slab_ops *sl_ops;

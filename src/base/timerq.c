@@ -89,8 +89,7 @@ static void timer_displace(struct m0_timerq *queue, struct m0_timer *timer)
 {
 	struct m0_list_link *next = timer->ti_link.ll_next;
 	uintptr_t            first = (uintptr_t)&queue->tq_slot[0][0];
-	uintptr_t            idx = ((uintptr_t)next - first) /
-			sizeof(struct m0_list);
+	uintptr_t idx = ((uintptr_t)next - first) / sizeof(struct m0_list);
 
 	m0_list_del(&timer->ti_link);
 	/* Alone with the head of the list: that is what `next` was. */
@@ -128,14 +127,14 @@ static uint64_t slot_next(const struct m0_timerq *queue, unsigned *ret_wheel)
 
 	for (wheel = 0; wheel < M0_TIMERQ_WHEELS_NR; ++wheel) {
 		uint64_t busy = queue->tq_busy[wheel];
-		unsigned shift = wheel_shift(wheel);
+		unsigned above = wheel_shift(wheel + 1);
 
 		if (busy != 0) {
 			*ret_wheel = wheel;
 			/* The digits above as they are, this one, zeroes. */
-			return (now >> shift >> M0_TIMERQ_WHEEL_BITS
-				<< M0_TIMERQ_WHEEL_BITS << shift) |
-			       (uint64_t)__builtin_ctzll(busy) << shift;
+			return (now >> above << above) |
+			       (uint64_t)__builtin_ctzll(busy)
+				       << wheel_shift(wheel);
 		}
 	}
 	*ret_wheel = M0_TIMERQ_WHEELS_NR;
@@ -175,8 +174,8 @@ static void slot_deal(struct m0_timerq *queue, unsigned wheel)
 		struct m0_list_link *link = m0_list_first(&all);
 
 		m0_list_del(link);
-		timer_place(queue, container_of(link, struct m0_timer,
-						ti_link));
+		timer_place(queue,
+			    container_of(link, struct m0_timer, ti_link));
 	}
 }
 

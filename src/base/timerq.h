@@ -30,9 +30,9 @@ struct m0_timer {
 
 struct m0_timerq {
 	/** Tick up to which timers have been expired. */
-	uint64_t       tq_now;
+	uint64_t tq_now;
 	/** Timers armed. */
-	size_t         tq_nr;
+	size_t tq_nr;
 	/** Bit s: slot s of the wheel is not empty. */
 	uint64_t       tq_busy[M0_TIMERQ_WHEELS_NR];
 	struct m0_list tq_slot[M0_TIMERQ_WHEELS_NR][M0_TIMERQ_SLOTS_NR];

@@ -169,7 +169,7 @@ void m0_bufvec_free2(struct m0_bufvec *bufvec)
 }
 
 void m0_bufvec_cursor_init(struct m0_bufvec_cursor *cur,
-			   const struct m0_bufvec *bvec)
+			   const struct m0_bufvec  *bvec)
 {
 	cur->bc_bv = bvec;
 	m0_vec_cursor_init(&cur->bc_vc, &bvec->ov_vec);

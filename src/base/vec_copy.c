@@ -6,15 +6,15 @@
 
 m0_bcount_t m0_bufvec_cursor_copy(struct m0_bufvec_cursor *dcur,
 				  struct m0_bufvec_cursor *scur,
-				  m0_bcount_t num_bytes)
+				  m0_bcount_t              num_bytes)
 {
 	m0_bcount_t left = num_bytes;
 
 	while (left > 0 && !m0_bufvec_cursor_move(dcur, 0) &&
 	       !m0_bufvec_cursor_move(scur, 0)) {
-		m0_bcount_t step = min64u(left,
-					  min64u(m0_bufvec_cursor_step(dcur),
-						 m0_bufvec_cursor_step(scur)));
+		m0_bcount_t step =
+			min64u(left, min64u(m0_bufvec_cursor_step(dcur),
+					    m0_bufvec_cursor_step(scur)));
 
 		memcpy(m0_bufvec_cursor_addr(dcur), m0_bufvec_cursor_addr(scur),
 		       step);
@@ -100,7 +100,7 @@ static void run_skip(struct run *run, m0_bcount_t nr)
 }
 
 m0_bcount_t m0_bufvec_copy_slow(const struct m0_bufvec *dst,
-				m0_bindex_t dst_off,
+				m0_bindex_t             dst_off,
 				const struct m0_bufvec *src,
 				m0_bindex_t src_off, m0_bcount_t nr)
 {

@@ -4,7 +4,9 @@
 #include "os/os_internal.h"
 
 /* 2^4 is what malloc() gives anyway. */
-enum { MALLOC_SHIFT = 4 };
+enum {
+	MALLOC_SHIFT = 4
+};
 
 static void *os_alloc(size_t size, unsigned shift)
 {
@@ -30,5 +32,5 @@ static void os_free(void *data, size_t size, unsigned shift)
 
 const struct m0_alloc_ops m0_os__alloc_ops = {
 	.ao_alloc = os_alloc,
-	.ao_free = os_free
+	.ao_free = os_free,
 };

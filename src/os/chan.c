@@ -53,8 +53,8 @@ void m0_chan_signal_nr(struct m0_chan *chan, uint32_t nr)
 		if (link == &end)
 			break;
 		m0_list_move_tail(&chan->ch_links, link);
-		m0_clink_signal(container_of(link, struct m0_clink,
-					     cl_linkage));
+		m0_clink_signal(
+			container_of(link, struct m0_clink, cl_linkage));
 	}
 	m0_list_del(&end);
 }

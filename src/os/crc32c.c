@@ -4,7 +4,9 @@
 #include "os/os_internal.h"
 
 /* The library counts bytes in an int. */
-enum { PIECE_MAX = 1 << 30 };
+enum {
+	PIECE_MAX = 1 << 30
+};
 
 uint32_t m0_os_crc32c(uint32_t crc, const void *bytes, size_t nr)
 {

@@ -12,7 +12,10 @@
 
 #include "os/os_internal.h"
 
-enum { SIGNALLED = 1, WRITE = 2 };
+enum {
+	SIGNALLED = 1,
+	WRITE = 2
+};
 
 static int poll_add(int poll_fd, int fd)
 {

@@ -8,10 +8,8 @@
 
 bool m0_os__futex_wait(uint32_t *word, uint32_t value, m0_time_t deadline)
 {
-	struct timespec ts = {
-		.tv_sec = (time_t)m0_time_seconds(deadline),
-		.tv_nsec = (long)m0_time_nanoseconds(deadline)
-	};
+	struct timespec ts = { .tv_sec = (time_t)m0_time_seconds(deadline),
+			       .tv_nsec = (long)m0_time_nanoseconds(deadline) };
 	/* The bitset form takes a point of time, not a length. */
 	long rc = syscall(SYS_futex, word,
 			  FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value,

@@ -2,7 +2,9 @@
 #include "os/os_internal.h"
 
 /* Enough for a short critical section on another processor to end. */
-enum { SPINS_MAX = 100 };
+enum {
+	SPINS_MAX = 100
+};
 
 __thread struct m0_sync_tls m0_sync_tls;
 

@@ -19,7 +19,7 @@ const struct m0_os_ops m0_os_real = {
 	.oo_fd_open = m0_os__fd_open,
 	.oo_fd_close = m0_os__fd_close,
 	.oo_fd_arm = m0_os__fd_arm,
-	.oo_random = m0_os__random
+	.oo_random = m0_os__random,
 };
 
 static const struct m0_os_ops *os_ops = &m0_os_real;
@@ -54,8 +54,8 @@ bool m0_os_cpus_valid(const struct m0_bitmap *cpus)
 	/* Not the caller's own set: it may be confined elsewhere. */
 	long nr = sysconf(_SC_NPROCESSORS_CONF);
 
-	return nr < 0 || m0_bitmap_next(cpus, 0) < min64u((uint64_t)nr,
-							  cpus->b_nr);
+	return nr < 0 ||
+	       m0_bitmap_next(cpus, 0) < min64u((uint64_t)nr, cpus->b_nr);
 }
 
 /* One system call a line, so that lines of several threads do not mix. */
@@ -69,7 +69,7 @@ static void log_to_stderr(void *arg, enum m0_log_level level, const char *text)
 static const struct m0_base_hooks os_hooks = {
 	.bh_abort = abort,
 	.bh_log = log_to_stderr,
-	.bh_alloc = &m0_os__alloc_ops
+	.bh_alloc = &m0_os__alloc_ops,
 };
 
 /* First of all: constructors of the application may use the library. */

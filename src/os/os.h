@@ -50,16 +50,16 @@ struct m0_strand {
 	const struct m0_strand_ops *st_ops;
 	const char                 *st_name;
 	/** Runner's state word; a futex in the real runner. */
-	uint32_t                    st_word;
+	uint32_t st_word;
 	/** Nanoseconds to spin for work before sleeping; 0: sleep at once. */
-	m0_time_t                   st_spin_ns;
-	struct m0_thread            st_thread;
+	m0_time_t        st_spin_ns;
+	struct m0_thread st_thread;
 	/** Runner's private data (the simulator's entry). */
-	void                       *st_runner;
-	bool                        st_started;
+	void *st_runner;
+	bool  st_started;
 	/** Steps made and wake-ups from sleep: read without a lock, for tests. */
-	uint64_t                    st_steps_nr;
-	uint64_t                    st_wakeups_nr;
+	uint64_t st_steps_nr;
+	uint64_t st_wakeups_nr;
 };
 
 /**
@@ -111,10 +111,10 @@ m0_time_t m0_os_spin_ns_default(void);
  * of_signalled and of_deadline tell.
  */
 struct m0_os_fd {
-	int       of_fd;      /**< What poll() is called on; -1 if not open. */
-	int       of_event;
-	int       of_timer;
-	bool      of_armed;
+	int  of_fd; /**< What poll() is called on; -1 if not open. */
+	int  of_event;
+	int  of_timer;
+	bool of_armed;
 	/** Bit 0: readable by signal; above: what the eventfd has counted. */
 	uint32_t  of_signalled;
 	m0_time_t of_deadline;
@@ -140,9 +140,9 @@ void m0_os_fd_arm(struct m0_os_fd *fd, m0_time_t deadline);
 struct m0_os_ops {
 	m0_time_t (*oo_now)(void);
 	/** Wall clock, nanoseconds since 1970: incarnations and humans only. */
-	uint64_t  (*oo_wall)(void);
-	int  (*oo_strand_start)(struct m0_strand *strand,
-				const struct m0_bitmap *cpus);
+	uint64_t (*oo_wall)(void);
+	int (*oo_strand_start)(struct m0_strand       *strand,
+			       const struct m0_bitmap *cpus);
 	void (*oo_strand_wake)(struct m0_strand *strand);
 	void (*oo_strand_stop)(struct m0_strand *strand);
 	bool (*oo_strand_sleeps)(const struct m0_strand *strand);
@@ -160,7 +160,7 @@ struct m0_os_ops {
 	void (*oo_post)(struct m0_semaphore *semaphore);
 	/** Blocks the calling application thread until `deadline`. */
 	void (*oo_sleep)(m0_time_t deadline);
-	int  (*oo_fd_open)(struct m0_os_fd *fd);
+	int (*oo_fd_open)(struct m0_os_fd *fd);
 	void (*oo_fd_close)(struct m0_os_fd *fd);
 	void (*oo_fd_arm)(struct m0_os_fd *fd, m0_time_t deadline);
 	void (*oo_random)(void *ret_bytes, size_t nr);
@@ -172,10 +172,10 @@ extern const struct m0_os_ops m0_os_real;
  * Installs a table; NULL: `m0_os_real`. Only while no strand is started and no
  * other thread is in the library: tests and tools, at their start and end.
  */
-void m0_os_set(const struct m0_os_ops *ops);
+void                    m0_os_set(const struct m0_os_ops *ops);
 const struct m0_os_ops *m0_os_get(void);
 
-void m0_os_random(void *ret_bytes, size_t nr);
+void     m0_os_random(void *ret_bytes, size_t nr);
 uint64_t m0_os_wall_ns(void);
 /** Number of processors this process may run on, at least 1. */
 unsigned m0_os_cpus_nr(void);
@@ -190,7 +190,7 @@ bool m0_os_cpus_valid(const struct m0_bitmap *cpus);
  */
 void *m0_os_region_alloc(size_t bytes);
 /** `bytes` as given to the allocation. NULL is allowed. */
-void  m0_os_region_free(void *region, size_t bytes);
+void m0_os_region_free(void *region, size_t bytes);
 
 /** Keeps the whole pages in a range out of core dumps, or lets them in. */
 void m0_os_dump_set(void *addr, size_t bytes, bool dump);

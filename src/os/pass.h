@@ -12,10 +12,12 @@
 
 #include "m0/base.h"
 
-enum { M0_PASS_DEPTH_MAX = 8 };
+enum {
+	M0_PASS_DEPTH_MAX = 8
+};
 
 struct m0_pass_tls {
-	uint32_t  ps_depth;
+	uint32_t ps_depth;
 	/** Clocks of the passes this thread is in; deeper ones share the last. */
 	m0_time_t ps_now[M0_PASS_DEPTH_MAX];
 };

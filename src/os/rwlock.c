@@ -28,9 +28,8 @@ static bool read_try(struct m0_rwlock *lock)
 		return false;
 	while (word != WRITER) {
 		M0_ASSERT(word < WRITER - 1);
-		if (__atomic_compare_exchange_n(&lock->rw_word, &word,
-						word + 1, false,
-						__ATOMIC_SEQ_CST,
+		if (__atomic_compare_exchange_n(&lock->rw_word, &word, word + 1,
+						false, __ATOMIC_SEQ_CST,
 						__ATOMIC_SEQ_CST))
 			return true;
 	}
@@ -41,9 +40,8 @@ static bool write_try(struct m0_rwlock *lock)
 {
 	uint32_t word = 0;
 
-	return __atomic_compare_exchange_n(&lock->rw_word, &word, WRITER,
-					   false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_SEQ_CST);
+	return __atomic_compare_exchange_n(&lock->rw_word, &word, WRITER, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 static void lock_by(struct m0_rwlock *lock, bool (*try)(struct m0_rwlock *))
@@ -80,8 +78,7 @@ void m0_rwlock_read_lock(struct m0_rwlock *lock)
 
 void m0_rwlock_read_unlock(struct m0_rwlock *lock)
 {
-	uint32_t word = __atomic_fetch_sub(&lock->rw_word, 1,
-					   __ATOMIC_SEQ_CST);
+	uint32_t word = __atomic_fetch_sub(&lock->rw_word, 1, __ATOMIC_SEQ_CST);
 
 	M0_ASSERT(!M0_IN(word, (0, WRITER)));
 	released(lock);
@@ -97,8 +94,8 @@ void m0_rwlock_write_lock(struct m0_rwlock *lock)
 
 void m0_rwlock_write_unlock(struct m0_rwlock *lock)
 {
-	uint32_t word = __atomic_exchange_n(&lock->rw_word, 0,
-					    __ATOMIC_SEQ_CST);
+	uint32_t word =
+		__atomic_exchange_n(&lock->rw_word, 0, __ATOMIC_SEQ_CST);
 
 	M0_ASSERT(word == WRITER);
 	released(lock);

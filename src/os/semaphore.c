@@ -36,22 +36,20 @@ int m0_semaphore_init(struct m0_semaphore *semaphore, unsigned value)
 
 void m0_semaphore_fini(struct m0_semaphore *semaphore)
 {
-	uint64_t state = __atomic_load_n(&semaphore->s_state,
-					 __ATOMIC_ACQUIRE);
+	uint64_t state = __atomic_load_n(&semaphore->s_state, __ATOMIC_ACQUIRE);
 
 	M0_PRE(waiters_of(state) == 0);
 }
 
 unsigned m0_semaphore_value(const struct m0_semaphore *semaphore)
 {
-	return count_of(__atomic_load_n(&semaphore->s_state,
-					__ATOMIC_ACQUIRE));
+	return count_of(__atomic_load_n(&semaphore->s_state, __ATOMIC_ACQUIRE));
 }
 
 void m0_semaphore_up(struct m0_semaphore *semaphore)
 {
-	uint64_t state = __atomic_fetch_add(&semaphore->s_state, 1,
-					    __ATOMIC_SEQ_CST);
+	uint64_t state =
+		__atomic_fetch_add(&semaphore->s_state, 1, __ATOMIC_SEQ_CST);
 
 	M0_ASSERT(count_of(state) != UINT32_MAX);
 	if (waiters_of(state) > 0)
@@ -60,14 +58,12 @@ void m0_semaphore_up(struct m0_semaphore *semaphore)
 
 bool m0_semaphore_trydown(struct m0_semaphore *semaphore)
 {
-	uint64_t state = __atomic_load_n(&semaphore->s_state,
-					 __ATOMIC_ACQUIRE);
+	uint64_t state = __atomic_load_n(&semaphore->s_state, __ATOMIC_ACQUIRE);
 
 	while (count_of(state) > 0) {
-		if (__atomic_compare_exchange_n(&semaphore->s_state, &state,
-						state - 1, false,
-						__ATOMIC_SEQ_CST,
-						__ATOMIC_ACQUIRE))
+		if (__atomic_compare_exchange_n(
+			    &semaphore->s_state, &state, state - 1, false,
+			    __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
 			return true;
 	}
 	return false;

@@ -8,7 +8,9 @@
 #include "os/os_internal.h"
 
 /* What the kernel shows of a name. */
-enum { KERNEL_NAME_BYTES = 16 };
+enum {
+	KERNEL_NAME_BYTES = 16
+};
 
 static __thread struct m0_thread *self;
 /* For a thread that somebody else has started. */
@@ -121,7 +123,7 @@ int m0_os__cpu_set(const struct m0_bitmap *cpus, cpu_set_t *ret_set)
 	return CPU_COUNT(ret_set) == 0 ? -EINVAL : 0;
 }
 
-int m0_thread_confine(struct m0_thread *thread,
+int m0_thread_confine(struct m0_thread       *thread,
 		      const struct m0_bitmap *processors)
 {
 	cpu_set_t set;

@@ -27,7 +27,7 @@ static void counting_free(void *data, size_t size, unsigned shift)
 
 static const struct m0_alloc_ops counting = {
 	.ao_alloc = counting_alloc,
-	.ao_free = counting_free
+	.ao_free = counting_free,
 };
 
 /* Memory comes zeroed, as the callers of M0_ALLOC_PTR rely on. */
@@ -120,7 +120,7 @@ int main(void)
 		cmocka_unit_test(alloc_aligned_honours_shift),
 		cmocka_unit_test(alloc_arr_overflow_is_refused),
 		cmocka_unit_test(alloc_edges_are_harmless),
-		cmocka_unit_test(alloc_hook_replaces_source)
+		cmocka_unit_test(alloc_hook_replaces_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,7 +125,7 @@ int main(void)
 		cmocka_unit_test(assert_info_and_impossible_are_formatted),
 		cmocka_unit_test(assert_long_text_is_cut),
 		cmocka_unit_test(invariant_ex_follows_debug_flag),
-		cmocka_unit_test(assert_false_aborts_process)
+		cmocka_unit_test(assert_false_aborts_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

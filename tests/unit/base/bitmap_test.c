@@ -30,7 +30,9 @@ static void bitmap_set_touches_one_bit(void **state)
 /* Against an array of bool, with random bits. */
 static void bitmap_random_agrees_with_array(void **state)
 {
-	enum { NR = 300 };
+	enum {
+		NR = 300
+	};
 	bool             model[NR] = { false };
 	struct m0_bitmap map;
 	struct m0_rand   rand;
@@ -97,7 +99,7 @@ int main(void)
 		cmocka_unit_test(bitmap_set_touches_one_bit),
 		cmocka_unit_test(bitmap_random_agrees_with_array),
 		cmocka_unit_test(bitmap_copy_clears_the_rest),
-		cmocka_unit_test(bitmap_out_of_range_panics)
+		cmocka_unit_test(bitmap_out_of_range_panics),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ int main(void)
 		cmocka_unit_test(uint128_compares_high_half_first),
 		cmocka_unit_test(ref_last_put_releases),
 		cmocka_unit_test(atomic64_operations_agree),
-		cmocka_unit_test(version_is_that_of_headers)
+		cmocka_unit_test(version_is_that_of_headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,11 +8,11 @@
 static void cursor_put_lays_bytes_in_named_order(void **state)
 {
 	static const uint8_t want[] = {
-		0x01,                                           /* u8 */
-		0x02, 0x01, 0x04, 0x03, 0x02, 0x01,             /* le16 le32 */
-		8,    7,    6,    5,    4,    3,    2, 1,       /* le64 */
-		0x01, 0x02, 0x01, 0x02, 0x03, 0x04,             /* be16 be32 */
-		1,    2,    3,    4,    5,    6,    7, 8,       /* be64 */
+		0x01,                                     /* u8 */
+		0x02, 0x01, 0x04, 0x03, 0x02, 0x01,       /* le16 le32 */
+		8,    7,    6,    5,    4,    3,    2, 1, /* le64 */
+		0x01, 0x02, 0x01, 0x02, 0x03, 0x04,       /* be16 be32 */
+		1,    2,    3,    4,    5,    6,    7, 8, /* be64 */
 		'a',  'b'
 	};
 	uint8_t          bytes[sizeof want];
@@ -166,7 +166,10 @@ static void cursor_opaque_bad_is_refused(void **state)
 /* Random calls on random sizes stay between the guards. */
 static void cursor_random_calls_stay_in_bounds(void **state)
 {
-	enum { GUARD = 16, MAX = 40 };
+	enum {
+		GUARD = 16,
+		MAX = 40
+	};
 	uint8_t        bytes[GUARD + MAX + GUARD];
 	struct m0_rand rand;
 	int            round;
@@ -220,7 +223,7 @@ int main(void)
 		cmocka_unit_test(cursor_huge_skip_fails),
 		cmocka_unit_test(cursor_opaque_round_trips),
 		cmocka_unit_test(cursor_opaque_bad_is_refused),
-		cmocka_unit_test(cursor_random_calls_stay_in_bounds)
+		cmocka_unit_test(cursor_random_calls_stay_in_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

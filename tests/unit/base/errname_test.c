@@ -29,7 +29,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errname_ignores_sign),
-		cmocka_unit_test(errname_knows_zero_and_survives_the_rest)
+		cmocka_unit_test(errname_knows_zero_and_survives_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

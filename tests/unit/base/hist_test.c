@@ -77,7 +77,9 @@ static int compare(const void *a, const void *b)
 /* Percentiles of many values against the sorted values. */
 static void hist_percentiles_agree_with_sorted(void **state)
 {
-	enum { NR = 12345 };
+	enum {
+		NR = 12345
+	};
 	static uint64_t       values[NR];
 	static const unsigned want[] = { 1, 100, 5000, 9000, 9990, 10000 };
 	struct m0_rand        rand;
@@ -143,7 +145,7 @@ int main(void)
 		cmocka_unit_test_setup(hist_percentiles_agree_with_sorted,
 				       setup),
 		cmocka_unit_test_setup(hist_merge_adds, setup),
-		cmocka_unit_test_setup(hist_huge_values_saturate, setup)
+		cmocka_unit_test_setup(hist_huge_values_saturate, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ int main(void)
 		cmocka_unit_test_setup(list_safe_loops_allow_deletion, setup),
 		cmocka_unit_test_setup(list_splice_appends_all, setup),
 		cmocka_unit_test_setup(list_misuse_panics, setup),
-		cmocka_unit_test_setup(list_invariant_sees_damage, setup)
+		cmocka_unit_test_setup(list_invariant_sees_damage, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(log_long_line_is_cut, setup,
 						teardown),
-		cmocka_unit_test(log_levels_have_names)
+		cmocka_unit_test(log_levels_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,9 @@ static void in_finds_each_member_once_evaluated(void **state)
 /* Sets of bits are constants of 64 bits. */
 static void bits_make_masks(void **state)
 {
-	enum { SET = M0_BITS(0, 3) };
+	enum {
+		SET = M0_BITS(0, 3)
+	};
 
 	(void)state;
 	M0_BASSERT(M0_BITS(0) == 1);
@@ -117,7 +119,7 @@ int main(void)
 		cmocka_unit_test(ergo_and_equi_follow_truth_tables),
 		cmocka_unit_test(bounds_choose_right_end),
 		cmocka_unit_test(align_rounds_up),
-		cmocka_unit_test(object_helpers_work)
+		cmocka_unit_test(object_helpers_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

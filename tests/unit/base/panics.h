@@ -17,7 +17,7 @@ static jmp_buf panics_env;
 static char    panics_text[512];
 
 static inline void panics_hook(const struct m0_panic_place *place,
-			       const char *text)
+			       const char                  *text)
 {
 	(void)place;
 	strncpy(panics_text, text, sizeof panics_text - 1);

@@ -81,7 +81,7 @@ int main(void)
 		cmocka_unit_test(probe_without_sink_is_silent),
 		cmocka_unit_test(probe_text_reaches_sink),
 		cmocka_unit_test(probe_long_text_is_cut),
-		cmocka_unit_test(probe_names_are_unique)
+		cmocka_unit_test(probe_names_are_unique),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ int main(void)
 		cmocka_unit_test(rand_seed_fixes_sequence),
 		cmocka_unit_test(rand_range_is_covered_and_kept),
 		cmocka_unit_test(rand_chance_matches_permille),
-		cmocka_unit_test(rand_fill_keeps_bounds)
+		cmocka_unit_test(rand_fill_keeps_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

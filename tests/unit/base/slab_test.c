@@ -31,13 +31,16 @@ static void source_free(void *arg, void *chunk, size_t size)
 
 static const struct m0_slab_ops source_ops = {
 	.so_alloc = source_alloc,
-	.so_free = source_free
+	.so_free = source_free,
 };
 
 /* Objects are distinct, aligned, of full size, and no more than grown. */
 static void slab_objects_are_apart(void **state)
 {
-	enum { NR = 10, SIZE = 40 };
+	enum {
+		NR = 10,
+		SIZE = 40
+	};
 	struct source  source = { 0 };
 	struct m0_slab slab;
 	char          *obj[NR];
@@ -126,7 +129,7 @@ int main(void)
 		cmocka_unit_test(slab_objects_are_apart),
 		cmocka_unit_test(slab_last_put_is_first_got),
 		cmocka_unit_test(slab_grow_failure_changes_nothing),
-		cmocka_unit_test(slab_misuse_panics)
+		cmocka_unit_test(slab_misuse_panics),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

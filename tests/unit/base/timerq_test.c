@@ -9,7 +9,7 @@
 
 #define TICK (1ULL << M0_TIMERQ_TICK_SHIFT)
 #define MSEC M0_TIME_ONE_MSEC
-#define SEC M0_TIME_ONE_SECOND
+#define SEC  M0_TIME_ONE_SECOND
 
 static struct m0_timerq queue;
 
@@ -44,7 +44,8 @@ static void timer_any_distance_is_in_time(void **state)
 	for (far = 1; far < 5 * 24 * 3600 * SEC; far = far * 3 + 7) {
 		m0_timerq_init(&queue, 12345 * SEC + far / 5);
 		m0_timerq_arm(&queue, &timer, 12345 * SEC + far / 5 + far);
-		late = run_to_expiry(&timer, &wakes) - m0_timer_deadline(&timer);
+		late = run_to_expiry(&timer, &wakes) -
+		       m0_timer_deadline(&timer);
 		assert_true(late < TICK);
 		/* Once a wheel at most. */
 		assert_true(wakes <= M0_TIMERQ_WHEELS_NR);
@@ -163,7 +164,9 @@ struct model {
 	m0_time_t       mo_deadline;
 };
 
-enum { MODEL_NR = 60 };
+enum {
+	MODEL_NR = 60
+};
 
 static struct model model[MODEL_NR];
 
@@ -280,7 +283,7 @@ int main(void)
 		cmocka_unit_test(timer_special_deadlines),
 		cmocka_unit_test(timer_clock_back_is_harmless),
 		cmocka_unit_test(timer_random_agrees_with_model),
-		cmocka_unit_test(timer_after_long_idle_is_in_time)
+		cmocka_unit_test(timer_after_long_idle_is_in_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

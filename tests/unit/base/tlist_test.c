@@ -115,8 +115,7 @@ static void tlist_loops_allow_deletion(void **state)
 	}
 	m0_tl_endfor;
 	assert_string_equal(numbers(), "145");
-	m0_tl_foreach(obj, &head, obj)
-		obj_tlist_del(obj);
+	m0_tl_foreach(obj, &head, obj) obj_tlist_del(obj);
 	assert_null(obj);
 	assert_true(obj_tlist_is_empty(&head));
 }
@@ -146,7 +145,8 @@ static void tlist_teardown_empties(void **state)
 	(void)state;
 	obj_tlink_init_at(&objs[0], &head);
 	obj_tlink_init_at_tail(&objs[1], &head);
-	m0_tl_teardown(obj, &head, obj) {
+	m0_tl_teardown(obj, &head, obj)
+	{
 		obj_tlink_fini(obj);
 		++nr;
 	}
@@ -202,7 +202,7 @@ int main(void)
 		cmocka_unit_test_setup(tlist_find_returns_first, setup),
 		cmocka_unit_test_setup(tlist_teardown_empties, setup),
 		cmocka_unit_test_setup(tlist_object_in_two_lists, setup),
-		cmocka_unit_test_setup(tlist_misuse_panics, setup)
+		cmocka_unit_test_setup(tlist_misuse_panics, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

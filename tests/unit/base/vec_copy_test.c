@@ -6,9 +6,18 @@
 
 #include "base/rand.h"
 
-enum { SEGS_MAX = 8, SEG_MAX = 24, GUARD = 8, ROUNDS = 4000 };
-enum { ARENA = SEGS_MAX * (SEG_MAX + GUARD) + GUARD };
-enum { GUARD_BYTE = 0xa5 };
+enum {
+	SEGS_MAX = 8,
+	SEG_MAX = 24,
+	GUARD = 8,
+	ROUNDS = 4000
+};
+enum {
+	ARENA = SEGS_MAX * (SEG_MAX + GUARD) + GUARD
+};
+enum {
+	GUARD_BYTE = 0xa5
+};
 
 /* A buffer whose segments lie in one arena, some of them touching. */
 struct shape {
@@ -114,8 +123,7 @@ static void copy_at_random_shapes_match_model(void **state)
 			bool in = off >= doff && off < doff + want;
 
 			assert_int_equal(*shape_at(&dst, off),
-					 in ? *shape_at(&src,
-							off - doff + soff)
+					 in ? *shape_at(&src, off - doff + soff)
 					    : before[off]);
 		}
 		shape_guards_check(&dst);
@@ -237,7 +245,7 @@ int main(void)
 		cmocka_unit_test(copy_at_random_shapes_match_model),
 		cmocka_unit_test(cursor_copy_random_pieces_match_model),
 		cmocka_unit_test(cursor_copyto_inverts_copyfrom),
-		cmocka_unit_test(iovec_random_shapes_match_model)
+		cmocka_unit_test(iovec_random_shapes_match_model),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,7 +195,7 @@ int main(void)
 		cmocka_unit_test(bufvec_alloc_refuses_nothing),
 		cmocka_unit_test(bufvec_alloc_failure_leaks_nothing),
 		cmocka_unit_test(bufvec_free2_keeps_segments),
-		cmocka_unit_test(bufvec_cursor_align_finds_address)
+		cmocka_unit_test(bufvec_cursor_align_finds_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

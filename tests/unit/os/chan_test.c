@@ -218,7 +218,9 @@ static void chan_misuse_panics(void **state)
 	m0_chan_unlock(&chan);
 }
 
-enum { ROUNDS_NR = 20000 };
+enum {
+	ROUNDS_NR = 20000
+};
 
 static int produced;
 
@@ -269,7 +271,7 @@ int main(void)
 		CASE(clink_added_in_callback_hears_next),
 		CASE(clink_oneshot_leaves_by_itself),
 		CASE(chan_misuse_panics),
-		CASE(chan_wait_sees_every_broadcast)
+		CASE(chan_wait_sees_every_broadcast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,10 @@
 
 #include "os/os.h"
 
-enum { ITEMS_NR = 3000, CAPACITY = 4 };
+enum {
+	ITEMS_NR = 3000,
+	CAPACITY = 4
+};
 
 static struct m0_mutex mutex;
 static struct m0_cond  not_empty;
@@ -88,7 +91,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(cond_bounded_queue_drains, setup),
-		cmocka_unit_test_setup(cond_timedwait_ends_at_deadline, setup)
+		cmocka_unit_test_setup(cond_timedwait_ends_at_deadline, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

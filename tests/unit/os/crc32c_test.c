@@ -46,7 +46,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crc32c_matches_published_values),
-		cmocka_unit_test(crc32c_pieces_continue)
+		cmocka_unit_test(crc32c_pieces_continue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

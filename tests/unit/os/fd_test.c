@@ -108,7 +108,9 @@ static void fd_arm_unchanged_makes_no_call(void **state)
 	m0_os_set(NULL);
 }
 
-enum { ROUNDS_NR = 20000 };
+enum {
+	ROUNDS_NR = 20000
+};
 
 static int posted;
 
@@ -149,10 +151,10 @@ static void fd_signals_are_never_lost(void **state)
 /* Out of descriptors: an error, and nothing stays open. */
 static void fd_open_failure_leaves_nothing_open(void **state)
 {
-	struct rlimit before;
-	struct rlimit few;
+	struct rlimit   before;
+	struct rlimit   few;
 	struct m0_os_fd more;
-	int           next;
+	int             next;
 
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -184,7 +186,7 @@ int main(void)
 		CASE(fd_arm_edges),
 		CASE(fd_arm_unchanged_makes_no_call),
 		CASE(fd_signals_are_never_lost),
-		CASE(fd_open_failure_leaves_nothing_open)
+		CASE(fd_open_failure_leaves_nothing_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

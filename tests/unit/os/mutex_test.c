@@ -84,7 +84,10 @@ static void mutex_misuse_panics(void **state)
 	m0_mutex_unlock(&mutex);
 }
 
-enum { THREADS_NR = 4, ROUNDS_NR = 50000 };
+enum {
+	THREADS_NR = 4,
+	ROUNDS_NR = 50000
+};
 
 static struct m0_mutex stress_mutex;
 static uint64_t        stress_nr;
@@ -133,7 +136,7 @@ int main(void)
 		cmocka_unit_test_setup(mutex_is_exclusive_between_threads,
 				       setup),
 		cmocka_unit_test_setup(mutex_misuse_panics, setup),
-		cmocka_unit_test(mutex_contended_excludes)
+		cmocka_unit_test(mutex_contended_excludes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,12 +38,28 @@ static void os_hooks_are_installed(void **state)
 	assert_true(m0_os_cpus_nr() >= 1);
 }
 
+/* A set is good if it names a processor of the machine, mine or not. */
+static void os_cpus_valid_looks_at_machine(void **state)
+{
+	struct m0_bitmap map;
+
+	(void)state;
+	assert_int_equal(m0_bitmap_init(&map, 4096), 0);
+	assert_false(m0_os_cpus_valid(&map));
+	m0_bitmap_set(&map, 4095, true);
+	assert_false(m0_os_cpus_valid(&map));
+	m0_bitmap_set(&map, 0, true);
+	assert_true(m0_os_cpus_valid(&map));
+	m0_bitmap_fini(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(os_set_replaces_table),
 		cmocka_unit_test(os_real_table_is_complete),
-		cmocka_unit_test(os_hooks_are_installed)
+		cmocka_unit_test(os_hooks_are_installed),
+		cmocka_unit_test(os_cpus_valid_looks_at_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

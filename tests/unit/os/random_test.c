@@ -42,7 +42,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_fills_exactly_and_differs),
-		cmocka_unit_test(random_comes_from_installed_table)
+		cmocka_unit_test(random_comes_from_installed_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

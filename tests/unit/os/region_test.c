@@ -78,7 +78,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(region_is_aligned_and_usable),
 		cmocka_unit_test(region_use_does_not_fault),
-		cmocka_unit_test(region_absurd_size_is_null)
+		cmocka_unit_test(region_absurd_size_is_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,10 @@ static struct m0_rwlock lock;
 static uint64_t         first;
 static uint64_t         second;
 
-enum { THREADS_NR = 4, ROUNDS_NR = 5000 };
+enum {
+	THREADS_NR = 4,
+	ROUNDS_NR = 5000
+};
 
 static int torn_nr;
 
@@ -76,7 +79,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rwlock_readers_see_whole_writes),
-		cmocka_unit_test(rwlock_counts_and_checks)
+		cmocka_unit_test(rwlock_counts_and_checks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

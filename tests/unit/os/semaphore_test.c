@@ -37,7 +37,9 @@ static void semaphore_timeddown_ends_at_deadline(void **state)
 	m0_semaphore_fini(&sem);
 }
 
-enum { ROUNDS_NR = 5000 };
+enum {
+	ROUNDS_NR = 5000
+};
 
 static struct m0_semaphore *handed;
 
@@ -184,7 +186,7 @@ int main(void)
 		cmocka_unit_test(semaphore_may_end_with_its_wait),
 		cmocka_unit_test(semaphore_many_waiters_all_go),
 		cmocka_unit_test(semaphore_blocking_ends_in_table),
-		cmocka_unit_test(semaphore_down_under_lock_panics)
+		cmocka_unit_test(semaphore_down_under_lock_panics),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

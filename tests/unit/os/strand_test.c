@@ -10,9 +10,9 @@
 
 /* A strand that counts what was posted to it. */
 struct counter {
-	struct m0_strand    co_strand;
-	int                 co_posted;
-	int                 co_seen;
+	struct m0_strand co_strand;
+	int              co_posted;
+	int              co_seen;
 	/** Seen so far equals this: tells the waiter. */
 	int                 co_want;
 	struct m0_semaphore co_done;
@@ -22,7 +22,7 @@ struct counter {
 	struct m0_strand   *co_current;
 	m0_time_t           co_cached;
 	m0_time_t           co_now;
-	void              (*co_extra)(struct counter *counter);
+	void (*co_extra)(struct counter *counter);
 };
 
 static int seen_of(struct counter *counter)
@@ -34,8 +34,8 @@ static m0_time_t counter_step(struct m0_strand *strand, m0_time_t now)
 {
 	struct counter *counter =
 		container_of(strand, struct counter, co_strand);
-	int             before = counter->co_seen;
-	int             posted;
+	int before = counter->co_seen;
+	int posted;
 
 	if (__atomic_add_fetch(&counter->co_steps_in, 1, __ATOMIC_SEQ_CST) != 1)
 		counter->co_overlapped = true;
@@ -54,9 +54,9 @@ static m0_time_t counter_step(struct m0_strand *strand, m0_time_t now)
 
 static bool counter_ready(const struct m0_strand *strand)
 {
-	struct counter *counter = container_of((struct m0_strand *)(uintptr_t)
-						       strand,
-					       struct counter, co_strand);
+	struct counter *counter =
+		container_of((struct m0_strand *)(uintptr_t)strand,
+			     struct counter, co_strand);
 
 	return __atomic_load_n(&counter->co_posted, __ATOMIC_SEQ_CST) !=
 	       seen_of(counter);
@@ -242,7 +242,10 @@ static void strand_idle_is_quiet(void **state)
 	assert_true(cpu < 15 * M0_TIME_ONE_MSEC);
 }
 
-enum { THREADS_NR = 3, POSTS_NR = 20000 };
+enum {
+	THREADS_NR = 3,
+	POSTS_NR = 20000
+};
 
 static void stress(int wake)
 {
@@ -431,7 +434,7 @@ int main(void)
 		cmocka_unit_test(strand_step_may_not_block),
 		cmocka_unit_test(strand_step_may_not_keep_lock),
 		cmocka_unit_test(strand_start_confines),
-		cmocka_unit_test(strand_spin_default_reads_environment)
+		cmocka_unit_test(strand_spin_default_reads_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

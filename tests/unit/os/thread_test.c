@@ -59,9 +59,8 @@ static void thread_init_runs_before_return(void **state)
 	struct m0_thread thread;
 
 	(void)state;
-	assert_int_equal(M0_THREAD_INIT(&thread, int, init_ok, set_seen, 5,
-					"init"),
-			 0);
+	assert_int_equal(
+		M0_THREAD_INIT(&thread, int, init_ok, set_seen, 5, "init"), 0);
 	assert_int_equal(__atomic_load_n(&init_seen, __ATOMIC_RELAXED), 5);
 	assert_panics(m0_thread_fini(&thread));
 	assert_int_equal(m0_thread_join(&thread), 0);
@@ -76,8 +75,8 @@ static void thread_failing_init_is_reported(void **state)
 
 	(void)state;
 	seen = 0;
-	assert_int_equal(M0_THREAD_INIT(&thread, int, init_fails, set_seen,
-					EIO, "fails"),
+	assert_int_equal(M0_THREAD_INIT(&thread, int, init_fails, set_seen, EIO,
+					"fails"),
 			 -EIO);
 	assert_int_equal(seen, 0);
 	m0_thread_fini(&thread);
@@ -125,7 +124,7 @@ int main(void)
 		cmocka_unit_test(thread_init_runs_before_return),
 		cmocka_unit_test(thread_failing_init_is_reported),
 		cmocka_unit_test(thread_foreign_has_self),
-		cmocka_unit_test(thread_confine_restricts)
+		cmocka_unit_test(thread_confine_restricts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

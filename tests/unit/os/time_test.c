@@ -167,7 +167,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(cached_time_is_that_of_pass,
 						setup, teardown),
 		cmocka_unit_test(cached_time_survives_deep_nesting),
-		cmocka_unit_test(real_clock_moves_and_sleeps_enough)
+		cmocka_unit_test(real_clock_moves_and_sleeps_enough),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
