@@ -88,8 +88,8 @@ static void transfer(struct bench_bulk *k, struct m0_net_buffer *active,
 		bench_die("no memory for a descriptor");
 	bench_add(active, &k->k_pair[ACTIVE], active_q);
 	while (k->k_done < 2) {
-		bench_poll(&k->k_pair[PASSIVE]);
 		bench_poll(&k->k_pair[ACTIVE]);
+		bench_poll(&k->k_pair[PASSIVE]);
 	}
 	m0_net_desc_free(&active->nb_desc);
 	m0_net_desc_free(&passive->nb_desc);
