@@ -222,6 +222,28 @@ static inline void *m0_tlist_pop(const struct m0_tl_descr *d,
 	return obj;
 }
 
+static inline void m0_tlist_move(const struct m0_tl_descr *d,
+				 struct m0_tl *head, void *obj)
+{
+	m0_tlist_remove(d, obj);
+	m0_tlist_add(d, head, obj);
+}
+
+static inline void m0_tlist_move_tail(const struct m0_tl_descr *d,
+				      struct m0_tl *head, void *obj)
+{
+	m0_tlist_remove(d, obj);
+	m0_tlist_add_tail(d, head, obj);
+}
+
+/** O(n). */
+static inline size_t m0_tlist_length(const struct m0_tl_descr *d,
+				     const struct m0_tl       *head)
+{
+	M0_PRE(m0_tl__head_ok(d, head));
+	return m0_list_length(&head->td_head);
+}
+
 /** O(n). */
 M0_EXTERN bool m0_tlist_contains(const struct m0_tl_descr *d,
 				 const struct m0_tl *head, const void *obj);
@@ -293,7 +315,7 @@ scope M0_UNUSED bool name##_tlist_invariant(const struct m0_tl *head)          \
 scope M0_UNUSED bool name##_tlist_is_empty(const struct m0_tl *head)           \
 { return m0_tlist_is_empty(&name##_tl, head); }                                \
 scope M0_UNUSED size_t name##_tlist_length(const struct m0_tl *head)           \
-{ return m0_list_length(&head->td_head); }                                     \
+{ return m0_tlist_length(&name##_tl, head); }                                  \
 scope M0_UNUSED bool name##_tlist_contains(const struct m0_tl *head,           \
 					   const amb_type *amb)                \
 { return m0_tlist_contains(&name##_tl, head, amb); }                           \
@@ -310,9 +332,9 @@ scope M0_UNUSED void name##_tlist_del(amb_type *amb)                           \
 scope M0_UNUSED void name##_tlist_remove(amb_type *amb)                        \
 { m0_tlist_remove(&name##_tl, amb); }                                          \
 scope M0_UNUSED void name##_tlist_move(struct m0_tl *head, amb_type *amb)      \
-{ m0_tlist_remove(&name##_tl, amb); m0_tlist_add(&name##_tl, head, amb); }     \
+{ m0_tlist_move(&name##_tl, head, amb); }                                      \
 scope M0_UNUSED void name##_tlist_move_tail(struct m0_tl *head, amb_type *amb) \
-{ m0_tlist_remove(&name##_tl, amb); m0_tlist_add_tail(&name##_tl, head, amb); }\
+{ m0_tlist_move_tail(&name##_tl, head, amb); }                                 \
 scope M0_UNUSED amb_type *name##_tlist_head(const struct m0_tl *head)          \
 { return (amb_type *)m0_tlist_head(&name##_tl, head); }                        \
 scope M0_UNUSED amb_type *name##_tlist_tail(const struct m0_tl *head)          \
