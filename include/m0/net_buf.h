@@ -12,10 +12,11 @@
  * [r.M0.net.xprt.lnet.buffer-registration]
  * [r.M0.net.xprt.lnet.multiple-messages-in-buffer]
  */
+/* First, and outside the guard: net.h puts its parts in order. */
+#include "m0/net.h"
+
 #ifndef M0_NET_BUF_H
 #define M0_NET_BUF_H
-
-#include "m0/net.h"
 
 #ifdef __cplusplus
 extern "C" {

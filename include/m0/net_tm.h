@@ -22,10 +22,11 @@
  * [r.M0.net.buffer-event-delivery-control]
  * [r.M0.net.synchronous-buffer-event-delivery]
  */
+/* First, and outside the guard: net.h puts its parts in order. */
+#include "m0/net.h"
+
 #ifndef M0_NET_TM_H
 #define M0_NET_TM_H
-
-#include "m0/net.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -69,6 +69,7 @@ void m0_net_kit_addr_del(struct m0_net_kit_addr_table *table,
 	struct hash_node *first = (void *)table->nat_first;
 	struct hash_node *hn = node_hash(node);
 
+	M0_PRE(first != NULL);
 	HASH_DELETE(hh, first, hn);
 	table->nat_first = (void *)first;
 }

@@ -38,11 +38,12 @@ static struct kit_buf *free_take(size_t bytes)
 
 static struct kit_buf *slot_make(size_t bytes)
 {
-	struct kit_buf **chunk = slots[slots_nr / CHUNK_SLOTS];
+	struct kit_buf **chunk;
 	struct kit_buf  *kb;
 
 	if (slots_nr == (uint32_t)CHUNKS_MAX * CHUNK_SLOTS)
 		return NULL;
+	chunk = slots[slots_nr / CHUNK_SLOTS];
 	if (chunk == NULL) {
 		M0_ALLOC_ARR(chunk, CHUNK_SLOTS);
 		if (chunk == NULL)
