@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+const struct tool_cmd *tool_cmd_find(const char *name)
+{
+	const struct tool_cmd *cmd;
+
+	for (cmd = tool_cmds; cmd->tc_name != NULL; ++cmd) {
+		if (strcmp(cmd->tc_name, name) == 0)
+			return cmd;
+	}
+	return NULL;
+}
+
+const char *tool_cmd_names(char *ret_text, size_t size)
+{
+	const struct tool_cmd *cmd;
+	size_t                 used = 0;
+
+	ret_text[0] = '\0';
+	for (cmd = tool_cmds; cmd->tc_name != NULL && used < size; ++cmd)
+		used += (size_t)snprintf(ret_text + used, size - used, "%s%s",
+					 used == 0 ? "" : ", ", cmd->tc_name);
+	return ret_text;
+}
+
+int tool_fail_set(struct tool_fail *fail, enum tool_exit code, const char *fmt,
+		  ...)
+{
+	va_list args;
+
+	if (fail->tf_exit != TOOL_OK)
+		return fail->tf_exit;
+	fail->tf_exit = (int)code;
+	va_start(args, fmt);
+	(void)vsnprintf(fail->tf_text, sizeof fail->tf_text, fmt, args);
+	va_end(args);
+	return fail->tf_exit;
+}
+
+int tool_fail_print(const struct tool_fail *fail, const char *program)
+{
+	if (fail->tf_exit != TOOL_OK)
+		fprintf(stderr, "%s: %s\n", program, fail->tf_text);
+	return fail->tf_exit;
+}
+
+const char *tool_errtext(int rc)
+{
+	const char *text = strerrordesc_np(abs(rc));
+
+	return text != NULL ? text : "unknown error";
+}
+
+int tool_finish_output(const char *program, int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "%s: standard output could not be written: %s\n",
+		program, tool_errtext(errno));
+	return code == TOOL_OK ? (int)TOOL_FAILED : code;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What every sub-command of `colibri` shares: how it is called, how it ends,
+ * how it speaks of what went wrong.
+ *
+ * Standard output carries results only; messages and progress go to standard
+ * error. A message says what is wrong (option or file, and its value), what
+ * would be right, and where it is not obvious, what to do.
+ */
+#ifndef M0_TOOLS_CMD_H
+#define M0_TOOLS_CMD_H
+
+#include "m0/base.h"
+
+/** Exit codes of the process. */
+enum tool_exit {
+	TOOL_OK = 0,
+	/** The work could not be done. */
+	TOOL_FAILED = 1,
+	/** It was not tried: an option or an operand is wrong. */
+	TOOL_USAGE = 2
+};
+
+struct tool_cmd {
+	const char *tc_name;
+	const char *tc_summary;
+	/** argv[0] is "colibri NAME". Returns an exit code. */
+	int (*tc_run)(int argc, char **argv);
+};
+
+int copy_main(int argc, char **argv);
+int perf_main(int argc, char **argv);
+int version_main(int argc, char **argv);
+int help_main(int argc, char **argv);
+
+/** All sub-commands; the last has no name. */
+extern const struct tool_cmd tool_cmds[];
+/** NULL if there is none of that name. */
+const struct tool_cmd *tool_cmd_find(const char *name);
+/** "copy, perf, version, help", for messages. */
+const char *tool_cmd_names(char *ret_text, size_t size);
+
+/** The first thing that went wrong, with the exit code that it means. */
+struct tool_fail {
+	int  tf_exit;
+	char tf_text[640];
+};
+
+/**
+ * Notes a failure, unless one is noted already.
+ * @return the exit code that stands.
+ */
+int tool_fail_set(struct tool_fail *fail, enum tool_exit code, const char *fmt,
+		  ...) M0_PRINTF(3, 4);
+/** Writes "PROGRAM: TEXT" to standard error. Returns the exit code. */
+int tool_fail_print(const struct tool_fail *fail, const char *program);
+/** Text of an error number of either sign, "No such file or directory". */
+const char *tool_errtext(int rc);
+
+/**
+ * Ends a command that printed results: makes sure that they were written.
+ * @return `code`, or TOOL_FAILED, with a message, if they were not.
+ */
+int tool_finish_output(const char *program, int code);
+
+#endif /* M0_TOOLS_CMD_H */

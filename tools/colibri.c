@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The `colibri` command: finds the sub-command and calls it.
+ */
+#include <argp.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "cmd.h"
+
+const struct tool_cmd tool_cmds[] = {
+	{ "copy", "copy a file from one machine to another, verified",
+	  copy_main },
+	{ "perf", "measure latency, message rate and bulk transfer",
+	  perf_main },
+	{ "version", "print the version", version_main },
+	{ "help", "explain a command", help_main },
+	{ NULL, NULL, NULL },
+};
+
+static int command_run(const struct tool_cmd *cmd, int argc, char **argv)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "colibri %s", cmd->tc_name);
+	argv[0] = name;
+	return cmd->tc_run(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	const struct tool_cmd *cmd;
+	const char            *word = argc > 1 ? argv[1] : "";
+	char                   names[128];
+
+	/* argp says 64 by itself; and a closed pipe is an error of writing. */
+	argp_err_exit_status = TOOL_USAGE;
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+	    strcmp(word, "-?") == 0)
+		word = "help";
+	else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+		word = "version";
+	cmd = tool_cmd_find(word);
+	if (cmd != NULL)
+		return command_run(cmd, argc - 1, argv + 1);
+	tool_cmd_names(names, sizeof names);
+	if (argc < 2)
+		fprintf(stderr, "colibri: a command is missing; there are: "
+				"%s\n", names);
+	else
+		fprintf(stderr, "colibri: '%s' is not a command; there are: "
+				"%s\n", word, names);
+	fprintf(stderr, "Try `colibri --help'.\n");
+	return TOOL_USAGE;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "copy_role.h"
+#include "text.h"
+
+enum {
+	/** Seconds that pulling a block may take. */
+	PULL_LIMIT = 60
+};
+
+enum recv_state {
+	SLOT_FREE,
+	SLOT_PULLING,
+	/** The block is there; the role's thread writes it when its turn is. */
+	SLOT_ARRIVED
+};
+
+struct recv_slot {
+	struct m0_net_buffer  rs_nb;
+	struct copy_receiver *rs_receiver;
+	/** Under the port's lock. */
+	enum recv_state       rs_state;
+	/** The sender's name of the block, and where it belongs. */
+	uint32_t              rs_id;
+	uint64_t              rs_offset;
+	uint64_t              rs_length;
+};
+
+static void block_pulled(const struct m0_net_buffer_event *ev)
+{
+	struct recv_slot *slot =
+		container_of(ev->nbe_buffer, struct recv_slot, rs_nb);
+	struct copy_port *port = &slot->rs_receiver->cr_port;
+	int               rc = ev->nbe_status;
+
+	m0_net_desc_free(&slot->rs_nb.nb_desc);
+	if (rc == 0 && ev->nbe_length != slot->rs_length)
+		rc = -EPROTO;
+	m0_mutex_lock(&port->cp_lock);
+	if (rc == 0)
+		slot->rs_state = SLOT_ARRIVED;
+	else if (rc != -ECANCELED)
+		copy_port_fail(port, rc, "receiver: the block at byte %" PRIu64
+			       " was not pulled: %s", slot->rs_offset,
+			       tool_errtext(rc));
+	m0_cond_broadcast(&port->cp_cond);
+	m0_mutex_unlock(&port->cp_lock);
+}
+
+static const struct m0_net_buffer_callbacks pull_callbacks = {
+	.nbc_cb = { [M0_NET_QT_ACTIVE_BULK_RECV] = block_pulled }
+};
+
+/* A slot for the block; NULL if the sender keeps no promise of the protocol. */
+static struct recv_slot *slot_claim(struct copy_receiver *receiver,
+				    const struct copy_msg *msg)
+{
+	uint32_t i;
+
+	if (msg->cm_length > receiver->cr_plan->cl_block ||
+	    msg->cm_offset < receiver->cr_offset || receiver->cr_ended)
+		return NULL;
+	for (i = 0; i < receiver->cr_slots_nr; ++i) {
+		struct recv_slot *slot = &receiver->cr_slots[i];
+
+		if (slot->rs_state != SLOT_FREE)
+			continue;
+		slot->rs_state = SLOT_PULLING;
+		slot->rs_id = msg->cm_id;
+		slot->rs_offset = msg->cm_offset;
+		slot->rs_length = msg->cm_length;
+		return slot;
+	}
+	return NULL;
+}
+
+static void block_offered(struct copy_receiver *receiver,
+			  const struct copy_msg *msg)
+{
+	struct copy_port      *port = &receiver->cr_port;
+	struct m0_net_buf_desc desc = msg->cm_desc;
+	struct recv_slot      *slot;
+	int                    rc = -EPROTO;
+
+	m0_mutex_lock(&port->cp_lock);
+	slot = slot_claim(receiver, msg);
+	m0_mutex_unlock(&port->cp_lock);
+	if (slot != NULL) {
+		slot->rs_nb.nb_desc = desc;
+		slot->rs_nb.nb_timeout = m0_time_from_now(PULL_LIMIT, 0);
+		rc = m0_net_buffer_add(&slot->rs_nb, &port->cp_node.tn_tm);
+		if (rc != 0)
+			M0_SET0(&slot->rs_nb.nb_desc);
+	}
+	if (rc == 0)
+		return;
+	m0_net_desc_free(&desc);
+	if (rc != -EPERM) /* -EPERM: the machine is being stopped. */
+		copy_port_fail_lock(port, rc, "receiver: the block at byte "
+				    "%" PRIu64 " is refused: %s",
+				    msg->cm_offset, tool_errtext(rc));
+}
+
+static void end_told(struct copy_receiver *receiver, const struct copy_msg *msg)
+{
+	struct copy_port *port = &receiver->cr_port;
+
+	m0_mutex_lock(&port->cp_lock);
+	receiver->cr_end = *msg;
+	receiver->cr_ended = true;
+	if (msg->cm_status != 0)
+		copy_port_fail(port, msg->cm_status, "the sender gave up: %s",
+			       tool_errtext(msg->cm_status));
+	m0_cond_broadcast(&port->cp_cond);
+	m0_mutex_unlock(&port->cp_lock);
+}
+
+static void receiver_msg(struct copy_port *port, struct m0_net_end_point *from,
+			 const struct copy_msg *msg)
+{
+	struct copy_receiver *receiver =
+		container_of(port, struct copy_receiver, cr_port);
+
+	m0_mutex_lock(&port->cp_lock);
+	if (receiver->cr_from == NULL) {
+		(void)m0_net_end_point_get(from);
+		receiver->cr_from = from;
+	}
+	m0_mutex_unlock(&port->cp_lock);
+	if (msg->cm_type == COPY_BLOCK)
+		block_offered(receiver, msg);
+	else if (msg->cm_type == COPY_END)
+		end_told(receiver, msg);
+	else
+		copy_port_fail_lock(port, -EPROTO, "receiver: a message of "
+				    "type %d is out of place",
+				    (int)msg->cm_type);
+}
+
+/* The slot whose block is the next of the file, if it has arrived. */
+static struct recv_slot *slot_next(struct copy_receiver *receiver)
+{
+	uint32_t i;
+
+	for (i = 0; i < receiver->cr_slots_nr; ++i) {
+		struct recv_slot *slot = &receiver->cr_slots[i];
+
+		if (slot->rs_state == SLOT_ARRIVED &&
+		    slot->rs_offset == receiver->cr_offset)
+			return slot;
+	}
+	return NULL;
+}
+
+/* Waits for the next block; NULL at the end, or when the copy has failed. */
+static struct recv_slot *slot_wait(struct copy_receiver *receiver)
+{
+	struct copy_port *port = &receiver->cr_port;
+	struct recv_slot *slot = NULL;
+
+	m0_mutex_lock(&port->cp_lock);
+	while (port->cp_rc == 0) {
+		slot = slot_next(receiver);
+		if (slot != NULL || receiver->cr_ended)
+			break;
+		m0_cond_wait(&port->cp_cond);
+	}
+	m0_mutex_unlock(&port->cp_lock);
+	return slot;
+}
+
+static int block_write(struct copy_receiver *receiver, struct recv_slot *slot)
+{
+	const struct m0_bufvec *bv = &slot->rs_nb.nb_buffer;
+	uint64_t                left = slot->rs_length;
+	uint32_t                i;
+	int                     rc;
+
+	rc = dst_file_write(receiver->cr_dst, bv, slot->rs_offset, left);
+	if (rc != 0) {
+		copy_port_fail_lock(&receiver->cr_port, rc, "DST '%s' could "
+				    "not be written at byte %" PRIu64 ": %s%s",
+				    receiver->cr_dst->df_path, slot->rs_offset,
+				    tool_errtext(rc),
+				    rc == -ENOSPC ? "; free some space, or "
+						    "choose another place" : "");
+		return rc;
+	}
+	for (i = 0; left > 0; ++i) {
+		uint64_t nr = min64u(left, bv->ov_vec.v_count[i]);
+
+		hash_update(receiver->cr_hash, bv->ov_buf[i], nr);
+		left -= nr;
+	}
+	return 0;
+}
+
+static int receive_blocks(struct copy_receiver *receiver)
+{
+	struct copy_port *port = &receiver->cr_port;
+	struct recv_slot *slot;
+	int               rc = 0;
+
+	while (rc == 0 && (slot = slot_wait(receiver)) != NULL) {
+		struct copy_msg msg = {
+			.cm_type = COPY_BLOCK_REPLY,
+			.cm_id = slot->rs_id,
+			.cm_offset = slot->rs_offset,
+			.cm_length = slot->rs_length,
+		};
+
+		rc = block_write(receiver, slot);
+		if (rc != 0)
+			break;
+		/* Free first: the reply lets the sender offer the next one. */
+		m0_mutex_lock(&port->cp_lock);
+		receiver->cr_offset += slot->rs_length;
+		slot->rs_state = SLOT_FREE;
+		m0_mutex_unlock(&port->cp_lock);
+		rc = copy_port_send(port, receiver->cr_from, &msg);
+	}
+	return copy_port_rc(port);
+}
+
+static int sums_compare(struct copy_receiver *receiver, const uint8_t *sum,
+			const char *what)
+{
+	char was[2 * HASH_BYTES + 1];
+	char is[2 * HASH_BYTES + 1];
+
+	if (memcmp(sum, receiver->cr_end.cm_sum, HASH_BYTES) == 0)
+		return 0;
+	copy_port_fail_lock(&receiver->cr_port, -EIO, "DST '%s' is not "
+			    "written: %s gives " HASH_NAME " %s, the source "
+			    "gave %s", receiver->cr_dst->df_path, what,
+			    text_hex(is, sum, HASH_BYTES),
+			    text_hex(was, receiver->cr_end.cm_sum, HASH_BYTES));
+	return -EIO;
+}
+
+static int read_back(struct copy_receiver *receiver)
+{
+	struct copy_port *port = &receiver->cr_port;
+	m0_time_t         start = m0_time_now();
+	int               rc;
+
+	rc = dst_file_hash(receiver->cr_dst, receiver->cr_offset,
+			   &receiver->cr_cancelled, receiver->cr_sum_back);
+	receiver->cr_phases.ch_verify_ns = m0_time_sub(m0_time_now(), start);
+	if (rc == 0)
+		return sums_compare(receiver, receiver->cr_sum_back,
+				    "what was written, read back,");
+	copy_port_fail_lock(port, rc, "DST '%s' could not be read back: %s",
+			    receiver->cr_dst->df_path, tool_errtext(rc));
+	return rc;
+}
+
+/* Is what arrived what was sent? */
+static int receiver_verify(struct copy_receiver *receiver)
+{
+	int rc = 0;
+
+	hash_value(receiver->cr_hash, receiver->cr_sum);
+	if (receiver->cr_offset != receiver->cr_end.cm_length) {
+		rc = -EPROTO;
+		copy_port_fail_lock(&receiver->cr_port, rc, "receiver: %" PRIu64
+				    " bytes came, the sender counts %" PRIu64,
+				    receiver->cr_offset,
+				    receiver->cr_end.cm_length);
+	}
+	if (rc == 0)
+		rc = sums_compare(receiver, receiver->cr_sum, "what arrived");
+	if (rc == 0 && receiver->cr_plan->cl_verify)
+		rc = read_back(receiver);
+	return rc;
+}
+
+/* To the disk, and to its name unless the copy was called off meanwhile. */
+static int receiver_commit(struct copy_receiver *receiver)
+{
+	struct copy_port *port = &receiver->cr_port;
+	struct dst_file  *dst = receiver->cr_dst;
+	m0_time_t         start = m0_time_now();
+	int               rc;
+
+	rc = dst_file_sync(dst, (mode_t)receiver->cr_end.cm_mode);
+	if (rc == 0)
+		rc = copy_port_rc(port);
+	if (rc == 0) {
+		rc = dst_file_commit(dst);
+		receiver->cr_committed = dst->df_committed;
+	}
+	receiver->cr_phases.ch_sync_ns = m0_time_sub(m0_time_now(), start);
+	if (rc != 0)
+		copy_port_fail_lock(port, rc, "DST '%s' could not be %s: %s",
+				    dst->df_path,
+				    receiver->cr_committed
+					    ? "synced with its directory"
+					    : "finished",
+				    tool_errtext(rc));
+	return rc;
+}
+
+static void send_end_reply(struct copy_receiver *receiver, int status)
+{
+	struct copy_msg msg = {
+		.cm_type = COPY_END_REPLY,
+		.cm_status = status,
+		.cm_length = receiver->cr_offset,
+	};
+
+	if (receiver->cr_plan->cl_verify)
+		msg.cm_flags = COPY_FLAG_VERIFIED;
+	memcpy(msg.cm_sum, receiver->cr_sum, HASH_BYTES);
+	if (receiver->cr_from != NULL)
+		(void)copy_port_send(&receiver->cr_port, receiver->cr_from,
+				     &msg);
+}
+
+static void receiver_thread(struct copy_port *port)
+{
+	struct copy_receiver *receiver =
+		container_of(port, struct copy_receiver, cr_port);
+	int                   rc = receive_blocks(receiver);
+
+	if (rc == 0)
+		rc = receiver_verify(receiver);
+	if (rc == 0)
+		rc = receiver_commit(receiver);
+	send_end_reply(receiver, rc);
+	copy_port_finish(port);
+}
+
+static int receiver_slots_init(struct copy_receiver *receiver)
+{
+	const struct copy_plan *plan = receiver->cr_plan;
+	uint32_t                i;
+	int                     rc = 0;
+
+	receiver->cr_hash = hash_alloc();
+	M0_ALLOC_ARR(receiver->cr_slots, plan->cl_inflight);
+	if (receiver->cr_hash == NULL || receiver->cr_slots == NULL)
+		return -ENOMEM;
+	receiver->cr_slots_nr = plan->cl_inflight;
+	for (i = 0; i < plan->cl_inflight && rc == 0; ++i) {
+		struct recv_slot *slot = &receiver->cr_slots[i];
+
+		rc = tool_buffer_init(&slot->rs_nb,
+				      &receiver->cr_port.cp_node.tn_dom,
+				      plan->cl_block);
+		slot->rs_nb.nb_qtype = M0_NET_QT_ACTIVE_BULK_RECV;
+		slot->rs_nb.nb_callbacks = &pull_callbacks;
+		slot->rs_receiver = receiver;
+	}
+	return rc;
+}
+
+int copy_receiver_open(struct copy_receiver *receiver,
+		       const struct copy_plan *plan, struct dst_file *dst)
+{
+	struct copy_port *port = &receiver->cr_port;
+	int               rc;
+
+	M0_SET0(receiver);
+	receiver->cr_plan = plan;
+	receiver->cr_dst = dst;
+	port->cp_msg = receiver_msg;
+	rc = copy_port_open(port, "receiver", plan->cl_xprt,
+			    plan->cl_inflight + 2, -1);
+	if (rc != 0)
+		return rc;
+	rc = receiver_slots_init(receiver);
+	if (rc != 0)
+		copy_port_fail_lock(port, rc, "receiver: buffers: %s",
+				    tool_errtext(rc));
+	return port->cp_fail.tf_exit;
+}
+
+int copy_receiver_run(struct copy_receiver *receiver)
+{
+	return copy_port_run(&receiver->cr_port, receiver_thread);
+}
+
+void copy_receiver_cancel(struct copy_receiver *receiver)
+{
+	__atomic_store_n(&receiver->cr_cancelled, true, __ATOMIC_RELAXED);
+	copy_port_fail_lock(&receiver->cr_port, -ECANCELED, "called off");
+}
+
+void copy_receiver_stop(struct copy_receiver *receiver)
+{
+	copy_port_stop(&receiver->cr_port);
+	if (receiver->cr_from != NULL)
+		(void)m0_net_end_point_put(receiver->cr_from);
+	receiver->cr_from = NULL;
+}
+
+void copy_receiver_close(struct copy_receiver *receiver)
+{
+	uint32_t i;
+
+	for (i = 0; i < receiver->cr_slots_nr; ++i)
+		tool_buffer_fini(&receiver->cr_slots[i].rs_nb);
+	m0_free(receiver->cr_slots);
+	hash_free(receiver->cr_hash);
+	copy_port_close(&receiver->cr_port);
+}

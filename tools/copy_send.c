@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "copy_role.h"
+
+enum {
+	/** What a slot waits for before it is free. */
+	WAIT_READ = 1 << 0,
+	WAIT_REPLY = 1 << 1
+};
+
+struct send_slot {
+	struct m0_net_buffer ss_nb;
+	struct copy_sender  *ss_sender;
+	/** WAIT_*; 0: free. Under the port's lock. */
+	unsigned             ss_waits;
+	uint64_t             ss_length;
+};
+
+/* One of the things that the slot waited for has come. */
+static void slot_step(struct send_slot *slot, unsigned wait)
+{
+	struct copy_sender *sender = slot->ss_sender;
+
+	if (slot->ss_waits == 0)
+		return;
+	slot->ss_waits &= ~wait;
+	if (slot->ss_waits != 0)
+		return;
+	sender->cs_bytes += slot->ss_length;
+	--sender->cs_busy_nr;
+	m0_cond_broadcast(&sender->cs_port.cp_cond);
+}
+
+/* The peer has pulled the block, or never will. */
+static void block_read(const struct m0_net_buffer_event *ev)
+{
+	struct send_slot *slot =
+		container_of(ev->nbe_buffer, struct send_slot, ss_nb);
+	struct copy_port *port = &slot->ss_sender->cs_port;
+	int               rc = ev->nbe_status;
+
+	m0_net_desc_free(&slot->ss_nb.nb_desc);
+	slot->ss_nb.nb_ep = NULL;
+	m0_mutex_lock(&port->cp_lock);
+	if (rc != 0 && rc != -ECANCELED)
+		copy_port_fail(port, rc, "sender: a block of %" PRIu64
+			       " bytes was not moved: %s", slot->ss_length,
+			       tool_errtext(rc));
+	slot_step(slot, WAIT_READ);
+	m0_mutex_unlock(&port->cp_lock);
+}
+
+static const struct m0_net_buffer_callbacks block_callbacks = {
+	.nbc_cb = { [M0_NET_QT_PASSIVE_BULK_SEND] = block_read }
+};
+
+static void block_replied(struct copy_sender *sender,
+			  const struct copy_msg *msg)
+{
+	if (msg->cm_id >= sender->cs_slots_nr ||
+	    !(sender->cs_slots[msg->cm_id].ss_waits & WAIT_REPLY)) {
+		copy_port_fail(&sender->cs_port, -EPROTO, "sender: a reply "
+			       "came for block slot %u, which waits for none",
+			       msg->cm_id);
+		return;
+	}
+	slot_step(&sender->cs_slots[msg->cm_id], WAIT_REPLY);
+}
+
+static void sender_msg(struct copy_port *port, struct m0_net_end_point *from,
+		       const struct copy_msg *msg)
+{
+	struct copy_sender *sender =
+		container_of(port, struct copy_sender, cs_port);
+
+	(void)from;
+	m0_mutex_lock(&port->cp_lock);
+	if (msg->cm_type == COPY_BLOCK_REPLY) {
+		block_replied(sender, msg);
+	} else if (msg->cm_type == COPY_END_REPLY && !sender->cs_ended) {
+		sender->cs_end = *msg;
+		sender->cs_ended = true;
+		if (msg->cm_status != 0)
+			copy_port_fail(port, msg->cm_status,
+				       "the receiver gave up: %s",
+				       tool_errtext(msg->cm_status));
+	} else {
+		copy_port_fail(port, -EPROTO, "sender: a message of type %d "
+			       "is out of place", (int)msg->cm_type);
+	}
+	m0_cond_broadcast(&port->cp_cond);
+	m0_mutex_unlock(&port->cp_lock);
+	if (msg->cm_desc.nbd_len > 0) {
+		struct m0_net_buf_desc desc = msg->cm_desc;
+
+		m0_net_desc_free(&desc);
+	}
+}
+
+/* Waits for a free slot; NULL if the copy has failed. */
+static struct send_slot *slot_get(struct copy_sender *sender)
+{
+	struct copy_port *port = &sender->cs_port;
+	struct send_slot *slot = NULL;
+	uint32_t          i;
+
+	m0_mutex_lock(&port->cp_lock);
+	while (port->cp_rc == 0 && sender->cs_busy_nr == sender->cs_slots_nr)
+		m0_cond_wait(&port->cp_cond);
+	for (i = 0; i < sender->cs_slots_nr && port->cp_rc == 0; ++i) {
+		slot = &sender->cs_slots[i];
+		if (slot->ss_waits == 0)
+			break;
+	}
+	m0_mutex_unlock(&port->cp_lock);
+	return slot;
+}
+
+/* Reads a block; what a short file means is said here. */
+static int block_fill(struct copy_sender *sender, struct send_slot *slot,
+		      uint64_t off)
+{
+	struct src_file *src = sender->cs_src;
+	const struct m0_bufvec *bv = &slot->ss_nb.nb_buffer;
+	uint64_t         left = slot->ss_length;
+	uint32_t         i;
+	int              rc = src_file_read(src, bv, off, left);
+
+	if (rc == -ENODATA)
+		copy_port_fail_lock(&sender->cs_port, rc, "SRC '%s' shrank "
+				    "while it was read, from %" PRIu64 " bytes;"
+				    " copy it when nobody writes to it",
+				    src->sf_path,
+				    (uint64_t)src->sf_stat.st_size);
+	else if (rc != 0)
+		copy_port_fail_lock(&sender->cs_port, rc, "SRC '%s' could not "
+				    "be read at byte %" PRIu64 ": %s",
+				    src->sf_path, off, tool_errtext(rc));
+	for (i = 0; rc == 0 && left > 0; ++i) {
+		uint64_t nr = min64u(left, bv->ov_vec.v_count[i]);
+
+		hash_update(sender->cs_hash, bv->ov_buf[i], nr);
+		left -= nr;
+	}
+	return rc;
+}
+
+/* Offers a block that was read to the peer. */
+static int block_offer(struct copy_sender *sender, struct send_slot *slot,
+		       uint64_t off)
+{
+	struct copy_port     *port = &sender->cs_port;
+	struct m0_net_buffer *nb = &slot->ss_nb;
+	struct copy_msg       msg = {
+		.cm_type = COPY_BLOCK,
+		.cm_id = (uint32_t)(slot - sender->cs_slots),
+		.cm_offset = off,
+		.cm_length = slot->ss_length,
+	};
+	int rc;
+
+	m0_mutex_lock(&port->cp_lock);
+	slot->ss_waits = WAIT_READ | WAIT_REPLY;
+	++sender->cs_busy_nr;
+	m0_mutex_unlock(&port->cp_lock);
+	nb->nb_length = slot->ss_length;
+	nb->nb_ep = sender->cs_to;
+	rc = m0_net_buffer_add(nb, &port->cp_node.tn_tm);
+	if (rc != 0) {
+		copy_port_fail_lock(port, rc, "sender: a block was not "
+				    "offered: %s", tool_errtext(rc));
+		return rc;
+	}
+	msg.cm_desc = nb->nb_desc;
+	return copy_port_send(port, sender->cs_to, &msg);
+}
+
+static int send_blocks(struct copy_sender *sender)
+{
+	uint64_t size = (uint64_t)sender->cs_src->sf_stat.st_size;
+	uint64_t off = 0;
+
+	while (off < size) {
+		struct send_slot *slot = slot_get(sender);
+		int               rc;
+
+		if (slot == NULL)
+			return copy_port_rc(&sender->cs_port);
+		slot->ss_length = min64u(sender->cs_plan->cl_block, size - off);
+		rc = block_fill(sender, slot, off);
+		if (rc == 0)
+			rc = block_offer(sender, slot, off);
+		if (rc != 0)
+			return rc;
+		off += slot->ss_length;
+	}
+	return 0;
+}
+
+/* All was read: was it one state of the file? */
+static int source_check(struct copy_sender *sender)
+{
+	struct src_file *src = sender->cs_src;
+	int              rc = src_file_check(src);
+
+	if (rc == -ESTALE)
+		copy_port_fail_lock(&sender->cs_port, rc, "SRC '%s' changed "
+				    "while it was read; copy it when nobody "
+				    "writes to it", src->sf_path);
+	else if (rc != 0)
+		copy_port_fail_lock(&sender->cs_port, rc, "SRC '%s': %s",
+				    src->sf_path, tool_errtext(rc));
+	return rc;
+}
+
+/* Tells the receiver that all was sent, or that it is called off. */
+static void send_end(struct copy_sender *sender, int status)
+{
+	struct copy_msg msg = {
+		.cm_type = COPY_END,
+		.cm_status = status,
+		.cm_length = (uint64_t)sender->cs_src->sf_stat.st_size,
+		.cm_mode = sender->cs_src->sf_stat.st_mode & 0777,
+	};
+
+	memcpy(msg.cm_sum, sender->cs_sum, HASH_BYTES);
+	(void)copy_port_send(&sender->cs_port, sender->cs_to, &msg);
+}
+
+static void sender_thread(struct copy_port *port)
+{
+	struct copy_sender *sender =
+		container_of(port, struct copy_sender, cs_port);
+	int                 rc = send_blocks(sender);
+
+	hash_value(sender->cs_hash, sender->cs_sum);
+	if (rc == 0)
+		rc = source_check(sender);
+	send_end(sender, rc);
+	m0_mutex_lock(&port->cp_lock);
+	while (port->cp_rc == 0 && !sender->cs_ended)
+		m0_cond_wait(&port->cp_cond);
+	m0_mutex_unlock(&port->cp_lock);
+	copy_port_finish(port);
+}
+
+static int sender_slots_init(struct copy_sender *sender)
+{
+	const struct copy_plan *plan = sender->cs_plan;
+	uint32_t                i;
+	int                     rc = 0;
+
+	sender->cs_hash = hash_alloc();
+	M0_ALLOC_ARR(sender->cs_slots, plan->cl_inflight);
+	if (sender->cs_hash == NULL || sender->cs_slots == NULL)
+		return -ENOMEM;
+	sender->cs_slots_nr = plan->cl_inflight;
+	for (i = 0; i < plan->cl_inflight && rc == 0; ++i) {
+		struct send_slot *slot = &sender->cs_slots[i];
+
+		rc = tool_buffer_init(&slot->ss_nb,
+				      &sender->cs_port.cp_node.tn_dom,
+				      plan->cl_block);
+		slot->ss_nb.nb_qtype = M0_NET_QT_PASSIVE_BULK_SEND;
+		slot->ss_nb.nb_callbacks = &block_callbacks;
+		slot->ss_sender = sender;
+	}
+	return rc;
+}
+
+int copy_sender_open(struct copy_sender *sender, const struct copy_plan *plan,
+		     struct src_file *src, int done_fd)
+{
+	struct copy_port *port = &sender->cs_port;
+	int               rc;
+
+	M0_SET0(sender);
+	sender->cs_plan = plan;
+	sender->cs_src = src;
+	port->cp_msg = sender_msg;
+	rc = copy_port_open(port, "sender", plan->cl_xprt,
+			    plan->cl_inflight + 2, done_fd);
+	if (rc != 0)
+		return rc;
+	rc = sender_slots_init(sender);
+	if (rc != 0)
+		copy_port_fail_lock(port, rc, "sender: buffers: %s",
+				    tool_errtext(rc));
+	return port->cp_fail.tf_exit;
+}
+
+int copy_sender_run(struct copy_sender *sender, const char *addr)
+{
+	struct copy_port *port = &sender->cs_port;
+	int               rc;
+
+	rc = m0_net_end_point_create(&sender->cs_to, &port->cp_node.tn_tm,
+				     addr);
+	if (rc != 0) {
+		copy_port_fail_lock(port, rc, "sender: address '%s': %s", addr,
+				    tool_errtext(rc));
+		return port->cp_fail.tf_exit;
+	}
+	return copy_port_run(port, sender_thread);
+}
+
+void copy_sender_stop(struct copy_sender *sender)
+{
+	copy_port_stop(&sender->cs_port);
+	if (sender->cs_to != NULL)
+		(void)m0_net_end_point_put(sender->cs_to);
+	sender->cs_to = NULL;
+}
+
+void copy_sender_close(struct copy_sender *sender)
+{
+	uint32_t i;
+
+	for (i = 0; i < sender->cs_slots_nr; ++i)
+		tool_buffer_fini(&sender->cs_slots[i].ss_nb);
+	m0_free(sender->cs_slots);
+	hash_free(sender->cs_hash);
+	copy_port_close(&sender->cs_port);
+}

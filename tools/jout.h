@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Results as JSON. jout.c is the one file that sees jansson. A tree is built,
+ * printed and freed; running out of memory on the way ends in -ENOMEM there.
+ */
+#ifndef M0_TOOLS_JOUT_H
+#define M0_TOOLS_JOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json_t;
+
+/** A new tree: an object. */
+struct json_t *jout_alloc(void);
+void jout_free(struct json_t *tree);
+
+/* Members of an object. The value belongs to the tree. */
+
+/** Bytes that are not UTF-8 become '?': file names may be anything. */
+void jout_str(struct json_t *object, const char *key, const char *value);
+void jout_num(struct json_t *object, const char *key, uint64_t value);
+void jout_real(struct json_t *object, const char *key, double value);
+void jout_bool(struct json_t *object, const char *key, bool value);
+void jout_null(struct json_t *object, const char *key);
+struct json_t *jout_object(struct json_t *object, const char *key);
+struct json_t *jout_array(struct json_t *object, const char *key);
+
+/** A new object at the end of an array. */
+struct json_t *jout_append(struct json_t *array);
+/** A number at the end of an array. */
+void jout_append_num(struct json_t *array, uint64_t value);
+
+/** @retval -EIO  it could not be written, or memory was short. */
+int jout_print(const struct json_t *tree, FILE *file);
+
+#endif /* M0_TOOLS_JOUT_H */

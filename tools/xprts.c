@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "m0/mem.h"
+
+#include "xprts.h"
+
+static const struct tool_xprt xprts[] = {
+	{ "mem", &m0_net_bulk_mem_xprt, m0_net_bulk_mem_tm_set_num_threads,
+	  M0_NET_BULK_MEM_THREADS_MAX },
+};
+
+const struct tool_xprt *tool_xprt_find(const char *name, struct tool_fail *fail)
+{
+	char   names[128] = "";
+	size_t used = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(xprts); ++i) {
+		if (strcmp(xprts[i].tx_name, name) == 0)
+			return &xprts[i];
+		used += (size_t)snprintf(names + used, sizeof names - used,
+					 "%s%s", i == 0 ? "" : ", ",
+					 xprts[i].tx_name);
+	}
+	tool_fail_set(fail, TOOL_USAGE,
+		      "--transport '%s' is not known; there is: %s", name,
+		      names);
+	return NULL;
+}
