@@ -67,8 +67,9 @@ M0_TL_DESCR_DECLARE(m0_net_pool, M0_EXTERN);
 M0_TL_DECLARE(m0_net_pool, M0_EXTERN, struct m0_net_buffer);
 
 /**
- * Initialises an empty pool. Pre: seg_nr and seg_size within the domain's
- * limits.
+ * Initialises an empty pool. Pre: 0 < seg_nr, within the domain's
+ * limit, and 0 < seg_size; where that breaks another limit, provision() makes
+ * no buffers.
  * @param threshold  below this many free buffers nbpo_below_threshold is called.
  * @param seg_size   bytes of each of the `seg_nr` segments of a buffer.
  * @param colours    colours are 0 .. colours-1; 0: only M0_BUFFER_ANY_COLOUR.

@@ -185,8 +185,9 @@ M0_EXTERN int m0_net_tm_init(struct m0_net_transfer_mc *tm,
 M0_EXTERN int m0_net_tm_fini(struct m0_net_transfer_mc *tm);
 /**
  * Starts a machine at an address. 0: a STARTED or FAILED event follows, perhaps
- * before the call returns. Error: the state is FAILED and no event follows;
- * finalise the machine. Pre: INITIALIZED.
+ * before the call returns. Error: the state is FAILED and no such event
+ * follows; buffers added before get their -ECANCELED events; finalise the
+ * machine. Pre: INITIALIZED.
  * @param addr  NULL: the transport picks a free address, found in ntm_ep
  *              when STARTED; -ENOSYS if it cannot.
  * @retval -EINVAL  not an address of this transport.
@@ -295,8 +296,8 @@ M0_EXTERN int m0_net_buffer_event_deliver_synchronously(
 M0_EXTERN int m0_net_tm_inline(struct m0_net_transfer_mc *tm);
 /**
  * Would deliver_all deliver something now? Makes progress in inline mode.
- * Never blocks. Pre: synchronous or inline; STARTING, STARTED or STOPPING; false
- * in a state after these.
+ * Never blocks. Pre: synchronous or inline; STARTING or later; false when
+ * STOPPED.
  */
 M0_EXTERN bool m0_net_buffer_event_pending(struct m0_net_transfer_mc *tm);
 /**

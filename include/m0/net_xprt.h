@@ -77,7 +77,7 @@ struct m0_net_xprt_ops {
 	void (*xo_bev_notify)(struct m0_net_transfer_mc *tm,
 			      struct m0_chan            *chan);
 
-	/** Limits, asked once at domain init, before xo_dom_init is done. */
+	/** Limits, asked once, at the end of m0_net_domain_init(). */
 	m0_bcount_t (*xo_get_max_buffer_size)(const struct m0_net_domain *dom);
 	m0_bcount_t (*xo_get_max_buffer_segment_size)(
 		const struct m0_net_domain *dom);

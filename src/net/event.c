@@ -97,7 +97,7 @@ void m0_net__buffer_event(struct m0_net_transfer_mc        *tm,
 	struct m0_net_end_point *ep = ev->nbe_ep;
 
 	M0_PRE(m0_mutex_is_locked(&tm->ntm_mutex));
-	M0_PRE(buf->nb_tm == tm && event_invariant(ev));
+	M0_PRE(buf->nb_tm == tm && (buf->nb_flags & M0_NET_BUF_QUEUED) != 0);
 
 	if (!retain && (qt == M0_NET_QT_MSG_SEND || m0_net__qt_is_passive(qt)))
 		ep = buf->nb_ep;
@@ -130,6 +130,8 @@ void m0_net_buffer_event_post(const struct m0_net_buffer_event *ev)
 
 	M0_PRE(m0_mutex_is_not_locked(&tm->ntm_mutex));
 	m0_mutex_lock(&tm->ntm_mutex);
+	/* What transports of others promise; the kit keeps it by design. */
+	M0_PRE(event_invariant(ev));
 	m0_net__buffer_event(tm, ev);
 	m0_mutex_unlock(&tm->ntm_mutex);
 }
@@ -164,6 +166,12 @@ void m0_net__tm_event(const struct m0_net_tm_event *ev)
 	M0_PRE(m0_mutex_is_locked(&tm->ntm_mutex));
 	if (is_state)
 		state_change(ev);
+	else
+		m0_probe_tm_event(m0_net__tm_name(tm),
+				  ev->nte_type == M0_NET_TEV_ERROR
+					  ? "error"
+					  : "diagnostic",
+				  m0_errname(ev->nte_status));
 	callback_begin(tm);
 	tm->ntm_callbacks->ntc_event_cb(ev);
 	if (is_state && ev->nte_next_state == M0_NET_TM_STARTED)

@@ -138,10 +138,13 @@ int m0_net_kit_buf_add(struct m0_net_buffer *buf)
 	}
 	if (M0_UNLIKELY(buf->nb_timeout != M0_TIME_NEVER))
 		timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
-	if (buf->nb_qtype == M0_NET_QT_MSG_SEND)
+	if (buf->nb_qtype == M0_NET_QT_MSG_SEND) {
+		m0_probe_msg_send(m0_net__tm_name(m->nkm_tm),
+				  buf->nb_ep->nep_addr, buf->nb_length);
 		m->nkm_ops->nko_send(&kb->kb_pub);
-	else if (m0_net__qt_is_active(buf->nb_qtype))
+	} else if (m0_net__qt_is_active(buf->nb_qtype)) {
 		kit_active_add(kb);
+	}
 	return 0;
 }
 
@@ -369,7 +372,7 @@ static void recv_deliver(struct m0_net_kit_machine *m, struct kit_buf *kb)
 	struct m0_net_buffer            *buf = kb->kb_pub.nkb_buffer;
 	const struct kit_recv_event      re = *kit_recv_event_first(kb);
 	const struct m0_net_buffer_event ev = { .nbe_buffer = buf,
-						.nbe_time = m0_time_cached(),
+						.nbe_time = kit_now(),
 						.nbe_status = re.re_status,
 						.nbe_length = re.re_length,
 						.nbe_offset = re.re_offset,
@@ -406,7 +409,7 @@ void kit_deliver_one(struct m0_net_kit_machine *m)
 		return;
 	}
 	ev = (struct m0_net_buffer_event){ .nbe_buffer = kb->kb_pub.nkb_buffer,
-					   .nbe_time = m0_time_cached(),
+					   .nbe_time = kit_now(),
 					   .nbe_status = kb->kb_pub.nkb_status,
 					   .nbe_length =
 						   kb->kb_pub.nkb_length };

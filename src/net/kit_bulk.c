@@ -72,6 +72,23 @@ static int desc_check(const struct m0_net_kit_machine *m,
 	return 0;
 }
 
+static void probe(const struct m0_net_kit_machine *m,
+		  const struct m0_net_buffer      *buf,
+		  const struct m0_net_kit_desc *desc, int rc)
+{
+	char text[M0_NET_KIT_ADDR_TEXT];
+
+	if (rc != 0) {
+		m0_probe_desc_refused(m0_net__tm_name(m->nkm_tm),
+				      m0_errname(rc));
+		return;
+	}
+	m->nkm_ops->nko_addr_print(&desc->nks_passive, text);
+	m0_probe_bulk_start(m0_net__tm_name(m->nkm_tm),
+			    m0_net__qt_name(buf->nb_qtype), desc->nks_size,
+			    text);
+}
+
 static void bulk_begin(struct m0_net_kit_machine *m, struct kit_buf *kb)
 {
 	struct m0_net_buffer  *buf = kb->kb_pub.nkb_buffer;
@@ -80,14 +97,12 @@ static void bulk_begin(struct m0_net_kit_machine *m, struct kit_buf *kb)
 
 	rc = m0_net_kit_desc_decode(&buf->nb_desc, &desc)
 		     ?: desc_check(m, &desc, buf->nb_qtype);
-	if (rc == 0) {
+	if (M0_UNLIKELY(m0_probe_sink != NULL))
+		probe(m, buf, &desc, rc);
+	if (rc == 0)
 		m->nkm_ops->nko_bulk(&kb->kb_pub, &desc);
-	} else {
-		if (M0_UNLIKELY(m0_probe_sink != NULL))
-			m0_probe_desc_refused(m0_net__tm_name(m->nkm_tm),
-					      m0_errname(rc));
+	else
 		m0_net_kit_done(&kb->kb_pub, rc, 0);
-	}
 }
 
 void kit_bulk_run(struct m0_net_kit_machine *m)

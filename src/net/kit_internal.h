@@ -267,8 +267,10 @@ static inline struct m0_net_kit_work *kit_work_pop(struct kit_work_list *list)
 
 /** This thread's pass: what it will post, and the machine that it runs. */
 struct kit_pass {
-	struct kit_work_list       kp_out;
-	uint32_t                   kp_depth;
+	struct kit_work_list kp_out;
+	uint32_t             kp_depth;
+	/** The clock, while kp_depth > 0. */
+	m0_time_t                  kp_now;
 	struct m0_net_kit_machine *kp_machine;
 	/** Buffers of kp_machine that ended while its lock was released. */
 	struct kit_work_list kp_done;
@@ -277,6 +279,11 @@ extern __thread struct kit_pass kit_pass
 	__attribute__((tls_model("initial-exec")));
 
 void kit_pass_open(m0_time_t now);
+/** The clock of this thread's pass, or else the clock. */
+static inline m0_time_t kit_now(void)
+{
+	return kit_pass.kp_depth > 0 ? kit_pass.kp_now : m0_time_cached();
+}
 /** Flushes what the pass posted, also from within an outer pass. */
 void kit_pass_close(void);
 /** Posts what waits in this thread's pass. No lock of a machine held. */

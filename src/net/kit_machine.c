@@ -165,7 +165,7 @@ void kit_start_do(struct m0_net_kit_machine *m)
 void kit_queues_stop(struct m0_net_kit_machine *m, bool abort)
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
-	m0_time_t limit = m0_time_add(m0_time_cached(), tm->ntm_drain_limit);
+	m0_time_t limit = m0_time_add(kit_now(), tm->ntm_drain_limit);
 	struct m0_net_buffer *buf;
 	struct kit_buf       *kb;
 	int                   qt;
@@ -278,7 +278,7 @@ static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
 {
 	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_STATE_CHANGE,
 				      .nte_tm = m->nkm_tm,
-				      .nte_time = m0_time_cached() };
+				      .nte_time = kit_now() };
 
 	switch (due) {
 	case DUE_STARTED:
@@ -308,7 +308,7 @@ void kit_states_deliver(struct m0_net_kit_machine *m)
 	enum state_due         due;
 
 	m->nkm_enobufs_nr = 0;
-	ev.nte_time = m0_time_cached();
+	ev.nte_time = kit_now();
 	while (nr-- > 0)
 		m0_net__tm_event(&ev);
 	due = state_due(m);

@@ -21,10 +21,12 @@ __thread struct kit_pass kit_pass __attribute__((tls_model("initial-exec")));
 void kit_pass_open(m0_time_t now)
 {
 	/* What an outer pass has posted must not wait for an inner one. */
-	if (kit_pass.kp_depth++ == 0)
-		m0_time_pass_begin(now);
-	else
+	if (kit_pass.kp_depth++ > 0) {
 		kit_pass_flush();
+	} else {
+		kit_pass.kp_now = now;
+		m0_time_pass_begin(now);
+	}
 }
 
 void kit_pass_close(void)
@@ -475,7 +477,7 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 		if (!m->nkm_stepping) {
 			m->nkm_stepping = true;
 			m->nkm_delivers = flags & KIT_RUN_BUFFERS;
-			progress(m, m0_time_cached());
+			progress(m, kit_now());
 			m->nkm_stepping = false;
 		}
 		if (M0_UNLIKELY(m->nkm_workers_nr > 1))

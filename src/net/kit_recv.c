@@ -188,6 +188,19 @@ static void message_push(struct kit_buf *kb, struct m0_net_end_point *ep,
 		kit_recv_give_up(kb, kb->kb_late);
 }
 
+static void probe(const struct m0_net_kit_machine *m,
+		  const struct m0_net_kit_addr *from, m0_bcount_t nr, int rc)
+{
+	char text[M0_NET_KIT_ADDR_TEXT];
+
+	m->nkm_ops->nko_addr_print(from, text);
+	if (rc == 0)
+		m0_probe_msg_deliver(text, m0_net__tm_name(m->nkm_tm), nr);
+	else
+		m0_probe_msg_drop(text, m0_net__tm_name(m->nkm_tm),
+				  m0_errname(rc));
+}
+
 int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
 		      const struct m0_net_kit_addr *from,
 		      const struct m0_bufvec *data, m0_bindex_t offset,
@@ -195,15 +208,20 @@ int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
 {
 	struct m0_net_end_point *ep;
 	struct kit_buf          *kb;
+	int                      rc = 0;
 
 	M0_PRE(m0_mutex_is_locked(&machine->nkm_tm->ntm_mutex));
 	recv_provision(machine);
 	kb = recv_find(machine, nr);
+	ep = kb == NULL ? NULL : kit_ep_get(machine, from);
 	if (kb == NULL)
-		return recv_refuse(machine, nr);
-	ep = kit_ep_get(machine, from);
-	if (ep == NULL)
-		return -ENOMEM;
+		rc = recv_refuse(machine, nr);
+	else if (ep == NULL)
+		rc = -ENOMEM;
+	if (M0_UNLIKELY(m0_probe_sink != NULL))
+		probe(machine, from, nr, rc);
+	if (rc != 0)
+		return rc;
 	if (nr <= KIT_COPY_LOCKED)
 		m0_bufvec_copy_at(&kb->kb_pub.nkb_buffer->nb_buffer,
 				  kb->kb_recv_used, data, offset, nr);

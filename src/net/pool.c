@@ -211,9 +211,12 @@ struct m0_net_buffer *m0_net_buffer_pool_get(struct m0_net_buffer_pool *pool,
 		buffer_take(pool, buf);
 		buf->nb_pool = pool;
 	}
-	if (pool->nbp_free < pool->nbp_threshold && pool->nbp_ops != NULL &&
-	    pool->nbp_ops->nbpo_below_threshold != NULL)
-		pool->nbp_ops->nbpo_below_threshold(pool);
+	if (pool->nbp_free < pool->nbp_threshold) {
+		m0_probe_pool_low(pool->nbp_free);
+		if (pool->nbp_ops != NULL &&
+		    pool->nbp_ops->nbpo_below_threshold != NULL)
+			pool->nbp_ops->nbpo_below_threshold(pool);
+	}
 	return buf;
 }
 

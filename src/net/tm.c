@@ -225,6 +225,17 @@ void m0_net__flush(struct m0_net_transfer_mc *tm)
 		ops->xo_flush(tm);
 }
 
+/* What was added before a start that failed at once. */
+static void recv_queue_cancel(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_buffer *buf;
+
+	for (buf = net_q_tlist_head(&tm->ntm_q[M0_NET_QT_MSG_RECV]);
+	     buf != NULL;
+	     buf = net_q_tlist_next(&tm->ntm_q[M0_NET_QT_MSG_RECV], buf))
+		m0_net__ops(tm->ntm_dom)->xo_buf_del(buf);
+}
+
 int m0_net_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 {
 	int rc;
@@ -234,8 +245,10 @@ int m0_net_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 	M0_PRE(tm->ntm_state == M0_NET_TM_INITIALIZED);
 	m0_net__tm_state_set(tm, M0_NET_TM_STARTING);
 	rc = m0_net__ops(tm->ntm_dom)->xo_tm_start(tm, addr);
-	if (rc != 0)
+	if (rc != 0) {
 		m0_net__tm_state_set(tm, M0_NET_TM_FAILED);
+		recv_queue_cancel(tm);
+	}
 	m0_mutex_unlock(&tm->ntm_mutex);
 	m0_net__flush(tm);
 	return rc;
@@ -377,7 +390,7 @@ static bool may_poll(const struct m0_net_transfer_mc *tm)
 	M0_PRE(!tm->ntm_bev_auto_deliver);
 	M0_PRE(m0_mutex_is_not_locked(&tm->ntm_mutex));
 	M0_PRE(state >= M0_NET_TM_STARTING);
-	return state <= M0_NET_TM_STOPPING;
+	return state != M0_NET_TM_STOPPED;
 }
 
 bool m0_net_buffer_event_pending(struct m0_net_transfer_mc *tm)
