@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows: a transport joins the suite by one of these. */
+#include "m0/mem.h"
+
+#include "cf.h"
+#include "toy.h"
+
+static void mem_addr(char *ret, unsigned nr)
+{
+	snprintf(ret, CF_ADDR_MAX, "127.0.0.%u:%u", 1 + nr % 3, 7000 + nr);
+}
+
+static const char *const mem_bad[] = {
+	"", " ", "127.0.0.1", "127.0.0.1:", ":7000", "127.0.0.1:0",
+	"127.0.0.1:65536", "127.0.0.1:7000:1", "127.0.0.1:65535:4294967295",
+	"127.0.0.256:7000", "127.0.0:7000", "127.0.0.1.1:7000",
+	"127.0.0.1:70a", "127.0.0.1 :7000", " 127.0.0.1:7000",
+	"127.0.0.1:7000 ", "127.0.0.1:-1", "localhost:7000", "*",
+	"127.0.0.1:*", "0@lo:12345:34:1", "127.0.0.1:7000:",
+	"127.0.0.1:99999999999999999999", "::1:7000", NULL
+};
+
+static void toy_addr(char *ret, unsigned nr)
+{
+	snprintf(ret, CF_ADDR_MAX, "toy:%u", nr);
+}
+
+static void toy_spelling(char *ret, unsigned nr)
+{
+	snprintf(ret, CF_ADDR_MAX, "toy:%06u", nr);
+}
+
+static const char *const toy_bad[] = {
+	"", "toy", "toy:", "toy:x", "toy:0", "toy:1 ", "127.0.0.1:7000", NULL
+};
+
+const struct cf_row cf_rows[] = {
+	{
+		.r_name = "mem",
+		.r_xprt = &m0_net_bulk_mem_xprt,
+		.r_addr = mem_addr,
+		.r_spelling = mem_addr,
+		.r_bad = mem_bad,
+		.r_dynamic = true,
+		.r_workers_set = m0_net_bulk_mem_tm_set_num_threads,
+		.r_nobody = -ENETUNREACH,
+		.r_nobuf = CF_BOTH,
+		.r_toobig = CF_BOTH,
+		.r_desc_at_add = false,
+		.r_stale = -ENOENT,
+		.r_seg_max = 1 << 20,
+		.r_segs_max = 16,
+		.r_buf_max = 16 << 20,
+	}, {
+		.r_name = "toy",
+		.r_xprt = &toy_xprt,
+		.r_addr = toy_addr,
+		.r_spelling = toy_spelling,
+		.r_bad = toy_bad,
+		.r_dynamic = true,
+		.r_workers_set = m0_net_kit_machine_workers_set,
+		.r_nobody = 0,
+		.r_nobuf = CF_RECEIVER,
+		.r_toobig = CF_RECEIVER,
+		.r_desc_at_add = false,
+		.r_stale = -ETIMEDOUT,
+		.r_seg_max = 1 << 20,
+		.r_segs_max = 16,
+		.r_buf_max = 16 << 20,
+	}, {
+		.r_name = NULL
+	}
+};
