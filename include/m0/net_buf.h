@@ -93,10 +93,10 @@ struct m0_net_buffer {
 	struct m0_net_domain *nb_dom;
 	/** Machine of the last add. */
 	struct m0_net_transfer_mc *nb_tm;
-	/** Set before add: the queue. */
-	enum m0_net_queue_type nb_qtype;
 	/** Set before add; needs an entry for nb_qtype. Never changed. */
 	const struct m0_net_buffer_callbacks *nb_callbacks;
+	/** enum m0_net_buf_flags. */
+	uint64_t nb_flags;
 	/**
 	 * When to give up, absolute; M0_TIME_NEVER after register and after
 	 * every final event. Kept to the millisecond on every queue.
@@ -104,29 +104,24 @@ struct m0_net_buffer {
 	m0_time_t nb_timeout;
 	m0_time_t nb_add_time;
 	/**
-	 * PASSIVE_*: set by add; overwritten without being freed, so
-	 * m0_net_desc_free() it before the next passive add. ACTIVE_*: set
-	 * before add to a copy of the peer's; also the application's to free.
-	 */
-	struct m0_net_buf_desc nb_desc;
-	/**
 	 * MSG_SEND: the destination. PASSIVE_*: the only end point that may
 	 * move data, NULL for any. The layer takes a reference at add and
 	 * drops it after the final callback. Others: NULL.
 	 */
 	struct m0_net_end_point *nb_ep;
-	struct m0_tlink          nb_tm_linkage;
-	/** In a pool: by time of put. */
-	struct m0_tlink nb_lru;
-	/** Free for the application. */
-	struct m0_tlink     nb_extern_linkage;
-	uint64_t            nb_magic;
-	struct m0_list_link nb_dom_linkage;
-	void               *nb_xprt_private;
-	/** Free for the application. */
-	void *nb_app_private;
-	/** enum m0_net_buf_flags. */
-	uint64_t nb_flags;
+	/**
+	 * PASSIVE_*: set by add; overwritten without being freed, so
+	 * m0_net_desc_free() it before the next passive add. ACTIVE_*: set
+	 * before add to a copy of the peer's; also the application's to free.
+	 */
+	struct m0_net_buf_desc nb_desc;
+	struct m0_tlink        nb_tm_linkage;
+	uint64_t               nb_magic;
+	void                  *nb_xprt_private;
+	/** Set before add: the queue. */
+	enum m0_net_queue_type nb_qtype;
+	/** MSG_RECV: messages delivered since add. */
+	uint32_t nb_msgs_received;
 	/**
 	 * MSG_RECV: the buffer stays queued after a message while this many
 	 * bytes are left ...
@@ -134,17 +129,21 @@ struct m0_net_buffer {
 	m0_bcount_t nb_min_receive_size;
 	/** ... and fewer than this many messages are in it; 1: one message. */
 	uint32_t nb_max_receive_msgs;
+	uint32_t nb_colour;
+	/** Free for the application. */
+	void *nb_app_private;
+	/** Free for the application. */
+	struct m0_tlink nb_extern_linkage;
 	/** The pool it was last got from. */
 	struct m0_net_buffer_pool *nb_pool;
-	/** MSG_RECV: messages delivered since add. */
-	uint32_t nb_msgs_received;
-	/** Numbers the buffer within its domain, for traces. */
-	uint64_t nb_nr;
-	/** Private to the pool. */
+	/** In a pool: by time of put. This and what follows is private. */
+	struct m0_tlink     nb_lru;
 	struct m0_tlink     nb_colour_linkage;
 	struct m0_list_link nb_return_linkage;
 	m0_time_t           nb_put_time;
-	uint32_t            nb_colour;
+	struct m0_list_link nb_dom_linkage;
+	/** Numbers the buffer within its domain, for traces. */
+	uint64_t nb_nr;
 };
 
 M0_TL_DESCR_DECLARE(m0_net_tm, M0_EXTERN);
