@@ -123,10 +123,17 @@ struct m0_net_kit_ops {
 			 const struct m0_net_kit_addr *wanted,
 			 struct m0_net_kit_addr       *ret_own);
 	/**
-	 * Takes it off: nothing new comes in. No lock, on the machine's strand;
-	 * once after a successful nko_start, before its last buffers end.
+	 * Stop has begun: no new messages, m0_net_kit_machine_is_open() is false
+	 * when it returns. What belongs to buffers still queued goes on. No
+	 * lock, on a thread that runs the machine; once after a successful
+	 * nko_start.
 	 */
 	void (*nko_stop)(struct m0_net_kit_machine *machine);
+	/**
+	 * Optional: the last buffer has ended; the address is free from here
+	 * on. After nko_stop, in the same context.
+	 */
+	void (*nko_leave)(struct m0_net_kit_machine *machine);
 
 	/**
 	 * Begins to send a message. ntm_mutex is held, a pass is open; must not

@@ -296,8 +296,7 @@ M0_EXTERN int m0_net_buffer_event_deliver_synchronously(
 M0_EXTERN int m0_net_tm_inline(struct m0_net_transfer_mc *tm);
 /**
  * Would deliver_all deliver something now? Makes progress in inline mode.
- * Never blocks. Pre: synchronous or inline; STARTING or later; false when
- * STOPPED.
+ * Never blocks. Pre: synchronous or inline. False when STOPPED.
  */
 M0_EXTERN bool m0_net_buffer_event_pending(struct m0_net_transfer_mc *tm);
 /**

@@ -197,6 +197,7 @@ struct m0_net_kit_machine {
 	uint32_t nkm_enobufs_nr;
 	/** What start and stop have come to. */
 	bool                     nkm_start_wanted;
+	bool                     nkm_entered;
 	bool                     nkm_started;
 	bool                     nkm_left;
 	bool                     nkm_ended;

@@ -4,10 +4,10 @@
  *
  * Start: xo_tm_start starts the strands; the first run puts the machine on the
  * network and delivers STARTED, or, when the queues are empty, FAILED. Stop:
- * xo_tm_stop gives up what is queued or sets it a limit; the next run takes
- * the machine off the network; the run that finds the queues empty and no
- * callback running delivers STOPPED, and after it nothing is posted to the
- * machine any more. Runs that may deliver states: a strand's (of an inline
+ * xo_tm_stop gives up what is queued or sets it a limit; the next run keeps new
+ * messages out; the run that finds the queues empty and no callback running
+ * takes the machine off the network and delivers STOPPED, and after it nothing
+ * is posted to the machine any more. Runs that may deliver states: a strand's (of an inline
  * machine only while a start or stop lasts), and deliver_all of an inline one.
  */
 #include "net/kit_internal.h"
@@ -148,6 +148,7 @@ void kit_start_do(struct m0_net_kit_machine *m)
 	if (rc == 0)
 		__atomic_store_n(&m->nkm_open, 1, __ATOMIC_RELEASE);
 	m0_mutex_lock(&tm->ntm_mutex);
+	m->nkm_entered = rc == 0;
 	if (rc == 0) {
 		m->nkm_own_ep = kit_ep_get(m, &m->nkm_addr);
 		if (m->nkm_own_ep == NULL)
@@ -256,18 +257,15 @@ static void machine_end(struct m0_net_kit_machine *m,
 
 	m->nkm_ended = true;
 	m->nkm_notify = NULL;
-	if (__atomic_load_n(&m->nkm_open, __ATOMIC_ACQUIRE)) {
-		m0_mutex_unlock(&tm->ntm_mutex);
-		m->nkm_ops->nko_stop(m);
-		__atomic_store_n(&m->nkm_open, 0, __ATOMIC_RELEASE);
-		m0_mutex_lock(&tm->ntm_mutex);
-	}
+	kit_stop_do(m);
 	/* A machine stopped before STARTED: its end point was not given out. */
 	if (m->nkm_own_ep != NULL && tm->ntm_ep == NULL) {
 		m0_ref_put(&m->nkm_own_ep->nep_ref);
 		m->nkm_own_ep = NULL;
 	}
 	m0_mutex_unlock(&tm->ntm_mutex);
+	if (m->nkm_entered && m->nkm_ops->nko_leave != NULL)
+		m->nkm_ops->nko_leave(m);
 	kit_inbox_close(m);
 	kit_pass_flush();
 	m0_mutex_lock(&tm->ntm_mutex);

@@ -389,7 +389,7 @@ static bool may_poll(const struct m0_net_transfer_mc *tm)
 
 	M0_PRE(!tm->ntm_bev_auto_deliver);
 	M0_PRE(m0_mutex_is_not_locked(&tm->ntm_mutex));
-	M0_PRE(state >= M0_NET_TM_STARTING);
+	M0_PRE(state != M0_NET_TM_UNDEFINED);
 	return state != M0_NET_TM_STOPPED;
 }
 
