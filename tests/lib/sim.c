@@ -339,11 +339,12 @@ void m0_sim_run_ms(struct m0_sim *sim, uint64_t ms)
 void m0_sim_settle(struct m0_sim *sim)
 {
 	struct m0_sim_core *core = sim_core(sim);
-	uint64_t            nr;
+	uint64_t            nr = 0;
 
 	m0_sim__may_wait(core);
-	for (nr = 0; sim_turn(core); ++nr)
-		sim_is_alive(core, nr);
+	do
+		sim_is_alive(core, nr++);
+	while (sim_turn(core));
 }
 
 void m0_sim_yield(struct m0_sim *sim, unsigned turns_max)
