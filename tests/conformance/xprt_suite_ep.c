@@ -182,6 +182,7 @@ static void receive_keeps_sender(void)
 	struct cf_buf *answer = cf_buf(1, 30);
 	struct cf_buf *back = cf_recv(a, 100);
 
+	__atomic_store_n(&kept, NULL, __ATOMIC_RELAXED);
 	r->cb_hook = keep_ep;
 	cf_send(a, b, 50, 1);
 	cf_wait(kept_is_set, NULL, "a message");
