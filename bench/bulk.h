@@ -8,7 +8,7 @@
 /**
  * Two inline machines on one thread. A transfer is: a buffer is added to a
  * passive queue, its descriptor is copied to the other side's, which is added
- * to an active queue, both completions are delivered, the descriptors freed.
+ * to an active queue, both completions are delivered, the descriptor is freed.
  */
 struct bench_bulk;
 
