@@ -174,6 +174,20 @@ static int block_offer(struct copy_sender *sender, struct send_slot *slot,
 	return copy_port_send(port, sender->cs_to, &msg);
 }
 
+/* Waits until every block is written. */
+static int blocks_wait(struct copy_sender *sender)
+{
+	struct copy_port *port = &sender->cs_port;
+	int               rc;
+
+	m0_mutex_lock(&port->cp_lock);
+	while (port->cp_rc == 0 && sender->cs_busy_nr > 0)
+		m0_cond_wait(&port->cp_cond);
+	rc = port->cp_rc;
+	m0_mutex_unlock(&port->cp_lock);
+	return rc;
+}
+
 static int send_blocks(struct copy_sender *sender)
 {
 	uint64_t size = (uint64_t)sender->cs_src->sf_stat.st_size;
@@ -193,7 +207,7 @@ static int send_blocks(struct copy_sender *sender)
 			return rc;
 		off += slot->ss_length;
 	}
-	return 0;
+	return blocks_wait(sender);
 }
 
 /* All was read: was it one state of the file? */

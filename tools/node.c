@@ -26,14 +26,28 @@ static const struct m0_net_tm_callbacks node_callbacks = {
 	.ntc_event_cb = node_event
 };
 
+/* Under the lock, which is released meanwhile. */
+static void node_deliver(struct tool_node *node)
+{
+	m0_mutex_unlock(&node->tn_mutex);
+	m0_net_buffer_event_deliver_all(&node->tn_tm);
+	m0_mutex_lock(&node->tn_mutex);
+	(void)m0_cond_timedwait(&node->tn_cond,
+				m0_time_from_now(0, (long)M0_TIME_ONE_MSEC));
+}
+
 /* Waits for `state`, or for the failure of the machine. */
 static int node_wait(struct tool_node *node, enum m0_net_tm_state state)
 {
 	int rc = 0;
 
 	m0_mutex_lock(&node->tn_mutex);
-	while (node->tn_state != state && node->tn_state != M0_NET_TM_FAILED)
-		m0_cond_wait(&node->tn_cond);
+	while (node->tn_state != state && node->tn_state != M0_NET_TM_FAILED) {
+		if (node->tn_deliver)
+			node_deliver(node);
+		else
+			m0_cond_wait(&node->tn_cond);
+	}
 	if (node->tn_state != state)
 		rc = node->tn_rc != 0 ? node->tn_rc : -EIO;
 	m0_mutex_unlock(&node->tn_mutex);

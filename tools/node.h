@@ -23,6 +23,8 @@ struct tool_node {
 	/** ERROR events: messages that came and found no buffer. */
 	struct m0_atomic64        tn_errors_nr;
 	bool                      tn_open;
+	/** Nobody else delivers for this machine: waiting for it does. */
+	bool                      tn_deliver;
 };
 
 /**
@@ -39,7 +41,7 @@ const char *tool_node_addr(const struct tool_node *node);
 /**
  * Stops the machine at once and waits for it: afterwards no callback runs. Does
  * nothing if it is not started. In synchronous and inline mode another thread
- * must deliver meanwhile.
+ * must deliver meanwhile, or tn_deliver be set.
  */
 void tool_node_stop(struct tool_node *node);
 /** Pre: stopped or not started; no buffer registered, no end point held. */

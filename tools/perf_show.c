@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "jout.h"
+#include "perf.h"
+#include "text.h"
+
+const char *const perf_mode_names[PERF_MODES_NR] = {
+	[PERF_ASYNC] = "async",
+	[PERF_SYNC] = "sync",
+	[PERF_INLINE] = "inline",
+};
+
+const char *const perf_test_names[PERF_TESTS_NR] = {
+	[PERF_LATENCY] = "latency",
+	[PERF_RATE] = "rate",
+	[PERF_PUT] = "put",
+	[PERF_GET] = "get",
+};
+
+static const struct {
+	const char *name;
+	unsigned    permyriad;
+} percentiles[] = {
+	{ "p50", 5000 },
+	{ "p90", 9000 },
+	{ "p99", 9900 },
+	{ "p99.9", 9990 },
+};
+
+static double row_rate(const struct perf_row *row)
+{
+	return row->pr_ns == 0 ? 0
+			       : (double)row->pr_ops * 1e9 / (double)row->pr_ns;
+}
+
+static double row_mb(const struct perf_row *row)
+{
+	return row_rate(row) * (double)row->pr_size / 1e6;
+}
+
+void perf_table_head(const struct perf_setup *setup)
+{
+	char   spin[TEXT_MAX] = "default";
+	size_t i;
+
+	if (setup->pu_spin_set)
+		text_time(spin, (double)setup->pu_spin_ns);
+	printf("transport %s, mode %s", setup->pu_xprt->tx_name,
+	       perf_mode_names[setup->pu_mode]);
+	if (setup->pu_mode == PERF_INLINE)
+		printf(" (%u thread%s polling)", setup->pu_threads,
+		       setup->pu_threads == 1 ? "" : "s");
+	else
+		printf(", spin %s", spin);
+	if (setup->pu_workers > 1)
+		printf(", %u workers", setup->pu_workers);
+	for (i = 0; i < setup->pu_cpus_nr; ++i)
+		printf("%s%" PRIu64, i == 0 ? ", processors " : ",",
+		       setup->pu_cpus[i]);
+	printf(", %g s a row\n", setup->pu_seconds);
+	printf("latency: one way; rate: time in the send queue; put, get: time "
+	       "of the active buffer\n\n");
+	printf("%-8s %5s %5s %9s %10s %9s", "test", "size", "depth", "ops",
+	       "ops/s", "MB/s");
+	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
+		printf(" %8s", percentiles[i].name);
+	printf(" %8s %8s\n", "max", "cpu/op");
+}
+
+void perf_table_row(const struct perf_row *row)
+{
+	char   text[TEXT_MAX];
+	size_t i;
+
+	printf("%-8s %5s %5u %9" PRIu64 " %10.0f %9.1f",
+	       perf_test_names[row->pr_test],
+	       text_size_short(text, row->pr_size), row->pr_depth, row->pr_ops,
+	       row_rate(row), row_mb(row));
+	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
+		printf(" %8s",
+		       text_time(text, (double)lat_percentile(
+					       &row->pr_lat,
+					       percentiles[i].permyriad)));
+	printf(" %8s", text_time(text, (double)row->pr_lat.la_max));
+	printf(" %8s\n", text_time(text, row->pr_cpu_ns));
+	(void)fflush(stdout);
+}
+
+void perf_json_head(struct json_t *tree, const struct perf_setup *setup)
+{
+	struct json_t *cpus;
+	size_t         i;
+
+	jout_str(tree, "transport", setup->pu_xprt->tx_name);
+	jout_str(tree, "mode", perf_mode_names[setup->pu_mode]);
+	jout_real(tree, "seconds_per_row", setup->pu_seconds);
+	if (setup->pu_spin_set)
+		jout_num(tree, "spin_ns", setup->pu_spin_ns);
+	else
+		jout_null(tree, "spin_ns");
+	jout_num(tree, "workers", setup->pu_workers);
+	if (setup->pu_mode == PERF_INLINE)
+		jout_num(tree, "threads", setup->pu_threads);
+	cpus = jout_array(tree, "processors");
+	for (i = 0; i < setup->pu_cpus_nr; ++i)
+		jout_append_num(cpus, setup->pu_cpus[i]);
+}
+
+void perf_json_row(struct json_t *array, const struct perf_row *row)
+{
+	struct json_t *object = jout_append(array);
+	struct json_t *ns;
+	size_t         i;
+
+	jout_str(object, "test", perf_test_names[row->pr_test]);
+	jout_num(object, "size", row->pr_size);
+	jout_num(object, "depth", row->pr_depth);
+	jout_num(object, "ops", row->pr_ops);
+	jout_real(object, "seconds", (double)row->pr_ns / 1e9);
+	jout_real(object, "ops_per_second", row_rate(row));
+	jout_real(object, "mb_per_second", row_mb(row));
+	jout_real(object, "cpu_seconds_per_op", row->pr_cpu_ns / 1e9);
+	ns = jout_object(object, "ns");
+	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
+		jout_num(ns, percentiles[i].name,
+			 lat_percentile(&row->pr_lat,
+					percentiles[i].permyriad));
+	jout_num(ns, "max", row->pr_lat.la_max);
+	jout_num(ns, "mean", lat_mean(&row->pr_lat));
+}
