@@ -5,7 +5,6 @@
 BUILD  = build
 PREFIX = /usr/local
 ROWS   =
-DESTDIR =
 
 .PHONY: help all demo test check bench install clean
 
@@ -37,7 +36,7 @@ check:
 bench:
 	@scripts/deps build bench
 	@scripts/test --build-only release
-	@ROWS='$(ROWS)' bench/run $(BUILD)
+	@bench/run --build $(BUILD) $(if $(ROWS),--rows '$(ROWS)')
 
 install: all
 	@meson configure $(BUILD) --prefix='$(PREFIX)'
