@@ -17,7 +17,8 @@
  * Messages go from a buffer on one machine's MSG_SEND queue to the next free
  * buffer on another's MSG_RECV queue. Bulk data moves between a buffer on a
  * PASSIVE_BULK_* queue and the buffer that a peer adds to its ACTIVE_BULK_*
- * queue with the passive one's descriptor.
+ * queue with the passive one's descriptor. Any number of buffers may be queued
+ * at a time; bulk is not copied on its way but where the transport has to.
  *
  * A first program:
  * @code
@@ -49,7 +50,8 @@
  * and is followed by no event. Breaking a precondition ("Pre:") is a
  * programming error and aborts with a message.
  *
- * [r.rpccore.flexible] [r.messaging.oneway] [r.messaging.efficient.buffer-use]
+ * [r.rpccore.flexible] [r.rpccore.efficient] [r.rpccore.efficient.bulk]
+ * [r.messaging.oneway] [r.messaging.efficient.buffer-use]
  */
 #ifndef M0_NET_H
 #define M0_NET_H
