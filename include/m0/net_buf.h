@@ -93,6 +93,7 @@ struct m0_net_buffer {
 	struct m0_net_domain *nb_dom;
 	/** Machine of the last add. */
 	struct m0_net_transfer_mc *nb_tm;
+	void                      *nb_xprt_private;
 	/** Set before add; needs an entry for nb_qtype. Never changed. */
 	const struct m0_net_buffer_callbacks *nb_callbacks;
 	/** enum m0_net_buf_flags. */
@@ -115,9 +116,8 @@ struct m0_net_buffer {
 	 * before add to a copy of the peer's; also the application's to free.
 	 */
 	struct m0_net_buf_desc nb_desc;
-	struct m0_tlink        nb_tm_linkage;
 	uint64_t               nb_magic;
-	void                  *nb_xprt_private;
+	struct m0_tlink        nb_tm_linkage;
 	/** Set before add: the queue. */
 	enum m0_net_queue_type nb_qtype;
 	/** MSG_RECV: messages delivered since add. */

@@ -11,15 +11,32 @@
 
 enum {
 	CHUNK_SLOTS = 1024,
-	CHUNKS_MAX = (1 << KB_INDEX_BITS) / CHUNK_SLOTS
+	CHUNKS_MAX = (1 << KB_INDEX_BITS) / CHUNK_SLOTS,
+	/** Slots made at a time while there are few; then, a region of them. */
+	BLOCK_FEW = 64,
+	BLOCK_BYTES = 2 << 20
+};
+
+/** Memory of several slots, made together. */
+struct block {
+	struct block *bl_next;
+	void         *bl_memory;
+	size_t        bl_bytes;
+	bool          bl_is_region;
 };
 
 static struct m0_mutex  slots_lock = M0_MUTEX_SINIT;
 static struct kit_buf **slots[CHUNKS_MAX];
 static uint32_t         slots_nr;
 static uint32_t         slots_users_nr;
+static struct block    *slots_blocks;
 /* Not in use; different transports' have different sizes. */
 static struct kit_buf *slots_free;
+
+static size_t slot_size(size_t pvt_bytes)
+{
+	return m0_align(sizeof(struct kit_buf) + pvt_bytes, KIT_CACHE_LINE);
+}
 
 static struct kit_buf *free_take(size_t bytes)
 {
@@ -36,29 +53,77 @@ static struct kit_buf *free_take(size_t bytes)
 	return NULL;
 }
 
-static struct kit_buf *slot_make(size_t bytes)
+/*
+ * Many buffers are seldom all in the cache: then their slots lie on large
+ * pages, whose addresses stay known to the processor.
+ */
+static struct block *block_make(size_t slot_bytes)
+{
+	bool          few = slots_nr < CHUNK_SLOTS;
+	struct block *block;
+
+	M0_ALLOC_PTR(block);
+	if (block == NULL)
+		return NULL;
+	block->bl_is_region = !few;
+	block->bl_bytes = few ? BLOCK_FEW * slot_bytes : BLOCK_BYTES;
+	block->bl_memory = few ? m0_alloc_aligned(block->bl_bytes, 6)
+			       : m0_os_region_alloc(block->bl_bytes);
+	if (block->bl_memory == NULL)
+		m0_free0(&block);
+	return block;
+}
+
+static void block_free(struct block *block)
+{
+	if (block->bl_is_region)
+		m0_os_region_free(block->bl_memory, block->bl_bytes);
+	else
+		m0_free_aligned(block->bl_memory, block->bl_bytes, 6);
+	m0_free(block);
+}
+
+/* Gives a slot an index and puts it on the free list. */
+static bool slot_enter(struct kit_buf *kb, size_t pvt_bytes)
 {
 	struct kit_buf **chunk;
-	struct kit_buf  *kb;
 
 	if (slots_nr == (uint32_t)CHUNKS_MAX * CHUNK_SLOTS)
-		return NULL;
+		return false;
 	chunk = slots[slots_nr / CHUNK_SLOTS];
 	if (chunk == NULL) {
 		M0_ALLOC_ARR(chunk, CHUNK_SLOTS);
 		if (chunk == NULL)
-			return NULL;
+			return false;
 		__atomic_store_n(&slots[slots_nr / CHUNK_SLOTS], chunk,
 				 __ATOMIC_RELEASE);
 	}
-	kb = m0_alloc_aligned(sizeof *kb + bytes, 6);
-	if (kb == NULL)
-		return NULL;
-	kb->kb_bytes = bytes;
+	kb->kb_bytes = pvt_bytes;
 	kb->kb_pub.nkb_index = slots_nr;
 	__atomic_store_n(&chunk[slots_nr % CHUNK_SLOTS], kb, __ATOMIC_RELEASE);
 	++slots_nr;
-	return kb;
+	kb->kb_free_next = slots_free;
+	slots_free = kb;
+	return true;
+}
+
+static struct kit_buf *slots_make(size_t pvt_bytes)
+{
+	size_t        size = slot_size(pvt_bytes);
+	struct block *block = block_make(size);
+	char         *at;
+	char         *end;
+
+	if (block == NULL)
+		return NULL;
+	block->bl_next = slots_blocks;
+	slots_blocks = block;
+	at = block->bl_memory;
+	end = at + block->bl_bytes;
+	while ((size_t)(end - at) >= size &&
+	       slot_enter((struct kit_buf *)(void *)at, pvt_bytes))
+		at += size;
+	return free_take(pvt_bytes);
 }
 
 struct kit_buf *kit_slot_get(size_t pvt_bytes)
@@ -66,7 +131,7 @@ struct kit_buf *kit_slot_get(size_t pvt_bytes)
 	struct kit_buf *kb;
 
 	m0_mutex_lock(&slots_lock);
-	kb = free_take(pvt_bytes) ?: slot_make(pvt_bytes);
+	kb = free_take(pvt_bytes) ?: slots_make(pvt_bytes);
 	m0_mutex_unlock(&slots_lock);
 	return kb;
 }
@@ -101,15 +166,15 @@ int kit_slots_get(void)
 
 void kit_slots_put(void)
 {
-	uint32_t i;
+	struct block *block;
+	uint32_t      i;
 
 	m0_mutex_lock(&slots_lock);
 	M0_PRE(slots_users_nr > 0);
 	if (--slots_users_nr == 0) {
-		for (i = 0; i < slots_nr; ++i) {
-			struct kit_buf *kb = kit_slot_find(i);
-
-			m0_free_aligned(kb, sizeof *kb + kb->kb_bytes, 6);
+		while ((block = slots_blocks) != NULL) {
+			slots_blocks = block->bl_next;
+			block_free(block);
 		}
 		for (i = 0; i < slots_nr; i += CHUNK_SLOTS)
 			m0_free0(&slots[i / CHUNK_SLOTS]);
