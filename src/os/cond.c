@@ -13,6 +13,23 @@ void m0_cond_fini(struct m0_cond *cond)
 	M0_PRE(__atomic_load_n(&cond->c_waiters_nr, __ATOMIC_ACQUIRE) == 0);
 }
 
+/* Under another table nobody can be woken: look again a little later. */
+static bool cond_doze(m0_time_t deadline)
+{
+	m0_time_t now = m0_time_now();
+
+	m0_time_sleep(min64u(deadline, now + M0_TIME_ONE_MSEC));
+	return m0_time_now() < deadline;
+}
+
+static bool cond_sleep(struct m0_cond *cond, uint32_t seq, m0_time_t deadline)
+{
+	if (m0_os_get() != &m0_os_real)
+		return cond_doze(deadline);
+	/* A signal since `seq` was read keeps this from sleeping. */
+	return m0_os__futex_wait(&cond->c_seq, seq, deadline);
+}
+
 bool m0_cond_timedwait(struct m0_cond *cond, m0_time_t deadline)
 {
 	bool     in_time;
@@ -22,8 +39,7 @@ bool m0_cond_timedwait(struct m0_cond *cond, m0_time_t deadline)
 	M0_PRE(m0_strand_current() == NULL);
 	__atomic_add_fetch(&cond->c_waiters_nr, 1, __ATOMIC_SEQ_CST);
 	m0_mutex_unlock(cond->c_mutex);
-	/* A signal since `seq` was read keeps this from sleeping. */
-	in_time = m0_os__futex_wait(&cond->c_seq, seq, deadline);
+	in_time = cond_sleep(cond, seq, deadline);
 	m0_mutex_lock(cond->c_mutex);
 	__atomic_sub_fetch(&cond->c_waiters_nr, 1, __ATOMIC_SEQ_CST);
 	return in_time;

@@ -151,7 +151,8 @@ void m0_sim_watch(struct m0_sim *sim, const char *prefix);
 /**
  * Fails unless the lines collected since the last call are exactly `text`. A
  * line is `"%3u ms %s > %s\n"`: virtual milliseconds since m0_sim_init, the
- * strand ("app" outside of any), the text.
+ * strand ("app" outside of any), the text. Of several strands of one name the
+ * second is called "name.2" and so on.
  */
 void m0_sim_expect(struct m0_sim *sim, const char *text);
 /** Digest of all narration so far: equal for equal runs. */

@@ -49,6 +49,29 @@ static bool strand_is_slow(struct m0_sim_core *core)
 		       core->simk_cfg.simc_slow_pct;
 }
 
+static bool strand_is_named(const struct m0_sim_core *core, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < core->simk_strands_nr; ++i)
+		if (strcmp(core->simk_strands[i]->sims_name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Its own name, or with the first free number if that is taken. */
+static void strand_name(const struct m0_sim_core *core,
+			struct sim_strand        *entry)
+{
+	const char *base = entry->sims_strand->st_name;
+	char       *name = entry->sims_name;
+	unsigned    nr;
+
+	(void)snprintf(name, SIM_NAME_LEN + 1, "%.15s", base);
+	for (nr = 2; strand_is_named(core, name); ++nr)
+		(void)snprintf(name, SIM_NAME_LEN + 1, "%.15s.%u", base, nr);
+}
+
 static int sim_strand_start(struct m0_strand       *strand,
 			    const struct m0_bitmap *cpus)
 {
@@ -65,8 +88,7 @@ static int sim_strand_start(struct m0_strand       *strand,
 		.sims_wake_at = M0_TIME_NEVER,
 		.sims_order = ++core->simk_order,
 	};
-	(void)snprintf(entry->sims_name, sizeof entry->sims_name, "%s",
-		       strand->st_name);
+	strand_name(core, entry);
 	if (strand_is_slow(core))
 		entry->sims_late_ns_max = core->simk_cfg.simc_late_ns_max;
 	core->simk_strands = m0_sim__grow(core->simk_strands, nr,

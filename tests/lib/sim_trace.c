@@ -30,11 +30,13 @@ static m0_time_t since_start(m0_time_t at)
 
 const char *m0_sim__speaker(const struct m0_sim_core *core)
 {
-	const struct m0_strand *strand = m0_strand_current();
+	const struct m0_strand  *strand = m0_strand_current();
+	const struct sim_strand *entry;
 
-	return strand != NULL       ? strand->st_name
-	       : core->simk_in_turn ? "sim"
-				    : "app";
+	if (strand == NULL)
+		return core->simk_in_turn ? "sim" : "app";
+	entry = strand->st_runner;
+	return entry != NULL ? entry->sims_name : strand->st_name;
 }
 
 /* -- lines --------------------------------------------------------------- */

@@ -219,6 +219,48 @@ static void strand_falling_asleep_looks_once_more(void **state)
 	worker_stop(&w);
 }
 
+struct door {
+	struct m0_mutex d_lock;
+	struct m0_cond  d_cond;
+	bool            d_open;
+};
+
+static m0_time_t door_open(struct worker *w, m0_time_t now)
+{
+	struct door *door = w->w_arg;
+
+	if (worker_steps(w) < 5)
+		return now + M0_TIME_ONE_MSEC;
+	m0_mutex_lock(&door->d_lock);
+	door->d_open = true;
+	m0_cond_signal(&door->d_cond);
+	m0_mutex_unlock(&door->d_lock);
+	return M0_TIME_NEVER;
+}
+
+/* Conditions work here, too, if by looking every millisecond. */
+static void cond_waits_in_virtual_time(void **state)
+{
+	struct door   door = { .d_lock = M0_MUTEX_SINIT };
+	m0_time_t     deadline = m0_time_from_now(0, 1500000);
+	struct worker w;
+
+	(void)state;
+	m0_cond_init(&door.d_cond, &door.d_lock);
+	m0_mutex_lock(&door.d_lock);
+	while (m0_cond_timedwait(&door.d_cond, deadline))
+		;
+	assert_int_equal(m0_time_now(), deadline);
+	worker_start(&w, "w", door_open, &door);
+	while (!door.d_open)
+		m0_cond_wait(&door.d_cond);
+	m0_mutex_unlock(&door.d_lock);
+	assert_in_range(m0_time_now() - deadline, 5 * M0_TIME_ONE_MSEC,
+			6 * M0_TIME_ONE_MSEC);
+	worker_stop(&w);
+	m0_cond_fini(&door.d_cond);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -228,6 +270,7 @@ int main(void)
 		CASE(fd_deadline_makes_readable),
 		CASE(fd_rearmed_follows_last),
 		CASE(fd_close_leaves_others),
+		CASE(cond_waits_in_virtual_time),
 		CASE(random_follows_seed),
 		CASE(start_bad_processors_refused),
 		CASE(strand_spinning_needs_no_wake),

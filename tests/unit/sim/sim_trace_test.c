@@ -67,6 +67,31 @@ static void story_of_scheduler(void **state)
 	m0_sim_fini(&sim);
 }
 
+/* Strands of one name are told apart; a number that is free is used again. */
+static void story_names_are_unique(void **state)
+{
+	struct worker w[3];
+	int           i;
+
+	(void)state;
+	m0_sim_init_cfg(&sim, SEED, &m0_sim_cfg_calm);
+	for (i = 0; i < 3; ++i)
+		worker_start(&w[i], "a name of twenty bytes", NULL, NULL);
+	m0_sim_settle(&sim);
+	worker_stop(&w[1]);
+	m0_sim_watch(&sim, "sched");
+	worker_start(&w[1], "a name of twenty bytes", NULL, NULL);
+	m0_strand_wake(&w[2].w_strand);
+	m0_sim_settle(&sim);
+	m0_sim_expect(&sim, "  0 ms app > start a name of twent.2\n"
+			    "  0 ms app > wake a name of twent.3\n"
+			    "  0 ms a name of twent.2 > step\n"
+			    "  0 ms a name of twent.3 > step\n");
+	for (i = 0; i < 3; ++i)
+		worker_stop(&w[i]);
+	m0_sim_fini(&sim);
+}
+
 static void expect_other(void)
 {
 	m0_sim_init_cfg(&sim, SEED, &m0_sim_cfg_calm);
@@ -168,6 +193,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(story_probes_and_lines_in_order),
 		cmocka_unit_test(story_of_scheduler),
+		cmocka_unit_test(story_names_are_unique),
 		cmocka_unit_test(expect_difference_fails),
 		cmocka_unit_test(assertion_prints_tail_and_seed),
 		cmocka_unit_test(case_failure_prints_seed),
