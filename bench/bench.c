@@ -17,8 +17,8 @@
 enum { HUGE = 2 << 20, ALARM_S = 60 };
 
 struct bench_opt bench_opt = {
-	.o_slice_s = 0.01,
-	.o_slice_nr = 15,
+	.o_slice_s = 0.001,
+	.o_slice_nr = 61,
 	.o_cpu = { 0, 1 },
 	.o_spin_ns = 50000,
 };
@@ -170,6 +170,19 @@ static double slice(const struct bench_case *c, struct series *s, bool keep)
 	return t;
 }
 
+/** The quickest of a few: another process may run meanwhile. */
+static double quickest(const struct bench_case *c, struct series *s)
+{
+	double best = slice(c, s, false);
+
+	for (int i = 0; i < 2 && best >= bench_opt.o_slice_s / 2; i++) {
+		double t = slice(c, s, false);
+
+		best = t < best ? t : best;
+	}
+	return best;
+}
+
 /** Warms up, and finds how many operations make a slice. */
 static void calibrate(const struct bench_case *c, struct series *s)
 {
@@ -177,7 +190,7 @@ static void calibrate(const struct bench_case *c, struct series *s)
 
 	memset(s, 0, sizeof(*s));
 	s->s_ops = 1;
-	while ((t = slice(c, s, false)) < bench_opt.o_slice_s / 2) {
+	while ((t = quickest(c, s)) < bench_opt.o_slice_s / 2) {
 		double grow = bench_opt.o_slice_s / (t + 1e-7);
 
 		s->s_ops = (uint64_t)((double)s->s_ops *

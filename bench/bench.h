@@ -58,7 +58,7 @@ struct bench_case {
 	bool c_rate;
 };
 
-enum { BENCH_CASES_MAX = 4, BENCH_SLICES_MAX = 100 };
+enum { BENCH_CASES_MAX = 4, BENCH_SLICES_MAX = 400 };
 
 /**
  * Times the cases in turns, slice by slice, and prints for each the median of
