@@ -14,7 +14,10 @@
 
 #include "bench.h"
 
-enum { HUGE = 2 << 20, ALARM_S = 60 };
+enum {
+	HUGE = 2 << 20,
+	ALARM_S = 60
+};
 
 struct bench_opt bench_opt = {
 	.o_slice_s = 0.001,
@@ -193,8 +196,9 @@ static void calibrate(const struct bench_case *c, struct series *s)
 	while ((t = quickest(c, s)) < bench_opt.o_slice_s / 2) {
 		double grow = bench_opt.o_slice_s / (t + 1e-7);
 
-		s->s_ops = (uint64_t)((double)s->s_ops *
-				      (grow > 10 ? 10 : grow)) + 1;
+		s->s_ops =
+			(uint64_t)((double)s->s_ops * (grow > 10 ? 10 : grow)) +
+			1;
 	}
 }
 
@@ -285,7 +289,7 @@ struct bench_worker *bench_worker_start(int cpu)
 }
 
 void bench_worker_run(struct bench_worker *w, void (*step)(void *arg),
-		      void *arg)
+		      void                *arg)
 {
 	w->w_step = step;
 	w->w_arg = arg;

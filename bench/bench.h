@@ -58,7 +58,10 @@ struct bench_case {
 	bool c_rate;
 };
 
-enum { BENCH_CASES_MAX = 4, BENCH_SLICES_MAX = 400 };
+enum {
+	BENCH_CASES_MAX = 4,
+	BENCH_SLICES_MAX = 400
+};
 
 /**
  * Times the cases in turns, slice by slice, and prints for each the median of
@@ -76,7 +79,7 @@ struct bench_worker;
 /** `step` is called again and again between run and park. */
 struct bench_worker *bench_worker_start(int cpu);
 void bench_worker_run(struct bench_worker *w, void (*step)(void *arg),
-		      void *arg);
+		      void                *arg);
 void bench_worker_park(struct bench_worker *w);
 void bench_worker_stop(struct bench_worker *w);
 

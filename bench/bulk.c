@@ -4,21 +4,25 @@
 
 #include "bulk.h"
 
-enum { ACTIVE, PASSIVE, DESC_MAX = 1024 };
+enum {
+	ACTIVE,
+	PASSIVE,
+	DESC_MAX = 1024
+};
 
 struct bench_bulk {
 	struct bench_side *k_pair;
 	size_t             k_bytes;
 	size_t             k_area;
 	/** Where all the cases go on, so that they find memory equally cold. */
-	size_t             k_cursor;
-	char              *k_src;
-	char              *k_dst;
-	int                k_nr;
-	unsigned           k_done;
+	size_t   k_cursor;
+	char    *k_src;
+	char    *k_dst;
+	int      k_nr;
+	unsigned k_done;
 	/** Put: side ACTIVE has the source; get: side PASSIVE has. */
-	struct bench_buf  *k_put[2];
-	struct bench_buf  *k_get[2];
+	struct bench_buf *k_put[2];
+	struct bench_buf *k_get[2];
 	/** The descriptor on its way. */
 	uint8_t k_desc[DESC_MAX];
 };

@@ -14,7 +14,7 @@ struct bench_bulk;
 
 /** `area` bytes on each side, in buffers of `bytes`: all used in turn. */
 struct bench_bulk *bench_bulk_start(size_t bytes, size_t area);
-void bench_bulk_stop(struct bench_bulk *k);
+void               bench_bulk_stop(struct bench_bulk *k);
 /** A copy of the same memory, without the library. */
 struct bench_case bench_bulk_copy(struct bench_bulk *k);
 /** The active side sends. */

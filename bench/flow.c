@@ -5,7 +5,12 @@
 
 #include "msg.h"
 
-enum { DEPTH_MAX = 256, STRIDE = 128, MANY_BYTES = 64 << 10, MANY_NR = 8 };
+enum {
+	DEPTH_MAX = 256,
+	STRIDE = 128,
+	MANY_BYTES = 64 << 10,
+	MANY_NR = 8
+};
 
 struct bench_flow {
 	struct bench_side   *f_pair;
@@ -26,10 +31,9 @@ struct bench_flow {
 /** The count is read by another thread at most, and has one writer. */
 static inline void count(_Atomic uint64_t *nr)
 {
-	atomic_store_explicit(nr,
-			      atomic_load_explicit(nr, memory_order_relaxed) +
-				      1,
-			      memory_order_release);
+	atomic_store_explicit(
+		nr, atomic_load_explicit(nr, memory_order_relaxed) + 1,
+		memory_order_release);
 }
 
 static void flow_send(struct bench_flow *f, struct m0_net_buffer *nb)
@@ -43,8 +47,8 @@ static void flow_send(struct bench_flow *f, struct m0_net_buffer *nb)
 
 static void sent(const struct m0_net_buffer_event *ev)
 {
-	struct bench_buf  *b = container_of(ev->nbe_buffer, struct bench_buf,
-					    b_nb);
+	struct bench_buf *b =
+		container_of(ev->nbe_buffer, struct bench_buf, b_nb);
 	struct bench_flow *f = b->b_nb.nb_app_private;
 
 	if (!bench_ok(ev))
@@ -61,8 +65,8 @@ static void received(const struct m0_net_buffer_event *ev)
 
 	if (!bench_ok(ev))
 		return;
-	f->f_sum += *(uint64_t *)((char *)nb->nb_buffer.ov_buf[0] +
-				  ev->nbe_offset);
+	f->f_sum +=
+		*(uint64_t *)((char *)nb->nb_buffer.ov_buf[0] + ev->nbe_offset);
 	if ((nb->nb_flags & M0_NET_BUF_QUEUED) == 0)
 		bench_add(nb, &f->f_pair[1], M0_NET_QT_MSG_RECV);
 	count(&f->f_got);

@@ -6,7 +6,11 @@
 
 #include "msg.h"
 
-enum { SEND_NR = 4, RECV_NR = 4, STRIDE = 128 };
+enum {
+	SEND_NR = 4,
+	RECV_NR = 4,
+	STRIDE = 128
+};
 
 /** One player. Its fields are touched by the thread that delivers for it. */
 struct player {
@@ -78,7 +82,7 @@ static const struct m0_net_buffer_callbacks callbacks = {
 		    [M0_NET_QT_MSG_SEND] = &sent }
 };
 
-struct bench_ping *bench_ping_start(enum bench_mode mode,
+struct bench_ping *bench_ping_start(enum bench_mode      mode,
 				    struct bench_worker *worker)
 {
 	struct bench_ping *g = bench_huge(sizeof(*g));

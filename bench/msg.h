@@ -6,7 +6,9 @@
 #include "pair.h"
 
 /** Bytes of a message. */
-enum { BENCH_MSG = 64 };
+enum {
+	BENCH_MSG = 64
+};
 
 /**
  * Ping-pong, driven by the callbacks: a message is received into a buffer that
@@ -16,7 +18,7 @@ struct bench_ping;
 
 struct bench_ping *bench_ping_start(enum bench_mode      mode,
 				    struct bench_worker *worker);
-void bench_ping_stop(struct bench_ping *g);
+void               bench_ping_stop(struct bench_ping *g);
 /** Inline: one thread polls both. */
 struct bench_case bench_ping_one(struct bench_ping *g);
 /** Inline: this thread polls side 0, the worker side 1. */
@@ -32,7 +34,7 @@ struct bench_flow;
 struct bench_flow *bench_flow_start(enum bench_mode      mode,
 				    struct bench_worker *worker, int depth,
 				    uint32_t msgs_in_buf);
-void bench_flow_stop(struct bench_flow *f);
-struct bench_case bench_flow_case(struct bench_flow *f, const char *name);
+void               bench_flow_stop(struct bench_flow *f);
+struct bench_case  bench_flow_case(struct bench_flow *f, const char *name);
 
 #endif /* BENCH_MSG_H */

@@ -16,7 +16,11 @@ static const char usage[] =
 	"  rate    one direction, windows of 64\n"
 	"  -p: poll without blocking";
 
-enum { MSG = 64, WINDOW = 64, QUIT = 1 };
+enum {
+	MSG = 64,
+	WINDOW = 64,
+	QUIT = 1
+};
 
 static bool         sink;
 static struct peer *leader;

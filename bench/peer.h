@@ -13,7 +13,7 @@ void peer_init(void);
 void peer_fini(void);
 /** The side that listens is opened first. `depth` messages may be queued. */
 struct peer *peer_open(bool listens, int depth);
-void peer_close(struct peer *p);
+void         peer_close(struct peer *p);
 /** Copies the bytes into a message of its own, as applications do. */
 void peer_send(struct peer *p, const void *bytes, size_t nr);
 /**
