@@ -123,7 +123,9 @@ struct m0_net_transfer_mc {
 	enum m0_net_tm_state              ntm_state;
 	struct m0_sm_group                ntm_group;
 	/** Callbacks now running; fini waits until it is 0. */
-	uint32_t              ntm_callback_counter;
+	uint32_t ntm_callback_counter;
+	/** Threads of the library in the machine; fini waits for them, too. */
+	uint32_t              ntm_pin_counter;
 	struct m0_net_domain *ntm_dom;
 	/** End points with references, list descriptor m0_nep. */
 	struct m0_tl ntm_end_points;

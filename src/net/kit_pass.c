@@ -446,6 +446,12 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)
 		return M0_TIME_IMMEDIATELY;
 	if ((flags & KIT_RUN_PROGRESS) && has_work(m))
 		return M0_TIME_IMMEDIATELY;
+	/* Become due while this thread delivered the one before. */
+	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
+		return M0_TIME_IMMEDIATELY;
+	/* STOPPED waited for a callback of ours, and its worker sleeps. */
+	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
+		return M0_TIME_IMMEDIATELY;
 	return deadline_next(m);
 }
 

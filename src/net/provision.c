@@ -212,8 +212,7 @@ static struct m0_net_buffer_pool *pool_next(struct m0_net_provisioner *prov)
 }
 
 /*
- * A machine that lacks buffers of the pool, kept from its fini as a callback
- * would; NULL: none. The locks of machines that lack nothing are left alone.
+ * A machine that lacks buffers of the pool, kept from its fini; NULL: none. The locks of machines that lack nothing are left alone.
  */
 static struct m0_net_transfer_mc *needy_get(struct m0_net_domain      *dom,
 					    struct m0_net_buffer_pool *pool)
@@ -234,7 +233,7 @@ static struct m0_net_transfer_mc *needy_get(struct m0_net_domain      *dom,
 		tm = NULL;
 	} else {
 		m0_mutex_lock(&tm->ntm_mutex);
-		++tm->ntm_callback_counter;
+		++tm->ntm_pin_counter;
 		m0_mutex_unlock(&tm->ntm_mutex);
 	}
 	m0_mutex_unlock(&dom->nd_mutex);
@@ -252,7 +251,7 @@ static void deficits_fill(struct m0_net_domain      *dom,
 	       (tm = needy_get(dom, pool)) != NULL) {
 		more = m0_net__provision(tm) > 0;
 		m0_mutex_lock(&tm->ntm_mutex);
-		--tm->ntm_callback_counter;
+		--tm->ntm_pin_counter;
 		m0_chan_broadcast(&tm->ntm_chan);
 		m0_mutex_unlock(&tm->ntm_mutex);
 	}

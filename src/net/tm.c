@@ -95,6 +95,7 @@ static void tm_fields_init(struct m0_net_transfer_mc *tm,
 
 	tm->ntm_dom = dom;
 	tm->ntm_callback_counter = 0;
+	tm->ntm_pin_counter = 0;
 	tm->ntm_ep = NULL;
 	tm->ntm_xprt_private = NULL;
 	tm->ntm_bev_auto_deliver = true;
@@ -155,15 +156,20 @@ int m0_net_tm_init(struct m0_net_transfer_mc *tm, struct m0_net_domain *dom)
 	return rc;
 }
 
+static bool is_entered(const struct m0_net_transfer_mc *tm)
+{
+	return tm->ntm_callback_counter > 0 || tm->ntm_pin_counter > 0;
+}
+
 static void callbacks_wait(struct m0_net_transfer_mc *tm)
 {
 	struct m0_clink wait;
 
 	m0_clink_init(&wait, NULL);
 	m0_mutex_lock(&tm->ntm_mutex);
-	if (tm->ntm_callback_counter > 0) {
+	if (is_entered(tm)) {
 		m0_clink_add(&tm->ntm_chan, &wait);
-		while (tm->ntm_callback_counter > 0) {
+		while (is_entered(tm)) {
 			m0_mutex_unlock(&tm->ntm_mutex);
 			m0_chan_wait(&wait);
 			m0_mutex_lock(&tm->ntm_mutex);
