@@ -101,10 +101,8 @@ static bool pumpable(struct cf_tm *t)
 {
 	enum m0_net_tm_state state = cf_state(t);
 
-	if (t->ct_manual || t->ct_tm.ntm_bev_auto_deliver)
-		return false;
-	return state == M0_NET_TM_STARTED || state == M0_NET_TM_STOPPING ||
-	       (t->ct_tm.ntm_bev_inline && state == M0_NET_TM_STARTING);
+	return !t->ct_manual && !t->ct_tm.ntm_bev_auto_deliver &&
+	       state >= M0_NET_TM_INITIALIZED && state <= M0_NET_TM_STOPPING;
 }
 
 bool cf_pump(void)

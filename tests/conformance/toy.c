@@ -81,7 +81,13 @@ static int start(struct m0_net_kit_machine *machine,
 	return rc;
 }
 
+/* Answers still come in: only messages are refused, by is_open(). */
 static void stop(struct m0_net_kit_machine *machine)
+{
+	(void)machine;
+}
+
+static void leave(struct m0_net_kit_machine *machine)
 {
 	m0_mutex_lock(&toy_lock);
 	machines[number(m0_net_kit_machine_addr(machine))] = NULL;
@@ -254,9 +260,11 @@ static bool work(struct m0_net_kit_machine *machine,
 		(enum m0_net_queue_type)p->p_reply_id;
 	struct m0_net_kit_buf *kb;
 
-	if (p->p_type == MSG && m0_net_kit_msg_must_wait(machine))
+	if (p->p_type == MSG && !m0_net_kit_machine_is_open(machine))
+		;
+	else if (p->p_type == MSG && m0_net_kit_msg_must_wait(machine))
 		return false;
-	if (p->p_type == MSG)
+	else if (p->p_type == MSG)
 		(void)m0_net_kit_msg_in(machine, &p->p_from, &flat, 0, p->p_nr);
 	else if (m0_net_kit_claim_id(p->p_id, qt, &kb) != 0)
 		;
@@ -271,6 +279,7 @@ static bool work(struct m0_net_kit_machine *machine,
 static const struct m0_net_kit_ops kit_ops = {
 	.nko_buf_size = sizeof(bool), .nko_addr_parse = addr_parse,
 	.nko_addr_print = addr_print, .nko_start = start, .nko_stop = stop,
+	.nko_leave = leave,
 	.nko_send = toy_send, .nko_bulk = bulk, .nko_cancel = cancel,
 	.nko_work = work, .nko_refuse = drop,
 };
