@@ -188,7 +188,6 @@ struct copy_job {
 	/** Readable when a signal has come, and when the sender is done. */
 	int                     cj_signal_fd;
 	int                     cj_done_fd;
-	bool                    cj_interrupted;
 	m0_time_t               cj_start;
 	struct copy_result      cj_result;
 };
@@ -214,7 +213,6 @@ static void job_interrupt(struct copy_job *job)
 	struct signalfd_siginfo info;
 
 	(void)!read(job->cj_signal_fd, &info, sizeof info);
-	job->cj_interrupted = true;
 	copy_port_fail_lock(&job->cj_sender.cs_port, -EINTR, "interrupted; "
 			    "nothing was written at DST '%s'",
 			    job->cj_dst.df_path);
@@ -298,9 +296,7 @@ static void job_verdict(struct copy_job *job)
 	if (job->cj_receiver.cr_committed &&
 	    job->cj_receiver.cr_port.cp_rc == 0)
 		return; /* Also if a signal came too late. */
-	if (from->cp_rc == 0 ||
-	    (!job->cj_interrupted && sender->cs_ended &&
-	     sender->cs_end.cm_status != 0))
+	if (from->cp_rc == 0 || sender->cs_told)
 		from = &job->cj_receiver.cr_port;
 	if (from->cp_rc != 0)
 		tool_fail_set(job->cj_args->ca_fail, TOOL_FAILED, "%s",

@@ -44,6 +44,8 @@ struct copy_sender {
 	/** The receiver's last word. */
 	struct copy_msg          cs_end;
 	bool                     cs_ended;
+	/** The failure is the receiver's, who says more of it. */
+	bool                     cs_told;
 };
 
 /** All return 0, or an exit code, with cs_port.cp_fail set. */

@@ -79,7 +79,8 @@ static void sender_msg(struct copy_port *port, struct m0_net_end_point *from,
 	} else if (msg->cm_type == COPY_END_REPLY && !sender->cs_ended) {
 		sender->cs_end = *msg;
 		sender->cs_ended = true;
-		if (msg->cm_status != 0)
+		sender->cs_told = msg->cm_status != 0 && port->cp_rc == 0;
+		if (sender->cs_told)
 			copy_port_fail(port, msg->cm_status,
 				       "the receiver gave up: %s",
 				       tool_errtext(msg->cm_status));

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`colibri`: help, version, what is no command; man pages know all options."""
+import json
+import os
+import re
+
+import cli
+
+COMMANDS = ('copy', 'perf', 'version', 'help')
+MAN = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'man')
+
+
+class Helps(cli.Case):
+    def test_help_names_every_command(self):
+        for args in (('--help',), ('-h',), ('help',)):
+            result = cli.run(*args)
+            self.assert_done(result)
+            for command in COMMANDS:
+                self.assertIn(f'  {command}', result.stdout.decode())
+
+    def test_every_command_explains_itself(self):
+        for command in COMMANDS:
+            result = cli.run(command, '--help')
+            self.assert_done(result)
+            self.assertIn(f'Usage: colibri {command}', result.stdout.decode())
+            again = cli.run('help', command)
+            self.assertEqual(again.stdout, result.stdout)
+
+    def test_version_in_two_forms(self):
+        text = cli.run('version')
+        self.assert_done(text)
+        tree = json.loads(cli.run('version', '--json').stdout)
+        self.assertIn(f'colibri {tree["command"]} ', text.stdout.decode())
+        self.assertEqual(tree['command'], tree['library'])
+        self.assertEqual(cli.run('--version').stdout, text.stdout)
+
+    def test_what_is_no_command_is_told_which_are(self):
+        for args in (('nosuch',), (), ('--nosuch',), ('help', 'nosuch')):
+            self.assert_refused(cli.run(*args), 2, *args[-1:],
+                                'copy, perf, version, help')
+
+    def test_operands_that_nobody_wants(self):
+        self.assert_refused(cli.run('version', 'x'), 2, "'x'")
+        self.assert_refused(cli.run('help', 'copy', 'x'), 2, "'x'")
+        self.assert_refused(cli.run('version', '--nosuch'), 2, '--nosuch')
+
+    def test_closed_output_is_a_failure(self):
+        with open('/dev/full', 'wb') as full:
+            for args in (('help',), ('version',)):
+                child = cli.subprocess.run([cli.COLIBRI, *args], stdout=full,
+                                           stderr=cli.subprocess.PIPE,
+                                           timeout=cli.PATIENCE, check=False)
+                self.assertEqual(child.returncode, 1)
+                self.assertIn(b'standard output', child.stderr)
+
+    def test_man_pages_know_every_option_and_no_other(self):
+        for command in ('copy', 'perf'):
+            text = cli.run(command, '--help').stdout.decode()
+            options = set(re.findall(r'(?m)^ .*?--([a-z-]+)', text))
+            options -= {'help', 'usage'}
+            with open(os.path.join(MAN, f'colibri-{command}.1'),
+                      encoding='utf-8') as file:
+                page = file.read()
+            known = set(re.findall(r'(?m)^\.It .*?Fl -([a-z-]+)', page))
+            self.assertEqual(known - {'help', 'usage'}, options)
+
+
+if __name__ == '__main__':
+    cli.main()

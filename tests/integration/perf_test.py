@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`colibri perf`: every test in every mode gives sane numbers, soon.
+
+How large the numbers are is nobody's business here.
+"""
+import json
+import os
+
+import cli
+
+TESTS = ('latency', 'rate', 'put', 'get')
+QUICK = ('--time', '0.05')
+
+
+class Measures(cli.Case):
+    def rows(self, *options):
+        result = cli.run('perf', *QUICK, '--json', *options)
+        self.assert_done(result)
+        tree = json.loads(result.stdout)
+        for row in tree['rows']:
+            ns = row['ns']
+            self.assertGreater(row['ops'], 0)
+            self.assertGreater(row['ops_per_second'], 0)
+            self.assertGreaterEqual(row['cpu_seconds_per_op'], 0)
+            self.assertLessEqual(ns['p50'], ns['p90'])
+            self.assertLessEqual(ns['p90'], ns['p99'])
+            self.assertLessEqual(ns['p99'], ns['p99.9'])
+            self.assertLessEqual(ns['p99.9'], ns['max'])
+            self.assertLessEqual(ns['mean'], ns['max'])
+        return tree
+
+    def check(self, *options):
+        """All tests with these options."""
+        rows = self.rows(*options)['rows']
+        self.assertEqual([(r['test'], r['size']) for r in rows],
+                         [('latency', 64), ('rate', 64),
+                          ('put', 4096), ('put', 65536), ('put', 1 << 20),
+                          ('get', 4096), ('get', 65536), ('get', 1 << 20)])
+
+    def test_async(self):
+        self.check('--mode', 'async')
+
+    def test_async_without_spinning(self):
+        self.check('--mode', 'async', '--spin', '0')
+
+    def test_sync(self):
+        self.check('--mode', 'sync', '--spin', '0')
+
+    def test_sync_spinning(self):
+        self.check('--mode', 'sync', '--spin', '20us')
+
+    def test_inline_on_one_thread(self):
+        self.check('--mode', 'inline')
+
+    def test_inline_on_two_threads(self):
+        self.check('--mode', 'inline', '--threads', '2')
+
+    def test_several_workers(self):
+        self.check('--workers', '3')
+
+    def test_processors(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        for mode in ('async', 'sync', 'inline'):
+            tree = self.rows('--mode', mode, '--test', 'latency', '--cpus',
+                             f'{cpus[0]},{cpus[-1]}')
+            self.assertEqual(tree['processors'], [cpus[0], cpus[-1]])
+
+    def test_sizes_and_depths_of_all_kinds(self):
+        tree = self.rows('--size', '1,4097,2M,16M', '--depth', '3')
+        self.assertEqual(len(tree['rows']), 16)
+        for row in tree['rows']:
+            depth = 1 if row['test'] == 'latency' else 3
+            self.assertEqual(row['depth'], depth)
+
+    def test_chosen_tests_come_in_one_order(self):
+        tree = self.rows('--test', 'get,latency', '--size', '64')
+        self.assertEqual([r['test'] for r in tree['rows']],
+                         ['latency', 'get'])
+
+    def test_table_has_a_line_for_each_row(self):
+        result = cli.run('perf', *QUICK, '--test', 'rate,put')
+        self.assert_done(result)
+        lines = result.stdout.decode().splitlines()
+        self.assertIn('p99.9', lines[3])
+        self.assertIn('cpu/op', lines[3])
+        self.assertEqual([line.split()[0] for line in lines[4:]],
+                         ['rate', 'put', 'put', 'put'])
+
+
+class Refuses(cli.Case):
+    def check(self, option, values, *words):
+        for value in values:
+            with self.subTest(option=option, value=value):
+                result = cli.run('perf', f'{option}={value}')
+                self.assert_refused(result, 2, option, value, *words)
+
+    def test_values_outside_what_is_accepted(self):
+        self.check('--test', ('x', '', 'rate,', 'rates'), 'latency, rate')
+        self.check('--mode', ('x', '', 'Async'), 'async, sync, inline')
+        self.check('--depth', ('0', 'x', '', '1025', '-1'), '1 to 1024')
+        self.check('--time', ('0', 'x', '', '-1', 'inf', '3601'), 'seconds')
+        self.check('--spin', ('x', '', '-1', '11s', '1h'), 'nanoseconds')
+        self.check('--cpus', ('x', '', '0,0,0', '-1'), 'processors')
+        self.check('--cpus', ('99999', '1023,99999'), 'may run on')
+        self.check('--workers', ('0', 'x', '65'), '1 to')
+        self.check('--threads', ('0', '3', 'x'), '1 to 2')
+        self.check('--size', ('x', '', '64,', '1.5K', ','.join('1' * 17)),
+                   'a list')
+        self.check('--size', ('0', '16777217'), '1 to 16777216')
+        self.check('--transport', ('smoke',), 'mem')
+
+    def test_more_memory_than_is_reasonable(self):
+        result = cli.run('perf', '--size=16M', '--depth=1024')
+        self.assert_refused(result, 2, '--depth 1024', '16777216', 'memory')
+
+    def test_operand(self):
+        self.assert_refused(cli.run('perf', 'x'), 2, "'x'", 'no operand')
+
+
+if __name__ == '__main__':
+    cli.main()
