@@ -98,6 +98,16 @@ static bool strand_may_run(const struct m0_sim_core *core,
 	       (strand_is_spinning(core, entry) && strand_has_work(entry));
 }
 
+/* It has found work by itself, before it slept. */
+static void strand_owe_step(struct m0_sim_core *core, struct sim_strand *entry)
+{
+	if (!entry->sims_woken) {
+		entry->sims_woken = true;
+		entry->sims_wake_at = core->simk_now;
+		entry->sims_order = ++core->simk_order;
+	}
+}
+
 /* The last look of a spinning strand before it sleeps, as a thread has it. */
 static void strands_fall_asleep(struct m0_sim_core *core, m0_time_t to)
 {
@@ -108,11 +118,8 @@ static void strands_fall_asleep(struct m0_sim_core *core, m0_time_t to)
 		entry = core->simk_strands[i];
 		if (strand_is_spinning(core, entry) &&
 		    entry->sims_spin_until <= to && !entry->sims_woken &&
-		    !entry->sims_in_step && strand_has_work(entry)) {
-			entry->sims_woken = true;
-			entry->sims_wake_at = core->simk_now;
-			entry->sims_order = ++core->simk_order;
-		}
+		    !entry->sims_in_step && strand_has_work(entry))
+			strand_owe_step(core, entry);
 	}
 }
 
@@ -169,7 +176,7 @@ static void strand_run(struct m0_sim_core *core, struct sim_strand *entry)
 		deadline, m0_sim__draw(core, entry->sims_late_ns_max));
 	entry->sims_spin_until = core->simk_now + strand_spin(core, strand);
 	if (strand_has_work(entry))
-		m0_strand_wake(strand);
+		strand_owe_step(core, entry);
 }
 
 static void timer_run(struct m0_sim_core *core, struct m0_sim_timer *timer)

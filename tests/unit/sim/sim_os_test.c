@@ -219,6 +219,53 @@ static void strand_falling_asleep_looks_once_more(void **state)
 	worker_stop(&w);
 }
 
+static m0_time_t work_twice(struct worker *w, m0_time_t now)
+{
+	(void)now;
+	w->w_ready = worker_steps(w) < 2;
+	return M0_TIME_NEVER;
+}
+
+/* A step that leaves work behind is followed by another, as with a thread. */
+static void strand_with_work_does_not_sleep(void **state)
+{
+	struct worker w;
+
+	(void)state;
+	worker_init(&w, "w", work_twice, NULL);
+	w.w_strand.st_ops = &worker_ready_ops;
+	assert_int_equal(m0_strand_start(&w.w_strand, NULL), 0);
+	/* Nor does it sleep before it has run for the first time. */
+	assert_false(m0_strand_sleeps(&w.w_strand));
+	m0_sim_settle(&sim);
+	assert_int_equal(worker_steps(&w), 3);
+	assert_true(m0_strand_sleeps(&w.w_strand));
+	assert_int_equal(w.w_strand.st_wakeups_nr, 0);
+	worker_stop(&w);
+}
+
+static m0_time_t once_more_after_a_ms(struct worker *w, m0_time_t now)
+{
+	return worker_steps(w) == 0 ? now + M0_TIME_ONE_MSEC : M0_TIME_NEVER;
+}
+
+/* Wakes and deadlines that end a sleep are counted; idleness costs nothing. */
+static void strand_wakeups_are_counted(void **state)
+{
+	struct worker w;
+
+	(void)state;
+	worker_start(&w, "w", once_more_after_a_ms, NULL);
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(w.w_strand.st_wakeups_nr, 1);
+	m0_strand_wake(&w.w_strand);
+	m0_strand_wake(&w.w_strand);
+	m0_sim_run_ms(&sim, 3600 * 1000);
+	assert_int_equal(w.w_strand.st_wakeups_nr, 2);
+	assert_int_equal(w.w_strand.st_steps_nr, 3);
+	worker_stop(&w);
+}
+
 struct door {
 	struct m0_mutex d_lock;
 	struct m0_cond  d_cond;
@@ -270,6 +317,8 @@ int main(void)
 		CASE(fd_deadline_makes_readable),
 		CASE(fd_rearmed_follows_last),
 		CASE(fd_close_leaves_others),
+		CASE(strand_with_work_does_not_sleep),
+		CASE(strand_wakeups_are_counted),
 		CASE(cond_waits_in_virtual_time),
 		CASE(random_follows_seed),
 		CASE(start_bad_processors_refused),

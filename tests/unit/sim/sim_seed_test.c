@@ -151,6 +151,22 @@ static void leak_is_found(void **state)
 	assert_non_null(strstr(text, "M0_SEED=102 to replay"));
 }
 
+static void make_once(struct m0_sim *sim, void *arg)
+{
+	(void)sim;
+	(void)arg;
+	if (kept == NULL)
+		kept = m0_alloc(10);
+}
+
+/* What is made once in a program is no leak. */
+static void made_once_is_no_leak(void **state)
+{
+	(void)state;
+	m0_sim_for_each_seed(100, 3, make_once, NULL);
+	m0_free0(&kept);
+}
+
 static void drift_one(struct m0_sim *sim, void *arg)
 {
 	m0_sim_say(sim, "%d", ++*(int *)arg);
@@ -178,6 +194,7 @@ int main(void)
 		cmocka_unit_test(for_each_runs_all),
 		cmocka_unit_test(environment_replaces_seeds),
 		cmocka_unit_test(leak_is_found),
+		cmocka_unit_test(made_once_is_no_leak),
 		cmocka_unit_test(drift_is_found),
 	};
 
