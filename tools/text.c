@@ -177,7 +177,7 @@ const char *text_time(char ret[TEXT_MAX], double ns)
 		ns /= 1000;
 		++i;
 	}
-	snprintf(ret, TEXT_MAX, "%.*f %s", ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0,
+	snprintf(ret, TEXT_MAX, "%.*f %s", ns == 0 ? 0 : ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0,
 		 ns, names[i]);
 	return ret;
 }
