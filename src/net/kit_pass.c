@@ -119,8 +119,6 @@ static void inbox_deliver(struct kit_work_list *out,
 {
 	struct m0_net_kit_machine *m = out->wl_head->nkw_dest;
 	struct m0_net_kit_work    *work;
-	bool                       wakes;
-	bool                       signals;
 	bool                       was_empty;
 
 	m0_mutex_lock(&m->nkm_inbox_lock);
@@ -132,14 +130,14 @@ static void inbox_deliver(struct kit_work_list *out,
 		else
 			inbox_add(m, work);
 	}
-	was_empty = was_empty && m->nkm_inbox.wl_head != NULL;
-	wakes = was_empty && m->nkm_wakes;
-	signals = was_empty && m->nkm_fd_open;
+	/* Under the lock: once it is released the machine may go. */
+	if (was_empty && m->nkm_inbox.wl_head != NULL) {
+		if (m->nkm_wakes)
+			strands_wake(m);
+		if (m->nkm_fd_open)
+			m0_os_fd_signal(&m->nkm_fd);
+	}
 	m0_mutex_unlock(&m->nkm_inbox_lock);
-	if (wakes)
-		strands_wake(m);
-	if (signals)
-		m0_os_fd_signal(&m->nkm_fd);
 }
 
 void kit_pass_flush(void)
