@@ -36,11 +36,15 @@ int main(int argc, char **argv)
 		return command_run(cmd, argc - 1, argv + 1);
 	tool_cmd_names(names, sizeof names);
 	if (argc < 2)
-		fprintf(stderr, "colibri: a command is missing; there are: "
-				"%s\n", names);
+		fprintf(stderr,
+			"colibri: a command is missing; there are: "
+			"%s\n",
+			names);
 	else
-		fprintf(stderr, "colibri: '%s' is not a command; there are: "
-				"%s\n", word, names);
+		fprintf(stderr,
+			"colibri: '%s' is not a command; there are: "
+			"%s\n",
+			word, names);
 	fprintf(stderr, "Try `colibri --help'.\n");
 	return TOOL_USAGE;
 }

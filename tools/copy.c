@@ -44,12 +44,15 @@ enum {
 static const struct argp_option copy_options[] = {
 	{ "block", 'b', "SIZE", 0,
 	  "Bytes moved at a time, as 4096, 64K, 1M or 1MiB; default 1M", 0 },
-	{ "inflight", 'n', "N", 0, "Blocks on their way at a time, 1 to 256; "
-	  "default 8", 0 },
+	{ "inflight", 'n', "N", 0,
+	  "Blocks on their way at a time, 1 to 256; "
+	  "default 8",
+	  0 },
 	{ "transport", 't', "NAME", 0, "What carries them: mem (default)", 0 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0,
 	  "Do not read the new file back; what was received is checked all "
-	  "the same", 0 },
+	  "the same",
+	  0 },
 	{ "json", 'j', NULL, 0, "Print the result as JSON", 0 },
 	{ "quiet", 'q', NULL, 0, "No progress; no result but by --json", 0 },
 	{ 0 },
@@ -75,7 +78,8 @@ static void copy_operands_check(const struct copy_args *args)
 	if (missing != NULL)
 		tool_fail_set(args->ca_fail, TOOL_USAGE,
 			      "%s missing; usage: colibri copy [OPTION...] SRC "
-			      "DST", missing);
+			      "DST",
+			      missing);
 }
 
 static error_t copy_option(int key, char *arg, struct argp_state *state)
@@ -85,15 +89,17 @@ static error_t copy_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'b':
 		if (text_size_parse(arg, &args->ca_block) != 0)
-			tool_fail_set(args->ca_fail, TOOL_USAGE,
-				      "--block '%s' is not a size; accepted: "
-				      TEXT_SIZE_FORMS, arg);
+			tool_fail_set(
+				args->ca_fail, TOOL_USAGE,
+				"--block '%s' is not a size; accepted: " TEXT_SIZE_FORMS,
+				arg);
 		break;
 	case 'n':
 		if (text_number_parse(arg, &args->ca_inflight) != 0)
 			tool_fail_set(args->ca_fail, TOOL_USAGE,
 				      "--inflight '%s' is not a number; "
-				      "accepted: 1 to %d", arg, INFLIGHT_MAX);
+				      "accepted: 1 to %d",
+				      arg, INFLIGHT_MAX);
 		break;
 	case 't':
 		args->ca_transport = arg;
@@ -153,8 +159,9 @@ static int block_check(const struct copy_args *args,
 		return tool_fail_set(args->ca_fail, TOOL_USAGE,
 				     "--block %" PRIu64 " is out of range; "
 				     "transport '%s' accepts 1 to %" PRIu64
-				     " (%s)", args->ca_block, xprt->tx_name,
-				     max, text_size(text, max));
+				     " (%s)",
+				     args->ca_block, xprt->tx_name, max,
+				     text_size(text, max));
 	return 0;
 }
 
@@ -165,14 +172,14 @@ static int window_check(const struct copy_args *args)
 	if (args->ca_inflight < 1 || args->ca_inflight > INFLIGHT_MAX)
 		return tool_fail_set(args->ca_fail, TOOL_USAGE,
 				     "--inflight %" PRIu64 " is out of range; "
-				     "accepted: 1 to %d", args->ca_inflight,
-				     INFLIGHT_MAX);
+				     "accepted: 1 to %d",
+				     args->ca_inflight, INFLIGHT_MAX);
 	if (args->ca_block * args->ca_inflight > WINDOW_MAX)
 		return tool_fail_set(args->ca_fail, TOOL_USAGE,
 				     "--inflight %" PRIu64 " blocks of %" PRIu64
 				     " bytes exceed %s of memory; use fewer or "
-				     "smaller blocks", args->ca_inflight,
-				     args->ca_block,
+				     "smaller blocks",
+				     args->ca_inflight, args->ca_block,
 				     text_size(text, WINDOW_MAX));
 	return 0;
 }
@@ -186,10 +193,10 @@ struct copy_job {
 	struct copy_sender      cj_sender;
 	struct copy_receiver    cj_receiver;
 	/** Readable when a signal has come, and when the sender is done. */
-	int                     cj_signal_fd;
-	int                     cj_done_fd;
-	m0_time_t               cj_start;
-	struct copy_result      cj_result;
+	int                cj_signal_fd;
+	int                cj_done_fd;
+	m0_time_t          cj_start;
+	struct copy_result cj_result;
 };
 
 /* Signals are read from a descriptor: blocked before any thread is started. */
@@ -213,7 +220,8 @@ static void job_interrupt(struct copy_job *job)
 	struct signalfd_siginfo info;
 
 	(void)!read(job->cj_signal_fd, &info, sizeof info);
-	copy_port_fail_lock(&job->cj_sender.cs_port, -EINTR, "interrupted; "
+	copy_port_fail_lock(&job->cj_sender.cs_port, -EINTR,
+			    "interrupted; "
 			    "nothing was written at DST '%s'",
 			    job->cj_dst.df_path);
 	copy_receiver_cancel(&job->cj_receiver);
@@ -232,7 +240,7 @@ static uint64_t job_bytes(struct copy_job *job)
 
 static void job_wait(struct copy_job *job)
 {
-	struct pollfd        fds[] = {
+	struct pollfd fds[] = {
 		{ .fd = job->cj_done_fd, .events = POLLIN },
 		{ .fd = job->cj_signal_fd, .events = POLLIN },
 	};
@@ -321,8 +329,8 @@ static void job_plan(struct copy_job *job, const struct tool_xprt *xprt)
 	job->cj_plan.cl_xprt = xprt;
 	job->cj_plan.cl_verify = args->ca_verify;
 	job->cj_plan.cl_block = max64u(min64u(args->ca_block, size), 1);
-	job->cj_plan.cl_inflight = (uint32_t)max64u(
-		min64u(args->ca_inflight, r->ct_blocks_nr), 1);
+	job->cj_plan.cl_inflight =
+		(uint32_t)max64u(min64u(args->ca_inflight, r->ct_blocks_nr), 1);
 }
 
 static void job_run(struct copy_job *job)
@@ -355,9 +363,9 @@ static void job_run(struct copy_job *job)
 
 static void copy_run(const struct copy_args *args)
 {
-	const struct tool_xprt *xprt = tool_xprt_find(args->ca_transport,
-						      args->ca_fail);
-	struct copy_job         job = {
+	const struct tool_xprt *xprt =
+		tool_xprt_find(args->ca_transport, args->ca_fail);
+	struct copy_job job = {
 		.cj_args = args,
 		.cj_signal_fd = -1,
 		.cj_done_fd = -1,
@@ -403,8 +411,10 @@ int copy_main(int argc, char **argv)
 	if (fail.tf_exit == TOOL_OK) {
 		rc = m0_net_init();
 		if (rc != 0) {
-			tool_fail_set(&fail, TOOL_FAILED, "the library did not "
-				      "start: %s", tool_errtext(rc));
+			tool_fail_set(&fail, TOOL_FAILED,
+				      "the library did not "
+				      "start: %s",
+				      tool_errtext(rc));
 			return tool_fail_print(&fail, argv[0]);
 		}
 		copy_run(&args);

@@ -21,7 +21,7 @@ enum {
 
 static const char *kind_of(mode_t mode)
 {
-	return S_ISDIR(mode)	? "a directory"
+	return S_ISDIR(mode)    ? "a directory"
 	       : S_ISFIFO(mode) ? "a pipe"
 	       : S_ISSOCK(mode) ? "a socket"
 				: "a device";
@@ -158,7 +158,8 @@ static int dst_resolve(struct dst_file *dst, const char *path,
 	}
 	if (lstat(name, &st) == 0 && S_ISLNK(st.st_mode)) {
 		if (realpath(name, dst->df_path) == NULL)
-			return dst_refuse(fail, name, "is a symbolic link that "
+			return dst_refuse(fail, name,
+					  "is a symbolic link that "
 					  "leads nowhere; remove it, or name "
 					  "the file");
 		return 0;
@@ -179,8 +180,8 @@ static int dst_check(const struct dst_file *dst, const struct src_file *src,
 	    st.st_ino == src->sf_stat.st_ino)
 		return tool_fail_set(fail, TOOL_USAGE,
 				     "DST '%s' is the same file as SRC '%s'; "
-				     "give it another name", dst->df_path,
-				     src->sf_path);
+				     "give it another name",
+				     dst->df_path, src->sf_path);
 	if (!S_ISREG(st.st_mode))
 		return tool_fail_set(fail, TOOL_USAGE,
 				     "DST '%s' is %s; accepted: a regular "
@@ -212,7 +213,8 @@ static int dst_dir_open(struct dst_file *dst, struct tool_fail *fail)
 				     dst->df_path, dir, tool_errtext(rc),
 				     rc == ENOENT ? "; make it first" : "");
 	if (dst->df_name[0] == '\0')
-		return dst_refuse(fail, dst->df_path, "ends in a slash but is "
+		return dst_refuse(fail, dst->df_path,
+				  "ends in a slash but is "
 				  "no directory; make it first");
 	if (strlen(dst->df_name) > NAME_MAX)
 		return dst_name_too_long(fail, dst->df_path);
@@ -276,11 +278,11 @@ int dst_file_open(struct dst_file *dst, const char *path,
 	if (rc == 0) {
 		rc = dst_tmp_open(dst);
 		if (rc != 0)
-			rc = tool_fail_set(fail, rc == -ENOSPC ? TOOL_FAILED
-							       : TOOL_USAGE,
-					   "DST '%s': no file can be made in "
-					   "its directory: %s", dst->df_path,
-					   tool_errtext(rc));
+			rc = tool_fail_set(
+				fail, rc == -ENOSPC ? TOOL_FAILED : TOOL_USAGE,
+				"DST '%s': no file can be made in "
+				"its directory: %s",
+				dst->df_path, tool_errtext(rc));
 	}
 	if (rc != 0)
 		dst_file_close(dst);

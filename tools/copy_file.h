@@ -25,8 +25,8 @@ struct src_file {
 };
 
 /** Opens a regular file. Returns 0, or an exit code, with `fail` set. */
-int src_file_open(struct src_file *src, const char *path,
-		  struct tool_fail *fail);
+int  src_file_open(struct src_file *src, const char *path,
+		   struct tool_fail *fail);
 void src_file_close(struct src_file *src);
 /**
  * Reads [off, off + nr) into the start of `buf`.
@@ -42,19 +42,19 @@ int src_file_check(const struct src_file *src);
 
 struct dst_file {
 	/** What the file will be called; a directory was resolved. */
-	char  df_path[PATH_MAX];
+	char df_path[PATH_MAX];
 	/** Last component of df_path. */
 	char *df_name;
 	/** The directory. */
-	int   df_dir_fd;
+	int df_dir_fd;
 	/** The new file. */
-	int   df_fd;
+	int df_fd;
 	/** Its temporary name in the directory; empty: it has none. */
-	char  df_tmp[64];
+	char df_tmp[64];
 	/** Written so far without a hole, and told to go to the disk. */
 	uint64_t df_flushed;
 	/** It has its final name. */
-	bool  df_committed;
+	bool df_committed;
 };
 
 /**

@@ -86,7 +86,8 @@ static void port_received(const struct m0_net_buffer_event *ev)
 	}
 	m0_net_desc_free(&desc);
 	if (rc != -EPERM) /* -EPERM: the machine is being stopped. */
-		copy_port_fail_lock(port, rc, "%s: a message of %" PRIu64
+		copy_port_fail_lock(port, rc,
+				    "%s: a message of %" PRIu64
 				    " bytes is not understood: %s",
 				    port->cp_node.tn_name, ev->nbe_length,
 				    tool_errtext(rc));
@@ -94,8 +95,8 @@ static void port_received(const struct m0_net_buffer_event *ev)
 
 static void port_sent(const struct m0_net_buffer_event *ev)
 {
-	struct copy_out  *out = container_of(ev->nbe_buffer, struct copy_out,
-					     co_nb);
+	struct copy_out *out =
+		container_of(ev->nbe_buffer, struct copy_out, co_nb);
 	struct copy_port *port = out->co_port;
 	int               rc = ev->nbe_status;
 
@@ -110,12 +111,11 @@ static void port_sent(const struct m0_net_buffer_event *ev)
 	m0_mutex_unlock(&port->cp_lock);
 }
 
-static const struct m0_net_buffer_callbacks port_callbacks = {
-	.nbc_cb = {
-		[M0_NET_QT_MSG_RECV] = port_received,
-		[M0_NET_QT_MSG_SEND] = port_sent,
-	}
-};
+static const struct m0_net_buffer_callbacks
+	port_callbacks = { .nbc_cb = {
+				   [M0_NET_QT_MSG_RECV] = port_received,
+				   [M0_NET_QT_MSG_SEND] = port_sent,
+			   } };
 
 static int port_in_add(struct copy_port *port, struct m0_net_buffer *nb,
 		       m0_bcount_t size)
@@ -151,9 +151,9 @@ static int port_buffers_init(struct copy_port *port, uint32_t msgs_nr)
 {
 	struct m0_net_domain *dom = &port->cp_node.tn_dom;
 	m0_bcount_t           size = COPY_MSG_HEAD_BYTES +
-				     m0_net_domain_get_max_buffer_desc_size(dom);
-	uint32_t              i;
-	int                   rc = 0;
+			   m0_net_domain_get_max_buffer_desc_size(dom);
+	uint32_t i;
+	int      rc = 0;
 
 	M0_ALLOC_ARR(port->cp_in, msgs_nr);
 	M0_ALLOC_ARR(port->cp_out, msgs_nr);
@@ -185,8 +185,10 @@ int copy_port_open(struct copy_port *port, const char *name,
 	if (rc == 0)
 		rc = port_buffers_init(port, msgs_nr);
 	if (rc != 0)
-		copy_port_fail_lock(port, rc, "%s: the machine did not start: "
-				    "%s", name, tool_errtext(rc));
+		copy_port_fail_lock(port, rc,
+				    "%s: the machine did not start: "
+				    "%s",
+				    name, tool_errtext(rc));
 	return port->cp_fail.tf_exit;
 }
 

@@ -22,11 +22,11 @@ struct copy_out {
 };
 
 struct copy_port {
-	struct tool_node      cp_node;
+	struct tool_node cp_node;
 	/** Protects the role, too. Taken by callbacks. */
-	struct m0_mutex       cp_lock;
+	struct m0_mutex cp_lock;
 	/** Broadcast whenever something under the lock has changed. */
-	struct m0_cond        cp_cond;
+	struct m0_cond cp_cond;
 	/** First failure; the role's thread and main look for it. */
 	struct tool_fail      cp_fail;
 	int                   cp_rc;
@@ -37,9 +37,9 @@ struct copy_port {
 	struct m0_thread      cp_thread;
 	bool                  cp_thread_started;
 	/** The role's thread is at its end. */
-	bool                  cp_done;
+	bool cp_done;
 	/** eventfd, written to at that time; -1: none. */
-	int                   cp_done_fd;
+	int cp_done_fd;
 	/**
 	 * A message from `from`, called without the lock; `msg` is valid during
 	 * the call. The descriptor, if any, is the callee's from now on.
@@ -54,8 +54,7 @@ struct copy_port {
  * @return 0, or an exit code.
  */
 int copy_port_open(struct copy_port *port, const char *name,
-		   const struct tool_xprt *xprt, uint32_t msgs_nr,
-		   int done_fd);
+		   const struct tool_xprt *xprt, uint32_t msgs_nr, int done_fd);
 /** Starts the role's thread. */
 int copy_port_run(struct copy_port *port, void (*func)(struct copy_port *));
 /** The last call of the role's thread: tells who waits at cp_done_fd. */

@@ -18,11 +18,11 @@ struct recv_slot {
 	struct m0_net_buffer  rs_nb;
 	struct copy_receiver *rs_receiver;
 	/** Under the port's lock. */
-	enum recv_state       rs_state;
+	enum recv_state rs_state;
 	/** The sender's name of the block, and where it belongs. */
-	uint32_t              rs_id;
-	uint64_t              rs_offset;
-	uint64_t              rs_length;
+	uint32_t rs_id;
+	uint64_t rs_offset;
+	uint64_t rs_length;
 };
 
 static void block_pulled(const struct m0_net_buffer_event *ev)
@@ -39,9 +39,10 @@ static void block_pulled(const struct m0_net_buffer_event *ev)
 	if (rc == 0)
 		slot->rs_state = SLOT_ARRIVED;
 	else if (rc != -ECANCELED)
-		copy_port_fail(port, rc, "receiver: the block at byte %" PRIu64
-			       " was not pulled: %s", slot->rs_offset,
-			       tool_errtext(rc));
+		copy_port_fail(port, rc,
+			       "receiver: the block at byte %" PRIu64
+			       " was not pulled: %s",
+			       slot->rs_offset, tool_errtext(rc));
 	m0_cond_broadcast(&port->cp_cond);
 	m0_mutex_unlock(&port->cp_lock);
 }
@@ -51,7 +52,7 @@ static const struct m0_net_buffer_callbacks pull_callbacks = {
 };
 
 /* A slot for the block; NULL if the sender keeps no promise of the protocol. */
-static struct recv_slot *slot_claim(struct copy_receiver *receiver,
+static struct recv_slot *slot_claim(struct copy_receiver  *receiver,
 				    const struct copy_msg *msg)
 {
 	uint32_t i;
@@ -73,7 +74,7 @@ static struct recv_slot *slot_claim(struct copy_receiver *receiver,
 	return NULL;
 }
 
-static void block_offered(struct copy_receiver *receiver,
+static void block_offered(struct copy_receiver  *receiver,
 			  const struct copy_msg *msg)
 {
 	struct copy_port      *port = &receiver->cr_port;
@@ -95,7 +96,8 @@ static void block_offered(struct copy_receiver *receiver,
 		return;
 	m0_net_desc_free(&desc);
 	if (rc != -EPERM) /* -EPERM: the machine is being stopped. */
-		copy_port_fail_lock(port, rc, "receiver: the block at byte "
+		copy_port_fail_lock(port, rc,
+				    "receiver: the block at byte "
 				    "%" PRIu64 " is refused: %s",
 				    msg->cm_offset, tool_errtext(rc));
 }
@@ -131,7 +133,8 @@ static void receiver_msg(struct copy_port *port, struct m0_net_end_point *from,
 	else if (msg->cm_type == COPY_END)
 		end_told(receiver, msg);
 	else
-		copy_port_fail_lock(port, -EPROTO, "receiver: a message of "
+		copy_port_fail_lock(port, -EPROTO,
+				    "receiver: a message of "
 				    "type %d is out of place",
 				    (int)msg->cm_type);
 }
@@ -177,12 +180,14 @@ static int block_write(struct copy_receiver *receiver, struct recv_slot *slot)
 
 	rc = dst_file_write(receiver->cr_dst, bv, slot->rs_offset, left);
 	if (rc != 0) {
-		copy_port_fail_lock(&receiver->cr_port, rc, "DST '%s' could "
+		copy_port_fail_lock(&receiver->cr_port, rc,
+				    "DST '%s' could "
 				    "not be written at byte %" PRIu64 ": %s%s",
 				    receiver->cr_dst->df_path, slot->rs_offset,
 				    tool_errtext(rc),
 				    rc == -ENOSPC ? "; free some space, or "
-						    "choose another place" : "");
+						    "choose another place"
+						  : "");
 		return rc;
 	}
 	for (i = 0; left > 0; ++i) {
@@ -229,9 +234,11 @@ static int sums_compare(struct copy_receiver *receiver, const uint8_t *sum,
 
 	if (memcmp(sum, receiver->cr_end.cm_sum, HASH_BYTES) == 0)
 		return 0;
-	copy_port_fail_lock(&receiver->cr_port, -EIO, "DST '%s' is not "
+	copy_port_fail_lock(&receiver->cr_port, -EIO,
+			    "DST '%s' is not "
 			    "written: %s gives " HASH_NAME " %s, the source "
-			    "gave %s", receiver->cr_dst->df_path, what,
+			    "gave %s",
+			    receiver->cr_dst->df_path, what,
 			    text_hex(is, sum, HASH_BYTES),
 			    text_hex(was, receiver->cr_end.cm_sum, HASH_BYTES));
 	return -EIO;
@@ -262,7 +269,8 @@ static int receiver_verify(struct copy_receiver *receiver)
 	hash_value(receiver->cr_hash, receiver->cr_sum);
 	if (receiver->cr_offset != receiver->cr_end.cm_length) {
 		rc = -EPROTO;
-		copy_port_fail_lock(&receiver->cr_port, rc, "receiver: %" PRIu64
+		copy_port_fail_lock(&receiver->cr_port, rc,
+				    "receiver: %" PRIu64
 				    " bytes came, the sender counts %" PRIu64,
 				    receiver->cr_offset,
 				    receiver->cr_end.cm_length);
@@ -320,7 +328,7 @@ static void receiver_thread(struct copy_port *port)
 {
 	struct copy_receiver *receiver =
 		container_of(port, struct copy_receiver, cr_port);
-	int                   rc = receive_blocks(receiver);
+	int rc = receive_blocks(receiver);
 
 	if (rc == 0)
 		rc = receiver_verify(receiver);
@@ -354,7 +362,7 @@ static int receiver_slots_init(struct copy_receiver *receiver)
 	return rc;
 }
 
-int copy_receiver_open(struct copy_receiver *receiver,
+int copy_receiver_open(struct copy_receiver   *receiver,
 		       const struct copy_plan *plan, struct dst_file *dst)
 {
 	struct copy_port *port = &receiver->cr_port;

@@ -21,9 +21,9 @@
 struct copy_plan {
 	const struct tool_xprt *cl_xprt;
 	/** Bytes of a block, the last one may be shorter; and blocks in flight. */
-	uint64_t                cl_block;
-	uint32_t                cl_inflight;
-	bool                    cl_verify;
+	uint64_t cl_block;
+	uint32_t cl_inflight;
+	bool     cl_verify;
 };
 
 struct send_slot;
@@ -36,23 +36,23 @@ struct copy_sender {
 	struct send_slot        *cs_slots;
 	uint32_t                 cs_slots_nr;
 	/** Slots in use, and bytes that the receiver has written. */
-	uint32_t                 cs_busy_nr;
-	uint64_t                 cs_bytes;
-	struct hash             *cs_hash;
+	uint32_t     cs_busy_nr;
+	uint64_t     cs_bytes;
+	struct hash *cs_hash;
 	/** What was read. */
-	uint8_t                  cs_sum[HASH_BYTES];
+	uint8_t cs_sum[HASH_BYTES];
 	/** The receiver's last word. */
-	struct copy_msg          cs_end;
-	bool                     cs_ended;
+	struct copy_msg cs_end;
+	bool            cs_ended;
 	/** The failure is the receiver's, who says more of it. */
-	bool                     cs_told;
+	bool cs_told;
 };
 
 /** All return 0, or an exit code, with cs_port.cp_fail set. */
 int copy_sender_open(struct copy_sender *sender, const struct copy_plan *plan,
 		     struct src_file *src, int done_fd);
 /** Begins to send to the receiver at `addr`; cs_port.cp_done follows. */
-int copy_sender_run(struct copy_sender *sender, const char *addr);
+int  copy_sender_run(struct copy_sender *sender, const char *addr);
 void copy_sender_stop(struct copy_sender *sender);
 /** Pre: stopped. */
 void copy_sender_close(struct copy_sender *sender);
@@ -66,30 +66,30 @@ struct copy_phases {
 struct recv_slot;
 
 struct copy_receiver {
-	struct copy_port         cr_port;
-	const struct copy_plan  *cr_plan;
-	struct dst_file         *cr_dst;
+	struct copy_port        cr_port;
+	const struct copy_plan *cr_plan;
+	struct dst_file        *cr_dst;
 	/** The peer, as learnt from its first message. */
 	struct m0_net_end_point *cr_from;
 	struct recv_slot        *cr_slots;
 	uint32_t                 cr_slots_nr;
 	/** All before it is written. */
-	uint64_t                 cr_offset;
-	struct hash             *cr_hash;
+	uint64_t     cr_offset;
+	struct hash *cr_hash;
 	/** What arrived, and what was read back. */
-	uint8_t                  cr_sum[HASH_BYTES];
-	uint8_t                  cr_sum_back[HASH_BYTES];
+	uint8_t cr_sum[HASH_BYTES];
+	uint8_t cr_sum_back[HASH_BYTES];
 	/** The sender's last word. */
-	struct copy_msg          cr_end;
-	bool                     cr_ended;
+	struct copy_msg cr_end;
+	bool            cr_ended;
 	/** The new file has got its name. */
-	bool                     cr_committed;
+	bool cr_committed;
 	/** Ends a long reading back. */
-	bool                     cr_cancelled;
-	struct copy_phases       cr_phases;
+	bool               cr_cancelled;
+	struct copy_phases cr_phases;
 };
 
-int copy_receiver_open(struct copy_receiver *receiver,
+int copy_receiver_open(struct copy_receiver   *receiver,
 		       const struct copy_plan *plan, struct dst_file *dst);
 int copy_receiver_run(struct copy_receiver *receiver);
 /** Calls the copy off, unless it is past that. Any thread. */

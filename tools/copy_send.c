@@ -11,8 +11,8 @@ struct send_slot {
 	struct m0_net_buffer ss_nb;
 	struct copy_sender  *ss_sender;
 	/** WAIT_*; 0: free. Under the port's lock. */
-	unsigned             ss_waits;
-	uint64_t             ss_length;
+	unsigned ss_waits;
+	uint64_t ss_length;
 };
 
 /* One of the things that the slot waited for has come. */
@@ -42,9 +42,10 @@ static void block_read(const struct m0_net_buffer_event *ev)
 	slot->ss_nb.nb_ep = NULL;
 	m0_mutex_lock(&port->cp_lock);
 	if (rc != 0 && rc != -ECANCELED)
-		copy_port_fail(port, rc, "sender: a block of %" PRIu64
-			       " bytes was not moved: %s", slot->ss_length,
-			       tool_errtext(rc));
+		copy_port_fail(port, rc,
+			       "sender: a block of %" PRIu64
+			       " bytes was not moved: %s",
+			       slot->ss_length, tool_errtext(rc));
 	slot_step(slot, WAIT_READ);
 	m0_mutex_unlock(&port->cp_lock);
 }
@@ -53,12 +54,13 @@ static const struct m0_net_buffer_callbacks block_callbacks = {
 	.nbc_cb = { [M0_NET_QT_PASSIVE_BULK_SEND] = block_read }
 };
 
-static void block_replied(struct copy_sender *sender,
+static void block_replied(struct copy_sender    *sender,
 			  const struct copy_msg *msg)
 {
 	if (msg->cm_id >= sender->cs_slots_nr ||
 	    !(sender->cs_slots[msg->cm_id].ss_waits & WAIT_REPLY)) {
-		copy_port_fail(&sender->cs_port, -EPROTO, "sender: a reply "
+		copy_port_fail(&sender->cs_port, -EPROTO,
+			       "sender: a reply "
 			       "came for block slot %u, which waits for none",
 			       msg->cm_id);
 		return;
@@ -85,8 +87,10 @@ static void sender_msg(struct copy_port *port, struct m0_net_end_point *from,
 				       "the receiver gave up: %s",
 				       tool_errtext(msg->cm_status));
 	} else {
-		copy_port_fail(port, -EPROTO, "sender: a message of type %d "
-			       "is out of place", (int)msg->cm_type);
+		copy_port_fail(port, -EPROTO,
+			       "sender: a message of type %d "
+			       "is out of place",
+			       (int)msg->cm_type);
 	}
 	m0_cond_broadcast(&port->cp_cond);
 	m0_mutex_unlock(&port->cp_lock);
@@ -120,20 +124,22 @@ static struct send_slot *slot_get(struct copy_sender *sender)
 static int block_fill(struct copy_sender *sender, struct send_slot *slot,
 		      uint64_t off)
 {
-	struct src_file *src = sender->cs_src;
+	struct src_file        *src = sender->cs_src;
 	const struct m0_bufvec *bv = &slot->ss_nb.nb_buffer;
-	uint64_t         left = slot->ss_length;
-	uint32_t         i;
-	int              rc = src_file_read(src, bv, off, left);
+	uint64_t                left = slot->ss_length;
+	uint32_t                i;
+	int                     rc = src_file_read(src, bv, off, left);
 
 	if (rc == -ENODATA)
-		copy_port_fail_lock(&sender->cs_port, rc, "SRC '%s' shrank "
+		copy_port_fail_lock(&sender->cs_port, rc,
+				    "SRC '%s' shrank "
 				    "while it was read, from %" PRIu64 " bytes;"
 				    " copy it when nobody writes to it",
 				    src->sf_path,
 				    (uint64_t)src->sf_stat.st_size);
 	else if (rc != 0)
-		copy_port_fail_lock(&sender->cs_port, rc, "SRC '%s' could not "
+		copy_port_fail_lock(&sender->cs_port, rc,
+				    "SRC '%s' could not "
 				    "be read at byte %" PRIu64 ": %s",
 				    src->sf_path, off, tool_errtext(rc));
 	for (i = 0; rc == 0 && left > 0; ++i) {
@@ -152,10 +158,10 @@ static int block_offer(struct copy_sender *sender, struct send_slot *slot,
 	struct copy_port     *port = &sender->cs_port;
 	struct m0_net_buffer *nb = &slot->ss_nb;
 	struct copy_msg       msg = {
-		.cm_type = COPY_BLOCK,
-		.cm_id = (uint32_t)(slot - sender->cs_slots),
-		.cm_offset = off,
-		.cm_length = slot->ss_length,
+		      .cm_type = COPY_BLOCK,
+		      .cm_id = (uint32_t)(slot - sender->cs_slots),
+		      .cm_offset = off,
+		      .cm_length = slot->ss_length,
 	};
 	int rc;
 
@@ -167,8 +173,10 @@ static int block_offer(struct copy_sender *sender, struct send_slot *slot,
 	nb->nb_ep = sender->cs_to;
 	rc = m0_net_buffer_add(nb, &port->cp_node.tn_tm);
 	if (rc != 0) {
-		copy_port_fail_lock(port, rc, "sender: a block was not "
-				    "offered: %s", tool_errtext(rc));
+		copy_port_fail_lock(port, rc,
+				    "sender: a block was not "
+				    "offered: %s",
+				    tool_errtext(rc));
 		return rc;
 	}
 	msg.cm_desc = nb->nb_desc;
@@ -218,9 +226,11 @@ static int source_check(struct copy_sender *sender)
 	int              rc = src_file_check(src);
 
 	if (rc == -ESTALE)
-		copy_port_fail_lock(&sender->cs_port, rc, "SRC '%s' changed "
+		copy_port_fail_lock(&sender->cs_port, rc,
+				    "SRC '%s' changed "
 				    "while it was read; copy it when nobody "
-				    "writes to it", src->sf_path);
+				    "writes to it",
+				    src->sf_path);
 	else if (rc != 0)
 		copy_port_fail_lock(&sender->cs_port, rc, "SRC '%s': %s",
 				    src->sf_path, tool_errtext(rc));
@@ -245,7 +255,7 @@ static void sender_thread(struct copy_port *port)
 {
 	struct copy_sender *sender =
 		container_of(port, struct copy_sender, cs_port);
-	int                 rc = send_blocks(sender);
+	int rc = send_blocks(sender);
 
 	hash_value(sender->cs_hash, sender->cs_sum);
 	if (rc == 0)

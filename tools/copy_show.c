@@ -115,8 +115,10 @@ void copy_progress_show(struct copy_progress *progress, uint64_t bytes)
 	progress->cg_last = now;
 	progress->cg_shown = true;
 	eta = rate > 0 ? (uint64_t)((double)(size - bytes) / rate / 1e6) : 0;
-	fprintf(stderr, "\r\033[K%s of %s, %.0f%%, %.1f MB/s, ETA %" PRIu64
-		":%02" PRIu64, text_size(done, bytes), text_size(all, size),
+	fprintf(stderr,
+		"\r\033[K%s of %s, %.0f%%, %.1f MB/s, ETA %" PRIu64
+		":%02" PRIu64,
+		text_size(done, bytes), text_size(all, size),
 		100.0 * (double)bytes / (double)size, rate, eta / 60, eta % 60);
 }
 

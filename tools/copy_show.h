@@ -13,18 +13,18 @@ enum {
 };
 
 struct copy_result {
-	const char       *ct_src;
-	const char       *ct_dst;
-	const char       *ct_transport;
-	uint64_t          ct_bytes;
-	uint64_t          ct_block;
-	uint32_t          ct_inflight;
-	uint64_t          ct_blocks_nr;
+	const char *ct_src;
+	const char *ct_dst;
+	const char *ct_transport;
+	uint64_t    ct_bytes;
+	uint64_t    ct_block;
+	uint32_t    ct_inflight;
+	uint64_t    ct_blocks_nr;
 	/** From the first message to the synced directory. */
-	m0_time_t         ct_total_ns;
+	m0_time_t ct_total_ns;
 	/** Parts of it; what is left is reading, moving and writing. */
-	m0_time_t         ct_verify_ns;
-	m0_time_t         ct_sync_ns;
+	m0_time_t ct_verify_ns;
+	m0_time_t ct_sync_ns;
 	/** Was the new file read back? */
 	bool              ct_verified;
 	uint8_t           ct_sum[HASH_BYTES];

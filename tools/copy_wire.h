@@ -45,14 +45,14 @@ enum {
 };
 
 struct copy_msg {
-	enum copy_msg_type     cm_type;
-	uint32_t               cm_id;
-	int32_t                cm_status;
-	uint32_t               cm_mode;
-	uint32_t               cm_flags;
-	uint64_t               cm_offset;
-	uint64_t               cm_length;
-	uint8_t                cm_sum[HASH_BYTES];
+	enum copy_msg_type cm_type;
+	uint32_t           cm_id;
+	int32_t            cm_status;
+	uint32_t           cm_mode;
+	uint32_t           cm_flags;
+	uint64_t           cm_offset;
+	uint64_t           cm_length;
+	uint8_t            cm_sum[HASH_BYTES];
 	/** BLOCK only. After decode: points into the decoded bytes. */
 	struct m0_net_buf_desc cm_desc;
 };

@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HASH_BYTES = 16 };
+enum {
+	HASH_BYTES = 16
+};
 #define HASH_NAME "xxh3-128"
 
 /** XXH3 of 128 bits over a stream of bytes. */
@@ -14,8 +16,8 @@ struct hash;
 
 /** NULL if there is no memory. */
 struct hash *hash_alloc(void);
-void hash_free(struct hash *hash);
-void hash_update(struct hash *hash, const void *bytes, size_t nr);
+void         hash_free(struct hash *hash);
+void         hash_update(struct hash *hash, const void *bytes, size_t nr);
 /** The checksum of all so far, in the canonical (big-endian) form. */
 void hash_value(const struct hash *hash, uint8_t ret[HASH_BYTES]);
 

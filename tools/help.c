@@ -16,12 +16,9 @@ static error_t help_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp help_argp = {
-	NULL,
-	help_option,
-	"[COMMAND]",
-	"Explain COMMAND; without it, list the commands.",
-	NULL,
-	NULL,
+	NULL,        help_option,
+	"[COMMAND]", "Explain COMMAND; without it, list the commands.",
+	NULL,        NULL,
 	NULL,
 };
 

@@ -14,7 +14,7 @@ struct json_t;
 
 /** A new tree: an object. */
 struct json_t *jout_alloc(void);
-void jout_free(struct json_t *tree);
+void           jout_free(struct json_t *tree);
 
 /* Members of an object. The value belongs to the tree. */
 

@@ -22,9 +22,8 @@ static void node_event(const struct m0_net_tm_event *ev)
 	m0_mutex_unlock(&node->tn_mutex);
 }
 
-static const struct m0_net_tm_callbacks node_callbacks = {
-	.ntc_event_cb = node_event
-};
+static const struct m0_net_tm_callbacks node_callbacks = { .ntc_event_cb =
+								   node_event };
 
 /* Under the lock, which is released meanwhile. */
 static void node_deliver(struct tool_node *node)

@@ -18,13 +18,13 @@ struct tool_node {
 	struct m0_mutex           tn_mutex;
 	struct m0_cond            tn_cond;
 	/** Last state heard of, and the status that came with it. */
-	enum m0_net_tm_state      tn_state;
-	int                       tn_rc;
+	enum m0_net_tm_state tn_state;
+	int                  tn_rc;
 	/** ERROR events: messages that came and found no buffer. */
-	struct m0_atomic64        tn_errors_nr;
-	bool                      tn_open;
+	struct m0_atomic64 tn_errors_nr;
+	bool               tn_open;
 	/** Nobody else delivers for this machine: waiting for it does. */
-	bool                      tn_deliver;
+	bool tn_deliver;
 };
 
 /**

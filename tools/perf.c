@@ -21,9 +21,9 @@ enum {
 #define MEMORY_MAX (2ULL << 30)
 
 struct perf_args {
-	const char       *pa_transport;
+	const char *pa_transport;
 	/** Bits, by enum perf_test. */
-	unsigned          pa_tests;
+	unsigned pa_tests;
 	/** None: each test's own. */
 	uint64_t          pa_sizes[PERF_SIZES_MAX];
 	size_t            pa_sizes_nr;
@@ -39,22 +39,36 @@ static const struct argp_option perf_options[] = {
 	{ "transport", 't', "NAME", 0, "What is measured: mem (default)", 0 },
 	{ "test", 'T', "LIST", 0, "latency, rate, put, get or all (default)",
 	  0 },
-	{ "size", 's', "LIST", 0, "Bytes of a message or transfer, as 64,4K,1M;"
-	  " default 64 for messages, 4K,64K,1M for bulk", 0 },
-	{ "depth", 'd', "N", 0, "Operations on their way at a time, 1 to 1024; "
-	  "default 64 for rate, 8 for bulk; always 1 for latency", 0 },
-	{ "mode", 'm', "MODE", 0, "Who delivers events: async (default), sync "
-	  "or inline", 0 },
-	{ "spin", KEY_SPIN, "NS", 0, "How long threads look for work before "
-	  "they sleep, as 0, 50us; default: the library's", 0 },
-	{ "cpus", KEY_CPUS, "A[,B]", 0, "Processors that the two machines run "
-	  "on", 0 },
-	{ "time", KEY_TIME, "SECONDS", 0, "How long a row is measured; default "
-	  "1", 0 },
+	{ "size", 's', "LIST", 0,
+	  "Bytes of a message or transfer, as 64,4K,1M;"
+	  " default 64 for messages, 4K,64K,1M for bulk",
+	  0 },
+	{ "depth", 'd', "N", 0,
+	  "Operations on their way at a time, 1 to 1024; "
+	  "default 64 for rate, 8 for bulk; always 1 for latency",
+	  0 },
+	{ "mode", 'm', "MODE", 0,
+	  "Who delivers events: async (default), sync "
+	  "or inline",
+	  0 },
+	{ "spin", KEY_SPIN, "NS", 0,
+	  "How long threads look for work before "
+	  "they sleep, as 0, 50us; default: the library's",
+	  0 },
+	{ "cpus", KEY_CPUS, "A[,B]", 0,
+	  "Processors that the two machines run "
+	  "on",
+	  0 },
+	{ "time", KEY_TIME, "SECONDS", 0,
+	  "How long a row is measured; default "
+	  "1",
+	  0 },
 	{ "workers", KEY_WORKERS, "N", 0, "Threads of each machine; default 1",
 	  0 },
-	{ "threads", KEY_THREADS, "N", 0, "Threads that poll in inline mode: 1 "
-	  "for both machines (default), or 2", 0 },
+	{ "threads", KEY_THREADS, "N", 0,
+	  "Threads that poll in inline mode: 1 "
+	  "for both machines (default), or 2",
+	  0 },
 	{ "json", 'j', NULL, 0, "Print JSON", 0 },
 	{ 0 },
 };
@@ -62,8 +76,10 @@ static const struct argp_option perf_options[] = {
 static void bad(struct perf_args *args, const char *option, const char *value,
 		const char *accepted)
 {
-	tool_fail_set(args->pa_fail, TOOL_USAGE, "%s '%s' is not accepted; "
-		      "accepted: %s", option, value, accepted);
+	tool_fail_set(args->pa_fail, TOOL_USAGE,
+		      "%s '%s' is not accepted; "
+		      "accepted: %s",
+		      option, value, accepted);
 }
 
 static void tests_parse(struct perf_args *args, const char *list)
@@ -124,7 +140,8 @@ static void cpus_parse(struct perf_args *args, const char *list)
 	for (i = 0; i < setup->pu_cpus_nr; ++i) {
 		if (setup->pu_cpus[i] >= CPU_SETSIZE ||
 		    !CPU_ISSET(setup->pu_cpus[i], &set)) {
-			bad(args, "--cpus", list, "processors that this "
+			bad(args, "--cpus", list,
+			    "processors that this "
 			    "process may run on (taskset -p shows them)");
 			return;
 		}
@@ -165,8 +182,8 @@ static void sizes_parse(struct perf_args *args, const char *list)
 {
 	if (text_list_parse(list, text_size_parse, args->pa_sizes,
 			    PERF_SIZES_MAX, &args->pa_sizes_nr) != 0)
-		bad(args, "--size", list, "a list of up to 16 sizes, each in "
-		    TEXT_SIZE_FORMS);
+		bad(args, "--size", list,
+		    "a list of up to 16 sizes, each in " TEXT_SIZE_FORMS);
 }
 
 static error_t perf_option(int key, char *arg, struct argp_state *state)
@@ -244,10 +261,12 @@ static int limits_check(struct perf_args *args)
 	int                     rc;
 
 	if (args->pa_workers > xprt->tx_workers_max)
-		return tool_fail_set(args->pa_fail, TOOL_USAGE, "--workers '%"
-				     PRIu64 "' is not accepted; transport '%s' "
-				     "accepts 1 to %zu", args->pa_workers,
-				     xprt->tx_name, xprt->tx_workers_max);
+		return tool_fail_set(args->pa_fail, TOOL_USAGE,
+				     "--workers '%" PRIu64
+				     "' is not accepted; transport '%s' "
+				     "accepts 1 to %zu",
+				     args->pa_workers, xprt->tx_name,
+				     xprt->tx_workers_max);
 	rc = m0_net_domain_init(&dom, xprt->tx_xprt);
 	if (rc != 0)
 		return tool_fail_set(args->pa_fail, TOOL_FAILED,
@@ -260,8 +279,9 @@ static int limits_check(struct perf_args *args)
 			return tool_fail_set(args->pa_fail, TOOL_USAGE,
 					     "--size %" PRIu64 " is out of "
 					     "range; transport '%s' accepts 1 "
-					     "to %" PRIu64, args->pa_sizes[i],
-					     xprt->tx_name, max);
+					     "to %" PRIu64,
+					     args->pa_sizes[i], xprt->tx_name,
+					     max);
 	}
 	return 0;
 }
@@ -273,7 +293,8 @@ static int memory_check(struct perf_args *args, const struct perf_row *row)
 	if (perf_memory(row->pr_test, row->pr_size, row->pr_depth) <=
 	    MEMORY_MAX)
 		return 0;
-	return tool_fail_set(args->pa_fail, TOOL_USAGE, "%s: --depth %u of "
+	return tool_fail_set(args->pa_fail, TOOL_USAGE,
+			     "%s: --depth %u of "
 			     "--size %" PRIu64 " needs more than %s of memory; "
 			     "choose less of either",
 			     perf_test_names[row->pr_test], row->pr_depth,
@@ -340,8 +361,8 @@ static void perf_run_all(struct perf_args *args)
 	struct json_t  *array = NULL;
 	struct perf_row row;
 
-	args->pa_setup.pu_xprt = tool_xprt_find(args->pa_transport,
-						args->pa_fail);
+	args->pa_setup.pu_xprt =
+		tool_xprt_find(args->pa_transport, args->pa_fail);
 	args->pa_setup.pu_workers = (uint32_t)args->pa_workers;
 	args->pa_setup.pu_threads = (uint32_t)args->pa_threads;
 	if (args->pa_setup.pu_xprt == NULL || limits_check(args) != 0 ||
@@ -381,8 +402,10 @@ int perf_main(int argc, char **argv)
 			perf_run_all(&args);
 			(void)m0_net_fini();
 		} else {
-			tool_fail_set(&fail, TOOL_FAILED, "the library did not "
-				      "start: %s", tool_errtext(rc));
+			tool_fail_set(&fail, TOOL_FAILED,
+				      "the library did not "
+				      "start: %s",
+				      tool_errtext(rc));
 		}
 	}
 	return tool_finish_output(argv[0], tool_fail_print(&fail, argv[0]));

@@ -45,16 +45,16 @@ struct perf_setup {
 	enum perf_mode          pu_mode;
 	double                  pu_seconds;
 	/** 0: the test's default. */
-	uint32_t                pu_depth;
+	uint32_t pu_depth;
 	/** Threads of each machine. */
-	uint32_t                pu_workers;
+	uint32_t pu_workers;
 	/** Inline mode: threads that poll; 1 polls both machines. */
-	uint32_t                pu_threads;
-	bool                    pu_spin_set;
-	m0_time_t               pu_spin_ns;
+	uint32_t  pu_threads;
+	bool      pu_spin_set;
+	m0_time_t pu_spin_ns;
 	/** A processor for each machine; none if 0. */
-	size_t                  pu_cpus_nr;
-	uint64_t                pu_cpus[PERF_SIDES_NR];
+	size_t   pu_cpus_nr;
+	uint64_t pu_cpus[PERF_SIDES_NR];
 };
 
 struct perf_row {
@@ -62,11 +62,11 @@ struct perf_row {
 	uint64_t       pr_size;
 	uint32_t       pr_depth;
 	/** Operations, first to last one, and their times. */
-	uint64_t       pr_ops;
-	m0_time_t      pr_ns;
-	struct lat     pr_lat;
+	uint64_t   pr_ops;
+	m0_time_t  pr_ns;
+	struct lat pr_lat;
 	/** Processor time of the whole process for each operation. */
-	double         pr_cpu_ns;
+	double pr_cpu_ns;
 };
 
 /** The default of --depth. */
@@ -107,8 +107,8 @@ struct perf_bulk {
 };
 
 struct perf_side {
-	struct tool_node         pe_node;
-	struct perf_run         *pe_run;
+	struct tool_node pe_node;
+	struct perf_run *pe_run;
 	/** Held in callbacks if the machine has several threads. */
 	struct m0_mutex          pe_lock;
 	bool                     pe_locked;
@@ -122,13 +122,13 @@ struct perf_side {
 	uint32_t                 pe_bulk_nr;
 	struct perf_bulk        *pe_bulk_free;
 	/** A: descriptors that came before a buffer was free for them. */
-	struct m0_net_buf_desc  *pe_descs;
-	uint32_t                 pe_descs_nr;
+	struct m0_net_buf_desc *pe_descs;
+	uint32_t                pe_descs_nr;
 	/** Messages to be sent when a buffer is free. */
-	uint64_t                 pe_wanted;
+	uint64_t pe_wanted;
 	/** Messages received. */
-	uint64_t                 pe_recv_nr;
-	m0_time_t                pe_sent;
+	uint64_t  pe_recv_nr;
+	m0_time_t pe_sent;
 };
 
 enum perf_phase {
@@ -142,13 +142,13 @@ struct perf_run {
 	struct perf_row         *pn_row;
 	struct perf_side         pn_sides[PERF_SIDES_NR];
 	/** enum perf_phase; written by main, read by callbacks. */
-	int                      pn_phase;
+	int pn_phase;
 	/** Of the callbacks that record: A's. */
-	bool                     pn_measuring;
-	m0_time_t                pn_first;
-	m0_time_t                pn_last;
-	struct m0_mutex          pn_lock;
-	struct tool_fail         pn_fail;
+	bool             pn_measuring;
+	m0_time_t        pn_first;
+	m0_time_t        pn_last;
+	struct m0_mutex  pn_lock;
+	struct tool_fail pn_fail;
 };
 
 /**

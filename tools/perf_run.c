@@ -13,13 +13,13 @@ enum {
 
 /* A thread that delivers for machines that have none of the library's. */
 struct driver {
-	struct m0_thread  dr_thread;
-	bool              dr_started;
-	struct perf_run  *dr_run;
+	struct m0_thread dr_thread;
+	bool             dr_started;
+	struct perf_run *dr_run;
 	/** Sides first .. last. */
-	int               dr_first;
-	int               dr_last;
-	struct m0_bitmap  dr_cpus;
+	int              dr_first;
+	int              dr_last;
+	struct m0_bitmap dr_cpus;
 };
 
 bool perf_record(struct perf_run *run, m0_time_t start, m0_time_t end)
@@ -46,8 +46,10 @@ void perf_failed(struct perf_run *run, const char *what, int rc)
 	    PHASE_STOP)
 		return;
 	m0_mutex_lock(&run->pn_lock);
-	tool_fail_set(&run->pn_fail, TOOL_FAILED, "%s of %" PRIu64 " bytes: "
-		      "%s: %s", perf_test_names[run->pn_row->pr_test],
+	tool_fail_set(&run->pn_fail, TOOL_FAILED,
+		      "%s of %" PRIu64 " bytes: "
+		      "%s: %s",
+		      perf_test_names[run->pn_row->pr_test],
 		      run->pn_row->pr_size, what, tool_errtext(rc));
 	m0_mutex_unlock(&run->pn_lock);
 }
@@ -91,8 +93,10 @@ static void sync_drive(struct tool_node *node)
 	while (!node_is_over(node)) {
 		if (!sync_spin(tm)) {
 			m0_net_buffer_event_notify(tm, &chan);
-			(void)m0_chan_timedwait(&link, m0_time_from_now(0,
-					TICK_MSEC * (long)M0_TIME_ONE_MSEC));
+			(void)m0_chan_timedwait(
+				&link,
+				m0_time_from_now(
+					0, TICK_MSEC * (long)M0_TIME_ONE_MSEC));
 		}
 		m0_net_buffer_event_deliver_all(tm);
 	}
@@ -167,7 +171,7 @@ static int driver_start(struct driver *driver, struct perf_run *run, int first,
 	return rc;
 }
 
-static int drivers_start(struct driver drivers[PERF_SIDES_NR],
+static int drivers_start(struct driver    drivers[PERF_SIDES_NR],
 			 struct perf_run *run)
 {
 	const struct perf_setup *setup = run->pn_setup;
@@ -356,7 +360,8 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 	if (rc == 0)
 		cpu = row_measure(&run);
 	else
-		tool_fail_set(&run.pn_fail, TOOL_FAILED, "%s of %" PRIu64
+		tool_fail_set(&run.pn_fail, TOOL_FAILED,
+			      "%s of %" PRIu64
 			      " bytes: the machines did not start: %s",
 			      perf_test_names[row->pr_test], row->pr_size,
 			      tool_errtext(rc));
@@ -372,10 +377,12 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 	sides_fini(&run);
 	m0_mutex_fini(&run.pn_lock);
 	if (run.pn_fail.tf_exit == TOOL_OK && row->pr_ops == 0)
-		tool_fail_set(&run.pn_fail, TOOL_FAILED, "%s of %" PRIu64
+		tool_fail_set(&run.pn_fail, TOOL_FAILED,
+			      "%s of %" PRIu64
 			      " bytes: nothing finished in %g s; give it more "
-			      "--time", perf_test_names[row->pr_test],
-			      row->pr_size, setup->pu_seconds);
+			      "--time",
+			      perf_test_names[row->pr_test], row->pr_size,
+			      setup->pu_seconds);
 	if (run.pn_fail.tf_exit != TOOL_OK)
 		*fail = run.pn_fail;
 	return run.pn_fail.tf_exit;

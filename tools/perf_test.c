@@ -100,7 +100,7 @@ static struct perf_bulk *bulk_get(struct perf_side *side)
 }
 
 /* Is this the end of a bulk buffer's use that the test goes on from? */
-static bool bulk_done(struct perf_side *side,
+static bool bulk_done(struct perf_side                 *side,
 		      const struct m0_net_buffer_event *ev, const char *what)
 {
 	m0_net_desc_free(&ev->nbe_buffer->nb_desc);
@@ -194,11 +194,9 @@ static void active_done(const struct m0_net_buffer_event *ev)
  */
 static void active_move(struct perf_side *side, uint8_t *bytes, size_t nr)
 {
-	struct m0_net_buf_desc desc = {
-		.nbd_len = (uint32_t)nr,
-		.nbd_data = bytes
-	};
-	int rc = -EBADMSG;
+	struct m0_net_buf_desc desc = { .nbd_len = (uint32_t)nr,
+					.nbd_data = bytes };
+	int                    rc = -EBADMSG;
 
 	if (nr > 0 && side->pe_descs_nr < side->pe_bulk_nr)
 		rc = m0_net_desc_copy(&desc,
@@ -234,8 +232,8 @@ static void rate_received(struct perf_side *side)
 	uint32_t depth = side->pe_run->pn_row->pr_depth;
 
 	if (side_is_a(side))
-		side_send(side, side->pe_recv_nr == 1 ? WINDOWS * depth
-						      : depth);
+		side_send(side,
+			  side->pe_recv_nr == 1 ? WINDOWS * depth : depth);
 	else if (side->pe_recv_nr % depth == 0)
 		side_send(side, 1);
 }
@@ -274,8 +272,8 @@ out:
 
 static void msg_sent(const struct m0_net_buffer_event *ev)
 {
-	struct perf_out  *out = container_of(ev->nbe_buffer, struct perf_out,
-					     po_nb);
+	struct perf_out *out =
+		container_of(ev->nbe_buffer, struct perf_out, po_nb);
 	struct perf_side *side = out->po_side;
 	struct perf_run  *run = side->pe_run;
 
@@ -298,16 +296,15 @@ static void msg_sent(const struct m0_net_buffer_event *ev)
 	side_unlock(side);
 }
 
-static const struct m0_net_buffer_callbacks perf_callbacks = {
-	.nbc_cb = {
-		[M0_NET_QT_MSG_RECV] = msg_received,
-		[M0_NET_QT_MSG_SEND] = msg_sent,
-		[M0_NET_QT_PASSIVE_BULK_RECV] = passive_done,
-		[M0_NET_QT_PASSIVE_BULK_SEND] = passive_done,
-		[M0_NET_QT_ACTIVE_BULK_RECV] = active_done,
-		[M0_NET_QT_ACTIVE_BULK_SEND] = active_done,
-	}
-};
+static const struct m0_net_buffer_callbacks
+	perf_callbacks = { .nbc_cb = {
+				   [M0_NET_QT_MSG_RECV] = msg_received,
+				   [M0_NET_QT_MSG_SEND] = msg_sent,
+				   [M0_NET_QT_PASSIVE_BULK_RECV] = passive_done,
+				   [M0_NET_QT_PASSIVE_BULK_SEND] = passive_done,
+				   [M0_NET_QT_ACTIVE_BULK_RECV] = active_done,
+				   [M0_NET_QT_ACTIVE_BULK_SEND] = active_done,
+			   } };
 
 /* -------------------------------------------------- set-up of a row -- */
 
@@ -401,7 +398,7 @@ static int side_init(struct perf_side *side)
 {
 	struct m0_net_domain *dom = &side->pe_node.tn_dom;
 	m0_bcount_t           size = max64u(
-		is_bulk(side->pe_run) ? 0 : side->pe_run->pn_row->pr_size,
+			  is_bulk(side->pe_run) ? 0 : side->pe_run->pn_row->pr_size,
 		max64u(m0_net_domain_get_max_buffer_desc_size(dom),
 		       TOKEN_BYTES));
 	int rc;
@@ -438,9 +435,10 @@ int perf_test_init(struct perf_run *run)
  */
 void perf_test_start(struct perf_run *run)
 {
-	struct perf_side *side = &run->pn_sides[
-		run->pn_row->pr_test == PERF_RATE ? PERF_B : PERF_A];
-	struct perf_out  *out;
+	struct perf_side *side =
+		&run->pn_sides[run->pn_row->pr_test == PERF_RATE ? PERF_B
+								 : PERF_A];
+	struct perf_out *out;
 
 	side_lock(side);
 	side->pe_sent = m0_time_now();

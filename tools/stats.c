@@ -34,8 +34,8 @@ static void queue_print(FILE *file, const char *machine, unsigned qtype,
 
 	if (qs->nqs_num_adds + qs->nqs_num_f_events == 0)
 		return;
-	fprintf(file, "%-9s %-18s %9" PRIu64 " %9" PRIu64 " %7" PRIu64
-		" %11s %13s\n",
+	fprintf(file,
+		"%-9s %-18s %9" PRIu64 " %9" PRIu64 " %7" PRIu64 " %11s %13s\n",
 		machine, tool_queue_name(qtype), qs->nqs_num_adds,
 		qs->nqs_num_s_events, qs->nqs_num_f_events,
 		text_size(size, qs->nqs_total_bytes),

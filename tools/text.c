@@ -134,8 +134,8 @@ int text_list_parse(const char *text, int (*parse)(const char *, uint64_t *),
 
 const char *text_size(char ret[TEXT_MAX], uint64_t bytes)
 {
-	static const char *const names[] = { "KiB", "MiB", "GiB", "TiB",
-					     "PiB", "EiB" };
+	static const char *const names[] = { "KiB", "MiB", "GiB",
+					     "TiB", "PiB", "EiB" };
 	double                   value = (double)bytes / 1024;
 	size_t                   i = 0;
 
@@ -177,7 +177,11 @@ const char *text_time(char ret[TEXT_MAX], double ns)
 		ns /= 1000;
 		++i;
 	}
-	snprintf(ret, TEXT_MAX, "%.*f %s", ns == 0 ? 0 : ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0,
+	snprintf(ret, TEXT_MAX, "%.*f %s",
+		 ns == 0      ? 0
+		 : ns < 9.995 ? 2
+		 : ns < 99.95 ? 1
+			      : 0,
 		 ns, names[i]);
 	return ret;
 }

@@ -31,7 +31,9 @@ int text_seconds_parse(const char *text, double *ret);
 int text_list_parse(const char *text, int (*parse)(const char *, uint64_t *),
 		    uint64_t *ret, size_t max, size_t *ret_nr);
 
-enum { TEXT_MAX = 32 };
+enum {
+	TEXT_MAX = 32
+};
 
 /** "256.0 MiB", "17 bytes". */
 const char *text_size(char ret[TEXT_MAX], uint64_t bytes);

@@ -18,7 +18,7 @@ struct tool_xprt {
 #define TOOL_XPRT_DEFAULT "mem"
 
 /** NULL, and `fail` says which there are, if there is none of that name. */
-const struct tool_xprt *tool_xprt_find(const char *name,
+const struct tool_xprt *tool_xprt_find(const char       *name,
 				       struct tool_fail *fail);
 
 #endif /* M0_TOOLS_XPRTS_H */

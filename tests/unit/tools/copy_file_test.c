@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "copy_file.h"
+#include "../../../tools/copy_file.h"
 
 enum {
 	SIZE = 10000
@@ -94,7 +94,8 @@ static void destination_closed_early_leaves_nothing(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(dst_file_open(&f->f_dst, f->f_dst_path, &f->f_src,
-				       &f->f_fail), 0);
+				       &f->f_fail),
+			 0);
 	assert_int_equal(dst_file_write(&f->f_dst, &f->f_buf, 0, SIZE), 0);
 	assert_int_equal(access(f->f_dst_path, F_OK), -1);
 	dst_file_close(&f->f_dst);
@@ -106,11 +107,12 @@ static void destination_committed_replaces_the_old(void **state)
 {
 	struct fixture *f = *state;
 	struct stat     st;
-	int fd = open(f->f_dst_path, O_WRONLY | O_CREAT, 0600);
+	int             fd = open(f->f_dst_path, O_WRONLY | O_CREAT, 0600);
 
 	close(fd);
 	assert_int_equal(dst_file_open(&f->f_dst, f->f_dst_path, &f->f_src,
-				       &f->f_fail), 0);
+				       &f->f_fail),
+			 0);
 	assert_int_equal(dst_file_write(&f->f_dst, &f->f_buf, 0, SIZE), 0);
 	assert_int_equal(dst_file_sync(&f->f_dst, 0640), 0);
 	assert_int_equal(stat(f->f_dst_path, &st), 0);
@@ -130,7 +132,8 @@ static void destination_damaged_reads_back_otherwise(void **state)
 	uint8_t         bad[HASH_BYTES];
 
 	assert_int_equal(dst_file_open(&f->f_dst, f->f_dst_path, &f->f_src,
-				       &f->f_fail), 0);
+				       &f->f_fail),
+			 0);
 	assert_int_equal(dst_file_write(&f->f_dst, &f->f_buf, 0, SIZE), 0);
 	assert_int_equal(dst_file_hash(&f->f_dst, SIZE, NULL, good), 0);
 	assert_int_equal(pwrite(f->f_dst.df_fd, "x", 1, SIZE - 1), 1);
@@ -148,7 +151,8 @@ static void destination_reading_back_stops_when_told(void **state)
 	bool            stop = true;
 
 	assert_int_equal(dst_file_open(&f->f_dst, f->f_dst_path, &f->f_src,
-				       &f->f_fail), 0);
+				       &f->f_fail),
+			 0);
 	assert_int_equal(dst_file_write(&f->f_dst, &f->f_buf, 0, SIZE), 0);
 	assert_int_equal(dst_file_hash(&f->f_dst, SIZE, &stop, sum),
 			 -ECANCELED);

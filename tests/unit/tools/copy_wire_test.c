@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "copy_wire.h"
+#include "../../../tools/copy_wire.h"
 
 static uint8_t desc_bytes[] = { 0xde, 0xad, 0xbe, 0xef, 0x01 };
 
@@ -100,17 +100,17 @@ static void message_damaged_is_refused(void **state)
 		{ 4, 2, -EPROTONOSUPPORT }, /* version */
 		{ 5, 0, -EBADMSG },         /* type */
 		{ 5, 5, -EBADMSG },
-		{ 5, COPY_END, -EBADMSG },  /* END has no descriptor */
-		{ 6, 1, -EBADMSG },         /* reserved */
-		{ 12, 1, -EBADMSG },        /* status above 0 */
+		{ 5, COPY_END, -EBADMSG }, /* END has no descriptor */
+		{ 6, 1, -EBADMSG },        /* reserved */
+		{ 12, 1, -EBADMSG },       /* status above 0 */
 		{ 13, 0x80, -EBADMSG },
-		{ 15, 0x80, -EBADMSG },     /* status below -4095 */
-		{ 17, 2, -EBADMSG },        /* set-ID bits */
-		{ 20, 2, -EBADMSG },        /* flags */
-		{ 31, 0x80, -EBADMSG },     /* offset above 2^63 */
-		{ 39, 0x7f, -EBADMSG },     /* offset + length above that */
-		{ 33, 0, -EBADMSG },        /* no length */
-		{ 56, 4, -EBADMSG },        /* length of the descriptor */
+		{ 15, 0x80, -EBADMSG }, /* status below -4095 */
+		{ 17, 2, -EBADMSG },    /* set-ID bits */
+		{ 20, 2, -EBADMSG },    /* flags */
+		{ 31, 0x80, -EBADMSG }, /* offset above 2^63 */
+		{ 39, 0x7f, -EBADMSG }, /* offset + length above that */
+		{ 33, 0, -EBADMSG },    /* no length */
+		{ 56, 4, -EBADMSG },    /* length of the descriptor */
 		{ 59, 0xff, -EBADMSG },
 		{ 60, 1, -EBADMSG },
 	};

@@ -7,7 +7,7 @@
 
 #include "m0/base.h"
 
-#include "lat.h"
+#include "../../../tools/lat.h"
 
 /* A percentile is never below the true one, and above by at most 1/32. */
 static void percentile_is_close_from_above(void **state)

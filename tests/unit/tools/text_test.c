@@ -7,7 +7,7 @@
 
 #include "m0/base.h"
 
-#include "text.h"
+#include "../../../tools/text.h"
 
 static void size_is(const char *text, uint64_t want)
 {
@@ -35,8 +35,9 @@ static void size_with_suffix_is_read(void **state)
 /* What is no size is refused; what is too large is not cut. */
 static void size_malformed_is_refused(void **state)
 {
-	static const char *const bad[] = { "",   "K",  "-1", "+1",  " 1", "1 ",
-					   "1.5M", "1KB", "0x1", "1e3", "1KK" };
+	static const char *const bad[] = { "",    "K",   "-1",   "+1",
+					   " 1",  "1 ",  "1.5M", "1KB",
+					   "0x1", "1e3", "1KK" };
 	uint64_t                 got = 7;
 	size_t                   i;
 
@@ -55,12 +56,13 @@ static void list_is_read_up_to_its_bound(void **state)
 	size_t   nr = 0;
 
 	(void)state;
-	assert_int_equal(text_list_parse("1,2K,3", text_size_parse, got, 3,
-					 &nr), 0);
+	assert_int_equal(
+		text_list_parse("1,2K,3", text_size_parse, got, 3, &nr), 0);
 	assert_int_equal(nr, 3);
 	assert_int_equal(got[1], 2048);
 	assert_int_equal(text_list_parse("1,2,3,4", text_size_parse, got, 3,
-					 &nr), -E2BIG);
+					 &nr),
+			 -E2BIG);
 	assert_int_equal(text_list_parse("1,,3", text_size_parse, got, 3, &nr),
 			 -EINVAL);
 	assert_int_equal(text_list_parse("", text_size_parse, got, 3, &nr),
