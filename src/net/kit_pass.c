@@ -50,18 +50,20 @@ static void inbox_head_set(struct m0_net_kit_machine *m,
 }
 
 /*
- * m0_net_kit_unpost() looks with the lock of the inbox in which it believes
- * the item to be: in_inbox first, then the destination, which was set before.
+ * An item is in the inbox if its epoch is the inbox's: so all of them are taken
+ * by a new epoch, without a touch. m0_net_kit_unpost() looks with the lock of
+ * the inbox in which it believes the item to be: at the epoch first, then at
+ * the destination, which was set before.
  */
-static void in_inbox_set(struct m0_net_kit_work *work, uint8_t val)
+static void epoch_set(struct m0_net_kit_work *work, uint32_t epoch)
 {
-	__atomic_store_n(&work->nkw_in_inbox, val, __ATOMIC_RELEASE);
+	__atomic_store_n(&work->nkw_epoch, epoch, __ATOMIC_RELEASE);
 }
 
 static void inbox_add(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_work    *work)
 {
-	in_inbox_set(work, 1);
+	epoch_set(work, m->nkm_epoch);
 	work->nkw_next = NULL;
 	work->nkw_prev = m->nkm_inbox.wl_tail;
 	if (m->nkm_inbox.wl_tail != NULL)
@@ -81,7 +83,7 @@ static bool work_is_unwanted(const struct m0_net_kit_work *work)
 static void inbox_del(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_work    *work)
 {
-	in_inbox_set(work, 0);
+	epoch_set(work, m->nkm_epoch - 1);
 	if (work == m->nkm_inbox.wl_head)
 		inbox_head_set(m, work->nkw_next);
 	else
@@ -140,16 +142,22 @@ static void inbox_deliver(struct kit_work_list *out,
 	m0_mutex_unlock(&m->nkm_inbox_lock);
 }
 
+/* Posts, but refuses nothing: a machine's lock may be held. */
+static void pass_push(void)
+{
+	while (kit_pass.kp_out.wl_head != NULL)
+		inbox_deliver(&kit_pass.kp_out, &kit_pass.kp_refused);
+}
+
 void kit_pass_flush(void)
 {
-	struct kit_work_list    refused = { NULL, NULL };
 	struct m0_net_kit_work *work;
 
+	pass_push();
 	/* Refusing posts again: to the machine of the item's buffer. */
-	while (kit_pass.kp_out.wl_head != NULL) {
-		inbox_deliver(&kit_pass.kp_out, &refused);
-		while ((work = kit_work_pop(&refused)) != NULL)
-			work->nkw_dest->nkm_ops->nko_refuse(work);
+	while ((work = kit_work_pop(&kit_pass.kp_refused)) != NULL) {
+		work->nkw_dest->nkm_ops->nko_refuse(work);
+		pass_push();
 	}
 }
 
@@ -184,7 +192,8 @@ bool m0_net_kit_unpost(struct m0_net_kit_work *work)
 	if (m == NULL)
 		return false;
 	m0_mutex_lock(&m->nkm_inbox_lock);
-	in_inbox = __atomic_load_n(&work->nkw_in_inbox, __ATOMIC_ACQUIRE);
+	in_inbox = __atomic_load_n(&work->nkw_epoch, __ATOMIC_ACQUIRE) ==
+		   m->nkm_epoch;
 	mine = __atomic_load_n(&work->nkw_dest, __ATOMIC_ACQUIRE) == m;
 	if (mine && in_inbox)
 		inbox_del(m, work);
@@ -196,14 +205,11 @@ bool m0_net_kit_unpost(struct m0_net_kit_work *work)
 
 static void inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret)
 {
-	struct m0_net_kit_work *work;
-
 	m0_mutex_lock(&m->nkm_inbox_lock);
 	*ret = m->nkm_inbox;
 	inbox_head_set(m, NULL);
 	m->nkm_inbox.wl_tail = NULL;
-	for (work = ret->wl_head; work != NULL; work = work->nkw_next)
-		in_inbox_set(work, 0);
+	++m->nkm_epoch;
 	m0_mutex_unlock(&m->nkm_inbox_lock);
 }
 
@@ -221,7 +227,7 @@ static void inbox_return(struct m0_net_kit_machine *m,
 			kit_work_add_tail(&refused, work);
 			continue;
 		}
-		in_inbox_set(work, 1);
+		epoch_set(work, m->nkm_epoch);
 		work->nkw_next = m->nkm_inbox.wl_head;
 		if (work->nkw_next != NULL)
 			work->nkw_next->nkw_prev = work;
@@ -311,6 +317,7 @@ static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)
 {
 	struct kit_work_list    list;
 	struct m0_net_kit_work *work;
+	uint32_t                nr = 0;
 
 	while (m->nkm_deferred.wl_head != NULL &&
 	       m->nkm_deferred.wl_head->nkw_due <= now) {
@@ -324,6 +331,9 @@ static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)
 		return;
 	inbox_take(m, &list);
 	while ((work = kit_work_pop(&list)) != NULL) {
+		/* What others wait for leaves before a long pass ends. */
+		if (++nr % KIT_PUSH_NR == 0)
+			pass_push();
 		if (!work_handle(m, work, now)) {
 			work->nkw_prev = NULL;
 			work->nkw_next = list.wl_head;
@@ -413,8 +423,11 @@ static void deliver(struct m0_net_kit_machine *m)
 {
 	uint32_t nr = m->nkm_events_nr;
 
-	while (nr-- > 0 && m->nkm_ready_head != NULL)
+	while (nr-- > 0 && m->nkm_ready_head != NULL) {
 		kit_deliver_one(m);
+		if (nr % KIT_PUSH_NR == 0)
+			pass_push();
+	}
 }
 
 /*
@@ -492,8 +505,11 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 		deliver(m);
 	if (flags & KIT_RUN_STATES)
 		kit_states_deliver(m);
-	if (flags & KIT_RUN_NOTIFY)
+	if (flags & KIT_RUN_NOTIFY) {
+		/* Who is signalled must find pending true. */
+		quiet_update(m);
 		notify_signal(m);
+	}
 	if (m->nkm_fd_open)
 		fd_update(m);
 	/* The strand waits for the last event to deliver STOPPED. */

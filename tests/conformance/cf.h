@@ -222,6 +222,12 @@ bool cf_wait_ns(bool (*cond)(void *arg), void *arg, m0_time_t limit_ns);
 void cf_wait(bool (*cond)(void *arg), void *arg, const char *what);
 /** Pumps for this long, whatever happens. */
 void cf_run_ms(unsigned ms);
+/** Lets time pass without any call of the library. */
+void cf_sleep_ms(unsigned ms);
+/** Steps of the simulator so far; threads: context switches. */
+uint64_t cf_activity(void);
+/** Allocations of the library so far. */
+uint64_t cf_allocs(void);
 /** Waits until the final event of the last add. */
 void cf_wait_buf(struct cf_buf *b);
 /** Waits until `nr` events since the last add have come. */

@@ -3,21 +3,48 @@
 #include <poll.h>
 #include <sched.h>
 
+#include <sys/resource.h>
+
 #include "lib/env.h"
+#include "lib/heap.h"
 
 #include "cf.h"
 #include "cf_internal.h"
 
 static struct env env;
+static struct m0_heap heap;
 
 void cf__env_begin(void)
 {
+	m0_heap_init(&heap);
 	env_init(&env, cf.c_sim ? ENV_SIM : ENV_THREADS, cf.c_seed);
 }
 
 void cf__env_end(void)
 {
 	env_fini(&env);
+	CF_EQ(m0_heap_live_nr(&heap), 0, "memory of the library that is left");
+	m0_heap_fini(&heap);
+}
+
+uint64_t cf_allocs(void)
+{
+	return m0_heap_allocs_nr(&heap);
+}
+
+void cf_sleep_ms(unsigned ms)
+{
+	(void)m0_nanosleep(ms * M0_TIME_ONE_MSEC, NULL);
+}
+
+uint64_t cf_activity(void)
+{
+	struct rusage ru;
+
+	if (cf.c_sim)
+		return m0_sim_turns_nr(&env.env_sim);
+	getrusage(RUSAGE_SELF, &ru);
+	return (uint64_t)ru.ru_nvcsw;
 }
 
 void cf__env_yield(void)

@@ -1,2 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Synchronous and inline delivery. The machine under test is delivered by the
+ * case itself, in both modes whatever the mode of the run; its peer is one of
+ * the run. [r.M0.net.buffer-event-delivery-control]
+ * [r.M0.net.synchronous-buffer-event-delivery]
+ */
 #include "xprt_suite.h"
-const struct cf_case xprt_suite_mode[] = { { NULL, NULL } };
+
+static struct cf_tm *t;
+static struct cf_tm *peer;
+
+static void up(enum cf_mode mode)
+{
+	peer = cf_up(1);
+	t = cf_tm_new_mode(0, mode);
+	cf_tm_begin_start(t);
+	cf_wait_state(t, M0_NET_TM_STARTED);
+	t->ct_manual = true;
+}
+
+/* Runs the case in both modes. */
+static void both(void (*fn)(void))
+{
+	up(CF_SYNC);
+	fn();
+	up(CF_INLINE);
+	fn();
+}
+
+static bool is_pending(void *arg)
+{
+	(void)arg;
+	return m0_net_buffer_event_pending(&t->ct_tm);
+}
+
+static void wait_pending(void)
+{
+	cf_wait(is_pending, NULL, "something is pending");
+}
+
+static bool poll_only(void *arg)
+{
+	(void)is_pending(arg);
+	return false;
+}
+
+/* Lets messages come in, without delivering any. */
+static void poll_ms(unsigned ms)
+{
+	(void)cf_wait_ns(poll_only, NULL, ms * M0_TIME_ONE_MSEC);
+}
+
+/* Four messages wait; one deliver_all delivers them, on this thread. */
+static void four_at_once_do(void)
+{
+	struct cf_buf *r[4];
+	int i;
+
+	for (i = 0; i < 4; ++i)
+		r[i] = cf_recv(t, 64);
+	for (i = 0; i < 4; ++i)
+		cf_send(peer, t, 64, 1);
+	wait_pending();
+	poll_ms(6);
+	for (i = 0; i < 4; ++i)
+		CF_EQ(cf_get(&r[i]->cb_events), 0, "nothing is delivered yet");
+	CF_TRUE(is_pending(NULL), "pending stays true until deliver_all");
+	cf_deliver(t);
+	for (i = 0; i < 4; ++i)
+		CF_EQ(cf_get(&r[i]->cb_done), 1, "one deliver_all for all");
+	CF_TRUE(!is_pending(NULL), "nothing is pending any more");
+	cf_deliver(t);
+}
+
+static void four_at_once(void)
+{
+	both(four_at_once_do);
+}
+
+static int chain;
+
+static void chain_cb(struct cf_buf *b, const struct m0_net_buffer_event *ev)
+{
+	(void)ev;
+	++chain;
+	if (chain % 100 < 5) {
+		cf_add_ok(b, t, M0_NET_QT_MSG_RECV);
+		CF_TRUE(cf_del(b), "just added");
+	}
+}
+
+/* What callbacks cause is for the next deliver_all. */
+static void at_most_what_was_pending_do(void)
+{
+	struct cf_buf *b = cf_recv(t, 64);
+	int i;
+
+	chain = 0;
+	b->cb_hook = chain_cb;
+	CF_TRUE(cf_del(b), "queued");
+	for (i = 1; i <= 5; ++i) {
+		wait_pending();
+		cf_deliver(t);
+		CF_EQ(chain, i, "one event of a chain each time");
+	}
+	CF_TRUE(!is_pending(NULL), "the chain has ended");
+}
+
+static void at_most_what_was_pending(void)
+{
+	both(at_most_what_was_pending_do);
+}
+
+/* Cancel and time-out are events like others: only inside deliver_all. */
+static void cancel_and_timeout_do(void)
+{
+	struct cf_buf *c = cf_recv(t, 64);
+	struct cf_buf *o = cf_buf(0, 64);
+
+	CF_TRUE(cf_del(c), "queued");
+	o->cb_nb.nb_timeout = m0_time_from_now(0, 3000000);
+	cf_add_ok(o, t, M0_NET_QT_PASSIVE_BULK_RECV);
+	poll_ms(10);
+	CF_EQ(cf_get(&c->cb_events), 0, "a cancel is not delivered by itself");
+	CF_EQ(cf_get(&o->cb_events), 0, "nor is a time-out");
+	CF_TRUE(is_pending(NULL), "they are pending");
+	cf_deliver(t);
+	CF_EQ(c->cb_last.ce_status, -ECANCELED, "cancelled");
+	CF_EQ(o->cb_last.ce_status, -ETIMEDOUT, "timed out");
+	CF_EQ(c->cb_events + o->cb_events, 2, "events");
+}
+
+static void cancel_and_timeout(void)
+{
+	both(cancel_and_timeout_do);
+}
+
+/* STOPPED comes once deliver_all has delivered the last buffer event. */
+static void stop_waits_for_delivery_do(void)
+{
+	struct cf_buf *r[3];
+	int i;
+
+	for (i = 0; i < 3; ++i)
+		r[i] = cf_recv(t, 64);
+	CF_EQ(cf_stop(t, true), 0, "stop");
+	poll_ms(10);
+	CF_EQ(cf_get(&t->ct_states[M0_NET_TM_STOPPED]), 0,
+	      "not STOPPED before the events are delivered");
+	CF_EQ(cf_get(&r[0]->cb_events), 0, "no event by itself");
+	CF_TRUE(is_pending(NULL), "pending in STOPPING");
+	cf_deliver(t);
+	for (i = 0; i < 3; ++i)
+		CF_EQ(r[i]->cb_last.ce_status, -ECANCELED, "cancelled");
+	t->ct_manual = true;
+	cf_wait_state(t, M0_NET_TM_STOPPED);
+	CF_TRUE(!is_pending(NULL), "false after STOPPED");
+}
+
+static void stop_waits_for_delivery(void)
+{
+	both(stop_waits_for_delivery_do);
+}
+
+/* -------------------------------------------------------------- notify -- */
+
+static struct m0_mutex lock;
+static struct m0_chan chan;
+static struct m0_clink link_;
+static int signals;
+
+static bool signalled(struct m0_clink *l)
+{
+	(void)l;
+	CF_TRUE(m0_chan_is_locked(&chan), "the guard is held");
+	cf_inc(&signals);
+	cf_wake();
+	return true;
+}
+
+static void chan_up(void)
+{
+	m0_mutex_init(&lock);
+	m0_chan_init(&chan, &lock);
+	m0_clink_init(&link_, signalled);
+	m0_clink_add_lock(&chan, &link_);
+	signals = 0;
+}
+
+static void chan_down(void)
+{
+	m0_clink_del_lock(&link_);
+	m0_clink_fini(&link_);
+	m0_chan_fini_lock(&chan);
+	m0_mutex_fini(&lock);
+}
+
+/* Once for the next event, then forgotten, then asked for again. */
+static void notify_once_do(void)
+{
+	int i;
+
+	chan_up();
+	for (i = 0; i < 4; ++i)
+		cf_recv(t, 64);
+	m0_net_buffer_event_notify(&t->ct_tm, &chan);
+	cf_run_ms(3);
+	CF_EQ(cf_get(&signals), 0, "nothing is pending: no signal");
+	cf_send(peer, t, 8, 1);
+	cf_send(peer, t, 8, 1);
+	cf_wait_count(&signals, 1, "a signal for the next event");
+	CF_TRUE(is_pending(NULL), "which is pending");
+	cf_run_ms(3);
+	CF_EQ(cf_get(&signals), 1, "one signal, whatever has come");
+	poll_ms(5);
+	cf_deliver(t);
+	cf_send(peer, t, 8, 1);
+	wait_pending();
+	CF_EQ(cf_get(&signals), 1, "the request is forgotten");
+	m0_net_buffer_event_notify(&t->ct_tm, &chan);
+	cf_wait_count(&signals, 2, "at once, for something is pending");
+	cf_deliver(t);
+	m0_net_buffer_event_notify(&t->ct_tm, &chan);
+	cf_send(peer, t, 8, 1);
+	cf_wait_count(&signals, 3, "a second notify works again");
+	cf_deliver(t);
+	t->ct_manual = false;
+	cf_tm_end(t);
+	chan_down();
+}
+
+static void notify_once(void)
+{
+	both(notify_once_do);
+}
+
+/* A new request replaces the one outstanding: one signal, on the new. */
+static void notify_replaced_do(void)
+{
+	struct cf_buf *r = cf_recv(t, 64);
+
+	chan_up();
+	m0_net_buffer_event_notify(&t->ct_tm, &chan);
+	m0_net_buffer_event_notify(&t->ct_tm, &t->ct_chan);
+	m0_net_buffer_event_notify(&t->ct_tm, &chan);
+	CF_TRUE(cf_del(r), "queued");
+	cf_wait_count(&signals, 1, "a signal");
+	cf_run_ms(3);
+	CF_EQ(cf_get(&signals), 1, "one request, one signal");
+	cf_deliver(t);
+	t->ct_manual = false;
+	cf_tm_end(t);
+	chan_down();
+}
+
+static void notify_replaced(void)
+{
+	both(notify_replaced_do);
+}
+
+/* A time-out signals, too; also when nobody polls. */
+static void notify_timeout_do(void)
+{
+	struct cf_buf *b = cf_buf(0, 64);
+
+	chan_up();
+	b->cb_nb.nb_timeout = m0_time_from_now(0, 5000000);
+	cf_add_ok(b, t, M0_NET_QT_MSG_RECV);
+	m0_net_buffer_event_notify(&t->ct_tm, &chan);
+	cf_wait_count(&signals, 1, "a signal for a time-out");
+	CF_EQ(cf_get(&b->cb_events), 0, "not delivered");
+	cf_deliver(t);
+	CF_EQ(b->cb_last.ce_status, -ETIMEDOUT, "delivered");
+	t->ct_manual = false;
+	cf_tm_end(t);
+	chan_down();
+}
+
+static void notify_timeout(void)
+{
+	both(notify_timeout_do);
+}
+
+/* ------------------------------------------------------- state events -- */
+
+/* Nobody polls: start and stop come to their ends all the same. */
+static void start_stop_unattended(void)
+{
+	int m;
+
+	for (m = CF_SYNC; m <= CF_INLINE; ++m) {
+		t = cf_tm_new_mode(0, (enum cf_mode)m);
+		t->ct_manual = true;
+		cf_tm_begin_start(t);
+		cf_wait_state(t, M0_NET_TM_STARTED);
+		CF_EQ(cf_stop(t, cf_rand(2)), 0, "stop");
+		cf_wait_state(t, M0_NET_TM_STOPPED);
+	}
+}
+
+/* Nothing pending: no error, in any state it is allowed in. */
+static void deliver_nothing_do(void)
+{
+	CF_TRUE(!is_pending(NULL), "nothing is pending");
+	cf_deliver(t);
+	cf_deliver(t);
+	CF_EQ(cf_stop(t, true), 0, "stop");
+	(void)is_pending(NULL);
+	cf_deliver(t);
+	cf_wait_state(t, M0_NET_TM_STOPPED);
+}
+
+static void deliver_nothing(void)
+{
+	both(deliver_nothing_do);
+}
+
+/* Machines of all modes speak to each other. */
+static void mixed_modes(void)
+{
+	struct cf_tm *m[6];
+	int i, k;
+
+	for (i = 0; i < 6; ++i) {
+		m[i] = cf_tm_new_mode(i < 3 ? 0 : 1, (enum cf_mode)(i % 3));
+		cf_tm_begin_start(m[i]);
+		cf_wait_state(m[i], M0_NET_TM_STARTED);
+	}
+	for (i = 0; i < 3; ++i) {
+		for (k = 3; k < 6; ++k) {
+			struct cf_buf *p = cf_passive(m[i],
+				M0_NET_QT_PASSIVE_BULK_SEND, 500, m[k]);
+			struct cf_buf *a = cf_active(m[k],
+				M0_NET_QT_ACTIVE_BULK_RECV, 500,
+				&p->cb_nb.nb_desc);
+
+			cf_exchange(m[i], m[k]);
+			cf_exchange(m[k], m[i]);
+			cf_done_is(a, 0, "active");
+			cf_done_is(p, 0, "passive");
+		}
+	}
+}
+
+/* ----------------------------------------------------------------- fd -- */
+
+static void drain(void)
+{
+	while (is_pending(NULL))
+		cf_deliver(t);
+}
+
+static bool fd_is_silent(void *arg)
+{
+	return !cf_fd_ready(*(int *)arg);
+}
+
+/* A library thread may be about to look whether something is pending. */
+static void fd_silent(int fd, const char *what)
+{
+	cf_wait(fd_is_silent, &fd, what);
+}
+
+/* Readable while something is pending, without arming. */
+static void fd_message_do(void)
+{
+	int fd = m0_net_tm_fd(&t->ct_tm);
+	struct cf_buf *r = cf_recv(t, 64);
+	int i;
+
+	CF_TRUE(fd >= 0, "a descriptor");
+	CF_EQ(m0_net_tm_fd(&t->ct_tm), fd, "the same descriptor again");
+	drain();
+	fd_silent(fd, "not readable: nothing is pending");
+	for (i = 0; i < 3; ++i) {
+		cf_send(peer, t, 8, 1);
+		cf_fd_wait(fd, "a message has come");
+		wait_pending();
+		CF_TRUE(cf_fd_ready(fd), "readable until it is delivered");
+		drain();
+		CF_TRUE(cf_get(&r->cb_done), "delivered");
+		fd_silent(fd, "not readable after deliver_all");
+		cf_add_ok(r, t, M0_NET_QT_MSG_RECV);
+		drain();
+		fd_silent(fd, "an add alone is nothing to read");
+	}
+	CF_TRUE(cf_del(r), "queued");
+	cf_fd_wait(fd, "a cancel is pending");
+	wait_pending();
+	drain();
+	CF_EQ(r->cb_last.ce_status, -ECANCELED, "delivered");
+}
+
+static void fd_message(void)
+{
+	both(fd_message_do);
+}
+
+/* Readable when a deadline has expired; nobody polls meanwhile. */
+static void fd_deadline_do(void)
+{
+	int fd = m0_net_tm_fd(&t->ct_tm);
+	struct cf_buf *b = cf_buf(0, 64);
+	m0_time_t due;
+	int looks = 0;
+
+	drain();
+	fd_silent(fd, "not readable: nothing is pending");
+	due = m0_time_now() + 20 * M0_TIME_ONE_MSEC;
+	b->cb_nb.nb_timeout = due;
+	cf_add_ok(b, t, M0_NET_QT_PASSIVE_BULK_RECV);
+	drain();
+	fd_silent(fd, "not readable before the deadline");
+	/* Timers of some coarseness may ask for a look or two before. */
+	do {
+		cf_fd_wait(fd, "a deadline has expired");
+		CF_TRUE(++looks <= 5, "readable %d times, nothing pending",
+			looks);
+	} while (!is_pending(NULL));
+	CF_TRUE(m0_time_now() >= due, "pending before the deadline");
+	drain();
+	CF_EQ(b->cb_last.ce_status, -ETIMEDOUT, "delivered");
+	fd_silent(fd, "and then not readable");
+}
+
+static void fd_deadline(void)
+{
+	both(fd_deadline_do);
+}
+
+/* Asked for before start, and with something pending already. */
+static void fd_before_start(void)
+{
+	int m;
+
+	for (m = CF_SYNC; m <= CF_INLINE; ++m) {
+		int fd;
+
+		peer = cf_up(1);
+		t = cf_tm_new_mode(0, (enum cf_mode)m);
+		fd = m0_net_tm_fd(&t->ct_tm);
+		CF_TRUE(fd >= 0, "a descriptor in INITIALIZED");
+		cf_tm_begin_start(t);
+		cf_wait_state(t, M0_NET_TM_STARTED);
+		t->ct_manual = true;
+		cf_recv(t, 64);
+		cf_send(peer, t, 8, 1);
+		cf_fd_wait(fd, "a message has come");
+		wait_pending();
+		drain();
+	}
+}
+
+const struct cf_case xprt_suite_mode[] = {
+	{ "four messages, one deliver_all", four_at_once },
+	{ "at most what was pending", at_most_what_was_pending },
+	{ "cancel and time-out", cancel_and_timeout },
+	{ "STOPPED after the last delivery", stop_waits_for_delivery },
+	{ "notify, once", notify_once },
+	{ "notify, replaced", notify_replaced },
+	{ "notify of a time-out", notify_timeout },
+	{ "start and stop unattended", start_stop_unattended },
+	{ "deliver nothing", deliver_nothing },
+	{ "mixed modes", mixed_modes },
+	{ "fd: message and cancel", fd_message },
+	{ "fd: deadline", fd_deadline },
+	{ "fd: before start", fd_before_start },
+	{ NULL, NULL }
+};
