@@ -301,10 +301,9 @@ static void job_verdict(struct copy_job *job)
 	const struct copy_sender *sender = &job->cj_sender;
 	const struct copy_port   *from = &sender->cs_port;
 
-	if (job->cj_receiver.cr_committed &&
-	    job->cj_receiver.cr_port.cp_rc == 0)
+	if (job->cj_receiver.cr_committed)
 		return; /* Also if a signal came too late. */
-	if (from->cp_rc == 0 || sender->cs_told)
+	if (from->cp_rc == 0 || sender->cs_told || job->cj_dst.df_committed)
 		from = &job->cj_receiver.cr_port;
 	if (from->cp_rc != 0)
 		tool_fail_set(job->cj_args->ca_fail, TOOL_FAILED, "%s",

@@ -201,7 +201,7 @@ int copy_port_run(struct copy_port *port, void (*func)(struct copy_port *))
 		copy_port_fail_lock(port, rc, "%s: no thread: %s",
 				    port->cp_node.tn_name, tool_errtext(rc));
 	port->cp_thread_started = rc == 0;
-	return port->cp_fail.tf_exit;
+	return rc == 0 ? TOOL_OK : TOOL_FAILED;
 }
 
 void copy_port_finish(struct copy_port *port)

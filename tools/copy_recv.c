@@ -282,6 +282,19 @@ static int receiver_verify(struct copy_receiver *receiver)
 	return rc;
 }
 
+/* From here on it is too late to call the copy off. */
+static int commit_begin(struct copy_receiver *receiver)
+{
+	struct copy_port *port = &receiver->cr_port;
+	int               rc;
+
+	m0_mutex_lock(&port->cp_lock);
+	rc = port->cp_rc;
+	receiver->cr_committing = rc == 0;
+	m0_mutex_unlock(&port->cp_lock);
+	return rc;
+}
+
 /* To the disk, and to its name unless the copy was called off meanwhile. */
 static int receiver_commit(struct copy_receiver *receiver)
 {
@@ -292,16 +305,16 @@ static int receiver_commit(struct copy_receiver *receiver)
 
 	rc = dst_file_sync(dst, (mode_t)receiver->cr_end.cm_mode);
 	if (rc == 0)
-		rc = copy_port_rc(port);
+		rc = commit_begin(receiver);
 	if (rc == 0) {
 		rc = dst_file_commit(dst);
-		receiver->cr_committed = dst->df_committed;
+		receiver->cr_committed = rc == 0;
 	}
 	receiver->cr_phases.ch_sync_ns = m0_time_sub(m0_time_now(), start);
 	if (rc != 0)
 		copy_port_fail_lock(port, rc, "DST '%s' could not be %s: %s",
 				    dst->df_path,
-				    receiver->cr_committed
+				    dst->df_committed
 					    ? "synced with its directory"
 					    : "finished",
 				    tool_errtext(rc));
@@ -390,8 +403,13 @@ int copy_receiver_run(struct copy_receiver *receiver)
 
 void copy_receiver_cancel(struct copy_receiver *receiver)
 {
+	struct copy_port *port = &receiver->cr_port;
+
 	__atomic_store_n(&receiver->cr_cancelled, true, __ATOMIC_RELAXED);
-	copy_port_fail_lock(&receiver->cr_port, -ECANCELED, "called off");
+	m0_mutex_lock(&port->cp_lock);
+	if (!receiver->cr_committing)
+		copy_port_fail(port, -ECANCELED, "called off");
+	m0_mutex_unlock(&port->cp_lock);
 }
 
 void copy_receiver_stop(struct copy_receiver *receiver)

@@ -82,7 +82,9 @@ struct copy_receiver {
 	/** The sender's last word. */
 	struct copy_msg cr_end;
 	bool            cr_ended;
-	/** The new file has got its name. */
+	/** It is being given its name: too late to call it off. Locked. */
+	bool cr_committing;
+	/** It has got it, and that is on the disk. */
 	bool cr_committed;
 	/** Ends a long reading back. */
 	bool               cr_cancelled;

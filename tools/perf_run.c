@@ -376,7 +376,7 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 					 : 0;
 	sides_fini(&run);
 	m0_mutex_fini(&run.pn_lock);
-	if (run.pn_fail.tf_exit == TOOL_OK && row->pr_ops == 0)
+	if (run.pn_fail.tf_exit == TOOL_OK && row->pr_ns == 0)
 		tool_fail_set(&run.pn_fail, TOOL_FAILED,
 			      "%s of %" PRIu64
 			      " bytes: nothing finished in %g s; give it more "

@@ -96,10 +96,14 @@ class Copies(cli.Case):
         # Without /proc there is no way to name a nameless file.
         src = self.make('src', b'abc' * 1000)
         result = cli.in_namespace(
-            'mount -t tmpfs tmpfs /proc && "$1" copy --quiet "$2" "$3" && '
-            'ls -A "$4"', cli.COLIBRI, src, self.path('dst'), self.dir)
+            'mount -t tmpfs tmpfs /proc || exit 99; '
+            '"$1" version >/dev/null || exit 77; '
+            '"$1" copy --quiet "$2" "$3" && ls -A "$4"',
+            cli.COLIBRI, src, self.path('dst'), self.dir)
         if result is None:
             self.skipTest('no mount namespace')
+        if result.returncode == 77:
+            self.skipTest('a sanitizer that needs /proc')
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.split(), [b'dst', b'src'])
         self.assertEqual(self.read(self.path('dst')), b'abc' * 1000)
