@@ -56,10 +56,10 @@ struct m0_net_kit_work {
 	struct m0_net_kit_machine *nkw_dest;
 	/** Kit's kind, or M0_NET_KIT_WORK_XPRT + the transport's own. */
 	uint16_t nkw_op;
-	/** In an inbox: only then m0_net_kit_unpost() gets it back. */
-	uint8_t nkw_in_inbox;
 	/** Not wanted any more: refused when it would enter an inbox. */
 	uint8_t nkw_unwanted;
+	/** The inbox's at the time: only then m0_net_kit_unpost() gets it. */
+	uint32_t nkw_epoch;
 	/** Handled not before this time; 0: at once. */
 	m0_time_t nkw_due;
 };

@@ -135,8 +135,14 @@ static inline void m0_mutex_unlock(struct m0_mutex *mutex)
 	__atomic_store_n(&mutex->mx_owner, (struct m0_sync_tls *)NULL,
 			 __ATOMIC_RELAXED);
 	M0_SYNC_TSAN_DO(__tsan_mutex_pre_unlock(mutex, 0));
-	if (M0_UNLIKELY(__atomic_exchange_n(&mutex->mx_word, 0,
-					    __ATOMIC_RELEASE) == 2))
+	/*
+	 * A thread that goes to sleep between these two is not woken; it wakes
+	 * by itself (see m0_mutex_lock_slow()). A locked instruction for each
+	 * release, to make that impossible, would cost more than it ever does.
+	 */
+	if (M0_LIKELY(__atomic_load_n(&mutex->mx_word, __ATOMIC_RELAXED) == 1))
+		__atomic_store_n(&mutex->mx_word, 0, __ATOMIC_RELEASE);
+	else
 		m0_mutex_unlock_slow(mutex);
 	M0_SYNC_TSAN_DO(__tsan_mutex_post_unlock(mutex, 0));
 }

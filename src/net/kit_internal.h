@@ -23,7 +23,9 @@ enum {
 	KIT_EPS_IDLE_MAX = 256,
 	/** Longest copy that is made under a lock. */
 	KIT_COPY_LOCKED = 4096,
-	KIT_CACHE_LINE = 64
+	KIT_CACHE_LINE = 64,
+	/** Items of a pass after which it posts what it has to post. */
+	KIT_PUSH_NR = 16
 };
 
 /** State of a buffer, in the low bits of nkb_word. */
@@ -157,6 +159,7 @@ struct m0_net_kit_machine {
 
 	_Alignas(KIT_CACHE_LINE) struct m0_mutex nkm_inbox_lock;
 	struct kit_work_list nkm_inbox;
+	uint32_t             nkm_epoch;
 	/** No pass will ever come again: work is refused. */
 	bool nkm_closed;
 	/**
@@ -273,6 +276,8 @@ struct kit_pass {
 	/** The clock, while kp_depth > 0. */
 	m0_time_t                  kp_now;
 	struct m0_net_kit_machine *kp_machine;
+	/** What could not be posted. */
+	struct kit_work_list kp_refused;
 	/** Buffers of kp_machine that ended while its lock was released. */
 	struct kit_work_list kp_done;
 };

@@ -62,6 +62,8 @@ int m0_net_kit_tm_init(struct m0_net_transfer_mc *tm)
 	m->nkm_dom = tm->ntm_dom;
 	m->nkm_tm = tm;
 	m->nkm_workers_nr = 1;
+	/* Zeroed work is in no inbox. */
+	m->nkm_epoch = 1;
 	m->nkm_fd.of_fd = -1;
 	m0_ref_init(&m->nkm_ref, 1, machine_release);
 	m0_mutex_init(&m->nkm_inbox_lock);

@@ -3,7 +3,8 @@
 
 /* Enough for a short critical section on another processor to end. */
 enum {
-	SPINS_MAX = 100
+	SPINS_MAX = 100,
+	SLEEP_MAX_NS = 1000000
 };
 
 __thread struct m0_sync_tls m0_sync_tls;
@@ -38,13 +39,20 @@ void m0_mutex_lock_slow(struct m0_mutex *mutex)
 	M0_PRE(m0_mutex_is_not_locked(mutex));
 	if (mutex_spin(mutex))
 		return;
-	/* Whoever has slept cannot know whether others do: leaves a 2. */
+	/*
+	 * Whoever has slept cannot know whether others do: leaves a 2. The 2
+	 * may be overwritten by a release that saw the 1 before it, if that
+	 * takes longer than we to fall asleep: hence the limit.
+	 */
 	while (__atomic_exchange_n(&mutex->mx_word, 2, __ATOMIC_ACQUIRE) != 0)
-		(void)m0_os__futex_wait(&mutex->mx_word, 2, M0_TIME_NEVER);
+		(void)m0_os__futex_wait(&mutex->mx_word, 2,
+					m0_time_add(m0_os__now(),
+						    SLEEP_MAX_NS));
 }
 
-/* The mutex is free, perhaps finalised already: its address only. */
 void m0_mutex_unlock_slow(struct m0_mutex *mutex)
 {
+	(void)__atomic_exchange_n(&mutex->mx_word, 0, __ATOMIC_RELEASE);
+	/* The mutex is free, perhaps finalised already: its address only. */
 	m0_os__futex_wake(&mutex->mx_word, 1);
 }
