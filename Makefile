@@ -30,7 +30,7 @@ test:
 	@scripts/test release; scripts/tally $(BUILD)
 
 check:
-	@scripts/deps build check
+	@scripts/deps build sanitize check
 	@scripts/check
 
 bench:
