@@ -149,12 +149,13 @@ static void passive_done(const struct m0_net_buffer_event *ev)
 		container_of(ev->nbe_buffer, struct perf_bulk, pb_nb);
 	struct perf_side *side = bulk->pb_side;
 
-	bulk->pb_nb.nb_ep = NULL;
-	if (!bulk_done(side, ev, "passive buffer"))
-		return;
+	/* Locked: a cancelled buffer's descriptor may just be being sent. */
 	side_lock(side);
-	bulk_put(bulk);
-	passive_step(side);
+	bulk->pb_nb.nb_ep = NULL;
+	if (bulk_done(side, ev, "passive buffer")) {
+		bulk_put(bulk);
+		passive_step(side);
+	}
 	side_unlock(side);
 }
 
@@ -179,12 +180,12 @@ static void active_done(const struct m0_net_buffer_event *ev)
 		container_of(ev->nbe_buffer, struct perf_bulk, pb_nb);
 	struct perf_side *side = bulk->pb_side;
 
-	if (!bulk_done(side, ev, "active buffer"))
-		return;
 	side_lock(side);
-	(void)perf_record(side->pe_run, bulk->pb_start, m0_time_now());
-	bulk_put(bulk);
-	active_step(side);
+	if (bulk_done(side, ev, "active buffer")) {
+		(void)perf_record(side->pe_run, bulk->pb_start, m0_time_now());
+		bulk_put(bulk);
+		active_step(side);
+	}
 	side_unlock(side);
 }
 
