@@ -268,13 +268,13 @@ static void job_result(struct copy_job *job)
 	struct copy_sender   *sender = &job->cj_sender;
 
 	r->ct_total_ns = m0_time_sub(m0_time_now(), job->cj_start);
-	r->ct_stats[COPY_SENDER].ts_machine = "sender";
+	r->ct_stats[COPY_SENDER].tst_machine = "sender";
 	(void)m0_net_tm_stats_get(&sender->cs_port.cp_node.tn_tm, M0_NET_QT_NR,
-				  r->ct_stats[COPY_SENDER].ts_queues, false);
-	r->ct_stats[COPY_RECEIVER].ts_machine = "receiver";
+				  r->ct_stats[COPY_SENDER].tst_queues, false);
+	r->ct_stats[COPY_RECEIVER].tst_machine = "receiver";
 	(void)m0_net_tm_stats_get(&receiver->cr_port.cp_node.tn_tm,
 				  M0_NET_QT_NR,
-				  r->ct_stats[COPY_RECEIVER].ts_queues, false);
+				  r->ct_stats[COPY_RECEIVER].tst_queues, false);
 }
 
 /* Both roles, from start to end. Their failures stay in their ports. */
@@ -325,10 +325,10 @@ static void job_plan(struct copy_job *job, const struct tool_xprt *xprt)
 	r->ct_blocks_nr = size / args->ca_block +
 			  (size % args->ca_block != 0 ? 1 : 0);
 	/* A small file needs less memory than that. */
-	job->cj_plan.cl_xprt = xprt;
-	job->cj_plan.cl_verify = args->ca_verify;
-	job->cj_plan.cl_block = max64u(min64u(args->ca_block, size), 1);
-	job->cj_plan.cl_inflight =
+	job->cj_plan.cpl_xprt = xprt;
+	job->cj_plan.cpl_verify = args->ca_verify;
+	job->cj_plan.cpl_block = max64u(min64u(args->ca_block, size), 1);
+	job->cj_plan.cpl_inflight =
 		(uint32_t)max64u(min64u(args->ca_inflight, r->ct_blocks_nr), 1);
 }
 
@@ -351,9 +351,9 @@ static void job_run(struct copy_job *job)
 	else
 		copy_receiver_stop(&job->cj_receiver);
 	copy_sender_stop(&job->cj_sender);
-	job->cj_result.ct_verify_ns = job->cj_receiver.cr_phases.ch_verify_ns;
-	job->cj_result.ct_sync_ns = job->cj_receiver.cr_phases.ch_sync_ns;
-	job->cj_result.ct_verified = job->cj_plan.cl_verify;
+	job->cj_result.ct_verify_ns = job->cj_receiver.cr_phases.cph_verify_ns;
+	job->cj_result.ct_sync_ns = job->cj_receiver.cr_phases.cph_sync_ns;
+	job->cj_result.ct_verified = job->cj_plan.cpl_verify;
 	memcpy(job->cj_result.ct_sum, job->cj_receiver.cr_sum, HASH_BYTES);
 	job_verdict(job);
 	copy_sender_close(&job->cj_sender);

@@ -5,11 +5,6 @@
 
 #include "copy_port.h"
 
-enum {
-	/** Seconds that one network operation may take. */
-	OP_LIMIT = 60
-};
-
 static void port_failv(struct copy_port *port, int rc, const char *fmt,
 		       va_list args)
 {
@@ -271,7 +266,6 @@ int copy_port_send(struct copy_port *port, struct m0_net_end_point *to,
 	if (rc > 0) {
 		nb->nb_length = (m0_bcount_t)rc;
 		nb->nb_ep = to;
-		nb->nb_timeout = m0_time_from_now(OP_LIMIT, 0);
 		rc = m0_net_buffer_add(nb, &port->cp_node.tn_tm);
 	}
 	if (rc != 0) {

@@ -2,11 +2,6 @@
 #include "copy_role.h"
 #include "text.h"
 
-enum {
-	/** Seconds that pulling a block may take. */
-	PULL_LIMIT = 60
-};
-
 enum recv_state {
 	SLOT_FREE,
 	SLOT_PULLING,
@@ -57,7 +52,7 @@ static struct recv_slot *slot_claim(struct copy_receiver  *receiver,
 {
 	uint32_t i;
 
-	if (msg->cm_length > receiver->cr_plan->cl_block ||
+	if (msg->cm_length > receiver->cr_plan->cpl_block ||
 	    msg->cm_offset < receiver->cr_offset || receiver->cr_ended)
 		return NULL;
 	for (i = 0; i < receiver->cr_slots_nr; ++i) {
@@ -87,7 +82,6 @@ static void block_offered(struct copy_receiver  *receiver,
 	m0_mutex_unlock(&port->cp_lock);
 	if (slot != NULL) {
 		slot->rs_nb.nb_desc = desc;
-		slot->rs_nb.nb_timeout = m0_time_from_now(PULL_LIMIT, 0);
 		rc = m0_net_buffer_add(&slot->rs_nb, &port->cp_node.tn_tm);
 		if (rc != 0)
 			M0_SET0(&slot->rs_nb.nb_desc);
@@ -252,7 +246,7 @@ static int read_back(struct copy_receiver *receiver)
 
 	rc = dst_file_hash(receiver->cr_dst, receiver->cr_offset,
 			   &receiver->cr_cancelled, receiver->cr_sum_back);
-	receiver->cr_phases.ch_verify_ns = m0_time_sub(m0_time_now(), start);
+	receiver->cr_phases.cph_verify_ns = m0_time_sub(m0_time_now(), start);
 	if (rc == 0)
 		return sums_compare(receiver, receiver->cr_sum_back,
 				    "what was written, read back,");
@@ -277,7 +271,7 @@ static int receiver_verify(struct copy_receiver *receiver)
 	}
 	if (rc == 0)
 		rc = sums_compare(receiver, receiver->cr_sum, "what arrived");
-	if (rc == 0 && receiver->cr_plan->cl_verify)
+	if (rc == 0 && receiver->cr_plan->cpl_verify)
 		rc = read_back(receiver);
 	return rc;
 }
@@ -310,7 +304,7 @@ static int receiver_commit(struct copy_receiver *receiver)
 		rc = dst_file_commit(dst);
 		receiver->cr_committed = rc == 0;
 	}
-	receiver->cr_phases.ch_sync_ns = m0_time_sub(m0_time_now(), start);
+	receiver->cr_phases.cph_sync_ns = m0_time_sub(m0_time_now(), start);
 	if (rc != 0)
 		copy_port_fail_lock(port, rc, "DST '%s' could not be %s: %s",
 				    dst->df_path,
@@ -329,7 +323,7 @@ static void send_end_reply(struct copy_receiver *receiver, int status)
 		.cm_length = receiver->cr_offset,
 	};
 
-	if (receiver->cr_plan->cl_verify)
+	if (receiver->cr_plan->cpl_verify)
 		msg.cm_flags = COPY_FLAG_VERIFIED;
 	memcpy(msg.cm_sum, receiver->cr_sum, HASH_BYTES);
 	if (receiver->cr_from != NULL)
@@ -358,16 +352,16 @@ static int receiver_slots_init(struct copy_receiver *receiver)
 	int                     rc = 0;
 
 	receiver->cr_hash = hash_alloc();
-	M0_ALLOC_ARR(receiver->cr_slots, plan->cl_inflight);
+	M0_ALLOC_ARR(receiver->cr_slots, plan->cpl_inflight);
 	if (receiver->cr_hash == NULL || receiver->cr_slots == NULL)
 		return -ENOMEM;
-	receiver->cr_slots_nr = plan->cl_inflight;
-	for (i = 0; i < plan->cl_inflight && rc == 0; ++i) {
+	receiver->cr_slots_nr = plan->cpl_inflight;
+	for (i = 0; i < plan->cpl_inflight && rc == 0; ++i) {
 		struct recv_slot *slot = &receiver->cr_slots[i];
 
 		rc = tool_buffer_init(&slot->rs_nb,
 				      &receiver->cr_port.cp_node.tn_dom,
-				      plan->cl_block);
+				      plan->cpl_block);
 		slot->rs_nb.nb_qtype = M0_NET_QT_ACTIVE_BULK_RECV;
 		slot->rs_nb.nb_callbacks = &pull_callbacks;
 		slot->rs_receiver = receiver;
@@ -385,8 +379,8 @@ int copy_receiver_open(struct copy_receiver   *receiver,
 	receiver->cr_plan = plan;
 	receiver->cr_dst = dst;
 	port->cp_msg = receiver_msg;
-	rc = copy_port_open(port, "receiver", plan->cl_xprt,
-			    plan->cl_inflight + 2, -1);
+	rc = copy_port_open(port, "receiver", plan->cpl_xprt,
+			    plan->cpl_inflight + 2, -1);
 	if (rc != 0)
 		return rc;
 	rc = receiver_slots_init(receiver);

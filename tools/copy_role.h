@@ -10,6 +10,9 @@
  * writes the blocks, in the order of their offsets, and replies. So reading,
  * moving and writing overlap, with at most `inflight` blocks in memory on
  * either side.
+ *
+ * No operation has a time-out: a copy that is suspended goes on later, and one
+ * that is stuck ends by a signal.
  */
 #ifndef M0_TOOLS_COPY_ROLE_H
 #define M0_TOOLS_COPY_ROLE_H
@@ -19,11 +22,11 @@
 
 /** What both roles are told. */
 struct copy_plan {
-	const struct tool_xprt *cl_xprt;
+	const struct tool_xprt *cpl_xprt;
 	/** Bytes of a block, the last one may be shorter; and blocks in flight. */
-	uint64_t cl_block;
-	uint32_t cl_inflight;
-	bool     cl_verify;
+	uint64_t cpl_block;
+	uint32_t cpl_inflight;
+	bool     cpl_verify;
 };
 
 struct send_slot;
@@ -59,8 +62,8 @@ void copy_sender_close(struct copy_sender *sender);
 
 /** Nanoseconds that the last steps took. */
 struct copy_phases {
-	m0_time_t ch_verify_ns;
-	m0_time_t ch_sync_ns;
+	m0_time_t cph_verify_ns;
+	m0_time_t cph_sync_ns;
 };
 
 struct recv_slot;

@@ -208,7 +208,8 @@ static int send_blocks(struct copy_sender *sender)
 
 		if (slot == NULL)
 			return copy_port_rc(&sender->cs_port);
-		slot->ss_length = min64u(sender->cs_plan->cl_block, size - off);
+		slot->ss_length =
+			min64u(sender->cs_plan->cpl_block, size - off);
 		rc = block_fill(sender, slot, off);
 		if (rc == 0)
 			rc = block_offer(sender, slot, off);
@@ -275,16 +276,16 @@ static int sender_slots_init(struct copy_sender *sender)
 	int                     rc = 0;
 
 	sender->cs_hash = hash_alloc();
-	M0_ALLOC_ARR(sender->cs_slots, plan->cl_inflight);
+	M0_ALLOC_ARR(sender->cs_slots, plan->cpl_inflight);
 	if (sender->cs_hash == NULL || sender->cs_slots == NULL)
 		return -ENOMEM;
-	sender->cs_slots_nr = plan->cl_inflight;
-	for (i = 0; i < plan->cl_inflight && rc == 0; ++i) {
+	sender->cs_slots_nr = plan->cpl_inflight;
+	for (i = 0; i < plan->cpl_inflight && rc == 0; ++i) {
 		struct send_slot *slot = &sender->cs_slots[i];
 
 		rc = tool_buffer_init(&slot->ss_nb,
 				      &sender->cs_port.cp_node.tn_dom,
-				      plan->cl_block);
+				      plan->cpl_block);
 		slot->ss_nb.nb_qtype = M0_NET_QT_PASSIVE_BULK_SEND;
 		slot->ss_nb.nb_callbacks = &block_callbacks;
 		slot->ss_sender = sender;
@@ -302,8 +303,8 @@ int copy_sender_open(struct copy_sender *sender, const struct copy_plan *plan,
 	sender->cs_plan = plan;
 	sender->cs_src = src;
 	port->cp_msg = sender_msg;
-	rc = copy_port_open(port, "sender", plan->cl_xprt,
-			    plan->cl_inflight + 2, done_fd);
+	rc = copy_port_open(port, "sender", plan->cpl_xprt,
+			    plan->cpl_inflight + 2, done_fd);
 	if (rc != 0)
 		return rc;
 	rc = sender_slots_init(sender);

@@ -51,8 +51,8 @@ void tool_stats_print(FILE *file, const struct tool_stats *stats, unsigned nr)
 		"adds", "done", "failed", "bytes", "mean in queue");
 	for (i = 0; i < nr; ++i) {
 		for (q = 0; q < M0_NET_QT_NR; ++q)
-			queue_print(file, stats[i].ts_machine, q,
-				    &stats[i].ts_queues[q]);
+			queue_print(file, stats[i].tst_machine, q,
+				    &stats[i].tst_queues[q]);
 	}
 }
 
@@ -83,7 +83,7 @@ void tool_stats_json(struct json_t *array, const struct tool_stats *stats,
 
 	for (i = 0; i < nr; ++i) {
 		for (q = 0; q < M0_NET_QT_NR; ++q)
-			queue_json(array, stats[i].ts_machine, q,
-				   &stats[i].ts_queues[q]);
+			queue_json(array, stats[i].tst_machine, q,
+				   &stats[i].tst_queues[q]);
 	}
 }

@@ -11,8 +11,8 @@ struct json_t;
 
 /** All queues of one machine. */
 struct tool_stats {
-	const char          *ts_machine;
-	struct m0_net_qstats ts_queues[M0_NET_QT_NR];
+	const char          *tst_machine;
+	struct m0_net_qstats tst_queues[M0_NET_QT_NR];
 };
 
 /** "msg-recv" and so on. */

@@ -28,8 +28,8 @@ static int digits_parse(const char *text, uint64_t *ret, const char **ret_rest)
 }
 
 struct unit {
-	const char *u_name;
-	uint64_t    u_factor;
+	const char *un_name;
+	uint64_t    un_factor;
 };
 
 static int scaled_parse(const char *text, const struct unit *units, size_t nr,
@@ -43,9 +43,9 @@ static int scaled_parse(const char *text, const struct unit *units, size_t nr,
 	if (rc != 0)
 		return rc;
 	for (i = 0; i < nr; ++i) {
-		if (strcasecmp(rest, units[i].u_name) != 0)
+		if (strcasecmp(rest, units[i].un_name) != 0)
 			continue;
-		return __builtin_mul_overflow(value, units[i].u_factor, ret)
+		return __builtin_mul_overflow(value, units[i].un_factor, ret)
 			       ? -ERANGE
 			       : 0;
 	}
