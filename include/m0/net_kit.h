@@ -59,7 +59,7 @@ struct m0_net_kit_work {
 	/** Not wanted any more: refused when it would enter an inbox. */
 	uint8_t nkw_unwanted;
 	/** The inbox's at the time: only then m0_net_kit_unpost() gets it. */
-	uint32_t nkw_epoch;
+	uint64_t nkw_epoch;
 	/** Handled not before this time; 0: at once. */
 	m0_time_t nkw_due;
 };

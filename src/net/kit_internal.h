@@ -24,6 +24,8 @@ enum {
 	/** Longest copy that is made under a lock. */
 	KIT_COPY_LOCKED = 4096,
 	KIT_CACHE_LINE = 64,
+	/** Takings of an inbox, in the low bits of its epoch. */
+	KIT_EPOCH_BITS = 40,
 	/** Items of a pass after which it posts what it has to post. */
 	KIT_PUSH_NR = 16
 };
@@ -159,7 +161,8 @@ struct m0_net_kit_machine {
 
 	_Alignas(KIT_CACHE_LINE) struct m0_mutex nkm_inbox_lock;
 	struct kit_work_list nkm_inbox;
-	uint32_t             nkm_epoch;
+	/** No other inbox ever has the same: see kit_pass.c. */
+	uint64_t nkm_epoch;
 	/** No pass will ever come again: work is refused. */
 	bool nkm_closed;
 	/**

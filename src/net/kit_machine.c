@@ -41,6 +41,9 @@ void m0_net_kit_dom_fini(struct m0_net_domain *dom)
 
 /* ----------------------------------------------------------------- life -- */
 
+/* Numbers machines: no work that is zero, or was elsewhere, has their epoch. */
+static uint64_t machines_seen_nr;
+
 static void machine_release(struct m0_ref *ref)
 {
 	struct m0_net_kit_machine *m =
@@ -62,8 +65,9 @@ int m0_net_kit_tm_init(struct m0_net_transfer_mc *tm)
 	m->nkm_dom = tm->ntm_dom;
 	m->nkm_tm = tm;
 	m->nkm_workers_nr = 1;
-	/* Zeroed work is in no inbox. */
-	m->nkm_epoch = 1;
+	m->nkm_epoch =
+		__atomic_add_fetch(&machines_seen_nr, 1, __ATOMIC_RELAXED)
+		<< KIT_EPOCH_BITS;
 	m->nkm_fd.of_fd = -1;
 	m0_ref_init(&m->nkm_ref, 1, machine_release);
 	m0_mutex_init(&m->nkm_inbox_lock);

@@ -51,11 +51,13 @@ static void inbox_head_set(struct m0_net_kit_machine *m,
 
 /*
  * An item is in the inbox if its epoch is the inbox's: so all of them are taken
- * by a new epoch, without a touch. m0_net_kit_unpost() looks with the lock of
- * the inbox in which it believes the item to be: at the epoch first, then at
- * the destination, which was set before.
+ * by a new epoch, without a touch. An epoch is the number of the machine above
+ * the number of takings, so that one from elsewhere, or from long ago, is not
+ * mistaken.
  */
-static void epoch_set(struct m0_net_kit_work *work, uint32_t epoch)
+#define EPOCH_MASK (((uint64_t)1 << KIT_EPOCH_BITS) - 1)
+
+static void epoch_set(struct m0_net_kit_work *work, uint64_t epoch)
 {
 	__atomic_store_n(&work->nkw_epoch, epoch, __ATOMIC_RELEASE);
 }
@@ -83,7 +85,7 @@ static bool work_is_unwanted(const struct m0_net_kit_work *work)
 static void inbox_del(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_work    *work)
 {
-	epoch_set(work, m->nkm_epoch - 1);
+	epoch_set(work, 0);
 	if (work == m->nkm_inbox.wl_head)
 		inbox_head_set(m, work->nkw_next);
 	else
@@ -195,12 +197,12 @@ bool m0_net_kit_unpost(struct m0_net_kit_work *work)
 	in_inbox = __atomic_load_n(&work->nkw_epoch, __ATOMIC_ACQUIRE) ==
 		   m->nkm_epoch;
 	mine = __atomic_load_n(&work->nkw_dest, __ATOMIC_ACQUIRE) == m;
-	if (mine && in_inbox)
+	if (in_inbox)
 		inbox_del(m, work);
 	else if (mine)
 		__atomic_store_n(&work->nkw_unwanted, 1, __ATOMIC_RELAXED);
 	m0_mutex_unlock(&m->nkm_inbox_lock);
-	return mine && in_inbox;
+	return in_inbox;
 }
 
 static void inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret)
@@ -209,7 +211,9 @@ static void inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret)
 	*ret = m->nkm_inbox;
 	inbox_head_set(m, NULL);
 	m->nkm_inbox.wl_tail = NULL;
-	++m->nkm_epoch;
+	/* Within its bits: below them is nobody, above them the machine. */
+	m->nkm_epoch = (m->nkm_epoch & ~EPOCH_MASK) |
+		       ((m->nkm_epoch + 1) & EPOCH_MASK);
 	m0_mutex_unlock(&m->nkm_inbox_lock);
 }
 
