@@ -144,7 +144,9 @@ struct perf_run {
 	/** enum perf_phase; written by main, read by callbacks. */
 	int pn_phase;
 	/** Of the callbacks that record: A's. */
-	bool             pn_measuring;
+	bool pn_measuring;
+	/** Set when two operations lie apart in time; main looks at it. */
+	bool             pn_enough;
 	m0_time_t        pn_first;
 	m0_time_t        pn_last;
 	struct m0_mutex  pn_lock;

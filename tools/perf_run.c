@@ -8,7 +8,9 @@ enum {
 	/** Of the time of a row, in hundredths, before it is measured. */
 	WARM_PERCENT = 20,
 	/** Milliseconds between two looks at a row that runs. */
-	TICK_MSEC = 20
+	TICK_MSEC = 20,
+	/** Seconds that a slow machine is given for the first two operations. */
+	GRACE = 30
 };
 
 /* A thread that delivers for machines that have none of the library's. */
@@ -34,6 +36,8 @@ bool perf_record(struct perf_run *run, m0_time_t start, m0_time_t end)
 		return true;
 	}
 	run->pn_last = end;
+	if (end > run->pn_first)
+		__atomic_store_n(&run->pn_enough, true, __ATOMIC_RELAXED);
 	++run->pn_row->pr_ops;
 	lat_add(&run->pn_row->pr_lat, m0_time_sub(end, start));
 	return true;
@@ -310,15 +314,24 @@ static uint64_t cpu_now(void)
 	       (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000;
 }
 
-static void phase_wait(struct perf_run *run, double seconds)
+/* Waits, and if `enough` then longer, until there is something to show. */
+static void phase_wait(struct perf_run *run, double seconds, bool enough)
 {
 	m0_time_t end = m0_time_now() + (m0_time_t)(seconds * 1e9);
+	m0_time_t limit = enough ? m0_time_add(end, m0_time(GRACE, 0)) : end;
 	m0_time_t now;
 
-	while ((now = m0_time_now()) < end &&
-	       __atomic_load_n(&run->pn_phase, __ATOMIC_RELAXED) != PHASE_STOP)
-		m0_nanosleep(min64u(end - now, TICK_MSEC * M0_TIME_ONE_MSEC),
-			     NULL);
+	while ((now = m0_time_now()) < limit) {
+		m0_time_t left = now < end ? end - now : M0_TIME_NEVER;
+
+		if (__atomic_load_n(&run->pn_phase, __ATOMIC_RELAXED) ==
+		    PHASE_STOP)
+			break;
+		if (now >= end &&
+		    __atomic_load_n(&run->pn_enough, __ATOMIC_RELAXED))
+			break;
+		m0_nanosleep(min64u(left, TICK_MSEC * M0_TIME_ONE_MSEC), NULL);
+	}
 }
 
 /* Only from one phase to the next: a failure has gone to the last. */
@@ -334,10 +347,10 @@ static uint64_t row_measure(struct perf_run *run)
 	uint64_t cpu;
 
 	perf_test_start(run);
-	phase_wait(run, seconds * WARM_PERCENT / 100);
+	phase_wait(run, seconds * WARM_PERCENT / 100, false);
 	cpu = cpu_now();
 	phase_set(run, PHASE_WARM, PHASE_MEASURE);
-	phase_wait(run, seconds);
+	phase_wait(run, seconds, true);
 	phase_set(run, PHASE_MEASURE, PHASE_STOP);
 	return cpu_now() - cpu;
 }
@@ -379,10 +392,9 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 	if (run.pn_fail.tf_exit == TOOL_OK && row->pr_ns == 0)
 		tool_fail_set(&run.pn_fail, TOOL_FAILED,
 			      "%s of %" PRIu64
-			      " bytes: nothing finished in %g s; give it more "
-			      "--time",
+			      " bytes: nothing finished in %g s and %d more",
 			      perf_test_names[row->pr_test], row->pr_size,
-			      setup->pu_seconds);
+			      setup->pu_seconds, (int)GRACE);
 	if (run.pn_fail.tf_exit != TOOL_OK)
 		*fail = run.pn_fail;
 	return run.pn_fail.tf_exit;
