@@ -7,7 +7,7 @@
 enum {
 	ACTIVE,
 	PASSIVE,
-	DESC_MAX = 1024
+	DESC_MAX = 192
 };
 
 struct bench_bulk {
@@ -15,17 +15,24 @@ struct bench_bulk {
 	size_t             k_bytes;
 	size_t             k_area;
 	/** Where all the cases go on, so that they find memory equally cold. */
-	size_t   k_cursor;
-	char    *k_src;
-	char    *k_dst;
-	int      k_nr;
-	unsigned k_done;
+	size_t k_cursor;
+	char  *k_src;
+	char  *k_dst;
+	int    k_nr;
+	/** Transfers at a time. */
+	uint64_t k_flight;
+	/** Still to be begun; completions still to come, two for each. */
+	uint64_t k_left;
+	uint64_t k_due;
+	bool     k_is_put;
 	/** Put: side ACTIVE has the source; get: side PASSIVE has. */
 	struct bench_buf *k_put[2];
 	struct bench_buf *k_get[2];
-	/** The descriptor on its way. */
-	uint8_t k_desc[DESC_MAX];
+	/** The descriptor on its way, for each pair of buffers. */
+	uint8_t (*k_desc)[DESC_MAX];
 };
+
+static void begin(struct bench_bulk *k);
 
 static void moved(const struct m0_net_buffer_event *ev)
 {
@@ -38,7 +45,14 @@ static void moved(const struct m0_net_buffer_event *ev)
 	     nb->nb_qtype == M0_NET_QT_ACTIVE_BULK_RECV) &&
 	    ev->nbe_length != k->k_bytes)
 		bench_die("%llu bytes", (unsigned long long)ev->nbe_length);
-	k->k_done++;
+	k->k_due--;
+	/* The other completion of the pair has come before. */
+	if (nb->nb_qtype == M0_NET_QT_PASSIVE_BULK_RECV ||
+	    nb->nb_qtype == M0_NET_QT_PASSIVE_BULK_SEND) {
+		m0_net_desc_free(&nb->nb_desc);
+		if (k->k_left > 0)
+			begin(k);
+	}
 }
 
 static const struct m0_net_buffer_callbacks callbacks = {
@@ -48,7 +62,7 @@ static const struct m0_net_buffer_callbacks callbacks = {
 		    [M0_NET_QT_ACTIVE_BULK_SEND] = &moved }
 };
 
-struct bench_bulk *bench_bulk_start(size_t bytes, size_t area)
+struct bench_bulk *bench_bulk_start(size_t bytes, size_t area, int flight)
 {
 	struct bench_bulk *k = bench_huge(sizeof(*k));
 
@@ -56,6 +70,8 @@ struct bench_bulk *bench_bulk_start(size_t bytes, size_t area)
 	k->k_bytes = bytes;
 	k->k_area = area;
 	k->k_nr = (int)(area / bytes);
+	k->k_flight = (uint64_t)flight;
+	k->k_desc = bench_huge((size_t)k->k_nr * DESC_MAX);
 	k->k_src = bench_huge(area);
 	k->k_dst = bench_huge(area);
 	k->k_pair = bench_pair_start(BENCH_INLINE);
@@ -86,25 +102,6 @@ void bench_bulk_stop(struct bench_bulk *k)
 	bench_pair_free(k->k_pair);
 }
 
-static void transfer(struct bench_bulk *k, struct m0_net_buffer *active,
-		     enum m0_net_queue_type active_q,
-		     struct m0_net_buffer  *passive,
-		     enum m0_net_queue_type passive_q)
-{
-	k->k_done = 0;
-	bench_add(passive, &k->k_pair[PASSIVE], passive_q);
-	/* as out of a message: into memory of the application's own */
-	active->nb_desc.nbd_len = passive->nb_desc.nbd_len;
-	active->nb_desc.nbd_data = k->k_desc;
-	memcpy(k->k_desc, passive->nb_desc.nbd_data, passive->nb_desc.nbd_len);
-	bench_add(active, &k->k_pair[ACTIVE], active_q);
-	while (k->k_done < 2) {
-		bench_poll(&k->k_pair[ACTIVE]);
-		bench_poll(&k->k_pair[PASSIVE]);
-	}
-	m0_net_desc_free(&passive->nb_desc);
-}
-
 static size_t next(struct bench_bulk *k)
 {
 	size_t at = k->k_cursor / k->k_bytes;
@@ -115,34 +112,50 @@ static size_t next(struct bench_bulk *k)
 	return at;
 }
 
-static uint64_t run_put(void *arg, uint64_t nr)
+/* The next transfer, in a callback or outside of any. */
+static void begin(struct bench_bulk *k)
 {
-	struct bench_bulk *k = arg;
+	size_t                at = next(k);
+	struct bench_buf    **b = k->k_is_put ? k->k_put : k->k_get;
+	struct m0_net_buffer *passive = &b[PASSIVE][at].b_nb;
+	struct m0_net_buffer *active = &b[ACTIVE][at].b_nb;
 
-	for (uint64_t i = 0; i < nr; i++) {
-		size_t at = next(k);
+	k->k_left--;
+	bench_add(passive, &k->k_pair[PASSIVE],
+		  k->k_is_put ? M0_NET_QT_PASSIVE_BULK_RECV
+			      : M0_NET_QT_PASSIVE_BULK_SEND);
+	/* as out of a message: into memory of the application's own */
+	active->nb_desc.nbd_len = passive->nb_desc.nbd_len;
+	active->nb_desc.nbd_data = k->k_desc[at];
+	memcpy(k->k_desc[at], passive->nb_desc.nbd_data,
+	       passive->nb_desc.nbd_len);
+	bench_add(active, &k->k_pair[ACTIVE],
+		  k->k_is_put ? M0_NET_QT_ACTIVE_BULK_SEND
+			      : M0_NET_QT_ACTIVE_BULK_RECV);
+}
 
-		transfer(k, &k->k_put[ACTIVE][at].b_nb,
-			 M0_NET_QT_ACTIVE_BULK_SEND,
-			 &k->k_put[PASSIVE][at].b_nb,
-			 M0_NET_QT_PASSIVE_BULK_RECV);
+static uint64_t run(struct bench_bulk *k, bool is_put, uint64_t nr)
+{
+	k->k_is_put = is_put;
+	k->k_left = nr;
+	k->k_due = 2 * nr;
+	for (uint64_t i = 0; i < k->k_flight && k->k_left > 0; i++)
+		begin(k);
+	while (k->k_due > 0) {
+		bench_poll(&k->k_pair[ACTIVE]);
+		bench_poll(&k->k_pair[PASSIVE]);
 	}
 	return nr;
 }
 
+static uint64_t run_put(void *arg, uint64_t nr)
+{
+	return run(arg, true, nr);
+}
+
 static uint64_t run_get(void *arg, uint64_t nr)
 {
-	struct bench_bulk *k = arg;
-
-	for (uint64_t i = 0; i < nr; i++) {
-		size_t at = next(k);
-
-		transfer(k, &k->k_get[ACTIVE][at].b_nb,
-			 M0_NET_QT_ACTIVE_BULK_RECV,
-			 &k->k_get[PASSIVE][at].b_nb,
-			 M0_NET_QT_PASSIVE_BULK_SEND);
-	}
-	return nr;
+	return run(arg, false, nr);
 }
 
 struct bench_case bench_bulk_copy(struct bench_bulk *k)

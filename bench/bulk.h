@@ -12,8 +12,11 @@
  */
 struct bench_bulk;
 
-/** `area` bytes on each side, in buffers of `bytes`: all used in turn. */
-struct bench_bulk *bench_bulk_start(size_t bytes, size_t area);
+/**
+ * `area` bytes on each side, in buffers of `bytes`: all used in turn, `flight`
+ * transfers at a time; a passive completion begins the next one.
+ */
+struct bench_bulk *bench_bulk_start(size_t bytes, size_t area, int flight);
 void               bench_bulk_stop(struct bench_bulk *k);
 /** A copy of the same memory, without the library. */
 struct bench_case bench_bulk_copy(struct bench_bulk *k);

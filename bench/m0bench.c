@@ -15,8 +15,9 @@ static const char usage[] =
 	"  machine                the clock and the cache line alone\n"
 	"  msg                    one thread: clock_gettime, msg.one\n"
 	"  two                    cacheline, msg.one, msg.two\n"
-	"  bulk BYTES hot|cold    memcpy, put, get\n"
+	"  bulk BYTES hot|cold [FLIGHT]  memcpy, put, get\n"
 	"  rate                   inline, two threads, 64 queued\n"
+	"  rate-many              the same, many messages in a buffer\n"
 	"  rate-async             the library's threads, 64 queued\n"
 	"  async                  the library's threads, one at a time\n"
 	"  do msg|put|get|async NR   that many, untimed, for counters";
@@ -59,10 +60,10 @@ static void do_two(void)
 	bench_worker_stop(w);
 }
 
-static void do_bulk(size_t bytes, bool cold)
+static void do_bulk(size_t bytes, bool cold, int flight)
 {
-	size_t             area = cold ? COLD_AREA : bytes;
-	struct bench_bulk *k = bench_bulk_start(bytes, area);
+	size_t             area = cold ? COLD_AREA : bytes * (size_t)flight;
+	struct bench_bulk *k = bench_bulk_start(bytes, area, flight);
 	struct bench_case  c[] = { bench_bulk_copy(k), bench_bulk_put(k),
 				   bench_bulk_get(k) };
 
@@ -71,16 +72,12 @@ static void do_bulk(size_t bytes, bool cold)
 	bench_bulk_stop(k);
 }
 
-static void do_rate(enum bench_mode mode)
+static void do_rate(enum bench_mode mode, uint32_t msgs_in_buf)
 {
 	struct bench_worker *w = bench_worker_start(bench_opt.o_cpu[1]);
-	struct bench_flow   *f = bench_flow_start(mode, w, DEPTH, 1);
+	struct bench_flow   *f = bench_flow_start(mode, w, DEPTH, msgs_in_buf);
 	struct bench_case    c = bench_flow_case(f, "rate");
 
-	bench_turns(&c, 1);
-	bench_flow_stop(f);
-	f = bench_flow_start(mode, w, DEPTH, MANY);
-	c = bench_flow_case(f, "rate.many");
 	bench_turns(&c, 1);
 	bench_flow_stop(f);
 	bench_worker_stop(w);
@@ -106,7 +103,7 @@ static void do_some(const char *what, uint64_t nr)
 		g = bench_ping_start(async ? BENCH_ASYNC : BENCH_INLINE, NULL);
 		c = async ? bench_ping_async(g) : bench_ping_one(g);
 	} else {
-		k = bench_bulk_start(4096, 4096);
+		k = bench_bulk_start(4096, 4096, 1);
 		c = what[0] == 'p' ? bench_bulk_put(k) : bench_bulk_get(k);
 	}
 	(void)c.c_run(c.c_arg, 100);
@@ -121,8 +118,9 @@ int main(int argc, char **argv)
 {
 	int         i = bench_options(argc, argv, usage);
 	const char *test = argv[i];
-	const char *arg[2] = { i + 1 < argc ? argv[i + 1] : "0",
-			       i + 2 < argc ? argv[i + 2] : "0" };
+	const char *arg[3] = { i + 1 < argc ? argv[i + 1] : "0",
+			       i + 2 < argc ? argv[i + 2] : "0",
+			       i + 3 < argc ? argv[i + 3] : "1" };
 
 	/* threads of the library are confined by it, not by inheritance */
 	if (strstr(test, "async") == NULL && strcmp(arg[0], "async") != 0)
@@ -133,12 +131,16 @@ int main(int argc, char **argv)
 		do_msg();
 	else if (strcmp(test, "two") == 0)
 		do_two();
-	else if (strcmp(test, "bulk") == 0 && atoi(arg[0]) > 0)
-		do_bulk((size_t)atoi(arg[0]), strcmp(arg[1], "cold") == 0);
+	else if (strcmp(test, "bulk") == 0 && atoi(arg[0]) > 0 &&
+		 atoi(arg[2]) > 0)
+		do_bulk((size_t)atoi(arg[0]), strcmp(arg[1], "cold") == 0,
+			atoi(arg[2]));
 	else if (strcmp(test, "rate") == 0)
-		do_rate(BENCH_INLINE);
+		do_rate(BENCH_INLINE, 1);
+	else if (strcmp(test, "rate-many") == 0)
+		do_rate(BENCH_INLINE, MANY);
 	else if (strcmp(test, "rate-async") == 0)
-		do_rate(BENCH_ASYNC);
+		do_rate(BENCH_ASYNC, 1);
 	else if (strcmp(test, "async") == 0)
 		do_async();
 	else if (strcmp(test, "do") == 0 && atoi(arg[1]) > 0)
