@@ -258,6 +258,8 @@ void cf_begin(void)
 	cf.c_pause_ns = cf.c_sim ? 100 * M0_TIME_ONE_USEC : M0_TIME_ONE_MSEC;
 	memset(cf.c_dom, 0, sizeof cf.c_dom);
 	memset(cf.c_tm, 0, sizeof cf.c_tm);
+	if (cf.c_row->r_begin != NULL)
+		cf.c_row->r_begin();
 	CF_EQ(m0_net_init(), 0, "net init");
 }
 

@@ -55,6 +55,9 @@ struct cf_row {
 	/** NULL: always one. */
 	void (*r_workers_set)(struct m0_net_transfer_mc *tm, size_t nr);
 
+	/** Optional: before a case. */
+	void (*r_begin)(void);
+
 	/** Message to nobody: status of the send, 0 if it gets lost. */
 	int r_nobody;
 	/** Message, and no receive buffer is free. */

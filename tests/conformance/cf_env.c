@@ -51,7 +51,7 @@ void cf__env_yield(void)
 {
 	if (cf.c_sim)
 		env_yield(&env);
-	else if (cf_rand(2) == 0)
+	else
 		sched_yield();
 }
 

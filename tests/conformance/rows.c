@@ -30,6 +30,15 @@ static void toy_spelling(char *ret, unsigned nr)
 	snprintf(ret, CF_ADDR_MAX, "toy:%06u", nr);
 }
 
+/* Faults are off; a busy machine's copy of 16 MiB may take its time. */
+static void toy_begin(void)
+{
+	static const struct toy_faults none;
+
+	toy_faults_set(&none);
+	toy_timeout_set((cf.c_sim ? 200 : 1500) * M0_TIME_ONE_MSEC);
+}
+
 static const char *const toy_bad[] = {
 	"", "toy", "toy:", "toy:x", "toy:0", "toy:1 ", "127.0.0.1:7000", NULL
 };
@@ -59,6 +68,7 @@ const struct cf_row cf_rows[] = {
 		.r_bad = toy_bad,
 		.r_dynamic = true,
 		.r_workers_set = m0_net_kit_machine_workers_set,
+		.r_begin = toy_begin,
 		.r_nobody = 0,
 		.r_nobuf = CF_RECEIVER,
 		.r_toobig = CF_RECEIVER,
