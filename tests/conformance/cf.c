@@ -10,7 +10,9 @@
 struct cf cf;
 
 /* Bound of every wait: virtual time costs nothing, so it is the same. */
-enum { CF_LIMIT_S = 40 };
+enum {
+	CF_LIMIT_S = 40
+};
 
 static bool is_errno(long long v)
 {
@@ -152,7 +154,7 @@ bool cf_wait_ns(bool (*cond)(void *arg), void *arg, m0_time_t limit_ns)
 			return cond(arg);
 		ask_for_notice();
 		(void)m0_semaphore_timeddown(&cf.c_sem,
-			min64u(end, now + cf.c_pause_ns));
+					     min64u(end, now + cf.c_pause_ns));
 	}
 	return true;
 }
@@ -228,7 +230,7 @@ void cf_wait_state(struct cf_tm *t, enum m0_net_tm_state state)
 	static const char *const names[] = {
 		[M0_NET_TM_STARTED] = "STARTED event",
 		[M0_NET_TM_STOPPED] = "STOPPED event",
-		[M0_NET_TM_FAILED]  = "FAILED event",
+		[M0_NET_TM_FAILED] = "FAILED event",
 	};
 
 	cf_wait_count(&t->ct_states[state], 1, names[state]);

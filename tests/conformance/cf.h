@@ -27,22 +27,30 @@
 #include "m0/net_pool.h"
 #include "m0/net_xprt.h"
 
-enum cf_mode { CF_ASYNC, CF_SYNC, CF_INLINE };
+enum cf_mode {
+	CF_ASYNC,
+	CF_SYNC,
+	CF_INLINE
+};
 
 /** Who learns of it. */
-enum cf_who { CF_BOTH, CF_RECEIVER, CF_SILENT };
+enum cf_who {
+	CF_BOTH,
+	CF_RECEIVER,
+	CF_SILENT
+};
 
 enum {
 	CF_ADDR_MAX = 96,
-	CF_GUARD    = 64,
-	CF_EVS      = 128,
-	CF_DOMS     = 8,
-	CF_TMS      = 128
+	CF_GUARD = 64,
+	CF_EVS = 128,
+	CF_DOMS = 8,
+	CF_TMS = 128
 };
 
 /** A transport, and the six traits in which transports may differ. */
 struct cf_row {
-	const char *r_name;
+	const char               *r_name;
 	const struct m0_net_xprt *r_xprt;
 	/** An address of machine `nr` (1, 2, ...), not used before. */
 	void (*r_addr)(char *ret, unsigned nr);
@@ -67,7 +75,7 @@ struct cf_row {
 	/** Is a bad descriptor refused by the add? */
 	bool r_desc_at_add;
 	/** Passive buffer that is gone: -ENOENT or -ETIMEDOUT. */
-	int r_stale;
+	int         r_stale;
 	m0_bcount_t r_seg_max;
 	int32_t     r_segs_max;
 	m0_bcount_t r_buf_max;
@@ -91,27 +99,26 @@ struct cf_ev {
 struct cf_buf {
 	struct m0_net_buffer cb_nb;
 	/** Machine of the last add. */
-	struct cf_tm        *cb_tm;
+	struct cf_tm *cb_tm;
 	/** Called in each event, after it was recorded; may free the buffer. */
-	void               (*cb_hook)(struct cf_buf *b,
-				      const struct m0_net_buffer_event *ev);
-	void                *cb_arg;
+	void (*cb_hook)(struct cf_buf *b, const struct m0_net_buffer_event *ev);
+	void *cb_arg;
 	/** Since the buffer was made. */
-	int                  cb_adds;
-	int                  cb_finals;
+	int cb_adds;
+	int cb_finals;
 	/** Events since the last cf_add. */
-	int                  cb_events;
-	int                  cb_done;
-	struct cf_ev         cb_ev[CF_EVS];
+	int          cb_events;
+	int          cb_done;
+	struct cf_ev cb_ev[CF_EVS];
 	/** Of the final event. */
-	struct cf_ev         cb_last;
-	m0_bcount_t          cb_size;
+	struct cf_ev cb_last;
+	m0_bcount_t  cb_size;
 	/** Memory of the whole, guards included. */
-	uint8_t             *cb_mem;
-	size_t               cb_mem_nr;
+	uint8_t *cb_mem;
+	size_t   cb_mem_nr;
 	/** It is a pool's, not ours to deregister. */
-	bool                 cb_in_pool;
-	struct cf_buf       *cb_next;
+	bool           cb_in_pool;
+	struct cf_buf *cb_next;
 };
 
 /** What the fixture itself has counted for one queue of a machine. */
@@ -128,27 +135,26 @@ struct cf_tm {
 	unsigned                  ct_dom;
 	char                      ct_addr[CF_ADDR_MAX];
 	/** STATE_CHANGE events by state. */
-	int                       ct_states[M0_NET_TM_FAILED + 1];
-	int32_t                   ct_failed_status;
+	int     ct_states[M0_NET_TM_FAILED + 1];
+	int32_t ct_failed_status;
 	/** ERROR events. */
-	int                       ct_errors;
-	int32_t                   ct_error_status;
-	int                       ct_order_bad;
-	void                    (*ct_hook)(struct cf_tm *t,
-					   const struct m0_net_tm_event *ev);
-	void                     *ct_arg;
-	struct cf_ledger          ct_ledger[M0_NET_QT_NR];
+	int     ct_errors;
+	int32_t ct_error_status;
+	int     ct_order_bad;
+	void (*ct_hook)(struct cf_tm *t, const struct m0_net_tm_event *ev);
+	void            *ct_arg;
+	struct cf_ledger ct_ledger[M0_NET_QT_NR];
 	/** Thread is inside deliver_all of it. */
-	bool                      ct_delivering;
-	bool                      ct_inited;
+	bool ct_delivering;
+	bool ct_inited;
 	/** Not to be pumped: the case delivers by itself. */
-	bool                      ct_manual;
+	bool ct_manual;
 	/** The case has reset its statistics, or provisions from a pool. */
-	bool                      ct_stats_off;
-	struct m0_mutex           ct_lock;
-	struct m0_chan            ct_chan;
-	struct m0_clink           ct_clink;
-	bool                      ct_clink_on;
+	bool            ct_stats_off;
+	struct m0_mutex ct_lock;
+	struct m0_chan  ct_chan;
+	struct m0_clink ct_clink;
+	bool            ct_clink_on;
 };
 
 struct cf_env;
@@ -166,12 +172,12 @@ struct cf {
 	unsigned             c_addr_nr;
 	struct cf_buf       *c_bufs;
 	/** Raised by every callback. */
-	struct m0_semaphore  c_sem;
+	struct m0_semaphore c_sem;
 	/** How long a fruitless look waits. */
-	m0_time_t            c_pause_ns;
-	const char          *c_case;
-	const char          *c_waiting;
-	int                  c_main_tid;
+	m0_time_t   c_pause_ns;
+	const char *c_case;
+	const char *c_waiting;
+	int         c_main_tid;
 };
 extern struct cf cf;
 
@@ -183,19 +189,21 @@ void cf_eq(long long got, long long want, const char *expr, const char *file,
 	   int line, const char *fmt, ...) M0_PRINTF(6, 7);
 
 /** Fails unless `got` == `want`; the rest says what was expected, and why. */
-#define CF_EQ(got, want, ...) \
+#define CF_EQ(got, want, ...)                                                \
 	cf_eq((long long)(got), (long long)(want), #got, __FILE__, __LINE__, \
 	      __VA_ARGS__)
-#define CF_TRUE(cond, ...) ({                           \
-	if (!(cond))                                    \
-		cf_fail(__FILE__, __LINE__, __VA_ARGS__); \
-	(void)0; })
+#define CF_TRUE(cond, ...)                                        \
+	({                                                        \
+		if (!(cond))                                      \
+			cf_fail(__FILE__, __LINE__, __VA_ARGS__); \
+		(void)0;                                          \
+	})
 
 /* ----------------------------------------------------------- case life -- */
 
 struct cf_case {
 	const char *cc_name;
-	void      (*cc_fn)(void);
+	void (*cc_fn)(void);
 };
 
 struct cf_suite {
@@ -265,14 +273,14 @@ struct cf_tm *cf_tm_new_mode(unsigned dom, enum cf_mode mode);
 void cf_tm_begin_start(struct cf_tm *t);
 /** A machine that is STARTED. */
 struct cf_tm *cf_up(unsigned dom);
-int  cf_stop(struct cf_tm *t, bool abort_now);
+int           cf_stop(struct cf_tm *t, bool abort_now);
 /** Stops, and waits for STOPPED. */
-void cf_stop_wait(struct cf_tm *t, bool abort_now);
+void                 cf_stop_wait(struct cf_tm *t, bool abort_now);
 enum m0_net_tm_state cf_state(struct cf_tm *t);
-enum cf_mode cf_mode_of(const struct cf_tm *t);
+enum cf_mode         cf_mode_of(const struct cf_tm *t);
 /** End point of machine `to`, as `from` sees it; the caller's reference. */
 struct m0_net_end_point *cf_ep(struct cf_tm *from, struct cf_tm *to);
-size_t cf_queue_len(struct cf_tm *t, enum m0_net_queue_type qt);
+size_t               cf_queue_len(struct cf_tm *t, enum m0_net_queue_type qt);
 struct m0_net_qstats cf_stats(struct cf_tm *t, enum m0_net_queue_type qt);
 /** One delivery by hand, with the marks that the checks need. */
 void cf_deliver(struct cf_tm *t);
@@ -296,7 +304,7 @@ void cf_check(struct cf_buf *b, m0_bindex_t off, m0_bcount_t nr, uint64_t key);
 void cf_check_blank(struct cf_buf *b, m0_bindex_t off, m0_bcount_t nr);
 
 /** m0_net_buffer_add() with callbacks, marks and counts. */
-int  cf_add(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt);
+int cf_add(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt);
 /** The same, and it must succeed. */
 void cf_add_ok(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt);
 bool cf_del(struct cf_buf *b);
@@ -334,14 +342,14 @@ struct cf_pool {
 	int                       cp_not_empty;
 	int                       cp_below;
 	/** Messages that came in pool buffers. */
-	int                       cp_msgs;
-	int                       cp_cancelled;
+	int cp_msgs;
+	int cp_cancelled;
 	/** Leave buffers out, in cp_held, instead of putting them back. */
-	bool                      cp_hold;
-	struct m0_net_buffer     *cp_held[64];
-	int                       cp_held_nr;
+	bool                  cp_hold;
+	struct m0_net_buffer *cp_held[64];
+	int                   cp_held_nr;
 	/** Length of the receive queue seen in the last message's callback. */
-	int                       cp_queue_seen;
+	int cp_queue_seen;
 };
 
 /** A pool of `nr` buffers of `size` bytes in domain `dom`. */
@@ -351,7 +359,7 @@ struct cf_pool *cf_pool(unsigned dom, uint32_t nr, m0_bcount_t size,
 extern const struct m0_net_buffer_callbacks cf_pool_cbs;
 void cf_pool_put(struct cf_pool *p, struct m0_net_buffer *nb, uint32_t colour);
 /** Puts back what cp_held holds. */
-void cf_pool_release(struct cf_pool *p);
+void     cf_pool_release(struct cf_pool *p);
 uint32_t cf_pool_free_nr(struct cf_pool *p);
 /** Waits until that many are free. */
 void cf_pool_wait_free(struct cf_pool *p, uint32_t nr);

@@ -3,7 +3,10 @@
 #include "cf.h"
 #include "cf_internal.h"
 
-enum { GUARD_BYTE = 0xA5, BLANK = 0xEE };
+enum {
+	GUARD_BYTE = 0xA5,
+	BLANK = 0xEE
+};
 
 static struct m0_mutex bufs_lock = M0_MUTEX_SINIT;
 
@@ -51,13 +54,13 @@ static void event_check(const struct m0_net_buffer_event *ev,
 static void record(struct cf_buf *b, const struct m0_net_buffer_event *ev,
 		   bool final)
 {
-	int n = cf_get(&b->cb_events);
+	int          n = cf_get(&b->cb_events);
 	struct cf_ev e = {
 		.ce_status = ev->nbe_status,
 		.ce_length = ev->nbe_length,
 		.ce_offset = ev->nbe_offset,
-		.ce_time   = ev->nbe_time,
-		.ce_final  = final,
+		.ce_time = ev->nbe_time,
+		.ce_final = final,
 	};
 
 	if (b->cb_nb.nb_qtype == M0_NET_QT_MSG_RECV && ev->nbe_status == 0)
@@ -69,12 +72,12 @@ static void record(struct cf_buf *b, const struct m0_net_buffer_event *ev,
 }
 
 static void buf_event(const struct m0_net_buffer_event *ev,
-		      enum m0_net_queue_type qt)
+		      enum m0_net_queue_type            qt)
 {
 	struct cf_buf *b = container_of(ev->nbe_buffer, struct cf_buf, cb_nb);
-	struct cf_tm *t = container_of(b->cb_nb.nb_tm, struct cf_tm, ct_tm);
-	void (*hook)(struct cf_buf *,
-		     const struct m0_net_buffer_event *) = b->cb_hook;
+	struct cf_tm  *t = container_of(b->cb_nb.nb_tm, struct cf_tm, ct_tm);
+	void (*hook)(struct cf_buf *, const struct m0_net_buffer_event *) =
+		b->cb_hook;
 	bool final = (b->cb_nb.nb_flags & M0_NET_BUF_QUEUED) == 0;
 
 	cf_cb_enter(b->cb_nb.nb_tm, true);
@@ -95,11 +98,11 @@ static void buf_event(const struct m0_net_buffer_event *ev,
 	cf_wake();
 }
 
-#define CF_CB(name, qt)                                            \
-static void name(const struct m0_net_buffer_event *ev)             \
-{                                                                  \
-	buf_event(ev, qt);                                         \
-}
+#define CF_CB(name, qt)                                        \
+	static void name(const struct m0_net_buffer_event *ev) \
+	{                                                      \
+		buf_event(ev, qt);                             \
+	}
 CF_CB(msg_recv_cb, M0_NET_QT_MSG_RECV)
 CF_CB(msg_send_cb, M0_NET_QT_MSG_SEND)
 CF_CB(passive_recv_cb, M0_NET_QT_PASSIVE_BULK_RECV)
@@ -107,16 +110,15 @@ CF_CB(passive_send_cb, M0_NET_QT_PASSIVE_BULK_SEND)
 CF_CB(active_recv_cb, M0_NET_QT_ACTIVE_BULK_RECV)
 CF_CB(active_send_cb, M0_NET_QT_ACTIVE_BULK_SEND)
 
-const struct m0_net_buffer_callbacks cf_buf_cbs = {
-	.nbc_cb = {
-		[M0_NET_QT_MSG_RECV]          = msg_recv_cb,
-		[M0_NET_QT_MSG_SEND]          = msg_send_cb,
-		[M0_NET_QT_PASSIVE_BULK_RECV] = passive_recv_cb,
-		[M0_NET_QT_PASSIVE_BULK_SEND] = passive_send_cb,
-		[M0_NET_QT_ACTIVE_BULK_RECV]  = active_recv_cb,
-		[M0_NET_QT_ACTIVE_BULK_SEND]  = active_send_cb,
-	}
-};
+const struct m0_net_buffer_callbacks
+	cf_buf_cbs = { .nbc_cb = {
+			       [M0_NET_QT_MSG_RECV] = msg_recv_cb,
+			       [M0_NET_QT_MSG_SEND] = msg_send_cb,
+			       [M0_NET_QT_PASSIVE_BULK_RECV] = passive_recv_cb,
+			       [M0_NET_QT_PASSIVE_BULK_SEND] = passive_send_cb,
+			       [M0_NET_QT_ACTIVE_BULK_RECV] = active_recv_cb,
+			       [M0_NET_QT_ACTIVE_BULK_SEND] = active_send_cb,
+		       } };
 
 /* -------------------------------------------------------------- memory -- */
 
@@ -124,8 +126,8 @@ const struct m0_net_buffer_callbacks cf_buf_cbs = {
 struct cf_buf *cf_buf_raw(uint32_t nr, const m0_bcount_t *len)
 {
 	struct cf_buf *b = calloc(1, sizeof *b);
-	size_t at = CF_GUARD;
-	uint32_t i;
+	size_t         at = CF_GUARD;
+	uint32_t       i;
 
 	CF_TRUE(b != NULL, "memory for the test");
 	for (i = 0; i < nr; ++i)
@@ -135,7 +137,8 @@ struct cf_buf *cf_buf_raw(uint32_t nr, const m0_bcount_t *len)
 	b->cb_nb.nb_buffer.ov_vec.v_count = calloc(nr, sizeof *len);
 	b->cb_nb.nb_buffer.ov_buf = calloc(nr, sizeof(void *));
 	CF_TRUE(b->cb_mem != NULL && b->cb_nb.nb_buffer.ov_buf != NULL &&
-		b->cb_nb.nb_buffer.ov_vec.v_count != NULL, "test memory");
+			b->cb_nb.nb_buffer.ov_vec.v_count != NULL,
+		"test memory");
 	memset(b->cb_mem, GUARD_BYTE, b->cb_mem_nr);
 	b->cb_nb.nb_buffer.ov_vec.v_nr = nr;
 	for (i = 0; i < nr; ++i) {
@@ -168,7 +171,7 @@ struct cf_buf *cf_buf(unsigned dom, m0_bcount_t size)
 {
 	m0_bcount_t len[256];
 	m0_bcount_t max;
-	uint32_t nr = 0;
+	uint32_t    nr = 0;
 
 	max = m0_net_domain_get_max_buffer_segment_size(cf_dom(dom));
 	for (; size > 0 && nr < ARRAY_SIZE(len); size -= len[nr++])
@@ -180,12 +183,12 @@ struct cf_buf *cf_buf_random(unsigned dom, m0_bcount_t size)
 {
 	struct m0_net_domain *d = cf_dom(dom);
 	m0_bcount_t max = m0_net_domain_get_max_buffer_segment_size(d);
-	uint32_t segs = (uint32_t)min64u(64,
-		(uint64_t)m0_net_domain_get_max_buffer_segments(d));
-	uint32_t need = (uint32_t)((size + max - 1) / max);
+	uint32_t    segs = (uint32_t)min64u(
+		   64, (uint64_t)m0_net_domain_get_max_buffer_segments(d));
+	uint32_t    need = (uint32_t)((size + max - 1) / max);
 	m0_bcount_t len[64] = { 0 };
 	m0_bcount_t left = size;
-	uint32_t nr, i;
+	uint32_t    nr, i;
 
 	/* The last segments must be able to hold what the first left over. */
 	nr = need + (uint32_t)cf_rand(segs - need + 1);
@@ -195,8 +198,7 @@ struct cf_buf *cf_buf_random(unsigned dom, m0_bcount_t size)
 		m0_bcount_t low = left > room ? left - room : 0;
 		m0_bcount_t high = min64u(left, max);
 
-		len[i] = i + 1 == nr ? left
-				     : low + cf_rand(high - low + 1);
+		len[i] = i + 1 == nr ? left : low + cf_rand(high - low + 1);
 		if (i + 1 < nr && cf_rand(8) == 0)
 			len[i] = low;
 		left -= len[i];
@@ -206,9 +208,9 @@ struct cf_buf *cf_buf_random(unsigned dom, m0_bcount_t size)
 
 static void guards_check(const struct cf_buf *b)
 {
-	size_t at = 0;
+	size_t   at = 0;
 	uint32_t i;
-	size_t g;
+	size_t   g;
 
 	for (i = 0; i <= b->cb_nb.nb_buffer.ov_vec.v_nr; ++i) {
 		for (g = 0; g < CF_GUARD; ++g)
@@ -253,14 +255,14 @@ static void walk(struct cf_buf *b, m0_bindex_t off, m0_bcount_t nr,
 		 uint64_t key, bool fill, bool blank)
 {
 	const struct m0_bufvec *bv = &b->cb_nb.nb_buffer;
-	m0_bindex_t start = 0;
-	uint32_t s;
+	m0_bindex_t             start = 0;
+	uint32_t                s;
 
 	for (s = 0; s < bv->ov_vec.v_nr; ++s) {
-		uint8_t *p = bv->ov_buf[s];
+		uint8_t    *p = bv->ov_buf[s];
 		m0_bindex_t lo = max64u(start, off);
-		m0_bindex_t hi = min64u(start + bv->ov_vec.v_count[s],
-					off + nr);
+		m0_bindex_t hi =
+			min64u(start + bv->ov_vec.v_count[s], off + nr);
 		m0_bindex_t i;
 
 		for (i = lo; i < hi; ++i) {
@@ -301,10 +303,10 @@ void cf_check_blank(struct cf_buf *b, m0_bindex_t off, m0_bcount_t nr)
 int cf_add(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt)
 {
 	struct cf_ledger *l = &t->ct_ledger[qt];
-	int done = cf_get(&b->cb_done);
-	int events = cf_get(&b->cb_events);
-	struct cf_tm *was = b->cb_tm;
-	int rc;
+	int               done = cf_get(&b->cb_done);
+	int               events = cf_get(&b->cb_events);
+	struct cf_tm     *was = b->cb_tm;
+	int               rc;
 
 	b->cb_nb.nb_qtype = qt;
 	if (qt == M0_NET_QT_MSG_RECV) {
@@ -366,7 +368,7 @@ struct cf_buf *cf_msg(struct cf_tm *from, struct cf_tm *to, m0_bcount_t nr,
 struct cf_buf *cf_send(struct cf_tm *from, struct cf_tm *to, m0_bcount_t nr,
 		       uint64_t key)
 {
-	struct cf_buf *b = cf_msg(from, to, nr, key);
+	struct cf_buf           *b = cf_msg(from, to, nr, key);
 	struct m0_net_end_point *ep = b->cb_nb.nb_ep;
 
 	cf_add_ok(b, from, M0_NET_QT_MSG_SEND);
@@ -386,10 +388,11 @@ struct cf_buf *cf_passive(struct cf_tm *t, enum m0_net_queue_type qt,
 	if (only != NULL)
 		CF_EQ(m0_net_end_point_put(b->cb_nb.nb_ep), 0, "put");
 	CF_TRUE(b->cb_nb.nb_desc.nbd_len > 0 &&
-		b->cb_nb.nb_desc.nbd_data != NULL,
+			b->cb_nb.nb_desc.nbd_data != NULL,
 		"a passive add sets the descriptor");
 	CF_TRUE(b->cb_nb.nb_desc.nbd_len <=
-		m0_net_domain_get_max_buffer_desc_size(cf_dom(t->ct_dom)),
+			m0_net_domain_get_max_buffer_desc_size(
+				cf_dom(t->ct_dom)),
 		"a descriptor keeps its bound");
 	return b;
 }

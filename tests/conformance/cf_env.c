@@ -11,7 +11,7 @@
 #include "cf.h"
 #include "cf_internal.h"
 
-static struct env env;
+static struct env     env;
 static struct m0_heap heap;
 
 void cf__env_begin(void)

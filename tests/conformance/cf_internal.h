@@ -6,7 +6,7 @@
 #include "cf.h"
 
 const char *cf__mode_name(enum cf_mode mode);
-void cf__pools_end(void);
+void        cf__pools_end(void);
 
 /* Environment: real threads, or the simulator. */
 void cf__env_begin(void);
@@ -17,11 +17,13 @@ void cf__env_report(void);
 /** Inside a call of the application, on this thread: no callback may come. */
 extern __thread int cf__in_call;
 
-#define CF_CALL(expr) ({                 \
-	__typeof__(expr) cf_rc_;         \
-	++cf__in_call;                   \
-	cf_rc_ = (expr);                 \
-	--cf__in_call;                   \
-	cf_rc_; })
+#define CF_CALL(expr)                    \
+	({                               \
+		__typeof__(expr) cf_rc_; \
+		++cf__in_call;           \
+		cf_rc_ = (expr);         \
+		--cf__in_call;           \
+		cf_rc_;                  \
+	})
 
 #endif /* M0_TESTS_CONFORMANCE_CF_INTERNAL_H */

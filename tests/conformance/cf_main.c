@@ -30,7 +30,8 @@ static int usage(const char *program)
 	fprintf(stderr,
 		"usage: %s --row NAME [--env threads|sim] [--seed N]\n"
 		"	[--seeds NR] [--mode async|sync|inline] [--workers N]\n"
-		"	[--case TEXT] [--list] [--no-fork]\n", program);
+		"	[--case TEXT] [--list] [--no-fork]\n",
+		program);
 	return 2;
 }
 
@@ -79,16 +80,36 @@ static int options_parse(int argc, char **argv, struct options *o)
 
 	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (opt) {
-		case 'r': ok = ok && row_find(optarg); break;
-		case 'e': cf.c_sim = strcmp(optarg, "sim") == 0; break;
-		case 's': cf.c_seed = strtoull(optarg, NULL, 0); break;
-		case 'n': o->o_seeds_nr = strtoull(optarg, NULL, 0); break;
-		case 'm': ok = ok && mode_find(optarg); break;
-		case 'w': cf.c_workers = strtoul(optarg, NULL, 0); break;
-		case 'c': o->o_case = optarg; break;
-		case 'l': o->o_list = true; break;
-		case 'f': o->o_no_fork = true; break;
-		default:  ok = false; break;
+		case 'r':
+			ok = ok && row_find(optarg);
+			break;
+		case 'e':
+			cf.c_sim = strcmp(optarg, "sim") == 0;
+			break;
+		case 's':
+			cf.c_seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'n':
+			o->o_seeds_nr = strtoull(optarg, NULL, 0);
+			break;
+		case 'm':
+			ok = ok && mode_find(optarg);
+			break;
+		case 'w':
+			cf.c_workers = strtoul(optarg, NULL, 0);
+			break;
+		case 'c':
+			o->o_case = optarg;
+			break;
+		case 'l':
+			o->o_list = true;
+			break;
+		case 'f':
+			o->o_no_fork = true;
+			break;
+		default:
+			ok = false;
+			break;
 		}
 	}
 	return ok && optind == argc ? 0 : -EINVAL;
@@ -125,8 +146,8 @@ static void hung(int sig)
 static bool case_fork(const struct cf_case *c, uint64_t seeds_nr)
 {
 	const char *limit = getenv("CF_ALARM_S");
-	int   status;
-	pid_t pid;
+	int         status;
+	pid_t       pid;
 
 	cf.c_case = c->cc_name;
 	fflush(NULL);
@@ -156,9 +177,9 @@ static bool wanted(const struct options *o, const struct cf_suite *s,
 static int suites_run(const struct cf_suite *suites, const struct options *o)
 {
 	const struct cf_suite *s;
-	const struct cf_case *c;
-	unsigned nr = 0;
-	unsigned failed = 0;
+	const struct cf_case  *c;
+	unsigned               nr = 0;
+	unsigned               failed = 0;
 
 	for (s = suites; s->cs_name != NULL; ++s) {
 		for (c = s->cs_cases; c->cc_name != NULL; ++c) {
@@ -184,7 +205,7 @@ static int suites_run(const struct cf_suite *suites, const struct options *o)
 int cf_main(int argc, char **argv, const struct cf_suite *suites)
 {
 	struct options o = { .o_seeds_nr = 1 };
-	const char *replay = getenv("M0_SEED");
+	const char    *replay = getenv("M0_SEED");
 
 	cf.c_row = cf_rows;
 	cf.c_workers = 1;

@@ -3,7 +3,9 @@
 #include "cf.h"
 #include "cf_internal.h"
 
-enum { POOLS = 4 };
+enum {
+	POOLS = 4
+};
 
 static struct cf_pool *pools[POOLS];
 
@@ -27,7 +29,7 @@ static void below(struct m0_net_buffer_pool *pool)
 }
 
 static const struct m0_net_buffer_pool_ops pool_ops = {
-	.nbpo_not_empty       = not_empty,
+	.nbpo_not_empty = not_empty,
 	.nbpo_below_threshold = below,
 };
 
@@ -35,8 +37,8 @@ struct cf_pool *cf_pool(unsigned dom, uint32_t nr, m0_bcount_t size,
 			uint32_t colours)
 {
 	struct cf_pool *p = calloc(1, sizeof *p);
-	int made;
-	int i;
+	int             made;
+	int             i;
 
 	CF_TRUE(p != NULL, "memory for the test");
 	for (i = 0; i < POOLS && pools[i] != NULL; ++i)
@@ -47,7 +49,8 @@ struct cf_pool *cf_pool(unsigned dom, uint32_t nr, m0_bcount_t size,
 	p->cp_pool.nbp_ops = &pool_ops;
 	CF_EQ(m0_net_buffer_pool_init(&p->cp_pool, cf_dom(dom),
 				      M0_NET_BUFFER_POOL_THRESHOLD, 1, size,
-				      colours, 12, false), 0, "pool init");
+				      colours, 12, false),
+	      0, "pool init");
 	m0_net_buffer_pool_lock(&p->cp_pool);
 	made = m0_net_buffer_pool_provision(&p->cp_pool, nr);
 	m0_net_buffer_pool_unlock(&p->cp_pool);
@@ -98,7 +101,7 @@ static bool free_is(void *arg)
 void cf_pool_wait_free(struct cf_pool *p, uint32_t nr)
 {
 	struct want_free w = { p, nr };
-	char what[64];
+	char             what[64];
 
 	snprintf(what, sizeof what, "%u buffers are free in the pool", nr);
 	cf_wait(free_is, &w, what);
@@ -108,9 +111,9 @@ void cf_pool_wait_free(struct cf_pool *p, uint32_t nr)
 static void pool_msg(const struct m0_net_buffer_event *ev)
 {
 	struct m0_net_buffer *nb = ev->nbe_buffer;
-	struct cf_tm *t = container_of(nb->nb_tm, struct cf_tm, ct_tm);
+	struct cf_tm         *t = container_of(nb->nb_tm, struct cf_tm, ct_tm);
 	struct cf_pool *p = container_of(nb->nb_pool, struct cf_pool, cp_pool);
-	bool final = (nb->nb_flags & M0_NET_BUF_QUEUED) == 0;
+	bool            final = (nb->nb_flags & M0_NET_BUF_QUEUED) == 0;
 
 	cf_cb_enter(nb->nb_tm, true);
 	CF_EQ(nb->nb_qtype, M0_NET_QT_MSG_RECV, "queue of a pool buffer");

@@ -16,7 +16,7 @@ __thread int cf__in_call;
 void cf_cb_enter(struct m0_net_transfer_mc *tm, bool buffer_event)
 {
 	struct cf_tm *t = container_of(tm, struct cf_tm, ct_tm);
-	bool own = (int)syscall(SYS_gettid) == cf.c_main_tid;
+	bool          own = (int)syscall(SYS_gettid) == cf.c_main_tid;
 
 	CF_EQ(m0_mutex_held_nr(), 0, "no lock is held in a callback");
 	CF_EQ(cf__in_call, 0,
@@ -93,8 +93,9 @@ static bool notice(struct m0_clink *link)
 
 enum cf_mode cf_mode_of(const struct cf_tm *t)
 {
-	return t->ct_tm.ntm_bev_inline ? CF_INLINE :
-	       t->ct_tm.ntm_bev_auto_deliver ? CF_ASYNC : CF_SYNC;
+	return t->ct_tm.ntm_bev_inline         ? CF_INLINE
+	       : t->ct_tm.ntm_bev_auto_deliver ? CF_ASYNC
+					       : CF_SYNC;
 }
 
 struct cf_tm *cf_tm_new_mode(unsigned dom, enum cf_mode mode)
@@ -206,7 +207,7 @@ void cf_deliver(struct cf_tm *t)
 static void ledger_check(struct cf_tm *t)
 {
 	struct m0_net_qstats qs[M0_NET_QT_NR];
-	int q;
+	int                  q;
 
 	CF_EQ(m0_net_tm_stats_get(&t->ct_tm, M0_NET_QT_NR, qs, false), 0,
 	      "statistics of a machine that has stopped");
@@ -218,8 +219,8 @@ static void ledger_check(struct cf_tm *t)
 		      "promise 1, queue %d: added == completed", q);
 		if (t->ct_stats_off)
 			continue;
-		CF_EQ(qs[q].nqs_num_adds, l->cl_adds,
-		      "queue %d: nqs_num_adds", q);
+		CF_EQ(qs[q].nqs_num_adds, l->cl_adds, "queue %d: nqs_num_adds",
+		      q);
 		CF_EQ(qs[q].nqs_num_s_events, l->cl_s,
 		      "queue %d: nqs_num_s_events", q);
 		CF_EQ(qs[q].nqs_num_f_events, l->cl_f + extra,
@@ -233,7 +234,7 @@ static void ledger_check(struct cf_tm *t)
 static void ep_check(struct cf_tm *t)
 {
 	struct m0_net_transfer_mc *tm = &t->ct_tm;
-	size_t nr;
+	size_t                     nr;
 
 	m0_mutex_lock(&tm->ntm_mutex);
 	nr = m0_nep_tlist_length(&tm->ntm_end_points);
@@ -248,7 +249,7 @@ static void ep_check(struct cf_tm *t)
 static bool settled(void *arg)
 {
 	struct cf_tm *t = arg;
-	bool yes;
+	bool          yes;
 
 	m0_mutex_lock(&t->ct_tm.ntm_mutex);
 	yes = t->ct_tm.ntm_callback_counter == 0;
@@ -275,7 +276,8 @@ void cf_tm_end(struct cf_tm *t)
 	CF_TRUE(t->ct_states[M0_NET_TM_STARTED] <= 1,
 		"at most one STARTED event");
 	CF_TRUE(t->ct_states[M0_NET_TM_STOPPED] +
-		t->ct_states[M0_NET_TM_FAILED] <= 1,
+				t->ct_states[M0_NET_TM_FAILED] <=
+			1,
 		"at most one STOPPED or FAILED event");
 	ledger_check(t);
 	ep_check(t);

@@ -7,9 +7,9 @@
 /* Machines of one domain are no peers. */
 static void same_domain_unreachable(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(0);
-	struct cf_tm *other = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(0);
+	struct cf_tm  *other = cf_up(1);
 	struct cf_buf *p, *x;
 
 	cf_recv(b, 64);
@@ -28,11 +28,11 @@ static void same_domain_unreachable(void)
 /* NULL: from 65535 of 127.0.0.1 downward; a gap is filled. */
 static void dynamic_ports_descend(void)
 {
-	static const char *const want[] = {
-		"127.0.0.1:65535", "127.0.0.1:65534", "127.0.0.1:65533"
-	};
-	struct cf_tm *t[4];
-	int i;
+	static const char *const want[] = { "127.0.0.1:65535",
+					    "127.0.0.1:65534",
+					    "127.0.0.1:65533" };
+	struct cf_tm            *t[4];
+	int                      i;
 
 	for (i = 0; i < 4; ++i) {
 		t[i] = cf_tm_new(0);
@@ -67,7 +67,7 @@ static void threads_set_and_get(void)
 static void addresses_fit(void)
 {
 	struct m0_net_end_point *ep;
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm            *t = cf_up(0);
 
 	CF_EQ(m0_net_end_point_create(&ep, &t->ct_tm, "255.255.255.255:65535"),
 	      0, "the longest address");
@@ -84,10 +84,7 @@ static const struct cf_case cases[] = {
 	{ NULL, NULL }
 };
 
-static const struct cf_suite suites[] = {
-	{ "mem", cases },
-	{ NULL, NULL }
-};
+static const struct cf_suite suites[] = { { "mem", cases }, { NULL, NULL } };
 
 int main(int argc, char **argv)
 {

@@ -5,12 +5,10 @@
  */
 #include "scenarios.h"
 
-static const struct cf_suite suites[] = {
-	{ "msg", scenarios_msg },
-	{ "bulk", scenarios_bulk },
-	{ "loop", scenarios_loop },
-	{ NULL, NULL }
-};
+static const struct cf_suite suites[] = { { "msg", scenarios_msg },
+					  { "bulk", scenarios_bulk },
+					  { "loop", scenarios_loop },
+					  { NULL, NULL } };
 
 int main(int argc, char **argv)
 {

@@ -20,15 +20,15 @@ static void client_done(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 static void client_passive_bulk(void)
 {
 	static const m0_bcount_t pages[] = { 4096, 4096, 4096, 4096, 1000 };
-	struct cf_tm *client = cf_up(0);
-	struct cf_tm *server = cf_up(1);
-	int i;
+	struct cf_tm            *client = cf_up(0);
+	struct cf_tm            *server = cf_up(1);
+	int                      i;
 
 	client_gone = 0;
 	for (i = 1; i <= 10; ++i) {
 		struct cf_buf *p = cf_buf_segs(0, ARRAY_SIZE(pages), pages);
 		struct m0_net_end_point *ep = cf_ep(client, server);
-		struct cf_buf *a;
+		struct cf_buf           *a;
 
 		cf_fill(p, 0, p->cb_size, 5);
 		p->cb_nb.nb_length = p->cb_size;
@@ -82,12 +82,14 @@ static bool pool_get(void *arg)
 /* A server's buffers come from a pool and go back to it. */
 static void server_active_bulk(void)
 {
-	enum { NR = 20 };
+	enum {
+		NR = 20
+	};
 	struct cf_pool *p = cf_pool(1, 3, 8192, 0);
-	struct cf_tm *client = cf_up(0);
-	struct cf_tm *server = cf_up(1);
-	struct cf_buf *r[NR];
-	int i;
+	struct cf_tm   *client = cf_up(0);
+	struct cf_tm   *server = cf_up(1);
+	struct cf_buf  *r[NR];
+	int             i;
 
 	server->ct_stats_off = true;
 	server_bulk.pool = &p->cp_pool;
@@ -120,7 +122,10 @@ static void server_active_bulk(void)
 
 /* ------------------------------------------------------------- handshake -- */
 
-enum { DATA_NR = 100000, REPLY_OK = 0x600d };
+enum {
+	DATA_NR = 100000,
+	REPLY_OK = 0x600d
+};
 
 /* The write request: how many bytes, and a descriptor of them. */
 struct request {
@@ -138,16 +143,15 @@ struct server {
 };
 
 /* 3. The data has come: the reply leaves. */
-static void server_pulled(struct cf_buf *b,
+static void server_pulled(struct cf_buf                    *b,
 			  const struct m0_net_buffer_event *ev)
 {
 	struct server *sv = b->cb_arg;
-	uint32_t status = ev->nbe_status == 0 ? REPLY_OK : 0;
+	uint32_t       status = ev->nbe_status == 0 ? REPLY_OK : 0;
 
 	m0_net_desc_free(&b->cb_nb.nb_desc);
 	CF_EQ(ev->nbe_length, DATA_NR, "bytes pulled");
-	memcpy(sv->sv_reply->cb_nb.nb_buffer.ov_buf[0], &status,
-	       sizeof status);
+	memcpy(sv->sv_reply->cb_nb.nb_buffer.ov_buf[0], &status, sizeof status);
 	sv->sv_reply->cb_nb.nb_length = sizeof status;
 	sv->sv_reply->cb_nb.nb_ep = sv->sv_client;
 	cf_add_ok(sv->sv_reply, sv->sv_tm, M0_NET_QT_MSG_SEND);
@@ -156,11 +160,11 @@ static void server_pulled(struct cf_buf *b,
 }
 
 /* 2. A request: the buffer goes back at once, and the pull begins. */
-static void server_request(struct cf_buf *b,
+static void server_request(struct cf_buf                    *b,
 			   const struct m0_net_buffer_event *ev)
 {
-	struct server *sv = b->cb_arg;
-	struct request rq;
+	struct server         *sv = b->cb_arg;
+	struct request         rq;
 	struct m0_net_buf_desc desc;
 
 	if (ev->nbe_status != 0)
@@ -198,10 +202,10 @@ static struct cf_buf *client_write(struct cf_tm *client, struct cf_tm *server,
 /* [r.rpccore.flexible] [r.messaging.oneway] [r.rpccore.efficient.bulk] */
 static void write_handshake(void)
 {
-	struct cf_tm *client = cf_up(0);
-	struct server sv = { .sv_tm = cf_up(1) };
+	struct cf_tm  *client = cf_up(0);
+	struct server  sv = { .sv_tm = cf_up(1) };
 	struct cf_buf *request = cf_buf(1, sizeof(struct request));
-	int round;
+	int            round;
 
 	sv.sv_data = cf_buf(1, DATA_NR);
 	sv.sv_reply = cf_buf(1, 64);
@@ -213,7 +217,7 @@ static void write_handshake(void)
 	for (round = 1; round <= 5; ++round) {
 		struct cf_buf *reply = cf_recv(client, 64);
 		struct cf_buf *data = cf_buf(0, DATA_NR);
-		uint32_t status;
+		uint32_t       status;
 
 		cf_fill(data, 0, DATA_NR, (uint64_t)round);
 		cf_done_is(client_write(client, sv.sv_tm, data), 0, "request");

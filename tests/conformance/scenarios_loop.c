@@ -8,28 +8,34 @@
 
 #include "scenarios.h"
 
-enum { REQUESTS = 30 };
+enum {
+	REQUESTS = 30
+};
 
 /* A request on its way through the handler. */
 struct fom {
-	void          (*fo_state)(struct fom *fom);
-	struct fom     *fo_next;
-	struct cf_buf  *fo_reply;
+	void (*fo_state)(struct fom *fom);
+	struct fom              *fo_next;
+	struct cf_buf           *fo_reply;
 	struct m0_net_end_point *fo_ep;
-	bool            fo_half_done;
+	bool                     fo_half_done;
 };
 
 static struct cf_tm *tm;
-static struct fom foms[REQUESTS];
-static int foms_nr;
-static struct fom *fom_queue;
-static int replies_sent;
-static bool shutdown_;
+static struct fom    foms[REQUESTS];
+static int           foms_nr;
+static struct fom   *fom_queue;
+static int           replies_sent;
+static bool          shutdown_;
 
 static struct m0_mutex fom_lock, net_lock;
-static struct m0_chan fom_channel, net_channel;
+static struct m0_chan  fom_channel, net_channel;
 static struct m0_clink fom_waiter, net_waiter;
-enum { NONE, FOM, NET };
+enum {
+	NONE,
+	FOM,
+	NET
+};
 static int wakeup_reason;
 
 /* Set by the signaller, on its thread. */
@@ -115,8 +121,8 @@ static void request_came(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 static void request_handler_tm_init(enum cf_mode mode)
 {
 	struct m0_bitmap this_thread_proc_mask;
-	cpu_set_t set;
-	size_t i;
+	cpu_set_t        set;
+	size_t           i;
 
 	CF_EQ(m0_bitmap_init(&this_thread_proc_mask, CPU_SETSIZE), 0, "bitmap");
 	sched_getaffinity(0, sizeof set, &set);
@@ -174,7 +180,7 @@ static void request_handler_thread_body(void)
 }
 
 struct client {
-	struct cf_tm *cl_tm;
+	struct cf_tm  *cl_tm;
 	struct cf_buf *cl_request[REQUESTS];
 	int            cl_sent;
 	int            cl_got;
@@ -184,7 +190,7 @@ struct client {
 static void client_reply(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 {
 	struct client *cl = b->cb_arg;
-	int at;
+	int            at;
 
 	if (ev->nbe_status != 0)
 		return;
@@ -218,9 +224,9 @@ static void handler_buffers(void)
 
 static void request_handler(enum cf_mode mode)
 {
-	struct client cl = { .cl_sent = 3 };
+	struct client            cl = { .cl_sent = 3 };
 	struct m0_net_end_point *ep;
-	int i;
+	int                      i;
 
 	m0_mutex_init(&fom_lock);
 	m0_mutex_init(&net_lock);

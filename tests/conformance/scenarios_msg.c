@@ -8,7 +8,7 @@ struct component {
 	struct cf_tm *co_tm;
 	int           co_got;
 	/** Times that a buffer was enqueued again, or went back to its pool. */
-	int           co_again;
+	int co_again;
 };
 
 /* The message is processed; whether the buffer is ours the flag says. */
@@ -32,10 +32,12 @@ static void unsolicited(struct cf_buf *b, const struct m0_net_buffer_event *ev)
  */
 static void multiple_without_pool(void)
 {
-	enum { NR = 60 };
+	enum {
+		NR = 60
+	};
 	struct component co = { .co_tm = cf_up(0) };
-	struct cf_tm *peer = cf_up(1);
-	int i;
+	struct cf_tm    *peer = cf_up(1);
+	int              i;
 
 	for (i = 0; i < 3; ++i) {
 		struct cf_buf *b = cf_buf(0, 2048);
@@ -54,7 +56,8 @@ static void multiple_without_pool(void)
 	}
 	CF_TRUE(co.co_again > 0 && co.co_again < NR,
 		"%d buffers enqueued again for %d messages, expected fewer, "
-		"but some", co.co_again, NR);
+		"but some",
+		co.co_again, NR);
 }
 
 /*
@@ -63,19 +66,21 @@ static void multiple_without_pool(void)
  */
 static void multiple_with_pool(void)
 {
-	enum { NR = 60 };
+	enum {
+		NR = 60
+	};
 	struct cf_pool *p = cf_pool(0, 10, 2048, 2);
-	struct cf_tm *tm[2];
-	struct cf_tm *peer = cf_up(1);
-	int i;
+	struct cf_tm   *tm[2];
+	struct cf_tm   *peer = cf_up(1);
+	int             i;
 
 	for (i = 0; i < 2; ++i) {
 		tm[i] = cf_tm_new(0);
 		tm[i]->ct_stats_off = true;
 		m0_net_tm_colour_set(&tm[i]->ct_tm, (uint32_t)i);
 		CF_EQ(m0_net_tm_pool_attach(&tm[i]->ct_tm, &p->cp_pool,
-					    &cf_pool_cbs, 256, 8, 2), 0,
-		      "attach");
+					    &cf_pool_cbs, 256, 8, 2),
+		      0, "attach");
 		cf_tm_begin_start(tm[i]);
 		cf_wait_state(tm[i], M0_NET_TM_STARTED);
 	}
@@ -91,7 +96,9 @@ static void multiple_with_pool(void)
 
 /* ------------------------------------------------------ sending messages -- */
 
-enum { SEND_BUFS = 4 };
+enum {
+	SEND_BUFS = 4
+};
 
 static struct {
 	struct m0_mutex lock;
@@ -124,12 +131,14 @@ static bool send_buf_get(void *arg)
 /* Strategy a: buffers allocated and registered once. [r.messaging.oneway] */
 static void send_from_own_buffers(void)
 {
-	enum { NR = 40 };
-	struct cf_tm *tm = cf_up(0);
-	struct cf_tm *peer = cf_up(1);
+	enum {
+		NR = 40
+	};
+	struct cf_tm            *tm = cf_up(0);
+	struct cf_tm            *peer = cf_up(1);
 	struct m0_net_end_point *ep = cf_ep(tm, peer);
-	struct cf_buf *r[NR];
-	int i;
+	struct cf_buf           *r[NR];
+	int                      i;
 
 	memset(&send_pool, 0, sizeof send_pool);
 	for (i = 0; i < SEND_BUFS; ++i) {
@@ -168,9 +177,9 @@ static void fresh_free(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 static void send_fresh_buffer(void)
 {
 	static const m0_bcount_t segs[] = { 40, 1000, 7, 300 };
-	struct cf_tm *tm = cf_up(0);
-	struct cf_tm *peer = cf_up(1);
-	int i;
+	struct cf_tm            *tm = cf_up(0);
+	struct cf_tm            *peer = cf_up(1);
+	int                      i;
 
 	fresh_gone = 0;
 	for (i = 1; i <= 20; ++i) {
@@ -200,7 +209,7 @@ static void tool_dynamic_address(void)
 {
 	struct cf_tm *server = cf_up(1);
 	struct cf_tm *tool[2];
-	int i;
+	int           i;
 
 	for (i = 0; i < 2; ++i) {
 		tool[i] = cf_tm_new(0);
@@ -213,8 +222,8 @@ static void tool_dynamic_address(void)
 	CF_TRUE(strcmp(tool[0]->ct_addr, tool[1]->ct_addr) != 0,
 		"two tools, two addresses: %s", tool[0]->ct_addr);
 	for (i = 0; i < 2; ++i) {
-		struct cf_buf *p = cf_passive(tool[i],
-			M0_NET_QT_PASSIVE_BULK_RECV, 3000, server);
+		struct cf_buf *p = cf_passive(
+			tool[i], M0_NET_QT_PASSIVE_BULK_RECV, 3000, server);
 		struct cf_buf *a;
 
 		cf_exchange(tool[i], server);

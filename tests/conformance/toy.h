@@ -9,8 +9,8 @@ extern const struct m0_net_xprt toy_xprt;
 
 /** What befalls packets; all 0: nothing. Chances in percent. */
 struct toy_faults {
-	unsigned  tf_drop_pct;
-	unsigned  tf_duplicate_pct;
+	unsigned tf_drop_pct;
+	unsigned tf_duplicate_pct;
 	/** A packet so chosen comes up to tf_delay_ns late, out of order. */
 	unsigned  tf_delay_pct;
 	m0_time_t tf_delay_ns;

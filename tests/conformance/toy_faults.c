@@ -6,15 +6,18 @@
 #include "cf.h"
 #include "toy.h"
 
-enum { MACHINES = 4, ROUNDS = 120 };
+enum {
+	MACHINES = 4,
+	ROUNDS = 120
+};
 
 static void faults(unsigned drop, unsigned twice, unsigned delay)
 {
-	struct toy_faults f = {
-		.tf_drop_pct = drop, .tf_duplicate_pct = twice,
-		.tf_delay_pct = delay, .tf_delay_ns = 20 * M0_TIME_ONE_MSEC,
-		.tf_seed = cf.c_seed
-	};
+	struct toy_faults f = { .tf_drop_pct = drop,
+				.tf_duplicate_pct = twice,
+				.tf_delay_pct = delay,
+				.tf_delay_ns = 20 * M0_TIME_ONE_MSEC,
+				.tf_seed = cf.c_seed };
 
 	toy_faults_set(&f);
 	toy_timeout_set(60 * M0_TIME_ONE_MSEC);
@@ -35,8 +38,8 @@ static struct cf_buf *recv_any(struct cf_tm *t)
 	r->cb_nb.nb_min_receive_size = 500;
 	r->cb_nb.nb_max_receive_msgs = 1 + (uint32_t)cf_rand(5);
 	if (cf_rand(3) == 0)
-		r->cb_nb.nb_timeout =
-			m0_time_now() + 1 + cf_rand(50 * M0_TIME_ONE_MSEC);
+		r->cb_nb.nb_timeout = m0_time_now() + 1 +
+				      cf_rand(50 * M0_TIME_ONE_MSEC);
 	cf_add_ok(r, t, M0_NET_QT_MSG_RECV);
 	return r;
 }
@@ -47,7 +50,7 @@ static void messages(struct cf_tm **t, int nr)
 	int i;
 
 	for (i = 0; i < nr; ++i) {
-		unsigned from = (unsigned)cf_rand(MACHINES);
+		unsigned    from = (unsigned)cf_rand(MACHINES);
 		m0_bcount_t len = 1 + cf_rand(500);
 
 		recv_any(t[cf_rand(MACHINES)]);
@@ -72,8 +75,9 @@ static void pair_begin(struct pair *pair, struct cf_tm **t)
 
 	pair->nr = 1 + cf_rand(3000);
 	pair->put = cf_rand(2);
-	pair->p = cf_passive(t[from], pair->put ? M0_NET_QT_PASSIVE_BULK_RECV
-						: M0_NET_QT_PASSIVE_BULK_SEND,
+	pair->p = cf_passive(t[from],
+			     pair->put ? M0_NET_QT_PASSIVE_BULK_RECV
+				       : M0_NET_QT_PASSIVE_BULK_SEND,
 			     pair->nr, NULL);
 	pair->a = cf_active(t[(from + 1) % MACHINES],
 			    pair->put ? M0_NET_QT_ACTIVE_BULK_SEND
@@ -86,7 +90,7 @@ static void pair_begin(struct pair *pair, struct cf_tm **t)
 static void pair_check(struct pair *pair)
 {
 	struct cf_buf *to = pair->put ? pair->p : pair->a;
-	int32_t st = pair->a->cb_last.ce_status;
+	int32_t        st = pair->a->cb_last.ce_status;
 
 	CF_TRUE(st == 0 || st == -ETIMEDOUT || st == -ECANCELED,
 		"active side: %s, expected 0, ETIMEDOUT or ECANCELED",
@@ -103,7 +107,7 @@ static void pair_check(struct pair *pair)
 static void transfers(struct cf_tm **t, int nr)
 {
 	struct pair *pair = calloc((size_t)nr, sizeof *pair);
-	int i;
+	int          i;
 
 	for (i = 0; i < nr; ++i) {
 		pair_begin(&pair[i], t);
@@ -124,7 +128,7 @@ static void transfers(struct cf_tm **t, int nr)
 static void run(unsigned drop, unsigned twice, unsigned delay)
 {
 	struct cf_tm *t[MACHINES];
-	unsigned i;
+	unsigned      i;
 
 	faults(drop, twice, delay);
 	for (i = 0; i < MACHINES; ++i)
@@ -164,18 +168,12 @@ static void blackout(void)
 }
 
 static const struct cf_case cases[] = {
-	{ "all faults", all_faults },
-	{ "drops", drops },
-	{ "duplicates", duplicates },
-	{ "delays and disorder", delays },
-	{ "blackout", blackout },
-	{ NULL, NULL }
+	{ "all faults", all_faults }, { "drops", drops },
+	{ "duplicates", duplicates }, { "delays and disorder", delays },
+	{ "blackout", blackout },     { NULL, NULL }
 };
 
-static const struct cf_suite suites[] = {
-	{ "faults", cases },
-	{ NULL, NULL }
-};
+static const struct cf_suite suites[] = { { "faults", cases }, { NULL, NULL } };
 
 int main(int argc, char **argv)
 {

@@ -19,8 +19,8 @@ static enum m0_net_queue_type active_of(bool put)
 static void move(struct cf_tm *active, struct cf_tm *passive, bool put,
 		 m0_bcount_t nr, m0_bindex_t off, m0_bcount_t spare)
 {
-	struct cf_tm *from = put ? active : passive;
-	struct cf_tm *to = put ? passive : active;
+	struct cf_tm  *from = put ? active : passive;
+	struct cf_tm  *to = put ? passive : active;
 	struct cf_buf *s = cf_buf_random(from->ct_dom, nr + off);
 	struct cf_buf *r = cf_buf_random(to->ct_dom, nr + spare);
 	struct cf_buf *p = put ? r : s;
@@ -30,7 +30,8 @@ static void move(struct cf_tm *active, struct cf_tm *passive, bool put,
 	s->cb_nb.nb_length = nr;
 	s->cb_nb.nb_offset = off;
 	cf_add_ok(p, passive, passive_of(put));
-	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &a->cb_nb.nb_desc), 0, "copy");
+	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &a->cb_nb.nb_desc), 0,
+	      "copy");
 	cf_add_ok(a, active, active_of(put));
 	cf_done_is(a, 0, "active side");
 	cf_done_is(p, 0, "passive side");
@@ -50,7 +51,7 @@ static void sizes(bool put)
 	};
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *p = cf_up(1);
-	unsigned i;
+	unsigned      i;
 
 	for (i = 0; i < ARRAY_SIZE(at); ++i)
 		move(a, p, put, at[i], 0, i % 2 ? 77 : 0);
@@ -71,7 +72,7 @@ static void shapes(void)
 {
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *p = cf_up(1);
-	int i;
+	int           i;
 
 	for (i = 0; i < 60; ++i)
 		move(i % 3 ? a : p, i % 3 ? p : a, i & 1,
@@ -82,11 +83,13 @@ static void shapes(void)
 /* Many at once, both directions, between several machines. */
 static void many_at_once(void)
 {
-	enum { NR = 48 };
-	struct cf_tm *t[4] = { cf_up(0), cf_up(1), cf_up(0), cf_up(1) };
+	enum {
+		NR = 48
+	};
+	struct cf_tm  *t[4] = { cf_up(0), cf_up(1), cf_up(0), cf_up(1) };
 	struct cf_buf *p[NR], *a[NR];
-	m0_bcount_t nr[NR];
-	unsigned i;
+	m0_bcount_t    nr[NR];
+	unsigned       i;
 
 	for (i = 0; i < NR; ++i) {
 		nr[i] = 1 + cf_rand(20000);
@@ -105,8 +108,8 @@ static void many_at_once(void)
 /* nb_ep names who may: that one can. */
 static void initiator_permitted(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *p = cf_passive(b, M0_NET_QT_PASSIVE_BULK_SEND, 100, a);
 	struct cf_buf *g = cf_active(a, M0_NET_QT_ACTIVE_BULK_RECV, 100,
 				     &p->cb_nb.nb_desc);
@@ -152,7 +155,7 @@ static void initiator_refused(void)
 	struct cf_tm *may = cf_up(0);
 	struct cf_tm *other = cf_up(0);
 	struct cf_tm *t = cf_up(1);
-	int put;
+	int           put;
 
 	for (put = 0; put < 2; ++put) {
 		struct cf_buf *p = cf_passive(t, passive_of(put), 100, may);
@@ -168,7 +171,7 @@ static void direction_mismatch(void)
 {
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *t = cf_up(1);
-	int put;
+	int           put;
 
 	for (put = 0; put < 2; ++put) {
 		struct cf_buf *p = cf_passive(t, passive_of(put), 100, NULL);
@@ -184,13 +187,12 @@ static void too_small(void)
 {
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *t = cf_up(1);
-	int put;
+	int           put;
 
 	for (put = 0; put < 2; ++put) {
-		struct cf_buf *p = cf_passive(t, passive_of(put),
-					      put ? 99 : 100, NULL);
-		struct cf_buf *b = cf_active(a, active_of(put),
-					     put ? 100 : 99,
+		struct cf_buf *p =
+			cf_passive(t, passive_of(put), put ? 99 : 100, NULL);
+		struct cf_buf *b = cf_active(a, active_of(put), put ? 100 : 99,
 					     &p->cb_nb.nb_desc);
 
 		cf_done_is(b, -EFBIG, "active side");
@@ -202,9 +204,9 @@ static void too_small(void)
 /* Several machines of one address space: data goes to the right one. */
 static void restricted_many(void)
 {
-	struct cf_tm *t[4] = { cf_up(0), cf_up(1), cf_up(0), cf_up(1) };
+	struct cf_tm  *t[4] = { cf_up(0), cf_up(1), cf_up(0), cf_up(1) };
 	struct cf_buf *p[12], *a[12];
-	unsigned i;
+	unsigned       i;
 
 	for (i = 0; i < 12; ++i)
 		p[i] = cf_passive(t[i % 4], M0_NET_QT_PASSIVE_BULK_SEND,

@@ -11,9 +11,9 @@ static void waiting_queues(void)
 		M0_NET_QT_MSG_RECV, M0_NET_QT_PASSIVE_BULK_RECV,
 		M0_NET_QT_PASSIVE_BULK_SEND
 	};
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm        *t = cf_up(0);
 	struct m0_net_qstats qs;
-	unsigned i;
+	unsigned             i;
 
 	for (i = 0; i < 3; ++i) {
 		struct cf_buf *b = cf_buf(0, 64);
@@ -34,7 +34,7 @@ static void waiting_queues(void)
 /* Not queued, never queued: false and nothing happens. */
 static void not_queued(void)
 {
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm  *t = cf_up(0);
 	struct cf_buf *b = cf_buf(0, 64);
 
 	CF_TRUE(!m0_net_buffer_del(&b->cb_nb, &t->ct_tm), "never added");
@@ -46,7 +46,7 @@ static void not_queued(void)
 static void twice(void)
 {
 	struct cf_tm *t = cf_up(0);
-	int i;
+	int           i;
 
 	for (i = 0; i < 10; ++i) {
 		struct cf_buf *b = cf_recv(t, 64);
@@ -61,8 +61,7 @@ static void twice(void)
 static void outcome_is_0_or_cancelled(struct cf_buf *b)
 {
 	cf_wait_buf(b);
-	CF_TRUE(b->cb_last.ce_status == 0 ||
-		b->cb_last.ce_status == -ECANCELED,
+	CF_TRUE(b->cb_last.ce_status == 0 || b->cb_last.ce_status == -ECANCELED,
 		"%s, expected success or ECANCELED",
 		m0_errname(b->cb_last.ce_status));
 	CF_EQ(b->cb_events, 1, "exactly one event");
@@ -81,17 +80,19 @@ static void received(struct cf_buf *r)
  */
 static void races_message(void)
 {
-	enum { LARGE = 60000 };
+	enum {
+		LARGE = 60000
+	};
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *b = cf_up(1);
-	int i;
+	int           i;
 
 	for (i = 0; i < 60; ++i) {
-		m0_bcount_t nr = i % 4 ? 64 : LARGE;
+		m0_bcount_t    nr = i % 4 ? 64 : LARGE;
 		struct cf_buf *r = cf_recv(b, LARGE);
 		struct cf_buf *spare = cf_recv(b, LARGE);
 		struct cf_buf *s = cf_send(a, b, nr, nr);
-		unsigned who = (unsigned)cf_rand(3);
+		unsigned       who = (unsigned)cf_rand(3);
 
 		cf_yield();
 		if (who != 0)
@@ -107,7 +108,7 @@ static void races_message(void)
 		if (s->cb_last.ce_status == -ECANCELED &&
 		    cf.c_row->r_nobody != 0)
 			CF_TRUE(r->cb_last.ce_status != 0 &&
-				spare->cb_last.ce_status != 0,
+					spare->cb_last.ce_status != 0,
 				"a cancelled message does not arrive");
 		cf_buf_free(r);
 		cf_buf_free(spare);
@@ -117,15 +118,17 @@ static void races_message(void)
 
 static void bulk_race(struct cf_tm *a, struct cf_tm *b, bool put)
 {
-	m0_bcount_t nr = cf_rand(3) ? 200 : 100000;
-	struct cf_buf *p = cf_passive(b, put ? M0_NET_QT_PASSIVE_BULK_RECV
-					     : M0_NET_QT_PASSIVE_BULK_SEND,
+	m0_bcount_t    nr = cf_rand(3) ? 200 : 100000;
+	struct cf_buf *p = cf_passive(b,
+				      put ? M0_NET_QT_PASSIVE_BULK_RECV
+					  : M0_NET_QT_PASSIVE_BULK_SEND,
 				      nr, NULL);
-	struct cf_buf *x = cf_active(a, put ? M0_NET_QT_ACTIVE_BULK_SEND
-					    : M0_NET_QT_ACTIVE_BULK_RECV,
+	struct cf_buf *x = cf_active(a,
+				     put ? M0_NET_QT_ACTIVE_BULK_SEND
+					 : M0_NET_QT_ACTIVE_BULK_RECV,
 				     nr, &p->cb_nb.nb_desc);
-	unsigned who = (unsigned)cf_rand(3);
-	int32_t st;
+	unsigned       who = (unsigned)cf_rand(3);
+	int32_t        st;
 
 	cf_yield();
 	if (who != 0)
@@ -151,14 +154,14 @@ static void races_bulk(void)
 {
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *b = cf_up(1);
-	int i;
+	int           i;
 
 	for (i = 0; i < 50; ++i)
 		bulk_race(i % 5 ? a : b, i % 5 ? b : a, i & 1);
 }
 
 /* In a callback: del of itself is nothing, del of another works. */
-static void del_in_callback_cb(struct cf_buf *b,
+static void del_in_callback_cb(struct cf_buf                    *b,
 			       const struct m0_net_buffer_event *ev)
 {
 	struct cf_buf *other = b->cb_arg;
@@ -170,7 +173,7 @@ static void del_in_callback_cb(struct cf_buf *b,
 
 static void del_in_callback(void)
 {
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm  *t = cf_up(0);
 	struct cf_buf *other = cf_recv(t, 64);
 	struct cf_buf *b = cf_recv(t, 64);
 
@@ -200,7 +203,7 @@ static void again(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 /* Added again, and cancelled again, from the callback. */
 static void add_again_in_callback(void)
 {
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm  *t = cf_up(0);
 	struct cf_buf *b = cf_buf(0, 64);
 
 	chain_left = 50;
@@ -226,12 +229,12 @@ static void free_in_callback(void)
 {
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *b = cf_up(1);
-	int i;
+	int           i;
 
 	freed = 0;
 	for (i = 0; i < 20; ++i) {
-		struct cf_buf *r = cf_buf(1, 64);
-		struct cf_buf *s = cf_msg(a, b, 64, 1);
+		struct cf_buf           *r = cf_buf(1, 64);
+		struct cf_buf           *s = cf_msg(a, b, 64, 1);
 		struct m0_net_end_point *ep = s->cb_nb.nb_ep;
 
 		r->cb_hook = free_it;
@@ -253,8 +256,8 @@ static void stop_it(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 
 static void stop_in_callback(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r = cf_recv(b, 64);
 	struct cf_buf *other = cf_recv(b, 64);
 
@@ -284,12 +287,14 @@ static void storm_cb(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 /* Buffers that are added again for ever, cancels at random, then a stop. */
 static void storm(void)
 {
-	enum { NR = 12 };
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	enum {
+		NR = 12
+	};
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r[NR];
-	struct storm s = { .left = 400 };
-	int i;
+	struct storm   s = { .left = 400 };
+	int            i;
 
 	for (i = 0; i < NR; ++i) {
 		r[i] = cf_buf(1, 64);

@@ -18,13 +18,12 @@ static void up(void)
 static int try(const struct m0_net_buf_desc *desc)
 {
 	struct cf_buf *b = cf_buf(0, 100);
-	int rc;
+	int            rc;
 
 	CF_EQ(m0_net_desc_copy(desc, &b->cb_nb.nb_desc), 0, "copy");
 	rc = cf_add(b, active, M0_NET_QT_ACTIVE_BULK_RECV);
 	CF_TRUE(rc == 0 || cf.c_row->r_desc_at_add,
-		"a bad descriptor is %s, expected an event",
-		m0_errname(rc));
+		"a bad descriptor is %s, expected an event", m0_errname(rc));
 	if (rc == 0) {
 		cf_wait_buf(b);
 		rc = b->cb_last.ce_status;
@@ -46,8 +45,8 @@ static void passive_unharmed(struct cf_buf *p)
 static void corrupted(void)
 {
 	struct m0_net_buf_desc d;
-	struct cf_buf *p;
-	uint32_t i;
+	struct cf_buf         *p;
+	uint32_t               i;
 
 	up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
@@ -66,8 +65,8 @@ static void corrupted(void)
 static void truncated(void)
 {
 	struct m0_net_buf_desc d;
-	struct cf_buf *p;
-	uint32_t len;
+	struct cf_buf         *p;
+	uint32_t               len;
 
 	up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
@@ -83,10 +82,10 @@ static void truncated(void)
 /* Bytes too many, and noise. */
 static void too_long_and_noise(void)
 {
-	uint8_t bytes[600];
+	uint8_t                bytes[600];
 	struct m0_net_buf_desc d = { .nbd_data = bytes };
-	struct cf_buf *p;
-	unsigned i, k;
+	struct cf_buf         *p;
+	unsigned               i, k;
 
 	up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
@@ -118,7 +117,7 @@ static void stale(const struct m0_net_buf_desc *d, const char *why)
 static void replayed(void)
 {
 	struct m0_net_buf_desc d1, d2;
-	struct cf_buf *p;
+	struct cf_buf         *p;
 
 	up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
@@ -147,7 +146,7 @@ static void replayed(void)
 static void replayed_other_queue(void)
 {
 	struct m0_net_buf_desc d;
-	struct cf_buf *p;
+	struct cf_buf         *p;
 
 	up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
@@ -166,7 +165,7 @@ static void foreign(void)
 {
 	struct m0_net_kit_desc kd;
 	struct m0_net_buf_desc d;
-	struct cf_buf *p;
+	struct cf_buf         *p;
 
 	up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
@@ -182,8 +181,8 @@ static void foreign(void)
 static void owner_stopped(void)
 {
 	struct m0_net_buf_desc d;
-	struct cf_buf *p;
-	int rc;
+	struct cf_buf         *p;
+	int                    rc;
 
 	up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
@@ -200,7 +199,7 @@ static void owner_stopped(void)
 static void copy_and_free(void)
 {
 	struct m0_net_buf_desc d = { 0, NULL };
-	struct cf_buf *p;
+	struct cf_buf         *p;
 
 	up();
 	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);

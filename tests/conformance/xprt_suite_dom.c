@@ -12,8 +12,8 @@ static void limits(void)
 
 	CF_EQ(m0_net_domain_get_max_buffer_size(d), cf.c_row->r_buf_max,
 	      "largest buffer");
-	CF_EQ(m0_net_domain_get_max_buffer_segment_size(d),
-	      cf.c_row->r_seg_max, "largest segment");
+	CF_EQ(m0_net_domain_get_max_buffer_segment_size(d), cf.c_row->r_seg_max,
+	      "largest segment");
 	CF_EQ(m0_net_domain_get_max_buffer_segments(d), cf.c_row->r_segs_max,
 	      "most segments");
 	CF_TRUE(m0_net_domain_get_max_buffer_desc_size(d) > 0,
@@ -49,11 +49,11 @@ static void refused(uint32_t nr, const m0_bcount_t *len, const char *why)
 static void register_limits(void)
 {
 	struct m0_net_domain *d = cf_dom(0);
-	uint32_t segs = (uint32_t)m0_net_domain_get_max_buffer_segments(d);
-	m0_bcount_t seg = m0_net_domain_get_max_buffer_segment_size(d);
-	m0_bcount_t size = m0_net_domain_get_max_buffer_size(d);
+	uint32_t     segs = (uint32_t)m0_net_domain_get_max_buffer_segments(d);
+	m0_bcount_t  seg = m0_net_domain_get_max_buffer_segment_size(d);
+	m0_bcount_t  size = m0_net_domain_get_max_buffer_size(d);
 	m0_bcount_t *len = calloc(segs + 1, sizeof *len);
-	uint32_t i;
+	uint32_t     i;
 
 	len[0] = seg;
 	cf_buf_free(cf_buf_segs(0, 1, len));
@@ -75,8 +75,8 @@ static void register_limits(void)
 /* Flags and links of a registered buffer. */
 static void register_sets_fields(void)
 {
-	m0_bcount_t len = 100;
-	struct cf_buf *b = cf_buf_raw(1, &len);
+	m0_bcount_t           len = 100;
+	struct cf_buf        *b = cf_buf_raw(1, &len);
 	struct m0_net_domain *d = cf_dom(0);
 
 	b->cb_nb.nb_timeout = 0;
@@ -93,7 +93,7 @@ static void register_sets_fields(void)
 /* A queued buffer stays registered. */
 static void deregister_queued_busy(void)
 {
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm  *t = cf_up(0);
 	struct cf_buf *b = cf_recv(t, 100);
 
 	CF_EQ(m0_net_buffer_deregister(&b->cb_nb, cf_dom(0)), -EBUSY,

@@ -19,8 +19,8 @@ static size_t eps_nr(struct cf_tm *t)
 
 static void create_get_put(void)
 {
-	struct cf_tm *t = cf_up(0);
-	char addr[CF_ADDR_MAX];
+	struct cf_tm            *t = cf_up(0);
+	char                     addr[CF_ADDR_MAX];
 	struct m0_net_end_point *ep, *again;
 
 	cf.c_row->r_addr(addr, 99);
@@ -45,8 +45,8 @@ static void create_get_put(void)
 /* Two spellings of one address are one end point. */
 static void canonical(void)
 {
-	struct cf_tm *t = cf_up(0);
-	char a[CF_ADDR_MAX], b[CF_ADDR_MAX];
+	struct cf_tm            *t = cf_up(0);
+	char                     a[CF_ADDR_MAX], b[CF_ADDR_MAX];
 	struct m0_net_end_point *e1, *e2, *e3;
 
 	cf.c_row->r_addr(a, 90);
@@ -66,7 +66,7 @@ static void canonical(void)
 
 static void own_address(void)
 {
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm            *t = cf_up(0);
 	struct m0_net_end_point *ep;
 
 	CF_EQ(m0_net_end_point_create(&ep, &t->ct_tm, t->ct_addr), 0, "own");
@@ -78,8 +78,8 @@ static void own_address(void)
 
 static void bad_addresses(void)
 {
-	struct cf_tm *t = cf_up(0);
-	const char *const *bad;
+	struct cf_tm            *t = cf_up(0);
+	const char *const       *bad;
 	struct m0_net_end_point *ep = t->ct_tm.ntm_ep;
 
 	for (bad = cf.c_row->r_bad; *bad != NULL; ++bad) {
@@ -98,8 +98,8 @@ static void bad_addresses(void)
 /* The address is copied: the caller's text may change. */
 static void text_is_copied(void)
 {
-	struct cf_tm *t = cf_up(0);
-	char a[CF_ADDR_MAX], keep[CF_ADDR_MAX];
+	struct cf_tm            *t = cf_up(0);
+	char                     a[CF_ADDR_MAX], keep[CF_ADDR_MAX];
 	struct m0_net_end_point *ep;
 
 	cf.c_row->r_addr(a, 80);
@@ -127,9 +127,9 @@ static bool ref_is_one(void *arg)
 /* A send holds a reference from its add until its callback has returned. */
 static void send_holds_reference(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
-	struct cf_buf *s = cf_msg(a, b, 50, 1);
+	struct cf_tm            *a = cf_up(0);
+	struct cf_tm            *b = cf_up(1);
+	struct cf_buf           *s = cf_msg(a, b, 50, 1);
 	struct m0_net_end_point *ep = s->cb_nb.nb_ep;
 
 	cf_recv(b, 100);
@@ -146,8 +146,8 @@ static void send_holds_reference(void)
 /* A passive buffer holds its permitted initiator. */
 static void passive_holds_reference(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm            *a = cf_up(0);
+	struct cf_tm            *b = cf_up(1);
 	struct m0_net_end_point *ep = cf_ep(a, b);
 	struct cf_buf *p = cf_passive(a, M0_NET_QT_PASSIVE_BULK_SEND, 50, b);
 
@@ -176,8 +176,8 @@ static bool kept_is_set(void *arg)
 /* nbe_ep is the layer's; who takes a reference may answer later. */
 static void receive_keeps_sender(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r = cf_recv(b, 100);
 	struct cf_buf *answer = cf_buf(1, 30);
 	struct cf_buf *back = cf_recv(a, 100);
@@ -201,10 +201,10 @@ static void receive_keeps_sender(void)
 /* Releases race arrivals of the same sender: nobody sees a dead one. */
 static void release_races_receive(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r[8], *s[64];
-	unsigned i;
+	unsigned       i;
 
 	for (i = 0; i < 64; ++i) {
 		struct m0_net_end_point *ep;
@@ -233,20 +233,20 @@ static void release_races_receive(void)
 /* Many end points: each is found again, none is left. */
 static void many(void)
 {
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm            *t = cf_up(0);
 	struct m0_net_end_point *ep[300], *again;
-	char addr[CF_ADDR_MAX];
-	unsigned i;
+	char                     addr[CF_ADDR_MAX];
+	unsigned                 i;
 
 	for (i = 0; i < 300; ++i) {
 		cf.c_row->r_addr(addr, 1000 + i);
-		CF_EQ(m0_net_end_point_create(&ep[i], &t->ct_tm, addr), 0,
-		      "%s", addr);
+		CF_EQ(m0_net_end_point_create(&ep[i], &t->ct_tm, addr), 0, "%s",
+		      addr);
 	}
 	for (i = 0; i < 300; ++i) {
 		cf.c_row->r_addr(addr, 1000 + i);
-		CF_EQ(m0_net_end_point_create(&again, &t->ct_tm, addr), 0,
-		      "%s", addr);
+		CF_EQ(m0_net_end_point_create(&again, &t->ct_tm, addr), 0, "%s",
+		      addr);
 		CF_TRUE(again == ep[i], "%s is found", addr);
 		m0_net_end_point_put(again);
 	}

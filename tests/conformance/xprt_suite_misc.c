@@ -10,12 +10,12 @@
 /* Counts, bytes and times of every queue; reset; after STOPPED. */
 static void statistics(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm        *a = cf_up(0);
+	struct cf_tm        *b = cf_up(1);
 	struct m0_net_qstats qs, all[M0_NET_QT_NR];
-	struct cf_buf *r, *s;
-	m0_bcount_t sum = 0;
-	int i, q;
+	struct cf_buf       *r, *s;
+	m0_bcount_t          sum = 0;
+	int                  i, q;
 
 	for (i = 1; i <= 10; ++i) {
 		r = cf_recv(b, 1000);
@@ -47,10 +47,11 @@ static void statistics(void)
 	      "after STOPPED");
 	for (q = 0; q < M0_NET_QT_NR; ++q)
 		CF_EQ(all[q].nqs_num_adds + all[q].nqs_num_s_events +
-		      all[q].nqs_total_bytes + all[q].nqs_max_bytes +
-		      all[q].nqs_time_in_queue, 0, "queue %d is reset", q);
-	CF_EQ(m0_net_tm_stats_get(&a->ct_tm, M0_NET_QT_MSG_SEND, NULL, true),
-	      0, "NULL with reset");
+			      all[q].nqs_total_bytes + all[q].nqs_max_bytes +
+			      all[q].nqs_time_in_queue,
+		      0, "queue %d is reset", q);
+	CF_EQ(m0_net_tm_stats_get(&a->ct_tm, M0_NET_QT_MSG_SEND, NULL, true), 0,
+	      "NULL with reset");
 	a->ct_stats_off = true;
 	CF_EQ(cf_stats(a, M0_NET_QT_MSG_SEND).nqs_num_adds, 0, "reset");
 }
@@ -58,12 +59,12 @@ static void statistics(void)
 /* Bulk: bytes on the receiving sides are nbe_length, else nb_length. */
 static void statistics_bulk(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
-	struct cf_buf *p = cf_passive(b, M0_NET_QT_PASSIVE_BULK_SEND, 3000,
-				      NULL);
-	struct cf_buf *x = cf_active(a, M0_NET_QT_ACTIVE_BULK_RECV, 4000,
-				     &p->cb_nb.nb_desc);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
+	struct cf_buf *p =
+		cf_passive(b, M0_NET_QT_PASSIVE_BULK_SEND, 3000, NULL);
+	struct cf_buf       *x = cf_active(a, M0_NET_QT_ACTIVE_BULK_RECV, 4000,
+					   &p->cb_nb.nb_desc);
 	struct m0_net_qstats qs;
 
 	cf_done_is(x, 0, "get");
@@ -93,7 +94,7 @@ static void look_at_cpu(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 static int some_cpu(void)
 {
 	cpu_set_t set;
-	size_t i;
+	size_t    i;
 
 	sched_getaffinity(0, sizeof set, &set);
 	for (i = CPU_SETSIZE - 1; i > 0 && !CPU_ISSET(i, &set); --i)
@@ -104,17 +105,16 @@ static int some_cpu(void)
 /* A confined machine calls back on its processors; none such: -EINVAL. */
 static void confine(void)
 {
-	struct cf_tm *t = cf_tm_new_mode(0, CF_ASYNC);
-	struct cf_tm *peer = cf_up(1);
+	struct cf_tm    *t = cf_tm_new_mode(0, CF_ASYNC);
+	struct cf_tm    *peer = cf_up(1);
 	struct m0_bitmap map;
-	int cpu = some_cpu();
-	int i;
+	int              cpu = some_cpu();
+	int              i;
 
 	CF_EQ(m0_bitmap_init(&map, 4096), 0, "bitmap");
 	CF_EQ(m0_net_tm_confine(&t->ct_tm, &map), -EINVAL, "no processor");
 	m0_bitmap_set(&map, 4000, true);
-	CF_EQ(m0_net_tm_confine(&t->ct_tm, &map), -EINVAL,
-	      "no such processor");
+	CF_EQ(m0_net_tm_confine(&t->ct_tm, &map), -EINVAL, "no such processor");
 	m0_bitmap_set(&map, 4000, false);
 	m0_bitmap_set(&map, (size_t)cpu, true);
 	CF_EQ(m0_net_tm_confine(&t->ct_tm, &map), 0, "processor %d", cpu);
@@ -132,8 +132,8 @@ static void confine(void)
 		cf_run_ms(1);
 		/* In the simulator no strand has a processor of its own. */
 		if (!cf.c_sim)
-			CF_EQ(__atomic_load_n(&cpu_seen, __ATOMIC_RELAXED),
-			      cpu, "processor of a callback");
+			CF_EQ(__atomic_load_n(&cpu_seen, __ATOMIC_RELAXED), cpu,
+			      "processor of a callback");
 	}
 }
 
@@ -141,7 +141,7 @@ static void confine(void)
 static void spin(void)
 {
 	static const m0_time_t ns[] = { 0, 1000, 2000000 };
-	unsigned i;
+	unsigned               i;
 
 	for (i = 0; i < ARRAY_SIZE(ns); ++i) {
 		struct cf_tm *a = cf_tm_new(0);
@@ -164,7 +164,7 @@ static void spin(void)
 static void idle(void)
 {
 	uint64_t before, after;
-	int i;
+	int      i;
 
 	for (i = 0; i < 100; ++i) {
 		struct cf_tm *t = cf_up((unsigned)i % 4);
@@ -193,7 +193,8 @@ static void traffic(struct cf_tm *a, struct cf_tm *b, struct cf_buf **x)
 		cf_done_is(x[0], 0, "receive");
 		cf_add_ok(x[2], b, M0_NET_QT_PASSIVE_BULK_SEND);
 		CF_EQ(m0_net_desc_copy(&x[2]->cb_nb.nb_desc,
-				       &x[3]->cb_nb.nb_desc), 0, "copy");
+				       &x[3]->cb_nb.nb_desc),
+		      0, "copy");
 		cf_add_ok(x[3], a, M0_NET_QT_ACTIVE_BULK_RECV);
 		cf_done_is(x[3], 0, "get");
 		cf_done_is(x[2], 0, "passive");
@@ -209,11 +210,11 @@ static void traffic(struct cf_tm *a, struct cf_tm *b, struct cf_buf **x)
 /* After a warm-up messages, bulk and descriptors allocate nothing. */
 static void no_allocation(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *x[4];
-	uint64_t before;
-	int i;
+	uint64_t       before;
+	int            i;
 
 	for (i = 0; i < 4; ++i) {
 		x[i] = cf_buf(i % 2 ? 0 : 1, 8000);
@@ -227,12 +228,11 @@ static void no_allocation(void)
 	CF_EQ(m0_net_end_point_put(x[1]->cb_nb.nb_ep), 0, "put");
 }
 
-const struct cf_case xprt_suite_misc[] = {
-	{ "statistics", statistics },
-	{ "statistics of bulk", statistics_bulk },
-	{ "confine", confine },
-	{ "spin", spin },
-	{ "idle", idle },
-	{ "no allocation", no_allocation },
-	{ NULL, NULL }
-};
+const struct cf_case xprt_suite_misc[] = { { "statistics", statistics },
+					   { "statistics of bulk",
+					     statistics_bulk },
+					   { "confine", confine },
+					   { "spin", spin },
+					   { "idle", idle },
+					   { "no allocation", no_allocation },
+					   { NULL, NULL } };

@@ -55,7 +55,7 @@ static void poll_ms(unsigned ms)
 static void four_at_once_do(void)
 {
 	struct cf_buf *r[4];
-	int i;
+	int            i;
 
 	for (i = 0; i < 4; ++i)
 		r[i] = cf_recv(t, 64);
@@ -94,7 +94,7 @@ static void chain_cb(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 static void at_most_what_was_pending_do(void)
 {
 	struct cf_buf *b = cf_recv(t, 64);
-	int i;
+	int            i;
 
 	chain = 0;
 	b->cb_hook = chain_cb;
@@ -140,7 +140,7 @@ static void cancel_and_timeout(void)
 static void stop_waits_for_delivery_do(void)
 {
 	struct cf_buf *r[3];
-	int i;
+	int            i;
 
 	for (i = 0; i < 3; ++i)
 		r[i] = cf_recv(t, 64);
@@ -166,9 +166,9 @@ static void stop_waits_for_delivery(void)
 /* -------------------------------------------------------------- notify -- */
 
 static struct m0_mutex lock;
-static struct m0_chan chan;
+static struct m0_chan  chan;
 static struct m0_clink link_;
-static int signals;
+static int             signals;
 
 static bool signalled(struct m0_clink *l)
 {
@@ -320,7 +320,7 @@ static void deliver_nothing(void)
 static void mixed_modes(void)
 {
 	struct cf_tm *m[6];
-	int i, k;
+	int           i, k;
 
 	for (i = 0; i < 6; ++i) {
 		m[i] = cf_tm_new_mode(i < 3 ? 0 : 1, (enum cf_mode)(i % 3));
@@ -329,11 +329,11 @@ static void mixed_modes(void)
 	}
 	for (i = 0; i < 3; ++i) {
 		for (k = 3; k < 6; ++k) {
-			struct cf_buf *p = cf_passive(m[i],
-				M0_NET_QT_PASSIVE_BULK_SEND, 500, m[k]);
+			struct cf_buf *p = cf_passive(
+				m[i], M0_NET_QT_PASSIVE_BULK_SEND, 500, m[k]);
 			struct cf_buf *a = cf_active(m[k],
-				M0_NET_QT_ACTIVE_BULK_RECV, 500,
-				&p->cb_nb.nb_desc);
+						     M0_NET_QT_ACTIVE_BULK_RECV,
+						     500, &p->cb_nb.nb_desc);
 
 			cf_exchange(m[i], m[k]);
 			cf_exchange(m[k], m[i]);
@@ -365,9 +365,9 @@ static void fd_silent(int fd, const char *what)
 /* Readable while something is pending, without arming. */
 static void fd_message_do(void)
 {
-	int fd = m0_net_tm_fd(&t->ct_tm);
+	int            fd = m0_net_tm_fd(&t->ct_tm);
 	struct cf_buf *r = cf_recv(t, 64);
-	int i;
+	int            i;
 
 	CF_TRUE(fd >= 0, "a descriptor");
 	CF_EQ(m0_net_tm_fd(&t->ct_tm), fd, "the same descriptor again");
@@ -400,10 +400,10 @@ static void fd_message(void)
 /* Readable when a deadline has expired; nobody polls meanwhile. */
 static void fd_deadline_do(void)
 {
-	int fd = m0_net_tm_fd(&t->ct_tm);
+	int            fd = m0_net_tm_fd(&t->ct_tm);
 	struct cf_buf *b = cf_buf(0, 64);
-	m0_time_t due;
-	int looks = 0;
+	m0_time_t      due;
+	int            looks = 0;
 
 	drain();
 	fd_silent(fd, "not readable: nothing is pending");

@@ -38,13 +38,13 @@ static void one(struct cf_tm *a, struct cf_tm *b, m0_bcount_t nr,
 static void sizes(void)
 {
 	static const m0_bcount_t at[] = {
-		1, 2, 7, 64, 255, 4095, 4096, 4097, 65535, 65537, 1 << 20,
-		(1 << 20) + 1,
+		1,    2,    7,     64,    255,     4095,
+		4096, 4097, 65535, 65537, 1 << 20, (1 << 20) + 1,
 	};
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *b = cf_up(1);
-	m0_bcount_t max = m0_net_domain_get_max_buffer_size(cf_dom(0));
-	unsigned i;
+	m0_bcount_t   max = m0_net_domain_get_max_buffer_size(cf_dom(0));
+	unsigned      i;
 
 	for (i = 0; i < ARRAY_SIZE(at); ++i)
 		one(a, b, at[i], 0, i % 2 ? 100 : 0);
@@ -55,7 +55,7 @@ static void shapes_and_offsets(void)
 {
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *b = cf_up(1);
-	int i;
+	int           i;
 
 	for (i = 0; i < 60; ++i)
 		one(a, b, 1 + cf_rand(i % 4 == 0 ? 30000 : 300), cf_rand(700),
@@ -65,12 +65,14 @@ static void shapes_and_offsets(void)
 /* Every message arrives once, whatever their number. */
 static void many(void)
 {
-	enum { NR = 200 };
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	enum {
+		NR = 200
+	};
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *s[NR], *r[NR];
-	bool seen[NR] = { false };
-	unsigned i;
+	bool           seen[NR] = { false };
+	unsigned       i;
 
 	for (i = 0; i < NR; ++i)
 		r[i] = cf_recv(b, NR + 1);
@@ -90,10 +92,12 @@ static void many(void)
 	}
 }
 
-enum { ROUNDS = 100 };
+enum {
+	ROUNDS = 100
+};
 
 struct pingpong {
-	struct cf_tm  *pp_self;
+	struct cf_tm *pp_self;
 	/** One for each: in synchronous mode a send may end late. */
 	struct cf_buf *pp_answer[ROUNDS];
 	int            pp_got;
@@ -103,8 +107,8 @@ struct pingpong {
 static void answer(struct cf_buf *r, const struct m0_net_buffer_event *ev)
 {
 	struct pingpong *p = r->cb_arg;
-	struct cf_buf *s;
-	int at;
+	struct cf_buf   *s;
+	int              at;
 
 	if (ev->nbe_status != 0)
 		return;
@@ -119,9 +123,9 @@ static void answer(struct cf_buf *r, const struct m0_net_buffer_event *ev)
 
 static void ping_pong(void)
 {
-	struct cf_tm *t[2] = { cf_up(0), cf_up(1) };
+	struct cf_tm   *t[2] = { cf_up(0), cf_up(1) };
 	struct pingpong p[2];
-	int i, k;
+	int             i, k;
 
 	for (i = 0; i < 2; ++i) {
 		p[i] = (struct pingpong){ .pp_self = t[i] };
@@ -148,7 +152,7 @@ static void ping_pong(void)
 static void all_directions(void)
 {
 	struct cf_tm *t[6];
-	unsigned i, k;
+	unsigned      i, k;
 
 	for (i = 0; i < 6; ++i)
 		t[i] = cf_up(i % 2);
@@ -161,9 +165,9 @@ static void all_directions(void)
 /* Two spellings of a peer lead to the same machine. */
 static void nobody(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_buf *s = cf_buf(0, 10);
-	char addr[CF_ADDR_MAX];
+	struct cf_tm        *a = cf_up(0);
+	struct cf_buf       *s = cf_buf(0, 10);
+	char                 addr[CF_ADDR_MAX];
 	struct m0_net_qstats qs;
 
 	cf.c_row->r_addr(addr, 77);
@@ -180,9 +184,9 @@ static void nobody(void)
 /* No receive buffer: the ERROR event, the count, and as the trait says. */
 static void no_buffer(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
-	struct cf_buf *s = cf_send(a, b, 10, 1);
+	struct cf_tm        *a = cf_up(0);
+	struct cf_tm        *b = cf_up(1);
+	struct cf_buf       *s = cf_send(a, b, 10, 1);
 	struct m0_net_qstats qs;
 
 	cf_done_is(s, cf.c_row->r_nobuf == CF_BOTH ? -ENOBUFS : 0,
@@ -198,8 +202,8 @@ static void no_buffer(void)
 /* Too large: who learns of it is the trait; then things work again. */
 static void too_large(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r = cf_recv(b, 99);
 	struct cf_buf *s = cf_send(a, b, 100, 1);
 
@@ -221,8 +225,8 @@ static void too_large(void)
 /* A message goes to a buffer that it fits, also past one that it does not. */
 static void larger_buffer_behind(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *small = cf_recv(b, 10);
 	struct cf_buf *large = cf_recv(b, 1000);
 	struct cf_buf *s = cf_send(a, b, 500, 3);
@@ -237,9 +241,9 @@ static void larger_buffer_behind(void)
 /* Both directions at once, with buffers added from callbacks. */
 static void flood(void)
 {
-	struct cf_tm *t[2] = { cf_up(0), cf_up(1) };
+	struct cf_tm  *t[2] = { cf_up(0), cf_up(1) };
 	struct cf_buf *s[2][50];
-	unsigned i, d;
+	unsigned       i, d;
 
 	for (i = 0; i < 50; ++i)
 		for (d = 0; d < 2; ++d)

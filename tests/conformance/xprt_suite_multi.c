@@ -32,7 +32,7 @@ static void send_all(struct cf_tm *a, struct cf_tm *b, int nr,
 static void check_all(struct cf_buf *r, int nr, const m0_bcount_t *len)
 {
 	m0_bindex_t end = 0;
-	int i;
+	int         i;
 
 	for (i = 0; i < nr; ++i) {
 		const struct cf_ev *e = &r->cb_ev[i];
@@ -53,11 +53,11 @@ static void check_all(struct cf_buf *r, int nr, const m0_bcount_t *len)
 static void ends_by_count(void)
 {
 	static const m0_bcount_t len[] = { 10, 1, 200, 33, 5 };
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
-	struct cf_buf *r = multi(b, 4000, 100, 5);
-	struct m0_net_qstats qs;
-	int i;
+	struct cf_tm            *a = cf_up(0);
+	struct cf_tm            *b = cf_up(1);
+	struct cf_buf           *r = multi(b, 4000, 100, 5);
+	struct m0_net_qstats     qs;
+	int                      i;
 
 	cf_add_ok(r, b, M0_NET_QT_MSG_RECV);
 	CF_EQ(r->cb_nb.nb_msgs_received, 0, "reset by add");
@@ -79,9 +79,9 @@ static void ends_by_count(void)
 static void ends_by_size(void)
 {
 	static const m0_bcount_t len[] = { 300, 300, 201 };
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
-	struct cf_buf *r = multi(b, 1000, 200, 100);
+	struct cf_tm            *a = cf_up(0);
+	struct cf_tm            *b = cf_up(1);
+	struct cf_buf           *r = multi(b, 1000, 200, 100);
 
 	cf_add_ok(r, b, M0_NET_QT_MSG_RECV);
 	send_all(a, b, 3, len);
@@ -95,9 +95,9 @@ static void ends_by_size(void)
 static void exact_minimum_goes_on(void)
 {
 	static const m0_bcount_t len[] = { 800, 200 };
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
-	struct cf_buf *r = multi(b, 1000, 200, 100);
+	struct cf_tm            *a = cf_up(0);
+	struct cf_tm            *b = cf_up(1);
+	struct cf_buf           *r = multi(b, 1000, 200, 100);
 
 	cf_add_ok(r, b, M0_NET_QT_MSG_RECV);
 	cf_done_is(cf_send(a, b, len[0], 0), 0, "send");
@@ -112,8 +112,8 @@ static void exact_minimum_goes_on(void)
 /* One message: nb_max_receive_msgs 1 ends it whatever the room. */
 static void one_message(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r = multi(b, 1000, 1, 1);
 
 	cf_add_ok(r, b, M0_NET_QT_MSG_RECV);
@@ -126,9 +126,9 @@ static void one_message(void)
 static void cancel_in_the_middle(void)
 {
 	static const m0_bcount_t len[] = { 10, 20, 30 };
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
-	struct cf_buf *r = multi(b, 4000, 100, 50);
+	struct cf_tm            *a = cf_up(0);
+	struct cf_tm            *b = cf_up(1);
+	struct cf_buf           *r = multi(b, 4000, 100, 50);
 
 	cf_add_ok(r, b, M0_NET_QT_MSG_RECV);
 	send_all(a, b, 3, len);
@@ -145,9 +145,9 @@ static void cancel_in_the_middle(void)
 static void timeout_in_the_middle(void)
 {
 	static const m0_bcount_t len[] = { 10, 20 };
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
-	struct cf_buf *r = multi(b, 4000, 100, 50);
+	struct cf_tm            *a = cf_up(0);
+	struct cf_tm            *b = cf_up(1);
+	struct cf_buf           *r = multi(b, 4000, 100, 50);
 
 	r->cb_nb.nb_timeout = m0_time_from_now(0, 50000000);
 	cf_add_ok(r, b, M0_NET_QT_MSG_RECV);
@@ -160,8 +160,8 @@ static void timeout_in_the_middle(void)
 /* A message that does not fit the rest goes to the next buffer. */
 static void rest_too_small(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r1 = multi(b, 1000, 100, 50);
 	struct cf_buf *r2 = multi(b, 1000, 100, 50);
 
@@ -194,12 +194,14 @@ static void serial_cb(struct cf_buf *r, const struct m0_net_buffer_event *ev)
 /* Events of one buffer come one after the other, in the order of offsets. */
 static void serial_and_ordered(void)
 {
-	enum { NR = 60 };
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	enum {
+		NR = 60
+	};
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r = multi(b, 60000, 1, NR);
-	struct serial s = { 0, 0 };
-	int i;
+	struct serial  s = { 0, 0 };
+	int            i;
 
 	r->cb_hook = cf.c_sim ? NULL : serial_cb;
 	r->cb_arg = &s;
@@ -210,8 +212,10 @@ static void serial_and_ordered(void)
 	CF_EQ(s.bad, 0, "events of one buffer that overlapped");
 	CF_EQ(r->cb_events, NR, "events");
 	for (i = 1; i < NR; ++i)
-		CF_TRUE(r->cb_ev[i].ce_offset >= r->cb_ev[i - 1].ce_offset +
-			r->cb_ev[i - 1].ce_length, "offset of event %d", i);
+		CF_TRUE(r->cb_ev[i].ce_offset >=
+				r->cb_ev[i - 1].ce_offset +
+					r->cb_ev[i - 1].ce_length,
+			"offset of event %d", i);
 	for (i = 0; i < NR; ++i)
 		cf_check(r, r->cb_ev[i].ce_offset, r->cb_ev[i].ce_length, 5);
 	CF_EQ(cf_get(&b->ct_errors), 0, "no message was without room");
@@ -231,11 +235,11 @@ static void add_again(struct cf_buf *r, const struct m0_net_buffer_event *ev)
 
 static void added_again(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r;
-	int got = 0;
-	int i;
+	int            got = 0;
+	int            i;
 
 	for (i = 0; i < 4; ++i) {
 		r = multi(b, 2000, 300, 7);

@@ -29,7 +29,7 @@ static bool want_is(void *arg)
 static void provisioned(struct cf_tm *t, size_t len, int64_t lacks)
 {
 	struct want w = { t, len, lacks };
-	char what[80];
+	char        what[80];
 
 	snprintf(what, sizeof what, "receive queue of %zu, deficit %lld", len,
 		 (long long)lacks);
@@ -45,7 +45,8 @@ static struct cf_tm *attached(struct cf_pool *p, uint32_t colour,
 	t->ct_stats_off = true;
 	m0_net_tm_colour_set(&t->ct_tm, colour);
 	CF_EQ(m0_net_tm_pool_attach(&t->ct_tm, &p->cp_pool, &cf_pool_cbs,
-				    min_size, max_msgs, len), 0, "attach");
+				    min_size, max_msgs, len),
+	      0, "attach");
 	return t;
 }
 
@@ -77,9 +78,9 @@ static void queue_is_empty(struct cf_tm *t, const struct m0_net_tm_event *ev)
 static void numbers(void)
 {
 	struct cf_pool *p = cf_pool(0, 8, 512, 5);
-	struct cf_tm *t1 = attached(p, 1, 256, 1, 2);
-	struct cf_tm *t2 = attached(p, 2, 256, 1, 2);
-	int fired;
+	struct cf_tm   *t1 = attached(p, 1, 256, 1, 2);
+	struct cf_tm   *t2 = attached(p, 2, 256, 1, 2);
+	int             fired;
 
 	t1->ct_hook = queue_is_empty;
 	start(t1);
@@ -119,9 +120,9 @@ static void numbers(void)
 static void replaced_before_callback(void)
 {
 	struct cf_pool *p = cf_pool(0, 8, 512, 0);
-	struct cf_tm *t = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 0);
-	struct cf_tm *peer = cf_up(1);
-	int i;
+	struct cf_tm   *t = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 0);
+	struct cf_tm   *peer = cf_up(1);
+	int             i;
 
 	start(t);
 	provisioned(t, 2, 0);
@@ -139,9 +140,9 @@ static void replaced_before_callback(void)
 static void exhaustion_and_recovery(void)
 {
 	struct cf_pool *p = cf_pool(0, 3, 512, 0);
-	struct cf_tm *t = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 2);
-	struct cf_tm *peer = cf_up(1);
-	int i;
+	struct cf_tm   *t = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 2);
+	struct cf_tm   *peer = cf_up(1);
+	int             i;
 
 	start(t);
 	p->cp_hold = true;
@@ -165,12 +166,14 @@ static void exhaustion_and_recovery(void)
 /* A burst that is larger than the queue finds buffers in the pool. */
 static void burst(void)
 {
-	enum { NR = 60 };
+	enum {
+		NR = 60
+	};
 	struct cf_pool *p = cf_pool(0, 80, 512, 0);
-	struct cf_tm *t = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 2);
-	struct cf_tm *peer = cf_up(1);
-	struct cf_buf *s[NR];
-	int i;
+	struct cf_tm   *t = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 2);
+	struct cf_tm   *peer = cf_up(1);
+	struct cf_buf  *s[NR];
+	int             i;
 
 	start(t);
 	provisioned(t, 2, 0);
@@ -186,9 +189,9 @@ static void burst(void)
 static void multi_messages(void)
 {
 	struct cf_pool *p = cf_pool(0, 4, 1024, 0);
-	struct cf_tm *t = attached(p, M0_BUFFER_ANY_COLOUR, 300, 3, 1);
-	struct cf_tm *peer = cf_up(1);
-	int i;
+	struct cf_tm   *t = attached(p, M0_BUFFER_ANY_COLOUR, 300, 3, 1);
+	struct cf_tm   *peer = cf_up(1);
+	int             i;
 
 	start(t);
 	provisioned(t, 1, 0);
@@ -204,10 +207,11 @@ static void multi_messages(void)
 static void other_domain(void)
 {
 	struct cf_pool *p = cf_pool(1, 2, 512, 0);
-	struct cf_tm *t = cf_tm_new(0);
+	struct cf_tm   *t = cf_tm_new(0);
 
 	CF_EQ(m0_net_tm_pool_attach(&t->ct_tm, &p->cp_pool, &cf_pool_cbs, 0, 0,
-				    0), -EINVAL, "pool of another domain");
+				    0),
+	      -EINVAL, "pool of another domain");
 	CF_TRUE(t->ct_tm.ntm_recv_pool == NULL, "nothing is attached");
 	start(t);
 	cf_run_ms(3);
@@ -218,9 +222,9 @@ static void other_domain(void)
 static void length_set(void)
 {
 	struct cf_pool *p = cf_pool(0, 8, 512, 0);
-	struct cf_tm *t = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 5);
-	struct cf_tm *peer = cf_up(1);
-	int i;
+	struct cf_tm   *t = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 5);
+	struct cf_tm   *peer = cf_up(1);
+	int             i;
 
 	CF_EQ(t->ct_tm.ntm_recv_queue_min_length, 5, "as attached");
 	CF_EQ(m0_net_tm_pool_length_set(&t->ct_tm, 0), -EINVAL, "length 0");
@@ -237,7 +241,7 @@ static void length_set(void)
 
 static struct m0_net_buffer *got[3];
 static struct m0_net_buffer *tail_seen;
-static int got_nr;
+static int                   got_nr;
 
 static void coloured_msg(const struct m0_net_buffer_event *ev)
 {
@@ -246,8 +250,8 @@ static void coloured_msg(const struct m0_net_buffer_event *ev)
 	cf_cb_enter(tm, true);
 	if (ev->nbe_status == 0 && got_nr < 3) {
 		m0_mutex_lock(&tm->ntm_mutex);
-		tail_seen = m0_net_tm_tlist_tail(
-			&tm->ntm_q[M0_NET_QT_MSG_RECV]);
+		tail_seen =
+			m0_net_tm_tlist_tail(&tm->ntm_q[M0_NET_QT_MSG_RECV]);
 		m0_mutex_unlock(&tm->ntm_mutex);
 		got[got_nr] = ev->nbe_buffer;
 	}
@@ -268,15 +272,16 @@ static const struct m0_net_buffer_callbacks coloured_cbs = {
 static void colour_comes_back(void)
 {
 	struct cf_pool *p = cf_pool(0, 8, 512, 5);
-	struct cf_tm *t = cf_tm_new(0);
-	struct cf_tm *peer = cf_up(1);
+	struct cf_tm   *t = cf_tm_new(0);
+	struct cf_tm   *peer = cf_up(1);
 
 	got_nr = 0;
 	t->ct_stats_off = true;
 	m0_net_tm_colour_set(&t->ct_tm, 3);
 	CF_EQ(m0_net_tm_colour_get(&t->ct_tm), 3, "colour");
-	CF_EQ(m0_net_tm_pool_attach(&t->ct_tm, &p->cp_pool, &coloured_cbs, 0,
-				    0, 2), 0, "attach");
+	CF_EQ(m0_net_tm_pool_attach(&t->ct_tm, &p->cp_pool, &coloured_cbs, 0, 0,
+				    2),
+	      0, "attach");
 	start(t);
 	provisioned(t, 2, 0);
 	cf_done_is(cf_send(peer, t, 10, 1), 0, "send");
@@ -316,14 +321,14 @@ static void all_back(struct cf_tm *t, const struct m0_net_tm_event *ev)
 static void returned_at_stop(void)
 {
 	struct cf_pool *p = cf_pool(0, 6, 512, 0);
-	struct cf_tm *t = cf_tm_new(0);
+	struct cf_tm   *t = cf_tm_new(0);
 
 	lazy_nr = 0;
 	t->ct_stats_off = true;
 	t->ct_arg = p;
 	t->ct_hook = all_back;
-	CF_EQ(m0_net_tm_pool_attach(&t->ct_tm, &p->cp_pool, &lazy_cbs, 0, 0,
-				    4), 0, "attach");
+	CF_EQ(m0_net_tm_pool_attach(&t->ct_tm, &p->cp_pool, &lazy_cbs, 0, 0, 4),
+	      0, "attach");
 	start(t);
 	provisioned(t, 4, 0);
 	cf_stop_wait(t, cf_rand(2));
@@ -335,11 +340,11 @@ static void returned_at_stop(void)
 static void shared_under_load(void)
 {
 	struct cf_pool *p = cf_pool(0, 20, 512, 2);
-	struct cf_tm *t[2] = { attached(p, 0, 100, 4, 3),
-			       attached(p, 1, 100, 4, 3) };
-	struct cf_tm *peer = cf_up(1);
-	struct cf_buf *s[80];
-	int i, sent = 0;
+	struct cf_tm   *t[2] = { attached(p, 0, 100, 4, 3),
+				 attached(p, 1, 100, 4, 3) };
+	struct cf_tm   *peer = cf_up(1);
+	struct cf_buf  *s[80];
+	int             i, sent = 0;
 
 	start(t[0]);
 	start(t[1]);

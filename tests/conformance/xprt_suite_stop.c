@@ -4,7 +4,7 @@
 
 static void stop_initialized(void)
 {
-	struct cf_tm *t = cf_tm_new(0);
+	struct cf_tm  *t = cf_tm_new(0);
 	struct cf_buf *r = cf_recv(t, 64);
 
 	CF_EQ(cf_stop(t, cf_rand(2)), 0, "stop in INITIALIZED");
@@ -20,7 +20,7 @@ static void start_stop_race(void)
 	int i;
 
 	for (i = 0; i < 20; ++i) {
-		struct cf_tm *t = cf_tm_new((unsigned)i % 2);
+		struct cf_tm  *t = cf_tm_new((unsigned)i % 2);
 		struct cf_buf *r = NULL;
 
 		if (cf_rand(2) == 0)
@@ -38,7 +38,7 @@ static void start_stop_race(void)
 }
 
 /* STARTED after STOPPING began is seen by its callback as no surprise. */
-static void started_not_after_stopped(struct cf_tm *t,
+static void started_not_after_stopped(struct cf_tm                 *t,
 				      const struct m0_net_tm_event *ev)
 {
 	if (ev->nte_type == M0_NET_TEV_STATE_CHANGE &&
@@ -80,10 +80,10 @@ static void restart_same_address(void)
 static void fill_queues(struct cf_tm *t, struct cf_tm *peer,
 			struct cf_buf *b[M0_NET_QT_NR])
 {
-	struct cf_buf *ps = cf_passive(peer, M0_NET_QT_PASSIVE_BULK_SEND,
-				       100, NULL);
-	struct cf_buf *pr = cf_passive(peer, M0_NET_QT_PASSIVE_BULK_RECV,
-				       100, NULL);
+	struct cf_buf *ps =
+		cf_passive(peer, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
+	struct cf_buf *pr =
+		cf_passive(peer, M0_NET_QT_PASSIVE_BULK_RECV, 100, NULL);
 
 	cf_recv(peer, 200);
 	b[M0_NET_QT_MSG_RECV] = cf_recv(t, 100);
@@ -92,12 +92,10 @@ static void fill_queues(struct cf_tm *t, struct cf_tm *peer,
 	b[M0_NET_QT_PASSIVE_BULK_SEND] =
 		cf_passive(t, M0_NET_QT_PASSIVE_BULK_SEND, 100, peer);
 	b[M0_NET_QT_MSG_SEND] = cf_send(t, peer, 100, 9);
-	b[M0_NET_QT_ACTIVE_BULK_RECV] =
-		cf_active(t, M0_NET_QT_ACTIVE_BULK_RECV, 100,
-			  &ps->cb_nb.nb_desc);
-	b[M0_NET_QT_ACTIVE_BULK_SEND] =
-		cf_active(t, M0_NET_QT_ACTIVE_BULK_SEND, 100,
-			  &pr->cb_nb.nb_desc);
+	b[M0_NET_QT_ACTIVE_BULK_RECV] = cf_active(t, M0_NET_QT_ACTIVE_BULK_RECV,
+						  100, &ps->cb_nb.nb_desc);
+	b[M0_NET_QT_ACTIVE_BULK_SEND] = cf_active(t, M0_NET_QT_ACTIVE_BULK_SEND,
+						  100, &pr->cb_nb.nb_desc);
 }
 
 static void dels_check(struct cf_tm *t, const uint64_t *dels)
@@ -105,8 +103,8 @@ static void dels_check(struct cf_tm *t, const uint64_t *dels)
 	int q;
 
 	for (q = 0; q < M0_NET_QT_NR; ++q) {
-		struct m0_net_qstats qs = cf_stats(t,
-						   (enum m0_net_queue_type)q);
+		struct m0_net_qstats qs =
+			cf_stats(t, (enum m0_net_queue_type)q);
 
 		CF_EQ(qs.nqs_num_dels, dels[q], "num_dels of queue %d", q);
 	}
@@ -115,10 +113,10 @@ static void dels_check(struct cf_tm *t, const uint64_t *dels)
 /* abort: all six queues are empty before STOPPED, waiting ones cancelled. */
 static void stop_abort_six_queues(void)
 {
-	struct cf_tm *t = cf_up(0);
-	struct cf_tm *peer = cf_up(1);
+	struct cf_tm  *t = cf_up(0);
+	struct cf_tm  *peer = cf_up(1);
 	struct cf_buf *b[M0_NET_QT_NR];
-	int q;
+	int            q;
 
 	fill_queues(t, peer, b);
 	cf_yield();
@@ -127,13 +125,13 @@ static void stop_abort_six_queues(void)
 		CF_EQ(cf_get(&b[q]->cb_done), 1,
 		      "queue %d: its event came before STOPPED", q);
 		CF_TRUE(b[q]->cb_last.ce_status == -ECANCELED ||
-			(b[q]->cb_last.ce_status == 0 &&
-			 q != M0_NET_QT_MSG_RECV &&
-			 q != M0_NET_QT_PASSIVE_BULK_RECV &&
-			 q != M0_NET_QT_PASSIVE_BULK_SEND),
+				(b[q]->cb_last.ce_status == 0 &&
+				 q != M0_NET_QT_MSG_RECV &&
+				 q != M0_NET_QT_PASSIVE_BULK_RECV &&
+				 q != M0_NET_QT_PASSIVE_BULK_SEND),
 			"queue %d: status is %d, expected -ECANCELED, or 0 "
-			"of a send or active buffer", q,
-			b[q]->cb_last.ce_status);
+			"of a send or active buffer",
+			q, b[q]->cb_last.ce_status);
 	}
 }
 
@@ -156,10 +154,10 @@ static void stop_abort_counts_dels(void)
 /* Not abort: idle receive buffers are cancelled and do not hold it up. */
 static void stop_finish_idle_recv(void)
 {
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm  *t = cf_up(0);
 	struct cf_buf *r[5];
-	m0_time_t begin = m0_time_now();
-	int i;
+	m0_time_t      begin = m0_time_now();
+	int            i;
 
 	for (i = 0; i < 5; ++i)
 		r[i] = cf_recv(t, 100);
@@ -174,20 +172,19 @@ static void stop_finish_idle_recv(void)
 /* Not abort: sends and active bulk are carried out. */
 static void stop_finish_drains(void)
 {
-	struct cf_tm *t = cf_up(0);
-	struct cf_tm *peer = cf_up(1);
+	struct cf_tm  *t = cf_up(0);
+	struct cf_tm  *peer = cf_up(1);
 	struct cf_buf *s[8], *r[8];
-	struct cf_buf *p = cf_passive(peer, M0_NET_QT_PASSIVE_BULK_RECV,
-				      100000, NULL);
+	struct cf_buf *p =
+		cf_passive(peer, M0_NET_QT_PASSIVE_BULK_RECV, 100000, NULL);
 	struct cf_buf *a;
-	unsigned i;
+	unsigned       i;
 
 	for (i = 0; i < 8; ++i)
 		r[i] = cf_recv(peer, 100);
 	for (i = 0; i < 8; ++i)
 		s[i] = cf_send(t, peer, 100, i);
-	a = cf_active(t, M0_NET_QT_ACTIVE_BULK_SEND, 100000,
-		      &p->cb_nb.nb_desc);
+	a = cf_active(t, M0_NET_QT_ACTIVE_BULK_SEND, 100000, &p->cb_nb.nb_desc);
 	cf_stop_wait(t, false);
 	for (i = 0; i < 8; ++i)
 		CF_EQ(s[i]->cb_last.ce_status, 0, "send %u is drained", i);
@@ -201,10 +198,10 @@ static void stop_finish_drains(void)
 /* Not abort: a passive buffer may still be served while STOPPING. */
 static void stop_finish_passive_served(void)
 {
-	struct cf_tm *t = cf_up(0);
-	struct cf_tm *peer = cf_up(1);
-	struct cf_buf *p = cf_passive(t, M0_NET_QT_PASSIVE_BULK_SEND, 5000,
-				      NULL);
+	struct cf_tm  *t = cf_up(0);
+	struct cf_tm  *peer = cf_up(1);
+	struct cf_buf *p =
+		cf_passive(t, M0_NET_QT_PASSIVE_BULK_SEND, 5000, NULL);
 	struct cf_buf *a;
 
 	CF_EQ(cf_stop(t, false), 0, "stop");
@@ -221,11 +218,11 @@ static void stop_finish_passive_served(void)
 /* What does not drain is cancelled at the drain limit, no earlier. */
 static void stop_finish_drain_limit(void)
 {
-	struct cf_tm *t = cf_up(0);
-	struct cf_buf *p = cf_passive(t, M0_NET_QT_PASSIVE_BULK_SEND, 500,
-				      NULL);
+	struct cf_tm  *t = cf_up(0);
+	struct cf_buf *p =
+		cf_passive(t, M0_NET_QT_PASSIVE_BULK_SEND, 500, NULL);
 	struct cf_buf *q = cf_buf(0, 100);
-	m0_time_t begin, took;
+	m0_time_t      begin, took;
 
 	q->cb_nb.nb_timeout = m0_time_now() + 30 * M0_TIME_ONE_MSEC;
 	cf_add_ok(q, t, M0_NET_QT_PASSIVE_BULK_RECV);
@@ -238,15 +235,16 @@ static void stop_finish_drain_limit(void)
 	CF_TRUE(took >= 120 * M0_TIME_ONE_MSEC,
 		"stopped after %llu ns, expected at least 120 ms",
 		(unsigned long long)took);
-	CF_TRUE(p->cb_last.ce_time - begin <= (cf.c_sim ? 123u : 5000u) *
-		M0_TIME_ONE_MSEC, "the drain limit is kept");
+	CF_TRUE(p->cb_last.ce_time - begin <=
+			(cf.c_sim ? 123u : 5000u) * M0_TIME_ONE_MSEC,
+		"the drain limit is kept");
 }
 
 /* A failing send does not hold up the stop of the sender. */
 static void stop_finish_send_to_nobody(void)
 {
-	struct cf_tm *t = cf_up(0);
-	struct cf_tm *gone = cf_up(1);
+	struct cf_tm  *t = cf_up(0);
+	struct cf_tm  *gone = cf_up(1);
 	struct cf_buf *s = cf_msg(t, gone, 10, 1);
 
 	cf_stop_wait(gone, true);
@@ -283,8 +281,8 @@ static void fini_right_after_stopped(void)
 /* An end point that the application holds keeps the machine. */
 static void fini_with_end_point_busy(void)
 {
-	struct cf_tm *t = cf_up(0);
-	struct cf_tm *peer = cf_up(1);
+	struct cf_tm            *t = cf_up(0);
+	struct cf_tm            *peer = cf_up(1);
 	struct m0_net_end_point *ep = cf_ep(t, peer);
 
 	cf_stop_wait(t, true);
@@ -296,7 +294,7 @@ static void fini_with_end_point_busy(void)
 /* A buffer queued before start keeps the machine. */
 static void fini_with_buffer_busy(void)
 {
-	struct cf_tm *t = cf_tm_new(0);
+	struct cf_tm  *t = cf_tm_new(0);
 	struct cf_buf *r = cf_recv(t, 10);
 
 	CF_EQ(m0_net_tm_fini(&t->ct_tm), -EBUSY, "a buffer is queued");
@@ -308,10 +306,10 @@ static void fini_with_buffer_busy(void)
 /* Peers of a machine that stops in the middle of traffic get outcomes. */
 static void stop_under_load(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *s[40];
-	unsigned i;
+	unsigned       i;
 
 	for (i = 0; i < 20; ++i)
 		cf_recv(b, 128);

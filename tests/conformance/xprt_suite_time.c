@@ -11,9 +11,8 @@ static void on_time(const struct cf_buf *b, m0_time_t due)
 	m0_time_t late_max = (cf.c_sim ? 2 : 10000) * M0_TIME_ONE_MSEC;
 
 	CF_EQ(b->cb_last.ce_status, -ETIMEDOUT, "status of a time-out");
-	CF_TRUE(b->cb_last.ce_time >= due,
-		"timed out %llu ns early", (unsigned long long)
-		(due - b->cb_last.ce_time));
+	CF_TRUE(b->cb_last.ce_time >= due, "timed out %llu ns early",
+		(unsigned long long)(due - b->cb_last.ce_time));
 	CF_TRUE(b->cb_last.ce_time - due <= late_max + cf.c_pause_ns,
 		"timed out %llu ns late, expected at most %llu",
 		(unsigned long long)(b->cb_last.ce_time - due),
@@ -36,11 +35,13 @@ static void waiting_queues(void)
 		M0_NET_QT_MSG_RECV, M0_NET_QT_PASSIVE_BULK_RECV,
 		M0_NET_QT_PASSIVE_BULK_SEND
 	};
-	enum { NR = 30 };
-	struct cf_tm *t = cf_up(0);
+	enum {
+		NR = 30
+	};
+	struct cf_tm  *t = cf_up(0);
 	struct cf_buf *b[NR];
-	m0_time_t due[NR];
-	unsigned i;
+	m0_time_t      due[NR];
+	unsigned       i;
 
 	for (i = 0; i < NR; ++i) {
 		b[i] = cf_buf(0, 64);
@@ -62,26 +63,28 @@ static void moving_queues(void)
 {
 	struct cf_tm *t = cf_up(0);
 	struct cf_tm *peer = cf_up(1);
-	int i;
+	int           i;
 
 	for (i = 0; i < 30; ++i) {
-		bool msg = i % 3 == 0;
-		bool put = i % 3 == 1;
-		struct cf_buf *p = cf_passive(peer, put ?
-			M0_NET_QT_PASSIVE_BULK_RECV :
-			M0_NET_QT_PASSIVE_BULK_SEND, 64, NULL);
+		bool           msg = i % 3 == 0;
+		bool           put = i % 3 == 1;
+		struct cf_buf *p = cf_passive(peer,
+					      put ? M0_NET_QT_PASSIVE_BULK_RECV
+						  : M0_NET_QT_PASSIVE_BULK_SEND,
+					      64, NULL);
 		struct cf_buf *b = cf_msg(t, peer, 64, 1);
-		m0_time_t due = m0_time_now() + 1 + cf_rand(200000);
-		int rc;
+		m0_time_t      due = m0_time_now() + 1 + cf_rand(200000);
+		int            rc;
 
 		if (msg)
 			cf_recv(peer, 64);
 		b->cb_nb.nb_timeout = due;
-		CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &b->cb_nb.nb_desc),
-		      0, "copy");
-		rc = cf_add(b, t, msg ? M0_NET_QT_MSG_SEND :
-			    put ? M0_NET_QT_ACTIVE_BULK_SEND :
-			    M0_NET_QT_ACTIVE_BULK_RECV);
+		CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &b->cb_nb.nb_desc), 0,
+		      "copy");
+		rc = cf_add(b, t,
+			    msg   ? M0_NET_QT_MSG_SEND
+			    : put ? M0_NET_QT_ACTIVE_BULK_SEND
+				  : M0_NET_QT_ACTIVE_BULK_RECV);
 		CF_EQ(m0_net_end_point_put(b->cb_nb.nb_ep), 0, "put");
 		if (rc == -ETIME)
 			continue;
@@ -98,12 +101,12 @@ static void moving_queues(void)
 /* An active operation that finds no answer gives up at its own time-out. */
 static void active_unanswered(void)
 {
-	struct cf_tm *t = cf_up(0);
-	struct cf_tm *peer = cf_up(1);
-	struct cf_buf *p = cf_passive(peer, M0_NET_QT_PASSIVE_BULK_SEND, 64,
-				      NULL);
+	struct cf_tm  *t = cf_up(0);
+	struct cf_tm  *peer = cf_up(1);
+	struct cf_buf *p =
+		cf_passive(peer, M0_NET_QT_PASSIVE_BULK_SEND, 64, NULL);
 	struct cf_buf *b = cf_buf(0, 64);
-	m0_time_t due = m0_time_now() + 20 * M0_TIME_ONE_MSEC;
+	m0_time_t      due = m0_time_now() + 20 * M0_TIME_ONE_MSEC;
 
 	CF_TRUE(cf_del(p), "queued");
 	cf_wait_buf(p);
@@ -122,24 +125,24 @@ static void active_unanswered(void)
 /* A time-out that has passed: -ETIME at add, on each queue, no event. */
 static void passed_at_add(void)
 {
-	struct cf_tm *t = cf_up(0);
-	struct cf_tm *peer = cf_up(1);
-	struct cf_buf *p = cf_passive(peer, M0_NET_QT_PASSIVE_BULK_SEND, 64,
-				      NULL);
+	struct cf_tm  *t = cf_up(0);
+	struct cf_tm  *peer = cf_up(1);
+	struct cf_buf *p =
+		cf_passive(peer, M0_NET_QT_PASSIVE_BULK_SEND, 64, NULL);
 	struct cf_buf *b = cf_msg(t, peer, 64, 1);
-	int q;
+	int            q;
 
 	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &b->cb_nb.nb_desc), 0,
 	      "copy of a descriptor");
 	cf_run_ms(2);
 	for (q = 0; q < M0_NET_QT_NR; ++q) {
 		struct m0_net_end_point *ep = b->cb_nb.nb_ep;
-		struct m0_net_buf_desc desc = b->cb_nb.nb_desc;
+		struct m0_net_buf_desc   desc = b->cb_nb.nb_desc;
 
 		if (q == M0_NET_QT_MSG_RECV)
 			b->cb_nb.nb_ep = NULL;
-		b->cb_nb.nb_timeout = q % 2 ? M0_TIME_IMMEDIATELY :
-			m0_time_now() - M0_TIME_ONE_MSEC;
+		b->cb_nb.nb_timeout = q % 2 ? M0_TIME_IMMEDIATELY
+					    : m0_time_now() - M0_TIME_ONE_MSEC;
 		CF_EQ(cf_add(b, t, (enum m0_net_queue_type)q), -ETIME,
 		      "add to queue %d with a time-out that has passed", q);
 		CF_EQ(cf_stats(t, (enum m0_net_queue_type)q).nqs_num_adds, 0,
@@ -156,7 +159,7 @@ static void passed_at_add(void)
 /* nb_timeout is NEVER again: an add without a new one waits. */
 static void never_again(void)
 {
-	struct cf_tm *t = cf_up(0);
+	struct cf_tm  *t = cf_up(0);
 	struct cf_buf *b = cf_buf(0, 64);
 
 	b->cb_nb.nb_timeout = m0_time_from_now(0, 3000000);
@@ -172,8 +175,8 @@ static void never_again(void)
 /* A buffer that completes before its time-out does not time out later. */
 static void completes_first(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
 	struct cf_buf *r = cf_buf(1, 64);
 
 	r->cb_nb.nb_timeout = m0_time_from_now(5, 0);
@@ -193,12 +196,12 @@ static void races_message(void)
 {
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *b = cf_up(1);
-	int i;
+	int           i;
 
 	for (i = 0; i < 40; ++i) {
 		struct cf_buf *r = cf_buf(1, 64);
 		struct cf_buf *s;
-		m0_time_t due = m0_time_now() + 1 + cf_rand(300000);
+		m0_time_t      due = m0_time_now() + 1 + cf_rand(300000);
 
 		r->cb_nb.nb_timeout = due;
 		if (cf_add(r, b, M0_NET_QT_MSG_RECV) != 0)
@@ -217,17 +220,20 @@ static void races_message(void)
 /* Many time-outs at one moment: each gets its own event. */
 static void all_at_once(void)
 {
-	enum { NR = 100 };
-	struct cf_tm *t = cf_up(0);
+	enum {
+		NR = 100
+	};
+	struct cf_tm  *t = cf_up(0);
 	struct cf_buf *b[NR];
-	m0_time_t due = m0_time_now() + 30 * M0_TIME_ONE_MSEC;
-	int i;
+	m0_time_t      due = m0_time_now() + 30 * M0_TIME_ONE_MSEC;
+	int            i;
 
 	for (i = 0; i < NR; ++i) {
 		b[i] = cf_buf(0, 8);
 		b[i]->cb_nb.nb_timeout = due;
-		cf_add_ok(b[i], t, i % 2 ? M0_NET_QT_MSG_RECV
-					 : M0_NET_QT_PASSIVE_BULK_RECV);
+		cf_add_ok(b[i], t,
+			  i % 2 ? M0_NET_QT_MSG_RECV
+				: M0_NET_QT_PASSIVE_BULK_RECV);
 	}
 	for (i = 0; i < NR; ++i) {
 		cf_wait_buf(b[i]);

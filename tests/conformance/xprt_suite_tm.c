@@ -7,7 +7,7 @@
 
 static void init_fini_init(void)
 {
-	struct cf_tm *t = cf_tm_new(0);
+	struct cf_tm              *t = cf_tm_new(0);
 	struct m0_net_transfer_mc *tm = &t->ct_tm;
 
 	CF_EQ(cf_state(t), M0_NET_TM_INITIALIZED, "after init");
@@ -59,7 +59,7 @@ static void start_bad_address(void)
 static void start_null_picks(void)
 {
 	struct cf_tm *t[3];
-	int i;
+	int           i;
 
 	if (!cf.c_row->r_dynamic) {
 		t[0] = cf_tm_new(0);
@@ -75,8 +75,8 @@ static void start_null_picks(void)
 			 t[i]->ct_tm.ntm_ep->nep_addr);
 	}
 	CF_TRUE(strcmp(t[0]->ct_addr, t[1]->ct_addr) != 0 &&
-		strcmp(t[0]->ct_addr, t[2]->ct_addr) != 0 &&
-		strcmp(t[1]->ct_addr, t[2]->ct_addr) != 0,
+			strcmp(t[0]->ct_addr, t[2]->ct_addr) != 0 &&
+			strcmp(t[1]->ct_addr, t[2]->ct_addr) != 0,
 		"three addresses, all different");
 	cf_exchange(t[0], t[1]);
 	cf_exchange(t[1], t[2]);
@@ -105,8 +105,8 @@ static void start_address_in_use(void)
 /* Receive buffers of a machine that fails to start get their event. */
 static void start_failed_returns_buffers(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_tm_new(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_tm_new(1);
 	struct cf_buf *r = cf_recv(b, 64);
 
 	snprintf(b->ct_addr, CF_ADDR_MAX, "%s", a->ct_addr);
@@ -117,7 +117,7 @@ static void start_failed_returns_buffers(void)
 	CF_EQ(r->cb_last.ce_status, -ECANCELED, "its status");
 }
 
-static void recv_before_start_hook(struct cf_tm *t,
+static void recv_before_start_hook(struct cf_tm                 *t,
 				   const struct m0_net_tm_event *ev)
 {
 	const struct cf_buf *r = t->ct_arg;
@@ -130,8 +130,8 @@ static void recv_before_start_hook(struct cf_tm *t,
 /* MSG_RECV may be added early; what comes is delivered after STARTED. */
 static void recv_added_before_start(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_tm_new(1);
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_tm_new(1);
 	struct cf_buf *r1 = cf_recv(b, 300);
 	struct cf_buf *r2, *s1, *s2;
 
@@ -154,7 +154,7 @@ static void recv_added_before_start(void)
 /* A buffer added before start can be cancelled, and times out. */
 static void recv_before_start_del(void)
 {
-	struct cf_tm *t = cf_tm_new(0);
+	struct cf_tm  *t = cf_tm_new(0);
 	struct cf_buf *r = cf_recv(t, 64);
 
 	CF_TRUE(cf_del(r), "it was queued");
@@ -177,12 +177,12 @@ static void refused(struct cf_tm *t, struct cf_buf **b, bool recv_too)
 /* Which queues take buffers in which state. */
 static void add_refused_by_state(void)
 {
-	struct cf_tm *peer = cf_up(1);
-	struct cf_tm *t = cf_tm_new(0);
-	struct cf_buf *p = cf_passive(peer, M0_NET_QT_PASSIVE_BULK_SEND, 64,
-				      NULL);
+	struct cf_tm  *peer = cf_up(1);
+	struct cf_tm  *t = cf_tm_new(0);
+	struct cf_buf *p =
+		cf_passive(peer, M0_NET_QT_PASSIVE_BULK_SEND, 64, NULL);
 	struct cf_buf *b[M0_NET_QT_NR];
-	int q;
+	int            q;
 
 	for (q = 0; q < M0_NET_QT_NR; ++q) {
 		b[q] = cf_buf(0, 64);
@@ -208,7 +208,7 @@ static void add_refused_by_state(void)
 /* The five queues besides MSG_RECV are closed before STARTED. */
 static void add_refused_before_start(void)
 {
-	struct cf_tm *t = cf_tm_new(0);
+	struct cf_tm  *t = cf_tm_new(0);
 	struct cf_buf *b = cf_buf(0, 64);
 
 	b->cb_nb.nb_length = 64;
@@ -233,10 +233,10 @@ static bool clink_fired(void *arg)
 /* ntm_chan is broadcast after callbacks: a clink on it wakes. */
 static void chan_broadcast(void)
 {
-	struct cf_tm *a = cf_tm_new(0);
-	struct cf_tm *b = cf_up(1);
+	struct cf_tm   *a = cf_tm_new(0);
+	struct cf_tm   *b = cf_up(1);
 	struct m0_clink link;
-	struct cf_buf *s;
+	struct cf_buf  *s;
 
 	m0_clink_init(&link, chan_seen);
 	m0_clink_add_lock(&a->ct_tm.ntm_chan, &link);
@@ -258,7 +258,7 @@ static void chan_broadcast(void)
 static void many_machines(void)
 {
 	struct cf_tm *t[12];
-	unsigned i;
+	unsigned      i;
 
 	for (i = 0; i < ARRAY_SIZE(t); ++i) {
 		t[i] = cf_tm_new(i % 3);

@@ -2,7 +2,7 @@
 #include "dummy.h"
 #include "unit/base/panics.h"
 
-static struct m0_net_buffer *const buf = &scene.buf;
+static struct m0_net_buffer *const      buf = &scene.buf;
 static struct m0_net_transfer_mc *const tm = &scene.tm;
 
 static struct m0_net_qstats stats(enum m0_net_queue_type qt)
@@ -36,12 +36,12 @@ static void register_sets_and_undoes(void **state)
 static void add_each_queue_counted(void **state)
 {
 	struct m0_net_end_point *ep = dummy_ep("peer");
-	int q;
+	int                      q;
 
 	(void)state;
 	for (q = 0; q < M0_NET_QT_NR; ++q) {
 		enum m0_net_queue_type qt = (enum m0_net_queue_type)q;
-		bool holds = q >= M0_NET_QT_MSG_SEND &&
+		bool                   holds = q >= M0_NET_QT_MSG_SEND &&
 			     q <= M0_NET_QT_PASSIVE_BULK_SEND;
 
 		scene_buf_for(qt, q < M0_NET_QT_ACTIVE_BULK_RECV ? ep : NULL);
@@ -70,7 +70,7 @@ static void add_each_queue_counted(void **state)
 static void add_operation_fails_undone(void **state)
 {
 	struct m0_net_end_point *ep = dummy_ep("peer");
-	int q;
+	int                      q;
 
 	(void)state;
 	dummy.rc[BUF_ADD] = -EMSGSIZE;
@@ -119,17 +119,19 @@ static void del_queued_only(void **state)
 	assert_int_equal(dummy.calls[BUF_DEL], 1);
 }
 
-#define REFUSED(change, back) ({              \
-	change;                               \
-	assert_panics(m0_net_buffer_add(buf, tm)); \
-	if (m0_mutex_is_locked(&tm->ntm_mutex)) \
-		m0_mutex_unlock(&tm->ntm_mutex); \
-	back; })
+#define REFUSED(change, back)                              \
+	({                                                 \
+		change;                                    \
+		assert_panics(m0_net_buffer_add(buf, tm)); \
+		if (m0_mutex_is_locked(&tm->ntm_mutex))    \
+			m0_mutex_unlock(&tm->ntm_mutex);   \
+		back;                                      \
+	})
 
 /* What breaks a precondition of add ends the program. */
 static void add_misuse_aborts(void **state)
 {
-	struct m0_net_end_point *ep = dummy_ep("peer");
+	struct m0_net_end_point       *ep = dummy_ep("peer");
 	struct m0_net_buffer_callbacks none = { .nbc_cb = { NULL } };
 
 	(void)state;

@@ -11,24 +11,24 @@
 
 #include <cmocka.h>
 
-#include "lib/assert.h"
-#include "lib/atomic.h"
-#include "lib/bitmap.h"
-#include "lib/chan.h"
-#include "lib/list.h"
-#include "lib/memory.h"
-#include "lib/misc.h"
-#include "lib/mutex.h"
-#include "lib/refs.h"
-#include "lib/semaphore.h"
-#include "lib/thread.h"
-#include "lib/time.h"
-#include "lib/tlist.h"
-#include "lib/types.h"
-#include "lib/vec.h"
-#include "net/net.h"
-#include "net/bulk_mem.h"
-#include "net/buffer_pool.h"
+#include <lib/assert.h>
+#include <lib/atomic.h>
+#include <lib/bitmap.h>
+#include <lib/chan.h>
+#include <lib/list.h>
+#include <lib/memory.h>
+#include <lib/misc.h>
+#include <lib/mutex.h>
+#include <lib/refs.h>
+#include <lib/semaphore.h>
+#include <lib/thread.h>
+#include <lib/time.h>
+#include <lib/tlist.h>
+#include <lib/types.h>
+#include <lib/vec.h>
+#include <net/net.h>
+#include <net/bulk_mem.h>
+#include <net/buffer_pool.h>
 
 enum {
 	UT_BUFSZ = 4096,
@@ -53,8 +53,8 @@ static struct ut_node *ut_node_of(struct m0_net_transfer_mc *tm)
 
 static void ut_tm_event_cb(const struct m0_net_tm_event *ev)
 {
-	M0_PRE(M0_IN(ev->nte_type, (M0_NET_TEV_STATE_CHANGE,
-				    M0_NET_TEV_ERROR)));
+	M0_PRE(M0_IN(ev->nte_type,
+		     (M0_NET_TEV_STATE_CHANGE, M0_NET_TEV_ERROR)));
 	if (ev->nte_type == M0_NET_TEV_STATE_CHANGE)
 		ut_node_of(ev->nte_tm)->un_state = ev->nte_next_state;
 }
@@ -65,26 +65,22 @@ static void ut_buf_cb(const struct m0_net_buffer_event *ev)
 
 	M0_ASSERT(ev->nbe_buffer != NULL);
 	M0_ASSERT(ergo(ev->nbe_status == 0 &&
-		       ev->nbe_buffer->nb_qtype == M0_NET_QT_MSG_RECV,
+			       ev->nbe_buffer->nb_qtype == M0_NET_QT_MSG_RECV,
 		       ev->nbe_ep != NULL));
 	node->un_status = ev->nbe_status;
 	node->un_length = ev->nbe_length;
 	m0_semaphore_up(&node->un_done);
 }
 
-static struct m0_net_tm_callbacks ut_tm_cb = {
-	.ntc_event_cb = ut_tm_event_cb
-};
+static struct m0_net_tm_callbacks ut_tm_cb = { .ntc_event_cb = ut_tm_event_cb };
 
 static struct m0_net_buffer_callbacks ut_buf_cbs = {
-	.nbc_cb = {
-		[M0_NET_QT_MSG_RECV]          = ut_buf_cb,
-		[M0_NET_QT_MSG_SEND]          = ut_buf_cb,
-		[M0_NET_QT_PASSIVE_BULK_RECV] = ut_buf_cb,
-		[M0_NET_QT_PASSIVE_BULK_SEND] = ut_buf_cb,
-		[M0_NET_QT_ACTIVE_BULK_RECV]  = ut_buf_cb,
-		[M0_NET_QT_ACTIVE_BULK_SEND]  = ut_buf_cb
-	},
+	.nbc_cb = { [M0_NET_QT_MSG_RECV] = ut_buf_cb,
+		    [M0_NET_QT_MSG_SEND] = ut_buf_cb,
+		    [M0_NET_QT_PASSIVE_BULK_RECV] = ut_buf_cb,
+		    [M0_NET_QT_PASSIVE_BULK_SEND] = ut_buf_cb,
+		    [M0_NET_QT_ACTIVE_BULK_RECV] = ut_buf_cb,
+		    [M0_NET_QT_ACTIVE_BULK_SEND] = ut_buf_cb },
 };
 
 /* Waits on ntm_chan: a broadcast may stand for several events. */
@@ -107,8 +103,8 @@ static void ut_wait(struct ut_node *node, enum m0_net_tm_state state)
 static int ut_init(void **state)
 {
 	static const char *const addr[] = { "127.0.0.1:21", "127.0.0.1:22" };
-	int i;
-	int rc;
+	int                      i;
+	int                      rc;
 
 	(void)state;
 	M0_SET_ARR0(ut_nodes);
@@ -120,8 +116,8 @@ static int ut_init(void **state)
 		m0_semaphore_init(&node->un_done, 0);
 		node->un_tm.ntm_state = M0_NET_TM_UNDEFINED;
 		node->un_tm.ntm_callbacks = &ut_tm_cb;
-		rc = m0_net_domain_init(&node->un_dom, &m0_net_bulk_mem_xprt) ?:
-			m0_net_tm_init(&node->un_tm, &node->un_dom);
+		rc = m0_net_domain_init(&node->un_dom, &m0_net_bulk_mem_xprt)
+			     ?: m0_net_tm_init(&node->un_tm, &node->un_dom);
 		M0_ASSERT(rc == 0);
 		m0_net_bulk_mem_tm_set_num_threads(&node->un_tm, 2);
 		M0_ASSERT(m0_net_bulk_mem_tm_get_num_threads(&node->un_tm) ==
@@ -140,7 +136,7 @@ static int ut_fini(void **state)
 	(void)state;
 	for (i = 0; i < 2; ++i) {
 		struct ut_node *node = &ut_nodes[i];
-		int rc = m0_net_tm_stop(&node->un_tm, true);
+		int             rc = m0_net_tm_stop(&node->un_tm, true);
 
 		M0_ASSERT(rc == 0);
 		ut_wait(node, M0_NET_TM_STOPPED);
@@ -155,7 +151,7 @@ static int ut_fini(void **state)
 static struct m0_net_buffer *ut_buf(struct ut_node *node)
 {
 	struct m0_net_buffer *nb;
-	int rc;
+	int                   rc;
 
 	M0_ALLOC_PTR(nb);
 	M0_ASSERT(nb != NULL);
@@ -179,16 +175,17 @@ static void ut_buf_free(struct ut_node *node, struct m0_net_buffer *nb)
 
 static void ut_message(void **state)
 {
-	struct m0_net_buffer *r = ut_buf(&ut_nodes[1]);
-	struct m0_net_buffer *s = ut_buf(&ut_nodes[0]);
+	struct m0_net_buffer    *r = ut_buf(&ut_nodes[1]);
+	struct m0_net_buffer    *s = ut_buf(&ut_nodes[0]);
 	struct m0_net_end_point *ep;
-	struct m0_net_qstats qs[M0_NET_QT_NR];
+	struct m0_net_qstats     qs[M0_NET_QT_NR];
 
 	(void)state;
 	r->nb_qtype = M0_NET_QT_MSG_RECV;
 	assert_int_equal(m0_net_buffer_add(r, &ut_nodes[1].un_tm), 0);
 	assert_int_equal(m0_net_end_point_create(&ep, &ut_nodes[0].un_tm,
-						 "127.0.0.1:22"), 0);
+						 "127.0.0.1:22"),
+			 0);
 	strcpy(s->nb_buffer.ov_buf[0], "hello");
 	s->nb_qtype = M0_NET_QT_MSG_SEND;
 	s->nb_length = 6;
@@ -200,7 +197,8 @@ static void ut_message(void **state)
 	assert_int_equal(ut_nodes[1].un_length, 6);
 	assert_string_equal(r->nb_buffer.ov_buf[0], "hello");
 	assert_int_equal(m0_net_tm_stats_get(&ut_nodes[1].un_tm, M0_NET_QT_NR,
-					     qs, true), 0);
+					     qs, true),
+			 0);
 	assert_int_equal(qs[M0_NET_QT_MSG_RECV].nqs_num_s_events, 1);
 	ut_buf_free(&ut_nodes[0], s);
 	ut_buf_free(&ut_nodes[1], r);
@@ -208,8 +206,8 @@ static void ut_message(void **state)
 
 static void ut_bulk(void **state)
 {
-	struct m0_net_buffer *p = ut_buf(&ut_nodes[1]);
-	struct m0_net_buffer *a = ut_buf(&ut_nodes[0]);
+	struct m0_net_buffer   *p = ut_buf(&ut_nodes[1]);
+	struct m0_net_buffer   *a = ut_buf(&ut_nodes[0]);
 	struct m0_bufvec_cursor cur;
 
 	(void)state;
@@ -233,19 +231,21 @@ static void ut_bulk(void **state)
 }
 
 static const struct m0_net_buffer_pool_ops ut_pool_ops = {
-	.nbpo_not_empty       = m0_net_domain_buffer_pool_not_empty,
+	.nbpo_not_empty = m0_net_domain_buffer_pool_not_empty,
 	.nbpo_below_threshold = NULL,
 };
 
 static void ut_pool(void **state)
 {
 	struct m0_net_buffer_pool pool;
-	struct m0_net_buffer *nb;
+	struct m0_net_buffer     *nb;
 
 	(void)state;
 	M0_SET0(&pool);
 	assert_int_equal(m0_net_buffer_pool_init(&pool, &ut_nodes[0].un_dom,
-		M0_NET_BUFFER_POOL_THRESHOLD, 4, 1024, 5, 12, false), 0);
+						 M0_NET_BUFFER_POOL_THRESHOLD,
+						 4, 1024, 5, 12, false),
+			 0);
 	pool.nbp_ops = &ut_pool_ops;
 	m0_net_buffer_pool_lock(&pool);
 	assert_int_equal(m0_net_buffer_pool_provision(&pool, 8), 8);

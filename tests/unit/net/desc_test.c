@@ -5,7 +5,7 @@
 #include "dummy.h"
 #include "lib/heap.h"
 
-#include "desc_xdr.h"
+#include <desc_xdr.h>
 
 static const struct m0_net_kit_desc sample = {
 	.nks_qtype = M0_NET_QT_PASSIVE_BULK_SEND,
@@ -18,12 +18,11 @@ static const struct m0_net_kit_desc sample = {
 
 /* All but the checksum, which is the last four bytes. */
 static const uint8_t golden[] = {
-	0x4d, 0x30, 0x00, 0x01, 0x00, 0x00, 0x00, 0x03,
-	0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
-	0x00, 0x00, 0x00, 0x00, 0x00, 0xab, 0xcd, 0xef,
-	0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8,
-	0x00, 0x00, 0x00, 0x06, 127, 0, 0, 1, 0x1b, 0x58, 0, 0,
-	0x00, 0x00, 0x00, 0x05, 1, 2, 3, 4, 5, 0, 0, 0,
+	0x4d, 0x30, 0x00, 0x01, 0x00, 0x00, 0x00, 0x03, 0x11, 0x22, 0x33, 0x44,
+	0x55, 0x66, 0x77, 0x88, 0x00, 0x00, 0x00, 0x00, 0x00, 0xab, 0xcd, 0xef,
+	0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0x00, 0x00, 0x00, 0x06,
+	127,  0,    0,    1,    0x1b, 0x58, 0,    0,    0x00, 0x00, 0x00, 0x05,
+	1,    2,    3,    4,    5,    0,    0,    0,
 };
 
 static bool desc_eq(const struct m0_net_kit_desc *a,
@@ -40,7 +39,7 @@ static bool desc_eq(const struct m0_net_kit_desc *a,
 static uint32_t crc_slow(const uint8_t *p, size_t nr)
 {
 	uint32_t crc = ~0u;
-	int k;
+	int      k;
 
 	while (nr-- > 0) {
 		crc ^= *p++;
@@ -74,7 +73,7 @@ static struct m0_net_kit_desc random_desc(uint64_t *seed)
 {
 	struct m0_net_kit_desc d = {
 		.nks_qtype = M0_NET_QT_PASSIVE_BULK_RECV +
-			(uint32_t)m0_rnd(2, seed),
+			     (uint32_t)m0_rnd(2, seed),
 		.nks_id = m0_rnd64(seed),
 		.nks_size = 1 + m0_rnd(1ULL << 40, seed),
 		.nks_incarnation = m0_rnd64(seed),
@@ -93,9 +92,9 @@ static struct m0_net_kit_desc random_desc(uint64_t *seed)
 /* Whatever is encoded is decoded, within the bound, nothing allocated. */
 static void round_trip_random_equal(void **state)
 {
-	uint64_t seed = 7;
+	uint64_t       seed = 7;
 	struct m0_heap heap;
-	int i;
+	int            i;
 
 	(void)state;
 	for (i = 0; i < 2000; ++i) {
@@ -121,7 +120,7 @@ static void decode_bit_flipped_refused(void **state)
 {
 	struct m0_net_kit_desc out;
 	struct m0_net_buf_desc d;
-	uint32_t bit;
+	uint32_t               bit;
 
 	(void)state;
 	assert_int_equal(m0_net_kit_desc_encode(&sample, &d), 0);
@@ -155,7 +154,7 @@ static void decode_other_length_refused(void **state)
 static void crc_again(struct m0_net_buf_desc *d)
 {
 	uint32_t crc = crc_slow(d->nbd_data, d->nbd_len - 4);
-	int i;
+	int      i;
 
 	for (i = 0; i < 4; ++i)
 		d->nbd_data[d->nbd_len - 4 + (uint32_t)i] =
@@ -169,14 +168,21 @@ static void decode_bad_field_refused(void **state)
 		uint32_t at;
 		uint8_t  value;
 	} bad[] = {
-		{ 3, 2 },		/* version */
-		{ 7, M0_NET_QT_MSG_RECV }, { 7, M0_NET_QT_MSG_SEND },
-		{ 7, M0_NET_QT_ACTIVE_BULK_RECV }, { 7, 99 }, { 4, 1 },
-		{ 35, 65 }, { 35, 0 }, { 32, 0x80 }, { 47, 65 }, { 44, 0xff },
+		{ 3, 2 }, /* version */
+		{ 7, M0_NET_QT_MSG_RECV },
+		{ 7, M0_NET_QT_MSG_SEND },
+		{ 7, M0_NET_QT_ACTIVE_BULK_RECV },
+		{ 7, 99 },
+		{ 4, 1 },
+		{ 35, 65 },
+		{ 35, 0 },
+		{ 32, 0x80 },
+		{ 47, 65 },
+		{ 44, 0xff },
 	};
 	struct m0_net_kit_desc out;
 	struct m0_net_buf_desc d;
-	size_t i;
+	size_t                 i;
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(bad); ++i) {
@@ -194,14 +200,14 @@ static void decode_bad_field_refused(void **state)
 static void xdr_decoder_agrees(void **state)
 {
 	uint64_t seed = 11;
-	int i;
+	int      i;
 
 	(void)state;
 	for (i = 0; i < 500; ++i) {
 		struct m0_net_kit_desc in = random_desc(&seed);
 		struct m0_net_buf_desc d;
-		m0_net_desc_xdr x;
-		XDR xdr;
+		m0_net_desc_xdr        x;
+		XDR                    xdr;
 
 		memset(&x, 0, sizeof x);
 		assert_int_equal(m0_net_kit_desc_encode(&in, &d), 0);
@@ -230,16 +236,17 @@ static void xdr_decoder_agrees(void **state)
 /* And its encoder makes the bytes that ours makes. */
 static void xdr_encoder_agrees(void **state)
 {
-	char bytes[256];
+	char                   bytes[256];
 	struct m0_net_buf_desc d;
-	m0_net_desc_xdr x = {
-		.nds_version = M0_NET_DESC_VERSION,
-		.nds_qtype = sample.nks_qtype, .nds_id = sample.nks_id,
-		.nds_size = sample.nks_size,
-		.nds_incarnation = sample.nks_incarnation,
-		.nds_passive = { 6, (char *)sample.nks_passive.nka_bytes },
-		.nds_active = { 5, (char *)sample.nks_active.nka_bytes },
-		.nds_crc = crc_slow(golden, sizeof golden),
+	m0_net_desc_xdr        x = {
+		       .nds_version = M0_NET_DESC_VERSION,
+		       .nds_qtype = sample.nks_qtype,
+		       .nds_id = sample.nks_id,
+		       .nds_size = sample.nks_size,
+		       .nds_incarnation = sample.nks_incarnation,
+		       .nds_passive = { 6, (char *)sample.nks_passive.nka_bytes },
+		       .nds_active = { 5, (char *)sample.nks_active.nka_bytes },
+		       .nds_crc = crc_slow(golden, sizeof golden),
 	};
 	XDR xdr;
 

@@ -9,7 +9,12 @@ struct scene scene;
 
 extern struct m0_mutex m0_net_mutex;
 
-enum { NET = 1, DOM = 2, TM = 4, ANY = 8 };
+enum {
+	NET = 1,
+	DOM = 2,
+	TM = 4,
+	ANY = 8
+};
 
 /* Which locks are held in which operation. */
 static void called(enum dummy_op op, unsigned locks)
@@ -22,10 +27,10 @@ static void called(enum dummy_op op, unsigned locks)
 	ok = m0_mutex_is_locked(&m0_net_mutex) == ((locks & NET) != 0);
 	if (dummy.dom != NULL)
 		ok = ok && m0_mutex_is_locked(&dummy.dom->nd_mutex) ==
-			((locks & DOM) != 0);
+				   ((locks & DOM) != 0);
 	if (dummy.tm != NULL && dummy.tm->ntm_dom != NULL)
 		ok = ok && m0_mutex_is_locked(&dummy.tm->ntm_mutex) ==
-			((locks & TM) != 0);
+				   ((locks & TM) != 0);
 	if (!ok) {
 		++dummy.locks_bad;
 		dummy.locks_bad_op = op;
@@ -54,7 +59,7 @@ static int tm_init(struct m0_net_transfer_mc *tm)
 }
 
 static int tm_confine(struct m0_net_transfer_mc *tm,
-		      const struct m0_bitmap *map)
+		      const struct m0_bitmap    *map)
 {
 	(void)tm;
 	(void)map;
@@ -98,7 +103,7 @@ static void ep_release(struct m0_ref *ref)
 
 /* The bare part of a transport's function: find, or make. */
 static struct m0_net_end_point *ep_find(struct m0_net_transfer_mc *tm,
-					const char *addr)
+					const char                *addr)
 {
 	struct m0_net_end_point *ep;
 
@@ -117,7 +122,7 @@ static struct m0_net_end_point *ep_find(struct m0_net_transfer_mc *tm,
 	return ep;
 }
 
-static int ep_create(struct m0_net_end_point **epp,
+static int ep_create(struct m0_net_end_point  **epp,
 		     struct m0_net_transfer_mc *tm, const char *addr)
 {
 	assert_null(*epp);
@@ -147,8 +152,8 @@ static int buf_add(struct m0_net_buffer *buf)
 	called(BUF_ADD, ANY);
 	assert_true(m0_mutex_is_locked(&buf->nb_tm->ntm_mutex));
 	assert_true(buf->nb_flags & M0_NET_BUF_QUEUED);
-	assert_ptr_equal(m0_net_tm_tlist_tail(
-		&buf->nb_tm->ntm_q[buf->nb_qtype]), buf);
+	assert_ptr_equal(
+		m0_net_tm_tlist_tail(&buf->nb_tm->ntm_q[buf->nb_qtype]), buf);
 	if (dummy.rc[BUF_ADD] == 0 &&
 	    (buf->nb_qtype == M0_NET_QT_PASSIVE_BULK_RECV ||
 	     buf->nb_qtype == M0_NET_QT_PASSIVE_BULK_SEND)) {
@@ -233,15 +238,15 @@ static void flush(struct m0_net_transfer_mc *tm)
 	assert_int_equal(m0_mutex_held_nr(), 0);
 }
 
-#define BARE                                                               \
-	.xo_dom_init = dom_init, .xo_dom_fini = dom_fini,                  \
-	.xo_tm_init = tm_init, .xo_tm_start = tm_start,                    \
-	.xo_tm_stop = tm_stop, .xo_tm_fini = tm_fini,                      \
-	.xo_end_point_create = ep_create, .xo_buf_register = buf_register, \
-	.xo_buf_deregister = buf_deregister, .xo_buf_add = buf_add,        \
-	.xo_buf_del = buf_del, .xo_get_max_buffer_size = get_size,         \
-	.xo_get_max_buffer_segment_size = get_seg,                         \
-	.xo_get_max_buffer_segments = get_segs,                            \
+#define BARE                                                                   \
+	.xo_dom_init = dom_init, .xo_dom_fini = dom_fini,                      \
+	.xo_tm_init = tm_init, .xo_tm_start = tm_start, .xo_tm_stop = tm_stop, \
+	.xo_tm_fini = tm_fini, .xo_end_point_create = ep_create,               \
+	.xo_buf_register = buf_register, .xo_buf_deregister = buf_deregister,  \
+	.xo_buf_add = buf_add, .xo_buf_del = buf_del,                          \
+	.xo_get_max_buffer_size = get_size,                                    \
+	.xo_get_max_buffer_segment_size = get_seg,                             \
+	.xo_get_max_buffer_segments = get_segs,                                \
 	.xo_get_max_buffer_desc_size = get_desc
 
 static const struct m0_net_xprt_ops bare_ops = { BARE };
@@ -281,8 +286,8 @@ static void tm_cb(const struct m0_net_tm_event *ev)
 	}
 	scene.status = ev->nte_status;
 	m0_mutex_lock(&ev->nte_tm->ntm_mutex);
-	scene.recv_queue_len = m0_net_tm_tlist_length(
-		&ev->nte_tm->ntm_q[M0_NET_QT_MSG_RECV]);
+	scene.recv_queue_len =
+		m0_net_tm_tlist_length(&ev->nte_tm->ntm_q[M0_NET_QT_MSG_RECV]);
 	m0_mutex_unlock(&ev->nte_tm->ntm_mutex);
 }
 
@@ -298,21 +303,21 @@ static void buf_cb(const struct m0_net_buffer_event *ev)
 	if (scene.watched != NULL)
 		scene.ep_refs = m0_ref_read(&scene.watched->nep_ref);
 	m0_mutex_lock(&tm->ntm_mutex);
-	scene.recv_queue_len = m0_net_tm_tlist_length(
-		&tm->ntm_q[M0_NET_QT_MSG_RECV]);
+	scene.recv_queue_len =
+		m0_net_tm_tlist_length(&tm->ntm_q[M0_NET_QT_MSG_RECV]);
 	m0_mutex_unlock(&tm->ntm_mutex);
 	if (scene.hook != NULL)
 		scene.hook(ev);
 }
 
 static const struct m0_net_tm_callbacks tm_cbs = { .ntc_event_cb = tm_cb };
-const struct m0_net_buffer_callbacks scene_cbs = {
-	.nbc_cb = { buf_cb, buf_cb, buf_cb, buf_cb, buf_cb, buf_cb }
+const struct m0_net_buffer_callbacks    scene_cbs = {
+	   .nbc_cb = { buf_cb, buf_cb, buf_cb, buf_cb, buf_cb, buf_cb }
 };
 
 struct job {
 	void (*fn)(void *arg);
-	void  *arg;
+	void *arg;
 };
 
 static void job_run(struct job *job)
@@ -323,10 +328,11 @@ static void job_run(struct job *job)
 void elsewhere(void (*fn)(void *arg), void *arg)
 {
 	struct m0_thread thread = { .t_state = TS_PARKED };
-	struct job job = { fn, arg };
+	struct job       job = { fn, arg };
 
 	assert_int_equal(M0_THREAD_INIT(&thread, struct job *, NULL, job_run,
-					&job, "elsewhere"), 0);
+					&job, "elsewhere"),
+			 0);
 	m0_thread_join(&thread);
 	m0_thread_fini(&thread);
 }
@@ -338,10 +344,10 @@ static void state_post(void *arg)
 
 void scene_state(enum m0_net_tm_state next)
 {
-	struct m0_net_tm_event ev = {
-		.nte_type = M0_NET_TEV_STATE_CHANGE, .nte_tm = &scene.tm,
-		.nte_time = m0_time_now(), .nte_next_state = next
-	};
+	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_STATE_CHANGE,
+				      .nte_tm = &scene.tm,
+				      .nte_time = m0_time_now(),
+				      .nte_next_state = next };
 
 	if (next == M0_NET_TM_STARTED) {
 		m0_mutex_lock(&scene.tm.ntm_mutex);
@@ -370,8 +376,8 @@ int scene_up(void **state)
 	scene.tm.ntm_callbacks = &tm_cbs;
 	scene.seg[0] = scene.bytes;
 	scene.seg_nr[0] = sizeof scene.bytes;
-	scene.buf.nb_buffer = (struct m0_bufvec)
-		M0_BUFVEC_INIT_BUF(scene.seg, scene.seg_nr);
+	scene.buf.nb_buffer =
+		(struct m0_bufvec)M0_BUFVEC_INIT_BUF(scene.seg, scene.seg_nr);
 	scene.buf.nb_callbacks = &scene_cbs;
 	return m0_net_tm_init(&scene.tm, &scene.dom);
 }
@@ -401,8 +407,8 @@ int scene_down(void **state)
 		assert_int_equal(m0_net_tm_fini(&scene.tm), 0);
 	m0_net_desc_free(&scene.buf.nb_desc);
 	if (scene.buf.nb_dom != NULL)
-		assert_int_equal(m0_net_buffer_deregister(&scene.buf,
-							  &scene.dom), 0);
+		assert_int_equal(
+			m0_net_buffer_deregister(&scene.buf, &scene.dom), 0);
 	if (scene.dom.nd_xprt != NULL)
 		assert_int_equal(m0_net_domain_fini(&scene.dom), 0);
 	if (dummy.locks_bad != 0)
@@ -435,10 +441,11 @@ static void event_post(void *arg)
 void scene_event(struct m0_net_buffer *buf, int32_t status, m0_bcount_t nr,
 		 struct m0_net_end_point *from)
 {
-	struct m0_net_buffer_event ev = {
-		.nbe_buffer = buf, .nbe_time = m0_time_now(),
-		.nbe_status = status, .nbe_length = nr, .nbe_ep = from
-	};
+	struct m0_net_buffer_event ev = { .nbe_buffer = buf,
+					  .nbe_time = m0_time_now(),
+					  .nbe_status = status,
+					  .nbe_length = nr,
+					  .nbe_ep = from };
 
 	elsewhere(event_post, &ev);
 }

@@ -19,21 +19,39 @@
 #include "m0/net_xprt.h"
 
 enum dummy_op {
-	DOM_INIT, DOM_FINI, TM_INIT, TM_CONFINE, TM_START, TM_STOP, TM_FINI,
-	EP_CREATE, BUF_REGISTER, BUF_DEREGISTER, BUF_ADD, BUF_DEL, BEV_SYNC,
-	BEV_ALL, BEV_PENDING, BEV_NOTIFY, GET_SIZE, GET_SEG, GET_SEGS,
-	GET_DESC, FLUSH, OP_NR
+	DOM_INIT,
+	DOM_FINI,
+	TM_INIT,
+	TM_CONFINE,
+	TM_START,
+	TM_STOP,
+	TM_FINI,
+	EP_CREATE,
+	BUF_REGISTER,
+	BUF_DEREGISTER,
+	BUF_ADD,
+	BUF_DEL,
+	BEV_SYNC,
+	BEV_ALL,
+	BEV_PENDING,
+	BEV_NOTIFY,
+	GET_SIZE,
+	GET_SEG,
+	GET_SEGS,
+	GET_DESC,
+	FLUSH,
+	OP_NR
 };
 
 struct dummy {
 	/** Calls of each operation, and what each is to return. */
-	int  calls[OP_NR];
-	int  rc[OP_NR];
+	int calls[OP_NR];
+	int rc[OP_NR];
 	/** Machine and domain whose locks are looked at in operations. */
 	struct m0_net_transfer_mc *tm;
 	struct m0_net_domain      *dom;
 	/** Were the locks as the header says, in every call? */
-	int  locks_bad;
+	int           locks_bad;
 	enum dummy_op locks_bad_op;
 	/** End points released. */
 	int  released;
@@ -47,7 +65,10 @@ extern const struct m0_net_xprt dummy_xprt;
 extern const struct m0_net_xprt dummy_bare_xprt;
 
 enum {
-	DUMMY_SIZE = 4096, DUMMY_SEG = 1024, DUMMY_SEGS = 8, DUMMY_DESC = 55
+	DUMMY_SIZE = 4096,
+	DUMMY_SEG = 1024,
+	DUMMY_SEGS = 8,
+	DUMMY_DESC = 55
 };
 
 void dummy_reset(void);
@@ -65,17 +86,17 @@ struct scene {
 	int                       diagnostics;
 	int                       events;
 	/** Of the last event. */
-	int32_t                   status;
-	uint64_t                  flags;
-	int64_t                   ep_refs;
-	bool                      locked;
-	enum m0_net_queue_type    qt;
-	size_t                    recv_queue_len;
-	struct m0_net_end_point  *watched;
+	int32_t                  status;
+	uint64_t                 flags;
+	int64_t                  ep_refs;
+	bool                     locked;
+	enum m0_net_queue_type   qt;
+	size_t                   recv_queue_len;
+	struct m0_net_end_point *watched;
 	/** Called in the buffer's callback. */
-	void                    (*hook)(const struct m0_net_buffer_event *ev);
+	void (*hook)(const struct m0_net_buffer_event *ev);
 };
-extern struct scene scene;
+extern struct scene                         scene;
 extern const struct m0_net_buffer_callbacks scene_cbs;
 
 /** cmocka set-up: domain and machine; then also STARTED and registered. */
@@ -85,7 +106,7 @@ int scene_down(void **state);
 /** Posts a state change, from another thread. */
 void scene_state(enum m0_net_tm_state next);
 /** Stops and posts STOPPED. */
-void scene_stop(void);
+void                     scene_stop(void);
 struct m0_net_end_point *dummy_ep(const char *addr);
 /** Makes the buffer fit for a queue. */
 void scene_buf_for(enum m0_net_queue_type qt, struct m0_net_end_point *ep);

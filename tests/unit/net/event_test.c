@@ -2,7 +2,7 @@
 #include "dummy.h"
 #include "unit/base/panics.h"
 
-static struct m0_net_buffer *const buf = &scene.buf;
+static struct m0_net_buffer *const      buf = &scene.buf;
 static struct m0_net_transfer_mc *const tm = &scene.tm;
 
 static struct m0_net_qstats stats(enum m0_net_queue_type qt, bool reset)
@@ -17,7 +17,7 @@ static struct m0_net_qstats stats(enum m0_net_queue_type qt, bool reset)
 static void retain_stays_queued(void **state)
 {
 	struct m0_net_end_point *from = dummy_ep("peer");
-	m0_time_t timeout = m0_time_from_now(1000, 0);
+	m0_time_t                timeout = m0_time_from_now(1000, 0);
 
 	(void)state;
 	scene_buf_for(M0_NET_QT_MSG_RECV, NULL);
@@ -29,11 +29,11 @@ static void retain_stays_queued(void **state)
 	m0_net_end_point_get(from);
 	scene_event(buf, 0, 7, from);
 	assert_int_equal(scene.flags, M0_NET_BUF_REGISTERED |
-			 M0_NET_BUF_QUEUED | M0_NET_BUF_IN_USE);
+					      M0_NET_BUF_QUEUED |
+					      M0_NET_BUF_IN_USE);
 	assert_true(buf->nb_timeout == timeout);
 	assert_int_equal(buf->nb_msgs_received, 1);
-	assert_int_equal(stats(M0_NET_QT_MSG_RECV, false).nqs_time_in_queue,
-			 0);
+	assert_int_equal(stats(M0_NET_QT_MSG_RECV, false).nqs_time_in_queue, 0);
 	m0_net_end_point_get(from);
 	scene_event(buf, 0, 9, from);
 	assert_int_equal(scene.flags, M0_NET_BUF_REGISTERED);
@@ -67,12 +67,12 @@ static void message_sender_put_after(void **state)
 static void stats_bytes_by_queue(void **state)
 {
 	struct m0_net_end_point *ep = dummy_ep("peer");
-	int q;
+	int                      q;
 
 	(void)state;
 	for (q = 0; q < M0_NET_QT_NR; ++q) {
 		enum m0_net_queue_type qt = (enum m0_net_queue_type)q;
-		bool recv = q == M0_NET_QT_MSG_RECV ||
+		bool                   recv = q == M0_NET_QT_MSG_RECV ||
 			    q == M0_NET_QT_PASSIVE_BULK_RECV ||
 			    q == M0_NET_QT_ACTIVE_BULK_RECV;
 		struct m0_net_qstats qs;
@@ -165,9 +165,9 @@ static void chan_broadcast_after_callback(void **state)
 
 static void post_bad(int32_t status, struct m0_net_end_point *ep)
 {
-	struct m0_net_buffer_event ev = {
-		.nbe_buffer = buf, .nbe_status = status, .nbe_ep = ep
-	};
+	struct m0_net_buffer_event ev = { .nbe_buffer = buf,
+					  .nbe_status = status,
+					  .nbe_ep = ep };
 
 	assert_panics((m0_net_buffer_event_post(&ev), 0));
 	if (m0_mutex_is_locked(&tm->ntm_mutex))
@@ -201,10 +201,9 @@ static void impossible_events_abort(void **state)
 /* STOPPED with a buffer queued is a transport's error. */
 static void stopped_buffer_queued_aborts(void **state)
 {
-	struct m0_net_tm_event ev = {
-		.nte_type = M0_NET_TEV_STATE_CHANGE, .nte_tm = tm,
-		.nte_next_state = M0_NET_TM_STOPPED
-	};
+	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_STATE_CHANGE,
+				      .nte_tm = tm,
+				      .nte_next_state = M0_NET_TM_STOPPED };
 
 	(void)state;
 	scene_buf_for(M0_NET_QT_MSG_RECV, NULL);

@@ -4,12 +4,16 @@
 #include "lib/heap.h"
 #include "unit/base/panics.h"
 
-enum { BUFS = 6, COLOURS = 3, ANY = -1 };
+enum {
+	BUFS = 6,
+	COLOURS = 3,
+	ANY = -1
+};
 
 static struct m0_net_buffer_pool pool;
-static int not_empty_nr;
-static int below_nr;
-static int below_makes;
+static int                       not_empty_nr;
+static int                       below_nr;
+static int                       below_makes;
 
 static void not_empty(struct m0_net_buffer_pool *p)
 {
@@ -22,9 +26,9 @@ static void below(struct m0_net_buffer_pool *p)
 	assert_true(m0_net_buffer_pool_is_locked(p));
 	++below_nr;
 	if (below_makes > 0)
-		assert_int_equal(m0_net_buffer_pool_provision(p, (uint32_t)
-							      below_makes),
-				 below_makes);
+		assert_int_equal(
+			m0_net_buffer_pool_provision(p, (uint32_t)below_makes),
+			below_makes);
 	below_makes = 0;
 }
 
@@ -100,7 +104,7 @@ static void provision_register_fails_fewer(void **state)
 static void callbacks_called_at_edges(void **state)
 {
 	struct m0_net_buffer *b[BUFS];
-	int i;
+	int                   i;
 
 	(void)state;
 	not_empty_nr = 0;
@@ -122,7 +126,7 @@ static void callbacks_called_at_edges(void **state)
 static void below_threshold_may_provision(void **state)
 {
 	struct m0_net_buffer *b[BUFS];
-	int i;
+	int                   i;
 
 	(void)state;
 	for (i = 0; i < BUFS - 2; ++i)
@@ -140,7 +144,7 @@ static void below_threshold_may_provision(void **state)
 static void get_prefers_by_colour(void **state)
 {
 	struct m0_net_buffer *b[BUFS];
-	int i;
+	int                   i;
 
 	(void)state;
 	for (i = 0; i < BUFS; ++i)
@@ -165,7 +169,7 @@ static void get_prefers_by_colour(void **state)
 static void get_steals_least_recent(void **state)
 {
 	struct m0_net_buffer *b[BUFS];
-	int i;
+	int                   i;
 
 	(void)state;
 	for (i = 0; i < BUFS; ++i)
@@ -182,7 +186,7 @@ static void get_steals_least_recent(void **state)
 static void colour_lapses_with_time(void **state)
 {
 	struct m0_net_buffer *b[BUFS];
-	int i;
+	int                   i;
 
 	(void)state;
 	for (i = 0; i < BUFS; ++i)
@@ -231,7 +235,7 @@ static void fini_buffer_out_busy(void **state)
 /* What breaks a precondition of put and get ends the program. */
 static void misuse_aborts(void **state)
 {
-	struct m0_net_buffer *buf = get(ANY);
+	struct m0_net_buffer   *buf = get(ANY);
 	struct m0_net_end_point ep;
 
 	(void)state;
@@ -254,7 +258,7 @@ static void misuse_aborts(void **state)
 static void get_put_no_allocation(void **state)
 {
 	struct m0_heap heap;
-	int i;
+	int            i;
 
 	(void)state;
 	m0_heap_init(&heap);

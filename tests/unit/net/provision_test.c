@@ -3,7 +3,7 @@
 #include "dummy.h"
 
 static struct m0_net_buffer_pool pool;
-static struct m0_net_buffer *last;
+static struct m0_net_buffer     *last;
 
 static const struct m0_net_buffer_pool_ops ops = {
 	.nbpo_not_empty = m0_net_domain_buffer_pool_not_empty
@@ -55,7 +55,8 @@ static int64_t deficit(void)
 static void start(m0_bcount_t size, uint32_t msgs, uint32_t len)
 {
 	assert_int_equal(m0_net_tm_pool_attach(&scene.tm, &pool, &scene_cbs,
-					       size, msgs, len), 0);
+					       size, msgs, len),
+			 0);
 	assert_int_equal(m0_net_tm_start(&scene.tm, "own"), 0);
 	scene_state(M0_NET_TM_STARTED);
 }
@@ -123,8 +124,7 @@ static void leaving_replaced_before_callback(void **state)
 	(void)state;
 	start(0, 0, 3);
 	scene.hook = keep;
-	scene_event(m0_net_tm_tlist_head(
-			    &scene.tm.ntm_q[M0_NET_QT_MSG_RECV]),
+	scene_event(m0_net_tm_tlist_head(&scene.tm.ntm_q[M0_NET_QT_MSG_RECV]),
 		    -EMSGSIZE, 600, NULL);
 	assert_int_equal(scene.recv_queue_len, 3);
 	assert_int_equal(pool.nbp_free, 4);
@@ -197,8 +197,8 @@ static void colour_used_for_get(void **state)
 	m0_net_buffer_pool_unlock(&pool);
 	m0_net_tm_colour_set(&scene.tm, 4);
 	start(0, 0, 1);
-	assert_ptr_equal(m0_net_tm_tlist_head(
-		&scene.tm.ntm_q[M0_NET_QT_MSG_RECV]), buf);
+	assert_ptr_equal(
+		m0_net_tm_tlist_head(&scene.tm.ntm_q[M0_NET_QT_MSG_RECV]), buf);
 	scene.hook = put_back;
 	stop();
 }

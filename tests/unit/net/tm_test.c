@@ -6,7 +6,7 @@
 static void init_fields_set(void **state)
 {
 	struct m0_net_transfer_mc *tm = &scene.tm;
-	int q;
+	int                        q;
 
 	(void)state;
 	assert_int_equal(tm->ntm_state, M0_NET_TM_INITIALIZED);
@@ -94,10 +94,9 @@ static void stop_operation_fails_restored(void **state)
 /* Events that are no state change leave the state alone. */
 static void other_events_state_stays(void **state)
 {
-	struct m0_net_tm_event ev = {
-		.nte_type = M0_NET_TEV_ERROR, .nte_tm = &scene.tm,
-		.nte_status = -ENOBUFS
-	};
+	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_ERROR,
+				      .nte_tm = &scene.tm,
+				      .nte_status = -ENOBUFS };
 
 	(void)state;
 	elsewhere((void (*)(void *))(void *)m0_net_tm_event_post, &ev);
@@ -111,10 +110,10 @@ static void other_events_state_stays(void **state)
 
 static void optional_operations_missing_enosys(void **state)
 {
-	struct m0_net_domain dom = { .nd_xprt = NULL };
+	struct m0_net_domain      dom = { .nd_xprt = NULL };
 	struct m0_net_transfer_mc tm = { .ntm_callbacks =
-		scene.tm.ntm_callbacks };
-	struct m0_bitmap map;
+						 scene.tm.ntm_callbacks };
+	struct m0_bitmap          map;
 
 	(void)state;
 	assert_int_equal(m0_bitmap_init(&map, 8), 0);
@@ -143,7 +142,7 @@ static void optional_operations_missing_enosys(void **state)
 static void synchronous_operations_called(void **state)
 {
 	struct m0_mutex lock;
-	struct m0_chan chan;
+	struct m0_chan  chan;
 
 	(void)state;
 	m0_mutex_init(&lock);

@@ -5,7 +5,7 @@
 #include "unit/base/panics.h"
 
 static struct m0_net_xprt xprts[M0_NET_XPRT_MAX + 1];
-static char names[M0_NET_XPRT_MAX + 1][8];
+static char               names[M0_NET_XPRT_MAX + 1][8];
 
 extern struct m0_mutex m0_net_mutex;
 

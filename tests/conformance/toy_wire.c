@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wire of the toy: who is at which number, and what befalls packets on
+ * their way, as the seed says.
+ */
+#include <stdlib.h>
+
+#include "toy_wire.h"
+
+enum {
+	TOY_NR = 65536
+};
+
+static struct m0_mutex            lock = M0_MUTEX_SINIT;
+static struct m0_net_kit_machine *machines[TOY_NR];
+static struct toy_faults          faults;
+
+m0_time_t toy_timeout = 200 * M0_TIME_ONE_MSEC;
+
+void toy_timeout_set(m0_time_t timeout_ns)
+{
+	toy_timeout = timeout_ns;
+}
+
+void toy_faults_set(const struct toy_faults *new)
+{
+	faults = *new;
+}
+
+int toy_wire_attach(struct m0_net_kit_machine *machine, unsigned wanted)
+{
+	unsigned nr = wanted == 0 ? TOY_NR - 1 : wanted;
+	int      rc = -EADDRINUSE;
+
+	m0_mutex_lock(&lock);
+	while (wanted == 0 && machines[nr] != NULL && nr > 1)
+		--nr;
+	if (machines[nr] == NULL) {
+		machines[nr] = machine;
+		rc = (int)nr;
+	}
+	m0_mutex_unlock(&lock);
+	return rc;
+}
+
+void toy_wire_detach(unsigned nr)
+{
+	m0_mutex_lock(&lock);
+	machines[nr] = NULL;
+	m0_mutex_unlock(&lock);
+}
+
+static bool befalls(unsigned pct)
+{
+	return m0_rnd(100, &faults.tf_seed) < pct;
+}
+
+static void carry(struct toy_pkt *p, unsigned to)
+{
+	struct m0_net_kit_machine *m;
+
+	m0_mutex_lock(&lock);
+	if (befalls(faults.tf_delay_pct))
+		p->p_work.nkw_due = m0_time_cached() +
+				    m0_rnd(faults.tf_delay_ns, &faults.tf_seed);
+	m = befalls(faults.tf_drop_pct) ? NULL : machines[to];
+	if (m != NULL)
+		m0_net_kit_machine_get(m);
+	m0_mutex_unlock(&lock);
+	p->p_work.nkw_op = M0_NET_KIT_WORK_XPRT;
+	if (m != NULL)
+		m0_net_kit_post(m, &p->p_work);
+	else
+		free(p);
+}
+
+void toy_wire_send(struct toy_pkt *p, unsigned to)
+{
+	struct toy_pkt *twin = NULL;
+
+	m0_mutex_lock(&lock);
+	if (befalls(faults.tf_duplicate_pct))
+		twin = memcpy(malloc(sizeof *p + p->p_data_nr), p,
+			      sizeof *p + p->p_data_nr);
+	m0_mutex_unlock(&lock);
+	carry(p, to);
+	if (twin != NULL)
+		carry(twin, to);
+}
+
+void toy_wire_drop(struct m0_net_kit_work *work)
+{
+	struct m0_net_kit_machine *m = work->nkw_dest;
+
+	free(container_of(work, struct toy_pkt, p_work));
+	m0_net_kit_machine_put(m);
+}
+
+struct toy_pkt *toy_pkt(struct m0_net_kit_machine *from, enum toy_pkt_type type,
+			uint64_t id, const struct m0_net_kit_buf *kb)
+{
+	m0_bcount_t      nr = kb == NULL ? 0 : kb->nkb_send_nr;
+	struct toy_pkt  *p = calloc(1, sizeof *p + nr);
+	void            *data = p->p_data;
+	struct m0_bufvec flat = M0_BUFVEC_INIT_BUF(&data, &nr);
+
+	p->p_type = type;
+	p->p_from = *m0_net_kit_machine_addr(from);
+	p->p_id = id;
+	p->p_data_nr = nr;
+	if (nr > 0)
+		m0_bufvec_copy_at(&flat, 0, &kb->nkb_buffer->nb_buffer,
+				  kb->nkb_buffer->nb_offset, nr);
+	return p;
+}
+
+void toy_unpack(struct toy_pkt *p, struct m0_net_kit_buf *kb)
+{
+	void            *data = p->p_data;
+	struct m0_bufvec flat = M0_BUFVEC_INIT_BUF(&data, &p->p_data_nr);
+
+	m0_bufvec_copy_at(&kb->nkb_buffer->nb_buffer, 0, &flat, 0,
+			  p->p_data_nr);
+}
