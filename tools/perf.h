@@ -10,7 +10,7 @@
 #ifndef M0_TOOLS_PERF_H
 #define M0_TOOLS_PERF_H
 
-#include "lat.h"
+#include "m0/hist.h"
 #include "node.h"
 
 enum perf_mode {
@@ -62,9 +62,9 @@ struct perf_row {
 	uint64_t       pr_size;
 	uint32_t       pr_depth;
 	/** Operations, first to last one, and their times. */
-	uint64_t   pr_ops;
-	m0_time_t  pr_ns;
-	struct lat pr_lat;
+	uint64_t       pr_ops;
+	m0_time_t      pr_ns;
+	struct m0_hist pr_lat;
 	/** Processor time of the whole process for each operation. */
 	double pr_cpu_ns;
 };

@@ -39,7 +39,7 @@ bool perf_record(struct perf_run *run, m0_time_t start, m0_time_t end)
 	if (end > run->pn_first)
 		__atomic_store_n(&run->pn_enough, true, __ATOMIC_RELAXED);
 	++run->pn_row->pr_ops;
-	lat_add(&run->pn_row->pr_lat, m0_time_sub(end, start));
+	m0_hist_record(&run->pn_row->pr_lat, m0_time_sub(end, start));
 	return true;
 }
 
@@ -365,7 +365,7 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 	int             i;
 
 	row->pr_ops = 0;
-	lat_clear(&row->pr_lat);
+	m0_hist_init(&row->pr_lat);
 	m0_mutex_init(&run.pn_lock);
 	rc = sides_start(&run);
 	if (rc == 0)

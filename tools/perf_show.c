@@ -79,10 +79,10 @@ void perf_table_row(const struct perf_row *row)
 	       row_rate(row), row_mb(row));
 	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
 		printf(" %8s",
-		       text_time(text, (double)lat_percentile(
+		       text_time(text, (double)m0_hist_percentile(
 					       &row->pr_lat,
 					       percentiles[i].permyriad)));
-	printf(" %8s", text_time(text, (double)row->pr_lat.la_max));
+	printf(" %8s", text_time(text, (double)m0_hist_max(&row->pr_lat)));
 	printf(" %8s\n", text_time(text, row->pr_cpu_ns));
 	(void)fflush(stdout);
 }
@@ -124,8 +124,8 @@ void perf_json_row(struct json_t *array, const struct perf_row *row)
 	ns = jout_object(object, "ns");
 	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
 		jout_num(ns, percentiles[i].name,
-			 lat_percentile(&row->pr_lat,
-					percentiles[i].permyriad));
-	jout_num(ns, "max", row->pr_lat.la_max);
-	jout_num(ns, "mean", lat_mean(&row->pr_lat));
+			 m0_hist_percentile(&row->pr_lat,
+					    percentiles[i].permyriad));
+	jout_num(ns, "max", m0_hist_max(&row->pr_lat));
+	jout_num(ns, "mean", m0_hist_mean(&row->pr_lat));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/hist.h"
+#include "m0/hist.h"
 
 enum {
 	SUB_NR = 1 << M0_HIST_SUB_BITS

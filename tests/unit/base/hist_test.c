@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/hist.h"
+#include "m0/hist.h"
 #include "base/rand.h"
 
 static struct m0_hist hist;

@@ -4,10 +4,14 @@
  * 2^44 (in nanoseconds: five hours), where it saturates. Recording is a few
  * instructions; one writer, or the owner's lock.
  */
-#ifndef M0_SRC_BASE_HIST_H
-#define M0_SRC_BASE_HIST_H
+#ifndef M0_HIST_H
+#define M0_HIST_H
 
 #include "m0/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum {
 	/** Buckets per power of two, as a power of two. */
@@ -25,16 +29,17 @@ struct m0_hist {
 	uint64_t hi_bucket[M0_HIST_BUCKETS_NR];
 };
 
-void m0_hist_init(struct m0_hist *hist);
-void m0_hist_record(struct m0_hist *hist, uint64_t value);
+M0_EXTERN void m0_hist_init(struct m0_hist *hist);
+M0_EXTERN void m0_hist_record(struct m0_hist *hist, uint64_t value);
 /** Adds all of `from` to `hist`. */
-void m0_hist_merge(struct m0_hist *hist, const struct m0_hist *from);
+M0_EXTERN void m0_hist_merge(struct m0_hist *hist, const struct m0_hist *from);
 /**
  * Least value that `permyriad` of 10000 recorded ones do not exceed (9990: the
  * 99.9th percentile), rounded up by at most 1/32, but never above the maximum.
  * 0 if nothing was recorded.
  */
-uint64_t m0_hist_percentile(const struct m0_hist *hist, unsigned permyriad);
+M0_EXTERN uint64_t m0_hist_percentile(const struct m0_hist *hist,
+				      unsigned              permyriad);
 
 static inline uint64_t m0_hist_nr(const struct m0_hist *hist)
 {
@@ -57,4 +62,7 @@ static inline uint64_t m0_hist_mean(const struct m0_hist *hist)
 	return hist->hi_nr == 0 ? 0 : hist->hi_sum / hist->hi_nr;
 }
 
-#endif /* M0_SRC_BASE_HIST_H */
+#ifdef __cplusplus
+}
+#endif
+#endif /* M0_HIST_H */
