@@ -247,14 +247,20 @@ static void inbox_return(struct m0_net_kit_machine *m,
 void kit_inbox_close(struct m0_net_kit_machine *m)
 {
 	struct kit_work_list    list;
+	struct kit_work_list    deferred;
 	struct m0_net_kit_work *work;
 
 	m0_mutex_lock(&m->nkm_inbox_lock);
 	m->nkm_closed = true;
 	m0_mutex_unlock(&m->nkm_inbox_lock);
 	inbox_take(m, &list);
+	/* Other workers may be in a run still. */
+	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	deferred = m->nkm_deferred;
+	m->nkm_deferred = (struct kit_work_list){ NULL, NULL };
+	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 	while ((work = kit_work_pop(&list)) != NULL ||
-	       (work = kit_work_pop(&m->nkm_deferred)) != NULL)
+	       (work = kit_work_pop(&deferred)) != NULL)
 		m->nkm_ops->nko_refuse(work);
 }
 
@@ -310,7 +316,8 @@ static bool work_handle(struct m0_net_kit_machine *m,
 		kit_work_done(m, work);
 		return true;
 	}
-	if (work->nkw_due > now) {
+	/* After its end nobody would look at what is put off. */
+	if (work->nkw_due > now && !m->nkm_ended) {
 		deferred_add(m, work);
 		return true;
 	}
