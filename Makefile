@@ -5,6 +5,7 @@
 BUILD  = build
 PREFIX = /usr/local
 ROWS   =
+TALLY  = scripts/tally $(BUILD)
 
 .PHONY: help all demo test check bench install clean
 
@@ -27,7 +28,7 @@ demo:
 
 test:
 	@scripts/deps build
-	@scripts/test release; scripts/tally $(BUILD)
+	@scripts/test release; $(TALLY)
 
 check:
 	@scripts/deps build sanitize check
