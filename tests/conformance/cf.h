@@ -239,6 +239,10 @@ void cf_sleep_ms(unsigned ms);
 uint64_t cf_activity(void);
 /** Allocations of the library so far. */
 uint64_t cf_allocs(void);
+/**
+ * Fails the nth allocation from now; 0: none. Was the one before not reached?
+ */
+bool cf_alloc_fail_at(uint64_t nth);
 /** Waits until the final event of the last add. */
 void cf_wait_buf(struct cf_buf *b);
 /** Waits until `nr` events since the last add have come. */

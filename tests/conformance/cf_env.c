@@ -32,6 +32,16 @@ uint64_t cf_allocs(void)
 	return m0_heap_allocs_nr(&heap);
 }
 
+bool cf_alloc_fail_at(uint64_t nth)
+{
+	static uint64_t failed;
+	uint64_t        before = failed;
+
+	failed = m0_heap_failed_nr(&heap);
+	m0_heap_fail_at(&heap, nth);
+	return failed == before;
+}
+
 void cf_sleep_ms(unsigned ms)
 {
 	(void)m0_nanosleep(ms * M0_TIME_ONE_MSEC, NULL);

@@ -18,5 +18,6 @@ extern const struct cf_case xprt_suite_cancel[];
 extern const struct cf_case xprt_suite_mode[];
 extern const struct cf_case xprt_suite_pool[];
 extern const struct cf_case xprt_suite_misc[];
+extern const struct cf_case xprt_suite_stress[];
 
 #endif /* M0_TESTS_CONFORMANCE_XPRT_SUITE_H */
