@@ -203,7 +203,7 @@ static bool buf_done(void *arg)
 {
 	const struct cf_buf *b = arg;
 
-	return cf_get(&b->cb_done) > 0;
+	return cf_get(&b->cb_done) > 0 && cf_get(&cf.c_inside) == 0;
 }
 
 static const char *const qt_names[M0_NET_QT_NR] = {
@@ -254,6 +254,7 @@ void cf_begin(void)
 	cf.c_rnd = cf.c_seed * 2654435761u + 1;
 	cf.c_main_tid = (int)syscall(SYS_gettid);
 	cf.c_tm_nr = 0;
+	cf.c_inside = 0;
 	cf.c_bufs = NULL;
 	cf.c_addr_nr = 0;
 	/* Inline machines move only when polled: look often, virtually. */

@@ -174,7 +174,9 @@ struct cf {
 	/** Raised by every callback. */
 	struct m0_semaphore c_sem;
 	/** How long a fruitless look waits. */
-	m0_time_t   c_pause_ns;
+	m0_time_t c_pause_ns;
+	/** Buffer callbacks that run: a hook may use the case's stack. */
+	int         c_inside;
 	const char *c_case;
 	const char *c_waiting;
 	int         c_main_tid;

@@ -80,6 +80,7 @@ static void buf_event(const struct m0_net_buffer_event *ev,
 		b->cb_hook;
 	bool final = (b->cb_nb.nb_flags & M0_NET_BUF_QUEUED) == 0;
 
+	cf_inc(&cf.c_inside);
 	cf_cb_enter(b->cb_nb.nb_tm, true);
 	event_check(ev, qt, final);
 	CF_EQ(cf_get(&b->cb_done), 0,
@@ -89,12 +90,13 @@ static void buf_event(const struct m0_net_buffer_event *ev,
 	cf_inc(&b->cb_events);
 	if (final)
 		cf_inc(&b->cb_finals);
-	/* The hook may add the buffer again, which clears cb_done, or free it:
-	 * who has a hook waits for what the hook does. */
+	/* The hook may add the buffer again, which clears cb_done, or free it;
+	 * cf_wait_buf() waits for the callback's end all the same. */
 	if (final)
 		__atomic_store_n(&b->cb_done, 1, __ATOMIC_RELEASE);
 	if (hook != NULL)
 		hook(b, ev);
+	__atomic_fetch_sub(&cf.c_inside, 1, __ATOMIC_ACQ_REL);
 	cf_wake();
 }
 

@@ -114,6 +114,13 @@ static bool cancel(struct m0_net_kit_buf *kb)
 	return yes;
 }
 
+/* A descriptor may lie about who is permitted; the buffer does not. */
+static bool may_serve(const struct toy_pkt *p, const struct m0_net_kit_buf *kb)
+{
+	return kb->nkb_ep == NULL ||
+	       m0_net_kit_addr_eq(m0_net_kit_ep_addr(kb->nkb_ep), &p->p_from);
+}
+
 /* The passive side of GET (kb is read) and PUT (kb is written). */
 static void serve(struct m0_net_kit_machine *machine, struct toy_pkt *p,
 		  struct m0_net_kit_buf *kb)
@@ -161,7 +168,10 @@ static bool work(struct m0_net_kit_machine *machine,
 	} else if (m0_net_kit_claim_id(p->p_id, qt, &kb) != 0) {
 		; /* Too late, or twice. */
 	} else if (p->p_type == GET || p->p_type == PUT) {
-		serve(machine, p, kb);
+		if (may_serve(p, kb))
+			serve(machine, p, kb);
+		else
+			m0_net_kit_unclaim(kb);
 	} else {
 		if (p->p_type == DATA)
 			toy_unpack(p, kb);

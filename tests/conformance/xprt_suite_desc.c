@@ -177,6 +177,52 @@ static void foreign(void)
 	passive_unharmed(p);
 }
 
+/* With a good checksum, but without the initiator that is permitted. */
+static void forged(void)
+{
+	struct m0_net_kit_desc kd;
+	struct m0_net_buf_desc d;
+	struct cf_tm          *may;
+	struct cf_buf         *p, *a;
+	int                    rc;
+
+	up();
+	may = cf_up(0);
+	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, may);
+	CF_EQ(m0_net_kit_desc_decode(&p->cb_nb.nb_desc, &kd), 0, "decode");
+	kd.nks_active.nka_len = 0;
+	CF_EQ(m0_net_kit_desc_encode(&kd, &d), 0, "encode");
+	rc = try(&d);
+	CF_TRUE(rc == -EACCES || rc == cf.c_row->r_stale,
+		"forged: %s, expected EACCES or %s", m0_errname(rc),
+		m0_errname(cf.c_row->r_stale));
+	m0_net_desc_free(&d);
+	CF_EQ(cf_get(&p->cb_events), 0, "the passive buffer sees nothing");
+	a = cf_active(may, M0_NET_QT_ACTIVE_BULK_RECV, 100, &p->cb_nb.nb_desc);
+	cf_done_is(a, 0, "the permitted initiator");
+	cf_done_is(p, 0, "passive");
+}
+
+/* An identity that never was, on a machine that is. */
+static void made_up(void)
+{
+	struct m0_net_kit_desc kd;
+	struct m0_net_buf_desc d;
+	struct cf_buf         *p;
+	int                    i;
+
+	up();
+	p = cf_passive(owner, M0_NET_QT_PASSIVE_BULK_SEND, 100, NULL);
+	CF_EQ(m0_net_kit_desc_decode(&p->cb_nb.nb_desc, &kd), 0, "decode");
+	for (i = 0; i < 8; ++i) {
+		kd.nks_id = m0_rnd64(&cf.c_rnd);
+		CF_EQ(m0_net_kit_desc_encode(&kd, &d), 0, "encode");
+		stale(&d, "an identity that never was");
+		m0_net_desc_free(&d);
+	}
+	passive_unharmed(p);
+}
+
 /* The owner has stopped: an error, whichever it is. */
 static void owner_stopped(void)
 {
@@ -225,6 +271,8 @@ const struct cf_case xprt_suite_desc[] = {
 	{ "replayed", replayed },
 	{ "replayed on the other queue", replayed_other_queue },
 	{ "foreign", foreign },
+	{ "forged", forged },
+	{ "made up", made_up },
 	{ "owner stopped", owner_stopped },
 	{ "copy and free", copy_and_free },
 	{ NULL, NULL }
