@@ -202,7 +202,9 @@ static void buffer_prefetch(const struct m0_net_buffer *buf)
 	__builtin_prefetch(buf->nb_buffer.ov_vec.v_count);
 	__builtin_prefetch(buf->nb_buffer.ov_buf);
 	__builtin_prefetch(buf->nb_xprt_private, 1);
-	__builtin_prefetch((const char *)buf->nb_xprt_private + 64, 1);
+	/* A number, for it may be NULL. */
+	__builtin_prefetch((const void *)((uintptr_t)buf->nb_xprt_private + 64),
+			   1);
 }
 
 int m0_net_buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
