@@ -225,8 +225,9 @@ static void all_at_once(void)
 	};
 	struct cf_tm  *t = cf_up(0);
 	struct cf_buf *b[NR];
-	m0_time_t      due = m0_time_now() + 30 * M0_TIME_ONE_MSEC;
-	int            i;
+	m0_time_t      due = m0_time_now() +
+			(cf.c_sim ? 30 : 400) * M0_TIME_ONE_MSEC;
+	int i;
 
 	for (i = 0; i < NR; ++i) {
 		b[i] = cf_buf(0, 8);
