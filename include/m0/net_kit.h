@@ -18,7 +18,8 @@
  * m0_net_kit_done().
  *
  * A transport's table is completed by M0_NET_KIT_XPRT_OPS; its xo_dom_init
- * calls m0_net_kit_dom_init(). tests/conformance has a transport of 150 lines.
+ * calls m0_net_kit_dom_init(). tests/conformance/toy.c is a small
+ * transport with packets of its own.
  */
 #ifndef M0_NET_KIT_H
 #define M0_NET_KIT_H

@@ -103,7 +103,9 @@ void m0_net_kit_deadline(struct m0_net_kit_buf *pub, m0_time_t deadline,
 
 static void arm(struct kit_buf *kb, struct m0_net_buffer *buf)
 {
-	uint64_t gen = kb_gen(word_get(kb)) + 1;
+	/* As many bits as an id has for it. */
+	uint64_t gen = (kb_gen(word_get(kb)) + 1) &
+		       (UINT64_MAX >> KB_INDEX_BITS);
 
 	kb->kb_pub.nkb_machine = kit_machine(buf->nb_tm);
 	kb->kb_pub.nkb_ep = buf->nb_ep;
