@@ -212,7 +212,8 @@ static struct m0_net_buffer_pool *pool_next(struct m0_net_provisioner *prov)
 }
 
 /*
- * A machine that lacks buffers of the pool, kept from its fini; NULL: none. The locks of machines that lack nothing are left alone.
+ * A machine that lacks buffers of the pool, kept from its fini; NULL: none. The
+ * locks of machines that lack nothing are left alone.
  */
 static struct m0_net_transfer_mc *needy_get(struct m0_net_domain      *dom,
 					    struct m0_net_buffer_pool *pool)
