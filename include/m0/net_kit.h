@@ -168,6 +168,11 @@ struct m0_net_kit_ops {
 	 * unposted too late. Any thread, no lock of a machine.
 	 */
 	void (*nko_refuse)(struct m0_net_kit_work *work);
+	/**
+	 * Optional: a buffer of the message send queue has ended, nothing of it
+	 * is on its way any more. ntm_mutex held.
+	 */
+	void (*nko_ended)(struct m0_net_kit_buf *kb);
 	/** Optional: an end point's own part is about to go. ntm_mutex held. */
 	void (*nko_ep_fini)(struct m0_net_end_point *ep);
 };

@@ -20,9 +20,21 @@ struct m0_cursor {
 };
 
 /** For getting and putting. */
-void m0_cursor_init(struct m0_cursor *cur, void *bytes, size_t nr);
+static inline void m0_cursor_init(struct m0_cursor *cur, void *bytes, size_t nr)
+{
+	cur->cu_start = bytes;
+	cur->cu_at = bytes;
+	/* NULL + 0 is not for C to add. */
+	cur->cu_end = nr == 0 ? cur->cu_at : cur->cu_at + nr;
+	cur->cu_bad = false;
+}
+
 /** For getting only: nothing is put into `bytes`. */
-void m0_cursor_init_const(struct m0_cursor *cur, const void *bytes, size_t nr);
+static inline void m0_cursor_init_const(struct m0_cursor *cur,
+					const void *bytes, size_t nr)
+{
+	m0_cursor_init(cur, (void *)(uintptr_t)bytes, nr);
+}
 
 /** False after the first call that did not fit. */
 static inline bool m0_cursor_is_ok(const struct m0_cursor *cur)
@@ -122,9 +134,48 @@ static inline size_t m0_cursor_xdr_size(size_t nr)
  * @param ret_nr  length; 0 if bad.
  * @return address of the bytes within the cursor's; NULL if bad.
  */
-const void *m0_cursor_get_opaque(struct m0_cursor *cur, uint32_t max,
-				 uint32_t *ret_nr);
-void        m0_cursor_put_opaque(struct m0_cursor *cur, const void *bytes,
-				 uint32_t nr);
+static inline const void *m0_cursor_get_opaque(struct m0_cursor *cur,
+					       uint32_t max, uint32_t *ret_nr)
+{
+	uint32_t       nr = m0_cursor_get_be32(cur);
+	const uint8_t *at;
+	size_t         i;
+
+	*ret_nr = 0;
+	if (nr > max)
+		m0_cursor_fail(cur);
+	at = m0_cursor_skip(cur, m0_cursor_xdr_size(nr));
+	if (at == NULL)
+		return NULL;
+	for (i = nr; i < m0_cursor_xdr_size(nr); ++i) {
+		if (at[i] != 0) {
+			m0_cursor_fail(cur);
+			return NULL;
+		}
+	}
+	*ret_nr = nr;
+	return at;
+}
+
+/** All or nothing: half of an opaque is of no use to a reader. */
+static inline void m0_cursor_put_opaque(struct m0_cursor *cur,
+					const void *bytes, uint32_t nr)
+{
+	const uint8_t *from = bytes;
+	uint8_t       *at;
+	size_t         i;
+
+	if (m0_cursor_left(cur) < sizeof nr + m0_cursor_xdr_size(nr)) {
+		m0_cursor_fail(cur);
+		return;
+	}
+	m0_cursor_put_be32(cur, nr);
+	at = m0_cursor_skip(cur, m0_cursor_xdr_size(nr));
+	/* Addresses are short: a call would take longer. */
+	for (i = 0; i < nr; ++i)
+		at[i] = from[i];
+	for (; i < m0_cursor_xdr_size(nr); ++i)
+		at[i] = 0;
+}
 
 #endif /* M0_SRC_BASE_CURSOR_H */

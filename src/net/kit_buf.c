@@ -231,6 +231,9 @@ void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length)
 	kb->kb_pub.nkb_status = status;
 	kb->kb_pub.nkb_length = length;
 	kb_state_set(kb, KB_DONE);
+	if (kb_qtype(word_get(kb)) == M0_NET_QT_MSG_SEND &&
+	    m->nkm_ops->nko_ended != NULL)
+		m->nkm_ops->nko_ended(&kb->kb_pub);
 	++m->nkm_events_nr;
 	kit_ready_add(m, kb);
 	if (kit_pass.kp_machine != m)

@@ -172,6 +172,8 @@ struct m0_net_kit_machine {
 	bool nkm_wakes;
 	/** A poster signals nkm_fd. */
 	bool nkm_fd_open;
+	/** Posters between releasing the inbox and having woken the machine. */
+	uint32_t nkm_wakers_nr;
 
 	_Alignas(KIT_CACHE_LINE) struct m0_ref nkm_ref;
 	/** Buffers with events to deliver, and the number of these events. */
@@ -307,6 +309,8 @@ void kit_strands_stop(struct m0_net_kit_machine *m);
 void kit_wakes_update(struct m0_net_kit_machine *m);
 /** No more work: refuses what is in the inbox. No lock held. */
 void kit_inbox_close(struct m0_net_kit_machine *m);
+/** Waits for posters that still wake it; none are to come. */
+void kit_wakers_wait(struct m0_net_kit_machine *m);
 
 enum kit_run_flags {
 	KIT_RUN_PROGRESS = 1 << 0,

@@ -83,6 +83,7 @@ void m0_net_kit_tm_fini(struct m0_net_transfer_mc *tm)
 	struct m0_net_kit_machine *m = kit_machine(tm);
 
 	kit_inbox_close(m);
+	kit_wakers_wait(m);
 	kit_strands_stop(m);
 	m0_mutex_lock(&tm->ntm_mutex);
 	kit_eps_fini(m);

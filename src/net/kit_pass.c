@@ -115,6 +115,20 @@ static void strands_wake(struct m0_net_kit_machine *m)
 }
 
 /*
+ * Its destination may be gone when it is handled: what is needed of it then is
+ * kept in a field that means nothing any more, and unposting finds nothing.
+ */
+static void refused_add(struct kit_work_list        *refused,
+			struct m0_net_kit_work      *work,
+			const struct m0_net_kit_ops *ops)
+{
+	__atomic_store_n(&work->nkw_dest, (struct m0_net_kit_machine *)NULL,
+			 __ATOMIC_RELEASE);
+	work->nkw_due = (uintptr_t)ops;
+	kit_work_add_tail(refused, work);
+}
+
+/*
  * Moves the items at the head of `out` that are for one machine into its
  * inbox; those it does not take into `refused`.
  */
@@ -124,24 +138,40 @@ static void inbox_deliver(struct kit_work_list *out,
 	struct m0_net_kit_machine *m = out->wl_head->nkw_dest;
 	struct m0_net_kit_work    *work;
 	bool                       was_empty;
+	bool                       wakes;
+	bool                       signals;
 
 	m0_mutex_lock(&m->nkm_inbox_lock);
 	was_empty = m->nkm_inbox.wl_head == NULL;
 	while (out->wl_head != NULL && out->wl_head->nkw_dest == m) {
 		work = kit_work_pop(out);
 		if (m->nkm_closed || work_is_unwanted(work))
-			kit_work_add_tail(refused, work);
+			refused_add(refused, work, m->nkm_ops);
 		else
 			inbox_add(m, work);
 	}
-	/* Under the lock: once it is released the machine may go. */
-	if (was_empty && m->nkm_inbox.wl_head != NULL) {
-		if (m->nkm_wakes)
-			strands_wake(m);
-		if (m->nkm_fd_open)
-			m0_os_fd_signal(&m->nkm_fd);
-	}
+	was_empty = was_empty && m->nkm_inbox.wl_head != NULL;
+	wakes = was_empty && m->nkm_wakes;
+	signals = was_empty && m->nkm_fd_open;
+	/* Once the lock is released the machine may go, but for this. */
+	if (wakes || signals)
+		__atomic_add_fetch(&m->nkm_wakers_nr, 1, __ATOMIC_RELAXED);
 	m0_mutex_unlock(&m->nkm_inbox_lock);
+	/* Without the lock: who wakes on this processor would wait for it. */
+	if (wakes)
+		strands_wake(m);
+	if (signals)
+		m0_os_fd_signal(&m->nkm_fd);
+	if (wakes || signals)
+		__atomic_sub_fetch(&m->nkm_wakers_nr, 1, __ATOMIC_RELEASE);
+}
+
+void kit_wakers_wait(struct m0_net_kit_machine *m)
+{
+	M0_PRE(m->nkm_closed);
+	/* A system call of another thread's is all that is waited for. */
+	while (__atomic_load_n(&m->nkm_wakers_nr, __ATOMIC_ACQUIRE) > 0)
+		;
 }
 
 /* Posts, but refuses nothing: a machine's lock may be held. */
@@ -153,12 +183,15 @@ static void pass_push(void)
 
 void kit_pass_flush(void)
 {
-	struct m0_net_kit_work *work;
+	const struct m0_net_kit_ops *ops;
+	struct m0_net_kit_work      *work;
 
 	pass_push();
 	/* Refusing posts again: to the machine of the item's buffer. */
 	while ((work = kit_work_pop(&kit_pass.kp_refused)) != NULL) {
-		work->nkw_dest->nkm_ops->nko_refuse(work);
+		ops = (const struct m0_net_kit_ops *)(uintptr_t)work->nkw_due;
+		work->nkw_due = 0;
+		ops->nko_refuse(work);
 		pass_push();
 	}
 }

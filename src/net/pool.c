@@ -15,9 +15,10 @@ M0_TL_DESCR_DEFINE(m0_net_pool, "pool", , struct m0_net_buffer, nb_lru,
 		   nb_magic, M0_NET_BUFFER_MAGIC, M0_NET_POOL_HEAD_MAGIC);
 M0_TL_DEFINE(m0_net_pool, , struct m0_net_buffer);
 
+/* The same head: length and emptiness of a colour are asked by m0_net_pool. */
 M0_TL_DESCR_DEFINE(colour, "pool colour", static, struct m0_net_buffer,
 		   nb_colour_linkage, nb_magic, M0_NET_BUFFER_MAGIC,
-		   M0_NET_COLOUR_HEAD_MAGIC);
+		   M0_NET_POOL_HEAD_MAGIC);
 M0_TL_DEFINE(colour, static inline, struct m0_net_buffer);
 
 /* One second. */

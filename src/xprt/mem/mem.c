@@ -21,10 +21,25 @@ struct mem_machine {
 	struct m0_net_kit_addr_node mm_node;
 };
 
-/** What an end point of a machine remembers. */
+/**
+ * A machine that messages go to, held by the end point and by every message on
+ * its way: the end point may find another one at the same address meanwhile.
+ * Under the sending machine's lock.
+ */
+struct mem_peer {
+	struct m0_net_kit_machine *mp_machine;
+	uint32_t                   mp_users_nr;
+};
+
+/** What an end point remembers. */
 struct mem_ep {
-	/** With a reference; NULL: not looked for yet, or not there. */
-	struct m0_net_kit_machine *me_peer;
+	/** NULL: not looked for yet, or not there. */
+	struct mem_peer *me_peer;
+};
+
+/** What a buffer on the message send queue remembers. */
+struct mem_buf {
+	struct mem_peer *mb_peer;
 };
 
 enum {
@@ -179,45 +194,83 @@ static void mem_stop(struct m0_net_kit_machine *machine)
 	m0_mutex_unlock(&registry_lock);
 }
 
-static void mem_ep_fini(struct m0_net_end_point *ep)
-{
-	struct mem_ep *me = m0_net_kit_ep_pvt(ep);
-
-	if (me->me_peer != NULL)
-		m0_net_kit_machine_put(me->me_peer);
-}
-
 /* ------------------------------------------------------------- messages -- */
 
+static void peer_put(struct mem_peer *peer)
+{
+	if (peer != NULL && --peer->mp_users_nr == 0) {
+		m0_net_kit_machine_put(peer->mp_machine);
+		m0_free(peer);
+	}
+}
+
+/* NULL: nobody is started there, or there is no memory. */
+static struct mem_peer *peer_find(const struct m0_net_kit_addr *addr)
+{
+	struct m0_net_kit_machine *machine = mem_find(addr);
+	struct mem_peer           *peer;
+
+	if (machine == NULL)
+		return NULL;
+	M0_ALLOC_PTR(peer);
+	if (peer == NULL) {
+		m0_net_kit_machine_put(machine);
+		return NULL;
+	}
+	peer->mp_machine = machine;
+	peer->mp_users_nr = 1;
+	return peer;
+}
+
 /* The machine of an end point, if it can be reached. */
-static struct m0_net_kit_machine *peer_of(struct m0_net_end_point *ep)
+static struct mem_peer *peer_of(struct m0_net_end_point *ep)
 {
 	struct mem_ep *me = m0_net_kit_ep_pvt(ep);
 
-	if (me->me_peer != NULL && !m0_net_kit_machine_is_open(me->me_peer)) {
-		m0_net_kit_machine_put(me->me_peer);
+	if (me->me_peer != NULL &&
+	    !m0_net_kit_machine_is_open(me->me_peer->mp_machine)) {
+		peer_put(me->me_peer);
 		me->me_peer = NULL;
 	}
 	if (me->me_peer == NULL)
-		me->me_peer = mem_find(m0_net_kit_ep_addr(ep));
+		me->me_peer = peer_find(m0_net_kit_ep_addr(ep));
 	/* Only machines of other domains are peers. */
-	return me->me_peer != NULL && m0_net_kit_machine_dom(me->me_peer) !=
+	return me->me_peer != NULL && m0_net_kit_machine_dom(
+					      me->me_peer->mp_machine) !=
 					      ep->nep_tm->ntm_dom
 		       ? me->me_peer
 		       : NULL;
 }
 
+static void mem_ep_fini(struct m0_net_end_point *ep)
+{
+	struct mem_ep *me = m0_net_kit_ep_pvt(ep);
+
+	peer_put(me->me_peer);
+}
+
 static void mem_send(struct m0_net_kit_buf *kb)
 {
-	struct m0_net_kit_machine *peer = peer_of(kb->nkb_ep);
+	struct mem_peer *peer = peer_of(kb->nkb_ep);
+	struct mem_buf  *mb = m0_net_kit_buf_pvt(kb);
 
 	if (peer == NULL) {
 		m0_net_kit_done(kb, -ENETUNREACH, 0);
 		return;
 	}
+	++peer->mp_users_nr;
+	mb->mb_peer = peer;
 	kb->nkb_work.nkw_op = WORK_MSG;
 	kb->nkb_work.nkw_due = 0;
-	m0_net_kit_post(peer, &kb->nkb_work);
+	m0_net_kit_post(peer->mp_machine, &kb->nkb_work);
+}
+
+static void mem_ended(struct m0_net_kit_buf *kb)
+{
+	struct mem_buf *mb = m0_net_kit_buf_pvt(kb);
+
+	peer_put(mb->mb_peer);
+	mb->mb_peer = NULL;
 }
 
 static bool mem_cancel(struct m0_net_kit_buf *kb)
@@ -329,6 +382,7 @@ static void mem_bulk(struct m0_net_kit_buf        *kb,
 static const struct m0_net_kit_ops mem_kit_ops = {
 	.nko_machine_size = sizeof(struct mem_machine),
 	.nko_ep_size = sizeof(struct mem_ep),
+	.nko_buf_size = sizeof(struct mem_buf),
 	.nko_addr_parse = mem_addr_parse,
 	.nko_addr_print = mem_addr_print,
 	.nko_start = mem_start,
@@ -336,6 +390,7 @@ static const struct m0_net_kit_ops mem_kit_ops = {
 	.nko_send = mem_send,
 	.nko_bulk = mem_bulk,
 	.nko_cancel = mem_cancel,
+	.nko_ended = mem_ended,
 	.nko_work = mem_work,
 	.nko_refuse = mem_refuse,
 	.nko_ep_fini = mem_ep_fini
