@@ -28,8 +28,9 @@ struct bench_bulk {
 	/** Put: side ACTIVE has the source; get: side PASSIVE has. */
 	struct bench_buf *k_put[2];
 	struct bench_buf *k_get[2];
-	/** The descriptor on its way, for each pair of buffers. */
+	/** The descriptors on their way, in turn: messages recycle memory. */
 	uint8_t (*k_desc)[DESC_MAX];
+	uint64_t k_begun;
 };
 
 static void begin(struct bench_bulk *k);
@@ -71,7 +72,7 @@ struct bench_bulk *bench_bulk_start(size_t bytes, size_t area, int flight)
 	k->k_area = area;
 	k->k_nr = (int)(area / bytes);
 	k->k_flight = (uint64_t)flight;
-	k->k_desc = bench_huge((size_t)k->k_nr * DESC_MAX);
+	k->k_desc = bench_huge((size_t)flight * DESC_MAX);
 	k->k_src = bench_huge(area);
 	k->k_dst = bench_huge(area);
 	k->k_pair = bench_pair_start(BENCH_INLINE);
@@ -116,6 +117,7 @@ static size_t next(struct bench_bulk *k)
 static void begin(struct bench_bulk *k)
 {
 	size_t                at = next(k);
+	uint8_t              *desc = k->k_desc[k->k_begun++ % k->k_flight];
 	struct bench_buf    **b = k->k_is_put ? k->k_put : k->k_get;
 	struct m0_net_buffer *passive = &b[PASSIVE][at].b_nb;
 	struct m0_net_buffer *active = &b[ACTIVE][at].b_nb;
@@ -126,9 +128,8 @@ static void begin(struct bench_bulk *k)
 			      : M0_NET_QT_PASSIVE_BULK_SEND);
 	/* as out of a message: into memory of the application's own */
 	active->nb_desc.nbd_len = passive->nb_desc.nbd_len;
-	active->nb_desc.nbd_data = k->k_desc[at];
-	memcpy(k->k_desc[at], passive->nb_desc.nbd_data,
-	       passive->nb_desc.nbd_len);
+	active->nb_desc.nbd_data = desc;
+	memcpy(desc, passive->nb_desc.nbd_data, passive->nb_desc.nbd_len);
 	bench_add(active, &k->k_pair[ACTIVE],
 		  k->k_is_put ? M0_NET_QT_ACTIVE_BULK_SEND
 			      : M0_NET_QT_ACTIVE_BULK_RECV);
