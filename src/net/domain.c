@@ -76,6 +76,15 @@ static void limits_read(struct m0_net_domain *dom)
 			: 1;
 }
 
+static void fields_fini(struct m0_net_domain *dom)
+{
+	dom->nd_xprt = NULL;
+	dom->nd_magix = 0;
+	m0_list_fini(&dom->nd_tms);
+	m0_list_fini(&dom->nd_registered_bufs);
+	m0_mutex_fini(&dom->nd_mutex);
+}
+
 int m0_net_domain_init(struct m0_net_domain     *dom,
 		       const struct m0_net_xprt *xprt)
 {
@@ -100,11 +109,7 @@ int m0_net_domain_init(struct m0_net_domain     *dom,
 		++m0_net__domains_nr;
 		use_add(xprt);
 	} else {
-		dom->nd_xprt = NULL;
-		dom->nd_magix = 0;
-		m0_list_fini(&dom->nd_tms);
-		m0_list_fini(&dom->nd_registered_bufs);
-		m0_mutex_fini(&dom->nd_mutex);
+		fields_fini(dom);
 	}
 	m0_mutex_unlock(&m0_net_mutex);
 	return rc;
@@ -126,11 +131,7 @@ int m0_net_domain_fini(struct m0_net_domain *dom)
 		m0_net__ops(dom)->xo_dom_fini(dom);
 		use_del(dom->nd_xprt);
 		--m0_net__domains_nr;
-		dom->nd_xprt = NULL;
-		dom->nd_magix = 0;
-		m0_list_fini(&dom->nd_tms);
-		m0_list_fini(&dom->nd_registered_bufs);
-		m0_mutex_fini(&dom->nd_mutex);
+		fields_fini(dom);
 	}
 	m0_mutex_unlock(&m0_net_mutex);
 	return busy ? -EBUSY : 0;

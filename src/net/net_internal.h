@@ -120,6 +120,4 @@ bool m0_net__pool_has(const struct m0_net_buffer *buf);
 uint8_t *m0_net__desc_bytes_get(uint32_t nr);
 void     m0_net__desc_slab_fini(void);
 
-void m0_net__kit_fini(void);
-
 #endif /* M0_SRC_NET_NET_INTERNAL_H */
