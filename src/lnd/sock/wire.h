@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What Lustre's socket driver says before and between LNet messages:
+ * connection request, HELLO, the frame before each message, its checksum. The
+ * only encoder and decoder of each. We always speak little endian; a peer's
+ * order is told by its magic.
+ */
+#ifndef M0_SRC_LND_SOCK_WIRE_H
+#define M0_SRC_LND_SOCK_WIRE_H
+
+#include "m0/lnet_nid.h"
+
+#define M0_SOCK_MAGIC_ACCEPTOR UINT32_C(0xacce7100)
+#define M0_SOCK_MAGIC_HELLO    UINT32_C(0x45726963)
+#define M0_SOCK_MAGIC_V1       UINT32_C(0xeebc0ded)
+
+enum {
+	M0_SOCK_REQUEST_V1_BYTES = 16,
+	M0_SOCK_REQUEST_V2_BYTES = 28,
+	M0_SOCK_REQUEST_BYTES_MAX = 28,
+	/** Magic and version, which tell the size of a request or HELLO. */
+	M0_SOCK_HEAD_BYTES = 8,
+	M0_SOCK_HELLO_V1_BYTES = 72,
+	M0_SOCK_HELLO_V3_BYTES = 56,
+	M0_SOCK_HELLO_V4_BYTES = 80,
+	M0_SOCK_HELLO_BYTES_MAX = 80,
+	/** Obsolete addresses after a HELLO of V1 to V3. */
+	M0_SOCK_HELLO_IPS_MAX = 16,
+	M0_SOCK_FRAME_BYTES = 24
+};
+
+/** Versions of the protocol, as in HELLO. */
+enum {
+	M0_SOCK_V1 = 1,
+	M0_SOCK_V2 = 2,
+	M0_SOCK_V3 = 3,
+	M0_SOCK_V4 = 4
+};
+
+/** What a connection is for, as its owner sees it. */
+enum m0_sock_ctype {
+	M0_SOCK_ANY = 0,
+	M0_SOCK_CONTROL = 1,
+	M0_SOCK_BULK_IN = 2,
+	M0_SOCK_BULK_OUT = 3,
+	/** Not a type: "not now". */
+	M0_SOCK_NONE = 0xffffffff
+};
+/** The same connection as the other side sees it. */
+uint32_t m0_sock__ctype_invert(uint32_t ctype);
+
+/** Connection request, to the acceptor. */
+struct m0_sock_request {
+	/** Whom the peer wants to reach: a NID of ours. */
+	struct m0_lnet_nid sr_nid;
+};
+/** @return bytes put: V1, or V2 if the NID is large. */
+size_t m0_sock__request_encode(const struct m0_sock_request *req,
+			       uint8_t buf[M0_SOCK_REQUEST_BYTES_MAX]);
+/**
+ * Bytes of a request whose first M0_SOCK_HEAD_BYTES are given.
+ * @retval -EPROTO          no request: close, in silence.
+ * @retval -EPROTONOSUPPORT another version, or the general LNet magic: answer
+ *                          with m0_sock__request_refuse, then close.
+ */
+int m0_sock__request_bytes(const void *head);
+/** Pre: all bytes are there. @retval -EPROTO  a NID that cannot be. */
+int m0_sock__request_decode(struct m0_sock_request *req, const void *bytes);
+/** What an acceptor says to a version it does not know. @return 16. */
+size_t m0_sock__request_refuse(uint8_t buf[M0_SOCK_REQUEST_V1_BYTES]);
+
+struct m0_sock_hello {
+	uint32_t           sh_version;
+	struct m0_lnet_nid sh_src_nid;
+	struct m0_lnet_nid sh_dst_nid;
+	uint32_t           sh_src_pid;
+	uint32_t           sh_dst_pid;
+	uint64_t           sh_src_incarnation;
+	uint64_t           sh_dst_incarnation;
+	/** Sender's view; any value as it came. */
+	uint32_t sh_ctype;
+	/** Addresses that follow, 4 bytes each; never in V4. */
+	uint32_t sh_ips_nr;
+	/** Decoder: the peer's numbers are in the other byte order. */
+	bool sh_swapped;
+};
+/** Of sh_version; sh_ips_nr is put as it is, addresses are not. @return bytes.
+ */
+size_t m0_sock__hello_encode(const struct m0_sock_hello *hello,
+			     uint8_t buf[M0_SOCK_HELLO_BYTES_MAX]);
+/**
+ * Bytes of a HELLO (without addresses) whose first M0_SOCK_HEAD_BYTES are
+ * given.
+ * @retval -EPROTO           another magic: close, in silence.
+ * @retval -EPROTONOSUPPORT  unknown version: answer HELLO with M0_SOCK_NONE.
+ */
+int m0_sock__hello_bytes(const void *head);
+/**
+ * Also V1, by which it can be said who was refused.
+ * @retval -EPROTO  a NID that cannot be; more addresses than may be.
+ */
+int m0_sock__hello_decode(struct m0_sock_hello *hello, const void *bytes);
+/** Is one of the addresses 0, which the protocol forbids? */
+bool m0_sock__hello_ips_bad(const void *ips, uint32_t ips_nr);
+
+/** Before each message of V2 to V4. */
+enum m0_sock_frame_type {
+	M0_SOCK_FRAME_NOOP = 0xc0,
+	M0_SOCK_FRAME_LNET = 0xc1
+};
+struct m0_sock_frame {
+	uint32_t sf_type;
+	uint32_t sf_csum;
+	/** [0]: acknowledge this. [1]: this is acknowledged. NOOP: see 3.10. */
+	uint64_t sf_cookie[2];
+};
+void m0_sock__frame_encode(const struct m0_sock_frame *frame,
+			   uint8_t buf[M0_SOCK_FRAME_BYTES]);
+/** @retval -EPROTO  unknown type. */
+int m0_sock__frame_decode(struct m0_sock_frame *frame, bool swapped,
+			  const uint8_t buf[M0_SOCK_FRAME_BYTES]);
+
+/**
+ * What the cookies of a frame acknowledge: a range, or up to two, or nothing.
+ * ranges[i][0]..ranges[i][1] inclusive. A keep-alive acknowledges nothing.
+ * @return how many ranges, 0 to 2.
+ * @retval -EPROTO  cookie 1 beside another.
+ */
+int m0_sock__frame_acks(const struct m0_sock_frame *frame,
+			uint64_t                    ranges[2][2]);
+
+#define M0_SOCK_CSUM_INIT UINT32_C(0xffffffff)
+/** CRC-32 without the final inversion, continued. */
+uint32_t m0_sock__csum(uint32_t csum, const void *bytes, size_t nr);
+
+#endif /* M0_SRC_LND_SOCK_WIRE_H */
