@@ -318,6 +318,14 @@ M0_EXTERN bool m0_net_kit_claim(struct m0_net_kit_buf *kb);
  */
 M0_EXTERN int m0_net_kit_claim_id(uint64_t id, enum m0_net_queue_type qtype,
 				  struct m0_net_kit_buf **ret);
+/**
+ * Copies nkb_send_nr bytes between two claimed buffers of this process, and
+ * ends both. From nko_bulk only, and once by each call: the copy comes when
+ * the machine has begun what else it takes at a time.
+ * Pre: they fit nkb_size of `to`.
+ */
+M0_EXTERN void m0_net_kit_move(struct m0_net_kit_buf *from,
+			       struct m0_net_kit_buf *to);
 /** Gives a claimed buffer back unharmed; a cancel meanwhile takes effect. */
 M0_EXTERN void m0_net_kit_unclaim(struct m0_net_kit_buf *kb);
 /**

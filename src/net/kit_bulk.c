@@ -105,20 +105,77 @@ static void bulk_begin(struct m0_net_kit_machine *m, struct kit_buf *kb)
 		m0_net_kit_done(&kb->kb_pub, rc, 0);
 }
 
-void kit_bulk_run(struct m0_net_kit_machine *m)
+void m0_net_kit_move(struct m0_net_kit_buf *from, struct m0_net_kit_buf *to)
 {
+	struct kit_moves *moves = kit_pass.kp_moves;
+
+	M0_PRE(moves != NULL && moves->mv_nr < KIT_BULK_NR);
+	M0_PRE(from->nkb_send_nr <= to->nkb_size);
+	moves->mv_from[moves->mv_nr] = from;
+	moves->mv_to[moves->mv_nr++] = to;
+}
+
+/*
+ * One after the other, with no locked instruction between them: it would wait
+ * until the last byte of the copy before it has reached the memory.
+ */
+static void moves_make(const struct kit_moves *moves)
+{
+	size_t i;
+
+	for (i = 0; i < moves->mv_nr; ++i) {
+		struct m0_net_kit_buf *from = moves->mv_from[i];
+		struct m0_net_kit_buf *to = moves->mv_to[i];
+		m0_bcount_t            nr = from->nkb_send_nr;
+
+		m0_bufvec_copy_at(&to->nkb_buffer->nb_buffer, 0,
+				  &from->nkb_buffer->nb_buffer,
+				  from->nkb_buffer->nb_offset, nr);
+		m0_net_kit_done(from, 0, nr);
+		m0_net_kit_done(to, 0, nr);
+	}
+}
+
+/* What to begin together. Several workers share the list one by one. */
+static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
+			   struct kit_buf **ret)
+{
+	uint32_t                max = m->nkm_workers_nr > 1 ? 1 : KIT_BULK_NR;
 	struct m0_net_kit_work *work;
 	struct kit_buf         *kb;
-	uint32_t                nr = m->nkm_bulk_nr;
+	m0_bcount_t             bytes = 0;
+	uint32_t                nr = 0;
 
-	/* What callbacks and other threads add meanwhile is for the next. */
-	while (nr-- > 0 && (work = kit_work_pop(&m->nkm_bulk)) != NULL) {
+	while (nr < min64u(nr_max, max) && bytes < KIT_BULK_BYTES &&
+	       (work = kit_work_pop(&m->nkm_bulk)) != NULL) {
 		--m->nkm_bulk_nr;
 		kb = container_of(work, struct kit_buf, kb_pub.nkb_work);
 		kb->kb_in_bulk = false;
 		kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_IN_USE;
+		bytes += kb->kb_pub.nkb_size;
+		ret[nr++] = kb;
+	}
+	return nr;
+}
+
+void kit_bulk_run(struct m0_net_kit_machine *m)
+{
+	/* What callbacks and other threads add meanwhile is for the next. */
+	uint32_t         left = m->nkm_bulk_nr;
+	struct kit_buf  *batch[KIT_BULK_NR];
+	struct kit_moves moves;
+	uint32_t         nr;
+	uint32_t         i;
+
+	while ((nr = batch_take(m, left, batch)) > 0) {
+		left -= nr;
 		m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
-		bulk_begin(m, kb);
+		moves.mv_nr = 0;
+		kit_pass.kp_moves = &moves;
+		for (i = 0; i < nr; ++i)
+			bulk_begin(m, batch[i]);
+		kit_pass.kp_moves = NULL;
+		moves_make(&moves);
 		m0_mutex_lock(&m->nkm_tm->ntm_mutex);
 		kit_done_drain(m);
 	}

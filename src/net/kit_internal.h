@@ -27,7 +27,10 @@ enum {
 	/** Takings of an inbox, in the low bits of its epoch. */
 	KIT_EPOCH_BITS = 40,
 	/** Items of a pass after which it posts what it has to post. */
-	KIT_PUSH_NR = 16
+	KIT_PUSH_NR = 16,
+	/** Active operations begun together: so many, or of so many bytes. */
+	KIT_BULK_NR = 8,
+	KIT_BULK_BYTES = 1 << 20
 };
 
 /** State of a buffer, in the low bits of nkb_word. */
@@ -274,6 +277,13 @@ static inline struct m0_net_kit_work *kit_work_pop(struct kit_work_list *list)
 
 /* ------------------------------------------------------------ kit_pass.c -- */
 
+/** Copies to be made when those begun together have all begun. */
+struct kit_moves {
+	struct m0_net_kit_buf *mv_from[KIT_BULK_NR];
+	struct m0_net_kit_buf *mv_to[KIT_BULK_NR];
+	size_t                 mv_nr;
+};
+
 /** This thread's pass: what it will post, and the machine that it runs. */
 struct kit_pass {
 	struct kit_work_list kp_out;
@@ -285,6 +295,8 @@ struct kit_pass {
 	struct kit_work_list kp_refused;
 	/** Buffers of kp_machine that ended while its lock was released. */
 	struct kit_work_list kp_done;
+	/** Where kit_bulk_run() collects; NULL outside of it. */
+	struct kit_moves *kp_moves;
 };
 extern __thread struct kit_pass kit_pass
 	__attribute__((tls_model("initial-exec")));

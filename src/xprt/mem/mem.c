@@ -341,15 +341,12 @@ static int passive_check(const struct m0_net_kit_buf  *kb,
 /* Both are claimed. */
 static void bulk_move(struct m0_net_kit_buf *from, struct m0_net_kit_buf *to)
 {
-	m0_bcount_t nr = from->nkb_send_nr;
-	int         rc = nr > to->nkb_size ? -EFBIG : 0;
-
-	if (rc == 0)
-		m0_bufvec_copy_at(&to->nkb_buffer->nb_buffer, 0,
-				  &from->nkb_buffer->nb_buffer,
-				  from->nkb_buffer->nb_offset, nr);
-	m0_net_kit_done(from, rc, nr);
-	m0_net_kit_done(to, rc, nr);
+	if (from->nkb_send_nr <= to->nkb_size) {
+		m0_net_kit_move(from, to);
+		return;
+	}
+	m0_net_kit_done(from, -EFBIG, 0);
+	m0_net_kit_done(to, -EFBIG, 0);
 }
 
 static void mem_bulk(struct m0_net_kit_buf        *kb,
