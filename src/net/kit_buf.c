@@ -111,7 +111,6 @@ static void arm(struct kit_buf *kb, struct m0_net_buffer *buf)
 	kb->kb_pub.nkb_ep = buf->nb_ep;
 	kb->kb_pub.nkb_send_nr = buf->nb_length;
 	kb->kb_late = 0;
-	kb->kb_reason = 0;
 	__atomic_store_n(&kb->kb_pub.nkb_word,
 			 kb_word(gen, buf->nb_qtype, KB_ARMED),
 			 __ATOMIC_RELEASE);
@@ -366,7 +365,9 @@ void kit_done_drain(struct m0_net_kit_machine *m)
 /* From here on the buffer may be added again. */
 static void retire(struct m0_net_kit_machine *m, struct kit_buf *kb)
 {
-	if (M0_UNLIKELY(m0_timer_is_armed(&kb->kb_timer)))
+	/* Its timer is rarely armed, and lies in a part that is rarely used. */
+	if (M0_UNLIKELY(m->nkm_timerq.tq_nr > 0) &&
+	    m0_timer_is_armed(&kb->kb_timer))
 		m0_timerq_cancel(&m->nkm_timerq, &kb->kb_timer);
 	kb_state_set(kb, KB_IDLE);
 }
