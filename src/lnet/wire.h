@@ -55,14 +55,15 @@ struct m0_lnet_hdr {
 };
 
 /**
- * @param large  96 bytes; else 72, and then both NIDs are nid4.
+ * @param large  96 bytes; else 72, and then both NIDs are nid4 (or ANY).
  * @return bytes put into `buf`; 0 if a NID does not fit the small form.
  */
 size_t m0_lnet__hdr_encode(const struct m0_lnet_hdr *hdr, bool large,
 			   uint8_t buf[M0_LNET_HDR_LARGE_BYTES]);
 /**
  * Checks form only; whether the message makes sense here is the engine's.
- * @retval -EPROTO  unknown type, or a NID that cannot be.
+ * @retval -EPROTO  unknown type, or a NID that cannot be. `hdr` is to be
+ *                  forgotten.
  */
 int m0_lnet__hdr_decode(struct m0_lnet_hdr *hdr, bool large, const void *bytes);
 
@@ -84,8 +85,9 @@ enum {
 	M0_LNET_PING_ENTRY_BYTES = 16,
 	/** The least buffer that a ping or push is asked or taken with. */
 	M0_LNET_PING_SINK_BYTES = 272,
-	/** More entries are not believed. */
-	M0_LNET_PING_NIS_MAX = 4096
+	/** More entries are not believed, nor more bytes. */
+	M0_LNET_PING_NIS_MAX = 4096,
+	M0_LNET_PING_BYTES_MAX = 1 << 17
 };
 #define M0_LNET_STATUS_UP   UINT32_C(0x15aac0de)
 #define M0_LNET_STATUS_DOWN UINT32_C(0xdeadface)
@@ -108,25 +110,30 @@ struct m0_lnet_ping_info {
 	unsigned                lpi_nis_max;
 	/** NIs there are; a decoder stores the first lpi_nis_max. */
 	unsigned lpi_nis_nr;
-	/** Decoder: bytes of the whole, when the bytes given were fewer. */
+	/** Decoder: bytes of the whole, metadata aside. */
 	size_t lpi_bytes;
-	bool   lpi_truncated;
+	/**
+	 * Decoder: fewer than lpi_bytes were given. The NIs are those that were
+	 * there, and a large primary one may not be among them.
+	 */
+	bool lpi_truncated;
 };
 
 /** Bytes that the encoder will put. */
 size_t m0_lnet__ping_size(const struct m0_lnet_ping_info *info);
 /**
- * Puts as much as fits: readers ask again with more room. Entries of 64-bit
- * NIDs first, then large ones, with the feature bits 0x20 and 0x40 as the NIDs
- * need them. @return bytes put.
+ * Puts as much as fits, to the byte: readers ask again with more room. Entries
+ * of 64-bit NIDs first, then large ones, with the feature bits 0x20 and 0x40 as
+ * the NIDs need them and 0x80 never. Pre: none is ANY. @return bytes put.
  */
 size_t m0_lnet__ping_encode(const struct m0_lnet_ping_info *info, void *buf,
 			    size_t max);
 /**
- * Either byte order. Metadata and large entries of unknown size are passed
- * over.
+ * Either byte order; `nr` may be fewer bytes than the whole, see lpi_truncated.
+ * Metadata and entries that are no NID known here are passed over.
  * @retval -EPROTO  no ping information: magic, no NI_STATUS, no `0@lo` first,
- *                  or more than M0_LNET_PING_NIS_MAX entries.
+ *                  too few bytes for these, or more entries or bytes than are
+ *                  believed. `info` is to be forgotten.
  */
 int m0_lnet__ping_decode(struct m0_lnet_ping_info *info, const void *bytes,
 			 size_t nr);

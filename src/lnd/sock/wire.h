@@ -84,7 +84,9 @@ struct m0_sock_hello {
 	/** Decoder: the peer's numbers are in the other byte order. */
 	bool sh_swapped;
 };
-/** Of sh_version; sh_ips_nr is put as it is, addresses are not. @return bytes.
+/**
+ * Of sh_version, V1 to V4; sh_ips_nr is put as it is, addresses are not.
+ * @return bytes; 0 if a NID is too large for the version.
  */
 size_t m0_sock__hello_encode(const struct m0_sock_hello *hello,
 			     uint8_t buf[M0_SOCK_HELLO_BYTES_MAX]);
@@ -96,11 +98,14 @@ size_t m0_sock__hello_encode(const struct m0_sock_hello *hello,
  */
 int m0_sock__hello_bytes(const void *head);
 /**
- * Also V1, by which it can be said who was refused.
- * @retval -EPROTO  a NID that cannot be; more addresses than may be.
+ * Pre: all bytes are there. Also V1, by which it can be said who was refused. A
+ * destination that cannot be is ANY (as it is in V1, which has none): only the
+ * source counts, and whether it is ANY or another than expected is for the
+ * caller to see.
+ * @retval -EPROTO  a source that cannot be; more addresses than may be.
  */
 int m0_sock__hello_decode(struct m0_sock_hello *hello, const void *bytes);
-/** Is one of the addresses 0, which the protocol forbids? */
+/** Is one of the addresses 0, which the protocol forbids? Pre: all are there. */
 bool m0_sock__hello_ips_bad(const void *ips, uint32_t ips_nr);
 
 /** Before each message of V2 to V4. */
@@ -122,9 +127,10 @@ int m0_sock__frame_decode(struct m0_sock_frame *frame, bool swapped,
 
 /**
  * What the cookies of a frame acknowledge: a range, or up to two, or nothing.
- * ranges[i][0]..ranges[i][1] inclusive. A keep-alive acknowledges nothing.
+ * ranges[i][0]..ranges[i][1] inclusive: as wide as the peer likes, never to be
+ * walked through. A keep-alive acknowledges nothing.
  * @return how many ranges, 0 to 2.
- * @retval -EPROTO  cookie 1 beside another.
+ * @retval -EPROTO  cookie 1, that of a keep-alive, in another place.
  */
 int m0_sock__frame_acks(const struct m0_sock_frame *frame,
 			uint64_t                    ranges[2][2]);
