@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The driver of `0@lo`, and of messages to this node's own NIDs: what is sent
+ * comes in, copied from memory to memory at the next step.
+ */
+#ifndef M0_SRC_LND_LO_LO_H
+#define M0_SRC_LND_LO_LO_H
+
+#include "m0/lnd.h"
+
+/** @retval -ENOMEM */
+int m0_lo_create(struct m0_lnd **ret);
+
+#endif /* M0_SRC_LND_LO_LO_H */

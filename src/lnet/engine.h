@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The LNet engine, as the home sees it: what goes in, what comes out.
+ *
+ * Pure: no lock, no clock, no thread; all calls are made on the node's strand,
+ * with the time of the pass. Memory of MEs, MDs and messages is the home's,
+ * which allocates it when an operation is accepted, so that nothing here can
+ * fail for want of it.
+ */
+#ifndef M0_SRC_LNET_ENGINE_H
+#define M0_SRC_LNET_ENGINE_H
+
+#include "m0/lnet.h"
+#include "m0/lnd.h"
+#include "base/hash.h"
+#include "base/timerq.h"
+#include "lnet/wire.h"
+
+struct m0_lnet_engine;
+struct m0_lnet_me;
+struct m0_lnet_md;
+struct m0_lnet_msg;
+struct m0_lnet_ni;
+struct m0_lnet_lpni;
+struct m0_lnet_peer;
+
+/** A timer that knows what to do. */
+struct m0_lnet_timer {
+	struct m0_timer lt_timer;
+	void (*lt_fire)(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+			m0_time_t now);
+};
+
+/** An event on its way to the application, within the memory it is about. */
+struct m0_lnet_event_node {
+	struct m0_lnet_event_node *en_next;
+	struct m0_lnet_event       en_event;
+	struct m0_lnet_eq         *en_eq;
+	/** Held until the event was taken; NULL: none. */
+	struct m0_lnet_msg *en_msg;
+	/** Set if ev_unlinked: the MD's memory is the home's again then. */
+	struct m0_lnet_md *en_md;
+	/** Counts towards eq_max. */
+	bool en_incoming;
+};
+
+enum m0_lnet_me_state {
+	M0_LNET_ME_NEW,
+	M0_LNET_ME_LINKED,
+	/** On a portal of the other kind: matches nothing. */
+	M0_LNET_ME_BARRED,
+	M0_LNET_ME_GONE
+};
+
+struct m0_lnet_me {
+	struct m0_lnet_me_attr me_attr;
+	enum m0_lnet_me_state  me_state;
+	struct m0_lnet_md     *me_md;
+	/** In the portal's list of its class. */
+	struct m0_list_link me_link;
+	/** Exact ones: by match bits; MEs of the same bits in one list. */
+	struct m0_hash_link me_hash;
+	struct m0_list_link me_same;
+	/** The home's. */
+	struct m0_lnet_handle me_handle;
+	void                 *me_home;
+};
+
+struct m0_lnet_md {
+	struct m0_lnet_md_attr md_attr;
+	struct m0_lnet_handle  md_handle;
+	/** NULL: bound. */
+	struct m0_lnet_me *md_me;
+	/** What is left of md_attr.md_threshold; < 0: no end. */
+	int32_t     md_threshold;
+	m0_bcount_t md_local_offset;
+	/** Off its ME, or ended by unlink: takes nothing new. */
+	bool md_dead;
+	/** md_unlink was called: operations end with -ETIMEDOUT. */
+	bool md_aborted;
+	/** The last event was posted. */
+	bool md_ended;
+	/** Operations under way: messages by msg_md_link. */
+	unsigned       md_busy_nr;
+	struct m0_list md_msgs;
+	/** Of the engine's own MDs, instead of an EQ. */
+	void (*md_done)(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+			const struct m0_lnet_event *ev);
+	/** The event that ends an idle MD. */
+	struct m0_lnet_event_node md_last;
+	void                     *md_home;
+};
+
+/** What a message waits for; a message is in one place at a time. */
+enum m0_lnet_msg_state {
+	M0_LNET_MSG_FREE,
+	/** Its peer is being discovered. */
+	M0_LNET_MSG_DISCOVERING,
+	/** Queues for credits. */
+	M0_LNET_MSG_PEER_QUEUE,
+	M0_LNET_MSG_NI_QUEUE,
+	/** The driver has it. */
+	M0_LNET_MSG_LEAVING,
+	M0_LNET_MSG_SENT,
+	/** Comes in: payload is being read. */
+	M0_LNET_MSG_COMING
+};
+
+/**
+ * A PUT or GET of ours with its response; or one of a peer with ours. Zeroed by
+ * the home, with msg_op and msg_md set for m0_lnet_engine_put and _get.
+ */
+struct m0_lnet_msg {
+	/** The home's inbox and pool, then the engine's queues. */
+	struct m0_list_link    msg_link;
+	struct m0_lnet_engine *msg_engine;
+	enum m0_lnet_msg_state msg_state;
+	struct m0_lnet_op      msg_op;
+	struct m0_lnet_hdr     msg_hdr;
+	/** Counted in md_busy_nr, linked to md_msgs. */
+	struct m0_lnet_md  *msg_md;
+	struct m0_list_link msg_md_link;
+	/** Bytes of the MD that it moves. */
+	m0_bcount_t msg_md_offset;
+	m0_bcount_t msg_mlength;
+	m0_bcount_t msg_rlength;
+
+	/* Sending. */
+	struct m0_lnd_tx     msg_tx;
+	struct m0_lnet_ni   *msg_ni;
+	struct m0_lnet_lpni *msg_lpni;
+	/** Answers: the NI and peer NI the request came by, to be kept to. */
+	struct m0_lnet_ni   *msg_want_ni;
+	struct m0_lnet_nid   msg_want_hop;
+	bool                 msg_has_credits;
+	bool                 msg_is_response;
+	bool                 msg_cancelled;
+	m0_time_t            msg_deadline;
+	struct m0_lnet_timer msg_send_timer;
+
+	/* Waiting for the response. */
+	uint64_t             msg_cookie;
+	struct m0_hash_link  msg_cookie_link;
+	struct m0_lnet_timer msg_reply_timer;
+	bool                 msg_waits;
+
+	/* Coming in. */
+	struct m0_lnd_rx  *msg_rx;
+	struct m0_lnet_ni *msg_rx_ni;
+	struct m0_lnet_nid msg_primary;
+
+	/** Whoever still needs it: driver, response, each posted event. */
+	unsigned msg_refs_nr;
+	/** [0] SEND, or PUT and GET of a peer; [1] ACK or REPLY. */
+	struct m0_lnet_event_node msg_event[2];
+	void                     *msg_home;
+};
+
+/** What the engine asks of the home. */
+struct m0_lnet_home_ops {
+	/** A message, zeroed, for what a peer sends or the engine itself;
+	 * NULL: lc_msgs_max are in use, so it will be asked again. */
+	struct m0_lnet_msg *(*ho_msg_get)(struct m0_lnet_engine *eng);
+	void (*ho_msg_put)(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
+	/** Takes an event to en_eq, to be told after the pass. The home calls
+	 * m0_lnet_engine_event_taken() when the application has had it. */
+	void (*ho_event)(struct m0_lnet_engine     *eng,
+			 struct m0_lnet_event_node *node);
+	/** May one more incoming message be told on this queue? If not it is
+	 * dropped; the home counts. */
+	bool (*ho_eq_room)(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq);
+	/** The ME has ended; its memory is the home's. */
+	void (*ho_me_gone)(struct m0_lnet_engine *eng, struct m0_lnet_me *me);
+	/** A probe has ended: to be told like an event. */
+	void (*ho_probe_done)(struct m0_lnet_engine *eng,
+			      struct m0_lnet_probe  *probe);
+};
+
+/** What an engine is opened with; the numbers of m0_lnet_cfg that concern it. */
+struct m0_lnet_engine_cfg {
+	uint32_t  lec_pid;
+	unsigned  lec_portals_nr;
+	unsigned  lec_peers_max;
+	unsigned  lec_peer_credits;
+	unsigned  lec_credits;
+	bool      lec_discovery;
+	m0_time_t lec_transaction_timeout_ns;
+	m0_time_t lec_timeout_ns;
+	/** First half of every wmd: different in each life of a node. */
+	uint64_t                       lec_cookie;
+	const struct m0_lnet_home_ops *lec_home_ops;
+	void                          *lec_home;
+};
+
+/** @retval -ENOMEM */
+int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
+			  const struct m0_lnet_engine_cfg *cfg, m0_time_t now);
+/** Pre: m0_lnet_engine_is_quiet(), no NI. */
+void  m0_lnet_engine_destroy(struct m0_lnet_engine *eng);
+void *m0_lnet_engine_home(const struct m0_lnet_engine *eng);
+
+/**
+ * Ends everything that is outstanding, MDs included, with -ESHUTDOWN where
+ * nothing else is nearer. NIs go on, so that what is told to peers leaves.
+ */
+void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now);
+/** Nothing of the application's is left in it, and no event. */
+bool m0_lnet_engine_is_quiet(const struct m0_lnet_engine *eng);
+
+/**
+ * Gives the engine an interface. Before ni_up, the home has its driver start
+ * it with the same `m0_lnd_ni`, whose ln_ops and identity this call sets.
+ * @param lnd  NULL: none may be needed (tests).
+ */
+int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
+			  const struct m0_lnet_nid *nid, const char *device,
+			  uint64_t incarnation, struct m0_lnd *lnd,
+			  struct m0_lnd_ni **ret);
+/** The driver serves it: advertise it (the sequence number goes up). */
+void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *ni);
+/** Stops using it, has the driver stop it; removed at lu_ni_stopped. */
+void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *ni);
+unsigned m0_lnet_engine_nis_nr(const struct m0_lnet_engine *eng);
+/** i-th NI, in the order of adding; NULL: no more. */
+struct m0_lnd_ni *m0_lnet_engine_ni(const struct m0_lnet_engine *eng,
+				    unsigned                     i);
+
+/** Expires timers, goes on with what waits. @return next deadline. */
+m0_time_t m0_lnet_engine_step(struct m0_lnet_engine *eng, m0_time_t now);
+
+/* Operations: arguments were checked by the home; outcomes are events. */
+void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng,
+			      struct m0_lnet_me     *me);
+void m0_lnet_engine_me_unlink(struct m0_lnet_engine *eng,
+			      struct m0_lnet_me     *me);
+/** An ME that has ended, or is barred: UNLINK with -ENOENT or -EPERM. */
+void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
+			      struct m0_lnet_md *md);
+void m0_lnet_engine_md_bind(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
+/** A no-op on an MD whose end is on its way. */
+void m0_lnet_engine_md_unlink(struct m0_lnet_engine *eng,
+			      struct m0_lnet_md     *md);
+void m0_lnet_engine_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
+void m0_lnet_engine_get(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
+void m0_lnet_engine_lazy_set(struct m0_lnet_engine *eng, uint32_t portal,
+			     bool lazy);
+void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
+			  struct m0_lnet_probe  *probe);
+/** The application has had the event: drops en_msg's reference. */
+void m0_lnet_engine_event_taken(struct m0_lnet_engine     *eng,
+				struct m0_lnet_event_node *node);
+
+int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
+			const struct m0_lnet_nid *dst, struct m0_lnet_nid *src,
+			uint32_t *order);
+/** Fills a picture allocated by it with m0_alloc, in one piece. */
+int  m0_lnet_engine_info(const struct m0_lnet_engine *eng,
+			 struct m0_lnet_info        **ret);
+void m0_lnet_engine_stats(const struct m0_lnet_engine *eng,
+			  struct m0_lnet_stats        *stats);
+void m0_lnet_engine_stats_reset(struct m0_lnet_engine *eng);
+
+#endif /* M0_SRC_LNET_ENGINE_H */

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the files of the engine share.
+ *
+ * A message of ours: oper.c makes it, send.c finds its way (peer.c, discovery.c)
+ * and its credits, the driver takes it, send.c hears that it has left and tells
+ * oper.c. A message of a peer: recv.c decodes it, portal.c finds its MD, the
+ * driver fills that, recv.c posts the event (event.c) and answers (send.c).
+ */
+#ifndef M0_SRC_LNET_LNET_INTERNAL_H
+#define M0_SRC_LNET_LNET_INTERNAL_H
+
+#include "lnet/engine.h"
+
+enum m0_lnet_portal_kind {
+	M0_LNET_PORTAL_NEW,
+	M0_LNET_PORTAL_UNIQUE,
+	M0_LNET_PORTAL_WILDCARD
+};
+
+struct m0_lnet_portal {
+	enum m0_lnet_portal_kind lpt_kind;
+	bool                     lpt_lazy;
+	/** MEs with ignore bits, in order. */
+	struct m0_list lpt_wild;
+	/** MEs without: by match bits, in order among equals. */
+	struct m0_hash lpt_exact;
+};
+
+/** A local interface. */
+struct m0_lnet_ni {
+	struct m0_lnd_ni        lni_lnd;
+	struct m0_lnet_engine  *lni_engine;
+	struct m0_list_link     lni_link;
+	int                     lni_credits;
+	int                     lni_credits_low;
+	struct m0_list          lni_queue;
+	struct m0_lnet_traffic  lni_traffic;
+	struct m0_lnet_failures lni_failures;
+	unsigned                lni_msgs_nr;
+	bool                    lni_is_up;
+	bool                    lni_stopping;
+	uint64_t                lni_used_nr;
+};
+
+/** One NID of a peer. Found by hash; at least one for each peer. */
+struct m0_lnet_lpni {
+	struct m0_lnet_nid      lpn_nid;
+	struct m0_hash_link     lpn_hash;
+	struct m0_lnet_peer    *lpn_peer;
+	struct m0_list_link     lpn_link;
+	int                     lpn_credits;
+	int                     lpn_credits_low;
+	struct m0_list          lpn_queue;
+	uint64_t                lpn_queued_bytes;
+	struct m0_lnet_traffic  lpn_traffic;
+	struct m0_lnet_failures lpn_failures;
+	/** Messages that name it. */
+	unsigned  lpn_refs_nr;
+	bool      lpn_known_up;
+	bool      lpn_known_down;
+	m0_time_t lpn_heard_at;
+	uint64_t  lpn_used_nr;
+};
+
+struct m0_lnet_peer {
+	struct m0_lnet_nid  lpe_primary;
+	struct m0_list      lpe_lpnis;
+	struct m0_list_link lpe_link;
+	/** enum m0_lnet_peer_state. */
+	uint32_t lpe_state;
+	/** Messages that wait for its discovery. */
+	struct m0_list lpe_waiting;
+	/** Of ours that it has seen, of its own that we have. */
+	uint32_t lpe_seq_told;
+	uint32_t lpe_seq_heard;
+	uint32_t lpe_features;
+	/** A peer that is not Multi-Rail is always sent to from one NI. */
+	struct m0_lnet_ni *lpe_ni;
+	/** discovery.c's. */
+	void    *lpe_discovery;
+	uint64_t lpe_used_nr;
+};
+
+struct m0_lnet_engine {
+	struct m0_lnet_engine_cfg le_cfg;
+	struct m0_timerq          le_timers;
+	m0_time_t                 le_now;
+	struct m0_lnet_portal    *le_portals;
+	struct m0_list            le_nis;
+	struct m0_lnet_ni        *le_lo;
+	struct m0_hash            le_lpnis;
+	struct m0_list            le_peers;
+	unsigned                  le_peers_nr;
+	/** Messages of ours that wait for a response, by cookie. */
+	struct m0_hash le_waiting;
+	uint64_t       le_cookie_next;
+	/** Counts MDs, MEs, messages, events not taken. */
+	uint64_t             le_busy_nr;
+	bool                 le_shutdown;
+	struct m0_lnet_stats le_stats;
+	/** ping.c's: our own information and what answers with it. */
+	void    *le_ping;
+	uint32_t le_seq;
+	/** discovery.c's. */
+	void *le_discovery;
+	/** Sent outside of a driver's call: at the next step. */
+	struct m0_list le_deferred;
+};
+
+/* -- event.c, md.c --------------------------------------------------------- */
+
+/** Links a message to its MD and counts it busy. */
+void m0_lnet__md_get(struct m0_lnet_md *md, struct m0_lnet_msg *msg);
+/**
+ * Ends the part of `msg` in its MD, and posts `ev` (NULL: none) on it: fills
+ * in what all events have, sets ev_unlinked if the MD ends by it.
+ * @param last  the message has no more to do with the MD.
+ */
+void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
+		       struct m0_lnet_event_node *node, bool last);
+/** Is it used up: threshold 0, or MAX_SIZE without room? */
+bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md);
+void m0_lnet__msg_get(struct m0_lnet_msg *msg);
+/** The last one returns it to the home. */
+void m0_lnet__msg_put(struct m0_lnet_msg *msg);
+
+/* -- portal.c -------------------------------------------------------------- */
+
+enum m0_lnet_match {
+	M0_LNET_MATCH_OK,
+	M0_LNET_MATCH_NONE,
+	M0_LNET_MATCH_TOO_BIG
+};
+
+/**
+ * Finds the MD for a PUT or GET (msg_hdr, msg_primary) and takes the place in
+ * it: msg_md, msg_md_offset, msg_mlength, threshold; detaches what is used up.
+ */
+enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
+					 struct m0_lnet_msg    *msg);
+int                m0_lnet__portals_init(struct m0_lnet_engine *eng);
+void               m0_lnet__portals_fini(struct m0_lnet_engine *eng);
+
+/* -- recv.c ---------------------------------------------------------------- */
+
+/** lu_rx_begin, lu_rx_done. */
+int  m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
+		       const void *bytes, bool large);
+void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
+		      enum m0_lnd_health health);
+
+/* -- oper.c ---------------------------------------------------------------- */
+
+/** From send.c: a message that was given to m0_lnet__send has left, or never
+ * will. Exactly once, never within m0_lnet__send. */
+void m0_lnet__sent(struct m0_lnet_msg *msg, int status);
+/** Whose ACK or REPLY is this? NULL: nobody's (any more). */
+struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
+					   const struct m0_lnet_wmd *wmd);
+/** Takes it off: nobody waits for it now. */
+void m0_lnet__response_drop(struct m0_lnet_msg *msg);
+
+/* -- send.c ---------------------------------------------------------------- */
+
+/**
+ * Sends msg_hdr (type, pids, lh_dest_nid as asked for) with the payload
+ * msg_md's [msg_md_offset, + lh_payload_bytes). Chooses NI and peer NI, and
+ * with them the NIDs of the header; waits for discovery and credits.
+ */
+void m0_lnet__send(struct m0_lnet_msg *msg);
+/** Has it end early, if it has not begun to leave: -ECANCELED. */
+void m0_lnet__send_cancel(struct m0_lnet_msg *msg);
+/** lu_tx_header, lu_tx_done, lu_peer_down. */
+size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
+			  uint8_t buf[M0_LND_HDR_BYTES_MAX]);
+void   m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
+			enum m0_lnd_health health);
+void   m0_lnet__peer_down(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid,
+			  uint32_t pid, int status);
+/** A message that has waited for a discovery goes on, or (status) fails. */
+void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status);
+
+/* -- ni.c ------------------------------------------------------------------ */
+
+extern const struct m0_lnd_up_ops m0_lnet__up_ops;
+/** Ours with this NID; NULL: none. */
+struct m0_lnet_ni *m0_lnet__ni_find(const struct m0_lnet_engine *eng,
+				    const struct m0_lnet_nid    *nid);
+/** Are we on this net? The first NI of it. */
+struct m0_lnet_ni *m0_lnet__ni_on_net(const struct m0_lnet_engine *eng,
+				      uint32_t                     net);
+
+/* -- peer.c ---------------------------------------------------------------- */
+
+/** Finds or makes. NULL: lec_peers_max, and none is idle; no memory. */
+struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
+				       const struct m0_lnet_nid *nid);
+/** Finds; NULL: not known. Takes no reference. */
+struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
+					const struct m0_lnet_nid    *nid);
+void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
+/** Something came from `nid` by `hop`: they live. Sets *primary. */
+void m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
+			 const struct m0_lnet_nid *nid,
+			 const struct m0_lnet_nid *hop,
+			 struct m0_lnet_nid       *primary);
+/** Takes in what a peer says of itself. @retval -EPROTO, -ENOMEM, -ENOSPC */
+int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
+			const struct m0_lnet_ping_info *info);
+/** Are both NIDs of one known peer? */
+bool m0_lnet__peer_same(const struct m0_lnet_engine *eng,
+			const struct m0_lnet_nid    *left,
+			const struct m0_lnet_nid    *right);
+int  m0_lnet__peers_init(struct m0_lnet_engine *eng);
+void m0_lnet__peers_fini(struct m0_lnet_engine *eng);
+
+/* -- ping.c, discovery.c --------------------------------------------------- */
+
+int  m0_lnet__ping_init(struct m0_lnet_engine *eng);
+void m0_lnet__ping_fini(struct m0_lnet_engine *eng);
+/** Ours has changed: next sequence number, new information, push it. */
+void m0_lnet__ping_changed(struct m0_lnet_engine *eng);
+/** Must a request to this peer wait? Then begins or joins the discovery. */
+bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
+			       struct m0_lnet_peer      *peer,
+			       const struct m0_lnet_msg *msg);
+int  m0_lnet__discovery_init(struct m0_lnet_engine *eng);
+/** Ends all, told -ESHUTDOWN. */
+void m0_lnet__discovery_stop(struct m0_lnet_engine *eng);
+void m0_lnet__discovery_fini(struct m0_lnet_engine *eng);
+/** A peer goes away: nothing of it may be kept. */
+void m0_lnet__discovery_forget(struct m0_lnet_engine *eng,
+			       struct m0_lnet_peer   *peer);
+
+/* -- engine.c -------------------------------------------------------------- */
+
+void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+			m0_time_t deadline);
+void m0_lnet__timer_cancel(struct m0_lnet_engine *eng,
+			   struct m0_lnet_timer  *timer);
+/** Adds to lf by class; M0_LND_OK: nothing. */
+void m0_lnet__failure_count(struct m0_lnet_failures *lf,
+			    enum m0_lnd_health       health);
+/** Adds one message of `type`. */
+void m0_lnet__traffic_count(struct m0_lnet_msg_counts *counts, uint32_t type);
+
+#endif /* M0_SRC_LNET_LNET_INTERNAL_H */
