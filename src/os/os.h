@@ -44,6 +44,21 @@ struct m0_strand_ops {
 	 * Lets work be left to a spinning runner without any wake.
 	 */
 	bool (*so_ready)(const struct m0_strand *strand);
+	/**
+	 * Optional, with so_rouse: how the strand's own thread sleeps, for one
+	 * that waits for more than wakes, such as sockets. Called after the
+	 * spin and the last look; returns at the latest when so_rouse has been
+	 * called or `deadline` (M0_TIME_NEVER: none) has come, earlier if it
+	 * likes: a step follows. Only runners that have a thread for the strand
+	 * call it; the simulator does not.
+	 */
+	void (*so_sleep)(struct m0_strand *strand, m0_time_t deadline);
+	/**
+	 * Ends a so_sleep in progress or, if there is none, the next. Called by
+	 * a waker on his thread, lock free, never blocks; now and then without
+	 * need. What it uses must stay until m0_strand_wake has returned.
+	 */
+	void (*so_rouse)(struct m0_strand *strand);
 };
 
 struct m0_strand {

@@ -8,6 +8,14 @@
  * setting SLEEP in a word that is otherwise 0, and then asks so_ready once more:
  * work that was left to it without a wake, by somebody who did not see SLEEP,
  * is seen there. The waker that adds WAKE to a SLEEP makes the system call.
+ *
+ * That call is the futex's, or so_rouse if the strand sleeps in a way of its
+ * own. The futex goes to sleep only while the word is SLEEP alone, so a wake
+ * between the word and the call is not lost. so_sleep does not look at the word:
+ * there so_rouse must stick, and end the so_sleep that is about to begin. A
+ * so_rouse may come late, when its waker was held up between the word and the
+ * call; then it ends a later so_sleep for nothing. so_sleep may also return for
+ * a reason of its own; a step follows whatever the reason was.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -64,6 +72,7 @@ void m0_strand_init(struct m0_strand *strand, const struct m0_strand_ops *ops,
 		    const char *name)
 {
 	M0_PRE(ops->so_step != NULL);
+	M0_PRE((ops->so_sleep == NULL) == (ops->so_rouse == NULL));
 	M0_SET0(strand);
 	strand->st_ops = ops;
 	strand->st_name = name;
@@ -171,18 +180,26 @@ static bool runner_spin(struct m0_strand *strand, m0_time_t deadline)
 	return now >= deadline || has_work(strand);
 }
 
+static void futex_sleep(struct m0_strand *strand, m0_time_t deadline)
+{
+	bool in_time = true;
+
+	while (in_time && word_of(strand) == SLEEP)
+		in_time = m0_os__futex_wait(&strand->st_word, SLEEP, deadline);
+}
+
 static void runner_sleep(struct m0_strand *strand, m0_time_t deadline)
 {
 	uint32_t word = 0;
-	bool     in_time = true;
 
 	if (!__atomic_compare_exchange_n(&strand->st_word, &word, SLEEP, false,
 					 __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
 		return;
 	if (!is_ready(strand)) {
-		while (in_time && word_of(strand) == SLEEP)
-			in_time = m0_os__futex_wait(&strand->st_word, SLEEP,
-						    deadline);
+		if (strand->st_ops->so_sleep != NULL)
+			strand->st_ops->so_sleep(strand, deadline);
+		else
+			futex_sleep(strand, deadline);
 		count(&strand->st_wakeups_nr);
 	}
 	__atomic_and_fetch(&strand->st_word, ~(uint32_t)SLEEP,
@@ -252,10 +269,16 @@ int m0_os__strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus)
 
 static void runner_tell(struct m0_strand *strand, uint32_t bit)
 {
+	/* Read first: from the futex' call on, only its address is used. */
+	void (*rouse)(struct m0_strand *) = strand->st_ops->so_rouse;
 	uint32_t word =
 		__atomic_fetch_or(&strand->st_word, bit, __ATOMIC_SEQ_CST);
 
-	if (word == SLEEP || (bit == STOP && (word & SLEEP)))
+	if (word != SLEEP && !(bit == STOP && (word & SLEEP)))
+		return;
+	if (rouse != NULL)
+		rouse(strand);
+	else
 		m0_os__futex_wake(&strand->st_word, 1);
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/base/panics.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "os/os.h"
 #include "os/pass.h"
@@ -318,6 +321,156 @@ static void strand_ping_pong_never_hangs(void **state)
 	counter_end();
 }
 
+/* How a strand sleeps that waits for descriptors: `own_fd`, and the other. */
+static int own_fd = -1;
+static int own_other_fd = -1;
+static int own_sleeps_nr;
+static int own_rouses_nr;
+
+static bool own_take(int fd)
+{
+	uint64_t nr;
+
+	return read(fd, &nr, sizeof nr) == (ssize_t)sizeof nr;
+}
+
+static void own_put(int fd)
+{
+	static const uint64_t one = 1;
+
+	assert_int_equal(write(fd, &one, sizeof one), sizeof one);
+}
+
+static void own_sleep(struct m0_strand *strand, m0_time_t deadline)
+{
+	struct pollfd   fds[] = { { .fd = own_fd, .events = POLLIN },
+				  { .fd = own_other_fd, .events = POLLIN } };
+	m0_time_t       rest = m0_time_sub(deadline, m0_time_now());
+	struct timespec ts = { .tv_sec = (time_t)m0_time_seconds(rest),
+			       .tv_nsec = (long)m0_time_nanoseconds(rest) };
+
+	(void)strand;
+	__atomic_add_fetch(&own_sleeps_nr, 1, __ATOMIC_SEQ_CST);
+	(void)ppoll(fds, ARRAY_SIZE(fds),
+		    deadline == M0_TIME_NEVER ? NULL : &ts, NULL);
+	(void)own_take(own_fd);
+	(void)own_take(own_other_fd);
+}
+
+static void own_rouse(struct m0_strand *strand)
+{
+	(void)strand;
+	__atomic_add_fetch(&own_rouses_nr, 1, __ATOMIC_SEQ_CST);
+	own_put(own_fd);
+}
+
+static const struct m0_strand_ops own_ops = { .so_step = counter_step,
+					      .so_ready = counter_ready,
+					      .so_sleep = own_sleep,
+					      .so_rouse = own_rouse };
+
+static void own_open(void)
+{
+	own_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	own_other_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	assert_true(own_fd >= 0 && own_other_fd >= 0);
+	own_sleeps_nr = 0;
+	own_rouses_nr = 0;
+}
+
+static void own_close(void)
+{
+	assert_int_equal(close(own_fd), 0);
+	assert_int_equal(close(own_other_fd), 0);
+}
+
+static int atomic_get(const int *nr)
+{
+	return __atomic_load_n(nr, __ATOMIC_SEQ_CST);
+}
+
+/* A wake ends a sleep of the strand's own by so_rouse, and only a sleep. */
+static void strand_own_sleep_is_roused_by_wake(void **state)
+{
+	(void)state;
+	own_open();
+	counter_make(&own_ops, 0);
+	counter.co_extra = wake_self_twice;
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	until_asleep();
+	assert_int_equal(steps_nr(), 3);
+	assert_int_equal(atomic_get(&own_rouses_nr), 0);
+	counter.co_want = 1;
+	post(true);
+	m0_semaphore_down(&counter.co_done);
+	until_asleep();
+	assert_int_equal(atomic_get(&own_rouses_nr), 1);
+	counter_end();
+	assert_int_equal(own_rouses_nr, 2);
+	own_close();
+}
+
+static void tell_other(struct counter *self)
+{
+	if (self->co_strand.st_steps_nr == 2)
+		m0_semaphore_up(&self->co_done);
+}
+
+/* A sleep that ends by itself is followed by a step, without any wake. */
+static void strand_own_sleep_ends_for_own_reason(void **state)
+{
+	(void)state;
+	own_open();
+	counter_make(&own_ops, 0);
+	counter.co_extra = tell_other;
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	until_asleep();
+	own_put(own_other_fd);
+	m0_semaphore_down(&counter.co_done);
+	until_asleep();
+	assert_int_equal(steps_nr(), 2);
+	assert_int_equal(atomic_get(&own_rouses_nr), 0);
+	counter_end();
+	own_close();
+}
+
+/* The deadline of a step is that of the sleep. */
+static void strand_own_sleep_keeps_deadline(void **state)
+{
+	(void)state;
+	own_open();
+	counter_make(&own_ops, 0);
+	counter.co_extra = deadline_second_step;
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	m0_semaphore_down(&counter.co_done);
+	counter_end();
+	assert_true(own_sleeps_nr >= 1);
+	assert_true(counter.co_now >= deadline_set);
+	own_close();
+}
+
+/* A rouse between the last look and the sleep ends it, as every other does. */
+static void strand_own_sleep_loses_no_wake(void **state)
+{
+	(void)state;
+	own_open();
+	stress_run(&own_ops, 0, true);
+	stress_run(&own_ops, 0, false);
+	stress_run(&own_ops, 2000, false);
+	assert_true(own_rouses_nr > 0);
+	own_close();
+}
+
+/* Sleeping without rousing could not be ended. */
+static void strand_own_sleep_needs_rouse(void **state)
+{
+	static const struct m0_strand_ops half = { .so_step = counter_step,
+						   .so_sleep = own_sleep };
+
+	(void)state;
+	assert_panics(m0_strand_init(&counter.co_strand, &half, "half"));
+}
+
 static int wait_hit_nr;
 
 static void wait_hook(const struct m0_panic_place *place, const char *text)
@@ -431,6 +584,11 @@ int main(void)
 		cmocka_unit_test(strand_wakes_are_never_lost),
 		cmocka_unit_test(strand_work_left_to_runner_is_never_lost),
 		cmocka_unit_test(strand_ping_pong_never_hangs),
+		cmocka_unit_test(strand_own_sleep_is_roused_by_wake),
+		cmocka_unit_test(strand_own_sleep_ends_for_own_reason),
+		cmocka_unit_test(strand_own_sleep_keeps_deadline),
+		cmocka_unit_test(strand_own_sleep_loses_no_wake),
+		cmocka_unit_test(strand_own_sleep_needs_rouse),
 		cmocka_unit_test(strand_step_may_not_block),
 		cmocka_unit_test(strand_step_may_not_keep_lock),
 		cmocka_unit_test(strand_start_confines),
