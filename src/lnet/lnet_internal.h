@@ -90,6 +90,8 @@ struct m0_lnet_engine {
 	struct m0_list            le_nis;
 	struct m0_lnet_ni        *le_lo;
 	struct m0_hash            le_lpnis;
+	/** Heard from last: most often the next one is from it too. */
+	struct m0_lnet_lpni      *le_heard;
 	struct m0_list            le_peers;
 	unsigned                  le_peers_nr;
 	/** Messages of ours that wait for a response, by cookie. */
@@ -180,6 +182,9 @@ void   m0_lnet__peer_down(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid,
 			  uint32_t pid, int status);
 /** A message that has waited for a discovery goes on, or (status) fails. */
 void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status);
+/** In each step, after the timers: tells m0_lnet__sent of all of le_deferred,
+ * of which there may be new ones after any call, up or down. */
+void m0_lnet__send_step(struct m0_lnet_engine *eng);
 
 /* -- ni.c ------------------------------------------------------------------ */
 
@@ -200,11 +205,14 @@ struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
 struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 					const struct m0_lnet_nid    *nid);
 void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
-/** Something came from `nid` by `hop`: they live. Sets *primary. */
-void m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
-			 const struct m0_lnet_nid *nid,
-			 const struct m0_lnet_nid *hop,
-			 struct m0_lnet_nid       *primary);
+/**
+ * Something came from `nid` by `hop`: they live. Sets *primary.
+ * @return the hop's, for counting; NULL: `0@lo`, or there is no room.
+ */
+struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
+					 const struct m0_lnet_nid *nid,
+					 const struct m0_lnet_nid *hop,
+					 struct m0_lnet_nid       *primary);
 /** Takes in what a peer says of itself. @retval -EPROTO, -ENOMEM, -ENOSPC */
 int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 			const struct m0_lnet_ping_info *info);
@@ -216,6 +224,13 @@ int  m0_lnet__peers_init(struct m0_lnet_engine *eng);
 void m0_lnet__peers_fini(struct m0_lnet_engine *eng);
 
 /* -- ping.c, discovery.c --------------------------------------------------- */
+
+/*
+ * The engine's own MDs have md_done, its MEs are those of portal 0. They are
+ * neither counted in le_busy_nr nor told to the home, and m0_lnet_engine_shutdown
+ * leaves them alone. md_done takes the place of ho_event, at once, and the event
+ * counts as taken; with ev_unlinked the memory of the MD is its owner's again.
+ */
 
 int  m0_lnet__ping_init(struct m0_lnet_engine *eng);
 void m0_lnet__ping_fini(struct m0_lnet_engine *eng);
