@@ -186,7 +186,9 @@ struct m0_lnet_eq {
 	struct m0_lnet_event_node *eq_first;
 	struct m0_lnet_event_node *eq_last;
 	/** MDs and events that name this queue. */
-	unsigned            eq_users_nr;
+	unsigned eq_users_nr;
+	/** Somebody is in m0_lnet_eq_wait. */
+	bool                eq_waits;
 	struct m0_list_link eq_link;
 	struct m0_semaphore eq_sem;
 };
