@@ -8,27 +8,43 @@
 
 #include "m0/base.h"
 
+/** Embedded in what is found; container_of on it. */
+struct m0_hash_link {
+	uint64_t hl_space[8];
+};
+
 struct m0_hash {
 	void    *ha_head;
 	unsigned ha_nr;
-};
-
-/** Embedded in what is found; use M0_AMB or container_of on it. */
-struct m0_hash_link {
-	uint64_t hl_space[8];
+	/** In the table if m0_hash_keep() was called. */
+	bool                ha_kept;
+	struct m0_hash_link ha_keeper;
 };
 
 void m0_hash_init(struct m0_hash *hash);
 /** Pre: empty. */
 void m0_hash_fini(struct m0_hash *hash);
 /**
- * @param key  kept by pointer, and unchanged while it is in the table; no other
- *             entry has it.
+ * From now on the table stays allocated when it gets empty, so that a small one
+ * that fills and empties all the time allocates nothing. May be called again.
+ * @retval -ENOMEM  nothing has changed.
+ */
+int m0_hash_keep(struct m0_hash *hash);
+/**
+ * @param key  kept by pointer, and unchanged while it is in the table; not
+ *             empty; no other entry has it.
  * @retval -ENOMEM  nothing was added.
  */
 int  m0_hash_add(struct m0_hash *hash, struct m0_hash_link *link,
 		 const void *key, unsigned key_bytes);
 void m0_hash_del(struct m0_hash *hash, struct m0_hash_link *link);
+/**
+ * Puts `link` in the place of `old`, which is out of the table then. Never
+ * fails.
+ * @param key  the same bytes, kept by pointer as by m0_hash_add().
+ */
+void m0_hash_replace(struct m0_hash *hash, struct m0_hash_link *old,
+		     struct m0_hash_link *link, const void *key);
 /** NULL: not there. */
 struct m0_hash_link   *m0_hash_find(const struct m0_hash *hash, const void *key,
 				    unsigned key_bytes);

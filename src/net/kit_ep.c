@@ -4,76 +4,66 @@
  * nobody refers to leaves ntm_end_points but is kept, the last
  * KIT_EPS_IDLE_MAX of them, so that a receiver that keeps no reference to a
  * sender does not make its end point anew for every message.
- *
- * The one file that sees uthash.
  */
 #include "net/kit_internal.h"
+#include "base/hash.h"
 #include "base/probes.h"
 
-static void *hash_alloc(size_t size)
+/* What the public node's space holds. */
+static struct m0_hash_link *node_link(struct m0_net_kit_addr_node *node)
 {
-	return m0_alloc(size);
+	M0_BASSERT(sizeof node->nan_handle == sizeof(struct m0_hash_link));
+	return (struct m0_hash_link *)(void *)node->nan_handle;
 }
 
-#define uthash_malloc(size)     hash_alloc(size)
-#define uthash_free(ptr, size)  m0_free(ptr)
-#define HASH_NONFATAL_OOM       1
-#define uthash_nonfatal_oom(el) ((void)(el))
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#include <uthash.h>
-
-/* What the public node's space holds. */
-struct hash_node {
-	struct m0_net_kit_addr hn_addr;
-	UT_hash_handle         hh;
-};
-
-static struct hash_node *node_hash(struct m0_net_kit_addr_node *node)
+static struct m0_net_kit_addr_node *link_node(struct m0_hash_link *link)
 {
-	M0_BASSERT(sizeof(UT_hash_handle) <=
-		   sizeof((struct m0_net_kit_addr_node *)NULL)->nan_handle);
-	M0_BASSERT(offsetof(struct hash_node, hh) ==
-		   offsetof(struct m0_net_kit_addr_node, nan_handle));
-	return (struct hash_node *)(void *)node;
+	return link == NULL ? NULL
+			    : (void *)((char *)link -
+				       offsetof(struct m0_net_kit_addr_node,
+						nan_handle));
+}
+
+/* What is public of a table is its first entry: zeroed memory is a table. */
+static void table_open(const struct m0_net_kit_addr_table *table,
+		       struct m0_hash                     *hash)
+{
+	m0_hash_init(hash);
+	hash->ha_head = (void *)table->nat_first;
 }
 
 struct m0_net_kit_addr_node *m0_net_kit_addr_find(
 	const struct m0_net_kit_addr_table *table,
 	const struct m0_net_kit_addr       *addr)
 {
-	struct hash_node *first = (void *)table->nat_first;
-	struct hash_node *found;
+	struct m0_hash hash;
 
-	HASH_FIND(hh, first, addr->nka_bytes, addr->nka_len, found);
-	return (void *)found;
+	table_open(table, &hash);
+	return link_node(m0_hash_find(&hash, addr->nka_bytes, addr->nka_len));
 }
 
 int m0_net_kit_addr_add(struct m0_net_kit_addr_table *table,
 			struct m0_net_kit_addr_node  *node)
 {
-	struct hash_node *first = (void *)table->nat_first;
-	struct hash_node *hn = node_hash(node);
+	struct m0_hash hash;
+	int            rc;
 
-	HASH_ADD_KEYPTR(hh, first, hn->hn_addr.nka_bytes, hn->hn_addr.nka_len,
-			hn);
-	table->nat_first = (void *)first;
-	/* Out of memory: the element was not added. */
-	return hn->hh.tbl == NULL ? -ENOMEM : 0;
+	table_open(table, &hash);
+	rc = m0_hash_add(&hash, node_link(node), node->nan_addr.nka_bytes,
+			 node->nan_addr.nka_len);
+	table->nat_first = hash.ha_head;
+	return rc;
 }
 
 void m0_net_kit_addr_del(struct m0_net_kit_addr_table *table,
 			 struct m0_net_kit_addr_node  *node)
 {
-	struct hash_node *first = (void *)table->nat_first;
-	struct hash_node *hn = node_hash(node);
+	struct m0_hash hash;
 
-	M0_PRE(first != NULL);
-	HASH_DELETE(hh, first, hn);
-	table->nat_first = (void *)first;
+	table_open(table, &hash);
+	m0_hash_del(&hash, node_link(node));
+	table->nat_first = hash.ha_head;
 }
-#pragma GCC diagnostic pop
 
 bool m0_net_kit_addr_eq(const struct m0_net_kit_addr *a,
 			const struct m0_net_kit_addr *b)
