@@ -1,0 +1,891 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/lnet_pair.h"
+
+enum {
+	MSGS_MAX = 1024,
+	/** Passes without an end mean that somebody turns in circles. */
+	PASSES_MAX = 100000
+};
+
+/** An MD with its memory. */
+struct pair_md {
+	struct m0_lnet_md pmd_md;
+	struct m0_bufvec  pmd_vec;
+	void             *pmd_addr;
+	m0_bcount_t       pmd_bytes;
+};
+
+/** A message on its way in. */
+struct pair_rx {
+	struct m0_list_link prx_link;
+	struct m0_lnd_rx    prx_rx;
+	struct m0_lnd_ni   *prx_ni;
+	uint8_t             prx_hdr[M0_LND_HDR_BYTES_MAX];
+	bool                prx_large;
+	bool                prx_begun;
+	uint8_t            *prx_payload;
+	m0_bcount_t         prx_bytes;
+};
+
+static struct pair_node *node_of_ni(const struct m0_lnd_ni *ni)
+{
+	return container_of(ni->ln_lnd, struct pair_node, pno_lnd);
+}
+
+/* -- the driver ------------------------------------------------------------ */
+
+enum {
+	/** lt_word[0] of a message that is to end early. */
+	TX_CANCELLED = 1
+};
+
+static void fake_xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
+{
+	struct pair_node *node = node_of_ni(ni);
+
+	m0_list_link_init(&tx->lt_link);
+	tx->lt_priv[0] = ni;
+	tx->lt_word[0] = 0;
+	m0_list_add_tail(&node->pno_txs, &tx->lt_link);
+}
+
+static void fake_tx_cancel(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
+{
+	struct pair_node *node = node_of_ni(ni);
+
+	tx->lt_word[0] = TX_CANCELLED;
+	if (m0_list_contains(&node->pno_held, &tx->lt_link))
+		m0_list_move_tail(&node->pno_txs, &tx->lt_link);
+}
+
+static void txs_fail(struct m0_list *list, const struct m0_lnd_ni *ni,
+		     int status, enum m0_lnd_health health)
+{
+	struct m0_list    failed;
+	struct m0_lnd_tx *tx;
+	struct m0_lnd_tx *next;
+
+	m0_list_init(&failed);
+	m0_list_for_each_entry_safe(list, tx, next, struct m0_lnd_tx, lt_link)
+		if (tx->lt_priv[0] == ni)
+			m0_list_move_tail(&failed, &tx->lt_link);
+	while (!m0_list_is_empty(&failed)) {
+		tx = m0_list_entry(m0_list_first(&failed), struct m0_lnd_tx,
+				   lt_link);
+		m0_list_del(&tx->lt_link);
+		ni->ln_ops->lu_tx_done(tx, status, health);
+	}
+}
+
+static void rx_free(struct pair_rx *rx)
+{
+	m0_list_del(&rx->prx_link);
+	m0_free(rx->prx_payload);
+	m0_free(rx);
+}
+
+static void rxs_fail(struct pair_node *node, const struct m0_lnd_ni *ni)
+{
+	struct pair_rx *rx;
+	struct pair_rx *next;
+
+	m0_list_for_each_entry_safe(&node->pno_rxs, rx, next, struct pair_rx,
+				    prx_link) {
+		if (rx->prx_ni != ni)
+			continue;
+		if (rx->prx_begun)
+			ni->ln_ops->lu_rx_done(&rx->prx_rx, -ENETDOWN,
+					       M0_LND_LOCAL_ERROR);
+		rx_free(rx);
+	}
+}
+
+/** Asked to stop: the pass does it, no call goes up on this stack. */
+static void fake_ni_stop(struct m0_lnd_ni *ni)
+{
+	ni->ln_priv = ni;
+}
+
+static void fake_peer_drop(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid)
+{
+	(void)nid;
+	++node_of_ni(ni)->pno_drops_nr;
+}
+
+static void fake_ni_info(const struct m0_lnd_ni *ni,
+			 struct m0_lnd_ni_info  *info)
+{
+	(void)ni;
+	M0_SET0(info);
+	info->lni_connections_nr = 3;
+}
+
+static const struct m0_lnd_ops fake_ops = {
+	.lo_name = "fake",
+	.lo_type = M0_LNET_TYPE_TCP,
+	.lo_ni_stop = fake_ni_stop,
+	.lo_xmit = fake_xmit,
+	.lo_tx_cancel = fake_tx_cancel,
+	.lo_peer_drop = fake_peer_drop,
+	.lo_ni_info = fake_ni_info,
+};
+
+static void ni_stopped(struct pair_node *node, unsigned i)
+{
+	struct m0_lnd_ni *ni = node->pno_ni[i];
+
+	txs_fail(&node->pno_txs, ni, -ENETDOWN, M0_LND_LOCAL_ERROR);
+	txs_fail(&node->pno_held, ni, -ENETDOWN, M0_LND_LOCAL_ERROR);
+	txs_fail(&node->pno_slow, ni, 0, M0_LND_OK);
+	rxs_fail(node, ni);
+	/* Answers to what has just ended. */
+	txs_fail(&node->pno_txs, ni, -ENETDOWN, M0_LND_LOCAL_ERROR);
+	memmove(&node->pno_ni[i], &node->pno_ni[i + 1],
+		(node->pno_nis_nr - i - 1) * sizeof node->pno_ni[0]);
+	--node->pno_nis_nr;
+	ni->ln_ops->lu_ni_stopped(ni);
+}
+
+/* -- the way from node to node --------------------------------------------- */
+
+static struct m0_lnd_ni *ni_with(struct pair_node         *node,
+				 const struct m0_lnet_nid *nid)
+{
+	unsigned i;
+
+	for (i = 0; i < node->pno_nis_nr; ++i)
+		if (m0_lnet_nid_eq(&node->pno_ni[i]->ln_nid, nid) &&
+		    node->pno_ni[i]->ln_up)
+			return node->pno_ni[i];
+	return NULL;
+}
+
+static struct m0_lnd_ni *ni_find(struct pair_node         *from,
+				 const struct m0_lnet_nid *nid)
+{
+	struct m0_lnd_ni *ni = NULL;
+	unsigned          i;
+
+	if (m0_lnet_nid_is_lo(nid))
+		return ni_with(from, nid);
+	for (i = 0; i < from->pno_pair->pai_nr && ni == NULL; ++i)
+		if (from->pno_pair->pai_node[i].pno_engine != NULL)
+			ni = ni_with(&from->pno_pair->pai_node[i], nid);
+	return ni;
+}
+
+static void rx_add(struct m0_lnd_ni *ni, const struct m0_lnet_nid *from,
+		   const struct m0_lnet_hdr *hdr, const void *payload)
+{
+	struct pair_rx *rx;
+
+	M0_ALLOC_PTR(rx);
+	M0_ASSERT(rx != NULL);
+	m0_list_link_init(&rx->prx_link);
+	rx->prx_ni = ni;
+	rx->prx_rx.lr_nid = *from;
+	rx->prx_rx.lr_pid = M0_LNET_PID_LUSTRE;
+	rx->prx_large = !m0_lnet_nid_is_nid4(from);
+	if (m0_lnet__hdr_encode(hdr, rx->prx_large, rx->prx_hdr) == 0) {
+		rx->prx_large = true;
+		(void)m0_lnet__hdr_encode(hdr, true, rx->prx_hdr);
+	}
+	rx->prx_bytes = hdr->lh_payload_bytes;
+	if (rx->prx_bytes > 0) {
+		rx->prx_payload = m0_alloc(rx->prx_bytes);
+		M0_ASSERT(rx->prx_payload != NULL);
+		memcpy(rx->prx_payload, payload, rx->prx_bytes);
+	}
+	m0_list_add_tail(&node_of_ni(ni)->pno_rxs, &rx->prx_link);
+}
+
+/** What the message looks like on the wire; its payload in memory of its own. */
+static uint8_t *frame_fill(struct pair_frame *frame, struct pair_node *node,
+			   struct m0_lnd_tx *tx)
+{
+	const struct m0_lnd_payload *lp = &tx->lt_payload;
+	const struct m0_lnd_ni      *ni = tx->lt_priv[0];
+	uint8_t                      hdr[M0_LND_HDR_BYTES_MAX];
+	struct m0_bufvec             flat;
+	m0_bcount_t                  bytes = lp->lp_bytes;
+	void                        *payload;
+	size_t                       nr;
+
+	M0_SET0(frame);
+	frame->pfr_at = node->pno_pair->pai_now;
+	frame->pfr_node = (unsigned)(node - node->pno_pair->pai_node);
+	frame->pfr_ni = ni->ln_nid;
+	frame->pfr_hop = tx->lt_nid;
+	frame->pfr_large = !m0_lnet_nid_is_nid4(&tx->lt_nid);
+	nr = ni->ln_ops->lu_tx_header(tx, frame->pfr_large, hdr);
+	if (nr == 0) {
+		frame->pfr_status = -EAFNOSUPPORT;
+		return NULL;
+	}
+	M0_ASSERT(m0_lnet__hdr_decode(&frame->pfr_hdr, frame->pfr_large, hdr) ==
+		  0);
+	M0_ASSERT(frame->pfr_hdr.lh_payload_bytes == lp->lp_bytes);
+	payload = m0_alloc(lp->lp_bytes + 1);
+	M0_ASSERT(payload != NULL);
+	flat = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&payload, &bytes);
+	if (bytes > 0) {
+		bytes = m0_bufvec_copy_at(&flat, 0, lp->lp_vec, lp->lp_offset,
+					  lp->lp_bytes);
+		M0_ASSERT(bytes == lp->lp_bytes);
+	}
+	frame->pfr_bytes = lp->lp_bytes;
+	memcpy(frame->pfr_payload, payload,
+	       min_check(frame->pfr_bytes, sizeof frame->pfr_payload));
+	return payload;
+}
+
+static void frame_keep(struct pair *pair, const struct pair_frame *frame)
+{
+	if (pair->pai_frames_nr < PAIR_FRAMES_MAX)
+		pair->pai_frames[pair->pai_frames_nr++] = *frame;
+}
+
+/** Nobody has this NID: as a driver that could not connect. */
+static void tx_nobody(struct pair_node *node, struct m0_lnd_tx *tx)
+{
+	struct m0_lnet_nid nid = tx->lt_nid;
+	struct m0_lnd_ni  *ni = tx->lt_priv[0];
+
+	++node->pno_nobody_nr;
+	ni->ln_ops->lu_tx_done(tx, -EHOSTUNREACH, M0_LND_REMOTE_ERROR);
+	ni->ln_ops->lu_peer_down(ni, &nid, M0_LNET_PID_LUSTRE, -EHOSTUNREACH);
+}
+
+static void tx_move(struct pair_node *node, struct m0_lnd_tx *tx)
+{
+	struct pair       *pair = node->pno_pair;
+	struct m0_lnd_ni  *ni = tx->lt_priv[0];
+	struct pair_frame  frame;
+	struct m0_lnd_ni  *to;
+	uint8_t           *payload;
+	enum pair_act      act = PAIR_PASS;
+	struct m0_lnet_nid from = ni->ln_nid;
+
+	if (tx->lt_word[0] == TX_CANCELLED) {
+		ni->ln_ops->lu_tx_done(tx, -ECANCELED, M0_LND_OK);
+		return;
+	}
+	payload = frame_fill(&frame, node, tx);
+	if (payload == NULL) {
+		ni->ln_ops->lu_tx_done(tx, frame.pfr_status,
+				       M0_LND_LOCAL_ERROR);
+		return;
+	}
+	if (pair->pai_hook != NULL)
+		act = pair->pai_hook(pair, &frame);
+	to = ni_find(node, &tx->lt_nid);
+	if (act == PAIR_HOLD) {
+		m0_list_add_tail(&node->pno_held, &tx->lt_link);
+	} else if (act == PAIR_FAIL) {
+		ni->ln_ops->lu_tx_done(
+			tx, frame.pfr_status != 0 ? frame.pfr_status : -EIO,
+			frame.pfr_health != M0_LND_OK ? frame.pfr_health
+						      : M0_LND_REMOTE_ERROR);
+	} else if (to == NULL && act != PAIR_DROP) {
+		tx_nobody(node, tx);
+	} else {
+		frame_keep(pair, &frame);
+		if (act != PAIR_DROP)
+			rx_add(to, &from, &frame.pfr_hdr, payload);
+		if (act == PAIR_SLOW)
+			m0_list_add_tail(&node->pno_slow, &tx->lt_link);
+		else
+			ni->ln_ops->lu_tx_done(tx, 0, M0_LND_OK);
+	}
+	m0_free(payload);
+}
+
+static bool txs_move(struct pair_node *node)
+{
+	size_t            nr = m0_list_length(&node->pno_txs);
+	bool              moved = nr > 0;
+	struct m0_lnd_tx *tx;
+
+	for (; nr > 0 && !m0_list_is_empty(&node->pno_txs); --nr) {
+		tx = m0_list_entry(m0_list_first(&node->pno_txs),
+				   struct m0_lnd_tx, lt_link);
+		m0_list_del(&tx->lt_link);
+		tx_move(node, tx);
+	}
+	return moved;
+}
+
+static void rx_finish(struct pair_rx *rx)
+{
+	const struct m0_lnd_payload *lp = &rx->prx_rx.lr_payload;
+	void                        *addr = rx->prx_payload;
+	m0_bcount_t                  bytes = rx->prx_bytes;
+	struct m0_bufvec flat = M0_BUFVEC_INIT_BUF(&addr, &bytes);
+
+	if (!rx->prx_rx.lr_cancelled) {
+		M0_ASSERT(lp->lp_bytes + rx->prx_rx.lr_discard_bytes == bytes);
+		if (lp->lp_bytes > 0) {
+			bytes = m0_bufvec_copy_at(lp->lp_vec, lp->lp_offset,
+						  &flat, 0, lp->lp_bytes);
+			M0_ASSERT(bytes == lp->lp_bytes);
+		}
+	}
+	rx->prx_ni->ln_ops->lu_rx_done(&rx->prx_rx, 0, M0_LND_OK);
+	rx_free(rx);
+}
+
+/** @return it has gone on. */
+static bool rx_move(struct pair_node *node, struct pair_rx *rx)
+{
+	int rc;
+
+	if (!rx->prx_begun) {
+		rc = rx->prx_ni->ln_ops->lu_rx_begin(rx->prx_ni, &rx->prx_rx,
+						     rx->prx_hdr,
+						     rx->prx_large);
+		if (rc == -EAGAIN) {
+			++node->pno_again_nr;
+			return false;
+		}
+		if (rc != 0) {
+			M0_ASSERT(rc == -EPROTO);
+			++node->pno_proto_errors_nr;
+			rx_free(rx);
+			return true;
+		}
+		rx->prx_begun = true;
+		if (node->pno_rx_hold && rx->prx_bytes > 0)
+			return true;
+	} else if (node->pno_rx_hold && rx->prx_bytes > 0) {
+		return false;
+	}
+	rx_finish(rx);
+	return true;
+}
+
+/** In order from each peer: what must wait holds up what is behind it. */
+static bool rxs_move(struct pair_node *node)
+{
+	struct m0_list  held;
+	struct pair_rx *rx;
+	struct pair_rx *other;
+	bool            moved = false;
+	bool            behind;
+
+	m0_list_init(&held);
+	while (!m0_list_is_empty(&node->pno_rxs)) {
+		rx = m0_list_entry(m0_list_first(&node->pno_rxs),
+				   struct pair_rx, prx_link);
+		behind = false;
+		m0_list_for_each_entry(&held, other, struct pair_rx, prx_link)
+			behind |= m0_lnet_nid_eq(&other->prx_rx.lr_nid,
+						 &rx->prx_rx.lr_nid);
+		m0_list_move_tail(&held, &rx->prx_link);
+		if (!behind)
+			moved |= rx_move(node, rx);
+	}
+	m0_list_splice_tail(&node->pno_rxs, &held);
+	return moved;
+}
+
+/* -- the home -------------------------------------------------------------- */
+
+static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
+{
+	struct pair_node   *node = m0_lnet_engine_home(eng);
+	struct m0_lnet_msg *msg;
+
+	if (node->pno_msgs_nr >= node->pno_msgs_max)
+		return NULL;
+	M0_ALLOC_PTR(msg);
+	if (msg != NULL)
+		++node->pno_msgs_nr;
+	return msg;
+}
+
+static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+{
+	struct pair_node *node = m0_lnet_engine_home(eng);
+
+	M0_ASSERT(node->pno_msgs_nr > 0);
+	--node->pno_msgs_nr;
+	m0_free(msg);
+}
+
+static void home_event(struct m0_lnet_engine     *eng,
+		       struct m0_lnet_event_node *event)
+{
+	struct pair_node           *node = m0_lnet_engine_home(eng);
+	struct m0_lnet_event_node **at = &node->pno_posted;
+
+	while (*at != NULL)
+		at = &(*at)->en_next;
+	event->en_next = NULL;
+	*at = event;
+}
+
+static bool home_eq_room(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq)
+{
+	struct pair_node *node = m0_lnet_engine_home(eng);
+
+	M0_ASSERT(eq == &node->pno_eq);
+	return !node->pno_eq_full;
+}
+
+static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	struct pair_node *node = m0_lnet_engine_home(eng);
+
+	M0_ASSERT(node->pno_mes_nr > 0);
+	--node->pno_mes_nr;
+	m0_free(me);
+}
+
+static void home_probe_done(struct m0_lnet_engine *eng,
+			    struct m0_lnet_probe  *probe)
+{
+	struct pair_node *node = m0_lnet_engine_home(eng);
+
+	++node->pno_probes_done_nr;
+	node->pno_probe_last = probe;
+	if (probe->pr_done != NULL)
+		probe->pr_done(probe);
+}
+
+static const struct m0_lnet_home_ops home_ops = {
+	.ho_msg_get = home_msg_get,
+	.ho_msg_put = home_msg_put,
+	.ho_event = home_event,
+	.ho_eq_room = home_eq_room,
+	.ho_me_gone = home_me_gone,
+	.ho_probe_done = home_probe_done,
+};
+
+static bool events_take(struct pair_node *node)
+{
+	bool                       any = false;
+	struct m0_lnet_event_node *event;
+	struct m0_lnet_md         *md;
+
+	while (!node->pno_keep && node->pno_posted != NULL) {
+		event = node->pno_posted;
+		node->pno_posted = event->en_next;
+		M0_ASSERT(node->pno_events_nr < PAIR_EVENTS_MAX);
+		node->pno_events[node->pno_events_nr++] = event->en_event;
+		md = event->en_event.ev_unlinked ? event->en_md : NULL;
+		m0_lnet_engine_event_taken(node->pno_engine, event);
+		if (md != NULL) {
+			--node->pno_mds_nr;
+			m0_free(container_of(md, struct pair_md, pmd_md));
+		}
+		any = true;
+	}
+	return any;
+}
+
+/* -- time ------------------------------------------------------------------ */
+
+static bool nis_stop(struct pair_node *node)
+{
+	unsigned i;
+
+	for (i = 0; i < node->pno_nis_nr; ++i)
+		if (node->pno_ni[i]->ln_priv != NULL) {
+			ni_stopped(node, i);
+			return true;
+		}
+	return false;
+}
+
+/** @return is there more to do at once? */
+static bool node_pass(struct pair_node *node, m0_time_t *next)
+{
+	m0_time_t now = node->pno_pair->pai_now;
+	m0_time_t deadline;
+	bool      moved;
+
+	if (node->pno_engine == NULL)
+		return false;
+	moved = txs_move(node);
+	moved |= rxs_move(node);
+	moved |= nis_stop(node);
+	deadline = m0_lnet_engine_step(node->pno_engine, now);
+	moved |= events_take(node);
+	*next = min_check(*next, deadline);
+	return moved || deadline <= now ||
+	       (!m0_list_is_empty(&node->pno_txs));
+}
+
+/** Until nothing moves; @return the next deadline. */
+static m0_time_t pair_passes(struct pair *pair)
+{
+	m0_time_t next;
+	unsigned  passes = 0;
+	unsigned  i;
+	bool      moved;
+
+	do {
+		M0_ASSERT(++passes < PASSES_MAX);
+		next = M0_TIME_NEVER;
+		moved = false;
+		for (i = 0; i < pair->pai_nr; ++i)
+			moved |= node_pass(&pair->pai_node[i], &next);
+	} while (moved);
+	return next;
+}
+
+void pair_settle(struct pair *pair)
+{
+	(void)pair_passes(pair);
+}
+
+void pair_run(struct pair *pair, uint64_t ms)
+{
+	m0_time_t end = pair->pai_now + ms * M0_TIME_ONE_MSEC;
+	m0_time_t next;
+
+	for (;;) {
+		next = pair_passes(pair);
+		if (pair->pai_now >= end)
+			return;
+		pair->pai_now = min_check(max_check(next, pair->pai_now + 1),
+					  end);
+	}
+}
+
+void pair_release(struct pair *pair)
+{
+	struct pair_node *node;
+	struct m0_lnd_tx *tx;
+	struct m0_lnd_ni *ni;
+	struct m0_list    slow;
+	unsigned          i;
+
+	for (i = 0; i < pair->pai_nr; ++i) {
+		node = &pair->pai_node[i];
+		m0_list_splice_tail(&node->pno_txs, &node->pno_held);
+		m0_list_init(&slow);
+		m0_list_splice_tail(&slow, &node->pno_slow);
+		while (!m0_list_is_empty(&slow)) {
+			tx = m0_list_entry(m0_list_first(&slow),
+					   struct m0_lnd_tx, lt_link);
+			ni = tx->lt_priv[0];
+			m0_list_del(&tx->lt_link);
+			ni->ln_ops->lu_tx_done(tx, 0, M0_LND_OK);
+		}
+	}
+}
+
+/* -- nodes ----------------------------------------------------------------- */
+
+struct m0_lnet_nid pair_nid(const char *text)
+{
+	struct m0_lnet_nid nid;
+	int                rc = m0_lnet_nid_parse_any(&nid, text);
+
+	M0_ASSERT(rc == 0);
+	return nid;
+}
+
+struct m0_lnet_nid pair_nid_of(const struct pair_node *node)
+{
+	M0_ASSERT(node->pno_nis_nr > 1);
+	return node->pno_ni[1]->ln_nid;
+}
+
+struct m0_lnd_ni *pair_ni(struct pair_node *node, const char *text)
+{
+	struct m0_lnet_nid nid = pair_nid(text);
+	struct m0_lnd_ni  *ni;
+	int                rc;
+
+	M0_ASSERT(node->pno_nis_nr < PAIR_NIS_MAX);
+	rc = m0_lnet_engine_ni_add(node->pno_engine, &nid, "sim0",
+				   1 + node->pno_pair->pai_now, &node->pno_lnd,
+				   &ni);
+	M0_ASSERT(rc == 0);
+	ni->ln_up = true;
+	node->pno_ni[node->pno_nis_nr++] = ni;
+	m0_lnet_engine_ni_up(node->pno_engine, ni);
+	return ni;
+}
+
+struct m0_lnet_engine_cfg pair_cfg(void)
+{
+	return (struct m0_lnet_engine_cfg){
+		.lec_pid = M0_LNET_PID_LUSTRE,
+		.lec_portals_nr = 64,
+		.lec_peers_max = 64,
+		.lec_peer_credits = 8,
+		.lec_credits = 256,
+		.lec_discovery = true,
+		.lec_transaction_timeout_ns = 150 * M0_TIME_ONE_SECOND,
+		.lec_timeout_ns = 50 * M0_TIME_ONE_SECOND,
+	};
+}
+
+static void node_open(struct pair *pair, unsigned i,
+		      const struct m0_lnet_engine_cfg *cfg)
+{
+	struct pair_node         *node = &pair->pai_node[i];
+	struct m0_lnet_engine_cfg own = cfg != NULL ? *cfg : pair_cfg();
+	int                       rc;
+
+	M0_SET0(node);
+	node->pno_pair = pair;
+	node->pno_lnd.ld_ops = &fake_ops;
+	node->pno_msgs_max = MSGS_MAX;
+	m0_list_init(&node->pno_txs);
+	m0_list_init(&node->pno_held);
+	m0_list_init(&node->pno_slow);
+	m0_list_init(&node->pno_rxs);
+	own.lec_home_ops = &home_ops;
+	own.lec_home = node;
+	own.lec_cookie = 1 + i + pair->pai_now;
+	rc = m0_lnet_engine_create(&node->pno_engine, &own, pair->pai_now);
+	M0_ASSERT(rc == 0);
+	(void)pair_ni(node, "0@lo");
+}
+
+struct pair *pair_open(unsigned nr, const struct m0_lnet_engine_cfg *cfg)
+{
+	struct pair *pair;
+	unsigned     i;
+
+	M0_PRE(nr <= PAIR_NODES_MAX);
+	M0_ALLOC_PTR(pair);
+	M0_ASSERT(pair != NULL);
+	M0_ALLOC_ARR(pair->pai_frames, PAIR_FRAMES_MAX);
+	M0_ASSERT(pair->pai_frames != NULL);
+	pair->pai_now = 1000 * M0_TIME_ONE_SECOND;
+	pair->pai_nr = nr;
+	for (i = 0; i < nr; ++i)
+		node_open(pair, i, cfg);
+	return pair;
+}
+
+void pair_stop(struct pair *pair, unsigned i)
+{
+	struct pair_node *node = &pair->pai_node[i];
+	unsigned          passes = 0;
+	unsigned          k;
+
+	if (node->pno_engine == NULL)
+		return;
+	node->pno_keep = false;
+	node->pno_rx_hold = false;
+	m0_lnet_engine_shutdown(node->pno_engine, pair->pai_now);
+	pair_settle(pair);
+	for (k = node->pno_nis_nr; k > 0; --k)
+		m0_lnet_engine_ni_del(node->pno_engine, node->pno_ni[k - 1]);
+	while (m0_lnet_engine_nis_nr(node->pno_engine) > 0 ||
+	       !m0_lnet_engine_is_quiet(node->pno_engine)) {
+		M0_ASSERT(++passes < 100);
+		pair_settle(pair);
+	}
+	M0_ASSERT(node->pno_mds_nr == 0);
+	M0_ASSERT(node->pno_mes_nr == 0);
+	m0_lnet_engine_destroy(node->pno_engine);
+	M0_ASSERT(node->pno_msgs_nr == 0);
+	node->pno_engine = NULL;
+}
+
+void pair_restart(struct pair *pair, unsigned i,
+		  const struct m0_lnet_engine_cfg *cfg)
+{
+	struct pair_node  *node = &pair->pai_node[i];
+	struct m0_lnet_nid nids[PAIR_NIS_MAX];
+	char               text[M0_LNET_NIDSTR_SIZE];
+	unsigned           nr = node->pno_nis_nr;
+	unsigned           k;
+
+	for (k = 0; k < nr; ++k)
+		nids[k] = node->pno_ni[k]->ln_nid;
+	pair_stop(pair, i);
+	node_open(pair, i, cfg);
+	for (k = 1; k < nr; ++k)
+		(void)pair_ni(node, m0_lnet_nid_print(&nids[k], text,
+						      sizeof text));
+}
+
+void pair_close(struct pair *pair)
+{
+	unsigned i;
+
+	for (i = 0; i < pair->pai_nr; ++i)
+		pair_stop(pair, i);
+	m0_free(pair->pai_frames);
+	m0_free(pair);
+}
+
+void pair_peer_down(struct pair_node *node, const char *text, int status)
+{
+	struct m0_lnet_nid nid = pair_nid(text);
+
+	node->pno_ni[1]->ln_ops->lu_peer_down(node->pno_ni[1], &nid,
+					      M0_LNET_PID_LUSTRE, status);
+}
+
+void pair_inject(struct pair_node *node, unsigned ni_nr, const char *from,
+		 const struct m0_lnet_hdr *hdr, const void *payload)
+{
+	struct m0_lnet_nid nid = pair_nid(from);
+
+	rx_add(node->pno_ni[ni_nr], &nid, hdr, payload);
+}
+
+/* -- operations ------------------------------------------------------------ */
+
+static struct m0_lnet_handle handle_next(struct pair_node *node)
+{
+	return (struct m0_lnet_handle){ .lh_slot = 7,
+					.lh_gen = ++node->pno_handle };
+}
+
+struct m0_lnet_me *pair_me(struct pair_node *node, uint32_t portal,
+			   uint64_t bits, uint64_t ignore, unsigned flags)
+{
+	struct m0_lnet_me *me;
+
+	M0_ALLOC_PTR(me);
+	M0_ASSERT(me != NULL);
+	me->me_attr = (struct m0_lnet_me_attr){
+		.me_portal = portal,
+		.me_id = { .lp_nid = m0_lnet_nid_any,
+			   .lp_pid = M0_LNET_PID_ANY },
+		.me_match_bits = bits,
+		.me_ignore_bits = ignore,
+		.me_flags = flags,
+	};
+	me->me_handle = handle_next(node);
+	++node->pno_mes_nr;
+	m0_lnet_engine_me_attach(node->pno_engine, me);
+	return me;
+}
+
+static struct m0_lnet_md *md_make(struct pair_node *node, void *buf,
+				  m0_bcount_t bytes, int32_t threshold,
+				  unsigned options, bool auto_unlink)
+{
+	struct pair_md *pmd;
+
+	M0_ALLOC_PTR(pmd);
+	M0_ASSERT(pmd != NULL);
+	pmd->pmd_addr = buf;
+	pmd->pmd_bytes = bytes;
+	pmd->pmd_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&pmd->pmd_addr,
+							    &pmd->pmd_bytes);
+	pmd->pmd_md.md_attr = (struct m0_lnet_md_attr){
+		.md_vec = buf == NULL ? NULL : &pmd->pmd_vec,
+		.md_length = bytes,
+		.md_threshold = threshold,
+		.md_options = options,
+		.md_auto_unlink = auto_unlink,
+		.md_eq = &node->pno_eq,
+		.md_user = pmd,
+	};
+	pmd->pmd_md.md_handle = handle_next(node);
+	++node->pno_mds_nr;
+	return &pmd->pmd_md;
+}
+
+struct m0_lnet_md *pair_md_attach(struct pair_node *node, struct m0_lnet_me *me,
+				  void *buf, m0_bcount_t bytes,
+				  int32_t threshold, unsigned options,
+				  bool auto_unlink)
+{
+	struct m0_lnet_md *md;
+
+	md = md_make(node, buf, bytes, threshold, options, auto_unlink);
+	m0_lnet_engine_md_attach(node->pno_engine, me, md);
+	return md;
+}
+
+struct m0_lnet_md *pair_md_bind(struct pair_node *node, void *buf,
+				m0_bcount_t bytes, int32_t threshold,
+				unsigned options)
+{
+	struct m0_lnet_md *md;
+
+	md = md_make(node, buf, bytes, threshold, options, true);
+	m0_lnet_engine_md_bind(node->pno_engine, md);
+	return md;
+}
+
+void pair_op(struct pair_node *node, struct m0_lnet_md *md,
+	     const struct m0_lnet_op *op, bool get)
+{
+	struct m0_lnet_msg *msg = home_msg_get(node->pno_engine);
+
+	M0_ASSERT(msg != NULL);
+	msg->msg_op = *op;
+	msg->msg_md = md;
+	if (get)
+		m0_lnet_engine_get(node->pno_engine, msg);
+	else
+		m0_lnet_engine_put(node->pno_engine, msg);
+}
+
+static struct m0_lnet_op op_make(const char *dst, uint32_t portal,
+				 uint64_t bits, bool ack)
+{
+	return (struct m0_lnet_op){
+		.lo_self = m0_lnet_nid_any,
+		.lo_target = { .lp_nid = pair_nid(dst),
+			       .lp_pid = M0_LNET_PID_LUSTRE },
+		.lo_portal = portal,
+		.lo_match_bits = bits,
+		.lo_ack = ack,
+	};
+}
+
+void pair_put(struct pair_node *node, struct m0_lnet_md *md, const char *dst,
+	      uint32_t portal, uint64_t bits, bool ack)
+{
+	struct m0_lnet_op op = op_make(dst, portal, bits, ack);
+
+	pair_op(node, md, &op, false);
+}
+
+void pair_get(struct pair_node *node, struct m0_lnet_md *md, const char *dst,
+	      uint32_t portal, uint64_t bits)
+{
+	struct m0_lnet_op op = op_make(dst, portal, bits, false);
+
+	pair_op(node, md, &op, true);
+}
+
+/* -- looking back ---------------------------------------------------------- */
+
+const struct m0_lnet_event *pair_event(const struct pair_node *node,
+				       enum m0_lnet_event_type type,
+				       unsigned                i)
+{
+	unsigned k;
+
+	for (k = 0; k < node->pno_events_nr; ++k)
+		if (node->pno_events[k].ev_type == type && i-- == 0)
+			return &node->pno_events[k];
+	return NULL;
+}
+
+const struct pair_frame *pair_frame(const struct pair *pair, unsigned from,
+				    uint32_t type, unsigned i)
+{
+	unsigned k;
+
+	for (k = 0; k < pair->pai_frames_nr; ++k)
+		if (pair->pai_frames[k].pfr_node == from &&
+		    pair->pai_frames[k].pfr_hdr.lh_type == type && i-- == 0)
+			return &pair->pai_frames[k];
+	return NULL;
+}
+
+unsigned pair_frames_nr(const struct pair *pair, unsigned from, uint32_t type)
+{
+	unsigned nr = 0;
+
+	while (pair_frame(pair, from, type, nr) != NULL)
+		++nr;
+	return nr;
+}
