@@ -93,7 +93,8 @@ struct m0_lnd_rx {
 	/** Engine: bytes after them, to be read and thrown away. */
 	m0_bcount_t lr_discard_bytes;
 	/** Engine: set at any time: throw away all that is still to come. */
-	bool  lr_cancelled;
+	bool lr_cancelled;
+	/** The engine's. */
 	void *lr_priv;
 };
 

@@ -45,6 +45,7 @@ struct m0_lnet_event_node {
 };
 
 enum m0_lnet_me_state {
+	/** Has no MD, or one that is used up: not searched. */
 	M0_LNET_ME_NEW,
 	M0_LNET_ME_LINKED,
 	/** On a portal of the other kind: matches nothing. */
@@ -56,11 +57,17 @@ struct m0_lnet_me {
 	struct m0_lnet_me_attr me_attr;
 	enum m0_lnet_me_state  me_state;
 	struct m0_lnet_md     *me_md;
-	/** In the portal's list of its class. */
+	/** Its place among those of its class, which it keeps while it is not
+	 * searched. */
+	int64_t me_order;
+	bool    me_any_nid;
+	/** With ignore bits: in the portal's list. Exact ones: in a ring of
+	 * the same bits, of which me_is_head (the first) is in the table. */
 	struct m0_list_link me_link;
-	/** Exact ones: by match bits; MEs of the same bits in one list. */
 	struct m0_hash_link me_hash;
-	struct m0_list_link me_same;
+	bool                me_is_head;
+	/** In le_mes. */
+	struct m0_list_link me_all;
 	/** The home's. */
 	struct m0_lnet_handle me_handle;
 	void                 *me_home;
@@ -76,7 +83,8 @@ struct m0_lnet_md {
 	m0_bcount_t md_local_offset;
 	/** Off its ME, or ended by unlink: takes nothing new. */
 	bool md_dead;
-	/** md_unlink was called: operations end with -ETIMEDOUT. */
+	/** md_unlink was called: its last event has -ETIMEDOUT if nothing
+	 * else was wrong. */
 	bool md_aborted;
 	/** The last event was posted. */
 	bool md_ended;
@@ -88,7 +96,9 @@ struct m0_lnet_md {
 			const struct m0_lnet_event *ev);
 	/** The event that ends an idle MD. */
 	struct m0_lnet_event_node md_last;
-	void                     *md_home;
+	/** In le_mds. */
+	struct m0_list_link md_link;
+	void               *md_home;
 };
 
 /** What a message waits for; a message is in one place at a time. */
@@ -143,6 +153,10 @@ struct m0_lnet_msg {
 	struct m0_hash_link  msg_cookie_link;
 	struct m0_lnet_timer msg_reply_timer;
 	bool                 msg_waits;
+	/** Given to m0_lnet__send, m0_lnet__sent not yet called. */
+	bool msg_sending;
+	/** The response is overdue, to be told after SEND. */
+	bool msg_late;
 
 	/* Coming in. */
 	struct m0_lnd_rx  *msg_rx;
@@ -225,6 +239,8 @@ unsigned m0_lnet_engine_nis_nr(const struct m0_lnet_engine *eng);
 struct m0_lnd_ni *m0_lnet_engine_ni(const struct m0_lnet_engine *eng,
 				    unsigned                     i);
 
+/** The time of the pass that begins. */
+void m0_lnet_engine_time(struct m0_lnet_engine *eng, m0_time_t now);
 /** Expires timers, goes on with what waits. @return next deadline. */
 m0_time_t m0_lnet_engine_step(struct m0_lnet_engine *eng, m0_time_t now);
 
@@ -233,11 +249,14 @@ void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng,
 			      struct m0_lnet_me     *me);
 void m0_lnet_engine_me_unlink(struct m0_lnet_engine *eng,
 			      struct m0_lnet_me     *me);
-/** An ME that has ended, or is barred: UNLINK with -ENOENT or -EPERM. */
+/**
+ * UNLINK at once with -ENOENT (the ME has ended; NULL), -EPERM (it is barred),
+ * -EBUSY (has an MD), -ENOMEM, -ESHUTDOWN.
+ */
 void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
 			      struct m0_lnet_md *md);
 void m0_lnet_engine_md_bind(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
-/** A no-op on an MD whose end is on its way. */
+/** A no-op if it was called before or the MD has ended. */
 void m0_lnet_engine_md_unlink(struct m0_lnet_engine *eng,
 			      struct m0_lnet_md     *md);
 void m0_lnet_engine_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);

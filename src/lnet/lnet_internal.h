@@ -21,9 +21,12 @@ enum m0_lnet_portal_kind {
 struct m0_lnet_portal {
 	enum m0_lnet_portal_kind lpt_kind;
 	bool                     lpt_lazy;
-	/** MEs with ignore bits, in order. */
+	/** Places given to the last entry put before, and after, all others. */
+	int64_t lpt_order_low;
+	int64_t lpt_order_high;
+	/** MEs with ignore bits that have an MD not used up, in order. */
 	struct m0_list lpt_wild;
-	/** MEs without: by match bits, in order among equals. */
+	/** Such MEs without: by match bits, in order among equals. */
 	struct m0_hash lpt_exact;
 };
 
@@ -97,8 +100,14 @@ struct m0_lnet_engine {
 	/** Messages of ours that wait for a response, by cookie. */
 	struct m0_hash le_waiting;
 	uint64_t       le_cookie_next;
-	/** Counts MDs, MEs, messages, events not taken. */
-	uint64_t             le_busy_nr;
+	/** The application's MEs and MDs. */
+	struct m0_list le_mes;
+	struct m0_list le_mds;
+	/** Counts these, and events not taken. */
+	uint64_t le_busy_nr;
+	/** When a peer's errors may be logged again, and how many were not. */
+	m0_time_t            le_grumble_at;
+	uint64_t             le_grumble_nr;
 	bool                 le_shutdown;
 	struct m0_lnet_stats le_stats;
 	/** ping.c's: our own information and what answers with it. */
@@ -110,29 +119,68 @@ struct m0_lnet_engine {
 	struct m0_list le_deferred;
 };
 
-/* -- event.c, md.c --------------------------------------------------------- */
+/* -- event.c --------------------------------------------------------------- */
 
+/** A message of the home's, with one reference. NULL: not now. */
+struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng);
+/** What is to be set in a zeroed one; one reference. */
+void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
+void m0_lnet__msg_get(struct m0_lnet_msg *msg);
+/** The last one returns it to the home. */
+void m0_lnet__msg_put(struct m0_lnet_msg *msg);
+/**
+ * Fills in what `hdr`, a message that came by msg_want_hop from the peer
+ * msg_primary, says. ev_event must be zeroed.
+ */
+void m0_lnet__event_fill(struct m0_lnet_event     *ev,
+			 const struct m0_lnet_msg *msg,
+			 const struct m0_lnet_hdr *hdr);
+/**
+ * Has the event told by the MD's queue, or its md_done. `msg` is held until the
+ * event was taken; NULL: none. With ev_unlinked the MD is not to be touched
+ * any more.
+ */
+void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+			 struct m0_lnet_event_node *node,
+			 struct m0_lnet_msg        *msg);
+
+/* -- md.c ------------------------------------------------------------------ */
+
+/** Is it the engine's own, of which the home knows nothing? */
+static inline bool m0_lnet__md_is_own(const struct m0_lnet_md *md)
+{
+	return md->md_done != NULL;
+}
+/** Begins its life, on `me` or (NULL) bound. */
+void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
+/** Ends an idle one: UNLINK. */
+void m0_lnet__md_end(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		     int status);
 /** Links a message to its MD and counts it busy. */
 void m0_lnet__md_get(struct m0_lnet_md *md, struct m0_lnet_msg *msg);
 /**
- * Ends the part of `msg` in its MD, and posts `ev` (NULL: none) on it: fills
- * in what all events have, sets ev_unlinked if the MD ends by it.
- * @param last  the message has no more to do with the MD.
+ * Posts `node` (NULL: none) on the MD of `msg`; ev_type, ev_status and what the
+ * message says are filled in.
+ * @param last  the message has no more to do with the MD, and its reference
+ *              goes. If the MD ends by it, this is the MD's last event.
  */
 void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 		       struct m0_lnet_event_node *node, bool last);
 /** Is it used up: threshold 0, or MAX_SIZE without room? */
 bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md);
-void m0_lnet__msg_get(struct m0_lnet_msg *msg);
-/** The last one returns it to the home. */
-void m0_lnet__msg_put(struct m0_lnet_msg *msg);
+/** An operation was begun on it (threshold, offset): is it used up by that? */
+void m0_lnet__md_used(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
+/** What an operation that is cut off ends with. */
+int m0_lnet__abort_status(const struct m0_lnet_engine *eng);
 
 /* -- portal.c -------------------------------------------------------------- */
 
 enum m0_lnet_match {
 	M0_LNET_MATCH_OK,
 	M0_LNET_MATCH_NONE,
-	M0_LNET_MATCH_TOO_BIG
+	M0_LNET_MATCH_TOO_BIG,
+	/** The queue takes no more incoming messages. */
+	M0_LNET_MATCH_NO_ROOM
 };
 
 /**
@@ -141,8 +189,14 @@ enum m0_lnet_match {
  */
 enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
 					 struct m0_lnet_msg    *msg);
-int                m0_lnet__portals_init(struct m0_lnet_engine *eng);
-void               m0_lnet__portals_fini(struct m0_lnet_engine *eng);
+/** Does a PUT that matches nothing there wait? */
+bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal);
+/** Its MD is used up: it is not searched any more. */
+void m0_lnet__me_hide(struct m0_lnet_engine *eng, struct m0_lnet_me *me);
+/** Takes the MD off its ME, which ends too if it was asked to. */
+void m0_lnet__md_detach(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
+int  m0_lnet__portals_init(struct m0_lnet_engine *eng);
+void m0_lnet__portals_fini(struct m0_lnet_engine *eng);
 
 /* -- recv.c ---------------------------------------------------------------- */
 
@@ -151,6 +205,8 @@ int  m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		       const void *bytes, bool large);
 void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 		      enum m0_lnd_health health);
+/** The rest of the payload is not wanted: ends it now. */
+void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status);
 
 /* -- oper.c ---------------------------------------------------------------- */
 
@@ -162,6 +218,14 @@ struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
 					   const struct m0_lnet_wmd *wmd);
 /** Takes it off: nobody waits for it now. */
 void m0_lnet__response_drop(struct m0_lnet_msg *msg);
+/**
+ * The part of `msg` that waits for a response, or takes one in, is over.
+ * @param node  the event that tells so; NULL: nobody is told.
+ */
+void m0_lnet__response_end(struct m0_lnet_msg        *msg,
+			   struct m0_lnet_event_node *node);
+/** The MD is being unlinked: ends what can be ended of the operation. */
+void m0_lnet__op_abort(struct m0_lnet_msg *msg);
 
 /* -- send.c ---------------------------------------------------------------- */
 
