@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the files of the simulated network share.
+ *
+ * A wire is a connection, from the SYN on: a stream, and at each end an owner,
+ * who is a node's io, a raw end, or nobody. A wire that nobody holds is taken
+ * off the network at once and freed at the next turn, since its stream may be
+ * in the middle of a notice.
+ */
+#ifndef M0_TESTS_LIB_SIM_IO_INTERNAL_H
+#define M0_TESTS_LIB_SIM_IO_INTERNAL_H
+
+#include <sys/queue.h>
+
+#include "lib/sim_internal.h"
+#include "lib/sim_io.h"
+#include "m0/lnd.h"
+#include "os/os.h"
+
+enum {
+	SIM_HOSTS_MAX = 256,
+	SIM_ADDRS_MAX = 8,
+	SIM_BACKLOG_MAX = 127
+};
+
+struct m0_sim_host {
+	const char         *sh_name;
+	unsigned            sh_index;
+	struct m0_sock_addr sh_addrs[SIM_ADDRS_MAX];
+	unsigned            sh_addrs_nr;
+	bool                sh_unreachable;
+	bool                sh_iface_down;
+	uint64_t            sh_slow_bytes;
+	int                 sh_listen_rc;
+};
+
+enum sim_owner {
+	SIM_OWNER_NONE,
+	/** Accepted by the system, not yet by the node. */
+	SIM_OWNER_BACKLOG,
+	SIM_OWNER_NODE,
+	SIM_OWNER_RAW
+};
+
+struct sim_io;
+struct sim_wire;
+
+struct sim_end {
+	struct sim_wire    *sie_wire;
+	int                 sie_nr;
+	enum sim_owner      sie_owner;
+	struct m0_sim_host *sie_host;
+	struct m0_sock_addr sie_addr;
+	struct m0_sim_raw  *sie_raw;
+
+	struct sim_io       *sie_io;
+	struct m0_sock_conn *sie_conn;
+	/** Of the end that dials: it has come to an end (0 or errno), and the
+	 * node was told. Of the other both are true. */
+	bool sie_is_dialled;
+	bool sie_is_told;
+	int  sie_dial_rc;
+	/** The driver wants nothing more just now. */
+	bool sie_is_paused;
+	/** The stream takes nothing more just now. */
+	bool sie_is_blocked;
+	bool sie_is_ready;
+	bool sie_is_out;
+	/** Read ahead, and not yet taken. */
+	uint8_t *sie_held;
+	size_t   sie_held_nr;
+	size_t   sie_held_at;
+	TAILQ_ENTRY(sim_end) sie_ready_link;
+	TAILQ_ENTRY(sim_end) sie_out_link;
+	TAILQ_ENTRY(sim_end) sie_backlog_link;
+};
+TAILQ_HEAD(sim_ends, sim_end);
+
+struct sim_wire {
+	struct m0_sim_stream siw_stream;
+	struct sim_end       siw_end[2];
+	char                 siw_name[SIM_NAME_LEN + 1];
+	/** On its way: the SYN, or its answer. */
+	struct m0_sim_timer siw_syn_timer;
+	m0_time_t           siw_syn_wait;
+	m0_time_t           siw_syn_since;
+	bool                siw_is_up;
+	TAILQ_ENTRY(sim_wire) siw_link;
+};
+TAILQ_HEAD(sim_wires, sim_wire);
+
+struct sim_listener {
+	struct m0_sock_addr      sil_addr;
+	struct sim_io           *sil_io;
+	struct m0_sock_listener *sil_listener;
+	struct sim_ends          sil_backlog;
+	unsigned                 sil_backlog_nr;
+	void (*sil_accepted)(struct m0_sim_raw *raw, void *arg);
+	void *sil_arg;
+	TAILQ_ENTRY(sim_listener) sil_link;
+};
+TAILQ_HEAD(sim_listeners, sim_listener);
+
+/** Of a node. */
+struct sim_io {
+	struct m0_sock_io   sio_io;
+	struct m0_sim_host *sio_host;
+	struct m0_strand   *sio_strand;
+	struct m0_os_fd     sio_fd;
+	bool                sio_fd_is_open;
+	struct sim_ends     sio_ready;
+	unsigned            sio_ready_nr;
+	struct sim_ends     sio_outs;
+	unsigned            sio_ends_nr;
+	unsigned            sio_listeners_nr;
+	/** Whom a call up is about; NULL once he has hung up. */
+	struct sim_end *sio_serving;
+};
+
+struct sim_net {
+	struct m0_sim               *sin_sim;
+	struct m0_sim_stream_cfg     sin_cfg;
+	const struct m0_sock_io_ops *sin_ops_before;
+	struct m0_sim_host          *sin_hosts[SIM_HOSTS_MAX];
+	unsigned                     sin_hosts_nr;
+	struct m0_sim_host          *sin_host_used;
+	bool                         sin_cut[SIM_HOSTS_MAX][SIM_HOSTS_MAX];
+	struct sim_wires             sin_wires;
+	struct sim_wires             sin_grave;
+	struct m0_sim_timer          sin_grave_timer;
+	struct sim_listeners         sin_listeners;
+	struct m0_sim_raw           *sin_raws;
+	struct m0_rand               sin_rand;
+	uint16_t                     sin_port;
+	unsigned                     sin_ios_nr;
+	unsigned                     sin_wires_nr;
+	unsigned                     sin_left_nr;
+};
+
+/** The one network; asserts that it is there. */
+struct sim_net *m0_sim__net(void);
+
+bool                 m0_sim__addr_eq(const struct m0_sock_addr *left,
+				     const struct m0_sock_addr *right, bool ports);
+struct m0_sim_host  *m0_sim__host_at(const struct m0_sock_addr *addr);
+struct sim_listener *m0_sim__listener_at(const struct m0_sock_addr *addr);
+/** @retval -EADDRINUSE, -EADDRNOTAVAIL */
+int  m0_sim__listener_add(struct sim_listener       *listener,
+			  const struct m0_sock_addr *addr);
+void m0_sim__listener_del(struct sim_listener *listener);
+
+/**
+ * Begins a connection; the caller sets the owner of *ret.
+ * @retval -EADDRINUSE  no port is left.  @retval -EADDRNOTAVAIL  `from`.
+ */
+int m0_sim__dial(const struct m0_sock_addr *from, uint16_t port_min,
+		 uint16_t port_max, const struct m0_sock_addr *to,
+		 struct sim_end **ret);
+/** The owner lets go of an end: with a reset, or as close() does. */
+void m0_sim__end_leave(struct sim_end *end, bool reset);
+
+struct m0_sim_stream *m0_sim__stream(struct sim_end *end);
+
+/** From the network to the owners. */
+void m0_sim__node_notice(struct sim_end *end);
+void m0_sim__node_backlog(struct sim_listener *listener);
+void m0_sim__raw_notice(struct sim_end *end);
+void m0_sim__raw_accepted(struct sim_listener *listener, struct sim_end *end);
+void m0_sim__raws_free(struct sim_net *net);
+
+#endif /* M0_TESTS_LIB_SIM_IO_INTERNAL_H */

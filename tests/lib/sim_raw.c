@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Raw ends: connections of the test's own, byte by byte. */
+#include <stdlib.h>
+
+#include "lib/sim_io_internal.h"
+
+enum {
+	READ_BYTES = 64 * 1024
+};
+
+static struct m0_sim_raw *raw_new(struct sim_end *end)
+{
+	struct sim_net    *net = m0_sim__net();
+	struct m0_sim_raw *raw = m0_sim__realloc(NULL, 1, sizeof *raw);
+
+	*raw = (struct m0_sim_raw){
+		.sr_end = end,
+		.sr_remote = end->sie_wire->siw_end[1 - end->sie_nr].sie_addr,
+		.sr_next = net->sin_raws,
+	};
+	net->sin_raws = raw;
+	end->sie_owner = SIM_OWNER_RAW;
+	end->sie_raw = raw;
+	return raw;
+}
+
+static struct sim_end *raw_end(const struct m0_sim_raw *raw)
+{
+	return raw->sr_end;
+}
+
+static m0_time_t raw_now(void)
+{
+	return m0_sim_now(m0_sim__net()->sin_sim);
+}
+
+/* The connection is not ours any more; what we have heard stays. */
+static void raw_leave(struct m0_sim_raw *raw, bool reset)
+{
+	struct sim_end *end = raw_end(raw);
+
+	if (end == NULL)
+		return;
+	raw->sr_end = NULL;
+	m0_sim__end_leave(end, reset);
+}
+
+static void raw_broken(struct m0_sim_raw *raw, int status)
+{
+	if (raw->sr_state != M0_SIM_RAW_BROKEN) {
+		raw->sr_state = M0_SIM_RAW_BROKEN;
+		raw->sr_status = status;
+		raw->sr_ended_at = raw_now();
+		raw->sr_out_nr = 0;
+	}
+	raw_leave(raw, true);
+}
+
+static void raw_flush(struct m0_sim_raw *raw)
+{
+	struct sim_end *end = raw_end(raw);
+	struct iovec    iov = { .iov_base = raw->sr_out,
+				.iov_len = raw->sr_out_nr };
+	ssize_t         rc;
+
+	if (end == NULL || raw->sr_out_nr == 0 ||
+	    raw->sr_state == M0_SIM_RAW_DIALLING)
+		return;
+	rc = m0_sim_stream_write(m0_sim__stream(end), end->sie_nr, &iov, 1);
+	if (rc == -EPIPE) {
+		raw->sr_out_nr = 0;
+		return;
+	}
+	if (rc < 0) {
+		raw_broken(raw, (int)rc);
+		return;
+	}
+	raw->sr_out_nr -= (size_t)rc;
+	if (raw->sr_out_nr > 0)
+		memmove(raw->sr_out, raw->sr_out + rc, raw->sr_out_nr);
+	else if (raw->sr_close_after)
+		m0_sim_stream_shut(m0_sim__stream(end), end->sie_nr);
+}
+
+/* Reads what there is; true: something has changed. */
+static bool raw_read(struct m0_sim_raw *raw)
+{
+	struct sim_end *end;
+	bool            changed = false;
+	ssize_t         rc;
+
+	while ((end = raw_end(raw)) != NULL && !raw->sr_is_mute &&
+	       m0_sim_stream_is_readable(m0_sim__stream(end), end->sie_nr)) {
+		if (raw->sr_in_max - raw->sr_in_nr < READ_BYTES) {
+			raw->sr_in_max = 2 * raw->sr_in_max + READ_BYTES;
+			raw->sr_in =
+				m0_sim__realloc(raw->sr_in, raw->sr_in_max, 1);
+		}
+		rc = m0_sim_stream_read(m0_sim__stream(end), end->sie_nr,
+					raw->sr_in + raw->sr_in_nr, READ_BYTES);
+		if (rc == -EAGAIN)
+			break;
+		if (rc < 0) {
+			raw_broken(raw, (int)rc);
+			return true;
+		}
+		if (rc == 0) {
+			changed = changed || raw->sr_state != M0_SIM_RAW_EOF;
+			if (raw->sr_state != M0_SIM_RAW_EOF)
+				raw->sr_ended_at = raw_now();
+			raw->sr_state = M0_SIM_RAW_EOF;
+			break;
+		}
+		raw->sr_in_nr += (size_t)rc;
+		raw->sr_in_at = raw_now();
+		changed = true;
+	}
+	return changed;
+}
+
+void m0_sim__raw_notice(struct sim_end *end)
+{
+	struct m0_sim_raw *raw = end->sie_raw;
+	bool               changed = false;
+
+	if (!end->sie_is_dialled)
+		return;
+	if (raw->sr_state == M0_SIM_RAW_DIALLING) {
+		changed = true;
+		if (end->sie_dial_rc != 0)
+			raw_broken(raw, end->sie_dial_rc);
+		else
+			raw->sr_state = M0_SIM_RAW_CONNECTED;
+	}
+	raw_flush(raw);
+	if (raw_read(raw) || changed)
+		if (raw->sr_input != NULL)
+			raw->sr_input(raw);
+}
+
+void m0_sim__raw_accepted(struct sim_listener *listener, struct sim_end *end)
+{
+	struct m0_sim_raw *raw = raw_new(end);
+
+	raw->sr_state = M0_SIM_RAW_CONNECTED;
+	listener->sil_accepted(raw, listener->sil_arg);
+}
+
+struct m0_sim_raw *m0_sim_raw_dial(const char *from, uint16_t from_port,
+				   const char *to, uint16_t to_port)
+{
+	struct m0_sock_addr from_addr = m0_sim_addr(from, from_port);
+	struct m0_sock_addr to_addr = m0_sim_addr(to, to_port);
+	struct sim_end     *end;
+	int                 rc;
+
+	rc = m0_sim__dial(&from_addr, from_port, from_port, &to_addr, &end);
+	if (rc != 0)
+		m0_sim_fail(m0_sim__net()->sin_sim, "%s port %u: error %d",
+			    from, from_port, -rc);
+	return raw_new(end);
+}
+
+void m0_sim_raw_listen(const char *at, uint16_t port,
+		       void (*accepted)(struct m0_sim_raw *raw, void *arg),
+		       void *arg)
+{
+	struct m0_sock_addr  addr = m0_sim_addr(at, port);
+	struct sim_listener *listener = m0_sim__listener_at(&addr);
+	int                  rc;
+
+	if (accepted == NULL) {
+		M0_PRE(listener != NULL && listener->sil_io == NULL);
+		m0_sim__listener_del(listener);
+		free(listener);
+		return;
+	}
+	listener = m0_sim__realloc(NULL, 1, sizeof *listener);
+	*listener = (struct sim_listener){ .sil_accepted = accepted,
+					   .sil_arg = arg };
+	rc = m0_sim__listener_add(listener, &addr);
+	if (rc != 0)
+		m0_sim_fail(m0_sim__net()->sin_sim, "%s port %u: error %d", at,
+			    port, -rc);
+}
+
+void m0_sim_raw_send(struct m0_sim_raw *raw, const void *bytes, size_t nr)
+{
+	if (raw_end(raw) == NULL || raw->sr_close_after || nr == 0)
+		return;
+	if (raw->sr_out_max - raw->sr_out_nr < nr) {
+		raw->sr_out_max = 2 * raw->sr_out_max + nr;
+		raw->sr_out = m0_sim__realloc(raw->sr_out, raw->sr_out_max, 1);
+	}
+	memcpy(raw->sr_out + raw->sr_out_nr, bytes, nr);
+	raw->sr_out_nr += nr;
+	raw_flush(raw);
+}
+
+size_t m0_sim_raw_pending(const struct m0_sim_raw *raw)
+{
+	return raw->sr_out_nr;
+}
+
+void m0_sim_raw_mute(struct m0_sim_raw *raw, bool mute)
+{
+	raw->sr_is_mute = mute;
+	if (!mute && raw_end(raw) != NULL)
+		m0_sim__raw_notice(raw_end(raw));
+}
+
+void m0_sim_raw_shut(struct m0_sim_raw *raw)
+{
+	struct sim_end *end = raw_end(raw);
+
+	raw->sr_close_after = true;
+	if (end != NULL && raw->sr_out_nr == 0 &&
+	    raw->sr_state != M0_SIM_RAW_DIALLING)
+		m0_sim_stream_shut(m0_sim__stream(end), end->sie_nr);
+}
+
+void m0_sim_raw_close(struct m0_sim_raw *raw)
+{
+	raw_leave(raw, false);
+}
+
+void m0_sim_raw_reset(struct m0_sim_raw *raw)
+{
+	raw_leave(raw, true);
+}
+
+void m0_sim_raw_free(struct m0_sim_raw *raw)
+{
+	struct m0_sim_raw **at = &m0_sim__net()->sin_raws;
+
+	m0_sim_raw_close(raw);
+	while (*at != raw)
+		at = &(*at)->sr_next;
+	*at = raw->sr_next;
+	free(raw->sr_in);
+	free(raw->sr_out);
+	free(raw);
+}
+
+void m0_sim__raws_free(struct sim_net *net)
+{
+	while (net->sin_raws != NULL)
+		m0_sim_raw_free(net->sin_raws);
+}

@@ -1,0 +1,677 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated network, under a driver that is none: it notes what it is told,
+ * and sends and takes plain bytes.
+ */
+#include "lib/sim_io.h"
+#include "lnd/sock/sock.h"
+#include "unit/sim/worker.h"
+
+enum {
+	SEED = 9,
+	CONNS_MAX = 200,
+	BUF_BYTES = 300000,
+	PORT = 988
+};
+
+struct m0_sock_conn {
+	struct m0_sock_io  *c_io;
+	void               *c_stream;
+	bool                c_is_up;
+	bool                c_is_broken;
+	int                 c_status;
+	struct m0_sock_addr c_local;
+	struct m0_sock_addr c_remote;
+	uint8_t             c_in[BUF_BYTES];
+	size_t              c_in_nr;
+	/** Takes no more than this; then it pauses. */
+	size_t         c_in_max;
+	const uint8_t *c_out;
+	size_t         c_out_nr;
+	unsigned       c_reads_nr;
+	unsigned       c_writes_nr;
+	/** Hangs up when it has so many bytes. */
+	size_t c_hangup_at;
+};
+
+/** A node: an io run by a strand. */
+struct m0_sock {
+	struct m0_sock_io *s_io;
+	struct m0_strand   s_strand;
+	bool               s_refuses;
+	m0_time_t          s_now;
+};
+
+static struct m0_sim        sim;
+static struct m0_sim_host  *hosts[3];
+static struct m0_sock       nodes[3];
+static struct m0_sock_conn *conns[CONNS_MAX];
+static unsigned             conns_nr;
+
+static const struct m0_sock_io_ops *table;
+
+void m0_sock_io_set(const struct m0_sock_io_ops *ops)
+{
+	table = ops;
+}
+
+const struct m0_sock_io_ops *m0_sock_io_get(void)
+{
+	return table;
+}
+
+static struct m0_sock_conn *conn_new(struct m0_sock *sock)
+{
+	struct m0_sock_conn *conn = calloc(1, sizeof *conn);
+
+	assert_non_null(conn);
+	assert_true(conns_nr < CONNS_MAX);
+	conns[conns_nr++] = conn;
+	conn->c_io = sock->s_io;
+	conn->c_in_max = BUF_BYTES;
+	return conn;
+}
+
+struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
+				      struct m0_sock_listener   *listener,
+				      const struct m0_sock_addr *local,
+				      const struct m0_sock_addr *remote,
+				      void                      *stream)
+{
+	struct m0_sock_conn *conn;
+
+	(void)listener;
+	if (sock->s_refuses)
+		return NULL;
+	conn = conn_new(sock);
+	conn->c_stream = stream;
+	conn->c_local = *local;
+	conn->c_remote = *remote;
+	conn->c_is_up = true;
+	return conn;
+}
+
+void m0_sock_dialled(struct m0_sock_conn       *conn,
+		     const struct m0_sock_addr *local)
+{
+	conn->c_is_up = true;
+	conn->c_local = *local;
+}
+
+void m0_sock_broken(struct m0_sock_conn *conn, int status)
+{
+	assert_false(conn->c_is_broken);
+	conn->c_is_broken = true;
+	conn->c_status = status;
+	conn->c_stream = NULL;
+}
+
+static int hangup_maybe(struct m0_sock_conn *conn)
+{
+	if (conn->c_hangup_at == 0 || conn->c_in_nr < conn->c_hangup_at)
+		return 0;
+	table->sio_hangup(conn->c_io, conn->c_stream);
+	conn->c_stream = NULL;
+	return -ECANCELED;
+}
+
+/* Two segments of unequal size, and twelve bytes ahead. */
+unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
+			  unsigned max, size_t *ret_ahead)
+{
+	size_t room = min64u(conn->c_in_max - conn->c_in_nr, 24);
+
+	assert_true(max >= 2);
+	if (room == 0)
+		return 0;
+	iov[0].iov_base = conn->c_in + conn->c_in_nr;
+	iov[0].iov_len = min64u(room, 5);
+	iov[1].iov_base = conn->c_in + conn->c_in_nr + iov[0].iov_len;
+	iov[1].iov_len = room - iov[0].iov_len;
+	*ret_ahead = room == 24 ? 12 : 0;
+	return iov[1].iov_len > 0 ? 2 : 1;
+}
+
+int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
+{
+	assert_true(nr > 0);
+	conn->c_in_nr += nr;
+	return hangup_maybe(conn);
+}
+
+ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
+			 size_t nr)
+{
+	int rc;
+
+	assert_in_range(nr, 1, 12);
+	nr = min64u(nr, conn->c_in_max - conn->c_in_nr);
+	memcpy(conn->c_in + conn->c_in_nr, bytes, nr);
+	conn->c_in_nr += nr;
+	rc = hangup_maybe(conn);
+	return rc < 0 ? rc : (ssize_t)nr;
+}
+
+unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
+			  unsigned max)
+{
+	assert_true(max > 0);
+	iov[0].iov_base = (void *)(uintptr_t)conn->c_out;
+	iov[0].iov_len = min64u(conn->c_out_nr, 1000);
+	return conn->c_out_nr > 0;
+}
+
+int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
+{
+	conn->c_out += nr;
+	conn->c_out_nr -= nr;
+	return 0;
+}
+
+void m0_sock_now_set(struct m0_sock *sock, m0_time_t now)
+{
+	sock->s_now = now;
+}
+
+void m0_sock_calls_count(struct m0_sock_conn *conn, unsigned reads,
+			 unsigned writes)
+{
+	conn->c_reads_nr += reads;
+	conn->c_writes_nr += writes;
+}
+
+/* -- nodes ----------------------------------------------------------------- */
+
+static m0_time_t node_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct m0_sock *node = container_of(strand, struct m0_sock, s_strand);
+	bool            more = table->sio_pass(node->s_io, now);
+
+	assert_true(node->s_now == now);
+	table->sio_flush(node->s_io);
+	return more ? now : M0_TIME_NEVER;
+}
+
+static const struct m0_strand_ops node_ops = { .so_step = node_step };
+
+static void up(const struct m0_sim_stream_cfg *cfg)
+{
+	static const char *const addrs[] = { "10.0.0.1 2001:db8::1", "10.0.0.2",
+					     "10.0.0.3" };
+	static const char *const names[] = { "a", "b", "c" };
+	unsigned                 i;
+
+	conns_nr = 0;
+	memset(nodes, 0, sizeof nodes);
+	m0_sim_init_cfg(&sim, SEED, &m0_sim_cfg_calm);
+	m0_sim_net_init(&sim, cfg);
+	assert_ptr_equal(table, &m0_sim_io_ops);
+	for (i = 0; i < ARRAY_SIZE(hosts); ++i) {
+		hosts[i] = m0_sim_host_add(names[i], addrs[i]);
+		m0_sim_host_use(hosts[i]);
+		assert_int_equal(table->sio_create(&nodes[i].s_io, NULL), 0);
+		nodes[i].s_io->si_sock = &nodes[i];
+		m0_strand_init(&nodes[i].s_strand, &node_ops, names[i]);
+		assert_int_equal(m0_strand_start(&nodes[i].s_strand, NULL), 0);
+		table->sio_strand_set(nodes[i].s_io, &nodes[i].s_strand);
+	}
+}
+
+static void down(void)
+{
+	unsigned i;
+
+	for (i = 0; i < conns_nr; ++i) {
+		if (conns[i]->c_stream != NULL)
+			table->sio_hangup(conns[i]->c_io, conns[i]->c_stream);
+		free(conns[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(hosts); ++i) {
+		table->sio_strand_set(nodes[i].s_io, NULL);
+		m0_strand_stop(&nodes[i].s_strand);
+		m0_strand_fini(&nodes[i].s_strand);
+		table->sio_destroy(nodes[i].s_io);
+	}
+	m0_sim_net_fini();
+	m0_sim_fini(&sim);
+	assert_null(table);
+}
+
+static const struct m0_sim_stream_cfg cfg_plain = {
+	.ssc_latency_ns = 100000,
+	.ssc_piece_bytes_max = 40,
+};
+
+static struct m0_sock_conn *dial_from(unsigned node, const char *from,
+				      const char *to, uint16_t port_min,
+				      uint16_t port_max, int expect)
+{
+	struct m0_sock_conn *conn = conn_new(&nodes[node]);
+	struct m0_sock_addr  from_addr = m0_sim_addr(from, 0);
+	struct m0_sock_addr  to_addr = m0_sim_addr(to, PORT);
+	char                 why[M0_LND_WHY_BYTES] = "";
+
+	assert_int_equal(table->sio_dial(conn->c_io, conn, &from_addr, port_min,
+					 port_max, &to_addr, &conn->c_stream,
+					 why),
+			 expect);
+	assert_true((expect == 0) == (why[0] == 0));
+	return conn;
+}
+
+static struct m0_sock_conn *dial(const char *to)
+{
+	return dial_from(0, "10.0.0.1", to, 512, 1023, 0);
+}
+
+static void listen_at(struct m0_sock_listener *listener, unsigned node,
+		      const char *at, int expect)
+{
+	char why[M0_LND_WHY_BYTES] = "";
+
+	listener->sl_addr = m0_sim_addr(at, PORT);
+	assert_int_equal(table->sio_listen(nodes[node].s_io, listener, why),
+			 expect);
+	assert_true((expect == 0) == (why[0] == 0));
+}
+
+static void say(struct m0_sock_conn *conn, const void *bytes, size_t nr)
+{
+	conn->c_out = bytes;
+	conn->c_out_nr = nr;
+	table->sio_out(conn->c_io, conn->c_stream);
+	table->sio_out(conn->c_io, conn->c_stream);
+	table->sio_rouse(conn->c_io);
+}
+
+/* A dial finds a listener; bytes go both ways, whatever the pieces. */
+static void dial_meets_listener(void **state)
+{
+	static uint8_t          bytes[BUF_BYTES];
+	struct m0_sock_listener listener;
+	struct m0_sock_conn    *there;
+	struct m0_sock_conn    *here;
+
+	(void)state;
+	up(&cfg_plain);
+	memset(bytes, 0x5a, sizeof bytes);
+	bytes[77777] = 1;
+	listen_at(&listener, 1, "10.0.0.2", 0);
+	here = dial("10.0.0.2");
+	/* What is said before it is up waits. */
+	say(here, bytes, sizeof bytes);
+	m0_sim_run_ms(&sim, 1000);
+	assert_int_equal(conns_nr, 2);
+	there = conns[1];
+	assert_true(here->c_is_up);
+	assert_int_equal(here->c_local.sa_port, 1023);
+	assert_int_equal(there->c_remote.sa_port, 1023);
+	assert_int_equal(there->c_remote.sa_bytes[3], 1);
+	assert_int_equal(there->c_local.sa_bytes[3], 2);
+	assert_int_equal(there->c_in_nr, sizeof bytes);
+	assert_memory_equal(there->c_in, bytes, sizeof bytes);
+	assert_true(here->c_writes_nr > 1 && there->c_reads_nr > 100);
+	say(there, "pong", 4);
+	m0_sim_run_ms(&sim, 1);
+	assert_memory_equal(here->c_in, "pong", 4);
+	assert_int_equal(table->sio_unsent(here->c_io, here->c_stream), 0);
+	/* One hangs up, the other is told. */
+	table->sio_hangup(here->c_io, here->c_stream);
+	here->c_stream = NULL;
+	m0_sim_run_ms(&sim, 1);
+	assert_true(there->c_is_broken && !here->c_is_broken);
+	assert_int_equal(there->c_status, -ECONNRESET);
+	assert_int_equal(m0_sim_net_streams_nr(), 0);
+	table->sio_unlisten(nodes[1].s_io, &listener);
+	down();
+}
+
+/* Each dial takes the next lower port; with none left it is refused. */
+static void ports_are_taken_downwards(void **state)
+{
+	struct m0_sock_listener listener;
+	unsigned                i;
+
+	(void)state;
+	up(&cfg_plain);
+	listen_at(&listener, 1, "10.0.0.2", 0);
+	for (i = 0; i < 3; ++i)
+		(void)dial_from(0, "10.0.0.1", "10.0.0.2", 1021, 1023, 0);
+	(void)dial_from(0, "10.0.0.1", "10.0.0.2", 1021, 1023, -EADDRINUSE);
+	(void)dial_from(0, "10.0.0.9", "10.0.0.2", 1021, 1023, -EADDRNOTAVAIL);
+	m0_sim_run_ms(&sim, 10);
+	for (i = 0; i < 3; ++i)
+		assert_int_equal(conns[i]->c_local.sa_port, 1023 - i);
+	(void)dial_from(0, "10.0.0.1", "10.0.0.2", 0, 0, 0);
+	m0_sim_run_ms(&sim, 10);
+	assert_true(conns[9]->c_remote.sa_port > 32767);
+	table->sio_unlisten(nodes[1].s_io, &listener);
+	down();
+}
+
+/* Nobody listens; a host that cannot be reached; one that is not there. */
+static void dial_fails_as_networks_do(void **state)
+{
+	struct m0_sock_conn *refused;
+	struct m0_sock_conn *unreachable;
+	struct m0_sock_conn *nowhere;
+
+	(void)state;
+	up(&cfg_plain);
+	refused = dial("10.0.0.2");
+	m0_sim_host_unreachable(hosts[2], true);
+	unreachable = dial("10.0.0.3");
+	nowhere = dial("10.0.0.77");
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(refused->c_status, -ECONNREFUSED);
+	assert_int_equal(unreachable->c_status, -EHOSTUNREACH);
+	assert_false(nowhere->c_is_broken);
+	m0_sim_run_ms(&sim, 3000);
+	assert_int_equal(nowhere->c_status, -EHOSTUNREACH);
+	assert_false(refused->c_is_up);
+	down();
+}
+
+/* A SYN that vanishes: no answer; mended soon, it comes to be; else not. */
+static void dial_into_cut_waits(void **state)
+{
+	struct m0_sock_listener listener;
+	struct m0_sock_conn    *conn;
+
+	(void)state;
+	up(&cfg_plain);
+	listen_at(&listener, 1, "10.0.0.2", 0);
+	m0_sim_host_cut(hosts[1], true);
+	conn = dial("10.0.0.2");
+	m0_sim_run_ms(&sim, 20000);
+	assert_false(conn->c_is_up || conn->c_is_broken);
+	m0_sim_host_cut(hosts[1], false);
+	m0_sim_run_ms(&sim, 20000);
+	assert_true(conn->c_is_up);
+
+	m0_sim_host_cut_way(hosts[1], hosts[0], true);
+	conn = dial("10.0.0.2");
+	m0_sim_run_ms(&sim, 120000);
+	assert_false(conn->c_is_broken);
+	m0_sim_run_ms(&sim, 20000);
+	assert_int_equal(conn->c_status, -ETIMEDOUT);
+	/* One that hangs up while it dials leaves nothing. */
+	conn = dial("10.0.0.2");
+	table->sio_hangup(conn->c_io, conn->c_stream);
+	conn->c_stream = NULL;
+	m0_sim_run_ms(&sim, 200000);
+	assert_false(conn->c_is_broken);
+	assert_int_equal(m0_sim_net_streams_nr(), 1);
+	table->sio_unlisten(nodes[1].s_io, &listener);
+	down();
+}
+
+/* Listening: taken, not ours, refused by the system, refused by the driver. */
+static void listen_fails_as_systems_do(void **state)
+{
+	struct m0_sock_listener one;
+	struct m0_sock_listener two;
+	struct m0_sock_conn    *conn;
+
+	(void)state;
+	up(&cfg_plain);
+	listen_at(&one, 1, "10.0.0.2", 0);
+	listen_at(&two, 2, "10.0.0.2", -EADDRINUSE);
+	listen_at(&two, 2, "10.0.0.99", -EADDRNOTAVAIL);
+	m0_sim_host_listen_fails(hosts[2], -EACCES);
+	listen_at(&two, 2, "10.0.0.3", -EACCES);
+	nodes[1].s_refuses = true;
+	conn = dial("10.0.0.2");
+	m0_sim_run_ms(&sim, 10);
+	assert_true(conn->c_is_up && conn->c_is_broken);
+	assert_int_equal(conn->c_status, -ECONNRESET);
+	table->sio_unlisten(nodes[1].s_io, &one);
+	listen_at(&one, 2, "10.0.0.2", 0);
+	table->sio_unlisten(nodes[2].s_io, &one);
+	down();
+}
+
+/* A driver that pauses gets nothing until it asks, and then all, in order. */
+static void pause_holds_bytes(void **state)
+{
+	static uint8_t          bytes[1000];
+	struct m0_sock_listener listener;
+	struct m0_sock_conn    *there;
+	struct m0_sock_conn    *here;
+	size_t                  i;
+
+	(void)state;
+	up(&cfg_plain);
+	for (i = 0; i < sizeof bytes; ++i)
+		bytes[i] = (uint8_t)i;
+	listen_at(&listener, 1, "10.0.0.2", 0);
+	here = dial("10.0.0.2");
+	m0_sim_run_ms(&sim, 10);
+	there = conns[1];
+	for (i = 1; i < 40; ++i) {
+		there->c_in_max = 25 * i;
+		table->sio_in(there->c_io, there->c_stream);
+		if (i == 1)
+			say(here, bytes, sizeof bytes);
+		m0_sim_run_ms(&sim, 10);
+		assert_int_equal(there->c_in_nr, 25 * i);
+	}
+	there->c_in_max = BUF_BYTES;
+	table->sio_in(there->c_io, there->c_stream);
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(there->c_in_nr, 1000);
+	assert_memory_equal(there->c_in, bytes, 1000);
+	/* A paused one hears of a reset all the same. */
+	there->c_in_max = 1000;
+	table->sio_in(there->c_io, there->c_stream);
+	m0_sim_run_ms(&sim, 10);
+	m0_sim_host_reset_way(hosts[0], hosts[1]);
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(there->c_status, -ECONNRESET);
+	assert_int_equal(here->c_status, -ECONNRESET);
+	table->sio_unlisten(nodes[1].s_io, &listener);
+	down();
+}
+
+/* A driver may hang up in the middle of what it is told. */
+static void hangup_inside_is_allowed(void **state)
+{
+	static const uint8_t    bytes[600];
+	struct m0_sock_listener listener;
+	unsigned                i;
+
+	(void)state;
+	up(&cfg_plain);
+	listen_at(&listener, 1, "10.0.0.2", 0);
+	for (i = 0; i < 50; ++i)
+		(void)dial("10.0.0.2");
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(conns_nr, 100);
+	for (i = 0; i < 50; ++i) {
+		conns[50 + i]->c_hangup_at = 1 + i * 11;
+		say(conns[i], bytes, sizeof bytes);
+	}
+	m0_sim_run_ms(&sim, 10);
+	for (i = 0; i < 50; ++i) {
+		assert_null(conns[50 + i]->c_stream);
+		assert_false(conns[50 + i]->c_is_broken);
+		assert_int_equal(conns[i]->c_status, -ECONNRESET);
+	}
+	assert_int_equal(m0_sim_net_streams_nr(), 0);
+	table->sio_unlisten(nodes[1].s_io, &listener);
+	down();
+}
+
+/* A host that dies silently and comes back answers old streams by a reset, and
+ * a new connection under the old one's ports comes to be. */
+static void host_restarted_resets_old_streams(void **state)
+{
+	struct m0_sock_listener listener;
+	struct m0_sock_conn    *there;
+	struct m0_sock_conn    *here;
+	unsigned                i;
+
+	(void)state;
+	up(&cfg_plain);
+	listen_at(&listener, 1, "10.0.0.2", 0);
+	for (i = 0; i < 2; ++i) {
+		here = dial("10.0.0.2");
+		m0_sim_run_ms(&sim, 10);
+		there = conns[conns_nr - 1];
+		m0_sim_host_cut(hosts[0], true);
+		table->sio_hangup(here->c_io, here->c_stream);
+		here->c_stream = NULL;
+		m0_sim_run_ms(&sim, 10);
+		assert_false(there->c_is_broken);
+		m0_sim_host_cut(hosts[0], false);
+		m0_sim_run_ms(&sim, 10);
+		assert_false(there->c_is_broken);
+		if (i == 0) {
+			say(there, "hallo", 5);
+			m0_sim_run_ms(&sim, 10);
+			assert_int_equal(there->c_status, -ECONNRESET);
+			continue;
+		}
+		here = dial("10.0.0.2");
+		m0_sim_run_ms(&sim, 10);
+		assert_int_equal(there->c_status, -ECONNRESET);
+		assert_false(here->c_is_up);
+		m0_sim_run_ms(&sim, 1000);
+		assert_true(here->c_is_up);
+	}
+	table->sio_unlisten(nodes[1].s_io, &listener);
+	down();
+}
+
+static struct m0_sim_raw *raw_accepted;
+
+static void accepted(struct m0_sim_raw *raw, void *arg)
+{
+	assert_string_equal(arg, "arg");
+	raw_accepted = raw;
+	m0_sim_raw_send(raw, "hello", 5);
+}
+
+static void echo(struct m0_sim_raw *raw)
+{
+	m0_sim_raw_send(raw, raw->sr_in + raw->sr_done,
+			raw->sr_in_nr - raw->sr_done);
+	raw->sr_done = raw->sr_in_nr;
+}
+
+/* A test listens and dials itself. */
+static void raw_ends_speak_bytes(void **state)
+{
+	struct m0_sock_listener listener;
+	struct m0_sock_conn    *conn;
+	struct m0_sim_raw      *raw;
+
+	(void)state;
+	up(&cfg_plain);
+	m0_sim_raw_listen("10.0.0.3", PORT, accepted,
+			  (void *)(uintptr_t) "arg");
+	conn = dial("10.0.0.3");
+	m0_sim_run_ms(&sim, 10);
+	raw = raw_accepted;
+	assert_memory_equal(conn->c_in, "hello", 5);
+	assert_int_equal(raw->sr_remote.sa_port, 1023);
+	raw->sr_input = echo;
+	say(conn, "abcdef", 6);
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(conn->c_in_nr, 11);
+	assert_int_equal(raw->sr_in_nr, 6);
+	m0_sim_raw_shut(raw);
+	m0_sim_run_ms(&sim, 10);
+	assert_true(conn->c_is_broken);
+	assert_int_equal(conn->c_status, 0);
+	m0_sim_raw_listen("10.0.0.3", PORT, NULL, NULL);
+
+	listen_at(&listener, 1, "10.0.0.2", 0);
+	raw = m0_sim_raw_dial("10.0.0.3", 77, "10.0.0.2", PORT);
+	m0_sim_raw_send(raw, "xyz", 3);
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(raw->sr_state, M0_SIM_RAW_CONNECTED);
+	conn = conns[1];
+	assert_int_equal(conn->c_remote.sa_port, 77);
+	assert_memory_equal(conn->c_in, "xyz", 3);
+	table->sio_hangup(conn->c_io, conn->c_stream);
+	conn->c_stream = NULL;
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(raw->sr_state, M0_SIM_RAW_BROKEN);
+	assert_int_equal(raw->sr_status, -ECONNRESET);
+	m0_sim_raw_free(raw);
+	raw = m0_sim_raw_dial("10.0.0.3", 0, "10.0.0.1", PORT);
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(raw->sr_status, -ECONNREFUSED);
+	table->sio_unlisten(nodes[1].s_io, &listener);
+	down();
+}
+
+/* A raw end that reads nothing stops the node's writing; what it reads later is
+ * all there. */
+static void raw_mute_fills_window(void **state)
+{
+	static const struct m0_sim_stream_cfg cfg = {
+		.ssc_latency_ns = 1000,
+		.ssc_window_bytes = 10000,
+	};
+	static const uint8_t bytes[50000];
+	struct m0_sock_conn *conn;
+
+	(void)state;
+	up(&cfg);
+	m0_sim_raw_listen("10.0.0.3", PORT, accepted,
+			  (void *)(uintptr_t) "arg");
+	conn = dial("10.0.0.3");
+	m0_sim_run_ms(&sim, 10);
+	m0_sim_raw_mute(raw_accepted, true);
+	say(conn, bytes, sizeof bytes);
+	m0_sim_run_ms(&sim, 1000);
+	assert_int_equal(conn->c_out_nr, 40000);
+	assert_int_equal(raw_accepted->sr_in_nr, 0);
+	m0_sim_raw_mute(raw_accepted, false);
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(conn->c_out_nr, 0);
+	assert_int_equal(raw_accepted->sr_in_nr, sizeof bytes);
+	down();
+}
+
+/* What the devices are: those of the host in use, or of all. */
+static void ifaces_are_the_hosts(void **state)
+{
+	struct m0_sock_iface ifaces[8];
+
+	(void)state;
+	up(&cfg_plain);
+	m0_sim_host_use(hosts[0]);
+	assert_int_equal(table->sio_ifaces(ifaces, 8), 2);
+	assert_string_equal(ifaces[0].sif_name, "sim0");
+	assert_true(ifaces[1].sif_is_up);
+	assert_int_equal(ifaces[1].sif_addr.sa_bytes_nr, 16);
+	m0_sim_host_use(NULL);
+	assert_int_equal(table->sio_ifaces(ifaces, 1), 4);
+	m0_sim_host_iface_up(hosts[0], false);
+	assert_int_equal(table->sio_ifaces(ifaces, 8), 4);
+	assert_false(ifaces[0].sif_is_up);
+	assert_true(ifaces[3].sif_is_up);
+	down();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dial_meets_listener),
+		cmocka_unit_test(ports_are_taken_downwards),
+		cmocka_unit_test(dial_fails_as_networks_do),
+		cmocka_unit_test(dial_into_cut_waits),
+		cmocka_unit_test(listen_fails_as_systems_do),
+		cmocka_unit_test(pause_holds_bytes),
+		cmocka_unit_test(hangup_inside_is_allowed),
+		cmocka_unit_test(host_restarted_resets_old_streams),
+		cmocka_unit_test(raw_ends_speak_bytes),
+		cmocka_unit_test(raw_mute_fills_window),
+		cmocka_unit_test(ifaces_are_the_hosts),
+	};
+
+	return cmocka_run_group_tests_name("sim-io", tests, NULL, NULL);
+}
