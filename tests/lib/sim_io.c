@@ -299,6 +299,7 @@ static bool sim_pass(struct m0_sock_io *base, m0_time_t now)
 		return false;
 	if (io->sio_fd_is_open)
 		m0_os_fd_clear(&io->sio_fd);
+	io->sio_has_told = false;
 	m0_sock_now_set(base->si_sock, now);
 	TAILQ_FOREACH(listener, &m0_sim__net()->sin_listeners, sil_link)
 	if (listener->sil_io == io)
@@ -331,6 +332,7 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 		rc = m0_sim_stream_write(m0_sim__stream(end), end->sie_nr, iov,
 					 nr);
 		if (rc < 0) {
+			io->sio_has_told = true;
 			end_broken(end, (int)rc);
 			break;
 		}
@@ -367,14 +369,8 @@ static bool sim_ready(struct m0_sock_io *base)
 {
 	struct sim_io *io = io_of(base);
 
-	return !TAILQ_EMPTY(&io->sio_ready) || !backlog_is_empty(io);
-}
-
-static void sim_sleep(struct m0_sock_io *base, m0_time_t deadline)
-{
-	(void)base;
-	(void)deadline;
-	M0_IMPOSSIBLE("in the simulator nobody sleeps in an io");
+	return io->sio_has_told || !TAILQ_EMPTY(&io->sio_ready) ||
+	       !backlog_is_empty(io);
 }
 
 static void sim_rouse(struct m0_sock_io *base)
@@ -579,13 +575,13 @@ static size_t sim_unsent(struct m0_sock_io *base, void *stream)
 	return m0_sim_stream_unsent(m0_sim__stream(end), end->sie_nr);
 }
 
+/* Nobody sleeps in it: sio_sleep is not set. */
 const struct m0_sock_io_ops m0_sim_io_ops = {
 	.sio_create = sim_create,
 	.sio_destroy = sim_destroy,
 	.sio_ifaces = sim_ifaces,
 	.sio_pass = sim_pass,
 	.sio_flush = sim_flush,
-	.sio_sleep = sim_sleep,
 	.sio_rouse = sim_rouse,
 	.sio_ready = sim_ready,
 	.sio_fd = sim_fd,

@@ -115,6 +115,8 @@ struct sim_io {
 	unsigned            sio_listeners_nr;
 	/** Whom a call up is about; NULL once he has hung up. */
 	struct sim_end *sio_serving;
+	/** A flush has called up: the driver needs another step. */
+	bool sio_has_told;
 };
 
 struct sim_net {
