@@ -8,7 +8,7 @@
  * by its address; other memory, which an application may have filled in
  * itself, came from m0_alloc().
  */
-#include "net/net_internal.h"
+#include "net/kit_internal.h"
 #include "base/cursor.h"
 #include "os/os.h"
 
@@ -119,6 +119,31 @@ static struct desc_slot *slot_pop_or_make(void)
 	return slot;
 }
 
+/*
+ * Who frees a descriptor in a callback often makes the next one there: a pass
+ * keeps the slot meanwhile.
+ */
+static bool slot_keep(struct desc_slot *slot)
+{
+	if (kit_pass.kp_depth == 0 || kit_pass.kp_desc != NULL)
+		return false;
+	kit_pass.kp_desc = slot;
+	return true;
+}
+
+static struct desc_slot *kept_take(void)
+{
+	struct desc_slot *slot = kit_pass.kp_desc;
+
+	kit_pass.kp_desc = NULL;
+	return slot;
+}
+
+void m0_net__desc_pass_end(void)
+{
+	slot_push(kept_take());
+}
+
 uint8_t *m0_net__desc_bytes_get(uint32_t nr)
 {
 	struct desc_slot *slot;
@@ -126,7 +151,7 @@ uint8_t *m0_net__desc_bytes_get(uint32_t nr)
 	M0_PRE(nr > 0);
 	if (nr > M0_NET_KIT_DESC_MAX)
 		return m0_alloc(nr);
-	slot = slot_pop() ?: slot_pop_or_make();
+	slot = kept_take() ?: slot_pop() ?: slot_pop_or_make();
 	return slot == NULL ? NULL : slot->ds_bytes;
 }
 
@@ -145,13 +170,19 @@ static bool is_slot(const uint8_t *data)
 	return false;
 }
 
+static void slot_put(struct desc_slot *slot)
+{
+	if (!slot_keep(slot))
+		slot_push(slot);
+}
+
 void m0_net_desc_free(struct m0_net_buf_desc *desc)
 {
 	if (desc->nbd_data == NULL)
 		;
 	else if (is_slot(desc->nbd_data))
-		slot_push(container_of(desc->nbd_data, struct desc_slot,
-				       ds_bytes[0]));
+		slot_put(container_of(desc->nbd_data, struct desc_slot,
+				      ds_bytes[0]));
 	else
 		m0_free(desc->nbd_data);
 	desc->nbd_data = NULL;

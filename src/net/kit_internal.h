@@ -297,6 +297,8 @@ struct kit_pass {
 	struct kit_work_list kp_done;
 	/** Where kit_bulk_run() collects; NULL outside of it. */
 	struct kit_moves *kp_moves;
+	/** The memory of a descriptor freed in this pass: for the next one. */
+	struct desc_slot *kp_desc;
 };
 extern __thread struct kit_pass kit_pass
 	__attribute__((tls_model("initial-exec")));

@@ -33,8 +33,11 @@ void kit_pass_close(void)
 {
 	M0_PRE(kit_pass.kp_depth > 0);
 	kit_pass_flush();
-	if (--kit_pass.kp_depth == 0)
-		m0_time_pass_end();
+	if (--kit_pass.kp_depth > 0)
+		return;
+	m0_time_pass_end();
+	if (kit_pass.kp_desc != NULL)
+		m0_net__desc_pass_end();
 }
 
 static bool inbox_is_empty(const struct m0_net_kit_machine *m)

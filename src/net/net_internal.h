@@ -119,5 +119,7 @@ bool m0_net__pool_has(const struct m0_net_buffer *buf);
 /** `nr` bytes for a descriptor from the recycled slab; NULL: no memory. */
 uint8_t *m0_net__desc_bytes_get(uint32_t nr);
 void     m0_net__desc_slab_fini(void);
+/** A pass of this thread is over: gives back what it has kept. */
+void m0_net__desc_pass_end(void);
 
 #endif /* M0_SRC_NET_NET_INTERNAL_H */
