@@ -175,8 +175,10 @@ int m0_net__buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 	/* Before the operation: it may be over before the call returns. */
 	if (holds_ep(buf))
 		m0_ref_get(&buf->nb_ep->nep_ref);
-	m0_probe_buf_add(m0_net__tm_name(tm), buf->nb_nr, m0_net__qt_name(qt),
-			 buf->nb_length);
+	/* Asked here, so that nb_nr is not looked at for nothing. */
+	if (M0_UNLIKELY(m0_probe_sink != NULL))
+		m0_probe_buf_add(m0_net__tm_name(tm), buf->nb_nr,
+				 m0_net__qt_name(qt), buf->nb_length);
 	rc = m0_net__ops(tm->ntm_dom)->xo_buf_add(buf);
 	if (rc == 0) {
 		++tm->ntm_qstats[qt].nqs_num_adds;
