@@ -122,6 +122,10 @@ int m0_net_kit_buf_add(struct m0_net_buffer *buf)
 	struct kit_buf            *kb = kit_buf_of(buf);
 	int                        rc = 0;
 
+	/* Many use their large buffers in turn, as they registered them. */
+	if (m0_net__qt_is_passive(buf->nb_qtype) ||
+	    m0_net__qt_is_active(buf->nb_qtype))
+		kit_slot_prefetch_next(kb, m->nkm_ops->nko_buf_size);
 	M0_PRE(kb_state(word_get(kb)) == KB_IDLE);
 	/* Before start only a time-out needs somebody to watch it. */
 	if (M0_UNLIKELY(!m->nkm_running) && buf->nb_timeout != M0_TIME_NEVER)

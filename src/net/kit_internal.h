@@ -404,7 +404,21 @@ void                     kit_eps_fini(struct m0_net_kit_machine *m);
 struct kit_buf *kit_slot_get(size_t pvt_bytes);
 void            kit_slot_put(struct kit_buf *kb);
 /** The buffer of an index, registered or not; NULL: never was one. */
-struct kit_buf *kit_slot_find(uint32_t index);
+struct kit_buf      *kit_slot_find(uint32_t index);
+static inline size_t kit_slot_size(size_t pvt_bytes)
+{
+	return m0_align(sizeof(struct kit_buf) + pvt_bytes, KIT_CACHE_LINE);
+}
+/** Asks ahead for what an add needs of the slot taken after this one. */
+static inline void kit_slot_prefetch_next(const struct kit_buf *kb,
+					  size_t                pvt_bytes)
+{
+	/* A number, for there may be none. */
+	uintptr_t next = (uintptr_t)kb + kit_slot_size(pvt_bytes);
+
+	__builtin_prefetch((const void *)next, 1);
+	__builtin_prefetch((const void *)(next + KIT_CACHE_LINE), 1);
+}
 /** Domains come and go; with the last one all slots are freed. */
 int  kit_slots_get(void);
 void kit_slots_put(void);

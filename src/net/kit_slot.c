@@ -33,11 +33,6 @@ static struct block    *slots_blocks;
 /* Not in use; different transports' have different sizes. */
 static struct kit_buf *slots_free;
 
-static size_t slot_size(size_t pvt_bytes)
-{
-	return m0_align(sizeof(struct kit_buf) + pvt_bytes, KIT_CACHE_LINE);
-}
-
 static struct kit_buf *free_take(size_t bytes)
 {
 	struct kit_buf **at;
@@ -109,20 +104,21 @@ static bool slot_enter(struct kit_buf *kb, size_t pvt_bytes)
 
 static struct kit_buf *slots_make(size_t pvt_bytes)
 {
-	size_t        size = slot_size(pvt_bytes);
+	size_t        size = kit_slot_size(pvt_bytes);
 	struct block *block = block_make(size);
+	size_t        nr;
 	char         *at;
-	char         *end;
 
 	if (block == NULL)
 		return NULL;
 	block->bl_next = slots_blocks;
 	slots_blocks = block;
-	at = block->bl_memory;
-	end = at + block->bl_bytes;
-	while ((size_t)(end - at) >= size &&
-	       slot_enter((struct kit_buf *)(void *)at, pvt_bytes))
-		at += size;
+	/* From the last on, so that they are taken from the first on. */
+	for (nr = block->bl_bytes / size; nr > 0; --nr) {
+		at = (char *)block->bl_memory + (nr - 1) * size;
+		if (!slot_enter((struct kit_buf *)(void *)at, pvt_bytes))
+			break;
+	}
 	return free_take(pvt_bytes);
 }
 
