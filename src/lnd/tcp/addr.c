@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include "lnd/tcp/tcp_internal.h"
+
+socklen_t m0_tcp__addr_to(const struct m0_sock_addr *addr,
+			  struct sockaddr_storage   *ret)
+{
+	struct sockaddr_in  *in = (struct sockaddr_in *)ret;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
+
+	M0_SET0(ret);
+	if (addr->sa_bytes_nr == sizeof in->sin_addr) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(addr->sa_port);
+		memcpy(&in->sin_addr, addr->sa_bytes, sizeof in->sin_addr);
+		return sizeof *in;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(addr->sa_port);
+	memcpy(&in6->sin6_addr, addr->sa_bytes, sizeof in6->sin6_addr);
+	return sizeof *in6;
+}
+
+bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_sock_addr *ret)
+{
+	const struct sockaddr_in  *in = (const struct sockaddr_in *)sa;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
+
+	M0_SET0(ret);
+	if (sa->sa_family == AF_INET) {
+		ret->sa_bytes_nr = sizeof in->sin_addr;
+		ret->sa_port = ntohs(in->sin_port);
+		memcpy(ret->sa_bytes, &in->sin_addr, sizeof in->sin_addr);
+		return true;
+	}
+	if (sa->sa_family != AF_INET6)
+		return false;
+	ret->sa_bytes_nr = sizeof in6->sin6_addr;
+	ret->sa_port = ntohs(in6->sin6_port);
+	memcpy(ret->sa_bytes, &in6->sin6_addr, sizeof in6->sin6_addr);
+	return true;
+}
+
+int m0_tcp__addr_bound(int fd, struct m0_sock_addr *ret)
+{
+	struct sockaddr_storage sa;
+	socklen_t               len = sizeof sa;
+
+	if (getsockname(fd, (struct sockaddr *)&sa, &len) != 0)
+		return -errno;
+	return m0_tcp__addr_from((struct sockaddr *)&sa, ret) ? 0
+							      : -EAFNOSUPPORT;
+}
+
+bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr)
+{
+	static const uint8_t any[16];
+
+	return memcmp(addr->sa_bytes, any, addr->sa_bytes_nr) == 0;
+}
+
+const char *m0_tcp__addr_text(const struct m0_sock_addr *addr,
+			      char                       buf[M0_TCP_TEXT_BYTES])
+{
+	int family = addr->sa_bytes_nr == 4 ? AF_INET : AF_INET6;
+
+	if (inet_ntop(family, addr->sa_bytes, buf, M0_TCP_TEXT_BYTES) == NULL)
+		buf[0] = 0;
+	return buf;
+}
+
+static bool is_link_local(const struct m0_sock_addr *addr)
+{
+	return addr->sa_bytes_nr == 16 && addr->sa_bytes[0] == 0xfe &&
+	       (addr->sa_bytes[1] & 0xc0) == 0x80;
+}
+
+static bool iface_set(struct m0_sock_iface *iface, const struct ifaddrs *from)
+{
+	M0_SET0(iface);
+	if (from->ifa_addr == NULL ||
+	    !m0_tcp__addr_from(from->ifa_addr, &iface->sif_addr))
+		return false;
+	strncpy(iface->sif_name, from->ifa_name, sizeof iface->sif_name - 1);
+	iface->sif_is_up = (from->ifa_flags & (IFF_UP | IFF_RUNNING)) ==
+			   (IFF_UP | IFF_RUNNING);
+	iface->sif_is_loopback = (from->ifa_flags & IFF_LOOPBACK) != 0;
+	iface->sif_is_link_local = is_link_local(&iface->sif_addr);
+	iface->sif_index = if_nametoindex(from->ifa_name);
+	return true;
+}
+
+int m0_tcp__ifaces(struct m0_sock_iface *ifaces, unsigned max)
+{
+	struct m0_sock_iface one;
+	struct ifaddrs      *all;
+	struct ifaddrs      *each;
+	unsigned             nr = 0;
+
+	if (getifaddrs(&all) != 0)
+		return -errno;
+	for (each = all; each != NULL; each = each->ifa_next) {
+		if (!iface_set(&one, each))
+			continue;
+		if (nr < max)
+			ifaces[nr] = one;
+		++nr;
+	}
+	freeifaddrs(all);
+	return (int)nr;
+}

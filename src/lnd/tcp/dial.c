@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source ports are tried downwards from where the last dial has left off, so
+ * that a few tries find one however many are taken. One port serves connections
+ * to different peers (SO_REUSEADDR): which pair is taken shows when connecting.
+ */
+#include <unistd.h>
+
+#include "lnd/tcp/tcp_internal.h"
+
+#ifndef IP_BIND_ADDRESS_NO_PORT
+#define IP_BIND_ADDRESS_NO_PORT 24
+#endif
+
+struct dial {
+	struct m0_tcp_io          *di_io;
+	const struct m0_sock_addr *di_from;
+	const struct m0_sock_addr *di_to;
+	/** The socket, and what it was bound to. */
+	int                 di_fd;
+	struct m0_sock_addr di_local;
+};
+
+static void dial_close(struct dial *dial)
+{
+	if (dial->di_fd >= 0)
+		(void)close(dial->di_fd);
+	dial->di_fd = -1;
+}
+
+static int dial_bind(struct dial *dial, uint16_t port)
+{
+	struct sockaddr_storage sa;
+	socklen_t               len;
+	int                     one = 1;
+
+	if (dial->di_fd < 0)
+		dial->di_fd =
+			m0_tcp__socket(&dial->di_io->tci_cfg, dial->di_from);
+	if (dial->di_fd < 0)
+		return dial->di_fd;
+	/* A port that is any is chosen when the other end is known. */
+	if (port == 0)
+		(void)setsockopt(dial->di_fd, 0, IP_BIND_ADDRESS_NO_PORT, &one,
+				 sizeof one);
+	dial->di_local = *dial->di_from;
+	dial->di_local.sa_port = port;
+	len = m0_tcp__addr_to(&dial->di_local, &sa);
+	return bind(dial->di_fd, (struct sockaddr *)&sa, len) == 0 ? 0 : -errno;
+}
+
+static int dial_connect(struct dial *dial)
+{
+	struct sockaddr_storage sa;
+	socklen_t               len = m0_tcp__addr_to(dial->di_to, &sa);
+	int                     rc;
+
+	do {
+		rc = connect(dial->di_fd, (struct sockaddr *)&sa, len) == 0
+			     ? 0
+			     : -errno;
+	} while (rc == -EINTR);
+	return M0_IN(rc, (-EINPROGRESS, -EALREADY)) ? 0 : rc;
+}
+
+/* @retval -EADDRINUSE  try the next one. */
+static int dial_port(struct dial *dial, uint16_t port)
+{
+	int rc = dial_bind(dial, port);
+
+	if (rc != 0)
+		return rc;
+	rc = dial_connect(dial);
+	if (rc != 0)
+		dial_close(dial);
+	return rc == -EADDRNOTAVAIL ? -EADDRINUSE : rc;
+}
+
+static uint16_t port_next(struct m0_tcp_io *io, uint16_t port_min,
+			  uint16_t port_max)
+{
+	uint16_t port;
+
+	if (io->tci_port_min != port_min || io->tci_port_max != port_max)
+		io->tci_port_next = port_max;
+	io->tci_port_min = port_min;
+	io->tci_port_max = port_max;
+	port = io->tci_port_next;
+	io->tci_port_next = port > port_min ? (uint16_t)(port - 1) : port_max;
+	return port;
+}
+
+static int dial_any(struct dial *dial, uint16_t port_min, uint16_t port_max)
+{
+	unsigned left = (unsigned)(port_max - port_min) + 1;
+	bool     one = left == 1;
+	uint16_t port;
+	int      rc = -EADDRINUSE;
+
+	if (port_max == 0)
+		return dial_port(dial, 0);
+	for (; left > 0 && rc == -EADDRINUSE; --left) {
+		port = port_next(dial->di_io, port_min, port_max);
+		/* That of listeners is left to listeners. */
+		if (one || port != dial->di_to->sa_port)
+			rc = dial_port(dial, port);
+	}
+	return rc;
+}
+
+int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
+		 const struct m0_sock_addr *from, uint16_t port_min,
+		 uint16_t port_max, const struct m0_sock_addr *to,
+		 void **ret_stream, char *why)
+{
+	struct m0_tcp_io     *tcp = m0_tcp__io(io);
+	struct m0_tcp_stream *stream;
+	struct dial           dial = {
+			  .di_io = tcp, .di_from = from, .di_to = to, .di_fd = -1
+	};
+	int rc;
+
+	M0_PRE(port_min <= port_max);
+	rc = dial_any(&dial, port_min, port_max);
+	stream = rc == 0 ? m0_tcp__stream_new(tcp, dial.di_fd, true) : NULL;
+	if (rc == 0 && stream == NULL)
+		rc = -ENOMEM;
+	if (rc != 0) {
+		dial_close(&dial);
+		m0_tcp__why_dial(why, &tcp->tci_cfg, from, port_min, port_max,
+				 to, rc);
+		return rc;
+	}
+	stream->tcs_conn = conn;
+	stream->tcs_local = dial.di_local;
+	*ret_stream = stream;
+	return 0;
+}
+
+static int dial_error(int fd)
+{
+	int       rc = 0;
+	socklen_t len = sizeof rc;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &rc, &len) == 0 ? -rc
+								    : -errno;
+}
+
+bool m0_tcp__dial_end(struct m0_tcp_stream *stream)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	int               fd = stream->tcs_fd.lof_fd;
+	int               rc = dial_error(fd);
+	bool              is_there;
+
+	stream->tcs_dials = false;
+	if (rc == 0 && (stream->tcs_local.sa_port == 0 ||
+			m0_tcp__addr_is_any(&stream->tcs_local)))
+		rc = m0_tcp__addr_bound(fd, &stream->tcs_local);
+	if (rc != 0) {
+		m0_tcp__stream_broken(stream, rc);
+		return false;
+	}
+	m0_tcp__stream_out_add(stream);
+	io->tci_current = stream;
+	m0_sock_dialled(stream->tcs_conn, &stream->tcs_local);
+	is_there = io->tci_current == stream;
+	io->tci_current = NULL;
+	return is_there;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include "lnd/tcp/tcp_internal.h"
+
+enum {
+	BACKLOG = 1024,
+	/* Dead peers are found as Lustre's nodes find them. */
+	KEEP_IDLE_S = 30,
+	KEEP_INTERVAL_S = 5,
+	KEEP_PROBES = 5
+};
+
+#define PAUSE_MIN_NS (10 * M0_TIME_ONE_MSEC)
+#define PAUSE_MAX_NS (1 * M0_TIME_ONE_SECOND)
+
+struct option {
+	int op_level;
+	int op_name;
+	int op_val;
+};
+
+static int option_set(int fd, int level, int name, const void *val,
+		      size_t bytes)
+{
+	return setsockopt(fd, level, name, val, (socklen_t)bytes) == 0 ? 0
+								       : -errno;
+}
+
+static int options_always(int fd)
+{
+	static const struct option options[] = {
+		{ SOL_SOCKET, SO_REUSEADDR, 1 },
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S },
+		{ IPPROTO_TCP, TCP_KEEPCNT, KEEP_PROBES },
+		{ IPPROTO_TCP, TCP_NODELAY, 1 },
+	};
+	/* Closing resets: no port of the few waits in TIME_WAIT. */
+	static const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
+	size_t                     i;
+	int rc = option_set(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+
+	for (i = 0; rc == 0 && i < ARRAY_SIZE(options); ++i)
+		rc = option_set(fd, options[i].op_level, options[i].op_name,
+				&options[i].op_val, sizeof options[i].op_val);
+	return rc;
+}
+
+static int options_wanted(int fd, const struct m0_sock_io_cfg *cfg)
+{
+	size_t len = strnlen(cfg->sic_congestion, sizeof cfg->sic_congestion);
+	int    rc = 0;
+
+	if (cfg->sic_sndbuf_bytes != 0)
+		rc = option_set(fd, SOL_SOCKET, SO_SNDBUF,
+				&cfg->sic_sndbuf_bytes, sizeof(int));
+	if (rc == 0 && cfg->sic_rcvbuf_bytes != 0)
+		rc = option_set(fd, SOL_SOCKET, SO_RCVBUF,
+				&cfg->sic_rcvbuf_bytes, sizeof(int));
+	if (rc == 0 && len != 0)
+		rc = option_set(fd, IPPROTO_TCP, TCP_CONGESTION,
+				cfg->sic_congestion, len);
+	return rc;
+}
+
+int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
+		   const struct m0_sock_addr   *addr)
+{
+	bool is_ip6 = addr->sa_bytes_nr == 16;
+	int  one = 1;
+	int  fd = socket(is_ip6 ? AF_INET6 : AF_INET,
+			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = options_always(fd);
+	if (rc == 0 && is_ip6)
+		rc = option_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one,
+				sizeof one);
+	if (rc == 0)
+		rc = options_wanted(fd, cfg);
+	if (rc != 0)
+		(void)close(fd);
+	return rc != 0 ? rc : fd;
+}
+
+static void listener_told(struct m0_loop_fd *fd, unsigned events)
+{
+	struct m0_tcp_listener *listener =
+		container_of(fd, struct m0_tcp_listener, tcl_fd);
+
+	(void)events;
+	if (!m0_list_link_is_in(&listener->tcl_callers))
+		m0_list_add_tail(&listener->tcl_io->tci_callers,
+				 &listener->tcl_callers);
+}
+
+static int socket_listen(int fd, struct m0_sock_addr *addr)
+{
+	struct sockaddr_storage sa;
+	socklen_t               len = m0_tcp__addr_to(addr, &sa);
+
+	if (bind(fd, (struct sockaddr *)&sa, len) != 0 ||
+	    listen(fd, BACKLOG) != 0)
+		return -errno;
+	/* A port of the system's choice is told. */
+	return addr->sa_port == 0 ? m0_tcp__addr_bound(fd, addr) : 0;
+}
+
+static int listener_open(struct m0_tcp_listener *listener)
+{
+	struct m0_tcp_io    *io = listener->tcl_io;
+	struct m0_sock_addr *addr = &listener->tcl_listener->sl_addr;
+	int                  fd = m0_tcp__socket(&io->tci_cfg, addr);
+	int                  rc;
+
+	if (fd < 0)
+		return fd;
+	listener->tcl_fd.lof_fd = fd;
+	rc = socket_listen(fd, addr);
+	if (rc == 0)
+		rc = m0_loop_add(&io->tci_loop, &listener->tcl_fd);
+	if (rc != 0)
+		(void)close(fd);
+	return rc;
+}
+
+int m0_tcp__listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
+		   char *why)
+{
+	struct m0_tcp_listener *tcp;
+	int                     rc = -ENOMEM;
+
+	M0_ALLOC_PTR(tcp);
+	if (tcp != NULL) {
+		tcp->tcl_io = m0_tcp__io(io);
+		tcp->tcl_listener = listener;
+		tcp->tcl_fd.lof_handler = listener_told;
+		m0_list_link_init(&tcp->tcl_all);
+		m0_list_link_init(&tcp->tcl_callers);
+		rc = listener_open(tcp);
+	}
+	if (rc != 0) {
+		m0_tcp__why_listen(why, &m0_tcp__io(io)->tci_cfg,
+				   &listener->sl_addr, rc);
+		m0_free(tcp);
+		return rc;
+	}
+	m0_list_add_tail(&tcp->tcl_io->tci_listeners, &tcp->tcl_all);
+	listener->sl_stream = tcp;
+	return 0;
+}
+
+void m0_tcp__unlisten(struct m0_sock_io *io, struct m0_sock_listener *listener)
+{
+	struct m0_tcp_listener *tcp = listener->sl_stream;
+
+	m0_loop_del(&m0_tcp__io(io)->tci_loop, &tcp->tcl_fd);
+	(void)close(tcp->tcl_fd.lof_fd);
+	m0_list_del(&tcp->tcl_all);
+	m0_list_del(&tcp->tcl_callers);
+	m0_free(tcp);
+	listener->sl_stream = NULL;
+}
+
+static void caller_take(struct m0_tcp_listener *listener, int fd,
+			const struct sockaddr_storage *sa)
+{
+	struct m0_tcp_io     *io = listener->tcl_io;
+	struct m0_tcp_stream *stream;
+	struct m0_sock_conn  *conn;
+	struct m0_sock_addr   remote;
+
+	if (!m0_tcp__addr_from((const struct sockaddr *)sa, &remote) ||
+	    (stream = m0_tcp__stream_new(io, fd, false)) == NULL) {
+		(void)close(fd);
+		return;
+	}
+	stream->tcs_local = listener->tcl_listener->sl_addr;
+	if (m0_tcp__addr_is_any(&stream->tcs_local))
+		(void)m0_tcp__addr_bound(fd, &stream->tcs_local);
+	io->tci_current = stream;
+	conn = m0_sock_accepted(io->tci_io.si_sock, listener->tcl_listener,
+				&stream->tcs_local, &remote, stream);
+	if (io->tci_current == stream && conn == NULL)
+		m0_tcp__stream_free(stream);
+	else if (io->tci_current == stream)
+		stream->tcs_conn = conn;
+	io->tci_current = NULL;
+}
+
+/* The machine has no more sockets for us, for now. */
+static void accept_pause(struct m0_tcp_io *io, int rc)
+{
+	if (io->tci_pause_ns == 0)
+		m0_log(M0_LOG_WARN,
+		       "tcp: cannot accept connections for now: %s",
+		       m0_errname(rc));
+	io->tci_pause_ns =
+		clip64u(PAUSE_MIN_NS, PAUSE_MAX_NS, io->tci_pause_ns * 2);
+	io->tci_pause_until = m0_time_add(io->tci_now, io->tci_pause_ns);
+}
+
+/* False: nobody waits any more, or no more can be taken. */
+static bool accept_one(struct m0_tcp_listener *listener)
+{
+	struct m0_tcp_io       *io = listener->tcl_io;
+	struct sockaddr_storage sa;
+	socklen_t               len = sizeof sa;
+	int fd = accept4(listener->tcl_fd.lof_fd, (struct sockaddr *)&sa, &len,
+			 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd >= 0) {
+		io->tci_pause_ns = 0;
+		caller_take(listener, fd, &sa);
+		return true;
+	}
+	if (M0_IN(errno, (EMFILE, ENFILE, ENOBUFS, ENOMEM))) {
+		accept_pause(io, errno);
+		return false;
+	}
+	if (errno == EAGAIN)
+		m0_list_del(&listener->tcl_callers);
+	/* Others are errors of the one caller, who is gone. */
+	return errno != EAGAIN;
+}
+
+bool m0_tcp__accept(struct m0_tcp_io *io)
+{
+	struct m0_tcp_listener *listener;
+	struct m0_list_link    *link;
+	unsigned                left = M0_TCP_ACCEPTS_MAX;
+
+	if (io->tci_now < io->tci_pause_until)
+		return false;
+	io->tci_pause_until = 0;
+	while (left > 0 && io->tci_pause_until == 0 &&
+	       (link = m0_list_first(&io->tci_callers)) != NULL) {
+		listener = m0_list_entry(link, struct m0_tcp_listener,
+					 tcl_callers);
+		m0_list_move_tail(&io->tci_callers, link);
+		(void)accept_one(listener);
+		--left;
+	}
+	return io->tci_pause_until == 0 && !m0_list_is_empty(&io->tci_callers);
+}

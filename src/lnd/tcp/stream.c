@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two ways of a stream. Sockets are watched edge-triggered: a read that
+ * brings less than there was room for has emptied the socket, and the next byte
+ * is told anew; so no call is made to learn that there is nothing. Likewise a
+ * write that is not taken whole.
+ *
+ * A call up may hang up this stream, or others. Whoever makes one keeps the
+ * stream in tci_current, and has lost it if it is not there afterwards.
+ */
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "lnd/tcp/tcp_internal.h"
+
+/* Less than this is not worth a segment of its own beside the staging buffer. */
+enum {
+	SMALL_BYTES = 256
+};
+
+void m0_tcp__stream_out_add(struct m0_tcp_stream *stream)
+{
+	if (!stream->tcs_out_full && !stream->tcs_dials &&
+	    !m0_list_link_is_in(&stream->tcs_out))
+		m0_list_add_tail(&stream->tcs_io->tci_out, &stream->tcs_out);
+}
+
+void m0_tcp__stream_in_add(struct m0_tcp_stream *stream)
+{
+	if (!stream->tcs_in_paused && !m0_list_link_is_in(&stream->tcs_ready))
+		m0_list_add_tail(&stream->tcs_io->tci_ready,
+				 &stream->tcs_ready);
+}
+
+static void stream_told(struct m0_loop_fd *fd, unsigned events)
+{
+	struct m0_tcp_stream *stream =
+		container_of(fd, struct m0_tcp_stream, tcs_fd);
+
+	if (events & M0_LOOP_END)
+		stream->tcs_ends = true;
+	if ((events & M0_LOOP_OUT) && stream->tcs_out_full &&
+	    stream->tcs_out_rc == 0) {
+		stream->tcs_out_full = false;
+		m0_tcp__stream_out_add(stream);
+	}
+	if (stream->tcs_dials || (events & (M0_LOOP_IN | M0_LOOP_END)))
+		m0_tcp__stream_in_add(stream);
+}
+
+struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
+					 bool dials)
+{
+	struct m0_tcp_stream *stream;
+
+	M0_ALLOC_PTR(stream);
+	if (stream == NULL)
+		return NULL;
+	stream->tcs_fd.lof_fd = fd;
+	stream->tcs_fd.lof_handler = stream_told;
+	stream->tcs_io = io;
+	stream->tcs_dials = dials;
+	m0_list_link_init(&stream->tcs_ready);
+	m0_list_link_init(&stream->tcs_out);
+	m0_list_link_init(&stream->tcs_all);
+	if (m0_loop_add(&io->tci_loop, &stream->tcs_fd) != 0) {
+		m0_free(stream);
+		return NULL;
+	}
+	m0_list_add_tail(&io->tci_streams, &stream->tcs_all);
+	return stream;
+}
+
+void m0_tcp__stream_free(struct m0_tcp_stream *stream)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+
+	if (io->tci_current == stream)
+		io->tci_current = NULL;
+	if (io->tci_hot == stream)
+		io->tci_hot = NULL;
+	m0_loop_del(&io->tci_loop, &stream->tcs_fd);
+	/* SO_LINGER makes it a reset. */
+	(void)close(stream->tcs_fd.lof_fd);
+	m0_list_del(&stream->tcs_ready);
+	m0_list_del(&stream->tcs_out);
+	m0_list_del(&stream->tcs_all);
+	m0_free(stream->tcs_kept);
+	m0_free(stream);
+}
+
+void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status)
+{
+	struct m0_sock_conn *conn = stream->tcs_conn;
+
+	m0_tcp__stream_free(stream);
+	m0_sock_broken(conn, status);
+}
+
+/* -- in -------------------------------------------------------------------- */
+
+static size_t iov_bytes(const struct iovec *iov, unsigned nr)
+{
+	size_t   sum = 0;
+	unsigned i;
+
+	for (i = 0; i < nr; ++i)
+		sum += iov[i].iov_len;
+	return sum;
+}
+
+/* False: the stream is gone. */
+static bool keep(struct m0_tcp_stream *stream, const uint8_t *bytes, size_t nr)
+{
+	stream->tcs_kept = m0_alloc(nr);
+	if (stream->tcs_kept == NULL) {
+		m0_tcp__stream_broken(stream, -ENOMEM);
+		return false;
+	}
+	memcpy(stream->tcs_kept, bytes, nr);
+	stream->tcs_kept_at = 0;
+	stream->tcs_kept_nr = nr;
+	return true;
+}
+
+/*
+ * The connection has said that it wants nothing for now. If it has changed its
+ * mind meanwhile, the stream is ready again.
+ */
+static void in_pause(struct m0_tcp_stream *stream)
+{
+	if (!m0_list_link_is_in(&stream->tcs_ready))
+		stream->tcs_in_paused = true;
+}
+
+/* Gives bytes that were read ahead. True: the connection wants more. */
+static bool staged_give(struct m0_tcp_stream *stream, const uint8_t *bytes,
+			size_t nr)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	ssize_t           taken = m0_sock_in_bytes(stream->tcs_conn, bytes, nr);
+
+	if (taken < 0 || io->tci_current != stream)
+		return false;
+	M0_ASSERT((size_t)taken <= nr);
+	if ((size_t)taken == nr)
+		return true;
+	if (keep(stream, bytes + taken, nr - (size_t)taken))
+		in_pause(stream);
+	return false;
+}
+
+/* Gives what was kept. True: the connection wants more. */
+static bool kept_give(struct m0_tcp_stream *stream)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	size_t            nr = stream->tcs_kept_nr - stream->tcs_kept_at;
+	ssize_t           taken;
+
+	taken = m0_sock_in_bytes(stream->tcs_conn,
+				 stream->tcs_kept + stream->tcs_kept_at, nr);
+	if (taken < 0 || io->tci_current != stream)
+		return false;
+	M0_ASSERT((size_t)taken <= nr);
+	stream->tcs_kept_at += (size_t)taken;
+	if ((size_t)taken < nr) {
+		in_pause(stream);
+		return false;
+	}
+	m0_free(stream->tcs_kept);
+	stream->tcs_kept = NULL;
+	return true;
+}
+
+/* What one system call is to read. */
+struct in_plan {
+	struct iovec ip_iov[M0_TCP_IN_SEGS_MAX + 1];
+	unsigned     ip_nr;
+	/** Bytes that go where the connection said; behind them, ahead. */
+	size_t ip_direct;
+	size_t ip_all;
+};
+
+/* False: the connection wants nothing now. */
+static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
+{
+	size_t ahead = 0;
+
+	plan->ip_nr = m0_sock_in_where(stream->tcs_conn, plan->ip_iov,
+				       M0_TCP_IN_SEGS_MAX, &ahead);
+	if (plan->ip_nr == 0)
+		return false;
+	plan->ip_direct = iov_bytes(plan->ip_iov, plan->ip_nr);
+	plan->ip_all = plan->ip_direct;
+	if (ahead == 0)
+		return true;
+	if (plan->ip_direct < SMALL_BYTES) {
+		ahead += plan->ip_direct;
+		plan->ip_direct = 0;
+		plan->ip_nr = 0;
+	}
+	ahead = min64u(ahead, M0_TCP_STAGING_BYTES);
+	plan->ip_iov[plan->ip_nr].iov_base = stream->tcs_io->tci_staging;
+	plan->ip_iov[plan->ip_nr++].iov_len = ahead;
+	plan->ip_all = plan->ip_direct + ahead;
+	return true;
+}
+
+static ssize_t in_call(struct m0_tcp_stream *stream, struct in_plan *plan)
+{
+	int     fd = stream->tcs_fd.lof_fd;
+	ssize_t nr;
+
+	m0_sock_calls_count(stream->tcs_conn, 1, 0);
+	do {
+		/* The call for one segment is the cheaper one. */
+		nr = plan->ip_nr == 1
+			     ? recv(fd, plan->ip_iov[0].iov_base,
+				    plan->ip_iov[0].iov_len, 0)
+			     : readv(fd, plan->ip_iov, (int)plan->ip_nr);
+	} while (nr < 0 && errno == EINTR);
+	return nr < 0 ? -errno : nr;
+}
+
+/* True: the connection wants more. */
+static bool in_give(struct m0_tcp_stream *stream, const struct in_plan *plan,
+		    size_t nr)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	size_t            direct = min64u(nr, plan->ip_direct);
+
+	if (direct > 0 && (m0_sock_in_arrived(stream->tcs_conn, direct) < 0 ||
+			   io->tci_current != stream))
+		return false;
+	return nr == direct ||
+	       staged_give(stream, io->tci_staging, nr - direct);
+}
+
+/* Nothing was read, and this is why. */
+static void in_ended(struct m0_tcp_stream *stream, ssize_t nr)
+{
+	if (nr == -EAGAIN && stream->tcs_out_rc == 0)
+		return;
+	if (stream->tcs_out_rc != 0)
+		nr = stream->tcs_out_rc;
+	m0_tcp__stream_broken(stream, (int)nr);
+}
+
+static bool stream_in(struct m0_tcp_stream *stream)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	struct in_plan    plan;
+	size_t            left = M0_TCP_TURN_BYTES;
+	ssize_t           nr;
+
+	if (stream->tcs_kept != NULL && !kept_give(stream))
+		return false;
+	do {
+		if (!in_plan(stream, &plan)) {
+			in_pause(stream);
+			return false;
+		}
+		nr = in_call(stream, &plan);
+		if (nr <= 0) {
+			in_ended(stream, nr);
+			return false;
+		}
+		io->tci_hot = stream;
+		io->tci_misses_nr = 0;
+		if (!in_give(stream, &plan, (size_t)nr))
+			return false;
+		if ((size_t)nr < plan.ip_all && !stream->tcs_ends)
+			return false;
+		left -= min64u(left, (size_t)nr);
+	} while (left > 0);
+	return true;
+}
+
+bool m0_tcp__stream_in(struct m0_tcp_stream *stream)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	bool              more;
+
+	io->tci_current = stream;
+	more = stream_in(stream);
+	/* Paused, with nobody to hear of it: no use to wait for the rest. */
+	if (io->tci_current == stream && stream->tcs_in_paused &&
+	    stream->tcs_out_rc != 0)
+		m0_tcp__stream_broken(stream, stream->tcs_out_rc);
+	more = more && io->tci_current == stream;
+	io->tci_current = NULL;
+	return more;
+}
+
+/* -- out ------------------------------------------------------------------- */
+
+static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
+			unsigned nr)
+{
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = nr };
+	int           fd = stream->tcs_fd.lof_fd;
+	ssize_t       rc;
+
+	m0_sock_calls_count(stream->tcs_conn, 0, 1);
+	do {
+		rc = nr == 1 ? send(fd, iov->iov_base, iov->iov_len,
+				    MSG_NOSIGNAL)
+			     : sendmsg(fd, &msg, MSG_NOSIGNAL);
+	} while (rc < 0 && errno == EINTR);
+	return rc < 0 ? -errno : rc;
+}
+
+/*
+ * Writing is over. What the peer said before he closed may say why: it is read
+ * first.
+ */
+static void out_failed(struct m0_tcp_stream *stream, int rc)
+{
+	stream->tcs_out_rc = rc;
+	stream->tcs_out_full = true;
+	stream->tcs_ends = true;
+	if (stream->tcs_in_paused)
+		m0_tcp__stream_broken(stream, rc);
+	else
+		m0_tcp__stream_in_add(stream);
+}
+
+/* True: all of it was taken, so there may be more. */
+static bool out_once(struct m0_tcp_stream *stream, size_t *left)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	struct iovec      iov[M0_TCP_OUT_SEGS_MAX];
+	size_t            all;
+	ssize_t           nr;
+	unsigned          segs;
+
+	segs = m0_sock_out_what(stream->tcs_conn, iov, ARRAY_SIZE(iov));
+	if (segs == 0)
+		return false;
+	all = iov_bytes(iov, segs);
+	nr = out_call(stream, iov, segs);
+	if (nr < 0 && nr != -EAGAIN) {
+		out_failed(stream, (int)nr);
+		return false;
+	}
+	nr = max64(nr, 0);
+	stream->tcs_out_full = (size_t)nr < all;
+	*left -= min64u(*left, (size_t)nr);
+	return (nr == 0 ||
+		(m0_sock_out_left(stream->tcs_conn, (size_t)nr) >= 0 &&
+		 io->tci_current == stream)) &&
+	       !stream->tcs_out_full;
+}
+
+bool m0_tcp__stream_out(struct m0_tcp_stream *stream)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	size_t            left = M0_TCP_TURN_BYTES;
+	bool              more = true;
+
+	io->tci_current = stream;
+	while (more && left > 0)
+		more = out_once(stream, &left);
+	io->tci_current = NULL;
+	return more;
+}
+
+size_t m0_tcp__unsent(struct m0_sock_io *io, void *ref)
+{
+	struct m0_tcp_stream *stream = ref;
+	int                   nr = 0;
+
+	(void)io;
+	return ioctl(stream->tcs_fd.lof_fd, SIOCOUTQ, &nr) == 0
+		       ? (size_t)max64(nr, 0)
+		       : 0;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Passes. The stream that was read last is tried first, without asking epoll
+ * whether it has something; epoll is asked in every pass in which nothing else
+ * is known to do, and now and then besides.
+ */
+#include "lnd/tcp/tcp_internal.h"
+
+enum {
+	/** Passes for one question to epoll while there is other work. */
+	ASK_PASSES = 8,
+	/** Passes in a row in which the last stream was tried for nothing. */
+	MISSES_MAX = 64
+};
+
+static int  tcp_create(struct m0_sock_io          **ret,
+		       const struct m0_sock_io_cfg *cfg);
+static void tcp_destroy(struct m0_sock_io *io);
+
+static bool callers_wait(const struct m0_tcp_io *io)
+{
+	return io->tci_pause_until == 0 && !m0_list_is_empty(&io->tci_callers);
+}
+
+static bool has_work(const struct m0_tcp_io *io)
+{
+	return !m0_list_is_empty(&io->tci_ready) ||
+	       !m0_list_is_empty(&io->tci_out) || callers_wait(io) ||
+	       io->tci_was_roused;
+}
+
+static void ask(struct m0_tcp_io *io, m0_time_t deadline)
+{
+	io->tci_passes_nr = 0;
+	if (m0_loop_wait(&io->tci_loop, deadline) & M0_LOOP_ROUSED)
+		io->tci_was_roused = true;
+}
+
+/* The stream that was read last, without being told that it has something. */
+static bool hot_try(struct m0_tcp_io *io)
+{
+	if (io->tci_hot == NULL || io->tci_hot->tcs_in_paused)
+		return false;
+	if (++io->tci_misses_nr > MISSES_MAX) {
+		io->tci_hot = NULL;
+		return false;
+	}
+	m0_tcp__stream_in_add(io->tci_hot);
+	return true;
+}
+
+/* Finds work if none is known. */
+static void look(struct m0_tcp_io *io)
+{
+	if (++io->tci_passes_nr >= ASK_PASSES ||
+	    (!has_work(io) && !hot_try(io)))
+		ask(io, M0_TIME_IMMEDIATELY);
+}
+
+static void in_turn(struct m0_tcp_io *io)
+{
+	struct m0_list        turn;
+	struct m0_list_link  *link;
+	struct m0_tcp_stream *stream;
+
+	m0_list_init(&turn);
+	m0_list_splice_tail(&turn, &io->tci_ready);
+	while ((link = m0_list_first(&turn)) != NULL) {
+		stream = m0_list_entry(link, struct m0_tcp_stream, tcs_ready);
+		m0_list_del(link);
+		if (stream->tcs_dials && !m0_tcp__dial_end(stream))
+			continue;
+		if (m0_tcp__stream_in(stream))
+			m0_tcp__stream_in_add(stream);
+	}
+}
+
+static bool tcp_pass(struct m0_sock_io *sio, m0_time_t now)
+{
+	struct m0_tcp_io *io = m0_tcp__io(sio);
+	bool              was_roused;
+
+	io->tci_now = now;
+	if (sio->si_sock != NULL)
+		m0_sock_now_set(sio->si_sock, now);
+	look(io);
+	was_roused = io->tci_was_roused;
+	io->tci_was_roused = false;
+	(void)m0_tcp__accept(io);
+	in_turn(io);
+	return was_roused || has_work(io);
+}
+
+/* What is left over must show in the descriptor. */
+static void show(struct m0_tcp_io *io)
+{
+	if (io->tci_is_polled && has_work(io))
+		m0_loop_rouse(&io->tci_loop);
+}
+
+static void tcp_flush(struct m0_sock_io *sio)
+{
+	struct m0_tcp_io     *io = m0_tcp__io(sio);
+	struct m0_list        turn;
+	struct m0_list_link  *link;
+	struct m0_tcp_stream *stream;
+
+	m0_list_init(&turn);
+	m0_list_splice_tail(&turn, &io->tci_out);
+	while ((link = m0_list_first(&turn)) != NULL) {
+		stream = m0_list_entry(link, struct m0_tcp_stream, tcs_out);
+		m0_list_del(link);
+		if (m0_tcp__stream_out(stream))
+			m0_tcp__stream_out_add(stream);
+	}
+	show(io);
+}
+
+static m0_time_t deadline_of(const struct m0_tcp_io *io, m0_time_t deadline)
+{
+	return io->tci_pause_until == 0 ? deadline
+					: min64u(deadline, io->tci_pause_until);
+}
+
+static void tcp_sleep(struct m0_sock_io *sio, m0_time_t deadline)
+{
+	struct m0_tcp_io *io = m0_tcp__io(sio);
+	unsigned          found = M0_LOOP_FD;
+
+	deadline = deadline_of(io, deadline);
+	/* What epoll finds may be done already, or be room to write. */
+	while (!has_work(io) && found == M0_LOOP_FD)
+		found = m0_loop_wait(&io->tci_loop, deadline);
+	io->tci_passes_nr = 0;
+	if (found & M0_LOOP_ROUSED)
+		io->tci_was_roused = true;
+}
+
+static void tcp_rouse(struct m0_sock_io *io)
+{
+	m0_loop_rouse(&m0_tcp__io(io)->tci_loop);
+}
+
+static bool tcp_ready(struct m0_sock_io *sio)
+{
+	struct m0_tcp_io *io = m0_tcp__io(sio);
+
+	if (!has_work(io))
+		ask(io, M0_TIME_IMMEDIATELY);
+	return has_work(io);
+}
+
+static int tcp_fd(struct m0_sock_io *sio)
+{
+	struct m0_tcp_io *io = m0_tcp__io(sio);
+
+	io->tci_is_polled = true;
+	show(io);
+	return m0_loop_pollable(&io->tci_loop);
+}
+
+static void tcp_arm(struct m0_sock_io *sio, m0_time_t deadline)
+{
+	struct m0_tcp_io *io = m0_tcp__io(sio);
+	int               rc;
+
+	rc = m0_loop_arm(&io->tci_loop, deadline_of(io, deadline));
+	/* No timer to be had: readable at once is early, not late. */
+	if (rc != 0)
+		m0_loop_rouse(&io->tci_loop);
+	show(io);
+}
+
+static void tcp_strand_set(struct m0_sock_io *io, struct m0_strand *strand)
+{
+	(void)io;
+	(void)strand;
+}
+
+static void tcp_out(struct m0_sock_io *io, void *stream)
+{
+	(void)io;
+	m0_tcp__stream_out_add(stream);
+}
+
+static void tcp_in(struct m0_sock_io *io, void *ref)
+{
+	struct m0_tcp_stream *stream = ref;
+
+	(void)io;
+	stream->tcs_in_paused = false;
+	if (!stream->tcs_dials)
+		m0_tcp__stream_in_add(stream);
+}
+
+static void tcp_hangup(struct m0_sock_io *io, void *stream)
+{
+	(void)io;
+	m0_tcp__stream_free(stream);
+}
+
+const struct m0_sock_io_ops m0_tcp__io_ops = {
+	.sio_create = tcp_create,
+	.sio_destroy = tcp_destroy,
+	.sio_ifaces = m0_tcp__ifaces,
+	.sio_pass = tcp_pass,
+	.sio_flush = tcp_flush,
+	.sio_sleep = tcp_sleep,
+	.sio_rouse = tcp_rouse,
+	.sio_ready = tcp_ready,
+	.sio_fd = tcp_fd,
+	.sio_arm = tcp_arm,
+	.sio_strand_set = tcp_strand_set,
+	.sio_listen = m0_tcp__listen,
+	.sio_unlisten = m0_tcp__unlisten,
+	.sio_dial = m0_tcp__dial,
+	.sio_out = tcp_out,
+	.sio_in = tcp_in,
+	.sio_hangup = tcp_hangup,
+	.sio_unsent = m0_tcp__unsent,
+};
+
+static int tcp_create(struct m0_sock_io **ret, const struct m0_sock_io_cfg *cfg)
+{
+	struct m0_tcp_io *io;
+	int               rc;
+
+	M0_ALLOC_PTR(io);
+	if (io == NULL)
+		return -ENOMEM;
+	rc = m0_loop_init(&io->tci_loop);
+	if (rc != 0) {
+		m0_free(io);
+		return rc;
+	}
+	io->tci_io.si_ops = &m0_tcp__io_ops;
+	io->tci_cfg = *cfg;
+	m0_list_init(&io->tci_ready);
+	m0_list_init(&io->tci_out);
+	m0_list_init(&io->tci_streams);
+	m0_list_init(&io->tci_listeners);
+	m0_list_init(&io->tci_callers);
+	*ret = &io->tci_io;
+	return 0;
+}
+
+static void tcp_destroy(struct m0_sock_io *sio)
+{
+	struct m0_tcp_io    *io = m0_tcp__io(sio);
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&io->tci_streams)) != NULL)
+		m0_tcp__stream_free(
+			m0_list_entry(link, struct m0_tcp_stream, tcs_all));
+	while ((link = m0_list_first(&io->tci_listeners)) != NULL)
+		m0_tcp__unlisten(sio,
+				 m0_list_entry(link, struct m0_tcp_listener,
+					       tcl_all)
+					 ->tcl_listener);
+	m0_loop_fini(&io->tci_loop);
+	m0_free(io);
+}
+
+/* Unless somebody sets another one, nodes speak by sockets. */
+__attribute__((constructor)) static void tcp_install(void)
+{
+	m0_sock_io_set(&m0_tcp__io_ops);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the files of this room share: the streams of lnd/sock/io.h as TCP
+ * sockets.
+ *
+ * tcp.c the table and the passes; stream.c the two ways of a stream; dial.c and
+ * listen.c how streams come to be; addr.c addresses; why.c what is told to
+ * people whose configuration does not work.
+ */
+#ifndef M0_SRC_LND_TCP_TCP_INTERNAL_H
+#define M0_SRC_LND_TCP_TCP_INTERNAL_H
+
+#include <sys/socket.h>
+
+#include "lnd/sock/sock.h"
+#include "loop/loop.h"
+#include "os/os.h"
+
+enum {
+	/** Read ahead at most, of all connections: one after the other. */
+	M0_TCP_STAGING_BYTES = 64 << 10,
+	/** Segments of one system call. */
+	M0_TCP_IN_SEGS_MAX = 64,
+	M0_TCP_OUT_SEGS_MAX = 256,
+	/** What one stream may move in one pass, before others have had a turn.
+	 */
+	M0_TCP_TURN_BYTES = 1 << 20,
+	M0_TCP_ACCEPTS_MAX = 16
+};
+
+struct m0_tcp_io {
+	struct m0_sock_io     tci_io;
+	struct m0_sock_io_cfg tci_cfg;
+	struct m0_loop        tci_loop;
+	/** Streams that have something to read, or whose dial has ended. */
+	struct m0_list tci_ready;
+	/** Streams that have something to write and may. */
+	struct m0_list tci_out;
+	/** All streams; all listeners. */
+	struct m0_list tci_streams;
+	struct m0_list tci_listeners;
+	/** Listeners with somebody waiting. */
+	struct m0_list tci_callers;
+	/** The one that calls are being made up for; NULL once it is gone. */
+	struct m0_tcp_stream *tci_current;
+	/** The stream that was read last, to be tried first. */
+	struct m0_tcp_stream *tci_hot;
+	/** Passes since epoll was asked; tries of the last stream since one
+	 * brought something. */
+	unsigned tci_passes_nr;
+	unsigned tci_misses_nr;
+	/** The source port to be tried next, and the range it is of. */
+	uint16_t tci_port_next;
+	uint16_t tci_port_min;
+	uint16_t tci_port_max;
+	/** No more sockets to be had: nobody is accepted before this. */
+	m0_time_t tci_pause_until;
+	m0_time_t tci_pause_ns;
+	m0_time_t tci_now;
+	/** Somebody polls our descriptor: work left over must show in it. */
+	bool tci_is_polled;
+	/** A rouse was taken by a pass: there may be more. */
+	bool    tci_was_roused;
+	uint8_t tci_staging[M0_TCP_STAGING_BYTES];
+};
+
+struct m0_tcp_stream {
+	struct m0_loop_fd    tcs_fd;
+	struct m0_tcp_io    *tcs_io;
+	struct m0_sock_conn *tcs_conn;
+	struct m0_list_link  tcs_all;
+	struct m0_list_link  tcs_ready;
+	struct m0_list_link  tcs_out;
+	/** Not connected yet. */
+	bool tcs_dials;
+	/** Its end, or an error, is near: short reads prove nothing. */
+	bool tcs_ends;
+	/** The connection wants no bytes until sio_in. */
+	bool tcs_in_paused;
+	/** The kernel takes no bytes until it says so. */
+	bool tcs_out_full;
+	/** Why writing has failed; what has come is read still. */
+	int tcs_out_rc;
+	/** Bytes the connection has not taken yet: [at, nr) of kept. */
+	uint8_t *tcs_kept;
+	size_t   tcs_kept_at;
+	size_t   tcs_kept_nr;
+	/** What we are bound to. */
+	struct m0_sock_addr tcs_local;
+};
+
+struct m0_tcp_listener {
+	struct m0_loop_fd        tcl_fd;
+	struct m0_tcp_io        *tcl_io;
+	struct m0_sock_listener *tcl_listener;
+	struct m0_list_link      tcl_all;
+	struct m0_list_link      tcl_callers;
+};
+
+/** The table; tests use it directly. */
+extern const struct m0_sock_io_ops m0_tcp__io_ops;
+
+static inline struct m0_tcp_io *m0_tcp__io(struct m0_sock_io *io)
+{
+	return container_of(io, struct m0_tcp_io, tci_io);
+}
+
+/* -- stream.c -------------------------------------------------------------- */
+
+/**
+ * Makes a stream of a socket, and has it watched. It owns the socket then.
+ * @return NULL: no memory, or epoll's limits.
+ */
+struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
+					 bool dials);
+/** Resets the connection and frees the stream. */
+void m0_tcp__stream_free(struct m0_tcp_stream *stream);
+/** Reads, and calls up. @return true if there may be more at once. */
+bool m0_tcp__stream_in(struct m0_tcp_stream *stream);
+/** Writes, and calls up. @return true if there may be more at once. */
+bool m0_tcp__stream_out(struct m0_tcp_stream *stream);
+/** There is something to write: it has its turn at the next flush. */
+void m0_tcp__stream_out_add(struct m0_tcp_stream *stream);
+/** There may be something to read: it has its turn at the next pass. */
+void m0_tcp__stream_in_add(struct m0_tcp_stream *stream);
+/** Bytes that the peer has not acknowledged. */
+size_t m0_tcp__unsent(struct m0_sock_io *io, void *stream);
+/** Ends the stream, and tells so. */
+void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status);
+
+/* -- dial.c, listen.c ------------------------------------------------------ */
+
+int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
+		 const struct m0_sock_addr *from, uint16_t port_min,
+		 uint16_t port_max, const struct m0_sock_addr *to,
+		 void **stream, char *why);
+/**
+ * The dial of a stream has ended, one way or the other: calls up.
+ * @retval false  the stream is gone.
+ */
+bool m0_tcp__dial_end(struct m0_tcp_stream *stream);
+
+int  m0_tcp__listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
+		    char *why);
+void m0_tcp__unlisten(struct m0_sock_io *io, struct m0_sock_listener *listener);
+/** Accepts who waits, and calls up. @return true if there may be more. */
+bool m0_tcp__accept(struct m0_tcp_io *io);
+
+/**
+ * Makes a socket with the options that all of ours have; those of a listener
+ * are inherited by what it accepts.
+ * @return it, or a negative errno.
+ */
+int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
+		   const struct m0_sock_addr   *addr);
+
+/* -- addr.c ---------------------------------------------------------------- */
+
+/** @return the length of `ret`. */
+socklen_t m0_tcp__addr_to(const struct m0_sock_addr *addr,
+			  struct sockaddr_storage   *ret);
+/** @retval false  neither IPv4 nor IPv6. */
+bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_sock_addr *ret);
+/** What a socket is bound to. */
+int m0_tcp__addr_bound(int fd, struct m0_sock_addr *ret);
+/** Is it 0.0.0.0 or ::? */
+bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr);
+
+enum {
+	M0_TCP_TEXT_BYTES = 64
+};
+/** As text, without the port. @return buf. */
+const char *m0_tcp__addr_text(const struct m0_sock_addr *addr,
+			      char buf[M0_TCP_TEXT_BYTES]);
+int         m0_tcp__ifaces(struct m0_sock_iface *ifaces, unsigned max);
+
+/* -- why.c: into M0_LND_WHY_BYTES ------------------------------------------ */
+
+/** Listening at `addr` has failed with `rc`. */
+void m0_tcp__why_listen(char *why, const struct m0_sock_io_cfg *cfg,
+			const struct m0_sock_addr *addr, int rc);
+/** No connection to `to` can be made from `from`. */
+void m0_tcp__why_dial(char *why, const struct m0_sock_io_cfg *cfg,
+		      const struct m0_sock_addr *from, uint16_t port_min,
+		      uint16_t port_max, const struct m0_sock_addr *to, int rc);
+
+#endif /* M0_SRC_LND_TCP_TCP_INTERNAL_H */

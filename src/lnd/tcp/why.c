@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is told to people when an address cannot be used: what is wrong, and
+ * everything that helps. The value of the sysctl is looked up, so that nobody
+ * sets what is set.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lnd/tcp/tcp_internal.h"
+
+enum {
+	PRIVILEGED_PORT_MAX = 1023,
+	PATH_BYTES = 256,
+	IFACES_MAX = 16
+};
+
+#define UNPRIVILEGED_START "net.ipv4.ip_unprivileged_port_start"
+
+struct text {
+	char  *te_buf;
+	size_t te_at;
+};
+
+static void put(struct text *text, const char *fmt, ...) M0_PRINTF(2, 3);
+
+static void put(struct text *text, const char *fmt, ...)
+{
+	size_t  room = M0_LND_WHY_BYTES - text->te_at;
+	va_list args;
+	int     nr;
+
+	va_start(args, fmt);
+	nr = vsnprintf(text->te_buf + text->te_at, room, fmt, args);
+	va_end(args);
+	text->te_at += min64u((uint64_t)max64(nr, 0), room - 1);
+}
+
+static const char *own_path(char buf[PATH_BYTES])
+{
+	ssize_t nr = readlink("/proc/self/exe", buf, PATH_BYTES - 1);
+
+	if (nr <= 0)
+		return "PROGRAM";
+	buf[nr] = 0;
+	return buf;
+}
+
+/* -1: cannot be told. */
+static int unprivileged_start(void)
+{
+	char    buf[16];
+	ssize_t nr = -1;
+	int     fd = open("/proc/sys/net/ipv4/ip_unprivileged_port_start",
+			  O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		nr = read(fd, buf, sizeof buf - 1);
+		(void)close(fd);
+	}
+	if (nr <= 0)
+		return -1;
+	buf[nr] = 0;
+	return atoi(buf);
+}
+
+/* How to get at a port below 1024. */
+static void put_privilege(struct text *text, uint16_t port)
+{
+	char path[PATH_BYTES];
+	int  start = unprivileged_start();
+
+	put(text,
+	    "any of these helps:\n"
+	    "- the capability CAP_NET_BIND_SERVICE for the program:\n"
+	    "  setcap cap_net_bind_service=+ep %s\n",
+	    own_path(path));
+	put(text, "- leave ports from %u to everybody:\n  sysctl %s=%u",
+	    min_check(port, (uint16_t)512), UNPRIVILEGED_START,
+	    min_check(port, (uint16_t)512));
+	if (start >= 0)
+		put(text, " (it is %d)", start);
+	put(text, "\n");
+}
+
+static void put_ifaces(struct text *text, uint8_t bytes_nr)
+{
+	struct m0_sock_iface ifaces[IFACES_MAX];
+	char                 buf[M0_TCP_TEXT_BYTES];
+	int                  nr = m0_tcp__ifaces(ifaces, IFACES_MAX);
+	int                  i;
+
+	put(text, "addresses of this machine:");
+	for (i = 0; i < nr && i < IFACES_MAX; ++i) {
+		if (ifaces[i].sif_addr.sa_bytes_nr == bytes_nr &&
+		    !ifaces[i].sif_is_link_local)
+			put(text, " %s (%s)",
+			    m0_tcp__addr_text(&ifaces[i].sif_addr, buf),
+			    ifaces[i].sif_name);
+	}
+	put(text, "\n");
+}
+
+static bool kernel_has_lnet(void)
+{
+	return access("/sys/module/lnet", F_OK) == 0 ||
+	       access("/proc/sys/lnet", F_OK) == 0 ||
+	       access("/sys/kernel/debug/lnet", F_OK) == 0;
+}
+
+static void put_in_use(struct text *text, const struct m0_sock_addr *addr)
+{
+	char buf[M0_TCP_TEXT_BYTES];
+
+	if (!kernel_has_lnet()) {
+		put(text,
+		    "somebody else listens there; who, shows\n"
+		    "  ss -ltnp 'sport = :%u'\n"
+		    "stop him, or use another address, or a network namespace",
+		    addr->sa_port);
+		return;
+	}
+	put(text,
+	    "the kernel's LNet is loaded, and most likely listens there.\n"
+	    "A node is known by its address, so two cannot share one. Any of "
+	    "these helps:\n"
+	    "- another address than %s for this node; up to Lustre 2.16 the "
+	    "kernel's listens at all of them, so in a network namespace\n"
+	    "- unload the kernel's: lustre_rmmod\n"
+	    "- another port (lc_port), with all peers configured alike "
+	    "(accept_port)",
+	    m0_tcp__addr_text(addr, buf));
+}
+
+/* What has nothing to do with ports. */
+static void put_other(struct text *text, const struct m0_sock_io_cfg *cfg,
+		      const struct m0_sock_addr *addr, int rc)
+{
+	if (rc == -EADDRNOTAVAIL)
+		put_ifaces(text, addr->sa_bytes_nr);
+	else if (rc == -ENOENT && cfg->sic_congestion[0] != 0)
+		put(text,
+		    "congestion control \"%.15s\" is not there; what is, shows\n"
+		    "  sysctl net.ipv4.tcp_available_congestion_control",
+		    cfg->sic_congestion);
+	else if (rc == -EPERM && cfg->sic_congestion[0] != 0)
+		put(text,
+		    "congestion control \"%.15s\" may be restricted; what is "
+		    "allowed, shows\n"
+		    "  sysctl net.ipv4.tcp_allowed_congestion_control",
+		    cfg->sic_congestion);
+	else if (rc == -EAFNOSUPPORT)
+		put(text, "this machine has no %s",
+		    addr->sa_bytes_nr == 4 ? "IPv4" : "IPv6");
+	else if (M0_IN(rc, (-EMFILE, -ENFILE)))
+		put(text,
+		    "no more files to be had: raise the limit (ulimit -n)");
+}
+
+static void text_end(struct text *text)
+{
+	while (text->te_at > 0 && text->te_buf[text->te_at - 1] == '\n')
+		text->te_buf[--text->te_at] = 0;
+}
+
+void m0_tcp__why_listen(char *why, const struct m0_sock_io_cfg *cfg,
+			const struct m0_sock_addr *addr, int rc)
+{
+	struct text text = { .te_buf = why };
+	char        buf[M0_TCP_TEXT_BYTES];
+
+	put(&text, "cannot listen at %s port %u: %s\n",
+	    m0_tcp__addr_text(addr, buf), addr->sa_port, m0_errname(rc));
+	if (rc == -EACCES && addr->sa_port <= PRIVILEGED_PORT_MAX) {
+		put(&text, "ports below 1024 need a privilege; ");
+		put_privilege(&text, addr->sa_port);
+		put(&text,
+		    "- another port (lc_port), if all peers use it as well\n"
+		    "- no listener (lc_accept none): then no peer can connect "
+		    "to this node. Peers with accept=all let it connect from "
+		    "any port (lc_src_port_min and _max 0), but take each "
+		    "connection for a peer of its own, with another PID");
+	} else if (rc == -EADDRINUSE) {
+		put_in_use(&text, addr);
+	} else {
+		put_other(&text, cfg, addr, rc);
+	}
+	text_end(&text);
+}
+
+void m0_tcp__why_dial(char *why, const struct m0_sock_io_cfg *cfg,
+		      const struct m0_sock_addr *from, uint16_t port_min,
+		      uint16_t port_max, const struct m0_sock_addr *to, int rc)
+{
+	struct text text = { .te_buf = why };
+	char        buf[M0_TCP_TEXT_BYTES];
+
+	put(&text, "cannot connect from %s", m0_tcp__addr_text(from, buf));
+	if (port_max != 0)
+		put(&text, " port %u-%u", port_min, port_max);
+	put(&text, " to %s port %u: %s\n", m0_tcp__addr_text(to, buf),
+	    to->sa_port, m0_errname(rc));
+	if (rc == -EACCES && port_max != 0 && port_min <= PRIVILEGED_PORT_MAX) {
+		put(&text,
+		    "peers with accept=secure are spoken to from ports below "
+		    "1024 only, which need a privilege; ");
+		put_privilege(&text, port_min);
+		put(&text,
+		    "- accept=all at the peers, and any source port here "
+		    "(lc_src_port_min and _max 0): then they take each "
+		    "connection for a peer of its own, with another PID, and "
+		    "never connect to this node");
+	} else if (rc == -EADDRINUSE) {
+		put(&text, "all of these ports are in use there: close "
+			   "connections, or widen the range (lc_src_port_min)");
+	} else {
+		put_other(&text, cfg, from, rc);
+	}
+	text_end(&text);
+}

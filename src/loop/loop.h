@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A loop of events: one epoll descriptor, ended by other threads or a deadline.
+ *
+ * Descriptors are watched edge-triggered, for both directions, and told to the
+ * kernel once: whoever is told that something can be read reads until nothing
+ * is left (a read that brings less than was asked for says so) or remembers that
+ * he has not. A loop belongs to one thread at a time; m0_loop_rouse() is for
+ * any.
+ */
+#ifndef M0_SRC_LOOP_LOOP_H
+#define M0_SRC_LOOP_LOOP_H
+
+#include "m0/base.h"
+
+/** What has become of a descriptor. */
+enum m0_loop_event {
+	M0_LOOP_IN = 1,
+	M0_LOOP_OUT = 2,
+	/** No more will come, or an error is pending: read until it shows. */
+	M0_LOOP_END = 4
+};
+
+/** What a wait has found. */
+enum m0_loop_found {
+	/** A handler was called. */
+	M0_LOOP_FD = 1,
+	/** Somebody has called m0_loop_rouse(): look at what he left. */
+	M0_LOOP_ROUSED = 2
+};
+
+/** A watched descriptor; embedded in its user. */
+struct m0_loop_fd {
+	int lof_fd;
+	/**
+	 * Called from m0_loop_wait(); may add and delete, this one as well.
+	 * @param events  of enum m0_loop_event.
+	 */
+	void (*lof_handler)(struct m0_loop_fd *fd, unsigned events);
+};
+
+enum {
+	M0_LOOP_EVENTS_MAX = 64
+};
+
+struct m0_loop {
+	int lop_fd;
+	int lop_event;
+	/** -1 until m0_loop_arm. */
+	int lop_timer;
+	/** Is a rouse on its way? Then another one makes no system call. */
+	uint32_t  lop_roused;
+	m0_time_t lop_armed;
+	/** What one look has found and was not handled yet. */
+	void    *lop_found[M0_LOOP_EVENTS_MAX];
+	unsigned lop_found_nr;
+};
+
+/** @retval <0  of the calls that make descriptors; nothing is left open. */
+int m0_loop_init(struct m0_loop *loop);
+/** Descriptors of others stay open. */
+void m0_loop_fini(struct m0_loop *loop);
+
+/**
+ * Watches `fd`, with both members set, from now on.
+ * @retval -ENOMEM, -ENOSPC  the system's limits.
+ */
+int m0_loop_add(struct m0_loop *loop, struct m0_loop_fd *fd);
+/** Stops watching; its handler is not called again. Before it is closed. */
+void m0_loop_del(struct m0_loop *loop, struct m0_loop_fd *fd);
+
+/**
+ * Waits until `deadline` at the latest (M0_TIME_IMMEDIATELY: only looks;
+ * M0_TIME_NEVER) for one event, and calls the handlers of those that are there,
+ * at most M0_LOOP_EVENTS_MAX. May return early with nothing.
+ * @return of enum m0_loop_found.
+ */
+unsigned m0_loop_wait(struct m0_loop *loop, m0_time_t deadline);
+
+/** Ends a wait, or the next. Any thread; cheap when one is on its way. */
+void m0_loop_rouse(struct m0_loop *loop);
+
+/**
+ * For other loops: readable while a wait would find something, or after the
+ * deadline that was armed. Not closed by the user.
+ */
+int m0_loop_pollable(const struct m0_loop *loop);
+/**
+ * Makes m0_loop_pollable() readable, and a wait return, from `deadline` on. An
+ * earlier one that was armed before may still come, for nothing: that saves a
+ * call for each deadline that moves away. M0_TIME_NEVER does nothing.
+ * @retval <0  no descriptor for a timer.
+ */
+int m0_loop_arm(struct m0_loop *loop, m0_time_t deadline);
+
+#endif /* M0_SRC_LOOP_LOOP_H */

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/lnd/tcp/fake_sock.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+struct m0_sock fake;
+
+enum {
+	BUF_BYTES = 4 << 20
+};
+
+/* Of a period that divides no power of two, so that shifted bytes differ. */
+static uint8_t pattern[BUF_BYTES + 251];
+
+uint8_t fake_byte(size_t at)
+{
+	return (uint8_t)(at % 251);
+}
+
+struct m0_sock_addr fake_addr(const char *text, uint16_t port)
+{
+	struct m0_sock_addr addr = { .sa_port = port, .sa_bytes_nr = 4 };
+
+	if (inet_pton(AF_INET, text, addr.sa_bytes) == 1)
+		return addr;
+	addr.sa_bytes_nr = 16;
+	assert_int_equal(inet_pton(AF_INET6, text, addr.sa_bytes), 1);
+	return addr;
+}
+
+struct m0_sock_conn *fake_conn(void)
+{
+	struct m0_sock_conn *conn = calloc(1, sizeof *conn);
+
+	assert_non_null(conn);
+	*conn = fake.fs_model;
+	conn->fc_sock = &fake;
+	conn->fc_buf = malloc(BUF_BYTES);
+	assert_non_null(conn->fc_buf);
+	return conn;
+}
+
+void fake_free(struct m0_sock_conn *conn)
+{
+	free(conn->fc_buf);
+	free(conn);
+}
+
+void fake_open(const char *addr, const struct m0_sock_io_cfg *cfg)
+{
+	static const struct m0_sock_io_cfg none;
+	size_t                             i;
+
+	for (i = 0; i < sizeof pattern; ++i)
+		pattern[i] = fake_byte(i);
+	M0_SET0(&fake);
+	fake.fs_model.fc_status = FAKE_OPEN;
+	fake.fs_model.fc_in_seg = 1 << 20;
+	fake.fs_model.fc_in_segs = 1;
+	fake.fs_model.fc_in_max = SIZE_MAX;
+	fake.fs_model.fc_hangup_at = SIZE_MAX;
+	fake.fs_model.fc_out_seg = 1 << 20;
+	assert_int_equal(m0_tcp__io_ops.sio_create(&fake.fs_io,
+						   cfg != NULL ? cfg : &none),
+			 0);
+	fake.fs_io->si_sock = &fake;
+	fake.fs_listener.sl_addr = fake_addr(addr, 0);
+	assert_int_equal(fake.fs_io->si_ops->sio_listen(
+				 fake.fs_io, &fake.fs_listener, fake.fs_why),
+			 0);
+}
+
+void fake_close(void)
+{
+	unsigned i;
+
+	fake.fs_io->si_ops->sio_destroy(fake.fs_io);
+	for (i = 0; i < fake.fs_accepted_nr; ++i)
+		fake_free(fake.fs_accepted[i]);
+}
+
+void fake_hangup(struct m0_sock_conn *conn)
+{
+	conn->fc_status = -ECANCELED;
+	fake.fs_io->si_ops->sio_hangup(fake.fs_io, conn->fc_stream);
+}
+
+struct m0_sock_conn *fake_dial(void)
+{
+	struct m0_sock_conn      *conn = fake_conn();
+	const struct m0_sock_addr from = fake.fs_listener.sl_addr;
+
+	assert_int_equal(
+		fake.fs_io->si_ops->sio_dial(fake.fs_io, conn, &from, 0, 0,
+					     &fake.fs_listener.sl_addr,
+					     &conn->fc_stream, fake.fs_why),
+		0);
+	return conn;
+}
+
+struct m0_sock_conn *fake_pair(struct m0_sock_conn **ret_accepted)
+{
+	unsigned             before = fake.fs_accepted_nr;
+	struct m0_sock_conn *conn = fake_dial();
+
+	fake_until(conn->fc_is_dialled && fake.fs_accepted_nr > before);
+	*ret_accepted = fake.fs_accepted[before];
+	assert_int_equal((*ret_accepted)->fc_status, FAKE_OPEN);
+	assert_int_equal(conn->fc_local.sa_port,
+			 (*ret_accepted)->fc_remote.sa_port);
+	return conn;
+}
+
+void fake_send(struct m0_sock_conn *conn, size_t nr)
+{
+	conn->fc_out_all += nr;
+	fake.fs_io->si_ops->sio_out(fake.fs_io, conn->fc_stream);
+}
+
+void fake_in_max(struct m0_sock_conn *conn, size_t max)
+{
+	conn->fc_in_max = max;
+	fake.fs_io->si_ops->sio_in(fake.fs_io, conn->fc_stream);
+}
+
+bool fake_step(void)
+{
+	bool more = fake.fs_io->si_ops->sio_pass(fake.fs_io, m0_time_now());
+
+	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	return more;
+}
+
+void fake_wait(void)
+{
+	if (!fake_step())
+		fake.fs_io->si_ops->sio_sleep(
+			fake.fs_io,
+			m0_time_from_now(0, 50 * (long)M0_TIME_ONE_MSEC));
+}
+
+/* -- what room lnd/sock has ------------------------------------------------ */
+
+void m0_sock_io_set(const struct m0_sock_io_ops *ops)
+{
+	(void)ops;
+}
+
+struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
+				      struct m0_sock_listener   *listener,
+				      const struct m0_sock_addr *local,
+				      const struct m0_sock_addr *remote,
+				      void                      *stream)
+{
+	struct m0_sock_conn *conn;
+
+	assert_ptr_equal(listener, &sock->fs_listener);
+	if (sock->fs_refuses || sock->fs_accepted_nr == FAKE_CONNS_MAX) {
+		++sock->fs_refused_nr;
+		return NULL;
+	}
+	conn = fake_conn();
+	conn->fc_stream = stream;
+	conn->fc_local = *local;
+	conn->fc_remote = *remote;
+	sock->fs_accepted[sock->fs_accepted_nr++] = conn;
+	return conn;
+}
+
+void m0_sock_dialled(struct m0_sock_conn       *conn,
+		     const struct m0_sock_addr *local)
+{
+	assert_false(conn->fc_is_dialled);
+	conn->fc_is_dialled = true;
+	conn->fc_local = *local;
+}
+
+void m0_sock_broken(struct m0_sock_conn *conn, int status)
+{
+	assert_int_equal(conn->fc_status, FAKE_OPEN);
+	conn->fc_status = status;
+	++conn->fc_broken_nr;
+}
+
+unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
+			  unsigned max, size_t *ret_ahead)
+{
+	size_t   left = conn->fc_in_max - conn->fc_in;
+	size_t   at = 0;
+	unsigned nr = 0;
+
+	assert_int_equal(conn->fc_status, FAKE_OPEN);
+	assert_true(max >= 1);
+	++conn->fc_where_nr;
+	*ret_ahead = 0;
+	for (; nr < conn->fc_in_segs && nr < max && left > 0; ++nr) {
+		iov[nr].iov_base = conn->fc_buf + at;
+		iov[nr].iov_len = min64u(left, conn->fc_in_seg);
+		at += iov[nr].iov_len;
+		left -= iov[nr].iov_len;
+		assert_true(at <= BUF_BYTES);
+	}
+	if (nr > 0)
+		*ret_ahead = conn->fc_ahead;
+	return nr;
+}
+
+/* Takes bytes; hangs up if that was asked for. */
+static int fake_take(struct m0_sock_conn *conn, const uint8_t *bytes, size_t nr)
+{
+	struct m0_sock_conn *victim = conn->fc_victim != NULL ? conn->fc_victim
+							      : conn;
+
+	assert_int_equal(conn->fc_status, FAKE_OPEN);
+	assert_true(nr > 0 && nr <= conn->fc_in_max - conn->fc_in);
+	assert_memory_equal(bytes, pattern + conn->fc_in % 251, nr);
+	conn->fc_in += nr;
+	if (conn->fc_in < conn->fc_hangup_at)
+		return 0;
+	conn->fc_hangup_at = SIZE_MAX;
+	fake_hangup(victim);
+	return victim == conn ? -1 : 0;
+}
+
+int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
+{
+	conn->fc_direct += nr;
+	return fake_take(conn, conn->fc_buf, nr);
+}
+
+ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
+			 size_t nr)
+{
+	size_t taken = min64u(nr, conn->fc_in_max - conn->fc_in);
+
+	conn->fc_copied += taken;
+	if (taken > 0 && fake_take(conn, bytes, taken) < 0)
+		return -1;
+	return (ssize_t)taken;
+}
+
+unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
+			  unsigned max)
+{
+	size_t   at = conn->fc_out;
+	unsigned nr;
+
+	assert_int_equal(conn->fc_status, FAKE_OPEN);
+	for (nr = 0; nr < max && at < conn->fc_out_all; ++nr) {
+		iov[nr].iov_base = pattern + at % 251;
+		iov[nr].iov_len =
+			min64u(conn->fc_out_all - at, conn->fc_out_seg);
+		at += iov[nr].iov_len;
+	}
+	return nr;
+}
+
+int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
+{
+	assert_int_equal(conn->fc_status, FAKE_OPEN);
+	conn->fc_out += nr;
+	assert_true(conn->fc_out <= conn->fc_out_all);
+	return 0;
+}
+
+void m0_sock_now_set(struct m0_sock *sock, m0_time_t now)
+{
+	sock->fs_now = now;
+}
+
+void m0_sock_calls_count(struct m0_sock_conn *conn, unsigned reads,
+			 unsigned writes)
+{
+	conn->fc_reads_nr += reads;
+	conn->fc_writes_nr += writes;
+}

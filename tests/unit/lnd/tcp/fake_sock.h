@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A driver that speaks no protocol: connections that take and give bytes of a
+ * known pattern, in pieces, with pauses and hang-ups as the test likes. It
+ * stands where room lnd/sock does.
+ *
+ * A fixture has one room of streams with a listener; what it dials it accepts
+ * itself.
+ */
+#ifndef M0_TESTS_UNIT_LND_TCP_FAKE_SOCK_H
+#define M0_TESTS_UNIT_LND_TCP_FAKE_SOCK_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lnd/tcp/tcp_internal.h"
+
+enum {
+	FAKE_CONNS_MAX = 4096,
+	FAKE_OPEN = 1
+};
+
+struct m0_sock_conn {
+	struct m0_sock     *fc_sock;
+	void               *fc_stream;
+	struct m0_sock_addr fc_local;
+	struct m0_sock_addr fc_remote;
+	bool                fc_is_dialled;
+	/** FAKE_OPEN, or how it was broken. */
+	int      fc_status;
+	unsigned fc_broken_nr;
+	/** Bytes that came, and how: straight, and copied. */
+	size_t fc_in;
+	size_t fc_direct;
+	size_t fc_copied;
+	/** Wanted: segments of so many bytes, and how much ahead of them. */
+	size_t   fc_in_seg;
+	unsigned fc_in_segs;
+	size_t   fc_ahead;
+	/** Takes no more than this until it is raised. */
+	size_t fc_in_max;
+	/** Hangs up in the call that passes it. */
+	size_t fc_hangup_at;
+	/** Whom it hangs up then: itself, or another one. */
+	struct m0_sock_conn *fc_victim;
+	size_t               fc_where_nr;
+	/** To be sent in all, and what was; in segments of so many bytes. */
+	size_t   fc_out_all;
+	size_t   fc_out;
+	size_t   fc_out_seg;
+	unsigned fc_reads_nr;
+	unsigned fc_writes_nr;
+	uint8_t *fc_buf;
+};
+
+struct m0_sock {
+	struct m0_sock_io      *fs_io;
+	struct m0_sock_listener fs_listener;
+	m0_time_t               fs_now;
+	/** Refuses whoever connects. */
+	bool                 fs_refuses;
+	unsigned             fs_refused_nr;
+	struct m0_sock_conn *fs_accepted[FAKE_CONNS_MAX];
+	unsigned             fs_accepted_nr;
+	/** Of connections that come. */
+	struct m0_sock_conn fs_model;
+	char                fs_why[M0_LND_WHY_BYTES];
+};
+
+extern struct m0_sock fake;
+
+/** The byte at a place of every stream. */
+uint8_t fake_byte(size_t at);
+
+/** Listens at an address as text, port 0: of the system's choice. */
+void fake_open(const char *addr, const struct m0_sock_io_cfg *cfg);
+/** Ends everything, and frees all connections. */
+void fake_close(void);
+
+struct m0_sock_addr fake_addr(const char *text, uint16_t port);
+/** A connection that takes all and sends nothing. */
+struct m0_sock_conn *fake_conn(void);
+/** Dials our own listener from its address and any port. */
+struct m0_sock_conn *fake_dial(void);
+/** Dials, and waits until both ends are there. @return what we dialled. */
+struct m0_sock_conn *fake_pair(struct m0_sock_conn **ret_accepted);
+void                 fake_free(struct m0_sock_conn *conn);
+/** Hangs up. */
+void fake_hangup(struct m0_sock_conn *conn);
+/** Wants `nr` bytes more to be sent. */
+void fake_send(struct m0_sock_conn *conn, size_t nr);
+/** Takes `max` bytes in all from now on. */
+void fake_in_max(struct m0_sock_conn *conn, size_t max);
+
+/** One pass and flush; does not wait. @return of the pass. */
+bool fake_step(void);
+/** Steps until `cond`, sleeping in between; fails after a while. */
+#define fake_until(cond)                                       \
+	do {                                                   \
+		m0_time_t fake_end = m0_time_from_now(20, 0);  \
+		while (!(cond)) {                              \
+			assert_true(m0_time_now() < fake_end); \
+			fake_wait();                           \
+		}                                              \
+	} while (0)
+/** A step, and a sleep if it has left nothing. */
+void fake_wait(void);
+
+#endif /* M0_TESTS_UNIT_LND_TCP_FAKE_SOCK_H */

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/lnd/tcp/fake_sock.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	MIB = 1 << 20
+};
+
+static const char *const loopbacks[] = { "127.0.0.1", "::1" };
+
+/* A stream carries bytes both ways, over either kind of address. */
+static void stream_bytes_arrive_both_ways(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	size_t               i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(loopbacks); ++i) {
+		fake_open(loopbacks[i], NULL);
+		ours = fake_pair(&theirs);
+		fake_send(ours, 100);
+		fake_send(theirs, 3 * MIB);
+		fake_until(theirs->fc_in == 100 && ours->fc_in == 3 * MIB);
+		assert_int_equal(ours->fc_copied, 0);
+		fake_close();
+		fake_free(ours);
+	}
+}
+
+/* Tiny buffers of the kernel: writes are taken in parts, none is lost. */
+static void stream_small_buffers_carry_all(void **state)
+{
+	static const struct m0_sock_io_cfg cfg = { .sic_sndbuf_bytes = 4096,
+						   .sic_rcvbuf_bytes = 4096 };
+	struct m0_sock_conn               *ours;
+	struct m0_sock_conn               *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", &cfg);
+	fake.fs_model.fc_out_seg = 1000;
+	fake.fs_model.fc_in_seg = 777;
+	fake.fs_model.fc_in_segs = 5;
+	ours = fake_pair(&theirs);
+	fake_send(ours, MIB);
+	fake_until(theirs->fc_in == MIB);
+	assert_int_equal(ours->fc_out, MIB);
+	assert_true(ours->fc_writes_nr > 10);
+	fake_close();
+	fake_free(ours);
+}
+
+/* Many messages that wait are one read: straight, or ahead of a small place. */
+static void stream_many_messages_are_one_read(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	unsigned             reads_nr;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	fake.fs_model.fc_in_seg = 96;
+	fake.fs_model.fc_ahead = 60000;
+	fake.fs_model.fc_out_seg = 160;
+	ours = fake_pair(&theirs);
+	fake_in_max(theirs, 0);
+	(void)fake_step();
+	reads_nr = theirs->fc_reads_nr;
+	/* More segments than one call takes; still two calls at most. */
+	fake_send(ours, 300 * 160);
+	fake_until(ours->fc_out == 300 * 160);
+	assert_int_equal(ours->fc_writes_nr, 2);
+	fake_in_max(theirs, SIZE_MAX);
+	fake_until(theirs->fc_in == 300 * 160);
+	assert_int_equal(theirs->fc_reads_nr - reads_nr, 1);
+	assert_int_equal(theirs->fc_direct, 0);
+	fake_close();
+	fake_free(ours);
+}
+
+/* A large place is read into straight, only what lies behind it is copied. */
+static void stream_large_place_is_filled_straight(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	fake.fs_model.fc_in_seg = 4096;
+	fake.fs_model.fc_in_segs = 256;
+	fake.fs_model.fc_ahead = 0;
+	ours = fake_pair(&theirs);
+	theirs->fc_ahead = 16384;
+	fake_send(ours, 3 * MIB);
+	fake_until(theirs->fc_in == 3 * MIB);
+	assert_int_equal(theirs->fc_direct + theirs->fc_copied, 3 * MIB);
+	assert_true(theirs->fc_direct > 2 * MIB);
+	fake_close();
+	fake_free(ours);
+}
+
+/* A short read says that nothing is left: no call is made to hear it. */
+static void stream_short_read_is_the_last(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	unsigned             reads_nr;
+	unsigned             i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	/* Not by trying the last one again. */
+	m0_tcp__io(fake.fs_io)->tci_hot = NULL;
+	reads_nr = theirs->fc_reads_nr;
+	for (i = 1; i <= 20; ++i) {
+		fake_send(ours, 160);
+		fake_until(theirs->fc_in == i * 160);
+		m0_tcp__io(fake.fs_io)->tci_hot = NULL;
+		assert_int_equal(theirs->fc_reads_nr - reads_nr, i);
+		assert_int_equal(ours->fc_writes_nr, i);
+	}
+	fake_close();
+	fake_free(ours);
+}
+
+/* Bytes that were read ahead wait while the connection does, and come first. */
+static void stream_pause_keeps_what_was_read(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	unsigned             reads_nr;
+	size_t               at;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	fake.fs_model.fc_in_seg = 100;
+	fake.fs_model.fc_ahead = 60000;
+	ours = fake_pair(&theirs);
+	fake_in_max(theirs, 1000);
+	fake_send(ours, 10000);
+	fake_until(theirs->fc_in == 1000);
+	reads_nr = theirs->fc_reads_nr;
+	fake_send(ours, 10000);
+	(void)fake_step();
+	(void)fake_step();
+	assert_int_equal(theirs->fc_reads_nr, reads_nr);
+	for (at = 1001; at < 10000; at += 1777) {
+		fake_in_max(theirs, at);
+		(void)fake_step();
+		assert_int_equal(theirs->fc_in, at);
+		assert_int_equal(theirs->fc_reads_nr, reads_nr);
+	}
+	fake_in_max(theirs, SIZE_MAX);
+	fake_until(theirs->fc_in == 20000);
+	fake_close();
+	fake_free(ours);
+}
+
+/* A connection that pauses before it has read anything is told nothing. */
+static void stream_pause_without_bytes_reads_nothing(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	fake.fs_model.fc_in_max = 0;
+	ours = fake_pair(&theirs);
+	fake_send(ours, 500);
+	fake_until(theirs->fc_where_nr == 1);
+	(void)fake_step();
+	assert_int_equal(theirs->fc_reads_nr, 0);
+	fake_in_max(theirs, 200);
+	fake_until(theirs->fc_in == 200);
+	fake_in_max(theirs, SIZE_MAX);
+	fake_until(theirs->fc_in == 500);
+	fake_close();
+	fake_free(ours);
+}
+
+/* No stream moves more than its share while others wait. */
+static void stream_turns_are_bounded(void **state)
+{
+	struct m0_sock_conn *ours[3];
+	struct m0_sock_conn *theirs[3];
+	size_t               before[3];
+	int                  i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	fake.fs_model.fc_in_seg = 16384;
+	for (i = 0; i < 3; ++i) {
+		ours[i] = fake_pair(&theirs[i]);
+		fake_send(ours[i], 16 * MIB);
+	}
+	while (theirs[0]->fc_in < 16 * MIB) {
+		for (i = 0; i < 3; ++i)
+			before[i] = theirs[i]->fc_in;
+		fake_wait();
+		for (i = 0; i < 3; ++i)
+			assert_true(theirs[i]->fc_in - before[i] <=
+				    M0_TCP_TURN_BYTES + 16384);
+	}
+	fake_until(theirs[1]->fc_in == 16 * MIB &&
+		   theirs[2]->fc_in == 16 * MIB);
+	fake_close();
+	for (i = 0; i < 3; ++i)
+		fake_free(ours[i]);
+}
+
+/* The peer's reset is told once; bytes before it are not lost. */
+static void stream_reset_by_peer_is_told_once(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	fake_send(ours, 5000);
+	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	fake_hangup(ours);
+	fake_until(theirs->fc_status != FAKE_OPEN);
+	assert_int_equal(theirs->fc_in, 5000);
+	assert_int_equal(theirs->fc_status, -ECONNRESET);
+	(void)fake_step();
+	assert_int_equal(theirs->fc_broken_nr, 1);
+	fake_close();
+	fake_free(ours);
+}
+
+/* The peer's orderly end is told as 0, after the last byte. */
+static void stream_end_of_peer_is_status_0(void **state)
+{
+	struct m0_sock_conn  *ours;
+	struct m0_sock_conn  *theirs;
+	struct m0_tcp_stream *stream;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	fake_send(ours, 5000);
+	(void)fake_step();
+	stream = ours->fc_stream;
+	assert_int_equal(shutdown(stream->tcs_fd.lof_fd, SHUT_WR), 0);
+	fake_until(theirs->fc_status != FAKE_OPEN);
+	assert_int_equal(theirs->fc_in, 5000);
+	assert_int_equal(theirs->fc_status, 0);
+	fake_close();
+	fake_free(ours);
+}
+
+/* A write that fails does not lose what the peer had said before. */
+static void stream_failed_write_reads_rest_first(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	fake_send(ours, 700);
+	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	fake_hangup(ours);
+	/* Before any pass has read: the write meets the reset. */
+	fake_send(theirs, 100);
+	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	assert_int_equal(theirs->fc_status, FAKE_OPEN);
+	fake_until(theirs->fc_status != FAKE_OPEN);
+	assert_int_equal(theirs->fc_in, 700);
+	assert_true(theirs->fc_status == -ECONNRESET ||
+		    theirs->fc_status == -EPIPE);
+	assert_int_equal(theirs->fc_broken_nr, 1);
+	fake_close();
+	fake_free(ours);
+}
+
+/* A paused connection whose write fails is not waited for. */
+static void stream_failed_write_ends_pause(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	fake_in_max(theirs, 100);
+	fake_send(ours, 700);
+	fake_until(theirs->fc_in == 100);
+	fake_hangup(ours);
+	fake_until(theirs->fc_status != FAKE_OPEN ||
+		   (fake_send(theirs, 100), false));
+	assert_int_equal(theirs->fc_in, 100);
+	fake_close();
+	fake_free(ours);
+}
+
+/* A connection may hang up itself, or another, in any call up. */
+static void stream_hangup_in_call_up_is_safe(void **state)
+{
+	struct m0_sock_conn *ours[2];
+	struct m0_sock_conn *theirs[2];
+	size_t               ahead;
+	int                  other;
+	int                  i;
+
+	(void)state;
+	for (ahead = 0; ahead <= 60000; ahead += 60000) {
+		for (other = 0; other < 2; ++other) {
+			fake_open("127.0.0.1", NULL);
+			fake.fs_model.fc_in_seg = 100;
+			fake.fs_model.fc_ahead = ahead;
+			for (i = 0; i < 2; ++i) {
+				ours[i] = fake_pair(&theirs[i]);
+				fake_send(ours[i], 1000);
+			}
+			theirs[0]->fc_victim = theirs[other];
+			theirs[0]->fc_hangup_at = 300;
+			theirs[1]->fc_victim = theirs[1 - other];
+			theirs[1]->fc_hangup_at = 300;
+			fake_until(ours[0]->fc_status != FAKE_OPEN ||
+				   ours[1]->fc_status != FAKE_OPEN);
+			fake_close();
+			fake_free(ours[0]);
+			fake_free(ours[1]);
+		}
+	}
+}
+
+/* Bytes nobody has acknowledged are counted while the peer does not read. */
+static void stream_unsent_counts_bytes(void **state)
+{
+	static const struct m0_sock_io_cfg cfg = { .sic_rcvbuf_bytes = 4096 };
+	struct m0_sock_conn               *ours;
+	struct m0_sock_conn               *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", &cfg);
+	ours = fake_pair(&theirs);
+	assert_int_equal(
+		fake.fs_io->si_ops->sio_unsent(fake.fs_io, ours->fc_stream), 0);
+	fake_in_max(theirs, 0);
+	fake_send(ours, 3 * MIB);
+	(void)fake_step();
+	(void)fake_step();
+	assert_true(fake.fs_io->si_ops->sio_unsent(fake.fs_io,
+						   ours->fc_stream) > 0);
+	fake_in_max(theirs, SIZE_MAX);
+	fake_until(theirs->fc_in == 3 * MIB);
+	fake_close();
+	fake_free(ours);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stream_bytes_arrive_both_ways),
+		cmocka_unit_test(stream_small_buffers_carry_all),
+		cmocka_unit_test(stream_many_messages_are_one_read),
+		cmocka_unit_test(stream_large_place_is_filled_straight),
+		cmocka_unit_test(stream_short_read_is_the_last),
+		cmocka_unit_test(stream_pause_keeps_what_was_read),
+		cmocka_unit_test(stream_pause_without_bytes_reads_nothing),
+		cmocka_unit_test(stream_turns_are_bounded),
+		cmocka_unit_test(stream_reset_by_peer_is_told_once),
+		cmocka_unit_test(stream_end_of_peer_is_status_0),
+		cmocka_unit_test(stream_failed_write_reads_rest_first),
+		cmocka_unit_test(stream_failed_write_ends_pause),
+		cmocka_unit_test(stream_hangup_in_call_up_is_safe),
+		cmocka_unit_test(stream_unsent_counts_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
