@@ -128,13 +128,11 @@ void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
 void m0_lnet__msg_get(struct m0_lnet_msg *msg);
 /** The last one returns it to the home. */
 void m0_lnet__msg_put(struct m0_lnet_msg *msg);
-/**
- * Fills in what `hdr`, a message that came by msg_want_hop from the peer
- * msg_primary, says. ev_event must be zeroed.
- */
+/** Fills in who sent `hdr`, which came by `hop`, to whom. */
 void m0_lnet__event_fill(struct m0_lnet_event     *ev,
-			 const struct m0_lnet_msg *msg,
-			 const struct m0_lnet_hdr *hdr);
+			 const struct m0_lnet_hdr *hdr,
+			 const struct m0_lnet_nid *primary,
+			 const struct m0_lnet_nid *hop);
 /**
  * Has the event told by the MD's queue, or its md_done. `msg` is held until the
  * event was taken; NULL: none. With ev_unlinked the MD is not to be touched
@@ -205,7 +203,7 @@ int  m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		       const void *bytes, bool large);
 void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 		      enum m0_lnd_health health);
-/** The rest of the payload is not wanted: ends it now. */
+/** The rest of the payload is not wanted: its part of `msg` ends now. */
 void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status);
 
 /* -- oper.c ---------------------------------------------------------------- */
@@ -218,6 +216,9 @@ struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
 					   const struct m0_lnet_wmd *wmd);
 /** Takes it off: nobody waits for it now. */
 void m0_lnet__response_drop(struct m0_lnet_msg *msg);
+/** Fills in what the operation says for an event of `type`. */
+void m0_lnet__op_fill(struct m0_lnet_event *ev, const struct m0_lnet_msg *msg,
+		      enum m0_lnet_event_type type);
 /**
  * The part of `msg` that waits for a response, or takes one in, is over.
  * @param node  the event that tells so; NULL: nobody is told.
@@ -249,6 +250,8 @@ void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status);
 /** In each step, after the timers: tells m0_lnet__sent of all of le_deferred,
  * of which there may be new ones after any call, up or down. */
 void m0_lnet__send_step(struct m0_lnet_engine *eng);
+/** An NI goes out of service: fails what waits to leave by it. */
+void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status);
 
 /* -- ni.c ------------------------------------------------------------------ */
 
@@ -259,6 +262,14 @@ struct m0_lnet_ni *m0_lnet__ni_find(const struct m0_lnet_engine *eng,
 /** Are we on this net? The first NI of it. */
 struct m0_lnet_ni *m0_lnet__ni_on_net(const struct m0_lnet_engine *eng,
 				      uint32_t                     net);
+/** Can it speak with this NID without a router? */
+bool m0_lnet__ni_fits(const struct m0_lnet_ni  *ni,
+		      const struct m0_lnet_nid *nid);
+/** In service: ni_up was called, ni_del was not. */
+bool m0_lnet__ni_is_usable(const struct m0_lnet_ni *ni);
+/** The best of those that fit; NULL: none. */
+struct m0_lnet_ni *m0_lnet__ni_for(const struct m0_lnet_engine *eng,
+				   const struct m0_lnet_nid    *nid);
 
 /* -- peer.c ---------------------------------------------------------------- */
 
@@ -284,6 +295,9 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 bool m0_lnet__peer_same(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid    *left,
 			const struct m0_lnet_nid    *right);
+/** Nobody is to be sent to from this NI by habit. */
+void m0_lnet__peers_ni_gone(struct m0_lnet_engine   *eng,
+			    const struct m0_lnet_ni *ni);
 int  m0_lnet__peers_init(struct m0_lnet_engine *eng);
 void m0_lnet__peers_fini(struct m0_lnet_engine *eng);
 
@@ -300,6 +314,19 @@ int  m0_lnet__ping_init(struct m0_lnet_engine *eng);
 void m0_lnet__ping_fini(struct m0_lnet_engine *eng);
 /** Ours has changed: next sequence number, new information, push it. */
 void m0_lnet__ping_changed(struct m0_lnet_engine *eng);
+/** Features of ours, as they are told. */
+uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng);
+/** What we tell of ourselves. `*ret` stays valid until ours changes. */
+size_t m0_lnet__ping_bytes(const struct m0_lnet_engine *eng, const void **ret);
+/** A push has come; `nr` bytes of it are there. */
+void m0_lnet__discovery_pushed(struct m0_lnet_engine    *eng,
+			       const struct m0_lnet_nid *from,
+			       const void *bytes, size_t nr);
+/** Ours has changed: those who know us are to know. */
+void m0_lnet__discovery_renew(struct m0_lnet_engine *eng);
+/** The driver has lost this NID: no answer comes, what we know may be old. */
+void m0_lnet__discovery_lost(struct m0_lnet_engine     *eng,
+			     const struct m0_lnet_lpni *lpni, int status);
 /** Must a request to this peer wait? Then begins or joins the discovery. */
 bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
 			       struct m0_lnet_peer      *peer,

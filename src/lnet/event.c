@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Events on their way out, and the messages that carry them.
+ */
+#include "lnet/lnet_internal.h"
+
+void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_stats *stats = &eng->le_stats;
+
+	msg->msg_engine = eng;
+	msg->msg_refs_nr = 1;
+	m0_list_link_init(&msg->msg_md_link);
+	m0_timer_init(&msg->msg_reply_timer.lt_timer);
+	if (++stats->ls_msgs_alloc > stats->ls_msgs_max)
+		stats->ls_msgs_max = stats->ls_msgs_alloc;
+}
+
+struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_msg *msg = eng->le_cfg.lec_home_ops->ho_msg_get(eng);
+
+	if (msg != NULL)
+		m0_lnet__msg_init(eng, msg);
+	return msg;
+}
+
+void m0_lnet__msg_get(struct m0_lnet_msg *msg)
+{
+	++msg->msg_refs_nr;
+}
+
+void m0_lnet__msg_put(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+
+	M0_PRE(msg->msg_refs_nr > 0);
+	if (--msg->msg_refs_nr > 0)
+		return;
+	M0_ASSERT(msg->msg_md == NULL && !msg->msg_waits && !msg->msg_sending);
+	--eng->le_stats.ls_msgs_alloc;
+	eng->le_cfg.lec_home_ops->ho_msg_put(eng, msg);
+}
+
+void m0_lnet__event_fill(struct m0_lnet_event     *ev,
+			 const struct m0_lnet_hdr *hdr,
+			 const struct m0_lnet_nid *primary,
+			 const struct m0_lnet_nid *hop)
+{
+	ev->ev_target.lp_nid = hdr->lh_dest_nid;
+	ev->ev_target.lp_pid = hdr->lh_dest_pid;
+	ev->ev_source.lp_nid = hdr->lh_src_nid;
+	ev->ev_source.lp_pid = hdr->lh_src_pid;
+	ev->ev_initiator.lp_nid = *primary;
+	ev->ev_initiator.lp_pid = hdr->lh_src_pid;
+	ev->ev_sender = *hop;
+}
+
+/* The engine's own: told at once, and taken by that. */
+static void own_done(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		     struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
+{
+	if (msg != NULL)
+		m0_lnet__msg_get(msg);
+	md->md_done(eng, md, ev);
+	if (msg != NULL)
+		m0_lnet__msg_put(msg);
+}
+
+void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+			 struct m0_lnet_event_node *node,
+			 struct m0_lnet_msg        *msg)
+{
+	struct m0_lnet_event *ev = &node->en_event;
+
+	ev->ev_md = md->md_handle;
+	ev->ev_md_user = md->md_attr.md_user;
+	if (m0_lnet__md_is_own(md)) {
+		own_done(eng, md, ev, msg);
+		return;
+	}
+	node->en_eq = md->md_attr.md_eq;
+	node->en_md = ev->ev_unlinked ? md : NULL;
+	node->en_msg = msg;
+	if (msg != NULL)
+		m0_lnet__msg_get(msg);
+	++eng->le_busy_nr;
+	eng->le_cfg.lec_home_ops->ho_event(eng, node);
+}
+
+void m0_lnet_engine_event_taken(struct m0_lnet_engine     *eng,
+				struct m0_lnet_event_node *node)
+{
+	M0_PRE(eng->le_busy_nr > 0);
+	--eng->le_busy_nr;
+	if (node->en_msg != NULL)
+		m0_lnet__msg_put(node->en_msg);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Lives of MDs. One ends when it takes nothing new (md_dead) and no operation
+ * is under way: with the event of the last of them, else with UNLINK.
+ */
+#include "lnet/lnet_internal.h"
+
+void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
+{
+	md->md_me = NULL;
+	md->md_threshold = md->md_attr.md_threshold;
+	md->md_local_offset = 0;
+	md->md_dead = false;
+	md->md_aborted = false;
+	md->md_ended = false;
+	md->md_busy_nr = 0;
+	m0_list_init(&md->md_msgs);
+	m0_list_link_init(&md->md_link);
+	M0_SET0(&md->md_last);
+	if (m0_lnet__md_is_own(md))
+		return;
+	m0_list_add_tail(&eng->le_mds, &md->md_link);
+	++eng->le_busy_nr;
+}
+
+int m0_lnet__abort_status(const struct m0_lnet_engine *eng)
+{
+	return eng->le_shutdown ? -ESHUTDOWN : -ETIMEDOUT;
+}
+
+/* Its last event is about to be posted. */
+static void ended(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
+{
+	md->md_ended = true;
+	if (m0_lnet__md_is_own(md))
+		return;
+	m0_list_del(&md->md_link);
+	--eng->le_busy_nr;
+}
+
+void m0_lnet__md_end(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		     int status)
+{
+	struct m0_lnet_event *ev = &md->md_last.en_event;
+
+	M0_PRE(md->md_busy_nr == 0 && !md->md_ended);
+	md->md_dead = true;
+	ev->ev_type = M0_LNET_EV_UNLINK;
+	ev->ev_status = status;
+	ev->ev_unlinked = true;
+	ended(eng, md);
+	m0_lnet__event_post(eng, md, &md->md_last, NULL);
+}
+
+void m0_lnet__md_get(struct m0_lnet_md *md, struct m0_lnet_msg *msg)
+{
+	msg->msg_md = md;
+	m0_list_add_tail(&md->md_msgs, &msg->msg_md_link);
+	++md->md_busy_nr;
+}
+
+void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
+		       struct m0_lnet_event_node *node, bool last)
+{
+	struct m0_lnet_md *md = msg->msg_md;
+	bool               ends;
+
+	if (last) {
+		m0_list_del(&msg->msg_md_link);
+		msg->msg_md = NULL;
+		--md->md_busy_nr;
+	}
+	ends = last && md->md_busy_nr == 0 && md->md_dead;
+	if (node != NULL) {
+		node->en_event.ev_unlinked = ends;
+		if (ends) {
+			if (md->md_aborted && node->en_event.ev_status == 0)
+				node->en_event.ev_status =
+					m0_lnet__abort_status(eng);
+			ended(eng, md);
+		}
+		m0_lnet__event_post(eng, md, node, msg);
+	} else if (ends) {
+		m0_lnet__md_end(eng, md, 0);
+	}
+	if (last)
+		m0_lnet__msg_put(msg);
+}
+
+bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md)
+{
+	return md->md_threshold == 0 ||
+	       ((md->md_attr.md_options & M0_LNET_MD_MAX_SIZE) != 0 &&
+		md->md_local_offset + md->md_attr.md_max_size >
+			md->md_attr.md_length);
+}
+
+/* Responses to a used-up MD would be dropped: nobody waits for them. */
+static void waits_end(struct m0_lnet_md *md)
+{
+	struct m0_list_link *pos;
+	struct m0_list_link *next;
+	struct m0_lnet_msg  *msg;
+
+	m0_list_for_each_safe (&md->md_msgs, pos, next) {
+		msg = m0_list_entry(pos, struct m0_lnet_msg, msg_md_link);
+		if (msg->msg_waits) {
+			m0_lnet__response_drop(msg);
+			m0_lnet__response_end(msg, NULL);
+		}
+	}
+}
+
+void m0_lnet__md_used(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
+{
+	if (M0_LIKELY(!m0_lnet__md_is_exhausted(md)))
+		return;
+	if (md->md_me != NULL)
+		m0_lnet__me_hide(eng, md->md_me);
+	else
+		waits_end(md);
+	if (!md->md_attr.md_auto_unlink)
+		return;
+	md->md_dead = true;
+	m0_lnet__md_detach(eng, md);
+}
+
+void m0_lnet_engine_md_bind(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
+{
+	m0_lnet__md_init(eng, md);
+	if (eng->le_shutdown && !m0_lnet__md_is_own(md))
+		m0_lnet__md_end(eng, md, -ESHUTDOWN);
+}
+
+/* What the driver or a queue has is ended there; the rest ends here. */
+static void msgs_abort(struct m0_lnet_md *md)
+{
+	struct m0_list      todo;
+	struct m0_list_link *link;
+	struct m0_lnet_msg  *msg;
+
+	/* Each may end while its turn is; none may be met twice. */
+	m0_list_init(&todo);
+	m0_list_splice_tail(&todo, &md->md_msgs);
+	while ((link = m0_list_first(&todo)) != NULL) {
+		m0_list_move_tail(&md->md_msgs, link);
+		msg = m0_list_entry(link, struct m0_lnet_msg, msg_md_link);
+		m0_lnet__op_abort(msg);
+	}
+}
+
+void m0_lnet_engine_md_unlink(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
+{
+	if (md->md_ended || md->md_aborted)
+		return;
+	md->md_aborted = true;
+	md->md_dead = true;
+	m0_lnet__md_detach(eng, md);
+	if (md->md_busy_nr == 0)
+		m0_lnet__md_end(eng, md, 0);
+	else
+		msgs_abort(md);
+}

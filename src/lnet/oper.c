@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Operations of ours: PUT and GET, from the call to their last event.
+ *
+ * One message serves an operation all along. It is sent; and, if a response is
+ * wanted, it waits in le_waiting under its cookie. Both ends come in either
+ * order, and the second of them is the message's last on its MD.
+ */
+#include "lnet/lnet_internal.h"
+
+enum {
+	/** Cookies count in steps, so that their lowest bits tell an MD's. */
+	COOKIE_STEP = 4,
+	COOKIE_KIND = 1
+};
+
+static bool op_is_get(const struct m0_lnet_msg *msg)
+{
+	return msg->msg_hdr.lh_type == M0_LNET_GET;
+}
+
+/* -------------------------------------------------------------- responses -- */
+
+struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
+					   const struct m0_lnet_wmd *wmd)
+{
+	struct m0_hash_link *link;
+	uint64_t             half[2];
+
+	memcpy(half, wmd, sizeof half);
+	if (half[0] != eng->le_cfg.lec_cookie)
+		return NULL;
+	link = m0_hash_find(&eng->le_waiting, &half[1], sizeof half[1]);
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_lnet_msg,
+					   msg_cookie_link);
+}
+
+void m0_lnet__response_drop(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+
+	if (!msg->msg_waits)
+		return;
+	msg->msg_waits = false;
+	m0_hash_del(&eng->le_waiting, &msg->msg_cookie_link);
+	m0_lnet__timer_cancel(eng, &msg->msg_reply_timer);
+}
+
+void m0_lnet__response_end(struct m0_lnet_msg        *msg,
+			   struct m0_lnet_event_node *node)
+{
+	if (node != NULL || !msg->msg_sending)
+		m0_lnet__md_event(msg->msg_engine, msg, node,
+				  !msg->msg_sending);
+}
+
+/* Nothing has come. */
+static void response_fail(struct m0_lnet_msg *msg, int status)
+{
+	struct m0_lnet_event *ev = &msg->msg_event[1].en_event;
+
+	m0_lnet__op_fill(ev, msg,
+			 op_is_get(msg) ? M0_LNET_EV_REPLY : M0_LNET_EV_ACK);
+	ev->ev_source = msg->msg_op.lo_target;
+	ev->ev_initiator = msg->msg_op.lo_target;
+	ev->ev_mlength = 0;
+	ev->ev_status = status;
+	m0_lnet__response_end(msg, &msg->msg_event[1]);
+}
+
+static void response_overdue(struct m0_lnet_engine *eng,
+			     struct m0_lnet_timer *timer, m0_time_t now)
+{
+	struct m0_lnet_msg *msg =
+		container_of(timer, struct m0_lnet_msg, msg_reply_timer);
+
+	(void)now;
+	m0_lnet__response_drop(msg);
+	++eng->le_stats.ls_response_timeout_count;
+	/* If SEND fails none may follow: it goes first. */
+	if (msg->msg_sending)
+		msg->msg_late = true;
+	else
+		response_fail(msg, -ETIMEDOUT);
+}
+
+static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+{
+	int rc;
+
+	rc = m0_hash_add(&eng->le_waiting, &msg->msg_cookie_link,
+			 &msg->msg_cookie, sizeof msg->msg_cookie);
+	if (rc != 0)
+		return rc;
+	msg->msg_waits = true;
+	if ((msg->msg_md->md_attr.md_options & M0_LNET_MD_NO_TRACK_RESPONSE) !=
+	    0)
+		return 0;
+	msg->msg_reply_timer.lt_fire = response_overdue;
+	m0_lnet__timer_arm(eng, &msg->msg_reply_timer,
+			   m0_time_add(eng->le_now,
+				       eng->le_cfg.lec_transaction_timeout_ns));
+	return 0;
+}
+
+/* ------------------------------------------------------------- put and get -- */
+
+void m0_lnet__op_fill(struct m0_lnet_event *ev, const struct m0_lnet_msg *msg,
+		      enum m0_lnet_event_type type)
+{
+	const struct m0_lnet_op *op = &msg->msg_op;
+
+	ev->ev_type = type;
+	ev->ev_target = op->lo_target;
+	ev->ev_initiator.lp_nid = m0_lnet_nid_any;
+	ev->ev_initiator.lp_pid = msg->msg_hdr.lh_src_pid;
+	ev->ev_source = ev->ev_initiator;
+	ev->ev_sender = m0_lnet_nid_any;
+	ev->ev_portal = op->lo_portal;
+	ev->ev_match_bits = op->lo_match_bits;
+	ev->ev_offset = op->lo_offset;
+	ev->ev_hdr_data = op->lo_hdr_data;
+	ev->ev_rlength = msg->msg_rlength;
+	ev->ev_mlength = msg->msg_rlength;
+	ev->ev_is_get = op_is_get(msg);
+	ev->ev_op_user = op->lo_user;
+}
+
+static void op_header(struct m0_lnet_msg *msg, uint32_t type, bool answered)
+{
+	struct m0_lnet_engine   *eng = msg->msg_engine;
+	const struct m0_lnet_op *op = &msg->msg_op;
+	struct m0_lnet_hdr      *hdr = &msg->msg_hdr;
+	uint64_t                 half[2];
+
+	hdr->lh_type = type;
+	hdr->lh_dest_nid = op->lo_target.lp_nid;
+	hdr->lh_dest_pid = op->lo_target.lp_pid;
+	hdr->lh_src_pid = eng->le_cfg.lec_pid;
+	hdr->lh_match_bits = op->lo_match_bits;
+	hdr->lh_portal = op->lo_portal;
+	hdr->lh_offset = op->lo_offset;
+	if (type == M0_LNET_PUT) {
+		hdr->lh_payload_bytes = (uint32_t)msg->msg_rlength;
+		hdr->lh_hdr_data = op->lo_hdr_data;
+	} else {
+		hdr->lh_length = (uint32_t)msg->msg_rlength;
+	}
+	if (!answered) {
+		hdr->lh_wmd = m0_lnet__wmd_none;
+		return;
+	}
+	msg->msg_cookie = eng->le_cookie_next;
+	eng->le_cookie_next += COOKIE_STEP;
+	half[0] = eng->le_cfg.lec_cookie;
+	half[1] = msg->msg_cookie;
+	memcpy(&hdr->lh_wmd, half, sizeof hdr->lh_wmd);
+}
+
+/* It ends before it has begun. */
+static void op_refuse(struct m0_lnet_msg *msg, int status)
+{
+	struct m0_lnet_event_node *node = &msg->msg_event[0];
+	struct m0_lnet_md         *md = msg->msg_md;
+
+	msg->msg_md = NULL;
+	m0_lnet__op_fill(&node->en_event, msg, M0_LNET_EV_SEND);
+	node->en_event.ev_status = status;
+	m0_lnet__event_post(msg->msg_engine, md, node, msg);
+	m0_lnet__msg_put(msg);
+}
+
+static int op_check(const struct m0_lnet_engine *eng,
+		    const struct m0_lnet_md     *md)
+{
+	if (md->md_dead || m0_lnet__md_is_exhausted(md))
+		return -ENOENT;
+	return eng->le_shutdown && !m0_lnet__md_is_own(md) ? -ESHUTDOWN : 0;
+}
+
+static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
+		     uint32_t type)
+{
+	struct m0_lnet_md       *md = msg->msg_md;
+	const struct m0_lnet_op *op = &msg->msg_op;
+	bool                     answered;
+	int                      rc;
+
+	m0_lnet__msg_init(eng, msg);
+	msg->msg_md_offset = op->lo_md_offset;
+	msg->msg_rlength = op->lo_bytes != 0
+				   ? op->lo_bytes
+				   : md->md_attr.md_length - op->lo_md_offset;
+	M0_PRE(msg->msg_rlength <= M0_LNET_MTU);
+	/* GETs need a name for the answer even if SEND is all that the MD has
+	 * left to tell, and the answer will find nobody. */
+	answered = type == M0_LNET_GET || (op->lo_ack && md->md_threshold != 1);
+	op_header(msg, type, answered);
+	rc = op_check(eng, md);
+	if (rc == 0 && answered && md->md_threshold != 1)
+		rc = response_await(eng, msg);
+	if (rc != 0) {
+		op_refuse(msg, rc);
+		return;
+	}
+	if (md->md_threshold > 0)
+		--md->md_threshold;
+	m0_lnet__md_get(md, msg);
+	m0_lnet__md_used(eng, md);
+	msg->msg_sending = true;
+	m0_lnet__send(msg);
+}
+
+void m0_lnet_engine_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+{
+	op_begin(eng, msg, M0_LNET_PUT);
+}
+
+void m0_lnet_engine_get(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+{
+	op_begin(eng, msg, M0_LNET_GET);
+}
+
+/* ----------------------------------------------------------------- the ends -- */
+
+/* A PUT or GET of ours has left, or not. */
+static void op_sent(struct m0_lnet_msg *msg, int status)
+{
+	struct m0_lnet_event_node *node = &msg->msg_event[0];
+	bool                       late = msg->msg_late && status == 0;
+
+	if (status != 0)
+		m0_lnet__response_drop(msg);
+	m0_lnet__op_fill(&node->en_event, msg, M0_LNET_EV_SEND);
+	node->en_event.ev_status = status;
+	m0_lnet__md_event(msg->msg_engine, msg, node,
+			  !msg->msg_waits && msg->msg_rx == NULL && !late);
+	if (late)
+		response_fail(msg, -ETIMEDOUT);
+}
+
+/* An answer of ours has. */
+static void response_sent(struct m0_lnet_msg *msg, int status)
+{
+	struct m0_lnet_event_node *node = &msg->msg_event[0];
+
+	if (msg->msg_md == NULL) {
+		m0_lnet__msg_put(msg);
+		return;
+	}
+	node->en_event.ev_status = status;
+	m0_lnet__md_event(msg->msg_engine, msg, node, true);
+}
+
+void m0_lnet__sent(struct m0_lnet_msg *msg, int status)
+{
+	M0_PRE(msg->msg_sending);
+	msg->msg_sending = false;
+	if (msg->msg_is_response)
+		response_sent(msg, status);
+	else
+		op_sent(msg, status);
+}
+
+void m0_lnet__op_abort(struct m0_lnet_msg *msg)
+{
+	int  status = m0_lnet__abort_status(msg->msg_engine);
+	bool sending = msg->msg_sending;
+
+	/* Without a send to end, each of these is the message's end. */
+	msg->msg_late = false;
+	if (msg->msg_rx != NULL) {
+		m0_lnet__rx_cut(msg, status);
+	} else if (msg->msg_waits) {
+		m0_lnet__response_drop(msg);
+		if (!sending)
+			response_fail(msg, status);
+	}
+	if (sending)
+		m0_lnet__send_cancel(msg);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Portals: which MD a message is for.
+ *
+ * Only entries that can match are searched: those whose MD is not used up. Each
+ * entry has a place among those of its class, a number, so that it comes back
+ * to where it was when it gets another MD. Entries with ignore bits are a list;
+ * those without are found by their match bits, and those of the same bits form
+ * a ring, of which the first is in the table.
+ */
+#include "lnet/lnet_internal.h"
+
+static struct m0_lnet_portal *portal_of(const struct m0_lnet_engine *eng,
+					const struct m0_lnet_me     *me)
+{
+	M0_PRE(me->me_attr.me_portal < eng->le_cfg.lec_portals_nr);
+	return &eng->le_portals[me->me_attr.me_portal];
+}
+
+static struct m0_lnet_me *link_me(const struct m0_list_link *link)
+{
+	return container_of(link, struct m0_lnet_me, me_link);
+}
+
+static bool is_own(const struct m0_lnet_me *me)
+{
+	return me->me_attr.me_portal == M0_LNET_PORTAL_RESERVED;
+}
+
+int m0_lnet__portals_init(struct m0_lnet_engine *eng)
+{
+	unsigned nr = eng->le_cfg.lec_portals_nr;
+	unsigned i;
+
+	M0_PRE(nr > 0);
+	M0_ALLOC_ARR(eng->le_portals, nr);
+	if (eng->le_portals == NULL)
+		return -ENOMEM;
+	for (i = 0; i < nr; ++i) {
+		m0_list_init(&eng->le_portals[i].lpt_wild);
+		m0_hash_init(&eng->le_portals[i].lpt_exact);
+	}
+	return 0;
+}
+
+void m0_lnet__portals_fini(struct m0_lnet_engine *eng)
+{
+	unsigned i;
+
+	for (i = 0; i < eng->le_cfg.lec_portals_nr; ++i) {
+		m0_list_fini(&eng->le_portals[i].lpt_wild);
+		m0_hash_fini(&eng->le_portals[i].lpt_exact);
+	}
+	m0_free0(&eng->le_portals);
+}
+
+/* ------------------------------------------------------- what is searched -- */
+
+/* Behind the last of those before it; most often that is the very last. */
+static void wild_show(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
+{
+	struct m0_list_link *pos = portal->lpt_wild.l_head.ll_prev;
+
+	while (pos != &portal->lpt_wild.l_head &&
+	       link_me(pos)->me_order > me->me_order)
+		pos = pos->ll_prev;
+	m0_list_add_after(pos, &me->me_link);
+}
+
+static struct m0_lnet_me *ring_find(const struct m0_lnet_portal *portal,
+				    uint64_t                     bits)
+{
+	struct m0_hash_link *link =
+		m0_hash_find(&portal->lpt_exact, &bits, sizeof bits);
+
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_lnet_me, me_hash);
+}
+
+/* `me` takes the place of `head` in the table. */
+static void ring_head(struct m0_lnet_portal *portal, struct m0_lnet_me *head,
+		      struct m0_lnet_me *me)
+{
+	m0_hash_replace(&portal->lpt_exact, &head->me_hash, &me->me_hash,
+			&me->me_attr.me_match_bits);
+	head->me_is_head = false;
+	me->me_is_head = true;
+}
+
+static int exact_show(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
+{
+	struct m0_lnet_me   *head;
+	struct m0_list_link *pos;
+	int                  rc;
+
+	rc = m0_hash_keep(&portal->lpt_exact);
+	if (rc != 0)
+		return rc;
+	head = ring_find(portal, me->me_attr.me_match_bits);
+	if (head == NULL) {
+		rc = m0_hash_add(&portal->lpt_exact, &me->me_hash,
+				 &me->me_attr.me_match_bits,
+				 sizeof me->me_attr.me_match_bits);
+		me->me_is_head = rc == 0;
+		return rc;
+	}
+	if (me->me_order < head->me_order) {
+		m0_list_add_before(&head->me_link, &me->me_link);
+		ring_head(portal, head, me);
+		return 0;
+	}
+	pos = head->me_link.ll_prev;
+	while (link_me(pos)->me_order > me->me_order)
+		pos = pos->ll_prev;
+	m0_list_add_after(pos, &me->me_link);
+	return 0;
+}
+
+static void exact_hide(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
+{
+	if (me->me_is_head) {
+		if (m0_list_link_is_in(&me->me_link)) {
+			ring_head(portal, me, link_me(me->me_link.ll_next));
+		} else {
+			m0_hash_del(&portal->lpt_exact, &me->me_hash);
+			me->me_is_head = false;
+		}
+	}
+	m0_list_del(&me->me_link);
+}
+
+static int me_show(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	struct m0_lnet_portal *portal = portal_of(eng, me);
+	int                    rc = 0;
+
+	if (me->me_attr.me_ignore_bits != 0)
+		wild_show(portal, me);
+	else
+		rc = exact_show(portal, me);
+	if (rc == 0)
+		me->me_state = M0_LNET_ME_LINKED;
+	return rc;
+}
+
+void m0_lnet__me_hide(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	if (me->me_state != M0_LNET_ME_LINKED)
+		return;
+	if (me->me_attr.me_ignore_bits != 0)
+		m0_list_del(&me->me_link);
+	else
+		exact_hide(portal_of(eng, me), me);
+	me->me_state = M0_LNET_ME_NEW;
+}
+
+/* --------------------------------------------------------- entries, MDs -- */
+
+static enum m0_lnet_portal_kind kind_of(const struct m0_lnet_me_attr *attr)
+{
+	return attr->me_ignore_bits == 0 &&
+			       !m0_lnet_nid_is_any(&attr->me_id.lp_nid) &&
+			       attr->me_id.lp_pid != M0_LNET_PID_ANY
+		       ? M0_LNET_PORTAL_UNIQUE
+		       : M0_LNET_PORTAL_WILDCARD;
+}
+
+void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	struct m0_lnet_portal   *portal = portal_of(eng, me);
+	enum m0_lnet_portal_kind kind = kind_of(&me->me_attr);
+
+	if (portal->lpt_kind == M0_LNET_PORTAL_NEW)
+		portal->lpt_kind = kind;
+	me->me_state = portal->lpt_kind == kind ? M0_LNET_ME_NEW
+						: M0_LNET_ME_BARRED;
+	me->me_md = NULL;
+	me->me_is_head = false;
+	me->me_any_nid = m0_lnet_nid_is_any(&me->me_attr.me_id.lp_nid);
+	me->me_order = (me->me_attr.me_flags & M0_LNET_ME_BEFORE) != 0
+			       ? --portal->lpt_order_low
+			       : ++portal->lpt_order_high;
+	m0_list_link_init(&me->me_link);
+	m0_list_link_init(&me->me_all);
+	if (is_own(me))
+		return;
+	m0_list_add_tail(&eng->le_mes, &me->me_all);
+	++eng->le_busy_nr;
+}
+
+static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	m0_lnet__me_hide(eng, me);
+	me->me_state = M0_LNET_ME_GONE;
+	if (is_own(me))
+		return;
+	m0_list_del(&me->me_all);
+	--eng->le_busy_nr;
+	eng->le_cfg.lec_home_ops->ho_me_gone(eng, me);
+}
+
+void m0_lnet__md_detach(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
+{
+	struct m0_lnet_me *me = md->md_me;
+
+	if (me == NULL)
+		return;
+	md->md_me = NULL;
+	me->me_md = NULL;
+	m0_lnet__me_hide(eng, me);
+	if ((me->me_attr.me_flags & M0_LNET_ME_UNLINK) != 0)
+		me_gone(eng, me);
+}
+
+void m0_lnet_engine_me_unlink(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	struct m0_lnet_md *md = me->me_md;
+
+	if (me->me_state == M0_LNET_ME_GONE)
+		return;
+	if (md != NULL) {
+		md->md_me = NULL;
+		me->me_md = NULL;
+	}
+	me_gone(eng, me);
+	if (md != NULL)
+		m0_lnet_engine_md_unlink(eng, md);
+}
+
+static int attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
+		  const struct m0_lnet_md *md)
+{
+	if (me == NULL || me->me_state == M0_LNET_ME_GONE)
+		return -ENOENT;
+	if (eng->le_shutdown && !m0_lnet__md_is_own(md))
+		return -ESHUTDOWN;
+	if (me->me_state == M0_LNET_ME_BARRED)
+		return -EPERM;
+	if (me->me_md != NULL)
+		return -EBUSY;
+	return m0_lnet__md_is_exhausted(md) ? 0 : me_show(eng, me);
+}
+
+void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
+			      struct m0_lnet_md *md)
+{
+	int rc;
+
+	m0_lnet__md_init(eng, md);
+	rc = attach(eng, me, md);
+	if (rc == 0) {
+		md->md_me = me;
+		me->me_md = md;
+		return;
+	}
+	if (rc != -ENOENT && rc != -EBUSY &&
+	    (me->me_attr.me_flags & M0_LNET_ME_UNLINK) != 0)
+		me_gone(eng, me);
+	m0_lnet__md_end(eng, md, rc);
+}
+
+void m0_lnet_engine_lazy_set(struct m0_lnet_engine *eng, uint32_t portal,
+			     bool lazy)
+{
+	M0_PRE(portal < eng->le_cfg.lec_portals_nr);
+	eng->le_portals[portal].lpt_lazy = lazy;
+}
+
+bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal)
+{
+	return portal < eng->le_cfg.lec_portals_nr &&
+	       eng->le_portals[portal].lpt_lazy &&
+	       (!eng->le_shutdown || portal == M0_LNET_PORTAL_RESERVED);
+}
+
+/* --------------------------------------------------------------- matching -- */
+
+/* All but the match bits. */
+static bool me_fits(const struct m0_lnet_engine *eng,
+		    const struct m0_lnet_me *me, const struct m0_lnet_msg *msg,
+		    unsigned op)
+{
+	const struct m0_lnet_process_id *id = &me->me_attr.me_id;
+
+	return (me->me_md->md_attr.md_options & op) != 0 &&
+	       (id->lp_pid == M0_LNET_PID_ANY ||
+		id->lp_pid == msg->msg_hdr.lh_src_pid) &&
+	       (me->me_any_nid ||
+		m0_lnet_nid_eq(&id->lp_nid, &msg->msg_primary) ||
+		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_primary));
+}
+
+static struct m0_lnet_md *wild_match(const struct m0_lnet_engine *eng,
+				     const struct m0_lnet_portal *portal,
+				     const struct m0_lnet_msg *msg, unsigned op)
+{
+	uint64_t                      bits = msg->msg_hdr.lh_match_bits;
+	const struct m0_lnet_me_attr *attr;
+	struct m0_list_link          *pos;
+
+	m0_list_for_each (&portal->lpt_wild, pos) {
+		attr = &link_me(pos)->me_attr;
+		if (((bits ^ attr->me_match_bits) & ~attr->me_ignore_bits) ==
+			    0 &&
+		    me_fits(eng, link_me(pos), msg, op))
+			return link_me(pos)->me_md;
+	}
+	return NULL;
+}
+
+static struct m0_lnet_md *exact_match(const struct m0_lnet_engine *eng,
+				      const struct m0_lnet_portal *portal,
+				      const struct m0_lnet_msg    *msg,
+				      unsigned                     op)
+{
+	struct m0_lnet_me *head = ring_find(portal, msg->msg_hdr.lh_match_bits);
+	struct m0_lnet_me *me = head;
+
+	if (head == NULL)
+		return NULL;
+	do {
+		if (me_fits(eng, me, msg, op))
+			return me->me_md;
+		me = link_me(me->me_link.ll_next);
+	} while (me != head);
+	return NULL;
+}
+
+/*
+ * How many of `wanted` bytes the MD takes at `offset`; more than `wanted`: it
+ * takes none. The offset may be a peer's: nothing is beyond the MD.
+ */
+static m0_bcount_t room(const struct m0_lnet_md *md, m0_bcount_t offset,
+			m0_bcount_t wanted)
+{
+	const struct m0_lnet_md_attr *attr = &md->md_attr;
+	m0_bcount_t                   there = 0;
+
+	if (offset < attr->md_length)
+		there = attr->md_length - offset;
+	if ((attr->md_options & M0_LNET_MD_MAX_SIZE) != 0)
+		there = min64u(there, attr->md_max_size);
+	if (wanted <= there)
+		return wanted;
+	return (attr->md_options & M0_LNET_MD_TRUNCATE) != 0 ? there
+							     : wanted + 1;
+}
+
+static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
+				  struct m0_lnet_md     *md,
+				  struct m0_lnet_msg    *msg)
+{
+	const struct m0_lnet_home_ops *ops = eng->le_cfg.lec_home_ops;
+	const struct m0_lnet_hdr      *hdr = &msg->msg_hdr;
+	struct m0_lnet_eq             *eq = md->md_attr.md_eq;
+	m0_bcount_t                    taken;
+	m0_bcount_t                    offset;
+
+	offset = (md->md_attr.md_options & M0_LNET_MD_MANAGE_REMOTE) != 0
+			 ? hdr->lh_offset
+			 : md->md_local_offset;
+	taken = room(md, offset, msg->msg_rlength);
+	if (taken > msg->msg_rlength)
+		return M0_LNET_MATCH_TOO_BIG;
+	if (eq != NULL && !ops->ho_eq_room(eng, eq))
+		return M0_LNET_MATCH_NO_ROOM;
+	msg->msg_md_offset = offset;
+	msg->msg_mlength = taken;
+	md->md_local_offset = offset + taken;
+	if (md->md_threshold > 0)
+		--md->md_threshold;
+	m0_lnet__md_get(md, msg);
+	m0_lnet__md_used(eng, md);
+	return M0_LNET_MATCH_OK;
+}
+
+enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
+					 struct m0_lnet_msg    *msg)
+{
+	const struct m0_lnet_hdr *hdr = &msg->msg_hdr;
+	bool                      get = hdr->lh_type == M0_LNET_GET;
+	unsigned op = get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT;
+	struct m0_lnet_portal *portal;
+	struct m0_lnet_md     *md;
+
+	if (hdr->lh_portal >= eng->le_cfg.lec_portals_nr)
+		return M0_LNET_MATCH_NONE;
+	portal = &eng->le_portals[hdr->lh_portal];
+	msg->msg_rlength = get ? hdr->lh_length : hdr->lh_payload_bytes;
+	md = wild_match(eng, portal, msg, op);
+	if (md == NULL)
+		md = exact_match(eng, portal, msg, op);
+	return md == NULL ? M0_LNET_MATCH_NONE : md_take(eng, md, msg);
+}

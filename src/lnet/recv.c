@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Messages that come in. What a peer sends is checked here and never asserted
+ * on: it breaks the rules and its connection is closed, or it is dropped and
+ * counted, or it finds its MD.
+ */
+#include "lnet/lnet_internal.h"
+
+/** A header on its way through this file. */
+struct coming {
+	struct m0_lnet_engine *cg_eng;
+	struct m0_lnet_ni     *cg_ni;
+	/** NULL: `0@lo`, or no room for peers. */
+	struct m0_lnet_lpni *cg_lpni;
+	struct m0_lnd_rx    *cg_rx;
+	struct m0_lnet_nid   cg_primary;
+	struct m0_lnet_hdr   cg_hdr;
+};
+
+/* ------------------------------------------------------- what goes wrong -- */
+
+enum {
+	GRUMBLE_EVERY_NS = 1000000000
+};
+
+/* A line a second at most, or peers would fill the log. */
+static void grumble(struct m0_lnet_engine *eng, const struct m0_lnd_rx *rx,
+		    const char *why)
+{
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	if (eng->le_now < eng->le_grumble_at) {
+		++eng->le_grumble_nr;
+		return;
+	}
+	m0_log(M0_LOG_WARN,
+	       "lnet: %s breaks the protocol: %s; its connection is closed "
+	       "(%" PRIu64 " more since the last such line)",
+	       m0_lnet_nid_print(&rx->lr_nid, nid, sizeof nid), why,
+	       eng->le_grumble_nr);
+	eng->le_grumble_at = m0_time_add(eng->le_now, GRUMBLE_EVERY_NS);
+	eng->le_grumble_nr = 0;
+}
+
+static int refuse(const struct coming *in, const char *why)
+{
+	struct m0_lnet_stats *stats = &in->cg_eng->le_stats;
+
+	++stats->ls_proto_errors;
+	++stats->ls_errors;
+	grumble(in->cg_eng, in->cg_rx, why);
+	return -EPROTO;
+}
+
+/* Its payload is read and thrown away. */
+static int drop(const struct coming *in, uint64_t *reason)
+{
+	struct m0_lnet_stats *stats = &in->cg_eng->le_stats;
+	uint32_t              type = in->cg_hdr.lh_type;
+
+	++*reason;
+	++stats->ls_drop_count;
+	stats->ls_drop_length += in->cg_hdr.lh_payload_bytes;
+	m0_lnet__traffic_count(&in->cg_ni->lni_traffic.lt_dropped, type);
+	if (in->cg_lpni != NULL)
+		m0_lnet__traffic_count(&in->cg_lpni->lpn_traffic.lt_dropped,
+				       type);
+	in->cg_rx->lr_payload.lp_vec = NULL;
+	in->cg_rx->lr_payload.lp_offset = 0;
+	in->cg_rx->lr_payload.lp_bytes = 0;
+	in->cg_rx->lr_discard_bytes = in->cg_hdr.lh_payload_bytes;
+	return 0;
+}
+
+/* ---------------------------------------------------------- what goes well -- */
+
+/* Bytes of the payload go to the place of `msg` in `md`, the rest nowhere. */
+static int take(const struct coming *in, const struct m0_lnet_md *md,
+		struct m0_lnet_msg *msg, m0_bcount_t bytes)
+{
+	struct m0_lnet_stats *stats = &in->cg_eng->le_stats;
+	struct m0_lnd_rx     *rx = in->cg_rx;
+	uint32_t              type = in->cg_hdr.lh_type;
+
+	++stats->ls_recv_count;
+	stats->ls_recv_length += in->cg_hdr.lh_payload_bytes;
+	m0_lnet__traffic_count(&in->cg_ni->lni_traffic.lt_received, type);
+	if (in->cg_lpni != NULL)
+		m0_lnet__traffic_count(&in->cg_lpni->lpn_traffic.lt_received,
+				       type);
+	rx->lr_payload.lp_vec = bytes == 0 ? NULL : md->md_attr.md_vec;
+	rx->lr_payload.lp_offset = bytes == 0 ? 0 : msg->msg_md_offset;
+	rx->lr_payload.lp_bytes = bytes;
+	rx->lr_discard_bytes = in->cg_hdr.lh_payload_bytes - bytes;
+	return 0;
+}
+
+/* Both of them begin the same. */
+static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type)
+{
+	struct m0_lnet_event_node *node = &msg->msg_event[0];
+	struct m0_lnet_event      *ev = &node->en_event;
+	const struct m0_lnet_hdr  *hdr = &msg->msg_hdr;
+
+	node->en_incoming = true;
+	ev->ev_type = type;
+	m0_lnet__event_fill(ev, hdr, &msg->msg_primary, &msg->msg_want_hop);
+	ev->ev_portal = hdr->lh_portal;
+	ev->ev_match_bits = hdr->lh_match_bits;
+	ev->ev_hdr_data = hdr->lh_hdr_data;
+	ev->ev_rlength = msg->msg_rlength;
+	ev->ev_mlength = msg->msg_mlength;
+	ev->ev_offset = msg->msg_md_offset;
+	ev->ev_is_get = type == M0_LNET_EV_GET;
+}
+
+/* Turns a request into the answer to it, and sends that. */
+static void answer(struct m0_lnet_msg *msg, uint32_t type)
+{
+	struct m0_lnet_hdr        *hdr = &msg->msg_hdr;
+	struct m0_lnet_process_id *src = &msg->msg_event[0].en_event.ev_source;
+	struct m0_lnet_nid         self = hdr->lh_dest_nid;
+
+	hdr->lh_type = type;
+	hdr->lh_dest_nid = src->lp_nid;
+	hdr->lh_dest_pid = src->lp_pid;
+	hdr->lh_src_nid = self;
+	hdr->lh_src_pid = msg->msg_engine->le_cfg.lec_pid;
+	hdr->lh_hdr_data = 0;
+	hdr->lh_portal = 0;
+	hdr->lh_offset = 0;
+	if (type == M0_LNET_ACK) {
+		hdr->lh_payload_bytes = 0;
+		hdr->lh_length = (uint32_t)msg->msg_mlength;
+	} else {
+		hdr->lh_payload_bytes = (uint32_t)msg->msg_mlength;
+		hdr->lh_match_bits = 0;
+		hdr->lh_length = 0;
+	}
+	msg->msg_is_response = true;
+	msg->msg_want_ni = msg->msg_rx_ni;
+	msg->msg_sending = true;
+	m0_lnet__send(msg);
+}
+
+/* A PUT has its data, or will not have it. */
+static void put_end(struct m0_lnet_msg *msg, int status)
+{
+	unsigned options = msg->msg_md->md_attr.md_options;
+	bool     ack = status == 0 && (options & M0_LNET_MD_ACK_DISABLE) == 0 &&
+		   !m0_lnet__wmd_is_none(&msg->msg_hdr.lh_wmd);
+
+	request_event(msg, M0_LNET_EV_PUT);
+	msg->msg_event[0].en_event.ev_status = status;
+	if (ack)
+		m0_lnet__msg_get(msg);
+	m0_lnet__md_event(msg->msg_engine, msg, &msg->msg_event[0], true);
+	if (ack)
+		answer(msg, M0_LNET_ACK);
+}
+
+static int matched(const struct coming *in, struct m0_lnet_msg *msg)
+{
+	struct m0_lnd_rx *rx = in->cg_rx;
+	int               rc;
+
+	msg->msg_rx_ni = in->cg_ni;
+	msg->msg_want_hop = rx->lr_nid;
+	if (in->cg_hdr.lh_type == M0_LNET_PUT) {
+		rc = take(in, msg->msg_md, msg, msg->msg_mlength);
+		msg->msg_state = M0_LNET_MSG_COMING;
+		msg->msg_rx = rx;
+		rx->lr_priv = msg;
+		return rc;
+	}
+	rc = take(in, msg->msg_md, msg, 0);
+	request_event(msg, M0_LNET_EV_GET);
+	answer(msg, M0_LNET_REPLY);
+	return rc;
+}
+
+static int request_in(struct coming *in)
+{
+	struct m0_lnet_engine *eng = in->cg_eng;
+	struct m0_lnet_stats  *stats = &eng->le_stats;
+	struct m0_lnet_msg    *msg = m0_lnet__msg_new(eng);
+	enum m0_lnet_match     match;
+
+	if (msg == NULL)
+		return -EAGAIN;
+	msg->msg_hdr = in->cg_hdr;
+	msg->msg_primary = in->cg_primary;
+	match = m0_lnet__portal_match(eng, msg);
+	if (M0_LIKELY(match == M0_LNET_MATCH_OK))
+		return matched(in, msg);
+	m0_lnet__msg_put(msg);
+	if (match == M0_LNET_MATCH_TOO_BIG)
+		return drop(in, &stats->ls_drop_too_big);
+	if (match == M0_LNET_MATCH_NO_ROOM)
+		return drop(in, &stats->ls_drop_no_room);
+	if (in->cg_hdr.lh_type == M0_LNET_PUT &&
+	    m0_lnet__portal_is_lazy(eng, in->cg_hdr.lh_portal))
+		return -EAGAIN;
+	return drop(in, &stats->ls_drop_no_match);
+}
+
+/* ------------------------------------------------------------- responses -- */
+
+/* The message that waits for it; NULL: none, or for one of the other kind. */
+static struct m0_lnet_msg *waiting(const struct coming *in, uint32_t type)
+{
+	struct m0_lnet_msg *msg =
+		m0_lnet__response_find(in->cg_eng, &in->cg_hdr.lh_wmd);
+
+	return msg != NULL && msg->msg_hdr.lh_type == type ? msg : NULL;
+}
+
+/* From now on another such response finds nobody. */
+static struct m0_lnet_event *response_take(const struct coming    *in,
+					   struct m0_lnet_msg     *msg,
+					   enum m0_lnet_event_type type)
+{
+	struct m0_lnet_event *ev = &msg->msg_event[1].en_event;
+	struct m0_lnet_md    *md = msg->msg_md;
+
+	m0_lnet__response_drop(msg);
+	m0_lnet__op_fill(ev, msg, type);
+	m0_lnet__event_fill(ev, &in->cg_hdr, &in->cg_primary,
+			    &in->cg_rx->lr_nid);
+	ev->ev_status = 0;
+	if (md->md_threshold > 0)
+		--md->md_threshold;
+	m0_lnet__md_used(in->cg_eng, md);
+	return ev;
+}
+
+static int ack_in(const struct coming *in)
+{
+	struct m0_lnet_msg   *msg = waiting(in, M0_LNET_PUT);
+	struct m0_lnet_event *ev;
+
+	if (msg == NULL)
+		return drop(in, &in->cg_eng->le_stats.ls_drop_stale);
+	take(in, msg->msg_md, msg, 0);
+	ev = response_take(in, msg, M0_LNET_EV_ACK);
+	ev->ev_match_bits = in->cg_hdr.lh_match_bits;
+	/* No more than was sent, whatever he says. */
+	ev->ev_mlength = min64u(in->cg_hdr.lh_length, msg->msg_rlength);
+	m0_lnet__response_end(msg, &msg->msg_event[1]);
+	return 0;
+}
+
+static int reply_in(const struct coming *in)
+{
+	struct m0_lnet_msg   *msg = waiting(in, M0_LNET_GET);
+	struct m0_lnet_event *ev;
+	m0_bcount_t           bytes = in->cg_hdr.lh_payload_bytes;
+
+	if (msg == NULL)
+		return drop(in, &in->cg_eng->le_stats.ls_drop_stale);
+	if (bytes > msg->msg_rlength) {
+		if ((msg->msg_md->md_attr.md_options & M0_LNET_MD_TRUNCATE) ==
+		    0)
+			return drop(in, &in->cg_eng->le_stats.ls_drop_too_big);
+		bytes = msg->msg_rlength;
+	}
+	take(in, msg->msg_md, msg, bytes);
+	/* Held by msg_rx from here on, whatever the MD makes of it. */
+	msg->msg_rx = in->cg_rx;
+	msg->msg_rx_ni = in->cg_ni;
+	in->cg_rx->lr_priv = msg;
+	ev = response_take(in, msg, M0_LNET_EV_REPLY);
+	ev->ev_rlength = in->cg_hdr.lh_payload_bytes;
+	ev->ev_mlength = bytes;
+	ev->ev_offset = msg->msg_md_offset;
+	return 0;
+}
+
+/* -------------------------------------------------------------- up calls -- */
+
+/* What is wrong with it; NULL: nothing. *ours: it is for this interface. */
+static const char *fault(const struct coming *in, bool *ours)
+{
+	const struct m0_lnet_hdr *hdr = &in->cg_hdr;
+	const struct m0_lnet_nid *self = &in->cg_ni->lni_lnd.ln_nid;
+	bool                      empty;
+
+	empty = hdr->lh_type == M0_LNET_ACK || hdr->lh_type == M0_LNET_GET;
+	if (empty && hdr->lh_payload_bytes != 0)
+		return "an ACK or GET with payload";
+	if (hdr->lh_payload_bytes > M0_LNET_PAYLOAD_MAX)
+		return "a payload above 1 MiB";
+	if (m0_lnet_nid_is_any(&hdr->lh_src_nid) ||
+	    (m0_lnet_nid_is_lo(&hdr->lh_src_nid) && !m0_lnet_nid_is_lo(self)))
+		return "a source that cannot be";
+	*ours = m0_lnet_nid_eq(&hdr->lh_dest_nid, self);
+	if (*ours)
+		return NULL;
+	if (m0_lnet_nid_net(&hdr->lh_dest_nid) == m0_lnet_nid_net(self))
+		return "a message for another node of this network";
+	if (m0_lnet__ni_find(in->cg_eng, &hdr->lh_dest_nid) != NULL)
+		return "a message for another interface of this node";
+	return NULL;
+}
+
+int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
+		      const void *bytes, bool large)
+{
+	struct coming          in;
+	struct m0_lnet_engine *eng;
+	const char            *why;
+	bool                   ours = true;
+
+	in.cg_ni = container_of(ni, struct m0_lnet_ni, lni_lnd);
+	in.cg_eng = eng = in.cg_ni->lni_engine;
+	in.cg_lpni = NULL;
+	in.cg_rx = rx;
+	rx->lr_cancelled = false;
+	rx->lr_priv = NULL;
+	if (m0_lnet__hdr_decode(&in.cg_hdr, large, bytes) != 0)
+		return refuse(&in, "a header of unknown type or with a NID "
+				   "that cannot be");
+	why = fault(&in, &ours);
+	if (why != NULL)
+		return refuse(&in, why);
+	if (!ours)
+		return drop(&in, &eng->le_stats.ls_drop_not_ours);
+	in.cg_lpni = m0_lnet__peer_heard(eng, &in.cg_hdr.lh_src_nid,
+					 &rx->lr_nid, &in.cg_primary);
+	switch (in.cg_hdr.lh_type) {
+	case M0_LNET_ACK:
+		return ack_in(&in);
+	case M0_LNET_REPLY:
+		return reply_in(&in);
+	default:
+		return request_in(&in);
+	}
+}
+
+/* `msg` has left msg_rx. */
+static void rx_end(struct m0_lnet_msg *msg, int status)
+{
+	if (msg->msg_state == M0_LNET_MSG_COMING) {
+		put_end(msg, status);
+		return;
+	}
+	msg->msg_event[1].en_event.ev_status = status;
+	m0_lnet__response_end(msg, &msg->msg_event[1]);
+}
+
+void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status)
+{
+	msg->msg_rx->lr_cancelled = true;
+	msg->msg_rx->lr_priv = NULL;
+	msg->msg_rx = NULL;
+	rx_end(msg, status);
+}
+
+void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
+		      enum m0_lnd_health health)
+{
+	struct m0_lnet_msg *msg = rx->lr_priv;
+
+	if (msg == NULL)
+		return;
+	rx->lr_priv = NULL;
+	msg->msg_rx = NULL;
+	if (M0_UNLIKELY(status != 0)) {
+		++msg->msg_engine->le_stats.ls_errors;
+		m0_lnet__failure_count(&msg->msg_rx_ni->lni_failures, health);
+	}
+	rx_end(msg, status);
+}
