@@ -108,13 +108,15 @@ M0_EXTERN int m0_lnet_nid_from4(struct m0_lnet_nid *nid, uint64_t nid4);
 M0_EXTERN uint64_t m0_lnet_nid_to4(const struct m0_lnet_nid *nid);
 /** The 20 bytes of a NID, the same on every machine. */
 M0_EXTERN void m0_lnet_nid_encode(const struct m0_lnet_nid *nid,
-				  uint8_t bytes[M0_LNET_NID_BYTES]);
+				  uint8_t bytes[M0_LNET_NID_BYTES])
+	__attribute__((nonnull));
 /**
  * @retval -EPROTO  larger than a NID can be, or bytes that its size does not
  *                  cover are not 0. `nid` is unchanged.
  */
 M0_EXTERN int m0_lnet_nid_decode(struct m0_lnet_nid *nid,
-				 const uint8_t       bytes[M0_LNET_NID_BYTES]);
+				 const uint8_t       bytes[M0_LNET_NID_BYTES])
+	__attribute__((nonnull));
 /** A NID of network `net` from an IP address in network order, 4 or 16 bytes.
  */
 M0_EXTERN void m0_lnet_nid_from_ip(struct m0_lnet_nid *nid, uint32_t net,

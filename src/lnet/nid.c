@@ -24,9 +24,15 @@ static uint32_t nid_head(const struct m0_lnet_nid *nid)
 	       nid->ln_num;
 }
 
-bool m0_lnet_nid_is_any(const struct m0_lnet_nid *nid)
+/* A public function may be replaced at run time, so it is not inlined. */
+static bool is_any(const struct m0_lnet_nid *nid)
 {
 	return nid->ln_type == M0_LNET_TYPE_ANY;
+}
+
+bool m0_lnet_nid_is_any(const struct m0_lnet_nid *nid)
+{
+	return is_any(nid);
 }
 
 bool m0_lnet_nid_is_lo(const struct m0_lnet_nid *nid)
@@ -36,7 +42,7 @@ bool m0_lnet_nid_is_lo(const struct m0_lnet_nid *nid)
 
 bool m0_lnet_nid_is_nid4(const struct m0_lnet_nid *nid)
 {
-	return nid->ln_size == 0 && !m0_lnet_nid_is_any(nid);
+	return nid->ln_size == 0 && !is_any(nid);
 }
 
 bool m0_lnet_nid_eq(const struct m0_lnet_nid *left,
@@ -46,7 +52,7 @@ bool m0_lnet_nid_eq(const struct m0_lnet_nid *left,
 	    memcmp(left->ln_addr, right->ln_addr, sizeof left->ln_addr) == 0)
 		return true;
 	/* The other members of ANY mean nothing. */
-	return m0_lnet_nid_is_any(left) && m0_lnet_nid_is_any(right);
+	return is_any(left) && is_any(right);
 }
 
 int m0_lnet_nid_cmp(const struct m0_lnet_nid *left,
@@ -73,15 +79,25 @@ uint32_t m0_lnet_nid_hash(const struct m0_lnet_nid *nid)
 
 uint32_t m0_lnet_nid_net(const struct m0_lnet_nid *nid)
 {
-	if (m0_lnet_nid_is_any(nid))
+	if (is_any(nid))
 		return M0_LNET_NET_ANY;
 	return m0_lnet_net(nid->ln_type, nid->ln_num);
+}
+
+/** Stores an address of 4 bytes. */
+static void addr4_set(struct m0_lnet_nid *nid, uint32_t addr)
+{
+	struct m0_cursor cur;
+
+	m0_cursor_init(&cur, nid->ln_addr, ADDR4_BYTES);
+	m0_cursor_put_be32(&cur, addr);
+	memset(&nid->ln_addr[ADDR4_BYTES], 0,
+	       sizeof nid->ln_addr - ADDR4_BYTES);
 }
 
 int m0_lnet_nid_from4(struct m0_lnet_nid *nid, uint64_t nid4)
 {
 	uint32_t net = (uint32_t)(nid4 >> 32);
-	uint32_t addr = (uint32_t)nid4;
 
 	if (nid4 == M0_LNET_NID4_ANY) {
 		*nid = m0_lnet_nid_any;
@@ -90,25 +106,23 @@ int m0_lnet_nid_from4(struct m0_lnet_nid *nid, uint64_t nid4)
 	/* The number of a type is a byte; 255 would read as ANY. */
 	if (net >= m0_lnet_net(M0_LNET_TYPE_ANY, 0))
 		return -EINVAL;
-	*nid = (struct m0_lnet_nid){
-		.ln_type = m0_lnet_net_type(net),
-		.ln_num = m0_lnet_net_num(net),
-		.ln_addr = { (uint8_t)(addr >> 24), (uint8_t)(addr >> 16),
-			     (uint8_t)(addr >> 8), (uint8_t)addr },
-	};
+	nid->ln_size = 0;
+	nid->ln_type = m0_lnet_net_type(net);
+	nid->ln_num = m0_lnet_net_num(net);
+	addr4_set(nid, (uint32_t)nid4);
 	return 0;
 }
 
 uint64_t m0_lnet_nid_to4(const struct m0_lnet_nid *nid)
 {
-	const uint8_t *addr = nid->ln_addr;
+	struct m0_cursor cur;
 
-	if (m0_lnet_nid_is_any(nid))
+	if (is_any(nid))
 		return M0_LNET_NID4_ANY;
 	M0_PRE(nid->ln_size == 0);
+	m0_cursor_init_const(&cur, nid->ln_addr, ADDR4_BYTES);
 	return (uint64_t)m0_lnet_net(nid->ln_type, nid->ln_num) << 32 |
-	       (uint32_t)addr[0] << 24 | (uint32_t)addr[1] << 16 |
-	       (uint32_t)addr[2] << 8 | addr[3];
+	       m0_cursor_get_be32(&cur);
 }
 
 void m0_lnet_nid_from_ip(struct m0_lnet_nid *nid, uint32_t net,
@@ -138,9 +152,15 @@ void m0_lnet_nid_encode(const struct m0_lnet_nid *nid,
 /** Are the bytes that the size of the address does not cover zero? */
 static bool tail_is_zero(const uint8_t *addr, size_t size)
 {
-	uint8_t bits = 0;
-	size_t  i;
+	static const uint8_t zeroes[M0_LNET_NID_ADDR_BYTES - ADDR4_BYTES];
+	uint8_t              bits = 0;
+	size_t               i;
 
+	/* The two that there are. */
+	if (size == M0_LNET_NID_SIZE_IPV6)
+		return true;
+	if (size == 0)
+		return memcmp(addr + ADDR4_BYTES, zeroes, sizeof zeroes) == 0;
 	for (i = ADDR4_BYTES + size; i < M0_LNET_NID_ADDR_BYTES; ++i)
 		bits |= addr[i];
 	return bits == 0;

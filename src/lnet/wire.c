@@ -17,8 +17,8 @@ bool m0_lnet__wmd_is_none(const struct m0_lnet_wmd *wmd)
  * constants where they are compared.
  */
 
-static inline void nids_put(struct m0_cursor *cur, bool large,
-			    const struct m0_lnet_hdr *hdr)
+static inline __attribute__((always_inline)) void nids_put(
+	struct m0_cursor *cur, bool large, const struct m0_lnet_hdr *hdr)
 {
 	if (large) {
 		m0_lnet_nid_encode(&hdr->lh_dest_nid,
@@ -31,13 +31,14 @@ static inline void nids_put(struct m0_cursor *cur, bool large,
 	}
 }
 
-static inline void wmd_put(struct m0_cursor *cur, const struct m0_lnet_wmd *wmd)
+static inline __attribute__((always_inline)) void wmd_put(
+	struct m0_cursor *cur, const struct m0_lnet_wmd *wmd)
 {
 	memcpy(m0_cursor_skip(cur, sizeof *wmd), wmd, sizeof *wmd);
 }
 
-static inline void hdr_put(struct m0_cursor *cur, bool large,
-			   const struct m0_lnet_hdr *hdr)
+static inline __attribute__((always_inline)) void hdr_put(
+	struct m0_cursor *cur, bool large, const struct m0_lnet_hdr *hdr)
 {
 	nids_put(cur, large, hdr);
 	m0_cursor_put_le32(cur, hdr->lh_dest_pid);
@@ -71,7 +72,8 @@ static inline void hdr_put(struct m0_cursor *cur, bool large,
 }
 
 /** Can be told in 64 bits? */
-static inline bool fits_small(const struct m0_lnet_nid *nid)
+static inline __attribute__((always_inline)) bool fits_small(
+	const struct m0_lnet_nid *nid)
 {
 	return nid->ln_size == 0 || m0_lnet_nid_is_any(nid);
 }
@@ -93,8 +95,8 @@ size_t m0_lnet__hdr_encode(const struct m0_lnet_hdr *hdr, bool large,
 	return M0_LNET_HDR_BYTES;
 }
 
-static inline int nids_get(struct m0_cursor *cur, bool large,
-			   struct m0_lnet_hdr *hdr)
+static inline __attribute__((always_inline)) int nids_get(
+	struct m0_cursor *cur, bool large, struct m0_lnet_hdr *hdr)
 {
 	const void *dest;
 	const void *src;
@@ -113,8 +115,8 @@ static inline int nids_get(struct m0_cursor *cur, bool large,
 	       m0_lnet_nid_from4(&hdr->lh_src_nid, src4);
 }
 
-static inline int hdr_get(struct m0_cursor *cur, bool large,
-			  struct m0_lnet_hdr *hdr)
+static inline __attribute__((always_inline)) int hdr_get(
+	struct m0_cursor *cur, bool large, struct m0_lnet_hdr *hdr)
 {
 	if (nids_get(cur, large, hdr) != 0)
 		return -EPROTO;

@@ -65,7 +65,8 @@ size_t m0_lnet__hdr_encode(const struct m0_lnet_hdr *hdr, bool large,
  * @retval -EPROTO  unknown type, or a NID that cannot be. `hdr` is to be
  *                  forgotten.
  */
-int m0_lnet__hdr_decode(struct m0_lnet_hdr *hdr, bool large, const void *bytes);
+int m0_lnet__hdr_decode(struct m0_lnet_hdr *hdr, bool large, const void *bytes)
+	__attribute__((nonnull));
 
 /* -- ping information ------------------------------------------------------ */
 

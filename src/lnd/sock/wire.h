@@ -67,7 +67,8 @@ int m0_sock__request_bytes(const void *head);
 /** Pre: all bytes are there. @retval -EPROTO  a NID that cannot be. */
 int m0_sock__request_decode(struct m0_sock_request *req, const void *bytes);
 /** What an acceptor says to a version it does not know. @return 16. */
-size_t m0_sock__request_refuse(uint8_t buf[M0_SOCK_REQUEST_V1_BYTES]);
+size_t m0_sock__request_refuse(uint8_t buf[M0_SOCK_REQUEST_V1_BYTES])
+	__attribute__((nonnull));
 
 struct m0_sock_hello {
 	uint32_t           sh_version;
@@ -123,7 +124,8 @@ void m0_sock__frame_encode(const struct m0_sock_frame *frame,
 			   uint8_t buf[M0_SOCK_FRAME_BYTES]);
 /** @retval -EPROTO  unknown type. */
 int m0_sock__frame_decode(struct m0_sock_frame *frame, bool swapped,
-			  const uint8_t buf[M0_SOCK_FRAME_BYTES]);
+			  const uint8_t buf[M0_SOCK_FRAME_BYTES])
+	__attribute__((nonnull));
 
 /**
  * What the cookies of a frame acknowledge: a range, or up to two, or nothing.
