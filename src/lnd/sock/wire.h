@@ -94,7 +94,9 @@ size_t m0_sock__hello_encode(const struct m0_sock_hello *hello,
 /**
  * Bytes of a HELLO (without addresses) whose first M0_SOCK_HEAD_BYTES are
  * given.
- * @retval -EPROTO           another magic: close, in silence.
+ * @retval -EPROTO           another magic: close, in silence. Where an answer is
+ *                           awaited and m0_sock__request_bytes() likes it, an
+ *                           acceptor has refused our request's version.
  * @retval -EPROTONOSUPPORT  unknown version: answer HELLO with M0_SOCK_NONE.
  */
 int m0_sock__hello_bytes(const void *head);
