@@ -255,7 +255,8 @@ static bool stream_in(struct m0_tcp_stream *stream)
 	size_t            left = M0_TCP_TURN_BYTES;
 	ssize_t           nr;
 
-	if (stream->tcs_kept != NULL && !kept_give(stream))
+	if (stream->tcs_in_paused ||
+	    (stream->tcs_kept != NULL && !kept_give(stream)))
 		return false;
 	do {
 		if (!in_plan(stream, &plan)) {
@@ -314,17 +315,16 @@ static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
 
 /*
  * Writing is over. What the peer said before he closed may say why: it is read
- * first.
+ * first, if the connection wants it. The next pass tells the end.
  */
 static void out_failed(struct m0_tcp_stream *stream, int rc)
 {
 	stream->tcs_out_rc = rc;
 	stream->tcs_out_full = true;
 	stream->tcs_ends = true;
-	if (stream->tcs_in_paused)
-		m0_tcp__stream_broken(stream, rc);
-	else
-		m0_tcp__stream_in_add(stream);
+	if (!m0_list_link_is_in(&stream->tcs_ready))
+		m0_list_add_tail(&stream->tcs_io->tci_ready,
+				 &stream->tcs_ready);
 }
 
 /* True: all of it was taken, so there may be more. */

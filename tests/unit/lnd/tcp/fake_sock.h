@@ -60,7 +60,9 @@ struct m0_sock_conn {
 struct m0_sock {
 	struct m0_sock_io      *fs_io;
 	struct m0_sock_listener fs_listener;
-	m0_time_t               fs_now;
+	/** Another one, if the test has it. */
+	struct m0_sock_listener *fs_other;
+	m0_time_t                fs_now;
 	/** Refuses whoever connects. */
 	bool                 fs_refuses;
 	unsigned             fs_refused_nr;

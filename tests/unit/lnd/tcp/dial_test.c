@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/lnd/tcp/fake_sock.h"
+
+#include <unistd.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+/* A range of unprivileged ports that nobody else is likely to use. */
+enum {
+	PORT_MIN = 18211,
+	PORT_MAX = 18214
+};
+
+static int dial(struct m0_sock_conn *conn, const struct m0_sock_addr *from,
+		uint16_t port_min, uint16_t port_max,
+		const struct m0_sock_addr *to)
+{
+	return fake.fs_io->si_ops->sio_dial(fake.fs_io, conn, from, port_min,
+					    port_max, to, &conn->fc_stream,
+					    fake.fs_why);
+}
+
+static int dial_self(struct m0_sock_conn *conn, uint16_t port_min,
+		     uint16_t port_max)
+{
+	struct m0_sock_addr from = fake.fs_listener.sl_addr;
+
+	return dial(conn, &from, port_min, port_max, &fake.fs_listener.sl_addr);
+}
+
+/* Ports are taken from the top; the next dial goes on where one left off. */
+static void dial_ports_go_downward(void **state)
+{
+	struct m0_sock_conn *conn[3];
+	int                  i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	for (i = 0; i < 3; ++i) {
+		conn[i] = fake_conn();
+		assert_int_equal(dial_self(conn[i], PORT_MIN, PORT_MAX), 0);
+		fake_until(conn[i]->fc_is_dialled);
+		assert_int_equal(conn[i]->fc_local.sa_port, PORT_MAX - i);
+	}
+	fake_close();
+	for (i = 0; i < 3; ++i)
+		fake_free(conn[i]);
+}
+
+/* When all are taken, that is said; a port that is free again is found. */
+static void dial_exhausted_range_is_eaddrinuse(void **state)
+{
+	struct m0_sock_conn *conn[5];
+	int                  i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	for (i = 0; i < 5; ++i)
+		conn[i] = fake_conn();
+	for (i = 0; i < 4; ++i)
+		assert_int_equal(dial_self(conn[i], PORT_MIN, PORT_MAX), 0);
+	assert_int_equal(dial_self(conn[4], PORT_MIN, PORT_MAX), -EADDRINUSE);
+	assert_non_null(strstr(fake.fs_why, "18211-18214"));
+	assert_non_null(strstr(fake.fs_why, "EADDRINUSE"));
+	fake_until(conn[2]->fc_is_dialled && fake.fs_accepted_nr == 4);
+	fake_hangup(conn[2]);
+	fake_until(fake.fs_accepted[2]->fc_status != FAKE_OPEN);
+	assert_int_equal(dial_self(conn[4], PORT_MIN, PORT_MAX), 0);
+	fake_until(conn[4]->fc_is_dialled);
+	assert_int_equal(conn[4]->fc_local.sa_port, PORT_MAX - 2);
+	fake_close();
+	for (i = 0; i < 5; ++i)
+		fake_free(conn[i]);
+}
+
+/* One source port serves two peers. */
+static void dial_port_is_shared_by_peers(void **state)
+{
+	struct m0_sock_listener other = { .sl_addr =
+						  fake_addr("127.0.0.1", 0) };
+	struct m0_sock_conn    *conn[2];
+	struct m0_sock_addr     from = fake_addr("127.0.0.1", 0);
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	conn[0] = fake_conn();
+	conn[1] = fake_conn();
+	assert_int_equal(m0_tcp__listen(fake.fs_io, &other, fake.fs_why), 0);
+	fake.fs_other = &other;
+	assert_int_equal(dial_self(conn[0], PORT_MAX, PORT_MAX), 0);
+	assert_int_equal(
+		dial(conn[1], &from, PORT_MAX, PORT_MAX, &other.sl_addr), 0);
+	fake_until(conn[0]->fc_is_dialled && conn[1]->fc_is_dialled);
+	assert_int_equal(conn[1]->fc_local.sa_port, PORT_MAX);
+	fake_close();
+	fake_free(conn[0]);
+	fake_free(conn[1]);
+}
+
+/* The port that peers listen on is not used to connect from. */
+static void dial_skips_port_of_listeners(void **state)
+{
+	struct m0_sock_addr  from = fake_addr("127.0.0.1", 0);
+	struct m0_sock_addr  to = fake_addr("127.0.0.1", PORT_MAX);
+	struct m0_sock_conn *conn;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	conn = fake_conn();
+	assert_int_equal(dial(conn, &from, PORT_MIN, PORT_MAX, &to), 0);
+	fake_until(conn->fc_status != FAKE_OPEN);
+	assert_int_equal(conn->fc_status, -ECONNREFUSED);
+	assert_int_equal(m0_tcp__io(fake.fs_io)->tci_port_next, PORT_MAX - 2);
+	fake_close();
+	fake_free(conn);
+}
+
+/* A refused dial is told once, later, not by the call. */
+static void dial_refused_is_broken(void **state)
+{
+	static const char *const addrs[] = { "127.0.0.1", "::1" };
+	struct m0_sock_conn     *conn;
+	struct m0_sock_addr      to;
+	size_t                   i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(addrs); ++i) {
+		fake_open(addrs[i], NULL);
+		to = fake.fs_listener.sl_addr;
+		m0_tcp__unlisten(fake.fs_io, &fake.fs_listener);
+		conn = fake_conn();
+		assert_int_equal(dial(conn, &to, PORT_MIN, PORT_MAX, &to), 0);
+		assert_int_equal(conn->fc_status, FAKE_OPEN);
+		fake_until(conn->fc_status != FAKE_OPEN);
+		assert_int_equal(conn->fc_status, -ECONNREFUSED);
+		assert_int_equal(conn->fc_broken_nr, 1);
+		assert_false(conn->fc_is_dialled);
+		fake_close();
+		fake_free(conn);
+	}
+}
+
+/* An address that is not ours: what ours are is said. */
+static void dial_from_foreign_address_fails(void **state)
+{
+	struct m0_sock_addr  from = fake_addr("192.0.2.77", 0);
+	struct m0_sock_conn *conn;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	conn = fake_conn();
+	assert_int_equal(dial(conn, &from, PORT_MIN, PORT_MAX,
+			      &fake.fs_listener.sl_addr),
+			 -EADDRNOTAVAIL);
+	assert_non_null(strstr(fake.fs_why, "127.0.0.1 (lo)"));
+	assert_int_equal(dial(conn, &from, 0, 0, &fake.fs_listener.sl_addr),
+			 -EADDRNOTAVAIL);
+	fake_close();
+	fake_free(conn);
+}
+
+/* A dial may be given up before it has ended. */
+static void dial_hangup_before_end_is_silent(void **state)
+{
+	struct m0_sock_conn *conn;
+	int                  i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	conn = fake_dial();
+	fake_hangup(conn);
+	for (i = 0; i < 20; ++i)
+		(void)fake_step();
+	assert_false(conn->fc_is_dialled);
+	assert_int_equal(conn->fc_broken_nr, 0);
+	fake_close();
+	fake_free(conn);
+}
+
+/* What was announced before the dial has ended is sent after it. */
+static void dial_output_waits_for_end(void **state)
+{
+	struct m0_sock_conn *conn;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	conn = fake_dial();
+	fake_send(conn, 5000);
+	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	assert_int_equal(conn->fc_writes_nr, 0);
+	fake_until(fake.fs_accepted_nr == 1 &&
+		   fake.fs_accepted[0]->fc_in == 5000);
+	fake_close();
+	fake_free(conn);
+}
+
+static int option_of(const struct m0_sock_conn *conn, int level, int name)
+{
+	struct m0_tcp_stream *stream = conn->fc_stream;
+	int                   val = -1;
+	socklen_t             len = sizeof val;
+
+	assert_int_equal(
+		getsockopt(stream->tcs_fd.lof_fd, level, name, &val, &len), 0);
+	return val;
+}
+
+/* Options of both ends: what is accepted has those of its listener. */
+static void dial_and_accept_set_options(void **state)
+{
+	static const struct m0_sock_io_cfg cfg = { .sic_sndbuf_bytes = 50000,
+						   .sic_congestion = "reno" };
+	struct m0_sock_conn               *ends[2];
+	struct m0_tcp_stream              *stream;
+	struct linger                      linger;
+	char                               name[16];
+	socklen_t                          len;
+	int                                i;
+
+	(void)state;
+	fake_open("127.0.0.1", &cfg);
+	ends[0] = fake_pair(&ends[1]);
+	for (i = 0; i < 2; ++i) {
+		assert_int_equal(option_of(ends[i], IPPROTO_TCP, TCP_NODELAY),
+				 1);
+		assert_int_equal(option_of(ends[i], SOL_SOCKET, SO_KEEPALIVE),
+				 1);
+		assert_int_equal(option_of(ends[i], IPPROTO_TCP, TCP_KEEPIDLE),
+				 30);
+		assert_int_equal(option_of(ends[i], IPPROTO_TCP, TCP_KEEPINTVL),
+				 5);
+		assert_int_equal(option_of(ends[i], IPPROTO_TCP, TCP_KEEPCNT),
+				 5);
+		assert_int_equal(option_of(ends[i], SOL_SOCKET, SO_SNDBUF),
+				 100000);
+		stream = ends[i]->fc_stream;
+		len = sizeof linger;
+		assert_int_equal(getsockopt(stream->tcs_fd.lof_fd, SOL_SOCKET,
+					    SO_LINGER, &linger, &len),
+				 0);
+		assert_true(linger.l_onoff && linger.l_linger == 0);
+		len = sizeof name;
+		assert_int_equal(getsockopt(stream->tcs_fd.lof_fd, IPPROTO_TCP,
+					    TCP_CONGESTION, name, &len),
+				 0);
+		assert_string_equal(name, "reno");
+	}
+	fake_close();
+	fake_free(ends[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dial_ports_go_downward),
+		cmocka_unit_test(dial_exhausted_range_is_eaddrinuse),
+		cmocka_unit_test(dial_port_is_shared_by_peers),
+		cmocka_unit_test(dial_skips_port_of_listeners),
+		cmocka_unit_test(dial_refused_is_broken),
+		cmocka_unit_test(dial_from_foreign_address_fails),
+		cmocka_unit_test(dial_hangup_before_end_is_silent),
+		cmocka_unit_test(dial_output_waits_for_end),
+		cmocka_unit_test(dial_and_accept_set_options),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/lnd/tcp/fake_sock.h"
+
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A client of the machine's own: connects, and says nothing. */
+static int client(const char *addr)
+{
+	struct m0_sock_addr to =
+		fake_addr(addr, fake.fs_listener.sl_addr.sa_port);
+	struct sockaddr_storage sa;
+	socklen_t               len = m0_tcp__addr_to(&to, &sa);
+	int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&sa, len), 0);
+	return fd;
+}
+
+/* Many come at once: a pass takes a bounded part of them, then all are in. */
+static void listen_storm_is_taken_in_turns(void **state)
+{
+	enum {
+		STORM = 200
+	};
+	int      fds[STORM];
+	unsigned before;
+	unsigned passes_nr = 0;
+	int      i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	for (i = 0; i < STORM; ++i)
+		fds[i] = client("127.0.0.1");
+	while (fake.fs_accepted_nr < STORM) {
+		before = fake.fs_accepted_nr;
+		fake_wait();
+		assert_true(fake.fs_accepted_nr - before <= M0_TCP_ACCEPTS_MAX);
+		assert_true(++passes_nr < 10 * STORM);
+	}
+	assert_true(passes_nr >= STORM / M0_TCP_ACCEPTS_MAX);
+	for (i = 0; i < STORM; ++i)
+		assert_int_equal(close(fds[i]), 0);
+	for (i = 0; i < STORM; ++i)
+		fake_until(fake.fs_accepted[i]->fc_status == 0);
+	fake_close();
+}
+
+/* Who is not wanted is reset. */
+static void listen_refused_caller_is_reset(void **state)
+{
+	char byte;
+	int  fd;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	fake.fs_refuses = true;
+	fd = client("127.0.0.1");
+	fake_until(fake.fs_refused_nr == 1);
+	assert_int_equal(recv(fd, &byte, 1, 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+	assert_int_equal(close(fd), 0);
+	fake_close();
+}
+
+/* Both ends of an accepted connection are told, for any address as well. */
+static void listen_tells_local_and_remote(void **state)
+{
+	static const char *const at[] = { "127.0.0.1", "0.0.0.0", "::1", "::" };
+	static const char *const by[] = { "127.0.0.1", "127.0.0.1", "::1",
+					  "::1" };
+	struct sockaddr_storage  sa;
+	struct m0_sock_addr      own;
+	struct m0_sock_conn     *conn;
+	socklen_t                len;
+	size_t                   i;
+	int                      fd;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(at); ++i) {
+		fake_open(at[i], NULL);
+		fd = client(by[i]);
+		fake_until(fake.fs_accepted_nr == 1);
+		conn = fake.fs_accepted[0];
+		len = sizeof sa;
+		assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len),
+				 0);
+		assert_true(m0_tcp__addr_from((struct sockaddr *)&sa, &own));
+		assert_memory_equal(&conn->fc_remote, &own, sizeof own);
+		own = fake_addr(by[i], fake.fs_listener.sl_addr.sa_port);
+		assert_memory_equal(&conn->fc_local, &own, sizeof own);
+		assert_int_equal(close(fd), 0);
+		fake_close();
+	}
+}
+
+/* One port at two addresses; not twice at one. */
+static void listen_address_is_used_once(void **state)
+{
+	struct m0_sock_listener second;
+	char                    why[M0_LND_WHY_BYTES];
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	second.sl_addr = fake.fs_listener.sl_addr;
+	assert_int_equal(m0_tcp__listen(fake.fs_io, &second, why), -EADDRINUSE);
+	assert_non_null(strstr(why, "EADDRINUSE"));
+	second.sl_addr.sa_bytes[3] = 2;
+	assert_int_equal(m0_tcp__listen(fake.fs_io, &second, why), 0);
+	m0_tcp__unlisten(fake.fs_io, &second);
+	second.sl_addr = fake_addr("::1", second.sl_addr.sa_port);
+	assert_int_equal(m0_tcp__listen(fake.fs_io, &second, why), 0);
+	fake_close();
+}
+
+/* After the last socket there is a pause; who waits is taken after it. */
+static void listen_without_sockets_pauses(void **state)
+{
+	struct rlimit limit;
+	struct rlimit low;
+	int           fds[2];
+	int           top;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	m0_log_level_set(M0_LOG_ERROR);
+	fds[0] = client("127.0.0.1");
+	fds[1] = client("127.0.0.1");
+	/* The next descriptor to be given is above the limit. */
+	top = dup(fds[0]);
+	assert_true(top >= 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	low.rlim_cur = (rlim_t)top;
+	assert_int_equal(close(top), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	fake_until(m0_tcp__io(fake.fs_io)->tci_pause_until != 0);
+	assert_int_equal(fake.fs_accepted_nr, 0);
+	/* It does not spin meanwhile. */
+	assert_false(fake.fs_io->si_ops->sio_pass(fake.fs_io, 1));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	fake_until(fake.fs_accepted_nr == 2);
+	assert_int_equal(m0_tcp__io(fake.fs_io)->tci_pause_ns, 0);
+	m0_log_level_set(M0_LOG_WARN);
+	assert_int_equal(close(fds[0]), 0);
+	assert_int_equal(close(fds[1]), 0);
+	fake_close();
+}
+
+/* A listener that is gone takes nobody, though somebody waited. */
+static void listen_ended_takes_nobody(void **state)
+{
+	int fd;
+	int i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	fd = client("127.0.0.1");
+	m0_tcp__unlisten(fake.fs_io, &fake.fs_listener);
+	for (i = 0; i < 20; ++i)
+		(void)fake_step();
+	assert_int_equal(fake.fs_accepted_nr, 0);
+	assert_int_equal(close(fd), 0);
+	fake_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(listen_storm_is_taken_in_turns),
+		cmocka_unit_test(listen_refused_caller_is_reset),
+		cmocka_unit_test(listen_tells_local_and_remote),
+		cmocka_unit_test(listen_address_is_used_once),
+		cmocka_unit_test(listen_without_sockets_pauses),
+		cmocka_unit_test(listen_ended_takes_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

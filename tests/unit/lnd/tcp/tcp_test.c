@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/lnd/tcp/fake_sock.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+static const struct m0_sock_io_ops *const ops = &m0_tcp__io_ops;
+
+static m0_time_t soon(void)
+{
+	return m0_time_from_now(20, 0);
+}
+
+static bool is_readable(void)
+{
+	struct pollfd fd = { .fd = ops->sio_fd(fake.fs_io), .events = POLLIN };
+
+	return poll(&fd, 1, 0) == 1;
+}
+
+/* Until nothing is left to do. */
+static void settle(void)
+{
+	int i;
+
+	for (i = 0; i < 200; ++i)
+		(void)fake_step();
+	assert_false(ops->sio_ready(fake.fs_io));
+}
+
+/* The clock of a pass goes to the driver before anything else. */
+static void tcp_pass_sets_clock(void **state)
+{
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	(void)ops->sio_pass(fake.fs_io, 12345);
+	assert_int_equal(fake.fs_now, 12345);
+	fake_close();
+}
+
+/* A sleep is ended by bytes, by a rouse before it, and by its deadline. */
+static void tcp_sleep_ends_by_bytes_rouse_deadline(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	m0_time_t            deadline;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	settle();
+	fake_send(ours, 100);
+	ops->sio_flush(fake.fs_io);
+	ops->sio_sleep(fake.fs_io, soon());
+	(void)fake_step();
+	assert_int_equal(theirs->fc_in, 100);
+	settle();
+	ops->sio_rouse(fake.fs_io);
+	ops->sio_rouse(fake.fs_io);
+	ops->sio_sleep(fake.fs_io, soon());
+	/* Whoever roused may have left something: once more. */
+	assert_true(fake_step());
+	assert_false(fake_step());
+	deadline = m0_time_from_now(0, 3000000);
+	ops->sio_sleep(fake.fs_io, deadline);
+	assert_true(m0_time_now() >= deadline);
+	fake_close();
+	fake_free(ours);
+}
+
+/* Room to write for one who has nothing to write ends no sleep. */
+static void tcp_sleep_is_not_ended_by_room(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	m0_time_t            deadline;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	fake_send(ours, 100);
+	fake_until(theirs->fc_in == 100);
+	deadline = m0_time_from_now(0, 3000000);
+	ops->sio_sleep(fake.fs_io, deadline);
+	assert_true(m0_time_now() >= deadline);
+	fake_close();
+	fake_free(ours);
+}
+
+/* Is there something? is answered without a pass, and takes nothing away. */
+static void tcp_ready_sees_bytes(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	settle();
+	fake_send(ours, 100);
+	ops->sio_flush(fake.fs_io);
+	while (!ops->sio_ready(fake.fs_io))
+		;
+	assert_true(ops->sio_ready(fake.fs_io));
+	(void)fake_step();
+	assert_int_equal(theirs->fc_in, 100);
+	/* Output that was announced is something, too. */
+	settle();
+	fake_send(ours, 100);
+	assert_true(ops->sio_ready(fake.fs_io));
+	ops->sio_rouse(fake.fs_io);
+	fake_until(theirs->fc_in == 200);
+	fake_close();
+	fake_free(ours);
+}
+
+/* For other loops: bytes, a rouse, a deadline, and what a pass has left. */
+static void tcp_fd_shows_work(void **state)
+{
+	struct pollfd        fd = { .events = POLLIN };
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	m0_time_t            deadline;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	fd.fd = ops->sio_fd(fake.fs_io);
+	settle();
+	assert_false(is_readable());
+	fake_send(ours, 4 * M0_TCP_TURN_BYTES);
+	ops->sio_flush(fake.fs_io);
+	/* With nothing but this descriptor all is moved. */
+	while (theirs->fc_in < 4 * M0_TCP_TURN_BYTES) {
+		assert_int_equal(poll(&fd, 1, 20000), 1);
+		(void)fake_step();
+	}
+	settle();
+	assert_false(is_readable());
+	ops->sio_rouse(fake.fs_io);
+	assert_true(is_readable());
+	settle();
+	deadline = m0_time_from_now(0, 3000000);
+	ops->sio_arm(fake.fs_io, deadline);
+	assert_int_equal(poll(&fd, 1, 20000), 1);
+	assert_true(m0_time_now() >= deadline);
+	settle();
+	assert_false(is_readable());
+	fake_close();
+	fake_free(ours);
+}
+
+/* Nobody tells that the last stream has bytes again: it is tried. */
+static void tcp_last_stream_is_tried_first(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	unsigned             reads_nr;
+	int                  i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	fake_send(ours, 100);
+	fake_until(theirs->fc_in == 100);
+	/* A while, then it is left to epoll. */
+	for (i = 0; i < 1000; ++i)
+		(void)fake_step();
+	reads_nr = theirs->fc_reads_nr;
+	assert_in_range(reads_nr, 3, 100);
+	for (i = 0; i < 1000; ++i)
+		(void)fake_step();
+	assert_int_equal(theirs->fc_reads_nr, reads_nr);
+	fake_send(ours, 100);
+	fake_until(theirs->fc_in == 200);
+	fake_close();
+	fake_free(ours);
+}
+
+/* While one stream always has work, others are heard. */
+static void tcp_busy_stream_starves_nobody(void **state)
+{
+	struct m0_sock_conn *ours[2];
+	struct m0_sock_conn *theirs[2];
+	unsigned             passes_nr = 0;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours[0] = fake_pair(&theirs[0]);
+	ours[1] = fake_pair(&theirs[1]);
+	while (theirs[1]->fc_in == 0) {
+		fake_send(ours[0], 1000);
+		if (passes_nr == 20)
+			fake_send(ours[1], 100);
+		(void)fake_step();
+		assert_true(++passes_nr < 60);
+	}
+	fake_close();
+	fake_free(ours[0]);
+	fake_free(ours[1]);
+}
+
+static int rouser_step;
+
+static void rouser(int nr)
+{
+	int i;
+
+	for (i = 1; i <= nr; ++i) {
+		__atomic_store_n(&rouser_step, i, __ATOMIC_SEQ_CST);
+		ops->sio_rouse(fake.fs_io);
+	}
+}
+
+/* Rouses of another thread are not lost, whoever takes them: pass or sleep. */
+static void tcp_rouse_by_thread_is_never_lost(void **state)
+{
+	struct m0_thread thread;
+	m0_time_t        end = m0_time_from_now(60, 0);
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	rouser_step = 0;
+	assert_int_equal(
+		M0_THREAD_INIT(&thread, int, NULL, rouser, 20000, "rouser"), 0);
+	while (__atomic_load_n(&rouser_step, __ATOMIC_SEQ_CST) < 20000) {
+		if (!ops->sio_pass(fake.fs_io, 1) &&
+		    __atomic_load_n(&rouser_step, __ATOMIC_SEQ_CST) < 20000)
+			ops->sio_sleep(fake.fs_io, end);
+		assert_true(m0_time_now() < end);
+	}
+	assert_int_equal(m0_thread_join(&thread), 0);
+	m0_thread_fini(&thread);
+	fake_close();
+}
+
+/* Without a driver it is made and ended; listeners and streams go with it. */
+static void tcp_destroy_frees_all(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	struct m0_sock_conn *dialling;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	dialling = fake_dial();
+	fake_in_max(theirs, 100);
+	theirs->fc_in_seg = 50;
+	theirs->fc_ahead = 1000;
+	fake_send(ours, 5000);
+	fake_until(theirs->fc_in == 100);
+	fake_close();
+	assert_int_equal(ours->fc_broken_nr, 0);
+	fake_free(ours);
+	fake_free(dialling);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tcp_pass_sets_clock),
+		cmocka_unit_test(tcp_sleep_ends_by_bytes_rouse_deadline),
+		cmocka_unit_test(tcp_sleep_is_not_ended_by_room),
+		cmocka_unit_test(tcp_ready_sees_bytes),
+		cmocka_unit_test(tcp_fd_shows_work),
+		cmocka_unit_test(tcp_last_stream_is_tried_first),
+		cmocka_unit_test(tcp_busy_stream_starves_nobody),
+		cmocka_unit_test(tcp_rouse_by_thread_is_never_lost),
+		cmocka_unit_test(tcp_destroy_frees_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
