@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of a connection, and its time-outs. */
+#include "lnd/sock/sock_internal.h"
+
+/* -- what is late ---------------------------------------------------------- */
+
+/** The stream has taken bytes that the peer does not acknowledge. */
+static bool is_mute(struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+	size_t unsent = sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream);
+
+	if (unsent == 0 || unsent != conn->cn_unsent) {
+		conn->cn_unsent = unsent;
+		conn->cn_unsent_since = sock->sk_now;
+		return false;
+	}
+	return sock->sk_now >=
+	       m0_time_add(conn->cn_unsent_since, sock->sk_cfg.soc_timeout_ns);
+}
+
+/** Next point at which an open connection may be late; 0: it is. */
+static m0_time_t open_deadline(struct m0_sock_conn *conn)
+{
+	m0_time_t timeout = conn->cn_sock->sk_cfg.soc_timeout_ns;
+	m0_time_t now = conn->cn_sock->sk_now;
+	m0_time_t next = M0_TIME_NEVER;
+	m0_time_t late;
+
+	if (m0_sock__in_is_partial(conn)) {
+		late = m0_time_add(conn->cn_in_since, timeout);
+		if (late <= now)
+			return 0;
+		next = late;
+	}
+	if (!m0_list_is_empty(&conn->cn_out)) {
+		late = m0_time_add(conn->cn_out_since, timeout);
+		if (late <= now)
+			return 0;
+		next = min64u(next, late);
+		return min64u(next, m0_sock__out_expire(conn));
+	}
+	if (is_mute(conn))
+		return 0;
+	if (conn->cn_unsent > 0)
+		next = min64u(next,
+			      m0_time_add(conn->cn_unsent_since, timeout));
+	return next;
+}
+
+void m0_sock__conn_alarm(struct m0_sock_conn *conn)
+{
+	m0_time_t next = open_deadline(conn);
+
+	if (next == 0) {
+		M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,
+			     "sock: a peer makes no progress: its connections "
+			     "are closed");
+		(void)m0_sock__conn_fail(conn, -ETIMEDOUT);
+		return;
+	}
+	m0_sock__alarm_set(conn->cn_sock, &conn->cn_alarm, next);
+}
+
+/** Has the refused peer got our answer, or had its time? */
+static void refused_look(struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	if (sock->sk_now >= conn->cn_deadline ||
+	    (m0_list_is_empty(&conn->cn_out) &&
+	     sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream) == 0)) {
+		m0_sock__conn_kill(conn, -ECONNREFUSED);
+		return;
+	}
+	m0_sock__alarm_set(sock, &conn->cn_alarm,
+			   min64u(conn->cn_deadline,
+				  sock->sk_now + M0_SOCK__LINGER_NS));
+}
+
+static void conn_rings(struct m0_sock__alarm *alarm)
+{
+	struct m0_sock_conn *conn =
+		container_of(alarm, struct m0_sock_conn, cn_alarm);
+
+	switch (conn->cn_state) {
+	case M0_SOCK__OPEN:
+		m0_sock__conn_alarm(conn);
+		break;
+	case M0_SOCK__REFUSED:
+		refused_look(conn);
+		break;
+	case M0_SOCK__DEAD:
+		break;
+	default:
+		(void)m0_sock__conn_fail(conn, -ETIMEDOUT);
+	}
+}
+
+/* -- life ------------------------------------------------------------------ */
+
+struct m0_sock_conn *m0_sock__conn_new(struct m0_sock *sock)
+{
+	struct m0_sock_conn *conn;
+
+	if (sock->sk_conns_nr >= sock->sk_cfg.soc_conns_max)
+		return NULL;
+	M0_ALLOC_PTR(conn);
+	if (conn == NULL)
+		return NULL;
+	conn->cn_sock = sock;
+	conn->cn_alarm.al_rings = conn_rings;
+	m0_timer_init(&conn->cn_alarm.al_timer);
+	m0_list_link_init(&conn->cn_link);
+	m0_list_link_init(&conn->cn_paused);
+	m0_list_link_init(&conn->cn_own);
+	m0_list_init(&conn->cn_out);
+	++sock->sk_conns_nr;
+	return conn;
+}
+
+void m0_sock__conn_ni(struct m0_sock_conn *conn, struct m0_sock__ni *ni)
+{
+	M0_PRE(conn->cn_ni == NULL);
+	conn->cn_ni = ni;
+	++ni->sni_conns_nr;
+}
+
+/** Takes it out of wherever it is. */
+static void conn_leave(struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	switch (conn->cn_state) {
+	case M0_SOCK__DIALLING:
+	case M0_SOCK__ASKING:
+		conn->cn_peer->sp_dial = NULL;
+		break;
+	case M0_SOCK__ACCEPTING:
+	case M0_SOCK__REFUSED:
+		--sock->sk_accepting_nr;
+		m0_list_del(&conn->cn_link);
+		break;
+	case M0_SOCK__OPEN:
+		m0_sock__peer_lost(conn->cn_peer, conn);
+		++conn->cn_ni->sni_info.lni_lost_nr;
+		--conn->cn_ni->sni_info.lni_connections_nr;
+		break;
+	case M0_SOCK__DEAD:
+		M0_IMPOSSIBLE("a connection ends once");
+	}
+}
+
+void m0_sock__conn_kill(struct m0_sock_conn *conn, int status)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	conn_leave(conn);
+	conn->cn_state = M0_SOCK__DEAD;
+	conn->cn_status = status == 0 ? -ECONNRESET : status;
+	m0_timerq_cancel(&sock->sk_timers, &conn->cn_alarm.al_timer);
+	if (conn->cn_stream != NULL)
+		sock->sk_ops->sio_hangup(sock->sk_io, conn->cn_stream);
+	conn->cn_stream = NULL;
+	m0_list_del(&conn->cn_paused);
+	m0_sock__out_kill(conn, conn->cn_status);
+	--sock->sk_conns_nr;
+	m0_list_add_tail(&sock->sk_dead, &conn->cn_link);
+	m0_sock__rouse(sock);
+}
+
+int m0_sock__conn_fail(struct m0_sock_conn *conn, int status)
+{
+	struct m0_sock__peer *peer = conn->cn_peer;
+
+	switch (conn->cn_state) {
+	case M0_SOCK__DIALLING:
+	case M0_SOCK__ASKING:
+		m0_sock__conn_kill(conn, status);
+		m0_sock__dial_failed(peer, status);
+		break;
+	case M0_SOCK__ACCEPTING:
+		m0_sock__bad_count(conn->cn_sock, conn->cn_ni);
+		m0_sock__conn_kill(conn, status);
+		break;
+	case M0_SOCK__REFUSED:
+		m0_sock__conn_kill(conn, status);
+		break;
+	case M0_SOCK__OPEN:
+		m0_sock__peer_reset(peer, status);
+		break;
+	case M0_SOCK__DEAD:
+		break;
+	}
+	return status;
+}
+
+void m0_sock__conn_free(struct m0_sock_conn *conn)
+{
+	struct m0_sock__ni *ni = conn->cn_ni;
+
+	M0_PRE(conn->cn_state == M0_SOCK__DEAD);
+	m0_list_del(&conn->cn_link);
+	if (conn->cn_in_rx) {
+		conn->cn_in_rx = false;
+		conn->cn_sock->sk_spoke = true;
+		ni->sni_ni->ln_ops->lu_rx_done(
+			&conn->cn_rx, conn->cn_status,
+			m0_sock__health(conn->cn_status));
+	}
+	if (ni != NULL)
+		--ni->sni_conns_nr;
+	m0_free(conn);
+}
+
+/* -- from the room below --------------------------------------------------- */
+
+void m0_sock_broken(struct m0_sock_conn *conn, int status)
+{
+	enum m0_sock__state state = conn->cn_state;
+
+	conn->cn_stream = NULL;
+	if (state == M0_SOCK__ASKING)
+		M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,
+			     "sock: a peer closed the connection before it "
+			     "said who it is: it wants another source port "
+			     "(accept=secure: 1023 at most), or does not know "
+			     "its NID as ours to call");
+	(void)m0_sock__conn_fail(conn, status == 0 ? -ECONNRESET : status);
+}
+
+void *m0_sock_conn_stream(const struct m0_sock_conn *conn)
+{
+	return conn->cn_stream;
+}
+
+bool m0_sock_conn_is_bulk(const struct m0_sock_conn *conn)
+{
+	return conn->cn_ctype == M0_SOCK_BULK_IN ||
+	       conn->cn_ctype == M0_SOCK_BULK_OUT;
+}
+
+void m0_sock_calls_count(struct m0_sock_conn *conn, unsigned reads,
+			 unsigned writes)
+{
+	if (conn->cn_ni == NULL)
+		return;
+	conn->cn_ni->sni_info.lni_read_calls_nr += reads;
+	conn->cn_ni->sni_info.lni_write_calls_nr += writes;
+}

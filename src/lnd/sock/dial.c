@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who connects to whom, when, and when again. */
+#include "lnd/sock/sock_internal.h"
+
+/** Which connection to make next: CONTROL, then the bulk ones in turn. */
+static uint32_t next_type(const struct m0_sock__peer *peer)
+{
+	unsigned nr = peer->sp_ni->sni_sock->sk_cfg.soc_conns_per_peer;
+	unsigned in = peer->sp_nr[M0_SOCK_BULK_IN];
+	unsigned out = peer->sp_nr[M0_SOCK_BULK_OUT];
+
+	if (peer->sp_nr[M0_SOCK_CONTROL] == 0)
+		return M0_SOCK_CONTROL;
+	if (in <= out && in < nr)
+		return M0_SOCK_BULK_IN;
+	return out < nr ? M0_SOCK_BULK_OUT : M0_SOCK_NONE;
+}
+
+static bool has_all_types(const struct m0_sock__peer *peer)
+{
+	return peer->sp_nr[M0_SOCK_CONTROL] > 0 &&
+	       peer->sp_nr[M0_SOCK_BULK_IN] > 0 &&
+	       peer->sp_nr[M0_SOCK_BULK_OUT] > 0;
+}
+
+static void addr_of_nid(struct m0_sock_addr      *addr,
+			const struct m0_lnet_nid *nid, uint16_t port)
+{
+	M0_SET0(addr);
+	addr->sa_bytes_nr = nid->ln_size == M0_LNET_NID_SIZE_IPV6 ? 16 : 4;
+	memcpy(addr->sa_bytes, nid->ln_addr, addr->sa_bytes_nr);
+	addr->sa_port = port;
+}
+
+/**
+ * Would this be the connection that crashes a Lustre node? One over IPv6 from
+ * a port that is not privileged.
+ */
+static bool is_dangerous(const struct m0_sock_cfg  *cfg,
+			 const struct m0_sock_addr *to)
+{
+	return to->sa_bytes_nr == 16 && !cfg->soc_peers_colibri &&
+	       (cfg->soc_src_port_max == 0 ||
+		cfg->soc_src_port_max > M0_SOCK__PORT_PRIVILEGED_MAX);
+}
+
+static void said_why(struct m0_sock__peer *peer, int rc, const char *why)
+{
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	M0_SOCK__SAY(peer->sp_ni->sni_sock, M0_LOG_WARN,
+		     "sock: cannot connect to %s (%s)%s%s",
+		     m0_lnet_nid_print(&peer->sp_nid, nid, sizeof nid),
+		     m0_errname(rc), why[0] == '\0' ? "" : ": ", why);
+}
+
+/** The connection as such. */
+static int dial_begin(struct m0_sock__peer *peer, struct m0_sock_conn *conn,
+		      char *why)
+{
+	struct m0_sock           *sock = conn->cn_sock;
+	const struct m0_sock_cfg *cfg = &sock->sk_cfg;
+	static const char         danger[] =
+		"over IPv6 a connection from a port above 1023 would crash a "
+		"Lustre node with accept=all; set the source ports to 1023 or "
+		"less, or declare that all peers are Colibri nodes";
+
+	addr_of_nid(&conn->cn_local, &peer->sp_ni->sni_ni->ln_nid, 0);
+	addr_of_nid(&conn->cn_remote, &peer->sp_nid, cfg->soc_port);
+	if (conn->cn_local.sa_bytes_nr != conn->cn_remote.sa_bytes_nr)
+		return -EAFNOSUPPORT;
+	if (is_dangerous(cfg, &conn->cn_remote)) {
+		memcpy(why, danger, sizeof danger);
+		return -EPERM;
+	}
+	return sock->sk_ops->sio_dial(sock->sk_io, conn, &conn->cn_local,
+				      cfg->soc_src_port_min,
+				      cfg->soc_src_port_max, &conn->cn_remote,
+				      &conn->cn_stream, why);
+}
+
+static void dial(struct m0_sock__peer *peer, uint32_t ctype)
+{
+	struct m0_sock      *sock = peer->sp_ni->sni_sock;
+	struct m0_sock_conn *conn = m0_sock__conn_new(sock);
+	char                 why[M0_LND_WHY_BYTES] = "";
+	int                  rc;
+
+	peer->sp_retrying = false;
+	if (conn == NULL) {
+		said_why(peer, -ENOBUFS, "too many connections");
+		m0_sock__dial_failed(peer, -ENOBUFS);
+		return;
+	}
+	m0_sock__conn_ni(conn, peer->sp_ni);
+	conn->cn_state = M0_SOCK__DIALLING;
+	conn->cn_active = true;
+	conn->cn_ctype = ctype;
+	conn->cn_peer = peer;
+	peer->sp_dial = conn;
+	m0_sock__alarm_set(sock, &conn->cn_alarm,
+			   m0_time_add(sock->sk_now,
+				       sock->sk_cfg.soc_timeout_ns));
+	rc = dial_begin(peer, conn, why);
+	if (rc != 0) {
+		conn->cn_stream = NULL;
+		said_why(peer, rc, why);
+		(void)m0_sock__conn_fail(conn, rc);
+	}
+}
+
+void m0_sock__dial_more(struct m0_sock__peer *peer)
+{
+	uint32_t type;
+
+	if (!peer->sp_wants || peer->sp_dial != NULL ||
+	    peer->sp_ni->sni_stopping ||
+	    peer->sp_ni->sni_sock->sk_now < peer->sp_retry_at)
+		return;
+	type = next_type(peer);
+	if (type == M0_SOCK_NONE) {
+		peer->sp_retrying = false;
+		peer->sp_wants = false;
+		return;
+	}
+	dial(peer, type);
+}
+
+int m0_sock__dial_want(struct m0_sock__peer *peer)
+{
+	if (peer->sp_ni->sni_stopping)
+		return -ENETDOWN;
+	if (peer->sp_dial != NULL || peer->sp_retrying)
+		return 0;
+	if ((peer->sp_pid & M0_SOCK__PID_USERSPACE) != 0 ||
+	    peer->sp_nid.ln_type != M0_LNET_TYPE_TCP ||
+	    peer->sp_ni->sni_sock->sk_now < peer->sp_retry_at)
+		return -EHOSTUNREACH;
+	peer->sp_wants = true;
+	return 0;
+}
+
+/** A pause, and up to a quarter of it so that peers do not come in step. */
+static void pause_for(struct m0_sock__peer *peer, m0_time_t pause)
+{
+	struct m0_sock *sock = peer->sp_ni->sni_sock;
+	m0_time_t       jitter = m0_rand_below(&sock->sk_rand, pause / 4 + 1);
+
+	peer->sp_retry_at = m0_time_add(sock->sk_now, pause + jitter);
+}
+
+void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
+{
+	const struct m0_sock_cfg *cfg = &peer->sp_ni->sni_sock->sk_cfg;
+
+	peer->sp_interval = peer->sp_interval == 0
+				    ? cfg->soc_reconnect_min_ns
+				    : min64u(peer->sp_interval * 2,
+					     cfg->soc_reconnect_max_ns);
+	pause_for(peer, peer->sp_interval);
+	peer->sp_refusals_nr = 0;
+	m0_sock__tx_end_all(&peer->sp_waiting, status);
+	if (peer->sp_open_nr == 0) {
+		peer->sp_wants = false;
+		peer->sp_version = 0;
+		peer->sp_down = true;
+		peer->sp_down_status = status;
+	}
+	m0_sock__peer_work(peer);
+}
+
+void m0_sock__dial_refused(struct m0_sock__peer *peer)
+{
+	struct m0_sock *sock = peer->sp_ni->sni_sock;
+
+	++peer->sp_ni->sni_info.lni_refused_nr;
+	if (++peer->sp_refusals_nr < M0_SOCK__REFUSALS_MAX) {
+		peer->sp_retrying = true;
+		pause_for(peer, sock->sk_cfg.soc_reconnect_min_ns);
+	} else if (has_all_types(peer)) {
+		peer->sp_refusals_nr = 0;
+		peer->sp_wants = false;
+	} else {
+		m0_sock__dial_failed(peer, -EHOSTUNREACH);
+		return;
+	}
+	m0_sock__peer_alarm(peer);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How two sides of a connection introduce themselves. Who connects sends a
+ * connection request and a HELLO, and reads a HELLO; who accepts reads both and
+ * answers, or refuses, or says nothing, as the rules have it.
+ */
+#include <stdio.h>
+
+#include "lnd/sock/sock_internal.h"
+
+/* -- what we say ----------------------------------------------------------- */
+
+/** Our own version on an interface, if nothing is known of the peer. */
+static uint32_t own_version(const struct m0_sock__ni *ni)
+{
+	return m0_lnet_nid_is_nid4(&ni->sni_ni->ln_nid) ? M0_SOCK_V3
+							: M0_SOCK_V4;
+}
+
+/** Appends a HELLO to the connection's own words. False: cannot be said. */
+static bool hello_put(struct m0_sock_conn *conn, uint32_t version,
+		      const struct m0_lnet_nid *to, uint32_t ctype)
+{
+	const struct m0_lnd_ni *ni = conn->cn_ni->sni_ni;
+	struct m0_sock_hello    hello = { .sh_version = version,
+					  .sh_src_nid = ni->ln_nid,
+					  .sh_dst_nid = *to,
+					  .sh_src_pid =
+						  conn->cn_sock->sk_cfg.soc_pid,
+					  .sh_src_incarnation = ni->ln_incarnation,
+					  .sh_ctype = ctype };
+	size_t nr = m0_sock__hello_encode(&hello, conn->cn_own_buf +
+							  conn->cn_own_bytes);
+
+	conn->cn_own_bytes += (unsigned)nr;
+	return nr > 0;
+}
+
+void m0_sock__hello_ask(struct m0_sock_conn *conn)
+{
+	struct m0_sock__peer  *peer = conn->cn_peer;
+	struct m0_sock_request req = { .sr_nid = peer->sp_nid };
+
+	conn->cn_state = M0_SOCK__ASKING;
+	conn->cn_version = peer->sp_version != 0 ? peer->sp_version
+						 : own_version(peer->sp_ni);
+	conn->cn_own_bytes =
+		(unsigned)m0_sock__request_encode(&req, conn->cn_own_buf);
+	conn->cn_in = M0_SOCK__IN_HELLO_HEAD;
+	conn->cn_want = M0_SOCK_HEAD_BYTES;
+	if (!hello_put(conn, conn->cn_version, &peer->sp_nid, conn->cn_ctype)) {
+		(void)m0_sock__conn_fail(conn, -EAFNOSUPPORT);
+		return;
+	}
+	m0_sock__out_own(conn);
+}
+
+/** The words in cn_own_buf are the last; the connection ends when they left. */
+static int refuse(struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	if (conn->cn_ni != NULL)
+		++conn->cn_ni->sni_info.lni_refused_nr;
+	conn->cn_state = M0_SOCK__REFUSED;
+	conn->cn_in = M0_SOCK__IN_SINK;
+	m0_sock__out_own(conn);
+	m0_sock__alarm_set(sock, &conn->cn_alarm,
+			   min64u(conn->cn_deadline,
+				  sock->sk_now + M0_SOCK__LINGER_NS));
+	return 0;
+}
+
+static int refuse_hello(struct m0_sock_conn *conn, uint32_t version,
+			const struct m0_lnet_nid *to)
+{
+	if (!hello_put(conn, version, to, M0_SOCK_NONE))
+		return m0_sock__conn_fail(conn, -EPROTO);
+	return refuse(conn);
+}
+
+/* -- for the log ----------------------------------------------------------- */
+
+static int wrong(struct m0_sock_conn *conn, int rc, const char *what)
+{
+	char addr[M0_SOCK__ADDRSTR_BYTES];
+
+	M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN, "sock: %s %s: %s",
+		     conn->cn_active ? "connecting to" : "connection from",
+		     m0_sock__addr_print(&conn->cn_remote, addr), what);
+	return m0_sock__conn_fail(conn, rc);
+}
+
+static int wrong_nid(struct m0_sock_conn *conn, int rc, const char *what,
+		     const struct m0_lnet_nid *nid)
+{
+	char text[M0_LNET_NIDSTR_SIZE];
+	char line[256];
+
+	m0_lnet_nid_print(nid, text, sizeof text);
+	snprintf(line, sizeof line, "%s %s", what, text);
+	return wrong(conn, rc, line);
+}
+
+/* -- what an acceptor hears ------------------------------------------------ */
+
+static int want(struct m0_sock_conn *conn, enum m0_sock__in in, unsigned bytes)
+{
+	conn->cn_in = in;
+	conn->cn_want = bytes;
+	return 0;
+}
+
+static int request_head(struct m0_sock_conn *conn)
+{
+	int nr = m0_sock__request_bytes(conn->cn_stage);
+
+	if (nr > 0)
+		return want(conn, M0_SOCK__IN_REQUEST, (unsigned)nr);
+	if (nr != -EPROTONOSUPPORT)
+		return wrong(conn, -EPROTO, "not a connection request of LNet");
+	conn->cn_own_bytes =
+		(unsigned)m0_sock__request_refuse(conn->cn_own_buf);
+	return refuse(conn);
+}
+
+static int request_come(struct m0_sock_conn *conn)
+{
+	struct m0_sock_request req;
+	struct m0_sock__ni    *ni;
+
+	if (m0_sock__request_decode(&req, conn->cn_stage) != 0)
+		return wrong(conn, -EPROTO, "not a NID that it wants to reach");
+	ni = m0_sock__ni_find(conn->cn_sock, &req.sr_nid);
+	if (ni == NULL)
+		return wrong_nid(conn, -EPERM, "no NID of ours:", &req.sr_nid);
+	m0_sock__conn_ni(conn, ni);
+	conn->cn_staged = 0;
+	return want(conn, M0_SOCK__IN_HELLO_HEAD, M0_SOCK_HEAD_BYTES);
+}
+
+/** Is a connection of ours to the same address being made? */
+static bool is_race(const struct m0_sock__peer *peer,
+		    const struct m0_sock_conn  *conn)
+{
+	const struct m0_sock_conn *ours = peer->sp_dial;
+
+	return ours != NULL &&
+	       ours->cn_remote.sa_bytes_nr == conn->cn_remote.sa_bytes_nr &&
+	       memcmp(ours->cn_remote.sa_bytes, conn->cn_remote.sa_bytes,
+		      conn->cn_remote.sa_bytes_nr) == 0 &&
+	       m0_lnet_nid_cmp(&conn->cn_ni->sni_ni->ln_nid, &peer->sp_nid) > 0;
+}
+
+/** True if what is open belongs to an earlier life of the peer. */
+static bool is_reborn(const struct m0_sock__peer *peer,
+		      const struct m0_sock_hello *hello)
+{
+	return peer->sp_open_nr > 0 &&
+	       (peer->sp_version != hello->sh_version ||
+		peer->sp_incarnation != hello->sh_src_incarnation);
+}
+
+static void reborn(struct m0_sock__peer *peer)
+{
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	M0_SOCK__SAY(peer->sp_ni->sni_sock, M0_LOG_NOTICE,
+		     "sock: %s has started anew: its old connections are "
+		     "closed",
+		     m0_lnet_nid_print(&peer->sp_nid, nid, sizeof nid));
+	m0_sock__peer_reset(peer, -ECONNRESET);
+	peer->sp_version = 0;
+}
+
+static unsigned type_max(const struct m0_sock *sock)
+{
+	unsigned nr = sock->sk_cfg.soc_conns_per_peer;
+
+	return nr > M0_SOCK__CONNS_PER_TYPE_MAX
+		       ? nr
+		       : (unsigned)M0_SOCK__CONNS_PER_TYPE_MAX;
+}
+
+/** What cannot be whatever else is so. */
+static const char *hello_flaw(const struct m0_sock_conn  *conn,
+			      const struct m0_sock_hello *hello)
+{
+	const struct m0_lnet_nid *ours = &conn->cn_ni->sni_ni->ln_nid;
+
+	if (hello->sh_version == M0_SOCK_V1)
+		return "it speaks version 1 of the socket protocol, which "
+		       "nodes older than Lustre 1.8 use: refused; it needs a "
+		       "newer release";
+	if (m0_lnet_nid_is_any(&hello->sh_src_nid) ||
+	    m0_lnet_nid_net(&hello->sh_src_nid) != m0_lnet_nid_net(ours))
+		return "its NID is not of this network";
+	if (m0_lnet_nid_eq(&hello->sh_src_nid, ours))
+		return "it uses our NID as its own";
+	if (hello->sh_ctype > M0_SOCK_BULK_OUT &&
+	    !(conn->cn_active && hello->sh_ctype == M0_SOCK_NONE))
+		return "unknown type of connection";
+	return NULL;
+}
+
+static int accept_open(struct m0_sock_conn *conn, struct m0_sock__peer *peer,
+		       const struct m0_sock_hello *hello)
+{
+	if (!hello_put(conn, hello->sh_version, &peer->sp_nid, conn->cn_ctype))
+		return wrong(conn, -EPROTO, "its version cannot tell our NID");
+	--conn->cn_sock->sk_accepting_nr;
+	m0_list_del(&conn->cn_link);
+	peer->sp_incarnation = hello->sh_src_incarnation;
+	m0_sock__out_own(conn);
+	m0_sock__peer_opened(peer, conn);
+	return 0;
+}
+
+/** A HELLO to an acceptor is complete and possible. */
+static int hello_asked(struct m0_sock_conn        *conn,
+		       const struct m0_sock_hello *hello)
+{
+	struct m0_sock__peer *peer;
+	int                   rc;
+
+	conn->cn_ctype = m0_sock__ctype_invert(hello->sh_ctype);
+	peer = m0_sock__peer_get(conn->cn_ni, &hello->sh_src_nid,
+				 hello->sh_src_pid);
+	if (peer == NULL)
+		return m0_sock__conn_fail(conn, -ENOMEM);
+	if (is_race(peer, conn)) {
+		rc = refuse_hello(conn, conn->cn_version, &peer->sp_nid);
+	} else if (is_reborn(peer, hello)) {
+		reborn(peer);
+		rc = refuse_hello(conn, conn->cn_version, &peer->sp_nid);
+	} else if (peer->sp_nr[conn->cn_ctype] >= type_max(conn->cn_sock)) {
+		rc = refuse_hello(conn, conn->cn_version, &peer->sp_nid);
+	} else {
+		rc = accept_open(conn, peer, hello);
+	}
+	/* It may have been made for nothing. */
+	if (peer->sp_open_nr == 0)
+		m0_sock__peer_work(peer);
+	return rc;
+}
+
+/* -- what who connects hears ----------------------------------------------- */
+
+static int answer_none(struct m0_sock_conn        *conn,
+		       const struct m0_sock_hello *hello)
+{
+	struct m0_sock__peer *peer = conn->cn_peer;
+
+	if (hello->sh_version != conn->cn_version && peer->sp_open_nr == 0)
+		peer->sp_version = hello->sh_version;
+	m0_sock__conn_kill(conn, -EALREADY);
+	m0_sock__dial_refused(peer);
+	return -EALREADY;
+}
+
+/** A HELLO in answer to ours is complete and possible. */
+static int hello_answered(struct m0_sock_conn        *conn,
+			  const struct m0_sock_hello *hello)
+{
+	struct m0_sock__peer *peer = conn->cn_peer;
+
+	if (!m0_lnet_nid_eq(&hello->sh_src_nid, &peer->sp_nid) ||
+	    hello->sh_src_pid != peer->sp_pid)
+		return wrong_nid(conn, -EPROTO,
+				 "another answered:", &hello->sh_src_nid);
+	if (hello->sh_ctype == M0_SOCK_NONE)
+		return answer_none(conn, hello);
+	if (m0_sock__ctype_invert(hello->sh_ctype) != conn->cn_ctype)
+		return wrong(conn, -EPROTO,
+			     "it answered with another type of connection");
+	if (is_reborn(peer, hello))
+		reborn(peer);
+	peer->sp_incarnation = hello->sh_src_incarnation;
+	m0_sock__peer_opened(peer, conn);
+	return 0;
+}
+
+/* -- HELLO, either way ----------------------------------------------------- */
+
+static int hello_head(struct m0_sock_conn *conn)
+{
+	int nr = m0_sock__hello_bytes(conn->cn_stage);
+
+	if (nr > 0)
+		return want(conn, M0_SOCK__IN_HELLO, (unsigned)nr);
+	if (!conn->cn_active && nr == -EPROTONOSUPPORT)
+		return refuse_hello(conn, own_version(conn->cn_ni),
+				    &conn->cn_ni->sni_ni->ln_nid);
+	if (conn->cn_active && m0_sock__request_bytes(conn->cn_stage) > 0)
+		return wrong(conn, -EPROTONOSUPPORT,
+			     "its acceptor does not know the version of our "
+			     "connection request (before 2.15 a Lustre node "
+			     "knows no IPv6)");
+	return wrong(conn, -EPROTO, "not a HELLO that is known");
+}
+
+static int hello_complete(struct m0_sock_conn *conn)
+{
+	struct m0_sock_hello hello;
+	const char          *flaw;
+
+	/* Looked at when its first part had come. */
+	M0_ASSERT(m0_sock__hello_decode(&hello, conn->cn_stage) == 0);
+	flaw = hello_flaw(conn, &hello);
+	if (flaw != NULL)
+		return wrong_nid(conn, -EPROTO, flaw, &hello.sh_src_nid);
+	/* Of an answer "none" it is the version that is asked for. */
+	if (hello.sh_ctype != M0_SOCK_NONE)
+		conn->cn_version = hello.sh_version;
+	conn->cn_swapped = hello.sh_swapped;
+	return conn->cn_active ? hello_answered(conn, &hello)
+			       : hello_asked(conn, &hello);
+}
+
+static int hello_come(struct m0_sock_conn *conn)
+{
+	struct m0_sock_hello hello;
+
+	if (m0_sock__hello_decode(&hello, conn->cn_stage) != 0)
+		return wrong(conn, -EPROTO, "not a HELLO that can be");
+	if (hello.sh_ips_nr == 0)
+		return hello_complete(conn);
+	return want(conn, M0_SOCK__IN_IPS,
+		    conn->cn_want +
+			    hello.sh_ips_nr * (unsigned)sizeof(uint32_t));
+}
+
+static int ips_come(struct m0_sock_conn *conn)
+{
+	int      bytes = m0_sock__hello_bytes(conn->cn_stage);
+	unsigned nr = (conn->cn_want - (unsigned)bytes) /
+		      (unsigned)sizeof(uint32_t);
+
+	if (m0_sock__hello_ips_bad(conn->cn_stage + bytes, nr))
+		return wrong(conn, -EPROTO, "an address of 0 in its HELLO");
+	return hello_complete(conn);
+}
+
+int m0_sock__hello_staged(struct m0_sock_conn *conn)
+{
+	switch (conn->cn_in) {
+	case M0_SOCK__IN_REQUEST_HEAD:
+		return request_head(conn);
+	case M0_SOCK__IN_REQUEST:
+		return request_come(conn);
+	case M0_SOCK__IN_HELLO_HEAD:
+		return hello_head(conn);
+	case M0_SOCK__IN_HELLO:
+		return hello_come(conn);
+	default:
+		M0_ASSERT(conn->cn_in == M0_SOCK__IN_IPS);
+		return ips_come(conn);
+	}
+}
+
+/* -- from the room below --------------------------------------------------- */
+
+static bool may_come(struct m0_sock *sock, const struct m0_sock_addr *remote)
+{
+	const struct m0_sock_cfg *cfg = &sock->sk_cfg;
+	char                      addr[M0_SOCK__ADDRSTR_BYTES];
+
+	if (cfg->soc_accept == M0_SOCK_ACCEPT_NONE)
+		return false;
+	if (cfg->soc_accept == M0_SOCK_ACCEPT_SECURE &&
+	    remote->sa_port > M0_SOCK__PORT_PRIVILEGED_MAX) {
+		M0_SOCK__SAY(sock, M0_LOG_WARN,
+			     "sock: connection from %s refused: insecure port "
+			     "(accept=secure wants 1023 at most, accept=all "
+			     "any)",
+			     m0_sock__addr_print(remote, addr));
+		return false;
+	}
+	return sock->sk_accepting_nr < cfg->soc_accepting_max;
+}
+
+struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
+				      struct m0_sock_listener   *listener,
+				      const struct m0_sock_addr *local,
+				      const struct m0_sock_addr *remote,
+				      void                      *stream)
+{
+	struct m0_sock_conn *conn;
+
+	(void)listener;
+	conn = may_come(sock, remote) ? m0_sock__conn_new(sock) : NULL;
+	if (conn == NULL) {
+		m0_sock__bad_count(sock, NULL);
+		return NULL;
+	}
+	conn->cn_stream = stream;
+	conn->cn_state = M0_SOCK__ACCEPTING;
+	conn->cn_local = *local;
+	conn->cn_remote = *remote;
+	conn->cn_in = M0_SOCK__IN_REQUEST_HEAD;
+	conn->cn_want = M0_SOCK_HEAD_BYTES;
+	++sock->sk_accepting_nr;
+	m0_list_add_tail(&sock->sk_accepting, &conn->cn_link);
+	conn->cn_deadline =
+		m0_time_add(sock->sk_now, sock->sk_cfg.soc_accept_timeout_ns);
+	m0_sock__alarm_set(sock, &conn->cn_alarm, conn->cn_deadline);
+	return conn;
+}
+
+void m0_sock_dialled(struct m0_sock_conn       *conn,
+		     const struct m0_sock_addr *local)
+{
+	M0_PRE(conn->cn_state == M0_SOCK__DIALLING);
+	conn->cn_local = *local;
+	m0_sock__hello_ask(conn);
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Receive half. Bytes come either to where in_where said (m0_sock_in_arrived)
+ * or from elsewhere (m0_sock_in_bytes); both do the same with them. A frame
+ * with its header is taken apart where it lies if it came in one piece, else
+ * it is put together in cn_stage.
+ */
+#include "lnd/sock/sock_internal.h"
+
+/* -- a message ends -------------------------------------------------------- */
+
+/** The next frame. */
+static void frame_next(struct m0_sock_conn *conn)
+{
+	conn->cn_in = M0_SOCK__IN_FRAME;
+	conn->cn_want = M0_SOCK_FRAME_BYTES;
+}
+
+void m0_sock__in_open(struct m0_sock_conn *conn)
+{
+	conn->cn_rx.lr_nid = conn->cn_peer->sp_nid;
+	conn->cn_rx.lr_pid = conn->cn_peer->sp_pid;
+	conn->cn_large = conn->cn_version == M0_SOCK_V4;
+	conn->cn_head_bytes = M0_SOCK_FRAME_BYTES +
+			      (conn->cn_large ? M0_SOCK__HDR_LARGE_BYTES
+					      : M0_SOCK__HDR_SMALL_BYTES);
+	conn->cn_staged = 0;
+	frame_next(conn);
+}
+
+/** All of a message is there. @retval <0  the connection was ended. */
+static int message_end(struct m0_sock_conn *conn)
+{
+	bool good = !conn->cn_in_csum_on ||
+		    conn->cn_in_csum == conn->cn_in_csum_want;
+	int status = good ? 0 : -EIO;
+
+	frame_next(conn);
+	conn->cn_in_rx = false;
+	if (M0_UNLIKELY(conn->cn_cookie != 0) && good) {
+		int rc = m0_sock__peer_owe(conn->cn_peer, conn->cn_cookie);
+
+		if (rc != 0)
+			(void)m0_sock__conn_fail(conn, rc);
+	}
+	conn->cn_ni->sni_ni->ln_ops->lu_rx_done(
+		&conn->cn_rx, status, good ? M0_LND_OK : M0_LND_LOCAL_ERROR);
+	if (!good)
+		return m0_sock__conn_fail(conn, -EIO);
+	return conn->cn_state == M0_SOCK__DEAD ? -ENOBUFS : 0;
+}
+
+/* -- payload --------------------------------------------------------------- */
+
+/** What is to come is thrown away, `nr` bytes of it. */
+static int discard_begin(struct m0_sock_conn *conn, uint64_t nr)
+{
+	conn->cn_left = nr;
+	if (nr == 0)
+		return message_end(conn);
+	/* What was not kept cannot be checked. */
+	conn->cn_in_csum_on = false;
+	conn->cn_in = M0_SOCK__IN_DISCARD;
+	return 0;
+}
+
+/** Goes to the segment that has the place. */
+static void seg_settle(struct m0_sock_conn *conn, const struct m0_bufvec *vec)
+{
+	const m0_bcount_t *count = vec->ov_vec.v_count;
+
+	while (conn->cn_seg_at >= count[conn->cn_seg]) {
+		conn->cn_seg_at -= count[conn->cn_seg++];
+		M0_ASSERT(conn->cn_seg < vec->ov_vec.v_nr);
+	}
+}
+
+/** The engine has taken the message. */
+static int payload_begin(struct m0_sock_conn *conn)
+{
+	const struct m0_lnd_payload *payload = &conn->cn_rx.lr_payload;
+
+	conn->cn_in_rx = true;
+	conn->cn_left = payload->lp_bytes;
+	if (conn->cn_left == 0 || conn->cn_rx.lr_cancelled)
+		return discard_begin(
+			conn, conn->cn_left + conn->cn_rx.lr_discard_bytes);
+	conn->cn_seg = 0;
+	conn->cn_seg_at = payload->lp_offset;
+	seg_settle(conn, payload->lp_vec);
+	conn->cn_in = M0_SOCK__IN_PAYLOAD;
+	return 0;
+}
+
+/** A cancelled message wants no more bytes. */
+static void cancelled_look(struct m0_sock_conn *conn)
+{
+	if (conn->cn_in == M0_SOCK__IN_PAYLOAD && conn->cn_rx.lr_cancelled)
+		(void)discard_begin(conn, conn->cn_left +
+						  conn->cn_rx.lr_discard_bytes);
+}
+
+/** So many bytes of the message have come. */
+static void progress(struct m0_sock_conn *conn, uint64_t nr)
+{
+	conn->cn_in_run += nr;
+	if (conn->cn_in_run < M0_SOCK__PROGRESS_BYTES)
+		return;
+	conn->cn_in_run = 0;
+	conn->cn_in_since = conn->cn_sock->sk_now;
+}
+
+/**
+ * `nr` (at most cn_left) bytes of payload are in place, or if `from` is given
+ * to be put there.
+ */
+static int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
+			size_t nr)
+{
+	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lp_vec;
+
+	conn->cn_left -= nr;
+	progress(conn, nr);
+	for (;;) {
+		char  *at = (char *)vec->ov_buf[conn->cn_seg] + conn->cn_seg_at;
+		size_t room = (size_t)(vec->ov_vec.v_count[conn->cn_seg] -
+				       conn->cn_seg_at);
+		size_t part = room < nr ? room : nr;
+
+		if (from != NULL) {
+			memcpy(at, from, part);
+			from += part;
+		}
+		if (M0_UNLIKELY(conn->cn_in_csum_on))
+			conn->cn_in_csum =
+				m0_sock__csum(conn->cn_in_csum, at, part);
+		nr -= part;
+		conn->cn_seg_at += part;
+		if (nr == 0)
+			break;
+		seg_settle(conn, vec);
+	}
+	if (conn->cn_left > 0) {
+		seg_settle(conn, vec);
+		return 0;
+	}
+	return discard_begin(conn, conn->cn_rx.lr_discard_bytes);
+}
+
+static int discard_come(struct m0_sock_conn *conn, size_t nr)
+{
+	conn->cn_left -= nr;
+	progress(conn, nr);
+	return conn->cn_left == 0 ? message_end(conn) : 0;
+}
+
+/* -- frames ---------------------------------------------------------------- */
+
+/** Says why a connection ends. */
+static int broke(struct m0_sock_conn *conn, const char *what)
+{
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	++conn->cn_ni->sni_info.lni_bad_peers_nr;
+	M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,
+		     "sock: %s: %s: its connections are closed",
+		     m0_lnet_nid_print(&conn->cn_peer->sp_nid, nid, sizeof nid),
+		     what);
+	return m0_sock__conn_fail(conn, -EPROTO);
+}
+
+/** What the frame's own checksum covers, but for the payload. */
+static void csum_begin(struct m0_sock_conn        *conn,
+		       const struct m0_sock_frame *frame, const uint8_t *head,
+		       size_t nr)
+{
+	static const uint8_t none[sizeof frame->sf_csum];
+	uint32_t             csum = M0_SOCK_CSUM_INIT;
+	const size_t         at = sizeof frame->sf_type;
+
+	csum = m0_sock__csum(csum, head, at);
+	csum = m0_sock__csum(csum, none, sizeof none);
+	csum = m0_sock__csum(csum, head + at + sizeof none,
+			     nr - at - sizeof none);
+	conn->cn_in_csum_on = true;
+	conn->cn_in_csum = csum;
+	conn->cn_in_csum_want = frame->sf_csum;
+}
+
+/** NULL, or what is wrong with a frame: nothing of ours is outstanding. */
+static const char *frame_flaw(const struct m0_sock_conn  *conn,
+			      const struct m0_sock_frame *frame)
+{
+	uint64_t ranges[2][2];
+	int      nr;
+
+	if (frame->sf_csum != 0 && conn->cn_version != M0_SOCK_V2)
+		return "a checksum in a protocol that has none";
+	if ((frame->sf_cookie[0] | frame->sf_cookie[1]) == 0)
+		return NULL;
+	nr = m0_sock__frame_acks(frame, ranges);
+	if (nr < 0)
+		return "the cookie of a keep-alive in another place";
+	if (nr > 0)
+		return "it acknowledges what was not asked for";
+	if (frame->sf_type == M0_SOCK_FRAME_LNET && frame->sf_cookie[0] == 1)
+		return "a message with the cookie of a keep-alive";
+	return NULL;
+}
+
+static int noop_come(struct m0_sock_conn        *conn,
+		     const struct m0_sock_frame *frame, const uint8_t *head)
+{
+	if (frame->sf_csum == 0)
+		return 0;
+	csum_begin(conn, frame, head, M0_SOCK_FRAME_BYTES);
+	return conn->cn_in_csum == conn->cn_in_csum_want
+		       ? 0
+		       : broke(conn, "a wrong checksum");
+}
+
+/** Offers a header to the engine. @retval -EAGAIN  not now. */
+static int header_offer(struct m0_sock_conn *conn, const uint8_t *header)
+{
+	struct m0_lnd_rx *rx = &conn->cn_rx;
+	struct m0_lnd_ni *ni = conn->cn_ni->sni_ni;
+	int               rc;
+
+	rx->lr_payload.lp_vec = NULL;
+	rx->lr_payload.lp_bytes = 0;
+	rx->lr_discard_bytes = 0;
+	rx->lr_cancelled = false;
+	rc = ni->ln_ops->lu_rx_begin(ni, rx, header, conn->cn_large);
+	if (M0_LIKELY(rc == 0))
+		return payload_begin(conn);
+	if (rc == -EAGAIN)
+		return rc;
+	++conn->cn_ni->sni_info.lni_bad_peers_nr;
+	return m0_sock__conn_fail(conn, -EPROTO);
+}
+
+/** The message whose head is at `head`, not in cn_stage, has to wait. */
+static void pause_here(struct m0_sock_conn *conn, const uint8_t *head)
+{
+	if (head != conn->cn_stage)
+		memcpy(conn->cn_stage, head, conn->cn_head_bytes);
+	conn->cn_staged = conn->cn_head_bytes;
+	conn->cn_in = M0_SOCK__IN_PAUSED;
+	m0_list_add_tail(&conn->cn_sock->sk_paused, &conn->cn_paused);
+}
+
+/** A frame and the header after it are there. */
+static int message_come(struct m0_sock_conn        *conn,
+			const struct m0_sock_frame *frame, const uint8_t *head)
+{
+	int rc;
+
+	conn->cn_cookie = frame->sf_cookie[0];
+	conn->cn_in_csum_on = false;
+	conn->cn_in_since = conn->cn_sock->sk_now;
+	conn->cn_in_run = 0;
+	if (M0_UNLIKELY(frame->sf_csum != 0))
+		csum_begin(conn, frame, head, conn->cn_head_bytes);
+	rc = header_offer(conn, head + M0_SOCK_FRAME_BYTES);
+	if (M0_LIKELY(rc != -EAGAIN))
+		return rc;
+	pause_here(conn, head);
+	return 0;
+}
+
+/**
+ * Takes apart what is at the beginning of `nr` bytes of frames.
+ * @return bytes taken; 0: there must be more. @retval <0  ended.
+ */
+static int frame_take(struct m0_sock_conn *conn, const uint8_t *bytes,
+		      size_t nr)
+{
+	struct m0_sock_frame frame;
+	const char          *flaw;
+	int                  rc;
+
+	if (nr < M0_SOCK_FRAME_BYTES)
+		return 0;
+	if (m0_sock__frame_decode(&frame, conn->cn_swapped, bytes) != 0)
+		return broke(conn, "a frame of unknown type");
+	flaw = frame_flaw(conn, &frame);
+	if (M0_UNLIKELY(flaw != NULL))
+		return broke(conn, flaw);
+	if (frame.sf_type == M0_SOCK_FRAME_NOOP) {
+		rc = noop_come(conn, &frame, bytes);
+		return rc < 0 ? rc : M0_SOCK_FRAME_BYTES;
+	}
+	if (nr < conn->cn_head_bytes)
+		return 0;
+	rc = message_come(conn, &frame, bytes);
+	return M0_UNLIKELY(rc < 0) ? rc : (int)conn->cn_head_bytes;
+}
+
+/* -- put together in the stage --------------------------------------------- */
+
+/** Up to where the stage is to be filled before it is looked at. */
+static unsigned stage_goal(const struct m0_sock_conn *conn)
+{
+	if (conn->cn_in != M0_SOCK__IN_FRAME)
+		return conn->cn_want;
+	return conn->cn_staged < M0_SOCK_FRAME_BYTES ? M0_SOCK_FRAME_BYTES
+						     : conn->cn_head_bytes;
+}
+
+/** Does what can be done with what is staged. */
+static int stage_use(struct m0_sock_conn *conn)
+{
+	int rc;
+
+	if (conn->cn_in < M0_SOCK__IN_FRAME)
+		return conn->cn_staged == conn->cn_want
+			       ? m0_sock__hello_staged(conn)
+			       : 0;
+	while (conn->cn_in == M0_SOCK__IN_FRAME && conn->cn_staged > 0) {
+		rc = frame_take(conn, conn->cn_stage, conn->cn_staged);
+		if (rc <= 0)
+			return rc;
+		if (conn->cn_in == M0_SOCK__IN_PAUSED)
+			break;
+		conn->cn_staged -= (unsigned)rc;
+		memmove(conn->cn_stage, conn->cn_stage + rc, conn->cn_staged);
+	}
+	return 0;
+}
+
+/* -- any bytes ------------------------------------------------------------- */
+
+/** Takes some of the bytes. @return how many; 0: pause; <0: ended. */
+static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
+			 size_t nr)
+{
+	size_t part = nr;
+	int    rc = 0;
+
+	switch (conn->cn_in) {
+	case M0_SOCK__IN_PAUSED:
+		return 0;
+	case M0_SOCK__IN_SINK:
+		break;
+	case M0_SOCK__IN_PAYLOAD:
+		part = (size_t)min64u(nr, conn->cn_left);
+		conn->cn_ni->sni_info.lni_copied_bytes += part;
+		rc = payload_come(conn, bytes, part);
+		break;
+	case M0_SOCK__IN_DISCARD:
+		part = (size_t)min64u(nr, conn->cn_left);
+		rc = discard_come(conn, part);
+		break;
+	case M0_SOCK__IN_FRAME:
+		if (M0_LIKELY(conn->cn_staged == 0)) {
+			rc = frame_take(conn, bytes, nr);
+			if (rc != 0)
+				return rc;
+		}
+		/* fall through */
+	default:
+		part = min64u(nr, stage_goal(conn) - conn->cn_staged);
+		memcpy(conn->cn_stage + conn->cn_staged, bytes, part);
+		conn->cn_staged += (unsigned)part;
+		rc = stage_use(conn);
+	}
+	return rc < 0 ? rc : (ssize_t)part;
+}
+
+bool m0_sock__in_is_partial(const struct m0_sock_conn *conn)
+{
+	switch (conn->cn_in) {
+	case M0_SOCK__IN_FRAME:
+		return conn->cn_staged > 0;
+	case M0_SOCK__IN_PAYLOAD:
+	case M0_SOCK__IN_DISCARD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/** Before bytes are looked at. */
+static void batch_begin(struct m0_sock_conn *conn)
+{
+	m0_time_t now = conn->cn_sock->sk_now;
+
+	if (M0_UNLIKELY(conn->cn_state != M0_SOCK__OPEN))
+		return;
+	conn->cn_peer->sp_heard = now;
+	if (conn->cn_in == M0_SOCK__IN_FRAME && conn->cn_staged == 0)
+		conn->cn_in_since = now;
+	cancelled_look(conn);
+}
+
+/** After them: what has begun must come to its end in time. */
+static void batch_end(struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	if (conn->cn_state == M0_SOCK__OPEN && m0_sock__in_is_partial(conn))
+		m0_sock__alarm_by(sock, &conn->cn_alarm,
+				  m0_time_add(sock->sk_now,
+					      sock->sk_cfg.soc_timeout_ns));
+}
+
+ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
+			 size_t nr)
+{
+	const uint8_t *from = bytes;
+	size_t         at = 0;
+	ssize_t        rc;
+
+	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
+		return -ECONNRESET;
+	batch_begin(conn);
+	while (at < nr) {
+		rc = some_take(conn, from + at, nr - at);
+		if (M0_UNLIKELY(rc <= 0)) {
+			if (rc < 0)
+				return rc;
+			break;
+		}
+		at += (size_t)rc;
+	}
+	batch_end(conn);
+	return (ssize_t)at;
+}
+
+int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
+{
+	int rc;
+
+	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
+		return -ECONNRESET;
+	if (nr == 0)
+		return 0;
+	/* It did not know yet where the bytes went: no cancel is seen here. */
+	switch (conn->cn_in) {
+	case M0_SOCK__IN_PAYLOAD:
+		M0_PRE(nr <= conn->cn_left);
+		conn->cn_peer->sp_heard = conn->cn_sock->sk_now;
+		conn->cn_ni->sni_info.lni_direct_bytes += nr;
+		rc = payload_come(conn, NULL, nr);
+		break;
+	case M0_SOCK__IN_DISCARD:
+		M0_PRE(nr <= conn->cn_left);
+		conn->cn_peer->sp_heard = conn->cn_sock->sk_now;
+		rc = discard_come(conn, nr);
+		break;
+	case M0_SOCK__IN_SINK:
+		return 0;
+	default:
+		batch_begin(conn);
+		conn->cn_staged += (unsigned)nr;
+		M0_PRE(conn->cn_staged <= sizeof conn->cn_stage);
+		rc = stage_use(conn);
+	}
+	if (rc < 0)
+		return rc;
+	batch_end(conn);
+	return 0;
+}
+
+/* -- where they go --------------------------------------------------------- */
+
+static unsigned where_stage(struct m0_sock_conn *conn, struct iovec *iov)
+{
+	unsigned goal = conn->cn_in == M0_SOCK__IN_FRAME ? conn->cn_head_bytes
+							 : conn->cn_want;
+
+	iov->iov_base = conn->cn_stage + conn->cn_staged;
+	iov->iov_len = goal - conn->cn_staged;
+	return 1;
+}
+
+static unsigned where_sink(struct m0_sock *sock, struct iovec *iov,
+			   unsigned max, uint64_t left)
+{
+	unsigned nr;
+
+	for (nr = 0; nr < max && left > 0; ++nr) {
+		iov[nr].iov_base = sock->sk_sink;
+		iov[nr].iov_len = (size_t)min64u(left, sizeof sock->sk_sink);
+		left -= iov[nr].iov_len;
+	}
+	return nr;
+}
+
+static unsigned where_payload(struct m0_sock_conn *conn, struct iovec *iov,
+			      unsigned max)
+{
+	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lp_vec;
+	uint64_t                left = conn->cn_left;
+	uint32_t                seg = conn->cn_seg;
+	m0_bcount_t             at = conn->cn_seg_at;
+	unsigned                nr = 0;
+
+	for (; nr < max && left > 0; ++seg, at = 0) {
+		m0_bcount_t room = vec->ov_vec.v_count[seg] - at;
+
+		if (room == 0)
+			continue;
+		iov[nr].iov_base = (char *)vec->ov_buf[seg] + at;
+		iov[nr].iov_len = (size_t)min64u(room, left);
+		left -= iov[nr++].iov_len;
+	}
+	return nr;
+}
+
+unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
+			  unsigned max, size_t *ret_ahead)
+{
+	*ret_ahead = m0_sock_conn_is_bulk(conn) ? M0_SOCK__AHEAD_BULK_BYTES
+						: M0_SOCK__AHEAD_BYTES;
+	cancelled_look(conn);
+	switch (conn->cn_in) {
+	case M0_SOCK__IN_PAYLOAD:
+		return where_payload(conn, iov, max);
+	case M0_SOCK__IN_DISCARD:
+		return where_sink(conn->cn_sock, iov, max, conn->cn_left);
+	case M0_SOCK__IN_SINK:
+		*ret_ahead = 0;
+		return where_sink(conn->cn_sock, iov, 1, M0_SOCK__SINK_BYTES);
+	case M0_SOCK__IN_PAUSED:
+		*ret_ahead = 0;
+		return 0;
+	default:
+		if (conn->cn_state == M0_SOCK__DIALLING ||
+		    conn->cn_state == M0_SOCK__DEAD)
+			return 0;
+		return where_stage(conn, iov);
+	}
+}
+
+/* -- put off --------------------------------------------------------------- */
+
+void m0_sock__in_retry(struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+	int             rc;
+
+	rc = header_offer(conn, conn->cn_stage + M0_SOCK_FRAME_BYTES);
+	if (rc == -EAGAIN)
+		return;
+	sock->sk_spoke = true;
+	if (rc < 0)
+		return;
+	m0_list_del(&conn->cn_paused);
+	conn->cn_staged = 0;
+	conn->cn_in_since = sock->sk_now;
+	sock->sk_ops->sio_in(sock->sk_io, conn->cn_stream);
+	batch_end(conn);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transmit half: a queue of messages and of the connection's own words, whose
+ * first bytes are gathered for each write and taken off when they have left.
+ * The head of a message (frame and header) is made when it is first gathered.
+ */
+#include <sys/uio.h>
+
+#include "lnd/sock/sock_internal.h"
+
+/* -- the queue ------------------------------------------------------------- */
+
+/** Something is at the end of the queue. */
+static void announce(struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	sock->sk_ops->sio_out(sock->sk_io, conn->cn_stream);
+}
+
+/** Called before the queue gets something. */
+static void queue_begins(struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	if (!m0_list_is_empty(&conn->cn_out))
+		return;
+	conn->cn_out_since = sock->sk_now;
+	if (conn->cn_state == M0_SOCK__OPEN)
+		m0_sock__alarm_by(sock, &conn->cn_alarm,
+				  m0_time_add(sock->sk_now,
+					      sock->sk_cfg.soc_timeout_ns));
+}
+
+void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	queue_begins(conn);
+	tx->lt_priv[1] = conn;
+	tx->lt_word[0] = 0;
+	tx->lt_word[1] = conn->cn_head_bytes + tx->lt_payload.lp_bytes;
+	conn->cn_out_bytes += tx->lt_word[1];
+	conn->cn_used = ++sock->sk_used;
+	m0_list_add_tail(&conn->cn_out, &tx->lt_link);
+	if (M0_UNLIKELY(tx->lt_deadline < conn->cn_alarm.al_timer.ti_deadline))
+		m0_sock__alarm_by(sock, &conn->cn_alarm, tx->lt_deadline);
+	announce(conn);
+}
+
+void m0_sock__out_own(struct m0_sock_conn *conn)
+{
+	if (!m0_list_link_is_in(&conn->cn_own)) {
+		queue_begins(conn);
+		m0_list_add_tail(&conn->cn_out, &conn->cn_own);
+	}
+	announce(conn);
+}
+
+/** Is it gone in part? */
+static bool has_begun(const struct m0_sock_conn *conn,
+		      const struct m0_lnd_tx    *tx)
+{
+	return conn->cn_out_at > 0 &&
+	       m0_list_first(&conn->cn_out) == &tx->lt_link;
+}
+
+/** Takes it out of the queue; what its head says is to be said elsewhere. */
+static void unqueue(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
+{
+	struct m0_sock_frame frame;
+
+	m0_list_del(&tx->lt_link);
+	conn->cn_out_bytes -= tx->lt_word[1];
+	tx->lt_priv[1] = NULL;
+	if (tx->lt_word[0] == 0)
+		return;
+	(void)m0_sock__frame_decode(&frame, false, tx->lt_head);
+	/* If there is no room for it, the peer will miss it and say so. */
+	if (frame.sf_cookie[1] != 0)
+		(void)m0_sock__peer_owe(conn->cn_peer, frame.sf_cookie[1]);
+}
+
+bool m0_sock__out_take(struct m0_lnd_tx *tx)
+{
+	struct m0_sock_conn *conn = tx->lt_priv[1];
+
+	if (has_begun(conn, tx))
+		return false;
+	unqueue(conn, tx);
+	return true;
+}
+
+m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
+{
+	m0_time_t            now = conn->cn_sock->sk_now;
+	m0_time_t            next = M0_TIME_NEVER;
+	struct m0_list_link *link;
+	struct m0_list_link *after;
+
+	m0_list_for_each_safe(&conn->cn_out, link, after) {
+		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
+
+		if (link == &conn->cn_own || has_begun(conn, tx))
+			continue;
+		if (tx->lt_deadline > now) {
+			next = min64u(next, tx->lt_deadline);
+			continue;
+		}
+		unqueue(conn, tx);
+		m0_sock__tx_end(tx, -ETIMEDOUT, M0_LND_LOCAL_TIMEOUT);
+	}
+	return next;
+}
+
+void m0_sock__out_kill(struct m0_sock_conn *conn, int status)
+{
+	struct m0_list_link *link = m0_list_first(&conn->cn_out);
+
+	m0_list_del(&conn->cn_own);
+	/* What the peer may have got in part is not sent again. */
+	if (link != NULL && link != &conn->cn_own && conn->cn_out_at > 0) {
+		m0_list_del(link);
+		m0_sock__tx_end(m0_sock__tx_of(link), status,
+				status == -ETIMEDOUT ? M0_LND_REMOTE_TIMEOUT
+						     : M0_LND_LOCAL_ERROR);
+	}
+	m0_sock__tx_end_all(&conn->cn_out, status);
+}
+
+/* -- heads ----------------------------------------------------------------- */
+
+static bool are_acks_due(const struct m0_sock_conn *conn)
+{
+	return conn->cn_state == M0_SOCK__OPEN &&
+	       conn->cn_peer->sp_acks.ak_nr > 0;
+}
+
+/** Sets the checksum of what is in `head` and the payload. */
+static void csum_put(struct m0_sock_frame *frame, uint8_t *head, size_t nr,
+		     const struct m0_lnd_payload *payload)
+{
+	struct iovec iov[16];
+	m0_bcount_t  at = 0;
+	m0_bcount_t  part;
+	uint32_t     csum = m0_sock__csum(M0_SOCK_CSUM_INIT, head, nr);
+	uint32_t     i;
+	uint32_t     iov_nr;
+
+	while (payload != NULL && at < payload->lp_bytes) {
+		iov_nr = m0_bufvec_iovec(payload->lp_vec,
+					 payload->lp_offset + at,
+					 payload->lp_bytes - at, iov,
+					 ARRAY_SIZE(iov), &part);
+		for (i = 0; i < iov_nr; ++i)
+			csum = m0_sock__csum(csum, iov[i].iov_base,
+					     iov[i].iov_len);
+		at += part;
+	}
+	frame->sf_csum = csum;
+	m0_sock__frame_encode(frame, head);
+}
+
+static bool csum_is_on(const struct m0_sock_conn *conn)
+{
+	return conn->cn_sock->sk_cfg.soc_csum && conn->cn_version == M0_SOCK_V2;
+}
+
+/** @return false: the message cannot be sent on this connection. */
+static bool head_make(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
+{
+	const struct m0_lnd_up_ops *ops = conn->cn_ni->sni_ni->ln_ops;
+	struct m0_sock_frame        frame = { .sf_type = M0_SOCK_FRAME_LNET };
+	size_t                      nr;
+
+	nr = ops->lu_tx_header(tx, conn->cn_large,
+			       tx->lt_head + M0_SOCK_FRAME_BYTES);
+	if (M0_UNLIKELY(nr == 0))
+		return false;
+	M0_ASSERT(M0_SOCK_FRAME_BYTES + nr == conn->cn_head_bytes);
+	if (M0_UNLIKELY(are_acks_due(conn)))
+		frame.sf_cookie[1] =
+			m0_sock__acks_take(&conn->cn_peer->sp_acks);
+	m0_sock__frame_encode(&frame, tx->lt_head);
+	tx->lt_word[0] = conn->cn_head_bytes;
+	if (M0_UNLIKELY(csum_is_on(conn)))
+		csum_put(&frame, tx->lt_head, conn->cn_head_bytes,
+			 &tx->lt_payload);
+	return true;
+}
+
+/** Puts NOOPs that are due into the connection's own words. */
+static void noops_make(struct m0_sock_conn *conn)
+{
+	struct m0_sock_frame frame = { .sf_type = M0_SOCK_FRAME_NOOP };
+	unsigned             nr;
+
+	for (nr = 0; nr < M0_SOCK__NOOPS_MAX; ++nr) {
+		uint8_t *at = conn->cn_own_buf + conn->cn_own_bytes;
+
+		if (conn->cn_keepalive) {
+			conn->cn_keepalive = false;
+			frame.sf_cookie[0] = 0;
+			frame.sf_cookie[1] = 1;
+		} else if (are_acks_due(conn)) {
+			m0_sock__acks_take_noop(&conn->cn_peer->sp_acks,
+						conn->cn_version >= M0_SOCK_V3,
+						frame.sf_cookie);
+		} else {
+			break;
+		}
+		frame.sf_csum = 0;
+		m0_sock__frame_encode(&frame, at);
+		if (csum_is_on(conn))
+			csum_put(&frame, at, M0_SOCK_FRAME_BYTES, NULL);
+		conn->cn_own_bytes += M0_SOCK_FRAME_BYTES;
+	}
+}
+
+/* -- gathered -------------------------------------------------------------- */
+
+/** What one write takes. */
+struct gather {
+	struct iovec *ga_iov;
+	unsigned      ga_nr;
+	unsigned      ga_max;
+	uint64_t      ga_bytes;
+};
+
+static void gather_bytes(struct gather *gather, uint8_t *bytes, uint64_t nr)
+{
+	struct iovec *iov = &gather->ga_iov[gather->ga_nr++];
+
+	iov->iov_base = bytes;
+	iov->iov_len = nr;
+	gather->ga_bytes += nr;
+}
+
+/** Payload from byte `at` on. True if all of it is in. */
+static bool gather_payload(struct gather               *gather,
+			   const struct m0_lnd_payload *payload, m0_bcount_t at)
+{
+	m0_bcount_t left = payload->lp_bytes - at;
+	m0_bcount_t part = 0;
+
+	if (left == 0)
+		return true;
+	if (gather->ga_nr == gather->ga_max)
+		return false;
+	gather->ga_nr += m0_bufvec_iovec(payload->lp_vec,
+					 payload->lp_offset + at, left,
+					 gather->ga_iov + gather->ga_nr,
+					 gather->ga_max - gather->ga_nr, &part);
+	gather->ga_bytes += part;
+	return part == left;
+}
+
+/** A message, but for its first `at` bytes. False: no more fits. */
+static bool gather_tx(struct gather *gather, struct m0_lnd_tx *tx,
+		      m0_bcount_t at)
+{
+	m0_bcount_t head = tx->lt_word[0];
+
+	if (at < head) {
+		gather_bytes(gather, tx->lt_head + at, head - at);
+		at = head;
+	}
+	return gather_payload(gather, &tx->lt_payload, at - head);
+}
+
+/** The connection's own words. False: there are none, and no place for them. */
+static bool gather_own(struct gather *gather, struct m0_sock_conn *conn,
+		       m0_bcount_t at)
+{
+	if (conn->cn_own_bytes == 0)
+		noops_make(conn);
+	if (conn->cn_own_bytes == 0)
+		return false;
+	gather_bytes(gather, conn->cn_own_buf + at, conn->cn_own_bytes - at);
+	return true;
+}
+
+/** A message with a NID that the protocol of the peer does not know. */
+static void unsendable(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
+{
+	unqueue(conn, tx);
+	m0_sock__tx_end(tx, -EAFNOSUPPORT, M0_LND_LOCAL_ERROR);
+}
+
+unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
+			  unsigned max)
+{
+	struct gather        gather = { .ga_iov = iov, .ga_max = max };
+	m0_bcount_t          at = conn->cn_out_at;
+	struct m0_list_link *link;
+	struct m0_list_link *after;
+
+	m0_list_for_each_safe(&conn->cn_out, link, after) {
+		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
+
+		if (gather.ga_nr == max ||
+		    gather.ga_bytes >= M0_SOCK__GATHER_BYTES_MAX)
+			break;
+		if (link == &conn->cn_own) {
+			if (!gather_own(&gather, conn, at))
+				m0_list_del(link);
+		} else if (M0_UNLIKELY(tx->lt_word[0] == 0 &&
+				       !head_make(conn, tx))) {
+			unsendable(conn, tx);
+		} else if (!gather_tx(&gather, tx, at)) {
+			break;
+		}
+		at = 0;
+	}
+	return gather.ga_nr;
+}
+
+/* -- gone ------------------------------------------------------------------ */
+
+/** The connection's own words have left. */
+static void own_left(struct m0_sock_conn *conn)
+{
+	m0_list_del(&conn->cn_own);
+	conn->cn_own_bytes = 0;
+	if (conn->cn_keepalive || are_acks_due(conn))
+		m0_sock__out_own(conn);
+}
+
+/** Takes what has left off the queue; messages go to `list`. */
+static void queue_advance(struct m0_sock_conn *conn, uint64_t nr,
+			  struct m0_list *list)
+{
+	while (nr > 0) {
+		struct m0_list_link *link = m0_list_first(&conn->cn_out);
+		struct m0_lnd_tx    *tx = m0_sock__tx_of(link);
+		uint64_t             left;
+
+		M0_ASSERT(link != NULL);
+		left = (link == &conn->cn_own ? conn->cn_own_bytes
+					      : tx->lt_word[1]) -
+		       conn->cn_out_at;
+		if (nr < left) {
+			conn->cn_out_at += nr;
+			return;
+		}
+		nr -= left;
+		conn->cn_out_at = 0;
+		if (link == &conn->cn_own) {
+			own_left(conn);
+			continue;
+		}
+		m0_list_del(link);
+		conn->cn_out_bytes -= tx->lt_word[1];
+		tx->lt_priv[1] = NULL;
+		m0_list_add_tail(list, link);
+	}
+}
+
+int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
+{
+	struct m0_list       list;
+	struct m0_list_link *link;
+
+	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
+		return -ECONNRESET;
+	m0_list_init(&list);
+	conn->cn_out_since = conn->cn_sock->sk_now;
+	queue_advance(conn, nr, &list);
+	while ((link = m0_list_first(&list)) != NULL) {
+		m0_list_del(link);
+		conn->cn_ni->sni_ni->ln_ops->lu_tx_done(m0_sock__tx_of(link), 0,
+							M0_LND_OK);
+	}
+	return 0;
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Peers: their open connections, and which of them a message takes. */
+#include "lnd/sock/sock_internal.h"
+
+/* -- which connection ------------------------------------------------------ */
+
+enum fit {
+	FIT_NO,
+	FIT_MAYBE,
+	FIT_YES
+};
+
+/** May a message go on a connection of this type, as we see it? */
+static enum fit type_fits(uint32_t version, uint32_t ctype, bool bulk)
+{
+	bool old = version < M0_SOCK_V3;
+
+	switch (ctype) {
+	case M0_SOCK_ANY:
+		return old ? FIT_YES : FIT_NO;
+	case M0_SOCK_CONTROL:
+		return bulk ? FIT_MAYBE : FIT_YES;
+	case M0_SOCK_BULK_OUT:
+		return bulk ? FIT_YES : FIT_MAYBE;
+	default:
+		return old ? FIT_MAYBE : FIT_NO;
+	}
+}
+
+static size_t backlog(const struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	return (size_t)conn->cn_out_bytes +
+	       sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream);
+}
+
+/** The one with less to send, or that was used longer ago. */
+static struct m0_sock_conn *idler(struct m0_sock_conn *best,
+				  struct m0_sock_conn *conn)
+{
+	size_t ours;
+	size_t its;
+
+	if (best == NULL)
+		return conn;
+	its = backlog(best);
+	ours = backlog(conn);
+	if (ours != its)
+		return ours < its ? conn : best;
+	return conn->cn_used < best->cn_used ? conn : best;
+}
+
+/** Of all that fit so, the one that has least to do. */
+static struct m0_sock_conn *idlest(struct m0_sock__peer *peer, bool bulk,
+				   enum fit fit)
+{
+	struct m0_sock_conn *best = NULL;
+	struct m0_sock_conn *conn;
+	uint32_t             type;
+
+	for (type = 0; type < M0_SOCK__TYPES_NR; ++type) {
+		if (type_fits(peer->sp_version, type, bulk) != fit)
+			continue;
+		m0_list_for_each_entry(&peer->sp_conns[type], conn,
+				       struct m0_sock_conn, cn_link)
+			best = idler(best, conn);
+	}
+	return best;
+}
+
+/** One that fits so; sets how many there are. */
+static struct m0_sock_conn *some_of(struct m0_sock__peer *peer, bool bulk,
+				    enum fit fit, unsigned *ret_nr)
+{
+	struct m0_list_link *link = NULL;
+	uint32_t             type;
+
+	*ret_nr = 0;
+	for (type = 0; type < M0_SOCK__TYPES_NR; ++type) {
+		if (peer->sp_nr[type] == 0 ||
+		    type_fits(peer->sp_version, type, bulk) != fit)
+			continue;
+		*ret_nr += peer->sp_nr[type];
+		link = m0_list_first(&peer->sp_conns[type]);
+	}
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_sock_conn, cn_link);
+}
+
+/** Finds out for which size there is no choice. */
+static void routes_set(struct m0_sock__peer *peer)
+{
+	unsigned bulk;
+	unsigned nr;
+
+	for (bulk = 0; bulk < 2; ++bulk) {
+		peer->sp_route[bulk] = some_of(peer, bulk != 0, FIT_YES, &nr);
+		if (nr == 0)
+			peer->sp_route[bulk] =
+				some_of(peer, bulk != 0, FIT_MAYBE, &nr);
+		if (nr > 1)
+			peer->sp_route[bulk] = NULL;
+	}
+}
+
+struct m0_sock_conn *m0_sock__peer_route(struct m0_sock__peer *peer,
+					 m0_bcount_t           payload_bytes)
+{
+	struct m0_sock_conn *conn;
+	bool                 bulk;
+	m0_bcount_t          bytes = M0_SOCK_FRAME_BYTES + payload_bytes;
+
+	bytes += peer->sp_version == M0_SOCK_V4 ? M0_SOCK__HDR_LARGE_BYTES
+						: M0_SOCK__HDR_SMALL_BYTES;
+	bulk = bytes >= peer->sp_ni->sni_sock->sk_cfg.soc_min_bulk;
+	conn = peer->sp_route[bulk];
+	if (M0_LIKELY(conn != NULL) || peer->sp_open_nr == 0)
+		return conn;
+	conn = idlest(peer, bulk, FIT_YES);
+	return conn != NULL ? conn : idlest(peer, bulk, FIT_MAYBE);
+}
+
+/* -- messages -------------------------------------------------------------- */
+
+/** No connection takes it: it waits for one, or ends. */
+static void wait_for_conn(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
+{
+	int rc = m0_sock__dial_want(peer);
+
+	if (rc != 0) {
+		m0_sock__tx_end(tx, rc, m0_sock__health(rc));
+		return;
+	}
+	tx->lt_priv[1] = tx;
+	m0_list_add_tail(&peer->sp_waiting, &tx->lt_link);
+	m0_sock__alarm_by(peer->sp_ni->sni_sock, &peer->sp_alarm,
+			  tx->lt_deadline);
+	m0_sock__dial_more(peer);
+}
+
+void m0_sock__peer_xmit(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
+{
+	struct m0_sock_conn *conn =
+		m0_sock__peer_route(peer, tx->lt_payload.lp_bytes);
+
+	if (M0_UNLIKELY(conn == NULL)) {
+		wait_for_conn(peer, tx);
+		return;
+	}
+	m0_sock__out_add(conn, tx);
+	if (M0_UNLIKELY(peer->sp_wants))
+		m0_sock__dial_more(peer);
+}
+
+/** What waited goes on its way. */
+static void waiting_go(struct m0_sock__peer *peer)
+{
+	struct m0_list       list;
+	struct m0_list_link *link;
+	struct m0_sock_conn *conn;
+
+	m0_list_init(&list);
+	m0_list_splice_tail(&list, &peer->sp_waiting);
+	while ((link = m0_list_first(&list)) != NULL) {
+		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
+
+		m0_list_del(link);
+		conn = m0_sock__peer_route(peer, tx->lt_payload.lp_bytes);
+		if (conn == NULL)
+			m0_list_add_tail(&peer->sp_waiting, link);
+		else
+			m0_sock__out_add(conn, tx);
+	}
+}
+
+/* -- acknowledgements ------------------------------------------------------ */
+
+int m0_sock__peer_owe(struct m0_sock__peer *peer, uint64_t cookie)
+{
+	struct m0_sock *sock = peer->sp_ni->sni_sock;
+	int             rc;
+
+	rc = m0_sock__acks_add(&peer->sp_acks, cookie,
+			       sock->sk_cfg.soc_acks_max);
+	if (rc != 0)
+		return rc;
+	if (!m0_list_link_is_in(&peer->sp_acks_link))
+		m0_list_add_tail(&sock->sk_acks, &peer->sp_acks_link);
+	return 0;
+}
+
+void m0_sock__peer_acks_place(struct m0_sock__peer *peer)
+{
+	/* The channel that Lustre uses for it comes first. */
+	static const uint32_t order[] = { M0_SOCK_BULK_IN, M0_SOCK_CONTROL,
+					  M0_SOCK_ANY, M0_SOCK_BULK_OUT };
+	unsigned              i;
+
+	m0_list_del(&peer->sp_acks_link);
+	if (peer->sp_acks.ak_nr == 0)
+		return;
+	for (i = 0; i < ARRAY_SIZE(order); ++i) {
+		struct m0_list_link *link =
+			m0_list_first(&peer->sp_conns[order[i]]);
+
+		if (link == NULL)
+			continue;
+		m0_sock__out_own(
+			container_of(link, struct m0_sock_conn, cn_link));
+		return;
+	}
+}
+
+/* -- connections come and go ----------------------------------------------- */
+
+void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
+{
+	struct m0_sock        *sock = conn->cn_sock;
+	struct m0_lnd_ni_info *info = &peer->sp_ni->sni_info;
+
+	M0_PRE(conn->cn_ctype < M0_SOCK__TYPES_NR);
+	conn->cn_state = M0_SOCK__OPEN;
+	conn->cn_peer = peer;
+	m0_list_add_tail(&peer->sp_conns[conn->cn_ctype], &conn->cn_link);
+	++peer->sp_nr[conn->cn_ctype];
+	++peer->sp_open_nr;
+	++info->lni_connections_nr;
+	if (conn->cn_active) {
+		++info->lni_dialled_nr;
+		peer->sp_dial = NULL;
+		peer->sp_refusals_nr = 0;
+	} else {
+		++info->lni_accepted_nr;
+	}
+	peer->sp_version = conn->cn_version;
+	peer->sp_heard = sock->sk_now;
+	peer->sp_interval = 0;
+	if (!peer->sp_retrying)
+		peer->sp_retry_at = 0;
+	routes_set(peer);
+	m0_sock__in_open(conn);
+	waiting_go(peer);
+	m0_sock__dial_more(peer);
+	m0_sock__peer_alarm(peer);
+}
+
+void m0_sock__peer_lost(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
+{
+	m0_list_del(&conn->cn_link);
+	--peer->sp_nr[conn->cn_ctype];
+	--peer->sp_open_nr;
+	routes_set(peer);
+}
+
+void m0_sock__peer_reset(struct m0_sock__peer *peer, int status)
+{
+	struct m0_list_link *link;
+	unsigned             type;
+
+	if (peer->sp_open_nr == 0)
+		return;
+	for (type = 0; type < M0_SOCK__TYPES_NR; ++type)
+		while ((link = m0_list_first(&peer->sp_conns[type])) != NULL)
+			m0_sock__conn_kill(container_of(link,
+							struct m0_sock_conn,
+							cn_link),
+					   status);
+	m0_sock__acks_fini(&peer->sp_acks);
+	m0_list_del(&peer->sp_acks_link);
+	/* Connections are made anew when there is something to send. */
+	if (peer->sp_dial == NULL && !peer->sp_retrying)
+		peer->sp_wants = false;
+	peer->sp_down = true;
+	peer->sp_down_status = status == 0 ? -ECONNRESET : status;
+	m0_sock__peer_work(peer);
+}
+
+/* -- time ------------------------------------------------------------------ */
+
+/** Ends what has waited too long. @return next deadline. */
+static m0_time_t waiting_expire(struct m0_sock__peer *peer)
+{
+	m0_time_t            now = peer->sp_ni->sni_sock->sk_now;
+	m0_time_t            next = M0_TIME_NEVER;
+	struct m0_list_link *link;
+	struct m0_list_link *after;
+
+	m0_list_for_each_safe(&peer->sp_waiting, link, after) {
+		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
+
+		if (tx->lt_deadline > now) {
+			next = min64u(next, tx->lt_deadline);
+			continue;
+		}
+		m0_list_del(link);
+		m0_sock__tx_end(tx, -ETIMEDOUT, M0_LND_LOCAL_TIMEOUT);
+	}
+	return next;
+}
+
+/** Says that we are still there, if the peer has been silent for long. */
+static m0_time_t keepalive(struct m0_sock__peer *peer)
+{
+	struct m0_sock      *sock = peer->sp_ni->sni_sock;
+	struct m0_list_link *link =
+		m0_list_first(&peer->sp_conns[M0_SOCK_BULK_IN]);
+	m0_time_t            period = sock->sk_cfg.soc_keepalive_ns;
+	struct m0_sock_conn *conn;
+
+	if (period == 0 || link == NULL || peer->sp_version < M0_SOCK_V3)
+		return M0_TIME_NEVER;
+	conn = container_of(link, struct m0_sock_conn, cn_link);
+	/* The last one was acknowledged: he was there then. */
+	if (peer->sp_kept_alive > peer->sp_heard &&
+	    m0_list_is_empty(&conn->cn_out) &&
+	    sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream) == 0)
+		peer->sp_heard = peer->sp_kept_alive;
+	if (sock->sk_now < m0_time_add(peer->sp_heard, period))
+		return m0_time_add(peer->sp_heard, period);
+	if (sock->sk_now >=
+	    m0_time_add(peer->sp_kept_alive, M0_SOCK__KEEPALIVE_GAP_NS)) {
+		peer->sp_kept_alive = sock->sk_now;
+		conn->cn_keepalive = true;
+		m0_sock__out_own(conn);
+	}
+	return m0_time_add(peer->sp_kept_alive, M0_SOCK__KEEPALIVE_GAP_NS);
+}
+
+/** What is not used, and has nothing to be remembered for, goes. */
+static bool peer_is_idle(const struct m0_sock__peer *peer)
+{
+	const struct m0_sock *sock = peer->sp_ni->sni_sock;
+
+	return peer->sp_open_nr == 0 && peer->sp_dial == NULL &&
+	       !peer->sp_retrying && !peer->sp_down &&
+	       m0_list_is_empty(&peer->sp_waiting) &&
+	       (peer->sp_interval == 0 || peer->sp_ni->sni_stopping ||
+		sock->sk_now >= m0_time_add(peer->sp_retry_at,
+					    sock->sk_cfg.soc_reconnect_max_ns));
+}
+
+void m0_sock__peer_alarm(struct m0_sock__peer *peer)
+{
+	struct m0_sock *sock = peer->sp_ni->sni_sock;
+	m0_time_t       next;
+
+	next = min64u(waiting_expire(peer), keepalive(peer));
+	if (peer->sp_retrying)
+		next = min64u(next, peer->sp_retry_at);
+	else if (peer->sp_interval != 0)
+		next = min64u(next,
+			      m0_time_add(peer->sp_retry_at,
+					  sock->sk_cfg.soc_reconnect_max_ns));
+	m0_sock__alarm_set(sock, &peer->sp_alarm, next);
+	if (peer_is_idle(peer))
+		m0_sock__peer_work(peer);
+}
+
+static void peer_rings(struct m0_sock__alarm *alarm)
+{
+	struct m0_sock__peer *peer =
+		container_of(alarm, struct m0_sock__peer, sp_alarm);
+
+	if (peer->sp_retrying)
+		m0_sock__dial_more(peer);
+	m0_sock__peer_alarm(peer);
+}
+
+/* -- life ------------------------------------------------------------------ */
+
+static void key_make(uint8_t key[M0_LNET_NID_BYTES + sizeof(uint32_t)],
+		     const struct m0_lnet_nid *nid, uint32_t pid)
+{
+	m0_lnet_nid_encode(nid, key);
+	memcpy(key + M0_LNET_NID_BYTES, &pid, sizeof pid);
+}
+
+static struct m0_sock__peer *peer_new(struct m0_sock__ni       *ni,
+				      const struct m0_lnet_nid *nid,
+				      uint32_t                  pid)
+{
+	struct m0_sock__peer *peer;
+	unsigned              type;
+
+	M0_ALLOC_PTR(peer);
+	if (peer == NULL)
+		return NULL;
+	peer->sp_nid = *nid;
+	peer->sp_pid = pid;
+	peer->sp_ni = ni;
+	for (type = 0; type < M0_SOCK__TYPES_NR; ++type)
+		m0_list_init(&peer->sp_conns[type]);
+	m0_list_init(&peer->sp_waiting);
+	m0_list_link_init(&peer->sp_acks_link);
+	m0_list_link_init(&peer->sp_link);
+	m0_timer_init(&peer->sp_alarm.al_timer);
+	peer->sp_alarm.al_rings = peer_rings;
+	key_make(peer->sp_key, nid, pid);
+	if (m0_hash_add(&ni->sni_peers, &peer->sp_hash, peer->sp_key,
+			sizeof peer->sp_key) != 0)
+		m0_free0(&peer);
+	return peer;
+}
+
+struct m0_sock__peer *m0_sock__peer_get(struct m0_sock__ni       *ni,
+					const struct m0_lnet_nid *nid,
+					uint32_t                  pid)
+{
+	struct m0_sock__peer *peer = ni->sni_recent;
+	struct m0_hash_link  *link;
+	uint8_t               key[M0_LNET_NID_BYTES + sizeof pid];
+
+	if (M0_LIKELY(peer != NULL && peer->sp_pid == pid &&
+		      m0_lnet_nid_eq(&peer->sp_nid, nid)))
+		return peer;
+	key_make(key, nid, pid);
+	link = m0_hash_find(&ni->sni_peers, key, sizeof key);
+	peer = link == NULL ? peer_new(ni, nid, pid)
+			    : container_of(link, struct m0_sock__peer, sp_hash);
+	if (peer != NULL)
+		ni->sni_recent = peer;
+	return peer;
+}
+
+void m0_sock__peer_free(struct m0_sock__peer *peer)
+{
+	struct m0_sock__ni *ni = peer->sp_ni;
+
+	M0_PRE(peer->sp_open_nr == 0 && peer->sp_dial == NULL);
+	M0_PRE(m0_list_is_empty(&peer->sp_waiting));
+	if (ni->sni_recent == peer)
+		ni->sni_recent = NULL;
+	m0_timerq_cancel(&ni->sni_sock->sk_timers, &peer->sp_alarm.al_timer);
+	m0_sock__acks_fini(&peer->sp_acks);
+	m0_list_del(&peer->sp_acks_link);
+	m0_list_del(&peer->sp_link);
+	m0_hash_del(&ni->sni_peers, &peer->sp_hash);
+	m0_free(peer);
+}
+
+void m0_sock__peer_work(struct m0_sock__peer *peer)
+{
+	struct m0_sock *sock = peer->sp_ni->sni_sock;
+
+	if (m0_list_link_is_in(&peer->sp_link))
+		return;
+	m0_list_add_tail(&sock->sk_peers, &peer->sp_link);
+	m0_sock__rouse(sock);
+}
+
+void m0_sock__peer_tell(struct m0_sock__peer *peer)
+{
+	struct m0_sock__ni *ni = peer->sp_ni;
+
+	if (peer->sp_drop) {
+		peer->sp_drop = false;
+		m0_sock__peer_reset(peer, -ECONNABORTED);
+	}
+	m0_list_del(&peer->sp_link);
+	if (peer->sp_down) {
+		peer->sp_down = false;
+		/* A connection may have been made meanwhile. */
+		if (peer->sp_open_nr == 0) {
+			ni->sni_sock->sk_spoke = true;
+			ni->sni_ni->ln_ops->lu_peer_down(ni->sni_ni,
+							 &peer->sp_nid,
+							 peer->sp_pid,
+							 peer->sp_down_status);
+		}
+	}
+	if (peer_is_idle(peer))
+		m0_sock__peer_free(peer);
+	else
+		m0_sock__peer_alarm(peer);
+}

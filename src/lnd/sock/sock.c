@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The instance, its interfaces, its steps. */
+#include <arpa/inet.h>
+#include <stdio.h>
+
+#include "lnd/sock/sock_internal.h"
+
+enum {
+	/** Lines that peers may make us log at once; then one a second. */
+	LINES_MAX = 20
+};
+
+void m0_sock_cfg_default(struct m0_sock_cfg *cfg)
+{
+	*cfg = (struct m0_sock_cfg){
+		.soc_port = 988,
+		.soc_accept = M0_SOCK_ACCEPT_SECURE,
+		.soc_src_port_max = M0_SOCK__PORT_PRIVILEGED_MAX,
+		.soc_src_port_min = 512,
+		.soc_pid = M0_LNET_PID_LUSTRE,
+		.soc_conns_per_peer = 1,
+		.soc_min_bulk = 1024,
+		.soc_timeout_ns = 50 * M0_TIME_ONE_SECOND,
+		.soc_accept_timeout_ns = 5 * M0_TIME_ONE_SECOND,
+		.soc_keepalive_ns = 30 * M0_TIME_ONE_SECOND,
+		.soc_reconnect_min_ns = M0_TIME_ONE_SECOND,
+		.soc_reconnect_max_ns = 60 * M0_TIME_ONE_SECOND,
+		.soc_conns_max = 16384,
+		.soc_accepting_max = 256,
+		.soc_acks_max = 256
+	};
+}
+
+/* -- for the other files --------------------------------------------------- */
+
+void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
+			m0_time_t deadline)
+{
+	/* What is late already rings at the next look, not at this one. */
+	m0_timerq_arm(&sock->sk_timers, &alarm->al_timer,
+		      max64u(deadline, sock->sk_now + 1));
+}
+
+void m0_sock__rouse(struct m0_sock *sock)
+{
+	if (sock->sk_roused)
+		return;
+	sock->sk_roused = true;
+	sock->sk_ops->sio_rouse(sock->sk_io);
+}
+
+bool m0_sock__may_say(struct m0_sock *sock)
+{
+	uint64_t seconds = m0_time_seconds(
+		m0_time_sub(sock->sk_now, sock->sk_lines_since));
+
+	if (seconds > 0) {
+		sock->sk_lines_since = sock->sk_now;
+		sock->sk_lines_nr = (unsigned)min64u(
+			LINES_MAX, sock->sk_lines_nr + seconds);
+	}
+	if (sock->sk_lines_nr == 0)
+		return false;
+	--sock->sk_lines_nr;
+	return true;
+}
+
+static struct m0_sock__ni *ni_of(struct m0_list_link *link)
+{
+	return container_of(link, struct m0_sock__ni, sni_link);
+}
+
+struct m0_sock__ni *m0_sock__ni_find(struct m0_sock           *sock,
+				     const struct m0_lnet_nid *nid)
+{
+	struct m0_list_link *link;
+
+	m0_list_for_each(&sock->sk_nis, link) {
+		struct m0_sock__ni *ni = ni_of(link);
+
+		if (!ni->sni_stopping &&
+		    m0_lnet_nid_eq(&ni->sni_ni->ln_nid, nid))
+			return ni;
+	}
+	return NULL;
+}
+
+void m0_sock__bad_count(struct m0_sock *sock, struct m0_sock__ni *ni)
+{
+	struct m0_list_link *first = m0_list_first(&sock->sk_nis);
+
+	if (ni == NULL && first != NULL)
+		ni = ni_of(first);
+	if (ni != NULL)
+		++ni->sni_info.lni_bad_peers_nr;
+}
+
+char *m0_sock__addr_print(const struct m0_sock_addr *addr,
+			  char buf[M0_SOCK__ADDRSTR_BYTES])
+{
+	char ip[INET6_ADDRSTRLEN] = "?";
+
+	(void)inet_ntop(addr->sa_bytes_nr == 16 ? AF_INET6 : AF_INET,
+			addr->sa_bytes, ip, sizeof ip);
+	snprintf(buf, M0_SOCK__ADDRSTR_BYTES,
+		 addr->sa_bytes_nr == 16 ? "[%s]:%u" : "%s:%u", ip,
+		 addr->sa_port);
+	return buf;
+}
+
+struct m0_sock *m0_sock_of_lnd(struct m0_lnd *lnd)
+{
+	return container_of(lnd, struct m0_sock, sk_lnd);
+}
+
+void m0_sock_now_set(struct m0_sock *sock, m0_time_t now)
+{
+	sock->sk_now = now;
+}
+
+/* -- listeners ------------------------------------------------------------- */
+
+static bool addr_eq(const struct m0_sock_addr *a, const struct m0_sock_addr *b)
+{
+	return a->sa_bytes_nr == b->sa_bytes_nr && a->sa_port == b->sa_port &&
+	       memcmp(a->sa_bytes, b->sa_bytes, a->sa_bytes_nr) == 0;
+}
+
+static struct m0_sock__listener *listener_find(struct m0_sock            *sock,
+					       const struct m0_sock_addr *addr)
+{
+	struct m0_sock__listener *listener;
+
+	m0_list_for_each_entry(&sock->sk_listeners, listener,
+			       struct m0_sock__listener, ls_link)
+		if (addr_eq(&listener->ls_listener.sl_addr, addr))
+			return listener;
+	return NULL;
+}
+
+static int listener_get(struct m0_sock *sock, const struct m0_sock_addr *addr,
+			char *why, struct m0_sock__listener **ret)
+{
+	struct m0_sock__listener *listener = listener_find(sock, addr);
+	int                       rc;
+
+	*ret = listener;
+	if (listener != NULL) {
+		++listener->ls_users_nr;
+		return 0;
+	}
+	M0_ALLOC_PTR(listener);
+	if (listener == NULL)
+		return -ENOMEM;
+	listener->ls_listener.sl_addr = *addr;
+	listener->ls_users_nr = 1;
+	m0_list_link_init(&listener->ls_link);
+	rc = sock->sk_ops->sio_listen(sock->sk_io, &listener->ls_listener, why);
+	if (rc != 0) {
+		m0_free(listener);
+		return rc;
+	}
+	m0_list_add_tail(&sock->sk_listeners, &listener->ls_link);
+	*ret = listener;
+	return 0;
+}
+
+static void listener_put(struct m0_sock           *sock,
+			 struct m0_sock__listener *listener)
+{
+	if (listener == NULL || --listener->ls_users_nr > 0)
+		return;
+	sock->sk_ops->sio_unlisten(sock->sk_io, &listener->ls_listener);
+	m0_list_del(&listener->ls_link);
+	m0_free(listener);
+}
+
+/* -- interfaces ------------------------------------------------------------ */
+
+static int ni_listen(struct m0_sock__ni *ni, char *why)
+{
+	struct m0_sock           *sock = ni->sni_sock;
+	const struct m0_lnet_nid *nid = &ni->sni_ni->ln_nid;
+	struct m0_sock_addr       addr = { .sa_port = sock->sk_cfg.soc_port };
+	char                      text[M0_LNET_NIDSTR_SIZE];
+
+	addr.sa_bytes_nr = nid->ln_size == M0_LNET_NID_SIZE_IPV6 ? 16 : 4;
+	memcpy(addr.sa_bytes, nid->ln_addr, addr.sa_bytes_nr);
+	if (sock->sk_cfg.soc_accept != M0_SOCK_ACCEPT_NONE)
+		return listener_get(sock, &addr, why, &ni->sni_listener);
+	m0_log(M0_LOG_NOTICE,
+	       "sock: %s has no listener: peers cannot connect to it; they "
+	       "answer on connections that we make, and cannot be the first "
+	       "to send",
+	       m0_lnet_nid_print(nid, text, sizeof text));
+	return 0;
+}
+
+static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
+			 char *ret_why)
+{
+	struct m0_sock     *sock = m0_sock_of_lnd(lnd);
+	struct m0_sock__ni *ni;
+	int                 rc;
+
+	ret_why[0] = '\0';
+	M0_ALLOC_PTR(ni);
+	if (ni == NULL)
+		return -ENOMEM;
+	ni->sni_sock = sock;
+	ni->sni_ni = lnd_ni;
+	rc = ni_listen(ni, ret_why);
+	if (rc != 0) {
+		m0_free(ni);
+		return rc;
+	}
+	m0_hash_init(&ni->sni_peers);
+	m0_list_link_init(&ni->sni_link);
+	m0_list_add_tail(&sock->sk_nis, &ni->sni_link);
+	lnd_ni->ln_priv = ni;
+	lnd_ni->ln_lnd = lnd;
+	lnd_ni->ln_up = true;
+	return 0;
+}
+
+static void sock_ni_stop(struct m0_lnd_ni *lnd_ni)
+{
+	struct m0_sock__ni *ni = lnd_ni->ln_priv;
+
+	M0_PRE(!ni->sni_stopping);
+	ni->sni_stopping = true;
+	listener_put(ni->sni_sock, ni->sni_listener);
+	ni->sni_listener = NULL;
+	ni->sni_sock->sk_orders = true;
+	m0_sock__rouse(ni->sni_sock);
+}
+
+static struct m0_sock__peer *peer_of(struct m0_hash_link *link)
+{
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_sock__peer, sp_hash);
+}
+
+static void accepting_kill(struct m0_sock__ni *ni)
+{
+	struct m0_sock_conn *conn;
+	struct m0_sock_conn *next;
+
+	m0_list_for_each_entry_safe(&ni->sni_sock->sk_accepting, conn, next,
+				    struct m0_sock_conn, cn_link)
+		if (conn->cn_ni == ni)
+			m0_sock__conn_kill(conn, -ENETDOWN);
+}
+
+/** Ends all that an interface has; it is free of it after this step. */
+static void ni_end(struct m0_sock__ni *ni)
+{
+	struct m0_hash_link *link;
+	struct m0_hash_link *next;
+
+	ni->sni_ended = true;
+	accepting_kill(ni);
+	for (link = m0_hash_first(&ni->sni_peers); link != NULL; link = next) {
+		struct m0_sock__peer *peer = peer_of(link);
+
+		next = m0_hash_next(link);
+		if (peer->sp_dial != NULL)
+			m0_sock__conn_kill(peer->sp_dial, -ENETDOWN);
+		m0_sock__tx_end_all(&peer->sp_waiting, -ECANCELED);
+		m0_sock__peer_reset(peer, -ENETDOWN);
+		m0_sock__peer_free(peer);
+	}
+}
+
+/** All that the interface had is told. */
+static void ni_gone(struct m0_sock__ni *ni)
+{
+	struct m0_lnd_ni *lnd_ni = ni->sni_ni;
+
+	m0_list_del(&ni->sni_link);
+	m0_hash_fini(&ni->sni_peers);
+	m0_free(ni);
+	lnd_ni->ln_priv = NULL;
+	lnd_ni->ln_up = false;
+	lnd_ni->ln_ops->lu_ni_stopped(lnd_ni);
+}
+
+static void sock_xmit(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
+{
+	struct m0_sock__ni   *ni = lnd_ni->ln_priv;
+	struct m0_sock__peer *peer;
+
+	m0_sock__tx_own(ni, tx);
+	if (M0_UNLIKELY(ni->sni_stopping)) {
+		m0_sock__tx_end(tx, -ENETDOWN, M0_LND_LOCAL_INTERRUPT);
+		return;
+	}
+	peer = m0_sock__peer_get(ni, &tx->lt_nid, tx->lt_pid);
+	if (M0_UNLIKELY(peer == NULL))
+		m0_sock__tx_end(tx, -ENOMEM, M0_LND_LOCAL_ERROR);
+	else
+		m0_sock__peer_xmit(peer, tx);
+}
+
+static void sock_tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
+{
+	(void)lnd_ni;
+	if (tx->lt_priv[1] == NULL)
+		return;
+	if (tx->lt_priv[1] == tx)
+		m0_list_del(&tx->lt_link);
+	else if (!m0_sock__out_take(tx))
+		return;
+	m0_sock__tx_end(tx, -ECANCELED, M0_LND_LOCAL_INTERRUPT);
+}
+
+static void sock_peer_drop(struct m0_lnd_ni         *lnd_ni,
+			   const struct m0_lnet_nid *nid)
+{
+	struct m0_sock__ni  *ni = lnd_ni->ln_priv;
+	struct m0_hash_link *link;
+
+	for (link = m0_hash_first(&ni->sni_peers); link != NULL;
+	     link = m0_hash_next(link)) {
+		struct m0_sock__peer *peer = peer_of(link);
+
+		if (nid != NULL && !m0_lnet_nid_eq(&peer->sp_nid, nid))
+			continue;
+		peer->sp_drop = true;
+		m0_sock__peer_work(peer);
+	}
+}
+
+static void sock_ni_info(const struct m0_lnd_ni *lnd_ni,
+			 struct m0_lnd_ni_info  *info)
+{
+	const struct m0_sock__ni *ni = lnd_ni->ln_priv;
+
+	*info = ni->sni_info;
+}
+
+/* -- steps ----------------------------------------------------------------- */
+
+static void alarms_ring(struct m0_sock *sock)
+{
+	struct m0_timer *timer;
+
+	while ((timer = m0_timerq_expire(&sock->sk_timers, sock->sk_now)) !=
+	       NULL) {
+		struct m0_sock__alarm *alarm =
+			container_of(timer, struct m0_sock__alarm, al_timer);
+
+		alarm->al_rings(alarm);
+	}
+}
+
+static void orders_follow(struct m0_sock *sock)
+{
+	struct m0_list_link *link;
+
+	m0_list_for_each(&sock->sk_nis, link)
+		if (ni_of(link)->sni_stopping)
+			ni_end(ni_of(link));
+}
+
+static void paused_retry(struct m0_sock *sock)
+{
+	struct m0_list       list;
+	struct m0_list_link *link;
+
+	m0_list_init(&list);
+	m0_list_splice_tail(&list, &sock->sk_paused);
+	while ((link = m0_list_first(&list)) != NULL) {
+		m0_list_del(link);
+		m0_list_add_tail(&sock->sk_paused, link);
+		m0_sock__in_retry(
+			container_of(link, struct m0_sock_conn, cn_paused));
+	}
+}
+
+static void acks_place(struct m0_sock *sock)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&sock->sk_acks)) != NULL)
+		m0_sock__peer_acks_place(
+			container_of(link, struct m0_sock__peer, sp_acks_link));
+}
+
+static void dead_bury(struct m0_sock *sock)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&sock->sk_dead)) != NULL)
+		m0_sock__conn_free(
+			container_of(link, struct m0_sock_conn, cn_link));
+}
+
+static void peers_tell(struct m0_sock *sock)
+{
+	struct m0_list       list;
+	struct m0_list_link *link;
+
+	m0_list_init(&list);
+	m0_list_splice_tail(&list, &sock->sk_peers);
+	while ((link = m0_list_first(&list)) != NULL)
+		m0_sock__peer_tell(
+			container_of(link, struct m0_sock__peer, sp_link));
+}
+
+/** Interfaces that were stopped, if nothing of them is left. */
+static void nis_tell(struct m0_sock *sock)
+{
+	struct m0_list_link *link;
+	struct m0_list_link *next;
+
+	if (!m0_list_is_empty(&sock->sk_ended))
+		return;
+	sock->sk_orders = false;
+	m0_list_for_each_safe(&sock->sk_nis, link, next) {
+		struct m0_sock__ni *ni = ni_of(link);
+
+		if (!ni->sni_stopping)
+			continue;
+		if (!ni->sni_ended) {
+			/* It was stopped during this step. */
+			sock->sk_orders = true;
+			continue;
+		}
+		M0_ASSERT(ni->sni_conns_nr == 0);
+		sock->sk_spoke = true;
+		ni_gone(ni);
+	}
+}
+
+static m0_time_t sock_step(struct m0_lnd *lnd, m0_time_t now)
+{
+	struct m0_sock *sock = m0_sock_of_lnd(lnd);
+
+	sock->sk_now = now;
+	sock->sk_roused = true;
+	sock->sk_spoke = false;
+	alarms_ring(sock);
+	if (sock->sk_orders)
+		orders_follow(sock);
+	paused_retry(sock);
+	acks_place(sock);
+	dead_bury(sock);
+	m0_sock__tx_tell(sock);
+	peers_tell(sock);
+	if (sock->sk_orders)
+		nis_tell(sock);
+	sock->sk_roused = false;
+	if (sock->sk_spoke || !m0_list_is_empty(&sock->sk_ended) ||
+	    !m0_list_is_empty(&sock->sk_dead) ||
+	    !m0_list_is_empty(&sock->sk_peers) || sock->sk_orders)
+		return 0;
+	return m0_timerq_next(&sock->sk_timers);
+}
+
+/* -- life ------------------------------------------------------------------ */
+
+static void sock_fini(struct m0_lnd *lnd)
+{
+	struct m0_sock      *sock = m0_sock_of_lnd(lnd);
+	struct m0_list_link *link;
+
+	M0_PRE(m0_list_is_empty(&sock->sk_nis));
+	while ((link = m0_list_first(&sock->sk_accepting)) != NULL)
+		m0_sock__conn_kill(container_of(link, struct m0_sock_conn,
+						cn_link),
+				   -ENETDOWN);
+	dead_bury(sock);
+	M0_ASSERT(sock->sk_conns_nr == 0);
+	sock->sk_ops->sio_destroy(sock->sk_io);
+	m0_timerq_fini(&sock->sk_timers);
+	m0_free(sock);
+}
+
+static const struct m0_lnd_ops sock_ops = { .lo_name = "sock",
+					    .lo_type = M0_LNET_TYPE_TCP,
+					    .lo_ni_start = sock_ni_start,
+					    .lo_ni_stop = sock_ni_stop,
+					    .lo_xmit = sock_xmit,
+					    .lo_tx_cancel = sock_tx_cancel,
+					    .lo_step = sock_step,
+					    .lo_peer_drop = sock_peer_drop,
+					    .lo_ni_info = sock_ni_info,
+					    .lo_fini = sock_fini };
+
+int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
+		   struct m0_sock_io *io, uint64_t seed, m0_time_t now)
+{
+	struct m0_sock *sock;
+
+	M0_ALLOC_PTR(sock);
+	if (sock == NULL)
+		return -ENOMEM;
+	sock->sk_lnd.ld_ops = &sock_ops;
+	sock->sk_cfg = *cfg;
+	sock->sk_io = io;
+	sock->sk_ops = io->si_ops;
+	sock->sk_now = now;
+	sock->sk_lines_nr = LINES_MAX;
+	sock->sk_lines_since = now;
+	m0_timerq_init(&sock->sk_timers, now);
+	m0_rand_init(&sock->sk_rand, seed);
+	m0_list_init(&sock->sk_nis);
+	m0_list_init(&sock->sk_listeners);
+	m0_list_init(&sock->sk_accepting);
+	m0_list_init(&sock->sk_paused);
+	m0_list_init(&sock->sk_acks);
+	m0_list_init(&sock->sk_ended);
+	m0_list_init(&sock->sk_dead);
+	m0_list_init(&sock->sk_peers);
+	io->si_sock = sock;
+	*ret = &sock->sk_lnd;
+	return 0;
+}

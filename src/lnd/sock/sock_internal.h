@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The socket driver's own: instance, interfaces, peers, connections.
+ *
+ * Nothing here calls up but the halves while the room below feeds or drains
+ * them, and m0_sock__step. Whatever else has ended (messages, connections,
+ * peers) is put on a list of the instance, from which the next step tells it.
+ * So a connection that was ended stays in memory until that step, and a
+ * function that ends one may be called from anywhere.
+ */
+#ifndef M0_SRC_LND_SOCK_SOCK_INTERNAL_H
+#define M0_SRC_LND_SOCK_SOCK_INTERNAL_H
+
+#include "base/hash.h"
+#include "base/rand.h"
+#include "base/timerq.h"
+#include "lnd/sock/sock.h"
+#include "lnd/sock/wire.h"
+
+enum {
+	M0_SOCK__HDR_SMALL_BYTES = 72,
+	M0_SOCK__HDR_LARGE_BYTES = 96,
+	/** Ports above are anybody's. */
+	M0_SOCK__PORT_PRIVILEGED_MAX = 1023,
+	/** Set in the pid of a peer that cannot be connected to. */
+	M0_SOCK__PID_USERSPACE_SHIFT = 31,
+	/** Connections of one type that one peer may make. */
+	M0_SOCK__CONNS_PER_TYPE_MAX = 16,
+	/** Refusals in a row after which no more connections are asked for. */
+	M0_SOCK__REFUSALS_MAX = 3,
+	/** CONTROL, BULK_IN, BULK_OUT, ANY. */
+	M0_SOCK__TYPES_NR = 4,
+	/** Header of a HELLO with its addresses. */
+	M0_SOCK__STAGE_BYTES = M0_SOCK_HELLO_BYTES_MAX +
+			       4 * M0_SOCK_HELLO_IPS_MAX,
+	/** A request and a HELLO; or NOOPs. */
+	M0_SOCK__OWN_BYTES = M0_SOCK_REQUEST_BYTES_MAX +
+			     M0_SOCK_HELLO_BYTES_MAX,
+	M0_SOCK__NOOPS_MAX = M0_SOCK__OWN_BYTES / M0_SOCK_FRAME_BYTES,
+	/** Bytes gathered for one write. */
+	M0_SOCK__GATHER_BYTES_MAX = 1 << 20,
+	M0_SOCK__AHEAD_BYTES = 64 << 10,
+	M0_SOCK__AHEAD_BULK_BYTES = 16 << 10,
+	M0_SOCK__SINK_BYTES = 32 << 10,
+	/** So much of a message, and its time to come in begins anew. */
+	M0_SOCK__PROGRESS_BYTES = 64 << 10,
+	M0_SOCK__ACKS_EMBEDDED = 4
+};
+
+#define M0_SOCK__PID_USERSPACE (UINT32_C(1) << M0_SOCK__PID_USERSPACE_SHIFT)
+/** How often a refused peer is looked at: has it got our answer? */
+#define M0_SOCK__LINGER_NS (20 * M0_TIME_ONE_MSEC)
+/** Least time between two keep-alives to one peer. */
+#define M0_SOCK__KEEPALIVE_GAP_NS (10 * M0_TIME_ONE_SECOND)
+
+struct m0_sock__alarm {
+	struct m0_timer al_timer;
+	void (*al_rings)(struct m0_sock__alarm *alarm);
+};
+
+struct m0_sock {
+	struct m0_lnd                sk_lnd;
+	struct m0_sock_cfg           sk_cfg;
+	struct m0_sock_io           *sk_io;
+	const struct m0_sock_io_ops *sk_ops;
+	m0_time_t                    sk_now;
+	struct m0_timerq             sk_timers;
+	struct m0_rand               sk_rand;
+	struct m0_list               sk_nis;
+	struct m0_list               sk_listeners;
+	/** Accepted, not yet of a peer. */
+	struct m0_list sk_accepting;
+	/** Reading waits for the engine. */
+	struct m0_list sk_paused;
+	/** Peers with acknowledgements for which no place is chosen. */
+	struct m0_list sk_acks;
+	/** Ended: messages, connections; peers that have something to tell. */
+	struct m0_list sk_ended;
+	struct m0_list sk_dead;
+	struct m0_list sk_peers;
+	unsigned       sk_conns_nr;
+	unsigned       sk_accepting_nr;
+	/** An interface or peer shall be ended. */
+	bool sk_orders;
+	bool sk_roused;
+	/** Called up in this step. */
+	bool sk_spoke;
+	/** Counts messages, to tell which connection was used last. */
+	uint64_t sk_used;
+	/** Lines that peers may still make us log, and since when. */
+	unsigned  sk_lines_nr;
+	m0_time_t sk_lines_since;
+	/** For bytes that nobody wants. */
+	uint8_t sk_sink[M0_SOCK__SINK_BYTES];
+};
+
+/** Interfaces with one address share it. */
+struct m0_sock__listener {
+	struct m0_sock_listener ls_listener;
+	struct m0_list_link     ls_link;
+	unsigned                ls_users_nr;
+};
+
+struct m0_sock__ni {
+	struct m0_list_link       sni_link;
+	struct m0_sock           *sni_sock;
+	struct m0_lnd_ni         *sni_ni;
+	struct m0_sock__listener *sni_listener;
+	struct m0_hash            sni_peers;
+	/** The one that was sent to last. */
+	struct m0_sock__peer *sni_recent;
+	struct m0_lnd_ni_info sni_info;
+	/** Not free of connections before this is 0. */
+	unsigned sni_conns_nr;
+	bool     sni_stopping;
+	bool     sni_ended;
+};
+
+/** Cookies to be acknowledged, as ranges. Zeroed memory is an empty one. */
+struct m0_sock__acks {
+	unsigned ak_nr;
+	/** Room in ak_more; 0: the ranges are in ak_embedded. */
+	unsigned ak_max;
+	uint64_t ak_embedded[M0_SOCK__ACKS_EMBEDDED][2];
+	uint64_t (*ak_more)[2];
+};
+
+/** Somebody at the other end, known by our NI, his NID and pid. */
+struct m0_sock__peer {
+	struct m0_hash_link sp_hash;
+	uint8_t             sp_key[M0_LNET_NID_BYTES + sizeof(uint32_t)];
+	uint32_t            sp_pid;
+	struct m0_lnet_nid  sp_nid;
+	struct m0_sock__ni *sp_ni;
+	/** By type; open ones only. */
+	struct m0_list sp_conns[M0_SOCK__TYPES_NR];
+	unsigned       sp_nr[M0_SOCK__TYPES_NR];
+	unsigned       sp_open_nr;
+	/** Where small [0] and bulk [1] messages go if there is no choice. */
+	struct m0_sock_conn *sp_route[2];
+	/** Is being made. */
+	struct m0_sock_conn *sp_dial;
+	/** For a connection to come: messages. */
+	struct m0_list sp_waiting;
+	/** Of the open connections; version 0: not known. */
+	uint32_t sp_version;
+	uint64_t sp_incarnation;
+
+	/** We had to connect: make the whole set. */
+	bool sp_wants;
+	/** Refused: dial again at sp_retry_at, whether or not there is use. */
+	bool      sp_retrying;
+	m0_time_t sp_retry_at;
+	m0_time_t sp_interval;
+	unsigned  sp_refusals_nr;
+
+	m0_time_t             sp_heard;
+	m0_time_t             sp_kept_alive;
+	struct m0_sock__alarm sp_alarm;
+
+	struct m0_sock__acks sp_acks;
+	/** In sk_acks. */
+	struct m0_list_link sp_acks_link;
+	/** In sk_peers. */
+	struct m0_list_link sp_link;
+	/** To be told: down, why; to be dropped. */
+	bool sp_down;
+	int  sp_down_status;
+	bool sp_drop;
+};
+
+enum m0_sock__state {
+	M0_SOCK__DIALLING,
+	/** Ours: request and HELLO are on their way, the answer is awaited. */
+	M0_SOCK__ASKING,
+	/** His: request or HELLO is awaited. */
+	M0_SOCK__ACCEPTING,
+	M0_SOCK__OPEN,
+	/** Has been, or is being, told that it is not wanted. */
+	M0_SOCK__REFUSED,
+	M0_SOCK__DEAD
+};
+
+/** What the next bytes of a connection are. */
+enum m0_sock__in {
+	M0_SOCK__IN_REQUEST_HEAD,
+	M0_SOCK__IN_REQUEST,
+	M0_SOCK__IN_HELLO_HEAD,
+	M0_SOCK__IN_HELLO,
+	M0_SOCK__IN_IPS,
+	/** Frame, and the header of a message. */
+	M0_SOCK__IN_FRAME,
+	M0_SOCK__IN_PAYLOAD,
+	M0_SOCK__IN_DISCARD,
+	/** A header is staged; the engine does not want it yet. */
+	M0_SOCK__IN_PAUSED,
+	/** All to come is thrown away. */
+	M0_SOCK__IN_SINK
+};
+
+struct m0_sock_conn {
+	/** In sp_conns, sk_accepting or sk_dead. */
+	struct m0_list_link   cn_link;
+	struct m0_sock       *cn_sock;
+	struct m0_sock__ni   *cn_ni;
+	struct m0_sock__peer *cn_peer;
+	void                 *cn_stream;
+	enum m0_sock__state   cn_state;
+	/** As we see it. */
+	uint32_t              cn_ctype;
+	uint32_t              cn_version;
+	bool                  cn_active;
+	bool                  cn_swapped;
+	bool                  cn_large;
+	struct m0_sock_addr   cn_local;
+	struct m0_sock_addr   cn_remote;
+	m0_time_t             cn_deadline;
+	struct m0_sock__alarm cn_alarm;
+
+	/* Receive half. */
+	enum m0_sock__in cn_in;
+	/** lu_rx_begin has succeeded, lu_rx_done is due. */
+	bool     cn_in_rx;
+	bool     cn_in_csum_on;
+	uint32_t cn_in_csum;
+	uint32_t cn_in_csum_want;
+	/** Of the header: of the frame with it. */
+	unsigned cn_head_bytes;
+	unsigned cn_want;
+	unsigned cn_staged;
+	/** What of the payload is to come, and where it goes. */
+	uint64_t    cn_left;
+	m0_bcount_t cn_seg_at;
+	uint32_t    cn_seg;
+	/** Bytes since cn_in_since. */
+	uint64_t            cn_in_run;
+	m0_time_t           cn_in_since;
+	uint64_t            cn_cookie;
+	struct m0_lnd_rx    cn_rx;
+	struct m0_list_link cn_paused;
+	uint8_t             cn_stage[M0_SOCK__STAGE_BYTES];
+
+	/* Transmit half. */
+	/** lt_link of messages, and cn_own. */
+	struct m0_list cn_out;
+	/** Of the first: bytes that have left. */
+	m0_bcount_t cn_out_at;
+	m0_bcount_t cn_out_bytes;
+	m0_time_t   cn_out_since;
+	/** Bytes the peer had not acknowledged, and since when. */
+	size_t    cn_unsent;
+	m0_time_t cn_unsent_since;
+	uint64_t  cn_used;
+	/** What is said beside messages: HELLO, NOOPs. */
+	struct m0_list_link cn_own;
+	unsigned            cn_own_bytes;
+	bool                cn_keepalive;
+	int                 cn_status;
+	uint8_t             cn_own_buf[M0_SOCK__OWN_BYTES];
+};
+
+/* -- sock.c: the instance -------------------------------------------------- */
+
+void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
+			m0_time_t deadline);
+/** Not later than it is set already. */
+static inline void m0_sock__alarm_by(struct m0_sock        *sock,
+				     struct m0_sock__alarm *alarm,
+				     m0_time_t              deadline)
+{
+	if (!m0_timer_is_armed(&alarm->al_timer) ||
+	    alarm->al_timer.ti_deadline > deadline)
+		m0_sock__alarm_set(sock, alarm, deadline);
+}
+/** Something is to be told by a step: let there be one soon. */
+void m0_sock__rouse(struct m0_sock *sock);
+/** May something that a peer causes be logged? */
+bool m0_sock__may_say(struct m0_sock *sock);
+#define M0_SOCK__SAY(sock, level, ...)                \
+	do {                                          \
+		if (m0_sock__may_say(sock))           \
+			m0_log((level), __VA_ARGS__); \
+	} while (0)
+struct m0_sock__ni *m0_sock__ni_find(struct m0_sock           *sock,
+				     const struct m0_lnet_nid *nid);
+/** Counts a peer that was bad, or unwanted; `ni` NULL: not known whose. */
+void m0_sock__bad_count(struct m0_sock *sock, struct m0_sock__ni *ni);
+enum {
+	M0_SOCK__ADDRSTR_BYTES = 64
+};
+/** "10.0.0.1:988". @return buf. */
+char *m0_sock__addr_print(const struct m0_sock_addr *addr,
+			  char buf[M0_SOCK__ADDRSTR_BYTES]);
+
+/* -- tx.c: messages that wait or have ended -------------------------------- */
+
+struct m0_lnd_tx *m0_sock__tx_of(struct m0_list_link *link);
+/** Takes it over from the engine. */
+void m0_sock__tx_own(struct m0_sock__ni *ni, struct m0_lnd_tx *tx);
+/** It is in no queue: tells its end from the next step. */
+void m0_sock__tx_end(struct m0_lnd_tx *tx, int status,
+		     enum m0_lnd_health health);
+/** The same for all of a list. */
+void m0_sock__tx_end_all(struct m0_list *list, int status);
+/** What an errno says, of a message that did not begin to leave. */
+enum m0_lnd_health m0_sock__health(int status);
+/** Tells what has ended. */
+void m0_sock__tx_tell(struct m0_sock *sock);
+
+/* -- ack.c: cookies owed --------------------------------------------------- */
+
+/** @retval -ENOBUFS  more than `max` ranges. @retval -ENOMEM */
+int m0_sock__acks_add(struct m0_sock__acks *acks, uint64_t cookie,
+		      unsigned max);
+/** One of them. Pre: there is one. */
+uint64_t m0_sock__acks_take(struct m0_sock__acks *acks);
+/** What one NOOP says: at most two, or one range if `ranges`. */
+void m0_sock__acks_take_noop(struct m0_sock__acks *acks, bool ranges,
+			     uint64_t cookie[2]);
+void m0_sock__acks_fini(struct m0_sock__acks *acks);
+
+/* -- peer.c, dial.c -------------------------------------------------------- */
+
+/** Finds or makes it. NULL: no memory. */
+struct m0_sock__peer *m0_sock__peer_get(struct m0_sock__ni       *ni,
+					const struct m0_lnet_nid *nid,
+					uint32_t                  pid);
+void                  m0_sock__peer_free(struct m0_sock__peer *peer);
+/** Where a message with such a payload goes; NULL: nowhere now. */
+struct m0_sock_conn *m0_sock__peer_route(struct m0_sock__peer *peer,
+					 m0_bcount_t           payload_bytes);
+void m0_sock__peer_xmit(struct m0_sock__peer *peer, struct m0_lnd_tx *tx);
+/** A connection is open: it is the peer's from now on. */
+void m0_sock__peer_opened(struct m0_sock__peer *peer,
+			  struct m0_sock_conn  *conn);
+/** Takes an open connection away from its peer. */
+void m0_sock__peer_lost(struct m0_sock__peer *peer, struct m0_sock_conn *conn);
+/** Ends all open connections. */
+void m0_sock__peer_reset(struct m0_sock__peer *peer, int status);
+/** Something is to be told of it, or it may be freed. */
+void m0_sock__peer_work(struct m0_sock__peer *peer);
+void m0_sock__peer_tell(struct m0_sock__peer *peer);
+void m0_sock__peer_alarm(struct m0_sock__peer *peer);
+/** It is to be acknowledged. @retval <0  it cannot be: end the connection. */
+int m0_sock__peer_owe(struct m0_sock__peer *peer, uint64_t cookie);
+/** Chooses the connection for what is owed. */
+void m0_sock__peer_acks_place(struct m0_sock__peer *peer);
+
+/** Connects, if a connection is wanted and may be made now. */
+void m0_sock__dial_more(struct m0_sock__peer *peer);
+/** Begins to want. @return 0, or why there is no hope now. */
+int m0_sock__dial_want(struct m0_sock__peer *peer);
+/** The connection being made was not made. */
+void m0_sock__dial_failed(struct m0_sock__peer *peer, int status);
+/** The peer said NONE. */
+void m0_sock__dial_refused(struct m0_sock__peer *peer);
+
+/* -- conn.c ---------------------------------------------------------------- */
+
+/** NULL: no memory, or too many. */
+struct m0_sock_conn *m0_sock__conn_new(struct m0_sock *sock);
+/** Counts it as one of the interface's. */
+void m0_sock__conn_ni(struct m0_sock_conn *conn, struct m0_sock__ni *ni);
+/**
+ * Ends this connection, whatever its state; what it had to send and to receive
+ * ends with `status`. The peer is not told, and a dial has not failed by it.
+ */
+void m0_sock__conn_kill(struct m0_sock_conn *conn, int status);
+/**
+ * Something is wrong on it: ends it and, if it is open, all connections of its
+ * peer. @return status.
+ */
+int m0_sock__conn_fail(struct m0_sock_conn *conn, int status);
+/** Frees what a kill left, telling about a message half received. */
+void m0_sock__conn_free(struct m0_sock_conn *conn);
+/** Arms the alarm by what is going on. */
+void m0_sock__conn_alarm(struct m0_sock_conn *conn);
+
+/* -- hello.c --------------------------------------------------------------- */
+
+/** Makes the connection's first words. */
+void m0_sock__hello_ask(struct m0_sock_conn *conn);
+/** cn_want bytes of an introduction are staged. @retval <0  ended. */
+int m0_sock__hello_staged(struct m0_sock_conn *conn);
+
+/* -- in.c ------------------------------------------------------------------ */
+
+void m0_sock__in_open(struct m0_sock_conn *conn);
+/** Offers a message to the engine once more. */
+void m0_sock__in_retry(struct m0_sock_conn *conn);
+/** A message has begun and is not complete. */
+bool m0_sock__in_is_partial(const struct m0_sock_conn *conn);
+
+/* -- out.c ----------------------------------------------------------------- */
+
+void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx);
+/** The connection shall say what is in cn_own_buf or, if that is empty, NOOPs
+ * that are due. */
+void m0_sock__out_own(struct m0_sock_conn *conn);
+/** Ends messages that did not begin in time. @return next deadline. */
+m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn);
+/** Takes a message that has not begun out of its queue. False: it has. */
+bool m0_sock__out_take(struct m0_lnd_tx *tx);
+/** Ends all messages; the connection is dead. */
+void m0_sock__out_kill(struct m0_sock_conn *conn, int status);
+
+#endif /* M0_SRC_LND_SOCK_SOCK_INTERNAL_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages that have ended and wait for a step to tell it. */
+#include "lnd/sock/sock_internal.h"
+
+/*
+ * Of m0_lnd_tx: lt_priv[0] is the interface, [1] the connection whose queue it
+ * is in, if any. While it is queued, lt_word[0] has the bytes of its head (0:
+ * not made yet), [1] its bytes in all; later status and health.
+ */
+
+struct m0_lnd_tx *m0_sock__tx_of(struct m0_list_link *link)
+{
+	return container_of(link, struct m0_lnd_tx, lt_link);
+}
+
+void m0_sock__tx_own(struct m0_sock__ni *ni, struct m0_lnd_tx *tx)
+{
+	m0_list_link_init(&tx->lt_link);
+	tx->lt_priv[0] = ni;
+	tx->lt_priv[1] = NULL;
+	tx->lt_word[0] = 0;
+}
+
+enum m0_lnd_health m0_sock__health(int status)
+{
+	switch (status) {
+	case 0:
+		return M0_LND_OK;
+	case -ETIMEDOUT:
+		return M0_LND_NETWORK_TIMEOUT;
+	case -ENETDOWN:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+		return M0_LND_REMOTE_DROPPED;
+	case -ECANCELED:
+		return M0_LND_LOCAL_INTERRUPT;
+	case -ECONNABORTED:
+		return M0_LND_LOCAL_ABORTED;
+	default:
+		return M0_LND_LOCAL_ERROR;
+	}
+}
+
+void m0_sock__tx_end(struct m0_lnd_tx *tx, int status,
+		     enum m0_lnd_health health)
+{
+	struct m0_sock__ni *ni = tx->lt_priv[0];
+
+	tx->lt_priv[1] = NULL;
+	tx->lt_word[0] = (uint64_t)(int64_t)status;
+	tx->lt_word[1] = health;
+	m0_list_add_tail(&ni->sni_sock->sk_ended, &tx->lt_link);
+	m0_sock__rouse(ni->sni_sock);
+}
+
+void m0_sock__tx_end_all(struct m0_list *list, int status)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(list)) != NULL) {
+		m0_list_del(link);
+		m0_sock__tx_end(m0_sock__tx_of(link), status,
+				m0_sock__health(status));
+	}
+}
+
+void m0_sock__tx_tell(struct m0_sock *sock)
+{
+	struct m0_list       list;
+	struct m0_list_link *link;
+
+	m0_list_init(&list);
+	m0_list_splice_tail(&list, &sock->sk_ended);
+	while ((link = m0_list_first(&list)) != NULL) {
+		struct m0_lnd_tx   *tx = m0_sock__tx_of(link);
+		struct m0_sock__ni *ni = tx->lt_priv[0];
+
+		m0_list_del(link);
+		sock->sk_spoke = true;
+		ni->sni_ni->ln_ops->lu_tx_done(
+			tx, (int)(int64_t)tx->lt_word[0],
+			(enum m0_lnd_health)tx->lt_word[1]);
+	}
+}
