@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Passes. The stream that was read last is tried first, without asking epoll
- * whether it has something; epoll is asked in every pass in which nothing else
- * is known to do, and now and then besides.
+ * Passes. Whoever polls makes one pass after the other: then the stream that
+ * was read last is tried without asking epoll whether it has something, which
+ * saves a call for each message. Whoever asks before a pass (sio_ready), or
+ * sleeps, has had epoll's answer; and a pass that follows one with work may well
+ * be of the same step. Now and then epoll is asked in any case.
  */
 #include "lnd/tcp/tcp_internal.h"
 
@@ -49,11 +51,11 @@ static bool hot_try(struct m0_tcp_io *io)
 	return true;
 }
 
-/* Finds work if none is known. */
+/* Finds work if none is known, and nobody has looked just now. */
 static void look(struct m0_tcp_io *io)
 {
 	if (++io->tci_passes_nr >= ASK_PASSES ||
-	    (!has_work(io) && !hot_try(io)))
+	    (!io->tci_was_asked && !has_work(io) && !hot_try(io)))
 		ask(io, M0_TIME_IMMEDIATELY);
 }
 
@@ -84,6 +86,7 @@ static bool tcp_pass(struct m0_sock_io *sio, m0_time_t now)
 	if (sio->si_sock != NULL)
 		m0_sock_now_set(sio->si_sock, now);
 	look(io);
+	io->tci_was_asked = has_work(io);
 	was_roused = io->tci_was_roused;
 	io->tci_was_roused = false;
 	(void)m0_tcp__accept(io);
@@ -132,6 +135,7 @@ static void tcp_sleep(struct m0_sock_io *sio, m0_time_t deadline)
 	while (!has_work(io) && found == M0_LOOP_FD)
 		found = m0_loop_wait(&io->tci_loop, deadline);
 	io->tci_passes_nr = 0;
+	io->tci_was_asked = true;
 	if (found & M0_LOOP_ROUSED)
 		io->tci_was_roused = true;
 }
@@ -145,8 +149,10 @@ static bool tcp_ready(struct m0_sock_io *sio)
 {
 	struct m0_tcp_io *io = m0_tcp__io(sio);
 
-	if (!has_work(io))
+	if (!has_work(io)) {
 		ask(io, M0_TIME_IMMEDIATELY);
+		io->tci_was_asked = true;
+	}
 	return has_work(io);
 }
 

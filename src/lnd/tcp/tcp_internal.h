@@ -59,6 +59,8 @@ struct m0_tcp_io {
 	m0_time_t tci_now;
 	/** Somebody polls our descriptor: work left over must show in it. */
 	bool tci_is_polled;
+	/** Epoll has been asked since the last pass, or that had work. */
+	bool tci_was_asked;
 	/** A rouse was taken by a pass: there may be more. */
 	bool    tci_was_roused;
 	uint8_t tci_staging[M0_TCP_STAGING_BYTES];
