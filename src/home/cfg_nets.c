@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Networks as text:
+ *
+ *	text  = entry { "," entry }
+ *	entry = net [ "(" iface { "," iface } ")" ] [ cpt ]
+ *	iface = name [ cpt ]
+ *	cpt   = "[" digits, commas and dashes "]"
+ *
+ * with blanks between. What stands in brackets binds to processors, which a node
+ * in a process has no use for: it is read and left alone. So is the network lo,
+ * which every node is on.
+ */
+#include "home/home_internal.h"
+
+enum {
+	TEXT_MAX = 4096
+};
+
+struct nets_text {
+	struct m0_lnet_cfg *nt_cfg;
+	const char         *nt_text;
+	const char         *nt_at;
+	char               *nt_why;
+};
+
+/* What is wrong, and where. */
+static int syntax(const struct nets_text *nt, const char *what)
+{
+	return m0_home__why(nt->nt_why, -EINVAL,
+			    "networks \"%.200s\": %s at character %zu "
+			    "(\"%.20s\")",
+			    nt->nt_text, what,
+			    (size_t)(nt->nt_at - nt->nt_text) + 1, nt->nt_at);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+static bool is_mark(char c)
+{
+	return c == 0 || c == ',' || c == '(' || c == ')' || c == '[' ||
+	       c == ']' || is_blank(c);
+}
+
+static char look(struct nets_text *nt)
+{
+	while (is_blank(*nt->nt_at))
+		++nt->nt_at;
+	return *nt->nt_at;
+}
+
+static bool take(struct nets_text *nt, char c)
+{
+	if (look(nt) != c)
+		return false;
+	++nt->nt_at;
+	return true;
+}
+
+/* Copies a name of at least one character. */
+static int name_take(struct nets_text *nt, char *name, size_t size,
+		     const char *what)
+{
+	size_t nr = 0;
+
+	if (is_mark(look(nt)))
+		return syntax(nt, what);
+	while (!is_mark(nt->nt_at[nr]))
+		++nr;
+	if (nr >= size)
+		return syntax(nt, "a name that is too long");
+	memcpy(name, nt->nt_at, nr);
+	name[nr] = 0;
+	nt->nt_at += nr;
+	return 0;
+}
+
+static int cpt_take(struct nets_text *nt)
+{
+	if (!take(nt, '['))
+		return 0;
+	if (look(nt) == ']')
+		return syntax(nt, "an empty set of processors");
+	while (look(nt) != 0 && strchr("0123456789,-/", *nt->nt_at) != NULL)
+		++nt->nt_at;
+	return take(nt, ']') ? 0 : syntax(nt, "no \"]\"");
+}
+
+static int iface_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
+{
+	char name[M0_LNET_CFG_NAME_BYTES];
+	int  rc;
+
+	rc = name_take(nt, name, sizeof name, "no name of an interface");
+	if (rc == 0)
+		rc = cpt_take(nt);
+	if (rc != 0)
+		return rc;
+	if (net->lnc_ifaces_nr == M0_LNET_CFG_IFACES_MAX)
+		return m0_home__why(nt->nt_why, -ENOSPC,
+				    "networks \"%.200s\": more than %d "
+				    "interfaces on one network",
+				    nt->nt_text, M0_LNET_CFG_IFACES_MAX);
+	memcpy(net->lnc_ifaces[net->lnc_ifaces_nr++], name, sizeof name);
+	return 0;
+}
+
+static int ifaces_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
+{
+	int rc;
+
+	do {
+		rc = iface_take(nt, net);
+	} while (rc == 0 && take(nt, ','));
+	if (rc == 0 && !take(nt, ')'))
+		rc = syntax(nt, "neither \",\" nor \")\"");
+	return rc;
+}
+
+static bool is_known(const struct m0_lnet_cfg *cfg, uint32_t net)
+{
+	unsigned i;
+
+	for (i = 0; i < cfg->lc_nets_nr; ++i) {
+		if (cfg->lc_nets[i].lnc_net == net)
+			return true;
+	}
+	return false;
+}
+
+/* The network's name. */
+static int net_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
+{
+	char        name[M0_LNET_NIDSTR_SIZE];
+	const char *at;
+	int         rc;
+
+	(void)look(nt);
+	at = nt->nt_at;
+	rc = name_take(nt, name, sizeof name, "no name of a network");
+	if (rc != 0)
+		return rc;
+	if (m0_lnet_net_parse(&net->lnc_net, name) != 0 ||
+	    (m0_lnet_net_type(net->lnc_net) != M0_LNET_TYPE_TCP &&
+	     m0_lnet_net_type(net->lnc_net) != M0_LNET_TYPE_LO)) {
+		nt->nt_at = at;
+		return syntax(nt, "not a network of ours (tcp to tcp65535)");
+	}
+	if (is_known(nt->nt_cfg, net->lnc_net)) {
+		nt->nt_at = at;
+		return syntax(nt, "a network that was named before");
+	}
+	return 0;
+}
+
+static int entry_take(struct nets_text *nt)
+{
+	struct m0_lnet_net_cfg net;
+	struct m0_lnet_cfg    *cfg = nt->nt_cfg;
+	int                    rc;
+
+	M0_SET0(&net);
+	rc = net_take(nt, &net);
+	if (rc == 0 && take(nt, '('))
+		rc = ifaces_take(nt, &net);
+	if (rc == 0)
+		rc = cpt_take(nt);
+	if (rc != 0 || m0_lnet_net_type(net.lnc_net) == M0_LNET_TYPE_LO)
+		return rc;
+	if (cfg->lc_nets_nr == M0_LNET_CFG_NETS_MAX)
+		return m0_home__why(nt->nt_why, -ENOSPC,
+				    "networks \"%.200s\": more than %d "
+				    "networks",
+				    nt->nt_text, M0_LNET_CFG_NETS_MAX);
+	cfg->lc_nets[cfg->lc_nets_nr++] = net;
+	return 0;
+}
+
+int m0_lnet_cfg_networks(struct m0_lnet_cfg *cfg, const char *text, char *why)
+{
+	struct nets_text nt = {
+		.nt_cfg = cfg, .nt_text = text, .nt_at = text, .nt_why = why
+	};
+	unsigned nr = cfg->lc_nets_nr;
+	int      rc;
+
+	if (strlen(text) > TEXT_MAX)
+		return m0_home__why(why, -EINVAL,
+				    "networks are %zu characters long; they "
+				    "may have up to %d",
+				    strlen(text), TEXT_MAX);
+	do {
+		rc = entry_take(&nt);
+	} while (rc == 0 && take(&nt, ','));
+	if (rc == 0 && look(&nt) != 0)
+		rc = syntax(&nt, "something else than \",\"");
+	/* All of it, or nothing. */
+	if (rc != 0)
+		cfg->lc_nets_nr = nr;
+	return rc;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events go to the application at the end of a pass: by callback, or into their
+ * polled queue. There they stay in the memory they were posted in, which is kept
+ * for them after the engine has done with it: so whoever takes one needs nothing
+ * but hm_lock, even when the node is closed.
+ */
+#include "home/home_internal.h"
+
+static const unsigned eq_max_default = 1024;
+
+void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
+		     void (*callback)(struct m0_lnet_eq          *eq,
+				      const struct m0_lnet_event *ev),
+		     unsigned max)
+{
+	M0_SET0(eq);
+	eq->eq_lnet = lnet;
+	eq->eq_callback = callback;
+	eq->eq_max = max == 0 ? eq_max_default : max;
+	m0_list_link_init(&eq->eq_link);
+	(void)m0_semaphore_init(&eq->eq_sem, 0);
+	m0_mutex_lock(&lnet->hm_lock);
+	M0_PRE(!lnet->hm_dead);
+	m0_list_add_tail(&lnet->hm_eqs, &eq->eq_link);
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+/* -------------------------------------------------------------- telling -- */
+
+static void event_call(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
+{
+	struct m0_lnet_md *md = node->en_md;
+	struct m0_lnet_eq *eq = node->en_eq;
+
+	if (eq != NULL) {
+		if (node->en_incoming)
+			__atomic_fetch_sub(&eq->eq_queued_nr, 1,
+					   __ATOMIC_RELAXED);
+		eq->eq_callback(eq, &node->en_event);
+	}
+	m0_lnet_engine_event_taken(lnet->hm_engine, node);
+	if (md == NULL)
+		return;
+	m0_mutex_lock(&lnet->hm_lock);
+	m0_home__md_put(lnet, m0_home__md_of(md));
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+/* The engine has done with them; their memory stays. */
+static void events_keep(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
+{
+	struct m0_lnet_event_node *pos;
+	struct m0_lnet_event_node *next;
+
+	m0_mutex_lock(&lnet->hm_lock);
+	for (pos = node; pos != NULL; pos = pos->en_next) {
+		if (pos->en_msg != NULL)
+			++m0_home__msg_of(pos->en_msg)->hms_users_nr;
+	}
+	m0_mutex_unlock(&lnet->hm_lock);
+	for (pos = node; pos != NULL; pos = next) {
+		next = pos->en_next;
+		m0_lnet_engine_event_taken(lnet->hm_engine, pos);
+	}
+}
+
+/* hm_lock is held. @return true: somebody waits for it. */
+static bool eq_push(struct m0_lnet_eq *eq, struct m0_lnet_event_node *node)
+{
+	bool waits = eq->eq_waits;
+
+	node->en_next = NULL;
+	if (eq->eq_first == NULL)
+		eq->eq_first = node;
+	else
+		eq->eq_last->en_next = node;
+	eq->eq_last = node;
+	eq->eq_waits = false;
+	return waits;
+}
+
+static void events_push(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
+{
+	struct m0_lnet_event_node *next;
+	struct m0_lnet_eq         *eq;
+
+	if (node == NULL)
+		return;
+	events_keep(lnet, node);
+	m0_mutex_lock(&lnet->hm_lock);
+	for (; node != NULL; node = next) {
+		next = node->en_next;
+		eq = node->en_eq;
+		if (eq_push(eq, node)) {
+			/* He may go on; m0_lnet_eq_fini() waits for us. */
+			m0_mutex_unlock(&lnet->hm_lock);
+			m0_semaphore_up(&eq->eq_sem);
+			m0_mutex_lock(&lnet->hm_lock);
+		}
+	}
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+bool m0_home__events_tell(struct m0_lnet *lnet)
+{
+	struct m0_lnet_event_node  *node = lnet->hm_events;
+	struct m0_lnet_event_node  *next;
+	struct m0_lnet_event_node  *polled = NULL;
+	struct m0_lnet_event_node **polled_tail = &polled;
+
+	if (node == NULL)
+		return false;
+	lnet->hm_events = NULL;
+	lnet->hm_events_tail = &lnet->hm_events;
+	for (; node != NULL; node = next) {
+		next = node->en_next;
+		if (node->en_eq == NULL || node->en_eq->eq_callback != NULL) {
+			event_call(lnet, node);
+		} else {
+			node->en_next = NULL;
+			*polled_tail = node;
+			polled_tail = &node->en_next;
+		}
+	}
+	events_push(lnet, polled);
+	return true;
+}
+
+/* --------------------------------------------------------------- taking -- */
+
+/* hm_lock is held. @return true: wake the strand. */
+static bool event_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
+		       struct m0_lnet_event *event)
+{
+	struct m0_lnet_event_node *node = eq->eq_first;
+	struct m0_lnet_msg        *msg = node->en_msg;
+	struct m0_lnet_md         *md = node->en_md;
+
+	eq->eq_first = node->en_next;
+	if (eq->eq_first == NULL)
+		eq->eq_last = NULL;
+	if (node->en_incoming)
+		__atomic_fetch_sub(&eq->eq_queued_nr, 1, __ATOMIC_RELAXED);
+	*event = node->en_event;
+	if (md != NULL)
+		m0_home__md_put(lnet, m0_home__md_of(md));
+	return msg != NULL && m0_home__msg_put(lnet, m0_home__msg_of(msg));
+}
+
+/* @param wait  nobody has to be told so far; this thread will wait. */
+static int eq_take(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
+		   bool wait)
+{
+	struct m0_lnet *lnet = eq->eq_lnet;
+	bool            wake = false;
+	int             rc = 0;
+
+	m0_mutex_lock(&lnet->hm_lock);
+	if (eq->eq_first != NULL)
+		wake = event_take(lnet, eq, event);
+	else
+		rc = -EAGAIN;
+	eq->eq_waits = wait && rc != 0;
+	wake = wake && !lnet->hm_dead;
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (wake)
+		m0_home__wake(lnet);
+	return rc;
+}
+
+int m0_lnet_eq_get(struct m0_lnet_eq *eq, struct m0_lnet_event *event)
+{
+	struct m0_lnet *lnet = eq->eq_lnet;
+
+	M0_PRE(eq->eq_callback == NULL);
+	if (lnet->hm_cfg.lc_inline && !M0_HOME_GET(lnet->hm_dead))
+		(void)m0_lnet_progress(lnet);
+	return eq_take(eq, event, false);
+}
+
+int m0_lnet_eq_wait(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
+		    m0_time_t deadline)
+{
+	struct m0_lnet *lnet = eq->eq_lnet;
+	bool            in_time = true;
+
+	M0_PRE(eq->eq_callback == NULL);
+	/* Once more after the deadline: it may have come with it. */
+	while (eq_take(eq, event, in_time) != 0) {
+		if (!in_time)
+			return -ETIMEDOUT;
+		if (M0_HOME_GET(lnet->hm_dead))
+			in_time = m0_semaphore_timeddown(&eq->eq_sem, deadline);
+		else
+			in_time = m0_home__wait(lnet, &eq->eq_sem, deadline);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ end -- */
+
+struct home_barrier {
+	struct m0_home_op   hb_op;
+	struct m0_semaphore hb_sem;
+};
+
+static void barrier_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	op->op_next = lnet->hm_barriers;
+	lnet->hm_barriers = op;
+}
+
+void m0_home__barriers_tell(struct m0_lnet *lnet)
+{
+	struct m0_home_op *op;
+
+	while ((op = lnet->hm_barriers) != NULL) {
+		lnet->hm_barriers = op->op_next;
+		m0_semaphore_up(
+			&container_of(op, struct home_barrier, hb_op)->hb_sem);
+	}
+}
+
+/* Waits until what was posted has been told, and nobody is in a callback. */
+static void barrier_wait(struct m0_lnet *lnet)
+{
+	struct home_barrier barrier = { .hb_op.op_do = barrier_do };
+
+	M0_PRE(!m0_home__is_inside(lnet));
+	(void)m0_semaphore_init(&barrier.hb_sem, 0);
+	m0_mutex_lock(&lnet->hm_lock);
+	m0_home__post_unlock(lnet, &barrier.hb_op);
+	(void)m0_home__wait(lnet, &barrier.hb_sem, M0_TIME_NEVER);
+	m0_semaphore_fini(&barrier.hb_sem);
+}
+
+void m0_lnet_eq_fini(struct m0_lnet_eq *eq)
+{
+	struct m0_lnet *lnet = eq->eq_lnet;
+	bool            last;
+
+	/* Its node was closed, and it was called back. */
+	if (lnet == NULL)
+		return;
+	if (!M0_HOME_GET(lnet->hm_dead))
+		barrier_wait(lnet);
+	m0_mutex_lock(&lnet->hm_lock);
+	M0_PRE(eq->eq_users_nr == 0 && eq->eq_first == NULL);
+	m0_list_del(&eq->eq_link);
+	eq->eq_lnet = NULL;
+	m0_semaphore_fini(&eq->eq_sem);
+	last = lnet->hm_dead && m0_list_is_empty(&lnet->hm_eqs);
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (last)
+		m0_home__free(lnet);
+}
+
+void m0_home__eqs_leave(struct m0_lnet *lnet)
+{
+	struct m0_lnet_eq *eq;
+	struct m0_lnet_eq *next;
+
+	m0_list_for_each_entry_safe(&lnet->hm_eqs, eq, next, struct m0_lnet_eq,
+				    eq_link) {
+		if (eq->eq_callback == NULL)
+			continue;
+		m0_list_del(&eq->eq_link);
+		eq->eq_lnet = NULL;
+	}
+}

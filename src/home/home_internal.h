@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A node in this process: what the files of the room share.
+ *
+ * Engine, drivers and sockets are the strand's: one step at a time, no lock.
+ * Application threads touch only what hm_lock protects: slots, the inbox, polled
+ * event queues. An operation is checked and given its memory under that lock,
+ * then pushed to the inbox; the strand takes the inbox whole and does it. What
+ * both sides need of a slot is written by one of them, atomically.
+ *
+ * Life of a slot of an MD: accepted (hmd_users_nr 1) - its operations come and
+ * go - the engine posts the last event (hmd_ended: the handle is void) - the
+ * event was told, or taken from its polled queue - the last operation has left
+ * the inbox: only then the slot is used again. MEs and messages likewise.
+ */
+#ifndef M0_SRC_HOME_HOME_INTERNAL_H
+#define M0_SRC_HOME_HOME_INTERNAL_H
+
+#include "lnet/engine.h"
+#include "lnd/sock/sock.h"
+#include "os/os.h"
+
+struct m0_home_op;
+
+/** Something to be done on the strand; embedded in what it is about. */
+struct m0_home_op {
+	struct m0_home_op *op_next;
+	void (*op_do)(struct m0_lnet *lnet, struct m0_home_op *op);
+};
+
+/* -- slot.c ---------------------------------------------------------------- */
+
+/** Head of whatever has a handle. */
+struct m0_home_slot {
+	uint32_t sl_index;
+	/** Of its present life; 0 never. */
+	uint32_t sl_gen;
+	bool     sl_used;
+	uint32_t sl_next;
+};
+
+enum {
+	M0_HOME_SLOT_NONE = UINT32_MAX,
+	M0_HOME_CHUNK_NR = 64
+};
+
+/** Slots with stable addresses, added on demand, never given back. */
+struct m0_home_slots {
+	/** Chunks of M0_HOME_CHUNK_NR slots. */
+	char   **ss_chunks;
+	size_t   ss_slot_bytes;
+	uint32_t ss_max;
+	uint32_t ss_nr;
+	uint32_t ss_used_nr;
+	uint32_t ss_free;
+};
+
+/** @retval -ENOMEM */
+int  m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
+			 uint32_t max);
+void m0_home__slots_fini(struct m0_home_slots *slots);
+/** A chunk to be added when there is no free slot; NULL: no memory. */
+void *m0_home__slots_chunk(const struct m0_home_slots *slots);
+/** Adds it. @return false  there are ss_max slots: free it. */
+bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk);
+/** Takes a free slot, zeroed behind its head; NULL: there is none. */
+struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots);
+void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot);
+/** NULL: the handle is void. */
+struct m0_home_slot *m0_home__slot_find(const struct m0_home_slots *slots,
+					struct m0_lnet_handle       handle);
+static inline bool   m0_home__slots_are_full(const struct m0_home_slots *slots)
+{
+	return slots->ss_used_nr == slots->ss_max;
+}
+static inline struct m0_lnet_handle m0_home__handle(
+	const struct m0_home_slot *slot)
+{
+	return (struct m0_lnet_handle){ .lh_slot = slot->sl_index,
+					.lh_gen = slot->sl_gen };
+}
+
+/* -- what has a slot ------------------------------------------------------- */
+
+struct m0_home_me {
+	struct m0_home_slot hme_slot;
+	struct m0_lnet_me   hme_me;
+	struct m0_home_op   hme_attach;
+	struct m0_home_op   hme_unlink;
+	/** Operations in the inbox that name it, and 1 until it has ended. */
+	unsigned hme_users_nr;
+	/** The application has ended it, or its MD. */
+	bool hme_unlinked;
+	/** The engine has; written by the strand, atomically. */
+	bool hme_gone;
+	/** The last MD attached; may have ended. */
+	struct m0_lnet_handle hme_md;
+};
+
+struct m0_home_md {
+	struct m0_home_slot hmd_slot;
+	struct m0_lnet_md   hmd_md;
+	struct m0_home_op   hmd_attach;
+	struct m0_home_op   hmd_unlink;
+	/** Operations in the inbox that name it, and 1 until its last event was
+	 * had by the application. */
+	unsigned hmd_users_nr;
+	bool     hmd_unlinked;
+	/** Its last event is posted; written by the strand, atomically. */
+	bool hmd_ended;
+	/** NULL: bound. */
+	struct m0_home_me *hmd_me;
+};
+
+struct m0_home_msg {
+	struct m0_home_slot hms_slot;
+	struct m0_lnet_msg  hms_msg;
+	struct m0_home_op   hms_op;
+	/** The engine, and each event of it in a polled queue. */
+	unsigned hms_users_nr;
+	/** Of an operation of the application's. */
+	bool hms_own;
+};
+
+/* -- the node -------------------------------------------------------------- */
+
+enum {
+	M0_HOME_IFACES_MAX = 256,
+	M0_HOME_NIS_MAX = M0_LNET_CFG_NETS_MAX * M0_LNET_CFG_IFACES_MAX,
+	M0_HOME_LNDS_NR = 2
+};
+
+/** An interface that the configuration comes down to. */
+struct m0_home_iface {
+	struct m0_lnet_nid hif_nid;
+	char               hif_device[16];
+};
+
+/** Where a close stands. */
+enum m0_home_state {
+	M0_HOME_OPEN,
+	/** The engine ends what is outstanding. */
+	M0_HOME_ENDING,
+	/** The interfaces stop. */
+	M0_HOME_STOPPING,
+	M0_HOME_CLOSED
+};
+
+/** Wish of a portal's laziness that the strand has not seen. */
+struct m0_home_lazy {
+	struct m0_home_op hlz_op;
+	bool              hlz_queued;
+	/** Cleared since, so what waits is to be dropped. */
+	bool hlz_cleared;
+	bool hlz_wanted;
+};
+
+struct m0_lnet {
+	struct m0_lnet_cfg hm_cfg;
+	struct m0_strand   hm_strand;
+
+	/* Under hm_lock. */
+	struct m0_mutex      hm_lock;
+	struct m0_home_slots hm_mes;
+	struct m0_home_slots hm_mds;
+	struct m0_home_slots hm_msgs;
+	unsigned             hm_msgs_own_nr;
+	struct m0_home_op   *hm_inbox;
+	struct m0_home_op  **hm_inbox_tail;
+	/** Probes that wait to be begun. */
+	struct m0_list       hm_probes;
+	struct m0_list       hm_eqs;
+	struct m0_home_lazy *hm_lazy;
+	/** No more operations are taken. */
+	bool hm_shut;
+	/** The node is gone; only polled queues keep its memory. */
+	bool hm_dead;
+	/** The engine was refused a message: tell it when there is one. */
+	bool hm_starved;
+
+	/* Atomic. */
+	/** The inbox or hm_probes is not empty. */
+	bool hm_posted;
+	/** Inline: somebody steps. */
+	bool hm_stepping;
+	/** Inline: who steps sleeps; m0_lnet_fd was asked for. */
+	bool hm_sleeps;
+	bool hm_has_fd;
+
+	/* The strand's. */
+	enum m0_home_state     hm_state;
+	m0_time_t              hm_end_by;
+	struct m0_lnet_engine *hm_engine;
+	struct m0_sock_io     *hm_io;
+	struct m0_lnd         *hm_lnds[M0_HOME_LNDS_NR];
+	/** Events to be told at the end of the pass. */
+	struct m0_lnet_event_node  *hm_events;
+	struct m0_lnet_event_node **hm_events_tail;
+	struct m0_list              hm_probes_done;
+	/** Somebody waits for it in m0_lnet_close. */
+	struct m0_semaphore hm_closed_sem;
+	/** Who waits until all that was posted has been told. */
+	struct m0_home_op *hm_barriers;
+	/** Something happened that needs another look at once. */
+	bool hm_again;
+	/** The step did something. */
+	bool      hm_did;
+	m0_time_t hm_next;
+
+	struct m0_home_op hm_close;
+	struct m0_home_op hm_reset;
+	bool              hm_reset_posted;
+
+	/** What the application may look at, in words, any time. */
+	struct m0_lnet_stats hm_stats;
+	/** Constant: `0@lo`, then in the order of the configuration. */
+	unsigned           hm_nids_nr;
+	struct m0_lnet_nid hm_nids[1 + M0_HOME_NIS_MAX];
+};
+
+/** Any field that both sides look at without hm_lock. */
+#define M0_HOME_GET(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
+#define M0_HOME_SET(field, val) \
+	__atomic_store_n(&(field), (val), __ATOMIC_RELEASE)
+
+static inline struct m0_home_me *m0_home__me_of(struct m0_lnet_me *me)
+{
+	return container_of(me, struct m0_home_me, hme_me);
+}
+static inline struct m0_home_md *m0_home__md_of(struct m0_lnet_md *md)
+{
+	return container_of(md, struct m0_home_md, hmd_md);
+}
+static inline struct m0_home_msg *m0_home__msg_of(struct m0_lnet_msg *msg)
+{
+	return container_of(msg, struct m0_home_msg, hms_msg);
+}
+
+/* -- inbox.c --------------------------------------------------------------- */
+
+void m0_home__lock(struct m0_lnet *lnet);
+/**
+ * Pushes an operation and releases hm_lock, then has the strand look, unless
+ * this is the strand.
+ */
+void m0_home__post_unlock(struct m0_lnet *lnet, struct m0_home_op *op);
+/** hm_lock is held: something other than an operation is there to be taken. */
+void m0_home__posted_unlock(struct m0_lnet *lnet);
+/** Without hm_lock: the strand shall make a step. */
+void m0_home__wake(struct m0_lnet *lnet);
+/** Strand: does what is in the inbox. @return true if there was anything. */
+bool m0_home__inbox_do(struct m0_lnet *lnet);
+/** Is this thread inside a step of the node? */
+bool m0_home__is_inside(const struct m0_lnet *lnet);
+
+/** The MD, if it has neither ended nor been unlinked; hm_lock is held. */
+struct m0_home_md *m0_home__md_find(struct m0_lnet       *lnet,
+				    struct m0_lnet_handle handle);
+/** Strand: an operation on it has left the inbox. */
+void m0_home__md_op_done(struct m0_lnet *lnet, struct m0_home_md *hmd);
+bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
+			  const struct m0_lnet_nid *nid);
+
+/* -- oper.c, msg.c: hm_lock is held ---------------------------------------- */
+
+/** One operation or event less that names it. */
+void m0_home__me_put(struct m0_lnet *lnet, struct m0_home_me *hme);
+void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd);
+/** @return true: the strand is to be woken, it waits for a message. */
+bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms);
+/** NULL: none is left for this side, or (*grow) a chunk must be added. */
+struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own,
+				     bool *grow);
+/** Releases hm_lock meanwhile. @retval -ENOMEM */
+int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots);
+
+/** What the engine asks of the home. */
+extern const struct m0_lnet_home_ops m0_home__ops;
+
+/* -- step.c ---------------------------------------------------------------- */
+
+extern const struct m0_strand_ops m0_home__strand_ops;
+/**
+ * Inline: makes a step if nobody does.
+ * @param sem  sleeps for input, until `deadline`, if nothing is there and its
+ *             count is 0; NULL: does not sleep.
+ * @return true if something was done.
+ */
+bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
+		       m0_time_t deadline);
+/**
+ * Blocks the application until the semaphore was taken; inline nodes make
+ * progress meanwhile. @return false  the deadline came first.
+ */
+bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
+		   m0_time_t deadline);
+
+/* -- eq.c ------------------------------------------------------------------ */
+
+/** Tells all events posted so far. @return true if there were any. */
+bool m0_home__events_tell(struct m0_lnet *lnet);
+/** All that was posted before them has been told. */
+void m0_home__barriers_tell(struct m0_lnet *lnet);
+/** The node is closed: queues that need nothing of it are let go. hm_lock. */
+void m0_home__eqs_leave(struct m0_lnet *lnet);
+
+/* -- info.c, close.c ------------------------------------------------------- */
+
+/** Strand: lets others see the counters. */
+void m0_home__stats_publish(struct m0_lnet *lnet);
+/** Strand: goes on with a close. */
+void m0_home__close_step(struct m0_lnet *lnet, m0_time_t now);
+
+/** An open has failed: ends what it has begun, and frees the node. */
+void m0_home__undo(struct m0_lnet *lnet);
+
+/* -- node.c ---------------------------------------------------------------- */
+
+/** Frees engine, drivers and sockets. No interface is left. */
+void m0_home__parts_free(struct m0_lnet *lnet);
+/** Frees the node's memory. */
+void m0_home__free(struct m0_lnet *lnet);
+
+/* -- iface.c, cfg.c -------------------------------------------------------- */
+
+/**
+ * What interfaces the configuration means, of those of this machine.
+ * @param max  room in `ret`. @param why  as for m0_lnet_open.
+ * @retval -ENODEV, -EADDRNOTAVAIL, -ENETDOWN, -EINVAL, -ENOSPC
+ */
+int m0_home__ifaces(const struct m0_lnet_cfg   *cfg,
+		    const struct m0_sock_iface *ifaces, unsigned ifaces_nr,
+		    struct m0_home_iface *ret, unsigned max, unsigned *ret_nr,
+		    char *why);
+/** Formats why, which may be NULL; returns rc. */
+int m0_home__why(char *why, int rc, const char *fmt, ...) M0_PRINTF(3, 4);
+
+#endif /* M0_SRC_HOME_HOME_INTERNAL_H */

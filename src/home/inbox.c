@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inbox. Who pushes the first operation wakes the strand, and only if that
+ * has gone to sleep: awake, it finds the inbox by itself (so_ready). An inline
+ * node has nobody to be woken but who polls its descriptor, or sleeps in it.
+ */
+#include "home/home_internal.h"
+
+void m0_home__lock(struct m0_lnet *lnet)
+{
+	m0_mutex_lock(&lnet->hm_lock);
+}
+
+bool m0_home__is_inside(const struct m0_lnet *lnet)
+{
+	return m0_strand_current() == &lnet->hm_strand;
+}
+
+void m0_home__wake(struct m0_lnet *lnet)
+{
+	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
+
+	if (lnet->hm_cfg.lc_inline) {
+		/* After what was pushed: see m0_home__progress(). */
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (M0_HOME_GET(lnet->hm_sleeps) ||
+		    M0_HOME_GET(lnet->hm_has_fd))
+			io->sio_rouse(lnet->hm_io);
+	} else if (m0_strand_sleeps(&lnet->hm_strand)) {
+		m0_strand_wake(&lnet->hm_strand);
+	}
+}
+
+void m0_home__posted_unlock(struct m0_lnet *lnet)
+{
+	bool was_empty = !M0_HOME_GET(lnet->hm_posted);
+
+	M0_HOME_SET(lnet->hm_posted, true);
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (was_empty && !m0_home__is_inside(lnet))
+		m0_home__wake(lnet);
+}
+
+void m0_home__post_unlock(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	op->op_next = NULL;
+	*lnet->hm_inbox_tail = op;
+	lnet->hm_inbox_tail = &op->op_next;
+	m0_home__posted_unlock(lnet);
+}
+
+static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(probes)) != NULL) {
+		m0_list_del(link);
+		m0_lnet_engine_probe(lnet->hm_engine,
+				     container_of(link, struct m0_lnet_probe,
+						  pr_link));
+	}
+}
+
+bool m0_home__inbox_do(struct m0_lnet *lnet)
+{
+	struct m0_home_op *op;
+	struct m0_home_op *next;
+	struct m0_list     probes;
+
+	if (!M0_HOME_GET(lnet->hm_posted))
+		return false;
+	m0_list_init(&probes);
+	m0_mutex_lock(&lnet->hm_lock);
+	op = lnet->hm_inbox;
+	lnet->hm_inbox = NULL;
+	lnet->hm_inbox_tail = &lnet->hm_inbox;
+	m0_list_splice_tail(&probes, &lnet->hm_probes);
+	M0_HOME_SET(lnet->hm_posted, false);
+	m0_mutex_unlock(&lnet->hm_lock);
+	/* First: a close may be among the operations. */
+	probes_begin(lnet, &probes);
+	for (; op != NULL; op = next) {
+		/* The memory of an operation may go with it. */
+		next = op->op_next;
+		op->op_do(lnet, op);
+	}
+	return true;
+}

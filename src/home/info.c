@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a node tells of itself and of others.
+ */
+#include "home/home_internal.h"
+
+int m0_lnet_get_id(struct m0_lnet *lnet, unsigned i,
+		   struct m0_lnet_process_id *id)
+{
+	if (i >= lnet->hm_nids_nr)
+		return -ENOENT;
+	id->lp_nid = lnet->hm_nids[i];
+	id->lp_pid = M0_LNET_PID_LUSTRE;
+	return 0;
+}
+
+/*
+ * Not asked of the engine, which is the strand's: without routes there is
+ * nothing that the NIDs, which never change, do not tell.
+ */
+int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
+		 struct m0_lnet_nid *src, uint32_t *order)
+{
+	bool     own = m0_home__nid_is_ours(lnet, dst);
+	unsigned i;
+
+	if (m0_lnet_nid_is_any(dst))
+		return -EHOSTUNREACH;
+	for (i = 0; i < lnet->hm_nids_nr; ++i) {
+		const struct m0_lnet_nid *nid = &lnet->hm_nids[i];
+
+		if (own ? !m0_lnet_nid_eq(nid, dst)
+			: m0_lnet_nid_net(nid) != m0_lnet_nid_net(dst) ||
+				    nid->ln_size != dst->ln_size)
+			continue;
+		if (src != NULL)
+			*src = *nid;
+		if (order != NULL)
+			*order = own ? (i == 0 ? 0 : 1) : i;
+		return own ? 0 : 1;
+	}
+	return -EHOSTUNREACH;
+}
+
+/* ---------------------------------------------------------------- probes -- */
+
+int m0_lnet_probe(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
+{
+	M0_PRE(probe->pr_done != NULL);
+	if (m0_lnet_nid_is_any(&probe->pr_nid) ||
+	    (!m0_lnet_nid_is_any(&probe->pr_self) &&
+	     !m0_home__nid_is_ours(lnet, &probe->pr_self)) ||
+	    (unsigned)probe->pr_kind > M0_LNET_DISCOVER)
+		return -EINVAL;
+	m0_list_link_init(&probe->pr_link);
+	probe->pr_since = m0_time_cached();
+	probe->pr_priv = NULL;
+	m0_home__lock(lnet);
+	if (lnet->hm_shut) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return -ESHUTDOWN;
+	}
+	m0_list_add_tail(&lnet->hm_probes, &probe->pr_link);
+	m0_home__posted_unlock(lnet);
+	return 0;
+}
+
+static void probe_sync_done(struct m0_lnet_probe *probe)
+{
+	struct m0_semaphore *sem = probe->pr_user;
+
+	m0_semaphore_up(sem);
+}
+
+int m0_lnet_probe_sync(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
+{
+	struct m0_semaphore sem;
+	void               *user = probe->pr_user;
+	void (*done)(struct m0_lnet_probe * probe) = probe->pr_done;
+	int rc;
+
+	M0_PRE(!m0_home__is_inside(lnet));
+	(void)m0_semaphore_init(&sem, 0);
+	probe->pr_done = probe_sync_done;
+	probe->pr_user = &sem;
+	rc = m0_lnet_probe(lnet, probe);
+	if (rc == 0) {
+		(void)m0_home__wait(lnet, &sem, M0_TIME_NEVER);
+		rc = probe->pr_status;
+	} else {
+		probe->pr_status = rc;
+	}
+	probe->pr_done = done;
+	probe->pr_user = user;
+	m0_semaphore_fini(&sem);
+	return rc;
+}
+
+/* --------------------------------------------------------------- picture -- */
+
+struct home_info {
+	struct m0_home_op    hi_op;
+	struct m0_semaphore  hi_sem;
+	struct m0_lnet_info *hi_info;
+	int                  hi_rc;
+};
+
+static void info_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct home_info *info = container_of(op, struct home_info, hi_op);
+
+	info->hi_rc = m0_lnet_engine_info(lnet->hm_engine, &info->hi_info);
+	if (info->hi_rc == 0)
+		info->hi_info->li_port = lnet->hm_cfg.lc_port;
+	m0_semaphore_up(&info->hi_sem);
+}
+
+int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
+{
+	struct home_info info = { .hi_op.op_do = info_do };
+
+	M0_PRE(!m0_home__is_inside(lnet));
+	(void)m0_semaphore_init(&info.hi_sem, 0);
+	m0_home__lock(lnet);
+	if (lnet->hm_shut) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return -ESHUTDOWN;
+	}
+	m0_home__post_unlock(lnet, &info.hi_op);
+	(void)m0_home__wait(lnet, &info.hi_sem, M0_TIME_NEVER);
+	m0_semaphore_fini(&info.hi_sem);
+	*ret = info.hi_info;
+	return info.hi_rc;
+}
+
+void m0_lnet_info_free(struct m0_lnet_info *info)
+{
+	m0_free(info);
+}
+
+/* -------------------------------------------------------------- counters -- */
+
+void m0_home__stats_publish(struct m0_lnet *lnet)
+{
+	struct m0_lnet_stats st;
+	const uint64_t      *src = (const uint64_t *)(const void *)&st;
+	uint64_t            *dst = (uint64_t *)(void *)&lnet->hm_stats;
+	size_t               i;
+
+	M0_BASSERT(sizeof st % sizeof *src == 0);
+	m0_lnet_engine_stats(lnet->hm_engine, &st);
+	for (i = 0; i < sizeof st / sizeof *src; ++i)
+		__atomic_store_n(&dst[i], src[i], __ATOMIC_RELAXED);
+}
+
+void m0_lnet_stats_get(struct m0_lnet *lnet, struct m0_lnet_stats *st)
+{
+	const uint64_t *src = (const uint64_t *)(const void *)&lnet->hm_stats;
+	uint64_t       *dst = (uint64_t *)(void *)st;
+	size_t          i;
+
+	for (i = 0; i < sizeof *st / sizeof *src; ++i)
+		dst[i] = __atomic_load_n(&src[i], __ATOMIC_RELAXED);
+}
+
+static void reset_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	M0_HOME_SET(lnet->hm_reset_posted, false);
+	(void)op;
+	m0_lnet_engine_stats_reset(lnet->hm_engine);
+	m0_home__stats_publish(lnet);
+}
+
+void m0_lnet_stats_reset(struct m0_lnet *lnet)
+{
+	m0_home__lock(lnet);
+	if (lnet->hm_shut || M0_HOME_GET(lnet->hm_reset_posted)) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return;
+	}
+	M0_HOME_SET(lnet->hm_reset_posted, true);
+	lnet->hm_reset.op_do = reset_do;
+	m0_home__post_unlock(lnet, &lnet->hm_reset);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PUT and GET, laziness of portals, memory.
+ */
+#include "home/home_internal.h"
+
+enum {
+	/** Portals that a peer may have, whatever ours are. */
+	PORTALS_MIN = 64
+};
+
+static struct m0_home_msg *msg_of_op(struct m0_home_op *op)
+{
+	return container_of(op, struct m0_home_msg, hms_op);
+}
+
+static void put_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_msg *hms = msg_of_op(op);
+	struct m0_home_md  *hmd = m0_home__md_of(hms->hms_msg.msg_md);
+
+	m0_lnet_engine_put(lnet->hm_engine, &hms->hms_msg);
+	m0_home__md_op_done(lnet, hmd);
+}
+
+static void get_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_msg *hms = msg_of_op(op);
+	struct m0_home_md  *hmd = m0_home__md_of(hms->hms_msg.msg_md);
+
+	m0_lnet_engine_get(lnet->hm_engine, &hms->hms_msg);
+	m0_home__md_op_done(lnet, hmd);
+}
+
+bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
+			  const struct m0_lnet_nid *nid)
+{
+	unsigned i;
+
+	for (i = 0; i < lnet->hm_nids_nr; ++i) {
+		if (m0_lnet_nid_eq(&lnet->hm_nids[i], nid))
+			return true;
+	}
+	return false;
+}
+
+static bool op_ok(const struct m0_lnet *lnet, const struct m0_lnet_op *op)
+{
+	return op->lo_portal < max_check(lnet->hm_cfg.lc_portals_nr,
+					 (unsigned)PORTALS_MIN) &&
+	       !m0_lnet_nid_is_any(&op->lo_target.lp_nid) &&
+	       op->lo_target.lp_pid != M0_LNET_PID_ANY &&
+	       (m0_lnet_nid_is_any(&op->lo_self) ||
+		m0_home__nid_is_ours(lnet, &op->lo_self));
+}
+
+static bool range_ok(const struct m0_lnet_md_attr *attr,
+		     const struct m0_lnet_op      *op)
+{
+	return op->lo_md_offset <= attr->md_length &&
+	       op->lo_bytes <= attr->md_length - op->lo_md_offset;
+}
+
+/* Takes a message for an operation on `md`; hm_lock is held. */
+static int msg_take(struct m0_lnet *lnet, struct m0_lnet_handle md,
+		    const struct m0_lnet_op *op, struct m0_home_msg **ret)
+{
+	struct m0_home_md *hmd;
+	bool               grow;
+
+	do {
+		if (lnet->hm_shut)
+			return -ESHUTDOWN;
+		hmd = m0_home__md_find(lnet, md);
+		if (hmd == NULL)
+			return -ENOENT;
+		if (hmd->hmd_me != NULL || !range_ok(&hmd->hmd_md.md_attr, op))
+			return -EINVAL;
+		*ret = m0_home__msg_get(lnet, true, &grow);
+		if (*ret == NULL &&
+		    (!grow || m0_home__grow(lnet, &lnet->hm_msgs) != 0))
+			return -ENOBUFS;
+	} while (*ret == NULL);
+	++hmd->hmd_users_nr;
+	(*ret)->hms_msg.msg_md = &hmd->hmd_md;
+	return 0;
+}
+
+static int op_post(struct m0_lnet *lnet, struct m0_lnet_handle md,
+		   const struct m0_lnet_op *op,
+		   void (*op_do)(struct m0_lnet *lnet, struct m0_home_op *op))
+{
+	struct m0_home_msg *hms;
+	int                 rc;
+
+	if (!op_ok(lnet, op))
+		return -EINVAL;
+	m0_home__lock(lnet);
+	rc = msg_take(lnet, md, op, &hms);
+	if (rc != 0) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return rc;
+	}
+	hms->hms_msg.msg_op = *op;
+	hms->hms_op.op_do = op_do;
+	m0_home__post_unlock(lnet, &hms->hms_op);
+	return 0;
+}
+
+int m0_lnet_put(struct m0_lnet *lnet, struct m0_lnet_handle md,
+		const struct m0_lnet_op *op)
+{
+	return op_post(lnet, md, op, put_do);
+}
+
+int m0_lnet_get(struct m0_lnet *lnet, struct m0_lnet_handle md,
+		const struct m0_lnet_op *op)
+{
+	return op_post(lnet, md, op, get_do);
+}
+
+/* ----------------------------------------------------------------- lazy -- */
+
+static void lazy_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_lazy *lazy =
+		container_of(op, struct m0_home_lazy, hlz_op);
+	uint32_t portal = (uint32_t)(lazy - lnet->hm_lazy);
+	bool     cleared;
+	bool     wanted;
+
+	m0_mutex_lock(&lnet->hm_lock);
+	cleared = lazy->hlz_cleared;
+	wanted = lazy->hlz_wanted;
+	lazy->hlz_queued = false;
+	lazy->hlz_cleared = false;
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (cleared)
+		m0_lnet_engine_lazy_set(lnet->hm_engine, portal, false);
+	if (wanted)
+		m0_lnet_engine_lazy_set(lnet->hm_engine, portal, true);
+}
+
+int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal, bool lazy)
+{
+	struct m0_home_lazy *wish;
+
+	if (portal == M0_LNET_PORTAL_RESERVED ||
+	    portal >= lnet->hm_cfg.lc_portals_nr)
+		return -EINVAL;
+	wish = &lnet->hm_lazy[portal];
+	m0_home__lock(lnet);
+	wish->hlz_wanted = lazy;
+	wish->hlz_cleared = wish->hlz_cleared || !lazy;
+	if (wish->hlz_queued || lnet->hm_shut) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return 0;
+	}
+	wish->hlz_queued = true;
+	wish->hlz_op.op_do = lazy_do;
+	m0_home__post_unlock(lnet, &wish->hlz_op);
+	return 0;
+}
+
+/* --------------------------------------------------------------- memory -- */
+
+int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
+{
+	(void)lnet;
+	(void)addr;
+	return bytes == 0 ? -EINVAL : 0;
+}
+
+void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
+{
+	(void)lnet;
+	(void)addr;
+	(void)bytes;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages. Of lc_msgs_max, an eighth is kept for each side: neither what peers
+ * send nor what the application does can take the last from the other.
+ */
+#include "home/home_internal.h"
+
+/* The most that one side may have. */
+static unsigned share_max(const struct m0_lnet *lnet)
+{
+	unsigned max = lnet->hm_cfg.lc_msgs_max;
+
+	return max - (max + 7) / 8;
+}
+
+struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own, bool *grow)
+{
+	struct m0_home_slots *slots = &lnet->hm_msgs;
+	unsigned              own_nr = lnet->hm_msgs_own_nr;
+	unsigned              nr = own ? own_nr : slots->ss_used_nr - own_nr;
+	struct m0_home_slot  *slot;
+	struct m0_home_msg   *hms;
+
+	*grow = false;
+	if (nr >= share_max(lnet) || m0_home__slots_are_full(slots))
+		return NULL;
+	slot = m0_home__slot_get(slots);
+	*grow = slot == NULL;
+	if (slot == NULL)
+		return NULL;
+	hms = container_of(slot, struct m0_home_msg, hms_slot);
+	hms->hms_own = own;
+	hms->hms_users_nr = 1;
+	if (own)
+		++lnet->hm_msgs_own_nr;
+	return hms;
+}
+
+bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms)
+{
+	bool wake;
+
+	M0_PRE(hms->hms_users_nr > 0);
+	if (--hms->hms_users_nr > 0)
+		return false;
+	if (hms->hms_own)
+		--lnet->hm_msgs_own_nr;
+	m0_home__slot_put(&lnet->hm_msgs, &hms->hms_slot);
+	wake = lnet->hm_starved;
+	lnet->hm_starved = false;
+	return wake;
+}
+
+int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots)
+{
+	void *chunk;
+
+	m0_mutex_unlock(&lnet->hm_lock);
+	chunk = m0_home__slots_chunk(slots);
+	m0_mutex_lock(&lnet->hm_lock);
+	if (chunk == NULL)
+		return -ENOMEM;
+	(void)m0_home__slots_grow(slots, chunk);
+	return 0;
+}
+
+/* -- what the engine asks of the home -------------------------------------- */
+
+static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet     *lnet = m0_lnet_engine_home(eng);
+	struct m0_home_msg *hms;
+	bool                grow;
+
+	m0_mutex_lock(&lnet->hm_lock);
+	do {
+		hms = m0_home__msg_get(lnet, false, &grow);
+	} while (hms == NULL && grow &&
+		 m0_home__grow(lnet, &lnet->hm_msgs) == 0);
+	if (hms == NULL)
+		lnet->hm_starved = true;
+	m0_mutex_unlock(&lnet->hm_lock);
+	return hms == NULL ? NULL : &hms->hms_msg;
+}
+
+static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+{
+	struct m0_lnet *lnet = m0_lnet_engine_home(eng);
+	bool            wake;
+
+	m0_mutex_lock(&lnet->hm_lock);
+	wake = m0_home__msg_put(lnet, m0_home__msg_of(msg));
+	m0_mutex_unlock(&lnet->hm_lock);
+	/* This is a step: its end shall ask for a message again. */
+	lnet->hm_again = lnet->hm_again || wake;
+}
+
+static void home_event(struct m0_lnet_engine     *eng,
+		       struct m0_lnet_event_node *node)
+{
+	struct m0_lnet *lnet = m0_lnet_engine_home(eng);
+
+	node->en_next = NULL;
+	*lnet->hm_events_tail = node;
+	lnet->hm_events_tail = &node->en_next;
+	if (node->en_md != NULL)
+		M0_HOME_SET(m0_home__md_of(node->en_md)->hmd_ended, true);
+	if (node->en_eq != NULL && node->en_incoming)
+		__atomic_fetch_add(&node->en_eq->eq_queued_nr, 1,
+				   __ATOMIC_RELAXED);
+}
+
+static bool home_eq_room(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq)
+{
+	(void)eng;
+	if (eq == NULL || eq->eq_callback != NULL ||
+	    __atomic_load_n(&eq->eq_queued_nr, __ATOMIC_RELAXED) < eq->eq_max)
+		return true;
+	__atomic_fetch_add(&eq->eq_dropped_nr, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	struct m0_lnet    *lnet = m0_lnet_engine_home(eng);
+	struct m0_home_me *hme = m0_home__me_of(me);
+
+	M0_HOME_SET(hme->hme_gone, true);
+	m0_mutex_lock(&lnet->hm_lock);
+	m0_home__me_put(lnet, hme);
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+static void home_probe_done(struct m0_lnet_engine *eng,
+			    struct m0_lnet_probe  *probe)
+{
+	struct m0_lnet *lnet = m0_lnet_engine_home(eng);
+
+	m0_list_add_tail(&lnet->hm_probes_done, &probe->pr_link);
+}
+
+const struct m0_lnet_home_ops m0_home__ops = {
+	.ho_msg_get = home_msg_get,
+	.ho_msg_put = home_msg_put,
+	.ho_event = home_event,
+	.ho_eq_room = home_eq_room,
+	.ho_me_gone = home_me_gone,
+	.ho_probe_done = home_probe_done,
+};

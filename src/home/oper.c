@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Match entries and memory descriptors as the application names them: arguments
+ * are checked and memory is taken on its thread, the rest is the strand's.
+ */
+#include "home/home_internal.h"
+
+const struct m0_lnet_handle m0_lnet_handle_none;
+
+static const unsigned me_flags_all = M0_LNET_ME_UNLINK | M0_LNET_ME_BEFORE;
+static const unsigned md_options_all =
+	M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET | M0_LNET_MD_MANAGE_REMOTE |
+	M0_LNET_MD_TRUNCATE | M0_LNET_MD_ACK_DISABLE | M0_LNET_MD_MAX_SIZE |
+	M0_LNET_MD_NO_TRACK_RESPONSE;
+
+/* --------------------------------------------------------- slots in use -- */
+
+static struct m0_home_me *me_of_slot(struct m0_home_slot *slot)
+{
+	return slot == NULL ? NULL
+			    : container_of(slot, struct m0_home_me, hme_slot);
+}
+
+static struct m0_home_md *md_of_slot(struct m0_home_slot *slot)
+{
+	return slot == NULL ? NULL
+			    : container_of(slot, struct m0_home_md, hmd_slot);
+}
+
+/* The ME, if it has not ended. */
+static struct m0_home_me *me_find(struct m0_lnet       *lnet,
+				  struct m0_lnet_handle handle)
+{
+	struct m0_home_me *hme =
+		me_of_slot(m0_home__slot_find(&lnet->hm_mes, handle));
+
+	if (hme == NULL || hme->hme_unlinked || M0_HOME_GET(hme->hme_gone))
+		return NULL;
+	return hme;
+}
+
+struct m0_home_md *m0_home__md_find(struct m0_lnet       *lnet,
+				    struct m0_lnet_handle handle)
+{
+	struct m0_home_md *hmd =
+		md_of_slot(m0_home__slot_find(&lnet->hm_mds, handle));
+
+	if (hmd == NULL || hmd->hmd_unlinked || M0_HOME_GET(hmd->hmd_ended))
+		return NULL;
+	return hmd;
+}
+
+void m0_home__me_put(struct m0_lnet *lnet, struct m0_home_me *hme)
+{
+	M0_PRE(hme->hme_users_nr > 0);
+	if (--hme->hme_users_nr == 0)
+		m0_home__slot_put(&lnet->hm_mes, &hme->hme_slot);
+}
+
+void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd)
+{
+	M0_PRE(hmd->hmd_users_nr > 0);
+	if (--hmd->hmd_users_nr > 0)
+		return;
+	if (hmd->hmd_md.md_attr.md_eq != NULL)
+		--hmd->hmd_md.md_attr.md_eq->eq_users_nr;
+	m0_home__slot_put(&lnet->hm_mds, &hmd->hmd_slot);
+}
+
+static void me_op_done(struct m0_lnet *lnet, struct m0_home_me *hme)
+{
+	m0_mutex_lock(&lnet->hm_lock);
+	m0_home__me_put(lnet, hme);
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+void m0_home__md_op_done(struct m0_lnet *lnet, struct m0_home_md *hmd)
+{
+	m0_mutex_lock(&lnet->hm_lock);
+	m0_home__md_put(lnet, hmd);
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+/*
+ * Takes a slot, having it made if need be; hm_lock is held, and released
+ * meanwhile.
+ */
+static int slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
+		     struct m0_home_slot **ret)
+{
+	int rc = 0;
+
+	do {
+		if (lnet->hm_shut)
+			return -ESHUTDOWN;
+		if (m0_home__slots_are_full(slots))
+			return -ENOSPC;
+		*ret = m0_home__slot_get(slots);
+		if (*ret == NULL)
+			rc = m0_home__grow(lnet, slots);
+	} while (*ret == NULL && rc == 0);
+	return rc;
+}
+
+/* ------------------------------------------------------------------- ME -- */
+
+static void me_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_me *hme =
+		container_of(op, struct m0_home_me, hme_attach);
+
+	m0_lnet_engine_me_attach(lnet->hm_engine, &hme->hme_me);
+	me_op_done(lnet, hme);
+}
+
+static void me_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_me *hme =
+		container_of(op, struct m0_home_me, hme_unlink);
+
+	if (!M0_HOME_GET(hme->hme_gone))
+		m0_lnet_engine_me_unlink(lnet->hm_engine, &hme->hme_me);
+	me_op_done(lnet, hme);
+}
+
+int m0_lnet_me_attach(struct m0_lnet *lnet, const struct m0_lnet_me_attr *attr,
+		      struct m0_lnet_handle *ret)
+{
+	struct m0_home_slot *slot;
+	struct m0_home_me   *hme;
+	int                  rc;
+
+	if (attr->me_portal == M0_LNET_PORTAL_RESERVED ||
+	    attr->me_portal >= lnet->hm_cfg.lc_portals_nr ||
+	    (attr->me_flags & ~me_flags_all) != 0)
+		return -EINVAL;
+	m0_home__lock(lnet);
+	rc = slot_take(lnet, &lnet->hm_mes, &slot);
+	if (rc != 0) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return rc;
+	}
+	hme = me_of_slot(slot);
+	hme->hme_me.me_attr = *attr;
+	hme->hme_me.me_handle = m0_home__handle(slot);
+	hme->hme_attach.op_do = me_attach_do;
+	hme->hme_unlink.op_do = me_unlink_do;
+	hme->hme_users_nr = 2;
+	*ret = hme->hme_me.me_handle;
+	m0_home__post_unlock(lnet, &hme->hme_attach);
+	return 0;
+}
+
+int m0_lnet_me_unlink(struct m0_lnet *lnet, struct m0_lnet_handle me)
+{
+	struct m0_home_me *hme;
+	struct m0_home_md *hmd;
+
+	m0_home__lock(lnet);
+	hme = me_find(lnet, me);
+	if (hme == NULL) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return -ENOENT;
+	}
+	hme->hme_unlinked = true;
+	hmd = m0_home__md_find(lnet, hme->hme_md);
+	if (hmd != NULL)
+		hmd->hmd_unlinked = true;
+	++hme->hme_users_nr;
+	m0_home__post_unlock(lnet, &hme->hme_unlink);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- MD -- */
+
+static void md_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_md *hmd =
+		container_of(op, struct m0_home_md, hmd_attach);
+	struct m0_home_me *hme = hmd->hmd_me;
+
+	if (hme == NULL) {
+		m0_lnet_engine_md_bind(lnet->hm_engine, &hmd->hmd_md);
+	} else {
+		m0_lnet_engine_md_attach(lnet->hm_engine, &hme->hme_me,
+					 &hmd->hmd_md);
+		me_op_done(lnet, hme);
+	}
+	m0_home__md_op_done(lnet, hmd);
+}
+
+static void md_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_md *hmd =
+		container_of(op, struct m0_home_md, hmd_unlink);
+
+	if (!M0_HOME_GET(hmd->hmd_ended))
+		m0_lnet_engine_md_unlink(lnet->hm_engine, &hmd->hmd_md);
+	m0_home__md_op_done(lnet, hmd);
+}
+
+static bool md_attr_ok(const struct m0_lnet         *lnet,
+		       const struct m0_lnet_md_attr *attr)
+{
+	const struct m0_bufvec *vec = attr->md_vec;
+
+	M0_PRE(attr->md_eq == NULL || attr->md_eq->eq_lnet == lnet);
+	if ((attr->md_options & ~md_options_all) != 0 ||
+	    attr->md_threshold == 0 ||
+	    attr->md_threshold < M0_LNET_MD_THRESHOLD_INF)
+		return false;
+	if ((attr->md_options & M0_LNET_MD_MAX_SIZE) != 0 &&
+	    attr->md_max_size > attr->md_length)
+		return false;
+	if (vec == NULL)
+		return attr->md_length == 0;
+	return vec->ov_vec.v_nr <= M0_LNET_MD_SEGS_MAX &&
+	       attr->md_length <= m0_vec_count(&vec->ov_vec);
+}
+
+/* Fills a slot; hm_lock is held. */
+static struct m0_home_md *md_new(struct m0_home_slot          *slot,
+				 const struct m0_lnet_md_attr *attr)
+{
+	struct m0_home_md *hmd = md_of_slot(slot);
+
+	hmd->hmd_md.md_attr = *attr;
+	hmd->hmd_md.md_handle = m0_home__handle(slot);
+	hmd->hmd_attach.op_do = md_attach_do;
+	hmd->hmd_unlink.op_do = md_unlink_do;
+	hmd->hmd_users_nr = 2;
+	if (attr->md_eq != NULL)
+		++attr->md_eq->eq_users_nr;
+	return hmd;
+}
+
+/* Takes a slot for an MD of `me`, which must stay meanwhile. */
+static int md_attach_slot(struct m0_lnet *lnet, struct m0_lnet_handle me,
+			  struct m0_home_slot **slot, struct m0_home_me **hme)
+{
+	int rc = slot_take(lnet, &lnet->hm_mds, slot);
+
+	if (rc != 0)
+		return rc;
+	/* Only now: slot_take() releases the lock. */
+	*hme = me_find(lnet, me);
+	if (*hme == NULL)
+		rc = -ENOENT;
+	else if (m0_home__md_find(lnet, (*hme)->hme_md) != NULL)
+		rc = -EBUSY;
+	if (rc != 0)
+		m0_home__slot_put(&lnet->hm_mds, *slot);
+	return rc;
+}
+
+int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
+		      const struct m0_lnet_md_attr *attr,
+		      struct m0_lnet_handle        *ret)
+{
+	struct m0_home_slot *slot;
+	struct m0_home_me   *hme;
+	struct m0_home_md   *hmd;
+	int                  rc;
+
+	if (!md_attr_ok(lnet, attr) ||
+	    (attr->md_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) == 0)
+		return -EINVAL;
+	m0_home__lock(lnet);
+	rc = md_attach_slot(lnet, me, &slot, &hme);
+	if (rc != 0) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return rc;
+	}
+	hmd = md_new(slot, attr);
+	hmd->hmd_me = hme;
+	++hme->hme_users_nr;
+	hme->hme_md = hmd->hmd_md.md_handle;
+	*ret = hmd->hmd_md.md_handle;
+	m0_home__post_unlock(lnet, &hmd->hmd_attach);
+	return 0;
+}
+
+int m0_lnet_md_bind(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
+		    struct m0_lnet_handle *ret)
+{
+	struct m0_home_slot *slot;
+	struct m0_home_md   *hmd;
+	int                  rc;
+
+	if (!md_attr_ok(lnet, attr) || attr->md_length > M0_LNET_MTU ||
+	    (attr->md_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) != 0)
+		return -EINVAL;
+	m0_home__lock(lnet);
+	rc = slot_take(lnet, &lnet->hm_mds, &slot);
+	if (rc != 0) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return rc;
+	}
+	hmd = md_new(slot, attr);
+	*ret = hmd->hmd_md.md_handle;
+	m0_home__post_unlock(lnet, &hmd->hmd_attach);
+	return 0;
+}
+
+int m0_lnet_md_unlink(struct m0_lnet *lnet, struct m0_lnet_handle md)
+{
+	struct m0_home_md *hmd;
+
+	m0_home__lock(lnet);
+	hmd = m0_home__md_find(lnet, md);
+	if (hmd == NULL) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return -ENOENT;
+	}
+	hmd->hmd_unlinked = true;
+	/* Its ME has no other MD before this one was accepted. */
+	if (hmd->hmd_me != NULL &&
+	    (hmd->hmd_me->hme_me.me_attr.me_flags & M0_LNET_ME_UNLINK) != 0)
+		hmd->hmd_me->hme_unlinked = true;
+	++hmd->hmd_users_nr;
+	m0_home__post_unlock(lnet, &hmd->hmd_unlink);
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slots are never given back, so whoever holds a handle that is void may look
+ * at its slot; the generation tells. A slot whose generations are used up stays
+ * out of use: a handle is never used twice.
+ */
+#include "home/home_internal.h"
+
+static struct m0_home_slot *slot_at(const struct m0_home_slots *slots,
+				    uint32_t                    index)
+{
+	char *chunk = slots->ss_chunks[index / M0_HOME_CHUNK_NR];
+
+	return (struct m0_home_slot *)(void *)(chunk +
+					       index % M0_HOME_CHUNK_NR *
+						       slots->ss_slot_bytes);
+}
+
+int m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
+			uint32_t max)
+{
+	uint32_t chunks_nr = (max + M0_HOME_CHUNK_NR - 1) / M0_HOME_CHUNK_NR;
+
+	M0_PRE(max > 0 && slot_bytes >= sizeof(struct m0_home_slot));
+	M0_SET0(slots);
+	M0_ALLOC_ARR(slots->ss_chunks, chunks_nr);
+	if (slots->ss_chunks == NULL)
+		return -ENOMEM;
+	slots->ss_slot_bytes = m0_align(slot_bytes, 64);
+	slots->ss_max = max;
+	slots->ss_free = M0_HOME_SLOT_NONE;
+	return 0;
+}
+
+static size_t chunk_bytes(const struct m0_home_slots *slots)
+{
+	return slots->ss_slot_bytes * M0_HOME_CHUNK_NR;
+}
+
+void m0_home__slots_fini(struct m0_home_slots *slots)
+{
+	uint32_t i;
+
+	for (i = 0; i < slots->ss_nr; i += M0_HOME_CHUNK_NR)
+		m0_free_aligned(slots->ss_chunks[i / M0_HOME_CHUNK_NR],
+				chunk_bytes(slots), 6);
+	m0_free0(&slots->ss_chunks);
+	slots->ss_nr = 0;
+}
+
+void *m0_home__slots_chunk(const struct m0_home_slots *slots)
+{
+	return m0_alloc_aligned(chunk_bytes(slots), 6);
+}
+
+static void free_add(struct m0_home_slots *slots, struct m0_home_slot *slot)
+{
+	slot->sl_next = slots->ss_free;
+	slots->ss_free = slot->sl_index;
+}
+
+bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
+{
+	uint32_t nr = (uint32_t)min64u(slots->ss_max - slots->ss_nr,
+				       M0_HOME_CHUNK_NR);
+	uint32_t i;
+
+	if (nr == 0) {
+		m0_free_aligned(chunk, chunk_bytes(slots), 6);
+		return false;
+	}
+	M0_ASSERT(slots->ss_nr % M0_HOME_CHUNK_NR == 0);
+	slots->ss_chunks[slots->ss_nr / M0_HOME_CHUNK_NR] = chunk;
+	slots->ss_nr += nr;
+	/* The first one on top. */
+	for (i = 1; i <= nr; ++i) {
+		struct m0_home_slot *slot = slot_at(slots, slots->ss_nr - i);
+
+		slot->sl_index = slots->ss_nr - i;
+		free_add(slots, slot);
+	}
+	return true;
+}
+
+struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots)
+{
+	struct m0_home_slot *slot;
+	struct m0_home_slot  head;
+
+	if (slots->ss_free == M0_HOME_SLOT_NONE)
+		return NULL;
+	slot = slot_at(slots, slots->ss_free);
+	slots->ss_free = slot->sl_next;
+	++slots->ss_used_nr;
+	head = *slot;
+	memset(slot, 0, slots->ss_slot_bytes);
+	slot->sl_index = head.sl_index;
+	slot->sl_gen = head.sl_gen + 1;
+	slot->sl_used = true;
+	return slot;
+}
+
+void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot)
+{
+	M0_PRE(slot->sl_used);
+	slot->sl_used = false;
+	if (slot->sl_gen == UINT32_MAX)
+		return;
+	--slots->ss_used_nr;
+	free_add(slots, slot);
+}
+
+struct m0_home_slot *m0_home__slot_find(const struct m0_home_slots *slots,
+					struct m0_lnet_handle       handle)
+{
+	struct m0_home_slot *slot;
+
+	if (handle.lh_slot >= slots->ss_nr)
+		return NULL;
+	slot = slot_at(slots, handle.lh_slot);
+	return slot->sl_used && slot->sl_gen == handle.lh_gen ? slot : NULL;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The step of a node, whoever makes it: the node's own thread, a caller of
+ * m0_lnet_progress(), the simulator.
+ */
+#include "home/home_internal.h"
+
+enum {
+	/** Of a step, before others get the thread; of a round. */
+	ROUNDS_MAX = 8,
+	TURNS_MAX = 16
+};
+
+static struct m0_lnet *lnet_of(const struct m0_strand *strand)
+{
+	return container_of((struct m0_strand *)(uintptr_t)strand,
+			    struct m0_lnet, hm_strand);
+}
+
+static m0_time_t lnds_step(struct m0_lnet *lnet, m0_time_t now)
+{
+	m0_time_t next = M0_TIME_NEVER;
+	int       i;
+
+	for (i = 0; i < M0_HOME_LNDS_NR; ++i) {
+		struct m0_lnd *lnd = lnet->hm_lnds[i];
+
+		if (lnd != NULL)
+			next = min64u(next, lnd->ld_ops->lo_step(lnd, now));
+	}
+	return next;
+}
+
+/*
+ * Drivers tell the engine, and the engine gives to drivers, until neither has
+ * more.
+ */
+static m0_time_t engine_turns(struct m0_lnet *lnet, m0_time_t now)
+{
+	m0_time_t lnds;
+	m0_time_t next;
+	int       i = 0;
+
+	do {
+		lnds = lnds_step(lnet, now);
+		next = m0_lnet_engine_step(lnet->hm_engine, now);
+	} while ((lnds == M0_TIME_IMMEDIATELY || next <= now) &&
+		 ++i < TURNS_MAX);
+	/* What the engine gave last. */
+	return min64u(next, min64u(lnds, lnds_step(lnet, now)));
+}
+
+static void probes_tell(struct m0_lnet *lnet)
+{
+	struct m0_list        probes;
+	struct m0_list_link  *link;
+	struct m0_lnet_probe *probe;
+
+	m0_list_init(&probes);
+	m0_list_splice_tail(&probes, &lnet->hm_probes_done);
+	while ((link = m0_list_first(&probes)) != NULL) {
+		m0_list_del(link);
+		probe = container_of(link, struct m0_lnet_probe, pr_link);
+		probe->pr_done(probe);
+	}
+}
+
+/* Calls back. @return true if there was anything. */
+static bool tell(struct m0_lnet *lnet)
+{
+	bool any = !m0_list_is_empty(&lnet->hm_probes_done);
+
+	any = m0_home__events_tell(lnet) || any;
+	probes_tell(lnet);
+	m0_home__barriers_tell(lnet);
+	return any;
+}
+
+/* Reads, does, writes and tells what there is. @return true: there is more. */
+static bool round_do(struct m0_lnet *lnet, m0_time_t now)
+{
+	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
+	bool                         more;
+
+	lnet->hm_again = false;
+	m0_lnet_engine_time(lnet->hm_engine, now);
+	if (m0_home__inbox_do(lnet))
+		lnet->hm_did = true;
+	more = io->sio_pass(lnet->hm_io, now);
+	lnet->hm_next = engine_turns(lnet, now);
+	io->sio_flush(lnet->hm_io);
+	if (tell(lnet))
+		lnet->hm_did = true;
+	if (lnet->hm_state != M0_HOME_OPEN)
+		m0_home__close_step(lnet, now);
+	return more || lnet->hm_again || lnet->hm_next <= now ||
+	       M0_HOME_GET(lnet->hm_posted);
+}
+
+static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct m0_lnet *lnet = lnet_of(strand);
+	bool            more = true;
+	int             i;
+
+	for (i = 0; i < ROUNDS_MAX && more; ++i) {
+		if (lnet->hm_state == M0_HOME_CLOSED)
+			return M0_TIME_NEVER;
+		more = round_do(lnet, now);
+	}
+	if (more)
+		return now;
+	m0_home__stats_publish(lnet);
+	return lnet->hm_next;
+}
+
+static bool home_ready(const struct m0_strand *strand)
+{
+	const struct m0_lnet *lnet = lnet_of(strand);
+
+	return M0_HOME_GET(lnet->hm_posted) ||
+	       lnet->hm_io->si_ops->sio_ready(lnet->hm_io);
+}
+
+static void home_sleep(struct m0_strand *strand, m0_time_t deadline)
+{
+	struct m0_lnet *lnet = lnet_of(strand);
+
+	lnet->hm_io->si_ops->sio_sleep(lnet->hm_io, deadline);
+}
+
+static void home_rouse(struct m0_strand *strand)
+{
+	struct m0_lnet *lnet = lnet_of(strand);
+
+	lnet->hm_io->si_ops->sio_rouse(lnet->hm_io);
+}
+
+const struct m0_strand_ops m0_home__strand_ops = {
+	.so_step = home_step,
+	.so_ready = home_ready,
+	.so_sleep = home_sleep,
+	.so_rouse = home_rouse,
+};
+
+/* ---------------------------------------------------------------- inline -- */
+
+/*
+ * Whoever posts after hm_sleeps is set rouses; what was posted before is seen
+ * here. The same for the semaphore: others that step find hm_stepping taken.
+ */
+static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
+			 m0_time_t deadline)
+{
+	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
+	m0_time_t                    until = min64u(deadline, lnet->hm_next);
+
+	M0_HOME_SET(lnet->hm_sleeps, true);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!home_ready(&lnet->hm_strand) && m0_semaphore_value(sem) == 0) {
+		if (io->sio_sleep != NULL)
+			io->sio_sleep(lnet->hm_io, until);
+		else
+			m0_time_sleep(
+				min64u(until, m0_time_from_now(0, 1000000)));
+	}
+	M0_HOME_SET(lnet->hm_sleeps, false);
+}
+
+bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
+		       m0_time_t deadline)
+{
+	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
+	m0_time_t                    next;
+	bool                         did;
+
+	if (__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		return false;
+	if (sem != NULL)
+		inline_sleep(lnet, sem, deadline);
+	lnet->hm_did = io->sio_ready(lnet->hm_io);
+	next = m0_strand_step(&lnet->hm_strand, m0_time_now());
+	did = lnet->hm_did;
+	if (M0_HOME_GET(lnet->hm_has_fd))
+		io->sio_arm(lnet->hm_io, next);
+	M0_HOME_SET(lnet->hm_stepping, false);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	/* Its poster may have seen the descriptor readable still. */
+	if (M0_HOME_GET(lnet->hm_has_fd) && home_ready(&lnet->hm_strand))
+		io->sio_rouse(lnet->hm_io);
+	return did;
+}
+
+bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
+		   m0_time_t deadline)
+{
+	m0_time_t now;
+
+	if (!lnet->hm_cfg.lc_inline)
+		return m0_semaphore_timeddown(sem, deadline);
+	M0_PRE(!m0_home__is_inside(lnet));
+	while (!m0_semaphore_trydown(sem)) {
+		now = m0_time_now();
+		if (now >= deadline)
+			return false;
+		if (!M0_HOME_GET(lnet->hm_stepping)) {
+			(void)m0_home__progress(lnet, sem, deadline);
+			continue;
+		}
+		/* By another thread, which may stop doing so. */
+		now = m0_time_add(now, M0_TIME_ONE_MSEC);
+		if (m0_semaphore_timeddown(sem, min64u(now, deadline)))
+			return true;
+	}
+	return true;
+}
+
+bool m0_lnet_progress(struct m0_lnet *lnet)
+{
+	return lnet->hm_cfg.lc_inline &&
+	       m0_home__progress(lnet, NULL, M0_TIME_IMMEDIATELY);
+}
+
+int m0_lnet_fd(struct m0_lnet *lnet)
+{
+	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
+
+	if (!lnet->hm_cfg.lc_inline)
+		return -ENOSYS;
+	if (!M0_HOME_GET(lnet->hm_has_fd)) {
+		M0_HOME_SET(lnet->hm_has_fd, true);
+		/* What is there already; the next progress arms it. */
+		io->sio_rouse(lnet->hm_io);
+	}
+	return io->sio_fd(lnet->hm_io);
+}
