@@ -225,6 +225,7 @@ bool m0_lnet_engine_is_quiet(const struct m0_lnet_engine *eng);
  * Gives the engine an interface. Before ni_up, the home has its driver start
  * it with the same `m0_lnd_ni`, whose ln_ops and identity this call sets.
  * @param lnd  NULL: none may be needed (tests).
+ * @retval -EEXIST  we have this NID. @retval -ENOMEM
  */
 int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 			  const struct m0_lnet_nid *nid, const char *device,
@@ -232,7 +233,10 @@ int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 			  struct m0_lnd_ni **ret);
 /** The driver serves it: advertise it (the sequence number goes up). */
 void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *ni);
-/** Stops using it, has the driver stop it; removed at lu_ni_stopped. */
+/**
+ * Stops using it, has the driver stop it; removed at lu_ni_stopped. One that
+ * never was up is removed at once, and the driver not asked.
+ */
 void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *ni);
 unsigned m0_lnet_engine_nis_nr(const struct m0_lnet_engine *eng);
 /** i-th NI, in the order of adding; NULL: no more. */

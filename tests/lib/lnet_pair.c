@@ -506,6 +506,7 @@ static bool node_pass(struct pair_node *node, m0_time_t *next)
 
 	if (node->pno_engine == NULL)
 		return false;
+	m0_lnet_engine_time(node->pno_engine, now);
 	moved = txs_move(node);
 	moved |= rxs_move(node);
 	moved |= nis_stop(node);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lnet/ask.h"
+
+enum {
+	/** A message was not to be had: how soon again. */
+	RETRY_NS = 20000000
+};
+
+/** Reserved portal, match bits of pings and pushes. */
+#define PING_BITS (UINT64_C(1) << 63)
+
+static void ask_free(struct m0_lnet_ask *ask)
+{
+	struct m0_lnet_engine *eng = ask->as_engine;
+
+	m0_lnet__timer_cancel(eng, &ask->as_timer);
+	M0_ASSERT(eng->le_busy_nr > 0);
+	--eng->le_busy_nr;
+	m0_free(ask->as_addr);
+	m0_free(ask);
+}
+
+static void ask_tell(struct m0_lnet_ask *ask, int status)
+{
+	if (ask->as_told)
+		return;
+	ask->as_told = true;
+	ask->as_status = status;
+	ask->as_done(ask->as_engine, ask);
+}
+
+/** Its end goes on from the timer: not on the stack of an event of it. */
+static void ask_end_soon(struct m0_lnet_ask *ask)
+{
+	m0_lnet__timer_arm(ask->as_engine, &ask->as_timer,
+			   ask->as_engine->le_now);
+}
+
+static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		      const struct m0_lnet_event *ev)
+{
+	struct m0_lnet_ask *ask = container_of(md, struct m0_lnet_ask, as_md);
+	bool                ends = ev->ev_unlinked;
+
+	(void)eng;
+	switch (ev->ev_type) {
+	case M0_LNET_EV_SEND:
+		/* Perhaps on the stack of whoever began it: told later. */
+		ask->as_failure = ev->ev_status;
+		break;
+	case M0_LNET_EV_REPLY:
+	case M0_LNET_EV_ACK:
+		ask->as_got = ev->ev_mlength;
+		ask_tell(ask, ev->ev_status);
+		break;
+	default:
+		break;
+	}
+	if (ends) {
+		ask_tell(ask, ask->as_failure != 0 ? ask->as_failure
+						   : -ECANCELED);
+		ask_free(ask);
+	} else if (ask->as_told || ask->as_failure != 0) {
+		ask_end_soon(ask);
+	}
+}
+
+static bool ask_begin(struct m0_lnet_ask *ask)
+{
+	struct m0_lnet_engine *eng = ask->as_engine;
+	struct m0_lnet_msg    *msg = eng->le_cfg.lec_home_ops->ho_msg_get(eng);
+
+	if (msg == NULL)
+		return false;
+	msg->msg_op = ask->as_op;
+	msg->msg_md = &ask->as_md;
+	ask->as_is_bound = true;
+	m0_lnet_engine_md_bind(eng, &ask->as_md);
+	m0_lnet__timer_arm(eng, &ask->as_timer, ask->as_deadline);
+	if (ask->as_is_push)
+		m0_lnet_engine_put(eng, msg);
+	else
+		m0_lnet_engine_get(eng, msg);
+	return true;
+}
+
+static void ask_again_later(struct m0_lnet_ask *ask)
+{
+	struct m0_lnet_engine *eng = ask->as_engine;
+
+	m0_lnet__timer_arm(eng, &ask->as_timer,
+			   min_check(ask->as_deadline,
+				     m0_time_add(eng->le_now, RETRY_NS)));
+}
+
+static void ask_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+		     m0_time_t now)
+{
+	struct m0_lnet_ask *ask =
+		container_of(timer, struct m0_lnet_ask, as_timer);
+
+	if (!ask->as_is_bound && !ask->as_told && now < ask->as_deadline) {
+		if (!ask_begin(ask))
+			ask_again_later(ask);
+		return;
+	}
+	ask_tell(ask, ask->as_failure != 0 ? ask->as_failure : -ETIMEDOUT);
+	if (ask->as_is_bound)
+		m0_lnet_engine_md_unlink(eng, &ask->as_md);
+	else
+		ask_free(ask);
+}
+
+static void ask_start(struct m0_lnet_ask *ask)
+{
+	ask->as_md.md_attr = (struct m0_lnet_md_attr){
+		.md_vec = &ask->as_vec,
+		.md_length = ask->as_bytes,
+		/* SEND, and REPLY or ACK. */
+		.md_threshold = 2,
+		.md_options = M0_LNET_MD_TRUNCATE |
+			      M0_LNET_MD_NO_TRACK_RESPONSE,
+		.md_auto_unlink = true,
+	};
+	ask->as_md.md_done = ask_event;
+	if (!ask_begin(ask))
+		ask_again_later(ask);
+}
+
+static struct m0_lnet_ask *ask_new(struct m0_lnet_engine    *eng,
+				   const struct m0_lnet_nid *nid,
+				   const struct m0_lnet_nid *self, size_t bytes,
+				   m0_time_t deadline)
+{
+	struct m0_lnet_ask *ask;
+
+	M0_ALLOC_PTR(ask);
+	if (ask == NULL)
+		return NULL;
+	ask->as_addr = m0_alloc(bytes);
+	if (ask->as_addr == NULL) {
+		m0_free(ask);
+		return NULL;
+	}
+	ask->as_engine = eng;
+	ask->as_bytes = bytes;
+	ask->as_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&ask->as_addr,
+							   &ask->as_bytes);
+	ask->as_op = (struct m0_lnet_op){
+		.lo_self = *self,
+		.lo_target = { .lp_nid = *nid, .lp_pid = M0_LNET_PID_LUSTRE },
+		.lo_portal = M0_LNET_PORTAL_RESERVED,
+		.lo_match_bits = PING_BITS,
+	};
+	ask->as_deadline = deadline;
+	m0_timer_init(&ask->as_timer.lt_timer);
+	ask->as_timer.lt_fire = ask_fire;
+	++eng->le_busy_nr;
+	return ask;
+}
+
+struct m0_lnet_ask *m0_lnet__ask_ping(
+	struct m0_lnet_engine *eng, const struct m0_lnet_nid *nid,
+	const struct m0_lnet_nid *self, size_t bytes, m0_time_t deadline,
+	void (*done)(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask),
+	void *user)
+{
+	struct m0_lnet_ask *ask = ask_new(eng, nid, self, bytes, deadline);
+
+	if (ask == NULL)
+		return NULL;
+	ask->as_done = done;
+	ask->as_user = user;
+	ask_start(ask);
+	return ask;
+}
+
+struct m0_lnet_ask *m0_lnet__ask_push(
+	struct m0_lnet_engine *eng, const struct m0_lnet_nid *nid,
+	const struct m0_lnet_nid *self, m0_time_t deadline,
+	void (*done)(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask),
+	void *user)
+{
+	const void         *bytes;
+	size_t              nr = m0_lnet__ping_bytes(eng, &bytes);
+	struct m0_lnet_ask *ask = ask_new(eng, nid, self, nr, deadline);
+
+	if (ask == NULL)
+		return NULL;
+	memcpy(ask->as_addr, bytes, nr);
+	ask->as_is_push = true;
+	ask->as_op.lo_ack = true;
+	ask->as_done = done;
+	ask->as_user = user;
+	ask_start(ask);
+	return ask;
+}
+
+void m0_lnet__ask_fail(struct m0_lnet_ask *ask, int status)
+{
+	ask_tell(ask, status);
+	ask_end_soon(ask);
+}
+
+void m0_lnet__ask_drop(struct m0_lnet_ask *ask)
+{
+	if (ask == NULL)
+		return;
+	ask->as_told = true;
+	ask_end_soon(ask);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lnet/lnet_internal.h"
+
+enum {
+	/** Nothing chooses by health yet. */
+	HEALTH_FULL = 1000
+};
+
+/* -- distance -------------------------------------------------------------- */
+
+/** Place of an NI among those that are not `0@lo`, from 1. */
+static uint32_t ni_order(const struct m0_lnet_engine *eng,
+			 const struct m0_lnet_ni     *of)
+{
+	struct m0_lnet_ni *ni;
+	uint32_t           order = 0;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
+		if (ni != eng->le_lo)
+			++order;
+		if (ni == of)
+			break;
+	}
+	return order;
+}
+
+/** An NI by which the peer that has this NID is a neighbour. */
+static struct m0_lnet_ni *ni_towards(const struct m0_lnet_engine *eng,
+				     const struct m0_lnet_nid    *dst)
+{
+	struct m0_lnet_ni   *ni = m0_lnet__ni_for(eng, dst);
+	struct m0_lnet_lpni *lpni = m0_lnet__lpni_find(eng, dst);
+	struct m0_list      *all;
+
+	if (ni != NULL || lpni == NULL)
+		return ni;
+	all = &lpni->lpn_peer->lpe_lpnis;
+	m0_list_for_each_entry(all, lpni, struct m0_lnet_lpni, lpn_link) {
+		ni = m0_lnet__ni_for(eng, &lpni->lpn_nid);
+		if (ni != NULL)
+			return ni;
+	}
+	return NULL;
+}
+
+int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
+			const struct m0_lnet_nid *dst, struct m0_lnet_nid *src,
+			uint32_t *order)
+{
+	const struct m0_lnet_ni *ni;
+	int                      dist = 0;
+
+	ni = m0_lnet_nid_is_lo(dst) ? eng->le_lo : m0_lnet__ni_find(eng, dst);
+	if (ni == NULL) {
+		ni = ni_towards(eng, dst);
+		dist = 1;
+	}
+	if (ni == NULL)
+		return -EHOSTUNREACH;
+	if (src != NULL)
+		*src = ni->lni_lnd.ln_nid;
+	if (order != NULL)
+		*order = ni_order(eng, ni);
+	if (order != NULL && ni == eng->le_lo)
+		*order = 0;
+	return dist;
+}
+
+/* -- the picture ----------------------------------------------------------- */
+
+static void ni_draw(const struct m0_lnet_engine *eng,
+		    const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
+{
+	const struct m0_lnd_ni *ln = &ni->lni_lnd;
+
+	to->lni_nid = ln->ln_nid;
+	memcpy(to->lni_device, ln->ln_device, sizeof to->lni_device);
+	to->lni_up = m0_lnet__ni_is_usable(ni) && ln->ln_up;
+	to->lni_peer_credits = ln->ln_peer_credits;
+	to->lni_credits = ln->ln_credits;
+	to->lni_credits_free = ni->lni_credits;
+	to->lni_credits_low = ni->lni_credits_low;
+	if (ni != eng->le_lo)
+		to->lni_timeout_ms =
+			eng->le_cfg.lec_timeout_ns / M0_TIME_ONE_MSEC;
+	to->lni_health = HEALTH_FULL;
+	to->lni_traffic = ni->lni_traffic;
+	to->lni_failures = ni->lni_failures;
+	if (ln->ln_lnd != NULL && m0_lnet__ni_is_usable(ni) &&
+	    ln->ln_lnd->ld_ops->lo_ni_info != NULL)
+		ln->ln_lnd->ld_ops->lo_ni_info(ln, &to->lni_lnd);
+}
+
+static void lpni_draw(const struct m0_lnet_engine *eng,
+		      const struct m0_lnet_lpni   *lpni,
+		      struct m0_lnet_peer_ni_info *to)
+{
+	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
+
+	to->lpi_nid = lpni->lpn_nid;
+	to->lpi_up = lpni->lpn_known_up;
+	to->lpi_down = lpni->lpn_known_down;
+	to->lpi_credits_max =
+		min_check(cfg->lec_peer_credits, cfg->lec_credits);
+	to->lpi_credits_free = lpni->lpn_credits;
+	to->lpi_credits_low = lpni->lpn_credits_low;
+	to->lpi_queued_bytes = lpni->lpn_queued_bytes;
+	to->lpi_refs_nr = lpni->lpn_refs_nr;
+	to->lpi_health = HEALTH_FULL;
+	to->lpi_traffic = lpni->lpn_traffic;
+	to->lpi_failures = lpni->lpn_failures;
+}
+
+/** @return where the NIs of the next peer go. */
+static struct m0_lnet_peer_ni_info *peer_draw(
+	const struct m0_lnet_engine *eng, const struct m0_lnet_peer *peer,
+	struct m0_lnet_peer_info *to, struct m0_lnet_peer_ni_info *nis)
+{
+	struct m0_lnet_lpni *lpni;
+
+	to->lpe_primary = peer->lpe_primary;
+	to->lpe_state = peer->lpe_state;
+	to->lpe_multi_rail = (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
+	to->lpe_nis = nis;
+	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
+			       lpn_link) {
+		lpni_draw(eng, lpni, nis);
+		++nis;
+	}
+	to->lpe_nis_nr = (unsigned)(nis - to->lpe_nis);
+	return nis;
+}
+
+static void all_draw(const struct m0_lnet_engine *eng, struct m0_lnet_info *info,
+		     struct m0_lnet_peer_ni_info *peer_nis)
+{
+	struct m0_lnet_ni   *ni;
+	struct m0_lnet_peer *peer;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		ni_draw(eng, ni, &info->li_nis[info->li_nis_nr++]);
+	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
+			       lpe_link)
+		peer_nis = peer_draw(eng, peer,
+				     &info->li_peers[info->li_peers_nr++],
+				     peer_nis);
+}
+
+int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
+			struct m0_lnet_info        **ret)
+{
+	size_t nis_nr = m0_list_length(&eng->le_nis);
+	size_t peers_nr = eng->le_peers_nr;
+	size_t peer_nis_nr = m0_hash_nr(&eng->le_lpnis);
+	struct m0_lnet_info *info;
+
+	/* All parts are of 64-bit alignment. */
+	info = m0_alloc(sizeof *info + nis_nr * sizeof *info->li_nis +
+			peers_nr * sizeof *info->li_peers +
+			peer_nis_nr * sizeof *info->li_peers->lpe_nis);
+	if (info == NULL)
+		return -ENOMEM;
+	info->li_features = m0_lnet__ping_features(eng);
+	info->li_pid = eng->le_cfg.lec_pid;
+	info->li_seq = eng->le_seq;
+	info->li_nis = (void *)(info + 1);
+	info->li_peers = (void *)(info->li_nis + nis_nr);
+	all_draw(eng, info, (void *)(info->li_peers + peers_nr));
+	m0_lnet_engine_stats(eng, &info->li_stats);
+	*ret = info;
+	return 0;
+}
+
+/* -- counters -------------------------------------------------------------- */
+
+void m0_lnet_engine_stats(const struct m0_lnet_engine *eng,
+			  struct m0_lnet_stats        *stats)
+{
+	*stats = eng->le_stats;
+	stats->ls_rst_alloc = m0_hash_nr(&eng->le_waiting);
+}
+
+void m0_lnet_engine_stats_reset(struct m0_lnet_engine *eng)
+{
+	uint64_t             msgs_alloc = eng->le_stats.ls_msgs_alloc;
+	struct m0_lnet_ni   *ni;
+	struct m0_hash_link *at;
+	struct m0_lnet_lpni *lpni;
+
+	M0_SET0(&eng->le_stats);
+	/* Not a count, but how many there are. */
+	eng->le_stats.ls_msgs_alloc = msgs_alloc;
+	eng->le_stats.ls_msgs_max = msgs_alloc;
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
+		M0_SET0(&ni->lni_traffic);
+		M0_SET0(&ni->lni_failures);
+	}
+	for (at = m0_hash_first(&eng->le_lpnis); at != NULL;
+	     at = m0_hash_next(at)) {
+		lpni = container_of(at, struct m0_lnet_lpni, lpn_hash);
+		M0_SET0(&lpni->lpn_traffic);
+		M0_SET0(&lpni->lpn_failures);
+	}
+}

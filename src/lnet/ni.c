@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lnet/lnet_internal.h"
+
+static struct m0_lnet_ni *ni_of(struct m0_lnd_ni *lnd_ni)
+{
+	return container_of(lnd_ni, struct m0_lnet_ni, lni_lnd);
+}
+
+/* -- looking for one ------------------------------------------------------- */
+
+/* A node has a handful: a walk is faster than a table. */
+
+struct m0_lnet_ni *m0_lnet__ni_find(const struct m0_lnet_engine *eng,
+				    const struct m0_lnet_nid    *nid)
+{
+	struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (m0_lnet_nid_eq(&ni->lni_lnd.ln_nid, nid))
+			return ni;
+	return NULL;
+}
+
+struct m0_lnet_ni *m0_lnet__ni_on_net(const struct m0_lnet_engine *eng,
+				      uint32_t                     net)
+{
+	struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (m0_lnet_nid_net(&ni->lni_lnd.ln_nid) == net)
+			return ni;
+	return NULL;
+}
+
+bool m0_lnet__ni_fits(const struct m0_lnet_ni  *ni,
+		      const struct m0_lnet_nid *nid)
+{
+	const struct m0_lnet_nid *own = &ni->lni_lnd.ln_nid;
+
+	/* One net may have addresses of both sorts, and neither sort reaches
+	 * the other. */
+	return own->ln_type == nid->ln_type && own->ln_num == nid->ln_num &&
+	       own->ln_size == nid->ln_size;
+}
+
+bool m0_lnet__ni_is_usable(const struct m0_lnet_ni *ni)
+{
+	return ni->lni_is_up && !ni->lni_stopping;
+}
+
+/** Is `left` the one to be used of two on a net? */
+static bool ni_is_better(const struct m0_lnet_ni *left,
+			 const struct m0_lnet_ni *right)
+{
+	if (left->lni_lnd.ln_up != right->lni_lnd.ln_up)
+		return left->lni_lnd.ln_up;
+	if (left->lni_credits != right->lni_credits)
+		return left->lni_credits > right->lni_credits;
+	return left->lni_used_nr < right->lni_used_nr;
+}
+
+struct m0_lnet_ni *m0_lnet__ni_for(const struct m0_lnet_engine *eng,
+				   const struct m0_lnet_nid    *nid)
+{
+	struct m0_lnet_ni *best = NULL;
+	struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (m0_lnet__ni_is_usable(ni) && m0_lnet__ni_fits(ni, nid) &&
+		    (best == NULL || ni_is_better(ni, best)))
+			best = ni;
+	return best;
+}
+
+/* -- life ------------------------------------------------------------------ */
+
+static void ni_init(struct m0_lnet_ni *ni, struct m0_lnet_engine *eng,
+		    const struct m0_lnet_nid *nid, const char *device,
+		    uint64_t incarnation, struct m0_lnd *lnd)
+{
+	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
+	struct m0_lnd_ni                *ln = &ni->lni_lnd;
+
+	ln->ln_nid = *nid;
+	if (device != NULL)
+		strncpy(ln->ln_device, device, sizeof ln->ln_device - 1);
+	ln->ln_incarnation = incarnation;
+	if (!m0_lnet_nid_is_lo(nid)) {
+		ln->ln_credits = cfg->lec_credits;
+		ln->ln_peer_credits = min_check(cfg->lec_peer_credits,
+						cfg->lec_credits);
+	}
+	ln->ln_lnd = lnd;
+	ln->ln_ops = &m0_lnet__up_ops;
+	ln->ln_engine = eng;
+	ni->lni_engine = eng;
+	ni->lni_credits = (int)ln->ln_credits;
+	ni->lni_credits_low = ni->lni_credits;
+	m0_list_init(&ni->lni_queue);
+	m0_list_link_init(&ni->lni_link);
+}
+
+int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
+			  const struct m0_lnet_nid *nid, const char *device,
+			  uint64_t incarnation, struct m0_lnd *lnd,
+			  struct m0_lnd_ni **ret)
+{
+	struct m0_lnet_ni *ni;
+
+	if (m0_lnet__ni_find(eng, nid) != NULL)
+		return -EEXIST;
+	M0_ALLOC_PTR(ni);
+	if (ni == NULL)
+		return -ENOMEM;
+	ni_init(ni, eng, nid, device, incarnation, lnd);
+	m0_list_add_tail(&eng->le_nis, &ni->lni_link);
+	if (m0_lnet_nid_is_lo(nid))
+		eng->le_lo = ni;
+	*ret = &ni->lni_lnd;
+	return 0;
+}
+
+/** What is told of us has changed; `0@lo` is in it always. */
+static void ni_tell(struct m0_lnet_ni *ni)
+{
+	if (ni != ni->lni_engine->le_lo)
+		m0_lnet__ping_changed(ni->lni_engine);
+}
+
+void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
+{
+	struct m0_lnet_ni *ni = ni_of(lnd_ni);
+
+	M0_PRE(ni->lni_engine == eng && !ni->lni_is_up && !ni->lni_stopping);
+	ni->lni_is_up = true;
+	ni_tell(ni);
+}
+
+static void ni_free(struct m0_lnet_ni *ni)
+{
+	M0_ASSERT(ni->lni_msgs_nr == 0);
+	M0_ASSERT(m0_list_is_empty(&ni->lni_queue));
+	if (ni->lni_engine->le_lo == ni)
+		ni->lni_engine->le_lo = NULL;
+	m0_list_del(&ni->lni_link);
+	m0_free(ni);
+}
+
+void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
+{
+	struct m0_lnet_ni *ni = ni_of(lnd_ni);
+	bool               started = ni->lni_is_up;
+
+	M0_PRE(ni->lni_engine == eng);
+	if (ni->lni_stopping)
+		return;
+	ni->lni_stopping = true;
+	ni->lni_is_up = false;
+	m0_lnet__peers_ni_gone(eng, ni);
+	m0_lnet__send_ni_flush(ni, -ENETDOWN);
+	if (started)
+		ni_tell(ni);
+	if (started && lnd_ni->ln_lnd != NULL)
+		lnd_ni->ln_lnd->ld_ops->lo_ni_stop(lnd_ni);
+	else
+		ni_free(ni);
+}
+
+unsigned m0_lnet_engine_nis_nr(const struct m0_lnet_engine *eng)
+{
+	return (unsigned)m0_list_length(&eng->le_nis);
+}
+
+struct m0_lnd_ni *m0_lnet_engine_ni(const struct m0_lnet_engine *eng,
+				    unsigned                     i)
+{
+	struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (i-- == 0)
+			return &ni->lni_lnd;
+	return NULL;
+}
+
+/* -- from the driver ------------------------------------------------------- */
+
+static void lu_ni_status(struct m0_lnd_ni *lnd_ni)
+{
+	struct m0_lnet_ni *ni = ni_of(lnd_ni);
+
+	if (m0_lnet__ni_is_usable(ni))
+		ni_tell(ni);
+}
+
+static void lu_ni_stopped(struct m0_lnd_ni *lnd_ni)
+{
+	struct m0_lnet_ni *ni = ni_of(lnd_ni);
+
+	M0_PRE(ni->lni_stopping);
+	ni_free(ni);
+}
+
+const struct m0_lnd_up_ops m0_lnet__up_ops = {
+	.lu_tx_header = m0_lnet__tx_header,
+	.lu_tx_done = m0_lnet__tx_done,
+	.lu_rx_begin = m0_lnet__rx_begin,
+	.lu_rx_done = m0_lnet__rx_done,
+	.lu_peer_down = m0_lnet__peer_down,
+	.lu_ni_status = lu_ni_status,
+	.lu_ni_stopped = lu_ni_stopped,
+};

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is out there: peer NIs by NID, and the peers they belong to.
+ *
+ * Whoever is sent to, or speaks to us, gets a peer of its own with that NID.
+ * Discovery joins those that are one node. All of it is bounded: the peer that
+ * was not heard of longest makes room, if nothing of it is under way.
+ */
+#include "lnet/lnet_internal.h"
+
+enum {
+	/** NIDs of a peer that are kept, and of all peers for each there may
+	 * be. */
+	LPNIS_OF_PEER_MAX = 64,
+	LPNIS_PER_PEER_NR = 4,
+	/** Peers looked at for one that may go. */
+	EVICT_LOOKS_MAX = 32
+};
+
+static struct m0_lnet_lpni *lpni_of_link(const struct m0_list_link *link)
+{
+	return container_of(link, struct m0_lnet_lpni, lpn_link);
+}
+
+static bool is_multi_rail(const struct m0_lnet_peer *peer)
+{
+	return (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
+}
+
+static bool is_configured(const struct m0_lnet_peer *peer)
+{
+	return (peer->lpe_state & M0_LNET_PEER_CONFIGURED) != 0;
+}
+
+/* -- life ------------------------------------------------------------------ */
+
+static struct m0_lnet_peer *peer_new(struct m0_lnet_engine    *eng,
+				     const struct m0_lnet_nid *primary)
+{
+	struct m0_lnet_peer *peer;
+
+	M0_ALLOC_PTR(peer);
+	if (peer == NULL)
+		return NULL;
+	peer->lpe_primary = *primary;
+	m0_list_init(&peer->lpe_lpnis);
+	m0_list_init(&peer->lpe_waiting);
+	m0_list_link_init(&peer->lpe_link);
+	m0_list_add_tail(&eng->le_peers, &peer->lpe_link);
+	++eng->le_peers_nr;
+	return peer;
+}
+
+/** Pre: without NIDs. What waited for it goes on by those it has become. */
+static void peer_free(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
+{
+	M0_PRE(m0_list_is_empty(&peer->lpe_lpnis));
+	m0_list_del(&peer->lpe_link);
+	--eng->le_peers_nr;
+	m0_lnet__discovery_forget(eng, peer);
+	M0_ASSERT(m0_list_is_empty(&peer->lpe_waiting));
+	m0_free(peer);
+}
+
+static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
+				     struct m0_lnet_peer      *peer,
+				     const struct m0_lnet_nid *nid)
+{
+	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
+	struct m0_lnet_lpni             *lpni;
+
+	/* The key of the table is the NID's bytes. */
+	M0_BASSERT(sizeof(struct m0_lnet_nid) == M0_LNET_NID_BYTES);
+	M0_ALLOC_PTR(lpni);
+	if (lpni == NULL)
+		return NULL;
+	lpni->lpn_nid = *nid;
+	lpni->lpn_credits = (int)min_check(cfg->lec_peer_credits,
+					   cfg->lec_credits);
+	lpni->lpn_credits_low = lpni->lpn_credits;
+	m0_list_init(&lpni->lpn_queue);
+	m0_list_link_init(&lpni->lpn_link);
+	if (m0_hash_add(&eng->le_lpnis, &lpni->lpn_hash, &lpni->lpn_nid,
+			sizeof lpni->lpn_nid) != 0) {
+		m0_free(lpni);
+		return NULL;
+	}
+	lpni->lpn_peer = peer;
+	m0_list_add_tail(&peer->lpe_lpnis, &lpni->lpn_link);
+	return lpni;
+}
+
+static void lpni_free(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
+{
+	M0_PRE(lpni->lpn_refs_nr == 0);
+	M0_ASSERT(m0_list_is_empty(&lpni->lpn_queue));
+	if (eng->le_heard == lpni)
+		eng->le_heard = NULL;
+	m0_list_del(&lpni->lpn_link);
+	m0_hash_del(&eng->le_lpnis, &lpni->lpn_hash);
+	m0_free(lpni);
+}
+
+static void peer_destroy(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&peer->lpe_lpnis)) != NULL)
+		lpni_free(eng, lpni_of_link(link));
+	peer_free(eng, peer);
+}
+
+/* -- bounds ---------------------------------------------------------------- */
+
+static bool peer_is_idle(const struct m0_lnet_peer *peer)
+{
+	struct m0_lnet_lpni *lpni;
+
+	if (!m0_list_is_empty(&peer->lpe_waiting) || is_configured(peer) ||
+	    (peer->lpe_state & M0_LNET_PEER_DISCOVERING) != 0)
+		return false;
+	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
+			       lpn_link)
+		if (lpni->lpn_refs_nr > 0)
+			return false;
+	return true;
+}
+
+/** Used now: last to be evicted. */
+static void peer_touch(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
+{
+	m0_list_move_tail(&eng->le_peers, &peer->lpe_link);
+}
+
+static bool is_full(const struct m0_lnet_engine *eng)
+{
+	return eng->le_peers_nr >= eng->le_cfg.lec_peers_max ||
+	       m0_hash_nr(&eng->le_lpnis) >=
+		       LPNIS_PER_PEER_NR * eng->le_cfg.lec_peers_max;
+}
+
+static bool peer_evict(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_peer *peer;
+	unsigned             i;
+
+	for (i = 0; i < EVICT_LOOKS_MAX && i < eng->le_peers_nr; ++i) {
+		peer = container_of(m0_list_first(&eng->le_peers),
+				    struct m0_lnet_peer, lpe_link);
+		if (peer_is_idle(peer)) {
+			peer_destroy(eng, peer);
+			return true;
+		}
+		peer_touch(eng, peer);
+	}
+	return false;
+}
+
+static struct m0_lnet_lpni *lpni_make(struct m0_lnet_engine    *eng,
+				      const struct m0_lnet_nid *nid)
+{
+	struct m0_lnet_peer *peer;
+	struct m0_lnet_lpni *lpni;
+
+	if (m0_lnet__ni_find(eng, nid) != NULL || m0_lnet_nid_is_any(nid))
+		return NULL;
+	if (is_full(eng) && !peer_evict(eng)) {
+		++eng->le_stats.ls_drop_no_room;
+		return NULL;
+	}
+	peer = peer_new(eng, nid);
+	if (peer == NULL)
+		return NULL;
+	lpni = lpni_new(eng, peer, nid);
+	if (lpni == NULL)
+		peer_free(eng, peer);
+	return lpni;
+}
+
+/* -- finding --------------------------------------------------------------- */
+
+struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
+					const struct m0_lnet_nid    *nid)
+{
+	struct m0_hash_link *link;
+
+	link = m0_hash_find(&eng->le_lpnis, nid, sizeof *nid);
+	return link == NULL
+		       ? NULL
+		       : container_of(link, struct m0_lnet_lpni, lpn_hash);
+}
+
+struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
+				       const struct m0_lnet_nid *nid)
+{
+	struct m0_lnet_lpni *lpni = m0_lnet__lpni_find(eng, nid);
+
+	if (lpni == NULL)
+		lpni = lpni_make(eng, nid);
+	if (lpni == NULL)
+		return NULL;
+	++lpni->lpn_refs_nr;
+	peer_touch(eng, lpni->lpn_peer);
+	return lpni;
+}
+
+void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
+{
+	(void)eng;
+	M0_PRE(lpni->lpn_refs_nr > 0);
+	--lpni->lpn_refs_nr;
+}
+
+struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
+					 const struct m0_lnet_nid *nid,
+					 const struct m0_lnet_nid *hop,
+					 struct m0_lnet_nid       *primary)
+{
+	struct m0_lnet_lpni *lpni = eng->le_heard;
+	struct m0_lnet_lpni *from;
+
+	*primary = *nid;
+	if (m0_lnet_nid_is_lo(hop))
+		return NULL;
+	if (lpni == NULL || !m0_lnet_nid_eq(&lpni->lpn_nid, hop)) {
+		lpni = m0_lnet__lpni_find(eng, hop);
+		if (lpni == NULL)
+			lpni = lpni_make(eng, hop);
+		if (lpni != NULL)
+			peer_touch(eng, lpni->lpn_peer);
+		eng->le_heard = lpni;
+	}
+	/* Who speaks through a router is not remembered for it. */
+	from = m0_lnet_nid_eq(nid, hop) ? lpni : m0_lnet__lpni_find(eng, nid);
+	if (from != NULL)
+		*primary = from->lpn_peer->lpe_primary;
+	if (lpni == NULL)
+		return NULL;
+	lpni->lpn_heard_at = eng->le_now;
+	lpni->lpn_known_up = true;
+	lpni->lpn_known_down = false;
+	return lpni;
+}
+
+bool m0_lnet__peer_same(const struct m0_lnet_engine *eng,
+			const struct m0_lnet_nid    *left,
+			const struct m0_lnet_nid    *right)
+{
+	const struct m0_lnet_lpni *a;
+	const struct m0_lnet_lpni *b;
+
+	if (m0_lnet_nid_eq(left, right))
+		return true;
+	a = m0_lnet__lpni_find(eng, left);
+	b = m0_lnet__lpni_find(eng, right);
+	return a != NULL && b != NULL && a->lpn_peer == b->lpn_peer;
+}
+
+/* -- learning -------------------------------------------------------------- */
+
+static void lpni_move(struct m0_lnet_lpni *lpni, struct m0_lnet_peer *to)
+{
+	m0_list_move_tail(&to->lpe_lpnis, &lpni->lpn_link);
+	lpni->lpn_peer = to;
+}
+
+/** `from` has lost an NID: it has another primary one, or ends. */
+static void peer_lessened(struct m0_lnet_engine *eng, struct m0_lnet_peer *from)
+{
+	struct m0_list_link *first = m0_list_first(&from->lpe_lpnis);
+	struct m0_lnet_lpni *lpni;
+
+	if (first == NULL) {
+		peer_free(eng, from);
+		return;
+	}
+	m0_list_for_each_entry(&from->lpe_lpnis, lpni, struct m0_lnet_lpni,
+			       lpn_link)
+		if (m0_lnet_nid_eq(&lpni->lpn_nid, &from->lpe_primary))
+			return;
+	from->lpe_primary = lpni_of_link(first)->lpn_nid;
+}
+
+/** All of `from` is `into`. */
+static void peer_merge(struct m0_lnet_engine *eng, struct m0_lnet_peer *into,
+		       struct m0_lnet_peer *from)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&from->lpe_lpnis)) != NULL)
+		lpni_move(lpni_of_link(link), into);
+	into->lpe_seq_told = max_check(into->lpe_seq_told, from->lpe_seq_told);
+	if (into->lpe_ni == NULL)
+		into->lpe_ni = from->lpe_ni;
+	peer_free(eng, from);
+}
+
+/** An NID leaves its peer: it is one of its own while it is in use. */
+static void lpni_leave(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
+{
+	struct m0_lnet_peer *own;
+
+	if (lpni->lpn_refs_nr == 0) {
+		lpni_free(eng, lpni);
+		return;
+	}
+	own = peer_new(eng, &lpni->lpn_nid);
+	if (own != NULL)
+		lpni_move(lpni, own);
+}
+
+static bool info_lists(const struct m0_lnet_ping_info *info,
+		       const struct m0_lnet_nid *nid, bool *up)
+{
+	unsigned nr = min_check(info->lpi_nis_nr, info->lpi_nis_max);
+	unsigned i;
+
+	for (i = 0; i < nr; ++i)
+		if (m0_lnet_nid_eq(&info->lpi_nis[i].lpn_nid, nid)) {
+			*up = info->lpi_nis[i].lpn_up;
+			return true;
+		}
+	return false;
+}
+
+/** Has `peer` have this NID too, if that can be. */
+static void nid_learn(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
+		      const struct m0_lnet_nid *nid, bool primary)
+{
+	struct m0_lnet_lpni *lpni;
+	struct m0_lnet_peer *other;
+
+	/* Whoever tells one of ours as his is mistaken. */
+	if (m0_lnet__ni_find(eng, nid) != NULL)
+		return;
+	lpni = m0_lnet__lpni_find(eng, nid);
+	if (lpni == NULL) {
+		if (m0_list_length(&peer->lpe_lpnis) < LPNIS_OF_PEER_MAX &&
+		    m0_hash_nr(&eng->le_lpnis) <
+			    LPNIS_PER_PEER_NR * eng->le_cfg.lec_peers_max)
+			(void)lpni_new(eng, peer, nid);
+		return;
+	}
+	other = lpni->lpn_peer;
+	if (other == peer || is_configured(other))
+		return;
+	if (primary) {
+		peer_merge(eng, peer, other);
+	} else if (!is_multi_rail(other) ||
+		   (other->lpe_state & M0_LNET_PEER_NIDS_UPTODATE) == 0) {
+		lpni_move(lpni, peer);
+		peer_lessened(eng, other);
+	}
+}
+
+static void statuses_learn(struct m0_lnet_peer            *peer,
+			   const struct m0_lnet_ping_info *info)
+{
+	struct m0_lnet_lpni *lpni;
+	bool                 up;
+
+	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
+			       lpn_link)
+		if (info_lists(info, &lpni->lpn_nid, &up)) {
+			lpni->lpn_known_up = up;
+			lpni->lpn_known_down = !up;
+		}
+}
+
+/** A peer with several NIDs: they are those it tells. */
+static void rails_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
+			const struct m0_lnet_ping_info *info)
+{
+	struct m0_lnet_peer *peer = lpni->lpn_peer;
+	unsigned             nr = min_check(info->lpi_nis_nr, info->lpi_nis_max);
+	struct m0_lnet_lpni *at;
+	struct m0_lnet_lpni *next;
+	unsigned             i;
+	bool                 up;
+
+	for (i = 0; i < nr; ++i)
+		nid_learn(eng, peer, &info->lpi_nis[i].lpn_nid, i == 0);
+	if (!info->lpi_truncated && nr == info->lpi_nis_nr)
+		m0_list_for_each_entry_safe(&peer->lpe_lpnis, at, next,
+					    struct m0_lnet_lpni, lpn_link)
+			if (at != lpni && !info_lists(info, &at->lpn_nid, &up))
+				lpni_leave(eng, at);
+	at = m0_lnet__lpni_find(eng, &info->lpi_nis[0].lpn_nid);
+	if (at != NULL && at->lpn_peer == peer)
+		peer->lpe_primary = at->lpn_nid;
+	else
+		peer_lessened(eng, peer);
+	peer->lpe_ni = NULL;
+}
+
+/** Each NID of it is a peer of its own. */
+static void single_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
+{
+	struct m0_lnet_peer *peer = lpni->lpn_peer;
+	struct m0_lnet_lpni *at;
+	struct m0_lnet_lpni *next;
+
+	m0_list_for_each_entry_safe(&peer->lpe_lpnis, at, next,
+				    struct m0_lnet_lpni, lpn_link)
+		if (at != lpni)
+			lpni_leave(eng, at);
+	peer->lpe_primary = lpni->lpn_nid;
+}
+
+int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
+			const struct m0_lnet_ping_info *info)
+{
+	struct m0_lnet_peer *peer = lpni->lpn_peer;
+	const uint32_t       rails =
+		M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY;
+	bool up;
+
+	peer->lpe_features = info->lpi_features;
+	if (info->lpi_seq < peer->lpe_seq_heard)
+		/* It lives again, and has forgotten us. */
+		peer->lpe_seq_told = 0;
+	peer->lpe_seq_heard = info->lpi_seq;
+	peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_NO_DISCOVERY;
+	if ((info->lpi_features & M0_LNET_FEAT_DISCOVERY) == 0)
+		peer->lpe_state |= M0_LNET_PEER_NO_DISCOVERY;
+	if (is_configured(peer) || !eng->le_cfg.lec_discovery) {
+		/* As it is. */
+	} else if ((info->lpi_features & rails) == rails &&
+		   info_lists(info, &lpni->lpn_nid, &up)) {
+		peer->lpe_state |= M0_LNET_PEER_MULTI_RAIL;
+		rails_learn(eng, lpni, info);
+	} else if (is_multi_rail(peer)) {
+		peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_MULTI_RAIL;
+		single_learn(eng, lpni);
+	}
+	statuses_learn(peer, info);
+	return 0;
+}
+
+/* -- all ------------------------------------------------------------------- */
+
+void m0_lnet__peers_ni_gone(struct m0_lnet_engine   *eng,
+			    const struct m0_lnet_ni *ni)
+{
+	struct m0_lnet_peer *peer;
+
+	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
+			       lpe_link)
+		if (peer->lpe_ni == ni)
+			peer->lpe_ni = NULL;
+}
+
+int m0_lnet__peers_init(struct m0_lnet_engine *eng)
+{
+	m0_hash_init(&eng->le_lpnis);
+	m0_list_init(&eng->le_peers);
+	return 0;
+}
+
+void m0_lnet__peers_fini(struct m0_lnet_engine *eng)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&eng->le_peers)) != NULL)
+		peer_destroy(eng,
+			     container_of(link, struct m0_lnet_peer, lpe_link));
+	m0_hash_fini(&eng->le_lpnis);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What we tell of ourselves, the MD that answers pings with it, and those that
+ * pushes of others come into.
+ *
+ * The MD that answers stays where it is; when the information changes it gets
+ * another buffer. The old one goes when the last answer from it has left. No
+ * buffer is smaller than the one before: an answer that was begun with the old
+ * length may leave from the new one, with zeroes at its end.
+ */
+#include "lnet/lnet_internal.h"
+
+enum {
+	/** Pushes that may be coming in at one time. */
+	SINKS_NR = 32,
+	/** Longer pushes are asked for by ping. */
+	SINK_BYTES_MAX = 16384
+};
+
+/** Match bits of pings and pushes. */
+#define PING_BITS (UINT64_C(1) << 63)
+
+/** Information, encoded. */
+struct ping_buf {
+	struct m0_list_link pb_link;
+	struct m0_bufvec    pb_vec;
+	void               *pb_addr;
+	/** Of the buffer, and of it those that are told. */
+	m0_bcount_t pb_bytes;
+	size_t      pb_told;
+};
+
+/** Where a push comes in. */
+struct ping_sink {
+	struct m0_lnet_me ps_me;
+	struct m0_lnet_md ps_md;
+	struct m0_bufvec  ps_vec;
+	void             *ps_addr;
+	m0_bcount_t       ps_bytes;
+};
+
+struct ping {
+	struct m0_lnet_me pi_me;
+	struct m0_lnet_md pi_md;
+	struct ping_buf  *pi_buf;
+	/** Still being sent from. */
+	struct m0_list   pi_old;
+	struct ping_sink pi_sinks[SINKS_NR];
+	m0_bcount_t      pi_sink_bytes;
+	bool             pi_ends;
+};
+
+static struct ping *ping_of(const struct m0_lnet_engine *eng)
+{
+	return eng->le_ping;
+}
+
+/* -- our information ------------------------------------------------------- */
+
+static uint32_t base_features(const struct m0_lnet_engine *eng)
+{
+	uint32_t features = M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_RTE_DISABLED;
+
+	if (eng->le_cfg.lec_discovery)
+		features |= M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY;
+	return features;
+}
+
+static bool is_told(const struct m0_lnet_engine *eng,
+		    const struct m0_lnet_ni     *ni)
+{
+	return ni != eng->le_lo && m0_lnet__ni_is_usable(ni);
+}
+
+uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng)
+{
+	uint32_t           features = base_features(eng);
+	bool               first = true;
+	struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
+		if (!is_told(eng, ni))
+			continue;
+		if (!m0_lnet_nid_is_nid4(&ni->lni_lnd.ln_nid))
+			features |= M0_LNET_FEAT_LARGE_ADDR |
+				    (first ? M0_LNET_FEAT_PRIMARY_LARGE : 0U);
+		first = false;
+	}
+	return features;
+}
+
+/** Is there one of the same net before it? */
+static bool net_is_told(const struct m0_lnet_engine *eng,
+			const struct m0_lnet_ni     *upto)
+{
+	uint32_t           net = m0_lnet_nid_net(&upto->lni_lnd.ln_nid);
+	struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
+		if (ni == upto)
+			return false;
+		if (is_told(eng, ni) &&
+		    m0_lnet_nid_net(&ni->lni_lnd.ln_nid) == net)
+			return true;
+	}
+	return false;
+}
+
+static void net_tell(const struct m0_lnet_engine *eng, uint32_t net,
+		     struct m0_lnet_ping_info *info)
+{
+	struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (is_told(eng, ni) &&
+		    m0_lnet_nid_net(&ni->lni_lnd.ln_nid) == net)
+			info->lpi_nis[info->lpi_nis_nr++] =
+				(struct m0_lnet_ping_ni){
+					.lpn_nid = ni->lni_lnd.ln_nid,
+					.lpn_up = ni->lni_lnd.ln_up,
+				};
+}
+
+/** Net by net, each where its first NI stands. */
+static void nis_tell(const struct m0_lnet_engine *eng,
+		     struct m0_lnet_ping_info    *info)
+{
+	struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (is_told(eng, ni) && !net_is_told(eng, ni))
+			net_tell(eng, m0_lnet_nid_net(&ni->lni_lnd.ln_nid),
+				 info);
+}
+
+static void buf_free(struct ping_buf *buf)
+{
+	if (buf == NULL)
+		return;
+	m0_list_del(&buf->pb_link);
+	m0_free(buf->pb_addr);
+	m0_free(buf);
+}
+
+static struct ping_buf *buf_new(const struct m0_lnet_ping_info *info,
+				m0_bcount_t                     bytes_min)
+{
+	struct ping_buf *buf;
+	size_t           told = m0_lnet__ping_size(info);
+
+	M0_ALLOC_PTR(buf);
+	if (buf == NULL)
+		return NULL;
+	m0_list_link_init(&buf->pb_link);
+	buf->pb_bytes = max_check((m0_bcount_t)told, bytes_min);
+	buf->pb_addr = m0_alloc(buf->pb_bytes);
+	if (buf->pb_addr == NULL) {
+		m0_free(buf);
+		return NULL;
+	}
+	buf->pb_told = m0_lnet__ping_encode(info, buf->pb_addr, told);
+	buf->pb_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&buf->pb_addr,
+							   &buf->pb_bytes);
+	return buf;
+}
+
+static struct ping_buf *buf_make(const struct m0_lnet_engine *eng,
+				 m0_bcount_t                  bytes_min)
+{
+	struct m0_lnet_ping_info info = {
+		.lpi_features = base_features(eng),
+		.lpi_pid = eng->le_cfg.lec_pid,
+		.lpi_seq = eng->le_seq,
+	};
+	struct ping_buf *buf;
+
+	M0_ALLOC_ARR(info.lpi_nis, m0_list_length(&eng->le_nis) + 1);
+	if (info.lpi_nis == NULL)
+		return NULL;
+	nis_tell(eng, &info);
+	buf = buf_new(&info, bytes_min);
+	m0_free(info.lpi_nis);
+	return buf;
+}
+
+size_t m0_lnet__ping_bytes(const struct m0_lnet_engine *eng, const void **ret)
+{
+	const struct ping *ping = ping_of(eng);
+
+	*ret = ping->pi_buf->pb_addr;
+	return ping->pi_buf->pb_told;
+}
+
+/* -- answering ------------------------------------------------------------- */
+
+static bool buf_is_leaving(const struct ping     *ping,
+			   const struct ping_buf *buf)
+{
+	const struct m0_lnet_msg *msg;
+
+	m0_list_for_each_entry(&ping->pi_md.md_msgs, msg, struct m0_lnet_msg,
+			       msg_md_link)
+		if (msg->msg_state == M0_LNET_MSG_LEAVING &&
+		    msg->msg_tx.lt_payload.lp_vec == &buf->pb_vec)
+			return true;
+	return false;
+}
+
+static void olds_free(struct ping *ping)
+{
+	struct ping_buf *buf;
+	struct ping_buf *next;
+
+	m0_list_for_each_entry_safe(&ping->pi_old, buf, next, struct ping_buf,
+				    pb_link)
+		if (!buf_is_leaving(ping, buf))
+			buf_free(buf);
+}
+
+static void ping_told(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		      const struct m0_lnet_event *ev)
+{
+	(void)md;
+	(void)ev;
+	olds_free(ping_of(eng));
+}
+
+static void buf_use(struct ping *ping, struct ping_buf *buf)
+{
+	if (ping->pi_buf != NULL)
+		m0_list_add_tail(&ping->pi_old, &ping->pi_buf->pb_link);
+	ping->pi_buf = buf;
+	ping->pi_md.md_attr.md_vec = &buf->pb_vec;
+	ping->pi_md.md_attr.md_length = buf->pb_told;
+}
+
+void m0_lnet__ping_changed(struct m0_lnet_engine *eng)
+{
+	struct ping     *ping = ping_of(eng);
+	struct ping_buf *buf;
+
+	++eng->le_seq;
+	buf = buf_make(eng, ping->pi_buf->pb_bytes);
+	if (buf == NULL) {
+		m0_log(M0_LOG_ERROR,
+		       "lnet: no memory: what is told of this node is old");
+		--eng->le_seq;
+		return;
+	}
+	buf_use(ping, buf);
+	olds_free(ping);
+	m0_lnet__discovery_renew(eng);
+}
+
+static const struct m0_lnet_me_attr me_attr = {
+	.me_portal = M0_LNET_PORTAL_RESERVED,
+	.me_match_bits = PING_BITS,
+};
+
+static void me_post(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	me->me_attr = me_attr;
+	me->me_attr.me_id.lp_nid = m0_lnet_nid_any;
+	me->me_attr.me_id.lp_pid = M0_LNET_PID_ANY;
+	m0_lnet_engine_me_attach(eng, me);
+}
+
+static void answers_post(struct m0_lnet_engine *eng, struct ping *ping)
+{
+	struct m0_lnet_md_attr *attr = &ping->pi_md.md_attr;
+
+	me_post(eng, &ping->pi_me);
+	attr->md_threshold = M0_LNET_MD_THRESHOLD_INF;
+	attr->md_options = M0_LNET_MD_OP_GET | M0_LNET_MD_TRUNCATE |
+			   M0_LNET_MD_MANAGE_REMOTE;
+	ping->pi_md.md_done = ping_told;
+	m0_lnet_engine_md_attach(eng, &ping->pi_me, &ping->pi_md);
+}
+
+/* -- taking pushes --------------------------------------------------------- */
+
+static void sink_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		       const struct m0_lnet_event *ev);
+
+/** The room that pushes are given grows with what was announced. */
+static bool sink_room(struct ping_sink *sink, m0_bcount_t bytes)
+{
+	void *addr;
+
+	if (sink->ps_bytes >= bytes)
+		return true;
+	addr = m0_alloc(bytes);
+	if (addr == NULL)
+		return sink->ps_bytes > 0;
+	m0_free(sink->ps_addr);
+	sink->ps_addr = addr;
+	sink->ps_bytes = bytes;
+	sink->ps_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&sink->ps_addr,
+							    &sink->ps_bytes);
+	return true;
+}
+
+static void sink_post(struct m0_lnet_engine *eng, struct ping_sink *sink)
+{
+	(void)sink_room(sink, ping_of(eng)->pi_sink_bytes);
+	sink->ps_md.md_attr = (struct m0_lnet_md_attr){
+		.md_vec = &sink->ps_vec,
+		.md_length = sink->ps_bytes,
+		.md_threshold = 1,
+		.md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_TRUNCATE,
+		.md_auto_unlink = true,
+	};
+	sink->ps_md.md_done = sink_event;
+	m0_lnet_engine_md_attach(eng, &sink->ps_me, &sink->ps_md);
+}
+
+static void sink_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		       const struct m0_lnet_event *ev)
+{
+	struct ping_sink *sink = container_of(md, struct ping_sink, ps_md);
+	struct ping      *ping = ping_of(eng);
+	bool              ends = ev->ev_unlinked;
+
+	if (ev->ev_type == M0_LNET_EV_PUT && ev->ev_status == 0) {
+		if (ev->ev_rlength > ping->pi_sink_bytes)
+			ping->pi_sink_bytes =
+				min_check(ev->ev_rlength,
+					  (m0_bcount_t)SINK_BYTES_MAX);
+		m0_lnet__discovery_pushed(eng, &ev->ev_source.lp_nid,
+					  sink->ps_addr, ev->ev_mlength);
+	}
+	if (ends && !ping->pi_ends)
+		sink_post(eng, sink);
+}
+
+static bool sinks_make(struct ping *ping)
+{
+	unsigned i;
+
+	ping->pi_sink_bytes = M0_LNET_PING_SINK_BYTES;
+	for (i = 0; i < SINKS_NR; ++i)
+		if (!sink_room(&ping->pi_sinks[i], ping->pi_sink_bytes))
+			return false;
+	return true;
+}
+
+/* -- life ------------------------------------------------------------------ */
+
+static void ping_free(struct ping *ping)
+{
+	struct m0_list_link *link;
+	unsigned             i;
+
+	for (i = 0; i < SINKS_NR; ++i)
+		m0_free(ping->pi_sinks[i].ps_addr);
+	buf_free(ping->pi_buf);
+	while ((link = m0_list_first(&ping->pi_old)) != NULL)
+		buf_free(container_of(link, struct ping_buf, pb_link));
+	m0_free(ping);
+}
+
+int m0_lnet__ping_init(struct m0_lnet_engine *eng)
+{
+	struct ping     *ping;
+	struct ping_buf *buf;
+	unsigned         i;
+
+	M0_ALLOC_PTR(ping);
+	if (ping == NULL)
+		return -ENOMEM;
+	m0_list_init(&ping->pi_old);
+	eng->le_seq = 1;
+	eng->le_ping = ping;
+	buf = buf_make(eng, 0);
+	if (buf != NULL)
+		buf_use(ping, buf);
+	if (buf == NULL || !sinks_make(ping)) {
+		ping_free(ping);
+		eng->le_ping = NULL;
+		return -ENOMEM;
+	}
+	answers_post(eng, ping);
+	for (i = 0; i < SINKS_NR; ++i) {
+		me_post(eng, &ping->pi_sinks[i].ps_me);
+		sink_post(eng, &ping->pi_sinks[i]);
+	}
+	return 0;
+}
+
+void m0_lnet__ping_fini(struct m0_lnet_engine *eng)
+{
+	struct ping *ping = ping_of(eng);
+	unsigned     i;
+
+	/* No NI is left, so nothing is under way and all ends at once. */
+	ping->pi_ends = true;
+	for (i = 0; i < SINKS_NR; ++i)
+		m0_lnet_engine_me_unlink(eng, &ping->pi_sinks[i].ps_me);
+	m0_lnet_engine_me_unlink(eng, &ping->pi_me);
+	eng->le_ping = NULL;
+	ping_free(ping);
+}

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The way of a message out of the engine: path, discovery, credits, driver.
+ *
+ * A message holds a reference to its peer NI from the choice of its path (or
+ * from when it waits for a discovery) to its end. Credits are counted as the
+ * length of the queue: below 0, so many wait. Only what waits here has a timer;
+ * the driver keeps to the deadline of what it has.
+ */
+#include "lnet/lnet_internal.h"
+
+/* -- ends ------------------------------------------------------------------ */
+
+/** Nothing of the path is held any more. */
+static void path_put(struct m0_lnet_msg *msg)
+{
+	if (msg->msg_lpni != NULL)
+		m0_lnet__lpni_put(msg->msg_engine, msg->msg_lpni);
+	if (msg->msg_ni != NULL)
+		--msg->msg_ni->lni_msgs_nr;
+	msg->msg_lpni = NULL;
+	msg->msg_ni = NULL;
+}
+
+/** m0_lnet__sent is to be told, from outside of all this. */
+static void sent_later(struct m0_lnet_msg *msg, int status)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+
+	path_put(msg);
+	msg->msg_state = M0_LNET_MSG_SENT;
+	msg->msg_tx.lt_word[0] = (uint64_t)(int64_t)status;
+	m0_list_add_tail(&eng->le_deferred, &msg->msg_link);
+}
+
+static void sent_now(struct m0_lnet_msg *msg)
+{
+	int status = (int)(int64_t)msg->msg_tx.lt_word[0];
+
+	if (status < 0)
+		++msg->msg_engine->le_stats.ls_errors;
+	m0_lnet__sent(msg, status);
+}
+
+/** Those that are there now: what they lead to may be there at the next step. */
+static void list_sent(struct m0_list *list)
+{
+	struct m0_list      now;
+	struct m0_lnet_msg *msg;
+
+	m0_list_init(&now);
+	m0_list_splice_tail(&now, list);
+	while (!m0_list_is_empty(&now)) {
+		msg = m0_list_entry(m0_list_first(&now), struct m0_lnet_msg,
+				    msg_link);
+		m0_list_del(&msg->msg_link);
+		sent_now(msg);
+	}
+}
+
+void m0_lnet__send_step(struct m0_lnet_engine *eng)
+{
+	list_sent(&eng->le_deferred);
+}
+
+/* -- credits --------------------------------------------------------------- */
+
+static void msg_leave(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_hdr *hdr = &msg->msg_hdr;
+	struct m0_lnd_tx   *tx = &msg->msg_tx;
+	struct m0_lnd_ni   *ni = &msg->msg_ni->lni_lnd;
+
+	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_send_timer);
+	if (ni->ln_lnd == NULL) {
+		m0_lnet__tx_done(tx, -ENETDOWN, M0_LND_LOCAL_ERROR);
+		return;
+	}
+	msg->msg_state = M0_LNET_MSG_LEAVING;
+	tx->lt_payload = (struct m0_lnd_payload){
+		.lp_vec = hdr->lh_payload_bytes == 0
+				  ? NULL
+				  : msg->msg_md->md_attr.md_vec,
+		.lp_offset = msg->msg_md_offset,
+		.lp_bytes = hdr->lh_payload_bytes,
+	};
+	tx->lt_deadline = msg->msg_deadline;
+	ni->ln_lnd->ld_ops->lo_xmit(ni, tx);
+}
+
+static void msg_queue(struct m0_lnet_msg *msg, struct m0_list *queue,
+		      enum m0_lnet_msg_state state)
+{
+	msg->msg_state = state;
+	m0_list_add_tail(queue, &msg->msg_link);
+	m0_lnet__timer_arm(msg->msg_engine, &msg->msg_send_timer,
+			   msg->msg_deadline);
+}
+
+static void ni_credit_take(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_ni *ni = msg->msg_ni;
+
+	--ni->lni_credits;
+	ni->lni_credits_low = min_check(ni->lni_credits_low, ni->lni_credits);
+	if (ni->lni_credits < 0)
+		msg_queue(msg, &ni->lni_queue, M0_LNET_MSG_NI_QUEUE);
+	else
+		msg_leave(msg);
+}
+
+static void credits_take(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_lpni *lpni = msg->msg_lpni;
+
+	msg->msg_has_credits = true;
+	--lpni->lpn_credits;
+	lpni->lpn_credits_low =
+		min_check(lpni->lpn_credits_low, lpni->lpn_credits);
+	if (lpni->lpn_credits < 0) {
+		lpni->lpn_queued_bytes += msg->msg_hdr.lh_payload_bytes;
+		msg_queue(msg, &lpni->lpn_queue, M0_LNET_MSG_PEER_QUEUE);
+	} else {
+		ni_credit_take(msg);
+	}
+}
+
+/** Takes it out of the queue for its peer's credit. */
+static void peer_unqueue(struct m0_lnet_msg *msg)
+{
+	m0_list_del(&msg->msg_link);
+	msg->msg_lpni->lpn_queued_bytes -= msg->msg_hdr.lh_payload_bytes;
+}
+
+static void ni_credit_put(struct m0_lnet_ni *ni)
+{
+	struct m0_lnet_msg *msg;
+
+	++ni->lni_credits;
+	if (m0_list_is_empty(&ni->lni_queue))
+		return;
+	msg = m0_list_entry(m0_list_first(&ni->lni_queue), struct m0_lnet_msg,
+			    msg_link);
+	m0_list_del(&msg->msg_link);
+	msg_leave(msg);
+}
+
+static void peer_credit_put(struct m0_lnet_lpni *lpni)
+{
+	struct m0_lnet_msg *msg;
+
+	++lpni->lpn_credits;
+	if (m0_list_is_empty(&lpni->lpn_queue))
+		return;
+	msg = m0_list_entry(m0_list_first(&lpni->lpn_queue),
+			    struct m0_lnet_msg, msg_link);
+	peer_unqueue(msg);
+	ni_credit_take(msg);
+}
+
+/** Takes a message out of whatever it waits in. Others may go on by that. */
+static void msg_pull(struct m0_lnet_msg *msg)
+{
+	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_send_timer);
+	switch (msg->msg_state) {
+	case M0_LNET_MSG_PEER_QUEUE:
+		peer_unqueue(msg);
+		++msg->msg_lpni->lpn_credits;
+		break;
+	case M0_LNET_MSG_NI_QUEUE:
+		m0_list_del(&msg->msg_link);
+		++msg->msg_ni->lni_credits;
+		peer_credit_put(msg->msg_lpni);
+		break;
+	default:
+		M0_ASSERT(msg->msg_state == M0_LNET_MSG_DISCOVERING);
+		m0_list_del(&msg->msg_link);
+	}
+}
+
+static bool msg_is_queued(const struct m0_lnet_msg *msg)
+{
+	return M0_IN(msg->msg_state,
+		     (M0_LNET_MSG_DISCOVERING, M0_LNET_MSG_PEER_QUEUE,
+		      M0_LNET_MSG_NI_QUEUE));
+}
+
+/* -- path ------------------------------------------------------------------ */
+
+static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
+		     struct m0_lnet_lpni *lpni)
+{
+	msg->msg_ni = ni;
+	++ni->lni_msgs_nr;
+	++ni->lni_used_nr;
+	msg->msg_tx.lt_pid = msg->msg_hdr.lh_dest_pid;
+	if (lpni == NULL) {
+		msg->msg_tx.lt_nid = m0_lnet_nid_lo;
+		return;
+	}
+	++lpni->lpn_used_nr;
+	msg->msg_tx.lt_nid = lpni->lpn_nid;
+	msg->msg_hdr.lh_src_nid = ni->lni_lnd.ln_nid;
+}
+
+/** To ourselves: the header says what was asked for. */
+static int path_lo(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	struct m0_lnet_hdr    *hdr = &msg->msg_hdr;
+
+	if (eng->le_lo == NULL || !m0_lnet__ni_is_usable(eng->le_lo))
+		return -ENETDOWN;
+	if (!msg->msg_is_response)
+		hdr->lh_src_nid = m0_lnet_nid_is_any(&msg->msg_op.lo_self)
+					  ? hdr->lh_dest_nid
+					  : msg->msg_op.lo_self;
+	path_set(msg, eng->le_lo, NULL);
+	return 0;
+}
+
+/**
+ * An answer goes out where the request came in: to the NID that asked if it is
+ * a neighbour, else by the hop that brought it.
+ */
+static int path_response(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine    *eng = msg->msg_engine;
+	const struct m0_lnet_nid *dest = &msg->msg_hdr.lh_dest_nid;
+	struct m0_lnet_ni        *ni = msg->msg_want_ni;
+	bool                      direct;
+
+	if (ni == NULL || !m0_lnet__ni_is_usable(ni))
+		return -ENETDOWN;
+	direct = m0_lnet__ni_fits(ni, dest);
+	msg->msg_lpni = m0_lnet__lpni_get(eng,
+					  direct ? dest : &msg->msg_want_hop);
+	if (msg->msg_lpni == NULL)
+		return -ENOBUFS;
+	path_set(msg, ni, msg->msg_lpni);
+	if (!direct)
+		msg->msg_tx.lt_pid = M0_LNET_PID_LUSTRE;
+	return 0;
+}
+
+static bool lpni_is_better(const struct m0_lnet_lpni *left,
+			   const struct m0_lnet_lpni *right)
+{
+	if (left->lpn_known_down != right->lpn_known_down)
+		return !left->lpn_known_down;
+	if (left->lpn_credits != right->lpn_credits)
+		return left->lpn_credits > right->lpn_credits;
+	return left->lpn_used_nr < right->lpn_used_nr;
+}
+
+/**
+ * The NID of a Multi-Rail peer that is to be used, and our NI for it; `ni` if
+ * that is given.
+ */
+static struct m0_lnet_lpni *path_rail(struct m0_lnet_msg        *msg,
+				      const struct m0_lnet_peer *peer,
+				      struct m0_lnet_ni        **ni)
+{
+	struct m0_lnet_lpni *best = NULL;
+	struct m0_lnet_ni   *best_ni = *ni;
+	struct m0_lnet_lpni *lpni;
+	struct m0_lnet_ni   *own;
+
+	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
+			       lpn_link) {
+		own = *ni == NULL ? m0_lnet__ni_for(msg->msg_engine,
+						    &lpni->lpn_nid)
+		      : m0_lnet__ni_fits(*ni, &lpni->lpn_nid) ? *ni
+							      : NULL;
+		if (own == NULL)
+			continue;
+		if (best != NULL && best_ni->lni_lnd.ln_up &&
+		    !own->lni_lnd.ln_up)
+			continue;
+		if (best == NULL || best_ni->lni_lnd.ln_up != own->lni_lnd.ln_up ||
+		    lpni_is_better(lpni, best)) {
+			best = lpni;
+			best_ni = own;
+		}
+	}
+	*ni = best_ni;
+	return best;
+}
+
+/** A peer that is not Multi-Rail knows us by one NID, so keep to it. */
+static struct m0_lnet_ni *path_kept(const struct m0_lnet_msg *msg,
+				    struct m0_lnet_peer      *peer)
+{
+	struct m0_lnet_ni *ni = peer->lpe_ni;
+
+	if (ni != NULL && m0_lnet__ni_fits(ni, &msg->msg_lpni->lpn_nid))
+		return ni;
+	ni = m0_lnet__ni_for(msg->msg_engine, &msg->msg_lpni->lpn_nid);
+	if (msg->msg_hdr.lh_portal != M0_LNET_PORTAL_RESERVED)
+		peer->lpe_ni = ni;
+	return ni;
+}
+
+/**
+ * NI and peer NI for a request whose destination is msg_lpni. Networks that we
+ * are not on are reached by none: there is no routing.
+ */
+static int path_request(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine    *eng = msg->msg_engine;
+	const struct m0_lnet_nid *self = &msg->msg_op.lo_self;
+	struct m0_lnet_lpni      *lpni = msg->msg_lpni;
+	struct m0_lnet_peer      *peer = lpni->lpn_peer;
+	bool rails = (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
+	struct m0_lnet_ni *ni = NULL;
+
+	if (!m0_lnet_nid_is_any(self)) {
+		ni = m0_lnet__ni_find(eng, self);
+		if (ni == NULL)
+			return -EINVAL;
+		if (!m0_lnet__ni_is_usable(ni))
+			return -ENETDOWN;
+		if (!m0_lnet__ni_fits(ni, &lpni->lpn_nid))
+			lpni = rails ? path_rail(msg, peer, &ni) : NULL;
+	} else if (rails) {
+		lpni = path_rail(msg, peer, &ni);
+	} else {
+		ni = path_kept(msg, peer);
+	}
+	if (ni == NULL || lpni == NULL)
+		return -EHOSTUNREACH;
+	if (lpni != msg->msg_lpni) {
+		++lpni->lpn_refs_nr;
+		m0_lnet__lpni_put(eng, msg->msg_lpni);
+		msg->msg_lpni = lpni;
+	}
+	msg->msg_hdr.lh_dest_nid = lpni->lpn_nid;
+	path_set(msg, ni, lpni);
+	return 0;
+}
+
+/** Finds msg_lpni; a NID that nothing leads to is not worth remembering. */
+static int dest_find(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine    *eng = msg->msg_engine;
+	const struct m0_lnet_nid *dest = &msg->msg_hdr.lh_dest_nid;
+
+	if (m0_lnet__lpni_find(eng, dest) == NULL &&
+	    m0_lnet__ni_for(eng, dest) == NULL)
+		return -EHOSTUNREACH;
+	msg->msg_lpni = m0_lnet__lpni_get(eng, dest);
+	return msg->msg_lpni == NULL ? -ENOBUFS : 0;
+}
+
+static bool dest_is_own(const struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_nid *dest = &msg->msg_hdr.lh_dest_nid;
+
+	return m0_lnet_nid_is_lo(dest) ||
+	       m0_lnet__ni_find(msg->msg_engine, dest) != NULL;
+}
+
+/* -- entries --------------------------------------------------------------- */
+
+static void send_timed_out(struct m0_lnet_engine *eng,
+			   struct m0_lnet_timer *timer, m0_time_t now)
+{
+	struct m0_lnet_msg *msg =
+		container_of(timer, struct m0_lnet_msg, msg_send_timer);
+
+	(void)now;
+	if (!msg_is_queued(msg))
+		return;
+	msg_pull(msg);
+	m0_lnet__failure_count(&eng->le_stats.ls_failures,
+			       M0_LND_LOCAL_TIMEOUT);
+	sent_later(msg, -ETIMEDOUT);
+}
+
+static void send_on(struct m0_lnet_msg *msg, int rc)
+{
+	if (rc == 0)
+		rc = path_request(msg);
+	if (rc != 0)
+		sent_later(msg, rc);
+	else
+		credits_take(msg);
+}
+
+void m0_lnet__send(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	int                    rc;
+
+	m0_list_link_init(&msg->msg_link);
+	m0_timer_init(&msg->msg_send_timer.lt_timer);
+	msg->msg_send_timer.lt_fire = send_timed_out;
+	msg->msg_deadline = m0_time_add(eng->le_now,
+					eng->le_cfg.lec_transaction_timeout_ns);
+	if (dest_is_own(msg)) {
+		rc = path_lo(msg);
+		if (rc == 0)
+			msg_leave(msg);
+		else
+			sent_later(msg, rc);
+		return;
+	}
+	if (msg->msg_is_response) {
+		rc = path_response(msg);
+		if (rc == 0)
+			credits_take(msg);
+		else
+			sent_later(msg, rc);
+		return;
+	}
+	rc = dest_find(msg);
+	if (rc == 0 &&
+	    m0_lnet__discovery_needed(eng, msg->msg_lpni->lpn_peer, msg))
+		msg_queue(msg, &msg->msg_lpni->lpn_peer->lpe_waiting,
+			  M0_LNET_MSG_DISCOVERING);
+	else
+		send_on(msg, rc);
+}
+
+void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status)
+{
+	M0_PRE(msg->msg_state == M0_LNET_MSG_DISCOVERING);
+	msg_pull(msg);
+	/* Its peer may be another one by now. */
+	path_put(msg);
+	send_on(msg, status != 0 ? status : dest_find(msg));
+}
+
+void m0_lnet__send_cancel(struct m0_lnet_msg *msg)
+{
+	struct m0_lnd_ni *ni;
+
+	if (msg->msg_cancelled)
+		return;
+	if (msg_is_queued(msg)) {
+		msg->msg_cancelled = true;
+		msg_pull(msg);
+		sent_later(msg, -ECANCELED);
+	} else if (msg->msg_state == M0_LNET_MSG_LEAVING) {
+		msg->msg_cancelled = true;
+		ni = &msg->msg_ni->lni_lnd;
+		ni->ln_lnd->ld_ops->lo_tx_cancel(ni, &msg->msg_tx);
+	}
+}
+
+/* -- from the driver ------------------------------------------------------- */
+
+static struct m0_lnet_msg *msg_of(struct m0_lnd_tx *tx)
+{
+	return container_of(tx, struct m0_lnet_msg, msg_tx);
+}
+
+size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
+			  uint8_t buf[M0_LND_HDR_BYTES_MAX])
+{
+	return m0_lnet__hdr_encode(&msg_of(tx)->msg_hdr, large, buf);
+}
+
+static void tx_count(struct m0_lnet_msg *msg, int status,
+		     enum m0_lnd_health health)
+{
+	struct m0_lnet_stats *stats = &msg->msg_engine->le_stats;
+	struct m0_lnet_ni    *ni = msg->msg_ni;
+	struct m0_lnet_lpni  *lpni = msg->msg_lpni;
+	uint32_t              type = msg->msg_hdr.lh_type;
+
+	m0_lnet__traffic_count(status == 0 ? &ni->lni_traffic.lt_sent
+					   : &ni->lni_traffic.lt_dropped,
+			       type);
+	m0_lnet__failure_count(&ni->lni_failures, health);
+	m0_lnet__failure_count(&stats->ls_failures, health);
+	if (lpni != NULL) {
+		m0_lnet__traffic_count(status == 0
+					       ? &lpni->lpn_traffic.lt_sent
+					       : &lpni->lpn_traffic.lt_dropped,
+				       type);
+		m0_lnet__failure_count(&lpni->lpn_failures, health);
+	}
+	if (status == 0) {
+		++stats->ls_send_count;
+		stats->ls_send_length += msg->msg_hdr.lh_payload_bytes;
+	}
+}
+
+static void credits_put(struct m0_lnet_msg *msg)
+{
+	if (!msg->msg_has_credits)
+		return;
+	msg->msg_has_credits = false;
+	ni_credit_put(msg->msg_ni);
+	peer_credit_put(msg->msg_lpni);
+}
+
+void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
+		      enum m0_lnd_health health)
+{
+	struct m0_lnet_msg *msg = msg_of(tx);
+	bool from_driver = msg->msg_state == M0_LNET_MSG_LEAVING;
+
+	tx_count(msg, status, health);
+	credits_put(msg);
+	if (!from_driver) {
+		sent_later(msg, status);
+		return;
+	}
+	path_put(msg);
+	msg->msg_state = M0_LNET_MSG_SENT;
+	msg->msg_tx.lt_word[0] = (uint64_t)(int64_t)status;
+	sent_now(msg);
+}
+
+/* -- what is not to be waited for any more --------------------------------- */
+
+/** Fails those of a queue that name the peer NI, or the NI. */
+static void queue_fail(struct m0_list *queue, const struct m0_lnet_lpni *lpni,
+		       const struct m0_lnet_ni *ni, int status)
+{
+	struct m0_list      failed;
+	struct m0_lnet_msg *msg;
+	struct m0_lnet_msg *next;
+
+	/* First out, then the credits: else they would take the places of those
+	 * before them. */
+	m0_list_init(&failed);
+	m0_list_for_each_entry_safe(queue, msg, next, struct m0_lnet_msg,
+				    msg_link)
+		if ((lpni == NULL || msg->msg_lpni == lpni) &&
+		    (ni == NULL || msg->msg_ni == ni))
+			m0_list_move_tail(&failed, &msg->msg_link);
+	while (!m0_list_is_empty(&failed)) {
+		msg = m0_list_entry(m0_list_first(&failed), struct m0_lnet_msg,
+				    msg_link);
+		msg_pull(msg);
+		sent_later(msg, status);
+	}
+}
+
+void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status)
+{
+	struct m0_lnet_engine *eng = ni->lni_engine;
+	struct m0_hash_link   *at;
+	struct m0_lnet_lpni   *lpni;
+
+	for (at = m0_hash_first(&eng->le_lpnis); at != NULL;
+	     at = m0_hash_next(at)) {
+		lpni = container_of(at, struct m0_lnet_lpni, lpn_hash);
+		queue_fail(&lpni->lpn_queue, NULL, ni, status);
+	}
+	queue_fail(&ni->lni_queue, NULL, NULL, status);
+}
+
+void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
+			uint32_t pid, int status)
+{
+	struct m0_lnet_ni *ni = container_of(lnd_ni, struct m0_lnet_ni, lni_lnd);
+	struct m0_lnet_engine *eng = ni->lni_engine;
+	struct m0_lnet_lpni   *lpni = m0_lnet__lpni_find(eng, nid);
+
+	(void)pid;
+	if (lpni == NULL)
+		return;
+	lpni->lpn_known_up = false;
+	if (status >= 0)
+		return;
+	lpni->lpn_known_down = true;
+	/* A referee, lest it go away underfoot. */
+	++lpni->lpn_refs_nr;
+	queue_fail(&lpni->lpn_queue, NULL, ni, status);
+	queue_fail(&ni->lni_queue, lpni, NULL, status);
+	m0_lnet__discovery_lost(eng, lpni, status);
+	m0_lnet__lpni_put(eng, lpni);
+}
