@@ -337,7 +337,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	unsigned          segs;
 
 	segs = m0_sock_out_what(stream->tcs_conn, iov, ARRAY_SIZE(iov));
-	if (segs == 0)
+	if (segs == 0 || io->tci_current != stream)
 		return false;
 	all = iov_bytes(iov, segs);
 	nr = out_call(stream, iov, segs);

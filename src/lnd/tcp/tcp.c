@@ -24,11 +24,17 @@ static bool callers_wait(const struct m0_tcp_io *io)
 	return io->tci_pause_until == 0 && !m0_list_is_empty(&io->tci_callers);
 }
 
+/* For a pass. */
+static bool has_input(const struct m0_tcp_io *io)
+{
+	return !m0_list_is_empty(&io->tci_ready) || callers_wait(io) ||
+	       io->tci_was_roused;
+}
+
+/* For a pass, or the flush that follows it. */
 static bool has_work(const struct m0_tcp_io *io)
 {
-	return !m0_list_is_empty(&io->tci_ready) ||
-	       !m0_list_is_empty(&io->tci_out) || callers_wait(io) ||
-	       io->tci_was_roused;
+	return has_input(io) || !m0_list_is_empty(&io->tci_out);
 }
 
 static void ask(struct m0_tcp_io *io, m0_time_t deadline)
@@ -55,7 +61,7 @@ static bool hot_try(struct m0_tcp_io *io)
 static void look(struct m0_tcp_io *io)
 {
 	if (++io->tci_passes_nr >= ASK_PASSES ||
-	    (!io->tci_was_asked && !has_work(io) && !hot_try(io)))
+	    (!io->tci_was_asked && !has_input(io) && !hot_try(io)))
 		ask(io, M0_TIME_IMMEDIATELY);
 }
 
@@ -86,12 +92,12 @@ static bool tcp_pass(struct m0_sock_io *sio, m0_time_t now)
 	if (sio->si_sock != NULL)
 		m0_sock_now_set(sio->si_sock, now);
 	look(io);
-	io->tci_was_asked = has_work(io);
+	io->tci_was_asked = has_input(io);
 	was_roused = io->tci_was_roused;
 	io->tci_was_roused = false;
 	(void)m0_tcp__accept(io);
 	in_turn(io);
-	return was_roused || has_work(io);
+	return was_roused || has_input(io);
 }
 
 /* What is left over must show in the descriptor. */

@@ -134,7 +134,7 @@ bool fake_step(void)
 
 void fake_wait(void)
 {
-	if (!fake_step())
+	if (!fake_step() && !fake.fs_io->si_ops->sio_ready(fake.fs_io))
 		fake.fs_io->si_ops->sio_sleep(
 			fake.fs_io,
 			m0_time_from_now(0, 50 * (long)M0_TIME_ONE_MSEC));
