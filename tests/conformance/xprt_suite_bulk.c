@@ -201,6 +201,34 @@ static void too_small(void)
 	}
 }
 
+/* Begun together, some fail and some move: each pair learns its own end. */
+static void many_mixed(void)
+{
+	enum {
+		NR = 24
+	};
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *t = cf_up(1);
+	struct cf_buf *p[NR], *b[NR];
+	unsigned       i;
+
+	for (i = 0; i < NR; ++i)
+		p[i] = cf_passive(t, passive_of(i & 1),
+				  i % 3 == 1 && i & 1 ? 99 : 100 + i, NULL);
+	for (i = 0; i < NR; ++i)
+		b[i] = cf_active(a, active_of(i & 1),
+				 i % 3 == 1 && !(i & 1) ? 99 : 100 + i,
+				 &p[i]->cb_nb.nb_desc);
+	for (i = 0; i < NR; ++i) {
+		cf_done_is(b[i], i % 3 == 1 ? -EFBIG : 0, "active side");
+		cf_done_is(p[i], i % 3 == 1 ? -EFBIG : 0, "passive side");
+		if (i % 3 == 1)
+			cf_check_blank(i & 1 ? p[i] : b[i], 0, 99);
+		else
+			cf_check(i & 1 ? p[i] : b[i], 0, 100 + i, 100 + i);
+	}
+}
+
 /* Several machines of one address space: data goes to the right one. */
 static void restricted_many(void)
 {
@@ -230,6 +258,7 @@ const struct cf_case xprt_suite_bulk[] = {
 	{ "other initiator is refused", initiator_refused },
 	{ "direction mismatch", direction_mismatch },
 	{ "receiving buffer too small", too_small },
+	{ "some too small among many", many_mixed },
 	{ "several initiators", restricted_many },
 	{ NULL, NULL }
 };
