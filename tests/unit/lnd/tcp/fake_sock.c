@@ -132,12 +132,12 @@ bool fake_step(void)
 	return more;
 }
 
-void fake_wait(void)
+void fake_sleep(void)
 {
-	if (!fake_step() && !fake.fs_io->si_ops->sio_ready(fake.fs_io))
+	if (!fake.fs_io->si_ops->sio_ready(fake.fs_io))
 		fake.fs_io->si_ops->sio_sleep(
 			fake.fs_io,
-			m0_time_from_now(0, 50 * (long)M0_TIME_ONE_MSEC));
+			m0_time_from_now(0, 10 * (long)M0_TIME_ONE_MSEC));
 }
 
 /* -- what room lnd/sock has ------------------------------------------------ */
