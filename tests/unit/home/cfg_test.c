@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/base/panics.h"
+
+#include <stdio.h>
+
+#include "m0/lnet.h"
+
+static struct m0_lnet_cfg cfg;
+static char               why[M0_LNET_WHY_BYTES];
+
+static int setup(void **state)
+{
+	(void)state;
+	m0_lnet_cfg_default(&cfg);
+	strcpy(why, "?");
+	return 0;
+}
+
+#define assert_why(text) assert_non_null(strstr(why, text))
+
+/* The defaults are those of Lustre 2.17, and nothing is wrong with them. */
+static void default_is_that_of_lustre(void **state)
+{
+	(void)state;
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), 0);
+	assert_int_equal(cfg.lc_port, 988);
+	assert_int_equal(cfg.lc_accept, M0_LNET_ACCEPT_SECURE);
+	assert_int_equal(cfg.lc_src_port_max, 1023);
+	assert_int_equal(cfg.lc_src_port_min, 512);
+	assert_int_equal(cfg.lc_peer_credits, 8);
+	assert_int_equal(cfg.lc_credits, 256);
+	assert_int_equal(cfg.lc_transaction_timeout_ms, 150000);
+	assert_int_equal(cfg.lc_timeout_ms, 50000);
+	assert_int_equal(cfg.lc_accept_timeout_ms, 5000);
+	assert_int_equal(cfg.lc_keepalive_ms, 30000);
+	assert_int_equal(cfg.lc_reconnect_min_ms, 1000);
+	assert_int_equal(cfg.lc_reconnect_max_ms, 60000);
+	assert_int_equal(cfg.lc_portals_nr, 64);
+	assert_true(cfg.lc_discovery && !cfg.lc_peers_colibri);
+	assert_int_equal(cfg.lc_nets_nr, 0);
+}
+
+/* Each wrong field is named, with what it is and what it may be. */
+static void check_names_wrong_field(void **state)
+{
+	(void)state;
+#define WRONG(field, val, text)                                           \
+	do {                                                              \
+		m0_lnet_cfg_default(&cfg);                                \
+		cfg.field = (val);                                        \
+		assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);  \
+		assert_why(#field);                                       \
+		assert_why(text);                                         \
+		assert_int_equal(m0_lnet_cfg_check(&cfg, NULL), -EINVAL); \
+	} while (0)
+	WRONG(lc_port, 0, "1 to 65535");
+	WRONG(lc_peer_credits, 0, "1 to");
+	WRONG(lc_credits, 70000, "70000");
+	WRONG(lc_accept, (enum m0_lnet_accept)3, "0 to 2");
+	WRONG(lc_transaction_timeout_ms, 0, "1 to 86400000");
+	WRONG(lc_timeout_ms, 1ULL << 40, "1099511627776");
+	WRONG(lc_portals_nr, 0, "1 to 4096");
+	WRONG(lc_msgs_max, 7, "8 to");
+	WRONG(lc_mes_max, 0, "1 to");
+	WRONG(lc_src_port_min, 0, "lc_src_port_max is 1023");
+	WRONG(lc_src_port_min, 2000, "2000");
+	WRONG(lc_reconnect_min_ms, 70000, "lc_reconnect_max_ms");
+	WRONG(lc_spin_ns, 2000000000, "negative");
+	WRONG(lc_nets_nr, 17, "0 to 16");
+	WRONG(lc_conns_per_peer, 0, "1 to 127");
+#undef WRONG
+	m0_lnet_cfg_default(&cfg);
+	memset(cfg.lc_congestion, 'x', sizeof cfg.lc_congestion);
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("lc_congestion");
+}
+
+/* Networks that were not made by the parser are looked at as well. */
+static void check_looks_at_networks(void **state)
+{
+	struct m0_lnet_net_cfg *net = cfg.lc_nets;
+
+	(void)state;
+	cfg.lc_nets_nr = 1;
+	net->lnc_net = m0_lnet_net(M0_LNET_TYPE_O2IB, 1);
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("o2ib1");
+	net->lnc_net = m0_lnet_net(M0_LNET_TYPE_TCP, 3);
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), 0);
+	net->lnc_ifaces_nr = 1;
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("tcp3");
+	memset(net->lnc_ifaces[0], 'e', sizeof net->lnc_ifaces[0]);
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	strcpy(net->lnc_ifaces[0], "eth0");
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), 0);
+	net->lnc_ifaces_nr = 17;
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("lnc_ifaces_nr");
+	net->lnc_ifaces_nr = 0;
+	cfg.lc_nets[1] = *net;
+	cfg.lc_nets_nr = 2;
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("twice");
+}
+
+static int nets(const char *text)
+{
+	return m0_lnet_cfg_networks(&cfg, text, why);
+}
+
+/* The shapes of the grammar. */
+static void networks_shapes_are_read(void **state)
+{
+	(void)state;
+	assert_int_equal(nets("tcp"), 0);
+	assert_int_equal(cfg.lc_nets_nr, 1);
+	assert_int_equal(cfg.lc_nets[0].lnc_net,
+			 m0_lnet_net(M0_LNET_TYPE_TCP, 0));
+	assert_int_equal(cfg.lc_nets[0].lnc_ifaces_nr, 0);
+	assert_int_equal(nets(" tcp1 ( 10.0.0.1 , eth0:1 [0,1] ) [2-3] ,"
+			      "lo, tcp65535(2001:db8::1)"),
+			 0);
+	assert_int_equal(cfg.lc_nets_nr, 3);
+	assert_int_equal(cfg.lc_nets[1].lnc_net,
+			 m0_lnet_net(M0_LNET_TYPE_TCP, 1));
+	assert_int_equal(cfg.lc_nets[1].lnc_ifaces_nr, 2);
+	assert_string_equal(cfg.lc_nets[1].lnc_ifaces[0], "10.0.0.1");
+	assert_string_equal(cfg.lc_nets[1].lnc_ifaces[1], "eth0:1");
+	assert_string_equal(cfg.lc_nets[2].lnc_ifaces[0], "2001:db8::1");
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), 0);
+}
+
+/* What is wrong is said, with its place, and nothing is added. */
+static void networks_wrong_text_is_refused(void **state)
+{
+	static const char *const texts[] = {
+		"",          " ",        ",",        "tcp,",       "tcp,,tcp1",
+		"tcp(",      "tcp()",    "tcp(eth0", "tcp(eth0,)", "tcp eth0",
+		"tcp)",      "tcp(a b)", "tcp[",     "tcp[]",      "tcp[a]",
+		"eth0",      "tcp65536", "o2ib",     "tcp,tcp",    "tcp(a)(b)",
+		"tcp,tcp()", "tcp(a[0)", "10.0.0.1", "tcp@tcp",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(texts); ++i) {
+		strcpy(why, "?");
+		assert_int_equal(nets(texts[i]), -EINVAL);
+		assert_int_equal(cfg.lc_nets_nr, 0);
+		assert_why("character");
+	}
+	assert_int_equal(m0_lnet_cfg_networks(&cfg, "x", NULL), -EINVAL);
+	assert_int_equal(nets("tcp(eth0"), -EINVAL);
+	assert_why("character 9");
+}
+
+/* More than there is room for. */
+static void networks_too_many_are_refused(void **state)
+{
+	char text[5000] = "";
+	int  i;
+
+	(void)state;
+	for (i = 0; i < 17; ++i)
+		sprintf(text + strlen(text), "%stcp%d", i > 0 ? "," : "", i);
+	assert_int_equal(nets(text), -ENOSPC);
+	assert_int_equal(cfg.lc_nets_nr, 0);
+	strcpy(text, "tcp(");
+	for (i = 0; i < 17; ++i)
+		sprintf(text + strlen(text), "%seth%d", i > 0 ? "," : "", i);
+	strcat(text, ")");
+	assert_int_equal(nets(text), -ENOSPC);
+	memset(text, ' ', sizeof text - 1);
+	text[sizeof text - 1] = 0;
+	assert_int_equal(nets(text), -EINVAL);
+	assert_why("4096");
+	memset(text, 0, sizeof text);
+	strcpy(text, "tcp(");
+	memset(text + 4, 'a', 64);
+	strcat(text, ")");
+	assert_int_equal(nets(text), -EINVAL);
+	assert_why("too long");
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, NULL)
+	const struct CMUnitTest tests[] = {
+		CASE(default_is_that_of_lustre),
+		CASE(check_names_wrong_field),
+		CASE(check_looks_at_networks),
+		CASE(networks_shapes_are_read),
+		CASE(networks_wrong_text_is_refused),
+		CASE(networks_too_many_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
