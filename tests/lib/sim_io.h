@@ -112,6 +112,8 @@ struct m0_sim_raw {
 
 /** Parses an address; the test fails if it is none. */
 struct m0_sock_addr m0_sim_addr(const char *text, uint16_t port);
+/** Could one connect from there? */
+bool m0_sim_port_is_free(const char *at, uint16_t port);
 /** Begins to connect from an address of some host. @param port  0: any. */
 struct m0_sim_raw *m0_sim_raw_dial(const char *from, uint16_t from_port,
 				   const char *to, uint16_t to_port);

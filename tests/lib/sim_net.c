@@ -198,6 +198,13 @@ static bool port_is_taken(const struct m0_sock_addr *addr)
 	return m0_sim__listener_at(addr) != NULL;
 }
 
+bool m0_sim_port_is_free(const char *at, uint16_t port)
+{
+	struct m0_sock_addr addr = m0_sim_addr(at, port);
+
+	return !port_is_taken(&addr);
+}
+
 static int port_find(struct m0_sock_addr *addr, uint16_t min, uint16_t max)
 {
 	struct sim_net *net = m0_sim__net();

@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Peers that fail or mean harm, each in the simulator and on sockets. In all of
+ * it a peer with good manners is answered at once, and in the end nothing of
+ * the strange ones is left.
+ */
+#include "base/rand.h"
+#include "lnet/speech.h"
+
+enum {
+	WHO = PLACE_WHO_MIN,
+	SOON_MS = 1000,
+	INCARNATION = 100
+};
+
+static struct place place;
+
+static void up(void **state, void (*tune)(struct m0_lnet_cfg *cfg))
+{
+	place_up(&place, *(enum place_kind *)*state, tune);
+}
+
+static bool in_sim(void)
+{
+	return place.pl_kind == PLACE_SIM;
+}
+
+/* Connections that the node has, the good peer's included. */
+static uint64_t conns_nr(void)
+{
+	return place_lnd_info(&place).lni_connections_nr;
+}
+
+struct conns_want {
+	uint64_t cw_nr;
+};
+
+static bool conns_are(void *arg)
+{
+	return conns_nr() == ((struct conns_want *)arg)->cw_nr;
+}
+
+static void conns_wait(uint64_t nr, uint64_t ms)
+{
+	struct conns_want want = { nr };
+
+	assert_true(place_wait(&place, conns_are, &want, ms));
+}
+
+/* Somebody looks which ports are open, thousands of times. */
+static void scan_of_ports_leaves_nothing(void **state)
+{
+	unsigned nr;
+	uint64_t before;
+	unsigned i;
+
+	up(state, NULL);
+	before = conns_nr();
+	nr = in_sim() ? 3000 : 1000;
+	for (i = 0; i < nr; ++i) {
+		if (i % 2 == 0)
+			place_close(place_dial(&place, WHO + i % 5));
+		else
+			place_reset(place_dial(&place, WHO + i % 5));
+		if (in_sim())
+			m0_sim_run_ms(&place.pl_sim, 1);
+		if (i % 100 == 0)
+			place_ping(&place);
+	}
+	place_run(&place, 10);
+	assert_int_equal(conns_nr(), before);
+	place_down(&place);
+}
+
+static void tune_few_accepting(struct m0_lnet_cfg *cfg)
+{
+	cfg->lc_accepting_max = 20;
+}
+
+/* Connections without a word: beyond the bound they are reset at once, within it
+ * when the time to introduce oneself is over; then there is room again. */
+static void silent_connections_are_bounded_and_timed(void **state)
+{
+	struct place_end *ends[30];
+	unsigned          nr = 0;
+	unsigned          i;
+
+	up(state, tune_few_accepting);
+	for (i = 0; i < 30; ++i)
+		ends[i] = place_dial(&place, WHO);
+	place_run(&place, 50);
+	for (i = 0; i < 30; ++i)
+		nr += ends[i]->pe_has_ended;
+	assert_int_equal(nr, 10);
+	place_ping(&place);
+	for (i = 0; i < 30; ++i) {
+		assert_true(place_wait_end(
+			ends[i], place.pl_cfg.lc_accept_timeout_ms + 100));
+		assert_int_equal(ends[i]->pe_in_nr, 0);
+	}
+	place_ping(&place);
+	assert_true(speech_ping(
+		speech_join(&place, WHO + 1, 3, M0_SOCK_CONTROL, INCARNATION)));
+	place_down(&place);
+}
+
+/* A byte now and then: the time is for all of it. */
+static void hello_slow_is_cut_off(void **state)
+{
+	struct speech     speech = {};
+	struct place_end *end;
+	m0_time_t         begin;
+	uint64_t          timeout;
+	unsigned          i;
+
+	up(state, NULL);
+	timeout = place.pl_cfg.lc_accept_timeout_ms;
+	speech_request(&speech, &place.pl_nid);
+	speech_hello(&speech, &place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
+	end = place_dial(&place, WHO);
+	begin = place_now(&place);
+	for (i = 0; i < speech.sp_nr && !end->pe_has_ended; ++i) {
+		place_send(end, speech.sp_bytes + i, 1);
+		place_run(&place, timeout / 20);
+		place_ping(&place);
+	}
+	assert_true(end->pe_has_ended);
+	assert_int_equal(end->pe_in_nr, 0);
+	assert_in_range(place_now(&place) - begin, timeout * M0_TIME_ONE_MSEC,
+			(timeout + (in_sim() ? 300 : 5000)) * M0_TIME_ONE_MSEC);
+	place_down(&place);
+}
+
+/* A message of which a part comes, and then nothing. */
+static void message_partial_is_timed(void **state)
+{
+	struct m0_lnet_hdr hdr;
+	struct speech      speech = {};
+	struct place_end  *end;
+
+	up(state, NULL);
+	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
+	hdr = speech_hdr(&place, WHO, M0_LNET_PUT);
+	hdr.lh_payload_bytes = M0_LNET_PAYLOAD_MAX;
+	speech_msg(&speech, false, 0, &hdr);
+	speech.sp_nr += 1000;
+	speech_say(end, &speech);
+	place_run(&place, place.pl_cfg.lc_timeout_ms / 2);
+	assert_false(end->pe_has_ended);
+	place_ping(&place);
+	assert_true(place_wait_end(end, place.pl_cfg.lc_timeout_ms));
+	place_down(&place);
+}
+
+/* A peer asks and asks, and reads no answer: what is kept for him is bounded,
+ * and after the time-out he is lost. */
+static void peer_that_never_reads_is_lost(void **state)
+{
+	struct m0_lnet_hdr hdr;
+	struct speech      speech = {};
+	struct place_end  *end;
+	unsigned           i;
+
+	up(state, NULL);
+	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
+	place_mute(end, true);
+	hdr = speech_hdr(&place, WHO, M0_LNET_GET);
+	hdr.lh_portal = 0;
+	hdr.lh_match_bits = SPEECH_PING_BITS;
+	hdr.lh_length = M0_LNET_PING_SINK_BYTES;
+	while (speech.sp_nr + 96 <= SPEECH_BYTES_MAX)
+		speech_msg(&speech, false, 0, &hdr);
+	for (i = 0; i < (in_sim() ? 1000 : 4000); ++i) {
+		speech_say(end, &speech);
+		if (i % 100 == 0) {
+			place_run(&place, 1);
+			place_ping(&place);
+		}
+		if (end->pe_has_ended)
+			break;
+	}
+	place_ping(&place);
+	place_run(&place, 3 * place.pl_cfg.lc_timeout_ms);
+	place_ping(&place);
+	place_mute(end, false);
+	assert_true(place_wait_end(end, SOON_MS));
+	assert_true(place_lnd_info(&place).lni_lost_nr > 0);
+	assert_int_equal(place_stats(&place).ls_msgs_alloc, 0);
+	place_down(&place);
+}
+
+/* A HELLO as host WHO of another life; @return its type. */
+static uint32_t hello_as(uint64_t incarnation, struct place_end **ret)
+{
+	struct speech        speech = {};
+	struct m0_sock_hello hello = {};
+
+	*ret = place_dial(&place, WHO);
+	speech_request(&speech, &place.pl_nid);
+	speech_hello(&speech, &place, WHO, 3, M0_SOCK_CONTROL, incarnation);
+	speech_say(*ret, &speech);
+	assert_true(speech_hear_hello(*ret, &hello, SOON_MS));
+	return hello.sh_ctype;
+}
+
+/* A new life of a peer: the old connections go, the first new one is told to
+ * come again, and the next is welcome. */
+static void incarnation_new_drops_old_connections(void **state)
+{
+	struct place_end *old[3];
+	struct place_end *again;
+	unsigned          i;
+
+	up(state, NULL);
+	for (i = 0; i < 3; ++i)
+		old[i] = speech_join(&place, WHO, 3, M0_SOCK_CONTROL + i,
+				     INCARNATION);
+	assert_true(speech_ping(old[0]));
+	assert_int_equal(hello_as(INCARNATION + 1, &again), M0_SOCK_NONE);
+	assert_true(place_wait_end(again, SOON_MS));
+	for (i = 0; i < 3; ++i)
+		assert_true(place_wait_end(old[i], SOON_MS));
+	assert_int_equal(hello_as(INCARNATION + 1, &again), M0_SOCK_CONTROL);
+	assert_true(speech_ping(again));
+	place_ping(&place);
+	place_down(&place);
+}
+
+/* Two who both say that they are WHO: they push each other out, and that is
+ * all. */
+static void nid_of_two_makes_them_flap(void **state)
+{
+	struct place_end *ends[2] = {};
+	unsigned          none_nr = 0;
+	unsigned          i;
+
+	up(state, NULL);
+	for (i = 0; i < 40; ++i) {
+		struct place_end **end = &ends[i / 2 % 2];
+
+		if (hello_as(INCARNATION + i / 2 % 2, end) == M0_SOCK_NONE)
+			++none_nr;
+		else
+			assert_true(speech_ping(*end));
+		place_ping(&place);
+	}
+	assert_in_range(none_nr, 15, 20);
+	place_down(&place);
+}
+
+struct answer {
+	struct m0_lnet_probe a_probe;
+	unsigned             a_done_nr;
+};
+
+static void answered(struct m0_lnet_probe *probe)
+{
+	++container_of(probe, struct answer, a_probe)->a_done_nr;
+}
+
+static bool is_answered(void *arg)
+{
+	return __atomic_load_n(&((struct answer *)arg)->a_done_nr,
+			       __ATOMIC_ACQUIRE) > 0;
+}
+
+/* The node asks `who`; it is told `status` after `ms` at the latest. */
+static void ask_begin(struct answer *answer, unsigned who, uint64_t ms)
+{
+	*answer =
+		(struct answer){ .a_probe = { .pr_kind = M0_LNET_DISCOVER,
+					      .pr_nid = place_nid(&place, who),
+					      .pr_self = m0_lnet_nid_any,
+					      .pr_timeout_ms = ms,
+					      .pr_done = answered } };
+	assert_int_equal(m0_lnet_probe(place.pl_node, &answer->a_probe), 0);
+}
+
+/* Answers the HELLO of a connection that the node makes. */
+static void hello_answer(struct place_end *end)
+{
+	struct speech        speech = {};
+	struct m0_sock_hello hello;
+
+	assert_true(place_wait_in(end, M0_SOCK_REQUEST_V1_BYTES, SOON_MS));
+	end->pe_done = M0_SOCK_REQUEST_V1_BYTES;
+	assert_true(speech_hear_hello(end, &hello, SOON_MS));
+	assert_true(m0_lnet_nid_eq(&hello.sh_src_nid, &place.pl_nid));
+	speech_hello(&speech, &place, end->pe_who, 3,
+		     m0_sock__ctype_invert(hello.sh_ctype), INCARNATION);
+	speech_say(end, &speech);
+}
+
+/* Peers that accept and say nothing, or say HELLO and nothing more: who asks
+ * them is told after his time, not later. */
+static void peer_mute_is_told_in_time(void **state)
+{
+	struct answer     silent;
+	struct answer     mute;
+	struct place_end *end;
+	struct heard      heard;
+
+	up(state, NULL);
+	place_listen(&place, WHO);
+	place_listen(&place, WHO + 1);
+	ask_begin(&silent, WHO, 700);
+	ask_begin(&mute, WHO + 1, 700);
+	assert_non_null(place_accept(&place, WHO, SOON_MS));
+	end = place_accept(&place, WHO + 1, SOON_MS);
+	assert_non_null(end);
+	hello_answer(end);
+	assert_true(speech_hear(end, &heard, SOON_MS));
+	assert_int_equal(heard.hd_hdr.lh_type, M0_LNET_GET);
+	assert_int_equal(heard.hd_hdr.lh_portal, 0);
+	place_ping(&place);
+	assert_true(place_wait(&place, is_answered, &silent, 1000));
+	assert_true(place_wait(&place, is_answered, &mute, 1000));
+	assert_int_equal(silent.a_probe.pr_status, -ETIMEDOUT);
+	assert_int_equal(mute.a_probe.pr_status, -ETIMEDOUT);
+	assert_int_equal(silent.a_done_nr, 1);
+	assert_int_equal(mute.a_done_nr, 1);
+	place_ping(&place);
+	place_down(&place);
+}
+
+/* Who answers a HELLO wrongly has not been reached. */
+static void hello_answered_wrong_is_no_peer(void **state)
+{
+	/* What of the answer is changed: offset, bytes, value. */
+	static const struct {
+		unsigned at;
+		uint32_t value;
+	} rows[] = {
+		{ 0, 0xeebc0ded }, { 0, 0xacce7100 }, { 0, 0 },  { 4, 9 },
+		{ 8, 0x01020304 }, { 8, UINT32_MAX }, { 24, 7 }, { 48, 2 },
+		{ 48, 9 },         { 52, 17 },
+	};
+	struct speech     speech;
+	struct answer     answer;
+	struct place_end *end;
+	unsigned          i;
+
+	up(state, NULL);
+	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
+		place_listen(&place, WHO + i);
+		ask_begin(&answer, WHO + i, 5000);
+		end = place_accept(&place, WHO + i, SOON_MS);
+		assert_non_null(end);
+		speech = (struct speech){};
+		speech_hello(&speech, &place, WHO + i, 3, M0_SOCK_CONTROL,
+			     INCARNATION);
+		memcpy(speech.sp_bytes + rows[i].at, &rows[i].value,
+		       sizeof rows[i].value);
+		speech_say(end, &speech);
+		assert_true(place_wait_end(end, SOON_MS));
+		assert_true(place_wait(&place, is_answered, &answer, 5000));
+		print_message("  %u: status %d\n", i, answer.a_probe.pr_status);
+		assert_true(answer.a_probe.pr_status < 0);
+		place_ping(&place);
+	}
+	place_down(&place);
+}
+
+/* Bytes without any sense, at each stage of a connection. */
+static void garbage_closes_and_no_more(void **state)
+{
+	struct m0_rand    rand;
+	struct place_end *end;
+	uint8_t           bytes[3000];
+	unsigned          i;
+
+	up(state, NULL);
+	m0_rand_init(&rand, m0_sim_seed_get(11));
+	for (i = 0; i < 300; ++i) {
+		struct speech speech = {};
+
+		m0_rand_fill(&rand, bytes, sizeof bytes);
+		if (i % 3 == 0) {
+			end = place_dial(&place, WHO);
+		} else if (i % 3 == 1) {
+			end = place_dial(&place, WHO);
+			speech_request(&speech, &place.pl_nid);
+			speech_say(end, &speech);
+		} else {
+			end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL,
+					  INCARNATION);
+		}
+		place_send(end, bytes, m0_rand_in(&rand, 8, sizeof bytes));
+		assert_true(place_wait_end(end, SOON_MS));
+		place_reset(end);
+		if (i % 20 == 0)
+			place_ping(&place);
+		place_run(&place, 2);
+	}
+	place_down(&place);
+}
+
+/* Whole messages in which some bits are wrong: whatever they are taken for, the
+ * node goes on. */
+static void messages_mutated_do_no_harm(void **state)
+{
+	struct m0_rand    rand;
+	struct place_end *end = NULL;
+	unsigned          i;
+	unsigned          k;
+
+	up(state, NULL);
+	m0_rand_init(&rand, m0_sim_seed_get(12));
+	for (i = 0; i < (in_sim() ? 2000 : 500); ++i) {
+		struct speech      speech = {};
+		struct m0_lnet_hdr hdr;
+		uint32_t           type = (uint32_t)m0_rand_below(&rand, 4);
+
+		if (end == NULL || end->pe_has_ended) {
+			if (end != NULL)
+				place_reset(end);
+			place_run(&place, 2);
+			end = speech_join(&place, WHO, 3 + i % 2,
+					  M0_SOCK_CONTROL, INCARNATION);
+		}
+		hdr = speech_hdr(&place, WHO, type);
+		if (m0_rand_below(&rand, 2) == 0) {
+			hdr.lh_portal = 0;
+			hdr.lh_match_bits = SPEECH_PING_BITS;
+		}
+		hdr.lh_payload_bytes =
+			M0_IN(type, (M0_LNET_PUT, M0_LNET_REPLY)) ? 64 : 0;
+		speech_msg(&speech, end->pe_version == 4, 0, &hdr);
+		m0_rand_fill(&rand, speech.sp_bytes + speech.sp_nr,
+			     hdr.lh_payload_bytes);
+		speech.sp_nr += hdr.lh_payload_bytes;
+		for (k = 0; k < 1 + i % 3; ++k)
+			speech.sp_bytes[m0_rand_below(&rand, speech.sp_nr)] ^=
+				(uint8_t)(1 << m0_rand_below(&rand, 8));
+		speech_say(end, &speech);
+		place_run(&place, 1);
+		if (i % 50 == 0)
+			place_ping(&place);
+	}
+	place_down(&place);
+}
+
+static void tune_few_conns(struct m0_lnet_cfg *cfg)
+{
+	cfg->lc_conns_max = 40;
+	cfg->lc_peers_max = 30;
+}
+
+/* More peers and connections than the node wants: those it has work on. */
+static void flood_stops_at_the_bounds(void **state)
+{
+	struct speech        speech;
+	struct m0_sock_hello hello;
+	struct place_end    *end;
+	unsigned             welcome_nr = 0;
+	unsigned             i;
+
+	up(state, tune_few_conns);
+	for (i = 0; i < 120; ++i) {
+		unsigned who = WHO + i % 50;
+
+		end = place_dial(&place, who);
+		speech = (struct speech){};
+		speech_request(&speech, &place.pl_nid);
+		speech_hello(&speech, &place, who, 3, M0_SOCK_CONTROL,
+			     INCARNATION);
+		speech_say(end, &speech);
+		if (speech_hear_hello(end, &hello, SOON_MS) &&
+		    hello.sh_ctype == M0_SOCK_CONTROL)
+			++welcome_nr;
+		else
+			assert_true(place_wait_end(end, SOON_MS));
+		if (i % 10 == 0)
+			place_ping(&place);
+	}
+	assert_in_range(welcome_nr, 20, 40);
+	assert_true(conns_nr() <= 40);
+	place_down(&place);
+}
+
+/* One peer that makes connections of one type without end. */
+static void connections_of_one_peer_are_bounded(void **state)
+{
+	struct speech        speech;
+	struct m0_sock_hello hello;
+	struct place_end    *end;
+	unsigned             welcome_nr = 0;
+	unsigned             i;
+
+	up(state, NULL);
+	for (i = 0; i < 60; ++i) {
+		end = place_dial(&place, WHO);
+		speech = (struct speech){};
+		speech_request(&speech, &place.pl_nid);
+		speech_hello(&speech, &place, WHO, 3, M0_SOCK_BULK_IN,
+			     INCARNATION);
+		speech_say(end, &speech);
+		assert_true(speech_hear_hello(end, &hello, SOON_MS));
+		if (hello.sh_ctype == M0_SOCK_BULK_OUT) {
+			++welcome_nr;
+		} else {
+			assert_int_equal(hello.sh_ctype, M0_SOCK_NONE);
+			assert_true(place_wait_end(end, SOON_MS));
+		}
+	}
+	assert_in_range(welcome_nr, 1, 20);
+	place_ping(&place);
+	place_down(&place);
+}
+
+/* A cookie is acknowledged once, be the message taken or dropped; one that is
+ * used again is acknowledged again. */
+static void cookies_are_acknowledged_once_each(void **state)
+{
+	static const uint64_t cookies[] = { 2, 3, 4, 9, 9, 2, UINT64_MAX, 7 };
+	struct m0_lnet_hdr    hdr;
+	struct place_end     *end;
+	struct heard          heard;
+	unsigned              acked_nr = 0;
+	unsigned              i;
+
+	up(state, NULL);
+	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
+	hdr = speech_hdr(&place, WHO, M0_LNET_PUT);
+	hdr.lh_payload_bytes = 100;
+	for (i = 0; i < ARRAY_SIZE(cookies); ++i) {
+		struct speech speech = {};
+		uint64_t      ranges[2][2];
+		int           nr;
+
+		speech_msg(&speech, false, cookies[i], &hdr);
+		speech.sp_nr += 100;
+		speech_say(end, &speech);
+		assert_true(speech_hear(end, &heard, SOON_MS));
+		assert_int_equal(heard.hd_frame.sf_type, M0_SOCK_FRAME_NOOP);
+		nr = m0_sock__frame_acks(&heard.hd_frame, ranges);
+		assert_int_equal(nr, 1);
+		assert_true(ranges[0][0] == cookies[i] &&
+			    ranges[0][1] == cookies[i]);
+		++acked_nr;
+	}
+	assert_int_equal(acked_nr, ARRAY_SIZE(cookies));
+	assert_true(speech_ping(end));
+	place_down(&place);
+}
+
+/* Cookies far apart, in one breath: what is owed is bounded, and if it is kept
+ * it is paid. */
+static void cookies_far_apart_are_bounded(void **state)
+{
+	struct m0_lnet_hdr hdr;
+	struct place_end  *end;
+	uint64_t           i;
+
+	up(state, NULL);
+	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
+	place_mute(end, true);
+	hdr = speech_hdr(&place, WHO, M0_LNET_PUT);
+	for (i = 0; i < 20000 && !end->pe_has_ended; ++i) {
+		struct speech speech = {};
+
+		speech_msg(&speech, false, 2 + 1000 * i, &hdr);
+		speech_say(end, &speech);
+		if (i % 1000 == 0)
+			place_ping(&place);
+	}
+	place_run(&place, 3 * place.pl_cfg.lc_timeout_ms);
+	place_mute(end, false);
+	place_run(&place, 10);
+	place_ping(&place);
+	place_down(&place);
+}
+
+/* The peer dies while we send to it a reply, and while it sends to us. */
+static void resets_in_the_middle_leave_nothing(void **state)
+{
+	struct m0_lnet_hdr hdr;
+	struct place_end  *end;
+	uint64_t           before;
+	unsigned           i;
+
+	up(state, NULL);
+	before = conns_nr();
+	for (i = 0; i < 100; ++i) {
+		struct speech speech = {};
+
+		end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL + i % 3,
+				  INCARNATION);
+		hdr = speech_hdr(&place, WHO,
+				 i % 2 == 0 ? M0_LNET_PUT : M0_LNET_GET);
+		hdr.lh_portal = 0;
+		hdr.lh_match_bits = SPEECH_PING_BITS;
+		hdr.lh_payload_bytes = i % 2 == 0 ? 5000 : 0;
+		speech_msg(&speech, false, i % 4 == 0 ? 2 + i : 0, &hdr);
+		speech.sp_nr += i * 10;
+		place_send(end, speech.sp_bytes,
+			   i % 5 == 0 ? speech.sp_nr - 30 : speech.sp_nr);
+		if (i % 3 == 0)
+			place_run(&place, 1);
+		place_reset(end);
+		place_run(&place, 2);
+	}
+	conns_wait(before, 1000);
+	assert_int_equal(place_stats(&place).ls_msgs_alloc, 0);
+	place_down(&place);
+}
+
+#define BOTH(test)                                  \
+	cmocka_unit_test_prestate(test, &kinds[0]), \
+		cmocka_unit_test_prestate(test, &kinds[1])
+
+int main(void)
+{
+	static enum place_kind  kinds[] = { PLACE_SIM, PLACE_SOCKETS };
+	const struct CMUnitTest tests[] = {
+		BOTH(scan_of_ports_leaves_nothing),
+		BOTH(silent_connections_are_bounded_and_timed),
+		BOTH(hello_slow_is_cut_off),
+		BOTH(message_partial_is_timed),
+		BOTH(peer_that_never_reads_is_lost),
+		BOTH(incarnation_new_drops_old_connections),
+		BOTH(nid_of_two_makes_them_flap),
+		BOTH(peer_mute_is_told_in_time),
+		BOTH(hello_answered_wrong_is_no_peer),
+		BOTH(garbage_closes_and_no_more),
+		BOTH(messages_mutated_do_no_harm),
+		BOTH(flood_stops_at_the_bounds),
+		BOTH(connections_of_one_peer_are_bounded),
+		BOTH(cookies_are_acknowledged_once_each),
+		BOTH(cookies_far_apart_are_bounded),
+		BOTH(resets_in_the_middle_leave_nothing),
+	};
+
+	return cmocka_run_group_tests_name("lnet-hostile", tests, NULL, NULL);
+}

@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lnet/place.h"
+
+enum {
+	READ_BYTES = 64 * 1024,
+	/** What a busy machine is given on top of each wait. */
+	GRACE_MS = 5000,
+	/** A send that gets nowhere is given up. */
+	SEND_MS = 300
+};
+
+/** Host `who` listens. */
+struct place_port {
+	unsigned           pp_who;
+	int                pp_fd;
+	struct m0_sim_raw *pp_came[16];
+	unsigned           pp_came_nr;
+	struct place_port *pp_next;
+};
+
+static bool is_sim(const struct place *place)
+{
+	return place->pl_kind == PLACE_SIM;
+}
+
+static const char *who_addr(const struct place *place, unsigned who, char *buf,
+			    size_t size)
+{
+	(void)snprintf(buf, size, is_sim(place) ? "10.0.0.%u" : "127.7.0.%u",
+		       who);
+	return buf;
+}
+
+struct m0_lnet_nid place_nid(const struct place *place, unsigned who)
+{
+	struct m0_lnet_nid nid;
+	char               addr[32];
+
+	assert_int_equal(m0_lnet_nid_parse(&nid, who_addr(place, who, addr,
+							  sizeof addr)),
+			 0);
+	return nid;
+}
+
+/* -- up and down ----------------------------------------------------------- */
+
+static void cfg_make(struct place *place, struct m0_lnet_cfg *cfg, unsigned who,
+		     const char *nets)
+{
+	char text[128];
+	char addr[32];
+	char why[M0_LNET_WHY_BYTES];
+
+	m0_lnet_cfg_default(cfg);
+	who_addr(place, who, addr, sizeof addr);
+	(void)snprintf(text, sizeof text, nets, addr, addr);
+	assert_int_equal(m0_lnet_cfg_networks(cfg, text, why), 0);
+	if (is_sim(place))
+		return;
+	cfg->lc_port = place->pl_port;
+	cfg->lc_accept = M0_LNET_ACCEPT_ALL;
+	cfg->lc_src_port_max = 0;
+	cfg->lc_src_port_min = 0;
+	cfg->lc_peers_colibri = true;
+	cfg->lc_accept_timeout_ms = 400;
+	cfg->lc_timeout_ms = 1000;
+	cfg->lc_transaction_timeout_ms = 2000;
+	cfg->lc_keepalive_ms = 0;
+	cfg->lc_reconnect_min_ms = 50;
+	cfg->lc_reconnect_max_ms = 200;
+}
+
+static void node_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg)
+{
+	char why[M0_LNET_WHY_BYTES] = "";
+	int  rc = m0_lnet_open(ret, cfg, why);
+
+	if (rc != 0)
+		print_error("open: %d: %s\n", rc, why);
+	assert_int_equal(rc, 0);
+}
+
+/* A case that failed may have left its simulation behind: drops that. */
+static void sim_forget(void)
+{
+	static const struct m0_sim_stream_cfg cfg;
+	struct m0_sim                         sim;
+
+	m0_sim_init_cfg(&sim, 0, &m0_sim_cfg_calm);
+	m0_sim_net_init(&sim, &cfg);
+	m0_sim_net_fini();
+	m0_sim_fini(&sim);
+}
+
+static void sim_up(struct place *place)
+{
+	static const struct m0_sim_stream_cfg cfg = {
+		.ssc_latency_ns = 100 * 1000,
+		.ssc_jitter_ns = 20 * 1000,
+		.ssc_piece_bytes_max = 3000,
+	};
+	char addr[32];
+
+	m0_sim_init_cfg(&place->pl_sim, m0_sim_seed_get(3), &m0_sim_cfg_calm);
+	m0_sim_net_init(&place->pl_sim, &cfg);
+	place->pl_hosts[PLACE_NODE] = m0_sim_host_add(
+		"node", who_addr(place, PLACE_NODE, addr, sizeof addr));
+	place->pl_hosts[PLACE_GOOD] = m0_sim_host_add(
+		"good", who_addr(place, PLACE_GOOD, addr, sizeof addr));
+}
+
+/* A port that is free on the addresses of both. */
+static bool port_is_free(struct place *place, unsigned who)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_port = htons(place->pl_port) };
+	char               addr[32];
+	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int                rc;
+
+	assert_true(fd >= 0);
+	who_addr(place, who, addr, sizeof addr);
+	assert_int_equal(inet_pton(AF_INET, addr, &in.sin_addr), 1);
+	rc = bind(fd, (struct sockaddr *)&in, sizeof in);
+	(void)close(fd);
+	return rc == 0;
+}
+
+static void port_choose(struct place *place)
+{
+	unsigned i;
+
+	for (i = 0; i < 1000; ++i) {
+		place->pl_port =
+			(uint16_t)(10000 + ((unsigned)getpid() + i) % 20000);
+		if (port_is_free(place, PLACE_NODE) &&
+		    port_is_free(place, PLACE_GOOD))
+			return;
+	}
+	fail_msg("no port is free");
+}
+
+static bool good_has_all_connections(void *arg)
+{
+	/* Control, and bulk in and out. */
+	return place_lnd_info(arg).lni_connections_nr == 3;
+}
+
+void place_up(struct place *place, enum place_kind kind,
+	      void (*tune)(struct m0_lnet_cfg *cfg))
+{
+	struct m0_lnet_cfg good;
+
+	*place = (struct place){ .pl_kind = kind, .pl_port = 988 };
+	/* What is wrong with peers is expected here. */
+	m0_log_level_set(M0_LOG_ERROR);
+	if (is_sim(place)) {
+		sim_up(place);
+	} else {
+		sim_forget();
+		port_choose(place);
+	}
+	place->pl_nid = place_nid(place, PLACE_NODE);
+	place->pl_nid_two = place->pl_nid;
+	place->pl_nid_two.ln_num = 1;
+	place->pl_good_nid = place_nid(place, PLACE_GOOD);
+	cfg_make(place, &place->pl_cfg, PLACE_NODE, "tcp(%s),tcp1(%s)");
+	cfg_make(place, &good, PLACE_GOOD, "tcp(%s)");
+	if (tune != NULL)
+		tune(&place->pl_cfg);
+	if (is_sim(place))
+		m0_sim_host_use(place->pl_hosts[PLACE_NODE]);
+	node_open(&place->pl_node, &place->pl_cfg);
+	if (is_sim(place))
+		m0_sim_host_use(place->pl_hosts[PLACE_GOOD]);
+	node_open(&place->pl_good, &good);
+	place_ping(place);
+	assert_true(place_wait(place, good_has_all_connections, place, 1000));
+	place->pl_ping_ns_max = 0;
+}
+
+static void ports_free(struct place *place)
+{
+	struct place_port *port;
+
+	while ((port = place->pl_ports) != NULL) {
+		place->pl_ports = port->pp_next;
+		if (!is_sim(place))
+			(void)close(port->pp_fd);
+		free(port);
+	}
+}
+
+void place_down(struct place *place)
+{
+	struct place_end *end;
+
+	place_ping(place);
+	while ((end = place->pl_ends) != NULL) {
+		place_close(end);
+		place->pl_ends = end->pe_next;
+		free(end->pe_buf);
+		free(end);
+	}
+	m0_lnet_close(place->pl_good);
+	m0_lnet_close(place->pl_node);
+	ports_free(place);
+	if (is_sim(place)) {
+		m0_sim_net_fini();
+		m0_sim_fini(&place->pl_sim);
+	}
+}
+
+/* -- time ------------------------------------------------------------------ */
+
+m0_time_t place_now(const struct place *place)
+{
+	return is_sim(place) ? m0_sim_now(&place->pl_sim) : m0_time_now();
+}
+
+/* Takes what has come at all ends. */
+static void ends_pump(struct place *place);
+
+struct place_look {
+	struct place *plk_place;
+	bool (*plk_cond)(void *arg);
+	void *plk_arg;
+};
+
+static bool look(void *arg)
+{
+	struct place_look *l = arg;
+
+	ends_pump(l->plk_place);
+	return l->plk_cond(l->plk_arg);
+}
+
+bool place_wait(struct place *place, bool (*cond)(void *arg), void *arg,
+		uint64_t ms)
+{
+	struct place_look l = { place, cond, arg };
+	m0_time_t         until;
+
+	if (is_sim(place))
+		return m0_sim_run_until(&place->pl_sim, look, &l,
+					ms * M0_TIME_ONE_MSEC);
+	until = m0_time_now() + (ms + GRACE_MS) * M0_TIME_ONE_MSEC;
+	while (!look(&l)) {
+		if (m0_time_now() >= until)
+			return false;
+		(void)poll(NULL, 0, 1);
+	}
+	return true;
+}
+
+static bool never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+void place_run(struct place *place, uint64_t ms)
+{
+	struct place_look l = { place, never, NULL };
+	m0_time_t         until = m0_time_now() + ms * M0_TIME_ONE_MSEC;
+
+	if (is_sim(place)) {
+		(void)place_wait(place, never, NULL, ms);
+		return;
+	}
+	do {
+		(void)look(&l);
+		(void)poll(NULL, 0, 1);
+	} while (m0_time_now() < until);
+}
+
+void place_ping(struct place *place)
+{
+	struct m0_lnet_probe probe = {
+		.pr_kind = M0_LNET_PING,
+		.pr_nid = place->pl_nid,
+		.pr_self = m0_lnet_nid_any,
+		.pr_timeout_ms = is_sim(place) ? 100 : GRACE_MS,
+	};
+
+	assert_int_equal(m0_lnet_probe_sync(place->pl_good, &probe), 0);
+	assert_int_equal(probe.pr_nids_nr, 2);
+	place->pl_ping_ns_max = max64u(place->pl_ping_ns_max, probe.pr_took_ns);
+}
+
+struct m0_lnet_stats place_stats(const struct place *place)
+{
+	struct m0_lnet_stats stats;
+
+	m0_lnet_stats_get(place->pl_node, &stats);
+	return stats;
+}
+
+struct m0_lnd_ni_info place_lnd_info(const struct place *place)
+{
+	struct m0_lnd_ni_info ret = {};
+	struct m0_lnet_info  *info;
+	unsigned              i;
+
+	assert_int_equal(m0_lnet_info_get(place->pl_node, &info), 0);
+	for (i = 0; i < info->li_nis_nr; ++i)
+		if (m0_lnet_nid_eq(&info->li_nis[i].lni_nid, &place->pl_nid))
+			ret = info->li_nis[i].lni_lnd;
+	m0_lnet_info_free(info);
+	return ret;
+}
+
+/* -- ends ------------------------------------------------------------------ */
+
+static struct place_end *end_new(struct place *place, unsigned who)
+{
+	struct place_end *end = calloc(1, sizeof *end);
+
+	assert_non_null(end);
+	end->pe_place = place;
+	end->pe_who = who;
+	end->pe_fd = -1;
+	end->pe_next = place->pl_ends;
+	place->pl_ends = end;
+	return end;
+}
+
+static void end_over(struct place_end *end, int status)
+{
+	if (!end->pe_has_ended) {
+		end->pe_has_ended = true;
+		end->pe_status = status;
+	}
+}
+
+static void end_pump_sim(struct place_end *end)
+{
+	struct m0_sim_raw *raw = end->pe_raw;
+
+	end->pe_in = raw->sr_in;
+	end->pe_in_nr = raw->sr_in_nr;
+	if (raw->sr_state == M0_SIM_RAW_EOF)
+		end_over(end, 0);
+	else if (raw->sr_state == M0_SIM_RAW_BROKEN)
+		end_over(end, raw->sr_status);
+}
+
+static void end_pump_fd(struct place_end *end)
+{
+	ssize_t rc;
+
+	while (!end->pe_is_mute && !end->pe_has_ended) {
+		if (end->pe_buf_max - end->pe_in_nr < READ_BYTES) {
+			end->pe_buf_max = 2 * end->pe_buf_max + READ_BYTES;
+			end->pe_buf = realloc(end->pe_buf, end->pe_buf_max);
+			assert_non_null(end->pe_buf);
+		}
+		rc = recv(end->pe_fd, end->pe_buf + end->pe_in_nr, READ_BYTES,
+			  MSG_DONTWAIT);
+		if (rc < 0 && errno == EAGAIN)
+			break;
+		if (rc <= 0) {
+			end_over(end, rc == 0 ? 0 : -errno);
+			break;
+		}
+		end->pe_in_nr += (size_t)rc;
+	}
+	end->pe_in = end->pe_buf;
+}
+
+static void end_pump(struct place_end *end)
+{
+	if (end->pe_is_closed)
+		return;
+	if (end->pe_raw != NULL)
+		end_pump_sim(end);
+	else
+		end_pump_fd(end);
+}
+
+static void ends_pump(struct place *place)
+{
+	struct place_end *end;
+
+	for (end = place->pl_ends; end != NULL; end = end->pe_next)
+		end_pump(end);
+}
+
+static void host_need(struct place *place, unsigned who)
+{
+	char addr[32];
+
+	assert_in_range(who, PLACE_WHO_MIN, PLACE_WHO_MAX);
+	if (place->pl_hosts[who] == NULL)
+		place->pl_hosts[who] = m0_sim_host_add(
+			"strange", who_addr(place, who, addr, sizeof addr));
+}
+
+static void dial_sim(struct place_end *end)
+{
+	struct place *place = end->pe_place;
+	char          from[32];
+	char          to[32];
+	unsigned      port;
+
+	host_need(place, end->pe_who);
+	who_addr(place, end->pe_who, from, sizeof from);
+	who_addr(place, PLACE_NODE, to, sizeof to);
+	for (port = 1023; port > 512; --port)
+		if (m0_sim_port_is_free(from, (uint16_t)port))
+			break;
+	end->pe_raw = m0_sim_raw_dial(from, (uint16_t)port, to, place->pl_port);
+}
+
+static struct sockaddr_in who_in(const struct place *place, unsigned who,
+				 uint16_t port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_port = htons(port) };
+	char               addr[32];
+
+	who_addr(place, who, addr, sizeof addr);
+	assert_int_equal(inet_pton(AF_INET, addr, &in.sin_addr), 1);
+	return in;
+}
+
+static void dial_fd(struct place_end *end)
+{
+	struct sockaddr_in from = who_in(end->pe_place, end->pe_who, 0);
+	struct sockaddr_in to =
+		who_in(end->pe_place, PLACE_NODE, end->pe_place->pl_port);
+
+	end->pe_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(end->pe_fd >= 0);
+	assert_int_equal(
+		bind(end->pe_fd, (struct sockaddr *)&from, sizeof from), 0);
+	if (connect(end->pe_fd, (struct sockaddr *)&to, sizeof to) != 0)
+		end_over(end, -errno);
+	assert_int_equal(fcntl(end->pe_fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+struct place_end *place_dial(struct place *place, unsigned who)
+{
+	struct place_end *end = end_new(place, who);
+
+	if (is_sim(place))
+		dial_sim(end);
+	else
+		dial_fd(end);
+	return end;
+}
+
+static void sim_came(struct m0_sim_raw *raw, void *arg)
+{
+	struct place_port *port = arg;
+
+	if (port->pp_came_nr < ARRAY_SIZE(port->pp_came))
+		port->pp_came[port->pp_came_nr++] = raw;
+	else
+		m0_sim_raw_reset(raw);
+}
+
+void place_listen(struct place *place, unsigned who)
+{
+	struct place_port *port = calloc(1, sizeof *port);
+	struct sockaddr_in at = who_in(place, who, place->pl_port);
+	char               addr[32];
+
+	assert_non_null(port);
+	port->pp_who = who;
+	port->pp_next = place->pl_ports;
+	place->pl_ports = port;
+	if (is_sim(place)) {
+		host_need(place, who);
+		m0_sim_raw_listen(who_addr(place, who, addr, sizeof addr),
+				  place->pl_port, sim_came, port);
+		return;
+	}
+	port->pp_fd =
+		socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	assert_true(port->pp_fd >= 0);
+	assert_int_equal(bind(port->pp_fd, (struct sockaddr *)&at, sizeof at),
+			 0);
+	assert_int_equal(listen(port->pp_fd, 64), 0);
+}
+
+struct accept_look {
+	struct place_port *al_port;
+	struct m0_sim_raw *al_raw;
+	int                al_fd;
+};
+
+static bool has_come(void *arg)
+{
+	struct accept_look *al = arg;
+	struct place_port  *port = al->al_port;
+
+	if (port->pp_fd > 0) {
+		al->al_fd = accept4(port->pp_fd, NULL, NULL,
+				    SOCK_CLOEXEC | SOCK_NONBLOCK);
+		return al->al_fd >= 0;
+	}
+	if (port->pp_came_nr == 0)
+		return false;
+	al->al_raw = port->pp_came[0];
+	--port->pp_came_nr;
+	memmove(port->pp_came, port->pp_came + 1,
+		port->pp_came_nr * sizeof port->pp_came[0]);
+	return true;
+}
+
+struct place_end *place_accept(struct place *place, unsigned who, uint64_t ms)
+{
+	struct accept_look al = { .al_fd = -1 };
+	struct place_end  *end;
+	m0_time_t          until = m0_time_now() + ms * M0_TIME_ONE_MSEC;
+	bool               came;
+
+	for (al.al_port = place->pl_ports; al.al_port->pp_who != who;)
+		al.al_port = al.al_port->pp_next;
+	/* Nobody may be a fine answer: no grace. */
+	if (is_sim(place)) {
+		came = place_wait(place, has_come, &al, ms);
+	} else {
+		while (!(came = has_come(&al)) && m0_time_now() < until)
+			(void)poll(NULL, 0, 1);
+	}
+	if (!came)
+		return NULL;
+	end = end_new(place, who);
+	end->pe_raw = al.al_raw;
+	end->pe_fd = al.al_fd;
+	return end;
+}
+
+static void send_fd(struct place_end *end, const uint8_t *bytes, size_t nr)
+{
+	struct pollfd pollfd = { .fd = end->pe_fd, .events = POLLOUT };
+	ssize_t       rc;
+
+	while (nr > 0) {
+		rc = send(end->pe_fd, bytes, nr, MSG_NOSIGNAL);
+		if (rc > 0) {
+			bytes += rc;
+			nr -= (size_t)rc;
+		} else if (errno != EAGAIN || poll(&pollfd, 1, SEND_MS) != 1) {
+			return;
+		}
+	}
+}
+
+void place_send(struct place_end *end, const void *bytes, size_t nr)
+{
+	if (end->pe_is_closed)
+		return;
+	if (end->pe_raw != NULL)
+		m0_sim_raw_send(end->pe_raw, bytes, nr);
+	else
+		send_fd(end, bytes, nr);
+}
+
+void place_mute(struct place_end *end, bool mute)
+{
+	end->pe_is_mute = mute;
+	if (end->pe_raw != NULL)
+		m0_sim_raw_mute(end->pe_raw, mute);
+}
+
+static void end_leave(struct place_end *end, bool reset)
+{
+	struct linger linger = { .l_onoff = 1 };
+
+	if (end->pe_is_closed)
+		return;
+	end->pe_is_closed = true;
+	end_over(end, -ECANCELED);
+	if (end->pe_raw != NULL) {
+		/* What it has heard ends with it. */
+		end->pe_in_nr = 0;
+		if (reset)
+			m0_sim_raw_reset(end->pe_raw);
+		m0_sim_raw_free(end->pe_raw);
+		end->pe_raw = NULL;
+		return;
+	}
+	if (reset)
+		(void)setsockopt(end->pe_fd, SOL_SOCKET, SO_LINGER, &linger,
+				 sizeof linger);
+	(void)close(end->pe_fd);
+}
+
+void place_close(struct place_end *end)
+{
+	end_leave(end, false);
+}
+
+void place_reset(struct place_end *end)
+{
+	end_leave(end, true);
+}
+
+struct in_look {
+	struct place_end *il_end;
+	size_t            il_nr;
+};
+
+static bool has_in(void *arg)
+{
+	struct in_look *l = arg;
+
+	return l->il_end->pe_in_nr - l->il_end->pe_done >= l->il_nr;
+}
+
+static bool has_in_or_end(void *arg)
+{
+	struct in_look *l = arg;
+
+	return has_in(arg) || l->il_end->pe_has_ended;
+}
+
+bool place_wait_in(struct place_end *end, size_t nr, uint64_t ms)
+{
+	struct in_look l = { end, nr };
+
+	(void)place_wait(end->pe_place, has_in_or_end, &l, ms);
+	return has_in(&l);
+}
+
+static bool has_ended(void *arg)
+{
+	return ((struct place_end *)arg)->pe_has_ended;
+}
+
+bool place_wait_end(struct place_end *end, uint64_t ms)
+{
+	return place_wait(end->pe_place, has_ended, end, ms);
+}

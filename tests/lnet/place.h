@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Where a story with a strange peer happens: in the simulator, or on sockets of
+ * the loopback device in real time. Two nodes are there: `pl_node`, to whom
+ * things happen, and `pl_good`, who only wants to be answered meanwhile. The
+ * strange peer is the test itself, by ends: connections that say any bytes.
+ *
+ * Time-outs are Lustre's in the simulator, and short on sockets: cases take
+ * them from pl_cfg.
+ */
+#ifndef M0_TESTS_LNET_PLACE_H
+#define M0_TESTS_LNET_PLACE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "m0/lnet.h"
+#include "lib/sim_io.h"
+
+enum place_kind {
+	PLACE_SIM,
+	PLACE_SOCKETS
+};
+
+enum {
+	/** Strange hosts: PLACE_WHO_MIN and more. */
+	PLACE_WHO_MIN = 10,
+	PLACE_WHO_MAX = 60,
+	PLACE_NODE = 1,
+	PLACE_GOOD = 2
+};
+
+struct place {
+	enum place_kind    pl_kind;
+	struct m0_sim      pl_sim;
+	uint16_t           pl_port;
+	struct m0_lnet_cfg pl_cfg;
+	struct m0_lnet    *pl_node;
+	struct m0_lnet    *pl_good;
+	/** Of the node: on tcp, and its second one, on tcp1. */
+	struct m0_lnet_nid pl_nid;
+	struct m0_lnet_nid pl_nid_two;
+	struct m0_lnet_nid pl_good_nid;
+	/** The longest that a ping of the good peer took. */
+	m0_time_t          pl_ping_ns_max;
+	struct place_end  *pl_ends;
+	struct place_port *pl_ports;
+	/** In the simulator: hosts by number. */
+	struct m0_sim_host *pl_hosts[PLACE_WHO_MAX + 1];
+};
+
+/**
+ * Opens both nodes.
+ * @param tune  changes the configuration of pl_node; NULL: does not.
+ */
+void place_up(struct place *place, enum place_kind kind,
+	      void (*tune)(struct m0_lnet_cfg *cfg));
+void place_down(struct place *place);
+
+/** NID of host `who` on tcp. */
+struct m0_lnet_nid place_nid(const struct place *place, unsigned who);
+/** The good peer pings the node: it must be answered, and soon. */
+void place_ping(struct place *place);
+/** Lets time pass. */
+void place_run(struct place *place, uint64_t ms);
+/** Waits until cond(arg), at most `ms` (on sockets some seconds more). */
+bool      place_wait(struct place *place, bool (*cond)(void *arg), void *arg,
+		     uint64_t ms);
+m0_time_t place_now(const struct place *place);
+/** Counters of the node. */
+struct m0_lnet_stats  place_stats(const struct place *place);
+struct m0_lnd_ni_info place_lnd_info(const struct place *place);
+
+/* -- ends ------------------------------------------------------------------ */
+
+struct place_end {
+	struct place *pe_place;
+	unsigned      pe_who;
+	/** What came; the first pe_done bytes have been looked at. */
+	const uint8_t *pe_in;
+	size_t         pe_in_nr;
+	size_t         pe_done;
+	/** It has ended: 0 by end of file, else by an errno. */
+	bool pe_has_ended;
+	int  pe_status;
+	/** Version of its HELLO: see speech.h. */
+	uint32_t pe_version;
+
+	/** Private. */
+	struct m0_sim_raw *pe_raw;
+	int                pe_fd;
+	uint8_t           *pe_buf;
+	size_t             pe_buf_max;
+	bool               pe_is_mute;
+	bool               pe_is_closed;
+	struct place_end  *pe_next;
+};
+
+/** Connects to the node from host `who`; it may turn out to be refused. */
+struct place_end *place_dial(struct place *place, unsigned who);
+/** Host `who` listens. */
+void place_listen(struct place *place, unsigned who);
+/** The next that has connected to it; NULL: nobody within `ms`. */
+struct place_end *place_accept(struct place *place, unsigned who, uint64_t ms);
+/** What does not get through is forgotten. */
+void place_send(struct place_end *end, const void *bytes, size_t nr);
+/** Reads no more, or on. */
+void place_mute(struct place_end *end, bool mute);
+void place_close(struct place_end *end);
+void place_reset(struct place_end *end);
+/** Waits for `nr` bytes beyond pe_done. @return false  they did not come. */
+bool place_wait_in(struct place_end *end, size_t nr, uint64_t ms);
+/** Waits for its end. @return false  it has not ended. */
+bool place_wait_end(struct place_end *end, uint64_t ms);
+
+#endif /* M0_TESTS_LNET_PLACE_H */
