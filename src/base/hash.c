@@ -12,10 +12,10 @@ static void *table_alloc(size_t size)
 	return m0_alloc(size);
 }
 
-#define uthash_malloc(size)     table_alloc(size)
-#define uthash_free(ptr, size)  m0_free(ptr)
-#define HASH_NONFATAL_OOM       1
-#define uthash_nonfatal_oom(el) ((void)(el))
+#define uthash_malloc(size)               table_alloc(size)
+#define uthash_free(ptr, size)            m0_free(ptr)
+#define HASH_NONFATAL_OOM                 1
+#define uthash_nonfatal_oom(el)           ((void)(el))
 #define HASH_FUNCTION(keyptr, nr, result) (result) = key_hash(keyptr, nr)
 #define HASH_KEYCMP(left, right, nr)      key_cmp(left, right, nr)
 #pragma GCC diagnostic push

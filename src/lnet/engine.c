@@ -82,7 +82,7 @@ void *m0_lnet_engine_home(const struct m0_lnet_engine *eng)
 
 void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now)
 {
-	struct m0_list      todo;
+	struct m0_list       todo;
 	struct m0_list_link *link;
 
 	if (eng->le_shutdown)

@@ -102,7 +102,7 @@ static void waits_end(struct m0_lnet_md *md)
 	struct m0_list_link *next;
 	struct m0_lnet_msg  *msg;
 
-	m0_list_for_each_safe (&md->md_msgs, pos, next) {
+	m0_list_for_each_safe(&md->md_msgs, pos, next) {
 		msg = m0_list_entry(pos, struct m0_lnet_msg, msg_md_link);
 		if (msg->msg_waits) {
 			m0_lnet__response_drop(msg);
@@ -135,7 +135,7 @@ void m0_lnet_engine_md_bind(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 /* What the driver or a queue has is ended there; the rest ends here. */
 static void msgs_abort(struct m0_lnet_md *md)
 {
-	struct m0_list      todo;
+	struct m0_list       todo;
 	struct m0_list_link *link;
 	struct m0_lnet_msg  *msg;
 

@@ -298,7 +298,7 @@ static struct m0_lnet_md *wild_match(const struct m0_lnet_engine *eng,
 	const struct m0_lnet_me_attr *attr;
 	struct m0_list_link          *pos;
 
-	m0_list_for_each (&portal->lpt_wild, pos) {
+	m0_list_for_each(&portal->lpt_wild, pos) {
 		attr = &link_me(pos)->me_attr;
 		if (((bits ^ attr->me_match_bits) & ~attr->me_ignore_bits) ==
 			    0 &&
@@ -328,7 +328,8 @@ static struct m0_lnet_md *exact_match(const struct m0_lnet_engine *eng,
 
 /*
  * How many of `wanted` bytes the MD takes at `offset`; more than `wanted`: it
- * takes none. The offset may be a peer's: nothing is beyond the MD.
+ * takes none. Both may be a peer's: nothing is beyond the MD, nor is there more
+ * than a message can carry.
  */
 static m0_bcount_t room(const struct m0_lnet_md *md, m0_bcount_t offset,
 			m0_bcount_t wanted)
@@ -337,7 +338,7 @@ static m0_bcount_t room(const struct m0_lnet_md *md, m0_bcount_t offset,
 	m0_bcount_t                   there = 0;
 
 	if (offset < attr->md_length)
-		there = attr->md_length - offset;
+		there = min64u(attr->md_length - offset, M0_LNET_PAYLOAD_MAX);
 	if ((attr->md_options & M0_LNET_MD_MAX_SIZE) != 0)
 		there = min64u(there, attr->md_max_size);
 	if (wanted <= there)
@@ -379,7 +380,7 @@ enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
 {
 	const struct m0_lnet_hdr *hdr = &msg->msg_hdr;
 	bool                      get = hdr->lh_type == M0_LNET_GET;
-	unsigned op = get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT;
+	unsigned               op = get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT;
 	struct m0_lnet_portal *portal;
 	struct m0_lnet_md     *md;
 

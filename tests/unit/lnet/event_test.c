@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events on their way: what they hold, and what the engine's own MDs hear. */
+#include "unit/lnet/story.h"
+
+static unsigned             own_nr;
+static struct m0_lnet_event own_last;
+
+static void own_done(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		     const struct m0_lnet_event *ev)
+{
+	(void)eng;
+	(void)md;
+	++own_nr;
+	own_last = *ev;
+}
+
+static struct m0_lnet_md own_md(int32_t threshold)
+{
+	own_nr = 0;
+	return (struct m0_lnet_md){
+		.md_attr = { .md_threshold = threshold,
+			     .md_auto_unlink = true },
+		.md_done = own_done,
+	};
+}
+
+/* A message is the home's again when its last event was taken. */
+static void event_not_taken_holds_message(void **state)
+{
+	(void)state;
+	(void)sink(one, BITS, -1, 0);
+	one->pno_keep = true;
+	stranger_put(BITS, 4, 0);
+	assert_int_equal(one->pno_msgs_nr, 1);
+	one->pno_keep = false;
+	pair_settle(pair);
+	assert_int_equal(one->pno_msgs_nr, 0);
+}
+
+/* Both events of an operation are told from one message. */
+static void events_of_operation_share_message(void **state)
+{
+	(void)state;
+	(void)sink(two, BITS, -1, 0);
+	one->pno_keep = true;
+	pair_put(one, pair_md_bind(one, bytes_out, 8, 2, 0), "10.0.0.2@tcp",
+		 PORTAL, BITS, true);
+	pair_settle(pair);
+	assert_int_equal(one->pno_msgs_nr, 1);
+	assert_int_equal(one->pno_events_nr, 0);
+	one->pno_keep = false;
+	pair_settle(pair);
+	assert_int_equal(one->pno_events_nr, 2);
+	assert_int_equal(one->pno_msgs_nr, 0);
+}
+
+/* Taken: the home may read the node still, and only it clears it. */
+static void event_taken_is_left_as_it_was(void **state)
+{
+	struct m0_lnet_md         *md = sink(one, BITS, -1, 0);
+	struct m0_lnet_event_node *node;
+
+	(void)state;
+	one->pno_keep = true;
+	m0_lnet_engine_md_unlink(one->pno_engine, md);
+	node = one->pno_posted;
+	assert_ptr_equal(node, &md->md_last);
+	assert_ptr_equal(node->en_md, md);
+	assert_ptr_equal(node->en_eq, &one->pno_eq);
+	assert_null(node->en_msg);
+	assert_false(node->en_incoming);
+	one->pno_keep = false;
+	pair_settle(pair);
+}
+
+/* Only messages of peers count against a queue's bound. */
+static void event_of_peers_message_is_incoming(void **state)
+{
+	(void)state;
+	(void)sink(one, BITS, -1, 0);
+	one->pno_keep = true;
+	stranger_put(BITS, 4, 0);
+	assert_true(one->pno_posted->en_incoming);
+	assert_null(one->pno_posted->en_md);
+	assert_non_null(one->pno_posted->en_msg);
+	one->pno_keep = false;
+	pair_settle(pair);
+	one->pno_keep = true;
+	pair->pai_hook = all_lost;
+	pair_put(one, pair_md_bind(one, bytes_out, 8, 1, 0), STRANGER, PORTAL,
+		 BITS, false);
+	pair_settle(pair);
+	assert_false(one->pno_posted->en_incoming);
+	one->pno_keep = false;
+	pair_settle(pair);
+}
+
+/* The engine's own MDs: told at once, the home hears nothing, nothing of theirs
+ * is counted as the application's. */
+static void own_md_is_told_at_once(void **state)
+{
+	struct m0_lnet_md md = own_md(2);
+
+	(void)state;
+	m0_lnet_engine_md_bind(one->pno_engine, &md);
+	assert_true(m0_lnet_engine_is_quiet(one->pno_engine));
+	pair->pai_hook = all_lost;
+	pair_put(one, &md, STRANGER, PORTAL, BITS, true);
+	pair_settle(pair);
+	assert_int_equal(own_nr, 1);
+	assert_int_equal(own_last.ev_type, M0_LNET_EV_SEND);
+	assert_false(own_last.ev_unlinked);
+	assert_int_equal(one->pno_events_nr, 0);
+	assert_true(m0_lnet_engine_is_quiet(one->pno_engine));
+	m0_lnet_engine_md_unlink(one->pno_engine, &md);
+	assert_int_equal(own_nr, 2);
+	assert_int_equal(own_last.ev_type, M0_LNET_EV_ACK);
+	assert_int_equal(own_last.ev_status, -ETIMEDOUT);
+	assert_true(own_last.ev_unlinked);
+	assert_int_equal(one->pno_msgs_nr, 0);
+}
+
+/* They are left alone by a shutdown, and may be used during it. */
+static void own_md_outlives_shutdown(void **state)
+{
+	struct m0_lnet_md md = own_md(M0_LNET_MD_THRESHOLD_INF);
+
+	(void)state;
+	m0_lnet_engine_md_bind(one->pno_engine, &md);
+	m0_lnet_engine_shutdown(one->pno_engine, pair->pai_now);
+	assert_int_equal(own_nr, 0);
+	pair->pai_hook = all_lost;
+	pair_put(one, &md, STRANGER, PORTAL, BITS, false);
+	pair_settle(pair);
+	assert_int_equal(own_nr, 1);
+	assert_int_equal(own_last.ev_status, 0);
+	m0_lnet_engine_md_unlink(one->pno_engine, &md);
+	assert_int_equal(own_last.ev_type, M0_LNET_EV_UNLINK);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		STORY(event_not_taken_holds_message),
+		STORY(events_of_operation_share_message),
+		STORY(event_taken_is_left_as_it_was),
+		STORY(event_of_peers_message_is_incoming),
+		STORY(own_md_is_told_at_once),
+		STORY(own_md_outlives_shutdown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the stories of the engine begin with: two nodes of one network without
+ * discovery, `one` 10.0.0.1@tcp and `two` 10.0.0.2@tcp; and a hand that brings
+ * `one` messages of a stranger, 10.0.0.9@tcp.
+ */
+#ifndef M0_TESTS_UNIT_LNET_STORY_H
+#define M0_TESTS_UNIT_LNET_STORY_H
+
+#include "unit/base/panics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/lnet_pair.h"
+#include "lnet/lnet_internal.h"
+
+#define STRANGER "10.0.0.9@tcp"
+
+enum {
+	PORTAL = 5,
+	BITS = 0x1234
+};
+
+static struct pair      *pair;
+static struct pair_node *one;
+static struct pair_node *two;
+static uint8_t           bytes_out[M0_LNET_MTU];
+static uint8_t           bytes_in[M0_LNET_MTU];
+
+static inline int story_begin(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+	unsigned                  i;
+
+	(void)state;
+	cfg.lec_discovery = false;
+	pair = pair_open(2, &cfg);
+	one = &pair->pai_node[0];
+	two = &pair->pai_node[1];
+	(void)pair_ni(one, "10.0.0.1@tcp");
+	(void)pair_ni(two, "10.0.0.2@tcp");
+	for (i = 0; i < sizeof bytes_out; ++i)
+		bytes_out[i] = (uint8_t)(i * 7 + i / 251);
+	memset(bytes_in, 0, sizeof bytes_in);
+	return 0;
+}
+
+static inline int story_end(void **state)
+{
+	(void)state;
+	pair_close(pair);
+	return 0;
+}
+
+#define STORY(name) \
+	cmocka_unit_test_setup_teardown(name, story_begin, story_end)
+
+static inline const struct m0_lnet_stats *stats_of(const struct pair_node *node)
+{
+	return &node->pno_engine->le_stats;
+}
+
+/** A header of the stranger's to `one`. */
+static inline struct m0_lnet_hdr hdr_of(uint32_t type, uint32_t payload_bytes)
+{
+	return (struct m0_lnet_hdr){
+		.lh_dest_nid = pair_nid("10.0.0.1@tcp"),
+		.lh_src_nid = pair_nid(STRANGER),
+		.lh_dest_pid = M0_LNET_PID_LUSTRE,
+		.lh_src_pid = M0_LNET_PID_LUSTRE,
+		.lh_type = type,
+		.lh_payload_bytes = payload_bytes,
+		.lh_wmd = m0_lnet__wmd_none,
+		.lh_match_bits = BITS,
+		.lh_portal = PORTAL,
+	};
+}
+
+/** The stranger's PUT of the first `nr` of bytes_out, at `offset`. */
+static inline void stranger_put(uint64_t bits, uint32_t nr, uint32_t offset)
+{
+	struct m0_lnet_hdr hdr = hdr_of(M0_LNET_PUT, nr);
+
+	hdr.lh_match_bits = bits;
+	hdr.lh_offset = offset;
+	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
+	pair_settle(pair);
+}
+
+/** The driver's side of one message, step by step. */
+static inline int rx_begin(struct m0_lnd_rx *rx, const struct m0_lnet_hdr *hdr)
+{
+	struct m0_lnd_ni *ni = one->pno_ni[1];
+	uint8_t           buf[M0_LNET_HDR_LARGE_BYTES];
+	size_t            nr = m0_lnet__hdr_encode(hdr, false, buf);
+
+	assert_int_equal(nr, M0_LNET_HDR_BYTES);
+	memset(rx, 0x5a, sizeof *rx);
+	rx->lr_nid = pair_nid(STRANGER);
+	rx->lr_pid = M0_LNET_PID_LUSTRE;
+	return ni->ln_ops->lu_rx_begin(ni, rx, buf, false);
+}
+
+static inline void rx_done(struct m0_lnd_rx *rx, int status)
+{
+	one->pno_ni[1]->ln_ops->lu_rx_done(
+		rx, status, status == 0 ? M0_LND_OK : M0_LND_REMOTE_ERROR);
+}
+
+/** How many events of a type have come. */
+static inline unsigned events_nr(const struct pair_node *node,
+				 enum m0_lnet_event_type type)
+{
+	unsigned nr = 0;
+
+	while (pair_event(node, type, nr) != NULL)
+		++nr;
+	return nr;
+}
+
+/** The newest event. */
+static inline const struct m0_lnet_event *last_event(
+	const struct pair_node *node)
+{
+	assert_true(node->pno_events_nr > 0);
+	return &node->pno_events[node->pno_events_nr - 1];
+}
+
+/** An MD for PUTs on an ME of its own, nothing special about either. */
+static inline struct m0_lnet_md *sink(struct pair_node *node, uint64_t bits,
+				      int32_t threshold, unsigned options)
+{
+	return pair_md_attach(node, pair_me(node, PORTAL, bits, 0, 0), bytes_in,
+			      4096, threshold, M0_LNET_MD_OP_PUT | options,
+			      false);
+}
+
+/** What the stranger can name an operation of `one` by: it is the n-th. */
+static inline struct m0_lnet_wmd wmd_of(const struct pair_frame *frame)
+{
+	assert_non_null(frame);
+	return frame->pfr_hdr.lh_wmd;
+}
+
+/** Everything that leaves gets lost. */
+static inline enum pair_act all_lost(struct pair *p, struct pair_frame *frame)
+{
+	(void)p;
+	(void)frame;
+	return PAIR_DROP;
+}
+
+/** Nothing leaves until pair_release(), if the hook is taken off. */
+static inline enum pair_act all_held(struct pair *p, struct pair_frame *frame)
+{
+	(void)p;
+	(void)frame;
+	return PAIR_HOLD;
+}
+
+/** All is lost on the way, and the driver does not yet know that it left. */
+static inline enum pair_act all_slow(struct pair *p, struct pair_frame *frame)
+{
+	(void)p;
+	(void)frame;
+	return PAIR_SLOW;
+}
+
+static inline enum pair_act all_fail(struct pair *p, struct pair_frame *frame)
+{
+	(void)p;
+	frame->pfr_status = -ECONNRESET;
+	frame->pfr_health = M0_LND_REMOTE_DROPPED;
+	return PAIR_FAIL;
+}
+
+#endif /* M0_TESTS_UNIT_LNET_STORY_H */
