@@ -98,7 +98,7 @@ static int wrong_nid(struct m0_sock_conn *conn, int rc, const char *what,
 	char line[256];
 
 	m0_lnet_nid_print(nid, text, sizeof text);
-	snprintf(line, sizeof line, "%s %s", what, text);
+	snprintf(line, sizeof line, "%s: %s", what, text);
 	return wrong(conn, rc, line);
 }
 
@@ -133,7 +133,9 @@ static int request_come(struct m0_sock_conn *conn)
 		return wrong(conn, -EPROTO, "not a NID that it wants to reach");
 	ni = m0_sock__ni_find(conn->cn_sock, &req.sr_nid);
 	if (ni == NULL)
-		return wrong_nid(conn, -EPERM, "no NID of ours:", &req.sr_nid);
+		return wrong_nid(conn, -EPERM,
+				 "it wants a NID that is not ours",
+				 &req.sr_nid);
 	m0_sock__conn_ni(conn, ni);
 	conn->cn_staged = 0;
 	return want(conn, M0_SOCK__IN_HELLO_HEAD, M0_SOCK_HEAD_BYTES);

@@ -1,0 +1,710 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rig.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+/* clang-format off */
+const struct m0_lnet_nid rig_a = {
+	.ln_type = M0_LNET_TYPE_TCP, .ln_addr = { 10, 0, 0, 1 } };
+const struct m0_lnet_nid rig_b = {
+	.ln_type = M0_LNET_TYPE_TCP, .ln_addr = { 10, 0, 0, 2 } };
+const struct m0_lnet_nid rig_low = {
+	.ln_type = M0_LNET_TYPE_TCP, .ln_addr = { 9, 0, 0, 9 } };
+const struct m0_lnet_nid rig_a6 = {
+	.ln_size = M0_LNET_NID_SIZE_IPV6, .ln_type = M0_LNET_TYPE_TCP,
+	.ln_addr = { 0x20, 1, 0x0d, 0xb8, [15] = 1 } };
+const struct m0_lnet_nid rig_b6 = {
+	.ln_size = M0_LNET_NID_SIZE_IPV6, .ln_type = M0_LNET_TYPE_TCP,
+	.ln_addr = { 0x20, 1, 0x0d, 0xb8, [15] = 2 } };
+/* clang-format on */
+
+/* -- streams --------------------------------------------------------------- */
+
+static struct rig *rig_of(struct m0_sock_io *io)
+{
+	return container_of(io, struct rig, rg_io);
+}
+
+static struct rig_stream *stream_new(struct rig *rig)
+{
+	struct rig_stream *stream = &rig->rg_streams[rig->rg_streams_nr++];
+
+	assert_true(rig->rg_streams_nr <= RIG_STREAMS_MAX);
+	memset(stream, 0, sizeof *stream);
+	stream->rs_used = true;
+	stream->rs_room = SIZE_MAX;
+	return stream;
+}
+
+static void io_destroy(struct m0_sock_io *io)
+{
+	unsigned i;
+
+	for (i = 0; i < rig_of(io)->rg_streams_nr; ++i)
+		free(rig_of(io)->rg_streams[i].rs_wrote);
+	rig_of(io)->rg_streams_nr = 0;
+}
+
+static void io_rouse(struct m0_sock_io *io)
+{
+	++rig_of(io)->rg_rouses_nr;
+}
+
+static int io_listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
+		     char *why)
+{
+	(void)why;
+	(void)listener;
+	if (rig_of(io)->rg_listen_rc == 0)
+		++rig_of(io)->rg_listeners_nr;
+	return rig_of(io)->rg_listen_rc;
+}
+
+static void io_unlisten(struct m0_sock_io       *io,
+			struct m0_sock_listener *listener)
+{
+	(void)listener;
+	--rig_of(io)->rg_listeners_nr;
+}
+
+static int io_dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
+		   const struct m0_sock_addr *from, uint16_t port_min,
+		   uint16_t port_max, const struct m0_sock_addr *to, void **ret,
+		   char *why)
+{
+	struct rig        *rig = rig_of(io);
+	struct rig_stream *stream;
+
+	(void)why;
+	if (rig->rg_dial_rc != 0)
+		return rig->rg_dial_rc;
+	stream = stream_new(rig);
+	stream->rs_dialling = true;
+	stream->rs_conn = conn;
+	stream->rs_from = *from;
+	stream->rs_to = *to;
+	stream->rs_port_min = port_min;
+	stream->rs_port_max = port_max;
+	*ret = stream;
+	return 0;
+}
+
+static void io_out(struct m0_sock_io *io, void *ref)
+{
+	struct rig_stream *stream = ref;
+
+	(void)io;
+	assert_false(stream->rs_hung);
+	stream->rs_out = true;
+}
+
+static void io_in(struct m0_sock_io *io, void *ref)
+{
+	struct rig_stream *stream = ref;
+
+	(void)io;
+	assert_false(stream->rs_hung);
+	++stream->rs_in_nr;
+}
+
+static void io_hangup(struct m0_sock_io *io, void *ref)
+{
+	struct rig_stream *stream = ref;
+
+	(void)io;
+	assert_false(stream->rs_hung);
+	stream->rs_hung = true;
+	stream->rs_out = false;
+	stream->rs_dialling = false;
+}
+
+static size_t io_unsent(struct m0_sock_io *io, void *ref)
+{
+	struct rig_stream *stream = ref;
+
+	(void)io;
+	assert_false(stream->rs_hung);
+	return stream->rs_unsent;
+}
+
+static const struct m0_sock_io_ops io_ops = { .sio_destroy = io_destroy,
+					      .sio_rouse = io_rouse,
+					      .sio_listen = io_listen,
+					      .sio_unlisten = io_unlisten,
+					      .sio_dial = io_dial,
+					      .sio_out = io_out,
+					      .sio_in = io_in,
+					      .sio_hangup = io_hangup,
+					      .sio_unsent = io_unsent };
+
+/* -- the engine ------------------------------------------------------------ */
+
+static struct rig *rig_of_ni(struct m0_lnd_ni *ni)
+{
+	return container_of(ni, struct rig, rg_ni);
+}
+
+static struct rig *rig_of_rx(struct m0_lnd_rx *rx)
+{
+	return rx->lr_priv;
+}
+
+static struct rig_tx *tx_of(struct m0_lnd_tx *tx)
+{
+	return container_of(tx, struct rig_tx, rt_tx);
+}
+
+/** The rig of the messages: cases have one at a time. */
+static struct rig *the_rig;
+
+static size_t up_tx_header(struct m0_lnd_tx *tx, bool large,
+			   uint8_t buf[M0_LND_HDR_BYTES_MAX])
+{
+	size_t   nr = large ? 96 : 72;
+	uint32_t bytes = (uint32_t)tx->lt_payload.lp_bytes;
+
+	if (tx_of(tx)->rt_no_header)
+		return 0;
+	memset(buf, tx_of(tx)->rt_mark, nr);
+	memcpy(buf + (large ? 52 : 28), &bytes, sizeof bytes);
+	return nr;
+}
+
+static void up_tx_done(struct m0_lnd_tx *ltx, int status,
+		       enum m0_lnd_health health)
+{
+	struct rig_tx *tx = tx_of(ltx);
+
+	assert_int_equal(++tx->rt_done, 1);
+	tx->rt_status = status;
+	tx->rt_health = health;
+	if (the_rig->rg_on_tx_done != NULL)
+		the_rig->rg_on_tx_done(the_rig, tx);
+}
+
+/** Memory of rg_seg_bytes pieces, in which every third is empty. */
+static void memory_cut(struct rig *rig, size_t bytes)
+{
+	uint32_t nr = 0;
+	size_t   at = 0;
+
+	while (at < bytes) {
+		size_t part = bytes - at < rig->rg_seg_bytes
+				      ? bytes - at
+				      : rig->rg_seg_bytes;
+
+		if (nr % 3 == 2)
+			part = 0;
+		rig->rg_counts[nr] = part;
+		rig->rg_bufs[nr++] = rig->rg_memory + at;
+		at += part;
+	}
+	rig->rg_vec.ov_vec.v_nr = nr;
+	rig->rg_vec.ov_vec.v_count = rig->rg_counts;
+	rig->rg_vec.ov_buf = rig->rg_bufs;
+}
+
+static int up_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
+		       const void *bytes, bool large)
+{
+	struct rig     *rig = rig_of_ni(ni);
+	struct rig_msg *msg = &rig->rg_msgs[rig->rg_msgs_nr % RIG_MSGS_MAX];
+	uint32_t        payload;
+
+	++rig->rg_begun_nr;
+	if (rig->rg_begin_rc != 0)
+		return rig->rg_begin_rc;
+	memcpy(&payload, (const uint8_t *)bytes + (large ? 52 : 28), 4);
+	if (payload > RIG_PAYLOAD_MAX)
+		return -EPROTO;
+	assert_false(rx->lr_cancelled);
+	memset(msg, 0, sizeof *msg);
+	memcpy(msg->rm_header, bytes, large ? 96 : 72);
+	msg->rm_large = large;
+	msg->rm_nid = rx->lr_nid;
+	msg->rm_pid = rx->lr_pid;
+	msg->rm_bytes = payload < rig->rg_want ? payload : rig->rg_want;
+	rx->lr_priv = rig;
+	rx->lr_discard_bytes = payload - msg->rm_bytes;
+	rx->lr_payload.lp_bytes = msg->rm_bytes;
+	rx->lr_payload.lp_offset = rig->rg_offset;
+	rx->lr_cancelled = rig->rg_cancel_at_begin;
+	if (msg->rm_bytes > 0) {
+		memory_cut(rig, rig->rg_offset + msg->rm_bytes);
+		rx->lr_payload.lp_vec = &rig->rg_vec;
+	}
+	rig->rg_rx = rx;
+	return 0;
+}
+
+static void up_rx_done(struct m0_lnd_rx *rx, int status,
+		       enum m0_lnd_health health)
+{
+	struct rig     *rig = rig_of_rx(rx);
+	struct rig_msg *msg = &rig->rg_msgs[rig->rg_msgs_nr % RIG_MSGS_MAX];
+
+	assert_true(rig->rg_rx == rx);
+	assert_true((status == 0) == (health == M0_LND_OK));
+	rig->rg_rx = NULL;
+	msg->rm_status = status;
+	msg->rm_done = true;
+	++rig->rg_msgs_nr;
+	if (rig->rg_on_rx_done != NULL)
+		rig->rg_on_rx_done(rig);
+}
+
+static void up_peer_down(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid,
+			 uint32_t pid, int status)
+{
+	(void)nid;
+	(void)pid;
+	assert_true(status < 0);
+	++rig_of_ni(ni)->rg_downs_nr;
+	rig_of_ni(ni)->rg_down_status = status;
+}
+
+static void up_ni_stopped(struct m0_lnd_ni *ni)
+{
+	++rig_of_ni(ni)->rg_stopped_nr;
+}
+
+static const struct m0_lnd_up_ops up_ops = { .lu_tx_header = up_tx_header,
+					     .lu_tx_done = up_tx_done,
+					     .lu_rx_begin = up_rx_begin,
+					     .lu_rx_done = up_rx_done,
+					     .lu_peer_down = up_peer_down,
+					     .lu_ni_stopped = up_ni_stopped };
+
+/* -- life ------------------------------------------------------------------ */
+
+static void no_log(void *arg, enum m0_log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	(void)text;
+}
+
+void rig_cfg(struct rig *rig)
+{
+	memset(rig, 0, sizeof *rig);
+	m0_sock_cfg_default(&rig->rg_cfg);
+	rig->rg_io.si_ops = &io_ops;
+	rig->rg_now = RIG_SECONDS(1000);
+	rig->rg_want = SIZE_MAX;
+	rig->rg_seg_bytes = SIZE_MAX;
+	rig->rg_mode = RIG_BOTH;
+	rig->rg_piece = SIZE_MAX;
+	rig->rg_memory = calloc(1, RIG_PAYLOAD_MAX + 4096);
+	rig->rg_counts = calloc(RIG_PAYLOAD_MAX, sizeof *rig->rg_counts);
+	rig->rg_bufs = calloc(RIG_PAYLOAD_MAX, sizeof *rig->rg_bufs);
+	m0_rand_init(&rig->rg_rand, 1);
+	m0_log_set(no_log, NULL);
+	the_rig = rig;
+}
+
+void rig_start(struct rig *rig, const struct m0_lnet_nid *nid)
+{
+	char why[M0_LND_WHY_BYTES];
+
+	assert_int_equal(m0_sock_create(&rig->rg_lnd, &rig->rg_cfg, &rig->rg_io,
+					1, rig->rg_now),
+			 0);
+	rig->rg_sock = m0_sock_of_lnd(rig->rg_lnd);
+	assert_true(rig->rg_io.si_sock == rig->rg_sock);
+	rig->rg_ni.ln_nid = *nid;
+	rig->rg_ni.ln_incarnation = RIG_INCARNATION_A;
+	rig->rg_ni.ln_ops = &up_ops;
+	assert_int_equal(rig->rg_lnd->ld_ops->lo_ni_start(rig->rg_lnd,
+							  &rig->rg_ni, why),
+			 0);
+	assert_true(rig->rg_ni.ln_up);
+}
+
+void rig_init(struct rig *rig)
+{
+	rig_cfg(rig);
+	rig_start(rig, &rig_a);
+}
+
+void rig_fini(struct rig *rig)
+{
+	unsigned i;
+
+	rig->rg_on_tx_done = NULL;
+	rig->rg_on_rx_done = NULL;
+	rig->rg_lnd->ld_ops->lo_ni_stop(&rig->rg_ni);
+	rig_run(rig);
+	assert_int_equal(rig->rg_stopped_nr, 1);
+	assert_int_equal(rig->rg_listeners_nr, 0);
+	assert_null(rig->rg_rx);
+	for (i = 0; i < rig->rg_streams_nr; ++i)
+		rig->rg_streams[i].rs_conn = NULL;
+	rig->rg_lnd->ld_ops->lo_fini(rig->rg_lnd);
+	free(rig->rg_memory);
+	free(rig->rg_counts);
+	free(rig->rg_bufs);
+	m0_log_set(NULL, NULL);
+}
+
+/* -- passes ---------------------------------------------------------------- */
+
+/** Writes as much as the stream takes. True: something was. */
+static bool stream_flush(struct rig_stream *stream)
+{
+	struct iovec iov[64];
+	unsigned     nr;
+	unsigned     i;
+	size_t       left = 0;
+
+	if (!stream->rs_out || stream->rs_hung || stream->rs_dialling)
+		return false;
+	nr = m0_sock_out_what(stream->rs_conn, iov, ARRAY_SIZE(iov));
+	if (stream->rs_wrote == NULL)
+		stream->rs_wrote = malloc(RIG_WROTE_MAX);
+	for (i = 0; i < nr && stream->rs_room > 0; ++i) {
+		size_t part = iov[i].iov_len < stream->rs_room
+				      ? iov[i].iov_len
+				      : stream->rs_room;
+
+		assert_true(stream->rs_wrote_nr + part <= RIG_WROTE_MAX);
+		memcpy(stream->rs_wrote + stream->rs_wrote_nr, iov[i].iov_base,
+		       part);
+		stream->rs_wrote_nr += part;
+		stream->rs_room -= stream->rs_room == SIZE_MAX ? 0 : part;
+		left += part;
+	}
+	if (nr == 0)
+		stream->rs_out = false;
+	if (left == 0)
+		return false;
+	(void)m0_sock_out_left(stream->rs_conn, left);
+	return true;
+}
+
+static bool rig_flush(struct rig *rig)
+{
+	bool     more = false;
+	unsigned i;
+
+	for (i = 0; i < rig->rg_streams_nr; ++i)
+		more = stream_flush(&rig->rg_streams[i]) || more;
+	return more;
+}
+
+static m0_time_t rig_settle(struct rig *rig)
+{
+	m0_time_t next;
+	unsigned  i;
+
+	for (i = 0; i < 10000; ++i) {
+		m0_sock_now_set(rig->rg_sock, rig->rg_now);
+		next = rig->rg_lnd->ld_ops->lo_step(rig->rg_lnd, rig->rg_now);
+		if (!rig_flush(rig) && next > rig->rg_now)
+			return next;
+	}
+	fail_msg("the driver is never content");
+	return 0;
+}
+
+void rig_run(struct rig *rig)
+{
+	(void)rig_settle(rig);
+}
+
+void rig_pass(struct rig *rig, m0_time_t ns)
+{
+	m0_time_t end = rig->rg_now + ns;
+	m0_time_t next;
+
+	while ((next = rig_settle(rig)) < end)
+		rig->rg_now = next;
+	rig->rg_now = end;
+	rig_run(rig);
+}
+
+/* -- the peer -------------------------------------------------------------- */
+
+static void addr_set(struct m0_sock_addr *addr, const char *ip, uint16_t port)
+{
+	addr->sa_port = port;
+	if (inet_pton(AF_INET, ip, addr->sa_bytes) == 1) {
+		addr->sa_bytes_nr = 4;
+	} else {
+		assert_int_equal(inet_pton(AF_INET6, ip, addr->sa_bytes), 1);
+		addr->sa_bytes_nr = 16;
+	}
+}
+
+struct rig_stream *rig_connect(struct rig *rig, const char *ip, uint16_t port)
+{
+	struct rig_stream      *stream = stream_new(rig);
+	struct m0_sock_listener listener = { .sl_stream = NULL };
+
+	addr_set(&stream->rs_from, ip, port);
+	addr_set(&stream->rs_to, "10.0.0.1", 988);
+	m0_sock_now_set(rig->rg_sock, rig->rg_now);
+	stream->rs_conn = m0_sock_accepted(rig->rg_sock, &listener,
+					   &stream->rs_to, &stream->rs_from,
+					   stream);
+	if (stream->rs_conn == NULL)
+		stream->rs_hung = true;
+	else
+		assert_true(m0_sock_conn_stream(stream->rs_conn) == stream);
+	return stream->rs_conn == NULL ? NULL : stream;
+}
+
+/** To where the driver wants them. @return how many; <0. */
+static ssize_t feed_direct(struct rig_stream *stream, const uint8_t *bytes,
+			   size_t nr, size_t *ret_ahead)
+{
+	struct iovec iov[4];
+	size_t       at = 0;
+	unsigned     segs;
+	unsigned     i;
+	int          rc;
+
+	segs = m0_sock_in_where(stream->rs_conn, iov, ARRAY_SIZE(iov),
+				ret_ahead);
+	for (i = 0; i < segs && at < nr; ++i) {
+		size_t part = nr - at < iov[i].iov_len ? nr - at
+						       : iov[i].iov_len;
+
+		assert_true(iov[i].iov_len > 0);
+		memcpy(iov[i].iov_base, bytes + at, part);
+		at += part;
+	}
+	if (at == 0)
+		return 0;
+	rc = m0_sock_in_arrived(stream->rs_conn, at);
+	return rc < 0 ? rc : (ssize_t)at;
+}
+
+ssize_t rig_feed(struct rig *rig, struct rig_stream *stream, const void *bytes,
+		 size_t nr)
+{
+	const uint8_t *from = bytes;
+	size_t         at = 0;
+	size_t         ahead;
+	ssize_t        rc;
+
+	m0_sock_now_set(rig->rg_sock, rig->rg_now);
+	while (at < nr) {
+		size_t part = nr - at < rig->rg_piece ? nr - at : rig->rg_piece;
+
+		if (rig->rg_piece == 0)
+			part = (size_t)m0_rand_in(&rig->rg_rand, 1,
+						  min64u(nr - at, 200));
+		if (rig->rg_mode != RIG_COPIED) {
+			rc = feed_direct(stream, from + at, part, &ahead);
+			if (rc <= 0)
+				return rc < 0 ? rc : (ssize_t)at;
+			at += (size_t)rc;
+			part -= (size_t)rc;
+			if (rig->rg_mode == RIG_DIRECT || part == 0)
+				continue;
+			part = part < ahead ? part : ahead;
+		}
+		rc = m0_sock_in_bytes(stream->rs_conn, from + at, part);
+		if (rc < 0)
+			return rc;
+		at += (size_t)rc;
+		if ((size_t)rc < part)
+			break;
+	}
+	return (ssize_t)at;
+}
+
+size_t rig_unseen(const struct rig_stream *stream)
+{
+	return stream->rs_wrote_nr - stream->rs_seen;
+}
+
+const uint8_t *rig_see(struct rig *rig, struct rig_stream *stream, size_t nr)
+{
+	const uint8_t *at;
+
+	rig_run(rig);
+	assert_true(rig_unseen(stream) >= nr);
+	at = stream->rs_wrote + stream->rs_seen;
+	stream->rs_seen += nr;
+	return at;
+}
+
+size_t rig_put_request(uint8_t *buf, const struct m0_lnet_nid *nid)
+{
+	struct m0_sock_request req = { .sr_nid = *nid };
+
+	return m0_sock__request_encode(&req, buf);
+}
+
+size_t rig_put_hello(uint8_t *buf, uint32_t version,
+		     const struct m0_lnet_nid *src, uint64_t incarnation,
+		     uint32_t ctype)
+{
+	struct m0_sock_hello hello = { .sh_version = version,
+				       .sh_src_nid = *src,
+				       .sh_dst_nid = *src,
+				       .sh_src_pid = 12345,
+				       .sh_src_incarnation = incarnation,
+				       .sh_ctype = ctype };
+
+	return m0_sock__hello_encode(&hello, buf);
+}
+
+size_t rig_put_frame(uint8_t *buf, uint32_t type, uint64_t cookie0,
+		     uint64_t cookie1)
+{
+	struct m0_sock_frame frame = { .sf_type = type,
+				       .sf_cookie = { cookie0, cookie1 } };
+
+	m0_sock__frame_encode(&frame, buf);
+	return M0_SOCK_FRAME_BYTES;
+}
+
+size_t rig_put_message(uint8_t *buf, bool large, uint64_t cookie,
+		       uint32_t payload_bytes)
+{
+	size_t nr = large ? 96 : 72;
+
+	(void)rig_put_frame(buf, M0_SOCK_FRAME_LNET, cookie, 0);
+	memset(buf + M0_SOCK_FRAME_BYTES, 0x5a, nr);
+	memcpy(buf + M0_SOCK_FRAME_BYTES + (large ? 52 : 28), &payload_bytes,
+	       sizeof payload_bytes);
+	return M0_SOCK_FRAME_BYTES + nr;
+}
+
+struct m0_sock_hello rig_see_hello(struct rig *rig, struct rig_stream *stream)
+{
+	struct m0_sock_hello hello;
+	const uint8_t       *head = rig_see(rig, stream, 8);
+	int                  nr = m0_sock__hello_bytes(head);
+
+	assert_true(nr > 0);
+	(void)rig_see(rig, stream, (size_t)nr - 8);
+	assert_int_equal(m0_sock__hello_decode(&hello, head), 0);
+	return hello;
+}
+
+struct m0_sock_frame rig_see_frame(struct rig *rig, struct rig_stream *stream)
+{
+	struct m0_sock_frame frame;
+
+	assert_int_equal(m0_sock__frame_decode(&frame, false,
+					       rig_see(rig, stream, 24)),
+			 0);
+	return frame;
+}
+
+struct rig_stream *rig_accept_from(struct rig               *rig,
+				   const struct m0_lnet_nid *nid,
+				   uint32_t version, uint32_t ctype,
+				   uint64_t incarnation)
+{
+	uint8_t buf[M0_SOCK_REQUEST_BYTES_MAX + M0_SOCK_HELLO_BYTES_MAX];
+	char    ip[64];
+	size_t  nr;
+	struct rig_stream *stream;
+
+	inet_ntop(nid->ln_size == 0 ? AF_INET : AF_INET6, nid->ln_addr, ip,
+		  sizeof ip);
+	stream = rig_connect(rig, ip, 1023);
+	assert_non_null(stream);
+	nr = rig_put_request(buf, &rig->rg_ni.ln_nid);
+	nr += rig_put_hello(buf + nr, version, nid, incarnation, ctype);
+	assert_int_equal(rig_feed(rig, stream, buf, nr), nr);
+	return stream;
+}
+
+struct rig_stream *rig_accept(struct rig *rig, uint32_t version, uint32_t ctype)
+{
+	struct rig_stream *stream =
+		rig_accept_from(rig, &rig_b, version, ctype, RIG_INCARNATION_B);
+	struct m0_sock_hello hello = rig_see_hello(rig, stream);
+
+	assert_int_equal(hello.sh_ctype, m0_sock__ctype_invert(ctype));
+	assert_false(stream->rs_hung);
+	return stream;
+}
+
+struct rig_stream *rig_dial(struct rig *rig)
+{
+	unsigned i;
+
+	rig_run(rig);
+	for (i = rig->rg_streams_nr; i > 0; --i)
+		if (rig->rg_streams[i - 1].rs_dialling)
+			return &rig->rg_streams[i - 1];
+	return NULL;
+}
+
+struct m0_sock_hello rig_dialled(struct rig *rig, struct rig_stream *stream)
+{
+	const uint8_t *head;
+
+	stream->rs_dialling = false;
+	m0_sock_now_set(rig->rg_sock, rig->rg_now);
+	m0_sock_dialled(stream->rs_conn, &stream->rs_from);
+	head = rig_see(rig, stream, 8);
+	(void)rig_see(rig, stream, (size_t)m0_sock__request_bytes(head) - 8);
+	return rig_see_hello(rig, stream);
+}
+
+void rig_answer(struct rig *rig, struct rig_stream *stream, uint32_t version,
+		uint32_t ctype)
+{
+	uint8_t buf[M0_SOCK_HELLO_BYTES_MAX];
+	size_t  nr = rig_put_hello(
+		 buf, version, rig->rg_ni.ln_nid.ln_size == 0 ? &rig_b : &rig_b6,
+		 RIG_INCARNATION_B, ctype);
+
+	(void)rig_feed(rig, stream, buf, nr);
+	rig_run(rig);
+}
+
+struct rig_stream *rig_open_next(struct rig *rig)
+{
+	struct rig_stream   *stream = rig_dial(rig);
+	struct m0_sock_hello hello;
+
+	assert_non_null(stream);
+	hello = rig_dialled(rig, stream);
+	rig_answer(rig, stream, hello.sh_version,
+		   m0_sock__ctype_invert(hello.sh_ctype));
+	assert_false(stream->rs_hung);
+	return stream;
+}
+
+void rig_open_set(struct rig *rig, struct rig_stream *streams[3])
+{
+	unsigned i;
+
+	for (i = 0; i < 3; ++i)
+		streams[i] = rig_open_next(rig);
+	assert_null(rig_dial(rig));
+}
+
+/* -- our messages ---------------------------------------------------------- */
+
+void rig_tx_init(struct rig_tx *tx, void *payload, size_t nr, uint8_t mark)
+{
+	memset(tx, 0, sizeof *tx);
+	tx->rt_count[0] = nr;
+	tx->rt_buf[0] = payload;
+	tx->rt_vec.ov_vec.v_nr = 1;
+	tx->rt_vec.ov_vec.v_count = tx->rt_count;
+	tx->rt_vec.ov_buf = tx->rt_buf;
+	tx->rt_mark = mark;
+	tx->rt_tx.lt_nid = rig_b;
+	tx->rt_tx.lt_pid = 12345;
+	tx->rt_tx.lt_deadline = M0_TIME_NEVER;
+	tx->rt_tx.lt_payload.lp_vec = &tx->rt_vec;
+	tx->rt_tx.lt_payload.lp_bytes = nr;
+}
+
+void rig_xmit(struct rig *rig, struct rig_tx *tx)
+{
+	m0_sock_now_set(rig->rg_sock, rig->rg_now);
+	rig->rg_lnd->ld_ops->lo_xmit(&rig->rg_ni, &tx->rt_tx);
+	assert_int_equal(tx->rt_done, 0);
+}
