@@ -32,8 +32,7 @@ static void ask_tell(struct m0_lnet_ask *ask, int status)
 /** Its end goes on from the timer: not on the stack of an event of it. */
 static void ask_end_soon(struct m0_lnet_ask *ask)
 {
-	m0_lnet__timer_arm(ask->as_engine, &ask->as_timer,
-			   ask->as_engine->le_now);
+	m0_lnet__timer_arm(ask->as_engine, &ask->as_timer, M0_TIME_IMMEDIATELY);
 }
 
 static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,

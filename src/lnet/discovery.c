@@ -47,6 +47,8 @@ struct disc {
 	/** Room for its answer; it was too little once. */
 	size_t di_bytes;
 	bool   di_grown;
+	/** NIDs of it that were asked in vain. */
+	unsigned di_tried_nr;
 	/** Being pushed to, it is to be asked as well. */
 	bool di_reping;
 	/** Spoken to without waiting; asked again after that. */
@@ -202,7 +204,7 @@ static void disc_run_next(struct m0_lnet_engine *eng)
 	di = container_of(link, struct disc, di_link);
 	m0_list_del(&di->di_link);
 	di->di_state = DISC_SOON;
-	m0_lnet__timer_arm(eng, &di->di_timer, eng->le_now);
+	m0_lnet__timer_arm(eng, &di->di_timer, M0_TIME_IMMEDIATELY);
 }
 
 /** Nothing of it runs or waits to run. */
@@ -252,9 +254,10 @@ static void disc_begin(struct disc *di, const struct m0_lnet_nid *nid,
 	di->di_is_push = push;
 	di->di_grown = false;
 	di->di_reping = false;
+	di->di_tried_nr = 0;
 	di->di_state = DISC_SOON;
 	di->di_peer->lpe_state |= M0_LNET_PEER_DISCOVERING;
-	m0_lnet__timer_arm(eng, &di->di_timer, eng->le_now);
+	m0_lnet__timer_arm(eng, &di->di_timer, M0_TIME_IMMEDIATELY);
 }
 
 static void disc_end(struct disc *di, int status)
@@ -335,6 +338,30 @@ static int info_take(struct disc *di, const struct m0_lnet_ping_info *info)
 	return rc;
 }
 
+/** The NID was not reached: the next one of the peer, all round once. */
+static bool disc_try_next(struct disc *di)
+{
+	struct m0_list      *all = &di->di_peer->lpe_lpnis;
+	struct m0_lnet_lpni *lpni =
+		m0_lnet__lpni_find(di->di_engine, &di->di_nid);
+	struct m0_list_link *link;
+
+	if (lpni == NULL || lpni->lpn_peer != di->di_peer)
+		return false;
+	do {
+		if (++di->di_tried_nr >= m0_list_length(all))
+			return false;
+		link = m0_list_next(all, &lpni->lpn_link);
+		if (link == NULL)
+			link = m0_list_first(all);
+		lpni = container_of(link, struct m0_lnet_lpni, lpn_link);
+	} while (m0_lnet__ni_for(di->di_engine, &lpni->lpn_nid) == NULL);
+	di->di_nid = lpni->lpn_nid;
+	di->di_self = m0_lnet_nid_any;
+	disc_go(di);
+	return true;
+}
+
 static void answered(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 {
 	struct disc             *di = ask->as_user;
@@ -342,6 +369,8 @@ static void answered(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 	int                      rc = ask->as_status;
 
 	di->di_ask = NULL;
+	if (!M0_IN(rc, (0, -ETIMEDOUT, -ESHUTDOWN)) && disc_try_next(di))
+		return;
 	if (rc == 0)
 		rc = info_decode(eng, ask->as_addr, ask->as_got, &info);
 	if (rc == 0 && info.lpi_truncated) {

@@ -293,7 +293,9 @@ static const char *fault(const struct coming *in, bool *ours)
 	if (m0_lnet_nid_is_any(&hdr->lh_src_nid) ||
 	    (m0_lnet_nid_is_lo(&hdr->lh_src_nid) && !m0_lnet_nid_is_lo(self)))
 		return "a source that cannot be";
-	*ours = m0_lnet_nid_eq(&hdr->lh_dest_nid, self);
+	*ours = m0_lnet_nid_eq(&hdr->lh_dest_nid, self) ||
+		(in->cg_ni == in->cg_eng->le_lo &&
+		 m0_lnet__ni_find(in->cg_eng, &hdr->lh_dest_nid) != NULL);
 	if (*ours)
 		return NULL;
 	if (m0_lnet_nid_net(&hdr->lh_dest_nid) == m0_lnet_nid_net(self))

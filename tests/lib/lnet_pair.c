@@ -517,6 +517,16 @@ static bool node_pass(struct pair_node *node, m0_time_t *next)
 	       (!m0_list_is_empty(&node->pno_txs));
 }
 
+void pair_pass(struct pair *pair, unsigned nr)
+{
+	m0_time_t next = M0_TIME_NEVER;
+	unsigned  i;
+
+	for (; nr > 0; --nr)
+		for (i = 0; i < pair->pai_nr; ++i)
+			(void)node_pass(&pair->pai_node[i], &next);
+}
+
 /** Until nothing moves; @return the next deadline. */
 static m0_time_t pair_passes(struct pair *pair)
 {

@@ -131,6 +131,8 @@ struct m0_lnet_nid pair_nid_of(const struct pair_node *node);
 
 /** Moves what there is to move, without time passing. */
 void pair_settle(struct pair *pair);
+/** `nr` passes of all nodes: from the middle of something. */
+void pair_pass(struct pair *pair, unsigned nr);
 /** Lets time pass. */
 void pair_run(struct pair *pair, uint64_t ms);
 /** What was held goes on (to be asked about again), what was slow is done. */

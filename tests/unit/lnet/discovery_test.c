@@ -1,0 +1,784 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/lnet/way.h"
+
+static struct m0_lnet_probe probe;
+
+static void probe_begin(struct pair_node *node, enum m0_lnet_probe_kind kind,
+			const char *nid, uint64_t timeout_ms, bool force)
+{
+	M0_SET0(&probe);
+	probe.pr_kind = kind;
+	probe.pr_nid = pair_nid(nid);
+	probe.pr_self = m0_lnet_nid_any;
+	probe.pr_timeout_ms = timeout_ms;
+	probe.pr_force = force;
+	probe.pr_status = 1;
+	m0_lnet_engine_probe(node->pno_engine, &probe);
+}
+
+/** A ping's answer of the foreign node `from` to the i-th GET of `node`. */
+static void answer(struct pair_node *node, unsigned i, const char *from,
+		   const void *payload, uint32_t nr)
+{
+	const struct pair_frame *get = pair_frame(pair, 0, M0_LNET_GET, i);
+	struct m0_lnet_hdr       hdr = {
+		.lh_type = M0_LNET_REPLY,
+		.lh_payload_bytes = nr,
+	};
+
+	assert_non_null(get);
+	hdr.lh_dest_nid = get->pfr_hdr.lh_src_nid;
+	hdr.lh_src_nid = pair_nid(from);
+	hdr.lh_dest_pid = M0_LNET_PID_LUSTRE;
+	hdr.lh_src_pid = M0_LNET_PID_LUSTRE;
+	hdr.lh_wmd = get->pfr_hdr.lh_wmd;
+	pair_inject(node, 1, from, &hdr, payload);
+	pair_settle(pair);
+}
+
+/** The ACK of the i-th PUT of `one`. */
+static void acknowledge(unsigned i, const char *from)
+{
+	const struct pair_frame *put = pair_frame(pair, 0, M0_LNET_PUT, i);
+	struct m0_lnet_hdr       hdr = { .lh_type = M0_LNET_ACK };
+
+	assert_non_null(put);
+	hdr.lh_dest_nid = put->pfr_hdr.lh_src_nid;
+	hdr.lh_src_nid = pair_nid(from);
+	hdr.lh_dest_pid = M0_LNET_PID_LUSTRE;
+	hdr.lh_src_pid = M0_LNET_PID_LUSTRE;
+	hdr.lh_wmd = put->pfr_hdr.lh_wmd;
+	hdr.lh_match_bits = put->pfr_hdr.lh_match_bits;
+	hdr.lh_length = put->pfr_hdr.lh_payload_bytes;
+	pair_inject(one, 1, from, &hdr, NULL);
+	pair_settle(pair);
+}
+
+/** Encodes information with up to 4 NIDs, NULL after the last. */
+static uint32_t info_of(uint8_t *buf, size_t max, uint32_t features,
+			uint32_t seq, const char *const nids[4])
+{
+	struct m0_lnet_ping_ni   nis[4];
+	struct m0_lnet_ping_info info = {
+		.lpi_features = features,
+		.lpi_pid = M0_LNET_PID_LUSTRE,
+		.lpi_seq = seq,
+		.lpi_nis = nis,
+	};
+
+	for (; info.lpi_nis_nr < 4 && nids[info.lpi_nis_nr] != NULL;
+	     ++info.lpi_nis_nr) {
+		nis[info.lpi_nis_nr].lpn_nid = pair_nid(nids[info.lpi_nis_nr]);
+		nis[info.lpi_nis_nr].lpn_up = true;
+	}
+	return (uint32_t)m0_lnet__ping_encode(&info, buf, max);
+}
+
+/** A push of the foreign node `from`. */
+static void push(struct pair_node *node, const char *from, const void *payload,
+		 uint32_t nr)
+{
+	struct m0_lnet_hdr hdr = {
+		.lh_type = M0_LNET_PUT,
+		.lh_payload_bytes = nr,
+		.lh_match_bits = UINT64_C(1) << 63,
+		.lh_wmd = { { 7, 7 } },
+	};
+
+	hdr.lh_dest_nid = node->pno_ni[1]->ln_nid;
+	hdr.lh_src_nid = pair_nid(from);
+	hdr.lh_dest_pid = M0_LNET_PID_LUSTRE;
+	hdr.lh_src_pid = M0_LNET_PID_LUSTRE;
+	pair_inject(node, 1, from, &hdr, payload);
+	pair_settle(pair);
+}
+
+#define FEATURES                                                \
+	(M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_RTE_DISABLED |   \
+	 M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY)
+#define FOREIGN "10.0.0.9@tcp"
+
+/* -- the good way ---------------------------------------------------------- */
+
+/* As kernels do it: GET, REPLY, push, ACK, push back, ACK; then the message. */
+static void discovery_first_put_pings_and_pushes_both_ways(void **state)
+{
+	const struct pair_frame *frame;
+
+	(void)state;
+	way_open(2, NULL);
+	sink_post(two);
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 0), 0);
+	assert_int_equal(events_nr(two, M0_LNET_EV_PUT), 1);
+
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+	frame = pair_frame(pair, 0, M0_LNET_GET, 0);
+	assert_int_equal(frame->pfr_hdr.lh_portal, 0);
+	assert_true(frame->pfr_hdr.lh_match_bits == UINT64_C(1) << 63);
+	assert_int_equal(frame->pfr_hdr.lh_length, 272);
+	assert_int_equal(frame->pfr_hdr.lh_dest_pid, M0_LNET_PID_LUSTRE);
+	assert_nid(&frame->pfr_hdr.lh_src_nid, "10.0.0.1@tcp");
+	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_REPLY), 1);
+	frame = pair_frame(pair, 1, M0_LNET_REPLY, 0);
+	assert_int_equal(frame->pfr_bytes, 48);
+
+	/* A push and the message; an ACK of the other's push. */
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 2);
+	frame = pair_frame(pair, 0, M0_LNET_PUT, 0);
+	assert_int_equal(frame->pfr_hdr.lh_portal, 0);
+	assert_false(m0_lnet__wmd_is_none(&frame->pfr_hdr.lh_wmd));
+	assert_int_equal(frame->pfr_bytes, 48);
+	assert_int_equal(pair_frame(pair, 0, M0_LNET_PUT, 1)->pfr_hdr.lh_portal,
+			 PORTAL);
+	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_PUT), 1);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 1);
+	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_ACK), 1);
+	assert_int_equal(peer_of(one, "10.0.0.2@tcp")->lpe_state,
+			 M0_LNET_PEER_MULTI_RAIL | M0_LNET_PEER_DISCOVERED |
+				 M0_LNET_PEER_NIDS_UPTODATE);
+	assert_int_equal(peer_of(two, "10.0.0.1@tcp")->lpe_state,
+			 peer_of(one, "10.0.0.2@tcp")->lpe_state);
+
+	/* Once is enough. */
+	put_to(one, "10.0.0.2@tcp", 64);
+	put_to(two, "10.0.0.1@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_GET), 0);
+}
+
+/* Both begin at the same time, and neither waits for the other for ever. */
+static void discovery_from_both_sides_ends_well(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	sink_post(one);
+	sink_post(two);
+	put_to(one, "10.0.0.2@tcp", 64);
+	put_to(two, "10.0.0.1@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 0), 0);
+	assert_int_equal(send_status(two, 0), 0);
+	assert_true(pair_frames_nr(pair, 0, M0_LNET_PUT) <= 3);
+	assert_true(pair_frames_nr(pair, 1, M0_LNET_PUT) <= 3);
+}
+
+/* Many messages wait for one discovery, and leave in their order. */
+static void discovery_many_wait_leave_in_order(void **state)
+{
+	const struct pair_frame *frame;
+	unsigned                 i;
+
+	(void)state;
+	way_open(2, NULL);
+	sink_post(two);
+	pair->pai_hook = all_held;
+	for (i = 0; i < 20; ++i)
+		put_to(one, "10.0.0.2@tcp", i);
+	pair_run(pair, 10);
+	assert_int_equal(m0_list_length(
+				 &peer_of(one, "10.0.0.2@tcp")->lpe_waiting),
+			 20);
+	pair->pai_hook = NULL;
+	pair_release(pair);
+	pair_run(pair, 10);
+	for (i = 0; i < 20; ++i) {
+		frame = pair_frame(pair, 0, M0_LNET_PUT, 1 + i);
+		assert_int_equal(frame->pfr_bytes, i);
+		assert_int_equal(send_status(one, i), 0);
+	}
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+}
+
+/* What is told only once it is known: the sequence number goes up with NIs. */
+static void discovery_our_change_is_pushed_again(void **state)
+{
+	const struct pair_frame *frame;
+
+	(void)state;
+	way_open(2, NULL);
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 2);
+	(void)pair_ni(one, "10.0.1.1@tcp");
+	pair_run(pair, 10);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 3);
+	frame = pair_frame(pair, 0, M0_LNET_PUT, 2);
+	assert_int_equal(frame->pfr_bytes, 64);
+	assert_int_equal(peer_of(two, "10.0.0.1@tcp")->lpe_seq_heard, 3);
+	assert_int_equal(nids_nr(peer_of(two, "10.0.0.1@tcp")), 2);
+	m0_lnet_engine_ni_del(one->pno_engine, one->pno_ni[2]);
+	pair_run(pair, 10);
+	assert_int_equal(nids_nr(peer_of(two, "10.0.0.1@tcp")), 1);
+	assert_null(lpni_of(two, "10.0.1.1@tcp"));
+	assert_int_equal(peer_of(two, "10.0.0.1@tcp")->lpe_seq_heard, 4);
+}
+
+/* A push from an NID never seen makes one peer of it and the one known. */
+static void discovery_push_from_new_nid_merges(void **state)
+{
+	static const char *const nids[4] = { "10.0.0.9@tcp", "10.0.1.9@tcp" };
+	uint8_t                  buf[256];
+	uint32_t                 nr;
+
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	nr = info_of(buf, sizeof buf, FEATURES, 2,
+		     (const char *const[4]){ "10.0.0.9@tcp" });
+	push(one, "10.0.0.9@tcp", buf, nr);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 1);
+	/* Our push back. */
+	acknowledge(0, "10.0.0.9@tcp");
+	assert_true((peer_of(one, "10.0.0.9@tcp")->lpe_state &
+		     M0_LNET_PEER_NIDS_UPTODATE) != 0);
+	nr = info_of(buf, sizeof buf, FEATURES, 3, nids);
+	push(one, "10.0.1.9@tcp", buf, nr);
+	assert_ptr_equal(peer_of(one, "10.0.0.9@tcp"),
+			 peer_of(one, "10.0.1.9@tcp"));
+	assert_nid(&peer_of(one, "10.0.1.9@tcp")->lpe_primary, "10.0.0.9@tcp");
+	assert_int_equal(one->pno_engine->le_peers_nr, 1);
+	/* It has ours already. */
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 1);
+}
+
+/* A node that says no to discovery is asked once, told nothing, and stays one
+ * NID. */
+static void discovery_of_one_without_it_ends_after_ping(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+
+	(void)state;
+	way_open(2, NULL);
+	pair_restart(pair, 1, &cfg);
+	sink_post(two);
+	put_to(one, "10.0.0.2@tcp", 64);
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 1), 0);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 2);
+	assert_int_equal(peer_of(one, "10.0.0.2@tcp")->lpe_state,
+			 M0_LNET_PEER_NO_DISCOVERY | M0_LNET_PEER_DISCOVERED |
+				 M0_LNET_PEER_NIDS_UPTODATE);
+	/* And it does not ask by itself. */
+	put_to(two, "10.0.0.1@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_GET), 0);
+}
+
+/* Mixed NIDs: both sorts are told, and the peer is one. */
+static void discovery_of_ipv4_and_ipv6_makes_one_peer(void **state)
+{
+	const struct m0_lnet_peer *peer;
+
+	(void)state;
+	way_open(2, NULL);
+	(void)pair_ni(one, "fd77::1@tcp");
+	(void)pair_ni(two, "fd77::2@tcp");
+	sink_post(two);
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	peer = peer_of(one, "10.0.0.2@tcp");
+	assert_ptr_equal(peer, peer_of(one, "fd77::2@tcp"));
+	assert_nid(&peer->lpe_primary, "10.0.0.2@tcp");
+	assert_int_equal(peer->lpe_features, 0x3e);
+	assert_int_equal(nids_nr(peer), 2);
+	assert_int_equal(pair_frame(pair, 1, M0_LNET_REPLY, 0)->pfr_bytes, 72);
+	assert_int_equal(events_nr(two, M0_LNET_EV_PUT), 1);
+	/* Told primary: the same by whatever it came. */
+	put_to(one, "fd77::2@tcp", 64);
+	put_to(one, "fd77::2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(events_nr(two, M0_LNET_EV_PUT), 3);
+	assert_nid(&pair_event(two, M0_LNET_EV_PUT, 2)->ev_initiator.lp_nid,
+		   "10.0.0.1@tcp");
+}
+
+/* Too little room for the answer: once more with enough. */
+static void discovery_long_answer_gets_more_room_once(void **state)
+{
+	struct m0_lnet_ping_ni   nis[20];
+	struct m0_lnet_ping_info info = {
+		.lpi_features = FEATURES,
+		.lpi_pid = M0_LNET_PID_LUSTRE,
+		.lpi_seq = 2,
+		.lpi_nis = nis,
+		.lpi_nis_nr = 20,
+	};
+	char     nid[M0_LNET_NIDSTR_SIZE];
+	uint8_t  buf[1024];
+	uint32_t nr;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 20; ++i) {
+		(void)snprintf(nid, sizeof nid, "10.0.%u.9@tcp", i);
+		nis[i].lpn_nid = pair_nid(nid);
+		nis[i].lpn_up = true;
+	}
+	nr = (uint32_t)m0_lnet__ping_encode(&info, buf, sizeof buf);
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	put_to(one, FOREIGN, 64);
+	pair_settle(pair);
+	answer(one, 0, FOREIGN, buf, 272);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
+	assert_int_equal(pair_frame(pair, 0, M0_LNET_GET, 1)->pfr_hdr.lh_length,
+			 nr);
+	answer(one, 1, FOREIGN, buf, nr);
+	acknowledge(0, FOREIGN);
+	assert_int_equal(send_status(one, 0), 0);
+	assert_int_equal(nids_nr(peer_of(one, FOREIGN)), 20);
+	assert_int_equal(one->pno_engine->le_peers_nr, 1);
+}
+
+/* Whoever is longer than he says each time is not asked for ever. */
+static void discovery_truncated_twice_is_nonsense(void **state)
+{
+	static const char *const nids[4] = { FOREIGN, "10.0.1.9@tcp" };
+	uint8_t                  buf[256];
+
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	(void)info_of(buf, sizeof buf, FEATURES, 2, nids);
+	put_to(one, FOREIGN, 64);
+	pair_settle(pair);
+	answer(one, 0, FOREIGN, buf, 48);
+	answer(one, 1, FOREIGN, buf, 48);
+	assert_int_equal(send_status(one, 0), -EPROTO);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
+}
+
+/* -- peers that fail ------------------------------------------------------- */
+
+/* A mute peer: what waited fails in time, then it is spoken to all the same,
+ * and asked again only now and then. */
+static void discovery_of_mute_peer_fails_once_then_lets_through(void **state)
+{
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	put_to(one, FOREIGN, 64);
+	pair_run(pair, TTO_MS - 10);
+	assert_int_equal(send_status(one, 0), 1);
+	pair_run(pair, 20);
+	assert_int_equal(send_status(one, 0), -ETIMEDOUT);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+
+	put_to(one, FOREIGN, 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 1), 0);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+	/* After the pause it is asked, and nobody waits. */
+	pair_run(pair, 60000);
+	put_to(one, FOREIGN, 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 2), 0);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
+}
+
+static void discovery_of_nonsense_ends_with_a_pause(void **state)
+{
+	uint8_t  buf[64] = { 0x70, 0x69, 0x6e, 0x68 };
+	unsigned i;
+
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	put_to(one, FOREIGN, 64);
+	pair_settle(pair);
+	answer(one, 0, FOREIGN, buf, sizeof buf);
+	assert_int_equal(send_status(one, 0), -EPROTO);
+	for (i = 0; i < 10; ++i) {
+		put_to(one, FOREIGN, 64);
+		pair_run(pair, 100);
+		assert_int_equal(send_status(one, 1 + i), 0);
+	}
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+}
+
+/* A push that is never acknowledged fails those that wait, in time. */
+static void discovery_push_without_ack_times_out(void **state)
+{
+	static const char *const nids[4] = { FOREIGN };
+	uint8_t                  buf[256];
+	uint32_t                 nr;
+
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	nr = info_of(buf, sizeof buf, FEATURES, 2, nids);
+	put_to(one, FOREIGN, 64);
+	pair_run(pair, 10);
+	answer(one, 0, FOREIGN, buf, nr);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 1);
+	pair_run(pair, TTO_MS);
+	assert_int_equal(send_status(one, 0), -ETIMEDOUT);
+	pair_run(pair, 1000);
+	put_to(one, FOREIGN, 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 1), 0);
+}
+
+/* Nobody there: the error of the network, at once, each time anew. */
+static void discovery_of_nobody_fails_with_the_networks_error(void **state)
+{
+	(void)state;
+	way_open(1, NULL);
+	put_to(one, FOREIGN, 64);
+	put_to(one, FOREIGN, 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 0), -EHOSTUNREACH);
+	assert_int_equal(send_status(one, 1), -EHOSTUNREACH);
+	put_to(one, FOREIGN, 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 2), -EHOSTUNREACH);
+	assert_int_equal(one->pno_nobody_nr, 2);
+}
+
+/* It went away after it was asked: no need to wait for its answer. */
+static void discovery_of_lost_peer_fails_at_once(void **state)
+{
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	put_to(one, FOREIGN, 64);
+	pair_run(pair, 10);
+	pair_peer_down(one, FOREIGN, -ECONNRESET);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 0), -ECONNRESET);
+}
+
+/* Restarted with other NIDs and a lower sequence number: learned anew, and it
+ * is told ours again. */
+static void discovery_of_restarted_peer_begins_anew(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	(void)pair_ni(two, "10.0.1.2@tcp");
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(nids_nr(peer_of(one, "10.0.0.2@tcp")), 2);
+	m0_lnet_engine_ni_del(two->pno_engine, two->pno_ni[2]);
+	pair->pai_hook = all_lost;
+	pair_run(pair, 10);
+	pair_restart(pair, 1, NULL);
+	pair->pai_hook = NULL;
+	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
+	sink_post(two);
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(events_nr(two, M0_LNET_EV_PUT), 1);
+	assert_int_equal(nids_nr(peer_of(one, "10.0.0.2@tcp")), 1);
+	assert_int_equal(peer_of(one, "10.0.0.2@tcp")->lpe_seq_heard, 2);
+	assert_int_equal(peer_of(two, "10.0.0.1@tcp")->lpe_state &
+				 M0_LNET_PEER_MULTI_RAIL,
+			 M0_LNET_PEER_MULTI_RAIL);
+}
+
+/* -- pushes of others ------------------------------------------------------ */
+
+/* Pushes that make no sense are acknowledged, cost one ping, and no more. */
+static void discovery_bad_push_asks_back_once(void **state)
+{
+	uint8_t  buf[48] = { 1, 2, 3 };
+	unsigned i;
+
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	for (i = 0; i < 10; ++i)
+		push(one, FOREIGN, buf, sizeof buf);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 10);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+	answer(one, 0, FOREIGN, buf, sizeof buf);
+	for (i = 0; i < 10; ++i)
+		push(one, FOREIGN, buf, sizeof buf);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+}
+
+/* A push without Multi-Rail means nothing; one that is cut is asked for. */
+static void discovery_push_of_plain_or_cut_is_not_learned(void **state)
+{
+	static const char *const nids[4] = { FOREIGN, "10.0.1.9@tcp" };
+	uint8_t                  buf[256];
+	uint32_t                 nr;
+
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	nr = info_of(buf, sizeof buf, 0x06, 2, nids);
+	push(one, FOREIGN, buf, nr);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 0);
+	assert_int_equal(nids_nr(peer_of(one, FOREIGN)), 1);
+	nr = info_of(buf, sizeof buf, FEATURES, 2, nids);
+	push(one, FOREIGN, buf, nr - 16);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+	assert_int_equal(nids_nr(peer_of(one, FOREIGN)), 1);
+}
+
+/* -- probes ---------------------------------------------------------------- */
+
+static void probe_ping_tells_all_and_keeps_nothing(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	(void)pair_ni(two, "fd77::2@tcp");
+	probe_begin(one, M0_LNET_PING, "10.0.0.2@tcp", 1000, false);
+	assert_int_equal(one->pno_probes_done_nr, 0);
+	pair_run(pair, 10);
+	assert_int_equal(one->pno_probes_done_nr, 1);
+	assert_int_equal(probe.pr_status, 0);
+	assert_int_equal(probe.pr_nids_nr, 2);
+	assert_nid(&probe.pr_primary, "10.0.0.2@tcp");
+	assert_nid(&probe.pr_nids[1], "fd77::2@tcp");
+	assert_true(probe.pr_nids_up[1]);
+	assert_int_equal(probe.pr_features, 0x3e);
+	assert_int_equal(probe.pr_pid, M0_LNET_PID_LUSTRE);
+	assert_true(probe.pr_multi_rail);
+	assert_int_equal(peer_of(one, "10.0.0.2@tcp")->lpe_state, 0);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 0);
+}
+
+/* One's own NIDs answer too, through `0@lo`. */
+static void probe_of_own_nid_is_answered(void **state)
+{
+	(void)state;
+	way_open(1, NULL);
+	probe_begin(one, M0_LNET_PING, "10.0.0.1@tcp", 1000, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, 0);
+	assert_nid(&probe.pr_nids[0], "10.0.0.1@tcp");
+	probe_begin(one, M0_LNET_PING, "0@lo", 1000, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, 0);
+	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.1@tcp", 1000, true);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, 0);
+	assert_int_equal(one->pno_probes_done_nr, 3);
+	assert_int_equal(one->pno_engine->le_peers_nr, 0);
+}
+
+static void probe_discover_makes_peers_of_both(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	(void)pair_ni(two, "10.0.1.2@tcp1");
+	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.2@tcp", 0, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, 0);
+	assert_int_equal(probe.pr_nids_nr, 2);
+	assert_true((peer_of(two, "10.0.0.1@tcp")->lpe_state &
+		     M0_LNET_PEER_NIDS_UPTODATE) != 0);
+	/* Known: told at once, unless it must be asked. */
+	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.2@tcp", 0, false);
+	assert_int_equal(one->pno_probes_done_nr, 2);
+	assert_int_equal(probe.pr_nids_nr, 2);
+	assert_nid(&probe.pr_primary, "10.0.0.2@tcp");
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.2@tcp", 0, true);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, 0);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
+	assert_int_equal(one->pno_probes_done_nr, 3);
+}
+
+/* Each in its own time, exactly once, whatever the discovery does. */
+static void probe_times_out_exactly_once(void **state)
+{
+	struct m0_lnet_probe other;
+
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	probe_begin(one, M0_LNET_DISCOVER, FOREIGN, 3000, false);
+	other = probe;
+	other.pr_timeout_ms = 5000;
+	m0_lnet_engine_probe(one->pno_engine, &other);
+	pair_run(pair, 2990);
+	assert_int_equal(one->pno_probes_done_nr, 0);
+	pair_run(pair, 20);
+	assert_int_equal(one->pno_probes_done_nr, 1);
+	assert_int_equal(probe.pr_status, -ETIMEDOUT);
+	assert_true(probe.pr_took_ns >= 3 * M0_TIME_ONE_SECOND);
+	pair_run(pair, 2000);
+	assert_int_equal(one->pno_probes_done_nr, 2);
+	assert_int_equal(other.pr_status, -ETIMEDOUT);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
+	probe_begin(one, M0_LNET_PING, FOREIGN, 700, false);
+	pair_run(pair, 690);
+	assert_int_equal(one->pno_probes_done_nr, 2);
+	pair_run(pair, 20);
+	assert_int_equal(one->pno_probes_done_nr, 3);
+	assert_int_equal(probe.pr_status, -ETIMEDOUT);
+	pair_run(pair, 2 * TTO_MS);
+	assert_int_equal(one->pno_probes_done_nr, 3);
+	assert_int_equal(one->pno_msgs_nr, 0);
+}
+
+/* A message that never leaves the driver does not keep a probe. */
+static void probe_held_in_driver_times_out(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	pair->pai_hook = all_held;
+	probe_begin(one, M0_LNET_PING, "10.0.0.2@tcp", 500, false);
+	pair_run(pair, 510);
+	assert_int_equal(probe.pr_status, -ETIMEDOUT);
+	pair_run(pair, 10);
+	assert_int_equal(one->pno_msgs_nr, 0);
+}
+
+static void probe_of_nonsense_and_nobody_says_so(void **state)
+{
+	uint8_t buf[10] = { 1 };
+
+	(void)state;
+	way_open(1, NULL);
+	probe_begin(one, M0_LNET_PING, FOREIGN, 500, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, -EHOSTUNREACH);
+	probe_begin(one, M0_LNET_DISCOVER, FOREIGN, 500, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, -EHOSTUNREACH);
+	probe_begin(one, M0_LNET_PING, "5@gni", 500, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, -EHOSTUNREACH);
+	probe_begin(one, M0_LNET_DISCOVER, "5@gni", 500, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, -EHOSTUNREACH);
+	pair->pai_hook = all_lost;
+	probe_begin(one, M0_LNET_PING, FOREIGN, 500, false);
+	pair_settle(pair);
+	answer(one, 0, FOREIGN, buf, sizeof buf);
+	assert_int_equal(probe.pr_status, -EPROTO);
+	assert_int_equal(one->pno_probes_done_nr, 5);
+}
+
+/* With all messages in use a probe waits for one, in its time. */
+static void probe_without_a_message_waits_for_one(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	one->pno_msgs_max = 0;
+	probe_begin(one, M0_LNET_PING, "10.0.0.2@tcp", 500, false);
+	pair_run(pair, 100);
+	assert_int_equal(one->pno_probes_done_nr, 0);
+	one->pno_msgs_max = 8;
+	pair_run(pair, 30);
+	assert_int_equal(probe.pr_status, 0);
+	one->pno_msgs_max = 0;
+	probe_begin(one, M0_LNET_PING, "10.0.0.2@tcp", 500, false);
+	pair_run(pair, 510);
+	assert_int_equal(probe.pr_status, -ETIMEDOUT);
+}
+
+/* -- the end --------------------------------------------------------------- */
+
+/* In the middle of everything: each is told once, and nothing is left. */
+static void shutdown_ends_probes_and_waiting(void **state)
+{
+	struct m0_lnet_probe other;
+
+	(void)state;
+	way_open(1, NULL);
+	pair->pai_hook = all_lost;
+	probe_begin(one, M0_LNET_DISCOVER, FOREIGN, 0, false);
+	other = probe;
+	other.pr_kind = M0_LNET_PING;
+	m0_lnet_engine_probe(one->pno_engine, &other);
+	put_to(one, FOREIGN, 64);
+	pair_run(pair, 10);
+	m0_lnet_engine_shutdown(one->pno_engine, pair->pai_now);
+	pair_settle(pair);
+	assert_int_equal(probe.pr_status, -ESHUTDOWN);
+	assert_int_equal(other.pr_status, -ESHUTDOWN);
+	assert_int_equal(one->pno_probes_done_nr, 2);
+	assert_true(send_status(one, 0) < 0);
+	probe_begin(one, M0_LNET_PING, FOREIGN, 0, false);
+	assert_int_equal(probe.pr_status, -ESHUTDOWN);
+	assert_true(m0_lnet_engine_is_quiet(one->pno_engine));
+	/* Pings are answered to the last. */
+	assert_int_equal(m0_lnet_engine_nis_nr(one->pno_engine), 2);
+}
+
+static void shutdown_between_ping_and_push_leaves_nothing(void **state)
+{
+	unsigned steps;
+
+	(void)state;
+	/* Stopped after each number of passes. */
+	for (steps = 0; steps < 12; ++steps) {
+		way_open(2, NULL);
+		sink_post(two);
+		put_to(one, "10.0.0.2@tcp", 64);
+		probe_begin(two, M0_LNET_DISCOVER, "10.0.0.1@tcp", 0, true);
+		pair_pass(pair, steps);
+		(void)way_close(NULL);
+	}
+}
+
+/* Bounded: no more than so many at a time, and all of them end. */
+static void discovery_of_many_queues_and_ends(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+	char                      nid[M0_LNET_NIDSTR_SIZE];
+	unsigned                  i;
+
+	(void)state;
+	cfg.lec_peers_max = 200;
+	way_open(1, &cfg);
+	pair->pai_hook = all_lost;
+	for (i = 0; i < 150; ++i) {
+		(void)snprintf(nid, sizeof nid, "10.0.3.%u@tcp", i + 1);
+		put_to(one, nid, 8);
+	}
+	pair_run(pair, 10);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 64);
+	pair_run(pair, TTO_MS + 10);
+	for (i = 0; i < 150; ++i)
+		assert_int_equal(send_status(one, i), -ETIMEDOUT);
+	/* Those that queued are found out about, with nobody waiting. */
+	pair_run(pair, 2 * TTO_MS);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 150);
+	assert_int_equal(one->pno_msgs_nr, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WAY(discovery_first_put_pings_and_pushes_both_ways),
+		WAY(discovery_from_both_sides_ends_well),
+		WAY(discovery_many_wait_leave_in_order),
+		WAY(discovery_our_change_is_pushed_again),
+		WAY(discovery_push_from_new_nid_merges),
+		WAY(discovery_of_one_without_it_ends_after_ping),
+		WAY(discovery_of_ipv4_and_ipv6_makes_one_peer),
+		WAY(discovery_long_answer_gets_more_room_once),
+		WAY(discovery_truncated_twice_is_nonsense),
+		WAY(discovery_of_mute_peer_fails_once_then_lets_through),
+		WAY(discovery_of_nonsense_ends_with_a_pause),
+		WAY(discovery_push_without_ack_times_out),
+		WAY(discovery_of_nobody_fails_with_the_networks_error),
+		WAY(discovery_of_lost_peer_fails_at_once),
+		WAY(discovery_of_restarted_peer_begins_anew),
+		WAY(discovery_bad_push_asks_back_once),
+		WAY(discovery_push_of_plain_or_cut_is_not_learned),
+		WAY(probe_ping_tells_all_and_keeps_nothing),
+		WAY(probe_of_own_nid_is_answered),
+		WAY(probe_discover_makes_peers_of_both),
+		WAY(probe_times_out_exactly_once),
+		WAY(probe_held_in_driver_times_out),
+		WAY(probe_of_nonsense_and_nobody_says_so),
+		WAY(probe_without_a_message_waits_for_one),
+		WAY(shutdown_ends_probes_and_waiting),
+		WAY(shutdown_between_ping_and_push_leaves_nothing),
+		WAY(discovery_of_many_queues_and_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
