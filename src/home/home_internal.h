@@ -306,8 +306,8 @@ void m0_home__eqs_leave(struct m0_lnet *lnet);
 
 /* -- info.c, close.c ------------------------------------------------------- */
 
-/** Strand: lets others see the counters. */
-void m0_home__stats_publish(struct m0_lnet *lnet);
+/** Strand: lets others see the counters. @return true if any has changed. */
+bool m0_home__stats_publish(struct m0_lnet *lnet);
 /** Strand: goes on with a close. */
 void m0_home__close_step(struct m0_lnet *lnet, m0_time_t now);
 

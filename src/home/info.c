@@ -140,7 +140,7 @@ void m0_lnet_info_free(struct m0_lnet_info *info)
 
 /* -------------------------------------------------------------- counters -- */
 
-void m0_home__stats_publish(struct m0_lnet *lnet)
+bool m0_home__stats_publish(struct m0_lnet *lnet)
 {
 	struct m0_lnet_stats st;
 	const uint64_t      *src = (const uint64_t *)(const void *)&st;
@@ -149,8 +149,11 @@ void m0_home__stats_publish(struct m0_lnet *lnet)
 
 	M0_BASSERT(sizeof st % sizeof *src == 0);
 	m0_lnet_engine_stats(lnet->hm_engine, &st);
+	if (memcmp(&st, &lnet->hm_stats, sizeof st) == 0)
+		return false;
 	for (i = 0; i < sizeof st / sizeof *src; ++i)
 		__atomic_store_n(&dst[i], src[i], __ATOMIC_RELAXED);
+	return true;
 }
 
 void m0_lnet_stats_get(struct m0_lnet *lnet, struct m0_lnet_stats *st)
@@ -168,7 +171,7 @@ static void reset_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	M0_HOME_SET(lnet->hm_reset_posted, false);
 	(void)op;
 	m0_lnet_engine_stats_reset(lnet->hm_engine);
-	m0_home__stats_publish(lnet);
+	(void)m0_home__stats_publish(lnet);
 }
 
 void m0_lnet_stats_reset(struct m0_lnet *lnet)

@@ -84,6 +84,9 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 
 	lnet->hm_again = false;
 	m0_lnet_engine_time(lnet->hm_engine, now);
+	/* Messages begin to leave before the io sets it. */
+	if (lnet->hm_io->si_sock != NULL)
+		m0_sock_now_set(lnet->hm_io->si_sock, now);
 	if (m0_home__inbox_do(lnet))
 		lnet->hm_did = true;
 	more = io->sio_pass(lnet->hm_io, now);
@@ -108,10 +111,9 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 			return M0_TIME_NEVER;
 		more = round_do(lnet, now);
 	}
-	if (more)
-		return now;
-	m0_home__stats_publish(lnet);
-	return lnet->hm_next;
+	if (m0_home__stats_publish(lnet))
+		lnet->hm_did = true;
+	return more ? now : lnet->hm_next;
 }
 
 static bool home_ready(const struct m0_strand *strand)
@@ -178,7 +180,7 @@ bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 		return false;
 	if (sem != NULL)
 		inline_sleep(lnet, sem, deadline);
-	lnet->hm_did = io->sio_ready(lnet->hm_io);
+	lnet->hm_did = false;
 	next = m0_strand_step(&lnet->hm_strand, m0_time_now());
 	did = lnet->hm_did;
 	if (M0_HOME_GET(lnet->hm_has_fd))
@@ -186,7 +188,7 @@ bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 	M0_HOME_SET(lnet->hm_stepping, false);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* Its poster may have seen the descriptor readable still. */
-	if (M0_HOME_GET(lnet->hm_has_fd) && home_ready(&lnet->hm_strand))
+	if (M0_HOME_GET(lnet->hm_has_fd) && M0_HOME_GET(lnet->hm_posted))
 		io->sio_rouse(lnet->hm_io);
 	return did;
 }
