@@ -91,6 +91,8 @@ struct m0_lnet_engine {
 	m0_time_t                 le_now;
 	struct m0_lnet_portal    *le_portals;
 	struct m0_list            le_nis;
+	/** Messages sent by them: when an NI was used last. */
+	uint64_t                  le_used_nr;
 	struct m0_lnet_ni        *le_lo;
 	struct m0_hash            le_lpnis;
 	/** Heard from last: most often the next one is from it too. */

@@ -290,6 +290,7 @@ static void peer_merge(struct m0_lnet_engine *eng, struct m0_lnet_peer *into,
 	while ((link = m0_list_first(&from->lpe_lpnis)) != NULL)
 		lpni_move(lpni_of_link(link), into);
 	into->lpe_seq_told = max_check(into->lpe_seq_told, from->lpe_seq_told);
+	into->lpe_used_nr = max_check(into->lpe_used_nr, from->lpe_used_nr);
 	if (into->lpe_ni == NULL)
 		into->lpe_ni = from->lpe_ni;
 	peer_free(eng, from);

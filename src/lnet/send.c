@@ -192,13 +192,14 @@ static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
 {
 	msg->msg_ni = ni;
 	++ni->lni_msgs_nr;
-	++ni->lni_used_nr;
+	/* Used longest ago comes next, and who is new need not catch up. */
+	ni->lni_used_nr = ++msg->msg_engine->le_used_nr;
 	msg->msg_tx.lt_pid = msg->msg_hdr.lh_dest_pid;
 	if (lpni == NULL) {
 		msg->msg_tx.lt_nid = m0_lnet_nid_lo;
 		return;
 	}
-	++lpni->lpn_used_nr;
+	lpni->lpn_used_nr = ++lpni->lpn_peer->lpe_used_nr;
 	msg->msg_tx.lt_nid = lpni->lpn_nid;
 	msg->msg_hdr.lh_src_nid = ni->lni_lnd.ln_nid;
 }
