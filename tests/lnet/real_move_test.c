@@ -365,6 +365,8 @@ static void many_messages_arrive(void **state)
 		NR = 1000
 	};
 	struct real_vec        vec;
+	struct real_vec        avec;
+	struct real_vec        bvec;
 	struct m0_lnet_md_attr attr;
 	struct m0_lnet_me_attr me = real_me(1);
 	struct m0_lnet_op      op = real_op(&re.re_b, 1);
@@ -375,9 +377,13 @@ static void many_messages_arrive(void **state)
 
 	(void)state;
 	real_vec_init(&vec, source, 3000, MIB);
-	attr = real_md(&vec, 3000, M0_LNET_MD_OP_PUT | M0_LNET_MD_MANAGE_REMOTE,
+	real_vec_init(&avec, sink, 3000, MIB);
+	real_vec_init(&bvec, sink + MIB, 3000, MIB);
+	attr = real_md(&bvec, 3000,
+		       M0_LNET_MD_OP_PUT | M0_LNET_MD_MANAGE_REMOTE,
 		       &re.re_b.rn_cb);
 	(void)real_attach(&re.re_b, &me, &attr, NULL);
+	attr.md_vec = &avec.rv_vec;
 	attr.md_eq = &re.re_a.rn_cb;
 	(void)real_attach(&re.re_a, &me, &attr, NULL);
 	attr = real_md(&vec, 3000, 0, &re.re_a.rn_cb);
@@ -396,6 +402,8 @@ static void many_messages_arrive(void **state)
 	real_log_until(&re, &re.re_b, -1, 2 * NR + NR / 3 + 1);
 	assert_int_equal(real_log_count(&re.re_a, M0_LNET_EV_ACK), NR / 3 + 1);
 	real_vec_fini(&vec);
+	real_vec_fini(&avec);
+	real_vec_fini(&bvec);
 }
 
 int main(void)
