@@ -34,7 +34,7 @@ static m0_time_t open_deadline(struct m0_sock_conn *conn)
 		next = late;
 	}
 	if (!m0_list_is_empty(&conn->cn_out)) {
-		late = m0_time_add(conn->cn_out_since, timeout);
+		late = m0_time_add(m0_sock__out_since(conn), timeout);
 		if (late <= now)
 			return 0;
 		next = min64u(next, late);

@@ -167,6 +167,7 @@ void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
 		peer->sp_down_status = status;
 	}
 	m0_sock__peer_work(peer);
+	m0_sock__rouse(peer->sp_ni->sni_sock);
 }
 
 void m0_sock__dial_refused(struct m0_sock__peer *peer)

@@ -18,18 +18,31 @@ static void announce(struct m0_sock_conn *conn)
 	sock->sk_ops->sio_out(sock->sk_io, conn->cn_stream);
 }
 
-/** Called before the queue gets something. */
+/**
+ * Called before the queue gets something. A call from above does not know the
+ * time: it counts from when the queue is looked at, and the alarm, if early,
+ * is set anew.
+ */
 static void queue_begins(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
 	if (!m0_list_is_empty(&conn->cn_out))
 		return;
-	conn->cn_out_since = sock->sk_now;
+	conn->cn_out_new = true;
 	if (conn->cn_state == M0_SOCK__OPEN)
 		m0_sock__alarm_by(sock, &conn->cn_alarm,
 				  m0_time_add(sock->sk_now,
 					      sock->sk_cfg.soc_timeout_ns));
+}
+
+m0_time_t m0_sock__out_since(struct m0_sock_conn *conn)
+{
+	if (conn->cn_out_new) {
+		conn->cn_out_new = false;
+		conn->cn_out_since = conn->cn_sock->sk_now;
+	}
+	return conn->cn_out_since;
 }
 
 void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
@@ -295,6 +308,7 @@ unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
 	struct m0_list_link *link;
 	struct m0_list_link *after;
 
+	(void)m0_sock__out_since(conn);
 	m0_list_for_each_safe(&conn->cn_out, link, after) {
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 

@@ -123,20 +123,18 @@ struct m0_sock_conn *m0_sock__peer_route(struct m0_sock__peer *peer,
 
 /* -- messages -------------------------------------------------------------- */
 
-/** No connection takes it: it waits for one, or ends. */
+/**
+ * No connection takes it: it waits. Whether that is of use is for the next step
+ * to say, which knows the time; a call from above does not.
+ */
 static void wait_for_conn(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 {
-	int rc = m0_sock__dial_want(peer);
-
-	if (rc != 0) {
-		m0_sock__tx_end(tx, rc, m0_sock__health(rc));
-		return;
-	}
 	tx->lt_priv[1] = tx;
 	m0_list_add_tail(&peer->sp_waiting, &tx->lt_link);
 	m0_sock__alarm_by(peer->sp_ni->sni_sock, &peer->sp_alarm,
 			  tx->lt_deadline);
-	m0_sock__dial_more(peer);
+	m0_sock__peer_work(peer);
+	m0_sock__rouse(peer->sp_ni->sni_sock);
 }
 
 void m0_sock__peer_xmit(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
@@ -149,8 +147,9 @@ void m0_sock__peer_xmit(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 		return;
 	}
 	m0_sock__out_add(conn, tx);
-	if (M0_UNLIKELY(peer->sp_wants))
-		m0_sock__dial_more(peer);
+	if (M0_UNLIKELY(peer->sp_wants) && peer->sp_dial == NULL &&
+	    peer->sp_ni->sni_sock->sk_now >= peer->sp_retry_at)
+		m0_sock__peer_work(peer);
 }
 
 /** What waited goes on its way. */
@@ -274,6 +273,7 @@ void m0_sock__peer_reset(struct m0_sock__peer *peer, int status)
 	peer->sp_down = true;
 	peer->sp_down_status = status == 0 ? -ECONNRESET : status;
 	m0_sock__peer_work(peer);
+	m0_sock__rouse(peer->sp_ni->sni_sock);
 }
 
 /* -- time ------------------------------------------------------------------ */
@@ -443,10 +443,22 @@ void m0_sock__peer_work(struct m0_sock__peer *peer)
 {
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
 
-	if (m0_list_link_is_in(&peer->sp_link))
-		return;
-	m0_list_add_tail(&sock->sk_peers, &peer->sp_link);
-	m0_sock__rouse(sock);
+	if (!m0_list_link_is_in(&peer->sp_link))
+		m0_list_add_tail(&sock->sk_peers, &peer->sp_link);
+}
+
+/** Connects for what waits or, if there is no hope now, ends it. */
+static void peer_dial(struct m0_sock__peer *peer)
+{
+	int rc;
+
+	if (!m0_list_is_empty(&peer->sp_waiting)) {
+		rc = m0_sock__dial_want(peer);
+		if (rc != 0)
+			m0_sock__tx_end_all(&peer->sp_waiting, rc);
+	}
+	if (!peer->sp_retrying)
+		m0_sock__dial_more(peer);
 }
 
 void m0_sock__peer_tell(struct m0_sock__peer *peer)
@@ -458,6 +470,7 @@ void m0_sock__peer_tell(struct m0_sock__peer *peer)
 		m0_sock__peer_reset(peer, -ECONNABORTED);
 	}
 	m0_list_del(&peer->sp_link);
+	peer_dial(peer);
 	if (peer->sp_down) {
 		peer->sp_down = false;
 		/* A connection may have been made meanwhile. */
@@ -469,7 +482,7 @@ void m0_sock__peer_tell(struct m0_sock__peer *peer)
 							 peer->sp_down_status);
 		}
 	}
-	if (peer_is_idle(peer))
+	if (peer_is_idle(peer) && !m0_list_link_is_in(&peer->sp_link))
 		m0_sock__peer_free(peer);
 	else
 		m0_sock__peer_alarm(peer);

@@ -329,6 +329,7 @@ static void sock_peer_drop(struct m0_lnd_ni         *lnd_ni,
 		peer->sp_drop = true;
 		m0_sock__peer_work(peer);
 	}
+	m0_sock__rouse(ni->sni_sock);
 }
 
 static void sock_ni_info(const struct m0_lnd_ni *lnd_ni,

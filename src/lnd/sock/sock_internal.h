@@ -246,7 +246,9 @@ struct m0_sock_conn {
 	/** Of the first: bytes that have left. */
 	m0_bcount_t cn_out_at;
 	m0_bcount_t cn_out_bytes;
-	m0_time_t   cn_out_since;
+	/** Since when it is as it is; not known yet if cn_out_new. */
+	m0_time_t cn_out_since;
+	bool      cn_out_new;
 	/** Bytes the peer had not acknowledged, and since when. */
 	size_t    cn_unsent;
 	m0_time_t cn_unsent_since;
@@ -337,7 +339,7 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer,
 void m0_sock__peer_lost(struct m0_sock__peer *peer, struct m0_sock_conn *conn);
 /** Ends all open connections. */
 void m0_sock__peer_reset(struct m0_sock__peer *peer, int status);
-/** Something is to be told of it, or it may be freed. */
+/** Something is to be done or told of it by the next step. */
 void m0_sock__peer_work(struct m0_sock__peer *peer);
 void m0_sock__peer_tell(struct m0_sock__peer *peer);
 void m0_sock__peer_alarm(struct m0_sock__peer *peer);
@@ -397,6 +399,8 @@ void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx);
 /** The connection shall say what is in cn_own_buf or, if that is empty, NOOPs
  * that are due. */
 void m0_sock__out_own(struct m0_sock_conn *conn);
+/** Since when nothing has left that could. */
+m0_time_t m0_sock__out_since(struct m0_sock_conn *conn);
 /** Ends messages that did not begin in time. @return next deadline. */
 m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn);
 /** Takes a message that has not begun out of its queue. False: it has. */

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Receive half: frames, headers, payload, in whatever pieces they come. */
+#include <stdlib.h>
+
+#include "rig.h"
+
+static struct rig rig;
+
+static int setup(void **state)
+{
+	(void)state;
+	rig_init(&rig);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_fini(&rig);
+	return 0;
+}
+
+static void again(const struct m0_lnet_nid *nid)
+{
+	rig_fini(&rig);
+	rig_cfg(&rig);
+	rig_start(&rig, nid);
+}
+
+static const struct rig_msg *msg(unsigned i)
+{
+	assert_true(i < rig.rg_msgs_nr);
+	return &rig.rg_msgs[i % RIG_MSGS_MAX];
+}
+
+static void payload_fill(uint8_t *bytes, size_t nr, unsigned seed)
+{
+	size_t i;
+
+	for (i = 0; i < nr; ++i)
+		bytes[i] = (uint8_t)(i * 7 + i / 251 + seed);
+}
+
+/* What came before, is what is checked when the next message is done. */
+static uint8_t *expected;
+static size_t   expected_at[RIG_MSGS_MAX];
+
+static void payload_check(struct rig *unused)
+{
+	const struct rig_msg *got = msg(rig.rg_msgs_nr - 1);
+
+	(void)unused;
+	assert_int_equal(got->rm_status, 0);
+	assert_memory_equal(rig.rg_memory + rig.rg_offset,
+			    expected + expected_at[rig.rg_msgs_nr - 1],
+			    got->rm_bytes);
+	memset(rig.rg_memory, 0, RIG_PAYLOAD_MAX);
+}
+
+/** A dialogue of messages of many sizes with NOOPs between. */
+static size_t dialogue_make(uint8_t *buf, bool large, unsigned *ret_msgs)
+{
+	static const uint32_t sizes[] = { 0,  64,   1,    0, 4096, 3,
+					  17, 2000, 1024, 0, 5000, 80000 };
+	size_t                nr = 0;
+	unsigned              i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); ++i) {
+		if (i % 3 == 1)
+			nr += rig_put_frame(buf + nr, M0_SOCK_FRAME_NOOP, 0, 1);
+		if (i % 6 == 1)
+			nr += rig_put_frame(buf + nr, M0_SOCK_FRAME_NOOP, 0, 0);
+		nr += rig_put_message(buf + nr, large, i % 2 ? i + 2 : 0,
+				      sizes[i]);
+		payload_fill(buf + nr, sizes[i], i);
+		expected_at[i] = nr;
+		nr += sizes[i];
+	}
+	*ret_msgs = ARRAY_SIZE(sizes);
+	return nr;
+}
+
+static void dialogue_run(uint32_t version, enum rig_mode mode, size_t piece,
+			 size_t want, size_t segs, m0_bcount_t offset)
+{
+	bool               large = version == M0_SOCK_V4;
+	unsigned           msgs;
+	size_t             nr = dialogue_make(expected, large, &msgs);
+	struct rig_stream *his;
+	unsigned           i;
+
+	again(&rig_a);
+	his = rig_accept(&rig, version, M0_SOCK_CONTROL);
+	rig.rg_mode = mode;
+	rig.rg_piece = piece;
+	rig.rg_want = want;
+	rig.rg_seg_bytes = segs;
+	rig.rg_offset = offset;
+	rig.rg_on_rx_done = payload_check;
+	assert_int_equal(rig_feed(&rig, his, expected, nr), nr);
+	assert_int_equal(rig.rg_msgs_nr, msgs);
+	for (i = 0; i < msgs; ++i) {
+		assert_true(m0_lnet_nid_eq(&msg(i)->rm_nid, &rig_b));
+		assert_int_equal(msg(i)->rm_pid, 12345);
+		assert_int_equal(msg(i)->rm_large, large);
+	}
+	rig_run(&rig);
+	assert_false(his->rs_hung);
+}
+
+/* However the bytes are cut and wherever they are put, the same messages come
+ * out of them. */
+static void bytes_any_split_gives_same_messages(void **state)
+{
+	static const size_t pieces[] = { SIZE_MAX, 1,  0,  23, 24,
+					 25,       95, 96, 97, 4096 };
+	static const size_t wants[] = { SIZE_MAX, 0, 10, 1024 };
+	unsigned            mode;
+	unsigned            i;
+	unsigned            j;
+
+	(void)state;
+	for (mode = RIG_DIRECT; mode <= RIG_BOTH; ++mode)
+		for (i = 0; i < ARRAY_SIZE(pieces); ++i) {
+			dialogue_run(M0_SOCK_V3, mode, pieces[i], SIZE_MAX,
+				     SIZE_MAX, 0);
+			dialogue_run(M0_SOCK_V4, mode, pieces[i], SIZE_MAX, 100,
+				     3);
+			for (j = 0; j < ARRAY_SIZE(wants); ++j)
+				dialogue_run(M0_SOCK_V3, mode, pieces[i],
+					     wants[j], 1000, 1500);
+		}
+}
+
+/* The same with cuts by chance, a few hundred times. */
+static void bytes_random_split_gives_same_messages(void **state)
+{
+	struct m0_rand rand;
+	unsigned       i;
+
+	(void)state;
+	m0_rand_init(&rand, 42);
+	for (i = 0; i < 300; ++i)
+		dialogue_run(
+			m0_rand_chance(&rand, 300) ? M0_SOCK_V4 : M0_SOCK_V3,
+			(enum rig_mode)m0_rand_below(&rand, 3), 0,
+			m0_rand_below(&rand, 6000), m0_rand_in(&rand, 1, 3000),
+			m0_rand_below(&rand, 4000));
+}
+
+/* A large payload goes where it belongs, but for what was read ahead. */
+static void payload_large_goes_directly(void **state)
+{
+	const uint32_t        size = 256 << 10;
+	struct rig_stream    *his;
+	struct m0_lnd_ni_info info;
+	size_t                nr;
+
+	(void)state;
+	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
+	nr = rig_put_message(expected, false, 0, size);
+	payload_fill(expected + nr, size, 1);
+	expected_at[0] = nr;
+	rig.rg_on_rx_done = payload_check;
+	assert_int_equal(rig_feed(&rig, his, expected, nr + size), nr + size);
+	assert_int_equal(rig.rg_msgs_nr, 1);
+	rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &info);
+	assert_int_equal(info.lni_direct_bytes + info.lni_copied_bytes, size);
+	assert_true(info.lni_direct_bytes >= size / 10 * 9);
+}
+
+/* Read-ahead is as large as is said, and smaller on bulk connections. */
+static void ahead_is_smaller_on_bulk(void **state)
+{
+	struct iovec iov[4];
+	size_t       ahead;
+
+	(void)state;
+	m0_sock_in_where(rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL)->rs_conn,
+			 iov, 4, &ahead);
+	assert_int_equal(ahead, 64 << 10);
+	m0_sock_in_where(
+		rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT)->rs_conn, iov, 4,
+		&ahead);
+	assert_int_equal(ahead, 16 << 10);
+}
+
+/* -- not now --------------------------------------------------------------- */
+
+/* Told "not now", the connection is not read until the engine takes it; what
+ * follows waits behind it. */
+static void pause_and_resume_lose_nothing(void **state)
+{
+	unsigned mode;
+	size_t   piece;
+
+	(void)state;
+	for (mode = RIG_DIRECT; mode <= RIG_BOTH; ++mode) {
+		for (piece = 0; piece < 2; ++piece) {
+			struct rig_stream *his;
+			struct iovec       iov[4];
+			size_t             ahead;
+			size_t             nr;
+			ssize_t            fed;
+
+			again(&rig_a);
+			his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+			rig.rg_mode = mode;
+			rig.rg_piece = piece == 0 ? SIZE_MAX : 1;
+			nr = rig_put_message(expected, false, 7, 100);
+			payload_fill(expected + nr, 100, 3);
+			expected_at[0] = nr;
+			nr += 100;
+			nr += rig_put_message(expected + nr, false, 0, 5);
+			payload_fill(expected + nr, 5, 4);
+			expected_at[1] = nr;
+			nr += 5;
+			rig.rg_on_rx_done = payload_check;
+			rig.rg_begin_rc = -EAGAIN;
+			fed = rig_feed(&rig, his, expected, nr);
+			assert_int_equal(fed, RIG_HEAD_V3);
+			assert_int_equal(m0_sock_in_where(his->rs_conn, iov, 4,
+							  &ahead),
+					 0);
+			assert_int_equal(m0_sock_in_bytes(his->rs_conn, "x", 1),
+					 0);
+			/* It may take longer than any time-out. */
+			rig_pass(&rig, RIG_SECONDS(100));
+			assert_int_equal(his->rs_in_nr, 0);
+			assert_true(rig.rg_begun_nr > 1);
+			assert_false(his->rs_hung);
+			rig.rg_begin_rc = 0;
+			rig_run(&rig);
+			assert_int_equal(his->rs_in_nr, 1);
+			assert_int_equal(rig_feed(&rig, his, expected + fed,
+						  nr - (size_t)fed),
+					 nr - (size_t)fed);
+			assert_int_equal(rig.rg_msgs_nr, 2);
+			rig_run(&rig);
+			assert_int_equal(rig_see_frame(&rig, his).sf_cookie[1],
+					 7);
+		}
+	}
+}
+
+/* A message without payload that was put off is complete when it is taken. */
+static void pause_of_empty_message_ends_at_retry(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	uint8_t            buf[RIG_HEAD_V3];
+
+	(void)state;
+	(void)rig_put_message(buf, false, 0, 0);
+	rig.rg_begin_rc = -EAGAIN;
+	assert_int_equal(rig_feed(&rig, his, buf, sizeof buf), sizeof buf);
+	rig_run(&rig);
+	assert_int_equal(rig.rg_msgs_nr, 0);
+	rig.rg_begin_rc = 0;
+	rig_run(&rig);
+	assert_int_equal(rig.rg_msgs_nr, 1);
+	assert_int_equal(rig_feed(&rig, his, buf, sizeof buf), sizeof buf);
+	assert_int_equal(rig.rg_msgs_nr, 2);
+}
+
+/* Taken back as a breach of rules when it is offered again: closed. */
+static void pause_then_refused_closes(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	uint8_t            buf[RIG_HEAD_V3];
+
+	(void)state;
+	(void)rig_put_message(buf, false, 0, 0);
+	rig.rg_begin_rc = -EAGAIN;
+	assert_int_equal(rig_feed(&rig, his, buf, sizeof buf), sizeof buf);
+	rig.rg_begin_rc = -EPROTO;
+	rig_run(&rig);
+	assert_true(his->rs_hung);
+	assert_int_equal(rig.rg_downs_nr, 1);
+}
+
+/* A peer that dies while his message waits is forgotten. */
+static void pause_then_broken_is_clean(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	uint8_t            buf[RIG_HEAD_V3];
+
+	(void)state;
+	(void)rig_put_message(buf, false, 0, 0);
+	rig.rg_begin_rc = -EAGAIN;
+	assert_int_equal(rig_feed(&rig, his, buf, sizeof buf), sizeof buf);
+	m0_sock_broken(his->rs_conn, 0);
+	his->rs_hung = true;
+	rig.rg_begin_rc = 0;
+	rig_run(&rig);
+	assert_int_equal(rig.rg_msgs_nr, 0);
+	assert_int_equal(rig.rg_downs_nr, 1);
+}
+
+/* -- cancelled ------------------------------------------------------------- */
+
+/* From the cancel on no byte more gets to the memory; the message is read to
+ * its end, acknowledged, and done. */
+static void cancel_during_payload_discards_rest(void **state)
+{
+	unsigned mode;
+	size_t   at;
+
+	(void)state;
+	for (mode = RIG_DIRECT; mode <= RIG_BOTH; ++mode) {
+		for (at = 0; at <= 100; at += 25) {
+			struct rig_stream *his;
+			size_t             nr;
+			size_t             i;
+
+			again(&rig_a);
+			his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+			rig.rg_mode = mode;
+			rig.rg_want = 100;
+			nr = rig_put_message(expected, false, 9, 150);
+			payload_fill(expected + nr, 150, 1);
+			assert_int_equal(rig_feed(&rig, his, expected, nr + at),
+					 nr + at);
+			assert_non_null(rig.rg_rx);
+			rig.rg_rx->lr_cancelled = true;
+			assert_int_equal(rig_feed(&rig, his, expected + nr + at,
+						  150 - at),
+					 150 - at);
+			for (i = at; i < 100; ++i)
+				assert_int_equal(rig.rg_memory[i], 0);
+			assert_int_equal(rig.rg_msgs_nr, 1);
+			assert_int_equal(rig_see_frame(&rig, his).sf_cookie[1],
+					 9);
+			/* And the next one is none the worse for it. */
+			nr = rig_put_message(expected, false, 0, 0);
+			assert_int_equal(rig_feed(&rig, his, expected, nr), nr);
+			assert_int_equal(rig.rg_msgs_nr, 2);
+		}
+	}
+}
+
+/* Also if it is cancelled as soon as it begins. */
+static void cancel_at_begin_discards_all(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	size_t             nr = rig_put_message(expected, false, 0, 300000);
+
+	(void)state;
+	payload_fill(expected + nr, 300000, 1);
+	rig.rg_cancel_at_begin = true;
+	assert_int_equal(rig_feed(&rig, his, expected, nr + 300000),
+			 nr + 300000);
+	assert_int_equal(rig.rg_msgs_nr, 1);
+	assert_int_equal(rig.rg_memory[0], 0);
+}
+
+/* -- what a peer must not do ----------------------------------------------- */
+
+/** Frames that end all connections. */
+static const struct {
+	const char *fb_what;
+	uint32_t    fb_type;
+	uint32_t    fb_csum;
+	uint64_t    fb_cookie[2];
+	bool        fb_good;
+} frames[] = {
+	{ "nothing", M0_SOCK_FRAME_NOOP, 0, { 0, 0 }, true },
+	{ "keep-alive", M0_SOCK_FRAME_NOOP, 0, { 0, 1 }, true },
+	{ "message", M0_SOCK_FRAME_LNET, 0, { 0, 0 }, true },
+	{ "message, to be acknowledged",
+	  M0_SOCK_FRAME_LNET,
+	  0,
+	  { 2, 0 },
+	  true },
+	{ "unknown type", 0xc2, 0, { 0, 0 }, false },
+	{ "type 0", 0, 0, { 0, 0 }, false },
+	{ "type in the other order", 0xc1000000, 0, { 0, 0 }, false },
+	{ "unknown ack", M0_SOCK_FRAME_NOOP, 0, { 0, 2 }, false },
+	{ "unknown acks", M0_SOCK_FRAME_NOOP, 0, { 9, 2 }, false },
+	{ "unknown range", M0_SOCK_FRAME_NOOP, 0, { 2, UINT64_MAX }, false },
+	{ "keep-alive in the wrong place",
+	  M0_SOCK_FRAME_NOOP,
+	  0,
+	  { 1, 0 },
+	  false },
+	{ "keep-alive twice", M0_SOCK_FRAME_NOOP, 0, { 1, 1 }, false },
+	{ "unknown ack on message", M0_SOCK_FRAME_LNET, 0, { 0, 5 }, false },
+	{ "keep-alive on message", M0_SOCK_FRAME_LNET, 0, { 0, 1 }, false },
+	{ "message with that cookie", M0_SOCK_FRAME_LNET, 0, { 1, 0 }, false },
+	{ "checksum", M0_SOCK_FRAME_LNET, 1, { 0, 0 }, false },
+	{ "checksum of NOOP", M0_SOCK_FRAME_NOOP, 1, { 0, 1 }, false },
+};
+
+static void frame_forbidden_closes_all(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(frames); ++i) {
+		struct m0_sock_frame frame = {
+			.sf_type = frames[i].fb_type,
+			.sf_csum = frames[i].fb_csum,
+			.sf_cookie = { frames[i].fb_cookie[0],
+				       frames[i].fb_cookie[1] }
+		};
+		struct rig_stream    *his[2];
+		struct m0_lnd_ni_info info;
+		uint8_t               buf[RIG_HEAD_V3];
+		size_t                nr = rig_put_message(buf, false, 0, 0);
+		ssize_t               rc;
+
+		again(&rig_a);
+		his[0] = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+		his[1] = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_IN);
+		m0_sock__frame_encode(&frame, buf);
+		if (frames[i].fb_type == M0_SOCK_FRAME_NOOP)
+			nr = 24;
+		rc = rig_feed(&rig, his[0], buf, nr);
+		rig_run(&rig);
+		if ((rc > 0) != frames[i].fb_good)
+			fail_msg("%s", frames[i].fb_what);
+		assert_int_equal(his[0]->rs_hung, !frames[i].fb_good);
+		assert_int_equal(his[1]->rs_hung, !frames[i].fb_good);
+		assert_int_equal(rig.rg_downs_nr, !frames[i].fb_good);
+		rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &info);
+		assert_int_equal(info.lni_bad_peers_nr, !frames[i].fb_good);
+	}
+}
+
+/* The engine says that a header breaks the rules: closed, without an end of a
+ * message that did not begin. */
+static void header_forbidden_closes_all(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	uint8_t            buf[RIG_HEAD_V3];
+
+	(void)state;
+	(void)rig_put_message(buf, false, 4, (1 << 20) + 1);
+	assert_true(rig_feed(&rig, his, buf, sizeof buf) < 0);
+	rig_run(&rig);
+	assert_true(his->rs_hung);
+	assert_int_equal(rig.rg_msgs_nr, 0);
+}
+
+/* -- lost ------------------------------------------------------------------ */
+
+/* The stream ends within a message: its receiver is told. */
+static void broken_within_message_ends_it(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	size_t             nr = rig_put_message(expected, false, 0, 1000);
+
+	(void)state;
+	assert_int_equal(rig_feed(&rig, his, expected, nr + 10), nr + 10);
+	m0_sock_broken(his->rs_conn, 0);
+	his->rs_hung = true;
+	rig_run(&rig);
+	assert_int_equal(rig.rg_msgs_nr, 1);
+	assert_int_equal(msg(0)->rm_status, -ECONNRESET);
+	assert_int_equal(rig.rg_downs_nr, 1);
+	assert_int_equal(rig.rg_down_status, -ECONNRESET);
+}
+
+/* A message that stops coming ends its connections in time, wherever it stops.
+ */
+static void message_partial_times_out(void **state)
+{
+	static const size_t stops[] = { 1, 23, 24, 50, 95, 96, 97, 195 };
+	unsigned            i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(stops); ++i) {
+		struct rig_stream *his;
+
+		again(&rig_a);
+		his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+		rig_pass(&rig, RIG_SECONDS(200));
+		(void)rig_put_message(expected, false, 0, 100);
+		assert_int_equal(rig_feed(&rig, his, expected, stops[i]),
+				 stops[i]);
+		rig_pass(&rig, RIG_SECONDS(50) - 1);
+		assert_false(his->rs_hung);
+		rig_pass(&rig, M0_TIME_ONE_MSEC);
+		assert_true(his->rs_hung);
+		if (stops[i] < RIG_HEAD_V3) {
+			assert_int_equal(rig.rg_msgs_nr, 0);
+		} else {
+			assert_int_equal(msg(0)->rm_status, -ETIMEDOUT);
+		}
+		assert_int_equal(rig.rg_down_status, -ETIMEDOUT);
+	}
+}
+
+/* A byte now and then does not keep a message alive; 64 KiB do. */
+static void message_dripping_times_out(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	size_t             nr = rig_put_message(expected, false, 0, 1 << 20);
+	unsigned           i;
+
+	(void)state;
+	assert_int_equal(rig_feed(&rig, his, expected, nr), nr);
+	for (i = 0; i < 10; ++i) {
+		rig_pass(&rig, RIG_SECONDS(40));
+		assert_int_equal(rig_feed(&rig, his, expected, 65536), 65536);
+	}
+	assert_false(his->rs_hung);
+	for (i = 0; i < 51 && !his->rs_hung; ++i) {
+		assert_int_equal(rig_feed(&rig, his, expected, 1), 1);
+		rig_pass(&rig, RIG_SECONDS(1));
+	}
+	assert_true(his->rs_hung);
+	assert_int_equal(msg(0)->rm_status, -ETIMEDOUT);
+}
+
+/* An idle connection is never closed. */
+static void connection_idle_stays(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	size_t             nr = rig_put_message(expected, false, 0, 8);
+
+	(void)state;
+	assert_int_equal(rig_feed(&rig, his, expected, nr + 8), nr + 8);
+	rig_pass(&rig, RIG_SECONDS(100000));
+	assert_false(his->rs_hung);
+	assert_int_equal(rig_feed(&rig, his, expected, nr + 8), nr + 8);
+	assert_int_equal(rig.rg_msgs_nr, 2);
+}
+
+/* -- checksums ------------------------------------------------------------- */
+
+/** A message of V2 with its checksum, as good as `good`. */
+static size_t csum_message(uint8_t *buf, uint32_t payload, bool good)
+{
+	size_t   nr = rig_put_message(buf, false, 6, payload);
+	uint32_t csum;
+
+	payload_fill(buf + nr, payload, 5);
+	nr += payload;
+	csum = m0_sock__csum(M0_SOCK_CSUM_INIT, buf, nr) ^ !good;
+	memcpy(buf + 4, &csum, sizeof csum);
+	return nr;
+}
+
+/* V2 only: a good one passes, a bad one ends message and connection; what was
+ * discarded is not checked. */
+static void csum_v2_is_verified(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, 100, 70000 };
+	unsigned              mode;
+	unsigned              i;
+	unsigned              good;
+
+	(void)state;
+	for (mode = RIG_DIRECT; mode <= RIG_BOTH; ++mode)
+		for (i = 0; i < ARRAY_SIZE(sizes); ++i)
+			for (good = 0; good < 2; ++good) {
+				struct rig_stream *his;
+				size_t             nr;
+				ssize_t            rc;
+
+				again(&rig_a);
+				his = rig_accept(&rig, M0_SOCK_V2, M0_SOCK_ANY);
+				rig.rg_mode = mode;
+				rig.rg_seg_bytes = 999;
+				nr = csum_message(expected, sizes[i], good);
+				rc = rig_feed(&rig, his, expected, nr);
+				assert_int_equal(rc > 0, good);
+				assert_int_equal(rig.rg_msgs_nr, 1);
+				assert_int_equal(msg(0)->rm_status,
+						 good ? 0 : -EIO);
+				rig_run(&rig);
+				assert_int_equal(his->rs_hung, !good);
+			}
+	again(&rig_a);
+	{
+		struct rig_stream *his =
+			rig_accept(&rig, M0_SOCK_V2, M0_SOCK_ANY);
+		size_t nr = csum_message(expected, 100, false);
+
+		rig.rg_want = 99;
+		assert_int_equal(rig_feed(&rig, his, expected, nr), nr);
+	}
+}
+
+/* NOOPs, too. */
+static void csum_v2_noop_is_verified(void **state)
+{
+	uint8_t            buf[24];
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V2, M0_SOCK_ANY);
+	uint32_t           csum;
+
+	(void)state;
+	(void)rig_put_frame(buf, M0_SOCK_FRAME_NOOP, 0, 0);
+	csum = m0_sock__csum(M0_SOCK_CSUM_INIT, buf, sizeof buf);
+	memcpy(buf + 4, &csum, 4);
+	assert_int_equal(rig_feed(&rig, his, buf, 24), 24);
+	buf[5] ^= 1;
+	assert_true(rig_feed(&rig, his, buf, 24) < 0);
+}
+
+static int group_setup(void **state)
+{
+	(void)state;
+	expected = malloc(4 << 20);
+	return expected == NULL;
+}
+
+static int group_teardown(void **state)
+{
+	(void)state;
+	free(expected);
+	return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest cases[] = {
+		CASE(bytes_any_split_gives_same_messages),
+		CASE(bytes_random_split_gives_same_messages),
+		CASE(payload_large_goes_directly),
+		CASE(ahead_is_smaller_on_bulk),
+		CASE(pause_and_resume_lose_nothing),
+		CASE(pause_of_empty_message_ends_at_retry),
+		CASE(pause_then_refused_closes),
+		CASE(pause_then_broken_is_clean),
+		CASE(cancel_during_payload_discards_rest),
+		CASE(cancel_at_begin_discards_all),
+		CASE(frame_forbidden_closes_all),
+		CASE(header_forbidden_closes_all),
+		CASE(broken_within_message_ends_it),
+		CASE(message_partial_times_out),
+		CASE(message_dripping_times_out),
+		CASE(connection_idle_stays),
+		CASE(csum_v2_is_verified),
+		CASE(csum_v2_noop_is_verified),
+	};
+
+	return cmocka_run_group_tests(cases, group_setup, group_teardown);
+}
