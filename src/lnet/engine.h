@@ -157,6 +157,8 @@ struct m0_lnet_msg {
 	bool msg_sending;
 	/** The response is overdue, to be told after SEND. */
 	bool msg_late;
+	/** It has come, or is coming in. */
+	bool msg_answered;
 
 	/* Coming in. */
 	struct m0_lnd_rx  *msg_rx;

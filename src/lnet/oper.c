@@ -228,10 +228,14 @@ void m0_lnet_engine_get(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 static void op_sent(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
-	bool                       late = msg->msg_late && status == 0;
+	bool                       late;
 
+	/* Who answers has it, whatever the driver knows of that. */
+	if (msg->msg_answered)
+		status = 0;
 	if (status != 0)
 		m0_lnet__response_drop(msg);
+	late = msg->msg_late && status == 0;
 	m0_lnet__op_fill(&node->en_event, msg, M0_LNET_EV_SEND);
 	node->en_event.ev_status = status;
 	m0_lnet__md_event(msg->msg_engine, msg, node,

@@ -224,6 +224,7 @@ static struct m0_lnet_event *response_take(const struct coming    *in,
 	struct m0_lnet_md    *md = msg->msg_md;
 
 	m0_lnet__response_drop(msg);
+	msg->msg_answered = true;
 	m0_lnet__op_fill(ev, msg, type);
 	m0_lnet__event_fill(ev, &in->cg_hdr, &in->cg_primary,
 			    &in->cg_rx->lr_nid);

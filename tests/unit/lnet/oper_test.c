@@ -253,6 +253,44 @@ static void send_failed_is_the_last_event(void **state)
 	assert_int_equal(m0_hash_nr(&one->pno_engine->le_waiting), 0);
 }
 
+/* The driver lost the connection before it knew that the message had arrived,
+ * but the answer is there, or on its way: so it has. */
+static void send_failed_after_answer_is_well(void **state)
+{
+	struct m0_lnet_md *md = pair_md_bind(one, bytes_in, 64, 4, 0);
+	struct m0_lnet_hdr ack = hdr_of(M0_LNET_ACK, 0);
+	struct m0_lnet_hdr reply = hdr_of(M0_LNET_REPLY, 64);
+	struct m0_lnd_rx   rx;
+	struct m0_lnd_tx  *tx;
+
+	(void)state;
+	pair->pai_hook = all_slow;
+	(void)pair_ni(two, STRANGER);
+	pair_put(one, md, STRANGER, PORTAL, BITS, true);
+	pair_get(one, md, STRANGER, PORTAL, BITS);
+	pair_settle(pair);
+	ack.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_PUT, 0));
+	inject(&ack);
+	reply.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
+	assert_int_equal(rx_begin(&rx, &reply), 0);
+	while (!m0_list_is_empty(&one->pno_slow)) {
+		tx = m0_list_entry(m0_list_first(&one->pno_slow),
+				   struct m0_lnd_tx, lt_link);
+		m0_list_del(&tx->lt_link);
+		one->pno_ni[1]->ln_ops->lu_tx_done(tx, -ECONNRESET,
+						   M0_LND_REMOTE_ERROR);
+	}
+	pair_settle(pair);
+	assert_int_equal(events_nr(one, M0_LNET_EV_SEND), 2);
+	assert_int_equal(pair_event(one, M0_LNET_EV_SEND, 0)->ev_status, 0);
+	assert_int_equal(pair_event(one, M0_LNET_EV_SEND, 1)->ev_status, 0);
+	rx_done(&rx, -ECONNRESET);
+	pair_settle(pair);
+	assert_int_equal(last_event(one)->ev_type, M0_LNET_EV_REPLY);
+	assert_int_equal(last_event(one)->ev_status, -ECONNRESET);
+	assert_true(last_event(one)->ev_unlinked);
+}
+
 /* No answer in time: told so, the MD stays, and a late one finds nobody. */
 static void ack_overdue_is_told_once(void **state)
 {
@@ -596,6 +634,7 @@ int main(void)
 		STORY(threshold_used_up_ends_waiting),
 		STORY(ack_before_send_is_told_first),
 		STORY(send_failed_is_the_last_event),
+		STORY(send_failed_after_answer_is_well),
 		STORY(ack_overdue_is_told_once),
 		STORY(reply_overdue_is_told_once),
 		STORY(ack_overdue_before_send_waits_for_it),
