@@ -17,6 +17,9 @@
 
 #include "loop/loop.h"
 
+/* Waits shorter than this do not use the timer. */
+#define ARM_MIN_NS (500 * M0_TIME_ONE_USEC)
+
 static void loop_clear(struct m0_loop *loop)
 {
 	M0_SET0(loop);
@@ -111,17 +114,32 @@ static int wait_ns(struct m0_loop *loop, struct epoll_event *events,
 	return nr;
 }
 
+/*
+ * A wait with a time of its own costs more than one without. Deadlines mostly
+ * move away from wait to wait, so the timer is left at an early one: it ends one
+ * wait for nothing, and all those before it had no time to set.
+ */
+static bool is_armed_by(struct m0_loop *loop, m0_time_t deadline,
+			m0_time_t rest)
+{
+	return rest >= ARM_MIN_NS && m0_loop_arm(loop, deadline) == 0;
+}
+
 static int wait_any(struct m0_loop *loop, struct epoll_event *events,
 		    m0_time_t deadline)
 {
-	m0_time_t rest;
+	m0_time_t rest = 0;
+	int       ms = -1;
 
-	if (deadline == M0_TIME_NEVER)
-		return epoll_wait(loop->lop_fd, events, M0_LOOP_EVENTS_MAX, -1);
-	rest = deadline == 0 ? 0 : m0_time_sub(deadline, m0_time_now());
-	return rest == 0
-		       ? epoll_wait(loop->lop_fd, events, M0_LOOP_EVENTS_MAX, 0)
-		       : wait_ns(loop, events, rest);
+	if (deadline < loop->lop_armed) {
+		if (deadline > 0)
+			rest = m0_time_sub(deadline, m0_time_now());
+		if (rest == 0)
+			ms = 0;
+		else if (!is_armed_by(loop, deadline, rest))
+			return wait_ns(loop, events, rest);
+	}
+	return epoll_wait(loop->lop_fd, events, M0_LOOP_EVENTS_MAX, ms);
 }
 
 static unsigned event_of(uint32_t events)
@@ -211,13 +229,12 @@ int m0_loop_arm(struct m0_loop *loop, m0_time_t deadline)
 		rc = timer_open(loop);
 	if (rc != 0)
 		return rc;
-	loop->lop_armed = deadline;
 	/* 0 would disarm. */
-	deadline = max64u(deadline, 1);
 	spec.it_value.tv_sec = (time_t)m0_time_seconds(deadline);
-	spec.it_value.tv_nsec = (long)m0_time_nanoseconds(deadline);
-	return timerfd_settime(loop->lop_timer, TFD_TIMER_ABSTIME, &spec,
-			       NULL) == 0
-		       ? 0
-		       : -errno;
+	spec.it_value.tv_nsec = (long)max64u(m0_time_nanoseconds(deadline), 1);
+	if (timerfd_settime(loop->lop_timer, TFD_TIMER_ABSTIME, &spec, NULL) !=
+	    0)
+		return -errno;
+	loop->lop_armed = deadline;
+	return 0;
 }

@@ -72,7 +72,8 @@ void m0_loop_del(struct m0_loop *loop, struct m0_loop_fd *fd);
 /**
  * Waits until `deadline` at the latest (M0_TIME_IMMEDIATELY: only looks;
  * M0_TIME_NEVER) for one event, and calls the handlers of those that are there,
- * at most M0_LOOP_EVENTS_MAX. May return early with nothing.
+ * at most M0_LOOP_EVENTS_MAX. May return early with nothing, by a signal or an
+ * earlier deadline that was armed.
  * @return of enum m0_loop_found.
  */
 unsigned m0_loop_wait(struct m0_loop *loop, m0_time_t deadline);

@@ -217,7 +217,8 @@ static void runner_main(struct m0_strand *strand)
 		if (word & STOP)
 			break;
 		deadline = m0_strand_step(strand, m0_os__now());
-		if (has_work(strand))
+		/* Both spin and sleep look, too. */
+		if (word_of(strand) != 0)
 			continue;
 		if (strand->st_spin_ns == 0 || !runner_spin(strand, deadline))
 			runner_sleep(strand, deadline);

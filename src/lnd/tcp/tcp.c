@@ -37,11 +37,14 @@ static bool has_work(const struct m0_tcp_io *io)
 	return has_input(io) || !m0_list_is_empty(&io->tci_out);
 }
 
-static void ask(struct m0_tcp_io *io, m0_time_t deadline)
+static unsigned ask(struct m0_tcp_io *io, m0_time_t deadline)
 {
+	unsigned found = m0_loop_wait(&io->tci_loop, deadline);
+
 	io->tci_passes_nr = 0;
-	if (m0_loop_wait(&io->tci_loop, deadline) & M0_LOOP_ROUSED)
+	if (found & M0_LOOP_ROUSED)
 		io->tci_was_roused = true;
+	return found;
 }
 
 /* The stream that was read last, without being told that it has something. */
@@ -62,7 +65,7 @@ static void look(struct m0_tcp_io *io)
 {
 	if (++io->tci_passes_nr >= ASK_PASSES ||
 	    (!io->tci_was_asked && !has_input(io) && !hot_try(io)))
-		ask(io, M0_TIME_IMMEDIATELY);
+		(void)ask(io, M0_TIME_IMMEDIATELY);
 }
 
 static void in_turn(struct m0_tcp_io *io)
@@ -134,16 +137,16 @@ static m0_time_t deadline_of(const struct m0_tcp_io *io, m0_time_t deadline)
 static void tcp_sleep(struct m0_sock_io *sio, m0_time_t deadline)
 {
 	struct m0_tcp_io *io = m0_tcp__io(sio);
-	unsigned          found = M0_LOOP_FD;
+	unsigned          found;
 
 	deadline = deadline_of(io, deadline);
 	/* What epoll finds may be done already, or be room to write. */
-	while (!has_work(io) && found == M0_LOOP_FD)
-		found = m0_loop_wait(&io->tci_loop, deadline);
-	io->tci_passes_nr = 0;
+	while (!has_work(io)) {
+		found = ask(io, deadline);
+		if (found == 0 && m0_time_now() >= deadline)
+			break;
+	}
 	io->tci_was_asked = true;
-	if (found & M0_LOOP_ROUSED)
-		io->tci_was_roused = true;
 }
 
 static void tcp_rouse(struct m0_sock_io *io)
@@ -156,7 +159,7 @@ static bool tcp_ready(struct m0_sock_io *sio)
 	struct m0_tcp_io *io = m0_tcp__io(sio);
 
 	if (!has_work(io)) {
-		ask(io, M0_TIME_IMMEDIATELY);
+		(void)ask(io, M0_TIME_IMMEDIATELY);
 		io->tci_was_asked = true;
 	}
 	return has_work(io);

@@ -166,6 +166,26 @@ static void loop_wait_keeps_deadline(void **state)
 	m0_loop_fini(&loop);
 }
 
+/* The timer stays at an early deadline, which ends one wait for nothing. */
+static void loop_wait_leaves_timer_at_early_deadline(void **state)
+{
+	m0_time_t early = m0_time_from_now(0, 3000000);
+	m0_time_t late = m0_time_add(early, 5000000);
+
+	(void)state;
+	assert_int_equal(m0_loop_init(&loop), 0);
+	assert_int_equal(m0_loop_arm(&loop, early), 0);
+	m0_loop_rouse(&loop);
+	assert_int_equal(m0_loop_wait(&loop, late), M0_LOOP_ROUSED);
+	assert_true(loop.lop_armed == early);
+	assert_int_equal(m0_loop_wait(&loop, late), 0);
+	assert_in_range(m0_time_now(), early, late);
+	assert_int_equal(m0_loop_wait(&loop, late), 0);
+	assert_true(m0_time_now() >= late);
+	assert_true(loop.lop_armed == M0_TIME_NEVER);
+	m0_loop_fini(&loop);
+}
+
 /* For other loops: readable by an event, by a rouse, and not afterwards. */
 static void loop_pollable_shows_events(void **state)
 {
@@ -298,6 +318,7 @@ int main(void)
 		cmocka_unit_test(loop_rouse_ends_next_wait),
 		cmocka_unit_test(loop_second_rouse_is_free),
 		cmocka_unit_test(loop_wait_keeps_deadline),
+		cmocka_unit_test(loop_wait_leaves_timer_at_early_deadline),
 		cmocka_unit_test(loop_pollable_shows_events),
 		cmocka_unit_test(loop_armed_deadline_shows),
 		cmocka_unit_test(loop_many_are_told_in_turn),
