@@ -65,6 +65,8 @@ void m0_sim_host_slow(struct m0_sim_host *host, uint64_t bytes_per_s);
 void m0_sim_host_listen_fails(struct m0_sim_host *host, int rc);
 /** Its devices are up (as at first) or down: only what sio_ifaces tells. */
 void m0_sim_host_iface_up(struct m0_sim_host *host, bool up);
+/** Connections that it has begun ever, raw ones included. */
+unsigned m0_sim_host_dials_nr(const struct m0_sim_host *host);
 /** Streams of the host that it holds, or that others hold to it. */
 unsigned m0_sim_host_streams_nr(const struct m0_sim_host *host);
 

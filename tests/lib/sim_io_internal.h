@@ -32,6 +32,7 @@ struct m0_sim_host {
 	bool                sh_iface_down;
 	uint64_t            sh_slow_bytes;
 	int                 sh_listen_rc;
+	unsigned            sh_dials_nr;
 };
 
 enum sim_owner {

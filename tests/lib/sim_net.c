@@ -274,6 +274,7 @@ int m0_sim__dial(const struct m0_sock_addr *from, uint16_t port_min,
 					     .sie_is_told = true };
 	TAILQ_INSERT_TAIL(&net->sin_wires, wire, siw_link);
 	++net->sin_wires_nr;
+	++host->sh_dials_nr;
 	syn_arm(wire, net->sin_cfg.ssc_latency_ns);
 	*ret = &wire->siw_end[0];
 	return 0;
@@ -574,4 +575,9 @@ unsigned m0_sim_host_streams_nr(const struct m0_sim_host *host)
 				wire->siw_end[1].sie_host == host))
 		++nr;
 	return nr;
+}
+
+unsigned m0_sim_host_dials_nr(const struct m0_sim_host *host)
+{
+	return host->sh_dials_nr;
 }

@@ -131,6 +131,11 @@ static void window_event(struct node_window         *window,
 	window->nw_puts_nr += ev->ev_type == M0_LNET_EV_PUT;
 	window->nw_gets_nr += ev->ev_type == M0_LNET_EV_GET;
 	window->nw_failed_nr += ev->ev_status != 0;
+	if (window->nw_is_checked && ev->ev_type == M0_LNET_EV_PUT &&
+	    ev->ev_status == 0)
+		assert_true(node_bytes_are(window->nw_bytes + ev->ev_offset,
+					   ev->ev_mlength,
+					   (uint8_t)(ev->ev_hdr_data >> 32)));
 	if (ev->ev_unlinked) {
 		++window->nw_unlinked_nr;
 		--window->nw_node->n_windows_nr;
@@ -253,7 +258,7 @@ static void op_begin(struct node_op *op, const struct m0_lnet_nid *dst,
 		.lo_portal = NODE_PORTAL,
 		.lo_match_bits = bits,
 		.lo_offset = offset,
-		.lo_hdr_data = op->no_nr,
+		.lo_hdr_data = op->no_nr | (uint64_t)op->no_fill << 32,
 		.lo_ack = op->no_ack,
 		.lo_user = op,
 	};
@@ -274,6 +279,7 @@ void node_put(struct node_op *op, struct node *node,
 	size_t i;
 
 	*op = (struct node_op){ .no_node = node, .no_nr = nr, .no_ack = ack };
+	op->no_fill = fill;
 	op->no_bytes = vec_make(&op->no_vec, nr);
 	for (i = 0; i < nr; ++i)
 		op->no_bytes[i] = node_byte(fill, i);

@@ -71,6 +71,9 @@ struct node_window {
 	unsigned             nw_failed_nr;
 	unsigned             nw_unlinked_nr;
 	struct m0_lnet_event nw_last;
+	/** Nobody writes where another does: the bytes of a PUT are as they
+	 * were sent when it is told. */
+	bool nw_is_checked;
 };
 
 /** The window answers PUT and GET, its offset is the peer's. */
@@ -86,6 +89,7 @@ struct node_op {
 	struct node          *no_node;
 	bool                  no_is_get;
 	bool                  no_ack;
+	uint8_t               no_fill;
 	uint8_t              *no_bytes;
 	size_t                no_nr;
 	struct m0_bufvec      no_vec;
