@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/lnet/way.h"
+
+#include "lib/heap.h"
+
+static int dist(const char *text, struct m0_lnet_nid *src, uint32_t *order)
+{
+	struct m0_lnet_nid nid = pair_nid(text);
+
+	return m0_lnet_engine_dist(one->pno_engine, &nid, src, order);
+}
+
+/* Here 0, next door 1, elsewhere no way; and by which NID. */
+static void dist_is_zero_one_or_none(void **state)
+{
+	struct m0_lnet_nid src;
+	uint32_t           order;
+
+	(void)state;
+	way_open(1, NULL);
+	(void)pair_ni(one, "10.1.0.1@tcp1");
+	assert_int_equal(dist("0@lo", &src, &order), 0);
+	assert_nid(&src, "0@lo");
+	assert_int_equal(order, 0);
+	assert_int_equal(dist("10.1.0.1@tcp1", &src, &order), 0);
+	assert_nid(&src, "10.1.0.1@tcp1");
+	assert_true(order > 0);
+	assert_int_equal(dist("10.0.0.9@tcp", &src, &order), 1);
+	assert_nid(&src, "10.0.0.1@tcp");
+	assert_int_equal(order, 1);
+	assert_int_equal(dist("10.1.0.9@tcp1", &src, &order), 1);
+	assert_nid(&src, "10.1.0.1@tcp1");
+	assert_int_equal(order, 2);
+	assert_int_equal(dist("10.1.0.9@tcp1", NULL, NULL), 1);
+	assert_int_equal(dist("10.0.0.9@tcp7", &src, &order), -EHOSTUNREACH);
+	assert_int_equal(dist("fd77::9@tcp", &src, &order), -EHOSTUNREACH);
+	/* Asking makes no peers. */
+	assert_int_equal(one->pno_engine->le_peers_nr, 0);
+}
+
+/* An NID that is far is near if its node has another one that is. */
+static void dist_of_rails_is_that_of_the_nearest(void **state)
+{
+	struct m0_lnet_nid src;
+
+	(void)state;
+	way_open(2, NULL);
+	(void)pair_ni(two, "10.1.0.2@tcp1");
+	assert_int_equal(dist("10.1.0.2@tcp1", &src, NULL), -EHOSTUNREACH);
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	assert_int_equal(dist("10.1.0.2@tcp1", &src, NULL), 1);
+	assert_nid(&src, "10.0.0.1@tcp");
+	put_to(one, "10.1.0.2@tcp1", 8);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 1), 0);
+}
+
+static const struct m0_lnet_peer_info *peer_in(const struct m0_lnet_info *info,
+					       const char                *nid)
+{
+	struct m0_lnet_nid primary = pair_nid(nid);
+	unsigned           i;
+
+	for (i = 0; i < info->li_peers_nr; ++i)
+		if (m0_lnet_nid_eq(&info->li_peers[i].lpe_primary, &primary))
+			return &info->li_peers[i];
+	return NULL;
+}
+
+/* All of it in one piece of memory, as the engine has it. */
+static void picture_shows_nis_peers_and_queues(void **state)
+{
+	const struct m0_lnet_peer_info *peer;
+	struct m0_lnet_info            *info;
+	unsigned                        i;
+
+	(void)state;
+	way_open(3, NULL);
+	(void)pair_ni(two, "fd77::2@tcp");
+	put_to(one, "10.0.0.2@tcp", 8);
+	put_to(one, "10.0.0.3@tcp", 8);
+	pair_run(pair, 10);
+	pair->pai_hook = all_slow;
+	for (i = 0; i < 10; ++i)
+		put_to(one, "10.0.0.3@tcp", 100);
+	pair_run(pair, 10);
+	assert_int_equal(m0_lnet_engine_info(one->pno_engine, &info), 0);
+	assert_int_equal(info->li_features, 0x1e);
+	assert_int_equal(info->li_pid, M0_LNET_PID_LUSTRE);
+	assert_int_equal(info->li_seq, 2);
+	assert_int_equal(info->li_nis_nr, 2);
+	assert_nid(&info->li_nis[0].lni_nid, "0@lo");
+	assert_true(info->li_nis[0].lni_up);
+	assert_int_equal(info->li_nis[0].lni_credits, 0);
+	assert_nid(&info->li_nis[1].lni_nid, "10.0.0.1@tcp");
+	assert_string_equal(info->li_nis[1].lni_device, "sim0");
+	assert_int_equal(info->li_nis[1].lni_credits, 256);
+	assert_int_equal(info->li_nis[1].lni_credits_free, 248);
+	assert_int_equal(info->li_nis[1].lni_timeout_ms, 50000);
+	assert_int_equal(info->li_nis[1].lni_health, 1000);
+	assert_int_equal(info->li_nis[1].lni_lnd.lni_connections_nr, 3);
+	/* Two pings, two pushes, two messages. */
+	assert_int_equal(info->li_nis[1].lni_traffic.lt_sent.lmc_get, 2);
+	assert_int_equal(info->li_nis[1].lni_traffic.lt_sent.lmc_put, 4);
+	assert_int_equal(info->li_peers_nr, 2);
+	peer = peer_in(info, "10.0.0.2@tcp");
+	assert_non_null(peer);
+	assert_true(peer->lpe_multi_rail);
+	assert_int_equal(peer->lpe_nis_nr, 2);
+	assert_nid(&peer->lpe_nis[1].lpi_nid, "fd77::2@tcp");
+	assert_true(peer->lpe_nis[1].lpi_up);
+	peer = peer_in(info, "10.0.0.3@tcp");
+	assert_non_null(peer);
+	assert_int_equal(peer->lpe_nis_nr, 1);
+	assert_int_equal(peer->lpe_nis[0].lpi_credits_max, 8);
+	assert_int_equal(peer->lpe_nis[0].lpi_credits_free, -2);
+	assert_int_equal(peer->lpe_nis[0].lpi_credits_low, -2);
+	assert_int_equal(peer->lpe_nis[0].lpi_queued_bytes, 200);
+	assert_int_equal(peer->lpe_nis[0].lpi_refs_nr, 10);
+	assert_int_equal(info->li_stats.ls_send_count,
+			 one->pno_engine->le_stats.ls_send_count);
+	m0_free(info);
+	pair->pai_hook = NULL;
+	pair_release(pair);
+}
+
+/* No memory: said, and nothing else. */
+static void picture_without_memory_is_refused(void **state)
+{
+	struct m0_lnet_info *info = NULL;
+	struct m0_heap       heap;
+	int                  rc;
+
+	(void)state;
+	way_open(1, NULL);
+	m0_heap_init(&heap);
+	m0_heap_fail_at(&heap, 1);
+	rc = m0_lnet_engine_info(one->pno_engine, &info);
+	m0_heap_fini(&heap);
+	assert_int_equal(rc, -ENOMEM);
+	assert_null(info);
+}
+
+/* Counts go to 0 everywhere; what is there stays. */
+static void counters_are_reset_everywhere(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	struct m0_lnet_stats      stats;
+
+	(void)state;
+	way_open(2, &cfg);
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	pair->pai_hook = all_lost;
+	pair_get(one, pair_md_bind(one, bytes, 8, 2, 0), "10.0.0.2@tcp", PORTAL,
+		 BITS);
+	pair_run(pair, 10);
+	m0_lnet_engine_stats(one->pno_engine, &stats);
+	assert_int_equal(stats.ls_send_count, 2);
+	assert_int_equal(stats.ls_send_length, 8);
+	assert_int_equal(stats.ls_rst_alloc, 1);
+	assert_int_equal(stats.ls_msgs_alloc, 1);
+	m0_lnet_engine_stats_reset(one->pno_engine);
+	m0_lnet_engine_stats(one->pno_engine, &stats);
+	assert_int_equal(stats.ls_send_count, 0);
+	assert_int_equal(stats.ls_rst_alloc, 1);
+	assert_int_equal(stats.ls_msgs_alloc, 1);
+	assert_int_equal(stats.ls_msgs_max, 1);
+	assert_int_equal(
+		lpni_of(one, "10.0.0.2@tcp")->lpn_traffic.lt_sent.lmc_put, 0);
+	assert_int_equal(container_of(one->pno_ni[1], struct m0_lnet_ni,
+				      lni_lnd)
+				 ->lni_traffic.lt_sent.lmc_put,
+			 0);
+	assert_non_null(lpni_of(one, "10.0.0.2@tcp"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WAY(dist_is_zero_one_or_none),
+		WAY(dist_of_rails_is_that_of_the_nearest),
+		WAY(picture_shows_nis_peers_and_queues),
+		WAY(picture_without_memory_is_refused),
+		WAY(counters_are_reset_everywhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

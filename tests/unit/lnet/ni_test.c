@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/lnet/way.h"
+
+static struct m0_lnd_ni *add(const char *text, struct m0_lnd *lnd)
+{
+	struct m0_lnet_nid nid = pair_nid(text);
+	struct m0_lnd_ni  *ni = NULL;
+	int                rc;
+
+	rc = m0_lnet_engine_ni_add(one->pno_engine, &nid, "eth0", 7, lnd, &ni);
+	assert_int_equal(rc, 0);
+	return ni;
+}
+
+static struct m0_lnet_ni *found(const char *text)
+{
+	struct m0_lnet_nid nid = pair_nid(text);
+
+	return m0_lnet__ni_find(one->pno_engine, &nid);
+}
+
+static struct m0_lnet_ni *for_nid(const char *text)
+{
+	struct m0_lnet_nid nid = pair_nid(text);
+
+	return m0_lnet__ni_for(one->pno_engine, &nid);
+}
+
+/* What the driver finds in it, and in which order they are. */
+static void ni_added_has_identity_and_limits(void **state)
+{
+	struct m0_lnd_ni *ni;
+
+	(void)state;
+	way_open(1, NULL);
+	ni = add("10.0.0.5@tcp3", &one->pno_lnd);
+	assert_nid(&ni->ln_nid, "10.0.0.5@tcp3");
+	assert_string_equal(ni->ln_device, "eth0");
+	assert_int_equal(ni->ln_incarnation, 7);
+	assert_int_equal(ni->ln_peer_credits, 8);
+	assert_int_equal(ni->ln_credits, 256);
+	assert_ptr_equal(ni->ln_ops, &m0_lnet__up_ops);
+	assert_ptr_equal(ni->ln_engine, one->pno_engine);
+	assert_int_equal(m0_lnet_engine_nis_nr(one->pno_engine), 3);
+	assert_nid(&m0_lnet_engine_ni(one->pno_engine, 0)->ln_nid, "0@lo");
+	assert_int_equal(m0_lnet_engine_ni(one->pno_engine, 0)->ln_credits, 0);
+	assert_ptr_equal(m0_lnet_engine_ni(one->pno_engine, 2), ni);
+	assert_null(m0_lnet_engine_ni(one->pno_engine, 3));
+	/* Its driver never started it: gone at once. */
+	m0_lnet_engine_ni_del(one->pno_engine, ni);
+	assert_int_equal(m0_lnet_engine_nis_nr(one->pno_engine), 2);
+	assert_null(found("10.0.0.5@tcp3"));
+}
+
+static void ni_twice_is_refused(void **state)
+{
+	struct m0_lnet_nid nid = pair_nid("10.0.0.1@tcp");
+	struct m0_lnd_ni  *ni = NULL;
+
+	(void)state;
+	way_open(1, NULL);
+	assert_int_equal(m0_lnet_engine_ni_add(one->pno_engine, &nid, NULL, 1,
+					       &one->pno_lnd, &ni),
+			 -EEXIST);
+	assert_null(ni);
+}
+
+/* Not told of, and not sent from, before it is up. */
+static void ni_is_used_once_it_is_up(void **state)
+{
+	struct m0_lnd_ni *ni;
+
+	(void)state;
+	way_open(1, NULL);
+	ni = add("10.0.0.5@tcp3", &one->pno_lnd);
+	assert_null(for_nid("10.0.0.6@tcp3"));
+	assert_int_equal(one->pno_engine->le_seq, 2);
+	one->pno_ni[one->pno_nis_nr++] = ni;
+	ni->ln_up = true;
+	m0_lnet_engine_ni_up(one->pno_engine, ni);
+	assert_non_null(for_nid("10.0.0.6@tcp3"));
+	assert_int_equal(one->pno_engine->le_seq, 3);
+	assert_ptr_equal(m0_lnet__ni_on_net(one->pno_engine,
+					    m0_lnet_net(M0_LNET_TYPE_TCP, 3)),
+			 found("10.0.0.5@tcp3"));
+	assert_null(m0_lnet__ni_on_net(one->pno_engine,
+				       m0_lnet_net(M0_LNET_TYPE_TCP, 4)));
+	m0_lnet_engine_ni_del(one->pno_engine, ni);
+	/* On its way out it serves nothing; twice is once. */
+	m0_lnet_engine_ni_del(one->pno_engine, ni);
+	assert_null(for_nid("10.0.0.6@tcp3"));
+	assert_int_equal(one->pno_engine->le_seq, 4);
+	pair_settle(pair);
+	assert_int_equal(m0_lnet_engine_nis_nr(one->pno_engine), 2);
+}
+
+/* A net may have both sorts of addresses: neither is reached by the other. */
+static void ni_fits_its_net_and_sort(void **state)
+{
+	struct m0_lnet_nid v4 = pair_nid("10.0.0.9@tcp");
+	struct m0_lnet_nid v6 = pair_nid("fd77::9@tcp");
+	struct m0_lnet_nid tcp1 = pair_nid("10.0.0.9@tcp1");
+	struct m0_lnet_nid gni = pair_nid("9@gni");
+
+	(void)state;
+	way_open(1, NULL);
+	assert_true(m0_lnet__ni_fits(found("10.0.0.1@tcp"), &v4));
+	assert_false(m0_lnet__ni_fits(found("10.0.0.1@tcp"), &v6));
+	assert_false(m0_lnet__ni_fits(found("10.0.0.1@tcp"), &tcp1));
+	assert_false(m0_lnet__ni_fits(found("10.0.0.1@tcp"), &gni));
+	assert_null(for_nid("fd77::9@tcp"));
+	(void)pair_ni(one, "fd77::1@tcp");
+	assert_ptr_equal(for_nid("fd77::9@tcp"), found("fd77::1@tcp"));
+}
+
+/* Without a driver (none is needed for much) a message fails by event. */
+static void ni_without_driver_sends_nothing(void **state)
+{
+	struct m0_lnd_ni *ni;
+
+	(void)state;
+	way_open(1, NULL);
+	ni = add("10.0.0.5@tcp3", NULL);
+	m0_lnet_engine_ni_up(one->pno_engine, ni);
+	put_to(one, "10.0.0.6@tcp3", 8);
+	assert_int_equal(send_status(one, 0), 1);
+	pair_settle(pair);
+	assert_true(send_status(one, 0) < 0);
+	m0_lnet_engine_ni_del(one->pno_engine, ni);
+	assert_int_equal(m0_lnet_engine_nis_nr(one->pno_engine), 2);
+}
+
+/* A message that comes in while its NI stops ends with it. */
+static void ni_stopped_while_receiving_leaves_nothing(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+
+	(void)state;
+	way_open(2, &cfg);
+	sink_post(two);
+	two->pno_rx_hold = true;
+	put_to(one, "10.0.0.2@tcp", 100);
+	pair_run(pair, 10);
+	m0_lnet_engine_ni_del(two->pno_engine, two->pno_ni[1]);
+	pair_run(pair, 10);
+	assert_int_equal(m0_lnet_engine_nis_nr(two->pno_engine), 1);
+	assert_int_equal(events_nr(two, M0_LNET_EV_PUT), 1);
+	assert_int_equal(pair_event(two, M0_LNET_EV_PUT, 0)->ev_status,
+			 -ENETDOWN);
+	two->pno_rx_hold = false;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WAY(ni_added_has_identity_and_limits),
+		WAY(ni_twice_is_refused),
+		WAY(ni_is_used_once_it_is_up),
+		WAY(ni_fits_its_net_and_sort),
+		WAY(ni_without_driver_sends_nothing),
+		WAY(ni_stopped_while_receiving_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
