@@ -50,9 +50,7 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 void m0_lnet__response_end(struct m0_lnet_msg        *msg,
 			   struct m0_lnet_event_node *node)
 {
-	if (node != NULL || !msg->msg_sending)
-		m0_lnet__md_event(msg->msg_engine, msg, node,
-				  !msg->msg_sending);
+	m0_lnet__md_event(msg->msg_engine, msg, node, !msg->msg_sending);
 }
 
 /* Nothing has come. */
@@ -174,9 +172,9 @@ static void op_refuse(struct m0_lnet_msg *msg, int status)
 static int op_check(const struct m0_lnet_engine *eng,
 		    const struct m0_lnet_md     *md)
 {
-	if (md->md_dead || m0_lnet__md_is_exhausted(md))
-		return -ENOENT;
-	return eng->le_shutdown && !m0_lnet__md_is_own(md) ? -ESHUTDOWN : 0;
+	if (eng->le_shutdown && !m0_lnet__md_is_own(md))
+		return -ESHUTDOWN;
+	return md->md_dead || m0_lnet__md_is_exhausted(md) ? -ENOENT : 0;
 }
 
 static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,

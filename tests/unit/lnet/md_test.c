@@ -64,6 +64,24 @@ static void unlink_twice_tells_once(void **state)
 	assert_int_equal(one->pno_events_nr, 1);
 }
 
+/* Nor if it has ended by itself meanwhile. */
+static void unlink_of_ended_md_tells_nothing(void **state)
+{
+	struct m0_lnet_md *md = pair_md_bind(one, bytes_out, 64, 1, 0);
+
+	(void)state;
+	one->pno_keep = true;
+	pair->pai_hook = all_lost;
+	pair_put(one, md, STRANGER, PORTAL, BITS, false);
+	pair_settle(pair);
+	unlink_settle(md);
+	one->pno_keep = false;
+	pair_settle(pair);
+	assert_int_equal(one->pno_events_nr, 1);
+	assert_int_equal(last_event(one)->ev_status, 0);
+	assert_true(last_event(one)->ev_unlinked);
+}
+
 /* What waits to be sent is cancelled; that is the last event. */
 static void unlink_cancels_what_waits_to_be_sent(void **state)
 {
@@ -100,6 +118,24 @@ static void unlink_waits_for_what_is_leaving(void **state)
 	assert_int_equal(last_event(one)->ev_status, -ETIMEDOUT);
 	assert_true(last_event(one)->ev_unlinked);
 	assert_int_equal(stats_of(one)->ls_response_timeout_count, 0);
+}
+
+/* Also if the response was overdue already: there is nothing more to tell. */
+static void unlink_of_overdue_tells_send_alone(void **state)
+{
+	struct m0_lnet_md *md = pair_md_bind(one, bytes_out, 64, 2, 0);
+
+	(void)state;
+	pair->pai_hook = all_slow;
+	pair_put(one, md, "10.0.0.2@tcp", PORTAL, BITS, true);
+	pair_run(pair, 151000);
+	assert_int_equal(one->pno_events_nr, 0);
+	unlink_settle(md);
+	pair_release(pair);
+	pair_settle(pair);
+	assert_int_equal(one->pno_events_nr, 1);
+	assert_int_equal(last_event(one)->ev_type, M0_LNET_EV_SEND);
+	assert_true(last_event(one)->ev_unlinked);
 }
 
 /* Payload that is coming in is cut off: the event is there at once, the memory
@@ -319,8 +355,10 @@ int main(void)
 		STORY(unlink_idle_tells_unlink),
 		STORY(unlink_takes_entry_that_was_to_end),
 		STORY(unlink_twice_tells_once),
+		STORY(unlink_of_ended_md_tells_nothing),
 		STORY(unlink_cancels_what_waits_to_be_sent),
 		STORY(unlink_waits_for_what_is_leaving),
+		STORY(unlink_of_overdue_tells_send_alone),
 		STORY(unlink_cuts_payload_that_comes),
 		STORY(unlink_busy_ends_with_the_last),
 		STORY(unlink_of_used_up_md_cuts),

@@ -191,6 +191,8 @@ static void threshold_counts_send(void **state)
 	pair_settle(pair);
 	assert_int_equal(one->pno_events_nr, 1);
 	assert_true(last_event(one)->ev_unlinked);
+	assert_int_equal(events_nr(two, M0_LNET_EV_PUT), 1);
+	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_ACK), 0);
 	md = pair_md_bind(one, bytes_out, 64, 1, 0);
 	pair_get(one, md, "10.0.0.2@tcp", PORTAL, BITS);
 	pair_settle(pair);
@@ -253,6 +255,21 @@ static void send_failed_is_the_last_event(void **state)
 	assert_int_equal(m0_hash_nr(&one->pno_engine->le_waiting), 0);
 }
 
+/* The driver gives up what it had. */
+static void slow_ones_fail(int status)
+{
+	struct m0_lnd_tx *tx;
+
+	while (!m0_list_is_empty(&one->pno_slow)) {
+		tx = m0_list_entry(m0_list_first(&one->pno_slow),
+				   struct m0_lnd_tx, lt_link);
+		m0_list_del(&tx->lt_link);
+		one->pno_ni[1]->ln_ops->lu_tx_done(tx, status,
+						   M0_LND_REMOTE_ERROR);
+	}
+	pair_settle(pair);
+}
+
 /* The driver lost the connection before it knew that the message had arrived,
  * but the answer is there, or on its way: so it has. */
 static void send_failed_after_answer_is_well(void **state)
@@ -261,7 +278,6 @@ static void send_failed_after_answer_is_well(void **state)
 	struct m0_lnet_hdr ack = hdr_of(M0_LNET_ACK, 0);
 	struct m0_lnet_hdr reply = hdr_of(M0_LNET_REPLY, 64);
 	struct m0_lnd_rx   rx;
-	struct m0_lnd_tx  *tx;
 
 	(void)state;
 	pair->pai_hook = all_slow;
@@ -273,14 +289,7 @@ static void send_failed_after_answer_is_well(void **state)
 	inject(&ack);
 	reply.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
 	assert_int_equal(rx_begin(&rx, &reply), 0);
-	while (!m0_list_is_empty(&one->pno_slow)) {
-		tx = m0_list_entry(m0_list_first(&one->pno_slow),
-				   struct m0_lnd_tx, lt_link);
-		m0_list_del(&tx->lt_link);
-		one->pno_ni[1]->ln_ops->lu_tx_done(tx, -ECONNRESET,
-						   M0_LND_REMOTE_ERROR);
-	}
-	pair_settle(pair);
+	slow_ones_fail(-ECONNRESET);
 	assert_int_equal(events_nr(one, M0_LNET_EV_SEND), 2);
 	assert_int_equal(pair_event(one, M0_LNET_EV_SEND, 0)->ev_status, 0);
 	assert_int_equal(pair_event(one, M0_LNET_EV_SEND, 1)->ev_status, 0);
@@ -346,6 +355,40 @@ static void ack_overdue_before_send_waits_for_it(void **state)
 	assert_int_equal(one->pno_events[0].ev_status, 0);
 	assert_int_equal(one->pno_events[1].ev_type, M0_LNET_EV_ACK);
 	assert_int_equal(one->pno_events[1].ev_status, -ETIMEDOUT);
+	m0_lnet_engine_md_unlink(one->pno_engine, md);
+}
+
+static void ack_overdue_before_send_failed_is_not_told(void **state)
+{
+	struct m0_lnet_md *md = pair_md_bind(one, bytes_out, 64, 2, 0);
+
+	(void)state;
+	pair->pai_hook = all_slow;
+	pair_put(one, md, "10.0.0.2@tcp", PORTAL, BITS, true);
+	pair_run(pair, TOO_LONG_MS);
+	slow_ones_fail(-ECONNRESET);
+	assert_int_equal(one->pno_events_nr, 1);
+	assert_int_equal(last_event(one)->ev_type, M0_LNET_EV_SEND);
+	assert_int_equal(last_event(one)->ev_status, -ECONNRESET);
+	m0_lnet_engine_md_unlink(one->pno_engine, md);
+}
+
+/* No way there: told by SEND, not on the stack of the call. */
+static void operation_to_nowhere_fails(void **state)
+{
+	struct m0_lnet_md *md = pair_md_bind(one, bytes_out, 64, -1, 0);
+
+	(void)state;
+	pair_put(one, md, "5@gni3", PORTAL, BITS, true);
+	pair_get(one, md, "5@gni3", PORTAL, BITS);
+	assert_null(one->pno_posted);
+	assert_int_equal(m0_lnet_engine_step(one->pno_engine, pair->pai_now),
+			 M0_TIME_NEVER);
+	assert_non_null(one->pno_posted);
+	pair_settle(pair);
+	assert_int_equal(one->pno_events_nr, 2);
+	assert_int_equal(one->pno_events[0].ev_status, -EHOSTUNREACH);
+	assert_int_equal(one->pno_events[1].ev_status, -EHOSTUNREACH);
 	m0_lnet_engine_md_unlink(one->pno_engine, md);
 }
 
@@ -638,6 +681,8 @@ int main(void)
 		STORY(ack_overdue_is_told_once),
 		STORY(reply_overdue_is_told_once),
 		STORY(ack_overdue_before_send_waits_for_it),
+		STORY(ack_overdue_before_send_failed_is_not_told),
+		STORY(operation_to_nowhere_fails),
 		STORY(untracked_response_is_never_overdue),
 		STORY(response_repeated_is_dropped),
 		STORY(reply_repeated_while_coming_is_dropped),

@@ -111,6 +111,55 @@ static void entry_keeps_its_place_between_mds(void **state)
 	}
 }
 
+/* Also in the middle of its like, where all are of one use. */
+static void entry_in_the_middle_keeps_its_place(void **state)
+{
+	struct m0_lnet_me    *me[4];
+	struct m0_lnet_handle h[4];
+	uint64_t              ignore;
+	uint64_t              bits;
+	unsigned              i;
+
+	(void)state;
+	for (ignore = 0; ignore < 2; ++ignore) {
+		bits = BITS + 16 * ignore;
+		for (i = 0; i < 4; ++i) {
+			me[i] = pair_me(one, PORTAL, bits, ignore, 0);
+			h[i] = on(me[i], 1);
+		}
+		m0_lnet_engine_md_unlink(one->pno_engine, me[1]->me_md);
+		h[1] = on(me[1], 1);
+		for (i = 0; i < 4; ++i) {
+			stranger_put(bits, 1, 0);
+			assert_taken_by(h[i]);
+		}
+	}
+}
+
+/* What makes a portal one of wildcards: each of the three alone. */
+static void portal_kind_is_by_its_first_entry(void **state)
+{
+	struct m0_lnet_me *me[4];
+	unsigned           i;
+
+	(void)state;
+	for (i = 0; i < 4; ++i) {
+		me[i] = m0_alloc(sizeof *me[i]);
+		me[i]->me_attr.me_portal = PORTAL + i;
+		me[i]->me_attr.me_id.lp_nid =
+			pair_nid(i == 1 ? "<?>" : STRANGER);
+		me[i]->me_attr.me_id.lp_pid = i == 2 ? M0_LNET_PID_ANY
+						     : M0_LNET_PID_LUSTRE;
+		me[i]->me_attr.me_ignore_bits = i == 3 ? 1 : 0;
+		++one->pno_mes_nr;
+		m0_lnet_engine_me_attach(one->pno_engine, me[i]);
+		assert_int_equal(
+			one->pno_engine->le_portals[PORTAL + i].lpt_kind,
+			i == 0 ? M0_LNET_PORTAL_UNIQUE
+			       : M0_LNET_PORTAL_WILDCARD);
+	}
+}
+
 /* The first entry decides: no wildcards on a unique portal. */
 static void portal_unique_bars_wildcards(void **state)
 {
@@ -177,6 +226,47 @@ static void sender_other_does_not_match(void **state)
 	assert_int_equal(events_nr(one, M0_LNET_EV_PUT), 1);
 }
 
+/* T14: a peer is known by its primary NID, and accepted by any other that is
+ * known to be its own. */
+static void sender_matches_by_any_nid_of_its_peer(void **state)
+{
+	struct m0_lnet_ping_ni nis[] = {
+		{ pair_nid(STRANGER), true },
+		{ pair_nid("10.0.0.8@tcp"), true },
+	};
+	struct m0_lnet_ping_info info = { .lpi_features = 0x1e,
+					  .lpi_pid = M0_LNET_PID_LUSTRE,
+					  .lpi_seq = 1,
+					  .lpi_nis = nis,
+					  .lpi_nis_max = 2,
+					  .lpi_nis_nr = 2 };
+	struct m0_lnet_hdr       hdr = hdr_of(M0_LNET_PUT, 4);
+	struct m0_lnet_engine   *eng = one->pno_engine;
+	struct m0_lnet_handle    other;
+	struct m0_lnet_handle    primary;
+
+	(void)state;
+	other = on(me_from("10.0.0.8@tcp", M0_LNET_PID_LUSTRE), 1);
+	primary = on(me_from(STRANGER, M0_LNET_PID_LUSTRE), 2);
+	stranger_put(BITS, 4, 0);
+	assert_taken_by(primary);
+	eng->le_cfg.lec_discovery = true;
+	assert_int_equal(m0_lnet__peer_learn(
+				 eng, m0_lnet__lpni_find(eng, &nis[0].lpn_nid),
+				 &info),
+			 0);
+	stranger_put(BITS, 4, 0);
+	assert_taken_by(other);
+	hdr.lh_src_nid = nis[1].lpn_nid;
+	pair_inject(one, 1, "10.0.0.8@tcp", &hdr, bytes_out);
+	pair_settle(pair);
+	assert_taken_by(primary);
+	assert_true(m0_lnet_nid_eq(&last_event(one)->ev_initiator.lp_nid,
+				   &nis[0].lpn_nid));
+	assert_true(m0_lnet_nid_eq(&last_event(one)->ev_source.lp_nid,
+				   &nis[1].lpn_nid));
+}
+
 /* An MD for GETs takes no PUT: the next one does. */
 static void operation_not_enabled_is_passed_over(void **state)
 {
@@ -198,6 +288,8 @@ static void entry_without_md_matches_nothing(void **state)
 	(void)state;
 	(void)pair_me(one, PORTAL, BITS, 0, 0);
 	(void)pair_me(one, PORTAL, BITS, 7, 0);
+	/* Nor one whose MD is used up from the start. */
+	(void)on(pair_me(one, PORTAL, BITS, 0, 0), 0);
 	right = on(pair_me(one, PORTAL, BITS, 0, 0), -1);
 	stranger_put(BITS, 4, 0);
 	assert_taken_by(right);
@@ -589,9 +681,12 @@ int main(void)
 		STORY(entry_with_ignore_bits_goes_before_exact),
 		STORY(entries_of_a_class_are_in_order),
 		STORY(entry_keeps_its_place_between_mds),
+		STORY(entry_in_the_middle_keeps_its_place),
+		STORY(portal_kind_is_by_its_first_entry),
 		STORY(portal_unique_bars_wildcards),
 		STORY(portal_wildcard_bars_unique),
 		STORY(sender_other_does_not_match),
+		STORY(sender_matches_by_any_nid_of_its_peer),
 		STORY(operation_not_enabled_is_passed_over),
 		STORY(entry_without_md_matches_nothing),
 		STORY(threshold_counts_messages),
