@@ -18,8 +18,9 @@ enum m0_log_level {
 };
 
 /**
- * Takes one line, without its newline. Any thread, several at once, also with
- * locks held: it must neither block for long nor call the library.
+ * Takes one line, or a few that belong together, without the last newline. Any
+ * thread, several at once, also with locks held: it must neither block for long
+ * nor call the library.
  */
 typedef void (*m0_log_sink_t)(void *arg, enum m0_log_level level,
 			      const char *text);
@@ -35,7 +36,7 @@ M0_EXTERN enum m0_log_level m0_log_level(void);
 /** "warning" etc. */
 M0_EXTERN const char *m0_log_level_name(enum m0_log_level level);
 
-/** One line; cut at 500 bytes. */
+/** One line, or several that belong together; cut at 1279 bytes. */
 M0_EXTERN void m0_log(enum m0_log_level level, const char *fmt, ...)
 	M0_PRINTF(2, 3);
 M0_EXTERN void m0_logv(enum m0_log_level level, const char *fmt, va_list args)

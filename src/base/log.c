@@ -4,7 +4,7 @@
 #include "base/hooks.h"
 
 enum {
-	LINE_MAX_BYTES = 512
+	LINE_MAX_BYTES = 1280
 };
 
 static m0_log_sink_t     sink;
