@@ -108,10 +108,16 @@ struct home_info {
 static void info_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct home_info *info = container_of(op, struct home_info, hi_op);
+	unsigned          i;
 
 	info->hi_rc = m0_lnet_engine_info(lnet->hm_engine, &info->hi_info);
-	if (info->hi_rc == 0)
+	if (info->hi_rc == 0) {
 		info->hi_info->li_port = lnet->hm_cfg.lc_port;
+		/* The first is the loopback. */
+		for (i = 1; i < info->hi_info->li_nis_nr; ++i)
+			info->hi_info->li_nis[i].lni_conns_per_peer =
+				lnet->hm_cfg.lc_conns_per_peer;
+	}
 	m0_semaphore_up(&info->hi_sem);
 }
 
