@@ -30,6 +30,13 @@ struct tool_cmd {
 
 int copy_main(int argc, char **argv);
 int perf_main(int argc, char **argv);
+int node_main(int argc, char **argv);
+int ping_main(int argc, char **argv);
+int discover_main(int argc, char **argv);
+int net_main(int argc, char **argv);
+int peer_main(int argc, char **argv);
+int stats_main(int argc, char **argv);
+int global_main(int argc, char **argv);
 int version_main(int argc, char **argv);
 int help_main(int argc, char **argv);
 
@@ -43,7 +50,7 @@ const char *tool_cmd_names(char *ret_text, size_t size);
 /** The first thing that went wrong, with the exit code that it means. */
 struct tool_fail {
 	int  tf_exit;
-	char tf_text[640];
+	char tf_text[1280];
 };
 
 /**

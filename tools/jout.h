@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Results as JSON. jout.c is the one file that sees jansson. A tree is built,
- * printed and freed; running out of memory on the way ends in -ENOMEM there.
+ * Results as JSON or YAML. jout.c is the one file that sees jansson. A tree is
+ * built, printed and freed; running out of memory on the way ends in -ENOMEM there.
  */
 #ifndef M0_TOOLS_JOUT_H
 #define M0_TOOLS_JOUT_H
@@ -21,6 +21,7 @@ void           jout_free(struct json_t *tree);
 /** Bytes that are not UTF-8 become '?': file names may be anything. */
 void jout_str(struct json_t *object, const char *key, const char *value);
 void jout_num(struct json_t *object, const char *key, uint64_t value);
+void jout_int(struct json_t *object, const char *key, int64_t value);
 void jout_real(struct json_t *object, const char *key, double value);
 void jout_bool(struct json_t *object, const char *key, bool value);
 void jout_null(struct json_t *object, const char *key);
@@ -32,7 +33,19 @@ struct json_t *jout_append(struct json_t *array);
 /** A number at the end of an array. */
 void jout_append_num(struct json_t *array, uint64_t value);
 
+/** An array or object without members. */
+bool jout_is_empty(const struct json_t *tree);
+
 /** @retval -EIO  it could not be written, or memory was short. */
 int jout_print(const struct json_t *tree, FILE *file);
+/** The same in one line. */
+int jout_print_line(const struct json_t *tree, FILE *file);
+/**
+ * The same as YAML, in the shape that lnetctl gives it: an array stands in the
+ * column of its key, and what belongs to something is `indent` columns further
+ * right (2 for the answers of ping, 4 for numbers of the node, 6 for lists of
+ * interfaces and peers).
+ */
+int jout_print_yaml(const struct json_t *tree, unsigned indent, FILE *file);
 
 #endif /* M0_TOOLS_JOUT_H */

@@ -103,6 +103,22 @@ int text_seconds_parse(const char *text, double *ret)
 	return 0;
 }
 
+int text_duration_parse(const char *text, uint64_t *ret_ns)
+{
+	char  *end;
+	double value;
+
+	if (text[strspn(text, "0123456789.")] != '\0')
+		return text_time_parse(text, ret_ns);
+	value = strtod(text, &end);
+	if (end == text || *end != '\0')
+		return -EINVAL;
+	if (value > 1e9)
+		return -ERANGE;
+	*ret_ns = (uint64_t)(value * 1e9);
+	return 0;
+}
+
 int text_list_parse(const char *text, int (*parse)(const char *, uint64_t *),
 		    uint64_t *ret, size_t max, size_t *ret_nr)
 {

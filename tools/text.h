@@ -23,6 +23,14 @@ int text_size_parse(const char *text, uint64_t *ret);
 int text_time_parse(const char *text, uint64_t *ret_ns);
 /** Reads a positive number of seconds, with or without a fraction. */
 int text_seconds_parse(const char *text, double *ret);
+/** What text_duration_parse() accepts, for messages. */
+#define TEXT_DURATION_FORMS "seconds as 50 or 0.5, or 500ms, 50s"
+/**
+ * Reads a length of time as LNet's users write it: seconds, with or without a
+ * fraction; or a number with ns, us, ms or s.
+ * @retval -EINVAL, -ERANGE
+ */
+int text_duration_parse(const char *text, uint64_t *ret_ns);
 /**
  * Reads a list "a,b,c" of what `parse` reads, at most `max` of them.
  * @retval -E2BIG   more than that.

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ctl_server.h"
+
+enum {
+	BACKLOG = 64,
+	HEAD_BYTES = 96
+};
+
+#define READ_TIME  (5 * M0_TIME_ONE_SECOND)
+#define WRITE_TIME (20 * M0_TIME_ONE_SECOND)
+
+/* ----------------------------------------------------------- coming, going */
+
+static pid_t peer_of(int fd, uid_t *ret_uid)
+{
+	struct ucred cred = { .pid = 0, .uid = (uid_t)-1 };
+	socklen_t    size = sizeof cred;
+
+	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size);
+	*ret_uid = cred.uid;
+	return cred.pid;
+}
+
+/* Is there somebody, or something that is no socket? */
+int ctl_server_probe(const char *path, struct tool_fail *fail)
+{
+	struct stat st;
+	uid_t       uid;
+	int         fd;
+
+	if (strlen(path) >= CTL_PATH_BYTES)
+		return tool_fail_set(
+			fail, TOOL_USAGE,
+			"--ctl '%.120s' is not accepted; accepted: "
+			"a path of up to %d characters",
+			path, CTL_PATH_BYTES - 1);
+	if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return tool_fail_set(fail, TOOL_FAILED,
+				     "%s is there and is no socket; name "
+				     "another path: --ctl PATH",
+				     path);
+	fd = ctl_connect(path);
+	if (fd >= 0) {
+		tool_fail_set(fail, TOOL_FAILED,
+			      "a node (process %d) answers at %s already; stop "
+			      "it, or give this one a control socket of its "
+			      "own: --ctl PATH",
+			      (int)peer_of(fd, &uid), path);
+		(void)close(fd);
+	} else if (!M0_IN(fd, (-ENOENT, -ECONNREFUSED))) {
+		tool_fail_set(fail, TOOL_FAILED,
+			      "control socket %s: %s; name another: --ctl PATH",
+			      path, tool_errtext(fd));
+	}
+	return fail->tf_exit;
+}
+
+static int listen_at(struct ctl_server *server)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct stat        st;
+
+	memcpy(sa.sun_path, server->csv_path, sizeof sa.sun_path);
+	(void)unlink(server->csv_path);
+	/* A socket has its mode from the moment it can be found. */
+	if (fchmod(server->csv_fd, server->csv_mode) != 0 ||
+	    bind(server->csv_fd, (struct sockaddr *)&sa, sizeof sa) != 0)
+		return -errno;
+	if (chmod(server->csv_path, server->csv_mode) != 0 ||
+	    lstat(server->csv_path, &st) != 0 ||
+	    listen(server->csv_fd, BACKLOG) != 0)
+		return -errno;
+	server->csv_dev = st.st_dev;
+	server->csv_ino = st.st_ino;
+	return 0;
+}
+
+int ctl_server_open(struct ctl_server *server, const char *path, mode_t mode,
+		    struct tool_fail *fail)
+{
+	size_t i;
+	int    rc;
+
+	if (ctl_server_probe(path, fail) != 0)
+		return fail->tf_exit;
+	for (i = 0; i < CTL_CLIENTS_MAX; ++i) {
+		server->csv_clients[i].cc_server = server;
+		server->csv_clients[i].cc_state = CTL_FREE;
+		server->csv_clients[i].cc_fd = -1;
+	}
+	snprintf(server->csv_path, sizeof server->csv_path, "%s", path);
+	server->csv_mode = mode;
+	server->csv_fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	rc = server->csv_fd < 0 ? -errno : listen_at(server);
+	if (rc == 0)
+		return 0;
+	if (server->csv_fd >= 0)
+		(void)close(server->csv_fd);
+	server->csv_fd = -1;
+	return tool_fail_set(fail, TOOL_FAILED,
+			     "control socket %s cannot be made: %s; name "
+			     "another: --ctl PATH",
+			     path, tool_errtext(rc));
+}
+
+void ctl_server_close(struct ctl_server *server)
+{
+	struct stat st;
+
+	if (server->csv_fd < 0)
+		return;
+	(void)close(server->csv_fd);
+	server->csv_fd = -1;
+	if (lstat(server->csv_path, &st) == 0 && st.st_dev == server->csv_dev &&
+	    st.st_ino == server->csv_ino)
+		(void)unlink(server->csv_path);
+}
+
+static void client_hang_up(struct ctl_client *client)
+{
+	if (client->cc_fd >= 0)
+		(void)close(client->cc_fd);
+	client->cc_fd = -1;
+	if (client->cc_state == CTL_WORKING)
+		return;
+	free(client->cc_answer);
+	client->cc_answer = NULL;
+	client->cc_state = CTL_FREE;
+}
+
+void ctl_server_fini(struct ctl_server *server)
+{
+	size_t i;
+
+	M0_PRE(server->csv_fd < 0);
+	for (i = 0; i < CTL_CLIENTS_MAX; ++i) {
+		struct ctl_client *client = &server->csv_clients[i];
+
+		if (client->cc_state == CTL_FREE)
+			continue;
+		client->cc_state = CTL_WRITING;
+		client_hang_up(client);
+	}
+}
+
+/* ----------------------------------------------------------------- answers */
+
+static void client_write(struct ctl_client *client)
+{
+	while (client->cc_nr < client->cc_answer_nr) {
+		ssize_t put = send(client->cc_fd,
+				   client->cc_answer + client->cc_nr,
+				   client->cc_answer_nr - client->cc_nr,
+				   MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (put < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (put < 0)
+			break;
+		client->cc_nr += (size_t)put;
+	}
+	client_hang_up(client);
+}
+
+void ctl_answer(struct ctl_client *client, int code, char *out, size_t out_nr,
+		char *err, size_t err_nr)
+{
+	bool  whole = out != NULL && err != NULL;
+	char *all;
+	int   head;
+
+	M0_PRE(client->cc_state == CTL_WORKING);
+	client->cc_state = CTL_WRITING;
+	client->cc_deadline = m0_time_add(m0_time_now(), WRITE_TIME);
+	client->cc_nr = 0;
+	all = whole ? malloc(HEAD_BYTES + out_nr + err_nr) : NULL;
+	if (all != NULL) {
+		head = snprintf(all, HEAD_BYTES, "status %d %zu %zu\n", code,
+				out_nr, err_nr);
+		memcpy(all + head, out, out_nr);
+		memcpy(all + head + out_nr, err, err_nr);
+		client->cc_answer_nr = (size_t)head + out_nr + err_nr;
+	}
+	client->cc_answer = all;
+	free(out);
+	free(err);
+	if (all == NULL || client->cc_fd < 0)
+		client_hang_up(client);
+	else
+		client_write(client);
+}
+
+static void client_refuse(struct ctl_client *client, const char *why)
+{
+	char  *err = NULL;
+	size_t nr = 0;
+	FILE  *file = open_memstream(&err, &nr);
+
+	if (file != NULL) {
+		fprintf(file, "colibri: the node refuses the request: %s\n",
+			why);
+		(void)fclose(file);
+	}
+	ctl_answer(client, TOOL_FAILED, strdup(""), 0, err, nr);
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static void client_serve(struct ctl_client *client)
+{
+	struct ctl_request req;
+	const char        *why;
+
+	client->cc_state = CTL_WORKING;
+	if (ctl_request_parse(&req, client->cc_line, &why) != 0)
+		client_refuse(client, why);
+	else
+		client->cc_server->csv_serve(client->cc_server, client, &req);
+}
+
+static void client_read(struct ctl_client *client)
+{
+	char   *at = client->cc_line + client->cc_nr;
+	size_t  room = sizeof client->cc_line - 1 - client->cc_nr;
+	ssize_t got = recv(client->cc_fd, at, room, MSG_DONTWAIT);
+	char   *end;
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0) {
+		client_hang_up(client);
+		return;
+	}
+	client->cc_nr += (size_t)got;
+	end = memchr(at, '\n', (size_t)got);
+	if (end != NULL) {
+		*end = '\0';
+		client_serve(client);
+	} else if ((size_t)got == room) {
+		client->cc_state = CTL_WORKING;
+		client_refuse(client, "it is too long");
+	}
+}
+
+/* A second fence: a socket for its user alone stays that. */
+static bool is_welcome(const struct ctl_server *server, int fd)
+{
+	uid_t uid;
+
+	(void)peer_of(fd, &uid);
+	return (server->csv_mode & 077) != 0 || uid == 0 || uid == geteuid();
+}
+
+static struct ctl_client *client_free(struct ctl_server *server)
+{
+	size_t i;
+
+	for (i = 0; i < CTL_CLIENTS_MAX; ++i) {
+		if (server->csv_clients[i].cc_state == CTL_FREE)
+			return &server->csv_clients[i];
+	}
+	return NULL;
+}
+
+static void clients_accept(struct ctl_server *server, m0_time_t now)
+{
+	struct ctl_client *client;
+	int                fd;
+
+	while (server->csv_fd >= 0 && (client = client_free(server)) != NULL) {
+		fd = accept4(server->csv_fd, NULL, NULL,
+			     SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		if (!is_welcome(server, fd)) {
+			(void)close(fd);
+			continue;
+		}
+		client->cc_fd = fd;
+		client->cc_state = CTL_READING;
+		client->cc_nr = 0;
+		client->cc_deadline = m0_time_add(now, READ_TIME);
+		client_read(client);
+	}
+}
+
+/* -------------------------------------------------------------- the loop's */
+
+unsigned ctl_server_poll(struct ctl_server *server,
+			 struct pollfd      fds[CTL_POLLFDS_MAX])
+{
+	unsigned nr = 0;
+	size_t   i;
+
+	if (server->csv_fd >= 0 && client_free(server) != NULL)
+		fds[nr++] = (struct pollfd){ server->csv_fd, POLLIN, 0 };
+	for (i = 0; i < CTL_CLIENTS_MAX; ++i) {
+		const struct ctl_client *client = &server->csv_clients[i];
+
+		if (client->cc_state == CTL_READING)
+			fds[nr++] = (struct pollfd){ client->cc_fd, POLLIN, 0 };
+		else if (client->cc_state == CTL_WRITING)
+			fds[nr++] =
+				(struct pollfd){ client->cc_fd, POLLOUT, 0 };
+	}
+	return nr;
+}
+
+m0_time_t ctl_server_deadline(const struct ctl_server *server)
+{
+	m0_time_t ret = M0_TIME_NEVER;
+	size_t    i;
+
+	for (i = 0; i < CTL_CLIENTS_MAX; ++i) {
+		const struct ctl_client *client = &server->csv_clients[i];
+
+		if (M0_IN(client->cc_state, (CTL_READING, CTL_WRITING)))
+			ret = min_check(ret, client->cc_deadline);
+	}
+	return ret;
+}
+
+void ctl_server_step(struct ctl_server *server, m0_time_t now)
+{
+	size_t i;
+
+	for (i = 0; i < CTL_CLIENTS_MAX; ++i) {
+		struct ctl_client *client = &server->csv_clients[i];
+
+		if (client->cc_state == CTL_READING)
+			client_read(client);
+		else if (client->cc_state == CTL_WRITING)
+			client_write(client);
+		if (M0_IN(client->cc_state, (CTL_READING, CTL_WRITING)) &&
+		    now >= client->cc_deadline)
+			client_hang_up(client);
+	}
+	clients_accept(server, now);
+}
+
+bool ctl_server_is_busy(const struct ctl_server *server)
+{
+	size_t i;
+
+	for (i = 0; i < CTL_CLIENTS_MAX; ++i) {
+		if (M0_IN(server->csv_clients[i].cc_state,
+			  (CTL_WORKING, CTL_WRITING)))
+			return true;
+	}
+	return false;
+}

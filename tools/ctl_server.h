@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The node's side of the control socket, for a loop around poll(2). Whatever a
+ * client does, it costs a slot for a bounded time and nothing else.
+ */
+#ifndef M0_TOOLS_CTL_SERVER_H
+#define M0_TOOLS_CTL_SERVER_H
+
+#include <poll.h>
+#include <sys/stat.h>
+
+#include "ctl.h"
+
+struct ctl_server;
+
+enum ctl_client_state {
+	CTL_FREE,
+	/** Its request is awaited. */
+	CTL_READING,
+	/** Its answer is being made; the client may be gone (fd -1). */
+	CTL_WORKING,
+	CTL_WRITING
+};
+
+struct ctl_client {
+	struct ctl_server    *cc_server;
+	enum ctl_client_state cc_state;
+	int                   cc_fd;
+	/** Of reading and of writing. */
+	m0_time_t cc_deadline;
+	/** Bytes of the request, or of the answer that have been sent. */
+	size_t cc_nr;
+	char   cc_line[CTL_LINE_BYTES];
+	char  *cc_answer;
+	size_t cc_answer_nr;
+};
+
+enum {
+	CTL_CLIENTS_MAX = 64,
+	CTL_POLLFDS_MAX = CTL_CLIENTS_MAX + 1
+};
+
+struct ctl_server {
+	int    csv_fd;
+	mode_t csv_mode;
+	char   csv_path[CTL_PATH_BYTES];
+	/** What bears the path is ours while it is this. */
+	dev_t csv_dev;
+	ino_t csv_ino;
+	/**
+	 * Serves a request: ctl_answer() now or later, once.
+	 */
+	void (*csv_serve)(struct ctl_server *server, struct ctl_client *client,
+			  const struct ctl_request *req);
+	struct ctl_client csv_clients[CTL_CLIENTS_MAX];
+};
+
+/**
+ * Is the path free, or a dead node's? To be asked before a node is opened: the
+ * message is better than that of a port that is taken.
+ */
+int ctl_server_probe(const char *path, struct tool_fail *fail);
+/** Listens, in place of a dead node if there is one. */
+int ctl_server_open(struct ctl_server *server, const char *path, mode_t mode,
+		    struct tool_fail *fail);
+/** Takes no more clients, and removes the socket. */
+void ctl_server_close(struct ctl_server *server);
+/** Hangs up on all clients. Pre: closed; nobody will answer any more. */
+void ctl_server_fini(struct ctl_server *server);
+
+/** Fills in what is to be polled. @return how many. */
+unsigned ctl_server_poll(struct ctl_server *server,
+			 struct pollfd      fds[CTL_POLLFDS_MAX]);
+/** When something is to be done even if nothing happens; M0_TIME_NEVER. */
+m0_time_t ctl_server_deadline(const struct ctl_server *server);
+/** Does what is due. */
+void ctl_server_step(struct ctl_server *server, m0_time_t now);
+/** Is an answer being made, or on its way? */
+bool ctl_server_is_busy(const struct ctl_server *server);
+
+/**
+ * Answers.
+ * @param out, err  what is for standard output and error; taken over and freed;
+ *                  NULL: no memory was left for it.
+ */
+void ctl_answer(struct ctl_client *client, int code, char *out, size_t out_nr,
+		char *err, size_t err_nr);
+
+#endif /* M0_TOOLS_CTL_SERVER_H */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What the files of `colibri node` share. */
+#ifndef M0_TOOLS_LNET_NODE_H
+#define M0_TOOLS_LNET_NODE_H
+
+#include "ctl_server.h"
+#include "lnet_opts.h"
+#include "probe_set.h"
+
+/** A peer as it was when somebody last looked. */
+struct seen_peer {
+	struct m0_lnet_nid snp_nid;
+	bool               snp_up;
+	bool               snp_down;
+};
+
+struct lnet_node {
+	struct lnet_opts lno_opts;
+	bool             lno_json;
+	/** Tell of peers, for which the node is looked at once a second. */
+	bool              lno_verbose;
+	mode_t            lno_ctl_mode;
+	char              lno_path[CTL_PATH_BYTES];
+	struct tool_fail  lno_fail;
+	struct m0_lnet   *lno_lnet;
+	struct ctl_server lno_server;
+	int               lno_stop_fd;
+	int               lno_log_fd;
+	/** Readable: jobs have ended. */
+	int              lno_wake_fd;
+	struct m0_mutex  lno_lock;
+	struct node_job *lno_done;
+	m0_time_t        lno_look_at;
+	m0_time_t        lno_since;
+	/** Sorted by NID. */
+	struct seen_peer *lno_seen;
+	size_t            lno_seen_nr;
+	/** Of all interfaces, at the last look. */
+	uint64_t lno_refused_nr;
+};
+
+/* -- lnet_node_say.c: what it prints --------------------------------------- */
+
+/** Who it is, where it listens, how it is spoken to. */
+void node_say_start(struct lnet_node *node);
+/** One of the library's lines. */
+void node_say_log(struct lnet_node *node, enum m0_log_level level,
+		  const char *text);
+/** What has changed about peers since the last look. */
+void node_say_peers(struct lnet_node *node, const struct m0_lnet_info *info);
+/** A signal has come. */
+void node_say_stopping(struct lnet_node *node, int number);
+/** The last words. @param info  of just before it was closed; or NULL. */
+void node_say_end(struct lnet_node *node, const struct m0_lnet_info *info);
+
+/* -- lnet_node_serve.c: requests ------------------------------------------- */
+
+/** Serves a request of the control socket. */
+void node_serve(struct ctl_server *server, struct ctl_client *client,
+		const struct ctl_request *req);
+/** Answers those whose pings and discoveries have ended. */
+void node_jobs_finish(struct lnet_node *node);
+
+#endif /* M0_TOOLS_LNET_NODE_H */

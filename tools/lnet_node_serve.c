@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lnet_node.h"
+#include "lnet_show.h"
+
+/** Pings or discoveries of a client. */
+struct node_job {
+	struct probe_set   njb_set;
+	struct lnet_node  *njb_node;
+	struct ctl_client *njb_client;
+	struct node_job   *njb_next;
+};
+
+/** An answer that is being printed. */
+struct answer {
+	char  *anw_out;
+	char  *anw_err;
+	size_t anw_out_nr;
+	size_t anw_err_nr;
+	FILE  *anw_out_file;
+	FILE  *anw_err_file;
+};
+
+static bool answer_begin(struct answer *answer)
+{
+	M0_SET0(answer);
+	answer->anw_out_file =
+		open_memstream(&answer->anw_out, &answer->anw_out_nr);
+	answer->anw_err_file =
+		open_memstream(&answer->anw_err, &answer->anw_err_nr);
+	return answer->anw_out_file != NULL && answer->anw_err_file != NULL;
+}
+
+static void answer_end(struct answer *answer, struct ctl_client *client,
+		       int code)
+{
+	if (answer->anw_out_file != NULL)
+		(void)fclose(answer->anw_out_file);
+	if (answer->anw_err_file != NULL)
+		(void)fclose(answer->anw_err_file);
+	ctl_answer(client, code, answer->anw_out, answer->anw_out_nr,
+		   answer->anw_err, answer->anw_err_nr);
+}
+
+/* ------------------------------------------------------- pings, discoveries */
+
+static void job_done(struct probe_set *set)
+{
+	const uint64_t    one = 1;
+	struct node_job  *job = container_of(set, struct node_job, njb_set);
+	struct lnet_node *node = job->njb_node;
+
+	m0_mutex_lock(&node->lno_lock);
+	job->njb_next = node->lno_done;
+	node->lno_done = job;
+	/* Under the lock: the job, and then the node, may go after it. */
+	(void)!write(node->lno_wake_fd, &one, sizeof one);
+	m0_mutex_unlock(&node->lno_lock);
+}
+
+static bool job_start(struct lnet_node *node, struct ctl_client *client,
+		      const struct ctl_request *req)
+{
+	struct node_job *job = calloc(1, sizeof *job);
+
+	if (job == NULL)
+		return false;
+	if (probe_set_init(&job->njb_set, req) != 0) {
+		free(job);
+		return false;
+	}
+	job->njb_node = node;
+	job->njb_client = client;
+	job->njb_set.pst_done = job_done;
+	probe_set_start(&job->njb_set, node->lno_lnet);
+	return true;
+}
+
+void node_jobs_finish(struct lnet_node *node)
+{
+	struct node_job *job;
+	struct node_job *next;
+	uint64_t         nr;
+
+	m0_mutex_lock(&node->lno_lock);
+	(void)!read(node->lno_wake_fd, &nr, sizeof nr);
+	job = node->lno_done;
+	node->lno_done = NULL;
+	m0_mutex_unlock(&node->lno_lock);
+	for (; job != NULL; job = next) {
+		struct answer answer;
+		int           code = TOOL_FAILED;
+
+		next = job->njb_next;
+		if (answer_begin(&answer))
+			code = probe_set_print(&job->njb_set,
+					       answer.anw_out_file,
+					       answer.anw_err_file);
+		answer_end(&answer, job->njb_client, code);
+		probe_set_fini(&job->njb_set);
+		free(job);
+	}
+}
+
+/* ------------------------------------------------------------------ the rest */
+
+static int show(struct lnet_node *node, const struct ctl_request *req,
+		FILE *out, FILE *err)
+{
+	struct m0_lnet_info *info;
+	int                  rc;
+
+	if (node->lno_lnet == NULL) {
+		fputs("colibri: the node is stopping\n", err);
+		return TOOL_FAILED;
+	}
+	if (req->cq_verb == CTL_STATS_RESET) {
+		m0_lnet_stats_reset(node->lno_lnet);
+		return TOOL_OK;
+	}
+	rc = m0_lnet_info_get(node->lno_lnet, &info);
+	if (rc != 0) {
+		fprintf(err, "colibri: the node cannot tell: %s\n",
+			tool_errtext(rc));
+		return TOOL_FAILED;
+	}
+	rc = lnet_show(req, &node->lno_opts.nop_cfg, info, out, err);
+	m0_lnet_info_free(info);
+	return rc;
+}
+
+void node_serve(struct ctl_server *server, struct ctl_client *client,
+		const struct ctl_request *req)
+{
+	struct lnet_node *node =
+		container_of(server, struct lnet_node, lno_server);
+	bool          probes = M0_IN(req->cq_verb, (CTL_PING, CTL_DISCOVER));
+	struct answer answer;
+	int           code = TOOL_FAILED;
+
+	if (probes && node->lno_lnet != NULL && job_start(node, client, req))
+		return;
+	/* Without memory the client is hung up on. */
+	if (answer_begin(&answer) && (!probes || node->lno_lnet == NULL))
+		code = show(node, req, answer.anw_out_file,
+			    answer.anw_err_file);
+	answer_end(&answer, client, code);
+}

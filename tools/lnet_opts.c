@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "lnet_opts.h"
+#include "text.h"
+
+enum {
+	KEY_NET = 0x1000,
+	KEY_PORT,
+	KEY_ACCEPT,
+	KEY_SOURCE_PORTS,
+	KEY_PEERS_COLIBRI,
+	KEY_NO_DISCOVERY,
+	KEY_PEER_CREDITS,
+	KEY_CREDITS,
+	KEY_CONNS_PER_PEER,
+	KEY_TRANSACTION_TIMEOUT,
+	KEY_LND_TIMEOUT,
+	KEY_KEEPALIVE,
+	KEY_CTL,
+	CREDITS_MAX = UINT16_MAX,
+	CONNS_MAX = 127,
+	DAY_MS = 86400000
+};
+
+static const struct argp_option lnet_options[] = {
+	{ NULL, 0, NULL, 0, "The node:", 1 },
+	{ "net", KEY_NET, "TEXT", 0,
+	  "Networks to be on, as tcp, tcp(eth0), tcp1(10.0.0.1,10.0.0.2); "
+	  "may be repeated; default tcp, on the first device that is up",
+	  0 },
+	{ "port", KEY_PORT, "N", 0,
+	  "Port of the nodes, here and there; default "
+	  "988",
+	  0 },
+	{ "accept", KEY_ACCEPT, "WHOM", 0,
+	  "Who may connect: secure (from ports up to 1023), all, or none "
+	  "(do not listen)",
+	  0 },
+	{ "source-ports", KEY_SOURCE_PORTS, "LO-HI", 0,
+	  "Ports to connect from, or any; default 512-1023", 0 },
+	{ "peers-colibri", KEY_PEERS_COLIBRI, NULL, 0,
+	  "All peers are Colibri nodes: any port may be connected from over "
+	  "IPv6",
+	  0 },
+	{ "no-discovery", KEY_NO_DISCOVERY, NULL, 0,
+	  "Neither offer nor do discovery", 0 },
+	{ "peer-credits", KEY_PEER_CREDITS, "N", 0,
+	  "Messages on their way to one peer; default 8", 0 },
+	{ "credits", KEY_CREDITS, "N", 0,
+	  "Messages on their way by one interface; default 256", 0 },
+	{ "conns-per-peer", KEY_CONNS_PER_PEER, "N", 0,
+	  "Connections of each bulk type to a peer; default 1", 0 },
+	{ "transaction-timeout", KEY_TRANSACTION_TIMEOUT, "TIME", 0,
+	  "An answer must come within; default 150", 0 },
+	{ "lnd-timeout", KEY_LND_TIMEOUT, "TIME", 0,
+	  "A peer that makes no progress for so long is lost; default 50", 0 },
+	{ "keepalive", KEY_KEEPALIVE, "TIME", 0,
+	  "An idle peer gets a sign of life this often; default 30; 0: "
+	  "never",
+	  0 },
+	{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the running node", 2 },
+	{ 0 },
+};
+
+void tool_bad_value(struct tool_fail *fail, const char *option,
+		    const char *value, const char *accepted)
+{
+	tool_fail_set(fail, TOOL_USAGE, "%s '%s' is not accepted; accepted: %s",
+		      option, value, accepted);
+}
+
+uint64_t tool_number_option(struct tool_fail *fail, const char *option,
+			    const char *text, uint64_t min, uint64_t max)
+{
+	char     accepted[2 * TEXT_MAX];
+	uint64_t value;
+
+	if (text_number_parse(text, &value) == 0 && value >= min &&
+	    value <= max)
+		return value;
+	snprintf(accepted, sizeof accepted, "%" PRIu64 " to %" PRIu64, min,
+		 max);
+	tool_bad_value(fail, option, text, accepted);
+	return min;
+}
+
+uint64_t tool_ms_option(struct tool_fail *fail, const char *option,
+			const char *text, uint64_t min_ms)
+{
+	uint64_t ns;
+	uint64_t ms;
+
+	if (text_duration_parse(text, &ns) == 0) {
+		ms = ns / M0_TIME_ONE_MSEC + (ns % M0_TIME_ONE_MSEC != 0);
+		if (ms >= min_ms && ms <= DAY_MS)
+			return ms;
+	}
+	tool_bad_value(fail, option, text,
+		       min_ms == 0 ? TEXT_DURATION_FORMS ", or 0; at most a day"
+				   : TEXT_DURATION_FORMS
+			       "; above 0, at most a day");
+	return min_ms;
+}
+
+static void net_option(struct lnet_opts *opts, const char *text)
+{
+	char why[M0_LNET_WHY_BYTES] = "";
+
+	if (m0_lnet_cfg_networks(&opts->nop_cfg, text, why) != 0)
+		tool_fail_set(
+			opts->nop_fail, TOOL_USAGE,
+			"--net '%.100s' is not accepted: %.300s; accepted "
+			"are networks as tcp, tcp(eth0), "
+			"tcp1(10.0.0.1,10.0.0.2)",
+			text, why);
+}
+
+static void accept_option(struct lnet_opts *opts, const char *text)
+{
+	static const char *const names[] = {
+		[M0_LNET_ACCEPT_SECURE] = "secure",
+		[M0_LNET_ACCEPT_ALL] = "all",
+		[M0_LNET_ACCEPT_NONE] = "none",
+	};
+	size_t i;
+
+	opts->nop_accept_given = true;
+	for (i = 0; i < ARRAY_SIZE(names); ++i) {
+		if (strcmp(names[i], text) == 0) {
+			opts->nop_cfg.lc_accept = (enum m0_lnet_accept)i;
+			return;
+		}
+	}
+	tool_bad_value(opts->nop_fail, "--accept", text, "secure, all, none");
+}
+
+static void source_ports_option(struct lnet_opts *opts, const char *text)
+{
+	struct m0_lnet_cfg *cfg = &opts->nop_cfg;
+	const char         *dash = strchr(text, '-');
+	char                low[TEXT_MAX];
+	uint64_t            min = 0;
+	uint64_t            max = 0;
+
+	if (strcmp(text, "any") != 0) {
+		if (dash == NULL || (size_t)(dash - text) >= sizeof low)
+			goto bad;
+		snprintf(low, sizeof low, "%.*s", (int)(dash - text), text);
+		if (text_number_parse(low, &min) != 0 ||
+		    text_number_parse(dash + 1, &max) != 0 || min < 1 ||
+		    min > max || max > UINT16_MAX)
+			goto bad;
+	}
+	cfg->lc_src_port_min = (uint16_t)min;
+	cfg->lc_src_port_max = (uint16_t)max;
+	return;
+bad:
+	tool_bad_value(opts->nop_fail, "--source-ports", text,
+		       "a range as 512-1023, within 1 to 65535, or any");
+}
+
+static unsigned count_option(struct lnet_opts *opts, const char *option,
+			     const char *text, unsigned max)
+{
+	return (unsigned)tool_number_option(opts->nop_fail, option, text, 1,
+					    max);
+}
+
+static bool value_option(int key, char *arg, struct lnet_opts *opts)
+{
+	struct m0_lnet_cfg *cfg = &opts->nop_cfg;
+
+	switch (key) {
+	case KEY_PORT:
+		cfg->lc_port =
+			(uint16_t)count_option(opts, "--port", arg, UINT16_MAX);
+		return true;
+	case KEY_PEER_CREDITS:
+		cfg->lc_peer_credits =
+			count_option(opts, "--peer-credits", arg, CREDITS_MAX);
+		return true;
+	case KEY_CREDITS:
+		cfg->lc_credits =
+			count_option(opts, "--credits", arg, CREDITS_MAX);
+		return true;
+	case KEY_CONNS_PER_PEER:
+		cfg->lc_conns_per_peer =
+			count_option(opts, "--conns-per-peer", arg, CONNS_MAX);
+		return true;
+	case KEY_TRANSACTION_TIMEOUT:
+		cfg->lc_transaction_timeout_ms = tool_ms_option(
+			opts->nop_fail, "--transaction-timeout", arg, 1);
+		return true;
+	case KEY_LND_TIMEOUT:
+		cfg->lc_timeout_ms =
+			tool_ms_option(opts->nop_fail, "--lnd-timeout", arg, 1);
+		return true;
+	case KEY_KEEPALIVE:
+		cfg->lc_keepalive_ms =
+			tool_ms_option(opts->nop_fail, "--keepalive", arg, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static error_t lnet_option(int key, char *arg, struct argp_state *state)
+{
+	struct lnet_opts *opts = state->input;
+
+	switch (key) {
+	case KEY_NET:
+		net_option(opts, arg);
+		break;
+	case KEY_ACCEPT:
+		accept_option(opts, arg);
+		break;
+	case KEY_SOURCE_PORTS:
+		source_ports_option(opts, arg);
+		break;
+	case KEY_PEERS_COLIBRI:
+		opts->nop_cfg.lc_peers_colibri = true;
+		break;
+	case KEY_NO_DISCOVERY:
+		opts->nop_cfg.lc_discovery = false;
+		break;
+	case KEY_CTL:
+		opts->nop_ctl = arg;
+		return 0;
+	default:
+		if (!value_option(key, arg, opts))
+			return ARGP_ERR_UNKNOWN;
+	}
+	opts->nop_given = true;
+	return 0;
+}
+
+const struct argp lnet_opts_argp = {
+	lnet_options, lnet_option, NULL, NULL, NULL, NULL, NULL,
+};
+
+void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail)
+{
+	M0_SET0(opts);
+	m0_lnet_cfg_default(&opts->nop_cfg);
+	opts->nop_fail = fail;
+}
+
+int lnet_opts_check(struct lnet_opts *opts)
+{
+	char why[M0_LNET_WHY_BYTES] = "";
+
+	if (opts->nop_fail->tf_exit == TOOL_OK &&
+	    m0_lnet_cfg_check(&opts->nop_cfg, why) != 0)
+		tool_fail_set(opts->nop_fail, TOOL_USAGE, "%s", why);
+	return opts->nop_fail->tf_exit;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Options of every command that may open an LNet node, as an argp child. */
+#ifndef M0_TOOLS_LNET_OPTS_H
+#define M0_TOOLS_LNET_OPTS_H
+
+#include <argp.h>
+
+#include "m0/lnet.h"
+
+#include "cmd.h"
+
+/** The child's input. */
+struct lnet_opts {
+	struct m0_lnet_cfg nop_cfg;
+	/** One of those was given that only a node opened here would heed. */
+	bool nop_given;
+	/** So was --accept. */
+	bool nop_accept_given;
+	/** Path of a control socket; NULL: the default. */
+	const char       *nop_ctl;
+	struct tool_fail *nop_fail;
+};
+
+extern const struct argp lnet_opts_argp;
+
+/** @param fail  where the first wrong option is noted. */
+void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail);
+/** After all options: do they fit together? @return the exit code so far. */
+int lnet_opts_check(struct lnet_opts *opts);
+
+/** Notes "OPTION 'VALUE' is not accepted; accepted: WHAT". */
+void tool_bad_value(struct tool_fail *fail, const char *option,
+		    const char *value, const char *accepted);
+/** Reads a number in [min, max]; else notes that it is not accepted. */
+uint64_t tool_number_option(struct tool_fail *fail, const char *option,
+			    const char *text, uint64_t min, uint64_t max);
+/** Reads a time in [min, a day], as milliseconds, rounded up. */
+uint64_t tool_ms_option(struct tool_fail *fail, const char *option,
+			const char *text, uint64_t min_ms);
+
+#endif /* M0_TOOLS_LNET_OPTS_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Pings or discoveries of one request: all at once, told of in order. */
+#ifndef M0_TOOLS_PROBE_SET_H
+#define M0_TOOLS_PROBE_SET_H
+
+#include <stdio.h>
+
+#include "ctl.h"
+
+struct probe_set {
+	struct ctl_request    pst_req;
+	struct m0_lnet_probe *pst_probes;
+	/** Not ended yet, and one more while they are being begun. */
+	struct m0_atomic64 pst_left;
+	/**
+	 * All have ended. On the node's thread or, if none could begin, on that
+	 * of probe_set_start(). May free the set.
+	 */
+	void (*pst_done)(struct probe_set *set);
+};
+
+/** @retval -ENOMEM */
+int  probe_set_init(struct probe_set *set, const struct ctl_request *req);
+void probe_set_fini(struct probe_set *set);
+/** Begins all of them; pst_done is set. */
+void probe_set_start(struct probe_set *set, struct m0_lnet *lnet);
+/**
+ * Prints what became of them: answers to `out`, failures to `err`; JSON has both,
+ * in `out`.
+ * @return the exit code.
+ */
+int probe_set_print(const struct probe_set *set, FILE *out, FILE *err);
+
+#endif /* M0_TOOLS_PROBE_SET_H */

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** `colibri net|peer|stats|global`: questions to the running node. */
+#include <argp.h>
+#include <stdio.h>
+
+#include "ctl.h"
+#include "lnet_opts.h"
+
+enum {
+	KEY_CTL = 256,
+	KEY_NET,
+	KEY_NID,
+	WORDS_MAX = 2,
+	/** For a node that is busy. */
+	PATIENCE_MS = 30000
+};
+
+/** A word after the command's, and what it asks for. */
+struct show_word {
+	const char   *shw_name;
+	enum ctl_verb shw_verb;
+};
+
+struct show_args {
+	/** The last has no name. */
+	const struct show_word *sha_words;
+	struct ctl_request      sha_req;
+	bool                    sha_has_word;
+	/** -v came without a number: one may follow. */
+	bool             sha_verbose_open;
+	const char      *sha_ctl;
+	struct tool_fail sha_fail;
+};
+
+static void words_text(const struct show_args *args, char *ret, size_t size)
+{
+	const struct show_word *word;
+	size_t                  used = 0;
+
+	for (word = args->sha_words; word->shw_name != NULL; ++word)
+		used += (size_t)snprintf(ret + used, size - used, "%s%s",
+					 used == 0 ? "" : ", ", word->shw_name);
+}
+
+static void word_option(struct show_args *args, const char *text)
+{
+	const struct show_word *word;
+	char                    words[64];
+
+	if (args->sha_has_word) {
+		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			      "'%s': no further operand is accepted", text);
+		return;
+	}
+	args->sha_has_word = true;
+	for (word = args->sha_words; word->shw_name != NULL; ++word) {
+		if (strcmp(word->shw_name, text) == 0) {
+			args->sha_req.cq_verb = word->shw_verb;
+			return;
+		}
+	}
+	words_text(args, words, sizeof words);
+	tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		      "'%s' is not accepted; there is: %s", text, words);
+}
+
+static void word_missing(struct show_args *args)
+{
+	char words[64];
+
+	words_text(args, words, sizeof words);
+	tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		      "a word is missing; there is: %s", words);
+}
+
+static void verbose_option(struct show_args *args, const char *text)
+{
+	args->sha_req.cq_verbose = (unsigned)tool_number_option(
+		&args->sha_fail, "--verbose", text, 0, CTL_VERBOSE_MAX);
+}
+
+static void net_option(struct show_args *args, const char *text)
+{
+	if (m0_lnet_net_parse(&args->sha_req.cq_net, text) != 0)
+		tool_bad_value(&args->sha_fail, "--net", text,
+			       "a network as tcp, tcp1, lo");
+}
+
+static void nid_option(struct show_args *args, const char *text)
+{
+	struct ctl_request *req = &args->sha_req;
+
+	if (m0_lnet_nid_parse(&req->cq_nids[0], text) != 0)
+		tool_bad_value(&args->sha_fail, "--nid", text,
+			       "a NID as 10.0.0.1@tcp");
+	req->cq_nids_nr = 1;
+}
+
+static error_t show_option(int key, char *arg, struct argp_state *state)
+{
+	struct show_args *args = state->input;
+	bool              open = args->sha_verbose_open;
+
+	args->sha_verbose_open = false;
+	switch (key) {
+	case 'v':
+		args->sha_verbose_open = arg == NULL;
+		verbose_option(args, arg == NULL ? "1" : arg);
+		break;
+	case 'j':
+		args->sha_req.cq_json = true;
+		break;
+	case KEY_CTL:
+		args->sha_ctl = arg;
+		break;
+	case KEY_NET:
+		net_option(args, arg);
+		break;
+	case KEY_NID:
+		nid_option(args, arg);
+		break;
+	case ARGP_KEY_ARG:
+		/* `-v 4` is lnetctl's way as well as -v4. */
+		if (open && arg[0] >= '0' && arg[0] <= '9')
+			verbose_option(args, arg);
+		else
+			word_option(args, arg);
+		break;
+	case ARGP_KEY_END:
+		if (!args->sha_has_word)
+			word_missing(args);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static int ask(struct show_args *args)
+{
+	char path[CTL_PATH_BYTES];
+	int  fd;
+
+	if (args->sha_ctl == NULL &&
+	    ctl_path(path, false, &args->sha_fail) != 0)
+		return args->sha_fail.tf_exit;
+	if (args->sha_ctl == NULL)
+		args->sha_ctl = path;
+	fd = ctl_connect(args->sha_ctl);
+	if (fd >= 0)
+		return ctl_ask(fd, &args->sha_req, PATIENCE_MS, -1,
+			       &args->sha_fail);
+	ctl_nobody(args->sha_ctl, fd, &args->sha_fail);
+	return args->sha_fail.tf_exit;
+}
+
+static int show_main(int argc, char **argv, const struct argp *argp,
+		     const struct show_word *words)
+{
+	struct show_args args = { .sha_words = words };
+	int              code = TOOL_OK;
+
+	ctl_request_init(&args.sha_req, words->shw_verb);
+	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, &args) != 0)
+		return TOOL_USAGE;
+	if (args.sha_fail.tf_exit == TOOL_OK)
+		code = ask(&args);
+	if (tool_fail_print(&args.sha_fail, argv[0]) != TOOL_OK)
+		code = args.sha_fail.tf_exit;
+	return tool_finish_output(argv[0], code);
+}
+
+#define VERBOSE(more)                                                         \
+	{                                                                     \
+		"verbose", 'v', "N", OPTION_ARG_OPTIONAL, "Show more: " more, \
+			0                                                     \
+	}
+/* clang-format off */
+#define COMMON                                                                \
+	{ "json", 'j', NULL, 0, "Print JSON", 0 },                            \
+	{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the node", 0 },       \
+	{ 0 }
+/* clang-format on */
+
+int net_main(int argc, char **argv)
+{
+	static const struct show_word   words[] = { { "show", CTL_NET_SHOW },
+						    { NULL, 0 } };
+	static const struct argp_option options[] = {
+		VERBOSE("1 statistics and limits (without N), 2 messages by "
+			"type and health, 4 all"),
+		{ "net", KEY_NET, "NET", 0, "Only this network", 0 },
+		COMMON,
+	};
+	static const struct argp argp = {
+		options,
+		show_option,
+		"show",
+		"Show the networks and interfaces of the running node.",
+		NULL,
+		NULL,
+		NULL,
+	};
+
+	return show_main(argc, argv, &argp, words);
+}
+
+int peer_main(int argc, char **argv)
+{
+	static const struct show_word   words[] = { { "show", CTL_PEER_SHOW },
+						    { "list", CTL_PEER_LIST },
+						    { NULL, 0 } };
+	static const struct argp_option options[] = {
+		VERBOSE("1 credits and statistics (without N), 2 messages by "
+			"type and health, 3 state, 4 all"),
+		{ "nid", KEY_NID, "NID", 0, "Only the peer with this NID", 0 },
+		COMMON,
+	};
+	static const struct argp argp = {
+		options,
+		show_option,
+		"show\nlist",
+		"Show the peers of the running node; list: only their primary "
+		"NIDs.",
+		NULL,
+		NULL,
+		NULL,
+	};
+
+	return show_main(argc, argv, &argp, words);
+}
+
+int stats_main(int argc, char **argv)
+{
+	static const struct show_word   words[] = { { "show", CTL_STATS_SHOW },
+						    { "reset", CTL_STATS_RESET },
+						    { NULL, 0 } };
+	static const struct argp_option options[] = {
+		VERBOSE("4 also why messages were dropped"),
+		COMMON,
+	};
+	static const struct argp argp = {
+		options,
+		show_option,
+		"show\nreset",
+		"Show the counters of the running node, or set them to 0.",
+		NULL,
+		NULL,
+		NULL,
+	};
+
+	return show_main(argc, argv, &argp, words);
+}
+
+int global_main(int argc, char **argv)
+{
+	static const struct show_word   words[] = { { "show", CTL_GLOBAL_SHOW },
+						    { NULL, 0 } };
+	static const struct argp_option options[] = {
+		VERBOSE("accepted, and means nothing"),
+		COMMON,
+	};
+	static const struct argp argp = {
+		options, show_option,
+		"show",  "Show the parameters of the running node.",
+		NULL,    NULL,
+		NULL,
+	};
+
+	return show_main(argc, argv, &argp, words);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "m0/macro.h"
+
+#include "cmd.h"
+#include "stop.h"
+
+static volatile sig_atomic_t stop_nr;
+static volatile sig_atomic_t stop_fd = -1;
+
+static void on_signal(int number)
+{
+	const uint64_t one = 1;
+	int            saved = errno;
+
+	if (stop_nr != 0)
+		_exit(TOOL_FAILED);
+	stop_nr = number;
+	if (write(stop_fd, &one, sizeof one) < 0)
+		errno = 0;
+	errno = saved;
+}
+
+int stop_init(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on_signal };
+	size_t           i;
+	int              fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	stop_fd = fd;
+	/* Not SA_RESTART: who waits for something is to look here. */
+	for (i = 0; i < ARRAY_SIZE(numbers); ++i)
+		(void)sigaction(numbers[i], &action, NULL);
+	return fd;
+}
+
+int stop_signal(void)
+{
+	return stop_nr;
+}
