@@ -37,13 +37,18 @@ static struct rig_stream *stream_new(struct rig *rig)
 	return stream;
 }
 
-static void io_destroy(struct m0_sock_io *io)
+void rig_streams_forget(struct rig *rig)
 {
 	unsigned i;
 
-	for (i = 0; i < rig_of(io)->rg_streams_nr; ++i)
-		free(rig_of(io)->rg_streams[i].rs_wrote);
-	rig_of(io)->rg_streams_nr = 0;
+	for (i = 0; i < rig->rg_streams_nr; ++i)
+		free(rig->rg_streams[i].rs_wrote);
+	rig->rg_streams_nr = 0;
+}
+
+static void io_destroy(struct m0_sock_io *io)
+{
+	rig_streams_forget(rig_of(io));
 }
 
 static void io_rouse(struct m0_sock_io *io)

@@ -151,6 +151,8 @@ void rig_run(struct rig *rig);
 void rig_pass(struct rig *rig, m0_time_t ns);
 #define RIG_SECONDS(n) ((n)*M0_TIME_ONE_SECOND)
 
+/** All of them are gone, and are no longer looked at. */
+void rig_streams_forget(struct rig *rig);
 /** Somebody connects; NULL: not wanted. */
 struct rig_stream *rig_connect(struct rig *rig, const char *ip, uint16_t port);
 /** The peer's bytes. @return bytes taken; <0: the connection has ended. */

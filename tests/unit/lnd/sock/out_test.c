@@ -1,0 +1,900 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transmit half: what is written, in which order, and how a message ends. */
+#include <stdlib.h>
+
+#include "rig.h"
+
+static struct rig    rig;
+static struct rig_tx txs[40];
+static uint8_t      *payload;
+
+static int setup(void **state)
+{
+	(void)state;
+	rig_init(&rig);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_fini(&rig);
+	return 0;
+}
+
+static void again(void)
+{
+	rig_fini(&rig);
+	rig_cfg(&rig);
+	rig_start(&rig, &rig_a);
+}
+
+static void send_one(unsigned i, size_t nr)
+{
+	rig_tx_init(&txs[i], payload, nr, (uint8_t)(i + 1));
+	rig_xmit(&rig, &txs[i]);
+}
+
+/** The next message on a stream is this one, whole. */
+static struct m0_sock_frame see(struct rig_stream *stream, unsigned i,
+				size_t nr)
+{
+	struct m0_sock_frame frame = rig_see_frame(&rig, stream);
+
+	assert_int_equal(frame.sf_type, M0_SOCK_FRAME_LNET);
+	assert_int_equal(frame.sf_cookie[0], 0);
+	assert_int_equal(rig_see(&rig, stream, 72)[0], i + 1);
+	assert_memory_equal(rig_see(&rig, stream, nr), payload, nr);
+	assert_int_equal(txs[i].rt_done, 1);
+	assert_int_equal(txs[i].rt_status, 0);
+	return frame;
+}
+
+/* -- which connection: 3.7 ------------------------------------------------- */
+
+enum {
+	SMALL = 1024 - RIG_HEAD_V3 - 1,
+	BULK = SMALL + 1
+};
+
+/** Types that are open (bit by type), and where a message goes; -1: nowhere. */
+static const struct {
+	uint32_t ch_version;
+	unsigned ch_open;
+	int      ch_small;
+	int      ch_bulk;
+} choices[] = {
+#define ANY M0_SOCK_ANY
+#define CTL M0_SOCK_CONTROL
+#define IN  M0_SOCK_BULK_IN
+#define OUT M0_SOCK_BULK_OUT
+	{ M0_SOCK_V3, M0_BITS(CTL), CTL, CTL },
+	{ M0_SOCK_V3, M0_BITS(CTL, OUT), CTL, OUT },
+	{ M0_SOCK_V3, M0_BITS(CTL, IN), CTL, CTL },
+	{ M0_SOCK_V3, M0_BITS(CTL, IN, OUT), CTL, OUT },
+	{ M0_SOCK_V3, M0_BITS(OUT), OUT, OUT },
+	{ M0_SOCK_V3, M0_BITS(OUT, ANY), OUT, OUT },
+	{ M0_SOCK_V3, M0_BITS(IN), -1, -1 },
+	{ M0_SOCK_V3, M0_BITS(ANY), -1, -1 },
+	{ M0_SOCK_V4, M0_BITS(CTL, IN, OUT, ANY), CTL, OUT },
+	{ M0_SOCK_V4, M0_BITS(ANY, IN), -1, -1 },
+	{ M0_SOCK_V2, M0_BITS(ANY), ANY, ANY },
+	{ M0_SOCK_V2, M0_BITS(CTL), CTL, CTL },
+	{ M0_SOCK_V2, M0_BITS(IN), IN, IN },
+	{ M0_SOCK_V2, M0_BITS(OUT, IN), -2, OUT },
+	{ M0_SOCK_V2, M0_BITS(CTL, OUT, IN), CTL, OUT },
+	{ M0_SOCK_V2, M0_BITS(ANY, IN), ANY, ANY },
+};
+
+static void choice_check(struct rig_stream **his, int want, unsigned i)
+{
+	int type;
+
+	for (type = 0; type < 4; ++type) {
+		if (his[type] == NULL)
+			continue;
+		if (want == -2 || (int)type == want)
+			continue;
+		if (rig_unseen(his[type]) != 0)
+			fail_msg("row %u: on %d, not on %d", i, type, want);
+	}
+	if (want >= 0)
+		assert_true(rig_unseen(his[want]) > 0);
+	assert_int_equal(rig_dial(&rig) != NULL, want == -1);
+}
+
+static void message_takes_connection_by_type_and_size(void **state)
+{
+	unsigned i;
+	unsigned bulk;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(choices); ++i) {
+		for (bulk = 0; bulk < 2; ++bulk) {
+			struct rig_stream *his[4] = { NULL };
+			uint32_t           type;
+			size_t             nr = bulk ? BULK : SMALL;
+
+			again();
+			if (choices[i].ch_version == M0_SOCK_V4)
+				nr -= 24;
+			for (type = 0; type < 4; ++type)
+				if (choices[i].ch_open & 1u << type)
+					his[type] = rig_accept(
+						&rig, choices[i].ch_version,
+						m0_sock__ctype_invert(type));
+			send_one(0, nr);
+			rig_run(&rig);
+			choice_check(his,
+				     bulk ? choices[i].ch_bulk
+					  : choices[i].ch_small,
+				     i);
+		}
+	}
+}
+
+/* Of several, the one with least to send, and of those the one used longest
+ * ago. */
+static void message_takes_idlest_connection(void **state)
+{
+	struct rig_stream *his[3];
+	unsigned           i;
+
+	(void)state;
+	for (i = 0; i < 3; ++i)
+		his[i] = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_IN);
+	/* In turns while all are idle. */
+	for (i = 0; i < 6; ++i) {
+		send_one(i, 5000);
+		rig_run(&rig);
+		(void)see(his[i % 3], i, 5000);
+	}
+	his[0]->rs_unsent = 100;
+	his[1]->rs_unsent = 50;
+	his[2]->rs_unsent = 70;
+	send_one(6, 5000);
+	(void)see(his[1], 6, 5000);
+	/* What is queued counts like what is not acknowledged. */
+	his[1]->rs_room = 0;
+	his[2]->rs_room = 0;
+	send_one(7, 5000);
+	send_one(8, 5000);
+	send_one(9, 5000);
+	(void)see(his[0], 9, 5000);
+	his[1]->rs_room = his[2]->rs_room = SIZE_MAX;
+	his[1]->rs_out = his[2]->rs_out = true;
+	rig_run(&rig);
+	(void)see(his[1], 7, 5000);
+	(void)see(his[2], 8, 5000);
+}
+
+/* -- how it is written ----------------------------------------------------- */
+
+/* The worked bytes of the frame; the header is the engine's. */
+static void message_is_framed(void **state)
+{
+	static const uint8_t head[24] = { 0xc1 };
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+
+	(void)state;
+	send_one(0, 48);
+	assert_memory_equal(rig_see(&rig, his, 24), head, 24);
+	assert_int_equal(rig_see(&rig, his, 72)[71], 1);
+	assert_memory_equal(rig_see(&rig, his, 48), payload, 48);
+}
+
+/* V4 has the large header. */
+static void message_v4_has_large_header(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V4, M0_SOCK_CONTROL);
+
+	(void)state;
+	send_one(0, 0);
+	rig_run(&rig);
+	assert_int_equal(rig_unseen(his), RIG_HEAD_V4);
+}
+
+/* All that is queued goes in one write, as far as there are segments. */
+static void messages_are_gathered(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	struct iovec       iov[64];
+	unsigned           i;
+
+	(void)state;
+	for (i = 0; i < 40; ++i)
+		send_one(i, i % 2 * 64);
+	assert_int_equal(m0_sock_out_what(his->rs_conn, iov, 64), 60);
+	assert_int_equal(m0_sock_out_what(his->rs_conn, iov, 7), 7);
+	assert_int_equal(m0_sock_out_what(his->rs_conn, iov, 1), 1);
+	rig_run(&rig);
+	for (i = 0; i < 40; ++i)
+		(void)see(his, i, i % 2 * 64);
+}
+
+/* One write is bounded in bytes. */
+static void gathering_is_bounded(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_IN);
+	struct iovec       iov[64];
+	unsigned           nr;
+	unsigned           i;
+	size_t             sum = 0;
+
+	(void)state;
+	for (i = 0; i < 8; ++i)
+		send_one(i, 300000);
+	nr = m0_sock_out_what(his->rs_conn, iov, 64);
+	for (i = 0; i < nr; ++i)
+		sum += iov[i].iov_len;
+	assert_true(sum >= 1 << 20);
+	assert_true(sum < (1 << 20) + 300000 + RIG_HEAD_V3);
+	rig_run(&rig);
+	for (i = 0; i < 8; ++i)
+		(void)see(his, i, 300000);
+}
+
+/* However little the stream takes at a time, the bytes are the same, and a
+ * message has left when its last byte has. */
+static void partial_writes_lose_nothing(void **state)
+{
+	static const size_t rooms[] = { 1, 7, 96, 97, 500 };
+	unsigned            r;
+	unsigned            i;
+
+	(void)state;
+	for (r = 0; r < ARRAY_SIZE(rooms); ++r) {
+		struct rig_stream *his;
+		size_t             sum = 0;
+
+		again();
+		his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+		his->rs_room = 0;
+		for (i = 0; i < 6; ++i) {
+			send_one(i, i * 37);
+			sum += RIG_HEAD_V3 + i * 37;
+		}
+		/* Segments that are empty, and payload from within one. */
+		txs[5].rt_vec.ov_vec.v_nr = 4;
+		txs[5].rt_count[0] = 0;
+		txs[5].rt_count[1] = 60;
+		txs[5].rt_count[2] = 0;
+		txs[5].rt_count[3] = 200;
+		txs[5].rt_buf[1] = payload - 10 + 4096;
+		txs[5].rt_buf[3] = payload + 50 + 4096;
+		txs[5].rt_tx.lt_payload.lp_offset = 10;
+		while (rig_unseen(his) < sum) {
+			size_t before = rig_unseen(his);
+
+			his->rs_room = rooms[r];
+			his->rs_out = true;
+			rig_run(&rig);
+			assert_true(rig_unseen(his) > before);
+			for (i = 0; i + 1 < 6; ++i)
+				assert_true(txs[i].rt_done >=
+					    txs[i + 1].rt_done);
+		}
+		his->rs_room = SIZE_MAX;
+		assert_memory_equal(his->rs_wrote + his->rs_wrote_nr - 185,
+				    payload + 4096, 185);
+		for (i = 0; i < 5; ++i)
+			(void)see(his, i, i * 37);
+	}
+}
+
+/* A NID that does not fit the peer's protocol. */
+static void message_without_header_fails(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+
+	(void)state;
+	send_one(0, 0);
+	send_one(1, 0);
+	send_one(2, 0);
+	txs[1].rt_no_header = true;
+	rig_run(&rig);
+	assert_int_equal(txs[1].rt_done, 1);
+	assert_int_equal(txs[1].rt_status, -EAFNOSUPPORT);
+	assert_int_equal(txs[1].rt_health, M0_LND_LOCAL_ERROR);
+	(void)see(his, 0, 0);
+	(void)see(his, 2, 0);
+	assert_int_equal(rig_unseen(his), 0);
+}
+
+/* -- how it ends ----------------------------------------------------------- */
+
+static void cancel(unsigned i)
+{
+	rig.rg_lnd->ld_ops->lo_tx_cancel(&rig.rg_ni, &txs[i].rt_tx);
+}
+
+/* What has not begun ends at once; what has, goes on. */
+static void cancel_ends_what_has_not_begun(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+
+	(void)state;
+	his->rs_room = 10;
+	send_one(0, 0);
+	send_one(1, 0);
+	send_one(2, 0);
+	rig_run(&rig);
+	cancel(0);
+	cancel(1);
+	cancel(1);
+	/* Not on the caller's stack. */
+	assert_int_equal(txs[1].rt_done, 0);
+	rig_run(&rig);
+	cancel(1);
+	rig_run(&rig);
+	assert_int_equal(txs[0].rt_done, 0);
+	assert_int_equal(txs[1].rt_done, 1);
+	assert_int_equal(txs[1].rt_status, -ECANCELED);
+	his->rs_room = SIZE_MAX;
+	his->rs_out = true;
+	(void)see(his, 0, 0);
+	(void)see(his, 2, 0);
+	cancel(2);
+	rig_run(&rig);
+}
+
+/* What waits for a connection can be cancelled, too. */
+static void cancel_while_connecting(void **state)
+{
+	(void)state;
+	send_one(0, 0);
+	assert_non_null(rig_dial(&rig));
+	cancel(0);
+	rig_run(&rig);
+	assert_int_equal(txs[0].rt_status, -ECANCELED);
+	assert_int_equal(txs[0].rt_done, 1);
+	assert_non_null(rig_dial(&rig));
+}
+
+static void cancel_second(struct rig *unused, struct rig_tx *tx)
+{
+	(void)unused;
+	if (tx == &txs[0]) {
+		cancel(1);
+		cancel(2);
+	}
+}
+
+/* Cancelled while the end of another is told, of the same write: it has left,
+ * and is not ended twice. */
+static void cancel_of_what_has_left_does_nothing(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+
+	(void)state;
+	his->rs_room = 2 * RIG_HEAD_V3;
+	send_one(0, 0);
+	send_one(1, 0);
+	send_one(2, 0);
+	rig.rg_on_tx_done = cancel_second;
+	rig_run(&rig);
+	(void)see(his, 0, 0);
+	(void)see(his, 1, 0);
+	assert_int_equal(txs[2].rt_status, -ECANCELED);
+	assert_int_equal(rig_unseen(his), 0);
+}
+
+/* A message has to begin by its deadline; what has begun is not given up. */
+static void deadline_ends_what_has_not_begun(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	unsigned           i;
+
+	(void)state;
+	his->rs_room = 1;
+	for (i = 0; i < 3; ++i) {
+		rig_tx_init(&txs[i], NULL, 0, (uint8_t)(i + 1));
+		txs[i].rt_tx.lt_deadline = rig.rg_now + RIG_SECONDS(5 - i);
+		rig_xmit(&rig, &txs[i]);
+	}
+	rig_pass(&rig, RIG_SECONDS(3) - 1);
+	assert_int_equal(txs[2].rt_done, 0);
+	rig_pass(&rig, M0_TIME_ONE_MSEC);
+	assert_int_equal(txs[2].rt_done, 1);
+	assert_int_equal(txs[2].rt_status, -ETIMEDOUT);
+	assert_int_equal(txs[2].rt_health, M0_LND_LOCAL_TIMEOUT);
+	assert_int_equal(txs[1].rt_done, 0);
+	rig_pass(&rig, RIG_SECONDS(10));
+	assert_int_equal(txs[1].rt_status, -ETIMEDOUT);
+	assert_int_equal(txs[0].rt_done, 0);
+	his->rs_room = SIZE_MAX;
+	his->rs_out = true;
+	(void)see(his, 0, 0);
+	assert_false(his->rs_hung);
+}
+
+/* The same while there is no connection. */
+static void deadline_ends_what_waits(void **state)
+{
+	(void)state;
+	rig_tx_init(&txs[0], NULL, 0, 1);
+	txs[0].rt_tx.lt_deadline = rig.rg_now + RIG_SECONDS(5);
+	rig_xmit(&rig, &txs[0]);
+	assert_non_null(rig_dial(&rig));
+	rig_pass(&rig, RIG_SECONDS(5) - 1);
+	assert_int_equal(txs[0].rt_done, 0);
+	rig_pass(&rig, M0_TIME_ONE_MSEC);
+	assert_int_equal(txs[0].rt_status, -ETIMEDOUT);
+	assert_int_equal(txs[0].rt_health, M0_LND_LOCAL_TIMEOUT);
+}
+
+/* A peer that does not read: all its connections end in time, what was begun
+ * is his fault, the rest the network's. */
+static void peer_not_reading_times_out(void **state)
+{
+	struct rig_stream *his[2] = {
+		rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL),
+		rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT)
+	};
+
+	(void)state;
+	rig_pass(&rig, RIG_SECONDS(300));
+	his[0]->rs_room = 10;
+	send_one(0, 0);
+	send_one(1, 0);
+	rig_pass(&rig, RIG_SECONDS(20));
+	his[0]->rs_room = 10;
+	his[0]->rs_out = true;
+	rig_pass(&rig, RIG_SECONDS(50) - 1);
+	assert_false(his[0]->rs_hung);
+	rig_pass(&rig, M0_TIME_ONE_MSEC);
+	assert_true(his[0]->rs_hung && his[1]->rs_hung);
+	assert_int_equal(txs[0].rt_status, -ETIMEDOUT);
+	assert_int_equal(txs[0].rt_health, M0_LND_REMOTE_TIMEOUT);
+	assert_int_equal(txs[1].rt_status, -ETIMEDOUT);
+	assert_int_equal(txs[1].rt_health, M0_LND_NETWORK_TIMEOUT);
+	assert_int_equal(rig.rg_down_status, -ETIMEDOUT);
+}
+
+/* A peer whose system does not acknowledge what it was sent: in time, too. */
+static void peer_mute_times_out(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+
+	(void)state;
+	his->rs_unsent = 96;
+	send_one(0, 0);
+	(void)see(his, 0, 0);
+	rig_pass(&rig, RIG_SECONDS(49));
+	assert_false(his->rs_hung);
+	rig_pass(&rig, RIG_SECONDS(52));
+	assert_true(his->rs_hung);
+	assert_int_equal(rig.rg_down_status, -ETIMEDOUT);
+}
+
+/* Messages that are sent after a long idle time have their time. */
+static void message_after_idle_time_is_not_late(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+
+	(void)state;
+	/* No pass in between: the driver's clock stands still. */
+	rig.rg_now += RIG_SECONDS(1000);
+	his->rs_room = 0;
+	rig_tx_init(&txs[0], NULL, 0, 1);
+	rig.rg_lnd->ld_ops->lo_xmit(&rig.rg_ni, &txs[0].rt_tx);
+	rig_run(&rig);
+	assert_false(his->rs_hung);
+	rig_pass(&rig, RIG_SECONDS(49));
+	assert_false(his->rs_hung);
+	rig_pass(&rig, RIG_SECONDS(2));
+	assert_true(his->rs_hung);
+}
+
+/* Errors, and what they say about whom. */
+static void broken_ends_messages_with_reason(void **state)
+{
+	static const struct {
+		int                br_status;
+		int                br_told;
+		enum m0_lnd_health br_begun;
+		enum m0_lnd_health br_queued;
+	} rows[] = {
+		{ 0, -ECONNRESET, M0_LND_LOCAL_ERROR, M0_LND_REMOTE_DROPPED },
+		{ -ECONNRESET, -ECONNRESET, M0_LND_LOCAL_ERROR,
+		  M0_LND_REMOTE_DROPPED },
+		{ -ETIMEDOUT, -ETIMEDOUT, M0_LND_REMOTE_TIMEOUT,
+		  M0_LND_NETWORK_TIMEOUT },
+		{ -EHOSTUNREACH, -EHOSTUNREACH, M0_LND_LOCAL_ERROR,
+		  M0_LND_REMOTE_DROPPED },
+		{ -ENETUNREACH, -ENETUNREACH, M0_LND_LOCAL_ERROR,
+		  M0_LND_REMOTE_DROPPED },
+		{ -ENETDOWN, -ENETDOWN, M0_LND_LOCAL_ERROR,
+		  M0_LND_REMOTE_DROPPED },
+		{ -ECONNREFUSED, -ECONNREFUSED, M0_LND_LOCAL_ERROR,
+		  M0_LND_REMOTE_DROPPED },
+		{ -EPIPE, -EPIPE, M0_LND_LOCAL_ERROR, M0_LND_LOCAL_ERROR },
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
+		struct rig_stream *his;
+
+		again();
+		his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+		his->rs_room = 5;
+		send_one(0, 0);
+		send_one(1, 0);
+		rig_run(&rig);
+		his->rs_hung = true;
+		m0_sock_broken(his->rs_conn, rows[i].br_status);
+		rig_run(&rig);
+		assert_int_equal(txs[0].rt_status, rows[i].br_told);
+		assert_int_equal(txs[0].rt_health, rows[i].br_begun);
+		assert_int_equal(txs[1].rt_status, rows[i].br_told);
+		assert_int_equal(txs[1].rt_health, rows[i].br_queued);
+	}
+}
+
+/* An interface that stops ends everything, and says so when it is over. */
+static void ni_stop_ends_all(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	struct rig_stream *half = rig_connect(&rig, "10.0.0.7", 1000);
+	uint8_t            buf[M0_LND_WHY_BYTES];
+	size_t             nr = rig_put_request(buf, &rig_a);
+
+	(void)state;
+	assert_int_equal(rig_feed(&rig, half, buf, nr), nr);
+	his->rs_room = 5;
+	send_one(0, 0);
+	send_one(1, 0);
+	rig_run(&rig);
+	nr = rig_put_message(buf, false, 0, 100);
+	assert_int_equal(rig_feed(&rig, his, buf, nr), nr);
+	rig_tx_init(&txs[2], NULL, 0, 3);
+	txs[2].rt_tx.lt_nid = rig_low;
+	rig_xmit(&rig, &txs[2]);
+	assert_non_null(rig_dial(&rig));
+	rig.rg_lnd->ld_ops->lo_ni_stop(&rig.rg_ni);
+	assert_int_equal(rig.rg_stopped_nr, 0);
+	/* Too late. */
+	send_one(3, 0);
+	rig_run(&rig);
+	assert_int_equal(rig.rg_stopped_nr, 1);
+	assert_int_equal(rig.rg_listeners_nr, 0);
+	assert_true(his->rs_hung && half->rs_hung);
+	assert_int_equal(txs[0].rt_done + txs[1].rt_done + txs[2].rt_done +
+				 txs[3].rt_done,
+			 4);
+	assert_int_equal(txs[2].rt_status, -ECANCELED);
+	assert_int_equal(txs[3].rt_status, -ENETDOWN);
+	assert_int_equal(rig.rg_msgs[0].rm_status, -ENETDOWN);
+	/* It can begin anew. */
+	rig.rg_stopped_nr = 0;
+	assert_int_equal(rig.rg_lnd->ld_ops->lo_ni_start(rig.rg_lnd, &rig.rg_ni,
+							 (char *)buf),
+			 0);
+	assert_int_equal(rig.rg_listeners_nr, 1);
+	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+}
+
+/* -- acknowledgements ------------------------------------------------------ */
+
+/** B sends messages with these cookies on `his`. */
+static void ask_acks(struct rig_stream *his, const uint64_t *cookies,
+		     unsigned nr)
+{
+	uint8_t  buf[RIG_HEAD_V3 + 4] = { 0 };
+	unsigned i;
+
+	for (i = 0; i < nr; ++i) {
+		(void)rig_put_message(buf, false, cookies[i], 4);
+		assert_int_equal(rig_feed(&rig, his, buf, sizeof buf),
+				 sizeof buf);
+	}
+}
+
+/** The next frame on `his` is a NOOP of these. */
+static void see_noop(struct rig_stream *his, uint64_t first, uint64_t last)
+{
+	struct m0_sock_frame frame = rig_see_frame(&rig, his);
+
+	assert_int_equal(frame.sf_type, M0_SOCK_FRAME_NOOP);
+	assert_int_equal(frame.sf_csum, 0);
+	assert_int_equal(frame.sf_cookie[0], first);
+	assert_int_equal(frame.sf_cookie[1], last);
+}
+
+#define ASK(his, ...)                                      \
+	ask_acks((his), (const uint64_t[]){ __VA_ARGS__ }, \
+		 sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+/* One by one, in ranges, in pairs; on the channel for it. */
+static void acks_are_told_in_few_frames(void **state)
+{
+	struct rig_stream *ctl = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	struct rig_stream *in = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
+
+	(void)state;
+	ASK(in, 2);
+	see_noop(in, 0, 2);
+	ASK(in, 5, 6, 7, 8, 9);
+	see_noop(in, 5, 9);
+	ASK(in, 20, 10);
+	see_noop(in, 20, 10);
+	ASK(in, 31, 30, 32, 34);
+	see_noop(in, 34, 30);
+	see_noop(in, 31, 32);
+	/* Asked for on another: told on this one all the same. */
+	ASK(ctl, 40);
+	see_noop(in, 0, 40);
+	assert_int_equal(rig_unseen(ctl), 0);
+	/* The largest numbers there are. */
+	ASK(in, UINT64_MAX, UINT64_MAX - 1);
+	see_noop(in, UINT64_MAX - 1, UINT64_MAX);
+	/* Twice before it was told: told once. */
+	ASK(in, 50, 50);
+	see_noop(in, 0, 50);
+	ASK(in, 50);
+	see_noop(in, 0, 50);
+	assert_int_equal(rig_unseen(in), 0);
+}
+
+/* On whatever connection there is. */
+static void acks_need_no_special_connection(void **state)
+{
+	uint32_t type;
+
+	(void)state;
+	for (type = M0_SOCK_ANY; type <= M0_SOCK_BULK_OUT; ++type) {
+		struct rig_stream *his;
+
+		again();
+		his = rig_accept(&rig, M0_SOCK_V3, type);
+		ASK(his, 3);
+		see_noop(his, 0, 3);
+	}
+}
+
+/* V2 knows neither ranges nor pairs. */
+static void acks_of_v2_are_single(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V2, M0_SOCK_ANY);
+
+	(void)state;
+	ASK(his, 2, 3, 9);
+	see_noop(his, 0, 9);
+	see_noop(his, 0, 2);
+	see_noop(his, 0, 3);
+	assert_int_equal(rig_unseen(his), 0);
+}
+
+static void reply_at_once(struct rig *unused)
+{
+	(void)unused;
+	send_one(0, 16);
+}
+
+/* A message that goes the other way takes one along. */
+static void acks_ride_on_messages(void **state)
+{
+	struct rig_stream *ctl = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	struct rig_stream *in = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
+
+	(void)state;
+	rig.rg_on_rx_done = reply_at_once;
+	ASK(in, 2);
+	assert_int_equal(see(ctl, 0, 16).sf_cookie[1], 2);
+	assert_int_equal(rig_unseen(in), 0);
+}
+
+/* A message with an acknowledgement in it is cancelled before it leaves: the
+ * acknowledgement is not lost. */
+static void acks_survive_a_cancel(void **state)
+{
+	struct rig_stream *ctl = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	struct rig_stream *in = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
+
+	(void)state;
+	ctl->rs_room = 0;
+	rig.rg_on_rx_done = reply_at_once;
+	ASK(in, 2);
+	rig_run(&rig);
+	assert_int_equal(rig_unseen(in), 0);
+	cancel(0);
+	see_noop(in, 0, 2);
+	assert_int_equal(txs[0].rt_status, -ECANCELED);
+}
+
+/* No more is owed than is allowed: who asks for that is cut off. */
+static void acks_are_bounded(void **state)
+{
+	struct rig_stream *his;
+	uint64_t           cookie;
+	uint8_t            buf[RIG_HEAD_V3];
+	ssize_t            rc = 0;
+
+	(void)state;
+	rig_fini(&rig);
+	rig_cfg(&rig);
+	rig.rg_cfg.soc_acks_max = 100;
+	rig_start(&rig, &rig_a);
+	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	his->rs_room = 0;
+	for (cookie = 2; cookie < 1000 && rc >= 0; cookie += 2) {
+		(void)rig_put_message(buf, false, cookie, 0);
+		rc = rig_feed(&rig, his, buf, sizeof buf);
+	}
+	assert_true(rc < 0);
+	assert_int_equal(cookie, 2 + 2 * 101);
+	assert_true(his->rs_hung);
+	rig_run(&rig);
+	assert_int_equal(rig.rg_downs_nr, 1);
+}
+
+/* Many that are no ranges fill several frames, and all get there. */
+static void acks_of_many_frames_all_leave(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	uint8_t            told[200] = { 0 };
+	uint64_t           cookie;
+	unsigned           nr = 0;
+
+	(void)state;
+	for (cookie = 2; cookie < 180; cookie += 2)
+		ASK(his, cookie);
+	while (nr < 89) {
+		struct m0_sock_frame frame = rig_see_frame(&rig, his);
+		uint64_t             ranges[2][2];
+		int                  i = m0_sock__frame_acks(&frame, ranges);
+
+		for (; i > 0; --i, ++nr) {
+			assert_int_equal(ranges[i - 1][0], ranges[i - 1][1]);
+			assert_int_equal(told[ranges[i - 1][0]]++, 0);
+		}
+	}
+	assert_int_equal(rig_unseen(his), 0);
+}
+
+/* -- keep-alive: 3.11 ------------------------------------------------------ */
+
+/* After 30 seconds of silence, on the channel for it; not again for as long as
+ * the peer's system acknowledges it, else every 10 seconds. */
+static void keepalive_is_sent_after_silence(void **state)
+{
+	struct rig_stream *in = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
+	struct rig_stream *ctl = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+
+	(void)state;
+	rig_pass(&rig, RIG_SECONDS(30) - 1);
+	assert_int_equal(rig_unseen(in), 0);
+	rig_pass(&rig, M0_TIME_ONE_MSEC);
+	see_noop(in, 0, 1);
+	/* It was acknowledged. */
+	rig_pass(&rig, RIG_SECONDS(29));
+	assert_int_equal(rig_unseen(in), 0);
+	rig_pass(&rig, RIG_SECONDS(2));
+	see_noop(in, 0, 1);
+	/* Heard of on any connection. */
+	rig_pass(&rig, RIG_SECONDS(20));
+	ASK(ctl, 0);
+	rig_pass(&rig, RIG_SECONDS(29));
+	assert_int_equal(rig_unseen(in), 0);
+	rig_pass(&rig, RIG_SECONDS(2));
+	see_noop(in, 0, 1);
+	/* Not acknowledged. */
+	in->rs_unsent = 24;
+	rig_pass(&rig, RIG_SECONDS(11));
+	see_noop(in, 0, 1);
+	rig_pass(&rig, RIG_SECONDS(7));
+	assert_int_equal(rig_unseen(in), 0);
+	assert_int_equal(rig_unseen(ctl), 0);
+}
+
+/* Never on V2, where it would be an acknowledgement; nor without the channel,
+ * nor if it is not wanted. */
+static void keepalive_is_not_sent_where_it_must_not(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V2, M0_SOCK_BULK_OUT);
+
+	(void)state;
+	rig_pass(&rig, RIG_SECONDS(200));
+	assert_int_equal(rig_unseen(his), 0);
+	again();
+	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	rig_pass(&rig, RIG_SECONDS(200));
+	assert_int_equal(rig_unseen(his), 0);
+	rig_fini(&rig);
+	rig_cfg(&rig);
+	rig.rg_cfg.soc_keepalive_ns = 0;
+	rig_start(&rig, &rig_a);
+	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
+	rig_pass(&rig, RIG_SECONDS(200));
+	assert_int_equal(rig_unseen(his), 0);
+}
+
+/* -- checksums ------------------------------------------------------------- */
+
+/* If configured, on V2 and nowhere else. */
+static void csum_is_sent_on_v2_only(void **state)
+{
+	struct rig_stream *his;
+	uint8_t            bytes[RIG_HEAD_V3 + 1000];
+	uint32_t           csum;
+
+	(void)state;
+	rig_fini(&rig);
+	rig_cfg(&rig);
+	rig.rg_cfg.soc_csum = true;
+	rig_start(&rig, &rig_a);
+	his = rig_accept(&rig, M0_SOCK_V2, M0_SOCK_ANY);
+	send_one(0, 1000);
+	memcpy(bytes, rig_see(&rig, his, sizeof bytes), sizeof bytes);
+	memcpy(&csum, bytes + 4, 4);
+	memset(bytes + 4, 0, 4);
+	assert_int_equal(csum,
+			 m0_sock__csum(M0_SOCK_CSUM_INIT, bytes, sizeof bytes));
+	ASK(his, 4);
+	memcpy(bytes, rig_see(&rig, his, 24), 24);
+	memcpy(&csum, bytes + 4, 4);
+	memset(bytes + 4, 0, 4);
+	assert_int_equal(csum, m0_sock__csum(M0_SOCK_CSUM_INIT, bytes, 24));
+	his = rig_accept_from(&rig, &rig_low, M0_SOCK_V3, M0_SOCK_CONTROL, 1);
+	(void)rig_see_hello(&rig, his);
+	rig_tx_init(&txs[1], payload, 10, 2);
+	txs[1].rt_tx.lt_nid = rig_low;
+	rig_xmit(&rig, &txs[1]);
+	assert_int_equal(rig_see_frame(&rig, his).sf_csum, 0);
+}
+
+static int group_setup(void **state)
+{
+	size_t i;
+
+	(void)state;
+	payload = malloc(1 << 20);
+	for (i = 0; i < 1 << 20; ++i)
+		payload[i] = (uint8_t)(i * 13 + i / 256);
+	return 0;
+}
+
+static int group_teardown(void **state)
+{
+	(void)state;
+	free(payload);
+	return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest cases[] = {
+		CASE(message_takes_connection_by_type_and_size),
+		CASE(message_takes_idlest_connection),
+		CASE(message_is_framed),
+		CASE(message_v4_has_large_header),
+		CASE(messages_are_gathered),
+		CASE(gathering_is_bounded),
+		CASE(partial_writes_lose_nothing),
+		CASE(message_without_header_fails),
+		CASE(cancel_ends_what_has_not_begun),
+		CASE(cancel_while_connecting),
+		CASE(cancel_of_what_has_left_does_nothing),
+		CASE(deadline_ends_what_has_not_begun),
+		CASE(deadline_ends_what_waits),
+		CASE(peer_not_reading_times_out),
+		CASE(peer_mute_times_out),
+		CASE(message_after_idle_time_is_not_late),
+		CASE(broken_ends_messages_with_reason),
+		CASE(ni_stop_ends_all),
+		CASE(acks_are_told_in_few_frames),
+		CASE(acks_need_no_special_connection),
+		CASE(acks_of_v2_are_single),
+		CASE(acks_ride_on_messages),
+		CASE(acks_survive_a_cancel),
+		CASE(acks_are_bounded),
+		CASE(acks_of_many_frames_all_leave),
+		CASE(keepalive_is_sent_after_silence),
+		CASE(keepalive_is_not_sent_where_it_must_not),
+		CASE(csum_is_sent_on_v2_only),
+	};
+
+	return cmocka_run_group_tests(cases, group_setup, group_teardown);
+}
