@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef M0_TESTS_LIB_LNET_PAIR_INTERNAL_H
+#define M0_TESTS_LIB_LNET_PAIR_INTERNAL_H
+
+#include "lib/lnet_pair.h"
+
+/** An MD with its memory. */
+struct pair_md {
+	struct m0_lnet_md pmd_md;
+	struct m0_bufvec  pmd_vec;
+	void             *pmd_addr;
+	m0_bcount_t       pmd_bytes;
+};
+
+/** A message of the pool; NULL: pno_msgs_max are in use. */
+struct m0_lnet_msg *pair__msg_get(struct m0_lnet_engine *eng);
+
+#endif /* M0_TESTS_LIB_LNET_PAIR_INTERNAL_H */
