@@ -218,10 +218,13 @@ struct m0_lnet {
 	struct m0_lnet_nid hm_nids[1 + M0_HOME_NIS_MAX];
 };
 
-/** Any field that both sides look at without hm_lock. */
-#define M0_HOME_GET(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
+/**
+ * Any field that both sides look at without hm_lock. In one order for all: who
+ * sets one and then gets another is seen, or sees.
+ */
+#define M0_HOME_GET(field) __atomic_load_n(&(field), __ATOMIC_SEQ_CST)
 #define M0_HOME_SET(field, val) \
-	__atomic_store_n(&(field), (val), __ATOMIC_RELEASE)
+	__atomic_store_n(&(field), (val), __ATOMIC_SEQ_CST)
 
 static inline struct m0_home_me *m0_home__me_of(struct m0_lnet_me *me)
 {

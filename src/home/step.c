@@ -158,7 +158,6 @@ static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 	m0_time_t                    until = min64u(deadline, lnet->hm_next);
 
 	M0_HOME_SET(lnet->hm_sleeps, true);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!home_ready(&lnet->hm_strand) && m0_semaphore_value(sem) == 0) {
 		if (io->sio_sleep != NULL)
 			io->sio_sleep(lnet->hm_io, until);
@@ -186,7 +185,6 @@ bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 	if (M0_HOME_GET(lnet->hm_has_fd))
 		io->sio_arm(lnet->hm_io, next);
 	M0_HOME_SET(lnet->hm_stepping, false);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* Its poster may have seen the descriptor readable still. */
 	if (M0_HOME_GET(lnet->hm_has_fd) && M0_HOME_GET(lnet->hm_posted))
 		io->sio_rouse(lnet->hm_io);
