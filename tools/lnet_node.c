@@ -98,10 +98,12 @@ static void logs_print(struct lnet_node *node)
 {
 	enum m0_log_level level;
 	char              text[LOG_PIPE_TEXT_BYTES];
+	char              words[LOG_PIPE_TEXT_BYTES];
 	int               i;
 
 	for (i = 0; i < LOG_TURN_MAX && log_pipe_get(&level, text); ++i)
-		node_say_log(node, level, text);
+		node_say_log(node, level,
+			     lnet_opts_words(words, sizeof words, text));
 }
 
 static void look(struct lnet_node *node, m0_time_t now)
@@ -180,6 +182,7 @@ static int node_start(struct lnet_node *node)
 {
 	struct tool_fail *fail = &node->lno_fail;
 	char              why[M0_LNET_WHY_BYTES] = "";
+	char              text[M0_LNET_WHY_BYTES];
 	int               rc;
 
 	if (path_choose(node) != 0 ||
@@ -188,10 +191,11 @@ static int node_start(struct lnet_node *node)
 	node->lno_since = m0_time_now();
 	rc = m0_lnet_open(&node->lno_lnet, &node->lno_opts.nop_cfg, why);
 	if (rc != 0)
-		return tool_fail_set(fail,
-				     rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED,
-				     "%s",
-				     why[0] != '\0' ? why : tool_errtext(rc));
+		return tool_fail_set(
+			fail, rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED, "%s",
+			lnet_opts_words(text, sizeof text,
+					why[0] != '\0' ? why
+						       : tool_errtext(rc)));
 	node->lno_server.csv_serve = node_serve;
 	rc = ctl_server_open(&node->lno_server, node->lno_path,
 			     node->lno_ctl_mode, fail);

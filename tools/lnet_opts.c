@@ -247,12 +247,51 @@ void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail)
 	opts->nop_fail = fail;
 }
 
+char *lnet_opts_words(char *ret, size_t size, const char *why)
+{
+	/* The longer first. */
+	static const char *const words[][2] = {
+		{ "lc_src_port_min and _max 0", "--source-ports any" },
+		{ "lc_src_port_min", "--source-ports" },
+		{ "lc_accept", "--accept" },
+		{ "lc_port", "--port" },
+		{ "lc_transaction_timeout_ms", "--transaction-timeout" },
+		{ "lc_timeout_ms", "--lnd-timeout" },
+		{ "lc_peers_colibri", "--peers-colibri" },
+		{ "declare that all peers are Colibri nodes",
+		  "declare that all peers are Colibri nodes "
+		  "(--peers-colibri)" },
+	};
+	size_t used = 0;
+	size_t i;
+
+	M0_PRE(size > 0);
+	ret[0] = '\0';
+	while (*why != '\0' && used + 1 < size) {
+		for (i = 0; i < ARRAY_SIZE(words); ++i) {
+			if (strncmp(why, words[i][0], strlen(words[i][0])) == 0)
+				break;
+		}
+		if (i < ARRAY_SIZE(words)) {
+			used += (size_t)snprintf(ret + used, size - used, "%s",
+						 words[i][1]);
+			why += strlen(words[i][0]);
+		} else {
+			ret[used++] = *why++;
+			ret[used] = '\0';
+		}
+	}
+	return ret;
+}
+
 int lnet_opts_check(struct lnet_opts *opts)
 {
 	char why[M0_LNET_WHY_BYTES] = "";
+	char text[M0_LNET_WHY_BYTES];
 
 	if (opts->nop_fail->tf_exit == TOOL_OK &&
 	    m0_lnet_cfg_check(&opts->nop_cfg, why) != 0)
-		tool_fail_set(opts->nop_fail, TOOL_USAGE, "%s", why);
+		tool_fail_set(opts->nop_fail, TOOL_USAGE, "%s",
+			      lnet_opts_words(text, sizeof text, why));
 	return opts->nop_fail->tf_exit;
 }

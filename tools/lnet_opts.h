@@ -28,6 +28,12 @@ void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail);
 /** After all options: do they fit together? @return the exit code so far. */
 int lnet_opts_check(struct lnet_opts *opts);
 
+/**
+ * What the library says of a configuration, with the options of the command for
+ * the fields of struct m0_lnet_cfg. @return ret.
+ */
+char *lnet_opts_words(char *ret, size_t size, const char *why);
+
 /** Notes "OPTION 'VALUE' is not accepted; accepted: WHAT". */
 void tool_bad_value(struct tool_fail *fail, const char *option,
 		    const char *value, const char *accepted);

@@ -171,13 +171,15 @@ static void logs_print(const struct ping_args *args)
 {
 	enum m0_log_level level;
 	char              text[LOG_PIPE_TEXT_BYTES];
+	char              words[LOG_PIPE_TEXT_BYTES];
 	bool              said = false;
 
 	while (log_pipe_get(&level, text)) {
 		if (strchr(text, '\n') != NULL && said)
 			continue;
 		said |= strchr(text, '\n') != NULL;
-		fprintf(stderr, "colibri %s: %s\n", args->pga_verb, text);
+		fprintf(stderr, "colibri %s: %s\n", args->pga_verb,
+			lnet_opts_words(words, sizeof words, text));
 	}
 }
 
@@ -197,6 +199,7 @@ static int own_open(struct ping_args *args, struct m0_lnet **lnet)
 {
 	struct m0_lnet_cfg *cfg = &args->pga_opts.nop_cfg;
 	char                why[M0_LNET_WHY_BYTES] = "";
+	char                text[M0_LNET_WHY_BYTES];
 	int                 rc;
 
 	/* Peers answer on the connections we make. */
@@ -205,15 +208,15 @@ static int own_open(struct ping_args *args, struct m0_lnet **lnet)
 	rc = m0_lnet_open(lnet, cfg, why);
 	if (rc == 0)
 		return 0;
-	return tool_fail_set(&args->pga_fail,
-			     rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED, "%s",
-			     why[0] != '\0' ? why : tool_errtext(rc));
+	return tool_fail_set(
+		&args->pga_fail, rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED, "%s",
+		lnet_opts_words(text, sizeof text,
+				why[0] != '\0' ? why : tool_errtext(rc)));
 }
 
 static int own_ask(struct ping_args *args, struct own *own)
 {
 	struct m0_lnet *lnet;
-	int             code;
 
 	if (own_open(args, &lnet) != 0)
 		return args->pga_fail.tf_exit;
@@ -224,8 +227,7 @@ static int own_ask(struct ping_args *args, struct own *own)
 	logs_print(args);
 	if (args->pga_fail.tf_exit != TOOL_OK)
 		return args->pga_fail.tf_exit;
-	code = probe_set_print(&own->own_set, stdout, stderr);
-	return code;
+	return probe_set_print(&own->own_set, stdout, stderr);
 }
 
 static int own_run(struct ping_args *args)
