@@ -6,7 +6,8 @@ import re
 
 import cli
 
-COMMANDS = ('copy', 'perf', 'version', 'help')
+COMMANDS = ('copy', 'perf', 'node', 'ping', 'discover', 'net', 'peer', 'stats',
+            'global', 'version', 'help')
 MAN = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'man')
 
 
@@ -37,7 +38,7 @@ class Helps(cli.Case):
     def test_what_is_no_command_is_told_which_are(self):
         for args in (('nosuch',), (), ('--nosuch',), ('help', 'nosuch')):
             self.assert_refused(cli.run(*args), 2, *args[-1:],
-                                'copy, perf, version, help')
+                                ', '.join(COMMANDS))
 
     def test_operands_that_nobody_wants(self):
         self.assert_refused(cli.run('version', 'x'), 2, "'x'")
@@ -54,14 +55,15 @@ class Helps(cli.Case):
                 self.assertIn(b'standard output', child.stderr)
 
     def test_man_pages_know_every_option_and_no_other(self):
-        for command in ('copy', 'perf'):
+        for command in COMMANDS[:-2]:
             text = cli.run(command, '--help').stdout.decode()
             options = set(re.findall(r'(?m)^ .*?--([a-z-]+)', text))
             options -= {'help', 'usage'}
             with open(os.path.join(MAN, f'colibri-{command}.1'),
                       encoding='utf-8') as file:
                 page = file.read()
-            known = set(re.findall(r'(?m)^\.It .*?Fl -([a-z-]+)', page))
+            heads = re.findall(r'(?ms)^\.It (Xo.*?\.Xc|.*?$)', page)
+            known = set(re.findall(r'Fl -([a-z-]+)', ' '.join(heads)))
             self.assertEqual(known - {'help', 'usage'}, options)
 
 
