@@ -8,13 +8,13 @@
 
 /** A header on its way through this file. */
 struct coming {
-	struct m0_lnet_engine *cg_eng;
-	struct m0_lnet_ni     *cg_ni;
+	struct m0_lnet_engine *cmi_eng;
+	struct m0_lnet_ni     *cmi_ni;
 	/** NULL: `0@lo`, or no room for peers. */
-	struct m0_lnet_lpni *cg_lpni;
-	struct m0_lnd_rx    *cg_rx;
-	struct m0_lnet_nid   cg_primary;
-	struct m0_lnet_hdr   cg_hdr;
+	struct m0_lnet_lpni *cmi_lpni;
+	struct m0_lnd_rx    *cmi_rx;
+	struct m0_lnet_nid   cmi_primary;
+	struct m0_lnet_hdr   cmi_hdr;
 };
 
 /* ------------------------------------------------------- what goes wrong -- */
@@ -44,31 +44,31 @@ static void grumble(struct m0_lnet_engine *eng, const struct m0_lnd_rx *rx,
 
 static int refuse(const struct coming *in, const char *why)
 {
-	struct m0_lnet_stats *stats = &in->cg_eng->le_stats;
+	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
 
 	++stats->ls_proto_errors;
 	++stats->ls_errors;
-	grumble(in->cg_eng, in->cg_rx, why);
+	grumble(in->cmi_eng, in->cmi_rx, why);
 	return -EPROTO;
 }
 
 /* Its payload is read and thrown away. */
 static int drop(const struct coming *in, uint64_t *reason)
 {
-	struct m0_lnet_stats *stats = &in->cg_eng->le_stats;
-	uint32_t              type = in->cg_hdr.lh_type;
+	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
+	uint32_t              type = in->cmi_hdr.lh_type;
 
 	++*reason;
 	++stats->ls_drop_count;
-	stats->ls_drop_length += in->cg_hdr.lh_payload_bytes;
-	m0_lnet__traffic_count(&in->cg_ni->lni_traffic.lt_dropped, type);
-	if (in->cg_lpni != NULL)
-		m0_lnet__traffic_count(&in->cg_lpni->lpn_traffic.lt_dropped,
+	stats->ls_drop_length += in->cmi_hdr.lh_payload_bytes;
+	m0_lnet__traffic_count(&in->cmi_ni->lni_traffic.lt_dropped, type);
+	if (in->cmi_lpni != NULL)
+		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_dropped,
 				       type);
-	in->cg_rx->lr_payload.lp_vec = NULL;
-	in->cg_rx->lr_payload.lp_offset = 0;
-	in->cg_rx->lr_payload.lp_bytes = 0;
-	in->cg_rx->lr_discard_bytes = in->cg_hdr.lh_payload_bytes;
+	in->cmi_rx->lr_payload.lp_vec = NULL;
+	in->cmi_rx->lr_payload.lp_offset = 0;
+	in->cmi_rx->lr_payload.lp_bytes = 0;
+	in->cmi_rx->lr_discard_bytes = in->cmi_hdr.lh_payload_bytes;
 	return 0;
 }
 
@@ -78,20 +78,20 @@ static int drop(const struct coming *in, uint64_t *reason)
 static int take(const struct coming *in, const struct m0_lnet_md *md,
 		struct m0_lnet_msg *msg, m0_bcount_t bytes)
 {
-	struct m0_lnet_stats *stats = &in->cg_eng->le_stats;
-	struct m0_lnd_rx     *rx = in->cg_rx;
-	uint32_t              type = in->cg_hdr.lh_type;
+	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
+	struct m0_lnd_rx     *rx = in->cmi_rx;
+	uint32_t              type = in->cmi_hdr.lh_type;
 
 	++stats->ls_recv_count;
-	stats->ls_recv_length += in->cg_hdr.lh_payload_bytes;
-	m0_lnet__traffic_count(&in->cg_ni->lni_traffic.lt_received, type);
-	if (in->cg_lpni != NULL)
-		m0_lnet__traffic_count(&in->cg_lpni->lpn_traffic.lt_received,
+	stats->ls_recv_length += in->cmi_hdr.lh_payload_bytes;
+	m0_lnet__traffic_count(&in->cmi_ni->lni_traffic.lt_received, type);
+	if (in->cmi_lpni != NULL)
+		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_received,
 				       type);
 	rx->lr_payload.lp_vec = bytes == 0 ? NULL : md->md_attr.md_vec;
 	rx->lr_payload.lp_offset = bytes == 0 ? 0 : msg->msg_md_offset;
 	rx->lr_payload.lp_bytes = bytes;
-	rx->lr_discard_bytes = in->cg_hdr.lh_payload_bytes - bytes;
+	rx->lr_discard_bytes = in->cmi_hdr.lh_payload_bytes - bytes;
 	return 0;
 }
 
@@ -161,12 +161,12 @@ static void put_end(struct m0_lnet_msg *msg, int status)
 
 static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 {
-	struct m0_lnd_rx *rx = in->cg_rx;
+	struct m0_lnd_rx *rx = in->cmi_rx;
 	int               rc;
 
-	msg->msg_rx_ni = in->cg_ni;
+	msg->msg_rx_ni = in->cmi_ni;
 	msg->msg_want_hop = rx->lr_nid;
-	if (in->cg_hdr.lh_type == M0_LNET_PUT) {
+	if (in->cmi_hdr.lh_type == M0_LNET_PUT) {
 		rc = take(in, msg->msg_md, msg, msg->msg_mlength);
 		msg->msg_state = M0_LNET_MSG_COMING;
 		msg->msg_rx = rx;
@@ -181,15 +181,15 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 
 static int request_in(struct coming *in)
 {
-	struct m0_lnet_engine *eng = in->cg_eng;
+	struct m0_lnet_engine *eng = in->cmi_eng;
 	struct m0_lnet_stats  *stats = &eng->le_stats;
 	struct m0_lnet_msg    *msg = m0_lnet__msg_new(eng);
 	enum m0_lnet_match     match;
 
 	if (msg == NULL)
 		return -EAGAIN;
-	msg->msg_hdr = in->cg_hdr;
-	msg->msg_primary = in->cg_primary;
+	msg->msg_hdr = in->cmi_hdr;
+	msg->msg_primary = in->cmi_primary;
 	match = m0_lnet__portal_match(eng, msg);
 	if (M0_LIKELY(match == M0_LNET_MATCH_OK))
 		return matched(in, msg);
@@ -198,8 +198,8 @@ static int request_in(struct coming *in)
 		return drop(in, &stats->ls_drop_too_big);
 	if (match == M0_LNET_MATCH_NO_ROOM)
 		return drop(in, &stats->ls_drop_no_room);
-	if (in->cg_hdr.lh_type == M0_LNET_PUT &&
-	    m0_lnet__portal_is_lazy(eng, in->cg_hdr.lh_portal))
+	if (in->cmi_hdr.lh_type == M0_LNET_PUT &&
+	    m0_lnet__portal_is_lazy(eng, in->cmi_hdr.lh_portal))
 		return -EAGAIN;
 	return drop(in, &stats->ls_drop_no_match);
 }
@@ -210,7 +210,7 @@ static int request_in(struct coming *in)
 static struct m0_lnet_msg *waiting(const struct coming *in, uint32_t type)
 {
 	struct m0_lnet_msg *msg =
-		m0_lnet__response_find(in->cg_eng, &in->cg_hdr.lh_wmd);
+		m0_lnet__response_find(in->cmi_eng, &in->cmi_hdr.lh_wmd);
 
 	return msg != NULL && msg->msg_hdr.lh_type == type ? msg : NULL;
 }
@@ -226,12 +226,12 @@ static struct m0_lnet_event *response_take(const struct coming    *in,
 	m0_lnet__response_drop(msg);
 	msg->msg_answered = true;
 	m0_lnet__op_fill(ev, msg, type);
-	m0_lnet__event_fill(ev, &in->cg_hdr, &in->cg_primary,
-			    &in->cg_rx->lr_nid);
+	m0_lnet__event_fill(ev, &in->cmi_hdr, &in->cmi_primary,
+			    &in->cmi_rx->lr_nid);
 	ev->ev_status = 0;
 	if (md->md_threshold > 0)
 		--md->md_threshold;
-	m0_lnet__md_used(in->cg_eng, md);
+	m0_lnet__md_used(in->cmi_eng, md);
 	return ev;
 }
 
@@ -241,12 +241,12 @@ static int ack_in(const struct coming *in)
 	struct m0_lnet_event *ev;
 
 	if (msg == NULL)
-		return drop(in, &in->cg_eng->le_stats.ls_drop_stale);
+		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale);
 	take(in, msg->msg_md, msg, 0);
 	ev = response_take(in, msg, M0_LNET_EV_ACK);
-	ev->ev_match_bits = in->cg_hdr.lh_match_bits;
+	ev->ev_match_bits = in->cmi_hdr.lh_match_bits;
 	/* No more than was sent, whatever he says. */
-	ev->ev_mlength = min64u(in->cg_hdr.lh_length, msg->msg_rlength);
+	ev->ev_mlength = min64u(in->cmi_hdr.lh_length, msg->msg_rlength);
 	m0_lnet__response_end(msg, &msg->msg_event[1]);
 	return 0;
 }
@@ -255,23 +255,23 @@ static int reply_in(const struct coming *in)
 {
 	struct m0_lnet_msg   *msg = waiting(in, M0_LNET_GET);
 	struct m0_lnet_event *ev;
-	m0_bcount_t           bytes = in->cg_hdr.lh_payload_bytes;
+	m0_bcount_t           bytes = in->cmi_hdr.lh_payload_bytes;
 
 	if (msg == NULL)
-		return drop(in, &in->cg_eng->le_stats.ls_drop_stale);
+		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale);
 	if (bytes > msg->msg_rlength) {
 		if ((msg->msg_md->md_attr.md_options & M0_LNET_MD_TRUNCATE) ==
 		    0)
-			return drop(in, &in->cg_eng->le_stats.ls_drop_too_big);
+			return drop(in, &in->cmi_eng->le_stats.ls_drop_too_big);
 		bytes = msg->msg_rlength;
 	}
 	take(in, msg->msg_md, msg, bytes);
 	/* Held by msg_rx from here on, whatever the MD makes of it. */
-	msg->msg_rx = in->cg_rx;
-	msg->msg_rx_ni = in->cg_ni;
-	in->cg_rx->lr_priv = msg;
+	msg->msg_rx = in->cmi_rx;
+	msg->msg_rx_ni = in->cmi_ni;
+	in->cmi_rx->lr_priv = msg;
 	ev = response_take(in, msg, M0_LNET_EV_REPLY);
-	ev->ev_rlength = in->cg_hdr.lh_payload_bytes;
+	ev->ev_rlength = in->cmi_hdr.lh_payload_bytes;
 	ev->ev_mlength = bytes;
 	ev->ev_offset = msg->msg_md_offset;
 	return 0;
@@ -282,8 +282,8 @@ static int reply_in(const struct coming *in)
 /* What is wrong with it; NULL: nothing. *ours: it is for this interface. */
 static const char *fault(const struct coming *in, bool *ours)
 {
-	const struct m0_lnet_hdr *hdr = &in->cg_hdr;
-	const struct m0_lnet_nid *self = &in->cg_ni->lni_lnd.ln_nid;
+	const struct m0_lnet_hdr *hdr = &in->cmi_hdr;
+	const struct m0_lnet_nid *self = &in->cmi_ni->lni_lnd.ln_nid;
 	bool                      empty;
 
 	empty = hdr->lh_type == M0_LNET_ACK || hdr->lh_type == M0_LNET_GET;
@@ -295,13 +295,13 @@ static const char *fault(const struct coming *in, bool *ours)
 	    (m0_lnet_nid_is_lo(&hdr->lh_src_nid) && !m0_lnet_nid_is_lo(self)))
 		return "a source that cannot be";
 	*ours = m0_lnet_nid_eq(&hdr->lh_dest_nid, self) ||
-		(in->cg_ni == in->cg_eng->le_lo &&
-		 m0_lnet__ni_find(in->cg_eng, &hdr->lh_dest_nid) != NULL);
+		(in->cmi_ni == in->cmi_eng->le_lo &&
+		 m0_lnet__ni_find(in->cmi_eng, &hdr->lh_dest_nid) != NULL);
 	if (*ours)
 		return NULL;
 	if (m0_lnet_nid_net(&hdr->lh_dest_nid) == m0_lnet_nid_net(self))
 		return "a message for another node of this network";
-	if (m0_lnet__ni_find(in->cg_eng, &hdr->lh_dest_nid) != NULL)
+	if (m0_lnet__ni_find(in->cmi_eng, &hdr->lh_dest_nid) != NULL)
 		return "a message for another interface of this node";
 	return NULL;
 }
@@ -314,13 +314,13 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	const char            *why;
 	bool                   ours = true;
 
-	in.cg_ni = container_of(ni, struct m0_lnet_ni, lni_lnd);
-	in.cg_eng = eng = in.cg_ni->lni_engine;
-	in.cg_lpni = NULL;
-	in.cg_rx = rx;
+	in.cmi_ni = container_of(ni, struct m0_lnet_ni, lni_lnd);
+	in.cmi_eng = eng = in.cmi_ni->lni_engine;
+	in.cmi_lpni = NULL;
+	in.cmi_rx = rx;
 	rx->lr_cancelled = false;
 	rx->lr_priv = NULL;
-	if (m0_lnet__hdr_decode(&in.cg_hdr, large, bytes) != 0)
+	if (m0_lnet__hdr_decode(&in.cmi_hdr, large, bytes) != 0)
 		return refuse(&in, "a header of unknown type or with a NID "
 				   "that cannot be");
 	why = fault(&in, &ours);
@@ -328,9 +328,9 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		return refuse(&in, why);
 	if (!ours)
 		return drop(&in, &eng->le_stats.ls_drop_not_ours);
-	in.cg_lpni = m0_lnet__peer_heard(eng, &in.cg_hdr.lh_src_nid,
-					 &rx->lr_nid, &in.cg_primary);
-	switch (in.cg_hdr.lh_type) {
+	in.cmi_lpni = m0_lnet__peer_heard(eng, &in.cmi_hdr.lh_src_nid,
+					  &rx->lr_nid, &in.cmi_primary);
+	switch (in.cmi_hdr.lh_type) {
 	case M0_LNET_ACK:
 		return ack_in(&in);
 	case M0_LNET_REPLY:
