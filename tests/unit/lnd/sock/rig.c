@@ -150,11 +150,6 @@ static struct rig *rig_of_ni(struct m0_lnd_ni *ni)
 	return container_of(ni, struct rig, rg_ni);
 }
 
-static struct rig *rig_of_rx(struct m0_lnd_rx *rx)
-{
-	return rx->lr_priv;
-}
-
 static struct rig_tx *tx_of(struct m0_lnd_tx *tx)
 {
 	return container_of(tx, struct rig_tx, rt_tx);
@@ -189,33 +184,49 @@ static void up_tx_done(struct m0_lnd_tx *ltx, int status,
 }
 
 /** Memory of rg_seg_bytes pieces, in which every third is empty. */
-static void memory_cut(struct rig *rig, size_t bytes)
+static void memory_cut(struct rig_rx *rr, size_t bytes)
 {
+	size_t   seg_bytes = rr->rr_rig->rg_seg_bytes;
+	size_t   max = bytes / seg_bytes * 3 / 2 + 4;
 	uint32_t nr = 0;
 	size_t   at = 0;
 
+	rr->rr_memory = rr->rr_rig->rg_memory;
+	if (rr->rr_rig->rg_own_memory)
+		rr->rr_memory = malloc(bytes);
+	rr->rr_counts = calloc(max, sizeof *rr->rr_counts);
+	rr->rr_bufs = calloc(max, sizeof *rr->rr_bufs);
 	while (at < bytes) {
-		size_t part = bytes - at < rig->rg_seg_bytes
-				      ? bytes - at
-				      : rig->rg_seg_bytes;
+		size_t part = bytes - at < seg_bytes ? bytes - at : seg_bytes;
 
 		if (nr % 3 == 2)
 			part = 0;
-		rig->rg_counts[nr] = part;
-		rig->rg_bufs[nr++] = rig->rg_memory + at;
+		assert_true(nr < max);
+		rr->rr_counts[nr] = part;
+		rr->rr_bufs[nr++] = rr->rr_memory + at;
 		at += part;
 	}
-	rig->rg_vec.ov_vec.v_nr = nr;
-	rig->rg_vec.ov_vec.v_count = rig->rg_counts;
-	rig->rg_vec.ov_buf = rig->rg_bufs;
+	rr->rr_vec.ov_vec.v_nr = nr;
+	rr->rr_vec.ov_vec.v_count = rr->rr_counts;
+	rr->rr_vec.ov_buf = rr->rr_bufs;
+}
+
+static void rx_note(struct rig_rx *rr, const void *bytes, bool large)
+{
+	struct rig_msg *msg = &rr->rr_msg;
+
+	memcpy(msg->rm_header, bytes, large ? 96 : 72);
+	msg->rm_large = large;
+	msg->rm_nid = rr->rr_rx->lr_nid;
+	msg->rm_pid = rr->rr_rx->lr_pid;
 }
 
 static int up_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		       const void *bytes, bool large)
 {
-	struct rig     *rig = rig_of_ni(ni);
-	struct rig_msg *msg = &rig->rg_msgs[rig->rg_msgs_nr % RIG_MSGS_MAX];
-	uint32_t        payload;
+	struct rig    *rig = rig_of_ni(ni);
+	struct rig_rx *rr;
+	uint32_t       payload;
 
 	++rig->rg_begun_nr;
 	if (rig->rg_begin_rc != 0)
@@ -224,37 +235,45 @@ static int up_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	if (payload > RIG_PAYLOAD_MAX)
 		return -EPROTO;
 	assert_false(rx->lr_cancelled);
-	memset(msg, 0, sizeof *msg);
-	memcpy(msg->rm_header, bytes, large ? 96 : 72);
-	msg->rm_large = large;
-	msg->rm_nid = rx->lr_nid;
-	msg->rm_pid = rx->lr_pid;
-	msg->rm_bytes = payload < rig->rg_want ? payload : rig->rg_want;
-	rx->lr_priv = rig;
-	rx->lr_discard_bytes = payload - msg->rm_bytes;
-	rx->lr_payload.lp_bytes = msg->rm_bytes;
+	rr = calloc(1, sizeof *rr);
+	rr->rr_rig = rig;
+	rr->rr_rx = rx;
+	rx_note(rr, bytes, large);
+	rr->rr_msg.rm_bytes = payload < rig->rg_want ? payload : rig->rg_want;
+	rx->lr_priv = rr;
+	rx->lr_discard_bytes = payload - rr->rr_msg.rm_bytes;
+	rx->lr_payload.lp_bytes = rr->rr_msg.rm_bytes;
 	rx->lr_payload.lp_offset = rig->rg_offset;
 	rx->lr_cancelled = rig->rg_cancel_at_begin;
-	if (msg->rm_bytes > 0) {
-		memory_cut(rig, rig->rg_offset + msg->rm_bytes);
-		rx->lr_payload.lp_vec = &rig->rg_vec;
+	if (rr->rr_msg.rm_bytes > 0) {
+		memory_cut(rr, rig->rg_offset + rr->rr_msg.rm_bytes);
+		rx->lr_payload.lp_vec = &rr->rr_vec;
 	}
 	rig->rg_rx = rx;
+	++rig->rg_rxs_nr;
 	return 0;
 }
 
 static void up_rx_done(struct m0_lnd_rx *rx, int status,
 		       enum m0_lnd_health health)
 {
-	struct rig     *rig = rig_of_rx(rx);
-	struct rig_msg *msg = &rig->rg_msgs[rig->rg_msgs_nr % RIG_MSGS_MAX];
+	struct rig_rx *rr = rx->lr_priv;
+	struct rig    *rig = rr->rr_rig;
 
-	assert_true(rig->rg_rx == rx);
+	assert_true(rr->rr_rx == rx);
 	assert_true((status == 0) == (health == M0_LND_OK));
-	rig->rg_rx = NULL;
-	msg->rm_status = status;
-	msg->rm_done = true;
-	++rig->rg_msgs_nr;
+	rr->rr_msg.rm_status = status;
+	rr->rr_msg.rm_done = true;
+	rig->rg_msgs[rig->rg_msgs_nr++ % RIG_MSGS_MAX] = rr->rr_msg;
+	if (rig->rg_rx == rx)
+		rig->rg_rx = NULL;
+	--rig->rg_rxs_nr;
+	if (rig->rg_own_memory)
+		free(rr->rr_memory);
+	free(rr->rr_counts);
+	free(rr->rr_bufs);
+	memset(rr, 0xdb, sizeof *rr);
+	free(rr);
 	if (rig->rg_on_rx_done != NULL)
 		rig->rg_on_rx_done(rig);
 }
@@ -301,8 +320,6 @@ void rig_cfg(struct rig *rig)
 	rig->rg_mode = RIG_BOTH;
 	rig->rg_piece = SIZE_MAX;
 	rig->rg_memory = calloc(1, RIG_PAYLOAD_MAX + 4096);
-	rig->rg_counts = calloc(RIG_PAYLOAD_MAX, sizeof *rig->rg_counts);
-	rig->rg_bufs = calloc(RIG_PAYLOAD_MAX, sizeof *rig->rg_bufs);
 	m0_rand_init(&rig->rg_rand, 1);
 	m0_log_set(no_log, NULL);
 	the_rig = rig;
@@ -342,13 +359,11 @@ void rig_fini(struct rig *rig)
 	rig_run(rig);
 	assert_int_equal(rig->rg_stopped_nr, 1);
 	assert_int_equal(rig->rg_listeners_nr, 0);
-	assert_null(rig->rg_rx);
+	assert_int_equal(rig->rg_rxs_nr, 0);
 	for (i = 0; i < rig->rg_streams_nr; ++i)
 		rig->rg_streams[i].rs_conn = NULL;
 	rig->rg_lnd->ld_ops->lo_fini(rig->rg_lnd);
 	free(rig->rg_memory);
-	free(rig->rg_counts);
-	free(rig->rg_bufs);
 	m0_log_set(NULL, NULL);
 }
 

@@ -74,6 +74,17 @@ struct rig_msg {
 	bool               rm_done;
 };
 
+/** A message of the peer that is coming in, and where it goes. */
+struct rig_rx {
+	struct rig       *rr_rig;
+	struct m0_lnd_rx *rr_rx;
+	uint8_t          *rr_memory;
+	m0_bcount_t      *rr_counts;
+	void            **rr_bufs;
+	struct m0_bufvec  rr_vec;
+	struct rig_msg    rr_msg;
+};
+
 enum rig_mode {
 	/** Wherever the driver wants them, in pieces of rg_piece. */
 	RIG_DIRECT,
@@ -104,16 +115,17 @@ struct rig {
 
 	/** What the engine does with messages: rc of lu_rx_begin, bytes of
 	 * each that it wants (the rest is discarded), segments it offers. */
-	int               rg_begin_rc;
-	size_t            rg_want;
-	size_t            rg_seg_bytes;
-	m0_bcount_t       rg_offset;
-	bool              rg_cancel_at_begin;
+	int         rg_begin_rc;
+	size_t      rg_want;
+	size_t      rg_seg_bytes;
+	m0_bcount_t rg_offset;
+	bool        rg_cancel_at_begin;
+	/** The last that began; NULL: none is coming in. */
 	struct m0_lnd_rx *rg_rx;
-	uint8_t          *rg_memory;
-	m0_bcount_t      *rg_counts;
-	void            **rg_bufs;
-	struct m0_bufvec  rg_vec;
+	unsigned          rg_rxs_nr;
+	/** Where payloads go; if rg_own_memory each to its own instead. */
+	uint8_t *rg_memory;
+	bool     rg_own_memory;
 
 	struct rig_msg rg_msgs[RIG_MSGS_MAX];
 	unsigned       rg_msgs_nr;
