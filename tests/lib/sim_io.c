@@ -10,8 +10,12 @@ enum {
 	TURNS_MAX = 16,
 	ACCEPTS_MAX = 16,
 	IOV_NR = 64,
-	AHEAD_MAX = 64 * 1024
+	AHEAD_MAX = 64 * 1024,
+	/** TCP's keep-alive, as on the sockets of a real node. */
+	KEEP_NR = 5
 };
+#define KEEP_IDLE_NS (30 * M0_TIME_ONE_SECOND)
+#define KEEP_GAP_NS  (5 * M0_TIME_ONE_SECOND)
 
 static struct sim_io *io_of(struct m0_sock_io *io)
 {
@@ -90,6 +94,8 @@ static void end_adopt(struct sim_end *end, struct sim_io *io)
 	end->sie_owner = SIM_OWNER_NODE;
 	end->sie_io = io;
 	++io->sio_ends_nr;
+	m0_sim_stream_keepalive(m0_sim__stream(end), end->sie_nr, KEEP_IDLE_NS,
+				KEEP_GAP_NS, KEEP_NR);
 }
 
 void m0_sim__node_notice(struct sim_end *end)
@@ -236,7 +242,7 @@ static void end_serve(struct sim_io *io, struct sim_end *end)
 	if (!end->sie_is_dialled || (!end->sie_is_told && !dial_tell(io, end)))
 		goto out;
 	if (stream->sst_reset[end->sie_nr] && end->sie_is_paused) {
-		end_broken(end, -ECONNRESET);
+		end_broken(end, stream->sst_reset_status[end->sie_nr]);
 		goto out;
 	}
 	for (nr = 0; nr < TURNS_MAX; ++nr)

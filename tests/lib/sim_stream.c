@@ -54,6 +54,7 @@ static void dir_init(struct m0_sim_stream *stream, int end)
 	dir->ssd_arrive_timer.simt_data = dir;
 	dir->ssd_ack_timer.simt_data = dir;
 	dir->ssd_slow_timer.simt_data = dir;
+	dir->ssd_alive_timer.simt_data = dir;
 }
 
 void m0_sim_stream_init(struct m0_sim_stream *stream, struct m0_sim *sim,
@@ -142,6 +143,7 @@ static void dir_drop(struct m0_sim_stream_dir *dir)
 	m0_sim_timer_cancel(dir_sim(dir), &dir->ssd_arrive_timer);
 	m0_sim_timer_cancel(dir_sim(dir), &dir->ssd_ack_timer);
 	m0_sim_timer_cancel(dir_sim(dir), &dir->ssd_slow_timer);
+	m0_sim_timer_cancel(dir_sim(dir), &dir->ssd_alive_timer);
 }
 
 void m0_sim_stream_fini(struct m0_sim_stream *stream)
@@ -205,6 +207,7 @@ static void ack_fire(struct m0_sim_timer *timer)
 
 	if (dir_back(dir)->ssd_silent)
 		return;
+	dir->ssd_heard_at = dir_now(dir);
 	dir->ssd_known_arrived = dir->ssd_arrived;
 	dir->ssd_known_taken = dir->ssd_taken;
 	if (dir->ssd_wants_room &&
@@ -217,7 +220,7 @@ static void ack_fire(struct m0_sim_timer *timer)
 /* -- arrival --------------------------------------------------------------- */
 
 /* `end` hears that there is no stream any more. */
-static void end_is_reset(struct m0_sim_stream *stream, int end)
+static void end_is_reset(struct m0_sim_stream *stream, int end, int status)
 {
 	struct m0_sim_stream_dir *out = &stream->sst_dir[end];
 	struct m0_sim_stream_dir *in = &stream->sst_dir[1 - end];
@@ -225,6 +228,7 @@ static void end_is_reset(struct m0_sim_stream *stream, int end)
 	if (stream->sst_reset[end])
 		return;
 	stream->sst_reset[end] = true;
+	stream->sst_reset_status[end] = status;
 	in->ssd_eof = true;
 	pieces_drop(&out->ssd_way, &out->ssd_way_last);
 	pieces_drop(&in->ssd_way, &in->ssd_way_last);
@@ -264,6 +268,7 @@ static void piece_arrive(struct m0_sim_stream_dir *dir)
 	struct m0_sim_piece  *piece;
 
 	piece = piece_take(&dir->ssd_way, &dir->ssd_way_last);
+	dir_back(dir)->ssd_heard_at = dir_now(dir);
 	switch (piece->sip_kind) {
 	case PIECE_BYTES_OF:
 		bytes_arrive(dir, piece);
@@ -274,7 +279,7 @@ static void piece_arrive(struct m0_sim_stream_dir *dir)
 		notice(stream, 1 - dir_end(dir));
 		break;
 	case PIECE_RESET:
-		end_is_reset(stream, 1 - dir_end(dir));
+		end_is_reset(stream, 1 - dir_end(dir), -ECONNRESET);
 		break;
 	}
 	free(piece);
@@ -348,7 +353,7 @@ ssize_t m0_sim_stream_write(struct m0_sim_stream *stream, int end,
 
 	M0_PRE(end == 0 || end == 1);
 	if (stream->sst_reset[end])
-		return -ECONNRESET;
+		return stream->sst_reset_status[end];
 	if (stream->sst_dir[end].ssd_shut || stream->sst_gone[end])
 		return -EPIPE;
 	for (i = 0; i < iov_nr; ++i) {
@@ -422,7 +427,7 @@ ssize_t m0_sim_stream_read(struct m0_sim_stream *stream, int end, void *buf,
 	M0_PRE(nr > 0);
 	if (dir->ssd_come == NULL) {
 		if (stream->sst_reset[end])
-			return -ECONNRESET;
+			return stream->sst_reset_status[end];
 		return dir->ssd_eof ? 0 : -EAGAIN;
 	}
 	if (dir_is_slow(dir))
@@ -475,6 +480,8 @@ static void end_goes(struct m0_sim_stream *stream, int end)
 	struct m0_sim_stream_dir *in = &stream->sst_dir[1 - end];
 
 	stream->sst_gone[end] = true;
+	m0_sim_timer_cancel(stream->sst_sim,
+			    &stream->sst_dir[end].ssd_alive_timer);
 	pieces_drop(&in->ssd_come, &in->ssd_come_last);
 	m0_sim_timer_cancel(stream->sst_sim, &in->ssd_slow_timer);
 }
@@ -506,8 +513,8 @@ void m0_sim_stream_close(struct m0_sim_stream *stream, int end)
 
 void m0_sim_stream_cut(struct m0_sim_stream *stream)
 {
-	end_is_reset(stream, 0);
-	end_is_reset(stream, 1);
+	end_is_reset(stream, 0, -ECONNRESET);
+	end_is_reset(stream, 1, -ECONNRESET);
 }
 
 /* TCP sends again what was not acknowledged. */
@@ -548,4 +555,65 @@ void m0_sim_stream_slow(struct m0_sim_stream *stream, int end,
 	if (bytes_per_s == 0 && dir->ssd_slow_timer.simt_at != 0)
 		m0_sim_timer_arm(stream->sst_sim, &dir->ssd_slow_timer,
 				 dir_now(dir), slow_fire);
+}
+
+/* -- signs of life --------------------------------------------------------- */
+
+static void alive_fire(struct m0_sim_timer *timer);
+
+static void alive_arm(struct m0_sim_stream_dir *dir, m0_time_t at)
+{
+	m0_sim_timer_arm(dir_sim(dir), &dir->ssd_alive_timer, at, alive_fire);
+}
+
+/* The question and its answer, there and back in no time. */
+static void alive_ask(struct m0_sim_stream_dir *dir)
+{
+	struct m0_sim_stream *stream = dir->ssd_stream;
+	int                   end = dir_end(dir);
+
+	if (dir->ssd_silent || dir_back(dir)->ssd_silent) {
+		if (++dir->ssd_alive_asked_nr > dir->ssd_alive_nr)
+			end_is_reset(stream, end, -ETIMEDOUT);
+		else
+			alive_arm(dir, dir_now(dir) + dir->ssd_alive_gap_ns);
+		return;
+	}
+	if (stream->sst_gone[1 - end]) {
+		end_is_reset(stream, end, -ECONNRESET);
+		return;
+	}
+	dir->ssd_alive_asked_nr = 0;
+	dir->ssd_heard_at = dir_now(dir);
+	alive_arm(dir, dir->ssd_heard_at + dir->ssd_alive_idle_ns);
+}
+
+static void alive_fire(struct m0_sim_timer *timer)
+{
+	struct m0_sim_stream_dir *dir = timer->simt_data;
+	m0_time_t at = dir->ssd_heard_at + dir->ssd_alive_idle_ns;
+
+	if (dir->ssd_stream->sst_reset[dir_end(dir)])
+		return;
+	if (at > dir_now(dir)) {
+		dir->ssd_alive_asked_nr = 0;
+		alive_arm(dir, at);
+	} else if (dir->ssd_written != dir->ssd_known_arrived) {
+		/* Sends again what was not acknowledged, and asks nothing. */
+		alive_arm(dir, dir_now(dir) + dir->ssd_alive_idle_ns);
+	} else {
+		alive_ask(dir);
+	}
+}
+
+void m0_sim_stream_keepalive(struct m0_sim_stream *stream, int end,
+			     m0_time_t idle_ns, m0_time_t gap_ns, unsigned nr)
+{
+	struct m0_sim_stream_dir *dir = &stream->sst_dir[end];
+
+	dir->ssd_alive_idle_ns = idle_ns;
+	dir->ssd_alive_gap_ns = gap_ns;
+	dir->ssd_alive_nr = nr;
+	dir->ssd_heard_at = dir_now(dir);
+	alive_arm(dir, dir->ssd_heard_at + idle_ns);
 }

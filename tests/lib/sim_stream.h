@@ -60,11 +60,18 @@ struct m0_sim_stream_dir {
 	struct m0_sim_piece *ssd_come;
 	struct m0_sim_piece *ssd_come_last;
 	/** Slow reader: bytes a second (0: not slow), when he reads again. */
-	uint64_t              ssd_slow_bytes;
-	m0_time_t             ssd_slow_until;
-	struct m0_sim_timer   ssd_arrive_timer;
-	struct m0_sim_timer   ssd_ack_timer;
-	struct m0_sim_timer   ssd_slow_timer;
+	uint64_t            ssd_slow_bytes;
+	m0_time_t           ssd_slow_until;
+	struct m0_sim_timer ssd_arrive_timer;
+	struct m0_sim_timer ssd_ack_timer;
+	struct m0_sim_timer ssd_slow_timer;
+	/** Signs of life that the writer asks for; idle 0: none. */
+	m0_time_t             ssd_alive_idle_ns;
+	m0_time_t             ssd_alive_gap_ns;
+	unsigned              ssd_alive_nr;
+	unsigned              ssd_alive_asked_nr;
+	m0_time_t             ssd_heard_at;
+	struct m0_sim_timer   ssd_alive_timer;
 	struct m0_sim_stream *ssd_stream;
 };
 
@@ -76,8 +83,9 @@ struct m0_sim_stream {
 	struct m0_sim_stream_dir sst_dir[2];
 	/** Nobody is there any more: what comes is answered with a reset. */
 	bool sst_gone[2];
-	/** The end has been told that the stream was reset. */
+	/** The end has been told that the stream was reset, and how. */
 	bool sst_reset[2];
+	int  sst_reset_status[2];
 	/**
 	 * Something has changed for `end`: there is something to read, or room
 	 * to write again. Runs as a timer does. May be called for nothing.
@@ -109,6 +117,7 @@ ssize_t m0_sim_stream_write(struct m0_sim_stream *stream, int end,
  * Reads what has come.
  * @retval 0            end of file. @retval -EAGAIN  nothing now.
  * @retval -ECONNRESET  by the other end, all that came before being read.
+ * @retval -ETIMEDOUT   by m0_sim_stream_keepalive().
  */
 ssize_t m0_sim_stream_read(struct m0_sim_stream *stream, int end, void *buf,
 			   size_t nr);
@@ -132,6 +141,13 @@ void m0_sim_stream_reset(struct m0_sim_stream *stream, int end);
 void m0_sim_stream_cut(struct m0_sim_stream *stream);
 /** What `end` writes vanishes on its way, or comes again, all of it. */
 void m0_sim_stream_silence(struct m0_sim_stream *stream, int end, bool silent);
+/**
+ * `end` asks for a sign of life when it has heard nothing for `idle_ns`, and
+ * then each `gap_ns`; `nr` without an answer and the stream is reset for it,
+ * with -ETIMEDOUT; TCP's keep-alive.
+ */
+void m0_sim_stream_keepalive(struct m0_sim_stream *stream, int end,
+			     m0_time_t idle_ns, m0_time_t gap_ns, unsigned nr);
 /** `end` reads at most so many bytes a second from now on; 0: no limit. */
 void m0_sim_stream_slow(struct m0_sim_stream *stream, int end,
 			uint64_t bytes_per_s);

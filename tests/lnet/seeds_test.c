@@ -123,7 +123,7 @@ static void world_open(struct m0_sim *sim)
 	world.w_asking_nr = 0;
 	memset(world.w_asking, 0, sizeof world.w_asking);
 	cfg = (struct m0_sim_stream_cfg){
-		.ssc_rate_bytes = draw(2) == 0 ? 0 : 1000000 << draw(8),
+		.ssc_rate_bytes = draw(2) == 0 ? 0 : 1000000ULL << draw(8),
 		.ssc_latency_ns = 1000ULL << draw(15),
 		.ssc_jitter_ns = 1000ULL << draw(12),
 		.ssc_window_bytes = 4096ULL << draw(8),

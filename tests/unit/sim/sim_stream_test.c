@@ -317,6 +317,42 @@ static void reader_slow_takes_his_rate(void **state)
 	down();
 }
 
+/* Signs of life: an idle stream stays; one whose other end is gone, or cannot be
+ * heard, is reset after its time. */
+static void keepalive_finds_dead_ends(void **state)
+{
+	static const struct m0_sim_stream_cfg cfg = { .ssc_latency_ns = 1000 };
+
+	(void)state;
+	up(&cfg);
+	m0_sim_stream_keepalive(&tube, 0, 1000 * M0_TIME_ONE_MSEC,
+				100 * M0_TIME_ONE_MSEC, 3);
+	m0_sim_run_ms(&sim, 99990);
+	assert_int_equal(get(0, 0, 10), -EAGAIN);
+	m0_sim_stream_silence(&tube, 1, true);
+	m0_sim_run_ms(&sim, 250);
+	assert_int_equal(get(0, 0, 10), -EAGAIN);
+	m0_sim_stream_silence(&tube, 1, false);
+	m0_sim_run_ms(&sim, 1250);
+	m0_sim_stream_silence(&tube, 0, true);
+	m0_sim_run_ms(&sim, 1400);
+	assert_int_equal(get(0, 0, 10), -ETIMEDOUT);
+	assert_int_equal(get(1, 0, 10), -EAGAIN);
+	down();
+
+	up(&cfg);
+	m0_sim_stream_keepalive(&tube, 0, 1000 * M0_TIME_ONE_MSEC,
+				100 * M0_TIME_ONE_MSEC, 3);
+	m0_sim_stream_silence(&tube, 1, true);
+	m0_sim_stream_reset(&tube, 1);
+	m0_sim_stream_silence(&tube, 1, false);
+	m0_sim_run_ms(&sim, 900);
+	assert_int_equal(get(0, 0, 10), -EAGAIN);
+	m0_sim_run_ms(&sim, 200);
+	assert_int_equal(get(0, 0, 10), -ECONNRESET);
+	down();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +366,7 @@ int main(void)
 		cmocka_unit_test(silence_holds_bytes),
 		cmocka_unit_test(reset_lost_comes_late),
 		cmocka_unit_test(reader_slow_takes_his_rate),
+		cmocka_unit_test(keepalive_finds_dead_ends),
 	};
 
 	return cmocka_run_group_tests_name("sim-stream", tests, NULL, NULL);
