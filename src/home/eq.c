@@ -102,15 +102,13 @@ static void events_push(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 	m0_mutex_unlock(&lnet->hm_lock);
 }
 
-bool m0_home__events_tell(struct m0_lnet *lnet)
+void m0_home__events_tell(struct m0_lnet *lnet)
 {
 	struct m0_lnet_event_node  *node = lnet->hm_events;
 	struct m0_lnet_event_node  *next;
 	struct m0_lnet_event_node  *polled = NULL;
 	struct m0_lnet_event_node **polled_tail = &polled;
 
-	if (node == NULL)
-		return false;
 	lnet->hm_events = NULL;
 	lnet->hm_events_tail = &lnet->hm_events;
 	for (; node != NULL; node = next) {
@@ -124,7 +122,6 @@ bool m0_home__events_tell(struct m0_lnet *lnet)
 		}
 	}
 	events_push(lnet, polled);
-	return true;
 }
 
 /* --------------------------------------------------------------- taking -- */

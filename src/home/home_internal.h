@@ -300,8 +300,8 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 
 /* -- eq.c ------------------------------------------------------------------ */
 
-/** Tells all events posted so far. @return true if there were any. */
-bool m0_home__events_tell(struct m0_lnet *lnet);
+/** Tells all events posted so far. */
+void m0_home__events_tell(struct m0_lnet *lnet);
 /** All that was posted before them has been told. */
 void m0_home__barriers_tell(struct m0_lnet *lnet);
 /** The node is closed: queues that need nothing of it are let go. hm_lock. */

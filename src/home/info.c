@@ -118,6 +118,7 @@ static void info_do(struct m0_lnet *lnet, struct m0_home_op *op)
 			info->hi_info->li_nis[i].lni_conns_per_peer =
 				lnet->hm_cfg.lc_conns_per_peer;
 	}
+	(void)m0_home__stats_publish(lnet);
 	m0_semaphore_up(&info->hi_sem);
 }
 

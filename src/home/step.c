@@ -68,9 +68,13 @@ static void probes_tell(struct m0_lnet *lnet)
 /* Calls back. @return true if there was anything. */
 static bool tell(struct m0_lnet *lnet)
 {
-	bool any = !m0_list_is_empty(&lnet->hm_probes_done);
+	bool any = !m0_list_is_empty(&lnet->hm_probes_done) ||
+		   lnet->hm_events != NULL;
 
-	any = m0_home__events_tell(lnet) || any;
+	/* Who is told something finds it counted. */
+	if (any && m0_home__stats_publish(lnet))
+		lnet->hm_did = true;
+	m0_home__events_tell(lnet);
 	probes_tell(lnet);
 	m0_home__barriers_tell(lnet);
 	return any;
