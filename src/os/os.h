@@ -66,7 +66,8 @@ struct m0_strand {
 	const char                 *st_name;
 	/** Runner's state word; a futex in the real runner. */
 	uint32_t st_word;
-	/** Nanoseconds to spin for work before sleeping; 0: sleep at once. */
+	/** Nanoseconds to spin for work before sleeping, after a step for more
+	 * than a deadline; 0: sleep at once. */
 	m0_time_t        st_spin_ns;
 	struct m0_thread st_thread;
 	/** Runner's private data (the simulator's entry). */

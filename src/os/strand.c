@@ -206,21 +206,38 @@ static void runner_sleep(struct m0_strand *strand, m0_time_t deadline)
 			   __ATOMIC_SEQ_CST);
 }
 
+/*
+ * A step that only a deadline has caused is no sign that work flows: it is not
+ * worth a spin. `before` and `deadline` are those of the step before.
+ */
+static bool is_alarm(uint32_t word, m0_time_t before, m0_time_t deadline,
+		     m0_time_t now)
+{
+	return !(word & WAKE) && deadline > before && now >= deadline;
+}
+
 static void runner_main(struct m0_strand *strand)
 {
-	m0_time_t deadline;
+	m0_time_t deadline = M0_TIME_NEVER;
+	m0_time_t before = 0;
+	m0_time_t now;
 	uint32_t  word;
+	bool      spins;
 
 	for (;;) {
 		word = __atomic_fetch_and(&strand->st_word, ~(uint32_t)WAKE,
 					  __ATOMIC_SEQ_CST);
 		if (word & STOP)
 			break;
-		deadline = m0_strand_step(strand, m0_os__now());
+		now = m0_os__now();
+		spins = strand->st_spin_ns > 0 &&
+			!is_alarm(word, before, deadline, now);
+		deadline = m0_strand_step(strand, now);
+		before = now;
 		/* Both spin and sleep look, too. */
 		if (word_of(strand) != 0)
 			continue;
-		if (strand->st_spin_ns == 0 || !runner_spin(strand, deadline))
+		if (!spins || !runner_spin(strand, deadline))
 			runner_sleep(strand, deadline);
 	}
 }

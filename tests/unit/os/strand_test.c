@@ -206,6 +206,22 @@ static void strand_deadline_causes_step(void **state)
 	}
 }
 
+/* After a step for a deadline alone the strand sleeps at once. */
+static void strand_deadline_alone_is_not_worth_spin(void **state)
+{
+	m0_time_t late = m0_time_from_now(5, 0);
+
+	(void)state;
+	counter_make(&ready_ops, 10 * M0_TIME_ONE_SECOND);
+	counter.co_extra = deadline_second_step;
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	m0_semaphore_down(&counter.co_done);
+	until_asleep();
+	assert_true(m0_time_now() < late);
+	assert_int_equal(steps_nr(), 2);
+	counter_end();
+}
+
 static m0_time_t thread_cpu_ns(void)
 {
 	struct rusage usage;
@@ -580,6 +596,7 @@ int main(void)
 		cmocka_unit_test(strand_wake_makes_one_step),
 		cmocka_unit_test(strand_wake_in_step_causes_another),
 		cmocka_unit_test(strand_deadline_causes_step),
+		cmocka_unit_test(strand_deadline_alone_is_not_worth_spin),
 		cmocka_unit_test(strand_idle_is_quiet),
 		cmocka_unit_test(strand_wakes_are_never_lost),
 		cmocka_unit_test(strand_work_left_to_runner_is_never_lost),
