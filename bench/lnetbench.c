@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The LNet engine alone: 64 B PUTs that come in, from the driver's call with
+ * the header to the event that was taken. No socket, no thread, no home but a
+ * pool of messages.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "lnet/engine.h"
+
+static const char usage[] =
+	"lnetbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] TEST\n"
+	"  match      10 entries; 100,000, of which the same 10 are used; 100,000\n"
+	"  do put NR  that many, untimed, for counters\n";
+
+enum {
+	FEW = 10,
+	MANY = 100000,
+	HEADERS_NR = 4096,
+	PAYLOAD_BYTES = 64,
+	POOL_NR = 8
+};
+
+struct node {
+	struct m0_lnet_engine     *no_engine;
+	struct m0_lnd_ni          *no_ni;
+	struct m0_lnet_me         *no_mes;
+	struct m0_lnet_md         *no_mds;
+	struct m0_lnet_msg        *no_pool[POOL_NR];
+	unsigned                   no_pool_nr;
+	struct m0_lnet_event_node *no_posted;
+	/** What comes in, round and round. */
+	uint8_t (*no_headers)[M0_LNET_HDR_LARGE_BYTES];
+	struct m0_lnd_rx no_rx;
+};
+
+/* ------------------------------------------------------- home and driver -- */
+
+static struct m0_lnet_msg *msg_get(struct m0_lnet_engine *eng)
+{
+	struct node        *no = m0_lnet_engine_home(eng);
+	struct m0_lnet_msg *msg = no->no_pool[--no->no_pool_nr];
+
+	memset(msg, 0, sizeof *msg);
+	return msg;
+}
+
+static void msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+{
+	struct node *no = m0_lnet_engine_home(eng);
+
+	no->no_pool[no->no_pool_nr++] = msg;
+}
+
+static void event(struct m0_lnet_engine *eng, struct m0_lnet_event_node *en)
+{
+	struct node *no = m0_lnet_engine_home(eng);
+
+	no->no_posted = en;
+}
+
+static bool eq_room(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq)
+{
+	(void)eng;
+	(void)eq;
+	return true;
+}
+
+static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	(void)eng;
+	(void)me;
+}
+
+static const struct m0_lnet_home_ops home_ops = {
+	.ho_msg_get = msg_get,
+	.ho_msg_put = msg_put,
+	.ho_event = event,
+	.ho_eq_room = eq_room,
+	.ho_me_gone = me_gone,
+};
+
+static void xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
+{
+	(void)ni;
+	(void)tx;
+}
+
+static const struct m0_lnd_ops lnd_ops = { .lo_name = "none", .lo_xmit = xmit };
+static struct m0_lnd           lnd = { &lnd_ops };
+
+/* -------------------------------------------------------------------- node -- */
+
+static void check(bool ok, const char *what)
+{
+	if (!ok)
+		bench_die("%s", what);
+}
+
+static struct m0_lnet_nid nid(const char *text)
+{
+	struct m0_lnet_nid ret;
+
+	check(m0_lnet_nid_parse(&ret, text) == 0, text);
+	return ret;
+}
+
+static uint64_t bits_of(unsigned i)
+{
+	return (uint64_t)i << 40 | i;
+}
+
+static void node_open(struct node *no)
+{
+	const struct m0_lnet_engine_cfg cfg = {
+		.lec_pid = M0_LNET_PID_LUSTRE,
+		.lec_portals_nr = 64,
+		.lec_peers_max = 64,
+		.lec_peer_credits = 8,
+		.lec_credits = 256,
+		.lec_transaction_timeout_ns = M0_TIME_ONE_SECOND,
+		.lec_timeout_ns = M0_TIME_ONE_SECOND,
+		.lec_cookie = 1,
+		.lec_home_ops = &home_ops,
+		.lec_home = no,
+	};
+	struct m0_lnet_nid self = nid("10.0.0.1@tcp");
+
+	memset(no, 0, sizeof *no);
+	while (no->no_pool_nr < POOL_NR) {
+		no->no_pool[no->no_pool_nr] =
+			m0_alloc(sizeof(struct m0_lnet_msg));
+		check(no->no_pool[no->no_pool_nr++] != NULL, "memory");
+	}
+	check(m0_lnet_engine_create(&no->no_engine, &cfg, 1) == 0, "engine");
+	check(m0_lnet_engine_ni_add(no->no_engine, &self, "", 1, &lnd,
+				    &no->no_ni) == 0,
+	      "interface");
+	no->no_ni->ln_up = true;
+	m0_lnet_engine_ni_up(no->no_engine, no->no_ni);
+}
+
+static void entries_add(struct node *no, unsigned nr)
+{
+	static char              bytes[4096];
+	static void             *addr = bytes;
+	static m0_bcount_t       length = sizeof bytes;
+	static struct m0_bufvec  vec = M0_BUFVEC_INIT_BUF(&addr, &length);
+	static struct m0_lnet_eq eq;
+	unsigned                 i;
+
+	no->no_mes = m0_alloc_arr(nr, sizeof *no->no_mes);
+	no->no_mds = m0_alloc_arr(nr, sizeof *no->no_mds);
+	check(no->no_mes != NULL && no->no_mds != NULL, "memory");
+	for (i = 0; i < nr; ++i) {
+		no->no_mes[i].me_attr = (struct m0_lnet_me_attr){
+			.me_portal = 5,
+			.me_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
+			.me_match_bits = bits_of(i),
+		};
+		no->no_mds[i].md_attr = (struct m0_lnet_md_attr){
+			.md_vec = &vec,
+			.md_length = length,
+			.md_threshold = M0_LNET_MD_THRESHOLD_INF,
+			.md_options = M0_LNET_MD_OP_PUT |
+				      M0_LNET_MD_MANAGE_REMOTE,
+			.md_eq = &eq,
+		};
+		m0_lnet_engine_me_attach(no->no_engine, &no->no_mes[i]);
+		m0_lnet_engine_md_attach(no->no_engine, &no->no_mes[i],
+					 &no->no_mds[i]);
+	}
+}
+
+/* For entries `step` apart, of the first `used` * `step`. */
+static void headers_make(struct node *no, unsigned used, unsigned step)
+{
+	struct m0_lnet_hdr hdr = {
+		.lh_dest_nid = no->no_ni->ln_nid,
+		.lh_src_nid = nid("10.0.0.2@tcp"),
+		.lh_dest_pid = M0_LNET_PID_LUSTRE,
+		.lh_src_pid = M0_LNET_PID_LUSTRE,
+		.lh_type = M0_LNET_PUT,
+		.lh_payload_bytes = PAYLOAD_BYTES,
+		.lh_portal = 5,
+	};
+	uint64_t seed = 1;
+	unsigned i;
+
+	memset(&hdr.lh_wmd, 0xff, sizeof hdr.lh_wmd);
+	no->no_headers = m0_alloc_arr(HEADERS_NR, sizeof *no->no_headers);
+	check(no->no_headers != NULL, "memory");
+	for (i = 0; i < HEADERS_NR; ++i) {
+		hdr.lh_match_bits =
+			bits_of((unsigned)m0_rnd(used, &seed) * step);
+		(void)m0_lnet__hdr_encode(&hdr, false, no->no_headers[i]);
+	}
+	no->no_rx.lr_nid = hdr.lh_src_nid;
+	no->no_rx.lr_pid = hdr.lh_src_pid;
+}
+
+static struct node *node_make(unsigned entries, unsigned used)
+{
+	struct node *no = m0_alloc(sizeof *no);
+
+	check(no != NULL, "memory");
+	node_open(no);
+	entries_add(no, entries);
+	headers_make(no, used, entries / used);
+	return no;
+}
+
+static uint64_t puts_take(void *arg, uint64_t nr)
+{
+	struct node                *no = arg;
+	const struct m0_lnd_up_ops *up = no->no_ni->ln_ops;
+	uint64_t                    i;
+	int                         rc = 0;
+
+	for (i = 0; i < nr; ++i) {
+		rc |= up->lu_rx_begin(no->no_ni, &no->no_rx,
+				      no->no_headers[i % HEADERS_NR], false);
+		up->lu_rx_done(&no->no_rx, 0, M0_LND_OK);
+		rc |= no->no_posted->en_event.ev_status;
+		m0_lnet_engine_event_taken(no->no_engine, no->no_posted);
+	}
+	check(rc == 0, "a message was not taken");
+	return nr;
+}
+
+int main(int argc, char **argv)
+{
+	int               at = bench_options(argc, argv, usage);
+	struct bench_case cases[] = {
+		{ .c_name = "few", .c_run = puts_take },
+		{ .c_name = "many", .c_run = puts_take },
+		{ .c_name = "many.all", .c_run = puts_take },
+	};
+
+	bench_pin(bench_opt.o_cpu[0]);
+	cases[0].c_arg = node_make(FEW, FEW);
+	if (at + 3 == argc && strcmp(argv[at], "do") == 0 &&
+	    strcmp(argv[at + 1], "put") == 0) {
+		bench_counted(&cases[0], strtoull(argv[at + 2], NULL, 0));
+		return 0;
+	}
+	if (at + 1 != argc || strcmp(argv[at], "match") != 0)
+		bench_die("%s", usage);
+	cases[1].c_arg = node_make(MANY, FEW);
+	cases[2].c_arg = node_make(MANY, MANY);
+	bench_turns(cases, 3);
+	return 0;
+}
