@@ -13,19 +13,19 @@
 #endif
 
 struct dial {
-	struct m0_tcp_io          *di_io;
-	const struct m0_sock_addr *di_from;
-	const struct m0_sock_addr *di_to;
+	struct m0_tcp_io          *tcd_io;
+	const struct m0_sock_addr *tcd_from;
+	const struct m0_sock_addr *tcd_to;
 	/** The socket, and what it was bound to. */
-	int                 di_fd;
-	struct m0_sock_addr di_local;
+	int                 tcd_fd;
+	struct m0_sock_addr tcd_local;
 };
 
 static void dial_close(struct dial *dial)
 {
-	if (dial->di_fd >= 0)
-		(void)close(dial->di_fd);
-	dial->di_fd = -1;
+	if (dial->tcd_fd >= 0)
+		(void)close(dial->tcd_fd);
+	dial->tcd_fd = -1;
 }
 
 static int dial_bind(struct dial *dial, uint16_t port)
@@ -34,29 +34,30 @@ static int dial_bind(struct dial *dial, uint16_t port)
 	socklen_t               len;
 	int                     one = 1;
 
-	if (dial->di_fd < 0)
-		dial->di_fd =
-			m0_tcp__socket(&dial->di_io->tci_cfg, dial->di_from);
-	if (dial->di_fd < 0)
-		return dial->di_fd;
+	if (dial->tcd_fd < 0)
+		dial->tcd_fd =
+			m0_tcp__socket(&dial->tcd_io->tci_cfg, dial->tcd_from);
+	if (dial->tcd_fd < 0)
+		return dial->tcd_fd;
 	/* A port that is any is chosen when the other end is known. */
 	if (port == 0)
-		(void)setsockopt(dial->di_fd, 0, IP_BIND_ADDRESS_NO_PORT, &one,
+		(void)setsockopt(dial->tcd_fd, 0, IP_BIND_ADDRESS_NO_PORT, &one,
 				 sizeof one);
-	dial->di_local = *dial->di_from;
-	dial->di_local.sa_port = port;
-	len = m0_tcp__addr_to(&dial->di_local, &sa);
-	return bind(dial->di_fd, (struct sockaddr *)&sa, len) == 0 ? 0 : -errno;
+	dial->tcd_local = *dial->tcd_from;
+	dial->tcd_local.sa_port = port;
+	len = m0_tcp__addr_to(&dial->tcd_local, &sa);
+	return bind(dial->tcd_fd, (struct sockaddr *)&sa, len) == 0 ? 0
+								    : -errno;
 }
 
 static int dial_connect(struct dial *dial)
 {
 	struct sockaddr_storage sa;
-	socklen_t               len = m0_tcp__addr_to(dial->di_to, &sa);
+	socklen_t               len = m0_tcp__addr_to(dial->tcd_to, &sa);
 	int                     rc;
 
 	do {
-		rc = connect(dial->di_fd, (struct sockaddr *)&sa, len) == 0
+		rc = connect(dial->tcd_fd, (struct sockaddr *)&sa, len) == 0
 			     ? 0
 			     : -errno;
 	} while (rc == -EINTR);
@@ -100,9 +101,9 @@ static int dial_any(struct dial *dial, uint16_t port_min, uint16_t port_max)
 	if (port_max == 0)
 		return dial_port(dial, 0);
 	for (; left > 0 && rc == -EADDRINUSE; --left) {
-		port = port_next(dial->di_io, port_min, port_max);
+		port = port_next(dial->tcd_io, port_min, port_max);
 		/* That of listeners is left to listeners. */
-		if (one || port != dial->di_to->sa_port)
+		if (one || port != dial->tcd_to->sa_port)
 			rc = dial_port(dial, port);
 	}
 	return rc;
@@ -116,13 +117,13 @@ int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
 	struct m0_tcp_io     *tcp = m0_tcp__io(io);
 	struct m0_tcp_stream *stream;
 	struct dial           dial = {
-			  .di_io = tcp, .di_from = from, .di_to = to, .di_fd = -1
+			  .tcd_io = tcp, .tcd_from = from, .tcd_to = to, .tcd_fd = -1
 	};
 	int rc;
 
 	M0_PRE(port_min <= port_max);
 	rc = dial_any(&dial, port_min, port_max);
-	stream = rc == 0 ? m0_tcp__stream_new(tcp, dial.di_fd, true) : NULL;
+	stream = rc == 0 ? m0_tcp__stream_new(tcp, dial.tcd_fd, true) : NULL;
 	if (rc == 0 && stream == NULL)
 		rc = -ENOMEM;
 	if (rc != 0) {
@@ -132,7 +133,7 @@ int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
 		return rc;
 	}
 	stream->tcs_conn = conn;
-	stream->tcs_local = dial.di_local;
+	stream->tcs_local = dial.tcd_local;
 	*ret_stream = stream;
 	return 0;
 }

@@ -17,9 +17,9 @@ enum {
 #define PAUSE_MAX_NS (1 * M0_TIME_ONE_SECOND)
 
 struct option {
-	int op_level;
-	int op_name;
-	int op_val;
+	int tco_level;
+	int tco_name;
+	int tco_val;
 };
 
 static int option_set(int fd, int level, int name, const void *val,
@@ -45,8 +45,8 @@ static int options_always(int fd)
 	int rc = option_set(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
 
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(options); ++i)
-		rc = option_set(fd, options[i].op_level, options[i].op_name,
-				&options[i].op_val, sizeof options[i].op_val);
+		rc = option_set(fd, options[i].tco_level, options[i].tco_name,
+				&options[i].tco_val, sizeof options[i].tco_val);
 	return rc;
 }
 
@@ -206,8 +206,7 @@ static void accept_pause(struct m0_tcp_io *io, int rc)
 	io->tci_pause_until = m0_time_add(io->tci_now, io->tci_pause_ns);
 }
 
-/* False: nobody waits any more, or no more can be taken. */
-static bool accept_one(struct m0_tcp_listener *listener)
+static void accept_one(struct m0_tcp_listener *listener)
 {
 	struct m0_tcp_io       *io = listener->tcl_io;
 	struct sockaddr_storage sa;
@@ -218,34 +217,29 @@ static bool accept_one(struct m0_tcp_listener *listener)
 	if (fd >= 0) {
 		io->tci_pause_ns = 0;
 		caller_take(listener, fd, &sa);
-		return true;
-	}
-	if (M0_IN(errno, (EMFILE, ENFILE, ENOBUFS, ENOMEM))) {
+	} else if (M0_IN(errno, (EMFILE, ENFILE, ENOBUFS, ENOMEM))) {
 		accept_pause(io, errno);
-		return false;
-	}
-	if (errno == EAGAIN)
+	} else if (errno == EAGAIN) {
 		m0_list_del(&listener->tcl_callers);
-	/* Others are errors of the one caller, who is gone. */
-	return errno != EAGAIN;
+	}
+	/* Other errors are those of one caller, who is gone. */
 }
 
-bool m0_tcp__accept(struct m0_tcp_io *io)
+void m0_tcp__accept(struct m0_tcp_io *io)
 {
 	struct m0_tcp_listener *listener;
 	struct m0_list_link    *link;
 	unsigned                left = M0_TCP_ACCEPTS_MAX;
 
 	if (io->tci_now < io->tci_pause_until)
-		return false;
+		return;
 	io->tci_pause_until = 0;
 	while (left > 0 && io->tci_pause_until == 0 &&
 	       (link = m0_list_first(&io->tci_callers)) != NULL) {
 		listener = m0_list_entry(link, struct m0_tcp_listener,
 					 tcl_callers);
 		m0_list_move_tail(&io->tci_callers, link);
-		(void)accept_one(listener);
+		accept_one(listener);
 		--left;
 	}
-	return io->tci_pause_until == 0 && !m0_list_is_empty(&io->tci_callers);
 }

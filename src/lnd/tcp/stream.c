@@ -176,11 +176,11 @@ static bool kept_give(struct m0_tcp_stream *stream)
 
 /* What one system call is to read. */
 struct in_plan {
-	struct iovec ip_iov[M0_TCP_IN_SEGS_MAX + 1];
-	unsigned     ip_nr;
+	struct iovec pl_iov[M0_TCP_IN_SEGS_MAX + 1];
+	unsigned     pl_nr;
 	/** Bytes that go where the connection said; behind them, ahead. */
-	size_t ip_direct;
-	size_t ip_all;
+	size_t pl_direct;
+	size_t pl_all;
 };
 
 /* False: the connection wants nothing now. */
@@ -188,23 +188,23 @@ static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 {
 	size_t ahead = 0;
 
-	plan->ip_nr = m0_sock_in_where(stream->tcs_conn, plan->ip_iov,
+	plan->pl_nr = m0_sock_in_where(stream->tcs_conn, plan->pl_iov,
 				       M0_TCP_IN_SEGS_MAX, &ahead);
-	if (plan->ip_nr == 0)
+	if (plan->pl_nr == 0)
 		return false;
-	plan->ip_direct = iov_bytes(plan->ip_iov, plan->ip_nr);
-	plan->ip_all = plan->ip_direct;
+	plan->pl_direct = iov_bytes(plan->pl_iov, plan->pl_nr);
+	plan->pl_all = plan->pl_direct;
 	if (ahead == 0)
 		return true;
-	if (plan->ip_direct < SMALL_BYTES) {
-		ahead += plan->ip_direct;
-		plan->ip_direct = 0;
-		plan->ip_nr = 0;
+	if (plan->pl_direct < SMALL_BYTES) {
+		ahead += plan->pl_direct;
+		plan->pl_direct = 0;
+		plan->pl_nr = 0;
 	}
 	ahead = min64u(ahead, M0_TCP_STAGING_BYTES);
-	plan->ip_iov[plan->ip_nr].iov_base = stream->tcs_io->tci_staging;
-	plan->ip_iov[plan->ip_nr++].iov_len = ahead;
-	plan->ip_all = plan->ip_direct + ahead;
+	plan->pl_iov[plan->pl_nr].iov_base = stream->tcs_io->tci_staging;
+	plan->pl_iov[plan->pl_nr++].iov_len = ahead;
+	plan->pl_all = plan->pl_direct + ahead;
 	return true;
 }
 
@@ -216,10 +216,10 @@ static ssize_t in_call(struct m0_tcp_stream *stream, struct in_plan *plan)
 	m0_sock_calls_count(stream->tcs_conn, 1, 0);
 	do {
 		/* The call for one segment is the cheaper one. */
-		nr = plan->ip_nr == 1
-			     ? recv(fd, plan->ip_iov[0].iov_base,
-				    plan->ip_iov[0].iov_len, 0)
-			     : readv(fd, plan->ip_iov, (int)plan->ip_nr);
+		nr = plan->pl_nr == 1
+			     ? recv(fd, plan->pl_iov[0].iov_base,
+				    plan->pl_iov[0].iov_len, 0)
+			     : readv(fd, plan->pl_iov, (int)plan->pl_nr);
 	} while (nr < 0 && errno == EINTR);
 	return nr < 0 ? -errno : nr;
 }
@@ -229,7 +229,7 @@ static bool in_give(struct m0_tcp_stream *stream, const struct in_plan *plan,
 		    size_t nr)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
-	size_t            direct = min64u(nr, plan->ip_direct);
+	size_t            direct = min64u(nr, plan->pl_direct);
 
 	if (direct > 0 && (m0_sock_in_arrived(stream->tcs_conn, direct) < 0 ||
 			   io->tci_current != stream))
@@ -272,7 +272,7 @@ static bool stream_in(struct m0_tcp_stream *stream)
 		io->tci_misses_nr = 0;
 		if (!in_give(stream, &plan, (size_t)nr))
 			return false;
-		if ((size_t)nr < plan.ip_all && !stream->tcs_ends)
+		if ((size_t)nr < plan.pl_all && !stream->tcs_ends)
 			return false;
 		left -= min64u(left, (size_t)nr);
 	} while (left > 0);

@@ -98,7 +98,8 @@ static bool tcp_pass(struct m0_sock_io *sio, m0_time_t now)
 	io->tci_was_asked = has_input(io);
 	was_roused = io->tci_was_roused;
 	io->tci_was_roused = false;
-	(void)m0_tcp__accept(io);
+	if (!m0_list_is_empty(&io->tci_callers))
+		m0_tcp__accept(io);
 	in_turn(io);
 	return was_roused || has_input(io);
 }

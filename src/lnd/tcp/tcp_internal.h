@@ -145,8 +145,8 @@ bool m0_tcp__dial_end(struct m0_tcp_stream *stream);
 int  m0_tcp__listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
 		    char *why);
 void m0_tcp__unlisten(struct m0_sock_io *io, struct m0_sock_listener *listener);
-/** Accepts who waits, and calls up. @return true if there may be more. */
-bool m0_tcp__accept(struct m0_tcp_io *io);
+/** Accepts some of those who wait, and calls up. */
+void m0_tcp__accept(struct m0_tcp_io *io);
 
 /**
  * Makes a socket with the options that all of ours have; those of a listener

@@ -20,22 +20,22 @@ enum {
 #define UNPRIVILEGED_START "net.ipv4.ip_unprivileged_port_start"
 
 struct text {
-	char  *te_buf;
-	size_t te_at;
+	char  *tct_buf;
+	size_t tct_at;
 };
 
 static void put(struct text *text, const char *fmt, ...) M0_PRINTF(2, 3);
 
 static void put(struct text *text, const char *fmt, ...)
 {
-	size_t  room = M0_LND_WHY_BYTES - text->te_at;
+	size_t  room = M0_LND_WHY_BYTES - text->tct_at;
 	va_list args;
 	int     nr;
 
 	va_start(args, fmt);
-	nr = vsnprintf(text->te_buf + text->te_at, room, fmt, args);
+	nr = vsnprintf(text->tct_buf + text->tct_at, room, fmt, args);
 	va_end(args);
-	text->te_at += min64u((uint64_t)max64(nr, 0), room - 1);
+	text->tct_at += min64u((uint64_t)max64(nr, 0), room - 1);
 }
 
 static const char *own_path(char buf[PATH_BYTES])
@@ -161,14 +161,14 @@ static void put_other(struct text *text, const struct m0_sock_io_cfg *cfg,
 
 static void text_end(struct text *text)
 {
-	while (text->te_at > 0 && text->te_buf[text->te_at - 1] == '\n')
-		text->te_buf[--text->te_at] = 0;
+	while (text->tct_at > 0 && text->tct_buf[text->tct_at - 1] == '\n')
+		text->tct_buf[--text->tct_at] = 0;
 }
 
 void m0_tcp__why_listen(char *why, const struct m0_sock_io_cfg *cfg,
 			const struct m0_sock_addr *addr, int rc)
 {
-	struct text text = { .te_buf = why };
+	struct text text = { .tct_buf = why };
 	char        buf[M0_TCP_TEXT_BYTES];
 
 	put(&text, "cannot listen at %s port %u: %s\n",
@@ -194,7 +194,7 @@ void m0_tcp__why_dial(char *why, const struct m0_sock_io_cfg *cfg,
 		      const struct m0_sock_addr *from, uint16_t port_min,
 		      uint16_t port_max, const struct m0_sock_addr *to, int rc)
 {
-	struct text text = { .te_buf = why };
+	struct text text = { .tct_buf = why };
 	char        buf[M0_TCP_TEXT_BYTES];
 
 	put(&text, "cannot connect from %s", m0_tcp__addr_text(from, buf));
