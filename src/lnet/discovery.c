@@ -189,6 +189,7 @@ static void probes_end(struct m0_lnet_engine *eng, struct m0_list *list,
 /* -- how a discovery goes -------------------------------------------------- */
 
 static void disc_go(struct disc *di);
+static void probe_join(struct m0_lnet_engine *eng, struct probing *po);
 
 static void disc_run_next(struct m0_lnet_engine *eng)
 {
@@ -282,6 +283,23 @@ static void disc_end(struct disc *di, int status)
 	waiting_end(peer, status);
 }
 
+/** It has asked an NID that is not its peer's: what waits goes its way. */
+static void disc_astray(struct disc *di)
+{
+	struct m0_lnet_engine *eng = di->di_engine;
+	struct m0_list         probes;
+	struct m0_list_link   *link;
+
+	m0_list_init(&probes);
+	m0_list_splice_tail(&probes, &di->di_probes);
+	disc_idle(di);
+	waiting_end(di->di_peer, 0);
+	while ((link = m0_list_first(&probes)) != NULL) {
+		m0_list_del(link);
+		probe_join(eng, container_of(link, struct probing, po_link));
+	}
+}
+
 /** Has it what we tell now? And is it one to be told? */
 static bool wants_push(const struct m0_lnet_engine *eng,
 		       const struct m0_lnet_peer   *peer)
@@ -329,9 +347,9 @@ static int info_take(struct disc *di, const struct m0_lnet_ping_info *info)
 	struct probing        *po;
 	int                    rc;
 
-	/* It may be another peer's by now: then that has learned. */
-	if (lpni == NULL)
-		return 0;
+	/* It is another peer's by now, and what is learned may end this one. */
+	if (lpni == NULL || lpni->lpn_peer != di->di_peer)
+		return -ESTALE;
 	rc = m0_lnet__peer_learn(eng, lpni, info);
 	m0_list_for_each_entry(&di->di_probes, po, struct probing, po_link)
 		probe_fill_info(po->po_probe, info);
@@ -386,6 +404,8 @@ static void answered(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 		rc = info_take(di, &info);
 	if (rc == 0)
 		disc_push_or_end(di);
+	else if (rc == -ESTALE)
+		disc_astray(di);
 	else
 		disc_end(di, rc);
 }
@@ -705,23 +725,15 @@ void m0_lnet__discovery_lost(struct m0_lnet_engine     *eng,
 void m0_lnet__discovery_forget(struct m0_lnet_engine *eng,
 			       struct m0_lnet_peer   *peer)
 {
-	struct disc         *di = peer->lpe_discovery;
-	struct m0_list       probes;
-	struct m0_list_link *link;
+	struct disc *di = peer->lpe_discovery;
 
+	(void)eng;
 	if (di == NULL)
 		return;
-	m0_list_init(&probes);
-	m0_list_splice_tail(&probes, &di->di_probes);
-	disc_idle(di);
+	/* Its NIDs are another peer's by now. */
+	disc_astray(di);
 	peer->lpe_discovery = NULL;
 	m0_free(di);
-	/* Their NIDs are another peer's by now. */
-	waiting_end(peer, 0);
-	while ((link = m0_list_first(&probes)) != NULL) {
-		m0_list_del(link);
-		probe_join(eng, container_of(link, struct probing, po_link));
-	}
 }
 
 void m0_lnet__discovery_stop(struct m0_lnet_engine *eng)
