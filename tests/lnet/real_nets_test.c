@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes with several NIDs: on one network, on two, over IPv6. */
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "lnet/real.h"
+
+enum {
+	BYTES = 100000
+};
+
+static struct real   re;
+static unsigned char source[BYTES];
+static unsigned char sink[BYTES];
+
+static void node_open(struct real_node *node, const char *networks, bool inl)
+{
+	struct m0_lnet_cfg cfg;
+	char               why[M0_LNET_WHY_BYTES];
+
+	real_cfg(&cfg, 1);
+	cfg.lc_nets_nr = 0;
+	cfg.lc_inline = inl;
+	cfg.lc_peers_colibri = true;
+	assert_int_equal(m0_lnet_cfg_networks(&cfg, networks, why), 0);
+	real_node_open(node, &cfg);
+}
+
+static void both_open(const char *a, const char *b, enum real_mode mode)
+{
+	M0_SET0(&re);
+	re.re_mode = mode;
+	node_open(&re.re_a, a, mode == REAL_INLINE);
+	node_open(&re.re_b, b, mode != REAL_THREADS);
+}
+
+/* The node's i-th NID that is not 0@lo. */
+static bool nid_get(struct real_node *node, unsigned i, struct m0_lnet_nid *nid)
+{
+	struct m0_lnet_process_id id;
+
+	if (m0_lnet_get_id(node->rn_lnet, i + 1, &id) != 0)
+		return false;
+	*nid = id.lp_nid;
+	return true;
+}
+
+static unsigned probes_done_nr;
+
+static void probe_done(struct m0_lnet_probe *probe)
+{
+	(void)probe;
+	__atomic_store_n(&probes_done_nr, 1, __ATOMIC_RELEASE);
+}
+
+static bool probe_is_done(void *arg)
+{
+	(void)arg;
+	return __atomic_load_n(&probes_done_nr, __ATOMIC_ACQUIRE) == 1;
+}
+
+static void probe_run(struct real_node *node, enum m0_lnet_probe_kind kind,
+		      const struct m0_lnet_nid *nid,
+		      struct m0_lnet_probe     *probe)
+{
+	M0_SET0(probe);
+	probe->pr_kind = kind;
+	probe->pr_nid = *nid;
+	probe->pr_self = m0_lnet_nid_any;
+	probe->pr_done = probe_done;
+	probes_done_nr = 0;
+	assert_int_equal(m0_lnet_probe(node->rn_lnet, probe), 0);
+	real_until(&re, probe_is_done, NULL);
+}
+
+/* A PUT to one NID, from any or a given one. */
+static void put_to(struct real_node *from, struct real_node *to,
+		   const struct m0_lnet_nid *nid,
+		   const struct m0_lnet_nid *self, struct m0_lnet_event *ev)
+{
+	static struct real_vec vec;
+	struct m0_lnet_md_attr attr;
+	struct m0_lnet_op      op = real_op(to, 1);
+	struct m0_lnet_handle  md;
+	struct m0_lnet_event   own;
+
+	if (vec.rv_counts == NULL)
+		real_vec_init(&vec, source, BYTES, 30000);
+	attr = real_md(&vec, BYTES, 0, &from->rn_eq);
+	attr.md_threshold = 2;
+	attr.md_auto_unlink = true;
+	md = real_bind(from, &attr);
+	op.lo_target.lp_nid = *nid;
+	op.lo_self = *self;
+	op.lo_ack = true;
+	assert_int_equal(m0_lnet_put(from->rn_lnet, md, &op), 0);
+	real_expect(&re, to, M0_LNET_EV_PUT, 0, ev);
+	do {
+		real_event(&re, from, &own);
+		assert_int_equal(own.ev_status, 0);
+	} while (!own.ev_unlinked);
+	assert_memory_equal(sink, source, BYTES);
+	memset(sink, 0, BYTES);
+}
+
+static void target_attach(struct real_node *node)
+{
+	static struct real_vec vec;
+	struct m0_lnet_me_attr me = real_me(1);
+	struct m0_lnet_md_attr attr;
+
+	if (vec.rv_counts == NULL)
+		real_vec_init(&vec, sink, BYTES, BYTES);
+	attr = real_md(&vec, BYTES,
+		       M0_LNET_MD_OP_PUT | M0_LNET_MD_MANAGE_REMOTE,
+		       &node->rn_eq);
+	(void)real_attach(node, &me, &attr, NULL);
+}
+
+/* Discovers, then sends both ways to every NID from any and from every one. */
+static void all_ways(void)
+{
+	struct m0_lnet_probe probe;
+	struct m0_lnet_nid   to;
+	struct m0_lnet_nid   from;
+	struct m0_lnet_event ev;
+	unsigned             i;
+	unsigned             j;
+
+	real_fill(source, BYTES, 9);
+	target_attach(&re.re_b);
+	for (i = 0; nid_get(&re.re_b, i, &to); ++i) {
+		put_to(&re.re_a, &re.re_b, &to, &m0_lnet_nid_any, &ev);
+		probe_run(&re.re_a, M0_LNET_PING, &to, &probe);
+		assert_int_equal(probe.pr_status, 0);
+		probe_run(&re.re_a, M0_LNET_DISCOVER, &to, &probe);
+		assert_int_equal(probe.pr_status, 0);
+		assert_true(m0_lnet_nid_eq(&probe.pr_primary, &re.re_b.rn_nid));
+		for (j = 0; nid_get(&re.re_a, j, &from); ++j) {
+			if (m0_lnet_nid_net(&from) != m0_lnet_nid_net(&to) ||
+			    from.ln_size != to.ln_size)
+				continue;
+			put_to(&re.re_a, &re.re_b, &to, &from, &ev);
+			/* Known by its first NID whichever it uses. */
+			assert_true(m0_lnet_nid_eq(&ev.ev_initiator.lp_nid,
+						   &re.re_a.rn_nid));
+		}
+	}
+	assert_true(i > 0);
+}
+
+static void two_nids_on_one_network(void **state)
+{
+	both_open("tcp(127.0.0.1,127.0.0.3)", "tcp(127.0.0.2,127.0.0.4)",
+		  *(enum real_mode *)*state);
+	all_ways();
+	real_close(&re);
+}
+
+static void two_networks(void **state)
+{
+	both_open("tcp(127.0.0.1),tcp4(127.0.0.1)",
+		  "tcp4(127.0.0.2),tcp(127.0.0.2)", *(enum real_mode *)*state);
+	all_ways();
+	real_close(&re);
+}
+
+/* An entry for one NID of a peer takes what comes from another one of it. */
+static void entry_matches_by_primary_nid(void **state)
+{
+	struct m0_lnet_me_attr me = real_me(5);
+	struct m0_lnet_md_attr attr;
+	struct m0_lnet_op      op;
+	struct m0_lnet_handle  md;
+	struct m0_lnet_event   ev;
+	struct m0_lnet_probe   probe;
+	struct m0_lnet_nid     second;
+
+	both_open("tcp(127.0.0.1,127.0.0.3)", "tcp(127.0.0.2)",
+		  *(enum real_mode *)*state);
+	assert_true(nid_get(&re.re_a, 1, &second));
+	probe_run(&re.re_b, M0_LNET_DISCOVER, &second, &probe);
+	assert_int_equal(probe.pr_status, 0);
+	assert_int_equal(probe.pr_nids_nr, 2);
+	me.me_id =
+		(struct m0_lnet_process_id){ re.re_a.rn_nid, M0_LNET_PID_ANY };
+	attr = real_md(NULL, 0, M0_LNET_MD_OP_PUT, &re.re_b.rn_eq);
+	(void)real_attach(&re.re_b, &me, &attr, NULL);
+	attr = real_md(NULL, 0, 0, &re.re_a.rn_cb);
+	md = real_bind(&re.re_a, &attr);
+	op = real_op(&re.re_b, 5);
+	op.lo_self = second;
+	assert_int_equal(m0_lnet_put(re.re_a.rn_lnet, md, &op), 0);
+	real_expect(&re, &re.re_b, M0_LNET_EV_PUT, 0, &ev);
+	assert_true(m0_lnet_nid_eq(&ev.ev_source.lp_nid, &second));
+	assert_true(m0_lnet_nid_eq(&ev.ev_initiator.lp_nid, &re.re_a.rn_nid));
+	real_close(&re);
+}
+
+/* An IPv6 address of this machine that can be known, but ::1. */
+static bool six_find(char text[INET6_ADDRSTRLEN])
+{
+	const struct sockaddr_in6 *six;
+	struct ifaddrs            *list;
+	struct ifaddrs            *at;
+	bool                       found = false;
+
+	if (getifaddrs(&list) != 0)
+		return false;
+	for (at = list; at != NULL && !found; at = at->ifa_next) {
+		six = (const void *)at->ifa_addr;
+		if (six == NULL || six->sin6_family != AF_INET6 ||
+		    (at->ifa_flags & (IFF_UP | IFF_LOOPBACK)) != IFF_UP ||
+		    IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr))
+			continue;
+		found = inet_ntop(AF_INET6, &six->sin6_addr, text,
+				  INET6_ADDRSTRLEN) != NULL;
+	}
+	freeifaddrs(list);
+	return found;
+}
+
+static void ipv6_and_mixed(void **state)
+{
+	char six[INET6_ADDRSTRLEN];
+	char text[128];
+
+	if (!six_find(six)) {
+		print_message("no second IPv6 address: skipped\n");
+		skip();
+	}
+	snprintf(text, sizeof text, "tcp(%s)", six);
+	both_open("tcp(::1)", text, *(enum real_mode *)*state);
+	all_ways();
+	real_close(&re);
+	snprintf(text, sizeof text, "tcp(%s,127.0.0.2)", six);
+	both_open("tcp(127.0.0.1,::1)", text, *(enum real_mode *)*state);
+	all_ways();
+	real_close(&re);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	/* After a failure. */
+	real_close(&re);
+	return 0;
+}
+
+int main(void)
+{
+	static enum real_mode modes[] = { REAL_THREADS, REAL_INLINE,
+					  REAL_MIXED };
+#define CASE(name)                                                             \
+	cmocka_unit_test_prestate_setup_teardown(name, NULL, teardown,         \
+						 &modes[0]),                   \
+		cmocka_unit_test_prestate_setup_teardown(name, NULL, teardown, \
+							 &modes[1]),           \
+		cmocka_unit_test_prestate_setup_teardown(name, NULL, teardown, \
+							 &modes[2])
+	const struct CMUnitTest tests[] = {
+		CASE(two_nids_on_one_network),
+		CASE(two_networks),
+		CASE(entry_matches_by_primary_nid),
+		CASE(ipv6_and_mixed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
