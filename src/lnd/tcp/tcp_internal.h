@@ -178,6 +178,8 @@ int         m0_tcp__ifaces(struct m0_sock_iface *ifaces, unsigned max);
 
 /* -- why.c: into M0_LND_WHY_BYTES ------------------------------------------ */
 
+/** Where the kernel's files are looked for: "", or a test's own place. */
+extern const char *m0_tcp__root;
 /** Listening at `addr` has failed with `rc`. */
 void m0_tcp__why_listen(char *why, const struct m0_sock_io_cfg *cfg,
 			const struct m0_sock_addr *addr, int rc);

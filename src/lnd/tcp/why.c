@@ -19,6 +19,8 @@ enum {
 
 #define UNPRIVILEGED_START "net.ipv4.ip_unprivileged_port_start"
 
+const char *m0_tcp__root = "";
+
 struct text {
 	char  *tct_buf;
 	size_t tct_at;
@@ -105,9 +107,19 @@ static void put_ifaces(struct text *text, uint8_t bytes_nr)
 
 static bool kernel_has_lnet(void)
 {
-	return access("/sys/module/lnet", F_OK) == 0 ||
-	       access("/proc/sys/lnet", F_OK) == 0 ||
-	       access("/sys/kernel/debug/lnet", F_OK) == 0;
+	static const char *const signs[] = { "/sys/module/lnet",
+					     "/proc/sys/lnet",
+					     "/sys/kernel/debug/lnet" };
+	char                     path[PATH_BYTES];
+	size_t                   i;
+
+	for (i = 0; i < ARRAY_SIZE(signs); ++i) {
+		(void)snprintf(path, sizeof path, "%s%s", m0_tcp__root,
+			       signs[i]);
+		if (access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
 }
 
 static void put_in_use(struct text *text, const struct m0_sock_addr *addr)

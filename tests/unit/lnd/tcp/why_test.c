@@ -2,6 +2,8 @@
 #include "unit/lnd/tcp/fake_sock.h"
 
 #include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,17 +59,45 @@ static void why_dial_eacces_names_remedies(void **state)
 	why_has("lc_src_port_min");
 }
 
-/* A port that is taken: by the kernel's LNet if there is one, else by whom? */
-static void why_listen_eaddrinuse_names_owner(void **state)
+/* A port that is taken: how to find by whom. */
+static void why_listen_eaddrinuse_tells_how_to_look(void **state)
 {
 	(void)state;
+	m0_tcp__root = "/nowhere";
 	listen_why(&no_cfg, "10.0.0.1", 988, -EADDRINUSE);
-	if (access("/sys/module/lnet", F_OK) == 0) {
+	m0_tcp__root = "";
+	why_has("ss -ltnp 'sport = :988'");
+	assert_null(strstr(why, "kernel"));
+}
+
+/* By the kernel's LNet, if that is loaded: another address, none, no kernel's.
+ */
+static void why_listen_eaddrinuse_names_kernel_lnet(void **state)
+{
+	static const char *const signs[] = { "/sys/module/lnet",
+					     "/proc/sys/lnet",
+					     "/sys/kernel/debug/lnet" };
+	char                     root[] = "/tmp/why_test.XXXXXX";
+	char                     command[256];
+	size_t                   i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(signs); ++i) {
+		strcpy(root + strlen(root) - 6, "XXXXXX");
+		assert_non_null(mkdtemp(root));
+		(void)snprintf(command, sizeof command, "mkdir -p %s%s", root,
+			       signs[i]);
+		assert_int_equal(system(command), 0);
+		m0_tcp__root = root;
+		listen_why(&no_cfg, "10.0.0.1", 988, -EADDRINUSE);
+		m0_tcp__root = "";
 		why_has("kernel's LNet");
-		why_has("lustre_rmmod");
+		why_has("another address than 10.0.0.1");
 		why_has("namespace");
-	} else {
-		why_has("ss -ltnp");
+		why_has("lustre_rmmod");
+		why_has("lc_port");
+		(void)snprintf(command, sizeof command, "rm -r %s", root);
+		assert_int_equal(system(command), 0);
 	}
 }
 
@@ -163,7 +193,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(why_listen_eacces_names_remedies),
 		cmocka_unit_test(why_dial_eacces_names_remedies),
-		cmocka_unit_test(why_listen_eaddrinuse_names_owner),
+		cmocka_unit_test(why_listen_eaddrinuse_tells_how_to_look),
+		cmocka_unit_test(why_listen_eaddrinuse_names_kernel_lnet),
 		cmocka_unit_test(why_eaddrnotavail_lists_addresses),
 		cmocka_unit_test(why_congestion_is_named),
 		cmocka_unit_test(why_is_text_for_every_error),
