@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "../../../tools/ctl_server.h"
+
+static char              dir[] = "/tmp/colibri-ctl-XXXXXX";
+static char              path[64];
+static struct ctl_server server;
+static struct tool_fail  fail;
+/* The client that was served last, and what it asked for. */
+static struct ctl_client *served;
+static struct ctl_request asked;
+
+static void serve(struct ctl_server *of, struct ctl_client *client,
+		  const struct ctl_request *req)
+{
+	assert_ptr_equal(of, &server);
+	served = client;
+	asked = *req;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	M0_SET0(&fail);
+	M0_SET0(&server);
+	served = NULL;
+	server.csv_serve = serve;
+	return ctl_server_open(&server, path, 0600, &fail);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	ctl_server_close(&server);
+	ctl_server_fini(&server);
+	return access(path, F_OK) == 0;
+}
+
+/* Does all that is due now. */
+static void step(void)
+{
+	ctl_server_step(&server, m0_time_now());
+}
+
+static int client_new(const char *text)
+{
+	int fd = ctl_connect(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL),
+			 (ssize_t)strlen(text));
+	step();
+	return fd;
+}
+
+/* All that a client gets before it is hung up on. */
+static void client_gets(int fd, const char *want)
+{
+	char   got[512];
+	size_t nr = 0;
+
+	for (;;) {
+		ssize_t part = recv(fd, got + nr, sizeof got - 1 - nr, 0);
+
+		assert_true(part >= 0);
+		if (part == 0)
+			break;
+		nr += (size_t)part;
+	}
+	got[nr] = '\0';
+	assert_string_equal(got, want);
+	(void)close(fd);
+}
+
+static int line_parse(const char *line, struct ctl_request *req)
+{
+	char        copy[CTL_LINE_BYTES];
+	const char *why;
+	int         rc;
+
+	snprintf(copy, sizeof copy, "%s", line);
+	rc = ctl_request_parse(req, copy, &why);
+	assert_int_equal(rc == 0, why == NULL);
+	return rc;
+}
+
+/* A request says the same after it has been a line. */
+static void request_survives_being_a_line(void **state)
+{
+	struct ctl_request req;
+	struct ctl_request back;
+	char               line[CTL_LINE_BYTES];
+	char               text[M0_LNET_NIDSTR_SIZE];
+	unsigned           i;
+
+	(void)state;
+	ctl_request_init(&req, CTL_DISCOVER);
+	req.cq_json = true;
+	req.cq_force = true;
+	req.cq_timeout_ms = 1234;
+	assert_int_equal(m0_lnet_nid_parse(&req.cq_source, "fd00::1@tcp9"), 0);
+	for (i = 0; i < CTL_NIDS_MAX; ++i) {
+		snprintf(text, sizeof text,
+			 "2001:db8:1111:2222:3333:4444:5555:%x@tcp65535",
+			 0x6666 + i);
+		assert_int_equal(m0_lnet_nid_parse(&req.cq_nids[i], text), 0);
+	}
+	req.cq_nids_nr = CTL_NIDS_MAX;
+	i = (unsigned)ctl_request_print(&req, line);
+	assert_true(line[i - 1] == '\n');
+	line[i - 1] = '\0';
+	assert_int_equal(line_parse(line, &back), 0);
+	assert_int_equal(back.cq_verb, CTL_DISCOVER);
+	assert_true(back.cq_json && back.cq_force);
+	assert_int_equal(back.cq_timeout_ms, 1234);
+	assert_int_equal(back.cq_nids_nr, CTL_NIDS_MAX);
+	assert_true(m0_lnet_nid_eq(&back.cq_source, &req.cq_source));
+	for (i = 0; i < CTL_NIDS_MAX; ++i)
+		assert_true(m0_lnet_nid_eq(&back.cq_nids[i], &req.cq_nids[i]));
+	ctl_request_init(&req, CTL_NET_SHOW);
+	req.cq_verbose = 4;
+	req.cq_net = m0_lnet_net(M0_LNET_TYPE_TCP, 3);
+	i = (unsigned)ctl_request_print(&req, line);
+	line[i - 1] = '\0';
+	assert_int_equal(line_parse(line, &back), 0);
+	assert_int_equal(back.cq_verbose, 4);
+	assert_int_equal(back.cq_net, req.cq_net);
+}
+
+/* What is no request is refused, whatever it is. */
+static void request_malformed_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		" ",
+		"nosuch",
+		"ping",
+		"ping x",
+		"ping 1.2.3.4@tcp nosuch=1",
+		"ping json=2 1.2.3.4@tcp",
+		"ping timeout_ms=86400001 1.2.3.4@tcp",
+		"ping timeout_ms=-1 1.2.3.4@tcp",
+		"ping source=x 1.2.3.4@tcp",
+		"ping = 1.2.3.4@tcp",
+		"net.show verbose=5",
+		"net.show net=nosuch",
+		"net.show 1.2.3.4@tcp",
+		"peer.show 1.2.3.4@tcp 1.2.3.5@tcp",
+		"stats.reset x",
+	};
+	struct ctl_request req;
+	char               line[CTL_LINE_BYTES] = "ping";
+	size_t             i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(bad); ++i)
+		assert_int_equal(line_parse(bad[i], &req), -EINVAL);
+	for (i = 0; i <= CTL_NIDS_MAX; ++i)
+		strcat(line, " 1.2.3.4@tcp");
+	assert_int_equal(line_parse(line, &req), -EINVAL);
+}
+
+/* A request in pieces is one; its answer comes with its lengths. */
+static void server_answers_a_request_in_pieces(void **state)
+{
+	int fd = client_new("stats.");
+
+	(void)state;
+	assert_null(served);
+	assert_int_equal(send(fd, "show\nrest", 9, MSG_NOSIGNAL), 9);
+	step();
+	assert_non_null(served);
+	assert_int_equal(asked.cq_verb, CTL_STATS_SHOW);
+	assert_true(ctl_server_is_busy(&server));
+	ctl_answer(served, TOOL_FAILED, strdup("out"), 3, strdup("er"), 2);
+	client_gets(fd, "status 1 3 2\nouter");
+	assert_false(ctl_server_is_busy(&server));
+}
+
+/* Rubbish and endless lines are told so, and cost a slot for a moment. */
+static void server_refuses_rubbish(void **state)
+{
+	char long_line[CTL_LINE_BYTES];
+	char got[256] = "";
+	int  fd = client_new("GET / HTTP/1.0\n");
+
+	(void)state;
+	assert_true(recv(fd, got, sizeof got - 1, 0) > 0);
+	assert_non_null(strstr(got, "status 1 0 "));
+	assert_non_null(strstr(got, "not a verb"));
+	(void)close(fd);
+	memset(long_line, 'x', sizeof long_line);
+	long_line[sizeof long_line - 1] = '\0';
+	fd = client_new(long_line);
+	M0_SET_ARR0(got);
+	assert_true(recv(fd, got, sizeof got - 1, 0) > 0);
+	assert_non_null(strstr(got, "too long"));
+	(void)close(fd);
+	assert_null(served);
+}
+
+/* Who says nothing is hung up on, and meanwhile others are served. */
+static void server_hangs_up_on_the_silent(void **state)
+{
+	int       silent[CTL_CLIENTS_MAX - 1];
+	m0_time_t deadline;
+	size_t    i;
+	int       fd;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(silent); ++i)
+		silent[i] = client_new("");
+	fd = client_new("peer.list\n");
+	assert_non_null(served);
+	ctl_answer(served, TOOL_OK, strdup(""), 0, strdup(""), 0);
+	client_gets(fd, "status 0 0 0\n");
+	deadline = ctl_server_deadline(&server);
+	assert_true(deadline != M0_TIME_NEVER);
+	/* All of them came within a second. */
+	ctl_server_step(&server, deadline + M0_TIME_ONE_SECOND);
+	assert_true(ctl_server_deadline(&server) == M0_TIME_NEVER);
+	for (i = 0; i < ARRAY_SIZE(silent); ++i)
+		client_gets(silent[i], "");
+}
+
+/* No more clients than slots are let in; the next comes when one is free. */
+static void server_bounds_its_clients(void **state)
+{
+	struct pollfd fds[CTL_POLLFDS_MAX];
+	int           clients[CTL_CLIENTS_MAX + 1];
+	size_t        i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(clients); ++i)
+		clients[i] = client_new("");
+	assert_int_equal(ctl_server_poll(&server, fds), CTL_CLIENTS_MAX);
+	(void)close(clients[0]);
+	step();
+	assert_int_equal(send(clients[CTL_CLIENTS_MAX], "peer.list\n", 10, 0),
+			 10);
+	step();
+	assert_non_null(served);
+	ctl_answer(served, TOOL_OK, strdup(""), 0, strdup(""), 0);
+	client_gets(clients[CTL_CLIENTS_MAX], "status 0 0 0\n");
+	for (i = 1; i < CTL_CLIENTS_MAX; ++i)
+		(void)close(clients[i]);
+}
+
+/* One that reads nothing is not waited for; nor is one that is gone. */
+static void server_outlives_who_does_not_read(void **state)
+{
+	size_t nr = 8 << 20;
+	int    fd = client_new("peer.list\n");
+	char  *out = malloc(nr);
+	char   got[16];
+
+	(void)state;
+	memset(out, 'x', nr);
+	ctl_answer(served, TOOL_OK, out, nr, strdup(""), 0);
+	assert_true(ctl_server_is_busy(&server));
+	ctl_server_step(&server, ctl_server_deadline(&server));
+	assert_false(ctl_server_is_busy(&server));
+	assert_int_equal(recv(fd, got, sizeof got, 0), sizeof got);
+	(void)close(fd);
+	fd = client_new("peer.list\n");
+	(void)close(fd);
+	ctl_answer(served, TOOL_OK, strdup("x"), 1, strdup(""), 0);
+	assert_false(ctl_server_is_busy(&server));
+}
+
+/* The socket is ours alone; a live node is not replaced, a dead one is. */
+static void server_takes_the_place_of_the_dead_only(void **state)
+{
+	struct ctl_server second = { .csv_fd = -1 };
+	struct stat       st;
+
+	(void)state;
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(ctl_server_open(&second, path, 0600, &fail),
+			 TOOL_FAILED);
+	assert_non_null(strstr(fail.tf_text, "answers"));
+	assert_non_null(strstr(fail.tf_text, "--ctl"));
+	/* As after a crash: the name stays. */
+	(void)close(server.csv_fd);
+	M0_SET0(&fail);
+	assert_int_equal(ctl_server_open(&second, path, 0660, &fail), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0660);
+	ctl_server_close(&second);
+	ctl_server_fini(&second);
+	assert_int_equal(access(path, F_OK), -1);
+	server.csv_fd = -1;
+}
+
+/* The end of a server does not take another's socket away. */
+static void server_removes_only_its_own(void **state)
+{
+	struct ctl_server second = { .csv_fd = -1 };
+
+	(void)state;
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(ctl_server_open(&second, path, 0600, &fail), 0);
+	ctl_server_close(&server);
+	assert_int_equal(access(path, F_OK), 0);
+	ctl_server_close(&second);
+	ctl_server_fini(&second);
+}
+
+/* What is no socket is left alone. */
+static void server_leaves_files_alone(void **state)
+{
+	struct ctl_server second = { .csv_fd = -1 };
+	char              name[96];
+	FILE             *file;
+
+	(void)state;
+	snprintf(name, sizeof name, "%s/file", dir);
+	file = fopen(name, "w");
+	assert_non_null(file);
+	(void)fclose(file);
+	assert_int_equal(ctl_server_open(&second, name, 0600, &fail),
+			 TOOL_FAILED);
+	assert_non_null(strstr(fail.tf_text, "no socket"));
+	assert_int_equal(access(name, F_OK), 0);
+	(void)unlink(name);
+}
+
+int main(void)
+{
+#define ON_SERVER(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(request_survives_being_a_line),
+		cmocka_unit_test(request_malformed_is_refused),
+		ON_SERVER(server_answers_a_request_in_pieces),
+		ON_SERVER(server_refuses_rubbish),
+		ON_SERVER(server_hangs_up_on_the_silent),
+		ON_SERVER(server_bounds_its_clients),
+		ON_SERVER(server_outlives_who_does_not_read),
+		ON_SERVER(server_takes_the_place_of_the_dead_only),
+		ON_SERVER(server_removes_only_its_own),
+		ON_SERVER(server_leaves_files_alone),
+	};
+	int failed;
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(path, sizeof path, "%s/node.sock", dir);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	(void)rmdir(dir);
+	return failed;
+}
