@@ -281,6 +281,8 @@ struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
 /** Finds; NULL: not known. Takes no reference. */
 struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 					const struct m0_lnet_nid    *nid);
+/** Another reference. */
+void m0_lnet__lpni_hold(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
 void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
 /**
  * Something came from `nid` by `hop`: they live. Sets *primary.

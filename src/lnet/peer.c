@@ -129,7 +129,8 @@ static bool peer_is_idle(const struct m0_lnet_peer *peer)
 /** Used now: last to be evicted. */
 static void peer_touch(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
 {
-	m0_list_move_tail(&eng->le_peers, &peer->lpe_link);
+	if (!m0_list_link_is_last(&peer->lpe_link, &eng->le_peers))
+		m0_list_move_tail(&eng->le_peers, &peer->lpe_link);
 }
 
 static bool is_full(const struct m0_lnet_engine *eng)
@@ -184,6 +185,9 @@ struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 {
 	struct m0_hash_link *link;
 
+	if (eng->le_heard != NULL &&
+	    m0_lnet_nid_eq(&eng->le_heard->lpn_nid, nid))
+		return eng->le_heard;
 	link = m0_hash_find(&eng->le_lpnis, nid, sizeof *nid);
 	return link == NULL
 		       ? NULL
@@ -197,11 +201,15 @@ struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
 
 	if (lpni == NULL)
 		lpni = lpni_make(eng, nid);
-	if (lpni == NULL)
-		return NULL;
+	if (lpni != NULL)
+		m0_lnet__lpni_hold(eng, lpni);
+	return lpni;
+}
+
+void m0_lnet__lpni_hold(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
+{
 	++lpni->lpn_refs_nr;
 	peer_touch(eng, lpni->lpn_peer);
-	return lpni;
 }
 
 void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)

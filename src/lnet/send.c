@@ -331,7 +331,7 @@ static int path_request(struct m0_lnet_msg *msg)
 	if (ni == NULL || lpni == NULL)
 		return -EHOSTUNREACH;
 	if (lpni != msg->msg_lpni) {
-		++lpni->lpn_refs_nr;
+		m0_lnet__lpni_hold(eng, lpni);
 		m0_lnet__lpni_put(eng, msg->msg_lpni);
 		msg->msg_lpni = lpni;
 	}
@@ -346,8 +346,12 @@ static int dest_find(struct m0_lnet_msg *msg)
 	struct m0_lnet_engine    *eng = msg->msg_engine;
 	const struct m0_lnet_nid *dest = &msg->msg_hdr.lh_dest_nid;
 
-	if (m0_lnet__lpni_find(eng, dest) == NULL &&
-	    m0_lnet__ni_for(eng, dest) == NULL)
+	msg->msg_lpni = m0_lnet__lpni_find(eng, dest);
+	if (M0_LIKELY(msg->msg_lpni != NULL)) {
+		m0_lnet__lpni_hold(eng, msg->msg_lpni);
+		return 0;
+	}
+	if (m0_lnet__ni_for(eng, dest) == NULL)
 		return -EHOSTUNREACH;
 	msg->msg_lpni = m0_lnet__lpni_get(eng, dest);
 	return msg->msg_lpni == NULL ? -ENOBUFS : 0;
@@ -570,7 +574,7 @@ void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 		return;
 	lpni->lpn_known_down = true;
 	/* A referee, lest it go away underfoot. */
-	++lpni->lpn_refs_nr;
+	m0_lnet__lpni_hold(eng, lpni);
 	queue_fail(&lpni->lpn_queue, NULL, ni, status);
 	queue_fail(&ni->lni_queue, lpni, NULL, status);
 	m0_lnet__discovery_lost(eng, lpni, status);
