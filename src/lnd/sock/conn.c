@@ -4,13 +4,17 @@
 
 /* -- what is late ---------------------------------------------------------- */
 
-/** The stream has taken bytes that the peer does not acknowledge. */
+/**
+ * The stream has taken bytes, none of them lately, that the peer does not
+ * acknowledge.
+ */
 static bool is_mute(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 	size_t unsent = sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream);
 
-	if (unsent == 0 || unsent != conn->cn_unsent) {
+	if (unsent == 0 || unsent != conn->cn_unsent ||
+	    conn->cn_out_since > conn->cn_unsent_since) {
 		conn->cn_unsent = unsent;
 		conn->cn_unsent_since = sock->sk_now;
 		return false;

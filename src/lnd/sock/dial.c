@@ -152,7 +152,12 @@ static void pause_for(struct m0_sock__peer *peer, m0_time_t pause)
 void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
 {
 	const struct m0_sock_cfg *cfg = &peer->sp_ni->sni_sock->sk_cfg;
+	char                      nid[M0_LNET_NIDSTR_SIZE];
 
+	M0_SOCK__SAY(peer->sp_ni->sni_sock, M0_LOG_INFO,
+		     "sock: no connection to %s: %s",
+		     m0_lnet_nid_print(&peer->sp_nid, nid, sizeof nid),
+		     m0_errname(status));
 	peer->sp_interval = peer->sp_interval == 0
 				    ? cfg->soc_reconnect_min_ns
 				    : min64u(peer->sp_interval * 2,

@@ -7,6 +7,9 @@
  */
 #include "lnd/sock/sock_internal.h"
 
+/** Keeps what is rare from making dear what is not. */
+#define RARE __attribute__((noinline, cold))
+
 /* -- a message ends -------------------------------------------------------- */
 
 /** The next frame. */
@@ -110,18 +113,13 @@ static void progress(struct m0_sock_conn *conn, uint64_t nr)
 	conn->cn_in_since = conn->cn_sock->sk_now;
 }
 
-/**
- * `nr` (at most cn_left) bytes of payload are in place, or if `from` is given
- * to be put there.
- */
-static int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
-			size_t nr)
+/** Goes through the segments that `nr` bytes of payload fill. */
+static RARE void segs_fill(struct m0_sock_conn *conn, const uint8_t *from,
+			   size_t nr)
 {
 	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lp_vec;
 
-	conn->cn_left -= nr;
-	progress(conn, nr);
-	for (;;) {
+	while (nr > 0) {
 		char  *at = (char *)vec->ov_buf[conn->cn_seg] + conn->cn_seg_at;
 		size_t room = (size_t)(vec->ov_vec.v_count[conn->cn_seg] -
 				       conn->cn_seg_at);
@@ -136,15 +134,34 @@ static int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
 				m0_sock__csum(conn->cn_in_csum, at, part);
 		nr -= part;
 		conn->cn_seg_at += part;
-		if (nr == 0)
-			break;
-		seg_settle(conn, vec);
+		if (nr > 0 || conn->cn_left > 0)
+			seg_settle(conn, vec);
 	}
-	if (conn->cn_left > 0) {
-		seg_settle(conn, vec);
-		return 0;
-	}
-	return discard_begin(conn, conn->cn_rx.lr_discard_bytes);
+}
+
+/**
+ * `nr` (at most cn_left) bytes of payload are in place, or if `from` is given
+ * to be put there.
+ */
+static int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
+			size_t nr)
+{
+	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lp_vec;
+
+	conn->cn_left -= nr;
+	/* A small payload is one piece, in one segment. */
+	if (M0_LIKELY(from != NULL && conn->cn_left == 0 &&
+		      !conn->cn_in_csum_on &&
+		      nr <= vec->ov_vec.v_count[conn->cn_seg] -
+				      conn->cn_seg_at))
+		memcpy((char *)vec->ov_buf[conn->cn_seg] + conn->cn_seg_at,
+		       from, nr);
+	else
+		segs_fill(conn, from, nr);
+	if (conn->cn_left == 0)
+		return discard_begin(conn, conn->cn_rx.lr_discard_bytes);
+	progress(conn, nr);
+	return 0;
 }
 
 static int discard_come(struct m0_sock_conn *conn, size_t nr)
@@ -157,7 +174,7 @@ static int discard_come(struct m0_sock_conn *conn, size_t nr)
 /* -- frames ---------------------------------------------------------------- */
 
 /** Says why a connection ends. */
-static int broke(struct m0_sock_conn *conn, const char *what)
+static RARE int broke(struct m0_sock_conn *conn, const char *what)
 {
 	char nid[M0_LNET_NIDSTR_SIZE];
 
@@ -170,9 +187,9 @@ static int broke(struct m0_sock_conn *conn, const char *what)
 }
 
 /** What the frame's own checksum covers, but for the payload. */
-static void csum_begin(struct m0_sock_conn        *conn,
-		       const struct m0_sock_frame *frame, const uint8_t *head,
-		       size_t nr)
+static RARE void csum_begin(struct m0_sock_conn        *conn,
+			    const struct m0_sock_frame *frame,
+			    const uint8_t *head, size_t nr)
 {
 	static const uint8_t none[sizeof frame->sf_csum];
 	uint32_t             csum = M0_SOCK_CSUM_INIT;
@@ -188,16 +205,14 @@ static void csum_begin(struct m0_sock_conn        *conn,
 }
 
 /** NULL, or what is wrong with a frame: nothing of ours is outstanding. */
-static const char *frame_flaw(const struct m0_sock_conn  *conn,
-			      const struct m0_sock_frame *frame)
+static RARE const char *frame_flaw(const struct m0_sock_conn  *conn,
+				   const struct m0_sock_frame *frame)
 {
 	uint64_t ranges[2][2];
 	int      nr;
 
 	if (frame->sf_csum != 0 && conn->cn_version != M0_SOCK_V2)
 		return "a checksum in a protocol that has none";
-	if ((frame->sf_cookie[0] | frame->sf_cookie[1]) == 0)
-		return NULL;
 	nr = m0_sock__frame_acks(frame, ranges);
 	if (nr < 0)
 		return "the cookie of a keep-alive in another place";
@@ -240,7 +255,7 @@ static int header_offer(struct m0_sock_conn *conn, const uint8_t *header)
 }
 
 /** The message whose head is at `head`, not in cn_stage, has to wait. */
-static void pause_here(struct m0_sock_conn *conn, const uint8_t *head)
+static RARE void pause_here(struct m0_sock_conn *conn, const uint8_t *head)
 {
 	if (head != conn->cn_stage)
 		memcpy(conn->cn_stage, head, conn->cn_head_bytes);
@@ -276,14 +291,16 @@ static int frame_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 		      size_t nr)
 {
 	struct m0_sock_frame frame;
-	const char          *flaw;
+	const char          *flaw = NULL;
 	int                  rc;
 
 	if (nr < M0_SOCK_FRAME_BYTES)
 		return 0;
 	if (m0_sock__frame_decode(&frame, conn->cn_swapped, bytes) != 0)
 		return broke(conn, "a frame of unknown type");
-	flaw = frame_flaw(conn, &frame);
+	if (M0_UNLIKELY((frame.sf_csum | frame.sf_cookie[0] |
+			 frame.sf_cookie[1]) != 0))
+		flaw = frame_flaw(conn, &frame);
 	if (M0_UNLIKELY(flaw != NULL))
 		return broke(conn, flaw);
 	if (frame.sf_type == M0_SOCK_FRAME_NOOP) {
@@ -308,7 +325,7 @@ static unsigned stage_goal(const struct m0_sock_conn *conn)
 }
 
 /** Does what can be done with what is staged. */
-static int stage_use(struct m0_sock_conn *conn)
+static RARE int stage_use(struct m0_sock_conn *conn)
 {
 	int rc;
 

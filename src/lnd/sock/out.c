@@ -253,15 +253,21 @@ static void gather_bytes(struct gather *gather, uint8_t *bytes, uint64_t nr)
 static bool gather_payload(struct gather               *gather,
 			   const struct m0_lnd_payload *payload, m0_bcount_t at)
 {
-	m0_bcount_t left = payload->lp_bytes - at;
-	m0_bcount_t part = 0;
+	const struct m0_bufvec *vec = payload->lp_vec;
+	m0_bcount_t             left = payload->lp_bytes - at;
+	m0_bcount_t             part = 0;
 
 	if (left == 0)
 		return true;
 	if (gather->ga_nr == gather->ga_max)
 		return false;
-	gather->ga_nr += m0_bufvec_iovec(payload->lp_vec,
-					 payload->lp_offset + at, left,
+	at += payload->lp_offset;
+	if (M0_LIKELY(at < vec->ov_vec.v_count[0] &&
+		      left <= vec->ov_vec.v_count[0] - at)) {
+		gather_bytes(gather, (uint8_t *)vec->ov_buf[0] + at, left);
+		return true;
+	}
+	gather->ga_nr += m0_bufvec_iovec(vec, at, left,
 					 gather->ga_iov + gather->ga_nr,
 					 gather->ga_max - gather->ga_nr, &part);
 	gather->ga_bytes += part;

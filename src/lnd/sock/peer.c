@@ -186,6 +186,7 @@ int m0_sock__peer_owe(struct m0_sock__peer *peer, uint64_t cookie)
 		return rc;
 	if (!m0_list_link_is_in(&peer->sp_acks_link))
 		m0_list_add_tail(&sock->sk_acks, &peer->sp_acks_link);
+	sock->sk_pending = true;
 	return 0;
 }
 
@@ -445,6 +446,7 @@ void m0_sock__peer_work(struct m0_sock__peer *peer)
 
 	if (!m0_list_link_is_in(&peer->sp_link))
 		m0_list_add_tail(&sock->sk_peers, &peer->sp_link);
+	sock->sk_pending = true;
 }
 
 /** Connects for what waits or, if there is no hope now, ends it. */

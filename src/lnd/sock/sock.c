@@ -37,12 +37,14 @@ void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
 			m0_time_t deadline)
 {
 	/* What is late already rings at the next look, not at this one. */
-	m0_timerq_arm(&sock->sk_timers, &alarm->al_timer,
-		      max64u(deadline, sock->sk_now + 1));
+	deadline = max64u(deadline, sock->sk_now + 1);
+	m0_timerq_arm(&sock->sk_timers, &alarm->al_timer, deadline);
+	sock->sk_next = min64u(sock->sk_next, deadline);
 }
 
 void m0_sock__rouse(struct m0_sock *sock)
 {
+	sock->sk_pending = true;
 	if (sock->sk_roused)
 		return;
 	sock->sk_roused = true;
@@ -434,14 +436,9 @@ static void nis_tell(struct m0_sock *sock)
 	}
 }
 
-static m0_time_t sock_step(struct m0_lnd *lnd, m0_time_t now)
+static void pending_do(struct m0_sock *sock)
 {
-	struct m0_sock *sock = m0_sock_of_lnd(lnd);
-
-	sock->sk_now = now;
-	sock->sk_roused = true;
-	sock->sk_spoke = false;
-	alarms_ring(sock);
+	sock->sk_pending = false;
 	if (sock->sk_orders)
 		orders_follow(sock);
 	paused_retry(sock);
@@ -451,12 +448,25 @@ static m0_time_t sock_step(struct m0_lnd *lnd, m0_time_t now)
 	peers_tell(sock);
 	if (sock->sk_orders)
 		nis_tell(sock);
+}
+
+static m0_time_t sock_step(struct m0_lnd *lnd, m0_time_t now)
+{
+	struct m0_sock *sock = m0_sock_of_lnd(lnd);
+
+	sock->sk_now = now;
+	if (M0_LIKELY(!sock->sk_pending && now < sock->sk_next &&
+		      m0_list_is_empty(&sock->sk_paused)))
+		return sock->sk_next;
+	sock->sk_roused = true;
+	sock->sk_spoke = false;
+	if (now >= sock->sk_next) {
+		alarms_ring(sock);
+		sock->sk_next = m0_timerq_next(&sock->sk_timers);
+	}
+	pending_do(sock);
 	sock->sk_roused = false;
-	if (sock->sk_spoke || !m0_list_is_empty(&sock->sk_ended) ||
-	    !m0_list_is_empty(&sock->sk_dead) ||
-	    !m0_list_is_empty(&sock->sk_peers) || sock->sk_orders)
-		return 0;
-	return m0_timerq_next(&sock->sk_timers);
+	return sock->sk_spoke || sock->sk_pending ? 0 : sock->sk_next;
 }
 
 /* -- life ------------------------------------------------------------------ */

@@ -65,9 +65,13 @@ struct m0_sock {
 	const struct m0_sock_io_ops *sk_ops;
 	m0_time_t                    sk_now;
 	struct m0_timerq             sk_timers;
-	struct m0_rand               sk_rand;
-	struct m0_list               sk_nis;
-	struct m0_list               sk_listeners;
+	/** No timer is due before. */
+	m0_time_t sk_next;
+	/** One of the lists below, but sk_paused, has got something. */
+	bool           sk_pending;
+	struct m0_rand sk_rand;
+	struct m0_list sk_nis;
+	struct m0_list sk_listeners;
 	/** Accepted, not yet of a peer. */
 	struct m0_list sk_accepting;
 	/** Reading waits for the engine. */
@@ -296,9 +300,26 @@ char *m0_sock__addr_print(const struct m0_sock_addr *addr,
 
 /* -- tx.c: messages that wait or have ended -------------------------------- */
 
-struct m0_lnd_tx *m0_sock__tx_of(struct m0_list_link *link);
+/*
+ * Of m0_lnd_tx: lt_priv[0] is the interface, [1] the connection whose queue it
+ * is in, the message itself if it waits for a connection, else NULL. While it
+ * is queued, lt_word[0] has the bytes of its head (0: not made yet), [1] its
+ * bytes in all; when it has ended, status and health.
+ */
+
+static inline struct m0_lnd_tx *m0_sock__tx_of(struct m0_list_link *link)
+{
+	return container_of(link, struct m0_lnd_tx, lt_link);
+}
+
 /** Takes it over from the engine. */
-void m0_sock__tx_own(struct m0_sock__ni *ni, struct m0_lnd_tx *tx);
+static inline void m0_sock__tx_own(struct m0_sock__ni *ni, struct m0_lnd_tx *tx)
+{
+	m0_list_link_init(&tx->lt_link);
+	tx->lt_priv[0] = ni;
+	tx->lt_priv[1] = NULL;
+}
+
 /** It is in no queue: tells its end from the next step. */
 void m0_sock__tx_end(struct m0_lnd_tx *tx, int status,
 		     enum m0_lnd_health health);

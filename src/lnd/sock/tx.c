@@ -2,25 +2,6 @@
 /* Messages that have ended and wait for a step to tell it. */
 #include "lnd/sock/sock_internal.h"
 
-/*
- * Of m0_lnd_tx: lt_priv[0] is the interface, [1] the connection whose queue it
- * is in, if any. While it is queued, lt_word[0] has the bytes of its head (0:
- * not made yet), [1] its bytes in all; later status and health.
- */
-
-struct m0_lnd_tx *m0_sock__tx_of(struct m0_list_link *link)
-{
-	return container_of(link, struct m0_lnd_tx, lt_link);
-}
-
-void m0_sock__tx_own(struct m0_sock__ni *ni, struct m0_lnd_tx *tx)
-{
-	m0_list_link_init(&tx->lt_link);
-	tx->lt_priv[0] = ni;
-	tx->lt_priv[1] = NULL;
-	tx->lt_word[0] = 0;
-}
-
 enum m0_lnd_health m0_sock__health(int status)
 {
 	switch (status) {

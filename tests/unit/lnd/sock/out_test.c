@@ -467,6 +467,23 @@ static void peer_mute_times_out(void **state)
 	assert_int_equal(rig.rg_down_status, -ETIMEDOUT);
 }
 
+/* One who acknowledges late, but does, is not mute: at each look the same
+ * number of bytes is on its way, but not the same bytes. */
+static void peer_late_is_not_mute(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	unsigned           i;
+
+	(void)state;
+	his->rs_unsent = 96;
+	for (i = 0; i < 400; ++i) {
+		send_one(0, 0);
+		(void)see(his, 0, 0);
+		rig_pass(&rig, RIG_SECONDS(1));
+	}
+	assert_false(his->rs_hung);
+}
+
 /* Messages that are sent after a long idle time have their time. */
 static void message_after_idle_time_is_not_late(void **state)
 {
@@ -612,6 +629,7 @@ int main(void)
 		CASE(deadline_ends_what_waits),
 		CASE(peer_not_reading_times_out),
 		CASE(peer_mute_times_out),
+		CASE(peer_late_is_not_mute),
 		CASE(message_after_idle_time_is_not_late),
 		CASE(broken_ends_messages_with_reason),
 		CASE(ni_stop_ends_all),
