@@ -4,6 +4,8 @@
  */
 #include "lnet/lnet_internal.h"
 
+#define TICK_NS (UINT64_C(1) << M0_TIMERQ_TICK_SHIFT)
+
 static int parts_init(struct m0_lnet_engine *eng)
 {
 	int rc;
@@ -45,6 +47,7 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 	eng->le_cfg = *cfg;
 	eng->le_now = now;
 	eng->le_cookie_next = 1;
+	eng->le_timers_at = M0_TIME_NEVER;
 	m0_timerq_init(&eng->le_timers, now);
 	m0_list_init(&eng->le_nis);
 	m0_hash_init(&eng->le_lpnis);
@@ -115,20 +118,25 @@ void m0_lnet_engine_time(struct m0_lnet_engine *eng, m0_time_t now)
 	eng->le_now = now;
 }
 
-m0_time_t m0_lnet_engine_step(struct m0_lnet_engine *eng, m0_time_t now)
+static void timers_fire(struct m0_lnet_engine *eng, m0_time_t now)
 {
 	struct m0_lnet_timer *timer;
 	struct m0_timer      *due;
 
-	eng->le_now = now;
 	while ((due = m0_timerq_expire(&eng->le_timers, now)) != NULL) {
 		timer = container_of(due, struct m0_lnet_timer, lt_timer);
 		timer->lt_fire(eng, timer, now);
 	}
+	eng->le_timers_at = m0_timerq_next(&eng->le_timers);
+}
+
+m0_time_t m0_lnet_engine_step(struct m0_lnet_engine *eng, m0_time_t now)
+{
+	eng->le_now = now;
+	if (M0_UNLIKELY(now >= eng->le_timers_at))
+		timers_fire(eng, now);
 	m0_lnet__send_step(eng);
-	return m0_list_is_empty(&eng->le_deferred)
-		       ? m0_timerq_next(&eng->le_timers)
-		       : now;
+	return m0_list_is_empty(&eng->le_deferred) ? eng->le_timers_at : now;
 }
 
 void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
@@ -138,13 +146,21 @@ void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 	if (timer->lt_timer.ti_link.ll_next == NULL)
 		m0_timer_init(&timer->lt_timer);
 	m0_timerq_arm(&eng->le_timers, &timer->lt_timer, deadline);
+	/* It expires with the tick that is not before its deadline. */
+	if (deadline != M0_TIME_NEVER)
+		deadline = m0_time_add(deadline, TICK_NS - 1) & ~(TICK_NS - 1);
+	eng->le_timers_at = min64u(eng->le_timers_at, deadline);
 }
 
 void m0_lnet__timer_cancel(struct m0_lnet_engine *eng,
 			   struct m0_lnet_timer  *timer)
 {
-	if (timer->lt_timer.ti_link.ll_next != NULL)
-		m0_timerq_cancel(&eng->le_timers, &timer->lt_timer);
+	if (timer->lt_timer.ti_link.ll_next == NULL)
+		return;
+	m0_timerq_cancel(&eng->le_timers, &timer->lt_timer);
+	/* Else it may be too early: a step for nothing, and then it is right. */
+	if (eng->le_timers.tq_nr == 0)
+		eng->le_timers_at = M0_TIME_NEVER;
 }
 
 /* ---------------------------------------------------------------- counters -- */

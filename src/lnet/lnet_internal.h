@@ -88,6 +88,8 @@ struct m0_lnet_peer {
 struct m0_lnet_engine {
 	struct m0_lnet_engine_cfg le_cfg;
 	struct m0_timerq          le_timers;
+	/** Not later than the first of them expires. */
+	m0_time_t                 le_timers_at;
 	m0_time_t                 le_now;
 	struct m0_lnet_portal    *le_portals;
 	struct m0_list            le_nis;
