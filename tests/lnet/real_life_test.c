@@ -453,6 +453,47 @@ static void bounds_are_kept(void **state)
 	real_log_until(&re, &re.re_a, M0_LNET_EV_SEND, nr + 1);
 }
 
+/* Messages that nobody takes hold up those behind them, not what this side
+ * does; and all come once they are taken. */
+static void messages_held_leave_room(void **state)
+{
+	enum {
+		NR = 40,
+		HELD = 14
+	};
+	struct m0_lnet_me_attr me = real_me(1);
+	struct m0_lnet_op      op;
+	struct m0_lnet_md_attr attr;
+	struct m0_lnet_handle  md;
+	struct m0_lnet_event   ev;
+	unsigned               i;
+
+	real_close(&re);
+	real_open(&re, *(enum real_mode *)*state, tune_msgs);
+	op = real_op(&re.re_b, 1);
+	attr = real_md(NULL, 0, M0_LNET_MD_OP_PUT, &re.re_b.rn_eq);
+	(void)real_attach(&re.re_b, &me, &attr, NULL);
+	attr = real_md(NULL, 0, 0, &re.re_a.rn_cb);
+	md = real_bind(&re.re_a, &attr);
+	for (i = 0; i < NR;) {
+		i += m0_lnet_put(re.re_a.rn_lnet, md, &op) == 0;
+		real_turn(&re);
+	}
+	while (__atomic_load_n(&re.re_b.rn_eq.eq_queued_nr, __ATOMIC_RELAXED) <
+	       HELD)
+		real_turn(&re);
+	/* Its own to 0@lo, where nothing matches. */
+	attr.md_eq = &re.re_b.rn_cb;
+	md = real_bind(&re.re_b, &attr);
+	op.lo_target.lp_nid = re.re_a.rn_nid;
+	assert_int_equal(m0_lnet_put(re.re_b.rn_lnet, md, &op), 0);
+	real_log_until(&re, &re.re_b, M0_LNET_EV_SEND, 1);
+	assert_int_equal(re.re_b.rn_eq.eq_queued_nr, HELD);
+	for (i = 0; i < NR; ++i)
+		real_expect(&re, &re.re_b, M0_LNET_EV_PUT, 0, &ev);
+	real_none(&re.re_b);
+}
+
 /* -- ends ------------------------------------------------------------------ */
 
 /* A node that is closed with everything outstanding ends it all. */
@@ -506,6 +547,54 @@ static void close_ends_everything(void **state)
 	re.re_a.rn_lnet = NULL;
 	real_vec_fini(&vec);
 	real_vec_fini(&bvec);
+}
+
+/* A peer that accepts and then says nothing keeps a close no longer. */
+static void close_does_not_wait_for_mute_peer(void **state)
+{
+	struct sockaddr_in     sin = { .sin_family = AF_INET,
+				       .sin_port = htons(real_port()) };
+	struct real_vec        vec;
+	struct m0_lnet_md_attr attr;
+	struct m0_lnet_op      op = real_op(&re.re_b, 1);
+	struct m0_lnet_handle  md;
+	struct m0_lnet_event   ev;
+	m0_time_t              since;
+	unsigned               nr = 0;
+	int                    fd = socket(AF_INET, SOCK_STREAM, 0);
+	int                    i;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(inet_pton(AF_INET, "127.0.0.9", &sin.sin_addr), 1);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&sin, sizeof sin),
+			 0);
+	assert_int_equal(listen(fd, 10), 0);
+	assert_int_equal(
+		m0_lnet_nid_parse(&op.lo_target.lp_nid, "127.0.0.9@tcp"), 0);
+	real_vec_init(&vec, source, BYTES, BYTES);
+	attr = real_md(&vec, BYTES, 0, &re.re_a.rn_eq);
+	md = real_bind(&re.re_a, &attr);
+	for (i = 0; i < 3; ++i)
+		assert_int_equal(m0_lnet_put(re.re_a.rn_lnet, md, &op), 0);
+	for (i = 0; i < 100; ++i)
+		real_turn(&re);
+	real_none(&re.re_a);
+	since = m0_time_now();
+	m0_lnet_close(re.re_a.rn_lnet);
+	assert_true(m0_time_sub(m0_time_now(), since) < 2 * M0_TIME_ONE_SECOND);
+	while (m0_lnet_eq_get(&re.re_a.rn_eq, &ev) == 0) {
+		assert_int_equal(ev.ev_type, M0_LNET_EV_SEND);
+		assert_true(ev.ev_status < 0);
+		assert_int_equal(ev.ev_unlinked, ++nr == 3);
+	}
+	assert_int_equal(nr, 3);
+	m0_lnet_eq_fini(&re.re_a.rn_eq);
+	m0_lnet_eq_fini(&re.re_a.rn_cb);
+	free(re.re_a.rn_log.rl_events);
+	re.re_a.rn_lnet = NULL;
+	real_vec_fini(&vec);
+	(void)close(fd);
 }
 
 /* What was sent to a peer that goes away ends; the next one fails; and it is
@@ -695,7 +784,9 @@ int main(void)
 		CASE(picture_shows_both),
 		CASE(queue_full_drops_messages),
 		CASE(bounds_are_kept),
+		CASE(messages_held_leave_room),
 		CASE(close_ends_everything),
+		CASE(close_does_not_wait_for_mute_peer),
 		CASE(peer_that_dies_ends_operations),
 		CASE(callbacks_may_send),
 		CASE(descriptor_tells_of_work),
