@@ -1,0 +1,619 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`colibri node`, and ping, discover, net, peer, stats, global that ask it.
+
+Everything is on addresses of the loopback and a port above 1023.
+"""
+import errno
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+
+import cli
+import lnet
+from lnet import failure_text, ping_text
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+SHOWS = (('net', 'show'), ('peer', 'show'), ('peer', 'list'),
+         ('stats', 'show'), ('global', 'show'))
+
+
+def as_text(tree):
+    """Keys are strings in JSON."""
+    if isinstance(tree, dict):
+        return {str(key): as_text(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [as_text(value) for value in tree]
+    return tree
+
+
+class Case(cli.Case):
+    def setUp(self):
+        super().setUp()
+        self.port = lnet.free_port()
+
+    def options(self, i, *more):
+        """Of a node at the i-th address that needs no privilege."""
+        return ('--net', f'tcp({lnet.address(i)})', '--port', str(self.port),
+                '--accept', 'all', '--source-ports', 'any', *more)
+
+    def node(self, i, *more):
+        return lnet.Node(self, *self.options(i, *more))
+
+    def nid(self, i):
+        return f'{lnet.address(i)}@tcp'
+
+    def ping(self, i, *args, verb='ping'):
+        """By a node of its own at the i-th address."""
+        return cli.run(verb, *self.options(i), *args)
+
+
+class Speaks(Case):
+    def test_start_and_end_are_told(self):
+        node = self.node(1)
+        self.assertEqual([e['event'] for e in node.events],
+                         ['start', 'nid', 'ready'])
+        self.assertEqual(node.events[0]['pid'], node.pid)
+        self.assertEqual(node.events[1]['nid'], self.nid(1))
+        self.assertEqual(node.events[1]['port'], self.port)
+        self.assertEqual(node.events[2]['ctl'], node.ctl)
+        self.assertTrue(os.path.exists(node.ctl))
+        code, last = node.stop()
+        self.assertEqual(code, 0, node.error_text())
+        self.assertEqual(last['event'], 'stopped')
+        self.assertEqual((last['peers'], last['sent'], last['received']),
+                         (0, 0, 0))
+        self.assertFalse(os.path.exists(node.ctl))
+
+    def test_start_and_end_in_words(self):
+        ctl = self.path('ctl')
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            child = subprocess.Popen(
+                [cli.COLIBRI, 'node', '--ctl', ctl, *self.options(1)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(child.kill)
+            lines = [child.stdout.readline().decode() for _ in range(3)]
+            child.send_signal(number)
+            rest, errors = child.communicate(timeout=cli.PATIENCE)
+            self.assertEqual(child.returncode, 0, errors)
+            self.assertIn(f'process {child.pid}', lines[0])
+            self.assertIn(f'NID {self.nid(1)}, listening on port {self.port}',
+                          lines[1])
+            self.assertIn(f'ready; control socket {ctl}', lines[2])
+            self.assertIn(f'stopping: {number.name}', rest.decode())
+            self.assertIn('stopped after', rest.decode())
+            self.assertFalse(os.path.exists(ctl))
+
+    def test_peers_are_told_of_to_who_watches(self):
+        node = self.node(1, '-v')
+        self.assert_done(self.ping(2, self.nid(1)))
+        node.wait_for('peer', nid=self.nid(2), **{'is': 'new'})
+        node.wait_for('peer', nid=self.nid(2), **{'is': 'down'})
+        with socket.create_connection((lnet.address(1), self.port)) as sock:
+            sock.sendall(b'GET / HTTP/1.0\r\n\r\n')
+            node.wait_for('refused', connections=1)
+        self.assertEqual(node.stop()[0], 0)
+
+    def test_idle_node_sleeps(self):
+        node = self.node(1)
+        self.assert_done(node.run('net', 'show'))
+
+        def wakes():
+            total = 0
+            for task in os.listdir(f'/proc/{node.pid}/task'):
+                with open(f'/proc/{node.pid}/task/{task}/status',
+                          encoding='ascii') as file:
+                    for line in file:
+                        if 'voluntary_ctxt_switches' in line:
+                            total += int(line.split()[1])
+            return total
+
+        time.sleep(1)
+        before = wakes()
+        time.sleep(2)
+        # Not a matter of speed: one that polls wakes up again and again.
+        self.assertLess(wakes() - before, 20)
+
+
+class Asks(Case):
+    def test_node_pings_several_in_their_order(self):
+        one, two, three = (self.node(i) for i in (1, 2, 3))
+        result = one.run('ping', self.nid(3), f'{self.nid(2)},{self.nid(1)}')
+        self.assert_done(result)
+        self.assertEqual(result.stdout, ping_text(
+            three.nids(), two.nids(), one.nids()))
+        for node in (one, two, three):
+            self.assertEqual(node.stop()[0], 0)
+
+    def test_ping_without_a_node_opens_one(self):
+        node = self.node(1)
+        result = self.ping(2, self.nid(1))
+        self.assert_done(result)
+        self.assertEqual(result.stdout, ping_text([self.nid(1)]))
+        # Its --accept opened a listener; without one it works as well.
+        result = cli.run('ping', '--net', f'tcp({lnet.address(3)})', '--port',
+                         str(self.port), '--source-ports=any', self.nid(1))
+        self.assert_done(result)
+        self.assertEqual(result.stdout, ping_text([self.nid(1)]))
+        self.assertEqual(node.stop()[0], 0)
+
+    def test_several_nids_of_one_node(self):
+        node = lnet.Node(self, '--net', f'tcp({lnet.address(1)},'
+                         f'{lnet.address(2)}),tcp5({lnet.address(3)})',
+                         *self.options(1)[2:])
+        nids = [self.nid(1), self.nid(2), f'{lnet.address(3)}@tcp5']
+        self.assertEqual(node.nids(), nids)
+        result = self.ping(4, self.nid(2))
+        self.assert_done(result)
+        self.assertEqual(result.stdout, ping_text(nids))
+        nets = node.json('net', 'show')['net']
+        self.assertEqual([net['net type'] for net in nets],
+                         ['lo', 'tcp', 'tcp5'])
+        self.assertEqual([len(net['local NI(s)']) for net in nets], [1, 2, 1])
+        result = node.run('ping', '--source', self.nid(2), self.nid(1))
+        self.assert_done(result)
+
+    def test_failure_is_told_as_by_lnetctl(self):
+        node = self.node(1)
+        result = node.run('ping', self.nid(1), self.nid(7))
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout, ping_text([self.nid(1)]))
+        self.assertEqual(result.stderr,
+                         failure_text(self.nid(7), errno.ECONNREFUSED))
+        for verb in ('ping', 'discover'):
+            result = node.run(verb, '10.1.2.3@tcp5')
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stdout, b'')
+            self.assertEqual(result.stderr, failure_text(
+                '10.1.2.3@tcp5', errno.EHOSTUNREACH, verb))
+        result = self.ping(2, self.nid(7))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(failure_text(self.nid(7), errno.ECONNREFUSED),
+                      result.stderr)
+
+    def test_json_has_answers_and_failures(self):
+        node = self.node(1)
+        self.node(2)
+        result = node.run('ping', '--json', self.nid(2), self.nid(7))
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, b'')
+        tree = json.loads(result.stdout)
+        self.assertEqual(tree['ping'][0]['primary nid'], self.nid(2))
+        self.assertEqual(tree['ping'][0]['peer_ni'], [{'nid': self.nid(2)}])
+        self.assertGreater(tree['ping'][0]['ns'], 0)
+        self.assertEqual(tree['manage'][0]['errno'], -errno.ECONNREFUSED)
+        self.assertEqual(tree['manage'][0]['nid'], self.nid(7))
+
+    def test_discovery_is_remembered_on_both_sides(self):
+        one, two = self.node(1), self.node(2)
+        result = one.run('discover', self.nid(2))
+        self.assert_done(result)
+        self.assertEqual(result.stdout,
+                         ping_text(two.nids(), verb='discover'))
+        self.assert_done(one.run('discover', '--force', self.nid(2)))
+        for node, other in ((one, two), (two, one)):
+            peers = node.json('peer', 'show', '-v4')['peer']
+            self.assertEqual([p['primary nid'] for p in peers], other.nids())
+            self.assertTrue(peers[0]['Multi-Rail'])
+            self.assertEqual(peers[0]['peer state'] & 0x11, 0x11)
+            text = node.run('peer', 'list').stdout.decode()
+            self.assertEqual(text, f'peer list:\n-     nid: {other.nids()[0]}\n')
+        # The first has pushed, and been acknowledged.
+        stats = one.json('peer', 'show', '-v', '2')['peer'][0]['peer ni'][0]
+        self.assertGreaterEqual(stats['sent_stats']['put'], 1)
+        self.assertGreaterEqual(stats['received_stats']['ack'], 1)
+
+    def test_discovery_without_a_node(self):
+        node = self.node(1)
+        result = self.ping(2, '--force', self.nid(1), verb='discover')
+        self.assert_done(result)
+        self.assertEqual(result.stdout, ping_text([self.nid(1)],
+                                                  verb='discover'))
+        # What it has told us is known here, though it is gone.
+        self.assertIn(self.nid(2),
+                      node.run('peer', 'list').stdout.decode())
+
+    def test_discovery_turned_off(self):
+        node = self.node(1, '--no-discovery')
+        result = self.ping(2, self.nid(1))
+        self.assertEqual(result.stdout, ping_text([self.nid(1)],
+                                                  rail='false'))
+        self.assertEqual(node.json('global', 'show')['global']['discovery'], 0)
+
+
+class Shows(Case):
+    def test_every_show_is_the_same_tree_in_both_forms(self):
+        node = self.node(1)
+        self.node(2)
+        self.assert_done(node.run('discover', self.nid(2)))
+        for words in SHOWS:
+            for verbose in range(5):
+                with self.subTest(words=words, verbose=verbose):
+                    text = node.run(*words, '-v', str(verbose))
+                    self.assert_done(text)
+                    tree = node.json(*words, f'-v{verbose}')
+                    if yaml is not None:
+                        self.assertEqual(
+                            as_text(yaml.safe_load(text.stdout)), tree)
+                    mentioned = b'colibri:' in text.stdout
+                    self.assertEqual(mentioned, verbose == 4 and words not in
+                                     (('peer', 'list'), ('global', 'show')))
+
+    def test_verbosity_in_lnetctls_spellings(self):
+        node = self.node(1)
+        one = node.run('net', 'show', '-v').stdout
+        self.assertEqual(node.run('net', 'show', '--verbose').stdout, one)
+        self.assertEqual(node.run('net', 'show', '-v', '1').stdout, one)
+        self.assertEqual(node.run('net', '-v', '1', 'show').stdout, one)
+        four = node.run('net', 'show', '--verbose=4').stdout
+        self.assertIn(b'udsp info', four)
+        self.assertNotIn(b'udsp info', one)
+
+    def test_filters(self):
+        node = self.node(1)
+        self.node(2)
+        self.assert_done(node.run('ping', self.nid(2)))
+        result = node.run('net', 'show', '--net', 'tcp')
+        self.assert_done(result)
+        self.assertNotIn(b'0@lo', result.stdout)
+        result = node.run('peer', 'show', '--nid', self.nid(2))
+        self.assert_done(result)
+        self.assertIn(self.nid(2).encode(), result.stdout)
+        self.assert_refused(node.run('net', 'show', '--net', 'tcp9'), 1,
+                            'tcp9')
+        self.assert_refused(node.run('peer', 'show', '--nid', '9.9.9.9@tcp'),
+                            1, '9.9.9.9@tcp')
+
+    def test_counters_count_and_are_reset(self):
+        node = self.node(1)
+        self.assert_done(self.ping(2, self.nid(1)))
+        stats = node.json('stats', 'show')['statistics']
+        self.assertEqual((stats['recv_count'], stats['send_count']), (1, 1))
+        ours = node.json('net', 'show', '-v4')['net'][1]['local NI(s)'][0]
+        self.assertGreater(ours['colibri']['accepted'], 0)
+        self.assert_done(node.run('stats', 'reset'))
+        stats = node.json('stats', 'show')['statistics']
+        self.assertEqual((stats['recv_count'], stats['send_count']), (0, 0))
+
+    def test_parameters_follow_the_options(self):
+        node = self.node(1, '--transaction-timeout=20', '--lnd-timeout=9',
+                         '--peer-credits=5', '--credits=77',
+                         '--conns-per-peer=2')
+        tree = node.json('global', 'show')['global']
+        self.assertEqual(tree['transaction_timeout'], 20)
+        self.assertEqual(tree['lnd_timeout'], 9)
+        ni = node.json('net', 'show', '-v')['net'][1]['local NI(s)'][0]
+        self.assertEqual(ni['tunables']['peer_credits'], 5)
+        self.assertEqual(ni['tunables']['credits'], 77)
+        self.assertEqual(ni['lnd tunables']['conns_per_peer'], 2)
+        self.assertEqual(ni['lnd tunables']['timeout'], 9)
+
+
+class Ends(Case):
+    def test_signal_in_a_flood_of_pings(self):
+        node = self.node(1)
+        codes, errors = [], []
+        halt = threading.Event()
+
+        def flood(i):
+            while not halt.is_set():
+                result = self.ping(i, '--timeout=5', self.nid(1))
+                codes.append(result.returncode)
+                if result.returncode != 0:
+                    errors.append(result.stderr.decode())
+
+        threads = [threading.Thread(target=flood, args=(i,))
+                   for i in (2, 3, 4)]
+        for thread in threads:
+            thread.start()
+        try:
+            # Until they are well under way.
+            deadline = time.monotonic() + cli.PATIENCE
+            while len(codes) < 20 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            before = list(codes)
+            code, last = node.stop()
+        finally:
+            halt.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(before, [0] * len(before), errors)
+        self.assertEqual(code, 0, node.error_text())
+        self.assertGreaterEqual(last['received'], len(before))
+        self.assertFalse(os.path.exists(node.ctl))
+        # Those that came later know that nobody is there.
+        for text in errors:
+            self.assertRegex(text, 'Connection (refused|reset by peer)')
+
+    def test_second_signal_ends_at_once(self):
+        # The node cannot print, so it cannot end in good order.
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        try:
+            while True:
+                os.write(writer, b'x' * 4096)
+        except BlockingIOError:
+            pass
+        os.set_blocking(writer, True)
+        child = subprocess.Popen(
+            [cli.COLIBRI, 'node', '--ctl', self.path('ctl'),
+             *self.options(1)], stdout=writer, stderr=subprocess.PIPE)
+        self.addCleanup(child.stderr.close)
+        self.addCleanup(child.kill)
+        os.close(writer)
+        deadline = time.monotonic() + cli.PATIENCE
+        while not os.path.exists(self.path('ctl')):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        while child.poll() is None and time.monotonic() < deadline:
+            child.send_signal(signal.SIGTERM)
+            time.sleep(0.1)
+        self.assertEqual(child.wait(cli.PATIENCE), 1)
+        os.close(reader)
+
+    def test_node_killed_is_refused_by_its_machine(self):
+        one, two = self.node(1), self.node(2)
+        self.assert_done(one.run('ping', self.nid(2)))
+        two.child.kill()
+        two.child.wait()
+        result = one.run('ping', self.nid(2))
+        self.assertEqual(result.returncode, 1)
+        # Unreachable: so soon after the loss it is not tried.
+        self.assertRegex(result.stderr.decode(), r'errno: -(111|104|113)\n')
+        self.assertEqual(one.stop()[0], 0)
+
+    def test_mute_node_times_out(self):
+        one, two = self.node(1), self.node(2)
+        self.assert_done(one.run('ping', self.nid(2)))
+        two.child.send_signal(signal.SIGSTOP)
+        for result in (one.run('ping', '--timeout=0.3', self.nid(2)),
+                       one.run('ping', '--timeout=300ms', self.nid(2)),
+                       self.ping(3, '--timeout=0.3', self.nid(2))):
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stdout, b'')
+            self.assertIn(failure_text(self.nid(2), errno.ETIMEDOUT),
+                          result.stderr)
+        two.child.send_signal(signal.SIGCONT)
+        self.assert_done(one.run('ping', '--timeout=20', self.nid(2)))
+
+    def test_interrupted_ping_ends_cleanly(self):
+        node = self.node(1)
+        node.child.send_signal(signal.SIGSTOP)
+        other = self.node(2)
+        for args in (('ping', '--timeout=60', *self.options(3), self.nid(1)),
+                     ('discover', *self.options(3), self.nid(1)),
+                     ('ping', '--timeout=60', '--ctl', other.ctl,
+                      self.nid(1))):
+            child = subprocess.Popen([cli.COLIBRI, *args],
+                                     stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE)
+            self.addCleanup(child.kill)
+            self.wait_catching(child, signal.SIGINT)
+            child.send_signal(signal.SIGINT)
+            out, errors = child.communicate(timeout=cli.PATIENCE)
+            self.assertEqual(child.returncode, 1, errors)
+            self.assertEqual(out, b'')
+            self.assertIn(b'interrupted', errors)
+        # The one whose client went is not troubled.
+        self.assert_done(other.run('ping', self.nid(2)))
+        self.assertEqual(other.stop()[0], 0)
+
+    def wait_catching(self, child, number):
+        """Returns once the child has a handler for the signal."""
+        deadline = time.monotonic() + cli.PATIENCE
+        while time.monotonic() < deadline:
+            with open(f'/proc/{child.pid}/status', encoding='ascii') as file:
+                for line in file:
+                    if line.startswith('SigCgt') and \
+                            int(line.split()[1], 16) >> (number - 1) & 1:
+                        return
+            time.sleep(0.01)
+        self.fail('it catches no signals')
+
+
+class Control(Case):
+    def test_without_a_node_there_is_a_remedy(self):
+        nobody = self.path('nobody')
+        for words in (*SHOWS, ('ping', '1.2.3.4@tcp')):
+            self.assert_refused(cli.run(*words, '--ctl', nobody), 1, nobody,
+                                'colibri node', '--ctl')
+
+    def test_second_node_is_refused_with_a_remedy(self):
+        node = self.node(1)
+        result = cli.run('node', '--ctl', node.ctl, *self.options(2))
+        self.assert_refused(result, 1, node.ctl, str(node.pid), '--ctl')
+        self.assert_done(node.run('net', 'show'))
+
+    def test_socket_of_a_dead_node_is_replaced(self):
+        node = self.node(1)
+        node.child.kill()
+        node.child.wait()
+        self.assertTrue(os.path.exists(node.ctl))
+        self.assert_refused(cli.run('net', 'show', '--ctl', node.ctl), 1,
+                            'no node answers')
+        again = lnet.Node(self, *self.options(1), ctl=node.ctl)
+        self.assert_done(again.run('net', 'show'))
+        self.assertEqual(again.stop()[0], 0)
+        self.assertFalse(os.path.exists(node.ctl))
+
+    def test_file_in_its_place_is_left_alone(self):
+        path = self.make('file', b'precious')
+        self.assert_refused(cli.run('node', '--ctl', path, *self.options(1)),
+                            1, path, 'no socket')
+        self.assertEqual(self.read(path), b'precious')
+
+    def test_mode_of_the_socket(self):
+        node = self.node(1)
+        self.assertEqual(stat.S_IMODE(os.stat(node.ctl).st_mode), 0o600)
+        node = self.node(2, '--ctl-mode=660')
+        self.assertEqual(stat.S_IMODE(os.stat(node.ctl).st_mode), 0o660)
+
+    def test_others_are_kept_out_and_let_in(self):
+        if os.geteuid() != 0:
+            self.skipTest('only root can be another user')
+
+        def nobody():
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+
+        colibri = self.path('colibri')
+        cli.shutil.copy(cli.COLIBRI, colibri)
+        for mode, code in (('600', 1), ('666', 0)):
+            node = self.node(1, f'--ctl-mode={mode}')
+            result = subprocess.run(
+                [colibri, 'net', 'show', '--ctl', node.ctl],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                timeout=cli.PATIENCE, preexec_fn=nobody, check=False)
+            self.assertEqual(result.returncode, code, result.stderr)
+            if code:
+                self.assertIn(b'--ctl-mode', result.stderr)
+            self.assertEqual(node.stop()[0], 0)
+
+    def test_default_path_of_a_user(self):
+        env = dict(os.environ, XDG_RUNTIME_DIR=self.dir)
+        user = []
+        if os.geteuid() == 0:
+            if not cli.shutil.which('setpriv'):
+                self.skipTest('no setpriv to be another user with')
+            user = ['setpriv', '--reuid=65534', '--regid=65534',
+                    '--clear-groups']
+            os.chmod(self.dir, 0o777)
+        colibri = self.path('colibri')
+        cli.shutil.copy(cli.COLIBRI, colibri)
+        child = subprocess.Popen([*user, colibri, 'node', *self.options(1)],
+                                 env=env, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+        self.addCleanup(child.kill)
+        lines = [child.stdout.readline().decode() for _ in range(3)]
+        self.assertIn(self.path('colibri-node.sock'), lines[2])
+        result = subprocess.run([*user, colibri, 'ping', self.nid(1)],
+                                env=env, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, check=False,
+                                timeout=cli.PATIENCE)
+        self.assert_done(result)
+        child.terminate()
+        self.assertEqual(child.wait(cli.PATIENCE), 0)
+        child.communicate()
+
+    def test_stranger_at_the_socket(self):
+        """Something listens there, and is no node."""
+        path = self.path('stranger')
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            server.listen()
+
+            def answer():
+                client, _ = server.accept()
+                with client:
+                    client.recv(65536)
+                    client.sendall(b'status 0 99999999999 0\n')
+
+            thread = threading.Thread(target=answer)
+            thread.start()
+            result = cli.run('net', 'show', '--ctl', path)
+            thread.join()
+            self.assert_refused(result, 1, 'not that of a node')
+
+    def test_strangers_at_the_node(self):
+        """Neither rubbish nor silence keeps others from being served."""
+        node = self.node(1)
+        silent = []
+        for text in (b'', b'x', b'\n', b'\0' * 100, b'x' * 10000,
+                     b'ping 1.2.3.4@tcp verbose=7\n', b'nosuch\n'):
+            sock = socket.socket(socket.AF_UNIX)
+            self.addCleanup(sock.close)
+            sock.connect(node.ctl)
+            try:
+                sock.sendall(text)
+            except BrokenPipeError:
+                pass
+            silent.append(sock)
+        self.assert_done(node.run('net', 'show'))
+        self.assertIn(b'status 1 ', silent[-1].recv(4096))
+        self.assertEqual(node.stop()[0], 0)
+
+
+class Refuses(Case):
+    def check(self, args, *words):
+        with self.subTest(args=args):
+            self.assert_refused(cli.run(*args), 2, *words)
+
+    def test_options_of_a_node(self):
+        table = (
+            ('--net=x', "--net 'x'", 'tcp(eth0)'),
+            ('--net=tcp(', "--net 'tcp('", 'tcp(eth0)'),
+            ('--net=o2ib', "--net 'o2ib'", 'tcp'),
+            ('--port=0', "--port '0'", '1 to 65535'),
+            ('--port=65536', "--port '65536'", '1 to 65535'),
+            ('--accept=some', "--accept 'some'", 'secure, all, none'),
+            ('--source-ports=1', "--source-ports '1'", 'any'),
+            ('--source-ports=9-1', "--source-ports '9-1'", 'any'),
+            ('--peer-credits=0', "--peer-credits '0'", '1 to 65535'),
+            ('--credits=x', "--credits 'x'", '1 to 65535'),
+            ('--conns-per-peer=128', "--conns-per-peer '128'", '1 to 127'),
+            ('--transaction-timeout=0', "--transaction-timeout '0'",
+             'seconds'),
+            ('--lnd-timeout=x', "--lnd-timeout 'x'", 'seconds'),
+            ('--keepalive=-1', "--keepalive '-1'", 'seconds'),
+        )
+        for option, *words in table:
+            self.check(('node', option), *words)
+            self.check(('ping', option, '1.2.3.4@tcp'), *words)
+        for mode in ('', 'x', '0', '777', '0o600', '1600', '400'):
+            self.check(('node', f'--ctl-mode={mode}'), '--ctl-mode', '600')
+        self.check(('node', '--ctl', self.path('x' * 120)), '--ctl', '107')
+        self.check(('node', 'x'), "'x'", 'no operand')
+        self.check(('node', '--nosuch'), '--nosuch')
+
+    def test_addresses_that_are_not_here(self):
+        for args in (('node', '--ctl', self.path('ctl')),
+                     ('ping', '1.2.3.4@tcp')):
+            result = cli.run(*args, '--net', 'tcp(192.0.2.1)', '--port',
+                             str(self.port))
+            self.assertEqual(result.returncode in (1, 2), True)
+            self.assertIn(b'192.0.2.1', result.stderr)
+            result = cli.run(*args, '--net', 'tcp(nosuch0)', '--port',
+                             str(self.port))
+            self.assertEqual(result.returncode in (1, 2), True)
+            self.assertIn(b'nosuch0', result.stderr)
+        self.assert_holds()
+
+    def test_operands_of_ping_and_discover(self):
+        for verb in ('ping', 'discover'):
+            self.check((verb,), 'NID')
+            for nid in ('x', '1.2.3.4@', '1.2.3.4@tcp70000', '1.2.3@tcp',
+                        '@tcp', '1.2.3.4@nosuch'):
+                self.check((verb, nid), f"'{nid}'", '10.0.0.1@tcp')
+            self.check((verb, '1.2.3.4@tcp,'), "''")
+            self.check((verb, '--source=x', '1.2.3.4@tcp'), "--source 'x'")
+            self.check((verb, *['1.2.3.4@tcp'] * 65), '64')
+            for value in ('0', '-1', 'x', '1h', '99999999'):
+                self.check((verb, f'--timeout={value}', '1.2.3.4@tcp'),
+                           '--timeout', value, 'seconds')
+            self.check((verb, '--ctl=/x', '--port=1', '1.2.3.4@tcp'), '--ctl')
+
+    def test_words_of_the_shows(self):
+        for command, words in (('net', 'show'), ('peer', 'show, list'),
+                               ('stats', 'show, reset'), ('global', 'show')):
+            self.check((command,), 'missing', words)
+            self.check((command, 'nosuch'), "'nosuch'", words)
+            self.check((command, 'show', 'x'), "'x'")
+            for value in ('5', 'x', '-1'):
+                self.check((command, 'show', f'-v{value}'), '--verbose',
+                           value, '0 to 4')
+            self.check((command, 'show', '-v', '5'), '0 to 4')
+        self.check(('net', 'show', '--net=x'), "--net 'x'")
+        self.check(('peer', 'show', '--nid=x'), "--nid 'x'")
+
+
+if __name__ == '__main__':
+    cli.main()
