@@ -13,11 +13,14 @@
 #include "lnet/ask.h"
 
 enum {
-	/** At a time. */
+	/** At a time, not counting those that take long already: whoever does
+	 * not answer is not to keep others waiting. */
 	RUNNING_MAX = 64,
 	/** Room for a ping's answer, as `lnetctl ping` gives. */
 	PING_BYTES = 3960
 };
+/** Long. */
+#define SLOW_NS M0_TIME_ONE_SECOND
 /** How soon a peer that answered with nonsense or not at all is asked again. */
 #define PAUSE_NS (60 * M0_TIME_ONE_SECOND)
 
@@ -34,6 +37,8 @@ struct disc {
 	struct m0_lnet_engine *di_engine;
 	struct m0_lnet_peer   *di_peer;
 	enum disc_state        di_state;
+	/** In dy_running_nr. */
+	bool di_is_counted;
 	/** What is to be done first, and is being done. */
 	bool                 di_is_push;
 	struct m0_lnet_nid   di_nid;
@@ -208,13 +213,19 @@ static void disc_run_next(struct m0_lnet_engine *eng)
 	m0_lnet__timer_arm(eng, &di->di_timer, M0_TIME_IMMEDIATELY);
 }
 
+static void disc_uncount(struct disc *di)
+{
+	if (di->di_is_counted)
+		--all_of(di->di_engine)->dy_running_nr;
+	di->di_is_counted = false;
+}
+
 /** Nothing of it runs or waits to run. */
 static void disc_idle(struct disc *di)
 {
 	struct m0_lnet_engine *eng = di->di_engine;
 
-	if (di->di_state == DISC_RUNNING)
-		--all_of(eng)->dy_running_nr;
+	disc_uncount(di);
 	m0_list_del(&di->di_link);
 	m0_lnet__timer_cancel(eng, &di->di_timer);
 	m0_lnet__ask_drop(di->di_ask);
@@ -439,15 +450,20 @@ static void disc_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 	struct disc      *di = container_of(timer, struct disc, di_timer);
 	struct discovery *all = all_of(eng);
 
-	(void)now;
-	M0_ASSERT(di->di_state == DISC_SOON);
+	if (di->di_state == DISC_RUNNING) {
+		disc_uncount(di);
+		disc_run_next(eng);
+		return;
+	}
 	if (all->dy_running_nr >= RUNNING_MAX) {
 		di->di_state = DISC_QUEUED;
 		m0_list_add_tail(&all->dy_queue, &di->di_link);
 		return;
 	}
 	++all->dy_running_nr;
+	di->di_is_counted = true;
 	di->di_state = DISC_RUNNING;
+	m0_lnet__timer_arm(eng, timer, m0_time_add(now, SLOW_NS));
 	if (di->di_is_push)
 		disc_push_or_end(di);
 	else

@@ -171,8 +171,18 @@ static void rx_add(struct m0_lnd_ni *ni, const struct m0_lnet_nid *from,
 {
 	struct pair_rx *rx;
 
+	/* Without memory it is lost on the way. */
 	M0_ALLOC_PTR(rx);
-	M0_ASSERT(rx != NULL);
+	if (rx == NULL)
+		return;
+	if (hdr->lh_payload_bytes > 0) {
+		rx->prx_payload = m0_alloc(hdr->lh_payload_bytes);
+		if (rx->prx_payload == NULL) {
+			m0_free(rx);
+			return;
+		}
+		memcpy(rx->prx_payload, payload, hdr->lh_payload_bytes);
+	}
 	m0_list_link_init(&rx->prx_link);
 	rx->prx_ni = ni;
 	rx->prx_rx.lr_nid = *from;
@@ -183,11 +193,6 @@ static void rx_add(struct m0_lnd_ni *ni, const struct m0_lnet_nid *from,
 		(void)m0_lnet__hdr_encode(hdr, true, rx->prx_hdr);
 	}
 	rx->prx_bytes = hdr->lh_payload_bytes;
-	if (rx->prx_bytes > 0) {
-		rx->prx_payload = m0_alloc(rx->prx_bytes);
-		M0_ASSERT(rx->prx_payload != NULL);
-		memcpy(rx->prx_payload, payload, rx->prx_bytes);
-	}
 	m0_list_add_tail(&node_of_ni(ni)->pno_rxs, &rx->prx_link);
 }
 
@@ -218,7 +223,10 @@ static uint8_t *frame_fill(struct pair_frame *frame, struct pair_node *node,
 		  0);
 	M0_ASSERT(frame->pfr_hdr.lh_payload_bytes == lp->lp_bytes);
 	payload = m0_alloc(lp->lp_bytes + 1);
-	M0_ASSERT(payload != NULL);
+	if (payload == NULL) {
+		frame->pfr_status = -ENOMEM;
+		return NULL;
+	}
 	flat = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&payload, &bytes);
 	if (bytes > 0) {
 		bytes = m0_bufvec_copy_at(&flat, 0, lp->lp_vec, lp->lp_offset,

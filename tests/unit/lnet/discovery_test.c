@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnet/way.h"
 
+#include "lib/heap.h"
+
 static struct m0_lnet_probe probe;
 
 static void probe_begin(struct pair_node *node, enum m0_lnet_probe_kind kind,
@@ -722,8 +724,9 @@ static void shutdown_between_ping_and_push_leaves_nothing(void **state)
 	}
 }
 
-/* Bounded: no more than so many at a time, and all of them end. */
-static void discovery_of_many_queues_and_ends(void **state)
+/* So many at a time; those that take long make room, so that who answers does
+ * not wait for who does not. */
+static void discovery_of_many_queues_behind_quick_ones(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = pair_cfg();
 	char                      nid[M0_LNET_NIDSTR_SIZE];
@@ -737,15 +740,47 @@ static void discovery_of_many_queues_and_ends(void **state)
 		(void)snprintf(nid, sizeof nid, "10.0.3.%u@tcp", i + 1);
 		put_to(one, nid, 8);
 	}
-	pair_run(pair, 10);
+	pair_run(pair, 500);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 64);
+	pair_run(pair, 1000);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 128);
+	pair_run(pair, 1000);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 150);
 	pair_run(pair, TTO_MS + 10);
 	for (i = 0; i < 150; ++i)
 		assert_int_equal(send_status(one, i), -ETIMEDOUT);
-	/* Those that queued are found out about, with nobody waiting. */
-	pair_run(pair, 2 * TTO_MS);
-	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 150);
 	assert_int_equal(one->pno_msgs_nr, 0);
+}
+
+/* Whatever allocation fails, each is told once and nothing is left; and what
+ * goes wrong by it once does not stay so. */
+static void discovery_without_memory_ends_all_the_same(void **state)
+{
+	struct m0_heap heap;
+	uint64_t       nth = 0;
+	bool           failed;
+
+	(void)state;
+	do {
+		way_open(2, NULL);
+		(void)pair_ni(one, "fd77::1@tcp");
+		(void)pair_ni(two, "10.1.0.2@tcp1");
+		sink_post(two);
+		put_to(one, "10.0.0.2@tcp", 64);
+		probe_begin(two, M0_LNET_DISCOVER, "10.0.0.1@tcp", 5000, true);
+		m0_heap_init(&heap);
+		m0_heap_fail_at(&heap, ++nth);
+		pair_run(pair, 3 * TTO_MS);
+		failed = m0_heap_failed_nr(&heap) > 0;
+		m0_heap_fini(&heap);
+		assert_true(send_status(one, 0) <= 0);
+		assert_int_equal(two->pno_probes_done_nr, 1);
+		put_to(one, "10.0.0.2@tcp", 64);
+		pair_run(pair, 3 * TTO_MS);
+		assert_int_equal(send_status(one, 1), 0);
+		(void)way_close(NULL);
+	} while (failed);
+	assert_true(nth > 10);
 }
 
 int main(void)
@@ -777,7 +812,8 @@ int main(void)
 		WAY(probe_without_a_message_waits_for_one),
 		WAY(shutdown_ends_probes_and_waiting),
 		WAY(shutdown_between_ping_and_push_leaves_nothing),
-		WAY(discovery_of_many_queues_and_ends),
+		WAY(discovery_of_many_queues_behind_quick_ones),
+		WAY(discovery_without_memory_ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
