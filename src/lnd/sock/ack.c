@@ -7,13 +7,13 @@
 
 static uint64_t (*ranges_of(struct m0_sock__acks *acks))[2]
 {
-	return acks->ak_max == 0 ? acks->ak_embedded : acks->ak_more;
+	return acks->ack_max == 0 ? acks->ack_embedded : acks->ack_more;
 }
 
 static unsigned room_of(const struct m0_sock__acks *acks)
 {
-	return acks->ak_max == 0 ? (unsigned)M0_SOCK__ACKS_EMBEDDED
-				 : acks->ak_max;
+	return acks->ack_max == 0 ? (unsigned)M0_SOCK__ACKS_EMBEDDED
+				  : acks->ack_max;
 }
 
 static int grow(struct m0_sock__acks *acks, unsigned max)
@@ -21,15 +21,15 @@ static int grow(struct m0_sock__acks *acks, unsigned max)
 	unsigned room = room_of(acks) * 2;
 	uint64_t(*more)[2];
 
-	if (acks->ak_nr >= max)
+	if (acks->ack_nr >= max)
 		return -ENOBUFS;
 	more = m0_alloc_arr(room, sizeof *more);
 	if (more == NULL)
 		return -ENOMEM;
-	memcpy(more, ranges_of(acks), acks->ak_nr * sizeof *more);
-	m0_free(acks->ak_more);
-	acks->ak_more = more;
-	acks->ak_max = room;
+	memcpy(more, ranges_of(acks), acks->ack_nr * sizeof *more);
+	m0_free(acks->ack_more);
+	acks->ack_more = more;
+	acks->ack_max = room;
 	return 0;
 }
 
@@ -55,18 +55,18 @@ int m0_sock__acks_add(struct m0_sock__acks *acks, uint64_t cookie, unsigned max)
 	unsigned i;
 	int      rc;
 
-	for (i = acks->ak_nr; i > 0; --i)
+	for (i = acks->ack_nr; i > 0; --i)
 		if (range_joins(ranges[i - 1], cookie))
 			return 0;
-	if (acks->ak_nr == room_of(acks) || acks->ak_nr >= max) {
+	if (acks->ack_nr == room_of(acks) || acks->ack_nr >= max) {
 		rc = grow(acks, max);
 		if (rc != 0)
 			return rc;
 		ranges = ranges_of(acks);
 	}
-	ranges[acks->ak_nr][0] = cookie;
-	ranges[acks->ak_nr][1] = cookie;
-	++acks->ak_nr;
+	ranges[acks->ack_nr][0] = cookie;
+	ranges[acks->ack_nr][1] = cookie;
+	++acks->ack_nr;
 	return 0;
 }
 
@@ -74,17 +74,17 @@ uint64_t m0_sock__acks_take(struct m0_sock__acks *acks)
 {
 	uint64_t *last;
 
-	M0_PRE(acks->ak_nr > 0);
-	last = ranges_of(acks)[acks->ak_nr - 1];
+	M0_PRE(acks->ack_nr > 0);
+	last = ranges_of(acks)[acks->ack_nr - 1];
 	if (last[0] == last[1])
-		--acks->ak_nr;
+		--acks->ack_nr;
 	return last[0]++;
 }
 
 void m0_sock__acks_take_noop(struct m0_sock__acks *acks, bool ranges,
 			     uint64_t cookie[2])
 {
-	const uint64_t *last = ranges_of(acks)[acks->ak_nr - 1];
+	const uint64_t *last = ranges_of(acks)[acks->ack_nr - 1];
 	uint64_t        other;
 	uint64_t        low;
 
@@ -96,11 +96,11 @@ void m0_sock__acks_take_noop(struct m0_sock__acks *acks, bool ranges,
 	if (last[0] < last[1]) {
 		cookie[0] = last[0];
 		cookie[1] = last[1];
-		--acks->ak_nr;
+		--acks->ack_nr;
 		return;
 	}
 	cookie[1] = m0_sock__acks_take(acks);
-	if (acks->ak_nr == 0)
+	if (acks->ack_nr == 0)
 		return;
 	/* Two that are no range: the higher one first. */
 	other = m0_sock__acks_take(acks);
@@ -111,6 +111,6 @@ void m0_sock__acks_take_noop(struct m0_sock__acks *acks, bool ranges,
 
 void m0_sock__acks_fini(struct m0_sock__acks *acks)
 {
-	m0_free(acks->ak_more);
+	m0_free(acks->ack_more);
 	M0_SET0(acks);
 }

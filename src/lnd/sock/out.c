@@ -146,7 +146,7 @@ void m0_sock__out_kill(struct m0_sock_conn *conn, int status)
 static bool are_acks_due(const struct m0_sock_conn *conn)
 {
 	return conn->cn_state == M0_SOCK__OPEN &&
-	       conn->cn_peer->sp_acks.ak_nr > 0;
+	       conn->cn_peer->sp_acks.ack_nr > 0;
 }
 
 /** Sets the checksum of what is in `head` and the payload. */

@@ -198,7 +198,7 @@ void m0_sock__peer_acks_place(struct m0_sock__peer *peer)
 	unsigned              i;
 
 	m0_list_del(&peer->sp_acks_link);
-	if (peer->sp_acks.ak_nr == 0)
+	if (peer->sp_acks.ack_nr == 0)
 		return;
 	for (i = 0; i < ARRAY_SIZE(order); ++i) {
 		struct m0_list_link *link =

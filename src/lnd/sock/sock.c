@@ -134,8 +134,8 @@ static struct m0_sock__listener *listener_find(struct m0_sock            *sock,
 	struct m0_sock__listener *listener;
 
 	m0_list_for_each_entry(&sock->sk_listeners, listener,
-			       struct m0_sock__listener, ls_link)
-		if (addr_eq(&listener->ls_listener.sl_addr, addr))
+			       struct m0_sock__listener, lsn_link)
+		if (addr_eq(&listener->lsn_listener.sl_addr, addr))
 			return listener;
 	return NULL;
 }
@@ -148,21 +148,22 @@ static int listener_get(struct m0_sock *sock, const struct m0_sock_addr *addr,
 
 	*ret = listener;
 	if (listener != NULL) {
-		++listener->ls_users_nr;
+		++listener->lsn_users_nr;
 		return 0;
 	}
 	M0_ALLOC_PTR(listener);
 	if (listener == NULL)
 		return -ENOMEM;
-	listener->ls_listener.sl_addr = *addr;
-	listener->ls_users_nr = 1;
-	m0_list_link_init(&listener->ls_link);
-	rc = sock->sk_ops->sio_listen(sock->sk_io, &listener->ls_listener, why);
+	listener->lsn_listener.sl_addr = *addr;
+	listener->lsn_users_nr = 1;
+	m0_list_link_init(&listener->lsn_link);
+	rc = sock->sk_ops->sio_listen(sock->sk_io, &listener->lsn_listener,
+				      why);
 	if (rc != 0) {
 		m0_free(listener);
 		return rc;
 	}
-	m0_list_add_tail(&sock->sk_listeners, &listener->ls_link);
+	m0_list_add_tail(&sock->sk_listeners, &listener->lsn_link);
 	*ret = listener;
 	return 0;
 }
@@ -170,10 +171,10 @@ static int listener_get(struct m0_sock *sock, const struct m0_sock_addr *addr,
 static void listener_put(struct m0_sock           *sock,
 			 struct m0_sock__listener *listener)
 {
-	if (listener == NULL || --listener->ls_users_nr > 0)
+	if (listener == NULL || --listener->lsn_users_nr > 0)
 		return;
-	sock->sk_ops->sio_unlisten(sock->sk_io, &listener->ls_listener);
-	m0_list_del(&listener->ls_link);
+	sock->sk_ops->sio_unlisten(sock->sk_io, &listener->lsn_listener);
+	m0_list_del(&listener->lsn_link);
 	m0_free(listener);
 }
 

@@ -100,9 +100,9 @@ struct m0_sock {
 
 /** Interfaces with one address share it. */
 struct m0_sock__listener {
-	struct m0_sock_listener ls_listener;
-	struct m0_list_link     ls_link;
-	unsigned                ls_users_nr;
+	struct m0_sock_listener lsn_listener;
+	struct m0_list_link     lsn_link;
+	unsigned                lsn_users_nr;
 };
 
 struct m0_sock__ni {
@@ -122,11 +122,11 @@ struct m0_sock__ni {
 
 /** Cookies to be acknowledged, as ranges. Zeroed memory is an empty one. */
 struct m0_sock__acks {
-	unsigned ak_nr;
-	/** Room in ak_more; 0: the ranges are in ak_embedded. */
-	unsigned ak_max;
-	uint64_t ak_embedded[M0_SOCK__ACKS_EMBEDDED][2];
-	uint64_t (*ak_more)[2];
+	unsigned ack_nr;
+	/** Room in ack_more; 0: the ranges are in ack_embedded. */
+	unsigned ack_max;
+	uint64_t ack_embedded[M0_SOCK__ACKS_EMBEDDED][2];
+	uint64_t (*ack_more)[2];
 };
 
 /** Somebody at the other end, known by our NI, his NID and pid. */
