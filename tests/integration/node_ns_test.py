@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`colibri node` as it is meant to be: default ports, networks of its own.
+
+Two network namespaces with a wire between them, made for each test; skipped
+where they cannot be had.
+"""
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import cli
+import lnet
+from lnet import failure_text, ping_text
+
+IP = shutil.which('ip') or '/usr/sbin/ip'
+NOBODY = 65534
+V4 = ('10.99.0.1', '10.99.0.2')
+V6 = ('fd00:99::1', 'fd00:99::2')
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False,
+                          timeout=cli.PATIENCE)
+
+
+def missing():
+    """Why there are no namespaces here; None if there are."""
+    for tool in ('unshare', 'nsenter', 'setpriv'):
+        if not shutil.which(tool):
+            return f'{tool} is not installed'
+    if not os.access(IP, os.X_OK):
+        return 'ip is not installed'
+    if os.geteuid() != 0:
+        return 'not root'
+    probe = run('unshare', '-n', IP, 'link', 'add', 'va', 'type', 'veth',
+                'peer', 'name', 'vb')
+    if probe.returncode != 0:
+        return f'no namespaces with a wire: {probe.stderr.decode().strip()}'
+    return None
+
+
+class Case(cli.Case):
+    WHY = missing()
+
+    def setUp(self):
+        super().setUp()
+        if self.WHY is not None:
+            self.skipTest(self.WHY)
+        # Where other users find it.
+        self.colibri = self.path('colibri')
+        shutil.copy(cli.COLIBRI, self.colibri)
+        self.hosts = [self.host(), self.host()]
+        self.within(0, IP, 'link', 'add', 'veth0', 'type', 'veth', 'peer',
+                    'name', 'veth0', 'netns', str(self.hosts[1].pid))
+        for i in (0, 1):
+            for words in (('link', 'set', 'lo', 'up'),
+                          ('addr', 'add', f'{V4[i]}/24', 'dev', 'veth0'),
+                          ('addr', 'add', f'{V6[i]}/64', 'dev', 'veth0',
+                           'nodad'),
+                          ('link', 'set', 'veth0', 'up')):
+                self.within(i, IP, *words)
+        for i in (0, 1):
+            self.wait_for_wire(i)
+
+    def wait_for_wire(self, i):
+        """The kernel takes a moment to notice that both ends are up."""
+        deadline = time.monotonic() + cli.PATIENCE
+        while b'state UP' not in self.within(i, IP, '-o', 'link', 'show',
+                                             'veth0').stdout:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+    def host(self):
+        """A namespace lives as long as this process in it."""
+        child = subprocess.Popen(['unshare', '-n', 'sh', '-c',
+                                  'echo; exec sleep 600'],
+                                 stdout=subprocess.PIPE)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        child.stdout.readline()
+        child.stdout.close()
+        return child
+
+    def enter(self, i, user=None):
+        """What comes before a command, to run it in a namespace."""
+        words = ['nsenter', '-t', str(self.hosts[i].pid), '-n']
+        if user is not None:
+            words += ['setpriv', f'--reuid={user}', f'--regid={user}',
+                      '--clear-groups']
+        return words
+
+    def within(self, i, *command, user=None):
+        result = run(*self.enter(i, user), *command)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    def node(self, i, *options, user=None):
+        if user is not None:
+            os.chmod(self.dir, 0o777)
+        return lnet.Node(self, *options, prefix=self.enter(i, user))
+
+    def colibri_in(self, i, *args, user=None):
+        return run(*self.enter(i, user), self.colibri, *args)
+
+    def ask(self, node, *args):
+        """A control socket is no matter of networks."""
+        return cli.run(*args, '--ctl', node.ctl)
+
+    def unprivileged_from(self, i, port):
+        self.within(i, 'sh', '-c', f'echo {port} >'
+                    '/proc/sys/net/ipv4/ip_unprivileged_port_start')
+
+
+class Defaults(Case):
+    def discover_each_other(self, options, nids):
+        nodes = [self.node(i, *options(i)) for i in (0, 1)]
+        for i in (0, 1):
+            other = [nids(1 - i)] if isinstance(nids(1 - i), str) \
+                else nids(1 - i)
+            result = self.ask(nodes[i], 'ping', other[0])
+            self.assert_done(result)
+            self.assertEqual(result.stdout, ping_text(other))
+            result = self.ask(nodes[i], 'discover', other[0])
+            self.assert_done(result)
+            self.assertEqual(result.stdout,
+                             ping_text(other, verb='discover'))
+            peers = nodes[i].json('peer', 'show', '-v', '3')['peer']
+            self.assertEqual([p['primary nid'] for p in peers], other[:1])
+            self.assertEqual(peers[0]['peer state'] & 0x11, 0x11)
+        for node in nodes:
+            for event in node.events:
+                if event['event'] == 'nid':
+                    self.assertEqual((event['port'], event['accept']),
+                                     (988, 'secure'))
+            self.assertEqual(node.stop()[0], 0, node.error_text())
+
+    def test_without_any_option_over_ipv4(self):
+        self.discover_each_other(lambda i: (), lambda i: f'{V4[i]}@tcp')
+
+    def test_over_ipv6(self):
+        self.discover_each_other(lambda i: ('--net', f'tcp({V6[i]})'),
+                                 lambda i: f'{V6[i]}@tcp')
+
+    def test_over_both(self):
+        self.discover_each_other(
+            lambda i: ('--net', f'tcp({V4[i]}),tcp1({V6[i]})'),
+            lambda i: [f'{V4[i]}@tcp', f'{V6[i]}@tcp1'])
+
+    def test_device_is_named(self):
+        node = self.node(0, '--net', 'tcp3(veth0)')
+        self.assertEqual(node.nids(), [f'{V4[0]}@tcp3'])
+        nets = node.json('net', 'show')['net']
+        self.assertEqual(nets[1]['local NI(s)'][0]['interfaces'],
+                         {'0': 'veth0'})
+
+    def test_second_node_at_the_address_is_refused(self):
+        self.node(0)
+        result = self.colibri_in(0, 'node', '--ctl', self.path('ctl'))
+        self.assert_refused(result, 1, V4[0], '988', 'EADDRINUSE', 'ss -ltnp')
+        self.assertFalse(os.path.exists(self.path('ctl')))
+
+    def test_wire_that_is_cut(self):
+        one = self.node(0)
+        self.node(1)
+        nid = f'{V4[1]}@tcp'
+        self.assert_done(self.ask(one, 'ping', nid))
+        self.within(1, IP, 'link', 'set', 'veth0', 'down')
+        result = self.ask(one, 'ping', '--timeout=0.5', nid)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, failure_text(nid, errno.ETIMEDOUT))
+        self.within(1, IP, 'link', 'set', 'veth0', 'up')
+        self.assertEqual(one.stop()[0], 0)
+
+    def test_address_that_nobody_has(self):
+        one = self.node(0)
+        result = self.ask(one, 'ping', '--timeout=0.5', '10.99.0.77@tcp')
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr.decode(), r'errno: -(110|113)\n')
+
+
+class Unprivileged(Case):
+    def test_works_with_the_sysctl(self):
+        for i in (0, 1):
+            self.unprivileged_from(i, 512)
+        one = self.node(0, user=NOBODY)
+        with open(f'/proc/{one.pid}/status', encoding='ascii') as file:
+            status = file.read()
+        self.assertIn(f'Uid:\t{NOBODY}\t', status)
+        self.assertIn('CapEff:\t0000000000000000', status)
+        for nid, options in ((f'{V4[0]}@tcp', ()),):
+            for verb in ('ping', 'discover'):
+                result = self.colibri_in(1, verb, *options, '--net', 'tcp',
+                                         nid, user=NOBODY)
+                self.assert_done(result)
+                self.assertEqual(result.stdout, ping_text([nid], verb=verb))
+        two = self.node(1, user=NOBODY)
+        self.assert_done(self.ask(two, 'discover', f'{V4[0]}@tcp'))
+        self.assertEqual(one.stop(signal.SIGINT)[0], 0)
+        self.assertEqual(two.stop(signal.SIGINT)[0], 0)
+
+    def test_works_with_the_sysctl_over_ipv6(self):
+        for i in (0, 1):
+            self.unprivileged_from(i, 512)
+        self.node(0, '--net', f'tcp({V6[0]})', user=NOBODY)
+        result = self.colibri_in(1, 'ping', '--net', f'tcp({V6[1]})',
+                                 f'{V6[0]}@tcp', user=NOBODY)
+        self.assert_done(result)
+
+    def test_ping_without_it_gives_the_remedy(self):
+        self.node(0)
+        nid = f'{V4[0]}@tcp'
+        for verb in ('ping', 'discover'):
+            result = self.colibri_in(1, verb, '--net', 'tcp', nid,
+                                     user=NOBODY)
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stdout, b'')
+            text = result.stderr.decode()
+            for words in ('setcap cap_net_bind_service=+ep ' + self.colibri,
+                          'sysctl net.ipv4.ip_unprivileged_port_start=512 '
+                          '(it is 1024)', 'accept=all', '--source-ports any'):
+                self.assertIn(words, text)
+            self.assertTrue(result.stderr.endswith(
+                failure_text(nid, errno.EACCES, verb)), text)
+
+    def test_node_without_it_gives_the_remedy(self):
+        result = self.colibri_in(0, 'node', '--ctl', self.path('ctl'),
+                                 user=NOBODY)
+        self.assert_refused(
+            result, 1, V4[0], '988',
+            'setcap cap_net_bind_service=+ep ' + self.colibri,
+            'sysctl net.ipv4.ip_unprivileged_port_start=512 (it is 1024)',
+            '--accept none', '--port')
+
+    def test_capability_instead_of_the_sysctl(self):
+        setcap = shutil.which('setcap') or '/usr/sbin/setcap'
+        if not os.access(setcap, os.X_OK):
+            self.skipTest('setcap is not installed')
+        self.node(0)
+        if run(setcap, 'cap_net_bind_service=+ep',
+               self.colibri).returncode != 0:
+            self.skipTest('no capabilities on this file system')
+        result = self.colibri_in(1, 'ping', '--net', 'tcp', f'{V4[0]}@tcp',
+                                 user=NOBODY)
+        self.assert_done(result)
+
+    def test_peer_with_secure_says_no_to_any_port(self):
+        node = self.node(0)
+        result = self.colibri_in(1, 'ping', '--net', 'tcp', '--source-ports',
+                                 'any', f'{V4[0]}@tcp', user=NOBODY)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b'failed to ping', result.stderr)
+        node.wait_for('log', level='warning')
+        self.assertIn('insecure port', node.events[-1]['text'])
+
+    def test_ipv6_from_any_port_is_for_colibri_only(self):
+        self.node(0, '--net', f'tcp({V6[0]})', '--accept=all')
+        args = ('ping', '--net', f'tcp({V6[1]})', '--source-ports', 'any',
+                f'{V6[0]}@tcp')
+        result = self.colibri_in(1, *args, user=NOBODY)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b'crash', result.stderr)
+        self.assertIn(b'--peers-colibri', result.stderr)
+        result = self.colibri_in(1, *args, '--peers-colibri', user=NOBODY)
+        self.assert_done(result)
+
+
+if __name__ == '__main__':
+    if Case.WHY is not None:
+        print(f'skipped: {Case.WHY}')
+    cli.main()
