@@ -89,18 +89,18 @@ struct m0_lnet_engine {
 	struct m0_lnet_engine_cfg le_cfg;
 	struct m0_timerq          le_timers;
 	/** Not later than the first of them expires. */
-	m0_time_t                 le_timers_at;
-	m0_time_t                 le_now;
-	struct m0_lnet_portal    *le_portals;
-	struct m0_list            le_nis;
+	m0_time_t              le_timers_at;
+	m0_time_t              le_now;
+	struct m0_lnet_portal *le_portals;
+	struct m0_list         le_nis;
 	/** Messages sent by them: when an NI was used last. */
-	uint64_t                  le_used_nr;
-	struct m0_lnet_ni        *le_lo;
-	struct m0_hash            le_lpnis;
+	uint64_t           le_used_nr;
+	struct m0_lnet_ni *le_lo;
+	struct m0_hash     le_lpnis;
 	/** Heard from last: most often the next one is from it too. */
-	struct m0_lnet_lpni      *le_heard;
-	struct m0_list            le_peers;
-	unsigned                  le_peers_nr;
+	struct m0_lnet_lpni *le_heard;
+	struct m0_list       le_peers;
+	unsigned             le_peers_nr;
 	/** Messages of ours that wait for a response, by cookie. */
 	struct m0_hash le_waiting;
 	uint64_t       le_cookie_next;
