@@ -185,6 +185,7 @@ bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 		inline_sleep(lnet, sem, deadline);
 	lnet->hm_did = false;
 	next = m0_strand_step(&lnet->hm_strand, m0_time_now());
+	lnet->hm_next = next;
 	did = lnet->hm_did;
 	if (M0_HOME_GET(lnet->hm_has_fd))
 		io->sio_arm(lnet->hm_io, next);

@@ -343,6 +343,80 @@ static void waiters_are_woken(void **state)
 	actors_run(re.re_b.rn_lnet, wait_for_events);
 }
 
+/* MDs that are never unlinked, on both sides, with all that moves in them. */
+static void leave_all(struct actor *actor)
+{
+	bool                   at_a = actor->at_index % 2 == 0;
+	struct real_node      *from = at_a ? &re.re_a : &re.re_b;
+	struct real_node      *to = at_a ? &re.re_b : &re.re_a;
+	struct m0_lnet_me_attr me = real_me(4);
+	struct m0_lnet_md_attr attr;
+	struct m0_lnet_op      op = real_op(to, 1);
+	struct m0_lnet_handle  handle;
+	struct m0_lnet_handle  md;
+	unsigned               i;
+
+	op.lo_ack = true;
+	for (i = 0; i < 40; ++i) {
+		attr = real_md(i % 2 == 0 ? &source_vec
+					  : &sink_vec[actor->at_index],
+			       BYTES, 0, &actor->at_eq);
+		if (m0_lnet_md_bind(from->rn_lnet, &attr, &md) != 0)
+			break;
+		++actor->at_mds_nr;
+		op.lo_match_bits = 1 + i % 3;
+		if ((i % 2 == 0 ? m0_lnet_put(from->rn_lnet, md, &op)
+				: m0_lnet_get(from->rn_lnet, md, &op)) == 0)
+			++actor->at_ops_nr;
+		attr = real_md(NULL, 0, M0_LNET_MD_OP_PUT, &actor->at_eq);
+		if (m0_lnet_me_attach(from->rn_lnet, &me, &handle) == 0 &&
+		    m0_lnet_md_attach(from->rn_lnet, handle, &attr, &md) == 0)
+			++actor->at_mds_nr;
+	}
+	actor_end(actor);
+}
+
+/* A close in the middle of it all: what was accepted is told all the same. */
+static void close_in_the_middle(void **state)
+{
+	struct real_node *nodes[] = { &re.re_a, &re.re_b };
+	int               round;
+	int               i;
+
+	for (round = 0; round < 10; ++round) {
+		(void)target_attach();
+		M0_SET_ARR0(actors);
+		for (i = 0; i < THREADS_NR; ++i) {
+			actors[i].at_index = (unsigned)i;
+			m0_lnet_eq_init(&actors[i].at_eq, nodes[i % 2]->rn_lnet,
+					actor_event, 0);
+			assert_int_equal(M0_THREAD_INIT(&actors[i].at_thread,
+							struct actor *, NULL,
+							leave_all, &actors[i],
+							"actor"),
+					 0);
+		}
+		real_until(&re, actors_are_done, NULL);
+		for (i = 0; i < THREADS_NR; ++i) {
+			(void)m0_thread_join(&actors[i].at_thread);
+			m0_thread_fini(&actors[i].at_thread);
+		}
+		for (i = 0; i < round; ++i)
+			real_turn(&re);
+		real_node_close(nodes[round % 2]);
+		real_node_close(nodes[1 - round % 2]);
+		for (i = 0; i < THREADS_NR; ++i) {
+			m0_lnet_eq_fini(&actors[i].at_eq);
+			assert_int_equal(actors[i].at_unlinked_nr,
+					 actors[i].at_mds_nr);
+			assert_int_equal(actors[i].at_sends_nr,
+					 actors[i].at_ops_nr);
+			assert_int_equal(actors[i].at_mds_nr, 80);
+		}
+		real_open(&re, *(enum real_mode *)*state, NULL);
+	}
+}
+
 int main(void)
 {
 	static enum real_mode modes[] = { REAL_THREADS, REAL_INLINE,
@@ -357,7 +431,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(put_against_unlink),      CASE(get_against_unlink),
 		CASE(attach_against_messages), CASE(queue_taken_by_many),
-		CASE(waiters_are_woken),
+		CASE(waiters_are_woken),       CASE(close_in_the_middle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
