@@ -56,8 +56,8 @@ static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		break;
 	}
 	if (ends) {
-		ask_tell(ask, ask->as_failure != 0 ? ask->as_failure
-						   : -ECANCELED);
+		ask_tell(ask,
+			 ask->as_failure != 0 ? ask->as_failure : -ECANCELED);
 		ask_free(ask);
 	} else if (ask->as_told || ask->as_failure != 0) {
 		ask_end_soon(ask);

@@ -81,8 +81,8 @@ static void ni_draw(const struct m0_lnet_engine *eng,
 	to->lni_credits_free = ni->lni_credits;
 	to->lni_credits_low = ni->lni_credits_low;
 	if (ni != eng->le_lo)
-		to->lni_timeout_ms =
-			eng->le_cfg.lec_timeout_ns / M0_TIME_ONE_MSEC;
+		to->lni_timeout_ms = eng->le_cfg.lec_timeout_ns /
+				     M0_TIME_ONE_MSEC;
 	to->lni_health = HEALTH_FULL;
 	to->lni_traffic = ni->lni_traffic;
 	to->lni_failures = ni->lni_failures;
@@ -112,9 +112,10 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 }
 
 /** @return where the NIs of the next peer go. */
-static struct m0_lnet_peer_ni_info *peer_draw(
-	const struct m0_lnet_engine *eng, const struct m0_lnet_peer *peer,
-	struct m0_lnet_peer_info *to, struct m0_lnet_peer_ni_info *nis)
+static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_engine *eng,
+					      const struct m0_lnet_peer   *peer,
+					      struct m0_lnet_peer_info    *to,
+					      struct m0_lnet_peer_ni_info *nis)
 {
 	struct m0_lnet_lpni *lpni;
 
@@ -131,7 +132,8 @@ static struct m0_lnet_peer_ni_info *peer_draw(
 	return nis;
 }
 
-static void all_draw(const struct m0_lnet_engine *eng, struct m0_lnet_info *info,
+static void all_draw(const struct m0_lnet_engine *eng,
+		     struct m0_lnet_info         *info,
 		     struct m0_lnet_peer_ni_info *peer_nis)
 {
 	struct m0_lnet_ni   *ni;
@@ -149,9 +151,9 @@ static void all_draw(const struct m0_lnet_engine *eng, struct m0_lnet_info *info
 int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 			struct m0_lnet_info        **ret)
 {
-	size_t nis_nr = m0_list_length(&eng->le_nis);
-	size_t peers_nr = eng->le_peers_nr;
-	size_t peer_nis_nr = m0_hash_nr(&eng->le_lpnis);
+	size_t               nis_nr = m0_list_length(&eng->le_nis);
+	size_t               peers_nr = eng->le_peers_nr;
+	size_t               peer_nis_nr = m0_hash_nr(&eng->le_lpnis);
 	struct m0_lnet_info *info;
 
 	/* All parts are of 64-bit alignment. */

@@ -87,8 +87,8 @@ static void ni_init(struct m0_lnet_ni *ni, struct m0_lnet_engine *eng,
 	ln->ln_incarnation = incarnation;
 	if (!m0_lnet_nid_is_lo(nid)) {
 		ln->ln_credits = cfg->lec_credits;
-		ln->ln_peer_credits = min_check(cfg->lec_peer_credits,
-						cfg->lec_credits);
+		ln->ln_peer_credits =
+			min_check(cfg->lec_peer_credits, cfg->lec_credits);
 	}
 	ln->ln_lnd = lnd;
 	ln->ln_ops = &m0_lnet__up_ops;

@@ -75,8 +75,8 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 	if (lpni == NULL)
 		return NULL;
 	lpni->lpn_nid = *nid;
-	lpni->lpn_credits = (int)min_check(cfg->lec_peer_credits,
-					   cfg->lec_credits);
+	lpni->lpn_credits =
+		(int)min_check(cfg->lec_peer_credits, cfg->lec_credits);
 	lpni->lpn_credits_low = lpni->lpn_credits;
 	m0_list_init(&lpni->lpn_queue);
 	m0_list_link_init(&lpni->lpn_link);
@@ -189,9 +189,8 @@ struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 	    m0_lnet_nid_eq(&eng->le_heard->lpn_nid, nid))
 		return eng->le_heard;
 	link = m0_hash_find(&eng->le_lpnis, nid, sizeof *nid);
-	return link == NULL
-		       ? NULL
-		       : container_of(link, struct m0_lnet_lpni, lpn_hash);
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_lnet_lpni, lpn_hash);
 }
 
 struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
@@ -381,7 +380,7 @@ static void rails_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 			const struct m0_lnet_ping_info *info)
 {
 	struct m0_lnet_peer *peer = lpni->lpn_peer;
-	unsigned             nr = min_check(info->lpi_nis_nr, info->lpi_nis_max);
+	unsigned nr = min_check(info->lpi_nis_nr, info->lpi_nis_max);
 	struct m0_lnet_lpni *at;
 	struct m0_lnet_lpni *next;
 	unsigned             i;
@@ -420,9 +419,8 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 			const struct m0_lnet_ping_info *info)
 {
 	struct m0_lnet_peer *peer = lpni->lpn_peer;
-	const uint32_t       rails =
-		M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY;
-	bool up;
+	const uint32_t rails = M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY;
+	bool           up;
 
 	peer->lpe_features = info->lpi_features;
 	if (info->lpi_seq < peer->lpe_seq_heard)

@@ -193,8 +193,7 @@ size_t m0_lnet__ping_bytes(const struct m0_lnet_engine *eng, const void **ret)
 
 /* -- answering ------------------------------------------------------------- */
 
-static bool buf_is_leaving(const struct ping     *ping,
-			   const struct ping_buf *buf)
+static bool buf_is_leaving(const struct ping *ping, const struct ping_buf *buf)
 {
 	const struct m0_lnet_msg *msg;
 
@@ -323,9 +322,8 @@ static void sink_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 
 	if (ev->ev_type == M0_LNET_EV_PUT && ev->ev_status == 0) {
 		if (ev->ev_rlength > ping->pi_sink_bytes)
-			ping->pi_sink_bytes =
-				min_check(ev->ev_rlength,
-					  (m0_bcount_t)SINK_BYTES_MAX);
+			ping->pi_sink_bytes = min_check(
+				ev->ev_rlength, (m0_bcount_t)SINK_BYTES_MAX);
 		m0_lnet__discovery_pushed(eng, &ev->ev_source.lp_nid,
 					  sink->ps_addr, ev->ev_mlength);
 	}

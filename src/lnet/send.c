@@ -42,7 +42,7 @@ static void sent_now(struct m0_lnet_msg *msg)
 	m0_lnet__sent(msg, status);
 }
 
-/** Those that are there now: what they lead to may be there at the next step. */
+/** Those that are there now: what they lead to is for the next step. */
 static void list_sent(struct m0_list *list)
 {
 	struct m0_list      now;
@@ -152,8 +152,8 @@ static void peer_credit_put(struct m0_lnet_lpni *lpni)
 	++lpni->lpn_credits;
 	if (m0_list_is_empty(&lpni->lpn_queue))
 		return;
-	msg = m0_list_entry(m0_list_first(&lpni->lpn_queue),
-			    struct m0_lnet_msg, msg_link);
+	msg = m0_list_entry(m0_list_first(&lpni->lpn_queue), struct m0_lnet_msg,
+			    msg_link);
 	peer_unqueue(msg);
 	ni_credit_take(msg);
 }
@@ -234,8 +234,8 @@ static int path_response(struct m0_lnet_msg *msg)
 	if (ni == NULL || !m0_lnet__ni_is_usable(ni))
 		return -ENETDOWN;
 	direct = m0_lnet__ni_fits(ni, dest);
-	msg->msg_lpni = m0_lnet__lpni_get(eng,
-					  direct ? dest : &msg->msg_want_hop);
+	msg->msg_lpni =
+		m0_lnet__lpni_get(eng, direct ? dest : &msg->msg_want_hop);
 	if (msg->msg_lpni == NULL)
 		return -ENOBUFS;
 	path_set(msg, ni, msg->msg_lpni);
@@ -269,8 +269,8 @@ static struct m0_lnet_lpni *path_rail(struct m0_lnet_msg        *msg,
 
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link) {
-		own = *ni == NULL ? m0_lnet__ni_for(msg->msg_engine,
-						    &lpni->lpn_nid)
+		own = *ni == NULL
+			      ? m0_lnet__ni_for(msg->msg_engine, &lpni->lpn_nid)
 		      : m0_lnet__ni_fits(*ni, &lpni->lpn_nid) ? *ni
 							      : NULL;
 		if (own == NULL)
@@ -278,7 +278,8 @@ static struct m0_lnet_lpni *path_rail(struct m0_lnet_msg        *msg,
 		if (best != NULL && best_ni->lni_lnd.ln_up &&
 		    !own->lni_lnd.ln_up)
 			continue;
-		if (best == NULL || best_ni->lni_lnd.ln_up != own->lni_lnd.ln_up ||
+		if (best == NULL ||
+		    best_ni->lni_lnd.ln_up != own->lni_lnd.ln_up ||
 		    lpni_is_better(lpni, best)) {
 			best = lpni;
 			best_ni = own;
@@ -505,7 +506,7 @@ void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 		      enum m0_lnd_health health)
 {
 	struct m0_lnet_msg *msg = msg_of(tx);
-	bool from_driver = msg->msg_state == M0_LNET_MSG_LEAVING;
+	bool                from_driver = msg->msg_state == M0_LNET_MSG_LEAVING;
 
 	tx_count(msg, status, health);
 	credits_put(msg);
@@ -562,7 +563,8 @@ void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status)
 void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 			uint32_t pid, int status)
 {
-	struct m0_lnet_ni *ni = container_of(lnd_ni, struct m0_lnet_ni, lni_lnd);
+	struct m0_lnet_ni *ni =
+		container_of(lnd_ni, struct m0_lnet_ni, lni_lnd);
 	struct m0_lnet_engine *eng = ni->lni_engine;
 	struct m0_lnet_lpni   *lpni = m0_lnet__lpni_find(eng, nid);
 

@@ -196,7 +196,7 @@ static void rx_add(struct m0_lnd_ni *ni, const struct m0_lnet_nid *from,
 	m0_list_add_tail(&node_of_ni(ni)->pno_rxs, &rx->prx_link);
 }
 
-/** What the message looks like on the wire; its payload in memory of its own. */
+/** What the message is on the wire; its payload in memory of its own. */
 static uint8_t *frame_fill(struct pair_frame *frame, struct pair_node *node,
 			   struct m0_lnd_tx *tx)
 {
@@ -320,7 +320,7 @@ static void rx_finish(struct pair_rx *rx)
 	const struct m0_lnd_payload *lp = &rx->prx_rx.lr_payload;
 	void                        *addr = rx->prx_payload;
 	m0_bcount_t                  bytes = rx->prx_bytes;
-	struct m0_bufvec flat = M0_BUFVEC_INIT_BUF(&addr, &bytes);
+	struct m0_bufvec             flat = M0_BUFVEC_INIT_BUF(&addr, &bytes);
 
 	if (!rx->prx_rx.lr_cancelled) {
 		M0_ASSERT(lp->lp_bytes + rx->prx_rx.lr_discard_bytes == bytes);
@@ -340,9 +340,8 @@ static bool rx_move(struct pair_node *node, struct pair_rx *rx)
 	int rc;
 
 	if (!rx->prx_begun) {
-		rc = rx->prx_ni->ln_ops->lu_rx_begin(rx->prx_ni, &rx->prx_rx,
-						     rx->prx_hdr,
-						     rx->prx_large);
+		rc = rx->prx_ni->ln_ops->lu_rx_begin(
+			rx->prx_ni, &rx->prx_rx, rx->prx_hdr, rx->prx_large);
 		if (rc == -EAGAIN) {
 			++node->pno_again_nr;
 			return false;
@@ -513,8 +512,7 @@ static bool node_pass(struct pair_node *node, m0_time_t *next)
 	deadline = m0_lnet_engine_step(node->pno_engine, now);
 	moved |= events_take(node);
 	*next = min_check(*next, deadline);
-	return moved || deadline <= now ||
-	       (!m0_list_is_empty(&node->pno_txs));
+	return moved || deadline <= now || (!m0_list_is_empty(&node->pno_txs));
 }
 
 void pair_pass(struct pair *pair, unsigned nr)
@@ -559,8 +557,8 @@ void pair_run(struct pair *pair, uint64_t ms)
 		next = pair_passes(pair);
 		if (pair->pai_now >= end)
 			return;
-		pair->pai_now = min_check(max_check(next, pair->pai_now + 1),
-					  end);
+		pair->pai_now =
+			min_check(max_check(next, pair->pai_now + 1), end);
 	}
 }
 
@@ -715,8 +713,8 @@ void pair_restart(struct pair *pair, unsigned i,
 	pair_stop(pair, i);
 	node_open(pair, i, cfg);
 	for (k = 1; k < nr; ++k)
-		(void)pair_ni(node, m0_lnet_nid_print(&nids[k], text,
-						      sizeof text));
+		(void)pair_ni(node,
+			      m0_lnet_nid_print(&nids[k], text, sizeof text));
 }
 
 void pair_close(struct pair *pair)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A few LNet engines in virtual time, joined by a driver that moves messages in
- * memory and does what a test tells it: hold, drop, fail, be slow. Each node has
- * a home that does no more than the engine needs: a pool of messages, and a list
- * of the events that came.
+ * A few LNet engines in virtual time, joined by a driver that moves messages
+ * in memory and does what a test tells it: hold, drop, fail, be slow. Each node
+ * has a home that does no more than the engine needs: a pool of messages, and a
+ * list of the events that came.
  *
  *	struct pair *pair = pair_open(2, NULL);
  *	pair_ni(&pair->pai_node[0], "10.0.0.1@tcp");

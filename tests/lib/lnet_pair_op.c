@@ -125,8 +125,7 @@ void pair_get(struct pair_node *node, struct m0_lnet_md *md, const char *dst,
 /* -- looking back ---------------------------------------------------------- */
 
 const struct m0_lnet_event *pair_event(const struct pair_node *node,
-				       enum m0_lnet_event_type type,
-				       unsigned                i)
+				       enum m0_lnet_event_type type, unsigned i)
 {
 	unsigned k;
 

@@ -46,8 +46,8 @@ static struct m0_lnet_nid heard(const char *nid, const char *hop)
 static void learn(const char *nid)
 {
 	(void)heard(nid, nid);
-	assert_int_equal(m0_lnet__peer_learn(one->pno_engine,
-					     lpni_of(one, nid), &info),
+	assert_int_equal(m0_lnet__peer_learn(one->pno_engine, lpni_of(one, nid),
+					     &info),
 			 0);
 }
 

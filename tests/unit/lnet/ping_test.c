@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnet/way.h"
 
-#define FOREIGN "10.0.0.9@tcp"
+#define FOREIGN   "10.0.0.9@tcp"
 #define PING_BITS (UINT64_C(1) << 63)
 
 /** A GET or PUT of the stranger's to portal 0 of `one`. */
@@ -31,7 +31,7 @@ static void stranger(uint32_t type, uint32_t nr, uint32_t offset,
 static void answer(struct m0_lnet_ping_info *info, struct m0_lnet_ping_ni *nis,
 		   unsigned max)
 {
-	unsigned nr = pair_frames_nr(pair, 0, M0_LNET_REPLY);
+	unsigned                 nr = pair_frames_nr(pair, 0, M0_LNET_REPLY);
 	const struct pair_frame *frame;
 
 	assert_true(nr > 0);
@@ -98,8 +98,8 @@ static void answer_is_cut_to_the_room(void **state)
 		uint32_t offset;
 		uint32_t bytes;
 	} cases[] = {
-		{ 272, 0, 48 }, { 48, 0, 48 },	 { 47, 0, 47 },
-		{ 0, 0, 0 },	{ 272, 16, 32 }, { 8, 40, 8 },
+		{ 272, 0, 48 }, { 48, 0, 48 },    { 47, 0, 47 },
+		{ 0, 0, 0 },    { 272, 16, 32 },  { 8, 40, 8 },
 		{ 272, 48, 0 }, { 272, 9999, 0 }, { UINT32_MAX, 0, 48 },
 	};
 	uint8_t  whole[48] = { 0 };
@@ -118,8 +118,8 @@ static void answer_is_cut_to_the_room(void **state)
 		assert_int_equal(f->pfr_hdr.lh_wmd.wm_bytes[1], 6);
 		if (i == 0)
 			memcpy(whole, f->pfr_payload, sizeof whole);
-		assert_memory_equal(f->pfr_payload, whole + cases[i].offset %
-								  sizeof whole,
+		assert_memory_equal(f->pfr_payload,
+				    whole + cases[i].offset % sizeof whole,
 				    cases[i].bytes);
 	}
 }

@@ -350,7 +350,8 @@ static void way_prefers_ni_that_is_up(void **state)
 	assert_way(1, "10.0.0.1@tcp", "10.0.0.3@tcp");
 }
 
-/* Multi-Rail: in turn by each pair of NIDs of one sort and net; down NIDs last. */
+/* Multi-Rail: in turn by each pair of NIDs of one sort and net, down ones last.
+ */
 static void way_to_rails_goes_round(void **state)
 {
 	unsigned by[4] = { 0 };
@@ -373,8 +374,8 @@ static void way_to_rails_goes_round(void **state)
 		const struct pair_frame *f =
 			pair_frame(pair, 0, M0_LNET_PUT, i);
 
-		assert_true(m0_lnet_nid_eq(&f->pfr_hdr.lh_dest_nid,
-					   &f->pfr_hop));
+		assert_true(
+			m0_lnet_nid_eq(&f->pfr_hdr.lh_dest_nid, &f->pfr_hop));
 		++by[m0_lnet_nid_net(&f->pfr_hop) ==
 		     m0_lnet_net(M0_LNET_TYPE_TCP, 1)];
 	}
@@ -494,7 +495,7 @@ static enum pair_act fails(struct pair *p, struct pair_frame *frame)
 
 static void sends_are_counted_by_outcome(void **state)
 {
-	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	struct m0_lnet_engine_cfg  cfg = cfg_plain();
 	const struct m0_lnet_lpni *lpni;
 
 	(void)state;
@@ -516,9 +517,9 @@ static void sends_are_counted_by_outcome(void **state)
 	assert_int_equal(lpni->lpn_failures.lf_network_timeout, 1);
 	assert_int_equal(ni_of(one, 1)->lni_traffic.lt_sent.lmc_put, 2);
 	assert_int_equal(ni_of(one, 1)->lni_failures.lf_network_timeout, 1);
-	assert_int_equal(lpni_of(two, "10.0.0.1@tcp")
-				 ->lpn_traffic.lt_dropped.lmc_put,
-			 2);
+	assert_int_equal(
+		lpni_of(two, "10.0.0.1@tcp")->lpn_traffic.lt_dropped.lmc_put,
+		2);
 }
 
 /* With queues of every sort full, the end leaves nothing. */
@@ -535,8 +536,8 @@ static void shutdown_with_full_queues_leaves_nothing(void **state)
 	for (i = 0; i < 10; ++i) {
 		put_to(one, "10.0.0.2@tcp", 8);
 		put_to(one, "10.0.0.3@tcp", 8);
-		pair_put(one, pair_md_bind(one, bytes, 8, 2, 0),
-			 "10.0.0.3@tcp", PORTAL, BITS, true);
+		pair_put(one, pair_md_bind(one, bytes, 8, 2, 0), "10.0.0.3@tcp",
+			 PORTAL, BITS, true);
 	}
 	pair_run(pair, 10);
 	pair_stop(pair, 0);

@@ -83,8 +83,7 @@ static struct m0_lnet_engine_cfg cfg_random(void)
 	cfg.lec_peers_max = 1 + below(12);
 	cfg.lec_credits = 1 + below(12);
 	cfg.lec_peer_credits = 1 + below(8);
-	cfg.lec_transaction_timeout_ns =
-		(1 + below(100)) * M0_TIME_ONE_SECOND;
+	cfg.lec_transaction_timeout_ns = (1 + below(100)) * M0_TIME_ONE_SECOND;
 	return cfg;
 }
 
@@ -103,9 +102,9 @@ static void look(unsigned n)
 			assert_non_null(op);
 			++op->op_sent_nr;
 			op->op_status = ev->ev_status;
-			op->op_cut = ev->ev_unlinked &&
-				     M0_IN(ev->ev_status,
-					   (-ETIMEDOUT, -ESHUTDOWN));
+			op->op_cut =
+				ev->ev_unlinked &&
+				M0_IN(ev->ev_status, (-ETIMEDOUT, -ESHUTDOWN));
 			assert_int_equal(op->op_sent_nr, 1);
 		}
 		if (M0_IN(ev->ev_type, (M0_LNET_EV_ACK, M0_LNET_EV_REPLY))) {
@@ -170,10 +169,10 @@ static void serve(struct pair_node *node)
 {
 	sink_post(node);
 	if (below(2) == 0)
-		(void)pair_md_attach(
-			node, pair_me(node, PORTAL, BITS, ~0ULL, 0), bytes, 64,
-			(int32_t)(1 + below(50)), M0_LNET_MD_OP_PUT,
-			true);
+		(void)pair_md_attach(node,
+				     pair_me(node, PORTAL, BITS, ~0ULL, 0),
+				     bytes, 64, (int32_t)(1 + below(50)),
+				     M0_LNET_MD_OP_PUT, true);
 }
 
 static const char *any_nid(void)
@@ -271,16 +270,16 @@ static void probe_some(struct pair_node *node, unsigned n)
 static void nonsense(struct pair_node *node, unsigned n)
 {
 	static const uint8_t good[] = { 0x67, 0x6e, 0x69, 0x70, 0x1e, 0, 0, 0,
-					0x39, 0x30, 0,	  0,	3,    0, 0, 0,
-					0,    0,    0,	  0,	0,    0, 9, 0 };
+					0x39, 0x30, 0,    0,    3,    0, 0, 0,
+					0,    0,    0,    0,    0,    0, 9, 0 };
 	uint8_t              payload[64];
 	struct m0_lnet_hdr   hdr = {
-		.lh_type = M0_LNET_PUT,
-		.lh_payload_bytes = 1 + below(64),
-		.lh_match_bits = UINT64_C(1) << 63,
-		.lh_wmd = { { 9 } },
+		  .lh_type = M0_LNET_PUT,
+		  .lh_payload_bytes = 1 + below(64),
+		  .lh_match_bits = UINT64_C(1) << 63,
+		  .lh_wmd = { { 9 } },
 	};
-	const char          *from = nids[(n + 1) % NODES][0];
+	const char *from = nids[(n + 1) % NODES][0];
 
 	if (node->pno_nis_nr < 2)
 		return;
@@ -309,16 +308,15 @@ static void claim(struct pair_node *node)
 		.lh_match_bits = UINT64_C(1) << 63,
 		.lh_wmd = { { 9 } },
 	};
-	const char        *from = nids[below(NODES)][below(3)];
-	unsigned           i;
+	const char *from = nids[below(NODES)][below(3)];
+	unsigned    i;
 
 	if (node->pno_nis_nr < 2)
 		return;
 	for (i = 0; i < info.lpi_nis_nr; ++i) {
 		told[i].lpn_nid = pair_nid(
-			i == 0 && below(2) == 0
-				? from
-				: nids[below(NODES)][below(3)]);
+			i == 0 && below(2) == 0 ? from
+						: nids[below(NODES)][below(3)]);
 		told[i].lpn_up = below(3) != 0;
 	}
 	hdr.lh_payload_bytes =

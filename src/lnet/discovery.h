@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What discovery.c and probe.c share. */
+#ifndef M0_SRC_LNET_DISCOVERY_H
+#define M0_SRC_LNET_DISCOVERY_H
+
+#include "lnet/ask.h"
+
+enum m0_lnet_disc_state {
+	M0_LNET_DISC_IDLE,
+	/** Begins when its timer fires. */
+	M0_LNET_DISC_SOON,
+	M0_LNET_DISC_QUEUED,
+	M0_LNET_DISC_RUNNING
+};
+
+/** The discovery of a peer; it stays as long as the peer does. */
+struct m0_lnet_disc {
+	struct m0_lnet_engine  *di_engine;
+	struct m0_lnet_peer    *di_peer;
+	enum m0_lnet_disc_state di_state;
+	/** In dy_running_nr. */
+	bool di_is_counted;
+	/** What is to be done first, and is being done. */
+	bool                 di_is_push;
+	struct m0_lnet_nid   di_nid;
+	struct m0_lnet_nid   di_self;
+	struct m0_lnet_ask  *di_ask;
+	struct m0_lnet_timer di_timer;
+	/** In the queue. */
+	struct m0_list_link di_link;
+	/** Of our information, being pushed. */
+	uint32_t di_seq;
+	/** Room for its answer; it was too little once. */
+	size_t di_bytes;
+	bool   di_grown;
+	/** NIDs of it that were asked in vain. */
+	unsigned di_tried_nr;
+	/** Being pushed to, it is to be asked as well. */
+	bool di_reping;
+	/** Spoken to without waiting; asked again after that. */
+	bool           di_mute;
+	m0_time_t      di_pause_until;
+	struct m0_list di_probes;
+};
+
+/** A probe under way. */
+struct m0_lnet_probing {
+	struct m0_lnet_probe *po_probe;
+	struct m0_list_link   po_link;
+	struct m0_lnet_timer  po_timer;
+	struct m0_lnet_ask   *po_ask;
+};
+
+struct m0_lnet_discovery {
+	unsigned       dy_running_nr;
+	struct m0_list dy_queue;
+	/** Probes that ask for themselves. */
+	struct m0_list dy_pings;
+	bool           dy_stopped;
+	/** Where answers are decoded. */
+	struct m0_lnet_ping_ni dy_nis[M0_LNET_PROBE_NIDS_MAX];
+};
+
+static inline struct m0_lnet_discovery *all_of(const struct m0_lnet_engine *eng)
+{
+	return eng->le_discovery;
+}
+
+static inline bool is_up_to_date(const struct m0_lnet_peer *peer)
+{
+	return (peer->lpe_state & M0_LNET_PEER_NIDS_UPTODATE) != 0;
+}
+
+/* -- discovery.c ----------------------------------------------------------- */
+
+/** `info` is good until the next call. @retval -EPROTO */
+int m0_lnet__info_decode(struct m0_lnet_engine *eng, const void *bytes,
+			 size_t nr, struct m0_lnet_ping_info *info);
+/** Finds or makes; NULL: no memory. */
+struct m0_lnet_disc *m0_lnet__disc_get(struct m0_lnet_engine *eng,
+				       struct m0_lnet_peer   *peer);
+/**
+ * Has it begin if it is idle, later than this call.
+ * @param self  source, or ANY.
+ * @param push  told ours at once: its own is known.
+ */
+void m0_lnet__disc_begin(struct m0_lnet_disc *di, const struct m0_lnet_nid *nid,
+			 const struct m0_lnet_nid *self, bool push);
+
+/* -- probe.c --------------------------------------------------------------- */
+
+/** Ends all of a list. Its peer's information is told if status is 0. */
+void m0_lnet__probes_end(struct m0_lnet_engine *eng, struct m0_list *list,
+			 int status);
+/** Their peer is another: they join the discovery of that. */
+void m0_lnet__probes_join(struct m0_lnet_engine *eng, struct m0_list *list);
+/** What the node itself has said. */
+void m0_lnet__probes_learn(struct m0_list                 *list,
+			   const struct m0_lnet_ping_info *info);
+/** The NID was lost. */
+void m0_lnet__probes_lost(struct m0_lnet_engine    *eng,
+			  const struct m0_lnet_nid *nid, int status);
+
+#endif /* M0_SRC_LNET_DISCOVERY_H */

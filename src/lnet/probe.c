@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pings and discoveries that the application asks for. A ping asks for itself;
+ * a discovery joins that of its peer. Each has a time of its own.
+ */
+#include "lnet/discovery.h"
+
+enum {
+	/** Room for a ping's answer, as `lnetctl ping` gives. */
+	PING_BYTES = 3960
+};
+
+/* -- ends ---------------------------------------------------------------- */
+
+static void probe_end(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
+		      int status)
+{
+	struct m0_lnet_probe *probe = po->po_probe;
+
+	m0_list_del(&po->po_link);
+	m0_lnet__timer_cancel(eng, &po->po_timer);
+	m0_lnet__ask_drop(po->po_ask);
+	m0_free(po);
+	probe->pr_priv = NULL;
+	probe->pr_status = status;
+	probe->pr_took_ns = m0_time_sub(eng->le_now, probe->pr_since);
+	eng->le_cfg.lec_home_ops->ho_probe_done(eng, probe);
+}
+
+static void probe_nid(struct m0_lnet_probe     *probe,
+		      const struct m0_lnet_nid *nid, bool up)
+{
+	if (probe->pr_nids_nr == M0_LNET_PROBE_NIDS_MAX)
+		return;
+	probe->pr_nids[probe->pr_nids_nr] = *nid;
+	probe->pr_nids_up[probe->pr_nids_nr++] = up;
+}
+
+static void probe_fill_info(struct m0_lnet_probe           *probe,
+			    const struct m0_lnet_ping_info *info)
+{
+	unsigned i;
+
+	probe->pr_nids_nr = 0;
+	for (i = 0; i < info->lpi_nis_nr && i < info->lpi_nis_max; ++i)
+		probe_nid(probe, &info->lpi_nis[i].lpn_nid,
+			  info->lpi_nis[i].lpn_up);
+	probe->pr_primary = probe->pr_nids_nr > 0 ? probe->pr_nids[0]
+						  : probe->pr_nid;
+	probe->pr_pid = info->lpi_pid;
+	probe->pr_features = info->lpi_features;
+	probe->pr_multi_rail = (info->lpi_features & M0_LNET_FEAT_MULTI_RAIL) !=
+			       0;
+}
+
+static void probe_fill_peer(struct m0_lnet_probe      *probe,
+			    const struct m0_lnet_peer *peer)
+{
+	struct m0_lnet_lpni *lpni;
+	unsigned             i;
+
+	probe->pr_nids_nr = 0;
+	for (i = 0; i < 2; ++i)
+		m0_list_for_each_entry(&peer->lpe_lpnis, lpni,
+				       struct m0_lnet_lpni, lpn_link)
+			if (m0_lnet_nid_eq(&lpni->lpn_nid,
+					   &peer->lpe_primary) == (i == 0))
+				probe_nid(probe, &lpni->lpn_nid,
+					  !lpni->lpn_known_down);
+	probe->pr_primary = peer->lpe_primary;
+	probe->pr_pid = M0_LNET_PID_LUSTRE;
+	probe->pr_features = peer->lpe_features;
+	probe->pr_multi_rail = (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
+}
+
+/** A discovery that others began, or that was done before, is told of too. */
+static void probe_end_peer(struct m0_lnet_engine  *eng,
+			   struct m0_lnet_probing *po, int status)
+{
+	struct m0_lnet_lpni *lpni;
+
+	lpni = m0_lnet__lpni_find(eng, &po->po_probe->pr_nid);
+	if (status == 0 && lpni != NULL)
+		probe_fill_peer(po->po_probe, lpni->lpn_peer);
+	probe_end(eng, po, status);
+}
+
+void m0_lnet__probes_end(struct m0_lnet_engine *eng, struct m0_list *list,
+			 int status)
+{
+	struct m0_list       now;
+	struct m0_list_link *link;
+
+	m0_list_init(&now);
+	m0_list_splice_tail(&now, list);
+	while ((link = m0_list_first(&now)) != NULL)
+		probe_end_peer(eng,
+			       container_of(link, struct m0_lnet_probing,
+					    po_link),
+			       status);
+}
+
+/* -- beginnings ------------------------------------------------- */
+
+static void probe_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
+{
+	struct m0_lnet_probing  *po = ask->as_user;
+	struct m0_lnet_ping_info info;
+	int                      rc = ask->as_status;
+
+	po->po_ask = NULL;
+	if (rc == 0)
+		rc = m0_lnet__info_decode(eng, ask->as_addr, ask->as_got,
+					  &info);
+	if (rc == 0)
+		probe_fill_info(po->po_probe, &info);
+	probe_end(eng, po, rc);
+}
+
+static void probe_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+		       m0_time_t now)
+{
+	struct m0_lnet_probing *po =
+		container_of(timer, struct m0_lnet_probing, po_timer);
+
+	(void)now;
+	probe_end(eng, po, -ETIMEDOUT);
+}
+
+/** Asks itself: it is about this NID, and nothing is remembered of it. */
+static void probe_ping(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
+		       m0_time_t deadline)
+{
+	const struct m0_lnet_probe *probe = po->po_probe;
+	const struct m0_lnet_ni    *ni = m0_lnet__ni_for(eng, &probe->pr_nid);
+	struct m0_lnet_nid          self = probe->pr_self;
+
+	if (m0_lnet_nid_is_any(&self) && ni != NULL &&
+	    m0_lnet__ni_find(eng, &probe->pr_nid) == NULL)
+		self = ni->lni_lnd.ln_nid;
+	m0_list_add_tail(&all_of(eng)->dy_pings, &po->po_link);
+	po->po_ask = m0_lnet__ask_ping(eng, &probe->pr_nid, &self, PING_BYTES,
+				       deadline, probe_pinged, po);
+	if (po->po_ask == NULL)
+		probe_end(eng, po, -ENOMEM);
+}
+
+/** Joins the discovery of its peer, or has it begin. */
+static void probe_join(struct m0_lnet_engine *eng, struct m0_lnet_probing *po)
+{
+	const struct m0_lnet_probe *probe = po->po_probe;
+	struct m0_lnet_lpni        *lpni = NULL;
+	struct m0_lnet_disc        *di = NULL;
+
+	if (m0_lnet__ni_for(eng, &probe->pr_nid) == NULL) {
+		probe_end(eng, po, -EHOSTUNREACH);
+		return;
+	}
+	lpni = m0_lnet__lpni_get(eng, &probe->pr_nid);
+	if (lpni != NULL) {
+		m0_lnet__lpni_put(eng, lpni);
+		di = m0_lnet__disc_get(eng, lpni->lpn_peer);
+	}
+	if (di == NULL) {
+		probe_end(eng, po, -ENOBUFS);
+	} else if (is_up_to_date(lpni->lpn_peer) && !probe->pr_force) {
+		probe_end_peer(eng, po, 0);
+	} else {
+		m0_list_add_tail(&di->di_probes, &po->po_link);
+		m0_lnet__disc_begin(di, &probe->pr_nid, &probe->pr_self, false);
+		di->di_reping |= probe->pr_force && di->di_is_push &&
+				 di->di_state == M0_LNET_DISC_RUNNING;
+	}
+}
+
+void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
+			  struct m0_lnet_probe  *probe)
+{
+	struct m0_lnet_discovery *all = all_of(eng);
+	bool                      own = m0_lnet_nid_is_lo(&probe->pr_nid) ||
+		   m0_lnet__ni_find(eng, &probe->pr_nid) != NULL;
+	m0_time_t               timeout;
+	m0_time_t               deadline;
+	struct m0_lnet_probing *po;
+
+	timeout = probe->pr_timeout_ms == 0
+			  ? eng->le_cfg.lec_transaction_timeout_ns
+			  : m0_time(probe->pr_timeout_ms / 1000,
+				    (long)(probe->pr_timeout_ms % 1000) *
+					    (long)M0_TIME_ONE_MSEC);
+	deadline = m0_time_add(eng->le_now, timeout);
+	probe->pr_since = eng->le_now;
+	probe->pr_nids_nr = 0;
+	probe->pr_primary = probe->pr_nid;
+	M0_ALLOC_PTR(po);
+	if (po == NULL || all->dy_stopped) {
+		m0_free(po);
+		probe->pr_status = all->dy_stopped ? -ESHUTDOWN : -ENOMEM;
+		probe->pr_took_ns = 0;
+		eng->le_cfg.lec_home_ops->ho_probe_done(eng, probe);
+		return;
+	}
+	po->po_probe = probe;
+	probe->pr_priv = po;
+	m0_list_link_init(&po->po_link);
+	m0_timer_init(&po->po_timer.lt_timer);
+	po->po_timer.lt_fire = probe_fire;
+	if (probe->pr_kind == M0_LNET_PING || own) {
+		probe_ping(eng, po, deadline);
+	} else {
+		m0_lnet__timer_arm(eng, &po->po_timer, deadline);
+		probe_join(eng, po);
+	}
+}
+
+/* -- from discovery.c ------------------------------------------------------ */
+
+void m0_lnet__probes_join(struct m0_lnet_engine *eng, struct m0_list *list)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(list)) != NULL) {
+		m0_list_del(link);
+		probe_join(eng,
+			   container_of(link, struct m0_lnet_probing, po_link));
+	}
+}
+
+void m0_lnet__probes_learn(struct m0_list                 *list,
+			   const struct m0_lnet_ping_info *info)
+{
+	struct m0_lnet_probing *po;
+
+	m0_list_for_each_entry(list, po, struct m0_lnet_probing, po_link)
+		probe_fill_info(po->po_probe, info);
+}
+
+void m0_lnet__probes_lost(struct m0_lnet_engine    *eng,
+			  const struct m0_lnet_nid *nid, int status)
+{
+	struct m0_lnet_probing *po;
+	struct m0_lnet_probing *next;
+
+	m0_list_for_each_entry_safe(&all_of(eng)->dy_pings, po, next,
+				    struct m0_lnet_probing, po_link)
+		if (po->po_ask != NULL &&
+		    m0_lnet_nid_eq(&po->po_probe->pr_nid, nid))
+			m0_lnet__ask_fail(po->po_ask, status);
+}
