@@ -28,8 +28,12 @@ struct m0_sock_conn;
 
 /** Who may connect to us. */
 enum m0_sock_accept {
+	/** Source ports up to 1023. */
 	M0_SOCK_ACCEPT_SECURE,
+	/** Any. Who he says he is, is believed: a Lustre node would take his
+	 * address for his NID, and his port for his pid. */
 	M0_SOCK_ACCEPT_ALL,
+	/** Nobody: there is no listener. */
 	M0_SOCK_ACCEPT_NONE
 };
 
@@ -39,13 +43,25 @@ struct m0_sock_cfg {
 	/** Source ports to connect from, tried downwards; 0, 0: any. */
 	uint16_t soc_src_port_max;
 	uint16_t soc_src_port_min;
-	bool     soc_peers_colibri;
-	/** Largest privileged port that peers accept: 1023. */
+	/** Over IPv6, connect also from ports above 1023. */
+	bool soc_peers_colibri;
+	/** What we say our pid is: 12345. */
 	uint32_t soc_pid;
+	/**
+	 * Connections of each bulk type that we make. Of those that a peer
+	 * makes 16 of a type are accepted, or so many if that is more.
+	 */
 	unsigned soc_conns_per_peer;
 	/** A message of so many bytes, framing included, is bulk: 1024. */
-	unsigned  soc_min_bulk;
+	unsigned soc_min_bulk;
+	/**
+	 * A connection ends if so long it could send and nothing left, a message
+	 * that had begun did not come to its end (it has that time anew for
+	 * each 64 KiB), or, within twice the time, what had left was not
+	 * acknowledged. Also to connect, HELLO included.
+	 */
 	m0_time_t soc_timeout_ns;
+	/** For an introduction to us, all of it. */
 	m0_time_t soc_accept_timeout_ns;
 	/** 0: none. */
 	m0_time_t soc_keepalive_ns;

@@ -87,6 +87,39 @@ static void dialler_speaks_as_worked_example(void **state)
 	assert_int_equal(tx.rt_status, 0);
 }
 
+/* However the answer is cut, and with a message right behind it. */
+static void dialler_answer_any_split_is_understood(void **state)
+{
+	static const size_t pieces[] = { SIZE_MAX, 1, 0, 8, 56, 57, 80 };
+	unsigned            mode;
+	unsigned            i;
+
+	(void)state;
+	for (mode = RIG_DIRECT; mode <= RIG_BOTH; ++mode)
+		for (i = 0; i < ARRAY_SIZE(pieces); ++i) {
+			struct rig_stream *ours;
+			uint8_t            buf[512];
+			size_t             nr;
+
+			again();
+			rig_start(&rig, &rig_a);
+			ours = ask();
+			(void)rig_dialled(&rig, ours);
+			rig.rg_mode = mode;
+			rig.rg_piece = pieces[i];
+			nr = rig_put_hello(buf, M0_SOCK_V3, &rig_b, 1,
+					   M0_SOCK_CONTROL);
+			nr += rig_put_message(buf + nr, false, 0, 100);
+			memset(buf + nr, 1, 100);
+			nr += 100;
+			assert_int_equal(rig_feed(&rig, ours, buf, nr), nr);
+			assert_int_equal(rig.rg_msgs_nr, 1);
+			rig_run(&rig);
+			assert_int_equal(tx.rt_done, 1);
+			assert_int_equal(tx.rt_status, 0);
+		}
+}
+
 /* Over IPv6 with large NIDs: version 2 and version 4. */
 static void dialler_ipv6_speaks_v4(void **state)
 {
@@ -262,6 +295,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest cases[] = {
 		CASE(dialler_speaks_as_worked_example),
+		CASE(dialler_answer_any_split_is_understood),
 		CASE(dialler_ipv6_speaks_v4),
 		CASE(dialler_ipv6_unprivileged_port_is_refused),
 		CASE(dialler_wrong_answer_fails),
