@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lnet_duo.h"
+#include "m0/lnet.h"
+
+enum {
+	PORTAL = 30,
+	FLIGHT_MAX = 256,
+	STRIDE = 128,
+	WAIT_S = 20
+};
+
+struct duo_node;
+
+/** One operation after the other, always with the same memory. */
+struct slot {
+	struct duo_node      *sl_node;
+	void                 *sl_addr;
+	m0_bcount_t           sl_bytes;
+	struct m0_bufvec      sl_vec;
+	struct m0_lnet_handle sl_md;
+	struct m0_lnet_op     sl_op;
+	/** Operations still to be begun; events still to come of this one. */
+	uint64_t sl_left;
+	unsigned sl_events;
+};
+
+struct duo_node {
+	struct bench_duo  *dn_duo;
+	struct m0_lnet    *dn_lnet;
+	struct m0_lnet_nid dn_nid;
+	struct m0_lnet_eq  dn_eq;
+	/** What it sends from or gets into; and what the other one reaches. */
+	struct slot dn_own[FLIGHT_MAX];
+	struct slot dn_window[FLIGHT_MAX];
+	_Alignas(128) _Atomic uint64_t dn_done;
+	_Atomic uint64_t dn_got;
+};
+
+struct bench_duo {
+	enum bench_drive     d_drive;
+	enum bench_op        d_op;
+	struct bench_worker *d_worker;
+	size_t               d_bytes;
+	unsigned             d_flight;
+	unsigned             d_credits;
+	/** Each has addresses of its own. */
+	unsigned        d_serial;
+	struct duo_node d_node[2];
+	/** Done and got that end a run; with threads, who waits for it. */
+	_Atomic uint64_t d_want_done;
+	_Atomic uint64_t d_want_got;
+	sem_t            d_over;
+};
+
+static void must(int rc, const char *what)
+{
+	if (rc != 0)
+		bench_die("lnet: %s: %s", what, m0_errname(rc));
+}
+
+/* ------------------------------------------------------------------ events -- */
+
+static void slot_begin(struct slot *sl)
+{
+	struct bench_duo *d = sl->sl_node->dn_duo;
+	struct m0_lnet   *lnet = sl->sl_node->dn_lnet;
+
+	sl->sl_left--;
+	sl->sl_events += M0_IN(d->d_op, (BENCH_PUT, BENCH_PING)) ? 1 : 2;
+	must(d->d_op == BENCH_GET ? m0_lnet_get(lnet, sl->sl_md, &sl->sl_op)
+				  : m0_lnet_put(lnet, sl->sl_md, &sl->sl_op),
+	     "begin");
+}
+
+/** One writer each; read by whoever waits. */
+static uint64_t count(_Atomic uint64_t *nr)
+{
+	uint64_t now = atomic_load_explicit(nr, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(nr, now, memory_order_release);
+	return now;
+}
+
+static void over(struct bench_duo *d)
+{
+	if (d->d_drive == BENCH_THREADS)
+		sem_post(&d->d_over);
+}
+
+/** A message of the other node has come. */
+static void told_of_his(struct duo_node *dn)
+{
+	struct bench_duo *d = dn->dn_duo;
+	struct slot      *sl = &dn->dn_own[0];
+	uint64_t          got = count(&dn->dn_got);
+
+	if (d->d_op == BENCH_PING && sl->sl_left > 0)
+		slot_begin(sl);
+	if (got == atomic_load_explicit(&d->d_want_got, memory_order_relaxed))
+		over(d);
+}
+
+static void told_of_ours(struct duo_node *dn, struct slot *sl)
+{
+	if (--sl->sl_events > 0)
+		return;
+	if (dn->dn_duo->d_op != BENCH_PING && sl->sl_left > 0)
+		slot_begin(sl);
+	if (count(&dn->dn_done) ==
+	    atomic_load_explicit(&dn->dn_duo->d_want_done,
+				 memory_order_relaxed))
+		over(dn->dn_duo);
+}
+
+static void told(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
+{
+	struct duo_node *dn = container_of(eq, struct duo_node, dn_eq);
+
+	if (ev->ev_type == M0_LNET_EV_UNLINK || ev->ev_unlinked)
+		return;
+	must(ev->ev_status, "event");
+	if (M0_IN(ev->ev_type, (M0_LNET_EV_PUT, M0_LNET_EV_GET))) {
+		if (ev->ev_mlength != dn->dn_duo->d_bytes)
+			bench_die("lnet: %llu bytes came",
+				  (unsigned long long)ev->ev_mlength);
+		told_of_his(dn);
+	} else {
+		told_of_ours(dn, ev->ev_md_user);
+	}
+}
+
+/* -------------------------------------------------------------------- run -- */
+
+/* A function of its own, so that callgrind can tell it by its name. */
+static __attribute__((noinline)) void duo_receive(struct bench_duo *d)
+{
+	(void)m0_lnet_progress(d->d_node[1].dn_lnet);
+}
+
+static void worker_step(void *arg)
+{
+	duo_receive(arg);
+}
+
+static void duo_enter(void *arg)
+{
+	struct bench_duo *d = arg;
+
+	if (d->d_drive == BENCH_POLLED)
+		bench_worker_run(d->d_worker, &worker_step, d);
+}
+
+static void duo_leave(void *arg)
+{
+	struct bench_duo *d = arg;
+
+	if (d->d_drive == BENCH_POLLED)
+		bench_worker_park(d->d_worker);
+}
+
+static bool is_over(struct bench_duo *d)
+{
+	bool both = d->d_op == BENCH_PING;
+
+	/* A ping-pong ends at the first node, the other operations at both. */
+	return d->d_node[0].dn_done >= d->d_want_done &&
+	       d->d_node[both ? 0 : 1].dn_got >= d->d_want_got;
+}
+
+static void duo_wait(struct bench_duo *d)
+{
+	while (!is_over(d)) {
+		if (d->d_drive == BENCH_THREADS) {
+			sem_wait(&d->d_over);
+			continue;
+		}
+		(void)m0_lnet_progress(d->d_node[0].dn_lnet);
+		if (d->d_drive == BENCH_TURNS)
+			duo_receive(d);
+	}
+}
+
+/*
+ * With threads the first operations begin outside of the node's thread, and
+ * their events may come before the next begins: sl_left is told first.
+ */
+static uint64_t duo_run(void *arg, uint64_t nr)
+{
+	struct bench_duo *d = arg;
+	struct slot      *own = d->d_node[0].dn_own;
+	unsigned          flight = d->d_flight;
+
+	nr = (nr + flight - 1) / flight * flight;
+	d->d_node[0].dn_done = d->d_node[0].dn_got = 0;
+	d->d_node[1].dn_done = d->d_node[1].dn_got = 0;
+	d->d_want_done = nr;
+	d->d_want_got = nr;
+	d->d_node[1].dn_own[0].sl_left = nr;
+	for (unsigned i = 0; i < flight; i++)
+		own[i].sl_left = nr / flight;
+	for (unsigned i = 0; i < flight; i++)
+		slot_begin(&own[i]);
+	duo_wait(d);
+	return d->d_op == BENCH_PING ? 2 * nr : nr;
+}
+
+struct bench_case bench_duo_case(struct bench_duo *duo, const char *name)
+{
+	return (struct bench_case){ .c_name = name,
+				    .c_run = &duo_run,
+				    .c_arg = duo,
+				    .c_enter = &duo_enter,
+				    .c_leave = &duo_leave,
+				    .c_rate = duo->d_op == BENCH_PUT &&
+					      duo->d_bytes <= STRIDE };
+}
+
+/* ------------------------------------------------------------ open, close -- */
+
+static void node_open(struct bench_duo *d, unsigned at)
+{
+	struct duo_node          *dn = &d->d_node[at];
+	struct m0_lnet_process_id id;
+	struct m0_lnet_cfg        cfg;
+	char                      why[M0_LNET_WHY_BYTES] = "";
+	char                      text[64];
+
+	dn->dn_duo = d;
+	m0_lnet_cfg_default(&cfg);
+	snprintf(text, sizeof(text), "tcp(127.0.%u.%u)", d->d_serial, at + 1);
+	must(m0_lnet_cfg_networks(&cfg, text, why), why);
+	cfg.lc_port = (uint16_t)(20000 + getpid() % 12000);
+	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
+	cfg.lc_src_port_max = 0;
+	cfg.lc_src_port_min = 0;
+	cfg.lc_inline = d->d_drive != BENCH_THREADS;
+	cfg.lc_spin_ns = (int64_t)bench_opt.o_spin_ns;
+	if (d->d_credits != 0)
+		cfg.lc_peer_credits = d->d_credits;
+	/* A node's thread has the processors of its maker. */
+	if (d->d_drive == BENCH_THREADS)
+		bench_pin(bench_opt.o_cpu[at]);
+	must(m0_lnet_open(&dn->dn_lnet, &cfg, why), why);
+	must(m0_lnet_get_id(dn->dn_lnet, 1, &id), "id");
+	dn->dn_nid = id.lp_nid;
+	m0_lnet_eq_init(&dn->dn_eq, dn->dn_lnet, &told, 0);
+}
+
+static void slot_init(struct duo_node *dn, struct slot *sl, char *addr)
+{
+	sl->sl_node = dn;
+	sl->sl_addr = addr;
+	sl->sl_bytes = dn->dn_duo->d_bytes;
+	sl->sl_vec.ov_vec.v_nr = 1;
+	sl->sl_vec.ov_vec.v_count = &sl->sl_bytes;
+	sl->sl_vec.ov_buf = &sl->sl_addr;
+}
+
+static struct m0_lnet_md_attr md_attr(struct duo_node *dn, struct slot *sl,
+				      unsigned options)
+{
+	return (struct m0_lnet_md_attr){
+		.md_vec = &sl->sl_vec,
+		.md_length = sl->sl_bytes,
+		.md_threshold = M0_LNET_MD_THRESHOLD_INF,
+		.md_options = options,
+		.md_eq = &dn->dn_eq,
+		.md_user = sl,
+	};
+}
+
+static void window_attach(struct duo_node *dn, struct slot *sl, unsigned i)
+{
+	const struct m0_lnet_me_attr me = {
+		.me_portal = PORTAL,
+		.me_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
+		.me_match_bits = i,
+	};
+	struct m0_lnet_md_attr md = md_attr(dn, sl,
+					    M0_LNET_MD_OP_PUT |
+						    M0_LNET_MD_OP_GET |
+						    M0_LNET_MD_MANAGE_REMOTE);
+	struct m0_lnet_handle  handle;
+
+	must(m0_lnet_me_attach(dn->dn_lnet, &me, &handle), "entry");
+	must(m0_lnet_md_attach(dn->dn_lnet, handle, &md, &sl->sl_md), "memory");
+}
+
+static void own_bind(struct duo_node *dn, struct slot *sl, unsigned i)
+{
+	struct bench_duo      *d = dn->dn_duo;
+	struct m0_lnet_md_attr md = md_attr(dn, sl, 0);
+
+	must(m0_lnet_md_bind(dn->dn_lnet, &md, &sl->sl_md), "memory");
+	sl->sl_op = (struct m0_lnet_op){
+		.lo_self = m0_lnet_nid_any,
+		.lo_target = { .lp_nid = d->d_node[dn == d->d_node].dn_nid,
+			       .lp_pid = M0_LNET_PID_LUSTRE },
+		.lo_portal = PORTAL,
+		.lo_match_bits = i,
+		.lo_ack = d->d_op == BENCH_PUT_ACK,
+	};
+}
+
+static void slots_init(struct bench_duo *d, unsigned at)
+{
+	struct duo_node *dn = &d->d_node[at];
+	size_t           stride = (d->d_bytes + STRIDE - 1) / STRIDE * STRIDE;
+	char            *own = bench_huge(stride * d->d_flight);
+	char            *window = bench_huge(stride * d->d_flight);
+
+	for (unsigned i = 0; i < d->d_flight; i++) {
+		slot_init(dn, &dn->dn_own[i], own + i * stride);
+		slot_init(dn, &dn->dn_window[i], window + i * stride);
+		memset(own + i * stride, (int)(at * 100 + i + 1), stride);
+		memset(window + i * stride, (int)(at * 100 + i + 51), stride);
+		window_attach(dn, &dn->dn_window[i], i);
+		own_bind(dn, &dn->dn_own[i], i);
+	}
+}
+
+struct bench_duo *bench_duo_open(enum bench_drive     drive,
+				 struct bench_worker *worker, enum bench_op op,
+				 size_t bytes, unsigned flight,
+				 unsigned credits)
+{
+	static unsigned   serial;
+	struct bench_duo *d = bench_huge(sizeof(*d));
+
+	if (flight > FLIGHT_MAX || (op == BENCH_PING && flight != 1))
+		bench_die("lnet: %u in flight", flight);
+	memset(d, 0, sizeof(*d));
+	d->d_drive = drive;
+	d->d_worker = worker;
+	d->d_op = op;
+	d->d_bytes = bytes;
+	d->d_flight = flight;
+	d->d_credits = credits;
+	d->d_serial = serial++;
+	sem_init(&d->d_over, 0, 0);
+	node_open(d, 0);
+	node_open(d, 1);
+	slots_init(d, 0);
+	slots_init(d, 1);
+	if (drive == BENCH_THREADS)
+		bench_pin(bench_opt.o_cpu[0]);
+	return d;
+}
+
+static void compare(struct bench_duo *d)
+{
+	for (unsigned i = 0; i < d->d_flight; i++)
+		if (memcmp(d->d_node[0].dn_own[i].sl_addr,
+			   d->d_node[1].dn_window[i].sl_addr, d->d_bytes) != 0)
+			bench_die("lnet: what came is not what was sent");
+}
+
+void bench_duo_close(struct bench_duo *duo)
+{
+	compare(duo);
+	for (unsigned i = 0; i < 2; i++) {
+		m0_lnet_close(duo->d_node[i].dn_lnet);
+		m0_lnet_eq_fini(&duo->d_node[i].dn_eq);
+	}
+	sem_destroy(&duo->d_over);
+}
+
+static void info_add(struct m0_lnet *lnet, struct m0_lnd_ni_info *sum)
+{
+	struct m0_lnet_info *info;
+
+	must(m0_lnet_info_get(lnet, &info), "info");
+	for (unsigned i = 0; i < info->li_nis_nr; i++) {
+		const struct m0_lnd_ni_info *lnd = &info->li_nis[i].lni_lnd;
+
+		sum->lni_read_calls_nr += lnd->lni_read_calls_nr;
+		sum->lni_write_calls_nr += lnd->lni_write_calls_nr;
+		sum->lni_direct_bytes += lnd->lni_direct_bytes;
+		sum->lni_copied_bytes += lnd->lni_copied_bytes;
+	}
+	m0_lnet_info_free(info);
+}
+
+void bench_duo_calls(struct bench_duo *duo, uint64_t nr)
+{
+	struct m0_lnd_ni_info sum = { 0 };
+
+	for (unsigned i = 0; i < 2; i++)
+		info_add(duo->d_node[i].dn_lnet, &sum);
+	bench_line("reads", (double)sum.lni_read_calls_nr / (double)nr,
+		   "per_operation");
+	bench_line("writes", (double)sum.lni_write_calls_nr / (double)nr,
+		   "per_operation");
+	bench_line("direct",
+		   (double)sum.lni_direct_bytes /
+			   (double)(sum.lni_direct_bytes +
+				    sum.lni_copied_bytes + 1),
+		   "part");
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Two LNet nodes of this process that speak TCP over 127.0.0.1 and 127.0.0.2,
+ * and what they do: ping-pong, and operations of one node with so many in
+ * flight. What came is compared with what was sent when it is over.
+ */
+#ifndef BENCH_LNET_DUO_H
+#define BENCH_LNET_DUO_H
+
+#include "bench.h"
+
+/** Who makes progress. */
+enum bench_drive {
+	/** Nodes without threads: the first by the caller, the second by the
+	 * worker, both all the time. */
+	BENCH_POLLED,
+	/** The same, both by the caller in turns: for counters. */
+	BENCH_TURNS,
+	/** Nodes with threads, which sleep when there is nothing to do. */
+	BENCH_THREADS
+};
+
+enum bench_op {
+	/** PUT, answered by a PUT from the callback; one in flight. */
+	BENCH_PING,
+	/** Over when it has left and was received. */
+	BENCH_PUT,
+	/** Over when the ACK, the REPLY has come. */
+	BENCH_PUT_ACK,
+	BENCH_GET
+};
+
+struct bench_duo;
+
+/** @param credits  lc_peer_credits; 0: the default. */
+struct bench_duo *bench_duo_open(enum bench_drive     drive,
+				 struct bench_worker *worker, enum bench_op op,
+				 size_t bytes, unsigned flight,
+				 unsigned credits);
+/** Compares, closes. */
+void              bench_duo_close(struct bench_duo *duo);
+struct bench_case bench_duo_case(struct bench_duo *duo, const char *name);
+/** Prints connections, and system calls of the second node's reads. */
+void bench_duo_calls(struct bench_duo *duo, uint64_t nr);
+
+/* The same bytes by bare sockets: lnet_raw.c. */
+
+enum {
+	/** A frame and a small LNet header. */
+	BENCH_HEAD_BYTES = 96
+};
+
+struct bench_raw;
+
+/**
+ * A connection, its other end served by the worker, or if that is NULL by a
+ * thread that blocks.
+ * @param there, back  bytes of a message, and of the answer to each; back 0:
+ *                     none, one message after the other.
+ * @param batch        messages in one call; with an answer 1.
+ * @param bufs         buffers used in turns at each end.
+ */
+struct bench_raw *bench_raw_open(struct bench_worker *worker, size_t there,
+				 size_t back, unsigned batch, unsigned bufs);
+void              bench_raw_close(struct bench_raw *raw);
+/** @param half  a round trip counts as two. */
+struct bench_case bench_raw_case(struct bench_raw *raw, const char *name,
+				 bool half);
+
+/**
+ * Prints what `nr` connected peers cost a node: memory, and processor time
+ * while nobody says anything: lnet_idle.c.
+ */
+void bench_idle(unsigned nr, double seconds, uint64_t keepalive_ms);
+
+#endif /* BENCH_LNET_DUO_H */
