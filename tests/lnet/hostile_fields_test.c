@@ -17,6 +17,7 @@ enum {
 enum word {
 	REQUEST,
 	REQUEST_LARGE,
+	HELLO_V1,
 	HELLO_V2,
 	HELLO_V3,
 	HELLO_V4,
@@ -213,6 +214,7 @@ static const struct row rows[] = {
 	  CLOSES,
 	  NOTHING },
 
+	{ "HELLO V1, which is too old", HELLO_V1, {}, CLOSES, BAD_PEER },
 	{ "HELLO V2, as it should be", HELLO_V2, {}, STAYS, NOTHING },
 	{ "HELLO V3, as it should be", HELLO_V3, {}, STAYS, NOTHING },
 	{ "HELLO V4, as it should be", HELLO_V4, {}, STAYS, NOTHING },
@@ -505,10 +507,11 @@ static void word_make(struct speech *speech, const struct place *place,
 		m0_lnet_nid_encode(&place->pl_nid, speech->sp_bytes + 8);
 		speech->sp_nr = M0_SOCK_REQUEST_V2_BYTES;
 		return;
+	case HELLO_V1:
 	case HELLO_V2:
 	case HELLO_V3:
 	case HELLO_V4:
-		speech_hello(speech, place, WHO, word - HELLO_V2 + 2,
+		speech_hello(speech, place, WHO, word - HELLO_V1 + 1,
 			     M0_SOCK_CONTROL, INCARNATION);
 		return;
 	case NOOP:

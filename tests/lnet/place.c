@@ -405,6 +405,21 @@ static void host_need(struct place *place, unsigned who)
 			"strange", who_addr(place, who, addr, sizeof addr));
 }
 
+struct place_end *place_dial_from(struct place *place, unsigned who,
+				  uint16_t port)
+{
+	struct place_end *end = end_new(place, who);
+	char              from[32];
+	char              to[32];
+
+	assert_true(is_sim(place));
+	host_need(place, who);
+	end->pe_raw = m0_sim_raw_dial(
+		who_addr(place, who, from, sizeof from), port,
+		who_addr(place, PLACE_NODE, to, sizeof to), place->pl_port);
+	return end;
+}
+
 static void dial_sim(struct place_end *end)
 {
 	struct place *place = end->pe_place;

@@ -102,6 +102,9 @@ struct place_end {
 
 /** Connects to the node from host `who`; it may turn out to be refused. */
 struct place_end *place_dial(struct place *place, unsigned who);
+/** The same from this port; in the simulator. */
+struct place_end *place_dial_from(struct place *place, unsigned who,
+				  uint16_t port);
 /** Host `who` listens. */
 void place_listen(struct place *place, unsigned who);
 /** The next that has connected to it; NULL: nobody within `ms`. */

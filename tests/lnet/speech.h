@@ -24,7 +24,7 @@ struct speech {
 };
 
 void speech_request(struct speech *speech, const struct m0_lnet_nid *nid);
-/** HELLO of host `who` to the node, of `version` 2 to 4. */
+/** HELLO of host `who` to the node, of `version` 1 to 4. */
 void speech_hello(struct speech *speech, const struct place *place,
 		  unsigned who, uint32_t version, uint32_t ctype,
 		  uint64_t incarnation);
