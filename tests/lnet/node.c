@@ -11,21 +11,47 @@ enum {
 
 static void event_come(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev);
 
+static void nids_set(struct node *node, const char *addrs, const uint16_t *nums)
+{
+	struct m0_lnet_nid *nid;
+	char                text[256];
+	char               *at = text;
+	char               *word;
+
+	(void)snprintf(text, sizeof text, "%s", addrs);
+	while ((word = strsep(&at, " ")) != NULL) {
+		nid = &node->n_nids[node->n_nids_nr];
+		assert_int_equal(m0_lnet_nid_parse(nid, word), 0);
+		if (nums != NULL)
+			nid->ln_num = nums[node->n_nids_nr];
+		++node->n_nids_nr;
+	}
+	node->n_nid = node->n_nids[0];
+}
+
+void node_init_nids(struct node *node, struct m0_sim *sim, const char *name,
+		    const char *nets, const char *addrs, const uint16_t *nums,
+		    void (*tune)(struct m0_lnet_cfg *cfg))
+{
+	char why[M0_LNET_WHY_BYTES];
+
+	*node = (struct node){ .n_sim = sim, .n_name = name };
+	node->n_host = m0_sim_host_add(name, addrs);
+	nids_set(node, addrs, nums);
+	m0_lnet_cfg_default(&node->n_cfg);
+	assert_int_equal(m0_lnet_cfg_networks(&node->n_cfg, nets, why), 0);
+	if (tune != NULL)
+		tune(&node->n_cfg);
+	node_open(node);
+}
+
 void node_init(struct node *node, struct m0_sim *sim, const char *name,
 	       const char *addr, void (*tune)(struct m0_lnet_cfg *cfg))
 {
 	char net[128];
-	char why[M0_LNET_WHY_BYTES];
 
-	*node = (struct node){ .n_sim = sim, .n_name = name };
-	node->n_host = m0_sim_host_add(name, addr);
-	assert_int_equal(m0_lnet_nid_parse(&node->n_nid, addr), 0);
-	m0_lnet_cfg_default(&node->n_cfg);
 	(void)snprintf(net, sizeof net, "tcp(%s)", addr);
-	assert_int_equal(m0_lnet_cfg_networks(&node->n_cfg, net, why), 0);
-	if (tune != NULL)
-		tune(&node->n_cfg);
-	node_open(node);
+	node_init_nids(node, sim, name, net, addr, NULL, tune);
 }
 
 void node_open(struct node *node)

@@ -29,9 +29,12 @@ struct node {
 	struct m0_sim_host *n_host;
 	struct m0_lnet_cfg  n_cfg;
 	/** NULL: it is down. */
-	struct m0_lnet    *n_lnet;
-	struct m0_lnet_eq  n_eq;
+	struct m0_lnet   *n_lnet;
+	struct m0_lnet_eq n_eq;
+	/** The first, by which it is known, and all. */
 	struct m0_lnet_nid n_nid;
+	struct m0_lnet_nid n_nids[4];
+	unsigned           n_nids_nr;
 	unsigned           n_events_nr;
 	/** Windows and operations that have not ended. */
 	unsigned n_windows_nr;
@@ -45,6 +48,14 @@ struct node {
  */
 void node_init(struct node *node, struct m0_sim *sim, const char *name,
 	       const char *addr, void (*tune)(struct m0_lnet_cfg *cfg));
+/**
+ * The same with several NIDs: `nets` as in m0_lnet_cfg_networks(), `addrs` all
+ * its addresses with blanks between; NIDs in their order, of network tcp unless
+ * `nums` says another.
+ */
+void node_init_nids(struct node *node, struct m0_sim *sim, const char *name,
+		    const char *nets, const char *addrs, const uint16_t *nums,
+		    void (*tune)(struct m0_lnet_cfg *cfg));
 /** Closes it if it is up, and checks that everything of it has ended. */
 void node_fini(struct node *node);
 /** Closes, opens again: another life. */

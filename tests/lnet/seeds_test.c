@@ -15,6 +15,7 @@
 enum {
 	SEEDS_NR = 100,
 	NODES_MAX = 6,
+	SHAPES_NR = 6,
 	OPS_MAX = 150,
 	PROBES_MAX = 40,
 	STEPS_NR = 400,
@@ -43,6 +44,7 @@ struct asking {
 static struct world {
 	struct m0_sim *w_sim;
 	unsigned       w_nodes_nr;
+	uint64_t       w_shape;
 	struct party   w_party[NODES_MAX];
 	struct node_op w_ops[OPS_MAX];
 	unsigned       w_ops_nr;
@@ -71,6 +73,12 @@ static uint64_t draw(uint64_t bound)
 static struct party *any_party(void)
 {
 	return &world.w_party[draw(world.w_nodes_nr)];
+}
+
+/* One of the NIDs of a party. */
+static const struct m0_lnet_nid *any_nid(const struct party *party)
+{
+	return &party->p_node.n_nids[draw(party->p_node.n_nids_nr)];
 }
 
 static struct party *other_party(const struct party *party)
@@ -112,10 +120,38 @@ static void tune(struct m0_lnet_cfg *cfg)
 	cfg->lc_discovery = draw(4) != 0;
 }
 
+/* What the NIDs of a world are. */
+static void node_make(unsigned i)
+{
+	static const uint16_t nums[] = { 0, 1 };
+	static const struct {
+		const char     *nets;
+		const char     *addrs;
+		const uint16_t *nums;
+	} shapes[SHAPES_NR] = {
+		{ "tcp(10.0.0.%u)", "10.0.0.%u", NULL },
+		{ "tcp(10.0.0.%u)", "10.0.0.%u", NULL },
+		{ "tcp(fd00::%u)", "fd00::%u", NULL },
+		/* Two on one network, two on two, and mixed. */
+		{ "tcp(10.0.0.%u,10.0.1.%u)", "10.0.0.%u 10.0.1.%u", NULL },
+		{ "tcp(10.0.0.%u),tcp1(10.0.1.%u)", "10.0.0.%u 10.0.1.%u",
+		  nums },
+		{ "tcp(10.0.0.%u,fd00::%u)", "10.0.0.%u fd00::%u", NULL },
+	};
+	char nets[128];
+	char addrs[128];
+
+	(void)snprintf(nets, sizeof nets, shapes[world.w_shape].nets, 1 + i,
+		       1 + i);
+	(void)snprintf(addrs, sizeof addrs, shapes[world.w_shape].addrs, 1 + i,
+		       1 + i);
+	node_init_nids(&world.w_party[i].p_node, world.w_sim, names[i], nets,
+		       addrs, shapes[world.w_shape].nums, tune);
+}
+
 static void world_open(struct m0_sim *sim)
 {
 	struct m0_sim_stream_cfg cfg;
-	char                     addr[32];
 	unsigned                 i;
 
 	world.w_sim = sim;
@@ -131,9 +167,9 @@ static void world_open(struct m0_sim *sim)
 	};
 	m0_sim_net_init(sim, &cfg);
 	world.w_nodes_nr = (unsigned)(2 + draw(NODES_MAX - 1));
+	world.w_shape = draw(SHAPES_NR);
 	for (i = 0; i < world.w_nodes_nr; ++i) {
-		(void)snprintf(addr, sizeof addr, "10.0.0.%u", 1 + i);
-		node_init(&world.w_party[i].p_node, sim, names[i], addr, tune);
+		node_make(i);
 		windows_open(&world.w_party[i]);
 	}
 }
@@ -149,9 +185,9 @@ static void do_put(void)
 	if (nr == OPS_MAX)
 		return;
 	++world.w_ops_nr;
-	node_put(&world.w_ops[nr], &party->p_node,
-		 &other_party(party)->p_node.n_nid, BITS_SINK, nr * SLOT_BYTES,
-		 min64u(bytes, SLOT_BYTES), (uint8_t)nr, draw(2) == 0);
+	node_put(&world.w_ops[nr], &party->p_node, any_nid(other_party(party)),
+		 BITS_SINK, nr * SLOT_BYTES, min64u(bytes, SLOT_BYTES),
+		 (uint8_t)nr, draw(2) == 0);
 }
 
 static void do_get(void)
@@ -164,9 +200,8 @@ static void do_get(void)
 		return;
 	++world.w_ops_nr;
 	/* From its start: what it read is known by whom it asked. */
-	node_get(&world.w_ops[nr], &party->p_node,
-		 &other_party(party)->p_node.n_nid, BITS_SOURCE, 0,
-		 min64u(bytes, SOURCE_BYTES));
+	node_get(&world.w_ops[nr], &party->p_node, any_nid(other_party(party)),
+		 BITS_SOURCE, 0, min64u(bytes, SOURCE_BYTES));
 }
 
 static void do_unlink(void)
@@ -201,7 +236,7 @@ static void do_probe(void)
 		.as_is_used = true,
 		.as_probe = { .pr_kind = draw(2) == 0 ? M0_LNET_PING
 						      : M0_LNET_DISCOVER,
-			      .pr_nid = other_party(party)->p_node.n_nid,
+			      .pr_nid = *any_nid(other_party(party)),
 			      .pr_self = m0_lnet_nid_any,
 			      .pr_timeout_ms = draw(2) * (1 + draw(20000)),
 			      .pr_force = draw(2) == 0,
