@@ -336,8 +336,8 @@ static const struct m0_lnet_lpni *peer_best(const struct m0_lnet_engine *eng,
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link)
 		if (m0_lnet__ni_for(eng, &lpni->lpn_nid) != NULL &&
-		    (best == NULL ||
-		     (best->lpn_known_down && !lpni->lpn_known_down)))
+		    (best == NULL || (m0_lnet__lpni_is_down(eng, best) &&
+				      !m0_lnet__lpni_is_down(eng, lpni))))
 			best = lpni;
 	return best;
 }
@@ -360,7 +360,7 @@ bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
 	best = peer_best(eng, peer);
 	if (best == NULL)
 		return false;
-	if (lpni->lpn_known_down ||
+	if (m0_lnet__lpni_is_down(eng, lpni) ||
 	    m0_lnet__ni_for(eng, &lpni->lpn_nid) == NULL)
 		lpni = best;
 	if (!di->di_mute || eng->le_now >= di->di_pause_until)

@@ -62,6 +62,10 @@ struct m0_lnet_lpni {
 	unsigned  lpn_refs_nr;
 	bool      lpn_known_up;
 	bool      lpn_known_down;
+	/** Its node says so. */
+	bool      lpn_told_down;
+	/** When the driver lost it, unless it was heard again; 0. */
+	m0_time_t lpn_lost_at;
 	m0_time_t lpn_heard_at;
 	uint64_t  lpn_used_nr;
 };
@@ -283,6 +287,9 @@ struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
 /** Finds; NULL: not known. Takes no reference. */
 struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 					const struct m0_lnet_nid    *nid);
+/** Better another of the peer's: it says so itself, or was lost just now. */
+bool m0_lnet__lpni_is_down(const struct m0_lnet_engine *eng,
+			   const struct m0_lnet_lpni   *lpni);
 /** Another reference. */
 void m0_lnet__lpni_hold(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
 void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);

@@ -16,6 +16,8 @@ enum {
 	/** Peers looked at for one that may go. */
 	EVICT_LOOKS_MAX = 32
 };
+/** A lost NID is tried again after this, if the peer has others. */
+#define LOST_NS (60 * M0_TIME_ONE_SECOND)
 
 static struct m0_lnet_lpni *lpni_of_link(const struct m0_list_link *link)
 {
@@ -30,6 +32,14 @@ static bool is_multi_rail(const struct m0_lnet_peer *peer)
 static bool is_configured(const struct m0_lnet_peer *peer)
 {
 	return (peer->lpe_state & M0_LNET_PEER_CONFIGURED) != 0;
+}
+
+bool m0_lnet__lpni_is_down(const struct m0_lnet_engine *eng,
+			   const struct m0_lnet_lpni   *lpni)
+{
+	return lpni->lpn_told_down ||
+	       (lpni->lpn_lost_at != 0 &&
+		eng->le_now < m0_time_add(lpni->lpn_lost_at, LOST_NS));
 }
 
 /* -- life ------------------------------------------------------------------ */
@@ -246,6 +256,8 @@ struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
 	lpni->lpn_heard_at = eng->le_now;
 	lpni->lpn_known_up = true;
 	lpni->lpn_known_down = false;
+	lpni->lpn_told_down = false;
+	lpni->lpn_lost_at = 0;
 	return lpni;
 }
 
@@ -370,6 +382,7 @@ static void statuses_learn(struct m0_lnet_peer            *peer,
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link)
 		if (info_lists(info, &lpni->lpn_nid, &up)) {
+			lpni->lpn_told_down = !up;
 			lpni->lpn_known_up = up;
 			lpni->lpn_known_down = !up;
 		}

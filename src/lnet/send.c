@@ -244,11 +244,14 @@ static int path_response(struct m0_lnet_msg *msg)
 	return 0;
 }
 
-static bool lpni_is_better(const struct m0_lnet_lpni *left,
-			   const struct m0_lnet_lpni *right)
+static bool lpni_is_better(const struct m0_lnet_engine *eng,
+			   const struct m0_lnet_lpni   *left,
+			   const struct m0_lnet_lpni   *right)
 {
-	if (left->lpn_known_down != right->lpn_known_down)
-		return !left->lpn_known_down;
+	bool down = m0_lnet__lpni_is_down(eng, left);
+
+	if (down != m0_lnet__lpni_is_down(eng, right))
+		return !down;
 	if (left->lpn_credits != right->lpn_credits)
 		return left->lpn_credits > right->lpn_credits;
 	return left->lpn_used_nr < right->lpn_used_nr;
@@ -280,7 +283,7 @@ static struct m0_lnet_lpni *path_rail(struct m0_lnet_msg        *msg,
 			continue;
 		if (best == NULL ||
 		    best_ni->lni_lnd.ln_up != own->lni_lnd.ln_up ||
-		    lpni_is_better(lpni, best)) {
+		    lpni_is_better(msg->msg_engine, lpni, best)) {
 			best = lpni;
 			best_ni = own;
 		}
@@ -575,6 +578,7 @@ void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 	if (status >= 0)
 		return;
 	lpni->lpn_known_down = true;
+	lpni->lpn_lost_at = eng->le_now;
 	/* A referee, lest it go away underfoot. */
 	m0_lnet__lpni_hold(eng, lpni);
 	queue_fail(&lpni->lpn_queue, NULL, ni, status);

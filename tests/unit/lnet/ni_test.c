@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnet/way.h"
 
+#include "lib/heap.h"
+
 static struct m0_lnd_ni *add(const char *text, struct m0_lnd *lnd)
 {
 	struct m0_lnet_nid nid = pair_nid(text);
@@ -130,6 +132,36 @@ static void ni_without_driver_sends_nothing(void **state)
 	assert_int_equal(m0_lnet_engine_nis_nr(one->pno_engine), 2);
 }
 
+/** An NI comes and goes. */
+static int ni_life(void *arg)
+{
+	struct m0_lnet_nid nid = pair_nid("fd77::5@tcp3");
+	uint32_t           seq = one->pno_engine->le_seq;
+	struct m0_lnd_ni  *ni;
+	int                rc;
+
+	(void)arg;
+	rc = m0_lnet_engine_ni_add(one->pno_engine, &nid, "eth0", 1, NULL, &ni);
+	if (rc != 0)
+		return rc;
+	m0_lnet_engine_ni_up(one->pno_engine, ni);
+	m0_lnet_engine_ni_del(one->pno_engine, ni);
+	assert_true(one->pno_engine->le_seq - seq <= 2);
+	return 0;
+}
+
+/* Without memory it is refused, or what is told of us stays as it was. */
+static void ni_without_memory_leaves_all_as_it_was(void **state)
+{
+	(void)state;
+	way_open(1, NULL);
+	m0_log_level_set(M0_LOG_FATAL);
+	/* What was told grows once. */
+	assert_int_equal(ni_life(NULL), 0);
+	assert_true(m0_heap_fail_each(ni_life, NULL) > 4);
+	m0_log_level_set(M0_LOG_WARN);
+}
+
 /* A message that comes in while its NI stops ends with it. */
 static void ni_stopped_while_receiving_leaves_nothing(void **state)
 {
@@ -158,6 +190,7 @@ int main(void)
 		WAY(ni_is_used_once_it_is_up),
 		WAY(ni_fits_its_net_and_sort),
 		WAY(ni_without_driver_sends_nothing),
+		WAY(ni_without_memory_leaves_all_as_it_was),
 		WAY(ni_stopped_while_receiving_leaves_nothing),
 	};
 

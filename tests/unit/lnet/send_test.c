@@ -403,6 +403,34 @@ static void way_to_rails_goes_round(void **state)
 	}
 }
 
+/* A rail that was lost is left alone for a minute, whatever the peer tells of
+ * it, unless it is heard from. */
+static void way_avoids_lost_rail_for_a_while(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	way_open(2, NULL);
+	(void)pair_ni(one, "10.1.0.1@tcp1");
+	(void)pair_ni(two, "10.1.0.2@tcp1");
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	pair_peer_down(one, "10.1.0.2@tcp1", -ECONNRESET);
+	pair_run(pair, 10);
+	i = pair_frames_nr(pair, 0, M0_LNET_PUT);
+	put_to(one, "10.0.0.2@tcp", 8);
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	/* A push, for it may have forgotten us. */
+	assert_way(i + 1, "10.0.0.1@tcp", "10.0.0.2@tcp");
+	assert_way(i + 2, "10.0.0.1@tcp", "10.0.0.2@tcp");
+	pair_run(pair, 60000);
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	assert_way(i + 3, "10.1.0.1@tcp1", "10.1.0.2@tcp1");
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), i + 4);
+}
+
 /* The sender's primary NID stands for all of its NIDs. */
 static void way_by_other_rail_tells_primary(void **state)
 {
@@ -558,6 +586,7 @@ int main(void)
 		WAY(way_to_plain_peer_keeps_its_ni),
 		WAY(way_prefers_ni_that_is_up),
 		WAY(way_to_rails_goes_round),
+		WAY(way_avoids_lost_rail_for_a_while),
 		WAY(way_by_other_rail_tells_primary),
 		WAY(way_of_answer_is_that_of_request),
 		WAY(way_to_too_many_peers_is_refused),
