@@ -58,7 +58,7 @@ static void say(const char *fmt, ...)
 	(void)fflush(stdout);
 }
 
-static void say_nid(struct lnet_node *node, unsigned i)
+static void say_nid(struct lnet_node *node, const struct m0_lnet_ni_info *ni)
 {
 	static const char *const accepts[] = {
 		[M0_LNET_ACCEPT_SECURE] = "secure",
@@ -67,32 +67,43 @@ static void say_nid(struct lnet_node *node, unsigned i)
 	};
 	const struct m0_lnet_cfg *cfg = &node->lno_opts.nop_cfg;
 	const char               *accept = accepts[cfg->lc_accept];
-	struct m0_lnet_process_id id;
-	char                      text[M0_LNET_NIDSTR_SIZE];
-	struct json_t            *tree;
+	const char *device = ni->lni_device[0] != '\0' ? ni->lni_device : "?";
+	char        text[M0_LNET_NIDSTR_SIZE];
+	struct json_t *tree;
 
-	if (m0_lnet_get_id(node->lno_lnet, i, &id) != 0)
-		return;
-	(void)m0_lnet_nid_print(&id.lp_nid, text, sizeof text);
+	(void)m0_lnet_nid_print(&ni->lni_nid, text, sizeof text);
 	if (node->lno_json) {
 		tree = event_alloc("nid");
 		jout_str(tree, "nid", text);
+		jout_str(tree, "device", device);
 		jout_num(tree, "port", cfg->lc_port);
 		jout_str(tree, "accept", accept);
 		event_print(tree);
 	} else if (cfg->lc_accept == M0_LNET_ACCEPT_NONE) {
-		say("NID %s, no listener: peers cannot connect", text);
+		say("NID %s on %s, no listener: peers cannot connect", text,
+		    device);
 	} else {
-		say("NID %s, listening on port %u (accept %s)", text,
-		    cfg->lc_port, accept);
+		say("NID %s on %s, listening on port %u (accept %s)", text,
+		    device, cfg->lc_port, accept);
 	}
+}
+
+static void say_nids(struct lnet_node *node)
+{
+	struct m0_lnet_info *info;
+	unsigned             i;
+
+	if (m0_lnet_info_get(node->lno_lnet, &info) != 0)
+		return;
+	/* The first is the loopback. */
+	for (i = 1; i < info->li_nis_nr; ++i)
+		say_nid(node, &info->li_nis[i]);
+	m0_lnet_info_free(info);
 }
 
 void node_say_start(struct lnet_node *node)
 {
-	struct m0_lnet_process_id id;
-	struct json_t            *tree;
-	unsigned                  i;
+	struct json_t *tree;
 
 	if (node->lno_json) {
 		tree = event_alloc("start");
@@ -102,9 +113,7 @@ void node_say_start(struct lnet_node *node)
 	} else {
 		say("colibri node %s, process %d", m0_version(), (int)getpid());
 	}
-	/* The first is that of the loopback. */
-	for (i = 1; m0_lnet_get_id(node->lno_lnet, i, &id) == 0; ++i)
-		say_nid(node, i);
+	say_nids(node);
 	if (node->lno_json) {
 		tree = event_alloc("ready");
 		jout_str(tree, "ctl", node->lno_path);

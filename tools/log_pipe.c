@@ -13,12 +13,9 @@ static struct m0_atomic64 dropped_nr;
 static void sink(void *arg, enum m0_log_level level, const char *text)
 {
 	unsigned char byte = (unsigned char)level;
-	size_t        len = strlen(text);
-	struct iovec  iov[] = { { &byte, 1 },
-				{ (char *)(uintptr_t)text,
-				  min_check(len,
-					    (size_t)LOG_PIPE_TEXT_BYTES - 1) } };
-	int           saved = errno;
+	size_t len = min_check(strlen(text), (size_t)LOG_PIPE_TEXT_BYTES - 1);
+	struct iovec iov[] = { { &byte, 1 }, { (char *)(uintptr_t)text, len } };
+	int          saved = errno;
 
 	(void)arg;
 	if (writev(pipe_fds[1], iov, 2) < 0)

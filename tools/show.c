@@ -138,19 +138,20 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 
 static int ask(struct show_args *args)
 {
-	char path[CTL_PATH_BYTES];
-	int  fd;
+	char        dflt[CTL_PATH_BYTES];
+	const char *path = args->sha_ctl;
+	int         fd;
 
-	if (args->sha_ctl == NULL &&
-	    ctl_path(path, false, &args->sha_fail) != 0)
-		return args->sha_fail.tf_exit;
-	if (args->sha_ctl == NULL)
-		args->sha_ctl = path;
-	fd = ctl_connect(args->sha_ctl);
+	if (path == NULL) {
+		if (ctl_path(dflt, false, &args->sha_fail) != 0)
+			return args->sha_fail.tf_exit;
+		path = dflt;
+	}
+	fd = ctl_connect(path);
 	if (fd >= 0)
 		return ctl_ask(fd, &args->sha_req, PATIENCE_MS, -1,
 			       &args->sha_fail);
-	ctl_nobody(args->sha_ctl, fd, &args->sha_fail);
+	ctl_nobody(path, fd, &args->sha_fail);
 	return args->sha_fail.tf_exit;
 }
 

@@ -63,6 +63,7 @@ class Speaks(Case):
                          ['start', 'nid', 'ready'])
         self.assertEqual(node.events[0]['pid'], node.pid)
         self.assertEqual(node.events[1]['nid'], self.nid(1))
+        self.assertEqual(node.events[1]['device'], 'lo')
         self.assertEqual(node.events[1]['port'], self.port)
         self.assertEqual(node.events[2]['ctl'], node.ctl)
         self.assertTrue(os.path.exists(node.ctl))
@@ -85,7 +86,7 @@ class Speaks(Case):
             rest, errors = child.communicate(timeout=cli.PATIENCE)
             self.assertEqual(child.returncode, 0, errors)
             self.assertIn(f'process {child.pid}', lines[0])
-            self.assertIn(f'NID {self.nid(1)}, listening on port {self.port}',
+            self.assertIn(f'NID {self.nid(1)} on lo, listening on port {self.port}',
                           lines[1])
             self.assertIn(f'ready; control socket {ctl}', lines[2])
             self.assertIn(f'stopping: {number.name}', rest.decode())
@@ -419,6 +420,31 @@ class Ends(Case):
         self.fail('it catches no signals')
 
 
+# A /tmp of its own, for a user of its own.
+IN_TMP = '''
+unset XDG_RUNTIME_DIR
+mount -t tmpfs -o mode=1777 tmpfs /tmp || exit 90
+cp "$1" /tmp/colibri
+shift
+user="setpriv --reuid=65534 --regid=65534 --clear-groups"
+$user /tmp/colibri node "$@" >/tmp/words &
+for i in $(seq 1000); do
+    grep -q ready /tmp/words && break
+    sleep 0.1
+done
+stat -c %a /tmp/colibri-65534
+$user /tmp/colibri net show || exit 91
+kill $!
+wait $! || exit 92
+rmdir /tmp/colibri-65534 || exit 93
+mkdir -m 777 /tmp/colibri-65534
+$user /tmp/colibri net show
+[ $? = 1 ] || exit 94
+$user /tmp/colibri node "$@"
+[ $? = 1 ] || exit 95
+'''
+
+
 class Control(Case):
     def test_without_a_node_there_is_a_remedy(self):
         nobody = self.path('nobody')
@@ -503,6 +529,18 @@ class Control(Case):
         child.terminate()
         self.assertEqual(child.wait(cli.PATIENCE), 0)
         child.communicate()
+
+    def test_default_path_in_tmp(self):
+        """Its directory is this user's alone, or is not used."""
+        if os.geteuid() != 0 or not cli.shutil.which('setpriv'):
+            self.skipTest('only root can be another user')
+        result = cli.in_namespace(IN_TMP, cli.COLIBRI, *self.options(1))
+        if result is None:
+            self.skipTest('no mount namespace')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.split(b'\n')[0], b'700')
+        self.assertIn(self.nid(1).encode(), result.stdout)
+        self.assertIn(b'/tmp/colibri-65534 is not ours alone', result.stderr)
 
     def test_stranger_at_the_socket(self):
         """Something listens there, and is no node."""
