@@ -37,7 +37,7 @@ static void sent_now(struct m0_lnet_msg *msg)
 {
 	int status = (int)(int64_t)msg->msg_tx.lt_word[0];
 
-	if (status < 0)
+	if (status < 0 && status != -ECANCELED)
 		++msg->msg_engine->le_stats.ls_errors;
 	m0_lnet__sent(msg, status);
 }

@@ -38,6 +38,9 @@ static void discovery_first_put_pings_and_pushes_both_ways(void **state)
 	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_PUT), 1);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 1);
 	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_ACK), 1);
+	/* First the other's is acknowledged, then ours is pushed. */
+	assert_true(pair_frame(pair, 1, M0_LNET_ACK, 0) <
+		    pair_frame(pair, 1, M0_LNET_PUT, 0));
 	assert_int_equal(peer_of(one, "10.0.0.2@tcp")->lpe_state,
 			 M0_LNET_PEER_MULTI_RAIL | M0_LNET_PEER_DISCOVERED |
 				 M0_LNET_PEER_NIDS_UPTODATE);
