@@ -369,7 +369,8 @@ static void acceptor_bad_hello_is_closed(void **state)
 		{ "17 addresses", 52, 4, { 17 } },
 		{ "2^32-1 addresses", 52, 4, { 0xff, 0xff, 0xff, 0xff } },
 	};
-	unsigned i;
+	struct m0_lnd_ni_info info;
+	unsigned              i;
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(bads); ++i) {
@@ -379,6 +380,8 @@ static void acceptor_bad_hello_is_closed(void **state)
 
 		if (!stream->rs_hung || rig_unseen(stream) != 0)
 			fail_msg("%s", bads[i].ba_what);
+		rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &info);
+		assert_int_equal(info.lni_bad_peers_nr, i + 1);
 	}
 }
 
@@ -510,6 +513,17 @@ static void acceptor_other_peers_are_others(void **state)
 	other = offer(M0_SOCK_V3, 24, pid, 4);
 	assert_int_equal(rig_see_hello(&rig, other).sh_ctype, M0_SOCK_CONTROL);
 	assert_false(first->rs_hung);
+	/* Each is sent what is for it. */
+	rig_tx_init(&tx, NULL, 0, 1);
+	rig_xmit(&rig, &tx);
+	rig_run(&rig);
+	assert_int_equal(rig_unseen(first), RIG_HEAD_V3);
+	assert_int_equal(rig_unseen(other), 0);
+	rig_tx_init(&tx, NULL, 0, 1);
+	tx.rt_tx.lt_pid = 7;
+	rig_xmit(&rig, &tx);
+	rig_run(&rig);
+	assert_int_equal(rig_unseen(other), RIG_HEAD_V3);
 }
 
 /* Many connections of a type are good, for peers have several; not any number.
@@ -584,7 +598,12 @@ static void log_is_bounded(void **state)
 	m0_log_set(line_keep, NULL);
 	for (i = 0; i < 100; ++i)
 		assert_null(rig_connect(&rig, "10.0.0.2", 2000));
-	assert_true(lines_nr > 0 && lines_nr <= 20);
+	assert_int_equal(lines_nr, 20);
+	/* One more for each second that passes. */
+	rig_pass(&rig, RIG_SECONDS(5));
+	for (i = 0; i < 20; ++i)
+		assert_null(rig_connect(&rig, "10.0.0.2", 2000));
+	assert_int_equal(lines_nr, 25);
 }
 
 int main(void)

@@ -163,6 +163,9 @@ static void acks_ride_on_messages(void **state)
 	ASK(in, 2);
 	assert_int_equal(see(ctl, 0, 16).sf_cookie[1], 2);
 	assert_int_equal(rig_unseen(in), 0);
+	/* Nothing is left that would have to go. */
+	rig_pass(&rig, RIG_SECONDS(1000));
+	assert_false(in->rs_hung);
 }
 
 /* A message with an acknowledgement in it is cancelled before it leaves: the

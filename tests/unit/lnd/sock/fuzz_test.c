@@ -215,7 +215,6 @@ static void life(uint64_t seed)
 	rig.rg_cfg.soc_conns_per_peer = 2;
 	rig_start(&rig, &rig_a);
 	rig.rg_on_tx_done = tx_free;
-	rig.rg_own_memory = true;
 	memset(busy, 0, sizeof busy);
 	for (i = 0; i < 40; ++i)
 		round_run();

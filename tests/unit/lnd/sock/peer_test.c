@@ -442,6 +442,27 @@ static void peer_drop_closes_at_next_step(void **state)
 	assert_int_equal(info().lni_lost_nr, 2);
 }
 
+/* Once is once. */
+static void peer_drop_is_done_once(void **state)
+{
+	struct rig_stream *ctl;
+
+	(void)state;
+	/* A failed dial keeps the peer in mind. */
+	send_one(0);
+	ctl = rig_open_next(&rig);
+	dial_ends(rig_dial(&rig), -ECONNREFUSED);
+	rig.rg_lnd->ld_ops->lo_peer_drop(&rig.rg_ni, &rig_b);
+	rig_run(&rig);
+	assert_true(ctl->rs_hung);
+	rig_pass(&rig, RIG_SECONDS(2));
+	send_one(1);
+	ctl = rig_open_next(&rig);
+	dial_ends(rig_dial(&rig), -ECONNREFUSED);
+	rig_pass(&rig, RIG_SECONDS(2));
+	assert_false(ctl->rs_hung);
+}
+
 static void drop_in_callback(struct rig *unused)
 {
 	(void)unused;
@@ -524,6 +545,7 @@ int main(void)
 		CASE(lost_message_can_be_sent_again_at_once),
 		CASE(reborn_peer_found_by_dial),
 		CASE(peer_drop_closes_at_next_step),
+		CASE(peer_drop_is_done_once),
 		CASE(peer_drop_within_receive),
 		CASE(bound_on_connections_fails_dial),
 		CASE(peers_come_and_go),

@@ -183,32 +183,47 @@ static void up_tx_done(struct m0_lnd_tx *ltx, int status,
 		the_rig->rg_on_tx_done(the_rig, tx);
 }
 
-/** Memory of rg_seg_bytes pieces, in which every third is empty. */
+/**
+ * Memory of rg_seg_bytes pieces, in which every third is empty; each its own,
+ * so that a sanitizer sees a byte beside it.
+ */
 static void memory_cut(struct rig_rx *rr, size_t bytes)
 {
 	size_t   seg_bytes = rr->rr_rig->rg_seg_bytes;
 	size_t   max = bytes / seg_bytes * 3 / 2 + 4;
-	uint32_t nr = 0;
-	size_t   at = 0;
+	uint32_t nr;
 
-	rr->rr_memory = rr->rr_rig->rg_memory;
-	if (rr->rr_rig->rg_own_memory)
-		rr->rr_memory = malloc(bytes);
 	rr->rr_counts = calloc(max, sizeof *rr->rr_counts);
 	rr->rr_bufs = calloc(max, sizeof *rr->rr_bufs);
-	while (at < bytes) {
-		size_t part = bytes - at < seg_bytes ? bytes - at : seg_bytes;
+	for (nr = 0; bytes > 0; ++nr) {
+		size_t part = bytes < seg_bytes ? bytes : seg_bytes;
 
 		if (nr % 3 == 2)
-			part = 0;
+			continue;
 		assert_true(nr < max);
 		rr->rr_counts[nr] = part;
-		rr->rr_bufs[nr++] = rr->rr_memory + at;
-		at += part;
+		rr->rr_bufs[nr] = calloc(1, part);
+		bytes -= part;
 	}
 	rr->rr_vec.ov_vec.v_nr = nr;
 	rr->rr_vec.ov_vec.v_count = rr->rr_counts;
 	rr->rr_vec.ov_buf = rr->rr_bufs;
+}
+
+/** What has come is in rg_memory, in one piece. */
+static void memory_join(struct rig_rx *rr)
+{
+	uint8_t *at = rr->rr_rig->rg_memory;
+	uint32_t i;
+
+	for (i = 0; i < rr->rr_vec.ov_vec.v_nr; ++i) {
+		if (rr->rr_counts[i] > 0)
+			memcpy(at, rr->rr_bufs[i], rr->rr_counts[i]);
+		at += rr->rr_counts[i];
+		free(rr->rr_bufs[i]);
+	}
+	free(rr->rr_counts);
+	free(rr->rr_bufs);
 }
 
 static void rx_note(struct rig_rx *rr, const void *bytes, bool large)
@@ -268,10 +283,7 @@ static void up_rx_done(struct m0_lnd_rx *rx, int status,
 	if (rig->rg_rx == rx)
 		rig->rg_rx = NULL;
 	--rig->rg_rxs_nr;
-	if (rig->rg_own_memory)
-		free(rr->rr_memory);
-	free(rr->rr_counts);
-	free(rr->rr_bufs);
+	memory_join(rr);
 	memset(rr, 0xdb, sizeof *rr);
 	free(rr);
 	if (rig->rg_on_rx_done != NULL)

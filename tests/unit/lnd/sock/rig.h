@@ -78,7 +78,6 @@ struct rig_msg {
 struct rig_rx {
 	struct rig       *rr_rig;
 	struct m0_lnd_rx *rr_rx;
-	uint8_t          *rr_memory;
 	m0_bcount_t      *rr_counts;
 	void            **rr_bufs;
 	struct m0_bufvec  rr_vec;
@@ -123,9 +122,8 @@ struct rig {
 	/** The last that began; NULL: none is coming in. */
 	struct m0_lnd_rx *rg_rx;
 	unsigned          rg_rxs_nr;
-	/** Where payloads go; if rg_own_memory each to its own instead. */
+	/** The last payload, when it is done. */
 	uint8_t *rg_memory;
-	bool     rg_own_memory;
 
 	struct rig_msg rg_msgs[RIG_MSGS_MAX];
 	unsigned       rg_msgs_nr;

@@ -32,6 +32,8 @@ static void send_one(unsigned i)
 /* -- interfaces ------------------------------------------------------------ */
 
 static unsigned stopped_nr;
+/** Last byte of the next interface's address, if not A's. */
+static uint8_t other_addr;
 
 static void stopped(struct m0_lnd_ni *ni)
 {
@@ -49,6 +51,8 @@ static int ni_start(struct m0_lnd_ni *ni, uint16_t num,
 	memset(ni, 0, sizeof *ni);
 	ni->ln_nid = rig_a;
 	ni->ln_nid.ln_num = num;
+	if (other_addr != 0)
+		ni->ln_nid.ln_addr[3] = other_addr;
 	ni->ln_ops = ops;
 	return rig.rg_lnd->ld_ops->lo_ni_start(rig.rg_lnd, ni, why);
 }
@@ -87,6 +91,22 @@ static void listener_is_shared_by_address(void **state)
 	send_one(0);
 	rig_run(&rig);
 	assert_int_equal(txs[0].rt_status, 0);
+}
+
+/* Other addresses have listeners of their own. */
+static void listener_of_other_address_is_another(void **state)
+{
+	struct m0_lnd_up_ops ops;
+	struct m0_lnd_ni     second;
+
+	(void)state;
+	other_addr = 3;
+	assert_int_equal(ni_start(&second, 0, &ops), 0);
+	other_addr = 0;
+	assert_int_equal(rig.rg_listeners_nr, 2);
+	rig.rg_lnd->ld_ops->lo_ni_stop(&second);
+	rig_run(&rig);
+	assert_int_equal(rig.rg_listeners_nr, 1);
 }
 
 /* No listener, no interface. */
@@ -322,6 +342,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest cases[] = {
 		CASE(listener_is_shared_by_address),
+		CASE(listener_of_other_address_is_another),
 		CASE(listener_failing_fails_start),
 		CASE(ni_stop_within_step),
 		CASE(hello_that_cannot_be_answered_closes),
