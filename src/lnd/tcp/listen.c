@@ -199,8 +199,11 @@ static void accept_pause(struct m0_tcp_io *io, int rc)
 {
 	if (io->tci_pause_ns == 0)
 		m0_log(M0_LOG_WARN,
-		       "tcp: cannot accept connections for now: %s",
-		       m0_errname(rc));
+		       "tcp: cannot accept connections for now: %s%s",
+		       m0_errname(rc),
+		       rc == EMFILE ? ": raise the limit of open files "
+				      "(ulimit -n)"
+				    : "");
 	io->tci_pause_ns =
 		clip64u(PAUSE_MIN_NS, PAUSE_MAX_NS, io->tci_pause_ns * 2);
 	io->tci_pause_until = m0_time_add(io->tci_now, io->tci_pause_ns);
