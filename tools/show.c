@@ -10,9 +10,9 @@ enum {
 	KEY_CTL = 256,
 	KEY_NET,
 	KEY_NID,
+	KEY_TIMEOUT,
 	WORDS_MAX = 2,
-	/** For a node that is busy. */
-	PATIENCE_MS = 30000
+	TIMEOUT_MS = 30000
 };
 
 /** A word after the command's, and what it asks for. */
@@ -28,6 +28,7 @@ struct show_args {
 	bool                    sha_has_word;
 	/** -v came without a number: one may follow. */
 	bool             sha_verbose_open;
+	uint64_t         sha_timeout_ms;
 	const char      *sha_ctl;
 	struct tool_fail sha_fail;
 };
@@ -113,6 +114,10 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 	case KEY_CTL:
 		args->sha_ctl = arg;
 		break;
+	case KEY_TIMEOUT:
+		args->sha_timeout_ms =
+			tool_ms_option(&args->sha_fail, "--timeout", arg, 1);
+		break;
 	case KEY_NET:
 		net_option(args, arg);
 		break;
@@ -149,7 +154,7 @@ static int ask(struct show_args *args)
 	}
 	fd = ctl_connect(path);
 	if (fd >= 0)
-		return ctl_ask(fd, &args->sha_req, PATIENCE_MS, -1,
+		return ctl_ask(fd, &args->sha_req, args->sha_timeout_ms, -1,
 			       &args->sha_fail);
 	ctl_nobody(path, fd, &args->sha_fail);
 	return args->sha_fail.tf_exit;
@@ -158,7 +163,8 @@ static int ask(struct show_args *args)
 static int show_main(int argc, char **argv, const struct argp *argp,
 		     const struct show_word *words)
 {
-	struct show_args args = { .sha_words = words };
+	struct show_args args = { .sha_words = words,
+				  .sha_timeout_ms = TIMEOUT_MS };
 	int              code = TOOL_OK;
 
 	ctl_request_init(&args.sha_req, words->shw_verb);
@@ -179,6 +185,8 @@ static int show_main(int argc, char **argv, const struct argp *argp,
 /* clang-format off */
 #define COMMON                                                                \
 	{ "json", 'j', NULL, 0, "Print JSON", 0 },                            \
+	{ "timeout", KEY_TIMEOUT, "TIME", 0,                                  \
+	  "The node must answer within; default 30", 0 },                     \
 	{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the node", 0 },       \
 	{ 0 }
 /* clang-format on */

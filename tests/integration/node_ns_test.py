@@ -59,10 +59,11 @@ class Case(cli.Case):
         for i in (0, 1):
             for words in (('link', 'set', 'lo', 'up'),
                           ('addr', 'add', f'{V4[i]}/24', 'dev', 'veth0'),
-                          ('addr', 'add', f'{V6[i]}/64', 'dev', 'veth0',
-                           'nodad'),
                           ('link', 'set', 'veth0', 'up')):
                 self.within(i, IP, *words)
+            if os.path.exists('/proc/sys/net/ipv6'):
+                self.within(i, IP, 'addr', 'add', f'{V6[i]}/64', 'dev',
+                            'veth0', 'nodad')
         for i in (0, 1):
             self.wait_for_wire(i)
 
@@ -97,6 +98,10 @@ class Case(cli.Case):
         result = run(*self.enter(i, user), *command)
         self.assertEqual(result.returncode, 0, result.stderr)
         return result
+
+    def need_ipv6(self):
+        if not os.path.exists('/proc/sys/net/ipv6'):
+            self.skipTest('no IPv6')
 
     def node(self, i, *options, user=None):
         if user is not None:
@@ -142,10 +147,12 @@ class Defaults(Case):
         self.discover_each_other(lambda i: (), lambda i: f'{V4[i]}@tcp')
 
     def test_over_ipv6(self):
+        self.need_ipv6()
         self.discover_each_other(lambda i: ('--net', f'tcp({V6[i]})'),
                                  lambda i: f'{V6[i]}@tcp')
 
     def test_over_both(self):
+        self.need_ipv6()
         self.discover_each_other(
             lambda i: ('--net', f'tcp({V4[i]}),tcp1({V6[i]})'),
             lambda i: [f'{V4[i]}@tcp', f'{V6[i]}@tcp1'])
@@ -160,7 +167,8 @@ class Defaults(Case):
     def test_second_node_at_the_address_is_refused(self):
         self.node(0)
         result = self.colibri_in(0, 'node', '--ctl', self.path('ctl'))
-        self.assert_refused(result, 1, V4[0], '988', 'EADDRINUSE', 'ss -ltnp')
+        # Who it is, cannot be told where the kernel has an LNet.
+        self.assert_refused(result, 1, V4[0], '988', 'EADDRINUSE', 'address')
         self.assertFalse(os.path.exists(self.path('ctl')))
 
     def test_wire_that_is_cut(self):
@@ -203,6 +211,7 @@ class Unprivileged(Case):
         self.assertEqual(two.stop(signal.SIGINT)[0], 0)
 
     def test_works_with_the_sysctl_over_ipv6(self):
+        self.need_ipv6()
         for i in (0, 1):
             self.unprivileged_from(i, 512)
         self.node(0, '--net', f'tcp({V6[0]})', user=NOBODY)
@@ -257,6 +266,7 @@ class Unprivileged(Case):
         self.assertIn('insecure port', node.events[-1]['text'])
 
     def test_ipv6_from_any_port_is_for_colibri_only(self):
+        self.need_ipv6()
         self.node(0, '--net', f'tcp({V6[0]})', '--accept=all')
         args = ('ping', '--net', f'tcp({V6[1]})', '--source-ports', 'any',
                 f'{V6[0]}@tcp')

@@ -360,6 +360,22 @@ class Ends(Case):
         self.assertEqual(child.wait(cli.PATIENCE), 1)
         os.close(reader)
 
+    def test_closed_output_is_a_failure(self):
+        ctl = self.path('ctl')
+        with open('/dev/full', 'wb') as full:
+            child = subprocess.Popen(
+                [cli.COLIBRI, 'node', '--ctl', ctl, *self.options(1)],
+                stdout=full, stderr=subprocess.PIPE)
+        self.addCleanup(child.kill)
+        deadline = time.monotonic() + cli.PATIENCE
+        while cli.run('net', 'show', '--ctl', ctl).returncode != 0:
+            self.assertLess(time.monotonic(), deadline)
+        child.terminate()
+        _, errors = child.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(child.returncode, 1)
+        self.assertIn(b'standard output', errors)
+        self.assertFalse(os.path.exists(ctl))
+
     def test_node_killed_is_refused_by_its_machine(self):
         one, two = self.node(1), self.node(2)
         self.assert_done(one.run('ping', self.nid(2)))
@@ -382,6 +398,9 @@ class Ends(Case):
             self.assertEqual(result.stdout, b'')
             self.assertIn(failure_text(self.nid(2), errno.ETIMEDOUT),
                           result.stderr)
+        for words in SHOWS:
+            self.assert_refused(two.run(*words, '--timeout=0.1'), 1,
+                                'does not answer')
         two.child.send_signal(signal.SIGCONT)
         self.assert_done(one.run('ping', '--timeout=20', self.nid(2)))
 
@@ -649,6 +668,8 @@ class Refuses(Case):
                 self.check((command, 'show', f'-v{value}'), '--verbose',
                            value, '0 to 4')
             self.check((command, 'show', '-v', '5'), '0 to 4')
+            self.check((command, 'show', '--timeout=0'), '--timeout',
+                       'seconds')
         self.check(('net', 'show', '--net=x'), "--net 'x'")
         self.check(('peer', 'show', '--nid=x'), "--nid 'x'")
 
