@@ -50,7 +50,6 @@ void m0_home__close_step(struct m0_lnet *lnet, m0_time_t now)
 		nis_stop(lnet);
 	} else if (m0_lnet_engine_nis_nr(lnet->hm_engine) == 0 &&
 		   is_told(lnet)) {
-		(void)m0_home__stats_publish(lnet);
 		lnet->hm_state = M0_HOME_CLOSED;
 		m0_semaphore_up(&lnet->hm_closed_sem);
 	}

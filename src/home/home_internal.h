@@ -211,8 +211,6 @@ struct m0_lnet {
 	struct m0_home_op hm_reset;
 	bool              hm_reset_posted;
 
-	/** What the application may look at, in words, any time. */
-	struct m0_lnet_stats hm_stats;
 	/** Constant: `0@lo`, then in the order of the configuration. */
 	unsigned           hm_nids_nr;
 	struct m0_lnet_nid hm_nids[1 + M0_HOME_NIS_MAX];
@@ -307,10 +305,8 @@ void m0_home__barriers_tell(struct m0_lnet *lnet);
 /** The node is closed: queues that need nothing of it are let go. hm_lock. */
 void m0_home__eqs_leave(struct m0_lnet *lnet);
 
-/* -- info.c, close.c ------------------------------------------------------- */
+/* -- close.c --------------------------------------------------------------- */
 
-/** Strand: lets others see the counters. @return true if any has changed. */
-bool m0_home__stats_publish(struct m0_lnet *lnet);
 /** Strand: goes on with a close. */
 void m0_home__close_step(struct m0_lnet *lnet, m0_time_t now);
 

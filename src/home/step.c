@@ -71,9 +71,6 @@ static bool tell(struct m0_lnet *lnet)
 	bool any = !m0_list_is_empty(&lnet->hm_probes_done) ||
 		   lnet->hm_events != NULL;
 
-	/* Who is told something finds it counted. */
-	if (any && m0_home__stats_publish(lnet))
-		lnet->hm_did = true;
 	m0_home__events_tell(lnet);
 	probes_tell(lnet);
 	m0_home__barriers_tell(lnet);
@@ -104,9 +101,19 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 	       M0_HOME_GET(lnet->hm_posted);
 }
 
+/* Messages that have moved, one way or the other. */
+static uint64_t moved_nr(const struct m0_lnet *lnet)
+{
+	const struct m0_lnet_stats *st =
+		m0_lnet_engine_counters(lnet->hm_engine);
+
+	return st->ls_send_count + st->ls_recv_count + st->ls_drop_count;
+}
+
 static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
+	uint64_t        moved = moved_nr(lnet);
 	bool            more = true;
 	int             i;
 
@@ -115,7 +122,7 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 			return M0_TIME_NEVER;
 		more = round_do(lnet, now);
 	}
-	if (m0_home__stats_publish(lnet))
+	if (moved != moved_nr(lnet))
 		lnet->hm_did = true;
 	return more ? now : lnet->hm_next;
 }

@@ -279,8 +279,11 @@ int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid *dst, struct m0_lnet_nid *src,
 			uint32_t *order);
 /** Fills a picture allocated by it with m0_alloc, in one piece. */
-int  m0_lnet_engine_info(const struct m0_lnet_engine *eng,
-			 struct m0_lnet_info        **ret);
+int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
+			struct m0_lnet_info        **ret);
+/** Live: words that the strand writes and anybody may look at. */
+const struct m0_lnet_stats *m0_lnet_engine_counters(
+	const struct m0_lnet_engine *eng);
 void m0_lnet_engine_stats(const struct m0_lnet_engine *eng,
 			  struct m0_lnet_stats        *stats);
 void m0_lnet_engine_stats_reset(struct m0_lnet_engine *eng);

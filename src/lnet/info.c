@@ -179,19 +179,26 @@ void m0_lnet_engine_stats(const struct m0_lnet_engine *eng,
 			  struct m0_lnet_stats        *stats)
 {
 	*stats = eng->le_stats;
-	stats->ls_rst_alloc = m0_hash_nr(&eng->le_waiting);
+}
+
+const struct m0_lnet_stats *m0_lnet_engine_counters(
+	const struct m0_lnet_engine *eng)
+{
+	return &eng->le_stats;
 }
 
 void m0_lnet_engine_stats_reset(struct m0_lnet_engine *eng)
 {
 	uint64_t             msgs_alloc = eng->le_stats.ls_msgs_alloc;
+	uint64_t             rst_alloc = eng->le_stats.ls_rst_alloc;
 	struct m0_lnet_ni   *ni;
 	struct m0_hash_link *at;
 	struct m0_lnet_lpni *lpni;
 
 	M0_SET0(&eng->le_stats);
-	/* Not a count, but how many there are. */
+	/* Not counts, but how many there are. */
 	eng->le_stats.ls_msgs_alloc = msgs_alloc;
+	eng->le_stats.ls_rst_alloc = rst_alloc;
 	eng->le_stats.ls_msgs_max = msgs_alloc;
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
 		M0_SET0(&ni->lni_traffic);

@@ -43,6 +43,7 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 	if (!msg->msg_waits)
 		return;
 	msg->msg_waits = false;
+	--eng->le_stats.ls_rst_alloc;
 	m0_hash_del(&eng->le_waiting, &msg->msg_cookie_link);
 	m0_lnet__timer_cancel(eng, &msg->msg_reply_timer);
 }
@@ -92,6 +93,7 @@ static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	if (rc != 0)
 		return rc;
 	msg->msg_waits = true;
+	++eng->le_stats.ls_rst_alloc;
 	if ((msg->msg_md->md_attr.md_options & M0_LNET_MD_NO_TRACK_RESPONSE) !=
 	    0)
 		return 0;

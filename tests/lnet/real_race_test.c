@@ -140,10 +140,12 @@ static void put_and_unlink(struct actor *actor)
 	struct m0_lnet_md_attr attr;
 	struct m0_lnet_op      op = real_op(&re.re_b, 1);
 	struct m0_lnet_handle  md;
+	struct m0_lnet_stats   st;
 	unsigned               i;
 	unsigned               j;
 
 	for (i = 0; i < ROUNDS_NR; ++i) {
+		m0_lnet_stats_get(re.re_a.rn_lnet, &st);
 		attr = real_md(&source_vec, BYTES, 0, &actor->at_eq);
 		if (i % 4 == 0) {
 			attr.md_threshold = 1;
