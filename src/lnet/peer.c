@@ -406,11 +406,14 @@ static void rails_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 					    struct m0_lnet_lpni, lpn_link)
 			if (at != lpni && !info_lists(info, &at->lpn_nid, &up))
 				lpni_leave(eng, at);
-	at = m0_lnet__lpni_find(eng, &info->lpi_nis[0].lpn_nid);
-	if (at != NULL && at->lpn_peer == peer)
-		peer->lpe_primary = at->lpn_nid;
-	else
-		peer_lessened(eng, peer);
+	/* In the order they are told in, the primary one first. */
+	for (i = nr; i > 0; --i) {
+		at = m0_lnet__lpni_find(eng, &info->lpi_nis[i - 1].lpn_nid);
+		if (at != NULL && at->lpn_peer == peer)
+			m0_list_move(&peer->lpe_lpnis, &at->lpn_link);
+	}
+	peer->lpe_primary =
+		lpni_of_link(m0_list_first(&peer->lpe_lpnis))->lpn_nid;
 	peer->lpe_ni = NULL;
 }
 

@@ -211,6 +211,8 @@ static void learned_nids_become_one_peer(void **state)
 	learn("10.0.1.9@tcp");
 	assert_int_equal(peers_nr(), 1);
 	assert_int_equal(nids_nr(peer_of(one, "fd77::9@tcp")), 3);
+	assert_ptr_equal(m0_list_first(&peer_of(one, "fd77::9@tcp")->lpe_lpnis),
+			 &lpni_of(one, "10.0.0.9@tcp")->lpn_link);
 	assert_true(same("10.0.0.9@tcp", "fd77::9@tcp"));
 	assert_true(lpni_of(one, "10.0.1.9@tcp")->lpn_known_down);
 	primary = heard("fd77::9@tcp", "fd77::9@tcp");
