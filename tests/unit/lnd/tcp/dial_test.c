@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnd/tcp/fake_sock.h"
 
+#include "lib/heap.h"
+
 #include <unistd.h>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 /* A range of unprivileged ports that nobody else is likely to use. */
@@ -196,6 +199,51 @@ static void dial_output_waits_for_end(void **state)
 	fake_free(conn);
 }
 
+/* A dial without memory fails, and leaves no socket. */
+static void dial_without_memory_leaves_nothing(void **state)
+{
+	struct m0_sock_conn *conn;
+	struct m0_heap       heap;
+	int                  next;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	conn = fake_conn();
+	next = dup(0);
+	assert_int_equal(close(next), 0);
+	m0_heap_init(&heap);
+	m0_heap_fail_at(&heap, 1);
+	assert_int_equal(dial_self(conn, 0, 0), -ENOMEM);
+	assert_non_null(strstr(fake.fs_why, "ENOMEM"));
+	m0_heap_fini(&heap);
+	assert_int_equal(dup(0), next);
+	assert_int_equal(close(next), 0);
+	fake_close();
+	fake_free(conn);
+}
+
+/* No more files: the call fails and names the limit. */
+static void dial_without_files_names_limit(void **state)
+{
+	struct m0_sock_conn *conn;
+	struct rlimit        limit;
+	struct rlimit        low;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	conn = fake_conn();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	low.rlim_cur = (rlim_t)dup(0);
+	assert_int_equal(close((int)low.rlim_cur), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	assert_int_equal(dial_self(conn, 0, 0), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_non_null(strstr(fake.fs_why, "ulimit -n"));
+	fake_close();
+	fake_free(conn);
+}
+
 static int option_of(const struct m0_sock_conn *conn, int level, int name)
 {
 	struct m0_tcp_stream *stream = conn->fc_stream;
@@ -262,6 +310,8 @@ int main(void)
 		cmocka_unit_test(dial_from_foreign_address_fails),
 		cmocka_unit_test(dial_hangup_before_end_is_silent),
 		cmocka_unit_test(dial_output_waits_for_end),
+		cmocka_unit_test(dial_without_memory_leaves_nothing),
+		cmocka_unit_test(dial_without_files_names_limit),
 		cmocka_unit_test(dial_and_accept_set_options),
 	};
 

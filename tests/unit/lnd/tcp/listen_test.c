@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnd/tcp/fake_sock.h"
 
+#include "lib/heap.h"
+
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -150,6 +152,54 @@ static void listen_without_sockets_pauses(void **state)
 	fake_close();
 }
 
+static int open_and_close(void *arg)
+{
+	struct m0_sock_io_cfg   cfg = {};
+	struct m0_sock_listener listener = { .sl_addr = fake_addr("127.0.0.1",
+								  0) };
+	struct m0_sock_io      *io;
+	char                    why[M0_LND_WHY_BYTES];
+	int                     rc;
+
+	(void)arg;
+	rc = m0_tcp__io_ops.sio_create(&io, &cfg);
+	if (rc != 0)
+		return rc;
+	rc = m0_tcp__listen(io, &listener, why);
+	m0_tcp__io_ops.sio_destroy(io);
+	return rc;
+}
+
+/* Whatever allocation fails, making a room and listening leave nothing. */
+static void listen_without_memory_leaves_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(m0_heap_fail_each(open_and_close, NULL), 2);
+}
+
+/* Who connects while there is no memory is reset; the next one is taken. */
+static void listen_caller_without_memory_is_reset(void **state)
+{
+	struct m0_heap heap;
+	char           byte;
+	int            fds[2];
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	m0_heap_init(&heap);
+	m0_heap_fail_at(&heap, 1);
+	fds[0] = client("127.0.0.1");
+	fake_until(m0_heap_failed_nr(&heap) == 1);
+	assert_int_equal(recv(fds[0], &byte, 1, 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+	m0_heap_fini(&heap);
+	fds[1] = client("127.0.0.1");
+	fake_until(fake.fs_accepted_nr == 1);
+	assert_int_equal(close(fds[0]), 0);
+	assert_int_equal(close(fds[1]), 0);
+	fake_close();
+}
+
 /* A listener that is gone takes nobody, though somebody waited. */
 static void listen_ended_takes_nobody(void **state)
 {
@@ -175,6 +225,8 @@ int main(void)
 		cmocka_unit_test(listen_tells_local_and_remote),
 		cmocka_unit_test(listen_address_is_used_once),
 		cmocka_unit_test(listen_without_sockets_pauses),
+		cmocka_unit_test(listen_without_memory_leaves_nothing),
+		cmocka_unit_test(listen_caller_without_memory_is_reset),
 		cmocka_unit_test(listen_ended_takes_nobody),
 	};
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnd/tcp/fake_sock.h"
 
+#include "lib/heap.h"
+
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -156,6 +158,31 @@ static void stream_pause_keeps_what_was_read(void **state)
 	}
 	fake_in_max(theirs, SIZE_MAX);
 	fake_until(theirs->fc_in == 20000);
+	fake_close();
+	fake_free(ours);
+}
+
+/* No memory to keep what was read ahead: the stream ends, and says so. */
+static void stream_pause_without_memory_ends(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	struct m0_heap       heap;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	fake.fs_model.fc_in_seg = 100;
+	fake.fs_model.fc_ahead = 60000;
+	ours = fake_pair(&theirs);
+	fake_in_max(theirs, 1000);
+	m0_heap_init(&heap);
+	m0_heap_fail_at(&heap, 1);
+	fake_send(ours, 10000);
+	fake_until(theirs->fc_status != FAKE_OPEN);
+	assert_int_equal(theirs->fc_status, -ENOMEM);
+	assert_int_equal(theirs->fc_broken_nr, 1);
+	assert_int_equal(m0_heap_failed_nr(&heap), 1);
+	m0_heap_fini(&heap);
 	fake_close();
 	fake_free(ours);
 }
@@ -368,6 +395,7 @@ int main(void)
 		cmocka_unit_test(stream_large_place_is_filled_straight),
 		cmocka_unit_test(stream_short_read_is_the_last),
 		cmocka_unit_test(stream_pause_keeps_what_was_read),
+		cmocka_unit_test(stream_pause_without_memory_ends),
 		cmocka_unit_test(stream_pause_without_bytes_reads_nothing),
 		cmocka_unit_test(stream_turns_are_bounded),
 		cmocka_unit_test(stream_reset_by_peer_is_told_once),
