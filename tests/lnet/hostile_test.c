@@ -191,6 +191,52 @@ static void peer_that_never_reads_is_lost(void **state)
 	place_down(&place);
 }
 
+static void tune_few_msgs(struct m0_lnet_cfg *cfg)
+{
+	cfg->lc_msgs_max = 64;
+}
+
+/* Does the good peer get an answer within the time-out of the strange one? */
+static bool ping_slow(void)
+{
+	struct m0_lnet_probe probe = {
+		.pr_kind = M0_LNET_PING,
+		.pr_nid = place.pl_nid,
+		.pr_self = m0_lnet_nid_any,
+		.pr_timeout_ms = place.pl_cfg.lc_timeout_ms +
+				 place.pl_cfg.lc_timeout_ms / 2,
+	};
+
+	return m0_lnet_probe_sync(place.pl_good, &probe) == 0;
+}
+
+/* The same, and the node has so few messages that this one peer takes them all:
+ * others wait for him, but not longer than his time-out, and not for ever. */
+static void messages_taken_by_one_come_back(void **state)
+{
+	struct m0_lnet_hdr hdr;
+	struct speech      speech = {};
+	struct place_end  *end;
+	unsigned           i;
+
+	up(state, tune_few_msgs);
+	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
+	place_mute(end, true);
+	hdr = speech_hdr(&place, WHO, M0_LNET_GET);
+	hdr.lh_portal = 0;
+	hdr.lh_match_bits = SPEECH_PING_BITS;
+	hdr.lh_length = M0_LNET_PING_SINK_BYTES;
+	while (speech.sp_nr + 96 <= SPEECH_BYTES_MAX)
+		speech_msg(&speech, false, 0, &hdr);
+	for (i = 0; i < 2000; ++i)
+		speech_say(end, &speech);
+	place_run(&place, 10);
+	assert_true(ping_slow());
+	place_run(&place, 3 * place.pl_cfg.lc_timeout_ms);
+	assert_int_equal(place_stats(&place).ls_msgs_alloc, 0);
+	place_down(&place);
+}
+
 /* A HELLO as host WHO of another life; @return its type. */
 static uint32_t hello_as(uint64_t incarnation, struct place_end **ret)
 {
@@ -704,6 +750,7 @@ int main(void)
 		BOTH(hello_slow_is_cut_off),
 		BOTH(message_partial_is_timed),
 		BOTH(peer_that_never_reads_is_lost),
+		BOTH(messages_taken_by_one_come_back),
 		BOTH(incarnation_new_drops_old_connections),
 		BOTH(nid_of_two_makes_them_flap),
 		BOTH(peer_mute_is_told_in_time),

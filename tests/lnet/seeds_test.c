@@ -8,9 +8,13 @@
  * Numbers of the network, of nodes and of what they do are drawn from the seed:
  * M0_SEED=n repeats one, M0_SEEDS_NR=n runs more.
  */
+#include <arpa/inet.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "lnd/sock/wire.h"
 #include "lnet/node.h"
+#include "lnet/wire.h"
 
 enum {
 	SEEDS_NR = 100,
@@ -18,6 +22,7 @@ enum {
 	SHAPES_NR = 6,
 	OPS_MAX = 150,
 	PROBES_MAX = 40,
+	STRANGERS_MAX = 30,
 	STEPS_NR = 400,
 	SLOT_BYTES = 128 * 1024,
 	SOURCE_BYTES = 256 * 1024,
@@ -50,6 +55,9 @@ static struct world {
 	unsigned       w_ops_nr;
 	struct asking  w_asking[PROBES_MAX];
 	unsigned       w_asking_nr;
+	/** Peers with bad manners, and bad names. */
+	struct m0_sim_raw *w_strangers[STRANGERS_MAX];
+	unsigned           w_strangers_nr;
 } world;
 
 /** Over all seeds: was anything proved? */
@@ -61,6 +69,7 @@ static struct {
 	unsigned s_answered_nr;
 	unsigned s_restarts_nr;
 	unsigned s_faults_nr;
+	unsigned s_strangers_nr;
 } sums;
 
 static const char *const names[] = { "n0", "n1", "n2", "n3", "n4", "n5" };
@@ -157,6 +166,7 @@ static void world_open(struct m0_sim *sim)
 	world.w_sim = sim;
 	world.w_ops_nr = 0;
 	world.w_asking_nr = 0;
+	world.w_strangers_nr = 0;
 	memset(world.w_asking, 0, sizeof world.w_asking);
 	cfg = (struct m0_sim_stream_cfg){
 		.ssc_rate_bytes = draw(2) == 0 ? 0 : 1000000ULL << draw(8),
@@ -168,6 +178,7 @@ static void world_open(struct m0_sim *sim)
 	m0_sim_net_init(sim, &cfg);
 	world.w_nodes_nr = (unsigned)(2 + draw(NODES_MAX - 1));
 	world.w_shape = draw(SHAPES_NR);
+	(void)m0_sim_host_add("stranger", "10.0.0.99 fd00::99");
 	for (i = 0; i < world.w_nodes_nr; ++i) {
 		node_make(i);
 		windows_open(&world.w_party[i]);
@@ -316,6 +327,127 @@ static void do_window(void)
 	windows_open(party);
 }
 
+/* -- strangers ------------------------------------------------------------- */
+
+struct words {
+	uint8_t wo_bytes[4096];
+	size_t  wo_nr;
+};
+
+static void word_add(struct words *words, const void *bytes, size_t nr)
+{
+	memcpy(words->wo_bytes + words->wo_nr, bytes, nr);
+	words->wo_nr += nr;
+}
+
+static void msg_add(struct words *words, const struct m0_lnet_nid *src,
+		    const struct m0_lnet_nid *dst, bool large)
+{
+	struct m0_sock_frame frame = {
+		.sf_type = draw(8) == 0 ? M0_SOCK_FRAME_NOOP
+					: M0_SOCK_FRAME_LNET,
+		.sf_cookie = { draw(4) == 0 ? 2 + draw(5) : 0 },
+	};
+	/* Portal 31: what we lend to each other is not for strangers. */
+	struct m0_lnet_hdr hdr = {
+		.lh_dest_nid = *dst,
+		.lh_src_nid = *src,
+		.lh_dest_pid = M0_LNET_PID_LUSTRE,
+		.lh_src_pid = M0_LNET_PID_LUSTRE,
+		.lh_type = (uint32_t)draw(4),
+		.lh_match_bits = draw(2) << 63,
+		.lh_portal = (uint32_t)(31 * draw(2)),
+		.lh_length = 300,
+	};
+	uint8_t buf[M0_LNET_HDR_LARGE_BYTES];
+
+	if (M0_IN(hdr.lh_type, (M0_LNET_PUT, M0_LNET_REPLY)))
+		hdr.lh_payload_bytes = (uint32_t)draw(100);
+	m0_sock__frame_encode(&frame, buf);
+	word_add(words, buf, M0_SOCK_FRAME_BYTES);
+	if (frame.sf_type == M0_SOCK_FRAME_NOOP)
+		return;
+	word_add(words, buf, m0_lnet__hdr_encode(&hdr, large, buf));
+	words->wo_nr += hdr.lh_payload_bytes;
+}
+
+/* A request, a HELLO, messages; a part of it, and a few bits wrong. */
+static void words_make(struct words *words, const struct m0_lnet_nid *src,
+		       const struct m0_lnet_nid *dst)
+{
+	bool                   large = !m0_lnet_nid_is_nid4(dst);
+	struct m0_sock_request req = { .sr_nid = *dst };
+	struct m0_sock_hello   hello = {
+		  .sh_version = large ? M0_SOCK_V4 : M0_SOCK_V3,
+		  .sh_src_nid = *src,
+		  .sh_dst_nid = *dst,
+		  .sh_src_pid = M0_LNET_PID_LUSTRE,
+		  .sh_src_incarnation = 1 + draw(3),
+		  .sh_ctype = (uint32_t)(1 + draw(3)),
+	};
+	uint8_t  buf[M0_SOCK_HELLO_BYTES_MAX];
+	uint64_t i;
+
+	word_add(words, buf, m0_sock__request_encode(&req, buf));
+	word_add(words, buf, m0_sock__hello_encode(&hello, buf));
+	for (i = draw(12); i > 0; --i)
+		msg_add(words, src, dst, large);
+	for (i = draw(3); i > 0; --i)
+		words->wo_bytes[draw(words->wo_nr)] ^= (uint8_t)(1 << draw(8));
+	if (draw(3) == 0)
+		words->wo_nr = (size_t)draw(words->wo_nr + 1);
+}
+
+static void do_stranger(void)
+{
+	struct party             *party = any_party();
+	const struct m0_lnet_nid *dst = any_nid(party);
+	struct m0_lnet_nid        src;
+	struct words              words = {};
+	bool                      six = dst->ln_size != 0;
+	const char               *from = six ? "fd00::99" : "10.0.0.99";
+	char                      to[INET6_ADDRSTRLEN];
+	uint16_t                  port = 1023;
+	struct m0_sim_raw        *raw;
+
+	if (world.w_strangers_nr == STRANGERS_MAX)
+		return;
+	assert_int_equal(m0_lnet_nid_parse(&src, from), 0);
+	src.ln_num = dst->ln_num;
+	/* He may say that he is one of us. */
+	if (draw(2) == 0)
+		src = *any_nid(other_party(party));
+	(void)inet_ntop(six ? AF_INET6 : AF_INET, dst->ln_addr, to, sizeof to);
+	while (!m0_sim_port_is_free(from, port))
+		--port;
+	raw = m0_sim_raw_dial(from, port, to, NODE_PORT);
+	world.w_strangers[world.w_strangers_nr++] = raw;
+	++sums.s_strangers_nr;
+	if (draw(4) != 0 &&
+	    m0_lnet_nid_is_nid4(&src) == m0_lnet_nid_is_nid4(dst)) {
+		words_make(&words, &src, dst);
+	} else {
+		words.wo_nr = (size_t)draw(200);
+		while (words.wo_nr > 0 && draw(20) != 0)
+			words.wo_bytes[draw(words.wo_nr)] = (uint8_t)draw(256);
+	}
+	m0_sim_raw_mute(raw, draw(3) == 0);
+	m0_sim_raw_send(raw, words.wo_bytes, words.wo_nr);
+}
+
+static void do_stranger_leaves(void)
+{
+	struct m0_sim_raw *raw;
+
+	if (world.w_strangers_nr == 0)
+		return;
+	raw = world.w_strangers[draw(world.w_strangers_nr)];
+	if (draw(2) == 0)
+		m0_sim_raw_close(raw);
+	else
+		m0_sim_raw_reset(raw);
+}
+
 static void pass_time(void)
 {
 	static const uint64_t spans_ns[] = { 1000, 100000, 10000000, 1000000000,
@@ -349,6 +481,10 @@ static void step(void)
 		do_restart();
 	else if (what < 93)
 		do_window();
+	else if (what < 95)
+		do_stranger();
+	else if (what < 96)
+		do_stranger_leaves();
 	else
 		pass_time();
 	if (draw(3) == 0)
@@ -432,6 +568,8 @@ static void world_end(void)
 	unsigned i;
 
 	heal();
+	for (i = 0; i < world.w_strangers_nr; ++i)
+		m0_sim_raw_close(world.w_strangers[i]);
 	if (!m0_sim_run_until(world.w_sim, all_is_over, NULL,
 			      OVER_MS * M0_TIME_ONE_MSEC))
 		m0_sim_fail(world.w_sim, "not all is over in time");
@@ -489,10 +627,11 @@ static void nodes_at_random_keep_their_promises(void **state)
 	m0_log_level_set(M0_LOG_ERROR);
 	m0_sim_for_each_seed(1, SEEDS_NR, run, NULL);
 	print_message("  %u operations: %u good, %u failed; %u of %u probes "
-		      "answered; %u restarts, %u cuts and resets\n",
+		      "answered; %u restarts, %u cuts and resets, %u "
+		      "strangers\n",
 		      sums.s_ops_nr, sums.s_good_nr, sums.s_failed_nr,
 		      sums.s_answered_nr, sums.s_probes_nr, sums.s_restarts_nr,
-		      sums.s_faults_nr);
+		      sums.s_faults_nr, sums.s_strangers_nr);
 	if (getenv("M0_SEED") == NULL) {
 		assert_true(sums.s_good_nr > sums.s_ops_nr / 3);
 		assert_true(sums.s_failed_nr > sums.s_ops_nr / 100);
