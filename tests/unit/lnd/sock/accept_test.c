@@ -270,14 +270,14 @@ static void acceptor_bounds_hold(void **state)
 	(void)state;
 	again();
 	rig.rg_cfg.soc_accepting_max = 3;
-	rig.rg_cfg.soc_conns_max = 4;
+	rig.rg_cfg.soc_conns_max = 5;
 	rig_start(&rig, &rig_a);
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	for (i = 0; i < 3; ++i)
 		assert_non_null(rig_connect(&rig, "10.0.0.9", 1023));
 	assert_null(rig_connect(&rig, "10.0.0.9", 1023));
 	rig_pass(&rig, RIG_SECONDS(6));
-	for (i = 0; i < 3; ++i)
+	for (i = 0; i < 4; ++i)
 		rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_IN);
 	assert_null(rig_connect(&rig, "10.0.0.9", 1023));
 }
@@ -344,6 +344,7 @@ static void acceptor_v1_is_refused_by_name(void **state)
 	assert_int_equal(rig_unseen(stream), 0);
 	assert_non_null(strstr(last_line, "10.0.0.2@tcp"));
 	assert_non_null(strstr(last_line, "version 1"));
+	assert_non_null(strstr(last_line, "10.0.0.2:1023"));
 }
 
 /* Everything that a HELLO must not say. */

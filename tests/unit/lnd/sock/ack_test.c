@@ -186,6 +186,25 @@ static void acks_survive_a_cancel(void **state)
 	assert_int_equal(txs[0].rt_status, -ECANCELED);
 }
 
+/* What was owed to connections that are lost is owed no more: to those that
+ * come after them it would be unknown. */
+static void acks_end_with_their_connections(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+
+	(void)state;
+	ASK(his, 2);
+	his->rs_hung = true;
+	m0_sock_broken(his->rs_conn, 0);
+	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	rig_run(&rig);
+	send_one(0, 0);
+	assert_int_equal(see(his, 0, 0).sf_cookie[1], 0);
+	ASK(his, 9);
+	see_noop(his, 0, 9);
+	assert_int_equal(rig_unseen(his), 0);
+}
+
 /* No more is owed than is allowed: who asks for that is cut off. */
 static void acks_are_bounded(void **state)
 {
@@ -354,6 +373,7 @@ int main(void)
 		CASE(acks_of_v2_are_single),
 		CASE(acks_ride_on_messages),
 		CASE(acks_survive_a_cancel),
+		CASE(acks_end_with_their_connections),
 		CASE(acks_are_bounded),
 		CASE(acks_of_many_frames_all_leave),
 		CASE(keepalive_is_sent_after_silence),

@@ -122,6 +122,20 @@ static void set_counts_what_peer_made(void **state)
 	assert_null(rig_dial(&rig));
 }
 
+/* What no connection takes yet waits on: BULK_IN is not for messages. */
+static void message_waits_for_a_connection_that_takes_it(void **state)
+{
+	(void)state;
+	send_one(0);
+	assert_non_null(rig_dial(&rig));
+	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
+	rig_run(&rig);
+	assert_int_equal(txs[0].rt_done, 0);
+	(void)rig_open_next(&rig);
+	assert_int_equal(txs[0].rt_done, 1);
+	assert_int_equal(txs[0].rt_status, 0);
+}
+
 /* -- failure and back-off -------------------------------------------------- */
 
 /* 1 s, 2 s, ... 60 s, each and up to a quarter; meanwhile messages fail at
@@ -531,6 +545,7 @@ int main(void)
 		CASE(set_of_many_is_made_in_turns),
 		CASE(set_is_not_made_if_peer_made_one),
 		CASE(set_counts_what_peer_made),
+		CASE(message_waits_for_a_connection_that_takes_it),
 		CASE(backoff_doubles_up_to_a_minute),
 		CASE(backoff_is_forgotten),
 		CASE(backoff_ends_when_peer_comes),

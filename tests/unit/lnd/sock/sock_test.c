@@ -244,6 +244,33 @@ static void calls_from_above_rouse(void **state)
 	assert_int_equal(rig.rg_rouses_nr, before + 1);
 }
 
+/* A step that has called up wants another, for what the engine then did. */
+static void step_that_called_up_wants_another(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	uint8_t            buf[RIG_HEAD_V3];
+
+	(void)state;
+	rig_run(&rig);
+	/* A message put off is taken. */
+	(void)rig_put_message(buf, false, 0, 0);
+	rig.rg_begin_rc = -EAGAIN;
+	assert_int_equal(rig_feed(&rig, his, buf, sizeof buf), sizeof buf);
+	assert_true(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now) > 0);
+	rig.rg_begin_rc = 0;
+	assert_int_equal(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now),
+			 0);
+	assert_int_equal(rig.rg_msgs_nr, 1);
+	assert_true(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now) > 0);
+	/* A peer is lost. */
+	his->rs_hung = true;
+	m0_sock_broken(his->rs_conn, 0);
+	assert_int_equal(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now),
+			 0);
+	assert_int_equal(rig.rg_downs_nr, 1);
+	assert_true(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now) > 0);
+}
+
 /* An idle driver wants no steps. */
 static void idle_driver_sleeps(void **state)
 {
@@ -350,6 +377,7 @@ int main(void)
 		CASE(calls_are_counted),
 		CASE(dropped_messages_are_aborted),
 		CASE(calls_from_above_rouse),
+		CASE(step_that_called_up_wants_another),
 		CASE(idle_driver_sleeps),
 		CASE(idle_peer_is_small),
 		CASE(memory_running_out_is_survived),
