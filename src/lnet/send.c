@@ -470,30 +470,37 @@ size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
 	return m0_lnet__hdr_encode(&msg_of(tx)->msg_hdr, large, buf);
 }
 
+static void tx_count_failure(struct m0_lnet_msg *msg, uint32_t type,
+			     enum m0_lnd_health health)
+{
+	struct m0_lnet_ni   *ni = msg->msg_ni;
+	struct m0_lnet_lpni *lpni = msg->msg_lpni;
+
+	m0_lnet__traffic_count(&ni->lni_traffic.lt_dropped, type);
+	m0_lnet__failure_count(&ni->lni_failures, health);
+	m0_lnet__failure_count(&msg->msg_engine->le_stats.ls_failures, health);
+	if (lpni == NULL)
+		return;
+	m0_lnet__traffic_count(&lpni->lpn_traffic.lt_dropped, type);
+	m0_lnet__failure_count(&lpni->lpn_failures, health);
+}
+
 static void tx_count(struct m0_lnet_msg *msg, int status,
 		     enum m0_lnd_health health)
 {
 	struct m0_lnet_stats *stats = &msg->msg_engine->le_stats;
-	struct m0_lnet_ni    *ni = msg->msg_ni;
-	struct m0_lnet_lpni  *lpni = msg->msg_lpni;
 	uint32_t              type = msg->msg_hdr.lh_type;
 
-	m0_lnet__traffic_count(status == 0 ? &ni->lni_traffic.lt_sent
-					   : &ni->lni_traffic.lt_dropped,
-			       type);
-	m0_lnet__failure_count(&ni->lni_failures, health);
-	m0_lnet__failure_count(&stats->ls_failures, health);
-	if (lpni != NULL) {
-		m0_lnet__traffic_count(status == 0
-					       ? &lpni->lpn_traffic.lt_sent
-					       : &lpni->lpn_traffic.lt_dropped,
+	if (M0_UNLIKELY(status != 0)) {
+		tx_count_failure(msg, type, health);
+		return;
+	}
+	m0_lnet__traffic_count(&msg->msg_ni->lni_traffic.lt_sent, type);
+	if (msg->msg_lpni != NULL)
+		m0_lnet__traffic_count(&msg->msg_lpni->lpn_traffic.lt_sent,
 				       type);
-		m0_lnet__failure_count(&lpni->lpn_failures, health);
-	}
-	if (status == 0) {
-		++stats->ls_send_count;
-		stats->ls_send_length += msg->msg_hdr.lh_payload_bytes;
-	}
+	++stats->ls_send_count;
+	stats->ls_send_length += msg->msg_hdr.lh_payload_bytes;
 }
 
 static void credits_put(struct m0_lnet_msg *msg)
