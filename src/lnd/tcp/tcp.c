@@ -3,8 +3,8 @@
  * Passes. Whoever polls makes one pass after the other: then the stream that
  * was read last is tried without asking epoll whether it has something, which
  * saves a call for each message. Whoever asks before a pass (sio_ready), or
- * sleeps, has had epoll's answer; and a pass that follows one with work may well
- * be of the same step. Now and then epoll is asked in any case.
+ * sleeps, has had epoll's answer, and passes of the same time are of one step:
+ * these do not look again. Now and then epoll is asked in any case.
  */
 #include "lnd/tcp/tcp_internal.h"
 
@@ -61,10 +61,14 @@ static bool hot_try(struct m0_tcp_io *io)
 }
 
 /* Finds work if none is known, and nobody has looked just now. */
-static void look(struct m0_tcp_io *io)
+static void look(struct m0_tcp_io *io, m0_time_t now)
 {
+	bool has_looked = io->tci_was_asked || now == io->tci_now;
+
+	io->tci_now = now;
+	io->tci_was_asked = false;
 	if (++io->tci_passes_nr >= ASK_PASSES ||
-	    (!io->tci_was_asked && !has_input(io) && !hot_try(io)))
+	    (!has_looked && !has_input(io) && !hot_try(io)))
 		(void)ask(io, M0_TIME_IMMEDIATELY);
 }
 
@@ -91,11 +95,9 @@ static bool tcp_pass(struct m0_sock_io *sio, m0_time_t now)
 	struct m0_tcp_io *io = m0_tcp__io(sio);
 	bool              was_roused;
 
-	io->tci_now = now;
 	if (sio->si_sock != NULL)
 		m0_sock_now_set(sio->si_sock, now);
-	look(io);
-	io->tci_was_asked = has_input(io);
+	look(io, now);
 	was_roused = io->tci_was_roused;
 	io->tci_was_roused = false;
 	if (!m0_list_is_empty(&io->tci_callers))

@@ -59,7 +59,7 @@ struct m0_tcp_io {
 	m0_time_t tci_now;
 	/** Somebody polls our descriptor: work left over must show in it. */
 	bool tci_is_polled;
-	/** Epoll has been asked since the last pass, or that had work. */
+	/** Epoll has been asked since the last pass. */
 	bool tci_was_asked;
 	/** A rouse was taken by a pass: there may be more. */
 	bool    tci_was_roused;
