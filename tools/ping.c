@@ -30,9 +30,9 @@ struct ping_args {
 };
 
 /** Pings of a node of our own. */
-struct own {
-	struct probe_set own_set;
-	int              own_done_fd;
+struct own_probe {
+	struct probe_set opr_set;
+	int              opr_done_fd;
 };
 
 #define SOURCE_OPTION                                                    \
@@ -160,10 +160,10 @@ static const struct argp discover_argp = {
 
 static void own_done(struct probe_set *set)
 {
-	struct own    *own = container_of(set, struct own, own_set);
-	const uint64_t one = 1;
+	struct own_probe *own = container_of(set, struct own_probe, opr_set);
+	const uint64_t    one = 1;
 
-	(void)!write(own->own_done_fd, &one, sizeof one);
+	(void)!write(own->opr_done_fd, &one, sizeof one);
 }
 
 /* What the library has to say: how to mend it, once. */
@@ -184,9 +184,9 @@ static void logs_print(const struct ping_args *args)
 }
 
 /* Until all have ended, or a signal comes. */
-static void own_wait(struct ping_args *args, struct own *own)
+static void own_wait(struct ping_args *args, struct own_probe *own)
 {
-	struct pollfd fds[] = { { own->own_done_fd, POLLIN, 0 },
+	struct pollfd fds[] = { { own->opr_done_fd, POLLIN, 0 },
 				{ args->pga_stop_fd, POLLIN, 0 } };
 
 	while (stop_signal() == 0 && fds[0].revents == 0)
@@ -214,35 +214,35 @@ static int own_open(struct ping_args *args, struct m0_lnet **lnet)
 				why[0] != '\0' ? why : tool_errtext(rc)));
 }
 
-static int own_ask(struct ping_args *args, struct own *own)
+static int own_ask(struct ping_args *args, struct own_probe *own)
 {
 	struct m0_lnet *lnet;
 
 	if (own_open(args, &lnet) != 0)
 		return args->pga_fail.tf_exit;
-	own->own_set.pst_done = own_done;
-	probe_set_start(&own->own_set, lnet);
+	own->opr_set.pst_done = own_done;
+	probe_set_start(&own->opr_set, lnet);
 	own_wait(args, own);
 	m0_lnet_close(lnet);
 	logs_print(args);
 	if (args->pga_fail.tf_exit != TOOL_OK)
 		return args->pga_fail.tf_exit;
-	return probe_set_print(&own->own_set, stdout, stderr);
+	return probe_set_print(&own->opr_set, stdout, stderr);
 }
 
 static int own_run(struct ping_args *args)
 {
-	struct own own;
-	int        code;
+	struct own_probe own;
+	int              code;
 
 	if (log_pipe_init(M0_LOG_WARN) < 0 ||
-	    probe_set_init(&own.own_set, &args->pga_req) != 0)
+	    probe_set_init(&own.opr_set, &args->pga_req) != 0)
 		return tool_fail_set(&args->pga_fail, TOOL_FAILED,
 				     "no memory or descriptors are left");
-	own.own_done_fd = eventfd(0, EFD_CLOEXEC);
+	own.opr_done_fd = eventfd(0, EFD_CLOEXEC);
 	code = own_ask(args, &own);
-	(void)close(own.own_done_fd);
-	probe_set_fini(&own.own_set);
+	(void)close(own.opr_done_fd);
+	probe_set_fini(&own.opr_set);
 	return code;
 }
 
