@@ -27,7 +27,9 @@ struct lo {
 	struct m0_lnd_tx *lo_tx;
 	struct m0_lnd_rx  lo_rx;
 	m0_bcount_t       lo_done_bytes;
-	struct m0_list    lo_nis;
+	/** Messages that have not ended. */
+	unsigned       lo_txs_nr;
+	struct m0_list lo_nis;
 	/** Those of them that are stopping. */
 	unsigned lo_stopping_nr;
 };
@@ -114,6 +116,7 @@ static void lo_xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 	m0_list_link_init(&tx->lt_link);
 	m0_list_add_tail(&lo->lo_fresh, &tx->lt_link);
 	++lo_ni_of(ni)->li_txs_nr;
+	++lo->lo_txs_nr;
 }
 
 static void lo_tx_cancel(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
@@ -125,6 +128,7 @@ static void lo_tx_cancel(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 static void tx_end(struct m0_lnd_tx *tx, int status, enum m0_lnd_health health)
 {
 	--lo_ni_of(ni_of(tx))->li_txs_nr;
+	--lo_of(ni_of(tx)->ln_lnd)->lo_txs_nr;
 	ni_of(tx)->ln_ops->lu_tx_done(tx, status, health);
 }
 
@@ -348,6 +352,8 @@ static m0_time_t lo_step(struct m0_lnd *lnd, m0_time_t now)
 				.ls_bytes = STEP_BYTES_MAX };
 	bool           go_on = true;
 
+	if (M0_LIKELY(lo->lo_txs_nr == 0 && lo->lo_stopping_nr == 0))
+		return M0_TIME_NEVER;
 	if (lo->lo_tx != NULL)
 		go_on = current_step(lo, &step);
 	go_on = go_on && stalled_step(lo, &step);
