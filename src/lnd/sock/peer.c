@@ -300,6 +300,22 @@ static m0_time_t waiting_expire(struct m0_sock__peer *peer)
 	return next;
 }
 
+/**
+ * When the peer has been silent for long enough. With many peers a little
+ * early, and then for many at once: one wake-up for all, and who hears of us
+ * need not speak, nor wake us.
+ */
+static m0_time_t keepalive_at(const struct m0_sock__peer *peer)
+{
+	struct m0_sock *sock = peer->sp_ni->sni_sock;
+	m0_time_t       period = sock->sk_cfg.soc_keepalive_ns;
+	m0_time_t       at = m0_time_add(peer->sp_heard, period);
+
+	if (sock->sk_conns_nr < M0_SOCK__KEEPALIVE_MANY)
+		return at;
+	return at - at % (period / M0_SOCK__KEEPALIVE_SLOTS);
+}
+
 /** Says that we are still there, if the peer has been silent for long. */
 static m0_time_t keepalive(struct m0_sock__peer *peer)
 {
@@ -317,8 +333,8 @@ static m0_time_t keepalive(struct m0_sock__peer *peer)
 	    m0_list_is_empty(&conn->cn_out) &&
 	    sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream) == 0)
 		peer->sp_heard = peer->sp_kept_alive;
-	if (sock->sk_now < m0_time_add(peer->sp_heard, period))
-		return m0_time_add(peer->sp_heard, period);
+	if (sock->sk_now < keepalive_at(peer))
+		return keepalive_at(peer);
 	if (sock->sk_now >=
 	    m0_time_add(peer->sp_kept_alive, M0_SOCK__KEEPALIVE_GAP_NS)) {
 		peer->sp_kept_alive = sock->sk_now;

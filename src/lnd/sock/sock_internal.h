@@ -52,6 +52,9 @@ enum {
 #define M0_SOCK__LINGER_NS (20 * M0_TIME_ONE_MSEC)
 /** Least time between two keep-alives to one peer. */
 #define M0_SOCK__KEEPALIVE_GAP_NS (10 * M0_TIME_ONE_SECOND)
+/** With so many connections they leave at few points of their period. */
+#define M0_SOCK__KEEPALIVE_MANY  64
+#define M0_SOCK__KEEPALIVE_SLOTS 8
 
 struct m0_sock__alarm {
 	struct m0_timer al_timer;

@@ -290,6 +290,60 @@ static void keepalive_is_sent_after_silence(void **state)
 	assert_int_equal(rig_unseen(ctl), 0);
 }
 
+/** When each of `nr` peers gets its next one. @return at how many times. */
+static unsigned keepalives_see(struct rig_stream **his, m0_time_t *at,
+			       unsigned nr)
+{
+	m0_time_t last = 0;
+	unsigned  times = 0;
+	unsigned  told = 0;
+	unsigned  i;
+
+	while (told < nr) {
+		rig_pass(&rig, 50 * M0_TIME_ONE_MSEC);
+		for (i = 0; i < nr; ++i) {
+			if (rig_unseen(his[i]) == 0)
+				continue;
+			see_noop(his[i], 0, 1);
+			++told;
+			times += last != rig.rg_now;
+			last = rig.rg_now;
+			at[i] = rig.rg_now - at[i];
+			assert_true(at[i] >= RIG_SECONDS(26));
+			assert_true(at[i] <=
+				    RIG_SECONDS(30) + 60 * M0_TIME_ONE_MSEC);
+			at[i] = rig.rg_now;
+		}
+	}
+	return times;
+}
+
+/* To many peers it goes a little early, and then to many at once: the node
+ * wakes up a few times in a period, not once for each. */
+static void keepalive_to_many_is_sent_in_groups(void **state)
+{
+	enum {
+		PEERS = 100
+	};
+	struct rig_stream *his[PEERS];
+	m0_time_t          at[PEERS];
+	struct m0_lnet_nid nid = rig_b;
+	unsigned           i;
+
+	(void)state;
+	for (i = 0; i < PEERS; ++i) {
+		nid.ln_addr[3] = (uint8_t)(i + 10);
+		his[i] = rig_accept_from(&rig, &nid, M0_SOCK_V3,
+					 M0_SOCK_BULK_OUT, 1);
+		(void)rig_see_hello(&rig, his[i]);
+		at[i] = rig.rg_now;
+		rig_pass(&rig, RIG_SECONDS(25) / PEERS);
+	}
+	(void)keepalives_see(his, at, PEERS);
+	assert_true(keepalives_see(his, at, PEERS) <= 9);
+	assert_true(keepalives_see(his, at, PEERS) <= 9);
+}
+
 /* Never on V2, where it would be an acknowledgement; nor without the channel,
  * nor if it is not wanted. */
 static void keepalive_is_not_sent_where_it_must_not(void **state)
@@ -377,6 +431,7 @@ int main(void)
 		CASE(acks_are_bounded),
 		CASE(acks_of_many_frames_all_leave),
 		CASE(keepalive_is_sent_after_silence),
+		CASE(keepalive_to_many_is_sent_in_groups),
 		CASE(keepalive_is_not_sent_where_it_must_not),
 		CASE(csum_is_sent_on_v2_only),
 	};
