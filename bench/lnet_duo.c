@@ -13,7 +13,7 @@ enum {
 	PORTAL = 30,
 	FLIGHT_MAX = 256,
 	STRIDE = 128,
-	WAIT_S = 20
+	SPIN_MAX_NS = 1000000000
 };
 
 struct duo_node;
@@ -241,7 +241,9 @@ static void node_open(struct bench_duo *d, unsigned at)
 	cfg.lc_src_port_max = 0;
 	cfg.lc_src_port_min = 0;
 	cfg.lc_inline = d->d_drive != BENCH_THREADS;
-	cfg.lc_spin_ns = (int64_t)bench_opt.o_spin_ns;
+	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
+					   ? bench_opt.o_spin_ns
+					   : SPIN_MAX_NS);
 	if (d->d_credits != 0)
 		cfg.lc_peer_credits = d->d_credits;
 	/* A node's thread has the processors of its maker. */

@@ -40,6 +40,9 @@ struct peers {
 	unsigned     ps_begun;
 	unsigned     ps_done;
 	int          ps_epoll;
+	/** Between one that connects and the next, so that signs of life
+	 * come evenly. */
+	double ps_gap_s;
 };
 
 /** What the process has used. */
@@ -128,18 +131,21 @@ static void peer_ping(struct peers *ps, struct peer *p)
 static void peers_run(struct peers *ps, int ready)
 {
 	struct epoll_event events[EVENTS_MAX];
+	double             since = bench_now_s();
 	bool               told = false;
 	int                nr;
 
 	for (;;) {
 		while (ps->ps_begun < ps->ps_nr &&
-		       ps->ps_begun < ps->ps_done + PINGS_MAX)
+		       ps->ps_begun < ps->ps_done + PINGS_MAX &&
+		       bench_now_s() >= since + ps->ps_gap_s * ps->ps_begun)
 			peer_ping(ps, &ps->ps_peers[ps->ps_begun++]);
 		if (ps->ps_done == ps->ps_nr && !told) {
 			told = true;
 			must(write(ready, "r", 1) == 1, "write");
 		}
-		nr = epoll_wait(ps->ps_epoll, events, EVENTS_MAX, -1);
+		nr = epoll_wait(ps->ps_epoll, events, EVENTS_MAX,
+				told ? -1 : 1);
 		for (int i = 0; i < nr; i++)
 			(void)m0_lnet_progress(
 				ps->ps_peers[events[i].data.u32].p_lnet);
@@ -148,7 +154,8 @@ static void peers_run(struct peers *ps, int ready)
 
 static void peers_main(unsigned nr, uint64_t keepalive_ms, int begin, int ready)
 {
-	struct peers ps = { .ps_nr = nr };
+	struct peers ps = { .ps_nr = nr,
+			    .ps_gap_s = (double)keepalive_ms / 1e3 / nr };
 	char         c;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
