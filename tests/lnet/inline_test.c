@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inline nodes in virtual time: who waits for one makes its progress. */
+#include "lnet/node.h"
+
+static struct m0_sim sim;
+static struct node   a;
+static struct node   b;
+
+static const struct m0_sim_stream_cfg wire = { .ssc_latency_ns = 50 * 1000 };
+
+static void tune(struct m0_lnet_cfg *cfg)
+{
+	cfg->lc_inline = true;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	m0_log_level_set(M0_LOG_ERROR);
+	m0_sim_init_cfg(&sim, m0_sim_seed_get(3), &m0_sim_cfg_calm);
+	m0_sim_net_init(&sim, &wire);
+	node_init(&a, &sim, "a", "10.0.0.1", tune);
+	node_init(&b, &sim, "b", "10.0.0.2", NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	node_fini(&a);
+	node_fini(&b);
+	m0_sim_net_fini();
+	m0_sim_fini(&sim);
+	return 0;
+}
+
+/* A blocking call ends, whether or not it is answered. */
+static void wait_makes_progress(void **state)
+{
+	struct m0_lnet_probe probe = { .pr_self = m0_lnet_nid_any,
+				       .pr_nid = b.n_nid };
+	struct m0_lnet_info *info;
+	m0_time_t            since;
+
+	(void)state;
+	assert_int_equal(m0_lnet_probe_sync(a.n_lnet, &probe), 0);
+	assert_int_equal(probe.pr_nids_nr, 1);
+	assert_int_equal(m0_lnet_info_get(a.n_lnet, &info), 0);
+	assert_int_equal(info->li_peers_nr, 1);
+	m0_lnet_info_free(info);
+	/* Nobody steps a but its own callers. */
+	probe.pr_nid = a.n_nid;
+	probe.pr_timeout_ms = 2000;
+	since = m0_sim_now(&sim);
+	assert_int_equal(m0_lnet_probe_sync(b.n_lnet, &probe), -ETIMEDOUT);
+	assert_true(m0_sim_now(&sim) - since <= 2100 * M0_TIME_ONE_MSEC);
+}
+
+/* A queue is waited for as long as was said. */
+static void queue_wait_makes_progress(void **state)
+{
+	struct m0_lnet_me_attr me = { .me_portal = NODE_PORTAL,
+				      .me_id = { m0_lnet_nid_any,
+						 M0_LNET_PID_ANY } };
+	struct m0_lnet_md_attr md = { .md_threshold = 2,
+				      .md_options = M0_LNET_MD_OP_PUT,
+				      .md_auto_unlink = true };
+	struct m0_lnet_op      op = { .lo_self = m0_lnet_nid_any,
+				      .lo_target = { a.n_nid, 12345 },
+				      .lo_portal = NODE_PORTAL };
+	struct m0_lnet_handle  handle;
+	struct m0_lnet_handle  mdh;
+	struct m0_lnet_event   ev;
+	struct m0_lnet_eq      eq;
+	m0_time_t              end;
+	int                    i;
+
+	(void)state;
+	m0_lnet_eq_init(&eq, a.n_lnet, NULL, 0);
+	md.md_eq = &eq;
+	assert_int_equal(m0_lnet_me_attach(a.n_lnet, &me, &handle), 0);
+	assert_int_equal(m0_lnet_md_attach(a.n_lnet, handle, &md, &mdh), 0);
+	assert_int_equal(m0_lnet_eq_get(&eq, &ev), -EAGAIN);
+	end = m0_time_from_now(1, 0);
+	assert_int_equal(m0_lnet_eq_wait(&eq, &ev, end), -ETIMEDOUT);
+	assert_true(m0_sim_now(&sim) >= end);
+	assert_true(m0_sim_now(&sim) < end + 10 * M0_TIME_ONE_MSEC);
+	md = (struct m0_lnet_md_attr){ .md_threshold = 2,
+				       .md_auto_unlink = true };
+	assert_int_equal(m0_lnet_md_bind(b.n_lnet, &md, &mdh), 0);
+	for (i = 0; i < 2; ++i) {
+		assert_int_equal(m0_lnet_put(b.n_lnet, mdh, &op), 0);
+		assert_int_equal(
+			m0_lnet_eq_wait(&eq, &ev, m0_time_from_now(10, 0)), 0);
+		assert_int_equal(ev.ev_type, M0_LNET_EV_PUT);
+		assert_int_equal(ev.ev_unlinked, i == 1);
+	}
+	assert_int_equal(m0_lnet_me_unlink(a.n_lnet, handle), 0);
+	m0_lnet_eq_fini(&eq);
+}
+
+static bool progress(void *arg)
+{
+	bool *did = arg;
+
+	if (m0_lnet_progress(a.n_lnet))
+		*did = true;
+	return false;
+}
+
+static void probe_done(struct m0_lnet_probe *probe)
+{
+	assert_false(m0_lnet_progress(a.n_lnet));
+	*(bool *)probe->pr_user = true;
+}
+
+/* Progress says whether there was any; a callback makes none. */
+static void progress_tells_what_it_did(void **state)
+{
+	bool                 done = false;
+	bool                 did = false;
+	struct m0_lnet_probe probe = { .pr_self = m0_lnet_nid_any,
+				       .pr_nid = b.n_nid,
+				       .pr_user = &done,
+				       .pr_done = probe_done };
+
+	(void)state;
+	while (m0_lnet_progress(a.n_lnet))
+		;
+	(void)m0_sim_run_until(&sim, progress, &did, M0_TIME_ONE_SECOND);
+	assert_false(did);
+	assert_int_equal(m0_lnet_probe(a.n_lnet, &probe), 0);
+	assert_false(done);
+	(void)m0_sim_run_until(&sim, progress, &did, M0_TIME_ONE_SECOND);
+	assert_true(did && done);
+	assert_int_equal(probe.pr_status, 0);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(wait_makes_progress),
+		CASE(queue_wait_makes_progress),
+		CASE(progress_tells_what_it_did),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
