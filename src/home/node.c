@@ -256,7 +256,7 @@ static int lnet_start(struct m0_lnet *lnet, const struct m0_sock_io_ops *ops,
 		      char *why)
 {
 	struct m0_home_iface *ifaces;
-	unsigned              nr;
+	unsigned              nr = 0;
 	int                   rc;
 
 	M0_ALLOC_ARR(ifaces, M0_HOME_NIS_MAX);
