@@ -97,6 +97,11 @@ int m0_os_fd_open(struct m0_os_fd *fd)
 	return m0_os_get()->oo_fd_open(fd);
 }
 
+int m0_os_fd_join(struct m0_os_fd *fd, int other)
+{
+	return poll_add(fd->of_fd, other);
+}
+
 void m0_os_fd_close(struct m0_os_fd *fd)
 {
 	m0_os_get()->oo_fd_close(fd);

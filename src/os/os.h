@@ -66,8 +66,8 @@ struct m0_strand {
 	const char                 *st_name;
 	/** Runner's state word; a futex in the real runner. */
 	uint32_t st_word;
-	/** Nanoseconds to spin for work before sleeping, after a step for more
-	 * than a deadline; 0: sleep at once. */
+	/** Nanoseconds to spin for work before sleeping, while work flows: at
+	 * least once in four times as long; 0: sleep at once. */
 	m0_time_t        st_spin_ns;
 	struct m0_thread st_thread;
 	/** Runner's private data (the simulator's entry). */
@@ -140,6 +140,8 @@ struct m0_os_fd {
 /** @retval <0  negative errno of the descriptor calls; nothing is left open. */
 int  m0_os_fd_open(struct m0_os_fd *fd);
 void m0_os_fd_close(struct m0_os_fd *fd);
+/** Readable also whenever `other` is, until that is closed. @retval <0 */
+int  m0_os_fd_join(struct m0_os_fd *fd, int other);
 /** Makes it readable. Idempotent and cheap when it already is. Any thread. */
 void m0_os_fd_signal(struct m0_os_fd *fd);
 /** True if signalled, or the armed deadline has passed. No system call. */

@@ -33,6 +33,11 @@ enum {
 	LOOKS_NR = 8
 };
 
+/* Work flows while there is some at least once in so many times of a spin. */
+enum {
+	FLOW_SPINS_NR = 4
+};
+
 #define SPIN_NS_DEFAULT (50 * M0_TIME_ONE_USEC)
 
 static __thread struct m0_strand *current_strand;
@@ -206,39 +211,54 @@ static void runner_sleep(struct m0_strand *strand, m0_time_t deadline)
 			   __ATOMIC_SEQ_CST);
 }
 
+/* What one round of the runner tells the next one. */
+struct round {
+	/** When the last step was made, and the deadline it returned. */
+	m0_time_t ro_now;
+	m0_time_t ro_deadline;
+	/** The last step that was made for more than a deadline. */
+	m0_time_t ro_worked;
+};
+
 /*
- * A step that only a deadline has caused is no sign that work flows: it is not
- * worth a spin. `before` and `deadline` are those of the step before.
+ * Does work flow, so that a spin may pay? Not if only a deadline caused this
+ * step, and not if the step before was long ago: messages that come now and then
+ * are not worth a spin each. The first two of a burst find a sleeper.
  */
-static bool is_alarm(uint32_t word, m0_time_t before, m0_time_t deadline,
-		     m0_time_t now)
+static bool work_flows(const struct m0_strand *strand, struct round *round,
+		       uint32_t word, m0_time_t now)
 {
-	return !(word & WAKE) && deadline > before && now >= deadline;
+	m0_time_t gap = m0_time_sub(now, round->ro_worked);
+
+	if (!(word & WAKE) && round->ro_deadline > round->ro_now &&
+	    now >= round->ro_deadline)
+		return false;
+	round->ro_worked = now;
+	return gap / FLOW_SPINS_NR < strand->st_spin_ns;
 }
 
 static void runner_main(struct m0_strand *strand)
 {
-	m0_time_t deadline = M0_TIME_NEVER;
-	m0_time_t before = 0;
-	m0_time_t now;
-	uint32_t  word;
-	bool      spins;
+	struct round round = { .ro_deadline = M0_TIME_NEVER };
+	uint32_t     word;
+	bool         flows;
 
 	for (;;) {
+		m0_time_t now;
+
 		word = __atomic_fetch_and(&strand->st_word, ~(uint32_t)WAKE,
 					  __ATOMIC_SEQ_CST);
 		if (word & STOP)
 			break;
 		now = m0_os__now();
-		spins = strand->st_spin_ns > 0 &&
-			!is_alarm(word, before, deadline, now);
-		deadline = m0_strand_step(strand, now);
-		before = now;
+		flows = work_flows(strand, &round, word, now);
+		round.ro_now = now;
+		round.ro_deadline = m0_strand_step(strand, now);
 		/* Both spin and sleep look, too. */
 		if (word_of(strand) != 0)
 			continue;
-		if (!spins || !runner_spin(strand, deadline))
-			runner_sleep(strand, deadline);
+		if (!flows || !runner_spin(strand, round.ro_deadline))
+			runner_sleep(strand, round.ro_deadline);
 	}
 }
 

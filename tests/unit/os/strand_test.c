@@ -222,6 +222,29 @@ static void strand_deadline_alone_is_not_worth_spin(void **state)
 	counter_end();
 }
 
+/* Work after a long time is not worth a spin, work soon after work is. */
+static void strand_spins_while_work_flows(void **state)
+{
+	m0_time_t late = m0_time_from_now(5, 0);
+	int       i;
+
+	(void)state;
+	counter_make(&ready_ops, 10 * M0_TIME_ONE_SECOND);
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	until_asleep();
+	assert_true(m0_time_now() < late);
+	counter.co_want = 1;
+	post(true);
+	m0_semaphore_down(&counter.co_done);
+	for (i = 0; i < 1000; ++i) {
+		assert_int_equal(counter.co_strand.st_wakeups_nr, 1);
+		(void)sched_yield();
+	}
+	assert_false(m0_strand_sleeps(&counter.co_strand));
+	counter_end();
+	assert_int_equal(counter.co_strand.st_wakeups_nr, 1);
+}
+
 static m0_time_t thread_cpu_ns(void)
 {
 	struct rusage usage;
@@ -597,6 +620,7 @@ int main(void)
 		cmocka_unit_test(strand_wake_in_step_causes_another),
 		cmocka_unit_test(strand_deadline_causes_step),
 		cmocka_unit_test(strand_deadline_alone_is_not_worth_spin),
+		cmocka_unit_test(strand_spins_while_work_flows),
 		cmocka_unit_test(strand_idle_is_quiet),
 		cmocka_unit_test(strand_wakes_are_never_lost),
 		cmocka_unit_test(strand_work_left_to_runner_is_never_lost),
