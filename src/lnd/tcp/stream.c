@@ -194,7 +194,8 @@ static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 		return false;
 	plan->pl_direct = iov_bytes(plan->pl_iov, plan->pl_nr);
 	plan->pl_all = plan->pl_direct;
-	if (ahead == 0)
+	/* As many segments as there are places: more may follow. */
+	if (ahead == 0 || plan->pl_nr == M0_TCP_IN_SEGS_MAX)
 		return true;
 	if (plan->pl_direct < SMALL_BYTES) {
 		ahead += plan->pl_direct;
