@@ -36,6 +36,11 @@ void m0_sim_net_init(struct m0_sim *sim, const struct m0_sim_stream_cfg *cfg);
 void m0_sim_net_fini(void);
 /** Of streams that begin from now on. */
 void m0_sim_net_cfg_set(const struct m0_sim_stream_cfg *cfg);
+/**
+ * Records what is written from now on to new streams, in a pcap file. So does
+ * $M0_SIM_PCAP from the beginning; each network of a program begins it anew.
+ */
+void m0_sim_net_pcap(const char *path);
 /** Streams that somebody still holds an end of. */
 unsigned m0_sim_net_streams_nr(void);
 

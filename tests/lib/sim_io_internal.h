@@ -86,6 +86,8 @@ struct sim_wire {
 	m0_time_t           siw_syn_wait;
 	m0_time_t           siw_syn_since;
 	bool                siw_is_up;
+	/** Of a record: next sequence numbers. */
+	uint32_t siw_seq[2];
 	TAILQ_ENTRY(sim_wire) siw_link;
 };
 TAILQ_HEAD(sim_wires, sim_wire);
@@ -138,6 +140,7 @@ struct sim_net {
 	unsigned                     sin_ios_nr;
 	unsigned                     sin_wires_nr;
 	unsigned                     sin_left_nr;
+	FILE                        *sin_pcap;
 };
 
 /** The one network; asserts that it is there. */
@@ -170,5 +173,8 @@ void m0_sim__node_backlog(struct sim_listener *listener);
 void m0_sim__raw_notice(struct sim_end *end);
 void m0_sim__raw_accepted(struct sim_listener *listener, struct sim_end *end);
 void m0_sim__raws_free(struct sim_net *net);
+/** A connection comes to be; the record ends. */
+void m0_sim__pcap_wire(struct sim_wire *wire);
+void m0_sim__pcap_fini(struct sim_net *net);
 
 #endif /* M0_TESTS_LIB_SIM_IO_INTERNAL_H */

@@ -342,6 +342,7 @@ static void wire_up(struct sim_wire *wire, struct sim_listener *listener)
 	struct sim_end *end = &wire->siw_end[1];
 
 	wire->siw_is_up = true;
+	m0_sim__pcap_wire(wire);
 	wire_faults(wire);
 	syn_answer(wire, 0, m0_sim__net()->sin_cfg.ssc_latency_ns);
 	if (listener->sil_io == NULL) {
@@ -401,6 +402,8 @@ void m0_sim_net_init(struct m0_sim *sim, const struct m0_sim_stream_cfg *cfg)
 	m0_rand_init(&the_net->sin_rand,
 		     m0_rand_next(&sim->sim_core->simk_link_rand));
 	m0_sock_io_set(&m0_sim_io_ops);
+	if (getenv("M0_SIM_PCAP") != NULL)
+		m0_sim_net_pcap(getenv("M0_SIM_PCAP"));
 }
 
 void m0_sim_net_fini(void)
@@ -427,6 +430,7 @@ void m0_sim_net_fini(void)
 	grave_fire(&net->sin_grave_timer);
 	for (i = 0; i < net->sin_hosts_nr; ++i)
 		free(net->sin_hosts[i]);
+	m0_sim__pcap_fini(net);
 	m0_sock_io_set(net->sin_ops_before);
 	free(net);
 	the_net = NULL;

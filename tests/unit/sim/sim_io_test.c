@@ -3,6 +3,7 @@
  * The simulated network, under a driver that is none: it notes what it is told,
  * and sends and takes plain bytes.
  */
+#include "lib/pcap.h"
 #include "lib/sim_io.h"
 #include "lnd/sock/sock.h"
 #include "unit/sim/worker.h"
@@ -659,6 +660,45 @@ static void ifaces_are_the_hosts(void **state)
 	down();
 }
 
+/* What is said can be read again from a record. */
+static void record_is_read_again(void **state)
+{
+	static uint8_t          bytes[BUF_BYTES];
+	struct m0_sock_listener listener;
+	struct m0_sock_conn    *here;
+	struct pcap             pcap;
+	char                    path[] = "/tmp/sim_io_test.XXXXXX";
+	int                     fd = mkstemp(path);
+	unsigned                i;
+
+	(void)state;
+	assert_true(fd >= 0);
+	(void)close(fd);
+	up(&cfg_plain);
+	m0_sim_net_pcap(path);
+	for (i = 0; i < sizeof bytes; ++i)
+		bytes[i] = (uint8_t)(i * i);
+	listen_at(&listener, 1, "10.0.0.2", 0);
+	here = dial("10.0.0.2");
+	say(here, bytes, sizeof bytes);
+	m0_sim_run_ms(&sim, 100);
+	say(conns[1], "pong", 4);
+	m0_sim_run_ms(&sim, 10);
+	table->sio_unlisten(nodes[1].s_io, &listener);
+	down();
+	assert_int_equal(pcap_load(&pcap, path), 0);
+	assert_int_equal(pcap.pc_streams_nr, 1);
+	assert_int_equal(pcap.pc_lost_bytes + pcap.pc_strays_nr, 0);
+	assert_int_equal(pcap.pc_streams[0].ps_end[PCAP_LISTENER].pe_port,
+			 PORT);
+	assert_int_equal(pcap.pc_streams[0].ps_said[0].pcb_nr, sizeof bytes);
+	assert_memory_equal(pcap.pc_streams[0].ps_said[0].pcb_bytes, bytes,
+			    sizeof bytes);
+	assert_memory_equal(pcap.pc_streams[0].ps_said[1].pcb_bytes, "pong", 4);
+	pcap_free(&pcap);
+	(void)unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -673,6 +713,7 @@ int main(void)
 		cmocka_unit_test(raw_ends_speak_bytes),
 		cmocka_unit_test(raw_mute_fills_window),
 		cmocka_unit_test(ifaces_are_the_hosts),
+		cmocka_unit_test(record_is_read_again),
 	};
 
 	return cmocka_run_group_tests_name("sim-io", tests, NULL, NULL);
