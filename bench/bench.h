@@ -59,7 +59,7 @@ struct bench_case {
 };
 
 enum {
-	BENCH_CASES_MAX = 4,
+	BENCH_CASES_MAX = 8,
 	BENCH_SLICES_MAX = 400
 };
 

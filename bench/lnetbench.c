@@ -12,11 +12,13 @@
 
 static const char usage[] =
 	"lnetbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] TEST\n"
-	"  match      10 entries; 100,000, of which the same 10 are used; 100,000\n"
+	"  match      10 entries, twice; 1,000 and 100,000, of which the same 10\n"
+	"             are used; 100,000\n"
 	"  do put NR  that many, untimed, for counters\n";
 
 enum {
 	FEW = 10,
+	SOME = 1000,
 	MANY = 100000,
 	HEADERS_NR = 4096,
 	PAYLOAD_BYTES = 64,
@@ -235,6 +237,8 @@ int main(int argc, char **argv)
 	int               at = bench_options(argc, argv, usage);
 	struct bench_case cases[] = {
 		{ .c_name = "few", .c_run = puts_take },
+		{ .c_name = "few.again", .c_run = puts_take },
+		{ .c_name = "some", .c_run = puts_take },
 		{ .c_name = "many", .c_run = puts_take },
 		{ .c_name = "many.all", .c_run = puts_take },
 	};
@@ -248,8 +252,10 @@ int main(int argc, char **argv)
 	}
 	if (at + 1 != argc || strcmp(argv[at], "match") != 0)
 		bench_die("%s", usage);
-	cases[1].c_arg = node_make(MANY, FEW);
-	cases[2].c_arg = node_make(MANY, MANY);
-	bench_turns(cases, 3);
+	cases[1].c_arg = node_make(FEW, FEW);
+	cases[2].c_arg = node_make(SOME, FEW);
+	cases[3].c_arg = node_make(MANY, FEW);
+	cases[4].c_arg = node_make(MANY, MANY);
+	bench_turns(cases, 5);
 	return 0;
 }
