@@ -296,121 +296,6 @@ static void nid_of_two_makes_them_flap(void **state)
 	place_down(&place);
 }
 
-struct answer {
-	struct m0_lnet_probe a_probe;
-	unsigned             a_done_nr;
-};
-
-static void answered(struct m0_lnet_probe *probe)
-{
-	struct answer *answer = container_of(probe, struct answer, a_probe);
-
-	__atomic_add_fetch(&answer->a_done_nr, 1, __ATOMIC_ACQ_REL);
-}
-
-static bool is_answered(void *arg)
-{
-	return __atomic_load_n(&((struct answer *)arg)->a_done_nr,
-			       __ATOMIC_ACQUIRE) > 0;
-}
-
-/* The node asks `who`; it is told `status` after `ms` at the latest. */
-static void ask_begin(struct answer *answer, unsigned who, uint64_t ms)
-{
-	*answer =
-		(struct answer){ .a_probe = { .pr_kind = M0_LNET_DISCOVER,
-					      .pr_nid = place_nid(&place, who),
-					      .pr_self = m0_lnet_nid_any,
-					      .pr_timeout_ms = ms,
-					      .pr_done = answered } };
-	assert_int_equal(m0_lnet_probe(place.pl_node, &answer->a_probe), 0);
-}
-
-/* Answers the HELLO of a connection that the node makes. */
-static void hello_answer(struct place_end *end)
-{
-	struct speech        speech = {};
-	struct m0_sock_hello hello;
-
-	assert_true(place_wait_in(end, M0_SOCK_REQUEST_V1_BYTES, SOON_MS));
-	end->pe_done = M0_SOCK_REQUEST_V1_BYTES;
-	assert_true(speech_hear_hello(end, &hello, SOON_MS));
-	assert_true(m0_lnet_nid_eq(&hello.sh_src_nid, &place.pl_nid));
-	speech_hello(&speech, &place, end->pe_who, 3,
-		     m0_sock__ctype_invert(hello.sh_ctype), INCARNATION);
-	speech_say(end, &speech);
-}
-
-/* Peers that accept and say nothing, or say HELLO and nothing more: who asks
- * them is told after his time, not later. */
-static void peer_mute_is_told_in_time(void **state)
-{
-	struct answer     silent;
-	struct answer     mute;
-	struct place_end *end;
-	struct heard      heard;
-
-	up(state, NULL);
-	place_listen(&place, WHO);
-	place_listen(&place, WHO + 1);
-	ask_begin(&silent, WHO, 700);
-	ask_begin(&mute, WHO + 1, 700);
-	assert_non_null(place_accept(&place, WHO, SOON_MS));
-	end = place_accept(&place, WHO + 1, SOON_MS);
-	assert_non_null(end);
-	hello_answer(end);
-	assert_true(speech_hear(end, &heard, SOON_MS));
-	assert_int_equal(heard.hd_hdr.lh_type, M0_LNET_GET);
-	assert_int_equal(heard.hd_hdr.lh_portal, 0);
-	place_ping(&place);
-	assert_true(place_wait(&place, is_answered, &silent, 1000));
-	assert_true(place_wait(&place, is_answered, &mute, 1000));
-	assert_int_equal(silent.a_probe.pr_status, -ETIMEDOUT);
-	assert_int_equal(mute.a_probe.pr_status, -ETIMEDOUT);
-	assert_int_equal(silent.a_done_nr, 1);
-	assert_int_equal(mute.a_done_nr, 1);
-	place_ping(&place);
-	place_down(&place);
-}
-
-/* Who answers a HELLO wrongly has not been reached. */
-static void hello_answered_wrong_is_no_peer(void **state)
-{
-	/* What of the answer is changed: offset, bytes, value. */
-	static const struct {
-		unsigned at;
-		uint32_t value;
-	} rows[] = {
-		{ 0, 0xeebc0ded }, { 0, 0xacce7100 }, { 0, 0 },  { 4, 9 },
-		{ 8, 0x01020304 }, { 8, UINT32_MAX }, { 24, 7 }, { 48, 2 },
-		{ 48, 9 },         { 52, 17 },
-	};
-	struct speech     speech;
-	struct answer     answer;
-	struct place_end *end;
-	unsigned          i;
-
-	up(state, NULL);
-	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
-		place_listen(&place, WHO + i);
-		ask_begin(&answer, WHO + i, 5000);
-		end = place_accept(&place, WHO + i, SOON_MS);
-		assert_non_null(end);
-		speech = (struct speech){};
-		speech_hello(&speech, &place, WHO + i, 3, M0_SOCK_CONTROL,
-			     INCARNATION);
-		memcpy(speech.sp_bytes + rows[i].at, &rows[i].value,
-		       sizeof rows[i].value);
-		speech_say(end, &speech);
-		assert_true(place_wait_end(end, SOON_MS));
-		assert_true(place_wait(&place, is_answered, &answer, 5000));
-		print_message("  %u: status %d\n", i, answer.a_probe.pr_status);
-		assert_true(answer.a_probe.pr_status < 0);
-		place_ping(&place);
-	}
-	place_down(&place);
-}
-
 static void tune_secure(struct m0_lnet_cfg *cfg)
 {
 	cfg->lc_accept = M0_LNET_ACCEPT_SECURE;
@@ -753,8 +638,6 @@ int main(void)
 		BOTH(messages_taken_by_one_come_back),
 		BOTH(incarnation_new_drops_old_connections),
 		BOTH(nid_of_two_makes_them_flap),
-		BOTH(peer_mute_is_told_in_time),
-		BOTH(hello_answered_wrong_is_no_peer),
 		BOTH(port_above_1023_is_not_heard),
 		BOTH(peer_of_other_byte_order_is_served),
 		BOTH(garbage_closes_and_no_more),
