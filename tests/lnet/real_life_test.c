@@ -466,10 +466,16 @@ static void messages_held_leave_room(void **state)
 	struct m0_lnet_md_attr attr;
 	struct m0_lnet_handle  md;
 	struct m0_lnet_event   ev;
+	struct m0_lnet_probe   probe = { .pr_kind = M0_LNET_DISCOVER,
+					 .pr_self = m0_lnet_nid_any };
 	unsigned               i;
 
 	real_close(&re);
 	real_open(&re, *(enum real_mode *)*state, tune_msgs);
+	/* Or an answer of its own would be among those held up. */
+	probe.pr_nid = re.re_a.rn_nid;
+	probe_run(&re.re_b, &probe);
+	assert_int_equal(probe.pr_status, 0);
 	op = real_op(&re.re_b, 1);
 	attr = real_md(NULL, 0, M0_LNET_MD_OP_PUT, &re.re_b.rn_eq);
 	(void)real_attach(&re.re_b, &me, &attr, NULL);

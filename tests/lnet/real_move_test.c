@@ -238,6 +238,11 @@ static void max_size_md_takes_many_messages(void **state)
 		real_vec_fini(&tvec[i]);
 }
 
+static void tune_short(struct m0_lnet_cfg *cfg)
+{
+	cfg->lc_transaction_timeout_ms = 300;
+}
+
 /* TRUNCATE cuts, the sender's offset counts if it may, ACK_DISABLE is heeded. */
 static void options_of_target_count(void **state)
 {
@@ -245,11 +250,13 @@ static void options_of_target_count(void **state)
 	struct real_vec        tvec;
 	struct m0_lnet_md_attr attr;
 	struct m0_lnet_me_attr me = real_me(1);
-	struct m0_lnet_op      op = real_op(&re.re_b, 1);
+	struct m0_lnet_op      op;
 	struct m0_lnet_handle  md;
 	struct m0_lnet_event   ev;
 
-	(void)state;
+	real_close(&re);
+	real_open(&re, *(enum real_mode *)*state, tune_short);
+	op = real_op(&re.re_b, 1);
 	real_vec_init(&svec, source, 1000, MIB);
 	real_vec_init(&tvec, sink, 500, MIB);
 	real_fill(source, 1000, 1);
