@@ -79,7 +79,7 @@ static void tune_few_accepting(struct m0_lnet_cfg *cfg)
 	cfg->lc_accepting_max = 20;
 }
 
-/* Connections without a word: beyond the bound they are reset at once, within it
+/* Connections without a word: beyond the bound the oldest is reset, the others
  * when the time to introduce oneself is over; then there is room again. */
 static void silent_connections_are_bounded_and_timed(void **state)
 {
@@ -103,6 +103,30 @@ static void silent_connections_are_bounded_and_timed(void **state)
 	place_ping(&place);
 	assert_true(speech_ping(
 		speech_join(&place, WHO + 1, 3, M0_SOCK_CONTROL, INCARNATION)));
+	place_down(&place);
+}
+
+/* Somebody keeps all the room there is for those who have not introduced
+ * themselves, for ever: others get in all the same. */
+static void silence_renewed_keeps_nobody_out(void **state)
+{
+	struct place_end *ends[25];
+	unsigned          turn;
+	unsigned          i;
+
+	up(state, tune_few_accepting);
+	for (i = 0; i < 25; ++i)
+		ends[i] = place_dial(&place, WHO);
+	for (turn = 0; turn < 20; ++turn) {
+		place_run(&place, 5);
+		assert_true(speech_ping(speech_join(&place, WHO + 1 + turn, 3,
+						    M0_SOCK_CONTROL,
+						    INCARNATION)));
+		for (i = 0; i < 25; ++i)
+			if (ends[i]->pe_has_ended)
+				ends[i] = place_dial(&place, WHO);
+	}
+	place_ping(&place);
 	place_down(&place);
 }
 
@@ -632,6 +656,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BOTH(scan_of_ports_leaves_nothing),
 		BOTH(silent_connections_are_bounded_and_timed),
+		BOTH(silence_renewed_keeps_nobody_out),
 		BOTH(hello_slow_is_cut_off),
 		BOTH(message_partial_is_timed),
 		BOTH(peer_that_never_reads_is_lost),

@@ -378,7 +378,27 @@ static bool may_come(struct m0_sock *sock, const struct m0_sock_addr *remote)
 			     m0_sock__addr_print(remote, addr));
 		return false;
 	}
-	return sock->sk_accepting_nr < cfg->soc_accepting_max;
+	return true;
+}
+
+/**
+ * Makes room for one more that has not introduced itself: the one that has had
+ * longest to do so ends. Were it the newest, a stranger that renews his silent
+ * connections would keep everybody out.
+ */
+static void room_make(struct m0_sock *sock)
+{
+	struct m0_list_link *oldest;
+
+	if (sock->sk_accepting_nr < sock->sk_cfg.soc_accepting_max)
+		return;
+	oldest = m0_list_first(&sock->sk_accepting);
+	M0_SOCK__SAY(sock, M0_LOG_WARN,
+		     "sock: more than %u connections have not introduced "
+		     "themselves: the oldest is closed",
+		     sock->sk_cfg.soc_accepting_max);
+	(void)m0_sock__conn_fail(
+		container_of(oldest, struct m0_sock_conn, cn_link), -EUSERS);
 }
 
 struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
@@ -395,6 +415,7 @@ struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
 		m0_sock__bad_count(sock, NULL);
 		return NULL;
 	}
+	room_make(sock);
 	conn->cn_stream = stream;
 	conn->cn_state = M0_SOCK__ACCEPTING;
 	conn->cn_local = *local;
