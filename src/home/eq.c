@@ -33,12 +33,8 @@ static void event_call(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 	struct m0_lnet_md *md = node->en_md;
 	struct m0_lnet_eq *eq = node->en_eq;
 
-	if (eq != NULL) {
-		if (node->en_incoming)
-			__atomic_fetch_sub(&eq->eq_queued_nr, 1,
-					   __ATOMIC_RELAXED);
+	if (eq != NULL)
 		eq->eq_callback(eq, &node->en_event);
-	}
 	m0_lnet_engine_event_taken(lnet->hm_engine, node);
 	if (md == NULL)
 		return;

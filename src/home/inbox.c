@@ -33,7 +33,8 @@ void m0_home__posted_unlock(struct m0_lnet *lnet)
 {
 	bool was_empty = !M0_HOME_GET(lnet->hm_posted);
 
-	M0_HOME_SET(lnet->hm_posted, true);
+	if (was_empty)
+		M0_HOME_SET(lnet->hm_posted, true);
 	m0_mutex_unlock(&lnet->hm_lock);
 	if (was_empty && !m0_home__is_inside(lnet))
 		m0_home__wake(lnet);

@@ -105,7 +105,8 @@ static void home_event(struct m0_lnet_engine     *eng,
 	lnet->hm_events_tail = &node->en_next;
 	if (node->en_md != NULL)
 		M0_HOME_SET(m0_home__md_of(node->en_md)->hmd_ended, true);
-	if (node->en_eq != NULL && node->en_incoming)
+	if (node->en_eq != NULL && node->en_eq->eq_callback == NULL &&
+	    node->en_incoming)
 		__atomic_fetch_add(&node->en_eq->eq_queued_nr, 1,
 				   __ATOMIC_RELAXED);
 }
