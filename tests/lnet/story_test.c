@@ -235,6 +235,39 @@ static void many_at_once_wait_for_credits(void **state)
 	down();
 }
 
+/* Each asks the other by thousands, at once: answers wait behind requests, and
+ * all come all the same. */
+static void gets_by_thousands_both_ways_all_end(void **state)
+{
+	enum {
+		NR = 4000
+	};
+	static struct node_op ops[2 * NR];
+	struct node_window    windows[2];
+	unsigned              i;
+
+	(void)state;
+	up();
+	node_window_init(&windows[0], &a, BITS, 1000, -1);
+	node_window_init(&windows[1], &b, BITS, 1000, -1);
+	for (i = 0; i < 2 * NR; ++i)
+		node_get(&ops[i], i % 2 == 0 ? &a : &b,
+			 i % 2 == 0 ? &b.n_nid : &a.n_nid, BITS, 0, 200);
+	for (i = 0; i < 2 * NR; ++i) {
+		node_op_wait(&ops[i], 20000);
+		assert_int_equal(node_op_result(&ops[i]), 0);
+		node_op_fini(&ops[i]);
+	}
+	node_window_unlink(&windows[0]);
+	node_window_unlink(&windows[1]);
+	m0_sim_run_ms(&sim, 1000);
+	node_window_fini(&windows[0]);
+	node_window_fini(&windows[1]);
+	is_at_rest(&a);
+	is_at_rest(&b);
+	down();
+}
+
 /* Over IPv6: another HELLO, another header. */
 static void nodes_on_ipv6_talk(void **state)
 {
@@ -692,6 +725,7 @@ int main(void)
 		cmocka_unit_test(discovery_tells_both_sides),
 		cmocka_unit_test(data_of_all_sizes_is_moved),
 		cmocka_unit_test(many_at_once_wait_for_credits),
+		cmocka_unit_test(gets_by_thousands_both_ways_all_end),
 		cmocka_unit_test(nodes_on_ipv6_talk),
 		cmocka_unit_test(connects_that_cross_lose_nothing),
 		cmocka_unit_test(hour_of_silence_keeps_connections),
