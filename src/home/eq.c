@@ -154,11 +154,14 @@ static int eq_take(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
 		wake = event_take(lnet, eq, event);
 	else
 		rc = -EAGAIN;
-	eq->eq_waits = wait && rc != 0;
-	wake = wake && !lnet->hm_dead;
-	m0_mutex_unlock(&lnet->hm_lock);
-	if (wake)
-		m0_home__wake(lnet);
+	/* Whoever waits already is not forgotten by another one's look. */
+	if (wait && rc != 0)
+		eq->eq_waits = true;
+	/* Awake, the strand must find a reason to look again. */
+	if (wake && !lnet->hm_dead)
+		m0_home__posted_unlock(lnet);
+	else
+		m0_mutex_unlock(&lnet->hm_lock);
 	return rc;
 }
 

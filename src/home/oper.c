@@ -302,6 +302,18 @@ int m0_lnet_md_bind(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	return 0;
 }
 
+/*
+ * Ends the entry with its MD, if it is to. The MD may be used up: then its entry
+ * has ended before it, and another one may have that slot.
+ */
+static void md_me_unlink(struct m0_home_me *hme, struct m0_lnet_handle md)
+{
+	if (hme != NULL && hme->hme_md.lh_slot == md.lh_slot &&
+	    hme->hme_md.lh_gen == md.lh_gen &&
+	    (hme->hme_me.me_attr.me_flags & M0_LNET_ME_UNLINK) != 0)
+		hme->hme_unlinked = true;
+}
+
 int m0_lnet_md_unlink(struct m0_lnet *lnet, struct m0_lnet_handle md)
 {
 	struct m0_home_md *hmd;
@@ -313,10 +325,7 @@ int m0_lnet_md_unlink(struct m0_lnet *lnet, struct m0_lnet_handle md)
 		return -ENOENT;
 	}
 	hmd->hmd_unlinked = true;
-	/* Its ME has no other MD before this one was accepted. */
-	if (hmd->hmd_me != NULL &&
-	    (hmd->hmd_me->hme_me.me_attr.me_flags & M0_LNET_ME_UNLINK) != 0)
-		hmd->hmd_me->hme_unlinked = true;
+	md_me_unlink(hmd->hmd_me, md);
 	++hmd->hmd_users_nr;
 	m0_home__post_unlock(lnet, &hmd->hmd_unlink);
 	return 0;
