@@ -176,6 +176,47 @@ static void hello_answered_wrong_is_no_peer(void **state)
 	place_down(&place);
 }
 
+/* Both connect at once: who has the higher NID keeps what he has begun. */
+static void race_is_won_by_the_higher_nid(void **state)
+{
+	static const unsigned whos[] = { PLACE_WHO_LOW, WHO };
+	struct m0_sock_hello  hello;
+	struct answer         answer;
+	struct place_end     *theirs;
+	struct place_end     *ours;
+	struct heard          heard;
+	struct speech         speech;
+	unsigned              i;
+
+	up(state, NULL);
+	for (i = 0; i < ARRAY_SIZE(whos); ++i) {
+		place_listen(&place, whos[i]);
+		ask_begin(&answer, whos[i], 1500);
+		ours = place_accept(&place, whos[i], SOON_MS);
+		assert_non_null(ours);
+		speech = (struct speech){};
+		speech_request(&speech, &place.pl_nid);
+		speech_hello(&speech, &place, whos[i], 3, M0_SOCK_CONTROL,
+			     INCARNATION);
+		theirs = place_dial(&place, whos[i]);
+		speech_say(theirs, &speech);
+		assert_true(speech_hear_hello(theirs, &hello, SOON_MS));
+		if (whos[i] == PLACE_WHO_LOW) {
+			assert_int_equal(hello.sh_ctype, M0_SOCK_NONE);
+			assert_true(place_wait_end(theirs, SOON_MS));
+			hello_answer(ours);
+		} else {
+			assert_int_equal(hello.sh_ctype, M0_SOCK_CONTROL);
+			ours = theirs;
+		}
+		/* What waited for a connection goes by the one that is left. */
+		assert_true(speech_hear(ours, &heard, SOON_MS));
+		assert_int_equal(heard.hd_hdr.lh_type, M0_LNET_GET);
+		assert_true(place_wait(&place, is_answered, &answer, 2000));
+	}
+	place_down(&place);
+}
+
 #define BOTH(test)                                  \
 	cmocka_unit_test_prestate(test, &kinds[0]), \
 		cmocka_unit_test_prestate(test, &kinds[1])
@@ -186,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BOTH(peer_mute_is_told_in_time),
 		BOTH(refusals_are_answered_by_patience),
+		BOTH(race_is_won_by_the_higher_nid),
 		BOTH(hello_answered_wrong_is_no_peer),
 	};
 

@@ -27,11 +27,13 @@ enum place_kind {
 };
 
 enum {
-	/** Strange hosts: PLACE_WHO_MIN and more. */
+	PLACE_GOOD = 2,
+	/** Strange hosts: PLACE_WHO_MIN and more, and one whose NID is lower
+	 * than the node's. */
+	PLACE_WHO_LOW = 3,
+	PLACE_NODE = 9,
 	PLACE_WHO_MIN = 10,
-	PLACE_WHO_MAX = 60,
-	PLACE_NODE = 1,
-	PLACE_GOOD = 2
+	PLACE_WHO_MAX = 60
 };
 
 struct place {
