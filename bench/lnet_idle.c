@@ -20,7 +20,9 @@
 #include "m0/lnet.h"
 
 enum {
-	SETUP_S = 60,
+	SETUP_S = 75,
+	/** What follows from connecting is over then. */
+	CALM_S = 10,
 	EVENTS_MAX = 64,
 	PEERS_MAX = 16 << 10,
 	/** Pings under way: no more than the node lets come at a time. */
@@ -271,6 +273,7 @@ void bench_idle(unsigned nr, double seconds, uint64_t keepalive_ms)
 	must(write(begin[1], "b", 1) == 1, "write");
 	must(read(ready[0], &c, 1) == 1, "peers");
 	(void)conns_settle(lnet);
+	sleep(CALM_S);
 	used_get(&b);
 	report(&a, &b, nr, conns_nr(lnet));
 	idle(lnet, nr, seconds);
