@@ -82,6 +82,7 @@ static int engine_make(struct m0_lnet *lnet, m0_time_t now)
 		.lec_pid = M0_LNET_PID_LUSTRE,
 		.lec_portals_nr = cfg->lc_portals_nr,
 		.lec_peers_max = cfg->lc_peers_max,
+		.lec_msgs_max = cfg->lc_msgs_max,
 		.lec_peer_credits = cfg->lc_peer_credits,
 		.lec_credits = cfg->lc_credits,
 		.lec_discovery = cfg->lc_discovery,

@@ -144,6 +144,8 @@ struct m0_lnet_msg {
 	struct m0_lnet_nid   msg_want_hop;
 	bool                 msg_has_credits;
 	bool                 msg_is_response;
+	/** Whose request a response answers: the hop's; NULL: not counted. */
+	struct m0_lnet_lpni *msg_asked_by;
 	bool                 msg_cancelled;
 	m0_time_t            msg_deadline;
 	struct m0_lnet_timer msg_send_timer;
@@ -197,6 +199,8 @@ struct m0_lnet_engine_cfg {
 	uint32_t  lec_pid;
 	unsigned  lec_portals_nr;
 	unsigned  lec_peers_max;
+	/** Messages that the home has, for itself and for peers. */
+	unsigned  lec_msgs_max;
 	unsigned  lec_peer_credits;
 	unsigned  lec_credits;
 	bool      lec_discovery;

@@ -60,6 +60,8 @@ struct m0_lnet_lpni {
 	struct m0_lnet_failures lpn_failures;
 	/** Messages that name it. */
 	unsigned  lpn_refs_nr;
+	/** Of them those that answer what came by it. */
+	unsigned  lpn_answers_nr;
 	bool      lpn_known_up;
 	bool      lpn_known_down;
 	/** Its node says so. */
@@ -313,6 +315,18 @@ void m0_lnet__peers_ni_gone(struct m0_lnet_engine   *eng,
 			    const struct m0_lnet_ni *ni);
 int  m0_lnet__peers_init(struct m0_lnet_engine *eng);
 void m0_lnet__peers_fini(struct m0_lnet_engine *eng);
+
+/** An answer to what came by `hop` is on its way, and has left. */
+void m0_lnet__answer_begin(struct m0_lnet_msg       *msg,
+			   const struct m0_lnet_nid *hop);
+void m0_lnet__answer_end(struct m0_lnet_msg *msg);
+/**
+ * Has it so many answers on their way that it is not to be listened to? As many
+ * as there are messages left: so nobody, not even one that asks and does not
+ * read, takes them all, and the more who do, the less for each.
+ */
+bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
+			     const struct m0_lnet_lpni   *lpni);
 
 /* -- ping.c, discovery.c --------------------------------------------------- */
 

@@ -249,6 +249,7 @@ static void response_sent(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
 
+	m0_lnet__answer_end(msg);
 	if (msg->msg_md == NULL) {
 		m0_lnet__msg_put(msg);
 		return;

@@ -261,6 +261,40 @@ struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
 	return lpni;
 }
 
+/* -- what it asks of us ---------------------------------------------------- */
+
+void m0_lnet__answer_begin(struct m0_lnet_msg       *msg,
+			   const struct m0_lnet_nid *hop)
+{
+	struct m0_lnet_lpni *lpni = m0_lnet__lpni_find(msg->msg_engine, hop);
+
+	msg->msg_asked_by = lpni;
+	if (lpni == NULL)
+		return;
+	++lpni->lpn_refs_nr;
+	++lpni->lpn_answers_nr;
+}
+
+void m0_lnet__answer_end(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_lpni *lpni = msg->msg_asked_by;
+
+	msg->msg_asked_by = NULL;
+	if (lpni == NULL)
+		return;
+	--lpni->lpn_answers_nr;
+	m0_lnet__lpni_put(msg->msg_engine, lpni);
+}
+
+bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
+			     const struct m0_lnet_lpni   *lpni)
+{
+	/* Without answers on their way nothing would make him be heard again. */
+	return lpni != NULL && lpni->lpn_answers_nr > 0 &&
+	       lpni->lpn_answers_nr + eng->le_stats.ls_msgs_alloc >=
+		       eng->le_cfg.lec_msgs_max;
+}
+
 bool m0_lnet__peer_same(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid    *left,
 			const struct m0_lnet_nid    *right)

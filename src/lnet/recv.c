@@ -140,6 +140,7 @@ static void answer(struct m0_lnet_msg *msg, uint32_t type)
 	msg->msg_is_response = true;
 	msg->msg_want_ni = msg->msg_rx_ni;
 	msg->msg_sending = true;
+	m0_lnet__answer_begin(msg, &msg->msg_want_hop);
 	m0_lnet__send(msg);
 }
 
@@ -183,9 +184,11 @@ static int request_in(struct coming *in)
 {
 	struct m0_lnet_engine *eng = in->cmi_eng;
 	struct m0_lnet_stats  *stats = &eng->le_stats;
-	struct m0_lnet_msg    *msg = m0_lnet__msg_new(eng);
+	struct m0_lnet_msg    *msg = NULL;
 	enum m0_lnet_match     match;
 
+	if (M0_LIKELY(!m0_lnet__lpni_is_greedy(eng, in->cmi_lpni)))
+		msg = m0_lnet__msg_new(eng);
 	if (msg == NULL)
 		return -EAGAIN;
 	msg->msg_hdr = in->cmi_hdr;

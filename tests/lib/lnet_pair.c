@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+
 #include "lib/lnet_pair_internal.h"
 
 enum {
@@ -625,6 +627,7 @@ struct m0_lnet_engine_cfg pair_cfg(void)
 		.lec_pid = M0_LNET_PID_LUSTRE,
 		.lec_portals_nr = 64,
 		.lec_peers_max = 64,
+		.lec_msgs_max = UINT_MAX,
 		.lec_peer_credits = 8,
 		.lec_credits = 256,
 		.lec_discovery = true,
