@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /** What the command line says. */
 struct bench_opt {
@@ -33,6 +34,8 @@ int bench_options(int argc, char **argv, const char *usage);
 double bench_now_s(void);
 /** User and system time of the process, all its threads. */
 double bench_cpu_s(void);
+/** That of another process counts, too: its clock. */
+void bench_other_clock(clockid_t clock);
 /** Confines the calling thread; no effect if cpu < 0. */
 void bench_pin(int cpu);
 /**
@@ -59,6 +62,8 @@ struct bench_case {
 };
 
 enum {
+	/** Programs end after so long, whatever happens. */
+	BENCH_ALARM_S = 60,
 	BENCH_CASES_MAX = 8,
 	BENCH_SLICES_MAX = 400
 };

@@ -51,7 +51,9 @@ struct bench_duo {
 	unsigned             d_flight;
 	unsigned             d_credits;
 	/** Each has addresses of its own. */
-	unsigned        d_serial;
+	unsigned d_serial;
+	/** Over, of all runs. */
+	uint64_t        d_ops;
 	struct duo_node d_node[2];
 	/** Done and got that end a run; with threads, who waits for it. */
 	_Atomic uint64_t d_want_done;
@@ -208,7 +210,9 @@ static uint64_t duo_run(void *arg, uint64_t nr)
 	for (unsigned i = 0; i < flight; i++)
 		slot_begin(&own[i]);
 	duo_wait(d);
-	return d->d_op == BENCH_PING ? 2 * nr : nr;
+	nr = d->d_op == BENCH_PING ? 2 * nr : nr;
+	d->d_ops += nr;
+	return nr;
 }
 
 struct bench_case bench_duo_case(struct bench_duo *duo, const char *name)
@@ -390,19 +394,28 @@ static void info_add(struct m0_lnet *lnet, struct m0_lnd_ni_info *sum)
 	m0_lnet_info_free(info);
 }
 
-void bench_duo_calls(struct bench_duo *duo, uint64_t nr)
+static void line(const char *name, const char *what, double value,
+		 const char *unit)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "%s.%s", name, what);
+	bench_line(text, value, unit);
+}
+
+void bench_duo_calls(struct bench_duo *duo, const char *name)
 {
 	struct m0_lnd_ni_info sum = { 0 };
+	double                ops = (double)duo->d_ops;
 
 	for (unsigned i = 0; i < 2; i++)
 		info_add(duo->d_node[i].dn_lnet, &sum);
-	bench_line("reads", (double)sum.lni_read_calls_nr / (double)nr,
-		   "per_operation");
-	bench_line("writes", (double)sum.lni_write_calls_nr / (double)nr,
-		   "per_operation");
-	bench_line("direct",
-		   (double)sum.lni_direct_bytes /
-			   (double)(sum.lni_direct_bytes +
-				    sum.lni_copied_bytes + 1),
-		   "part");
+	line(name, "reads", (double)sum.lni_read_calls_nr / ops,
+	     "per_operation");
+	line(name, "writes", (double)sum.lni_write_calls_nr / ops,
+	     "per_operation");
+	line(name, "direct",
+	     (double)sum.lni_direct_bytes /
+		     (double)(sum.lni_direct_bytes + sum.lni_copied_bytes + 1),
+	     "part");
 }

@@ -40,8 +40,11 @@ struct bench_duo *bench_duo_open(enum bench_drive     drive,
 /** Compares, closes. */
 void              bench_duo_close(struct bench_duo *duo);
 struct bench_case bench_duo_case(struct bench_duo *duo, const char *name);
-/** Prints connections, and system calls of the second node's reads. */
-void bench_duo_calls(struct bench_duo *duo, uint64_t nr);
+/**
+ * Prints for an operation the system calls of both nodes that read and that
+ * wrote, and which part of the payload went straight to its place.
+ */
+void bench_duo_calls(struct bench_duo *duo, const char *name);
 
 /* The same bytes by bare sockets: lnet_raw.c. */
 

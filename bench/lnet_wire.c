@@ -48,6 +48,7 @@ static void do_ping(const char *mode)
 				  bench_duo_case(d, "lnet") };
 
 	bench_turns(c, 2);
+	bench_duo_calls(d, "lnet");
 	bench_duo_close(d);
 	bench_raw_close(r);
 }
@@ -63,6 +64,7 @@ static void do_rate(unsigned flight, unsigned credits)
 
 	c[0].c_rate = true;
 	bench_turns(c, 2);
+	bench_duo_calls(d, "lnet");
 	bench_duo_close(d);
 	bench_raw_close(r);
 }
@@ -85,6 +87,8 @@ static void do_bulk(size_t bytes, unsigned flight, const char *mode)
 				  bench_duo_case(get, "get") };
 
 	bench_turns(c, 3);
+	bench_duo_calls(put, "put");
+	bench_duo_calls(get, "get");
 	bench_duo_close(put);
 	bench_duo_close(get);
 	bench_raw_close(r);
@@ -114,7 +118,7 @@ static void do_some(const char *op, unsigned flight, uint64_t nr, size_t bytes)
 	/* A ping and its answer are two. */
 	(void)c.c_run(c.c_arg, 2 * flight);
 	bench_counted(&c, op_of(op) == BENCH_PING ? nr / 2 : nr);
-	bench_duo_calls(d, nr + 2 * flight);
+	bench_duo_calls(d, op);
 	bench_duo_close(d);
 }
 
