@@ -39,7 +39,7 @@ struct m0_lnet_event_node;
 enum {
 	/** Reserved for pings and discovery. */
 	M0_LNET_PORTAL_RESERVED = 0,
-	/** Most payload of one message, so of a bound MD. */
+	/** Most payload of one message. */
 	M0_LNET_MTU = 1 << 20,
 	/** Segments of an MD. */
 	M0_LNET_MD_SEGS_MAX = 256
@@ -222,7 +222,10 @@ enum m0_lnet_me_flags {
 	/** The ME ends with its MD. */
 	M0_LNET_ME_UNLINK = 1,
 	/** Before those already there; else after. */
-	M0_LNET_ME_BEFORE = 2
+	M0_LNET_ME_BEFORE = 2,
+	/** Ours: after all others without ignore bits, also those that come
+	 * later. */
+	M0_LNET_ME_LAST = 4
 };
 
 /**
@@ -271,7 +274,12 @@ enum m0_lnet_md_options {
 	/** Ends when fewer than md_max_size bytes are left. */
 	M0_LNET_MD_MAX_SIZE = 0x80,
 	/** Do not time the ACK or REPLY out. */
-	M0_LNET_MD_NO_TRACK_RESPONSE = 0x800
+	M0_LNET_MD_NO_TRACK_RESPONSE = 0x800,
+	/** Ours: a message that is too long is not for it; the next entry is
+	 * asked. */
+	M0_LNET_MD_IF_FITS = 0x1000,
+	/** Ours: as MAX_SIZE, but takes longer messages, too, if they fit. */
+	M0_LNET_MD_MIN_ROOM = 0x2000
 };
 #define M0_LNET_MD_THRESHOLD_INF (-1)
 
@@ -282,8 +290,10 @@ struct m0_lnet_md_attr {
 	 * NULL: no bytes. At most M0_LNET_MD_SEGS_MAX segments.
 	 */
 	const struct m0_bufvec *md_vec;
-	/** Bytes of it that count, from its start. */
+	/** Bytes of it that count, from md_vec_offset on. */
 	m0_bcount_t md_length;
+	/** Ours: where in md_vec the MD begins; 0 most often. */
+	m0_bcount_t md_vec_offset;
 	/** Operations until it ends by itself; M0_LNET_MD_THRESHOLD_INF. For a
 	 * PUT with ACK, and a GET: 2 each. */
 	int32_t     md_threshold;
@@ -311,8 +321,7 @@ M0_EXTERN int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 				struct m0_lnet_handle        *ret);
 /**
  * An MD on no ME, to put and get with.
- * @retval -EINVAL  as above; also OP_PUT and OP_GET, and more than M0_LNET_MTU
- *                  bytes.
+ * @retval -EINVAL  as above; also OP_PUT and OP_GET.
  */
 M0_EXTERN int m0_lnet_md_bind(struct m0_lnet               *lnet,
 			      const struct m0_lnet_md_attr *attr,
@@ -343,7 +352,7 @@ struct m0_lnet_op {
 	uint64_t lo_hdr_data;
 	/** PUT: ask for an ACK. */
 	bool lo_ack;
-	/** Part of the MD; lo_bytes 0: all of it. */
+	/** Part of the MD, at most M0_LNET_MTU bytes; lo_bytes 0: the rest. */
 	m0_bcount_t lo_md_offset;
 	m0_bcount_t lo_bytes;
 	/** Comes back as ev_op_user. */

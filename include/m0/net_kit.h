@@ -90,6 +90,15 @@ struct m0_net_kit_buf {
 	struct m0_net_end_point *nkb_ep;
 };
 
+/** Somebody else's thread that runs a machine: see nko_runner. */
+struct m0_net_kit_runner {
+	/** Have m0_net_kit_machine_run() called soon. Any thread, locks may be
+	 * held; must not block. */
+	void (*nkr_wake)(struct m0_net_kit_machine *machine);
+	/** The machine goes: returns when it is not run any more. */
+	void (*nkr_stop)(struct m0_net_kit_machine *machine);
+};
+
 /** A decoded descriptor. */
 struct m0_net_kit_desc {
 	/** Of the passive buffer: M0_NET_QT_PASSIVE_BULK_*. */
@@ -112,6 +121,11 @@ struct m0_net_kit_ops {
 
 	/** @retval -EINVAL  Any context. */
 	int (*nko_addr_parse)(const char *text, struct m0_net_kit_addr *ret);
+	/**
+	 * Optional: what start takes, if that is more than an address.
+	 * @retval -EINVAL  Any context.
+	 */
+	int (*nko_wanted_parse)(const char *text, struct m0_net_kit_addr *ret);
 	/** Canonical text, at most M0_NET_KIT_ADDR_TEXT with its 0. */
 	void (*nko_addr_print)(const struct m0_net_kit_addr *addr, char *ret);
 
@@ -173,8 +187,51 @@ struct m0_net_kit_ops {
 	 * is on its way any more. ntm_mutex held.
 	 */
 	void (*nko_ended)(struct m0_net_kit_buf *kb);
+	/** Optional: the domain's own part is about to go. */
+	void (*nko_dom_fini)(struct m0_net_domain *dom);
 	/** Optional: an end point's own part is about to go. ntm_mutex held. */
 	void (*nko_ep_fini)(struct m0_net_end_point *ep);
+
+	/**
+	 * Optional: who shall run a machine that is about to start, instead of
+	 * a thread of its own; NULL: nobody. Not asked for inline and confined
+	 * machines, nor for one that has a thread already. ntm_mutex held.
+	 */
+	const struct m0_net_kit_runner *(*nko_runner)(
+		struct m0_net_kit_machine    *machine,
+		const struct m0_net_kit_addr *wanted);
+	/**
+	 * Optional: an inline machine is polled: moves what there is to move.
+	 * No lock. @return true  without polls nothing moves.
+	 */
+	bool (*nko_poll)(struct m0_net_kit_machine *machine);
+	/** Optional: a descriptor that polls readable when nko_poll has
+	 * something to do; < 0: none. No lock. */
+	int (*nko_poll_fd)(struct m0_net_kit_machine *machine);
+
+	/*
+	 * Transports that place data in buffers before the kit knows of it.
+	 */
+
+	/**
+	 * A receive buffer takes messages from now on: told by
+	 * m0_net_kit_recv_placed(), its end by m0_net_kit_recv_ended(). Begins
+	 * with no bytes used. The machine is STARTED; ntm_mutex held.
+	 * @retval <0  the buffer ends with this, or its add fails.
+	 */
+	int (*nko_recv)(struct m0_net_kit_buf *kb);
+	/** It shall take no more: m0_net_kit_recv_ended() follows. ntm_mutex
+	 * held. With nko_recv. */
+	void (*nko_recv_cancel)(struct m0_net_kit_buf *kb);
+	/** Identity for the descriptor of a passive buffer. ntm_mutex held. */
+	uint64_t (*nko_passive_id)(struct m0_net_kit_buf *kb);
+	/**
+	 * A passive buffer waits from now on. Its end is m0_net_kit_done(), of
+	 * which nko_cancel may be called to be sooner. ntm_mutex held; with
+	 * nko_passive_id. @retval <0  its add fails.
+	 */
+	int (*nko_passive)(struct m0_net_kit_buf        *kb,
+			   const struct m0_net_kit_desc *desc);
 };
 
 /* ---------------------------------------------- operations for the table -- */
@@ -206,6 +263,9 @@ M0_EXTERN int  m0_net_kit_tm_fd(struct m0_net_transfer_mc *tm);
 M0_EXTERN void m0_net_kit_flush(struct m0_net_transfer_mc *tm);
 M0_EXTERN m0_bcount_t
 m0_net_kit_get_max_buffer_desc_size(const struct m0_net_domain *dom);
+
+/** A word of the transport's own in each domain; 0 at first. Atomic access. */
+M0_EXTERN uint64_t *m0_net_kit_dom_word(const struct m0_net_domain *dom);
 
 /** All but xo_dom_init and the limits. */
 #define M0_NET_KIT_XPRT_OPS                                                   \
@@ -270,6 +330,29 @@ M0_EXTERN void m0_net_kit_machine_workers_set(struct m0_net_transfer_mc *tm,
 					      size_t                     nr);
 M0_EXTERN size_t
 m0_net_kit_machine_workers_get(const struct m0_net_transfer_mc *tm);
+
+/**
+ * For a transport's own thread that has news for a machine: takes ntm_mutex
+ * and opens a pass; m0_net_kit_leave() ends both. In between m0_net_kit_done()
+ * and the like take effect at once. No lock held before.
+ */
+struct m0_net_kit_visit {
+	struct m0_net_kit_machine *nkv_outer;
+	struct m0_net_kit_work    *nkv_done[2];
+};
+M0_EXTERN void m0_net_kit_enter(struct m0_net_kit_machine *machine,
+				struct m0_net_kit_visit   *visit);
+M0_EXTERN void m0_net_kit_leave(struct m0_net_kit_machine *machine,
+				struct m0_net_kit_visit   *visit);
+/**
+ * One run of a machine by its runner; no lock held.
+ * @return when to run it again.
+ */
+M0_EXTERN m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *machine,
+					   m0_time_t                  now);
+/** The machine is not STOPPED before it is unpinned. ntm_mutex held. */
+M0_EXTERN void m0_net_kit_pin(struct m0_net_kit_machine *machine);
+M0_EXTERN void m0_net_kit_unpin(struct m0_net_kit_machine *machine);
 
 /* ---------------------------------------------------------------- work -- */
 
@@ -336,6 +419,12 @@ M0_EXTERN void m0_net_kit_unclaim(struct m0_net_kit_buf *kb);
 M0_EXTERN void m0_net_kit_done(struct m0_net_kit_buf *kb, int32_t status,
 			       m0_bcount_t length);
 /**
+ * Ends a buffer with 0, also one that was given up meanwhile: what it was queued
+ * for has been done. ntm_mutex held.
+ */
+M0_EXTERN void m0_net_kit_succeeded(struct m0_net_kit_buf *kb,
+				    m0_bcount_t            length);
+/**
  * Gives up an armed buffer at `deadline` with `status`, unless nb_timeout comes
  * first. ntm_mutex held.
  */
@@ -360,6 +449,28 @@ M0_EXTERN int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
 				const struct m0_net_kit_addr *from,
 				const struct m0_bufvec       *data,
 				m0_bindex_t offset, m0_bcount_t nr);
+
+/**
+ * A message lies in a buffer of nko_recv: `nr` bytes at `offset`, where the one
+ * before it ended. May come out of that order; the events do not. ntm_mutex
+ * held.
+ * @param status  < 0: the place was given to a message that was lost.
+ */
+M0_EXTERN void m0_net_kit_recv_placed(struct m0_net_kit_buf        *kb,
+				      const struct m0_net_kit_addr *from,
+				      m0_bindex_t offset, m0_bcount_t nr,
+				      int32_t status);
+/** After the last of them. ntm_mutex held. */
+M0_EXTERN void m0_net_kit_recv_ended(struct m0_net_kit_buf *kb, int32_t status);
+/** How many messages a receive buffer can take. */
+M0_EXTERN uint32_t m0_net_kit_recv_max(const struct m0_net_kit_buf *kb);
+/**
+ * A message has come that no buffer of nko_recv has taken. ntm_mutex held.
+ * @retval -ENOBUFS   no receive buffer is there (ERROR event here).
+ * @retval -EMSGSIZE  the first one gets an event.
+ */
+M0_EXTERN int m0_net_kit_msg_refused(struct m0_net_kit_machine *machine,
+				     m0_bcount_t                nr);
 
 /* --------------------------------------------------------- descriptors -- */
 

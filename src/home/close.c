@@ -66,7 +66,7 @@ void m0_lnet_close(struct m0_lnet *lnet)
 	lnet->hm_close.op_do = close_do;
 	m0_home__post_unlock(lnet, &lnet->hm_close);
 	(void)m0_home__wait(lnet, &lnet->hm_closed_sem, M0_TIME_NEVER);
-	if (!lnet->hm_cfg.lc_inline)
+	if (!M0_HOME_GET(lnet->hm_inline))
 		m0_strand_stop(&lnet->hm_strand);
 	m0_strand_fini(&lnet->hm_strand);
 	m0_home__parts_free(lnet);

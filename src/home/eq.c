@@ -170,7 +170,7 @@ int m0_lnet_eq_get(struct m0_lnet_eq *eq, struct m0_lnet_event *event)
 	struct m0_lnet *lnet = eq->eq_lnet;
 
 	M0_PRE(eq->eq_callback == NULL);
-	if (lnet->hm_cfg.lc_inline && !M0_HOME_GET(lnet->hm_dead))
+	if (M0_HOME_GET(lnet->hm_inline) && !M0_HOME_GET(lnet->hm_dead))
 		(void)m0_lnet_progress(lnet);
 	return eq_take(eq, event, false);
 }

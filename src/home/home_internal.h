@@ -21,6 +21,7 @@
 #include "os/os.h"
 
 struct m0_home_op;
+struct m0_lnet_runner;
 
 /** Something to be done on the strand; embedded in what it is about. */
 struct m0_home_op {
@@ -171,6 +172,9 @@ struct m0_lnet {
 	struct m0_list       hm_probes;
 	struct m0_list       hm_eqs;
 	struct m0_home_lazy *hm_lazy;
+	/** Runners; those to be run. */
+	struct m0_list hm_runners;
+	struct m0_list hm_woken;
 	/** No more operations are taken. */
 	bool hm_shut;
 	/** The node is gone; only polled queues keep its memory. */
@@ -179,6 +183,12 @@ struct m0_lnet {
 	bool hm_starved;
 
 	/* Atomic. */
+	/** It has no thread (yet). */
+	bool hm_inline;
+	/** hm_woken is not empty. */
+	bool hm_has_woken;
+	/** The runner that is being run. */
+	struct m0_lnet_runner *hm_running;
 	/** The inbox or hm_probes is not empty. */
 	bool hm_posted;
 	/** Inline: somebody steps. */
@@ -206,6 +216,8 @@ struct m0_lnet {
 	/** The step did something. */
 	bool      hm_did;
 	m0_time_t hm_next;
+	/** When a runner is due. */
+	m0_time_t hm_run_at;
 
 	struct m0_home_op hm_close;
 	struct m0_home_op hm_reset;
@@ -304,6 +316,11 @@ void m0_home__events_tell(struct m0_lnet *lnet);
 void m0_home__barriers_tell(struct m0_lnet *lnet);
 /** The node is closed: queues that need nothing of it are let go. hm_lock. */
 void m0_home__eqs_leave(struct m0_lnet *lnet);
+
+/* -- runner.c -------------------------------------------------------------- */
+
+/** Strand: runs those that were woken or are due. @return true if any. */
+bool m0_home__runners_run(struct m0_lnet *lnet, m0_time_t now);
 
 /* -- close.c --------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@ void m0_home__wake(struct m0_lnet *lnet)
 {
 	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
 
-	if (lnet->hm_cfg.lc_inline) {
+	if (M0_HOME_GET(lnet->hm_inline)) {
 		if (M0_HOME_GET(lnet->hm_sleeps) ||
 		    M0_HOME_GET(lnet->hm_has_fd))
 			io->sio_rouse(lnet->hm_io);

@@ -57,8 +57,13 @@ static bool op_ok(const struct m0_lnet *lnet, const struct m0_lnet_op *op)
 static bool range_ok(const struct m0_lnet_md_attr *attr,
 		     const struct m0_lnet_op      *op)
 {
-	return op->lo_md_offset <= attr->md_length &&
-	       op->lo_bytes <= attr->md_length - op->lo_md_offset;
+	m0_bcount_t there;
+
+	if (op->lo_md_offset > attr->md_length)
+		return false;
+	there = attr->md_length - op->lo_md_offset;
+	return op->lo_bytes <= there &&
+	       (op->lo_bytes != 0 ? op->lo_bytes : there) <= M0_LNET_MTU;
 }
 
 /* Takes a message for an operation on `md`; hm_lock is held. */

@@ -4,6 +4,7 @@
  */
 #include "home/home_internal.h"
 #include "lnd/lo/lo.h"
+#include "m0/lnet_run.h"
 
 enum {
 	/** In the order of hm_lnds. */
@@ -62,6 +63,10 @@ static struct m0_lnet *lnet_new(const struct m0_lnet_cfg *cfg)
 	m0_list_init(&lnet->hm_probes);
 	m0_list_init(&lnet->hm_probes_done);
 	m0_list_init(&lnet->hm_eqs);
+	m0_list_init(&lnet->hm_runners);
+	m0_list_init(&lnet->hm_woken);
+	lnet->hm_run_at = M0_TIME_NEVER;
+	lnet->hm_inline = true;
 	lnet->hm_inbox_tail = &lnet->hm_inbox;
 	lnet->hm_events_tail = &lnet->hm_events;
 	(void)m0_semaphore_init(&lnet->hm_closed_sem, 0);
@@ -296,7 +301,7 @@ int m0_lnet_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg, char *why)
 		return m0_home__why(why, -ENOMEM, "no memory for a node");
 	rc = lnet_start(lnet, ops, text);
 	if (rc == 0 && !cfg->lc_inline)
-		rc = m0_strand_start(&lnet->hm_strand, NULL);
+		rc = m0_lnet_thread_start(lnet);
 	if (rc == 0) {
 		*ret = lnet;
 		return 0;

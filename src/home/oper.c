@@ -7,11 +7,11 @@
 
 const struct m0_lnet_handle m0_lnet_handle_none;
 
-static const unsigned me_flags_all = M0_LNET_ME_UNLINK | M0_LNET_ME_BEFORE;
+static const unsigned me_flags_all = M0_LNET_ME_UNLINK | M0_LNET_ME_BEFORE | M0_LNET_ME_LAST;
 static const unsigned md_options_all =
 	M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET | M0_LNET_MD_MANAGE_REMOTE |
 	M0_LNET_MD_TRUNCATE | M0_LNET_MD_ACK_DISABLE | M0_LNET_MD_MAX_SIZE |
-	M0_LNET_MD_NO_TRACK_RESPONSE;
+	M0_LNET_MD_NO_TRACK_RESPONSE | M0_LNET_MD_IF_FITS | M0_LNET_MD_MIN_ROOM;
 
 /* --------------------------------------------------------- slots in use -- */
 
@@ -203,19 +203,23 @@ static bool md_attr_ok(const struct m0_lnet         *lnet,
 		       const struct m0_lnet_md_attr *attr)
 {
 	const struct m0_bufvec *vec = attr->md_vec;
+	m0_bcount_t             there;
 
 	M0_PRE(attr->md_eq == NULL || attr->md_eq->eq_lnet == lnet);
 	if ((attr->md_options & ~md_options_all) != 0 ||
 	    attr->md_threshold == 0 ||
 	    attr->md_threshold < M0_LNET_MD_THRESHOLD_INF)
 		return false;
-	if ((attr->md_options & M0_LNET_MD_MAX_SIZE) != 0 &&
+	if ((attr->md_options &
+	     (M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MIN_ROOM)) != 0 &&
 	    attr->md_max_size > attr->md_length)
 		return false;
 	if (vec == NULL)
 		return attr->md_length == 0;
+	there = m0_vec_count(&vec->ov_vec);
 	return vec->ov_vec.v_nr <= M0_LNET_MD_SEGS_MAX &&
-	       attr->md_length <= m0_vec_count(&vec->ov_vec);
+	       attr->md_vec_offset <= there &&
+	       attr->md_length <= there - attr->md_vec_offset;
 }
 
 /* Fills a slot; hm_lock is held. */
@@ -287,7 +291,7 @@ int m0_lnet_md_bind(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	struct m0_home_md   *hmd;
 	int                  rc;
 
-	if (!md_attr_ok(lnet, attr) || attr->md_length > M0_LNET_MTU ||
+	if (!md_attr_ok(lnet, attr) ||
 	    (attr->md_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) != 0)
 		return -EINVAL;
 	m0_home__lock(lnet);

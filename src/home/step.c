@@ -95,10 +95,13 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 	io->sio_flush(lnet->hm_io);
 	if (tell(lnet))
 		lnet->hm_did = true;
+	if (m0_home__runners_run(lnet, now))
+		lnet->hm_did = true;
+	lnet->hm_next = min64u(lnet->hm_next, lnet->hm_run_at);
 	if (lnet->hm_state != M0_HOME_OPEN)
 		m0_home__close_step(lnet, now);
 	return more || lnet->hm_again || lnet->hm_next <= now ||
-	       M0_HOME_GET(lnet->hm_posted);
+	       M0_HOME_GET(lnet->hm_posted) || M0_HOME_GET(lnet->hm_has_woken);
 }
 
 /* Messages that have moved, one way or the other. */
@@ -132,6 +135,7 @@ static bool home_ready(const struct m0_strand *strand)
 	const struct m0_lnet *lnet = lnet_of(strand);
 
 	return M0_HOME_GET(lnet->hm_posted) ||
+	       M0_HOME_GET(lnet->hm_has_woken) ||
 	       lnet->hm_io->si_ops->sio_ready(lnet->hm_io);
 }
 
@@ -208,7 +212,7 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 {
 	m0_time_t now;
 
-	if (!lnet->hm_cfg.lc_inline)
+	if (!M0_HOME_GET(lnet->hm_inline))
 		return m0_semaphore_timeddown(sem, deadline);
 	M0_PRE(!m0_home__is_inside(lnet));
 	while (!m0_semaphore_trydown(sem)) {
@@ -229,7 +233,7 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 
 bool m0_lnet_progress(struct m0_lnet *lnet)
 {
-	return lnet->hm_cfg.lc_inline &&
+	return M0_HOME_GET(lnet->hm_inline) &&
 	       m0_home__progress(lnet, NULL, M0_TIME_IMMEDIATELY);
 }
 
@@ -237,7 +241,7 @@ int m0_lnet_fd(struct m0_lnet *lnet)
 {
 	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
 
-	if (!lnet->hm_cfg.lc_inline)
+	if (!M0_HOME_GET(lnet->hm_inline))
 		return -ENOSYS;
 	if (!M0_HOME_GET(lnet->hm_has_fd)) {
 		M0_HOME_SET(lnet->hm_has_fd, true);

@@ -90,7 +90,8 @@ void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md)
 {
 	return md->md_threshold == 0 ||
-	       ((md->md_attr.md_options & M0_LNET_MD_MAX_SIZE) != 0 &&
+	       ((md->md_attr.md_options &
+		 (M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MIN_ROOM)) != 0 &&
 		md->md_local_offset + md->md_attr.md_max_size >
 			md->md_attr.md_length);
 }

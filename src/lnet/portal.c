@@ -165,6 +165,14 @@ static enum m0_lnet_portal_kind kind_of(const struct m0_lnet_me_attr *attr)
 		       : M0_LNET_PORTAL_WILDCARD;
 }
 
+static int64_t me_place(struct m0_lnet_portal *portal, unsigned flags)
+{
+	if ((flags & M0_LNET_ME_LAST) != 0)
+		return INT64_MAX;
+	return (flags & M0_LNET_ME_BEFORE) != 0 ? --portal->lpt_order_low
+						: ++portal->lpt_order_high;
+}
+
 void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
 	struct m0_lnet_portal   *portal = portal_of(eng, me);
@@ -177,9 +185,7 @@ void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	me->me_md = NULL;
 	me->me_is_head = false;
 	me->me_any_nid = m0_lnet_nid_is_any(&me->me_attr.me_id.lp_nid);
-	me->me_order = (me->me_attr.me_flags & M0_LNET_ME_BEFORE) != 0
-			       ? --portal->lpt_order_low
-			       : ++portal->lpt_order_high;
+	me->me_order = me_place(portal, me->me_attr.me_flags);
 	m0_list_link_init(&me->me_link);
 	m0_list_link_init(&me->me_all);
 	if (is_own(me))
@@ -275,6 +281,44 @@ bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal)
 
 /* --------------------------------------------------------------- matching -- */
 
+/*
+ * How many of `wanted` bytes the MD takes at `offset`; more than `wanted`: it
+ * takes none. Both may be a peer's: nothing is beyond the MD, nor is there more
+ * than a message can carry.
+ */
+static m0_bcount_t room(const struct m0_lnet_md *md, m0_bcount_t offset,
+			m0_bcount_t wanted)
+{
+	const struct m0_lnet_md_attr *attr = &md->md_attr;
+	m0_bcount_t                   there = 0;
+
+	if (offset < attr->md_length)
+		there = min64u(attr->md_length - offset, M0_LNET_PAYLOAD_MAX);
+	if ((attr->md_options & M0_LNET_MD_MAX_SIZE) != 0)
+		there = min64u(there, attr->md_max_size);
+	if (wanted <= there)
+		return wanted;
+	return (attr->md_options & M0_LNET_MD_TRUNCATE) != 0 ? there
+							     : wanted + 1;
+}
+
+static m0_bcount_t md_place(const struct m0_lnet_md  *md,
+			    const struct m0_lnet_msg *msg)
+{
+	return (md->md_attr.md_options & M0_LNET_MD_MANAGE_REMOTE) != 0
+		       ? msg->msg_hdr.lh_offset
+		       : md->md_local_offset;
+}
+
+/* Unless it is for messages that fit, and this one does not. */
+static bool md_wants(const struct m0_lnet_md  *md,
+		     const struct m0_lnet_msg *msg)
+{
+	return M0_LIKELY((md->md_attr.md_options & M0_LNET_MD_IF_FITS) == 0) ||
+	       room(md, md_place(md, msg), msg->msg_rlength) <=
+		       msg->msg_rlength;
+}
+
 /* All but the match bits. */
 static bool me_fits(const struct m0_lnet_engine *eng,
 		    const struct m0_lnet_me *me, const struct m0_lnet_msg *msg,
@@ -287,7 +331,8 @@ static bool me_fits(const struct m0_lnet_engine *eng,
 		id->lp_pid == msg->msg_hdr.lh_src_pid) &&
 	       (me->me_any_nid ||
 		m0_lnet_nid_eq(&id->lp_nid, &msg->msg_primary) ||
-		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_primary));
+		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_primary)) &&
+	       md_wants(me->me_md, msg);
 }
 
 static struct m0_lnet_md *wild_match(const struct m0_lnet_engine *eng,
@@ -326,40 +371,16 @@ static struct m0_lnet_md *exact_match(const struct m0_lnet_engine *eng,
 	return NULL;
 }
 
-/*
- * How many of `wanted` bytes the MD takes at `offset`; more than `wanted`: it
- * takes none. Both may be a peer's: nothing is beyond the MD, nor is there more
- * than a message can carry.
- */
-static m0_bcount_t room(const struct m0_lnet_md *md, m0_bcount_t offset,
-			m0_bcount_t wanted)
-{
-	const struct m0_lnet_md_attr *attr = &md->md_attr;
-	m0_bcount_t                   there = 0;
-
-	if (offset < attr->md_length)
-		there = min64u(attr->md_length - offset, M0_LNET_PAYLOAD_MAX);
-	if ((attr->md_options & M0_LNET_MD_MAX_SIZE) != 0)
-		there = min64u(there, attr->md_max_size);
-	if (wanted <= there)
-		return wanted;
-	return (attr->md_options & M0_LNET_MD_TRUNCATE) != 0 ? there
-							     : wanted + 1;
-}
-
 static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 				  struct m0_lnet_md     *md,
 				  struct m0_lnet_msg    *msg)
 {
 	const struct m0_lnet_home_ops *ops = eng->le_cfg.lec_home_ops;
-	const struct m0_lnet_hdr      *hdr = &msg->msg_hdr;
 	struct m0_lnet_eq             *eq = md->md_attr.md_eq;
 	m0_bcount_t                    taken;
 	m0_bcount_t                    offset;
 
-	offset = (md->md_attr.md_options & M0_LNET_MD_MANAGE_REMOTE) != 0
-			 ? hdr->lh_offset
-			 : md->md_local_offset;
+	offset = md_place(md, msg);
 	taken = room(md, offset, msg->msg_rlength);
 	if (taken > msg->msg_rlength)
 		return M0_LNET_MATCH_TOO_BIG;

@@ -89,7 +89,8 @@ static int take(const struct coming *in, const struct m0_lnet_md *md,
 		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_received,
 				       type);
 	rx->lr_payload.lp_vec = bytes == 0 ? NULL : md->md_attr.md_vec;
-	rx->lr_payload.lp_offset = bytes == 0 ? 0 : msg->msg_md_offset;
+	rx->lr_payload.lp_offset =
+		bytes == 0 ? 0 : md->md_attr.md_vec_offset + msg->msg_md_offset;
 	rx->lr_payload.lp_bytes = bytes;
 	rx->lr_discard_bytes = in->cmi_hdr.lh_payload_bytes - bytes;
 	return 0;

@@ -81,7 +81,10 @@ static void msg_leave(struct m0_lnet_msg *msg)
 		.lp_vec = hdr->lh_payload_bytes == 0
 				  ? NULL
 				  : msg->msg_md->md_attr.md_vec,
-		.lp_offset = msg->msg_md_offset,
+		.lp_offset = hdr->lh_payload_bytes == 0
+				     ? 0
+				     : msg->msg_md->md_attr.md_vec_offset +
+					       msg->msg_md_offset,
 		.lp_bytes = hdr->lh_payload_bytes,
 	};
 	tx->lt_deadline = msg->msg_deadline;

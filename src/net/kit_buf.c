@@ -111,6 +111,7 @@ static void arm(struct kit_buf *kb, struct m0_net_buffer *buf)
 	kb->kb_pub.nkb_ep = buf->nb_ep;
 	kb->kb_pub.nkb_send_nr = buf->nb_length;
 	kb->kb_late = 0;
+	kb->kb_recv_placing = false;
 	__atomic_store_n(&kb->kb_pub.nkb_word,
 			 kb_word(gen, buf->nb_qtype, KB_ARMED),
 			 __ATOMIC_RELEASE);
@@ -261,7 +262,8 @@ static void given_up_end(struct kit_buf *kb, enum m0_net_queue_type qt)
 		kb->kb_in_bulk = false;
 		kit_work_del(&m->nkm_bulk, &kb->kb_pub.nkb_work);
 		--m->nkm_bulk_nr;
-	} else if (!m0_net__qt_is_passive(qt)) {
+	} else if (!m0_net__qt_is_passive(qt) ||
+		   m->nkm_ops->nko_passive != NULL) {
 		free = m->nkm_ops->nko_cancel != NULL &&
 		       m->nkm_ops->nko_cancel(&kb->kb_pub);
 	}
@@ -345,6 +347,19 @@ void m0_net_kit_done(struct m0_net_kit_buf *pub, int32_t status,
 	else
 		/* In this thread's run of the machine, which drains them. */
 		kit_work_add_tail(&kit_pass.kp_done, &pub->nkb_work);
+}
+
+void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
+{
+	struct kit_buf *kb = kit_buf_full(pub);
+	uint64_t        cut = M0_NET_BUF_CANCELLED | M0_NET_BUF_TIMED_OUT;
+
+	M0_PRE(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
+	if (kb_state(word_get(kb)) == KB_GIVEN_UP) {
+		pub->nkb_buffer->nb_flags &= ~cut;
+		__atomic_store_n(&kb->kb_reason, 0, __ATOMIC_RELAXED);
+	}
+	m0_net_kit_done(pub, 0, length);
 }
 
 void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work)

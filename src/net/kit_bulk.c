@@ -27,10 +27,14 @@ int kit_passive_add(struct kit_buf *kb)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	struct m0_net_buffer      *buf = kb->kb_pub.nkb_buffer;
+	const struct m0_net_kit_ops *ops = m->nkm_ops;
 	struct m0_net_kit_desc     desc;
+	int                        rc;
 
 	desc.nks_qtype = buf->nb_qtype;
-	desc.nks_id = m0_net_kit_buf_id(&kb->kb_pub);
+	desc.nks_id = ops->nko_passive_id != NULL
+			      ? ops->nko_passive_id(&kb->kb_pub)
+			      : m0_net_kit_buf_id(&kb->kb_pub);
 	desc.nks_size = buf->nb_qtype == M0_NET_QT_PASSIVE_BULK_SEND
 				? buf->nb_length
 				: kb->kb_pub.nkb_size;
@@ -40,7 +44,13 @@ int kit_passive_add(struct kit_buf *kb)
 		desc.nks_active.nka_len = 0;
 	else
 		desc.nks_active = *m0_net_kit_ep_addr(buf->nb_ep);
-	return m0_net_kit_desc_encode(&desc, &buf->nb_desc);
+	rc = m0_net_kit_desc_encode(&desc, &buf->nb_desc);
+	if (rc != 0 || ops->nko_passive == NULL)
+		return rc;
+	rc = ops->nko_passive(&kb->kb_pub, &desc);
+	if (rc != 0)
+		m0_net_desc_free(&buf->nb_desc);
+	return rc;
 }
 
 void kit_active_add(struct kit_buf *kb)

@@ -102,7 +102,8 @@ struct kit_buf {
 	/** On its machine's list of active operations to begin. */
 	bool kb_in_bulk;
 	/** Was to be given up while claimed: why. */
-	int32_t kb_late;
+	int32_t     kb_late;
+	m0_bcount_t kb_late_nr;
 	/** Status of an event when given up. */
 	int32_t         kb_reason;
 	struct m0_timer kb_timer;
@@ -117,6 +118,10 @@ struct kit_buf {
 	uint32_t               kb_ev_cap;
 	struct kit_recv_event *kb_ev;
 	struct kit_recv_event  kb_ev_one;
+	/** Behind those kb_ev_nr: placed, but not what is before them. */
+	uint32_t kb_ev_held_nr;
+	/** The transport has it, see nko_recv. */
+	bool kb_recv_placing;
 	/** While not registered. */
 	struct kit_buf *kb_free_next;
 	size_t          kb_bytes;
@@ -137,6 +142,9 @@ static inline void kb_state_set(struct kit_buf *kb, enum kit_buf_state state)
 			 __ATOMIC_RELEASE);
 }
 
+/** How often a machine is polled that nothing else would move. */
+#define KIT_POLL_NS M0_TIME_ONE_MSEC
+
 struct kit_work_list {
 	struct m0_net_kit_work *wl_head;
 	struct m0_net_kit_work *wl_tail;
@@ -145,6 +153,8 @@ struct kit_work_list {
 /** nd_xprt_private of a domain of the kit. */
 struct kit_domain {
 	const struct m0_net_kit_ops *kd_ops;
+	/** The transport's. */
+	uint64_t kd_word;
 };
 
 struct kit_worker {
@@ -217,8 +227,13 @@ struct m0_net_kit_machine {
 	struct m0_net_kit_addr   nkm_wanted;
 	struct m0_bitmap         nkm_cpus;
 	struct m0_os_fd          nkm_fd;
+	bool                     nkm_fd_joined;
+	/** Reasons of the transport's against STOPPED. */
+	uint32_t                 nkm_pins_nr;
 	size_t                   nkm_workers_nr;
 	bool                     nkm_running;
+	/** NULL: has strands of its own. */
+	const struct m0_net_kit_runner *nkm_runner;
 	struct kit_worker       *nkm_workers;
 	_Alignas(16) uint8_t nkm_pvt[];
 };
@@ -337,6 +352,8 @@ enum kit_run_flags {
  * M0_TIME_IMMEDIATELY if there is more to do at once.
  */
 m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags);
+/** Has the transport move what it has for an inline machine. No lock. */
+bool kit_poll(struct m0_net_kit_machine *m);
 /** A poll of an inline machine would surely find nothing. No lock. */
 bool kit_is_quiet(const struct m0_net_kit_machine *m);
 /** Is there something for deliver_all? ntm_mutex held. */
@@ -371,6 +388,8 @@ void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work);
 /* ------------------------------------------------------------ kit_recv.c -- */
 
 int kit_recv_add(struct kit_buf *kb);
+/** The machine is STARTED: those added before take messages. Locked. */
+void kit_recv_open(struct m0_net_kit_machine *m);
 /** Ends an armed receive buffer. ntm_mutex held. */
 void                   kit_recv_give_up(struct kit_buf *kb, int32_t reason);
 struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb);

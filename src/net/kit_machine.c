@@ -34,9 +34,20 @@ int m0_net_kit_dom_init(struct m0_net_domain        *dom,
 
 void m0_net_kit_dom_fini(struct m0_net_domain *dom)
 {
+	const struct kit_domain *kd = dom->nd_xprt_private;
+
+	if (kd->kd_ops->nko_dom_fini != NULL)
+		kd->kd_ops->nko_dom_fini(dom);
 	kit_slots_put();
 	m0_free(dom->nd_xprt_private);
 	dom->nd_xprt_private = NULL;
+}
+
+uint64_t *m0_net_kit_dom_word(const struct m0_net_domain *dom)
+{
+	struct kit_domain *kd = dom->nd_xprt_private;
+
+	return &kd->kd_word;
 }
 
 /* ----------------------------------------------------------------- life -- */
@@ -128,9 +139,16 @@ int m0_net_kit_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 
 	m->nkm_wanted.nka_len = 0;
 	if (addr != NULL)
-		rc = m->nkm_ops->nko_addr_parse(addr, &m->nkm_wanted);
+		rc = m->nkm_ops->nko_wanted_parse != NULL
+			     ? m->nkm_ops->nko_wanted_parse(addr,
+							    &m->nkm_wanted)
+			     : m->nkm_ops->nko_addr_parse(addr, &m->nkm_wanted);
 	if (rc != 0)
 		return rc;
+	if (m->nkm_ops->nko_runner != NULL && !m->nkm_running &&
+	    !m->nkm_inline && m->nkm_cpus.b_nr == 0 && m->nkm_workers_nr == 1)
+		m->nkm_runner = m->nkm_ops->nko_runner(
+			m, addr != NULL ? &m->nkm_wanted : NULL);
 	rc = kit_strands_start(m);
 	if (rc != 0)
 		return rc;
@@ -138,6 +156,17 @@ int m0_net_kit_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 	kit_wakes_update(m);
 	kit_kick(m);
 	return 0;
+}
+
+/* Of an inline machine: what its transport polls is in the descriptor. */
+static void fd_poll_add(struct m0_net_kit_machine *m)
+{
+	int fd = -1;
+
+	if (m->nkm_inline && m->nkm_ops->nko_poll_fd != NULL)
+		fd = m->nkm_ops->nko_poll_fd(m);
+	if (fd >= 0 && m0_os_fd_join(&m->nkm_fd, fd) == 0)
+		m->nkm_fd_joined = true;
 }
 
 void kit_start_do(struct m0_net_kit_machine *m)
@@ -156,6 +185,9 @@ void kit_start_do(struct m0_net_kit_machine *m)
 		__atomic_store_n(&m->nkm_open, 1, __ATOMIC_RELEASE);
 	m0_mutex_lock(&tm->ntm_mutex);
 	m->nkm_entered = rc == 0;
+	/* Asked for before there was an address. */
+	if (rc == 0 && m->nkm_fd_open && !m->nkm_fd_joined)
+		fd_poll_add(m);
 	if (rc == 0) {
 		m->nkm_own_ep = kit_ep_get(m, &m->nkm_addr);
 		if (m->nkm_own_ep == NULL)
@@ -226,6 +258,7 @@ void kit_stop_do(struct m0_net_kit_machine *m)
 static bool is_idle(const struct m0_net_kit_machine *m)
 {
 	return !m->nkm_stepping && m->nkm_tm->ntm_callback_counter == 0 &&
+	       m->nkm_pins_nr == 0 &&
 	       m0_net__tm_queues_are_empty(m->nkm_tm);
 }
 
@@ -290,6 +323,7 @@ static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
 		m->nkm_started = false;
 		ev.nte_next_state = M0_NET_TM_STARTED;
 		ev.nte_ep = m->nkm_own_ep;
+		kit_recv_open(m);
 		m0_net__tm_event(&ev);
 		break;
 	case DUE_FAILED:
@@ -348,6 +382,7 @@ void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 	M0_PRE(m0_mutex_held_nr() == 0);
 	/* What an outer pass has posted may be waited for in a loop of us. */
 	kit_pass_flush();
+	(void)kit_poll(m);
 	if (m->nkm_inline && kit_is_quiet(m))
 		return;
 	kit_pass_open(m0_time_now());
@@ -363,6 +398,7 @@ bool m0_net_kit_bev_pending(struct m0_net_transfer_mc *tm)
 	bool                       pending;
 
 	kit_pass_flush();
+	(void)kit_poll(m);
 	if (m->nkm_inline && kit_is_quiet(m))
 		return false;
 	if (m->nkm_inline) {
@@ -400,6 +436,7 @@ int m0_net_kit_tm_fd(struct m0_net_transfer_mc *tm)
 			m0_mutex_lock(&m->nkm_inbox_lock);
 			m->nkm_fd_open = true;
 			m0_mutex_unlock(&m->nkm_inbox_lock);
+			fd_poll_add(m);
 			/* What is there already; a first poll may find none. */
 			kit_kick(m);
 		}

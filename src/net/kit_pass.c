@@ -105,6 +105,10 @@ static void strands_wake(struct m0_net_kit_machine *m)
 
 	if (!__atomic_load_n(&m->nkm_running, __ATOMIC_ACQUIRE))
 		return;
+	if (m->nkm_runner != NULL) {
+		m->nkm_runner->nkr_wake(m);
+		return;
+	}
 	/* A worker that sleeps, if the first is busy with a callback. */
 	for (i = 1; i < m->nkm_workers_nr &&
 		    !m0_strand_sleeps(&m->nkm_workers[0].kw_strand);
@@ -509,9 +513,6 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)
 	/* Become due while this thread delivered the one before. */
 	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
 		return M0_TIME_IMMEDIATELY;
-	/* STOPPED waited for a callback of ours, and its worker sleeps. */
-	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
-		return M0_TIME_IMMEDIATELY;
 	return deadline_next(m);
 }
 
@@ -574,16 +575,61 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	return next;
 }
 
+/* --------------------------------------------------------------- visits -- */
+
+void m0_net_kit_enter(struct m0_net_kit_machine *m,
+		      struct m0_net_kit_visit   *visit)
+{
+	kit_pass_open(m0_time_cached());
+	visit->nkv_outer = kit_pass.kp_machine;
+	visit->nkv_done[0] = kit_pass.kp_done.wl_head;
+	visit->nkv_done[1] = kit_pass.kp_done.wl_tail;
+	kit_pass.kp_done = (struct kit_work_list){ NULL, NULL };
+	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	kit_pass.kp_machine = m;
+}
+
+void m0_net_kit_leave(struct m0_net_kit_machine *m,
+		      struct m0_net_kit_visit   *visit)
+{
+	kit_done_drain(m);
+	if (kit_is_pending(m) || m->nkm_bulk.wl_head != NULL)
+		kit_kick(m);
+	kit_pass.kp_machine = visit->nkv_outer;
+	kit_pass.kp_done.wl_head = visit->nkv_done[0];
+	kit_pass.kp_done.wl_tail = visit->nkv_done[1];
+	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
+	kit_pass_close();
+}
+
+void m0_net_kit_pin(struct m0_net_kit_machine *m)
+{
+	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	++m->nkm_pins_nr;
+}
+
+void m0_net_kit_unpin(struct m0_net_kit_machine *m)
+{
+	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	M0_PRE(m->nkm_pins_nr > 0);
+	if (--m->nkm_pins_nr == 0)
+		kit_kick(m);
+}
+
 /* -------------------------------------------------------------- strands -- */
 
-static m0_time_t worker_step(struct m0_strand *strand, m0_time_t now)
+bool kit_poll(struct m0_net_kit_machine *m)
 {
-	struct kit_worker *w =
-		container_of(strand, struct kit_worker, kw_strand);
-	struct m0_net_kit_machine *m = w->kw_machine;
+	return m->nkm_inline && m->nkm_ops->nko_poll != NULL &&
+	       m->nkm_ops->nko_poll(m);
+}
+
+m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)
+{
 	uint32_t  flags = KIT_RUN_PROGRESS | KIT_RUN_STATES | KIT_RUN_NOTIFY;
-	m0_time_t next = M0_TIME_NEVER;
+	m0_time_t next;
 	bool      wakes;
+	bool      polls;
 
 	m0_mutex_lock(&m->nkm_inbox_lock);
 	wakes = m->nkm_wakes;
@@ -593,10 +639,20 @@ static m0_time_t worker_step(struct m0_strand *strand, m0_time_t now)
 		return M0_TIME_NEVER;
 	if (!m->nkm_sync)
 		flags |= KIT_RUN_BUFFERS;
+	polls = kit_poll(m);
 	kit_pass_open(now);
 	next = kit_run(m, flags);
 	kit_pass_close();
-	return next;
+	/* Nobody else may look meanwhile. */
+	return polls ? min64u(next, m0_time_add(now, KIT_POLL_NS)) : next;
+}
+
+static m0_time_t worker_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct kit_worker *w =
+		container_of(strand, struct kit_worker, kw_strand);
+
+	return m0_net_kit_machine_run(w->kw_machine, now);
 }
 
 static bool worker_ready(const struct m0_strand *strand)
@@ -621,6 +677,12 @@ int kit_strands_start(struct m0_net_kit_machine *m)
 	/* Until all run, nkm_wakes is false: none of them takes our lock. */
 	if (m->nkm_running)
 		return 0;
+	if (m->nkm_runner != NULL) {
+		__atomic_store_n(&m->nkm_running, true, __ATOMIC_RELEASE);
+		kit_wakes_update(m);
+		kit_kick(m);
+		return 0;
+	}
 	M0_ALLOC_ARR(m->nkm_workers, nr);
 	if (m->nkm_workers == NULL)
 		return -ENOMEM;
@@ -654,6 +716,11 @@ void kit_strands_stop(struct m0_net_kit_machine *m)
 
 	if (!m->nkm_running)
 		return;
+	if (m->nkm_runner != NULL) {
+		m->nkm_runner->nkr_stop(m);
+		__atomic_store_n(&m->nkm_running, false, __ATOMIC_RELEASE);
+		return;
+	}
 	for (i = 0; i < m->nkm_workers_nr; ++i)
 		m0_strand_stop(&m->nkm_workers[i].kw_strand);
 	__atomic_store_n(&m->nkm_running, false, __ATOMIC_RELEASE);

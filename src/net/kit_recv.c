@@ -23,9 +23,23 @@ static uint32_t recv_max(const struct kit_buf *kb)
 		min64u(buf->nb_max_receive_msgs, M0_NET_RECV_MSGS_MAX), room);
 }
 
+/* Has the transport place messages in it, if it does such. */
+static int place_begin(struct kit_buf *kb)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+	int                        rc;
+
+	if (m->nkm_ops->nko_recv == NULL)
+		return 0;
+	rc = m->nkm_ops->nko_recv(&kb->kb_pub);
+	kb->kb_recv_placing = rc == 0;
+	return rc;
+}
+
 int kit_recv_add(struct kit_buf *kb)
 {
 	struct kit_recv_event *ring;
+	int                    rc;
 
 	kb->kb_recv_max = recv_max(kb);
 	if (kb->kb_recv_max > kb->kb_ev_cap) {
@@ -41,8 +55,15 @@ int kit_recv_add(struct kit_buf *kb)
 	kb->kb_ev_nr = 0;
 	kb->kb_recv_used = 0;
 	kb->kb_recv_nr = 0;
+	kb->kb_ev_held_nr = 0;
 	m0_list_add_tail(&kb->kb_pub.nkb_machine->nkm_recvq, &kb->kb_recv_link);
-	return 0;
+	/* Those of before are told at STARTED. */
+	if (kb->kb_pub.nkb_machine->nkm_tm->ntm_state != M0_NET_TM_STARTED)
+		return 0;
+	rc = place_begin(kb);
+	if (rc != 0)
+		m0_list_del(&kb->kb_recv_link);
+	return rc;
 }
 
 struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb)
@@ -83,21 +104,44 @@ static void error_push(struct kit_buf *kb, int32_t status, m0_bcount_t length)
 						 .re_final = true });
 }
 
-void kit_recv_give_up(struct kit_buf *kb, int32_t reason)
+/* An event of a message may come first; the flags mean the last. */
+static void flags_set(struct kit_buf *kb, int32_t reason)
 {
 	uint64_t *flags = &kb->kb_pub.nkb_buffer->nb_flags;
 
+	if (kb->kb_ev_nr > 0 || kb->kb_delivering)
+		return;
+	if (reason == -ETIMEDOUT)
+		*flags |= M0_NET_BUF_TIMED_OUT;
+	else if (reason == -ECANCELED)
+		*flags |= M0_NET_BUF_CANCELLED;
+}
+
+/* The transport lets go of it first. */
+static void place_end(struct kit_buf *kb, int32_t reason, m0_bcount_t length)
+{
+	if (kb->kb_late != 0)
+		return;
+	kb->kb_late = reason;
+	kb->kb_late_nr = length;
+	m0_list_del(&kb->kb_recv_link);
+	kb->kb_pub.nkb_machine->nkm_ops->nko_recv_cancel(&kb->kb_pub);
+}
+
+void kit_recv_give_up(struct kit_buf *kb, int32_t reason)
+{
 	uint64_t word = __atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_RELAXED);
 
 	if (kb_state(word) == KB_CLAIMED)
 		kb->kb_late = reason;
 	if (kb_state(word) != KB_ARMED)
 		return;
+	if (kb->kb_recv_placing) {
+		place_end(kb, reason, 0);
+		return;
+	}
 	m0_list_del(&kb->kb_recv_link);
-	/* An event of a message may come first; the flags mean the last. */
-	if (kb->kb_ev_nr == 0 && !kb->kb_delivering)
-		*flags |= reason == -ETIMEDOUT ? M0_NET_BUF_TIMED_OUT
-					       : M0_NET_BUF_CANCELLED;
+	flags_set(kb, reason);
 	error_push(kb, reason, 0);
 }
 
@@ -229,4 +273,164 @@ int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
 		copy_long(kb, data, offset, nr);
 	message_push(kb, ep, nr);
 	return 0;
+}
+
+/* ------------------------------------------- data placed by the transport -- */
+
+void kit_recv_open(struct m0_net_kit_machine *m)
+{
+	struct m0_list_link *link;
+	struct m0_list_link *next;
+	struct kit_buf      *kb;
+	int                  rc;
+
+	m0_list_for_each_safe(&m->nkm_recvq, link, next) {
+		kb = container_of(link, struct kit_buf, kb_recv_link);
+		rc = place_begin(kb);
+		if (rc != 0) {
+			m0_list_del(link);
+			error_push(kb, rc, 0);
+		}
+	}
+}
+
+uint32_t m0_net_kit_recv_max(const struct m0_net_kit_buf *pub)
+{
+	return container_of(pub, const struct kit_buf, kb_pub)->kb_recv_max;
+}
+
+static struct kit_recv_event *ring_at(struct kit_buf *kb, uint32_t i)
+{
+	uint32_t at = kb->kb_ev_first + i;
+
+	return &kb->kb_ev[at < kb->kb_ev_cap ? at : at - kb->kb_ev_cap];
+}
+
+/* Held events, by offset. */
+static void held_add(struct kit_buf *kb, const struct kit_recv_event *re)
+{
+	uint32_t i = kb->kb_ev_nr + kb->kb_ev_held_nr;
+
+	M0_PRE(i < kb->kb_ev_cap);
+	for (; i > kb->kb_ev_nr &&
+	       ring_at(kb, i - 1)->re_offset > re->re_offset;
+	     --i)
+		*ring_at(kb, i) = *ring_at(kb, i - 1);
+	*ring_at(kb, i) = *re;
+	++kb->kb_ev_held_nr;
+}
+
+/* The first of the held ones was no message after all. */
+static void held_drop(struct kit_buf *kb)
+{
+	uint32_t i;
+
+	--kb->kb_ev_held_nr;
+	for (i = kb->kb_ev_nr; i < kb->kb_ev_nr + kb->kb_ev_held_nr; ++i)
+		*ring_at(kb, i) = *ring_at(kb, i + 1);
+}
+
+/* Lets go those before which nothing is missing. */
+static void held_release(struct kit_buf *kb)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+	struct kit_recv_event     *re;
+
+	while (kb->kb_ev_held_nr > 0) {
+		re = ring_at(kb, kb->kb_ev_nr);
+		if (re->re_offset > kb->kb_recv_used)
+			return;
+		kb->kb_recv_used = max64u(kb->kb_recv_used,
+					  re->re_offset + re->re_length);
+		if (re->re_status != 0) {
+			held_drop(kb);
+			continue;
+		}
+		--kb->kb_ev_held_nr;
+		++kb->kb_ev_nr;
+		++kb->kb_recv_nr;
+		++m->nkm_events_nr;
+		kit_ready_add(m, kb);
+	}
+}
+
+void m0_net_kit_recv_placed(struct m0_net_kit_buf        *pub,
+			    const struct m0_net_kit_addr *from,
+			    m0_bindex_t offset, m0_bcount_t nr, int32_t status)
+{
+	struct kit_buf            *kb = kit_buf_full(pub);
+	struct m0_net_kit_machine *m = pub->nkb_machine;
+	struct kit_recv_event      re = { .re_offset = offset,
+					  .re_length = nr,
+					  .re_status = status };
+
+	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	if (status == 0) {
+		re.re_ep = kit_ep_get(m, from);
+		re.re_status = re.re_ep == NULL ? -ENOMEM : 0;
+	}
+	if (M0_UNLIKELY(m0_probe_sink != NULL) && status == 0)
+		probe(m, from, nr, re.re_status);
+	held_add(kb, &re);
+	held_release(kb);
+	if (kit_pass.kp_machine != m)
+		kit_kick(m);
+}
+
+void m0_net_kit_recv_ended(struct m0_net_kit_buf *pub, int32_t status)
+{
+	struct kit_buf            *kb = kit_buf_full(pub);
+	struct m0_net_kit_machine *m = pub->nkb_machine;
+
+	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	M0_PRE(kb->kb_ev_held_nr == 0);
+	kb->kb_recv_placing = false;
+	if (status == -EAGAIN && kb->kb_late == 0 && kb->kb_recv_nr == 0 &&
+	    m->nkm_tm->ntm_state == M0_NET_TM_STARTED) {
+		kb->kb_recv_used = 0;
+		status = place_begin(kb);
+		if (status == 0)
+			return;
+	}
+	if (kb->kb_late == 0)
+		m0_list_del(&kb->kb_recv_link);
+	if (status == 0 && kb->kb_ev_nr > 0) {
+		ring_at(kb, kb->kb_ev_nr - 1)->re_final = true;
+		kb_state_set(kb, KB_DONE);
+		++m->nkm_tm->ntm_recv_spent_nr;
+		return;
+	}
+	if (kb->kb_late != 0)
+		status = kb->kb_late;
+	else if (status == 0 || status == -EAGAIN)
+		status = -EIO;
+	flags_set(kb, kb->kb_late);
+	error_push(kb, status, kb->kb_late != 0 ? kb->kb_late_nr : 0);
+}
+
+/* Too long for each of them, however empty? */
+static bool recv_too_long(const struct m0_net_kit_machine *m, m0_bcount_t nr)
+{
+	struct m0_list_link *link;
+
+	m0_list_for_each(&m->nkm_recvq, link) {
+		if (container_of(link, struct kit_buf, kb_recv_link)
+			    ->kb_pub.nkb_size >= nr)
+			return false;
+	}
+	return !m0_list_is_empty(&m->nkm_recvq);
+}
+
+int m0_net_kit_msg_refused(struct m0_net_kit_machine *m, m0_bcount_t nr)
+{
+	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	if (recv_too_long(m, nr)) {
+		place_end(container_of(m0_list_first(&m->nkm_recvq),
+				       struct kit_buf, kb_recv_link),
+			  -EMSGSIZE, nr);
+		return -EMSGSIZE;
+	}
+	++m->nkm_tm->ntm_qstats[M0_NET_QT_MSG_RECV].nqs_num_f_events;
+	++m->nkm_enobufs_nr;
+	return -ENOBUFS;
 }

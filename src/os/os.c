@@ -58,6 +58,11 @@ bool m0_os_cpus_valid(const struct m0_bitmap *cpus)
 	       m0_bitmap_next(cpus, 0) < min64u((uint64_t)nr, cpus->b_nr);
 }
 
+const char *m0_os_env(const char *name)
+{
+	return getenv(name);
+}
+
 /* One system call a line, so that lines of several threads do not mix. */
 static void log_to_stderr(void *arg, enum m0_log_level level, const char *text)
 {

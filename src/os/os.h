@@ -195,6 +195,8 @@ const struct m0_os_ops *m0_os_get(void);
 
 void     m0_os_random(void *ret_bytes, size_t nr);
 uint64_t m0_os_wall_ns(void);
+/** A variable of the environment; NULL: not set. */
+const char *m0_os_env(const char *name);
 /** Number of processors this process may run on, at least 1. */
 unsigned m0_os_cpus_nr(void);
 

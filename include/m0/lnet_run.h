@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * For authors of layers above m0/lnet.h: work of theirs that is done by the
+ * thread that runs the node, so that what a message leads to costs no wake-up
+ * of another thread.
+ */
+#ifndef M0_LNET_RUN_H
+#define M0_LNET_RUN_H
+
+#include "m0/lnet.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * A runner: its ru_run is called after the events of a pass were told, in their
+ * context: on the node's thread (inline: in m0_lnet_progress), no lock held.
+ */
+struct m0_lnet_runner {
+	/** @return when to be called again, M0_TIME_NEVER: when woken. */
+	m0_time_t (*ru_run)(struct m0_lnet_runner *runner, m0_time_t now);
+	/** The library's. */
+	struct m0_list_link ru_link;
+	struct m0_list_link ru_woken_link;
+	bool                ru_woken;
+	m0_time_t           ru_at;
+};
+
+/** `ru_run` is set. It is called once woken. */
+M0_EXTERN void m0_lnet_runner_add(struct m0_lnet        *lnet,
+				  struct m0_lnet_runner *runner);
+/** It is not called any more when this returns. Not from ru_run itself. */
+M0_EXTERN void m0_lnet_runner_del(struct m0_lnet        *lnet,
+				  struct m0_lnet_runner *runner);
+/**
+ * Has it called soon. Any thread, locks of the caller may be held; a system
+ * call only if the node's thread sleeps, none from callbacks.
+ */
+M0_EXTERN void m0_lnet_runner_wake(struct m0_lnet        *lnet,
+				   struct m0_lnet_runner *runner);
+
+/**
+ * Gives an inline node a thread, for good: m0_lnet_progress() does nothing from
+ * now on. May wait for a pass that another thread makes.
+ * @retval 0        it has one.
+ * @retval -EDEADLK called from a callback of the node.
+ * @retval <0       no thread could be made.
+ */
+M0_EXTERN int m0_lnet_thread_start(struct m0_lnet *lnet);
+/** Has it none? Then it moves only when somebody makes progress. */
+M0_EXTERN bool m0_lnet_is_inline(const struct m0_lnet *lnet);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* M0_LNET_RUN_H */
