@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The LNet transport: transfer machines on nodes of m0/lnet.h, in one process
+ * or in many, on one host or on many.
+ *
+ * Address: "NID:12345:portal:tmid", for example `10.0.0.1@tcp:12345:40:7`, read
+ * from the right, so that IPv6 NIDs are no trouble. Portals 1 to 63 (take one
+ * of 34 to 49 or 53 to 63: Lustre uses the first ones, and its self-test 50 to
+ * 52); machines 0 to 4095. At start the machine's number may be `*`: the
+ * highest that is free, and the address may be NULL: the first NID of the first
+ * node, portal 40, number `*`. [r.M0.net.xprt.lnet.dynamic-address-assignment]
+ *
+ * Nodes. A machine uses the node of this process that has the NID of its
+ * address: one that the application has opened and named by
+ * m0_net_lnet_use(), or the default one. m0_net_domain_init() opens that if
+ * there is none at all, from the text in $M0_LNET (as `networks` of
+ * m0_lnet_cfg_networks, say "tcp(eth1)"; default: tcp on the first device),
+ * with $M0_LNET_PORT, $M0_LNET_ACCEPT ("secure", "all", "none") and
+ * $M0_LNET_TIMEOUT_MS (of a transaction, and of a peer that is silent) if they
+ * are set; it is closed with the last domain.
+ *
+ * Threads. A machine is run by the thread of its node; a confined one has its
+ * own thread. A node whose machines are all inline needs no thread: then who
+ * polls a machine moves the node.
+ *
+ * Limits: segment 1 MiB, 256 segments, buffer 16 MiB, message 1 MiB.
+ *
+ * Outcomes, all by event:
+ *  - MSG_SEND ends when the message has left: 0, whether anybody takes it or
+ *    not; -EMSGSIZE above 1 MiB; errors of the network. With
+ *    m0_net_lnet_send_acked() it ends when the message was taken, or
+ *    -ETIMEDOUT.
+ *  - A message for a machine without a free receive buffer: ERROR event
+ *    -ENOBUFS there; too large for each of its buffers: the first gets
+ *    -EMSGSIZE, nbe_length what was wanted.
+ *  - ACTIVE_*: -EINVAL not a descriptor; -EPERM wrong direction; -EACCES made
+ *    for another initiator; -EFBIG on both sides: the receiving buffer is too
+ *    small; -ETIMEDOUT after the node's transaction time-out: nobody answers,
+ *    the passive buffer is no longer queued, say. Errors of the network.
+ * Seed 001; section "Match bits" and those after it.
+ */
+#ifndef M0_XLNET_H
+#define M0_XLNET_H
+
+#include "m0/net.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct m0_lnet;
+
+enum {
+	M0_NET_LNET_PID = 12345,
+	M0_NET_LNET_PORTAL = 40,
+	M0_NET_LNET_TMID_MAX = 4095,
+	M0_NET_LNET_XEP_ADDR_LEN = 80,
+	M0_NET_LNET_NIDSTR_SIZE = 64,
+	M0_NET_LNET_SEGMENT_MAX = 1 << 20,
+	M0_NET_LNET_SEGMENTS_MAX = 256,
+	M0_NET_LNET_BUFFER_MAX = 16 << 20,
+	M0_NET_LNET_MESSAGE_MAX = 1 << 20
+};
+
+M0_EXTERN const struct m0_net_xprt m0_lnet_xprt;
+/** The same object. */
+M0_EXTERN const struct m0_net_xprt m0_net_lnet_xprt;
+
+/**
+ * Machines may use this node from now on. The application goes on to own it.
+ * @retval -EEXIST  they may already. @retval -ENOMEM
+ */
+M0_EXTERN int m0_net_lnet_use(struct m0_lnet *lnet);
+/**
+ * They may not any more: before it is closed. Blocks until its callbacks have
+ * returned. @retval -EBUSY  a machine is on it. @retval -ENOENT
+ */
+M0_EXTERN int m0_net_lnet_unuse(struct m0_lnet *lnet);
+
+/** Messages sent from this domain end when they were taken, or when they left
+ * (the default). Of those added from now on. */
+M0_EXTERN void m0_net_lnet_send_acked(struct m0_net_domain *dom, bool acked);
+
+/**
+ * Compares the NIDs of two addresses, as text, as strcmp() does; -1 if one of
+ * them has no colon after its NID.
+ */
+M0_EXTERN int m0_net_lnet_ep_addr_net_cmp(const char *a1, const char *a2);
+/**
+ * The NIDs of this process' nodes, NULL at the end, `0@lo` once.
+ * @retval -ENOMEM
+ */
+M0_EXTERN int m0_net_lnet_ifaces_get(struct m0_net_domain *dom, char ***addrs);
+/** Frees them and clears *addrs. */
+M0_EXTERN void m0_net_lnet_ifaces_put(struct m0_net_domain *dom,
+				      char               ***addrs);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* M0_XLNET_H */

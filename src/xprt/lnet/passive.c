@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The passive side of bulk: one entry, one MD over the whole buffer, into which
+ * pieces are put, or from which they are fetched, at the initiator's offsets.
+ *
+ * hdr_data of a PUT says how long all of them together are, and a number that
+ * those of one transfer share; the buffer ends when that much of the last
+ * transfer has come. A GET has no such words: there the buffer ends when each
+ * piece was fetched. One piece is all there is to buffers of at most 1 MiB,
+ * whose MD therefore ends by itself.
+ *
+ * An initiator that finds its buffer or ours too small says so: a PUT without
+ * bytes, announcing too many; a GET for no bytes at the last offset.
+ */
+#include "xprt/lnet/xlnet_internal.h"
+
+static uint64_t identities_nr;
+
+uint64_t m0_xlnet__passive_id(struct m0_net_kit_buf *kb)
+{
+	uint32_t tmid = xlnet_machine(kb->nkb_machine)->xm_addr.xa_tmid;
+	uint64_t nr = __atomic_add_fetch(&identities_nr, 1, __ATOMIC_RELAXED) &
+		      XLNET_BITS_MASK;
+
+	return xlnet_msg_bits(tmid) | nr;
+}
+
+static uint64_t mix(uint64_t h)
+{
+	h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+	h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+	return h ^ h >> 33;
+}
+
+uint64_t m0_xlnet__bits(const struct m0_net_kit_desc *desc)
+{
+	uint64_t h = mix(desc->nks_incarnation);
+	uint64_t low;
+	uint32_t i;
+
+	for (i = 0; i < desc->nks_active.nka_len; ++i)
+		h = mix(h ^ (desc->nks_active.nka_bytes[i] + i));
+	low = (desc->nks_id ^ h) & XLNET_BITS_MASK;
+	/* 0 is for messages. */
+	return (desc->nks_id & ~XLNET_BITS_MASK) | (low == 0 ? 1 : low);
+}
+
+static bool is_one_piece(const struct m0_net_kit_buf *kb,
+			 const struct xlnet_buf      *xb)
+{
+	return (xb->xb_is_get ? kb->nkb_send_nr : kb->nkb_size) <= XLNET_PIECE;
+}
+
+static int passive_attach(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
+{
+	struct xlnet_machine     *xm = xlnet_machine(kb->nkb_machine);
+	struct m0_lnet_process_id id = { .lp_nid = xb->xb_peer.xa_nid,
+					 .lp_pid = M0_LNET_PID_ANY };
+	bool                      one = is_one_piece(kb, xb);
+	struct m0_lnet_md_attr    attr = {
+		   .md_vec = &kb->nkb_buffer->nb_buffer,
+		   .md_length = kb->nkb_size,
+		   .md_threshold = one ? 1 : M0_LNET_MD_THRESHOLD_INF,
+		   .md_options = M0_LNET_MD_MANAGE_REMOTE |
+			      (xb->xb_is_get ? M0_LNET_MD_OP_GET
+					     : M0_LNET_MD_OP_PUT),
+		   .md_auto_unlink = one,
+	};
+
+	if (xb->xb_is_get) {
+		attr.md_vec_offset = kb->nkb_buffer->nb_offset;
+		attr.md_length = kb->nkb_send_nr;
+	}
+	return m0_xlnet__attach(xm, &id, xb->xb_bits, 0, &attr, &xb->xb_md);
+}
+
+int m0_xlnet__passive(struct m0_net_kit_buf        *kb,
+		      const struct m0_net_kit_desc *desc)
+{
+	struct xlnet_buf *xb = xlnet_buf(kb);
+
+	xb->xb_md.xd_kind = XLNET_PASSIVE;
+	xb->xb_md.xd_machine = kb->nkb_machine;
+	xb->xb_md.xd_kb = kb;
+	xb->xb_status = 0;
+	xb->xb_ends = false;
+	xb->xb_bits = m0_xlnet__bits(desc);
+	xb->xb_is_get = desc->nks_qtype == M0_NET_QT_PASSIVE_BULK_SEND;
+	xb->xb_total = xb->xb_is_get ? kb->nkb_send_nr : 0;
+	xb->xb_moved = 0;
+	xb->xb_transfer = 0;
+	xb->xb_pieces = 0;
+	xb->xb_broken = false;
+	xb->xb_all = false;
+	xb->xb_too_big = false;
+	xb->xb_peer.xa_nid = m0_lnet_nid_any;
+	if (desc->nks_active.nka_len > 0)
+		(void)m0_xlnet__addr_unpack(&desc->nks_active, &xb->xb_peer);
+	return passive_attach(kb, xb);
+}
+
+enum progress {
+	/** Nothing came of it. */
+	PROGRESS_NONE,
+	PROGRESS_SOME,
+	PROGRESS_ALL
+};
+
+/* A piece has come. */
+static enum progress put_in(struct xlnet_buf           *xb,
+			    const struct m0_lnet_event *ev)
+{
+	uint32_t transfer = (uint32_t)(ev->ev_hdr_data >> 32);
+	uint32_t total = (uint32_t)ev->ev_hdr_data;
+
+	if (total > xb->xb_md.xd_kb->nkb_size) {
+		xb->xb_too_big = true;
+		return PROGRESS_ALL;
+	}
+	if (ev->ev_mlength == 0)
+		return PROGRESS_NONE;
+	if (transfer != xb->xb_transfer || total != xb->xb_total) {
+		xb->xb_transfer = transfer;
+		xb->xb_total = total;
+		xb->xb_moved = 0;
+	}
+	xb->xb_moved += ev->ev_mlength;
+	return xb->xb_moved >= total ? PROGRESS_ALL : PROGRESS_SOME;
+}
+
+/* A piece was fetched: the one that begins at ev_offset. */
+static enum progress get_in(struct xlnet_buf           *xb,
+			    const struct m0_lnet_event *ev)
+{
+	uint32_t all = (uint32_t)((xb->xb_total - 1) / XLNET_PIECE);
+	uint32_t nr;
+
+	if (ev->ev_offset == XLNET_OFFSET_TOO_BIG && ev->ev_rlength == 0) {
+		xb->xb_too_big = true;
+		return PROGRESS_ALL;
+	}
+	if (ev->ev_offset % XLNET_PIECE != 0 || ev->ev_offset >= xb->xb_total)
+		return PROGRESS_NONE;
+	nr = (uint32_t)(ev->ev_offset / XLNET_PIECE);
+	if (ev->ev_mlength !=
+				min64u(xb->xb_total - (m0_bcount_t)nr *
+							      XLNET_PIECE,
+				       XLNET_PIECE))
+		return PROGRESS_NONE;
+	/* Of another transfer: the one before was given up. */
+	if ((xb->xb_pieces >> nr & 1) != 0 || (xb->xb_broken && nr == 0))
+		xb->xb_pieces = 0;
+	if (nr == 0)
+		xb->xb_broken = false;
+	if (xb->xb_broken)
+		return PROGRESS_NONE;
+	xb->xb_pieces |= 1u << nr;
+	return xb->xb_pieces == (2u << all) - 1 ? PROGRESS_ALL : PROGRESS_SOME;
+}
+
+static enum progress piece_in(struct xlnet_buf           *xb,
+			      const struct m0_lnet_event *ev)
+{
+	if (ev->ev_type != M0_LNET_EV_PUT && ev->ev_type != M0_LNET_EV_GET)
+		return PROGRESS_NONE;
+	if (ev->ev_status != 0) {
+		xb->xb_broken = true;
+		return PROGRESS_NONE;
+	}
+	return xb->xb_is_get ? get_in(xb, ev) : put_in(xb, ev);
+}
+
+/* The memory is ours again, and the buffer ends. */
+static void passive_end(struct xlnet_buf *xb, int32_t status)
+{
+	struct m0_net_kit_buf *kb = xb->xb_md.xd_kb;
+
+	xb->xb_md.xd_kind = XLNET_NONE;
+	if (status == 0)
+		m0_net_kit_succeeded(kb, xb->xb_total);
+	else
+		m0_net_kit_done(kb, status, 0);
+}
+
+/* Its MD has ended by itself, and nothing came of it. */
+static void passive_again(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
+{
+	int rc = ev->ev_status ?: -ECANCELED;
+
+	/* Its only piece was lost: it waits for another. */
+	if (ev->ev_type != M0_LNET_EV_UNLINK)
+		rc = passive_attach(xb->xb_md.xd_kb, xb);
+	if (rc != 0)
+		passive_end(xb, rc);
+}
+
+void m0_xlnet__passive_event(struct xlnet_buf           *xb,
+			     const struct m0_lnet_event *ev)
+{
+	/* What was there when a cancel came counts. */
+	if (!xb->xb_all && piece_in(xb, ev) == PROGRESS_ALL)
+		xb->xb_all = true;
+	if (!ev->ev_unlinked) {
+		if (xb->xb_all)
+			m0_xlnet__end(xb, 0);
+	} else if (xb->xb_all) {
+		passive_end(xb, xb->xb_too_big ? -EFBIG : 0);
+	} else if (xb->xb_ends) {
+		passive_end(xb, xb->xb_status);
+	} else {
+		passive_again(xb, ev);
+	}
+}

@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where machines are: the nodes of this process that they may use, and the
+ * numbers that are taken on each. Nodes and numbers are under places_lock, which
+ * nests in everything; a node stays while a machine is on it.
+ *
+ * A number is taken for the whole node, whatever the NID in the address: match
+ * bits and portal are all that tells machines apart.
+ */
+#include "xprt/lnet/xlnet_internal.h"
+#include "os/os.h"
+
+struct xlnet_node {
+	struct m0_list_link xn_link;
+	struct m0_lnet     *xn_lnet;
+	struct m0_lnet_eq   xn_eq;
+	/** Machines that have a place on it. */
+	struct m0_list xn_machines;
+	/** Machines that refer to it. */
+	uint32_t xn_users_nr;
+	/** Opened by us. */
+	bool xn_is_default;
+};
+
+static struct m0_mutex places_lock = M0_MUTEX_SINIT;
+static struct m0_list  places;
+static bool            places_inited;
+static uint32_t        domains_nr;
+
+/* --------------------------------------------------------------- events -- */
+
+static void event_handle(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
+{
+	struct xlnet_md           *xd = ev->ev_md_user;
+	struct m0_net_kit_machine *machine = xd->xd_machine;
+	struct m0_net_kit_visit    visit;
+
+	(void)eq;
+	m0_net_kit_enter(machine, &visit);
+	switch (xd->xd_kind) {
+	case XLNET_CATCH:
+		m0_xlnet__catch_event(xlnet_machine(machine), ev);
+		break;
+	case XLNET_RECV:
+		m0_xlnet__recv_event(xlnet_buf(xd->xd_kb), ev);
+		break;
+	case XLNET_SEND:
+		m0_xlnet__send_event(xlnet_buf(xd->xd_kb), ev);
+		break;
+	case XLNET_PASSIVE:
+		m0_xlnet__passive_event(xlnet_buf(xd->xd_kb), ev);
+		break;
+	case XLNET_ACTIVE:
+		m0_xlnet__active_event(xlnet_buf(xd->xd_kb), ev);
+		break;
+	default:
+		M0_IMPOSSIBLE("an event of an MD that has ended");
+	}
+	m0_net_kit_leave(machine, &visit);
+}
+
+/* ---------------------------------------------------------------- nodes -- */
+
+/* places_lock is held. */
+static struct xlnet_node *node_of_lnet(const struct m0_lnet *lnet)
+{
+	struct xlnet_node *node;
+
+	if (!places_inited)
+		return NULL;
+	m0_list_for_each_entry(&places, node, struct xlnet_node, xn_link) {
+		if (node->xn_lnet == lnet)
+			return node;
+	}
+	return NULL;
+}
+
+static bool nid_is_on(const struct xlnet_node  *node,
+		      const struct m0_lnet_nid *nid)
+{
+	struct m0_lnet_process_id id;
+	unsigned                  i;
+
+	for (i = 0; m0_lnet_get_id(node->xn_lnet, i, &id) == 0; ++i) {
+		if (m0_lnet_nid_eq(&id.lp_nid, nid))
+			return true;
+	}
+	return false;
+}
+
+/* The node that has a NID; NULL: any NID. places_lock is held. */
+static struct xlnet_node *node_of_nid(const struct m0_lnet_nid *nid)
+{
+	struct xlnet_node *node;
+
+	if (!places_inited)
+		return NULL;
+	m0_list_for_each_entry(&places, node, struct xlnet_node, xn_link) {
+		if (nid == NULL || nid_is_on(node, nid))
+			return node;
+	}
+	return NULL;
+}
+
+static struct xlnet_node *node_make(struct m0_lnet *lnet)
+{
+	struct xlnet_node *node;
+
+	M0_ALLOC_PTR(node);
+	if (node == NULL)
+		return NULL;
+	node->xn_lnet = lnet;
+	m0_list_link_init(&node->xn_link);
+	m0_list_init(&node->xn_machines);
+	m0_lnet_eq_init(&node->xn_eq, lnet, event_handle, 0);
+	m0_mutex_lock(&places_lock);
+	if (!places_inited)
+		m0_list_init(&places);
+	places_inited = true;
+	m0_list_add_tail(&places, &node->xn_link);
+	m0_mutex_unlock(&places_lock);
+	return node;
+}
+
+/* It is not in places any more. */
+static void node_free(struct xlnet_node *node)
+{
+	m0_lnet_eq_fini(&node->xn_eq);
+	m0_list_fini(&node->xn_machines);
+	m0_list_link_fini(&node->xn_link);
+	m0_free(node);
+}
+
+int m0_net_lnet_use(struct m0_lnet *lnet)
+{
+	bool known;
+
+	m0_mutex_lock(&places_lock);
+	known = node_of_lnet(lnet) != NULL;
+	m0_mutex_unlock(&places_lock);
+	if (known)
+		return -EEXIST;
+	return node_make(lnet) == NULL ? -ENOMEM : 0;
+}
+
+int m0_net_lnet_unuse(struct m0_lnet *lnet)
+{
+	struct xlnet_node *node;
+	int                rc = 0;
+
+	m0_mutex_lock(&places_lock);
+	node = node_of_lnet(lnet);
+	if (node == NULL || node->xn_is_default)
+		rc = -ENOENT;
+	else if (node->xn_users_nr > 0)
+		rc = -EBUSY;
+	else
+		m0_list_del(&node->xn_link);
+	m0_mutex_unlock(&places_lock);
+	if (rc == 0)
+		node_free(node);
+	return rc;
+}
+
+/* ----------------------------------------------------- the default node -- */
+
+static void number_of_env(const char *name, uint64_t max, uint64_t *ret)
+{
+	const char *text = m0_os_env(name);
+	uint64_t    v = 0;
+
+	if (text == NULL || *text == 0)
+		return;
+	for (; *text >= '0' && *text <= '9' && v <= max; ++text)
+		v = v * 10 + (uint64_t)(*text - '0');
+	if (*text == 0 && v > 0 && v <= max)
+		*ret = v;
+	else
+		m0_log(M0_LOG_WARN, "lnet: $%s is no number from 1 to %" PRIu64
+				    "; it is not used", name, max);
+}
+
+static void accept_of_env(struct m0_lnet_cfg *cfg)
+{
+	static const char *const names[] = { [M0_LNET_ACCEPT_SECURE] = "secure",
+					     [M0_LNET_ACCEPT_ALL] = "all",
+					     [M0_LNET_ACCEPT_NONE] = "none" };
+	const char *text = m0_os_env("M0_LNET_ACCEPT");
+	unsigned    i;
+
+	for (i = 0; text != NULL && i < ARRAY_SIZE(names); ++i) {
+		if (strcmp(text, names[i]) == 0)
+			cfg->lc_accept = (enum m0_lnet_accept)i;
+	}
+}
+
+/* What the environment says. */
+static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
+{
+	const char *nets = m0_os_env("M0_LNET");
+	uint64_t    port;
+	uint64_t    timeout = 0;
+	int         rc = 0;
+
+	m0_lnet_cfg_default(cfg);
+	port = cfg->lc_port;
+	/* A thread comes with the first machine that needs one. */
+	cfg->lc_inline = true;
+	number_of_env("M0_LNET_PORT", UINT16_MAX, &port);
+	cfg->lc_port = (uint16_t)port;
+	accept_of_env(cfg);
+	/* From any port: those of old need a privilege. */
+	if (cfg->lc_accept != M0_LNET_ACCEPT_SECURE) {
+		cfg->lc_src_port_max = 0;
+		cfg->lc_src_port_min = 0;
+	}
+	number_of_env("M0_LNET_TIMEOUT_MS", UINT32_MAX, &timeout);
+	if (timeout > 0) {
+		cfg->lc_transaction_timeout_ms = timeout;
+		cfg->lc_timeout_ms = timeout;
+	}
+	if (nets != NULL && *nets != 0)
+		rc = m0_lnet_cfg_networks(cfg, nets, why);
+	return rc;
+}
+
+static int default_open(void)
+{
+	char                why[M0_LNET_WHY_BYTES] = "";
+	struct m0_lnet_cfg *cfg;
+	struct xlnet_node  *node;
+	struct m0_lnet     *lnet;
+	int                 rc;
+
+	M0_ALLOC_PTR(cfg);
+	if (cfg == NULL)
+		return -ENOMEM;
+	rc = default_cfg(cfg, why);
+	if (rc == 0)
+		rc = m0_lnet_open(&lnet, cfg, why);
+	m0_free(cfg);
+	if (rc != 0) {
+		m0_log(M0_LOG_ERROR, "lnet: %s", why);
+		return rc;
+	}
+	node = node_make(lnet);
+	if (node == NULL) {
+		m0_lnet_close(lnet);
+		return -ENOMEM;
+	}
+	node->xn_is_default = true;
+	return 0;
+}
+
+static void default_close(void)
+{
+	struct xlnet_node *node;
+	struct xlnet_node *found = NULL;
+	struct m0_lnet    *lnet;
+
+	m0_mutex_lock(&places_lock);
+	m0_list_for_each_entry(&places, node, struct xlnet_node, xn_link) {
+		if (node->xn_is_default)
+			found = node;
+	}
+	if (found != NULL)
+		m0_list_del(&found->xn_link);
+	m0_mutex_unlock(&places_lock);
+	if (found == NULL)
+		return;
+	lnet = found->xn_lnet;
+	node_free(found);
+	m0_lnet_close(lnet);
+}
+
+/* m0_net_mutex is held for these two: one at a time. */
+int m0_xlnet__nodes_get(void)
+{
+	bool none;
+	int  rc = 0;
+
+	m0_mutex_lock(&places_lock);
+	none = !places_inited || m0_list_is_empty(&places);
+	m0_mutex_unlock(&places_lock);
+	if (none)
+		rc = default_open();
+	if (rc == 0)
+		++domains_nr;
+	return rc;
+}
+
+void m0_xlnet__nodes_put(void)
+{
+	if (--domains_nr == 0 && places_inited)
+		default_close();
+}
+
+int m0_net_lnet_ifaces_get(struct m0_net_domain *dom, char ***addrs)
+{
+	enum {
+		MAX = 512
+	};
+	struct m0_lnet_process_id id;
+	struct xlnet_node        *node;
+	char                    **ret;
+	char                     *text;
+	unsigned                  nr = 0;
+	unsigned                  i;
+
+	(void)dom;
+	ret = m0_alloc((MAX + 1) * sizeof *ret + MAX * M0_LNET_NIDSTR_SIZE);
+	if (ret == NULL)
+		return -ENOMEM;
+	text = (char *)&ret[MAX + 1];
+	m0_mutex_lock(&places_lock);
+	if (!places_inited)
+		m0_list_init(&places);
+	places_inited = true;
+	m0_list_for_each_entry(&places, node, struct xlnet_node, xn_link) {
+		/* The first of each is 0@lo. */
+		for (i = nr == 0 ? 0 : 1;
+		     nr < MAX && m0_lnet_get_id(node->xn_lnet, i, &id) == 0;
+		     ++i, ++nr, text += M0_LNET_NIDSTR_SIZE)
+			ret[nr] = m0_lnet_nid_print(&id.lp_nid, text,
+						    M0_LNET_NIDSTR_SIZE);
+	}
+	m0_mutex_unlock(&places_lock);
+	*addrs = ret;
+	return 0;
+}
+
+void m0_net_lnet_ifaces_put(struct m0_net_domain *dom, char ***addrs)
+{
+	(void)dom;
+	m0_free(*addrs);
+	*addrs = NULL;
+}
+
+/* ------------------------------------------------------------- machines -- */
+
+static bool tmid_is_taken(const struct xlnet_node *node, uint32_t portal,
+			  uint32_t tmid)
+{
+	struct xlnet_machine *xm;
+
+	m0_list_for_each_entry(&node->xn_machines, xm, struct xlnet_machine,
+			       xm_link) {
+		if (xm->xm_addr.xa_portal == portal &&
+		    xm->xm_addr.xa_tmid == tmid)
+			return true;
+	}
+	return false;
+}
+
+static int tmid_take(struct xlnet_node *node, struct xlnet_machine *xm)
+{
+	struct xlnet_addr *addr = &xm->xm_addr;
+	uint32_t           tmid;
+
+	if (addr->xa_tmid != XLNET_TMID_ANY) {
+		if (tmid_is_taken(node, addr->xa_portal, addr->xa_tmid))
+			return -EADDRINUSE;
+	} else {
+		tmid = M0_NET_LNET_TMID_MAX;
+		while (tmid_is_taken(node, addr->xa_portal, tmid)) {
+			if (tmid-- == 0)
+				return -EADDRNOTAVAIL;
+		}
+		addr->xa_tmid = tmid;
+	}
+	m0_list_link_init(&xm->xm_link);
+	m0_list_add_tail(&node->xn_machines, &xm->xm_link);
+	return 0;
+}
+
+/* The address of a machine that may be anywhere. */
+static void addr_any(const struct xlnet_node *node, struct xlnet_addr *ret)
+{
+	struct m0_lnet_process_id id;
+
+	if (m0_lnet_get_id(node->xn_lnet, 1, &id) != 0)
+		(void)m0_lnet_get_id(node->xn_lnet, 0, &id);
+	ret->xa_nid = id.lp_nid;
+	ret->xa_portal = M0_NET_LNET_PORTAL;
+	ret->xa_tmid = XLNET_TMID_ANY;
+}
+
+/* Finds the node of a machine and holds it. */
+static int node_get(struct xlnet_machine         *xm,
+		    const struct m0_net_kit_addr *wanted)
+{
+	struct xlnet_addr  addr;
+	struct xlnet_node *node;
+
+	if (xm->xm_node != NULL)
+		return 0;
+	if (wanted != NULL && m0_xlnet__addr_unpack(wanted, &addr) != 0)
+		return -EINVAL;
+	m0_mutex_lock(&places_lock);
+	node = node_of_nid(wanted == NULL ? NULL : &addr.xa_nid);
+	if (node != NULL) {
+		++node->xn_users_nr;
+		if (wanted == NULL)
+			addr_any(node, &addr);
+		xm->xm_addr = addr;
+		__atomic_store_n(&xm->xm_node, node, __ATOMIC_RELEASE);
+	}
+	m0_mutex_unlock(&places_lock);
+	return node == NULL ? -EADDRNOTAVAIL : 0;
+}
+
+/* The machine will not use it any more, but may be asked where it was. */
+static void node_put(struct xlnet_machine *xm)
+{
+	m0_mutex_lock(&places_lock);
+	--xm->xm_node->xn_users_nr;
+	m0_mutex_unlock(&places_lock);
+}
+
+static void place_leave(struct xlnet_machine *xm)
+{
+	m0_mutex_lock(&places_lock);
+	m0_list_del(&xm->xm_link);
+	m0_list_link_fini(&xm->xm_link);
+	m0_mutex_unlock(&places_lock);
+}
+
+/* Messages that no receive buffer takes are seen at least. */
+static int catch_begin(struct xlnet_machine *xm)
+{
+	struct m0_lnet_process_id id = { .lp_pid = M0_LNET_PID_ANY };
+	struct m0_lnet_md_attr    attr = {
+		   .md_threshold = M0_LNET_MD_THRESHOLD_INF,
+		   .md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_TRUNCATE |
+				 M0_LNET_MD_ACK_DISABLE,
+	};
+
+	id.lp_nid = m0_lnet_nid_any;
+	xm->xm_catch.xd_kind = XLNET_CATCH;
+	xm->xm_catch.xd_machine = xm->xm_machine;
+	return m0_xlnet__attach(xm, &id, xlnet_msg_bits(xm->xm_addr.xa_tmid),
+				M0_LNET_ME_LAST, &attr, &xm->xm_catch);
+}
+
+static int place_take(struct xlnet_machine *xm)
+{
+	int rc;
+
+	m0_mutex_lock(&places_lock);
+	rc = tmid_take(xm->xm_node, xm);
+	m0_mutex_unlock(&places_lock);
+	if (rc != 0)
+		return rc;
+	m0_xlnet__addr_pack(&xm->xm_addr, &xm->xm_kit_addr);
+	rc = catch_begin(xm);
+	if (rc != 0)
+		place_leave(xm);
+	return rc;
+}
+
+int m0_xlnet__start(struct m0_net_kit_machine    *machine,
+		    const struct m0_net_kit_addr *wanted,
+		    struct m0_net_kit_addr       *ret_own)
+{
+	struct xlnet_machine      *xm = xlnet_machine(machine);
+	struct m0_net_transfer_mc *tm = m0_net_kit_machine_tm(machine);
+	int                        rc;
+
+	xm->xm_machine = machine;
+	rc = node_get(xm, wanted);
+	if (rc != 0)
+		return rc;
+	/* Someone's thread has to move the node. */
+	if (!tm->ntm_bev_inline)
+		rc = m0_lnet_thread_start(xm->xm_node->xn_lnet);
+	if (rc == 0) {
+		m0_mutex_lock(&tm->ntm_mutex);
+		m0_net_kit_pin(machine);
+		m0_mutex_unlock(&tm->ntm_mutex);
+		rc = place_take(xm);
+		if (rc != 0) {
+			m0_mutex_lock(&tm->ntm_mutex);
+			m0_net_kit_unpin(machine);
+			m0_mutex_unlock(&tm->ntm_mutex);
+		}
+	}
+	if (rc == 0)
+		*ret_own = xm->xm_kit_addr;
+	else if (!xm->xm_has_runner)
+		node_put(xm);
+	return rc;
+}
+
+void m0_xlnet__stop(struct m0_net_kit_machine *machine)
+{
+	struct xlnet_machine *xm = xlnet_machine(machine);
+
+	(void)m0_lnet_md_unlink(xm->xm_node->xn_lnet, xm->xm_catch.xd_md);
+}
+
+void m0_xlnet__leave(struct m0_net_kit_machine *machine)
+{
+	struct xlnet_machine *xm = xlnet_machine(machine);
+
+	place_leave(xm);
+	if (!xm->xm_has_runner)
+		node_put(xm);
+}
+
+/* ------------------------------------------------------------------ MDs -- */
+
+struct m0_lnet *m0_xlnet__lnet(const struct m0_net_kit_buf *kb)
+{
+	return xlnet_machine(kb->nkb_machine)->xm_node->xn_lnet;
+}
+
+int m0_xlnet__attach(struct xlnet_machine            *xm,
+		     const struct m0_lnet_process_id *id, uint64_t bits,
+		     unsigned flags, struct m0_lnet_md_attr *attr,
+		     struct xlnet_md *xd)
+{
+	struct m0_lnet        *lnet = xm->xm_node->xn_lnet;
+	struct m0_lnet_me_attr me = { .me_portal = xm->xm_addr.xa_portal,
+				      .me_id = *id,
+				      .me_match_bits = bits,
+				      .me_flags = flags | M0_LNET_ME_UNLINK };
+	struct m0_lnet_handle  handle;
+	int                    rc;
+
+	attr->md_eq = &xm->xm_node->xn_eq;
+	attr->md_user = xd;
+	rc = m0_lnet_me_attach(lnet, &me, &handle);
+	if (rc != 0)
+		return rc;
+	rc = m0_lnet_md_attach(lnet, handle, attr, &xd->xd_md);
+	if (rc != 0)
+		(void)m0_lnet_me_unlink(lnet, handle);
+	return rc;
+}
+
+int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
+		   struct xlnet_md *xd)
+{
+	attr->md_eq = &xm->xm_node->xn_eq;
+	attr->md_user = xd;
+	return m0_lnet_md_bind(xm->xm_node->xn_lnet, attr, &xd->xd_md);
+}
+
+void m0_xlnet__op(const struct xlnet_machine *xm, const struct xlnet_addr *to,
+		  uint64_t bits, struct m0_lnet_op *ret)
+{
+	M0_SET0(ret);
+	ret->lo_self = xm->xm_addr.xa_nid;
+	ret->lo_target.lp_nid = to->xa_nid;
+	ret->lo_target.lp_pid = M0_LNET_PID_LUSTRE;
+	ret->lo_portal = to->xa_portal;
+	ret->lo_match_bits = bits;
+}
+
+void m0_xlnet__end(struct xlnet_buf *xb, int32_t status)
+{
+	if (xb->xb_status == 0)
+		xb->xb_status = status;
+	if (xb->xb_ends)
+		return;
+	xb->xb_ends = true;
+	/* -ENOENT: its last event is on its way. */
+	(void)m0_lnet_md_unlink(m0_xlnet__lnet(xb->xb_md.xd_kb),
+				xb->xb_md.xd_md);
+}
+
+/* -------------------------------------------------------------- running -- */
+
+static m0_time_t machine_run(struct m0_lnet_runner *runner, m0_time_t now)
+{
+	return m0_net_kit_machine_run(
+		container_of(runner, struct xlnet_machine, xm_runner)
+			->xm_machine,
+		now);
+}
+
+static void machine_wake(struct m0_net_kit_machine *machine)
+{
+	struct xlnet_machine *xm = xlnet_machine(machine);
+
+	m0_lnet_runner_wake(xm->xm_node->xn_lnet, &xm->xm_runner);
+}
+
+static void machine_unrun(struct m0_net_kit_machine *machine)
+{
+	struct xlnet_machine *xm = xlnet_machine(machine);
+
+	m0_lnet_runner_del(xm->xm_node->xn_lnet, &xm->xm_runner);
+	node_put(xm);
+}
+
+const struct m0_net_kit_runner *m0_xlnet__runner(
+	struct m0_net_kit_machine    *machine,
+	const struct m0_net_kit_addr *wanted)
+{
+	static const struct m0_net_kit_runner runner = {
+		.nkr_wake = machine_wake,
+		.nkr_stop = machine_unrun
+	};
+	struct xlnet_machine *xm = xlnet_machine(machine);
+
+	xm->xm_machine = machine;
+	if (node_get(xm, wanted) != 0)
+		return NULL;
+	if (m0_lnet_thread_start(xm->xm_node->xn_lnet) != 0) {
+		node_put(xm);
+		xm->xm_node = NULL;
+		return NULL;
+	}
+	xm->xm_runner.ru_run = machine_run;
+	xm->xm_has_runner = true;
+	m0_lnet_runner_add(xm->xm_node->xn_lnet, &xm->xm_runner);
+	return &runner;
+}
+
+bool m0_xlnet__poll(struct m0_net_kit_machine *machine)
+{
+	struct xlnet_node *node = __atomic_load_n(
+		&xlnet_machine(machine)->xm_node, __ATOMIC_ACQUIRE);
+
+	if (node == NULL || !m0_lnet_is_inline(node->xn_lnet))
+		return false;
+	(void)m0_lnet_progress(node->xn_lnet);
+	return true;
+}
+
+int m0_xlnet__poll_fd(struct m0_net_kit_machine *machine)
+{
+	struct xlnet_machine *xm = xlnet_machine(machine);
+
+	return xm->xm_node == NULL ? -ENOENT
+				   : m0_lnet_fd(xm->xm_node->xn_lnet);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The LNet transport: its table, and domains. */
+#include "xprt/lnet/xlnet_internal.h"
+
+/* ntm_mutex is held. */
+static bool xlnet_cancel(struct m0_net_kit_buf *kb)
+{
+	struct xlnet_buf *xb = xlnet_buf(kb);
+
+	if (xb->xb_md.xd_kind == XLNET_NONE)
+		xb->xb_cancelled = true;
+	else
+		m0_xlnet__end(xb, -ECANCELED);
+	return false;
+}
+
+/* Nothing is posted between machines. */
+static bool xlnet_work(struct m0_net_kit_machine *machine,
+		       struct m0_net_kit_work    *work)
+{
+	(void)machine;
+	(void)work;
+	return true;
+}
+
+static void xlnet_refuse(struct m0_net_kit_work *work)
+{
+	(void)work;
+}
+
+static void xlnet_dom_fini(struct m0_net_domain *dom)
+{
+	(void)dom;
+	m0_xlnet__nodes_put();
+}
+
+static const struct m0_net_kit_ops xlnet_kit_ops = {
+	.nko_machine_size = sizeof(struct xlnet_machine),
+	.nko_buf_size = sizeof(struct xlnet_buf),
+	.nko_addr_parse = m0_xlnet__addr_parse,
+	.nko_wanted_parse = m0_xlnet__wanted_parse,
+	.nko_addr_print = m0_xlnet__addr_print,
+	.nko_start = m0_xlnet__start,
+	.nko_stop = m0_xlnet__stop,
+	.nko_leave = m0_xlnet__leave,
+	.nko_send = m0_xlnet__send,
+	.nko_bulk = m0_xlnet__bulk,
+	.nko_cancel = xlnet_cancel,
+	.nko_work = xlnet_work,
+	.nko_refuse = xlnet_refuse,
+	.nko_dom_fini = xlnet_dom_fini,
+	.nko_runner = m0_xlnet__runner,
+	.nko_poll = m0_xlnet__poll,
+	.nko_poll_fd = m0_xlnet__poll_fd,
+	.nko_recv = m0_xlnet__recv,
+	.nko_recv_cancel = m0_xlnet__recv_cancel,
+	.nko_passive_id = m0_xlnet__passive_id,
+	.nko_passive = m0_xlnet__passive
+};
+
+static int xlnet_dom_init(const struct m0_net_xprt *xprt,
+			  struct m0_net_domain     *dom)
+{
+	int rc;
+
+	(void)xprt;
+	rc = m0_xlnet__nodes_get();
+	if (rc != 0)
+		return rc;
+	rc = m0_net_kit_dom_init(dom, &xlnet_kit_ops);
+	if (rc != 0)
+		m0_xlnet__nodes_put();
+	return rc;
+}
+
+static m0_bcount_t xlnet_buffer_size_max(const struct m0_net_domain *dom)
+{
+	(void)dom;
+	return M0_NET_LNET_BUFFER_MAX;
+}
+
+static m0_bcount_t xlnet_segment_size_max(const struct m0_net_domain *dom)
+{
+	(void)dom;
+	return M0_NET_LNET_SEGMENT_MAX;
+}
+
+static int32_t xlnet_segments_max(const struct m0_net_domain *dom)
+{
+	(void)dom;
+	return M0_NET_LNET_SEGMENTS_MAX;
+}
+
+static m0_bcount_t xlnet_rpc_msg_size_max(struct m0_net_domain *dom,
+					  m0_bcount_t           rpc_size)
+{
+	(void)dom;
+	return rpc_size == 0 ? M0_NET_LNET_MESSAGE_MAX
+			     : min64u(rpc_size, M0_NET_LNET_MESSAGE_MAX);
+}
+
+static const struct m0_net_xprt_ops xlnet_ops = {
+	M0_NET_KIT_XPRT_OPS, .xo_dom_init = xlnet_dom_init,
+	.xo_get_max_buffer_size = xlnet_buffer_size_max,
+	.xo_get_max_buffer_segment_size = xlnet_segment_size_max,
+	.xo_get_max_buffer_segments = xlnet_segments_max,
+	.xo_rpc_max_msg_size = xlnet_rpc_msg_size_max
+};
+
+const struct m0_net_xprt m0_lnet_xprt = { .nx_name = "lnet",
+					  .nx_ops = &xlnet_ops };
+
+extern const struct m0_net_xprt m0_net_lnet_xprt
+	__attribute__((alias("m0_lnet_xprt")));
+
+void m0_net_lnet_send_acked(struct m0_net_domain *dom, bool acked)
+{
+	__atomic_store_n(m0_net_kit_dom_word(dom), acked, __ATOMIC_RELAXED);
+}

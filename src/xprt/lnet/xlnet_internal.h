@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The LNet transport: what its files share.
+ *
+ * addr.c addresses; place.c nodes, and machines on them; msg.c messages;
+ * passive.c, active.c the two sides of bulk; xlnet.c the table.
+ *
+ * Each MD of ours names in md_user what it is for (struct xlnet_md). Events
+ * come on the node's thread, which takes the machine's lock for them
+ * (m0_net_kit_enter); everything of a machine and its buffers here is under
+ * that lock. An MD's last event lets go of its memory, and only then the kit
+ * hears of the end of a buffer.
+ *
+ * Match bits: a machine's number in the upper 12, in the lower 52 bits 0 for
+ * messages and an identity for a passive buffer (xlnet_bits).
+ */
+#ifndef M0_SRC_XPRT_LNET_XLNET_INTERNAL_H
+#define M0_SRC_XPRT_LNET_XLNET_INTERNAL_H
+
+#include "m0/lnet_run.h"
+#include "m0/net_xprt.h"
+#include "m0/xlnet.h"
+
+enum {
+	XLNET_TMID_SHIFT = 52,
+	XLNET_PORTALS_NR = 64,
+	/** Any number will do; of addresses for start alone. */
+	XLNET_TMID_ANY = 0xffff,
+	/** Most of a message, and of a piece of bulk. */
+	XLNET_PIECE = M0_LNET_MTU,
+	XLNET_PIECES_MAX = M0_NET_LNET_BUFFER_MAX / XLNET_PIECE,
+	/** Pieces of one operation that are moving. */
+	XLNET_WINDOW = 2
+};
+#define XLNET_BITS_MASK ((UINT64_C(1) << XLNET_TMID_SHIFT) - 1)
+
+/* -- addr.c ---------------------------------------------------------------- */
+
+struct xlnet_addr {
+	struct m0_lnet_nid xa_nid;
+	uint32_t           xa_portal;
+	uint32_t           xa_tmid;
+};
+
+int  m0_xlnet__addr_parse(const char *text, struct m0_net_kit_addr *ret);
+int  m0_xlnet__wanted_parse(const char *text, struct m0_net_kit_addr *ret);
+void m0_xlnet__addr_print(const struct m0_net_kit_addr *addr, char *ret);
+void m0_xlnet__addr_pack(const struct xlnet_addr *addr,
+			 struct m0_net_kit_addr  *ret);
+/** A peer may have made it. @retval -EINVAL */
+int m0_xlnet__addr_unpack(const struct m0_net_kit_addr *addr,
+			  struct xlnet_addr            *ret);
+
+/* -- MDs ------------------------------------------------------------------- */
+
+enum xlnet_kind {
+	XLNET_NONE,
+	XLNET_CATCH,
+	XLNET_RECV,
+	XLNET_SEND,
+	XLNET_PASSIVE,
+	XLNET_ACTIVE
+};
+
+/** md_user of an MD. */
+struct xlnet_md {
+	enum xlnet_kind            xd_kind;
+	struct m0_lnet_handle      xd_md;
+	struct m0_net_kit_machine *xd_machine;
+	/** NULL: the machine's own. */
+	struct m0_net_kit_buf *xd_kb;
+};
+
+/** A machine's part. */
+struct xlnet_machine {
+	struct m0_net_kit_machine *xm_machine;
+	/** NULL: not on one. */
+	struct xlnet_node     *xm_node;
+	struct m0_list_link    xm_link;
+	struct m0_lnet_runner  xm_runner;
+	bool                   xm_has_runner;
+	struct xlnet_addr      xm_addr;
+	struct m0_net_kit_addr xm_kit_addr;
+	/** Takes what no receive buffer does. */
+	struct xlnet_md xm_catch;
+};
+
+/** A buffer's part. */
+struct xlnet_buf {
+	struct xlnet_md xb_md;
+	/** It is to end with this. */
+	int32_t xb_status;
+	/** The MD was told to end. */
+	bool xb_ends;
+	/** Active: cancelled before it has begun. */
+	bool xb_cancelled;
+	/** Passive: what it waits for; active: what it moves. */
+	uint64_t          xb_bits;
+	struct xlnet_addr xb_peer;
+	bool              xb_is_get;
+	/** Active: to be moved; where the next piece begins; pieces that are
+	 * moving, and bytes that have been moved. Passive: moved of xb_total by
+	 * transfer xb_transfer, pieces that were fetched. */
+	m0_bcount_t xb_total;
+	m0_bcount_t xb_next;
+	m0_bcount_t xb_moved;
+	uint32_t    xb_moving_nr;
+	uint32_t    xb_transfer;
+	uint32_t    xb_pieces;
+	/** A piece was lost: only the first begins anew. */
+	bool xb_broken;
+	/** All is there, or it was told that something is too small. */
+	bool xb_all;
+	bool xb_too_big;
+};
+
+static inline struct xlnet_machine *xlnet_machine(
+	struct m0_net_kit_machine *machine)
+{
+	return m0_net_kit_machine_pvt(machine);
+}
+
+static inline struct xlnet_buf *xlnet_buf(struct m0_net_kit_buf *kb)
+{
+	return m0_net_kit_buf_pvt(kb);
+}
+
+/** The node of a buffer's machine. */
+struct m0_lnet *m0_xlnet__lnet(const struct m0_net_kit_buf *kb);
+/** Has its MD end, with `status` unless it is to end already. */
+void m0_xlnet__end(struct xlnet_buf *xb, int32_t status);
+/** Puts an entry for messages of `id` with `bits`, and an MD on it. */
+int m0_xlnet__attach(struct xlnet_machine            *xm,
+		     const struct m0_lnet_process_id *id, uint64_t bits,
+		     unsigned flags, struct m0_lnet_md_attr *attr,
+		     struct xlnet_md *xd);
+/** Binds an MD. */
+int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
+		   struct xlnet_md *xd);
+/** From the machine to one at `to`, in part. */
+void m0_xlnet__op(const struct xlnet_machine *xm, const struct xlnet_addr *to,
+		  uint64_t bits, struct m0_lnet_op *ret);
+static inline uint64_t xlnet_msg_bits(uint32_t tmid)
+{
+	return (uint64_t)tmid << XLNET_TMID_SHIFT;
+}
+/**
+ * Match bits of a passive buffer: what its descriptor says of it, in short, so
+ * that one of another life of the process, or for another initiator, finds
+ * nothing.
+ */
+uint64_t m0_xlnet__bits(const struct m0_net_kit_desc *desc);
+
+/* -- place.c --------------------------------------------------------------- */
+
+int  m0_xlnet__nodes_get(void);
+void m0_xlnet__nodes_put(void);
+int  m0_xlnet__start(struct m0_net_kit_machine    *machine,
+		     const struct m0_net_kit_addr *wanted,
+		     struct m0_net_kit_addr       *ret_own);
+void m0_xlnet__stop(struct m0_net_kit_machine *machine);
+void m0_xlnet__leave(struct m0_net_kit_machine *machine);
+const struct m0_net_kit_runner *m0_xlnet__runner(
+	struct m0_net_kit_machine    *machine,
+	const struct m0_net_kit_addr *wanted);
+bool m0_xlnet__poll(struct m0_net_kit_machine *machine);
+int  m0_xlnet__poll_fd(struct m0_net_kit_machine *machine);
+
+/* -- msg.c, passive.c, active.c: ntm_mutex is held, but for m0_xlnet__bulk -- */
+
+void m0_xlnet__send(struct m0_net_kit_buf *kb);
+int  m0_xlnet__recv(struct m0_net_kit_buf *kb);
+void m0_xlnet__recv_cancel(struct m0_net_kit_buf *kb);
+void m0_xlnet__send_event(struct xlnet_buf           *xb,
+			  const struct m0_lnet_event *ev);
+void m0_xlnet__recv_event(struct xlnet_buf           *xb,
+			  const struct m0_lnet_event *ev);
+void m0_xlnet__catch_event(struct xlnet_machine       *xm,
+			   const struct m0_lnet_event *ev);
+uint64_t m0_xlnet__passive_id(struct m0_net_kit_buf *kb);
+int      m0_xlnet__passive(struct m0_net_kit_buf        *kb,
+			   const struct m0_net_kit_desc *desc);
+void     m0_xlnet__passive_event(struct xlnet_buf           *xb,
+				 const struct m0_lnet_event *ev);
+void     m0_xlnet__bulk(struct m0_net_kit_buf        *kb,
+			const struct m0_net_kit_desc *desc);
+void     m0_xlnet__active_event(struct xlnet_buf           *xb,
+				const struct m0_lnet_event *ev);
+
+/** Of a GET for no bytes: the initiator has no room for what there is. */
+#define XLNET_OFFSET_TOO_BIG UINT32_MAX
+
+#endif /* M0_SRC_XPRT_LNET_XLNET_INTERNAL_H */
