@@ -17,7 +17,9 @@
 
 /* Less than this is not worth a segment of its own beside the staging buffer. */
 enum {
-	SMALL_BYTES = 256
+	SMALL_BYTES = 256,
+	JOIN_BYTES = 32 << 10,
+	JOIN_MEAN_BYTES = 512
 };
 
 void m0_tcp__stream_out_add(struct m0_tcp_stream *stream)
@@ -298,6 +300,27 @@ bool m0_tcp__stream_in(struct m0_tcp_stream *stream)
 
 /* -- out ------------------------------------------------------------------- */
 
+/*
+ * Many small pieces cost the system more to collect than they cost us. What was
+ * read ahead has been given or kept, so its buffer is free.
+ */
+static unsigned pieces_join(struct m0_tcp_io *io, struct iovec *iov,
+			    unsigned nr, size_t all)
+{
+	uint8_t *at = io->tci_staging;
+	unsigned i;
+
+	if (nr == 1 || all > JOIN_BYTES || all > nr * JOIN_MEAN_BYTES)
+		return nr;
+	for (i = 0; i < nr; ++i) {
+		memcpy(at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	iov[0].iov_base = io->tci_staging;
+	iov[0].iov_len = all;
+	return 1;
+}
+
 static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
 			unsigned nr)
 {
@@ -341,6 +364,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	if (segs == 0 || io->tci_current != stream)
 		return false;
 	all = iov_bytes(iov, segs);
+	segs = pieces_join(io, iov, segs, all);
 	nr = out_call(stream, iov, segs);
 	if (nr < 0 && nr != -EAGAIN) {
 		out_failed(stream, (int)nr);

@@ -55,6 +55,28 @@ static void stream_small_buffers_carry_all(void **state)
 	fake_free(ours);
 }
 
+/* Small pieces are joined for the call, and may all the same be taken in parts:
+ * none is lost, none comes twice. */
+static void stream_joined_pieces_leave_in_parts(void **state)
+{
+	static const struct m0_sock_io_cfg cfg = { .sic_sndbuf_bytes = 4096,
+						   .sic_rcvbuf_bytes = 4096 };
+	struct m0_sock_conn               *ours;
+	struct m0_sock_conn               *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", &cfg);
+	fake.fs_model.fc_out_seg = 113;
+	fake.fs_model.fc_in_seg = 777;
+	ours = fake_pair(&theirs);
+	fake_send(ours, MIB);
+	fake_until(theirs->fc_in == MIB);
+	assert_int_equal(ours->fc_out, MIB);
+	assert_true(ours->fc_writes_nr > 10);
+	fake_close();
+	fake_free(ours);
+}
+
 /* Many messages that wait are one read: straight, or ahead of a small place. */
 static void stream_many_messages_are_one_read(void **state)
 {
@@ -398,6 +420,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stream_bytes_arrive_both_ways),
 		cmocka_unit_test(stream_small_buffers_carry_all),
+		cmocka_unit_test(stream_joined_pieces_leave_in_parts),
 		cmocka_unit_test(stream_many_messages_are_one_read),
 		cmocka_unit_test(stream_large_place_is_filled_straight),
 		cmocka_unit_test(stream_short_read_is_the_last),
