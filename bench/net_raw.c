@@ -108,8 +108,8 @@ static int end_read(struct net_raw *r, struct end *e, size_t bytes)
 
 	msg.msg_iovlen = iov_of(e, bytes, e->e_got, iov);
 	nr = msg.msg_iovlen > 1 ? recvmsg(e->e_fd, &msg, e->e_flags)
-				: recv(e->e_fd, iov[0].iov_base,
-				       iov[0].iov_len, e->e_flags);
+				: recv(e->e_fd, iov[0].iov_base, iov[0].iov_len,
+				       e->e_flags);
 	if (nr == 0)
 		return -1;
 	must(nr > 0 || errno == EAGAIN || errno == EINTR, "recv");
@@ -217,9 +217,9 @@ static uint64_t raw_run(void *arg, uint64_t nr)
 {
 	struct net_raw *r = arg;
 	struct seen    *s = r->r_seen;
-	unsigned        batch = r->r_how.rh_batch;
+	unsigned        round = r->r_how.rh_batch * r->r_how.rh_bufs;
 
-	nr = (nr + batch - 1) / batch * batch;
+	nr = (nr + round - 1) / round * round;
 	while (sem_trywait(&s->s_over) == 0)
 		;
 	atomic_store(&s->s_got, 0);

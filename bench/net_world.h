@@ -46,7 +46,7 @@ void world_stop(void);
 void world_enter(const struct world_play *play);
 void world_leave(const struct world_play *play);
 /** Side 0 waits for something: serves if nobody else does. */
-static inline void world_turn(enum world_kind         kind,
+static inline void world_turn(enum world_kind          kind,
 			      const struct world_play *play)
 {
 	if (kind == WORLD_TURNS && play->wp_serve != NULL)

@@ -55,19 +55,34 @@ static void confine(struct bench_side *side, int cpu)
 	m0_bitmap_fini(&map);
 }
 
-static void start(struct bench_side *side, int i, enum bench_mode mode)
+void bench_side_start(struct bench_side *side, const struct m0_net_xprt *xprt,
+		      const char *text, int cpu, enum bench_mode mode)
 {
 	side->s_mode = mode;
-	ck(m0_net_domain_init(&side->s_dom, &m0_net_bulk_mem_xprt), "domain");
+	ck(m0_net_domain_init(&side->s_dom, xprt), "domain");
 	side->s_tm.ntm_callbacks = &callbacks;
 	ck(m0_net_tm_init(&side->s_tm, &side->s_dom), "machine");
 	m0_net_tm_spin_set(&side->s_tm, bench_opt.o_spin_ns);
 	if (mode == BENCH_INLINE)
 		ck(m0_net_tm_inline(&side->s_tm), "inline");
 	else
-		confine(side, bench_opt.o_cpu[i]);
-	ck(m0_net_tm_start(&side->s_tm, addr[i]), "start");
+		confine(side, cpu);
+	ck(m0_net_tm_start(&side->s_tm, text), "start");
 	wait_for(side, M0_NET_TM_STARTED);
+}
+
+void bench_side_meet(struct bench_side *side, const char *text)
+{
+	ck(m0_net_end_point_create(&side->s_peer, &side->s_tm, text),
+	   "end point");
+}
+
+void bench_side_stop(struct bench_side *side)
+{
+	m0_net_end_point_put(side->s_peer);
+	ck(m0_net_tm_stop(&side->s_tm, true), "stop");
+	wait_for(side, M0_NET_TM_STOPPED);
+	ck(m0_net_tm_fini(&side->s_tm), "machine's end");
 }
 
 struct bench_side *bench_pair_start(enum bench_mode mode)
@@ -80,23 +95,17 @@ struct bench_side *bench_pair_start(enum bench_mode mode)
 	memset(pair, 0, 2 * sizeof(*pair));
 	ck(m0_net_init(), "init");
 	for (int i = 0; i < 2; i++)
-		start(&pair[i], i, mode);
+		bench_side_start(&pair[i], &m0_net_bulk_mem_xprt, addr[i],
+				 bench_opt.o_cpu[i], mode);
 	for (int i = 0; i < 2; i++)
-		ck(m0_net_end_point_create(&pair[i].s_peer, &pair[i].s_tm,
-					   addr[1 - i]),
-		   "end point");
+		bench_side_meet(&pair[i], addr[1 - i]);
 	return pair;
 }
 
 void bench_pair_stop(struct bench_side *pair)
 {
-	for (int i = 0; i < 2; i++) {
-		m0_net_end_point_put(pair[i].s_peer);
-		ck(m0_net_tm_stop(&pair[i].s_tm, true), "stop");
-		wait_for(&pair[i], M0_NET_TM_STOPPED);
-	}
 	for (int i = 0; i < 2; i++)
-		ck(m0_net_tm_fini(&pair[i].s_tm), "machine's end");
+		bench_side_stop(&pair[i]);
 }
 
 void bench_pair_free(struct bench_side *pair)

@@ -28,6 +28,14 @@ struct bench_side {
 	enum bench_mode          s_mode;
 } __attribute__((aligned(128)));
 
+/** Starts a machine, and its domain, at an address. */
+void bench_side_start(struct bench_side *side, const struct m0_net_xprt *xprt,
+		      const char *text, int cpu, enum bench_mode mode);
+/** The other side's address. */
+void bench_side_meet(struct bench_side *side, const char *text);
+/** Cancels what is queued, and ends the machine; the domain remains. */
+void bench_side_stop(struct bench_side *side);
+
 /** Starts both sides; each knows the other by s_peer. */
 struct bench_side *bench_pair_start(enum bench_mode mode);
 /** Cancels what is queued, and ends both. Buffers remain registered. */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "m0/lnet.h"
+#include "m0/xlnet.h"
+#include "net_m0.h"
+
+enum {
+	TEXT_BYTES = 80,
+	SPIN_MAX_NS = 1000000000
+};
+
+static void must(int rc, const char *what)
+{
+	if (rc != 0)
+		bench_die("%s: %s", what, m0_errname(rc));
+}
+
+static void address(const struct net_m0 *m, int side, char *ret)
+{
+	if (strcmp(m->m_xprt, "mem") == 0)
+		snprintf(ret, TEXT_BYTES, "127.0.0.1:%d", 7001 + side);
+	else
+		snprintf(ret, TEXT_BYTES, "127.0.0.%d@tcp:%d:%d:1", 1 + side,
+			 M0_NET_LNET_PID, M0_NET_LNET_PORTAL);
+}
+
+/** A node without a thread, unless its machines need one. */
+static void node_open(struct net_m0 *m, int side)
+{
+	struct m0_lnet_cfg cfg;
+	char               why[M0_LNET_WHY_BYTES] = "";
+	char               text[TEXT_BYTES];
+
+	m0_lnet_cfg_default(&cfg);
+	snprintf(text, sizeof(text), "tcp(127.0.0.%d)", 1 + side);
+	must(m0_lnet_cfg_networks(&cfg, text, why), why);
+	cfg.lc_port = (uint16_t)m->m_port;
+	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
+	cfg.lc_src_port_max = 0;
+	cfg.lc_src_port_min = 0;
+	cfg.lc_inline = m->m_polled;
+	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
+					   ? bench_opt.o_spin_ns
+					   : SPIN_MAX_NS);
+	must(m0_lnet_open(&m->m_lnet[side], &cfg, why), why);
+	must(m0_net_lnet_use(m->m_lnet[side]), "use");
+}
+
+static void sides_prepare(void *arg)
+{
+	struct net_m0 *m = arg;
+
+	m->m_port = world_port();
+}
+
+static void side_open(void *arg, int side)
+{
+	const struct m0_net_xprt *xprt = &m0_net_bulk_mem_xprt;
+	struct net_m0            *m = arg;
+	struct bench_side        *s;
+	char                      text[TEXT_BYTES];
+
+	s = aligned_alloc(128, sizeof(*s));
+	if (s == NULL)
+		bench_die("no memory");
+	memset(s, 0, sizeof(*s));
+	must(m0_net_init(), "init");
+	if (strcmp(m->m_xprt, "lnet") == 0) {
+		node_open(m, side);
+		xprt = &m0_lnet_xprt;
+	}
+	address(m, side, text);
+	/* The caller is on its processor already; a thread made by it, too. */
+	bench_side_start(s, xprt, text, -1,
+			 m->m_polled ? BENCH_INLINE : BENCH_ASYNC);
+	address(m, 1 - side, text);
+	bench_side_meet(s, text);
+	m->m_side[side] = s;
+}
+
+void net_m0_stop(struct net_m0 *m, int side)
+{
+	if (!m->m_stopped[side])
+		bench_side_stop(m->m_side[side]);
+	m->m_stopped[side] = true;
+}
+
+static void side_close(void *arg, int side)
+{
+	struct net_m0 *m = arg;
+
+	net_m0_stop(m, side);
+	must(m0_net_domain_fini(&m->m_side[side]->s_dom), "domain's end");
+	if (m->m_lnet[side] != NULL) {
+		must(m0_net_lnet_unuse(m->m_lnet[side]), "unuse");
+		m0_lnet_close(m->m_lnet[side]);
+	}
+	must(m0_net_fini(), "end");
+	free(m->m_side[side]);
+}
+
+struct world_play net_m0_play(struct net_m0 *m)
+{
+	return (struct world_play){
+		.wp_prepare = &sides_prepare,
+		.wp_open = &side_open,
+		.wp_close = &side_close,
+		.wp_arg = m,
+	};
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * m0_net between two sides, over any transport: one machine on each side that
+ * all plays use.
+ */
+#ifndef BENCH_NET_M0_H
+#define BENCH_NET_M0_H
+
+#include "net_world.h"
+#include "pair.h"
+
+struct net_m0 {
+	enum world_kind m_kind;
+	/** Inline machines that are polled; else the library's threads. */
+	bool m_polled;
+	/** The transport: mem, lnet. */
+	const char *m_xprt;
+	unsigned    m_port;
+	/** In two processes each has one of them. */
+	struct bench_side *m_side[2];
+	bool               m_stopped[2];
+	struct m0_lnet    *m_lnet[2];
+};
+
+/** The machines: the first play of all. */
+struct world_play net_m0_play(struct net_m0 *m);
+/** Ends a side's machine, so that no buffer is queued any more. */
+void net_m0_stop(struct net_m0 *m, int side);
+
+static inline bool net_m0_is_async(const struct net_m0 *m)
+{
+	return !m->m_polled;
+}
+
+/** Moves what there is to move. */
+static inline void net_m0_poll(struct net_m0 *m, int side)
+{
+	bench_poll(m->m_side[side]);
+}
+
+/* net_msg.c */
+
+/** Ping-pong, answered from the callback: one operation is one way. */
+struct net_ping;
+struct net_ping  *net_ping_make(struct net_m0 *m, struct world_play *play);
+struct bench_case net_ping_case(struct net_ping *g, const char *name);
+
+/** Messages of 64 B in one direction, `depth` queued all the time. */
+struct net_rate;
+struct net_rate  *net_rate_make(struct net_m0 *m, unsigned depth,
+				struct world_play *play);
+struct bench_case net_rate_case(struct net_rate *f, const char *name);
+
+/* net_bulk.c */
+
+/**
+ * Side 1 has passive buffers and publishes their descriptors in shared memory;
+ * side 0 has `flight` transfers under way.
+ */
+struct net_bulk;
+struct net_bulk  *net_bulk_make(struct net_m0 *m, size_t bytes, unsigned flight,
+				bool is_put, struct world_play *play);
+struct bench_case net_bulk_case(struct net_bulk *k, const char *name);
+
+#endif /* BENCH_NET_M0_H */

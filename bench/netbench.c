@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * m0_net between two processes on 127.0.0.1 and 127.0.0.2, beside bare sockets
+ * that move the same bytes between the same processes, in turns. Prints lines
+ * `name value unit`; bench/run makes rows of them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net_m0.h"
+#include "net_raw.h"
+
+static const char usage[] =
+	"netbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] XPRT TEST\n"
+	"  XPRT: lnet, two processes; mem, two threads; raw, sockets alone\n"
+	"  ping poll|block               64 B one way: raw, m0\n"
+	"  rate                          64 B, 64 queued, polled: raw, m0\n"
+	"  bulk BYTES FLIGHT poll|block  raw, put, get\n"
+	"  do ping|rate|put|get NR [BYTES FLIGHT]  that many, untimed, one\n"
+	"                                process in turns, for counters";
+
+enum {
+	MSG_BYTES = 64,
+	/** Head and payload. */
+	WIRE_BYTES = NET_HEAD_BYTES + MSG_BYTES,
+	DEPTH = 64
+};
+
+static struct net_m0     m0;
+static struct world_play plays[WORLD_PLAYS_MAX];
+static int               plays_nr;
+static struct bench_case cases[BENCH_CASES_MAX];
+static int               cases_nr;
+
+static void raw_add(const char *name, struct net_raw_how how)
+{
+	how.rh_kind = m0.m_kind;
+	how.rh_polled = m0.m_polled;
+	cases[cases_nr++] =
+		net_raw_case(net_raw_make(&how, &plays[plays_nr++]), name);
+}
+
+static bool has_m0(void)
+{
+	return strcmp(m0.m_xprt, "raw") != 0;
+}
+
+static void m0_add(void)
+{
+	if (has_m0())
+		plays[plays_nr++] = net_m0_play(&m0);
+}
+
+static void ping_add(void)
+{
+	struct net_ping *g = net_ping_make(&m0, &plays[plays_nr++]);
+
+	cases[cases_nr++] = net_ping_case(g, "m0");
+}
+
+static void rate_add(void)
+{
+	struct net_rate *f = net_rate_make(&m0, DEPTH, &plays[plays_nr++]);
+
+	cases[cases_nr++] = net_rate_case(f, "m0");
+}
+
+static void bulk_add(const char *name, size_t bytes, unsigned flight)
+{
+	struct net_bulk *k = net_bulk_make(&m0, bytes, flight, name[0] == 'p',
+					   &plays[plays_nr++]);
+
+	cases[cases_nr++] = net_bulk_case(k, name);
+}
+
+static void time_all(void)
+{
+	world_start(m0.m_kind, plays, plays_nr);
+	bench_turns(cases, cases_nr);
+	bench_huge_report();
+	world_stop();
+}
+
+static void do_ping(void)
+{
+	m0_add();
+	raw_add("raw", (struct net_raw_how){ .rh_there = WIRE_BYTES,
+					     .rh_back = WIRE_BYTES,
+					     .rh_batch = 1,
+					     .rh_bufs = 1,
+					     .rh_half = true });
+	if (has_m0())
+		ping_add();
+	time_all();
+}
+
+static void do_rate(void)
+{
+	m0_add();
+	raw_add("raw", (struct net_raw_how){ .rh_there = WIRE_BYTES,
+					     .rh_batch = DEPTH,
+					     .rh_bufs = 1,
+					     .rh_rate = true });
+	if (has_m0())
+		rate_add();
+	time_all();
+}
+
+/** One in flight: a request and its answer, the bulk in the one or the other;
+ * more: a stream. */
+static void bulk_raw_add(size_t bytes, unsigned flight)
+{
+	struct net_raw_how how = { .rh_there = NET_HEAD_BYTES + bytes,
+				   .rh_batch = 1,
+				   .rh_bufs = flight };
+
+	if (flight > 1) {
+		raw_add("raw", how);
+		return;
+	}
+	how.rh_back = NET_HEAD_BYTES;
+	raw_add("raw.put", how);
+	how.rh_there = NET_HEAD_BYTES;
+	how.rh_back = NET_HEAD_BYTES + bytes;
+	raw_add("raw.get", how);
+}
+
+static void do_bulk(size_t bytes, unsigned flight)
+{
+	m0_add();
+	bulk_raw_add(bytes, flight);
+	if (has_m0()) {
+		bulk_add("put", bytes, flight);
+		bulk_add("get", bytes, flight);
+	}
+	time_all();
+}
+
+static void do_some(const char *what, uint64_t nr, size_t bytes,
+		    unsigned flight)
+{
+	m0.m_kind = WORLD_TURNS;
+	m0.m_polled = true;
+	m0_add();
+	if (strcmp(what, "ping") == 0)
+		ping_add();
+	else if (strcmp(what, "rate") == 0)
+		rate_add();
+	else if (strcmp(what, "put") == 0 || strcmp(what, "get") == 0)
+		bulk_add(what, bytes, flight);
+	else
+		bench_die("%s", usage);
+	world_start(m0.m_kind, plays, plays_nr);
+	(void)cases[0].c_run(cases[0].c_arg, 2 * DEPTH);
+	bench_counted(&cases[0], nr);
+	world_stop();
+}
+
+static void mode_set(const char *mode)
+{
+	if (strcmp(mode, "poll") != 0 && strcmp(mode, "block") != 0)
+		bench_die("%s", usage);
+	m0.m_polled = mode[0] == 'p';
+}
+
+int main(int argc, char **argv)
+{
+	int         i = bench_options(argc, argv, usage);
+	const char *arg[6] = { argv[i], "", "0", "0", "65536", "1" };
+
+	for (int j = 1; j < 6 && i + j < argc; j++)
+		arg[j] = argv[i + j];
+	m0.m_xprt = arg[0];
+	m0.m_kind = strcmp(arg[0], "mem") == 0 ? WORLD_THREADS : WORLD_FORK;
+	m0.m_polled = true;
+	if (strcmp(arg[1], "ping") == 0) {
+		mode_set(arg[2]);
+		do_ping();
+	} else if (strcmp(arg[1], "rate") == 0) {
+		do_rate();
+	} else if (strcmp(arg[1], "bulk") == 0 && atoi(arg[2]) > 0 &&
+		   atoi(arg[3]) > 0) {
+		mode_set(arg[4]);
+		do_bulk((size_t)atoi(arg[2]), (unsigned)atoi(arg[3]));
+	} else if (strcmp(arg[1], "do") == 0 && atoi(arg[3]) > 0) {
+		do_some(arg[2], strtoull(arg[3], NULL, 0), (size_t)atoi(arg[4]),
+			(unsigned)atoi(arg[5]));
+	} else {
+		bench_die("%s", usage);
+	}
+	return 0;
+}
