@@ -6,9 +6,6 @@ enum {
 	RETRY_NS = 20000000
 };
 
-/** Reserved portal, match bits of pings and pushes. */
-#define PING_BITS (UINT64_C(1) << 63)
-
 static void ask_free(struct m0_lnet_ask *ask)
 {
 	struct m0_lnet_engine *eng = ask->as_engine;
@@ -149,7 +146,7 @@ static struct m0_lnet_ask *ask_new(struct m0_lnet_engine    *eng,
 		.lo_self = *self,
 		.lo_target = { .lp_nid = *nid, .lp_pid = M0_LNET_PID_LUSTRE },
 		.lo_portal = M0_LNET_PORTAL_RESERVED,
-		.lo_match_bits = PING_BITS,
+		.lo_match_bits = M0_LNET__PING_BITS,
 	};
 	ask->as_deadline = deadline;
 	m0_timer_init(&ask->as_timer.lt_timer);

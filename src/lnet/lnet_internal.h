@@ -330,6 +330,9 @@ bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
 
 /* -- ping.c, discovery.c --------------------------------------------------- */
 
+/** Match bits of pings and pushes, on the reserved portal. */
+#define M0_LNET__PING_BITS (UINT64_C(1) << 63)
+
 /*
  * The engine's own MDs have md_done, its MEs are those of portal 0. They are
  * neither counted in le_busy_nr nor told to the home, and m0_lnet_engine_shutdown
@@ -345,6 +348,12 @@ void m0_lnet__ping_changed(struct m0_lnet_engine *eng);
 uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng);
 /** What we tell of ourselves. `*ret` stays valid until ours changes. */
 size_t m0_lnet__ping_bytes(const struct m0_lnet_engine *eng, const void **ret);
+/**
+ * A push has come, and all places for pushes have one that comes in: frees one of
+ * them. Were it dropped, half a push for each would keep all others out.
+ * @return false  there is none.
+ */
+bool m0_lnet__ping_sink_cut(struct m0_lnet_engine *eng);
 /** A push has come; `nr` bytes of it are there. */
 void m0_lnet__discovery_pushed(struct m0_lnet_engine    *eng,
 			       const struct m0_lnet_nid *from,

@@ -17,9 +17,6 @@ enum {
 	SINK_BYTES_MAX = 16384
 };
 
-/** Match bits of pings and pushes. */
-#define PING_BITS (UINT64_C(1) << 63)
-
 /** Information, encoded. */
 struct ping_buf {
 	struct m0_list_link pb_link;
@@ -47,7 +44,9 @@ struct ping {
 	struct m0_list   pi_old;
 	struct ping_sink pi_sinks[SINKS_NR];
 	m0_bcount_t      pi_sink_bytes;
-	bool             pi_ends;
+	/** The sink that is to be cut next, should all be in use. */
+	unsigned pi_cut_next;
+	bool     pi_ends;
 };
 
 static struct ping *ping_of(const struct m0_lnet_engine *eng)
@@ -253,7 +252,7 @@ void m0_lnet__ping_changed(struct m0_lnet_engine *eng)
 
 static const struct m0_lnet_me_attr me_attr = {
 	.me_portal = M0_LNET_PORTAL_RESERVED,
-	.me_match_bits = PING_BITS,
+	.me_match_bits = M0_LNET__PING_BITS,
 };
 
 static void me_post(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
@@ -329,6 +328,25 @@ static void sink_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	}
 	if (ends && !ping->pi_ends)
 		sink_post(eng, sink);
+}
+
+bool m0_lnet__ping_sink_cut(struct m0_lnet_engine *eng)
+{
+	struct ping      *ping = ping_of(eng);
+	struct ping_sink *sink;
+	unsigned          i;
+
+	/* They are cut in turn: so it is the one that was taken first, if there
+	 * were others cut before. */
+	for (i = 0; i < SINKS_NR; ++i) {
+		sink = &ping->pi_sinks[ping->pi_cut_next++ % SINKS_NR];
+		if (sink->ps_md.md_me != NULL || sink->ps_md.md_ended)
+			continue;
+		/* Its event has it posted again. */
+		m0_lnet_engine_md_unlink(eng, &sink->ps_md);
+		return true;
+	}
+	return false;
 }
 
 static bool sinks_make(struct ping *ping)

@@ -15,12 +15,13 @@ static char              memory[BYTES];
 static void told(struct m0_lnet_eq *queue, const struct m0_lnet_event *ev)
 {
 	(void)queue;
-	ended_nr += ev->ev_unlinked;
+	__atomic_fetch_add(&ended_nr, ev->ev_unlinked, __ATOMIC_RELAXED);
 }
 
 static bool has_ended(void *arg)
 {
-	return ended_nr == *(unsigned *)arg;
+	return __atomic_load_n(&ended_nr, __ATOMIC_RELAXED) ==
+	       *(unsigned *)arg;
 }
 
 static struct m0_lnet_handle entry(void)

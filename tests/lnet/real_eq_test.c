@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "home/home_internal.h"
 #include "lnet/real.h"
 
 static struct real re;
@@ -15,6 +16,17 @@ struct waiter {
 	int                  wt_rc;
 	m0_time_t            wt_deadline;
 };
+
+/* Has somebody begun to wait? */
+static bool is_waiting(struct m0_lnet_eq *eq)
+{
+	bool waits;
+
+	m0_mutex_lock(&eq->eq_lnet->hm_lock);
+	waits = eq->eq_waits;
+	m0_mutex_unlock(&eq->eq_lnet->hm_lock);
+	return waits;
+}
 
 static void *wait_do(void *arg)
 {
@@ -44,7 +56,7 @@ static void waiter_is_woken_though_others_look(void **state)
 	attr = real_md(&vec, 1, 0, &re.re_a.rn_eq);
 	md = real_bind(&re.re_a, &attr);
 	assert_int_equal(pthread_create(&thread, NULL, wait_do, &waiter), 0);
-	while (!__atomic_load_n(&re.re_a.rn_eq.eq_waits, __ATOMIC_RELAXED))
+	while (!is_waiting(&re.re_a.rn_eq))
 		(void)sched_yield();
 	for (i = 0; i < 100; ++i)
 		assert_int_equal(m0_lnet_eq_get(&re.re_a.rn_eq, &ev), -EAGAIN);
