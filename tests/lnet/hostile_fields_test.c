@@ -347,6 +347,8 @@ static const struct row rows[] = {
 	  { { F_TYPE, 4, 0xffffffff } },
 	  CLOSES,
 	  BAD_PEER },
+	{ "NOOP, a checksum", NOOP, { { F_CSUM, 4, 1 } }, CLOSES, BAD_PEER },
+	{ "PUT, a checksum", PUT, { { F_CSUM, 4, 7 } }, CLOSES, BAD_PEER },
 	{ "NOOP V2, wrong checksum",
 	  NOOP_V2,
 	  { { F_CSUM, 4, 1 } },

@@ -335,6 +335,58 @@ static void port_above_1023_is_not_heard(void **state)
 	place_down(&place);
 }
 
+/* Who says that he is the node itself is nobody. */
+static void nid_of_the_node_is_not_for_others(void **state)
+{
+	struct speech        speech = {};
+	struct place_end    *end;
+	struct m0_sock_hello hello = {
+		.sh_version = 3,
+		.sh_src_pid = M0_LNET_PID_LUSTRE,
+		.sh_src_incarnation = INCARNATION,
+		.sh_ctype = M0_SOCK_CONTROL,
+	};
+
+	up(state, NULL);
+	hello.sh_src_nid = hello.sh_dst_nid = place.pl_nid;
+	speech_request(&speech, &place.pl_nid);
+	speech.sp_nr +=
+		m0_sock__hello_encode(&hello, speech.sp_bytes + speech.sp_nr);
+	end = place_dial(&place, WHO);
+	speech_say(end, &speech);
+	assert_true(place_wait_end(end, SOON_MS));
+	assert_int_equal(end->pe_in_nr, 0);
+	place_down(&place);
+}
+
+/* A peer that is silent is sent a sign of life now and then, where bulk comes to
+ * the node, and not more than that. */
+static void silent_peer_is_sent_few_signs_of_life(void **state)
+{
+	struct place_end *control;
+	struct place_end *bulk;
+	struct heard      heard;
+	unsigned          nr = 0;
+
+	if (*(enum place_kind *)*state == PLACE_SOCKETS)
+		skip();
+	up(state, NULL);
+	control = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
+	bulk = speech_join(&place, WHO, 3, M0_SOCK_BULK_OUT, INCARNATION);
+	place_run(&place, 10 * place.pl_cfg.lc_keepalive_ms + 1000);
+	while (speech_hear(bulk, &heard, 10)) {
+		assert_int_equal(heard.hd_frame.sf_type, M0_SOCK_FRAME_NOOP);
+		assert_true(heard.hd_frame.sf_cookie[0] == 0 &&
+			    heard.hd_frame.sf_cookie[1] == 1);
+		++nr;
+	}
+	/* Each 30 s at the least, each 10 s at the most. */
+	assert_in_range(nr, 9, 30);
+	assert_false(speech_hear(control, &heard, 10));
+	assert_true(speech_ping(control));
+	place_down(&place);
+}
+
 static void swap(uint8_t *bytes, size_t nr)
 {
 	size_t  i;
@@ -702,6 +754,8 @@ int main(void)
 		BOTH(incarnation_new_drops_old_connections),
 		BOTH(nid_of_two_makes_them_flap),
 		BOTH(port_above_1023_is_not_heard),
+		BOTH(nid_of_the_node_is_not_for_others),
+		BOTH(silent_peer_is_sent_few_signs_of_life),
 		BOTH(peer_of_other_byte_order_is_served),
 		BOTH(garbage_closes_and_no_more),
 		BOTH(messages_mutated_do_no_harm),
