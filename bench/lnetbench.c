@@ -109,9 +109,12 @@ static struct m0_lnet_nid nid(const char *text)
 	return ret;
 }
 
+/** Such as nobody has chosen. */
 static uint64_t bits_of(unsigned i)
 {
-	return (uint64_t)i << 40 | i;
+	uint64_t seed = i;
+
+	return m0_rnd64(&seed);
 }
 
 static void node_open(struct node *no)
