@@ -9,7 +9,8 @@
 
 enum {
 	TEXT_BYTES = 80,
-	SPIN_MAX_NS = 1000000000
+	SPIN_MAX_NS = 1000000000,
+	PEER_CREDITS = 64
 };
 
 static void must(int rc, const char *what)
@@ -41,6 +42,8 @@ static void node_open(struct net_m0 *m, int side)
 	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
 	cfg.lc_src_port_max = 0;
 	cfg.lc_src_port_min = 0;
+	/* As many as an application may have queued: a window of the sender. */
+	cfg.lc_peer_credits = PEER_CREDITS;
 	cfg.lc_inline = m->m_polled;
 	cfg.lc_spin_ns = (int64_t)(bench_opt.o_spin_ns < SPIN_MAX_NS
 					   ? bench_opt.o_spin_ns

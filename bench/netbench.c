@@ -17,8 +17,9 @@ static const char usage[] =
 	"  ping poll|block               64 B one way: raw, m0\n"
 	"  rate                          64 B, 64 queued, polled: raw, m0\n"
 	"  bulk BYTES FLIGHT poll|block  raw, put, get\n"
-	"  do ping|rate|put|get NR [BYTES FLIGHT]  that many, untimed, one\n"
-	"                                process in turns, for counters";
+	"netbench ... [XPRT] do ping|rate|put|get NR [BYTES FLIGHT]\n"
+	"                                that many, untimed, one process in\n"
+	"                                turns, for counters";
 
 enum {
 	MSG_BYTES = 64,
@@ -167,10 +168,11 @@ static void mode_set(const char *mode)
 int main(int argc, char **argv)
 {
 	int         i = bench_options(argc, argv, usage);
-	const char *arg[6] = { argv[i], "", "0", "0", "65536", "1" };
+	bool        counts = strcmp(argv[i], "do") == 0;
+	const char *arg[6] = { "lnet", "", "0", "0", "65536", "1" };
 
-	for (int j = 1; j < 6 && i + j < argc; j++)
-		arg[j] = argv[i + j];
+	for (int j = counts, k = i; j < 6 && k < argc; j++, k++)
+		arg[j] = argv[k];
 	m0.m_xprt = arg[0];
 	m0.m_kind = strcmp(arg[0], "mem") == 0 ? WORLD_THREADS : WORLD_FORK;
 	m0.m_polled = true;
