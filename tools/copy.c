@@ -1,44 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * `colibri copy`: options, the life of the two roles, and signals. The roles'
- * work is in copy_send.c and copy_recv.c.
+ * `colibri copy`: options. Copies are in copy_job.c, what receives them from
+ * elsewhere in copy_listen.c.
  */
 #include <argp.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "copy_role.h"
-#include "copy_show.h"
+#include "copy_args.h"
+#include "copy_wire.h"
 #include "text.h"
 
 enum {
 	INFLIGHT_DEF = 8,
-	INFLIGHT_MAX = 256,
-	/** Milliseconds between two looks at the progress. */
-	TICK_MSEC = 100
+	INFLIGHT_MAX = COPY_INFLIGHT_MAX,
+	TIMEOUT_DEF_MS = 30000
 };
 
 #define BLOCK_DEF (1ULL << 20)
 /** Memory of one role's blocks. */
 #define WINDOW_MAX (1ULL << 30)
 
-struct copy_args {
-	const char       *ca_src;
-	const char       *ca_dst;
-	const char       *ca_transport;
-	uint64_t          ca_block;
-	uint64_t          ca_inflight;
-	bool              ca_verify;
-	bool              ca_json;
-	bool              ca_quiet;
-	struct tool_fail *ca_fail;
-};
-
 enum {
-	KEY_NO_VERIFY = 256
+	KEY_NO_VERIFY = 256,
+	KEY_EP,
+	KEY_ONCE,
+	KEY_TIMEOUT
 };
 
 static const struct argp_option copy_options[] = {
@@ -48,7 +36,22 @@ static const struct argp_option copy_options[] = {
 	  "Blocks on their way at a time, 1 to 256; "
 	  "default 8",
 	  0 },
-	{ "transport", 't', "NAME", 0, "What carries them: mem (default)", 0 },
+	{ "transport", 't', "NAME", 0,
+	  "What carries them: mem or lnet; default mem within this process, "
+	  "else lnet",
+	  0 },
+	{ "listen", 'l', NULL, 0,
+	  "Receive files below DIR until SIGINT; prints the command for the "
+	  "other side",
+	  0 },
+	{ "once", KEY_ONCE, NULL, 0, "With --listen: end after one copy", 0 },
+	{ "ep", KEY_EP, "EP", 0,
+	  "Our own address, NID:12345:portal:machine, as "
+	  "10.0.0.1@tcp:12345:40:*",
+	  0 },
+	{ "timeout", KEY_TIMEOUT, "TIME", 0,
+	  "Another process that is silent for so long is given up; default 30",
+	  0 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0,
 	  "Do not read the new file back; what was received is checked all "
 	  "the same",
@@ -75,11 +78,18 @@ static void copy_operands_check(const struct copy_args *args)
 			      : args->ca_dst == NULL ? "DST is"
 						     : NULL;
 
-	if (missing != NULL)
+	if (args->ca_listen && args->ca_dst != NULL)
+		tool_fail_set(args->ca_fail, TOOL_USAGE,
+			      "'%s': with --listen there is one operand, DIR",
+			      args->ca_dst);
+	else if (!args->ca_listen && missing != NULL)
 		tool_fail_set(args->ca_fail, TOOL_USAGE,
 			      "%s missing; usage: colibri copy [OPTION...] SRC "
 			      "DST",
 			      missing);
+	if (args->ca_once && !args->ca_listen)
+		tool_fail_set(args->ca_fail, TOOL_USAGE,
+			      "--once is for --listen");
 }
 
 static error_t copy_option(int key, char *arg, struct argp_state *state)
@@ -87,6 +97,22 @@ static error_t copy_option(int key, char *arg, struct argp_state *state)
 	struct copy_args *args = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->ca_opts;
+		break;
+	case 'l':
+		args->ca_listen = true;
+		break;
+	case KEY_ONCE:
+		args->ca_once = true;
+		break;
+	case KEY_EP:
+		args->ca_ep = arg;
+		break;
+	case KEY_TIMEOUT:
+		args->ca_timeout_ms =
+			tool_ms_option(args->ca_fail, "--timeout", arg, 1);
+		break;
 	case 'b':
 		if (text_size_parse(arg, &args->ca_block) != 0)
 			tool_fail_set(
@@ -125,29 +151,35 @@ static error_t copy_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static const struct argp_child copy_children[] = {
+	{ &lnet_opts_own_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
 static const struct argp copy_argp = {
 	copy_options,
 	copy_option,
-	"SRC DST",
+	"SRC DST\nSRC EP:PATH\n--listen [DIR]",
 	"Copy the file SRC to DST (a new name, a file to be replaced, or a "
 	"directory) block by block from one machine of the network layer to "
-	"another, and verify it.\v"
-	"DST appears complete or not at all. Exit status: 0 copied and "
-	"verified, 1 the copy failed or was interrupted, 2 an option or operand "
-	"is wrong. See colibri-copy(1).",
-	NULL,
+	"another, and verify it. With EP:PATH, to the process that runs "
+	"`colibri copy --listen', here or on another host.\v"
+	"DST appears complete or not at all. TIME is in seconds, or as 500ms, "
+	"50s. Exit status: 0 copied and verified, 1 the copy failed or was "
+	"interrupted, 2 an option or operand is wrong. See colibri-copy(1).",
+	copy_children,
 	NULL,
 	NULL,
 };
 
 /* What only the transport can say: how large a block may be. */
-static int block_check(const struct copy_args *args,
-		       const struct tool_xprt *xprt)
+static int block_check(const struct copy_args *args)
 {
-	struct m0_net_domain dom = { .nd_xprt = NULL };
-	char                 text[TEXT_MAX];
-	uint64_t             max;
-	int                  rc = m0_net_domain_init(&dom, xprt->tx_xprt);
+	const struct tool_xprt *xprt = args->ca_xprt;
+	struct m0_net_domain    dom = { .nd_xprt = NULL };
+	char                    text[TEXT_MAX];
+	uint64_t                max;
+	int                     rc = m0_net_domain_init(&dom, xprt->tx_xprt);
 
 	if (rc != 0)
 		return tool_fail_set(args->ca_fail, TOOL_FAILED,
@@ -184,227 +216,93 @@ static int window_check(const struct copy_args *args)
 	return 0;
 }
 
-/* One copy that runs. */
-struct copy_job {
-	const struct copy_args *cj_args;
-	struct copy_plan        cj_plan;
-	struct src_file         cj_src;
-	struct dst_file         cj_dst;
-	struct copy_sender      cj_sender;
-	struct copy_receiver    cj_receiver;
-	/** Readable when a signal has come, and when the sender is done. */
-	int                cj_signal_fd;
-	int                cj_done_fd;
-	m0_time_t          cj_start;
-	struct copy_result cj_result;
-};
-
-/* Signals are read from a descriptor: blocked before any thread is started. */
-static int signals_open(struct copy_job *job)
+int copy_signals_open(void)
 {
 	sigset_t set;
+	int      fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
-	job->cj_done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 || job->cj_done_fd < 0)
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
 		return -errno;
-	job->cj_signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return job->cj_signal_fd < 0 ? -errno : 0;
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
 }
 
-static void job_interrupt(struct copy_job *job)
+/* Time-outs of the node follow --timeout unless they are given. */
+static void timeouts_choose(struct copy_args *args)
 {
-	struct signalfd_siginfo info;
+	struct m0_lnet_cfg *cfg = &args->ca_opts.nop_cfg;
+	struct m0_lnet_cfg  def;
 
-	(void)!read(job->cj_signal_fd, &info, sizeof info);
-	copy_port_fail_lock(&job->cj_sender.cs_port, -EINTR,
-			    "interrupted; "
-			    "nothing was written at DST '%s'",
-			    job->cj_dst.df_path);
-	copy_receiver_cancel(&job->cj_receiver);
+	m0_lnet_cfg_default(&def);
+	if (cfg->lc_transaction_timeout_ms == def.lc_transaction_timeout_ms)
+		cfg->lc_transaction_timeout_ms = args->ca_timeout_ms;
+	if (cfg->lc_timeout_ms == def.lc_timeout_ms)
+		cfg->lc_timeout_ms = args->ca_timeout_ms;
 }
 
-static uint64_t job_bytes(struct copy_job *job)
+static int transport_choose(struct copy_args *args)
 {
-	struct copy_port *port = &job->cj_sender.cs_port;
-	uint64_t          bytes;
+	bool        far = args->ca_listen || (args->ca_dst != NULL &&
+                                       tool_place_split(args->ca_dst) != NULL);
+	const char *name = args->ca_transport;
 
-	m0_mutex_lock(&port->cp_lock);
-	bytes = job->cj_sender.cs_bytes;
-	m0_mutex_unlock(&port->cp_lock);
-	return bytes;
+	if (name == NULL)
+		name = far ? "lnet" : TOOL_XPRT_DEFAULT;
+	args->ca_xprt = tool_xprt_find(name, args->ca_fail);
+	if (args->ca_xprt == NULL)
+		return TOOL_USAGE;
+	if (far && !args->ca_xprt->tx_node)
+		return tool_fail_set(args->ca_fail, TOOL_USAGE,
+				     "--transport '%s' reaches this process "
+				     "only; use lnet for %s",
+				     name,
+				     args->ca_listen ? "--listen" : "EP:PATH");
+	if (args->ca_timeout_ms == 0)
+		args->ca_timeout_ms = TIMEOUT_DEF_MS;
+	timeouts_choose(args);
+	return lnet_opts_check(&args->ca_opts);
 }
 
-static void job_wait(struct copy_job *job)
+static void copy_run(struct copy_args *args)
 {
-	struct pollfd fds[] = {
-		{ .fd = job->cj_done_fd, .events = POLLIN },
-		{ .fd = job->cj_signal_fd, .events = POLLIN },
-	};
-	struct copy_progress progress;
-
-	copy_progress_init(&progress, (uint64_t)job->cj_src.sf_stat.st_size,
-			   job->cj_args->ca_quiet);
-	for (;;) {
-		int nr = poll(fds, ARRAY_SIZE(fds),
-			      progress.cg_on ? TICK_MSEC : -1);
-
-		if (nr > 0 && (fds[0].revents & POLLIN))
-			break;
-		if (nr > 0 && (fds[1].revents & POLLIN))
-			job_interrupt(job);
-		copy_progress_show(&progress, job_bytes(job));
-	}
-	copy_progress_end(&progress);
-}
-
-static void job_result(struct copy_job *job)
-{
-	struct copy_result   *r = &job->cj_result;
-	struct copy_receiver *receiver = &job->cj_receiver;
-	struct copy_sender   *sender = &job->cj_sender;
-
-	r->ct_total_ns = m0_time_sub(m0_time_now(), job->cj_start);
-	r->ct_stats[COPY_SENDER].tst_machine = "sender";
-	(void)m0_net_tm_stats_get(&sender->cs_port.cp_node.tn_tm, M0_NET_QT_NR,
-				  r->ct_stats[COPY_SENDER].tst_queues, false);
-	r->ct_stats[COPY_RECEIVER].tst_machine = "receiver";
-	(void)m0_net_tm_stats_get(&receiver->cr_port.cp_node.tn_tm,
-				  M0_NET_QT_NR,
-				  r->ct_stats[COPY_RECEIVER].tst_queues, false);
-}
-
-/* Both roles, from start to end. Their failures stay in their ports. */
-static void job_move(struct copy_job *job)
-{
-	struct copy_sender   *sender = &job->cj_sender;
-	struct copy_receiver *receiver = &job->cj_receiver;
-
-	if (copy_receiver_run(receiver) == 0 &&
-	    copy_sender_run(sender,
-			    tool_node_addr(&receiver->cr_port.cp_node)) == 0) {
-		job_wait(job);
-		job_result(job);
-	}
-	if (copy_port_rc(&sender->cs_port) != 0)
-		copy_receiver_cancel(receiver);
-	copy_receiver_stop(receiver);
-	copy_sender_stop(sender);
-}
-
-/* Whose failure came first is what the user is told. */
-static void job_verdict(struct copy_job *job)
-{
-	const struct copy_sender *sender = &job->cj_sender;
-	const struct copy_port   *from = &sender->cs_port;
-
-	if (job->cj_receiver.cr_committed)
-		return; /* Also if a signal came too late. */
-	if (from->cp_rc == 0 || sender->cs_told || job->cj_dst.df_committed)
-		from = &job->cj_receiver.cr_port;
-	if (from->cp_rc != 0)
-		tool_fail_set(job->cj_args->ca_fail, TOOL_FAILED, "%s",
-			      from->cp_fail.tf_text);
-}
-
-static void job_plan(struct copy_job *job, const struct tool_xprt *xprt)
-{
-	const struct copy_args *args = job->cj_args;
-	struct copy_result     *r = &job->cj_result;
-	uint64_t                size = (uint64_t)job->cj_src.sf_stat.st_size;
-
-	r->ct_src = args->ca_src;
-	r->ct_dst = job->cj_dst.df_path;
-	r->ct_transport = xprt->tx_name;
-	r->ct_bytes = size;
-	r->ct_block = args->ca_block;
-	r->ct_inflight = (uint32_t)args->ca_inflight;
-	r->ct_blocks_nr = size / args->ca_block +
-			  (size % args->ca_block != 0 ? 1 : 0);
-	/* A small file needs less memory than that. */
-	job->cj_plan.cpl_xprt = xprt;
-	job->cj_plan.cpl_verify = args->ca_verify;
-	job->cj_plan.cpl_block = max64u(min64u(args->ca_block, size), 1);
-	job->cj_plan.cpl_inflight =
-		(uint32_t)max64u(min64u(args->ca_inflight, r->ct_blocks_nr), 1);
-}
-
-static void job_run(struct copy_job *job)
-{
-	struct tool_fail *fail = job->cj_args->ca_fail;
-	int               rc = signals_open(job);
-
-	if (rc != 0) {
-		tool_fail_set(fail, TOOL_FAILED, "signals: %s",
-			      tool_errtext(rc));
+	if (transport_choose(args) != 0)
+		return;
+	args->ca_signal_fd = copy_signals_open();
+	if (args->ca_signal_fd < 0) {
+		tool_fail_set(args->ca_fail, TOOL_FAILED, "signals: %s",
+			      tool_errtext(args->ca_signal_fd));
 		return;
 	}
-	job->cj_start = m0_time_now();
-	if (copy_receiver_open(&job->cj_receiver, &job->cj_plan,
-			       &job->cj_dst) == 0 &&
-	    copy_sender_open(&job->cj_sender, &job->cj_plan, &job->cj_src,
-			     job->cj_done_fd) == 0)
-		job_move(job);
-	else
-		copy_receiver_stop(&job->cj_receiver);
-	copy_sender_stop(&job->cj_sender);
-	job->cj_result.ct_verify_ns = job->cj_receiver.cr_phases.cph_verify_ns;
-	job->cj_result.ct_sync_ns = job->cj_receiver.cr_phases.cph_sync_ns;
-	job->cj_result.ct_verified = job->cj_plan.cpl_verify;
-	memcpy(job->cj_result.ct_sum, job->cj_receiver.cr_sum, HASH_BYTES);
-	job_verdict(job);
-	copy_sender_close(&job->cj_sender);
-	copy_receiver_close(&job->cj_receiver);
-}
-
-static void copy_run(const struct copy_args *args)
-{
-	const struct tool_xprt *xprt =
-		tool_xprt_find(args->ca_transport, args->ca_fail);
-	struct copy_job job = {
-		.cj_args = args,
-		.cj_signal_fd = -1,
-		.cj_done_fd = -1,
-	};
-
-	if (xprt == NULL || block_check(args, xprt) != 0 ||
-	    window_check(args) != 0 ||
-	    src_file_open(&job.cj_src, args->ca_src, args->ca_fail) != 0)
-		return;
-	if (dst_file_open(&job.cj_dst, args->ca_dst, &job.cj_src,
-			  args->ca_fail) == 0) {
-		job_plan(&job, xprt);
-		job_run(&job);
-		dst_file_close(&job.cj_dst);
+	if (tool_place_open(&args->ca_place, args->ca_xprt, &args->ca_opts,
+			    args->ca_listen, false) == 0) {
+		if (block_check(args) == 0 && window_check(args) == 0) {
+			if (args->ca_listen)
+				copy_listen_run(args);
+			else
+				copy_job_run(args);
+		}
+		tool_place_close(&args->ca_place);
 	}
-	src_file_close(&job.cj_src);
-	if (job.cj_signal_fd >= 0)
-		(void)close(job.cj_signal_fd);
-	if (job.cj_done_fd >= 0)
-		(void)close(job.cj_done_fd);
-	if (args->ca_fail->tf_exit != TOOL_OK)
-		return;
-	if (args->ca_json)
-		copy_result_json(&job.cj_result);
-	else if (!args->ca_quiet)
-		copy_result_print(&job.cj_result);
+	(void)close(args->ca_signal_fd);
 }
 
 int copy_main(int argc, char **argv)
 {
-	struct tool_fail fail = { .tf_exit = TOOL_OK };
-	struct copy_args args = {
-		.ca_transport = TOOL_XPRT_DEFAULT,
+	static struct copy_args args = {
 		.ca_block = BLOCK_DEF,
 		.ca_inflight = INFLIGHT_DEF,
 		.ca_verify = true,
-		.ca_fail = &fail,
 	};
-	int rc;
+	struct tool_fail fail = { .tf_exit = TOOL_OK };
+	int              rc;
 
+	args.ca_fail = &fail;
+	args.ca_program = argv[0];
+	lnet_opts_init(&args.ca_opts, &fail);
 	if (argp_parse(&copy_argp, argc, argv, 0, NULL, &args) != 0)
 		return TOOL_USAGE;
 	if (fail.tf_exit == TOOL_OK) {

@@ -260,6 +260,18 @@ static int dst_tmp_open(struct dst_file *dst)
 	return dst_tmp_named(dst);
 }
 
+int dst_file_make(struct dst_file *dst, struct tool_fail *fail)
+{
+	int rc = dst_tmp_open(dst);
+
+	if (rc == 0)
+		return 0;
+	return tool_fail_set(fail, rc == -ENOSPC ? TOOL_FAILED : TOOL_USAGE,
+			     "DST '%s': no file can be made in "
+			     "its directory: %s",
+			     dst->df_path, tool_errtext(rc));
+}
+
 int dst_file_open(struct dst_file *dst, const char *path,
 		  const struct src_file *src, struct tool_fail *fail)
 {
@@ -275,15 +287,8 @@ int dst_file_open(struct dst_file *dst, const char *path,
 		rc = dst_check(dst, src, fail);
 	if (rc == 0)
 		rc = dst_dir_open(dst, fail);
-	if (rc == 0) {
-		rc = dst_tmp_open(dst);
-		if (rc != 0)
-			rc = tool_fail_set(
-				fail, rc == -ENOSPC ? TOOL_FAILED : TOOL_USAGE,
-				"DST '%s': no file can be made in "
-				"its directory: %s",
-				dst->df_path, tool_errtext(rc));
-	}
+	if (rc == 0)
+		rc = dst_file_make(dst, fail);
 	if (rc != 0)
 		dst_file_close(dst);
 	return rc;
@@ -349,21 +354,33 @@ int dst_file_sync(struct dst_file *dst, mode_t mode)
 								       : -errno;
 }
 
+static int dst_link(const struct dst_file *dst, const char *name)
+{
+	char from[64];
+
+	snprintf(from, sizeof from, "/proc/self/fd/%d", dst->df_fd);
+	return linkat(AT_FDCWD, from, dst->df_dir_fd, name, AT_SYMLINK_FOLLOW);
+}
+
 /* Gives a file without a name a temporary one. */
 static int dst_tmp_link(struct dst_file *dst)
 {
-	char from[64];
-	int  rc = dst_tmp_name(dst);
+	int rc = dst_tmp_name(dst);
 
 	if (rc != 0)
 		return rc;
-	snprintf(from, sizeof from, "/proc/self/fd/%d", dst->df_fd);
-	if (linkat(AT_FDCWD, from, dst->df_dir_fd, dst->df_tmp,
-		   AT_SYMLINK_FOLLOW) != 0) {
+	if (dst_link(dst, dst->df_tmp) != 0) {
 		dst->df_tmp[0] = '\0';
 		return -errno;
 	}
 	return 0;
+}
+
+static int dst_dir_sync(struct dst_file *dst)
+{
+	dst->df_tmp[0] = '\0';
+	dst->df_committed = true;
+	return fsync(dst->df_dir_fd) == 0 ? 0 : -errno;
 }
 
 int dst_file_commit(struct dst_file *dst)
@@ -371,6 +388,9 @@ int dst_file_commit(struct dst_file *dst)
 	int rc;
 
 	if (dst->df_tmp[0] == '\0') {
+		/* Where nothing is to be replaced one step does it. */
+		if (dst_link(dst, dst->df_name) == 0)
+			return dst_dir_sync(dst);
 		rc = dst_tmp_link(dst);
 		if (rc != 0)
 			return rc;
@@ -378,9 +398,7 @@ int dst_file_commit(struct dst_file *dst)
 	if (renameat(dst->df_dir_fd, dst->df_tmp, dst->df_dir_fd,
 		     dst->df_name) != 0)
 		return -errno;
-	dst->df_tmp[0] = '\0';
-	dst->df_committed = true;
-	return fsync(dst->df_dir_fd) == 0 ? 0 : -errno;
+	return dst_dir_sync(dst);
 }
 
 void dst_file_close(struct dst_file *dst)

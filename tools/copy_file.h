@@ -63,6 +63,15 @@ struct dst_file {
  */
 int dst_file_open(struct dst_file *dst, const char *path,
 		  const struct src_file *src, struct tool_fail *fail);
+/**
+ * The same for a name that a stranger gives: relative, without "..", below the
+ * directory `dir_fd` and through no symbolic link. A directory takes a file
+ * called `base`.
+ */
+int dst_file_open_below(struct dst_file *dst, int dir_fd, const char *name,
+			const char *base, struct tool_fail *fail);
+/** Part of both: makes the new file in df_dir_fd. */
+int dst_file_make(struct dst_file *dst, struct tool_fail *fail);
 /** Writes the first `nr` bytes of `buf` at `off`. */
 int dst_file_write(struct dst_file *dst, const struct m0_bufvec *buf,
 		   uint64_t off, uint64_t nr);

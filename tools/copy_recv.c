@@ -53,6 +53,7 @@ static struct recv_slot *slot_claim(struct copy_receiver  *receiver,
 	uint32_t i;
 
 	if (msg->cm_length > receiver->cr_plan->cpl_block ||
+	    msg->cm_offset + msg->cm_length > receiver->cr_plan->cpl_size ||
 	    msg->cm_offset < receiver->cr_offset || receiver->cr_ended)
 		return NULL;
 	for (i = 0; i < receiver->cr_slots_nr; ++i) {
@@ -110,27 +111,68 @@ static void end_told(struct copy_receiver *receiver, const struct copy_msg *msg)
 	m0_mutex_unlock(&port->cp_lock);
 }
 
-static void receiver_msg(struct copy_port *port, struct m0_net_end_point *from,
-			 const struct copy_msg *msg)
+/* Is it of this copy? The first message says who the peer is. */
+static bool peer_check(struct copy_receiver    *receiver,
+		       struct m0_net_end_point *from,
+		       const struct copy_msg   *msg)
 {
-	struct copy_receiver *receiver =
-		container_of(port, struct copy_receiver, cr_port);
+	struct copy_port *port = &receiver->cr_port;
+	bool              known;
 
+	if (msg->cm_conv != port->cp_conv ||
+	    (receiver->cr_addr != NULL &&
+	     strcmp(from->nep_addr, receiver->cr_addr) != 0))
+		return false;
 	m0_mutex_lock(&port->cp_lock);
 	if (receiver->cr_from == NULL) {
 		(void)m0_net_end_point_get(from);
 		receiver->cr_from = from;
 	}
+	known = receiver->cr_from == from;
 	m0_mutex_unlock(&port->cp_lock);
-	if (msg->cm_type == COPY_BLOCK)
+	return known;
+}
+
+static void bye_told(struct copy_receiver *receiver)
+{
+	struct copy_port *port = &receiver->cr_port;
+
+	m0_mutex_lock(&port->cp_lock);
+	receiver->cr_bye = true;
+	m0_cond_broadcast(&port->cp_cond);
+	m0_mutex_unlock(&port->cp_lock);
+}
+
+static bool receiver_msg(struct copy_port *port, struct m0_net_end_point *from,
+			 const struct copy_msg *msg)
+{
+	struct copy_receiver *receiver =
+		container_of(port, struct copy_receiver, cr_port);
+	struct m0_net_buf_desc desc = msg->cm_desc;
+
+	if (!peer_check(receiver, from, msg)) {
+		m0_net_desc_free(&desc);
+		return false;
+	}
+	switch (msg->cm_type) {
+	case COPY_BLOCK:
 		block_offered(receiver, msg);
-	else if (msg->cm_type == COPY_END)
+		break;
+	case COPY_END:
 		end_told(receiver, msg);
-	else
+		break;
+	case COPY_BYE:
+		bye_told(receiver);
+		break;
+	case COPY_ALIVE:
+		break;
+	default:
 		copy_port_fail_lock(port, -EPROTO,
 				    "receiver: a message of "
 				    "type %d is out of place",
 				    (int)msg->cm_type);
+	}
+	return true;
 }
 
 /* The slot whose block is the next of the file, if it has arrived. */
@@ -159,7 +201,7 @@ static struct recv_slot *slot_wait(struct copy_receiver *receiver)
 		slot = slot_next(receiver);
 		if (slot != NULL || receiver->cr_ended)
 			break;
-		m0_cond_wait(&port->cp_cond);
+		copy_port_wait(port);
 	}
 	m0_mutex_unlock(&port->cp_lock);
 	return slot;
@@ -325,10 +367,28 @@ static void send_end_reply(struct copy_receiver *receiver, int status)
 
 	if (receiver->cr_plan->cpl_verify)
 		msg.cm_flags = COPY_FLAG_VERIFIED;
+	if (status != 0) {
+		msg.cm_text = receiver->cr_port.cp_fail.tf_text;
+		msg.cm_text_nr = (uint32_t)strnlen(msg.cm_text, COPY_TEXT_MAX);
+	}
 	memcpy(msg.cm_sum, receiver->cr_sum, HASH_BYTES);
 	if (receiver->cr_from != NULL)
 		(void)copy_port_send(&receiver->cr_port, receiver->cr_from,
 				     &msg);
+}
+
+/* A sender elsewhere is given some time to hear how it ended. */
+static void bye_wait(struct copy_receiver *receiver)
+{
+	struct copy_port *port = &receiver->cr_port;
+	m0_time_t         limit = m0_time_add(m0_time_now(), COPY_BYE_NS);
+	bool              wait = port->cp_timeout_ns != 0;
+
+	m0_mutex_lock(&port->cp_lock);
+	while (wait && !receiver->cr_bye && receiver->cr_from != NULL &&
+	       port->cp_rc != -ETIMEDOUT)
+		wait = m0_cond_timedwait(&port->cp_cond, limit);
+	m0_mutex_unlock(&port->cp_lock);
 }
 
 static void receiver_thread(struct copy_port *port)
@@ -342,6 +402,7 @@ static void receiver_thread(struct copy_port *port)
 	if (rc == 0)
 		rc = receiver_commit(receiver);
 	send_end_reply(receiver, rc);
+	bye_wait(receiver);
 	copy_port_finish(port);
 }
 
@@ -370,7 +431,8 @@ static int receiver_slots_init(struct copy_receiver *receiver)
 }
 
 int copy_receiver_open(struct copy_receiver   *receiver,
-		       const struct copy_plan *plan, struct dst_file *dst)
+		       const struct copy_plan *plan, struct dst_file *dst,
+		       const char *from, int done_fd)
 {
 	struct copy_port *port = &receiver->cr_port;
 	int               rc;
@@ -378,9 +440,13 @@ int copy_receiver_open(struct copy_receiver   *receiver,
 	M0_SET0(receiver);
 	receiver->cr_plan = plan;
 	receiver->cr_dst = dst;
+	receiver->cr_addr = from;
+	port->cp_to = from;
 	port->cp_msg = receiver_msg;
-	rc = copy_port_open(port, "receiver", plan->cpl_xprt,
-			    plan->cpl_inflight + 2, -1);
+	port->cp_conv = plan->cpl_conv;
+	port->cp_timeout_ns = plan->cpl_timeout_ns;
+	rc = copy_port_open(port, "receiver", plan->cpl_xprt, NULL,
+			    plan->cpl_inflight + COPY_MSGS_SPARE, done_fd);
 	if (rc != 0)
 		return rc;
 	rc = receiver_slots_init(receiver);

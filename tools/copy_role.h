@@ -11,8 +11,9 @@
  * moving and writing overlap, with at most `inflight` blocks in memory on
  * either side.
  *
- * No operation has a time-out: a copy that is suspended goes on later, and one
- * that is stuck ends by a signal.
+ * Within a process no operation has a time-out: a copy that is suspended goes
+ * on later, and one that is stuck ends by a signal. Between processes each side
+ * gives up when it has not heard of the other for so long (cpl_timeout_ns).
  */
 #ifndef M0_TOOLS_COPY_ROLE_H
 #define M0_TOOLS_COPY_ROLE_H
@@ -27,17 +28,42 @@ struct copy_plan {
 	uint64_t cpl_block;
 	uint32_t cpl_inflight;
 	bool     cpl_verify;
+	/** Most that a receiver takes. */
+	uint64_t cpl_size;
+	/** The number of the copy; 0: both are in this process. */
+	uint64_t  cpl_conv;
+	m0_time_t cpl_timeout_ns;
+	/** Address that the sender shall have; NULL: any. */
+	const char *cpl_addr;
 };
 
 struct send_slot;
 
+/** What a sender must know of a receiver elsewhere. */
+struct copy_target {
+	/** Its address, and the name there; may be empty, or a directory. */
+	char cta_addr[COPY_TEXT_MAX];
+	char cta_name[COPY_TEXT_MAX];
+	/** What the source is called. */
+	const char *cta_base;
+};
+
 struct copy_sender {
 	struct copy_port         cs_port;
-	const struct copy_plan  *cs_plan;
+	struct copy_plan         cs_plan;
 	struct src_file         *cs_src;
 	struct m0_net_end_point *cs_to;
-	struct send_slot        *cs_slots;
-	uint32_t                 cs_slots_nr;
+	/** Of a receiver elsewhere; its machine that takes new copies. */
+	const struct copy_target *cs_target;
+	struct m0_net_end_point  *cs_door;
+	/** Its answer to OPEN, and the address in it. */
+	struct copy_msg cs_open;
+	bool            cs_opened;
+	char            cs_addr[COPY_TEXT_MAX + 1];
+	/** END was sent: the copy may be done, whatever we hear. Locked. */
+	bool              cs_ending;
+	struct send_slot *cs_slots;
+	uint32_t          cs_slots_nr;
 	/** Slots in use, and bytes that the receiver has written. */
 	uint32_t     cs_busy_nr;
 	uint64_t     cs_bytes;
@@ -49,13 +75,20 @@ struct copy_sender {
 	bool            cs_ended;
 	/** The failure is the receiver's, who says more of it. */
 	bool cs_told;
+	/** It is on the disk there. */
+	bool cs_committed;
 };
 
 /** All return 0, or an exit code, with cs_port.cp_fail set. */
 int copy_sender_open(struct copy_sender *sender, const struct copy_plan *plan,
 		     struct src_file *src, int done_fd);
 /** Begins to send to the receiver at `addr`; cs_port.cp_done follows. */
-int  copy_sender_run(struct copy_sender *sender, const char *addr);
+int copy_sender_run(struct copy_sender *sender, const char *addr);
+/** The same, to a receiver elsewhere, which is asked first. */
+int copy_sender_call(struct copy_sender       *sender,
+		     const struct copy_target *target);
+/** Part of that, by the sender's thread: sets cs_to and the plan. */
+int  copy_sender_meet(struct copy_sender *sender);
 void copy_sender_stop(struct copy_sender *sender);
 /** Pre: stopped. */
 void copy_sender_close(struct copy_sender *sender);
@@ -72,8 +105,9 @@ struct copy_receiver {
 	struct copy_port        cr_port;
 	const struct copy_plan *cr_plan;
 	struct dst_file        *cr_dst;
-	/** The peer, as learnt from its first message. */
+	/** The peer, as learnt from its first message; and who it must be. */
 	struct m0_net_end_point *cr_from;
+	const char              *cr_addr;
 	struct recv_slot        *cr_slots;
 	uint32_t                 cr_slots_nr;
 	/** All before it is written. */
@@ -90,12 +124,18 @@ struct copy_receiver {
 	/** It has got it, and that is on the disk. */
 	bool cr_committed;
 	/** Ends a long reading back. */
-	bool               cr_cancelled;
+	bool cr_cancelled;
+	/** The sender has heard the end. */
+	bool               cr_bye;
 	struct copy_phases cr_phases;
 };
 
+/**
+ * @param from  who the sender is; NULL: whoever comes.
+ */
 int copy_receiver_open(struct copy_receiver   *receiver,
-		       const struct copy_plan *plan, struct dst_file *dst);
+		       const struct copy_plan *plan, struct dst_file *dst,
+		       const char *from, int done_fd);
 int copy_receiver_run(struct copy_receiver *receiver);
 /** Calls the copy off, unless it is past that. Any thread. */
 void copy_receiver_cancel(struct copy_receiver *receiver);

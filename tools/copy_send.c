@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "copy_role.h"
+#include "text.h"
 
 enum {
 	/** What a slot waits for before it is free. */
@@ -68,37 +69,97 @@ static void block_replied(struct copy_sender    *sender,
 	slot_step(&sender->cs_slots[msg->cm_id], WAIT_REPLY);
 }
 
-static void sender_msg(struct copy_port *port, struct m0_net_end_point *from,
+/* A text of the other side, for people: nothing that moves a cursor. */
+static void text_keep(char *ret, const struct copy_msg *msg)
+{
+	memcpy(ret, msg->cm_text, msg->cm_text_nr);
+	ret[msg->cm_text_nr] = '\0';
+	text_make_printable(ret);
+}
+
+static void end_replied(struct copy_sender *sender, const struct copy_msg *msg)
+{
+	struct copy_port *port = &sender->cs_port;
+	char              text[COPY_TEXT_MAX + 1];
+
+	text_keep(text, msg);
+	sender->cs_end = *msg;
+	sender->cs_end.cm_text = NULL;
+	sender->cs_ended = true;
+	sender->cs_told = msg->cm_status != 0 && port->cp_rc == 0;
+	if (sender->cs_told)
+		copy_port_fail(port, msg->cm_status, "the receiver gave up: %s",
+			       text[0] != '\0' ? text
+					       : tool_errtext(msg->cm_status));
+}
+
+static void open_replied(struct copy_sender *sender, const struct copy_msg *msg)
+{
+	text_keep(sender->cs_addr, msg);
+	sender->cs_open = *msg;
+	sender->cs_opened = true;
+}
+
+/* Is it of this copy? */
+static bool peer_check(const struct copy_sender      *sender,
+		       const struct m0_net_end_point *from,
+		       const struct copy_msg         *msg)
+{
+	if (msg->cm_conv != sender->cs_port.cp_conv)
+		return false;
+	return sender->cs_target == NULL ||
+	       from == (msg->cm_type == COPY_OPEN_REPLY ? sender->cs_door
+							: sender->cs_to);
+}
+
+/* Locked. */
+static void msg_dispatch(struct copy_sender *sender, const struct copy_msg *msg)
+{
+	if (msg->cm_type == COPY_BLOCK_REPLY)
+		block_replied(sender, msg);
+	else if (msg->cm_type == COPY_END_REPLY && !sender->cs_ended)
+		end_replied(sender, msg);
+	else if (msg->cm_type == COPY_OPEN_REPLY && sender->cs_target != NULL)
+		open_replied(sender, msg);
+	else if (msg->cm_type != COPY_ALIVE)
+		copy_port_fail(&sender->cs_port, -EPROTO,
+			       "sender: a message of type %d "
+			       "is out of place",
+			       (int)msg->cm_type);
+}
+
+static bool sender_msg(struct copy_port *port, struct m0_net_end_point *from,
 		       const struct copy_msg *msg)
 {
 	struct copy_sender *sender =
 		container_of(port, struct copy_sender, cs_port);
+	struct m0_net_buf_desc desc = msg->cm_desc;
+	bool                   ours;
 
-	(void)from;
 	m0_mutex_lock(&port->cp_lock);
-	if (msg->cm_type == COPY_BLOCK_REPLY) {
-		block_replied(sender, msg);
-	} else if (msg->cm_type == COPY_END_REPLY && !sender->cs_ended) {
-		sender->cs_end = *msg;
-		sender->cs_ended = true;
-		sender->cs_told = msg->cm_status != 0 && port->cp_rc == 0;
-		if (sender->cs_told)
-			copy_port_fail(port, msg->cm_status,
-				       "the receiver gave up: %s",
-				       tool_errtext(msg->cm_status));
-	} else {
-		copy_port_fail(port, -EPROTO,
-			       "sender: a message of type %d "
-			       "is out of place",
-			       (int)msg->cm_type);
-	}
+	ours = peer_check(sender, from, msg);
+	if (ours)
+		msg_dispatch(sender, msg);
 	m0_cond_broadcast(&port->cp_cond);
 	m0_mutex_unlock(&port->cp_lock);
-	if (msg->cm_desc.nbd_len > 0) {
-		struct m0_net_buf_desc desc = msg->cm_desc;
+	m0_net_desc_free(&desc);
+	return ours;
+}
 
-		m0_net_desc_free(&desc);
-	}
+static void sender_alien(struct copy_port *port, struct m0_net_end_point *from,
+			 const struct copy_msg *msg)
+{
+	struct copy_sender *sender =
+		container_of(port, struct copy_sender, cs_port);
+
+	m0_mutex_lock(&port->cp_lock);
+	if (sender->cs_target != NULL && from == sender->cs_door)
+		copy_port_fail(port, -EPROTONOSUPPORT,
+			       "the receiver speaks version %u of `colibri "
+			       "copy', this side version %d; use the same "
+			       "release on both",
+			       msg->cm_id, COPY_VERSION);
+	m0_mutex_unlock(&port->cp_lock);
 }
 
 /* Waits for a free slot; NULL if the copy has failed. */
@@ -110,7 +171,7 @@ static struct send_slot *slot_get(struct copy_sender *sender)
 
 	m0_mutex_lock(&port->cp_lock);
 	while (port->cp_rc == 0 && sender->cs_busy_nr == sender->cs_slots_nr)
-		m0_cond_wait(&port->cp_cond);
+		copy_port_wait(port);
 	for (i = 0; i < sender->cs_slots_nr && port->cp_rc == 0; ++i) {
 		slot = &sender->cs_slots[i];
 		if (slot->ss_waits == 0)
@@ -191,7 +252,7 @@ static int blocks_wait(struct copy_sender *sender)
 
 	m0_mutex_lock(&port->cp_lock);
 	while (port->cp_rc == 0 && sender->cs_busy_nr > 0)
-		m0_cond_wait(&port->cp_cond);
+		copy_port_wait(port);
 	rc = port->cp_rc;
 	m0_mutex_unlock(&port->cp_lock);
 	return rc;
@@ -208,8 +269,7 @@ static int send_blocks(struct copy_sender *sender)
 
 		if (slot == NULL)
 			return copy_port_rc(&sender->cs_port);
-		slot->ss_length =
-			min64u(sender->cs_plan->cpl_block, size - off);
+		slot->ss_length = min64u(sender->cs_plan.cpl_block, size - off);
 		rc = block_fill(sender, slot, off);
 		if (rc == 0)
 			rc = block_offer(sender, slot, off);
@@ -241,37 +301,79 @@ static int source_check(struct copy_sender *sender)
 /* Tells the receiver that all was sent, or that it is called off. */
 static void send_end(struct copy_sender *sender, int status)
 {
-	struct copy_msg msg = {
-		.cm_type = COPY_END,
-		.cm_status = status,
-		.cm_length = (uint64_t)sender->cs_src->sf_stat.st_size,
-		.cm_mode = sender->cs_src->sf_stat.st_mode & 0777,
+	struct copy_port *port = &sender->cs_port;
+	struct copy_msg   msg = {
+		  .cm_type = COPY_END,
+		  .cm_status = status,
+		  .cm_length = (uint64_t)sender->cs_src->sf_stat.st_size,
+		  .cm_mode = sender->cs_src->sf_stat.st_mode & 0777,
 	};
 
 	memcpy(msg.cm_sum, sender->cs_sum, HASH_BYTES);
-	(void)copy_port_send(&sender->cs_port, sender->cs_to, &msg);
+	m0_mutex_lock(&port->cp_lock);
+	if (status == 0)
+		status = port->cp_rc;
+	msg.cm_status = status;
+	sender->cs_ending = status == 0;
+	m0_mutex_unlock(&port->cp_lock);
+	(void)copy_port_send(port, sender->cs_to, &msg);
 }
 
-static void sender_thread(struct copy_port *port)
+/* Waits for the receiver's last word: a failure here does not end that. */
+static void end_wait(struct copy_sender *sender)
 {
-	struct copy_sender *sender =
-		container_of(port, struct copy_sender, cs_port);
-	int rc = send_blocks(sender);
+	struct copy_port *port = &sender->cs_port;
+	m0_time_t         limit = M0_TIME_NEVER;
+	bool              wait = true;
+
+	m0_mutex_lock(&port->cp_lock);
+	while (port->cp_rc == 0 && !sender->cs_ended)
+		copy_port_wait(port);
+	if (port->cp_timeout_ns != 0 && port->cp_rc != -ETIMEDOUT)
+		limit = m0_time_add(m0_time_now(), COPY_BYE_NS);
+	else
+		wait = false;
+	while (wait && !sender->cs_ended)
+		wait = m0_cond_timedwait(&port->cp_cond, limit);
+	sender->cs_committed = sender->cs_ended && sender->cs_ending &&
+			       sender->cs_end.cm_status == 0;
+	m0_mutex_unlock(&port->cp_lock);
+}
+
+/* What was written there is what was read here. */
+static void sums_compare(struct copy_sender *sender)
+{
+	if (sender->cs_committed &&
+	    memcmp(sender->cs_end.cm_sum, sender->cs_sum, HASH_BYTES) != 0) {
+		sender->cs_committed = false;
+		copy_port_fail_lock(&sender->cs_port, -EIO,
+				    "the receiver confirms another checksum "
+				    "than that of SRC '%s'; copy it again",
+				    sender->cs_src->sf_path);
+	}
+}
+
+static void send_all(struct copy_sender *sender)
+{
+	struct copy_port     *port = &sender->cs_port;
+	const struct copy_msg bye = { .cm_type = COPY_BYE };
+	int                   rc = send_blocks(sender);
 
 	hash_value(sender->cs_hash, sender->cs_sum);
 	if (rc == 0)
 		rc = source_check(sender);
 	send_end(sender, rc);
-	m0_mutex_lock(&port->cp_lock);
-	while (port->cp_rc == 0 && !sender->cs_ended)
-		m0_cond_wait(&port->cp_cond);
-	m0_mutex_unlock(&port->cp_lock);
-	copy_port_finish(port);
+	end_wait(sender);
+	sums_compare(sender);
+	if (sender->cs_target != NULL && sender->cs_ended)
+		(void)copy_port_send(port, sender->cs_to, &bye);
+	if (sender->cs_target != NULL)
+		copy_port_drain(port, COPY_BYE_NS);
 }
 
 static int sender_slots_init(struct copy_sender *sender)
 {
-	const struct copy_plan *plan = sender->cs_plan;
+	const struct copy_plan *plan = &sender->cs_plan;
 	uint32_t                i;
 	int                     rc = 0;
 
@@ -293,39 +395,71 @@ static int sender_slots_init(struct copy_sender *sender)
 	return rc;
 }
 
+static void sender_thread(struct copy_port *port)
+{
+	struct copy_sender *sender =
+		container_of(port, struct copy_sender, cs_port);
+	int rc = 0;
+
+	if (sender->cs_target != NULL)
+		rc = copy_sender_meet(sender);
+	if (rc == 0) {
+		rc = sender_slots_init(sender);
+		if (rc != 0)
+			copy_port_fail_lock(port, rc, "sender: buffers: %s",
+					    tool_errtext(rc));
+	}
+	if (rc == 0 || sender->cs_to != NULL)
+		send_all(sender);
+	copy_port_finish(port);
+}
+
 int copy_sender_open(struct copy_sender *sender, const struct copy_plan *plan,
 		     struct src_file *src, int done_fd)
 {
 	struct copy_port *port = &sender->cs_port;
-	int               rc;
 
 	M0_SET0(sender);
-	sender->cs_plan = plan;
+	sender->cs_plan = *plan;
 	sender->cs_src = src;
 	port->cp_msg = sender_msg;
-	rc = copy_port_open(port, "sender", plan->cpl_xprt,
-			    plan->cpl_inflight + 2, done_fd);
+	port->cp_alien = sender_alien;
+	port->cp_conv = plan->cpl_conv;
+	port->cp_timeout_ns = plan->cpl_timeout_ns;
+	return copy_port_open(port, "sender", plan->cpl_xprt, plan->cpl_addr,
+			      plan->cpl_inflight + COPY_MSGS_SPARE, done_fd);
+}
+
+static int end_point_of(struct copy_sender *sender, const char *addr,
+			struct m0_net_end_point **ret)
+{
+	struct copy_port *port = &sender->cs_port;
+	int rc = m0_net_end_point_create(ret, &port->cp_node.tn_tm, addr);
+
 	if (rc != 0)
-		return rc;
-	rc = sender_slots_init(sender);
-	if (rc != 0)
-		copy_port_fail_lock(port, rc, "sender: buffers: %s",
+		copy_port_fail_lock(port, rc, "sender: address '%s': %s", addr,
 				    tool_errtext(rc));
-	return port->cp_fail.tf_exit;
+	return rc;
 }
 
 int copy_sender_run(struct copy_sender *sender, const char *addr)
 {
 	struct copy_port *port = &sender->cs_port;
-	int               rc;
 
-	rc = m0_net_end_point_create(&sender->cs_to, &port->cp_node.tn_tm,
-				     addr);
-	if (rc != 0) {
-		copy_port_fail_lock(port, rc, "sender: address '%s': %s", addr,
-				    tool_errtext(rc));
+	if (end_point_of(sender, addr, &sender->cs_to) != 0)
 		return port->cp_fail.tf_exit;
-	}
+	return copy_port_run(port, sender_thread);
+}
+
+int copy_sender_call(struct copy_sender       *sender,
+		     const struct copy_target *target)
+{
+	struct copy_port *port = &sender->cs_port;
+
+	sender->cs_target = target;
+	port->cp_to = target->cta_addr;
+	if (end_point_of(sender, target->cta_addr, &sender->cs_door) != 0)
+		return port->cp_fail.tf_exit;
 	return copy_port_run(port, sender_thread);
 }
 
@@ -334,7 +468,10 @@ void copy_sender_stop(struct copy_sender *sender)
 	copy_port_stop(&sender->cs_port);
 	if (sender->cs_to != NULL)
 		(void)m0_net_end_point_put(sender->cs_to);
+	if (sender->cs_door != NULL)
+		(void)m0_net_end_point_put(sender->cs_door);
 	sender->cs_to = NULL;
+	sender->cs_door = NULL;
 }
 
 void copy_sender_close(struct copy_sender *sender)

@@ -22,6 +22,12 @@ static m0_time_t moved_ns(const struct copy_result *r)
 			   r->ct_sync_ns);
 }
 
+/* The receiver is in another process, and keeps its times to itself. */
+static bool is_far(const struct copy_result *r)
+{
+	return r->ct_stats_nr < COPY_ROLES_NR;
+}
+
 static const char *verified_text(const struct copy_result *r)
 {
 	return r->ct_verified
@@ -43,16 +49,23 @@ void copy_result_print(const struct copy_result *r)
 	       r->ct_blocks_nr == 1 ? "" : "s",
 	       text_size_short(block, r->ct_block), r->ct_inflight,
 	       r->ct_transport);
-	printf("seconds   %.3f: moved %.3f, verified %.3f, synced %.3f\n",
-	       seconds_of(r->ct_total_ns), seconds_of(moved_ns(r)),
-	       seconds_of(r->ct_verify_ns), seconds_of(r->ct_sync_ns));
-	printf("MB/s      %.1f; while moving %.1f\n",
-	       rate_of(r->ct_bytes, r->ct_total_ns),
-	       rate_of(r->ct_bytes, moved_ns(r)));
+	if (is_far(r)) {
+		printf("seconds   %.3f\nMB/s      %.1f\n",
+		       seconds_of(r->ct_total_ns),
+		       rate_of(r->ct_bytes, r->ct_total_ns));
+	} else {
+		printf("seconds   %.3f: moved %.3f, verified %.3f, synced "
+		       "%.3f\n",
+		       seconds_of(r->ct_total_ns), seconds_of(moved_ns(r)),
+		       seconds_of(r->ct_verify_ns), seconds_of(r->ct_sync_ns));
+		printf("MB/s      %.1f; while moving %.1f\n",
+		       rate_of(r->ct_bytes, r->ct_total_ns),
+		       rate_of(r->ct_bytes, moved_ns(r)));
+	}
 	printf("checksum  " HASH_NAME " %s\n",
 	       text_hex(sum, r->ct_sum, HASH_BYTES));
 	printf("verified  %s\n\n", verified_text(r));
-	tool_stats_print(stdout, r->ct_stats, COPY_ROLES_NR);
+	tool_stats_print(stdout, r->ct_stats, r->ct_stats_nr);
 }
 
 void copy_result_json(const struct copy_result *r)
@@ -70,10 +83,12 @@ void copy_result_json(const struct copy_result *r)
 	jout_num(tree, "block_bytes", r->ct_block);
 	jout_num(tree, "inflight", r->ct_inflight);
 	jout_real(tree, "seconds", seconds_of(r->ct_total_ns));
-	part = jout_object(tree, "phases");
-	jout_real(part, "move_seconds", seconds_of(moved_ns(r)));
-	jout_real(part, "verify_seconds", seconds_of(r->ct_verify_ns));
-	jout_real(part, "sync_seconds", seconds_of(r->ct_sync_ns));
+	if (!is_far(r)) {
+		part = jout_object(tree, "phases");
+		jout_real(part, "move_seconds", seconds_of(moved_ns(r)));
+		jout_real(part, "verify_seconds", seconds_of(r->ct_verify_ns));
+		jout_real(part, "sync_seconds", seconds_of(r->ct_sync_ns));
+	}
 	jout_real(tree, "mb_per_second", rate_of(r->ct_bytes, r->ct_total_ns));
 	part = jout_object(tree, "checksum");
 	jout_str(part, "algorithm", HASH_NAME);
@@ -84,7 +99,8 @@ void copy_result_json(const struct copy_result *r)
 	else
 		jout_null(part, "destination");
 	jout_bool(tree, "verified", r->ct_verified);
-	tool_stats_json(jout_array(tree, "queues"), r->ct_stats, COPY_ROLES_NR);
+	tool_stats_json(jout_array(tree, "queues"), r->ct_stats,
+			r->ct_stats_nr);
 	(void)jout_print(tree, stdout);
 	jout_free(tree);
 }

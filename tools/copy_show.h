@@ -29,6 +29,8 @@ struct copy_result {
 	bool              ct_verified;
 	uint8_t           ct_sum[HASH_BYTES];
 	struct tool_stats ct_stats[COPY_ROLES_NR];
+	/** Of the roles of this process. */
+	unsigned ct_stats_nr;
 };
 
 void copy_result_print(const struct copy_result *result);

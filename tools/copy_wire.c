@@ -5,7 +5,6 @@
 #include "copy_wire.h"
 
 enum {
-	VERSION = 1,
 	/** Error numbers fit this on every platform that we know. */
 	STATUS_MIN = -4095,
 	MODE_MAX = 0777
@@ -43,14 +42,18 @@ static uint64_t get64(const uint8_t *at)
 
 int copy_msg_encode(const struct copy_msg *msg, void *bytes, size_t size)
 {
-	uint8_t *at = bytes;
-	uint32_t desc_len = msg->cm_desc.nbd_len;
+	bool        block = msg->cm_type == COPY_BLOCK;
+	uint8_t    *at = bytes;
+	uint32_t    tail = block ? msg->cm_desc.nbd_len : msg->cm_text_nr;
+	const void *from = msg->cm_text;
 
-	if (size < COPY_MSG_HEAD_BYTES || desc_len > size - COPY_MSG_HEAD_BYTES)
+	if (block)
+		from = msg->cm_desc.nbd_data;
+	if (size < COPY_MSG_HEAD_BYTES || tail > size - COPY_MSG_HEAD_BYTES)
 		return -EMSGSIZE;
 	memset(at, 0, COPY_MSG_HEAD_BYTES);
 	memcpy(at, magic, sizeof magic);
-	at[4] = VERSION;
+	at[4] = COPY_VERSION;
 	at[5] = (uint8_t)msg->cm_type;
 	put32(at + 8, msg->cm_id);
 	put32(at + 12, (uint32_t)msg->cm_status);
@@ -59,26 +62,72 @@ int copy_msg_encode(const struct copy_msg *msg, void *bytes, size_t size)
 	put64(at + 24, msg->cm_offset);
 	put64(at + 32, msg->cm_length);
 	memcpy(at + 40, msg->cm_sum, HASH_BYTES);
-	put32(at + 56, desc_len);
-	if (desc_len > 0)
-		memcpy(at + COPY_MSG_HEAD_BYTES, msg->cm_desc.nbd_data,
-		       desc_len);
-	return (int)(COPY_MSG_HEAD_BYTES + desc_len);
+	put32(at + 56, tail);
+	put64(at + 64, msg->cm_conv);
+	put32(at + 72, msg->cm_block);
+	put32(at + 76, msg->cm_inflight);
+	if (tail > 0)
+		memcpy(at + COPY_MSG_HEAD_BYTES, from, tail);
+	return (int)(COPY_MSG_HEAD_BYTES + tail);
+}
+
+/* Blocks and windows are told by OPEN and, if it is well, by its reply. */
+static bool window_is_sane(const struct copy_msg *msg)
+{
+	bool told = msg->cm_type == COPY_OPEN ||
+		    (msg->cm_type == COPY_OPEN_REPLY && msg->cm_status == 0);
+
+	return msg->cm_inflight <= COPY_INFLIGHT_MAX &&
+	       equi(told, msg->cm_block > 0) &&
+	       equi(told, msg->cm_inflight > 0);
+}
+
+static bool tail_is_sane(const struct copy_msg *msg)
+{
+	bool text = msg->cm_type == COPY_OPEN ||
+		    msg->cm_type == COPY_OPEN_REPLY ||
+		    msg->cm_type == COPY_END_REPLY;
+
+	return equi(msg->cm_type == COPY_BLOCK, msg->cm_desc.nbd_len > 0) &&
+	       ergo(!text, msg->cm_text_nr == 0) &&
+	       msg->cm_text_nr <= COPY_TEXT_MAX;
 }
 
 /* What the fields may be, by type. */
 static bool msg_is_sane(const struct copy_msg *msg)
 {
-	bool block = msg->cm_type == COPY_BLOCK;
-
-	return msg->cm_type >= COPY_BLOCK && msg->cm_type <= COPY_END_REPLY &&
+	return msg->cm_type >= COPY_BLOCK && msg->cm_type <= COPY_BYE &&
 	       msg->cm_status <= 0 && msg->cm_status >= STATUS_MIN &&
 	       msg->cm_mode <= MODE_MAX &&
 	       msg->cm_flags <= COPY_FLAG_VERIFIED &&
 	       msg->cm_offset <= INT64_MAX &&
 	       msg->cm_length <= INT64_MAX - msg->cm_offset &&
-	       equi(block, msg->cm_desc.nbd_len > 0) &&
-	       ergo(block, msg->cm_length > 0);
+	       ergo(msg->cm_type == COPY_BLOCK, msg->cm_length > 0) &&
+	       window_is_sane(msg) && tail_is_sane(msg);
+}
+
+static void msg_fields(struct copy_msg *msg, uint8_t *at)
+{
+	uint32_t tail = get32(at + 56);
+
+	msg->cm_type = (enum copy_msg_type)at[5];
+	msg->cm_id = get32(at + 8);
+	msg->cm_status = (int32_t)get32(at + 12);
+	msg->cm_mode = get32(at + 16);
+	msg->cm_flags = get32(at + 20);
+	msg->cm_offset = get64(at + 24);
+	msg->cm_length = get64(at + 32);
+	memcpy(msg->cm_sum, at + 40, HASH_BYTES);
+	msg->cm_conv = get64(at + 64);
+	msg->cm_block = get32(at + 72);
+	msg->cm_inflight = get32(at + 76);
+	if (msg->cm_type == COPY_BLOCK) {
+		msg->cm_desc.nbd_len = tail;
+		msg->cm_desc.nbd_data = at + COPY_MSG_HEAD_BYTES;
+	} else {
+		msg->cm_text_nr = tail;
+		msg->cm_text = (const char *)at + COPY_MSG_HEAD_BYTES;
+	}
 }
 
 int copy_msg_decode(struct copy_msg *ret_msg, void *bytes, size_t nr)
@@ -86,24 +135,17 @@ int copy_msg_decode(struct copy_msg *ret_msg, void *bytes, size_t nr)
 	uint8_t        *at = bytes;
 	struct copy_msg msg = { .cm_id = 0 };
 
-	if (nr < COPY_MSG_HEAD_BYTES || memcmp(at, magic, sizeof magic) != 0)
+	if (nr < COPY_MSG_VERSION_BYTES || memcmp(at, magic, sizeof magic) != 0)
 		return -EBADMSG;
-	if (at[4] != VERSION)
+	if (at[4] != COPY_VERSION) {
+		ret_msg->cm_type = (enum copy_msg_type)at[5];
+		ret_msg->cm_id = at[4];
 		return -EPROTONOSUPPORT;
-	if (at[6] != 0 || at[7] != 0 || get32(at + 60) != 0 ||
-	    get32(at + 56) != nr - COPY_MSG_HEAD_BYTES)
+	}
+	if (nr < COPY_MSG_HEAD_BYTES || at[6] != 0 || at[7] != 0 ||
+	    get32(at + 60) != 0 || get32(at + 56) != nr - COPY_MSG_HEAD_BYTES)
 		return -EBADMSG;
-	msg.cm_type = (enum copy_msg_type)at[5];
-	msg.cm_id = get32(at + 8);
-	msg.cm_status = (int32_t)get32(at + 12);
-	msg.cm_mode = get32(at + 16);
-	msg.cm_flags = get32(at + 20);
-	msg.cm_offset = get64(at + 24);
-	msg.cm_length = get64(at + 32);
-	memcpy(msg.cm_sum, at + 40, HASH_BYTES);
-	msg.cm_desc.nbd_len = get32(at + 56);
-	if (msg.cm_desc.nbd_len > 0)
-		msg.cm_desc.nbd_data = at + COPY_MSG_HEAD_BYTES;
+	msg_fields(&msg, at);
 	if (!msg_is_sane(&msg))
 		return -EBADMSG;
 	*ret_msg = msg;

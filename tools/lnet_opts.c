@@ -59,6 +59,10 @@ static const struct argp_option lnet_options[] = {
 	  "An idle peer gets a sign of life this often; default 30; 0: "
 	  "never",
 	  0 },
+	{ 0 },
+};
+
+static const struct argp_option ctl_options[] = {
 	{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the running node", 2 },
 	{ 0 },
 };
@@ -225,9 +229,6 @@ static error_t lnet_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_DISCOVERY:
 		opts->nop_cfg.lc_discovery = false;
 		break;
-	case KEY_CTL:
-		opts->nop_ctl = arg;
-		return 0;
 	default:
 		if (!value_option(key, arg, opts))
 			return ARGP_ERR_UNKNOWN;
@@ -236,8 +237,33 @@ static error_t lnet_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-const struct argp lnet_opts_argp = {
+const struct argp lnet_opts_own_argp = {
 	lnet_options, lnet_option, NULL, NULL, NULL, NULL, NULL,
+};
+
+static error_t ctl_option(int key, char *arg, struct argp_state *state)
+{
+	struct lnet_opts *opts = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = opts;
+		return 0;
+	case KEY_CTL:
+		opts->nop_ctl = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child own_child[] = {
+	{ &lnet_opts_own_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+const struct argp lnet_opts_argp = {
+	ctl_options, ctl_option, NULL, NULL, own_child, NULL, NULL,
 };
 
 void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail)

@@ -22,6 +22,8 @@ struct lnet_opts {
 };
 
 extern const struct argp lnet_opts_argp;
+/** The same without --ctl: of commands that never ask a running node. */
+extern const struct argp lnet_opts_own_argp;
 
 /** @param fail  where the first wrong option is noted. */
 void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail);

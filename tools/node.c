@@ -81,9 +81,9 @@ out_cond:
 	return rc;
 }
 
-int tool_node_start(struct tool_node *node)
+int tool_node_start(struct tool_node *node, const char *addr)
 {
-	int rc = m0_net_tm_start(&node->tn_tm, NULL);
+	int rc = m0_net_tm_start(&node->tn_tm, addr);
 
 	if (rc == 0)
 		return node_wait(node, M0_NET_TM_STARTED);

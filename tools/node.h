@@ -34,8 +34,8 @@ struct tool_node {
  */
 int tool_node_init(struct tool_node *node, const char *name,
 		   const struct tool_xprt *xprt);
-/** Starts the machine at a free address and waits for it. */
-int tool_node_start(struct tool_node *node);
+/** Starts the machine, at a free address if NULL, and waits for it. */
+int tool_node_start(struct tool_node *node, const char *addr);
 /** The machine's address. Between start and fini. */
 const char *tool_node_addr(const struct tool_node *node);
 /**

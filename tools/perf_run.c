@@ -253,7 +253,7 @@ static int side_start(struct perf_run *run, int nr)
 	if (rc == 0)
 		rc = side_set_up(side, run->pn_setup, nr);
 	if (rc == 0)
-		rc = tool_node_start(&side->pe_node);
+		rc = tool_node_start(&side->pe_node, NULL);
 	return rc;
 }
 

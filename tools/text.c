@@ -211,3 +211,23 @@ const char *text_hex(char *ret, const uint8_t *bytes, size_t nr)
 	ret[2 * nr] = '\0';
 	return ret;
 }
+
+static bool is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+bool text_is_printable(const char *text)
+{
+	while (*text != '\0' && !is_control(*text))
+		++text;
+	return *text == '\0';
+}
+
+void text_make_printable(char *text)
+{
+	for (; *text != '\0'; ++text) {
+		if (is_control(*text))
+			*text = '?';
+	}
+}

@@ -3,6 +3,7 @@
 #ifndef M0_TOOLS_TEXT_H
 #define M0_TOOLS_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,10 @@ const char *text_size(char ret[TEXT_MAX], uint64_t bytes);
 const char *text_size_short(char ret[TEXT_MAX], uint64_t bytes);
 /** "1.23 us", three digits. */
 const char *text_time(char ret[TEXT_MAX], double ns);
+/** Has it no control characters, which may do anything to a terminal? */
+bool text_is_printable(const char *text);
+/** Makes them '?'. */
+void text_make_printable(char *text);
 /** Lower-case hexadecimal of `nr` bytes; `ret` has room for 2 * nr + 1. */
 const char *text_hex(char *ret, const uint8_t *bytes, size_t nr);
 

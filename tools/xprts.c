@@ -2,12 +2,14 @@
 #include <stdio.h>
 
 #include "m0/mem.h"
+#include "m0/xlnet.h"
 
 #include "xprts.h"
 
 static const struct tool_xprt xprts[] = {
 	{ "mem", &m0_net_bulk_mem_xprt, m0_net_bulk_mem_tm_set_num_threads,
-	  M0_NET_BULK_MEM_THREADS_MAX },
+	  M0_NET_BULK_MEM_THREADS_MAX, false },
+	{ "lnet", &m0_net_lnet_xprt, NULL, 1, true },
 };
 
 const struct tool_xprt *tool_xprt_find(const char *name, struct tool_fail *fail)
@@ -24,7 +26,7 @@ const struct tool_xprt *tool_xprt_find(const char *name, struct tool_fail *fail)
 					 xprts[i].tx_name);
 	}
 	tool_fail_set(fail, TOOL_USAGE,
-		      "--transport '%s' is not known; there is: %s", name,
+		      "--transport '%s' is not known; there are: %s", name,
 		      names);
 	return NULL;
 }

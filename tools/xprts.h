@@ -13,6 +13,8 @@ struct tool_xprt {
 	/** Sets how many threads work for a machine; 1 <= nr <= tx_workers_max. */
 	void (*tx_workers_set)(struct m0_net_transfer_mc *tm, size_t nr);
 	size_t tx_workers_max;
+	/** Needs a node: see place.h. Reaches other processes then. */
+	bool tx_node;
 };
 
 #define TOOL_XPRT_DEFAULT "mem"

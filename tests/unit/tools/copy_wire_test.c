@@ -53,7 +53,7 @@ static void message_form_is_little_endian(void **state)
 
 	(void)state;
 	assert_true(copy_msg_encode(&msg, bytes, sizeof bytes) > 0);
-	assert_memory_equal(bytes, "CBCP\1\1\0\0\4\3\2\1", 12);
+	assert_memory_equal(bytes, "CBCP\2\1\0\0\4\3\2\1", 12);
 	assert_int_equal(bytes[24], 0x88);
 	assert_int_equal(bytes[31], 0x11);
 }
@@ -97,12 +97,17 @@ static void message_damaged_is_refused(void **state)
 {
 	static const struct damage damages[] = {
 		{ 0, 'X', -EBADMSG },
-		{ 4, 2, -EPROTONOSUPPORT }, /* version */
-		{ 5, 0, -EBADMSG },         /* type */
-		{ 5, 5, -EBADMSG },
-		{ 5, COPY_END, -EBADMSG }, /* END has no descriptor */
-		{ 6, 1, -EBADMSG },        /* reserved */
-		{ 12, 1, -EBADMSG },       /* status above 0 */
+		{ 4, 1, -EPROTONOSUPPORT }, /* version */
+		{ 4, 3, -EPROTONOSUPPORT },
+		{ 5, 0, -EBADMSG }, /* type */
+		{ 5, COPY_BYE + 1, -EBADMSG },
+		{ 5, COPY_OPEN, -EBADMSG },  /* OPEN has a block */
+		{ 5, COPY_ALIVE, -EBADMSG }, /* ALIVE has no text */
+		{ 72, 1, -EBADMSG },         /* BLOCK has no window */
+		{ 77, 2, -EBADMSG },         /* more than 256 */
+		{ 5, COPY_END, -EBADMSG },   /* END has no descriptor */
+		{ 6, 1, -EBADMSG },          /* reserved */
+		{ 12, 1, -EBADMSG },         /* status above 0 */
 		{ 13, 0x80, -EBADMSG },
 		{ 15, 0x80, -EBADMSG }, /* status below -4095 */
 		{ 17, 2, -EBADMSG },    /* set-ID bits */
@@ -129,6 +134,51 @@ static void message_damaged_is_refused(void **state)
 	}
 }
 
+/* An OPEN and its answer carry a window and a text, both bounded. */
+static void message_with_text_decodes_equal(void **state)
+{
+	static char     text[COPY_TEXT_MAX + 1];
+	struct copy_msg msg = {
+		.cm_type = COPY_OPEN,
+		.cm_conv = 0x8877665544332211,
+		.cm_block = 1 << 20,
+		.cm_inflight = COPY_INFLIGHT_MAX,
+		.cm_length = 17,
+		.cm_text = text,
+		.cm_text_nr = COPY_TEXT_MAX,
+	};
+	struct copy_msg got;
+	uint8_t         bytes[COPY_MSG_HEAD_BYTES + sizeof text];
+	int             nr;
+
+	(void)state;
+	memset(text, 'x', sizeof text);
+	nr = copy_msg_encode(&msg, bytes, sizeof bytes);
+	assert_int_equal(copy_msg_decode(&got, bytes, (size_t)nr), 0);
+	assert_int_equal(got.cm_conv, msg.cm_conv);
+	assert_int_equal(got.cm_block, 1 << 20);
+	assert_int_equal(got.cm_inflight, COPY_INFLIGHT_MAX);
+	assert_int_equal(got.cm_text_nr, COPY_TEXT_MAX);
+	assert_memory_equal(got.cm_text, text, COPY_TEXT_MAX);
+	assert_int_equal(got.cm_desc.nbd_len, 0);
+	++msg.cm_text_nr;
+	nr = copy_msg_encode(&msg, bytes, sizeof bytes);
+	assert_int_equal(copy_msg_decode(&got, bytes, (size_t)nr), -EBADMSG);
+}
+
+/* Of another version only that is told which it is, and what was asked. */
+static void message_of_another_version_is_told(void **state)
+{
+	uint8_t         bytes[] = { 'C', 'B', 'C', 'P', 9, COPY_OPEN };
+	struct copy_msg got = { .cm_conv = 0 };
+
+	(void)state;
+	assert_int_equal(copy_msg_decode(&got, bytes, sizeof bytes),
+			 -EPROTONOSUPPORT);
+	assert_int_equal(got.cm_id, 9);
+	assert_int_equal(got.cm_type, COPY_OPEN);
+}
+
 /* Whatever the bytes, decoding ends, and what it lets through is in bounds. */
 static void message_of_random_bytes_is_in_bounds(void **state)
 {
@@ -148,8 +198,11 @@ static void message_of_random_bytes_is_in_bounds(void **state)
 		if (copy_msg_decode(&got, bytes, nr) != 0)
 			continue;
 		assert_true(got.cm_length <= INT64_MAX - got.cm_offset);
-		assert_int_equal(got.cm_desc.nbd_len, sizeof desc_bytes);
-		assert_ptr_equal(got.cm_desc.nbd_data,
+		assert_int_equal(got.cm_desc.nbd_len + got.cm_text_nr,
+				 sizeof desc_bytes);
+		assert_ptr_equal(got.cm_type == COPY_BLOCK
+					 ? (char *)got.cm_desc.nbd_data
+					 : got.cm_text,
 				 bytes + COPY_MSG_HEAD_BYTES);
 	}
 }
@@ -162,6 +215,8 @@ int main(void)
 		cmocka_unit_test(message_too_large_is_not_encoded),
 		cmocka_unit_test(message_of_another_length_is_refused),
 		cmocka_unit_test(message_damaged_is_refused),
+		cmocka_unit_test(message_with_text_decodes_equal),
+		cmocka_unit_test(message_of_another_version_is_told),
 		cmocka_unit_test(message_of_random_bytes_is_in_bounds),
 	};
 

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "m0/xlnet.h"
+
+#include "place.h"
+
+int tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
+		    const struct lnet_opts *opts, bool accept, bool polled)
+{
+	char why[M0_LNET_WHY_BYTES] = "";
+	char text[M0_LNET_WHY_BYTES];
+	int  rc;
+
+	M0_SET0(place);
+	place->tpl_xprt = xprt;
+	if (!xprt->tx_node) {
+		if (opts->nop_given)
+			tool_fail_set(opts->nop_fail, TOOL_USAGE,
+				      "options of a node are accepted with "
+				      "--transport lnet only");
+		return opts->nop_fail->tf_exit;
+	}
+	place->tpl_cfg = opts->nop_cfg;
+	if (!accept && !opts->nop_accept_given)
+		place->tpl_cfg.lc_accept = M0_LNET_ACCEPT_NONE;
+	place->tpl_cfg.lc_inline = polled;
+	rc = m0_lnet_open(&place->tpl_lnet, &place->tpl_cfg, why);
+	if (rc == 0) {
+		rc = m0_net_lnet_use(place->tpl_lnet);
+		if (rc == 0)
+			return 0;
+		m0_lnet_close(place->tpl_lnet);
+	}
+	place->tpl_lnet = NULL;
+	return tool_fail_set(
+		opts->nop_fail, rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED, "%s",
+		lnet_opts_words(text, sizeof text,
+				why[0] != '\0' ? why : tool_errtext(rc)));
+}
+
+void tool_place_close(struct tool_place *place)
+{
+	int rc;
+
+	if (place->tpl_lnet == NULL)
+		return;
+	rc = m0_net_lnet_unuse(place->tpl_lnet);
+	M0_ASSERT_INFO(rc == 0, "%s", m0_errname(rc));
+	m0_lnet_close(place->tpl_lnet);
+	place->tpl_lnet = NULL;
+}
+
+/* The NID of an end point, as text. */
+static const char *nid_of(const char *addr, char ret[M0_LNET_NIDSTR_SIZE])
+{
+	const char *at = strchr(addr, '@');
+	size_t nr = at == NULL ? 0 : strcspn(at, ":") + (size_t)(at - addr);
+
+	snprintf(ret, M0_LNET_NIDSTR_SIZE, "%.*s", (int)nr, addr);
+	return ret;
+}
+
+static bool is_loopback(const char *nid)
+{
+	return strncmp(nid, "127.", 4) == 0;
+}
+
+/*
+ * On one host each process needs an address of its own; elsewhere the default
+ * is good as long as the network is the same.
+ */
+static size_t net_words(const char *nid, char *ret, size_t size)
+{
+	const char *net = strchr(nid, '@') + 1;
+	const char *own = "ADDRESS";
+	int         nr;
+
+	if (is_loopback(nid))
+		own = strncmp(nid, "127.0.0.1@", 10) == 0 ? "127.0.0.2"
+							  : "127.0.0.1";
+	else if (strchr(nid, ':') == NULL && strcmp(net, "tcp") == 0)
+		return 0;
+	if (is_loopback(nid) || strchr(nid, ':') != NULL)
+		nr = snprintf(ret, size, "--net '%s(%s)' ", net, own);
+	else
+		nr = snprintf(ret, size, "--net %s ", net);
+	return (size_t)nr;
+}
+
+const char *tool_place_words(const struct tool_place *place, const char *addr,
+			     char *ret, size_t size)
+{
+	const struct m0_lnet_cfg *cfg = &place->tpl_cfg;
+	char                      nid[M0_LNET_NIDSTR_SIZE];
+	bool                      any = cfg->lc_accept == M0_LNET_ACCEPT_ALL;
+	size_t                    used;
+
+	ret[0] = '\0';
+	if (place->tpl_lnet == NULL || strchr(addr, '@') == NULL)
+		return ret;
+	used = net_words(nid_of(addr, nid), ret, size);
+	if (cfg->lc_port != 988)
+		used += (size_t)snprintf(ret + used, size - used, "--port %u ",
+					 cfg->lc_port);
+	if (any)
+		used += (size_t)snprintf(ret + used, size - used,
+					 "--source-ports any ");
+	if (any && strchr(nid, ':') != NULL)
+		snprintf(ret + used, size - used, "--peers-colibri ");
+	return ret;
+}
+
+bool tool_place_has(const struct tool_place *place, const char *addr)
+{
+	struct m0_lnet_process_id id;
+	char                      nid[M0_LNET_NIDSTR_SIZE];
+	char                      ours[M0_LNET_NIDSTR_SIZE];
+	unsigned                  i;
+
+	nid_of(addr, nid);
+	for (i = 0; place->tpl_lnet != NULL &&
+		    m0_lnet_get_id(place->tpl_lnet, i, &id) == 0;
+	     ++i) {
+		m0_lnet_nid_print(&id.lp_nid, ours, sizeof ours);
+		if (strcmp(ours, nid) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *tool_place_split(const char *text)
+{
+	const char *at = strchr(text, '@');
+	const char *pos;
+	size_t      nr;
+	int         i;
+
+	if (at == NULL || memchr(text, '/', (size_t)(at - text)) != NULL)
+		return NULL;
+	pos = at + 1;
+	pos += strspn(pos, "abcdefghijklmnopqrstuvwxyz0123456789");
+	for (i = 0; i < 3; ++i) {
+		if (pos[0] != ':')
+			return NULL;
+		nr = strspn(++pos, "0123456789");
+		if (nr == 0)
+			return NULL;
+		pos += nr;
+	}
+	return pos[0] == ':' ? pos + 1 : NULL;
+}

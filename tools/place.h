@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Where machines of a transport are: `lnet` needs a node, which is opened by
+ * the options of the command; `mem` needs nothing.
+ */
+#ifndef M0_TOOLS_PLACE_H
+#define M0_TOOLS_PLACE_H
+
+#include "lnet_opts.h"
+#include "xprts.h"
+
+struct tool_place {
+	const struct tool_xprt *tpl_xprt;
+	/** NULL: none is needed. */
+	struct m0_lnet    *tpl_lnet;
+	struct m0_lnet_cfg tpl_cfg;
+};
+
+/**
+ * Opens what machines of a transport need; after m0_net_init().
+ * @param accept  may others connect? Not needed to be answered.
+ * @param polled  machines will be inline.
+ * @return 0, or an exit code, with opts->nop_fail set.
+ */
+int  tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
+		     const struct lnet_opts *opts, bool accept, bool polled);
+void tool_place_close(struct tool_place *place);
+
+/**
+ * Options for another process, so that it can speak to a machine here: "--net
+ * ... --port ... ", each followed by a space.
+ */
+const char *tool_place_words(const struct tool_place *place, const char *addr,
+			     char *ret, size_t size);
+/** Is it an address of a node of this process? */
+bool tool_place_has(const struct tool_place *place, const char *addr);
+
+/**
+ * Splits EP:PATH. @return where PATH begins, NULL: it is no such thing.
+ */
+const char *tool_place_split(const char *text);
+
+#endif /* M0_TOOLS_PLACE_H */
