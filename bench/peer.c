@@ -22,6 +22,8 @@ enum {
 	QUIT = 1
 };
 
+const char *peer_where = "inproc://bench";
+
 static bool         sink;
 static struct peer *leader;
 static sem_t        ready;

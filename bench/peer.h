@@ -5,8 +5,11 @@
 
 #include "bench.h"
 
-/** One end of a pair of sockets inside the process. */
+/** One end of a pair of sockets. */
 struct peer;
+
+/** Where the two ends meet; the program's. */
+extern const char *peer_where;
 
 /** Once, before anything else. */
 void peer_init(void);

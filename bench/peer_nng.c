@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nng: a pair of pair1 sockets, inproc. */
+/* nng: a pair of pair1 sockets. */
 #include <stdlib.h>
 #include <string.h>
 #include <nng/nng.h>
@@ -36,9 +36,9 @@ struct peer *peer_open(bool listens, int depth)
 	ck(nng_socket_set_int(p->p_sock, NNG_OPT_SENDBUF, depth), "SENDBUF");
 	ck(nng_socket_set_int(p->p_sock, NNG_OPT_RECVBUF, depth), "RECVBUF");
 	if (listens)
-		ck(nng_listen(p->p_sock, "inproc://bench", NULL, 0), "listen");
+		ck(nng_listen(p->p_sock, peer_where, NULL, 0), "listen");
 	else
-		ck(nng_dial(p->p_sock, "inproc://bench", NULL, 0), "nng_dial");
+		ck(nng_dial(p->p_sock, peer_where, NULL, 0), "nng_dial");
 	return p;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ZeroMQ: a pair of PAIR sockets, inproc. */
+/* ZeroMQ: a pair of PAIR sockets. */
 #include <errno.h>
 #include <string.h>
 #include <zmq.h>
@@ -38,9 +38,9 @@ struct peer *peer_open(bool listens, int depth)
 	ck(zmq_setsockopt(s, ZMQ_RCVHWM, &depth, sizeof(depth)), "RCVHWM");
 	ck(zmq_setsockopt(s, ZMQ_LINGER, &zero, sizeof(zero)), "LINGER");
 	if (listens)
-		ck(zmq_bind(s, "inproc://bench"), "zmq_bind");
+		ck(zmq_bind(s, peer_where), "zmq_bind");
 	else
-		ck(zmq_connect(s, "inproc://bench"), "zmq_connect");
+		ck(zmq_connect(s, peer_where), "zmq_connect");
 	return s;
 }
 
