@@ -210,7 +210,8 @@ M0_EXTERN void m0_lnet_eq_fini(struct m0_lnet_eq *eq);
 M0_EXTERN int m0_lnet_eq_get(struct m0_lnet_eq    *eq,
 			     struct m0_lnet_event *event);
 /**
- * The same, waiting for one. Blocks; one thread at a time for each queue.
+ * The same, waiting for one. Blocks: not from callbacks; one thread at a time for
+ * each queue.
  * @retval -ETIMEDOUT  none until `deadline`.
  */
 M0_EXTERN int m0_lnet_eq_wait(struct m0_lnet_eq    *eq,
@@ -224,7 +225,7 @@ enum m0_lnet_me_flags {
 	/** Before those already there; else after. */
 	M0_LNET_ME_BEFORE = 2,
 	/** Ours: after all others without ignore bits, also those that come
-	 * later. */
+	 * later; with BEFORE: before those that are LAST alone. */
 	M0_LNET_ME_LAST = 4
 };
 

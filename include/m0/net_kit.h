@@ -215,8 +215,8 @@ struct m0_net_kit_ops {
 
 	/**
 	 * A receive buffer takes messages from now on: told by
-	 * m0_net_kit_recv_placed(), its end by m0_net_kit_recv_ended(). Begins
-	 * with no bytes used. The machine is STARTED; ntm_mutex held.
+	 * m0_net_kit_recv_placed(), its end by m0_net_kit_recv_ended().
+	 * m0_net_kit_recv_used() bytes of it are taken. The machine is STARTED; ntm_mutex held.
 	 * @retval <0  the buffer ends with this, or its add fails.
 	 */
 	int (*nko_recv)(struct m0_net_kit_buf *kb);
@@ -462,7 +462,18 @@ M0_EXTERN void m0_net_kit_recv_placed(struct m0_net_kit_buf        *kb,
 				      int32_t status);
 /** After the last of them. ntm_mutex held. */
 M0_EXTERN void m0_net_kit_recv_ended(struct m0_net_kit_buf *kb, int32_t status);
-/** How many messages a receive buffer can take. */
+/**
+ * As m0_net_kit_msg_refused(), but there is a copy of the message: a buffer
+ * that the machine's pool gives for it takes that. ntm_mutex held, released
+ * meanwhile. @retval 0  it was taken.
+ */
+M0_EXTERN int m0_net_kit_msg_staged(struct m0_net_kit_machine    *machine,
+				    const struct m0_net_kit_addr *from,
+				    const struct m0_bufvec       *data,
+				    m0_bindex_t offset, m0_bcount_t nr);
+/** Bytes of a receive buffer that are taken, when nko_recv is called. */
+M0_EXTERN m0_bcount_t m0_net_kit_recv_used(const struct m0_net_kit_buf *kb);
+/** How many messages more a receive buffer can take. */
 M0_EXTERN uint32_t m0_net_kit_recv_max(const struct m0_net_kit_buf *kb);
 /**
  * A message has come that no buffer of nko_recv has taken. ntm_mutex held.

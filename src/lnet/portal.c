@@ -168,7 +168,7 @@ static enum m0_lnet_portal_kind kind_of(const struct m0_lnet_me_attr *attr)
 static int64_t me_place(struct m0_lnet_portal *portal, unsigned flags)
 {
 	if ((flags & M0_LNET_ME_LAST) != 0)
-		return INT64_MAX;
+		return INT64_MAX - ((flags & M0_LNET_ME_BEFORE) != 0);
 	return (flags & M0_LNET_ME_BEFORE) != 0 ? --portal->lpt_order_low
 						: ++portal->lpt_order_high;
 }

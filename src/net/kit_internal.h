@@ -150,6 +150,14 @@ struct kit_work_list {
 	struct m0_net_kit_work *wl_tail;
 };
 
+/** See m0_net_kit_msg_staged(). */
+struct kit_staged {
+	const struct m0_net_kit_addr *sg_from;
+	const struct m0_bufvec       *sg_data;
+	m0_bindex_t                   sg_offset;
+	m0_bcount_t                   sg_nr;
+};
+
 /** nd_xprt_private of a domain of the kit. */
 struct kit_domain {
 	const struct m0_net_kit_ops *kd_ops;
@@ -199,6 +207,8 @@ struct m0_net_kit_machine {
 	bool nkm_stepping;
 	/** This run delivers buffer events, so that messages may wait. */
 	bool nkm_delivers;
+	/** A message that waits for a buffer to be added; NULL: none. */
+	struct kit_staged *nkm_staged;
 	/** Receive buffers that take messages, oldest first. */
 	struct m0_list nkm_recvq;
 	/** Active operations to begin: nkb_work of their buffers. */

@@ -195,9 +195,11 @@ void kit_start_do(struct m0_net_kit_machine *m)
 	}
 	m->nkm_started = rc == 0;
 	m->nkm_start_rc = rc;
+	if (rc == 0)
+		return;
 	/* FAILED comes when what was queued before start is gone. */
-	if (rc != 0)
-		kit_queues_stop(m, true);
+	kit_queues_stop(m, true);
+	kit_stop_do(m);
 }
 
 /* --------------------------------------------------------------- stop -- */

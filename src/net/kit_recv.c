@@ -36,6 +36,8 @@ static int place_begin(struct kit_buf *kb)
 	return rc;
 }
 
+static bool staged_take(struct kit_buf *kb);
+
 int kit_recv_add(struct kit_buf *kb)
 {
 	struct kit_recv_event *ring;
@@ -57,6 +59,8 @@ int kit_recv_add(struct kit_buf *kb)
 	kb->kb_recv_nr = 0;
 	kb->kb_ev_held_nr = 0;
 	m0_list_add_tail(&kb->kb_pub.nkb_machine->nkm_recvq, &kb->kb_recv_link);
+	if (staged_take(kb))
+		return 0;
 	/* Those of before are told at STARTED. */
 	if (kb->kb_pub.nkb_machine->nkm_tm->ntm_state != M0_NET_TM_STARTED)
 		return 0;
@@ -296,7 +300,15 @@ void kit_recv_open(struct m0_net_kit_machine *m)
 
 uint32_t m0_net_kit_recv_max(const struct m0_net_kit_buf *pub)
 {
-	return container_of(pub, const struct kit_buf, kb_pub)->kb_recv_max;
+	const struct kit_buf *kb =
+		container_of(pub, const struct kit_buf, kb_pub);
+
+	return kb->kb_recv_max - kb->kb_recv_nr;
+}
+
+m0_bcount_t m0_net_kit_recv_used(const struct m0_net_kit_buf *pub)
+{
+	return container_of(pub, const struct kit_buf, kb_pub)->kb_recv_used;
 }
 
 static struct kit_recv_event *ring_at(struct kit_buf *kb, uint32_t i)
@@ -433,4 +445,47 @@ int m0_net_kit_msg_refused(struct m0_net_kit_machine *m, m0_bcount_t nr)
 	++m->nkm_tm->ntm_qstats[M0_NET_QT_MSG_RECV].nqs_num_f_events;
 	++m->nkm_enobufs_nr;
 	return -ENOBUFS;
+}
+
+/* The message that waits goes to a buffer just added. True: it is full. */
+static bool staged_take(struct kit_buf *kb)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+	const struct kit_staged   *sg = m->nkm_staged;
+	struct m0_net_end_point   *ep;
+
+	if (M0_LIKELY(sg == NULL) || sg->sg_nr > kb->kb_pub.nkb_size)
+		return false;
+	ep = kit_ep_get(m, sg->sg_from);
+	if (ep == NULL)
+		return false;
+	m->nkm_staged = NULL;
+	m0_bufvec_copy_at(&kb->kb_pub.nkb_buffer->nb_buffer, 0, sg->sg_data,
+			  sg->sg_offset, sg->sg_nr);
+	message_push(kb, ep, sg->sg_nr);
+	return kb_state(kb->kb_pub.nkb_word) == KB_DONE;
+}
+
+int m0_net_kit_msg_staged(struct m0_net_kit_machine    *m,
+			  const struct m0_net_kit_addr *from,
+			  const struct m0_bufvec *data, m0_bindex_t offset,
+			  m0_bcount_t nr)
+{
+	struct m0_net_transfer_mc *tm = m->nkm_tm;
+	struct kit_staged          sg = { .sg_from = from,
+					  .sg_data = data,
+					  .sg_offset = offset,
+					  .sg_nr = nr };
+
+	M0_PRE(m0_mutex_is_locked(&tm->ntm_mutex));
+	if (tm->ntm_recv_pool == NULL || nr > KIT_COPY_LOCKED)
+		return m0_net_kit_msg_refused(m, nr);
+	m->nkm_staged = &sg;
+	m0_mutex_unlock(&tm->ntm_mutex);
+	m0_net__provision_unlocked(tm);
+	m0_mutex_lock(&tm->ntm_mutex);
+	if (m->nkm_staged == NULL)
+		return 0;
+	m->nkm_staged = NULL;
+	return m0_net_kit_msg_refused(m, nr);
 }

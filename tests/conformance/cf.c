@@ -112,6 +112,8 @@ bool cf_pump(void)
 	bool     did = false;
 	unsigned i;
 
+	if (cf.c_row->r_turn != NULL)
+		cf.c_row->r_turn();
 	for (i = 0; i < cf.c_tm_nr; ++i) {
 		struct cf_tm *t = cf.c_tm[i];
 
@@ -292,5 +294,7 @@ void cf_end(void)
 	for (i = 0; i < cf.c_tm_nr; ++i)
 		free(cf.c_tm[i]);
 	CF_EQ(m0_net_fini(), 0, "net fini");
+	if (cf.c_row->r_end != NULL)
+		cf.c_row->r_end();
 	m0_semaphore_fini(&cf.c_sem);
 }

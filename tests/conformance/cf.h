@@ -63,8 +63,11 @@ struct cf_row {
 	/** NULL: always one. */
 	void (*r_workers_set)(struct m0_net_transfer_mc *tm, size_t nr);
 
-	/** Optional: before a case. */
+	/** Optional: before and after a case. */
 	void (*r_begin)(void);
+	void (*r_end)(void);
+	/** Optional: what else the application has to do in a poll. */
+	void (*r_turn)(void);
 
 	/** Message to nobody: status of the send, 0 if it gets lost. */
 	int r_nobody;
@@ -79,6 +82,8 @@ struct cf_row {
 	m0_bcount_t r_seg_max;
 	int32_t     r_segs_max;
 	m0_bcount_t r_buf_max;
+	/** Longest message. */
+	m0_bcount_t r_msg_max;
 };
 
 extern const struct cf_row cf_rows[];

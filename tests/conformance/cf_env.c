@@ -65,6 +65,11 @@ void cf__env_yield(void)
 		sched_yield();
 }
 
+struct m0_sim *cf__sim(void)
+{
+	return &env.env_sim;
+}
+
 void cf__env_report(void)
 {
 	if (env_is_sim(&env))

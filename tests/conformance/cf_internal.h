@@ -13,6 +13,7 @@ void cf__env_begin(void);
 void cf__env_end(void);
 void cf__env_yield(void);
 void cf__env_report(void);
+struct m0_sim *cf__sim(void);
 
 /** Inside a call of the application, on this thread: no callback may come. */
 extern __thread int cf__in_call;

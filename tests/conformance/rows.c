@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows: a transport joins the suite by one of these. */
 #include "m0/mem.h"
+#include "m0/xlnet.h"
 
 #include "cf.h"
+#include "lnet_rows.h"
 #include "toy.h"
 
 static void mem_addr(char *ret, unsigned nr)
@@ -76,6 +78,7 @@ const struct cf_row cf_rows[] = {
 		.r_seg_max = 1 << 20,
 		.r_segs_max = 16,
 		.r_buf_max = 16 << 20,
+		.r_msg_max = 16 << 20,
 	},
 	{
 		.r_name = "toy",
@@ -94,6 +97,66 @@ const struct cf_row cf_rows[] = {
 		.r_seg_max = 1 << 20,
 		.r_segs_max = 16,
 		.r_buf_max = 16 << 20,
+		.r_msg_max = 16 << 20,
+	},
+	{
+		.r_name = "lnet-lo",
+		.r_xprt = &m0_lnet_xprt,
+		.r_addr = lnet_lo_addr,
+		.r_spelling = lnet_lo_spelling,
+		.r_bad = lnet_bad,
+		.r_dynamic = true,
+		.r_begin = lnet_lo_begin,
+		.r_end = lnet_end,
+		.r_nobody = 0,
+		.r_nobuf = CF_RECEIVER,
+		.r_toobig = CF_RECEIVER,
+		.r_desc_at_add = false,
+		.r_stale = -ETIMEDOUT,
+		.r_seg_max = M0_NET_LNET_SEGMENT_MAX,
+		.r_segs_max = M0_NET_LNET_SEGMENTS_MAX,
+		.r_buf_max = M0_NET_LNET_BUFFER_MAX,
+		.r_msg_max = M0_NET_LNET_MESSAGE_MAX,
+	},
+	{
+		.r_name = "lnet-tcp4",
+		.r_xprt = &m0_lnet_xprt,
+		.r_addr = lnet_tcp4_addr,
+		.r_spelling = lnet_tcp4_spelling,
+		.r_bad = lnet_bad,
+		.r_dynamic = true,
+		.r_begin = lnet_tcp4_begin,
+		.r_end = lnet_end,
+		.r_turn = lnet_turn,
+		.r_nobody = 0,
+		.r_nobuf = CF_RECEIVER,
+		.r_toobig = CF_RECEIVER,
+		.r_desc_at_add = false,
+		.r_stale = -ETIMEDOUT,
+		.r_seg_max = M0_NET_LNET_SEGMENT_MAX,
+		.r_segs_max = M0_NET_LNET_SEGMENTS_MAX,
+		.r_buf_max = M0_NET_LNET_BUFFER_MAX,
+		.r_msg_max = M0_NET_LNET_MESSAGE_MAX,
+	},
+	{
+		.r_name = "lnet-tcp6",
+		.r_xprt = &m0_lnet_xprt,
+		.r_addr = lnet_tcp6_addr,
+		.r_spelling = lnet_tcp6_spelling,
+		.r_bad = lnet_bad,
+		.r_dynamic = true,
+		.r_begin = lnet_tcp6_begin,
+		.r_end = lnet_end,
+		.r_turn = lnet_turn,
+		.r_nobody = 0,
+		.r_nobuf = CF_RECEIVER,
+		.r_toobig = CF_RECEIVER,
+		.r_desc_at_add = false,
+		.r_stale = -ETIMEDOUT,
+		.r_seg_max = M0_NET_LNET_SEGMENT_MAX,
+		.r_segs_max = M0_NET_LNET_SEGMENTS_MAX,
+		.r_buf_max = M0_NET_LNET_BUFFER_MAX,
+		.r_msg_max = M0_NET_LNET_MESSAGE_MAX,
 	},
 	{ .r_name = NULL }
 };

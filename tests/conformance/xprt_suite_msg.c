@@ -46,7 +46,8 @@ static void sizes(void)
 	m0_bcount_t   max = m0_net_domain_get_max_buffer_size(cf_dom(0));
 	unsigned      i;
 
-	for (i = 0; i < ARRAY_SIZE(at); ++i)
+	max = min64u(max, cf.c_row->r_msg_max);
+	for (i = 0; i < ARRAY_SIZE(at) && at[i] <= max; ++i)
 		one(a, b, at[i], 0, i % 2 ? 100 : 0);
 	one(a, b, max, 0, 0);
 }

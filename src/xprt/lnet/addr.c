@@ -91,7 +91,9 @@ static bool nid_parse(const char *text, const char *end,
 		return false;
 	memcpy(nid, text, nr);
 	nid[nr] = 0;
-	return m0_lnet_nid_parse(ret, nid) == 0;
+	/* Of the network lo there is one NID. */
+	return m0_lnet_nid_parse(ret, nid) == 0 &&
+	       (!m0_lnet_nid_is_lo(ret) || strncmp(nid, "0@", 2) == 0);
 }
 
 static int parse(const char *text, bool wanted, struct m0_net_kit_addr *ret)

@@ -3,8 +3,7 @@
  * Messages. A receive buffer is an MD on an entry for the machine's messages,
  * so that data goes straight to its place; the entries of a machine are asked
  * in the order in which the buffers were added, and one whose rest is too small
- * for a message passes it on. Behind all of them is an entry that takes what is
- * left, and nothing of it.
+ * for a message passes it on.
  *
  * hdr_data of a message says who sends: its machine's number, above it the
  * portal. The NID is in the header.
@@ -106,22 +105,25 @@ int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 {
 	struct xlnet_machine     *xm = xlnet_machine(kb->nkb_machine);
 	struct xlnet_buf         *xb = xlnet_buf(kb);
+	m0_bcount_t               used = m0_net_kit_recv_used(kb);
 	uint32_t                  max = m0_net_kit_recv_max(kb);
 	struct m0_lnet_process_id id = { .lp_nid = m0_lnet_nid_any,
 					 .lp_pid = M0_LNET_PID_ANY };
 	struct m0_lnet_md_attr    attr = {
 		   .md_vec = &kb->nkb_buffer->nb_buffer,
-		   .md_length = kb->nkb_size,
+		   .md_vec_offset = used,
+		   .md_length = kb->nkb_size - used,
 		   .md_threshold = (int32_t)max,
 		   .md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_IF_FITS,
 		   .md_auto_unlink = true,
 	};
 
-	if (max > 1) {
+	if (max > 1 || used > 0) {
 		attr.md_options |= M0_LNET_MD_MIN_ROOM;
 		attr.md_max_size = kb->nkb_buffer->nb_min_receive_size;
 	}
 	buf_begin(kb, xb, XLNET_RECV);
+	xb->xb_next = used;
 	return m0_xlnet__attach(xm, &id, xlnet_msg_bits(xm->xm_addr.xa_tmid),
 				0, &attr, &xb->xb_md);
 }
@@ -131,8 +133,8 @@ void m0_xlnet__recv_cancel(struct m0_net_kit_buf *kb)
 	m0_xlnet__end(xlnet_buf(kb), -ECANCELED);
 }
 
-/* @retval -EPROTO  it does not say. */
-static int sender(const struct m0_lnet_event *ev, struct m0_net_kit_addr *ret)
+int m0_xlnet__sender(const struct m0_lnet_event *ev,
+		     struct m0_net_kit_addr     *ret)
 {
 	struct xlnet_addr addr = {
 		.xa_nid = ev->ev_source.lp_nid,
@@ -157,8 +159,8 @@ void m0_xlnet__recv_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
 
 	if (ev->ev_type == M0_LNET_EV_PUT) {
 		if (status == 0)
-			status = sender(ev, &from);
-		m0_net_kit_recv_placed(kb, &from, ev->ev_offset,
+			status = m0_xlnet__sender(ev, &from);
+		m0_net_kit_recv_placed(kb, &from, xb->xb_next + ev->ev_offset,
 				       ev->ev_mlength, status);
 	}
 	if (!ev->ev_unlinked)
@@ -170,20 +172,4 @@ void m0_xlnet__recv_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
 	else if (status == 0)
 		status = -ECANCELED;
 	m0_net_kit_recv_ended(kb, status);
-}
-
-void m0_xlnet__catch_event(struct xlnet_machine       *xm,
-			   const struct m0_lnet_event *ev)
-{
-	struct m0_net_kit_machine *machine = xm->xm_machine;
-
-	/* Ours are of a byte at least. */
-	if (ev->ev_type == M0_LNET_EV_PUT && ev->ev_status == 0 &&
-	    ev->ev_rlength > 0 &&
-	    m0_net_kit_machine_tm(machine)->ntm_state == M0_NET_TM_STARTED)
-		(void)m0_net_kit_msg_refused(machine, ev->ev_rlength);
-	if (ev->ev_unlinked) {
-		xm->xm_catch.xd_kind = XLNET_NONE;
-		m0_net_kit_unpin(machine);
-	}
 }

@@ -41,6 +41,9 @@ static void event_handle(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 	case XLNET_CATCH:
 		m0_xlnet__catch_event(xlnet_machine(machine), ev);
 		break;
+	case XLNET_STAGE:
+		m0_xlnet__stage_event(xlnet_machine(machine), xd, ev);
+		break;
 	case XLNET_RECV:
 		m0_xlnet__recv_event(xlnet_buf(xd->xd_kb), ev);
 		break;
@@ -425,26 +428,10 @@ static void place_leave(struct xlnet_machine *xm)
 	m0_mutex_unlock(&places_lock);
 }
 
-/* Messages that no receive buffer takes are seen at least. */
-static int catch_begin(struct xlnet_machine *xm)
-{
-	struct m0_lnet_process_id id = { .lp_pid = M0_LNET_PID_ANY };
-	struct m0_lnet_md_attr    attr = {
-		   .md_threshold = M0_LNET_MD_THRESHOLD_INF,
-		   .md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_TRUNCATE |
-				 M0_LNET_MD_ACK_DISABLE,
-	};
-
-	id.lp_nid = m0_lnet_nid_any;
-	xm->xm_catch.xd_kind = XLNET_CATCH;
-	xm->xm_catch.xd_machine = xm->xm_machine;
-	return m0_xlnet__attach(xm, &id, xlnet_msg_bits(xm->xm_addr.xa_tmid),
-				M0_LNET_ME_LAST, &attr, &xm->xm_catch);
-}
-
 static int place_take(struct xlnet_machine *xm)
 {
-	int rc;
+	struct m0_net_transfer_mc *tm = m0_net_kit_machine_tm(xm->xm_machine);
+	int                        rc;
 
 	m0_mutex_lock(&places_lock);
 	rc = tmid_take(xm->xm_node, xm);
@@ -452,7 +439,9 @@ static int place_take(struct xlnet_machine *xm)
 	if (rc != 0)
 		return rc;
 	m0_xlnet__addr_pack(&xm->xm_addr, &xm->xm_kit_addr);
-	rc = catch_begin(xm);
+	m0_mutex_lock(&tm->ntm_mutex);
+	rc = m0_xlnet__catch_begin(xm);
+	m0_mutex_unlock(&tm->ntm_mutex);
 	if (rc != 0)
 		place_leave(xm);
 	return rc;
@@ -473,17 +462,8 @@ int m0_xlnet__start(struct m0_net_kit_machine    *machine,
 	/* Someone's thread has to move the node. */
 	if (!tm->ntm_bev_inline)
 		rc = m0_lnet_thread_start(xm->xm_node->xn_lnet);
-	if (rc == 0) {
-		m0_mutex_lock(&tm->ntm_mutex);
-		m0_net_kit_pin(machine);
-		m0_mutex_unlock(&tm->ntm_mutex);
+	if (rc == 0)
 		rc = place_take(xm);
-		if (rc != 0) {
-			m0_mutex_lock(&tm->ntm_mutex);
-			m0_net_kit_unpin(machine);
-			m0_mutex_unlock(&tm->ntm_mutex);
-		}
-	}
 	if (rc == 0)
 		*ret_own = xm->xm_kit_addr;
 	else if (!xm->xm_has_runner)
@@ -493,9 +473,11 @@ int m0_xlnet__start(struct m0_net_kit_machine    *machine,
 
 void m0_xlnet__stop(struct m0_net_kit_machine *machine)
 {
-	struct xlnet_machine *xm = xlnet_machine(machine);
+	struct m0_net_transfer_mc *tm = m0_net_kit_machine_tm(machine);
 
-	(void)m0_lnet_md_unlink(xm->xm_node->xn_lnet, xm->xm_catch.xd_md);
+	m0_mutex_lock(&tm->ntm_mutex);
+	m0_xlnet__catch_end(xlnet_machine(machine));
+	m0_mutex_unlock(&tm->ntm_mutex);
 }
 
 void m0_xlnet__leave(struct m0_net_kit_machine *machine)
@@ -503,15 +485,21 @@ void m0_xlnet__leave(struct m0_net_kit_machine *machine)
 	struct xlnet_machine *xm = xlnet_machine(machine);
 
 	place_leave(xm);
+	m0_xlnet__catch_free(xm);
 	if (!xm->xm_has_runner)
 		node_put(xm);
 }
 
 /* ------------------------------------------------------------------ MDs -- */
 
+struct m0_lnet *m0_xlnet__machine_lnet(const struct xlnet_machine *xm)
+{
+	return xm->xm_node->xn_lnet;
+}
+
 struct m0_lnet *m0_xlnet__lnet(const struct m0_net_kit_buf *kb)
 {
-	return xlnet_machine(kb->nkb_machine)->xm_node->xn_lnet;
+	return m0_xlnet__machine_lnet(xlnet_machine(kb->nkb_machine));
 }
 
 int m0_xlnet__attach(struct xlnet_machine            *xm,

@@ -30,7 +30,8 @@ enum {
 	XLNET_PIECE = M0_LNET_MTU,
 	XLNET_PIECES_MAX = M0_NET_LNET_BUFFER_MAX / XLNET_PIECE,
 	/** Pieces of one operation that are moving. */
-	XLNET_WINDOW = 2
+	XLNET_WINDOW = 2,
+	XLNET_STAGES_NR = 2
 };
 #define XLNET_BITS_MASK ((UINT64_C(1) << XLNET_TMID_SHIFT) - 1)
 
@@ -56,6 +57,7 @@ int m0_xlnet__addr_unpack(const struct m0_net_kit_addr *addr,
 enum xlnet_kind {
 	XLNET_NONE,
 	XLNET_CATCH,
+	XLNET_STAGE,
 	XLNET_RECV,
 	XLNET_SEND,
 	XLNET_PASSIVE,
@@ -71,6 +73,8 @@ struct xlnet_md {
 	struct m0_net_kit_buf *xd_kb;
 };
 
+struct xlnet_stage;
+
 /** A machine's part. */
 struct xlnet_machine {
 	struct m0_net_kit_machine *xm_machine;
@@ -83,6 +87,9 @@ struct xlnet_machine {
 	struct m0_net_kit_addr xm_kit_addr;
 	/** Takes what no receive buffer does. */
 	struct xlnet_md xm_catch;
+	/** NULL: it has no pool. */
+	struct xlnet_stage *xm_stages[XLNET_STAGES_NR];
+	bool                xm_stopping;
 };
 
 /** A buffer's part. */
@@ -98,7 +105,8 @@ struct xlnet_buf {
 	uint64_t          xb_bits;
 	struct xlnet_addr xb_peer;
 	bool              xb_is_get;
-	/** Active: to be moved; where the next piece begins; pieces that are
+	/** MSG_RECV: xb_next bytes were used before the MD.
+	 * Active: to be moved; where the next piece begins; pieces that are
 	 * moving, and bytes that have been moved. Passive: moved of xb_total by
 	 * transfer xb_transfer, pieces that were fetched. */
 	m0_bcount_t xb_total;
@@ -125,7 +133,8 @@ static inline struct xlnet_buf *xlnet_buf(struct m0_net_kit_buf *kb)
 	return m0_net_kit_buf_pvt(kb);
 }
 
-/** The node of a buffer's machine. */
+/** The node of a machine; of a buffer's machine. */
+struct m0_lnet *m0_xlnet__machine_lnet(const struct xlnet_machine *xm);
 struct m0_lnet *m0_xlnet__lnet(const struct m0_net_kit_buf *kb);
 /** Has its MD end, with `status` unless it is to end already. */
 void m0_xlnet__end(struct xlnet_buf *xb, int32_t status);
@@ -166,6 +175,18 @@ const struct m0_net_kit_runner *m0_xlnet__runner(
 bool m0_xlnet__poll(struct m0_net_kit_machine *machine);
 int  m0_xlnet__poll_fd(struct m0_net_kit_machine *machine);
 
+/* -- catch.c: ntm_mutex is held -------------------------------------------- */
+
+/** Pins the machine until all of it has ended. */
+int  m0_xlnet__catch_begin(struct xlnet_machine *xm);
+void m0_xlnet__catch_end(struct xlnet_machine *xm);
+/** Without ntm_mutex. */
+void m0_xlnet__catch_free(struct xlnet_machine *xm);
+void m0_xlnet__catch_event(struct xlnet_machine       *xm,
+			   const struct m0_lnet_event *ev);
+void m0_xlnet__stage_event(struct xlnet_machine *xm, struct xlnet_md *xd,
+			   const struct m0_lnet_event *ev);
+
 /* -- msg.c, passive.c, active.c: ntm_mutex is held, but for m0_xlnet__bulk -- */
 
 void m0_xlnet__send(struct m0_net_kit_buf *kb);
@@ -175,8 +196,9 @@ void m0_xlnet__send_event(struct xlnet_buf           *xb,
 			  const struct m0_lnet_event *ev);
 void m0_xlnet__recv_event(struct xlnet_buf           *xb,
 			  const struct m0_lnet_event *ev);
-void m0_xlnet__catch_event(struct xlnet_machine       *xm,
-			   const struct m0_lnet_event *ev);
+/** Who has sent a message. @retval -EPROTO  it does not say. */
+int m0_xlnet__sender(const struct m0_lnet_event *ev,
+		     struct m0_net_kit_addr     *ret);
 uint64_t m0_xlnet__passive_id(struct m0_net_kit_buf *kb);
 int      m0_xlnet__passive(struct m0_net_kit_buf        *kb,
 			   const struct m0_net_kit_desc *desc);

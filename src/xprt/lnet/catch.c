@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages that find no receive buffer. Behind the entries of all buffers is
+ * one that takes anything, and nothing of it, so that the machine hears of them.
+ *
+ * A machine with a pool has, before that one, two stages: memory in which short
+ * messages lie until the pool has given a buffer for them. A burst may be faster
+ * than events, by which buffers are replaced.
+ */
+#include "xprt/lnet/xlnet_internal.h"
+
+enum {
+	STAGE_BYTES = 64 << 10,
+	/** Longest message that is staged. */
+	STAGE_MSG_MAX = 4 << 10
+};
+
+struct xlnet_stage {
+	struct xlnet_md  xs_md;
+	struct m0_bufvec xs_vec;
+	m0_bcount_t      xs_count;
+	void            *xs_buf;
+	uint8_t          xs_bytes[STAGE_BYTES];
+};
+
+static const struct m0_lnet_process_id *anybody(void)
+{
+	static struct m0_lnet_process_id id;
+
+	/* The same each time. */
+	id.lp_nid = m0_lnet_nid_any;
+	id.lp_pid = M0_LNET_PID_ANY;
+	return &id;
+}
+
+static int catch_attach(struct xlnet_machine *xm)
+{
+	struct m0_lnet_md_attr attr = {
+		.md_threshold = M0_LNET_MD_THRESHOLD_INF,
+		.md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_TRUNCATE |
+			      M0_LNET_MD_ACK_DISABLE,
+	};
+
+	xm->xm_catch.xd_kind = XLNET_CATCH;
+	xm->xm_catch.xd_machine = xm->xm_machine;
+	return m0_xlnet__attach(xm, anybody(),
+				xlnet_msg_bits(xm->xm_addr.xa_tmid),
+				M0_LNET_ME_LAST, &attr, &xm->xm_catch);
+}
+
+static int stage_attach(struct xlnet_machine *xm, struct xlnet_stage *xs)
+{
+	struct m0_lnet_md_attr attr = {
+		.md_vec = &xs->xs_vec,
+		.md_length = STAGE_BYTES,
+		.md_threshold = M0_LNET_MD_THRESHOLD_INF,
+		.md_max_size = STAGE_MSG_MAX,
+		.md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_IF_FITS |
+			      M0_LNET_MD_MAX_SIZE,
+		.md_auto_unlink = true,
+	};
+
+	return m0_xlnet__attach(xm, anybody(),
+				xlnet_msg_bits(xm->xm_addr.xa_tmid),
+				M0_LNET_ME_LAST | M0_LNET_ME_BEFORE, &attr,
+				&xs->xs_md);
+}
+
+static struct xlnet_stage *stage_make(struct xlnet_machine *xm)
+{
+	struct xlnet_stage *xs;
+
+	M0_ALLOC_PTR(xs);
+	if (xs == NULL)
+		return NULL;
+	xs->xs_md.xd_kind = XLNET_STAGE;
+	xs->xs_md.xd_machine = xm->xm_machine;
+	xs->xs_buf = xs->xs_bytes;
+	xs->xs_count = STAGE_BYTES;
+	xs->xs_vec.ov_vec.v_nr = 1;
+	xs->xs_vec.ov_vec.v_count = &xs->xs_count;
+	xs->xs_vec.ov_buf = &xs->xs_buf;
+	return xs;
+}
+
+void m0_xlnet__catch_free(struct xlnet_machine *xm)
+{
+	unsigned i;
+
+	for (i = 0; i < XLNET_STAGES_NR; ++i)
+		m0_free0(&xm->xm_stages[i]);
+}
+
+static int stages_make(struct xlnet_machine *xm)
+{
+	const struct m0_net_transfer_mc *tm =
+		m0_net_kit_machine_tm(xm->xm_machine);
+	unsigned i;
+
+	if (tm->ntm_recv_pool == NULL)
+		return 0;
+	for (i = 0; i < XLNET_STAGES_NR; ++i) {
+		xm->xm_stages[i] = stage_make(xm);
+		if (xm->xm_stages[i] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int m0_xlnet__catch_begin(struct xlnet_machine *xm)
+{
+	unsigned i;
+	int      rc = stages_make(xm);
+
+	if (rc == 0)
+		rc = catch_attach(xm);
+	if (rc != 0) {
+		m0_xlnet__catch_free(xm);
+		return rc;
+	}
+	m0_net_kit_pin(xm->xm_machine);
+	/* Without one of these it is as without a pool. */
+	for (i = 0; i < XLNET_STAGES_NR && xm->xm_stages[i] != NULL; ++i) {
+		if (stage_attach(xm, xm->xm_stages[i]) == 0)
+			m0_net_kit_pin(xm->xm_machine);
+		else
+			xm->xm_stages[i]->xs_md.xd_kind = XLNET_NONE;
+	}
+	return 0;
+}
+
+static void catch_unlink(struct xlnet_machine *xm, const struct xlnet_md *xd)
+{
+	if (xd->xd_kind != XLNET_NONE)
+		(void)m0_lnet_md_unlink(m0_xlnet__machine_lnet(xm), xd->xd_md);
+}
+
+void m0_xlnet__catch_end(struct xlnet_machine *xm)
+{
+	unsigned i;
+
+	xm->xm_stopping = true;
+	catch_unlink(xm, &xm->xm_catch);
+	for (i = 0; i < XLNET_STAGES_NR; ++i) {
+		if (xm->xm_stages[i] != NULL)
+			catch_unlink(xm, &xm->xm_stages[i]->xs_md);
+	}
+}
+
+/* Has a message come that is to be told of? No message before STARTED. */
+static bool is_message(const struct xlnet_machine *xm,
+		       const struct m0_lnet_event *ev)
+{
+	/* Ours are of a byte at least. */
+	return ev->ev_type == M0_LNET_EV_PUT && ev->ev_status == 0 &&
+	       ev->ev_rlength > 0 &&
+	       m0_net_kit_machine_tm(xm->xm_machine)->ntm_state ==
+		       M0_NET_TM_STARTED;
+}
+
+void m0_xlnet__catch_event(struct xlnet_machine       *xm,
+			   const struct m0_lnet_event *ev)
+{
+	if (is_message(xm, ev))
+		(void)m0_net_kit_msg_refused(xm->xm_machine, ev->ev_rlength);
+	if (ev->ev_unlinked) {
+		xm->xm_catch.xd_kind = XLNET_NONE;
+		m0_net_kit_unpin(xm->xm_machine);
+	}
+}
+
+void m0_xlnet__stage_event(struct xlnet_machine *xm, struct xlnet_md *xd,
+			   const struct m0_lnet_event *ev)
+{
+	struct xlnet_stage *xs = container_of(xd, struct xlnet_stage, xs_md);
+	struct m0_net_kit_addr from;
+
+	if (is_message(xm, ev) && m0_xlnet__sender(ev, &from) == 0)
+		(void)m0_net_kit_msg_staged(xm->xm_machine, &from, &xs->xs_vec,
+					    ev->ev_offset, ev->ev_mlength);
+	if (!ev->ev_unlinked ||
+	    (!xm->xm_stopping && stage_attach(xm, xs) == 0))
+		return;
+	xd->xd_kind = XLNET_NONE;
+	m0_net_kit_unpin(xm->xm_machine);
+}

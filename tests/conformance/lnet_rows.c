@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The nodes of the LNet transport's rows. */
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <unistd.h>
+
+#include "lib/sim_io.h"
+
+#include "m0/lnet.h"
+#include "m0/xlnet.h"
+
+#include "cf.h"
+#include "cf_internal.h"
+#include "lnet_rows.h"
+
+enum {
+	NODES_MAX = 2,
+	TIMEOUT_MS = 1000,
+	TIMEOUT_SIM_MS = 300,
+	TMIDS_NR = 4096
+};
+
+static struct m0_lnet *nodes[NODES_MAX];
+static unsigned        nodes_nr;
+
+static const char *const lo_addrs[] = { "127.0.0.1" };
+static const char *const tcp4_addrs[] = { "127.0.0.1", "127.0.0.2" };
+static char              other6[INET6_ADDRSTRLEN] = "fd00::2";
+static const char *const tcp6_addrs[] = { "::1", other6 };
+
+const char *const lnet_bad[] = { "",
+				 " ",
+				 ":",
+				 ":::",
+				 "127.0.0.1",
+				 "127.0.0.1@tcp",
+				 "127.0.0.1@tcp:12345",
+				 "127.0.0.1@tcp:12345:40",
+				 "127.0.0.1:12345:40:1",
+				 "127.0.0.1@tcp:12346:40:1",
+				 "127.0.0.1@tcp:12345:64:1",
+				 "127.0.0.1@tcp:12345:0:1",
+				 "127.0.0.1@tcp:12345:40:4096",
+				 "127.0.0.1@tcp:12345:40:-1",
+				 "127.0.0.1@tcp:12345:40:1 ",
+				 " 127.0.0.1@tcp:12345:40:1",
+				 "127.0.0.1@tcp:12345:40:1:",
+				 "127.0.0.1@tcp:12345:40:",
+				 "127.0.0.1@tcp:12345::1",
+				 "127.0.0.1@tcp::40:1",
+				 "127.0.0.1@:12345:40:1",
+				 "@tcp:12345:40:1",
+				 "127.0.0.256@tcp:12345:40:1",
+				 "127.0.0.1@ib:12345:40:1",
+				 "1@lo:12345:40:1",
+				 "::1::@tcp:12345:40:1",
+				 "127.0.0.1@tcp:12345:40:99999999999999",
+				 "127.0.0.1@tcp:12345:40:0x1",
+				 NULL };
+
+static void cfg_fill(struct m0_lnet_cfg *cfg, const char *addr)
+{
+	char text[128];
+	char why[M0_LNET_WHY_BYTES];
+
+	m0_lnet_cfg_default(cfg);
+	snprintf(text, sizeof text, "tcp(%s)", addr);
+	CF_EQ(m0_lnet_cfg_networks(cfg, text, why), 0, "%s", why);
+	cfg->lc_inline = true;
+	cfg->lc_port = (uint16_t)(20000 + (unsigned)getpid() % 12000);
+	cfg->lc_accept = M0_LNET_ACCEPT_ALL;
+	cfg->lc_src_port_max = 0;
+	cfg->lc_src_port_min = 0;
+	cfg->lc_peers_colibri = true;
+	cfg->lc_transaction_timeout_ms = cf.c_sim ? TIMEOUT_SIM_MS : TIMEOUT_MS;
+	cfg->lc_timeout_ms = cf.c_sim ? TIMEOUT_SIM_MS : TIMEOUT_MS;
+	cfg->lc_reconnect_min_ms = 10;
+	cfg->lc_reconnect_max_ms = 100;
+}
+
+static void sim_begin(void)
+{
+	static const struct m0_sim_stream_cfg cfg = {
+		.ssc_latency_ns = 10 * 1000,
+		.ssc_jitter_ns = 5 * 1000,
+		.ssc_piece_bytes_max = 60000,
+	};
+
+	m0_sim_net_init(cf__sim(), &cfg);
+}
+
+static void nodes_begin(const char *const *addrs, unsigned nr)
+{
+	struct m0_lnet_cfg *cfg = calloc(1, sizeof *cfg);
+	char                why[M0_LNET_WHY_BYTES] = "";
+	unsigned            i;
+
+	if (cf.c_sim)
+		sim_begin();
+	for (i = 0; i < nr; ++i) {
+		if (cf.c_sim)
+			m0_sim_host_use(m0_sim_host_add(addrs[i], addrs[i]));
+		cfg_fill(cfg, addrs[i]);
+		CF_EQ(m0_lnet_open(&nodes[i], cfg, why), 0, "%s", why);
+		CF_EQ(m0_net_lnet_use(nodes[i]), 0, "use");
+	}
+	nodes_nr = nr;
+	free(cfg);
+}
+
+void lnet_end(void)
+{
+	while (nodes_nr > 0) {
+		--nodes_nr;
+		CF_EQ(m0_net_lnet_unuse(nodes[nodes_nr]), 0, "unuse");
+		m0_lnet_close(nodes[nodes_nr]);
+	}
+	if (cf.c_sim)
+		m0_sim_net_fini();
+}
+
+void lnet_turn(void)
+{
+	unsigned i;
+
+	for (i = 0; i < nodes_nr; ++i)
+		(void)m0_lnet_progress(nodes[i]);
+}
+
+static void addr_put(char *ret, const char *nid, unsigned nr)
+{
+	snprintf(ret, CF_ADDR_MAX, "%s:12345:40:%u", nid, nr % TMIDS_NR);
+}
+
+/* ------------------------------------------------------------------- lo -- */
+
+void lnet_lo_begin(void)
+{
+	nodes_begin(lo_addrs, 1);
+}
+
+void lnet_lo_addr(char *ret, unsigned nr)
+{
+	addr_put(ret, "127.0.0.1@tcp", nr);
+}
+
+void lnet_lo_spelling(char *ret, unsigned nr)
+{
+	addr_put(ret, "127.0.0.1@tcp0", nr);
+}
+
+/* ----------------------------------------------------------------- tcp4 -- */
+
+void lnet_tcp4_begin(void)
+{
+	nodes_begin(tcp4_addrs, 2);
+}
+
+void lnet_tcp4_addr(char *ret, unsigned nr)
+{
+	addr_put(ret, nr % 2 ? "127.0.0.1@tcp" : "127.0.0.2@tcp", nr);
+}
+
+void lnet_tcp4_spelling(char *ret, unsigned nr)
+{
+	addr_put(ret, nr % 2 ? "127.0.0.1@tcp0" : "127.0.0.2@tcp0", nr);
+}
+
+/* ----------------------------------------------------------------- tcp6 -- */
+
+/* An address of this machine besides ::1, one that peers can name. */
+static bool addr6_find(void)
+{
+	struct ifaddrs *all;
+	struct ifaddrs *ifa;
+	bool            found = false;
+
+	if (getifaddrs(&all) != 0)
+		return false;
+	for (ifa = all; ifa != NULL && !found; ifa = ifa->ifa_next) {
+		const struct sockaddr_in6 *sin = (const void *)ifa->ifa_addr;
+
+		if (sin == NULL || sin->sin6_family != AF_INET6 ||
+		    !(ifa->ifa_flags & IFF_UP) ||
+		    IN6_IS_ADDR_LOOPBACK(&sin->sin6_addr) ||
+		    IN6_IS_ADDR_LINKLOCAL(&sin->sin6_addr))
+			continue;
+		found = inet_ntop(AF_INET6, &sin->sin6_addr, other6,
+				  sizeof other6) != NULL;
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+void lnet_tcp6_begin(void)
+{
+	if (!cf.c_sim)
+		CF_TRUE(addr6_find(), "this machine has no IPv6 address but "
+				      "::1: add one, say fd00::2/128 to lo");
+	nodes_begin(tcp6_addrs, 2);
+}
+
+void lnet_tcp6_addr(char *ret, unsigned nr)
+{
+	char nid[INET6_ADDRSTRLEN + 8];
+
+	snprintf(nid, sizeof nid, "%s@tcp", tcp6_addrs[!(nr % 2)]);
+	addr_put(ret, nid, nr);
+}
+
+void lnet_tcp6_spelling(char *ret, unsigned nr)
+{
+	char nid[INET6_ADDRSTRLEN + 8];
+
+	snprintf(nid, sizeof nid, "%s@tcp0", tcp6_addrs[!(nr % 2)]);
+	addr_put(ret, nid, nr);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The three rows of the LNet transport: where its machines are. */
+#ifndef M0_TESTS_CONFORMANCE_LNET_ROWS_H
+#define M0_TESTS_CONFORMANCE_LNET_ROWS_H
+
+/** One node; machines talk through 0@lo. */
+void lnet_lo_begin(void);
+void lnet_lo_addr(char *ret, unsigned nr);
+void lnet_lo_spelling(char *ret, unsigned nr);
+/** Two nodes, even and odd machines; over TCP on IPv4, and on IPv6. */
+void lnet_tcp4_begin(void);
+void lnet_tcp4_addr(char *ret, unsigned nr);
+void lnet_tcp4_spelling(char *ret, unsigned nr);
+void lnet_tcp6_begin(void);
+void lnet_tcp6_addr(char *ret, unsigned nr);
+void lnet_tcp6_spelling(char *ret, unsigned nr);
+void lnet_end(void);
+/** Moves nodes on which no machine is polled. */
+void lnet_turn(void);
+
+extern const char *const lnet_bad[];
+
+#endif /* M0_TESTS_CONFORMANCE_LNET_ROWS_H */
