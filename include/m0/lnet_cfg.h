@@ -93,6 +93,7 @@ struct m0_lnet_cfg {
 	unsigned lc_mds_max;
 	unsigned lc_msgs_max;
 	unsigned lc_peers_max;
+	/** One address may have made a quarter of them, and always 64. */
 	unsigned lc_conns_max;
 	/** Connections that have not yet said who they are. */
 	unsigned lc_accepting_max;

@@ -167,6 +167,7 @@ void m0_sock__conn_kill(struct m0_sock_conn *conn, int status)
 		sock->sk_ops->sio_hangup(sock->sk_io, conn->cn_stream);
 	conn->cn_stream = NULL;
 	m0_list_del(&conn->cn_paused);
+	m0_sock__host_put(conn);
 	m0_sock__out_kill(conn, conn->cn_status);
 	--sock->sk_conns_nr;
 	m0_list_add_tail(&sock->sk_dead, &conn->cn_link);

@@ -378,7 +378,25 @@ static bool may_come(struct m0_sock *sock, const struct m0_sock_addr *remote)
 			     m0_sock__addr_print(remote, addr));
 		return false;
 	}
-	return true;
+	return !m0_sock__host_is_full(sock, remote);
+}
+
+static struct m0_sock_conn *come(struct m0_sock            *sock,
+				 const struct m0_sock_addr *remote)
+{
+	struct m0_sock_conn *conn;
+
+	if (!may_come(sock, remote))
+		return NULL;
+	conn = m0_sock__conn_new(sock);
+	if (conn == NULL)
+		return NULL;
+	conn->cn_remote = *remote;
+	if (m0_sock__host_get(conn) == 0)
+		return conn;
+	--sock->sk_conns_nr;
+	m0_free(conn);
+	return NULL;
 }
 
 /**
@@ -407,10 +425,9 @@ struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
 				      const struct m0_sock_addr *remote,
 				      void                      *stream)
 {
-	struct m0_sock_conn *conn;
+	struct m0_sock_conn *conn = come(sock, remote);
 
 	(void)listener;
-	conn = may_come(sock, remote) ? m0_sock__conn_new(sock) : NULL;
 	if (conn == NULL) {
 		m0_sock__bad_count(sock, NULL);
 		return NULL;
@@ -419,7 +436,6 @@ struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
 	conn->cn_stream = stream;
 	conn->cn_state = M0_SOCK__ACCEPTING;
 	conn->cn_local = *local;
-	conn->cn_remote = *remote;
 	conn->cn_in = M0_SOCK__IN_REQUEST_HEAD;
 	conn->cn_want = M0_SOCK_HEAD_BYTES;
 	++sock->sk_accepting_nr;

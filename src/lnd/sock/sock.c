@@ -486,6 +486,7 @@ static void sock_fini(struct m0_lnd *lnd)
 	M0_ASSERT(sock->sk_conns_nr == 0);
 	sock->sk_ops->sio_destroy(sock->sk_io);
 	m0_timerq_fini(&sock->sk_timers);
+	m0_hash_fini(&sock->sk_hosts);
 	m0_free(sock);
 }
 
@@ -517,6 +518,7 @@ int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
 	sock->sk_lines_since = now;
 	m0_timerq_init(&sock->sk_timers, now);
 	m0_rand_init(&sock->sk_rand, seed);
+	m0_hash_init(&sock->sk_hosts);
 	m0_list_init(&sock->sk_nis);
 	m0_list_init(&sock->sk_listeners);
 	m0_list_init(&sock->sk_accepting);

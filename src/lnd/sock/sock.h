@@ -67,8 +67,9 @@ struct m0_sock_cfg {
 	m0_time_t soc_keepalive_ns;
 	m0_time_t soc_reconnect_min_ns;
 	m0_time_t soc_reconnect_max_ns;
-	/** Bounds: connections in all, those that have not introduced
-	 * themselves, acknowledgements owed to one peer. */
+	/** Bounds: connections in all (one address may make a quarter of them,
+	 * and always 64), those that have not introduced themselves,
+	 * acknowledgements owed to one peer. */
 	unsigned soc_conns_max;
 	unsigned soc_accepting_max;
 	unsigned soc_acks_max;

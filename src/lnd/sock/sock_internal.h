@@ -26,6 +26,12 @@ enum {
 	M0_SOCK__PID_USERSPACE_SHIFT = 31,
 	/** Connections of one type that one peer may make. */
 	M0_SOCK__CONNS_PER_TYPE_MAX = 16,
+	/**
+	 * One address may have made a quarter of all connections, and always so
+	 * many: all that an honest peer makes (16 of three types) and more.
+	 */
+	M0_SOCK__SHARES_NR = 4,
+	M0_SOCK__SHARE_MIN = 64,
 	/** Refusals in a row after which no more connections are asked for. */
 	M0_SOCK__REFUSALS_MAX = 3,
 	/** CONTROL, BULK_IN, BULK_OUT, ANY. */
@@ -87,6 +93,8 @@ struct m0_sock {
 	struct m0_list sk_peers;
 	unsigned       sk_conns_nr;
 	unsigned       sk_accepting_nr;
+	/** Addresses with connections that they made. */
+	struct m0_hash sk_hosts;
 	/** An interface or peer shall be ended. */
 	bool sk_orders;
 	bool sk_roused;
@@ -176,6 +184,13 @@ struct m0_sock__peer {
 	bool sp_drop;
 };
 
+/** An address, and how many connections it has made that are there. */
+struct m0_sock__host {
+	struct m0_hash_link ho_hash;
+	struct m0_sock_addr ho_addr;
+	unsigned            ho_conns_nr;
+};
+
 enum m0_sock__state {
 	M0_SOCK__DIALLING,
 	/** Ours: request and HELLO are on their way, the answer is awaited. */
@@ -212,6 +227,8 @@ struct m0_sock_conn {
 	struct m0_sock__ni   *cn_ni;
 	struct m0_sock__peer *cn_peer;
 	void                 *cn_stream;
+	/** NULL: we made it. */
+	struct m0_sock__host *cn_host;
 	enum m0_sock__state   cn_state;
 	/** As we see it. */
 	uint32_t              cn_ctype;
@@ -401,6 +418,16 @@ int m0_sock__conn_fail(struct m0_sock_conn *conn, int status);
 void m0_sock__conn_free(struct m0_sock_conn *conn);
 /** Arms the alarm by what is going on. */
 void m0_sock__conn_alarm(struct m0_sock_conn *conn);
+
+/* -- host.c ---------------------------------------------------------------- */
+
+/** Has this address all the connections that it may have? Says so. */
+bool m0_sock__host_is_full(struct m0_sock            *sock,
+			   const struct m0_sock_addr *addr);
+/** Counts a connection to the address it comes from. @retval -ENOMEM */
+int  m0_sock__host_get(struct m0_sock_conn *conn);
+/** It has ended; nothing if it was not counted. */
+void m0_sock__host_put(struct m0_sock_conn *conn);
 
 /* -- hello.c --------------------------------------------------------------- */
 

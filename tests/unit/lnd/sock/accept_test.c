@@ -287,6 +287,61 @@ static void acceptor_bounds_hold(void **state)
 	assert_null(rig_connect(&rig, "10.0.0.9", 1023));
 }
 
+static char     last_line[512];
+static unsigned lines_nr;
+
+static void line_keep(void *arg, enum m0_log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	++lines_nr;
+	snprintf(last_line, sizeof last_line, "%s", text);
+}
+
+/* One address cannot keep all others out: it has a quarter of all connections,
+ * and gets back what it gives up. */
+static void acceptor_address_has_a_share(void **state)
+{
+	struct m0_lnd_ni_info info;
+	struct rig_stream    *streams[64];
+	unsigned              i;
+
+	(void)state;
+	again();
+	rig.rg_cfg.soc_conns_max = 4 * ARRAY_SIZE(streams);
+	rig_start(&rig, &rig_a);
+	for (i = 0; i < ARRAY_SIZE(streams); ++i) {
+		streams[i] = rig_connect(&rig, "10.0.0.9", 1023);
+		assert_non_null(streams[i]);
+	}
+	m0_log_set(line_keep, NULL);
+	assert_null(rig_connect(&rig, "10.0.0.9", 1022));
+	assert_non_null(strstr(last_line, "10.0.0.9:1022"));
+	assert_non_null(strstr(last_line, "64 already"));
+	rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &info);
+	assert_int_equal(info.lni_bad_peers_nr, 1);
+	assert_non_null(rig_connect(&rig, "10.0.0.8", 1023));
+	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	m0_sock_broken(streams[7]->rs_conn, 0);
+	streams[7]->rs_conn = NULL;
+	assert_non_null(rig_connect(&rig, "10.0.0.9", 1022));
+	assert_null(rig_connect(&rig, "10.0.0.9", 1021));
+}
+
+/* With few connections in all, an honest peer still gets all of its own. */
+static void acceptor_share_is_enough_for_one(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	again();
+	rig.rg_cfg.soc_conns_max = 70;
+	rig_start(&rig, &rig_a);
+	for (i = 0; i < 64; ++i)
+		assert_non_null(rig_connect(&rig, "10.0.0.2", 1023));
+	assert_null(rig_connect(&rig, "10.0.0.2", 1023));
+}
+
 /* -- acceptor: 3.5 --------------------------------------------------------- */
 
 /** Offers a HELLO with changed bytes. @return its stream. */
@@ -324,17 +379,6 @@ static void acceptor_unknown_version_is_answered_none(void **state)
 		rig_pass(&rig, 100 * M0_TIME_ONE_MSEC);
 		assert_true(stream->rs_hung);
 	}
-}
-
-static char     last_line[512];
-static unsigned lines_nr;
-
-static void line_keep(void *arg, enum m0_log_level level, const char *text)
-{
-	(void)arg;
-	(void)level;
-	++lines_nr;
-	snprintf(last_line, sizeof last_line, "%s", text);
 }
 
 /* V1 is understood well enough to say who is refused, and why. */
@@ -625,6 +669,8 @@ int main(void)
 		CASE(acceptor_none_does_not_listen),
 		CASE(acceptor_slow_hello_is_closed),
 		CASE(acceptor_bounds_hold),
+		CASE(acceptor_address_has_a_share),
+		CASE(acceptor_share_is_enough_for_one),
 		CASE(acceptor_unknown_version_is_answered_none),
 		CASE(acceptor_v1_is_refused_by_name),
 		CASE(acceptor_bad_hello_is_closed),
