@@ -202,9 +202,12 @@ struct m0_net_kit_ops {
 		const struct m0_net_kit_addr *wanted);
 	/**
 	 * Optional: an inline machine is polled: moves what there is to move.
-	 * No lock. @return true  without polls nothing moves.
+	 * No lock.
+	 * @param unattended  a notify is outstanding: it shall move by itself
+	 *                    from now on, if it can.
+	 * @return true  without polls nothing moves.
 	 */
-	bool (*nko_poll)(struct m0_net_kit_machine *machine);
+	bool (*nko_poll)(struct m0_net_kit_machine *machine, bool unattended);
 	/** Optional: a descriptor that polls readable when nko_poll has
 	 * something to do; < 0: none. No lock. */
 	int (*nko_poll_fd)(struct m0_net_kit_machine *machine);

@@ -166,6 +166,8 @@ struct m0_net_transfer_mc {
 	 * transport kit.
 	 */
 	uint32_t ntm_recv_spent_nr;
+	/** Messages that wait for a buffer of the pool. */
+	uint32_t ntm_recv_waiting_nr;
 	/** Cancelled pool buffers whose return is awaited; under pool's lock. */
 	struct m0_list ntm_pool_returns;
 };

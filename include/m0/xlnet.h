@@ -20,8 +20,9 @@
  * are set; it is closed with the last domain.
  *
  * Threads. A machine is run by the thread of its node; a confined one has its
- * own thread. A node whose machines are all inline needs no thread: then who
- * polls a machine moves the node.
+ * own thread. A node whose machines are all inline has no thread: then who polls
+ * a machine moves the node. It gets one, for good, with the first machine of
+ * another mode, and when one is asked for a notify.
  *
  * Limits: segment 1 MiB, 256 segments, buffer 16 MiB, message 1 MiB.
  *

@@ -150,6 +150,9 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 			m0_home__wake(lnet);
 	}
 	M0_HOME_SET(lnet->hm_inline, false);
+	/* Nobody takes it off any more. */
+	if (M0_HOME_GET(lnet->hm_has_fd))
+		lnet->hm_io->si_ops->sio_arm(lnet->hm_io, M0_TIME_NEVER);
 	rc = m0_strand_start(&lnet->hm_strand, NULL);
 	if (rc == 0) {
 		m0_strand_wake(&lnet->hm_strand);

@@ -384,7 +384,7 @@ void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 	M0_PRE(m0_mutex_held_nr() == 0);
 	/* What an outer pass has posted may be waited for in a loop of us. */
 	kit_pass_flush();
-	(void)kit_poll(m);
+	(void)kit_poll(m, false);
 	if (m->nkm_inline && kit_is_quiet(m))
 		return;
 	kit_pass_open(m0_time_now());
@@ -400,7 +400,7 @@ bool m0_net_kit_bev_pending(struct m0_net_transfer_mc *tm)
 	bool                       pending;
 
 	kit_pass_flush();
-	(void)kit_poll(m);
+	(void)kit_poll(m, false);
 	if (m->nkm_inline && kit_is_quiet(m))
 		return false;
 	if (m->nkm_inline) {

@@ -618,10 +618,23 @@ void m0_net_kit_unpin(struct m0_net_kit_machine *m)
 
 /* -------------------------------------------------------------- strands -- */
 
-bool kit_poll(struct m0_net_kit_machine *m)
+bool kit_poll(struct m0_net_kit_machine *m, bool unattended)
 {
 	return m->nkm_inline && m->nkm_ops->nko_poll != NULL &&
-	       m->nkm_ops->nko_poll(m);
+	       m->nkm_ops->nko_poll(m, unattended);
+}
+
+/* For an inline machine, whose transport may have to be polled. */
+static bool helper_poll(struct m0_net_kit_machine *m)
+{
+	bool notifies;
+
+	if (M0_LIKELY(!m->nkm_inline))
+		return false;
+	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	notifies = m->nkm_notify != NULL;
+	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
+	return kit_poll(m, notifies);
 }
 
 m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)
@@ -639,7 +652,7 @@ m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)
 		return M0_TIME_NEVER;
 	if (!m->nkm_sync)
 		flags |= KIT_RUN_BUFFERS;
-	polls = kit_poll(m);
+	polls = helper_poll(m);
 	kit_pass_open(now);
 	next = kit_run(m, flags);
 	kit_pass_close();

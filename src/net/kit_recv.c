@@ -460,6 +460,7 @@ static bool staged_take(struct kit_buf *kb)
 	if (ep == NULL)
 		return false;
 	m->nkm_staged = NULL;
+	m->nkm_tm->ntm_recv_waiting_nr = 0;
 	m0_bufvec_copy_at(&kb->kb_pub.nkb_buffer->nb_buffer, 0, sg->sg_data,
 			  sg->sg_offset, sg->sg_nr);
 	message_push(kb, ep, sg->sg_nr);
@@ -481,9 +482,11 @@ int m0_net_kit_msg_staged(struct m0_net_kit_machine    *m,
 	if (tm->ntm_recv_pool == NULL || nr > KIT_COPY_LOCKED)
 		return m0_net_kit_msg_refused(m, nr);
 	m->nkm_staged = &sg;
+	tm->ntm_recv_waiting_nr = 1;
 	m0_mutex_unlock(&tm->ntm_mutex);
 	m0_net__provision_unlocked(tm);
 	m0_mutex_lock(&tm->ntm_mutex);
+	tm->ntm_recv_waiting_nr = 0;
 	if (m->nkm_staged == NULL)
 		return 0;
 	m->nkm_staged = NULL;

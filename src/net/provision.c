@@ -77,6 +77,18 @@ static uint32_t provision_need(const struct m0_net_transfer_mc *tm)
 		       : 0;
 }
 
+/* The same, and those for messages that are there already. */
+static uint32_t provision_wanted(const struct m0_net_transfer_mc *tm)
+{
+	uint32_t wanted = tm->ntm_recv_queue_min_length +
+			  tm->ntm_recv_waiting_nr;
+	uint32_t length = recv_queue_length(tm);
+
+	return tm->ntm_state == M0_NET_TM_STARTED && length < wanted
+		       ? wanted - length
+		       : 0;
+}
+
 /* Adds one buffer, unless that is no longer wanted. */
 static bool provision_one(struct m0_net_transfer_mc *tm,
 			  struct m0_net_buffer      *buf)
@@ -84,7 +96,7 @@ static bool provision_one(struct m0_net_transfer_mc *tm,
 	bool added;
 
 	m0_mutex_lock(&tm->ntm_mutex);
-	added = provision_need(tm) > 0 && buffer_provide(tm, buf) == 0;
+	added = provision_wanted(tm) > 0 && buffer_provide(tm, buf) == 0;
 	m0_mutex_unlock(&tm->ntm_mutex);
 	if (!added)
 		m0_net_buffer_pool_put(tm->ntm_recv_pool, buf,
@@ -103,7 +115,7 @@ uint32_t m0_net__provision(struct m0_net_transfer_mc *tm)
 	M0_PRE(m0_mutex_is_not_locked(&tm->ntm_mutex));
 
 	m0_mutex_lock(&tm->ntm_mutex);
-	need = provision_need(tm);
+	need = provision_wanted(tm);
 	m0_mutex_unlock(&tm->ntm_mutex);
 	/* No lock but the pool's around get: it may make buffers. */
 	while (nr < need) {

@@ -110,6 +110,7 @@ static void tm_fields_init(struct m0_net_transfer_mc *tm,
 	tm->ntm_drain_limit = M0_NET_TM_DRAIN_DEF;
 	tm->ntm_spin = m0_os_spin_ns_default();
 	tm->ntm_recv_spent_nr = 0;
+	tm->ntm_recv_waiting_nr = 0;
 	m0_sm_group_init(&tm->ntm_group);
 	m0_chan_init(&tm->ntm_chan, &tm->ntm_mutex);
 	m0_nep_tlist_init(&tm->ntm_end_points);

@@ -380,6 +380,8 @@ static void fd_message_do(void)
 	fd_silent(fd, "not readable: nothing is pending");
 	for (i = 0; i < 3; ++i) {
 		cf_send(peer, t, 8, 1);
+		/* An inline peer sends when it is polled. */
+		cf_run_ms(5);
 		cf_fd_wait(fd, "a message has come");
 		wait_pending();
 		CF_TRUE(cf_fd_ready(fd), "readable until it is delivered");
@@ -451,6 +453,8 @@ static void fd_before_start(void)
 		t->ct_manual = true;
 		cf_recv(t, 64);
 		cf_send(peer, t, 8, 1);
+		/* An inline peer sends when it is polled. */
+		cf_run_ms(5);
 		cf_fd_wait(fd, "a message has come");
 		wait_pending();
 		drain();

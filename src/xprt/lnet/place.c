@@ -606,12 +606,14 @@ const struct m0_net_kit_runner *m0_xlnet__runner(
 	return &runner;
 }
 
-bool m0_xlnet__poll(struct m0_net_kit_machine *machine)
+bool m0_xlnet__poll(struct m0_net_kit_machine *machine, bool unattended)
 {
 	struct xlnet_node *node = __atomic_load_n(
 		&xlnet_machine(machine)->xm_node, __ATOMIC_ACQUIRE);
 
 	if (node == NULL || !m0_lnet_is_inline(node->xn_lnet))
+		return false;
+	if (unattended && m0_lnet_thread_start(node->xn_lnet) == 0)
 		return false;
 	(void)m0_lnet_progress(node->xn_lnet);
 	return true;
