@@ -48,6 +48,11 @@ M0_EXTERN void m0_lnet_runner_wake(struct m0_lnet        *lnet,
  * @retval <0       no thread could be made.
  */
 M0_EXTERN int m0_lnet_thread_start(struct m0_lnet *lnet);
+/**
+ * Inline: what was asked for since the last progress leaves now, and nobody
+ * looks for what has come. Does nothing if nothing was asked for.
+ */
+M0_EXTERN void m0_lnet_push(struct m0_lnet *lnet);
 /** Has it none? Then it moves only when somebody makes progress. */
 M0_EXTERN bool m0_lnet_is_inline(const struct m0_lnet *lnet);
 

@@ -208,6 +208,9 @@ struct m0_net_kit_ops {
 	 * @return true  without polls nothing moves.
 	 */
 	bool (*nko_poll)(struct m0_net_kit_machine *machine, bool unattended);
+	/** Optional, with nko_poll: what was asked for meanwhile begins to
+	 * move; nothing else is looked for. No lock. */
+	void (*nko_push)(struct m0_net_kit_machine *machine);
 	/** Optional: a descriptor that polls readable when nko_poll has
 	 * something to do; < 0: none. No lock. */
 	int (*nko_poll_fd)(struct m0_net_kit_machine *machine);

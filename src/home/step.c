@@ -4,6 +4,7 @@
  * m0_lnet_progress(), the simulator.
  */
 #include "home/home_internal.h"
+#include "m0/lnet_run.h"
 
 enum {
 	/** Of a step, before others get the thread; of a round. */
@@ -120,6 +121,7 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 	bool            more = true;
 	int             i;
 
+	lnet->hm_step_now = now;
 	for (i = 0; i < ROUNDS_MAX && more; ++i) {
 		if (lnet->hm_state == M0_HOME_CLOSED)
 			return M0_TIME_NEVER;
@@ -183,19 +185,15 @@ static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 	M0_HOME_SET(lnet->hm_sleeps, false);
 }
 
-bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
-		       m0_time_t deadline)
+/* A step that the caller makes; hm_stepping is his. */
+static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 {
 	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
 	m0_time_t                    next;
 	bool                         did;
 
-	if (__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
-		return false;
-	if (sem != NULL)
-		inline_sleep(lnet, sem, deadline);
 	lnet->hm_did = false;
-	next = m0_strand_step(&lnet->hm_strand, m0_time_now());
+	next = m0_strand_step(&lnet->hm_strand, now);
 	lnet->hm_next = next;
 	did = lnet->hm_did;
 	if (M0_HOME_GET(lnet->hm_has_fd))
@@ -205,6 +203,16 @@ bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 	if (M0_HOME_GET(lnet->hm_has_fd) && M0_HOME_GET(lnet->hm_posted))
 		io->sio_rouse(lnet->hm_io);
 	return did;
+}
+
+bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
+		       m0_time_t deadline)
+{
+	if (__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		return false;
+	if (sem != NULL)
+		inline_sleep(lnet, sem, deadline);
+	return inline_step(lnet, m0_time_now());
 }
 
 bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
@@ -236,6 +244,16 @@ bool m0_lnet_progress(struct m0_lnet *lnet)
 {
 	return M0_HOME_GET(lnet->hm_inline) &&
 	       m0_home__progress(lnet, NULL, M0_TIME_IMMEDIATELY);
+}
+
+/* At the time of the last step, so that the io does not look again. */
+void m0_lnet_push(struct m0_lnet *lnet)
+{
+	if (M0_HOME_GET(lnet->hm_inline) && M0_HOME_GET(lnet->hm_posted) &&
+	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		(void)inline_step(lnet, lnet->hm_step_now > 0
+						? lnet->hm_step_now
+						: m0_time_now());
 }
 
 int m0_lnet_fd(struct m0_lnet *lnet)

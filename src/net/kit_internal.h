@@ -364,6 +364,8 @@ enum kit_run_flags {
 m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags);
 /** Has the transport move what it has for an inline machine. No lock. */
 bool kit_poll(struct m0_net_kit_machine *m, bool unattended);
+/** The same for what was just asked for alone. No lock. */
+void kit_push(struct m0_net_kit_machine *m);
 /** A poll of an inline machine would surely find nothing. No lock. */
 bool kit_is_quiet(const struct m0_net_kit_machine *m);
 /** Is there something for deliver_all? ntm_mutex held. */

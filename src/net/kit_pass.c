@@ -624,6 +624,12 @@ bool kit_poll(struct m0_net_kit_machine *m, bool unattended)
 	       m->nkm_ops->nko_poll(m, unattended);
 }
 
+void kit_push(struct m0_net_kit_machine *m)
+{
+	if (m->nkm_inline && m->nkm_ops->nko_push != NULL)
+		m->nkm_ops->nko_push(m);
+}
+
 /* For an inline machine, whose transport may have to be polled. */
 static bool helper_poll(struct m0_net_kit_machine *m)
 {

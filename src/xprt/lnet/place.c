@@ -615,8 +615,19 @@ bool m0_xlnet__poll(struct m0_net_kit_machine *machine, bool unattended)
 		return false;
 	if (unattended && m0_lnet_thread_start(node->xn_lnet) == 0)
 		return false;
+	/* What was asked for need not wait until it was looked. */
+	m0_lnet_push(node->xn_lnet);
 	(void)m0_lnet_progress(node->xn_lnet);
 	return true;
+}
+
+void m0_xlnet__push(struct m0_net_kit_machine *machine)
+{
+	struct xlnet_node *node = __atomic_load_n(
+		&xlnet_machine(machine)->xm_node, __ATOMIC_ACQUIRE);
+
+	if (node != NULL)
+		m0_lnet_push(node->xn_lnet);
 }
 
 int m0_xlnet__poll_fd(struct m0_net_kit_machine *machine)

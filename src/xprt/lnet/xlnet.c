@@ -51,6 +51,7 @@ static const struct m0_net_kit_ops xlnet_kit_ops = {
 	.nko_dom_fini = xlnet_dom_fini,
 	.nko_runner = m0_xlnet__runner,
 	.nko_poll = m0_xlnet__poll,
+	.nko_push = m0_xlnet__push,
 	.nko_poll_fd = m0_xlnet__poll_fd,
 	.nko_recv = m0_xlnet__recv,
 	.nko_recv_cancel = m0_xlnet__recv_cancel,

@@ -173,6 +173,7 @@ const struct m0_net_kit_runner *m0_xlnet__runner(
 	struct m0_net_kit_machine    *machine,
 	const struct m0_net_kit_addr *wanted);
 bool m0_xlnet__poll(struct m0_net_kit_machine *machine, bool unattended);
+void m0_xlnet__push(struct m0_net_kit_machine *machine);
 int  m0_xlnet__poll_fd(struct m0_net_kit_machine *machine);
 
 /* -- catch.c: ntm_mutex is held -------------------------------------------- */
