@@ -140,7 +140,7 @@ struct m0_lnd_up_ops {
 	 * @param bytes  72, or 96 if `large`; valid during the call.
 	 * @retval 0        payload goes where lr_payload says, then
 	 *                  lr_discard_bytes are thrown away, then lu_rx_done.
-	 * @retval -EAGAIN  not now: ask again at the next lo_step; until then
+	 * @retval -EAGAIN  not now: ask again from lo_step, soon; until then
 	 *                  read nothing more of this connection.
 	 * @retval -EPROTO  the peer broke the rules: close, lu_rx_done is not
 	 *                  called. Why was logged and counted.

@@ -261,6 +261,7 @@ static RARE void pause_here(struct m0_sock_conn *conn, const uint8_t *head)
 		memcpy(conn->cn_stage, head, conn->cn_head_bytes);
 	conn->cn_staged = conn->cn_head_bytes;
 	conn->cn_in = M0_SOCK__IN_PAUSED;
+	conn->cn_retry_round = conn->cn_sock->sk_retry_round;
 	m0_list_add_tail(&conn->cn_sock->sk_paused, &conn->cn_paused);
 }
 

@@ -367,19 +367,51 @@ static void orders_follow(struct m0_sock *sock)
 			ni_end(ni_of(link));
 }
 
+/** When to offer those again that are waiting. */
+static m0_time_t retry_next(const struct m0_sock *sock)
+{
+	struct m0_list_link *link = m0_list_first(&sock->sk_paused);
+	struct m0_sock_conn *conn;
+
+	conn = container_of(link, struct m0_sock_conn, cn_paused);
+	return m0_time_add(sock->sk_now,
+			   conn->cn_retry_round == sock->sk_retry_round
+				   ? M0_SOCK__RETRY_LATE_NS
+				   : M0_SOCK__RETRY_SOON_NS);
+}
+
+/**
+ * Offers some of those that wait to the engine again, in turn. A step for any
+ * reason but that it was time to go on (of that point in time there may be
+ * several) begins a new round: what happened may help any of them.
+ */
 static void paused_retry(struct m0_sock *sock)
 {
-	struct m0_list       list;
+	struct m0_list       tried;
 	struct m0_list_link *link;
+	unsigned             nr;
 
-	m0_list_init(&list);
-	m0_list_splice_tail(&list, &sock->sk_paused);
-	while ((link = m0_list_first(&list)) != NULL) {
+	if (sock->sk_now >= sock->sk_retry_at)
+		sock->sk_retried = sock->sk_now;
+	else if (sock->sk_now != sock->sk_retried)
+		++sock->sk_retry_round;
+	m0_list_init(&tried);
+	for (nr = 0; nr < M0_SOCK__RETRIES_MAX; ++nr) {
+		struct m0_sock_conn *conn;
+
+		link = m0_list_first(&sock->sk_paused);
+		if (link == NULL)
+			break;
 		m0_list_del(link);
-		m0_list_add_tail(&sock->sk_paused, link);
-		m0_sock__in_retry(
-			container_of(link, struct m0_sock_conn, cn_paused));
+		m0_list_add_tail(&tried, link);
+		conn = container_of(link, struct m0_sock_conn, cn_paused);
+		conn->cn_retry_round = sock->sk_retry_round;
+		m0_sock__in_retry(conn);
 	}
+	sock->sk_retry_at = m0_list_is_empty(&sock->sk_paused)
+				    ? M0_TIME_NEVER
+				    : retry_next(sock);
+	m0_list_splice_tail(&sock->sk_paused, &tried);
 }
 
 static void acks_place(struct m0_sock *sock)
@@ -467,7 +499,9 @@ static m0_time_t sock_step(struct m0_lnd *lnd, m0_time_t now)
 	}
 	pending_do(sock);
 	sock->sk_roused = false;
-	return sock->sk_spoke || sock->sk_pending ? 0 : sock->sk_next;
+	if (sock->sk_spoke || sock->sk_pending)
+		return 0;
+	return min64u(sock->sk_next, sock->sk_retry_at);
 }
 
 /* -- life ------------------------------------------------------------------ */
@@ -516,6 +550,7 @@ int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
 	sock->sk_now = now;
 	sock->sk_lines_nr = LINES_MAX;
 	sock->sk_lines_since = now;
+	sock->sk_retry_at = M0_TIME_NEVER;
 	m0_timerq_init(&sock->sk_timers, now);
 	m0_rand_init(&sock->sk_rand, seed);
 	m0_hash_init(&sock->sk_hosts);

@@ -32,6 +32,9 @@ enum {
 	 */
 	M0_SOCK__SHARES_NR = 4,
 	M0_SOCK__SHARE_MIN = 64,
+	/** Connections that wait for the engine and are offered to it again by
+	 * one step. */
+	M0_SOCK__RETRIES_MAX = 64,
 	/** Refusals in a row after which no more connections are asked for. */
 	M0_SOCK__REFUSALS_MAX = 3,
 	/** CONTROL, BULK_IN, BULK_OUT, ANY. */
@@ -56,6 +59,10 @@ enum {
 #define M0_SOCK__PID_USERSPACE (UINT32_C(1) << M0_SOCK__PID_USERSPACE_SHIFT)
 /** How often a refused peer is looked at: has it got our answer? */
 #define M0_SOCK__LINGER_NS (20 * M0_TIME_ONE_MSEC)
+/** Of more that wait for the engine, the next are offered so soon; and if all
+ * have been since anything happened, in case that was seen wrongly. */
+#define M0_SOCK__RETRY_SOON_NS M0_TIME_ONE_MSEC
+#define M0_SOCK__RETRY_LATE_NS (100 * M0_TIME_ONE_MSEC)
 /** Least time between two keep-alives to one peer. */
 #define M0_SOCK__KEEPALIVE_GAP_NS (10 * M0_TIME_ONE_SECOND)
 /** With so many connections they leave at few points of their period. */
@@ -83,8 +90,15 @@ struct m0_sock {
 	struct m0_list sk_listeners;
 	/** Accepted, not yet of a peer. */
 	struct m0_list sk_accepting;
-	/** Reading waits for the engine. */
+	/** Reading waits for the engine: who was offered longest ago is first.
+	 */
 	struct m0_list sk_paused;
+	/** Offers of one round have the same number: the engine may think
+	 * otherwise when a new one begins. */
+	uint32_t sk_retry_round;
+	/** When to go on with it, NEVER: at any step; and when that was. */
+	m0_time_t sk_retry_at;
+	m0_time_t sk_retried;
 	/** Peers with acknowledgements for which no place is chosen. */
 	struct m0_list sk_acks;
 	/** Ended: messages, connections; peers that have something to tell. */
@@ -262,6 +276,7 @@ struct m0_sock_conn {
 	uint64_t            cn_cookie;
 	struct m0_lnd_rx    cn_rx;
 	struct m0_list_link cn_paused;
+	uint32_t            cn_retry_round;
 	uint8_t             cn_stage[M0_SOCK__STAGE_BYTES];
 
 	/* Transmit half. */
@@ -425,7 +440,7 @@ void m0_sock__conn_alarm(struct m0_sock_conn *conn);
 bool m0_sock__host_is_full(struct m0_sock            *sock,
 			   const struct m0_sock_addr *addr);
 /** Counts a connection to the address it comes from. @retval -ENOMEM */
-int  m0_sock__host_get(struct m0_sock_conn *conn);
+int m0_sock__host_get(struct m0_sock_conn *conn);
 /** It has ended; nothing if it was not counted. */
 void m0_sock__host_put(struct m0_sock_conn *conn);
 

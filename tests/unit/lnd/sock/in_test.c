@@ -296,6 +296,85 @@ static void pause_then_broken_is_clean(void **state)
 	assert_int_equal(rig.rg_downs_nr, 1);
 }
 
+enum {
+	/** More than a step offers again. */
+	PAUSED_NR = 250
+};
+
+static struct m0_lnet_nid nid_of(unsigned i)
+{
+	struct m0_lnet_nid nid = rig_b;
+
+	nid.ln_addr[2] = 9;
+	nid.ln_addr[3] = (uint8_t)(1 + i);
+	return nid;
+}
+
+static void many_pause(void)
+{
+	uint8_t  buf[RIG_HEAD_V3];
+	unsigned i;
+
+	(void)rig_put_message(buf, false, 0, 0);
+	rig.rg_begin_rc = -EAGAIN;
+	for (i = 0; i < PAUSED_NR; ++i) {
+		struct m0_lnet_nid nid = nid_of(i);
+		struct rig_stream *his = rig_accept_from(&rig, &nid, M0_SOCK_V3,
+							 M0_SOCK_CONTROL, 1);
+
+		assert_int_equal(rig_feed(&rig, his, buf, sizeof buf),
+				 sizeof buf);
+	}
+	rig_run(&rig);
+}
+
+/* Thousands that wait do not make each step dear, nor sleep short: once all
+ * have been offered again, it takes something to happen. */
+static void pause_of_many_costs_a_step_little(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	many_pause();
+	before = rig.rg_begun_nr;
+	(void)rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now);
+	assert_in_range(rig.rg_begun_nr - before, 1, 64);
+	rig_pass(&rig, RIG_SECONDS(1));
+	before = rig.rg_begun_nr;
+	rig_pass(&rig, RIG_SECONDS(10));
+	assert_in_range(rig.rg_begun_nr - before, 1, 20000);
+}
+
+/* The one whose time has come is found among many, wherever he is. */
+static void pause_of_many_ends_soon_for_each(void **state)
+{
+	struct m0_lnet_nid nid;
+	unsigned           i;
+
+	(void)state;
+	many_pause();
+	for (i = 0; i < PAUSED_NR; ++i) {
+		/* Idle for long, and then something happens. */
+		rig.rg_begin_nid = NULL;
+		rig_pass(&rig, RIG_SECONDS(1) + i * 1000);
+		nid = nid_of((i + PAUSED_NR * 7 / 10) % PAUSED_NR);
+		rig.rg_begin_nid = &nid;
+		rig_pass(&rig, 5 * M0_TIME_ONE_MSEC);
+		assert_int_equal(rig.rg_msgs_nr, i + 1);
+	}
+}
+
+/* When there is room for all, all are taken at once. */
+static void pause_of_many_ends_for_all(void **state)
+{
+	(void)state;
+	many_pause();
+	assert_int_equal(rig.rg_msgs_nr, 0);
+	rig.rg_begin_rc = 0;
+	rig_run(&rig);
+	assert_int_equal(rig.rg_msgs_nr, PAUSED_NR);
+}
+
 /* -- cancelled ------------------------------------------------------------- */
 
 /* From the cancel on no byte more gets to the memory; the message is read to
@@ -624,6 +703,9 @@ int main(void)
 		CASE(pause_of_empty_message_ends_at_retry),
 		CASE(pause_then_refused_closes),
 		CASE(pause_then_broken_is_clean),
+		CASE(pause_of_many_costs_a_step_little),
+		CASE(pause_of_many_ends_soon_for_each),
+		CASE(pause_of_many_ends_for_all),
 		CASE(cancel_during_payload_discards_rest),
 		CASE(cancel_at_begin_discards_all),
 		CASE(frame_forbidden_closes_all),

@@ -244,7 +244,9 @@ static int up_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	uint32_t       payload;
 
 	++rig->rg_begun_nr;
-	if (rig->rg_begin_rc != 0)
+	if (rig->rg_begin_rc != 0 &&
+	    (rig->rg_begin_nid == NULL ||
+	     !m0_lnet_nid_eq(rig->rg_begin_nid, &rx->lr_nid)))
 		return rig->rg_begin_rc;
 	memcpy(&payload, (const uint8_t *)bytes + (large ? 52 : 28), 4);
 	if (payload > RIG_PAYLOAD_MAX)

@@ -21,7 +21,7 @@
 #include "lnd/sock/wire.h"
 
 enum {
-	RIG_STREAMS_MAX = 128,
+	RIG_STREAMS_MAX = 256,
 	RIG_WROTE_MAX = 3 << 20,
 	RIG_MSGS_MAX = 64,
 	RIG_PAYLOAD_MAX = 1 << 20,
@@ -115,6 +115,8 @@ struct rig {
 	/** What the engine does with messages: rc of lu_rx_begin, bytes of
 	 * each that it wants (the rest is discarded), segments it offers. */
 	int         rg_begin_rc;
+	/** rg_begin_rc is not for this sender; NULL: it is for all. */
+	const struct m0_lnet_nid *rg_begin_nid;
 	size_t      rg_want;
 	size_t      rg_seg_bytes;
 	m0_bcount_t rg_offset;
