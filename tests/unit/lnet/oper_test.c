@@ -653,6 +653,20 @@ static void operation_to_own_node_goes_by_lo(void **state)
 	assert_memory_equal(bytes_in, bytes_out, 64);
 }
 
+/* Whoever answers by `0@lo` does so as the NID that was asked. */
+static void operation_to_own_nid_is_answered_by_it(void **state)
+{
+	(void)state;
+	(void)sink(one, BITS, -1, 0);
+	pair_put(one, pair_md_bind(one, bytes_out, 64, 2, 0), "10.0.0.1@tcp",
+		 PORTAL, BITS, true);
+	pair_settle(pair);
+	assert_id(&pair_event(one, M0_LNET_EV_PUT, 0)->ev_target,
+		  "10.0.0.1@tcp");
+	assert_id(&pair_event(one, M0_LNET_EV_ACK, 0)->ev_source,
+		  "10.0.0.1@tcp");
+}
+
 /* The largest message there is. */
 static void operation_of_a_whole_mebibyte_works(void **state)
 {
@@ -697,6 +711,7 @@ int main(void)
 		STORY(operation_without_memory_fails),
 		STORY(operations_of_no_bytes_work),
 		STORY(operation_to_own_node_goes_by_lo),
+		STORY(operation_to_own_nid_is_answered_by_it),
 		STORY(operation_of_a_whole_mebibyte_works),
 	};
 

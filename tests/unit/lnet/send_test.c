@@ -148,6 +148,42 @@ static void queue_deadline_fails_where_it_waits(void **state)
 	assert_int_equal(lpni->lpn_credits, 1);
 }
 
+/* What is cancelled in the queue for the NI's credits has one of its peer's: who
+ * waits for that has it at once, not when the next message has left. */
+static void queue_cancel_lets_the_next_on(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	struct m0_lnet_md        *md;
+	unsigned                  i;
+
+	(void)state;
+	cfg.lec_peer_credits = 2;
+	cfg.lec_credits = 2;
+	way_open(3, &cfg);
+	pair->pai_hook = all_held;
+	put_to(one, "10.0.0.2@tcp", 10);
+	put_to(one, "10.0.0.2@tcp", 11);
+	md = pair_md_bind(one, bytes, 12, 1, 0);
+	pair_put(one, md, "10.0.0.3@tcp", PORTAL, BITS, false);
+	for (i = 13; i < 15; ++i)
+		put_to(one, "10.0.0.3@tcp", i);
+	pair_run(pair, 10);
+	assert_int_equal(lpni_of(one, "10.0.0.3@tcp")->lpn_credits, -1);
+	m0_lnet_engine_md_unlink(one->pno_engine, md);
+	assert_int_equal(lpni_of(one, "10.0.0.3@tcp")->lpn_credits, 0);
+	assert_true(m0_list_is_empty(
+		&lpni_of(one, "10.0.0.3@tcp")->lpn_queue));
+	assert_int_equal(ni_of(one, 1)->lni_credits, -2);
+	pair->pai_hook = NULL;
+	pair_release(pair);
+	pair_run(pair, 10);
+	for (i = 0; i < 2; ++i)
+		assert_int_equal(
+			pair_frame(pair, 0, M0_LNET_PUT, 2 + i)->pfr_bytes,
+			13 + i);
+	assert_int_equal(ni_of(one, 1)->lni_credits, 2);
+}
+
 /* Unlinked, it leaves each queue; and the driver is told. */
 static void queue_cancel_gives_the_place_back(void **state)
 {
@@ -578,6 +614,7 @@ int main(void)
 		WAY(credits_of_peer_make_a_queue),
 		WAY(credits_of_ni_are_shared_in_order),
 		WAY(queue_deadline_fails_where_it_waits),
+		WAY(queue_cancel_lets_the_next_on),
 		WAY(queue_cancel_gives_the_place_back),
 		WAY(queue_of_lost_peer_fails),
 		WAY(queue_of_removed_ni_fails),
