@@ -23,14 +23,15 @@ struct xlnet_stage {
 	uint8_t          xs_bytes[STAGE_BYTES];
 };
 
-static const struct m0_lnet_process_id *anybody(void)
+/* An entry for messages from anybody. */
+static int any_attach(struct xlnet_machine *xm, unsigned flags,
+		      struct m0_lnet_md_attr *attr, struct xlnet_md *xd)
 {
-	static struct m0_lnet_process_id id;
+	struct m0_lnet_process_id id = { .lp_nid = m0_lnet_nid_any,
+					 .lp_pid = M0_LNET_PID_ANY };
 
-	/* The same each time. */
-	id.lp_nid = m0_lnet_nid_any;
-	id.lp_pid = M0_LNET_PID_ANY;
-	return &id;
+	return m0_xlnet__attach(xm, &id, xlnet_msg_bits(xm->xm_addr.xa_tmid),
+				flags, attr, xd);
 }
 
 static int catch_attach(struct xlnet_machine *xm)
@@ -43,9 +44,7 @@ static int catch_attach(struct xlnet_machine *xm)
 
 	xm->xm_catch.xd_kind = XLNET_CATCH;
 	xm->xm_catch.xd_machine = xm->xm_machine;
-	return m0_xlnet__attach(xm, anybody(),
-				xlnet_msg_bits(xm->xm_addr.xa_tmid),
-				M0_LNET_ME_LAST, &attr, &xm->xm_catch);
+	return any_attach(xm, M0_LNET_ME_LAST, &attr, &xm->xm_catch);
 }
 
 static int stage_attach(struct xlnet_machine *xm, struct xlnet_stage *xs)
@@ -60,10 +59,8 @@ static int stage_attach(struct xlnet_machine *xm, struct xlnet_stage *xs)
 		.md_auto_unlink = true,
 	};
 
-	return m0_xlnet__attach(xm, anybody(),
-				xlnet_msg_bits(xm->xm_addr.xa_tmid),
-				M0_LNET_ME_LAST | M0_LNET_ME_BEFORE, &attr,
-				&xs->xs_md);
+	return any_attach(xm, M0_LNET_ME_LAST | M0_LNET_ME_BEFORE, &attr,
+			  &xs->xs_md);
 }
 
 static struct xlnet_stage *stage_make(struct xlnet_machine *xm)
