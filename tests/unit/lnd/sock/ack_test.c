@@ -290,6 +290,29 @@ static void keepalive_is_sent_after_silence(void **state)
 	assert_int_equal(rig_unseen(ctl), 0);
 }
 
+/* However short the silence that is configured, and whatever makes us look in
+ * between: 10 seconds from one to the next. */
+static void keepalive_keeps_its_distance(void **state)
+{
+	struct rig_stream *in;
+
+	(void)state;
+	rig_fini(&rig);
+	rig_cfg(&rig);
+	rig.rg_cfg.soc_keepalive_ns = RIG_SECONDS(2);
+	rig_start(&rig, &rig_a);
+	in = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
+	rig_pass(&rig, RIG_SECONDS(2) + M0_TIME_ONE_MSEC);
+	see_noop(in, 0, 1);
+	rig_pass(&rig, RIG_SECONDS(1));
+	/* Heard of: silent again from now on. */
+	(void)rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	rig_pass(&rig, RIG_SECONDS(8));	rig_pass(&rig, RIG_SECONDS(8));
+	assert_int_equal(rig_unseen(in), 0);
+	rig_pass(&rig, RIG_SECONDS(2) + M0_TIME_ONE_MSEC);
+	see_noop(in, 0, 1);
+}
+
 /** When each of `nr` peers gets its next one. @return at how many times. */
 static unsigned keepalives_see(struct rig_stream **his, m0_time_t *at,
 			       unsigned nr)
@@ -431,6 +454,7 @@ int main(void)
 		CASE(acks_are_bounded),
 		CASE(acks_of_many_frames_all_leave),
 		CASE(keepalive_is_sent_after_silence),
+		CASE(keepalive_keeps_its_distance),
 		CASE(keepalive_to_many_is_sent_in_groups),
 		CASE(keepalive_is_not_sent_where_it_must_not),
 		CASE(csum_is_sent_on_v2_only),

@@ -484,6 +484,23 @@ static void peer_late_is_not_mute(void **state)
 	assert_false(his->rs_hung);
 }
 
+/* One whose system acknowledges a little now and then of what it was sent long
+ * ago is not mute; when that stops, it is. */
+static void peer_slow_to_acknowledge_is_not_mute(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+
+	(void)state;
+	send_one(0, 10000);
+	(void)see(his, 0, 10000);
+	for (his->rs_unsent = 10000; his->rs_unsent > 1000;
+	     his->rs_unsent -= 1000)
+		rig_pass(&rig, RIG_SECONDS(40));
+	assert_false(his->rs_hung);
+	rig_pass(&rig, RIG_SECONDS(101));
+	assert_true(his->rs_hung);
+}
+
 /* Messages that are sent after a long idle time have their time. */
 static void message_after_idle_time_is_not_late(void **state)
 {
@@ -630,6 +647,7 @@ int main(void)
 		CASE(peer_not_reading_times_out),
 		CASE(peer_mute_times_out),
 		CASE(peer_late_is_not_mute),
+		CASE(peer_slow_to_acknowledge_is_not_mute),
 		CASE(message_after_idle_time_is_not_late),
 		CASE(broken_ends_messages_with_reason),
 		CASE(ni_stop_ends_all),
