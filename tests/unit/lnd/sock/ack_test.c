@@ -307,7 +307,7 @@ static void keepalive_keeps_its_distance(void **state)
 	rig_pass(&rig, RIG_SECONDS(1));
 	/* Heard of: silent again from now on. */
 	(void)rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
-	rig_pass(&rig, RIG_SECONDS(8));	rig_pass(&rig, RIG_SECONDS(8));
+	rig_pass(&rig, RIG_SECONDS(8));
 	assert_int_equal(rig_unseen(in), 0);
 	rig_pass(&rig, RIG_SECONDS(2) + M0_TIME_ONE_MSEC);
 	see_noop(in, 0, 1);
