@@ -24,6 +24,8 @@ enum {
 static struct m0_lnet *nodes[NODES_MAX];
 static unsigned        nodes_nr;
 
+static struct m0_sim_host *hosts[NODES_MAX];
+
 static const char *const lo_addrs[] = { "127.0.0.1" };
 static const char *const tcp4_addrs[] = { "127.0.0.1", "127.0.0.2" };
 static char              other6[INET6_ADDRSTRLEN] = "fd00::2";
@@ -99,14 +101,26 @@ static void nodes_begin(const char *const *addrs, unsigned nr)
 	if (cf.c_sim)
 		sim_begin();
 	for (i = 0; i < nr; ++i) {
-		if (cf.c_sim)
-			m0_sim_host_use(m0_sim_host_add(addrs[i], addrs[i]));
+		if (cf.c_sim) {
+			hosts[i] = m0_sim_host_add(addrs[i], addrs[i]);
+			m0_sim_host_use(hosts[i]);
+		}
 		cfg_fill(cfg, addrs[i]);
 		CF_EQ(m0_lnet_open(&nodes[i], cfg, why), 0, "%s", why);
 		CF_EQ(m0_net_lnet_use(nodes[i]), 0, "use");
 	}
 	nodes_nr = nr;
 	free(cfg);
+}
+
+struct m0_lnet *lnet_node(unsigned i)
+{
+	return nodes[i];
+}
+
+struct m0_sim_host *lnet_host(unsigned i)
+{
+	return hosts[i];
 }
 
 void lnet_end(void)

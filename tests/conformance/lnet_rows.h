@@ -18,6 +18,10 @@ void lnet_end(void);
 /** Moves nodes on which no machine is polled. */
 void lnet_turn(void);
 
+/** Of the i-th node; the host only in the simulator. */
+struct m0_lnet     *lnet_node(unsigned i);
+struct m0_sim_host *lnet_host(unsigned i);
+
 extern const char *const lnet_bad[];
 
 #endif /* M0_TESTS_CONFORMANCE_LNET_ROWS_H */

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of the LNet transport alone: m0/xlnet.h. */
+#include "lib/sim_io.h"
+
+#include "m0/lnet.h"
+#include "m0/xlnet.h"
+
+#include "cf.h"
+#include "lnet_rows.h"
+
+enum {
+	LARGE = 16 << 20
+};
+
+static const char *addr_of(struct cf_tm *t, const char *addr)
+{
+	CF_EQ(m0_net_tm_start(&t->ct_tm, addr), 0, "start at %s", addr);
+	cf_wait_state(t, M0_NET_TM_STARTED);
+	snprintf(t->ct_addr, sizeof t->ct_addr, "%s",
+		 t->ct_tm.ntm_ep->nep_addr);
+	return t->ct_addr;
+}
+
+/* `*`: from 4095 downward, and a number that has become free is taken again. */
+static void numbers_descend(void)
+{
+	static const char *const want[] = { "127.0.0.1@tcp:12345:41:4095",
+					    "127.0.0.1@tcp:12345:41:4094",
+					    "127.0.0.1@tcp:12345:41:4093" };
+	struct cf_tm            *t[4];
+	int                      i;
+
+	for (i = 0; i < 4; ++i) {
+		t[i] = cf_tm_new(0);
+		if (i == 3)
+			cf_stop_wait(t[1], true);
+		CF_TRUE(strcmp(addr_of(t[i], "127.0.0.1@tcp:12345:41:*"),
+			       want[i == 3 ? 1 : i]) == 0,
+			"got %s, expected %s", t[i]->ct_addr,
+			want[i == 3 ? 1 : i]);
+	}
+	cf_exchange(t[0], t[3]);
+	cf_exchange(t[3], t[2]);
+}
+
+/* NULL: the first NID, the default portal. */
+static void null_is_a_default(void)
+{
+	struct cf_tm *t = cf_tm_new(0);
+
+	CF_TRUE(strcmp(addr_of(t, NULL), "127.0.0.1@tcp:12345:40:4095") == 0,
+		"picked %s", t->ct_addr);
+}
+
+/* A NID that no node of ours has: an address, but not one to start at. */
+static void foreign_nid_fails(void)
+{
+	struct cf_tm *t = cf_tm_new(0);
+
+	CF_EQ(m0_net_tm_start(&t->ct_tm, "10.9.8.7@tcp:12345:40:1"), 0,
+	      "an address");
+	cf_wait_state(t, M0_NET_TM_FAILED);
+	CF_EQ(t->ct_failed_status, -EADDRNOTAVAIL, "why");
+}
+
+/* 0@lo is an address, too: of and for this process. */
+static void loopback_reaches_us(void)
+{
+	struct cf_tm *a = cf_tm_new(0);
+	struct cf_tm *b = cf_tm_new(1);
+
+	(void)addr_of(a, "0@lo:12345:42:*");
+	(void)addr_of(b, "0@lo:12345:42:*");
+	cf_exchange(a, b);
+	cf_exchange(b, a);
+}
+
+/* Portal and number are a node's, whatever the NID. */
+static void number_is_taken_on_all_nids(void)
+{
+	struct cf_tm *a = cf_tm_new(0);
+	struct cf_tm *b = cf_tm_new(1);
+
+	(void)addr_of(a, "127.0.0.1@tcp:12345:43:5");
+	CF_EQ(m0_net_tm_start(&b->ct_tm, "0@lo:12345:43:5"), 0, "an address");
+	cf_wait_state(b, M0_NET_TM_FAILED);
+	CF_EQ(b->ct_failed_status, -EADDRINUSE, "why");
+}
+
+/* A message is one message of LNet. */
+static void message_above_limit(void)
+{
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
+	struct cf_buf *r = cf_recv(b, 2 << 20);
+
+	cf_done_is(cf_send(a, b, M0_NET_LNET_MESSAGE_MAX + 1, 1), -EMSGSIZE,
+		   "a message above 1 MiB");
+	cf_done_is(cf_send(a, b, M0_NET_LNET_MESSAGE_MAX, 1), 0, "of 1 MiB");
+	cf_done_is(r, 0, "which arrives");
+}
+
+/* Acknowledged: 0 means that somebody has it. */
+static void send_acked(void)
+{
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *b = cf_up(1);
+	struct cf_buf *r = cf_recv(b, 100);
+
+	m0_net_lnet_send_acked(cf_dom(0), true);
+	cf_done_is(cf_send(a, b, 100, 1), 0, "taken");
+	cf_done_is(r, 0, "message");
+	cf_done_is(cf_send(a, b, 100, 1), -ETIMEDOUT, "no buffer");
+	m0_net_lnet_send_acked(cf_dom(0), false);
+	cf_done_is(cf_send(a, b, 100, 1), 0, "it has left");
+}
+
+/* The nodes' NIDs, 0@lo once, NULL at the end. */
+static void ifaces_are_listed(void)
+{
+	struct m0_net_domain *d = cf_dom(0);
+	char                **addrs;
+
+	CF_EQ(m0_net_lnet_ifaces_get(d, &addrs), 0, "get");
+	CF_TRUE(strcmp(addrs[0], "0@lo") == 0, "first: %s", addrs[0]);
+	CF_TRUE(strcmp(addrs[1], "127.0.0.1@tcp") == 0, "then: %s", addrs[1]);
+	CF_TRUE(strcmp(addrs[2], "127.0.0.2@tcp") == 0, "then: %s", addrs[2]);
+	CF_TRUE(addrs[3] == NULL, "no more");
+	m0_net_lnet_ifaces_put(d, &addrs);
+	CF_TRUE(addrs == NULL, "cleared");
+}
+
+/* A node in use is not let go of. */
+static void node_in_use_is_busy(void)
+{
+	(void)cf_up(0);
+	CF_EQ(m0_net_lnet_unuse(lnet_node(0)), -EBUSY, "a machine is on it");
+	CF_EQ(m0_net_lnet_use(lnet_node(0)), -EEXIST, "known");
+}
+
+static enum m0_net_queue_type passive_of(bool put)
+{
+	return put ? M0_NET_QT_PASSIVE_BULK_RECV : M0_NET_QT_PASSIVE_BULK_SEND;
+}
+
+static enum m0_net_queue_type active_of(bool put)
+{
+	return put ? M0_NET_QT_ACTIVE_BULK_SEND : M0_NET_QT_ACTIVE_BULK_RECV;
+}
+
+/*
+ * An initiator gives up in the middle; another one, or the same, begins anew
+ * with the same descriptor: the buffer ends with that one's data.
+ */
+static void abandoned_then_done(void)
+{
+	struct cf_tm *a = cf_up(0);
+	struct cf_tm *b = cf_up(1);
+	int           put, i;
+
+	for (i = 0; i < 6; ++i) {
+		struct cf_buf *p, *x, *y;
+
+		put = i % 2;
+		p = cf_passive(b, passive_of(put), LARGE, NULL);
+		x = cf_active(a, active_of(put), LARGE, &p->cb_nb.nb_desc);
+		cf_run_ms((unsigned)cf_rand(3));
+		cf_del(x);
+		cf_wait_buf(x);
+		if (x->cb_last.ce_status != 0) {
+			CF_EQ(x->cb_last.ce_status, -ECANCELED, "given up");
+			CF_EQ(cf_get(&p->cb_events), 0,
+			      "the passive buffer sees nothing");
+			y = cf_active(a, active_of(put), LARGE,
+				      &p->cb_nb.nb_desc);
+			cf_done_is(y, 0, "begun anew");
+			cf_check(put ? p : y, 0, LARGE, LARGE);
+			cf_buf_free(y);
+		}
+		cf_done_is(p, 0, "passive");
+		cf_buf_free(x);
+		cf_buf_free(p);
+	}
+}
+
+static bool both_done(void *arg)
+{
+	struct cf_buf **b = arg;
+
+	return cf_get(&b[0]->cb_done) && cf_get(&b[1]->cb_done);
+}
+
+/* The connections break under a copy: all ends in time, and again it works. */
+static void cut_under_bulk(void)
+{
+	struct cf_tm *t[2] = { cf_up(0), cf_up(1) };
+	int           i;
+
+	if (!cf.c_sim)
+		return;
+	for (i = 0; i < 20; ++i) {
+		bool           put = i % 2;
+		struct cf_buf *b[2], *s;
+
+		b[1] = cf_passive(t[1], passive_of(put), LARGE, NULL);
+		b[1]->cb_nb.nb_timeout = M0_TIME_NEVER;
+		b[0] = cf_active(t[0], active_of(put), LARGE,
+				 &b[1]->cb_nb.nb_desc);
+		s = cf_send(t[0], t[1], 100, 1);
+		cf_run_ms((unsigned)cf_rand(4));
+		m0_sim_host_reset(lnet_host((unsigned)i % 2));
+		cf_wait_buf(b[0]);
+		cf_wait_buf(s);
+		if (b[0]->cb_last.ce_status != 0)
+			cf_del(b[1]);
+		cf_wait(both_done, b, "both sides have ended");
+		if (b[0]->cb_last.ce_status == 0)
+			CF_EQ(b[1]->cb_last.ce_status, 0,
+			      "who is told of success tells the truth");
+		cf_buf_free(b[0]);
+		cf_buf_free(b[1]);
+		cf_buf_free(s);
+		cf_run_ms(150);
+	}
+	cf_exchange(t[0], t[1]);
+	cf_exchange(t[1], t[0]);
+}
+
+/* Silence, and no reset: the transaction's time is the bound. */
+static void silence_under_bulk(void)
+{
+	struct cf_tm *t[2] = { cf_up(0), cf_up(1) };
+	int           i;
+
+	if (!cf.c_sim)
+		return;
+	cf_exchange(t[0], t[1]);
+	for (i = 0; i < 4; ++i) {
+		bool           put = i % 2;
+		struct cf_buf *b[2];
+		m0_time_t      begin;
+
+		b[1] = cf_passive(t[1], passive_of(put), LARGE, NULL);
+		b[0] = cf_active(t[0], active_of(put), LARGE,
+				 &b[1]->cb_nb.nb_desc);
+		cf_run_ms(1 + (unsigned)cf_rand(2));
+		m0_sim_host_cut(lnet_host(1), true);
+		begin = m0_time_now();
+		cf_wait_buf(b[0]);
+		CF_TRUE(m0_time_now() - begin < 3 * M0_TIME_ONE_SECOND,
+			"within the time-outs");
+		m0_sim_host_cut(lnet_host(1), false);
+		if (b[0]->cb_last.ce_status != 0)
+			cf_del(b[1]);
+		cf_wait(both_done, b, "both sides have ended");
+		cf_buf_free(b[0]);
+		cf_buf_free(b[1]);
+		cf_run_ms(2000);
+	}
+	cf_exchange(t[0], t[1]);
+}
+
+static const struct cf_case cases[] = {
+	{ "numbers descend", numbers_descend },
+	{ "NULL is a default", null_is_a_default },
+	{ "foreign NID fails", foreign_nid_fails },
+	{ "0@lo reaches us", loopback_reaches_us },
+	{ "a number is taken on all NIDs", number_is_taken_on_all_nids },
+	{ "message above the limit", message_above_limit },
+	{ "send, acknowledged", send_acked },
+	{ "interfaces are listed", ifaces_are_listed },
+	{ "node in use is busy", node_in_use_is_busy },
+	{ "abandoned, then done", abandoned_then_done },
+	{ "cut under bulk", cut_under_bulk },
+	{ "silence under bulk", silence_under_bulk },
+	{ NULL, NULL }
+};
+
+static const struct cf_suite suites[] = { { "lnet", cases }, { NULL, NULL } };
+
+int main(int argc, char **argv)
+{
+	return cf_main(argc, argv, suites);
+}
