@@ -249,6 +249,7 @@ static int transport_choose(struct copy_args *args)
 	bool        far = args->ca_listen || (args->ca_dst != NULL &&
                                        tool_place_split(args->ca_dst) != NULL);
 	const char *name = args->ca_transport;
+	const char *path;
 
 	if (name == NULL)
 		name = far ? "lnet" : TOOL_XPRT_DEFAULT;
@@ -261,6 +262,15 @@ static int transport_choose(struct copy_args *args)
 				     "only; use lnet for %s",
 				     name,
 				     args->ca_listen ? "--listen" : "EP:PATH");
+	if (args->ca_ep != NULL && args->ca_xprt->tx_node)
+		(void)tool_place_check(args->ca_ep, strlen(args->ca_ep), true,
+				       "--ep", args->ca_fail);
+	if (far && !args->ca_listen) {
+		path = tool_place_split(args->ca_dst);
+		(void)tool_place_check(args->ca_dst,
+				       (size_t)(path - args->ca_dst) - 1, false,
+				       "DST", args->ca_fail);
+	}
 	if (args->ca_timeout_ms == 0)
 		args->ca_timeout_ms = TIMEOUT_DEF_MS;
 	timeouts_choose(args);

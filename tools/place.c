@@ -4,6 +4,11 @@
 #include "m0/xlnet.h"
 
 #include "place.h"
+#include "text.h"
+
+enum {
+	PORTAL_MAX = 63
+};
 
 int tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
 		    const struct lnet_opts *opts, bool accept, bool polled)
@@ -149,4 +154,50 @@ const char *tool_place_split(const char *text)
 		pos += nr;
 	}
 	return pos[0] == ':' ? pos + 1 : NULL;
+}
+
+/* Cuts the last part off `text`; NULL: there is none. */
+static const char *last_cut(char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (colon == NULL)
+		return NULL;
+	*colon = '\0';
+	return colon + 1;
+}
+
+static bool last_is(char *text, uint64_t min, uint64_t max)
+{
+	const char *part = last_cut(text);
+	uint64_t    value;
+
+	return part != NULL && text_number_parse(part, &value) == 0 &&
+	       value >= min && value <= max;
+}
+
+int tool_place_check(const char *addr, size_t nr, bool own, const char *what,
+		     struct tool_fail *fail)
+{
+	char               text[M0_NET_LNET_XEP_ADDR_LEN + 1];
+	struct m0_lnet_nid nid;
+	bool               any;
+
+	snprintf(text, sizeof text, "%.*s", (int)nr, addr);
+	any = own && nr > 2 && strcmp(&addr[nr - 2], ":*") == 0;
+	if (any)
+		(void)last_cut(text);
+	if (nr < sizeof text &&
+	    (any || last_is(text, 0, M0_NET_LNET_TMID_MAX)) &&
+	    last_is(text, 1, PORTAL_MAX) &&
+	    last_is(text, M0_NET_LNET_PID, M0_NET_LNET_PID) &&
+	    strchr(text, '@') != NULL && m0_lnet_nid_parse(&nid, text) == 0)
+		return 0;
+	return tool_fail_set(fail, TOOL_USAGE,
+			     "%s '%.*s' is not accepted; accepted: "
+			     "NID:12345:portal:machine, as "
+			     "10.0.0.1@tcp:12345:40:7, portals 1 to 63, "
+			     "machines 0 to 4095%s",
+			     what, (int)min64u(nr, 200), addr,
+			     own ? " or *" : "");
 }

@@ -40,4 +40,11 @@ bool tool_place_has(const struct tool_place *place, const char *addr);
  */
 const char *tool_place_split(const char *text);
 
+/**
+ * Is `addr`, `nr` bytes, an end point? Else says what `what` must be.
+ * @param own  its machine may be `*`. @return 0, or an exit code.
+ */
+int tool_place_check(const char *addr, size_t nr, bool own, const char *what,
+		     struct tool_fail *fail);
+
 #endif /* M0_TOOLS_PLACE_H */
