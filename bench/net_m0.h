@@ -45,9 +45,10 @@ struct net_ping;
 struct net_ping  *net_ping_make(struct net_m0 *m, struct world_play *play);
 struct bench_case net_ping_case(struct net_ping *g, const char *name);
 
-/** Messages of 64 B in one direction, `depth` queued all the time. */
+/** Messages of 64 B in one direction, `depth` queued all the time, up to `msgs`
+ * of them in one receive buffer. */
 struct net_rate;
-struct net_rate  *net_rate_make(struct net_m0 *m, unsigned depth,
+struct net_rate  *net_rate_make(struct net_m0 *m, unsigned depth, uint32_t msgs,
 				struct world_play *play);
 struct bench_case net_rate_case(struct net_rate *f, const char *name);
 

@@ -10,8 +10,10 @@ enum {
 	STRIDE = 128,
 	PING_BUFS = 4,
 	DEPTH_MAX = 256,
-	/** Of the receiver. */
+	/** Of the receiver; those for many messages, and their size. */
 	RATE_BUFS = 2048,
+	MANY_BUFS = 16,
+	MANY_BYTES = 64 << 10,
 	/** Most that are sent and not received: a receiver that is slower than
 	 * the sender must not run out of buffers. */
 	RATE_AHEAD = 1024
@@ -194,8 +196,10 @@ struct net_rate {
 	struct net_m0           *f_m;
 	const struct world_play *f_play;
 	unsigned                 f_depth;
-	struct bench_buf        *f_send;
-	struct bench_buf        *f_recv;
+	/** In one receive buffer. */
+	uint32_t          f_msgs;
+	struct bench_buf *f_send;
+	struct bench_buf *f_recv;
 	/** Side 0: sends not begun, those begun and those over; buffers at
 	 * rest. */
 	uint64_t f_left;
@@ -208,14 +212,15 @@ struct net_rate {
 	struct rate_seen *f_seen;
 };
 
-/** Sends what may be sent. */
+/** Sends what may be sent: whole windows, as credits would have it. */
 static void rate_feed(struct net_rate *f)
 {
 	uint64_t got =
 		atomic_load_explicit(&f->f_seen->rs_got, memory_order_acquire);
 
-	while (f->f_left > 0 && f->f_idle_nr > 0 &&
-	       f->f_begun - got < RATE_AHEAD) {
+	if (f->f_begun + f->f_idle_nr > got + RATE_AHEAD)
+		return;
+	while (f->f_left > 0 && f->f_idle_nr > 0) {
 		struct bench_buf *b = &f->f_send[f->f_idle[--f->f_idle_nr]];
 
 		*(uint64_t *)b->b_addr[0] = f->f_left--;
@@ -246,8 +251,10 @@ static void rate_received(const struct m0_net_buffer_event *ev)
 
 	if (!bench_ok(ev))
 		return;
-	f->f_sum += *(uint64_t *)nb->nb_buffer.ov_buf[0];
-	bench_add(nb, f->f_m->m_side[1], M0_NET_QT_MSG_RECV);
+	f->f_sum +=
+		*(uint64_t *)((char *)nb->nb_buffer.ov_buf[0] + ev->nbe_offset);
+	if ((nb->nb_flags & M0_NET_BUF_QUEUED) == 0)
+		bench_add(nb, f->f_m->m_side[1], M0_NET_QT_MSG_RECV);
 	atomic_store_explicit(
 		got, atomic_load_explicit(got, memory_order_relaxed) + 1,
 		memory_order_release);
@@ -265,24 +272,41 @@ static void rate_prepare(void *arg)
 	f->f_seen = world_shared(sizeof(*f->f_seen));
 }
 
+static int recv_nr(const struct net_rate *f)
+{
+	return f->f_msgs > 1 ? MANY_BUFS : RATE_BUFS;
+}
+
+static void recv_open(struct net_rate *f)
+{
+	struct bench_side *s = f->f_m->m_side[1];
+	size_t             bytes = f->f_msgs > 1 ? MANY_BYTES : MSG_BYTES;
+	size_t             stride = f->f_msgs > 1 ? MANY_BYTES : STRIDE;
+	int                nr = recv_nr(f);
+
+	f->f_recv = bench_bufs_make(s, nr, bench_huge((size_t)nr * stride),
+				    bytes, stride, &rate_callbacks, f);
+	for (int i = 0; i < nr; i++) {
+		f->f_recv[i].b_nb.nb_min_receive_size = MSG_BYTES;
+		f->f_recv[i].b_nb.nb_max_receive_msgs = f->f_msgs;
+		bench_add(&f->f_recv[i].b_nb, s, M0_NET_QT_MSG_RECV);
+	}
+}
+
 static void rate_open(void *arg, int side)
 {
-	struct net_rate   *f = arg;
-	struct bench_side *s = f->f_m->m_side[side];
-	int                nr = side == 0 ? (int)f->f_depth : RATE_BUFS;
-	struct bench_buf  *bufs;
+	struct net_rate *f = arg;
+	int              nr = (int)f->f_depth;
 
-	bufs = bench_bufs_make(s, nr, bench_huge((size_t)nr * STRIDE),
-			       MSG_BYTES, STRIDE, &rate_callbacks, f);
-	if (side == 0) {
-		f->f_send = bufs;
-		for (int i = 0; i < nr; i++)
-			f->f_idle[f->f_idle_nr++] = (unsigned)i;
+	if (side == 1) {
+		recv_open(f);
 		return;
 	}
-	f->f_recv = bufs;
+	f->f_send = bench_bufs_make(f->f_m->m_side[0], nr,
+				    bench_huge((size_t)nr * STRIDE), MSG_BYTES,
+				    STRIDE, &rate_callbacks, f);
 	for (int i = 0; i < nr; i++)
-		bench_add(&bufs[i].b_nb, s, M0_NET_QT_MSG_RECV);
+		f->f_idle[f->f_idle_nr++] = (unsigned)i;
 }
 
 static void rate_close(void *arg, int side)
@@ -293,7 +317,7 @@ static void rate_close(void *arg, int side)
 	if (side == 0)
 		bench_bufs_free(f->f_m->m_side[0], f->f_send, (int)f->f_depth);
 	else
-		bench_bufs_free(f->f_m->m_side[1], f->f_recv, RATE_BUFS);
+		bench_bufs_free(f->f_m->m_side[1], f->f_recv, recv_nr(f));
 }
 
 static void rate_serve(void *arg)
@@ -303,7 +327,7 @@ static void rate_serve(void *arg)
 	net_m0_poll(f->f_m, 1);
 }
 
-struct net_rate *net_rate_make(struct net_m0 *m, unsigned depth,
+struct net_rate *net_rate_make(struct net_m0 *m, unsigned depth, uint32_t msgs,
 			       struct world_play *play)
 {
 	struct net_rate *f = bench_huge(sizeof(*f));
@@ -314,6 +338,7 @@ struct net_rate *net_rate_make(struct net_m0 *m, unsigned depth,
 	f->f_m = m;
 	f->f_play = play;
 	f->f_depth = depth;
+	f->f_msgs = msgs;
 	*play = (struct world_play){
 		.wp_prepare = &rate_prepare,
 		.wp_open = &rate_open,

@@ -16,8 +16,9 @@ static const char usage[] =
 	"  XPRT: lnet, two processes; mem, two threads; raw, sockets alone\n"
 	"  ping poll|block               64 B one way: raw, m0\n"
 	"  rate                          64 B, 64 queued, polled: raw, m0\n"
+	"  rate-many                     the same, many in a receive buffer\n"
 	"  bulk BYTES FLIGHT poll|block  raw, put, get\n"
-	"netbench ... [XPRT] do ping|rate|put|get NR [BYTES FLIGHT]\n"
+	"netbench ... [XPRT] do ping|rate|rate-many|put|get NR [BYTES FLIGHT]\n"
 	"                                that many, untimed, one process in\n"
 	"                                turns, for counters";
 
@@ -25,7 +26,8 @@ enum {
 	MSG_BYTES = 64,
 	/** Head and payload. */
 	WIRE_BYTES = NET_HEAD_BYTES + MSG_BYTES,
-	DEPTH = 64
+	DEPTH = 64,
+	MANY = 256
 };
 
 static struct net_m0     m0;
@@ -60,9 +62,10 @@ static void ping_add(void)
 	cases[cases_nr++] = net_ping_case(g, "m0");
 }
 
-static void rate_add(void)
+static void rate_add(uint32_t msgs)
 {
-	struct net_rate *f = net_rate_make(&m0, DEPTH, &plays[plays_nr++]);
+	struct net_rate *f =
+		net_rate_make(&m0, DEPTH, msgs, &plays[plays_nr++]);
 
 	cases[cases_nr++] = net_rate_case(f, "m0");
 }
@@ -96,7 +99,7 @@ static void do_ping(void)
 	time_all();
 }
 
-static void do_rate(void)
+static void do_rate(uint32_t msgs)
 {
 	m0_add();
 	raw_add("raw", (struct net_raw_how){ .rh_there = WIRE_BYTES,
@@ -104,7 +107,7 @@ static void do_rate(void)
 					     .rh_bufs = 1,
 					     .rh_rate = true });
 	if (has_m0())
-		rate_add();
+		rate_add(msgs);
 	time_all();
 }
 
@@ -147,7 +150,9 @@ static void do_some(const char *what, uint64_t nr, size_t bytes,
 	if (strcmp(what, "ping") == 0)
 		ping_add();
 	else if (strcmp(what, "rate") == 0)
-		rate_add();
+		rate_add(1);
+	else if (strcmp(what, "rate-many") == 0)
+		rate_add(MANY);
 	else if (strcmp(what, "put") == 0 || strcmp(what, "get") == 0)
 		bulk_add(what, bytes, flight);
 	else
@@ -180,7 +185,9 @@ int main(int argc, char **argv)
 		mode_set(arg[2]);
 		do_ping();
 	} else if (strcmp(arg[1], "rate") == 0) {
-		do_rate();
+		do_rate(1);
+	} else if (strcmp(arg[1], "rate-many") == 0) {
+		do_rate(MANY);
 	} else if (strcmp(arg[1], "bulk") == 0 && atoi(arg[2]) > 0 &&
 		   atoi(arg[3]) > 0) {
 		mode_set(arg[4]);

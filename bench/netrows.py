@@ -34,6 +34,7 @@ PROBES = {
     'net-poll': 'netbench -t 0.002 -n 41 lnet ping poll',
     'net-block': 'netbench -s 0 -t 0.005 -n 31 lnet ping block',
     'net-rate': 'netbench -t 0.003 -n 31 lnet rate',
+    'net-rate-many': 'netbench -t 0.003 -n 31 lnet rate-many',
     'net-cpu': 'netbench -s 0 -t 0.02 -n 15 lnet bulk 1048576 8 block',
     'zmq-tcp': 'zmqnet -t 0.004 rate',
     'zmq-tcp-poll': 'zmqnet -p -t 0.004 -n 21 rate',
@@ -119,6 +120,10 @@ def rows(make):
              [name + ':rate' for name in PEERS if name.startswith('zmq')],
              better='higher', goal=1.5, stretch=2.5, spin='always',
              note='reference: the best of blocking, polling and not pinned'),
+        make('net: 64 B rate, many in a buffer', 'M/s', 'net-rate-many:m0',
+             ['net-rate-many:raw'], better='higher', goal=None, spin='always',
+             ref_name='socket, 64 x 160 B a call',
+             note='no goal; 64 KiB receive buffers'),
         *bulk_rows(make),
         *[make('net: cpu, 1 MiB, 8 in flight, %s' % way, 's/GB',
                'net-cpu:%s.cpu' % way, ['net-cpu:raw.cpu'], **cpu)
