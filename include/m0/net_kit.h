@@ -187,8 +187,6 @@ struct m0_net_kit_ops {
 	 * is on its way any more. ntm_mutex held.
 	 */
 	void (*nko_ended)(struct m0_net_kit_buf *kb);
-	/** Optional: the domain's own part is about to go. */
-	void (*nko_dom_fini)(struct m0_net_domain *dom);
 	/** Optional: an end point's own part is about to go. ntm_mutex held. */
 	void (*nko_ep_fini)(struct m0_net_end_point *ep);
 

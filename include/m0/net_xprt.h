@@ -25,6 +25,13 @@ extern "C" {
 
 struct m0_net_xprt_ops {
 	/**
+	 * Ours, optional: what all domains of the transport share; before
+	 * xo_dom_init, and after xo_dom_fini or if that failed. No lock is
+	 * held; may block. @retval <0  the domain is not initialised.
+	 */
+	int (*xo_share)(const struct m0_net_xprt *xprt);
+	void (*xo_unshare)(const struct m0_net_xprt *xprt);
+	/**
 	 * Attaches the transport to a domain, nd_xprt_private is its own.
 	 * @retval <0  the domain is not initialised.
 	 */

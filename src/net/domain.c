@@ -85,6 +85,12 @@ static void fields_fini(struct m0_net_domain *dom)
 	m0_mutex_fini(&dom->nd_mutex);
 }
 
+static void unshare(const struct m0_net_xprt *xprt)
+{
+	if (xprt->nx_ops->xo_unshare != NULL)
+		xprt->nx_ops->xo_unshare(xprt);
+}
+
 int m0_net_domain_init(struct m0_net_domain     *dom,
 		       const struct m0_net_xprt *xprt)
 {
@@ -93,6 +99,9 @@ int m0_net_domain_init(struct m0_net_domain     *dom,
 	M0_PRE(dom != NULL && dom->nd_xprt == NULL);
 	M0_PRE(xprt != NULL && xprt->nx_ops != NULL);
 
+	rc = xprt->nx_ops->xo_share != NULL ? xprt->nx_ops->xo_share(xprt) : 0;
+	if (rc != 0)
+		return rc;
 	m0_mutex_lock(&m0_net_mutex);
 	m0_mutex_init(&dom->nd_mutex);
 	m0_list_init(&dom->nd_registered_bufs);
@@ -112,12 +121,15 @@ int m0_net_domain_init(struct m0_net_domain     *dom,
 		fields_fini(dom);
 	}
 	m0_mutex_unlock(&m0_net_mutex);
+	if (rc != 0)
+		unshare(xprt);
 	return rc;
 }
 
 int m0_net_domain_fini(struct m0_net_domain *dom)
 {
-	bool busy;
+	const struct m0_net_xprt *xprt = dom->nd_xprt;
+	bool                      busy;
 
 	M0_PRE(m0_net__domain_invariant(dom));
 
@@ -134,6 +146,8 @@ int m0_net_domain_fini(struct m0_net_domain *dom)
 		fields_fini(dom);
 	}
 	m0_mutex_unlock(&m0_net_mutex);
+	if (!busy)
+		unshare(xprt);
 	return busy ? -EBUSY : 0;
 }
 

@@ -34,10 +34,6 @@ int m0_net_kit_dom_init(struct m0_net_domain        *dom,
 
 void m0_net_kit_dom_fini(struct m0_net_domain *dom)
 {
-	const struct kit_domain *kd = dom->nd_xprt_private;
-
-	if (kd->kd_ops->nko_dom_fini != NULL)
-		kd->kd_ops->nko_dom_fini(dom);
 	kit_slots_put();
 	m0_free(dom->nd_xprt_private);
 	dom->nd_xprt_private = NULL;

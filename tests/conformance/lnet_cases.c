@@ -138,6 +138,36 @@ static void node_in_use_is_busy(void)
 	CF_EQ(m0_net_lnet_use(lnet_node(0)), -EEXIST, "known");
 }
 
+/* Without a node of the application's, a domain opens one as the environment
+ * says; the last domain closes it. */
+static void default_node(void)
+{
+	struct cf_tm *a, *b;
+	unsigned      i;
+
+	for (i = 0; i < 2; ++i)
+		CF_EQ(m0_net_lnet_unuse(lnet_node(i)), 0, "unuse");
+	if (cf.c_sim)
+		m0_sim_host_use(lnet_host(0));
+	setenv("M0_LNET", "tcp7(127.0.0.1)", 1);
+	setenv("M0_LNET_PORT", "34567", 1);
+	setenv("M0_LNET_ACCEPT", "none", 1);
+	setenv("M0_LNET_TIMEOUT_MS", "700", 1);
+	a = cf_tm_new(0);
+	b = cf_tm_new(1);
+	CF_TRUE(strcmp(addr_of(a, NULL), "127.0.0.1@tcp7:12345:40:4095") == 0,
+		"picked %s", a->ct_addr);
+	(void)addr_of(b, "127.0.0.1@tcp7:12345:40:*");
+	cf_exchange(a, b);
+	cf_exchange(b, a);
+	for (i = 0; i < 2; ++i)
+		CF_EQ(m0_net_lnet_use(lnet_node(i)), 0, "use");
+	unsetenv("M0_LNET");
+	unsetenv("M0_LNET_PORT");
+	unsetenv("M0_LNET_ACCEPT");
+	unsetenv("M0_LNET_TIMEOUT_MS");
+}
+
 static enum m0_net_queue_type passive_of(bool put)
 {
 	return put ? M0_NET_QT_PASSIVE_BULK_RECV : M0_NET_QT_PASSIVE_BULK_SEND;
@@ -270,6 +300,7 @@ static const struct cf_case cases[] = {
 	{ "send, acknowledged", send_acked },
 	{ "interfaces are listed", ifaces_are_listed },
 	{ "node in use is busy", node_in_use_is_busy },
+	{ "default node", default_node },
 	{ "abandoned, then done", abandoned_then_done },
 	{ "cut under bulk", cut_under_bulk },
 	{ "silence under bulk", silence_under_bulk },

@@ -26,6 +26,11 @@ static struct m0_mutex places_lock = M0_MUTEX_SINIT;
 static struct m0_list  places;
 static bool            places_inited;
 static uint32_t        domains_nr;
+/* The default node is being opened, or closed. */
+static bool default_changes;
+
+/** Between looks at that. */
+#define LOOK_NS 1000000
 
 /* --------------------------------------------------------------- events -- */
 
@@ -255,47 +260,70 @@ static int default_open(void)
 	return 0;
 }
 
-static void default_close(void)
+/* Takes the default node off the list; NULL: there is none. places_lock. */
+static struct xlnet_node *default_take(void)
 {
 	struct xlnet_node *node;
-	struct xlnet_node *found = NULL;
-	struct m0_lnet    *lnet;
 
-	m0_mutex_lock(&places_lock);
 	m0_list_for_each_entry(&places, node, struct xlnet_node, xn_link) {
-		if (node->xn_is_default)
-			found = node;
+		if (node->xn_is_default) {
+			m0_list_del(&node->xn_link);
+			return node;
+		}
 	}
-	if (found != NULL)
-		m0_list_del(&found->xn_link);
-	m0_mutex_unlock(&places_lock);
-	if (found == NULL)
-		return;
-	lnet = found->xn_lnet;
-	node_free(found);
-	m0_lnet_close(lnet);
+	return NULL;
 }
 
-/* m0_net_mutex is held for these two: one at a time. */
+/* Another domain's node is being opened or closed: waits. */
+static void default_lock(void)
+{
+	m0_mutex_lock(&places_lock);
+	while (default_changes) {
+		m0_mutex_unlock(&places_lock);
+		m0_time_sleep(m0_time_from_now(0, LOOK_NS));
+		m0_mutex_lock(&places_lock);
+	}
+}
+
 int m0_xlnet__nodes_get(void)
 {
-	bool none;
+	bool opens;
 	int  rc = 0;
 
-	m0_mutex_lock(&places_lock);
-	none = !places_inited || m0_list_is_empty(&places);
+	default_lock();
+	opens = !places_inited || m0_list_is_empty(&places);
+	default_changes = opens;
+	++domains_nr;
 	m0_mutex_unlock(&places_lock);
-	if (none)
-		rc = default_open();
-	if (rc == 0)
-		++domains_nr;
+	if (!opens)
+		return 0;
+	rc = default_open();
+	m0_mutex_lock(&places_lock);
+	default_changes = false;
+	if (rc != 0)
+		--domains_nr;
+	m0_mutex_unlock(&places_lock);
 	return rc;
 }
 
 void m0_xlnet__nodes_put(void)
 {
+	struct xlnet_node *node = NULL;
+	struct m0_lnet    *lnet;
+
+	default_lock();
 	if (--domains_nr == 0 && places_inited)
-		default_close();
+		node = default_take();
+	default_changes = node != NULL;
+	m0_mutex_unlock(&places_lock);
+	if (node == NULL)
+		return;
+	lnet = node->xn_lnet;
+	node_free(node);
+	m0_lnet_close(lnet);
+	m0_mutex_lock(&places_lock);
+	default_changes = false;
+	m0_mutex_unlock(&places_lock);
 }
 
 int m0_net_lnet_ifaces_get(struct m0_net_domain *dom, char ***addrs)

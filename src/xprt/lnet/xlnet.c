@@ -28,12 +28,6 @@ static void xlnet_refuse(struct m0_net_kit_work *work)
 	(void)work;
 }
 
-static void xlnet_dom_fini(struct m0_net_domain *dom)
-{
-	(void)dom;
-	m0_xlnet__nodes_put();
-}
-
 static const struct m0_net_kit_ops xlnet_kit_ops = {
 	.nko_machine_size = sizeof(struct xlnet_machine),
 	.nko_buf_size = sizeof(struct xlnet_buf),
@@ -48,7 +42,6 @@ static const struct m0_net_kit_ops xlnet_kit_ops = {
 	.nko_cancel = xlnet_cancel,
 	.nko_work = xlnet_work,
 	.nko_refuse = xlnet_refuse,
-	.nko_dom_fini = xlnet_dom_fini,
 	.nko_runner = m0_xlnet__runner,
 	.nko_poll = m0_xlnet__poll,
 	.nko_push = m0_xlnet__push,
@@ -62,16 +55,20 @@ static const struct m0_net_kit_ops xlnet_kit_ops = {
 static int xlnet_dom_init(const struct m0_net_xprt *xprt,
 			  struct m0_net_domain     *dom)
 {
-	int rc;
-
 	(void)xprt;
-	rc = m0_xlnet__nodes_get();
-	if (rc != 0)
-		return rc;
-	rc = m0_net_kit_dom_init(dom, &xlnet_kit_ops);
-	if (rc != 0)
-		m0_xlnet__nodes_put();
-	return rc;
+	return m0_net_kit_dom_init(dom, &xlnet_kit_ops);
+}
+
+static int xlnet_share(const struct m0_net_xprt *xprt)
+{
+	(void)xprt;
+	return m0_xlnet__nodes_get();
+}
+
+static void xlnet_unshare(const struct m0_net_xprt *xprt)
+{
+	(void)xprt;
+	m0_xlnet__nodes_put();
 }
 
 static m0_bcount_t xlnet_buffer_size_max(const struct m0_net_domain *dom)
@@ -102,6 +99,7 @@ static m0_bcount_t xlnet_rpc_msg_size_max(struct m0_net_domain *dom,
 
 static const struct m0_net_xprt_ops xlnet_ops = {
 	M0_NET_KIT_XPRT_OPS, .xo_dom_init = xlnet_dom_init,
+	.xo_share = xlnet_share, .xo_unshare = xlnet_unshare,
 	.xo_get_max_buffer_size = xlnet_buffer_size_max,
 	.xo_get_max_buffer_segment_size = xlnet_segment_size_max,
 	.xo_get_max_buffer_segments = xlnet_segments_max,
