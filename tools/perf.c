@@ -3,8 +3,11 @@
 #include <argp.h>
 #include <sched.h>
 
+#include "m0/xlnet.h"
+
 #include "jout.h"
 #include "perf.h"
+#include "place.h"
 #include "text.h"
 
 enum {
@@ -13,6 +16,7 @@ enum {
 	KEY_TIME,
 	KEY_WORKERS,
 	KEY_THREADS,
+	KEY_PEER_NET,
 	TIME_MAX = 3600,
 	THREADS_MAX = 2
 };
@@ -33,10 +37,21 @@ struct perf_args {
 	struct perf_setup pa_setup;
 	bool              pa_json;
 	struct tool_fail *pa_fail;
+	/** The node of A, or of both; and that of B, if it has its own. */
+	struct lnet_opts  pa_opts;
+	struct lnet_opts  pa_peer_opts;
+	const char       *pa_peer_net;
+	struct tool_place pa_places[PERF_SIDES_NR];
+	char              pa_addrs[PERF_SIDES_NR][M0_NET_LNET_XEP_ADDR_LEN];
 };
 
 static const struct argp_option perf_options[] = {
-	{ "transport", 't', "NAME", 0, "What is measured: mem (default)", 0 },
+	{ "transport", 't', "NAME", 0,
+	  "What is measured: mem (default) or lnet", 0 },
+	{ "peer-net", KEY_PEER_NET, "TEXT", 0,
+	  "With lnet: machine B is on a node of its own, on this network, as "
+	  "tcp(127.0.0.2); default: both on one",
+	  0 },
 	{ "test", 'T', "LIST", 0, "latency, rate, put, get or all (default)",
 	  0 },
 	{ "size", 's', "LIST", 0,
@@ -191,6 +206,12 @@ static error_t perf_option(int key, char *arg, struct argp_state *state)
 	struct perf_args *args = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->pa_opts;
+		break;
+	case KEY_PEER_NET:
+		args->pa_peer_net = arg;
+		break;
 	case 't':
 		args->pa_transport = arg;
 		break;
@@ -237,6 +258,11 @@ static error_t perf_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static const struct argp_child perf_children[] = {
+	{ &lnet_opts_own_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
 static const struct argp perf_argp = {
 	perf_options,
 	perf_option,
@@ -246,7 +272,7 @@ static const struct argp perf_argp = {
 	"active send, get: by active receive).\v"
 	"Times are those of an operation, from a histogram; cpu/op is the "
 	"processor time of the whole process. See colibri-perf(1).",
-	NULL,
+	perf_children,
 	NULL,
 	NULL,
 };
@@ -355,17 +381,63 @@ static int row_run(struct perf_args *args, struct perf_row *row, void *array)
 	return 0;
 }
 
-static void perf_run_all(struct perf_args *args)
+/* B's node is as A's, on a network of its own. */
+static int peer_opts_make(struct perf_args *args)
+{
+	struct lnet_opts *peer = &args->pa_peer_opts;
+	char              why[M0_LNET_WHY_BYTES] = "";
+
+	*peer = args->pa_opts;
+	peer->nop_cfg.lc_nets_nr = 0;
+	if (m0_lnet_cfg_networks(&peer->nop_cfg, args->pa_peer_net, why) != 0)
+		return tool_fail_set(args->pa_fail, TOOL_USAGE,
+				     "--peer-net '%.100s' is not accepted: "
+				     "%.300s; accepted is a network as "
+				     "tcp(127.0.0.2)",
+				     args->pa_peer_net, why);
+	return 0;
+}
+
+static int places_open(struct perf_args *args)
+{
+	struct perf_setup      *setup = &args->pa_setup;
+	const struct tool_xprt *xprt = setup->pu_xprt;
+	bool                    polled = setup->pu_mode == PERF_INLINE;
+	bool                    two = args->pa_peer_net != NULL;
+	int                     i;
+	int                     rc;
+
+	if (two && !xprt->tx_node)
+		return tool_fail_set(args->pa_fail, TOOL_USAGE,
+				     "--peer-net is accepted with --transport "
+				     "lnet only");
+	rc = two ? peer_opts_make(args) : 0;
+	if (rc == 0)
+		rc = tool_place_open(&args->pa_places[PERF_A], xprt,
+				     &args->pa_opts, two, polled);
+	if (rc == 0 && two)
+		rc = tool_place_open(&args->pa_places[PERF_B], xprt,
+				     &args->pa_peer_opts, two, polled);
+	for (i = 0; two && rc == 0 && i < PERF_SIDES_NR; ++i)
+		setup->pu_addrs[i] = tool_place_any(&args->pa_places[i],
+						    args->pa_addrs[i],
+						    sizeof args->pa_addrs[i]);
+	return rc;
+}
+
+static void places_close(struct perf_args *args)
+{
+	tool_place_close(&args->pa_places[PERF_B]);
+	tool_place_close(&args->pa_places[PERF_A]);
+}
+
+static void rows_run(struct perf_args *args)
 {
 	struct json_t  *tree = NULL;
 	struct json_t  *array = NULL;
 	struct perf_row row;
 
-	args->pa_setup.pu_xprt =
-		tool_xprt_find(args->pa_transport, args->pa_fail);
-	args->pa_setup.pu_workers = (uint32_t)args->pa_workers;
-	args->pa_setup.pu_threads = (uint32_t)args->pa_threads;
-	if (args->pa_setup.pu_xprt == NULL || limits_check(args) != 0 ||
+	if (limits_check(args) != 0 ||
 	    rows_walk(args, &row, row_check, NULL) != 0)
 		return;
 	if (args->pa_json) {
@@ -381,18 +453,34 @@ static void perf_run_all(struct perf_args *args)
 		jout_free(tree);
 }
 
+static void perf_run_all(struct perf_args *args)
+{
+	args->pa_setup.pu_xprt =
+		tool_xprt_find(args->pa_transport, args->pa_fail);
+	args->pa_setup.pu_workers = (uint32_t)args->pa_workers;
+	args->pa_setup.pu_threads = (uint32_t)args->pa_threads;
+	if (args->pa_setup.pu_xprt == NULL ||
+	    lnet_opts_check(&args->pa_opts) != 0)
+		return;
+	if (places_open(args) == 0)
+		rows_run(args);
+	places_close(args);
+}
+
 int perf_main(int argc, char **argv)
 {
-	struct tool_fail fail = { .tf_exit = TOOL_OK };
-	struct perf_args args = {
+	struct tool_fail        fail = { .tf_exit = TOOL_OK };
+	static struct perf_args args = {
 		.pa_transport = TOOL_XPRT_DEFAULT,
 		.pa_tests = (1U << PERF_TESTS_NR) - 1,
 		.pa_workers = 1,
 		.pa_threads = 1,
 		.pa_setup = { .pu_seconds = 1 },
-		.pa_fail = &fail,
 	};
 	int rc;
+
+	args.pa_fail = &fail;
+	lnet_opts_init(&args.pa_opts, &fail);
 
 	if (argp_parse(&perf_argp, argc, argv, 0, NULL, &args) != 0)
 		return TOOL_USAGE;

@@ -55,6 +55,8 @@ struct perf_setup {
 	/** A processor for each machine; none if 0. */
 	size_t   pu_cpus_nr;
 	uint64_t pu_cpus[PERF_SIDES_NR];
+	/** Addresses that the machines shall have; NULL: any. */
+	const char *pu_addrs[PERF_SIDES_NR];
 };
 
 struct perf_row {

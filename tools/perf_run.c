@@ -253,7 +253,8 @@ static int side_start(struct perf_run *run, int nr)
 	if (rc == 0)
 		rc = side_set_up(side, run->pn_setup, nr);
 	if (rc == 0)
-		rc = tool_node_start(&side->pe_node, NULL);
+		rc = tool_node_start(&side->pe_node,
+				     run->pn_setup->pu_addrs[nr]);
 	return rc;
 }
 

@@ -201,3 +201,17 @@ int tool_place_check(const char *addr, size_t nr, bool own, const char *what,
 			     what, (int)min64u(nr, 200), addr,
 			     own ? " or *" : "");
 }
+
+const char *tool_place_any(const struct tool_place *place, char *ret,
+			   size_t size)
+{
+	struct m0_lnet_process_id id;
+	char                      nid[M0_LNET_NIDSTR_SIZE];
+
+	if (m0_lnet_get_id(place->tpl_lnet, 1, &id) != 0)
+		(void)m0_lnet_get_id(place->tpl_lnet, 0, &id);
+	m0_lnet_nid_print(&id.lp_nid, nid, sizeof nid);
+	snprintf(ret, size, "%s:%d:%d:*", nid, M0_NET_LNET_PID,
+		 M0_NET_LNET_PORTAL);
+	return ret;
+}

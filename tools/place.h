@@ -35,6 +35,10 @@ const char *tool_place_words(const struct tool_place *place, const char *addr,
 /** Is it an address of a node of this process? */
 bool tool_place_has(const struct tool_place *place, const char *addr);
 
+/** "NID:12345:40:*" of a node, for a machine that shall be on it. */
+const char *tool_place_any(const struct tool_place *place, char *ret,
+			   size_t size);
+
 /**
  * Splits EP:PATH. @return where PATH begins, NULL: it is no such thing.
  */

@@ -7,6 +7,7 @@ import json
 import os
 
 import cli
+import lnet
 
 TESTS = ('latency', 'rate', 'put', 'get')
 QUICK = ('--time', '0.05')
@@ -65,6 +66,19 @@ class Measures(cli.Case):
                              f'{cpus[0]},{cpus[-1]}')
             self.assertEqual(tree['processors'], [cpus[0], cpus[-1]])
 
+    def test_lnet_on_one_node(self):
+        net = ('--transport', 'lnet', '--net', f'tcp({lnet.address(1)})')
+        for mode in ('async', 'sync', 'inline'):
+            self.check('--mode', mode, *net)
+
+    def test_lnet_between_two_nodes(self):
+        net = ('--transport', 'lnet', '--net', f'tcp({lnet.address(1)})',
+               '--peer-net', f'tcp({lnet.address(2)})', '--port',
+               str(lnet.free_port()), '--accept', 'all', '--source-ports',
+               'any')
+        for mode in ('async', 'inline'):
+            self.check('--mode', mode, *net)
+
     def test_sizes_and_depths_of_all_kinds(self):
         # Longer: few of the large ones fit a sanitizer's 50 ms.
         tree = self.rows('--size', '1,4097,2M,16M', '--depth', '3',
@@ -110,6 +124,7 @@ class Refuses(cli.Case):
                    'a list')
         self.check('--size', ('0', '16777217'), '1 to 16777216')
         self.check('--transport', ('smoke',), 'mem')
+        self.check('--net', ('x(1)',), 'networks')
 
     def test_more_memory_than_is_reasonable(self):
         result = cli.run('perf', '--size=16M', '--depth=1024')
