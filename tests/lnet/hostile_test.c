@@ -24,7 +24,7 @@ static void up(void **state, void (*tune)(struct m0_lnet_cfg *cfg))
 
 static bool in_sim(void)
 {
-	return place.pl_kind == PLACE_SIM;
+	return place_is_sim(&place);
 }
 
 /* Connections that the node has, the good peer's included. */
@@ -168,7 +168,7 @@ static void message_partial_is_timed(void **state)
 	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
 	hdr = speech_hdr(&place, WHO, M0_LNET_PUT);
 	hdr.lh_payload_bytes = M0_LNET_PAYLOAD_MAX;
-	speech_msg(&speech, false, 0, &hdr);
+	speech_msg(&speech, place_is_ip6(&place), 0, &hdr);
 	speech.sp_nr += 1000;
 	speech_say(end, &speech);
 	place_run(&place, place.pl_cfg.lc_timeout_ms / 2);
@@ -194,8 +194,8 @@ static void peer_that_never_reads_is_lost(void **state)
 	hdr.lh_portal = 0;
 	hdr.lh_match_bits = SPEECH_PING_BITS;
 	hdr.lh_length = M0_LNET_PING_SINK_BYTES;
-	while (speech.sp_nr + 96 <= SPEECH_BYTES_MAX)
-		speech_msg(&speech, false, 0, &hdr);
+	while (speech.sp_nr + 120 <= SPEECH_BYTES_MAX)
+		speech_msg(&speech, place_is_ip6(&place), 0, &hdr);
 	for (i = 0; i < (in_sim() ? 1000 : 4000); ++i) {
 		speech_say(end, &speech);
 		if (i % 100 == 0) {
@@ -236,8 +236,8 @@ static void messages_are_not_taken_by_one(void **state)
 	hdr.lh_portal = 0;
 	hdr.lh_match_bits = SPEECH_PING_BITS;
 	hdr.lh_length = M0_LNET_PING_SINK_BYTES;
-	while (speech.sp_nr + 96 <= SPEECH_BYTES_MAX)
-		speech_msg(&speech, false, 0, &hdr);
+	while (speech.sp_nr + 120 <= SPEECH_BYTES_MAX)
+		speech_msg(&speech, place_is_ip6(&place), 0, &hdr);
 	for (i = 0; i < 2000; ++i)
 		speech_say(end, &speech);
 	place_run(&place, 10);
@@ -341,13 +341,13 @@ static void nid_of_the_node_is_not_for_others(void **state)
 	struct speech        speech = {};
 	struct place_end    *end;
 	struct m0_sock_hello hello = {
-		.sh_version = 3,
 		.sh_src_pid = M0_LNET_PID_LUSTRE,
 		.sh_src_incarnation = INCARNATION,
 		.sh_ctype = M0_SOCK_CONTROL,
 	};
 
 	up(state, NULL);
+	hello.sh_version = speech_version(&place, 3);
 	hello.sh_src_nid = hello.sh_dst_nid = place.pl_nid;
 	speech_request(&speech, &place.pl_nid);
 	speech.sp_nr +=
@@ -430,7 +430,7 @@ static void peer_of_other_byte_order_is_served(void **state)
 	hdr.lh_portal = 0;
 	hdr.lh_match_bits = SPEECH_PING_BITS;
 	hdr.lh_length = M0_LNET_PING_SINK_BYTES;
-	speech_msg(&speech, false, 0, &hdr);
+	speech_msg(&speech, place_is_ip6(&place), 0, &hdr);
 	swap(at, 4);
 	speech_say(end, &speech);
 	assert_true(speech_hear_hello(end, &hello, SOON_MS));
@@ -608,7 +608,7 @@ static void cookies_are_acknowledged_once_each(void **state)
 		uint64_t      ranges[2][2];
 		int           nr;
 
-		speech_msg(&speech, false, cookies[i], &hdr);
+		speech_msg(&speech, place_is_ip6(&place), cookies[i], &hdr);
 		speech.sp_nr += 100;
 		speech_say(end, &speech);
 		assert_true(speech_hear(end, &heard, SOON_MS));
@@ -690,7 +690,7 @@ static void cookies_far_apart_are_bounded(void **state)
 	for (i = 0; i < 20000 && !end->pe_has_ended; ++i) {
 		struct speech speech = {};
 
-		speech_msg(&speech, false, 2 + 1000 * i, &hdr);
+		speech_msg(&speech, place_is_ip6(&place), 2 + 1000 * i, &hdr);
 		speech_say(end, &speech);
 		if (i % 1000 == 0)
 			place_ping(&place);
@@ -722,7 +722,8 @@ static void resets_in_the_middle_leave_nothing(void **state)
 		hdr.lh_portal = 0;
 		hdr.lh_match_bits = SPEECH_PING_BITS;
 		hdr.lh_payload_bytes = i % 2 == 0 ? 5000 : 0;
-		speech_msg(&speech, false, i % 4 == 0 ? 2 + i : 0, &hdr);
+		speech_msg(&speech, place_is_ip6(&place),
+			   i % 4 == 0 ? 2 + i : 0, &hdr);
 		speech.sp_nr += i * 10;
 		place_send(end, speech.sp_bytes,
 			   i % 5 == 0 ? speech.sp_nr - 30 : speech.sp_nr);
@@ -739,32 +740,36 @@ static void resets_in_the_middle_leave_nothing(void **state)
 #define BOTH(test)                                  \
 	cmocka_unit_test_prestate(test, &kinds[0]), \
 		cmocka_unit_test_prestate(test, &kinds[1])
+/* By IPv6, too: in the simulator, and also on sockets. */
+#define SIM6(test) BOTH(test), cmocka_unit_test_prestate(test, &kinds[2])
+#define ALL(test)  SIM6(test), cmocka_unit_test_prestate(test, &kinds[3])
 
 int main(void)
 {
-	static enum place_kind  kinds[] = { PLACE_SIM, PLACE_SOCKETS };
+	static enum place_kind kinds[] = { PLACE_SIM, PLACE_SOCKETS, PLACE_SIM6,
+					   PLACE_SOCKETS6 };
 	const struct CMUnitTest tests[] = {
 		BOTH(scan_of_ports_leaves_nothing),
-		BOTH(silent_connections_are_bounded_and_timed),
-		BOTH(silence_renewed_keeps_nobody_out),
-		BOTH(hello_slow_is_cut_off),
-		BOTH(message_partial_is_timed),
-		BOTH(peer_that_never_reads_is_lost),
-		BOTH(messages_are_not_taken_by_one),
-		BOTH(incarnation_new_drops_old_connections),
-		BOTH(nid_of_two_makes_them_flap),
-		BOTH(port_above_1023_is_not_heard),
-		BOTH(nid_of_the_node_is_not_for_others),
-		BOTH(silent_peer_is_sent_few_signs_of_life),
+		ALL(silent_connections_are_bounded_and_timed),
+		SIM6(silence_renewed_keeps_nobody_out),
+		ALL(hello_slow_is_cut_off),
+		ALL(message_partial_is_timed),
+		ALL(peer_that_never_reads_is_lost),
+		SIM6(messages_are_not_taken_by_one),
+		ALL(incarnation_new_drops_old_connections),
+		SIM6(nid_of_two_makes_them_flap),
+		SIM6(port_above_1023_is_not_heard),
+		SIM6(nid_of_the_node_is_not_for_others),
+		SIM6(silent_peer_is_sent_few_signs_of_life),
 		BOTH(peer_of_other_byte_order_is_served),
-		BOTH(garbage_closes_and_no_more),
-		BOTH(messages_mutated_do_no_harm),
-		BOTH(flood_stops_at_the_bounds),
-		BOTH(connections_of_one_peer_are_bounded),
-		BOTH(cookies_are_acknowledged_once_each),
+		ALL(garbage_closes_and_no_more),
+		SIM6(messages_mutated_do_no_harm),
+		SIM6(flood_stops_at_the_bounds),
+		SIM6(connections_of_one_peer_are_bounded),
+		SIM6(cookies_are_acknowledged_once_each),
 		BOTH(cookies_in_one_breath_are_all_acknowledged),
-		BOTH(cookies_far_apart_are_bounded),
-		BOTH(resets_in_the_middle_leave_nothing),
+		SIM6(cookies_far_apart_are_bounded),
+		SIM6(resets_in_the_middle_leave_nothing),
 	};
 
 	cmocka_set_test_filter(getenv("CASE"));

@@ -27,17 +27,54 @@ struct place_port {
 	struct place_port *pp_next;
 };
 
-static bool is_sim(const struct place *place)
+bool place_is_sim(const struct place *place)
 {
-	return place->pl_kind == PLACE_SIM;
+	return place->pl_kind == PLACE_SIM || place->pl_kind == PLACE_SIM6;
 }
 
+bool place_is_ip6(const struct place *place)
+{
+	return place->pl_kind == PLACE_SIM6 || place->pl_kind == PLACE_SOCKETS6;
+}
+
+/* What a NID has. */
 static const char *who_addr(const struct place *place, unsigned who, char *buf,
 			    size_t size)
 {
-	(void)snprintf(buf, size, is_sim(place) ? "10.0.0.%u" : "127.7.0.%u",
-		       who);
+	static const char *const formats[] = { [PLACE_SIM] = "10.0.0.%u",
+					       [PLACE_SOCKETS] = "127.7.0.%u",
+					       [PLACE_SIM6] = "fd00::%u",
+					       [PLACE_SOCKETS6] = "fd00::%u" };
+	const char              *format = formats[place->pl_kind];
+
+	if (place->pl_kind == PLACE_SOCKETS6 && who == PLACE_NODE)
+		format = "::1";
+	if (place->pl_kind == PLACE_SOCKETS6 && who == PLACE_GOOD)
+		format = formats[PLACE_SOCKETS];
+	(void)snprintf(buf, size, format, who);
 	return buf;
+}
+
+/* Where a socket is bound. */
+static socklen_t who_sockaddr(const struct place *place, unsigned who,
+			      uint16_t port, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
+	struct sockaddr_in  *in = (struct sockaddr_in *)ret;
+	char                 addr[32];
+
+	memset(ret, 0, sizeof *ret);
+	if (place->pl_kind == PLACE_SOCKETS6 && who != PLACE_GOOD) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		in6->sin6_addr = in6addr_loopback;
+		return sizeof *in6;
+	}
+	in->sin_family = AF_INET;
+	in->sin_port = htons(port);
+	who_addr(place, who, addr, sizeof addr);
+	assert_int_equal(inet_pton(AF_INET, addr, &in->sin_addr), 1);
+	return sizeof *in;
 }
 
 struct m0_lnet_nid place_nid(const struct place *place, unsigned who)
@@ -64,7 +101,7 @@ static void cfg_make(struct place *place, struct m0_lnet_cfg *cfg, unsigned who,
 	who_addr(place, who, addr, sizeof addr);
 	(void)snprintf(text, sizeof text, nets, addr, addr);
 	assert_int_equal(m0_lnet_cfg_networks(cfg, text, why), 0);
-	if (is_sim(place))
+	if (place_is_sim(place))
 		return;
 	cfg->lc_port = place->pl_port;
 	cfg->lc_accept = M0_LNET_ACCEPT_ALL;
@@ -121,18 +158,29 @@ static void sim_up(struct place *place)
 /* A port that is free on the addresses of both. */
 static bool port_is_free(struct place *place, unsigned who)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET,
-				  .sin_port = htons(place->pl_port) };
-	char               addr[32];
-	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int                rc;
+	struct sockaddr_storage at;
+	socklen_t nr = who_sockaddr(place, who, place->pl_port, &at);
+	int       fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int       rc;
 
 	assert_true(fd >= 0);
-	who_addr(place, who, addr, sizeof addr);
-	assert_int_equal(inet_pton(AF_INET, addr, &in.sin_addr), 1);
-	rc = bind(fd, (struct sockaddr *)&in, sizeof in);
+	rc = bind(fd, (struct sockaddr *)&at, nr);
 	(void)close(fd);
 	return rc == 0;
+}
+
+/* A machine may have no IPv6. */
+static void ip6_need(struct place *place)
+{
+	struct sockaddr_storage at;
+	socklen_t nr = who_sockaddr(place, PLACE_NODE, 0, &at);
+	int       fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int       rc = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&at, nr);
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (rc != 0)
+		skip();
 }
 
 static void port_choose(struct place *place)
@@ -149,10 +197,44 @@ static void port_choose(struct place *place)
 	fail_msg("no port is free");
 }
 
+static struct m0_lnd_ni_info lnd_info(const struct place       *place,
+				      const struct m0_lnet_nid *nid)
+{
+	struct m0_lnd_ni_info ret = {};
+	struct m0_lnet_info  *info;
+	unsigned              i;
+
+	assert_int_equal(m0_lnet_info_get(place->pl_node, &info), 0);
+	for (i = 0; i < info->li_nis_nr; ++i)
+		if (m0_lnet_nid_eq(&info->li_nis[i].lni_nid, nid))
+			ret = info->li_nis[i].lni_lnd;
+	m0_lnet_info_free(info);
+	return ret;
+}
+
 static bool good_has_all_connections(void *arg)
 {
+	const struct place *place = arg;
+
 	/* Control, and bulk in and out. */
-	return place_lnd_info(arg).lni_connections_nr == 3;
+	return lnd_info(place, &place->pl_ping_nid).lni_connections_nr == 3;
+}
+
+static void nids_set(struct place *place)
+{
+	place->pl_nid = place_nid(place, PLACE_NODE);
+	place->pl_nid_two = place->pl_nid;
+	if (place->pl_kind == PLACE_SOCKETS6)
+		assert_int_equal(m0_lnet_nid_parse(&place->pl_nid_two,
+						   "127.7.0.9@tcp1"),
+				 0);
+	place->pl_nid_two.ln_num = 1;
+	place->pl_good_nid = place_nid(place, PLACE_GOOD);
+	place->pl_ping_nid = place->pl_nid;
+	if (place->pl_kind == PLACE_SOCKETS6) {
+		place->pl_good_nid.ln_num = 1;
+		place->pl_ping_nid = place->pl_nid_two;
+	}
 }
 
 void place_up(struct place *place, enum place_kind kind,
@@ -163,24 +245,26 @@ void place_up(struct place *place, enum place_kind kind,
 	*place = (struct place){ .pl_kind = kind, .pl_port = 988 };
 	/* What is wrong with peers is expected here. */
 	m0_log_level_set(M0_LOG_ERROR);
-	if (is_sim(place)) {
+	if (place_is_sim(place)) {
 		sim_up(place);
 	} else {
 		sim_forget();
+		if (kind == PLACE_SOCKETS6)
+			ip6_need(place);
 		port_choose(place);
 	}
-	place->pl_nid = place_nid(place, PLACE_NODE);
-	place->pl_nid_two = place->pl_nid;
-	place->pl_nid_two.ln_num = 1;
-	place->pl_good_nid = place_nid(place, PLACE_GOOD);
-	cfg_make(place, &place->pl_cfg, PLACE_NODE, "tcp(%s),tcp1(%s)");
-	cfg_make(place, &good, PLACE_GOOD, "tcp(%s)");
+	nids_set(place);
+	cfg_make(place, &place->pl_cfg, PLACE_NODE,
+		 kind == PLACE_SOCKETS6 ? "tcp(%s),tcp1(127.7.0.9)"
+					: "tcp(%s),tcp1(%s)");
+	cfg_make(place, &good, PLACE_GOOD,
+		 kind == PLACE_SOCKETS6 ? "tcp1(%s)" : "tcp(%s)");
 	if (tune != NULL)
 		tune(&place->pl_cfg);
-	if (is_sim(place))
+	if (place_is_sim(place))
 		m0_sim_host_use(place->pl_hosts[PLACE_NODE]);
 	node_open(&place->pl_node, &place->pl_cfg);
-	if (is_sim(place))
+	if (place_is_sim(place))
 		m0_sim_host_use(place->pl_hosts[PLACE_GOOD]);
 	node_open(&place->pl_good, &good);
 	place_ping(place);
@@ -194,7 +278,7 @@ static void ports_free(struct place *place)
 
 	while ((port = place->pl_ports) != NULL) {
 		place->pl_ports = port->pp_next;
-		if (!is_sim(place))
+		if (!place_is_sim(place))
 			(void)close(port->pp_fd);
 		free(port);
 	}
@@ -214,7 +298,7 @@ void place_down(struct place *place)
 	m0_lnet_close(place->pl_good);
 	m0_lnet_close(place->pl_node);
 	ports_free(place);
-	if (is_sim(place)) {
+	if (place_is_sim(place)) {
 		m0_sim_net_fini();
 		m0_sim_fini(&place->pl_sim);
 	}
@@ -224,7 +308,7 @@ void place_down(struct place *place)
 
 m0_time_t place_now(const struct place *place)
 {
-	return is_sim(place) ? m0_sim_now(&place->pl_sim) : m0_time_now();
+	return place_is_sim(place) ? m0_sim_now(&place->pl_sim) : m0_time_now();
 }
 
 /* Takes what has come at all ends. */
@@ -250,7 +334,7 @@ bool place_wait(struct place *place, bool (*cond)(void *arg), void *arg,
 	struct place_look l = { place, cond, arg };
 	m0_time_t         until;
 
-	if (is_sim(place))
+	if (place_is_sim(place))
 		return m0_sim_run_until(&place->pl_sim, look, &l,
 					ms * M0_TIME_ONE_MSEC);
 	until = m0_time_now() + (ms + GRACE_MS) * M0_TIME_ONE_MSEC;
@@ -273,7 +357,7 @@ void place_run(struct place *place, uint64_t ms)
 	struct place_look l = { place, never, NULL };
 	m0_time_t         until = m0_time_now() + ms * M0_TIME_ONE_MSEC;
 
-	if (is_sim(place)) {
+	if (place_is_sim(place)) {
 		(void)place_wait(place, never, NULL, ms);
 		return;
 	}
@@ -287,9 +371,9 @@ void place_ping(struct place *place)
 {
 	struct m0_lnet_probe probe = {
 		.pr_kind = M0_LNET_PING,
-		.pr_nid = place->pl_nid,
+		.pr_nid = place->pl_ping_nid,
 		.pr_self = m0_lnet_nid_any,
-		.pr_timeout_ms = is_sim(place) ? 100 : GRACE_MS,
+		.pr_timeout_ms = place_is_sim(place) ? 100 : GRACE_MS,
 	};
 
 	assert_int_equal(m0_lnet_probe_sync(place->pl_good, &probe), 0);
@@ -311,16 +395,7 @@ struct m0_lnet_stats place_stats(const struct place *place)
 
 struct m0_lnd_ni_info place_lnd_info(const struct place *place)
 {
-	struct m0_lnd_ni_info ret = {};
-	struct m0_lnet_info  *info;
-	unsigned              i;
-
-	assert_int_equal(m0_lnet_info_get(place->pl_node, &info), 0);
-	for (i = 0; i < info->li_nis_nr; ++i)
-		if (m0_lnet_nid_eq(&info->li_nis[i].lni_nid, &place->pl_nid))
-			ret = info->li_nis[i].lni_lnd;
-	m0_lnet_info_free(info);
-	return ret;
+	return lnd_info(place, &place->pl_nid);
 }
 
 /* -- ends ------------------------------------------------------------------ */
@@ -416,7 +491,7 @@ struct place_end *place_dial_from(struct place *place, unsigned who,
 	char              from[32];
 	char              to[32];
 
-	assert_true(is_sim(place));
+	assert_true(place_is_sim(place));
 	host_need(place, who);
 	end->pe_raw = m0_sim_raw_dial(
 		who_addr(place, who, from, sizeof from), port,
@@ -440,29 +515,18 @@ static void dial_sim(struct place_end *end)
 	end->pe_raw = m0_sim_raw_dial(from, (uint16_t)port, to, place->pl_port);
 }
 
-static struct sockaddr_in who_in(const struct place *place, unsigned who,
-				 uint16_t port)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET,
-				  .sin_port = htons(port) };
-	char               addr[32];
-
-	who_addr(place, who, addr, sizeof addr);
-	assert_int_equal(inet_pton(AF_INET, addr, &in.sin_addr), 1);
-	return in;
-}
-
 static void dial_fd(struct place_end *end)
 {
-	struct sockaddr_in from = who_in(end->pe_place, end->pe_who, 0);
-	struct sockaddr_in to =
-		who_in(end->pe_place, PLACE_NODE, end->pe_place->pl_port);
+	const struct place     *place = end->pe_place;
+	struct sockaddr_storage at;
+	socklen_t               nr;
 
-	end->pe_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	nr = who_sockaddr(place, end->pe_who, 0, &at);
+	end->pe_fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_true(end->pe_fd >= 0);
-	assert_int_equal(
-		bind(end->pe_fd, (struct sockaddr *)&from, sizeof from), 0);
-	if (connect(end->pe_fd, (struct sockaddr *)&to, sizeof to) != 0)
+	assert_int_equal(bind(end->pe_fd, (struct sockaddr *)&at, nr), 0);
+	nr = who_sockaddr(place, PLACE_NODE, place->pl_port, &at);
+	if (connect(end->pe_fd, (struct sockaddr *)&at, nr) != 0)
 		end_over(end, -errno);
 	assert_int_equal(fcntl(end->pe_fd, F_SETFL, O_NONBLOCK), 0);
 }
@@ -471,7 +535,7 @@ struct place_end *place_dial(struct place *place, unsigned who)
 {
 	struct place_end *end = end_new(place, who);
 
-	if (is_sim(place))
+	if (place_is_sim(place))
 		dial_sim(end);
 	else
 		dial_fd(end);
@@ -490,25 +554,27 @@ static void sim_came(struct m0_sim_raw *raw, void *arg)
 
 void place_listen(struct place *place, unsigned who)
 {
-	struct place_port *port = calloc(1, sizeof *port);
-	struct sockaddr_in at = who_in(place, who, place->pl_port);
-	char               addr[32];
+	struct place_port      *port = calloc(1, sizeof *port);
+	struct sockaddr_storage at;
+	socklen_t               nr;
+	char                    addr[32];
 
 	assert_non_null(port);
 	port->pp_who = who;
 	port->pp_next = place->pl_ports;
 	place->pl_ports = port;
-	if (is_sim(place)) {
+	if (place_is_sim(place)) {
 		host_need(place, who);
 		m0_sim_raw_listen(who_addr(place, who, addr, sizeof addr),
 				  place->pl_port, sim_came, port);
 		return;
 	}
+	assert_int_not_equal(place->pl_kind, PLACE_SOCKETS6);
+	nr = who_sockaddr(place, who, place->pl_port, &at);
 	port->pp_fd =
 		socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	assert_true(port->pp_fd >= 0);
-	assert_int_equal(bind(port->pp_fd, (struct sockaddr *)&at, sizeof at),
-			 0);
+	assert_int_equal(bind(port->pp_fd, (struct sockaddr *)&at, nr), 0);
 	assert_int_equal(listen(port->pp_fd, 64), 0);
 }
 
@@ -547,7 +613,7 @@ struct place_end *place_accept(struct place *place, unsigned who, uint64_t ms)
 	for (al.al_port = place->pl_ports; al.al_port->pp_who != who;)
 		al.al_port = al.al_port->pp_next;
 	/* Nobody may be a fine answer: no grace. */
-	if (is_sim(place)) {
+	if (place_is_sim(place)) {
 		came = place_wait(place, has_come, &al, ms);
 	} else {
 		while (!(came = has_come(&al)) && m0_time_now() < until)

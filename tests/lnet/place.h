@@ -5,6 +5,11 @@
  * things happen, and `pl_good`, who only wants to be answered meanwhile. The
  * strange peer is the test itself, by ends: connections that say any bytes.
  *
+ * By IPv6, too: HELLO is of V4 then and headers are large, whatever version a
+ * case asks for. On sockets there is one address, ::1: all strange peers come
+ * from it, whatever NID they claim, and cannot be listened for; the good one
+ * comes by IPv4, on tcp1.
+ *
  * Time-outs are Lustre's in the simulator, and short on sockets: cases take
  * them from pl_cfg.
  */
@@ -23,7 +28,9 @@
 
 enum place_kind {
 	PLACE_SIM,
-	PLACE_SOCKETS
+	PLACE_SOCKETS,
+	PLACE_SIM6,
+	PLACE_SOCKETS6
 };
 
 enum {
@@ -47,6 +54,8 @@ struct place {
 	struct m0_lnet_nid pl_nid;
 	struct m0_lnet_nid pl_nid_two;
 	struct m0_lnet_nid pl_good_nid;
+	/** The one of the node that the good peer pings. */
+	struct m0_lnet_nid pl_ping_nid;
 	/** The longest that a ping of the good peer took. */
 	m0_time_t          pl_ping_ns_max;
 	struct place_end  *pl_ends;
@@ -56,13 +65,15 @@ struct place {
 };
 
 /**
- * Opens both nodes.
+ * Opens both nodes. Skips the case if it is by IPv6 and there is none.
  * @param tune  changes the configuration of pl_node; NULL: does not.
  */
 void place_up(struct place *place, enum place_kind kind,
 	      void (*tune)(struct m0_lnet_cfg *cfg));
 void place_down(struct place *place);
 
+bool place_is_sim(const struct place *place);
+bool place_is_ip6(const struct place *place);
 /** NID of host `who` on tcp. */
 struct m0_lnet_nid place_nid(const struct place *place, unsigned who);
 /** The good peer pings the node: it must be answered, and soon. */

@@ -12,6 +12,11 @@ static void speech_add(struct speech *speech, const void *bytes, size_t nr)
 	speech->sp_nr += nr;
 }
 
+uint32_t speech_version(const struct place *place, uint32_t version)
+{
+	return place_is_ip6(place) ? (uint32_t)M0_SOCK_V4 : version;
+}
+
 void speech_request(struct speech *speech, const struct m0_lnet_nid *nid)
 {
 	struct m0_sock_request req = { .sr_nid = *nid };
@@ -25,7 +30,7 @@ void speech_hello(struct speech *speech, const struct place *place,
 		  uint64_t incarnation)
 {
 	struct m0_sock_hello hello = {
-		.sh_version = version,
+		.sh_version = speech_version(place, version),
 		.sh_src_nid = place_nid(place, who),
 		.sh_dst_nid = place->pl_nid,
 		.sh_src_pid = M0_LNET_PID_LUSTRE,
@@ -136,7 +141,7 @@ struct place_end *speech_join(struct place *place, unsigned who,
 	speech_hello(&speech, place, who, version, ctype, incarnation);
 	speech_say(end, &speech);
 	assert_true(speech_hear_hello(end, &hello, ANSWER_MS));
-	assert_int_equal(hello.sh_version, version);
+	assert_int_equal(hello.sh_version, speech_version(place, version));
 	assert_int_equal(hello.sh_ctype, m0_sock__ctype_invert(ctype));
 	assert_true(m0_lnet_nid_eq(&hello.sh_src_nid, &place->pl_nid));
 	return end;
