@@ -28,10 +28,12 @@ struct net_bulk {
 	const struct world_play *k_play;
 	size_t                   k_bytes;
 	unsigned                 k_flight;
-	bool                     k_is_put;
-	struct bulk_seen        *k_seen;
-	char                    *k_mem[2];
-	struct bench_buf        *k_bufs[2];
+	/** Buffers of each side: a passive one is ready before it is needed. */
+	unsigned          k_bufs_nr;
+	bool              k_is_put;
+	struct bulk_seen *k_seen;
+	char             *k_mem[2];
+	struct bench_buf *k_bufs[2];
 	/* Side 0; with threads of the library under the mutex. */
 	pthread_mutex_t k_mutex;
 	uint64_t        k_taken;
@@ -54,7 +56,7 @@ static void publish(struct net_bulk *k, struct bench_buf *b)
 	struct m0_net_buffer *nb = &b->b_nb;
 	uint64_t              at =
 		atomic_load_explicit(&s->bs_published, memory_order_relaxed);
-	unsigned slot = (unsigned)(at % k->k_flight);
+	unsigned slot = (unsigned)(at % k->k_bufs_nr);
 
 	bench_add(nb, k->k_m->m_side[1],
 		  k->k_is_put ? M0_NET_QT_PASSIVE_BULK_RECV
@@ -89,14 +91,14 @@ static void passive_over(const struct m0_net_buffer_event *ev)
 
 static void rest(struct net_bulk *k, unsigned at)
 {
-	k->k_idle[k->k_rested++ % k->k_flight] = at;
+	k->k_idle[k->k_rested++ % k->k_bufs_nr] = at;
 }
 
 static void begin(struct net_bulk *k)
 {
 	struct bulk_seen     *s = k->k_seen;
-	unsigned              slot = (unsigned)(k->k_taken++ % k->k_flight);
-	unsigned              at = k->k_idle[k->k_begun++ % k->k_flight];
+	unsigned              slot = (unsigned)(k->k_taken++ % k->k_bufs_nr);
+	unsigned              at = k->k_idle[k->k_begun++ % k->k_bufs_nr];
 	struct m0_net_buffer *nb = &k->k_bufs[0][at].b_nb;
 
 	k->k_left--;
@@ -109,18 +111,22 @@ static void begin(struct net_bulk *k)
 			      : M0_NET_QT_ACTIVE_BULK_RECV);
 }
 
+static bool has_room(const struct net_bulk *k)
+{
+	return k->k_rested - k->k_begun > k->k_bufs_nr - k->k_flight;
+}
+
 /** Begins all that can be; with threads, asks to be woken for more. */
 static void feed(struct net_bulk *k)
 {
 	struct bulk_seen *s = k->k_seen;
 
 	for (;;) {
-		while (k->k_left > 0 && k->k_rested > k->k_begun &&
+		while (k->k_left > 0 && has_room(k) &&
 		       atomic_load_explicit(&s->bs_published,
 					    memory_order_acquire) > k->k_taken)
 			begin(k);
-		if (k->k_m->m_polled || k->k_left == 0 ||
-		    k->k_rested == k->k_begun)
+		if (k->k_m->m_polled || k->k_left == 0 || !has_room(k))
 			return;
 		atomic_store(&s->bs_starving, true);
 		if (atomic_load(&s->bs_published) == k->k_taken)
@@ -193,7 +199,7 @@ static uint64_t bulk_run(void *arg, uint64_t nr)
 	struct net_bulk  *k = arg;
 	struct bulk_seen *s = k->k_seen;
 
-	nr = (nr + k->k_flight - 1) / k->k_flight * k->k_flight;
+	nr = (nr + k->k_bufs_nr - 1) / k->k_bufs_nr * k->k_bufs_nr;
 	while (sem_trywait(&s->bs_wake) == 0)
 		;
 	atomic_store(&s->bs_moved, 0);
@@ -222,30 +228,30 @@ static void bulk_open(void *arg, int side)
 {
 	struct net_bulk   *k = arg;
 	struct bench_side *s = k->k_m->m_side[side];
-	size_t             all = k->k_bytes * k->k_flight;
+	size_t             all = k->k_bytes * k->k_bufs_nr;
 	bool               sends = (side == 0) == k->k_is_put;
 
 	k->k_mem[side] = bench_huge(all);
 	memset(k->k_mem[side], sends ? 's' : 'r', all);
-	k->k_bufs[side] = bench_bufs_make(s, (int)k->k_flight, k->k_mem[side],
+	k->k_bufs[side] = bench_bufs_make(s, (int)k->k_bufs_nr, k->k_mem[side],
 					  k->k_bytes, k->k_bytes, &callbacks,
 					  k);
 	if (m0_net_domain_get_max_buffer_desc_size(&s->s_dom) > DESC_MAX)
 		bench_die("a descriptor may be longer than %d", DESC_MAX);
-	for (unsigned i = 0; i < k->k_flight; i++) {
+	for (unsigned i = 0; i < k->k_bufs_nr; i++) {
 		if (side == 1)
 			publish(k, &k->k_bufs[1][i]);
 		else
 			rest(k, i);
 	}
 	if (side == 0)
-		k->k_desc = bench_huge(k->k_flight * DESC_MAX);
+		k->k_desc = bench_huge(k->k_bufs_nr * DESC_MAX);
 }
 
 static void bulk_close(void *arg, int side)
 {
 	struct net_bulk *k = arg;
-	size_t           all = k->k_bytes * k->k_flight;
+	size_t           all = k->k_bytes * k->k_bufs_nr;
 
 	/* every buffer was used, for all went round and round */
 	if ((side == 0) != k->k_is_put)
@@ -253,10 +259,10 @@ static void bulk_close(void *arg, int side)
 			if (k->k_mem[side][i] != 's')
 				bench_die("what came is not what was sent");
 	net_m0_stop(k->k_m, side);
-	for (unsigned i = 0; side == 1 && i < k->k_flight; i++)
+	for (unsigned i = 0; side == 1 && i < k->k_bufs_nr; i++)
 		m0_net_desc_free(&k->k_bufs[1][i].b_nb.nb_desc);
 	bench_bufs_free(k->k_m->m_side[side], k->k_bufs[side],
-			(int)k->k_flight);
+			(int)k->k_bufs_nr);
 }
 
 static void bulk_serve(void *arg)
@@ -278,6 +284,7 @@ struct net_bulk *net_bulk_make(struct net_m0 *m, size_t bytes, unsigned flight,
 	k->k_play = play;
 	k->k_bytes = bytes;
 	k->k_flight = flight;
+	k->k_bufs_nr = flight == 1 ? 2 : flight;
 	k->k_is_put = is_put;
 	pthread_mutex_init(&k->k_mutex, NULL);
 	*play = (struct world_play){

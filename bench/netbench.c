@@ -123,6 +123,7 @@ static void bulk_raw_add(size_t bytes, unsigned flight)
 		raw_add("raw", how);
 		return;
 	}
+	how.rh_bufs = 2; /* as ours */
 	how.rh_back = NET_HEAD_BYTES;
 	raw_add("raw.put", how);
 	how.rh_there = NET_HEAD_BYTES;
