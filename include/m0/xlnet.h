@@ -28,7 +28,8 @@
  *
  * Outcomes, all by event:
  *  - MSG_SEND ends when the message has left: 0, whether anybody takes it or
- *    not; -EMSGSIZE above 1 MiB; errors of the network. With
+ *    not; -EMSGSIZE above 1 MiB; -ENOBUFS: more than lc_msgs_max of m0/lnet.h
+ *    are outstanding; errors of the network. With
  *    m0_net_lnet_send_acked() it ends when the message was taken, or
  *    -ETIMEDOUT.
  *  - A message for a machine without a free receive buffer: ERROR event
