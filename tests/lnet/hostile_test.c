@@ -558,6 +558,27 @@ static void flood_stops_at_the_bounds(void **state)
 	place_down(&place);
 }
 
+static void tune_shares(struct m0_lnet_cfg *cfg)
+{
+	cfg->lc_conns_max = 200;
+}
+
+/* As many connections as there may be, all of one address: others get in. */
+static void address_keeps_nobody_out(void **state)
+{
+	unsigned i;
+
+	up(state, tune_shares);
+	for (i = 0; i < 250; ++i) {
+		(void)place_dial(&place, WHO);
+		place_run(&place, i % 20 == 0);
+	}
+	for (i = 1; i < 10; ++i)
+		assert_true(speech_ping(speech_join(
+			&place, WHO + i, 3, M0_SOCK_CONTROL, INCARNATION)));
+	place_down(&place);
+}
+
 /* One peer that makes connections of one type without end. */
 static void connections_of_one_peer_are_bounded(void **state)
 {
@@ -765,6 +786,7 @@ int main(void)
 		ALL(garbage_closes_and_no_more),
 		SIM6(messages_mutated_do_no_harm),
 		SIM6(flood_stops_at_the_bounds),
+		SIM6(address_keeps_nobody_out),
 		SIM6(connections_of_one_peer_are_bounded),
 		SIM6(cookies_are_acknowledged_once_each),
 		BOTH(cookies_in_one_breath_are_all_acknowledged),

@@ -173,9 +173,9 @@ static bool port_is_free(struct place *place, unsigned who)
 static void ip6_need(struct place *place)
 {
 	struct sockaddr_storage at;
-	socklen_t nr = who_sockaddr(place, PLACE_NODE, 0, &at);
-	int       fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int       rc = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&at, nr);
+	socklen_t               nr = who_sockaddr(place, PLACE_NODE, 0, &at);
+	int fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int rc = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&at, nr);
 
 	if (fd >= 0)
 		(void)close(fd);
