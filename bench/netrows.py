@@ -5,7 +5,7 @@ NEEDS = {
     'netbench': '',
     'zmqnet': ' (needs the package libzmq3-dev)',
     'fibench': ' (needs the package libfabric-dev)',
-    'ucxbench': ' (needs the packages libucx-dev and libucx0)',
+    'ucxbench': ' (needs the package libucx-dev)',
 }
 
 # They take long: no more repeats than these.
