@@ -76,8 +76,7 @@ class Measures(cli.Case):
                '--peer-net', f'tcp({lnet.address(2)})', '--port',
                str(lnet.free_port()), '--accept', 'all', '--source-ports',
                'any')
-        for mode in ('async', 'inline'):
-            self.check('--mode', mode, *net)
+        self.check(*net)
 
     def test_sizes_and_depths_of_all_kinds(self):
         # Longer: few of the large ones fit a sanitizer's 50 ms.
