@@ -232,7 +232,6 @@ enum m0_lnet_me_flags {
 /**
  * Match entry: which incoming messages an MD is for. Entries with `ignore` bits
  * are looked at before all without; in each class in the order of the list.
- * [r.lnet.portals]
  */
 struct m0_lnet_me_attr {
 	uint32_t me_portal;

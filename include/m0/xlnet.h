@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The LNet transport: transfer machines on nodes of m0/lnet.h, in one process
- * or in many, on one host or on many.
+ * or in many, on one host or on many. All of it in user space, none of it under
+ * the GPL, and many messages to one system call.
+ * [r.M0.net.xprt.lnet.user] [r.M0.net.xprt.lnet.user.no-gpl]
+ * [r.M0.net.xprt.lnet.user.min-syscalls]
  *
  * Address: "NID:12345:portal:tmid", for example `10.0.0.1@tcp:12345:40:7`, read
  * from the right, so that IPv6 NIDs are no trouble. Portals 1 to 63 (take one
  * of 34 to 49 or 53 to 63: Lustre uses the first ones, and its self-test 50 to
  * 52); machines 0 to 4095. At start the machine's number may be `*`: the
  * highest that is free, and the address may be NULL: the first NID of the first
- * node, portal 40, number `*`. [r.M0.net.xprt.lnet.dynamic-address-assignment]
+ * node, portal 40, number `*`. Servers take low numbers, which this leaves free
+ * longest. [r.M0.net.xprt.lnet.end-point-address]
+ * [r.M0.net.xprt.lnet.dynamic-address-assignment]
+ * [r.M0.net.xprt.lnet.address-assignment]
  *
  * Nodes. A machine uses the node of this process that has the NID of its
  * address: one that the application has opened and named by
@@ -64,6 +70,7 @@ enum {
 	M0_NET_LNET_MESSAGE_MAX = 1 << 20
 };
 
+/** The transport's variable. [r.M0.net.xprt.lnet.transport-variable] */
 M0_EXTERN const struct m0_net_xprt m0_lnet_xprt;
 /** The same object. */
 M0_EXTERN const struct m0_net_xprt m0_net_lnet_xprt;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of the LNet transport alone: m0/xlnet.h. */
+/*
+ * What is said of the LNet transport alone: m0/xlnet.h.
+ * [r.M0.net.xprt.lnet.transport-variable] [r.M0.net.xprt.lnet.user]
+ * [r.M0.net.xprt.lnet.address-assignment]
+ */
 #include "lib/sim_io.h"
 
 #include "m0/lnet.h"

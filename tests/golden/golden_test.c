@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What Lustre's nodes said is understood, and said again in the same bytes.
+ * [r.M0.net.xprt.lnet.user.no-gpl]: the code was written without the other's.
  *	golden_test DIRECTORY
  */
 #include <glob.h>

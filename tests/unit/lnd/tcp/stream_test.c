@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams: many messages in one call, both ways.
+ * [r.M0.net.xprt.lnet.user.min-syscalls]
+ */
 #include "unit/lnd/tcp/fake_sock.h"
 
 #include "lib/heap.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses as text, as bytes, and as words of a descriptor. */
+/*
+ * Addresses as text, as bytes, and as words of a descriptor.
+ * [r.M0.net.xprt.lnet.end-point-address]
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
