@@ -4,7 +4,10 @@
 
 #include <m0/lnet.h>
 
-enum { PORTAL = 30, BITS = 0x4c };
+enum {
+	PORTAL = 30,
+	BITS = 0x4c
+};
 
 static char        text[64], said[] = "hello";
 static void       *at[2] = { text, said };
@@ -49,7 +52,8 @@ int main(void) /* a node that pings itself, and sends itself a word */
 	ping.pr_nid = op.lo_target.lp_nid;
 	if (m0_lnet_probe_sync(lnet, &ping) != 0)
 		fail("no answer");
-	printf("%s is there\n", m0_lnet_nid_print(&ping.pr_nid, nid, sizeof nid));
+	printf("%s is there\n",
+	       m0_lnet_nid_print(&ping.pr_nid, nid, sizeof nid));
 
 	m0_lnet_eq_init(&eq, lnet, NULL, 0); /* polled */
 	md.md_eq = &eq;
@@ -70,7 +74,8 @@ int main(void) /* a node that pings itself, and sends itself a word */
 		if (ev.ev_status == 0 && ev.ev_type == M0_LNET_EV_PUT)
 			printf("%s says: %s\n",
 			       m0_lnet_nid_print(&ev.ev_source.lp_nid, nid,
-						 sizeof nid), text);
+						 sizeof nid),
+			       text);
 	}
 	m0_lnet_eq_fini(&eq);
 	m0_lnet_close(lnet);

@@ -101,8 +101,7 @@ M0_EXTERN int m0_net_lnet_ep_addr_net_cmp(const char *a1, const char *a2);
  */
 M0_EXTERN int m0_net_lnet_ifaces_get(struct m0_net_domain *dom, char ***addrs);
 /** Frees them and clears *addrs. */
-M0_EXTERN void m0_net_lnet_ifaces_put(struct m0_net_domain *dom,
-				      char               ***addrs);
+M0_EXTERN void m0_net_lnet_ifaces_put(struct m0_net_domain *dom, char ***addrs);
 
 #ifdef __cplusplus
 }

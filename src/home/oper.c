@@ -7,7 +7,8 @@
 
 const struct m0_lnet_handle m0_lnet_handle_none;
 
-static const unsigned me_flags_all = M0_LNET_ME_UNLINK | M0_LNET_ME_BEFORE | M0_LNET_ME_LAST;
+static const unsigned me_flags_all = M0_LNET_ME_UNLINK | M0_LNET_ME_BEFORE |
+				     M0_LNET_ME_LAST;
 static const unsigned md_options_all =
 	M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET | M0_LNET_MD_MANAGE_REMOTE |
 	M0_LNET_MD_TRUNCATE | M0_LNET_MD_ACK_DISABLE | M0_LNET_MD_MAX_SIZE |
@@ -210,8 +211,8 @@ static bool md_attr_ok(const struct m0_lnet         *lnet,
 	    attr->md_threshold == 0 ||
 	    attr->md_threshold < M0_LNET_MD_THRESHOLD_INF)
 		return false;
-	if ((attr->md_options &
-	     (M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MIN_ROOM)) != 0 &&
+	if ((attr->md_options & (M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MIN_ROOM)) !=
+		    0 &&
 	    attr->md_max_size > attr->md_length)
 		return false;
 	if (vec == NULL)

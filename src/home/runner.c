@@ -82,8 +82,9 @@ static m0_time_t runners_next(const struct m0_lnet *lnet)
 	struct m0_list_link *link;
 
 	m0_list_for_each(&lnet->hm_runners, link)
-		next = min64u(next, container_of(link, struct m0_lnet_runner,
-						 ru_link)->ru_at);
+		next = min64u(next,
+			      container_of(link, struct m0_lnet_runner, ru_link)
+				      ->ru_at);
 	return next;
 }
 

@@ -140,10 +140,10 @@ struct m0_lnet_msg {
 	struct m0_lnet_ni   *msg_ni;
 	struct m0_lnet_lpni *msg_lpni;
 	/** Answers: the NI and peer NI the request came by, to be kept to. */
-	struct m0_lnet_ni   *msg_want_ni;
-	struct m0_lnet_nid   msg_want_hop;
-	bool                 msg_has_credits;
-	bool                 msg_is_response;
+	struct m0_lnet_ni *msg_want_ni;
+	struct m0_lnet_nid msg_want_hop;
+	bool               msg_has_credits;
+	bool               msg_is_response;
 	/** Whose request a response answers: the hop's; NULL: not counted. */
 	struct m0_lnet_lpni *msg_asked_by;
 	bool                 msg_cancelled;
@@ -196,9 +196,9 @@ struct m0_lnet_home_ops {
 
 /** What an engine is opened with; the numbers of m0_lnet_cfg that concern it. */
 struct m0_lnet_engine_cfg {
-	uint32_t  lec_pid;
-	unsigned  lec_portals_nr;
-	unsigned  lec_peers_max;
+	uint32_t lec_pid;
+	unsigned lec_portals_nr;
+	unsigned lec_peers_max;
 	/** Messages that the home has, for itself and for peers. */
 	unsigned  lec_msgs_max;
 	unsigned  lec_peer_credits;

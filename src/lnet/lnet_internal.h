@@ -59,13 +59,13 @@ struct m0_lnet_lpni {
 	struct m0_lnet_traffic  lpn_traffic;
 	struct m0_lnet_failures lpn_failures;
 	/** Messages that name it. */
-	unsigned  lpn_refs_nr;
+	unsigned lpn_refs_nr;
 	/** Of them those that answer what came by it. */
-	unsigned  lpn_answers_nr;
-	bool      lpn_known_up;
-	bool      lpn_known_down;
+	unsigned lpn_answers_nr;
+	bool     lpn_known_up;
+	bool     lpn_known_down;
 	/** Its node says so. */
-	bool      lpn_told_down;
+	bool lpn_told_down;
 	/** When the driver lost it, unless it was heard again; 0. */
 	m0_time_t lpn_lost_at;
 	m0_time_t lpn_heard_at;

@@ -311,8 +311,7 @@ static m0_bcount_t md_place(const struct m0_lnet_md  *md,
 }
 
 /* Unless it is for messages that fit, and this one does not. */
-static bool md_wants(const struct m0_lnet_md  *md,
-		     const struct m0_lnet_msg *msg)
+static bool md_wants(const struct m0_lnet_md *md, const struct m0_lnet_msg *msg)
 {
 	return M0_LIKELY((md->md_attr.md_options & M0_LNET_MD_IF_FITS) == 0) ||
 	       room(md, md_place(md, msg), msg->msg_rlength) <=

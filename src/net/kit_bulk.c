@@ -25,11 +25,11 @@ uint64_t m0_net_kit_incarnation(void)
 
 int kit_passive_add(struct kit_buf *kb)
 {
-	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
-	struct m0_net_buffer      *buf = kb->kb_pub.nkb_buffer;
+	struct m0_net_kit_machine   *m = kb->kb_pub.nkb_machine;
+	struct m0_net_buffer        *buf = kb->kb_pub.nkb_buffer;
 	const struct m0_net_kit_ops *ops = m->nkm_ops;
-	struct m0_net_kit_desc     desc;
-	int                        rc;
+	struct m0_net_kit_desc       desc;
+	int                          rc;
 
 	desc.nks_qtype = buf->nb_qtype;
 	desc.nks_id = ops->nko_passive_id != NULL

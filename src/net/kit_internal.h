@@ -239,12 +239,12 @@ struct m0_net_kit_machine {
 	struct m0_os_fd          nkm_fd;
 	bool                     nkm_fd_joined;
 	/** Reasons of the transport's against STOPPED. */
-	uint32_t                 nkm_pins_nr;
-	size_t                   nkm_workers_nr;
-	bool                     nkm_running;
+	uint32_t nkm_pins_nr;
+	size_t   nkm_workers_nr;
+	bool     nkm_running;
 	/** NULL: has strands of its own. */
 	const struct m0_net_kit_runner *nkm_runner;
-	struct kit_worker       *nkm_workers;
+	struct kit_worker              *nkm_workers;
 	_Alignas(16) uint8_t nkm_pvt[];
 };
 

@@ -256,8 +256,7 @@ void kit_stop_do(struct m0_net_kit_machine *m)
 static bool is_idle(const struct m0_net_kit_machine *m)
 {
 	return !m->nkm_stepping && m->nkm_tm->ntm_callback_counter == 0 &&
-	       m->nkm_pins_nr == 0 &&
-	       m0_net__tm_queues_are_empty(m->nkm_tm);
+	       m->nkm_pins_nr == 0 && m0_net__tm_queues_are_empty(m->nkm_tm);
 }
 
 enum state_due {

@@ -324,8 +324,8 @@ static void held_add(struct kit_buf *kb, const struct kit_recv_event *re)
 	uint32_t i = kb->kb_ev_nr + kb->kb_ev_held_nr;
 
 	M0_PRE(i < kb->kb_ev_cap);
-	for (; i > kb->kb_ev_nr &&
-	       ring_at(kb, i - 1)->re_offset > re->re_offset;
+	for (;
+	     i > kb->kb_ev_nr && ring_at(kb, i - 1)->re_offset > re->re_offset;
 	     --i)
 		*ring_at(kb, i) = *ring_at(kb, i - 1);
 	*ring_at(kb, i) = *re;
@@ -352,8 +352,8 @@ static void held_release(struct kit_buf *kb)
 		re = ring_at(kb, kb->kb_ev_nr);
 		if (re->re_offset > kb->kb_recv_used)
 			return;
-		kb->kb_recv_used = max64u(kb->kb_recv_used,
-					  re->re_offset + re->re_length);
+		kb->kb_recv_used =
+			max64u(kb->kb_recv_used, re->re_offset + re->re_length);
 		if (re->re_status != 0) {
 			held_drop(kb);
 			continue;

@@ -9,10 +9,10 @@ const char *cf__mode_name(enum cf_mode mode);
 void        cf__pools_end(void);
 
 /* Environment: real threads, or the simulator. */
-void cf__env_begin(void);
-void cf__env_end(void);
-void cf__env_yield(void);
-void cf__env_report(void);
+void           cf__env_begin(void);
+void           cf__env_end(void);
+void           cf__env_yield(void);
+void           cf__env_report(void);
 struct m0_sim *cf__sim(void);
 
 /** Inside a call of the application, on this thread: no callback may come. */

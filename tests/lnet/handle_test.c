@@ -20,8 +20,7 @@ static void told(struct m0_lnet_eq *queue, const struct m0_lnet_event *ev)
 
 static bool has_ended(void *arg)
 {
-	return __atomic_load_n(&ended_nr, __ATOMIC_RELAXED) ==
-	       *(unsigned *)arg;
+	return __atomic_load_n(&ended_nr, __ATOMIC_RELAXED) == *(unsigned *)arg;
 }
 
 static struct m0_lnet_handle entry(void)
@@ -57,18 +56,18 @@ static void half_say(void)
  * ended and another one is in the place of that: the other one stays. */
 static void md_unlinked_late_leaves_next_entry_alone(void **state)
 {
-	void                 *segs[] = { memory };
-	m0_bcount_t           counts[] = { BYTES };
-	struct m0_bufvec      vec = M0_BUFVEC_INIT_BUF(segs, counts);
+	void                  *segs[] = { memory };
+	m0_bcount_t            counts[] = { BYTES };
+	struct m0_bufvec       vec = M0_BUFVEC_INIT_BUF(segs, counts);
 	struct m0_lnet_md_attr attr = { .md_vec = &vec,
 					.md_length = BYTES,
 					.md_threshold = 1,
 					.md_options = M0_LNET_MD_OP_PUT,
 					.md_auto_unlink = true,
 					.md_eq = &eq };
-	struct m0_lnet_handle me[2];
-	struct m0_lnet_handle md[2];
-	unsigned              nr;
+	struct m0_lnet_handle  me[2];
+	struct m0_lnet_handle  md[2];
+	unsigned               nr;
 
 	place_up(&place, *(enum place_kind *)*state, NULL);
 	ended_nr = 0;
@@ -94,8 +93,8 @@ static void md_unlinked_late_leaves_next_entry_alone(void **state)
 
 int main(void)
 {
-	static enum place_kind sim = PLACE_SIM;
-	static enum place_kind sockets = PLACE_SOCKETS;
+	static enum place_kind  sim = PLACE_SIM;
+	static enum place_kind  sockets = PLACE_SOCKETS;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_prestate(
 			md_unlinked_late_leaves_next_entry_alone, &sim),

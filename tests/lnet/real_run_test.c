@@ -165,8 +165,8 @@ int main(void)
 #define CASE(name)                                                      \
 	cmocka_unit_test_prestate_setup_teardown(name, setup, teardown, \
 						 &modes[0]),            \
-		cmocka_unit_test_prestate_setup_teardown(               \
-			name, setup, teardown, &modes[1])
+		cmocka_unit_test_prestate_setup_teardown(name, setup,   \
+							 teardown, &modes[1])
 	const struct CMUnitTest tests[] = {
 		CASE(runner_woken_is_run),
 		CASE(runner_that_wakes_itself_is_run_again),

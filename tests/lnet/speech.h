@@ -25,7 +25,7 @@ struct speech {
 
 /** The version that is spoken where `version` would be over IPv4. */
 uint32_t speech_version(const struct place *place, uint32_t version);
-void speech_request(struct speech *speech, const struct m0_lnet_nid *nid);
+void     speech_request(struct speech *speech, const struct m0_lnet_nid *nid);
 /** HELLO of host `who` to the node, of `version` 1 to 4. */
 void speech_hello(struct speech *speech, const struct place *place,
 		  unsigned who, uint32_t version, uint32_t ctype,

@@ -107,10 +107,9 @@ static int bulk_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
 void m0_xlnet__bulk(struct m0_net_kit_buf        *kb,
 		    const struct m0_net_kit_desc *desc)
 {
-	struct m0_net_transfer_mc *tm =
-		m0_net_kit_machine_tm(kb->nkb_machine);
-	struct xlnet_buf *xb = xlnet_buf(kb);
-	int               rc = -ECANCELED;
+	struct m0_net_transfer_mc *tm = m0_net_kit_machine_tm(kb->nkb_machine);
+	struct xlnet_buf          *xb = xlnet_buf(kb);
+	int                        rc = -ECANCELED;
 
 	m0_mutex_lock(&tm->ntm_mutex);
 	xb->xb_md.xd_machine = kb->nkb_machine;

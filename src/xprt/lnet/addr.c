@@ -113,8 +113,8 @@ static int parse(const char *text, bool wanted, struct m0_net_kit_addr *ret)
 	    !number_parse(portal, portal_end, XLNET_PORTALS_NR - 1,
 			  &addr.xa_portal) ||
 	    !number_parse(pid, pid_end, M0_NET_LNET_PID, &nr) ||
-	    nr != M0_NET_LNET_PID ||
-	    !nid_parse(text, nid_end, &addr.xa_nid) || !addr_ok(&addr, wanted))
+	    nr != M0_NET_LNET_PID || !nid_parse(text, nid_end, &addr.xa_nid) ||
+	    !addr_ok(&addr, wanted))
 		return -EINVAL;
 	m0_xlnet__addr_pack(&addr, ret);
 	return 0;

@@ -169,14 +169,13 @@ void m0_xlnet__catch_event(struct xlnet_machine       *xm,
 void m0_xlnet__stage_event(struct xlnet_machine *xm, struct xlnet_md *xd,
 			   const struct m0_lnet_event *ev)
 {
-	struct xlnet_stage *xs = container_of(xd, struct xlnet_stage, xs_md);
+	struct xlnet_stage    *xs = container_of(xd, struct xlnet_stage, xs_md);
 	struct m0_net_kit_addr from;
 
 	if (is_message(xm, ev) && m0_xlnet__sender(ev, &from) == 0)
 		(void)m0_net_kit_msg_staged(xm->xm_machine, &from, &xs->xs_vec,
 					    ev->ev_offset, ev->ev_mlength);
-	if (!ev->ev_unlinked ||
-	    (!xm->xm_stopping && stage_attach(xm, xs) == 0))
+	if (!ev->ev_unlinked || (!xm->xm_stopping && stage_attach(xm, xs) == 0))
 		return;
 	xd->xd_kind = XLNET_NONE;
 	m0_net_kit_unpin(xm->xm_machine);

@@ -19,8 +19,8 @@ enum {
 
 static bool send_is_acked(const struct m0_net_kit_buf *kb)
 {
-	uint64_t *word = m0_net_kit_dom_word(
-		m0_net_kit_machine_dom(kb->nkb_machine));
+	uint64_t *word =
+		m0_net_kit_dom_word(m0_net_kit_machine_dom(kb->nkb_machine));
 
 	return __atomic_load_n(word, __ATOMIC_RELAXED) != 0;
 }
@@ -29,21 +29,19 @@ static int send_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 {
 	struct xlnet_machine  *xm = xlnet_machine(kb->nkb_machine);
 	bool                   acked = send_is_acked(kb);
-	struct m0_lnet_md_attr attr = {
-		.md_vec = &kb->nkb_buffer->nb_buffer,
-		.md_vec_offset = kb->nkb_buffer->nb_offset,
-		.md_length = kb->nkb_send_nr,
-		.md_threshold = acked ? 2 : 1,
-		.md_auto_unlink = true
-	};
+	struct m0_lnet_md_attr attr = { .md_vec = &kb->nkb_buffer->nb_buffer,
+					.md_vec_offset =
+						kb->nkb_buffer->nb_offset,
+					.md_length = kb->nkb_send_nr,
+					.md_threshold = acked ? 2 : 1,
+					.md_auto_unlink = true };
 	struct m0_lnet_op      op;
 	int                    rc;
 
 	if (kb->nkb_send_nr > M0_NET_LNET_MESSAGE_MAX)
 		return -EMSGSIZE;
-	rc = m0_xlnet__addr_unpack(m0_net_kit_ep_addr(kb->nkb_ep),
-				   &xb->xb_peer) ?:
-	     m0_xlnet__bind(xm, &attr, &xb->xb_md);
+	rc = m0_xlnet__addr_unpack(m0_net_kit_ep_addr(kb->nkb_ep), &xb->xb_peer)
+		     ?: m0_xlnet__bind(xm, &attr, &xb->xb_md);
 	if (rc != 0)
 		return rc;
 	m0_xlnet__op(xm, &xb->xb_peer, xlnet_msg_bits(xb->xb_peer.xa_tmid),
@@ -124,8 +122,8 @@ int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 	}
 	buf_begin(kb, xb, XLNET_RECV);
 	xb->xb_next = used;
-	return m0_xlnet__attach(xm, &id, xlnet_msg_bits(xm->xm_addr.xa_tmid),
-				0, &attr, &xb->xb_md);
+	return m0_xlnet__attach(xm, &id, xlnet_msg_bits(xm->xm_addr.xa_tmid), 0,
+				&attr, &xb->xb_md);
 }
 
 void m0_xlnet__recv_cancel(struct m0_net_kit_buf *kb)

@@ -61,9 +61,9 @@ static int passive_attach(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 		   .md_vec = &kb->nkb_buffer->nb_buffer,
 		   .md_length = kb->nkb_size,
 		   .md_threshold = one ? 1 : M0_LNET_MD_THRESHOLD_INF,
-		   .md_options = M0_LNET_MD_MANAGE_REMOTE |
-			      (xb->xb_is_get ? M0_LNET_MD_OP_GET
-					     : M0_LNET_MD_OP_PUT),
+		   .md_options =
+			   M0_LNET_MD_MANAGE_REMOTE |
+			   (xb->xb_is_get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT),
 		   .md_auto_unlink = one,
 	};
 
@@ -143,9 +143,7 @@ static enum progress get_in(struct xlnet_buf           *xb,
 		return PROGRESS_NONE;
 	nr = (uint32_t)(ev->ev_offset / XLNET_PIECE);
 	if (ev->ev_mlength !=
-				min64u(xb->xb_total - (m0_bcount_t)nr *
-							      XLNET_PIECE,
-				       XLNET_PIECE))
+	    min64u(xb->xb_total - (m0_bcount_t)nr * XLNET_PIECE, XLNET_PIECE))
 		return PROGRESS_NONE;
 	/* Of another transfer: the one before was given up. */
 	if ((xb->xb_pieces >> nr & 1) != 0 || (xb->xb_broken && nr == 0))

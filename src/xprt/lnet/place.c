@@ -184,8 +184,10 @@ static void number_of_env(const char *name, uint64_t max, uint64_t *ret)
 	if (*text == 0 && v > 0 && v <= max)
 		*ret = v;
 	else
-		m0_log(M0_LOG_WARN, "lnet: $%s is no number from 1 to %" PRIu64
-				    "; it is not used", name, max);
+		m0_log(M0_LOG_WARN,
+		       "lnet: $%s is no number from 1 to %" PRIu64
+		       "; it is not used",
+		       name, max);
 }
 
 static void accept_of_env(struct m0_lnet_cfg *cfg)
@@ -193,8 +195,8 @@ static void accept_of_env(struct m0_lnet_cfg *cfg)
 	static const char *const names[] = { [M0_LNET_ACCEPT_SECURE] = "secure",
 					     [M0_LNET_ACCEPT_ALL] = "all",
 					     [M0_LNET_ACCEPT_NONE] = "none" };
-	const char *text = m0_os_env("M0_LNET_ACCEPT");
-	unsigned    i;
+	const char              *text = m0_os_env("M0_LNET_ACCEPT");
+	unsigned                 i;
 
 	for (i = 0; text != NULL && i < ARRAY_SIZE(names); ++i) {
 		if (strcmp(text, names[i]) == 0)
@@ -589,10 +591,10 @@ void m0_xlnet__end(struct xlnet_buf *xb, int32_t status)
 
 static m0_time_t machine_run(struct m0_lnet_runner *runner, m0_time_t now)
 {
-	return m0_net_kit_machine_run(
-		container_of(runner, struct xlnet_machine, xm_runner)
-			->xm_machine,
-		now);
+	return m0_net_kit_machine_run(container_of(runner, struct xlnet_machine,
+						   xm_runner)
+					      ->xm_machine,
+				      now);
 }
 
 static void machine_wake(struct m0_net_kit_machine *machine)
@@ -615,8 +617,7 @@ const struct m0_net_kit_runner *m0_xlnet__runner(
 	const struct m0_net_kit_addr *wanted)
 {
 	static const struct m0_net_kit_runner runner = {
-		.nkr_wake = machine_wake,
-		.nkr_stop = machine_unrun
+		.nkr_wake = machine_wake, .nkr_stop = machine_unrun
 	};
 	struct xlnet_machine *xm = xlnet_machine(machine);
 
@@ -662,6 +663,5 @@ int m0_xlnet__poll_fd(struct m0_net_kit_machine *machine)
 {
 	struct xlnet_machine *xm = xlnet_machine(machine);
 
-	return xm->xm_node == NULL ? -ENOENT
-				   : m0_lnet_fd(xm->xm_node->xn_lnet);
+	return xm->xm_node == NULL ? -ENOENT : m0_lnet_fd(xm->xm_node->xn_lnet);
 }

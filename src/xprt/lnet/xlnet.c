@@ -98,8 +98,10 @@ static m0_bcount_t xlnet_rpc_msg_size_max(struct m0_net_domain *dom,
 }
 
 static const struct m0_net_xprt_ops xlnet_ops = {
-	M0_NET_KIT_XPRT_OPS, .xo_dom_init = xlnet_dom_init,
-	.xo_share = xlnet_share, .xo_unshare = xlnet_unshare,
+	M0_NET_KIT_XPRT_OPS,
+	.xo_dom_init = xlnet_dom_init,
+	.xo_share = xlnet_share,
+	.xo_unshare = xlnet_unshare,
 	.xo_get_max_buffer_size = xlnet_buffer_size_max,
 	.xo_get_max_buffer_segment_size = xlnet_segment_size_max,
 	.xo_get_max_buffer_segments = xlnet_segments_max,

@@ -193,13 +193,11 @@ void m0_xlnet__stage_event(struct xlnet_machine *xm, struct xlnet_md *xd,
 void m0_xlnet__send(struct m0_net_kit_buf *kb);
 int  m0_xlnet__recv(struct m0_net_kit_buf *kb);
 void m0_xlnet__recv_cancel(struct m0_net_kit_buf *kb);
-void m0_xlnet__send_event(struct xlnet_buf           *xb,
-			  const struct m0_lnet_event *ev);
-void m0_xlnet__recv_event(struct xlnet_buf           *xb,
-			  const struct m0_lnet_event *ev);
+void m0_xlnet__send_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev);
+void m0_xlnet__recv_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev);
 /** Who has sent a message. @retval -EPROTO  it does not say. */
-int m0_xlnet__sender(const struct m0_lnet_event *ev,
-		     struct m0_net_kit_addr     *ret);
+int      m0_xlnet__sender(const struct m0_lnet_event *ev,
+			  struct m0_net_kit_addr     *ret);
 uint64_t m0_xlnet__passive_id(struct m0_net_kit_buf *kb);
 int      m0_xlnet__passive(struct m0_net_kit_buf        *kb,
 			   const struct m0_net_kit_desc *desc);

@@ -110,9 +110,8 @@ static void keys_of_other_lengths_are_others(void **state)
 
 	(void)state;
 	for (i = 0; i < 5; ++i)
-		assert_int_equal(m0_hash_add(&hash, &things[i].th_link, text,
-					     nr[i]),
-				 0);
+		assert_int_equal(
+			m0_hash_add(&hash, &things[i].th_link, text, nr[i]), 0);
 	for (i = 0; i < 5; ++i)
 		assert_ptr_equal(m0_hash_find(&hash, text, nr[i]),
 				 &things[i].th_link);

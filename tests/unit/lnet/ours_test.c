@@ -71,8 +71,7 @@ static void if_fits_asks_the_next_entry(void **state)
 static void if_fits_alone_matches_nothing(void **state)
 {
 	(void)state;
-	(void)put_md(pair_me(one, PORTAL, BITS, 0, 0), 100,
-		     M0_LNET_MD_IF_FITS);
+	(void)put_md(pair_me(one, PORTAL, BITS, 0, 0), 100, M0_LNET_MD_IF_FITS);
 	stranger_put(BITS, 101, 0);
 	assert_int_equal(stats_of(one)->ls_drop_no_match, 1);
 	assert_int_equal(stats_of(one)->ls_drop_too_big, 0);

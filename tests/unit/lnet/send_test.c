@@ -171,8 +171,7 @@ static void queue_cancel_lets_the_next_on(void **state)
 	assert_int_equal(lpni_of(one, "10.0.0.3@tcp")->lpn_credits, -1);
 	m0_lnet_engine_md_unlink(one->pno_engine, md);
 	assert_int_equal(lpni_of(one, "10.0.0.3@tcp")->lpn_credits, 0);
-	assert_true(m0_list_is_empty(
-		&lpni_of(one, "10.0.0.3@tcp")->lpn_queue));
+	assert_true(m0_list_is_empty(&lpni_of(one, "10.0.0.3@tcp")->lpn_queue));
 	assert_int_equal(ni_of(one, 1)->lni_credits, -2);
 	pair->pai_hook = NULL;
 	pair_release(pair);

@@ -114,13 +114,13 @@ struct rig {
 
 	/** What the engine does with messages: rc of lu_rx_begin, bytes of
 	 * each that it wants (the rest is discarded), segments it offers. */
-	int         rg_begin_rc;
+	int rg_begin_rc;
 	/** rg_begin_rc is not for this sender; NULL: it is for all. */
 	const struct m0_lnet_nid *rg_begin_nid;
-	size_t      rg_want;
-	size_t      rg_seg_bytes;
-	m0_bcount_t rg_offset;
-	bool        rg_cancel_at_begin;
+	size_t                    rg_want;
+	size_t                    rg_seg_bytes;
+	m0_bcount_t               rg_offset;
+	bool                      rg_cancel_at_begin;
 	/** The last that began; NULL: none is coming in. */
 	struct m0_lnd_rx *rg_rx;
 	unsigned          rg_rxs_nr;

@@ -42,11 +42,11 @@ static void address_in_many_spellings_is_canonical(void **state)
 static void address_wrong_is_refused(void **state)
 {
 	static const char *const bad[] = {
-		"10.0.0.1@tcp:12345:31",     "10.0.0.1@tcp:12346:31:1",
-		"10.0.0.1@tcp:12345:0:1",    "10.0.0.1@tcp:12345:64:1",
-		"10.0.0.1@tcp:12345:31:4096", "10.0.0.1:12345:31:1",
-		"10.0.0.1@tcp:12345:31:*",   "*@tcp:12345:31:1",
-		"10.0.0.1@tcp:12345:31:+1",  "1@lo:12345:31:1",
+		"10.0.0.1@tcp:12345:31",        "10.0.0.1@tcp:12346:31:1",
+		"10.0.0.1@tcp:12345:0:1",       "10.0.0.1@tcp:12345:64:1",
+		"10.0.0.1@tcp:12345:31:4096",   "10.0.0.1:12345:31:1",
+		"10.0.0.1@tcp:12345:31:*",      "*@tcp:12345:31:1",
+		"10.0.0.1@tcp:12345:31:+1",     "1@lo:12345:31:1",
 		"10.0.0.1@tcp:12345:0000031:1",
 	};
 	struct m0_net_kit_addr addr;
@@ -99,8 +99,8 @@ static void net_cmp_looks_at_nids(void **state)
 	assert_int_equal(m0_net_lnet_ep_addr_net_cmp("1.2.3.4@tcp:12345:1:1",
 						     "1.2.3.4@tcp:12345:2:9"),
 			 0);
-	assert_true(m0_net_lnet_ep_addr_net_cmp("1.2.3.4@tcp:1", "1.2.3.5@tcp:1") <
-		    0);
+	assert_true(m0_net_lnet_ep_addr_net_cmp("1.2.3.4@tcp:1",
+						"1.2.3.5@tcp:1") < 0);
 	assert_true(m0_net_lnet_ep_addr_net_cmp("1.2.3.4@tcp1:1",
 						"1.2.3.4@tcp:1") > 0);
 	assert_int_equal(m0_net_lnet_ep_addr_net_cmp("1.2.3.4@tcp", "a:b"), -1);
@@ -145,9 +145,8 @@ static void bits_differ_by_life_and_initiator(void **state)
 	other.nks_incarnation ^= 1;
 	assert_true(m0_xlnet__bits(&desc) != m0_xlnet__bits(&other));
 	other = desc;
-	assert_int_equal(m0_xlnet__addr_parse("0@lo:12345:34:1",
-					      &other.nks_active),
-			 0);
+	assert_int_equal(
+		m0_xlnet__addr_parse("0@lo:12345:34:1", &other.nks_active), 0);
 	assert_true(m0_xlnet__bits(&desc) != m0_xlnet__bits(&other));
 	assert_true(m0_xlnet__bits(&desc) == m0_xlnet__bits(&desc));
 }
