@@ -207,13 +207,13 @@ struct m0_net_kit_machine {
 	bool nkm_stepping;
 	/** This run delivers buffer events, so that messages may wait. */
 	bool nkm_delivers;
-	/** A message that waits for a buffer to be added; NULL: none. */
-	struct kit_staged *nkm_staged;
 	/** Receive buffers that take messages, oldest first. */
 	struct m0_list nkm_recvq;
 	/** Active operations to begin: nkb_work of their buffers. */
 	struct kit_work_list nkm_bulk;
 	uint32_t             nkm_bulk_nr;
+	/** A message that waits for a buffer to be added; sg_from NULL: none. */
+	struct kit_staged nkm_staged;
 	/** Work that is not due yet, by nkw_due. */
 	struct kit_work_list nkm_deferred;
 	struct m0_timerq     nkm_timerq;

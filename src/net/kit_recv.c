@@ -451,18 +451,18 @@ int m0_net_kit_msg_refused(struct m0_net_kit_machine *m, m0_bcount_t nr)
 static bool staged_take(struct kit_buf *kb)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
-	const struct kit_staged   *sg = m->nkm_staged;
+	const struct kit_staged   *sg = &m->nkm_staged;
 	struct m0_net_end_point   *ep;
 
-	if (M0_LIKELY(sg == NULL) || sg->sg_nr > kb->kb_pub.nkb_size)
+	if (M0_LIKELY(sg->sg_from == NULL) || sg->sg_nr > kb->kb_pub.nkb_size)
 		return false;
 	ep = kit_ep_get(m, sg->sg_from);
 	if (ep == NULL)
 		return false;
-	m->nkm_staged = NULL;
 	m->nkm_tm->ntm_recv_waiting_nr = 0;
 	m0_bufvec_copy_at(&kb->kb_pub.nkb_buffer->nb_buffer, 0, sg->sg_data,
 			  sg->sg_offset, sg->sg_nr);
+	m->nkm_staged.sg_from = NULL;
 	message_push(kb, ep, sg->sg_nr);
 	return kb_state(kb->kb_pub.nkb_word) == KB_DONE;
 }
@@ -473,22 +473,21 @@ int m0_net_kit_msg_staged(struct m0_net_kit_machine    *m,
 			  m0_bcount_t nr)
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
-	struct kit_staged          sg = { .sg_from = from,
-					  .sg_data = data,
-					  .sg_offset = offset,
-					  .sg_nr = nr };
 
 	M0_PRE(m0_mutex_is_locked(&tm->ntm_mutex));
 	if (tm->ntm_recv_pool == NULL || nr > KIT_COPY_LOCKED)
 		return m0_net_kit_msg_refused(m, nr);
-	m->nkm_staged = &sg;
+	m->nkm_staged = (struct kit_staged){ .sg_from = from,
+					     .sg_data = data,
+					     .sg_offset = offset,
+					     .sg_nr = nr };
 	tm->ntm_recv_waiting_nr = 1;
 	m0_mutex_unlock(&tm->ntm_mutex);
 	m0_net__provision_unlocked(tm);
 	m0_mutex_lock(&tm->ntm_mutex);
 	tm->ntm_recv_waiting_nr = 0;
-	if (m->nkm_staged == NULL)
+	if (m->nkm_staged.sg_from == NULL)
 		return 0;
-	m->nkm_staged = NULL;
+	m->nkm_staged.sg_from = NULL;
 	return m0_net_kit_msg_refused(m, nr);
 }
