@@ -182,9 +182,30 @@ static enum m0_net_queue_type active_of(bool put)
 	return put ? M0_NET_QT_ACTIVE_BULK_SEND : M0_NET_QT_ACTIVE_BULK_RECV;
 }
 
+/* Another transfer with p's descriptor; false if nobody has answered it. */
+static bool begun_anew(struct cf_tm *a, struct cf_buf *p, bool put)
+{
+	struct cf_buf *y = cf_active(a, active_of(put), LARGE,
+				     &p->cb_nb.nb_desc);
+	bool           done;
+
+	cf_wait_buf(y);
+	done = y->cb_last.ce_status == 0;
+	if (!done)
+		CF_EQ(y->cb_last.ce_status, -ETIMEDOUT, "nobody answers");
+	else if (!put)
+		cf_check(y, 0, LARGE, LARGE);
+	cf_buf_free(y);
+	return done;
+}
+
 /*
  * An initiator gives up in the middle; another one, or the same, begins anew
  * with the same descriptor: the buffer ends with that one's data.
+ *
+ * Who gives up between the last piece and the word of its arrival cannot know
+ * that all of it has come. Then the passive buffer ends with that, and nobody
+ * answers the new one. What it never sees is the giving up.
  */
 static void abandoned_then_done(void)
 {
@@ -193,7 +214,7 @@ static void abandoned_then_done(void)
 	int           put, i;
 
 	for (i = 0; i < 6; ++i) {
-		struct cf_buf *p, *x, *y;
+		struct cf_buf *p, *x;
 
 		put = i % 2;
 		p = cf_passive(b, passive_of(put), LARGE, NULL);
@@ -203,15 +224,12 @@ static void abandoned_then_done(void)
 		cf_wait_buf(x);
 		if (x->cb_last.ce_status != 0) {
 			CF_EQ(x->cb_last.ce_status, -ECANCELED, "given up");
-			CF_EQ(cf_get(&p->cb_events), 0,
-			      "the passive buffer sees nothing");
-			y = cf_active(a, active_of(put), LARGE,
-				      &p->cb_nb.nb_desc);
-			cf_done_is(y, 0, "begun anew");
-			cf_check(put ? p : y, 0, LARGE, LARGE);
-			cf_buf_free(y);
+			while (!begun_anew(a, p, put) && !cf_get(&p->cb_done))
+				;
 		}
 		cf_done_is(p, 0, "passive");
+		if (put)
+			cf_check(p, 0, LARGE, LARGE);
 		cf_buf_free(x);
 		cf_buf_free(p);
 	}
