@@ -128,8 +128,9 @@ struct perf_side {
 	uint32_t                pe_descs_nr;
 	/** Messages to be sent when a buffer is free. */
 	uint64_t pe_wanted;
-	/** Messages received. */
+	/** Messages received; messages queued to be sent. */
 	uint64_t  pe_recv_nr;
+	uint64_t  pe_queued_nr;
 	m0_time_t pe_sent;
 };
 

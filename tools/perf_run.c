@@ -9,6 +9,10 @@ enum {
 	WARM_PERCENT = 20,
 	/** Milliseconds between two looks at a row that runs. */
 	TICK_MSEC = 20,
+	/** When it is over: looks, a millisecond each, for what is on its way
+	 * still; in a row that find nothing. */
+	SETTLE_LOOKS_MAX = 1000,
+	SETTLED_LOOKS = 3,
 	/** Seconds that a slow machine is given for the first two operations. */
 	GRACE = 30
 };
@@ -342,6 +346,33 @@ static void phase_set(struct perf_run *run, int from, int to)
 					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+static bool is_settled(const struct perf_run *run)
+{
+	const struct perf_side *a = &run->pn_sides[PERF_A];
+	const struct perf_side *b = &run->pn_sides[PERF_B];
+
+	return __atomic_load_n(&a->pe_queued_nr, __ATOMIC_RELAXED) ==
+		       __atomic_load_n(&b->pe_recv_nr, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&b->pe_queued_nr, __ATOMIC_RELAXED) ==
+		       __atomic_load_n(&a->pe_recv_nr, __ATOMIC_RELAXED);
+}
+
+/*
+ * The machines of the next row may have the same addresses: a descriptor that
+ * is on its way still would be theirs, and mean nothing. Seen more than once,
+ * since a callback that was running may have sent another.
+ */
+static void row_settle(const struct perf_run *run)
+{
+	int looks = SETTLE_LOOKS_MAX;
+	int seen = 0;
+
+	while (looks-- > 0 && seen < SETTLED_LOOKS) {
+		m0_nanosleep(M0_TIME_ONE_MSEC, NULL);
+		seen = is_settled(run) ? seen + 1 : 0;
+	}
+}
+
 static uint64_t row_measure(struct perf_run *run)
 {
 	double   seconds = run->pn_setup->pu_seconds;
@@ -353,7 +384,9 @@ static uint64_t row_measure(struct perf_run *run)
 	phase_set(run, PHASE_WARM, PHASE_MEASURE);
 	phase_wait(run, seconds, true);
 	phase_set(run, PHASE_MEASURE, PHASE_STOP);
-	return cpu_now() - cpu;
+	cpu = cpu_now() - cpu;
+	row_settle(run);
+	return cpu;
 }
 
 int perf_row_run(const struct perf_setup *setup, struct perf_row *row,

@@ -46,8 +46,11 @@ static void side_unlock(struct perf_side *side)
 static void side_add(struct perf_side *side, struct m0_net_buffer *nb,
 		     const char *what)
 {
-	int rc = m0_net_buffer_add(nb, &side->pe_node.tn_tm);
+	bool sends = nb->nb_qtype == M0_NET_QT_MSG_SEND;
+	int  rc = m0_net_buffer_add(nb, &side->pe_node.tn_tm);
 
+	if (rc == 0 && sends)
+		__atomic_fetch_add(&side->pe_queued_nr, 1, __ATOMIC_RELAXED);
 	if (rc != 0 && rc != -EPERM)
 		perf_failed(side->pe_run, what, rc);
 }
@@ -132,10 +135,17 @@ static void passive_offer(struct perf_side *side, struct perf_bulk *bulk,
 	side_add(side, &out->po_nb, "descriptor");
 }
 
+static bool is_over(const struct perf_side *side)
+{
+	return __atomic_load_n(&side->pe_run->pn_phase, __ATOMIC_RELAXED) ==
+	       PHASE_STOP;
+}
+
 /* Offers what is free; the rest when there is a message buffer for it. */
 static void passive_step(struct perf_side *side)
 {
-	while (side->pe_bulk_free != NULL && side->pe_out_free != NULL) {
+	while (!is_over(side) && side->pe_bulk_free != NULL &&
+	       side->pe_out_free != NULL) {
 		struct perf_out *out = side->pe_out_free;
 
 		side->pe_out_free = out->po_next;
@@ -252,9 +262,9 @@ static void msg_received(const struct m0_net_buffer_event *ev)
 			perf_failed(run, "message", ev->nbe_status);
 		return;
 	}
-	stop = __atomic_load_n(&run->pn_phase, __ATOMIC_RELAXED) == PHASE_STOP;
+	stop = is_over(side);
 	side_lock(side);
-	++side->pe_recv_nr;
+	__atomic_fetch_add(&side->pe_recv_nr, 1, __ATOMIC_RELAXED);
 	if (is_bulk(run) && side_is_a(side) && !stop)
 		active_move(side, bytes + ev->nbe_offset, ev->nbe_length);
 	side_add(side, nb, "receive buffer");
