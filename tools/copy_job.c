@@ -293,7 +293,7 @@ static int job_open(struct copy_job *job)
 	job->cj_far = path != NULL;
 	if (src_file_open(&job->cj_src, args->ca_src, args->ca_fail) != 0)
 		return args->ca_fail->tf_exit;
-	if (job->cj_far)
+	if (path != NULL)
 		target_set(job, path);
 	else
 		(void)dst_file_open(&job->cj_dst, args->ca_dst, &job->cj_src,

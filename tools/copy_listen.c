@@ -251,7 +251,7 @@ static void plan_make(const struct listener *listener, const struct ask *ask,
 	plan->cpl_block =
 		min64u(msg->cm_block,
 		       listener->ls_door.cp_node.tn_dom.nd_get_max_buffer_size);
-	plan->cpl_block = min64u(plan->cpl_block, max64u(msg->cm_length, 1));
+	plan->cpl_block = max64u(min64u(plan->cpl_block, msg->cm_length), 1);
 	plan->cpl_inflight = (uint32_t)max64u(
 		min64u(msg->cm_inflight, COPY_WINDOW_MAX / plan->cpl_block), 1);
 }

@@ -12,13 +12,14 @@ enum {
 static uint32_t ni_order(const struct m0_lnet_engine *eng,
 			 const struct m0_lnet_ni     *of)
 {
-	struct m0_lnet_ni *ni;
-	uint32_t           order = 0;
+	const struct m0_lnd_ni *ni;
+	uint32_t                order = 0;
+	unsigned                i;
 
-	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
-		if (ni != eng->le_lo)
+	for (i = 0; (ni = m0_lnet_engine_ni(eng, i)) != NULL; ++i) {
+		if (eng->le_lo == NULL || ni != &eng->le_lo->lni_lnd)
 			++order;
-		if (ni == of)
+		if (ni == &of->lni_lnd)
 			break;
 	}
 	return order;

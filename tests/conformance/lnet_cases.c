@@ -185,9 +185,9 @@ static enum m0_net_queue_type active_of(bool put)
 /* Another transfer with p's descriptor; false if nobody has answered it. */
 static bool begun_anew(struct cf_tm *a, struct cf_buf *p, bool put)
 {
-	struct cf_buf *y = cf_active(a, active_of(put), LARGE,
-				     &p->cb_nb.nb_desc);
-	bool           done;
+	struct cf_buf *y =
+		cf_active(a, active_of(put), LARGE, &p->cb_nb.nb_desc);
+	bool done;
 
 	cf_wait_buf(y);
 	done = y->cb_last.ce_status == 0;

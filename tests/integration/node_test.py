@@ -442,8 +442,11 @@ class Ends(Case):
 # A /tmp of its own, for a user of its own.
 IN_TMP = '''
 unset XDG_RUNTIME_DIR
+# It may lie below what is about to be hidden.
+exec 3<"$1"
 mount -t tmpfs -o mode=1777 tmpfs /tmp || exit 90
-cp "$1" /tmp/colibri
+cat <&3 >/tmp/colibri && chmod 755 /tmp/colibri || exit 90
+exec 3<&-
 shift
 user="setpriv --reuid=65534 --regid=65534 --clear-groups"
 $user /tmp/colibri node "$@" >/tmp/words &

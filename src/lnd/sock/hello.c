@@ -223,6 +223,7 @@ static int hello_asked(struct m0_sock_conn        *conn,
 		       const struct m0_sock_hello *hello)
 {
 	struct m0_sock__peer *peer;
+	bool                  unwanted;
 	int                   rc;
 
 	conn->cn_ctype = m0_sock__ctype_invert(hello->sh_ctype);
@@ -230,16 +231,15 @@ static int hello_asked(struct m0_sock_conn        *conn,
 				 hello->sh_src_pid);
 	if (peer == NULL)
 		return m0_sock__conn_fail(conn, -ENOMEM);
-	if (is_race(peer, conn)) {
-		rc = refuse_hello(conn, conn->cn_version, &peer->sp_nid);
-	} else if (is_reborn(peer, hello)) {
+	unwanted = is_race(peer, conn);
+	if (!unwanted && is_reborn(peer, hello)) {
 		reborn(peer);
-		rc = refuse_hello(conn, conn->cn_version, &peer->sp_nid);
-	} else if (peer->sp_nr[conn->cn_ctype] >= type_max(conn->cn_sock)) {
-		rc = refuse_hello(conn, conn->cn_version, &peer->sp_nid);
-	} else {
-		rc = accept_open(conn, peer, hello);
+		unwanted = true;
 	}
+	if (unwanted || peer->sp_nr[conn->cn_ctype] >= type_max(conn->cn_sock))
+		rc = refuse_hello(conn, conn->cn_version, &peer->sp_nid);
+	else
+		rc = accept_open(conn, peer, hello);
 	/* It may have been made for nothing. */
 	if (peer->sp_open_nr == 0)
 		m0_sock__peer_work(peer);

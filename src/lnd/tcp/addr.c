@@ -47,7 +47,7 @@ bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_sock_addr *ret)
 
 int m0_tcp__addr_bound(int fd, struct m0_sock_addr *ret)
 {
-	struct sockaddr_storage sa;
+	struct sockaddr_storage sa = { 0 };
 	socklen_t               len = sizeof sa;
 
 	if (getsockname(fd, (struct sockaddr *)&sa, &len) != 0)
