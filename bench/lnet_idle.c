@@ -177,7 +177,8 @@ static void used_get(struct used *u)
 {
 	struct mallinfo2 heap = mallinfo2();
 	FILE            *f = fopen("/proc/self/statm", "r");
-	unsigned long    all, rss;
+	unsigned long    all = 0;
+	unsigned long    rss = 0;
 	struct rusage    r;
 
 	must(f != NULL && fscanf(f, "%lu %lu", &all, &rss) == 2, "statm");
