@@ -101,8 +101,11 @@ struct kit_buf {
 	bool kb_delivering;
 	/** On its machine's list of active operations to begin. */
 	bool kb_in_bulk;
+	/** The transport has it, see nko_recv. */
+	bool kb_recv_placing;
 	/** Was to be given up while claimed: why. */
-	int32_t     kb_late;
+	int32_t kb_late;
+	/* A bulk transfer needs the two cache lines above, and none below. */
 	m0_bcount_t kb_late_nr;
 	/** Status of an event when given up. */
 	int32_t         kb_reason;
@@ -120,13 +123,15 @@ struct kit_buf {
 	struct kit_recv_event  kb_ev_one;
 	/** Behind those kb_ev_nr: placed, but not what is before them. */
 	uint32_t kb_ev_held_nr;
-	/** The transport has it, see nko_recv. */
-	bool kb_recv_placing;
 	/** While not registered. */
 	struct kit_buf *kb_free_next;
 	size_t          kb_bytes;
 	_Alignas(16) uint8_t kb_pvt[];
 };
+
+/* Else adding a buffer out of cold memory waits for one more line. */
+_Static_assert(offsetof(struct kit_buf, kb_late_nr) <= 2 * KIT_CACHE_LINE,
+	       "the first part of a buffer has grown");
 
 static inline struct kit_buf *kit_buf_full(struct m0_net_kit_buf *pub)
 {
@@ -212,8 +217,6 @@ struct m0_net_kit_machine {
 	/** Active operations to begin: nkb_work of their buffers. */
 	struct kit_work_list nkm_bulk;
 	uint32_t             nkm_bulk_nr;
-	/** A message that waits for a buffer to be added; sg_from NULL: none. */
-	struct kit_staged nkm_staged;
 	/** Work that is not due yet, by nkw_due. */
 	struct kit_work_list nkm_deferred;
 	struct m0_timerq     nkm_timerq;
@@ -223,7 +226,9 @@ struct m0_net_kit_machine {
 	uint32_t                     nkm_eps_idle_nr;
 	struct kit_ep               *nkm_ep_last;
 
-	struct m0_chan *nkm_notify;
+	/** A message that waits for a buffer to be added; sg_from NULL: none. */
+	struct kit_staged nkm_staged;
+	struct m0_chan   *nkm_notify;
 	/** ERROR events to deliver. */
 	uint32_t nkm_enobufs_nr;
 	/** What start and stop have come to. */
