@@ -273,21 +273,21 @@ static struct m0_lnet_md_attr md_attr(struct duo_node *dn, struct slot *sl,
 				      unsigned options)
 {
 	return (struct m0_lnet_md_attr){
-		.md_vec = &sl->sl_vec,
-		.md_length = sl->sl_bytes,
-		.md_threshold = M0_LNET_MD_THRESHOLD_INF,
-		.md_options = options,
-		.md_eq = &dn->dn_eq,
-		.md_user = sl,
+		.mda_vec = &sl->sl_vec,
+		.mda_length = sl->sl_bytes,
+		.mda_threshold = M0_LNET_MD_THRESHOLD_INF,
+		.mda_options = options,
+		.mda_eq = &dn->dn_eq,
+		.mda_user = sl,
 	};
 }
 
 static void window_attach(struct duo_node *dn, struct slot *sl, unsigned i)
 {
 	const struct m0_lnet_me_attr me = {
-		.me_portal = PORTAL,
-		.me_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
-		.me_match_bits = i,
+		.mea_portal = PORTAL,
+		.mea_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
+		.mea_match_bits = i,
 	};
 	struct m0_lnet_md_attr md = md_attr(dn, sl,
 					    M0_LNET_MD_OP_PUT |
@@ -384,12 +384,12 @@ static void info_add(struct m0_lnet *lnet, struct m0_lnd_ni_info *sum)
 
 	must(m0_lnet_info_get(lnet, &info), "info");
 	for (unsigned i = 0; i < info->li_nis_nr; i++) {
-		const struct m0_lnd_ni_info *lnd = &info->li_nis[i].lni_lnd;
+		const struct m0_lnd_ni_info *lnd = &info->li_nis[i].nii_lnd;
 
-		sum->lni_read_calls_nr += lnd->lni_read_calls_nr;
-		sum->lni_write_calls_nr += lnd->lni_write_calls_nr;
-		sum->lni_direct_bytes += lnd->lni_direct_bytes;
-		sum->lni_copied_bytes += lnd->lni_copied_bytes;
+		sum->ldi_read_calls_nr += lnd->ldi_read_calls_nr;
+		sum->ldi_write_calls_nr += lnd->ldi_write_calls_nr;
+		sum->ldi_direct_bytes += lnd->ldi_direct_bytes;
+		sum->ldi_copied_bytes += lnd->ldi_copied_bytes;
 	}
 	m0_lnet_info_free(info);
 }
@@ -410,12 +410,12 @@ void bench_duo_calls(struct bench_duo *duo, const char *name)
 
 	for (unsigned i = 0; i < 2; i++)
 		info_add(duo->d_node[i].dn_lnet, &sum);
-	line(name, "reads", (double)sum.lni_read_calls_nr / ops,
+	line(name, "reads", (double)sum.ldi_read_calls_nr / ops,
 	     "per_operation");
-	line(name, "writes", (double)sum.lni_write_calls_nr / ops,
+	line(name, "writes", (double)sum.ldi_write_calls_nr / ops,
 	     "per_operation");
 	line(name, "direct",
-	     (double)sum.lni_direct_bytes /
-		     (double)(sum.lni_direct_bytes + sum.lni_copied_bytes + 1),
+	     (double)sum.ldi_direct_bytes /
+		     (double)(sum.ldi_direct_bytes + sum.ldi_copied_bytes + 1),
 	     "part");
 }

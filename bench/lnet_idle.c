@@ -198,7 +198,7 @@ static uint64_t conns_nr(struct m0_lnet *lnet)
 
 	must(m0_lnet_info_get(lnet, &info) == 0, "info");
 	for (unsigned i = 0; i < info->li_nis_nr; i++)
-		nr += info->li_nis[i].lni_lnd.lni_connections_nr;
+		nr += info->li_nis[i].nii_lnd.ldi_connections_nr;
 	m0_lnet_info_free(info);
 	return nr;
 }

@@ -90,7 +90,8 @@ static void xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 	(void)tx;
 }
 
-static const struct m0_lnd_ops lnd_ops = { .lo_name = "none", .lo_xmit = xmit };
+static const struct m0_lnd_ops lnd_ops = { .ldo_name = "none",
+					   .ldo_xmit = xmit };
 static struct m0_lnd           lnd = { &lnd_ops };
 
 /* -------------------------------------------------------------------- node -- */
@@ -143,7 +144,7 @@ static void node_open(struct node *no)
 	check(m0_lnet_engine_ni_add(no->no_engine, &self, "", 1, &lnd,
 				    &no->no_ni) == 0,
 	      "interface");
-	no->no_ni->ln_up = true;
+	no->no_ni->ldn_up = true;
 	m0_lnet_engine_ni_up(no->no_engine, no->no_ni);
 }
 
@@ -161,17 +162,17 @@ static void entries_add(struct node *no, unsigned nr)
 	check(no->no_mes != NULL && no->no_mds != NULL, "memory");
 	for (i = 0; i < nr; ++i) {
 		no->no_mes[i].me_attr = (struct m0_lnet_me_attr){
-			.me_portal = 5,
-			.me_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
-			.me_match_bits = bits_of(i),
+			.mea_portal = 5,
+			.mea_id = { m0_lnet_nid_any, M0_LNET_PID_ANY },
+			.mea_match_bits = bits_of(i),
 		};
 		no->no_mds[i].md_attr = (struct m0_lnet_md_attr){
-			.md_vec = &vec,
-			.md_length = length,
-			.md_threshold = M0_LNET_MD_THRESHOLD_INF,
-			.md_options = M0_LNET_MD_OP_PUT |
-				      M0_LNET_MD_MANAGE_REMOTE,
-			.md_eq = &eq,
+			.mda_vec = &vec,
+			.mda_length = length,
+			.mda_threshold = M0_LNET_MD_THRESHOLD_INF,
+			.mda_options = M0_LNET_MD_OP_PUT |
+				       M0_LNET_MD_MANAGE_REMOTE,
+			.mda_eq = &eq,
 		};
 		m0_lnet_engine_me_attach(no->no_engine, &no->no_mes[i]);
 		m0_lnet_engine_md_attach(no->no_engine, &no->no_mes[i],
@@ -183,27 +184,27 @@ static void entries_add(struct node *no, unsigned nr)
 static void headers_make(struct node *no, unsigned used, unsigned step)
 {
 	struct m0_lnet_hdr hdr = {
-		.lh_dest_nid = no->no_ni->ln_nid,
-		.lh_src_nid = nid("10.0.0.2@tcp"),
-		.lh_dest_pid = M0_LNET_PID_LUSTRE,
-		.lh_src_pid = M0_LNET_PID_LUSTRE,
-		.lh_type = M0_LNET_PUT,
-		.lh_payload_bytes = PAYLOAD_BYTES,
-		.lh_portal = 5,
+		.lhd_dest_nid = no->no_ni->ldn_nid,
+		.lhd_src_nid = nid("10.0.0.2@tcp"),
+		.lhd_dest_pid = M0_LNET_PID_LUSTRE,
+		.lhd_src_pid = M0_LNET_PID_LUSTRE,
+		.lhd_type = M0_LNET_PUT,
+		.lhd_payload_bytes = PAYLOAD_BYTES,
+		.lhd_portal = 5,
 	};
 	uint64_t seed = 1;
 	unsigned i;
 
-	memset(&hdr.lh_wmd, 0xff, sizeof hdr.lh_wmd);
+	memset(&hdr.lhd_wmd, 0xff, sizeof hdr.lhd_wmd);
 	no->no_headers = m0_alloc_arr(HEADERS_NR, sizeof *no->no_headers);
 	check(no->no_headers != NULL, "memory");
 	for (i = 0; i < HEADERS_NR; ++i) {
-		hdr.lh_match_bits =
+		hdr.lhd_match_bits =
 			bits_of((unsigned)m0_rnd(used, &seed) * step);
 		(void)m0_lnet__hdr_encode(&hdr, false, no->no_headers[i]);
 	}
-	no->no_rx.lr_nid = hdr.lh_src_nid;
-	no->no_rx.lr_pid = hdr.lh_src_pid;
+	no->no_rx.lr_nid = hdr.lhd_src_nid;
+	no->no_rx.lr_pid = hdr.lhd_src_pid;
 }
 
 static struct node *node_make(unsigned entries, unsigned used)
@@ -220,7 +221,7 @@ static struct node *node_make(unsigned entries, unsigned used)
 static uint64_t puts_take(void *arg, uint64_t nr)
 {
 	struct node                *no = arg;
-	const struct m0_lnd_up_ops *up = no->no_ni->ln_ops;
+	const struct m0_lnd_up_ops *up = no->no_ni->ldn_ops;
 	uint64_t                    i;
 	int                         rc = 0;
 

@@ -24,13 +24,13 @@ int main(void) /* a node that pings itself, and sends itself a word */
 	struct m0_bufvec       vec[2] = { M0_BUFVEC_INIT_BUF(&at[0], &bytes[0]),
 					  M0_BUFVEC_INIT_BUF(&at[1], &bytes[1]) };
 	char                   why[M0_LNET_WHY_BYTES], nid[M0_LNET_NIDSTR_SIZE];
-	struct m0_lnet_me_attr me = { .me_portal = PORTAL,
-				      .me_id = { m0_lnet_nid_any,
-						 M0_LNET_PID_ANY },
-				      .me_match_bits = BITS,
-				      .me_flags = M0_LNET_ME_UNLINK };
-	struct m0_lnet_md_attr md = { .md_threshold = 1,
-				      .md_auto_unlink = true };
+	struct m0_lnet_me_attr me = { .mea_portal = PORTAL,
+				      .mea_id = { m0_lnet_nid_any,
+						  M0_LNET_PID_ANY },
+				      .mea_match_bits = BITS,
+				      .mea_flags = M0_LNET_ME_UNLINK };
+	struct m0_lnet_md_attr md = { .mda_threshold = 1,
+				      .mda_auto_unlink = true };
 	struct m0_lnet_op      op = { .lo_self = m0_lnet_nid_any,
 				      .lo_portal = PORTAL,
 				      .lo_match_bits = BITS };
@@ -56,16 +56,16 @@ int main(void) /* a node that pings itself, and sends itself a word */
 	       m0_lnet_nid_print(&ping.pr_nid, nid, sizeof nid));
 
 	m0_lnet_eq_init(&eq, lnet, NULL, 0); /* polled */
-	md.md_eq = &eq;
-	md.md_vec = &vec[0];
-	md.md_length = sizeof text;
-	md.md_options = M0_LNET_MD_OP_PUT;
+	md.mda_eq = &eq;
+	md.mda_vec = &vec[0];
+	md.mda_length = sizeof text;
+	md.mda_options = M0_LNET_MD_OP_PUT;
 	if (m0_lnet_me_attach(lnet, &me, &entry) != 0 ||
 	    m0_lnet_md_attach(lnet, entry, &md, &in) != 0)
 		fail("no place for a message");
-	md.md_vec = &vec[1];
-	md.md_length = sizeof said;
-	md.md_options = 0;
+	md.mda_vec = &vec[1];
+	md.mda_length = sizeof said;
+	md.mda_options = 0;
 	if (m0_lnet_md_bind(lnet, &md, &out) != 0 ||
 	    m0_lnet_put(lnet, out, &op) != 0)
 		fail("no message");

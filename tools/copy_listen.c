@@ -29,9 +29,9 @@ enum {
 
 /** An OPEN that waits for main. */
 struct ask {
-	struct m0_net_end_point *as_from;
-	struct copy_msg          as_msg;
-	char                     as_text[COPY_TEXT_MAX + 1];
+	struct m0_net_end_point *ask_from;
+	struct copy_msg          ask_msg;
+	char                     ask_text[COPY_TEXT_MAX + 1];
 };
 
 struct session {
@@ -44,18 +44,18 @@ struct session {
 };
 
 struct listener {
-	const struct copy_args *ls_args;
-	struct copy_port        ls_door;
+	const struct copy_args *lis_args;
+	struct copy_port        lis_door;
 	/** Under the door's lock. */
-	struct ask      ls_asks[ASKS_MAX];
-	uint32_t        ls_asks_nr;
-	struct session *ls_sessions[SESSIONS_MAX];
+	struct ask      lis_asks[ASKS_MAX];
+	uint32_t        lis_asks_nr;
+	struct session *lis_sessions[SESSIONS_MAX];
 	/** Readable when there is an ask, or the end of a session. */
-	int      ls_wake_fd;
-	int      ls_dir_fd;
-	uint64_t ls_done_nr;
-	uint64_t ls_failed_nr;
-	bool     ls_stopping;
+	int      lis_wake_fd;
+	int      lis_dir_fd;
+	uint64_t lis_done_nr;
+	uint64_t lis_failed_nr;
+	bool     lis_stopping;
 };
 
 /* ------------------------------------------------------------- the door -- */
@@ -64,26 +64,26 @@ static bool door_msg(struct copy_port *port, struct m0_net_end_point *from,
 		     const struct copy_msg *msg)
 {
 	struct listener *listener =
-		container_of(port, struct listener, ls_door);
+		container_of(port, struct listener, lis_door);
 	struct m0_net_buf_desc desc = msg->cm_desc;
 	bool                   taken = false;
 
 	m0_net_desc_free(&desc);
 	m0_mutex_lock(&port->cp_lock);
 	if (msg->cm_type == COPY_OPEN && msg->cm_conv != 0 &&
-	    listener->ls_asks_nr < ASKS_MAX) {
-		struct ask *ask = &listener->ls_asks[listener->ls_asks_nr++];
+	    listener->lis_asks_nr < ASKS_MAX) {
+		struct ask *ask = &listener->lis_asks[listener->lis_asks_nr++];
 
 		(void)m0_net_end_point_get(from);
-		ask->as_from = from;
-		ask->as_msg = *msg;
-		memcpy(ask->as_text, msg->cm_text, msg->cm_text_nr);
-		ask->as_text[msg->cm_text_nr] = '\0';
+		ask->ask_from = from;
+		ask->ask_msg = *msg;
+		memcpy(ask->ask_text, msg->cm_text, msg->cm_text_nr);
+		ask->ask_text[msg->cm_text_nr] = '\0';
 		taken = true;
 	}
 	m0_mutex_unlock(&port->cp_lock);
 	if (taken)
-		(void)eventfd_write(listener->ls_wake_fd, 1);
+		(void)eventfd_write(listener->lis_wake_fd, 1);
 	return taken;
 }
 
@@ -92,19 +92,19 @@ static void door_alien(struct copy_port *port, struct m0_net_end_point *from,
 		       const struct copy_msg *msg)
 {
 	struct listener *listener =
-		container_of(port, struct listener, ls_door);
+		container_of(port, struct listener, lis_door);
 
 	m0_mutex_lock(&port->cp_lock);
-	if (msg->cm_type == COPY_OPEN && listener->ls_asks_nr < ASKS_MAX) {
-		struct ask *ask = &listener->ls_asks[listener->ls_asks_nr++];
+	if (msg->cm_type == COPY_OPEN && listener->lis_asks_nr < ASKS_MAX) {
+		struct ask *ask = &listener->lis_asks[listener->lis_asks_nr++];
 
 		(void)m0_net_end_point_get(from);
-		ask->as_from = from;
-		ask->as_msg = (struct copy_msg){ .cm_type = COPY_OPEN_REPLY };
-		ask->as_text[0] = '\0';
+		ask->ask_from = from;
+		ask->ask_msg = (struct copy_msg){ .cm_type = COPY_OPEN_REPLY };
+		ask->ask_text[0] = '\0';
 	}
 	m0_mutex_unlock(&port->cp_lock);
-	(void)eventfd_write(listener->ls_wake_fd, 1);
+	(void)eventfd_write(listener->lis_wake_fd, 1);
 }
 
 /* ------------------------------------------------------------- sessions -- */
@@ -119,7 +119,7 @@ static void session_say(const struct listener *listener, struct session *se)
 	char                  sum[2 * HASH_BYTES + 1];
 
 	text_hex(sum, receiver->cr_sum, HASH_BYTES);
-	if (listener->ls_args->ca_json) {
+	if (listener->lis_args->ca_json) {
 		struct json_t *tree = jout_alloc();
 
 		jout_str(tree, "event", "received");
@@ -132,7 +132,7 @@ static void session_say(const struct listener *listener, struct session *se)
 		jout_bool(tree, "verified", se->se_plan.cpl_verify);
 		(void)jout_print_line(tree, stdout);
 		jout_free(tree);
-	} else if (!listener->ls_args->ca_quiet) {
+	} else if (!listener->lis_args->ca_quiet) {
 		printf("received %s from %s: %" PRIu64 " bytes in %.3f s, "
 		       "%.1f MB/s, " HASH_NAME " %s, %s\n",
 		       se->se_dst.df_path, se->se_from->nep_addr, bytes,
@@ -145,7 +145,7 @@ static void session_say(const struct listener *listener, struct session *se)
 static void failure_say(const struct listener *listener, const char *name,
 			const char *from, const char *why)
 {
-	if (listener->ls_args->ca_json) {
+	if (listener->lis_args->ca_json) {
 		struct json_t *tree = jout_alloc();
 
 		jout_str(tree, "event", "failed");
@@ -157,7 +157,7 @@ static void failure_say(const struct listener *listener, const char *name,
 		(void)fflush(stdout);
 	} else {
 		fprintf(stderr, "%s: '%s' from %s is not received: %s\n",
-			listener->ls_args->ca_program, name, from, why);
+			listener->lis_args->ca_program, name, from, why);
 	}
 }
 
@@ -177,10 +177,10 @@ static void session_reap(struct listener *listener, struct session **slot)
 	struct copy_receiver *receiver = &se->se_receiver;
 
 	if (receiver->cr_committed) {
-		++listener->ls_done_nr;
+		++listener->lis_done_nr;
 		session_say(listener, se);
 	} else {
-		++listener->ls_failed_nr;
+		++listener->lis_failed_nr;
 		failure_say(listener, se->se_dst.df_path, se->se_from->nep_addr,
 			    receiver->cr_port.cp_fail.tf_text);
 	}
@@ -218,7 +218,7 @@ static void reply(struct listener *listener, const struct ask *ask, int status,
 	struct copy_msg msg = {
 		.cm_type = COPY_OPEN_REPLY,
 		.cm_status = status,
-		.cm_conv = ask->as_msg.cm_conv,
+		.cm_conv = ask->ask_msg.cm_conv,
 		.cm_text = text,
 		.cm_text_nr = (uint32_t)strnlen(text, COPY_TEXT_MAX),
 	};
@@ -227,7 +227,7 @@ static void reply(struct listener *listener, const struct ask *ask, int status,
 		msg.cm_block = (uint32_t)se->se_plan.cpl_block;
 		msg.cm_inflight = se->se_plan.cpl_inflight;
 	}
-	copy_port_reply(&listener->ls_door, ask->as_from, &msg);
+	copy_port_reply(&listener->lis_door, ask->ask_from, &msg);
 }
 
 static const char *session_addr(const struct session *se)
@@ -239,8 +239,8 @@ static const char *session_addr(const struct session *se)
 static void plan_make(const struct listener *listener, const struct ask *ask,
 		      struct copy_plan *plan)
 {
-	const struct copy_args *args = listener->ls_args;
-	const struct copy_msg  *msg = &ask->as_msg;
+	const struct copy_args *args = listener->lis_args;
+	const struct copy_msg  *msg = &ask->ask_msg;
 
 	plan->cpl_xprt = args->ca_xprt;
 	plan->cpl_verify = args->ca_verify &&
@@ -248,9 +248,9 @@ static void plan_make(const struct listener *listener, const struct ask *ask,
 	plan->cpl_size = msg->cm_length;
 	plan->cpl_conv = msg->cm_conv;
 	plan->cpl_timeout_ns = args->ca_timeout_ms * M0_TIME_ONE_MSEC;
-	plan->cpl_block =
-		min64u(msg->cm_block,
-		       listener->ls_door.cp_node.tn_dom.nd_get_max_buffer_size);
+	plan->cpl_block = min64u(
+		msg->cm_block,
+		listener->lis_door.cp_node.tn_dom.nd_get_max_buffer_size);
 	plan->cpl_block = max64u(min64u(plan->cpl_block, msg->cm_length), 1);
 	plan->cpl_inflight = (uint32_t)max64u(
 		min64u(msg->cm_inflight, COPY_WINDOW_MAX / plan->cpl_block), 1);
@@ -263,10 +263,10 @@ static struct session *session_find(struct listener  *listener,
 	int i;
 
 	for (i = 0; i < SESSIONS_MAX; ++i) {
-		struct session *se = listener->ls_sessions[i];
+		struct session *se = listener->lis_sessions[i];
 
-		if (se != NULL && se->se_from == ask->as_from &&
-		    se->se_plan.cpl_conv == ask->as_msg.cm_conv)
+		if (se != NULL && se->se_from == ask->ask_from &&
+		    se->se_plan.cpl_conv == ask->ask_msg.cm_conv)
 			return se;
 	}
 	return NULL;
@@ -275,17 +275,17 @@ static struct session *session_find(struct listener  *listener,
 static int session_start(struct listener *listener, const struct ask *ask,
 			 struct session *se, struct tool_fail *fail)
 {
-	const char *base = memchr(ask->as_text, 0, ask->as_msg.cm_text_nr);
+	const char *base = memchr(ask->ask_text, 0, ask->ask_msg.cm_text_nr);
 
 	if (base == NULL)
 		return tool_fail_set(fail, TOOL_FAILED, "names are missing");
-	if (dst_file_open_below(&se->se_dst, listener->ls_dir_fd, ask->as_text,
-				base + 1, fail) != 0)
+	if (dst_file_open_below(&se->se_dst, listener->lis_dir_fd,
+				ask->ask_text, base + 1, fail) != 0)
 		return fail->tf_exit;
 	plan_make(listener, ask, &se->se_plan);
 	if (copy_receiver_open(&se->se_receiver, &se->se_plan, &se->se_dst,
-			       ask->as_from->nep_addr,
-			       listener->ls_wake_fd) != 0 ||
+			       ask->ask_from->nep_addr,
+			       listener->lis_wake_fd) != 0 ||
 	    copy_receiver_run(&se->se_receiver) != 0) {
 		*fail = se->se_receiver.cr_port.cp_fail;
 		copy_receiver_stop(&se->se_receiver);
@@ -308,28 +308,28 @@ static void session_open(struct listener *listener, struct ask *ask,
 	}
 	se->se_start = m0_time_now();
 	if (session_start(listener, ask, se, &fail) != 0) {
-		++listener->ls_failed_nr;
-		text_make_printable(ask->as_text);
+		++listener->lis_failed_nr;
+		text_make_printable(ask->ask_text);
 		reply(listener, ask, -EACCES, NULL, fail.tf_text);
-		failure_say(listener, ask->as_text, ask->as_from->nep_addr,
+		failure_say(listener, ask->ask_text, ask->ask_from->nep_addr,
 			    fail.tf_text);
 		m0_free(se);
 		return;
 	}
-	(void)m0_net_end_point_get(ask->as_from);
-	se->se_from = ask->as_from;
+	(void)m0_net_end_point_get(ask->ask_from);
+	se->se_from = ask->ask_from;
 	*slot = se;
 	reply(listener, ask, 0, se, session_addr(se));
 }
 
 static void ask_serve(struct listener *listener, struct ask *ask)
 {
-	const struct copy_args *args = listener->ls_args;
+	const struct copy_args *args = listener->lis_args;
 	struct session         *se = session_find(listener, ask);
 	int                     max = args->ca_once ? 1 : SESSIONS_MAX;
 	int                     i;
 
-	if (ask->as_msg.cm_type == COPY_OPEN_REPLY) {
+	if (ask->ask_msg.cm_type == COPY_OPEN_REPLY) {
 		reply(listener, ask, -EPROTONOSUPPORT, NULL, "");
 		return;
 	}
@@ -338,28 +338,28 @@ static void ask_serve(struct listener *listener, struct ask *ask)
 		return;
 	}
 	for (i = 0; i < max; ++i) {
-		if (listener->ls_sessions[i] == NULL)
+		if (listener->lis_sessions[i] == NULL)
 			break;
 	}
-	if (i == max || listener->ls_stopping ||
-	    (args->ca_once && listener->ls_done_nr > 0))
+	if (i == max || listener->lis_stopping ||
+	    (args->ca_once && listener->lis_done_nr > 0))
 		reply(listener, ask, -EBUSY, NULL, "busy with other copies");
 	else
-		session_open(listener, ask, &listener->ls_sessions[i]);
+		session_open(listener, ask, &listener->lis_sessions[i]);
 }
 
 static bool ask_get(struct listener *listener, struct ask *ret)
 {
-	struct copy_port *door = &listener->ls_door;
+	struct copy_port *door = &listener->lis_door;
 	bool              some;
 
 	m0_mutex_lock(&door->cp_lock);
-	some = listener->ls_asks_nr > 0;
+	some = listener->lis_asks_nr > 0;
 	if (some) {
-		*ret = listener->ls_asks[0];
-		--listener->ls_asks_nr;
-		memmove(&listener->ls_asks[0], &listener->ls_asks[1],
-			listener->ls_asks_nr * sizeof listener->ls_asks[0]);
+		*ret = listener->lis_asks[0];
+		--listener->lis_asks_nr;
+		memmove(&listener->lis_asks[0], &listener->lis_asks[1],
+			listener->lis_asks_nr * sizeof listener->lis_asks[0]);
 	}
 	m0_mutex_unlock(&door->cp_lock);
 	return some;
@@ -371,7 +371,7 @@ static void asks_serve(struct listener *listener)
 
 	while (ask_get(listener, &ask)) {
 		ask_serve(listener, &ask);
-		(void)m0_net_end_point_put(ask.as_from);
+		(void)m0_net_end_point_put(ask.ask_from);
 	}
 }
 
@@ -384,7 +384,7 @@ static unsigned sessions_look(struct listener *listener)
 	int      i;
 
 	for (i = 0; i < SESSIONS_MAX; ++i) {
-		struct session **slot = &listener->ls_sessions[i];
+		struct session **slot = &listener->lis_sessions[i];
 
 		if (*slot == NULL)
 			continue;
@@ -402,11 +402,11 @@ static void sessions_cancel(struct listener *listener)
 {
 	int i;
 
-	listener->ls_stopping = true;
+	listener->lis_stopping = true;
 	for (i = 0; i < SESSIONS_MAX; ++i) {
-		if (listener->ls_sessions[i] != NULL)
+		if (listener->lis_sessions[i] != NULL)
 			copy_receiver_cancel(
-				&listener->ls_sessions[i]->se_receiver);
+				&listener->lis_sessions[i]->se_receiver);
 	}
 }
 
@@ -414,19 +414,19 @@ static bool listen_is_over(const struct listener *listener, unsigned running_nr)
 {
 	if (running_nr > 0)
 		return false;
-	return listener->ls_stopping ||
-	       (listener->ls_args->ca_once &&
-		listener->ls_done_nr + listener->ls_failed_nr > 0);
+	return listener->lis_stopping ||
+	       (listener->lis_args->ca_once &&
+		listener->lis_done_nr + listener->lis_failed_nr > 0);
 }
 
 static void listen_loop(struct listener *listener)
 {
 	struct pollfd fds[] = {
-		{ .fd = listener->ls_wake_fd, .events = POLLIN },
-		{ .fd = listener->ls_args->ca_signal_fd, .events = POLLIN },
+		{ .fd = listener->lis_wake_fd, .events = POLLIN },
+		{ .fd = listener->lis_args->ca_signal_fd, .events = POLLIN },
 	};
 	int alive_ms = (int)max64u(
-		copy_port_alive_ns(&listener->ls_door) / M0_TIME_ONE_MSEC, 1);
+		copy_port_alive_ns(&listener->lis_door) / M0_TIME_ONE_MSEC, 1);
 	unsigned  nr = 0;
 	eventfd_t value;
 	nfds_t    fds_nr = ARRAY_SIZE(fds);
@@ -434,7 +434,7 @@ static void listen_loop(struct listener *listener)
 	while (!listen_is_over(listener, nr)) {
 		if (poll(fds, fds_nr, nr > 0 ? alive_ms : -1) > 0) {
 			if (fds[0].revents & POLLIN)
-				(void)eventfd_read(listener->ls_wake_fd,
+				(void)eventfd_read(listener->lis_wake_fd,
 						   &value);
 			if (fds_nr > 1 && (fds[1].revents & POLLIN)) {
 				sessions_cancel(listener);
@@ -448,8 +448,8 @@ static void listen_loop(struct listener *listener)
 
 static void listen_say(const struct listener *listener, const char *dir)
 {
-	const struct copy_args *args = listener->ls_args;
-	const char *addr = tool_node_addr(&listener->ls_door.cp_node);
+	const struct copy_args *args = listener->lis_args;
+	const char *addr = tool_node_addr(&listener->lis_door.cp_node);
 	char        real[PATH_MAX];
 	char        words[512];
 	char        command[1024];
@@ -477,20 +477,20 @@ static void listen_say(const struct listener *listener, const char *dir)
 
 static int listen_open(struct listener *listener, const char *dir)
 {
-	const struct copy_args *args = listener->ls_args;
+	const struct copy_args *args = listener->lis_args;
 	struct tool_fail       *fail = args->ca_fail;
-	struct copy_port       *door = &listener->ls_door;
+	struct copy_port       *door = &listener->lis_door;
 
-	listener->ls_dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (listener->ls_dir_fd < 0)
+	listener->lis_dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (listener->lis_dir_fd < 0)
 		return tool_fail_set(fail, TOOL_USAGE, "DIR '%s': %s", dir,
 				     tool_errtext(errno));
-	if (faccessat(listener->ls_dir_fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
+	if (faccessat(listener->lis_dir_fd, ".", W_OK | X_OK, AT_EACCESS) != 0)
 		return tool_fail_set(fail, TOOL_USAGE,
 				     "DIR '%s' cannot be written to: %s", dir,
 				     tool_errtext(errno));
-	listener->ls_wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (listener->ls_wake_fd < 0)
+	listener->lis_wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (listener->lis_wake_fd < 0)
 		return tool_fail_set(fail, TOOL_FAILED, "no descriptors: %s",
 				     tool_errtext(errno));
 	door->cp_msg = door_msg;
@@ -507,11 +507,11 @@ static void listen_close(struct listener *listener)
 {
 	struct ask ask;
 
-	copy_port_drain(&listener->ls_door, COPY_BYE_NS);
-	copy_port_stop(&listener->ls_door);
+	copy_port_drain(&listener->lis_door, COPY_BYE_NS);
+	copy_port_stop(&listener->lis_door);
 	while (ask_get(listener, &ask))
-		(void)m0_net_end_point_put(ask.as_from);
-	copy_port_close(&listener->ls_door);
+		(void)m0_net_end_point_put(ask.ask_from);
+	copy_port_close(&listener->lis_door);
 }
 
 void copy_listen_run(const struct copy_args *args)
@@ -525,22 +525,22 @@ void copy_listen_run(const struct copy_args *args)
 		tool_fail_set(args->ca_fail, TOOL_FAILED, "no memory");
 		return;
 	}
-	listener->ls_args = args;
-	listener->ls_wake_fd = -1;
+	listener->lis_args = args;
+	listener->lis_wake_fd = -1;
 	rc = listen_open(listener, dir);
 	if (rc == 0) {
 		listen_say(listener, dir);
 		listen_loop(listener);
 	}
-	if (listener->ls_wake_fd >= 0)
+	if (listener->lis_wake_fd >= 0)
 		listen_close(listener);
-	if (listener->ls_wake_fd >= 0)
-		(void)close(listener->ls_wake_fd);
-	if (listener->ls_dir_fd >= 0)
-		(void)close(listener->ls_dir_fd);
-	if (rc == 0 && args->ca_once && listener->ls_done_nr == 0)
+	if (listener->lis_wake_fd >= 0)
+		(void)close(listener->lis_wake_fd);
+	if (listener->lis_dir_fd >= 0)
+		(void)close(listener->lis_dir_fd);
+	if (rc == 0 && args->ca_once && listener->lis_done_nr == 0)
 		tool_fail_set(args->ca_fail, TOOL_FAILED,
-			      listener->ls_failed_nr == 0
+			      listener->lis_failed_nr == 0
 				      ? "interrupted; nothing was received"
 				      : "nothing was received");
 	m0_free(listener);

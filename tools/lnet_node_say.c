@@ -67,11 +67,11 @@ static void say_nid(struct lnet_node *node, const struct m0_lnet_ni_info *ni)
 	};
 	const struct m0_lnet_cfg *cfg = &node->lno_opts.nop_cfg;
 	const char               *accept = accepts[cfg->lc_accept];
-	const char *device = ni->lni_device[0] != '\0' ? ni->lni_device : "?";
+	const char *device = ni->nii_device[0] != '\0' ? ni->nii_device : "?";
 	char        text[M0_LNET_NIDSTR_SIZE];
 	struct json_t *tree;
 
-	(void)m0_lnet_nid_print(&ni->lni_nid, text, sizeof text);
+	(void)m0_lnet_nid_print(&ni->nii_nid, text, sizeof text);
 	if (node->lno_json) {
 		tree = event_alloc("nid");
 		jout_str(tree, "nid", text);
@@ -159,20 +159,20 @@ static struct seen_peer *seen_alloc(const struct m0_lnet_info *info,
 
 	*ret_nr = 0;
 	for (i = 0; i < info->li_peers_nr; ++i)
-		nr += info->li_peers[i].lpe_nis_nr;
+		nr += info->li_peers[i].pei_nis_nr;
 	if (nr == 0)
 		return NULL;
 	seen = calloc(nr, sizeof *seen);
 	if (seen == NULL)
 		return NULL;
 	for (i = 0; i < info->li_peers_nr; ++i) {
-		for (j = 0; j < info->li_peers[i].lpe_nis_nr; ++j) {
+		for (j = 0; j < info->li_peers[i].pei_nis_nr; ++j) {
 			const struct m0_lnet_peer_ni_info *ni =
-				&info->li_peers[i].lpe_nis[j];
+				&info->li_peers[i].pei_nis[j];
 
-			seen[*ret_nr].snp_nid = ni->lpi_nid;
-			seen[*ret_nr].snp_up = ni->lpi_up;
-			seen[*ret_nr].snp_down = ni->lpi_down;
+			seen[*ret_nr].snp_nid = ni->pni_nid;
+			seen[*ret_nr].snp_up = ni->pni_up;
+			seen[*ret_nr].snp_down = ni->pni_down;
 			++*ret_nr;
 		}
 	}
@@ -220,8 +220,8 @@ static void say_refused(struct lnet_node *node, const struct m0_lnet_info *info)
 	unsigned       i;
 
 	for (i = 0; i < info->li_nis_nr; ++i)
-		nr += info->li_nis[i].lni_lnd.lni_refused_nr +
-		      info->li_nis[i].lni_lnd.lni_bad_peers_nr;
+		nr += info->li_nis[i].nii_lnd.ldi_refused_nr +
+		      info->li_nis[i].nii_lnd.ldi_bad_peers_nr;
 	if (nr > node->lno_refused_nr && node->lno_json) {
 		tree = event_alloc("refused");
 		jout_num(tree, "connections", nr - node->lno_refused_nr);

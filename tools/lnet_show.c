@@ -74,12 +74,12 @@ static void nid_add(struct json_t *item, const char *key,
 
 static void ni_health_add(struct json_t *item, const struct m0_lnet_ni_info *ni)
 {
-	const struct m0_lnet_failures *bad = &ni->lni_failures;
+	const struct m0_lnet_failures *bad = &ni->nii_failures;
 	struct json_t *object = jout_object(item, "health stats");
 
-	jout_num(object, "fatal_error", ni->lni_up ? 0 : 1);
+	jout_num(object, "fatal_error", ni->nii_up ? 0 : 1);
 	jout_num(object, "health value",
-		 m0_lnet_nid_is_lo(&ni->lni_nid) ? 0 : ni->lni_health);
+		 m0_lnet_nid_is_lo(&ni->nii_nid) ? 0 : ni->nii_health);
 	jout_num(object, "interrupts", bad->lf_local_interrupt);
 	jout_num(object, "dropped", bad->lf_local_dropped);
 	jout_num(object, "aborted", bad->lf_local_aborted);
@@ -93,17 +93,17 @@ static void ni_health_add(struct json_t *item, const struct m0_lnet_ni_info *ni)
 static void ni_tunables_add(struct json_t                *item,
 			    const struct m0_lnet_ni_info *ni)
 {
-	bool           lo = m0_lnet_nid_is_lo(&ni->lni_nid);
+	bool           lo = m0_lnet_nid_is_lo(&ni->nii_nid);
 	struct json_t *object = jout_object(item, "tunables");
 
 	jout_num(object, "peer_timeout", lo ? 0 : PEER_TIMEOUT_SECONDS);
-	jout_num(object, "peer_credits", ni->lni_peer_credits);
+	jout_num(object, "peer_credits", ni->nii_peer_credits);
 	jout_num(object, "peer_buffer_credits", 0);
-	jout_num(object, "credits", ni->lni_credits);
+	jout_num(object, "credits", ni->nii_credits);
 	if (!lo) {
 		object = jout_object(item, "lnd tunables");
-		jout_num(object, "conns_per_peer", ni->lni_conns_per_peer);
-		jout_num(object, "timeout", seconds(ni->lni_timeout_ms));
+		jout_num(object, "conns_per_peer", ni->nii_conns_per_peer);
+		jout_num(object, "timeout", seconds(ni->nii_timeout_ms));
 		jout_int(object, "tos", -1);
 	}
 	jout_int(item, "dev cpt", lo ? 0 : -1);
@@ -113,40 +113,40 @@ static void ni_tunables_add(struct json_t                *item,
 static void ni_colibri_add(struct json_t                *item,
 			   const struct m0_lnet_ni_info *ni)
 {
-	const struct m0_lnd_ni_info *lnd = &ni->lni_lnd;
+	const struct m0_lnd_ni_info *lnd = &ni->nii_lnd;
 	struct json_t               *object = jout_object(item, "colibri");
 
-	jout_int(object, "credits_free", ni->lni_credits_free);
-	jout_int(object, "credits_low", ni->lni_credits_low);
-	jout_num(object, "connections", lnd->lni_connections_nr);
-	jout_num(object, "accepted", lnd->lni_accepted_nr);
-	jout_num(object, "dialled", lnd->lni_dialled_nr);
-	jout_num(object, "bad_peers", lnd->lni_bad_peers_nr);
-	jout_num(object, "refused", lnd->lni_refused_nr);
-	jout_num(object, "lost", lnd->lni_lost_nr);
-	jout_num(object, "direct_bytes", lnd->lni_direct_bytes);
-	jout_num(object, "copied_bytes", lnd->lni_copied_bytes);
-	jout_num(object, "read_calls", lnd->lni_read_calls_nr);
-	jout_num(object, "write_calls", lnd->lni_write_calls_nr);
+	jout_int(object, "credits_free", ni->nii_credits_free);
+	jout_int(object, "credits_low", ni->nii_credits_low);
+	jout_num(object, "connections", lnd->ldi_connections_nr);
+	jout_num(object, "accepted", lnd->ldi_accepted_nr);
+	jout_num(object, "dialled", lnd->ldi_dialled_nr);
+	jout_num(object, "bad_peers", lnd->ldi_bad_peers_nr);
+	jout_num(object, "refused", lnd->ldi_refused_nr);
+	jout_num(object, "lost", lnd->ldi_lost_nr);
+	jout_num(object, "direct_bytes", lnd->ldi_direct_bytes);
+	jout_num(object, "copied_bytes", lnd->ldi_copied_bytes);
+	jout_num(object, "read_calls", lnd->ldi_read_calls_nr);
+	jout_num(object, "write_calls", lnd->ldi_write_calls_nr);
 }
 
 static void ni_add(struct json_t *list, const struct m0_lnet_ni_info *ni,
 		   unsigned verbose)
 {
 	struct json_t *item = jout_append(list);
-	bool           lo = m0_lnet_nid_is_lo(&ni->lni_nid);
+	bool           lo = m0_lnet_nid_is_lo(&ni->nii_nid);
 
-	nid_add(item, "nid", &ni->lni_nid);
-	jout_str(item, "status", ni->lni_up ? "up" : "down");
-	if (!lo && ni->lni_device[0] != '\0')
-		jout_str(jout_object(item, "interfaces"), "0", ni->lni_device);
+	nid_add(item, "nid", &ni->nii_nid);
+	jout_str(item, "status", ni->nii_up ? "up" : "down");
+	if (!lo && ni->nii_device[0] != '\0')
+		jout_str(jout_object(item, "interfaces"), "0", ni->nii_device);
 	if (verbose < 1)
 		return;
-	statistics_add(item, &ni->lni_traffic);
+	statistics_add(item, &ni->nii_traffic);
 	if (verbose >= 4)
 		udsp_add(item);
 	if (verbose >= 2) {
-		traffic_add(item, &ni->lni_traffic);
+		traffic_add(item, &ni->nii_traffic);
 		ni_health_add(item, ni);
 	}
 	ni_tunables_add(item, ni);
@@ -162,13 +162,13 @@ static void nets_add(struct json_t *list, const struct ctl_request *req,
 	unsigned j;
 
 	for (i = 0; i < info->li_nis_nr; ++i) {
-		uint32_t       net = m0_lnet_nid_net(&info->li_nis[i].lni_nid);
+		uint32_t       net = m0_lnet_nid_net(&info->li_nis[i].nii_nid);
 		char           text[M0_LNET_NIDSTR_SIZE];
 		struct json_t *item;
 		struct json_t *nis;
 
 		for (j = 0; j < i; ++j) {
-			if (m0_lnet_nid_net(&info->li_nis[j].lni_nid) == net)
+			if (m0_lnet_nid_net(&info->li_nis[j].nii_nid) == net)
 				break;
 		}
 		if (j < i ||
@@ -179,7 +179,7 @@ static void nets_add(struct json_t *list, const struct ctl_request *req,
 			 m0_lnet_net_print(net, text, sizeof text));
 		nis = jout_array(item, "local NI(s)");
 		for (; j < info->li_nis_nr; ++j) {
-			if (m0_lnet_nid_net(&info->li_nis[j].lni_nid) == net)
+			if (m0_lnet_nid_net(&info->li_nis[j].nii_nid) == net)
 				ni_add(nis, &info->li_nis[j], req->cq_verbose);
 		}
 	}
@@ -190,10 +190,10 @@ static void nets_add(struct json_t *list, const struct ctl_request *req,
 static void peer_health_add(struct json_t                     *item,
 			    const struct m0_lnet_peer_ni_info *ni)
 {
-	const struct m0_lnet_failures *bad = &ni->lpi_failures;
+	const struct m0_lnet_failures *bad = &ni->pni_failures;
 	struct json_t *object = jout_object(item, "health stats");
 
-	jout_num(object, "health value", ni->lpi_health);
+	jout_num(object, "health value", ni->pni_health);
 	jout_num(object, "dropped", bad->lf_remote_dropped);
 	jout_num(object, "timeout", bad->lf_remote_timeout);
 	jout_num(object, "error", bad->lf_remote_error);
@@ -207,30 +207,30 @@ static void peer_ni_add(struct json_t                     *list,
 {
 	struct json_t *item = jout_append(list);
 
-	nid_add(item, "nid", &ni->lpi_nid);
+	nid_add(item, "nid", &ni->pni_nid);
 	if (verbose >= 4)
 		udsp_add(item);
 	/* Only routers watch over their peers. */
 	jout_str(item, "state", "NA");
 	if (verbose < 1)
 		return;
-	jout_num(item, "max_ni_tx_credits", ni->lpi_credits_max);
-	jout_int(item, "available_tx_credits", ni->lpi_credits_free);
-	jout_int(item, "min_tx_credits", ni->lpi_credits_low);
-	jout_num(item, "tx_q_num_of_buf", ni->lpi_queued_bytes);
-	jout_num(item, "available_rtr_credits", ni->lpi_credits_max);
-	jout_num(item, "min_rtr_credits", ni->lpi_credits_max);
+	jout_num(item, "max_ni_tx_credits", ni->pni_credits_max);
+	jout_int(item, "available_tx_credits", ni->pni_credits_free);
+	jout_int(item, "min_tx_credits", ni->pni_credits_low);
+	jout_num(item, "tx_q_num_of_buf", ni->pni_queued_bytes);
+	jout_num(item, "available_rtr_credits", ni->pni_credits_max);
+	jout_num(item, "min_rtr_credits", ni->pni_credits_max);
 	/* One is that of the table. */
-	jout_num(item, "refcount", ni->lpi_refs_nr + 1);
-	statistics_add(item, &ni->lpi_traffic);
+	jout_num(item, "refcount", ni->pni_refs_nr + 1);
+	statistics_add(item, &ni->pni_traffic);
 	if (verbose >= 2) {
-		traffic_add(item, &ni->lpi_traffic);
+		traffic_add(item, &ni->pni_traffic);
 		peer_health_add(item, ni);
 	}
 	if (verbose >= 4)
 		jout_str(jout_object(item, "colibri"), "alive",
-			 ni->lpi_up     ? "up"
-			 : ni->lpi_down ? "down"
+			 ni->pni_up     ? "up"
+			 : ni->pni_down ? "down"
 					: "unknown");
 }
 
@@ -239,11 +239,11 @@ static bool peer_has(const struct m0_lnet_peer_info *peer,
 {
 	unsigned i;
 
-	for (i = 0; i < peer->lpe_nis_nr; ++i) {
-		if (m0_lnet_nid_eq(&peer->lpe_nis[i].lpi_nid, nid))
+	for (i = 0; i < peer->pei_nis_nr; ++i) {
+		if (m0_lnet_nid_eq(&peer->pei_nis[i].pni_nid, nid))
 			return true;
 	}
-	return m0_lnet_nid_eq(&peer->lpe_primary, nid);
+	return m0_lnet_nid_eq(&peer->pei_primary, nid);
 }
 
 static void peer_add(struct json_t *list, const struct m0_lnet_peer_info *peer,
@@ -253,13 +253,13 @@ static void peer_add(struct json_t *list, const struct m0_lnet_peer_info *peer,
 	struct json_t *nis;
 	unsigned       i;
 
-	nid_add(item, "primary nid", &peer->lpe_primary);
-	jout_bool(item, "Multi-Rail", peer->lpe_multi_rail);
+	nid_add(item, "primary nid", &peer->pei_primary);
+	jout_bool(item, "Multi-Rail", peer->pei_multi_rail);
 	if (verbose >= 3)
-		jout_num(item, "peer state", peer->lpe_state);
+		jout_num(item, "peer state", peer->pei_state);
 	nis = jout_array(item, "peer ni");
-	for (i = 0; i < peer->lpe_nis_nr; ++i)
-		peer_ni_add(nis, &peer->lpe_nis[i], verbose);
+	for (i = 0; i < peer->pei_nis_nr; ++i)
+		peer_ni_add(nis, &peer->pei_nis[i], verbose);
 }
 
 static void peers_add(struct json_t *list, const struct ctl_request *req,
@@ -271,7 +271,7 @@ static void peers_add(struct json_t *list, const struct ctl_request *req,
 		const struct m0_lnet_peer_info *peer = &info->li_peers[i];
 
 		if (req->cq_verb == CTL_PEER_LIST)
-			nid_add(jout_append(list), "nid", &peer->lpe_primary);
+			nid_add(jout_append(list), "nid", &peer->pei_primary);
 		else if (req->cq_nids_nr == 0 ||
 			 peer_has(peer, &req->cq_nids[0]))
 			peer_add(list, peer, req->cq_verbose);

@@ -316,15 +316,15 @@ static int memory_check(struct perf_args *args, const struct perf_row *row)
 {
 	char text[TEXT_MAX];
 
-	if (perf_memory(row->pr_test, row->pr_size, row->pr_depth) <=
+	if (perf_memory(row->prw_test, row->prw_size, row->prw_depth) <=
 	    MEMORY_MAX)
 		return 0;
 	return tool_fail_set(args->pa_fail, TOOL_USAGE,
 			     "%s: --depth %u of "
 			     "--size %" PRIu64 " needs more than %s of memory; "
 			     "choose less of either",
-			     perf_test_names[row->pr_test], row->pr_depth,
-			     row->pr_size, text_size(text, MEMORY_MAX));
+			     perf_test_names[row->prw_test], row->prw_depth,
+			     row->prw_size, text_size(text, MEMORY_MAX));
 }
 
 /* Calls `each` for every row, in order, until one fails. */
@@ -350,12 +350,12 @@ static int rows_walk(struct perf_args *args, struct perf_row *row,
 			sizes = args->pa_sizes;
 			nr = args->pa_sizes_nr;
 		}
-		row->pr_test = (enum perf_test)test;
-		row->pr_depth = test != PERF_LATENCY && args->pa_depth != 0
-					? (uint32_t)args->pa_depth
-					: perf_depth_default(row->pr_test);
+		row->prw_test = (enum perf_test)test;
+		row->prw_depth = test != PERF_LATENCY && args->pa_depth != 0
+					 ? (uint32_t)args->pa_depth
+					 : perf_depth_default(row->prw_test);
 		for (i = 0; i < nr && rc == 0; ++i) {
-			row->pr_size = sizes[i];
+			row->prw_size = sizes[i];
 			rc = each(args, row, arg);
 		}
 	}

@@ -60,15 +60,15 @@ struct perf_setup {
 };
 
 struct perf_row {
-	enum perf_test pr_test;
-	uint64_t       pr_size;
-	uint32_t       pr_depth;
+	enum perf_test prw_test;
+	uint64_t       prw_size;
+	uint32_t       prw_depth;
 	/** Operations, first to last one, and their times. */
-	uint64_t       pr_ops;
-	m0_time_t      pr_ns;
-	struct m0_hist pr_lat;
+	uint64_t       prw_ops;
+	m0_time_t      prw_ns;
+	struct m0_hist prw_lat;
 	/** Processor time of the whole process for each operation. */
-	double pr_cpu_ns;
+	double prw_cpu_ns;
 };
 
 /** The default of --depth. */
@@ -76,7 +76,7 @@ uint32_t perf_depth_default(enum perf_test test);
 /** Bytes that both machines' buffers of a row take. */
 uint64_t perf_memory(enum perf_test test, uint64_t size, uint32_t depth);
 /**
- * Runs a row; pr_test, pr_size and pr_depth are set.
+ * Runs a row; prw_test, prw_size and prw_depth are set.
  * @return 0, or an exit code, with `fail` set.
  */
 int perf_row_run(const struct perf_setup *setup, struct perf_row *row,

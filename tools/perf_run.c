@@ -42,8 +42,8 @@ bool perf_record(struct perf_run *run, m0_time_t start, m0_time_t end)
 	run->pn_last = end;
 	if (end > run->pn_first)
 		__atomic_store_n(&run->pn_enough, true, __ATOMIC_RELAXED);
-	++run->pn_row->pr_ops;
-	m0_hist_record(&run->pn_row->pr_lat, m0_time_sub(end, start));
+	++run->pn_row->prw_ops;
+	m0_hist_record(&run->pn_row->prw_lat, m0_time_sub(end, start));
 	return true;
 }
 
@@ -57,8 +57,8 @@ void perf_failed(struct perf_run *run, const char *what, int rc)
 	tool_fail_set(&run->pn_fail, TOOL_FAILED,
 		      "%s of %" PRIu64 " bytes: "
 		      "%s: %s",
-		      perf_test_names[run->pn_row->pr_test],
-		      run->pn_row->pr_size, what, tool_errtext(rc));
+		      perf_test_names[run->pn_row->prw_test],
+		      run->pn_row->prw_size, what, tool_errtext(rc));
 	m0_mutex_unlock(&run->pn_lock);
 }
 
@@ -398,8 +398,8 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 	int             rc;
 	int             i;
 
-	row->pr_ops = 0;
-	m0_hist_init(&row->pr_lat);
+	row->prw_ops = 0;
+	m0_hist_init(&row->prw_lat);
 	m0_mutex_init(&run.pn_lock);
 	rc = sides_start(&run);
 	if (rc == 0)
@@ -410,7 +410,7 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 		tool_fail_set(&run.pn_fail, TOOL_FAILED,
 			      "%s of %" PRIu64
 			      " bytes: the machines did not start: %s",
-			      perf_test_names[row->pr_test], row->pr_size,
+			      perf_test_names[row->prw_test], row->prw_size,
 			      tool_errtext(rc));
 	for (i = 0; i < PERF_SIDES_NR; ++i) {
 		run.pn_sides[i].pe_node.tn_deliver =
@@ -418,16 +418,16 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 		tool_node_stop(&run.pn_sides[i].pe_node);
 	}
 	drivers_join(drivers);
-	row->pr_ns = m0_time_sub(run.pn_last, run.pn_first);
-	row->pr_cpu_ns = row->pr_ops > 0 ? (double)cpu / (double)row->pr_ops
-					 : 0;
+	row->prw_ns = m0_time_sub(run.pn_last, run.pn_first);
+	row->prw_cpu_ns = row->prw_ops > 0 ? (double)cpu / (double)row->prw_ops
+					   : 0;
 	sides_fini(&run);
 	m0_mutex_fini(&run.pn_lock);
-	if (run.pn_fail.tf_exit == TOOL_OK && row->pr_ns == 0)
+	if (run.pn_fail.tf_exit == TOOL_OK && row->prw_ns == 0)
 		tool_fail_set(&run.pn_fail, TOOL_FAILED,
 			      "%s of %" PRIu64
 			      " bytes: nothing finished in %g s and %d more",
-			      perf_test_names[row->pr_test], row->pr_size,
+			      perf_test_names[row->prw_test], row->prw_size,
 			      setup->pu_seconds, (int)GRACE);
 	if (run.pn_fail.tf_exit != TOOL_OK)
 		*fail = run.pn_fail;

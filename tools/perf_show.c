@@ -30,13 +30,14 @@ static const struct {
 
 static double row_rate(const struct perf_row *row)
 {
-	return row->pr_ns == 0 ? 0
-			       : (double)row->pr_ops * 1e9 / (double)row->pr_ns;
+	return row->prw_ns == 0
+		       ? 0
+		       : (double)row->prw_ops * 1e9 / (double)row->prw_ns;
 }
 
 static double row_mb(const struct perf_row *row)
 {
-	return row_rate(row) * (double)row->pr_size / 1e6;
+	return row_rate(row) * (double)row->prw_size / 1e6;
 }
 
 void perf_table_head(const struct perf_setup *setup)
@@ -74,16 +75,16 @@ void perf_table_row(const struct perf_row *row)
 	size_t i;
 
 	printf("%-8s %5s %5u %9" PRIu64 " %10.0f %9.1f",
-	       perf_test_names[row->pr_test],
-	       text_size_short(text, row->pr_size), row->pr_depth, row->pr_ops,
-	       row_rate(row), row_mb(row));
+	       perf_test_names[row->prw_test],
+	       text_size_short(text, row->prw_size), row->prw_depth,
+	       row->prw_ops, row_rate(row), row_mb(row));
 	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
 		printf(" %8s",
 		       text_time(text, (double)m0_hist_percentile(
-					       &row->pr_lat,
+					       &row->prw_lat,
 					       percentiles[i].permyriad)));
-	printf(" %8s", text_time(text, (double)m0_hist_max(&row->pr_lat)));
-	printf(" %8s\n", text_time(text, row->pr_cpu_ns));
+	printf(" %8s", text_time(text, (double)m0_hist_max(&row->prw_lat)));
+	printf(" %8s\n", text_time(text, row->prw_cpu_ns));
 	(void)fflush(stdout);
 }
 
@@ -113,19 +114,19 @@ void perf_json_row(struct json_t *array, const struct perf_row *row)
 	struct json_t *ns;
 	size_t         i;
 
-	jout_str(object, "test", perf_test_names[row->pr_test]);
-	jout_num(object, "size", row->pr_size);
-	jout_num(object, "depth", row->pr_depth);
-	jout_num(object, "ops", row->pr_ops);
-	jout_real(object, "seconds", (double)row->pr_ns / 1e9);
+	jout_str(object, "test", perf_test_names[row->prw_test]);
+	jout_num(object, "size", row->prw_size);
+	jout_num(object, "depth", row->prw_depth);
+	jout_num(object, "ops", row->prw_ops);
+	jout_real(object, "seconds", (double)row->prw_ns / 1e9);
 	jout_real(object, "ops_per_second", row_rate(row));
 	jout_real(object, "mb_per_second", row_mb(row));
-	jout_real(object, "cpu_seconds_per_op", row->pr_cpu_ns / 1e9);
+	jout_real(object, "cpu_seconds_per_op", row->prw_cpu_ns / 1e9);
 	ns = jout_object(object, "ns");
 	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
 		jout_num(ns, percentiles[i].name,
-			 m0_hist_percentile(&row->pr_lat,
+			 m0_hist_percentile(&row->prw_lat,
 					    percentiles[i].permyriad));
-	jout_num(ns, "max", m0_hist_max(&row->pr_lat));
-	jout_num(ns, "mean", m0_hist_mean(&row->pr_lat));
+	jout_num(ns, "max", m0_hist_max(&row->prw_lat));
+	jout_num(ns, "mean", m0_hist_mean(&row->prw_lat));
 }

@@ -21,8 +21,8 @@ enum {
 
 static bool is_bulk(const struct perf_run *run)
 {
-	return run->pn_row->pr_test == PERF_PUT ||
-	       run->pn_row->pr_test == PERF_GET;
+	return run->pn_row->prw_test == PERF_PUT ||
+	       run->pn_row->prw_test == PERF_GET;
 }
 
 static bool side_is_a(const struct perf_side *side)
@@ -74,9 +74,9 @@ static m0_bcount_t side_length(const struct perf_side *side)
 {
 	const struct perf_row *row = side->pe_run->pn_row;
 
-	return row->pr_test == PERF_LATENCY ||
-			       (row->pr_test == PERF_RATE && side_is_a(side))
-		       ? row->pr_size
+	return row->prw_test == PERF_LATENCY ||
+			       (row->prw_test == PERF_RATE && side_is_a(side))
+		       ? row->prw_size
 		       : TOKEN_BYTES;
 }
 
@@ -120,7 +120,7 @@ static void passive_offer(struct perf_side *side, struct perf_bulk *bulk,
 	struct m0_net_buffer *nb = &bulk->pb_nb;
 	int                   rc;
 
-	nb->nb_length = side->pe_run->pn_row->pr_size;
+	nb->nb_length = side->pe_run->pn_row->prw_size;
 	nb->nb_ep = side->pe_peer;
 	rc = m0_net_buffer_add(nb, &side->pe_node.tn_tm);
 	if (rc != 0) {
@@ -178,7 +178,7 @@ static void active_step(struct perf_side *side)
 		struct perf_bulk *bulk = bulk_get(side);
 
 		bulk->pb_nb.nb_desc = side->pe_descs[--side->pe_descs_nr];
-		bulk->pb_nb.nb_length = side->pe_run->pn_row->pr_size;
+		bulk->pb_nb.nb_length = side->pe_run->pn_row->prw_size;
 		bulk->pb_start = m0_time_now();
 		side_add(side, &bulk->pb_nb, "active buffer");
 	}
@@ -240,7 +240,7 @@ static void ping_received(struct perf_side *side)
 
 static void rate_received(struct perf_side *side)
 {
-	uint32_t depth = side->pe_run->pn_row->pr_depth;
+	uint32_t depth = side->pe_run->pn_row->prw_depth;
 
 	if (side_is_a(side))
 		side_send(side,
@@ -272,7 +272,7 @@ static void msg_received(const struct m0_net_buffer_event *ev)
 		goto out;
 	if (is_bulk(run)) {
 		passive_step(side);
-	} else if (run->pn_row->pr_test == PERF_LATENCY) {
+	} else if (run->pn_row->prw_test == PERF_LATENCY) {
 		ping_received(side);
 	} else {
 		rate_received(side);
@@ -297,7 +297,7 @@ static void msg_sent(const struct m0_net_buffer_event *ev)
 	side_lock(side);
 	out->po_next = side->pe_out_free;
 	side->pe_out_free = out;
-	if (run->pn_row->pr_test == PERF_RATE && side_is_a(side) &&
+	if (run->pn_row->prw_test == PERF_RATE && side_is_a(side) &&
 	    !perf_record(run, out->po_nb.nb_add_time, ev->nbe_time))
 		side->pe_wanted = 0;
 	if (is_bulk(run) && !side_is_a(side))
@@ -327,20 +327,20 @@ static void side_count(struct perf_side *side)
 
 	side->pe_in_nr = SPARE;
 	side->pe_out_nr = SPARE;
-	if (row->pr_test == PERF_RATE && a)
-		side->pe_out_nr = WINDOWS * row->pr_depth;
-	else if (row->pr_test == PERF_RATE)
-		side->pe_in_nr = WINDOWS * row->pr_depth;
+	if (row->prw_test == PERF_RATE && a)
+		side->pe_out_nr = WINDOWS * row->prw_depth;
+	else if (row->prw_test == PERF_RATE)
+		side->pe_in_nr = WINDOWS * row->prw_depth;
 	else if (is_bulk(side->pe_run) && a)
-		side->pe_in_nr = row->pr_depth + SPARE;
+		side->pe_in_nr = row->prw_depth + SPARE;
 	else if (is_bulk(side->pe_run))
-		side->pe_out_nr = row->pr_depth + SPARE;
-	side->pe_bulk_nr = is_bulk(side->pe_run) ? row->pr_depth : 0;
+		side->pe_out_nr = row->prw_depth + SPARE;
+	side->pe_bulk_nr = is_bulk(side->pe_run) ? row->prw_depth : 0;
 }
 
 static enum m0_net_queue_type bulk_queue(const struct perf_side *side)
 {
-	bool put = side->pe_run->pn_row->pr_test == PERF_PUT;
+	bool put = side->pe_run->pn_row->prw_test == PERF_PUT;
 
 	if (side_is_a(side))
 		return put ? M0_NET_QT_ACTIVE_BULK_SEND
@@ -357,7 +357,7 @@ static int side_bulk_init(struct perf_side *side)
 		struct perf_bulk *bulk = &side->pe_bulk[i];
 
 		rc = tool_buffer_init(&bulk->pb_nb, &side->pe_node.tn_dom,
-				      side->pe_run->pn_row->pr_size);
+				      side->pe_run->pn_row->prw_size);
 		bulk->pb_nb.nb_qtype = bulk_queue(side);
 		bulk->pb_nb.nb_callbacks = &perf_callbacks;
 		bulk->pb_side = side;
@@ -409,7 +409,7 @@ static int side_init(struct perf_side *side)
 {
 	struct m0_net_domain *dom = &side->pe_node.tn_dom;
 	m0_bcount_t           size = max64u(
-			  is_bulk(side->pe_run) ? 0 : side->pe_run->pn_row->pr_size,
+			  is_bulk(side->pe_run) ? 0 : side->pe_run->pn_row->prw_size,
 		max64u(m0_net_domain_get_max_buffer_desc_size(dom),
 		       TOKEN_BYTES));
 	int rc;
@@ -447,8 +447,8 @@ int perf_test_init(struct perf_run *run)
 void perf_test_start(struct perf_run *run)
 {
 	struct perf_side *side =
-		&run->pn_sides[run->pn_row->pr_test == PERF_RATE ? PERF_B
-								 : PERF_A];
+		&run->pn_sides[run->pn_row->prw_test == PERF_RATE ? PERF_B
+								  : PERF_A];
 	struct perf_out *out;
 
 	side_lock(side);

@@ -9,7 +9,7 @@
  *
  * Everything here runs on one strand, that of the node, with no lock held. Down
  * calls (m0_lnd_ops) never call up on the same stack; a driver calls up
- * (m0_lnd_up_ops) only from its lo_step, or when the room below it (sockets,
+ * (m0_lnd_up_ops) only from its ldo_step, or when the room below it (sockets,
  * links of the simulator) brings it something. Up calls may call down.
  */
 #ifndef M0_LND_H
@@ -51,32 +51,32 @@ enum m0_lnd_health {
 };
 
 /**
- * Memory of a payload: bytes [lp_offset, lp_offset + lp_bytes) of a vector.
- * `lp_vec` stays valid until the message is done.
+ * Memory of a payload: bytes [lpy_offset, lpy_offset + lpy_bytes) of a vector.
+ * `lpy_vec` stays valid until the message is done.
  */
 struct m0_lnd_payload {
-	const struct m0_bufvec *lp_vec;
-	m0_bcount_t             lp_offset;
-	m0_bcount_t             lp_bytes;
+	const struct m0_bufvec *lpy_vec;
+	m0_bcount_t             lpy_offset;
+	m0_bcount_t             lpy_bytes;
 };
 
 /**
  * A message to be sent; embedded in the engine's. The driver owns it from
- * lo_xmit to lu_tx_done.
+ * ldo_xmit to lu_tx_done.
  */
 struct m0_lnd_tx {
 	/** The driver's, to queue by. */
-	struct m0_list_link lt_link;
+	struct m0_list_link ltx_link;
 	/** The next hop: a peer on the NI's network, and its pid. */
-	struct m0_lnet_nid    lt_nid;
-	uint32_t              lt_pid;
-	struct m0_lnd_payload lt_payload;
+	struct m0_lnet_nid    ltx_nid;
+	uint32_t              ltx_pid;
+	struct m0_lnd_payload ltx_payload;
 	/** Fails with -ETIMEDOUT if it has not begun to leave by then. */
-	m0_time_t lt_deadline;
+	m0_time_t ltx_deadline;
 	/** The driver's: what it needs for a message, framing included. */
-	void    *lt_priv[2];
-	uint64_t lt_word[2];
-	uint8_t  lt_head[M0_LND_HEAD_BYTES_MAX];
+	void    *ltx_priv[2];
+	uint64_t ltx_word[2];
+	uint8_t  ltx_head[M0_LND_HEAD_BYTES_MAX];
 };
 
 /**
@@ -87,7 +87,7 @@ struct m0_lnd_rx {
 	/** Driver: who sent it, as the connection knows him. */
 	struct m0_lnet_nid lr_nid;
 	uint32_t           lr_pid;
-	/** Engine: where the first bytes of the payload go; lp_vec may be NULL
+	/** Engine: where the first bytes of the payload go; lpy_vec may be NULL
 	 * with 0 bytes. */
 	struct m0_lnd_payload lr_payload;
 	/** Engine: bytes after them, to be read and thrown away. */
@@ -101,20 +101,20 @@ struct m0_lnd_rx {
 /** What an interface is, and what a driver keeps count of. */
 struct m0_lnd_ni {
 	/** Engine: identity and limits. */
-	struct m0_lnet_nid ln_nid;
+	struct m0_lnet_nid ldn_nid;
 	/** Name of the device, "" if unknown. */
-	char ln_device[16];
+	char ldn_device[16];
 	/** Same on all connections of this start of the node. */
-	uint64_t ln_incarnation;
-	unsigned ln_peer_credits;
-	unsigned ln_credits;
+	uint64_t ldn_incarnation;
+	unsigned ldn_peer_credits;
+	unsigned ldn_credits;
 	/** Driver: the interface works. Its changes go up with lu_ni_status. */
-	bool                        ln_up;
-	void                       *ln_priv;
-	struct m0_lnd              *ln_lnd;
-	const struct m0_lnd_up_ops *ln_ops;
+	bool                        ldn_up;
+	void                       *ldn_priv;
+	struct m0_lnd              *ldn_lnd;
+	const struct m0_lnd_up_ops *ldn_ops;
 	/** The engine's. */
-	void *ln_engine;
+	void *ldn_engine;
 };
 
 /** From the driver to the engine. */
@@ -129,7 +129,7 @@ struct m0_lnd_up_ops {
 			       uint8_t buf[M0_LND_HDR_BYTES_MAX]);
 	/**
 	 * The message has left (the wire has it all and, where that was asked,
-	 * the peer said so), or never will. Exactly once for each lo_xmit.
+	 * the peer said so), or never will. Exactly once for each ldo_xmit.
 	 * @param status  0 or a negative errno.
 	 */
 	void (*lu_tx_done)(struct m0_lnd_tx *tx, int status,
@@ -140,7 +140,7 @@ struct m0_lnd_up_ops {
 	 * @param bytes  72, or 96 if `large`; valid during the call.
 	 * @retval 0        payload goes where lr_payload says, then
 	 *                  lr_discard_bytes are thrown away, then lu_rx_done.
-	 * @retval -EAGAIN  not now: ask again from lo_step, soon; until then
+	 * @retval -EAGAIN  not now: ask again from ldo_step, soon; until then
 	 *                  read nothing more of this connection.
 	 * @retval -EPROTO  the peer broke the rules: close, lu_rx_done is not
 	 *                  called. Why was logged and counted.
@@ -157,65 +157,65 @@ struct m0_lnd_up_ops {
 	void (*lu_peer_down)(struct m0_lnd_ni         *ni,
 			     const struct m0_lnet_nid *nid, uint32_t pid,
 			     int status);
-	/** ln_up has changed. */
+	/** ldn_up has changed. */
 	void (*lu_ni_status)(struct m0_lnd_ni *ni);
-	/** lo_ni_stop has finished: nothing more comes of this NI. */
+	/** ldo_ni_stop has finished: nothing more comes of this NI. */
 	void (*lu_ni_stopped)(struct m0_lnd_ni *ni);
 };
 
-/** Counters of a driver's NI, for lo_ni_info. */
+/** Counters of a driver's NI, for ldo_ni_info. */
 struct m0_lnd_ni_info {
-	uint64_t lni_connections_nr;
-	uint64_t lni_accepted_nr;
-	uint64_t lni_dialled_nr;
+	uint64_t ldi_connections_nr;
+	uint64_t ldi_accepted_nr;
+	uint64_t ldi_dialled_nr;
 	/** By what was wrong: bad magic or version, bad field, refused. */
-	uint64_t lni_bad_peers_nr;
-	uint64_t lni_refused_nr;
-	uint64_t lni_lost_nr;
+	uint64_t ldi_bad_peers_nr;
+	uint64_t ldi_refused_nr;
+	uint64_t ldi_lost_nr;
 	/** Payload bytes that went straight into, and by copy to, their place.
 	 */
-	uint64_t lni_direct_bytes;
-	uint64_t lni_copied_bytes;
+	uint64_t ldi_direct_bytes;
+	uint64_t ldi_copied_bytes;
 	/** System calls that read, and that wrote. */
-	uint64_t lni_read_calls_nr;
-	uint64_t lni_write_calls_nr;
+	uint64_t ldi_read_calls_nr;
+	uint64_t ldi_write_calls_nr;
 };
 
 struct m0_lnd_ops {
-	const char *lo_name;
+	const char *ldo_name;
 	/** M0_LNET_TYPE_...: what nets it serves. */
-	uint8_t lo_type;
+	uint8_t ldo_type;
 	/**
 	 * Serves an interface from now on.
 	 * @param ret_why  room for M0_LND_WHY_BYTES: on failure, what and how to
 	 *                 mend it, one or more lines.
 	 */
-	int (*lo_ni_start)(struct m0_lnd *lnd, struct m0_lnd_ni *ni,
-			   char *ret_why);
+	int (*ldo_ni_start)(struct m0_lnd *lnd, struct m0_lnd_ni *ni,
+			    char *ret_why);
 	/**
 	 * Ends every message (-ECANCELED, -ENETDOWN) and connection, refuses
 	 * new ones; then lu_ni_stopped.
 	 */
-	void (*lo_ni_stop)(struct m0_lnd_ni *ni);
-	void (*lo_xmit)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx);
+	void (*ldo_ni_stop)(struct m0_lnd_ni *ni);
+	void (*ldo_xmit)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx);
 	/**
 	 * Ends the message soon with -ECANCELED if none of it has left;
 	 * otherwise it ends as it would have.
 	 */
-	void (*lo_tx_cancel)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx);
+	void (*ldo_tx_cancel)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx);
 	/**
 	 * Does what is pending: expired timers, messages put off, output.
-	 * Called in each pass, after lo_xmit and after bytes were read.
+	 * Called in each pass, after ldo_xmit and after bytes were read.
 	 * @return next deadline; 0: there is more to do at once.
 	 */
-	m0_time_t (*lo_step)(struct m0_lnd *lnd, m0_time_t now);
+	m0_time_t (*ldo_step)(struct m0_lnd *lnd, m0_time_t now);
 	/** Closes what is open to a peer; NULL: to all. Counted as lost. */
-	void (*lo_peer_drop)(struct m0_lnd_ni         *ni,
-			     const struct m0_lnet_nid *nid);
-	void (*lo_ni_info)(const struct m0_lnd_ni *ni,
-			   struct m0_lnd_ni_info  *info);
+	void (*ldo_peer_drop)(struct m0_lnd_ni         *ni,
+			      const struct m0_lnet_nid *nid);
+	void (*ldo_ni_info)(const struct m0_lnd_ni *ni,
+			    struct m0_lnd_ni_info  *info);
 	/** Frees the driver. No NI is left. */
-	void (*lo_fini)(struct m0_lnd *lnd);
+	void (*ldo_fini)(struct m0_lnd *lnd);
 };
 enum {
 	M0_LND_WHY_BYTES = 1024

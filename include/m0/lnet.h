@@ -234,15 +234,15 @@ enum m0_lnet_me_flags {
  * are looked at before all without; in each class in the order of the list.
  */
 struct m0_lnet_me_attr {
-	uint32_t me_portal;
+	uint32_t mea_portal;
 	/** Who may send: NID ANY and pid ANY are wildcards. The NID is a
 	 * node's primary one. */
-	struct m0_lnet_process_id me_id;
-	uint64_t                  me_match_bits;
-	/** Bits of me_match_bits that do not matter. */
-	uint64_t me_ignore_bits;
+	struct m0_lnet_process_id mea_id;
+	uint64_t                  mea_match_bits;
+	/** Bits of mea_match_bits that do not matter. */
+	uint64_t mea_ignore_bits;
 	/** enum m0_lnet_me_flags. */
-	unsigned me_flags;
+	unsigned mea_flags;
 };
 
 /**
@@ -271,7 +271,7 @@ enum m0_lnet_md_options {
 	/** Too long a message is cut; else it is dropped. */
 	M0_LNET_MD_TRUNCATE = 0x10,
 	M0_LNET_MD_ACK_DISABLE = 0x20,
-	/** Ends when fewer than md_max_size bytes are left. */
+	/** Ends when fewer than mda_max_size bytes are left. */
 	M0_LNET_MD_MAX_SIZE = 0x80,
 	/** Do not time the ACK or REPLY out. */
 	M0_LNET_MD_NO_TRACK_RESPONSE = 0x800,
@@ -289,30 +289,30 @@ struct m0_lnet_md_attr {
 	 * Its memory, kept by pointer until the last event; the vector too.
 	 * NULL: no bytes. At most M0_LNET_MD_SEGS_MAX segments.
 	 */
-	const struct m0_bufvec *md_vec;
-	/** Bytes of it that count, from md_vec_offset on. */
-	m0_bcount_t md_length;
-	/** Ours: where in md_vec the MD begins; 0 most often. */
-	m0_bcount_t md_vec_offset;
+	const struct m0_bufvec *mda_vec;
+	/** Bytes of it that count, from mda_vec_offset on. */
+	m0_bcount_t mda_length;
+	/** Ours: where in mda_vec the MD begins; 0 most often. */
+	m0_bcount_t mda_vec_offset;
 	/** Operations until it ends by itself; M0_LNET_MD_THRESHOLD_INF. For a
 	 * PUT with ACK, and a GET: 2 each. */
-	int32_t     md_threshold;
-	m0_bcount_t md_max_size;
+	int32_t     mda_threshold;
+	m0_bcount_t mda_max_size;
 	/** enum m0_lnet_md_options. */
-	unsigned md_options;
+	unsigned mda_options;
 	/** Ends by itself when exhausted (threshold or MAX_SIZE). Else it
 	 * stays, matching nothing, until m0_lnet_md_unlink. */
-	bool               md_auto_unlink;
-	struct m0_lnet_eq *md_eq;
+	bool               mda_auto_unlink;
+	struct m0_lnet_eq *mda_eq;
 	/** Comes back in each event. */
-	void *md_user;
+	void *mda_user;
 };
 
 /**
  * Gives an ME its memory: from now on it matches.
  * @retval -EINVAL   neither OP_PUT nor OP_GET; a length beyond the vector;
- *                   md_max_size > md_length; threshold 0 or below -1; too many
- *                   segments.
+ *                   mda_max_size > mda_length; threshold 0 or below -1; too
+ *                   many segments.
  * @retval -ENOENT   the ME has ended. @retval -EBUSY  it has an MD.
  * @retval -ENOSPC   lc_mds_max. @retval -ENOMEM, -ESHUTDOWN
  */

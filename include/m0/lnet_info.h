@@ -101,39 +101,39 @@ struct m0_lnet_failures {
 };
 
 struct m0_lnet_ni_info {
-	struct m0_lnet_nid lni_nid;
-	char               lni_device[16];
-	bool               lni_up;
+	struct m0_lnet_nid nii_nid;
+	char               nii_device[16];
+	bool               nii_up;
 	/** 0 for lo. */
-	unsigned lni_peer_credits;
-	unsigned lni_credits;
-	int      lni_credits_free;
-	int      lni_credits_low;
-	unsigned lni_conns_per_peer;
-	uint64_t lni_timeout_ms;
+	unsigned nii_peer_credits;
+	unsigned nii_credits;
+	int      nii_credits_free;
+	int      nii_credits_low;
+	unsigned nii_conns_per_peer;
+	uint64_t nii_timeout_ms;
 	/** 0 to 1000. */
-	unsigned                lni_health;
-	struct m0_lnet_traffic  lni_traffic;
-	struct m0_lnet_failures lni_failures;
-	struct m0_lnd_ni_info   lni_lnd;
+	unsigned                nii_health;
+	struct m0_lnet_traffic  nii_traffic;
+	struct m0_lnet_failures nii_failures;
+	struct m0_lnd_ni_info   nii_lnd;
 };
 
 struct m0_lnet_peer_ni_info {
-	struct m0_lnet_nid lpi_nid;
+	struct m0_lnet_nid pni_nid;
 	/** Known to be up, down, or (false, false) not known. */
-	bool                    lpi_up;
-	bool                    lpi_down;
-	unsigned                lpi_credits_max;
-	int                     lpi_credits_free;
-	int                     lpi_credits_low;
-	uint64_t                lpi_queued_bytes;
-	unsigned                lpi_refs_nr;
-	unsigned                lpi_health;
-	struct m0_lnet_traffic  lpi_traffic;
-	struct m0_lnet_failures lpi_failures;
+	bool                    pni_up;
+	bool                    pni_down;
+	unsigned                pni_credits_max;
+	int                     pni_credits_free;
+	int                     pni_credits_low;
+	uint64_t                pni_queued_bytes;
+	unsigned                pni_refs_nr;
+	unsigned                pni_health;
+	struct m0_lnet_traffic  pni_traffic;
+	struct m0_lnet_failures pni_failures;
 };
 
-/** Bits of lpe_state, as lnetctl shows them. */
+/** Bits of pei_state, as lnetctl shows them. */
 enum m0_lnet_peer_state {
 	M0_LNET_PEER_MULTI_RAIL = 1 << 0,
 	M0_LNET_PEER_NO_DISCOVERY = 1 << 1,
@@ -144,11 +144,11 @@ enum m0_lnet_peer_state {
 };
 
 struct m0_lnet_peer_info {
-	struct m0_lnet_nid           lpe_primary;
-	bool                         lpe_multi_rail;
-	uint32_t                     lpe_state;
-	unsigned                     lpe_nis_nr;
-	struct m0_lnet_peer_ni_info *lpe_nis;
+	struct m0_lnet_nid           pei_primary;
+	bool                         pei_multi_rail;
+	uint32_t                     pei_state;
+	unsigned                     pei_nis_nr;
+	struct m0_lnet_peer_ni_info *pei_nis;
 };
 
 /** As `lnetctl stats show`; ours after them. */

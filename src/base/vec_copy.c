@@ -48,11 +48,11 @@ m0_bcount_t m0_bufvec_cursor_copyfrom(struct m0_bufvec_cursor *scur,
 
 /* A stretch of memory without gaps, and where the buffer goes on after it. */
 struct run {
-	const struct m0_bufvec *ru_bv;
-	uint32_t                ru_seg;
-	m0_bcount_t             ru_off;
-	char                   *ru_addr;
-	m0_bcount_t             ru_nr;
+	const struct m0_bufvec *rn_bv;
+	uint32_t                rn_seg;
+	m0_bcount_t             rn_off;
+	char                   *rn_addr;
+	m0_bcount_t             rn_nr;
 };
 
 static void run_seek(struct run *run, const struct m0_bufvec *bv,
@@ -62,41 +62,41 @@ static void run_seek(struct run *run, const struct m0_bufvec *bv,
 
 	while (seg < bv->ov_vec.v_nr && off >= bv->ov_vec.v_count[seg])
 		off -= bv->ov_vec.v_count[seg++];
-	run->ru_bv = bv;
-	run->ru_seg = seg;
-	run->ru_off = off;
-	run->ru_nr = 0;
+	run->rn_bv = bv;
+	run->rn_seg = seg;
+	run->rn_off = off;
+	run->rn_nr = 0;
 }
 
 /* Fills an empty run, at most to `max`; false at the end of the buffer. */
 static bool run_fill(struct run *run, m0_bcount_t max)
 {
-	const struct m0_bufvec *bv = run->ru_bv;
+	const struct m0_bufvec *bv = run->rn_bv;
 
-	while (run->ru_seg < bv->ov_vec.v_nr && run->ru_nr < max) {
-		m0_bcount_t left = bv->ov_vec.v_count[run->ru_seg] -
-				   run->ru_off;
+	while (run->rn_seg < bv->ov_vec.v_nr && run->rn_nr < max) {
+		m0_bcount_t left = bv->ov_vec.v_count[run->rn_seg] -
+				   run->rn_off;
 
 		if (left > 0) {
-			char *addr = (char *)bv->ov_buf[run->ru_seg] +
-				     run->ru_off;
+			char *addr = (char *)bv->ov_buf[run->rn_seg] +
+				     run->rn_off;
 
-			if (run->ru_nr == 0)
-				run->ru_addr = addr;
-			else if (run->ru_addr + run->ru_nr != addr)
+			if (run->rn_nr == 0)
+				run->rn_addr = addr;
+			else if (run->rn_addr + run->rn_nr != addr)
 				break;
-			run->ru_nr += left;
+			run->rn_nr += left;
 		}
-		++run->ru_seg;
-		run->ru_off = 0;
+		++run->rn_seg;
+		run->rn_off = 0;
 	}
-	return run->ru_nr > 0;
+	return run->rn_nr > 0;
 }
 
 static void run_skip(struct run *run, m0_bcount_t nr)
 {
-	run->ru_addr += nr;
-	run->ru_nr -= nr;
+	run->rn_addr += nr;
+	run->rn_nr -= nr;
 }
 
 m0_bcount_t m0_bufvec_copy_slow(const struct m0_bufvec *dst,
@@ -115,8 +115,8 @@ m0_bcount_t m0_bufvec_copy_slow(const struct m0_bufvec *dst,
 
 		if (!run_fill(&to, left) || !run_fill(&from, left))
 			break;
-		step = min64u(left, min64u(to.ru_nr, from.ru_nr));
-		memcpy(to.ru_addr, from.ru_addr, step);
+		step = min64u(left, min64u(to.rn_nr, from.rn_nr));
+		memcpy(to.rn_addr, from.rn_addr, step);
 		run_skip(&to, step);
 		run_skip(&from, step);
 		left -= step;
@@ -134,11 +134,11 @@ uint32_t m0_bufvec_iovec(const struct m0_bufvec *bufvec, m0_bindex_t off,
 
 	run_seek(&run, bufvec, off);
 	for (i = 0; i < iov_max && left > 0 && run_fill(&run, left); ++i) {
-		m0_bcount_t step = min64u(left, run.ru_nr);
+		m0_bcount_t step = min64u(left, run.rn_nr);
 
-		ret_iov[i].iov_base = run.ru_addr;
+		ret_iov[i].iov_base = run.rn_addr;
 		ret_iov[i].iov_len = step;
-		run_skip(&run, run.ru_nr);
+		run_skip(&run, run.rn_nr);
 		left -= step;
 	}
 	if (ret_nr != NULL)

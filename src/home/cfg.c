@@ -48,11 +48,11 @@ void m0_lnet_cfg_default(struct m0_lnet_cfg *cfg)
 
 /* A field that is a number, and the numbers it may be. */
 struct cfg_range {
-	const char *cr_name;
-	size_t      cr_offset;
-	size_t      cr_bytes;
-	uint64_t    cr_min;
-	uint64_t    cr_max;
+	const char *cfr_name;
+	size_t      cfr_offset;
+	size_t      cfr_bytes;
+	uint64_t    cfr_min;
+	uint64_t    cfr_max;
 };
 
 /* clang-format off */
@@ -94,12 +94,12 @@ static const struct cfg_range ranges[] = {
 static uint64_t field_get(const struct m0_lnet_cfg *cfg,
 			  const struct cfg_range   *range)
 {
-	const char *at = (const char *)cfg + range->cr_offset;
+	const char *at = (const char *)cfg + range->cfr_offset;
 	uint16_t    two;
 	uint32_t    four;
 	uint64_t    eight;
 
-	switch (range->cr_bytes) {
+	switch (range->cfr_bytes) {
 	case sizeof two:
 		memcpy(&two, at, sizeof two);
 		return two;
@@ -107,7 +107,7 @@ static uint64_t field_get(const struct m0_lnet_cfg *cfg,
 		memcpy(&four, at, sizeof four);
 		return four;
 	default:
-		M0_ASSERT(range->cr_bytes == sizeof eight);
+		M0_ASSERT(range->cfr_bytes == sizeof eight);
 		memcpy(&eight, at, sizeof eight);
 		return eight;
 	}
@@ -121,13 +121,13 @@ static int ranges_check(const struct m0_lnet_cfg *cfg, char *why)
 		const struct cfg_range *range = &ranges[i];
 		uint64_t                val = field_get(cfg, range);
 
-		if (val < range->cr_min || val > range->cr_max)
+		if (val < range->cfr_min || val > range->cfr_max)
 			return m0_home__why(why, -EINVAL,
 					    "%s is %" PRIu64
 					    "; it may be %" PRIu64
 					    " to %" PRIu64,
-					    range->cr_name, val, range->cr_min,
-					    range->cr_max);
+					    range->cfr_name, val,
+					    range->cfr_min, range->cfr_max);
 	}
 	return 0;
 }

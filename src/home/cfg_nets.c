@@ -18,20 +18,21 @@ enum {
 };
 
 struct nets_text {
-	struct m0_lnet_cfg *nt_cfg;
-	const char         *nt_text;
-	const char         *nt_at;
-	char               *nt_why;
+	struct m0_lnet_cfg *ntx_cfg;
+	const char         *ntx_text;
+	const char         *ntx_at;
+	char               *ntx_why;
 };
 
 /* What is wrong, and where. */
 static int syntax(const struct nets_text *nt, const char *what)
 {
-	return m0_home__why(nt->nt_why, -EINVAL,
+	return m0_home__why(nt->ntx_why, -EINVAL,
 			    "networks \"%.200s\": %s at character %zu "
 			    "(\"%.20s\")",
-			    nt->nt_text, what,
-			    (size_t)(nt->nt_at - nt->nt_text) + 1, nt->nt_at);
+			    nt->ntx_text, what,
+			    (size_t)(nt->ntx_at - nt->ntx_text) + 1,
+			    nt->ntx_at);
 }
 
 static bool is_blank(char c)
@@ -47,16 +48,16 @@ static bool is_mark(char c)
 
 static char look(struct nets_text *nt)
 {
-	while (is_blank(*nt->nt_at))
-		++nt->nt_at;
-	return *nt->nt_at;
+	while (is_blank(*nt->ntx_at))
+		++nt->ntx_at;
+	return *nt->ntx_at;
 }
 
 static bool take(struct nets_text *nt, char c)
 {
 	if (look(nt) != c)
 		return false;
-	++nt->nt_at;
+	++nt->ntx_at;
 	return true;
 }
 
@@ -68,13 +69,13 @@ static int name_take(struct nets_text *nt, char *name, size_t size,
 
 	if (is_mark(look(nt)))
 		return syntax(nt, what);
-	while (!is_mark(nt->nt_at[nr]))
+	while (!is_mark(nt->ntx_at[nr]))
 		++nr;
 	if (nr >= size)
 		return syntax(nt, "a name that is too long");
-	memcpy(name, nt->nt_at, nr);
+	memcpy(name, nt->ntx_at, nr);
 	name[nr] = 0;
-	nt->nt_at += nr;
+	nt->ntx_at += nr;
 	return 0;
 }
 
@@ -84,8 +85,8 @@ static int cpt_take(struct nets_text *nt)
 		return 0;
 	if (look(nt) == ']')
 		return syntax(nt, "an empty set of processors");
-	while (look(nt) != 0 && strchr("0123456789,-/", *nt->nt_at) != NULL)
-		++nt->nt_at;
+	while (look(nt) != 0 && strchr("0123456789,-/", *nt->ntx_at) != NULL)
+		++nt->ntx_at;
 	return take(nt, ']') ? 0 : syntax(nt, "no \"]\"");
 }
 
@@ -100,10 +101,10 @@ static int iface_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
 	if (rc != 0)
 		return rc;
 	if (net->lnc_ifaces_nr == M0_LNET_CFG_IFACES_MAX)
-		return m0_home__why(nt->nt_why, -ENOSPC,
+		return m0_home__why(nt->ntx_why, -ENOSPC,
 				    "networks \"%.200s\": more than %d "
 				    "interfaces on one network",
-				    nt->nt_text, M0_LNET_CFG_IFACES_MAX);
+				    nt->ntx_text, M0_LNET_CFG_IFACES_MAX);
 	memcpy(net->lnc_ifaces[net->lnc_ifaces_nr++], name, sizeof name);
 	return 0;
 }
@@ -139,18 +140,18 @@ static int net_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
 	int         rc;
 
 	(void)look(nt);
-	at = nt->nt_at;
+	at = nt->ntx_at;
 	rc = name_take(nt, name, sizeof name, "no name of a network");
 	if (rc != 0)
 		return rc;
 	if (m0_lnet_net_parse(&net->lnc_net, name) != 0 ||
 	    (m0_lnet_net_type(net->lnc_net) != M0_LNET_TYPE_TCP &&
 	     m0_lnet_net_type(net->lnc_net) != M0_LNET_TYPE_LO)) {
-		nt->nt_at = at;
+		nt->ntx_at = at;
 		return syntax(nt, "not a network of ours (tcp to tcp65535)");
 	}
-	if (is_known(nt->nt_cfg, net->lnc_net)) {
-		nt->nt_at = at;
+	if (is_known(nt->ntx_cfg, net->lnc_net)) {
+		nt->ntx_at = at;
 		return syntax(nt, "a network that was named before");
 	}
 	return 0;
@@ -159,7 +160,7 @@ static int net_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
 static int entry_take(struct nets_text *nt)
 {
 	struct m0_lnet_net_cfg net;
-	struct m0_lnet_cfg    *cfg = nt->nt_cfg;
+	struct m0_lnet_cfg    *cfg = nt->ntx_cfg;
 	int                    rc;
 
 	M0_SET0(&net);
@@ -171,10 +172,10 @@ static int entry_take(struct nets_text *nt)
 	if (rc != 0 || m0_lnet_net_type(net.lnc_net) == M0_LNET_TYPE_LO)
 		return rc;
 	if (cfg->lc_nets_nr == M0_LNET_CFG_NETS_MAX)
-		return m0_home__why(nt->nt_why, -ENOSPC,
+		return m0_home__why(nt->ntx_why, -ENOSPC,
 				    "networks \"%.200s\": more than %d "
 				    "networks",
-				    nt->nt_text, M0_LNET_CFG_NETS_MAX);
+				    nt->ntx_text, M0_LNET_CFG_NETS_MAX);
 	cfg->lc_nets[cfg->lc_nets_nr++] = net;
 	return 0;
 }
@@ -182,7 +183,7 @@ static int entry_take(struct nets_text *nt)
 int m0_lnet_cfg_networks(struct m0_lnet_cfg *cfg, const char *text, char *why)
 {
 	struct nets_text nt = {
-		.nt_cfg = cfg, .nt_text = text, .nt_at = text, .nt_why = why
+		.ntx_cfg = cfg, .ntx_text = text, .ntx_at = text, .ntx_why = why
 	};
 	unsigned nr = cfg->lc_nets_nr;
 	int      rc;

@@ -33,11 +33,11 @@ struct m0_home_op {
 
 /** Head of whatever has a handle. */
 struct m0_home_slot {
-	uint32_t sl_index;
+	uint32_t hsl_index;
 	/** Of its present life; 0 never. */
-	uint32_t sl_gen;
-	bool     sl_used;
-	uint32_t sl_next;
+	uint32_t hsl_gen;
+	bool     hsl_used;
+	uint32_t hsl_next;
 };
 
 enum {
@@ -48,12 +48,12 @@ enum {
 /** Slots with stable addresses, added on demand, never given back. */
 struct m0_home_slots {
 	/** Chunks of M0_HOME_CHUNK_NR slots. */
-	char   **ss_chunks;
-	size_t   ss_slot_bytes;
-	uint32_t ss_max;
-	uint32_t ss_nr;
-	uint32_t ss_used_nr;
-	uint32_t ss_free;
+	char   **hss_chunks;
+	size_t   hss_slot_bytes;
+	uint32_t hss_max;
+	uint32_t hss_nr;
+	uint32_t hss_used_nr;
+	uint32_t hss_free;
 };
 
 /** @retval -ENOMEM */
@@ -62,7 +62,7 @@ int  m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
 void m0_home__slots_fini(struct m0_home_slots *slots);
 /** A chunk to be added when there is no free slot; NULL: no memory. */
 void *m0_home__slots_chunk(const struct m0_home_slots *slots);
-/** Adds it. @return false  there are ss_max slots: free it. */
+/** Adds it. @return false  there are hss_max slots: free it. */
 bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk);
 /** Takes a free slot, zeroed behind its head; NULL: there is none. */
 struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots);
@@ -72,13 +72,13 @@ struct m0_home_slot *m0_home__slot_find(const struct m0_home_slots *slots,
 					struct m0_lnet_handle       handle);
 static inline bool   m0_home__slots_are_full(const struct m0_home_slots *slots)
 {
-	return slots->ss_used_nr == slots->ss_max;
+	return slots->hss_used_nr == slots->hss_max;
 }
 static inline struct m0_lnet_handle m0_home__handle(
 	const struct m0_home_slot *slot)
 {
-	return (struct m0_lnet_handle){ .lh_slot = slot->sl_index,
-					.lh_gen = slot->sl_gen };
+	return (struct m0_lnet_handle){ .lh_slot = slot->hsl_index,
+					.lh_gen = slot->hsl_gen };
 }
 
 /* -- what has a slot ------------------------------------------------------- */

@@ -99,44 +99,44 @@ int m0_lnet_probe_sync(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
 /* --------------------------------------------------------------- picture -- */
 
 struct home_info {
-	struct m0_home_op    hi_op;
-	struct m0_semaphore  hi_sem;
-	struct m0_lnet_info *hi_info;
-	int                  hi_rc;
+	struct m0_home_op    hin_op;
+	struct m0_semaphore  hin_sem;
+	struct m0_lnet_info *hin_info;
+	int                  hin_rc;
 };
 
 static void info_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
-	struct home_info *info = container_of(op, struct home_info, hi_op);
+	struct home_info *info = container_of(op, struct home_info, hin_op);
 	unsigned          i;
 
-	info->hi_rc = m0_lnet_engine_info(lnet->hm_engine, &info->hi_info);
-	if (info->hi_rc == 0) {
-		info->hi_info->li_port = lnet->hm_cfg.lc_port;
+	info->hin_rc = m0_lnet_engine_info(lnet->hm_engine, &info->hin_info);
+	if (info->hin_rc == 0) {
+		info->hin_info->li_port = lnet->hm_cfg.lc_port;
 		/* The first is the loopback. */
-		for (i = 1; i < info->hi_info->li_nis_nr; ++i)
-			info->hi_info->li_nis[i].lni_conns_per_peer =
+		for (i = 1; i < info->hin_info->li_nis_nr; ++i)
+			info->hin_info->li_nis[i].nii_conns_per_peer =
 				lnet->hm_cfg.lc_conns_per_peer;
 	}
-	m0_semaphore_up(&info->hi_sem);
+	m0_semaphore_up(&info->hin_sem);
 }
 
 int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
 {
-	struct home_info info = { .hi_op.op_do = info_do };
+	struct home_info info = { .hin_op.op_do = info_do };
 
 	M0_PRE(!m0_home__is_inside(lnet));
-	(void)m0_semaphore_init(&info.hi_sem, 0);
+	(void)m0_semaphore_init(&info.hin_sem, 0);
 	m0_home__lock(lnet);
 	if (lnet->hm_shut) {
 		m0_mutex_unlock(&lnet->hm_lock);
 		return -ESHUTDOWN;
 	}
-	m0_home__post_unlock(lnet, &info.hi_op);
-	(void)m0_home__wait(lnet, &info.hi_sem, M0_TIME_NEVER);
-	m0_semaphore_fini(&info.hi_sem);
-	*ret = info.hi_info;
-	return info.hi_rc;
+	m0_home__post_unlock(lnet, &info.hin_op);
+	(void)m0_home__wait(lnet, &info.hin_sem, M0_TIME_NEVER);
+	m0_semaphore_fini(&info.hin_sem);
+	*ret = info.hin_info;
+	return info.hin_rc;
 }
 
 void m0_lnet_info_free(struct m0_lnet_info *info)

@@ -59,9 +59,9 @@ static bool range_ok(const struct m0_lnet_md_attr *attr,
 {
 	m0_bcount_t there;
 
-	if (op->lo_md_offset > attr->md_length)
+	if (op->lo_md_offset > attr->mda_length)
 		return false;
-	there = attr->md_length - op->lo_md_offset;
+	there = attr->mda_length - op->lo_md_offset;
 	return op->lo_bytes <= there &&
 	       (op->lo_bytes != 0 ? op->lo_bytes : there) <= M0_LNET_MTU;
 }

@@ -17,7 +17,7 @@ struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own, bool *grow)
 {
 	struct m0_home_slots *slots = &lnet->hm_msgs;
 	unsigned              own_nr = lnet->hm_msgs_own_nr;
-	unsigned              nr = own ? own_nr : slots->ss_used_nr - own_nr;
+	unsigned              nr = own ? own_nr : slots->hss_used_nr - own_nr;
 	struct m0_home_slot  *slot;
 	struct m0_home_msg   *hms;
 

@@ -186,7 +186,7 @@ void m0_home__parts_free(struct m0_lnet *lnet)
 		lnet->hm_io->si_ops->sio_destroy(lnet->hm_io);
 	for (i = 0; i < M0_HOME_LNDS_NR; ++i) {
 		if (lnet->hm_lnds[i] != NULL)
-			lnet->hm_lnds[i]->ld_ops->lo_fini(lnet->hm_lnds[i]);
+			lnet->hm_lnds[i]->ld_ops->ldo_fini(lnet->hm_lnds[i]);
 		lnet->hm_lnds[i] = NULL;
 	}
 	lnet->hm_engine = NULL;
@@ -205,7 +205,7 @@ static int ni_start(struct m0_lnet *lnet, const struct m0_lnet_nid *nid,
 	if (rc != 0)
 		return m0_home__why(why, rc, "an interface cannot be made: %s",
 				    m0_errname(rc));
-	rc = lnd->ld_ops->lo_ni_start(lnd, ni, why);
+	rc = lnd->ld_ops->ldo_ni_start(lnd, ni, why);
 	if (rc != 0) {
 		m0_lnet_engine_ni_del(lnet->hm_engine, ni);
 		return rc;

@@ -63,8 +63,8 @@ void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd)
 	M0_PRE(hmd->hmd_users_nr > 0);
 	if (--hmd->hmd_users_nr > 0)
 		return;
-	if (hmd->hmd_md.md_attr.md_eq != NULL)
-		--hmd->hmd_md.md_attr.md_eq->eq_users_nr;
+	if (hmd->hmd_md.md_attr.mda_eq != NULL)
+		--hmd->hmd_md.md_attr.mda_eq->eq_users_nr;
 	m0_home__slot_put(&lnet->hm_mds, &hmd->hmd_slot);
 }
 
@@ -131,9 +131,9 @@ int m0_lnet_me_attach(struct m0_lnet *lnet, const struct m0_lnet_me_attr *attr,
 	struct m0_home_me   *hme;
 	int                  rc;
 
-	if (attr->me_portal == M0_LNET_PORTAL_RESERVED ||
-	    attr->me_portal >= lnet->hm_cfg.lc_portals_nr ||
-	    (attr->me_flags & ~me_flags_all) != 0)
+	if (attr->mea_portal == M0_LNET_PORTAL_RESERVED ||
+	    attr->mea_portal >= lnet->hm_cfg.lc_portals_nr ||
+	    (attr->mea_flags & ~me_flags_all) != 0)
 		return -EINVAL;
 	m0_home__lock(lnet);
 	rc = slot_take(lnet, &lnet->hm_mes, &slot);
@@ -203,24 +203,24 @@ static void md_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
 static bool md_attr_ok(const struct m0_lnet         *lnet,
 		       const struct m0_lnet_md_attr *attr)
 {
-	const struct m0_bufvec *vec = attr->md_vec;
+	const struct m0_bufvec *vec = attr->mda_vec;
 	m0_bcount_t             there;
 
-	M0_PRE(attr->md_eq == NULL || attr->md_eq->eq_lnet == lnet);
-	if ((attr->md_options & ~md_options_all) != 0 ||
-	    attr->md_threshold == 0 ||
-	    attr->md_threshold < M0_LNET_MD_THRESHOLD_INF)
+	M0_PRE(attr->mda_eq == NULL || attr->mda_eq->eq_lnet == lnet);
+	if ((attr->mda_options & ~md_options_all) != 0 ||
+	    attr->mda_threshold == 0 ||
+	    attr->mda_threshold < M0_LNET_MD_THRESHOLD_INF)
 		return false;
-	if ((attr->md_options & (M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MIN_ROOM)) !=
+	if ((attr->mda_options & (M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MIN_ROOM)) !=
 		    0 &&
-	    attr->md_max_size > attr->md_length)
+	    attr->mda_max_size > attr->mda_length)
 		return false;
 	if (vec == NULL)
-		return attr->md_length == 0;
+		return attr->mda_length == 0;
 	there = m0_vec_count(&vec->ov_vec);
 	return vec->ov_vec.v_nr <= M0_LNET_MD_SEGS_MAX &&
-	       attr->md_vec_offset <= there &&
-	       attr->md_length <= there - attr->md_vec_offset;
+	       attr->mda_vec_offset <= there &&
+	       attr->mda_length <= there - attr->mda_vec_offset;
 }
 
 /* Fills a slot; hm_lock is held. */
@@ -234,8 +234,8 @@ static struct m0_home_md *md_new(struct m0_home_slot          *slot,
 	hmd->hmd_attach.op_do = md_attach_do;
 	hmd->hmd_unlink.op_do = md_unlink_do;
 	hmd->hmd_users_nr = 2;
-	if (attr->md_eq != NULL)
-		++attr->md_eq->eq_users_nr;
+	if (attr->mda_eq != NULL)
+		++attr->mda_eq->eq_users_nr;
 	return hmd;
 }
 
@@ -268,7 +268,7 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 	int                  rc;
 
 	if (!md_attr_ok(lnet, attr) ||
-	    (attr->md_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) == 0)
+	    (attr->mda_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) == 0)
 		return -EINVAL;
 	m0_home__lock(lnet);
 	rc = md_attach_slot(lnet, me, &slot, &hme);
@@ -293,7 +293,7 @@ int m0_lnet_md_bind(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	int                  rc;
 
 	if (!md_attr_ok(lnet, attr) ||
-	    (attr->md_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) != 0)
+	    (attr->mda_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) != 0)
 		return -EINVAL;
 	m0_home__lock(lnet);
 	rc = slot_take(lnet, &lnet->hm_mds, &slot);
@@ -315,7 +315,7 @@ static void md_me_unlink(struct m0_home_me *hme, struct m0_lnet_handle md)
 {
 	if (hme != NULL && hme->hme_md.lh_slot == md.lh_slot &&
 	    hme->hme_md.lh_gen == md.lh_gen &&
-	    (hme->hme_me.me_attr.me_flags & M0_LNET_ME_UNLINK) != 0)
+	    (hme->hme_me.me_attr.mea_flags & M0_LNET_ME_UNLINK) != 0)
 		hme->hme_unlinked = true;
 }
 

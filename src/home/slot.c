@@ -9,11 +9,11 @@
 static struct m0_home_slot *slot_at(const struct m0_home_slots *slots,
 				    uint32_t                    index)
 {
-	char *chunk = slots->ss_chunks[index / M0_HOME_CHUNK_NR];
+	char *chunk = slots->hss_chunks[index / M0_HOME_CHUNK_NR];
 
 	return (struct m0_home_slot *)(void *)(chunk +
 					       index % M0_HOME_CHUNK_NR *
-						       slots->ss_slot_bytes);
+						       slots->hss_slot_bytes);
 }
 
 int m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
@@ -23,29 +23,29 @@ int m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
 
 	M0_PRE(max > 0 && slot_bytes >= sizeof(struct m0_home_slot));
 	M0_SET0(slots);
-	M0_ALLOC_ARR(slots->ss_chunks, chunks_nr);
-	if (slots->ss_chunks == NULL)
+	M0_ALLOC_ARR(slots->hss_chunks, chunks_nr);
+	if (slots->hss_chunks == NULL)
 		return -ENOMEM;
-	slots->ss_slot_bytes = m0_align(slot_bytes, 64);
-	slots->ss_max = max;
-	slots->ss_free = M0_HOME_SLOT_NONE;
+	slots->hss_slot_bytes = m0_align(slot_bytes, 64);
+	slots->hss_max = max;
+	slots->hss_free = M0_HOME_SLOT_NONE;
 	return 0;
 }
 
 static size_t chunk_bytes(const struct m0_home_slots *slots)
 {
-	return slots->ss_slot_bytes * M0_HOME_CHUNK_NR;
+	return slots->hss_slot_bytes * M0_HOME_CHUNK_NR;
 }
 
 void m0_home__slots_fini(struct m0_home_slots *slots)
 {
 	uint32_t i;
 
-	for (i = 0; i < slots->ss_nr; i += M0_HOME_CHUNK_NR)
-		m0_free_aligned(slots->ss_chunks[i / M0_HOME_CHUNK_NR],
+	for (i = 0; i < slots->hss_nr; i += M0_HOME_CHUNK_NR)
+		m0_free_aligned(slots->hss_chunks[i / M0_HOME_CHUNK_NR],
 				chunk_bytes(slots), 6);
-	m0_free0(&slots->ss_chunks);
-	slots->ss_nr = 0;
+	m0_free0(&slots->hss_chunks);
+	slots->hss_nr = 0;
 }
 
 void *m0_home__slots_chunk(const struct m0_home_slots *slots)
@@ -55,13 +55,13 @@ void *m0_home__slots_chunk(const struct m0_home_slots *slots)
 
 static void free_add(struct m0_home_slots *slots, struct m0_home_slot *slot)
 {
-	slot->sl_next = slots->ss_free;
-	slots->ss_free = slot->sl_index;
+	slot->hsl_next = slots->hss_free;
+	slots->hss_free = slot->hsl_index;
 }
 
 bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
 {
-	uint32_t nr = (uint32_t)min64u(slots->ss_max - slots->ss_nr,
+	uint32_t nr = (uint32_t)min64u(slots->hss_max - slots->hss_nr,
 				       M0_HOME_CHUNK_NR);
 	uint32_t i;
 
@@ -69,14 +69,14 @@ bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
 		m0_free_aligned(chunk, chunk_bytes(slots), 6);
 		return false;
 	}
-	M0_ASSERT(slots->ss_nr % M0_HOME_CHUNK_NR == 0);
-	slots->ss_chunks[slots->ss_nr / M0_HOME_CHUNK_NR] = chunk;
-	slots->ss_nr += nr;
+	M0_ASSERT(slots->hss_nr % M0_HOME_CHUNK_NR == 0);
+	slots->hss_chunks[slots->hss_nr / M0_HOME_CHUNK_NR] = chunk;
+	slots->hss_nr += nr;
 	/* The first one on top. */
 	for (i = 1; i <= nr; ++i) {
-		struct m0_home_slot *slot = slot_at(slots, slots->ss_nr - i);
+		struct m0_home_slot *slot = slot_at(slots, slots->hss_nr - i);
 
-		slot->sl_index = slots->ss_nr - i;
+		slot->hsl_index = slots->hss_nr - i;
 		free_add(slots, slot);
 	}
 	return true;
@@ -87,26 +87,26 @@ struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots)
 	struct m0_home_slot *slot;
 	struct m0_home_slot  head;
 
-	if (slots->ss_free == M0_HOME_SLOT_NONE)
+	if (slots->hss_free == M0_HOME_SLOT_NONE)
 		return NULL;
-	slot = slot_at(slots, slots->ss_free);
-	slots->ss_free = slot->sl_next;
-	++slots->ss_used_nr;
+	slot = slot_at(slots, slots->hss_free);
+	slots->hss_free = slot->hsl_next;
+	++slots->hss_used_nr;
 	head = *slot;
-	memset(slot, 0, slots->ss_slot_bytes);
-	slot->sl_index = head.sl_index;
-	slot->sl_gen = head.sl_gen + 1;
-	slot->sl_used = true;
+	memset(slot, 0, slots->hss_slot_bytes);
+	slot->hsl_index = head.hsl_index;
+	slot->hsl_gen = head.hsl_gen + 1;
+	slot->hsl_used = true;
 	return slot;
 }
 
 void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot)
 {
-	M0_PRE(slot->sl_used);
-	slot->sl_used = false;
-	if (slot->sl_gen == UINT32_MAX)
+	M0_PRE(slot->hsl_used);
+	slot->hsl_used = false;
+	if (slot->hsl_gen == UINT32_MAX)
 		return;
-	--slots->ss_used_nr;
+	--slots->hss_used_nr;
 	free_add(slots, slot);
 }
 
@@ -115,8 +115,8 @@ struct m0_home_slot *m0_home__slot_find(const struct m0_home_slots *slots,
 {
 	struct m0_home_slot *slot;
 
-	if (handle.lh_slot >= slots->ss_nr)
+	if (handle.lh_slot >= slots->hss_nr)
 		return NULL;
 	slot = slot_at(slots, handle.lh_slot);
-	return slot->sl_used && slot->sl_gen == handle.lh_gen ? slot : NULL;
+	return slot->hsl_used && slot->hsl_gen == handle.lh_gen ? slot : NULL;
 }

@@ -27,7 +27,7 @@ static m0_time_t lnds_step(struct m0_lnet *lnet, m0_time_t now)
 		struct m0_lnd *lnd = lnet->hm_lnds[i];
 
 		if (lnd != NULL)
-			next = min64u(next, lnd->ld_ops->lo_step(lnd, now));
+			next = min64u(next, lnd->ld_ops->ldo_step(lnd, now));
 	}
 	return next;
 }

@@ -110,13 +110,13 @@ static void ask_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 static void ask_start(struct m0_lnet_ask *ask)
 {
 	ask->as_md.md_attr = (struct m0_lnet_md_attr){
-		.md_vec = &ask->as_vec,
-		.md_length = ask->as_bytes,
+		.mda_vec = &ask->as_vec,
+		.mda_length = ask->as_bytes,
 		/* SEND, and REPLY or ACK. */
-		.md_threshold = 2,
-		.md_options = M0_LNET_MD_TRUNCATE |
-			      M0_LNET_MD_NO_TRACK_RESPONSE,
-		.md_auto_unlink = true,
+		.mda_threshold = 2,
+		.mda_options = M0_LNET_MD_TRUNCATE |
+			       M0_LNET_MD_NO_TRACK_RESPONSE,
+		.mda_auto_unlink = true,
 	};
 	ask->as_md.md_done = ask_event;
 	if (!ask_begin(ask))
@@ -149,8 +149,8 @@ static struct m0_lnet_ask *ask_new(struct m0_lnet_engine    *eng,
 		.lo_match_bits = M0_LNET__PING_BITS,
 	};
 	ask->as_deadline = deadline;
-	m0_timer_init(&ask->as_timer.lt_timer);
-	ask->as_timer.lt_fire = ask_fire;
+	m0_timer_init(&ask->as_timer.ltm_timer);
+	ask->as_timer.ltm_fire = ask_fire;
 	++eng->le_busy_nr;
 	return ask;
 }

@@ -265,7 +265,7 @@ static void disc_go(struct m0_lnet_disc *di)
 
 	/* To this NID, not just to any of the peer's: so the source is said. */
 	if (m0_lnet_nid_is_any(&self) && ni != NULL)
-		self = ni->lni_lnd.ln_nid;
+		self = ni->lni_lnd.ldn_nid;
 	di->di_seq = eng->le_seq;
 	di->di_ask = di->di_is_push ? m0_lnet__ask_push(eng, &di->di_nid, &self,
 							deadline, pushed, di)
@@ -318,8 +318,8 @@ struct m0_lnet_disc *m0_lnet__disc_get(struct m0_lnet_engine *eng,
 	di->di_bytes = M0_LNET_PING_SINK_BYTES;
 	m0_list_init(&di->di_probes);
 	m0_list_link_init(&di->di_link);
-	m0_timer_init(&di->di_timer.lt_timer);
-	di->di_timer.lt_fire = disc_fire;
+	m0_timer_init(&di->di_timer.ltm_timer);
+	di->di_timer.ltm_fire = disc_fire;
 	peer->lpe_discovery = di;
 	return di;
 }
@@ -352,7 +352,7 @@ bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
 
 	if (M0_LIKELY(is_up_to_date(peer)) || !eng->le_cfg.lec_discovery ||
 	    msg->msg_is_response || all_of(eng)->dy_stopped ||
-	    msg->msg_hdr.lh_portal == M0_LNET_PORTAL_RESERVED)
+	    msg->msg_hdr.lhd_portal == M0_LNET_PORTAL_RESERVED)
 		return false;
 	di = m0_lnet__disc_get(eng, peer);
 	if (di == NULL)

@@ -45,10 +45,10 @@ struct m0_lnet_disc {
 
 /** A probe under way. */
 struct m0_lnet_probing {
-	struct m0_lnet_probe *po_probe;
-	struct m0_list_link   po_link;
-	struct m0_lnet_timer  po_timer;
-	struct m0_lnet_ask   *po_ask;
+	struct m0_lnet_probe *lpo_probe;
+	struct m0_list_link   lpo_link;
+	struct m0_lnet_timer  lpo_timer;
+	struct m0_lnet_ask   *lpo_ask;
 };
 
 struct m0_lnet_discovery {

@@ -124,8 +124,8 @@ static void timers_fire(struct m0_lnet_engine *eng, m0_time_t now)
 	struct m0_timer      *due;
 
 	while ((due = m0_timerq_expire(&eng->le_timers, now)) != NULL) {
-		timer = container_of(due, struct m0_lnet_timer, lt_timer);
-		timer->lt_fire(eng, timer, now);
+		timer = container_of(due, struct m0_lnet_timer, ltm_timer);
+		timer->ltm_fire(eng, timer, now);
 	}
 	eng->le_timers_at = m0_timerq_next(&eng->le_timers);
 }
@@ -143,9 +143,9 @@ void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 			m0_time_t deadline)
 {
 	/* Zeroed memory will do. */
-	if (timer->lt_timer.ti_link.ll_next == NULL)
-		m0_timer_init(&timer->lt_timer);
-	m0_timerq_arm(&eng->le_timers, &timer->lt_timer, deadline);
+	if (timer->ltm_timer.ti_link.ll_next == NULL)
+		m0_timer_init(&timer->ltm_timer);
+	m0_timerq_arm(&eng->le_timers, &timer->ltm_timer, deadline);
 	/* It expires with the tick that is not before its deadline. */
 	if (deadline != M0_TIME_NEVER)
 		deadline = m0_time_add(deadline, TICK_NS - 1) & ~(TICK_NS - 1);
@@ -155,9 +155,9 @@ void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 void m0_lnet__timer_cancel(struct m0_lnet_engine *eng,
 			   struct m0_lnet_timer  *timer)
 {
-	if (timer->lt_timer.ti_link.ll_next == NULL)
+	if (timer->ltm_timer.ti_link.ll_next == NULL)
 		return;
-	m0_timerq_cancel(&eng->le_timers, &timer->lt_timer);
+	m0_timerq_cancel(&eng->le_timers, &timer->ltm_timer);
 	/* Else it may be too early: a step for nothing, and then it is right. */
 	if (eng->le_timers.tq_nr == 0)
 		eng->le_timers_at = M0_TIME_NEVER;

@@ -26,9 +26,9 @@ struct m0_lnet_peer;
 
 /** A timer that knows what to do. */
 struct m0_lnet_timer {
-	struct m0_timer lt_timer;
-	void (*lt_fire)(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
-			m0_time_t now);
+	struct m0_timer ltm_timer;
+	void (*ltm_fire)(struct m0_lnet_engine *eng,
+			 struct m0_lnet_timer *timer, m0_time_t now);
 };
 
 /** An event on its way to the application, within the memory it is about. */
@@ -229,7 +229,7 @@ bool m0_lnet_engine_is_quiet(const struct m0_lnet_engine *eng);
 
 /**
  * Gives the engine an interface. Before ni_up, the home has its driver start
- * it with the same `m0_lnd_ni`, whose ln_ops and identity this call sets.
+ * it with the same `m0_lnd_ni`, whose ldn_ops and identity this call sets.
  * @param lnd  NULL: none may be needed (tests).
  * @retval -EEXIST  we have this NID. @retval -ENOMEM
  */

@@ -11,7 +11,7 @@ void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	msg->msg_engine = eng;
 	msg->msg_refs_nr = 1;
 	m0_list_link_init(&msg->msg_md_link);
-	m0_timer_init(&msg->msg_reply_timer.lt_timer);
+	m0_timer_init(&msg->msg_reply_timer.ltm_timer);
 	if (++stats->ls_msgs_alloc > stats->ls_msgs_max)
 		stats->ls_msgs_max = stats->ls_msgs_alloc;
 }
@@ -47,12 +47,12 @@ void m0_lnet__event_fill(struct m0_lnet_event     *ev,
 			 const struct m0_lnet_nid *primary,
 			 const struct m0_lnet_nid *hop)
 {
-	ev->ev_target.lp_nid = hdr->lh_dest_nid;
-	ev->ev_target.lp_pid = hdr->lh_dest_pid;
-	ev->ev_source.lp_nid = hdr->lh_src_nid;
-	ev->ev_source.lp_pid = hdr->lh_src_pid;
+	ev->ev_target.lp_nid = hdr->lhd_dest_nid;
+	ev->ev_target.lp_pid = hdr->lhd_dest_pid;
+	ev->ev_source.lp_nid = hdr->lhd_src_nid;
+	ev->ev_source.lp_pid = hdr->lhd_src_pid;
 	ev->ev_initiator.lp_nid = *primary;
-	ev->ev_initiator.lp_pid = hdr->lh_src_pid;
+	ev->ev_initiator.lp_pid = hdr->lhd_src_pid;
 	ev->ev_sender = *hop;
 }
 
@@ -74,12 +74,12 @@ void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	struct m0_lnet_event *ev = &node->en_event;
 
 	ev->ev_md = md->md_handle;
-	ev->ev_md_user = md->md_attr.md_user;
+	ev->ev_md_user = md->md_attr.mda_user;
 	if (m0_lnet__md_is_own(md)) {
 		own_done(eng, md, ev, msg);
 		return;
 	}
-	node->en_eq = md->md_attr.md_eq;
+	node->en_eq = md->md_attr.mda_eq;
 	node->en_md = ev->ev_unlinked ? md : NULL;
 	node->en_msg = msg;
 	if (msg != NULL)

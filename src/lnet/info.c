@@ -59,7 +59,7 @@ int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 	if (ni == NULL)
 		return -EHOSTUNREACH;
 	if (src != NULL)
-		*src = ni->lni_lnd.ln_nid;
+		*src = ni->lni_lnd.ldn_nid;
 	if (order != NULL)
 		*order = ni_order(eng, ni);
 	if (order != NULL && ni == eng->le_lo)
@@ -74,22 +74,22 @@ static void ni_draw(const struct m0_lnet_engine *eng,
 {
 	const struct m0_lnd_ni *ln = &ni->lni_lnd;
 
-	to->lni_nid = ln->ln_nid;
-	memcpy(to->lni_device, ln->ln_device, sizeof to->lni_device);
-	to->lni_up = m0_lnet__ni_is_usable(ni) && ln->ln_up;
-	to->lni_peer_credits = ln->ln_peer_credits;
-	to->lni_credits = ln->ln_credits;
-	to->lni_credits_free = ni->lni_credits;
-	to->lni_credits_low = ni->lni_credits_low;
+	to->nii_nid = ln->ldn_nid;
+	memcpy(to->nii_device, ln->ldn_device, sizeof to->nii_device);
+	to->nii_up = m0_lnet__ni_is_usable(ni) && ln->ldn_up;
+	to->nii_peer_credits = ln->ldn_peer_credits;
+	to->nii_credits = ln->ldn_credits;
+	to->nii_credits_free = ni->lni_credits;
+	to->nii_credits_low = ni->lni_credits_low;
 	if (ni != eng->le_lo)
-		to->lni_timeout_ms = eng->le_cfg.lec_timeout_ns /
+		to->nii_timeout_ms = eng->le_cfg.lec_timeout_ns /
 				     M0_TIME_ONE_MSEC;
-	to->lni_health = HEALTH_FULL;
-	to->lni_traffic = ni->lni_traffic;
-	to->lni_failures = ni->lni_failures;
-	if (ln->ln_lnd != NULL && m0_lnet__ni_is_usable(ni) &&
-	    ln->ln_lnd->ld_ops->lo_ni_info != NULL)
-		ln->ln_lnd->ld_ops->lo_ni_info(ln, &to->lni_lnd);
+	to->nii_health = HEALTH_FULL;
+	to->nii_traffic = ni->lni_traffic;
+	to->nii_failures = ni->lni_failures;
+	if (ln->ldn_lnd != NULL && m0_lnet__ni_is_usable(ni) &&
+	    ln->ldn_lnd->ld_ops->ldo_ni_info != NULL)
+		ln->ldn_lnd->ld_ops->ldo_ni_info(ln, &to->nii_lnd);
 }
 
 static void lpni_draw(const struct m0_lnet_engine *eng,
@@ -98,18 +98,18 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 {
 	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
 
-	to->lpi_nid = lpni->lpn_nid;
-	to->lpi_up = lpni->lpn_known_up;
-	to->lpi_down = lpni->lpn_known_down;
-	to->lpi_credits_max =
+	to->pni_nid = lpni->lpn_nid;
+	to->pni_up = lpni->lpn_known_up;
+	to->pni_down = lpni->lpn_known_down;
+	to->pni_credits_max =
 		min_check(cfg->lec_peer_credits, cfg->lec_credits);
-	to->lpi_credits_free = lpni->lpn_credits;
-	to->lpi_credits_low = lpni->lpn_credits_low;
-	to->lpi_queued_bytes = lpni->lpn_queued_bytes;
-	to->lpi_refs_nr = lpni->lpn_refs_nr;
-	to->lpi_health = HEALTH_FULL;
-	to->lpi_traffic = lpni->lpn_traffic;
-	to->lpi_failures = lpni->lpn_failures;
+	to->pni_credits_free = lpni->lpn_credits;
+	to->pni_credits_low = lpni->lpn_credits_low;
+	to->pni_queued_bytes = lpni->lpn_queued_bytes;
+	to->pni_refs_nr = lpni->lpn_refs_nr;
+	to->pni_health = HEALTH_FULL;
+	to->pni_traffic = lpni->lpn_traffic;
+	to->pni_failures = lpni->lpn_failures;
 }
 
 /** @return where the NIs of the next peer go. */
@@ -120,16 +120,16 @@ static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_engine *eng,
 {
 	struct m0_lnet_lpni *lpni;
 
-	to->lpe_primary = peer->lpe_primary;
-	to->lpe_state = peer->lpe_state;
-	to->lpe_multi_rail = (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
-	to->lpe_nis = nis;
+	to->pei_primary = peer->lpe_primary;
+	to->pei_state = peer->lpe_state;
+	to->pei_multi_rail = (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
+	to->pei_nis = nis;
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link) {
 		lpni_draw(eng, lpni, nis);
 		++nis;
 	}
-	to->lpe_nis_nr = (unsigned)(nis - to->lpe_nis);
+	to->pei_nis_nr = (unsigned)(nis - to->pei_nis);
 	return nis;
 }
 
@@ -160,7 +160,7 @@ int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 	/* All parts are of 64-bit alignment. */
 	info = m0_alloc(sizeof *info + nis_nr * sizeof *info->li_nis +
 			peers_nr * sizeof *info->li_peers +
-			peer_nis_nr * sizeof *info->li_peers->lpe_nis);
+			peer_nis_nr * sizeof *info->li_peers->pei_nis);
 	if (info == NULL)
 		return -ENOMEM;
 	info->li_features = m0_lnet__ping_features(eng);

@@ -241,8 +241,8 @@ void m0_lnet__op_abort(struct m0_lnet_msg *msg);
 /* -- send.c ---------------------------------------------------------------- */
 
 /**
- * Sends msg_hdr (type, pids, lh_dest_nid as asked for) with the payload
- * msg_md's [msg_md_offset, + lh_payload_bytes). Chooses NI and peer NI, and
+ * Sends msg_hdr (type, pids, lhd_dest_nid as asked for) with the payload
+ * msg_md's [msg_md_offset, + lhd_payload_bytes). Chooses NI and peer NI, and
  * with them the NIDs of the header; waits for discovery and credits.
  */
 void m0_lnet__send(struct m0_lnet_msg *msg);

@@ -8,7 +8,7 @@
 void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	md->md_me = NULL;
-	md->md_threshold = md->md_attr.md_threshold;
+	md->md_threshold = md->md_attr.mda_threshold;
 	md->md_local_offset = 0;
 	md->md_dead = false;
 	md->md_aborted = false;
@@ -90,10 +90,10 @@ void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md)
 {
 	return md->md_threshold == 0 ||
-	       ((md->md_attr.md_options &
+	       ((md->md_attr.mda_options &
 		 (M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MIN_ROOM)) != 0 &&
-		md->md_local_offset + md->md_attr.md_max_size >
-			md->md_attr.md_length);
+		md->md_local_offset + md->md_attr.mda_max_size >
+			md->md_attr.mda_length);
 }
 
 /* Responses to a used-up MD would be dropped: nobody waits for them. */
@@ -120,7 +120,7 @@ void m0_lnet__md_used(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 		m0_lnet__me_hide(eng, md->md_me);
 	else
 		waits_end(md);
-	if (!md->md_attr.md_auto_unlink)
+	if (!md->md_attr.mda_auto_unlink)
 		return;
 	md->md_dead = true;
 	m0_lnet__md_detach(eng, md);

@@ -16,7 +16,7 @@ struct m0_lnet_ni *m0_lnet__ni_find(const struct m0_lnet_engine *eng,
 	struct m0_lnet_ni *ni;
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		if (m0_lnet_nid_eq(&ni->lni_lnd.ln_nid, nid))
+		if (m0_lnet_nid_eq(&ni->lni_lnd.ldn_nid, nid))
 			return ni;
 	return NULL;
 }
@@ -27,7 +27,7 @@ struct m0_lnet_ni *m0_lnet__ni_on_net(const struct m0_lnet_engine *eng,
 	struct m0_lnet_ni *ni;
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		if (m0_lnet_nid_net(&ni->lni_lnd.ln_nid) == net)
+		if (m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) == net)
 			return ni;
 	return NULL;
 }
@@ -35,7 +35,7 @@ struct m0_lnet_ni *m0_lnet__ni_on_net(const struct m0_lnet_engine *eng,
 bool m0_lnet__ni_fits(const struct m0_lnet_ni  *ni,
 		      const struct m0_lnet_nid *nid)
 {
-	const struct m0_lnet_nid *own = &ni->lni_lnd.ln_nid;
+	const struct m0_lnet_nid *own = &ni->lni_lnd.ldn_nid;
 
 	/* One net may have addresses of both sorts, and neither sort reaches
 	 * the other. */
@@ -52,8 +52,8 @@ bool m0_lnet__ni_is_usable(const struct m0_lnet_ni *ni)
 static bool ni_is_better(const struct m0_lnet_ni *left,
 			 const struct m0_lnet_ni *right)
 {
-	if (left->lni_lnd.ln_up != right->lni_lnd.ln_up)
-		return left->lni_lnd.ln_up;
+	if (left->lni_lnd.ldn_up != right->lni_lnd.ldn_up)
+		return left->lni_lnd.ldn_up;
 	if (left->lni_credits != right->lni_credits)
 		return left->lni_credits > right->lni_credits;
 	return left->lni_used_nr < right->lni_used_nr;
@@ -81,20 +81,20 @@ static void ni_init(struct m0_lnet_ni *ni, struct m0_lnet_engine *eng,
 	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
 	struct m0_lnd_ni                *ln = &ni->lni_lnd;
 
-	ln->ln_nid = *nid;
+	ln->ldn_nid = *nid;
 	if (device != NULL)
-		strncpy(ln->ln_device, device, sizeof ln->ln_device - 1);
-	ln->ln_incarnation = incarnation;
+		strncpy(ln->ldn_device, device, sizeof ln->ldn_device - 1);
+	ln->ldn_incarnation = incarnation;
 	if (!m0_lnet_nid_is_lo(nid)) {
-		ln->ln_credits = cfg->lec_credits;
-		ln->ln_peer_credits =
+		ln->ldn_credits = cfg->lec_credits;
+		ln->ldn_peer_credits =
 			min_check(cfg->lec_peer_credits, cfg->lec_credits);
 	}
-	ln->ln_lnd = lnd;
-	ln->ln_ops = &m0_lnet__up_ops;
-	ln->ln_engine = eng;
+	ln->ldn_lnd = lnd;
+	ln->ldn_ops = &m0_lnet__up_ops;
+	ln->ldn_engine = eng;
 	ni->lni_engine = eng;
-	ni->lni_credits = (int)ln->ln_credits;
+	ni->lni_credits = (int)ln->ldn_credits;
 	ni->lni_credits_low = ni->lni_credits;
 	m0_list_init(&ni->lni_queue);
 	m0_list_link_init(&ni->lni_link);
@@ -160,8 +160,8 @@ void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
 	m0_lnet__send_ni_flush(ni, -ENETDOWN);
 	if (started)
 		ni_tell(ni);
-	if (started && lnd_ni->ln_lnd != NULL)
-		lnd_ni->ln_lnd->ld_ops->lo_ni_stop(lnd_ni);
+	if (started && lnd_ni->ldn_lnd != NULL)
+		lnd_ni->ldn_lnd->ld_ops->ldo_ni_stop(lnd_ni);
 	else
 		ni_free(ni);
 }

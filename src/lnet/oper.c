@@ -16,7 +16,7 @@ enum {
 
 static bool op_is_get(const struct m0_lnet_msg *msg)
 {
-	return msg->msg_hdr.lh_type == M0_LNET_GET;
+	return msg->msg_hdr.lhd_type == M0_LNET_GET;
 }
 
 /* -------------------------------------------------------------- responses -- */
@@ -94,10 +94,10 @@ static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 		return rc;
 	msg->msg_waits = true;
 	++eng->le_stats.ls_rst_alloc;
-	if ((msg->msg_md->md_attr.md_options & M0_LNET_MD_NO_TRACK_RESPONSE) !=
+	if ((msg->msg_md->md_attr.mda_options & M0_LNET_MD_NO_TRACK_RESPONSE) !=
 	    0)
 		return 0;
-	msg->msg_reply_timer.lt_fire = response_overdue;
+	msg->msg_reply_timer.ltm_fire = response_overdue;
 	m0_lnet__timer_arm(eng, &msg->msg_reply_timer,
 			   m0_time_add(eng->le_now,
 				       eng->le_cfg.lec_transaction_timeout_ns));
@@ -114,7 +114,7 @@ void m0_lnet__op_fill(struct m0_lnet_event *ev, const struct m0_lnet_msg *msg,
 	ev->ev_type = type;
 	ev->ev_target = op->lo_target;
 	ev->ev_initiator.lp_nid = m0_lnet_nid_any;
-	ev->ev_initiator.lp_pid = msg->msg_hdr.lh_src_pid;
+	ev->ev_initiator.lp_pid = msg->msg_hdr.lhd_src_pid;
 	ev->ev_source = ev->ev_initiator;
 	ev->ev_sender = m0_lnet_nid_any;
 	ev->ev_portal = op->lo_portal;
@@ -134,28 +134,28 @@ static void op_header(struct m0_lnet_msg *msg, uint32_t type, bool answered)
 	struct m0_lnet_hdr      *hdr = &msg->msg_hdr;
 	uint64_t                 half[2];
 
-	hdr->lh_type = type;
-	hdr->lh_dest_nid = op->lo_target.lp_nid;
-	hdr->lh_dest_pid = op->lo_target.lp_pid;
-	hdr->lh_src_pid = eng->le_cfg.lec_pid;
-	hdr->lh_match_bits = op->lo_match_bits;
-	hdr->lh_portal = op->lo_portal;
-	hdr->lh_offset = op->lo_offset;
+	hdr->lhd_type = type;
+	hdr->lhd_dest_nid = op->lo_target.lp_nid;
+	hdr->lhd_dest_pid = op->lo_target.lp_pid;
+	hdr->lhd_src_pid = eng->le_cfg.lec_pid;
+	hdr->lhd_match_bits = op->lo_match_bits;
+	hdr->lhd_portal = op->lo_portal;
+	hdr->lhd_offset = op->lo_offset;
 	if (type == M0_LNET_PUT) {
-		hdr->lh_payload_bytes = (uint32_t)msg->msg_rlength;
-		hdr->lh_hdr_data = op->lo_hdr_data;
+		hdr->lhd_payload_bytes = (uint32_t)msg->msg_rlength;
+		hdr->lhd_hdr_data = op->lo_hdr_data;
 	} else {
-		hdr->lh_length = (uint32_t)msg->msg_rlength;
+		hdr->lhd_length = (uint32_t)msg->msg_rlength;
 	}
 	if (!answered) {
-		hdr->lh_wmd = m0_lnet__wmd_none;
+		hdr->lhd_wmd = m0_lnet__wmd_none;
 		return;
 	}
 	msg->msg_cookie = eng->le_cookie_next;
 	eng->le_cookie_next += COOKIE_STEP;
 	half[0] = eng->le_cfg.lec_cookie;
 	half[1] = msg->msg_cookie;
-	memcpy(&hdr->lh_wmd, half, sizeof hdr->lh_wmd);
+	memcpy(&hdr->lhd_wmd, half, sizeof hdr->lhd_wmd);
 }
 
 /* It ends before it has begun. */
@@ -191,7 +191,7 @@ static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 	msg->msg_md_offset = op->lo_md_offset;
 	msg->msg_rlength = op->lo_bytes != 0
 				   ? op->lo_bytes
-				   : md->md_attr.md_length - op->lo_md_offset;
+				   : md->md_attr.mda_length - op->lo_md_offset;
 	M0_PRE(msg->msg_rlength <= M0_LNET_MTU);
 	/* GETs need a name for the answer even if SEND is all that the MD has
 	 * left to tell, and the answer will find nobody. */

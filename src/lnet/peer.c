@@ -370,8 +370,8 @@ static bool info_lists(const struct m0_lnet_ping_info *info,
 	unsigned i;
 
 	for (i = 0; i < nr; ++i)
-		if (m0_lnet_nid_eq(&info->lpi_nis[i].lpn_nid, nid)) {
-			*up = info->lpi_nis[i].lpn_up;
+		if (m0_lnet_nid_eq(&info->lpi_nis[i].lpg_nid, nid)) {
+			*up = info->lpi_nis[i].lpg_up;
 			return true;
 		}
 	return false;
@@ -434,7 +434,7 @@ static void rails_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 	bool                 up;
 
 	for (i = 0; i < nr; ++i)
-		nid_learn(eng, peer, &info->lpi_nis[i].lpn_nid, i == 0);
+		nid_learn(eng, peer, &info->lpi_nis[i].lpg_nid, i == 0);
 	if (!info->lpi_truncated && nr == info->lpi_nis_nr)
 		m0_list_for_each_entry_safe(&peer->lpe_lpnis, at, next,
 					    struct m0_lnet_lpni, lpn_link)
@@ -442,7 +442,7 @@ static void rails_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 				lpni_leave(eng, at);
 	/* In the order they are told in, the primary one first. */
 	for (i = nr; i > 0; --i) {
-		at = m0_lnet__lpni_find(eng, &info->lpi_nis[i - 1].lpn_nid);
+		at = m0_lnet__lpni_find(eng, &info->lpi_nis[i - 1].lpg_nid);
 		if (at != NULL && at->lpn_peer == peer)
 			m0_list_move(&peer->lpe_lpnis, &at->lpn_link);
 	}

@@ -19,21 +19,21 @@ enum {
 
 /** Information, encoded. */
 struct ping_buf {
-	struct m0_list_link pb_link;
-	struct m0_bufvec    pb_vec;
-	void               *pb_addr;
+	struct m0_list_link pbf_link;
+	struct m0_bufvec    pbf_vec;
+	void               *pbf_addr;
 	/** Of the buffer, and of it those that are told. */
-	m0_bcount_t pb_bytes;
-	size_t      pb_told;
+	m0_bcount_t pbf_bytes;
+	size_t      pbf_told;
 };
 
 /** Where a push comes in. */
 struct ping_sink {
-	struct m0_lnet_me ps_me;
-	struct m0_lnet_md ps_md;
-	struct m0_bufvec  ps_vec;
-	void             *ps_addr;
-	m0_bcount_t       ps_bytes;
+	struct m0_lnet_me psk_me;
+	struct m0_lnet_md psk_md;
+	struct m0_bufvec  psk_vec;
+	void             *psk_addr;
+	m0_bcount_t       psk_bytes;
 };
 
 struct ping {
@@ -80,7 +80,7 @@ uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng)
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
 		if (!is_told(eng, ni))
 			continue;
-		if (!m0_lnet_nid_is_nid4(&ni->lni_lnd.ln_nid))
+		if (!m0_lnet_nid_is_nid4(&ni->lni_lnd.ldn_nid))
 			features |= M0_LNET_FEAT_LARGE_ADDR |
 				    (first ? M0_LNET_FEAT_PRIMARY_LARGE : 0U);
 		first = false;
@@ -92,14 +92,14 @@ uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng)
 static bool net_is_told(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_ni     *upto)
 {
-	uint32_t           net = m0_lnet_nid_net(&upto->lni_lnd.ln_nid);
+	uint32_t           net = m0_lnet_nid_net(&upto->lni_lnd.ldn_nid);
 	struct m0_lnet_ni *ni;
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
 		if (ni == upto)
 			return false;
 		if (is_told(eng, ni) &&
-		    m0_lnet_nid_net(&ni->lni_lnd.ln_nid) == net)
+		    m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) == net)
 			return true;
 	}
 	return false;
@@ -112,11 +112,11 @@ static void net_tell(const struct m0_lnet_engine *eng, uint32_t net,
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
 		if (is_told(eng, ni) &&
-		    m0_lnet_nid_net(&ni->lni_lnd.ln_nid) == net)
+		    m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) == net)
 			info->lpi_nis[info->lpi_nis_nr++] =
 				(struct m0_lnet_ping_ni){
-					.lpn_nid = ni->lni_lnd.ln_nid,
-					.lpn_up = ni->lni_lnd.ln_up,
+					.lpg_nid = ni->lni_lnd.ldn_nid,
+					.lpg_up = ni->lni_lnd.ldn_up,
 				};
 }
 
@@ -128,7 +128,7 @@ static void nis_tell(const struct m0_lnet_engine *eng,
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
 		if (is_told(eng, ni) && !net_is_told(eng, ni))
-			net_tell(eng, m0_lnet_nid_net(&ni->lni_lnd.ln_nid),
+			net_tell(eng, m0_lnet_nid_net(&ni->lni_lnd.ldn_nid),
 				 info);
 }
 
@@ -136,8 +136,8 @@ static void buf_free(struct ping_buf *buf)
 {
 	if (buf == NULL)
 		return;
-	m0_list_del(&buf->pb_link);
-	m0_free(buf->pb_addr);
+	m0_list_del(&buf->pbf_link);
+	m0_free(buf->pbf_addr);
 	m0_free(buf);
 }
 
@@ -150,16 +150,16 @@ static struct ping_buf *buf_new(const struct m0_lnet_ping_info *info,
 	M0_ALLOC_PTR(buf);
 	if (buf == NULL)
 		return NULL;
-	m0_list_link_init(&buf->pb_link);
-	buf->pb_bytes = max_check((m0_bcount_t)told, bytes_min);
-	buf->pb_addr = m0_alloc(buf->pb_bytes);
-	if (buf->pb_addr == NULL) {
+	m0_list_link_init(&buf->pbf_link);
+	buf->pbf_bytes = max_check((m0_bcount_t)told, bytes_min);
+	buf->pbf_addr = m0_alloc(buf->pbf_bytes);
+	if (buf->pbf_addr == NULL) {
 		m0_free(buf);
 		return NULL;
 	}
-	buf->pb_told = m0_lnet__ping_encode(info, buf->pb_addr, told);
-	buf->pb_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&buf->pb_addr,
-							   &buf->pb_bytes);
+	buf->pbf_told = m0_lnet__ping_encode(info, buf->pbf_addr, told);
+	buf->pbf_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&buf->pbf_addr,
+							    &buf->pbf_bytes);
 	return buf;
 }
 
@@ -186,8 +186,8 @@ size_t m0_lnet__ping_bytes(const struct m0_lnet_engine *eng, const void **ret)
 {
 	const struct ping *ping = ping_of(eng);
 
-	*ret = ping->pi_buf->pb_addr;
-	return ping->pi_buf->pb_told;
+	*ret = ping->pi_buf->pbf_addr;
+	return ping->pi_buf->pbf_told;
 }
 
 /* -- answering ------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static bool buf_is_leaving(const struct ping *ping, const struct ping_buf *buf)
 	m0_list_for_each_entry(&ping->pi_md.md_msgs, msg, struct m0_lnet_msg,
 			       msg_md_link)
 		if (msg->msg_state == M0_LNET_MSG_LEAVING &&
-		    msg->msg_tx.lt_payload.lp_vec == &buf->pb_vec)
+		    msg->msg_tx.ltx_payload.lpy_vec == &buf->pbf_vec)
 			return true;
 	return false;
 }
@@ -210,7 +210,7 @@ static void olds_free(struct ping *ping)
 	struct ping_buf *next;
 
 	m0_list_for_each_entry_safe(&ping->pi_old, buf, next, struct ping_buf,
-				    pb_link)
+				    pbf_link)
 		if (!buf_is_leaving(ping, buf))
 			buf_free(buf);
 }
@@ -226,10 +226,10 @@ static void ping_told(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 static void buf_use(struct ping *ping, struct ping_buf *buf)
 {
 	if (ping->pi_buf != NULL)
-		m0_list_add_tail(&ping->pi_old, &ping->pi_buf->pb_link);
+		m0_list_add_tail(&ping->pi_old, &ping->pi_buf->pbf_link);
 	ping->pi_buf = buf;
-	ping->pi_md.md_attr.md_vec = &buf->pb_vec;
-	ping->pi_md.md_attr.md_length = buf->pb_told;
+	ping->pi_md.md_attr.mda_vec = &buf->pbf_vec;
+	ping->pi_md.md_attr.mda_length = buf->pbf_told;
 }
 
 void m0_lnet__ping_changed(struct m0_lnet_engine *eng)
@@ -238,7 +238,7 @@ void m0_lnet__ping_changed(struct m0_lnet_engine *eng)
 	struct ping_buf *buf;
 
 	++eng->le_seq;
-	buf = buf_make(eng, ping->pi_buf->pb_bytes);
+	buf = buf_make(eng, ping->pi_buf->pbf_bytes);
 	if (buf == NULL) {
 		m0_log(M0_LOG_ERROR,
 		       "lnet: no memory: what is told of this node is old");
@@ -251,15 +251,15 @@ void m0_lnet__ping_changed(struct m0_lnet_engine *eng)
 }
 
 static const struct m0_lnet_me_attr me_attr = {
-	.me_portal = M0_LNET_PORTAL_RESERVED,
-	.me_match_bits = M0_LNET__PING_BITS,
+	.mea_portal = M0_LNET_PORTAL_RESERVED,
+	.mea_match_bits = M0_LNET__PING_BITS,
 };
 
 static void me_post(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
 	me->me_attr = me_attr;
-	me->me_attr.me_id.lp_nid = m0_lnet_nid_any;
-	me->me_attr.me_id.lp_pid = M0_LNET_PID_ANY;
+	me->me_attr.mea_id.lp_nid = m0_lnet_nid_any;
+	me->me_attr.mea_id.lp_pid = M0_LNET_PID_ANY;
 	m0_lnet_engine_me_attach(eng, me);
 }
 
@@ -268,9 +268,9 @@ static void answers_post(struct m0_lnet_engine *eng, struct ping *ping)
 	struct m0_lnet_md_attr *attr = &ping->pi_md.md_attr;
 
 	me_post(eng, &ping->pi_me);
-	attr->md_threshold = M0_LNET_MD_THRESHOLD_INF;
-	attr->md_options = M0_LNET_MD_OP_GET | M0_LNET_MD_TRUNCATE |
-			   M0_LNET_MD_MANAGE_REMOTE;
+	attr->mda_threshold = M0_LNET_MD_THRESHOLD_INF;
+	attr->mda_options = M0_LNET_MD_OP_GET | M0_LNET_MD_TRUNCATE |
+			    M0_LNET_MD_MANAGE_REMOTE;
 	ping->pi_md.md_done = ping_told;
 	m0_lnet_engine_md_attach(eng, &ping->pi_me, &ping->pi_md);
 }
@@ -285,37 +285,37 @@ static bool sink_room(struct ping_sink *sink, m0_bcount_t bytes)
 {
 	void *addr;
 
-	if (sink->ps_bytes >= bytes)
+	if (sink->psk_bytes >= bytes)
 		return true;
 	addr = m0_alloc(bytes);
 	if (addr == NULL)
-		return sink->ps_bytes > 0;
-	m0_free(sink->ps_addr);
-	sink->ps_addr = addr;
-	sink->ps_bytes = bytes;
-	sink->ps_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&sink->ps_addr,
-							    &sink->ps_bytes);
+		return sink->psk_bytes > 0;
+	m0_free(sink->psk_addr);
+	sink->psk_addr = addr;
+	sink->psk_bytes = bytes;
+	sink->psk_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&sink->psk_addr,
+							     &sink->psk_bytes);
 	return true;
 }
 
 static void sink_post(struct m0_lnet_engine *eng, struct ping_sink *sink)
 {
 	(void)sink_room(sink, ping_of(eng)->pi_sink_bytes);
-	sink->ps_md.md_attr = (struct m0_lnet_md_attr){
-		.md_vec = &sink->ps_vec,
-		.md_length = sink->ps_bytes,
-		.md_threshold = 1,
-		.md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_TRUNCATE,
-		.md_auto_unlink = true,
+	sink->psk_md.md_attr = (struct m0_lnet_md_attr){
+		.mda_vec = &sink->psk_vec,
+		.mda_length = sink->psk_bytes,
+		.mda_threshold = 1,
+		.mda_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_TRUNCATE,
+		.mda_auto_unlink = true,
 	};
-	sink->ps_md.md_done = sink_event;
-	m0_lnet_engine_md_attach(eng, &sink->ps_me, &sink->ps_md);
+	sink->psk_md.md_done = sink_event;
+	m0_lnet_engine_md_attach(eng, &sink->psk_me, &sink->psk_md);
 }
 
 static void sink_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		       const struct m0_lnet_event *ev)
 {
-	struct ping_sink *sink = container_of(md, struct ping_sink, ps_md);
+	struct ping_sink *sink = container_of(md, struct ping_sink, psk_md);
 	struct ping      *ping = ping_of(eng);
 	bool              ends = ev->ev_unlinked;
 
@@ -324,7 +324,7 @@ static void sink_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 			ping->pi_sink_bytes = min_check(
 				ev->ev_rlength, (m0_bcount_t)SINK_BYTES_MAX);
 		m0_lnet__discovery_pushed(eng, &ev->ev_source.lp_nid,
-					  sink->ps_addr, ev->ev_mlength);
+					  sink->psk_addr, ev->ev_mlength);
 	}
 	if (ends && !ping->pi_ends)
 		sink_post(eng, sink);
@@ -340,10 +340,10 @@ bool m0_lnet__ping_sink_cut(struct m0_lnet_engine *eng)
 	 * were others cut before. */
 	for (i = 0; i < SINKS_NR; ++i) {
 		sink = &ping->pi_sinks[ping->pi_cut_next++ % SINKS_NR];
-		if (sink->ps_md.md_me != NULL || sink->ps_md.md_ended)
+		if (sink->psk_md.md_me != NULL || sink->psk_md.md_ended)
 			continue;
 		/* Its event has it posted again. */
-		m0_lnet_engine_md_unlink(eng, &sink->ps_md);
+		m0_lnet_engine_md_unlink(eng, &sink->psk_md);
 		return true;
 	}
 	return false;
@@ -368,10 +368,10 @@ static void ping_free(struct ping *ping)
 	unsigned             i;
 
 	for (i = 0; i < SINKS_NR; ++i)
-		m0_free(ping->pi_sinks[i].ps_addr);
+		m0_free(ping->pi_sinks[i].psk_addr);
 	buf_free(ping->pi_buf);
 	while ((link = m0_list_first(&ping->pi_old)) != NULL)
-		buf_free(container_of(link, struct ping_buf, pb_link));
+		buf_free(container_of(link, struct ping_buf, pbf_link));
 	m0_free(ping);
 }
 
@@ -397,7 +397,7 @@ int m0_lnet__ping_init(struct m0_lnet_engine *eng)
 	}
 	answers_post(eng, ping);
 	for (i = 0; i < SINKS_NR; ++i) {
-		me_post(eng, &ping->pi_sinks[i].ps_me);
+		me_post(eng, &ping->pi_sinks[i].psk_me);
 		sink_post(eng, &ping->pi_sinks[i]);
 	}
 	return 0;
@@ -411,7 +411,7 @@ void m0_lnet__ping_fini(struct m0_lnet_engine *eng)
 	/* No NI is left, so nothing is under way and all ends at once. */
 	ping->pi_ends = true;
 	for (i = 0; i < SINKS_NR; ++i)
-		m0_lnet_engine_me_unlink(eng, &ping->pi_sinks[i].ps_me);
+		m0_lnet_engine_me_unlink(eng, &ping->pi_sinks[i].psk_me);
 	m0_lnet_engine_me_unlink(eng, &ping->pi_me);
 	eng->le_ping = NULL;
 	ping_free(ping);

@@ -24,7 +24,7 @@ static size_t large_size(uint8_t nid_size)
 
 static bool is_large(const struct m0_lnet_ping_ni *ni)
 {
-	return !m0_lnet_nid_is_nid4(&ni->lpn_nid);
+	return !m0_lnet_nid_is_nid4(&ni->lpg_nid);
 }
 
 static unsigned large_nr(const struct m0_lnet_ping_info *info)
@@ -44,7 +44,7 @@ size_t m0_lnet__ping_size(const struct m0_lnet_ping_info *info)
 
 	for (i = 0; i < info->lpi_nis_nr; ++i)
 		size += is_large(&info->lpi_nis[i])
-				? large_size(info->lpi_nis[i].lpn_nid.ln_size)
+				? large_size(info->lpi_nis[i].lpg_nid.ln_size)
 				: M0_LNET_PING_ENTRY_BYTES;
 	return size;
 }
@@ -70,7 +70,7 @@ static void entry_put(struct m0_cursor *cur, const struct m0_lnet_nid *nid,
 
 static uint32_t status_of(const struct m0_lnet_ping_ni *ni)
 {
-	return ni->lpn_up ? M0_LNET_STATUS_UP : M0_LNET_STATUS_DOWN;
+	return ni->lpg_up ? M0_LNET_STATUS_UP : M0_LNET_STATUS_DOWN;
 }
 
 static void large_put(struct m0_cursor *cur, const struct m0_lnet_ping_ni *ni)
@@ -78,12 +78,12 @@ static void large_put(struct m0_cursor *cur, const struct m0_lnet_ping_ni *ni)
 	uint8_t          bytes[sizeof(uint32_t) + M0_LNET_NID_BYTES];
 	struct m0_cursor part;
 
-	M0_PRE(ni->lpn_nid.ln_size <= M0_LNET_NID_SIZE_IPV6);
+	M0_PRE(ni->lpg_nid.ln_size <= M0_LNET_NID_SIZE_IPV6);
 	m0_cursor_init(&part, bytes, sizeof bytes);
 	m0_cursor_put_le32(&part, status_of(ni));
-	m0_lnet_nid_encode(&ni->lpn_nid,
+	m0_lnet_nid_encode(&ni->lpg_nid,
 			   m0_cursor_skip(&part, M0_LNET_NID_BYTES));
-	part_put(cur, bytes, large_size(ni->lpn_nid.ln_size));
+	part_put(cur, bytes, large_size(ni->lpg_nid.ln_size));
 }
 
 static void header_put(struct m0_cursor *cur, uint32_t features, uint32_t pid,
@@ -122,7 +122,7 @@ size_t m0_lnet__ping_encode(const struct m0_lnet_ping_info *info, void *buf,
 	entry_put(&cur, &m0_lnet_nid_lo, info->lpi_seq, size);
 	for (i = 0; i < info->lpi_nis_nr; ++i)
 		if (!is_large(&nis[i]))
-			entry_put(&cur, &nis[i].lpn_nid, status_of(&nis[i]), 0);
+			entry_put(&cur, &nis[i].lpg_nid, status_of(&nis[i]), 0);
 	for (i = 0; i < info->lpi_nis_nr; ++i)
 		if (is_large(&nis[i]))
 			large_put(&cur, &nis[i]);
@@ -158,8 +158,8 @@ static void ni_add(struct m0_lnet_ping_info *info,
 		return;
 	if (info->lpi_nis_nr < info->lpi_nis_max)
 		info->lpi_nis[info->lpi_nis_nr] = (struct m0_lnet_ping_ni){
-			.lpn_nid = *nid,
-			.lpn_up = status == M0_LNET_STATUS_UP,
+			.lpg_nid = *nid,
+			.lpg_up = status == M0_LNET_STATUS_UP,
 		};
 	++info->lpi_nis_nr;
 }

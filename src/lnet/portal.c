@@ -13,8 +13,8 @@
 static struct m0_lnet_portal *portal_of(const struct m0_lnet_engine *eng,
 					const struct m0_lnet_me     *me)
 {
-	M0_PRE(me->me_attr.me_portal < eng->le_cfg.lec_portals_nr);
-	return &eng->le_portals[me->me_attr.me_portal];
+	M0_PRE(me->me_attr.mea_portal < eng->le_cfg.lec_portals_nr);
+	return &eng->le_portals[me->me_attr.mea_portal];
 }
 
 static struct m0_lnet_me *link_me(const struct m0_list_link *link)
@@ -24,7 +24,7 @@ static struct m0_lnet_me *link_me(const struct m0_list_link *link)
 
 static bool is_own(const struct m0_lnet_me *me)
 {
-	return me->me_attr.me_portal == M0_LNET_PORTAL_RESERVED;
+	return me->me_attr.mea_portal == M0_LNET_PORTAL_RESERVED;
 }
 
 int m0_lnet__portals_init(struct m0_lnet_engine *eng)
@@ -82,7 +82,7 @@ static void ring_head(struct m0_lnet_portal *portal, struct m0_lnet_me *head,
 		      struct m0_lnet_me *me)
 {
 	m0_hash_replace(&portal->lpt_exact, &head->me_hash, &me->me_hash,
-			&me->me_attr.me_match_bits);
+			&me->me_attr.mea_match_bits);
 	head->me_is_head = false;
 	me->me_is_head = true;
 }
@@ -96,11 +96,11 @@ static int exact_show(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
 	rc = m0_hash_keep(&portal->lpt_exact);
 	if (rc != 0)
 		return rc;
-	head = ring_find(portal, me->me_attr.me_match_bits);
+	head = ring_find(portal, me->me_attr.mea_match_bits);
 	if (head == NULL) {
 		rc = m0_hash_add(&portal->lpt_exact, &me->me_hash,
-				 &me->me_attr.me_match_bits,
-				 sizeof me->me_attr.me_match_bits);
+				 &me->me_attr.mea_match_bits,
+				 sizeof me->me_attr.mea_match_bits);
 		me->me_is_head = rc == 0;
 		return rc;
 	}
@@ -134,7 +134,7 @@ static int me_show(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	struct m0_lnet_portal *portal = portal_of(eng, me);
 	int                    rc = 0;
 
-	if (me->me_attr.me_ignore_bits != 0)
+	if (me->me_attr.mea_ignore_bits != 0)
 		wild_show(portal, me);
 	else
 		rc = exact_show(portal, me);
@@ -147,7 +147,7 @@ void m0_lnet__me_hide(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
 	if (me->me_state != M0_LNET_ME_LINKED)
 		return;
-	if (me->me_attr.me_ignore_bits != 0)
+	if (me->me_attr.mea_ignore_bits != 0)
 		m0_list_del(&me->me_link);
 	else
 		exact_hide(portal_of(eng, me), me);
@@ -158,9 +158,9 @@ void m0_lnet__me_hide(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 
 static enum m0_lnet_portal_kind kind_of(const struct m0_lnet_me_attr *attr)
 {
-	return attr->me_ignore_bits == 0 &&
-			       !m0_lnet_nid_is_any(&attr->me_id.lp_nid) &&
-			       attr->me_id.lp_pid != M0_LNET_PID_ANY
+	return attr->mea_ignore_bits == 0 &&
+			       !m0_lnet_nid_is_any(&attr->mea_id.lp_nid) &&
+			       attr->mea_id.lp_pid != M0_LNET_PID_ANY
 		       ? M0_LNET_PORTAL_UNIQUE
 		       : M0_LNET_PORTAL_WILDCARD;
 }
@@ -184,8 +184,8 @@ void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 						: M0_LNET_ME_BARRED;
 	me->me_md = NULL;
 	me->me_is_head = false;
-	me->me_any_nid = m0_lnet_nid_is_any(&me->me_attr.me_id.lp_nid);
-	me->me_order = me_place(portal, me->me_attr.me_flags);
+	me->me_any_nid = m0_lnet_nid_is_any(&me->me_attr.mea_id.lp_nid);
+	me->me_order = me_place(portal, me->me_attr.mea_flags);
 	m0_list_link_init(&me->me_link);
 	m0_list_link_init(&me->me_all);
 	if (is_own(me))
@@ -214,7 +214,7 @@ void m0_lnet__md_detach(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 	md->md_me = NULL;
 	me->me_md = NULL;
 	m0_lnet__me_hide(eng, me);
-	if ((me->me_attr.me_flags & M0_LNET_ME_UNLINK) != 0)
+	if ((me->me_attr.mea_flags & M0_LNET_ME_UNLINK) != 0)
 		me_gone(eng, me);
 }
 
@@ -260,7 +260,7 @@ void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
 		return;
 	}
 	if (rc != -ENOENT && rc != -EBUSY &&
-	    (me->me_attr.me_flags & M0_LNET_ME_UNLINK) != 0)
+	    (me->me_attr.mea_flags & M0_LNET_ME_UNLINK) != 0)
 		me_gone(eng, me);
 	m0_lnet__md_end(eng, md, rc);
 }
@@ -292,28 +292,28 @@ static m0_bcount_t room(const struct m0_lnet_md *md, m0_bcount_t offset,
 	const struct m0_lnet_md_attr *attr = &md->md_attr;
 	m0_bcount_t                   there = 0;
 
-	if (offset < attr->md_length)
-		there = min64u(attr->md_length - offset, M0_LNET_PAYLOAD_MAX);
-	if ((attr->md_options & M0_LNET_MD_MAX_SIZE) != 0)
-		there = min64u(there, attr->md_max_size);
+	if (offset < attr->mda_length)
+		there = min64u(attr->mda_length - offset, M0_LNET_PAYLOAD_MAX);
+	if ((attr->mda_options & M0_LNET_MD_MAX_SIZE) != 0)
+		there = min64u(there, attr->mda_max_size);
 	if (wanted <= there)
 		return wanted;
-	return (attr->md_options & M0_LNET_MD_TRUNCATE) != 0 ? there
-							     : wanted + 1;
+	return (attr->mda_options & M0_LNET_MD_TRUNCATE) != 0 ? there
+							      : wanted + 1;
 }
 
 static m0_bcount_t md_place(const struct m0_lnet_md  *md,
 			    const struct m0_lnet_msg *msg)
 {
-	return (md->md_attr.md_options & M0_LNET_MD_MANAGE_REMOTE) != 0
-		       ? msg->msg_hdr.lh_offset
+	return (md->md_attr.mda_options & M0_LNET_MD_MANAGE_REMOTE) != 0
+		       ? msg->msg_hdr.lhd_offset
 		       : md->md_local_offset;
 }
 
 /* Unless it is for messages that fit, and this one does not. */
 static bool md_wants(const struct m0_lnet_md *md, const struct m0_lnet_msg *msg)
 {
-	return M0_LIKELY((md->md_attr.md_options & M0_LNET_MD_IF_FITS) == 0) ||
+	return M0_LIKELY((md->md_attr.mda_options & M0_LNET_MD_IF_FITS) == 0) ||
 	       room(md, md_place(md, msg), msg->msg_rlength) <=
 		       msg->msg_rlength;
 }
@@ -323,11 +323,11 @@ static bool me_fits(const struct m0_lnet_engine *eng,
 		    const struct m0_lnet_me *me, const struct m0_lnet_msg *msg,
 		    unsigned op)
 {
-	const struct m0_lnet_process_id *id = &me->me_attr.me_id;
+	const struct m0_lnet_process_id *id = &me->me_attr.mea_id;
 
-	return (me->me_md->md_attr.md_options & op) != 0 &&
+	return (me->me_md->md_attr.mda_options & op) != 0 &&
 	       (id->lp_pid == M0_LNET_PID_ANY ||
-		id->lp_pid == msg->msg_hdr.lh_src_pid) &&
+		id->lp_pid == msg->msg_hdr.lhd_src_pid) &&
 	       (me->me_any_nid ||
 		m0_lnet_nid_eq(&id->lp_nid, &msg->msg_primary) ||
 		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_primary)) &&
@@ -338,13 +338,13 @@ static struct m0_lnet_md *wild_match(const struct m0_lnet_engine *eng,
 				     const struct m0_lnet_portal *portal,
 				     const struct m0_lnet_msg *msg, unsigned op)
 {
-	uint64_t                      bits = msg->msg_hdr.lh_match_bits;
+	uint64_t                      bits = msg->msg_hdr.lhd_match_bits;
 	const struct m0_lnet_me_attr *attr;
 	struct m0_list_link          *pos;
 
 	m0_list_for_each(&portal->lpt_wild, pos) {
 		attr = &link_me(pos)->me_attr;
-		if (((bits ^ attr->me_match_bits) & ~attr->me_ignore_bits) ==
+		if (((bits ^ attr->mea_match_bits) & ~attr->mea_ignore_bits) ==
 			    0 &&
 		    me_fits(eng, link_me(pos), msg, op))
 			return link_me(pos)->me_md;
@@ -357,7 +357,8 @@ static struct m0_lnet_md *exact_match(const struct m0_lnet_engine *eng,
 				      const struct m0_lnet_msg    *msg,
 				      unsigned                     op)
 {
-	struct m0_lnet_me *head = ring_find(portal, msg->msg_hdr.lh_match_bits);
+	struct m0_lnet_me *head =
+		ring_find(portal, msg->msg_hdr.lhd_match_bits);
 	struct m0_lnet_me *me = head;
 
 	if (head == NULL)
@@ -375,7 +376,7 @@ static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 				  struct m0_lnet_msg    *msg)
 {
 	const struct m0_lnet_home_ops *ops = eng->le_cfg.lec_home_ops;
-	struct m0_lnet_eq             *eq = md->md_attr.md_eq;
+	struct m0_lnet_eq             *eq = md->md_attr.mda_eq;
 	m0_bcount_t                    taken;
 	m0_bcount_t                    offset;
 
@@ -399,15 +400,15 @@ enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
 					 struct m0_lnet_msg    *msg)
 {
 	const struct m0_lnet_hdr *hdr = &msg->msg_hdr;
-	bool                      get = hdr->lh_type == M0_LNET_GET;
+	bool                      get = hdr->lhd_type == M0_LNET_GET;
 	unsigned               op = get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT;
 	struct m0_lnet_portal *portal;
 	struct m0_lnet_md     *md;
 
-	if (hdr->lh_portal >= eng->le_cfg.lec_portals_nr)
+	if (hdr->lhd_portal >= eng->le_cfg.lec_portals_nr)
 		return M0_LNET_MATCH_NONE;
-	portal = &eng->le_portals[hdr->lh_portal];
-	msg->msg_rlength = get ? hdr->lh_length : hdr->lh_payload_bytes;
+	portal = &eng->le_portals[hdr->lhd_portal];
+	msg->msg_rlength = get ? hdr->lhd_length : hdr->lhd_payload_bytes;
 	md = wild_match(eng, portal, msg, op);
 	if (md == NULL)
 		md = exact_match(eng, portal, msg, op);

@@ -15,11 +15,11 @@ enum {
 static void probe_end(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 		      int status)
 {
-	struct m0_lnet_probe *probe = po->po_probe;
+	struct m0_lnet_probe *probe = po->lpo_probe;
 
-	m0_list_del(&po->po_link);
-	m0_lnet__timer_cancel(eng, &po->po_timer);
-	m0_lnet__ask_drop(po->po_ask);
+	m0_list_del(&po->lpo_link);
+	m0_lnet__timer_cancel(eng, &po->lpo_timer);
+	m0_lnet__ask_drop(po->lpo_ask);
 	m0_free(po);
 	probe->pr_priv = NULL;
 	probe->pr_status = status;
@@ -43,8 +43,8 @@ static void probe_fill_info(struct m0_lnet_probe           *probe,
 
 	probe->pr_nids_nr = 0;
 	for (i = 0; i < info->lpi_nis_nr && i < info->lpi_nis_max; ++i)
-		probe_nid(probe, &info->lpi_nis[i].lpn_nid,
-			  info->lpi_nis[i].lpn_up);
+		probe_nid(probe, &info->lpi_nis[i].lpg_nid,
+			  info->lpi_nis[i].lpg_up);
 	probe->pr_primary = probe->pr_nids_nr > 0 ? probe->pr_nids[0]
 						  : probe->pr_nid;
 	probe->pr_pid = info->lpi_pid;
@@ -79,9 +79,9 @@ static void probe_end_peer(struct m0_lnet_engine  *eng,
 {
 	struct m0_lnet_lpni *lpni;
 
-	lpni = m0_lnet__lpni_find(eng, &po->po_probe->pr_nid);
+	lpni = m0_lnet__lpni_find(eng, &po->lpo_probe->pr_nid);
 	if (status == 0 && lpni != NULL)
-		probe_fill_peer(po->po_probe, lpni->lpn_peer);
+		probe_fill_peer(po->lpo_probe, lpni->lpn_peer);
 	probe_end(eng, po, status);
 }
 
@@ -96,7 +96,7 @@ void m0_lnet__probes_end(struct m0_lnet_engine *eng, struct m0_list *list,
 	while ((link = m0_list_first(&now)) != NULL)
 		probe_end_peer(eng,
 			       container_of(link, struct m0_lnet_probing,
-					    po_link),
+					    lpo_link),
 			       status);
 }
 
@@ -108,12 +108,12 @@ static void probe_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 	struct m0_lnet_ping_info info;
 	int                      rc = ask->as_status;
 
-	po->po_ask = NULL;
+	po->lpo_ask = NULL;
 	if (rc == 0)
 		rc = m0_lnet__info_decode(eng, ask->as_addr, ask->as_got,
 					  &info);
 	if (rc == 0)
-		probe_fill_info(po->po_probe, &info);
+		probe_fill_info(po->lpo_probe, &info);
 	probe_end(eng, po, rc);
 }
 
@@ -121,7 +121,7 @@ static void probe_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 		       m0_time_t now)
 {
 	struct m0_lnet_probing *po =
-		container_of(timer, struct m0_lnet_probing, po_timer);
+		container_of(timer, struct m0_lnet_probing, lpo_timer);
 
 	(void)now;
 	probe_end(eng, po, -ETIMEDOUT);
@@ -131,24 +131,24 @@ static void probe_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 static void probe_ping(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 		       m0_time_t deadline)
 {
-	const struct m0_lnet_probe *probe = po->po_probe;
+	const struct m0_lnet_probe *probe = po->lpo_probe;
 	const struct m0_lnet_ni    *ni = m0_lnet__ni_for(eng, &probe->pr_nid);
 	struct m0_lnet_nid          self = probe->pr_self;
 
 	if (m0_lnet_nid_is_any(&self) && ni != NULL &&
 	    m0_lnet__ni_find(eng, &probe->pr_nid) == NULL)
-		self = ni->lni_lnd.ln_nid;
-	m0_list_add_tail(&all_of(eng)->dy_pings, &po->po_link);
-	po->po_ask = m0_lnet__ask_ping(eng, &probe->pr_nid, &self, PING_BYTES,
-				       deadline, probe_pinged, po);
-	if (po->po_ask == NULL)
+		self = ni->lni_lnd.ldn_nid;
+	m0_list_add_tail(&all_of(eng)->dy_pings, &po->lpo_link);
+	po->lpo_ask = m0_lnet__ask_ping(eng, &probe->pr_nid, &self, PING_BYTES,
+					deadline, probe_pinged, po);
+	if (po->lpo_ask == NULL)
 		probe_end(eng, po, -ENOMEM);
 }
 
 /** Joins the discovery of its peer, or has it begin. */
 static void probe_join(struct m0_lnet_engine *eng, struct m0_lnet_probing *po)
 {
-	const struct m0_lnet_probe *probe = po->po_probe;
+	const struct m0_lnet_probe *probe = po->lpo_probe;
 	struct m0_lnet_lpni        *lpni = NULL;
 	struct m0_lnet_disc        *di = NULL;
 
@@ -166,7 +166,7 @@ static void probe_join(struct m0_lnet_engine *eng, struct m0_lnet_probing *po)
 	} else if (is_up_to_date(lpni->lpn_peer) && !probe->pr_force) {
 		probe_end_peer(eng, po, 0);
 	} else {
-		m0_list_add_tail(&di->di_probes, &po->po_link);
+		m0_list_add_tail(&di->di_probes, &po->lpo_link);
 		m0_lnet__disc_begin(di, &probe->pr_nid, &probe->pr_self, false);
 		di->di_reping |= probe->pr_force && di->di_is_push &&
 				 di->di_state == M0_LNET_DISC_RUNNING;
@@ -200,15 +200,15 @@ void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
 		eng->le_cfg.lec_home_ops->ho_probe_done(eng, probe);
 		return;
 	}
-	po->po_probe = probe;
+	po->lpo_probe = probe;
 	probe->pr_priv = po;
-	m0_list_link_init(&po->po_link);
-	m0_timer_init(&po->po_timer.lt_timer);
-	po->po_timer.lt_fire = probe_fire;
+	m0_list_link_init(&po->lpo_link);
+	m0_timer_init(&po->lpo_timer.ltm_timer);
+	po->lpo_timer.ltm_fire = probe_fire;
 	if (probe->pr_kind == M0_LNET_PING || own) {
 		probe_ping(eng, po, deadline);
 	} else {
-		m0_lnet__timer_arm(eng, &po->po_timer, deadline);
+		m0_lnet__timer_arm(eng, &po->lpo_timer, deadline);
 		probe_join(eng, po);
 	}
 }
@@ -221,8 +221,8 @@ void m0_lnet__probes_join(struct m0_lnet_engine *eng, struct m0_list *list)
 
 	while ((link = m0_list_first(list)) != NULL) {
 		m0_list_del(link);
-		probe_join(eng,
-			   container_of(link, struct m0_lnet_probing, po_link));
+		probe_join(eng, container_of(link, struct m0_lnet_probing,
+					     lpo_link));
 	}
 }
 
@@ -231,8 +231,8 @@ void m0_lnet__probes_learn(struct m0_list                 *list,
 {
 	struct m0_lnet_probing *po;
 
-	m0_list_for_each_entry(list, po, struct m0_lnet_probing, po_link)
-		probe_fill_info(po->po_probe, info);
+	m0_list_for_each_entry(list, po, struct m0_lnet_probing, lpo_link)
+		probe_fill_info(po->lpo_probe, info);
 }
 
 void m0_lnet__probes_lost(struct m0_lnet_engine    *eng,
@@ -242,8 +242,8 @@ void m0_lnet__probes_lost(struct m0_lnet_engine    *eng,
 	struct m0_lnet_probing *next;
 
 	m0_list_for_each_entry_safe(&all_of(eng)->dy_pings, po, next,
-				    struct m0_lnet_probing, po_link)
-		if (po->po_ask != NULL &&
-		    m0_lnet_nid_eq(&po->po_probe->pr_nid, nid))
-			m0_lnet__ask_fail(po->po_ask, status);
+				    struct m0_lnet_probing, lpo_link)
+		if (po->lpo_ask != NULL &&
+		    m0_lnet_nid_eq(&po->lpo_probe->pr_nid, nid))
+			m0_lnet__ask_fail(po->lpo_ask, status);
 }

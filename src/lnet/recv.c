@@ -56,19 +56,19 @@ static int refuse(const struct coming *in, const char *why)
 static int drop(const struct coming *in, uint64_t *reason)
 {
 	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
-	uint32_t              type = in->cmi_hdr.lh_type;
+	uint32_t              type = in->cmi_hdr.lhd_type;
 
 	++*reason;
 	++stats->ls_drop_count;
-	stats->ls_drop_length += in->cmi_hdr.lh_payload_bytes;
+	stats->ls_drop_length += in->cmi_hdr.lhd_payload_bytes;
 	m0_lnet__traffic_count(&in->cmi_ni->lni_traffic.lt_dropped, type);
 	if (in->cmi_lpni != NULL)
 		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_dropped,
 				       type);
-	in->cmi_rx->lr_payload.lp_vec = NULL;
-	in->cmi_rx->lr_payload.lp_offset = 0;
-	in->cmi_rx->lr_payload.lp_bytes = 0;
-	in->cmi_rx->lr_discard_bytes = in->cmi_hdr.lh_payload_bytes;
+	in->cmi_rx->lr_payload.lpy_vec = NULL;
+	in->cmi_rx->lr_payload.lpy_offset = 0;
+	in->cmi_rx->lr_payload.lpy_bytes = 0;
+	in->cmi_rx->lr_discard_bytes = in->cmi_hdr.lhd_payload_bytes;
 	return 0;
 }
 
@@ -80,19 +80,20 @@ static int take(const struct coming *in, const struct m0_lnet_md *md,
 {
 	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
 	struct m0_lnd_rx     *rx = in->cmi_rx;
-	uint32_t              type = in->cmi_hdr.lh_type;
+	uint32_t              type = in->cmi_hdr.lhd_type;
 
 	++stats->ls_recv_count;
-	stats->ls_recv_length += in->cmi_hdr.lh_payload_bytes;
+	stats->ls_recv_length += in->cmi_hdr.lhd_payload_bytes;
 	m0_lnet__traffic_count(&in->cmi_ni->lni_traffic.lt_received, type);
 	if (in->cmi_lpni != NULL)
 		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_received,
 				       type);
-	rx->lr_payload.lp_vec = bytes == 0 ? NULL : md->md_attr.md_vec;
-	rx->lr_payload.lp_offset =
-		bytes == 0 ? 0 : md->md_attr.md_vec_offset + msg->msg_md_offset;
-	rx->lr_payload.lp_bytes = bytes;
-	rx->lr_discard_bytes = in->cmi_hdr.lh_payload_bytes - bytes;
+	rx->lr_payload.lpy_vec = bytes == 0 ? NULL : md->md_attr.mda_vec;
+	rx->lr_payload.lpy_offset = bytes == 0 ? 0
+					       : md->md_attr.mda_vec_offset +
+							 msg->msg_md_offset;
+	rx->lr_payload.lpy_bytes = bytes;
+	rx->lr_discard_bytes = in->cmi_hdr.lhd_payload_bytes - bytes;
 	return 0;
 }
 
@@ -106,9 +107,9 @@ static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type)
 	node->en_incoming = true;
 	ev->ev_type = type;
 	m0_lnet__event_fill(ev, hdr, &msg->msg_primary, &msg->msg_want_hop);
-	ev->ev_portal = hdr->lh_portal;
-	ev->ev_match_bits = hdr->lh_match_bits;
-	ev->ev_hdr_data = hdr->lh_hdr_data;
+	ev->ev_portal = hdr->lhd_portal;
+	ev->ev_match_bits = hdr->lhd_match_bits;
+	ev->ev_hdr_data = hdr->lhd_hdr_data;
 	ev->ev_rlength = msg->msg_rlength;
 	ev->ev_mlength = msg->msg_mlength;
 	ev->ev_offset = msg->msg_md_offset;
@@ -120,23 +121,23 @@ static void answer(struct m0_lnet_msg *msg, uint32_t type)
 {
 	struct m0_lnet_hdr        *hdr = &msg->msg_hdr;
 	struct m0_lnet_process_id *src = &msg->msg_event[0].en_event.ev_source;
-	struct m0_lnet_nid         self = hdr->lh_dest_nid;
+	struct m0_lnet_nid         self = hdr->lhd_dest_nid;
 
-	hdr->lh_type = type;
-	hdr->lh_dest_nid = src->lp_nid;
-	hdr->lh_dest_pid = src->lp_pid;
-	hdr->lh_src_nid = self;
-	hdr->lh_src_pid = msg->msg_engine->le_cfg.lec_pid;
-	hdr->lh_hdr_data = 0;
-	hdr->lh_portal = 0;
-	hdr->lh_offset = 0;
+	hdr->lhd_type = type;
+	hdr->lhd_dest_nid = src->lp_nid;
+	hdr->lhd_dest_pid = src->lp_pid;
+	hdr->lhd_src_nid = self;
+	hdr->lhd_src_pid = msg->msg_engine->le_cfg.lec_pid;
+	hdr->lhd_hdr_data = 0;
+	hdr->lhd_portal = 0;
+	hdr->lhd_offset = 0;
 	if (type == M0_LNET_ACK) {
-		hdr->lh_payload_bytes = 0;
-		hdr->lh_length = (uint32_t)msg->msg_mlength;
+		hdr->lhd_payload_bytes = 0;
+		hdr->lhd_length = (uint32_t)msg->msg_mlength;
 	} else {
-		hdr->lh_payload_bytes = (uint32_t)msg->msg_mlength;
-		hdr->lh_match_bits = 0;
-		hdr->lh_length = 0;
+		hdr->lhd_payload_bytes = (uint32_t)msg->msg_mlength;
+		hdr->lhd_match_bits = 0;
+		hdr->lhd_length = 0;
 	}
 	msg->msg_is_response = true;
 	msg->msg_want_ni = msg->msg_rx_ni;
@@ -148,9 +149,9 @@ static void answer(struct m0_lnet_msg *msg, uint32_t type)
 /* A PUT has its data, or will not have it. */
 static void put_end(struct m0_lnet_msg *msg, int status)
 {
-	unsigned options = msg->msg_md->md_attr.md_options;
+	unsigned options = msg->msg_md->md_attr.mda_options;
 	bool     ack = status == 0 && (options & M0_LNET_MD_ACK_DISABLE) == 0 &&
-		   !m0_lnet__wmd_is_none(&msg->msg_hdr.lh_wmd);
+		   !m0_lnet__wmd_is_none(&msg->msg_hdr.lhd_wmd);
 
 	request_event(msg, M0_LNET_EV_PUT);
 	msg->msg_event[0].en_event.ev_status = status;
@@ -168,7 +169,7 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 
 	msg->msg_rx_ni = in->cmi_ni;
 	msg->msg_want_hop = rx->lr_nid;
-	if (in->cmi_hdr.lh_type == M0_LNET_PUT) {
+	if (in->cmi_hdr.lhd_type == M0_LNET_PUT) {
 		rc = take(in, msg->msg_md, msg, msg->msg_mlength);
 		msg->msg_state = M0_LNET_MSG_COMING;
 		msg->msg_rx = rx;
@@ -189,9 +190,9 @@ static enum m0_lnet_match request_match(const struct coming *in,
 	enum m0_lnet_match match = m0_lnet__portal_match(in->cmi_eng, msg);
 
 	if (M0_UNLIKELY(match == M0_LNET_MATCH_NONE &&
-			hdr->lh_type == M0_LNET_PUT &&
-			hdr->lh_portal == M0_LNET_PORTAL_RESERVED &&
-			hdr->lh_match_bits == M0_LNET__PING_BITS &&
+			hdr->lhd_type == M0_LNET_PUT &&
+			hdr->lhd_portal == M0_LNET_PORTAL_RESERVED &&
+			hdr->lhd_match_bits == M0_LNET__PING_BITS &&
 			m0_lnet__ping_sink_cut(in->cmi_eng)))
 		match = m0_lnet__portal_match(in->cmi_eng, msg);
 	return match;
@@ -218,8 +219,8 @@ static int request_in(struct coming *in)
 		return drop(in, &stats->ls_drop_too_big);
 	if (match == M0_LNET_MATCH_NO_ROOM)
 		return drop(in, &stats->ls_drop_no_room);
-	if (in->cmi_hdr.lh_type == M0_LNET_PUT &&
-	    m0_lnet__portal_is_lazy(eng, in->cmi_hdr.lh_portal))
+	if (in->cmi_hdr.lhd_type == M0_LNET_PUT &&
+	    m0_lnet__portal_is_lazy(eng, in->cmi_hdr.lhd_portal))
 		return -EAGAIN;
 	return drop(in, &stats->ls_drop_no_match);
 }
@@ -230,9 +231,9 @@ static int request_in(struct coming *in)
 static struct m0_lnet_msg *waiting(const struct coming *in, uint32_t type)
 {
 	struct m0_lnet_msg *msg =
-		m0_lnet__response_find(in->cmi_eng, &in->cmi_hdr.lh_wmd);
+		m0_lnet__response_find(in->cmi_eng, &in->cmi_hdr.lhd_wmd);
 
-	return msg != NULL && msg->msg_hdr.lh_type == type ? msg : NULL;
+	return msg != NULL && msg->msg_hdr.lhd_type == type ? msg : NULL;
 }
 
 /* From now on another such response finds nobody. */
@@ -264,9 +265,9 @@ static int ack_in(const struct coming *in)
 		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale);
 	take(in, msg->msg_md, msg, 0);
 	ev = response_take(in, msg, M0_LNET_EV_ACK);
-	ev->ev_match_bits = in->cmi_hdr.lh_match_bits;
+	ev->ev_match_bits = in->cmi_hdr.lhd_match_bits;
 	/* No more than was sent, whatever he says. */
-	ev->ev_mlength = min64u(in->cmi_hdr.lh_length, msg->msg_rlength);
+	ev->ev_mlength = min64u(in->cmi_hdr.lhd_length, msg->msg_rlength);
 	m0_lnet__response_end(msg, &msg->msg_event[1]);
 	return 0;
 }
@@ -275,12 +276,12 @@ static int reply_in(const struct coming *in)
 {
 	struct m0_lnet_msg   *msg = waiting(in, M0_LNET_GET);
 	struct m0_lnet_event *ev;
-	m0_bcount_t           bytes = in->cmi_hdr.lh_payload_bytes;
+	m0_bcount_t           bytes = in->cmi_hdr.lhd_payload_bytes;
 
 	if (msg == NULL)
 		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale);
 	if (bytes > msg->msg_rlength) {
-		if ((msg->msg_md->md_attr.md_options & M0_LNET_MD_TRUNCATE) ==
+		if ((msg->msg_md->md_attr.mda_options & M0_LNET_MD_TRUNCATE) ==
 		    0)
 			return drop(in, &in->cmi_eng->le_stats.ls_drop_too_big);
 		bytes = msg->msg_rlength;
@@ -291,7 +292,7 @@ static int reply_in(const struct coming *in)
 	msg->msg_rx_ni = in->cmi_ni;
 	in->cmi_rx->lr_priv = msg;
 	ev = response_take(in, msg, M0_LNET_EV_REPLY);
-	ev->ev_rlength = in->cmi_hdr.lh_payload_bytes;
+	ev->ev_rlength = in->cmi_hdr.lhd_payload_bytes;
 	ev->ev_mlength = bytes;
 	ev->ev_offset = msg->msg_md_offset;
 	return 0;
@@ -303,25 +304,25 @@ static int reply_in(const struct coming *in)
 static const char *fault(const struct coming *in, bool *ours)
 {
 	const struct m0_lnet_hdr *hdr = &in->cmi_hdr;
-	const struct m0_lnet_nid *self = &in->cmi_ni->lni_lnd.ln_nid;
+	const struct m0_lnet_nid *self = &in->cmi_ni->lni_lnd.ldn_nid;
 	bool                      empty;
 
-	empty = hdr->lh_type == M0_LNET_ACK || hdr->lh_type == M0_LNET_GET;
-	if (empty && hdr->lh_payload_bytes != 0)
+	empty = hdr->lhd_type == M0_LNET_ACK || hdr->lhd_type == M0_LNET_GET;
+	if (empty && hdr->lhd_payload_bytes != 0)
 		return "an ACK or GET with payload";
-	if (hdr->lh_payload_bytes > M0_LNET_PAYLOAD_MAX)
+	if (hdr->lhd_payload_bytes > M0_LNET_PAYLOAD_MAX)
 		return "a payload above 1 MiB";
-	if (m0_lnet_nid_is_any(&hdr->lh_src_nid) ||
-	    (m0_lnet_nid_is_lo(&hdr->lh_src_nid) && !m0_lnet_nid_is_lo(self)))
+	if (m0_lnet_nid_is_any(&hdr->lhd_src_nid) ||
+	    (m0_lnet_nid_is_lo(&hdr->lhd_src_nid) && !m0_lnet_nid_is_lo(self)))
 		return "a source that cannot be";
-	*ours = m0_lnet_nid_eq(&hdr->lh_dest_nid, self) ||
+	*ours = m0_lnet_nid_eq(&hdr->lhd_dest_nid, self) ||
 		(in->cmi_ni == in->cmi_eng->le_lo &&
-		 m0_lnet__ni_find(in->cmi_eng, &hdr->lh_dest_nid) != NULL);
+		 m0_lnet__ni_find(in->cmi_eng, &hdr->lhd_dest_nid) != NULL);
 	if (*ours)
 		return NULL;
-	if (m0_lnet_nid_net(&hdr->lh_dest_nid) == m0_lnet_nid_net(self))
+	if (m0_lnet_nid_net(&hdr->lhd_dest_nid) == m0_lnet_nid_net(self))
 		return "a message for another node of this network";
-	if (m0_lnet__ni_find(in->cmi_eng, &hdr->lh_dest_nid) != NULL)
+	if (m0_lnet__ni_find(in->cmi_eng, &hdr->lhd_dest_nid) != NULL)
 		return "a message for another interface of this node";
 	return NULL;
 }
@@ -348,9 +349,9 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		return refuse(&in, why);
 	if (!ours)
 		return drop(&in, &eng->le_stats.ls_drop_not_ours);
-	in.cmi_lpni = m0_lnet__peer_heard(eng, &in.cmi_hdr.lh_src_nid,
+	in.cmi_lpni = m0_lnet__peer_heard(eng, &in.cmi_hdr.lhd_src_nid,
 					  &rx->lr_nid, &in.cmi_primary);
-	switch (in.cmi_hdr.lh_type) {
+	switch (in.cmi_hdr.lhd_type) {
 	case M0_LNET_ACK:
 		return ack_in(&in);
 	case M0_LNET_REPLY:

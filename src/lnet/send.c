@@ -29,13 +29,13 @@ static void sent_later(struct m0_lnet_msg *msg, int status)
 
 	path_put(msg);
 	msg->msg_state = M0_LNET_MSG_SENT;
-	msg->msg_tx.lt_word[0] = (uint64_t)(int64_t)status;
+	msg->msg_tx.ltx_word[0] = (uint64_t)(int64_t)status;
 	m0_list_add_tail(&eng->le_deferred, &msg->msg_link);
 }
 
 static void sent_now(struct m0_lnet_msg *msg)
 {
-	int status = (int)(int64_t)msg->msg_tx.lt_word[0];
+	int status = (int)(int64_t)msg->msg_tx.ltx_word[0];
 
 	if (status < 0 && status != -ECANCELED)
 		++msg->msg_engine->le_stats.ls_errors;
@@ -72,23 +72,23 @@ static void msg_leave(struct m0_lnet_msg *msg)
 	struct m0_lnd_ni   *ni = &msg->msg_ni->lni_lnd;
 
 	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_send_timer);
-	if (ni->ln_lnd == NULL) {
+	if (ni->ldn_lnd == NULL) {
 		m0_lnet__tx_done(tx, -ENETDOWN, M0_LND_LOCAL_ERROR);
 		return;
 	}
 	msg->msg_state = M0_LNET_MSG_LEAVING;
-	tx->lt_payload = (struct m0_lnd_payload){
-		.lp_vec = hdr->lh_payload_bytes == 0
-				  ? NULL
-				  : msg->msg_md->md_attr.md_vec,
-		.lp_offset = hdr->lh_payload_bytes == 0
-				     ? 0
-				     : msg->msg_md->md_attr.md_vec_offset +
-					       msg->msg_md_offset,
-		.lp_bytes = hdr->lh_payload_bytes,
+	tx->ltx_payload = (struct m0_lnd_payload){
+		.lpy_vec = hdr->lhd_payload_bytes == 0
+				   ? NULL
+				   : msg->msg_md->md_attr.mda_vec,
+		.lpy_offset = hdr->lhd_payload_bytes == 0
+				      ? 0
+				      : msg->msg_md->md_attr.mda_vec_offset +
+						msg->msg_md_offset,
+		.lpy_bytes = hdr->lhd_payload_bytes,
 	};
-	tx->lt_deadline = msg->msg_deadline;
-	ni->ln_lnd->ld_ops->lo_xmit(ni, tx);
+	tx->ltx_deadline = msg->msg_deadline;
+	ni->ldn_lnd->ld_ops->ldo_xmit(ni, tx);
 }
 
 static void msg_queue(struct m0_lnet_msg *msg, struct m0_list *queue,
@@ -121,7 +121,7 @@ static void credits_take(struct m0_lnet_msg *msg)
 	lpni->lpn_credits_low =
 		min_check(lpni->lpn_credits_low, lpni->lpn_credits);
 	if (lpni->lpn_credits < 0) {
-		lpni->lpn_queued_bytes += msg->msg_hdr.lh_payload_bytes;
+		lpni->lpn_queued_bytes += msg->msg_hdr.lhd_payload_bytes;
 		msg_queue(msg, &lpni->lpn_queue, M0_LNET_MSG_PEER_QUEUE);
 	} else {
 		ni_credit_take(msg);
@@ -132,7 +132,7 @@ static void credits_take(struct m0_lnet_msg *msg)
 static void peer_unqueue(struct m0_lnet_msg *msg)
 {
 	m0_list_del(&msg->msg_link);
-	msg->msg_lpni->lpn_queued_bytes -= msg->msg_hdr.lh_payload_bytes;
+	msg->msg_lpni->lpn_queued_bytes -= msg->msg_hdr.lhd_payload_bytes;
 }
 
 static void ni_credit_put(struct m0_lnet_ni *ni)
@@ -197,14 +197,14 @@ static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
 	++ni->lni_msgs_nr;
 	/* Used longest ago comes next, and who is new need not catch up. */
 	ni->lni_used_nr = ++msg->msg_engine->le_used_nr;
-	msg->msg_tx.lt_pid = msg->msg_hdr.lh_dest_pid;
+	msg->msg_tx.ltx_pid = msg->msg_hdr.lhd_dest_pid;
 	if (lpni == NULL) {
-		msg->msg_tx.lt_nid = m0_lnet_nid_lo;
+		msg->msg_tx.ltx_nid = m0_lnet_nid_lo;
 		return;
 	}
 	lpni->lpn_used_nr = ++lpni->lpn_peer->lpe_used_nr;
-	msg->msg_tx.lt_nid = lpni->lpn_nid;
-	msg->msg_hdr.lh_src_nid = ni->lni_lnd.ln_nid;
+	msg->msg_tx.ltx_nid = lpni->lpn_nid;
+	msg->msg_hdr.lhd_src_nid = ni->lni_lnd.ldn_nid;
 }
 
 /** To ourselves: the header says what was asked for. */
@@ -216,9 +216,9 @@ static int path_lo(struct m0_lnet_msg *msg)
 	if (eng->le_lo == NULL || !m0_lnet__ni_is_usable(eng->le_lo))
 		return -ENETDOWN;
 	if (!msg->msg_is_response)
-		hdr->lh_src_nid = m0_lnet_nid_is_any(&msg->msg_op.lo_self)
-					  ? hdr->lh_dest_nid
-					  : msg->msg_op.lo_self;
+		hdr->lhd_src_nid = m0_lnet_nid_is_any(&msg->msg_op.lo_self)
+					   ? hdr->lhd_dest_nid
+					   : msg->msg_op.lo_self;
 	path_set(msg, eng->le_lo, NULL);
 	return 0;
 }
@@ -230,7 +230,7 @@ static int path_lo(struct m0_lnet_msg *msg)
 static int path_response(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine    *eng = msg->msg_engine;
-	const struct m0_lnet_nid *dest = &msg->msg_hdr.lh_dest_nid;
+	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
 	struct m0_lnet_ni        *ni = msg->msg_want_ni;
 	bool                      direct;
 
@@ -243,7 +243,7 @@ static int path_response(struct m0_lnet_msg *msg)
 		return -ENOBUFS;
 	path_set(msg, ni, msg->msg_lpni);
 	if (!direct)
-		msg->msg_tx.lt_pid = M0_LNET_PID_LUSTRE;
+		msg->msg_tx.ltx_pid = M0_LNET_PID_LUSTRE;
 	return 0;
 }
 
@@ -281,11 +281,11 @@ static struct m0_lnet_lpni *path_rail(struct m0_lnet_msg        *msg,
 							      : NULL;
 		if (own == NULL)
 			continue;
-		if (best != NULL && best_ni->lni_lnd.ln_up &&
-		    !own->lni_lnd.ln_up)
+		if (best != NULL && best_ni->lni_lnd.ldn_up &&
+		    !own->lni_lnd.ldn_up)
 			continue;
 		if (best == NULL ||
-		    best_ni->lni_lnd.ln_up != own->lni_lnd.ln_up ||
+		    best_ni->lni_lnd.ldn_up != own->lni_lnd.ldn_up ||
 		    lpni_is_better(msg->msg_engine, lpni, best)) {
 			best = lpni;
 			best_ni = own;
@@ -304,7 +304,7 @@ static struct m0_lnet_ni *path_kept(const struct m0_lnet_msg *msg,
 	if (ni != NULL && m0_lnet__ni_fits(ni, &msg->msg_lpni->lpn_nid))
 		return ni;
 	ni = m0_lnet__ni_for(msg->msg_engine, &msg->msg_lpni->lpn_nid);
-	if (msg->msg_hdr.lh_portal != M0_LNET_PORTAL_RESERVED)
+	if (msg->msg_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED)
 		peer->lpe_ni = ni;
 	return ni;
 }
@@ -342,7 +342,7 @@ static int path_request(struct m0_lnet_msg *msg)
 		m0_lnet__lpni_put(eng, msg->msg_lpni);
 		msg->msg_lpni = lpni;
 	}
-	msg->msg_hdr.lh_dest_nid = lpni->lpn_nid;
+	msg->msg_hdr.lhd_dest_nid = lpni->lpn_nid;
 	path_set(msg, ni, lpni);
 	return 0;
 }
@@ -351,7 +351,7 @@ static int path_request(struct m0_lnet_msg *msg)
 static int dest_find(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine    *eng = msg->msg_engine;
-	const struct m0_lnet_nid *dest = &msg->msg_hdr.lh_dest_nid;
+	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
 
 	msg->msg_lpni = m0_lnet__lpni_find(eng, dest);
 	if (M0_LIKELY(msg->msg_lpni != NULL)) {
@@ -366,7 +366,7 @@ static int dest_find(struct m0_lnet_msg *msg)
 
 static bool dest_is_own(const struct m0_lnet_msg *msg)
 {
-	const struct m0_lnet_nid *dest = &msg->msg_hdr.lh_dest_nid;
+	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
 
 	return m0_lnet_nid_is_lo(dest) ||
 	       m0_lnet__ni_find(msg->msg_engine, dest) != NULL;
@@ -405,8 +405,8 @@ void m0_lnet__send(struct m0_lnet_msg *msg)
 	int                    rc;
 
 	m0_list_link_init(&msg->msg_link);
-	m0_timer_init(&msg->msg_send_timer.lt_timer);
-	msg->msg_send_timer.lt_fire = send_timed_out;
+	m0_timer_init(&msg->msg_send_timer.ltm_timer);
+	msg->msg_send_timer.ltm_fire = send_timed_out;
 	msg->msg_deadline = m0_time_add(eng->le_now,
 					eng->le_cfg.lec_transaction_timeout_ns);
 	if (dest_is_own(msg)) {
@@ -456,7 +456,7 @@ void m0_lnet__send_cancel(struct m0_lnet_msg *msg)
 	} else if (msg->msg_state == M0_LNET_MSG_LEAVING) {
 		msg->msg_cancelled = true;
 		ni = &msg->msg_ni->lni_lnd;
-		ni->ln_lnd->ld_ops->lo_tx_cancel(ni, &msg->msg_tx);
+		ni->ldn_lnd->ld_ops->ldo_tx_cancel(ni, &msg->msg_tx);
 	}
 }
 
@@ -492,7 +492,7 @@ static void tx_count(struct m0_lnet_msg *msg, int status,
 		     enum m0_lnd_health health)
 {
 	struct m0_lnet_stats *stats = &msg->msg_engine->le_stats;
-	uint32_t              type = msg->msg_hdr.lh_type;
+	uint32_t              type = msg->msg_hdr.lhd_type;
 
 	if (M0_UNLIKELY(status != 0)) {
 		tx_count_failure(msg, type, health);
@@ -503,7 +503,7 @@ static void tx_count(struct m0_lnet_msg *msg, int status,
 		m0_lnet__traffic_count(&msg->msg_lpni->lpn_traffic.lt_sent,
 				       type);
 	++stats->ls_send_count;
-	stats->ls_send_length += msg->msg_hdr.lh_payload_bytes;
+	stats->ls_send_length += msg->msg_hdr.lhd_payload_bytes;
 }
 
 static void credits_put(struct m0_lnet_msg *msg)
@@ -529,7 +529,7 @@ void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 	}
 	path_put(msg);
 	msg->msg_state = M0_LNET_MSG_SENT;
-	msg->msg_tx.lt_word[0] = (uint64_t)(int64_t)status;
+	msg->msg_tx.ltx_word[0] = (uint64_t)(int64_t)status;
 	sent_now(msg);
 }
 

@@ -21,13 +21,13 @@ static inline __attribute__((always_inline)) void nids_put(
 	struct m0_cursor *cur, bool large, const struct m0_lnet_hdr *hdr)
 {
 	if (large) {
-		m0_lnet_nid_encode(&hdr->lh_dest_nid,
+		m0_lnet_nid_encode(&hdr->lhd_dest_nid,
 				   m0_cursor_skip(cur, M0_LNET_NID_BYTES));
-		m0_lnet_nid_encode(&hdr->lh_src_nid,
+		m0_lnet_nid_encode(&hdr->lhd_src_nid,
 				   m0_cursor_skip(cur, M0_LNET_NID_BYTES));
 	} else {
-		m0_cursor_put_le64(cur, m0_lnet_nid_to4(&hdr->lh_dest_nid));
-		m0_cursor_put_le64(cur, m0_lnet_nid_to4(&hdr->lh_src_nid));
+		m0_cursor_put_le64(cur, m0_lnet_nid_to4(&hdr->lhd_dest_nid));
+		m0_cursor_put_le64(cur, m0_lnet_nid_to4(&hdr->lhd_src_nid));
 	}
 }
 
@@ -41,32 +41,32 @@ static inline __attribute__((always_inline)) void hdr_put(
 	struct m0_cursor *cur, bool large, const struct m0_lnet_hdr *hdr)
 {
 	nids_put(cur, large, hdr);
-	m0_cursor_put_le32(cur, hdr->lh_dest_pid);
-	m0_cursor_put_le32(cur, hdr->lh_src_pid);
-	m0_cursor_put_le32(cur, hdr->lh_type);
-	m0_cursor_put_le32(cur, hdr->lh_payload_bytes);
-	wmd_put(cur, &hdr->lh_wmd);
+	m0_cursor_put_le32(cur, hdr->lhd_dest_pid);
+	m0_cursor_put_le32(cur, hdr->lhd_src_pid);
+	m0_cursor_put_le32(cur, hdr->lhd_type);
+	m0_cursor_put_le32(cur, hdr->lhd_payload_bytes);
+	wmd_put(cur, &hdr->lhd_wmd);
 	/* What a type does not carry is 0. */
 	memset(cur->cu_at, 0, (size_t)(cur->cu_end - cur->cu_at));
-	switch (hdr->lh_type) {
+	switch (hdr->lhd_type) {
 	case M0_LNET_ACK:
-		m0_cursor_put_le64(cur, hdr->lh_match_bits);
-		m0_cursor_put_le32(cur, hdr->lh_length);
+		m0_cursor_put_le64(cur, hdr->lhd_match_bits);
+		m0_cursor_put_le32(cur, hdr->lhd_length);
 		break;
 	case M0_LNET_PUT:
-		m0_cursor_put_le64(cur, hdr->lh_match_bits);
-		m0_cursor_put_le64(cur, hdr->lh_hdr_data);
-		m0_cursor_put_le32(cur, hdr->lh_portal);
-		m0_cursor_put_le32(cur, hdr->lh_offset);
+		m0_cursor_put_le64(cur, hdr->lhd_match_bits);
+		m0_cursor_put_le64(cur, hdr->lhd_hdr_data);
+		m0_cursor_put_le32(cur, hdr->lhd_portal);
+		m0_cursor_put_le32(cur, hdr->lhd_offset);
 		break;
 	case M0_LNET_GET:
-		m0_cursor_put_le64(cur, hdr->lh_match_bits);
-		m0_cursor_put_le32(cur, hdr->lh_portal);
-		m0_cursor_put_le32(cur, hdr->lh_offset);
-		m0_cursor_put_le32(cur, hdr->lh_length);
+		m0_cursor_put_le64(cur, hdr->lhd_match_bits);
+		m0_cursor_put_le32(cur, hdr->lhd_portal);
+		m0_cursor_put_le32(cur, hdr->lhd_offset);
+		m0_cursor_put_le32(cur, hdr->lhd_length);
 		break;
 	default:
-		M0_PRE(hdr->lh_type == M0_LNET_REPLY);
+		M0_PRE(hdr->lhd_type == M0_LNET_REPLY);
 		break;
 	}
 }
@@ -88,7 +88,7 @@ size_t m0_lnet__hdr_encode(const struct m0_lnet_hdr *hdr, bool large,
 		hdr_put(&cur, true, hdr);
 		return M0_LNET_HDR_LARGE_BYTES;
 	}
-	if (!fits_small(&hdr->lh_dest_nid) || !fits_small(&hdr->lh_src_nid))
+	if (!fits_small(&hdr->lhd_dest_nid) || !fits_small(&hdr->lhd_src_nid))
 		return 0;
 	m0_cursor_init(&cur, buf, M0_LNET_HDR_BYTES);
 	hdr_put(&cur, false, hdr);
@@ -106,13 +106,13 @@ static inline __attribute__((always_inline)) int nids_get(
 	if (large) {
 		dest = m0_cursor_skip(cur, M0_LNET_NID_BYTES);
 		src = m0_cursor_skip(cur, M0_LNET_NID_BYTES);
-		return m0_lnet_nid_decode(&hdr->lh_dest_nid, dest) |
-		       m0_lnet_nid_decode(&hdr->lh_src_nid, src);
+		return m0_lnet_nid_decode(&hdr->lhd_dest_nid, dest) |
+		       m0_lnet_nid_decode(&hdr->lhd_src_nid, src);
 	}
 	dest4 = m0_cursor_get_le64(cur);
 	src4 = m0_cursor_get_le64(cur);
-	return m0_lnet_nid_from4(&hdr->lh_dest_nid, dest4) |
-	       m0_lnet_nid_from4(&hdr->lh_src_nid, src4);
+	return m0_lnet_nid_from4(&hdr->lhd_dest_nid, dest4) |
+	       m0_lnet_nid_from4(&hdr->lhd_src_nid, src4);
 }
 
 static inline __attribute__((always_inline)) int hdr_get(
@@ -120,33 +120,33 @@ static inline __attribute__((always_inline)) int hdr_get(
 {
 	if (nids_get(cur, large, hdr) != 0)
 		return -EPROTO;
-	hdr->lh_dest_pid = m0_cursor_get_le32(cur);
-	hdr->lh_src_pid = m0_cursor_get_le32(cur);
-	hdr->lh_type = m0_cursor_get_le32(cur);
-	hdr->lh_payload_bytes = m0_cursor_get_le32(cur);
-	memcpy(&hdr->lh_wmd, m0_cursor_skip(cur, sizeof hdr->lh_wmd),
-	       sizeof hdr->lh_wmd);
-	hdr->lh_match_bits = 0;
-	hdr->lh_hdr_data = 0;
-	hdr->lh_portal = 0;
-	hdr->lh_offset = 0;
-	hdr->lh_length = 0;
-	switch (hdr->lh_type) {
+	hdr->lhd_dest_pid = m0_cursor_get_le32(cur);
+	hdr->lhd_src_pid = m0_cursor_get_le32(cur);
+	hdr->lhd_type = m0_cursor_get_le32(cur);
+	hdr->lhd_payload_bytes = m0_cursor_get_le32(cur);
+	memcpy(&hdr->lhd_wmd, m0_cursor_skip(cur, sizeof hdr->lhd_wmd),
+	       sizeof hdr->lhd_wmd);
+	hdr->lhd_match_bits = 0;
+	hdr->lhd_hdr_data = 0;
+	hdr->lhd_portal = 0;
+	hdr->lhd_offset = 0;
+	hdr->lhd_length = 0;
+	switch (hdr->lhd_type) {
 	case M0_LNET_ACK:
-		hdr->lh_match_bits = m0_cursor_get_le64(cur);
-		hdr->lh_length = m0_cursor_get_le32(cur);
+		hdr->lhd_match_bits = m0_cursor_get_le64(cur);
+		hdr->lhd_length = m0_cursor_get_le32(cur);
 		return 0;
 	case M0_LNET_PUT:
-		hdr->lh_match_bits = m0_cursor_get_le64(cur);
-		hdr->lh_hdr_data = m0_cursor_get_le64(cur);
-		hdr->lh_portal = m0_cursor_get_le32(cur);
-		hdr->lh_offset = m0_cursor_get_le32(cur);
+		hdr->lhd_match_bits = m0_cursor_get_le64(cur);
+		hdr->lhd_hdr_data = m0_cursor_get_le64(cur);
+		hdr->lhd_portal = m0_cursor_get_le32(cur);
+		hdr->lhd_offset = m0_cursor_get_le32(cur);
 		return 0;
 	case M0_LNET_GET:
-		hdr->lh_match_bits = m0_cursor_get_le64(cur);
-		hdr->lh_portal = m0_cursor_get_le32(cur);
-		hdr->lh_offset = m0_cursor_get_le32(cur);
-		hdr->lh_length = m0_cursor_get_le32(cur);
+		hdr->lhd_match_bits = m0_cursor_get_le64(cur);
+		hdr->lhd_portal = m0_cursor_get_le32(cur);
+		hdr->lhd_offset = m0_cursor_get_le32(cur);
+		hdr->lhd_length = m0_cursor_get_le32(cur);
 		return 0;
 	case M0_LNET_REPLY:
 		return 0;

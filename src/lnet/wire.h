@@ -34,24 +34,24 @@ bool m0_lnet__wmd_is_none(const struct m0_lnet_wmd *wmd);
 
 /** A header; members that a type does not carry are 0. */
 struct m0_lnet_hdr {
-	struct m0_lnet_nid lh_dest_nid;
-	struct m0_lnet_nid lh_src_nid;
-	uint32_t           lh_dest_pid;
-	uint32_t           lh_src_pid;
+	struct m0_lnet_nid lhd_dest_nid;
+	struct m0_lnet_nid lhd_src_nid;
+	uint32_t           lhd_dest_pid;
+	uint32_t           lhd_src_pid;
 	/** enum m0_lnet_msg_type. */
-	uint32_t lh_type;
-	uint32_t lh_payload_bytes;
+	uint32_t lhd_type;
+	uint32_t lhd_payload_bytes;
 	/** PUT: whom to acknowledge. GET: whom to reply to. Else: to whom. */
-	struct m0_lnet_wmd lh_wmd;
+	struct m0_lnet_wmd lhd_wmd;
 	/** ACK, PUT, GET. */
-	uint64_t lh_match_bits;
+	uint64_t lhd_match_bits;
 	/** PUT. */
-	uint64_t lh_hdr_data;
+	uint64_t lhd_hdr_data;
 	/** PUT, GET. */
-	uint32_t lh_portal;
-	uint32_t lh_offset;
+	uint32_t lhd_portal;
+	uint32_t lhd_offset;
 	/** GET: bytes wanted. ACK: bytes taken. */
-	uint32_t lh_length;
+	uint32_t lhd_length;
 };
 
 /**
@@ -94,8 +94,8 @@ enum {
 #define M0_LNET_STATUS_DOWN UINT32_C(0xdeadface)
 
 struct m0_lnet_ping_ni {
-	struct m0_lnet_nid lpn_nid;
-	bool               lpn_up;
+	struct m0_lnet_nid lpg_nid;
+	bool               lpg_up;
 };
 
 /** What a node says of itself. `0@lo` is not among lpi_nis. */

@@ -46,7 +46,7 @@ static size_t lnet_take(struct dialogue_msg *msg, size_t at, size_t left)
 	if (left < nr || m0_lnet__hdr_decode(&msg->dm_hdr, msg->dm_large,
 					     msg->dm_hdr_bytes) != 0)
 		return 0;
-	nr += msg->dm_hdr.lh_payload_bytes;
+	nr += msg->dm_hdr.lhd_payload_bytes;
 	return left < nr ? 0 : nr;
 }
 
@@ -59,7 +59,7 @@ static size_t frame_take(const struct dialogue *dialogue,
 	    m0_sock__frame_decode(&msg->dm_frame, false, msg->dm_bytes) != 0)
 		return 0;
 	msg->dm_kind = DIALOGUE_NOOP;
-	if (msg->dm_frame.sf_type == M0_SOCK_FRAME_NOOP)
+	if (msg->dm_frame.sfr_type == M0_SOCK_FRAME_NOOP)
 		return M0_SOCK_FRAME_BYTES;
 	msg->dm_large = dialogue->dl_version[msg->dm_from] == M0_SOCK_V4;
 	return lnet_take(msg, M0_SOCK_FRAME_BYTES, left);
@@ -123,8 +123,8 @@ bool dialogue_is_ping(const struct dialogue_msg *msg)
 	static const uint8_t magic[] = { 0x67, 0x6e, 0x69, 0x70 };
 
 	return msg->dm_kind == DIALOGUE_LNET &&
-	       M0_IN(msg->dm_hdr.lh_type, (M0_LNET_PUT, M0_LNET_REPLY)) &&
-	       msg->dm_hdr.lh_portal == 0 &&
-	       msg->dm_hdr.lh_payload_bytes >= sizeof magic &&
+	       M0_IN(msg->dm_hdr.lhd_type, (M0_LNET_PUT, M0_LNET_REPLY)) &&
+	       msg->dm_hdr.lhd_portal == 0 &&
+	       msg->dm_hdr.lhd_payload_bytes >= sizeof magic &&
 	       memcmp(msg->dm_payload, magic, sizeof magic) == 0;
 }

@@ -95,5 +95,5 @@ int golden_ping(const struct dialogue_msg *msg, struct m0_lnet_ping_info *info,
 	*info = (struct m0_lnet_ping_info){ .lpi_nis = nis,
 					    .lpi_nis_max = GOLDEN_PING_NIS };
 	return m0_lnet__ping_decode(info, msg->dm_payload,
-				    msg->dm_hdr.lh_payload_bytes);
+				    msg->dm_hdr.lhd_payload_bytes);
 }

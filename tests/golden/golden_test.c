@@ -77,7 +77,7 @@ static size_t ping_encode(const struct dialogue_msg *msg, void *buf, size_t max)
 	struct m0_lnet_ping_info info;
 
 	if (golden_ping(msg, &info, nis) != 0 || info.lpi_truncated ||
-	    info.lpi_bytes != msg->dm_hdr.lh_payload_bytes)
+	    info.lpi_bytes != msg->dm_hdr.lhd_payload_bytes)
 		return 0;
 	return m0_lnet__ping_encode(&info, buf, max);
 }
@@ -125,7 +125,7 @@ static void messages_encoded_again_are_same_bytes(void **state)
 		nr = msg_encode(msg, buf, sizeof buf);
 		want = msg->dm_nr;
 		if (msg->dm_kind == DIALOGUE_LNET && !dialogue_is_ping(msg))
-			want -= msg->dm_hdr.lh_payload_bytes;
+			want -= msg->dm_hdr.lhd_payload_bytes;
 		CHECK(file, dlg, msg, nr == want);
 		CHECK(file, dlg, msg, memcmp(buf, msg->dm_bytes, nr) == 0);
 	}
@@ -141,11 +141,11 @@ static void frame_count(const struct m0_sock_frame *frame,
 
 	assert_true(nr >= 0);
 	counts[GOLDEN_ZCACK] += nr > 0;
-	if (frame->sf_type == M0_SOCK_FRAME_NOOP)
+	if (frame->sfr_type == M0_SOCK_FRAME_NOOP)
 		++counts[nr > 0 ? GOLDEN_NOOP : GOLDEN_KEEPALIVE];
 	else
-		counts[GOLDEN_ZCASK] += frame->sf_cookie[0] != 0;
-	counts[GOLDEN_CSUM] += frame->sf_csum != 0;
+		counts[GOLDEN_ZCASK] += frame->sfr_cookie[0] != 0;
+	counts[GOLDEN_CSUM] += frame->sfr_csum != 0;
 }
 
 static void lnet_count(const struct dialogue_msg *msg,
@@ -158,9 +158,9 @@ static void lnet_count(const struct dialogue_msg *msg,
 		[M0_LNET_REPLY] = GOLDEN_REPLY,
 	};
 
-	++counts[type[msg->dm_hdr.lh_type]];
+	++counts[type[msg->dm_hdr.lhd_type]];
 	counts[GOLDEN_PING] += dialogue_is_ping(msg);
-	counts[GOLDEN_PAYLOAD] += msg->dm_hdr.lh_payload_bytes;
+	counts[GOLDEN_PAYLOAD] += msg->dm_hdr.lhd_payload_bytes;
 	if (msg->dm_hdr_bytes != msg->dm_bytes)
 		frame_count(&msg->dm_frame, counts);
 }
@@ -237,17 +237,17 @@ static void messages_are_sane(void **state)
 		}
 		if (msg->dm_kind != DIALOGUE_LNET)
 			continue;
-		CHECK(file, dlg, msg, hdr->lh_src_pid == M0_LNET_PID_LUSTRE);
-		CHECK(file, dlg, msg, hdr->lh_dest_pid == M0_LNET_PID_LUSTRE);
-		CHECK(file, dlg, msg, !m0_lnet_nid_is_any(&hdr->lh_src_nid));
-		CHECK(file, dlg, msg, !m0_lnet_nid_is_lo(&hdr->lh_src_nid));
-		CHECK(file, dlg, msg, !m0_lnet_nid_is_any(&hdr->lh_dest_nid));
-		CHECK(file, dlg, msg, hdr->lh_portal < 64);
+		CHECK(file, dlg, msg, hdr->lhd_src_pid == M0_LNET_PID_LUSTRE);
+		CHECK(file, dlg, msg, hdr->lhd_dest_pid == M0_LNET_PID_LUSTRE);
+		CHECK(file, dlg, msg, !m0_lnet_nid_is_any(&hdr->lhd_src_nid));
+		CHECK(file, dlg, msg, !m0_lnet_nid_is_lo(&hdr->lhd_src_nid));
+		CHECK(file, dlg, msg, !m0_lnet_nid_is_any(&hdr->lhd_dest_nid));
+		CHECK(file, dlg, msg, hdr->lhd_portal < 64);
 		CHECK(file, dlg, msg,
-		      hdr->lh_payload_bytes <= M0_LNET_PAYLOAD_MAX);
+		      hdr->lhd_payload_bytes <= M0_LNET_PAYLOAD_MAX);
 		CHECK(file, dlg, msg,
-		      M0_IN(hdr->lh_type, (M0_LNET_PUT, M0_LNET_REPLY)) ||
-			      hdr->lh_payload_bytes == 0);
+		      M0_IN(hdr->lhd_type, (M0_LNET_PUT, M0_LNET_REPLY)) ||
+			      hdr->lhd_payload_bytes == 0);
 	}
 }
 
@@ -313,8 +313,8 @@ static void pings_tell_of_their_sender(void **state)
 		CHECK(file, dlg, msg, info.lpi_nis_nr <= GOLDEN_PING_NIS);
 		found = false;
 		for (i = 0; i < info.lpi_nis_nr; ++i)
-			found |= m0_lnet_nid_eq(&nis[i].lpn_nid,
-						&msg->dm_hdr.lh_src_nid);
+			found |= m0_lnet_nid_eq(&nis[i].lpg_nid,
+						&msg->dm_hdr.lhd_src_nid);
 		CHECK(file, dlg, msg, found);
 	}
 }
@@ -332,11 +332,12 @@ static bool was_asked(const struct golden_file *file, const struct dialogue *at,
 		for (msg = dlg->dl_msgs; msg < dlg->dl_msgs + dlg->dl_msgs_nr;
 		     ++msg)
 			if (msg->dm_kind == DIALOGUE_LNET &&
-			    msg->dm_hdr.lh_type == type &&
+			    msg->dm_hdr.lhd_type == type &&
 			    msg->dm_time_ns <= answer->dm_time_ns &&
 			    (dlg != at || msg->dm_from != answer->dm_from) &&
-			    memcmp(&msg->dm_hdr.lh_wmd, &answer->dm_hdr.lh_wmd,
-				   sizeof msg->dm_hdr.lh_wmd) == 0)
+			    memcmp(&msg->dm_hdr.lhd_wmd,
+				   &answer->dm_hdr.lhd_wmd,
+				   sizeof msg->dm_hdr.lhd_wmd) == 0)
 				return true;
 	}
 	return false;
@@ -354,10 +355,10 @@ static void answers_echo_handle_of_request(void **state)
 	{
 		if (msg->dm_kind != DIALOGUE_LNET)
 			continue;
-		if (msg->dm_hdr.lh_type == M0_LNET_ACK)
+		if (msg->dm_hdr.lhd_type == M0_LNET_ACK)
 			CHECK(file, dlg, msg,
 			      was_asked(file, dlg, msg, M0_LNET_PUT));
-		if (msg->dm_hdr.lh_type == M0_LNET_REPLY)
+		if (msg->dm_hdr.lhd_type == M0_LNET_REPLY)
 			CHECK(file, dlg, msg,
 			      was_asked(file, dlg, msg, M0_LNET_GET));
 	}
@@ -379,7 +380,7 @@ static unsigned asked_nr(const struct golden_file  *file,
 			nr += msg->dm_kind == DIALOGUE_LNET &&
 			      msg->dm_from != ack->dm_from &&
 			      msg->dm_time_ns <= ack->dm_time_ns &&
-			      msg->dm_frame.sf_cookie[0] == cookie;
+			      msg->dm_frame.sfr_cookie[0] == cookie;
 	}
 	return nr;
 }
@@ -411,7 +412,7 @@ static uint32_t csum_of(const struct dialogue_msg *msg)
 	uint8_t              buf[M0_SOCK_FRAME_BYTES];
 	uint32_t             csum;
 
-	frame.sf_csum = 0;
+	frame.sfr_csum = 0;
 	m0_sock__frame_encode(&frame, buf);
 	csum = m0_sock__csum(M0_SOCK_CSUM_INIT, buf, sizeof buf);
 	return m0_sock__csum(csum, msg->dm_bytes + sizeof buf,
@@ -430,13 +431,13 @@ static void checksums_recorded_are_those_computed(void **state)
 	(void)state;
 	golden_for_each_msg(file, dlg, msg)
 	{
-		if (msg->dm_frame.sf_csum == 0)
+		if (msg->dm_frame.sfr_csum == 0)
 			continue;
 		CHECK(file, dlg, msg,
 		      dlg->dl_version[msg->dm_from] == M0_SOCK_V2);
 		CHECK(file, dlg, msg,
-		      (msg->dm_frame.sf_csum == csum_of(msg)) ==
-			      (msg->dm_frame.sf_csum != wrong));
+		      (msg->dm_frame.sfr_csum == csum_of(msg)) ==
+			      (msg->dm_frame.sfr_csum != wrong));
 		++checked;
 	}
 	assert_int_equal(checked, 4);

@@ -125,7 +125,7 @@ static void hdr_try(const uint8_t *bytes, size_t nr, bool large)
 	if (nr < want || m0_lnet__hdr_decode(&hdr, large, bytes) != 0)
 		return;
 	assert_int_equal(m0_lnet__hdr_encode(&hdr, large, buf), want);
-	assert_true(strlen(m0_lnet_nid_print(&hdr.lh_src_nid, text,
+	assert_true(strlen(m0_lnet_nid_print(&hdr.lhd_src_nid, text,
 					     sizeof text)) < sizeof text);
 }
 
@@ -170,7 +170,7 @@ static size_t part_choose(uint64_t *seed, const struct dialogue_msg *msg)
 			       ? (size_t)(msg->dm_hdr_bytes - msg->dm_bytes)
 			       : 0;
 	default:
-		return msg->dm_hdr.lh_payload_bytes > 0
+		return msg->dm_hdr.lhd_payload_bytes > 0
 			       ? (size_t)(msg->dm_payload - msg->dm_bytes)
 			       : 0;
 	}

@@ -24,12 +24,12 @@ int replay__type(const struct replay_item *item)
 	if (item->ri_kind != PCAP_BYTES ||
 	    item->ri_msg->dm_kind != DIALOGUE_LNET)
 		return -1;
-	return (int)item->ri_msg->dm_hdr.lh_type;
+	return (int)item->ri_msg->dm_hdr.lhd_type;
 }
 
 bool replay__is_reserved(const struct m0_lnet_hdr *hdr)
 {
-	return hdr->lh_portal == 0;
+	return hdr->lhd_portal == 0;
 }
 
 unsigned replay__machine(const struct replay      *replay,
@@ -83,21 +83,21 @@ static void info_learn(struct replay *replay, const struct dialogue_msg *msg)
 
 	if (!dialogue_is_ping(msg) ||
 	    m0_lnet__ping_decode(&info, msg->dm_payload,
-				 msg->dm_hdr.lh_payload_bytes) != 0 ||
+				 msg->dm_hdr.lhd_payload_bytes) != 0 ||
 	    info.lpi_truncated)
 		return;
-	machine = &replay->re_machines[machine_add(replay, &nis[0].lpn_nid)];
+	machine = &replay->re_machines[machine_add(replay, &nis[0].lpg_nid)];
 	for (i = 0; i < info.lpi_nis_nr; ++i)
-		nid_add(machine, &nis[i].lpn_nid);
+		nid_add(machine, &nis[i].lpg_nid);
 	if (machine->rm_info != NULL)
 		return;
 	machine->rm_first_nr = info.lpi_nis_nr;
 	/* In the order of the information. */
 	for (i = 0; i < info.lpi_nis_nr; ++i)
-		machine->rm_nids[i] = nis[i].lpn_nid;
+		machine->rm_nids[i] = nis[i].lpg_nid;
 	machine->rm_features = info.lpi_features;
 	machine->rm_info = msg->dm_payload;
-	machine->rm_info_nr = msg->dm_hdr.lh_payload_bytes;
+	machine->rm_info_nr = msg->dm_hdr.lhd_payload_bytes;
 }
 
 static void item_add(struct replay *replay, const struct replay_item *item)
@@ -218,7 +218,8 @@ struct replay_item *replay__answer(struct replay            *replay,
 		type = replay__type(item);
 		if ((type == M0_LNET_ACK || type == M0_LNET_REPLY) &&
 		    item->ri_ours == ours &&
-		    memcmp(&item->ri_msg->dm_hdr.lh_wmd, wmd, sizeof *wmd) == 0)
+		    memcmp(&item->ri_msg->dm_hdr.lhd_wmd, wmd, sizeof *wmd) ==
+			    0)
 			return item;
 	}
 	return NULL;
@@ -244,7 +245,7 @@ void replay__fail(struct replay *replay, const struct replay_item *item,
 		    (unsigned)(item->ri_time % M0_TIME_ONE_SECOND / 1000),
 		    item->ri_msg == NULL ? -1 : (int)item->ri_msg->dm_kind,
 		    replay__type(item),
-		    item->ri_msg == NULL ? 0 : item->ri_msg->dm_hdr.lh_portal,
+		    item->ri_msg == NULL ? 0 : item->ri_msg->dm_hdr.lhd_portal,
 		    what);
 }
 
@@ -313,7 +314,7 @@ static void tell_next(struct replay *replay, struct replay_item *from)
 		if (!item->ri_ours || item->ri_done || item->ri_told ||
 		    (type != M0_LNET_PUT && type != M0_LNET_GET) ||
 		    replay->re_left_out[item->ri_stream] ||
-		    !is_reachable(replay, &item->ri_msg->dm_hdr.lh_dest_nid))
+		    !is_reachable(replay, &item->ri_msg->dm_hdr.lhd_dest_nid))
 			continue;
 		replay__tell(replay, item);
 		return;
@@ -334,7 +335,7 @@ static bool is_push_of_change(const struct replay      *replay,
 	const struct replay_machine *m = &replay->re_machines[replay->re_ours];
 
 	/* Entry 0 carries the sequence number. */
-	return dialogue_is_ping(msg) && msg->dm_hdr.lh_type == M0_LNET_PUT &&
+	return dialogue_is_ping(msg) && msg->dm_hdr.lhd_type == M0_LNET_PUT &&
 	       m->rm_info != NULL &&
 	       memcmp(msg->dm_payload + M0_LNET_PING_HEADER_BYTES,
 		      m->rm_info + M0_LNET_PING_HEADER_BYTES,
@@ -347,7 +348,7 @@ static void ours_request(struct replay *replay, struct replay_item *item)
 		item->ri_done = true;
 		return;
 	}
-	if (!is_reachable(replay, &item->ri_msg->dm_hdr.lh_dest_nid)) {
+	if (!is_reachable(replay, &item->ri_msg->dm_hdr.lhd_dest_nid)) {
 		/* It is told that there is no way. */
 		replay__tell(replay, item);
 		(void)run_until(replay, never, NULL, 10);
@@ -378,7 +379,7 @@ static bool all_is_acked(struct replay *replay, struct replay_item *item)
 
 static void ours_noop(struct replay *replay, struct replay_item *item)
 {
-	bool is_alive = item->ri_msg->dm_frame.sf_cookie[1] == 1;
+	bool is_alive = item->ri_msg->dm_frame.sfr_cookie[1] == 1;
 
 	if (!run_until(replay, is_alive ? has_kept_alive : all_is_acked, NULL,
 		       is_alive ? ALIVE_MS : SAY_MS))
@@ -427,10 +428,10 @@ static void ours(struct replay *replay, struct replay_item *item)
 		ours_noop(replay, item);
 		break;
 	case DIALOGUE_LNET:
-		if (msg->dm_hdr.lh_type == M0_LNET_PUT ||
-		    msg->dm_hdr.lh_type == M0_LNET_GET)
+		if (msg->dm_hdr.lhd_type == M0_LNET_PUT ||
+		    msg->dm_hdr.lhd_type == M0_LNET_GET)
 			ours_request(replay, item);
-		else if (!is_reachable(replay, &msg->dm_hdr.lh_dest_nid) ||
+		else if (!is_reachable(replay, &msg->dm_hdr.lhd_dest_nid) ||
 			 replay__conn(replay, item->ri_stream) != NULL)
 			expect(replay, item, SAY_MS);
 	}

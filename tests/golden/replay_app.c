@@ -34,7 +34,7 @@ void replay__app_open(struct replay *replay)
 static void loan_look(struct replay *replay, const struct replay_loan *loan)
 {
 	const struct dialogue_msg *msg = loan->rl_item->ri_msg;
-	size_t                     nr = msg->dm_hdr.lh_payload_bytes;
+	size_t                     nr = msg->dm_hdr.lhd_payload_bytes;
 
 	if (!loan->rl_is_ended)
 		replay__fail(replay, loan->rl_item, "its memory has not ended");
@@ -47,9 +47,9 @@ static void loan_look(struct replay *replay, const struct replay_loan *loan)
 	if (loan->rl_event.ev_mlength != nr ||
 	    memcmp(loan->rl_buf, msg->dm_payload, nr) != 0)
 		replay__fail(replay, loan->rl_item, "other bytes have come");
-	assert_true(loan->rl_event.ev_hdr_data == msg->dm_hdr.lh_hdr_data);
+	assert_true(loan->rl_event.ev_hdr_data == msg->dm_hdr.lhd_hdr_data);
 	assert_true(m0_lnet_nid_eq(&loan->rl_event.ev_source.lp_nid,
-				   &msg->dm_hdr.lh_src_nid));
+				   &msg->dm_hdr.lhd_src_nid));
 }
 
 void replay__app_close(struct replay *replay)
@@ -86,13 +86,13 @@ static struct m0_lnet_md_attr loan_md(struct replay      *replay,
 				      unsigned options, int32_t threshold)
 {
 	return (struct m0_lnet_md_attr){
-		.md_vec = &loan->rl_vec,
-		.md_length = loan->rl_count,
-		.md_threshold = threshold,
-		.md_options = options,
-		.md_auto_unlink = true,
-		.md_eq = &replay->re_eq,
-		.md_user = loan,
+		.mda_vec = &loan->rl_vec,
+		.mda_length = loan->rl_count,
+		.mda_threshold = threshold,
+		.mda_options = options,
+		.mda_auto_unlink = true,
+		.mda_eq = &replay->re_eq,
+		.mda_user = loan,
 	};
 }
 
@@ -105,18 +105,18 @@ void replay__lend(struct replay *replay, struct replay_item *item)
 	struct m0_lnet_handle     me;
 	struct m0_lnet_md_attr    md;
 	struct m0_lnet_me_attr    attr = {
-		   .me_portal = hdr->lh_portal,
-		   .me_id = { .lp_nid = m0_lnet_nid_any,
-			      .lp_pid = M0_LNET_PID_ANY },
-		   .me_match_bits = hdr->lh_match_bits,
-		   .me_flags = M0_LNET_ME_UNLINK,
+		   .mea_portal = hdr->lhd_portal,
+		   .mea_id = { .lp_nid = m0_lnet_nid_any,
+			       .lp_pid = M0_LNET_PID_ANY },
+		   .mea_match_bits = hdr->lhd_match_bits,
+		   .mea_flags = M0_LNET_ME_UNLINK,
 	};
 
 	loan = loan_new(replay, item,
-			is_get ? hdr->lh_length : hdr->lh_payload_bytes);
-	answer = is_get ? replay__answer(replay, &hdr->lh_wmd, true) : NULL;
+			is_get ? hdr->lhd_length : hdr->lhd_payload_bytes);
+	answer = is_get ? replay__answer(replay, &hdr->lhd_wmd, true) : NULL;
 	if (answer != NULL) {
-		loan->rl_count = answer->ri_msg->dm_hdr.lh_payload_bytes;
+		loan->rl_count = answer->ri_msg->dm_hdr.lhd_payload_bytes;
 		memcpy(loan->rl_buf, answer->ri_msg->dm_payload,
 		       loan->rl_count);
 	}
@@ -157,20 +157,20 @@ static void request(struct replay *replay, struct replay_item *item)
 {
 	const struct dialogue_msg *msg = item->ri_msg;
 	const struct m0_lnet_hdr  *hdr = &msg->dm_hdr;
-	bool                       is_get = hdr->lh_type == M0_LNET_GET;
-	bool   ack = !is_get && !m0_lnet__wmd_is_none(&hdr->lh_wmd);
-	size_t nr = is_get ? hdr->lh_length : hdr->lh_payload_bytes;
+	bool                       is_get = hdr->lhd_type == M0_LNET_GET;
+	bool   ack = !is_get && !m0_lnet__wmd_is_none(&hdr->lhd_wmd);
+	size_t nr = is_get ? hdr->lhd_length : hdr->lhd_payload_bytes;
 	struct replay_loan    *loan = loan_new(replay, item, nr);
 	struct m0_lnet_md_attr md = loan_md(replay, loan, M0_LNET_MD_TRUNCATE,
 					    is_get || ack ? 2 : 1);
 	struct m0_lnet_op      op = {
 		     .lo_self = m0_lnet_nid_any,
-		     .lo_target = { .lp_nid = hdr->lh_dest_nid,
-				    .lp_pid = hdr->lh_dest_pid },
-		     .lo_portal = hdr->lh_portal,
-		     .lo_match_bits = hdr->lh_match_bits,
-		     .lo_offset = hdr->lh_offset,
-		     .lo_hdr_data = hdr->lh_hdr_data,
+		     .lo_target = { .lp_nid = hdr->lhd_dest_nid,
+				    .lp_pid = hdr->lhd_dest_pid },
+		     .lo_portal = hdr->lhd_portal,
+		     .lo_match_bits = hdr->lhd_match_bits,
+		     .lo_offset = hdr->lhd_offset,
+		     .lo_hdr_data = hdr->lhd_hdr_data,
 		     .lo_ack = ack,
 	};
 
@@ -194,7 +194,7 @@ void replay__tell(struct replay *replay, struct replay_item *item)
 	if (!replay__is_reserved(hdr))
 		request(replay, item);
 	else
-		probe(replay, &hdr->lh_dest_nid,
-		      hdr->lh_type == M0_LNET_GET ? M0_LNET_PING
-						  : M0_LNET_DISCOVER);
+		probe(replay, &hdr->lhd_dest_nid,
+		      hdr->lhd_type == M0_LNET_GET ? M0_LNET_PING
+						   : M0_LNET_DISCOVER);
 }

@@ -35,8 +35,8 @@ static void say_msg(struct replay *replay, struct replay_conn *conn,
 		    const uint8_t *payload)
 {
 	uint8_t              buf[M0_LNET_HDR_LARGE_BYTES];
-	struct m0_sock_frame frame = { .sf_type = M0_SOCK_FRAME_LNET,
-				       .sf_cookie = { cookie } };
+	struct m0_sock_frame frame = { .sfr_type = M0_SOCK_FRAME_LNET,
+				       .sfr_cookie = { cookie } };
 	size_t               nr;
 
 	m0_sock__frame_encode(&frame, buf);
@@ -44,7 +44,7 @@ static void say_msg(struct replay *replay, struct replay_conn *conn,
 	nr = m0_lnet__hdr_encode(hdr, conn->rc_version == M0_SOCK_V4, buf);
 	assert_true(nr > 0);
 	m0_sim_raw_send(conn->rc_raw, buf, nr);
-	m0_sim_raw_send(conn->rc_raw, payload, hdr->lh_payload_bytes);
+	m0_sim_raw_send(conn->rc_raw, payload, hdr->lhd_payload_bytes);
 	++replay->re_fed_nr;
 }
 
@@ -97,15 +97,15 @@ static void answer_say(struct replay *replay, const struct replay_said *said,
 	struct m0_lnet_hdr         hdr = msg->dm_hdr;
 	struct replay_conn        *conn;
 
-	hdr.lh_wmd = said->rs_hdr.lh_wmd;
-	hdr.lh_dest_nid = said->rs_hdr.lh_src_nid;
-	hdr.lh_src_nid = said->rs_hdr.lh_dest_nid;
+	hdr.lhd_wmd = said->rs_hdr.lhd_wmd;
+	hdr.lhd_dest_nid = said->rs_hdr.lhd_src_nid;
+	hdr.lhd_src_nid = said->rs_hdr.lhd_dest_nid;
 	conn = replay__conn(replay, answer->ri_stream);
 	if (conn == NULL)
 		conn = &replay->re_conns[said->rs_conn];
 	answer->ri_done = true;
-	answer->ri_owed = msg->dm_frame.sf_cookie[0] != 0;
-	say_msg(replay, conn, msg->dm_frame.sf_cookie[0], &hdr,
+	answer->ri_owed = msg->dm_frame.sfr_cookie[0] != 0;
+	say_msg(replay, conn, msg->dm_frame.sfr_cookie[0], &hdr,
 		msg->dm_payload);
 }
 
@@ -113,26 +113,26 @@ static void answer_say(struct replay *replay, const struct replay_said *said,
 static void surplus_say(struct replay *replay, const struct replay_said *said)
 {
 	struct m0_lnet_hdr hdr = said->rs_hdr;
-	unsigned           machine = replay__machine(replay, &hdr.lh_dest_nid);
+	unsigned           machine = replay__machine(replay, &hdr.lhd_dest_nid);
 	const struct replay_machine *m = &replay->re_machines[machine];
-	bool                         is_get = hdr.lh_type == M0_LNET_GET;
+	bool                         is_get = hdr.lhd_type == M0_LNET_GET;
 
 	assert_true(machine < replay->re_machines_nr);
-	if (m->rm_info == NULL || m0_lnet__wmd_is_none(&hdr.lh_wmd))
+	if (m->rm_info == NULL || m0_lnet__wmd_is_none(&hdr.lhd_wmd))
 		return;
 	++replay->re_surplus_nr;
 	hdr = (struct m0_lnet_hdr){
-		.lh_type = is_get ? M0_LNET_REPLY : M0_LNET_ACK,
-		.lh_dest_nid = said->rs_hdr.lh_src_nid,
-		.lh_src_nid = said->rs_hdr.lh_dest_nid,
-		.lh_dest_pid = M0_LNET_PID_LUSTRE,
-		.lh_src_pid = M0_LNET_PID_LUSTRE,
-		.lh_wmd = said->rs_hdr.lh_wmd,
-		.lh_match_bits = is_get ? 0 : said->rs_hdr.lh_match_bits,
-		.lh_length = is_get ? 0 : said->rs_hdr.lh_payload_bytes,
-		.lh_payload_bytes =
+		.lhd_type = is_get ? M0_LNET_REPLY : M0_LNET_ACK,
+		.lhd_dest_nid = said->rs_hdr.lhd_src_nid,
+		.lhd_src_nid = said->rs_hdr.lhd_dest_nid,
+		.lhd_dest_pid = M0_LNET_PID_LUSTRE,
+		.lhd_src_pid = M0_LNET_PID_LUSTRE,
+		.lhd_wmd = said->rs_hdr.lhd_wmd,
+		.lhd_match_bits = is_get ? 0 : said->rs_hdr.lhd_match_bits,
+		.lhd_length = is_get ? 0 : said->rs_hdr.lhd_payload_bytes,
+		.lhd_payload_bytes =
 			is_get ? (uint32_t)min64u(m->rm_info_nr,
-						  said->rs_hdr.lh_length)
+						  said->rs_hdr.lhd_length)
 			       : 0,
 	};
 	say_msg(replay, &replay->re_conns[said->rs_conn], 0, &hdr, m->rm_info);
@@ -150,16 +150,16 @@ void replay__feed(struct replay *replay, struct replay_item *item)
 	item->ri_done = true;
 	if (msg->dm_kind == DIALOGUE_NOOP) {
 		/* Ours asks for no acknowledgements: keep-alives alone. */
-		if (msg->dm_frame.sf_cookie[1] == 1)
+		if (msg->dm_frame.sfr_cookie[1] == 1)
 			m0_sim_raw_send(conn->rc_raw, msg->dm_bytes,
 					msg->dm_nr);
 		return;
 	}
-	item->ri_owed = msg->dm_frame.sf_cookie[0] != 0;
-	if (msg->dm_frame.sf_cookie[1] != 0 ||
+	item->ri_owed = msg->dm_frame.sfr_cookie[0] != 0;
+	if (msg->dm_frame.sfr_cookie[1] != 0 ||
 	    msg->dm_large != (conn->rc_version == M0_SOCK_V4) ||
-	    (msg->dm_frame.sf_csum != 0 && conn->rc_version != M0_SOCK_V2)) {
-		say_msg(replay, conn, msg->dm_frame.sf_cookie[0], &hdr,
+	    (msg->dm_frame.sfr_csum != 0 && conn->rc_version != M0_SOCK_V2)) {
+		say_msg(replay, conn, msg->dm_frame.sfr_cookie[0], &hdr,
 			msg->dm_payload);
 		return;
 	}
@@ -405,7 +405,7 @@ static void info_conforms(struct replay *replay, struct replay_item *item,
 	unsigned                     i;
 
 	if (m0_lnet__ping_decode(&info, payload_of(replay, said),
-				 said->rs_hdr.lh_payload_bytes) != 0)
+				 said->rs_hdr.lhd_payload_bytes) != 0)
 		replay__fail(replay, item, "no ping information");
 	/* Without discovery Lustre claims Multi-Rail all the same; we do not,
 	 * since what a peer then may do to us needs discovery. */
@@ -418,8 +418,8 @@ static void info_conforms(struct replay *replay, struct replay_item *item,
 			     "other ping information: features %x, %u NIDs",
 			     info.lpi_features, info.lpi_nis_nr);
 	for (i = 0; i < m->rm_first_nr; ++i)
-		if (!m0_lnet_nid_eq(&nis[i].lpn_nid, &m->rm_nids[i]) ||
-		    !nis[i].lpn_up)
+		if (!m0_lnet_nid_eq(&nis[i].lpg_nid, &m->rm_nids[i]) ||
+		    !nis[i].lpg_up)
 			replay__fail(replay, item, "another NID %u", i);
 }
 
@@ -430,17 +430,17 @@ static bool request_matches(const struct replay      *replay,
 	const struct m0_lnet_hdr *want = &item->ri_msg->dm_hdr;
 	const struct m0_lnet_hdr *is = &said->rs_hdr;
 
-	return want->lh_type == is->lh_type &&
-	       want->lh_portal == is->lh_portal &&
-	       want->lh_match_bits == is->lh_match_bits &&
+	return want->lhd_type == is->lhd_type &&
+	       want->lhd_portal == is->lhd_portal &&
+	       want->lhd_match_bits == is->lhd_match_bits &&
 	       (replay__is_reserved(is) ||
-		(item->ri_told && want->lh_hdr_data == is->lh_hdr_data &&
-		 want->lh_length == is->lh_length &&
-		 want->lh_payload_bytes == is->lh_payload_bytes &&
+		(item->ri_told && want->lhd_hdr_data == is->lhd_hdr_data &&
+		 want->lhd_length == is->lhd_length &&
+		 want->lhd_payload_bytes == is->lhd_payload_bytes &&
 		 memcmp(item->ri_msg->dm_payload, payload_of(replay, said),
-			is->lh_payload_bytes) == 0)) &&
-	       replay__machine(replay, &want->lh_dest_nid) ==
-		       replay__machine(replay, &is->lh_dest_nid);
+			is->lhd_payload_bytes) == 0)) &&
+	       replay__machine(replay, &want->lhd_dest_nid) ==
+		       replay__machine(replay, &is->lhd_dest_nid);
 }
 
 static bool matches(const struct replay *replay, const struct replay_item *item,
@@ -451,12 +451,12 @@ static bool matches(const struct replay *replay, const struct replay_item *item,
 	if (!item->ri_ours || item->ri_done || replay__type(item) < 0)
 		return false;
 	want = &item->ri_msg->dm_hdr;
-	if (said->rs_hdr.lh_type == M0_LNET_GET ||
-	    said->rs_hdr.lh_type == M0_LNET_PUT)
+	if (said->rs_hdr.lhd_type == M0_LNET_GET ||
+	    said->rs_hdr.lhd_type == M0_LNET_PUT)
 		return request_matches(replay, item, said);
-	return want->lh_type == said->rs_hdr.lh_type &&
-	       memcmp(&want->lh_wmd, &said->rs_hdr.lh_wmd,
-		      sizeof want->lh_wmd) == 0;
+	return want->lhd_type == said->rs_hdr.lhd_type &&
+	       memcmp(&want->lhd_wmd, &said->rs_hdr.lhd_wmd,
+		      sizeof want->lhd_wmd) == 0;
 }
 
 /* Where the protocol leaves no choice, the words are the same. */
@@ -466,29 +466,29 @@ static void conforms(struct replay *replay, struct replay_item *item,
 	const struct m0_lnet_hdr *want = &item->ri_msg->dm_hdr;
 	const struct m0_lnet_hdr *is = &said->rs_hdr;
 
-	if (said->rs_frame.sf_csum != 0 || said->rs_frame.sf_cookie[0] != 0)
+	if (said->rs_frame.sfr_csum != 0 || said->rs_frame.sfr_cookie[0] != 0)
 		replay__fail(replay, item, "a checksum or a cookie");
-	if (is->lh_dest_pid != M0_LNET_PID_LUSTRE ||
-	    is->lh_src_pid != M0_LNET_PID_LUSTRE ||
-	    is->lh_offset != want->lh_offset)
+	if (is->lhd_dest_pid != M0_LNET_PID_LUSTRE ||
+	    is->lhd_src_pid != M0_LNET_PID_LUSTRE ||
+	    is->lhd_offset != want->lhd_offset)
 		replay__fail(replay, item, "another pid or offset");
 	if (dialogue_is_ping(item->ri_msg)) {
 		info_conforms(replay, item, said);
-	} else if (is->lh_payload_bytes != want->lh_payload_bytes ||
+	} else if (is->lhd_payload_bytes != want->lhd_payload_bytes ||
 		   memcmp(payload_of(replay, said), item->ri_msg->dm_payload,
-			  is->lh_payload_bytes) != 0) {
+			  is->lhd_payload_bytes) != 0) {
 		replay__fail(replay, item, "other payload");
 	}
-	if (is->lh_type == M0_LNET_PUT &&
-	    m0_lnet__wmd_is_none(&is->lh_wmd) !=
-		    m0_lnet__wmd_is_none(&want->lh_wmd))
+	if (is->lhd_type == M0_LNET_PUT &&
+	    m0_lnet__wmd_is_none(&is->lhd_wmd) !=
+		    m0_lnet__wmd_is_none(&want->lhd_wmd))
 		replay__fail(replay, item, "another wish for an ACK");
-	if (is->lh_type != M0_LNET_ACK && is->lh_type != M0_LNET_REPLY)
+	if (is->lhd_type != M0_LNET_ACK && is->lhd_type != M0_LNET_REPLY)
 		return;
-	if (!m0_lnet_nid_eq(&is->lh_dest_nid, &want->lh_dest_nid) ||
-	    !m0_lnet_nid_eq(&is->lh_src_nid, &want->lh_src_nid) ||
-	    is->lh_length != want->lh_length ||
-	    is->lh_match_bits != want->lh_match_bits)
+	if (!m0_lnet_nid_eq(&is->lhd_dest_nid, &want->lhd_dest_nid) ||
+	    !m0_lnet_nid_eq(&is->lhd_src_nid, &want->lhd_src_nid) ||
+	    is->lhd_length != want->lhd_length ||
+	    is->lhd_match_bits != want->lhd_match_bits)
 		replay__fail(replay, item, "an answer with other words");
 }
 
@@ -506,21 +506,21 @@ static void said_look(struct replay *replay, struct replay_said *said)
 		said->rs_is_matched = true;
 		item->ri_done = true;
 		++replay->re_matched_nr;
-		answer = replay__answer(replay, &item->ri_msg->dm_hdr.lh_wmd,
+		answer = replay__answer(replay, &item->ri_msg->dm_hdr.lhd_wmd,
 					false);
 		if (answer != NULL && !answer->ri_done &&
-		    !m0_lnet__wmd_is_none(&said->rs_hdr.lh_wmd))
+		    !m0_lnet__wmd_is_none(&said->rs_hdr.lhd_wmd))
 			answer_say(replay, said, answer);
 		return;
 	}
 	if (!replay__is_reserved(&said->rs_hdr) ||
-	    (said->rs_hdr.lh_type != M0_LNET_GET &&
-	     said->rs_hdr.lh_type != M0_LNET_PUT))
+	    (said->rs_hdr.lhd_type != M0_LNET_GET &&
+	     said->rs_hdr.lhd_type != M0_LNET_PUT))
 		replay__fail(replay, NULL,
 			     "our node says what was not recorded: type %u "
 			     "portal %u bits %" PRIx64,
-			     said->rs_hdr.lh_type, said->rs_hdr.lh_portal,
-			     said->rs_hdr.lh_match_bits);
+			     said->rs_hdr.lhd_type, said->rs_hdr.lhd_portal,
+			     said->rs_hdr.lhd_match_bits);
 	surplus_say(replay, said);
 }
 
@@ -533,7 +533,7 @@ static void acks_look(struct replay *replay, const struct m0_sock_frame *frame)
 	bool     found;
 
 	assert_true(nr >= 0);
-	if (frame->sf_type == M0_SOCK_FRAME_NOOP && nr == 0)
+	if (frame->sfr_type == M0_SOCK_FRAME_NOOP && nr == 0)
 		++replay->re_keepalives_nr;
 	while (nr-- > 0) {
 		for (; ranges[nr][0] <= ranges[nr][1]; ++ranges[nr][0]) {
@@ -542,7 +542,7 @@ static void acks_look(struct replay *replay, const struct m0_sock_frame *frame)
 				struct replay_item *item = &replay->re_items[i];
 
 				found = item->ri_owed &&
-					item->ri_msg->dm_frame.sf_cookie[0] ==
+					item->ri_msg->dm_frame.sfr_cookie[0] ==
 						ranges[nr][0];
 				if (found)
 					item->ri_owed = false;
@@ -570,7 +570,7 @@ static bool frame_take(struct replay *replay, unsigned nr)
 	*said = (struct replay_said){ .rs_conn = nr };
 	assert_int_equal(
 		m0_sock__frame_decode(&said->rs_frame, false, at_of(conn)), 0);
-	if (said->rs_frame.sf_type == M0_SOCK_FRAME_LNET) {
+	if (said->rs_frame.sfr_type == M0_SOCK_FRAME_LNET) {
 		bytes += large ? M0_LNET_HDR_LARGE_BYTES : M0_LNET_HDR_BYTES;
 		if (left_of(conn) < bytes)
 			return false;
@@ -579,13 +579,13 @@ static bool frame_take(struct replay *replay, unsigned nr)
 					    at_of(conn) + M0_SOCK_FRAME_BYTES),
 			0);
 		said->rs_payload_at = conn->rc_at + bytes;
-		bytes += said->rs_hdr.lh_payload_bytes;
+		bytes += said->rs_hdr.lhd_payload_bytes;
 		if (left_of(conn) < bytes)
 			return false;
 	}
 	conn->rc_at += bytes;
 	acks_look(replay, &said->rs_frame);
-	if (said->rs_frame.sf_type == M0_SOCK_FRAME_LNET) {
+	if (said->rs_frame.sfr_type == M0_SOCK_FRAME_LNET) {
 		++replay->re_said_nr;
 		said_look(replay, said);
 	}

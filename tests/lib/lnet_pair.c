@@ -23,13 +23,13 @@ struct pair_rx {
 
 static struct pair_node *node_of_ni(const struct m0_lnd_ni *ni)
 {
-	return container_of(ni->ln_lnd, struct pair_node, pno_lnd);
+	return container_of(ni->ldn_lnd, struct pair_node, pno_lnd);
 }
 
 /* -- the driver ------------------------------------------------------------ */
 
 enum {
-	/** lt_word[0] of a message that is to end early. */
+	/** ltx_word[0] of a message that is to end early. */
 	TX_CANCELLED = 1
 };
 
@@ -37,19 +37,19 @@ static void fake_xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 {
 	struct pair_node *node = node_of_ni(ni);
 
-	m0_list_link_init(&tx->lt_link);
-	tx->lt_priv[0] = ni;
-	tx->lt_word[0] = 0;
-	m0_list_add_tail(&node->pno_txs, &tx->lt_link);
+	m0_list_link_init(&tx->ltx_link);
+	tx->ltx_priv[0] = ni;
+	tx->ltx_word[0] = 0;
+	m0_list_add_tail(&node->pno_txs, &tx->ltx_link);
 }
 
 static void fake_tx_cancel(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 {
 	struct pair_node *node = node_of_ni(ni);
 
-	tx->lt_word[0] = TX_CANCELLED;
-	if (m0_list_contains(&node->pno_held, &tx->lt_link))
-		m0_list_move_tail(&node->pno_txs, &tx->lt_link);
+	tx->ltx_word[0] = TX_CANCELLED;
+	if (m0_list_contains(&node->pno_held, &tx->ltx_link))
+		m0_list_move_tail(&node->pno_txs, &tx->ltx_link);
 }
 
 static void txs_fail(struct m0_list *list, const struct m0_lnd_ni *ni,
@@ -60,14 +60,14 @@ static void txs_fail(struct m0_list *list, const struct m0_lnd_ni *ni,
 	struct m0_lnd_tx *next;
 
 	m0_list_init(&failed);
-	m0_list_for_each_entry_safe(list, tx, next, struct m0_lnd_tx, lt_link)
-		if (tx->lt_priv[0] == ni)
-			m0_list_move_tail(&failed, &tx->lt_link);
+	m0_list_for_each_entry_safe(list, tx, next, struct m0_lnd_tx, ltx_link)
+		if (tx->ltx_priv[0] == ni)
+			m0_list_move_tail(&failed, &tx->ltx_link);
 	while (!m0_list_is_empty(&failed)) {
 		tx = m0_list_entry(m0_list_first(&failed), struct m0_lnd_tx,
-				   lt_link);
-		m0_list_del(&tx->lt_link);
-		ni->ln_ops->lu_tx_done(tx, status, health);
+				   ltx_link);
+		m0_list_del(&tx->ltx_link);
+		ni->ldn_ops->lu_tx_done(tx, status, health);
 	}
 }
 
@@ -88,8 +88,8 @@ static void rxs_fail(struct pair_node *node, const struct m0_lnd_ni *ni)
 		if (rx->prx_ni != ni)
 			continue;
 		if (rx->prx_begun)
-			ni->ln_ops->lu_rx_done(&rx->prx_rx, -ENETDOWN,
-					       M0_LND_LOCAL_ERROR);
+			ni->ldn_ops->lu_rx_done(&rx->prx_rx, -ENETDOWN,
+						M0_LND_LOCAL_ERROR);
 		rx_free(rx);
 	}
 }
@@ -97,7 +97,7 @@ static void rxs_fail(struct pair_node *node, const struct m0_lnd_ni *ni)
 /** Asked to stop: the pass does it, no call goes up on this stack. */
 static void fake_ni_stop(struct m0_lnd_ni *ni)
 {
-	ni->ln_priv = ni;
+	ni->ldn_priv = ni;
 }
 
 static void fake_peer_drop(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid)
@@ -111,17 +111,17 @@ static void fake_ni_info(const struct m0_lnd_ni *ni,
 {
 	(void)ni;
 	M0_SET0(info);
-	info->lni_connections_nr = 3;
+	info->ldi_connections_nr = 3;
 }
 
 static const struct m0_lnd_ops fake_ops = {
-	.lo_name = "fake",
-	.lo_type = M0_LNET_TYPE_TCP,
-	.lo_ni_stop = fake_ni_stop,
-	.lo_xmit = fake_xmit,
-	.lo_tx_cancel = fake_tx_cancel,
-	.lo_peer_drop = fake_peer_drop,
-	.lo_ni_info = fake_ni_info,
+	.ldo_name = "fake",
+	.ldo_type = M0_LNET_TYPE_TCP,
+	.ldo_ni_stop = fake_ni_stop,
+	.ldo_xmit = fake_xmit,
+	.ldo_tx_cancel = fake_tx_cancel,
+	.ldo_peer_drop = fake_peer_drop,
+	.ldo_ni_info = fake_ni_info,
 };
 
 static void ni_stopped(struct pair_node *node, unsigned i)
@@ -137,7 +137,7 @@ static void ni_stopped(struct pair_node *node, unsigned i)
 	memmove(&node->pno_ni[i], &node->pno_ni[i + 1],
 		(node->pno_nis_nr - i - 1) * sizeof node->pno_ni[0]);
 	--node->pno_nis_nr;
-	ni->ln_ops->lu_ni_stopped(ni);
+	ni->ldn_ops->lu_ni_stopped(ni);
 }
 
 /* -- the way from node to node --------------------------------------------- */
@@ -148,8 +148,8 @@ static struct m0_lnd_ni *ni_with(struct pair_node         *node,
 	unsigned i;
 
 	for (i = 0; i < node->pno_nis_nr; ++i)
-		if (m0_lnet_nid_eq(&node->pno_ni[i]->ln_nid, nid) &&
-		    node->pno_ni[i]->ln_up)
+		if (m0_lnet_nid_eq(&node->pno_ni[i]->ldn_nid, nid) &&
+		    node->pno_ni[i]->ldn_up)
 			return node->pno_ni[i];
 	return NULL;
 }
@@ -177,13 +177,13 @@ static void rx_add(struct m0_lnd_ni *ni, const struct m0_lnet_nid *from,
 	M0_ALLOC_PTR(rx);
 	if (rx == NULL)
 		return;
-	if (hdr->lh_payload_bytes > 0) {
-		rx->prx_payload = m0_alloc(hdr->lh_payload_bytes);
+	if (hdr->lhd_payload_bytes > 0) {
+		rx->prx_payload = m0_alloc(hdr->lhd_payload_bytes);
 		if (rx->prx_payload == NULL) {
 			m0_free(rx);
 			return;
 		}
-		memcpy(rx->prx_payload, payload, hdr->lh_payload_bytes);
+		memcpy(rx->prx_payload, payload, hdr->lhd_payload_bytes);
 	}
 	m0_list_link_init(&rx->prx_link);
 	rx->prx_ni = ni;
@@ -194,7 +194,7 @@ static void rx_add(struct m0_lnd_ni *ni, const struct m0_lnet_nid *from,
 		rx->prx_large = true;
 		(void)m0_lnet__hdr_encode(hdr, true, rx->prx_hdr);
 	}
-	rx->prx_bytes = hdr->lh_payload_bytes;
+	rx->prx_bytes = hdr->lhd_payload_bytes;
 	m0_list_add_tail(&node_of_ni(ni)->pno_rxs, &rx->prx_link);
 }
 
@@ -202,40 +202,40 @@ static void rx_add(struct m0_lnd_ni *ni, const struct m0_lnet_nid *from,
 static uint8_t *frame_fill(struct pair_frame *frame, struct pair_node *node,
 			   struct m0_lnd_tx *tx)
 {
-	const struct m0_lnd_payload *lp = &tx->lt_payload;
-	const struct m0_lnd_ni      *ni = tx->lt_priv[0];
+	const struct m0_lnd_payload *lp = &tx->ltx_payload;
+	const struct m0_lnd_ni      *ni = tx->ltx_priv[0];
 	uint8_t                      hdr[M0_LND_HDR_BYTES_MAX];
 	struct m0_bufvec             flat;
-	m0_bcount_t                  bytes = lp->lp_bytes;
+	m0_bcount_t                  bytes = lp->lpy_bytes;
 	void                        *payload;
 	size_t                       nr;
 
 	M0_SET0(frame);
 	frame->pfr_at = node->pno_pair->pai_now;
 	frame->pfr_node = (unsigned)(node - node->pno_pair->pai_node);
-	frame->pfr_ni = ni->ln_nid;
-	frame->pfr_hop = tx->lt_nid;
-	frame->pfr_large = !m0_lnet_nid_is_nid4(&tx->lt_nid);
-	nr = ni->ln_ops->lu_tx_header(tx, frame->pfr_large, hdr);
+	frame->pfr_ni = ni->ldn_nid;
+	frame->pfr_hop = tx->ltx_nid;
+	frame->pfr_large = !m0_lnet_nid_is_nid4(&tx->ltx_nid);
+	nr = ni->ldn_ops->lu_tx_header(tx, frame->pfr_large, hdr);
 	if (nr == 0) {
 		frame->pfr_status = -EAFNOSUPPORT;
 		return NULL;
 	}
 	M0_ASSERT(m0_lnet__hdr_decode(&frame->pfr_hdr, frame->pfr_large, hdr) ==
 		  0);
-	M0_ASSERT(frame->pfr_hdr.lh_payload_bytes == lp->lp_bytes);
-	payload = m0_alloc(lp->lp_bytes + 1);
+	M0_ASSERT(frame->pfr_hdr.lhd_payload_bytes == lp->lpy_bytes);
+	payload = m0_alloc(lp->lpy_bytes + 1);
 	if (payload == NULL) {
 		frame->pfr_status = -ENOMEM;
 		return NULL;
 	}
 	flat = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&payload, &bytes);
 	if (bytes > 0) {
-		bytes = m0_bufvec_copy_at(&flat, 0, lp->lp_vec, lp->lp_offset,
-					  lp->lp_bytes);
-		M0_ASSERT(bytes == lp->lp_bytes);
+		bytes = m0_bufvec_copy_at(&flat, 0, lp->lpy_vec, lp->lpy_offset,
+					  lp->lpy_bytes);
+		M0_ASSERT(bytes == lp->lpy_bytes);
 	}
-	frame->pfr_bytes = lp->lp_bytes;
+	frame->pfr_bytes = lp->lpy_bytes;
 	memcpy(frame->pfr_payload, payload,
 	       min_check(frame->pfr_bytes, sizeof frame->pfr_payload));
 	return payload;
@@ -250,41 +250,41 @@ static void frame_keep(struct pair *pair, const struct pair_frame *frame)
 /** Nobody has this NID: as a driver that could not connect. */
 static void tx_nobody(struct pair_node *node, struct m0_lnd_tx *tx)
 {
-	struct m0_lnet_nid nid = tx->lt_nid;
-	struct m0_lnd_ni  *ni = tx->lt_priv[0];
+	struct m0_lnet_nid nid = tx->ltx_nid;
+	struct m0_lnd_ni  *ni = tx->ltx_priv[0];
 
 	++node->pno_nobody_nr;
-	ni->ln_ops->lu_tx_done(tx, -EHOSTUNREACH, M0_LND_REMOTE_ERROR);
-	ni->ln_ops->lu_peer_down(ni, &nid, M0_LNET_PID_LUSTRE, -EHOSTUNREACH);
+	ni->ldn_ops->lu_tx_done(tx, -EHOSTUNREACH, M0_LND_REMOTE_ERROR);
+	ni->ldn_ops->lu_peer_down(ni, &nid, M0_LNET_PID_LUSTRE, -EHOSTUNREACH);
 }
 
 static void tx_move(struct pair_node *node, struct m0_lnd_tx *tx)
 {
 	struct pair       *pair = node->pno_pair;
-	struct m0_lnd_ni  *ni = tx->lt_priv[0];
+	struct m0_lnd_ni  *ni = tx->ltx_priv[0];
 	struct pair_frame  frame;
 	struct m0_lnd_ni  *to;
 	uint8_t           *payload;
 	enum pair_act      act = PAIR_PASS;
-	struct m0_lnet_nid from = ni->ln_nid;
+	struct m0_lnet_nid from = ni->ldn_nid;
 
-	if (tx->lt_word[0] == TX_CANCELLED) {
-		ni->ln_ops->lu_tx_done(tx, -ECANCELED, M0_LND_OK);
+	if (tx->ltx_word[0] == TX_CANCELLED) {
+		ni->ldn_ops->lu_tx_done(tx, -ECANCELED, M0_LND_OK);
 		return;
 	}
 	payload = frame_fill(&frame, node, tx);
 	if (payload == NULL) {
-		ni->ln_ops->lu_tx_done(tx, frame.pfr_status,
-				       M0_LND_LOCAL_ERROR);
+		ni->ldn_ops->lu_tx_done(tx, frame.pfr_status,
+					M0_LND_LOCAL_ERROR);
 		return;
 	}
 	if (pair->pai_hook != NULL)
 		act = pair->pai_hook(pair, &frame);
-	to = ni_find(node, &tx->lt_nid);
+	to = ni_find(node, &tx->ltx_nid);
 	if (act == PAIR_HOLD) {
-		m0_list_add_tail(&node->pno_held, &tx->lt_link);
+		m0_list_add_tail(&node->pno_held, &tx->ltx_link);
 	} else if (act == PAIR_FAIL) {
-		ni->ln_ops->lu_tx_done(
+		ni->ldn_ops->lu_tx_done(
 			tx, frame.pfr_status != 0 ? frame.pfr_status : -EIO,
 			frame.pfr_health != M0_LND_OK ? frame.pfr_health
 						      : M0_LND_REMOTE_ERROR);
@@ -295,9 +295,9 @@ static void tx_move(struct pair_node *node, struct m0_lnd_tx *tx)
 		if (act != PAIR_DROP)
 			rx_add(to, &from, &frame.pfr_hdr, payload);
 		if (act == PAIR_SLOW)
-			m0_list_add_tail(&node->pno_slow, &tx->lt_link);
+			m0_list_add_tail(&node->pno_slow, &tx->ltx_link);
 		else
-			ni->ln_ops->lu_tx_done(tx, 0, M0_LND_OK);
+			ni->ldn_ops->lu_tx_done(tx, 0, M0_LND_OK);
 	}
 	m0_free(payload);
 }
@@ -310,8 +310,8 @@ static bool txs_move(struct pair_node *node)
 
 	for (; nr > 0 && !m0_list_is_empty(&node->pno_txs); --nr) {
 		tx = m0_list_entry(m0_list_first(&node->pno_txs),
-				   struct m0_lnd_tx, lt_link);
-		m0_list_del(&tx->lt_link);
+				   struct m0_lnd_tx, ltx_link);
+		m0_list_del(&tx->ltx_link);
 		tx_move(node, tx);
 	}
 	return moved;
@@ -325,14 +325,14 @@ static void rx_finish(struct pair_rx *rx)
 	struct m0_bufvec             flat = M0_BUFVEC_INIT_BUF(&addr, &bytes);
 
 	if (!rx->prx_rx.lr_cancelled) {
-		M0_ASSERT(lp->lp_bytes + rx->prx_rx.lr_discard_bytes == bytes);
-		if (lp->lp_bytes > 0) {
-			bytes = m0_bufvec_copy_at(lp->lp_vec, lp->lp_offset,
-						  &flat, 0, lp->lp_bytes);
-			M0_ASSERT(bytes == lp->lp_bytes);
+		M0_ASSERT(lp->lpy_bytes + rx->prx_rx.lr_discard_bytes == bytes);
+		if (lp->lpy_bytes > 0) {
+			bytes = m0_bufvec_copy_at(lp->lpy_vec, lp->lpy_offset,
+						  &flat, 0, lp->lpy_bytes);
+			M0_ASSERT(bytes == lp->lpy_bytes);
 		}
 	}
-	rx->prx_ni->ln_ops->lu_rx_done(&rx->prx_rx, 0, M0_LND_OK);
+	rx->prx_ni->ldn_ops->lu_rx_done(&rx->prx_rx, 0, M0_LND_OK);
 	rx_free(rx);
 }
 
@@ -342,7 +342,7 @@ static bool rx_move(struct pair_node *node, struct pair_rx *rx)
 	int rc;
 
 	if (!rx->prx_begun) {
-		rc = rx->prx_ni->ln_ops->lu_rx_begin(
+		rc = rx->prx_ni->ldn_ops->lu_rx_begin(
 			rx->prx_ni, &rx->prx_rx, rx->prx_hdr, rx->prx_large);
 		if (rc == -EAGAIN) {
 			++node->pno_again_nr;
@@ -491,7 +491,7 @@ static bool nis_stop(struct pair_node *node)
 	unsigned i;
 
 	for (i = 0; i < node->pno_nis_nr; ++i)
-		if (node->pno_ni[i]->ln_priv != NULL) {
+		if (node->pno_ni[i]->ldn_priv != NULL) {
 			ni_stopped(node, i);
 			return true;
 		}
@@ -579,10 +579,10 @@ void pair_release(struct pair *pair)
 		m0_list_splice_tail(&slow, &node->pno_slow);
 		while (!m0_list_is_empty(&slow)) {
 			tx = m0_list_entry(m0_list_first(&slow),
-					   struct m0_lnd_tx, lt_link);
-			ni = tx->lt_priv[0];
-			m0_list_del(&tx->lt_link);
-			ni->ln_ops->lu_tx_done(tx, 0, M0_LND_OK);
+					   struct m0_lnd_tx, ltx_link);
+			ni = tx->ltx_priv[0];
+			m0_list_del(&tx->ltx_link);
+			ni->ldn_ops->lu_tx_done(tx, 0, M0_LND_OK);
 		}
 	}
 }
@@ -601,7 +601,7 @@ struct m0_lnet_nid pair_nid(const char *text)
 struct m0_lnet_nid pair_nid_of(const struct pair_node *node)
 {
 	M0_ASSERT(node->pno_nis_nr > 1);
-	return node->pno_ni[1]->ln_nid;
+	return node->pno_ni[1]->ldn_nid;
 }
 
 struct m0_lnd_ni *pair_ni(struct pair_node *node, const char *text)
@@ -615,7 +615,7 @@ struct m0_lnd_ni *pair_ni(struct pair_node *node, const char *text)
 				   1 + node->pno_pair->pai_now, &node->pno_lnd,
 				   &ni);
 	M0_ASSERT(rc == 0);
-	ni->ln_up = true;
+	ni->ldn_up = true;
 	node->pno_ni[node->pno_nis_nr++] = ni;
 	m0_lnet_engine_ni_up(node->pno_engine, ni);
 	return ni;
@@ -712,7 +712,7 @@ void pair_restart(struct pair *pair, unsigned i,
 	unsigned           k;
 
 	for (k = 0; k < nr; ++k)
-		nids[k] = node->pno_ni[k]->ln_nid;
+		nids[k] = node->pno_ni[k]->ldn_nid;
 	pair_stop(pair, i);
 	node_open(pair, i, cfg);
 	for (k = 1; k < nr; ++k)
@@ -734,8 +734,8 @@ void pair_peer_down(struct pair_node *node, const char *text, int status)
 {
 	struct m0_lnet_nid nid = pair_nid(text);
 
-	node->pno_ni[1]->ln_ops->lu_peer_down(node->pno_ni[1], &nid,
-					      M0_LNET_PID_LUSTRE, status);
+	node->pno_ni[1]->ldn_ops->lu_peer_down(node->pno_ni[1], &nid,
+					       M0_LNET_PID_LUSTRE, status);
 }
 
 void pair_inject(struct pair_node *node, unsigned ni_nr, const char *from,

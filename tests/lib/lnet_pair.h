@@ -93,7 +93,7 @@ struct pair_node {
 	unsigned                   pno_probes_done_nr;
 	struct m0_lnet_probe      *pno_probe_last;
 	uint32_t                   pno_handle;
-	/** lo_peer_drop. */
+	/** ldo_peer_drop. */
 	unsigned pno_drops_nr;
 };
 

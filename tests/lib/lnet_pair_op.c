@@ -17,12 +17,12 @@ struct m0_lnet_me *pair_me(struct pair_node *node, uint32_t portal,
 	M0_ALLOC_PTR(me);
 	M0_ASSERT(me != NULL);
 	me->me_attr = (struct m0_lnet_me_attr){
-		.me_portal = portal,
-		.me_id = { .lp_nid = m0_lnet_nid_any,
-			   .lp_pid = M0_LNET_PID_ANY },
-		.me_match_bits = bits,
-		.me_ignore_bits = ignore,
-		.me_flags = flags,
+		.mea_portal = portal,
+		.mea_id = { .lp_nid = m0_lnet_nid_any,
+			    .lp_pid = M0_LNET_PID_ANY },
+		.mea_match_bits = bits,
+		.mea_ignore_bits = ignore,
+		.mea_flags = flags,
 	};
 	me->me_handle = handle_next(node);
 	++node->pno_mes_nr;
@@ -43,13 +43,13 @@ static struct m0_lnet_md *md_make(struct pair_node *node, void *buf,
 	pmd->pmd_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&pmd->pmd_addr,
 							    &pmd->pmd_bytes);
 	pmd->pmd_md.md_attr = (struct m0_lnet_md_attr){
-		.md_vec = buf == NULL ? NULL : &pmd->pmd_vec,
-		.md_length = bytes,
-		.md_threshold = threshold,
-		.md_options = options,
-		.md_auto_unlink = auto_unlink,
-		.md_eq = &node->pno_eq,
-		.md_user = pmd,
+		.mda_vec = buf == NULL ? NULL : &pmd->pmd_vec,
+		.mda_length = bytes,
+		.mda_threshold = threshold,
+		.mda_options = options,
+		.mda_auto_unlink = auto_unlink,
+		.mda_eq = &node->pno_eq,
+		.mda_user = pmd,
 	};
 	pmd->pmd_md.md_handle = handle_next(node);
 	++node->pno_mds_nr;
@@ -142,7 +142,7 @@ const struct pair_frame *pair_frame(const struct pair *pair, unsigned from,
 
 	for (k = 0; k < pair->pai_frames_nr; ++k)
 		if (pair->pai_frames[k].pfr_node == from &&
-		    pair->pai_frames[k].pfr_hdr.lh_type == type && i-- == 0)
+		    pair->pai_frames[k].pfr_hdr.lhd_type == type && i-- == 0)
 			return &pair->pai_frames[k];
 	return NULL;
 }

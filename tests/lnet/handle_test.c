@@ -26,11 +26,11 @@ static bool has_ended(void *arg)
 static struct m0_lnet_handle entry(void)
 {
 	struct m0_lnet_me_attr me = {
-		.me_portal = SPEECH_PORTAL,
-		.me_id = { .lp_nid = m0_lnet_nid_any,
-			   .lp_pid = M0_LNET_PID_ANY },
-		.me_match_bits = SPEECH_BITS,
-		.me_flags = M0_LNET_ME_UNLINK,
+		.mea_portal = SPEECH_PORTAL,
+		.mea_id = { .lp_nid = m0_lnet_nid_any,
+			    .lp_pid = M0_LNET_PID_ANY },
+		.mea_match_bits = SPEECH_BITS,
+		.mea_flags = M0_LNET_ME_UNLINK,
 	};
 	struct m0_lnet_handle handle;
 
@@ -46,7 +46,7 @@ static void half_say(void)
 	struct place_end  *end;
 
 	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, 100);
-	hdr.lh_payload_bytes = BYTES;
+	hdr.lhd_payload_bytes = BYTES;
 	speech_msg(&speech, false, 0, &hdr);
 	speech.sp_nr += 1000;
 	speech_say(end, &speech);
@@ -59,12 +59,12 @@ static void md_unlinked_late_leaves_next_entry_alone(void **state)
 	void                  *segs[] = { memory };
 	m0_bcount_t            counts[] = { BYTES };
 	struct m0_bufvec       vec = M0_BUFVEC_INIT_BUF(segs, counts);
-	struct m0_lnet_md_attr attr = { .md_vec = &vec,
-					.md_length = BYTES,
-					.md_threshold = 1,
-					.md_options = M0_LNET_MD_OP_PUT,
-					.md_auto_unlink = true,
-					.md_eq = &eq };
+	struct m0_lnet_md_attr attr = { .mda_vec = &vec,
+					.mda_length = BYTES,
+					.mda_threshold = 1,
+					.mda_options = M0_LNET_MD_OP_PUT,
+					.mda_auto_unlink = true,
+					.mda_eq = &eq };
 	struct m0_lnet_handle  me[2];
 	struct m0_lnet_handle  md[2];
 	unsigned               nr;

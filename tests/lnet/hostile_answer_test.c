@@ -84,8 +84,8 @@ static void peer_mute_is_told_in_time(void **state)
 	assert_non_null(end);
 	hello_answer(end);
 	assert_true(speech_hear(end, &heard, SOON_MS));
-	assert_int_equal(heard.hd_hdr.lh_type, M0_LNET_GET);
-	assert_int_equal(heard.hd_hdr.lh_portal, 0);
+	assert_int_equal(heard.hd_hdr.lhd_type, M0_LNET_GET);
+	assert_int_equal(heard.hd_hdr.lhd_portal, 0);
 	place_ping(&place);
 	assert_true(place_wait(&place, is_answered, &silent, 1000));
 	assert_true(place_wait(&place, is_answered, &mute, 1000));
@@ -211,7 +211,7 @@ static void race_is_won_by_the_higher_nid(void **state)
 		}
 		/* What waited for a connection goes by the one that is left. */
 		assert_true(speech_hear(ours, &heard, SOON_MS));
-		assert_int_equal(heard.hd_hdr.lh_type, M0_LNET_GET);
+		assert_int_equal(heard.hd_hdr.lhd_type, M0_LNET_GET);
 		assert_true(place_wait(&place, is_answered, &answer, 2000));
 	}
 	place_down(&place);

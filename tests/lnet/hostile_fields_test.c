@@ -72,15 +72,16 @@ static void word_make(struct speech *speech, const struct place *place,
 	hdr = speech_hdr(place, WHO, word_type(word));
 	if (word == PING || word == PING_V4 || word == PUSH ||
 	    word == PUSH_V4) {
-		hdr.lh_portal = 0;
-		hdr.lh_match_bits = SPEECH_PING_BITS;
-		hdr.lh_length = M0_LNET_PING_SINK_BYTES;
+		hdr.lhd_portal = 0;
+		hdr.lhd_match_bits = SPEECH_PING_BITS;
+		hdr.lhd_length = M0_LNET_PING_SINK_BYTES;
 	}
-	if (hdr.lh_type == M0_LNET_PUT || hdr.lh_type == M0_LNET_REPLY)
-		hdr.lh_payload_bytes = PAYLOAD_BYTES;
+	if (hdr.lhd_type == M0_LNET_PUT || hdr.lhd_type == M0_LNET_REPLY)
+		hdr.lhd_payload_bytes = PAYLOAD_BYTES;
 	speech_msg(speech, word >= NOOP_V4, 0, &hdr);
-	memcpy(speech->sp_bytes + speech->sp_nr, payload, hdr.lh_payload_bytes);
-	speech->sp_nr += hdr.lh_payload_bytes;
+	memcpy(speech->sp_bytes + speech->sp_nr, payload,
+	       hdr.lhd_payload_bytes);
+	speech->sp_nr += hdr.lhd_payload_bytes;
 }
 
 static void patch_do(struct speech *speech, const struct patch *patch)
@@ -185,9 +186,9 @@ static uint64_t counter(const struct place *place, enum counts counts)
 	case NOTHING:
 		return 0;
 	case BAD_PEER:
-		return info.lni_bad_peers_nr;
+		return info.ldi_bad_peers_nr;
 	case REFUSED:
-		return info.lni_refused_nr;
+		return info.ldi_refused_nr;
 	case PROTO:
 		return stats.ls_proto_errors;
 	case NO_MATCH:

@@ -30,7 +30,7 @@ static bool in_sim(void)
 /* Connections that the node has, the good peer's included. */
 static uint64_t conns_nr(void)
 {
-	return place_lnd_info(&place).lni_connections_nr;
+	return place_lnd_info(&place).ldi_connections_nr;
 }
 
 struct conns_want {
@@ -167,7 +167,7 @@ static void message_partial_is_timed(void **state)
 	up(state, NULL);
 	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
 	hdr = speech_hdr(&place, WHO, M0_LNET_PUT);
-	hdr.lh_payload_bytes = M0_LNET_PAYLOAD_MAX;
+	hdr.lhd_payload_bytes = M0_LNET_PAYLOAD_MAX;
 	speech_msg(&speech, place_is_ip6(&place), 0, &hdr);
 	speech.sp_nr += 1000;
 	speech_say(end, &speech);
@@ -191,9 +191,9 @@ static void peer_that_never_reads_is_lost(void **state)
 	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
 	place_mute(end, true);
 	hdr = speech_hdr(&place, WHO, M0_LNET_GET);
-	hdr.lh_portal = 0;
-	hdr.lh_match_bits = SPEECH_PING_BITS;
-	hdr.lh_length = M0_LNET_PING_SINK_BYTES;
+	hdr.lhd_portal = 0;
+	hdr.lhd_match_bits = SPEECH_PING_BITS;
+	hdr.lhd_length = M0_LNET_PING_SINK_BYTES;
 	while (speech.sp_nr + 120 <= SPEECH_BYTES_MAX)
 		speech_msg(&speech, place_is_ip6(&place), 0, &hdr);
 	for (i = 0; i < (in_sim() ? 1000 : 4000); ++i) {
@@ -210,7 +210,7 @@ static void peer_that_never_reads_is_lost(void **state)
 	place_ping(&place);
 	place_mute(end, false);
 	assert_true(place_wait_end(end, SOON_MS));
-	assert_true(place_lnd_info(&place).lni_lost_nr > 0);
+	assert_true(place_lnd_info(&place).ldi_lost_nr > 0);
 	assert_int_equal(place_stats(&place).ls_msgs_alloc, 0);
 	place_down(&place);
 }
@@ -233,9 +233,9 @@ static void messages_are_not_taken_by_one(void **state)
 	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
 	place_mute(end, true);
 	hdr = speech_hdr(&place, WHO, M0_LNET_GET);
-	hdr.lh_portal = 0;
-	hdr.lh_match_bits = SPEECH_PING_BITS;
-	hdr.lh_length = M0_LNET_PING_SINK_BYTES;
+	hdr.lhd_portal = 0;
+	hdr.lhd_match_bits = SPEECH_PING_BITS;
+	hdr.lhd_length = M0_LNET_PING_SINK_BYTES;
 	while (speech.sp_nr + 120 <= SPEECH_BYTES_MAX)
 		speech_msg(&speech, place_is_ip6(&place), 0, &hdr);
 	for (i = 0; i < 2000; ++i)
@@ -375,9 +375,9 @@ static void silent_peer_is_sent_few_signs_of_life(void **state)
 	bulk = speech_join(&place, WHO, 3, M0_SOCK_BULK_OUT, INCARNATION);
 	place_run(&place, 10 * place.pl_cfg.lc_keepalive_ms + 1000);
 	while (speech_hear(bulk, &heard, 10)) {
-		assert_int_equal(heard.hd_frame.sf_type, M0_SOCK_FRAME_NOOP);
-		assert_true(heard.hd_frame.sf_cookie[0] == 0 &&
-			    heard.hd_frame.sf_cookie[1] == 1);
+		assert_int_equal(heard.hd_frame.sfr_type, M0_SOCK_FRAME_NOOP);
+		assert_true(heard.hd_frame.sfr_cookie[0] == 0 &&
+			    heard.hd_frame.sfr_cookie[1] == 1);
 		++nr;
 	}
 	/* Each 30 s at the least, each 10 s at the most. */
@@ -427,17 +427,18 @@ static void peer_of_other_byte_order_is_served(void **state)
 	swap(at + 48, 4);
 	at = speech.sp_bytes + speech.sp_nr;
 	hdr = speech_hdr(&place, WHO, M0_LNET_GET);
-	hdr.lh_portal = 0;
-	hdr.lh_match_bits = SPEECH_PING_BITS;
-	hdr.lh_length = M0_LNET_PING_SINK_BYTES;
+	hdr.lhd_portal = 0;
+	hdr.lhd_match_bits = SPEECH_PING_BITS;
+	hdr.lhd_length = M0_LNET_PING_SINK_BYTES;
 	speech_msg(&speech, place_is_ip6(&place), 0, &hdr);
 	swap(at, 4);
 	speech_say(end, &speech);
 	assert_true(speech_hear_hello(end, &hello, SOON_MS));
 	assert_int_equal(hello.sh_ctype, M0_SOCK_CONTROL);
 	assert_true(speech_hear(end, &heard, SOON_MS));
-	assert_int_equal(heard.hd_hdr.lh_type, M0_LNET_REPLY);
-	assert_true(m0_lnet_nid_eq(&heard.hd_hdr.lh_dest_nid, &hdr.lh_src_nid));
+	assert_int_equal(heard.hd_hdr.lhd_type, M0_LNET_REPLY);
+	assert_true(
+		m0_lnet_nid_eq(&heard.hd_hdr.lhd_dest_nid, &hdr.lhd_src_nid));
 	place_down(&place);
 }
 
@@ -500,15 +501,15 @@ static void messages_mutated_do_no_harm(void **state)
 		}
 		hdr = speech_hdr(&place, WHO, type);
 		if (m0_rand_below(&rand, 2) == 0) {
-			hdr.lh_portal = 0;
-			hdr.lh_match_bits = SPEECH_PING_BITS;
+			hdr.lhd_portal = 0;
+			hdr.lhd_match_bits = SPEECH_PING_BITS;
 		}
-		hdr.lh_payload_bytes =
+		hdr.lhd_payload_bytes =
 			M0_IN(type, (M0_LNET_PUT, M0_LNET_REPLY)) ? 64 : 0;
 		speech_msg(&speech, end->pe_version == 4, 0, &hdr);
 		m0_rand_fill(&rand, speech.sp_bytes + speech.sp_nr,
-			     hdr.lh_payload_bytes);
-		speech.sp_nr += hdr.lh_payload_bytes;
+			     hdr.lhd_payload_bytes);
+		speech.sp_nr += hdr.lhd_payload_bytes;
 		for (k = 0; k < 1 + i % 3; ++k)
 			speech.sp_bytes[m0_rand_below(&rand, speech.sp_nr)] ^=
 				(uint8_t)(1 << m0_rand_below(&rand, 8));
@@ -623,7 +624,7 @@ static void cookies_are_acknowledged_once_each(void **state)
 	up(state, NULL);
 	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
 	hdr = speech_hdr(&place, WHO, M0_LNET_PUT);
-	hdr.lh_payload_bytes = 100;
+	hdr.lhd_payload_bytes = 100;
 	for (i = 0; i < ARRAY_SIZE(cookies); ++i) {
 		struct speech speech = {};
 		uint64_t      ranges[2][2];
@@ -633,7 +634,7 @@ static void cookies_are_acknowledged_once_each(void **state)
 		speech.sp_nr += 100;
 		speech_say(end, &speech);
 		assert_true(speech_hear(end, &heard, SOON_MS));
-		assert_int_equal(heard.hd_frame.sf_type, M0_SOCK_FRAME_NOOP);
+		assert_int_equal(heard.hd_frame.sfr_type, M0_SOCK_FRAME_NOOP);
 		nr = m0_sock__frame_acks(&heard.hd_frame, ranges);
 		assert_int_equal(nr, 1);
 		assert_true(ranges[0][0] == cookies[i] &&
@@ -680,7 +681,7 @@ static void cookies_in_one_breath_are_all_acknowledged(void **state)
 			assert_true(k > 0);
 			assert_true(
 				version > 2 ||
-				(k == 1 && heard.hd_frame.sf_cookie[0] == 0));
+				(k == 1 && heard.hd_frame.sfr_cookie[0] == 0));
 			while (k-- > 0)
 				for (; ranges[k][0] <= ranges[k][1];
 				     ++ranges[k][0], --left) {
@@ -740,9 +741,9 @@ static void resets_in_the_middle_leave_nothing(void **state)
 				  INCARNATION);
 		hdr = speech_hdr(&place, WHO,
 				 i % 2 == 0 ? M0_LNET_PUT : M0_LNET_GET);
-		hdr.lh_portal = 0;
-		hdr.lh_match_bits = SPEECH_PING_BITS;
-		hdr.lh_payload_bytes = i % 2 == 0 ? 5000 : 0;
+		hdr.lhd_portal = 0;
+		hdr.lhd_match_bits = SPEECH_PING_BITS;
+		hdr.lhd_payload_bytes = i % 2 == 0 ? 5000 : 0;
 		speech_msg(&speech, place_is_ip6(&place),
 			   i % 4 == 0 ? 2 + i : 0, &hdr);
 		speech.sp_nr += i * 10;

@@ -59,12 +59,12 @@ static void wait_makes_progress(void **state)
 /* A queue is waited for as long as was said. */
 static void queue_wait_makes_progress(void **state)
 {
-	struct m0_lnet_me_attr me = { .me_portal = NODE_PORTAL,
-				      .me_id = { m0_lnet_nid_any,
-						 M0_LNET_PID_ANY } };
-	struct m0_lnet_md_attr md = { .md_threshold = 2,
-				      .md_options = M0_LNET_MD_OP_PUT,
-				      .md_auto_unlink = true };
+	struct m0_lnet_me_attr me = { .mea_portal = NODE_PORTAL,
+				      .mea_id = { m0_lnet_nid_any,
+						  M0_LNET_PID_ANY } };
+	struct m0_lnet_md_attr md = { .mda_threshold = 2,
+				      .mda_options = M0_LNET_MD_OP_PUT,
+				      .mda_auto_unlink = true };
 	struct m0_lnet_op      op = { .lo_self = m0_lnet_nid_any,
 				      .lo_target = { a.n_nid, 12345 },
 				      .lo_portal = NODE_PORTAL };
@@ -77,7 +77,7 @@ static void queue_wait_makes_progress(void **state)
 
 	(void)state;
 	m0_lnet_eq_init(&eq, a.n_lnet, NULL, 0);
-	md.md_eq = &eq;
+	md.mda_eq = &eq;
 	assert_int_equal(m0_lnet_me_attach(a.n_lnet, &me, &handle), 0);
 	assert_int_equal(m0_lnet_md_attach(a.n_lnet, handle, &md, &mdh), 0);
 	assert_int_equal(m0_lnet_eq_get(&eq, &ev), -EAGAIN);
@@ -85,8 +85,8 @@ static void queue_wait_makes_progress(void **state)
 	assert_int_equal(m0_lnet_eq_wait(&eq, &ev, end), -ETIMEDOUT);
 	assert_true(m0_sim_now(&sim) >= end);
 	assert_true(m0_sim_now(&sim) < end + 10 * M0_TIME_ONE_MSEC);
-	md = (struct m0_lnet_md_attr){ .md_threshold = 2,
-				       .md_auto_unlink = true };
+	md = (struct m0_lnet_md_attr){ .mda_threshold = 2,
+				       .mda_auto_unlink = true };
 	assert_int_equal(m0_lnet_md_bind(b.n_lnet, &md, &mdh), 0);
 	for (i = 0; i < 2; ++i) {
 		assert_int_equal(m0_lnet_put(b.n_lnet, mdh, &op), 0);

@@ -224,21 +224,21 @@ void node_window_init(struct node_window *window, struct node *node,
 		      uint64_t bits, size_t nr, int32_t threshold)
 {
 	struct m0_lnet_me_attr me = {
-		.me_portal = NODE_PORTAL,
-		.me_id = { .lp_nid = m0_lnet_nid_any,
-			   .lp_pid = M0_LNET_PID_ANY },
-		.me_match_bits = bits,
-		.me_flags = M0_LNET_ME_UNLINK,
+		.mea_portal = NODE_PORTAL,
+		.mea_id = { .lp_nid = m0_lnet_nid_any,
+			    .lp_pid = M0_LNET_PID_ANY },
+		.mea_match_bits = bits,
+		.mea_flags = M0_LNET_ME_UNLINK,
 	};
 	struct m0_lnet_md_attr md = {
-		.md_vec = &window->nw_vec,
-		.md_length = nr,
-		.md_threshold = threshold,
-		.md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET |
-			      M0_LNET_MD_MANAGE_REMOTE | M0_LNET_MD_TRUNCATE,
-		.md_auto_unlink = true,
-		.md_eq = &node->n_eq,
-		.md_user = window,
+		.mda_vec = &window->nw_vec,
+		.mda_length = nr,
+		.mda_threshold = threshold,
+		.mda_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET |
+			       M0_LNET_MD_MANAGE_REMOTE | M0_LNET_MD_TRUNCATE,
+		.mda_auto_unlink = true,
+		.mda_eq = &node->n_eq,
+		.mda_user = window,
 	};
 
 	*window = (struct node_window){ .nw_node = node, .nw_nr = nr };
@@ -271,12 +271,12 @@ static void op_begin(struct node_op *op, const struct m0_lnet_nid *dst,
 {
 	struct node           *node = op->no_node;
 	struct m0_lnet_md_attr md = {
-		.md_vec = &op->no_vec,
-		.md_length = op->no_nr,
-		.md_threshold = op->no_is_get || op->no_ack ? 2 : 1,
-		.md_auto_unlink = true,
-		.md_eq = &node->n_eq,
-		.md_user = (void *)((uintptr_t)op | 1),
+		.mda_vec = &op->no_vec,
+		.mda_length = op->no_nr,
+		.mda_threshold = op->no_is_get || op->no_ack ? 2 : 1,
+		.mda_auto_unlink = true,
+		.mda_eq = &node->n_eq,
+		.mda_user = (void *)((uintptr_t)op | 1),
 	};
 	struct m0_lnet_op lo = {
 		.lo_self = m0_lnet_nid_any,

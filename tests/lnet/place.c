@@ -206,8 +206,8 @@ static struct m0_lnd_ni_info lnd_info(const struct place       *place,
 
 	assert_int_equal(m0_lnet_info_get(place->pl_node, &info), 0);
 	for (i = 0; i < info->li_nis_nr; ++i)
-		if (m0_lnet_nid_eq(&info->li_nis[i].lni_nid, nid))
-			ret = info->li_nis[i].lni_lnd;
+		if (m0_lnet_nid_eq(&info->li_nis[i].nii_nid, nid))
+			ret = info->li_nis[i].nii_lnd;
 	m0_lnet_info_free(info);
 	return ret;
 }
@@ -217,7 +217,7 @@ static bool good_has_all_connections(void *arg)
 	const struct place *place = arg;
 
 	/* Control, and bulk in and out. */
-	return lnd_info(place, &place->pl_ping_nid).lni_connections_nr == 3;
+	return lnd_info(place, &place->pl_ping_nid).ldi_connections_nr == 3;
 }
 
 static void nids_set(struct place *place)

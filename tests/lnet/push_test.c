@@ -17,10 +17,10 @@ static void push_say(struct place_end *end, unsigned who, size_t bytes)
 	struct m0_lnet_hdr   hdr = speech_hdr(&place, who, M0_LNET_PUT);
 	struct speech        speech = {};
 
-	hdr.lh_portal = M0_LNET_PORTAL_RESERVED;
-	hdr.lh_match_bits = SPEECH_PING_BITS;
-	hdr.lh_payload_bytes = INFO_BYTES;
-	memset(&hdr.lh_wmd, 0x11, sizeof hdr.lh_wmd);
+	hdr.lhd_portal = M0_LNET_PORTAL_RESERVED;
+	hdr.lhd_match_bits = SPEECH_PING_BITS;
+	hdr.lhd_payload_bytes = INFO_BYTES;
+	memset(&hdr.lhd_wmd, 0x11, sizeof hdr.lhd_wmd);
 	speech_msg(&speech, false, 0, &hdr);
 	speech_say(end, &speech);
 	place_send(end, nothing, bytes);
@@ -31,8 +31,8 @@ static bool ack_comes(struct place_end *end)
 	struct heard heard;
 
 	while (speech_hear(end, &heard, SOON_MS))
-		if (heard.hd_frame.sf_type == M0_SOCK_FRAME_LNET &&
-		    heard.hd_hdr.lh_type == M0_LNET_ACK)
+		if (heard.hd_frame.sfr_type == M0_SOCK_FRAME_LNET &&
+		    heard.hd_hdr.lhd_type == M0_LNET_ACK)
 			return true;
 	return false;
 }

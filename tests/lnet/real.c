@@ -237,10 +237,10 @@ bool real_is(const void *data, size_t bytes, uint64_t seed)
 struct m0_lnet_me_attr real_me(uint64_t match_bits)
 {
 	return (struct m0_lnet_me_attr){
-		.me_portal = REAL_PORTAL,
-		.me_id = { .lp_nid = m0_lnet_nid_any,
-			   .lp_pid = M0_LNET_PID_ANY },
-		.me_match_bits = match_bits,
+		.mea_portal = REAL_PORTAL,
+		.mea_id = { .lp_nid = m0_lnet_nid_any,
+			    .lp_pid = M0_LNET_PID_ANY },
+		.mea_match_bits = match_bits,
 	};
 }
 
@@ -248,11 +248,11 @@ struct m0_lnet_md_attr real_md(const struct real_vec *vec, size_t bytes,
 			       unsigned options, struct m0_lnet_eq *eq)
 {
 	return (struct m0_lnet_md_attr){
-		.md_vec = vec == NULL ? NULL : &vec->rv_vec,
-		.md_length = bytes,
-		.md_threshold = M0_LNET_MD_THRESHOLD_INF,
-		.md_options = options,
-		.md_eq = eq,
+		.mda_vec = vec == NULL ? NULL : &vec->rv_vec,
+		.mda_length = bytes,
+		.mda_threshold = M0_LNET_MD_THRESHOLD_INF,
+		.mda_options = options,
+		.mda_eq = eq,
 	};
 }
 

@@ -60,7 +60,7 @@ static void callbacks_may_send(void **state)
 		m0_lnet_eq_init(&pong_eq[i], nodes[i]->rn_lnet, pong, 0);
 		attr = real_md(NULL, 0, M0_LNET_MD_OP_PUT, &pong_eq[i]);
 		(void)real_attach(nodes[i], &me, &attr, NULL);
-		attr.md_options = 0;
+		attr.mda_options = 0;
 		pong_md[i] = real_bind(nodes[i], &attr);
 	}
 	assert_int_equal(m0_lnet_put(re.re_a.rn_lnet, pong_md[0], &op), 0);

@@ -48,8 +48,8 @@ static void round_run(struct m0_lnet_handle target)
 	for (i = 0; i < 100; ++i) {
 		attr = real_md(&vec, i % 2 == 0 ? 64 : sizeof bytes, 0,
 			       &re.re_a.rn_eq);
-		attr.md_threshold = 2;
-		attr.md_auto_unlink = true;
+		attr.mda_threshold = 2;
+		attr.mda_auto_unlink = true;
 		op.lo_ack = true;
 		md = real_bind(&re.re_a, &attr);
 		if (i % 3 == 0)

@@ -116,12 +116,12 @@ static void entries_wrong_are_refused(void **state)
 	struct m0_lnet_event ev;
 
 	(void)state;
-	me.me_portal = 0;
+	me.mea_portal = 0;
 	assert_int_equal(m0_lnet_me_attach(lnet, &me, &handle), -EINVAL);
-	me.me_portal = 64;
+	me.mea_portal = 64;
 	assert_int_equal(m0_lnet_me_attach(lnet, &me, &handle), -EINVAL);
-	me.me_portal = 63;
-	me.me_flags = 0x100;
+	me.mea_portal = 63;
+	me.mea_flags = 0x100;
 	assert_int_equal(m0_lnet_me_attach(lnet, &me, &handle), -EINVAL);
 	assert_int_equal(m0_lnet_me_unlink(lnet, m0_lnet_handle_none), -ENOENT);
 	assert_int_equal(m0_lnet_md_attach(lnet, m0_lnet_handle_none, &attr,
@@ -143,7 +143,7 @@ static void entries_wrong_are_refused(void **state)
 	real_expect(&re, &re.re_a, M0_LNET_EV_UNLINK, 0, &ev);
 	/* An entry of the other kind than the portal's. */
 	me = real_me(2);
-	me.me_id = (struct m0_lnet_process_id){ re.re_b.rn_nid, 12345 };
+	me.mea_id = (struct m0_lnet_process_id){ re.re_b.rn_nid, 12345 };
 	assert_int_equal(m0_lnet_me_attach(lnet, &me, &handle), 0);
 	assert_int_equal(m0_lnet_md_attach(lnet, handle, &attr, &md), 0);
 	real_expect(&re, &re.re_a, M0_LNET_EV_UNLINK, -EPERM, &ev);
@@ -167,21 +167,21 @@ static void mds_wrong_are_refused(void **state)
 		__VA_ARGS__;                                                  \
 		assert_int_equal(m0_lnet_md_bind(lnet, &attr, &md), -EINVAL); \
 	} while (0)
-	WRONG(attr.md_threshold = 0);
-	WRONG(attr.md_threshold = -2);
-	WRONG(attr.md_options = M0_LNET_MD_OP_PUT);
-	WRONG(attr.md_options = M0_LNET_MD_OP_GET);
-	WRONG(attr.md_options = 0x100000);
-	WRONG(attr.md_length = 1);
-	WRONG(attr.md_vec = &vec);
-	WRONG(attr.md_options = M0_LNET_MD_MAX_SIZE; attr.md_max_size = 1);
+	WRONG(attr.mda_threshold = 0);
+	WRONG(attr.mda_threshold = -2);
+	WRONG(attr.mda_options = M0_LNET_MD_OP_PUT);
+	WRONG(attr.mda_options = M0_LNET_MD_OP_GET);
+	WRONG(attr.mda_options = 0x100000);
+	WRONG(attr.mda_length = 1);
+	WRONG(attr.mda_vec = &vec);
+	WRONG(attr.mda_options = M0_LNET_MD_MAX_SIZE; attr.mda_max_size = 1);
 	vec.ov_vec.v_nr = 2;
 	counts[0] = counts[1] = M0_LNET_MTU;
-	WRONG(attr.md_vec = &vec; attr.md_length = 2 * M0_LNET_MTU + 1);
+	WRONG(attr.mda_vec = &vec; attr.mda_length = 2 * M0_LNET_MTU + 1);
 #undef WRONG
 	attr = real_md(NULL, 0, 0, &re.re_a.rn_cb);
-	attr.md_vec = &vec;
-	attr.md_length = M0_LNET_MTU;
+	attr.mda_vec = &vec;
+	attr.mda_length = M0_LNET_MTU;
 	assert_int_equal(m0_lnet_md_bind(lnet, &attr, &md), 0);
 	assert_int_equal(m0_lnet_md_unlink(lnet, md), 0);
 	real_log_until(&re, &re.re_a, M0_LNET_EV_UNLINK, 1);
@@ -201,7 +201,7 @@ static void operations_wrong_are_refused(void **state)
 	real_vec_init(&vec, source, 100, 100);
 	attr = real_md(&vec, 100, 0, &re.re_a.rn_cb);
 	md = real_bind(&re.re_a, &attr);
-	attr.md_options = M0_LNET_MD_OP_PUT;
+	attr.mda_options = M0_LNET_MD_OP_PUT;
 	attached = real_attach(&re.re_a, &me, &attr, NULL);
 #define WRONG(handle, rc, ...)                                        \
 	do {                                                          \
@@ -337,10 +337,10 @@ static void picture_shows_both(void **state)
 	assert_int_equal(info->li_port, real_port());
 	assert_int_equal(info->li_pid, M0_LNET_PID_LUSTRE);
 	assert_int_equal(info->li_nis_nr, 2);
-	assert_true(m0_lnet_nid_is_lo(&info->li_nis[0].lni_nid));
-	assert_true(m0_lnet_nid_eq(&info->li_nis[1].lni_nid, &re.re_b.rn_nid));
-	assert_true(info->li_nis[1].lni_up);
-	assert_string_equal(info->li_nis[1].lni_device, "lo");
+	assert_true(m0_lnet_nid_is_lo(&info->li_nis[0].nii_nid));
+	assert_true(m0_lnet_nid_eq(&info->li_nis[1].nii_nid, &re.re_b.rn_nid));
+	assert_true(info->li_nis[1].nii_up);
+	assert_string_equal(info->li_nis[1].nii_device, "lo");
 	assert_int_equal(info->li_peers_nr, 1);
 	assert_true(info->li_stats.ls_send_count > 0);
 	m0_lnet_info_free(info);
@@ -373,10 +373,10 @@ static void queue_full_drops_messages(void **state)
 	attr = real_md(NULL, 0, M0_LNET_MD_OP_PUT, &eq);
 	md = real_attach(&re.re_b, &me, &attr, NULL);
 	me = real_me(2);
-	attr.md_eq = &re.re_b.rn_cb;
+	attr.mda_eq = &re.re_b.rn_cb;
 	(void)real_attach(&re.re_b, &me, &attr, NULL);
 	attr = real_md(NULL, 0, 0, &re.re_a.rn_cb);
-	attr.md_user = &nr;
+	attr.mda_user = &nr;
 	{
 		struct m0_lnet_handle from = real_bind(&re.re_a, &attr);
 
@@ -487,7 +487,7 @@ static void messages_held_leave_room(void **state)
 	       HELD)
 		real_turn(&re);
 	/* Its own to 0@lo, where nothing matches. */
-	attr.md_eq = &re.re_b.rn_cb;
+	attr.mda_eq = &re.re_b.rn_cb;
 	md = real_bind(&re.re_b, &attr);
 	op.lo_target.lp_nid = re.re_a.rn_nid;
 	assert_int_equal(m0_lnet_put(re.re_b.rn_lnet, md, &op), 0);
@@ -524,10 +524,10 @@ static void close_ends_everything(void **state)
 		attr = real_md(&bvec, 10, M0_LNET_MD_OP_PUT,
 			       i % 2 == 0 ? &re.re_a.rn_eq : &re.re_a.rn_cb);
 		(void)real_attach(&re.re_a, &me, &attr, NULL);
-		attr.md_options = 0;
+		attr.mda_options = 0;
 		md = real_bind(&re.re_a, &attr);
 		assert_int_equal(m0_lnet_get(re.re_a.rn_lnet, md, &op), 0);
-		attr = real_md(&vec, BYTES, 0, attr.md_eq);
+		attr = real_md(&vec, BYTES, 0, attr.mda_eq);
 		md = real_bind(&re.re_a, &attr);
 		assert_int_equal(m0_lnet_put(re.re_a.rn_lnet, md, &op), 0);
 		if (i % 10 == 0)

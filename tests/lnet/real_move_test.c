@@ -46,15 +46,15 @@ static void put_one(struct real_node *from, struct real_node *to,
 	real_vec_init(&svec, source, bytes, seg);
 	real_vec_init(&tvec, sink, bytes, seg == 1 ? 1 : seg - 1);
 	attr = real_md(&tvec, bytes, M0_LNET_MD_OP_PUT, &to->rn_eq);
-	attr.md_threshold = 1;
-	attr.md_auto_unlink = true;
-	attr.md_user = &tvec;
-	me.me_flags = M0_LNET_ME_UNLINK;
+	attr.mda_threshold = 1;
+	attr.mda_auto_unlink = true;
+	attr.mda_user = &tvec;
+	me.mea_flags = M0_LNET_ME_UNLINK;
 	target = real_attach(to, &me, &attr, NULL);
 	attr = real_md(&svec, bytes, 0, &from->rn_cb);
-	attr.md_threshold = 2;
-	attr.md_auto_unlink = true;
-	attr.md_user = &svec;
+	attr.mda_threshold = 2;
+	attr.mda_auto_unlink = true;
+	attr.mda_user = &svec;
 	md = real_bind(from, &attr);
 	op.lo_target.lp_nid = *nid;
 	op.lo_ack = true;
@@ -133,13 +133,13 @@ static void get_one(struct real_node *from, struct real_node *to,
 	real_vec_init(&svec, sink, bytes, seg);
 	real_vec_init(&tvec, source, bytes, seg == 1 ? 1 : seg - 1);
 	attr = real_md(&tvec, bytes, M0_LNET_MD_OP_GET, &to->rn_cb);
-	attr.md_threshold = 1;
-	attr.md_auto_unlink = true;
-	me.me_flags = M0_LNET_ME_UNLINK;
+	attr.mda_threshold = 1;
+	attr.mda_auto_unlink = true;
+	me.mea_flags = M0_LNET_ME_UNLINK;
 	(void)real_attach(to, &me, &attr, NULL);
 	attr = real_md(&svec, bytes, 0, &from->rn_eq);
-	attr.md_threshold = 2;
-	attr.md_auto_unlink = true;
+	attr.mda_threshold = 2;
+	attr.mda_auto_unlink = true;
 	md = real_bind(from, &attr);
 	op.lo_target.lp_nid = *nid;
 	to->rn_log.rl_nr = 0;
@@ -198,15 +198,15 @@ static void max_size_md_takes_many_messages(void **state)
 	unsigned               i;
 
 	(void)state;
-	me.me_flags = M0_LNET_ME_UNLINK;
+	me.mea_flags = M0_LNET_ME_UNLINK;
 	for (i = 0; i < ARRAY_SIZE(tvec); ++i) {
 		real_vec_init(&tvec[i], sink + i * LEN, LEN, 4096);
 		attr = real_md(&tvec[i], LEN,
 			       M0_LNET_MD_OP_PUT | M0_LNET_MD_MAX_SIZE,
 			       &re.re_b.rn_eq);
-		attr.md_max_size = MAX;
-		attr.md_auto_unlink = true;
-		attr.md_user = (void *)(uintptr_t)i;
+		attr.mda_max_size = MAX;
+		attr.mda_auto_unlink = true;
+		attr.mda_user = (void *)(uintptr_t)i;
 		(void)real_attach(&re.re_b, &me, &attr, NULL);
 	}
 	real_vec_init(&svec, source, NR * MSG, MIB);
@@ -345,7 +345,7 @@ static void many_entries_match(void **state)
 		struct m0_lnet_me_attr me = real_me(i);
 
 		attr = real_md(NULL, 0, M0_LNET_MD_OP_PUT, &re.re_b.rn_eq);
-		attr.md_user = (void *)(uintptr_t)i;
+		attr.mda_user = (void *)(uintptr_t)i;
 		(void)real_attach(&re.re_b, &me, &attr, &mes[i]);
 	}
 	attr = real_md(NULL, 0, 0, &re.re_a.rn_cb);
@@ -390,12 +390,12 @@ static void many_messages_arrive(void **state)
 		       M0_LNET_MD_OP_PUT | M0_LNET_MD_MANAGE_REMOTE,
 		       &re.re_b.rn_cb);
 	(void)real_attach(&re.re_b, &me, &attr, NULL);
-	attr.md_vec = &avec.rv_vec;
-	attr.md_eq = &re.re_a.rn_cb;
+	attr.mda_vec = &avec.rv_vec;
+	attr.mda_eq = &re.re_a.rn_cb;
 	(void)real_attach(&re.re_a, &me, &attr, NULL);
 	attr = real_md(&vec, 3000, 0, &re.re_a.rn_cb);
 	md = real_bind(&re.re_a, &attr);
-	attr.md_eq = &re.re_b.rn_cb;
+	attr.mda_eq = &re.re_b.rn_cb;
 	md_b = real_bind(&re.re_b, &attr);
 	for (i = 0; i < NR; ++i) {
 		op.lo_bytes = back.lo_bytes = i % 10 == 0 ? 3000 : 64;

@@ -89,8 +89,8 @@ static void put_to(struct real_node *from, struct real_node *to,
 	if (vec.rv_counts == NULL)
 		real_vec_init(&vec, source, BYTES, 30000);
 	attr = real_md(&vec, BYTES, 0, &from->rn_eq);
-	attr.md_threshold = 2;
-	attr.md_auto_unlink = true;
+	attr.mda_threshold = 2;
+	attr.mda_auto_unlink = true;
 	md = real_bind(from, &attr);
 	op.lo_target.lp_nid = *nid;
 	op.lo_self = *self;
@@ -184,7 +184,7 @@ static void entry_matches_by_primary_nid(void **state)
 	probe_run(&re.re_b, M0_LNET_DISCOVER, &second, &probe);
 	assert_int_equal(probe.pr_status, 0);
 	assert_int_equal(probe.pr_nids_nr, 2);
-	me.me_id =
+	me.mea_id =
 		(struct m0_lnet_process_id){ re.re_a.rn_nid, M0_LNET_PID_ANY };
 	attr = real_md(NULL, 0, M0_LNET_MD_OP_PUT, &re.re_b.rn_eq);
 	(void)real_attach(&re.re_b, &me, &attr, NULL);

@@ -148,8 +148,8 @@ static void put_and_unlink(struct actor *actor)
 		m0_lnet_stats_get(re.re_a.rn_lnet, &st);
 		attr = real_md(&source_vec, BYTES, 0, &actor->at_eq);
 		if (i % 4 == 0) {
-			attr.md_threshold = 1;
-			attr.md_auto_unlink = true;
+			attr.mda_threshold = 1;
+			attr.mda_auto_unlink = true;
 		}
 		if (m0_lnet_md_bind(re.re_a.rn_lnet, &attr, &md) != 0)
 			break;
@@ -198,8 +198,8 @@ static void get_and_unlink(struct actor *actor)
 	for (i = 0; i < ROUNDS_NR; ++i) {
 		attr = real_md(&sink_vec[actor->at_index], BYTES, 0,
 			       &actor->at_eq);
-		attr.md_threshold = 2;
-		attr.md_auto_unlink = true;
+		attr.mda_threshold = 2;
+		attr.mda_auto_unlink = true;
 		if (m0_lnet_md_bind(re.re_a.rn_lnet, &attr, &md) != 0)
 			break;
 		++actor->at_mds_nr;
@@ -227,12 +227,12 @@ static void attach_and_unlink(struct actor *actor)
 	struct m0_lnet_handle  md;
 	unsigned               i;
 
-	me.me_flags = M0_LNET_ME_UNLINK;
+	me.mea_flags = M0_LNET_ME_UNLINK;
 	for (i = 0; i < ROUNDS_NR; ++i) {
 		attr = real_md(&sink_vec[actor->at_index], BYTES,
 			       M0_LNET_MD_OP_PUT, &actor->at_eq);
-		attr.md_threshold = 1;
-		attr.md_auto_unlink = i % 2 == 0;
+		attr.mda_threshold = 1;
+		attr.mda_auto_unlink = i % 2 == 0;
 		if (m0_lnet_me_attach(re.re_b.rn_lnet, &me, &handle) != 0 ||
 		    m0_lnet_md_attach(re.re_b.rn_lnet, handle, &attr, &md) != 0)
 			break;

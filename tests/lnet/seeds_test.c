@@ -344,32 +344,32 @@ static void msg_add(struct words *words, const struct m0_lnet_nid *src,
 		    const struct m0_lnet_nid *dst, bool large)
 {
 	struct m0_sock_frame frame = {
-		.sf_type = draw(8) == 0 ? M0_SOCK_FRAME_NOOP
-					: M0_SOCK_FRAME_LNET,
-		.sf_cookie = { draw(4) == 0 ? 2 + draw(5) : 0 },
+		.sfr_type = draw(8) == 0 ? M0_SOCK_FRAME_NOOP
+					 : M0_SOCK_FRAME_LNET,
+		.sfr_cookie = { draw(4) == 0 ? 2 + draw(5) : 0 },
 	};
 	/* Portals that no wrong bits make the one of windows: what the nodes
 	 * lend to each other is not for strangers. */
 	struct m0_lnet_hdr hdr = {
-		.lh_dest_nid = *dst,
-		.lh_src_nid = *src,
-		.lh_dest_pid = M0_LNET_PID_LUSTRE,
-		.lh_src_pid = M0_LNET_PID_LUSTRE,
-		.lh_type = (uint32_t)draw(4),
-		.lh_match_bits = draw(2) << 63,
-		.lh_portal = (uint32_t)(35 * draw(2)),
-		.lh_length = 300,
+		.lhd_dest_nid = *dst,
+		.lhd_src_nid = *src,
+		.lhd_dest_pid = M0_LNET_PID_LUSTRE,
+		.lhd_src_pid = M0_LNET_PID_LUSTRE,
+		.lhd_type = (uint32_t)draw(4),
+		.lhd_match_bits = draw(2) << 63,
+		.lhd_portal = (uint32_t)(35 * draw(2)),
+		.lhd_length = 300,
 	};
 	uint8_t buf[M0_LNET_HDR_LARGE_BYTES];
 
-	if (M0_IN(hdr.lh_type, (M0_LNET_PUT, M0_LNET_REPLY)))
-		hdr.lh_payload_bytes = (uint32_t)draw(100);
+	if (M0_IN(hdr.lhd_type, (M0_LNET_PUT, M0_LNET_REPLY)))
+		hdr.lhd_payload_bytes = (uint32_t)draw(100);
 	m0_sock__frame_encode(&frame, buf);
 	word_add(words, buf, M0_SOCK_FRAME_BYTES);
-	if (frame.sf_type == M0_SOCK_FRAME_NOOP)
+	if (frame.sfr_type == M0_SOCK_FRAME_NOOP)
 		return;
 	word_add(words, buf, m0_lnet__hdr_encode(&hdr, large, buf));
-	words->wo_nr += hdr.lh_payload_bytes;
+	words->wo_nr += hdr.lhd_payload_bytes;
 }
 
 /* A request, a HELLO, messages; a part of it, and a few bits wrong. */
@@ -552,15 +552,15 @@ static void rest_look(struct party *party)
 	assert_int_equal(info->li_stats.ls_msgs_alloc, 0);
 	assert_int_equal(info->li_stats.ls_rst_alloc, 0);
 	for (i = 0; i < info->li_nis_nr; ++i)
-		assert_int_equal(info->li_nis[i].lni_credits_free,
-				 (int)info->li_nis[i].lni_credits);
+		assert_int_equal(info->li_nis[i].nii_credits_free,
+				 (int)info->li_nis[i].nii_credits);
 	for (i = 0; i < info->li_peers_nr; ++i)
-		for (k = 0; k < info->li_peers[i].lpe_nis_nr; ++k)
+		for (k = 0; k < info->li_peers[i].pei_nis_nr; ++k)
 			assert_int_equal(
-				info->li_peers[i].lpe_nis[k].lpi_credits_free,
+				info->li_peers[i].pei_nis[k].pni_credits_free,
 				(int)info->li_peers[i]
-					.lpe_nis[k]
-					.lpi_credits_max);
+					.pei_nis[k]
+					.pni_credits_max);
 	m0_lnet_info_free(info);
 }
 

@@ -44,8 +44,8 @@ void speech_hello(struct speech *speech, const struct place *place,
 
 void speech_noop(struct speech *speech, uint64_t cookie0, uint64_t cookie1)
 {
-	struct m0_sock_frame frame = { .sf_type = M0_SOCK_FRAME_NOOP,
-				       .sf_cookie = { cookie0, cookie1 } };
+	struct m0_sock_frame frame = { .sfr_type = M0_SOCK_FRAME_NOOP,
+				       .sfr_cookie = { cookie0, cookie1 } };
 	uint8_t              buf[M0_SOCK_FRAME_BYTES];
 
 	m0_sock__frame_encode(&frame, buf);
@@ -55,8 +55,8 @@ void speech_noop(struct speech *speech, uint64_t cookie0, uint64_t cookie1)
 void speech_msg(struct speech *speech, bool large, uint64_t cookie0,
 		const struct m0_lnet_hdr *hdr)
 {
-	struct m0_sock_frame frame = { .sf_type = M0_SOCK_FRAME_LNET,
-				       .sf_cookie = { cookie0, 0 } };
+	struct m0_sock_frame frame = { .sfr_type = M0_SOCK_FRAME_LNET,
+				       .sfr_cookie = { cookie0, 0 } };
 	uint8_t              buf[M0_LNET_HDR_LARGE_BYTES];
 
 	m0_sock__frame_encode(&frame, buf);
@@ -68,15 +68,15 @@ struct m0_lnet_hdr speech_hdr(const struct place *place, unsigned who,
 			      uint32_t type)
 {
 	struct m0_lnet_hdr hdr = {
-		.lh_dest_nid = place->pl_nid,
-		.lh_src_nid = place_nid(place, who),
-		.lh_dest_pid = M0_LNET_PID_LUSTRE,
-		.lh_src_pid = M0_LNET_PID_LUSTRE,
-		.lh_type = type,
-		.lh_wmd = { { 0xaa, 0xbb, [8] = 5 } },
-		.lh_match_bits = SPEECH_BITS,
-		.lh_portal = SPEECH_PORTAL,
-		.lh_length = 16,
+		.lhd_dest_nid = place->pl_nid,
+		.lhd_src_nid = place_nid(place, who),
+		.lhd_dest_pid = M0_LNET_PID_LUSTRE,
+		.lhd_src_pid = M0_LNET_PID_LUSTRE,
+		.lhd_type = type,
+		.lhd_wmd = { { 0xaa, 0xbb, [8] = 5 } },
+		.lhd_match_bits = SPEECH_BITS,
+		.lhd_portal = SPEECH_PORTAL,
+		.lhd_length = 16,
 	};
 
 	return hdr;
@@ -112,18 +112,18 @@ bool speech_hear(struct place_end *end, struct heard *heard, uint64_t ms)
 	    m0_sock__frame_decode(&heard->hd_frame, false,
 				  end->pe_in + end->pe_done) != 0)
 		return false;
-	if (heard->hd_frame.sf_type == M0_SOCK_FRAME_LNET) {
+	if (heard->hd_frame.sfr_type == M0_SOCK_FRAME_LNET) {
 		bytes += large ? M0_LNET_HDR_LARGE_BYTES : M0_LNET_HDR_BYTES;
 		if (!place_wait_in(end, bytes, ms) ||
 		    m0_lnet__hdr_decode(&heard->hd_hdr, large,
 					end->pe_in + end->pe_done +
 						M0_SOCK_FRAME_BYTES) != 0)
 			return false;
-		if (!place_wait_in(end, bytes + heard->hd_hdr.lh_payload_bytes,
+		if (!place_wait_in(end, bytes + heard->hd_hdr.lhd_payload_bytes,
 				   ms))
 			return false;
 		heard->hd_payload = end->pe_in + end->pe_done + bytes;
-		bytes += heard->hd_hdr.lh_payload_bytes;
+		bytes += heard->hd_hdr.lhd_payload_bytes;
 	}
 	end->pe_done += bytes;
 	return true;
@@ -157,22 +157,22 @@ bool speech_ping(struct place_end *end)
 	struct speech            speech = {};
 	struct heard             heard;
 
-	hdr.lh_portal = 0;
-	hdr.lh_match_bits = SPEECH_PING_BITS;
-	hdr.lh_length = M0_LNET_PING_SINK_BYTES;
+	hdr.lhd_portal = 0;
+	hdr.lhd_match_bits = SPEECH_PING_BITS;
+	hdr.lhd_length = M0_LNET_PING_SINK_BYTES;
 	++nr;
-	memcpy(hdr.lh_wmd.wm_bytes + 4, &nr, sizeof nr);
+	memcpy(hdr.lhd_wmd.wm_bytes + 4, &nr, sizeof nr);
 	speech_msg(&speech, end->pe_version == M0_SOCK_V4, 0, &hdr);
 	speech_say(end, &speech);
 	/* Other things may have been said before. */
 	do
 		if (!speech_hear(end, &heard, ANSWER_MS))
 			return false;
-	while (heard.hd_frame.sf_type != M0_SOCK_FRAME_LNET ||
-	       heard.hd_hdr.lh_type != M0_LNET_REPLY ||
-	       memcmp(&heard.hd_hdr.lh_wmd, &hdr.lh_wmd, sizeof hdr.lh_wmd) !=
-		       0);
+	while (heard.hd_frame.sfr_type != M0_SOCK_FRAME_LNET ||
+	       heard.hd_hdr.lhd_type != M0_LNET_REPLY ||
+	       memcmp(&heard.hd_hdr.lhd_wmd, &hdr.lhd_wmd,
+		      sizeof hdr.lhd_wmd) != 0);
 	return m0_lnet__ping_decode(&info, heard.hd_payload,
-				    heard.hd_hdr.lh_payload_bytes) == 0 &&
+				    heard.hd_hdr.lhd_payload_bytes) == 0 &&
 	       info.lpi_nis_nr == 2;
 }

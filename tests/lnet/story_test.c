@@ -70,16 +70,16 @@ static void is_at_rest(struct node *node)
 	assert_int_equal(info->li_stats.ls_msgs_alloc, 0);
 	assert_int_equal(info->li_stats.ls_rst_alloc, 0);
 	for (i = 0; i < info->li_nis_nr; ++i)
-		assert_int_equal(info->li_nis[i].lni_credits_free,
-				 (int)info->li_nis[i].lni_credits);
+		assert_int_equal(info->li_nis[i].nii_credits_free,
+				 (int)info->li_nis[i].nii_credits);
 	for (i = 0; i < info->li_peers_nr; ++i)
-		for (k = 0; k < info->li_peers[i].lpe_nis_nr; ++k) {
+		for (k = 0; k < info->li_peers[i].pei_nis_nr; ++k) {
 			struct m0_lnet_peer_ni_info *ni =
-				&info->li_peers[i].lpe_nis[k];
+				&info->li_peers[i].pei_nis[k];
 
-			assert_int_equal(ni->lpi_credits_free,
-					 (int)ni->lpi_credits_max);
-			assert_int_equal(ni->lpi_queued_bytes, 0);
+			assert_int_equal(ni->pni_credits_free,
+					 (int)ni->pni_credits_max);
+			assert_int_equal(ni->pni_queued_bytes, 0);
 		}
 	m0_lnet_info_free(info);
 }
@@ -127,9 +127,9 @@ static void discovery_tells_both_sides(void **state)
 	m0_sim_run_ms(&sim, 1000);
 	assert_int_equal(m0_lnet_info_get(b.n_lnet, &info), 0);
 	for (i = 0; i < info->li_peers_nr; ++i)
-		if (m0_lnet_nid_eq(&info->li_peers[i].lpe_primary, &a.n_nid)) {
+		if (m0_lnet_nid_eq(&info->li_peers[i].pei_primary, &a.n_nid)) {
 			found = true;
-			assert_true(info->li_peers[i].lpe_multi_rail);
+			assert_true(info->li_peers[i].pei_multi_rail);
 		}
 	assert_true(found);
 	m0_lnet_info_free(info);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A message waits in lo_fresh; the engine is asked for its place; its payload
+ * A message waits in lob_fresh; the engine is asked for its place; its payload
  * is copied, in as many steps as it takes, one message at a time. One that the
- * engine cannot place now waits in lo_stalled and is asked about again in each
+ * engine cannot place now waits in lob_stalled and is asked about again in each
  * step, so that the messages behind it (answers among them) pass it.
  */
 #include "lnd/lo/lo.h"
@@ -14,52 +14,52 @@ enum {
 	STEP_BYTES_MAX = 1 << 20
 };
 
-/** lt_word[0]. */
+/** ltx_word[0]. */
 enum lo_tx_flags {
 	TX_CANCELLED = 1
 };
 
 struct lo {
-	struct m0_lnd  lo_lnd;
-	struct m0_list lo_fresh;
-	struct m0_list lo_stalled;
+	struct m0_lnd  lob_lnd;
+	struct m0_list lob_fresh;
+	struct m0_list lob_stalled;
 	/** The message being copied; NULL: none. */
-	struct m0_lnd_tx *lo_tx;
-	struct m0_lnd_rx  lo_rx;
-	m0_bcount_t       lo_done_bytes;
+	struct m0_lnd_tx *lob_tx;
+	struct m0_lnd_rx  lob_rx;
+	m0_bcount_t       lob_done_bytes;
 	/** Messages that have not ended. */
-	unsigned       lo_txs_nr;
-	struct m0_list lo_nis;
+	unsigned       lob_txs_nr;
+	struct m0_list lob_nis;
 	/** Those of them that are stopping. */
-	unsigned lo_stopping_nr;
+	unsigned lob_stopping_nr;
 };
 
 struct lo_ni {
-	struct m0_lnd_ni     *li_ni;
-	struct m0_list_link   li_link;
-	struct m0_lnd_ni_info li_info;
-	unsigned              li_txs_nr;
-	bool                  li_stopping;
+	struct m0_lnd_ni     *loi_ni;
+	struct m0_list_link   loi_link;
+	struct m0_lnd_ni_info loi_info;
+	unsigned              loi_txs_nr;
+	bool                  loi_stopping;
 };
 
 static struct lo *lo_of(struct m0_lnd *lnd)
 {
-	return container_of(lnd, struct lo, lo_lnd);
+	return container_of(lnd, struct lo, lob_lnd);
 }
 
 static struct lo_ni *lo_ni_of(const struct m0_lnd_ni *ni)
 {
-	return ni->ln_priv;
+	return ni->ldn_priv;
 }
 
 static struct m0_lnd_tx *tx_of(struct m0_list_link *link)
 {
-	return container_of(link, struct m0_lnd_tx, lt_link);
+	return container_of(link, struct m0_lnd_tx, ltx_link);
 }
 
 static struct m0_lnd_ni *ni_of(const struct m0_lnd_tx *tx)
 {
-	return tx->lt_priv[0];
+	return tx->ltx_priv[0];
 }
 
 /* ------------------------------------------------------------ interfaces -- */
@@ -74,23 +74,23 @@ static int lo_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *ni, char *why)
 		strcpy(why, "no memory for the loopback interface");
 		return -ENOMEM;
 	}
-	li->li_ni = ni;
-	m0_list_link_init(&li->li_link);
-	m0_list_add_tail(&lo->lo_nis, &li->li_link);
-	ni->ln_priv = li;
-	ni->ln_up = true;
+	li->loi_ni = ni;
+	m0_list_link_init(&li->loi_link);
+	m0_list_add_tail(&lo->lob_nis, &li->loi_link);
+	ni->ldn_priv = li;
+	ni->ldn_up = true;
 	return 0;
 }
 
 static void lo_ni_stop(struct m0_lnd_ni *ni)
 {
-	struct lo    *lo = lo_of(ni->ln_lnd);
+	struct lo    *lo = lo_of(ni->ldn_lnd);
 	struct lo_ni *li = lo_ni_of(ni);
 
-	M0_PRE(!li->li_stopping);
-	ni->ln_up = false;
-	li->li_stopping = true;
-	++lo->lo_stopping_nr;
+	M0_PRE(!li->loi_stopping);
+	ni->ldn_up = false;
+	li->loi_stopping = true;
+	++lo->lob_stopping_nr;
 }
 
 static void lo_peer_drop(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid)
@@ -102,49 +102,49 @@ static void lo_peer_drop(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid)
 
 static void lo_ni_info(const struct m0_lnd_ni *ni, struct m0_lnd_ni_info *info)
 {
-	*info = lo_ni_of(ni)->li_info;
+	*info = lo_ni_of(ni)->loi_info;
 }
 
 /* -------------------------------------------------------------- messages -- */
 
 static void lo_xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 {
-	struct lo *lo = lo_of(ni->ln_lnd);
+	struct lo *lo = lo_of(ni->ldn_lnd);
 
-	tx->lt_priv[0] = ni;
-	tx->lt_word[0] = 0;
-	m0_list_link_init(&tx->lt_link);
-	m0_list_add_tail(&lo->lo_fresh, &tx->lt_link);
-	++lo_ni_of(ni)->li_txs_nr;
-	++lo->lo_txs_nr;
+	tx->ltx_priv[0] = ni;
+	tx->ltx_word[0] = 0;
+	m0_list_link_init(&tx->ltx_link);
+	m0_list_add_tail(&lo->lob_fresh, &tx->ltx_link);
+	++lo_ni_of(ni)->loi_txs_nr;
+	++lo->lob_txs_nr;
 }
 
 static void lo_tx_cancel(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 {
 	(void)ni;
-	tx->lt_word[0] |= TX_CANCELLED;
+	tx->ltx_word[0] |= TX_CANCELLED;
 }
 
 static void tx_end(struct m0_lnd_tx *tx, int status, enum m0_lnd_health health)
 {
-	--lo_ni_of(ni_of(tx))->li_txs_nr;
-	--lo_of(ni_of(tx)->ln_lnd)->lo_txs_nr;
-	ni_of(tx)->ln_ops->lu_tx_done(tx, status, health);
+	--lo_ni_of(ni_of(tx))->loi_txs_nr;
+	--lo_of(ni_of(tx)->ldn_lnd)->lob_txs_nr;
+	ni_of(tx)->ldn_ops->lu_tx_done(tx, status, health);
 }
 
 /* Why a message that has not begun to leave shall not; 0: it may. */
 static int tx_refusal(const struct m0_lnd_tx *tx, m0_time_t now,
 		      enum m0_lnd_health *health)
 {
-	if (lo_ni_of(ni_of(tx))->li_stopping) {
+	if (lo_ni_of(ni_of(tx))->loi_stopping) {
 		*health = M0_LND_LOCAL_ABORTED;
 		return -ENETDOWN;
 	}
-	if (tx->lt_word[0] & TX_CANCELLED) {
+	if (tx->ltx_word[0] & TX_CANCELLED) {
 		*health = M0_LND_LOCAL_ABORTED;
 		return -ECANCELED;
 	}
-	if (tx->lt_deadline <= now) {
+	if (tx->ltx_deadline <= now) {
 		*health = M0_LND_LOCAL_TIMEOUT;
 		return -ETIMEDOUT;
 	}
@@ -163,8 +163,8 @@ enum lo_begun {
 /* Asks the engine where the message goes. */
 static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 {
-	const struct m0_lnd_up_ops *up = ni_of(tx)->ln_ops;
-	struct m0_lnd_rx           *rx = &lo->lo_rx;
+	const struct m0_lnd_up_ops *up = ni_of(tx)->ldn_ops;
+	struct m0_lnd_rx           *rx = &lo->lob_rx;
 	uint8_t                     hdr[M0_LND_HDR_BYTES_MAX];
 	int                         rc;
 
@@ -173,16 +173,16 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 		return ENDED;
 	}
 	M0_SET0(rx);
-	rx->lr_nid = ni_of(tx)->ln_nid;
-	rx->lr_pid = tx->lt_pid;
+	rx->lr_nid = ni_of(tx)->ldn_nid;
+	rx->lr_pid = tx->ltx_pid;
 	rc = up->lu_rx_begin(ni_of(tx), rx, hdr, true);
 	if (rc == 0) {
-		lo->lo_tx = tx;
-		lo->lo_done_bytes = 0;
+		lo->lob_tx = tx;
+		lo->lob_done_bytes = 0;
 		return BEGUN;
 	}
 	if (rc == -EAGAIN) {
-		m0_list_add_tail(&lo->lo_stalled, &tx->lt_link);
+		m0_list_add_tail(&lo->lob_stalled, &tx->ltx_link);
 		return STALLED;
 	}
 	tx_end(tx, rc, M0_LND_LOCAL_ERROR);
@@ -192,35 +192,35 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 /* Copies up to `max` bytes of the current message. @return bytes gone by. */
 static m0_bcount_t tx_copy(struct lo *lo, m0_bcount_t max)
 {
-	const struct m0_lnd_payload *src = &lo->lo_tx->lt_payload;
-	const struct m0_lnd_payload *dst = &lo->lo_rx.lr_payload;
-	m0_bcount_t                  done = lo->lo_done_bytes;
+	const struct m0_lnd_payload *src = &lo->lob_tx->ltx_payload;
+	const struct m0_lnd_payload *dst = &lo->lob_rx.lr_payload;
+	m0_bcount_t                  done = lo->lob_done_bytes;
 	m0_bcount_t                  nr;
 
 	/* What is thrown away costs nothing. */
-	if (lo->lo_rx.lr_cancelled || done >= dst->lp_bytes) {
-		lo->lo_done_bytes = src->lp_bytes;
+	if (lo->lob_rx.lr_cancelled || done >= dst->lpy_bytes) {
+		lo->lob_done_bytes = src->lpy_bytes;
 		return 0;
 	}
-	nr = min64u(min64u(src->lp_bytes, dst->lp_bytes) - done, max);
-	(void)m0_bufvec_copy_at(dst->lp_vec, dst->lp_offset + done, src->lp_vec,
-				src->lp_offset + done, nr);
-	lo_ni_of(ni_of(lo->lo_tx))->li_info.lni_copied_bytes += nr;
-	lo->lo_done_bytes += nr;
+	nr = min64u(min64u(src->lpy_bytes, dst->lpy_bytes) - done, max);
+	(void)m0_bufvec_copy_at(dst->lpy_vec, dst->lpy_offset + done,
+				src->lpy_vec, src->lpy_offset + done, nr);
+	lo_ni_of(ni_of(lo->lob_tx))->loi_info.ldi_copied_bytes += nr;
+	lo->lob_done_bytes += nr;
 	/* The rest is for nobody. */
-	if (lo->lo_done_bytes == dst->lp_bytes)
-		lo->lo_done_bytes = src->lp_bytes;
+	if (lo->lob_done_bytes == dst->lpy_bytes)
+		lo->lob_done_bytes = src->lpy_bytes;
 	return nr;
 }
 
 /* Ends the current message. */
 static void tx_finish(struct lo *lo, int status, enum m0_lnd_health health)
 {
-	const struct m0_lnd_up_ops *up = ni_of(lo->lo_tx)->ln_ops;
-	struct m0_lnd_tx           *tx = lo->lo_tx;
+	const struct m0_lnd_up_ops *up = ni_of(lo->lob_tx)->ldn_ops;
+	struct m0_lnd_tx           *tx = lo->lob_tx;
 
-	lo->lo_tx = NULL;
-	up->lu_rx_done(&lo->lo_rx, status, health);
+	lo->lob_tx = NULL;
+	up->lu_rx_done(&lo->lob_rx, status, health);
 	tx_end(tx, status, health);
 }
 
@@ -228,24 +228,24 @@ static void tx_finish(struct lo *lo, int status, enum m0_lnd_health health)
 
 /* What a step may still do, and whether it has called up. */
 struct lo_step {
-	m0_time_t   ls_now;
-	m0_time_t   ls_next;
-	m0_bcount_t ls_bytes;
-	bool        ls_called;
+	m0_time_t   los_now;
+	m0_time_t   los_next;
+	m0_bcount_t los_bytes;
+	bool        los_called;
 };
 
 /* Goes on with the current message. @return false: it needs another step. */
 static bool current_step(struct lo *lo, struct lo_step *step)
 {
-	if (lo_ni_of(ni_of(lo->lo_tx))->li_stopping) {
-		step->ls_called = true;
+	if (lo_ni_of(ni_of(lo->lob_tx))->loi_stopping) {
+		step->los_called = true;
 		tx_finish(lo, -ECANCELED, M0_LND_LOCAL_ABORTED);
 		return true;
 	}
-	step->ls_bytes -= tx_copy(lo, step->ls_bytes);
-	if (lo->lo_done_bytes < lo->lo_tx->lt_payload.lp_bytes)
+	step->los_bytes -= tx_copy(lo, step->los_bytes);
+	if (lo->lob_done_bytes < lo->lob_tx->ltx_payload.lpy_bytes)
 		return false;
-	step->ls_called = true;
+	step->los_called = true;
 	tx_finish(lo, 0, M0_LND_OK);
 	return true;
 }
@@ -257,10 +257,10 @@ static bool current_step(struct lo *lo, struct lo_step *step)
 static bool tx_step(struct lo *lo, struct m0_lnd_tx *tx, struct lo_step *step)
 {
 	enum m0_lnd_health health = M0_LND_OK;
-	int                rc = tx_refusal(tx, step->ls_now, &health);
+	int                rc = tx_refusal(tx, step->los_now, &health);
 
 	if (rc != 0) {
-		step->ls_called = true;
+		step->los_called = true;
 		tx_end(tx, rc, health);
 		return true;
 	}
@@ -268,10 +268,10 @@ static bool tx_step(struct lo *lo, struct m0_lnd_tx *tx, struct lo_step *step)
 	case BEGUN:
 		return current_step(lo, step);
 	case STALLED:
-		step->ls_next = min64u(step->ls_next, tx->lt_deadline);
+		step->los_next = min64u(step->los_next, tx->ltx_deadline);
 		return true;
 	default:
-		step->ls_called = true;
+		step->los_called = true;
 		return true;
 	}
 }
@@ -305,18 +305,18 @@ static bool stalled_step(struct lo *lo, struct lo_step *step)
 	unsigned       i;
 	bool           go_on;
 
-	if (m0_list_is_empty(&lo->lo_stalled))
+	if (m0_list_is_empty(&lo->lob_stalled))
 		return true;
 	m0_list_init(&asked);
 	m0_list_init(&later);
-	for (i = 0; i < STEP_STALLED_MAX && !m0_list_is_empty(&lo->lo_stalled);
+	for (i = 0; i < STEP_STALLED_MAX && !m0_list_is_empty(&lo->lob_stalled);
 	     ++i)
-		m0_list_move_tail(&asked, m0_list_first(&lo->lo_stalled));
-	m0_list_splice_tail(&later, &lo->lo_stalled);
+		m0_list_move_tail(&asked, m0_list_first(&lo->lob_stalled));
+	m0_list_splice_tail(&later, &lo->lob_stalled);
 	go_on = queue_step(lo, &asked, STEP_STALLED_MAX, step);
 	/* Those not asked, or not again, keep their places. */
-	m0_list_splice_tail(&lo->lo_stalled, &asked);
-	m0_list_splice_tail(&lo->lo_stalled, &later);
+	m0_list_splice_tail(&lo->lob_stalled, &asked);
+	m0_list_splice_tail(&lo->lob_stalled, &later);
 	return go_on;
 }
 
@@ -326,67 +326,67 @@ static void nis_finish(struct lo *lo, struct lo_step *step)
 	struct lo_ni *li;
 	struct lo_ni *next;
 
-	if (lo->lo_stopping_nr == 0)
+	if (lo->lob_stopping_nr == 0)
 		return;
-	m0_list_for_each_entry_safe(&lo->lo_nis, li, next, struct lo_ni,
-				    li_link) {
-		struct m0_lnd_ni *ni = li->li_ni;
+	m0_list_for_each_entry_safe(&lo->lob_nis, li, next, struct lo_ni,
+				    loi_link) {
+		struct m0_lnd_ni *ni = li->loi_ni;
 
-		if (!li->li_stopping || li->li_txs_nr > 0)
+		if (!li->loi_stopping || li->loi_txs_nr > 0)
 			continue;
-		--lo->lo_stopping_nr;
-		m0_list_del(&li->li_link);
+		--lo->lob_stopping_nr;
+		m0_list_del(&li->loi_link);
 		m0_free(li);
-		ni->ln_priv = NULL;
-		ni->ln_up = false;
-		step->ls_called = true;
-		ni->ln_ops->lu_ni_stopped(ni);
+		ni->ldn_priv = NULL;
+		ni->ldn_up = false;
+		step->los_called = true;
+		ni->ldn_ops->lu_ni_stopped(ni);
 	}
 }
 
 static m0_time_t lo_step(struct m0_lnd *lnd, m0_time_t now)
 {
 	struct lo     *lo = lo_of(lnd);
-	struct lo_step step = { .ls_now = now,
-				.ls_next = M0_TIME_NEVER,
-				.ls_bytes = STEP_BYTES_MAX };
+	struct lo_step step = { .los_now = now,
+				.los_next = M0_TIME_NEVER,
+				.los_bytes = STEP_BYTES_MAX };
 	bool           go_on = true;
 
-	if (M0_LIKELY(lo->lo_txs_nr == 0 && lo->lo_stopping_nr == 0))
+	if (M0_LIKELY(lo->lob_txs_nr == 0 && lo->lob_stopping_nr == 0))
 		return M0_TIME_NEVER;
-	if (lo->lo_tx != NULL)
+	if (lo->lob_tx != NULL)
 		go_on = current_step(lo, &step);
 	go_on = go_on && stalled_step(lo, &step);
 	if (go_on)
-		(void)queue_step(lo, &lo->lo_fresh, STEP_MSGS_MAX, &step);
+		(void)queue_step(lo, &lo->lob_fresh, STEP_MSGS_MAX, &step);
 	nis_finish(lo, &step);
-	if (step.ls_called || lo->lo_tx != NULL ||
-	    !m0_list_is_empty(&lo->lo_fresh))
+	if (step.los_called || lo->lob_tx != NULL ||
+	    !m0_list_is_empty(&lo->lob_fresh))
 		return M0_TIME_IMMEDIATELY;
-	return step.ls_next;
+	return step.los_next;
 }
 
 static void lo_fini(struct m0_lnd *lnd)
 {
 	struct lo *lo = lo_of(lnd);
 
-	M0_PRE(lo->lo_tx == NULL);
-	m0_list_fini(&lo->lo_fresh);
-	m0_list_fini(&lo->lo_stalled);
-	m0_list_fini(&lo->lo_nis);
+	M0_PRE(lo->lob_tx == NULL);
+	m0_list_fini(&lo->lob_fresh);
+	m0_list_fini(&lo->lob_stalled);
+	m0_list_fini(&lo->lob_nis);
 	m0_free(lo);
 }
 
-static const struct m0_lnd_ops lo_ops = { .lo_name = "lo",
-					  .lo_type = M0_LNET_TYPE_LO,
-					  .lo_ni_start = lo_ni_start,
-					  .lo_ni_stop = lo_ni_stop,
-					  .lo_xmit = lo_xmit,
-					  .lo_tx_cancel = lo_tx_cancel,
-					  .lo_step = lo_step,
-					  .lo_peer_drop = lo_peer_drop,
-					  .lo_ni_info = lo_ni_info,
-					  .lo_fini = lo_fini };
+static const struct m0_lnd_ops lo_ops = { .ldo_name = "lo",
+					  .ldo_type = M0_LNET_TYPE_LO,
+					  .ldo_ni_start = lo_ni_start,
+					  .ldo_ni_stop = lo_ni_stop,
+					  .ldo_xmit = lo_xmit,
+					  .ldo_tx_cancel = lo_tx_cancel,
+					  .ldo_step = lo_step,
+					  .ldo_peer_drop = lo_peer_drop,
+					  .ldo_ni_info = lo_ni_info,
+					  .ldo_fini = lo_fini };
 
 int m0_lo_create(struct m0_lnd **ret)
 {
@@ -395,10 +395,10 @@ int m0_lo_create(struct m0_lnd **ret)
 	M0_ALLOC_PTR(lo);
 	if (lo == NULL)
 		return -ENOMEM;
-	lo->lo_lnd.ld_ops = &lo_ops;
-	m0_list_init(&lo->lo_fresh);
-	m0_list_init(&lo->lo_stalled);
-	m0_list_init(&lo->lo_nis);
-	*ret = &lo->lo_lnd;
+	lo->lob_lnd.ld_ops = &lo_ops;
+	m0_list_init(&lo->lob_fresh);
+	m0_list_init(&lo->lob_stalled);
+	m0_list_init(&lo->lob_nis);
+	*ret = &lo->lob_lnd;
 	return 0;
 }

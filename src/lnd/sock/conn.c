@@ -147,8 +147,8 @@ static void conn_leave(struct m0_sock_conn *conn)
 		break;
 	case M0_SOCK__OPEN:
 		m0_sock__peer_lost(conn->cn_peer, conn);
-		++conn->cn_ni->sni_info.lni_lost_nr;
-		--conn->cn_ni->sni_info.lni_connections_nr;
+		++conn->cn_ni->sni_info.ldi_lost_nr;
+		--conn->cn_ni->sni_info.ldi_connections_nr;
 		break;
 	case M0_SOCK__DEAD:
 		M0_IMPOSSIBLE("a connection ends once");
@@ -209,7 +209,7 @@ void m0_sock__conn_free(struct m0_sock_conn *conn)
 	if (conn->cn_in_rx) {
 		conn->cn_in_rx = false;
 		conn->cn_sock->sk_spoke = true;
-		ni->sni_ni->ln_ops->lu_rx_done(
+		ni->sni_ni->ldn_ops->lu_rx_done(
 			&conn->cn_rx, conn->cn_status,
 			m0_sock__health(conn->cn_status));
 	}
@@ -250,6 +250,6 @@ void m0_sock_calls_count(struct m0_sock_conn *conn, unsigned reads,
 {
 	if (conn->cn_ni == NULL)
 		return;
-	conn->cn_ni->sni_info.lni_read_calls_nr += reads;
-	conn->cn_ni->sni_info.lni_write_calls_nr += writes;
+	conn->cn_ni->sni_info.ldi_read_calls_nr += reads;
+	conn->cn_ni->sni_info.ldi_write_calls_nr += writes;
 }

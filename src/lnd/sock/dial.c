@@ -65,7 +65,7 @@ static int dial_begin(struct m0_sock__peer *peer, struct m0_sock_conn *conn,
 		"Lustre node with accept=all; set the source ports to 1023 or "
 		"less, or declare that all peers are Colibri nodes";
 
-	addr_of_nid(&conn->cn_local, &peer->sp_ni->sni_ni->ln_nid, 0);
+	addr_of_nid(&conn->cn_local, &peer->sp_ni->sni_ni->ldn_nid, 0);
 	addr_of_nid(&conn->cn_remote, &peer->sp_nid, cfg->soc_port);
 	if (conn->cn_local.sa_bytes_nr != conn->cn_remote.sa_bytes_nr)
 		return -EAFNOSUPPORT;
@@ -179,7 +179,7 @@ void m0_sock__dial_refused(struct m0_sock__peer *peer)
 {
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
 
-	++peer->sp_ni->sni_info.lni_refused_nr;
+	++peer->sp_ni->sni_info.ldi_refused_nr;
 	if (++peer->sp_refusals_nr < M0_SOCK__REFUSALS_MAX) {
 		peer->sp_retrying = true;
 		pause_for(peer, sock->sk_cfg.soc_reconnect_min_ns);

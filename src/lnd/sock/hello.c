@@ -13,8 +13,8 @@
 /** Our own version on an interface, if nothing is known of the peer. */
 static uint32_t own_version(const struct m0_sock__ni *ni)
 {
-	return m0_lnet_nid_is_nid4(&ni->sni_ni->ln_nid) ? M0_SOCK_V3
-							: M0_SOCK_V4;
+	return m0_lnet_nid_is_nid4(&ni->sni_ni->ldn_nid) ? M0_SOCK_V3
+							 : M0_SOCK_V4;
 }
 
 /** Appends a HELLO to the connection's own words. False: cannot be said. */
@@ -22,13 +22,14 @@ static bool hello_put(struct m0_sock_conn *conn, uint32_t version,
 		      const struct m0_lnet_nid *to, uint32_t ctype)
 {
 	const struct m0_lnd_ni *ni = conn->cn_ni->sni_ni;
-	struct m0_sock_hello    hello = { .sh_version = version,
-					  .sh_src_nid = ni->ln_nid,
-					  .sh_dst_nid = *to,
-					  .sh_src_pid =
-						  conn->cn_sock->sk_cfg.soc_pid,
-					  .sh_src_incarnation = ni->ln_incarnation,
-					  .sh_ctype = ctype };
+	struct m0_sock_hello    hello = {
+		   .sh_version = version,
+		   .sh_src_nid = ni->ldn_nid,
+		   .sh_dst_nid = *to,
+		   .sh_src_pid = conn->cn_sock->sk_cfg.soc_pid,
+		   .sh_src_incarnation = ni->ldn_incarnation,
+		   .sh_ctype = ctype
+	};
 	size_t nr = m0_sock__hello_encode(&hello, conn->cn_own_buf +
 							  conn->cn_own_bytes);
 
@@ -61,7 +62,7 @@ static int refuse(struct m0_sock_conn *conn)
 	struct m0_sock *sock = conn->cn_sock;
 
 	if (conn->cn_ni != NULL)
-		++conn->cn_ni->sni_info.lni_refused_nr;
+		++conn->cn_ni->sni_info.ldi_refused_nr;
 	conn->cn_state = M0_SOCK__REFUSED;
 	conn->cn_in = M0_SOCK__IN_SINK;
 	m0_sock__out_own(conn);
@@ -151,7 +152,8 @@ static bool is_race(const struct m0_sock__peer *peer,
 	       ours->cn_remote.sa_bytes_nr == conn->cn_remote.sa_bytes_nr &&
 	       memcmp(ours->cn_remote.sa_bytes, conn->cn_remote.sa_bytes,
 		      conn->cn_remote.sa_bytes_nr) == 0 &&
-	       m0_lnet_nid_cmp(&conn->cn_ni->sni_ni->ln_nid, &peer->sp_nid) > 0;
+	       m0_lnet_nid_cmp(&conn->cn_ni->sni_ni->ldn_nid, &peer->sp_nid) >
+		       0;
 }
 
 /** True if what is open belongs to an earlier life of the peer. */
@@ -188,7 +190,7 @@ static unsigned type_max(const struct m0_sock *sock)
 static const char *hello_flaw(const struct m0_sock_conn  *conn,
 			      const struct m0_sock_hello *hello)
 {
-	const struct m0_lnet_nid *ours = &conn->cn_ni->sni_ni->ln_nid;
+	const struct m0_lnet_nid *ours = &conn->cn_ni->sni_ni->ldn_nid;
 
 	if (hello->sh_version == M0_SOCK_V1)
 		return "it speaks version 1 of the socket protocol, which "
@@ -292,7 +294,7 @@ static int hello_head(struct m0_sock_conn *conn)
 		return want(conn, M0_SOCK__IN_HELLO, (unsigned)nr);
 	if (!conn->cn_active && nr == -EPROTONOSUPPORT)
 		return refuse_hello(conn, own_version(conn->cn_ni),
-				    &conn->cn_ni->sni_ni->ln_nid);
+				    &conn->cn_ni->sni_ni->ldn_nid);
 	if (conn->cn_active && m0_sock__request_bytes(conn->cn_stage) > 0)
 		return wrong(conn, -EPROTONOSUPPORT,
 			     "its acceptor does not know the version of our "

@@ -19,8 +19,9 @@ static struct m0_sock__host *host_find(const struct m0_sock      *sock,
 	struct m0_hash_link *link = m0_hash_find(
 		&sock->sk_hosts, addr->sa_bytes, addr->sa_bytes_nr);
 
-	return link == NULL ? NULL
-			    : container_of(link, struct m0_sock__host, ho_hash);
+	return link == NULL
+		       ? NULL
+		       : container_of(link, struct m0_sock__host, sho_hash);
 }
 
 static struct m0_sock__host *host_new(struct m0_sock            *sock,
@@ -31,9 +32,10 @@ static struct m0_sock__host *host_new(struct m0_sock            *sock,
 	M0_ALLOC_PTR(host);
 	if (host == NULL)
 		return NULL;
-	host->ho_addr = *addr;
-	if (m0_hash_add(&sock->sk_hosts, &host->ho_hash, host->ho_addr.sa_bytes,
-			host->ho_addr.sa_bytes_nr) == 0)
+	host->sho_addr = *addr;
+	if (m0_hash_add(&sock->sk_hosts, &host->sho_hash,
+			host->sho_addr.sa_bytes,
+			host->sho_addr.sa_bytes_nr) == 0)
 		return host;
 	m0_free(host);
 	return NULL;
@@ -45,12 +47,12 @@ bool m0_sock__host_is_full(struct m0_sock            *sock,
 	struct m0_sock__host *host = host_find(sock, addr);
 	char                  text[M0_SOCK__ADDRSTR_BYTES];
 
-	if (host == NULL || host->ho_conns_nr < share(sock))
+	if (host == NULL || host->sho_conns_nr < share(sock))
 		return false;
 	M0_SOCK__SAY(sock, M0_LOG_WARN,
 		     "sock: connection from %s refused: this address has made "
 		     "%u already, the most that one may have",
-		     m0_sock__addr_print(addr, text), host->ho_conns_nr);
+		     m0_sock__addr_print(addr, text), host->sho_conns_nr);
 	return true;
 }
 
@@ -63,7 +65,7 @@ int m0_sock__host_get(struct m0_sock_conn *conn)
 		host = host_new(sock, &conn->cn_remote);
 	if (host == NULL)
 		return -ENOMEM;
-	++host->ho_conns_nr;
+	++host->sho_conns_nr;
 	conn->cn_host = host;
 	return 0;
 }
@@ -73,8 +75,8 @@ void m0_sock__host_put(struct m0_sock_conn *conn)
 	struct m0_sock__host *host = conn->cn_host;
 
 	conn->cn_host = NULL;
-	if (host == NULL || --host->ho_conns_nr > 0)
+	if (host == NULL || --host->sho_conns_nr > 0)
 		return;
-	m0_hash_del(&conn->cn_sock->sk_hosts, &host->ho_hash);
+	m0_hash_del(&conn->cn_sock->sk_hosts, &host->sho_hash);
 	m0_free(host);
 }

@@ -46,7 +46,7 @@ static int message_end(struct m0_sock_conn *conn)
 		if (rc != 0)
 			(void)m0_sock__conn_fail(conn, rc);
 	}
-	conn->cn_ni->sni_ni->ln_ops->lu_rx_done(
+	conn->cn_ni->sni_ni->ldn_ops->lu_rx_done(
 		&conn->cn_rx, status, good ? M0_LND_OK : M0_LND_LOCAL_ERROR);
 	if (!good)
 		return m0_sock__conn_fail(conn, -EIO);
@@ -84,13 +84,13 @@ static int payload_begin(struct m0_sock_conn *conn)
 	const struct m0_lnd_payload *payload = &conn->cn_rx.lr_payload;
 
 	conn->cn_in_rx = true;
-	conn->cn_left = payload->lp_bytes;
+	conn->cn_left = payload->lpy_bytes;
 	if (conn->cn_left == 0 || conn->cn_rx.lr_cancelled)
 		return discard_begin(
 			conn, conn->cn_left + conn->cn_rx.lr_discard_bytes);
 	conn->cn_seg = 0;
-	conn->cn_seg_at = payload->lp_offset;
-	seg_settle(conn, payload->lp_vec);
+	conn->cn_seg_at = payload->lpy_offset;
+	seg_settle(conn, payload->lpy_vec);
 	conn->cn_in = M0_SOCK__IN_PAYLOAD;
 	return 0;
 }
@@ -117,7 +117,7 @@ static void progress(struct m0_sock_conn *conn, uint64_t nr)
 static RARE void segs_fill(struct m0_sock_conn *conn, const uint8_t *from,
 			   size_t nr)
 {
-	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lp_vec;
+	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 
 	while (nr > 0) {
 		char  *at = (char *)vec->ov_buf[conn->cn_seg] + conn->cn_seg_at;
@@ -146,7 +146,7 @@ static RARE void segs_fill(struct m0_sock_conn *conn, const uint8_t *from,
 static int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
 			size_t nr)
 {
-	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lp_vec;
+	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 
 	conn->cn_left -= nr;
 	/* A small payload is one piece, in one segment. */
@@ -178,7 +178,7 @@ static RARE int broke(struct m0_sock_conn *conn, const char *what)
 {
 	char nid[M0_LNET_NIDSTR_SIZE];
 
-	++conn->cn_ni->sni_info.lni_bad_peers_nr;
+	++conn->cn_ni->sni_info.ldi_bad_peers_nr;
 	M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,
 		     "sock: %s: %s: its connections are closed",
 		     m0_lnet_nid_print(&conn->cn_peer->sp_nid, nid, sizeof nid),
@@ -191,9 +191,9 @@ static RARE void csum_begin(struct m0_sock_conn        *conn,
 			    const struct m0_sock_frame *frame,
 			    const uint8_t *head, size_t nr)
 {
-	static const uint8_t none[sizeof frame->sf_csum];
+	static const uint8_t none[sizeof frame->sfr_csum];
 	uint32_t             csum = M0_SOCK_CSUM_INIT;
-	const size_t         at = sizeof frame->sf_type;
+	const size_t         at = sizeof frame->sfr_type;
 
 	csum = m0_sock__csum(csum, head, at);
 	csum = m0_sock__csum(csum, none, sizeof none);
@@ -201,7 +201,7 @@ static RARE void csum_begin(struct m0_sock_conn        *conn,
 			     nr - at - sizeof none);
 	conn->cn_in_csum_on = true;
 	conn->cn_in_csum = csum;
-	conn->cn_in_csum_want = frame->sf_csum;
+	conn->cn_in_csum_want = frame->sfr_csum;
 }
 
 /** NULL, or what is wrong with a frame: nothing of ours is outstanding. */
@@ -211,14 +211,14 @@ static RARE const char *frame_flaw(const struct m0_sock_conn  *conn,
 	uint64_t ranges[2][2];
 	int      nr;
 
-	if (frame->sf_csum != 0 && conn->cn_version != M0_SOCK_V2)
+	if (frame->sfr_csum != 0 && conn->cn_version != M0_SOCK_V2)
 		return "a checksum in a protocol that has none";
 	nr = m0_sock__frame_acks(frame, ranges);
 	if (nr < 0)
 		return "the cookie of a keep-alive in another place";
 	if (nr > 0)
 		return "it acknowledges what was not asked for";
-	if (frame->sf_type == M0_SOCK_FRAME_LNET && frame->sf_cookie[0] == 1)
+	if (frame->sfr_type == M0_SOCK_FRAME_LNET && frame->sfr_cookie[0] == 1)
 		return "a message with the cookie of a keep-alive";
 	return NULL;
 }
@@ -226,7 +226,7 @@ static RARE const char *frame_flaw(const struct m0_sock_conn  *conn,
 static int noop_come(struct m0_sock_conn        *conn,
 		     const struct m0_sock_frame *frame, const uint8_t *head)
 {
-	if (frame->sf_csum == 0)
+	if (frame->sfr_csum == 0)
 		return 0;
 	csum_begin(conn, frame, head, M0_SOCK_FRAME_BYTES);
 	return conn->cn_in_csum == conn->cn_in_csum_want
@@ -241,16 +241,16 @@ static int header_offer(struct m0_sock_conn *conn, const uint8_t *header)
 	struct m0_lnd_ni *ni = conn->cn_ni->sni_ni;
 	int               rc;
 
-	rx->lr_payload.lp_vec = NULL;
-	rx->lr_payload.lp_bytes = 0;
+	rx->lr_payload.lpy_vec = NULL;
+	rx->lr_payload.lpy_bytes = 0;
 	rx->lr_discard_bytes = 0;
 	rx->lr_cancelled = false;
-	rc = ni->ln_ops->lu_rx_begin(ni, rx, header, conn->cn_large);
+	rc = ni->ldn_ops->lu_rx_begin(ni, rx, header, conn->cn_large);
 	if (M0_LIKELY(rc == 0))
 		return payload_begin(conn);
 	if (rc == -EAGAIN)
 		return rc;
-	++conn->cn_ni->sni_info.lni_bad_peers_nr;
+	++conn->cn_ni->sni_info.ldi_bad_peers_nr;
 	return m0_sock__conn_fail(conn, -EPROTO);
 }
 
@@ -271,11 +271,11 @@ static int message_come(struct m0_sock_conn        *conn,
 {
 	int rc;
 
-	conn->cn_cookie = frame->sf_cookie[0];
+	conn->cn_cookie = frame->sfr_cookie[0];
 	conn->cn_in_csum_on = false;
 	conn->cn_in_since = conn->cn_sock->sk_now;
 	conn->cn_in_run = 0;
-	if (M0_UNLIKELY(frame->sf_csum != 0))
+	if (M0_UNLIKELY(frame->sfr_csum != 0))
 		csum_begin(conn, frame, head, conn->cn_head_bytes);
 	rc = header_offer(conn, head + M0_SOCK_FRAME_BYTES);
 	if (M0_LIKELY(rc != -EAGAIN))
@@ -299,12 +299,12 @@ static int frame_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 		return 0;
 	if (m0_sock__frame_decode(&frame, conn->cn_swapped, bytes) != 0)
 		return broke(conn, "a frame of unknown type");
-	if (M0_UNLIKELY((frame.sf_csum | frame.sf_cookie[0] |
-			 frame.sf_cookie[1]) != 0))
+	if (M0_UNLIKELY((frame.sfr_csum | frame.sfr_cookie[0] |
+			 frame.sfr_cookie[1]) != 0))
 		flaw = frame_flaw(conn, &frame);
 	if (M0_UNLIKELY(flaw != NULL))
 		return broke(conn, flaw);
-	if (frame.sf_type == M0_SOCK_FRAME_NOOP) {
+	if (frame.sfr_type == M0_SOCK_FRAME_NOOP) {
 		rc = noop_come(conn, &frame, bytes);
 		return rc < 0 ? rc : M0_SOCK_FRAME_BYTES;
 	}
@@ -362,7 +362,7 @@ static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 		break;
 	case M0_SOCK__IN_PAYLOAD:
 		part = (size_t)min64u(nr, conn->cn_left);
-		conn->cn_ni->sni_info.lni_copied_bytes += part;
+		conn->cn_ni->sni_info.ldi_copied_bytes += part;
 		rc = payload_come(conn, bytes, part);
 		break;
 	case M0_SOCK__IN_DISCARD:
@@ -458,7 +458,7 @@ int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
 	case M0_SOCK__IN_PAYLOAD:
 		M0_PRE(nr <= conn->cn_left);
 		conn->cn_peer->sp_heard = conn->cn_sock->sk_now;
-		conn->cn_ni->sni_info.lni_direct_bytes += nr;
+		conn->cn_ni->sni_info.ldi_direct_bytes += nr;
 		rc = payload_come(conn, NULL, nr);
 		break;
 	case M0_SOCK__IN_DISCARD:
@@ -508,7 +508,7 @@ static unsigned where_sink(struct m0_sock *sock, struct iovec *iov,
 static unsigned where_payload(struct m0_sock_conn *conn, struct iovec *iov,
 			      unsigned max)
 {
-	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lp_vec;
+	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 	uint64_t                left = conn->cn_left;
 	uint32_t                seg = conn->cn_seg;
 	m0_bcount_t             at = conn->cn_seg_at;

@@ -50,14 +50,14 @@ void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 	struct m0_sock *sock = conn->cn_sock;
 
 	queue_begins(conn);
-	tx->lt_priv[1] = conn;
-	tx->lt_word[0] = 0;
-	tx->lt_word[1] = conn->cn_head_bytes + tx->lt_payload.lp_bytes;
-	conn->cn_out_bytes += tx->lt_word[1];
+	tx->ltx_priv[1] = conn;
+	tx->ltx_word[0] = 0;
+	tx->ltx_word[1] = conn->cn_head_bytes + tx->ltx_payload.lpy_bytes;
+	conn->cn_out_bytes += tx->ltx_word[1];
 	conn->cn_used = ++sock->sk_used;
-	m0_list_add_tail(&conn->cn_out, &tx->lt_link);
-	if (M0_UNLIKELY(tx->lt_deadline < conn->cn_alarm.al_timer.ti_deadline))
-		m0_sock__alarm_by(sock, &conn->cn_alarm, tx->lt_deadline);
+	m0_list_add_tail(&conn->cn_out, &tx->ltx_link);
+	if (M0_UNLIKELY(tx->ltx_deadline < conn->cn_alarm.al_timer.ti_deadline))
+		m0_sock__alarm_by(sock, &conn->cn_alarm, tx->ltx_deadline);
 	announce(conn);
 }
 
@@ -75,7 +75,7 @@ static bool has_begun(const struct m0_sock_conn *conn,
 		      const struct m0_lnd_tx    *tx)
 {
 	return conn->cn_out_at > 0 &&
-	       m0_list_first(&conn->cn_out) == &tx->lt_link;
+	       m0_list_first(&conn->cn_out) == &tx->ltx_link;
 }
 
 /** Takes it out of the queue; what its head says is to be said elsewhere. */
@@ -83,20 +83,20 @@ static void unqueue(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 {
 	struct m0_sock_frame frame;
 
-	m0_list_del(&tx->lt_link);
-	conn->cn_out_bytes -= tx->lt_word[1];
-	tx->lt_priv[1] = NULL;
-	if (tx->lt_word[0] == 0)
+	m0_list_del(&tx->ltx_link);
+	conn->cn_out_bytes -= tx->ltx_word[1];
+	tx->ltx_priv[1] = NULL;
+	if (tx->ltx_word[0] == 0)
 		return;
-	(void)m0_sock__frame_decode(&frame, false, tx->lt_head);
+	(void)m0_sock__frame_decode(&frame, false, tx->ltx_head);
 	/* If there is no room for it, the peer will miss it and say so. */
-	if (frame.sf_cookie[1] != 0)
-		(void)m0_sock__peer_owe(conn->cn_peer, frame.sf_cookie[1]);
+	if (frame.sfr_cookie[1] != 0)
+		(void)m0_sock__peer_owe(conn->cn_peer, frame.sfr_cookie[1]);
 }
 
 bool m0_sock__out_take(struct m0_lnd_tx *tx)
 {
-	struct m0_sock_conn *conn = tx->lt_priv[1];
+	struct m0_sock_conn *conn = tx->ltx_priv[1];
 
 	if (has_begun(conn, tx))
 		return false;
@@ -116,8 +116,8 @@ m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
 
 		if (link == &conn->cn_own || has_begun(conn, tx))
 			continue;
-		if (tx->lt_deadline > now) {
-			next = min64u(next, tx->lt_deadline);
+		if (tx->ltx_deadline > now) {
+			next = min64u(next, tx->ltx_deadline);
 			continue;
 		}
 		unqueue(conn, tx);
@@ -160,17 +160,17 @@ static void csum_put(struct m0_sock_frame *frame, uint8_t *head, size_t nr,
 	uint32_t     i;
 	uint32_t     iov_nr;
 
-	while (payload != NULL && at < payload->lp_bytes) {
-		iov_nr = m0_bufvec_iovec(payload->lp_vec,
-					 payload->lp_offset + at,
-					 payload->lp_bytes - at, iov,
+	while (payload != NULL && at < payload->lpy_bytes) {
+		iov_nr = m0_bufvec_iovec(payload->lpy_vec,
+					 payload->lpy_offset + at,
+					 payload->lpy_bytes - at, iov,
 					 ARRAY_SIZE(iov), &part);
 		for (i = 0; i < iov_nr; ++i)
 			csum = m0_sock__csum(csum, iov[i].iov_base,
 					     iov[i].iov_len);
 		at += part;
 	}
-	frame->sf_csum = csum;
+	frame->sfr_csum = csum;
 	m0_sock__frame_encode(frame, head);
 }
 
@@ -182,30 +182,30 @@ static bool csum_is_on(const struct m0_sock_conn *conn)
 /** @return false: the message cannot be sent on this connection. */
 static bool head_make(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 {
-	const struct m0_lnd_up_ops *ops = conn->cn_ni->sni_ni->ln_ops;
-	struct m0_sock_frame        frame = { .sf_type = M0_SOCK_FRAME_LNET };
+	const struct m0_lnd_up_ops *ops = conn->cn_ni->sni_ni->ldn_ops;
+	struct m0_sock_frame        frame = { .sfr_type = M0_SOCK_FRAME_LNET };
 	size_t                      nr;
 
 	nr = ops->lu_tx_header(tx, conn->cn_large,
-			       tx->lt_head + M0_SOCK_FRAME_BYTES);
+			       tx->ltx_head + M0_SOCK_FRAME_BYTES);
 	if (M0_UNLIKELY(nr == 0))
 		return false;
 	M0_ASSERT(M0_SOCK_FRAME_BYTES + nr == conn->cn_head_bytes);
 	if (M0_UNLIKELY(are_acks_due(conn)))
-		frame.sf_cookie[1] =
+		frame.sfr_cookie[1] =
 			m0_sock__acks_take(&conn->cn_peer->sp_acks);
-	m0_sock__frame_encode(&frame, tx->lt_head);
-	tx->lt_word[0] = conn->cn_head_bytes;
+	m0_sock__frame_encode(&frame, tx->ltx_head);
+	tx->ltx_word[0] = conn->cn_head_bytes;
 	if (M0_UNLIKELY(csum_is_on(conn)))
-		csum_put(&frame, tx->lt_head, conn->cn_head_bytes,
-			 &tx->lt_payload);
+		csum_put(&frame, tx->ltx_head, conn->cn_head_bytes,
+			 &tx->ltx_payload);
 	return true;
 }
 
 /** Puts NOOPs that are due into the connection's own words. */
 static void noops_make(struct m0_sock_conn *conn)
 {
-	struct m0_sock_frame frame = { .sf_type = M0_SOCK_FRAME_NOOP };
+	struct m0_sock_frame frame = { .sfr_type = M0_SOCK_FRAME_NOOP };
 	unsigned             nr;
 
 	for (nr = 0; nr < M0_SOCK__NOOPS_MAX; ++nr) {
@@ -213,16 +213,16 @@ static void noops_make(struct m0_sock_conn *conn)
 
 		if (conn->cn_keepalive) {
 			conn->cn_keepalive = false;
-			frame.sf_cookie[0] = 0;
-			frame.sf_cookie[1] = 1;
+			frame.sfr_cookie[0] = 0;
+			frame.sfr_cookie[1] = 1;
 		} else if (are_acks_due(conn)) {
 			m0_sock__acks_take_noop(&conn->cn_peer->sp_acks,
 						conn->cn_version >= M0_SOCK_V3,
-						frame.sf_cookie);
+						frame.sfr_cookie);
 		} else {
 			break;
 		}
-		frame.sf_csum = 0;
+		frame.sfr_csum = 0;
 		m0_sock__frame_encode(&frame, at);
 		if (csum_is_on(conn))
 			csum_put(&frame, at, M0_SOCK_FRAME_BYTES, NULL);
@@ -253,15 +253,15 @@ static void gather_bytes(struct gather *gather, uint8_t *bytes, uint64_t nr)
 static bool gather_payload(struct gather               *gather,
 			   const struct m0_lnd_payload *payload, m0_bcount_t at)
 {
-	const struct m0_bufvec *vec = payload->lp_vec;
-	m0_bcount_t             left = payload->lp_bytes - at;
+	const struct m0_bufvec *vec = payload->lpy_vec;
+	m0_bcount_t             left = payload->lpy_bytes - at;
 	m0_bcount_t             part = 0;
 
 	if (left == 0)
 		return true;
 	if (gather->ga_nr == gather->ga_max)
 		return false;
-	at += payload->lp_offset;
+	at += payload->lpy_offset;
 	if (M0_LIKELY(at < vec->ov_vec.v_count[0] &&
 		      left <= vec->ov_vec.v_count[0] - at)) {
 		gather_bytes(gather, (uint8_t *)vec->ov_buf[0] + at, left);
@@ -278,13 +278,13 @@ static bool gather_payload(struct gather               *gather,
 static bool gather_tx(struct gather *gather, struct m0_lnd_tx *tx,
 		      m0_bcount_t at)
 {
-	m0_bcount_t head = tx->lt_word[0];
+	m0_bcount_t head = tx->ltx_word[0];
 
 	if (at < head) {
-		gather_bytes(gather, tx->lt_head + at, head - at);
+		gather_bytes(gather, tx->ltx_head + at, head - at);
 		at = head;
 	}
-	return gather_payload(gather, &tx->lt_payload, at - head);
+	return gather_payload(gather, &tx->ltx_payload, at - head);
 }
 
 /** The connection's own words. False: there are none, and no place for them. */
@@ -324,7 +324,7 @@ unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
 		if (link == &conn->cn_own) {
 			if (!gather_own(&gather, conn, at))
 				m0_list_del(link);
-		} else if (M0_UNLIKELY(tx->lt_word[0] == 0 &&
+		} else if (M0_UNLIKELY(tx->ltx_word[0] == 0 &&
 				       !head_make(conn, tx))) {
 			unsendable(conn, tx);
 		} else if (!gather_tx(&gather, tx, at)) {
@@ -357,7 +357,7 @@ static void queue_advance(struct m0_sock_conn *conn, uint64_t nr,
 
 		M0_ASSERT(link != NULL);
 		left = (link == &conn->cn_own ? conn->cn_own_bytes
-					      : tx->lt_word[1]) -
+					      : tx->ltx_word[1]) -
 		       conn->cn_out_at;
 		if (nr < left) {
 			conn->cn_out_at += nr;
@@ -370,8 +370,8 @@ static void queue_advance(struct m0_sock_conn *conn, uint64_t nr,
 			continue;
 		}
 		m0_list_del(link);
-		conn->cn_out_bytes -= tx->lt_word[1];
-		tx->lt_priv[1] = NULL;
+		conn->cn_out_bytes -= tx->ltx_word[1];
+		tx->ltx_priv[1] = NULL;
 		m0_list_add_tail(list, link);
 	}
 }
@@ -388,8 +388,8 @@ int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
 	queue_advance(conn, nr, &list);
 	while ((link = m0_list_first(&list)) != NULL) {
 		m0_list_del(link);
-		conn->cn_ni->sni_ni->ln_ops->lu_tx_done(m0_sock__tx_of(link), 0,
-							M0_LND_OK);
+		conn->cn_ni->sni_ni->ldn_ops->lu_tx_done(m0_sock__tx_of(link),
+							 0, M0_LND_OK);
 	}
 	return 0;
 }

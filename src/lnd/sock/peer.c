@@ -129,10 +129,10 @@ struct m0_sock_conn *m0_sock__peer_route(struct m0_sock__peer *peer,
  */
 static void wait_for_conn(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 {
-	tx->lt_priv[1] = tx;
-	m0_list_add_tail(&peer->sp_waiting, &tx->lt_link);
+	tx->ltx_priv[1] = tx;
+	m0_list_add_tail(&peer->sp_waiting, &tx->ltx_link);
 	m0_sock__alarm_by(peer->sp_ni->sni_sock, &peer->sp_alarm,
-			  tx->lt_deadline);
+			  tx->ltx_deadline);
 	m0_sock__peer_work(peer);
 	m0_sock__rouse(peer->sp_ni->sni_sock);
 }
@@ -140,7 +140,7 @@ static void wait_for_conn(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 void m0_sock__peer_xmit(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 {
 	struct m0_sock_conn *conn =
-		m0_sock__peer_route(peer, tx->lt_payload.lp_bytes);
+		m0_sock__peer_route(peer, tx->ltx_payload.lpy_bytes);
 
 	if (M0_UNLIKELY(conn == NULL)) {
 		wait_for_conn(peer, tx);
@@ -165,7 +165,7 @@ static void waiting_go(struct m0_sock__peer *peer)
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 
 		m0_list_del(link);
-		conn = m0_sock__peer_route(peer, tx->lt_payload.lp_bytes);
+		conn = m0_sock__peer_route(peer, tx->ltx_payload.lpy_bytes);
 		if (conn == NULL)
 			m0_list_add_tail(&peer->sp_waiting, link);
 		else
@@ -225,13 +225,13 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 	m0_list_add_tail(&peer->sp_conns[conn->cn_ctype], &conn->cn_link);
 	++peer->sp_nr[conn->cn_ctype];
 	++peer->sp_open_nr;
-	++info->lni_connections_nr;
+	++info->ldi_connections_nr;
 	if (conn->cn_active) {
-		++info->lni_dialled_nr;
+		++info->ldi_dialled_nr;
 		peer->sp_dial = NULL;
 		peer->sp_refusals_nr = 0;
 	} else {
-		++info->lni_accepted_nr;
+		++info->ldi_accepted_nr;
 	}
 	peer->sp_version = conn->cn_version;
 	peer->sp_heard = sock->sk_now;
@@ -290,8 +290,8 @@ static m0_time_t waiting_expire(struct m0_sock__peer *peer)
 	m0_list_for_each_safe(&peer->sp_waiting, link, after) {
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 
-		if (tx->lt_deadline > now) {
-			next = min64u(next, tx->lt_deadline);
+		if (tx->ltx_deadline > now) {
+			next = min64u(next, tx->ltx_deadline);
 			continue;
 		}
 		m0_list_del(link);
@@ -494,10 +494,10 @@ void m0_sock__peer_tell(struct m0_sock__peer *peer)
 		/* A connection may have been made meanwhile. */
 		if (peer->sp_open_nr == 0) {
 			ni->sni_sock->sk_spoke = true;
-			ni->sni_ni->ln_ops->lu_peer_down(ni->sni_ni,
-							 &peer->sp_nid,
-							 peer->sp_pid,
-							 peer->sp_down_status);
+			ni->sni_ni->ldn_ops->lu_peer_down(ni->sni_ni,
+							  &peer->sp_nid,
+							  peer->sp_pid,
+							  peer->sp_down_status);
 		}
 	}
 	if (peer_is_idle(peer) && !m0_list_link_is_in(&peer->sp_link))

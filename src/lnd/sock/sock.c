@@ -81,7 +81,7 @@ struct m0_sock__ni *m0_sock__ni_find(struct m0_sock           *sock,
 		struct m0_sock__ni *ni = ni_of(link);
 
 		if (!ni->sni_stopping &&
-		    m0_lnet_nid_eq(&ni->sni_ni->ln_nid, nid))
+		    m0_lnet_nid_eq(&ni->sni_ni->ldn_nid, nid))
 			return ni;
 	}
 	return NULL;
@@ -94,7 +94,7 @@ void m0_sock__bad_count(struct m0_sock *sock, struct m0_sock__ni *ni)
 	if (ni == NULL && first != NULL)
 		ni = ni_of(first);
 	if (ni != NULL)
-		++ni->sni_info.lni_bad_peers_nr;
+		++ni->sni_info.ldi_bad_peers_nr;
 }
 
 char *m0_sock__addr_print(const struct m0_sock_addr *addr,
@@ -183,7 +183,7 @@ static void listener_put(struct m0_sock           *sock,
 static int ni_listen(struct m0_sock__ni *ni, char *why)
 {
 	struct m0_sock           *sock = ni->sni_sock;
-	const struct m0_lnet_nid *nid = &ni->sni_ni->ln_nid;
+	const struct m0_lnet_nid *nid = &ni->sni_ni->ldn_nid;
 	struct m0_sock_addr       addr = { .sa_port = sock->sk_cfg.soc_port };
 	char                      text[M0_LNET_NIDSTR_SIZE];
 
@@ -220,15 +220,15 @@ static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
 	m0_hash_init(&ni->sni_peers);
 	m0_list_link_init(&ni->sni_link);
 	m0_list_add_tail(&sock->sk_nis, &ni->sni_link);
-	lnd_ni->ln_priv = ni;
-	lnd_ni->ln_lnd = lnd;
-	lnd_ni->ln_up = true;
+	lnd_ni->ldn_priv = ni;
+	lnd_ni->ldn_lnd = lnd;
+	lnd_ni->ldn_up = true;
 	return 0;
 }
 
 static void sock_ni_stop(struct m0_lnd_ni *lnd_ni)
 {
-	struct m0_sock__ni *ni = lnd_ni->ln_priv;
+	struct m0_sock__ni *ni = lnd_ni->ldn_priv;
 
 	M0_PRE(!ni->sni_stopping);
 	ni->sni_stopping = true;
@@ -283,14 +283,14 @@ static void ni_gone(struct m0_sock__ni *ni)
 	m0_list_del(&ni->sni_link);
 	m0_hash_fini(&ni->sni_peers);
 	m0_free(ni);
-	lnd_ni->ln_priv = NULL;
-	lnd_ni->ln_up = false;
-	lnd_ni->ln_ops->lu_ni_stopped(lnd_ni);
+	lnd_ni->ldn_priv = NULL;
+	lnd_ni->ldn_up = false;
+	lnd_ni->ldn_ops->lu_ni_stopped(lnd_ni);
 }
 
 static void sock_xmit(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 {
-	struct m0_sock__ni   *ni = lnd_ni->ln_priv;
+	struct m0_sock__ni   *ni = lnd_ni->ldn_priv;
 	struct m0_sock__peer *peer;
 
 	m0_sock__tx_own(ni, tx);
@@ -298,7 +298,7 @@ static void sock_xmit(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 		m0_sock__tx_end(tx, -ENETDOWN, M0_LND_LOCAL_INTERRUPT);
 		return;
 	}
-	peer = m0_sock__peer_get(ni, &tx->lt_nid, tx->lt_pid);
+	peer = m0_sock__peer_get(ni, &tx->ltx_nid, tx->ltx_pid);
 	if (M0_UNLIKELY(peer == NULL))
 		m0_sock__tx_end(tx, -ENOMEM, M0_LND_LOCAL_ERROR);
 	else
@@ -308,10 +308,10 @@ static void sock_xmit(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 static void sock_tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 {
 	(void)lnd_ni;
-	if (tx->lt_priv[1] == NULL)
+	if (tx->ltx_priv[1] == NULL)
 		return;
-	if (tx->lt_priv[1] == tx)
-		m0_list_del(&tx->lt_link);
+	if (tx->ltx_priv[1] == tx)
+		m0_list_del(&tx->ltx_link);
 	else if (!m0_sock__out_take(tx))
 		return;
 	m0_sock__tx_end(tx, -ECANCELED, M0_LND_LOCAL_INTERRUPT);
@@ -320,7 +320,7 @@ static void sock_tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 static void sock_peer_drop(struct m0_lnd_ni         *lnd_ni,
 			   const struct m0_lnet_nid *nid)
 {
-	struct m0_sock__ni  *ni = lnd_ni->ln_priv;
+	struct m0_sock__ni  *ni = lnd_ni->ldn_priv;
 	struct m0_hash_link *link;
 
 	for (link = m0_hash_first(&ni->sni_peers); link != NULL;
@@ -338,7 +338,7 @@ static void sock_peer_drop(struct m0_lnd_ni         *lnd_ni,
 static void sock_ni_info(const struct m0_lnd_ni *lnd_ni,
 			 struct m0_lnd_ni_info  *info)
 {
-	const struct m0_sock__ni *ni = lnd_ni->ln_priv;
+	const struct m0_sock__ni *ni = lnd_ni->ldn_priv;
 
 	*info = ni->sni_info;
 }
@@ -524,16 +524,16 @@ static void sock_fini(struct m0_lnd *lnd)
 	m0_free(sock);
 }
 
-static const struct m0_lnd_ops sock_ops = { .lo_name = "sock",
-					    .lo_type = M0_LNET_TYPE_TCP,
-					    .lo_ni_start = sock_ni_start,
-					    .lo_ni_stop = sock_ni_stop,
-					    .lo_xmit = sock_xmit,
-					    .lo_tx_cancel = sock_tx_cancel,
-					    .lo_step = sock_step,
-					    .lo_peer_drop = sock_peer_drop,
-					    .lo_ni_info = sock_ni_info,
-					    .lo_fini = sock_fini };
+static const struct m0_lnd_ops sock_ops = { .ldo_name = "sock",
+					    .ldo_type = M0_LNET_TYPE_TCP,
+					    .ldo_ni_start = sock_ni_start,
+					    .ldo_ni_stop = sock_ni_stop,
+					    .ldo_xmit = sock_xmit,
+					    .ldo_tx_cancel = sock_tx_cancel,
+					    .ldo_step = sock_step,
+					    .ldo_peer_drop = sock_peer_drop,
+					    .ldo_ni_info = sock_ni_info,
+					    .ldo_fini = sock_fini };
 
 int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
 		   struct m0_sock_io *io, uint64_t seed, m0_time_t now)

@@ -200,9 +200,9 @@ struct m0_sock__peer {
 
 /** An address, and how many connections it has made that are there. */
 struct m0_sock__host {
-	struct m0_hash_link ho_hash;
-	struct m0_sock_addr ho_addr;
-	unsigned            ho_conns_nr;
+	struct m0_hash_link sho_hash;
+	struct m0_sock_addr sho_addr;
+	unsigned            sho_conns_nr;
 };
 
 enum m0_sock__state {
@@ -280,7 +280,7 @@ struct m0_sock_conn {
 	uint8_t             cn_stage[M0_SOCK__STAGE_BYTES];
 
 	/* Transmit half. */
-	/** lt_link of messages, and cn_own. */
+	/** ltx_link of messages, and cn_own. */
 	struct m0_list cn_out;
 	/** Of the first: bytes that have left. */
 	m0_bcount_t cn_out_at;
@@ -336,23 +336,23 @@ char *m0_sock__addr_print(const struct m0_sock_addr *addr,
 /* -- tx.c: messages that wait or have ended -------------------------------- */
 
 /*
- * Of m0_lnd_tx: lt_priv[0] is the interface, [1] the connection whose queue it
+ * Of m0_lnd_tx: ltx_priv[0] is the interface, [1] the connection whose queue it
  * is in, the message itself if it waits for a connection, else NULL. While it
- * is queued, lt_word[0] has the bytes of its head (0: not made yet), [1] its
+ * is queued, ltx_word[0] has the bytes of its head (0: not made yet), [1] its
  * bytes in all; when it has ended, status and health.
  */
 
 static inline struct m0_lnd_tx *m0_sock__tx_of(struct m0_list_link *link)
 {
-	return container_of(link, struct m0_lnd_tx, lt_link);
+	return container_of(link, struct m0_lnd_tx, ltx_link);
 }
 
 /** Takes it over from the engine. */
 static inline void m0_sock__tx_own(struct m0_sock__ni *ni, struct m0_lnd_tx *tx)
 {
-	m0_list_link_init(&tx->lt_link);
-	tx->lt_priv[0] = ni;
-	tx->lt_priv[1] = NULL;
+	m0_list_link_init(&tx->ltx_link);
+	tx->ltx_priv[0] = ni;
+	tx->ltx_priv[1] = NULL;
 }
 
 /** It is in no queue: tells its end from the next step. */

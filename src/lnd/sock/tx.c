@@ -27,12 +27,12 @@ enum m0_lnd_health m0_sock__health(int status)
 void m0_sock__tx_end(struct m0_lnd_tx *tx, int status,
 		     enum m0_lnd_health health)
 {
-	struct m0_sock__ni *ni = tx->lt_priv[0];
+	struct m0_sock__ni *ni = tx->ltx_priv[0];
 
-	tx->lt_priv[1] = NULL;
-	tx->lt_word[0] = (uint64_t)(int64_t)status;
-	tx->lt_word[1] = health;
-	m0_list_add_tail(&ni->sni_sock->sk_ended, &tx->lt_link);
+	tx->ltx_priv[1] = NULL;
+	tx->ltx_word[0] = (uint64_t)(int64_t)status;
+	tx->ltx_word[1] = health;
+	m0_list_add_tail(&ni->sni_sock->sk_ended, &tx->ltx_link);
 	m0_sock__rouse(ni->sni_sock);
 }
 
@@ -56,12 +56,12 @@ void m0_sock__tx_tell(struct m0_sock *sock)
 	m0_list_splice_tail(&list, &sock->sk_ended);
 	while ((link = m0_list_first(&list)) != NULL) {
 		struct m0_lnd_tx   *tx = m0_sock__tx_of(link);
-		struct m0_sock__ni *ni = tx->lt_priv[0];
+		struct m0_sock__ni *ni = tx->ltx_priv[0];
 
 		m0_list_del(link);
 		sock->sk_spoke = true;
-		ni->sni_ni->ln_ops->lu_tx_done(
-			tx, (int)(int64_t)tx->lt_word[0],
-			(enum m0_lnd_health)tx->lt_word[1]);
+		ni->sni_ni->ldn_ops->lu_tx_done(
+			tx, (int)(int64_t)tx->ltx_word[0],
+			(enum m0_lnd_health)tx->ltx_word[1]);
 	}
 }

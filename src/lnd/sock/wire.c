@@ -319,10 +319,10 @@ void m0_sock__frame_encode(const struct m0_sock_frame *frame,
 	struct m0_cursor cur;
 
 	m0_cursor_init(&cur, buf, M0_SOCK_FRAME_BYTES);
-	m0_cursor_put_le32(&cur, frame->sf_type);
-	m0_cursor_put_le32(&cur, frame->sf_csum);
-	m0_cursor_put_le64(&cur, frame->sf_cookie[0]);
-	m0_cursor_put_le64(&cur, frame->sf_cookie[1]);
+	m0_cursor_put_le32(&cur, frame->sfr_type);
+	m0_cursor_put_le32(&cur, frame->sfr_csum);
+	m0_cursor_put_le64(&cur, frame->sfr_cookie[0]);
+	m0_cursor_put_le64(&cur, frame->sfr_cookie[1]);
 }
 
 int m0_sock__frame_decode(struct m0_sock_frame *frame, bool swapped,
@@ -331,12 +331,12 @@ int m0_sock__frame_decode(struct m0_sock_frame *frame, bool swapped,
 	struct m0_cursor cur;
 
 	m0_cursor_init_const(&cur, buf, M0_SOCK_FRAME_BYTES);
-	frame->sf_type = get32(&cur, swapped);
-	frame->sf_csum = get32(&cur, swapped);
-	frame->sf_cookie[0] = get64(&cur, swapped);
-	frame->sf_cookie[1] = get64(&cur, swapped);
-	return frame->sf_type == M0_SOCK_FRAME_NOOP ||
-			       frame->sf_type == M0_SOCK_FRAME_LNET
+	frame->sfr_type = get32(&cur, swapped);
+	frame->sfr_csum = get32(&cur, swapped);
+	frame->sfr_cookie[0] = get64(&cur, swapped);
+	frame->sfr_cookie[1] = get64(&cur, swapped);
+	return frame->sfr_type == M0_SOCK_FRAME_NOOP ||
+			       frame->sfr_type == M0_SOCK_FRAME_LNET
 		       ? 0
 		       : -EPROTO;
 }
@@ -355,11 +355,11 @@ static int range_add(uint64_t ranges[2][2], int nr, uint64_t first,
 int m0_sock__frame_acks(const struct m0_sock_frame *frame,
 			uint64_t                    ranges[2][2])
 {
-	uint64_t first = frame->sf_cookie[0];
-	uint64_t last = frame->sf_cookie[1];
+	uint64_t first = frame->sfr_cookie[0];
+	uint64_t last = frame->sfr_cookie[1];
 	int      nr;
 
-	if (frame->sf_type == M0_SOCK_FRAME_LNET)
+	if (frame->sfr_type == M0_SOCK_FRAME_LNET)
 		/* The first asks; only the second acknowledges. */
 		return last == COOKIE_KEEPALIVE
 			       ? -EPROTO

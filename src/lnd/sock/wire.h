@@ -117,10 +117,10 @@ enum m0_sock_frame_type {
 	M0_SOCK_FRAME_LNET = 0xc1
 };
 struct m0_sock_frame {
-	uint32_t sf_type;
-	uint32_t sf_csum;
+	uint32_t sfr_type;
+	uint32_t sfr_csum;
 	/** [0]: acknowledge this. [1]: this is acknowledged. NOOP: see 3.10. */
-	uint64_t sf_cookie[2];
+	uint64_t sfr_cookie[2];
 };
 void m0_sock__frame_encode(const struct m0_sock_frame *frame,
 			   uint8_t buf[M0_SOCK_FRAME_BYTES]);

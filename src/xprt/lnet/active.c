@@ -53,8 +53,8 @@ static int complain(struct xlnet_buf *xb)
 {
 	struct m0_net_kit_buf *kb = xb->xb_md.xd_kb;
 	struct xlnet_machine  *xm = xlnet_machine(kb->nkb_machine);
-	struct m0_lnet_md_attr attr = { .md_threshold = 1,
-					.md_auto_unlink = true };
+	struct m0_lnet_md_attr attr = { .mda_threshold = 1,
+					.mda_auto_unlink = true };
 	struct m0_lnet_op      op;
 	int                    rc;
 
@@ -78,8 +78,8 @@ static int complain(struct xlnet_buf *xb)
 static int bulk_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
 		      const struct m0_net_kit_desc *desc)
 {
-	struct m0_lnet_md_attr attr = { .md_vec = &kb->nkb_buffer->nb_buffer,
-					.md_auto_unlink = true };
+	struct m0_lnet_md_attr attr = { .mda_vec = &kb->nkb_buffer->nb_buffer,
+					.mda_auto_unlink = true };
 	m0_bcount_t            pieces;
 	int                    rc;
 
@@ -94,10 +94,10 @@ static int bulk_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
 	if (xb->xb_total > (xb->xb_is_get ? kb->nkb_size : desc->nks_size))
 		return complain(xb);
 	pieces = (xb->xb_total + XLNET_PIECE - 1) / XLNET_PIECE;
-	attr.md_threshold = (int32_t)(2 * pieces);
-	attr.md_length = xb->xb_total;
+	attr.mda_threshold = (int32_t)(2 * pieces);
+	attr.mda_length = xb->xb_total;
 	if (!xb->xb_is_get)
-		attr.md_vec_offset = kb->nkb_buffer->nb_offset;
+		attr.mda_vec_offset = kb->nkb_buffer->nb_offset;
 	rc = m0_xlnet__bind(xlnet_machine(kb->nkb_machine), &attr, &xb->xb_md);
 	if (rc == 0)
 		pieces_begin(xb);

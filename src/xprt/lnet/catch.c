@@ -37,9 +37,9 @@ static int any_attach(struct xlnet_machine *xm, unsigned flags,
 static int catch_attach(struct xlnet_machine *xm)
 {
 	struct m0_lnet_md_attr attr = {
-		.md_threshold = M0_LNET_MD_THRESHOLD_INF,
-		.md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_TRUNCATE |
-			      M0_LNET_MD_ACK_DISABLE,
+		.mda_threshold = M0_LNET_MD_THRESHOLD_INF,
+		.mda_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_TRUNCATE |
+			       M0_LNET_MD_ACK_DISABLE,
 	};
 
 	xm->xm_catch.xd_kind = XLNET_CATCH;
@@ -50,13 +50,13 @@ static int catch_attach(struct xlnet_machine *xm)
 static int stage_attach(struct xlnet_machine *xm, struct xlnet_stage *xs)
 {
 	struct m0_lnet_md_attr attr = {
-		.md_vec = &xs->xs_vec,
-		.md_length = STAGE_BYTES,
-		.md_threshold = M0_LNET_MD_THRESHOLD_INF,
-		.md_max_size = STAGE_MSG_MAX,
-		.md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_IF_FITS |
-			      M0_LNET_MD_MAX_SIZE,
-		.md_auto_unlink = true,
+		.mda_vec = &xs->xs_vec,
+		.mda_length = STAGE_BYTES,
+		.mda_threshold = M0_LNET_MD_THRESHOLD_INF,
+		.mda_max_size = STAGE_MSG_MAX,
+		.mda_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_IF_FITS |
+			       M0_LNET_MD_MAX_SIZE,
+		.mda_auto_unlink = true,
 	};
 
 	return any_attach(xm, M0_LNET_ME_LAST | M0_LNET_ME_BEFORE, &attr,

@@ -29,12 +29,12 @@ static int send_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 {
 	struct xlnet_machine  *xm = xlnet_machine(kb->nkb_machine);
 	bool                   acked = send_is_acked(kb);
-	struct m0_lnet_md_attr attr = { .md_vec = &kb->nkb_buffer->nb_buffer,
-					.md_vec_offset =
+	struct m0_lnet_md_attr attr = { .mda_vec = &kb->nkb_buffer->nb_buffer,
+					.mda_vec_offset =
 						kb->nkb_buffer->nb_offset,
-					.md_length = kb->nkb_send_nr,
-					.md_threshold = acked ? 2 : 1,
-					.md_auto_unlink = true };
+					.mda_length = kb->nkb_send_nr,
+					.mda_threshold = acked ? 2 : 1,
+					.mda_auto_unlink = true };
 	struct m0_lnet_op      op;
 	int                    rc;
 
@@ -108,17 +108,17 @@ int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 	struct m0_lnet_process_id id = { .lp_nid = m0_lnet_nid_any,
 					 .lp_pid = M0_LNET_PID_ANY };
 	struct m0_lnet_md_attr    attr = {
-		   .md_vec = &kb->nkb_buffer->nb_buffer,
-		   .md_vec_offset = used,
-		   .md_length = kb->nkb_size - used,
-		   .md_threshold = (int32_t)max,
-		   .md_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_IF_FITS,
-		   .md_auto_unlink = true,
+		   .mda_vec = &kb->nkb_buffer->nb_buffer,
+		   .mda_vec_offset = used,
+		   .mda_length = kb->nkb_size - used,
+		   .mda_threshold = (int32_t)max,
+		   .mda_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_IF_FITS,
+		   .mda_auto_unlink = true,
 	};
 
 	if (max > 1 || used > 0) {
-		attr.md_options |= M0_LNET_MD_MIN_ROOM;
-		attr.md_max_size = kb->nkb_buffer->nb_min_receive_size;
+		attr.mda_options |= M0_LNET_MD_MIN_ROOM;
+		attr.mda_max_size = kb->nkb_buffer->nb_min_receive_size;
 	}
 	buf_begin(kb, xb, XLNET_RECV);
 	xb->xb_next = used;

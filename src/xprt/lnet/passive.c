@@ -58,18 +58,18 @@ static int passive_attach(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 					 .lp_pid = M0_LNET_PID_ANY };
 	bool                      one = is_one_piece(kb, xb);
 	struct m0_lnet_md_attr    attr = {
-		   .md_vec = &kb->nkb_buffer->nb_buffer,
-		   .md_length = kb->nkb_size,
-		   .md_threshold = one ? 1 : M0_LNET_MD_THRESHOLD_INF,
-		   .md_options =
+		   .mda_vec = &kb->nkb_buffer->nb_buffer,
+		   .mda_length = kb->nkb_size,
+		   .mda_threshold = one ? 1 : M0_LNET_MD_THRESHOLD_INF,
+		   .mda_options =
 			   M0_LNET_MD_MANAGE_REMOTE |
 			   (xb->xb_is_get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT),
-		   .md_auto_unlink = one,
+		   .mda_auto_unlink = one,
 	};
 
 	if (xb->xb_is_get) {
-		attr.md_vec_offset = kb->nkb_buffer->nb_offset;
-		attr.md_length = kb->nkb_send_nr;
+		attr.mda_vec_offset = kb->nkb_buffer->nb_offset;
+		attr.mda_length = kb->nkb_send_nr;
 	}
 	return m0_xlnet__attach(xm, &id, xb->xb_bits, 0, &attr, &xb->xb_md);
 }

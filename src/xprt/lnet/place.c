@@ -538,15 +538,15 @@ int m0_xlnet__attach(struct xlnet_machine            *xm,
 		     struct xlnet_md *xd)
 {
 	struct m0_lnet        *lnet = xm->xm_node->xn_lnet;
-	struct m0_lnet_me_attr me = { .me_portal = xm->xm_addr.xa_portal,
-				      .me_id = *id,
-				      .me_match_bits = bits,
-				      .me_flags = flags | M0_LNET_ME_UNLINK };
+	struct m0_lnet_me_attr me = { .mea_portal = xm->xm_addr.xa_portal,
+				      .mea_id = *id,
+				      .mea_match_bits = bits,
+				      .mea_flags = flags | M0_LNET_ME_UNLINK };
 	struct m0_lnet_handle  handle;
 	int                    rc;
 
-	attr->md_eq = &xm->xm_node->xn_eq;
-	attr->md_user = xd;
+	attr->mda_eq = &xm->xm_node->xn_eq;
+	attr->mda_user = xd;
 	rc = m0_lnet_me_attach(lnet, &me, &handle);
 	if (rc != 0)
 		return rc;
@@ -559,8 +559,8 @@ int m0_xlnet__attach(struct xlnet_machine            *xm,
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
 		   struct xlnet_md *xd)
 {
-	attr->md_eq = &xm->xm_node->xn_eq;
-	attr->md_user = xd;
+	attr->mda_eq = &xm->xm_node->xn_eq;
+	attr->mda_user = xd;
 	return m0_lnet_md_bind(xm->xm_node->xn_lnet, attr, &xd->xd_md);
 }
 

@@ -5,7 +5,7 @@
  * addr.c addresses; place.c nodes, and machines on them; msg.c messages;
  * passive.c, active.c the two sides of bulk; xlnet.c the table.
  *
- * Each MD of ours names in md_user what it is for (struct xlnet_md). Events
+ * Each MD of ours names in mda_user what it is for (struct xlnet_md). Events
  * come on the node's thread, which takes the machine's lock for them
  * (m0_net_kit_enter); everything of a machine and its buffers here is under
  * that lock. An MD's last event lets go of its memory, and only then the kit
@@ -64,7 +64,7 @@ enum xlnet_kind {
 	XLNET_ACTIVE
 };
 
-/** md_user of an MD. */
+/** mda_user of an MD. */
 struct xlnet_md {
 	enum xlnet_kind            xd_kind;
 	struct m0_lnet_handle      xd_md;

@@ -34,7 +34,7 @@ struct mem_peer {
 /** What an end point remembers. */
 struct mem_ep {
 	/** NULL: not looked for yet, or not there. */
-	struct mem_peer *me_peer;
+	struct mem_peer *mep_peer;
 };
 
 /** What a buffer on the message send queue remembers. */
@@ -227,18 +227,18 @@ static struct mem_peer *peer_of(struct m0_net_end_point *ep)
 {
 	struct mem_ep *me = m0_net_kit_ep_pvt(ep);
 
-	if (me->me_peer != NULL &&
-	    !m0_net_kit_machine_is_open(me->me_peer->mp_machine)) {
-		peer_put(me->me_peer);
-		me->me_peer = NULL;
+	if (me->mep_peer != NULL &&
+	    !m0_net_kit_machine_is_open(me->mep_peer->mp_machine)) {
+		peer_put(me->mep_peer);
+		me->mep_peer = NULL;
 	}
-	if (me->me_peer == NULL)
-		me->me_peer = peer_find(m0_net_kit_ep_addr(ep));
+	if (me->mep_peer == NULL)
+		me->mep_peer = peer_find(m0_net_kit_ep_addr(ep));
 	/* Only machines of other domains are peers. */
-	return me->me_peer != NULL && m0_net_kit_machine_dom(
-					      me->me_peer->mp_machine) !=
-					      ep->nep_tm->ntm_dom
-		       ? me->me_peer
+	return me->mep_peer != NULL && m0_net_kit_machine_dom(
+					       me->mep_peer->mp_machine) !=
+					       ep->nep_tm->ntm_dom
+		       ? me->mep_peer
 		       : NULL;
 }
 
@@ -246,7 +246,7 @@ static void mem_ep_fini(struct m0_net_end_point *ep)
 {
 	struct mem_ep *me = m0_net_kit_ep_pvt(ep);
 
-	peer_put(me->me_peer);
+	peer_put(me->mep_peer);
 }
 
 static void mem_send(struct m0_net_kit_buf *kb)

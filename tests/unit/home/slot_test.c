@@ -54,7 +54,7 @@ static void table_grows_to_limit(void **state)
 		assert_false(m0_home__slots_are_full(&slots));
 		things[i] = thing_get();
 		assert_non_null(things[i]);
-		assert_int_equal(things[i]->th_slot.sl_index, i);
+		assert_int_equal(things[i]->th_slot.hsl_index, i);
 		assert_int_equal(things[i]->th_data[4], 0);
 		things[i]->th_data[4] = i + 1;
 	}
@@ -116,12 +116,12 @@ static void handle_made_up_is_void(void **state)
 static void slot_worn_out_is_retired(void **state)
 {
 	struct thing *thing = thing_get();
-	uint32_t      index = thing->th_slot.sl_index;
+	uint32_t      index = thing->th_slot.hsl_index;
 
 	(void)state;
-	thing->th_slot.sl_gen = UINT32_MAX;
+	thing->th_slot.hsl_gen = UINT32_MAX;
 	m0_home__slot_put(&slots, &thing->th_slot);
-	assert_int_not_equal(thing_get()->th_slot.sl_index, index);
+	assert_int_not_equal(thing_get()->th_slot.hsl_index, index);
 }
 
 /* Giving back twice is a mistake that is caught. */

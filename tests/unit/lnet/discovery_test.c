@@ -18,11 +18,11 @@ static void discovery_first_put_pings_and_pushes_both_ways(void **state)
 
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
 	frame = pair_frame(pair, 0, M0_LNET_GET, 0);
-	assert_int_equal(frame->pfr_hdr.lh_portal, 0);
-	assert_true(frame->pfr_hdr.lh_match_bits == UINT64_C(1) << 63);
-	assert_int_equal(frame->pfr_hdr.lh_length, 272);
-	assert_int_equal(frame->pfr_hdr.lh_dest_pid, M0_LNET_PID_LUSTRE);
-	assert_nid(&frame->pfr_hdr.lh_src_nid, "10.0.0.1@tcp");
+	assert_int_equal(frame->pfr_hdr.lhd_portal, 0);
+	assert_true(frame->pfr_hdr.lhd_match_bits == UINT64_C(1) << 63);
+	assert_int_equal(frame->pfr_hdr.lhd_length, 272);
+	assert_int_equal(frame->pfr_hdr.lhd_dest_pid, M0_LNET_PID_LUSTRE);
+	assert_nid(&frame->pfr_hdr.lhd_src_nid, "10.0.0.1@tcp");
 	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_REPLY), 1);
 	frame = pair_frame(pair, 1, M0_LNET_REPLY, 0);
 	assert_int_equal(frame->pfr_bytes, 48);
@@ -30,11 +30,12 @@ static void discovery_first_put_pings_and_pushes_both_ways(void **state)
 	/* A push and the message; an ACK of the other's push. */
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 2);
 	frame = pair_frame(pair, 0, M0_LNET_PUT, 0);
-	assert_int_equal(frame->pfr_hdr.lh_portal, 0);
-	assert_false(m0_lnet__wmd_is_none(&frame->pfr_hdr.lh_wmd));
+	assert_int_equal(frame->pfr_hdr.lhd_portal, 0);
+	assert_false(m0_lnet__wmd_is_none(&frame->pfr_hdr.lhd_wmd));
 	assert_int_equal(frame->pfr_bytes, 48);
-	assert_int_equal(pair_frame(pair, 0, M0_LNET_PUT, 1)->pfr_hdr.lh_portal,
-			 PORTAL);
+	assert_int_equal(
+		pair_frame(pair, 0, M0_LNET_PUT, 1)->pfr_hdr.lhd_portal,
+		PORTAL);
 	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_PUT), 1);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 1);
 	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_ACK), 1);
@@ -221,8 +222,8 @@ static void discovery_long_answer_gets_more_room_once(void **state)
 	(void)state;
 	for (i = 0; i < 20; ++i) {
 		(void)snprintf(nid, sizeof nid, "10.0.%u.9@tcp", i);
-		nis[i].lpn_nid = pair_nid(nid);
-		nis[i].lpn_up = true;
+		nis[i].lpg_nid = pair_nid(nid);
+		nis[i].lpg_up = true;
 	}
 	nr = (uint32_t)m0_lnet__ping_encode(&info, buf, sizeof buf);
 	way_open(1, NULL);
@@ -231,8 +232,8 @@ static void discovery_long_answer_gets_more_room_once(void **state)
 	pair_settle(pair);
 	answer(one, 0, FOREIGN, buf, 272);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
-	assert_int_equal(pair_frame(pair, 0, M0_LNET_GET, 1)->pfr_hdr.lh_length,
-			 nr);
+	assert_int_equal(
+		pair_frame(pair, 0, M0_LNET_GET, 1)->pfr_hdr.lhd_length, nr);
 	answer(one, 1, FOREIGN, buf, nr);
 	acknowledge(0, FOREIGN);
 	assert_int_equal(send_status(one, 0), 0);

@@ -53,7 +53,7 @@ static void timer_fires_at_its_time(void **state)
 	(void)state;
 	M0_SET0(&timer);
 	fired_nr = 0;
-	timer.lt_fire = fire;
+	timer.ltm_fire = fire;
 	m0_lnet__timer_cancel(eng, &timer);
 	assert_true(m0_lnet_engine_step(eng, now) == M0_TIME_NEVER);
 	m0_lnet__timer_arm(eng, &timer, now + 10 * M0_TIME_ONE_MSEC);
@@ -170,9 +170,9 @@ static void pings_are_answered_after_shutdown(void **state)
 
 	(void)state;
 	m0_lnet_engine_shutdown(one->pno_engine, pair->pai_now);
-	hdr.lh_portal = M0_LNET_PORTAL_RESERVED;
-	hdr.lh_match_bits = UINT64_C(1) << 63;
-	hdr.lh_length = 272;
+	hdr.lhd_portal = M0_LNET_PORTAL_RESERVED;
+	hdr.lhd_match_bits = UINT64_C(1) << 63;
+	hdr.lhd_length = 272;
 	pair->pai_hook = all_lost;
 	pair_inject(one, 1, STRANGER, &hdr, NULL);
 	pair_settle(pair);

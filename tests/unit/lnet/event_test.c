@@ -18,8 +18,8 @@ static struct m0_lnet_md own_md(int32_t threshold)
 {
 	own_nr = 0;
 	return (struct m0_lnet_md){
-		.md_attr = { .md_threshold = threshold,
-			     .md_auto_unlink = true },
+		.md_attr = { .mda_threshold = threshold,
+			     .mda_auto_unlink = true },
 		.md_done = own_done,
 	};
 }

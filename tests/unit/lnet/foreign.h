@@ -11,16 +11,16 @@ static inline void answer(struct pair_node *node, unsigned i, const char *from,
 {
 	const struct pair_frame *get = pair_frame(pair, 0, M0_LNET_GET, i);
 	struct m0_lnet_hdr       hdr = {
-		      .lh_type = M0_LNET_REPLY,
-		      .lh_payload_bytes = nr,
+		      .lhd_type = M0_LNET_REPLY,
+		      .lhd_payload_bytes = nr,
 	};
 
 	assert_non_null(get);
-	hdr.lh_dest_nid = get->pfr_hdr.lh_src_nid;
-	hdr.lh_src_nid = pair_nid(from);
-	hdr.lh_dest_pid = M0_LNET_PID_LUSTRE;
-	hdr.lh_src_pid = M0_LNET_PID_LUSTRE;
-	hdr.lh_wmd = get->pfr_hdr.lh_wmd;
+	hdr.lhd_dest_nid = get->pfr_hdr.lhd_src_nid;
+	hdr.lhd_src_nid = pair_nid(from);
+	hdr.lhd_dest_pid = M0_LNET_PID_LUSTRE;
+	hdr.lhd_src_pid = M0_LNET_PID_LUSTRE;
+	hdr.lhd_wmd = get->pfr_hdr.lhd_wmd;
 	pair_inject(node, 1, from, &hdr, payload);
 	pair_settle(pair);
 }
@@ -29,16 +29,16 @@ static inline void answer(struct pair_node *node, unsigned i, const char *from,
 static inline void acknowledge(unsigned i, const char *from)
 {
 	const struct pair_frame *put = pair_frame(pair, 0, M0_LNET_PUT, i);
-	struct m0_lnet_hdr       hdr = { .lh_type = M0_LNET_ACK };
+	struct m0_lnet_hdr       hdr = { .lhd_type = M0_LNET_ACK };
 
 	assert_non_null(put);
-	hdr.lh_dest_nid = put->pfr_hdr.lh_src_nid;
-	hdr.lh_src_nid = pair_nid(from);
-	hdr.lh_dest_pid = M0_LNET_PID_LUSTRE;
-	hdr.lh_src_pid = M0_LNET_PID_LUSTRE;
-	hdr.lh_wmd = put->pfr_hdr.lh_wmd;
-	hdr.lh_match_bits = put->pfr_hdr.lh_match_bits;
-	hdr.lh_length = put->pfr_hdr.lh_payload_bytes;
+	hdr.lhd_dest_nid = put->pfr_hdr.lhd_src_nid;
+	hdr.lhd_src_nid = pair_nid(from);
+	hdr.lhd_dest_pid = M0_LNET_PID_LUSTRE;
+	hdr.lhd_src_pid = M0_LNET_PID_LUSTRE;
+	hdr.lhd_wmd = put->pfr_hdr.lhd_wmd;
+	hdr.lhd_match_bits = put->pfr_hdr.lhd_match_bits;
+	hdr.lhd_length = put->pfr_hdr.lhd_payload_bytes;
 	pair_inject(one, 1, from, &hdr, NULL);
 	pair_settle(pair);
 }
@@ -57,8 +57,8 @@ static inline uint32_t info_of(uint8_t *buf, size_t max, uint32_t features,
 
 	for (; info.lpi_nis_nr < 4 && nids[info.lpi_nis_nr] != NULL;
 	     ++info.lpi_nis_nr) {
-		nis[info.lpi_nis_nr].lpn_nid = pair_nid(nids[info.lpi_nis_nr]);
-		nis[info.lpi_nis_nr].lpn_up = true;
+		nis[info.lpi_nis_nr].lpg_nid = pair_nid(nids[info.lpi_nis_nr]);
+		nis[info.lpi_nis_nr].lpg_up = true;
 	}
 	return (uint32_t)m0_lnet__ping_encode(&info, buf, max);
 }
@@ -68,16 +68,16 @@ static inline void push(struct pair_node *node, const char *from,
 			const void *payload, uint32_t nr)
 {
 	struct m0_lnet_hdr hdr = {
-		.lh_type = M0_LNET_PUT,
-		.lh_payload_bytes = nr,
-		.lh_match_bits = UINT64_C(1) << 63,
-		.lh_wmd = { { 7, 7 } },
+		.lhd_type = M0_LNET_PUT,
+		.lhd_payload_bytes = nr,
+		.lhd_match_bits = UINT64_C(1) << 63,
+		.lhd_wmd = { { 7, 7 } },
 	};
 
-	hdr.lh_dest_nid = node->pno_ni[1]->ln_nid;
-	hdr.lh_src_nid = pair_nid(from);
-	hdr.lh_dest_pid = M0_LNET_PID_LUSTRE;
-	hdr.lh_src_pid = M0_LNET_PID_LUSTRE;
+	hdr.lhd_dest_nid = node->pno_ni[1]->ldn_nid;
+	hdr.lhd_src_nid = pair_nid(from);
+	hdr.lhd_dest_pid = M0_LNET_PID_LUSTRE;
+	hdr.lhd_src_pid = M0_LNET_PID_LUSTRE;
 	pair_inject(node, 1, from, &hdr, payload);
 	pair_settle(pair);
 }

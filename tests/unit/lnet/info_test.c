@@ -63,7 +63,7 @@ static const struct m0_lnet_peer_info *peer_in(const struct m0_lnet_info *info,
 	unsigned           i;
 
 	for (i = 0; i < info->li_peers_nr; ++i)
-		if (m0_lnet_nid_eq(&info->li_peers[i].lpe_primary, &primary))
+		if (m0_lnet_nid_eq(&info->li_peers[i].pei_primary, &primary))
 			return &info->li_peers[i];
 	return NULL;
 }
@@ -90,34 +90,34 @@ static void picture_shows_nis_peers_and_queues(void **state)
 	assert_int_equal(info->li_pid, M0_LNET_PID_LUSTRE);
 	assert_int_equal(info->li_seq, 2);
 	assert_int_equal(info->li_nis_nr, 2);
-	assert_nid(&info->li_nis[0].lni_nid, "0@lo");
-	assert_true(info->li_nis[0].lni_up);
-	assert_int_equal(info->li_nis[0].lni_credits, 0);
-	assert_nid(&info->li_nis[1].lni_nid, "10.0.0.1@tcp");
-	assert_string_equal(info->li_nis[1].lni_device, "sim0");
-	assert_int_equal(info->li_nis[1].lni_credits, 256);
-	assert_int_equal(info->li_nis[1].lni_credits_free, 248);
-	assert_int_equal(info->li_nis[1].lni_timeout_ms, 50000);
-	assert_int_equal(info->li_nis[1].lni_health, 1000);
-	assert_int_equal(info->li_nis[1].lni_lnd.lni_connections_nr, 3);
+	assert_nid(&info->li_nis[0].nii_nid, "0@lo");
+	assert_true(info->li_nis[0].nii_up);
+	assert_int_equal(info->li_nis[0].nii_credits, 0);
+	assert_nid(&info->li_nis[1].nii_nid, "10.0.0.1@tcp");
+	assert_string_equal(info->li_nis[1].nii_device, "sim0");
+	assert_int_equal(info->li_nis[1].nii_credits, 256);
+	assert_int_equal(info->li_nis[1].nii_credits_free, 248);
+	assert_int_equal(info->li_nis[1].nii_timeout_ms, 50000);
+	assert_int_equal(info->li_nis[1].nii_health, 1000);
+	assert_int_equal(info->li_nis[1].nii_lnd.ldi_connections_nr, 3);
 	/* Two pings, two pushes, two messages. */
-	assert_int_equal(info->li_nis[1].lni_traffic.lt_sent.lmc_get, 2);
-	assert_int_equal(info->li_nis[1].lni_traffic.lt_sent.lmc_put, 4);
+	assert_int_equal(info->li_nis[1].nii_traffic.lt_sent.lmc_get, 2);
+	assert_int_equal(info->li_nis[1].nii_traffic.lt_sent.lmc_put, 4);
 	assert_int_equal(info->li_peers_nr, 2);
 	peer = peer_in(info, "10.0.0.2@tcp");
 	assert_non_null(peer);
-	assert_true(peer->lpe_multi_rail);
-	assert_int_equal(peer->lpe_nis_nr, 2);
-	assert_nid(&peer->lpe_nis[1].lpi_nid, "fd77::2@tcp");
-	assert_true(peer->lpe_nis[1].lpi_up);
+	assert_true(peer->pei_multi_rail);
+	assert_int_equal(peer->pei_nis_nr, 2);
+	assert_nid(&peer->pei_nis[1].pni_nid, "fd77::2@tcp");
+	assert_true(peer->pei_nis[1].pni_up);
 	peer = peer_in(info, "10.0.0.3@tcp");
 	assert_non_null(peer);
-	assert_int_equal(peer->lpe_nis_nr, 1);
-	assert_int_equal(peer->lpe_nis[0].lpi_credits_max, 8);
-	assert_int_equal(peer->lpe_nis[0].lpi_credits_free, -2);
-	assert_int_equal(peer->lpe_nis[0].lpi_credits_low, -2);
-	assert_int_equal(peer->lpe_nis[0].lpi_queued_bytes, 200);
-	assert_int_equal(peer->lpe_nis[0].lpi_refs_nr, 10);
+	assert_int_equal(peer->pei_nis_nr, 1);
+	assert_int_equal(peer->pei_nis[0].pni_credits_max, 8);
+	assert_int_equal(peer->pei_nis[0].pni_credits_free, -2);
+	assert_int_equal(peer->pei_nis[0].pni_credits_low, -2);
+	assert_int_equal(peer->pei_nis[0].pni_queued_bytes, 200);
+	assert_int_equal(peer->pei_nis[0].pni_refs_nr, 10);
 	assert_int_equal(info->li_stats.ls_send_count,
 			 one->pno_engine->le_stats.ls_send_count);
 	m0_free(info);

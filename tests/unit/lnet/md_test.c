@@ -23,7 +23,7 @@ static void unlink_idle_tells_unlink(void **state)
 {
 	struct m0_lnet_md    *md = sink(one, BITS, -1, 0);
 	struct m0_lnet_handle handle = md->md_handle;
-	void                 *user = md->md_attr.md_user;
+	void                 *user = md->md_attr.mda_user;
 
 	(void)state;
 	unlink_settle(md);
@@ -147,9 +147,9 @@ static void unlink_cuts_payload_that_comes(void **state)
 	struct m0_lnd_rx   rx;
 
 	(void)state;
-	memset(&hdr.lh_wmd, 7, sizeof hdr.lh_wmd);
+	memset(&hdr.lhd_wmd, 7, sizeof hdr.lhd_wmd);
 	assert_int_equal(rx_begin(&rx, &hdr), 0);
-	assert_int_equal(rx.lr_payload.lp_bytes, 100);
+	assert_int_equal(rx.lr_payload.lpy_bytes, 100);
 	assert_false(rx.lr_cancelled);
 	unlink_settle(md);
 	assert_true(rx.lr_cancelled);
@@ -215,7 +215,7 @@ static void unlink_ends_wait_for_ack(void **state)
 	pair_put(one, md, STRANGER, PORTAL, BITS, true);
 	pair_settle(pair);
 	assert_int_equal(events_nr(one, M0_LNET_EV_SEND), 1);
-	ack.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_PUT, 0));
+	ack.lhd_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_PUT, 0));
 	unlink_settle(md);
 	assert_int_equal(one->pno_events_nr, 2);
 	assert_int_equal(last_event(one)->ev_type, M0_LNET_EV_ACK);
@@ -238,7 +238,7 @@ static void unlink_cuts_reply_that_comes(void **state)
 	pair->pai_hook = all_lost;
 	pair_get(one, md, STRANGER, PORTAL, BITS);
 	pair_settle(pair);
-	reply.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
+	reply.lhd_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
 	assert_int_equal(rx_begin(&rx, &reply), 0);
 	unlink_settle(md);
 	assert_true(rx.lr_cancelled);
@@ -261,7 +261,7 @@ static void unlink_cuts_reply_before_send(void **state)
 	(void)pair_ni(two, STRANGER);
 	pair_get(one, md, STRANGER, PORTAL, BITS);
 	pair_settle(pair);
-	reply.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
+	reply.lhd_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
 	assert_int_equal(rx_begin(&rx, &reply), 0);
 	unlink_settle(md);
 	assert_int_equal(one->pno_events_nr, 1);
@@ -285,7 +285,7 @@ static void unlink_cancels_reply_that_leaves(void **state)
 	(void)state;
 	md = pair_md_attach(one, pair_me(one, PORTAL, BITS, 0, 0), bytes_out,
 			    64, -1, M0_LNET_MD_OP_GET, false);
-	hdr.lh_length = 64;
+	hdr.lhd_length = 64;
 	pair->pai_hook = all_held;
 	pair_inject(one, 1, STRANGER, &hdr, NULL);
 	pair_settle(pair);
@@ -302,7 +302,7 @@ static void md_used_up_stays_until_unlinked(void **state)
 	struct m0_lnet_md *md = pair_md_bind(one, bytes_out, 64, 1, 0);
 
 	(void)state;
-	md->md_attr.md_auto_unlink = false;
+	md->md_attr.mda_auto_unlink = false;
 	pair->pai_hook = all_lost;
 	pair_put(one, md, STRANGER, PORTAL, BITS, false);
 	pair_settle(pair);
@@ -341,7 +341,7 @@ static void md_without_queue_ends(void **state)
 	struct m0_lnet_md *md = sink(one, BITS, 1, 0);
 
 	(void)state;
-	md->md_attr.md_eq = NULL;
+	md->md_attr.mda_eq = NULL;
 	one->pno_eq_full = true;
 	stranger_put(BITS, 4, 0);
 	unlink_settle(md);

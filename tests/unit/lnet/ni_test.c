@@ -36,16 +36,16 @@ static void ni_added_has_identity_and_limits(void **state)
 	(void)state;
 	way_open(1, NULL);
 	ni = add("10.0.0.5@tcp3", &one->pno_lnd);
-	assert_nid(&ni->ln_nid, "10.0.0.5@tcp3");
-	assert_string_equal(ni->ln_device, "eth0");
-	assert_int_equal(ni->ln_incarnation, 7);
-	assert_int_equal(ni->ln_peer_credits, 8);
-	assert_int_equal(ni->ln_credits, 256);
-	assert_ptr_equal(ni->ln_ops, &m0_lnet__up_ops);
-	assert_ptr_equal(ni->ln_engine, one->pno_engine);
+	assert_nid(&ni->ldn_nid, "10.0.0.5@tcp3");
+	assert_string_equal(ni->ldn_device, "eth0");
+	assert_int_equal(ni->ldn_incarnation, 7);
+	assert_int_equal(ni->ldn_peer_credits, 8);
+	assert_int_equal(ni->ldn_credits, 256);
+	assert_ptr_equal(ni->ldn_ops, &m0_lnet__up_ops);
+	assert_ptr_equal(ni->ldn_engine, one->pno_engine);
 	assert_int_equal(m0_lnet_engine_nis_nr(one->pno_engine), 3);
-	assert_nid(&m0_lnet_engine_ni(one->pno_engine, 0)->ln_nid, "0@lo");
-	assert_int_equal(m0_lnet_engine_ni(one->pno_engine, 0)->ln_credits, 0);
+	assert_nid(&m0_lnet_engine_ni(one->pno_engine, 0)->ldn_nid, "0@lo");
+	assert_int_equal(m0_lnet_engine_ni(one->pno_engine, 0)->ldn_credits, 0);
 	assert_ptr_equal(m0_lnet_engine_ni(one->pno_engine, 2), ni);
 	assert_null(m0_lnet_engine_ni(one->pno_engine, 3));
 	/* Its driver never started it: gone at once. */
@@ -78,7 +78,7 @@ static void ni_is_used_once_it_is_up(void **state)
 	assert_null(for_nid("10.0.0.6@tcp3"));
 	assert_int_equal(one->pno_engine->le_seq, 2);
 	one->pno_ni[one->pno_nis_nr++] = ni;
-	ni->ln_up = true;
+	ni->ldn_up = true;
 	m0_lnet_engine_ni_up(one->pno_engine, ni);
 	assert_non_null(for_nid("10.0.0.6@tcp3"));
 	assert_int_equal(one->pno_engine->le_seq, 3);

@@ -35,8 +35,8 @@ static struct m0_lnet_hdr put_unanswered(struct m0_lnet_md *md)
 	pair->pai_hook = all_lost;
 	pair_put(one, md, STRANGER, PORTAL, BITS, true);
 	pair_settle(pair);
-	ack.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_PUT, nr));
-	ack.lh_length = 64;
+	ack.lhd_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_PUT, nr));
+	ack.lhd_length = 64;
 	return ack;
 }
 
@@ -47,7 +47,7 @@ static struct m0_lnet_hdr get_unanswered(struct m0_lnet_md *md, uint32_t nr)
 	pair->pai_hook = all_lost;
 	pair_get(one, md, STRANGER, PORTAL, BITS);
 	pair_settle(pair);
-	reply.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
+	reply.lhd_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
 	return reply;
 }
 
@@ -262,10 +262,10 @@ static void slow_ones_fail(int status)
 
 	while (!m0_list_is_empty(&one->pno_slow)) {
 		tx = m0_list_entry(m0_list_first(&one->pno_slow),
-				   struct m0_lnd_tx, lt_link);
-		m0_list_del(&tx->lt_link);
-		one->pno_ni[1]->ln_ops->lu_tx_done(tx, status,
-						   M0_LND_REMOTE_ERROR);
+				   struct m0_lnd_tx, ltx_link);
+		m0_list_del(&tx->ltx_link);
+		one->pno_ni[1]->ldn_ops->lu_tx_done(tx, status,
+						    M0_LND_REMOTE_ERROR);
 	}
 	pair_settle(pair);
 }
@@ -285,9 +285,9 @@ static void send_failed_after_answer_is_well(void **state)
 	pair_put(one, md, STRANGER, PORTAL, BITS, true);
 	pair_get(one, md, STRANGER, PORTAL, BITS);
 	pair_settle(pair);
-	ack.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_PUT, 0));
+	ack.lhd_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_PUT, 0));
 	inject(&ack);
-	reply.lh_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
+	reply.lhd_wmd = wmd_of(pair_frame(pair, 0, M0_LNET_GET, 0));
 	assert_int_equal(rx_begin(&rx, &reply), 0);
 	slow_ones_fail(-ECONNRESET);
 	assert_int_equal(events_nr(one, M0_LNET_EV_SEND), 2);
@@ -438,8 +438,8 @@ static void reply_repeated_while_coming_is_dropped(void **state)
 	(void)state;
 	assert_int_equal(rx_begin(&rx, &reply), 0);
 	assert_int_equal(rx_begin(&again, &reply), 0);
-	assert_int_equal(rx.lr_payload.lp_bytes, 64);
-	assert_int_equal(again.lr_payload.lp_bytes, 0);
+	assert_int_equal(rx.lr_payload.lpy_bytes, 64);
+	assert_int_equal(again.lr_payload.lpy_bytes, 0);
 	assert_int_equal(again.lr_discard_bytes, 64);
 	rx_done(&again, 0);
 	assert_int_equal(events_nr(one, M0_LNET_EV_REPLY), 0);
@@ -460,18 +460,18 @@ static void response_with_wrong_cookie_is_dropped(void **state)
 	struct m0_lnet_hdr bad = ack;
 
 	(void)state;
-	bad.lh_wmd.wm_bytes[0] ^= 1;
+	bad.lhd_wmd.wm_bytes[0] ^= 1;
 	inject(&bad);
 	bad = ack;
-	bad.lh_wmd.wm_bytes[15] ^= 1;
+	bad.lhd_wmd.wm_bytes[15] ^= 1;
 	inject(&bad);
 	bad = ack;
-	bad.lh_wmd = reply.lh_wmd;
+	bad.lhd_wmd = reply.lhd_wmd;
 	inject(&bad);
 	bad = reply;
-	bad.lh_wmd = ack.lh_wmd;
+	bad.lhd_wmd = ack.lhd_wmd;
 	inject(&bad);
-	bad.lh_wmd = m0_lnet__wmd_none;
+	bad.lhd_wmd = m0_lnet__wmd_none;
 	inject(&bad);
 	assert_int_equal(stats_of(one)->ls_drop_stale, 5);
 	assert_int_equal(one->pno_proto_errors_nr, 0);
@@ -486,8 +486,8 @@ static void response_with_wrong_cookie_is_dropped(void **state)
 static void cookies_are_all_different(void **state)
 {
 	struct m0_lnet_md *md = pair_md_bind(one, bytes_out, 64, -1, 0);
-	struct m0_lnet_wmd first = put_unanswered(md).lh_wmd;
-	struct m0_lnet_wmd second = put_unanswered(md).lh_wmd;
+	struct m0_lnet_wmd first = put_unanswered(md).lhd_wmd;
+	struct m0_lnet_wmd second = put_unanswered(md).lhd_wmd;
 
 	(void)state;
 	assert_memory_equal(&first, &second, 8);
@@ -504,8 +504,8 @@ static void ack_of_too_much_is_cut(void **state)
 		put_unanswered(pair_md_bind(one, bytes_out, 64, 2, 0));
 
 	(void)state;
-	ack.lh_length = 0xffffffff;
-	ack.lh_match_bits = 42;
+	ack.lhd_length = 0xffffffff;
+	ack.lhd_match_bits = 42;
 	inject(&ack);
 	assert_int_equal(last_event(one)->ev_mlength, 64);
 	assert_int_equal(last_event(one)->ev_match_bits, 42);
@@ -537,7 +537,7 @@ static void reply_too_long_is_dropped(void **state)
 	assert_int_equal(events_nr(one, M0_LNET_EV_REPLY), 0);
 	assert_int_equal(stats_of(one)->ls_drop_too_big, 1);
 	assert_int_equal(bytes_in[0], 0);
-	reply.lh_payload_bytes = 64;
+	reply.lhd_payload_bytes = 64;
 	inject(&reply);
 	assert_int_equal(events_nr(one, M0_LNET_EV_REPLY), 1);
 }
@@ -584,7 +584,7 @@ static void operation_on_ended_md_fails(void **state)
 	pair_put(one, md, STRANGER, PORTAL, BITS, true);
 	pair_get(one, md, STRANGER, PORTAL, BITS);
 	/* The home keeps the MD for such. */
-	md->md_attr.md_threshold = 2;
+	md->md_attr.mda_threshold = 2;
 	assert_int_equal(one->pno_events_nr, 0);
 	one->pno_keep = false;
 	pair_settle(pair);

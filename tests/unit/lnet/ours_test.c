@@ -86,7 +86,7 @@ static void min_room_takes_longer_messages(void **state)
 	md = pair_md_attach(one, pair_me(one, PORTAL, BITS, 0, 0), bytes_in,
 			    1000, -1, M0_LNET_MD_OP_PUT | M0_LNET_MD_MIN_ROOM,
 			    true);
-	md->md_attr.md_max_size = 200;
+	md->md_attr.mda_max_size = 200;
 	stranger_put(BITS, 500, 0);
 	assert_false(last_event(one)->ev_unlinked);
 	stranger_put(BITS, 300, 0);
@@ -106,8 +106,8 @@ static void vec_offset_is_where_the_md_begins(void **state)
 	(void)state;
 	md = pair_md_attach(one, pair_me(one, PORTAL, BITS, 0, 0), bytes_in,
 			    4096, -1, M0_LNET_MD_OP_PUT, true);
-	md->md_attr.md_vec_offset = 100;
-	md->md_attr.md_length = 50;
+	md->md_attr.mda_vec_offset = 100;
+	md->md_attr.mda_length = 50;
 	stranger_put(BITS, 51, 0);
 	assert_int_equal(stats_of(one)->ls_drop_too_big, 1);
 	stranger_put(BITS, 50, 0);

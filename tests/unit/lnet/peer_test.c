@@ -27,8 +27,8 @@ static void tells(uint32_t features, uint32_t seq)
 
 static void tells_nid(const char *nid, bool up)
 {
-	nis[info.lpi_nis_nr].lpn_nid = pair_nid(nid);
-	nis[info.lpi_nis_nr++].lpn_up = up;
+	nis[info.lpi_nis_nr].lpg_nid = pair_nid(nid);
+	nis[info.lpi_nis_nr++].lpg_up = up;
 }
 
 /** Something comes from `nid` by `hop`. */

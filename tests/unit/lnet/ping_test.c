@@ -9,20 +9,20 @@ static void stranger(uint32_t type, uint32_t nr, uint32_t offset,
 		     const void *payload)
 {
 	struct m0_lnet_hdr hdr = {
-		.lh_type = type,
-		.lh_dest_nid = pair_nid("10.0.0.1@tcp"),
-		.lh_src_nid = pair_nid(FOREIGN),
-		.lh_dest_pid = M0_LNET_PID_LUSTRE,
-		.lh_src_pid = M0_LNET_PID_LUSTRE,
-		.lh_wmd = { { 5, 6 } },
-		.lh_match_bits = PING_BITS,
-		.lh_offset = offset,
+		.lhd_type = type,
+		.lhd_dest_nid = pair_nid("10.0.0.1@tcp"),
+		.lhd_src_nid = pair_nid(FOREIGN),
+		.lhd_dest_pid = M0_LNET_PID_LUSTRE,
+		.lhd_src_pid = M0_LNET_PID_LUSTRE,
+		.lhd_wmd = { { 5, 6 } },
+		.lhd_match_bits = PING_BITS,
+		.lhd_offset = offset,
 	};
 
 	if (type == M0_LNET_GET)
-		hdr.lh_length = nr;
+		hdr.lhd_length = nr;
 	else
-		hdr.lh_payload_bytes = nr;
+		hdr.lhd_payload_bytes = nr;
 	pair_inject(one, 1, FOREIGN, &hdr, payload);
 	pair_settle(pair);
 }
@@ -51,9 +51,9 @@ static uint32_t features_with(bool discovery, const char *nid, const char *more)
 	struct m0_lnet_ping_ni    nis[4];
 	struct m0_lnet_nid        self = pair_nid(nid);
 	struct m0_lnet_hdr        hdr = {
-		       .lh_type = M0_LNET_GET,
-		       .lh_length = 272,
-		       .lh_match_bits = PING_BITS,
+		       .lhd_type = M0_LNET_GET,
+		       .lhd_length = 272,
+		       .lhd_match_bits = PING_BITS,
 	};
 
 	cfg.lec_discovery = discovery;
@@ -63,8 +63,8 @@ static uint32_t features_with(bool discovery, const char *nid, const char *more)
 	(void)pair_ni(one, nid);
 	if (more != NULL)
 		(void)pair_ni(one, more);
-	hdr.lh_dest_nid = self;
-	hdr.lh_src_nid = pair_nid(nid[0] == 'f' ? "fd77::9@tcp" : FOREIGN);
+	hdr.lhd_dest_nid = self;
+	hdr.lhd_src_nid = pair_nid(nid[0] == 'f' ? "fd77::9@tcp" : FOREIGN);
 	pair_inject(one, 1, nid[0] == 'f' ? "fd77::9@tcp" : FOREIGN, &hdr,
 		    NULL);
 	pair_settle(pair);
@@ -72,7 +72,7 @@ static uint32_t features_with(bool discovery, const char *nid, const char *more)
 	assert_int_equal(info.lpi_features,
 			 m0_lnet__ping_features(one->pno_engine));
 	assert_int_equal(info.lpi_pid, M0_LNET_PID_LUSTRE);
-	assert_nid(&nis[0].lpn_nid, nid);
+	assert_nid(&nis[0].lpg_nid, nid);
 	(void)way_close(NULL);
 	return info.lpi_features;
 }
@@ -115,7 +115,7 @@ static void answer_is_cut_to_the_room(void **state)
 		f = pair_frame(pair, 0, M0_LNET_REPLY, i);
 		assert_non_null(f);
 		assert_int_equal(f->pfr_bytes, cases[i].bytes);
-		assert_int_equal(f->pfr_hdr.lh_wmd.wm_bytes[1], 6);
+		assert_int_equal(f->pfr_hdr.lhd_wmd.wm_bytes[1], 6);
 		if (i == 0)
 			memcpy(whole, f->pfr_payload, sizeof whole);
 		assert_memory_equal(f->pfr_payload,
@@ -141,18 +141,18 @@ static void information_follows_the_nis(void **state)
 	(void)pair_ni(one, "10.0.0.2@tcp");
 	(void)pair_ni(one, "10.1.0.2@tcp1");
 	assert_int_equal(one->pno_engine->le_seq, 5);
-	one->pno_ni[3]->ln_up = false;
-	one->pno_ni[3]->ln_ops->lu_ni_status(one->pno_ni[3]);
+	one->pno_ni[3]->ldn_up = false;
+	one->pno_ni[3]->ldn_ops->lu_ni_status(one->pno_ni[3]);
 	stranger(M0_LNET_GET, 272, 0, NULL);
 	answer(&info, nis, 8);
 	assert_int_equal(info.lpi_seq, 6);
 	assert_int_equal(info.lpi_nis_nr, 4);
-	assert_nid(&nis[0].lpn_nid, "10.0.0.1@tcp");
-	assert_nid(&nis[1].lpn_nid, "10.0.0.2@tcp");
-	assert_nid(&nis[2].lpn_nid, "10.1.0.1@tcp1");
-	assert_nid(&nis[3].lpn_nid, "10.1.0.2@tcp1");
-	assert_true(nis[0].lpn_up);
-	assert_false(nis[1].lpn_up);
+	assert_nid(&nis[0].lpg_nid, "10.0.0.1@tcp");
+	assert_nid(&nis[1].lpg_nid, "10.0.0.2@tcp");
+	assert_nid(&nis[2].lpg_nid, "10.1.0.1@tcp1");
+	assert_nid(&nis[3].lpg_nid, "10.1.0.2@tcp1");
+	assert_true(nis[0].lpg_up);
+	assert_false(nis[1].lpg_up);
 	m0_lnet_engine_ni_del(one->pno_engine, one->pno_ni[2]);
 	pair_settle(pair);
 	stranger(M0_LNET_GET, 272, 0, NULL);
@@ -246,28 +246,28 @@ static void sinks_grow_with_what_comes(void **state)
 	pair->pai_hook = all_lost;
 	stranger(M0_LNET_PUT, 1000, 0, bytes);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 0);
-	assert_int_equal(frame->pfr_hdr.lh_length, 272);
+	assert_int_equal(frame->pfr_hdr.lhd_length, 272);
 	for (i = 0; i < 33; ++i)
 		stranger(M0_LNET_PUT, 1000, 0, bytes);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 33);
-	assert_int_equal(frame->pfr_hdr.lh_length, 1000);
+	assert_int_equal(frame->pfr_hdr.lhd_length, 1000);
 }
 
 /* Other bits on portal 0 are nobody's, and stall nothing. */
 static void portal_zero_takes_nothing_else(void **state)
 {
 	struct m0_lnet_hdr hdr = {
-		.lh_type = M0_LNET_PUT,
-		.lh_payload_bytes = 8,
-		.lh_match_bits = 5,
-		.lh_wmd = { { 1 } },
+		.lhd_type = M0_LNET_PUT,
+		.lhd_payload_bytes = 8,
+		.lhd_match_bits = 5,
+		.lhd_wmd = { { 1 } },
 	};
 
 	(void)state;
 	way_open(1, NULL);
 	pair->pai_hook = all_lost;
-	hdr.lh_dest_nid = pair_nid("10.0.0.1@tcp");
-	hdr.lh_src_nid = pair_nid(FOREIGN);
+	hdr.lhd_dest_nid = pair_nid("10.0.0.1@tcp");
+	hdr.lhd_src_nid = pair_nid(FOREIGN);
 	pair_inject(one, 1, FOREIGN, &hdr, bytes);
 	stranger(M0_LNET_GET, 272, 0, NULL);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_REPLY), 1);

@@ -76,8 +76,8 @@ static void ping_example_is_as_written(void **state)
 	assert_int_equal(info.lpi_pid, 12345);
 	assert_int_equal(info.lpi_seq, 7);
 	assert_int_equal(info.lpi_nis_nr, 1);
-	assert_true(m0_lnet_nid_eq(&nis[0].lpn_nid, &nid_b));
-	assert_true(nis[0].lpn_up);
+	assert_true(m0_lnet_nid_eq(&nis[0].lpg_nid, &nid_b));
+	assert_true(nis[0].lpg_up);
 	assert_int_equal(info.lpi_bytes, sizeof example);
 	assert_false(info.lpi_truncated);
 }
@@ -105,9 +105,9 @@ static void check_order(struct m0_lnet_ping_ni *nis, unsigned nr,
 	assert_int_equal(info.lpi_bytes, size);
 	assert_false(info.lpi_truncated);
 	for (i = 0; i < nr; ++i) {
-		assert_true(m0_lnet_nid_eq(&found[i].lpn_nid,
-					   &nis[order[i]].lpn_nid));
-		assert_true(found[i].lpn_up == nis[order[i]].lpn_up);
+		assert_true(m0_lnet_nid_eq(&found[i].lpg_nid,
+					   &nis[order[i]].lpg_nid));
+		assert_true(found[i].lpg_up == nis[order[i]].lpg_up);
 	}
 }
 
@@ -124,7 +124,7 @@ static void ping_order_keeps_primary_first(void **state)
 	struct m0_lnet_ping_ni plain[] = { { nid_b, false }, { nid_a, true } };
 
 	(void)state;
-	large[2].lpn_nid.ln_num = 4;
+	large[2].lpg_nid.ln_num = 4;
 	check_order(plain, 2, 0x1e, (const unsigned[]){ 0, 1 });
 	check_order(plain, 0, 0x1e, NULL);
 	check_order(small, 3, 0x3e, (const unsigned[]){ 0, 2, 1 });
@@ -230,8 +230,8 @@ static void ping_swapped_is_decoded(void **state)
 	assert_int_equal(info.lpi_features, 0x1e);
 	assert_int_equal(info.lpi_seq, 7);
 	assert_int_equal(info.lpi_nis_nr, 1);
-	assert_true(m0_lnet_nid_eq(&nis[0].lpn_nid, &nid_b));
-	assert_true(nis[0].lpn_up);
+	assert_true(m0_lnet_nid_eq(&nis[0].lpg_nid, &nid_b));
+	assert_true(nis[0].lpg_up);
 }
 
 /* Each of the rules of 5.2, broken. */
@@ -330,11 +330,11 @@ static void ping_with_unknown_parts_is_decoded(void **state)
 	assert_int_equal(info.lpi_bytes, whole);
 	assert_false(info.lpi_truncated);
 	assert_int_equal(info.lpi_nis_nr, 2);
-	assert_int_equal(nis[0].lpn_nid.ln_type, 200);
-	assert_int_equal(nis[0].lpn_nid.ln_size, 1);
-	assert_false(nis[0].lpn_up);
-	assert_true(m0_lnet_nid_eq(&nis[1].lpn_nid, &nid_6));
-	assert_true(nis[1].lpn_up);
+	assert_int_equal(nis[0].lpg_nid.ln_type, 200);
+	assert_int_equal(nis[0].lpg_nid.ln_size, 1);
+	assert_false(nis[0].lpg_up);
+	assert_true(m0_lnet_nid_eq(&nis[1].lpg_nid, &nid_6));
+	assert_true(nis[1].lpg_up);
 }
 
 /* ANY, lo and numbers that are no NID are nobody to be sent to. */
@@ -360,7 +360,7 @@ static void ping_with_strange_nids_skips_them(void **state)
 	info_init(&info, nis, 0);
 	assert_int_equal(m0_lnet__ping_decode(&info, bytes, sizeof bytes), 0);
 	assert_int_equal(info.lpi_nis_nr, 1);
-	assert_true(m0_lnet_nid_eq(&nis[0].lpn_nid, &nid_b));
+	assert_true(m0_lnet_nid_eq(&nis[0].lpg_nid, &nid_b));
 }
 
 /* Status: up is up; down, invalid and anything else is not. */
@@ -380,7 +380,7 @@ static void ping_status_other_than_up_is_down(void **state)
 		info_init(&info, nis, 0);
 		assert_int_equal(
 			m0_lnet__ping_decode(&info, bytes, sizeof bytes), 0);
-		assert_true(nis[0].lpn_up == (values[i] == M0_LNET_STATUS_UP));
+		assert_true(nis[0].lpg_up == (values[i] == M0_LNET_STATUS_UP));
 	}
 }
 
@@ -406,8 +406,8 @@ static void ping_of_most_entries_is_counted(void **state)
 	info_init(&info, nis, 0);
 	assert_int_equal(m0_lnet__ping_decode(&info, bytes, sizeof bytes), 0);
 	assert_int_equal(info.lpi_nis_nr, M0_LNET_PING_NIS_MAX - 1);
-	assert_int_equal(nis[NIS - 1].lpn_nid.ln_addr[3], NIS);
-	assert_int_equal(nis[NIS].lpn_nid.ln_type, 0);
+	assert_int_equal(nis[NIS - 1].lpg_nid.ln_addr[3], NIS);
+	assert_int_equal(nis[NIS].lpg_nid.ln_type, 0);
 	/* Without room at all. */
 	info.lpi_nis = NULL;
 	info.lpi_nis_max = 0;

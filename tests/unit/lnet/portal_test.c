@@ -25,10 +25,10 @@ static struct m0_lnet_me *me_from(const char *nid, uint32_t pid)
 	struct m0_lnet_me *me;
 
 	me = m0_alloc(sizeof *me);
-	me->me_attr.me_portal = PORTAL;
-	me->me_attr.me_id.lp_nid = pair_nid(nid);
-	me->me_attr.me_id.lp_pid = pid;
-	me->me_attr.me_match_bits = BITS;
+	me->me_attr.mea_portal = PORTAL;
+	me->me_attr.mea_id.lp_nid = pair_nid(nid);
+	me->me_attr.mea_id.lp_pid = pid;
+	me->me_attr.mea_match_bits = BITS;
 	++one->pno_mes_nr;
 	m0_lnet_engine_me_attach(one->pno_engine, me);
 	return me;
@@ -145,12 +145,12 @@ static void portal_kind_is_by_its_first_entry(void **state)
 	(void)state;
 	for (i = 0; i < 4; ++i) {
 		me[i] = m0_alloc(sizeof *me[i]);
-		me[i]->me_attr.me_portal = PORTAL + i;
-		me[i]->me_attr.me_id.lp_nid =
+		me[i]->me_attr.mea_portal = PORTAL + i;
+		me[i]->me_attr.mea_id.lp_nid =
 			pair_nid(i == 1 ? "<?>" : STRANGER);
-		me[i]->me_attr.me_id.lp_pid = i == 2 ? M0_LNET_PID_ANY
-						     : M0_LNET_PID_LUSTRE;
-		me[i]->me_attr.me_ignore_bits = i == 3 ? 1 : 0;
+		me[i]->me_attr.mea_id.lp_pid = i == 2 ? M0_LNET_PID_ANY
+						      : M0_LNET_PID_LUSTRE;
+		me[i]->me_attr.mea_ignore_bits = i == 3 ? 1 : 0;
 		++one->pno_mes_nr;
 		m0_lnet_engine_me_attach(one->pno_engine, me[i]);
 		assert_int_equal(
@@ -216,10 +216,10 @@ static void sender_other_does_not_match(void **state)
 	his = on(me_from(STRANGER, M0_LNET_PID_LUSTRE), -1);
 	stranger_put(BITS, 4, 0);
 	assert_taken_by(his);
-	hdr.lh_src_pid = 78;
+	hdr.lhd_src_pid = 78;
 	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
-	hdr.lh_src_pid = M0_LNET_PID_LUSTRE;
-	hdr.lh_src_nid = pair_nid("10.0.0.7@tcp");
+	hdr.lhd_src_pid = M0_LNET_PID_LUSTRE;
+	hdr.lhd_src_nid = pair_nid("10.0.0.7@tcp");
 	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
 	pair_settle(pair);
 	assert_int_equal(stats_of(one)->ls_drop_no_match, 2);
@@ -252,19 +252,19 @@ static void sender_matches_by_any_nid_of_its_peer(void **state)
 	assert_taken_by(primary);
 	eng->le_cfg.lec_discovery = true;
 	assert_int_equal(m0_lnet__peer_learn(
-				 eng, m0_lnet__lpni_find(eng, &nis[0].lpn_nid),
+				 eng, m0_lnet__lpni_find(eng, &nis[0].lpg_nid),
 				 &info),
 			 0);
 	stranger_put(BITS, 4, 0);
 	assert_taken_by(other);
-	hdr.lh_src_nid = nis[1].lpn_nid;
+	hdr.lhd_src_nid = nis[1].lpg_nid;
 	pair_inject(one, 1, "10.0.0.8@tcp", &hdr, bytes_out);
 	pair_settle(pair);
 	assert_taken_by(primary);
 	assert_true(m0_lnet_nid_eq(&last_event(one)->ev_initiator.lp_nid,
-				   &nis[0].lpn_nid));
+				   &nis[0].lpg_nid));
 	assert_true(m0_lnet_nid_eq(&last_event(one)->ev_source.lp_nid,
-				   &nis[1].lpn_nid));
+				   &nis[1].lpg_nid));
 }
 
 /* An MD for GETs takes no PUT: the next one does. */
@@ -368,7 +368,7 @@ static void max_size_fills_md_from_its_start(void **state)
 	(void)state;
 	md = pair_md_attach(one, me, bytes_in, 256, -1,
 			    M0_LNET_MD_OP_PUT | M0_LNET_MD_MAX_SIZE, true);
-	md->md_attr.md_max_size = 100;
+	md->md_attr.mda_max_size = 100;
 	stranger_put(BITS, 101, 0);
 	assert_int_equal(stats_of(one)->ls_drop_too_big, 1);
 	for (i = 0; i < 2; ++i) {
@@ -390,8 +390,8 @@ static void max_size_takes_the_last_room(void **state)
 
 	(void)state;
 	md = sink(one, BITS, -1, M0_LNET_MD_MAX_SIZE);
-	md->md_attr.md_length = 200;
-	md->md_attr.md_max_size = 100;
+	md->md_attr.mda_length = 200;
+	md->md_attr.mda_max_size = 100;
 	stranger_put(BITS, 100, 0);
 	stranger_put(BITS, 100, 0);
 	assert_int_equal(events_nr(one, M0_LNET_EV_PUT), 2);
@@ -409,8 +409,8 @@ static void max_size_remote_md_is_used_up(void **state)
 	(void)state;
 	md = sink(one, BITS, -1,
 		  M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MANAGE_REMOTE);
-	md->md_attr.md_length = 300;
-	md->md_attr.md_max_size = 100;
+	md->md_attr.mda_length = 300;
+	md->md_attr.mda_max_size = 100;
 	stranger_put(BITS, 50, 150);
 	assert_int_equal(last_event(one)->ev_offset, 150);
 	stranger_put(BITS, 50, 10);
@@ -431,8 +431,8 @@ static void max_size_remote_stays_within_md(void **state)
 	md = sink(one, BITS, -1,
 		  M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MANAGE_REMOTE |
 			  M0_LNET_MD_TRUNCATE);
-	md->md_attr.md_length = 128;
-	md->md_attr.md_max_size = 100;
+	md->md_attr.mda_length = 128;
+	md->md_attr.mda_max_size = 100;
 	stranger_put(BITS, 90, 100);
 	assert_int_equal(last_event(one)->ev_mlength, 28);
 	assert_int_equal(bytes_in[127], bytes_out[27]);
@@ -480,7 +480,7 @@ static void too_big_ends_the_search(void **state)
 
 	(void)state;
 	small = sink(one, BITS, -1, 0);
-	small->md_attr.md_length = 10;
+	small->md_attr.mda_length = 10;
 	(void)sink(one, BITS, -1, 0);
 	stranger_put(BITS, 11, 0);
 	assert_int_equal(one->pno_events_nr, 0);
@@ -498,7 +498,7 @@ static void truncate_cuts_what_is_too_big(void **state)
 	struct m0_lnet_md *md = sink(one, BITS, -1, M0_LNET_MD_TRUNCATE);
 
 	(void)state;
-	md->md_attr.md_length = 10;
+	md->md_attr.mda_length = 10;
 	stranger_put(BITS, 11, 0);
 	assert_int_equal(last_event(one)->ev_rlength, 11);
 	assert_int_equal(last_event(one)->ev_mlength, 10);
@@ -512,11 +512,11 @@ static void portal_unknown_drops(void **state)
 	struct m0_lnet_hdr hdr = hdr_of(M0_LNET_PUT, 16);
 
 	(void)state;
-	hdr.lh_portal = 64;
+	hdr.lhd_portal = 64;
 	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
-	hdr.lh_portal = 0xffffffff;
+	hdr.lhd_portal = 0xffffffff;
 	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
-	hdr.lh_portal = 63;
+	hdr.lhd_portal = 63;
 	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
 	pair_settle(pair);
 	assert_int_equal(stats_of(one)->ls_drop_no_match, 3);
@@ -564,7 +564,7 @@ static void lazy_portal_drops_what_is_no_put(void **state)
 	struct m0_lnet_md *md = sink(one, BITS + 1, -1, 0);
 
 	(void)state;
-	md->md_attr.md_length = 3;
+	md->md_attr.mda_length = 3;
 	m0_lnet_engine_lazy_set(one->pno_engine, PORTAL, true);
 	pair_inject(one, 1, STRANGER, &hdr, NULL);
 	stranger_put(BITS + 1, 4, 0);

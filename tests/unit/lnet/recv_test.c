@@ -60,17 +60,17 @@ static void rules_broken_end_the_connection(void **state)
 	hdr = hdr_of(M0_LNET_REPLY, 0xffffffff);
 	assert_refused(&hdr, "above 1 MiB");
 	hdr = hdr_of(M0_LNET_PUT, 4);
-	hdr.lh_dest_nid = pair_nid("10.0.0.77@tcp");
+	hdr.lhd_dest_nid = pair_nid("10.0.0.77@tcp");
 	assert_refused(&hdr, "another node of this network");
 	(void)pair_ni(one, "10.1.0.1@tcp1");
-	hdr.lh_dest_nid = pair_nid("10.1.0.1@tcp1");
+	hdr.lhd_dest_nid = pair_nid("10.1.0.1@tcp1");
 	assert_refused(&hdr, "another interface");
-	hdr.lh_dest_nid = m0_lnet_nid_lo;
+	hdr.lhd_dest_nid = m0_lnet_nid_lo;
 	assert_refused(&hdr, "another interface");
 	hdr = hdr_of(M0_LNET_PUT, 4);
-	hdr.lh_src_nid = m0_lnet_nid_lo;
+	hdr.lhd_src_nid = m0_lnet_nid_lo;
 	assert_refused(&hdr, "source");
-	hdr.lh_src_nid = m0_lnet_nid_any;
+	hdr.lhd_src_nid = m0_lnet_nid_any;
 	assert_refused(&hdr, "source");
 	assert_int_equal(one->pno_events_nr, 0);
 	assert_int_equal(one->pno_msgs_nr, 0);
@@ -91,7 +91,7 @@ static void type_unknown_ends_the_connection(void **state)
 		(void)m0_lnet__hdr_encode(&hdr, false, buf);
 		buf[24] = (uint8_t)type;
 		buf[25] = type > 255;
-		assert_int_equal(ni->ln_ops->lu_rx_begin(ni, &rx, buf, false),
+		assert_int_equal(ni->ldn_ops->lu_rx_begin(ni, &rx, buf, false),
 				 -EPROTO);
 	}
 	assert_non_null(strstr(log_last, "unknown type"));
@@ -122,16 +122,16 @@ static void message_to_be_routed_is_dropped(void **state)
 	struct m0_lnd_rx   rx;
 
 	(void)state;
-	hdr.lh_dest_nid = pair_nid("10.1.0.1@tcp1");
+	hdr.lhd_dest_nid = pair_nid("10.1.0.1@tcp1");
 	assert_int_equal(rx_begin(&rx, &hdr), 0);
-	assert_int_equal(rx.lr_payload.lp_bytes, 0);
+	assert_int_equal(rx.lr_payload.lpy_bytes, 0);
 	assert_int_equal(rx.lr_discard_bytes, 400);
 	rx_done(&rx, 0);
 	assert_int_equal(stats_of(one)->ls_drop_not_ours, 1);
 	assert_int_equal(stats_of(one)->ls_drop_count, 1);
 	assert_int_equal(stats_of(one)->ls_drop_length, 400);
 	/* Nor is its sender remembered. */
-	assert_null(m0_lnet__lpni_find(one->pno_engine, &hdr.lh_src_nid));
+	assert_null(m0_lnet__lpni_find(one->pno_engine, &hdr.lhd_src_nid));
 }
 
 /* Where the bytes go: into the MD, then nowhere. */
@@ -142,16 +142,16 @@ static void put_payload_has_its_place(void **state)
 	struct m0_lnd_rx   rx;
 
 	(void)state;
-	md->md_attr.md_length = 130;
+	md->md_attr.mda_length = 130;
 	assert_int_equal(rx_begin(&rx, &hdr), 0);
-	assert_ptr_equal(rx.lr_payload.lp_vec, md->md_attr.md_vec);
-	assert_int_equal(rx.lr_payload.lp_offset, 0);
-	assert_int_equal(rx.lr_payload.lp_bytes, 100);
+	assert_ptr_equal(rx.lr_payload.lpy_vec, md->md_attr.mda_vec);
+	assert_int_equal(rx.lr_payload.lpy_offset, 0);
+	assert_int_equal(rx.lr_payload.lpy_bytes, 100);
 	assert_int_equal(rx.lr_discard_bytes, 0);
 	rx_done(&rx, 0);
 	assert_int_equal(rx_begin(&rx, &hdr), 0);
-	assert_int_equal(rx.lr_payload.lp_offset, 100);
-	assert_int_equal(rx.lr_payload.lp_bytes, 30);
+	assert_int_equal(rx.lr_payload.lpy_offset, 100);
+	assert_int_equal(rx.lr_payload.lpy_bytes, 30);
 	assert_int_equal(rx.lr_discard_bytes, 70);
 	rx_done(&rx, 0);
 	assert_int_equal(stats_of(one)->ls_recv_count, 2);
@@ -168,24 +168,24 @@ static void put_is_acknowledged(void **state)
 	struct m0_lnet_nid       nid;
 
 	(void)state;
-	md->md_attr.md_length = 60;
+	md->md_attr.mda_length = 60;
 	pair->pai_hook = all_lost;
-	hdr.lh_src_pid = 0x80000007;
-	memset(&hdr.lh_wmd, 0xa7, sizeof hdr.lh_wmd);
+	hdr.lhd_src_pid = 0x80000007;
+	memset(&hdr.lhd_wmd, 0xa7, sizeof hdr.lhd_wmd);
 	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
 	pair_settle(pair);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 0);
 	assert_non_null(frame);
-	assert_int_equal(frame->pfr_hdr.lh_dest_pid, 0x80000007);
-	assert_int_equal(frame->pfr_hdr.lh_src_pid, M0_LNET_PID_LUSTRE);
+	assert_int_equal(frame->pfr_hdr.lhd_dest_pid, 0x80000007);
+	assert_int_equal(frame->pfr_hdr.lhd_src_pid, M0_LNET_PID_LUSTRE);
 	nid = pair_nid(STRANGER);
-	assert_true(m0_lnet_nid_eq(&frame->pfr_hdr.lh_dest_nid, &nid));
+	assert_true(m0_lnet_nid_eq(&frame->pfr_hdr.lhd_dest_nid, &nid));
 	assert_true(m0_lnet_nid_eq(&frame->pfr_hop, &nid));
 	nid = pair_nid("10.0.0.1@tcp");
-	assert_true(m0_lnet_nid_eq(&frame->pfr_hdr.lh_src_nid, &nid));
-	assert_memory_equal(&frame->pfr_hdr.lh_wmd, &hdr.lh_wmd, 16);
-	assert_int_equal(frame->pfr_hdr.lh_match_bits, BITS);
-	assert_int_equal(frame->pfr_hdr.lh_length, 60);
+	assert_true(m0_lnet_nid_eq(&frame->pfr_hdr.lhd_src_nid, &nid));
+	assert_memory_equal(&frame->pfr_hdr.lhd_wmd, &hdr.lhd_wmd, 16);
+	assert_int_equal(frame->pfr_hdr.lhd_match_bits, BITS);
+	assert_int_equal(frame->pfr_hdr.lhd_length, 60);
 	assert_int_equal(frame->pfr_bytes, 0);
 	assert_int_equal(one->pno_msgs_nr, 0);
 }
@@ -201,12 +201,12 @@ static void put_is_not_acknowledged(void **state)
 	(void)sink(one, BITS + 1, -1, M0_LNET_MD_ACK_DISABLE);
 	pair->pai_hook = all_lost;
 	stranger_put(BITS, 100, 0);
-	memset(&hdr.lh_wmd, 0xa7, sizeof hdr.lh_wmd);
-	hdr.lh_match_bits = BITS + 1;
+	memset(&hdr.lhd_wmd, 0xa7, sizeof hdr.lhd_wmd);
+	hdr.lhd_match_bits = BITS + 1;
 	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
 	pair_settle(pair);
 	assert_int_equal(events_nr(one, M0_LNET_EV_PUT), 2);
-	hdr.lh_match_bits = BITS;
+	hdr.lhd_match_bits = BITS;
 	assert_int_equal(rx_begin(&rx, &hdr), 0);
 	rx_done(&rx, -ECONNRESET);
 	pair_settle(pair);
@@ -229,9 +229,9 @@ static void get_is_answered(void **state)
 				     M0_LNET_MD_TRUNCATE,
 			     false);
 	pair->pai_hook = all_held;
-	memset(&hdr.lh_wmd, 0xa7, sizeof hdr.lh_wmd);
-	hdr.lh_offset = 300;
-	hdr.lh_length = 200;
+	memset(&hdr.lhd_wmd, 0xa7, sizeof hdr.lhd_wmd);
+	hdr.lhd_offset = 300;
+	hdr.lhd_length = 200;
 	pair_inject(one, 1, STRANGER, &hdr, NULL);
 	pair_settle(pair);
 	assert_int_equal(one->pno_events_nr, 0);
@@ -247,7 +247,7 @@ static void get_is_answered(void **state)
 	assert_non_null(frame);
 	assert_int_equal(frame->pfr_bytes, 100);
 	assert_memory_equal(frame->pfr_payload, bytes_out + 300, 100);
-	assert_memory_equal(&frame->pfr_hdr.lh_wmd, &hdr.lh_wmd, 16);
+	assert_memory_equal(&frame->pfr_hdr.lhd_wmd, &hdr.lhd_wmd, 16);
 	assert_int_equal(one->pno_msgs_nr, 0);
 }
 
@@ -260,7 +260,7 @@ static void get_answered_in_vain_is_told(void **state)
 	(void)pair_md_attach(one, pair_me(one, PORTAL, BITS, 0, 0), bytes_out,
 			     400, 1, M0_LNET_MD_OP_GET, true);
 	pair->pai_hook = all_fail;
-	hdr.lh_length = 10;
+	hdr.lhd_length = 10;
 	pair_inject(one, 1, STRANGER, &hdr, NULL);
 	pair_settle(pair);
 	assert_int_equal(last_event(one)->ev_type, M0_LNET_EV_GET);
@@ -278,7 +278,7 @@ static void get_of_no_bytes_is_answered(void **state)
 			     M0_LNET_MD_OP_GET | M0_LNET_MD_TRUNCATE, false);
 	pair->pai_hook = all_lost;
 	pair_inject(one, 1, STRANGER, &hdr, NULL);
-	hdr.lh_length = 64;
+	hdr.lhd_length = 64;
 	pair_inject(one, 1, STRANGER, &hdr, NULL);
 	pair_settle(pair);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_REPLY), 2);
@@ -296,14 +296,14 @@ static void get_of_too_much_is_bounded(void **state)
 	md = pair_md_attach(one, pair_me(one, PORTAL, BITS, 0, 0), bytes_out,
 			    M0_LNET_MTU, -1, M0_LNET_MD_OP_GET, false);
 	/* More than there is: nobody may look that far. */
-	md->md_attr.md_length = 4 * (uint64_t)M0_LNET_MTU;
+	md->md_attr.mda_length = 4 * (uint64_t)M0_LNET_MTU;
 	pair->pai_hook = all_lost;
-	hdr.lh_length = M0_LNET_MTU + 1;
+	hdr.lhd_length = M0_LNET_MTU + 1;
 	pair_inject(one, 1, STRANGER, &hdr, NULL);
 	pair_settle(pair);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_REPLY), 0);
 	assert_int_equal(stats_of(one)->ls_drop_too_big, 1);
-	md->md_attr.md_options |= M0_LNET_MD_TRUNCATE;
+	md->md_attr.mda_options |= M0_LNET_MD_TRUNCATE;
 	pair_inject(one, 1, STRANGER, &hdr, NULL);
 	pair_settle(pair);
 	assert_int_equal(pair_frame(pair, 0, M0_LNET_REPLY, 0)->pfr_bytes,
@@ -361,7 +361,7 @@ static void traffic_is_counted(void **state)
 	struct m0_lnet_hdr hdr = hdr_of(M0_LNET_GET, 0);
 	struct m0_lnet_nid nid = pair_nid(STRANGER);
 	struct m0_lnet_ni *ni =
-		m0_lnet__ni_find(one->pno_engine, &hdr.lh_dest_nid);
+		m0_lnet__ni_find(one->pno_engine, &hdr.lhd_dest_nid);
 	struct m0_lnet_lpni *lpni;
 
 	(void)state;

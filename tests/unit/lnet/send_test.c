@@ -33,8 +33,8 @@ static void assert_way(unsigned i, const char *from, const char *to)
 	assert_non_null(frame);
 	assert_nid(&frame->pfr_ni, from);
 	assert_nid(&frame->pfr_hop, to);
-	assert_nid(&frame->pfr_hdr.lh_src_nid, from);
-	assert_nid(&frame->pfr_hdr.lh_dest_nid, to);
+	assert_nid(&frame->pfr_hdr.lhd_src_nid, from);
+	assert_nid(&frame->pfr_hdr.lhd_dest_nid, to);
 }
 
 /* -- credits --------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void credits_of_ni_are_shared_in_order(void **state)
 	cfg.lec_peer_credits = 8;
 	way_open(3, &cfg);
 	/* No more for a peer than for the NI. */
-	assert_int_equal(one->pno_ni[1]->ln_peer_credits, 4);
+	assert_int_equal(one->pno_ni[1]->ldn_peer_credits, 4);
 	pair->pai_hook = all_slow;
 	for (i = 0; i < 4; ++i)
 		put_to(one, "10.0.0.2@tcp", 10 + i);
@@ -374,8 +374,8 @@ static void way_prefers_ni_that_is_up(void **state)
 	(void)state;
 	way_open(3, &cfg);
 	(void)pair_ni(one, "10.0.0.101@tcp");
-	one->pno_ni[1]->ln_up = false;
-	one->pno_ni[1]->ln_ops->lu_ni_status(one->pno_ni[1]);
+	one->pno_ni[1]->ldn_up = false;
+	one->pno_ni[1]->ldn_ops->lu_ni_status(one->pno_ni[1]);
 	put_to(one, "10.0.0.2@tcp", 8);
 	pair_run(pair, 10);
 	assert_way(0, "10.0.0.101@tcp", "10.0.0.2@tcp");
@@ -410,7 +410,7 @@ static void way_to_rails_goes_round(void **state)
 			pair_frame(pair, 0, M0_LNET_PUT, i);
 
 		assert_true(
-			m0_lnet_nid_eq(&f->pfr_hdr.lh_dest_nid, &f->pfr_hop));
+			m0_lnet_nid_eq(&f->pfr_hdr.lhd_dest_nid, &f->pfr_hop));
 		++by[m0_lnet_nid_net(&f->pfr_hop) ==
 		     m0_lnet_net(M0_LNET_TYPE_TCP, 1)];
 	}
@@ -426,9 +426,9 @@ static void way_to_rails_goes_round(void **state)
 	pair_run(pair, 10);
 	assert_way(13, "10.0.1.1@tcp1", "10.0.1.2@tcp1");
 	/* Told down: not used while another is up. */
-	two->pno_ni[1]->ln_up = false;
-	two->pno_ni[1]->ln_ops->lu_ni_status(two->pno_ni[1]);
-	two->pno_ni[1]->ln_up = true;
+	two->pno_ni[1]->ldn_up = false;
+	two->pno_ni[1]->ldn_ops->lu_ni_status(two->pno_ni[1]);
+	two->pno_ni[1]->ldn_up = true;
 	pair_run(pair, 10);
 	assert_true(lpni_of(one, "10.0.0.2@tcp")->lpn_known_down);
 	for (i = 0; i < 4; ++i) {
@@ -488,13 +488,13 @@ static void way_by_other_rail_tells_primary(void **state)
 static void way_of_answer_is_that_of_request(void **state)
 {
 	struct m0_lnet_hdr hdr = {
-		.lh_type = M0_LNET_PUT,
-		.lh_payload_bytes = 8,
-		.lh_portal = PORTAL,
-		.lh_match_bits = BITS,
-		.lh_wmd = { { 3 } },
-		.lh_dest_pid = M0_LNET_PID_LUSTRE,
-		.lh_src_pid = 77,
+		.lhd_type = M0_LNET_PUT,
+		.lhd_payload_bytes = 8,
+		.lhd_portal = PORTAL,
+		.lhd_match_bits = BITS,
+		.lhd_wmd = { { 3 } },
+		.lhd_dest_pid = M0_LNET_PID_LUSTRE,
+		.lhd_src_pid = 77,
 	};
 	const struct pair_frame *frame;
 
@@ -502,21 +502,21 @@ static void way_of_answer_is_that_of_request(void **state)
 	way_open(1, NULL);
 	sink_post(one);
 	pair->pai_hook = all_lost;
-	hdr.lh_dest_nid = pair_nid("10.0.0.1@tcp");
-	hdr.lh_src_nid = pair_nid("10.7.7.7@tcp7");
+	hdr.lhd_dest_nid = pair_nid("10.0.0.1@tcp");
+	hdr.lhd_src_nid = pair_nid("10.7.7.7@tcp7");
 	pair_inject(one, 1, "10.0.0.9@tcp", &hdr, bytes);
-	hdr.lh_src_nid = pair_nid("10.0.0.8@tcp");
+	hdr.lhd_src_nid = pair_nid("10.0.0.8@tcp");
 	pair_inject(one, 1, "10.0.0.8@tcp", &hdr, bytes);
 	pair_run(pair, 10);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 0);
 	assert_nid(&frame->pfr_hop, "10.0.0.9@tcp");
-	assert_nid(&frame->pfr_hdr.lh_dest_nid, "10.7.7.7@tcp7");
-	assert_nid(&frame->pfr_hdr.lh_src_nid, "10.0.0.1@tcp");
-	assert_int_equal(frame->pfr_hdr.lh_dest_pid, 77);
-	assert_int_equal(frame->pfr_hdr.lh_wmd.wm_bytes[0], 3);
+	assert_nid(&frame->pfr_hdr.lhd_dest_nid, "10.7.7.7@tcp7");
+	assert_nid(&frame->pfr_hdr.lhd_src_nid, "10.0.0.1@tcp");
+	assert_int_equal(frame->pfr_hdr.lhd_dest_pid, 77);
+	assert_int_equal(frame->pfr_hdr.lhd_wmd.wm_bytes[0], 3);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 1);
 	assert_nid(&frame->pfr_hop, "10.0.0.8@tcp");
-	assert_nid(&frame->pfr_hdr.lh_dest_nid, "10.0.0.8@tcp");
+	assert_nid(&frame->pfr_hdr.lhd_dest_nid, "10.0.0.8@tcp");
 	/* Who is behind the router is not remembered. */
 	assert_null(lpni_of(one, "10.7.7.7@tcp7"));
 }

@@ -38,7 +38,7 @@ static struct m0_rand       dice;
 static struct op            ops[OPS_MAX];
 static unsigned             ops_nr;
 static struct m0_lnet_md   *mds[NODES][MDS_MAX];
-static void                *md_user[NODES][MDS_MAX];
+static void                *mda_user[NODES][MDS_MAX];
 static unsigned             events_seen[NODES];
 static struct m0_lnet_probe probes[PROBES_MAX];
 static unsigned             probe_node[PROBES_MAX];
@@ -114,7 +114,7 @@ static void look(unsigned n)
 			assert_true(op->op_answered);
 		}
 		for (i = 0; ev->ev_unlinked && i < MDS_MAX; ++i)
-			if (md_user[n][i] == ev->ev_md_user)
+			if (mda_user[n][i] == ev->ev_md_user)
 				mds[n][i] = NULL;
 	}
 }
@@ -210,7 +210,7 @@ static void operate(struct pair_node *node, unsigned n)
 	op.lo_user = &ops[ops_nr++];
 	mds[n][i] = pair_md_bind(node, bytes + 1024, below(200),
 				 get || ack ? 2 : 1, M0_LNET_MD_TRUNCATE);
-	md_user[n][i] = mds[n][i]->md_attr.md_user;
+	mda_user[n][i] = mds[n][i]->md_attr.mda_user;
 	pair_op(node, mds[n][i], &op, get);
 }
 
@@ -235,8 +235,8 @@ static void ni_change(struct pair_node *node, unsigned n)
 		if (below(2) == 0) {
 			m0_lnet_engine_ni_del(node->pno_engine, ni);
 		} else {
-			ni->ln_up = !ni->ln_up;
-			ni->ln_ops->lu_ni_status(ni);
+			ni->ldn_up = !ni->ldn_up;
+			ni->ldn_ops->lu_ni_status(ni);
 		}
 		return;
 	}
@@ -274,10 +274,10 @@ static void nonsense(struct pair_node *node, unsigned n)
 					0,    0,    0,    0,    0,    0, 9, 0 };
 	uint8_t              payload[64];
 	struct m0_lnet_hdr   hdr = {
-		  .lh_type = M0_LNET_PUT,
-		  .lh_payload_bytes = 1 + below(64),
-		  .lh_match_bits = UINT64_C(1) << 63,
-		  .lh_wmd = { { 9 } },
+		  .lhd_type = M0_LNET_PUT,
+		  .lhd_payload_bytes = 1 + below(64),
+		  .lhd_match_bits = UINT64_C(1) << 63,
+		  .lhd_wmd = { { 9 } },
 	};
 	const char *from = nids[(n + 1) % NODES][0];
 
@@ -286,8 +286,8 @@ static void nonsense(struct pair_node *node, unsigned n)
 	m0_rand_fill(&dice, payload, sizeof payload);
 	if (below(2) == 0)
 		memcpy(payload, good, sizeof good);
-	hdr.lh_dest_nid = node->pno_ni[1]->ln_nid;
-	hdr.lh_src_nid = pair_nid(from);
+	hdr.lhd_dest_nid = node->pno_ni[1]->ldn_nid;
+	hdr.lhd_src_nid = pair_nid(from);
 	pair_inject(node, 1, from, &hdr, payload);
 }
 
@@ -304,9 +304,9 @@ static void claim(struct pair_node *node)
 	};
 	uint8_t            payload[512];
 	struct m0_lnet_hdr hdr = {
-		.lh_type = M0_LNET_PUT,
-		.lh_match_bits = UINT64_C(1) << 63,
-		.lh_wmd = { { 9 } },
+		.lhd_type = M0_LNET_PUT,
+		.lhd_match_bits = UINT64_C(1) << 63,
+		.lhd_wmd = { { 9 } },
 	};
 	const char *from = nids[below(NODES)][below(3)];
 	unsigned    i;
@@ -314,15 +314,15 @@ static void claim(struct pair_node *node)
 	if (node->pno_nis_nr < 2)
 		return;
 	for (i = 0; i < info.lpi_nis_nr; ++i) {
-		told[i].lpn_nid = pair_nid(
+		told[i].lpg_nid = pair_nid(
 			i == 0 && below(2) == 0 ? from
 						: nids[below(NODES)][below(3)]);
-		told[i].lpn_up = below(3) != 0;
+		told[i].lpg_up = below(3) != 0;
 	}
-	hdr.lh_payload_bytes =
+	hdr.lhd_payload_bytes =
 		(uint32_t)m0_lnet__ping_encode(&info, payload, sizeof payload);
-	hdr.lh_dest_nid = node->pno_ni[1]->ln_nid;
-	hdr.lh_src_nid = pair_nid(from);
+	hdr.lhd_dest_nid = node->pno_ni[1]->ldn_nid;
+	hdr.lhd_src_nid = pair_nid(from);
 	pair_inject(node, 1, from, &hdr, payload);
 }
 
@@ -406,7 +406,7 @@ static void credits_are_back(const struct pair_node *node)
 	const struct m0_hash_link   *at;
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link) {
-		assert_int_equal(ni->lni_credits, ni->lni_lnd.ln_credits);
+		assert_int_equal(ni->lni_credits, ni->lni_lnd.ldn_credits);
 		assert_int_equal(ni->lni_msgs_nr, 0);
 	}
 	for (at = m0_hash_first(&eng->le_lpnis); at != NULL;
@@ -435,7 +435,7 @@ static void storm(void)
 	probes_nr = 0;
 	memset(events_seen, 0, sizeof events_seen);
 	memset(mds, 0, sizeof mds);
-	memset(md_user, 0, sizeof md_user);
+	memset(mda_user, 0, sizeof mda_user);
 	pair = pair_open(NODES, NULL);
 	for (n = 0; n < NODES; ++n) {
 		cfg = cfg_random();

@@ -65,15 +65,15 @@ static inline const struct m0_lnet_stats *stats_of(const struct pair_node *node)
 static inline struct m0_lnet_hdr hdr_of(uint32_t type, uint32_t payload_bytes)
 {
 	return (struct m0_lnet_hdr){
-		.lh_dest_nid = pair_nid("10.0.0.1@tcp"),
-		.lh_src_nid = pair_nid(STRANGER),
-		.lh_dest_pid = M0_LNET_PID_LUSTRE,
-		.lh_src_pid = M0_LNET_PID_LUSTRE,
-		.lh_type = type,
-		.lh_payload_bytes = payload_bytes,
-		.lh_wmd = m0_lnet__wmd_none,
-		.lh_match_bits = BITS,
-		.lh_portal = PORTAL,
+		.lhd_dest_nid = pair_nid("10.0.0.1@tcp"),
+		.lhd_src_nid = pair_nid(STRANGER),
+		.lhd_dest_pid = M0_LNET_PID_LUSTRE,
+		.lhd_src_pid = M0_LNET_PID_LUSTRE,
+		.lhd_type = type,
+		.lhd_payload_bytes = payload_bytes,
+		.lhd_wmd = m0_lnet__wmd_none,
+		.lhd_match_bits = BITS,
+		.lhd_portal = PORTAL,
 	};
 }
 
@@ -82,8 +82,8 @@ static inline void stranger_put(uint64_t bits, uint32_t nr, uint32_t offset)
 {
 	struct m0_lnet_hdr hdr = hdr_of(M0_LNET_PUT, nr);
 
-	hdr.lh_match_bits = bits;
-	hdr.lh_offset = offset;
+	hdr.lhd_match_bits = bits;
+	hdr.lhd_offset = offset;
 	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
 	pair_settle(pair);
 }
@@ -99,12 +99,12 @@ static inline int rx_begin(struct m0_lnd_rx *rx, const struct m0_lnet_hdr *hdr)
 	memset(rx, 0x5a, sizeof *rx);
 	rx->lr_nid = pair_nid(STRANGER);
 	rx->lr_pid = M0_LNET_PID_LUSTRE;
-	return ni->ln_ops->lu_rx_begin(ni, rx, buf, false);
+	return ni->ldn_ops->lu_rx_begin(ni, rx, buf, false);
 }
 
 static inline void rx_done(struct m0_lnd_rx *rx, int status)
 {
-	one->pno_ni[1]->ln_ops->lu_rx_done(
+	one->pno_ni[1]->ldn_ops->lu_rx_done(
 		rx, status, status == 0 ? M0_LND_OK : M0_LND_REMOTE_ERROR);
 }
 
@@ -140,7 +140,7 @@ static inline struct m0_lnet_md *sink(struct pair_node *node, uint64_t bits,
 static inline struct m0_lnet_wmd wmd_of(const struct pair_frame *frame)
 {
 	assert_non_null(frame);
-	return frame->pfr_hdr.lh_wmd;
+	return frame->pfr_hdr.lhd_wmd;
 }
 
 /** Everything that leaves gets lost. */

@@ -115,7 +115,7 @@ static void step_attach(void)
 			    rnd(4) == 0 ? -1 : 1 + (int)rnd(3),
 			    1 + rnd(3) + options[rnd(ARRAY_SIZE(options))],
 			    rnd(2) == 0);
-	md->md_attr.md_max_size = rnd(bytes + 1);
+	md->md_attr.mda_max_size = rnd(bytes + 1);
 	md_keep(i, md);
 }
 
@@ -134,7 +134,7 @@ static void step_op(void)
 	struct m0_lnet_md *md = mds[rnd(MDS_MAX)];
 	const char        *dst = rnd(2) == 0 ? "10.0.0.2@tcp" : "0@lo";
 
-	if (md == NULL || (md->md_attr.md_options &
+	if (md == NULL || (md->md_attr.mda_options &
 			   (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) != 0)
 		return;
 	if (rnd(2) == 0)
@@ -163,13 +163,13 @@ static void step_rx(void)
 		slot->rs_used = false;
 		return;
 	}
-	hdr.lh_match_bits = rnd(4);
-	hdr.lh_offset = rnd(rnd(3) == 0 ? 0xffffffff : 300);
-	hdr.lh_length = rnd(rnd(3) == 0 ? 0xffffffff : 300);
-	hdr.lh_portal = rnd(20) == 0 ? rnd(100) : PORTAL;
+	hdr.lhd_match_bits = rnd(4);
+	hdr.lhd_offset = rnd(rnd(3) == 0 ? 0xffffffff : 300);
+	hdr.lhd_length = rnd(rnd(3) == 0 ? 0xffffffff : 300);
+	hdr.lhd_portal = rnd(20) == 0 ? rnd(100) : PORTAL;
 	if (nr > 0 && rnd(4) != 0)
-		hdr.lh_wmd = pair->pai_frames[nr - 1 - rnd(min_check(nr, 8u))]
-				     .pfr_hdr.lh_wmd;
+		hdr.lhd_wmd = pair->pai_frames[nr - 1 - rnd(min_check(nr, 8u))]
+				      .pfr_hdr.lhd_wmd;
 	slot->rs_used = rx_begin(&slot->rs_rx, &hdr) == 0;
 }
 

@@ -26,17 +26,18 @@ struct hdr_case {
 	uint8_t            hc_bytes[M0_LNET_HDR_LARGE_BYTES];
 };
 
-#define PIDS      .lh_dest_pid = M0_LNET_PID_LUSTRE, .lh_src_pid = M0_LNET_PID_LUSTRE
+#define PIDS \
+	.lhd_dest_pid = M0_LNET_PID_LUSTRE, .lhd_src_pid = M0_LNET_PID_LUSTRE
 #define PING_BITS (UINT64_C(1) << 63)
 
 /* clang-format off */
 /** Appendix A of the protocol, without the frames. */
 static const struct hdr_case examples[] = {
 	{ /* A.5: ping. */
-		{ .lh_dest_nid = NID_B, .lh_src_nid = NID_A, PIDS,
-		  .lh_type = M0_LNET_GET,
-		  .lh_wmd = { { 0xbb, 0xaa, 0, 0, 0, 0, 0, 0, 5 } },
-		  .lh_match_bits = PING_BITS, .lh_length = 272 },
+		{ .lhd_dest_nid = NID_B, .lhd_src_nid = NID_A, PIDS,
+		  .lhd_type = M0_LNET_GET,
+		  .lhd_wmd = { { 0xbb, 0xaa, 0, 0, 0, 0, 0, 0, 5 } },
+		  .lhd_match_bits = PING_BITS, .lhd_length = 272 },
 		{ 0x02, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x02, 0x00,
 		  0x01, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x02, 0x00,
 		  0x39, 0x30, 0x00, 0x00, 0x39, 0x30, 0x00, 0x00,
@@ -47,9 +48,9 @@ static const struct hdr_case examples[] = {
 		  0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 		  0x10, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00 } },
 	{ /* A.6: its answer. */
-		{ .lh_dest_nid = NID_A, .lh_src_nid = NID_B, PIDS,
-		  .lh_type = M0_LNET_REPLY, .lh_payload_bytes = 48,
-		  .lh_wmd = { { 0xbb, 0xaa, 0, 0, 0, 0, 0, 0, 5 } } },
+		{ .lhd_dest_nid = NID_A, .lhd_src_nid = NID_B, PIDS,
+		  .lhd_type = M0_LNET_REPLY, .lhd_payload_bytes = 48,
+		  .lhd_wmd = { { 0xbb, 0xaa, 0, 0, 0, 0, 0, 0, 5 } } },
 		{ 0x01, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x02, 0x00,
 		  0x02, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x02, 0x00,
 		  0x39, 0x30, 0x00, 0x00, 0x39, 0x30, 0x00, 0x00,
@@ -57,10 +58,10 @@ static const struct hdr_case examples[] = {
 		  0xbb, 0xaa, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 		  0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00 } },
 	{ /* A.7: push. */
-		{ .lh_dest_nid = NID_B, .lh_src_nid = NID_A, PIDS,
-		  .lh_type = M0_LNET_PUT, .lh_payload_bytes = 48,
-		  .lh_wmd = { { 0xbb, 0xaa, 0, 0, 0, 0, 0, 0, 9 } },
-		  .lh_match_bits = PING_BITS },
+		{ .lhd_dest_nid = NID_B, .lhd_src_nid = NID_A, PIDS,
+		  .lhd_type = M0_LNET_PUT, .lhd_payload_bytes = 48,
+		  .lhd_wmd = { { 0xbb, 0xaa, 0, 0, 0, 0, 0, 0, 9 } },
+		  .lhd_match_bits = PING_BITS },
 		{ 0x02, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x02, 0x00,
 		  0x01, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x02, 0x00,
 		  0x39, 0x30, 0x00, 0x00, 0x39, 0x30, 0x00, 0x00,
@@ -69,10 +70,10 @@ static const struct hdr_case examples[] = {
 		  0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 		  0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80 } },
 	{ /* A.8: it was taken. */
-		{ .lh_dest_nid = NID_A, .lh_src_nid = NID_B, PIDS,
-		  .lh_type = M0_LNET_ACK,
-		  .lh_wmd = { { 0xbb, 0xaa, 0, 0, 0, 0, 0, 0, 9 } },
-		  .lh_match_bits = PING_BITS, .lh_length = 48 },
+		{ .lhd_dest_nid = NID_A, .lhd_src_nid = NID_B, PIDS,
+		  .lhd_type = M0_LNET_ACK,
+		  .lhd_wmd = { { 0xbb, 0xaa, 0, 0, 0, 0, 0, 0, 9 } },
+		  .lhd_match_bits = PING_BITS, .lhd_length = 48 },
 		{ 0x01, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x02, 0x00,
 		  0x02, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x02, 0x00,
 		  0x39, 0x30, 0x00, 0x00, 0x39, 0x30, 0x00, 0x00,
@@ -85,14 +86,14 @@ static const struct hdr_case examples[] = {
 
 /** A large header in which every field has bytes of its own. */
 static const struct hdr_case large_put = {
-	{ .lh_dest_nid = NID_6, .lh_src_nid = NID_A,
-	  .lh_dest_pid = 0x01020304, .lh_src_pid = 0x05060708,
-	  .lh_type = M0_LNET_PUT, .lh_payload_bytes = 0x090a0b0c,
-	  .lh_wmd = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+	{ .lhd_dest_nid = NID_6, .lhd_src_nid = NID_A,
+	  .lhd_dest_pid = 0x01020304, .lhd_src_pid = 0x05060708,
+	  .lhd_type = M0_LNET_PUT, .lhd_payload_bytes = 0x090a0b0c,
+	  .lhd_wmd = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
 			16 } },
-	  .lh_match_bits = UINT64_C(0x1112131415161718),
-	  .lh_hdr_data = UINT64_C(0x2122232425262728),
-	  .lh_portal = 0x31323334, .lh_offset = 0x41424344 },
+	  .lhd_match_bits = UINT64_C(0x1112131415161718),
+	  .lhd_hdr_data = UINT64_C(0x2122232425262728),
+	  .lhd_portal = 0x31323334, .lhd_offset = 0x41424344 },
 	{ 0x0c, 0x02, 0x00, 0x01, 0x20, 0x01, 0x0d, 0xb8,
 	  0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	  0x00, 0x00, 0x00, 0x05,
@@ -112,18 +113,19 @@ static const struct hdr_case large_put = {
 static void assert_hdr_eq(const struct m0_lnet_hdr *left,
 			  const struct m0_lnet_hdr *right)
 {
-	assert_true(m0_lnet_nid_eq(&left->lh_dest_nid, &right->lh_dest_nid));
-	assert_true(m0_lnet_nid_eq(&left->lh_src_nid, &right->lh_src_nid));
-	assert_int_equal(left->lh_dest_pid, right->lh_dest_pid);
-	assert_int_equal(left->lh_src_pid, right->lh_src_pid);
-	assert_int_equal(left->lh_type, right->lh_type);
-	assert_int_equal(left->lh_payload_bytes, right->lh_payload_bytes);
-	assert_memory_equal(&left->lh_wmd, &right->lh_wmd, sizeof left->lh_wmd);
-	assert_true(left->lh_match_bits == right->lh_match_bits);
-	assert_true(left->lh_hdr_data == right->lh_hdr_data);
-	assert_int_equal(left->lh_portal, right->lh_portal);
-	assert_int_equal(left->lh_offset, right->lh_offset);
-	assert_int_equal(left->lh_length, right->lh_length);
+	assert_true(m0_lnet_nid_eq(&left->lhd_dest_nid, &right->lhd_dest_nid));
+	assert_true(m0_lnet_nid_eq(&left->lhd_src_nid, &right->lhd_src_nid));
+	assert_int_equal(left->lhd_dest_pid, right->lhd_dest_pid);
+	assert_int_equal(left->lhd_src_pid, right->lhd_src_pid);
+	assert_int_equal(left->lhd_type, right->lhd_type);
+	assert_int_equal(left->lhd_payload_bytes, right->lhd_payload_bytes);
+	assert_memory_equal(&left->lhd_wmd, &right->lhd_wmd,
+			    sizeof left->lhd_wmd);
+	assert_true(left->lhd_match_bits == right->lhd_match_bits);
+	assert_true(left->lhd_hdr_data == right->lhd_hdr_data);
+	assert_int_equal(left->lhd_portal, right->lhd_portal);
+	assert_int_equal(left->lhd_offset, right->lhd_offset);
+	assert_int_equal(left->lhd_length, right->lhd_length);
 }
 
 static void case_check(const struct hdr_case *example, bool large)
@@ -162,14 +164,14 @@ static void hdr_large_is_as_written(void **state)
 static void hdr_small_refuses_large_nid(void **state)
 {
 	struct m0_lnet_hdr hdr = examples[0].hc_hdr;
-	struct m0_lnet_nid small = hdr.lh_dest_nid;
+	struct m0_lnet_nid small = hdr.lhd_dest_nid;
 	uint8_t            buf[M0_LNET_HDR_LARGE_BYTES];
 
 	(void)state;
-	hdr.lh_dest_nid = large_put.hc_hdr.lh_dest_nid;
+	hdr.lhd_dest_nid = large_put.hc_hdr.lhd_dest_nid;
 	assert_int_equal(m0_lnet__hdr_encode(&hdr, false, buf), 0);
-	hdr.lh_src_nid = hdr.lh_dest_nid;
-	hdr.lh_dest_nid = small;
+	hdr.lhd_src_nid = hdr.lhd_dest_nid;
+	hdr.lhd_dest_nid = small;
 	assert_int_equal(m0_lnet__hdr_encode(&hdr, false, buf), 0);
 }
 
@@ -188,7 +190,7 @@ static void hdr_of_unknown_type_is_refused(void **state)
 	bytes[24] = 0;
 	bytes[27] = 0x80;
 	assert_int_equal(m0_lnet__hdr_decode(&hdr, false, bytes), -EPROTO);
-	hdr.lh_type = 4;
+	hdr.lhd_type = 4;
 	assert_panics((void)m0_lnet__hdr_encode(&hdr, false, buf));
 }
 

@@ -28,14 +28,14 @@ static struct m0_lnet_nid nid(const char *text)
 
 static void peer_set(unsigned i, const char *text, int low)
 {
-	peer_nis[i].lpi_nid = nid(text);
-	peer_nis[i].lpi_credits_max = 8;
-	peer_nis[i].lpi_credits_free = 8;
-	peer_nis[i].lpi_credits_low = low;
-	peer_nis[i].lpi_health = 1000;
-	peers[i].lpe_primary = peer_nis[i].lpi_nid;
-	peers[i].lpe_nis = &peer_nis[i];
-	peers[i].lpe_nis_nr = 1;
+	peer_nis[i].pni_nid = nid(text);
+	peer_nis[i].pni_credits_max = 8;
+	peer_nis[i].pni_credits_free = 8;
+	peer_nis[i].pni_credits_low = low;
+	peer_nis[i].pni_health = 1000;
+	peers[i].pei_primary = peer_nis[i].pni_nid;
+	peers[i].pei_nis = &peer_nis[i];
+	peers[i].pei_nis_nr = 1;
 }
 
 static void node_set(void)
@@ -45,36 +45,36 @@ static void node_set(void)
 	memset(peer_nis, 0, sizeof peer_nis);
 	memset(peers, 0, sizeof peers);
 	M0_SET0(&info);
-	nis[0].lni_nid = m0_lnet_nid_lo;
-	nis[0].lni_up = true;
-	nis[0].lni_health = 1000;
-	nis[1].lni_nid = nid("192.168.77.2@tcp");
-	strcpy(nis[1].lni_device, "eth1");
-	nis[1].lni_up = true;
-	nis[1].lni_health = 1000;
-	nis[1].lni_peer_credits = 8;
-	nis[1].lni_credits = 256;
-	nis[1].lni_conns_per_peer = 1;
-	nis[1].lni_timeout_ms = 50000;
-	nis[1].lni_traffic.lt_sent =
+	nis[0].nii_nid = m0_lnet_nid_lo;
+	nis[0].nii_up = true;
+	nis[0].nii_health = 1000;
+	nis[1].nii_nid = nid("192.168.77.2@tcp");
+	strcpy(nis[1].nii_device, "eth1");
+	nis[1].nii_up = true;
+	nis[1].nii_health = 1000;
+	nis[1].nii_peer_credits = 8;
+	nis[1].nii_credits = 256;
+	nis[1].nii_conns_per_peer = 1;
+	nis[1].nii_timeout_ms = 50000;
+	nis[1].nii_traffic.lt_sent =
 		(struct m0_lnet_msg_counts){ .lmc_put = 3, .lmc_get = 8 };
-	nis[1].lni_traffic.lt_received = (struct m0_lnet_msg_counts){
+	nis[1].nii_traffic.lt_received = (struct m0_lnet_msg_counts){
 		.lmc_put = 1, .lmc_get = 2, .lmc_reply = 6, .lmc_ack = 2
 	};
 	peer_set(0, "192.168.77.3@tcp", 6);
 	peer_set(1, "192.168.77.2@tcp", 7);
 	peer_set(2, "192.168.77.99@tcp", 7);
 	peer_set(3, "192.168.77.98@tcp", 7);
-	peers[0].lpe_multi_rail = true;
-	peers[0].lpe_state = M0_LNET_PEER_MULTI_RAIL | M0_LNET_PEER_DISCOVERED |
+	peers[0].pei_multi_rail = true;
+	peers[0].pei_state = M0_LNET_PEER_MULTI_RAIL | M0_LNET_PEER_DISCOVERED |
 			     M0_LNET_PEER_NIDS_UPTODATE;
-	peer_nis[0].lpi_traffic.lt_sent =
+	peer_nis[0].pni_traffic.lt_sent =
 		(struct m0_lnet_msg_counts){ .lmc_put = 3, .lmc_get = 4 };
-	peer_nis[0].lpi_traffic.lt_received = (struct m0_lnet_msg_counts){
+	peer_nis[0].pni_traffic.lt_received = (struct m0_lnet_msg_counts){
 		.lmc_put = 1, .lmc_reply = 4, .lmc_ack = 2
 	};
-	peer_nis[1].lpi_traffic.lt_sent.lmc_get = 4;
-	peer_nis[1].lpi_traffic.lt_received =
+	peer_nis[1].pni_traffic.lt_sent.lmc_get = 4;
+	peer_nis[1].pni_traffic.lt_received =
 		(struct m0_lnet_msg_counts){ .lmc_get = 2, .lmc_reply = 2 };
 	info.li_nis_nr = 2;
 	info.li_nis = nis;
@@ -142,7 +142,7 @@ static void net_ours_come_after_lnetctls(void **state)
 
 	(void)state;
 	node_set();
-	nis[1].lni_lnd.lni_connections_nr = 3;
+	nis[1].nii_lnd.ldi_connections_nr = 3;
 	got = shown(&req, TOOL_OK);
 	assert_memory_equal(got, lnetctl_net_show_v4, nr);
 	assert_non_null(strstr(got + nr,
@@ -179,11 +179,11 @@ static void peer_is_found_by_its_nid(void **state)
 
 	(void)state;
 	node_set();
-	peer_nis[0].lpi_credits_low = 7;
-	peer_nis[0].lpi_up = true;
-	peer_nis[0].lpi_traffic.lt_sent =
+	peer_nis[0].pni_credits_low = 7;
+	peer_nis[0].pni_up = true;
+	peer_nis[0].pni_traffic.lt_sent =
 		(struct m0_lnet_msg_counts){ .lmc_put = 2, .lmc_get = 1 };
-	peer_nis[0].lpi_traffic.lt_received = (struct m0_lnet_msg_counts){
+	peer_nis[0].pni_traffic.lt_received = (struct m0_lnet_msg_counts){
 		.lmc_put = 1, .lmc_reply = 1, .lmc_ack = 1
 	};
 	req.cq_nids[req.cq_nids_nr++] = nid("192.168.77.3@tcp");

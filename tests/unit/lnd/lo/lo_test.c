@@ -50,7 +50,7 @@ static size_t tx_header(struct m0_lnd_tx *tx, bool large,
 
 	assert_true(large);
 	memcpy(buf, &id, sizeof id);
-	memcpy(buf + sizeof id, &tx->lt_payload.lp_bytes, 8);
+	memcpy(buf + sizeof id, &tx->ltx_payload.lpy_bytes, 8);
 	return header_bytes;
 }
 
@@ -80,9 +80,9 @@ static int rx_begin(struct m0_lnd_ni *at, struct m0_lnd_rx *rx,
 		return begin_rc;
 	++begun_nr;
 	begun_rx = rx;
-	rx->lr_payload.lp_vec = &sink_vec;
-	rx->lr_payload.lp_bytes = min64u(nr, accept_max);
-	rx->lr_discard_bytes = nr - rx->lr_payload.lp_bytes;
+	rx->lr_payload.lpy_vec = &sink_vec;
+	rx->lr_payload.lpy_bytes = min64u(nr, accept_max);
+	rx->lr_discard_bytes = nr - rx->lr_payload.lpy_bytes;
 	rx->lr_cancelled = cancel_at_begin;
 	return 0;
 }
@@ -129,20 +129,20 @@ static int setup(void **state)
 		(struct m0_bufvec)M0_BUFVEC_INIT_BUF(&source_ptr, &source_len);
 	if (m0_lo_create(&lnd) != 0)
 		return -1;
-	ni.ln_nid = m0_lnet_nid_lo;
-	ni.ln_ops = &up_ops;
-	ni.ln_lnd = lnd;
-	return lnd->ld_ops->lo_ni_start(lnd, &ni, why);
+	ni.ldn_nid = m0_lnet_nid_lo;
+	ni.ldn_ops = &up_ops;
+	ni.ldn_lnd = lnd;
+	return lnd->ld_ops->ldo_ni_start(lnd, &ni, why);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	lnd->ld_ops->lo_ni_stop(&ni);
+	lnd->ld_ops->ldo_ni_stop(&ni);
 	while (stopped_nr == 0)
-		(void)lnd->ld_ops->lo_step(lnd, 1);
-	assert_int_equal(lnd->ld_ops->lo_step(lnd, 1), M0_TIME_NEVER);
-	lnd->ld_ops->lo_fini(lnd);
+		(void)lnd->ld_ops->ldo_step(lnd, 1);
+	assert_int_equal(lnd->ld_ops->ldo_step(lnd, 1), M0_TIME_NEVER);
+	lnd->ld_ops->ldo_fini(lnd);
 	return 0;
 }
 
@@ -150,18 +150,18 @@ static void send(unsigned i, m0_bcount_t bytes)
 {
 	struct m0_lnd_tx *tx = &msgs[i].mg_tx;
 
-	tx->lt_payload.lp_vec = bytes == 0 ? NULL : &source_vec;
-	tx->lt_payload.lp_bytes = bytes;
-	tx->lt_deadline = 1000;
-	lnd->ld_ops->lo_xmit(&ni, tx);
+	tx->ltx_payload.lpy_vec = bytes == 0 ? NULL : &source_vec;
+	tx->ltx_payload.lpy_bytes = bytes;
+	tx->ltx_deadline = 1000;
+	lnd->ld_ops->ldo_xmit(&ni, tx);
 }
 
 static m0_time_t step(m0_time_t now)
 {
-	return lnd->ld_ops->lo_step(lnd, now);
+	return lnd->ld_ops->ldo_step(lnd, now);
 }
 
-/* A message is not told on the stack of lo_xmit, but in the step, with its
+/* A message is not told on the stack of ldo_xmit, but in the step, with its
  * bytes. */
 static void message_is_copied_in_step(void **state)
 {
@@ -265,8 +265,8 @@ static void cancel_ends_what_has_not_begun(void **state)
 	send(0, BIG);
 	send(1, 8);
 	(void)step(1);
-	lnd->ld_ops->lo_tx_cancel(&ni, &msgs[0].mg_tx);
-	lnd->ld_ops->lo_tx_cancel(&ni, &msgs[1].mg_tx);
+	lnd->ld_ops->ldo_tx_cancel(&ni, &msgs[0].mg_tx);
+	lnd->ld_ops->ldo_tx_cancel(&ni, &msgs[1].mg_tx);
 	assert_int_equal(done_nr, 0);
 	while (done_nr < 2)
 		(void)step(1);
@@ -326,7 +326,7 @@ static void stop_ends_all(void **state)
 	for (i = 2; i < MSGS; ++i)
 		send(i, 8);
 	(void)step(1);
-	lnd->ld_ops->lo_ni_stop(&ni);
+	lnd->ld_ops->ldo_ni_stop(&ni);
 	assert_int_equal(done_nr, 0);
 	while (stopped_nr == 0)
 		assert_int_equal(step(1), 0);
@@ -339,7 +339,7 @@ static void stop_ends_all(void **state)
 	assert_int_equal(rx_done_status, -ECANCELED);
 	/* Once more, for the teardown. */
 	stopped_nr = 0;
-	assert_int_equal(lnd->ld_ops->lo_ni_start(lnd, &ni, NULL), 0);
+	assert_int_equal(lnd->ld_ops->ldo_ni_start(lnd, &ni, NULL), 0);
 }
 
 int main(void)

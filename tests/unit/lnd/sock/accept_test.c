@@ -318,8 +318,8 @@ static void acceptor_address_has_a_share(void **state)
 	assert_null(rig_connect(&rig, "10.0.0.9", 1022));
 	assert_non_null(strstr(last_line, "10.0.0.9:1022"));
 	assert_non_null(strstr(last_line, "64 already"));
-	rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &info);
-	assert_int_equal(info.lni_bad_peers_nr, 1);
+	rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &info);
+	assert_int_equal(info.ldi_bad_peers_nr, 1);
 	assert_non_null(rig_connect(&rig, "10.0.0.8", 1023));
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	m0_sock_broken(streams[7]->rs_conn, 0);
@@ -430,8 +430,8 @@ static void acceptor_bad_hello_is_closed(void **state)
 
 		if (!stream->rs_hung || rig_unseen(stream) != 0)
 			fail_msg("%s", bads[i].ba_what);
-		rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &info);
-		assert_int_equal(info.lni_bad_peers_nr, i + 1);
+		rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &info);
+		assert_int_equal(info.ldi_bad_peers_nr, i + 1);
 	}
 }
 
@@ -480,7 +480,7 @@ static void acceptor_race_higher_nid_refuses(void **state)
 
 	(void)state;
 	rig_tx_init(&tx, NULL, 0, 1);
-	tx.rt_tx.lt_nid = rig_low;
+	tx.rt_tx.ltx_nid = rig_low;
 	rig_xmit(&rig, &tx);
 	ours = rig_dial(&rig);
 	assert_non_null(ours);
@@ -570,7 +570,7 @@ static void acceptor_other_peers_are_others(void **state)
 	assert_int_equal(rig_unseen(first), RIG_HEAD_V3);
 	assert_int_equal(rig_unseen(other), 0);
 	rig_tx_init(&tx, NULL, 0, 1);
-	tx.rt_tx.lt_pid = 7;
+	tx.rt_tx.ltx_pid = 7;
 	rig_xmit(&rig, &tx);
 	rig_run(&rig);
 	assert_int_equal(rig_unseen(other), RIG_HEAD_V3);

@@ -41,8 +41,8 @@ static struct m0_sock_frame see(struct rig_stream *stream, unsigned i,
 {
 	struct m0_sock_frame frame = rig_see_frame(&rig, stream);
 
-	assert_int_equal(frame.sf_type, M0_SOCK_FRAME_LNET);
-	assert_int_equal(frame.sf_cookie[0], 0);
+	assert_int_equal(frame.sfr_type, M0_SOCK_FRAME_LNET);
+	assert_int_equal(frame.sfr_cookie[0], 0);
 	assert_int_equal(rig_see(&rig, stream, 72)[0], i + 1);
 	assert_memory_equal(rig_see(&rig, stream, nr), payload, nr);
 	assert_int_equal(txs[i].rt_done, 1);
@@ -52,7 +52,7 @@ static struct m0_sock_frame see(struct rig_stream *stream, unsigned i,
 
 static void cancel(unsigned i)
 {
-	rig.rg_lnd->ld_ops->lo_tx_cancel(&rig.rg_ni, &txs[i].rt_tx);
+	rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni, &txs[i].rt_tx);
 }
 
 /* -- acknowledgements ------------------------------------------------------ */
@@ -76,10 +76,10 @@ static void see_noop(struct rig_stream *his, uint64_t first, uint64_t last)
 {
 	struct m0_sock_frame frame = rig_see_frame(&rig, his);
 
-	assert_int_equal(frame.sf_type, M0_SOCK_FRAME_NOOP);
-	assert_int_equal(frame.sf_csum, 0);
-	assert_int_equal(frame.sf_cookie[0], first);
-	assert_int_equal(frame.sf_cookie[1], last);
+	assert_int_equal(frame.sfr_type, M0_SOCK_FRAME_NOOP);
+	assert_int_equal(frame.sfr_csum, 0);
+	assert_int_equal(frame.sfr_cookie[0], first);
+	assert_int_equal(frame.sfr_cookie[1], last);
 }
 
 #define ASK(his, ...)                                      \
@@ -161,7 +161,7 @@ static void acks_ride_on_messages(void **state)
 	(void)state;
 	rig.rg_on_rx_done = reply_at_once;
 	ASK(in, 2);
-	assert_int_equal(see(ctl, 0, 16).sf_cookie[1], 2);
+	assert_int_equal(see(ctl, 0, 16).sfr_cookie[1], 2);
 	assert_int_equal(rig_unseen(in), 0);
 	/* Nothing is left that would have to go. */
 	rig_pass(&rig, RIG_SECONDS(1000));
@@ -199,7 +199,7 @@ static void acks_end_with_their_connections(void **state)
 	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	rig_run(&rig);
 	send_one(0, 0);
-	assert_int_equal(see(his, 0, 0).sf_cookie[1], 0);
+	assert_int_equal(see(his, 0, 0).sfr_cookie[1], 0);
 	ASK(his, 9);
 	see_noop(his, 0, 9);
 	assert_int_equal(rig_unseen(his), 0);
@@ -418,9 +418,9 @@ static void csum_is_sent_on_v2_only(void **state)
 	his = rig_accept_from(&rig, &rig_low, M0_SOCK_V3, M0_SOCK_CONTROL, 1);
 	(void)rig_see_hello(&rig, his);
 	rig_tx_init(&txs[1], payload, 10, 2);
-	txs[1].rt_tx.lt_nid = rig_low;
+	txs[1].rt_tx.ltx_nid = rig_low;
 	rig_xmit(&rig, &txs[1]);
-	assert_int_equal(rig_see_frame(&rig, his).sf_csum, 0);
+	assert_int_equal(rig_see_frame(&rig, his).sfr_csum, 0);
 }
 
 static int group_setup(void **state)

@@ -108,18 +108,18 @@ static void tx_some(void)
 
 	if (busy[i]) {
 		if (m0_rand_chance(&rnd, 300))
-			rig.rg_lnd->ld_ops->lo_tx_cancel(&rig.rg_ni,
-							 &txs[i].rt_tx);
+			rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni,
+							  &txs[i].rt_tx);
 		return;
 	}
 	busy[i] = true;
 	rig_tx_init(&txs[i], payload,
 		    (size_t)m0_rand_below(&rnd, sizeof payload), 1);
 	txs[i].rt_no_header = m0_rand_chance(&rnd, 20);
-	txs[i].rt_tx.lt_deadline = rig.rg_now +
-				   m0_rand_below(&rnd, RIG_SECONDS(100));
+	txs[i].rt_tx.ltx_deadline = rig.rg_now +
+				    m0_rand_below(&rnd, RIG_SECONDS(100));
 	if (m0_rand_chance(&rnd, 200))
-		txs[i].rt_tx.lt_nid = rig_low;
+		txs[i].rt_tx.ltx_nid = rig_low;
 	rig_xmit(&rig, &txs[i]);
 }
 
@@ -159,7 +159,7 @@ static void engine_some(void)
 	rig.rg_mode = (enum rig_mode)m0_rand_below(&rnd, 3);
 	rig.rg_piece = m0_rand_chance(&rnd, 500) ? SIZE_MAX : 0;
 	if (m0_rand_chance(&rnd, 20))
-		rig.rg_lnd->ld_ops->lo_peer_drop(&rig.rg_ni, NULL);
+		rig.rg_lnd->ld_ops->ldo_peer_drop(&rig.rg_ni, NULL);
 	if (m0_rand_chance(&rnd, 100) && rig.rg_rx != NULL)
 		rig.rg_rx->lr_cancelled = true;
 }

@@ -44,8 +44,8 @@ static struct rig_stream *ask(void)
 	struct rig_stream *ours;
 
 	rig_tx_init(&tx, NULL, 0, 1);
-	if (rig.rg_ni.ln_nid.ln_size != 0)
-		tx.rt_tx.lt_nid = rig_b6;
+	if (rig.rg_ni.ldn_nid.ln_size != 0)
+		tx.rt_tx.ltx_nid = rig_b6;
 	rig_xmit(&rig, &tx);
 	ours = rig_dial(&rig);
 	assert_non_null(ours);
@@ -154,7 +154,7 @@ static void dialler_ipv6_unprivileged_port_is_refused(void **state)
 		rig_start(&rig, &rig_a6);
 		m0_log_set(line_keep, NULL);
 		rig_tx_init(&tx, NULL, 0, 1);
-		tx.rt_tx.lt_nid = rig_b6;
+		tx.rt_tx.ltx_nid = rig_b6;
 		rig_xmit(&rig, &tx);
 		assert_null(rig_dial(&rig));
 		assert_int_equal(tx.rt_done, 1);

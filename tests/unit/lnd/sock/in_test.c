@@ -164,9 +164,9 @@ static void payload_large_goes_directly(void **state)
 	rig.rg_on_rx_done = payload_check;
 	assert_int_equal(rig_feed(&rig, his, expected, nr + size), nr + size);
 	assert_int_equal(rig.rg_msgs_nr, 1);
-	rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &info);
-	assert_int_equal(info.lni_direct_bytes + info.lni_copied_bytes, size);
-	assert_true(info.lni_direct_bytes >= size / 10 * 9);
+	rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &info);
+	assert_int_equal(info.ldi_direct_bytes + info.ldi_copied_bytes, size);
+	assert_true(info.ldi_direct_bytes >= size / 10 * 9);
 }
 
 /* Read-ahead is as large as is said, and smaller on bulk connections. */
@@ -237,7 +237,7 @@ static void pause_and_resume_lose_nothing(void **state)
 					 nr - (size_t)fed);
 			assert_int_equal(rig.rg_msgs_nr, 2);
 			rig_run(&rig);
-			assert_int_equal(rig_see_frame(&rig, his).sf_cookie[1],
+			assert_int_equal(rig_see_frame(&rig, his).sfr_cookie[1],
 					 7);
 		}
 	}
@@ -337,7 +337,7 @@ static void pause_of_many_costs_a_step_little(void **state)
 	(void)state;
 	many_pause();
 	before = rig.rg_begun_nr;
-	(void)rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now);
+	(void)rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now);
 	assert_in_range(rig.rg_begun_nr - before, 1, 64);
 	rig_pass(&rig, RIG_SECONDS(1));
 	before = rig.rg_begun_nr;
@@ -407,7 +407,7 @@ static void cancel_during_payload_discards_rest(void **state)
 			for (i = at; i < 100; ++i)
 				assert_int_equal(rig.rg_memory[i], 0);
 			assert_int_equal(rig.rg_msgs_nr, 1);
-			assert_int_equal(rig_see_frame(&rig, his).sf_cookie[1],
+			assert_int_equal(rig_see_frame(&rig, his).sfr_cookie[1],
 					 9);
 			/* And the next one is none the worse for it. */
 			nr = rig_put_message(expected, false, 0, 0);
@@ -476,10 +476,10 @@ static void frame_forbidden_closes_all(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(frames); ++i) {
 		struct m0_sock_frame frame = {
-			.sf_type = frames[i].fb_type,
-			.sf_csum = frames[i].fb_csum,
-			.sf_cookie = { frames[i].fb_cookie[0],
-				       frames[i].fb_cookie[1] }
+			.sfr_type = frames[i].fb_type,
+			.sfr_csum = frames[i].fb_csum,
+			.sfr_cookie = { frames[i].fb_cookie[0],
+					frames[i].fb_cookie[1] }
 		};
 		struct rig_stream    *his[2];
 		struct m0_lnd_ni_info info;
@@ -500,8 +500,8 @@ static void frame_forbidden_closes_all(void **state)
 		assert_int_equal(his[0]->rs_hung, !frames[i].fb_good);
 		assert_int_equal(his[1]->rs_hung, !frames[i].fb_good);
 		assert_int_equal(rig.rg_downs_nr, !frames[i].fb_good);
-		rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &info);
-		assert_int_equal(info.lni_bad_peers_nr, !frames[i].fb_good);
+		rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &info);
+		assert_int_equal(info.ldi_bad_peers_nr, !frames[i].fb_good);
 	}
 }
 

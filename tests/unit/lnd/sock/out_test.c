@@ -41,8 +41,8 @@ static struct m0_sock_frame see(struct rig_stream *stream, unsigned i,
 {
 	struct m0_sock_frame frame = rig_see_frame(&rig, stream);
 
-	assert_int_equal(frame.sf_type, M0_SOCK_FRAME_LNET);
-	assert_int_equal(frame.sf_cookie[0], 0);
+	assert_int_equal(frame.sfr_type, M0_SOCK_FRAME_LNET);
+	assert_int_equal(frame.sfr_cookie[0], 0);
 	assert_int_equal(rig_see(&rig, stream, 72)[0], i + 1);
 	assert_memory_equal(rig_see(&rig, stream, nr), payload, nr);
 	assert_int_equal(txs[i].rt_done, 1);
@@ -262,7 +262,7 @@ static void partial_writes_lose_nothing(void **state)
 		txs[5].rt_count[3] = 200;
 		txs[5].rt_buf[1] = payload - 10 + 4096;
 		txs[5].rt_buf[3] = payload + 50 + 4096;
-		txs[5].rt_tx.lt_payload.lp_offset = 10;
+		txs[5].rt_tx.ltx_payload.lpy_offset = 10;
 		while (rig_unseen(his) < sum) {
 			size_t before = rig_unseen(his);
 
@@ -305,7 +305,7 @@ static void message_without_header_fails(void **state)
 
 static void cancel(unsigned i)
 {
-	rig.rg_lnd->ld_ops->lo_tx_cancel(&rig.rg_ni, &txs[i].rt_tx);
+	rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni, &txs[i].rt_tx);
 }
 
 /* What has not begun ends at once; what has, goes on. */
@@ -389,7 +389,7 @@ static void deadline_ends_what_has_not_begun(void **state)
 	his->rs_room = 1;
 	for (i = 0; i < 3; ++i) {
 		rig_tx_init(&txs[i], NULL, 0, (uint8_t)(i + 1));
-		txs[i].rt_tx.lt_deadline = rig.rg_now + RIG_SECONDS(5 - i);
+		txs[i].rt_tx.ltx_deadline = rig.rg_now + RIG_SECONDS(5 - i);
 		rig_xmit(&rig, &txs[i]);
 	}
 	rig_pass(&rig, RIG_SECONDS(3) - 1);
@@ -413,7 +413,7 @@ static void deadline_ends_what_waits(void **state)
 {
 	(void)state;
 	rig_tx_init(&txs[0], NULL, 0, 1);
-	txs[0].rt_tx.lt_deadline = rig.rg_now + RIG_SECONDS(5);
+	txs[0].rt_tx.ltx_deadline = rig.rg_now + RIG_SECONDS(5);
 	rig_xmit(&rig, &txs[0]);
 	assert_non_null(rig_dial(&rig));
 	rig_pass(&rig, RIG_SECONDS(5) - 1);
@@ -511,7 +511,7 @@ static void message_after_idle_time_is_not_late(void **state)
 	rig.rg_now += RIG_SECONDS(1000);
 	his->rs_room = 0;
 	rig_tx_init(&txs[0], NULL, 0, 1);
-	rig.rg_lnd->ld_ops->lo_xmit(&rig.rg_ni, &txs[0].rt_tx);
+	rig.rg_lnd->ld_ops->ldo_xmit(&rig.rg_ni, &txs[0].rt_tx);
 	rig_run(&rig);
 	assert_false(his->rs_hung);
 	rig_pass(&rig, RIG_SECONDS(49));
@@ -583,10 +583,10 @@ static void ni_stop_ends_all(void **state)
 	nr = rig_put_message(buf, false, 0, 100);
 	assert_int_equal(rig_feed(&rig, his, buf, nr), nr);
 	rig_tx_init(&txs[2], NULL, 0, 3);
-	txs[2].rt_tx.lt_nid = rig_low;
+	txs[2].rt_tx.ltx_nid = rig_low;
 	rig_xmit(&rig, &txs[2]);
 	assert_non_null(rig_dial(&rig));
-	rig.rg_lnd->ld_ops->lo_ni_stop(&rig.rg_ni);
+	rig.rg_lnd->ld_ops->ldo_ni_stop(&rig.rg_ni);
 	assert_int_equal(rig.rg_stopped_nr, 0);
 	/* Too late. */
 	send_one(3, 0);
@@ -602,8 +602,8 @@ static void ni_stop_ends_all(void **state)
 	assert_int_equal(rig.rg_msgs[0].rm_status, -ENETDOWN);
 	/* It can begin anew. */
 	rig.rg_stopped_nr = 0;
-	assert_int_equal(rig.rg_lnd->ld_ops->lo_ni_start(rig.rg_lnd, &rig.rg_ni,
-							 (char *)buf),
+	assert_int_equal(rig.rg_lnd->ld_ops->ldo_ni_start(
+				 rig.rg_lnd, &rig.rg_ni, (char *)buf),
 			 0);
 	assert_int_equal(rig.rg_listeners_nr, 1);
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);

@@ -38,7 +38,7 @@ static struct m0_lnd_ni_info info(void)
 {
 	struct m0_lnd_ni_info ret;
 
-	rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &ret);
+	rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &ret);
 	return ret;
 }
 
@@ -64,8 +64,8 @@ static void set_is_made_in_order(void **state)
 			   m0_sock__ctype_invert(types[i]));
 	}
 	assert_null(rig_dial(&rig));
-	assert_int_equal(info().lni_dialled_nr, 3);
-	assert_int_equal(info().lni_connections_nr, 3);
+	assert_int_equal(info().ldi_dialled_nr, 3);
+	assert_int_equal(info().ldi_connections_nr, 3);
 }
 
 /* Several of each bulk type, in turns. */
@@ -228,12 +228,12 @@ static void dial_of_the_unreachable_fails(void **state)
 {
 	(void)state;
 	rig_tx_init(&txs[0], NULL, 0, 1);
-	txs[0].rt_tx.lt_pid = 0x80000400;
+	txs[0].rt_tx.ltx_pid = 0x80000400;
 	rig_xmit(&rig, &txs[0]);
 	assert_null(rig_dial(&rig));
 	assert_int_equal(txs[0].rt_status, -EHOSTUNREACH);
 	rig_tx_init(&txs[1], NULL, 0, 1);
-	txs[1].rt_tx.lt_nid = rig_b6;
+	txs[1].rt_tx.ltx_nid = rig_b6;
 	rig_xmit(&rig, &txs[1]);
 	assert_null(rig_dial(&rig));
 	assert_int_equal(txs[1].rt_status, -EAFNOSUPPORT);
@@ -254,7 +254,7 @@ static void peer_with_flagged_pid_is_answered(void **state)
 	assert_int_equal(rig_feed(&rig, his, buf, nr), nr);
 	(void)rig_see_hello(&rig, his);
 	rig_tx_init(&txs[0], NULL, 0, 1);
-	txs[0].rt_tx.lt_pid = pid;
+	txs[0].rt_tx.ltx_pid = pid;
 	rig_xmit(&rig, &txs[0]);
 	rig_run(&rig);
 	assert_int_equal(txs[0].rt_status, 0);
@@ -304,7 +304,7 @@ static void refused_dial_is_repeated_after_a_second(void **state)
 	(void)rig_open_next(&rig);
 	assert_int_equal(txs[0].rt_status + txs[1].rt_status, 0);
 	assert_int_equal(txs[0].rt_done + txs[1].rt_done, 2);
-	assert_int_equal(info().lni_refused_nr, 1);
+	assert_int_equal(info().ldi_refused_nr, 1);
 }
 
 /* Three times: given up, with back-off. */
@@ -375,8 +375,8 @@ static void lost_connection_ends_all_of_peer(void **state)
 		assert_true(ours[i]->rs_hung);
 	assert_false(other->rs_hung);
 	assert_int_equal(rig.rg_downs_nr, 1);
-	assert_int_equal(info().lni_lost_nr, 3);
-	assert_int_equal(info().lni_connections_nr, 1);
+	assert_int_equal(info().ldi_lost_nr, 3);
+	assert_int_equal(info().ldi_connections_nr, 1);
 	assert_null(rig_dial(&rig));
 	send_one(1);
 	rig_open_set(&rig, ours);
@@ -443,17 +443,17 @@ static void peer_drop_closes_at_next_step(void **state)
 	(void)state;
 	other = rig_accept_from(&rig, &rig_low, M0_SOCK_V3, M0_SOCK_CONTROL, 1);
 	(void)rig_see_hello(&rig, other);
-	rig.rg_lnd->ld_ops->lo_peer_drop(&rig.rg_ni, &rig_b);
+	rig.rg_lnd->ld_ops->ldo_peer_drop(&rig.rg_ni, &rig_b);
 	assert_false(his->rs_hung);
 	rig_run(&rig);
 	assert_true(his->rs_hung);
 	assert_false(other->rs_hung);
 	assert_int_equal(rig.rg_downs_nr, 1);
-	rig.rg_lnd->ld_ops->lo_peer_drop(&rig.rg_ni, NULL);
+	rig.rg_lnd->ld_ops->ldo_peer_drop(&rig.rg_ni, NULL);
 	rig_run(&rig);
 	assert_true(other->rs_hung);
 	assert_int_equal(rig.rg_downs_nr, 2);
-	assert_int_equal(info().lni_lost_nr, 2);
+	assert_int_equal(info().ldi_lost_nr, 2);
 }
 
 /* Once is once. */
@@ -466,7 +466,7 @@ static void peer_drop_is_done_once(void **state)
 	send_one(0);
 	ctl = rig_open_next(&rig);
 	dial_ends(rig_dial(&rig), -ECONNREFUSED);
-	rig.rg_lnd->ld_ops->lo_peer_drop(&rig.rg_ni, &rig_b);
+	rig.rg_lnd->ld_ops->ldo_peer_drop(&rig.rg_ni, &rig_b);
 	rig_run(&rig);
 	assert_true(ctl->rs_hung);
 	rig_pass(&rig, RIG_SECONDS(2));
@@ -480,7 +480,7 @@ static void peer_drop_is_done_once(void **state)
 static void drop_in_callback(struct rig *unused)
 {
 	(void)unused;
-	rig.rg_lnd->ld_ops->lo_peer_drop(&rig.rg_ni, NULL);
+	rig.rg_lnd->ld_ops->ldo_peer_drop(&rig.rg_ni, NULL);
 }
 
 /* Dropped while one of its messages is handed over. */
@@ -534,7 +534,7 @@ static void peers_come_and_go(void **state)
 		rig_streams_forget(&rig);
 	}
 	assert_int_equal(rig.rg_downs_nr, 1000);
-	assert_int_equal(info().lni_connections_nr, 0);
+	assert_int_equal(info().ldi_connections_nr, 0);
 }
 
 int main(void)

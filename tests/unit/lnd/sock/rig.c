@@ -162,7 +162,7 @@ static size_t up_tx_header(struct m0_lnd_tx *tx, bool large,
 			   uint8_t buf[M0_LND_HDR_BYTES_MAX])
 {
 	size_t   nr = large ? 96 : 72;
-	uint32_t bytes = (uint32_t)tx->lt_payload.lp_bytes;
+	uint32_t bytes = (uint32_t)tx->ltx_payload.lpy_bytes;
 
 	if (tx_of(tx)->rt_no_header)
 		return 0;
@@ -259,12 +259,12 @@ static int up_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	rr->rr_msg.rm_bytes = payload < rig->rg_want ? payload : rig->rg_want;
 	rx->lr_priv = rr;
 	rx->lr_discard_bytes = payload - rr->rr_msg.rm_bytes;
-	rx->lr_payload.lp_bytes = rr->rr_msg.rm_bytes;
-	rx->lr_payload.lp_offset = rig->rg_offset;
+	rx->lr_payload.lpy_bytes = rr->rr_msg.rm_bytes;
+	rx->lr_payload.lpy_offset = rig->rg_offset;
 	rx->lr_cancelled = rig->rg_cancel_at_begin;
 	if (rr->rr_msg.rm_bytes > 0) {
 		memory_cut(rr, rig->rg_offset + rr->rr_msg.rm_bytes);
-		rx->lr_payload.lp_vec = &rr->rr_vec;
+		rx->lr_payload.lpy_vec = &rr->rr_vec;
 	}
 	rig->rg_rx = rx;
 	++rig->rg_rxs_nr;
@@ -348,13 +348,13 @@ void rig_start(struct rig *rig, const struct m0_lnet_nid *nid)
 			 0);
 	rig->rg_sock = m0_sock_of_lnd(rig->rg_lnd);
 	assert_true(rig->rg_io.si_sock == rig->rg_sock);
-	rig->rg_ni.ln_nid = *nid;
-	rig->rg_ni.ln_incarnation = RIG_INCARNATION_A;
-	rig->rg_ni.ln_ops = &up_ops;
-	assert_int_equal(rig->rg_lnd->ld_ops->lo_ni_start(rig->rg_lnd,
-							  &rig->rg_ni, why),
+	rig->rg_ni.ldn_nid = *nid;
+	rig->rg_ni.ldn_incarnation = RIG_INCARNATION_A;
+	rig->rg_ni.ldn_ops = &up_ops;
+	assert_int_equal(rig->rg_lnd->ld_ops->ldo_ni_start(rig->rg_lnd,
+							   &rig->rg_ni, why),
 			 0);
-	assert_true(rig->rg_ni.ln_up);
+	assert_true(rig->rg_ni.ldn_up);
 }
 
 void rig_init(struct rig *rig)
@@ -369,14 +369,14 @@ void rig_fini(struct rig *rig)
 
 	rig->rg_on_tx_done = NULL;
 	rig->rg_on_rx_done = NULL;
-	rig->rg_lnd->ld_ops->lo_ni_stop(&rig->rg_ni);
+	rig->rg_lnd->ld_ops->ldo_ni_stop(&rig->rg_ni);
 	rig_run(rig);
 	assert_int_equal(rig->rg_stopped_nr, 1);
 	assert_int_equal(rig->rg_listeners_nr, 0);
 	assert_int_equal(rig->rg_rxs_nr, 0);
 	for (i = 0; i < rig->rg_streams_nr; ++i)
 		rig->rg_streams[i].rs_conn = NULL;
-	rig->rg_lnd->ld_ops->lo_fini(rig->rg_lnd);
+	rig->rg_lnd->ld_ops->ldo_fini(rig->rg_lnd);
 	free(rig->rg_memory);
 	m0_log_set(NULL, NULL);
 }
@@ -433,7 +433,7 @@ static m0_time_t rig_settle(struct rig *rig)
 
 	for (i = 0; i < 10000; ++i) {
 		m0_sock_now_set(rig->rg_sock, rig->rg_now);
-		next = rig->rg_lnd->ld_ops->lo_step(rig->rg_lnd, rig->rg_now);
+		next = rig->rg_lnd->ld_ops->ldo_step(rig->rg_lnd, rig->rg_now);
 		if (!rig_flush(rig) && next > rig->rg_now)
 			return next;
 	}
@@ -589,8 +589,8 @@ size_t rig_put_hello(uint8_t *buf, uint32_t version,
 size_t rig_put_frame(uint8_t *buf, uint32_t type, uint64_t cookie0,
 		     uint64_t cookie1)
 {
-	struct m0_sock_frame frame = { .sf_type = type,
-				       .sf_cookie = { cookie0, cookie1 } };
+	struct m0_sock_frame frame = { .sfr_type = type,
+				       .sfr_cookie = { cookie0, cookie1 } };
 
 	m0_sock__frame_encode(&frame, buf);
 	return M0_SOCK_FRAME_BYTES;
@@ -644,7 +644,7 @@ struct rig_stream *rig_accept_from(struct rig               *rig,
 		  sizeof ip);
 	stream = rig_connect(rig, ip, 1023);
 	assert_non_null(stream);
-	nr = rig_put_request(buf, &rig->rg_ni.ln_nid);
+	nr = rig_put_request(buf, &rig->rg_ni.ldn_nid);
 	nr += rig_put_hello(buf + nr, version, nid, incarnation, ctype);
 	assert_int_equal(rig_feed(rig, stream, buf, nr), nr);
 	return stream;
@@ -688,9 +688,10 @@ void rig_answer(struct rig *rig, struct rig_stream *stream, uint32_t version,
 		uint32_t ctype)
 {
 	uint8_t buf[M0_SOCK_HELLO_BYTES_MAX];
-	size_t  nr = rig_put_hello(
-		 buf, version, rig->rg_ni.ln_nid.ln_size == 0 ? &rig_b : &rig_b6,
-		 RIG_INCARNATION_B, ctype);
+	size_t  nr = rig_put_hello(buf, version,
+                                  rig->rg_ni.ldn_nid.ln_size == 0 ? &rig_b
+								   : &rig_b6,
+				   RIG_INCARNATION_B, ctype);
 
 	(void)rig_feed(rig, stream, buf, nr);
 	rig_run(rig);
@@ -729,16 +730,16 @@ void rig_tx_init(struct rig_tx *tx, void *payload, size_t nr, uint8_t mark)
 	tx->rt_vec.ov_vec.v_count = tx->rt_count;
 	tx->rt_vec.ov_buf = tx->rt_buf;
 	tx->rt_mark = mark;
-	tx->rt_tx.lt_nid = rig_b;
-	tx->rt_tx.lt_pid = 12345;
-	tx->rt_tx.lt_deadline = M0_TIME_NEVER;
-	tx->rt_tx.lt_payload.lp_vec = &tx->rt_vec;
-	tx->rt_tx.lt_payload.lp_bytes = nr;
+	tx->rt_tx.ltx_nid = rig_b;
+	tx->rt_tx.ltx_pid = 12345;
+	tx->rt_tx.ltx_deadline = M0_TIME_NEVER;
+	tx->rt_tx.ltx_payload.lpy_vec = &tx->rt_vec;
+	tx->rt_tx.ltx_payload.lpy_bytes = nr;
 }
 
 void rig_xmit(struct rig *rig, struct rig_tx *tx)
 {
 	m0_sock_now_set(rig->rg_sock, rig->rg_now);
-	rig->rg_lnd->ld_ops->lo_xmit(&rig->rg_ni, &tx->rt_tx);
+	rig->rg_lnd->ld_ops->ldo_xmit(&rig->rg_ni, &tx->rt_tx);
 	assert_int_equal(tx->rt_done, 0);
 }

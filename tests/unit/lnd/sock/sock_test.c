@@ -46,15 +46,15 @@ static int ni_start(struct m0_lnd_ni *ni, uint16_t num,
 {
 	static char why[M0_LND_WHY_BYTES];
 
-	*ops = *rig.rg_ni.ln_ops;
+	*ops = *rig.rg_ni.ldn_ops;
 	ops->lu_ni_stopped = stopped;
 	memset(ni, 0, sizeof *ni);
-	ni->ln_nid = rig_a;
-	ni->ln_nid.ln_num = num;
+	ni->ldn_nid = rig_a;
+	ni->ldn_nid.ln_num = num;
 	if (other_addr != 0)
-		ni->ln_nid.ln_addr[3] = other_addr;
-	ni->ln_ops = ops;
-	return rig.rg_lnd->ld_ops->lo_ni_start(rig.rg_lnd, ni, why);
+		ni->ldn_nid.ln_addr[3] = other_addr;
+	ni->ldn_ops = ops;
+	return rig.rg_lnd->ld_ops->ldo_ni_start(rig.rg_lnd, ni, why);
 }
 
 /* Two networks on one address share its listener, and each gets who asks for
@@ -73,16 +73,16 @@ static void listener_is_shared_by_address(void **state)
 	assert_int_equal(ni_start(&second, 1, &ops), 0);
 	assert_int_equal(rig.rg_listeners_nr, 1);
 	nid.ln_num = 1;
-	nr = rig_put_request(buf, &second.ln_nid);
+	nr = rig_put_request(buf, &second.ldn_nid);
 	nr += rig_put_hello(buf + nr, M0_SOCK_V3, &nid, 1, M0_SOCK_CONTROL);
 	his = rig_connect(&rig, "10.0.0.2", 1000);
 	assert_int_equal(rig_feed(&rig, his, buf, nr), nr);
 	hello = rig_see_hello(&rig, his);
-	assert_true(m0_lnet_nid_eq(&hello.sh_src_nid, &second.ln_nid));
+	assert_true(m0_lnet_nid_eq(&hello.sh_src_nid, &second.ldn_nid));
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	/* One goes, the listener and the other's connections stay. */
 	stopped_nr = 0;
-	rig.rg_lnd->ld_ops->lo_ni_stop(&second);
+	rig.rg_lnd->ld_ops->ldo_ni_stop(&second);
 	rig_run(&rig);
 	assert_int_equal(stopped_nr, 1);
 	assert_true(his->rs_hung);
@@ -104,7 +104,7 @@ static void listener_of_other_address_is_another(void **state)
 	assert_int_equal(ni_start(&second, 0, &ops), 0);
 	other_addr = 0;
 	assert_int_equal(rig.rg_listeners_nr, 2);
-	rig.rg_lnd->ld_ops->lo_ni_stop(&second);
+	rig.rg_lnd->ld_ops->ldo_ni_stop(&second);
 	rig_run(&rig);
 	assert_int_equal(rig.rg_listeners_nr, 1);
 }
@@ -122,7 +122,7 @@ static void listener_failing_fails_start(void **state)
 	rig_start(&rig, &rig_a6);
 	rig.rg_listen_rc = -EACCES;
 	assert_int_equal(ni_start(&second, 0, &ops), -EACCES);
-	assert_false(second.ln_up);
+	assert_false(second.ldn_up);
 	rig.rg_listen_rc = 0;
 }
 
@@ -130,7 +130,7 @@ static void stop_it(struct rig *unused, struct rig_tx *tx)
 {
 	(void)unused;
 	if (tx == &txs[0])
-		rig.rg_lnd->ld_ops->lo_ni_stop(&rig.rg_ni);
+		rig.rg_lnd->ld_ops->ldo_ni_stop(&rig.rg_ni);
 }
 
 /* Stopped while a step tells of a message's end. */
@@ -143,7 +143,7 @@ static void ni_stop_within_step(void **state)
 	send_one(0);
 	send_one(1);
 	rig.rg_on_tx_done = stop_it;
-	rig.rg_lnd->ld_ops->lo_tx_cancel(&rig.rg_ni, &txs[0].rt_tx);
+	rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni, &txs[0].rt_tx);
 	rig_run(&rig);
 	assert_int_equal(rig.rg_stopped_nr, 1);
 	assert_int_equal(txs[1].rt_done, 1);
@@ -151,8 +151,8 @@ static void ni_stop_within_step(void **state)
 	rig.rg_stopped_nr = 0;
 	rig.rg_on_tx_done = NULL;
 	assert_int_equal(
-		rig.rg_lnd->ld_ops->lo_ni_start(rig.rg_lnd, &rig.rg_ni,
-						(char[M0_LND_WHY_BYTES]){ 0 }),
+		rig.rg_lnd->ld_ops->ldo_ni_start(rig.rg_lnd, &rig.rg_ni,
+						 (char[M0_LND_WHY_BYTES]){ 0 }),
 		0);
 }
 
@@ -174,7 +174,7 @@ static void hello_that_cannot_be_answered_closes(void **state)
 	assert_true(his->rs_hung);
 	/* A peer who asks, and wants V3 next time: there is no such way. */
 	rig_tx_init(&txs[0], NULL, 0, 1);
-	txs[0].rt_tx.lt_nid = rig_b6;
+	txs[0].rt_tx.ltx_nid = rig_b6;
 	rig_xmit(&rig, &txs[0]);
 	his = rig_dial(&rig);
 	(void)rig_dialled(&rig, his);
@@ -208,10 +208,10 @@ static void calls_are_counted(void **state)
 	m0_sock_calls_count(his->rs_conn, 1, 0);
 	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	m0_sock_calls_count(his->rs_conn, 3, 4);
-	rig.rg_lnd->ld_ops->lo_ni_info(&rig.rg_ni, &info);
-	assert_int_equal(info.lni_read_calls_nr, 3);
-	assert_int_equal(info.lni_write_calls_nr, 4);
-	assert_int_equal(info.lni_accepted_nr, 1);
+	rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &info);
+	assert_int_equal(info.ldi_read_calls_nr, 3);
+	assert_int_equal(info.ldi_write_calls_nr, 4);
+	assert_int_equal(info.ldi_accepted_nr, 1);
 }
 
 /* Messages of a peer that is dropped from above. */
@@ -222,7 +222,7 @@ static void dropped_messages_are_aborted(void **state)
 	(void)state;
 	his->rs_room = 0;
 	send_one(0);
-	rig.rg_lnd->ld_ops->lo_peer_drop(&rig.rg_ni, &rig_b);
+	rig.rg_lnd->ld_ops->ldo_peer_drop(&rig.rg_ni, &rig_b);
 	rig_run(&rig);
 	assert_int_equal(txs[0].rt_status, -ECONNABORTED);
 	assert_int_equal(txs[0].rt_health, M0_LND_LOCAL_ABORTED);
@@ -240,7 +240,7 @@ static void calls_from_above_rouse(void **state)
 	assert_int_equal(rig.rg_streams_nr, 0);
 	assert_non_null(rig_dial(&rig));
 	before = rig.rg_rouses_nr;
-	rig.rg_lnd->ld_ops->lo_tx_cancel(&rig.rg_ni, &txs[0].rt_tx);
+	rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni, &txs[0].rt_tx);
 	assert_int_equal(rig.rg_rouses_nr, before + 1);
 }
 
@@ -256,19 +256,19 @@ static void step_that_called_up_wants_another(void **state)
 	(void)rig_put_message(buf, false, 0, 0);
 	rig.rg_begin_rc = -EAGAIN;
 	assert_int_equal(rig_feed(&rig, his, buf, sizeof buf), sizeof buf);
-	assert_true(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now) > 0);
+	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) > 0);
 	rig.rg_begin_rc = 0;
-	assert_int_equal(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now),
+	assert_int_equal(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now),
 			 0);
 	assert_int_equal(rig.rg_msgs_nr, 1);
-	assert_true(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now) > 0);
+	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) > 0);
 	/* A peer is lost. */
 	his->rs_hung = true;
 	m0_sock_broken(his->rs_conn, 0);
-	assert_int_equal(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now),
+	assert_int_equal(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now),
 			 0);
 	assert_int_equal(rig.rg_downs_nr, 1);
-	assert_true(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now) > 0);
+	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) > 0);
 }
 
 /* An idle driver wants no steps. */
@@ -276,15 +276,15 @@ static void idle_driver_sleeps(void **state)
 {
 	(void)state;
 	rig_run(&rig);
-	assert_true(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now) ==
+	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) ==
 		    M0_TIME_NEVER);
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	rig_pass(&rig, RIG_SECONDS(6));
-	assert_true(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now) ==
+	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) ==
 		    M0_TIME_NEVER);
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
 	rig_pass(&rig, RIG_SECONDS(6));
-	assert_true(rig.rg_lnd->ld_ops->lo_step(rig.rg_lnd, rig.rg_now) >
+	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) >
 		    rig.rg_now + RIG_SECONDS(20));
 }
 
@@ -337,11 +337,11 @@ static void play(void)
 		}
 	}
 	rig_tx_init(&txs[0], NULL, 0, 1);
-	txs[0].rt_tx.lt_nid = rig_low;
+	txs[0].rt_tx.ltx_nid = rig_low;
 	rig_xmit(&rig, &txs[0]);
 	rig_run(&rig);
 	if (txs[0].rt_done == 0)
-		rig.rg_lnd->ld_ops->lo_tx_cancel(&rig.rg_ni, &txs[0].rt_tx);
+		rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni, &txs[0].rt_tx);
 	rig_run(&rig);
 	assert_int_equal(txs[0].rt_done, 1);
 }

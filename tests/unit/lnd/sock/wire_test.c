@@ -464,14 +464,14 @@ static void frame_examples_are_as_written(void **state)
 		struct m0_sock_frame frame;
 		uint8_t              bytes[M0_SOCK_FRAME_BYTES];
 	} frames[] = {
-		{ { .sf_type = M0_SOCK_FRAME_NOOP, .sf_cookie = { 0, 2 } },
+		{ { .sfr_type = M0_SOCK_FRAME_NOOP, .sfr_cookie = { 0, 2 } },
 		  { 0xc0, [16] = 2 } },
-		{ { .sf_type = M0_SOCK_FRAME_NOOP, .sf_cookie = { 5, 9 } },
+		{ { .sfr_type = M0_SOCK_FRAME_NOOP, .sfr_cookie = { 5, 9 } },
 		  { 0xc0, [8] = 5, [16] = 9 } },
-		{ { .sf_type = M0_SOCK_FRAME_LNET },
+		{ { .sfr_type = M0_SOCK_FRAME_LNET },
 		  { 0xc1 } },
-		{ { .sf_type = M0_SOCK_FRAME_LNET, .sf_csum = 0x01020304,
-		    .sf_cookie = { UINT64_C(0x1112131415161718),
+		{ { .sfr_type = M0_SOCK_FRAME_LNET, .sfr_csum = 0x01020304,
+		    .sfr_cookie = { UINT64_C(0x1112131415161718),
 				   UINT64_C(0x2122232425262728) } },
 		  { 0xc1, 0, 0, 0, 4, 3, 2, 1,
 		    0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
@@ -551,9 +551,9 @@ static void frame_acks_are_those_of_its_cookies(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(frames); ++i) {
 		memset(ranges, 0, sizeof ranges);
-		frame.sf_type = frames[i].type;
-		memcpy(frame.sf_cookie, frames[i].cookie,
-		       sizeof frame.sf_cookie);
+		frame.sfr_type = frames[i].type;
+		memcpy(frame.sfr_cookie, frames[i].cookie,
+		       sizeof frame.sfr_cookie);
 		assert_int_equal(m0_sock__frame_acks(&frame, ranges),
 				 frames[i].nr);
 		assert_memory_equal(ranges, frames[i].ranges, sizeof ranges);
