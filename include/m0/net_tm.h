@@ -326,6 +326,46 @@ M0_EXTERN void m0_net_buffer_event_deliver_all(struct m0_net_transfer_mc *tm);
  */
 M0_EXTERN int m0_net_tm_fd(struct m0_net_transfer_mc *tm);
 
+/* -------------------------------------------------- for layers above -- */
+
+/**
+ * A layer above m0_net that moves where the machine moves: on the thread that
+ * delivers its events, so that what a message leads to costs no wake-up of
+ * another thread. (Ours.)
+ *
+ * Its step is called with no lock held, never two at once, nor beside a
+ * callback of the machine if that has one thread: soon after m0_net_tm_start()
+ * has brought the machine to STARTED, after each pass that delivered an event,
+ * after each wake, and when the deadline that it returned last has come. In
+ * synchronous and inline mode it is called inside deliver_all; a wake or a
+ * deadline counts as something pending. What the step adds to queues leaves at
+ * the end of the pass. It is not called any more when STOPPED or FAILED is
+ * delivered.
+ */
+struct m0_net_tm_rider {
+	/** @return when to be called again; M0_TIME_NEVER: when woken. */
+	m0_time_t (*ntr_step)(struct m0_net_tm_rider *rider, m0_time_t now);
+	/* The library's. */
+	struct m0_net_transfer_mc *ntr_tm;
+	m0_time_t                  ntr_at;
+	uint32_t                   ntr_woken;
+};
+
+/**
+ * Pre: INITIALIZED, no rider set, ntr_step set. The rider must live until the
+ * machine is finalised.
+ * @retval -ENOSYS  the transport cannot.
+ */
+M0_EXTERN int m0_net_tm_ride(struct m0_net_transfer_mc *tm,
+			     struct m0_net_tm_rider    *rider);
+/**
+ * Has the step called soon. Any thread, locks of the caller may be held, never
+ * blocks, lock free if it is woken already; a system call only if the machine's
+ * thread sleeps, none from the step itself or callbacks of the machine. No-op
+ * outside STARTED and STOPPING.
+ */
+M0_EXTERN void m0_net_tm_rider_wake(struct m0_net_tm_rider *rider);
+
 /* -------------------------------------------------- for transports -- */
 
 /**
