@@ -231,19 +231,6 @@ int copy_signals_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Time-outs of the node follow --timeout unless they are given. */
-static void timeouts_choose(struct copy_args *args)
-{
-	struct m0_lnet_cfg *cfg = &args->ca_opts.nop_cfg;
-	struct m0_lnet_cfg  def;
-
-	m0_lnet_cfg_default(&def);
-	if (cfg->lc_transaction_timeout_ms == def.lc_transaction_timeout_ms)
-		cfg->lc_transaction_timeout_ms = args->ca_timeout_ms;
-	if (cfg->lc_timeout_ms == def.lc_timeout_ms)
-		cfg->lc_timeout_ms = args->ca_timeout_ms;
-}
-
 static int transport_choose(struct copy_args *args)
 {
 	bool        far = args->ca_listen || (args->ca_dst != NULL &&
@@ -273,7 +260,7 @@ static int transport_choose(struct copy_args *args)
 	}
 	if (args->ca_timeout_ms == 0)
 		args->ca_timeout_ms = TIMEOUT_DEF_MS;
-	timeouts_choose(args);
+	lnet_opts_timeout(&args->ca_opts, args->ca_timeout_ms);
 	return lnet_opts_check(&args->ca_opts);
 }
 

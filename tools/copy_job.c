@@ -41,34 +41,34 @@ struct copy_job {
 static void job_interrupt(struct copy_job *job)
 {
 	struct copy_sender     *sender = &job->cj_sender;
-	struct copy_port       *port = &sender->cs_port;
+	struct tool_port       *port = &sender->cs_port;
 	struct signalfd_siginfo info;
 
 	(void)!read(job->cj_signal_fd, &info, sizeof info);
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	if (job->cj_far && sender->cs_ending)
-		copy_port_fail(port, -EINTR,
+		tool_port_fail(port, -EINTR,
 			       "interrupted at the very end; look whether "
 			       "DST '%s' is there",
 			       job->cj_args->ca_dst);
 	else
-		copy_port_fail(port, -EINTR,
+		tool_port_fail(port, -EINTR,
 			       "interrupted; nothing was written at DST '%s'",
 			       job->cj_far ? job->cj_args->ca_dst
 					   : job->cj_dst.df_path);
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 	if (!job->cj_far)
 		copy_receiver_cancel(&job->cj_receiver);
 }
 
 static uint64_t job_bytes(struct copy_job *job)
 {
-	struct copy_port *port = &job->cj_sender.cs_port;
+	struct tool_port *port = &job->cj_sender.cs_port;
 	uint64_t          bytes;
 
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	bytes = job->cj_sender.cs_bytes;
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 	return bytes;
 }
 
@@ -78,9 +78,9 @@ static struct m0_net_end_point *job_peer(struct copy_job *job)
 	struct copy_sender      *sender = &job->cj_sender;
 	struct m0_net_end_point *to;
 
-	m0_mutex_lock(&sender->cs_port.cp_lock);
+	m0_mutex_lock(&sender->cs_port.tpo_lock);
 	to = sender->cs_to;
-	m0_mutex_unlock(&sender->cs_port.cp_lock);
+	m0_mutex_unlock(&sender->cs_port.tpo_lock);
 	return to;
 }
 
@@ -90,11 +90,11 @@ static void job_wait(struct copy_job *job)
 		{ .fd = job->cj_done_fd, .events = POLLIN },
 		{ .fd = job->cj_signal_fd, .events = POLLIN },
 	};
-	struct copy_port    *port = &job->cj_sender.cs_port;
+	struct tool_port    *port = &job->cj_sender.cs_port;
 	struct copy_progress progress;
 	int                  alive_ms;
 
-	alive_ms = (int)(copy_port_alive_ns(port) / M0_TIME_ONE_MSEC);
+	alive_ms = (int)(tool_port_alive_ns(port) / M0_TIME_ONE_MSEC);
 	copy_progress_init(&progress, (uint64_t)job->cj_src.sf_stat.st_size,
 			   job->cj_args->ca_quiet);
 	for (;;) {
@@ -107,17 +107,17 @@ static void job_wait(struct copy_job *job)
 			break;
 		if (nr > 0 && (fds[1].revents & POLLIN))
 			job_interrupt(job);
-		copy_port_alive(port, job_peer(job));
+		copy_alive(port, job_peer(job));
 		copy_progress_show(&progress, job_bytes(job));
 	}
 	copy_progress_end(&progress);
 }
 
 static void stats_take(struct tool_stats *stats, const char *name,
-		       struct copy_port *port)
+		       struct tool_port *port)
 {
 	stats->tst_machine = name;
-	(void)m0_net_tm_stats_get(&port->cp_node.tn_tm, M0_NET_QT_NR,
+	(void)m0_net_tm_stats_get(&port->tpo_node.tn_tm, M0_NET_QT_NR,
 				  stats->tst_queues, false);
 }
 
@@ -141,11 +141,11 @@ static void job_move(struct copy_job *job)
 
 	if (copy_receiver_run(receiver) == 0 &&
 	    copy_sender_run(sender,
-			    tool_node_addr(&receiver->cr_port.cp_node)) == 0) {
+			    tool_node_addr(&receiver->cr_port.tpo_node)) == 0) {
 		job_wait(job);
 		job_result(job);
 	}
-	if (copy_port_rc(&sender->cs_port) != 0)
+	if (tool_port_rc(&sender->cs_port) != 0)
 		copy_receiver_cancel(receiver);
 	copy_receiver_stop(receiver);
 	copy_sender_stop(sender);
@@ -165,17 +165,17 @@ static void job_move_far(struct copy_job *job)
 static void job_verdict(struct copy_job *job)
 {
 	const struct copy_sender *sender = &job->cj_sender;
-	const struct copy_port   *from = &sender->cs_port;
+	const struct tool_port   *from = &sender->cs_port;
 
 	/* Also if a signal came too late. */
 	if (job->cj_far ? sender->cs_committed : job->cj_receiver.cr_committed)
 		return;
 	if (!job->cj_far &&
-	    (from->cp_rc == 0 || sender->cs_told || job->cj_dst.df_committed))
+	    (from->tpo_rc == 0 || sender->cs_told || job->cj_dst.df_committed))
 		from = &job->cj_receiver.cr_port;
-	if (from->cp_rc != 0)
+	if (from->tpo_rc != 0)
 		tool_fail_set(job->cj_args->ca_fail, TOOL_FAILED, "%s",
-			      from->cp_fail.tf_text);
+			      from->tpo_fail.tf_text);
 }
 
 static void job_plan(struct copy_job *job)

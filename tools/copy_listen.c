@@ -3,8 +3,7 @@
  * `colibri copy --listen`: a machine that takes OPENs (the door), and a machine
  * and a thread for each copy that was let in (a session).
  *
- * The door's callback only puts what came on a short list; main looks at it,
- * opens files, starts and ends sessions. So a stranger costs a slot of a list,
+ * Main looks at what came to the door, opens files, starts and ends sessions. So a stranger costs a slot of a list,
  * and one who was let in what COPY_WINDOW_MAX says.
  */
 #include <fcntl.h>
@@ -16,22 +15,23 @@
 #include "copy_args.h"
 #include "copy_role.h"
 #include "copy_show.h"
+#include "door.h"
 #include "jout.h"
 #include "text.h"
 
 enum {
 	SESSIONS_MAX = 8,
-	ASKS_MAX = 16,
-	DOOR_MSGS_NR = 64,
 	/** Memory of the blocks of a session. */
 	COPY_WINDOW_MAX = 64 << 20
 };
 
-/** An OPEN that waits for main. */
+/** An OPEN that main looks at. */
 struct ask {
 	struct m0_net_end_point *ask_from;
 	struct copy_msg          ask_msg;
 	char                     ask_text[COPY_TEXT_MAX + 1];
+	/** Of another version: the answer is all that both understand. */
+	bool ask_is_alien;
 };
 
 struct session {
@@ -45,66 +45,45 @@ struct session {
 
 struct listener {
 	const struct copy_args *lis_args;
-	struct copy_port        lis_door;
-	/** Under the door's lock. */
-	struct ask      lis_asks[ASKS_MAX];
-	uint32_t        lis_asks_nr;
-	struct session *lis_sessions[SESSIONS_MAX];
-	/** Readable when there is an ask, or the end of a session. */
-	int      lis_wake_fd;
-	int      lis_dir_fd;
-	uint64_t lis_done_nr;
-	uint64_t lis_failed_nr;
-	bool     lis_stopping;
+	struct tool_door        lis_door;
+	struct session         *lis_sessions[SESSIONS_MAX];
+	int                     lis_dir_fd;
+	uint64_t                lis_done_nr;
+	uint64_t                lis_failed_nr;
+	bool                    lis_stopping;
 };
 
 /* ------------------------------------------------------------- the door -- */
 
-static bool door_msg(struct copy_port *port, struct m0_net_end_point *from,
-		     const struct copy_msg *msg)
+static bool door_wants(struct tool_door *door, struct m0_net_end_point *from,
+		       void *bytes, size_t nr)
 {
-	struct listener *listener =
-		container_of(port, struct listener, lis_door);
-	struct m0_net_buf_desc desc = msg->cm_desc;
-	bool                   taken = false;
+	struct copy_msg msg;
+	int             rc = copy_msg_decode(&msg, bytes, nr);
 
-	m0_net_desc_free(&desc);
-	m0_mutex_lock(&port->cp_lock);
-	if (msg->cm_type == COPY_OPEN && msg->cm_conv != 0 &&
-	    listener->lis_asks_nr < ASKS_MAX) {
-		struct ask *ask = &listener->lis_asks[listener->lis_asks_nr++];
-
-		(void)m0_net_end_point_get(from);
-		ask->ask_from = from;
-		ask->ask_msg = *msg;
-		memcpy(ask->ask_text, msg->cm_text, msg->cm_text_nr);
-		ask->ask_text[msg->cm_text_nr] = '\0';
-		taken = true;
-	}
-	m0_mutex_unlock(&port->cp_lock);
-	if (taken)
-		(void)eventfd_write(listener->lis_wake_fd, 1);
-	return taken;
+	(void)door;
+	(void)from;
+	return (rc == 0 && msg.cm_type == COPY_OPEN && msg.cm_conv != 0) ||
+	       (rc == -EPROTONOSUPPORT && msg.cm_type == COPY_OPEN);
 }
 
-/* Of another version: the answer is all that both understand. */
-static void door_alien(struct copy_port *port, struct m0_net_end_point *from,
-		       const struct copy_msg *msg)
+static bool ask_get(struct listener *listener, struct ask *ret)
 {
-	struct listener *listener =
-		container_of(port, struct listener, lis_door);
+	struct tool_ask  raw;
+	struct copy_msg *msg = &ret->ask_msg;
 
-	m0_mutex_lock(&port->cp_lock);
-	if (msg->cm_type == COPY_OPEN && listener->lis_asks_nr < ASKS_MAX) {
-		struct ask *ask = &listener->lis_asks[listener->lis_asks_nr++];
-
-		(void)m0_net_end_point_get(from);
-		ask->ask_from = from;
-		ask->ask_msg = (struct copy_msg){ .cm_type = COPY_OPEN_REPLY };
-		ask->ask_text[0] = '\0';
-	}
-	m0_mutex_unlock(&port->cp_lock);
-	(void)eventfd_write(listener->lis_wake_fd, 1);
+	if (!tool_door_get(&listener->lis_door, &raw))
+		return false;
+	M0_SET0(ret);
+	ret->ask_from = raw.tak_from;
+	ret->ask_is_alien = copy_msg_decode(msg, raw.tak_bytes, raw.tak_nr) !=
+			    0;
+	if (ret->ask_is_alien)
+		M0_SET0(msg);
+	else
+		memcpy(ret->ask_text, msg->cm_text, msg->cm_text_nr);
+	msg->cm_text = NULL;
+	return true;
 }
 
 /* ------------------------------------------------------------- sessions -- */
@@ -182,7 +161,7 @@ static void session_reap(struct listener *listener, struct session **slot)
 	} else {
 		++listener->lis_failed_nr;
 		failure_say(listener, se->se_dst.df_path, se->se_from->nep_addr,
-			    receiver->cr_port.cp_fail.tf_text);
+			    receiver->cr_port.tpo_fail.tf_text);
 	}
 	session_end(se);
 	*slot = NULL;
@@ -190,24 +169,24 @@ static void session_reap(struct listener *listener, struct session **slot)
 
 static bool session_is_over(struct session *se)
 {
-	struct copy_port *port = &se->se_receiver.cr_port;
+	struct tool_port *port = &se->se_receiver.cr_port;
 	bool              over;
 
-	m0_mutex_lock(&port->cp_lock);
-	over = port->cp_done;
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
+	over = port->tpo_done;
+	m0_mutex_unlock(&port->tpo_lock);
 	return over;
 }
 
 static void session_alive(struct session *se)
 {
-	struct copy_port        *port = &se->se_receiver.cr_port;
+	struct tool_port        *port = &se->se_receiver.cr_port;
 	struct m0_net_end_point *to;
 
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	to = se->se_receiver.cr_from;
-	m0_mutex_unlock(&port->cp_lock);
-	copy_port_alive(port, to);
+	m0_mutex_unlock(&port->tpo_lock);
+	copy_alive(port, to);
 }
 
 /* ------------------------------------------------------------ letting in -- */
@@ -227,12 +206,12 @@ static void reply(struct listener *listener, const struct ask *ask, int status,
 		msg.cm_block = (uint32_t)se->se_plan.cpl_block;
 		msg.cm_inflight = se->se_plan.cpl_inflight;
 	}
-	copy_port_reply(&listener->lis_door, ask->ask_from, &msg);
+	copy_reply(&listener->lis_door.tdo_port, ask->ask_from, &msg);
 }
 
 static const char *session_addr(const struct session *se)
 {
-	return tool_node_addr(&se->se_receiver.cr_port.cp_node);
+	return tool_node_addr(&se->se_receiver.cr_port.tpo_node);
 }
 
 /* What we grant of what is asked for. */
@@ -248,9 +227,9 @@ static void plan_make(const struct listener *listener, const struct ask *ask,
 	plan->cpl_size = msg->cm_length;
 	plan->cpl_conv = msg->cm_conv;
 	plan->cpl_timeout_ns = args->ca_timeout_ms * M0_TIME_ONE_MSEC;
-	plan->cpl_block = min64u(
-		msg->cm_block,
-		listener->lis_door.cp_node.tn_dom.nd_get_max_buffer_size);
+	plan->cpl_block =
+		min64u(msg->cm_block, listener->lis_door.tdo_port.tpo_node
+					      .tn_dom.nd_get_max_buffer_size);
 	plan->cpl_block = max64u(min64u(plan->cpl_block, msg->cm_length), 1);
 	plan->cpl_inflight = (uint32_t)max64u(
 		min64u(msg->cm_inflight, COPY_WINDOW_MAX / plan->cpl_block), 1);
@@ -285,9 +264,9 @@ static int session_start(struct listener *listener, const struct ask *ask,
 	plan_make(listener, ask, &se->se_plan);
 	if (copy_receiver_open(&se->se_receiver, &se->se_plan, &se->se_dst,
 			       ask->ask_from->nep_addr,
-			       listener->lis_wake_fd) != 0 ||
+			       listener->lis_door.tdo_wake_fd) != 0 ||
 	    copy_receiver_run(&se->se_receiver) != 0) {
-		*fail = se->se_receiver.cr_port.cp_fail;
+		*fail = se->se_receiver.cr_port.tpo_fail;
 		copy_receiver_stop(&se->se_receiver);
 		copy_receiver_close(&se->se_receiver);
 		dst_file_close(&se->se_dst);
@@ -329,7 +308,7 @@ static void ask_serve(struct listener *listener, struct ask *ask)
 	int                     max = args->ca_once ? 1 : SESSIONS_MAX;
 	int                     i;
 
-	if (ask->ask_msg.cm_type == COPY_OPEN_REPLY) {
+	if (ask->ask_is_alien) {
 		reply(listener, ask, -EPROTONOSUPPORT, NULL, "");
 		return;
 	}
@@ -346,23 +325,6 @@ static void ask_serve(struct listener *listener, struct ask *ask)
 		reply(listener, ask, -EBUSY, NULL, "busy with other copies");
 	else
 		session_open(listener, ask, &listener->lis_sessions[i]);
-}
-
-static bool ask_get(struct listener *listener, struct ask *ret)
-{
-	struct copy_port *door = &listener->lis_door;
-	bool              some;
-
-	m0_mutex_lock(&door->cp_lock);
-	some = listener->lis_asks_nr > 0;
-	if (some) {
-		*ret = listener->lis_asks[0];
-		--listener->lis_asks_nr;
-		memmove(&listener->lis_asks[0], &listener->lis_asks[1],
-			listener->lis_asks_nr * sizeof listener->lis_asks[0]);
-	}
-	m0_mutex_unlock(&door->cp_lock);
-	return some;
 }
 
 static void asks_serve(struct listener *listener)
@@ -422,11 +384,13 @@ static bool listen_is_over(const struct listener *listener, unsigned running_nr)
 static void listen_loop(struct listener *listener)
 {
 	struct pollfd fds[] = {
-		{ .fd = listener->lis_wake_fd, .events = POLLIN },
+		{ .fd = listener->lis_door.tdo_wake_fd, .events = POLLIN },
 		{ .fd = listener->lis_args->ca_signal_fd, .events = POLLIN },
 	};
-	int alive_ms = (int)max64u(
-		copy_port_alive_ns(&listener->lis_door) / M0_TIME_ONE_MSEC, 1);
+	int alive_ms =
+		(int)max64u(tool_port_alive_ns(&listener->lis_door.tdo_port) /
+				    M0_TIME_ONE_MSEC,
+			    1);
 	unsigned  nr = 0;
 	eventfd_t value;
 	nfds_t    fds_nr = ARRAY_SIZE(fds);
@@ -434,8 +398,8 @@ static void listen_loop(struct listener *listener)
 	while (!listen_is_over(listener, nr)) {
 		if (poll(fds, fds_nr, nr > 0 ? alive_ms : -1) > 0) {
 			if (fds[0].revents & POLLIN)
-				(void)eventfd_read(listener->lis_wake_fd,
-						   &value);
+				(void)eventfd_read(
+					listener->lis_door.tdo_wake_fd, &value);
 			if (fds_nr > 1 && (fds[1].revents & POLLIN)) {
 				sessions_cancel(listener);
 				fds_nr = 1;
@@ -449,10 +413,11 @@ static void listen_loop(struct listener *listener)
 static void listen_say(const struct listener *listener, const char *dir)
 {
 	const struct copy_args *args = listener->lis_args;
-	const char *addr = tool_node_addr(&listener->lis_door.cp_node);
-	char        real[PATH_MAX];
-	char        words[512];
-	char        command[1024];
+	const char             *addr =
+		tool_node_addr(&listener->lis_door.tdo_port.tpo_node);
+	char real[PATH_MAX];
+	char words[512];
+	char command[1024];
 
 	if (realpath(dir, real) == NULL)
 		snprintf(real, sizeof real, "%s", dir);
@@ -479,7 +444,7 @@ static int listen_open(struct listener *listener, const char *dir)
 {
 	const struct copy_args *args = listener->lis_args;
 	struct tool_fail       *fail = args->ca_fail;
-	struct copy_port       *door = &listener->lis_door;
+	struct tool_port       *port = &listener->lis_door.tdo_port;
 
 	listener->lis_dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (listener->lis_dir_fd < 0)
@@ -489,29 +454,11 @@ static int listen_open(struct listener *listener, const char *dir)
 		return tool_fail_set(fail, TOOL_USAGE,
 				     "DIR '%s' cannot be written to: %s", dir,
 				     tool_errtext(errno));
-	listener->lis_wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (listener->lis_wake_fd < 0)
-		return tool_fail_set(fail, TOOL_FAILED, "no descriptors: %s",
-				     tool_errtext(errno));
-	door->cp_msg = door_msg;
-	door->cp_alien = door_alien;
-	door->cp_is_door = true;
-	door->cp_timeout_ns = args->ca_timeout_ms * M0_TIME_ONE_MSEC;
-	if (copy_port_open(door, "listener", args->ca_xprt, args->ca_ep,
-			   DOOR_MSGS_NR, -1) != 0)
-		*fail = door->cp_fail;
-	return fail->tf_exit;
-}
-
-static void listen_close(struct listener *listener)
-{
-	struct ask ask;
-
-	copy_port_drain(&listener->lis_door, COPY_BYE_NS);
-	copy_port_stop(&listener->lis_door);
-	while (ask_get(listener, &ask))
-		(void)m0_net_end_point_put(ask.ask_from);
-	copy_port_close(&listener->lis_door);
+	listener->lis_door.tdo_wants = door_wants;
+	port->tpo_timeout_ns = args->ca_timeout_ms * M0_TIME_ONE_MSEC;
+	port->tpo_msg_bytes = COPY_MSG_HEAD_BYTES + COPY_TEXT_MAX;
+	return tool_door_open(&listener->lis_door, args->ca_xprt, args->ca_ep,
+			      fail);
 }
 
 void copy_listen_run(const struct copy_args *args)
@@ -526,16 +473,13 @@ void copy_listen_run(const struct copy_args *args)
 		return;
 	}
 	listener->lis_args = args;
-	listener->lis_wake_fd = -1;
+	listener->lis_door.tdo_wake_fd = -1;
 	rc = listen_open(listener, dir);
 	if (rc == 0) {
 		listen_say(listener, dir);
 		listen_loop(listener);
 	}
-	if (listener->lis_wake_fd >= 0)
-		listen_close(listener);
-	if (listener->lis_wake_fd >= 0)
-		(void)close(listener->lis_wake_fd);
+	tool_door_close(&listener->lis_door, COPY_BYE_NS);
 	if (listener->lis_dir_fd >= 0)
 		(void)close(listener->lis_dir_fd);
 	if (rc == 0 && args->ca_once && listener->lis_done_nr == 0)

@@ -24,22 +24,22 @@ static void block_pulled(const struct m0_net_buffer_event *ev)
 {
 	struct recv_slot *slot =
 		container_of(ev->nbe_buffer, struct recv_slot, rs_nb);
-	struct copy_port *port = &slot->rs_receiver->cr_port;
+	struct tool_port *port = &slot->rs_receiver->cr_port;
 	int               rc = ev->nbe_status;
 
 	m0_net_desc_free(&slot->rs_nb.nb_desc);
 	if (rc == 0 && ev->nbe_length != slot->rs_length)
 		rc = -EPROTO;
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	if (rc == 0)
 		slot->rs_state = SLOT_ARRIVED;
 	else if (rc != -ECANCELED)
-		copy_port_fail(port, rc,
+		tool_port_fail(port, rc,
 			       "receiver: the block at byte %" PRIu64
 			       " was not pulled: %s",
 			       slot->rs_offset, tool_errtext(rc));
-	m0_cond_broadcast(&port->cp_cond);
-	m0_mutex_unlock(&port->cp_lock);
+	m0_cond_broadcast(&port->tpo_cond);
+	m0_mutex_unlock(&port->tpo_lock);
 }
 
 static const struct m0_net_buffer_callbacks pull_callbacks = {
@@ -73,17 +73,17 @@ static struct recv_slot *slot_claim(struct copy_receiver  *receiver,
 static void block_offered(struct copy_receiver  *receiver,
 			  const struct copy_msg *msg)
 {
-	struct copy_port      *port = &receiver->cr_port;
+	struct tool_port      *port = &receiver->cr_port;
 	struct m0_net_buf_desc desc = msg->cm_desc;
 	struct recv_slot      *slot;
 	int                    rc = -EPROTO;
 
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	slot = slot_claim(receiver, msg);
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 	if (slot != NULL) {
 		slot->rs_nb.nb_desc = desc;
-		rc = m0_net_buffer_add(&slot->rs_nb, &port->cp_node.tn_tm);
+		rc = m0_net_buffer_add(&slot->rs_nb, &port->tpo_node.tn_tm);
 		if (rc != 0)
 			M0_SET0(&slot->rs_nb.nb_desc);
 	}
@@ -91,7 +91,7 @@ static void block_offered(struct copy_receiver  *receiver,
 		return;
 	m0_net_desc_free(&desc);
 	if (rc != -EPERM) /* -EPERM: the machine is being stopped. */
-		copy_port_fail_lock(port, rc,
+		tool_port_fail_lock(port, rc,
 				    "receiver: the block at byte "
 				    "%" PRIu64 " is refused: %s",
 				    msg->cm_offset, tool_errtext(rc));
@@ -99,16 +99,16 @@ static void block_offered(struct copy_receiver  *receiver,
 
 static void end_told(struct copy_receiver *receiver, const struct copy_msg *msg)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	receiver->cr_end = *msg;
 	receiver->cr_ended = true;
 	if (msg->cm_status != 0)
-		copy_port_fail(port, msg->cm_status, "the sender gave up: %s",
+		tool_port_fail(port, msg->cm_status, "the sender gave up: %s",
 			       tool_errtext(msg->cm_status));
-	m0_cond_broadcast(&port->cp_cond);
-	m0_mutex_unlock(&port->cp_lock);
+	m0_cond_broadcast(&port->tpo_cond);
+	m0_mutex_unlock(&port->tpo_lock);
 }
 
 /* Is it of this copy? The first message says who the peer is. */
@@ -116,34 +116,34 @@ static bool peer_check(struct copy_receiver    *receiver,
 		       struct m0_net_end_point *from,
 		       const struct copy_msg   *msg)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 	bool              known;
 
-	if (msg->cm_conv != port->cp_conv ||
+	if (msg->cm_conv != port->tpo_conv ||
 	    (receiver->cr_addr != NULL &&
 	     strcmp(from->nep_addr, receiver->cr_addr) != 0))
 		return false;
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	if (receiver->cr_from == NULL) {
 		(void)m0_net_end_point_get(from);
 		receiver->cr_from = from;
 	}
 	known = receiver->cr_from == from;
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 	return known;
 }
 
 static void bye_told(struct copy_receiver *receiver)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	receiver->cr_bye = true;
-	m0_cond_broadcast(&port->cp_cond);
-	m0_mutex_unlock(&port->cp_lock);
+	m0_cond_broadcast(&port->tpo_cond);
+	m0_mutex_unlock(&port->tpo_lock);
 }
 
-static bool receiver_msg(struct copy_port *port, struct m0_net_end_point *from,
+static bool receiver_msg(struct tool_port *port, struct m0_net_end_point *from,
 			 const struct copy_msg *msg)
 {
 	struct copy_receiver *receiver =
@@ -167,12 +167,20 @@ static bool receiver_msg(struct copy_port *port, struct m0_net_end_point *from,
 	case COPY_ALIVE:
 		break;
 	default:
-		copy_port_fail_lock(port, -EPROTO,
+		tool_port_fail_lock(port, -EPROTO,
 				    "receiver: a message of "
 				    "type %d is out of place",
 				    (int)msg->cm_type);
 	}
 	return true;
+}
+
+static bool receiver_take(struct tool_port *port, struct m0_net_end_point *from,
+			  void *bytes, size_t nr)
+{
+	static const struct copy_ears ears = { .cea_msg = receiver_msg };
+
+	return copy_take(&ears, port, from, bytes, nr);
 }
 
 /* The slot whose block is the next of the file, if it has arrived. */
@@ -193,17 +201,17 @@ static struct recv_slot *slot_next(struct copy_receiver *receiver)
 /* Waits for the next block; NULL at the end, or when the copy has failed. */
 static struct recv_slot *slot_wait(struct copy_receiver *receiver)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 	struct recv_slot *slot = NULL;
 
-	m0_mutex_lock(&port->cp_lock);
-	while (port->cp_rc == 0) {
+	m0_mutex_lock(&port->tpo_lock);
+	while (port->tpo_rc == 0) {
 		slot = slot_next(receiver);
 		if (slot != NULL || receiver->cr_ended)
 			break;
-		copy_port_wait(port);
+		tool_port_wait(port);
 	}
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 	return slot;
 }
 
@@ -216,7 +224,7 @@ static int block_write(struct copy_receiver *receiver, struct recv_slot *slot)
 
 	rc = dst_file_write(receiver->cr_dst, bv, slot->rs_offset, left);
 	if (rc != 0) {
-		copy_port_fail_lock(&receiver->cr_port, rc,
+		tool_port_fail_lock(&receiver->cr_port, rc,
 				    "DST '%s' could "
 				    "not be written at byte %" PRIu64 ": %s%s",
 				    receiver->cr_dst->df_path, slot->rs_offset,
@@ -237,7 +245,7 @@ static int block_write(struct copy_receiver *receiver, struct recv_slot *slot)
 
 static int receive_blocks(struct copy_receiver *receiver)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 	struct recv_slot *slot;
 	int               rc = 0;
 
@@ -253,13 +261,13 @@ static int receive_blocks(struct copy_receiver *receiver)
 		if (rc != 0)
 			break;
 		/* Free first: the reply lets the sender offer the next one. */
-		m0_mutex_lock(&port->cp_lock);
+		m0_mutex_lock(&port->tpo_lock);
 		receiver->cr_offset += slot->rs_length;
 		slot->rs_state = SLOT_FREE;
-		m0_mutex_unlock(&port->cp_lock);
-		rc = copy_port_send(port, receiver->cr_from, &msg);
+		m0_mutex_unlock(&port->tpo_lock);
+		rc = copy_send(port, receiver->cr_from, &msg);
 	}
-	return copy_port_rc(port);
+	return tool_port_rc(port);
 }
 
 static int sums_compare(struct copy_receiver *receiver, const uint8_t *sum,
@@ -270,7 +278,7 @@ static int sums_compare(struct copy_receiver *receiver, const uint8_t *sum,
 
 	if (memcmp(sum, receiver->cr_end.cm_sum, HASH_BYTES) == 0)
 		return 0;
-	copy_port_fail_lock(&receiver->cr_port, -EIO,
+	tool_port_fail_lock(&receiver->cr_port, -EIO,
 			    "DST '%s' is not "
 			    "written: %s gives " HASH_NAME " %s, the source "
 			    "gave %s",
@@ -282,7 +290,7 @@ static int sums_compare(struct copy_receiver *receiver, const uint8_t *sum,
 
 static int read_back(struct copy_receiver *receiver)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 	m0_time_t         start = m0_time_now();
 	int               rc;
 
@@ -292,7 +300,7 @@ static int read_back(struct copy_receiver *receiver)
 	if (rc == 0)
 		return sums_compare(receiver, receiver->cr_sum_back,
 				    "what was written, read back,");
-	copy_port_fail_lock(port, rc, "DST '%s' could not be read back: %s",
+	tool_port_fail_lock(port, rc, "DST '%s' could not be read back: %s",
 			    receiver->cr_dst->df_path, tool_errtext(rc));
 	return rc;
 }
@@ -305,7 +313,7 @@ static int receiver_verify(struct copy_receiver *receiver)
 	hash_value(receiver->cr_hash, receiver->cr_sum);
 	if (receiver->cr_offset != receiver->cr_end.cm_length) {
 		rc = -EPROTO;
-		copy_port_fail_lock(&receiver->cr_port, rc,
+		tool_port_fail_lock(&receiver->cr_port, rc,
 				    "receiver: %" PRIu64
 				    " bytes came, the sender counts %" PRIu64,
 				    receiver->cr_offset,
@@ -321,20 +329,20 @@ static int receiver_verify(struct copy_receiver *receiver)
 /* From here on it is too late to call the copy off. */
 static int commit_begin(struct copy_receiver *receiver)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 	int               rc;
 
-	m0_mutex_lock(&port->cp_lock);
-	rc = port->cp_rc;
+	m0_mutex_lock(&port->tpo_lock);
+	rc = port->tpo_rc;
 	receiver->cr_committing = rc == 0;
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 	return rc;
 }
 
 /* To the disk, and to its name unless the copy was called off meanwhile. */
 static int receiver_commit(struct copy_receiver *receiver)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 	struct dst_file  *dst = receiver->cr_dst;
 	m0_time_t         start = m0_time_now();
 	int               rc;
@@ -348,7 +356,7 @@ static int receiver_commit(struct copy_receiver *receiver)
 	}
 	receiver->cr_phases.cph_sync_ns = m0_time_sub(m0_time_now(), start);
 	if (rc != 0)
-		copy_port_fail_lock(port, rc, "DST '%s' could not be %s: %s",
+		tool_port_fail_lock(port, rc, "DST '%s' could not be %s: %s",
 				    dst->df_path,
 				    dst->df_committed
 					    ? "synced with its directory"
@@ -368,30 +376,29 @@ static void send_end_reply(struct copy_receiver *receiver, int status)
 	if (receiver->cr_plan->cpl_verify)
 		msg.cm_flags = COPY_FLAG_VERIFIED;
 	if (status != 0) {
-		msg.cm_text = receiver->cr_port.cp_fail.tf_text;
+		msg.cm_text = receiver->cr_port.tpo_fail.tf_text;
 		msg.cm_text_nr = (uint32_t)strnlen(msg.cm_text, COPY_TEXT_MAX);
 	}
 	memcpy(msg.cm_sum, receiver->cr_sum, HASH_BYTES);
 	if (receiver->cr_from != NULL)
-		(void)copy_port_send(&receiver->cr_port, receiver->cr_from,
-				     &msg);
+		(void)copy_send(&receiver->cr_port, receiver->cr_from, &msg);
 }
 
 /* A sender elsewhere is given some time to hear how it ended. */
 static void bye_wait(struct copy_receiver *receiver)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 	m0_time_t         limit = m0_time_add(m0_time_now(), COPY_BYE_NS);
-	bool              wait = port->cp_timeout_ns != 0;
+	bool              wait = port->tpo_timeout_ns != 0;
 
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	while (wait && !receiver->cr_bye && receiver->cr_from != NULL &&
-	       port->cp_rc != -ETIMEDOUT)
-		wait = m0_cond_timedwait(&port->cp_cond, limit);
-	m0_mutex_unlock(&port->cp_lock);
+	       port->tpo_rc != -ETIMEDOUT)
+		wait = m0_cond_timedwait(&port->tpo_cond, limit);
+	m0_mutex_unlock(&port->tpo_lock);
 }
 
-static void receiver_thread(struct copy_port *port)
+static void receiver_thread(struct tool_port *port)
 {
 	struct copy_receiver *receiver =
 		container_of(port, struct copy_receiver, cr_port);
@@ -403,7 +410,7 @@ static void receiver_thread(struct copy_port *port)
 		rc = receiver_commit(receiver);
 	send_end_reply(receiver, rc);
 	bye_wait(receiver);
-	copy_port_finish(port);
+	tool_port_finish(port);
 }
 
 static int receiver_slots_init(struct copy_receiver *receiver)
@@ -421,7 +428,7 @@ static int receiver_slots_init(struct copy_receiver *receiver)
 		struct recv_slot *slot = &receiver->cr_slots[i];
 
 		rc = tool_buffer_init(&slot->rs_nb,
-				      &receiver->cr_port.cp_node.tn_dom,
+				      &receiver->cr_port.tpo_node.tn_dom,
 				      plan->cpl_block);
 		slot->rs_nb.nb_qtype = M0_NET_QT_ACTIVE_BULK_RECV;
 		slot->rs_nb.nb_callbacks = &pull_callbacks;
@@ -434,47 +441,47 @@ int copy_receiver_open(struct copy_receiver   *receiver,
 		       const struct copy_plan *plan, struct dst_file *dst,
 		       const char *from, int done_fd)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 	int               rc;
 
 	M0_SET0(receiver);
 	receiver->cr_plan = plan;
 	receiver->cr_dst = dst;
 	receiver->cr_addr = from;
-	port->cp_to = from;
-	port->cp_msg = receiver_msg;
-	port->cp_conv = plan->cpl_conv;
-	port->cp_timeout_ns = plan->cpl_timeout_ns;
-	rc = copy_port_open(port, "receiver", plan->cpl_xprt, NULL,
-			    plan->cpl_inflight + COPY_MSGS_SPARE, done_fd);
+	port->tpo_to = from;
+	port->tpo_take = receiver_take;
+	port->tpo_conv = plan->cpl_conv;
+	port->tpo_timeout_ns = plan->cpl_timeout_ns;
+	rc = copy_open(port, "receiver", plan->cpl_xprt, NULL,
+		       plan->cpl_inflight + COPY_MSGS_SPARE, done_fd);
 	if (rc != 0)
 		return rc;
 	rc = receiver_slots_init(receiver);
 	if (rc != 0)
-		copy_port_fail_lock(port, rc, "receiver: buffers: %s",
+		tool_port_fail_lock(port, rc, "receiver: buffers: %s",
 				    tool_errtext(rc));
-	return port->cp_fail.tf_exit;
+	return port->tpo_fail.tf_exit;
 }
 
 int copy_receiver_run(struct copy_receiver *receiver)
 {
-	return copy_port_run(&receiver->cr_port, receiver_thread);
+	return tool_port_run(&receiver->cr_port, receiver_thread);
 }
 
 void copy_receiver_cancel(struct copy_receiver *receiver)
 {
-	struct copy_port *port = &receiver->cr_port;
+	struct tool_port *port = &receiver->cr_port;
 
 	__atomic_store_n(&receiver->cr_cancelled, true, __ATOMIC_RELAXED);
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	if (!receiver->cr_committing)
-		copy_port_fail(port, -ECANCELED, "called off");
-	m0_mutex_unlock(&port->cp_lock);
+		tool_port_fail(port, -ECANCELED, "called off");
+	m0_mutex_unlock(&port->tpo_lock);
 }
 
 void copy_receiver_stop(struct copy_receiver *receiver)
 {
-	copy_port_stop(&receiver->cr_port);
+	tool_port_stop(&receiver->cr_port);
 	if (receiver->cr_from != NULL)
 		(void)m0_net_end_point_put(receiver->cr_from);
 	receiver->cr_from = NULL;
@@ -488,5 +495,5 @@ void copy_receiver_close(struct copy_receiver *receiver)
 		tool_buffer_fini(&receiver->cr_slots[i].rs_nb);
 	m0_free(receiver->cr_slots);
 	hash_free(receiver->cr_hash);
-	copy_port_close(&receiver->cr_port);
+	tool_port_close(&receiver->cr_port);
 }

@@ -18,6 +18,7 @@
 #ifndef M0_TOOLS_COPY_ROLE_H
 #define M0_TOOLS_COPY_ROLE_H
 
+#include "call.h"
 #include "copy_file.h"
 #include "copy_port.h"
 
@@ -49,7 +50,7 @@ struct copy_target {
 };
 
 struct copy_sender {
-	struct copy_port         cs_port;
+	struct tool_port         cs_port;
 	struct copy_plan         cs_plan;
 	struct src_file         *cs_src;
 	struct m0_net_end_point *cs_to;
@@ -57,9 +58,9 @@ struct copy_sender {
 	const struct copy_target *cs_target;
 	struct m0_net_end_point  *cs_door;
 	/** Its answer to OPEN, and the address in it. */
-	struct copy_msg cs_open;
-	bool            cs_opened;
-	char            cs_addr[COPY_TEXT_MAX + 1];
+	struct copy_msg  cs_open;
+	struct tool_call cs_call;
+	char             cs_addr[COPY_TEXT_MAX + 1];
 	/** END was sent: the copy may be done, whatever we hear. Locked. */
 	bool              cs_ending;
 	struct send_slot *cs_slots;
@@ -79,10 +80,10 @@ struct copy_sender {
 	bool cs_committed;
 };
 
-/** All return 0, or an exit code, with cs_port.cp_fail set. */
+/** All return 0, or an exit code, with cs_port.tpo_fail set. */
 int copy_sender_open(struct copy_sender *sender, const struct copy_plan *plan,
 		     struct src_file *src, int done_fd);
-/** Begins to send to the receiver at `addr`; cs_port.cp_done follows. */
+/** Begins to send to the receiver at `addr`; cs_port.tpo_done follows. */
 int copy_sender_run(struct copy_sender *sender, const char *addr);
 /** The same, to a receiver elsewhere, which is asked first. */
 int copy_sender_call(struct copy_sender       *sender,
@@ -102,7 +103,7 @@ struct copy_phases {
 struct recv_slot;
 
 struct copy_receiver {
-	struct copy_port        cr_port;
+	struct tool_port        cr_port;
 	const struct copy_plan *cr_plan;
 	struct dst_file        *cr_dst;
 	/** The peer, as learnt from its first message; and who it must be. */

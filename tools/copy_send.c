@@ -28,7 +28,7 @@ static void slot_step(struct send_slot *slot, unsigned wait)
 		return;
 	sender->cs_bytes += slot->ss_length;
 	--sender->cs_busy_nr;
-	m0_cond_broadcast(&sender->cs_port.cp_cond);
+	m0_cond_broadcast(&sender->cs_port.tpo_cond);
 }
 
 /* The peer has pulled the block, or never will. */
@@ -36,19 +36,19 @@ static void block_read(const struct m0_net_buffer_event *ev)
 {
 	struct send_slot *slot =
 		container_of(ev->nbe_buffer, struct send_slot, ss_nb);
-	struct copy_port *port = &slot->ss_sender->cs_port;
+	struct tool_port *port = &slot->ss_sender->cs_port;
 	int               rc = ev->nbe_status;
 
 	m0_net_desc_free(&slot->ss_nb.nb_desc);
 	slot->ss_nb.nb_ep = NULL;
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	if (rc != 0 && rc != -ECANCELED)
-		copy_port_fail(port, rc,
+		tool_port_fail(port, rc,
 			       "sender: a block of %" PRIu64
 			       " bytes was not moved: %s",
 			       slot->ss_length, tool_errtext(rc));
 	slot_step(slot, WAIT_READ);
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 }
 
 static const struct m0_net_buffer_callbacks block_callbacks = {
@@ -60,7 +60,7 @@ static void block_replied(struct copy_sender    *sender,
 {
 	if (msg->cm_id >= sender->cs_slots_nr ||
 	    !(sender->cs_slots[msg->cm_id].ss_waits & WAIT_REPLY)) {
-		copy_port_fail(&sender->cs_port, -EPROTO,
+		tool_port_fail(&sender->cs_port, -EPROTO,
 			       "sender: a reply "
 			       "came for block slot %u, which waits for none",
 			       msg->cm_id);
@@ -79,16 +79,16 @@ static void text_keep(char *ret, const struct copy_msg *msg)
 
 static void end_replied(struct copy_sender *sender, const struct copy_msg *msg)
 {
-	struct copy_port *port = &sender->cs_port;
+	struct tool_port *port = &sender->cs_port;
 	char              text[COPY_TEXT_MAX + 1];
 
 	text_keep(text, msg);
 	sender->cs_end = *msg;
 	sender->cs_end.cm_text = NULL;
 	sender->cs_ended = true;
-	sender->cs_told = msg->cm_status != 0 && port->cp_rc == 0;
+	sender->cs_told = msg->cm_status != 0 && port->tpo_rc == 0;
 	if (sender->cs_told)
-		copy_port_fail(port, msg->cm_status, "the receiver gave up: %s",
+		tool_port_fail(port, msg->cm_status, "the receiver gave up: %s",
 			       text[0] != '\0' ? text
 					       : tool_errtext(msg->cm_status));
 }
@@ -97,7 +97,8 @@ static void open_replied(struct copy_sender *sender, const struct copy_msg *msg)
 {
 	text_keep(sender->cs_addr, msg);
 	sender->cs_open = *msg;
-	sender->cs_opened = true;
+	sender->cs_call.tca_status = msg->cm_status;
+	sender->cs_call.tca_answered = true;
 }
 
 /* Is it of this copy? */
@@ -105,7 +106,7 @@ static bool peer_check(const struct copy_sender      *sender,
 		       const struct m0_net_end_point *from,
 		       const struct copy_msg         *msg)
 {
-	if (msg->cm_conv != sender->cs_port.cp_conv)
+	if (msg->cm_conv != sender->cs_port.tpo_conv)
 		return false;
 	return sender->cs_target == NULL ||
 	       from == (msg->cm_type == COPY_OPEN_REPLY ? sender->cs_door
@@ -122,13 +123,13 @@ static void msg_dispatch(struct copy_sender *sender, const struct copy_msg *msg)
 	else if (msg->cm_type == COPY_OPEN_REPLY && sender->cs_target != NULL)
 		open_replied(sender, msg);
 	else if (msg->cm_type != COPY_ALIVE)
-		copy_port_fail(&sender->cs_port, -EPROTO,
+		tool_port_fail(&sender->cs_port, -EPROTO,
 			       "sender: a message of type %d "
 			       "is out of place",
 			       (int)msg->cm_type);
 }
 
-static bool sender_msg(struct copy_port *port, struct m0_net_end_point *from,
+static bool sender_msg(struct tool_port *port, struct m0_net_end_point *from,
 		       const struct copy_msg *msg)
 {
 	struct copy_sender *sender =
@@ -136,48 +137,57 @@ static bool sender_msg(struct copy_port *port, struct m0_net_end_point *from,
 	struct m0_net_buf_desc desc = msg->cm_desc;
 	bool                   ours;
 
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	ours = peer_check(sender, from, msg);
 	if (ours)
 		msg_dispatch(sender, msg);
-	m0_cond_broadcast(&port->cp_cond);
-	m0_mutex_unlock(&port->cp_lock);
+	m0_cond_broadcast(&port->tpo_cond);
+	m0_mutex_unlock(&port->tpo_lock);
 	m0_net_desc_free(&desc);
 	return ours;
 }
 
-static void sender_alien(struct copy_port *port, struct m0_net_end_point *from,
+static void sender_alien(struct tool_port *port, struct m0_net_end_point *from,
 			 const struct copy_msg *msg)
 {
 	struct copy_sender *sender =
 		container_of(port, struct copy_sender, cs_port);
 
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	if (sender->cs_target != NULL && from == sender->cs_door)
-		copy_port_fail(port, -EPROTONOSUPPORT,
+		tool_port_fail(port, -EPROTONOSUPPORT,
 			       "the receiver speaks version %u of `colibri "
 			       "copy', this side version %d; use the same "
 			       "release on both",
 			       msg->cm_id, COPY_VERSION);
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
+}
+
+static bool sender_take(struct tool_port *port, struct m0_net_end_point *from,
+			void *bytes, size_t nr)
+{
+	static const struct copy_ears ears = { .cea_msg = sender_msg,
+					       .cea_alien = sender_alien };
+
+	return copy_take(&ears, port, from, bytes, nr);
 }
 
 /* Waits for a free slot; NULL if the copy has failed. */
 static struct send_slot *slot_get(struct copy_sender *sender)
 {
-	struct copy_port *port = &sender->cs_port;
+	struct tool_port *port = &sender->cs_port;
 	struct send_slot *slot = NULL;
 	uint32_t          i;
 
-	m0_mutex_lock(&port->cp_lock);
-	while (port->cp_rc == 0 && sender->cs_busy_nr == sender->cs_slots_nr)
-		copy_port_wait(port);
-	for (i = 0; i < sender->cs_slots_nr && port->cp_rc == 0; ++i) {
+	m0_mutex_lock(&port->tpo_lock);
+	while (port->tpo_rc == 0 && sender->cs_busy_nr == sender->cs_slots_nr)
+		tool_port_wait(port);
+	for (i = 0; i < sender->cs_slots_nr && port->tpo_rc == 0; ++i) {
 		slot = &sender->cs_slots[i];
 		if (slot->ss_waits == 0)
 			break;
 	}
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 	return slot;
 }
 
@@ -192,14 +202,14 @@ static int block_fill(struct copy_sender *sender, struct send_slot *slot,
 	int                     rc = src_file_read(src, bv, off, left);
 
 	if (rc == -ENODATA)
-		copy_port_fail_lock(&sender->cs_port, rc,
+		tool_port_fail_lock(&sender->cs_port, rc,
 				    "SRC '%s' shrank "
 				    "while it was read, from %" PRIu64 " bytes;"
 				    " copy it when nobody writes to it",
 				    src->sf_path,
 				    (uint64_t)src->sf_stat.st_size);
 	else if (rc != 0)
-		copy_port_fail_lock(&sender->cs_port, rc,
+		tool_port_fail_lock(&sender->cs_port, rc,
 				    "SRC '%s' could not "
 				    "be read at byte %" PRIu64 ": %s",
 				    src->sf_path, off, tool_errtext(rc));
@@ -216,7 +226,7 @@ static int block_fill(struct copy_sender *sender, struct send_slot *slot,
 static int block_offer(struct copy_sender *sender, struct send_slot *slot,
 		       uint64_t off)
 {
-	struct copy_port     *port = &sender->cs_port;
+	struct tool_port     *port = &sender->cs_port;
 	struct m0_net_buffer *nb = &slot->ss_nb;
 	struct copy_msg       msg = {
 		      .cm_type = COPY_BLOCK,
@@ -226,35 +236,35 @@ static int block_offer(struct copy_sender *sender, struct send_slot *slot,
 	};
 	int rc;
 
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	slot->ss_waits = WAIT_READ | WAIT_REPLY;
 	++sender->cs_busy_nr;
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 	nb->nb_length = slot->ss_length;
 	nb->nb_ep = sender->cs_to;
-	rc = m0_net_buffer_add(nb, &port->cp_node.tn_tm);
+	rc = m0_net_buffer_add(nb, &port->tpo_node.tn_tm);
 	if (rc != 0) {
-		copy_port_fail_lock(port, rc,
+		tool_port_fail_lock(port, rc,
 				    "sender: a block was not "
 				    "offered: %s",
 				    tool_errtext(rc));
 		return rc;
 	}
 	msg.cm_desc = nb->nb_desc;
-	return copy_port_send(port, sender->cs_to, &msg);
+	return copy_send(port, sender->cs_to, &msg);
 }
 
 /* Waits until every block is written. */
 static int blocks_wait(struct copy_sender *sender)
 {
-	struct copy_port *port = &sender->cs_port;
+	struct tool_port *port = &sender->cs_port;
 	int               rc;
 
-	m0_mutex_lock(&port->cp_lock);
-	while (port->cp_rc == 0 && sender->cs_busy_nr > 0)
-		copy_port_wait(port);
-	rc = port->cp_rc;
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
+	while (port->tpo_rc == 0 && sender->cs_busy_nr > 0)
+		tool_port_wait(port);
+	rc = port->tpo_rc;
+	m0_mutex_unlock(&port->tpo_lock);
 	return rc;
 }
 
@@ -268,7 +278,7 @@ static int send_blocks(struct copy_sender *sender)
 		int               rc;
 
 		if (slot == NULL)
-			return copy_port_rc(&sender->cs_port);
+			return tool_port_rc(&sender->cs_port);
 		slot->ss_length = min64u(sender->cs_plan.cpl_block, size - off);
 		rc = block_fill(sender, slot, off);
 		if (rc == 0)
@@ -287,13 +297,13 @@ static int source_check(struct copy_sender *sender)
 	int              rc = src_file_check(src);
 
 	if (rc == -ESTALE)
-		copy_port_fail_lock(&sender->cs_port, rc,
+		tool_port_fail_lock(&sender->cs_port, rc,
 				    "SRC '%s' changed "
 				    "while it was read; copy it when nobody "
 				    "writes to it",
 				    src->sf_path);
 	else if (rc != 0)
-		copy_port_fail_lock(&sender->cs_port, rc, "SRC '%s': %s",
+		tool_port_fail_lock(&sender->cs_port, rc, "SRC '%s': %s",
 				    src->sf_path, tool_errtext(rc));
 	return rc;
 }
@@ -301,7 +311,7 @@ static int source_check(struct copy_sender *sender)
 /* Tells the receiver that all was sent, or that it is called off. */
 static void send_end(struct copy_sender *sender, int status)
 {
-	struct copy_port *port = &sender->cs_port;
+	struct tool_port *port = &sender->cs_port;
 	struct copy_msg   msg = {
 		  .cm_type = COPY_END,
 		  .cm_status = status,
@@ -310,34 +320,34 @@ static void send_end(struct copy_sender *sender, int status)
 	};
 
 	memcpy(msg.cm_sum, sender->cs_sum, HASH_BYTES);
-	m0_mutex_lock(&port->cp_lock);
+	m0_mutex_lock(&port->tpo_lock);
 	if (status == 0)
-		status = port->cp_rc;
+		status = port->tpo_rc;
 	msg.cm_status = status;
 	sender->cs_ending = status == 0;
-	m0_mutex_unlock(&port->cp_lock);
-	(void)copy_port_send(port, sender->cs_to, &msg);
+	m0_mutex_unlock(&port->tpo_lock);
+	(void)copy_send(port, sender->cs_to, &msg);
 }
 
 /* Waits for the receiver's last word: a failure here does not end that. */
 static void end_wait(struct copy_sender *sender)
 {
-	struct copy_port *port = &sender->cs_port;
+	struct tool_port *port = &sender->cs_port;
 	m0_time_t         limit = M0_TIME_NEVER;
 	bool              wait = true;
 
-	m0_mutex_lock(&port->cp_lock);
-	while (port->cp_rc == 0 && !sender->cs_ended)
-		copy_port_wait(port);
-	if (port->cp_timeout_ns != 0 && port->cp_rc != -ETIMEDOUT)
+	m0_mutex_lock(&port->tpo_lock);
+	while (port->tpo_rc == 0 && !sender->cs_ended)
+		tool_port_wait(port);
+	if (port->tpo_timeout_ns != 0 && port->tpo_rc != -ETIMEDOUT)
 		limit = m0_time_add(m0_time_now(), COPY_BYE_NS);
 	else
 		wait = false;
 	while (wait && !sender->cs_ended)
-		wait = m0_cond_timedwait(&port->cp_cond, limit);
+		wait = m0_cond_timedwait(&port->tpo_cond, limit);
 	sender->cs_committed = sender->cs_ended && sender->cs_ending &&
 			       sender->cs_end.cm_status == 0;
-	m0_mutex_unlock(&port->cp_lock);
+	m0_mutex_unlock(&port->tpo_lock);
 }
 
 /* What was written there is what was read here. */
@@ -346,7 +356,7 @@ static void sums_compare(struct copy_sender *sender)
 	if (sender->cs_committed &&
 	    memcmp(sender->cs_end.cm_sum, sender->cs_sum, HASH_BYTES) != 0) {
 		sender->cs_committed = false;
-		copy_port_fail_lock(&sender->cs_port, -EIO,
+		tool_port_fail_lock(&sender->cs_port, -EIO,
 				    "the receiver confirms another checksum "
 				    "than that of SRC '%s'; copy it again",
 				    sender->cs_src->sf_path);
@@ -355,7 +365,7 @@ static void sums_compare(struct copy_sender *sender)
 
 static void send_all(struct copy_sender *sender)
 {
-	struct copy_port     *port = &sender->cs_port;
+	struct tool_port     *port = &sender->cs_port;
 	const struct copy_msg bye = { .cm_type = COPY_BYE };
 	int                   rc = send_blocks(sender);
 
@@ -366,9 +376,9 @@ static void send_all(struct copy_sender *sender)
 	end_wait(sender);
 	sums_compare(sender);
 	if (sender->cs_target != NULL && sender->cs_ended)
-		(void)copy_port_send(port, sender->cs_to, &bye);
+		(void)copy_send(port, sender->cs_to, &bye);
 	if (sender->cs_target != NULL)
-		copy_port_drain(port, COPY_BYE_NS);
+		tool_port_drain(port, COPY_BYE_NS);
 }
 
 static int sender_slots_init(struct copy_sender *sender)
@@ -386,7 +396,7 @@ static int sender_slots_init(struct copy_sender *sender)
 		struct send_slot *slot = &sender->cs_slots[i];
 
 		rc = tool_buffer_init(&slot->ss_nb,
-				      &sender->cs_port.cp_node.tn_dom,
+				      &sender->cs_port.tpo_node.tn_dom,
 				      plan->cpl_block);
 		slot->ss_nb.nb_qtype = M0_NET_QT_PASSIVE_BULK_SEND;
 		slot->ss_nb.nb_callbacks = &block_callbacks;
@@ -395,7 +405,7 @@ static int sender_slots_init(struct copy_sender *sender)
 	return rc;
 }
 
-static void sender_thread(struct copy_port *port)
+static void sender_thread(struct tool_port *port)
 {
 	struct copy_sender *sender =
 		container_of(port, struct copy_sender, cs_port);
@@ -406,66 +416,65 @@ static void sender_thread(struct copy_port *port)
 	if (rc == 0) {
 		rc = sender_slots_init(sender);
 		if (rc != 0)
-			copy_port_fail_lock(port, rc, "sender: buffers: %s",
+			tool_port_fail_lock(port, rc, "sender: buffers: %s",
 					    tool_errtext(rc));
 	}
 	if (rc == 0 || sender->cs_to != NULL)
 		send_all(sender);
-	copy_port_finish(port);
+	tool_port_finish(port);
 }
 
 int copy_sender_open(struct copy_sender *sender, const struct copy_plan *plan,
 		     struct src_file *src, int done_fd)
 {
-	struct copy_port *port = &sender->cs_port;
+	struct tool_port *port = &sender->cs_port;
 
 	M0_SET0(sender);
 	sender->cs_plan = *plan;
 	sender->cs_src = src;
-	port->cp_msg = sender_msg;
-	port->cp_alien = sender_alien;
-	port->cp_conv = plan->cpl_conv;
-	port->cp_timeout_ns = plan->cpl_timeout_ns;
-	return copy_port_open(port, "sender", plan->cpl_xprt, plan->cpl_addr,
-			      plan->cpl_inflight + COPY_MSGS_SPARE, done_fd);
+	port->tpo_take = sender_take;
+	port->tpo_conv = plan->cpl_conv;
+	port->tpo_timeout_ns = plan->cpl_timeout_ns;
+	return copy_open(port, "sender", plan->cpl_xprt, plan->cpl_addr,
+			 plan->cpl_inflight + COPY_MSGS_SPARE, done_fd);
 }
 
 static int end_point_of(struct copy_sender *sender, const char *addr,
 			struct m0_net_end_point **ret)
 {
-	struct copy_port *port = &sender->cs_port;
-	int rc = m0_net_end_point_create(ret, &port->cp_node.tn_tm, addr);
+	struct tool_port *port = &sender->cs_port;
+	int rc = m0_net_end_point_create(ret, &port->tpo_node.tn_tm, addr);
 
 	if (rc != 0)
-		copy_port_fail_lock(port, rc, "sender: address '%s': %s", addr,
+		tool_port_fail_lock(port, rc, "sender: address '%s': %s", addr,
 				    tool_errtext(rc));
 	return rc;
 }
 
 int copy_sender_run(struct copy_sender *sender, const char *addr)
 {
-	struct copy_port *port = &sender->cs_port;
+	struct tool_port *port = &sender->cs_port;
 
 	if (end_point_of(sender, addr, &sender->cs_to) != 0)
-		return port->cp_fail.tf_exit;
-	return copy_port_run(port, sender_thread);
+		return port->tpo_fail.tf_exit;
+	return tool_port_run(port, sender_thread);
 }
 
 int copy_sender_call(struct copy_sender       *sender,
 		     const struct copy_target *target)
 {
-	struct copy_port *port = &sender->cs_port;
+	struct tool_port *port = &sender->cs_port;
 
 	sender->cs_target = target;
-	port->cp_to = target->cta_addr;
+	port->tpo_to = target->cta_addr;
 	if (end_point_of(sender, target->cta_addr, &sender->cs_door) != 0)
-		return port->cp_fail.tf_exit;
-	return copy_port_run(port, sender_thread);
+		return port->tpo_fail.tf_exit;
+	return tool_port_run(port, sender_thread);
 }
 
 void copy_sender_stop(struct copy_sender *sender)
 {
-	copy_port_stop(&sender->cs_port);
+	tool_port_stop(&sender->cs_port);
 	if (sender->cs_to != NULL)
 		(void)m0_net_end_point_put(sender->cs_to);
 	if (sender->cs_door != NULL)
@@ -482,5 +491,5 @@ void copy_sender_close(struct copy_sender *sender)
 		tool_buffer_fini(&sender->cs_slots[i].ss_nb);
 	m0_free(sender->cs_slots);
 	hash_free(sender->cs_hash);
-	copy_port_close(&sender->cs_port);
+	tool_port_close(&sender->cs_port);
 }

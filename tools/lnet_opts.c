@@ -310,6 +310,18 @@ char *lnet_opts_words(char *ret, size_t size, const char *why)
 	return ret;
 }
 
+void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms)
+{
+	struct m0_lnet_cfg *cfg = &opts->nop_cfg;
+	struct m0_lnet_cfg  def;
+
+	m0_lnet_cfg_default(&def);
+	if (cfg->lc_transaction_timeout_ms == def.lc_transaction_timeout_ms)
+		cfg->lc_transaction_timeout_ms = ms;
+	if (cfg->lc_timeout_ms == def.lc_timeout_ms)
+		cfg->lc_timeout_ms = ms;
+}
+
 int lnet_opts_check(struct lnet_opts *opts)
 {
 	char why[M0_LNET_WHY_BYTES] = "";

@@ -30,6 +30,9 @@ void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail);
 /** After all options: do they fit together? @return the exit code so far. */
 int lnet_opts_check(struct lnet_opts *opts);
 
+/** Time-outs of the node that were not given become `ms`. */
+void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms);
+
 /**
  * What the library says of a configuration, with the options of the command for
  * the fields of struct m0_lnet_cfg. @return ret.

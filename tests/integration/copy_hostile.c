@@ -13,21 +13,29 @@
 #include "../../tools/copy_port.h"
 #include "../../tools/place.h"
 
-static struct copy_port port;
+static struct tool_port port;
 /* Where a copy of ours was let in; empty: nowhere. Under the port's lock. */
 static char session[COPY_TEXT_MAX + 1];
 
-static bool answered(struct copy_port *at, struct m0_net_end_point *from,
+static bool answered(struct tool_port *at, struct m0_net_end_point *from,
 		     const struct copy_msg *msg)
 {
 	(void)from;
-	m0_mutex_lock(&at->cp_lock);
+	m0_mutex_lock(&at->tpo_lock);
 	if (msg->cm_type == COPY_OPEN_REPLY && msg->cm_status == 0) {
 		memcpy(session, msg->cm_text, msg->cm_text_nr);
 		session[msg->cm_text_nr] = '\0';
 	}
-	m0_mutex_unlock(&at->cp_lock);
+	m0_mutex_unlock(&at->tpo_lock);
 	return true;
+}
+
+static bool take(struct tool_port *at, struct m0_net_end_point *from,
+		 void *bytes, size_t nr)
+{
+	static const struct copy_ears ears = { .cea_msg = answered };
+
+	return copy_take(&ears, at, from, bytes, nr);
 }
 
 static void sent(const struct m0_net_buffer_event *ev)
@@ -94,13 +102,13 @@ static int one_send(struct m0_net_buffer *nb, const char *to,
 	struct m0_net_end_point *ep;
 	int                      rc;
 
-	rc = m0_net_end_point_create(&ep, &port.cp_node.tn_tm, to);
+	rc = m0_net_end_point_create(&ep, &port.tpo_node.tn_tm, to);
 	if (rc != 0)
 		return rc;
 	nb->nb_length = bytes_make(nb->nb_buffer.ov_buf[0],
 				   nb->nb_buffer.ov_vec.v_count[0], seed);
 	nb->nb_ep = ep;
-	rc = m0_net_buffer_add(nb, &port.cp_node.tn_tm);
+	rc = m0_net_buffer_add(nb, &port.tpo_node.tn_tm);
 	if (rc == 0)
 		m0_semaphore_down(done);
 	(void)m0_net_end_point_put(ep);
@@ -114,7 +122,7 @@ static int all_send(const char *door, uint64_t seed, int nr)
 	char                 to[COPY_TEXT_MAX + 1];
 	int                  rc;
 
-	rc = tool_buffer_init(&nb, &port.cp_node.tn_dom, 2000);
+	rc = tool_buffer_init(&nb, &port.tpo_node.tn_dom, 2000);
 	if (rc != 0)
 		return rc;
 	(void)m0_semaphore_init(&done, 0);
@@ -122,9 +130,9 @@ static int all_send(const char *door, uint64_t seed, int nr)
 	nb.nb_callbacks = &callbacks;
 	nb.nb_app_private = &done;
 	for (; nr > 0 && rc == 0; --nr) {
-		m0_mutex_lock(&port.cp_lock);
+		m0_mutex_lock(&port.tpo_lock);
 		strcpy(to, session);
-		m0_mutex_unlock(&port.cp_lock);
+		m0_mutex_unlock(&port.tpo_lock);
 		rc = one_send(&nb,
 			      to[0] == '\0' || m0_rnd(2, &seed) ? door : to,
 			      &done, &seed);
@@ -154,15 +162,14 @@ int main(int argc, char **argv)
 		rc = tool_place_open(&place, tool_xprt_find("lnet", &fail),
 				     &opts, false, false);
 	if (rc == 0) {
-		port.cp_msg = answered;
-		port.cp_is_door = true;
-		rc = copy_port_open(&port, "stranger", place.tpl_xprt, NULL, 64,
-				    -1);
+		port.tpo_take = take;
+		port.tpo_is_door = true;
+		rc = copy_open(&port, "stranger", place.tpl_xprt, NULL, 64, -1);
 		if (rc == 0)
 			rc = all_send(argv[3], strtoull(argv[4], NULL, 10),
 				      atoi(argv[5]));
-		copy_port_stop(&port);
-		copy_port_close(&port);
+		tool_port_stop(&port);
+		tool_port_close(&port);
 		tool_place_close(&place);
 		(void)m0_net_fini();
 	}
