@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The client's half of an update stream: numbers, window, resends,
+ * acknowledgements. A state machine without time and without I/O; its owner,
+ * the machine, calls it from one thread and tells it `now`.
+ *
+ * A number (xid) is given when a request goes into a packet for the first time,
+ * from 1 and without gaps, so what was cancelled before never had one. What
+ * was cancelled or gave up after that leaves its number behind, which must be
+ * filled: a SKIP of that number is sent until the server has answered it,
+ * whichever of the two it finds.
+ *
+ * Use. After every call below that has `now`, ask m0_rpc_cstream_step() until
+ * it says NONE, then arm the stream's timer at m0_rpc_cstream_due() if that is
+ * earlier than it is armed; when it fires, step again.
+ *  - an item goes into a packet: m0_rpc_cstream_take(), its numbers go into
+ *    the item's header;
+ *  - CONTROL: put the stream's one header-only item into the formation, urgent;
+ *    when it goes into a packet, m0_rpc_cstream_control() says what it is;
+ *  - the time of an item is up, or it is cancelled: m0_rpc_cstream_drop();
+ *  - the server is gone (another incarnation, or it asks for an establish):
+ *    m0_rpc_cstream_suspend(); formation of this stream's items is held; what
+ *    is in it stays there. Then, with the answer of the session's establish,
+ *    m0_rpc_cstream_resume(), or _reset() if the session is unknown there.
+ *
+ * A reset begins the numbers again at 1. So that nothing of before can be
+ * taken for something of after, the session must have a number of its own
+ * then, never used before by this incarnation of the client.
+ *
+ * Seed 002, "Sessions".
+ */
+#ifndef M0_SRC_RPC_CORE_CSTREAM_H
+#define M0_SRC_RPC_CORE_CSTREAM_H
+
+#include "m0/base.h"
+
+enum {
+	/** An acknowledgement with nothing to ride on is sent so often, with
+	 * back-off: nobody answers it, and what is lost costs the server only
+	 * the memory of a window. */
+	M0_RPC_CSTREAM_ACKS = 3
+};
+
+/** What a stream keeps of an item; embedded in it. All but the first three
+ * fields, set before the post, are the stream's. */
+struct m0_rpc_citem {
+	/** First resend after this. */
+	m0_time_t ci_resend_ns;
+	/** Times it may be sent; at least 1. */
+	uint64_t ci_sent_max;
+	/** The owner's. */
+	void               *ci_owner;
+	uint64_t            ci_xid;
+	uint32_t            ci_state;
+	struct m0_list_link ci_link;
+};
+
+/** What is known of a number that is not yet below the window. */
+struct m0_rpc_cslot {
+	/** NULL: it ended without this; the number is to be filled. */
+	struct m0_rpc_citem *cl_item;
+	m0_time_t            cl_due;
+	m0_time_t            cl_wait_ns;
+	uint64_t             cl_sent_nr;
+	uint32_t             cl_state;
+};
+
+struct m0_rpc_cstream_cfg {
+	/** Slots reserved: the window that is asked for. */
+	uint32_t scc_window_max;
+	/** Bound of the doubled resend interval. */
+	m0_time_t scc_resend_max_ns;
+	/** Interval of a SKIP's resends, first; the bound is the same. */
+	m0_time_t scc_skip_ns;
+	/** An acknowledgement waits so long for a request to ride on. */
+	m0_time_t scc_ack_ns;
+};
+
+struct m0_rpc_cstream {
+	struct m0_rpc_cstream_cfg cs_cfg;
+	/** Granted; 0: not established yet. */
+	uint32_t cs_window;
+	bool     cs_active;
+	/** CONTROL was said, control() not yet called. */
+	bool cs_control;
+	/** All below it are answered: what is sent as the ack. */
+	uint64_t cs_low;
+	/** The next number. */
+	uint64_t cs_next;
+	/** Said FORM, without a number yet. */
+	uint32_t cs_open;
+	/** Numbers to be filled, not answered. */
+	uint32_t cs_skips;
+	/** Times of numbering anew. */
+	uint32_t cs_resets;
+	/** Highest ack that a packet carried; and how often alone. */
+	uint64_t  cs_ack_sent;
+	uint32_t  cs_acks_left;
+	m0_time_t cs_ack_due;
+	m0_time_t cs_ack_wait_ns;
+	/** No slot is due before. */
+	m0_time_t cs_slots_due;
+	/** Beyond the window, as posted; and those that ended -ESTALE. */
+	struct m0_list       cs_queue;
+	struct m0_list       cs_stale;
+	struct m0_rpc_cslot *cs_slot;
+};
+
+/** What is to be done, about an item or (CONTROL) the stream. */
+enum m0_rpc_ctodo {
+	M0_RPC_CT_NONE = 0,
+	/** It is within the window: put it into the formation. In this order:
+	 * they are numbered as they are taken. */
+	M0_RPC_CT_FORM,
+	/** No answer came: put it into the formation again, urgent. */
+	M0_RPC_CT_RESEND,
+	/** It was sent as often as it may be: ends with -ETIMEDOUT; the
+	 * stream knows it no more. */
+	M0_RPC_CT_GIVE_UP,
+	/** It may have been executed by a server that has forgotten it: ends
+	 * with -ESTALE, also if it is in the formation; the stream knows it
+	 * no more. */
+	M0_RPC_CT_STALE,
+	/** The stream's own item has to go. */
+	M0_RPC_CT_CONTROL
+};
+
+/** What an item's header says. */
+struct m0_rpc_cmark {
+	uint64_t cm_xid;
+	uint64_t cm_ack;
+	/** Sent before. */
+	bool cm_dup;
+	/** Only by m0_rpc_cstream_control(): fill cm_xid. If not, cm_xid is 0
+	 * and it carries the ack alone. */
+	bool cm_skip;
+};
+
+/** What a reply is to the client. */
+enum m0_rpc_creply {
+	/** Of this item: it ends with the reply; the stream knows it no more,
+	 * and it leaves the formation if it is there. */
+	M0_RPC_CR_ITEM = 0,
+	/** Fills a number that nobody waits for. */
+	M0_RPC_CR_SKIP,
+	/** A number never sent or answered already. */
+	M0_RPC_CR_STRAY
+};
+
+/** What became of a dropped item. */
+enum m0_rpc_cdrop {
+	/** Never had a number: it was not executed. */
+	M0_RPC_CD_UNSENT = 0,
+	/** Has been sent: it may be executed or have been, at most once. */
+	M0_RPC_CD_SENT
+};
+
+/** Not active; items may be posted. @retval -ENOMEM */
+int m0_rpc_cstream_init(struct m0_rpc_cstream           *stream,
+			const struct m0_rpc_cstream_cfg *cfg);
+/** Pre: no items, see m0_rpc_cstream_pop(). */
+void m0_rpc_cstream_fini(struct m0_rpc_cstream *stream);
+
+void m0_rpc_citem_init(struct m0_rpc_citem *item);
+
+/** Last in the stream. Pre: in none. */
+void              m0_rpc_cstream_post(struct m0_rpc_cstream *stream,
+				      struct m0_rpc_citem *item, m0_time_t now);
+enum m0_rpc_ctodo m0_rpc_cstream_step(struct m0_rpc_cstream *stream,
+				      m0_time_t              now,
+				      struct m0_rpc_citem  **ret_item);
+/** When to step though nothing happens; M0_TIME_NEVER. May be too early. */
+m0_time_t m0_rpc_cstream_due(const struct m0_rpc_cstream *stream);
+
+/** The item goes into a packet now. Pre: active; step said FORM or RESEND of
+ * it since it was taken last. */
+void m0_rpc_cstream_take(struct m0_rpc_cstream *stream,
+			 struct m0_rpc_citem *item, m0_time_t now,
+			 struct m0_rpc_cmark *ret);
+/** The stream's own item goes into a packet now: a number to fill, or if there
+ * is none (any more) the ack. More may follow by step. Pre: active. */
+void m0_rpc_cstream_control(struct m0_rpc_cstream *stream, m0_time_t now,
+			    struct m0_rpc_cmark *ret);
+
+/** A reply came, of any outcome. @param ret_item  for CR_ITEM. */
+enum m0_rpc_creply m0_rpc_cstream_replied(struct m0_rpc_cstream *stream,
+					  uint64_t xid, m0_time_t now,
+					  struct m0_rpc_citem **ret_item);
+/** Cancelled, or its time is up; the stream knows it no more. Pre: it is in
+ * the stream. */
+enum m0_rpc_cdrop m0_rpc_cstream_drop(struct m0_rpc_cstream *stream,
+				      struct m0_rpc_citem *item, m0_time_t now);
+
+/** Nothing of it leaves until resume or reset. */
+void m0_rpc_cstream_suspend(struct m0_rpc_cstream *stream);
+/**
+ * The server has the session, also for the first time.
+ * @param last    the last number it has finished.
+ * @param window  granted; what is above cfg's is not used. Once it is set it
+ *                stays.
+ * @retval -ESTALE  it has finished numbers that were never sent: this is not
+ *                  the stream it was. Nothing has changed: reset.
+ */
+int m0_rpc_cstream_resume(struct m0_rpc_cstream *stream, uint64_t last,
+			  uint32_t window, m0_time_t now);
+/** The server has forgotten: what had a number is stale, what had none goes
+ * on, in a session with another number. */
+void m0_rpc_cstream_reset(struct m0_rpc_cstream *stream, uint32_t window,
+			  m0_time_t now);
+/** Takes an item out, to end the stream: in the order of posts, numbered ones
+ * first; NULL: there is none. */
+struct m0_rpc_citem *m0_rpc_cstream_pop(struct m0_rpc_cstream *stream);
+
+/** No item is in it and no number open: it can be terminated. */
+bool m0_rpc_cstream_is_idle(const struct m0_rpc_cstream *stream);
+
+#endif /* M0_SRC_RPC_CORE_CSTREAM_H */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the server keeps of clients, sessions and streams in the store: keys,
+ * values and how to find them again. Keys begin with the byte 0.
+ *
+ *   c uuid                          -> incarnation: older ones are refused
+ *   s uuid session                  -> incarnation, streams, window
+ *   r uuid session stream slot      -> number, ack, code, reply
+ *
+ * An update puts one key: the reply's. The slot is the number modulo the
+ * window, so that a reply takes the place of one that was acknowledged, and a
+ * stream never has more keys than its window. The last number executed is the
+ * highest of the replies'.
+ *
+ * All within a transaction of the caller.
+ */
+#ifndef M0_SRC_RPC_CORE_RECORD_H
+#define M0_SRC_RPC_CORE_RECORD_H
+
+#include "m0/rpc_store.h"
+
+enum {
+	/** Bytes of a reply's value before the reply itself. */
+	M0_RPC_RECORD_HEAD = 32
+};
+
+struct m0_rpc_record_session {
+	uint64_t rcs_session;
+	uint64_t rcs_incarnation;
+	uint32_t rcs_streams;
+	uint32_t rcs_window;
+};
+
+struct m0_rpc_record_reply {
+	uint64_t rcr_session;
+	uint32_t rcr_stream;
+	/** For putting: the stream's window. */
+	uint32_t rcr_window;
+	uint64_t rcr_xid;
+	uint64_t rcr_ack;
+	int32_t  rcr_rc;
+	/** Got: what followed the head. */
+	struct m0_rpc_slice rcr_reply;
+};
+
+/** @retval -ENOENT  the client was never here. -EPROTO  not a record. */
+int m0_rpc_record_client_get(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			     uint64_t *ret_incarnation);
+int m0_rpc_record_client_put(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			     uint64_t incarnation);
+/** With all its sessions and replies. */
+int m0_rpc_record_client_del(struct m0_rpc_tx *tx, struct m0_uint128 uuid);
+
+int m0_rpc_record_session_get(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			      uint64_t                      session,
+			      struct m0_rpc_record_session *ret);
+int m0_rpc_record_session_put(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			      const struct m0_rpc_record_session *rec);
+/** With its replies. */
+int m0_rpc_record_session_del(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			      uint64_t session);
+
+/**
+ * @param value  `nr` bytes, the first M0_RPC_RECORD_HEAD of which are written
+ *               here; the reply follows them.
+ */
+int m0_rpc_record_reply_put(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			    const struct m0_rpc_record_reply *rec, void *value,
+			    m0_bcount_t nr);
+/**
+ * Calls `found` for each reply of the session; it must not change the store.
+ * Other than 0 ends it and is returned.
+ * @retval -EPROTO  one that is no record was met.
+ */
+int m0_rpc_record_replies(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			  uint64_t session,
+			  int (*found)(const struct m0_rpc_record_reply *rec,
+				       void                             *arg),
+			  void *arg);
+
+#endif /* M0_SRC_RPC_CORE_RECORD_H */
