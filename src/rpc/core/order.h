@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * An ordered set whose nodes are embedded in its elements: a treap with a list
+ * through it in order. First, last, next and previous are a look at a link; to
+ * take the first or to add a last one takes constant time in the mean, anything
+ * else O(log n) in the mean whatever comes (the heap's numbers are drawn).
+ */
+#ifndef M0_SRC_RPC_CORE_ORDER_H
+#define M0_SRC_RPC_CORE_ORDER_H
+
+#include "m0/base.h"
+
+struct m0_order_node {
+	struct m0_list_link   on_link;
+	struct m0_order_node *on_up;
+	struct m0_order_node *on_left;
+	struct m0_order_node *on_right;
+	/** Of the heap: a parent's is not less than its children's. */
+	uint32_t on_rank;
+};
+
+struct m0_order {
+	struct m0_list        or_list;
+	struct m0_order_node *or_root;
+	/** <0: `a` before `b`; never 0 for two different ones. */
+	int (*or_cmp)(const struct m0_order_node *a,
+		      const struct m0_order_node *b, const void *env);
+	const void *or_env;
+	uint64_t    or_seed;
+};
+
+void m0_rpc__order_init(struct m0_order *order,
+			int (*cmp)(const struct m0_order_node *a,
+				   const struct m0_order_node *b,
+				   const void                 *env),
+			const void *env);
+void m0_rpc__order_add(struct m0_order *order, struct m0_order_node *node);
+/** Pre: it is in there. */
+void m0_rpc__order_del(struct m0_order *order, struct m0_order_node *node);
+/** Order and heap hold everywhere. O(n). */
+bool m0_rpc__order_invariant(const struct m0_order *order);
+
+static inline bool m0_rpc__order_is_empty(const struct m0_order *order)
+{
+	return order->or_root == NULL;
+}
+
+/** NULL: empty. */
+static inline struct m0_order_node *m0_rpc__order_first(
+	const struct m0_order *order)
+{
+	struct m0_list_link *link = m0_list_first(&order->or_list);
+
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_order_node, on_link);
+}
+
+/** NULL: `node` is the last. */
+static inline struct m0_order_node *m0_rpc__order_next(
+	const struct m0_order *order, const struct m0_order_node *node)
+{
+	struct m0_list_link *link =
+		m0_list_next(&order->or_list, &node->on_link);
+
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_order_node, on_link);
+}
+
+#endif /* M0_SRC_RPC_CORE_ORDER_H */
