@@ -179,11 +179,11 @@ static int block_check(const struct copy_args *args)
 	struct m0_net_domain    dom = { .nd_xprt = NULL };
 	char                    text[TEXT_MAX];
 	uint64_t                max;
-	int                     rc = m0_net_domain_init(&dom, xprt->tx_xprt);
+	int                     rc = m0_net_domain_init(&dom, xprt->txp_xprt);
 
 	if (rc != 0)
 		return tool_fail_set(args->ca_fail, TOOL_FAILED,
-				     "transport '%s': %s", xprt->tx_name,
+				     "transport '%s': %s", xprt->txp_name,
 				     tool_errtext(rc));
 	max = m0_net_domain_get_max_buffer_size(&dom);
 	(void)m0_net_domain_fini(&dom);
@@ -192,7 +192,7 @@ static int block_check(const struct copy_args *args)
 				     "--block %" PRIu64 " is out of range; "
 				     "transport '%s' accepts 1 to %" PRIu64
 				     " (%s)",
-				     args->ca_block, xprt->tx_name, max,
+				     args->ca_block, xprt->txp_name, max,
 				     text_size(text, max));
 	return 0;
 }
@@ -243,13 +243,13 @@ static int transport_choose(struct copy_args *args)
 	args->ca_xprt = tool_xprt_find(name, args->ca_fail);
 	if (args->ca_xprt == NULL)
 		return TOOL_USAGE;
-	if (far && !args->ca_xprt->tx_node)
+	if (far && !args->ca_xprt->txp_node)
 		return tool_fail_set(args->ca_fail, TOOL_USAGE,
 				     "--transport '%s' reaches this process "
 				     "only; use lnet for %s",
 				     name,
 				     args->ca_listen ? "--listen" : "EP:PATH");
-	if (args->ca_ep != NULL && args->ca_xprt->tx_node)
+	if (args->ca_ep != NULL && args->ca_xprt->txp_node)
 		(void)tool_place_check(args->ca_ep, strlen(args->ca_ep), true,
 				       "--ep", args->ca_fail);
 	if (far && !args->ca_listen) {

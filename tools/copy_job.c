@@ -187,7 +187,7 @@ static void job_plan(struct copy_job *job)
 
 	r->ct_src = args->ca_src;
 	r->ct_dst = job->cj_far ? args->ca_dst : job->cj_dst.df_path;
-	r->ct_transport = args->ca_xprt->tx_name;
+	r->ct_transport = args->ca_xprt->txp_name;
 	r->ct_bytes = size;
 	r->ct_block = args->ca_block;
 	r->ct_inflight = (uint32_t)args->ca_inflight;

@@ -10,34 +10,34 @@ enum recv_state {
 };
 
 struct recv_slot {
-	struct m0_net_buffer  rs_nb;
-	struct copy_receiver *rs_receiver;
+	struct m0_net_buffer  rcv_nb;
+	struct copy_receiver *rcv_receiver;
 	/** Under the port's lock. */
-	enum recv_state rs_state;
+	enum recv_state rcv_state;
 	/** The sender's name of the block, and where it belongs. */
-	uint32_t rs_id;
-	uint64_t rs_offset;
-	uint64_t rs_length;
+	uint32_t rcv_id;
+	uint64_t rcv_offset;
+	uint64_t rcv_length;
 };
 
 static void block_pulled(const struct m0_net_buffer_event *ev)
 {
 	struct recv_slot *slot =
-		container_of(ev->nbe_buffer, struct recv_slot, rs_nb);
-	struct tool_port *port = &slot->rs_receiver->cr_port;
+		container_of(ev->nbe_buffer, struct recv_slot, rcv_nb);
+	struct tool_port *port = &slot->rcv_receiver->cr_port;
 	int               rc = ev->nbe_status;
 
-	m0_net_desc_free(&slot->rs_nb.nb_desc);
-	if (rc == 0 && ev->nbe_length != slot->rs_length)
+	m0_net_desc_free(&slot->rcv_nb.nb_desc);
+	if (rc == 0 && ev->nbe_length != slot->rcv_length)
 		rc = -EPROTO;
 	m0_mutex_lock(&port->tpo_lock);
 	if (rc == 0)
-		slot->rs_state = SLOT_ARRIVED;
+		slot->rcv_state = SLOT_ARRIVED;
 	else if (rc != -ECANCELED)
 		tool_port_fail(port, rc,
 			       "receiver: the block at byte %" PRIu64
 			       " was not pulled: %s",
-			       slot->rs_offset, tool_errtext(rc));
+			       slot->rcv_offset, tool_errtext(rc));
 	m0_cond_broadcast(&port->tpo_cond);
 	m0_mutex_unlock(&port->tpo_lock);
 }
@@ -59,12 +59,12 @@ static struct recv_slot *slot_claim(struct copy_receiver  *receiver,
 	for (i = 0; i < receiver->cr_slots_nr; ++i) {
 		struct recv_slot *slot = &receiver->cr_slots[i];
 
-		if (slot->rs_state != SLOT_FREE)
+		if (slot->rcv_state != SLOT_FREE)
 			continue;
-		slot->rs_state = SLOT_PULLING;
-		slot->rs_id = msg->cm_id;
-		slot->rs_offset = msg->cm_offset;
-		slot->rs_length = msg->cm_length;
+		slot->rcv_state = SLOT_PULLING;
+		slot->rcv_id = msg->cm_id;
+		slot->rcv_offset = msg->cm_offset;
+		slot->rcv_length = msg->cm_length;
 		return slot;
 	}
 	return NULL;
@@ -82,10 +82,10 @@ static void block_offered(struct copy_receiver  *receiver,
 	slot = slot_claim(receiver, msg);
 	m0_mutex_unlock(&port->tpo_lock);
 	if (slot != NULL) {
-		slot->rs_nb.nb_desc = desc;
-		rc = m0_net_buffer_add(&slot->rs_nb, &port->tpo_node.tn_tm);
+		slot->rcv_nb.nb_desc = desc;
+		rc = m0_net_buffer_add(&slot->rcv_nb, &port->tpo_node.tn_tm);
 		if (rc != 0)
-			M0_SET0(&slot->rs_nb.nb_desc);
+			M0_SET0(&slot->rcv_nb.nb_desc);
 	}
 	if (rc == 0)
 		return;
@@ -191,8 +191,8 @@ static struct recv_slot *slot_next(struct copy_receiver *receiver)
 	for (i = 0; i < receiver->cr_slots_nr; ++i) {
 		struct recv_slot *slot = &receiver->cr_slots[i];
 
-		if (slot->rs_state == SLOT_ARRIVED &&
-		    slot->rs_offset == receiver->cr_offset)
+		if (slot->rcv_state == SLOT_ARRIVED &&
+		    slot->rcv_offset == receiver->cr_offset)
 			return slot;
 	}
 	return NULL;
@@ -217,17 +217,17 @@ static struct recv_slot *slot_wait(struct copy_receiver *receiver)
 
 static int block_write(struct copy_receiver *receiver, struct recv_slot *slot)
 {
-	const struct m0_bufvec *bv = &slot->rs_nb.nb_buffer;
-	uint64_t                left = slot->rs_length;
+	const struct m0_bufvec *bv = &slot->rcv_nb.nb_buffer;
+	uint64_t                left = slot->rcv_length;
 	uint32_t                i;
 	int                     rc;
 
-	rc = dst_file_write(receiver->cr_dst, bv, slot->rs_offset, left);
+	rc = dst_file_write(receiver->cr_dst, bv, slot->rcv_offset, left);
 	if (rc != 0) {
 		tool_port_fail_lock(&receiver->cr_port, rc,
 				    "DST '%s' could "
 				    "not be written at byte %" PRIu64 ": %s%s",
-				    receiver->cr_dst->df_path, slot->rs_offset,
+				    receiver->cr_dst->df_path, slot->rcv_offset,
 				    tool_errtext(rc),
 				    rc == -ENOSPC ? "; free some space, or "
 						    "choose another place"
@@ -252,9 +252,9 @@ static int receive_blocks(struct copy_receiver *receiver)
 	while (rc == 0 && (slot = slot_wait(receiver)) != NULL) {
 		struct copy_msg msg = {
 			.cm_type = COPY_BLOCK_REPLY,
-			.cm_id = slot->rs_id,
-			.cm_offset = slot->rs_offset,
-			.cm_length = slot->rs_length,
+			.cm_id = slot->rcv_id,
+			.cm_offset = slot->rcv_offset,
+			.cm_length = slot->rcv_length,
 		};
 
 		rc = block_write(receiver, slot);
@@ -262,8 +262,8 @@ static int receive_blocks(struct copy_receiver *receiver)
 			break;
 		/* Free first: the reply lets the sender offer the next one. */
 		m0_mutex_lock(&port->tpo_lock);
-		receiver->cr_offset += slot->rs_length;
-		slot->rs_state = SLOT_FREE;
+		receiver->cr_offset += slot->rcv_length;
+		slot->rcv_state = SLOT_FREE;
 		m0_mutex_unlock(&port->tpo_lock);
 		rc = copy_send(port, receiver->cr_from, &msg);
 	}
@@ -427,12 +427,12 @@ static int receiver_slots_init(struct copy_receiver *receiver)
 	for (i = 0; i < plan->cpl_inflight && rc == 0; ++i) {
 		struct recv_slot *slot = &receiver->cr_slots[i];
 
-		rc = tool_buffer_init(&slot->rs_nb,
+		rc = tool_buffer_init(&slot->rcv_nb,
 				      &receiver->cr_port.tpo_node.tn_dom,
 				      plan->cpl_block);
-		slot->rs_nb.nb_qtype = M0_NET_QT_ACTIVE_BULK_RECV;
-		slot->rs_nb.nb_callbacks = &pull_callbacks;
-		slot->rs_receiver = receiver;
+		slot->rcv_nb.nb_qtype = M0_NET_QT_ACTIVE_BULK_RECV;
+		slot->rcv_nb.nb_callbacks = &pull_callbacks;
+		slot->rcv_receiver = receiver;
 	}
 	return rc;
 }
@@ -492,7 +492,7 @@ void copy_receiver_close(struct copy_receiver *receiver)
 	uint32_t i;
 
 	for (i = 0; i < receiver->cr_slots_nr; ++i)
-		tool_buffer_fini(&receiver->cr_slots[i].rs_nb);
+		tool_buffer_fini(&receiver->cr_slots[i].rcv_nb);
 	m0_free(receiver->cr_slots);
 	hash_free(receiver->cr_hash);
 	tool_port_close(&receiver->cr_port);

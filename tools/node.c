@@ -62,7 +62,7 @@ int tool_node_init(struct tool_node *node, const char *name,
 	node->tn_name = name;
 	m0_mutex_init(&node->tn_mutex);
 	m0_cond_init(&node->tn_cond, &node->tn_mutex);
-	rc = m0_net_domain_init(&node->tn_dom, xprt->tx_xprt);
+	rc = m0_net_domain_init(&node->tn_dom, xprt->txp_xprt);
 	if (rc != 0)
 		goto out_cond;
 	node->tn_tm.ntm_callbacks = &node_callbacks;

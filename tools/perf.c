@@ -286,17 +286,17 @@ static int limits_check(struct perf_args *args)
 	size_t                  i;
 	int                     rc;
 
-	if (args->pa_workers > xprt->tx_workers_max)
+	if (args->pa_workers > xprt->txp_workers_max)
 		return tool_fail_set(args->pa_fail, TOOL_USAGE,
 				     "--workers '%" PRIu64
 				     "' is not accepted; transport '%s' "
 				     "accepts 1 to %zu",
-				     args->pa_workers, xprt->tx_name,
-				     xprt->tx_workers_max);
-	rc = m0_net_domain_init(&dom, xprt->tx_xprt);
+				     args->pa_workers, xprt->txp_name,
+				     xprt->txp_workers_max);
+	rc = m0_net_domain_init(&dom, xprt->txp_xprt);
 	if (rc != 0)
 		return tool_fail_set(args->pa_fail, TOOL_FAILED,
-				     "transport '%s': %s", xprt->tx_name,
+				     "transport '%s': %s", xprt->txp_name,
 				     tool_errtext(rc));
 	max = m0_net_domain_get_max_buffer_size(&dom);
 	(void)m0_net_domain_fini(&dom);
@@ -306,7 +306,7 @@ static int limits_check(struct perf_args *args)
 					     "--size %" PRIu64 " is out of "
 					     "range; transport '%s' accepts 1 "
 					     "to %" PRIu64,
-					     args->pa_sizes[i], xprt->tx_name,
+					     args->pa_sizes[i], xprt->txp_name,
 					     max);
 	}
 	return 0;
@@ -407,7 +407,7 @@ static int places_open(struct perf_args *args)
 	int                     i;
 	int                     rc;
 
-	if (two && !xprt->tx_node)
+	if (two && !xprt->txp_node)
 		return tool_fail_set(args->pa_fail, TOOL_USAGE,
 				     "--peer-net is accepted with --transport "
 				     "lnet only");

@@ -240,7 +240,7 @@ static int side_set_up(struct perf_side *side, const struct perf_setup *setup,
 	if (setup->pu_spin_set)
 		m0_net_tm_spin_set(tm, setup->pu_spin_ns);
 	if (setup->pu_workers > 1)
-		setup->pu_xprt->tx_workers_set(tm, setup->pu_workers);
+		setup->pu_xprt->txp_workers_set(tm, setup->pu_workers);
 	side->pe_locked = setup->pu_workers > 1;
 	return 0;
 }

@@ -47,7 +47,7 @@ void perf_table_head(const struct perf_setup *setup)
 
 	if (setup->pu_spin_set)
 		text_time(spin, (double)setup->pu_spin_ns);
-	printf("transport %s, mode %s", setup->pu_xprt->tx_name,
+	printf("transport %s, mode %s", setup->pu_xprt->txp_name,
 	       perf_mode_names[setup->pu_mode]);
 	if (setup->pu_mode == PERF_INLINE)
 		printf(" (%u thread%s polling)", setup->pu_threads,
@@ -93,7 +93,7 @@ void perf_json_head(struct json_t *tree, const struct perf_setup *setup)
 	struct json_t *cpus;
 	size_t         i;
 
-	jout_str(tree, "transport", setup->pu_xprt->tx_name);
+	jout_str(tree, "transport", setup->pu_xprt->txp_name);
 	jout_str(tree, "mode", perf_mode_names[setup->pu_mode]);
 	jout_real(tree, "seconds_per_row", setup->pu_seconds);
 	if (setup->pu_spin_set)

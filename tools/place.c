@@ -19,7 +19,7 @@ int tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
 
 	M0_SET0(place);
 	place->tpl_xprt = xprt;
-	if (!xprt->tx_node) {
+	if (!xprt->txp_node) {
 		if (opts->nop_given)
 			tool_fail_set(opts->nop_fail, TOOL_USAGE,
 				      "options of a node are accepted with "

@@ -19,11 +19,11 @@ const struct tool_xprt *tool_xprt_find(const char *name, struct tool_fail *fail)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(xprts); ++i) {
-		if (strcmp(xprts[i].tx_name, name) == 0)
+		if (strcmp(xprts[i].txp_name, name) == 0)
 			return &xprts[i];
 		used += (size_t)snprintf(names + used, sizeof names - used,
 					 "%s%s", i == 0 ? "" : ", ",
-					 xprts[i].tx_name);
+					 xprts[i].txp_name);
 	}
 	tool_fail_set(fail, TOOL_USAGE,
 		      "--transport '%s' is not known; there are: %s", name,

@@ -8,13 +8,13 @@
 #include "cmd.h"
 
 struct tool_xprt {
-	const char               *tx_name;
-	const struct m0_net_xprt *tx_xprt;
-	/** Sets how many threads work for a machine; 1 <= nr <= tx_workers_max. */
-	void (*tx_workers_set)(struct m0_net_transfer_mc *tm, size_t nr);
-	size_t tx_workers_max;
+	const char               *txp_name;
+	const struct m0_net_xprt *txp_xprt;
+	/** Sets how many threads work for a machine; 1 <= nr <= txp_workers_max. */
+	void (*txp_workers_set)(struct m0_net_transfer_mc *tm, size_t nr);
+	size_t txp_workers_max;
 	/** Needs a node: see place.h. Reaches other processes then. */
-	bool tx_node;
+	bool txp_node;
 };
 
 #define TOOL_XPRT_DEFAULT "mem"

@@ -64,7 +64,7 @@ struct m0_rpc_store_ops {
 	 * share one commit. Any thread, does not block: the store's own thread
 	 * runs it, or whoever calls rso_step.
 	 */
-	void (*rso_exec)(struct m0_rpc_store *store,
+	void (*rso_exec)(struct m0_rpc_store     *store,
 			 struct m0_rpc_store_job *job);
 	/** Optional, for stores without a thread: does what exec was given;
 	 * called by the machine at the end of its pass. */
@@ -86,8 +86,8 @@ struct m0_rpc_store_ops {
 };
 
 struct m0_rpc_store {
-	const struct m0_rpc_store_ops *rs_ops;
-	void                          *rs_private;
+	const struct m0_rpc_store_ops *rst_ops;
+	void                          *rst_private;
 };
 
 /* For handlers, inside m0_rpc_update_post()'s function or a job. Keys: 1 to
@@ -106,8 +106,8 @@ M0_EXTERN int m0_rpc_tx_next(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
  * A store in memory: exactly once while the process lives, forgotten when it
  * ends. @param bytes_max  bound of keys and values; -ENOSPC beyond.
  */
-M0_EXTERN int m0_rpc_store_volatile_init(struct m0_rpc_store *store,
-					 m0_bcount_t          bytes_max);
+M0_EXTERN int  m0_rpc_store_volatile_init(struct m0_rpc_store *store,
+					  m0_bcount_t          bytes_max);
 M0_EXTERN void m0_rpc_store_volatile_fini(struct m0_rpc_store *store);
 
 #ifdef __cplusplus

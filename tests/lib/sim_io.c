@@ -495,29 +495,29 @@ static int sim_listen(struct m0_sock_io *base, struct m0_sock_listener *at,
 	listener = m0_sim__realloc(NULL, 1, sizeof *listener);
 	*listener = (struct sim_listener){ .sil_io = io_of(base),
 					   .sil_listener = at };
-	rc = m0_sim__listener_add(listener, &at->sl_addr);
+	rc = m0_sim__listener_add(listener, &at->slr_addr);
 	if (rc != 0) {
 		if (why != NULL)
 			(void)snprintf(why, M0_LND_WHY_BYTES,
 				       "cannot listen on port %u: error %d",
-				       at->sl_addr.sa_port, -rc);
+				       at->slr_addr.sa_port, -rc);
 		free(listener);
 		return rc;
 	}
 	++io_of(base)->sio_listeners_nr;
-	at->sl_stream = listener;
+	at->slr_stream = listener;
 	return 0;
 }
 
 static void sim_unlisten(struct m0_sock_io *base, struct m0_sock_listener *at)
 {
-	struct sim_listener *listener = at->sl_stream;
+	struct sim_listener *listener = at->slr_stream;
 
 	M0_PRE(listener->sil_io == io_of(base));
 	m0_sim__listener_del(listener);
 	--listener->sil_io->sio_listeners_nr;
 	free(listener);
-	at->sl_stream = NULL;
+	at->slr_stream = NULL;
 }
 
 static int sim_dial(struct m0_sock_io *base, struct m0_sock_conn *conn,

@@ -27,10 +27,10 @@ struct m0_sock_io_cfg {
 	unsigned sic_rcvbuf_bytes;
 };
 
-/** An address at which peers can connect. The driver's; sl_stream the room's. */
+/** An address at which peers can connect. The driver's; slr_stream the room's. */
 struct m0_sock_listener {
-	struct m0_sock_addr sl_addr;
-	void               *sl_stream;
+	struct m0_sock_addr slr_addr;
+	void               *slr_stream;
 };
 
 /** Local address of a device. */

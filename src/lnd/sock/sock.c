@@ -135,7 +135,7 @@ static struct m0_sock__listener *listener_find(struct m0_sock            *sock,
 
 	m0_list_for_each_entry(&sock->sk_listeners, listener,
 			       struct m0_sock__listener, lsn_link)
-		if (addr_eq(&listener->lsn_listener.sl_addr, addr))
+		if (addr_eq(&listener->lsn_listener.slr_addr, addr))
 			return listener;
 	return NULL;
 }
@@ -154,7 +154,7 @@ static int listener_get(struct m0_sock *sock, const struct m0_sock_addr *addr,
 	M0_ALLOC_PTR(listener);
 	if (listener == NULL)
 		return -ENOMEM;
-	listener->lsn_listener.sl_addr = *addr;
+	listener->lsn_listener.slr_addr = *addr;
 	listener->lsn_users_nr = 1;
 	m0_list_link_init(&listener->lsn_link);
 	rc = sock->sk_ops->sio_listen(sock->sk_io, &listener->lsn_listener,

@@ -115,7 +115,7 @@ static int socket_listen(int fd, struct m0_sock_addr *addr)
 static int listener_open(struct m0_tcp_listener *listener)
 {
 	struct m0_tcp_io    *io = listener->tcl_io;
-	struct m0_sock_addr *addr = &listener->tcl_listener->sl_addr;
+	struct m0_sock_addr *addr = &listener->tcl_listener->slr_addr;
 	int                  fd = m0_tcp__socket(&io->tci_cfg, addr);
 	int                  rc;
 
@@ -147,25 +147,25 @@ int m0_tcp__listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
 	}
 	if (rc != 0) {
 		m0_tcp__why_listen(why, &m0_tcp__io(io)->tci_cfg,
-				   &listener->sl_addr, rc);
+				   &listener->slr_addr, rc);
 		m0_free(tcp);
 		return rc;
 	}
 	m0_list_add_tail(&tcp->tcl_io->tci_listeners, &tcp->tcl_all);
-	listener->sl_stream = tcp;
+	listener->slr_stream = tcp;
 	return 0;
 }
 
 void m0_tcp__unlisten(struct m0_sock_io *io, struct m0_sock_listener *listener)
 {
-	struct m0_tcp_listener *tcp = listener->sl_stream;
+	struct m0_tcp_listener *tcp = listener->slr_stream;
 
 	m0_loop_del(&m0_tcp__io(io)->tci_loop, &tcp->tcl_fd);
 	(void)close(tcp->tcl_fd.lof_fd);
 	m0_list_del(&tcp->tcl_all);
 	m0_list_del(&tcp->tcl_callers);
 	m0_free(tcp);
-	listener->sl_stream = NULL;
+	listener->slr_stream = NULL;
 }
 
 static void caller_take(struct m0_tcp_listener *listener, int fd,
@@ -181,7 +181,7 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 		(void)close(fd);
 		return;
 	}
-	stream->tcs_local = listener->tcl_listener->sl_addr;
+	stream->tcs_local = listener->tcl_listener->slr_addr;
 	if (m0_tcp__addr_is_any(&stream->tcs_local))
 		(void)m0_tcp__addr_bound(fd, &stream->tcs_local);
 	io->tci_current = stream;

@@ -270,7 +270,7 @@ static void listen_at(struct m0_sock_listener *listener, unsigned node,
 {
 	char why[M0_LND_WHY_BYTES] = "";
 
-	listener->sl_addr = m0_sim_addr(at, PORT);
+	listener->slr_addr = m0_sim_addr(at, PORT);
 	assert_int_equal(table->sio_listen(nodes[node].s_io, listener, why),
 			 expect);
 	assert_true((expect == 0) == (why[0] == 0));

@@ -473,7 +473,7 @@ static void addr_set(struct m0_sock_addr *addr, const char *ip, uint16_t port)
 struct rig_stream *rig_connect(struct rig *rig, const char *ip, uint16_t port)
 {
 	struct rig_stream      *stream = stream_new(rig);
-	struct m0_sock_listener listener = { .sl_stream = NULL };
+	struct m0_sock_listener listener = { .slr_stream = NULL };
 
 	addr_set(&stream->rs_from, ip, port);
 	addr_set(&stream->rs_to, "10.0.0.1", 988);

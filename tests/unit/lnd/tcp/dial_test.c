@@ -28,9 +28,10 @@ static int dial(struct m0_sock_conn *conn, const struct m0_sock_addr *from,
 static int dial_self(struct m0_sock_conn *conn, uint16_t port_min,
 		     uint16_t port_max)
 {
-	struct m0_sock_addr from = fake.fs_listener.sl_addr;
+	struct m0_sock_addr from = fake.fs_listener.slr_addr;
 
-	return dial(conn, &from, port_min, port_max, &fake.fs_listener.sl_addr);
+	return dial(conn, &from, port_min, port_max,
+		    &fake.fs_listener.slr_addr);
 }
 
 /* Ports are taken from the top; the next dial goes on where one left off. */
@@ -81,7 +82,7 @@ static void dial_exhausted_range_is_eaddrinuse(void **state)
 /* One source port serves two peers. */
 static void dial_port_is_shared_by_peers(void **state)
 {
-	struct m0_sock_listener other = { .sl_addr =
+	struct m0_sock_listener other = { .slr_addr =
 						  fake_addr("127.0.0.1", 0) };
 	struct m0_sock_conn    *conn[2];
 	struct m0_sock_addr     from = fake_addr("127.0.0.1", 0);
@@ -94,7 +95,7 @@ static void dial_port_is_shared_by_peers(void **state)
 	fake.fs_other = &other;
 	assert_int_equal(dial_self(conn[0], PORT_MAX, PORT_MAX), 0);
 	assert_int_equal(
-		dial(conn[1], &from, PORT_MAX, PORT_MAX, &other.sl_addr), 0);
+		dial(conn[1], &from, PORT_MAX, PORT_MAX, &other.slr_addr), 0);
 	fake_until(conn[0]->fc_is_dialled && conn[1]->fc_is_dialled);
 	assert_int_equal(conn[1]->fc_local.sa_port, PORT_MAX);
 	fake_close();
@@ -131,7 +132,7 @@ static void dial_refused_is_broken(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(addrs); ++i) {
 		fake_open(addrs[i], NULL);
-		to = fake.fs_listener.sl_addr;
+		to = fake.fs_listener.slr_addr;
 		m0_tcp__unlisten(fake.fs_io, &fake.fs_listener);
 		conn = fake_conn();
 		assert_int_equal(dial(conn, &to, PORT_MIN, PORT_MAX, &to), 0);
@@ -155,10 +156,10 @@ static void dial_from_foreign_address_fails(void **state)
 	fake_open("127.0.0.1", NULL);
 	conn = fake_conn();
 	assert_int_equal(dial(conn, &from, PORT_MIN, PORT_MAX,
-			      &fake.fs_listener.sl_addr),
+			      &fake.fs_listener.slr_addr),
 			 -EADDRNOTAVAIL);
 	assert_non_null(strstr(fake.fs_why, "127.0.0.1 (lo)"));
-	assert_int_equal(dial(conn, &from, 0, 0, &fake.fs_listener.sl_addr),
+	assert_int_equal(dial(conn, &from, 0, 0, &fake.fs_listener.slr_addr),
 			 -EADDRNOTAVAIL);
 	fake_close();
 	fake_free(conn);

@@ -65,7 +65,7 @@ void fake_open(const char *addr, const struct m0_sock_io_cfg *cfg)
 						   cfg != NULL ? cfg : &none),
 			 0);
 	fake.fs_io->si_sock = &fake;
-	fake.fs_listener.sl_addr = fake_addr(addr, 0);
+	fake.fs_listener.slr_addr = fake_addr(addr, 0);
 	assert_int_equal(fake.fs_io->si_ops->sio_listen(
 				 fake.fs_io, &fake.fs_listener, fake.fs_why),
 			 0);
@@ -89,11 +89,11 @@ void fake_hangup(struct m0_sock_conn *conn)
 struct m0_sock_conn *fake_dial(void)
 {
 	struct m0_sock_conn      *conn = fake_conn();
-	const struct m0_sock_addr from = fake.fs_listener.sl_addr;
+	const struct m0_sock_addr from = fake.fs_listener.slr_addr;
 
 	assert_int_equal(
 		fake.fs_io->si_ops->sio_dial(fake.fs_io, conn, &from, 0, 0,
-					     &fake.fs_listener.sl_addr,
+					     &fake.fs_listener.slr_addr,
 					     &conn->fc_stream, fake.fs_why),
 		0);
 	return conn;

@@ -12,7 +12,7 @@
 static int client(const char *addr)
 {
 	struct m0_sock_addr to =
-		fake_addr(addr, fake.fs_listener.sl_addr.sa_port);
+		fake_addr(addr, fake.fs_listener.slr_addr.sa_port);
 	struct sockaddr_storage sa;
 	socklen_t               len = m0_tcp__addr_to(&to, &sa);
 	int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -92,7 +92,7 @@ static void listen_tells_local_and_remote(void **state)
 				 0);
 		assert_true(m0_tcp__addr_from((struct sockaddr *)&sa, &own));
 		assert_memory_equal(&conn->fc_remote, &own, sizeof own);
-		own = fake_addr(by[i], fake.fs_listener.sl_addr.sa_port);
+		own = fake_addr(by[i], fake.fs_listener.slr_addr.sa_port);
 		assert_memory_equal(&conn->fc_local, &own, sizeof own);
 		assert_int_equal(close(fd), 0);
 		fake_close();
@@ -107,13 +107,13 @@ static void listen_address_is_used_once(void **state)
 
 	(void)state;
 	fake_open("127.0.0.1", NULL);
-	second.sl_addr = fake.fs_listener.sl_addr;
+	second.slr_addr = fake.fs_listener.slr_addr;
 	assert_int_equal(m0_tcp__listen(fake.fs_io, &second, why), -EADDRINUSE);
 	assert_non_null(strstr(why, "EADDRINUSE"));
-	second.sl_addr.sa_bytes[3] = 2;
+	second.slr_addr.sa_bytes[3] = 2;
 	assert_int_equal(m0_tcp__listen(fake.fs_io, &second, why), 0);
 	m0_tcp__unlisten(fake.fs_io, &second);
-	second.sl_addr = fake_addr("::1", second.sl_addr.sa_port);
+	second.slr_addr = fake_addr("::1", second.slr_addr.sa_port);
 	assert_int_equal(m0_tcp__listen(fake.fs_io, &second, why), 0);
 	fake_close();
 }
@@ -155,8 +155,8 @@ static void listen_without_sockets_pauses(void **state)
 static int open_and_close(void *arg)
 {
 	struct m0_sock_io_cfg   cfg = {};
-	struct m0_sock_listener listener = { .sl_addr = fake_addr("127.0.0.1",
-								  0) };
+	struct m0_sock_listener listener = { .slr_addr = fake_addr("127.0.0.1",
+								   0) };
 	struct m0_sock_io      *io;
 	char                    why[M0_LND_WHY_BYTES];
 	int                     rc;

@@ -159,8 +159,8 @@ static bool capability_set(bool on)
 /* Without the privilege both calls fail with the remedy, and leave nothing. */
 static void why_without_privilege_is_told(void **state)
 {
-	struct m0_sock_listener listener = { .sl_addr = fake_addr("127.0.0.1",
-								  602) };
+	struct m0_sock_listener listener = { .slr_addr = fake_addr("127.0.0.1",
+								   602) };
 	struct m0_sock_addr     from = fake_addr("127.0.0.1", 0);
 	struct m0_sock_conn    *conn;
 	int                     rc;
@@ -177,7 +177,7 @@ static void why_without_privilege_is_told(void **state)
 		assert_int_equal(rc, -EACCES);
 		why_has("setcap");
 		rc = m0_tcp__dial(fake.fs_io, conn, &from, 600, 603,
-				  &fake.fs_listener.sl_addr, &conn->fc_stream,
+				  &fake.fs_listener.slr_addr, &conn->fc_stream,
 				  why);
 		assert_int_equal(rc, -EACCES);
 		why_has("setcap");
