@@ -70,6 +70,13 @@ static bool eq_room(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq)
 	return true;
 }
 
+static bool is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
+{
+	(void)eng;
+	(void)mark;
+	return false;
+}
+
 static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
 	(void)eng;
@@ -81,6 +88,7 @@ static const struct m0_lnet_home_ops home_ops = {
 	.ho_msg_put = msg_put,
 	.ho_event = event,
 	.ho_eq_room = eq_room,
+	.ho_is_behind = is_behind,
 	.ho_me_gone = me_gone,
 };
 

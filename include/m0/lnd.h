@@ -96,6 +96,9 @@ struct m0_lnd_rx {
 	bool lr_cancelled;
 	/** The engine's. */
 	void *lr_priv;
+	/** The engine's: 0 when a header is offered for the first time, and
+	 * kept as it is while that is put off. */
+	uint64_t lr_mark;
 };
 
 /** What an interface is, and what a driver keeps count of. */
@@ -140,7 +143,7 @@ struct m0_lnd_up_ops {
 	 * @param bytes  72, or 96 if `large`; valid during the call.
 	 * @retval 0        payload goes where lr_payload says, then
 	 *                  lr_discard_bytes are thrown away, then lu_rx_done.
-	 * @retval -EAGAIN  not now: ask again from ldo_step, soon; until then
+	 * @retval -EAGAIN  not now, with the same `rx`: ask again from ldo_step, soon; until then
 	 *                  read nothing more of this connection.
 	 * @retval -EPROTO  the peer broke the rules: close, lu_rx_done is not
 	 *                  called. Why was logged and counted.

@@ -309,7 +309,13 @@ struct m0_lnet_md_attr {
 };
 
 /**
- * Gives an ME its memory: from now on it matches.
+ * Gives an ME its memory: from now on it matches. That is so for whatever a
+ * peer sends because it has heard, by whatever way, that this call has
+ * returned: a PUT or GET that finds no entry, or only one that is LAST, is kept
+ * until all that was asked for before it came has been done, and only then
+ * goes to that one or is dropped. From any thread; on an inline node nothing
+ * comes in but by progress. Between entries that both match, one that was
+ * there already may go before one just attached. m0_lnet_lazy_set() likewise.
  * @retval -EINVAL   neither OP_PUT nor OP_GET; a length beyond the vector;
  *                   mda_max_size > mda_length; threshold 0 or below -1; too
  *                   many segments.

@@ -178,6 +178,11 @@ M0_EXTERN int m0_net_buffer_deregister(struct m0_net_buffer *buf,
  * perhaps before the call returns. Any thread, callbacks included; never
  * blocks. Passive queues: nb_desc is set when it returns.
  *
+ * What was added is there: a message or a transfer that a peer begins because
+ * it has heard, by whatever way, that this call has returned finds the buffer.
+ * In all modes and from any thread; for a buffer that waits for STARTED, from
+ * that event on.
+ *
  * Pre: registered with the machine's domain and not in use; nb_callbacks has an
  * entry; MSG_RECV: nb_ep NULL, 0 < nb_min_receive_size <= size,
  * nb_max_receive_msgs > 0; *_SEND: nb_length > 0 and offset + length within

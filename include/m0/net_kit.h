@@ -220,7 +220,9 @@ struct m0_net_kit_ops {
 	/**
 	 * A receive buffer takes messages from now on: told by
 	 * m0_net_kit_recv_placed(), its end by m0_net_kit_recv_ended().
-	 * m0_net_kit_recv_used() bytes of it are taken. The machine is STARTED; ntm_mutex held.
+	 * m0_net_kit_recv_used() bytes of it are taken. What a peer sends
+	 * because it has heard that this has returned finds the buffer. The
+	 * machine is STARTED; ntm_mutex held.
 	 * @retval <0  the buffer ends with this, or its add fails.
 	 */
 	int (*nko_recv)(struct m0_net_kit_buf *kb);
@@ -230,7 +232,8 @@ struct m0_net_kit_ops {
 	/** Identity for the descriptor of a passive buffer. ntm_mutex held. */
 	uint64_t (*nko_passive_id)(struct m0_net_kit_buf *kb);
 	/**
-	 * A passive buffer waits from now on. Its end is m0_net_kit_done(), of
+	 * A passive buffer waits from now on, for what a peer begins after this
+	 * has returned at the latest. Its end is m0_net_kit_done(), of
 	 * which nko_cancel may be called to be sooner. ntm_mutex held; with
 	 * nko_passive_id. @retval <0  its add fails.
 	 */

@@ -30,6 +30,11 @@
  * a machine moves the node. It gets one, for good, with the first machine of
  * another mode, and when one is asked for a notify.
  *
+ * What was added is there, as m0_net_buffer_add() says, however the machine is
+ * run: the add itself has the node attach the buffer, before anything that
+ * comes later (m0_lnet_md_attach); of an inline machine in the next poll, which
+ * does that before it looks for messages.
+ *
  * Limits: segment 1 MiB, 256 segments, buffer 16 MiB, message 1 MiB.
  *
  * Outcomes, all by event:

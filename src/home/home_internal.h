@@ -198,6 +198,8 @@ struct m0_lnet {
 	bool hm_has_fd;
 
 	/* The strand's. */
+	/** How often it has taken the inbox. */
+	uint64_t               hm_takes_nr;
 	enum m0_home_state     hm_state;
 	m0_time_t              hm_end_by;
 	struct m0_lnet_engine *hm_engine;
@@ -265,6 +267,8 @@ void m0_home__posted_unlock(struct m0_lnet *lnet);
 void m0_home__wake(struct m0_lnet *lnet);
 /** Strand: does what is in the inbox. @return true if there was anything. */
 bool m0_home__inbox_do(struct m0_lnet *lnet);
+/** ho_is_behind. */
+bool m0_home__is_behind(struct m0_lnet_engine *eng, uint64_t *mark);
 /** Is this thread inside a step of the node? */
 bool m0_home__is_inside(const struct m0_lnet *lnet);
 

@@ -75,6 +75,7 @@ bool m0_home__inbox_do(struct m0_lnet *lnet)
 	lnet->hm_inbox_tail = &lnet->hm_inbox;
 	m0_list_splice_tail(&probes, &lnet->hm_probes);
 	M0_HOME_SET(lnet->hm_posted, false);
+	++lnet->hm_takes_nr;
 	m0_mutex_unlock(&lnet->hm_lock);
 	/* First: a close may be among the operations. */
 	probes_begin(lnet, &probes);
@@ -84,4 +85,18 @@ bool m0_home__inbox_do(struct m0_lnet *lnet)
 		op->op_do(lnet, op);
 	}
 	return true;
+}
+
+/*
+ * What was pushed before a message came is in the inbox, or has been done: the
+ * strand does all that it takes before it looks at messages. The mark is the
+ * next taking, after which whatever is pushed came later.
+ */
+bool m0_home__is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
+{
+	const struct m0_lnet *lnet = m0_lnet_engine_home(eng);
+
+	if (*mark == 0 && M0_HOME_GET(lnet->hm_posted))
+		*mark = lnet->hm_takes_nr + 1;
+	return *mark > lnet->hm_takes_nr;
 }

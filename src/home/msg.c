@@ -145,6 +145,7 @@ const struct m0_lnet_home_ops m0_home__ops = {
 	.ho_msg_put = home_msg_put,
 	.ho_event = home_event,
 	.ho_eq_room = home_eq_room,
+	.ho_is_behind = m0_home__is_behind,
 	.ho_me_gone = home_me_gone,
 	.ho_probe_done = home_probe_done,
 };

@@ -187,6 +187,14 @@ struct m0_lnet_home_ops {
 	/** May one more incoming message be told on this queue? If not it is
 	 * dropped; the home counts. */
 	bool (*ho_eq_room)(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq);
+	/**
+	 * Asked of a message of a peer that finds no entry: was the home asked
+	 * for anything before it came that the engine was not told yet? Then
+	 * the message is put off and asked about again.
+	 * @param mark  when it came: 0 in the first question about a message,
+	 *              then the home's.
+	 */
+	bool (*ho_is_behind)(struct m0_lnet_engine *eng, uint64_t *mark);
 	/** The ME has ended; its memory is the home's. */
 	void (*ho_me_gone)(struct m0_lnet_engine *eng, struct m0_lnet_me *me);
 	/** A probe has ended: to be told like an event. */

@@ -183,19 +183,33 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 }
 
 /** What is for the engine itself never finds all places taken. */
-static enum m0_lnet_match request_match(const struct coming *in,
-					struct m0_lnet_msg  *msg)
+static struct m0_lnet_md *request_find(const struct coming *in,
+				       struct m0_lnet_msg  *msg)
 {
 	const struct m0_lnet_hdr *hdr = &in->cmi_hdr;
-	enum m0_lnet_match match = m0_lnet__portal_match(in->cmi_eng, msg);
+	struct m0_lnet_md        *md = m0_lnet__portal_find(in->cmi_eng, msg);
 
-	if (M0_UNLIKELY(match == M0_LNET_MATCH_NONE &&
-			hdr->lhd_type == M0_LNET_PUT &&
+	if (M0_UNLIKELY(md == NULL && hdr->lhd_type == M0_LNET_PUT &&
 			hdr->lhd_portal == M0_LNET_PORTAL_RESERVED &&
 			hdr->lhd_match_bits == M0_LNET__PING_BITS &&
 			m0_lnet__ping_sink_cut(in->cmi_eng)))
-		match = m0_lnet__portal_match(in->cmi_eng, msg);
-	return match;
+		md = m0_lnet__portal_find(in->cmi_eng, msg);
+	return md;
+}
+
+/*
+ * May what a request is for be on its way here? Its sender may know of an entry
+ * that was attached, and be faster than the home. What we send ourselves takes
+ * the same way as entries do, behind them.
+ */
+static bool is_behind(const struct coming *in)
+{
+	struct m0_lnet_engine *eng = in->cmi_eng;
+
+	return in->cmi_ni != eng->le_lo &&
+	       in->cmi_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED &&
+	       eng->le_cfg.lec_home_ops->ho_is_behind(eng,
+						      &in->cmi_rx->lr_mark);
 }
 
 static int request_in(struct coming *in)
@@ -203,15 +217,26 @@ static int request_in(struct coming *in)
 	struct m0_lnet_engine *eng = in->cmi_eng;
 	struct m0_lnet_stats  *stats = &eng->le_stats;
 	struct m0_lnet_msg    *msg = NULL;
+	struct m0_lnet_md     *md;
 	enum m0_lnet_match     match;
 
+	/* In this pass nothing has changed. */
+	if (M0_UNLIKELY(in->cmi_rx->lr_mark != 0) && is_behind(in))
+		return -EAGAIN;
 	if (M0_LIKELY(!m0_lnet__lpni_is_greedy(eng, in->cmi_lpni)))
 		msg = m0_lnet__msg_new(eng);
 	if (msg == NULL)
 		return -EAGAIN;
 	msg->msg_hdr = in->cmi_hdr;
 	msg->msg_primary = in->cmi_primary;
-	match = request_match(in, msg);
+	md = request_find(in, msg);
+	if (M0_UNLIKELY(md == NULL || m0_lnet__md_is_last(md)) &&
+	    is_behind(in)) {
+		m0_lnet__msg_put(msg);
+		return -EAGAIN;
+	}
+	in->cmi_rx->lr_mark = 0;
+	match = m0_lnet__portal_take(eng, md, msg);
 	if (M0_LIKELY(match == M0_LNET_MATCH_OK))
 		return matched(in, msg);
 	m0_lnet__msg_put(msg);

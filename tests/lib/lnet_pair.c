@@ -433,6 +433,16 @@ static bool home_eq_room(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq)
 	return !node->pno_eq_full;
 }
 
+/* One taking after the other is awaited, as by a home. */
+static bool home_is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
+{
+	const struct pair_node *node = m0_lnet_engine_home(eng);
+
+	if (*mark == 0 && node->pno_behind)
+		*mark = node->pno_takes_nr + 1;
+	return *mark > node->pno_takes_nr;
+}
+
 static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
 	struct pair_node *node = m0_lnet_engine_home(eng);
@@ -458,6 +468,7 @@ static const struct m0_lnet_home_ops home_ops = {
 	.ho_msg_put = home_msg_put,
 	.ho_event = home_event,
 	.ho_eq_room = home_eq_room,
+	.ho_is_behind = home_is_behind,
 	.ho_me_gone = home_me_gone,
 	.ho_probe_done = home_probe_done,
 };

@@ -79,11 +79,15 @@ struct pair_node {
 	unsigned pno_again_nr;
 	unsigned pno_nobody_nr;
 	/** The home. */
-	unsigned          pno_msgs_max;
-	unsigned          pno_msgs_nr;
-	unsigned          pno_mds_nr;
-	unsigned          pno_mes_nr;
-	bool              pno_eq_full;
+	unsigned pno_msgs_max;
+	unsigned pno_msgs_nr;
+	unsigned pno_mds_nr;
+	unsigned pno_mes_nr;
+	bool     pno_eq_full;
+	/** Something was asked for that the engine has not been told; how often
+	 * it has been told such. */
+	bool              pno_behind;
+	uint64_t          pno_takes_nr;
 	struct m0_lnet_eq pno_eq;
 	/** Posted, to be taken at the end of the pass unless pno_keep. */
 	struct m0_lnet_event_node *pno_posted;
