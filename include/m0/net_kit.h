@@ -268,6 +268,9 @@ M0_EXTERN void m0_net_kit_bev_notify(struct m0_net_transfer_mc *tm,
 M0_EXTERN int  m0_net_kit_tm_inline(struct m0_net_transfer_mc *tm);
 M0_EXTERN int  m0_net_kit_tm_fd(struct m0_net_transfer_mc *tm);
 M0_EXTERN void m0_net_kit_flush(struct m0_net_transfer_mc *tm);
+M0_EXTERN int  m0_net_kit_tm_ride(struct m0_net_transfer_mc *tm,
+				  struct m0_net_tm_rider    *rider);
+M0_EXTERN void m0_net_kit_rider_wake(struct m0_net_transfer_mc *tm);
 M0_EXTERN m0_bcount_t
 m0_net_kit_get_max_buffer_desc_size(const struct m0_net_domain *dom);
 
@@ -289,7 +292,8 @@ M0_EXTERN uint64_t *m0_net_kit_dom_word(const struct m0_net_domain *dom);
 	.xo_bev_pending = m0_net_kit_bev_pending,                             \
 	.xo_bev_notify = m0_net_kit_bev_notify,                               \
 	.xo_tm_inline = m0_net_kit_tm_inline, .xo_tm_fd = m0_net_kit_tm_fd,   \
-	.xo_flush = m0_net_kit_flush,                                         \
+	.xo_flush = m0_net_kit_flush, .xo_tm_ride = m0_net_kit_tm_ride,       \
+	.xo_rider_wake = m0_net_kit_rider_wake,                               \
 	.xo_get_max_buffer_desc_size = m0_net_kit_get_max_buffer_desc_size
 
 /* --------------------------------------------------- tables by address -- */

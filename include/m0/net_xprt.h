@@ -6,9 +6,10 @@
  * Locks held when an operation is called:
  *  - m0_net_mutex: xo_dom_init, xo_dom_fini;
  *  - nd_mutex: xo_tm_init, xo_tm_fini, xo_buf_register, xo_buf_deregister;
- *  - ntm_mutex: xo_tm_confine, xo_tm_inline, xo_tm_start, xo_tm_stop,
- *    xo_end_point_create, xo_buf_add, xo_buf_del, xo_bev_deliver_sync,
- *    xo_bev_notify;
+ *  - ntm_mutex: xo_tm_confine, xo_tm_inline, xo_tm_ride, xo_tm_start,
+ *    xo_tm_stop, xo_end_point_create, xo_buf_add, xo_buf_del,
+ *    xo_bev_deliver_sync, xo_bev_notify;
+ *  - none or any: xo_rider_wake;
  *  - none: xo_bev_pending, xo_bev_deliver_all, xo_tm_fd, xo_get_*, xo_rpc_*.
  *
  * No operation may block, call back into the application, or post an event on
@@ -111,6 +112,14 @@ struct m0_net_xprt_ops {
 	 * locks; what it began may be pushed on.
 	 */
 	void (*xo_flush)(struct m0_net_transfer_mc *tm);
+	/**
+	 * Ours, optional, both together: m0_net_tm_ride(); absent means
+	 * -ENOSYS. The wake is told of the first since the last step, on any
+	 * thread, locks may be held; it clears ntr_woken before a step.
+	 */
+	int (*xo_tm_ride)(struct m0_net_transfer_mc *tm,
+			  struct m0_net_tm_rider    *rider);
+	void (*xo_rider_wake)(struct m0_net_transfer_mc *tm);
 };
 
 /** Default hints: 128 KiB; 1; the clipped size or the largest buffer; 1. */

@@ -5,7 +5,8 @@
  * Files: kit_machine.c life and modes of machines; kit_pass.c passes, inboxes,
  * the run that strands and pollers make; kit_buf.c buffers, claims, time-outs,
  * cancels; kit_recv.c receive buffers; kit_bulk.c active operations; kit_ep.c
- * end points; kit_slot.c the table of all registered buffers.
+ * end points; kit_ride.c riders; kit_slot.c the table of all registered
+ * buffers.
  *
  * Who guards what in a machine: ntm_mutex everything but the fields named here;
  * nkm_inbox_lock (a leaf) the fields of the second group.
@@ -229,6 +230,10 @@ struct m0_net_kit_machine {
 	/** A message that waits for a buffer to be added; sg_from NULL: none. */
 	struct kit_staged nkm_staged;
 	struct m0_chan   *nkm_notify;
+	/** See kit_ride.c; a step of it runs; the machine has STARTED. */
+	struct m0_net_tm_rider *nkm_rider;
+	bool                    nkm_riding;
+	bool                    nkm_rides;
 	/** ERROR events to deliver. */
 	uint32_t nkm_enobufs_nr;
 	/** What start and stop have come to. */
@@ -321,6 +326,8 @@ struct kit_pass {
 	/** The clock, while kp_depth > 0. */
 	m0_time_t                  kp_now;
 	struct m0_net_kit_machine *kp_machine;
+	/** The machine, with a rider, whose events this thread delivers. */
+	struct m0_net_kit_machine *kp_rides;
 	/** What could not be posted. */
 	struct kit_work_list kp_refused;
 	/** Buffers of kp_machine that ended while its lock was released. */
@@ -349,6 +356,8 @@ void kit_kick(struct m0_net_kit_machine *m);
 /** Strands of the machine run from here on. ntm_mutex held. */
 int  kit_strands_start(struct m0_net_kit_machine *m);
 void kit_strands_stop(struct m0_net_kit_machine *m);
+/** Wakes a thread that runs the machine. nkm_wakes is set. */
+void kit_strands_wake(struct m0_net_kit_machine *m);
 /** Does a poster wake the strand? Recomputed; ntm_mutex held. */
 void kit_wakes_update(struct m0_net_kit_machine *m);
 /** No more work: refuses what is in the inbox. No lock held. */
@@ -375,6 +384,23 @@ void kit_push(struct m0_net_kit_machine *m);
 bool kit_is_quiet(const struct m0_net_kit_machine *m);
 /** Is there something for deliver_all? ntm_mutex held. */
 bool kit_is_pending(const struct m0_net_kit_machine *m);
+
+/* ------------------------------------------------------------ kit_ride.c -- */
+
+/** At the end of a run that may deliver. ntm_mutex held, released. */
+void kit_rider_step(struct m0_net_kit_machine *m, bool delivered);
+/** The rider, if there is one, gets a step. ntm_mutex held. */
+void kit_rider_owe(struct m0_net_kit_machine *m);
+/** The machine has STARTED. ntm_mutex held. */
+void kit_rider_begin(struct m0_net_kit_machine *m);
+/** nkm_fd is readable from `next` on, or when the rider is due. */
+void kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next);
+/** Would a run that may deliver make a step? ntm_mutex held. */
+bool kit_rider_is_due(const struct m0_net_kit_machine *m);
+/** When it will be due. ntm_mutex held. */
+m0_time_t kit_rider_next(const struct m0_net_kit_machine *m);
+/** Would a poll surely make no step? No lock. Pre: there is a rider. */
+bool kit_rider_is_quiet(const struct m0_net_kit_machine *m);
 
 /* --------------------------------------------------------- kit_machine.c -- */
 

@@ -322,6 +322,7 @@ static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
 		ev.nte_ep = m->nkm_own_ep;
 		kit_recv_open(m);
 		m0_net__tm_event(&ev);
+		kit_rider_begin(m);
 		break;
 	case DUE_FAILED:
 		ev.nte_next_state = M0_NET_TM_FAILED;
@@ -345,6 +346,8 @@ void kit_states_deliver(struct m0_net_kit_machine *m)
 
 	m->nkm_enobufs_nr = 0;
 	ev.nte_time = kit_now();
+	if (nr > 0)
+		kit_rider_owe(m);
 	while (nr-- > 0)
 		m0_net__tm_event(&ev);
 	due = state_due(m);
@@ -407,7 +410,8 @@ bool m0_net_kit_bev_pending(struct m0_net_transfer_mc *tm)
 	}
 	m0_mutex_lock(&tm->ntm_mutex);
 	pending = m->nkm_events_nr > 0 ||
-		  (m->nkm_inline && kit_states_pending(m));
+		  (m->nkm_inline && kit_states_pending(m)) ||
+		  kit_rider_is_due(m);
 	m0_mutex_unlock(&tm->ntm_mutex);
 	return pending;
 }

@@ -99,7 +99,7 @@ static void inbox_del(struct m0_net_kit_machine *m,
 		work->nkw_next->nkw_prev = work->nkw_prev;
 }
 
-static void strands_wake(struct m0_net_kit_machine *m)
+void kit_strands_wake(struct m0_net_kit_machine *m)
 {
 	size_t i;
 
@@ -166,7 +166,7 @@ static void inbox_deliver(struct kit_work_list *out,
 	m0_mutex_unlock(&m->nkm_inbox_lock);
 	/* Without the lock: who wakes on this processor would wait for it. */
 	if (wakes)
-		strands_wake(m);
+		kit_strands_wake(m);
 	if (signals)
 		m0_os_fd_signal(&m->nkm_fd);
 	if (wakes || signals)
@@ -310,7 +310,7 @@ void kit_kick(struct m0_net_kit_machine *m)
 	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
 	__atomic_store_n(&m->nkm_quiet, false, __ATOMIC_RELEASE);
 	if (m->nkm_wakes)
-		strands_wake(m);
+		kit_strands_wake(m);
 	if (m->nkm_fd_open)
 		m0_os_fd_signal(&m->nkm_fd);
 }
@@ -322,7 +322,7 @@ void kit_wakes_update(struct m0_net_kit_machine *m)
 		     state == M0_NET_TM_STARTING || state == M0_NET_TM_STOPPING;
 
 	m0_mutex_lock(&m->nkm_inbox_lock);
-	m->nkm_wakes = wakes;
+	__atomic_store_n(&m->nkm_wakes, wakes, __ATOMIC_RELEASE);
 	m0_mutex_unlock(&m->nkm_inbox_lock);
 }
 
@@ -425,7 +425,7 @@ static void notify_signal(struct m0_net_kit_machine *m)
 {
 	struct m0_chan *chan = m->nkm_notify;
 
-	if (chan == NULL || m->nkm_events_nr == 0)
+	if (chan == NULL || (m->nkm_events_nr == 0 && !kit_rider_is_due(m)))
 		return;
 	m->nkm_notify = NULL;
 	kit_wakes_update(m);
@@ -460,14 +460,19 @@ static bool has_work(const struct m0_net_kit_machine *m)
 /* The descriptor says what a poll would find. */
 static void fd_update(struct m0_net_kit_machine *m)
 {
-	if (m->nkm_inline)
-		m0_os_fd_arm(&m->nkm_fd, deadline_next(m));
-	if (kit_is_pending(m) || (m->nkm_inline && has_work(m))) {
+	bool rider_due = m->nkm_sync && kit_rider_is_due(m);
+
+	if (m->nkm_sync)
+		kit_rider_fd_arm(m, m->nkm_inline ? deadline_next(m)
+						  : M0_TIME_NEVER);
+	if (kit_is_pending(m) || rider_due ||
+	    (m->nkm_inline && has_work(m))) {
 		m0_os_fd_signal(&m->nkm_fd);
 	} else {
 		m0_os_fd_clear(&m->nkm_fd);
 		/* A post between the look and the clearing. */
-		if (m->nkm_inline && !inbox_is_empty(m))
+		if ((m->nkm_inline && !inbox_is_empty(m)) ||
+		    (m->nkm_sync && kit_rider_is_due(m)))
 			m0_os_fd_signal(&m->nkm_fd);
 	}
 }
@@ -501,11 +506,14 @@ static void quiet_update(struct m0_net_kit_machine *m)
 bool kit_is_quiet(const struct m0_net_kit_machine *m)
 {
 	return __atomic_load_n(&m->nkm_quiet, __ATOMIC_ACQUIRE) &&
-	       inbox_is_empty(m);
+	       inbox_is_empty(m) &&
+	       (m->nkm_rider == NULL || kit_rider_is_quiet(m));
 }
 
 static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)
 {
+	m0_time_t next;
+
 	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready_head != NULL)
 		return M0_TIME_IMMEDIATELY;
 	if ((flags & KIT_RUN_PROGRESS) && has_work(m))
@@ -513,7 +521,12 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)
 	/* Become due while this thread delivered the one before. */
 	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
 		return M0_TIME_IMMEDIATELY;
-	return deadline_next(m);
+	next = deadline_next(m);
+	/* Else who polls looks after the rider. */
+	if (M0_UNLIKELY(m->nkm_rider != NULL) &&
+	    ((flags & KIT_RUN_BUFFERS) || m->nkm_notify != NULL))
+		next = min64u(next, kit_rider_next(m));
+	return next;
 }
 
 /* There is more to do than one thread can at a time. */
@@ -535,8 +548,14 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
 	struct m0_net_kit_machine *outer = kit_pass.kp_machine;
 	struct kit_work_list       outer_done = kit_pass.kp_done;
+	struct m0_net_kit_machine *outer_rides = kit_pass.kp_rides;
+	bool                       rides = flags & KIT_RUN_BUFFERS;
+	bool                       delivers;
 	m0_time_t                  next;
 
+	rides = rides && m->nkm_rider != NULL;
+	if (M0_UNLIKELY(rides))
+		kit_pass.kp_rides = m;
 	kit_pass.kp_done = (struct kit_work_list){ NULL, NULL };
 	m0_mutex_lock(&tm->ntm_mutex);
 	if (flags & KIT_RUN_PROGRESS) {
@@ -551,10 +570,13 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 			helpers_wake(m);
 		kit_bulk_run(m);
 	}
+	delivers = m->nkm_events_nr > 0;
 	if (flags & KIT_RUN_BUFFERS)
 		deliver(m);
 	if (flags & KIT_RUN_STATES)
 		kit_states_deliver(m);
+	if (M0_UNLIKELY(rides))
+		kit_rider_step(m, delivers);
 	if (flags & KIT_RUN_NOTIFY) {
 		/* Who is signalled must find pending true. */
 		quiet_update(m);
@@ -570,6 +592,7 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	next = run_next(m, flags);
 	quiet_update(m);
 	kit_pass.kp_machine = outer;
+	kit_pass.kp_rides = outer_rides;
 	kit_pass.kp_done = outer_done;
 	m0_mutex_unlock(&tm->ntm_mutex);
 	return next;

@@ -429,3 +429,29 @@ int m0_net_tm_fd(struct m0_net_transfer_mc *tm)
 
 	return ops->xo_tm_fd == NULL ? -ENOSYS : ops->xo_tm_fd(tm);
 }
+
+/* -------------------------------------------------------------- riders -- */
+
+int m0_net_tm_ride(struct m0_net_transfer_mc *tm, struct m0_net_tm_rider *rider)
+{
+	const struct m0_net_xprt_ops *ops = m0_net__ops(tm->ntm_dom);
+	int                           rc = -ENOSYS;
+
+	M0_PRE(rider->ntr_step != NULL);
+	m0_mutex_lock(&tm->ntm_mutex);
+	M0_PRE(tm->ntm_state == M0_NET_TM_INITIALIZED);
+	rider->ntr_tm = tm;
+	if (ops->xo_tm_ride != NULL)
+		rc = ops->xo_tm_ride(tm, rider);
+	m0_mutex_unlock(&tm->ntm_mutex);
+	return rc;
+}
+
+void m0_net_tm_rider_wake(struct m0_net_tm_rider *rider)
+{
+	struct m0_net_transfer_mc *tm = rider->ntr_tm;
+
+	/* An exchange: what its caller has done is seen by the step. */
+	if (__atomic_exchange_n(&rider->ntr_woken, 1, __ATOMIC_SEQ_CST) == 0)
+		m0_net__ops(tm->ntm_dom)->xo_rider_wake(tm);
+}

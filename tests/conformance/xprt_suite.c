@@ -19,6 +19,7 @@ static const struct cf_suite suites[] = {
 	{ "cancel", xprt_suite_cancel },
 	{ "mode", xprt_suite_mode },
 	{ "pool", xprt_suite_pool },
+	{ "ride", xprt_suite_ride },
 	{ "misc", xprt_suite_misc },
 	{ "stress", xprt_suite_stress },
 	{ NULL, NULL },

@@ -17,6 +17,7 @@ extern const struct cf_case xprt_suite_time[];
 extern const struct cf_case xprt_suite_cancel[];
 extern const struct cf_case xprt_suite_mode[];
 extern const struct cf_case xprt_suite_pool[];
+extern const struct cf_case xprt_suite_ride[];
 extern const struct cf_case xprt_suite_misc[];
 extern const struct cf_case xprt_suite_stress[];
 

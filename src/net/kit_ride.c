@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Riders: a layer above that moves where the machine delivers its events.
+ *
+ * A run that delivers buffer events makes one step of the rider, after the
+ * events, if there were any, or it was woken, or its time has come. ntr_woken
+ * is cleared before a step, so that who wakes during it is owed another: the
+ * run then asks to be repeated. Who wakes on a thread that is in such a run
+ * already has no more to do than that.
+ */
+#include "net/kit_internal.h"
+
+static bool is_woken(const struct m0_net_tm_rider *rider)
+{
+	return __atomic_load_n(&rider->ntr_woken, __ATOMIC_SEQ_CST) != 0;
+}
+
+static m0_time_t due_at(const struct m0_net_tm_rider *rider)
+{
+	return __atomic_load_n(&rider->ntr_at, __ATOMIC_RELAXED);
+}
+
+/* Does it take part at present? */
+static bool rides(const struct m0_net_kit_machine *m)
+{
+	return m->nkm_rides && !m->nkm_ended;
+}
+
+int m0_net_kit_tm_ride(struct m0_net_transfer_mc *tm,
+		       struct m0_net_tm_rider    *rider)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+
+	rider->ntr_at = M0_TIME_NEVER;
+	rider->ntr_woken = 0;
+	m->nkm_rider = rider;
+	return 0;
+}
+
+void m0_net_kit_rider_wake(struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_kit_machine *m = kit_machine(tm);
+	enum m0_net_tm_state       state = m0_net__tm_state(tm);
+
+	if (kit_pass.kp_rides == m ||
+	    (state != M0_NET_TM_STARTED && state != M0_NET_TM_STOPPING))
+		return;
+	if (__atomic_load_n(&m->nkm_wakes, __ATOMIC_ACQUIRE))
+		kit_strands_wake(m);
+	if (__atomic_load_n(&m->nkm_fd_open, __ATOMIC_ACQUIRE))
+		m0_os_fd_signal(&m->nkm_fd);
+}
+
+void kit_rider_owe(struct m0_net_kit_machine *m)
+{
+	if (m->nkm_rider != NULL)
+		__atomic_store_n(&m->nkm_rider->ntr_woken, 1, __ATOMIC_SEQ_CST);
+}
+
+void kit_rider_begin(struct m0_net_kit_machine *m)
+{
+	m->nkm_rides = m->nkm_rider != NULL;
+	kit_rider_owe(m);
+}
+
+/* Past deadlines are not worth a change: the descriptor is signalled then. */
+void kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next)
+{
+	if (m->nkm_rider != NULL && rides(m))
+		next = min64u(next, due_at(m->nkm_rider));
+	if (next != M0_TIME_IMMEDIATELY)
+		m0_os_fd_arm(&m->nkm_fd, next);
+}
+
+bool kit_rider_is_due(const struct m0_net_kit_machine *m)
+{
+	return m->nkm_rider != NULL && !m->nkm_riding && rides(m) &&
+	       (is_woken(m->nkm_rider) || due_at(m->nkm_rider) <= kit_now());
+}
+
+bool kit_rider_is_quiet(const struct m0_net_kit_machine *m)
+{
+	m0_time_t at = due_at(m->nkm_rider);
+
+	return !is_woken(m->nkm_rider) &&
+	       (at == M0_TIME_NEVER || at > m0_time_now());
+}
+
+m0_time_t kit_rider_next(const struct m0_net_kit_machine *m)
+{
+	/* Who is in the step asks again when that has ended. */
+	if (m->nkm_rider == NULL || m->nkm_riding || !rides(m))
+		return M0_TIME_NEVER;
+	return is_woken(m->nkm_rider) ? M0_TIME_IMMEDIATELY
+				      : due_at(m->nkm_rider);
+}
+
+void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
+{
+	struct m0_net_transfer_mc *tm = m->nkm_tm;
+	struct m0_net_tm_rider    *rider = m->nkm_rider;
+	m0_time_t                  at;
+
+	if (M0_UNLIKELY(m->nkm_riding) && delivered)
+		kit_rider_owe(m);
+	if (m->nkm_riding || !rides(m) ||
+	    (!delivered && !kit_rider_is_due(m)))
+		return;
+	m->nkm_riding = true;
+	/* What was done before a wake is seen by this step. */
+	(void)__atomic_exchange_n(&rider->ntr_woken, 0, __ATOMIC_SEQ_CST);
+	/* As a callback: STOPPED and fini wait for it. */
+	++tm->ntm_callback_counter;
+	m0_mutex_unlock(&tm->ntm_mutex);
+	at = rider->ntr_step(rider, kit_now());
+	M0_ASSERT(m0_mutex_held_nr() == 0);
+	m0_mutex_lock(&tm->ntm_mutex);
+	__atomic_store_n(&rider->ntr_at, at, __ATOMIC_RELAXED);
+	m->nkm_riding = false;
+	--tm->ntm_callback_counter;
+	m0_chan_broadcast(&tm->ntm_chan);
+	/* The strand that is to signal knows another time. */
+	if (M0_UNLIKELY(m->nkm_notify != NULL))
+		kit_kick(m);
+}
