@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A moment that threads seldom meet: a node has taken what was asked of it, and
+ * is about to read its sockets. What a test does then is as if another thread
+ * had done it at that moment.
+ */
+#ifndef M0_TESTS_LIB_IO_HOOK_H
+#define M0_TESTS_LIB_IO_HOOK_H
+
+#include "lnd/sock/io.h"
+
+/** One node's. */
+struct io_hook {
+	/**
+	 * Called before each read, by whoever steps the node, while ih_armed.
+	 * @param ready  something is there to be read.
+	 */
+	void (*ih_call)(struct io_hook *hook, bool ready);
+	/** Atomic. */
+	bool ih_armed;
+	/** The node's sockets, and the table that was put aside. */
+	struct m0_sock_io           *ih_io;
+	const struct m0_sock_io_ops *ih_under;
+};
+
+/** The next node that is opened has the hook. One in a process. */
+void io_hook_next(struct io_hook *hook);
+/** Is something there to be read? From ih_call. */
+bool io_hook_ready(const struct io_hook *hook);
+void io_hook_arm(struct io_hook *hook, bool armed);
+
+#endif /* M0_TESTS_LIB_IO_HOOK_H */
