@@ -53,6 +53,31 @@ M0_EXTERN int m0_lnet_thread_start(struct m0_lnet *lnet);
  * looks for what has come. Does nothing if nothing was asked for.
  */
 M0_EXTERN void m0_lnet_push(struct m0_lnet *lnet);
+/**
+ * m0_lnet_me_attach and m0_lnet_md_attach in one. The entry has no handle, it
+ * ends with its MD. Pre: M0_LNET_ME_UNLINK in mea_flags.
+ * @param ret  the MD.
+ * @retval as of both; then nothing was attached.
+ */
+M0_EXTERN int m0_lnet_entry_attach(struct m0_lnet               *lnet,
+				   const struct m0_lnet_me_attr *me_attr,
+				   const struct m0_lnet_md_attr *md_attr,
+				   struct m0_lnet_handle        *ret);
+/**
+ * m0_lnet_md_bind and m0_lnet_put in one. More may be put from the MD if it
+ * outlives that.
+ * @param ret  the MD.
+ * @retval as of both; then nothing was bound.
+ */
+M0_EXTERN int m0_lnet_bind_put(struct m0_lnet               *lnet,
+			       const struct m0_lnet_md_attr *attr,
+			       const struct m0_lnet_op      *op,
+			       struct m0_lnet_handle        *ret);
+/** The same with m0_lnet_get. */
+M0_EXTERN int m0_lnet_bind_get(struct m0_lnet               *lnet,
+			       const struct m0_lnet_md_attr *attr,
+			       const struct m0_lnet_op      *op,
+			       struct m0_lnet_handle        *ret);
 /** Has it none? Then it moves only when somebody makes progress. */
 M0_EXTERN bool m0_lnet_is_inline(const struct m0_lnet *lnet);
 

@@ -290,6 +290,18 @@ bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms);
 /** NULL: none is left for this side, or (*grow) a chunk must be added. */
 struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own,
 				     bool *grow);
+/**
+ * Takes a slot, having it made if need be: releases hm_lock meanwhile.
+ * @retval -ESHUTDOWN, -ENOSPC, -ENOMEM
+ */
+int m0_home__slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
+		       struct m0_home_slot **ret);
+/** Makes an MD of a slot, counted for its life and for being attached. */
+struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
+				   const struct m0_lnet_md_attr *attr);
+/** Are these the attributes of an MD to be bound? Without hm_lock, too. */
+bool m0_home__md_bind_ok(const struct m0_lnet         *lnet,
+			 const struct m0_lnet_md_attr *attr);
 /** Releases hm_lock meanwhile. @retval -ENOMEM */
 int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots);
 

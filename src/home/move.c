@@ -3,6 +3,7 @@
  * PUT and GET, laziness of portals, memory.
  */
 #include "home/home_internal.h"
+#include "m0/lnet_run.h"
 
 enum {
 	/** Portals that a peer may have, whatever ours are. */
@@ -30,6 +31,37 @@ static void get_do(struct m0_lnet *lnet, struct m0_home_op *op)
 
 	m0_lnet_engine_get(lnet->hm_engine, &hms->hms_msg);
 	m0_home__md_op_done(lnet, hmd);
+}
+
+/* Its MD is bound now: nobody else knows that, so nobody else counts. */
+static bool md_bound(struct m0_lnet *lnet, struct m0_home_msg *hms)
+{
+	struct m0_home_md *hmd = m0_home__md_of(hms->hms_msg.msg_md);
+
+	m0_lnet_engine_md_bind(lnet->hm_engine, &hmd->hmd_md);
+	if (M0_LIKELY(!M0_HOME_GET(hmd->hmd_ended)))
+		return true;
+	/* Its end says why. */
+	m0_mutex_lock(&lnet->hm_lock);
+	(void)m0_home__msg_put(lnet, hms);
+	m0_mutex_unlock(&lnet->hm_lock);
+	return false;
+}
+
+static void bind_put_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_msg *hms = msg_of_op(op);
+
+	if (md_bound(lnet, hms))
+		m0_lnet_engine_put(lnet->hm_engine, &hms->hms_msg);
+}
+
+static void bind_get_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_msg *hms = msg_of_op(op);
+
+	if (md_bound(lnet, hms))
+		m0_lnet_engine_get(lnet->hm_engine, &hms->hms_msg);
 }
 
 bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
@@ -122,6 +154,77 @@ int m0_lnet_get(struct m0_lnet *lnet, struct m0_lnet_handle md,
 		const struct m0_lnet_op *op)
 {
 	return op_post(lnet, md, op, get_do);
+}
+
+/* A message of ours, having memory made for it; hm_lock is held. */
+static struct m0_home_msg *own_msg_get(struct m0_lnet *lnet)
+{
+	struct m0_home_msg *hms;
+	bool                grow;
+
+	do {
+		hms = m0_home__msg_get(lnet, true, &grow);
+	} while (hms == NULL && grow &&
+		 m0_home__grow(lnet, &lnet->hm_msgs) == 0);
+	return hms;
+}
+
+/* An MD and a message on it; hm_lock is held. */
+static int bound_take(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
+		      struct m0_home_msg **ret)
+{
+	struct m0_home_slot *slot;
+	struct m0_home_md   *hmd;
+	int                  rc;
+
+	*ret = own_msg_get(lnet);
+	if (*ret == NULL)
+		return lnet->hm_shut ? -ESHUTDOWN : -ENOBUFS;
+	rc = m0_home__slot_take(lnet, &lnet->hm_mds, &slot);
+	if (rc != 0) {
+		(void)m0_home__msg_put(lnet, *ret);
+		return rc;
+	}
+	hmd = m0_home__md_new(slot, attr);
+	hmd->hmd_users_nr = 1;
+	(*ret)->hms_msg.msg_md = &hmd->hmd_md;
+	return 0;
+}
+
+static int bound_post(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
+		      const struct m0_lnet_op *op, struct m0_lnet_handle *ret,
+		      void (*op_do)(struct m0_lnet    *lnet,
+				    struct m0_home_op *op))
+{
+	struct m0_home_msg *hms;
+	int                 rc;
+
+	if (!m0_home__md_bind_ok(lnet, attr) || !range_ok(attr, op) ||
+	    !op_ok(lnet, op))
+		return -EINVAL;
+	m0_home__lock(lnet);
+	rc = bound_take(lnet, attr, &hms);
+	if (rc != 0) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return rc;
+	}
+	hms->hms_msg.msg_op = *op;
+	hms->hms_op.op_do = op_do;
+	*ret = hms->hms_msg.msg_md->md_handle;
+	m0_home__post_unlock(lnet, &hms->hms_op);
+	return 0;
+}
+
+int m0_lnet_bind_put(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
+		     const struct m0_lnet_op *op, struct m0_lnet_handle *ret)
+{
+	return bound_post(lnet, attr, op, ret, bind_put_do);
+}
+
+int m0_lnet_bind_get(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
+		     const struct m0_lnet_op *op, struct m0_lnet_handle *ret)
+{
+	return bound_post(lnet, attr, op, ret, bind_get_do);
 }
 
 /* ----------------------------------------------------------------- lazy -- */

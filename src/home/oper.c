@@ -4,6 +4,7 @@
  * are checked and memory is taken on its thread, the rest is the strand's.
  */
 #include "home/home_internal.h"
+#include "m0/lnet_run.h"
 
 const struct m0_lnet_handle m0_lnet_handle_none;
 
@@ -86,8 +87,8 @@ void m0_home__md_op_done(struct m0_lnet *lnet, struct m0_home_md *hmd)
  * Takes a slot, having it made if need be; hm_lock is held, and released
  * meanwhile.
  */
-static int slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
-		     struct m0_home_slot **ret)
+int m0_home__slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
+		       struct m0_home_slot **ret)
 {
 	int rc = 0;
 
@@ -124,6 +125,28 @@ static void me_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	me_op_done(lnet, hme);
 }
 
+static bool me_attr_ok(const struct m0_lnet         *lnet,
+		       const struct m0_lnet_me_attr *attr)
+{
+	return attr->mea_portal != M0_LNET_PORTAL_RESERVED &&
+	       attr->mea_portal < lnet->hm_cfg.lc_portals_nr &&
+	       (attr->mea_flags & ~me_flags_all) == 0;
+}
+
+/* Fills a slot; hm_lock is held. */
+static struct m0_home_me *me_new(struct m0_home_slot          *slot,
+				 const struct m0_lnet_me_attr *attr)
+{
+	struct m0_home_me *hme = me_of_slot(slot);
+
+	hme->hme_me.me_attr = *attr;
+	hme->hme_me.me_handle = m0_home__handle(slot);
+	hme->hme_attach.op_do = me_attach_do;
+	hme->hme_unlink.op_do = me_unlink_do;
+	hme->hme_users_nr = 2;
+	return hme;
+}
+
 int m0_lnet_me_attach(struct m0_lnet *lnet, const struct m0_lnet_me_attr *attr,
 		      struct m0_lnet_handle *ret)
 {
@@ -131,22 +154,15 @@ int m0_lnet_me_attach(struct m0_lnet *lnet, const struct m0_lnet_me_attr *attr,
 	struct m0_home_me   *hme;
 	int                  rc;
 
-	if (attr->mea_portal == M0_LNET_PORTAL_RESERVED ||
-	    attr->mea_portal >= lnet->hm_cfg.lc_portals_nr ||
-	    (attr->mea_flags & ~me_flags_all) != 0)
+	if (!me_attr_ok(lnet, attr))
 		return -EINVAL;
 	m0_home__lock(lnet);
-	rc = slot_take(lnet, &lnet->hm_mes, &slot);
+	rc = m0_home__slot_take(lnet, &lnet->hm_mes, &slot);
 	if (rc != 0) {
 		m0_mutex_unlock(&lnet->hm_lock);
 		return rc;
 	}
-	hme = me_of_slot(slot);
-	hme->hme_me.me_attr = *attr;
-	hme->hme_me.me_handle = m0_home__handle(slot);
-	hme->hme_attach.op_do = me_attach_do;
-	hme->hme_unlink.op_do = me_unlink_do;
-	hme->hme_users_nr = 2;
+	hme = me_new(slot, attr);
 	*ret = hme->hme_me.me_handle;
 	m0_home__post_unlock(lnet, &hme->hme_attach);
 	return 0;
@@ -223,9 +239,20 @@ static bool md_attr_ok(const struct m0_lnet         *lnet,
 	       attr->mda_length <= there - attr->mda_vec_offset;
 }
 
-/* Fills a slot; hm_lock is held. */
-static struct m0_home_md *md_new(struct m0_home_slot          *slot,
-				 const struct m0_lnet_md_attr *attr)
+static bool md_is_for_me(const struct m0_lnet_md_attr *attr)
+{
+	return (attr->mda_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) !=
+	       0;
+}
+
+bool m0_home__md_bind_ok(const struct m0_lnet         *lnet,
+			 const struct m0_lnet_md_attr *attr)
+{
+	return md_attr_ok(lnet, attr) && !md_is_for_me(attr);
+}
+
+struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
+				   const struct m0_lnet_md_attr *attr)
 {
 	struct m0_home_md *hmd = md_of_slot(slot);
 
@@ -243,11 +270,11 @@ static struct m0_home_md *md_new(struct m0_home_slot          *slot,
 static int md_attach_slot(struct m0_lnet *lnet, struct m0_lnet_handle me,
 			  struct m0_home_slot **slot, struct m0_home_me **hme)
 {
-	int rc = slot_take(lnet, &lnet->hm_mds, slot);
+	int rc = m0_home__slot_take(lnet, &lnet->hm_mds, slot);
 
 	if (rc != 0)
 		return rc;
-	/* Only now: slot_take() releases the lock. */
+	/* Only now: taking it releases the lock. */
 	*hme = me_find(lnet, me);
 	if (*hme == NULL)
 		rc = -ENOENT;
@@ -267,8 +294,7 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 	struct m0_home_md   *hmd;
 	int                  rc;
 
-	if (!md_attr_ok(lnet, attr) ||
-	    (attr->mda_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) == 0)
+	if (!md_attr_ok(lnet, attr) || !md_is_for_me(attr))
 		return -EINVAL;
 	m0_home__lock(lnet);
 	rc = md_attach_slot(lnet, me, &slot, &hme);
@@ -276,10 +302,69 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 		m0_mutex_unlock(&lnet->hm_lock);
 		return rc;
 	}
-	hmd = md_new(slot, attr);
+	hmd = m0_home__md_new(slot, attr);
 	hmd->hmd_me = hme;
 	++hme->hme_users_nr;
 	hme->hme_md = hmd->hmd_md.md_handle;
+	*ret = hmd->hmd_md.md_handle;
+	m0_home__post_unlock(lnet, &hmd->hmd_attach);
+	return 0;
+}
+
+/*
+ * The engine hears of both at once, and nothing ends before it has: nobody else
+ * counts.
+ */
+static void entry_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_md *hmd =
+		container_of(op, struct m0_home_md, hmd_attach);
+	struct m0_lnet_me *me = &hmd->hmd_me->hme_me;
+
+	m0_lnet_engine_me_attach(lnet->hm_engine, me);
+	m0_lnet_engine_md_attach(lnet->hm_engine, me, &hmd->hmd_md);
+}
+
+/* Takes a slot for each; hm_lock is held. */
+static int entry_slots(struct m0_lnet *lnet, struct m0_home_slot **me,
+		       struct m0_home_slot **md)
+{
+	int rc = m0_home__slot_take(lnet, &lnet->hm_mes, me);
+
+	if (rc != 0)
+		return rc;
+	rc = m0_home__slot_take(lnet, &lnet->hm_mds, md);
+	if (rc != 0)
+		m0_home__slot_put(&lnet->hm_mes, *me);
+	return rc;
+}
+
+int m0_lnet_entry_attach(struct m0_lnet               *lnet,
+			 const struct m0_lnet_me_attr *me_attr,
+			 const struct m0_lnet_md_attr *md_attr,
+			 struct m0_lnet_handle        *ret)
+{
+	struct m0_home_slot *me;
+	struct m0_home_slot *md;
+	struct m0_home_md   *hmd;
+	int                  rc;
+
+	M0_PRE((me_attr->mea_flags & M0_LNET_ME_UNLINK) != 0);
+	if (!me_attr_ok(lnet, me_attr) || !md_attr_ok(lnet, md_attr) ||
+	    !md_is_for_me(md_attr))
+		return -EINVAL;
+	m0_home__lock(lnet);
+	rc = entry_slots(lnet, &me, &md);
+	if (rc != 0) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return rc;
+	}
+	hmd = m0_home__md_new(md, md_attr);
+	hmd->hmd_users_nr = 1;
+	hmd->hmd_attach.op_do = entry_attach_do;
+	hmd->hmd_me = me_new(me, me_attr);
+	hmd->hmd_me->hme_users_nr = 1;
+	hmd->hmd_me->hme_md = hmd->hmd_md.md_handle;
 	*ret = hmd->hmd_md.md_handle;
 	m0_home__post_unlock(lnet, &hmd->hmd_attach);
 	return 0;
@@ -292,16 +377,15 @@ int m0_lnet_md_bind(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	struct m0_home_md   *hmd;
 	int                  rc;
 
-	if (!md_attr_ok(lnet, attr) ||
-	    (attr->mda_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) != 0)
+	if (!m0_home__md_bind_ok(lnet, attr))
 		return -EINVAL;
 	m0_home__lock(lnet);
-	rc = slot_take(lnet, &lnet->hm_mds, &slot);
+	rc = m0_home__slot_take(lnet, &lnet->hm_mds, &slot);
 	if (rc != 0) {
 		m0_mutex_unlock(&lnet->hm_lock);
 		return rc;
 	}
-	hmd = md_new(slot, attr);
+	hmd = m0_home__md_new(slot, attr);
 	*ret = hmd->hmd_md.md_handle;
 	m0_home__post_unlock(lnet, &hmd->hmd_attach);
 	return 0;

@@ -15,25 +15,32 @@ static uint64_t put_words(const struct xlnet_buf *xb)
 	return (uint64_t)xb->xb_transfer << 32 | (uint32_t)xb->xb_total;
 }
 
-static int piece_begin(struct xlnet_buf *xb)
+static void piece_next(struct xlnet_buf *xb, struct m0_lnet_op *op)
 {
 	struct m0_net_kit_buf *kb = xb->xb_md.xd_kb;
-	struct m0_lnet        *lnet = m0_xlnet__lnet(kb);
-	struct m0_lnet_op      op;
 
 	m0_xlnet__op(xlnet_machine(kb->nkb_machine), &xb->xb_peer, xb->xb_bits,
-		     &op);
-	op.lo_bytes = min64u(xb->xb_total - xb->xb_next, XLNET_PIECE);
-	op.lo_md_offset = xb->xb_next;
-	op.lo_offset = (uint32_t)xb->xb_next;
-	op.lo_user = (void *)(uintptr_t)op.lo_bytes;
-	xb->xb_next += op.lo_bytes;
+		     op);
+	op->lo_bytes = min64u(xb->xb_total - xb->xb_next, XLNET_PIECE);
+	op->lo_md_offset = xb->xb_next;
+	op->lo_offset = (uint32_t)xb->xb_next;
+	op->lo_user = (void *)(uintptr_t)op->lo_bytes;
+	xb->xb_next += op->lo_bytes;
 	++xb->xb_moving_nr;
-	if (xb->xb_is_get)
-		return m0_lnet_get(lnet, xb->xb_md.xd_md, &op);
-	op.lo_hdr_data = put_words(xb);
-	op.lo_ack = true;
-	return m0_lnet_put(lnet, xb->xb_md.xd_md, &op);
+	if (!xb->xb_is_get) {
+		op->lo_hdr_data = put_words(xb);
+		op->lo_ack = true;
+	}
+}
+
+static int piece_begin(struct xlnet_buf *xb)
+{
+	struct m0_lnet   *lnet = m0_xlnet__lnet(xb->xb_md.xd_kb);
+	struct m0_lnet_op op;
+
+	piece_next(xb, &op);
+	return xb->xb_is_get ? m0_lnet_get(lnet, xb->xb_md.xd_md, &op)
+			     : m0_lnet_put(lnet, xb->xb_md.xd_md, &op);
 }
 
 static void pieces_begin(struct xlnet_buf *xb)
@@ -56,23 +63,14 @@ static int complain(struct xlnet_buf *xb)
 	struct m0_lnet_md_attr attr = { .mda_threshold = 1,
 					.mda_auto_unlink = true };
 	struct m0_lnet_op      op;
-	int                    rc;
 
 	xb->xb_status = -EFBIG;
-	rc = m0_xlnet__bind(xm, &attr, &xb->xb_md);
-	if (rc != 0)
-		return rc;
 	m0_xlnet__op(xm, &xb->xb_peer, xb->xb_bits, &op);
-	if (xb->xb_is_get) {
+	if (xb->xb_is_get)
 		op.lo_offset = XLNET_OFFSET_TOO_BIG;
-		rc = m0_lnet_get(m0_xlnet__lnet(kb), xb->xb_md.xd_md, &op);
-	} else {
+	else
 		op.lo_hdr_data = put_words(xb);
-		rc = m0_lnet_put(m0_xlnet__lnet(kb), xb->xb_md.xd_md, &op);
-	}
-	if (rc != 0)
-		m0_xlnet__end(xb, rc);
-	return 0;
+	return m0_xlnet__bind(xm, &attr, &op, xb->xb_is_get, &xb->xb_md);
 }
 
 static int bulk_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
@@ -80,6 +78,7 @@ static int bulk_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
 {
 	struct m0_lnet_md_attr attr = { .mda_vec = &kb->nkb_buffer->nb_buffer,
 					.mda_auto_unlink = true };
+	struct m0_lnet_op      op;
 	m0_bcount_t            pieces;
 	int                    rc;
 
@@ -98,7 +97,9 @@ static int bulk_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
 	attr.mda_length = xb->xb_total;
 	if (!xb->xb_is_get)
 		attr.mda_vec_offset = kb->nkb_buffer->nb_offset;
-	rc = m0_xlnet__bind(xlnet_machine(kb->nkb_machine), &attr, &xb->xb_md);
+	piece_next(xb, &op);
+	rc = m0_xlnet__bind(xlnet_machine(kb->nkb_machine), &attr, &op,
+			    xb->xb_is_get, &xb->xb_md);
 	if (rc == 0)
 		pieces_begin(xb);
 	return rc;

@@ -40,8 +40,8 @@ static int send_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 
 	if (kb->nkb_send_nr > M0_NET_LNET_MESSAGE_MAX)
 		return -EMSGSIZE;
-	rc = m0_xlnet__addr_unpack(m0_net_kit_ep_addr(kb->nkb_ep), &xb->xb_peer)
-		     ?: m0_xlnet__bind(xm, &attr, &xb->xb_md);
+	rc = m0_xlnet__addr_unpack(m0_net_kit_ep_addr(kb->nkb_ep),
+				   &xb->xb_peer);
 	if (rc != 0)
 		return rc;
 	m0_xlnet__op(xm, &xb->xb_peer, xlnet_msg_bits(xb->xb_peer.xa_tmid),
@@ -50,11 +50,7 @@ static int send_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 				 << SENDER_PORTAL_SHIFT |
 			 xm->xm_addr.xa_tmid;
 	op.lo_ack = acked;
-	rc = m0_lnet_put(m0_xlnet__lnet(kb), xb->xb_md.xd_md, &op);
-	/* Its event ends the buffer. */
-	if (rc != 0)
-		m0_xlnet__end(xb, rc);
-	return 0;
+	return m0_xlnet__bind(xm, &attr, &op, false, &xb->xb_md);
 }
 
 static void buf_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,

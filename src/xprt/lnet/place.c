@@ -537,31 +537,27 @@ int m0_xlnet__attach(struct xlnet_machine            *xm,
 		     unsigned flags, struct m0_lnet_md_attr *attr,
 		     struct xlnet_md *xd)
 {
-	struct m0_lnet        *lnet = xm->xm_node->xn_lnet;
 	struct m0_lnet_me_attr me = { .mea_portal = xm->xm_addr.xa_portal,
 				      .mea_id = *id,
 				      .mea_match_bits = bits,
 				      .mea_flags = flags | M0_LNET_ME_UNLINK };
-	struct m0_lnet_handle  handle;
-	int                    rc;
 
 	attr->mda_eq = &xm->xm_node->xn_eq;
 	attr->mda_user = xd;
-	rc = m0_lnet_me_attach(lnet, &me, &handle);
-	if (rc != 0)
-		return rc;
-	rc = m0_lnet_md_attach(lnet, handle, attr, &xd->xd_md);
-	if (rc != 0)
-		(void)m0_lnet_me_unlink(lnet, handle);
-	return rc;
+	return m0_lnet_entry_attach(xm->xm_node->xn_lnet, &me, attr,
+				    &xd->xd_md);
 }
 
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
+		   const struct m0_lnet_op *op, bool is_get,
 		   struct xlnet_md *xd)
 {
+	struct m0_lnet *lnet = xm->xm_node->xn_lnet;
+
 	attr->mda_eq = &xm->xm_node->xn_eq;
 	attr->mda_user = xd;
-	return m0_lnet_md_bind(xm->xm_node->xn_lnet, attr, &xd->xd_md);
+	return is_get ? m0_lnet_bind_get(lnet, attr, op, &xd->xd_md)
+		      : m0_lnet_bind_put(lnet, attr, op, &xd->xd_md);
 }
 
 void m0_xlnet__op(const struct xlnet_machine *xm, const struct xlnet_addr *to,

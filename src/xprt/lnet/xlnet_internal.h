@@ -143,8 +143,9 @@ int m0_xlnet__attach(struct xlnet_machine            *xm,
 		     const struct m0_lnet_process_id *id, uint64_t bits,
 		     unsigned flags, struct m0_lnet_md_attr *attr,
 		     struct xlnet_md *xd);
-/** Binds an MD. */
+/** Binds an MD, with its first PUT or GET. */
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
+		   const struct m0_lnet_op *op, bool is_get,
 		   struct xlnet_md *xd);
 /** From the machine to one at `to`, in part. */
 void m0_xlnet__op(const struct xlnet_machine *xm, const struct xlnet_addr *to,
