@@ -47,6 +47,8 @@ struct m0_rpc_frm_stream {
 	struct m0_list fst_items;
 	/** How many are in each class. */
 	uint32_t fst_nr[M0_RPC_FRM_CLASS_NR];
+	/** Its first item, which stands in f_class; NULL: none is cached. */
+	struct m0_rpc_frm_item *fst_head;
 };
 
 /** A group as formation sees it: its held items, in any formation. */
@@ -81,11 +83,12 @@ struct m0_rpc_frm_item {
 
 	/** NULL: not cached. */
 	struct m0_rpc_frm *fi_frm;
-	/** When it came. */
+	/** When it came. Of a stream: not after the one behind it. */
 	uint64_t fi_seq;
-	uint8_t  fi_class;
-	/** In f_class. */
-	bool                 fi_is_ready;
+	/** Its own class, and 1 + the one of f_class in which it stands; 0:
+	 * not the first of its stream. */
+	uint8_t              fi_class;
+	uint8_t              fi_slot;
 	struct m0_order_node fi_node;
 	/** In f_age, later in fpk_items. */
 	struct m0_list_link fi_link;
@@ -109,8 +112,9 @@ struct m0_rpc_frm_packet {
 };
 
 /**
- * What formation asks of its owner. Only from m0_rpc__frm_set_run(), _run() and
- * _retarget(). They may enq and remove, but not run.
+ * What formation asks of its owner. Only from m0_rpc__frm_set_run(), _run(),
+ * _retarget() and _constraints_set(). They must not run any; fo_packet_ready
+ * and fo_refused may enq and remove, the others neither.
  */
 struct m0_rpc_frm_ops {
 	/** A packet to fill. NULL: there is none (buffers, memory): all stays
@@ -120,9 +124,9 @@ struct m0_rpc_frm_ops {
 	 * m0_rpc__frm_packet_done() when it has left or failed, also at once. */
 	void (*fo_packet_ready)(struct m0_rpc_frm        *frm,
 				struct m0_rpc_frm_packet *packet);
-	/** Optional: rito_io_coalesce. True: `next`, which is not cached any
-	 * more, has become a part of `item`, whose view is up to date and not
-	 * larger than both were. */
+	/** Optional: rito_io_coalesce. True: `next`, which is in no cache when
+	 * this has returned, has become a part of `item`, which is in none
+	 * already; item's view is up to date and not larger than both were. */
 	bool (*fo_merge)(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 			 struct m0_rpc_frm_item *next);
 	/** Optional: a packet has this much room left. An item that is not
@@ -148,7 +152,7 @@ struct m0_rpc_frm {
 	struct m0_rpc_frm_set          *f_set;
 	const struct m0_rpc_frm_ops    *f_ops;
 	const struct m0_rpc_frm_policy *f_policy;
-	/** May be changed between runs; m0_rpc__frm_kick() then. */
+	/** To be changed by m0_rpc__frm_constraints_set() alone. */
 	struct m0_rpc_frm_constraints f_constraints;
 	struct m0_list_link           f_ready_link;
 
@@ -191,6 +195,10 @@ void m0_rpc__frm_init(struct m0_rpc_frm *frm, struct m0_rpc_frm_set *set,
 		      const struct m0_rpc_frm_constraints *constraints,
 		      const struct m0_rpc_frm_policy      *policy,
 		      const struct m0_rpc_frm_ops         *ops);
+/** New limits; what does not fit any more is refused (fo_refused). O(n). */
+void m0_rpc__frm_constraints_set(
+	struct m0_rpc_frm                   *frm,
+	const struct m0_rpc_frm_constraints *constraints);
 /** Pre: idle. */
 void m0_rpc__frm_fini(struct m0_rpc_frm *frm);
 /** Nothing is cached, nothing in flight. */

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cache: what is in it, in which class. pack.c forms packets. */
+#include "rpc/core/frm_internal.h"
+#include "rpc/core/wire.h"
+
+/* ------------------------------------------------------------- classes -- */
+
+static unsigned class_of(enum m0_frm_kind kind, enum m0_rpc_item_priority prio)
+{
+	return kind * M0_RPC_ITEM_PRIO_NR + prio;
+}
+
+static enum m0_frm_kind kind_of(const struct m0_rpc_frm_item *item)
+{
+	return item->fi_class / M0_RPC_ITEM_PRIO_NR;
+}
+
+/** The order within a class; `env` is the formation. */
+static int item_cmp(const struct m0_order_node *a,
+		    const struct m0_order_node *b, const void *env)
+{
+	const struct m0_rpc_frm      *frm = env;
+	const struct m0_rpc_frm_item *left = m0_rpc__frm_item_of(a);
+	const struct m0_rpc_frm_item *right = m0_rpc__frm_item_of(b);
+	int                           rc = 0;
+
+	if (frm->f_policy->fp_cmp != NULL && !frm->f_set->fs_is_off)
+		rc = frm->f_policy->fp_cmp(&left->fi_view, &right->fi_view);
+	if (rc == 0)
+		rc = left->fi_seq < right->fi_seq ? -1 : 1;
+	return rc;
+}
+
+static void slot_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
+		    unsigned slot)
+{
+	item->fi_slot = (uint8_t)(slot + 1);
+	m0_rpc__order_add(&frm->f_class[slot], &item->fi_node);
+}
+
+static void slot_out(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)
+{
+	m0_rpc__order_del(&frm->f_class[item->fi_slot - 1], &item->fi_node);
+	item->fi_slot = 0;
+}
+
+/** The highest class that an item of a stream has. Pre: it has items. */
+static unsigned stream_class(const struct m0_rpc_frm_stream *stream)
+{
+	unsigned i = M0_RPC_FRM_CLASS_NR - 1;
+
+	while (stream->fst_nr[i] == 0)
+		--i;
+	return i;
+}
+
+static struct m0_rpc_frm_item *of_stream_link(struct m0_list_link *link)
+{
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_rpc_frm_item,
+					   fi_stream_link);
+}
+
+/** Its items have changed: sees to it that the right one stands where it
+ * should. */
+static void stream_settle(struct m0_rpc_frm        *frm,
+			  struct m0_rpc_frm_stream *stream)
+{
+	struct m0_rpc_frm_item *head =
+		of_stream_link(m0_list_first(&stream->fst_items));
+	struct m0_rpc_frm_item *was = stream->fst_head;
+	unsigned                slot = head == NULL ? 0 : stream_class(stream);
+
+	if (was == head && (head == NULL || head->fi_slot == slot + 1))
+		return;
+	if (was != NULL)
+		slot_out(frm, was);
+	if (head != NULL)
+		slot_in(frm, head, slot);
+	stream->fst_head = head;
+}
+
+/** Into the stream, where fi_order says. */
+static void stream_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)
+{
+	struct m0_list         *items = &item->fi_stream->fst_items;
+	struct m0_list_link    *link = items->l_head.ll_prev;
+	struct m0_rpc_frm_item *first = of_stream_link(m0_list_first(items));
+	struct m0_rpc_frm_item *behind;
+
+	/* New ones are last; what is sent again is mostly the first. */
+	if (first != NULL && item->fi_order < first->fi_order)
+		link = &items->l_head;
+	while (link != &items->l_head &&
+	       of_stream_link(link)->fi_order > item->fi_order)
+		link = link->ll_prev;
+	m0_list_add_after(link, &item->fi_stream_link);
+	behind = of_stream_link(m0_list_next(items, &item->fi_stream_link));
+	if (behind == NULL) {
+		item->fi_seq = frm->f_seq++;
+		m0_list_add_tail(&frm->f_age, &item->fi_link);
+	} else {
+		/* It is waited for as long as that one: nobody is passed over
+		 * more often because of those before it. */
+		item->fi_seq = behind->fi_seq;
+		m0_list_add_before(&behind->fi_link, &item->fi_link);
+	}
+}
+
+static void count(struct m0_rpc_frm *frm, const struct m0_rpc_frm_item *item,
+		  bool more)
+{
+	enum m0_frm_kind kind = kind_of(item);
+
+	if (more) {
+		++frm->f_nr[kind];
+		frm->f_bytes[kind] += item->fi_view.fv_size;
+		frm->f_segs_nr[kind] += item->fi_segs_nr;
+	} else {
+		--frm->f_nr[kind];
+		frm->f_bytes[kind] -= item->fi_view.fv_size;
+		frm->f_segs_nr[kind] -= item->fi_segs_nr;
+	}
+}
+
+/** Cached already: it gets another class. */
+static void item_reclass(struct m0_rpc_frm_item *item, enum m0_frm_kind kind)
+{
+	struct m0_rpc_frm        *frm = item->fi_frm;
+	struct m0_rpc_frm_stream *stream = item->fi_stream;
+	unsigned                  was = item->fi_class;
+
+	count(frm, item, false);
+	item->fi_class = (uint8_t)class_of(kind, item->fi_view.fv_prio);
+	count(frm, item, true);
+	if (stream != NULL) {
+		--stream->fst_nr[was];
+		++stream->fst_nr[item->fi_class];
+		stream_settle(frm, stream);
+	} else {
+		slot_out(frm, item);
+		slot_in(frm, item, item->fi_class);
+	}
+	m0_rpc__frm_kick(frm);
+}
+
+/* -------------------------------------------------------------- timing -- */
+
+static bool is_urgent(const struct m0_rpc_frm_item *item, m0_time_t now)
+{
+	return item->fi_is_write_through || item->fi_deadline <= now;
+}
+
+/** Held for its group at `now`? The first item sets how long. */
+static bool is_held(const struct m0_rpc_frm_item *item, m0_time_t now,
+		    m0_time_t linger)
+{
+	struct m0_rpc_frm_group *group = item->fi_group;
+
+	if (group == NULL || group->fg_is_closed || item->fi_is_write_through)
+		return false;
+	if (group->fg_until == M0_TIME_NEVER)
+		group->fg_until = linger < M0_TIME_NEVER - now ? now + linger
+							       : M0_TIME_NEVER;
+	return now < group->fg_until;
+}
+
+static enum m0_frm_kind kind_at(const struct m0_rpc_frm      *frm,
+				const struct m0_rpc_frm_item *item,
+				m0_time_t now, m0_time_t linger)
+{
+	if (frm->f_set->fs_is_off)
+		return FRM_URGENT;
+	if (is_held(item, now, linger))
+		return FRM_HELD;
+	return is_urgent(item, now) ? FRM_URGENT : FRM_WAITING;
+}
+
+static void timer_set(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)
+{
+	m0_time_t at = M0_TIME_NEVER;
+
+	switch (kind_of(item)) {
+	case FRM_HELD:
+		at = item->fi_group->fg_until;
+		/* 0 is "in the next packet", and that is held. */
+		if (item->fi_deadline != 0 && item->fi_deadline < at)
+			at = item->fi_deadline;
+		break;
+	case FRM_WAITING:
+		at = item->fi_deadline;
+		break;
+	default:
+		break;
+	}
+	if (at != M0_TIME_NEVER)
+		m0_timerq_arm(&frm->f_set->fs_timers, &item->fi_timer, at);
+}
+
+void m0_rpc__frm_item_expired(struct m0_rpc_frm_item *item, m0_time_t now)
+{
+	m0_list_del(&item->fi_group_link);
+	item_reclass(item, is_urgent(item, now) ? FRM_URGENT : FRM_WAITING);
+	timer_set(item->fi_frm, item);
+}
+
+/* ---------------------------------------------------------- in and out -- */
+
+void m0_rpc__frm_item_init(struct m0_rpc_frm_item *item)
+{
+	memset(item, 0, sizeof *item);
+	m0_list_link_init(&item->fi_link);
+	m0_list_link_init(&item->fi_stream_link);
+	m0_list_link_init(&item->fi_group_link);
+	m0_timer_init(&item->fi_timer);
+}
+
+bool m0_rpc__frm_fits(const struct m0_rpc_frm      *frm,
+		      const struct m0_rpc_frm_item *item, m0_bcount_t bytes,
+		      uint64_t segs_nr)
+{
+	const struct m0_rpc_frm_constraints *limit = &frm->f_constraints;
+
+	/* A packet may be over limits that have shrunk, never an item over
+	 * 2^64. */
+	return bytes <= limit->fc_max_packet_size &&
+	       item->fi_view.fv_size <= limit->fc_max_packet_size - bytes &&
+	       segs_nr <= limit->fc_max_nr_segments &&
+	       item->fi_segs_nr <= limit->fc_max_nr_segments - segs_nr;
+}
+
+int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
+		    m0_time_t now, m0_time_t linger)
+{
+	struct m0_rpc_frm_stream *stream = item->fi_stream;
+	enum m0_frm_kind          kind;
+
+	M0_PRE(item->fi_frm == NULL && !m0_list_link_is_in(&item->fi_link));
+	M0_PRE(item->fi_view.fv_prio < M0_RPC_ITEM_PRIO_NR);
+	if (!m0_rpc__frm_fits(frm, item, M0_RPC_WIRE_PACKET_BYTES, 1))
+		return -EMSGSIZE;
+	kind = kind_at(frm, item, now, linger);
+	item->fi_frm = frm;
+	item->fi_slot = 0;
+	item->fi_class = (uint8_t)class_of(kind, item->fi_view.fv_prio);
+	if (frm->f_set->fs_is_off)
+		item->fi_class = (uint8_t)class_of(kind, 0);
+	count(frm, item, true);
+	++frm->f_items_nr;
+	if (stream != NULL) {
+		++stream->fst_nr[item->fi_class];
+		stream_in(frm, item);
+		stream_settle(frm, stream);
+	} else {
+		item->fi_seq = frm->f_seq++;
+		m0_list_add_tail(&frm->f_age, &item->fi_link);
+		slot_in(frm, item, item->fi_class);
+	}
+	if (kind == FRM_HELD)
+		m0_list_add_tail(&item->fi_group->fg_items,
+				 &item->fi_group_link);
+	if (kind != FRM_URGENT)
+		timer_set(frm, item);
+	m0_rpc__frm_kick(frm);
+	return 0;
+}
+
+void m0_rpc__frm_remove(struct m0_rpc_frm_item *item)
+{
+	struct m0_rpc_frm        *frm = item->fi_frm;
+	struct m0_rpc_frm_stream *stream = item->fi_stream;
+
+	if (frm == NULL)
+		return;
+	if (m0_timer_is_armed(&item->fi_timer))
+		m0_timerq_cancel(&frm->f_set->fs_timers, &item->fi_timer);
+	m0_list_del(&item->fi_group_link);
+	m0_list_del(&item->fi_link);
+	count(frm, item, false);
+	--frm->f_items_nr;
+	if (stream != NULL) {
+		m0_list_del(&item->fi_stream_link);
+		--stream->fst_nr[item->fi_class];
+		stream_settle(frm, stream);
+	} else {
+		slot_out(frm, item);
+	}
+	item->fi_frm = NULL;
+}
+
+struct m0_rpc_frm_item *m0_rpc__frm_oldest(const struct m0_rpc_frm *frm)
+{
+	struct m0_list_link *link = m0_list_first(&frm->f_age);
+
+	return link == NULL
+		       ? NULL
+		       : container_of(link, struct m0_rpc_frm_item, fi_link);
+}
+
+void m0_rpc__frm_retarget(struct m0_rpc_frm *from, struct m0_rpc_frm *to,
+			  m0_time_t now)
+{
+	struct m0_rpc_frm_item *item;
+	struct m0_list_link    *link;
+	struct m0_list          moved;
+	int                     rc;
+
+	M0_PRE(from != to);
+	m0_list_init(&moved);
+	/* All out before the first is in: streams are in one at a time. */
+	while ((item = m0_rpc__frm_oldest(from)) != NULL) {
+		m0_rpc__frm_remove(item);
+		m0_list_add_tail(&moved, &item->fi_link);
+	}
+	while ((link = m0_list_first(&moved)) != NULL) {
+		m0_list_del(link);
+		item = container_of(link, struct m0_rpc_frm_item, fi_link);
+		rc = m0_rpc__frm_enq(to, item, now, 0);
+		if (rc != 0)
+			to->f_ops->fo_refused(to, item, rc);
+	}
+}
+
+/* --------------------------------------------------- streams and groups -- */
+
+void m0_rpc__frm_stream_init(struct m0_rpc_frm_stream *stream)
+{
+	memset(stream, 0, sizeof *stream);
+	m0_list_init(&stream->fst_items);
+}
+
+void m0_rpc__frm_stream_fini(struct m0_rpc_frm_stream *stream)
+{
+	m0_list_fini(&stream->fst_items);
+}
+
+void m0_rpc__frm_group_init(struct m0_rpc_frm_group *group)
+{
+	m0_list_init(&group->fg_items);
+	group->fg_until = M0_TIME_NEVER;
+	group->fg_is_closed = false;
+}
+
+void m0_rpc__frm_group_fini(struct m0_rpc_frm_group *group)
+{
+	m0_list_fini(&group->fg_items);
+}
+
+void m0_rpc__frm_group_close(struct m0_rpc_frm_group *group)
+{
+	struct m0_rpc_frm_item *item;
+	struct m0_list_link    *link;
+
+	group->fg_is_closed = true;
+	while ((link = m0_list_first(&group->fg_items)) != NULL) {
+		item = container_of(link, struct m0_rpc_frm_item,
+				    fi_group_link);
+		m0_list_del(link);
+		m0_timerq_cancel(&item->fi_frm->f_set->fs_timers,
+				 &item->fi_timer);
+		item_reclass(item, FRM_URGENT);
+	}
+}
+
+/* ----------------------------------------------------- init and limits -- */
+
+void m0_rpc__frm_constraints_get_defaults(
+	struct m0_rpc_frm_constraints *constraints)
+{
+	constraints->fc_max_nr_packets_enqed = 8;
+	constraints->fc_max_packet_size = M0_RPC_DEF_MAX_RPC_MSG_SIZE;
+	constraints->fc_max_nr_segments = 256;
+	constraints->fc_max_nr_bytes_accumulated = M0_RPC_DEF_MAX_RPC_MSG_SIZE;
+}
+
+void m0_rpc__frm_init(struct m0_rpc_frm *frm, struct m0_rpc_frm_set *set,
+		      const struct m0_rpc_frm_constraints *constraints,
+		      const struct m0_rpc_frm_policy      *policy,
+		      const struct m0_rpc_frm_ops         *ops)
+{
+	size_t i;
+
+	memset(frm, 0, sizeof *frm);
+	frm->f_set = set;
+	frm->f_ops = ops;
+	frm->f_policy = policy != NULL ? policy : &m0_rpc_frm_fifo;
+	frm->f_constraints = *constraints;
+	/* 0 in f_passed is nobody. */
+	frm->f_seq = 1;
+	m0_list_link_init(&frm->f_ready_link);
+	m0_list_init(&frm->f_age);
+	for (i = 0; i < ARRAY_SIZE(frm->f_class); ++i)
+		m0_rpc__order_init(&frm->f_class[i], item_cmp, frm);
+}
+
+void m0_rpc__frm_fini(struct m0_rpc_frm *frm)
+{
+	M0_PRE(m0_rpc__frm_is_idle(frm));
+	m0_list_del(&frm->f_ready_link);
+	m0_list_fini(&frm->f_age);
+}
+
+void m0_rpc__frm_constraints_set(
+	struct m0_rpc_frm                   *frm,
+	const struct m0_rpc_frm_constraints *constraints)
+{
+	struct m0_rpc_frm_item *item;
+	struct m0_rpc_frm_item *next;
+	struct m0_list          refused;
+
+	frm->f_constraints = *constraints;
+	m0_list_init(&refused);
+	m0_list_for_each_entry_safe(&frm->f_age, item, next,
+				    struct m0_rpc_frm_item, fi_link) {
+		if (m0_rpc__frm_fits(frm, item, M0_RPC_WIRE_PACKET_BYTES, 1))
+			continue;
+		m0_rpc__frm_remove(item);
+		m0_list_add_tail(&refused, &item->fi_link);
+	}
+	m0_rpc__frm_kick(frm);
+	/* Only now: the owner may change the cache. */
+	while (!m0_list_is_empty(&refused)) {
+		item = container_of(m0_list_first(&refused),
+				    struct m0_rpc_frm_item, fi_link);
+		m0_list_del(&item->fi_link);
+		frm->f_ops->fo_refused(frm, item, -EMSGSIZE);
+	}
+}
