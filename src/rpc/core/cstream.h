@@ -45,24 +45,24 @@ enum {
  * fields, set before the post, are the stream's. */
 struct m0_rpc_citem {
 	/** First resend after this. */
-	m0_time_t ci_resend_ns;
+	m0_time_t rci_resend_ns;
 	/** Times it may be sent; at least 1. */
-	uint64_t ci_sent_max;
+	uint64_t rci_sent_max;
 	/** The owner's. */
-	void               *ci_owner;
-	uint64_t            ci_xid;
-	uint32_t            ci_state;
-	struct m0_list_link ci_link;
+	void               *rci_owner;
+	uint64_t            rci_xid;
+	uint32_t            rci_state;
+	struct m0_list_link rci_link;
 };
 
 /** What is known of a number that is not yet below the window. */
 struct m0_rpc_cslot {
 	/** NULL: it ended without this; the number is to be filled. */
-	struct m0_rpc_citem *cl_item;
-	m0_time_t            cl_due;
-	m0_time_t            cl_wait_ns;
-	uint64_t             cl_sent_nr;
-	uint32_t             cl_state;
+	struct m0_rpc_citem *csl_item;
+	m0_time_t            csl_due;
+	m0_time_t            csl_wait_ns;
+	uint64_t             csl_sent_nr;
+	uint32_t             csl_state;
 };
 
 struct m0_rpc_cstream_cfg {
@@ -77,33 +77,37 @@ struct m0_rpc_cstream_cfg {
 };
 
 struct m0_rpc_cstream {
-	struct m0_rpc_cstream_cfg cs_cfg;
+	struct m0_rpc_cstream_cfg rcs_cfg;
 	/** Granted; 0: not established yet. */
-	uint32_t cs_window;
-	bool     cs_active;
+	uint32_t rcs_window;
+	bool     rcs_active;
 	/** CONTROL was said, control() not yet called. */
-	bool cs_control;
+	bool rcs_control;
 	/** All below it are answered: what is sent as the ack. */
-	uint64_t cs_low;
+	uint64_t rcs_low;
 	/** The next number. */
-	uint64_t cs_next;
+	uint64_t rcs_next;
 	/** Said FORM, without a number yet. */
-	uint32_t cs_open;
+	uint32_t rcs_open;
 	/** Numbers to be filled, not answered. */
-	uint32_t cs_skips;
+	uint32_t rcs_skips;
 	/** Times of numbering anew. */
-	uint32_t cs_resets;
+	uint32_t rcs_resets;
 	/** Highest ack that a packet carried; and how often alone. */
-	uint64_t  cs_ack_sent;
-	uint32_t  cs_acks_left;
-	m0_time_t cs_ack_due;
-	m0_time_t cs_ack_wait_ns;
+	uint64_t  rcs_ack_sent;
+	uint32_t  rcs_acks_left;
+	m0_time_t rcs_ack_due;
+	m0_time_t rcs_ack_wait_ns;
 	/** No slot is due before. */
-	m0_time_t cs_slots_due;
-	/** Beyond the window, as posted; and those that ended -ESTALE. */
-	struct m0_list       cs_queue;
-	struct m0_list       cs_stale;
-	struct m0_rpc_cslot *cs_slot;
+	m0_time_t rcs_slots_due;
+	/** Numbers to be filled whose SKIP has to leave now. */
+	uint32_t rcs_skips_due;
+	/** Beyond the window, as posted; said FORM, without a number yet; and
+	 * those that ended -ESTALE. */
+	struct m0_list       rcs_queue;
+	struct m0_list       rcs_formed;
+	struct m0_list       rcs_stale;
+	struct m0_rpc_cslot *rcs_slot;
 };
 
 /** What is to be done, about an item or (CONTROL) the stream. */
@@ -122,18 +126,21 @@ enum m0_rpc_ctodo {
 	 * no more. */
 	M0_RPC_CT_STALE,
 	/** The stream's own item has to go. */
-	M0_RPC_CT_CONTROL
+	M0_RPC_CT_CONTROL,
+	/** Take it out of the formation: a reset has left a smaller window.
+	 * FORM follows when there is room. */
+	M0_RPC_CT_UNFORM
 };
 
 /** What an item's header says. */
 struct m0_rpc_cmark {
-	uint64_t cm_xid;
-	uint64_t cm_ack;
+	uint64_t rck_xid;
+	uint64_t rck_ack;
 	/** Sent before. */
-	bool cm_dup;
-	/** Only by m0_rpc_cstream_control(): fill cm_xid. If not, cm_xid is 0
+	bool rck_dup;
+	/** Only by m0_rpc_cstream_control(): fill rck_xid. If not, rck_xid is 0
 	 * and it carries the ack alone. */
-	bool cm_skip;
+	bool rck_skip;
 };
 
 /** What a reply is to the client. */
@@ -200,13 +207,14 @@ void m0_rpc_cstream_suspend(struct m0_rpc_cstream *stream);
  *                stays.
  * @retval -ESTALE  it has finished numbers that were never sent: this is not
  *                  the stream it was. Nothing has changed: reset.
+ * @retval -EPROTO  no window. Nothing has changed.
  */
 int m0_rpc_cstream_resume(struct m0_rpc_cstream *stream, uint64_t last,
 			  uint32_t window, m0_time_t now);
 /** The server has forgotten: what had a number is stale, what had none goes
- * on, in a session with another number. */
-void m0_rpc_cstream_reset(struct m0_rpc_cstream *stream, uint32_t window,
-			  m0_time_t now);
+ * on, in a session with another number. @retval -EPROTO  no window. */
+int m0_rpc_cstream_reset(struct m0_rpc_cstream *stream, uint32_t window,
+			 m0_time_t now);
 /** Takes an item out, to end the stream: in the order of posts, numbered ones
  * first; NULL: there is none. */
 struct m0_rpc_citem *m0_rpc_cstream_pop(struct m0_rpc_cstream *stream);

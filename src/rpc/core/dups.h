@@ -10,16 +10,16 @@
 
 /** Embedded in a request. */
 struct m0_rpc_dup {
-	struct m0_rpc_dup *du_next;
-	uint64_t           du_session;
-	uint64_t           du_xid;
+	struct m0_rpc_dup *rdu_next;
+	uint64_t           rdu_session;
+	uint64_t           rdu_xid;
 };
 
 struct m0_rpc_dups {
-	struct m0_rpc_dup **dp_bucket;
-	uint32_t            dp_mask;
-	uint32_t            dp_nr;
-	uint32_t            dp_max;
+	struct m0_rpc_dup **rdp_bucket;
+	uint32_t            rdp_mask;
+	uint32_t            rdp_nr;
+	uint32_t            rdp_max;
 };
 
 /** @param max  requests at once. @retval -ENOMEM */

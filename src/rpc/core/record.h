@@ -25,22 +25,22 @@ enum {
 };
 
 struct m0_rpc_record_session {
-	uint64_t rcs_session;
-	uint64_t rcs_incarnation;
-	uint32_t rcs_streams;
-	uint32_t rcs_window;
+	uint64_t rrs_session;
+	uint64_t rrs_incarnation;
+	uint32_t rrs_streams;
+	uint32_t rrs_window;
 };
 
 struct m0_rpc_record_reply {
-	uint64_t rcr_session;
-	uint32_t rcr_stream;
+	uint64_t rrr_session;
+	uint32_t rrr_stream;
 	/** For putting: the stream's window. */
-	uint32_t rcr_window;
-	uint64_t rcr_xid;
-	uint64_t rcr_ack;
-	int32_t  rcr_rc;
+	uint32_t rrr_window;
+	uint64_t rrr_xid;
+	uint64_t rrr_ack;
+	int32_t  rrr_rc;
 	/** Got: what followed the head. */
-	struct m0_rpc_slice rcr_reply;
+	struct m0_rpc_slice rrr_reply;
 };
 
 /** @retval -ENOENT  the client was never here. -EPROTO  not a record. */

@@ -32,16 +32,16 @@
 
 struct m0_rpc_sstream;
 
-/** What may be kept, of one client or (sb_parent) of all. */
+/** What may be kept, of one client or (rsb_parent) of all. */
 struct m0_rpc_sbudget {
-	struct m0_rpc_sbudget *sb_parent;
+	struct m0_rpc_sbudget *rsb_parent;
 	/** Bytes of replies kept, and when no more is begun: what is being
 	 * executed then still adds its reply. */
-	m0_bcount_t sb_bytes;
-	m0_bcount_t sb_bytes_max;
+	m0_bcount_t rsb_bytes;
+	m0_bcount_t rsb_bytes_max;
 	/** Requests held before their turn. */
-	uint64_t sb_held;
-	uint64_t sb_held_max;
+	uint64_t rsb_held;
+	uint64_t rsb_held_max;
 };
 
 /** How the owner gets back what the stream has kept. */
@@ -86,20 +86,20 @@ enum m0_rpc_sinput {
 
 enum m0_rpc_saction {
 	M0_RPC_SA_NONE = 0,
-	/** Execute sa_xid: sa_body is the owner's (again). */
+	/** Execute rsa_xid: rsa_body is the owner's (again). */
 	M0_RPC_SA_EXECUTE,
 	/** The body is the stream's until its turn. */
 	M0_RPC_SA_HOLD,
-	/** sa_xid is filled, not executed: answer it with sa_rc. */
+	/** rsa_xid is filled, not executed: answer it with rsa_rc. */
 	M0_RPC_SA_SKIPPED,
-	/** Answer with sa_reply, which stays the stream's; if NULL with sa_rc
+	/** Answer with rsa_reply, which stays the stream's; if NULL with rsa_rc
 	 * and no body. */
 	M0_RPC_SA_REPLAY,
 	/** A duplicate of what is held, executed or acknowledged: drop it. */
 	M0_RPC_SA_IGNORE,
 	/** No memory for it now: drop it, the client sends it again. */
 	M0_RPC_SA_BUSY,
-	/** Answer with the error sa_rc: -EOVERFLOW beyond the window, -EPROTO
+	/** Answer with the error rsa_rc: -EOVERFLOW beyond the window, -EPROTO
 	 * a number or ack that cannot be. Nothing has changed. */
 	M0_RPC_SA_REFUSE,
 	/** Inside the table: the body or the reply goes. */
@@ -112,8 +112,8 @@ enum m0_rpc_saction {
 };
 
 struct m0_rpc_srule {
-	uint8_t sr_action;
-	uint8_t sr_next;
+	uint8_t rsu_action;
+	uint8_t rsu_next;
 };
 
 extern const struct m0_rpc_srule m0_rpc_srules[M0_RPC_SS_NR][M0_RPC_SI_NR];
@@ -123,34 +123,34 @@ extern const char *const m0_rpc_sinput_names[M0_RPC_SI_NR];
 extern const char *const m0_rpc_saction_names[M0_RPC_SA_NR];
 
 struct m0_rpc_sanswer {
-	uint64_t sa_xid;
-	void    *sa_body;
-	void    *sa_reply;
-	int32_t  sa_rc;
+	uint64_t rsa_xid;
+	void    *rsa_body;
+	void    *rsa_reply;
+	int32_t  rsa_rc;
 };
 
 struct m0_rpc_sslot {
 	/** A body (HELD), a reply or NULL (KEPT). */
-	void       *sl_handle;
-	m0_bcount_t sl_bytes;
-	int32_t     sl_rc;
+	void       *rsl_handle;
+	m0_bcount_t rsl_bytes;
+	int32_t     rsl_rc;
 	/** BEYOND stands for nothing. */
-	uint32_t sl_state;
+	uint32_t rsl_state;
 };
 
 struct m0_rpc_sstream {
-	const struct m0_rpc_sstream_ops *ss_ops;
-	struct m0_rpc_sbudget           *ss_budget;
+	const struct m0_rpc_sstream_ops *rss_ops;
+	struct m0_rpc_sbudget           *rss_budget;
 	/** The owner's. */
-	void    *ss_owner;
-	uint32_t ss_window;
+	void    *rss_owner;
+	uint32_t rss_window;
 	/** All up to it are finished. */
-	uint64_t ss_last;
+	uint64_t rss_last;
 	/** All below it are acknowledged. */
-	uint64_t ss_ack;
+	uint64_t rss_ack;
 	/** The number being executed; 0: none. */
-	uint64_t             ss_running;
-	struct m0_rpc_sslot *ss_slot;
+	uint64_t             rss_running;
+	struct m0_rpc_sslot *rss_slot;
 };
 
 /**
