@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -206,16 +205,14 @@ static void job_plan(struct copy_job *job)
 static int job_number(struct copy_job *job)
 {
 	struct copy_plan *plan = &job->cj_plan;
+	int               rc = tool_conv_make(&plan->cpl_conv);
 
 	plan->cpl_timeout_ns = job->cj_args->ca_timeout_ms * M0_TIME_ONE_MSEC;
 	plan->cpl_addr = job->cj_args->ca_ep;
-	if (getrandom(&plan->cpl_conv, sizeof plan->cpl_conv, 0) !=
-	    (ssize_t)sizeof plan->cpl_conv)
-		return tool_fail_set(job->cj_args->ca_fail, TOOL_FAILED,
-				     "no random number: %s",
-				     tool_errtext(errno));
-	plan->cpl_conv |= 1;
-	return 0;
+	if (rc != 0)
+		tool_fail_set(job->cj_args->ca_fail, TOOL_FAILED,
+			      "no random number: %s", tool_errtext(rc));
+	return rc;
 }
 
 static void job_both(struct copy_job *job)

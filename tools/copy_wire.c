@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <endian.h>
-#include <string.h>
-
 #include "copy_wire.h"
+#include "le.h"
 
 enum {
 	/** Error numbers fit this on every platform that we know. */
@@ -11,34 +9,6 @@ enum {
 };
 
 static const char magic[4] = { 'C', 'B', 'C', 'P' };
-
-static void put32(uint8_t *at, uint32_t value)
-{
-	value = htole32(value);
-	memcpy(at, &value, sizeof value);
-}
-
-static void put64(uint8_t *at, uint64_t value)
-{
-	value = htole64(value);
-	memcpy(at, &value, sizeof value);
-}
-
-static uint32_t get32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof value);
-	return le32toh(value);
-}
-
-static uint64_t get64(const uint8_t *at)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof value);
-	return le64toh(value);
-}
 
 int copy_msg_encode(const struct copy_msg *msg, void *bytes, size_t size)
 {
@@ -55,17 +25,17 @@ int copy_msg_encode(const struct copy_msg *msg, void *bytes, size_t size)
 	memcpy(at, magic, sizeof magic);
 	at[4] = COPY_VERSION;
 	at[5] = (uint8_t)msg->cm_type;
-	put32(at + 8, msg->cm_id);
-	put32(at + 12, (uint32_t)msg->cm_status);
-	put32(at + 16, msg->cm_mode);
-	put32(at + 20, msg->cm_flags);
-	put64(at + 24, msg->cm_offset);
-	put64(at + 32, msg->cm_length);
+	le_put32(at + 8, msg->cm_id);
+	le_put32(at + 12, (uint32_t)msg->cm_status);
+	le_put32(at + 16, msg->cm_mode);
+	le_put32(at + 20, msg->cm_flags);
+	le_put64(at + 24, msg->cm_offset);
+	le_put64(at + 32, msg->cm_length);
 	memcpy(at + 40, msg->cm_sum, HASH_BYTES);
-	put32(at + 56, tail);
-	put64(at + 64, msg->cm_conv);
-	put32(at + 72, msg->cm_block);
-	put32(at + 76, msg->cm_inflight);
+	le_put32(at + 56, tail);
+	le_put64(at + 64, msg->cm_conv);
+	le_put32(at + 72, msg->cm_block);
+	le_put32(at + 76, msg->cm_inflight);
 	if (tail > 0)
 		memcpy(at + COPY_MSG_HEAD_BYTES, from, tail);
 	return (int)(COPY_MSG_HEAD_BYTES + tail);
@@ -108,19 +78,19 @@ static bool msg_is_sane(const struct copy_msg *msg)
 
 static void msg_fields(struct copy_msg *msg, uint8_t *at)
 {
-	uint32_t tail = get32(at + 56);
+	uint32_t tail = le_get32(at + 56);
 
 	msg->cm_type = (enum copy_msg_type)at[5];
-	msg->cm_id = get32(at + 8);
-	msg->cm_status = (int32_t)get32(at + 12);
-	msg->cm_mode = get32(at + 16);
-	msg->cm_flags = get32(at + 20);
-	msg->cm_offset = get64(at + 24);
-	msg->cm_length = get64(at + 32);
+	msg->cm_id = le_get32(at + 8);
+	msg->cm_status = (int32_t)le_get32(at + 12);
+	msg->cm_mode = le_get32(at + 16);
+	msg->cm_flags = le_get32(at + 20);
+	msg->cm_offset = le_get64(at + 24);
+	msg->cm_length = le_get64(at + 32);
 	memcpy(msg->cm_sum, at + 40, HASH_BYTES);
-	msg->cm_conv = get64(at + 64);
-	msg->cm_block = get32(at + 72);
-	msg->cm_inflight = get32(at + 76);
+	msg->cm_conv = le_get64(at + 64);
+	msg->cm_block = le_get32(at + 72);
+	msg->cm_inflight = le_get32(at + 76);
 	if (msg->cm_type == COPY_BLOCK) {
 		msg->cm_desc.nbd_len = tail;
 		msg->cm_desc.nbd_data = at + COPY_MSG_HEAD_BYTES;
@@ -143,7 +113,8 @@ int copy_msg_decode(struct copy_msg *ret_msg, void *bytes, size_t nr)
 		return -EPROTONOSUPPORT;
 	}
 	if (nr < COPY_MSG_HEAD_BYTES || at[6] != 0 || at[7] != 0 ||
-	    get32(at + 60) != 0 || get32(at + 56) != nr - COPY_MSG_HEAD_BYTES)
+	    le_get32(at + 60) != 0 ||
+	    le_get32(at + 56) != nr - COPY_MSG_HEAD_BYTES)
 		return -EBADMSG;
 	msg_fields(&msg, at);
 	if (!msg_is_sane(&msg))

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** `colibri perf`: options, and one row after the other. */
+/** `colibri perf`: options. What it does is in perf_rows.c, perf_listen.c. */
 #include <argp.h>
 #include <sched.h>
 
-#include "m0/xlnet.h"
-
-#include "jout.h"
-#include "perf.h"
-#include "place.h"
+#include "perf_args.h"
 #include "text.h"
 
 enum {
@@ -17,37 +13,30 @@ enum {
 	KEY_WORKERS,
 	KEY_THREADS,
 	KEY_PEER_NET,
+	KEY_ONCE,
+	KEY_EP,
+	KEY_TIMEOUT,
 	TIME_MAX = 3600,
 	THREADS_MAX = 2
 };
 
-/** Memory of the buffers of a row. */
-#define MEMORY_MAX (2ULL << 30)
-
-struct perf_args {
-	const char *pa_transport;
-	/** Bits, by enum perf_test. */
-	unsigned pa_tests;
-	/** None: each test's own. */
-	uint64_t          pa_sizes[PERF_SIZES_MAX];
-	size_t            pa_sizes_nr;
-	uint64_t          pa_depth;
-	uint64_t          pa_workers;
-	uint64_t          pa_threads;
-	struct perf_setup pa_setup;
-	bool              pa_json;
-	struct tool_fail *pa_fail;
-	/** The node of A, or of both; and that of B, if it has its own. */
-	struct lnet_opts  pa_opts;
-	struct lnet_opts  pa_peer_opts;
-	const char       *pa_peer_net;
-	struct tool_place pa_places[PERF_SIDES_NR];
-	char              pa_addrs[PERF_SIDES_NR][M0_NET_LNET_XEP_ADDR_LEN];
-};
-
 static const struct argp_option perf_options[] = {
 	{ "transport", 't', "NAME", 0,
-	  "What is measured: mem (default) or lnet", 0 },
+	  "What is measured: mem or lnet; default mem within this process, "
+	  "else lnet",
+	  0 },
+	{ "listen", 'l', NULL, 0,
+	  "Be machine B for others, one after the other, until SIGINT; prints "
+	  "the command for the other side",
+	  0 },
+	{ "once", KEY_ONCE, NULL, 0, "With --listen: end after one client", 0 },
+	{ "ep", KEY_EP, "EP", 0,
+	  "Our own address, NID:12345:portal:machine, as "
+	  "10.0.0.1@tcp:12345:40:*",
+	  0 },
+	{ "timeout", KEY_TIMEOUT, "TIME", 0,
+	  "Another process that is silent for so long is given up; default 30",
+	  0 },
 	{ "peer-net", KEY_PEER_NET, "TEXT", 0,
 	  "With lnet: machine B is on a node of its own, on this network, as "
 	  "tcp(127.0.0.2); default: both on one",
@@ -68,7 +57,8 @@ static const struct argp_option perf_options[] = {
 	  0 },
 	{ "spin", KEY_SPIN, "NS", 0,
 	  "How long threads look for work before "
-	  "they sleep, as 0, 50us; default: the library's",
+	  "they sleep, as 0, 50us; default: the library's; with EP and "
+	  "--listen 0",
 	  0 },
 	{ "cpus", KEY_CPUS, "A[,B]", 0,
 	  "Processors that the two machines run "
@@ -133,6 +123,8 @@ static void mode_parse(struct perf_args *args, const char *name)
 	for (i = 0; i < PERF_MODES_NR; ++i) {
 		if (strcmp(perf_mode_names[i], name) == 0) {
 			args->pa_setup.pu_mode = (enum perf_mode)i;
+			if (i != PERF_ASYNC)
+				args->pa_given |= 1U << PERF_GIVEN_MODE;
 			return;
 		}
 	}
@@ -201,16 +193,76 @@ static void sizes_parse(struct perf_args *args, const char *list)
 		    "a list of up to 16 sizes, each in " TEXT_SIZE_FORMS);
 }
 
+/* Those that do not fit everything that perf can do. */
+static void given(struct perf_args *args, int key)
+{
+	static const struct {
+		int      of_key;
+		unsigned of_bit;
+	} fits[] = {
+		{ 'T', PERF_GIVEN_TEST },
+		{ 's', PERF_GIVEN_SIZE },
+		{ 'd', PERF_GIVEN_DEPTH },
+		{ KEY_TIME, PERF_GIVEN_TIME },
+		{ KEY_WORKERS, PERF_GIVEN_WORKERS },
+		{ KEY_THREADS, PERF_GIVEN_THREADS },
+		{ KEY_PEER_NET, PERF_GIVEN_PEER_NET },
+		{ KEY_ONCE, PERF_GIVEN_ONCE },
+		{ KEY_EP, PERF_GIVEN_EP },
+		{ KEY_TIMEOUT, PERF_GIVEN_TIMEOUT },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fits); ++i) {
+		if (fits[i].of_key == key)
+			args->pa_given |= 1U << fits[i].of_bit;
+	}
+}
+
+static void operand(struct perf_args *args, const char *arg)
+{
+	if (args->pa_server != NULL)
+		tool_fail_set(args->pa_fail, TOOL_USAGE,
+			      "'%s': there is one operand, EP", arg);
+	else
+		args->pa_server = arg;
+}
+
+/* Options of one side among several processes. */
+static bool far_option(int key, char *arg, struct perf_args *args)
+{
+	switch (key) {
+	case 'l':
+		args->pa_listen = true;
+		return true;
+	case KEY_ONCE:
+		args->pa_once = true;
+		return true;
+	case KEY_EP:
+		args->pa_ep = arg;
+		return true;
+	case KEY_TIMEOUT:
+		args->pa_timeout_ms =
+			tool_ms_option(args->pa_fail, "--timeout", arg, 1);
+		return true;
+	case KEY_PEER_NET:
+		args->pa_peer_net = arg;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static error_t perf_option(int key, char *arg, struct argp_state *state)
 {
 	struct perf_args *args = state->input;
 
+	given(args, key);
+	if (far_option(key, arg, args))
+		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &args->pa_opts;
-		break;
-	case KEY_PEER_NET:
-		args->pa_peer_net = arg;
 		break;
 	case 't':
 		args->pa_transport = arg;
@@ -249,8 +301,7 @@ static error_t perf_option(int key, char *arg, struct argp_state *state)
 		args->pa_json = true;
 		break;
 	case ARGP_KEY_ARG:
-		tool_fail_set(args->pa_fail, TOOL_USAGE,
-			      "'%s': no operand is accepted", arg);
+		operand(args, arg);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -266,212 +317,44 @@ static const struct argp_child perf_children[] = {
 static const struct argp perf_argp = {
 	perf_options,
 	perf_option,
-	NULL,
-	"Measure the network layer between two machines of this process: "
-	"latency of messages, their rate, and bulk transfer (put: by "
-	"active send, get: by active receive).\v"
+	"[EP]\n--listen",
+	"Measure the network layer between two machines: latency of messages, "
+	"their rate, and bulk transfer (put: by active send, get: by active "
+	"receive). Both are in this process; or B is at EP, where "
+	"`colibri perf --listen' runs, here or on another host. Then it is "
+	"told, too, what bounds each result: wire, processor or window.\v"
 	"Times are those of an operation, from a histogram; cpu/op is the "
-	"processor time of the whole process. See colibri-perf(1).",
+	"processor time of the processes of both machines.\n\n"
+	"Examples:\n"
+	"  colibri perf --test latency --mode inline --cpus 0\n"
+	"  hostb# colibri perf --listen\n"
+	"  hosta# colibri perf -T put -d 16 10.0.0.2@tcp:12345:40:4095\n\n"
+	"Exit status: 0 measured (--listen: ended by a signal, or one client "
+	"served), 1 it failed, 2 an option is wrong. See colibri-perf(1).",
 	perf_children,
 	NULL,
 	NULL,
 };
 
-/* What only the transport can say. */
-static int limits_check(struct perf_args *args)
-{
-	const struct tool_xprt *xprt = args->pa_setup.pu_xprt;
-	struct m0_net_domain    dom = { .nd_xprt = NULL };
-	uint64_t                max;
-	size_t                  i;
-	int                     rc;
-
-	if (args->pa_workers > xprt->txp_workers_max)
-		return tool_fail_set(args->pa_fail, TOOL_USAGE,
-				     "--workers '%" PRIu64
-				     "' is not accepted; transport '%s' "
-				     "accepts 1 to %zu",
-				     args->pa_workers, xprt->txp_name,
-				     xprt->txp_workers_max);
-	rc = m0_net_domain_init(&dom, xprt->txp_xprt);
-	if (rc != 0)
-		return tool_fail_set(args->pa_fail, TOOL_FAILED,
-				     "transport '%s': %s", xprt->txp_name,
-				     tool_errtext(rc));
-	max = m0_net_domain_get_max_buffer_size(&dom);
-	(void)m0_net_domain_fini(&dom);
-	for (i = 0; i < args->pa_sizes_nr; ++i) {
-		if (args->pa_sizes[i] < 1 || args->pa_sizes[i] > max)
-			return tool_fail_set(args->pa_fail, TOOL_USAGE,
-					     "--size %" PRIu64 " is out of "
-					     "range; transport '%s' accepts 1 "
-					     "to %" PRIu64,
-					     args->pa_sizes[i], xprt->txp_name,
-					     max);
-	}
-	return 0;
-}
-
-static int memory_check(struct perf_args *args, const struct perf_row *row)
-{
-	char text[TEXT_MAX];
-
-	if (perf_memory(row->prw_test, row->prw_size, row->prw_depth) <=
-	    MEMORY_MAX)
-		return 0;
-	return tool_fail_set(args->pa_fail, TOOL_USAGE,
-			     "%s: --depth %u of "
-			     "--size %" PRIu64 " needs more than %s of memory; "
-			     "choose less of either",
-			     perf_test_names[row->prw_test], row->prw_depth,
-			     row->prw_size, text_size(text, MEMORY_MAX));
-}
-
-/* Calls `each` for every row, in order, until one fails. */
-static int rows_walk(struct perf_args *args, struct perf_row *row,
-		     int (*each)(struct perf_args *, struct perf_row *, void *),
-		     void *arg)
-{
-	static const uint64_t message_sizes[] = { 64 };
-	static const uint64_t bulk_sizes[] = { 4 << 10, 64 << 10, 1 << 20 };
-	unsigned              test;
-	size_t                i;
-	int                   rc = 0;
-
-	for (test = 0; test < PERF_TESTS_NR && rc == 0; ++test) {
-		bool            bulk = test == PERF_PUT || test == PERF_GET;
-		const uint64_t *sizes = bulk ? bulk_sizes : message_sizes;
-		size_t          nr = bulk ? ARRAY_SIZE(bulk_sizes)
-					  : ARRAY_SIZE(message_sizes);
-
-		if (!(args->pa_tests & (1U << test)))
-			continue;
-		if (args->pa_sizes_nr > 0) {
-			sizes = args->pa_sizes;
-			nr = args->pa_sizes_nr;
-		}
-		row->prw_test = (enum perf_test)test;
-		row->prw_depth = test != PERF_LATENCY && args->pa_depth != 0
-					 ? (uint32_t)args->pa_depth
-					 : perf_depth_default(row->prw_test);
-		for (i = 0; i < nr && rc == 0; ++i) {
-			row->prw_size = sizes[i];
-			rc = each(args, row, arg);
-		}
-	}
-	return rc;
-}
-
-static int row_check(struct perf_args *args, struct perf_row *row, void *arg)
-{
-	(void)arg;
-	return memory_check(args, row);
-}
-
-static int row_run(struct perf_args *args, struct perf_row *row, void *array)
-{
-	int rc = perf_row_run(&args->pa_setup, row, args->pa_fail);
-
-	if (rc != 0)
-		return rc;
-	if (args->pa_json)
-		perf_json_row(array, row);
-	else
-		perf_table_row(row);
-	return 0;
-}
-
-/* B's node is as A's, on a network of its own. */
-static int peer_opts_make(struct perf_args *args)
-{
-	struct lnet_opts *peer = &args->pa_peer_opts;
-	char              why[M0_LNET_WHY_BYTES] = "";
-
-	*peer = args->pa_opts;
-	peer->nop_cfg.lc_nets_nr = 0;
-	if (m0_lnet_cfg_networks(&peer->nop_cfg, args->pa_peer_net, why) != 0)
-		return tool_fail_set(args->pa_fail, TOOL_USAGE,
-				     "--peer-net '%.100s' is not accepted: "
-				     "%.300s; accepted is a network as "
-				     "tcp(127.0.0.2)",
-				     args->pa_peer_net, why);
-	return 0;
-}
-
-static int places_open(struct perf_args *args)
-{
-	struct perf_setup      *setup = &args->pa_setup;
-	const struct tool_xprt *xprt = setup->pu_xprt;
-	bool                    polled = setup->pu_mode == PERF_INLINE;
-	bool                    two = args->pa_peer_net != NULL;
-	int                     i;
-	int                     rc;
-
-	if (two && !xprt->txp_node)
-		return tool_fail_set(args->pa_fail, TOOL_USAGE,
-				     "--peer-net is accepted with --transport "
-				     "lnet only");
-	rc = two ? peer_opts_make(args) : 0;
-	if (rc == 0)
-		rc = tool_place_open(&args->pa_places[PERF_A], xprt,
-				     &args->pa_opts, two, polled);
-	if (rc == 0 && two)
-		rc = tool_place_open(&args->pa_places[PERF_B], xprt,
-				     &args->pa_peer_opts, two, polled);
-	for (i = 0; two && rc == 0 && i < PERF_SIDES_NR; ++i)
-		setup->pu_addrs[i] = tool_place_any(&args->pa_places[i],
-						    args->pa_addrs[i],
-						    sizeof args->pa_addrs[i]);
-	return rc;
-}
-
-static void places_close(struct perf_args *args)
-{
-	tool_place_close(&args->pa_places[PERF_B]);
-	tool_place_close(&args->pa_places[PERF_A]);
-}
-
-static void rows_run(struct perf_args *args)
-{
-	struct json_t  *tree = NULL;
-	struct json_t  *array = NULL;
-	struct perf_row row;
-
-	if (limits_check(args) != 0 ||
-	    rows_walk(args, &row, row_check, NULL) != 0)
-		return;
-	if (args->pa_json) {
-		tree = jout_alloc();
-		perf_json_head(tree, &args->pa_setup);
-		array = jout_array(tree, "rows");
-	} else {
-		perf_table_head(&args->pa_setup);
-	}
-	if (rows_walk(args, &row, row_run, array) == 0 && args->pa_json)
-		(void)jout_print(tree, stdout);
-	if (tree != NULL)
-		jout_free(tree);
-}
-
 static void perf_run_all(struct perf_args *args)
 {
-	args->pa_setup.pu_xprt =
-		tool_xprt_find(args->pa_transport, args->pa_fail);
 	args->pa_setup.pu_workers = (uint32_t)args->pa_workers;
 	args->pa_setup.pu_threads = (uint32_t)args->pa_threads;
-	if (args->pa_setup.pu_xprt == NULL ||
-	    lnet_opts_check(&args->pa_opts) != 0)
+	if (perf_what_check(args) != 0 || lnet_opts_check(&args->pa_opts) != 0)
 		return;
-	if (places_open(args) == 0)
-		rows_run(args);
-	places_close(args);
+	if (perf_places_open(args) == 0) {
+		if (args->pa_listen)
+			perf_listen_run(args);
+		else
+			perf_rows_run(args);
+	}
+	perf_places_close(args);
 }
 
 int perf_main(int argc, char **argv)
 {
 	struct tool_fail        fail = { .tf_exit = TOOL_OK };
 	static struct perf_args args = {
-		.pa_transport = TOOL_XPRT_DEFAULT,
 		.pa_tests = (1U << PERF_TESTS_NR) - 1,
 		.pa_workers = 1,
 		.pa_threads = 1,
@@ -480,6 +363,7 @@ int perf_main(int argc, char **argv)
 	int rc;
 
 	args.pa_fail = &fail;
+	args.pa_program = argv[0];
 	lnet_opts_init(&args.pa_opts, &fail);
 
 	if (argp_parse(&perf_argp, argc, argv, 0, NULL, &args) != 0)

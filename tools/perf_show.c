@@ -2,7 +2,8 @@
 #include <stdio.h>
 
 #include "jout.h"
-#include "perf.h"
+#include "perf_far.h"
+#include "perf_verdict.h"
 #include "text.h"
 
 const char *const perf_mode_names[PERF_MODES_NR] = {
@@ -28,16 +29,9 @@ static const struct {
 	{ "p99.9", 9990 },
 };
 
-static double row_rate(const struct perf_row *row)
-{
-	return row->prw_ns == 0
-		       ? 0
-		       : (double)row->prw_ops * 1e9 / (double)row->prw_ns;
-}
-
 static double row_mb(const struct perf_row *row)
 {
-	return row_rate(row) * (double)row->prw_size / 1e6;
+	return perf_rate(row) * (double)row->prw_size / 1e6;
 }
 
 void perf_table_head(const struct perf_setup *setup)
@@ -60,16 +54,24 @@ void perf_table_head(const struct perf_setup *setup)
 		printf("%s%" PRIu64, i == 0 ? ", processors " : ",",
 		       setup->pu_cpus[i]);
 	printf(", %g s a row\n", setup->pu_seconds);
+	if (setup->pu_far != NULL)
+		printf("server %s; busy: what the processes of client and "
+		       "server take of a processor\n",
+		       setup->pu_far->pfa_addr);
 	printf("latency: one way; rate: time in the send queue; put, get: time "
 	       "of the active buffer\n\n");
 	printf("%-8s %5s %5s %9s %10s %9s", "test", "size", "depth", "ops",
 	       "ops/s", "MB/s");
 	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
 		printf(" %8s", percentiles[i].name);
-	printf(" %8s %8s\n", "max", "cpu/op");
+	printf(" %8s %8s", "max", "cpu/op");
+	if (setup->pu_far != NULL)
+		printf(" %9s %s", "busy", "bound");
+	printf("\n");
 }
 
-void perf_table_row(const struct perf_row *row)
+void perf_table_row(const struct perf_row     *row,
+		    const struct perf_verdict *verdict)
 {
 	char   text[TEXT_MAX];
 	size_t i;
@@ -77,15 +79,30 @@ void perf_table_row(const struct perf_row *row)
 	printf("%-8s %5s %5u %9" PRIu64 " %10.0f %9.1f",
 	       perf_test_names[row->prw_test],
 	       text_size_short(text, row->prw_size), row->prw_depth,
-	       row->prw_ops, row_rate(row), row_mb(row));
+	       row->prw_ops, perf_rate(row), row_mb(row));
 	for (i = 0; i < ARRAY_SIZE(percentiles); ++i)
 		printf(" %8s",
 		       text_time(text, (double)m0_hist_percentile(
 					       &row->prw_lat,
 					       percentiles[i].permyriad)));
 	printf(" %8s", text_time(text, (double)m0_hist_max(&row->prw_lat)));
-	printf(" %8s\n", text_time(text, row->prw_cpu_ns));
+	printf(" %8s", text_time(text, row->prw_cpu_ns));
+	if (verdict != NULL)
+		printf(" %4.2f/%4.2f %s", row->prw_busy[PERF_A],
+		       row->prw_busy[PERF_B],
+		       perf_bound_names[verdict->pv_bound]);
+	printf("\n");
 	(void)fflush(stdout);
+}
+
+void perf_table_verdict(const struct perf_row     *row,
+			const struct perf_verdict *verdict)
+{
+	char text[TEXT_MAX];
+
+	printf("%s %s x %u: %s.\n", perf_test_names[row->prw_test],
+	       text_size_short(text, row->prw_size), row->prw_depth,
+	       verdict->pv_why);
 }
 
 void perf_json_head(struct json_t *tree, const struct perf_setup *setup)
@@ -95,6 +112,10 @@ void perf_json_head(struct json_t *tree, const struct perf_setup *setup)
 
 	jout_str(tree, "transport", setup->pu_xprt->txp_name);
 	jout_str(tree, "mode", perf_mode_names[setup->pu_mode]);
+	if (setup->pu_far != NULL) {
+		jout_str(tree, "server", setup->pu_far->pfa_addr);
+		jout_bool(tree, "server_spins", setup->pu_far->pfa_spins);
+	}
 	jout_real(tree, "seconds_per_row", setup->pu_seconds);
 	if (setup->pu_spin_set)
 		jout_num(tree, "spin_ns", setup->pu_spin_ns);
@@ -108,7 +129,25 @@ void perf_json_head(struct json_t *tree, const struct perf_setup *setup)
 		jout_append_num(cpus, setup->pu_cpus[i]);
 }
 
-void perf_json_row(struct json_t *array, const struct perf_row *row)
+static void json_verdict(struct json_t *object, const struct perf_row *row,
+			 const struct perf_verdict *verdict)
+{
+	jout_real(object, "client_busy", row->prw_busy[PERF_A]);
+	jout_real(object, "server_busy", row->prw_busy[PERF_B]);
+	if (verdict->pv_probe_rate > 0) {
+		jout_real(object, "ops_per_second_of_one",
+			  verdict->pv_probe_rate);
+		jout_real(object, "gain", verdict->pv_gain);
+	} else {
+		jout_null(object, "ops_per_second_of_one");
+		jout_null(object, "gain");
+	}
+	jout_str(object, "bound", perf_bound_names[verdict->pv_bound]);
+	jout_str(object, "why", verdict->pv_why);
+}
+
+void perf_json_row(struct json_t *array, const struct perf_row *row,
+		   const struct perf_verdict *verdict)
 {
 	struct json_t *object = jout_append(array);
 	struct json_t *ns;
@@ -119,7 +158,7 @@ void perf_json_row(struct json_t *array, const struct perf_row *row)
 	jout_num(object, "depth", row->prw_depth);
 	jout_num(object, "ops", row->prw_ops);
 	jout_real(object, "seconds", (double)row->prw_ns / 1e9);
-	jout_real(object, "ops_per_second", row_rate(row));
+	jout_real(object, "ops_per_second", perf_rate(row));
 	jout_real(object, "mb_per_second", row_mb(row));
 	jout_real(object, "cpu_seconds_per_op", row->prw_cpu_ns / 1e9);
 	ns = jout_object(object, "ns");
@@ -129,4 +168,6 @@ void perf_json_row(struct json_t *array, const struct perf_row *row)
 					    percentiles[i].permyriad));
 	jout_num(ns, "max", m0_hist_max(&row->prw_lat));
 	jout_num(ns, "mean", m0_hist_mean(&row->prw_lat));
+	if (verdict != NULL)
+		json_verdict(object, row, verdict);
 }

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 
 #include "port.h"
 
@@ -340,6 +341,14 @@ void tool_port_reply(struct tool_port *port, struct m0_net_end_point *to,
 
 	if (out != NULL)
 		(void)port_out_send(port, out, to, bytes, nr);
+}
+
+int tool_conv_make(uint64_t *ret)
+{
+	if (getrandom(ret, sizeof *ret, 0) != (ssize_t)sizeof *ret)
+		return -errno;
+	*ret |= 1;
+	return 0;
 }
 
 m0_time_t tool_port_alive_ns(const struct tool_port *port)

@@ -108,6 +108,8 @@ void tool_port_reply(struct tool_port *port, struct m0_net_end_point *to,
  * lock; one thread.
  */
 bool tool_port_alive_due(struct tool_port *port);
+/** A number for a new conversation, not 0. @return 0, or -errno. */
+int tool_conv_make(uint64_t *ret);
 /** How often that is to be called, ns. */
 m0_time_t tool_port_alive_ns(const struct tool_port *port);
 /** Waits until all messages have left, or `ns` are over. */

@@ -133,7 +133,8 @@ class Refuses(cli.Case):
         self.assert_refused(result, 2, '--depth 1024', '16777216', 'memory')
 
     def test_operand(self):
-        self.assert_refused(cli.run('perf', 'x'), 2, "'x'", 'no operand')
+        self.assert_refused(cli.run('perf', 'x'), 2, "EP 'x'",
+                            'NID:12345:portal:machine')
 
 
 if __name__ == '__main__':

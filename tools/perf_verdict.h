@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What bounds a row that was measured with B in another process.
+ *
+ * The same test runs with one operation on its way first, for a while (the
+ * probe). Then:
+ *  - cpu: the process of a side took at least 0.85 of a processor;
+ *  - window: with `depth` on their way an operation takes less than 1.5 times
+ *    what it takes alone, so that more of them would move more. How long an
+ *    operation takes is depth / rate (Little's law), for both in the same way;
+ *  - wire: neither. That is all between the two processes: the network, its
+ *    cards, the kernels' part that no process is charged for, the bound of the
+ *    transport and of TCP on what is on its way.
+ *  - unknown: it would be wire or cpu, but threads that spin look busy always.
+ */
+#ifndef M0_TOOLS_PERF_VERDICT_H
+#define M0_TOOLS_PERF_VERDICT_H
+
+#include "perf.h"
+
+enum perf_bound {
+	PERF_BOUND_WIRE,
+	PERF_BOUND_CPU,
+	PERF_BOUND_WINDOW,
+	PERF_BOUND_UNKNOWN,
+	PERF_BOUNDS_NR
+};
+
+extern const char *const perf_bound_names[PERF_BOUNDS_NR];
+
+struct perf_verdict {
+	enum perf_bound pv_bound;
+	/** The probe's operations a second; 0: the row itself has one. */
+	double pv_probe_rate;
+	/** How many times the probe's rate the row has; 1: no probe. */
+	double pv_gain;
+	/** One plain sentence. */
+	char pv_why[320];
+};
+
+/** Operations a second. */
+double perf_rate(const struct perf_row *row);
+/**
+ * @param probe   NULL if the row's depth is 1.
+ * @param spins  processor time is not that of work alone.
+ */
+void perf_verdict_make(const struct perf_row *row, const struct perf_row *probe,
+		       bool spins, struct perf_verdict *ret);
+
+#endif /* M0_TOOLS_PERF_VERDICT_H */
