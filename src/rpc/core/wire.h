@@ -47,8 +47,10 @@
  *
  *   CONN_ESTABLISH          0 u64 service high, 8 u64 low, 16 u64 connection,
  *                           24 u32 largest packet the sender takes, 28 u32 0
- *   CONN_ESTABLISH_REPLY    0 u64 server's incarnation, 8 u32 largest packet
- *                           it takes, 12 u32 flags (1: the store is durable)
+ *   CONN_ESTABLISH_REPLY    0 u64 server's incarnation, 8 u64 epoch that the
+ *                           client's packets are to carry, 16 u32 largest
+ *                           packet it takes, 20 u32 flags (1: the store is
+ *                           durable)
  *   CONN_TERMINATE          0 u64 connection
  *   SESSION_ESTABLISH       0 u64 connection, 8 u32 streams, 12 u32 window,
  *                           16 u32 flags (1: it was established before),
@@ -116,6 +118,9 @@ enum m0_rpc_wire_op {
 	M0_RPC_OP_STATUS = 12,
 	M0_RPC_OP_PING = 13,
 	M0_RPC_OP_PING_REPLY = 14,
+	/** A reply of the library's own: a status that says why the request
+	 * was not executed; STATUS is a handler's. */
+	M0_RPC_OP_REFUSED = 15,
 	/** First that is not the library's. */
 	M0_RPC_OP_USER = 64
 };
@@ -244,6 +249,7 @@ int    m0_rpc__conn_est_get(struct m0_rpc_conn_est *body, const void *at,
 
 struct m0_rpc_conn_rep {
 	uint64_t rcr_incarnation;
+	uint64_t rcr_epoch;
 	uint32_t rcr_packet_max;
 	/** Does the server's store outlive it? */
 	bool rcr_durable;
