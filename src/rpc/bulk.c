@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Bulk: a list of net buffers that are offered, or moved, together.
+ *
+ * Everything is under rb_mutex, which is outside of all locks of m0_net. Buffers
+ * are added to queues under it as well, so the callback of one that has ended
+ * already waits until the last is added, and the list cannot seem empty before.
+ * Whoever takes the last buffer off touches the rbulk no more after the unlock,
+ * but for rb_done, which may finalise it. bulk_add.c makes the buffers.
+ */
+#include "rpc/bulk.h"
+
+enum {
+	/** Inline: looks before a nap. */
+	WAIT_LOOKS = 256,
+	WAIT_NAP_NS = 50000
+};
+
+M0_TL_DESCR_DEFINE(bulk, "bulk buffers", static, struct m0_rpc_bulk_buf,
+		   bb_link, bb_magic, M0_RPC__BULK_BUF_MAGIC,
+		   M0_RPC__BULK_LIST_MAGIC);
+M0_TL_DEFINE(bulk, static, struct m0_rpc_bulk_buf);
+
+static void bulk_event(const struct m0_net_buffer_event *ev);
+
+static const struct m0_net_buffer_callbacks bulk_callbacks = {
+	.nbc_cb = { [M0_NET_QT_PASSIVE_BULK_RECV] = bulk_event,
+		    [M0_NET_QT_PASSIVE_BULK_SEND] = bulk_event,
+		    [M0_NET_QT_ACTIVE_BULK_RECV] = bulk_event,
+		    [M0_NET_QT_ACTIVE_BULK_SEND] = bulk_event }
+};
+
+static bool is_ours(const struct m0_rpc_bulk *rb)
+{
+	return rb->rb_magic == M0_RPC__BULK_MAGIC;
+}
+
+static bool is_send(enum m0_net_queue_type q)
+{
+	return q == M0_NET_QT_PASSIVE_BULK_SEND ||
+	       q == M0_NET_QT_ACTIVE_BULK_SEND;
+}
+
+static bool is_passive(enum m0_net_queue_type q)
+{
+	return q == M0_NET_QT_PASSIVE_BULK_SEND ||
+	       q == M0_NET_QT_PASSIVE_BULK_RECV;
+}
+
+static bool is_active(enum m0_net_queue_type q)
+{
+	return q == M0_NET_QT_ACTIVE_BULK_SEND ||
+	       q == M0_NET_QT_ACTIVE_BULK_RECV;
+}
+
+void m0_rpc_bulk_init(struct m0_rpc_bulk *rb)
+{
+	M0_SET0(rb);
+	bulk_tlist_init(&rb->rb_buflist);
+	m0_mutex_init(&rb->rb_mutex);
+	m0_chan_init(&rb->rb_chan, &rb->rb_mutex);
+	rb->rb_timeout_ns = (m0_time_t)M0_RPC_BULK_TIMEOUT_S * 1000000000;
+	rb->rb_magic = M0_RPC__BULK_MAGIC;
+}
+
+void m0_rpc_bulk_fini(struct m0_rpc_bulk *rb)
+{
+	M0_PRE(is_ours(rb));
+	m0_mutex_lock(&rb->rb_mutex);
+	M0_PRE(bulk_tlist_is_empty(&rb->rb_buflist));
+	m0_mutex_unlock(&rb->rb_mutex);
+	m0_chan_fini_lock(&rb->rb_chan);
+	m0_mutex_fini(&rb->rb_mutex);
+	bulk_tlist_fini(&rb->rb_buflist);
+	rb->rb_magic = 0;
+}
+
+void m0_rpc__bulk_link(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf)
+{
+	m0_mutex_lock(&rb->rb_mutex);
+	M0_PRE(is_ours(rb));
+	M0_PRE((rb->rb_flags & M0_RPC__BULK_BUSY) == 0);
+	rbuf->bb_rbulk = rb;
+	bulk_tlink_init_at_tail(rbuf, &rb->rb_buflist);
+	rb->rb_bytes += rbuf->bb_length;
+	m0_mutex_unlock(&rb->rb_mutex);
+}
+
+/* Off the list, and what is the library's of it is freed. */
+static void drop(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf)
+{
+	struct m0_net_buffer *nb = rbuf->bb_nbuf;
+	int                   rc = 0;
+
+	bulk_tlink_del_fini(rbuf);
+	rb->rb_bytes -= rbuf->bb_length;
+	rbuf->bb_magic = 0;
+	m0_net_desc_free(&nb->nb_desc);
+	if (rbuf->bb_flags & M0_RPC_BULK_NETBUF_REGISTERED)
+		rc = m0_net_buffer_deregister(nb, nb->nb_dom);
+	M0_ASSERT(rc == 0);
+	/* A net buffer of the library's is in the same piece of memory. */
+	m0_free(rbuf);
+}
+
+void m0_rpc__bulk_unlink_last(struct m0_rpc_bulk *rb)
+{
+	m0_mutex_lock(&rb->rb_mutex);
+	drop(rb, bulk_tlist_tail(&rb->rb_buflist));
+	m0_mutex_unlock(&rb->rb_mutex);
+}
+
+/* Those that are in no queue. */
+static void drop_idle(struct m0_rpc_bulk *rb)
+{
+	struct m0_rpc_bulk_buf *rbuf = bulk_tlist_head(&rb->rb_buflist);
+	struct m0_rpc_bulk_buf *next;
+
+	for (; rbuf != NULL; rbuf = next) {
+		next = bulk_tlist_next(&rb->rb_buflist, rbuf);
+		if ((rbuf->bb_flags & M0_RPC_BULK_NETBUF_QUEUED) == 0)
+			drop(rb, rbuf);
+	}
+}
+
+static void cancel(struct m0_rpc_bulk *rb)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		struct m0_net_buffer *nb = rbuf->bb_nbuf;
+
+		/* One whose event is on its way is in no queue any more. */
+		if (rbuf->bb_flags & M0_RPC_BULK_NETBUF_QUEUED)
+			(void)m0_net_buffer_del(nb, nb->nb_tm);
+	}
+	m0_tl_endfor;
+}
+
+static void rc_note(struct m0_rpc_bulk *rb, int rc)
+{
+	if (rc != 0 && (rb->rb_rc == 0 || rb->rb_rc == -ECANCELED))
+		rb->rb_rc = rc;
+}
+
+/* What an event says of its buffer. */
+static int outcome(struct m0_rpc_bulk *rb, const struct m0_rpc_bulk_buf *rbuf,
+		   const struct m0_net_buffer_event *ev)
+{
+	enum m0_net_queue_type q = rbuf->bb_nbuf->nb_qtype;
+	m0_bcount_t nr = is_send(q) ? rbuf->bb_filled : ev->nbe_length;
+
+	if (ev->nbe_status != 0)
+		return ev->nbe_status;
+	if (q == M0_NET_QT_ACTIVE_BULK_RECV && nr != rbuf->bb_expected)
+		return -EPROTO;
+	rb->rb_moved += nr;
+	return 0;
+}
+
+static void bulk_event(const struct m0_net_buffer_event *ev)
+{
+	struct m0_rpc_bulk_buf *rbuf = ev->nbe_buffer->nb_app_private;
+	struct m0_rpc_bulk     *rb = rbuf->bb_rbulk;
+	void (*done)(struct m0_rpc_bulk * rb) = NULL;
+	int rc;
+
+	m0_mutex_lock(&rb->rb_mutex);
+	rc = outcome(rb, rbuf, ev);
+	rc_note(rb, rc);
+	if (rc != 0 && is_active(ev->nbe_buffer->nb_qtype))
+		cancel(rb);
+	drop(rb, rbuf);
+	if (bulk_tlist_is_empty(&rb->rb_buflist)) {
+		if ((rb->rb_flags & M0_RPC__BULK_QUIET) == 0)
+			done = rb->rb_done;
+		rb->rb_flags = 0;
+		m0_chan_broadcast(&rb->rb_chan);
+	}
+	m0_mutex_unlock(&rb->rb_mutex);
+	if (done != NULL)
+		done(rb);
+}
+
+/* ------------------------------------------------------- store and load -- */
+
+/* Registers what is not, and checks what its owner has filled. */
+static int prepare(struct m0_rpc_bulk *rb, struct m0_net_domain *dom)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+	int                     rc = 0;
+
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		struct m0_net_buffer *nb = rbuf->bb_nbuf;
+
+		if (rbuf->bb_filled == 0)
+			return -EMSGSIZE;
+		nb->nb_length = rbuf->bb_filled;
+		nb->nb_app_private = rbuf;
+		nb->nb_callbacks = &bulk_callbacks;
+		nb->nb_ep = NULL;
+		if (nb->nb_flags & M0_NET_BUF_REGISTERED)
+			continue;
+		if (rbuf->bb_flags & M0_RPC_BULK_NETBUF_ALLOCATED)
+			nb->nb_buffer.ov_vec.v_nr = rbuf->bb_segs_nr;
+		rc = m0_net_buffer_register(nb, dom);
+		if (rc != 0)
+			return rc;
+		rbuf->bb_flags |= M0_RPC_BULK_NETBUF_REGISTERED;
+	}
+	m0_tl_endfor;
+	return 0;
+}
+
+static int add_one(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+		   struct m0_net_transfer_mc *tm)
+{
+	struct m0_net_buffer *nb = rbuf->bb_nbuf;
+	int                   rc;
+
+	nb->nb_timeout = m0_time_add(m0_time_now(), rb->rb_timeout_ns);
+	rc = m0_net_buffer_add(nb, tm);
+	if (rc == 0)
+		rbuf->bb_flags |= M0_RPC_BULK_NETBUF_QUEUED;
+	return rc;
+}
+
+/* Adds all, or with an error withdraws those that were. */
+static int add_all(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+	int                     rc = 0;
+
+	rb->rb_flags = M0_RPC__BULK_BUSY;
+	rb->rb_machine = machine;
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		rc = add_one(rb, rbuf, &machine->rm_tm);
+		if (rc != 0)
+			break;
+	}
+	m0_tl_endfor;
+	return rc;
+}
+
+/* What is in a queue is withdrawn, the rest goes. */
+static void give_up(struct m0_rpc_bulk *rb, int rc)
+{
+	rc_note(rb, rc);
+	drop_idle(rb);
+	cancel(rb);
+	if (bulk_tlist_is_empty(&rb->rb_buflist)) {
+		rb->rb_flags = 0;
+		m0_chan_broadcast(&rb->rb_chan);
+	}
+}
+
+/* Pre: not empty. All buffers have the same type. */
+static enum m0_net_queue_type type_of(const struct m0_rpc_bulk *rb)
+{
+	M0_PRE(is_ours(rb));
+	M0_PRE((rb->rb_flags & M0_RPC__BULK_BUSY) == 0);
+	M0_PRE(!bulk_tlist_is_empty(&rb->rb_buflist));
+	return bulk_tlist_head(&rb->rb_buflist)->bb_nbuf->nb_qtype;
+}
+
+/* The descriptors become the caller's: they are moved, not copied. */
+static void descs_take(struct m0_rpc_bulk          *rb,
+		       struct m0_net_buf_desc_data *to_desc)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		to_desc->bdd_desc = rbuf->bb_nbuf->nb_desc;
+		to_desc->bdd_used = rbuf->bb_filled;
+		M0_SET0(&rbuf->bb_nbuf->nb_desc);
+		++to_desc;
+	}
+	m0_tl_endfor;
+}
+
+int m0_rpc_bulk_store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
+		      struct m0_net_buf_desc_data *to_desc)
+{
+	struct m0_rpc_machine *machine = conn->c_rpc_machine;
+	int                    rc = 0;
+
+	m0_mutex_lock(&rb->rb_mutex);
+	if (!is_passive(type_of(rb))) {
+		m0_mutex_unlock(&rb->rb_mutex);
+		return -EBADR;
+	}
+	rb->rb_rc = 0;
+	rc = prepare(rb, machine->rm_tm.ntm_dom) ?: add_all(rb, machine);
+	if (rc == 0) {
+		descs_take(rb, to_desc);
+	} else {
+		rb->rb_flags |= M0_RPC__BULK_QUIET;
+		give_up(rb, rc);
+	}
+	m0_mutex_unlock(&rb->rb_mutex);
+	return rc;
+}
+
+/* May the buffer be moved as its descriptor says? */
+static int desc_fits(const struct m0_rpc_bulk_buf      *rbuf,
+		     const struct m0_net_buf_desc_data *desc,
+		     const struct m0_net_domain        *dom)
+{
+	if (desc->bdd_desc.nbd_len == 0 || desc->bdd_desc.nbd_data == NULL ||
+	    desc->bdd_desc.nbd_len > dom->nd_get_max_buffer_desc_size)
+		return -EPROTO;
+	if (is_send(rbuf->bb_nbuf->nb_qtype))
+		return rbuf->bb_filled > desc->bdd_used ? -EMSGSIZE : 0;
+	if (desc->bdd_used == 0)
+		return -EPROTO;
+	return rbuf->bb_filled < desc->bdd_used ? -EMSGSIZE : 0;
+}
+
+static int descs_give(struct m0_rpc_bulk *rb, const struct m0_net_domain *dom,
+		      const struct m0_net_buf_desc_data *from_desc)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+	int                     rc = 0;
+
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		rc = desc_fits(rbuf, from_desc, dom)
+			     ?: m0_net_desc_copy(&from_desc->bdd_desc,
+						 &rbuf->bb_nbuf->nb_desc);
+		if (rc != 0)
+			break;
+		rbuf->bb_expected = from_desc->bdd_used;
+		++from_desc;
+	}
+	m0_tl_endfor;
+	return rc;
+}
+
+int m0_rpc_bulk_load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
+		     const struct m0_net_buf_desc_data *from_desc)
+{
+	struct m0_net_domain *dom = machine->rm_tm.ntm_dom;
+	int                   rc = 0;
+
+	m0_mutex_lock(&rb->rb_mutex);
+	if (!is_active(type_of(rb))) {
+		m0_mutex_unlock(&rb->rb_mutex);
+		return -EBADR;
+	}
+	rb->rb_rc = 0;
+	rc = descs_give(rb, dom, from_desc) ?: prepare(rb, dom) ?:
+	     add_all(rb, machine);
+	if (rc != 0) {
+		give_up(rb, rc);
+		/* What is under way tells the outcome when it has ended. */
+		if (!bulk_tlist_is_empty(&rb->rb_buflist))
+			rc = 0;
+	}
+	m0_mutex_unlock(&rb->rb_mutex);
+	return rc;
+}
+
+void m0_rpc_bulk_store_del(struct m0_rpc_bulk *rb)
+{
+	m0_mutex_lock(&rb->rb_mutex);
+	if (rb->rb_flags & M0_RPC__BULK_BUSY)
+		cancel(rb);
+	else
+		drop_idle(rb);
+	m0_mutex_unlock(&rb->rb_mutex);
+}
+
+/* The machine of a list that is not empty; NULL: it is. */
+static struct m0_rpc_machine *busy_machine(struct m0_rpc_bulk *rb)
+{
+	struct m0_rpc_machine *machine = NULL;
+
+	m0_mutex_lock(&rb->rb_mutex);
+	if (!bulk_tlist_is_empty(&rb->rb_buflist)) {
+		M0_PRE(rb->rb_flags & M0_RPC__BULK_BUSY);
+		machine = rb->rb_machine;
+	}
+	m0_mutex_unlock(&rb->rb_mutex);
+	return machine;
+}
+
+int m0_rpc_bulk_wait(struct m0_rpc_bulk *rb)
+{
+	struct m0_rpc_machine *machine;
+	struct m0_clink        clink;
+	uint32_t               looks = 0;
+	int                    rc;
+
+	m0_clink_init(&clink, NULL);
+	m0_clink_add_lock(&rb->rb_chan, &clink);
+	while ((machine = busy_machine(rb)) != NULL) {
+		if (machine->rm_tm.ntm_bev_auto_deliver) {
+			m0_chan_wait(&clink);
+			continue;
+		}
+		m0_net_buffer_event_deliver_all(&machine->rm_tm);
+		if (++looks % WAIT_LOOKS == 0)
+			(void)m0_chan_timedwait(&clink,
+						m0_time_add(m0_time_now(),
+							    WAIT_NAP_NS));
+	}
+	m0_mutex_lock(&rb->rb_mutex);
+	m0_clink_del(&clink);
+	rc = rb->rb_rc;
+	m0_mutex_unlock(&rb->rb_mutex);
+	m0_clink_fini(&clink);
+	return rc;
+}
+
+void m0_rpc_bulk_buflist_empty(struct m0_rpc_bulk *rb)
+{
+	m0_mutex_lock(&rb->rb_mutex);
+	drop_idle(rb);
+	m0_mutex_unlock(&rb->rb_mutex);
+}
+
+bool m0_rpc_bulk_is_empty(struct m0_rpc_bulk *rb)
+{
+	bool empty;
+
+	m0_mutex_lock(&rb->rb_mutex);
+	empty = bulk_tlist_is_empty(&rb->rb_buflist);
+	m0_mutex_unlock(&rb->rb_mutex);
+	return empty;
+}
+
+m0_bcount_t m0_rpc_bulk_buf_length(struct m0_rpc_bulk *rb)
+{
+	m0_bcount_t nr;
+
+	m0_mutex_lock(&rb->rb_mutex);
+	nr = rb->rb_bytes;
+	m0_mutex_unlock(&rb->rb_mutex);
+	return nr;
+}
+
+void m0_rpc_bulk_qtype(struct m0_rpc_bulk *rb, enum m0_net_queue_type q)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+
+	M0_PRE(is_passive(q) || is_active(q));
+	m0_mutex_lock(&rb->rb_mutex);
+	M0_PRE((rb->rb_flags & M0_RPC__BULK_BUSY) == 0);
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		rbuf->bb_nbuf->nb_qtype = q;
+	}
+	m0_tl_endfor;
+	m0_mutex_unlock(&rb->rb_mutex);
+}
