@@ -359,10 +359,10 @@ struct m0_rpc_group {
 	/** Default 1 ms. */
 	m0_time_t rg_linger_ns;
 	/* The library's. */
-	uint32_t  rg_open;
-	uint32_t  rg_posted_nr;
-	uint32_t  rg_ended_nr;
-	m0_time_t rg_first;
+	uint32_t rg_open;
+	uint32_t rg_posted_nr;
+	uint32_t rg_ended_nr;
+	uint64_t rg_lib[6];
 };
 
 M0_EXTERN void m0_rpc_group_init(struct m0_rpc_group *group);

@@ -1,0 +1,745 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the files of room `rpc` share. The contract is m0/rpc.h; what is pure -
+ * packets, formation, streams - is in rpc/core.
+ *
+ * One thread at a time moves a machine: the one that delivers for its transfer
+ * machine, in callbacks of buffers and in the rider's step. All functions below
+ * are for that thread, but those that say otherwise. Whatever another thread
+ * wants is a *call* pushed to the machine's inbox, which is a stack without a
+ * lock that the step takes as a whole; pushing to a machine that has ended is
+ * refused.
+ *
+ * A step: calls; timers; streams that have something to say; formation; items
+ * that have ended are told to their posters. Net callbacks come before it, in
+ * the same pass, and what was added leaves behind it.
+ *
+ * Files: machine.c life and step; call.c inbox, waiting; type.c; item.c states
+ * and ends; target.c destinations; send.c packets that leave; recv.c packets
+ * that come; post.c requests; reply.c their replies; conn.c, session.c the
+ * client's handshakes; server.c peers as clients; serve.c their requests;
+ * update.c transactions; raw.c, group.c, source.c, stats.c.
+ */
+#ifndef M0_SRC_RPC_RPC_INTERNAL_H
+#define M0_SRC_RPC_RPC_INTERNAL_H
+
+#include "base/hash.h"
+#include "base/timerq.h"
+#include "os/os.h"
+#include "m0/rpc.h"
+#include "rpc/core/cstream.h"
+#include "rpc/core/dups.h"
+#include "rpc/core/frm.h"
+#include "rpc/core/sstream.h"
+#include "rpc/core/wire.h"
+
+struct m0_rpc__machine;
+struct m0_rpc__target;
+struct m0_rpc__conn;
+struct m0_rpc__session;
+struct m0_rpc__client;
+struct m0_rpc__packet;
+struct m0_rpc__rbuf;
+
+enum {
+	/** Bodies from here on may be gathered. */
+	M0_RPC__GATHER_MIN = 1024,
+	/** Pieces of a gathered body. */
+	M0_RPC__GATHER_MAX = 8,
+	/** Send buffers of a machine: a packet each, made when needed. */
+	M0_RPC__PACKETS_MAX = 64,
+	/** Replies of the library's own, to whoever it may be, under way. */
+	M0_RPC__NOTICES_MAX = 1024,
+	M0_RPC__ADDR_MAX = 96
+};
+
+/* ---------------------------------------------------------------- call.c -- */
+
+/** Something for the machine's thread to do. */
+struct m0_rpc__call {
+	struct m0_rpc__call *rcl_next;
+	void (*rcl_run)(struct m0_rpc__machine *m, struct m0_rpc__call *call);
+};
+
+/**
+ * Any thread, no lock. Calls of one thread are run in their order.
+ * @retval -ESHUTDOWN  the machine has ended: it will not be run.
+ */
+int m0_rpc__call_push(struct m0_rpc__machine *m, struct m0_rpc__call *call);
+/**
+ * Runs fn(machine, arg) where the machine moves, and waits. An application's
+ * thread, or the machine's own. Also when the machine has ended.
+ */
+void m0_rpc__do(struct m0_rpc__machine *m,
+		void (*fn)(struct m0_rpc__machine *m, void *arg), void *arg);
+/** Is this thread in a callback or step of the machine? */
+bool m0_rpc__is_here(const struct m0_rpc__machine *m);
+/** Begins, ends a callback of the machine; returns what to end with. */
+struct m0_rpc__machine *m0_rpc__enter(struct m0_rpc__machine *m);
+void                    m0_rpc__leave(struct m0_rpc__machine *before);
+/**
+ * Waits until cond(arg), which is asked on any thread, without locks, and only
+ * reads. Not on the machine's thread.
+ * @retval -ETIMEDOUT
+ */
+int m0_rpc__wait(struct m0_rpc__machine *m, bool (*cond)(void *arg), void *arg,
+		 m0_time_t abs_timeout);
+/** Something has changed that may be waited for: the step's end looks. */
+static inline void m0_rpc__tell(struct m0_rpc__machine *m);
+/** The end of a step: lets go who waits for what is so. */
+void m0_rpc__waiters_wake(struct m0_rpc__machine *m);
+/** Runs what has been pushed. */
+void m0_rpc__calls_run(struct m0_rpc__machine *m);
+/** Is there something to run? */
+bool m0_rpc__calls_wait(const struct m0_rpc__machine *m);
+/** Nothing is pushed any more; what was is run. An application's thread. */
+void m0_rpc__calls_close(struct m0_rpc__machine *m);
+
+/* --------------------------------------------------------------- machine -- */
+
+/** A pair of the map of services. */
+struct m0_rpc__place {
+	struct m0_list_link rpl_link;
+	struct m0_uint128   rpl_service;
+	char                rpl_addr[M0_RPC__ADDR_MAX];
+};
+
+enum m0_rpc__phase {
+	M0_RPC__RUNS,
+	/** Stop was called: waits for what is there. */
+	M0_RPC__DRAINS,
+	/** Nothing is there any more. */
+	M0_RPC__QUIET,
+	/** The transfer machine has stopped. */
+	M0_RPC__ENDED
+};
+
+struct m0_rpc__machine {
+	struct m0_rpc_machine *rml_machine;
+	struct m0_net_domain  *rml_dom;
+	struct m0_rpc_cfg      rml_cfg;
+	struct m0_net_tm_rider rml_rider;
+	/** Of the pass. */
+	m0_time_t rml_now;
+	/** Nothing new is taken: stop was called. Atomic. */
+	uint32_t rml_stops;
+	/** enum m0_rpc__phase; atomic. */
+	uint32_t rml_phase;
+	/** With stop(false): until then it drains. */
+	m0_time_t rml_drain_at;
+	/** Items end at once. */
+	bool rml_aborts;
+
+	/* What other threads touch. */
+
+	/** Stack of calls; the sentinel of call.c when the machine has ended. */
+	_Alignas(64) struct m0_rpc__call *rml_inbox;
+	/** Items in inbox and cache. Atomic. */
+	uint32_t rml_cached_nr;
+	/** Threads that wait; rml_waiters under the lock. */
+	_Alignas(64) uint32_t rml_waiters_nr;
+	struct m0_mutex rml_waiters_lock;
+	struct m0_list  rml_waiters;
+	/** The item whose end is being told. Atomic. */
+	const struct m0_rpc_item *rml_telling;
+	/** Serialises those who do for an ended machine. */
+	struct m0_mutex rml_ended_lock;
+	/** Inline: for who waits and has nothing to do. */
+	struct m0_mutex rml_notice_lock;
+	struct m0_chan  rml_notice;
+	/** Of the transfer machine: STARTED, STOPPED or FAILED was delivered. */
+	struct m0_semaphore rml_state_sem;
+	int32_t             rml_failed_rc;
+
+	/* The machine's thread's. */
+
+	_Alignas(64) struct m0_rpc__call *rml_own_head;
+	struct m0_rpc__call  *rml_own_tail;
+	bool                  rml_tell;
+	/** Of items; of streams; of clients. */
+	struct m0_timerq      rml_timers;
+	struct m0_timerq      rml_stream_timers;
+	struct m0_timerq      rml_client_timers;
+	struct m0_rpc_frm_set rml_frms;
+	/** Items that have ended, by ril_link: to be told. */
+	struct m0_list rml_ended;
+	/** Streams to be stepped, by rsy_ready_link. */
+	struct m0_list rml_streams;
+
+	/** Destinations by end point and policy. */
+	struct m0_hash         rml_targets;
+	struct m0_rpc__target *rml_target_last;
+	/** Free send buffers, by rpk_link; how many are made, and in use. */
+	struct m0_list         rml_packets;
+	struct m0_list         rml_packets_busy;
+	uint32_t               rml_packets_nr;
+	uint32_t               rml_packets_busy_nr;
+	bool                   rml_packets_short;
+	uint32_t               rml_segs_max;
+	m0_bcount_t            rml_msg_size;
+	struct m0_rpc_wire_sum rml_sum;
+
+	/** Receive buffers. */
+	struct m0_net_buffer_pool *rml_pool;
+	struct m0_net_buffer_pool  rml_pool_own;
+	uint32_t                   rml_colour;
+	uint32_t                   rml_queue_len;
+	uint32_t                   rml_held_max;
+	/** Buffers that items hold though they are full. Atomic. */
+	uint32_t rml_held_nr;
+
+	/* As a client. */
+	uint64_t       rml_session_seq;
+	uint64_t       rml_conn_seq;
+	struct m0_hash rml_sessions;
+	/** By rcx_link. */
+	struct m0_list rml_conns;
+	/** Of handshakes: number 0. */
+	struct m0_rpc__session *rml_session0;
+	/** By rpl_link, under the lock. */
+	struct m0_list  rml_places;
+	struct m0_mutex rml_places_lock;
+
+	/* As a server. */
+	struct m0_hash         rml_clients;
+	struct m0_rpc__client *rml_client_last;
+	uint32_t               rml_clients_nr;
+	uint64_t               rml_epoch_seq;
+	struct m0_rpc_sbudget  rml_budget;
+	struct m0_rpc_store   *rml_store;
+	struct m0_rpc_store    rml_store_own;
+	bool                   rml_store_is_own;
+	/** Requests with handlers, of no use to stop without. */
+	uint32_t rml_executing_nr;
+	uint32_t rml_notices_nr;
+
+	struct m0_rpc_stats rml_stats;
+	struct m0_rpc_stats rml_stats_base;
+	struct m0_mutex     rml_stats_lock;
+	/** By rit_index; NULL: none yet. */
+	struct m0_hist **rml_hist;
+	struct m0_list   rml_watches;
+};
+
+static inline struct m0_rpc__machine *m0_rpc__machine(
+	const struct m0_rpc_machine *machine)
+{
+	return machine->rm_lib;
+}
+
+static inline void m0_rpc__tell(struct m0_rpc__machine *m)
+{
+	m->rml_tell = true;
+}
+
+/** Counters have one writer and are read by any thread. */
+#define M0_RPC__COUNT(m, field, nr)                     \
+	__atomic_store_n(&(m)->rml_stats.field,         \
+			 (m)->rml_stats.field + (nr),   \
+			 __ATOMIC_RELAXED)
+
+/** May be told to stop: looks whether it is quiet. The step's end. */
+void m0_rpc__machine_drain(struct m0_rpc__machine *m);
+
+/* ---------------------------------------------------------------- type.c -- */
+
+enum {
+	M0_RPC__TYPES_MAX = 4096
+};
+/** Type of one of the library's own items. */
+const struct m0_rpc_item_type *m0_rpc__lib_type(enum m0_rpc_wire_op op);
+
+/* ---------------------------------------------------------------- item.c -- */
+
+enum m0_rpc__item_flags {
+	/** In rml_cached_nr. */
+	M0_RPC__IF_CACHED = 1,
+	/** In rml_ended. */
+	M0_RPC__IF_ENDED = 2,
+	/** To be put into the formation when its packet has left. */
+	M0_RPC__IF_AGAIN = 4,
+	/** To be put into the formation when its session is there again. */
+	M0_RPC__IF_PARKED = 8,
+	/** Its memory is in a packet that is on its way. */
+	M0_RPC__IF_GATHERED = 16,
+	/** Ends when that has left: ri_error and ri_reply are set. */
+	M0_RPC__IF_ENDS = 32,
+	/** A reply that is kept for duplicates: not put when it has left. */
+	M0_RPC__IF_KEPT = 64,
+	/** A stream knows it. */
+	M0_RPC__IF_IN_STREAM = 128,
+	/** A session or connection counts it. */
+	M0_RPC__IF_HELD = 256,
+	/** Incoming: its sender has given it up. */
+	M0_RPC__IF_UNWANTED = 512,
+	/** Incoming: of no stream, in its client's table. */
+	M0_RPC__IF_IN_DUPS = 1024,
+	/** Incoming: counted as being executed. */
+	M0_RPC__IF_EXECUTING = 2048
+};
+
+/** ril_gate: who cancels and who ends agree on this. Atomic. */
+enum m0_rpc__item_gate {
+	M0_RPC__IG_CANCEL = 1,
+	M0_RPC__IG_ENDED = 2
+};
+
+/** A request of which this is the reply. */
+struct m0_rpc__re {
+	uint64_t            rre_session;
+	uint64_t            rre_xid;
+	uint32_t            rre_stream;
+	int32_t             rre_status;
+	struct m0_rpc_item *rre_request;
+};
+
+/** ri_lib: what the library keeps of an item. */
+struct m0_rpc__item {
+	/** Its post, or what becomes of it; in the inbox. */
+	struct m0_rpc__call ril_call;
+	struct m0_rpc__call ril_cancel;
+	/** Where it goes, or (incoming) its answer goes. */
+	struct m0_rpc__target *ril_target;
+	m0_bcount_t            ril_payload;
+	uint64_t               ril_xid;
+	uint32_t               ril_flags;
+	uint32_t               ril_gate;
+	/** Memory of what came: see rbuf. */
+	uintptr_t ril_rbuf;
+	/** Outgoing: of its session or connection; or in rml_ended. */
+	struct m0_list_link ril_link;
+	union {
+		/** Outgoing. */
+		struct {
+			struct m0_rpc_frm_item  ril_frm;
+			struct m0_timer         ril_timer;
+			struct m0_rpc__packet  *ril_packet;
+			struct m0_rpc__session *ril_session;
+			struct m0_rpc__conn    *ril_conn;
+			m0_time_t               ril_resend_at;
+			union {
+				/** Of a stream. */
+				struct m0_rpc_citem ril_citem;
+				/** Of none. */
+				struct {
+					m0_time_t           ril_resend_ns;
+					struct m0_rpc_item *ril_xid_next;
+					/** Carried by this one, or next. */
+					struct m0_rpc_item *ril_parts;
+				};
+				struct m0_rpc__re ril_re;
+			};
+		};
+		/** Incoming. */
+		struct {
+			struct m0_rpc_item     *ril_pool_next;
+			struct m0_rpc__client  *ril_client;
+			struct m0_rpc__sstream *ril_sstream;
+			uint64_t                ril_in_session;
+			uint32_t                ril_in_stream;
+			int32_t                 ril_bad;
+			struct m0_rpc_dup       ril_dup;
+			/** By its update, not sent yet. */
+			struct m0_rpc_item *ril_answer;
+			struct m0_rpc__job *ril_job;
+			int32_t             ril_status;
+		};
+	};
+};
+
+_Static_assert(sizeof(struct m0_rpc__item) <=
+		       sizeof(((struct m0_rpc_item *)0)->ri_lib),
+	       "ri_lib is too small");
+
+static inline struct m0_rpc__item *m0_rpc__il(const struct m0_rpc_item *item)
+{
+	return (struct m0_rpc__item *)(uintptr_t)item->ri_lib;
+}
+
+static inline struct m0_rpc_item *m0_rpc__item_of(const struct m0_rpc__item *il)
+{
+	return (struct m0_rpc_item *)((uintptr_t)il -
+				      offsetof(struct m0_rpc_item, ri_lib));
+}
+
+/** Any thread sees it. */
+static inline void m0_rpc__state_set(struct m0_rpc_item    *item,
+				     enum m0_rpc_item_state state)
+{
+	__atomic_store_n(&item->ri_state, (uint32_t)state, __ATOMIC_RELEASE);
+}
+
+/**
+ * Ends a posted item, with an error or a reply (whose reference goes along):
+ * takes it out of everything, now, or when its packet has left if that refers
+ * to its memory. Its poster is told at the end of the step.
+ */
+void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
+		      struct m0_rpc_item *reply);
+/** Tells the posters of items that have ended. */
+void m0_rpc__ended_run(struct m0_rpc__machine *m);
+/** Sets what post and the like have in common. Any thread. */
+void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item);
+/** Puts an item into the formation of ril_target; ends it if that fails. */
+void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item);
+/** Out of formation or packet; false: a packet on its way has its memory. */
+bool m0_rpc__item_unform(struct m0_rpc_item *item);
+static inline bool m0_rpc__item_is_final(enum m0_rpc_item_state state)
+{
+	return state == M0_RPC_ITEM_SENT || state == M0_RPC_ITEM_REPLIED ||
+	       state == M0_RPC_ITEM_FAILED;
+}
+
+/* ---------------------------------------------------------------- note.c -- */
+
+/** An item of the library's own. Handshakes have rno_done. */
+struct m0_rpc__note {
+	struct m0_rpc_item rno_item;
+	struct m0_ref      rno_ref;
+	/** The answer: its opcode, status and body. Or rc < 0 and no body. */
+	void (*rno_done)(struct m0_rpc__note *note, int rc, const void *body,
+			 m0_bcount_t nr);
+	void                   *rno_arg;
+	struct m0_rpc__machine *rno_machine;
+	/** Of a stream: what is said when it leaves. */
+	struct m0_rpc__stream *rno_stream;
+	/** Counted in rml_notices_nr. */
+	bool     rno_counted;
+	uint16_t rno_flags;
+	uint32_t rno_nr;
+	_Alignas(8) uint8_t rno_body[];
+};
+
+extern const struct m0_rpc_item_type_ops m0_rpc__note_ops;
+/** One reference; NULL: no memory. */
+struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
+				      enum m0_rpc_wire_op op, size_t nr_max);
+static inline struct m0_rpc__note *m0_rpc__note_of(
+	const struct m0_rpc_item *item)
+{
+	return container_of(item, struct m0_rpc__note, rno_item);
+}
+/** Sends a handshake request: rno_done is called once, on the machine. */
+void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
+		      m0_time_t expires);
+/** Sends a one-way note and forgets it. */
+void m0_rpc__note_send(struct m0_rpc__note *note, struct m0_rpc__target *target);
+/** Answers a request with a note. Takes the reference. */
+void m0_rpc__note_reply(struct m0_rpc__note *note,
+			struct m0_rpc__target *target,
+			const struct m0_rpc_wire_item *to, int32_t status);
+/** The same with a status alone; drops it if too many are on their way. */
+void m0_rpc__refuse(struct m0_rpc__machine *m, struct m0_rpc__target *target,
+		    const struct m0_rpc_wire_item *to, enum m0_rpc_wire_op op,
+		    int32_t status);
+
+/* -------------------------------------------------------------- target.c -- */
+
+/** Where packets go: an end point, and the policy by which they are formed. */
+struct m0_rpc__target {
+	struct m0_rpc_frm trg_frm;
+	struct {
+		struct m0_net_end_point        *trk_ep;
+		const struct m0_rpc_frm_policy *trk_policy;
+	} trg_key;
+	struct m0_hash_link     trg_hash;
+	struct m0_rpc__machine *trg_machine;
+	/** Of connections, clients, requests. It goes when it is idle, too. */
+	uint32_t trg_refs;
+	/** What the peer told us to put into packets. */
+	uint64_t trg_epoch;
+	/** By rcx_target_link. */
+	struct m0_list trg_conns;
+};
+
+/** With a reference; NULL: no memory. */
+struct m0_rpc__target *m0_rpc__target_get(
+	struct m0_rpc__machine *m, struct m0_net_end_point *ep,
+	const struct m0_rpc_frm_policy *policy);
+/** The same by address. @retval -EINVAL, -ENOMEM */
+int  m0_rpc__target_find(struct m0_rpc__machine *m, const char *addr,
+			 const struct m0_rpc_frm_policy *policy,
+			 struct m0_rpc__target         **ret);
+void m0_rpc__target_ref(struct m0_rpc__target *target);
+void m0_rpc__target_put(struct m0_rpc__target *target);
+/** It may have become idle. */
+void m0_rpc__target_check(struct m0_rpc__target *target);
+void m0_rpc__targets_fini(struct m0_rpc__machine *m);
+
+/* ---------------------------------------------------------------- send.c -- */
+
+/** A packet, and its registered buffer. */
+struct m0_rpc__packet {
+	struct m0_rpc_frm_packet rpk_frm;
+	struct m0_net_buffer     rpk_nb;
+	struct m0_rpc__machine  *rpk_machine;
+	struct m0_rpc__target   *rpk_target;
+	/** Free or busy. */
+	struct m0_list_link rpk_link;
+	uint8_t            *rpk_memory;
+	/** rml_segs_max of each. */
+	void                  **rpk_base;
+	m0_bcount_t            *rpk_count;
+	struct m0_rpc_wire_seg *rpk_seg;
+	unsigned                rpk_segs_nr;
+	/** Written into rpk_memory; of it, before the piece that is open. */
+	size_t rpk_used;
+	size_t rpk_cut;
+	bool   rpk_queued;
+};
+
+extern const struct m0_rpc_frm_ops m0_rpc__frm_ops;
+void m0_rpc__packets_fini(struct m0_rpc__machine *m);
+/** Sends "I do not speak your version". */
+void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
+			  struct m0_net_end_point *ep);
+
+/* ---------------------------------------------------------------- recv.c -- */
+
+/**
+ * Memory of packets that came: a net buffer of the pool, whose nb_app_private
+ * counts who refers to it, or with bit 0 set a block on the heap. 0: none.
+ */
+void m0_rpc__rbuf_get(uintptr_t rbuf);
+/** Any thread. */
+void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf);
+extern const struct m0_net_buffer_callbacks m0_rpc__recv_callbacks;
+int  m0_rpc__recv_init(struct m0_rpc__machine    *m,
+		       struct m0_net_buffer_pool *pool);
+void m0_rpc__recv_fini(struct m0_rpc__machine *m);
+
+/** An item that came, while its packet is taken apart. */
+struct m0_rpc__came {
+	struct m0_rpc_wire_packet rca_packet;
+	struct m0_rpc_wire_item   rca_item;
+	const void               *rca_body;
+	struct m0_net_end_point  *rca_ep;
+	/** To the sender, by the machine's own policy; when it was needed. */
+	struct m0_rpc__target *rca_target;
+	uintptr_t              rca_rbuf;
+};
+struct m0_rpc__target *m0_rpc__came_target(struct m0_rpc__machine *m,
+					   struct m0_rpc__came    *came);
+/** Makes an item of it. */
+int m0_rpc__came_decode(struct m0_rpc__machine        *m,
+			const struct m0_rpc__came     *came,
+			const struct m0_rpc_item_type *type,
+			struct m0_rpc_item           **ret);
+
+/* ---------------------------------------------------------------- post.c -- */
+
+/** Items of a session, connection: takes them when they are posted. */
+void m0_rpc__post_form(struct m0_rpc__machine *m, struct m0_rpc_item *item);
+/** An item's timer has fired. */
+void m0_rpc__item_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
+/** A reply has come. */
+void m0_rpc__came_reply(struct m0_rpc__machine *m, struct m0_rpc__came *came);
+/** Plain items by their number. */
+int m0_rpc__xid_add(struct m0_rpc__session *session, struct m0_rpc_item *item);
+struct m0_rpc_item *m0_rpc__xid_find(const struct m0_rpc__session *session,
+				     uint64_t                      xid);
+void m0_rpc__xid_del(struct m0_rpc__session *session, struct m0_rpc_item *item);
+
+/* ---------------------------------------------------------------- conn.c -- */
+
+struct m0_rpc__conn {
+	struct m0_rpc_conn     *rcx_conn;
+	struct m0_rpc__machine *rcx_machine;
+	struct m0_list_link     rcx_link;
+	struct m0_list_link     rcx_target_link;
+	char                    rcx_addr[M0_RPC__ADDR_MAX];
+	bool                    rcx_mapped;
+	struct m0_rpc__target  *rcx_target;
+	uint64_t                rcx_nr;
+	/** By rsx_link. */
+	struct m0_list rcx_sessions;
+	/** One-way items, by ril_link. */
+	struct m0_list rcx_items;
+	/** By ris_link. */
+	struct m0_list rcx_sources;
+	/** Packets that the server takes. */
+	m0_bcount_t rcx_packet_max;
+	/** Has been ACTIVE, and asks again. */
+	bool rcx_again;
+	/** The handshake that is on its way; NULL. */
+	struct m0_rpc__note *rcx_note;
+	m0_time_t            rcx_expires;
+	struct m0_rpc__call  rcx_call;
+};
+
+/** The server does not know us (any more): asks again, then for sessions. */
+void m0_rpc__conn_again(struct m0_rpc__conn *conn);
+/** It will not be: sessions and items end with it. */
+void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc);
+/** The map has changed. */
+void m0_rpc__conn_retarget(struct m0_rpc__conn *conn);
+void m0_rpc__conn_state_set(struct m0_rpc__conn *conn,
+			    enum m0_rpc_conn_state state);
+
+/* ------------------------------------------------------------- session.c -- */
+
+/** The client's half of an update stream, and what moves it. */
+struct m0_rpc__stream {
+	struct m0_rpc_cstream    rsy_core;
+	struct m0_rpc_frm_stream rsy_frm;
+	struct m0_timer          rsy_timer;
+	struct m0_list_link      rsy_ready_link;
+	struct m0_rpc__session  *rsy_session;
+	/** Header-only item. */
+	struct m0_rpc__note *rsy_note;
+	uint64_t             rsy_order;
+	uint32_t             rsy_nr;
+};
+
+struct m0_rpc__session {
+	/** NULL: that of handshakes. */
+	struct m0_rpc_session  *rsx_session;
+	struct m0_rpc__machine *rsx_machine;
+	struct m0_rpc__conn    *rsx_conn;
+	uint64_t                rsx_id;
+	struct m0_hash_link     rsx_hash;
+	struct m0_list_link     rsx_link;
+	/** Posted items, by ril_link. */
+	struct m0_list rsx_items;
+	/** Of no stream: the last number, and who waits by number. */
+	uint64_t             rsx_xid;
+	struct m0_rpc_item **rsx_table;
+	uint32_t             rsx_table_nr;
+	uint32_t             rsx_items_nr;
+	/** Streams, once it was established. */
+	struct m0_rpc__stream *rsx_streams;
+	uint32_t               rsx_streams_nr;
+	bool                   rsx_is_up;
+	struct m0_rpc__note   *rsx_note;
+	m0_time_t              rsx_expires;
+	struct m0_rpc__call    rsx_call;
+};
+
+/** A stream has perhaps something to say. */
+void m0_rpc__stream_ready(struct m0_rpc__stream *stream);
+void m0_rpc__streams_run(struct m0_rpc__machine *m);
+void m0_rpc__stream_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
+/** Nothing leaves until it is up again. */
+void m0_rpc__session_suspend(struct m0_rpc__session *session);
+/** The connection is there again: asks for the session. */
+void m0_rpc__session_again(struct m0_rpc__session *session);
+void m0_rpc__session_fail(struct m0_rpc__session *session, int rc);
+struct m0_rpc__session *m0_rpc__session_find(const struct m0_rpc__machine *m,
+					     uint64_t                      id);
+int  m0_rpc__session0_init(struct m0_rpc__machine *m);
+void m0_rpc__session0_fini(struct m0_rpc__machine *m);
+/** One item less, that is final. Then the session may be IDLE. */
+void m0_rpc__session_release(struct m0_rpc__session *session);
+
+/* -------------------------------------------------------------- server.c -- */
+
+/** Of a peer's session. */
+struct m0_rpc__sstream {
+	struct m0_rpc_sstream    rsq_core;
+	struct m0_rpc__ssession *rsq_session;
+	uint32_t                 rsq_nr;
+};
+
+struct m0_rpc__ssession {
+	struct m0_rpc__client  *rsw_client;
+	struct m0_list_link     rsw_link;
+	uint64_t                rsw_id;
+	uint32_t                rsw_streams_nr;
+	uint32_t                rsw_window;
+	/** Requests of streams being executed, jobs. */
+	uint32_t                rsw_refs;
+	bool                    rsw_gone;
+	struct m0_rpc__sstream *rsw_streams;
+};
+
+/** A peer that has connected: one incarnation of it. */
+struct m0_rpc__client {
+	struct m0_rpc__machine *rct_machine;
+	struct m0_uint128       rct_uuid;
+	uint64_t                rct_incarnation;
+	uint64_t                rct_epoch;
+	struct m0_hash_link     rct_hash;
+	struct m0_timer         rct_timer;
+	m0_time_t               rct_heard;
+	/** By rsw_link. */
+	struct m0_list           rct_sessions;
+	struct m0_rpc__ssession *rct_session_last;
+	uint32_t                 rct_sessions_nr;
+	/** Highest number ever made. */
+	uint64_t              rct_session_max;
+	struct m0_rpc_dups    rct_dups;
+	struct m0_rpc_sbudget rct_budget;
+	/** Sessions, requests being executed. */
+	uint32_t rct_refs;
+	bool     rct_gone;
+};
+
+/** The client that sent it, if what it says of itself is right now.
+ * @retval -ENOTCONN  to be established. @retval -ESTALE  fenced. */
+int m0_rpc__client_find(struct m0_rpc__machine *m,
+			const struct m0_rpc_wire_packet *packet,
+			struct m0_rpc__client          **ret);
+struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
+					       uint64_t               id);
+void m0_rpc__client_release(struct m0_rpc__client *client);
+void m0_rpc__ssession_release(struct m0_rpc__ssession *session);
+void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
+/** A handshake came: opcodes below 64. */
+void m0_rpc__came_handshake(struct m0_rpc__machine *m,
+			    struct m0_rpc__came    *came);
+void m0_rpc__clients_fini(struct m0_rpc__machine *m);
+
+/* --------------------------------------------------------------- serve.c -- */
+
+/** A request or one-way item came. */
+void m0_rpc__came_request(struct m0_rpc__machine *m, struct m0_rpc__came *came);
+/** What a server's stream has to say: executes, answers. */
+void m0_rpc__sstream_run(struct m0_rpc__machine *m,
+			 struct m0_rpc__sstream *stream);
+extern const struct m0_rpc_sstream_ops m0_rpc__sstream_ops;
+
+/* --------------------------------------------------------------- reply.c -- */
+
+/** Sends a reply, new or kept, to a request with these numbers. */
+void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
+			struct m0_rpc__target *target);
+/** A request is over: the library lets go of it. */
+void m0_rpc__request_done(struct m0_rpc__machine *m,
+			  struct m0_rpc_item     *request);
+
+/* --------------------------------------- group.c, source.c, stats.c... -- */
+
+void m0_rpc__group_ended(struct m0_rpc_group *group);
+void m0_rpc__group_posted(struct m0_rpc_group *group);
+struct m0_rpc_frm_group *m0_rpc__group_frm(struct m0_rpc_group *group);
+/** Formation has room for one more. */
+struct m0_rpc_frm_item *m0_rpc__source_ask(struct m0_rpc__target *target,
+					   m0_bcount_t            bytes);
+void m0_rpc__sources_end(struct m0_rpc__conn *conn);
+/** From post to reply. */
+void m0_rpc__latency(struct m0_rpc__machine        *m,
+		     const struct m0_rpc_item_type *type, m0_time_t ns);
+void m0_rpc__watch_conn(struct m0_rpc__machine *m, struct m0_rpc_conn *conn);
+void m0_rpc__watch_session(struct m0_rpc__machine *m,
+			   struct m0_rpc_session  *session);
+void m0_rpc__watch_end(struct m0_rpc__machine *m);
+
+/* ------------------------------------------- for pools of threads (pool.c) -- */
+
+/**
+ * pool.c's: has rito_deliver(machine, item) called on a thread of the pool. On
+ * the machine's thread; one reference goes along. @retval <0  it will not be.
+ */
+int m0_rpc__pool_hand(struct m0_rpc_pool *pool, struct m0_rpc_machine *machine,
+		      struct m0_rpc_item *item);
+/** rito_deliver has returned there: puts the reference. Any thread. */
+void m0_rpc__handed_back(struct m0_rpc_machine *machine,
+			 struct m0_rpc_item    *item);
+/**
+ * Asked before rito_deliver() is called there: false: it has expired or was
+ * cancelled, and has been answered; rito_deliver must not be called, handed_back
+ * must. Any thread.
+ */
+bool m0_rpc__begins(struct m0_rpc_machine *machine, struct m0_rpc_item *item);
+
+#endif /* M0_SRC_RPC_RPC_INTERNAL_H */
