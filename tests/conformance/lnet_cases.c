@@ -10,6 +10,7 @@
 #include "m0/xlnet.h"
 
 #include "cf.h"
+#include "lnet_ahead.h"
 #include "lnet_rows.h"
 
 enum {
@@ -326,6 +327,7 @@ static const struct cf_case cases[] = {
 	{ "abandoned, then done", abandoned_then_done },
 	{ "cut under bulk", cut_under_bulk },
 	{ "silence under bulk", silence_under_bulk },
+	{ "added before it was sent", lnet_added_before_it_was_sent },
 	{ NULL, NULL }
 };
 
@@ -333,5 +335,6 @@ static const struct cf_suite suites[] = { { "lnet", cases }, { NULL, NULL } };
 
 int main(int argc, char **argv)
 {
+	lnet_ahead_begin();
 	return cf_main(argc, argv, suites);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <sys/ioctl.h>
 
+#include "lib/io_hook.h"
 #include "lib/sim_io.h"
 
 #include "m0/lnet.h"
@@ -27,6 +28,8 @@ static struct m0_lnet *nodes[NODES_MAX];
 static unsigned        nodes_nr;
 
 static struct m0_sim_host *hosts[NODES_MAX];
+
+struct io_hook *lnet_hook;
 
 static const char *const lo_addrs[] = { "127.0.0.1" };
 static const char *const tcp4_addrs[] = { "127.0.0.1", "127.0.0.2" };
@@ -108,6 +111,8 @@ static void nodes_begin(const char *const *addrs, unsigned nr)
 			m0_sim_host_use(hosts[i]);
 		}
 		cfg_fill(cfg, addrs[i]);
+		if (i == 1 && lnet_hook != NULL)
+			io_hook_next(lnet_hook);
 		CF_EQ(m0_lnet_open(&nodes[i], cfg, why), 0, "%s", why);
 		CF_EQ(m0_net_lnet_use(nodes[i]), 0, "use");
 	}

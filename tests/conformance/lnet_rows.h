@@ -22,6 +22,10 @@ void lnet_turn(void);
 struct m0_lnet     *lnet_node(unsigned i);
 struct m0_sim_host *lnet_host(unsigned i);
 
+/** Set before a case: the second node has it. */
+struct io_hook;
+extern struct io_hook *lnet_hook;
+
 extern const char *const lnet_bad[];
 
 #endif /* M0_TESTS_CONFORMANCE_LNET_ROWS_H */

@@ -9,10 +9,16 @@ bool io_hook_ready(const struct io_hook *hook)
 	return hook->ih_under->sio_ready(hook->ih_io);
 }
 
+void io_hook_pass(const struct io_hook *hook)
+{
+	(void)hook->ih_under->sio_pass(hook->ih_io, hook->ih_now);
+}
+
 static bool hooked_pass(struct m0_sock_io *io, m0_time_t now)
 {
 	struct io_hook *hook = the_hook;
 
+	hook->ih_now = now;
 	if (__atomic_load_n(&hook->ih_armed, __ATOMIC_ACQUIRE))
 		hook->ih_call(hook, io_hook_ready(hook));
 	return hook->ih_under->sio_pass(io, now);

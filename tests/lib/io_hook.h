@@ -18,6 +18,8 @@ struct io_hook {
 	void (*ih_call)(struct io_hook *hook, bool ready);
 	/** Atomic. */
 	bool ih_armed;
+	/** Time of the pass. */
+	m0_time_t ih_now;
 	/** The node's sockets, and the table that was put aside. */
 	struct m0_sock_io           *ih_io;
 	const struct m0_sock_io_ops *ih_under;
@@ -25,6 +27,8 @@ struct io_hook {
 
 /** The next node that is opened has the hook. One in a process. */
 void io_hook_next(struct io_hook *hook);
+/** Reads what is there, and forgets what has woken the node. From ih_call. */
+void io_hook_pass(const struct io_hook *hook);
 /** Is something there to be read? From ih_call. */
 bool io_hook_ready(const struct io_hook *hook);
 void io_hook_arm(struct io_hook *hook, bool armed);
