@@ -176,6 +176,8 @@ struct m0_lnet_eq {
 	struct m0_lnet *eq_lnet;
 	void (*eq_callback)(struct m0_lnet_eq          *eq,
 			    const struct m0_lnet_event *event);
+	/** See m0_lnet_eq_told_set() of m0/lnet_run.h. */
+	void (*eq_told)(struct m0_lnet_eq *eq);
 	/** The owner's. */
 	void *eq_user;
 	/** Polled: incoming messages that may wait; more are dropped. */

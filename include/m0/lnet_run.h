@@ -78,6 +78,13 @@ M0_EXTERN int m0_lnet_bind_get(struct m0_lnet               *lnet,
 			       const struct m0_lnet_md_attr *attr,
 			       const struct m0_lnet_op      *op,
 			       struct m0_lnet_handle        *ret);
+/**
+ * `told` is called after the queue's events of a pass, or before another
+ * queue's, by the same thread: what the callback began for one event may go on
+ * for those that follow, a lock included. Before the first MD.
+ */
+M0_EXTERN void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
+				   void (*told)(struct m0_lnet_eq *eq));
 /** Has it none? Then it moves only when somebody makes progress. */
 M0_EXTERN bool m0_lnet_is_inline(const struct m0_lnet *lnet);
 

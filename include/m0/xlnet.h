@@ -23,7 +23,8 @@
  * m0_lnet_cfg_networks, say "tcp(eth1)"; default: tcp on the first device),
  * with $M0_LNET_PORT, $M0_LNET_ACCEPT ("secure", "all", "none") and
  * $M0_LNET_TIMEOUT_MS (of a transaction, and of a peer that is silent) if they
- * are set; it is closed with the last domain.
+ * are set; it is closed with the last domain. It has 64 peer credits, so that as
+ * many messages may leave together.
  *
  * Threads. A machine is run by the thread of its node; a confined one has its
  * own thread. A node whose machines are all inline has no thread: then who polls

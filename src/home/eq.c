@@ -6,6 +6,7 @@
  * but hm_lock, even when the node is closed.
  */
 #include "home/home_internal.h"
+#include "m0/lnet_run.h"
 
 static const unsigned eq_max_default = 1024;
 
@@ -24,6 +25,13 @@ void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
 	M0_PRE(!lnet->hm_dead);
 	m0_list_add_tail(&lnet->hm_eqs, &eq->eq_link);
 	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
+			 void (*told)(struct m0_lnet_eq *eq))
+{
+	M0_PRE(eq->eq_callback != NULL && eq->eq_users_nr == 0);
+	eq->eq_told = told;
 }
 
 /* -------------------------------------------------------------- telling -- */
@@ -98,18 +106,28 @@ static void events_push(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 	m0_mutex_unlock(&lnet->hm_lock);
 }
 
+/* Of the queue that was told last; it may be gone by now if it does not care. */
+static void told(struct m0_lnet_eq **last, struct m0_lnet_eq *next)
+{
+	if (*last != NULL && *last != next)
+		(*last)->eq_told(*last);
+	*last = next != NULL && next->eq_told != NULL ? next : NULL;
+}
+
 void m0_home__events_tell(struct m0_lnet *lnet)
 {
 	struct m0_lnet_event_node  *node = lnet->hm_events;
 	struct m0_lnet_event_node  *next;
 	struct m0_lnet_event_node  *polled = NULL;
 	struct m0_lnet_event_node **polled_tail = &polled;
+	struct m0_lnet_eq          *last = NULL;
 
 	lnet->hm_events = NULL;
 	lnet->hm_events_tail = &lnet->hm_events;
 	for (; node != NULL; node = next) {
 		next = node->en_next;
 		if (node->en_eq == NULL || node->en_eq->eq_callback != NULL) {
+			told(&last, node->en_eq);
 			event_call(lnet, node);
 		} else {
 			node->en_next = NULL;
@@ -117,6 +135,7 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 			polled_tail = &node->en_next;
 		}
 	}
+	told(&last, NULL);
 	events_push(lnet, polled);
 }
 

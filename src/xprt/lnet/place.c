@@ -20,6 +20,10 @@ struct xlnet_node {
 	uint32_t xn_users_nr;
 	/** Opened by us. */
 	bool xn_is_default;
+	/** Its thread's: the machine that is being told, NULL: none. */
+	struct m0_net_kit_machine *xn_visited;
+	struct m0_net_kit_visit    xn_visit;
+	unsigned                   xn_visit_nr;
 };
 
 static struct m0_mutex places_lock = M0_MUTEX_SINIT;
@@ -29,19 +33,43 @@ static uint32_t        domains_nr;
 /* The default node is being opened, or closed. */
 static bool default_changes;
 
+enum {
+	/** Of the default node, for a peer. */
+	PEER_CREDITS = 64,
+	/** Events told to a machine before others may have its lock. */
+	VISIT_NR = 32
+};
+
 /** Between looks at that. */
 #define LOOK_NS 1000000
 
 /* --------------------------------------------------------------- events -- */
 
+/* A machine is left when it has heard what a pass has for it, or much of it. */
+static void visit(struct xlnet_node *node, struct m0_net_kit_machine *machine)
+{
+	if (M0_LIKELY(node->xn_visited == machine &&
+		      ++node->xn_visit_nr < VISIT_NR))
+		return;
+	if (node->xn_visited != NULL)
+		m0_net_kit_leave(node->xn_visited, &node->xn_visit);
+	if (machine != NULL)
+		m0_net_kit_enter(machine, &node->xn_visit);
+	node->xn_visited = machine;
+	node->xn_visit_nr = 0;
+}
+
+static void events_told(struct m0_lnet_eq *eq)
+{
+	visit(container_of(eq, struct xlnet_node, xn_eq), NULL);
+}
+
 static void event_handle(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 {
 	struct xlnet_md           *xd = ev->ev_md_user;
 	struct m0_net_kit_machine *machine = xd->xd_machine;
-	struct m0_net_kit_visit    visit;
 
-	(void)eq;
-	m0_net_kit_enter(machine, &visit);
+	visit(container_of(eq, struct xlnet_node, xn_eq), machine);
 	switch (xd->xd_kind) {
 	case XLNET_CATCH:
 		m0_xlnet__catch_event(xlnet_machine(machine), ev);
@@ -64,7 +92,6 @@ static void event_handle(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 	default:
 		M0_IMPOSSIBLE("an event of an MD that has ended");
 	}
-	m0_net_kit_leave(machine, &visit);
 }
 
 /* ---------------------------------------------------------------- nodes -- */
@@ -121,6 +148,7 @@ static struct xlnet_node *node_make(struct m0_lnet *lnet)
 	m0_list_link_init(&node->xn_link);
 	m0_list_init(&node->xn_machines);
 	m0_lnet_eq_init(&node->xn_eq, lnet, event_handle, 0);
+	m0_lnet_eq_told_set(&node->xn_eq, events_told);
 	m0_mutex_lock(&places_lock);
 	if (!places_inited)
 		m0_list_init(&places);
@@ -216,6 +244,8 @@ static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
 	port = cfg->lc_port;
 	/* A thread comes with the first machine that needs one. */
 	cfg->lc_inline = true;
+	/* So many messages may leave in one call. */
+	cfg->lc_peer_credits = PEER_CREDITS;
 	number_of_env("M0_LNET_PORT", UINT16_MAX, &port);
 	cfg->lc_port = (uint16_t)port;
 	accept_of_env(cfg);
