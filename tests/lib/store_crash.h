@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A store in memory that survives the crash of its server: it keeps what was
+ * committed and loses the rest. Commits may come late, several jobs may share
+ * one, and everything can be made to fail. Not locked: for one thread, or the
+ * simulator.
+ */
+#ifndef M0_TESTS_LIB_STORE_CRASH_H
+#define M0_TESTS_LIB_STORE_CRASH_H
+
+#include "m0/rpc_store.h"
+
+/** Where it can fail. */
+enum store_crash_point {
+	STORE_CRASH_BEGIN,
+	STORE_CRASH_PUT,
+	STORE_CRASH_COMMIT
+};
+
+struct store_crash;
+struct store_crash_group;
+
+struct store_crash {
+	/** What the server is given. */
+	struct m0_rpc_store stc_store;
+
+	/* To be set at any time. */
+
+	/** Jobs that share a commit, at most. 1. */
+	unsigned stc_group_max;
+	/** A commit takes so long, by stc_clock. 0: within the step. */
+	m0_time_t stc_commit_ns;
+	/** sj_done comes one step after the commit, so that a crash may come
+	 * between. */
+	bool stc_done_late;
+	/** NULL: the time is always 0. */
+	m0_time_t (*stc_clock)(struct store_crash *store);
+	/** Optional: 0, or the error with which this fails. A commit that
+	 * fails takes all later ones that are under way with it. */
+	int (*stc_fault)(struct store_crash    *store,
+			 enum store_crash_point point);
+	/** For the two above. */
+	void *stc_arg;
+
+	/* Read only. */
+
+	uint64_t stc_commits_nr;
+	uint64_t stc_jobs_nr;
+
+	/* Its own. */
+
+	struct m0_rpc_store       stc_work;
+	struct m0_rpc_store       stc_kept;
+	struct m0_rpc_store_job  *stc_jobs;
+	struct m0_rpc_store_job **stc_jobs_end;
+	struct m0_list            stc_groups;
+	struct store_crash_group *stc_tx_group;
+};
+
+void store_crash_init(struct store_crash *store, m0_bcount_t bytes_max);
+/** Jobs not done are forgotten. */
+void store_crash_fini(struct store_crash *store);
+/** The server dies: what is not committed was never done, and nobody is told.
+ * The store can then be given to its successor. */
+void store_crash_crash(struct store_crash *store);
+/** The server's memory of it goes, too: as after the end of a volatile one. */
+void store_crash_forget(struct store_crash *store);
+/** When a step has something to do though no job is given; M0_TIME_NEVER. */
+m0_time_t store_crash_due(const struct store_crash *store);
+
+#endif /* M0_TESTS_LIB_STORE_CRASH_H */
