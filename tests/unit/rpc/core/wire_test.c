@@ -386,7 +386,10 @@ static void body_of_connections_round_trip(void **state)
 {
 	struct m0_rpc_conn_est a = { { 1, 2 }, 3, 4 };
 	struct m0_rpc_conn_est b;
-	struct m0_rpc_conn_rep c = { 5, 6, true };
+	struct m0_rpc_conn_rep c = { .rcr_incarnation = 5,
+				     .rcr_epoch = 8,
+				     .rcr_packet_max = 6,
+				     .rcr_durable = true };
 	struct m0_rpc_conn_rep d;
 	uint64_t               number;
 	size_t                 nr;
@@ -402,12 +405,12 @@ static void body_of_connections_round_trip(void **state)
 	assert_int_equal(m0_rpc__conn_est_get(&b, body_bytes, nr), -EPROTO);
 
 	nr = m0_rpc__conn_rep_put(body_bytes, &c);
-	assert_int_equal(nr, 16);
+	assert_int_equal(nr, 24);
 	ASSERT_ONLY(m0_rpc__conn_rep_get, &d, nr);
 	assert_int_equal(m0_rpc__conn_rep_get(&d, body_bytes, nr), 0);
-	assert_true(d.rcr_incarnation == 5 && d.rcr_packet_max == 6 &&
-		    d.rcr_durable);
-	body_bytes[12] = 3;
+	assert_true(d.rcr_incarnation == 5 && d.rcr_epoch == 8 &&
+		    d.rcr_packet_max == 6 && d.rcr_durable);
+	body_bytes[20] = 3;
 	assert_int_equal(m0_rpc__conn_rep_get(&d, body_bytes, nr), -EPROTO);
 
 	nr = m0_rpc__number_put(body_bytes, 77);
