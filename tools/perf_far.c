@@ -30,7 +30,8 @@ static bool far_hear(struct perf_far *far, const struct perf_msg *msg)
 	    msg->psg_status != 0) {
 		far->pfa_bad_row = msg->psg_row;
 		text_keep(far->pfa_bad, msg);
-	} else if (reply && msg->psg_type == far->pfa_awaited &&
+	} else if (reply && !far->pfa_call.tca_answered &&
+		   msg->psg_type == far->pfa_awaited &&
 		   msg->psg_id == far->pfa_question.psg_id) {
 		far->pfa_answer = *msg;
 		far->pfa_answer.psg_text = NULL;

@@ -90,8 +90,12 @@ static void listen_say(const struct perf_server *server)
 static void end_say(struct perf_server *server)
 {
 	const struct perf_args *args = server->psv_args;
-	uint64_t strays = server->psv_door.tdo_port.tpo_strays_nr;
+	struct tool_port       *port = &server->psv_door.tdo_port;
+	uint64_t                strays;
 
+	m0_mutex_lock(&port->tpo_lock);
+	strays = port->tpo_strays_nr;
+	m0_mutex_unlock(&port->tpo_lock);
 	if (args->pa_json) {
 		struct json_t *tree = jout_alloc();
 

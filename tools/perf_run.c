@@ -39,16 +39,19 @@ bool perf_record(struct perf_run *run, m0_time_t start, m0_time_t end)
 
 void perf_failed(struct perf_run *run, const char *what, int rc)
 {
+	const struct perf_far *far = run->pn_setup->pu_far;
+
 	/* Once the row is over, machines stop one before the other. */
 	if (__atomic_exchange_n(&run->pn_phase, PHASE_STOP, __ATOMIC_RELAXED) ==
 	    PHASE_STOP)
 		return;
 	m0_mutex_lock(&run->pn_lock);
 	tool_fail_set(&run->pn_fail, TOOL_FAILED,
-		      "%s of %" PRIu64 " bytes: "
-		      "%s: %s",
+		      "%s of %" PRIu64 " bytes: %s: %s%s%s",
 		      perf_test_names[run->pn_row->prw_test],
-		      run->pn_row->prw_size, what, tool_errtext(rc));
+		      run->pn_row->prw_size, what, tool_errtext(rc),
+		      far != NULL ? "; the server was " : "",
+		      far != NULL ? far->pfa_addr : "");
 	m0_mutex_unlock(&run->pn_lock);
 }
 
