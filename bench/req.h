@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What a packaged library of requests and replies must do to be compared with. */
+#ifndef BENCH_REQ_H
+#define BENCH_REQ_H
+
+#include "bench.h"
+
+enum {
+	REQ_BYTES = 64,
+	REQ_FLIGHT_MAX = 64
+};
+
+/** Side 1: answers requests at `where`, as many at a time. */
+void req_server_open(const char *where, unsigned flight);
+/** Again and again while the other side asks; returns now and then. */
+void req_server_turn(void);
+void req_server_close(void);
+
+/** Side 0. */
+void req_open(const char *where, unsigned flight);
+/** Asks and is answered `nr` times at least, `flight` at a time; none is left
+ * under way. */
+uint64_t req_run(uint64_t nr);
+void     req_close(void);
+
+#endif /* BENCH_REQ_H */
