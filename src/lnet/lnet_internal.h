@@ -186,26 +186,23 @@ int m0_lnet__abort_status(const struct m0_lnet_engine *eng);
 enum m0_lnet_match {
 	M0_LNET_MATCH_OK,
 	M0_LNET_MATCH_NONE,
+	/** Only an entry that is LAST. */
+	M0_LNET_MATCH_LAST,
 	M0_LNET_MATCH_TOO_BIG,
 	/** The queue takes no more incoming messages. */
-	M0_LNET_MATCH_NO_ROOM
+	M0_LNET_MATCH_NO_ROOM,
+	/** One may be coming. */
+	M0_LNET_MATCH_LATER
 };
 
-/** The MD for a PUT or GET (msg_hdr, msg_primary), and msg_rlength; NULL. */
-struct m0_lnet_md *m0_lnet__portal_find(const struct m0_lnet_engine *eng,
-					struct m0_lnet_msg          *msg);
-/** It was found: is it for what no other takes? */
-static inline bool m0_lnet__md_is_last(const struct m0_lnet_md *md)
-{
-	return (md->md_me->me_attr.mea_flags & M0_LNET_ME_LAST) != 0;
-}
 /**
- * Takes the place in an MD that was found for it (NULL: none): msg_md,
- * msg_md_offset, msg_mlength, threshold; detaches what is used up.
+ * Finds the MD for a PUT or GET (msg_hdr, msg_primary) and takes the place in
+ * it: msg_md, msg_md_offset, msg_mlength, threshold; detaches what is used up.
+ * @param last_too  an entry that is LAST counts, too.
  */
-enum m0_lnet_match m0_lnet__portal_take(struct m0_lnet_engine *eng,
-					struct m0_lnet_md     *md,
-					struct m0_lnet_msg    *msg);
+enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
+					 struct m0_lnet_msg    *msg,
+					 bool                   last_too);
 /** Does a PUT that matches nothing there wait? */
 bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal);
 /** Its MD is used up: it is not searched any more. */

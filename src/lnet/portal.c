@@ -371,35 +371,15 @@ static struct m0_lnet_md *exact_match(const struct m0_lnet_engine *eng,
 	return NULL;
 }
 
-struct m0_lnet_md *m0_lnet__portal_find(const struct m0_lnet_engine *eng,
-					struct m0_lnet_msg          *msg)
-{
-	const struct m0_lnet_hdr    *hdr = &msg->msg_hdr;
-	bool                         get = hdr->lhd_type == M0_LNET_GET;
-	const struct m0_lnet_portal *portal;
-	struct m0_lnet_md           *md;
-	unsigned op = get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT;
-
-	if (hdr->lhd_portal >= eng->le_cfg.lec_portals_nr)
-		return NULL;
-	portal = &eng->le_portals[hdr->lhd_portal];
-	msg->msg_rlength = get ? hdr->lhd_length : hdr->lhd_payload_bytes;
-	md = wild_match(eng, portal, msg, op);
-	return md != NULL ? md : exact_match(eng, portal, msg, op);
-}
-
-enum m0_lnet_match m0_lnet__portal_take(struct m0_lnet_engine *eng,
-					struct m0_lnet_md     *md,
-					struct m0_lnet_msg    *msg)
+static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
+				  struct m0_lnet_md     *md,
+				  struct m0_lnet_msg    *msg)
 {
 	const struct m0_lnet_home_ops *ops = eng->le_cfg.lec_home_ops;
-	struct m0_lnet_eq             *eq;
+	struct m0_lnet_eq             *eq = md->md_attr.mda_eq;
 	m0_bcount_t                    taken;
 	m0_bcount_t                    offset;
 
-	if (md == NULL)
-		return M0_LNET_MATCH_NONE;
-	eq = md->md_attr.mda_eq;
 	offset = md_place(md, msg);
 	taken = room(md, offset, msg->msg_rlength);
 	if (taken > msg->msg_rlength)
@@ -414,4 +394,32 @@ enum m0_lnet_match m0_lnet__portal_take(struct m0_lnet_engine *eng,
 	m0_lnet__md_get(md, msg);
 	m0_lnet__md_used(eng, md);
 	return M0_LNET_MATCH_OK;
+}
+
+static bool is_last(const struct m0_lnet_md *md)
+{
+	return (md->md_me->me_attr.mea_flags & M0_LNET_ME_LAST) != 0;
+}
+
+enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
+					 struct m0_lnet_msg *msg, bool last_too)
+{
+	const struct m0_lnet_hdr *hdr = &msg->msg_hdr;
+	bool                      get = hdr->lhd_type == M0_LNET_GET;
+	unsigned               op = get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT;
+	struct m0_lnet_portal *portal;
+	struct m0_lnet_md     *md;
+
+	if (hdr->lhd_portal >= eng->le_cfg.lec_portals_nr)
+		return M0_LNET_MATCH_NONE;
+	portal = &eng->le_portals[hdr->lhd_portal];
+	msg->msg_rlength = get ? hdr->lhd_length : hdr->lhd_payload_bytes;
+	md = wild_match(eng, portal, msg, op);
+	if (md == NULL)
+		md = exact_match(eng, portal, msg, op);
+	if (md == NULL)
+		return M0_LNET_MATCH_NONE;
+	if (M0_UNLIKELY(is_last(md)) && !last_too)
+		return M0_LNET_MATCH_LAST;
+	return md_take(eng, md, msg);
 }

@@ -65,6 +65,7 @@ static int drop(const struct coming *in, uint64_t *reason)
 	if (in->cmi_lpni != NULL)
 		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_dropped,
 				       type);
+	in->cmi_rx->lr_mark = 0;
 	in->cmi_rx->lr_payload.lpy_vec = NULL;
 	in->cmi_rx->lr_payload.lpy_offset = 0;
 	in->cmi_rx->lr_payload.lpy_bytes = 0;
@@ -167,6 +168,7 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 	struct m0_lnd_rx *rx = in->cmi_rx;
 	int               rc;
 
+	rx->lr_mark = 0;
 	msg->msg_rx_ni = in->cmi_ni;
 	msg->msg_want_hop = rx->lr_nid;
 	if (in->cmi_hdr.lhd_type == M0_LNET_PUT) {
@@ -183,18 +185,20 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 }
 
 /** What is for the engine itself never finds all places taken. */
-static struct m0_lnet_md *request_find(const struct coming *in,
-				       struct m0_lnet_msg  *msg)
+static enum m0_lnet_match request_match(const struct coming *in,
+					struct m0_lnet_msg  *msg)
 {
 	const struct m0_lnet_hdr *hdr = &in->cmi_hdr;
-	struct m0_lnet_md        *md = m0_lnet__portal_find(in->cmi_eng, msg);
+	enum m0_lnet_match        match;
 
-	if (M0_UNLIKELY(md == NULL && hdr->lhd_type == M0_LNET_PUT &&
+	match = m0_lnet__portal_match(in->cmi_eng, msg, false);
+	if (M0_UNLIKELY(match == M0_LNET_MATCH_NONE &&
+			hdr->lhd_type == M0_LNET_PUT &&
 			hdr->lhd_portal == M0_LNET_PORTAL_RESERVED &&
 			hdr->lhd_match_bits == M0_LNET__PING_BITS &&
 			m0_lnet__ping_sink_cut(in->cmi_eng)))
-		md = m0_lnet__portal_find(in->cmi_eng, msg);
-	return md;
+		match = m0_lnet__portal_match(in->cmi_eng, msg, false);
+	return match;
 }
 
 /*
@@ -212,12 +216,43 @@ static bool is_behind(const struct coming *in)
 						      &in->cmi_rx->lr_mark);
 }
 
-static int request_in(struct coming *in)
+/* Not at once: the entry that is LAST, unless another one may be coming. */
+static enum m0_lnet_match late_match(const struct coming *in,
+				     struct m0_lnet_msg  *msg,
+				     enum m0_lnet_match   match)
+{
+	if (match != M0_LNET_MATCH_NONE && match != M0_LNET_MATCH_LAST)
+		return match;
+	if (is_behind(in))
+		return M0_LNET_MATCH_LATER;
+	return match == M0_LNET_MATCH_NONE
+		       ? match
+		       : m0_lnet__portal_match(in->cmi_eng, msg, true);
+}
+
+static int unmatched(const struct coming *in, struct m0_lnet_msg *msg,
+		     enum m0_lnet_match match)
 {
 	struct m0_lnet_engine *eng = in->cmi_eng;
 	struct m0_lnet_stats  *stats = &eng->le_stats;
+
+	m0_lnet__msg_put(msg);
+	if (match == M0_LNET_MATCH_LATER)
+		return -EAGAIN;
+	if (match == M0_LNET_MATCH_TOO_BIG)
+		return drop(in, &stats->ls_drop_too_big);
+	if (match == M0_LNET_MATCH_NO_ROOM)
+		return drop(in, &stats->ls_drop_no_room);
+	if (in->cmi_hdr.lhd_type == M0_LNET_PUT &&
+	    m0_lnet__portal_is_lazy(eng, in->cmi_hdr.lhd_portal))
+		return -EAGAIN;
+	return drop(in, &stats->ls_drop_no_match);
+}
+
+static int request_in(struct coming *in)
+{
+	struct m0_lnet_engine *eng = in->cmi_eng;
 	struct m0_lnet_msg    *msg = NULL;
-	struct m0_lnet_md     *md;
 	enum m0_lnet_match     match;
 
 	/* In this pass nothing has changed. */
@@ -229,25 +264,12 @@ static int request_in(struct coming *in)
 		return -EAGAIN;
 	msg->msg_hdr = in->cmi_hdr;
 	msg->msg_primary = in->cmi_primary;
-	md = request_find(in, msg);
-	if (M0_UNLIKELY(md == NULL || m0_lnet__md_is_last(md)) &&
-	    is_behind(in)) {
-		m0_lnet__msg_put(msg);
-		return -EAGAIN;
-	}
-	in->cmi_rx->lr_mark = 0;
-	match = m0_lnet__portal_take(eng, md, msg);
-	if (M0_LIKELY(match == M0_LNET_MATCH_OK))
-		return matched(in, msg);
-	m0_lnet__msg_put(msg);
-	if (match == M0_LNET_MATCH_TOO_BIG)
-		return drop(in, &stats->ls_drop_too_big);
-	if (match == M0_LNET_MATCH_NO_ROOM)
-		return drop(in, &stats->ls_drop_no_room);
-	if (in->cmi_hdr.lhd_type == M0_LNET_PUT &&
-	    m0_lnet__portal_is_lazy(eng, in->cmi_hdr.lhd_portal))
-		return -EAGAIN;
-	return drop(in, &stats->ls_drop_no_match);
+	match = request_match(in, msg);
+	if (M0_UNLIKELY(match != M0_LNET_MATCH_OK))
+		match = late_match(in, msg, match);
+	if (M0_UNLIKELY(match != M0_LNET_MATCH_OK))
+		return unmatched(in, msg, match);
+	return matched(in, msg);
 }
 
 /* ------------------------------------------------------------- responses -- */
