@@ -64,6 +64,14 @@ static bool fits(const struct packing *pack, const struct m0_rpc_frm_item *item)
 				packet->fpk_segs_nr);
 }
 
+/** Room for any item at all. */
+static bool has_room(const struct packing *pack)
+{
+	return pack->pk_frm->f_constraints.fc_max_packet_size -
+		       pack->pk_packet->fpk_bytes >=
+	       M0_RPC_WIRE_ITEM_BYTES;
+}
+
 static void take(struct packing *pack, struct m0_rpc_frm_item *item)
 {
 	m0_rpc__frm_remove(item);
@@ -173,7 +181,7 @@ static bool pack_class(struct packing *pack, unsigned slot)
 		if (fits(pack, item)) {
 			node = take_of(pack, class, item);
 		} else {
-			if (pack->pk_looks-- == 0)
+			if (pack->pk_looks-- == 0 || !has_room(pack))
 				return false;
 			node = m0_rpc__order_next(class, node);
 		}
@@ -187,18 +195,17 @@ static void pack_spare(struct packing *pack)
 	struct m0_rpc_frm        *frm = pack->pk_frm;
 	struct m0_rpc_frm_packet *packet = pack->pk_packet;
 	struct m0_rpc_frm_item   *item;
-	m0_bcount_t               bytes;
 	int                       rc;
 
 	if (frm->f_ops->fo_spare == NULL || frm->f_set->fs_is_off)
 		return;
 	for (;;) {
-		bytes = frm->f_constraints.fc_max_packet_size -
-			packet->fpk_bytes;
-		if (bytes < M0_RPC_WIRE_ITEM_BYTES)
+		if (!has_room(pack))
 			return;
 		item = frm->f_ops->fo_spare(
-			frm, bytes,
+			frm,
+			frm->f_constraints.fc_max_packet_size -
+				packet->fpk_bytes,
 			frm->f_constraints.fc_max_nr_segments -
 				packet->fpk_segs_nr);
 		if (item == NULL)

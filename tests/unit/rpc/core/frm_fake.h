@@ -139,13 +139,17 @@ static inline struct m0_rpc_frm_item *fake_spare(struct m0_rpc_frm *frm,
 						 m0_bcount_t        bytes,
 						 uint64_t           segs)
 {
+	struct fake_item *it;
+
 	(void)frm;
 	(void)segs;
 	assert_true(bytes >= M0_RPC_WIRE_ITEM_BYTES);
 	if (fake.fk_spare_nr == 0)
 		return NULL;
 	--fake.fk_spare_nr;
-	return &fake_item_new(fake.fk_spare_size)->fki_item;
+	it = fake_item_new(fake.fk_spare_size);
+	it->fki_item.fi_deadline = M0_TIME_NEVER;
+	return &it->fki_item;
 }
 
 static const struct m0_rpc_frm_ops fake_ops = {

@@ -471,6 +471,28 @@ static void data_merge_keeps_limits(void **state)
 	end();
 }
 
+/* A packet passes over who is older than the latest item that was merged into
+ * it. */
+static void data_merged_passes_over(void **state)
+{
+	struct fake_item *low;
+	unsigned          i;
+
+	(void)state;
+	start(2, &m0_rpc_frm_data);
+	packets_may_fly(0);
+	for (i = 0; i <= M0_RPC_FRM_PASSED_MAX; ++i)
+		key_post(1 + i, 0, 4096, 0);
+	low = key_post(1000, 0, 4096, 0);
+	for (i = 0; i <= M0_RPC_FRM_PASSED_MAX; ++i)
+		key_post(1 + i, 4096, 4096, 0);
+	packets_may_fly(1000);
+	/* The last of the old, which starves as well, and then this. */
+	assert_int_equal(low->fki_packet, M0_RPC_FRM_PASSED_MAX);
+	assert_ptr_equal(fake_in(M0_RPC_FRM_PASSED_MAX, 1), low);
+	end();
+}
+
 /* Packets end where an aligned MiB of an object ends; nothing that is urgent
  * waits for that. */
 static void data_packet_ends_with_its_mib(void **state)
@@ -509,13 +531,16 @@ static void data_policy_survives_extremes(void **state)
 {
 	const struct m0_rpc_item_key key[] = {
 		{ { 1, 1 }, UINT64_MAX - 9, 10 },
-		{ { 1, 1 }, UINT64_MAX - 9, UINT64_MAX },
+		{ { 1, 1 }, UINT64_MAX - 9, UINT64_C(1) << 62 },
 		{ { 1, 1 }, 0, 4096 },
 		{ { 0, 0 }, 0, 4096 },
 		{ { 0, 0 }, 4096, 4096 },
 		{ { 1, 1 }, 5, 0 },
 		{ { 1, 2 }, 4096, 1 },
 		{ { 1, 1 }, 4096, 1 },
+		{ { 1, 1 }, 6, 1 },
+		{ { 1, 1 }, (1 << 20) - 1, 1 },
+		{ { 1, 1 }, 1 << 20, 1 },
 	};
 	struct m0_rpc_frm_view v[ARRAY_SIZE(key)];
 	size_t                 i;
@@ -532,6 +557,8 @@ static void data_policy_survives_extremes(void **state)
 	assert_false(m0_rpc_frm_data.fp_cut(&v[3], &v[4]));
 	assert_true(m0_rpc_frm_data.fp_cut(&v[2], &v[0]));
 	assert_false(m0_rpc_frm_data.fp_cut(&v[0], &v[1]));
+	assert_false(m0_rpc_frm_data.fp_cut(&v[1], &v[0]));
+	assert_true(m0_rpc_frm_data.fp_cut(&v[9], &v[10]));
 	assert_true(m0_rpc_frm_data.fp_cmp(&v[7], &v[6]) < 0);
 	assert_true(m0_rpc_frm_data.fp_cmp(&v[0], &v[2]) > 0);
 	assert_int_equal(m0_rpc_frm_metadata.fp_cmp(&v[0], &v[2]), 0);
@@ -622,6 +649,7 @@ int main(void)
 		cmocka_unit_test(data_is_sorted_by_offset),
 		cmocka_unit_test(data_contiguous_is_merged),
 		cmocka_unit_test(data_merge_keeps_limits),
+		cmocka_unit_test(data_merged_passes_over),
 		cmocka_unit_test(data_packet_ends_with_its_mib),
 		cmocka_unit_test(data_policy_survives_extremes),
 		cmocka_unit_test(retarget_moves_all),

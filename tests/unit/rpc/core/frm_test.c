@@ -335,6 +335,8 @@ static void packet_not_there_keeps_items(void **state)
 	fake_check(1, 0);
 	assert_false(m0_rpc__frm_set_run(&fake.fk_set, fake.fk_now));
 	fake_check(1, 0);
+	/* The same, of this formation alone. */
+	assert_false(m0_rpc__frm_run(&fake.fk_frm));
 	fake.fk_no_packet = false;
 	assert_true(m0_rpc__frm_set_run(&fake.fk_set, fake.fk_now));
 	fake_check(0, 1);
@@ -456,6 +458,8 @@ static void spare_room_goes_to_sources(void **state)
 	fake_done();
 	fake_run();
 	fake_check(1, 1);
+	/* Urgent: it is not to wait for yet another packet. */
+	assert_int_equal(fake.fk_frm.f_nr[2], 1);
 	fake.fk_spare_nr = 0;
 	fake_end();
 	assert_int_equal(fake.fk_packets_nr, 3);

@@ -278,6 +278,27 @@ static void packet_lies_are_refused(void **state)
 	}
 }
 
+/* A count that cannot be is seen before the first item is taken; a packet of
+ * nothing is none. */
+static void packet_count_is_checked_first(void **state)
+{
+	struct m0_rpc_wire_in     in;
+	struct m0_rpc_wire_packet packet;
+	size_t                    nr = sample_put();
+
+	(void)state;
+	buf.at[16] = 3;
+	resum(nr);
+	assert_int_equal(m0_rpc__wire_open(&in, &packet, buf.at, nr, &sum),
+			 -EPROTO);
+	buf.at[16] = 0;
+	buf.at[12] = M0_RPC_WIRE_PACKET_BYTES;
+	resum(M0_RPC_WIRE_PACKET_BYTES);
+	assert_int_equal(m0_rpc__wire_open(&in, &packet, buf.at,
+					   M0_RPC_WIRE_PACKET_BYTES, &sum),
+			 -EPROTO);
+}
+
 /* Random bytes in random places with the right sum: never out of bounds, which
  * all_get() and the sanitizer see. */
 static void packet_noise_stays_inside(void **state)
@@ -510,6 +531,7 @@ int main(void)
 		cmocka_unit_test(packet_truncated_is_refused),
 		cmocka_unit_test(packet_flipped_bit_is_refused),
 		cmocka_unit_test(packet_lies_are_refused),
+		cmocka_unit_test(packet_count_is_checked_first),
 		cmocka_unit_test(packet_noise_stays_inside),
 		cmocka_unit_test(packet_other_version_is_told),
 		cmocka_unit_test(refusal_hostile_is_refused),
