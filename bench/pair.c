@@ -140,6 +140,15 @@ struct bench_buf *bench_bufs_make(struct bench_side *side, int nr, char *mem,
 				  const struct m0_net_buffer_callbacks *cb,
 				  void                                 *app)
 {
+	return bench_bufs_make_dom(&side->s_dom, nr, mem, bytes, stride, cb,
+				   app);
+}
+
+struct bench_buf *bench_bufs_make_dom(struct m0_net_domain *dom, int nr,
+				      char *mem, size_t bytes, size_t stride,
+				      const struct m0_net_buffer_callbacks *cb,
+				      void                                 *app)
+{
 	struct bench_buf *bufs;
 
 	/* the structures lie in huge pages, too, as a pool's may */
@@ -151,7 +160,7 @@ struct bench_buf *bench_bufs_make(struct bench_side *side, int nr, char *mem,
 		describe(&bufs[i], mem + (size_t)i * stride, bytes);
 		nb->nb_callbacks = cb;
 		nb->nb_app_private = app;
-		ck(m0_net_buffer_register(nb, &side->s_dom), "register");
+		ck(m0_net_buffer_register(nb, dom), "register");
 	}
 	return bufs;
 }

@@ -60,6 +60,10 @@ struct bench_buf *bench_bufs_make(struct bench_side *side, int nr, char *mem,
 				  size_t bytes, size_t stride,
 				  const struct m0_net_buffer_callbacks *cb,
 				  void                                 *app);
+struct bench_buf *bench_bufs_make_dom(struct m0_net_domain *dom, int nr,
+				      char *mem, size_t bytes, size_t stride,
+				      const struct m0_net_buffer_callbacks *cb,
+				      void *app);
 void bench_bufs_free(struct bench_side *side, struct bench_buf *bufs, int nr);
 
 /** Queues a buffer; ends the program if that fails. */
