@@ -1,179 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stranger who has no good in mind with a receiver of `colibri copy`:
- *
- *	copy_hostile NET PORT EP SEED NR
- *
- * sends NR messages to EP: noise, damaged messages, copies that are begun and
- * left, blocks that nobody offers. Ends with 0 if all have left.
+ * To a receiver of `colibri copy`: noise, damaged messages, copies that are begun
+ * and left, blocks that nobody offers.
  */
-#include <stdio.h>
-#include <stdlib.h>
+#include "../../tools/copy_wire.h"
+#include "hostile.h"
 
-#include "../../tools/copy_port.h"
-#include "../../tools/place.h"
-
-static struct tool_port port;
-/* Where a copy of ours was let in; empty: nowhere. Under the port's lock. */
-static char session[COPY_TEXT_MAX + 1];
-
-static bool answered(struct tool_port *at, struct m0_net_end_point *from,
-		     const struct copy_msg *msg)
+static bool leads(void *bytes, size_t nr, char ret[HOSTILE_ADDR_MAX])
 {
-	(void)from;
-	m0_mutex_lock(&at->tpo_lock);
-	if (msg->cm_type == COPY_OPEN_REPLY && msg->cm_status == 0) {
-		memcpy(session, msg->cm_text, msg->cm_text_nr);
-		session[msg->cm_text_nr] = '\0';
-	}
-	m0_mutex_unlock(&at->tpo_lock);
+	struct copy_msg msg;
+
+	if (copy_msg_decode(&msg, bytes, nr) != 0 ||
+	    msg.cm_type != COPY_OPEN_REPLY || msg.cm_status != 0)
+		return false;
+	memcpy(ret, msg.cm_text, msg.cm_text_nr);
+	ret[msg.cm_text_nr] = '\0';
 	return true;
 }
 
-static bool take(struct tool_port *at, struct m0_net_end_point *from,
-		 void *bytes, size_t nr)
-{
-	static const struct copy_ears ears = { .cea_msg = answered };
-
-	return copy_take(&ears, at, from, bytes, nr);
-}
-
-static void sent(const struct m0_net_buffer_event *ev)
-{
-	struct m0_semaphore *done = ev->nbe_buffer->nb_app_private;
-
-	ev->nbe_buffer->nb_ep = NULL;
-	m0_semaphore_up(done);
-}
-
-static const struct m0_net_buffer_callbacks callbacks = {
-	.nbc_cb = { [M0_NET_QT_MSG_SEND] = sent }
-};
-
-static void message_make(struct copy_msg *msg, uint64_t *seed)
+static int make(uint8_t *bytes, size_t size, const char *own, uint64_t *seed)
 {
 	static uint8_t    noise[64];
 	static const char names[] = "name\0base";
 	uint64_t          conv = m0_rnd(4, seed) == 0 ? 7 : m0_rnd64(seed) | 1;
+	struct copy_msg   msg = { .cm_id = (uint32_t)m0_rnd(300, seed) };
 
-	M0_SET0(msg);
-	msg->cm_type = (enum copy_msg_type)(1 + m0_rnd(COPY_BYE, seed));
-	msg->cm_conv = m0_rnd(2, seed) == 0 ? 7 : conv;
-	msg->cm_id = (uint32_t)m0_rnd(300, seed);
-	msg->cm_offset = m0_rnd(3, seed) == 0 ? 0 : m0_rnd64(seed) >> 1;
-	msg->cm_length = 1 + m0_rnd(1 << 20, seed);
-	if (msg->cm_type == COPY_BLOCK) {
-		msg->cm_offset = 0;
-		msg->cm_desc.nbd_data = noise;
-		msg->cm_desc.nbd_len = (uint32_t)(1 + m0_rnd(64, seed));
+	(void)own;
+	msg.cm_type = (enum copy_msg_type)(1 + m0_rnd(COPY_BYE, seed));
+	msg.cm_conv = m0_rnd(2, seed) == 0 ? 7 : conv;
+	msg.cm_offset = m0_rnd(3, seed) == 0 ? 0 : m0_rnd64(seed) >> 1;
+	msg.cm_length = 1 + m0_rnd(1 << 20, seed);
+	if (msg.cm_type == COPY_BLOCK) {
+		msg.cm_offset = 0;
+		msg.cm_desc.nbd_data = noise;
+		msg.cm_desc.nbd_len = (uint32_t)(1 + m0_rnd(64, seed));
 		noise[m0_rnd(64, seed)] = (uint8_t)m0_rnd64(seed);
 	}
-	if (msg->cm_type == COPY_OPEN) {
-		msg->cm_offset = 0;
-		msg->cm_block = UINT32_MAX >> m0_rnd(32, seed);
-		msg->cm_inflight = (uint32_t)(1 + m0_rnd(256, seed));
-		msg->cm_text = names;
-		msg->cm_text_nr = (uint32_t)m0_rnd(sizeof names, seed);
+	if (msg.cm_type == COPY_OPEN) {
+		msg.cm_offset = 0;
+		msg.cm_block = UINT32_MAX >> m0_rnd(32, seed);
+		msg.cm_inflight = (uint32_t)(1 + m0_rnd(256, seed));
+		msg.cm_text = names;
+		msg.cm_text_nr = (uint32_t)m0_rnd(sizeof names, seed);
 	}
+	return copy_msg_encode(&msg, bytes, size);
 }
 
-static m0_bcount_t bytes_make(uint8_t *bytes, size_t size, uint64_t *seed)
-{
-	struct copy_msg msg;
-	unsigned        kind = (unsigned)m0_rnd(3, seed);
-	size_t          i;
-	int             nr;
-
-	message_make(&msg, seed);
-	nr = copy_msg_encode(&msg, bytes, size);
-	for (i = kind == 0 ? m0_rnd(4, seed) : 0; i > 0; --i)
-		bytes[m0_rnd((size_t)nr, seed)] = (uint8_t)m0_rnd64(seed);
-	if (kind == 1) {
-		nr = (int)(1 + m0_rnd(size, seed));
-		for (i = 4 * m0_rnd(2, seed); i < (size_t)nr; ++i)
-			bytes[i] = (uint8_t)m0_rnd64(seed);
-	}
-	return (m0_bcount_t)nr;
-}
-
-static int one_send(struct m0_net_buffer *nb, const char *to,
-		    struct m0_semaphore *done, uint64_t *seed)
-{
-	struct m0_net_end_point *ep;
-	int                      rc;
-
-	rc = m0_net_end_point_create(&ep, &port.tpo_node.tn_tm, to);
-	if (rc != 0)
-		return rc;
-	nb->nb_length = bytes_make(nb->nb_buffer.ov_buf[0],
-				   nb->nb_buffer.ov_vec.v_count[0], seed);
-	nb->nb_ep = ep;
-	rc = m0_net_buffer_add(nb, &port.tpo_node.tn_tm);
-	if (rc == 0)
-		m0_semaphore_down(done);
-	(void)m0_net_end_point_put(ep);
-	return rc;
-}
-
-static int all_send(const char *door, uint64_t seed, int nr)
-{
-	struct m0_net_buffer nb;
-	struct m0_semaphore  done;
-	char                 to[COPY_TEXT_MAX + 1];
-	int                  rc;
-
-	rc = tool_buffer_init(&nb, &port.tpo_node.tn_dom, 2000);
-	if (rc != 0)
-		return rc;
-	(void)m0_semaphore_init(&done, 0);
-	nb.nb_qtype = M0_NET_QT_MSG_SEND;
-	nb.nb_callbacks = &callbacks;
-	nb.nb_app_private = &done;
-	for (; nr > 0 && rc == 0; --nr) {
-		m0_mutex_lock(&port.tpo_lock);
-		strcpy(to, session);
-		m0_mutex_unlock(&port.tpo_lock);
-		rc = one_send(&nb,
-			      to[0] == '\0' || m0_rnd(2, &seed) ? door : to,
-			      &done, &seed);
-	}
-	tool_buffer_fini(&nb);
-	m0_semaphore_fini(&done);
-	return rc;
-}
-
-int main(int argc, char **argv)
-{
-	struct tool_fail  fail = { .tf_exit = TOOL_OK };
-	struct lnet_opts  opts;
-	struct tool_place place;
-	int               rc;
-
-	if (argc != 6)
-		return 2;
-	lnet_opts_init(&opts, &fail);
-	opts.nop_cfg.lc_port = (uint16_t)atoi(argv[2]);
-	opts.nop_cfg.lc_src_port_min = 0;
-	opts.nop_cfg.lc_src_port_max = 0;
-	rc = m0_lnet_cfg_networks(&opts.nop_cfg, argv[1], NULL);
-	if (rc == 0)
-		rc = m0_net_init();
-	if (rc == 0)
-		rc = tool_place_open(&place, tool_xprt_find("lnet", &fail),
-				     &opts, false, false);
-	if (rc == 0) {
-		port.tpo_take = take;
-		port.tpo_is_door = true;
-		rc = copy_open(&port, "stranger", place.tpl_xprt, NULL, 64, -1);
-		if (rc == 0)
-			rc = all_send(argv[3], strtoull(argv[4], NULL, 10),
-				      atoi(argv[5]));
-		tool_port_stop(&port);
-		tool_port_close(&port);
-		tool_place_close(&place);
-		(void)m0_net_fini();
-	}
-	if (rc != 0)
-		fprintf(stderr, "copy_hostile: %d %s\n", rc, fail.tf_text);
-	return rc != 0;
-}
+const struct hostile hostile = {
+	.hst_msg_bytes = COPY_MSG_HEAD_BYTES + COPY_TEXT_MAX,
+	.hst_make = make,
+	.hst_leads = leads,
+};

@@ -22,7 +22,8 @@ QUICK = ('--time', '0.05')
 class Server:
     """A running server, told of by its lines of JSON."""
 
-    def __init__(self, case, *options, net=None, prefix=(), timeout='20'):
+    def __init__(self, case, *options, net=None, prefix=(), timeout='20',
+                 stdout=None):
         if net is None:
             net = ('--net', f'tcp({lnet.address(2)})', '--port',
                    str(case.port), '--accept', 'all')
@@ -31,15 +32,27 @@ class Server:
         self.child = subprocess.Popen(
             [*prefix, cli.COLIBRI, 'perf', '--listen', '--json', '--timeout',
              timeout, *net, *options],
-            stdout=subprocess.PIPE, stderr=self.errors,
+            stdout=stdout or subprocess.PIPE, stderr=self.errors,
             stdin=subprocess.DEVNULL)
         case.addCleanup(self.discard)
-        first = self.event()
+        first = self.event() if stdout is None else self.first(stdout.name)
         if first is None:
             raise AssertionError(f'no server: {self.error_text()}')
         case.assertEqual(first['event'], 'listening')
         self.ep = first['ep']
         self.command = first['command']
+
+    @staticmethod
+    def first(name):
+        """The first line, of a file that the rest goes to as well."""
+        deadline = time.monotonic() + cli.PATIENCE
+        while time.monotonic() < deadline:
+            with open(name, encoding='utf-8') as file:
+                line = file.readline()
+            if line.endswith('\n'):
+                return json.loads(line)
+            time.sleep(0.01)
+        raise AssertionError('the server says nothing')
 
     def event(self):
         """The next line; None at the end."""
@@ -65,7 +78,8 @@ class Server:
             self.child.send_signal(signal.SIGCONT)
             self.child.kill()
         self.child.wait()
-        self.child.stdout.close()
+        if self.child.stdout is not None:
+            self.child.stdout.close()
         self.errors.close()
 
     def stop(self, number=signal.SIGTERM):
