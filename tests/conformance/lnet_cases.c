@@ -4,6 +4,7 @@
  * [r.M0.net.xprt.lnet.transport-variable] [r.M0.net.xprt.lnet.user]
  * [r.M0.net.xprt.lnet.address-assignment]
  */
+#include "base/probes.h"
 #include "lib/sim_io.h"
 
 #include "m0/lnet.h"
@@ -313,6 +314,50 @@ static void silence_under_bulk(void)
 	cf_exchange(t[0], t[1]);
 }
 
+static struct cf_buf *refused;
+
+/* No lock is held where this is told. */
+static void refused_cancel(void *arg, const char *name, const char *text)
+{
+	struct cf_buf *b = refused;
+
+	(void)arg;
+	(void)text;
+	if (b == NULL || strcmp(name, "desc_refused") != 0)
+		return;
+	refused = NULL;
+	CF_TRUE(cf_del(b), "queued still");
+}
+
+/* A buffer is cancelled while its descriptor is found to be none: the next
+ * operation of that buffer knows nothing of it. */
+static void cancelled_while_refused(void)
+{
+	struct cf_tm  *a, *b;
+	struct cf_buf *p, *x;
+
+	if (cf.c_sim)
+		return;
+	m0_probe_sink_set(refused_cancel, NULL);
+	a = cf_up(0);
+	b = cf_up(1);
+	p = cf_passive(b, M0_NET_QT_PASSIVE_BULK_SEND, 4096, NULL);
+	x = cf_buf(0, 4096);
+	refused = x;
+	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &x->cb_nb.nb_desc), 0,
+	      "copy");
+	x->cb_nb.nb_desc.nbd_data[x->cb_nb.nb_desc.nbd_len / 2] ^= 1;
+	cf_add_ok(x, a, M0_NET_QT_ACTIVE_BULK_RECV);
+	cf_done_is(x, -ECANCELED, "it was");
+	m0_net_desc_free(&x->cb_nb.nb_desc);
+	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &x->cb_nb.nb_desc), 0,
+	      "copy");
+	cf_add_ok(x, a, M0_NET_QT_ACTIVE_BULK_RECV);
+	cf_done_is(x, 0, "nobody has cancelled that");
+	cf_done_is(p, 0, "passive");
+	cf_check(x, 0, 4096, 4096);
+}
+
 static const struct cf_case cases[] = {
 	{ "numbers descend", numbers_descend },
 	{ "NULL is a default", null_is_a_default },
@@ -327,6 +372,7 @@ static const struct cf_case cases[] = {
 	{ "abandoned, then done", abandoned_then_done },
 	{ "cut under bulk", cut_under_bulk },
 	{ "silence under bulk", silence_under_bulk },
+	{ "cancelled while refused", cancelled_while_refused },
 	{ "added before it was sent", lnet_added_before_it_was_sent },
 	{ NULL, NULL }
 };

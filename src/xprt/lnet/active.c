@@ -120,11 +120,10 @@ void m0_xlnet__bulk(struct m0_net_kit_buf        *kb,
 	xb->xb_next = 0;
 	xb->xb_moved = 0;
 	xb->xb_moving_nr = 0;
-	if (!xb->xb_cancelled) {
+	if (xb->xb_cancelled != m0_net_kit_buf_id(kb)) {
 		xb->xb_md.xd_kind = XLNET_ACTIVE;
 		rc = bulk_begin(kb, xb, desc);
 	}
-	xb->xb_cancelled = false;
 	if (rc != 0) {
 		xb->xb_md.xd_kind = XLNET_NONE;
 		m0_net_kit_done(kb, rc, 0);

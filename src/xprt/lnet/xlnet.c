@@ -8,7 +8,7 @@ static bool xlnet_cancel(struct m0_net_kit_buf *kb)
 	struct xlnet_buf *xb = xlnet_buf(kb);
 
 	if (xb->xb_md.xd_kind == XLNET_NONE)
-		xb->xb_cancelled = true;
+		xb->xb_cancelled = m0_net_kit_buf_id(kb);
 	else
 		m0_xlnet__end(xb, -ECANCELED);
 	return false;

@@ -99,8 +99,9 @@ struct xlnet_buf {
 	int32_t xb_status;
 	/** The MD was told to end. */
 	bool xb_ends;
-	/** Active: cancelled before it has begun. */
-	bool xb_cancelled;
+	/** Active: the add that was cancelled before it had begun; it may have
+	 * ended without. */
+	uint64_t xb_cancelled;
 	/** Passive: what it waits for; active: what it moves. */
 	uint64_t          xb_bits;
 	struct xlnet_addr xb_peer;
