@@ -107,20 +107,24 @@ static void stream_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)
 	}
 }
 
-static void count(struct m0_rpc_frm *frm, const struct m0_rpc_frm_item *item,
-		  bool more)
+static inline void count_in(struct m0_rpc_frm            *frm,
+			    const struct m0_rpc_frm_item *item)
 {
 	enum m0_frm_kind kind = kind_of(item);
 
-	if (more) {
-		++frm->f_nr[kind];
-		frm->f_bytes[kind] += item->fi_view.fv_size;
-		frm->f_segs_nr[kind] += item->fi_segs_nr;
-	} else {
-		--frm->f_nr[kind];
-		frm->f_bytes[kind] -= item->fi_view.fv_size;
-		frm->f_segs_nr[kind] -= item->fi_segs_nr;
-	}
+	++frm->f_nr[kind];
+	frm->f_bytes[kind] += item->fi_view.fv_size;
+	frm->f_segs_nr[kind] += item->fi_segs_nr;
+}
+
+static inline void count_out(struct m0_rpc_frm            *frm,
+			     const struct m0_rpc_frm_item *item)
+{
+	enum m0_frm_kind kind = kind_of(item);
+
+	--frm->f_nr[kind];
+	frm->f_bytes[kind] -= item->fi_view.fv_size;
+	frm->f_segs_nr[kind] -= item->fi_segs_nr;
 }
 
 /** Cached already: it gets another class. */
@@ -130,9 +134,9 @@ static void item_reclass(struct m0_rpc_frm_item *item, enum m0_frm_kind kind)
 	struct m0_rpc_frm_stream *stream = item->fi_stream;
 	unsigned                  was = item->fi_class;
 
-	count(frm, item, false);
+	count_out(frm, item);
 	item->fi_class = (uint8_t)class_of(kind, item->fi_view.fv_prio);
-	count(frm, item, true);
+	count_in(frm, item);
 	if (stream != NULL) {
 		--stream->fst_nr[was];
 		++stream->fst_nr[item->fi_class];
@@ -245,7 +249,7 @@ int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 	item->fi_class = (uint8_t)class_of(kind, item->fi_view.fv_prio);
 	if (frm->f_set->fs_is_off)
 		item->fi_class = (uint8_t)class_of(kind, 0);
-	count(frm, item, true);
+	count_in(frm, item);
 	++frm->f_items_nr;
 	if (stream != NULL) {
 		++stream->fst_nr[item->fi_class];
@@ -274,9 +278,10 @@ void m0_rpc__frm_remove(struct m0_rpc_frm_item *item)
 		return;
 	if (m0_timer_is_armed(&item->fi_timer))
 		m0_timerq_cancel(&frm->f_set->fs_timers, &item->fi_timer);
-	m0_list_del(&item->fi_group_link);
+	if (m0_list_link_is_in(&item->fi_group_link))
+		m0_list_del(&item->fi_group_link);
 	m0_list_del(&item->fi_link);
-	count(frm, item, false);
+	count_out(frm, item);
 	--frm->f_items_nr;
 	if (stream != NULL) {
 		m0_list_del(&item->fi_stream_link);

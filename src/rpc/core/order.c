@@ -9,6 +9,7 @@ void m0_rpc__order_init(struct m0_order *order,
 {
 	m0_list_init(&order->or_list);
 	order->or_root = NULL;
+	order->or_rest = NULL;
 	order->or_cmp = cmp;
 	order->or_env = env;
 	order->or_seed = 1;
@@ -33,13 +34,23 @@ static struct m0_order_node **slot_of(struct m0_order            *order,
 	return up->on_left == node ? &up->on_left : &up->on_right;
 }
 
-/** What is left of a new last node: the end of the rightmost path. */
-static void add_last(struct m0_order *order, struct m0_order_node *last,
-		     struct m0_order_node *node)
+static void node_init(struct m0_order *order, struct m0_order_node *node)
+{
+	node->on_rank = rank_next(order);
+	node->on_left = NULL;
+	node->on_right = NULL;
+	node->on_is_in_tree = true;
+}
+
+/** Into the tree behind `last`, which is its last: what has a lower rank at the
+ * end of the rightmost path comes below it. */
+static void tree_append(struct m0_order *order, struct m0_order_node *last,
+			struct m0_order_node *node)
 {
 	struct m0_order_node *at = last;
 	struct m0_order_node *below = NULL;
 
+	node_init(order, node);
 	while (at != NULL && at->on_rank < node->on_rank) {
 		below = at;
 		at = at->on_up;
@@ -52,7 +63,25 @@ static void add_last(struct m0_order *order, struct m0_order_node *last,
 		at->on_right = node;
 	else
 		order->or_root = node;
-	m0_list_add_tail(&order->or_list, &node->on_link);
+}
+
+/** The tree gets to know the rest of the list. */
+static void tree_complete(struct m0_order *order)
+{
+	struct m0_order_node *node = order->or_rest;
+	struct m0_order_node *last;
+
+	if (node == NULL)
+		return;
+	last = node->on_link.ll_prev == &order->or_list.l_head
+		       ? NULL
+		       : container_of(node->on_link.ll_prev,
+				      struct m0_order_node, on_link);
+	for (; node != NULL; node = m0_rpc__order_next(order, node)) {
+		tree_append(order, last, node);
+		last = node;
+	}
+	order->or_rest = NULL;
 }
 
 /** Changes places with its parent. */
@@ -78,16 +107,19 @@ static void rotate_up(struct m0_order *order, struct m0_order_node *node)
 	*slot = node;
 }
 
+/** Not as the last. */
 static void add_inside(struct m0_order *order, struct m0_order_node *node)
 {
-	struct m0_order_node **slot = &order->or_root;
+	struct m0_order_node **slot;
 	struct m0_order_node  *up = NULL;
-	bool                   before = false;
+	bool                   before = true;
 
-	while (*slot != NULL) {
+	tree_complete(order);
+	node_init(order, node);
+	for (slot = &order->or_root; *slot != NULL;
+	     slot = before ? &up->on_left : &up->on_right) {
 		up = *slot;
 		before = order->or_cmp(node, up, order->or_env) < 0;
-		slot = before ? &up->on_left : &up->on_right;
 	}
 	*slot = node;
 	node->on_up = up;
@@ -101,23 +133,22 @@ static void add_inside(struct m0_order *order, struct m0_order_node *node)
 
 void m0_rpc__order_add(struct m0_order *order, struct m0_order_node *node)
 {
-	struct m0_list_link  *link = m0_list_last(&order->or_list);
-	struct m0_order_node *last =
-		link == NULL
-			? NULL
-			: container_of(link, struct m0_order_node, on_link);
+	struct m0_list_link *last = m0_list_last(&order->or_list);
 
-	node->on_rank = rank_next(order);
-	node->on_left = NULL;
-	node->on_right = NULL;
 	m0_list_link_init(&node->on_link);
-	if (last == NULL || order->or_cmp(last, node, order->or_env) < 0)
-		add_last(order, last, node);
-	else
+	if (last != NULL &&
+	    order->or_cmp(container_of(last, struct m0_order_node, on_link),
+			  node, order->or_env) >= 0) {
 		add_inside(order, node);
+		return;
+	}
+	node->on_is_in_tree = false;
+	if (order->or_rest == NULL)
+		order->or_rest = node;
+	m0_list_add_tail(&order->or_list, &node->on_link);
 }
 
-void m0_rpc__order_del(struct m0_order *order, struct m0_order_node *node)
+static void tree_del(struct m0_order *order, struct m0_order_node *node)
 {
 	struct m0_order_node **slot = slot_of(order, node);
 	struct m0_order_node  *up = node->on_up;
@@ -144,6 +175,14 @@ void m0_rpc__order_del(struct m0_order *order, struct m0_order_node *node)
 	*slot = rest;
 	if (rest != NULL)
 		rest->on_up = up;
+}
+
+void m0_rpc__order_del(struct m0_order *order, struct m0_order_node *node)
+{
+	if (node->on_is_in_tree)
+		tree_del(order, node);
+	else if (order->or_rest == node)
+		order->or_rest = m0_rpc__order_next(order, node);
 	m0_list_del(&node->on_link);
 }
 
@@ -168,23 +207,43 @@ static bool child_is_right(const struct m0_order_node *node,
 	       (child->on_up == node && child->on_rank <= node->on_rank);
 }
 
+/** The tree is that of the list up to or_rest; both hold. */
+static bool tree_is_right(const struct m0_order *order)
+{
+	const struct m0_order_node *node = m0_rpc__order_first(order);
+	const struct m0_order_node *next;
+
+	if (node == order->or_rest)
+		return order->or_root == NULL;
+	if (order->or_root == NULL || order->or_root->on_up != NULL ||
+	    node->on_left != NULL)
+		return false;
+	for (; node != order->or_rest; node = next) {
+		next = m0_rpc__order_next(order, node);
+		if (!node->on_is_in_tree ||
+		    tree_next(node) != (next == order->or_rest ? NULL : next) ||
+		    !child_is_right(node, node->on_left) ||
+		    !child_is_right(node, node->on_right))
+			return false;
+	}
+	return true;
+}
+
 bool m0_rpc__order_invariant(const struct m0_order *order)
 {
 	const struct m0_order_node *node = m0_rpc__order_first(order);
 	const struct m0_order_node *next;
 
-	if ((node == NULL) != (order->or_root == NULL) ||
-	    (order->or_root != NULL && order->or_root->on_up != NULL) ||
-	    (node != NULL && node->on_left != NULL))
-		return false;
 	for (; node != NULL; node = next) {
 		next = m0_rpc__order_next(order, node);
-		if (tree_next(node) != next ||
-		    !child_is_right(node, node->on_left) ||
-		    !child_is_right(node, node->on_right) ||
-		    (next != NULL &&
-		     order->or_cmp(node, next, order->or_env) >= 0))
+		if (next != NULL &&
+		    order->or_cmp(node, next, order->or_env) >= 0)
 			return false;
 	}
-	return true;
+	for (node = order->or_rest; node != NULL;
+	     node = m0_rpc__order_next(order, node)) {
+		if (node->on_is_in_tree)
+			return false;
+	}
+	return tree_is_right(order);
 }

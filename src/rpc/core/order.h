@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * An ordered set whose nodes are embedded in its elements: a treap with a list
- * through it in order. First, last, next and previous are a look at a link; to
- * take the first or to add a last one takes constant time in the mean, anything
- * else O(log n) in the mean whatever comes (the heap's numbers are drawn).
+ * An ordered set whose nodes are embedded in its elements: a list in order, and
+ * a treap that finds places in it. First and next are a look at a link. What
+ * comes in order is only put at the end of the list, and known to the tree once
+ * something comes that is not: so a queue costs what a list costs. Otherwise
+ * O(log n) in the mean whatever comes (the heap's numbers are drawn).
  */
 #ifndef M0_SRC_RPC_CORE_ORDER_H
 #define M0_SRC_RPC_CORE_ORDER_H
@@ -17,11 +18,14 @@ struct m0_order_node {
 	struct m0_order_node *on_right;
 	/** Of the heap: a parent's is not less than its children's. */
 	uint32_t on_rank;
+	bool     on_is_in_tree;
 };
 
 struct m0_order {
 	struct m0_list        or_list;
 	struct m0_order_node *or_root;
+	/** From here to the end of the list the tree knows none; NULL: all. */
+	struct m0_order_node *or_rest;
 	/** <0: `a` before `b`; never 0 for two different ones. */
 	int (*or_cmp)(const struct m0_order_node *a,
 		      const struct m0_order_node *b, const void *env);
@@ -42,7 +46,7 @@ bool m0_rpc__order_invariant(const struct m0_order *order);
 
 static inline bool m0_rpc__order_is_empty(const struct m0_order *order)
 {
-	return order->or_root == NULL;
+	return m0_list_is_empty(&order->or_list);
 }
 
 /** NULL: empty. */

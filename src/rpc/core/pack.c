@@ -268,10 +268,8 @@ bool m0_rpc__frm_run(struct m0_rpc_frm *frm)
 
 	while (is_ready(frm)) {
 		packet = frm->f_ops->fo_packet_get(frm);
-		if (packet == NULL) {
-			m0_rpc__frm_kick(frm);
+		if (packet == NULL)
 			return false;
-		}
 		pack(frm, packet);
 	}
 	return true;

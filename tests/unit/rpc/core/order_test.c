@@ -113,7 +113,8 @@ static unsigned depth(const struct m0_order_node *node)
 	return 1 + (left > right ? left : right);
 }
 
-/* Ascending keys, the worst for a bare tree, make none that is deep. */
+/* Ascending keys, the worst for a bare tree, make none that is deep once it has
+ * to know them. */
 static void order_ascending_is_not_deep(void **state)
 {
 	size_t i;
@@ -121,11 +122,45 @@ static void order_ascending_is_not_deep(void **state)
 	(void)state;
 	m0_rpc__order_init(&order, cmp, &order);
 	for (i = 0; i < NR; ++i) {
-		element[i].el_key = i;
+		element[i].el_key = i == NR - 1 ? 0 : i;
 		m0_rpc__order_add(&order, &element[i].el_node);
+		assert_int_equal(depth(order.or_root) > 0, i == NR - 1);
 	}
+	assert_true(m0_rpc__order_invariant(&order));
 	/* log2(1000) is 10; the drawn numbers are the same every time. */
 	assert_true(depth(order.or_root) < 40);
+}
+
+/* A part that the tree knows, one that it does not: both are taken from. */
+static void order_half_known_is_whole(void **state)
+{
+	static const unsigned del[] = { 6, 0, 5, 3, 1, 4, 2 };
+	/* 2 comes late: the tree then knows the first four. */
+	static const uint64_t key[] = { 1, 3, 5, 2, 7, 9, 8 };
+	size_t                i;
+
+	(void)state;
+	m0_rpc__order_init(&order, cmp, &order);
+	for (i = 0; i < 6; ++i) {
+		element[i].el_key = key[i];
+		m0_rpc__order_add(&order, &element[i].el_node);
+		assert_true(m0_rpc__order_invariant(&order));
+	}
+	assert_ptr_equal(order.or_rest, &element[4].el_node);
+	element[6].el_key = key[6];
+	m0_rpc__order_add(&order, &element[6].el_node);
+	assert_null(order.or_rest);
+	element[7].el_key = 10;
+	m0_rpc__order_add(&order, &element[7].el_node);
+	assert_ptr_equal(order.or_rest, &element[7].el_node);
+	for (i = 0; i < ARRAY_SIZE(del); ++i) {
+		m0_rpc__order_del(&order, &element[del[i]].el_node);
+		assert_true(m0_rpc__order_invariant(&order));
+	}
+	assert_ptr_equal(m0_rpc__order_first(&order), &element[7].el_node);
+	m0_rpc__order_del(&order, &element[7].el_node);
+	assert_null(order.or_rest);
+	assert_true(m0_rpc__order_invariant(&order));
 }
 
 int main(void)
@@ -135,6 +170,7 @@ int main(void)
 		cmocka_unit_test(order_ascending_is_a_queue),
 		cmocka_unit_test(order_random_changes_keep_it),
 		cmocka_unit_test(order_ascending_is_not_deep),
+		cmocka_unit_test(order_half_known_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
