@@ -2,7 +2,9 @@
 /* nng: a pair of pair1 sockets. */
 #include <stdlib.h>
 #include <string.h>
-#include <nng/nng.h>
+
+#include "nng_ck.h"
+
 #include <nng/protocol/pair1/pair.h>
 
 #include "peer.h"
@@ -10,12 +12,6 @@
 struct peer {
 	nng_socket p_sock;
 };
-
-static void ck(int rc, const char *what)
-{
-	if (rc != 0)
-		bench_die("%s: %s", what, nng_strerror(rc));
-}
 
 void peer_init(void)
 {

@@ -2,17 +2,11 @@
 /* ZeroMQ: a pair of PAIR sockets. */
 #include <errno.h>
 #include <string.h>
-#include <zmq.h>
 
 #include "peer.h"
+#include "zmq_ck.h"
 
 static void *context;
-
-static void ck(int rc, const char *what)
-{
-	if (rc < 0)
-		bench_die("%s: %s", what, zmq_strerror(zmq_errno()));
-}
 
 void peer_init(void)
 {

@@ -5,7 +5,9 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
-#include <nng/nng.h>
+
+#include "nng_ck.h"
+
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
 
@@ -34,12 +36,6 @@ static atomic_ullong left;
 static atomic_uint   running;
 static sem_t         rest;
 static atomic_bool   closing;
-
-static void ck(int rc, const char *what)
-{
-	if (rc != 0)
-		bench_die("%s: %s", what, nng_strerror(rc));
-}
 
 static void lanes_open(unsigned nr, void (*cb)(void *))
 {

@@ -2,9 +2,9 @@
 /* ZeroMQ: DEALER asks, ROUTER answers. */
 #include <errno.h>
 #include <string.h>
-#include <zmq.h>
 
 #include "req.h"
+#include "zmq_ck.h"
 
 enum {
 	/** A server that blocks looks whether it is to stop. */
@@ -14,12 +14,6 @@ enum {
 static void    *context;
 static void    *sock;
 static unsigned flight_nr;
-
-static void ck(int rc, const char *what)
-{
-	if (rc < 0)
-		bench_die("%s: %s", what, zmq_strerror(zmq_errno()));
-}
 
 static void sock_open(int type)
 {

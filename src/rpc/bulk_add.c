@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Buffers of a bulk: memory cut to the limits of a transport, and descriptors in
- * bodies. What is added one by one and what is cut by the library is the same
- * thing in the end: a net buffer over the caller's memory.
+ * Buffers of a bulk: memory cut to the limits of a transport. What is added one
+ * by one and what is cut by the library is the same thing in the end: a net
+ * buffer over the caller's memory.
  */
-#include "base/cursor.h"
 #include "rpc/bulk.h"
-
-enum {
-	/** In a body: bytes in use, length of the descriptor, 0; all aligned. */
-	DESC_HEADER = 16,
-	DESC_ALIGN = 8
-};
 
 /** A buffer whose net buffer is the library's; arrays of segments follow. */
 struct bulk_own {
@@ -227,52 +220,4 @@ uint32_t m0_rpc_bulk_bufs_nr(struct m0_net_domain *netdom, uint32_t segs_nr,
 	 * does the end of a full buffer; and they are never all full. */
 	return (uint32_t)(full + (segs_nr + nr / seg_max + full) / segs_max +
 			  1);
-}
-
-/* ---------------------------------------------------------- descriptors -- */
-
-static m0_bcount_t aligned(m0_bcount_t nr)
-{
-	return (nr + DESC_ALIGN - 1) & ~(m0_bcount_t)(DESC_ALIGN - 1);
-}
-
-m0_bcount_t m0_rpc_bulk_desc_size(const struct m0_net_buf_desc_data *desc)
-{
-	return DESC_HEADER + aligned(desc->bdd_desc.nbd_len);
-}
-
-m0_bcount_t m0_rpc_bulk_desc_put(void                              *bytes,
-				 const struct m0_net_buf_desc_data *desc)
-{
-	m0_bcount_t      nr = m0_rpc_bulk_desc_size(desc);
-	struct m0_cursor cur;
-
-	m0_cursor_init(&cur, bytes, nr);
-	m0_cursor_put_le64(&cur, desc->bdd_used);
-	m0_cursor_put_le32(&cur, desc->bdd_desc.nbd_len);
-	m0_cursor_put_le32(&cur, 0);
-	m0_cursor_put_bytes(&cur, desc->bdd_desc.nbd_data,
-			    desc->bdd_desc.nbd_len);
-	memset(cur.cu_at, 0, m0_cursor_left(&cur));
-	return nr;
-}
-
-int64_t m0_rpc_bulk_desc_get(const void *bytes, m0_bcount_t nr,
-			     struct m0_net_buf_desc_data *ret_desc)
-{
-	struct m0_cursor cur;
-	uint32_t         zero;
-
-	m0_cursor_init_const(&cur, bytes, nr);
-	ret_desc->bdd_used = m0_cursor_get_le64(&cur);
-	ret_desc->bdd_desc.nbd_len = m0_cursor_get_le32(&cur);
-	zero = m0_cursor_get_le32(&cur);
-	ret_desc->bdd_desc.nbd_data =
-		m0_cursor_skip(&cur, aligned(ret_desc->bdd_desc.nbd_len));
-	if (!m0_cursor_is_ok(&cur) || zero != 0 ||
-	    ret_desc->bdd_desc.nbd_len == 0) {
-		M0_SET0(ret_desc);
-		return -EPROTO;
-	}
-	return (int64_t)m0_cursor_pos(&cur);
 }
