@@ -14,11 +14,14 @@
  *  - an urgent item waits: ri_deadline 0 or passed, write-through, or its group
  *    was closed, or
  *  - what waits fills a packet.
- * Items of an open group wait, within its linger, unless they fill a packet.
+ * Items of an open group wait, within its linger, unless they fill a packet or
+ * the bound below is reached.
  *
  * Order: urgent before others, then by ri_prio, then as the policy says, then
- * as posted; of one update stream always as posted. Starvation is bounded: an
- * item that was passed over by M0_RPC_FRM_PASSED_MAX packets goes first in the next.
+ * as posted; of one update stream always as posted, and what is urgent pulls
+ * those before it in its stream along. Starvation is bounded: a packet passes an
+ * item over if it takes one that came later; what M0_RPC_FRM_PASSED_MAX packets
+ * have passed over goes first in the next.
  */
 /* First, and outside the guard: rpc.h puts its parts in order. */
 #include "m0/rpc.h"

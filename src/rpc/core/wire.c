@@ -37,7 +37,8 @@ size_t m0_rpc__wire_pad_put(void *at, m0_bcount_t nr)
 {
 	size_t pad = (size_t)(m0_rpc__wire_padded(nr) - nr);
 
-	memset(at, 0, pad);
+	if (pad > 0)
+		memset(at, 0, pad);
 	return pad;
 }
 
@@ -200,16 +201,15 @@ static const void *body_get(struct m0_cursor *cur, uint32_t nr)
 	return body;
 }
 
-int m0_rpc__wire_next(struct m0_rpc_wire_in *in, struct m0_rpc_wire_item *item,
-		      const void **ret_body)
+/** All of a header is there: its bounds are a constant, nothing is asked of
+ * each number. */
+static inline __attribute__((always_inline)) bool item_get(
+	struct m0_rpc_wire_item *item, const void *at)
 {
 	struct m0_cursor cur;
 	uint8_t          zero;
 
-	if (in->rwn_left_nr == 0)
-		return in->rwn_at == in->rwn_end ? 0 : -EPROTO;
-	m0_cursor_init_const(&cur, in->rwn_at,
-			     (size_t)(in->rwn_end - in->rwn_at));
+	m0_cursor_init_const(&cur, at, M0_RPC_WIRE_ITEM_BYTES);
 	item->rwi_opcode = m0_cursor_get_le32(&cur);
 	item->rwi_flags = m0_cursor_get_le16(&cur);
 	item->rwi_prio = m0_cursor_get_u8(&cur);
@@ -221,8 +221,24 @@ int m0_rpc__wire_next(struct m0_rpc_wire_in *in, struct m0_rpc_wire_item *item,
 	item->rwi_ack = m0_cursor_get_le64(&cur);
 	item->rwi_remaining_ms = m0_cursor_get_le32(&cur);
 	item->rwi_status = (int32_t)m0_cursor_get_le32(&cur);
-	*ret_body = body_get(&cur, item->rwi_size);
-	if (*ret_body == NULL || !item_is_right(item, zero)) {
+	return item_is_right(item, zero);
+}
+
+int m0_rpc__wire_next(struct m0_rpc_wire_in *in, struct m0_rpc_wire_item *item,
+		      const void **ret_body)
+{
+	struct m0_cursor cur;
+	const void      *at;
+
+	if (in->rwn_left_nr == 0)
+		return in->rwn_at == in->rwn_end ? 0 : -EPROTO;
+	m0_cursor_init_const(&cur, in->rwn_at,
+			     (size_t)(in->rwn_end - in->rwn_at));
+	at = m0_cursor_skip(&cur, M0_RPC_WIRE_ITEM_BYTES);
+	*ret_body = NULL;
+	if (at != NULL && item_get(item, at))
+		*ret_body = body_get(&cur, item->rwi_size);
+	if (*ret_body == NULL) {
 		/* No item, and bytes left over: so say all later calls. */
 		in->rwn_left_nr = 0;
 		in->rwn_at = NULL;
