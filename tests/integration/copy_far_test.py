@@ -98,10 +98,9 @@ class Copies(far.Case):
 
     def test_once_makes_the_second_wait_and_give_up(self):
         listener = far.Listener(self, '--once')
-        src = self.make_sparse('src', 512 << 20)
-        one = self.start_sending(src, f'{listener.ep}:one', '--quiet',
-                                 '--block', '16K', '--inflight', '1')
-        result = self.send(src, f'{listener.ep}:two', i=3, timeout='0.3')
+        one = self.slow(listener)
+        result = self.send(self.make('src', b'x'), f'{listener.ep}:two', i=3,
+                           timeout='0.3')
         self.assertEqual(result.returncode, 1)
         one.send_signal(signal.SIGINT)
         _, text = one.communicate(timeout=cli.PATIENCE)
@@ -256,19 +255,6 @@ class Refuses(far.Case):
 
 
 class Ends(far.Case):
-    def slow(self, listener, name='x', timeout='5'):
-        """A copy that takes long."""
-        src = self.make_sparse('slow', 4 << 30)
-        child = self.start_sending(src, f'{listener.ep}:{name}', '--block',
-                                   '16K', '--inflight', '2', timeout=timeout)
-        deadline = time.monotonic() + cli.PATIENCE
-        while time.monotonic() < deadline and child.poll() is None:
-            with open(f'/proc/{child.pid}/io', encoding='ascii') as file:
-                if int(file.readline().split()[1]) > 4 << 20:
-                    break
-            time.sleep(0.001)
-        return child
-
     def test_sender_that_is_interrupted_leaves_nothing(self):
         listener = far.Listener(self)
         child = self.slow(listener)

@@ -103,3 +103,16 @@ class Case(cli.Case):
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
         return child
+
+    def slow(self, listener, name='x', timeout='5'):
+        """A copy that takes long and has begun."""
+        src = self.make_sparse('slow', 4 << 30)
+        child = self.start_sending(src, f'{listener.ep}:{name}', '--block',
+                                   '16K', '--inflight', '2', timeout=timeout)
+        deadline = time.monotonic() + cli.PATIENCE
+        while time.monotonic() < deadline and child.poll() is None:
+            with open(f'/proc/{child.pid}/io', encoding='ascii') as file:
+                if int(file.readline().split()[1]) > 4 << 20:
+                    break
+            time.sleep(0.001)
+        return child
