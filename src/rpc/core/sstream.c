@@ -12,7 +12,7 @@ const struct m0_rpc_srule m0_rpc_srules[M0_RPC_SS_NR][M0_RPC_SI_NR] = {
 	[M0_RPC_SS_BEYOND] = {
 		[M0_RPC_SI_REQUEST] = RULE_(REFUSE, BEYOND),
 		[M0_RPC_SI_SKIP]    = RULE_(REFUSE, BEYOND),
-		[M0_RPC_SI_TURN]    = RULE_(NEVER, BEYOND),
+		[M0_RPC_SI_TURN]    = RULE_(NONE, BEYOND),
 		[M0_RPC_SI_DONE]    = RULE_(NEVER, BEYOND),
 		[M0_RPC_SI_ACK]     = RULE_(NONE, GONE),
 	},
