@@ -296,38 +296,39 @@ void m0_rpc__frm_set_init(struct m0_rpc_frm_set *set, m0_time_t now,
 	set->fs_is_off = formation_off;
 	m0_timerq_init(&set->fs_timers, now);
 	m0_list_init(&set->fs_ready);
+	m0_list_init(&set->fs_without);
 }
 
 void m0_rpc__frm_set_fini(struct m0_rpc_frm_set *set)
 {
 	m0_timerq_fini(&set->fs_timers);
 	m0_list_fini(&set->fs_ready);
+	m0_list_fini(&set->fs_without);
 }
 
 m0_time_t m0_rpc__frm_set_next(const struct m0_rpc_frm_set *set)
 {
-	return m0_timerq_next(&set->fs_timers);
+	return set->fs_timers.tq_nr > 0 ? m0_timerq_next(&set->fs_timers)
+					: M0_TIME_NEVER;
 }
 
 bool m0_rpc__frm_set_run(struct m0_rpc_frm_set *set, m0_time_t now)
 {
 	struct m0_rpc_frm *frm;
 	struct m0_timer   *timer;
-	struct m0_list     without;
 
-	while ((timer = m0_timerq_expire(&set->fs_timers, now)) != NULL)
+	while (set->fs_timers.tq_nr > 0 &&
+	       (timer = m0_timerq_expire(&set->fs_timers, now)) != NULL)
 		m0_rpc__frm_item_expired(
 			container_of(timer, struct m0_rpc_frm_item, fi_timer),
 			now);
-	/* Those that get no packet stay ready, for the next time. */
-	m0_list_init(&without);
+	m0_list_splice_tail(&set->fs_ready, &set->fs_without);
 	while (!m0_list_is_empty(&set->fs_ready)) {
 		frm = container_of(m0_list_first(&set->fs_ready),
 				   struct m0_rpc_frm, f_ready_link);
 		m0_list_del(&frm->f_ready_link);
 		if (!m0_rpc__frm_run(frm))
-			m0_list_move_tail(&without, &frm->f_ready_link);
+			m0_list_move_tail(&set->fs_without, &frm->f_ready_link);
 	}
-	m0_list_splice_tail(&set->fs_ready, &without);
-	return m0_list_is_empty(&set->fs_ready);
+	return m0_list_is_empty(&set->fs_without);
 }
