@@ -9,6 +9,8 @@ enum {
 
 /** How long the last word is waited for, ns. */
 #define BYE_NS M0_TIME_ONE_SECOND
+/** How long the server may take to say why a row failed, ns. */
+#define WHY_NS M0_TIME_ONE_SECOND
 
 /* ------------------------------------------------------------- hearing -- */
 
@@ -30,6 +32,7 @@ static bool far_hear(struct perf_far *far, const struct perf_msg *msg)
 	    msg->psg_status != 0) {
 		far->pfa_bad_row = msg->psg_row;
 		text_keep(far->pfa_bad, msg);
+		m0_cond_broadcast(&far->pfa_port.tpo_cond);
 	} else if (reply && !far->pfa_call.tca_answered &&
 		   msg->psg_type == far->pfa_awaited &&
 		   msg->psg_id == far->pfa_question.psg_id) {
@@ -129,23 +132,40 @@ static void far_tell(struct perf_far *far, enum perf_msg_type type, int status)
 
 /* ---------------------------------------------------------------- rows -- */
 
-/* The port's failure, if it has one, says more than what followed from it. */
+/* With the port's lock. */
+static bool far_is_bad(const struct perf_far *far)
+{
+	return far->pfa_bad_row == far->pfa_row && far->pfa_bad[0] != '\0';
+}
+
+/*
+ * What the server has said of the row tells most; then the port's failure; what
+ * followed from these is told if there is neither.
+ */
 static int run_fail(struct perf_run *run, int rc, const char *text)
 {
 	struct perf_far       *far = run->pn_setup->pu_far;
 	const struct perf_row *row = run->pn_row;
 	struct tool_port      *port = &far->pfa_port;
+	struct tool_fail       fail;
 
+	m0_mutex_lock(&port->tpo_lock);
+	fail = port->tpo_fail;
+	if (far_is_bad(far))
+		text = far->pfa_bad;
+	if (far_is_bad(far) || port->tpo_rc == 0) {
+		fail.tf_exit = TOOL_OK;
+		tool_fail_set(&fail, TOOL_FAILED,
+			      "%s of %" PRIu64 " bytes: the server %s: %s",
+			      perf_test_names[row->prw_test], row->prw_size,
+			      far->pfa_addr,
+			      text[0] != '\0' ? text : tool_errtext(rc));
+	}
+	m0_mutex_unlock(&port->tpo_lock);
 	(void)__atomic_exchange_n(&run->pn_phase, PHASE_STOP, __ATOMIC_RELAXED);
 	m0_mutex_lock(&run->pn_lock);
-	if (tool_port_rc(port) != 0)
-		tool_fail_set(&run->pn_fail, TOOL_FAILED, "%s",
-			      port->tpo_fail.tf_text);
-	else
-		tool_fail_set(&run->pn_fail, TOOL_FAILED,
-			      "%s of %" PRIu64 " bytes: the server: %s",
-			      perf_test_names[row->prw_test], row->prw_size,
-			      text[0] != '\0' ? text : tool_errtext(rc));
+	if (run->pn_fail.tf_exit == TOOL_OK)
+		run->pn_fail = fail;
 	m0_mutex_unlock(&run->pn_lock);
 	return rc;
 }
@@ -196,15 +216,11 @@ void perf_far_tick(struct perf_run *run)
 {
 	struct perf_far  *far = run->pn_setup->pu_far;
 	struct tool_port *port = &far->pfa_port;
-	char              text[sizeof far->pfa_bad] = "";
 	bool              bad;
 
 	if (tool_port_alive_due(port))
 		far_tell(far, PERF_ALIVE, 0);
 	m0_mutex_lock(&port->tpo_lock);
-	bad = far->pfa_bad_row == far->pfa_row;
-	if (bad)
-		memcpy(text, far->pfa_bad, sizeof text);
 	if (stop_signal() != 0)
 		tool_port_fail(port, -EINTR, "interrupted");
 	if (m0_time_now() > port->tpo_heard + port->tpo_timeout_ns)
@@ -212,9 +228,32 @@ void perf_far_tick(struct perf_run *run)
 			       "nothing was heard of the server at %s for %g s",
 			       far->pfa_addr,
 			       (double)port->tpo_timeout_ns / 1e9);
+	bad = far_is_bad(far) || port->tpo_rc != 0;
 	m0_mutex_unlock(&port->tpo_lock);
-	if (bad || tool_port_rc(port) != 0)
-		(void)run_fail(run, -EIO, text);
+	if (bad)
+		(void)run_fail(run, -EIO, "");
+}
+
+void perf_far_explain(struct perf_run *run)
+{
+	struct perf_far  *far = run->pn_setup->pu_far;
+	struct tool_port *port = &far->pfa_port;
+	m0_time_t         limit = m0_time_add(m0_time_now(), WHY_NS);
+	bool              wait = true;
+	bool              knows;
+
+	far_tell(far, PERF_ALIVE, 0);
+	m0_mutex_lock(&port->tpo_lock);
+	while (wait && !far_is_bad(far) && port->tpo_rc == 0)
+		wait = m0_cond_timedwait(&port->tpo_cond, limit);
+	knows = far_is_bad(far) || port->tpo_rc != 0;
+	m0_mutex_unlock(&port->tpo_lock);
+	if (!knows)
+		return;
+	m0_mutex_lock(&run->pn_lock);
+	run->pn_fail.tf_exit = TOOL_OK;
+	m0_mutex_unlock(&run->pn_lock);
+	(void)run_fail(run, -EIO, "");
 }
 
 /* ------------------------------------------------------- begin and end -- */

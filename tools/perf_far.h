@@ -49,5 +49,10 @@ int perf_far_meet(struct perf_run *run);
 int perf_far_look(struct perf_run *run, bool stop, struct perf_look *ret);
 /** To be called some times a second while the row runs. */
 void perf_far_tick(struct perf_run *run);
+/**
+ * The row has failed: if the server knows why, or is not there any more, that is
+ * what the user is told. Waits a second at most.
+ */
+void perf_far_explain(struct perf_run *run);
 
 #endif /* M0_TOOLS_PERF_FAR_H */

@@ -269,6 +269,8 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 		tool_node_stop(&run.pn_sides[i].pe_node);
 	}
 	perf_drivers_join(drivers);
+	if (setup->pu_far != NULL && run.pn_fail.tf_exit != TOOL_OK)
+		perf_far_explain(&run);
 	row_look_at(&run);
 	for (i = 0; i < PERF_SIDES_NR; ++i)
 		perf_side_fini(&run.pn_sides[i]);
