@@ -238,12 +238,9 @@ int m0_rpc__wire_next(struct m0_rpc_wire_in *in, struct m0_rpc_wire_item *item,
 	*ret_body = NULL;
 	if (at != NULL && item_get(item, at))
 		*ret_body = body_get(&cur, item->rwi_size);
-	if (*ret_body == NULL) {
-		/* No item, and bytes left over: so say all later calls. */
-		in->rwn_left_nr = 0;
-		in->rwn_at = NULL;
+	/* Not passed: a later call finds the same. */
+	if (*ret_body == NULL)
 		return -EPROTO;
-	}
 	in->rwn_at = cur.cu_at;
 	--in->rwn_left_nr;
 	return 1;
