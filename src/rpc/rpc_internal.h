@@ -192,6 +192,7 @@ struct m0_rpc__machine {
 	uint64_t       rml_session_seq;
 	uint64_t       rml_conn_seq;
 	struct m0_hash rml_sessions;
+	struct m0_rpc__session *rml_session_last;
 	/** By rcx_link. */
 	struct m0_list rml_conns;
 	/** Of handshakes: number 0. */
@@ -275,7 +276,9 @@ enum m0_rpc__item_flags {
 	/** Incoming: of no stream, in its client's table. */
 	M0_RPC__IF_IN_DUPS = 1024,
 	/** Incoming: counted as being executed. */
-	M0_RPC__IF_EXECUTING = 2048
+	M0_RPC__IF_EXECUTING = 2048,
+	/** Incoming: a reply was posted. */
+	M0_RPC__IF_ANSWERED = 4096
 };
 
 /** ril_gate: who cancels and who ends agree on this. Atomic. */
@@ -376,6 +379,8 @@ static inline void m0_rpc__state_set(struct m0_rpc_item    *item,
  */
 void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 		      struct m0_rpc_item *reply);
+/** Its packet has left, and it was to end then. */
+void m0_rpc__item_ends(struct m0_rpc_item *item);
 /** Tells the posters of items that have ended. */
 void m0_rpc__ended_run(struct m0_rpc__machine *m);
 /** Sets what post and the like have in common. Any thread. */
@@ -414,6 +419,10 @@ extern const struct m0_rpc_item_type_ops m0_rpc__note_ops;
 /** One reference; NULL: no memory. */
 struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
 				      enum m0_rpc_wire_op op, size_t nr_max);
+static inline bool m0_rpc__is_note(const struct m0_rpc_item *item)
+{
+	return item->ri_type->rit_opcode < M0_RPC_OP_USER;
+}
 static inline struct m0_rpc__note *m0_rpc__note_of(
 	const struct m0_rpc_item *item)
 {
@@ -421,7 +430,7 @@ static inline struct m0_rpc__note *m0_rpc__note_of(
 }
 /** Sends a handshake request: rno_done is called once, on the machine. */
 void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
-		      m0_time_t expires);
+		      struct m0_rpc__session *session, m0_time_t expires);
 /** Sends a one-way note and forgets it. */
 void m0_rpc__note_send(struct m0_rpc__note *note, struct m0_rpc__target *target);
 /** Answers a request with a note. Takes the reference. */
@@ -464,6 +473,7 @@ void m0_rpc__target_ref(struct m0_rpc__target *target);
 void m0_rpc__target_put(struct m0_rpc__target *target);
 /** It may have become idle. */
 void m0_rpc__target_check(struct m0_rpc__target *target);
+bool m0_rpc__targets_are_idle(const struct m0_rpc__machine *m);
 void m0_rpc__targets_fini(struct m0_rpc__machine *m);
 
 /* ---------------------------------------------------------------- send.c -- */
@@ -553,8 +563,9 @@ struct m0_rpc__conn {
 	uint64_t                rcx_nr;
 	/** By rsx_link. */
 	struct m0_list rcx_sessions;
-	/** One-way items, by ril_link. */
+	/** One-way items, by ril_link; posted and not told. Atomic. */
 	struct m0_list rcx_items;
+	uint32_t       rcx_hold_nr;
 	/** By ris_link. */
 	struct m0_list rcx_sources;
 	/** Packets that the server takes. */
@@ -573,6 +584,13 @@ void m0_rpc__conn_again(struct m0_rpc__conn *conn);
 void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc);
 /** The map has changed. */
 void m0_rpc__conn_retarget(struct m0_rpc__conn *conn);
+/** Its one-way items. */
+void m0_rpc__conn_end_items(struct m0_rpc__conn *conn, int rc);
+/** One of them is final. */
+void m0_rpc__conn_release(struct m0_rpc__conn *conn);
+/** Whoever is at this end point does not speak our version. */
+void m0_rpc__conns_refused(struct m0_rpc__machine *m,
+			   struct m0_net_end_point *ep);
 void m0_rpc__conn_state_set(struct m0_rpc__conn *conn,
 			    enum m0_rpc_conn_state state);
 
@@ -585,8 +603,9 @@ struct m0_rpc__stream {
 	struct m0_timer          rsy_timer;
 	struct m0_list_link      rsy_ready_link;
 	struct m0_rpc__session  *rsy_session;
-	/** Header-only item. */
+	/** Its word that waits; it was taken back, or there was no memory. */
 	struct m0_rpc__note *rsy_note;
+	bool                 rsy_owes;
 	uint64_t             rsy_order;
 	uint32_t             rsy_nr;
 };
@@ -609,7 +628,11 @@ struct m0_rpc__session {
 	/** Streams, once it was established. */
 	struct m0_rpc__stream *rsx_streams;
 	uint32_t               rsx_streams_nr;
+	uint32_t               rsx_window;
 	bool                   rsx_is_up;
+	/** Is to be made anew: numbers begin again. */
+	bool                   rsx_resets;
+	bool                   rsx_was_up;
 	struct m0_rpc__note   *rsx_note;
 	m0_time_t              rsx_expires;
 	struct m0_rpc__call    rsx_call;
@@ -624,6 +647,7 @@ void m0_rpc__session_suspend(struct m0_rpc__session *session);
 /** The connection is there again: asks for the session. */
 void m0_rpc__session_again(struct m0_rpc__session *session);
 void m0_rpc__session_fail(struct m0_rpc__session *session, int rc);
+void m0_rpc__session_end_items(struct m0_rpc__session *session, int rc);
 struct m0_rpc__session *m0_rpc__session_find(const struct m0_rpc__machine *m,
 					     uint64_t                      id);
 int  m0_rpc__session0_init(struct m0_rpc__machine *m);
@@ -644,6 +668,7 @@ struct m0_rpc__ssession {
 	struct m0_rpc__client  *rsw_client;
 	struct m0_list_link     rsw_link;
 	uint64_t                rsw_id;
+	uint64_t                rsw_conn;
 	uint32_t                rsw_streams_nr;
 	uint32_t                rsw_window;
 	/** Requests of streams being executed, jobs. */
@@ -687,7 +712,8 @@ void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
 /** A handshake came: opcodes below 64. */
 void m0_rpc__came_handshake(struct m0_rpc__machine *m,
 			    struct m0_rpc__came    *came);
-void m0_rpc__clients_fini(struct m0_rpc__machine *m);
+/** As for m0_rpc__do(). */
+void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused);
 
 /* --------------------------------------------------------------- serve.c -- */
 
@@ -703,6 +729,17 @@ extern const struct m0_rpc_sstream_ops m0_rpc__sstream_ops;
 /** Sends a reply, new or kept, to a request with these numbers. */
 void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
 			struct m0_rpc__target *target);
+/**
+ * A request has its reply, whose reference goes along, or (NULL) is answered
+ * with a status: sends it, keeps it if it is of a stream.
+ */
+void m0_rpc__request_finish(struct m0_rpc__machine *m,
+			    struct m0_rpc_item     *request,
+			    struct m0_rpc_item *reply, int rc);
+/** The same, after the store has it, if that outlives the machine. */
+void m0_rpc__request_answered(struct m0_rpc__machine *m,
+			      struct m0_rpc_item     *request,
+			      struct m0_rpc_item     *reply);
 /** A request is over: the library lets go of it. */
 void m0_rpc__request_done(struct m0_rpc__machine *m,
 			  struct m0_rpc_item     *request);

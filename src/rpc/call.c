@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The inbox of a machine, and waiting for what it does.
+ *
+ * The inbox is a stack: who pushes exchanges its head, who takes, takes all of
+ * it and turns it round. Only who pushes to an empty one wakes the machine. What
+ * its own thread pushes goes into a list of its own, without an atomic.
+ */
+#include "rpc/rpc_internal.h"
+
+/* Rounds of a step, for what callbacks push; then the pass has to end. */
+enum {
+	ROUNDS_NR = 16
+};
+
+/* Polls of who waits for an inline machine, before he sleeps. */
+enum {
+	POLLS_NR = 100
+};
+
+/* The machine that this thread moves. */
+static __thread struct m0_rpc__machine *here;
+
+/* The head of an inbox that takes no more. */
+static struct m0_rpc__call closed;
+
+bool m0_rpc__is_here(const struct m0_rpc__machine *m)
+{
+	return here == m;
+}
+
+struct m0_rpc__machine *m0_rpc__enter(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__machine *before = here;
+
+	here = m;
+	return before;
+}
+
+void m0_rpc__leave(struct m0_rpc__machine *before)
+{
+	here = before;
+}
+
+static void own_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	call->rcl_next = NULL;
+	if (m->rml_own_tail != NULL)
+		m->rml_own_tail->rcl_next = call;
+	else
+		m->rml_own_head = call;
+	m->rml_own_tail = call;
+}
+
+int m0_rpc__call_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__call *head;
+
+	if (here == m) {
+		own_push(m, call);
+		return 0;
+	}
+	head = __atomic_load_n(&m->rml_inbox, __ATOMIC_RELAXED);
+	do {
+		if (head == &closed)
+			return -ESHUTDOWN;
+		call->rcl_next = head;
+	} while (!__atomic_compare_exchange_n(&m->rml_inbox, &head, call, true,
+					      __ATOMIC_SEQ_CST,
+					      __ATOMIC_RELAXED));
+	if (head == NULL)
+		m0_net_tm_rider_wake(&m->rml_rider);
+	return 0;
+}
+
+bool m0_rpc__calls_wait(const struct m0_rpc__machine *m)
+{
+	struct m0_rpc__call *head =
+		__atomic_load_n(&m->rml_inbox, __ATOMIC_SEQ_CST);
+
+	return m->rml_own_head != NULL || (head != NULL && head != &closed);
+}
+
+static void list_run(struct m0_rpc__machine *m, struct m0_rpc__call *stack)
+{
+	struct m0_rpc__call *list = NULL;
+	struct m0_rpc__call *next;
+
+	for (; stack != NULL; stack = next) {
+		next = stack->rcl_next;
+		stack->rcl_next = list;
+		list = stack;
+	}
+	for (; list != NULL; list = next) {
+		next = list->rcl_next;
+		list->rcl_run(m, list);
+	}
+}
+
+static void own_run(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__call *list = m->rml_own_head;
+	struct m0_rpc__call *next;
+
+	m->rml_own_head = NULL;
+	m->rml_own_tail = NULL;
+	for (; list != NULL; list = next) {
+		next = list->rcl_next;
+		list->rcl_run(m, list);
+	}
+}
+
+void m0_rpc__calls_run(struct m0_rpc__machine *m)
+{
+	int i;
+
+	for (i = 0; i < ROUNDS_NR && m0_rpc__calls_wait(m); ++i) {
+		/* Closed only when nobody steps it any more. */
+		if (__atomic_load_n(&m->rml_inbox, __ATOMIC_RELAXED) != NULL)
+			list_run(m, __atomic_exchange_n(&m->rml_inbox, NULL,
+							__ATOMIC_SEQ_CST));
+		own_run(m);
+	}
+}
+
+/* On an ended machine there is no step: the caller makes one. */
+static void ended_do(struct m0_rpc__machine *m,
+		     void (*fn)(struct m0_rpc__machine *m, void *arg),
+		     void *arg)
+{
+	struct m0_rpc__machine *before;
+
+	m0_mutex_lock(&m->rml_ended_lock);
+	before = m0_rpc__enter(m);
+	m->rml_now = m0_time_now();
+	fn(m, arg);
+	do {
+		own_run(m);
+		m0_rpc__ended_run(m);
+	} while (m->rml_own_head != NULL || !m0_list_is_empty(&m->rml_ended));
+	m0_rpc__leave(before);
+	m0_mutex_unlock(&m->rml_ended_lock);
+	m0_rpc__waiters_wake(m);
+}
+
+static void stack_run(struct m0_rpc__machine *m, void *arg)
+{
+	list_run(m, arg);
+}
+
+void m0_rpc__calls_close(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__call *stack = __atomic_exchange_n(&m->rml_inbox, &closed,
+							 __ATOMIC_SEQ_CST);
+
+	if (stack != &closed)
+		ended_do(m, stack_run, stack);
+}
+
+/* ----------------------------------------------------------------- do -- */
+
+struct doing {
+	struct m0_rpc__call dng_call;
+	void (*dng_fn)(struct m0_rpc__machine *m, void *arg);
+	void    *dng_arg;
+	uint32_t dng_done;
+};
+
+static void doing_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct doing *d = container_of(call, struct doing, dng_call);
+
+	d->dng_fn(m, d->dng_arg);
+	__atomic_store_n(&d->dng_done, 1, __ATOMIC_RELEASE);
+	m0_rpc__tell(m);
+}
+
+static bool doing_is_done(void *arg)
+{
+	struct doing *d = arg;
+
+	return __atomic_load_n(&d->dng_done, __ATOMIC_ACQUIRE) != 0;
+}
+
+void m0_rpc__do(struct m0_rpc__machine *m,
+		void (*fn)(struct m0_rpc__machine *m, void *arg), void *arg)
+{
+	struct doing d = { .dng_call.rcl_run = doing_run,
+			   .dng_fn = fn,
+			   .dng_arg = arg };
+
+	if (m0_rpc__is_here(m))
+		fn(m, arg);
+	else if (m0_rpc__call_push(m, &d.dng_call) != 0)
+		ended_do(m, fn, arg);
+	else
+		(void)m0_rpc__wait(m, doing_is_done, &d, M0_TIME_NEVER);
+}
+
+/* --------------------------------------------------------------- wait -- */
+
+struct waiter {
+	struct m0_list_link wtr_link;
+	bool (*wtr_cond)(void *arg);
+	void               *wtr_arg;
+	struct m0_semaphore wtr_sem;
+};
+
+void m0_rpc__waiters_wake(struct m0_rpc__machine *m)
+{
+	struct m0_list_link *link;
+	struct waiter       *w;
+
+	m->rml_tell = false;
+	/* What has changed is seen by who comes, or he is seen here. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&m->rml_waiters_nr, __ATOMIC_SEQ_CST) == 0)
+		return;
+	m0_mutex_lock(&m->rml_waiters_lock);
+	m0_list_for_each(&m->rml_waiters, link) {
+		w = container_of(link, struct waiter, wtr_link);
+		if (w->wtr_cond(w->wtr_arg))
+			m0_semaphore_up(&w->wtr_sem);
+	}
+	m0_mutex_unlock(&m->rml_waiters_lock);
+}
+
+/* Moves the machine; sleeps when there is nothing to move for long. */
+static bool inline_wait(struct m0_rpc__machine *m, struct waiter *w,
+			m0_time_t deadline)
+{
+	struct m0_net_transfer_mc *tm = &m->rml_machine->rm_tm;
+	struct m0_clink            link;
+	int                        i;
+
+	m0_clink_init(&link, NULL);
+	m0_clink_add_lock(&m->rml_notice, &link);
+	for (i = 0; !w->wtr_cond(w->wtr_arg); ++i) {
+		if (m0_net_buffer_event_pending(tm)) {
+			m0_net_buffer_event_deliver_all(tm);
+			i = 0;
+		} else if (m0_time_now() >= deadline) {
+			break;
+		} else if (i >= POLLS_NR) {
+			m0_net_buffer_event_notify(tm, &m->rml_notice);
+			(void)m0_chan_timedwait(
+				&link,
+				min64u(deadline, m0_time_from_now(0, 10000000)));
+		}
+	}
+	m0_clink_del_lock(&link);
+	m0_clink_fini(&link);
+	return w->wtr_cond(w->wtr_arg);
+}
+
+static bool async_wait(struct waiter *w, m0_time_t deadline)
+{
+	while (!w->wtr_cond(w->wtr_arg))
+		if (!m0_semaphore_timeddown(&w->wtr_sem, deadline))
+			return w->wtr_cond(w->wtr_arg);
+	return true;
+}
+
+int m0_rpc__wait(struct m0_rpc__machine *m, bool (*cond)(void *arg), void *arg,
+		 m0_time_t abs_timeout)
+{
+	struct waiter w = { .wtr_cond = cond, .wtr_arg = arg };
+	bool          is;
+
+	M0_PRE(!m0_rpc__is_here(m));
+	m0_list_link_init(&w.wtr_link);
+	m0_semaphore_init(&w.wtr_sem, 0);
+	m0_mutex_lock(&m->rml_waiters_lock);
+	m0_list_add_tail(&m->rml_waiters, &w.wtr_link);
+	__atomic_add_fetch(&m->rml_waiters_nr, 1, __ATOMIC_SEQ_CST);
+	m0_mutex_unlock(&m->rml_waiters_lock);
+	if (m->rml_cfg.rc_inline)
+		is = inline_wait(m, &w, abs_timeout);
+	else
+		is = async_wait(&w, abs_timeout);
+	m0_mutex_lock(&m->rml_waiters_lock);
+	m0_list_del(&w.wtr_link);
+	__atomic_sub_fetch(&m->rml_waiters_nr, 1, __ATOMIC_SEQ_CST);
+	m0_mutex_unlock(&m->rml_waiters_lock);
+	m0_semaphore_fini(&w.wtr_sem);
+	return is ? 0 : -ETIMEDOUT;
+}

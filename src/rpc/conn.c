@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Connections of this machine as a client, and the map of services. A
+ * connection that is ACTIVE and learns that the server does not know it any more
+ * establishes itself again, and then its sessions, while items wait.
+ */
+#include "rpc/rpc_internal.h"
+
+static void conn_ask(struct m0_rpc__conn *conn);
+
+void m0_rpc__conn_state_set(struct m0_rpc__conn *conn,
+			    enum m0_rpc_conn_state state)
+{
+	__atomic_store_n(&conn->rcx_conn->c_state, (uint32_t)state,
+			 __ATOMIC_RELEASE);
+	m0_rpc__tell(conn->rcx_machine);
+}
+
+/* ----------------------------------------------------------------- map -- */
+
+static struct m0_rpc__place *place_find(struct m0_rpc__machine *m,
+					struct m0_uint128       service)
+{
+	struct m0_rpc__place *place;
+
+	m0_list_for_each_entry(&m->rml_places, place, struct m0_rpc__place,
+			       rpl_link)
+		if (m0_uint128_eq(&place->rpl_service, &service))
+			return place;
+	return NULL;
+}
+
+static int addr_check(struct m0_rpc__machine *m, const char *addr)
+{
+	struct m0_net_end_point *ep;
+	int                      rc;
+
+	if (strlen(addr) >= M0_RPC__ADDR_MAX)
+		return -EINVAL;
+	rc = m0_net_end_point_create(&ep, &m->rml_machine->rm_tm, addr);
+	if (rc == 0)
+		(void)m0_net_end_point_put(ep);
+	return rc;
+}
+
+struct mapping {
+	struct m0_uint128 mpg_service;
+	const char       *mpg_addr;
+};
+
+static void map_do(struct m0_rpc__machine *m, void *arg)
+{
+	const struct mapping *map = arg;
+	struct m0_rpc__conn  *conn;
+
+	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
+			       rcx_link) {
+		if (!m0_uint128_eq(&conn->rcx_conn->c_service,
+				   &map->mpg_service) ||
+		    strcmp(conn->rcx_addr, map->mpg_addr) == 0)
+			continue;
+		strcpy(conn->rcx_addr, map->mpg_addr);
+		m0_rpc__conn_retarget(conn);
+	}
+}
+
+int m0_rpc_machine_map(struct m0_rpc_machine *machine,
+		       struct m0_uint128 service, const char *addr)
+{
+	struct m0_rpc__machine *m = machine->rm_lib;
+	struct mapping          map = { service, addr };
+	struct m0_rpc__place   *place;
+	int                     rc = addr_check(m, addr);
+
+	if (rc != 0)
+		return rc;
+	m0_mutex_lock(&m->rml_places_lock);
+	place = place_find(m, service);
+	if (place == NULL) {
+		M0_ALLOC_PTR(place);
+		if (place != NULL) {
+			place->rpl_service = service;
+			m0_list_add_tail(&m->rml_places, &place->rpl_link);
+		}
+	}
+	if (place != NULL)
+		strcpy(place->rpl_addr, addr);
+	m0_mutex_unlock(&m->rml_places_lock);
+	if (place == NULL)
+		return -ENOMEM;
+	m0_rpc__do(m, map_do, &map);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- life -- */
+
+static void conn_link(struct m0_rpc__machine *m, void *arg)
+{
+	struct m0_rpc__conn *conn = arg;
+
+	conn->rcx_nr = ++m->rml_conn_seq;
+	m0_list_add_tail(&m->rml_conns, &conn->rcx_link);
+}
+
+static int conn_addr(struct m0_rpc__conn *conn, struct m0_uint128 service,
+		     const char *addr)
+{
+	struct m0_rpc__machine *m = conn->rcx_machine;
+	struct m0_rpc__place   *place;
+	int                     rc;
+
+	if (addr != NULL) {
+		rc = addr_check(m, addr);
+		if (rc == 0)
+			strcpy(conn->rcx_addr, addr);
+		return rc;
+	}
+	m0_mutex_lock(&m->rml_places_lock);
+	place = place_find(m, service);
+	if (place != NULL)
+		strcpy(conn->rcx_addr, place->rpl_addr);
+	m0_mutex_unlock(&m->rml_places_lock);
+	return place == NULL ? -ENOENT : 0;
+}
+
+int m0_rpc_conn_init(struct m0_rpc_conn *conn, struct m0_uint128 service,
+		     const char *addr, struct m0_rpc_machine *machine,
+		     uint64_t max_rpcs_in_flight)
+{
+	struct m0_rpc__conn *lib;
+	int                  rc;
+
+	M0_ALLOC_PTR(lib);
+	if (lib == NULL)
+		return -ENOMEM;
+	lib->rcx_machine = machine->rm_lib;
+	lib->rcx_conn = conn;
+	rc = conn_addr(lib, service, addr);
+	if (rc != 0) {
+		m0_free(lib);
+		return rc;
+	}
+	while (service.u_hi == 0 && service.u_lo == 0)
+		m0_os_random(&service, sizeof service);
+	m0_list_link_init(&lib->rcx_link);
+	m0_list_link_init(&lib->rcx_target_link);
+	m0_list_init(&lib->rcx_sessions);
+	m0_list_init(&lib->rcx_items);
+	m0_list_init(&lib->rcx_sources);
+	lib->rcx_packet_max = lib->rcx_machine->rml_msg_size;
+	M0_SET0(conn);
+	conn->c_service = service;
+	conn->c_rpc_machine = machine;
+	conn->c_max_rpcs_in_flight =
+		max_rpcs_in_flight != 0 ? max_rpcs_in_flight : 8;
+	conn->c_state = M0_RPC_CONN_INITIALISED;
+	conn->c_lib = lib;
+	m0_rpc__do(lib->rcx_machine, conn_link, lib);
+	return 0;
+}
+
+static void target_leave(struct m0_rpc__conn *conn)
+{
+	if (conn->rcx_target == NULL)
+		return;
+	m0_list_del(&conn->rcx_target_link);
+	m0_rpc__target_put(conn->rcx_target);
+	conn->rcx_target = NULL;
+}
+
+static void conn_unlink(struct m0_rpc__machine *m, void *arg)
+{
+	struct m0_rpc__conn *conn = arg;
+
+	(void)m;
+	m0_rpc__sources_end(conn);
+	target_leave(conn);
+	m0_list_del(&conn->rcx_link);
+}
+
+static void conn_end_do(struct m0_rpc__machine *m, void *arg)
+{
+	(void)m;
+	m0_rpc__conn_end_items(arg, -ECANCELED);
+}
+
+static bool is_let_go(void *arg)
+{
+	struct m0_rpc__conn *conn = arg;
+
+	return __atomic_load_n(&conn->rcx_hold_nr, __ATOMIC_ACQUIRE) == 0;
+}
+
+void m0_rpc_conn_fini(struct m0_rpc_conn *conn)
+{
+	struct m0_rpc__conn *lib = conn->c_lib;
+
+	M0_PRE(M0_IN(conn->c_state,
+		     (M0_RPC_CONN_INITIALISED, M0_RPC_CONN_FAILED,
+		      M0_RPC_CONN_TERMINATED)));
+	m0_rpc__do(lib->rcx_machine, conn_end_do, lib);
+	if (!is_let_go(lib))
+		(void)m0_rpc__wait(lib->rcx_machine, is_let_go, lib,
+				   M0_TIME_NEVER);
+	m0_rpc__do(lib->rcx_machine, conn_unlink, lib);
+	m0_list_fini(&lib->rcx_sessions);
+	m0_list_fini(&lib->rcx_items);
+	m0_list_fini(&lib->rcx_sources);
+	m0_free(lib);
+	conn->c_lib = NULL;
+	conn->c_state = M0_RPC_CONN_UNINITIALISED;
+}
+
+void m0_rpc__conn_end_items(struct m0_rpc__conn *conn, int rc)
+{
+	struct m0_rpc__item *il;
+	struct m0_list_link *link;
+	struct m0_list_link *next;
+
+	m0_list_for_each_safe(&conn->rcx_items, link, next) {
+		il = container_of(link, struct m0_rpc__item, ril_link);
+		if (!(il->ril_flags & M0_RPC__IF_ENDS))
+			m0_rpc__item_end(m0_rpc__item_of(il), rc, NULL);
+	}
+}
+
+void m0_rpc__conn_release(struct m0_rpc__conn *conn)
+{
+	__atomic_sub_fetch(&conn->rcx_hold_nr, 1, __ATOMIC_ACQ_REL);
+}
+
+/* ----------------------------------------------------------- establish -- */
+
+void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc)
+{
+	struct m0_rpc__session *session;
+	struct m0_list_link    *link;
+	struct m0_list_link    *next;
+
+	conn->rcx_again = false;
+	conn->rcx_conn->c_rc = rc;
+	m0_list_for_each_safe(&conn->rcx_sessions, link, next) {
+		session = container_of(link, struct m0_rpc__session, rsx_link);
+		m0_rpc__session_fail(session, rc);
+	}
+	m0_rpc__conn_end_items(conn, rc);
+	m0_rpc__conn_state_set(conn, M0_RPC_CONN_FAILED);
+}
+
+static void limits_set(struct m0_rpc__conn *conn)
+{
+	struct m0_rpc_frm            *frm = &conn->rcx_target->trg_frm;
+	struct m0_rpc_frm_constraints limits = frm->f_constraints;
+
+	limits.fc_max_nr_packets_enqed = conn->rcx_conn->c_max_rpcs_in_flight;
+	limits.fc_max_packet_size =
+		min64u(limits.fc_max_packet_size, conn->rcx_packet_max);
+	limits.fc_max_nr_bytes_accumulated = limits.fc_max_packet_size;
+	m0_rpc__frm_constraints_set(frm, &limits);
+}
+
+static int answer_take(struct m0_rpc__conn *conn, const void *body,
+		       m0_bcount_t nr)
+{
+	struct m0_rpc_conn_rep rep;
+	int                    rc = m0_rpc__conn_rep_get(&rep, body, nr);
+
+	if (rc != 0)
+		return rc;
+	if (rep.rcr_packet_max < M0_RPC_WIRE_PACKET_BYTES +
+					 M0_RPC_WIRE_ITEM_BYTES)
+		return -EPROTO;
+	conn->rcx_packet_max = min64u(conn->rcx_machine->rml_msg_size,
+				      rep.rcr_packet_max);
+	conn->rcx_conn->c_server_incarnation = rep.rcr_incarnation;
+	conn->rcx_target->trg_epoch = rep.rcr_epoch;
+	limits_set(conn);
+	return 0;
+}
+
+static void conn_up(struct m0_rpc__conn *conn)
+{
+	struct m0_rpc__session *session;
+	struct m0_list_link    *link;
+	struct m0_list_link    *next;
+
+	if (!conn->rcx_again) {
+		m0_rpc__conn_state_set(conn, M0_RPC_CONN_ACTIVE);
+		m0_rpc__watch_conn(conn->rcx_machine, conn->rcx_conn);
+		return;
+	}
+	conn->rcx_again = false;
+	m0_list_for_each_safe(&conn->rcx_sessions, link, next) {
+		session = container_of(link, struct m0_rpc__session, rsx_link);
+		m0_rpc__session_again(session);
+	}
+}
+
+static void conn_answered(struct m0_rpc__note *note, int rc, const void *body,
+			  m0_bcount_t nr)
+{
+	struct m0_rpc__conn *conn = note->rno_arg;
+
+	/* It has another one by now, or has gone to another place. */
+	if (conn->rcx_note != note)
+		return;
+	conn->rcx_note = NULL;
+	if (rc == 0)
+		rc = answer_take(conn, body, nr);
+	if (rc == 0)
+		conn_up(conn);
+	else if (conn->rcx_again && rc == -ETIMEDOUT &&
+		 !conn->rcx_machine->rml_aborts)
+		conn_ask(conn);
+	else
+		m0_rpc__conn_fail(conn, rc);
+}
+
+static int target_take(struct m0_rpc__conn *conn)
+{
+	const struct m0_rpc_frm_policy *policy = conn->rcx_conn->c_policy;
+	struct m0_rpc__machine         *m = conn->rcx_machine;
+	struct m0_rpc__target          *target;
+	int                             rc;
+
+	rc = m0_rpc__target_find(m, conn->rcx_addr,
+				 policy != NULL ? policy
+						: m->rml_cfg.rc_policy,
+				 &target);
+	if (rc != 0)
+		return rc;
+	target_leave(conn);
+	conn->rcx_target = target;
+	m0_list_add_tail(&target->trg_conns, &conn->rcx_target_link);
+	limits_set(conn);
+	return 0;
+}
+
+static void conn_ask(struct m0_rpc__conn *conn)
+{
+	struct m0_rpc__machine *m = conn->rcx_machine;
+	struct m0_rpc_conn_est  est = {
+		 .rce_service = conn->rcx_conn->c_service,
+		 .rce_conn = conn->rcx_nr,
+		 .rce_packet_max = (uint32_t)m->rml_msg_size,
+	};
+	struct m0_rpc__note *note;
+	int                  rc = 0;
+
+	if (conn->rcx_target == NULL)
+		rc = target_take(conn);
+	note = rc == 0 ? m0_rpc__note_new(m, M0_RPC_OP_CONN_ESTABLISH,
+					  M0_RPC_WIRE_BODY_MAX)
+		       : NULL;
+	if (note == NULL) {
+		m0_rpc__conn_fail(conn, rc != 0 ? rc : -ENOMEM);
+		return;
+	}
+	note->rno_nr = (uint32_t)m0_rpc__conn_est_put(note->rno_body, &est);
+	note->rno_done = conn_answered;
+	note->rno_arg = conn;
+	conn->rcx_note = note;
+	m0_rpc__note_ask(note, conn, m->rml_session0,
+			 conn->rcx_again
+				 ? m0_time_add(m->rml_now,
+					       m->rml_cfg.rc_timeout_ns)
+				 : conn->rcx_expires);
+}
+
+void m0_rpc__conn_again(struct m0_rpc__conn *conn)
+{
+	struct m0_rpc__session *session;
+
+	if (conn->rcx_again ||
+	    conn->rcx_conn->c_state != M0_RPC_CONN_ACTIVE)
+		return;
+	conn->rcx_again = true;
+	m0_list_for_each_entry(&conn->rcx_sessions, session,
+			       struct m0_rpc__session, rsx_link)
+		m0_rpc__session_suspend(session);
+	conn_ask(conn);
+}
+
+/* One-way items that wait go to the new place as they are. */
+static void oneway_move(struct m0_rpc__conn *conn)
+{
+	struct m0_list_link *link;
+	struct m0_list_link *next;
+
+	m0_list_for_each_safe(&conn->rcx_items, link, next) {
+		struct m0_rpc__item *il =
+			container_of(link, struct m0_rpc__item, ril_link);
+
+		if (!m0_rpc__frm_item_is_cached(&il->ril_frm))
+			continue;
+		m0_rpc__frm_remove(&il->ril_frm);
+		il->ril_target = conn->rcx_target;
+		m0_rpc__item_form(conn->rcx_machine, m0_rpc__item_of(il));
+	}
+}
+
+void m0_rpc__conn_retarget(struct m0_rpc__conn *conn)
+{
+	struct m0_rpc__note *note = conn->rcx_note;
+	struct m0_rpc__session *session;
+	int                  rc;
+
+	if (conn->rcx_target == NULL)
+		return;
+	m0_list_for_each_entry(&conn->rcx_sessions, session,
+			       struct m0_rpc__session, rsx_link)
+		m0_rpc__session_suspend(session);
+	rc = target_take(conn);
+	if (rc != 0) {
+		m0_rpc__conn_fail(conn, rc);
+		return;
+	}
+	oneway_move(conn);
+	if (note != NULL) {
+		/* A handshake on its way to the old place. */
+		conn->rcx_note = NULL;
+		note->rno_done = NULL;
+		m0_rpc__item_end(&note->rno_item, -ECANCELED, NULL);
+		conn_ask(conn);
+	} else if (conn->rcx_conn->c_state == M0_RPC_CONN_ACTIVE) {
+		conn->rcx_again = false;
+		m0_rpc__conn_again(conn);
+	}
+}
+
+void m0_rpc__conns_refused(struct m0_rpc__machine  *m,
+			   struct m0_net_end_point *ep)
+{
+	struct m0_rpc__conn *conn;
+
+	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
+			       rcx_link) {
+		struct m0_rpc__note *note = conn->rcx_note;
+
+		if (note == NULL || conn->rcx_target == NULL ||
+		    conn->rcx_target->trg_key.trk_ep != ep)
+			continue;
+		m0_rpc__item_end(&note->rno_item, -EPROTONOSUPPORT, NULL);
+	}
+}
+
+static void establish_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__conn *conn =
+		container_of(call, struct m0_rpc__conn, rcx_call);
+
+	conn->rcx_conn->c_rc = 0;
+	if (m->rml_aborts)
+		m0_rpc__conn_fail(conn, -ESHUTDOWN);
+	else
+		conn_ask(conn);
+}
+
+static m0_time_t expires_of(const struct m0_rpc__machine *m,
+			    m0_time_t                     abs_timeout)
+{
+	return abs_timeout != M0_TIME_NEVER
+		       ? abs_timeout
+		       : m0_time_add(m0_time_now(), m->rml_cfg.rc_timeout_ns);
+}
+
+int m0_rpc_conn_establish(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
+{
+	struct m0_rpc__conn *lib = conn->c_lib;
+	int                  rc;
+
+	M0_PRE(conn->c_state == M0_RPC_CONN_INITIALISED);
+	if (__atomic_load_n(&lib->rcx_machine->rml_stops, __ATOMIC_RELAXED))
+		return -ESHUTDOWN;
+	lib->rcx_expires = expires_of(lib->rcx_machine, abs_timeout);
+	lib->rcx_call.rcl_run = establish_run;
+	__atomic_store_n(&conn->c_state, M0_RPC_CONN_CONNECTING,
+			 __ATOMIC_RELEASE);
+	rc = m0_rpc__call_push(lib->rcx_machine, &lib->rcx_call);
+	if (rc != 0)
+		__atomic_store_n(&conn->c_state, M0_RPC_CONN_FAILED,
+				 __ATOMIC_RELEASE);
+	return rc;
+}
+
+/* ----------------------------------------------------------- terminate -- */
+
+static void terminated(struct m0_rpc__note *note, int rc, const void *body,
+		       m0_bcount_t nr)
+{
+	struct m0_rpc__conn *conn = note->rno_arg;
+
+	(void)rc;
+	(void)body;
+	(void)nr;
+	conn->rcx_note = NULL;
+	m0_rpc__conn_state_set(conn, M0_RPC_CONN_TERMINATED);
+}
+
+static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__conn *conn =
+		container_of(call, struct m0_rpc__conn, rcx_call);
+	struct m0_rpc__note *note = NULL;
+
+	if (conn->rcx_note != NULL) {
+		conn->rcx_note->rno_done = NULL;
+		m0_rpc__item_end(&conn->rcx_note->rno_item, -ECANCELED, NULL);
+		conn->rcx_note = NULL;
+	}
+	m0_rpc__sources_end(conn);
+	if (!m->rml_aborts && conn->rcx_target != NULL &&
+	    conn->rcx_conn->c_rc == 0)
+		note = m0_rpc__note_new(m, M0_RPC_OP_CONN_TERMINATE,
+					M0_RPC_WIRE_BODY_MAX);
+	if (note == NULL) {
+		m0_rpc__conn_state_set(conn, M0_RPC_CONN_TERMINATED);
+		return;
+	}
+	note->rno_nr = (uint32_t)m0_rpc__number_put(note->rno_body,
+						    conn->rcx_nr);
+	note->rno_done = terminated;
+	note->rno_arg = conn;
+	conn->rcx_note = note;
+	m0_rpc__note_ask(note, conn, m->rml_session0, conn->rcx_expires);
+}
+
+int m0_rpc_conn_terminate(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
+{
+	struct m0_rpc__conn *lib = conn->c_lib;
+
+	M0_PRE(M0_IN(conn->c_state,
+		     (M0_RPC_CONN_ACTIVE, M0_RPC_CONN_FAILED)));
+	lib->rcx_expires = expires_of(lib->rcx_machine, abs_timeout);
+	lib->rcx_call.rcl_run = terminate_run;
+	__atomic_store_n(&conn->c_state, M0_RPC_CONN_TERMINATING,
+			 __ATOMIC_RELEASE);
+	if (m0_rpc__call_push(lib->rcx_machine, &lib->rcx_call) != 0)
+		__atomic_store_n(&conn->c_state, M0_RPC_CONN_TERMINATED,
+				 __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* ------------------------------------------------------------ blocking -- */
+
+struct conn_wait {
+	const struct m0_rpc_conn *cwt_conn;
+	uint64_t                  cwt_states;
+};
+
+static bool conn_is(void *arg)
+{
+	const struct conn_wait *w = arg;
+	uint32_t state = __atomic_load_n(&w->cwt_conn->c_state,
+					 __ATOMIC_ACQUIRE);
+
+	return w->cwt_states & UINT64_C(1) << state;
+}
+
+int m0_rpc_conn_timedwait(struct m0_rpc_conn *conn, uint64_t states,
+			  m0_time_t abs_timeout)
+{
+	struct conn_wait w = { conn, states };
+
+	return m0_rpc__wait(conn->c_rpc_machine->rm_lib, conn_is, &w,
+			    abs_timeout);
+}
+
+int m0_rpc_conn_establish_sync(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
+{
+	int rc = m0_rpc_conn_establish(conn, abs_timeout);
+
+	if (rc != 0)
+		return rc;
+	(void)m0_rpc_conn_timedwait(conn,
+				    1 << M0_RPC_CONN_ACTIVE |
+					    1 << M0_RPC_CONN_FAILED,
+				    M0_TIME_NEVER);
+	return conn->c_rc;
+}
+
+int m0_rpc_conn_create(struct m0_rpc_conn *conn, struct m0_uint128 service,
+		       const char *addr, struct m0_rpc_machine *machine,
+		       uint64_t max_rpcs_in_flight, m0_time_t abs_timeout)
+{
+	int rc = m0_rpc_conn_init(conn, service, addr, machine,
+				  max_rpcs_in_flight);
+
+	if (rc != 0)
+		return rc;
+	rc = m0_rpc_conn_establish_sync(conn, abs_timeout);
+	if (rc != 0) {
+		/* If it was not begun. */
+		if (conn->c_state == M0_RPC_CONN_CONNECTING)
+			conn->c_state = M0_RPC_CONN_FAILED;
+		m0_rpc_conn_fini(conn);
+	}
+	return rc;
+}
+
+int m0_rpc_conn_terminate_sync(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
+{
+	int rc = m0_rpc_conn_terminate(conn, abs_timeout);
+
+	if (rc == 0)
+		(void)m0_rpc_conn_timedwait(conn, 1 << M0_RPC_CONN_TERMINATED,
+					    M0_TIME_NEVER);
+	return rc;
+}
+
+int m0_rpc_conn_destroy(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
+{
+	int rc = m0_rpc_conn_terminate_sync(conn, abs_timeout);
+
+	m0_rpc_conn_fini(conn);
+	return rc;
+}

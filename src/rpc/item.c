@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Items that are posted here: states, references, ends.
+ *
+ * An item ends in two parts: m0_rpc__item_end() takes it out of everything, and
+ * at the end of the step its poster is told. If a packet on its way has its
+ * memory, the first part waits for that.
+ *
+ * Of a cancel that is in the inbox only a bit in ril_gate tells; who tells the
+ * end sees it there and leaves the rest to the cancel.
+ */
+#include "rpc/rpc_internal.h"
+
+void m0_rpc_item_init(struct m0_rpc_item            *item,
+		      const struct m0_rpc_item_type *type)
+{
+	M0_SET0(item);
+	item->ri_type = type;
+	item->ri_prio = M0_RPC_ITEM_PRIO_MID;
+	item->ri_nr_sent_max = ~(uint64_t)0;
+	item->ri_state = M0_RPC_ITEM_INITIALISED;
+	m0_list_link_init(&m0_rpc__il(item)->ril_link);
+}
+
+void m0_rpc_item_fini(struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	M0_PRE(M0_IN(item->ri_state,
+		     (M0_RPC_ITEM_INITIALISED, M0_RPC_ITEM_SENT,
+		      M0_RPC_ITEM_REPLIED, M0_RPC_ITEM_FAILED,
+		      M0_RPC_ITEM_ACCEPTED)));
+	if (item->ri_reply != NULL)
+		m0_rpc_item_put(item->ri_reply);
+	if (il->ril_rbuf != 0)
+		m0_rpc__rbuf_put(item->ri_rmachine->rm_lib, il->ril_rbuf);
+	item->ri_reply = NULL;
+	il->ril_rbuf = 0;
+	item->ri_state = M0_RPC_ITEM_UNINITIALISED;
+}
+
+void m0_rpc_item_get(struct m0_rpc_item *item)
+{
+	item->ri_type->rit_ops->rito_item_get(item);
+}
+
+void m0_rpc_item_put(struct m0_rpc_item *item)
+{
+	item->ri_type->rit_ops->rito_item_put(item);
+}
+
+enum m0_rpc_item_state m0_rpc_item_state(const struct m0_rpc_item *item)
+{
+	return (enum m0_rpc_item_state)__atomic_load_n(&item->ri_state,
+						       __ATOMIC_ACQUIRE);
+}
+
+const char *m0_rpc_item_state_name(enum m0_rpc_item_state state)
+{
+	static const char *const names[M0_RPC_ITEM_STATE_NR] = {
+		[M0_RPC_ITEM_UNINITIALISED] = "UNINITIALISED",
+		[M0_RPC_ITEM_INITIALISED] = "INITIALISED",
+		[M0_RPC_ITEM_ENQUEUED] = "ENQUEUED",
+		[M0_RPC_ITEM_URGENT] = "URGENT",
+		[M0_RPC_ITEM_SENDING] = "SENDING",
+		[M0_RPC_ITEM_SENT] = "SENT",
+		[M0_RPC_ITEM_WAITING_FOR_REPLY] = "WAITING_FOR_REPLY",
+		[M0_RPC_ITEM_REPLIED] = "REPLIED",
+		[M0_RPC_ITEM_FAILED] = "FAILED",
+		[M0_RPC_ITEM_ACCEPTED] = "ACCEPTED",
+	};
+
+	return (uint32_t)state < M0_RPC_ITEM_STATE_NR ? names[state] : "?";
+}
+
+int m0_rpc_item_error(const struct m0_rpc_item *item)
+{
+	if (item->ri_error != 0 || item->ri_reply == NULL)
+		return item->ri_error;
+	return item->ri_reply->ri_error;
+}
+
+/* ---------------------------------------------------------- preparation -- */
+
+void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	if (item->ri_reply != NULL)
+		m0_rpc_item_put(item->ri_reply);
+	item->ri_reply = NULL;
+	item->ri_error = 0;
+	item->ri_rmachine = m->rml_machine;
+	item->ri_nr_sent = 0;
+	item->ri_rpc_time = m0_time_cached();
+	item->ri_size = m0_rpc__wire_item_size(il->ril_payload);
+	il->ril_target = NULL;
+	il->ril_xid = 0;
+	il->ril_flags = 0;
+	il->ril_gate = 0;
+	il->ril_packet = NULL;
+	il->ril_session = NULL;
+	il->ril_conn = NULL;
+	il->ril_resend_at = M0_TIME_NEVER;
+	m0_list_link_init(&il->ril_link);
+	m0_timer_init(&il->ril_timer);
+	m0_rpc__frm_item_init(&il->ril_frm);
+	il->ril_resend_ns = 0;
+	il->ril_xid_next = NULL;
+	il->ril_parts = NULL;
+	m0_rpc__state_set(item, M0_RPC_ITEM_ENQUEUED);
+}
+
+/* ------------------------------------------------------------ formation -- */
+
+/* How its body is sent: the number of pieces by reference. */
+static uint32_t pieces_of(const struct m0_rpc__machine *m,
+			  const struct m0_rpc_item     *item)
+{
+	const struct m0_rpc_item_type_ops *ops = item->ri_type->rit_ops;
+	void       *base[M0_RPC__GATHER_MAX];
+	m0_bcount_t nr[M0_RPC__GATHER_MAX];
+
+	if (m0_rpc__il(item)->ril_payload < M0_RPC__GATHER_MIN ||
+	    ops->rito_gather == NULL || m->rml_segs_max < 3)
+		return 0;
+	return ops->rito_gather(
+		item, base, nr,
+		(uint32_t)min64u(M0_RPC__GATHER_MAX, m->rml_segs_max - 2));
+}
+
+void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item    *il = m0_rpc__il(item);
+	struct m0_rpc_frm_item *fi = &il->ril_frm;
+	uint32_t                pieces = pieces_of(m, item);
+	struct m0_rpc_group    *group = item->ri_group;
+	int                     rc;
+
+	il->ril_flags &= ~(uint32_t)(M0_RPC__IF_AGAIN | M0_RPC__IF_PARKED);
+	fi->fi_view.fv_type = item->ri_type;
+	fi->fi_view.fv_key = &item->ri_key;
+	fi->fi_view.fv_prio = item->ri_prio;
+	fi->fi_view.fv_size = item->ri_size;
+	/* The packet's own memory goes on behind them. */
+	fi->fi_segs_nr = pieces > 0 ? pieces + 1 : 0;
+	fi->fi_is_write_through = item->ri_cache & M0_RPC_ITEM_WRITE_THROUGH;
+	/* What is sent again has waited. */
+	fi->fi_deadline = item->ri_nr_sent > 0 ? 0 : item->ri_deadline;
+	fi->fi_group = group != NULL && item->ri_nr_sent == 0
+			       ? m0_rpc__group_frm(group)
+			       : NULL;
+	rc = m0_rpc__frm_enq(&il->ril_target->trg_frm, fi, m->rml_now,
+			     group != NULL ? group->rg_linger_ns : 0);
+	if (rc == 0)
+		m0_rpc__state_set(item, M0_RPC_ITEM_ENQUEUED);
+	else if (!(il->ril_flags & M0_RPC__IF_KEPT))
+		m0_rpc__item_end(item, rc, NULL);
+}
+
+bool m0_rpc__item_unform(struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	m0_rpc__frm_remove(&il->ril_frm);
+	if (il->ril_packet == NULL)
+		return true;
+	if (il->ril_flags & M0_RPC__IF_GATHERED) {
+		/* The packet is given up; its others are sent again. */
+		(void)m0_net_buffer_del(&il->ril_packet->rpk_nb,
+					il->ril_packet->rpk_nb.nb_tm);
+		return false;
+	}
+	m0_list_del(&il->ril_frm.fi_link);
+	il->ril_packet = NULL;
+	return true;
+}
+
+/* ----------------------------------------------------------------- end -- */
+
+/* Out of what knows it by number. */
+static void numbers_leave(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	if (il->ril_flags & M0_RPC__IF_IN_STREAM) {
+		struct m0_rpc__stream *stream =
+			&il->ril_session->rsx_streams[item->ri_stream - 1];
+
+		il->ril_flags &= ~(uint32_t)M0_RPC__IF_IN_STREAM;
+		(void)m0_rpc_cstream_drop(&stream->rsy_core, &il->ril_citem,
+					  m->rml_now);
+		m0_rpc__stream_ready(stream);
+	} else if (il->ril_session != NULL && il->ril_xid != 0) {
+		m0_rpc__xid_del(il->ril_session, item);
+	}
+}
+
+static void ended_add(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	if (m0_list_link_is_in(&il->ril_link))
+		m0_list_del(&il->ril_link);
+	il->ril_flags |= M0_RPC__IF_ENDED;
+	m0_list_add_tail(&m->rml_ended, &il->ril_link);
+}
+
+/* Those that were merged into it get their parts of its outcome. */
+static void parts_end(struct m0_rpc_item *item, int rc)
+{
+	struct m0_rpc_item *part;
+	struct m0_rpc_item *next;
+
+	if (m0_rpc__il(item)->ril_flags & M0_RPC__IF_IN_STREAM ||
+	    item->ri_stream != 0 ||
+	    !(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST))
+		return;
+	part = m0_rpc__il(item)->ril_parts;
+	m0_rpc__il(item)->ril_parts = NULL;
+	for (; part != NULL; part = next) {
+		struct m0_rpc_item *reply = NULL;
+		int                 part_rc = rc;
+
+		next = m0_rpc__il(part)->ril_parts;
+		m0_rpc__il(part)->ril_parts = NULL;
+		if (part_rc == 0) {
+			part_rc = item->ri_type->rit_ops->rito_split(item,
+								     part);
+			reply = part->ri_reply;
+			part->ri_reply = NULL;
+		}
+		m0_rpc__item_end(part, part_rc, reply);
+	}
+}
+
+void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
+		      struct m0_rpc_item *reply)
+{
+	struct m0_rpc__machine *m = item->ri_rmachine->rm_lib;
+	struct m0_rpc__item    *il = m0_rpc__il(item);
+
+	M0_PRE(!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)));
+	m0_timerq_cancel(&m->rml_timers, &il->ril_timer);
+	numbers_leave(m, item);
+	item->ri_error = rc;
+	item->ri_reply = reply;
+	if (m0_rpc__item_unform(item)) {
+		parts_end(item, rc);
+		ended_add(m, item);
+	} else {
+		il->ril_flags |= M0_RPC__IF_ENDS;
+	}
+}
+
+/* Its packet has left and it was to end then. */
+void m0_rpc__item_ends(struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	il->ril_flags &= ~(uint32_t)M0_RPC__IF_ENDS;
+	parts_end(item, item->ri_error);
+	ended_add(item->ri_rmachine->rm_lib, item);
+}
+
+static void item_count(struct m0_rpc__machine   *m,
+		       const struct m0_rpc_item *item)
+{
+	if (m0_rpc__is_note(item))
+		return;
+	if (item->ri_error != 0)
+		M0_RPC__COUNT(m, rs_nr_failed_items, 1);
+	if (item->ri_error == -ETIMEDOUT)
+		M0_RPC__COUNT(m, rs_nr_timedout_items, 1);
+}
+
+static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item        *il = m0_rpc__il(item);
+	const struct m0_rpc_item_ops *ops = item->ri_ops;
+	const struct m0_rpc_item_type_ops *type_ops = item->ri_type->rit_ops;
+	struct m0_rpc__session     *session = il->ril_session;
+	struct m0_rpc__conn        *conn = il->ril_conn;
+	struct m0_rpc_group        *group = item->ri_group;
+	bool                        is_note = m0_rpc__is_note(item);
+	enum m0_rpc_item_state      state = M0_RPC_ITEM_REPLIED;
+
+	if (item->ri_error != 0)
+		state = M0_RPC_ITEM_FAILED;
+	else if (!(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST))
+		state = M0_RPC_ITEM_SENT;
+	item->ri_rpc_time = m0_time_sub(m->rml_now, item->ri_rpc_time);
+	if (state == M0_RPC_ITEM_REPLIED && !is_note)
+		m0_rpc__latency(m, item->ri_type, item->ri_rpc_time);
+	item_count(m, item);
+	if (il->ril_flags & M0_RPC__IF_CACHED)
+		__atomic_sub_fetch(&m->rml_cached_nr, 1, __ATOMIC_RELAXED);
+	if (group != NULL)
+		m0_rpc__group_ended(group);
+	__atomic_store_n(&m->rml_telling, item, __ATOMIC_RELAXED);
+	m0_rpc__state_set(item, state);
+	if (ops != NULL && ops->rio_replied != NULL)
+		ops->rio_replied(item);
+	/* It may be gone, or be posted again: its reference is what is ours. */
+	type_ops->rito_item_put(item);
+	__atomic_store_n(&m->rml_telling, (const struct m0_rpc_item *)NULL,
+			 __ATOMIC_RELEASE);
+	/* A note's session may be gone. */
+	if (is_note)
+		return;
+	if (session != NULL)
+		m0_rpc__session_release(session);
+	else if (conn != NULL)
+		m0_rpc__conn_release(conn);
+}
+
+void m0_rpc__ended_run(struct m0_rpc__machine *m)
+{
+	struct m0_list_link *link;
+	struct m0_rpc__item *il;
+
+	while ((link = m0_list_first(&m->rml_ended)) != NULL) {
+		il = container_of(link, struct m0_rpc__item, ril_link);
+		m0_list_del(&il->ril_link);
+		/* The cancel that is in the inbox comes back to it. */
+		if (__atomic_fetch_or(&il->ril_gate, M0_RPC__IG_ENDED,
+				      __ATOMIC_ACQ_REL) &
+		    M0_RPC__IG_CANCEL)
+			continue;
+		item_tell(m, m0_rpc__item_of(il));
+		m0_rpc__tell(m);
+	}
+}
+
+/* -------------------------------------------------------------- cancel -- */
+
+/* A request that the server may have: it need not begin. */
+static void server_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+	struct m0_rpc__note *note;
+
+	if (item->ri_nr_sent == 0 || il->ril_session == NULL ||
+	    il->ril_target == NULL || il->ril_session->rsx_session == NULL)
+		return;
+	note = m0_rpc__note_new(m, M0_RPC_OP_CANCEL, 0);
+	if (note == NULL)
+		return;
+	note->rno_flags = M0_RPC_WIRE_ONEWAY | M0_RPC_WIRE_CANCEL;
+	m0_rpc__il(&note->rno_item)->ril_re = (struct m0_rpc__re){
+		.rre_session = il->ril_session->rsx_id,
+		.rre_stream = item->ri_stream,
+		.rre_xid = item->ri_stream != 0 ? il->ril_citem.rci_xid
+						: il->ril_xid,
+	};
+	m0_rpc__note_send(note, il->ril_target);
+}
+
+static void cancel_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__item *il =
+		container_of(call, struct m0_rpc__item, ril_cancel);
+	struct m0_rpc_item *item = m0_rpc__item_of(il);
+
+	if (__atomic_fetch_and(&il->ril_gate, ~(uint32_t)M0_RPC__IG_CANCEL,
+			       __ATOMIC_ACQ_REL) &
+	    M0_RPC__IG_ENDED) {
+		item_tell(m, item);
+		m0_rpc__tell(m);
+		return;
+	}
+	if (il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS))
+		return;
+	server_tell(m, item);
+	m0_rpc__item_end(item, -ECANCELED, NULL);
+}
+
+void m0_rpc_item_cancel(struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+	uint32_t             gate = 0;
+	enum m0_rpc_item_state state = m0_rpc_item_state(item);
+
+	if (state == M0_RPC_ITEM_INITIALISED || m0_rpc__item_is_final(state))
+		return;
+	/* Cancelled already, or ending. */
+	if (!__atomic_compare_exchange_n(&il->ril_gate, &gate,
+					 M0_RPC__IG_CANCEL, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return;
+	il->ril_cancel.rcl_run = cancel_run;
+	if (m0_rpc__call_push(item->ri_rmachine->rm_lib, &il->ril_cancel) != 0)
+		__atomic_fetch_and(&il->ril_gate, ~(uint32_t)M0_RPC__IG_CANCEL,
+				   __ATOMIC_ACQ_REL);
+}
+
+/* ---------------------------------------------------------------- wait -- */
+
+struct wait_for {
+	struct m0_rpc__machine   *wfo_machine;
+	const struct m0_rpc_item *wfo_item;
+	uint64_t                  wfo_states;
+};
+
+/* A final state counts when the poster has been told. */
+static bool state_is(void *arg)
+{
+	const struct wait_for *w = arg;
+	enum m0_rpc_item_state state = m0_rpc_item_state(w->wfo_item);
+
+	return (w->wfo_states & UINT64_C(1) << state) &&
+	       (!m0_rpc__item_is_final(state) ||
+		__atomic_load_n(&w->wfo_machine->rml_telling,
+				__ATOMIC_ACQUIRE) != w->wfo_item);
+}
+
+int m0_rpc_item_timedwait(struct m0_rpc_item *item, uint64_t states,
+			  m0_time_t abs_timeout)
+{
+	struct wait_for w = { .wfo_item = item, .wfo_states = states };
+
+	if (item->ri_rmachine == NULL)
+		return states & UINT64_C(1) << m0_rpc_item_state(item)
+			       ? 0
+			       : -ETIMEDOUT;
+	w.wfo_machine = item->ri_rmachine->rm_lib;
+	return m0_rpc__wait(w.wfo_machine, state_is, &w, abs_timeout);
+}
+
+int m0_rpc_item_wait_for_reply(struct m0_rpc_item *item, m0_time_t abs_timeout)
+{
+	int rc = m0_rpc_item_timedwait(item,
+				       UINT64_C(1) << M0_RPC_ITEM_REPLIED |
+					       UINT64_C(1) << M0_RPC_ITEM_FAILED,
+				       abs_timeout);
+
+	return rc != 0 ? rc : item->ri_error;
+}
+
+int m0_rpc_post_sync(struct m0_rpc_item *item)
+{
+	int rc = m0_rpc_post(item);
+
+	if (rc != 0)
+		return rc;
+	rc = m0_rpc_item_wait_for_reply(item, M0_TIME_NEVER);
+	M0_ASSERT(rc != -ETIMEDOUT || item->ri_error == -ETIMEDOUT);
+	return m0_rpc_item_error(item);
+}

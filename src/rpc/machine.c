@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Life of a machine, its configuration, and its step. */
+#include "rpc/rpc_internal.h"
+#include "m0/log.h"
+#include "m0/net_xprt.h"
+
+enum {
+	MSG_SIZE_MIN = 1024,
+	/** Segments of a send buffer, if the transport allows more. */
+	SEGS_MAX = 64,
+	/** Of a step. */
+	ROUNDS_NR = 4
+};
+
+/* ------------------------------------------------------- configuration -- */
+
+void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg)
+{
+	*cfg = (struct m0_rpc_cfg){
+		.rc_resend_ns = M0_TIME_ONE_SECOND,
+		.rc_resend_max_ns = 8 * M0_TIME_ONE_SECOND,
+		.rc_timeout_ns = 60 * M0_TIME_ONE_SECOND,
+		.rc_slack_ns = M0_TIME_ONE_SECOND,
+		.rc_drain_ns = 10 * M0_TIME_ONE_SECOND,
+		.rc_client_idle_ns = 600 * M0_TIME_ONE_SECOND,
+		.rc_clients_max = 1024,
+		.rc_sessions_max = 64,
+		.rc_streams_max = 64,
+		.rc_window_max = 64,
+		.rc_executing_max = 4096,
+		.rc_cached_max = 1000000,
+		.rc_replies_bytes_max = 64 << 20,
+		.rc_policy = &m0_rpc_frm_fifo,
+		.rc_spin_ns = M0_TIME_NEVER,
+	};
+}
+
+/* What a field of the configuration may be. */
+static const char *cfg_bad(const struct m0_rpc_cfg *cfg)
+{
+	const m0_time_t day = 86400 * M0_TIME_ONE_SECOND;
+
+	if (cfg->rc_resend_ns == 0 || cfg->rc_resend_ns > day)
+		return "rc_resend_ns";
+	if (cfg->rc_resend_max_ns < cfg->rc_resend_ns ||
+	    cfg->rc_resend_max_ns > day)
+		return "rc_resend_max_ns";
+	if (cfg->rc_timeout_ns == 0 || cfg->rc_timeout_ns > 365 * day)
+		return "rc_timeout_ns";
+	if (cfg->rc_slack_ns < M0_TIME_ONE_MSEC || cfg->rc_slack_ns > day)
+		return "rc_slack_ns";
+	if (cfg->rc_drain_ns > day)
+		return "rc_drain_ns";
+	if (cfg->rc_client_idle_ns == 0)
+		return "rc_client_idle_ns";
+	if (cfg->rc_sessions_max == 0)
+		return "rc_sessions_max";
+	if (cfg->rc_streams_max == 0 ||
+	    cfg->rc_streams_max > M0_RPC_WIRE_STREAMS_MAX)
+		return "rc_streams_max";
+	if (cfg->rc_window_max == 0 || cfg->rc_window_max > 65536)
+		return "rc_window_max";
+	if (cfg->rc_executing_max == 0 || cfg->rc_executing_max > 1 << 24)
+		return "rc_executing_max";
+	if (cfg->rc_cached_max == 0)
+		return "rc_cached_max";
+	return NULL;
+}
+
+static int cfg_take(struct m0_rpc__machine *m, const struct m0_rpc_cfg *cfg,
+		    m0_bcount_t msg_size)
+{
+	const struct m0_net_xprt_ops *ops = m->rml_dom->nd_xprt->nx_ops;
+	m0_bcount_t max = min64u(m->rml_dom->nd_get_max_buffer_size,
+				 m->rml_dom->nd_get_max_buffer_segment_size);
+	const char *bad;
+
+	if (cfg != NULL)
+		m->rml_cfg = *cfg;
+	else
+		m0_rpc_cfg_init(&m->rml_cfg);
+	if (ops->xo_rpc_max_msg_size != NULL)
+		max = min64u(max, ops->xo_rpc_max_msg_size(m->rml_dom, 0));
+	max = min64u(max, M0_RPC_WIRE_PACKET_MAX);
+	m->rml_msg_size = msg_size != 0
+				  ? msg_size
+				  : min64u(M0_RPC_DEF_MAX_RPC_MSG_SIZE, max);
+	bad = cfg_bad(&m->rml_cfg);
+	if (bad == NULL && (m->rml_msg_size < MSG_SIZE_MIN ||
+			    m->rml_msg_size > max))
+		bad = "msg_size";
+	if (bad != NULL) {
+		m0_log(M0_LOG_ERROR, "rpc: %s is out of bounds", bad);
+		return -EINVAL;
+	}
+	m->rml_msg_size &= ~(m0_bcount_t)(M0_RPC_WIRE_ALIGN - 1);
+	if (m->rml_cfg.rc_policy == NULL)
+		m->rml_cfg.rc_policy = &m0_rpc_frm_fifo;
+	if (m->rml_cfg.rc_bulk_cutoff == 0)
+		m->rml_cfg.rc_bulk_cutoff = m->rml_msg_size / 2;
+	while (m->rml_cfg.rc_uuid.u_hi == 0 && m->rml_cfg.rc_uuid.u_lo == 0)
+		m0_os_random(&m->rml_cfg.rc_uuid, sizeof m->rml_cfg.rc_uuid);
+	if (m->rml_cfg.rc_incarnation == 0)
+		m->rml_cfg.rc_incarnation = m0_os_wall_ns();
+	return 0;
+}
+
+/* ---------------------------------------------------------------- step -- */
+
+static void timers_run(struct m0_rpc__machine *m)
+{
+	struct m0_timer *t;
+
+	while (m->rml_timers.tq_nr > 0 &&
+	       (t = m0_timerq_expire(&m->rml_timers, m->rml_now)) != NULL)
+		m0_rpc__item_timer(m, t);
+	while (m->rml_stream_timers.tq_nr > 0 &&
+	       (t = m0_timerq_expire(&m->rml_stream_timers, m->rml_now)) !=
+		       NULL)
+		m0_rpc__stream_timer(m, t);
+	while (m->rml_client_timers.tq_nr > 0 &&
+	       (t = m0_timerq_expire(&m->rml_client_timers, m->rml_now)) !=
+		       NULL)
+		m0_rpc__client_timer(m, t);
+}
+
+static m0_time_t queue_next(const struct m0_timerq *queue)
+{
+	return queue->tq_nr > 0 ? m0_timerq_next(queue) : M0_TIME_NEVER;
+}
+
+static m0_time_t step_next(const struct m0_rpc__machine *m)
+{
+	m0_time_t next = m0_rpc__frm_set_next(&m->rml_frms);
+
+	if (m0_rpc__calls_wait(m) || !m0_list_is_empty(&m->rml_ended) ||
+	    !m0_list_is_empty(&m->rml_streams))
+		return M0_TIME_IMMEDIATELY;
+	next = min64u(next, queue_next(&m->rml_timers));
+	next = min64u(next, queue_next(&m->rml_stream_timers));
+	next = min64u(next, queue_next(&m->rml_client_timers));
+	if (m->rml_phase == M0_RPC__DRAINS)
+		next = min64u(next, m->rml_drain_at);
+	return next;
+}
+
+/* What was posted, also by those who are told of ends. */
+static void work_run(struct m0_rpc__machine *m)
+{
+	int i;
+
+	for (i = 0; i < ROUNDS_NR; ++i) {
+		m0_rpc__ended_run(m);
+		m0_rpc__calls_run(m);
+		if (!m0_list_is_empty(&m->rml_streams))
+			m0_rpc__streams_run(m);
+		if (m0_list_is_empty(&m->rml_ended) && !m0_rpc__calls_wait(m))
+			break;
+	}
+}
+
+static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
+{
+	struct m0_rpc__machine *m =
+		container_of(rider, struct m0_rpc__machine, rml_rider);
+	struct m0_rpc__machine *before = m0_rpc__enter(m);
+	m0_time_t               next;
+
+	m->rml_now = now;
+	timers_run(m);
+	work_run(m);
+	if (m->rml_store->rst_ops->rso_step != NULL) {
+		m->rml_store->rst_ops->rso_step(m->rml_store);
+		/* Updates that it has committed have replies. */
+		work_run(m);
+	}
+	(void)m0_rpc__frm_set_run(&m->rml_frms, now);
+	m0_rpc__ended_run(m);
+	if (m->rml_phase == M0_RPC__DRAINS)
+		m0_rpc__machine_drain(m);
+	next = step_next(m);
+	if (m->rml_tell)
+		m0_rpc__waiters_wake(m);
+	m0_rpc__leave(before);
+	return next;
+}
+
+static void tm_event(const struct m0_net_tm_event *ev)
+{
+	struct m0_rpc_machine *machine =
+		container_of(ev->nte_tm, struct m0_rpc_machine, rm_tm);
+	struct m0_rpc__machine *m = machine->rm_lib;
+
+	if (ev->nte_type != M0_NET_TEV_STATE_CHANGE)
+		return;
+	if (ev->nte_next_state == M0_NET_TM_FAILED)
+		m->rml_failed_rc = ev->nte_status;
+	if (M0_IN(ev->nte_next_state, (M0_NET_TM_STARTED, M0_NET_TM_STOPPED,
+				       M0_NET_TM_FAILED)))
+		m0_semaphore_up(&m->rml_state_sem);
+}
+
+static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =
+								 tm_event };
+
+/* --------------------------------------------------------------- start -- */
+
+static void parts_init(struct m0_rpc__machine *m)
+{
+	m0_time_t now = m0_time_now();
+
+	m->rml_now = now;
+	m0_mutex_init(&m->rml_waiters_lock);
+	m0_list_init(&m->rml_waiters);
+	m0_mutex_init(&m->rml_ended_lock);
+	m0_mutex_init(&m->rml_notice_lock);
+	m0_chan_init(&m->rml_notice, &m->rml_notice_lock);
+	m0_semaphore_init(&m->rml_state_sem, 0);
+	m0_timerq_init(&m->rml_timers, now);
+	m0_timerq_init(&m->rml_stream_timers, now);
+	m0_timerq_init(&m->rml_client_timers, now);
+	m0_rpc__frm_set_init(&m->rml_frms, now, m->rml_cfg.rc_formation_off);
+	m0_list_init(&m->rml_ended);
+	m0_list_init(&m->rml_streams);
+	m0_hash_init(&m->rml_targets);
+	m0_list_init(&m->rml_packets);
+	m0_list_init(&m->rml_packets_busy);
+	m0_hash_init(&m->rml_sessions);
+	m0_list_init(&m->rml_conns);
+	m0_list_init(&m->rml_places);
+	m0_mutex_init(&m->rml_places_lock);
+	m0_hash_init(&m->rml_clients);
+	m0_mutex_init(&m->rml_stats_lock);
+	m0_list_init(&m->rml_watches);
+	m->rml_segs_max =
+		(uint32_t)min64u(m->rml_dom->nd_get_max_buffer_segments,
+				 SEGS_MAX);
+	m->rml_sum.rws_add = m0_os_crc32c;
+	m->rml_budget.rsb_bytes_max = m->rml_cfg.rc_replies_bytes_max;
+	m->rml_budget.rsb_held_max = UINT64_MAX;
+}
+
+static void parts_fini(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__place *place;
+
+	while (!m0_list_is_empty(&m->rml_places)) {
+		place = container_of(m0_list_first(&m->rml_places),
+				     struct m0_rpc__place, rpl_link);
+		m0_list_del(&place->rpl_link);
+		m0_free(place);
+	}
+	m0_list_fini(&m->rml_watches);
+	m0_mutex_fini(&m->rml_stats_lock);
+	m0_hash_fini(&m->rml_clients);
+	m0_mutex_fini(&m->rml_places_lock);
+	m0_list_fini(&m->rml_places);
+	m0_list_fini(&m->rml_conns);
+	m0_hash_fini(&m->rml_sessions);
+	m0_list_fini(&m->rml_packets_busy);
+	m0_list_fini(&m->rml_packets);
+	m0_hash_fini(&m->rml_targets);
+	m0_list_fini(&m->rml_streams);
+	m0_list_fini(&m->rml_ended);
+	m0_rpc__frm_set_fini(&m->rml_frms);
+	m0_timerq_fini(&m->rml_client_timers);
+	m0_timerq_fini(&m->rml_stream_timers);
+	m0_timerq_fini(&m->rml_timers);
+	m0_semaphore_fini(&m->rml_state_sem);
+	m0_chan_fini_lock(&m->rml_notice);
+	m0_mutex_fini(&m->rml_notice_lock);
+	m0_mutex_fini(&m->rml_ended_lock);
+	m0_list_fini(&m->rml_waiters);
+	m0_mutex_fini(&m->rml_waiters_lock);
+}
+
+static int tm_start(struct m0_rpc__machine *m, const char *ep_addr)
+{
+	struct m0_net_transfer_mc *tm = &m->rml_machine->rm_tm;
+	int                        rc = 0;
+
+	m->rml_rider.ntr_step = step;
+	if (m->rml_cfg.rc_spin_ns != M0_TIME_NEVER)
+		m0_net_tm_spin_set(tm, m->rml_cfg.rc_spin_ns);
+	if (m->rml_cfg.rc_inline)
+		rc = m0_net_tm_inline(tm);
+	rc = rc ?: m0_net_tm_ride(tm, &m->rml_rider);
+	m0_net_tm_colour_set(tm, m->rml_colour);
+	rc = rc ?: m0_net_tm_pool_attach(tm, m->rml_pool,
+					 &m0_rpc__recv_callbacks,
+					 m->rml_msg_size, 0, m->rml_queue_len);
+	if (rc != 0)
+		return rc;
+	rc = m0_net_tm_start(tm, ep_addr);
+	if (rc != 0)
+		return rc;
+	m0_semaphore_down(&m->rml_state_sem);
+	return m->rml_failed_rc;
+}
+
+static int store_init(struct m0_rpc__machine *m)
+{
+	m->rml_store = m->rml_cfg.rc_store;
+	if (m->rml_store != NULL)
+		return 0;
+	m->rml_store = &m->rml_store_own;
+	m->rml_store_is_own = true;
+	return m0_rpc_store_volatile_init(&m->rml_store_own,
+					  m->rml_cfg.rc_replies_bytes_max);
+}
+
+static void lib_free(struct m0_rpc__machine *m)
+{
+	m->rml_machine->rm_lib = NULL;
+	m0_free_aligned(m, sizeof *m, 6);
+}
+
+/* In the reverse order of init; the transfer machine does not run. */
+static void lib_fini(struct m0_rpc__machine *m, bool with_tm)
+{
+	uint32_t i;
+
+	m0_rpc__targets_fini(m);
+	m0_rpc__packets_fini(m);
+	if (with_tm) {
+		int rc = m0_net_tm_fini(&m->rml_machine->rm_tm);
+
+		M0_ASSERT_INFO(rc == 0, "the machine's end points are in use");
+	}
+	m0_rpc__recv_fini(m);
+	m0_rpc__session0_fini(m);
+	if (m->rml_store_is_own && m->rml_store_own.rst_ops != NULL)
+		m0_rpc_store_volatile_fini(&m->rml_store_own);
+	for (i = 0; m->rml_hist != NULL && i < M0_RPC__TYPES_MAX; ++i)
+		m0_free(m->rml_hist[i]);
+	m0_free(m->rml_hist);
+	parts_fini(m);
+	lib_free(m);
+}
+
+int m0_rpc_machine_init(struct m0_rpc_machine   *machine,
+			struct m0_net_domain    *dom,
+			const struct m0_rpc_cfg *cfg, const char *ep_addr,
+			struct m0_net_buffer_pool *recv_pool, uint32_t colour,
+			m0_bcount_t msg_size, uint32_t queue_len)
+{
+	struct m0_rpc__machine *m;
+	int                     rc;
+
+	m = m0_alloc_aligned(sizeof *m, 6);
+	if (m == NULL)
+		return -ENOMEM;
+	M0_SET0(machine);
+	machine->rm_lib = m;
+	m->rml_machine = machine;
+	m->rml_dom = dom;
+	m->rml_colour = colour;
+	m->rml_queue_len = queue_len != 0 ? queue_len : M0_RPC_DEF_QUEUE_LEN;
+	rc = cfg_take(m, cfg, msg_size);
+	if (rc != 0) {
+		lib_free(m);
+		return rc;
+	}
+	machine->rm_min_recv_size = m->rml_msg_size;
+	machine->rm_bulk_cutoff = m->rml_cfg.rc_bulk_cutoff;
+	machine->rm_tm.ntm_callbacks = &tm_callbacks;
+	parts_init(m);
+	rc = store_init(m) ?: m0_rpc__session0_init(m);
+	rc = rc ?: m0_rpc__recv_init(m, recv_pool);
+	if (rc == 0)
+		rc = m0_net_tm_init(&machine->rm_tm, dom);
+	if (rc != 0) {
+		lib_fini(m, false);
+		return rc;
+	}
+	rc = tm_start(m, ep_addr);
+	if (rc != 0) {
+		m0_rpc__calls_close(m);
+		lib_fini(m, true);
+	}
+	return rc;
+}
+
+/* ---------------------------------------------------------------- stop -- */
+
+static void items_abort(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__conn    *conn;
+	struct m0_rpc__session *session;
+
+	m->rml_aborts = true;
+	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
+			       rcx_link) {
+		m0_list_for_each_entry(&conn->rcx_sessions, session,
+				       struct m0_rpc__session, rsx_link)
+			m0_rpc__session_end_items(session, -ESHUTDOWN);
+		m0_rpc__conn_end_items(conn, -ESHUTDOWN);
+	}
+	m0_rpc__session_end_items(m->rml_session0, -ESHUTDOWN);
+}
+
+static bool has_items(const struct m0_rpc__machine *m)
+{
+	const struct m0_rpc__conn    *conn;
+	const struct m0_rpc__session *session;
+
+	if (!m0_list_is_empty(&m->rml_session0->rsx_items))
+		return true;
+	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
+			       rcx_link) {
+		if (!m0_list_is_empty(&conn->rcx_items))
+			return true;
+		m0_list_for_each_entry(&conn->rcx_sessions, session,
+				       struct m0_rpc__session, rsx_link)
+			if (!m0_list_is_empty(&session->rsx_items))
+				return true;
+	}
+	return false;
+}
+
+void m0_rpc__machine_drain(struct m0_rpc__machine *m)
+{
+	bool over = m->rml_aborts || m->rml_now >= m->rml_drain_at;
+
+	if (over && !m->rml_aborts)
+		items_abort(m);
+	if (has_items(m) || m->rml_executing_nr > 0 ||
+	    !m0_list_is_empty(&m->rml_ended))
+		return;
+	/* Replies leave, unless there is no time. */
+	if (!over && (m->rml_packets_busy_nr > 0 ||
+		      !m0_rpc__targets_are_idle(m)))
+		return;
+	__atomic_store_n(&m->rml_phase, M0_RPC__QUIET, __ATOMIC_RELEASE);
+	m0_rpc__tell(m);
+}
+
+static void stop_begin(struct m0_rpc__machine *m, void *arg)
+{
+	const bool *now = arg;
+
+	if (m->rml_phase == M0_RPC__RUNS) {
+		m->rml_phase = M0_RPC__DRAINS;
+		m->rml_drain_at = m0_time_add(m->rml_now,
+					      m->rml_cfg.rc_drain_ns);
+	}
+	if (*now && m->rml_phase == M0_RPC__DRAINS) {
+		m->rml_drain_at = m->rml_now;
+		items_abort(m);
+	}
+}
+
+static bool is_quiet(void *arg)
+{
+	struct m0_rpc__machine *m = arg;
+
+	return __atomic_load_n(&m->rml_phase, __ATOMIC_ACQUIRE) >=
+	       M0_RPC__QUIET;
+}
+
+
+/* In inline mode somebody has to deliver the last events. */
+static void stopped_wait(struct m0_rpc__machine *m)
+{
+	if (!m->rml_cfg.rc_inline) {
+		m0_semaphore_down(&m->rml_state_sem);
+		return;
+	}
+	while (!m0_semaphore_timeddown(&m->rml_state_sem,
+				       m0_time_from_now(0, 100000)))
+		m0_net_buffer_event_deliver_all(&m->rml_machine->rm_tm);
+}
+
+void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
+{
+	struct m0_rpc__machine *m = machine->rm_lib;
+	uint32_t                quiet = M0_RPC__QUIET;
+
+	M0_PRE(!m0_rpc__is_here(m));
+	__atomic_store_n(&m->rml_stops, 1, __ATOMIC_SEQ_CST);
+	m0_rpc__do(m, stop_begin, &abort);
+	(void)m0_rpc__wait(m, is_quiet, m, M0_TIME_NEVER);
+	/* One of those who stop it goes on, and the others have no machine to
+	 * wait for any more. */
+	if (!__atomic_compare_exchange_n(&m->rml_phase, &quiet, M0_RPC__ENDED,
+					 false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST))
+		return;
+	(void)m0_net_tm_stop(&machine->rm_tm, true);
+	stopped_wait(m);
+	m0_rpc__calls_close(m);
+}
+
+void m0_rpc_machine_fini(struct m0_rpc_machine *machine)
+{
+	struct m0_rpc__machine *m = machine->rm_lib;
+
+	m0_rpc_machine_stop(machine, true);
+	M0_PRE(m0_list_is_empty(&m->rml_conns));
+	m0_rpc__do(m, m0_rpc__clients_fini, NULL);
+	m0_rpc__watch_end(m);
+	lib_fini(m, true);
+}
+
+/* --------------------------------------------------------------- other -- */
+
+void m0_rpc_machine_progress(struct m0_rpc_machine *machine)
+{
+	M0_PRE(machine->rm_lib->rml_cfg.rc_inline);
+	m0_net_buffer_event_deliver_all(&machine->rm_tm);
+}
+
+int m0_rpc_machine_fd(struct m0_rpc_machine *machine)
+{
+	return m0_net_tm_fd(&machine->rm_tm);
+}
+
+const char *m0_rpc_machine_addr(const struct m0_rpc_machine *machine)
+{
+	return machine->rm_tm.ntm_ep->nep_addr;
+}

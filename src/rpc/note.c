@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Items of the library's own: handshakes, statuses, words of streams. */
+#include "rpc/rpc_internal.h"
+
+static m0_bcount_t note_size(const struct m0_rpc_item *item)
+{
+	return m0_rpc__note_of(item)->rno_nr;
+}
+
+static int note_encode(const struct m0_rpc_item *item, void *bytes,
+		       m0_bcount_t nr)
+{
+	memcpy(bytes, m0_rpc__note_of(item)->rno_body, nr);
+	return 0;
+}
+
+static void note_get(struct m0_rpc_item *item)
+{
+	m0_ref_get(&m0_rpc__note_of(item)->rno_ref);
+}
+
+static void note_put(struct m0_rpc_item *item)
+{
+	m0_ref_put(&m0_rpc__note_of(item)->rno_ref);
+}
+
+const struct m0_rpc_item_type_ops m0_rpc__note_ops = {
+	.rito_payload_size = note_size,
+	.rito_encode = note_encode,
+	.rito_item_get = note_get,
+	.rito_item_put = note_put,
+};
+
+#define LIB_TYPE(op, kind)                                   \
+	[M0_RPC_OP_##op] = { .rit_opcode = M0_RPC_OP_##op,   \
+			     .rit_ops = &m0_rpc__note_ops,   \
+			     .rit_name = #op,                \
+			     .rit_flags = M0_RPC_ITEM_TYPE_##kind }
+
+static const struct m0_rpc_item_type lib_types[] = {
+	LIB_TYPE(CONN_ESTABLISH, REQUEST),
+	LIB_TYPE(CONN_ESTABLISH_REPLY, REPLY),
+	LIB_TYPE(CONN_TERMINATE, REQUEST),
+	LIB_TYPE(CONN_TERMINATE_REPLY, REPLY),
+	LIB_TYPE(SESSION_ESTABLISH, REQUEST),
+	LIB_TYPE(SESSION_ESTABLISH_REPLY, REPLY),
+	LIB_TYPE(SESSION_TERMINATE, REQUEST),
+	LIB_TYPE(SESSION_TERMINATE_REPLY, REPLY),
+	LIB_TYPE(CANCEL, ONEWAY),
+	LIB_TYPE(ACK, ONEWAY),
+	/* Of a stream: no request of a session's list. */
+	LIB_TYPE(SKIP, ONEWAY),
+	LIB_TYPE(STATUS, REPLY),
+	LIB_TYPE(PING, REQUEST),
+	LIB_TYPE(PING_REPLY, REPLY),
+	LIB_TYPE(REFUSED, REPLY),
+};
+
+const struct m0_rpc_item_type *m0_rpc__lib_type(enum m0_rpc_wire_op op)
+{
+	return &lib_types[op];
+}
+
+static void note_release(struct m0_ref *ref)
+{
+	struct m0_rpc__note *note =
+		container_of(ref, struct m0_rpc__note, rno_ref);
+
+	if (note->rno_counted)
+		__atomic_sub_fetch(&note->rno_machine->rml_notices_nr, 1,
+				   __ATOMIC_RELAXED);
+	m0_rpc_item_fini(&note->rno_item);
+	m0_free(note);
+}
+
+struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
+				      enum m0_rpc_wire_op op, size_t nr_max)
+{
+	struct m0_rpc__note *note = m0_alloc(sizeof *note + nr_max);
+
+	if (note == NULL)
+		return NULL;
+	note->rno_machine = m;
+	m0_ref_init(&note->rno_ref, 1, note_release);
+	m0_rpc_item_init(&note->rno_item, &lib_types[op]);
+	note->rno_item.ri_prio = M0_RPC_ITEM_PRIO_MAX;
+	return note;
+}
+
+/* Of handshakes that no answer has ended. */
+static void note_replied(struct m0_rpc_item *item)
+{
+	struct m0_rpc__note *note = m0_rpc__note_of(item);
+
+	if (note->rno_done != NULL)
+		note->rno_done(note, item->ri_error, NULL, 0);
+	note->rno_done = NULL;
+}
+
+static const struct m0_rpc_item_ops note_item_ops = { .rio_replied =
+							      note_replied };
+
+void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
+		      struct m0_rpc__session *session, m0_time_t expires)
+{
+	struct m0_rpc__machine *m = note->rno_machine;
+	struct m0_rpc_item     *item = &note->rno_item;
+	struct m0_rpc__item    *il = m0_rpc__il(item);
+
+	item->ri_ops = &note_item_ops;
+	item->ri_expires = expires;
+	il->ril_payload = note->rno_nr;
+	m0_rpc__item_prepare(m, item);
+	il->ril_session = session;
+	il->ril_conn = conn;
+	m0_rpc__post_form(m, item);
+}
+
+void m0_rpc__note_send(struct m0_rpc__note *note, struct m0_rpc__target *target)
+{
+	struct m0_rpc_item  *item = &note->rno_item;
+	struct m0_rpc__item *il = m0_rpc__il(item);
+	struct m0_rpc__re    re = il->ril_re;
+
+	il->ril_payload = note->rno_nr;
+	m0_rpc__item_prepare(note->rno_machine, item);
+	il->ril_re = re;
+	il->ril_target = target;
+	m0_rpc__item_form(note->rno_machine, item);
+}
+
+void m0_rpc__note_reply(struct m0_rpc__note *note,
+			struct m0_rpc__target *target,
+			const struct m0_rpc_wire_item *to, int32_t status)
+{
+	m0_rpc__il(&note->rno_item)->ril_re = (struct m0_rpc__re){
+		.rre_session = to->rwi_session,
+		.rre_stream = to->rwi_stream,
+		.rre_xid = to->rwi_xid,
+		.rre_status = status,
+	};
+	m0_rpc__note_send(note, target);
+}
+
+void m0_rpc__refuse(struct m0_rpc__machine *m, struct m0_rpc__target *target,
+		    const struct m0_rpc_wire_item *to, enum m0_rpc_wire_op op,
+		    int32_t status)
+{
+	struct m0_rpc__note *note;
+
+	if (target == NULL || __atomic_load_n(&m->rml_notices_nr,
+					      __ATOMIC_RELAXED) >=
+				      M0_RPC__NOTICES_MAX)
+		return;
+	note = m0_rpc__note_new(m, op, 0);
+	if (note == NULL)
+		return;
+	note->rno_counted = true;
+	__atomic_add_fetch(&m->rml_notices_nr, 1, __ATOMIC_RELAXED);
+	m0_rpc__note_reply(note, target, to, status);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Packets that come. A receive buffer takes several; bodies are left in it, and
+ * items that point there count in nb_app_private, beside the receive queue,
+ * which counts one. Who puts the last count gives the buffer back to the pool.
+ * When too many buffers are held by items alone, packets are copied.
+ */
+#include "rpc/rpc_internal.h"
+
+enum {
+	/** Packets in a receive buffer, and bytes of it in packets. */
+	MSGS_MAX = 256,
+	BUFFER_PACKETS = 2,
+	ON_HEAP = 1
+};
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/** A copy of a packet. */
+struct copy {
+	uint64_t            cpy_refs;
+	_Alignas(8) uint8_t cpy_bytes[];
+};
+
+static uint64_t *count_of(uintptr_t rbuf)
+{
+	struct m0_net_buffer *nb = (struct m0_net_buffer *)rbuf;
+
+	_Static_assert(sizeof nb->nb_app_private == sizeof(uint64_t),
+		       "the count takes the pointer's place");
+	return rbuf & ON_HEAP
+		       ? &((struct copy *)(rbuf & ~(uintptr_t)ON_HEAP))->cpy_refs
+		       : (uint64_t *)(void *)&nb->nb_app_private;
+}
+
+void m0_rpc__rbuf_get(uintptr_t rbuf)
+{
+	__atomic_fetch_add(count_of(rbuf), 1, __ATOMIC_RELAXED);
+}
+
+static void buffer_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb)
+{
+	struct m0_net_buffer_pool *pool = m->rml_pool;
+
+	nb->nb_app_private = NULL;
+	m0_net_buffer_pool_lock(pool);
+	m0_net_buffer_pool_put(pool, nb, m->rml_colour);
+	m0_net_buffer_pool_unlock(pool);
+}
+
+void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf)
+{
+	if (__atomic_sub_fetch(count_of(rbuf), 1, __ATOMIC_ACQ_REL) > 0)
+		return;
+	if (rbuf & ON_HEAP) {
+		m0_free((void *)(rbuf & ~(uintptr_t)ON_HEAP));
+		return;
+	}
+	__atomic_sub_fetch(&m->rml_held_nr, 1, __ATOMIC_RELAXED);
+	buffer_put(m, (struct m0_net_buffer *)rbuf);
+}
+
+/* The queue's own count. */
+static void queue_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb)
+{
+	__atomic_add_fetch(&m->rml_held_nr, 1, __ATOMIC_RELAXED);
+	m0_rpc__rbuf_put(m, (uintptr_t)nb);
+}
+
+/* ------------------------------------------------------------- packets -- */
+
+/* Where the bytes are in one piece; NULL: they are not. */
+static const uint8_t *piece_of(const struct m0_bufvec *bv, m0_bindex_t at,
+			       m0_bcount_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < bv->ov_vec.v_nr; ++i) {
+		if (at < bv->ov_vec.v_count[i])
+			return nr <= bv->ov_vec.v_count[i] - at
+				       ? (const uint8_t *)bv->ov_buf[i] + at
+				       : NULL;
+		at -= bv->ov_vec.v_count[i];
+	}
+	return NULL;
+}
+
+static void copy_out(const struct m0_bufvec *bv, m0_bindex_t at, uint8_t *to,
+		     m0_bcount_t nr)
+{
+	m0_bcount_t part;
+	uint32_t    i;
+
+	for (i = 0; i < bv->ov_vec.v_nr && nr > 0; ++i) {
+		if (at >= bv->ov_vec.v_count[i]) {
+			at -= bv->ov_vec.v_count[i];
+			continue;
+		}
+		part = min64u(nr, bv->ov_vec.v_count[i] - at);
+		memcpy(to, (const uint8_t *)bv->ov_buf[i] + at, part);
+		to += part;
+		nr -= part;
+		at = 0;
+	}
+}
+
+struct m0_rpc__target *m0_rpc__came_target(struct m0_rpc__machine *m,
+					   struct m0_rpc__came    *came)
+{
+	if (came->rca_target == NULL)
+		came->rca_target = m0_rpc__target_get(m, came->rca_ep,
+						      m->rml_cfg.rc_policy);
+	return came->rca_target;
+}
+
+int m0_rpc__came_decode(struct m0_rpc__machine        *m,
+			const struct m0_rpc__came     *came,
+			const struct m0_rpc_item_type *type,
+			struct m0_rpc_item           **ret)
+{
+	struct m0_rpc_item *item = NULL;
+	int                 rc;
+
+	rc = type->rit_ops->rito_decode(type, &item, came->rca_body,
+					came->rca_item.rwi_size);
+	if (rc < 0)
+		return rc;
+	M0_ASSERT(item != NULL && item->ri_state == M0_RPC_ITEM_INITIALISED);
+	m0_rpc__rbuf_get(came->rca_rbuf);
+	m0_rpc__il(item)->ril_rbuf = came->rca_rbuf;
+	item->ri_rmachine = m->rml_machine;
+	item->ri_prio = (enum m0_rpc_item_priority)came->rca_item.rwi_prio;
+	item->ri_stream = came->rca_item.rwi_stream;
+	item->ri_dup = came->rca_item.rwi_flags & M0_RPC_WIRE_DUP;
+	item->ri_size = m0_rpc__wire_item_size(came->rca_item.rwi_size);
+	item->ri_remote_expires =
+		came->rca_item.rwi_remaining_ms == 0
+			? M0_TIME_NEVER
+			: m0_time_add(m->rml_now,
+				      came->rca_item.rwi_remaining_ms *
+					      M0_TIME_ONE_MSEC);
+	*ret = item;
+	return 0;
+}
+
+static void item_came(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	M0_RPC__COUNT(m, rs_nr_rcvd_items, 1);
+	if (came->rca_item.rwi_flags & M0_RPC_WIRE_REPLY)
+		m0_rpc__came_reply(m, came);
+	else if (came->rca_item.rwi_opcode < M0_RPC_OP_USER)
+		m0_rpc__came_handshake(m, came);
+	else
+		m0_rpc__came_request(m, came);
+}
+
+static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
+			const uint8_t *bytes, m0_bcount_t nr, uintptr_t rbuf)
+{
+	struct m0_rpc__came   came = { .rca_ep = ep, .rca_rbuf = rbuf };
+	struct m0_rpc_wire_in in;
+	int                   rc;
+
+	rc = m0_rpc__wire_open(&in, &came.rca_packet, bytes, nr, &m->rml_sum);
+	if (rc == 0) {
+		M0_RPC__COUNT(m, rs_nr_rcvd_packets, 1);
+		M0_RPC__COUNT(m, rs_nr_rcvd_bytes, nr);
+		while ((rc = m0_rpc__wire_next(&in, &came.rca_item,
+					       &came.rca_body)) == 1)
+			item_came(m, &came);
+	} else if (rc == -EPROTONOSUPPORT) {
+		m0_rpc__refusal_send(m, ep);
+	} else if (rc == -EOPNOTSUPP) {
+		m0_rpc__conns_refused(m, ep);
+	}
+	if (rc < 0)
+		M0_RPC__COUNT(m, rs_nr_bad_packets, 1);
+	if (came.rca_target != NULL)
+		m0_rpc__target_put(came.rca_target);
+}
+
+static void message_came(struct m0_rpc__machine           *m,
+			 const struct m0_net_buffer_event *ev)
+{
+	struct m0_net_buffer *nb = ev->nbe_buffer;
+	const uint8_t        *bytes =
+		piece_of(&nb->nb_buffer, ev->nbe_offset, ev->nbe_length);
+	struct copy *copy;
+
+	if (M0_LIKELY(bytes != NULL && (uintptr_t)bytes % 8 == 0 &&
+		      __atomic_load_n(&m->rml_held_nr, __ATOMIC_RELAXED) <
+			      m->rml_held_max)) {
+		packet_came(m, ev->nbe_ep, bytes, ev->nbe_length,
+			    (uintptr_t)nb);
+		return;
+	}
+	copy = m0_alloc(sizeof *copy + ev->nbe_length);
+	if (copy == NULL) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		return;
+	}
+	copy->cpy_refs = 1;
+	copy_out(&nb->nb_buffer, ev->nbe_offset, copy->cpy_bytes,
+		 ev->nbe_length);
+	packet_came(m, ev->nbe_ep, copy->cpy_bytes, ev->nbe_length,
+		    (uintptr_t)copy | ON_HEAP);
+	m0_rpc__rbuf_put(m, (uintptr_t)copy | ON_HEAP);
+}
+
+static void recv_cb(const struct m0_net_buffer_event *ev)
+{
+	struct m0_net_buffer   *nb = ev->nbe_buffer;
+	struct m0_rpc_machine  *machine =
+		container_of(nb->nb_tm, struct m0_rpc_machine, rm_tm);
+	struct m0_rpc__machine *m = machine->rm_lib;
+	struct m0_rpc__machine *before = m0_rpc__enter(m);
+	/* Asked now: items may put it meanwhile, and it is queued again. */
+	bool is_final = !(nb->nb_flags & M0_NET_BUF_QUEUED);
+
+	m->rml_now = m0_time_cached();
+	if (nb->nb_app_private == NULL)
+		*count_of((uintptr_t)nb) = 1;
+	if (ev->nbe_status == 0)
+		message_came(m, ev);
+	if (is_final)
+		queue_put(m, nb);
+	m0_rpc__leave(before);
+}
+
+const struct m0_net_buffer_callbacks m0_rpc__recv_callbacks = {
+	.nbc_cb[M0_NET_QT_MSG_RECV] = recv_cb
+};
+
+/* --------------------------------------------------------------- pools -- */
+
+static const struct m0_net_buffer_pool_ops pool_ops = {
+	.nbpo_not_empty = m0_net_domain_buffer_pool_not_empty
+};
+
+int m0_rpc__recv_init(struct m0_rpc__machine    *m,
+		      struct m0_net_buffer_pool *pool)
+{
+	struct m0_net_domain *dom = m->rml_dom;
+	m0_bcount_t           max = min64u(dom->nd_get_max_buffer_size,
+					   dom->nd_get_max_buffer_segment_size);
+	uint32_t              nr = 2 * m->rml_queue_len;
+	int                   rc;
+
+	if (pool != NULL) {
+		uint32_t share = larger(pool->nbp_colours_nr, 1);
+
+		m->rml_pool = pool;
+		m->rml_held_max = larger(
+			pool->nbp_buf_nr / share > m->rml_queue_len
+				? pool->nbp_buf_nr / share - m->rml_queue_len
+				: 0,
+			1);
+		return 0;
+	}
+	m->rml_colour = M0_BUFFER_ANY_COLOUR;
+	rc = m0_net_buffer_pool_init(
+		&m->rml_pool_own, dom, 0, 1,
+		min64u(max, BUFFER_PACKETS * m->rml_msg_size), 0, 12, false);
+	if (rc != 0)
+		return rc;
+	m->rml_pool = &m->rml_pool_own;
+	m->rml_pool_own.nbp_ops = &pool_ops;
+	m->rml_held_max = m->rml_queue_len;
+	m0_net_buffer_pool_lock(m->rml_pool);
+	rc = m0_net_buffer_pool_provision(m->rml_pool, nr) < (int)nr ? -ENOMEM
+								    : 0;
+	m0_net_buffer_pool_unlock(m->rml_pool);
+	return rc;
+}
+
+void m0_rpc__recv_fini(struct m0_rpc__machine *m)
+{
+	int rc = 0;
+
+	if (m->rml_pool == &m->rml_pool_own)
+		rc = m0_net_buffer_pool_fini(m->rml_pool);
+	M0_ASSERT_INFO(rc == 0, "items that came here are still referred to");
+}
+
+uint32_t m0_rpc_bufs_nr(uint32_t len, uint32_t tms_nr)
+{
+	return len + larger(tms_nr / 4, 1) + 2;
+}
+
+int m0_rpc_net_buffer_pool_setup(struct m0_net_domain      *dom,
+				 struct m0_net_buffer_pool *pool,
+				 uint32_t bufs_nr, uint32_t tm_nr)
+{
+	m0_bcount_t max = min64u(dom->nd_get_max_buffer_size,
+				 dom->nd_get_max_buffer_segment_size);
+	int         rc;
+
+	rc = m0_net_buffer_pool_init(
+		pool, dom, M0_NET_BUFFER_POOL_THRESHOLD, 1,
+		min64u(max, BUFFER_PACKETS * M0_RPC_DEF_MAX_RPC_MSG_SIZE),
+		tm_nr, 12, false);
+	if (rc != 0)
+		return rc;
+	pool->nbp_ops = &pool_ops;
+	m0_net_buffer_pool_lock(pool);
+	rc = m0_net_buffer_pool_provision(pool, bufs_nr);
+	m0_net_buffer_pool_unlock(pool);
+	if (rc < (int)bufs_nr) {
+		(void)m0_net_buffer_pool_fini(pool);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void m0_rpc_net_buffer_pool_cleanup(struct m0_net_buffer_pool *pool)
+{
+	int rc = m0_net_buffer_pool_fini(pool);
+
+	M0_ASSERT_INFO(rc == 0, "a buffer of the pool is in use");
+}

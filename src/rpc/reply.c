@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Replies. They take the same path as requests; those of streams are kept, as
+ * they are, until the client has acknowledged them.
+ */
+#include "rpc/rpc_internal.h"
+
+void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
+			struct m0_rpc__target *target)
+{
+	struct m0_rpc__item *il = m0_rpc__il(reply);
+
+	if (target == NULL || m0_rpc__frm_item_is_cached(&il->ril_frm) ||
+	    il->ril_packet != NULL || (il->ril_flags & M0_RPC__IF_ENDED))
+		return;
+	il->ril_target = target;
+	m0_rpc__item_form(m, reply);
+}
+
+void m0_rpc__request_done(struct m0_rpc__machine *m,
+			  struct m0_rpc_item     *request)
+{
+	struct m0_rpc__item    *il = m0_rpc__il(request);
+	struct m0_rpc__target  *target = il->ril_target;
+	struct m0_rpc__client  *client = il->ril_client;
+	struct m0_rpc__sstream *stream = il->ril_sstream;
+
+	if (il->ril_flags & M0_RPC__IF_IN_DUPS)
+		m0_rpc_dups_del(&client->rct_dups, &il->ril_dup);
+	il->ril_target = NULL;
+	--m->rml_executing_nr;
+	m0_rpc__state_set(request, M0_RPC_ITEM_REPLIED);
+	m0_rpc_item_put(request);
+	if (target != NULL)
+		m0_rpc__target_put(target);
+	if (stream != NULL)
+		m0_rpc__ssession_release(stream->rsq_session);
+	else
+		m0_rpc__client_release(client);
+}
+
+/* A status in place of a reply; NULL: no memory. */
+static struct m0_rpc_item *status_item(struct m0_rpc__machine *m, int rc)
+{
+	struct m0_rpc__note *note = m0_rpc__note_new(m, M0_RPC_OP_STATUS, 0);
+
+	if (note == NULL)
+		return NULL;
+	m0_rpc__item_prepare(m, &note->rno_item);
+	m0_rpc__il(&note->rno_item)->ril_re.rre_status = rc;
+	return &note->rno_item;
+}
+
+static void reply_address(const struct m0_rpc_item *request,
+			  struct m0_rpc_item       *reply)
+{
+	const struct m0_rpc__item *il = m0_rpc__il(request);
+	struct m0_rpc__re         *re = &m0_rpc__il(reply)->ril_re;
+
+	re->rre_session = il->ril_in_session;
+	re->rre_stream = il->ril_in_stream;
+	re->rre_xid = il->ril_xid;
+	reply->ri_prio = request->ri_prio;
+}
+
+/* Of a stream: kept, sent, and the next one may begin. */
+static void stream_finish(struct m0_rpc__machine *m,
+			  struct m0_rpc_item     *request,
+			  struct m0_rpc_item *reply, int rc)
+{
+	struct m0_rpc__item     *il = m0_rpc__il(request);
+	struct m0_rpc__sstream  *stream = il->ril_sstream;
+	struct m0_rpc__ssession *s = stream->rsq_session;
+	m0_bcount_t              bytes = 0;
+
+	if (reply != NULL) {
+		bytes = sizeof *reply + m0_rpc__il(reply)->ril_payload;
+		m0_rpc__il(reply)->ril_flags |= M0_RPC__IF_KEPT;
+	}
+	/* After the fencing of its client it goes nowhere. */
+	m0_rpc_sstream_executed(&stream->rsq_core, il->ril_xid, reply, bytes,
+				rc);
+	if (reply != NULL && !s->rsw_gone)
+		m0_rpc__reply_send(m, reply, il->ril_target);
+	++s->rsw_refs;
+	m0_rpc__request_done(m, request);
+	if (!s->rsw_gone)
+		m0_rpc__sstream_run(m, stream);
+	m0_rpc__ssession_release(s);
+}
+
+void m0_rpc__request_finish(struct m0_rpc__machine *m,
+			    struct m0_rpc_item     *request,
+			    struct m0_rpc_item *reply, int rc)
+{
+	struct m0_rpc__item *il = m0_rpc__il(request);
+
+	if (reply == NULL)
+		reply = status_item(m, rc);
+	if (reply != NULL)
+		reply_address(request, reply);
+	if (il->ril_sstream != NULL) {
+		stream_finish(m, request, reply, rc);
+		return;
+	}
+	if (reply != NULL && (il->ril_client->rct_gone ||
+			      il->ril_target == NULL))
+		m0_rpc__item_end(reply, -ESTALE, NULL);
+	else if (reply != NULL)
+		m0_rpc__reply_send(m, reply, il->ril_target);
+	m0_rpc__request_done(m, request);
+}
+
+static void reply_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__item *il =
+		container_of(call, struct m0_rpc__item, ril_call);
+
+	m0_rpc__request_answered(m, il->ril_re.rre_request,
+				 m0_rpc__item_of(il));
+}
+
+/* The reply is prepared; any thread. */
+static void answer(struct m0_rpc__machine *m, struct m0_rpc_item *request,
+		   struct m0_rpc_item *reply)
+{
+	struct m0_rpc__item *il = m0_rpc__il(request);
+	int                  rc;
+
+	M0_PRE(!(__atomic_fetch_or(&il->ril_flags, M0_RPC__IF_ANSWERED,
+				   __ATOMIC_RELAXED) &
+		 M0_RPC__IF_ANSWERED));
+	if (il->ril_job != NULL) {
+		il->ril_answer = reply;
+		return;
+	}
+	/* Of a stream: what follows calls handlers. */
+	if (m0_rpc__is_here(m) && il->ril_sstream == NULL) {
+		m0_rpc__request_finish(m, request, reply, 0);
+		return;
+	}
+	m0_rpc__il(reply)->ril_re.rre_request = request;
+	m0_rpc__il(reply)->ril_call.rcl_run = reply_run;
+	rc = m0_rpc__call_push(m, &m0_rpc__il(reply)->ril_call);
+	M0_ASSERT_INFO(rc == 0, "requests are waited for by stop");
+}
+
+void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc)
+{
+	struct m0_rpc__machine *m = request->ri_rmachine->rm_lib;
+	struct m0_rpc_item     *reply = status_item(m, rc);
+
+	M0_PRE(request->ri_state == M0_RPC_ITEM_ACCEPTED);
+	M0_ASSERT_INFO(reply != NULL, "no memory for a status");
+	answer(m, request, reply);
+}
+
+void m0_rpc_reply_post(struct m0_rpc_item *request, struct m0_rpc_item *reply)
+{
+	struct m0_rpc__machine *m = request->ri_rmachine->rm_lib;
+	struct m0_rpc__item    *il = m0_rpc__il(reply);
+
+	M0_PRE(request->ri_state == M0_RPC_ITEM_ACCEPTED);
+	M0_PRE(reply->ri_state == M0_RPC_ITEM_INITIALISED);
+	M0_PRE(reply->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY);
+	il->ril_payload = reply->ri_type->rit_ops->rito_payload_size(reply);
+	if (m0_rpc__wire_item_size(il->ril_payload) >
+	    m->rml_msg_size - M0_RPC_WIRE_PACKET_BYTES) {
+		m0_rpc_item_put(reply);
+		m0_rpc_reply_rc(request, -EMSGSIZE);
+		return;
+	}
+	m0_rpc__item_prepare(m, reply);
+	il->ril_re.rre_status = 0;
+	answer(m, request, reply);
+}

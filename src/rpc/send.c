@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Packets that leave. A packet is a registered buffer with memory of its own,
+ * in which headers and bodies are encoded once; bodies that types gather become
+ * segments between pieces of that memory. When it has left it is used again.
+ */
+#include "rpc/rpc_internal.h"
+
+/* ------------------------------------------------------------- buffers -- */
+
+static void packet_free(struct m0_rpc__packet *p)
+{
+	if (p->rpk_nb.nb_dom != NULL) {
+		p->rpk_nb.nb_buffer.ov_vec.v_nr = 1;
+		(void)m0_net_buffer_deregister(&p->rpk_nb,
+					       p->rpk_machine->rml_dom);
+	}
+	m0_free_aligned(p->rpk_memory, p->rpk_machine->rml_msg_size, 12);
+	m0_free(p->rpk_base);
+	m0_free(p->rpk_count);
+	m0_free(p->rpk_seg);
+	m0_free(p);
+}
+
+static void send_cb(const struct m0_net_buffer_event *ev);
+
+static const struct m0_net_buffer_callbacks send_callbacks = {
+	.nbc_cb[M0_NET_QT_MSG_SEND] = send_cb
+};
+
+static struct m0_rpc__packet *packet_new(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__packet *p;
+	int                    rc = -ENOMEM;
+
+	M0_ALLOC_PTR(p);
+	if (p == NULL)
+		return NULL;
+	p->rpk_machine = m;
+	p->rpk_memory = m0_alloc_aligned(m->rml_msg_size, 12);
+	M0_ALLOC_ARR(p->rpk_base, m->rml_segs_max);
+	M0_ALLOC_ARR(p->rpk_count, m->rml_segs_max);
+	M0_ALLOC_ARR(p->rpk_seg, m->rml_segs_max);
+	m0_list_init(&p->rpk_frm.fpk_items);
+	m0_list_link_init(&p->rpk_link);
+	if (p->rpk_memory != NULL && p->rpk_base != NULL &&
+	    p->rpk_count != NULL && p->rpk_seg != NULL) {
+		p->rpk_base[0] = p->rpk_memory;
+		p->rpk_count[0] = m->rml_msg_size;
+		p->rpk_nb.nb_buffer.ov_vec.v_nr = 1;
+		p->rpk_nb.nb_buffer.ov_vec.v_count = p->rpk_count;
+		p->rpk_nb.nb_buffer.ov_buf = p->rpk_base;
+		p->rpk_nb.nb_qtype = M0_NET_QT_MSG_SEND;
+		p->rpk_nb.nb_callbacks = &send_callbacks;
+		rc = m0_net_buffer_register(&p->rpk_nb, m->rml_dom);
+	}
+	if (rc != 0) {
+		packet_free(p);
+		return NULL;
+	}
+	++m->rml_packets_nr;
+	return p;
+}
+
+static struct m0_rpc__packet *packet_get(struct m0_rpc__machine *m)
+{
+	struct m0_list_link   *link = m0_list_first(&m->rml_packets);
+	struct m0_rpc__packet *p;
+
+	if (link != NULL) {
+		p = container_of(link, struct m0_rpc__packet, rpk_link);
+		m0_list_del(link);
+	} else {
+		p = m->rml_packets_nr < M0_RPC__PACKETS_MAX ? packet_new(m)
+							    : NULL;
+		if (p == NULL)
+			return NULL;
+	}
+	m0_list_add(&m->rml_packets_busy, &p->rpk_link);
+	++m->rml_packets_busy_nr;
+	p->rpk_segs_nr = 0;
+	p->rpk_used = M0_RPC_WIRE_PACKET_BYTES;
+	p->rpk_cut = 0;
+	p->rpk_target = NULL;
+	return p;
+}
+
+static void packet_put(struct m0_rpc__packet *p)
+{
+	struct m0_rpc__machine *m = p->rpk_machine;
+
+	/* The memory used last is warm. */
+	m0_list_move(&m->rml_packets, &p->rpk_link);
+	--m->rml_packets_busy_nr;
+}
+
+void m0_rpc__packets_fini(struct m0_rpc__machine *m)
+{
+	struct m0_list_link *link;
+
+	M0_PRE(m0_list_is_empty(&m->rml_packets_busy));
+	while ((link = m0_list_first(&m->rml_packets)) != NULL) {
+		m0_list_del(link);
+		packet_free(container_of(link, struct m0_rpc__packet,
+					 rpk_link));
+	}
+}
+
+/* ------------------------------------------------------------ encoding -- */
+
+/* Ends the piece of own memory that is open. */
+static void piece_cut(struct m0_rpc__packet *p)
+{
+	if (p->rpk_used == p->rpk_cut)
+		return;
+	p->rpk_seg[p->rpk_segs_nr].rwg_base = p->rpk_memory + p->rpk_cut;
+	p->rpk_seg[p->rpk_segs_nr++].rwg_nr = p->rpk_used - p->rpk_cut;
+	p->rpk_cut = p->rpk_used;
+}
+
+/* The body by reference; false: it is to be encoded. */
+static bool body_gather(struct m0_rpc__packet *p, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+	void                *base[M0_RPC__GATHER_MAX];
+	m0_bcount_t          count[M0_RPC__GATHER_MAX];
+	m0_bcount_t          sum = 0;
+	uint32_t             max = il->ril_frm.fi_segs_nr;
+	uint32_t             nr;
+	uint32_t             i;
+
+	if (max == 0)
+		return false;
+	nr = item->ri_type->rit_ops->rito_gather(item, base, count, max - 1);
+	M0_ASSERT(nr > 0 && nr <= max - 1);
+	piece_cut(p);
+	for (i = 0; i < nr; ++i) {
+		p->rpk_seg[p->rpk_segs_nr].rwg_base = base[i];
+		p->rpk_seg[p->rpk_segs_nr++].rwg_nr = count[i];
+		sum += count[i];
+	}
+	M0_ASSERT(sum == il->ril_payload);
+	il->ril_flags |= M0_RPC__IF_GATHERED;
+	return true;
+}
+
+static int body_put(struct m0_rpc__packet *p, struct m0_rpc_item *item)
+{
+	m0_bcount_t nr = m0_rpc__il(item)->ril_payload;
+	uint8_t    *at = p->rpk_memory + p->rpk_used;
+	int         rc = 0;
+
+	if (body_gather(p, item)) {
+		p->rpk_used += m0_rpc__wire_pad_put(at, nr);
+		return 0;
+	}
+	if (nr > 0)
+		rc = item->ri_type->rit_ops->rito_encode(item, at, nr);
+	if (rc < 0)
+		return rc;
+	p->rpk_used += nr + m0_rpc__wire_pad_put(at + nr, nr);
+	return 0;
+}
+
+static uint32_t remaining_ms(const struct m0_rpc__machine *m,
+			     m0_time_t                     expires)
+{
+	uint64_t ms;
+
+	if (expires == 0 || expires == M0_TIME_NEVER)
+		return 0;
+	ms = m0_time_sub(expires, m->rml_now) / M0_TIME_ONE_MSEC;
+	return (uint32_t)max64u(1, min64u(ms, UINT32_MAX));
+}
+
+static void request_header(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+			   struct m0_rpc_wire_item *w)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+	struct m0_rpc_cmark  mark;
+
+	w->rwi_session = il->ril_session->rsx_id;
+	w->rwi_stream = item->ri_stream;
+	w->rwi_remaining_ms = remaining_ms(m, item->ri_expires);
+	w->rwi_flags = M0_RPC_WIRE_REQUEST;
+	if (item->ri_stream != 0) {
+		m0_rpc_cstream_take(
+			&il->ril_session->rsx_streams[item->ri_stream - 1]
+				 .rsy_core,
+			&il->ril_citem, m->rml_now, &mark);
+		w->rwi_xid = mark.rck_xid;
+		w->rwi_ack = mark.rck_ack;
+		if (mark.rck_dup)
+			w->rwi_flags |= M0_RPC_WIRE_DUP;
+	} else {
+		w->rwi_xid = il->ril_xid;
+		if (item->ri_nr_sent > 0)
+			w->rwi_flags |= M0_RPC_WIRE_DUP;
+	}
+}
+
+/* A note of a stream says what is to be said now. */
+static void note_header(struct m0_rpc__machine *m, struct m0_rpc__note *note,
+			struct m0_rpc_wire_item *w)
+{
+	const struct m0_rpc__re *re = &m0_rpc__il(&note->rno_item)->ril_re;
+	struct m0_rpc_cmark      mark;
+
+	w->rwi_flags = note->rno_flags;
+	w->rwi_session = re->rre_session;
+	w->rwi_stream = re->rre_stream;
+	w->rwi_xid = re->rre_xid;
+	if (note->rno_stream == NULL)
+		return;
+	m0_rpc_cstream_control(&note->rno_stream->rsy_core, m->rml_now, &mark);
+	w->rwi_session = note->rno_stream->rsy_session->rsx_id;
+	w->rwi_stream = note->rno_stream->rsy_nr;
+	w->rwi_xid = mark.rck_xid;
+	w->rwi_ack = mark.rck_ack;
+	w->rwi_opcode = mark.rck_skip ? M0_RPC_OP_SKIP : M0_RPC_OP_ACK;
+	w->rwi_flags = mark.rck_skip
+			       ? M0_RPC_WIRE_REQUEST | M0_RPC_WIRE_SKIP
+			       : M0_RPC_WIRE_ONEWAY | M0_RPC_WIRE_ACK;
+	if (mark.rck_dup)
+		w->rwi_flags |= M0_RPC_WIRE_DUP;
+	note->rno_stream->rsy_note = NULL;
+	note->rno_stream = NULL;
+}
+
+static void header_fill(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+			struct m0_rpc_wire_item *w)
+{
+	const struct m0_rpc__item *il = m0_rpc__il(item);
+	uint64_t                   flags = item->ri_type->rit_flags;
+
+	*w = (struct m0_rpc_wire_item){
+		.rwi_opcode = item->ri_type->rit_opcode,
+		.rwi_prio = (uint8_t)item->ri_prio,
+		.rwi_size = (uint32_t)il->ril_payload,
+	};
+	if (flags & M0_RPC_ITEM_TYPE_REPLY) {
+		w->rwi_flags = M0_RPC_WIRE_REPLY;
+		w->rwi_session = il->ril_re.rre_session;
+		w->rwi_stream = il->ril_re.rre_stream;
+		w->rwi_xid = il->ril_re.rre_xid;
+		w->rwi_status = il->ril_re.rre_status;
+	} else if (flags & M0_RPC_ITEM_TYPE_REQUEST) {
+		request_header(m, item, w);
+	} else if (item->ri_type->rit_opcode < M0_RPC_OP_USER) {
+		note_header(m, m0_rpc__note_of(item), w);
+	} else {
+		w->rwi_flags = M0_RPC_WIRE_ONEWAY;
+	}
+}
+
+static int item_put(struct m0_rpc__packet *p, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item    *il = m0_rpc__il(item);
+	uint8_t                *at = p->rpk_memory + p->rpk_used;
+	struct m0_rpc_wire_item w;
+	int                     rc;
+
+	p->rpk_used += M0_RPC_WIRE_ITEM_BYTES;
+	il->ril_packet = p;
+	rc = body_put(p, item);
+	if (rc < 0) {
+		p->rpk_used -= M0_RPC_WIRE_ITEM_BYTES;
+		return rc;
+	}
+	header_fill(p->rpk_machine, item, &w);
+	m0_rpc__wire_item_put(at, &w);
+	m0_rpc__state_set(item, M0_RPC_ITEM_SENDING);
+	return 0;
+}
+
+/* ---------------------------------------------------------- formation -- */
+
+static struct m0_rpc_frm_packet *frm_packet_get(struct m0_rpc_frm *frm)
+{
+	struct m0_rpc__target *t =
+		container_of(frm, struct m0_rpc__target, trg_frm);
+	struct m0_rpc__packet *p = packet_get(t->trg_machine);
+
+	if (p == NULL)
+		return NULL;
+	p->rpk_target = t;
+	return &p->rpk_frm;
+}
+
+static uint32_t items_put(struct m0_rpc__packet *p)
+{
+	struct m0_rpc__item *il;
+	struct m0_list_link *link;
+	struct m0_list_link *next;
+	uint32_t             nr = 0;
+	int                  rc;
+
+	m0_list_for_each_safe(&p->rpk_frm.fpk_items, link, next) {
+		il = container_of(link, struct m0_rpc__item, ril_frm.fi_link);
+		rc = item_put(p, m0_rpc__item_of(il));
+		if (rc < 0)
+			m0_rpc__item_end(m0_rpc__item_of(il), rc, NULL);
+		else
+			++nr;
+	}
+	return nr;
+}
+
+static void seal(struct m0_rpc__packet *p, uint32_t nr)
+{
+	struct m0_rpc__machine   *m = p->rpk_machine;
+	struct m0_rpc_wire_packet head = {
+		.rwp_items_nr = nr,
+		.rwp_epoch = p->rpk_target->trg_epoch,
+		.rwp_sender = m->rml_cfg.rc_uuid,
+		.rwp_incarnation = m->rml_cfg.rc_incarnation,
+	};
+	unsigned i;
+
+	piece_cut(p);
+	p->rpk_nb.nb_length = m0_rpc__wire_seal(&head, p->rpk_seg,
+						p->rpk_segs_nr, &m->rml_sum);
+	for (i = 0; i < p->rpk_segs_nr; ++i) {
+		p->rpk_base[i] = p->rpk_seg[i].rwg_base;
+		p->rpk_count[i] = p->rpk_seg[i].rwg_nr;
+	}
+	p->rpk_nb.nb_buffer.ov_vec.v_nr = p->rpk_segs_nr;
+}
+
+static void packet_sent(struct m0_rpc__packet *p, int rc);
+
+static void frm_packet_ready(struct m0_rpc_frm        *frm,
+			     struct m0_rpc_frm_packet *packet)
+{
+	struct m0_rpc__packet *p =
+		container_of(packet, struct m0_rpc__packet, rpk_frm);
+	struct m0_rpc__machine *m = p->rpk_machine;
+	uint32_t                nr = items_put(p);
+	int                     rc = 0;
+
+	(void)frm;
+	if (nr > 0) {
+		seal(p, nr);
+		p->rpk_nb.nb_ep = p->rpk_target->trg_key.trk_ep;
+		rc = m0_net_buffer_add(&p->rpk_nb, &m->rml_machine->rm_tm);
+	}
+	if (nr == 0 || rc != 0)
+		packet_sent(p, rc != 0 ? rc : -ENODATA);
+}
+
+static bool frm_merge(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
+		      struct m0_rpc_frm_item *fi_next)
+{
+	struct m0_rpc__item *il =
+		container_of(fi, struct m0_rpc__item, ril_frm);
+	struct m0_rpc__item *il_next =
+		container_of(fi_next, struct m0_rpc__item, ril_frm);
+	struct m0_rpc_item *item = m0_rpc__item_of(il);
+	struct m0_rpc_item *next = m0_rpc__item_of(il_next);
+	struct m0_rpc_item *last = next;
+
+	(void)frm;
+	if (item->ri_type != next->ri_type ||
+	    item->ri_type->rit_ops->rito_io_coalesce == NULL ||
+	    il->ril_session != il_next->ril_session ||
+	    il->ril_session == NULL || item->ri_nr_sent > 0 ||
+	    next->ri_nr_sent > 0 ||
+	    !item->ri_type->rit_ops->rito_io_coalesce(item, next))
+		return false;
+	il->ril_payload = item->ri_type->rit_ops->rito_payload_size(item);
+	item->ri_size = m0_rpc__wire_item_size(il->ril_payload);
+	fi->fi_view.fv_size = item->ri_size;
+	M0_RPC__COUNT(il->ril_target->trg_machine, rs_nr_coalesced_items, 1);
+	while (m0_rpc__il(last)->ril_parts != NULL)
+		last = m0_rpc__il(last)->ril_parts;
+	m0_rpc__il(last)->ril_parts = il->ril_parts;
+	il->ril_parts = next;
+	return true;
+}
+
+static struct m0_rpc_frm_item *frm_spare(struct m0_rpc_frm *frm,
+					 m0_bcount_t bytes, uint64_t segs)
+{
+	struct m0_rpc__target *t =
+		container_of(frm, struct m0_rpc__target, trg_frm);
+
+	(void)segs;
+	return m0_list_is_empty(&t->trg_conns) ? NULL
+					       : m0_rpc__source_ask(t, bytes);
+}
+
+static void frm_refused(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
+			int rc)
+{
+	(void)frm;
+	m0_rpc__item_end(m0_rpc__item_of(container_of(fi, struct m0_rpc__item,
+						      ril_frm)),
+			 rc, NULL);
+}
+
+const struct m0_rpc_frm_ops m0_rpc__frm_ops = {
+	.fo_packet_get = frm_packet_get,
+	.fo_packet_ready = frm_packet_ready,
+	.fo_merge = frm_merge,
+	.fo_spare = frm_spare,
+	.fo_refused = frm_refused,
+};
+
+/* ---------------------------------------------------------------- sent -- */
+
+/* A request whose packet has left, or was lost: its timer does the rest. */
+static void request_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	m0_rpc__state_set(item, M0_RPC_ITEM_WAITING_FOR_REPLY);
+	/* Its session was suspended, or it was to be sent again meanwhile. */
+	if (!il->ril_session->rsx_is_up && !m0_rpc__is_note(item))
+		il->ril_flags |= M0_RPC__IF_PARKED;
+	else if (il->ril_flags & M0_RPC__IF_AGAIN)
+		m0_rpc__item_form(m, item);
+}
+
+static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+		      int rc)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	il->ril_packet = NULL;
+	il->ril_flags &= ~(uint32_t)M0_RPC__IF_GATHERED;
+	M0_RPC__COUNT(m, rs_nr_sent_items, rc == 0);
+	if (rc == 0 && item->ri_nr_sent == 0)
+		M0_RPC__COUNT(m, rs_nr_sent_items_uniq, 1);
+	else if (rc == 0)
+		M0_RPC__COUNT(m, rs_nr_resent_items, 1);
+	++item->ri_nr_sent;
+	if (item->ri_ops != NULL && item->ri_ops->rio_sent != NULL) {
+		int32_t before = item->ri_error;
+
+		if (rc != 0 && before == 0)
+			item->ri_error = rc;
+		item->ri_ops->rio_sent(item);
+		item->ri_error = before;
+	}
+	if (il->ril_flags & M0_RPC__IF_ENDS)
+		m0_rpc__item_ends(item);
+	else if (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST)
+		request_sent(m, item);
+	else if (!(il->ril_flags & M0_RPC__IF_KEPT))
+		m0_rpc__item_end(item, rc, NULL);
+	else
+		m0_rpc__state_set(item, M0_RPC_ITEM_SENT);
+}
+
+static void packet_sent(struct m0_rpc__packet *p, int rc)
+{
+	struct m0_rpc__machine *m = p->rpk_machine;
+	struct m0_list_link    *link;
+
+	if (rc == 0) {
+		M0_RPC__COUNT(m, rs_nr_sent_packets, 1);
+		M0_RPC__COUNT(m, rs_nr_sent_bytes, p->rpk_nb.nb_length);
+	} else {
+		M0_RPC__COUNT(m, rs_nr_failed_packets, 1);
+	}
+	/* Before its items: they may be formed again. */
+	while ((link = m0_list_first(&p->rpk_frm.fpk_items)) != NULL) {
+		struct m0_rpc__item *il = container_of(
+			link, struct m0_rpc__item, ril_frm.fi_link);
+
+		m0_list_del(link);
+		item_sent(m, m0_rpc__item_of(il), rc);
+	}
+	m0_rpc__frm_packet_done(&p->rpk_frm);
+	packet_put(p);
+}
+
+static void send_cb(const struct m0_net_buffer_event *ev)
+{
+	struct m0_rpc__packet *p =
+		container_of(ev->nbe_buffer, struct m0_rpc__packet, rpk_nb);
+	struct m0_rpc__machine *before = m0_rpc__enter(p->rpk_machine);
+
+	struct m0_rpc__target  *t = p->rpk_target;
+
+	p->rpk_machine->rml_now = m0_time_cached();
+	p->rpk_nb.nb_ep = NULL;
+	if (t != NULL) {
+		packet_sent(p, ev->nbe_status);
+		m0_rpc__target_check(t);
+	} else {
+		packet_put(p);
+	}
+	m0_rpc__leave(before);
+}
+
+void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
+			  struct m0_net_end_point *ep)
+{
+	struct m0_rpc__packet *p = packet_get(m);
+
+	if (p == NULL)
+		return;
+	m0_rpc__wire_refusal_put(p->rpk_memory, &m->rml_sum);
+	p->rpk_base[0] = p->rpk_memory;
+	p->rpk_count[0] = M0_RPC_WIRE_REFUSAL_BYTES;
+	p->rpk_nb.nb_buffer.ov_vec.v_nr = 1;
+	p->rpk_nb.nb_length = M0_RPC_WIRE_REFUSAL_BYTES;
+	p->rpk_nb.nb_ep = ep;
+	if (m0_net_buffer_add(&p->rpk_nb, &m->rml_machine->rm_tm) != 0)
+		packet_put(p);
+}

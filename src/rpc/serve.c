@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Requests of peers: from packet to handler. What is of a stream goes through
+ * the stream's table, which says what is executed, held, answered again or
+ * refused; what is of none through its client's table of what is executed.
+ */
+#include "rpc/rpc_internal.h"
+
+/* ---------------------------------------------------------------- items -- */
+
+/* In place of an item that could not be made: its turn in the stream comes. */
+static struct m0_rpc_item *bad_item(struct m0_rpc__machine *m, int rc)
+{
+	struct m0_rpc__note *note = m0_rpc__note_new(m, M0_RPC_OP_STATUS, 0);
+
+	if (note == NULL)
+		return NULL;
+	m0_rpc__il(&note->rno_item)->ril_bad = rc;
+	note->rno_item.ri_rmachine = m->rml_machine;
+	note->rno_item.ri_remote_expires = M0_TIME_NEVER;
+	return &note->rno_item;
+}
+
+static int request_decode(struct m0_rpc__machine    *m,
+			  const struct m0_rpc__came *came, uint64_t kind,
+			  struct m0_rpc_item **ret)
+{
+	const struct m0_rpc_item_type *type =
+		m0_rpc_item_type_lookup(came->rca_item.rwi_opcode);
+
+	if (type == NULL || !(type->rit_flags & kind) ||
+	    type->rit_ops->rito_decode == NULL ||
+	    type->rit_ops->rito_deliver == NULL)
+		return -EOPNOTSUPP;
+	if ((type->rit_flags & M0_RPC_ITEM_TYPE_MUTABO) &&
+	    came->rca_item.rwi_stream == 0)
+		return -EPROTO;
+	return m0_rpc__came_decode(m, came, type, ret);
+}
+
+static void request_fill(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+			 struct m0_rpc_item *item, struct m0_rpc__client *client)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	il->ril_client = client;
+	il->ril_in_session = came->rca_item.rwi_session;
+	il->ril_in_stream = came->rca_item.rwi_stream;
+	il->ril_xid = came->rca_item.rwi_xid;
+	il->ril_target = m0_rpc__came_target(m, came);
+	if (il->ril_target != NULL)
+		m0_rpc__target_ref(il->ril_target);
+	m0_rpc__state_set(item, M0_RPC_ITEM_ACCEPTED);
+}
+
+/* Not to be executed: the library's reference. */
+static void request_drop(struct m0_rpc_item *item)
+{
+	struct m0_rpc__target *target = m0_rpc__il(item)->ril_target;
+
+	m0_rpc__il(item)->ril_target = NULL;
+	if (target != NULL)
+		m0_rpc__target_put(target);
+	m0_rpc_item_put(item);
+}
+
+/* -------------------------------------------------------------- execution -- */
+
+/* Why it is not to be begun; 0: it is. */
+static int why_not(struct m0_rpc__machine *m, const struct m0_rpc_item *item,
+		   m0_time_t now)
+{
+	const struct m0_rpc__item *il = m0_rpc__il(item);
+
+	if (il->ril_bad != 0)
+		return il->ril_bad;
+	if (__atomic_load_n(&il->ril_flags, __ATOMIC_RELAXED) &
+	    M0_RPC__IF_UNWANTED)
+		return -ECANCELED;
+	(void)m;
+	return now >= item->ri_remote_expires ? -ETIMEDOUT : 0;
+}
+
+static void why_count(struct m0_rpc__machine *m, int rc)
+{
+	if (rc == -ECANCELED)
+		M0_RPC__COUNT(m, rs_nr_cancelled_items, 1);
+	else if (rc == -ETIMEDOUT)
+		M0_RPC__COUNT(m, rs_nr_expired_items, 1);
+	else
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+}
+
+static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item           *il = m0_rpc__il(item);
+	const struct m0_rpc_item_type *type = item->ri_type;
+	int                            rc = why_not(m, item, m->rml_now);
+
+	il->ril_flags |= M0_RPC__IF_EXECUTING;
+	++m->rml_executing_nr;
+	if (il->ril_sstream != NULL)
+		++il->ril_sstream->rsq_session->rsw_refs;
+	else
+		++il->ril_client->rct_refs;
+	if (rc != 0) {
+		why_count(m, rc);
+	} else if (type->rit_pool != NULL) {
+		m0_rpc_item_get(item);
+		rc = m0_rpc__pool_hand(type->rit_pool, m->rml_machine, item);
+		if (rc != 0)
+			m0_rpc_item_put(item);
+	} else {
+		type->rit_ops->rito_deliver(m->rml_machine, item);
+		return;
+	}
+	if (rc != 0)
+		m0_rpc__request_finish(m, item, NULL, rc);
+}
+
+bool m0_rpc__begins(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+{
+	int rc = why_not(machine->rm_lib, item, m0_time_now());
+
+	if (rc == 0)
+		return true;
+	m0_rpc_reply_rc(item, rc);
+	return false;
+}
+
+void m0_rpc__handed_back(struct m0_rpc_machine *machine,
+			 struct m0_rpc_item    *item)
+{
+	(void)machine;
+	m0_rpc_item_put(item);
+}
+
+/* --------------------------------------------------------------- streams -- */
+
+static void body_drop(struct m0_rpc_sstream *core, void *body)
+{
+	(void)core;
+	request_drop(body);
+}
+
+static void reply_drop(struct m0_rpc_sstream *core, void *reply)
+{
+	(void)core;
+	m0_rpc__item_end(reply, 0, NULL);
+}
+
+const struct m0_rpc_sstream_ops m0_rpc__sstream_ops = {
+	.sso_body_drop = body_drop, .sso_reply_drop = reply_drop
+};
+
+static void status_send(struct m0_rpc__machine *m,
+			struct m0_rpc__target  *target,
+			const struct m0_rpc__sstream *stream, uint64_t xid,
+			enum m0_rpc_wire_op op, int rc)
+{
+	struct m0_rpc_wire_item to = {
+		.rwi_session = stream->rsq_session->rsw_id,
+		.rwi_stream = stream->rsq_nr,
+		.rwi_xid = xid,
+	};
+
+	m0_rpc__refuse(m, target, &to, op, rc);
+}
+
+/* Something of a stream is answered, and there is nothing to answer from. */
+static struct m0_rpc__target *stream_target(struct m0_rpc__machine *m,
+					    struct m0_rpc__came    *came)
+{
+	return came != NULL ? m0_rpc__came_target(m, came) : NULL;
+}
+
+static bool stream_does(struct m0_rpc__machine *m,
+			struct m0_rpc__sstream *stream,
+			struct m0_rpc__came *came, enum m0_rpc_saction what,
+			const struct m0_rpc_sanswer *ans)
+{
+	switch (what) {
+	case M0_RPC_SA_EXECUTE:
+		execute(m, ans->rsa_body);
+		return true;
+	case M0_RPC_SA_SKIPPED:
+		/* One that came before its turn: the client asks again. */
+		status_send(m, stream_target(m, came), stream, ans->rsa_xid,
+			    M0_RPC_OP_STATUS, ans->rsa_rc);
+		return true;
+	case M0_RPC_SA_REPLAY:
+		M0_RPC__COUNT(m, rs_nr_replayed_items, 1);
+		if (ans->rsa_reply != NULL)
+			m0_rpc__reply_send(m, ans->rsa_reply,
+					   stream_target(m, came));
+		else
+			status_send(m, stream_target(m, came), stream,
+				    ans->rsa_xid, M0_RPC_OP_STATUS,
+				    ans->rsa_rc);
+		return false;
+	case M0_RPC_SA_REFUSE:
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		status_send(m, stream_target(m, came), stream,
+			    came->rca_item.rwi_xid, M0_RPC_OP_REFUSED,
+			    ans->rsa_rc);
+		return false;
+	default:
+		return false;
+	}
+}
+
+void m0_rpc__sstream_run(struct m0_rpc__machine *m,
+			 struct m0_rpc__sstream *stream)
+{
+	struct m0_rpc__ssession *s = stream->rsq_session;
+	struct m0_rpc_sanswer    ans;
+	enum m0_rpc_saction      what;
+
+	++s->rsw_refs;
+	while (!s->rsw_gone &&
+	       (what = m0_rpc_sstream_next(&stream->rsq_core, &ans)) !=
+		       M0_RPC_SA_NONE)
+		(void)stream_does(m, stream, NULL, what, &ans);
+	m0_rpc__ssession_release(s);
+}
+
+static void came_in_stream(struct m0_rpc__machine  *m,
+			   struct m0_rpc__ssession *s, struct m0_rpc__came *came)
+{
+	struct m0_rpc_wire_item *w = &came->rca_item;
+	struct m0_rpc__sstream  *stream;
+	struct m0_rpc_item      *item = NULL;
+	struct m0_rpc_sanswer    ans = { .rsa_xid = w->rwi_xid };
+	enum m0_rpc_saction      what;
+	int                      rc;
+
+	if (w->rwi_stream > s->rsw_streams_nr) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		m0_rpc__refuse(m, m0_rpc__came_target(m, came), w,
+			       M0_RPC_OP_REFUSED, -EPROTO);
+		return;
+	}
+	stream = &s->rsw_streams[w->rwi_stream - 1];
+	if (w->rwi_flags & M0_RPC_WIRE_ACK) {
+		m0_rpc_sstream_ack(&stream->rsq_core, w->rwi_ack);
+		m0_rpc__sstream_run(m, stream);
+		return;
+	}
+	if (!(w->rwi_flags & M0_RPC_WIRE_SKIP)) {
+		rc = request_decode(m, came, M0_RPC_ITEM_TYPE_REQUEST, &item);
+		if (rc != 0)
+			item = bad_item(m, rc);
+		if (item == NULL)
+			return;
+		request_fill(m, came, item, s->rsw_client);
+		m0_rpc__il(item)->ril_sstream = stream;
+	}
+	++s->rsw_refs;
+	what = m0_rpc_sstream_accept(&stream->rsq_core, w->rwi_xid, w->rwi_ack,
+				     w->rwi_flags & M0_RPC_WIRE_SKIP, item,
+				     &ans);
+	(void)stream_does(m, stream, came, what, &ans);
+	if (what != M0_RPC_SA_EXECUTE && what != M0_RPC_SA_HOLD && item != NULL)
+		request_drop(item);
+	m0_rpc__ssession_release(s);
+	if (!s->rsw_gone)
+		m0_rpc__sstream_run(m, stream);
+}
+
+/* ------------------------------------------------------------- of none -- */
+
+static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
+		       struct m0_rpc__came *came)
+{
+	struct m0_rpc_item *item = NULL;
+	int                 rc;
+
+	/* The first one is being executed: it will be answered. */
+	if ((came->rca_item.rwi_flags & M0_RPC_WIRE_DUP) &&
+	    m0_rpc_dups_find(&client->rct_dups, came->rca_item.rwi_session,
+			     came->rca_item.rwi_xid) != NULL)
+		return;
+	rc = request_decode(m, came, M0_RPC_ITEM_TYPE_REQUEST, &item);
+	if (rc != 0) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		m0_rpc__refuse(m, m0_rpc__came_target(m, came),
+			       &came->rca_item, M0_RPC_OP_REFUSED, rc);
+		return;
+	}
+	request_fill(m, came, item, client);
+	rc = m0_rpc_dups_add(&client->rct_dups, &m0_rpc__il(item)->ril_dup,
+			     came->rca_item.rwi_session,
+			     came->rca_item.rwi_xid);
+	if (rc != 0) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		request_drop(item);
+		return;
+	}
+	m0_rpc__il(item)->ril_flags |= M0_RPC__IF_IN_DUPS;
+	execute(m, item);
+}
+
+static void came_oneway(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	struct m0_rpc_item *item = NULL;
+	int rc = request_decode(m, came, M0_RPC_ITEM_TYPE_ONEWAY, &item);
+
+	if (rc != 0) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		return;
+	}
+	m0_rpc__state_set(item, M0_RPC_ITEM_ACCEPTED);
+	if (item->ri_type->rit_pool == NULL)
+		item->ri_type->rit_ops->rito_deliver(m->rml_machine, item);
+	else if (m0_rpc__pool_hand(item->ri_type->rit_pool, m->rml_machine,
+				   item) == 0)
+		return;
+	m0_rpc_item_put(item);
+}
+
+/* A request that its sender has given up need not begin. */
+static void came_cancel(struct m0_rpc__client    *client,
+			struct m0_rpc__ssession  *s,
+			const struct m0_rpc__came *came)
+{
+	const struct m0_rpc_wire_item *w = &came->rca_item;
+	const struct m0_rpc_sstream   *core;
+	struct m0_rpc_dup             *dup;
+	struct m0_rpc__item           *il = NULL;
+
+	if (w->rwi_stream == 0) {
+		dup = m0_rpc_dups_find(&client->rct_dups, w->rwi_session,
+				       w->rwi_xid);
+		if (dup != NULL)
+			il = container_of(dup, struct m0_rpc__item, ril_dup);
+	} else if (w->rwi_stream <= s->rsw_streams_nr) {
+		core = &s->rsw_streams[w->rwi_stream - 1].rsq_core;
+		if (m0_rpc_sstream_state(core, w->rwi_xid) == M0_RPC_SS_HELD)
+			il = m0_rpc__il(
+				core->rss_slot[w->rwi_xid % core->rss_window]
+					.rsl_handle);
+	}
+	if (il != NULL)
+		__atomic_fetch_or(&il->ril_flags, M0_RPC__IF_UNWANTED,
+				  __ATOMIC_RELAXED);
+}
+
+void m0_rpc__came_request(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	const struct m0_rpc_wire_item *w = &came->rca_item;
+	struct m0_rpc__client         *client = NULL;
+	struct m0_rpc__ssession       *s = NULL;
+	int rc = m0_rpc__client_find(m, &came->rca_packet, &client);
+
+	if (rc == 0 && w->rwi_session != 0) {
+		s = m0_rpc__ssession_find(client, w->rwi_session);
+		if (s == NULL)
+			rc = -ENOTCONN;
+	} else if (rc == 0 && !(w->rwi_flags & M0_RPC_WIRE_ONEWAY)) {
+		rc = -EPROTO;
+	}
+	if (rc != 0) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		if (w->rwi_flags & M0_RPC_WIRE_REQUEST)
+			m0_rpc__refuse(m, m0_rpc__came_target(m, came), w,
+				       M0_RPC_OP_REFUSED, rc);
+	} else if (w->rwi_flags & M0_RPC_WIRE_CANCEL) {
+		if (s != NULL)
+			came_cancel(client, s, came);
+	} else if (w->rwi_stream != 0 && s != NULL) {
+		came_in_stream(m, s, came);
+	} else if (w->rwi_flags & M0_RPC_WIRE_ONEWAY) {
+		came_oneway(m, came);
+	} else {
+		came_plain(m, client, came);
+	}
+}

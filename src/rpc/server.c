@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Peers as clients: who they are, their sessions, and the handshakes by which
+ * both come to be. All of it is idempotent: what is asked twice is found made.
+ *
+ * A client is one incarnation of a uuid, with an epoch that only it has: packets
+ * of another are not of this life. When a younger incarnation comes the older
+ * one is gone; what it still has being executed is let go when that ends.
+ */
+#include "rpc/rpc_internal.h"
+#include "rpc/core/record.h"
+
+/* -------------------------------------------------------------- sessions -- */
+
+static void ssession_free(struct m0_rpc__ssession *s)
+{
+	struct m0_rpc__client *client = s->rsw_client;
+	uint32_t               i;
+
+	for (i = 0; i < s->rsw_streams_nr; ++i)
+		m0_rpc_sstream_fini(&s->rsw_streams[i].rsq_core);
+	m0_free(s->rsw_streams);
+	m0_free(s);
+	m0_rpc__client_release(client);
+}
+
+void m0_rpc__ssession_release(struct m0_rpc__ssession *s)
+{
+	M0_PRE(s->rsw_refs > 0);
+	if (--s->rsw_refs == 0 && s->rsw_gone)
+		ssession_free(s);
+}
+
+/* Not found any more; goes when nothing of it is being executed. */
+static void ssession_drop(struct m0_rpc__ssession *s)
+{
+	struct m0_rpc__client *client = s->rsw_client;
+
+	if (client->rct_session_last == s)
+		client->rct_session_last = NULL;
+	m0_list_del(&s->rsw_link);
+	--client->rct_sessions_nr;
+	s->rsw_gone = true;
+	if (s->rsw_refs == 0)
+		ssession_free(s);
+}
+
+static struct m0_rpc__ssession *ssession_new(struct m0_rpc__client *client,
+					     uint64_t id, uint64_t conn,
+					     uint32_t streams, uint32_t window)
+{
+	struct m0_rpc__ssession *s;
+	uint32_t                 i;
+	int                      rc = 0;
+
+	M0_ALLOC_PTR(s);
+	if (s == NULL)
+		return NULL;
+	M0_ALLOC_ARR(s->rsw_streams, streams);
+	s->rsw_client = client;
+	s->rsw_id = id;
+	s->rsw_conn = conn;
+	s->rsw_window = window;
+	m0_list_link_init(&s->rsw_link);
+	for (i = 0; s->rsw_streams != NULL && i < streams && rc == 0; ++i) {
+		rc = m0_rpc_sstream_init(&s->rsw_streams[i].rsq_core,
+					 &m0_rpc__sstream_ops, window,
+					 &client->rct_budget);
+		if (rc != 0)
+			break;
+		s->rsw_streams[i].rsq_session = s;
+		s->rsw_streams[i].rsq_nr = i + 1;
+		s->rsw_streams_nr = i + 1;
+	}
+	++client->rct_refs;
+	if (s->rsw_streams_nr < streams) {
+		ssession_free(s);
+		return NULL;
+	}
+	m0_list_add(&client->rct_sessions, &s->rsw_link);
+	++client->rct_sessions_nr;
+	return s;
+}
+
+struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
+					       uint64_t               id)
+{
+	struct m0_rpc__ssession *s = client->rct_session_last;
+
+	if (s != NULL && s->rsw_id == id)
+		return s;
+	m0_list_for_each_entry(&client->rct_sessions, s,
+			       struct m0_rpc__ssession, rsw_link) {
+		if (s->rsw_id == id) {
+			client->rct_session_last = s;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+/* --------------------------------------------------------------- clients -- */
+
+static void client_free(struct m0_rpc__client *client)
+{
+	struct m0_rpc__machine *m = client->rct_machine;
+
+	m0_timerq_cancel(&m->rml_client_timers, &client->rct_timer);
+	m0_timer_fini(&client->rct_timer);
+	m0_rpc_dups_fini(&client->rct_dups);
+	m0_list_fini(&client->rct_sessions);
+	m0_free(client);
+}
+
+void m0_rpc__client_release(struct m0_rpc__client *client)
+{
+	M0_PRE(client->rct_refs > 0);
+	if (--client->rct_refs == 0 && client->rct_gone)
+		client_free(client);
+}
+
+/* Forgotten: its sessions go, as far as they can. */
+static void client_drop(struct m0_rpc__client *client)
+{
+	struct m0_rpc__machine *m = client->rct_machine;
+	struct m0_list_link    *link;
+
+	if (m->rml_client_last == client)
+		m->rml_client_last = NULL;
+	m0_hash_del(&m->rml_clients, &client->rct_hash);
+	--m->rml_clients_nr;
+	m0_timerq_cancel(&m->rml_client_timers, &client->rct_timer);
+	++client->rct_refs;
+	while ((link = m0_list_first(&client->rct_sessions)) != NULL)
+		ssession_drop(container_of(link, struct m0_rpc__ssession,
+					   rsw_link));
+	client->rct_gone = true;
+	m0_rpc__client_release(client);
+}
+
+static struct m0_rpc__client *client_new(struct m0_rpc__machine          *m,
+					 const struct m0_rpc_wire_packet *packet)
+{
+	struct m0_rpc__client *client;
+
+	M0_ALLOC_PTR(client);
+	if (client == NULL)
+		return NULL;
+	if (m0_rpc_dups_init(&client->rct_dups, m->rml_cfg.rc_executing_max) !=
+	    0) {
+		m0_free(client);
+		return NULL;
+	}
+	client->rct_machine = m;
+	client->rct_uuid = packet->rwp_sender;
+	client->rct_incarnation = packet->rwp_incarnation;
+	do {
+		m0_os_random(&client->rct_epoch, sizeof client->rct_epoch);
+	} while (client->rct_epoch == 0);
+	m0_timer_init(&client->rct_timer);
+	m0_list_init(&client->rct_sessions);
+	client->rct_budget.rsb_parent = &m->rml_budget;
+	client->rct_budget.rsb_bytes_max = m->rml_cfg.rc_replies_bytes_max;
+	client->rct_budget.rsb_held_max = m->rml_cfg.rc_executing_max;
+	if (m0_hash_add(&m->rml_clients, &client->rct_hash, &client->rct_uuid,
+			sizeof client->rct_uuid) != 0) {
+		client_free(client);
+		return NULL;
+	}
+	++m->rml_clients_nr;
+	client->rct_heard = m->rml_now;
+	m0_timerq_arm(&m->rml_client_timers, &client->rct_timer,
+		      m0_time_add(m->rml_now, m->rml_cfg.rc_client_idle_ns));
+	return client;
+}
+
+static struct m0_rpc__client *client_lookup(struct m0_rpc__machine  *m,
+					    const struct m0_uint128 *uuid)
+{
+	struct m0_rpc__client *last = m->rml_client_last;
+	struct m0_hash_link   *link;
+
+	if (last != NULL && m0_uint128_eq(&last->rct_uuid, uuid))
+		return last;
+	link = m0_hash_find(&m->rml_clients, uuid, sizeof *uuid);
+	if (link == NULL)
+		return NULL;
+	m->rml_client_last =
+		container_of(link, struct m0_rpc__client, rct_hash);
+	return m->rml_client_last;
+}
+
+int m0_rpc__client_find(struct m0_rpc__machine          *m,
+			const struct m0_rpc_wire_packet *packet,
+			struct m0_rpc__client          **ret)
+{
+	struct m0_rpc__client *client = client_lookup(m, &packet->rwp_sender);
+
+	if (client == NULL)
+		return -ENOTCONN;
+	if (packet->rwp_incarnation < client->rct_incarnation)
+		return -ESTALE;
+	if (packet->rwp_incarnation > client->rct_incarnation ||
+	    packet->rwp_epoch != client->rct_epoch)
+		return -ENOTCONN;
+	client->rct_heard = m->rml_now;
+	*ret = client;
+	return 0;
+}
+
+void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
+{
+	struct m0_rpc__client *client =
+		container_of(timer, struct m0_rpc__client, rct_timer);
+	m0_time_t at = m0_time_add(client->rct_heard,
+				   m->rml_cfg.rc_client_idle_ns);
+
+	if (at <= m->rml_now && client->rct_dups.rdp_nr == 0)
+		client_drop(client);
+	else
+		m0_timerq_arm(&m->rml_client_timers, timer,
+			      max64u(at, m->rml_now + M0_TIME_ONE_SECOND));
+}
+
+void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused)
+{
+	struct m0_hash_link *link;
+
+	(void)unused;
+	while ((link = m0_hash_first(&m->rml_clients)) != NULL)
+		client_drop(
+			container_of(link, struct m0_rpc__client, rct_hash));
+}
+
+/* ------------------------------------------------------------ handshakes -- */
+
+static void answer(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+		   enum m0_rpc_wire_op op, int rc)
+{
+	m0_rpc__refuse(m, m0_rpc__came_target(m, came), &came->rca_item,
+		       rc == 0 ? op : M0_RPC_OP_REFUSED, rc);
+}
+
+static struct m0_rpc__note *answer_note(struct m0_rpc__machine *m,
+					enum m0_rpc_wire_op     op)
+{
+	struct m0_rpc__note *note = NULL;
+
+	if (m->rml_notices_nr < M0_RPC__NOTICES_MAX)
+		note = m0_rpc__note_new(m, op, M0_RPC_WIRE_BODY_MAX);
+	if (note == NULL)
+		return NULL;
+	note->rno_counted = true;
+	__atomic_add_fetch(&m->rml_notices_nr, 1, __ATOMIC_RELAXED);
+	return note;
+}
+
+/* Who asks may: he is made, or has been. */
+static int client_admit(struct m0_rpc__machine          *m,
+			const struct m0_rpc_wire_packet *packet,
+			struct m0_rpc__client          **ret)
+{
+	struct m0_rpc__client *client = client_lookup(m, &packet->rwp_sender);
+
+	if (client != NULL && packet->rwp_incarnation < client->rct_incarnation)
+		return -ESTALE;
+	if (client != NULL &&
+	    packet->rwp_incarnation > client->rct_incarnation) {
+		client_drop(client);
+		client = NULL;
+	}
+	if (client == NULL && m->rml_cfg.rc_clients_max == 0)
+		return -ECONNREFUSED;
+	if (client == NULL && m->rml_clients_nr >= m->rml_cfg.rc_clients_max)
+		return -ENOSPC;
+	if (client == NULL)
+		client = client_new(m, packet);
+	*ret = client;
+	return client == NULL ? -ENOMEM : 0;
+}
+
+static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	struct m0_rpc_conn_est est;
+	struct m0_rpc_conn_rep rep;
+	struct m0_rpc__client *client = NULL;
+	struct m0_rpc__note   *note;
+	int                    rc;
+
+	rc = m0_rpc__conn_est_get(&est, came->rca_body,
+				  came->rca_item.rwi_size);
+	rc = rc ?: client_admit(m, &came->rca_packet, &client);
+	if (rc != 0) {
+		answer(m, came, M0_RPC_OP_REFUSED, rc);
+		return;
+	}
+	client->rct_heard = m->rml_now;
+	note = answer_note(m, M0_RPC_OP_CONN_ESTABLISH_REPLY);
+	if (note == NULL || m0_rpc__came_target(m, came) == NULL)
+		return;
+	rep.rcr_incarnation = m->rml_cfg.rc_incarnation;
+	rep.rcr_epoch = client->rct_epoch;
+	rep.rcr_packet_max = (uint32_t)m->rml_msg_size;
+	rep.rcr_durable = m->rml_store->rst_ops->rso_durable;
+	note->rno_nr = (uint32_t)m0_rpc__conn_rep_put(note->rno_body, &rep);
+	m0_rpc__note_reply(note, came->rca_target, &came->rca_item, 0);
+}
+
+static int conn_terminate(struct m0_rpc__client *client,
+			  struct m0_rpc__came   *came)
+{
+	struct m0_list_link *link;
+	struct m0_list_link *next;
+	uint64_t             nr;
+	int rc = m0_rpc__number_get(&nr, came->rca_body,
+				    came->rca_item.rwi_size);
+
+	if (rc != 0)
+		return rc;
+	m0_list_for_each_safe(&client->rct_sessions, link, next) {
+		struct m0_rpc__ssession *s = container_of(
+			link, struct m0_rpc__ssession, rsw_link);
+
+		if (s->rsw_conn == nr)
+			ssession_drop(s);
+	}
+	/* It is made again if there is another connection. */
+	if (client->rct_sessions_nr == 0)
+		client_drop(client);
+	return 0;
+}
+
+static void session_answer(struct m0_rpc__machine        *m,
+			   struct m0_rpc__came           *came,
+			   const struct m0_rpc__ssession *s)
+{
+	struct m0_rpc__note *note =
+		answer_note(m, M0_RPC_OP_SESSION_ESTABLISH_REPLY);
+	struct m0_rpc_session_rep *rep;
+	uint32_t                   i;
+
+	M0_ALLOC_PTR(rep);
+	if (note == NULL || rep == NULL ||
+	    m0_rpc__came_target(m, came) == NULL) {
+		if (note != NULL)
+			m0_rpc_item_put(&note->rno_item);
+		m0_free(rep);
+		return;
+	}
+	rep->rsr_streams_nr = s->rsw_streams_nr;
+	rep->rsr_window = s->rsw_window;
+	for (i = 0; i < s->rsw_streams_nr; ++i)
+		rep->rsr_xid[i] = s->rsw_streams[i].rsq_core.rss_last;
+	note->rno_nr = (uint32_t)m0_rpc__session_rep_put(note->rno_body, rep);
+	m0_free(rep);
+	m0_rpc__note_reply(note, came->rca_target, &came->rca_item, 0);
+}
+
+/* 0: *ret is it. */
+static int session_make(struct m0_rpc__client           *client,
+			const struct m0_rpc__came       *came,
+			const struct m0_rpc_session_est *est,
+			struct m0_rpc__ssession        **ret)
+{
+	const struct m0_rpc_cfg *cfg = &client->rct_machine->rml_cfg;
+	uint64_t                 id = came->rca_item.rwi_session;
+
+	*ret = m0_rpc__ssession_find(client, id);
+	if (*ret != NULL)
+		return 0;
+	/* A number of before is not made again: it has ended. */
+	if (est->rse_again || id <= client->rct_session_max)
+		return -ENOENT;
+	if (client->rct_sessions_nr >= cfg->rc_sessions_max)
+		return -ENOSPC;
+	*ret = ssession_new(
+		client, id, est->rse_conn,
+		(uint32_t)min64u(est->rse_streams_nr, cfg->rc_streams_max),
+		(uint32_t)min64u(est->rse_window, cfg->rc_window_max));
+	if (*ret == NULL)
+		return -ENOMEM;
+	client->rct_session_max = id;
+	return 0;
+}
+
+static void session_establish(struct m0_rpc__machine *m,
+			      struct m0_rpc__client  *client,
+			      struct m0_rpc__came    *came)
+{
+	struct m0_rpc_session_est *est;
+	struct m0_rpc__ssession   *s = NULL;
+	int                        rc;
+
+	M0_ALLOC_PTR(est);
+	if (est == NULL)
+		return;
+	rc = m0_rpc__session_est_get(est, came->rca_body,
+				     came->rca_item.rwi_size);
+	if (rc == 0 && came->rca_item.rwi_session == 0)
+		rc = -EPROTO;
+	rc = rc ?: session_make(client, came, est, &s);
+	m0_free(est);
+	if (rc == 0)
+		session_answer(m, came, s);
+	else
+		answer(m, came, M0_RPC_OP_REFUSED, rc);
+}
+
+static void session_terminate(struct m0_rpc__client *client,
+			      const struct m0_rpc__came *came)
+{
+	struct m0_rpc__ssession *s =
+		m0_rpc__ssession_find(client, came->rca_item.rwi_session);
+
+	if (s != NULL)
+		ssession_drop(s);
+}
+
+static void ping(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	struct m0_rpc__note *note;
+	uint64_t             cookie;
+
+	if (m0_rpc__number_get(&cookie, came->rca_body,
+			       came->rca_item.rwi_size) != 0)
+		return;
+	note = answer_note(m, M0_RPC_OP_PING_REPLY);
+	if (note == NULL || m0_rpc__came_target(m, came) == NULL)
+		return;
+	note->rno_nr = (uint32_t)m0_rpc__number_put(note->rno_body, cookie);
+	m0_rpc__note_reply(note, came->rca_target, &came->rca_item, 0);
+}
+
+/* Of a client that is known. */
+static void client_handshake(struct m0_rpc__machine *m,
+			     struct m0_rpc__client  *client,
+			     struct m0_rpc__came    *came)
+{
+	switch (came->rca_item.rwi_opcode) {
+	case M0_RPC_OP_CONN_TERMINATE:
+		answer(m, came, M0_RPC_OP_CONN_TERMINATE_REPLY,
+		       conn_terminate(client, came));
+		break;
+	case M0_RPC_OP_SESSION_ESTABLISH:
+		session_establish(m, client, came);
+		break;
+	case M0_RPC_OP_SESSION_TERMINATE:
+		session_terminate(client, came);
+		answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
+		break;
+	default:
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+	}
+}
+
+void m0_rpc__came_handshake(struct m0_rpc__machine *m,
+			    struct m0_rpc__came    *came)
+{
+	struct m0_rpc__client *client = NULL;
+	uint32_t               op = came->rca_item.rwi_opcode;
+	int                    rc;
+
+	if (M0_IN(op, (M0_RPC_OP_CANCEL, M0_RPC_OP_ACK, M0_RPC_OP_SKIP))) {
+		m0_rpc__came_request(m, came);
+		return;
+	}
+	if (!(came->rca_item.rwi_flags & M0_RPC_WIRE_REQUEST)) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+	} else if (op == M0_RPC_OP_CONN_ESTABLISH) {
+		conn_establish(m, came);
+	} else if (op == M0_RPC_OP_PING) {
+		ping(m, came);
+	} else {
+		rc = m0_rpc__client_find(m, &came->rca_packet, &client);
+		if (rc == 0)
+			client_handshake(m, client, came);
+		/* What is to be forgotten is. */
+		else if (op == M0_RPC_OP_CONN_TERMINATE)
+			answer(m, came, M0_RPC_OP_CONN_TERMINATE_REPLY, 0);
+		else if (op == M0_RPC_OP_SESSION_TERMINATE)
+			answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
+		else
+			answer(m, came, M0_RPC_OP_REFUSED, rc);
+	}
+}

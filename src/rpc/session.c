@@ -1,0 +1,803 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Sessions of this machine as a client, and what moves their streams.
+ *
+ * A session is *up* when the server has it. When the connection is established
+ * again it is suspended - what it has in the formation is taken back - and asks
+ * the server to resume it; if the server has forgotten it takes a number never
+ * used before and begins anew.
+ */
+#include "rpc/rpc_internal.h"
+
+enum {
+	STREAMS_DEF = 8,
+	WINDOW_DEF = 16
+};
+
+static void session_ask(struct m0_rpc__session *s);
+
+static void state_set(struct m0_rpc__session   *s,
+		      enum m0_rpc_session_state state)
+{
+	__atomic_store_n(&s->rsx_session->s_state, (uint32_t)state,
+			 __ATOMIC_RELEASE);
+	m0_rpc__tell(s->rsx_machine);
+}
+
+struct m0_rpc__session *m0_rpc__session_find(const struct m0_rpc__machine *m,
+					     uint64_t                      id)
+{
+	struct m0_rpc__session *last = m->rml_session_last;
+	struct m0_hash_link    *link;
+
+	if (id == 0)
+		return m->rml_session0;
+	if (last != NULL && last->rsx_id == id)
+		return last;
+	link = m0_hash_find(&m->rml_sessions, &id, sizeof id);
+	if (link == NULL)
+		return NULL;
+	last = container_of(link, struct m0_rpc__session, rsx_hash);
+	((struct m0_rpc__machine *)(uintptr_t)m)->rml_session_last = last;
+	return last;
+}
+
+/* ------------------------------------------------------------- streams -- */
+
+void m0_rpc__stream_ready(struct m0_rpc__stream *stream)
+{
+	if (!m0_list_link_is_in(&stream->rsy_ready_link))
+		m0_list_add_tail(
+			&stream->rsy_session->rsx_machine->rml_streams,
+			&stream->rsy_ready_link);
+}
+
+static void stream_form(struct m0_rpc__stream *stream, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	if (il->ril_frm.fi_order == 0)
+		il->ril_frm.fi_order = ++stream->rsy_order;
+	il->ril_frm.fi_stream = &stream->rsy_frm;
+	il->ril_target = stream->rsy_session->rsx_conn->rcx_target;
+	if (il->ril_packet != NULL)
+		il->ril_flags |= M0_RPC__IF_AGAIN;
+	else if (!m0_rpc__frm_item_is_cached(&il->ril_frm))
+		m0_rpc__item_form(stream->rsy_session->rsx_machine, item);
+}
+
+/* Its one header-only item has to go. */
+static void stream_control(struct m0_rpc__stream *stream)
+{
+	struct m0_rpc__session *s = stream->rsy_session;
+
+	if (stream->rsy_note != NULL)
+		return;
+	stream->rsy_note = m0_rpc__note_new(s->rsx_machine, M0_RPC_OP_ACK, 0);
+	stream->rsy_owes = stream->rsy_note == NULL;
+	if (stream->rsy_note == NULL)
+		return;
+	stream->rsy_note->rno_stream = stream;
+	m0_rpc__note_send(stream->rsy_note, s->rsx_conn->rcx_target);
+}
+
+static void stream_ends(struct m0_rpc_item *item, int rc)
+{
+	m0_rpc__il(item)->ril_flags &= ~(uint32_t)M0_RPC__IF_IN_STREAM;
+	m0_rpc__item_end(item, rc, NULL);
+}
+
+/* False: nothing more. */
+static bool stream_step(struct m0_rpc__stream *stream, m0_time_t now)
+{
+	struct m0_rpc__machine *m = stream->rsy_session->rsx_machine;
+	struct m0_rpc_citem    *citem = NULL;
+	struct m0_rpc_item     *item;
+	enum m0_rpc_ctodo       todo;
+
+	todo = m0_rpc_cstream_step(&stream->rsy_core, now, &citem);
+	item = citem != NULL ? citem->rci_owner : NULL;
+	switch (todo) {
+	case M0_RPC_CT_RESEND:
+		M0_RPC__COUNT(m, rs_nr_resend_attempts, 1);
+		stream_form(stream, item);
+		break;
+	case M0_RPC_CT_FORM:
+		stream_form(stream, item);
+		break;
+	case M0_RPC_CT_UNFORM:
+		m0_rpc__il(item)->ril_flags &= ~(uint32_t)M0_RPC__IF_PARKED;
+		(void)m0_rpc__item_unform(item);
+		break;
+	case M0_RPC_CT_GIVE_UP:
+		stream_ends(item, -ETIMEDOUT);
+		break;
+	case M0_RPC_CT_STALE:
+		stream_ends(item, -ESTALE);
+		break;
+	case M0_RPC_CT_CONTROL:
+		stream_control(stream);
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+void m0_rpc__streams_run(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__stream *stream;
+	struct m0_list_link   *link;
+
+	while ((link = m0_list_first(&m->rml_streams)) != NULL) {
+		stream = container_of(link, struct m0_rpc__stream,
+				      rsy_ready_link);
+		m0_list_del(link);
+		while (stream_step(stream, m->rml_now))
+			;
+		m0_timerq_arm(&m->rml_stream_timers, &stream->rsy_timer,
+			      m0_rpc_cstream_due(&stream->rsy_core));
+	}
+}
+
+void m0_rpc__stream_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
+{
+	(void)m;
+	m0_rpc__stream_ready(
+		container_of(timer, struct m0_rpc__stream, rsy_timer));
+}
+
+static void stream_fini(struct m0_rpc__stream *stream)
+{
+	struct m0_rpc__machine *m = stream->rsy_session->rsx_machine;
+
+	if (stream->rsy_note != NULL)
+		m0_rpc__item_end(&stream->rsy_note->rno_item, -ECANCELED,
+				 NULL);
+	if (m0_list_link_is_in(&stream->rsy_ready_link))
+		m0_list_del(&stream->rsy_ready_link);
+	m0_timerq_cancel(&m->rml_stream_timers, &stream->rsy_timer);
+	m0_timer_fini(&stream->rsy_timer);
+	m0_rpc__frm_stream_fini(&stream->rsy_frm);
+	m0_rpc_cstream_fini(&stream->rsy_core);
+}
+
+static int streams_make(struct m0_rpc__session *s, uint32_t nr, uint32_t window)
+{
+	struct m0_rpc__machine      *m = s->rsx_machine;
+	struct m0_rpc_cstream_cfg    cfg = {
+		   .scc_window_max = window,
+		   .scc_resend_max_ns = m->rml_cfg.rc_resend_max_ns,
+		   .scc_skip_ns = m->rml_cfg.rc_resend_ns,
+		   .scc_ack_ns = m->rml_cfg.rc_resend_ns,
+	};
+	uint32_t i;
+	int      rc = 0;
+
+	M0_ALLOC_ARR(s->rsx_streams, nr);
+	if (s->rsx_streams == NULL)
+		return -ENOMEM;
+	for (i = 0; i < nr && rc == 0; ++i) {
+		struct m0_rpc__stream *stream = &s->rsx_streams[i];
+
+		rc = m0_rpc_cstream_init(&stream->rsy_core, &cfg);
+		if (rc != 0)
+			break;
+		stream->rsy_session = s;
+		stream->rsy_nr = i + 1;
+		m0_rpc__frm_stream_init(&stream->rsy_frm);
+		m0_timer_init(&stream->rsy_timer);
+		m0_list_link_init(&stream->rsy_ready_link);
+	}
+	s->rsx_streams_nr = i;
+	s->rsx_window = window;
+	return rc;
+}
+
+/* ---------------------------------------------------------------- life -- */
+
+static struct m0_rpc__session *session_new(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__session *s;
+
+	M0_ALLOC_PTR(s);
+	if (s == NULL)
+		return NULL;
+	s->rsx_machine = m;
+	m0_list_link_init(&s->rsx_link);
+	m0_list_init(&s->rsx_items);
+	return s;
+}
+
+int m0_rpc__session0_init(struct m0_rpc__machine *m)
+{
+	m->rml_session0 = session_new(m);
+	if (m->rml_session0 == NULL)
+		return -ENOMEM;
+	m->rml_session0->rsx_is_up = true;
+	return 0;
+}
+
+void m0_rpc__session0_fini(struct m0_rpc__machine *m)
+{
+	if (m->rml_session0 == NULL)
+		return;
+	m0_list_fini(&m->rml_session0->rsx_items);
+	m0_free(m->rml_session0->rsx_table);
+	m0_free(m->rml_session0);
+}
+
+static void link_do(struct m0_rpc__machine *m, void *arg)
+{
+	struct m0_rpc__session *s = arg;
+
+	(void)m;
+	m0_list_add_tail(&s->rsx_conn->rcx_sessions, &s->rsx_link);
+}
+
+int m0_rpc_session_init(struct m0_rpc_session *session,
+			struct m0_rpc_conn    *conn)
+{
+	struct m0_rpc__session *s =
+		session_new(conn->c_rpc_machine->rm_lib);
+
+	if (s == NULL)
+		return -ENOMEM;
+	M0_SET0(session);
+	session->s_streams_nr = STREAMS_DEF;
+	session->s_window = WINDOW_DEF;
+	session->s_conn = conn;
+	session->s_lib = s;
+	session->s_state = M0_RPC_SESSION_INITIALISED;
+	s->rsx_session = session;
+	s->rsx_conn = conn->c_lib;
+	m0_rpc__do(s->rsx_machine, link_do, s);
+	return 0;
+}
+
+/* Its number is nobody's any more. */
+static void number_drop(struct m0_rpc__session *s)
+{
+	struct m0_rpc__machine *m = s->rsx_machine;
+
+	if (s->rsx_id == 0)
+		return;
+	m0_hash_del(&m->rml_sessions, &s->rsx_hash);
+	if (m->rml_session_last == s)
+		m->rml_session_last = NULL;
+	s->rsx_id = 0;
+}
+
+static int number_take(struct m0_rpc__session *s)
+{
+	struct m0_rpc__machine *m = s->rsx_machine;
+	int                     rc;
+
+	number_drop(s);
+	s->rsx_id = ++m->rml_session_seq;
+	rc = m0_hash_add(&m->rml_sessions, &s->rsx_hash, &s->rsx_id,
+			 sizeof s->rsx_id);
+	if (rc != 0)
+		s->rsx_id = 0;
+	__atomic_store_n(&s->rsx_session->s_session_id, s->rsx_id,
+			 __ATOMIC_RELAXED);
+	return rc;
+}
+
+static void unlink_do(struct m0_rpc__machine *m, void *arg)
+{
+	struct m0_rpc__session *s = arg;
+	uint32_t                i;
+
+	(void)m;
+	number_drop(s);
+	for (i = 0; i < s->rsx_streams_nr; ++i)
+		stream_fini(&s->rsx_streams[i]);
+	m0_list_del(&s->rsx_link);
+}
+
+static bool is_let_go(void *arg)
+{
+	const struct m0_rpc_session *session = arg;
+
+	return __atomic_load_n(&session->s_hold_cnt, __ATOMIC_ACQUIRE) == 0;
+}
+
+void m0_rpc_session_fini(struct m0_rpc_session *session)
+{
+	struct m0_rpc__session *s = session->s_lib;
+
+	M0_PRE(M0_IN(session->s_state,
+		     (M0_RPC_SESSION_INITIALISED, M0_RPC_SESSION_FAILED,
+		      M0_RPC_SESSION_TERMINATED)));
+	if (!is_let_go(session))
+		(void)m0_rpc__wait(s->rsx_machine, is_let_go, session,
+				   M0_TIME_NEVER);
+	m0_rpc__do(s->rsx_machine, unlink_do, s);
+	m0_list_fini(&s->rsx_items);
+	m0_free(s->rsx_streams);
+	m0_free(s->rsx_table);
+	m0_free(s);
+	session->s_lib = NULL;
+	session->s_state = M0_RPC_SESSION_UNINITIALISED;
+}
+
+void m0_rpc__session_release(struct m0_rpc__session *s)
+{
+	struct m0_rpc_session *session = s->rsx_session;
+
+	if (session == NULL)
+		return;
+	/* Before the count: then it may be gone. */
+	if (m0_list_is_empty(&s->rsx_items) &&
+	    session->s_state == M0_RPC_SESSION_BUSY)
+		state_set(s, M0_RPC_SESSION_IDLE);
+	m0_rpc__tell(s->rsx_machine);
+	__atomic_sub_fetch(&session->s_hold_cnt, 1, __ATOMIC_ACQ_REL);
+}
+
+void m0_rpc__session_end_items(struct m0_rpc__session *s, int rc)
+{
+	struct m0_list_link *link;
+	struct m0_list_link *next;
+
+	m0_list_for_each_safe(&s->rsx_items, link, next) {
+		struct m0_rpc__item *il =
+			container_of(link, struct m0_rpc__item, ril_link);
+
+		if (!(il->ril_flags & M0_RPC__IF_ENDS))
+			m0_rpc__item_end(m0_rpc__item_of(il), rc, NULL);
+	}
+}
+
+void m0_rpc__session_fail(struct m0_rpc__session *s, int rc)
+{
+	uint32_t state = s->rsx_session->s_state;
+
+	if (M0_IN(state, (M0_RPC_SESSION_INITIALISED, M0_RPC_SESSION_FAILED,
+			  M0_RPC_SESSION_TERMINATED,
+			  M0_RPC_SESSION_TERMINATING)))
+		return;
+	s->rsx_is_up = false;
+	s->rsx_session->s_rc = rc;
+	if (s->rsx_note != NULL) {
+		s->rsx_note->rno_done = NULL;
+		m0_rpc__item_end(&s->rsx_note->rno_item, -ECANCELED, NULL);
+		s->rsx_note = NULL;
+	}
+	state_set(s, M0_RPC_SESSION_FAILED);
+	m0_rpc__session_end_items(s, rc);
+}
+
+/* ------------------------------------------------------------ establish -- */
+
+/* Items of no stream, and those of streams that were in the formation. */
+static void items_unpark(struct m0_rpc__session *s)
+{
+	struct m0_rpc__machine *m = s->rsx_machine;
+	struct m0_list_link    *link;
+	struct m0_list_link    *next;
+
+	m0_list_for_each_safe(&s->rsx_items, link, next) {
+		struct m0_rpc__item *il =
+			container_of(link, struct m0_rpc__item, ril_link);
+
+		if (!(il->ril_flags & M0_RPC__IF_PARKED) ||
+		    (il->ril_flags & M0_RPC__IF_ENDS))
+			continue;
+		il->ril_target = s->rsx_conn->rcx_target;
+		m0_rpc__item_form(m, m0_rpc__item_of(il));
+	}
+}
+
+static int streams_up(struct m0_rpc__session          *s,
+		      const struct m0_rpc_session_rep *rep)
+{
+	struct m0_rpc__stream *stream;
+	uint32_t               i;
+	int                    rc = 0;
+
+	for (i = 0; i < s->rsx_streams_nr && rc == 0; ++i) {
+		stream = &s->rsx_streams[i];
+		rc = s->rsx_resets && s->rsx_was_up
+			     ? m0_rpc_cstream_reset(&stream->rsy_core,
+						    rep->rsr_window,
+						    s->rsx_machine->rml_now)
+			     : m0_rpc_cstream_resume(&stream->rsy_core,
+						     rep->rsr_xid[i],
+						     rep->rsr_window,
+						     s->rsx_machine->rml_now);
+		if (rc == 0)
+			m0_rpc__stream_ready(stream);
+	}
+	return rc;
+}
+
+static int answer_take(struct m0_rpc__session *s, const void *body,
+		       m0_bcount_t nr)
+{
+	struct m0_rpc_session_rep *rep;
+	int                        rc;
+
+	M0_ALLOC_PTR(rep);
+	if (rep == NULL)
+		return -ENOMEM;
+	rc = m0_rpc__session_rep_get(rep, body, nr);
+	if (rc == 0 && (rep->rsr_streams_nr == 0 || rep->rsr_window == 0))
+		rc = -EPROTO;
+	if (rc == 0 && s->rsx_streams == NULL)
+		rc = streams_make(
+			s,
+			(uint32_t)min64u(rep->rsr_streams_nr,
+					 s->rsx_session->s_streams_nr),
+			(uint32_t)min64u(rep->rsr_window,
+					 s->rsx_session->s_window));
+	if (rc == 0 && rep->rsr_streams_nr < s->rsx_streams_nr)
+		rc = -EPROTO;
+	rc = rc ?: streams_up(s, rep);
+	m0_free(rep);
+	return rc;
+}
+
+static void session_up(struct m0_rpc__session *s)
+{
+	struct m0_rpc_session *session = s->rsx_session;
+	uint32_t               i;
+	bool                   first = !s->rsx_was_up;
+
+	s->rsx_is_up = true;
+	s->rsx_was_up = true;
+	s->rsx_resets = false;
+	session->s_streams_nr = s->rsx_streams_nr;
+	session->s_window = s->rsx_window;
+	if (first) {
+		state_set(s, M0_RPC_SESSION_IDLE);
+		m0_rpc__watch_session(s->rsx_machine, session);
+		return;
+	}
+	items_unpark(s);
+	for (i = 0; i < s->rsx_streams_nr; ++i)
+		if (s->rsx_streams[i].rsy_owes)
+			stream_control(&s->rsx_streams[i]);
+}
+
+static void answered(struct m0_rpc__note *note, int rc, const void *body,
+		     m0_bcount_t nr)
+{
+	struct m0_rpc__session *s = note->rno_arg;
+
+	if (s->rsx_note != note)
+		return;
+	s->rsx_note = NULL;
+	if (rc == 0)
+		rc = answer_take(s, body, nr);
+	if (rc == 0) {
+		session_up(s);
+	} else if (rc == -ENOENT || rc == -ESTALE) {
+		/* Not known there, or not as we know it: begin anew. */
+		s->rsx_resets = true;
+		session_ask(s);
+	} else if (rc == -ENOTCONN) {
+		/* Asked again when the connection is there. */
+		m0_rpc__conn_again(s->rsx_conn);
+	} else if (s->rsx_was_up && rc == -ETIMEDOUT &&
+		   !s->rsx_machine->rml_aborts) {
+		session_ask(s);
+	} else {
+		m0_rpc__session_fail(s, rc);
+	}
+}
+
+static void session_ask(struct m0_rpc__session *s)
+{
+	struct m0_rpc__machine   *m = s->rsx_machine;
+	struct m0_rpc_session_est est;
+	struct m0_rpc__note      *note = NULL;
+	int                       rc = 0;
+
+	if (s->rsx_id == 0 || s->rsx_resets || !s->rsx_was_up)
+		rc = number_take(s);
+	if (rc == 0)
+		note = m0_rpc__note_new(m, M0_RPC_OP_SESSION_ESTABLISH,
+					M0_RPC_WIRE_BODY_MAX);
+	if (note == NULL) {
+		m0_rpc__session_fail(s, -ENOMEM);
+		return;
+	}
+	est.rse_conn = s->rsx_conn->rcx_nr;
+	est.rse_streams_nr = s->rsx_streams != NULL
+				     ? s->rsx_streams_nr
+				     : s->rsx_session->s_streams_nr;
+	est.rse_window = s->rsx_streams != NULL ? s->rsx_window
+						: s->rsx_session->s_window;
+	est.rse_again = s->rsx_was_up && !s->rsx_resets;
+	est.rse_has_xid = false;
+	note->rno_nr = (uint32_t)m0_rpc__session_est_put(note->rno_body, &est);
+	note->rno_done = answered;
+	note->rno_arg = s;
+	s->rsx_note = note;
+	m0_rpc__note_ask(note, s->rsx_conn, s,
+			 s->rsx_was_up
+				 ? m0_time_add(m->rml_now,
+					       m->rml_cfg.rc_timeout_ns)
+				 : s->rsx_expires);
+}
+
+void m0_rpc__session_suspend(struct m0_rpc__session *s)
+{
+	struct m0_list_link *link;
+	uint32_t             i;
+
+	if (s->rsx_note != NULL && s->rsx_was_up) {
+		s->rsx_note->rno_done = NULL;
+		m0_rpc__item_end(&s->rsx_note->rno_item, -ECANCELED, NULL);
+		s->rsx_note = NULL;
+	}
+	if (!s->rsx_is_up)
+		return;
+	s->rsx_is_up = false;
+	for (i = 0; i < s->rsx_streams_nr; ++i) {
+		struct m0_rpc__stream *stream = &s->rsx_streams[i];
+
+		m0_rpc_cstream_suspend(&stream->rsy_core);
+		if (stream->rsy_note == NULL)
+			continue;
+		stream->rsy_note->rno_stream = NULL;
+		m0_rpc__item_end(&stream->rsy_note->rno_item, -ECANCELED,
+				 NULL);
+		stream->rsy_note = NULL;
+		stream->rsy_owes = true;
+	}
+	m0_list_for_each(&s->rsx_items, link) {
+		struct m0_rpc__item *il =
+			container_of(link, struct m0_rpc__item, ril_link);
+		struct m0_rpc_item *item = m0_rpc__item_of(il);
+		bool cached = m0_rpc__frm_item_is_cached(&il->ril_frm);
+
+		if ((il->ril_flags & M0_RPC__IF_ENDS) ||
+		    m0_rpc__is_note(item) || !m0_rpc__item_unform(item))
+			continue;
+		/* Those of streams that are not cached are resent by them. */
+		if (item->ri_stream == 0 || cached)
+			il->ril_flags |= M0_RPC__IF_PARKED;
+	}
+}
+
+void m0_rpc__session_again(struct m0_rpc__session *s)
+{
+	if (M0_IN(s->rsx_session->s_state,
+		  (M0_RPC_SESSION_IDLE, M0_RPC_SESSION_BUSY)) ||
+	    (s->rsx_session->s_state == M0_RPC_SESSION_ESTABLISHING &&
+	     s->rsx_note == NULL))
+		session_ask(s);
+}
+
+static void establish_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__session *s =
+		container_of(call, struct m0_rpc__session, rsx_call);
+
+	s->rsx_session->s_rc = 0;
+	if (m->rml_aborts)
+		m0_rpc__session_fail(s, -ESHUTDOWN);
+	else if (s->rsx_conn->rcx_conn->c_state != M0_RPC_CONN_ACTIVE)
+		m0_rpc__session_fail(s, -ENOTCONN);
+	else if (!s->rsx_conn->rcx_again)
+		session_ask(s);
+}
+
+static m0_time_t expires_of(const struct m0_rpc__machine *m,
+			    m0_time_t                     abs_timeout)
+{
+	return abs_timeout != M0_TIME_NEVER
+		       ? abs_timeout
+		       : m0_time_add(m0_time_now(), m->rml_cfg.rc_timeout_ns);
+}
+
+int m0_rpc_session_establish(struct m0_rpc_session *session,
+			     m0_time_t              abs_timeout)
+{
+	struct m0_rpc__session *s = session->s_lib;
+	int                     rc;
+
+	M0_PRE(session->s_state == M0_RPC_SESSION_INITIALISED);
+	M0_PRE(session->s_streams_nr > 0 && session->s_window > 0 &&
+	       session->s_streams_nr <= M0_RPC_WIRE_STREAMS_MAX);
+	if (__atomic_load_n(&s->rsx_machine->rml_stops, __ATOMIC_RELAXED))
+		return -ESHUTDOWN;
+	s->rsx_expires = expires_of(s->rsx_machine, abs_timeout);
+	s->rsx_call.rcl_run = establish_run;
+	__atomic_store_n(&session->s_state, M0_RPC_SESSION_ESTABLISHING,
+			 __ATOMIC_RELEASE);
+	rc = m0_rpc__call_push(s->rsx_machine, &s->rsx_call);
+	if (rc != 0)
+		__atomic_store_n(&session->s_state, M0_RPC_SESSION_FAILED,
+				 __ATOMIC_RELEASE);
+	return rc;
+}
+
+/* ----------------------------------------------------------- terminate -- */
+
+static void terminated(struct m0_rpc__note *note, int rc, const void *body,
+		       m0_bcount_t nr)
+{
+	struct m0_rpc__session *s = note->rno_arg;
+
+	(void)rc;
+	(void)body;
+	(void)nr;
+	s->rsx_note = NULL;
+	state_set(s, M0_RPC_SESSION_TERMINATED);
+}
+
+static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__session *s =
+		container_of(call, struct m0_rpc__session, rsx_call);
+	struct m0_rpc__note *note = NULL;
+
+	if (s->rsx_note != NULL) {
+		s->rsx_note->rno_done = NULL;
+		m0_rpc__item_end(&s->rsx_note->rno_item, -ECANCELED, NULL);
+		s->rsx_note = NULL;
+	}
+	m0_rpc__session_end_items(s, -ECANCELED);
+	if (!m->rml_aborts && s->rsx_session->s_rc == 0 && s->rsx_id != 0 &&
+	    s->rsx_conn->rcx_target != NULL)
+		note = m0_rpc__note_new(m, M0_RPC_OP_SESSION_TERMINATE, 0);
+	if (note == NULL) {
+		state_set(s, M0_RPC_SESSION_TERMINATED);
+		return;
+	}
+	note->rno_done = terminated;
+	note->rno_arg = s;
+	s->rsx_note = note;
+	m0_rpc__note_ask(note, s->rsx_conn, s, s->rsx_expires);
+}
+
+int m0_rpc_session_terminate(struct m0_rpc_session *session,
+			     m0_time_t              abs_timeout)
+{
+	struct m0_rpc__session *s = session->s_lib;
+
+	M0_PRE(M0_IN(session->s_state,
+		     (M0_RPC_SESSION_IDLE, M0_RPC_SESSION_BUSY,
+		      M0_RPC_SESSION_FAILED)));
+	s->rsx_expires = expires_of(s->rsx_machine, abs_timeout);
+	s->rsx_call.rcl_run = terminate_run;
+	__atomic_store_n(&session->s_state, M0_RPC_SESSION_TERMINATING,
+			 __ATOMIC_RELEASE);
+	if (m0_rpc__call_push(s->rsx_machine, &s->rsx_call) != 0)
+		__atomic_store_n(&session->s_state, M0_RPC_SESSION_TERMINATED,
+				 __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void cancel_do(struct m0_rpc__machine *m, void *arg)
+{
+	(void)m;
+	m0_rpc__session_end_items(arg, -ECANCELED);
+}
+
+void m0_rpc_session_cancel(struct m0_rpc_session *session)
+{
+	__atomic_store_n(&session->s_cancelled, true, __ATOMIC_SEQ_CST);
+	m0_rpc__do(session->s_lib->rsx_machine, cancel_do, session->s_lib);
+}
+
+/* ------------------------------------------------------------ blocking -- */
+
+struct session_wait {
+	const struct m0_rpc_session *swt_session;
+	uint64_t                     swt_states;
+};
+
+static bool session_is(void *arg)
+{
+	const struct session_wait *w = arg;
+	const struct m0_rpc_session *session = w->swt_session;
+	uint32_t state = __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
+
+	/* A post that the machine has not seen yet. */
+	if (state == M0_RPC_SESSION_IDLE &&
+	    __atomic_load_n(&session->s_hold_cnt, __ATOMIC_ACQUIRE) > 0)
+		state = M0_RPC_SESSION_BUSY;
+	return w->swt_states & UINT64_C(1) << state;
+}
+
+int m0_rpc_session_timedwait(struct m0_rpc_session *session, uint64_t states,
+			     m0_time_t abs_timeout)
+{
+	struct session_wait w = { session, states };
+
+	return m0_rpc__wait(session->s_lib->rsx_machine, session_is, &w,
+			    abs_timeout);
+}
+
+int m0_rpc_session_establish_sync(struct m0_rpc_session *session,
+				  m0_time_t              abs_timeout)
+{
+	int rc = m0_rpc_session_establish(session, abs_timeout);
+
+	if (rc != 0)
+		return rc;
+	(void)m0_rpc_session_timedwait(session,
+				       1 << M0_RPC_SESSION_IDLE |
+					       1 << M0_RPC_SESSION_BUSY |
+					       1 << M0_RPC_SESSION_FAILED,
+				       M0_TIME_NEVER);
+	return session->s_rc;
+}
+
+int m0_rpc_session_create(struct m0_rpc_session *session,
+			  struct m0_rpc_conn *conn, m0_time_t abs_timeout)
+{
+	int rc = m0_rpc_session_init(session, conn);
+
+	if (rc != 0)
+		return rc;
+	rc = m0_rpc_session_establish_sync(session, abs_timeout);
+	if (rc != 0)
+		m0_rpc_session_fini(session);
+	return rc;
+}
+
+int m0_rpc_session_terminate_sync(struct m0_rpc_session *session,
+				  m0_time_t              abs_timeout)
+{
+	int rc = m0_rpc_session_terminate(session, abs_timeout);
+
+	if (rc == 0)
+		(void)m0_rpc_session_timedwait(
+			session, 1 << M0_RPC_SESSION_TERMINATED,
+			M0_TIME_NEVER);
+	return rc;
+}
+
+void m0_rpc_session_quiesce(struct m0_rpc_session *session)
+{
+	(void)m0_rpc_session_timedwait(session,
+				       ~(UINT64_C(1) << M0_RPC_SESSION_BUSY),
+				       M0_TIME_NEVER);
+	(void)m0_rpc__wait(session->s_lib->rsx_machine, is_let_go, session,
+			   M0_TIME_NEVER);
+}
+
+int m0_rpc_session_destroy(struct m0_rpc_session *session,
+			   m0_time_t              abs_timeout)
+{
+	int rc;
+
+	m0_rpc_session_quiesce(session);
+	rc = m0_rpc_session_terminate_sync(session, abs_timeout);
+	m0_rpc_session_fini(session);
+	return rc;
+}
+
+int m0_rpc_session_validate(const struct m0_rpc_session *session)
+{
+	uint32_t state = __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
+
+	if (state == M0_RPC_SESSION_UNINITIALISED || session->s_lib == NULL)
+		return -EINVAL;
+	if (__atomic_load_n(&session->s_cancelled, __ATOMIC_ACQUIRE))
+		return -ECANCELED;
+	return state == M0_RPC_SESSION_IDLE || state == M0_RPC_SESSION_BUSY
+		       ? 0
+		       : -ENOTCONN;
+}
+
+m0_bcount_t m0_rpc_session_get_max_item_size(
+	const struct m0_rpc_session *session)
+{
+	return session->s_conn->c_lib->rcx_packet_max -
+	       M0_RPC_WIRE_PACKET_BYTES;
+}
+
+m0_bcount_t m0_rpc_session_get_max_item_payload_size(
+	const struct m0_rpc_session *session)
+{
+	return (m0_rpc_session_get_max_item_size(session) -
+		M0_RPC_WIRE_ITEM_BYTES) &
+	       ~(m0_bcount_t)(M0_RPC_WIRE_ALIGN - 1);
+}

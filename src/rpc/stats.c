@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What a machine has counted, how long requests took, and who watches. */
+#include "rpc/rpc_internal.h"
+
+/* ---------------------------------------------------------------- stats -- */
+
+/* All are numbers of 64 bits. The last three tell of now. */
+enum {
+	STATS_NR = sizeof(struct m0_rpc_stats) / sizeof(uint64_t),
+	GAUGES_NR = 3
+};
+
+_Static_assert(offsetof(struct m0_rpc_stats, rs_clients) ==
+		       (STATS_NR - GAUGES_NR) * sizeof(uint64_t),
+	       "gauges are at the end");
+
+static void gauges_do(struct m0_rpc__machine *m, void *arg)
+{
+	struct m0_rpc_stats *stats = arg;
+
+	stats->rs_clients = m->rml_clients_nr;
+	stats->rs_executing = m->rml_executing_nr;
+	stats->rs_replies_bytes = m->rml_budget.rsb_bytes;
+}
+
+void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
+			      struct m0_rpc_stats *stats, bool reset)
+{
+	struct m0_rpc__machine *m = machine->rm_lib;
+	uint64_t               *base = (uint64_t *)&m->rml_stats_base;
+	uint64_t               *ret = (uint64_t *)stats;
+	int                     i;
+
+	m0_rpc__do(m, gauges_do, stats);
+	m0_mutex_lock(&m->rml_stats_lock);
+	for (i = 0; i < STATS_NR - GAUGES_NR; ++i) {
+		uint64_t now = __atomic_load_n(
+			&((const uint64_t *)&m->rml_stats)[i],
+			__ATOMIC_RELAXED);
+
+		ret[i] = now - base[i];
+		if (reset)
+			base[i] = now;
+	}
+	m0_mutex_unlock(&m->rml_stats_lock);
+}
+
+/* -------------------------------------------------------------- latency -- */
+
+void m0_rpc__latency(struct m0_rpc__machine        *m,
+		     const struct m0_rpc_item_type *type, m0_time_t ns)
+{
+	struct m0_hist **hist;
+
+	if (M0_UNLIKELY(m->rml_hist == NULL))
+		M0_ALLOC_ARR(m->rml_hist, M0_RPC__TYPES_MAX);
+	if (m->rml_hist == NULL)
+		return;
+	hist = &m->rml_hist[type->rit_index];
+	if (M0_UNLIKELY(*hist == NULL)) {
+		M0_ALLOC_PTR(*hist);
+		if (*hist == NULL)
+			return;
+		m0_hist_init(*hist);
+	}
+	m0_hist_record(*hist, ns);
+}
+
+struct latency {
+	const struct m0_rpc_item_type *lat_type;
+	struct m0_hist                *lat_hist;
+	int                            lat_rc;
+};
+
+static void latency_do(struct m0_rpc__machine *m, void *arg)
+{
+	struct latency       *lat = arg;
+	const struct m0_hist *hist =
+		m->rml_hist != NULL ? m->rml_hist[lat->lat_type->rit_index]
+				    : NULL;
+
+	lat->lat_rc = hist == NULL || m0_hist_nr(hist) == 0 ? -ENOENT : 0;
+	if (lat->lat_rc == 0)
+		*lat->lat_hist = *hist;
+}
+
+int m0_rpc_machine_latency(struct m0_rpc_machine         *machine,
+			   const struct m0_rpc_item_type *type,
+			   struct m0_hist                *ret_hist)
+{
+	struct latency lat = { type, ret_hist, 0 };
+
+	m0_rpc__do(machine->rm_lib, latency_do, &lat);
+	return lat.lat_rc;
+}
+
+/* ---------------------------------------------------------------- watch -- */
+
+static void attach_do(struct m0_rpc__machine *m, void *arg)
+{
+	struct m0_rpc_machine_watch *watch = arg;
+
+	m0_list_add_tail(&m->rml_watches, &watch->mw_link);
+}
+
+void m0_rpc_machine_watch_attach(struct m0_rpc_machine       *machine,
+				 struct m0_rpc_machine_watch *watch)
+{
+	m0_list_link_init(&watch->mw_link);
+	watch->mw_mach = machine;
+	m0_rpc__do(machine->rm_lib, attach_do, watch);
+}
+
+static void detach_do(struct m0_rpc__machine *m, void *arg)
+{
+	struct m0_rpc_machine_watch *watch = arg;
+
+	(void)m;
+	if (m0_list_link_is_in(&watch->mw_link))
+		m0_list_del(&watch->mw_link);
+}
+
+void m0_rpc_machine_watch_detach(struct m0_rpc_machine_watch *watch)
+{
+	/* NULL: the machine was finalised. */
+	if (watch->mw_mach != NULL)
+		m0_rpc__do(watch->mw_mach->rm_lib, detach_do, watch);
+	watch->mw_mach = NULL;
+}
+
+void m0_rpc__watch_conn(struct m0_rpc__machine *m, struct m0_rpc_conn *conn)
+{
+	struct m0_rpc_machine_watch *watch;
+
+	m0_list_for_each_entry(&m->rml_watches, watch,
+			       struct m0_rpc_machine_watch, mw_link)
+		if (watch->mw_conn_added != NULL)
+			watch->mw_conn_added(watch, conn);
+}
+
+void m0_rpc__watch_session(struct m0_rpc__machine *m,
+			   struct m0_rpc_session  *session)
+{
+	struct m0_rpc_machine_watch *watch;
+
+	m0_list_for_each_entry(&m->rml_watches, watch,
+			       struct m0_rpc_machine_watch, mw_link)
+		if (watch->mw_session_added != NULL)
+			watch->mw_session_added(watch, session);
+}
+
+void m0_rpc__watch_end(struct m0_rpc__machine *m)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&m->rml_watches)) != NULL) {
+		struct m0_rpc_machine_watch *watch = container_of(
+			link, struct m0_rpc_machine_watch, mw_link);
+
+		m0_list_del(link);
+		watch->mw_mach = NULL;
+		if (watch->mw_mach_terminated != NULL)
+			watch->mw_mach_terminated(watch);
+	}
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Destinations: one formation for each end point and policy. */
+#include "rpc/rpc_internal.h"
+
+struct m0_rpc__target *m0_rpc__target_get(
+	struct m0_rpc__machine *m, struct m0_net_end_point *ep,
+	const struct m0_rpc_frm_policy *policy)
+{
+	struct m0_rpc_frm_constraints limits;
+	struct m0_rpc__target        *t = m->rml_target_last;
+	struct m0_hash_link          *link;
+	typeof(t->trg_key)            key = { ep, policy };
+
+	if (t != NULL && t->trg_key.trk_ep == ep &&
+	    t->trg_key.trk_policy == policy) {
+		++t->trg_refs;
+		return t;
+	}
+	link = m0_hash_find(&m->rml_targets, &key, sizeof key);
+	if (link != NULL) {
+		t = container_of(link, struct m0_rpc__target, trg_hash);
+		++t->trg_refs;
+		m->rml_target_last = t;
+		return t;
+	}
+	M0_ALLOC_PTR(t);
+	if (t == NULL)
+		return NULL;
+	t->trg_key = key;
+	if (m0_hash_add(&m->rml_targets, &t->trg_hash, &t->trg_key,
+			sizeof t->trg_key) != 0) {
+		m0_free(t);
+		return NULL;
+	}
+	(void)m0_net_end_point_get(ep);
+	t->trg_machine = m;
+	t->trg_refs = 1;
+	m0_list_init(&t->trg_conns);
+	m0_rpc__frm_constraints_get_defaults(&limits);
+	limits.fc_max_packet_size = m->rml_msg_size;
+	limits.fc_max_nr_bytes_accumulated = m->rml_msg_size;
+	limits.fc_max_nr_segments = m->rml_segs_max;
+	m0_rpc__frm_init(&t->trg_frm, &m->rml_frms, &limits, policy,
+			 &m0_rpc__frm_ops);
+	m->rml_target_last = t;
+	return t;
+}
+
+int m0_rpc__target_find(struct m0_rpc__machine *m, const char *addr,
+			const struct m0_rpc_frm_policy *policy,
+			struct m0_rpc__target         **ret)
+{
+	struct m0_net_end_point *ep;
+	int                      rc;
+
+	rc = m0_net_end_point_create(&ep, &m->rml_machine->rm_tm, addr);
+	if (rc != 0)
+		return rc;
+	*ret = m0_rpc__target_get(m, ep, policy);
+	(void)m0_net_end_point_put(ep);
+	return *ret == NULL ? -ENOMEM : 0;
+}
+
+void m0_rpc__target_ref(struct m0_rpc__target *t)
+{
+	++t->trg_refs;
+}
+
+void m0_rpc__target_check(struct m0_rpc__target *t)
+{
+	struct m0_rpc__machine *m = t->trg_machine;
+
+	if (t->trg_refs > 0 || !m0_rpc__frm_is_idle(&t->trg_frm))
+		return;
+	if (m->rml_target_last == t)
+		m->rml_target_last = NULL;
+	m0_hash_del(&m->rml_targets, &t->trg_hash);
+	m0_rpc__frm_fini(&t->trg_frm);
+	m0_list_fini(&t->trg_conns);
+	(void)m0_net_end_point_put(t->trg_key.trk_ep);
+	m0_free(t);
+}
+
+void m0_rpc__target_put(struct m0_rpc__target *t)
+{
+	M0_PRE(t->trg_refs > 0);
+	--t->trg_refs;
+	m0_rpc__target_check(t);
+}
+
+bool m0_rpc__targets_are_idle(const struct m0_rpc__machine *m)
+{
+	const struct m0_hash_link *link;
+
+	for (link = m0_hash_first(&m->rml_targets); link != NULL;
+	     link = m0_hash_next(link))
+		if (!m0_rpc__frm_is_idle(
+			    &container_of(link, struct m0_rpc__target, trg_hash)
+				     ->trg_frm))
+			return false;
+	return true;
+}
+
+/* What is left is replies to whom nobody counts any more. */
+void m0_rpc__targets_fini(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__machine *before = m0_rpc__enter(m);
+	struct m0_hash_link    *link;
+	struct m0_rpc_frm_item *fi;
+	struct m0_rpc__target  *t;
+
+	while ((link = m0_hash_first(&m->rml_targets)) != NULL) {
+		t = container_of(link, struct m0_rpc__target, trg_hash);
+		while ((fi = m0_rpc__frm_oldest(&t->trg_frm)) != NULL)
+			m0_rpc__item_end(
+				m0_rpc__item_of(container_of(
+					fi, struct m0_rpc__item, ril_frm)),
+				-ESHUTDOWN, NULL);
+		m0_rpc__ended_run(m);
+		M0_ASSERT(t->trg_refs == 0);
+		m0_rpc__target_check(t);
+	}
+	m0_rpc__leave(before);
+}
