@@ -7,7 +7,7 @@
 #include "world.h"
 
 enum {
-	SEEDS = 3000,
+	SEEDS = 6000,
 	STEPS_NR = 700,
 	/** Without faults everything ends within so many. */
 	FAIR_STEPS_MAX = 40000
