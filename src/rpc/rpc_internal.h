@@ -444,14 +444,16 @@ void m0_rpc__refuse(struct m0_rpc__machine *m, struct m0_rpc__target *target,
 
 /* -------------------------------------------------------------- target.c -- */
 
+struct m0_rpc__target_key {
+	struct m0_net_end_point        *trk_ep;
+	const struct m0_rpc_frm_policy *trk_policy;
+};
+
 /** Where packets go: an end point, and the policy by which they are formed. */
 struct m0_rpc__target {
-	struct m0_rpc_frm trg_frm;
-	struct {
-		struct m0_net_end_point        *trk_ep;
-		const struct m0_rpc_frm_policy *trk_policy;
-	} trg_key;
-	struct m0_hash_link     trg_hash;
+	struct m0_rpc_frm         trg_frm;
+	struct m0_rpc__target_key trg_key;
+	struct m0_hash_link       trg_hash;
 	struct m0_rpc__machine *trg_machine;
 	/** Of connections, clients, requests. It goes when it is idle, too. */
 	uint32_t trg_refs;
@@ -594,7 +596,7 @@ void m0_rpc__conns_refused(struct m0_rpc__machine *m,
 void m0_rpc__conn_state_set(struct m0_rpc__conn *conn,
 			    enum m0_rpc_conn_state state);
 
-/* ------------------------------------------------------------- session.c -- */
+/* --------------------------------------------------- session.c, stream.c -- */
 
 /** The client's half of an update stream, and what moves it. */
 struct m0_rpc__stream {
@@ -642,6 +644,11 @@ struct m0_rpc__session {
 void m0_rpc__stream_ready(struct m0_rpc__stream *stream);
 void m0_rpc__streams_run(struct m0_rpc__machine *m);
 void m0_rpc__stream_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
+/** Its one header-only item has to go. */
+void m0_rpc__stream_control(struct m0_rpc__stream *stream);
+int  m0_rpc__streams_make(struct m0_rpc__session *session, uint32_t nr,
+			  uint32_t window);
+void m0_rpc__streams_fini(struct m0_rpc__session *session);
 /** Nothing leaves until it is up again. */
 void m0_rpc__session_suspend(struct m0_rpc__session *session);
 /** The connection is there again: asks for the session. */

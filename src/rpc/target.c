@@ -9,7 +9,7 @@ struct m0_rpc__target *m0_rpc__target_get(
 	struct m0_rpc_frm_constraints limits;
 	struct m0_rpc__target        *t = m->rml_target_last;
 	struct m0_hash_link          *link;
-	typeof(t->trg_key)            key = { ep, policy };
+	struct m0_rpc__target_key     key = { ep, policy };
 
 	if (t != NULL && t->trg_key.trk_ep == ep &&
 	    t->trg_key.trk_policy == policy) {

@@ -6,9 +6,8 @@
  */
 #include "rpc/rpc_internal.h"
 #include "rpc/core/record.h"
-#include "base/cursor.h"
 
-/* Of the record, before the reply's body: opcode and a pad. */
+/* Of the record, before the reply's body: its opcode. */
 enum {
 	REPLY_HEAD = 8
 };
@@ -39,14 +38,12 @@ static int record_put(struct m0_rpc__job *job, struct m0_rpc_tx *tx)
 	};
 	m0_bcount_t bytes = M0_RPC_RECORD_HEAD + REPLY_HEAD + nr;
 	uint8_t    *value = m0_alloc(bytes);
-	struct m0_cursor cur;
 	int         rc = 0;
 
 	if (value == NULL)
 		return -ENOMEM;
-	m0_cursor_init(&cur, value + M0_RPC_RECORD_HEAD, REPLY_HEAD);
-	m0_cursor_put_le32(&cur, reply->ri_type->rit_opcode);
-	m0_cursor_put_le32(&cur, 0);
+	(void)m0_rpc__number_put(value + M0_RPC_RECORD_HEAD,
+				 reply->ri_type->rit_opcode);
 	if (nr > 0)
 		rc = reply->ri_type->rit_ops->rito_encode(
 			reply, value + M0_RPC_RECORD_HEAD + REPLY_HEAD, nr);
