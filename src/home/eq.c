@@ -10,6 +10,11 @@
 
 static const unsigned eq_max_default = 1024;
 
+enum {
+	/** Events told by callback whose memory is kept, to go together. */
+	TOLD_MAX = 32
+};
+
 void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
 		     void (*callback)(struct m0_lnet_eq          *eq,
 				      const struct m0_lnet_event *ev),
@@ -36,19 +41,56 @@ void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
 
 /* -------------------------------------------------------------- telling -- */
 
+static bool told_take(struct m0_lnet *lnet)
+{
+	struct m0_lnet_event_node *node;
+	struct m0_home_me         *hme;
+	struct m0_lnet_md         *md;
+
+	if (lnet->hm_told == NULL && lnet->hm_gone == NULL)
+		return false;
+	lnet->hm_takes = true;
+	while ((node = lnet->hm_told) != NULL) {
+		lnet->hm_told = node->en_next;
+		md = node->en_md;
+		m0_lnet_engine_event_taken(lnet->hm_engine, node);
+		if (md != NULL)
+			m0_home__md_put(lnet, m0_home__md_of(md));
+	}
+	while ((hme = lnet->hm_gone) != NULL) {
+		lnet->hm_gone = hme->hme_next;
+		m0_home__me_put(lnet, hme);
+	}
+	lnet->hm_told_nr = 0;
+	lnet->hm_takes = false;
+	return true;
+}
+
+bool m0_home__told_take(struct m0_lnet *lnet)
+{
+	return m0_home__is_inside(lnet) && told_take(lnet);
+}
+
+/* hm_lock, once for many. */
+static void told_take_lock(struct m0_lnet *lnet)
+{
+	if (lnet->hm_told == NULL && lnet->hm_gone == NULL)
+		return;
+	m0_mutex_lock(&lnet->hm_lock);
+	(void)told_take(lnet);
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
 static void event_call(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 {
-	struct m0_lnet_md *md = node->en_md;
 	struct m0_lnet_eq *eq = node->en_eq;
 
 	if (eq != NULL)
 		eq->eq_callback(eq, &node->en_event);
-	m0_lnet_engine_event_taken(lnet->hm_engine, node);
-	if (md == NULL)
-		return;
-	m0_mutex_lock(&lnet->hm_lock);
-	m0_home__md_put(lnet, m0_home__md_of(md));
-	m0_mutex_unlock(&lnet->hm_lock);
+	node->en_next = lnet->hm_told;
+	lnet->hm_told = node;
+	if (++lnet->hm_told_nr >= TOLD_MAX)
+		told_take_lock(lnet);
 }
 
 /* The engine has done with them; their memory stays. */
@@ -136,6 +178,7 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 		}
 	}
 	told(&last, NULL);
+	told_take_lock(lnet);
 	events_push(lnet, polled);
 }
 

@@ -90,6 +90,8 @@ struct m0_home_me {
 	struct m0_home_op   hme_unlink;
 	/** Operations in the inbox that name it, and 1 until it has ended. */
 	unsigned hme_users_nr;
+	/** In hm_gone. */
+	struct m0_home_me *hme_next;
 	/** The application has ended it, or its MD. */
 	bool hme_unlinked;
 	/** The engine has; written by the strand, atomically. */
@@ -208,7 +210,13 @@ struct m0_lnet {
 	/** Events to be told at the end of the pass. */
 	struct m0_lnet_event_node  *hm_events;
 	struct m0_lnet_event_node **hm_events_tail;
-	struct m0_list              hm_probes_done;
+	/** Told, and not taken; entries that have ended. They go together. */
+	struct m0_lnet_event_node *hm_told;
+	unsigned                   hm_told_nr;
+	struct m0_home_me         *hm_gone;
+	/** The strand has hm_lock to take them. */
+	bool           hm_takes;
+	struct m0_list hm_probes_done;
 	/** Somebody waits for it in m0_lnet_close. */
 	struct m0_semaphore hm_closed_sem;
 	/** Who waits until all that was posted has been told. */
@@ -330,6 +338,11 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 
 /** Tells all events posted so far. */
 void m0_home__events_tell(struct m0_lnet *lnet);
+/**
+ * Strand, in a callback; hm_lock is held: takes what has been told, if there is
+ * any, for the sake of the places that it has. @return false  nothing was taken.
+ */
+bool m0_home__told_take(struct m0_lnet *lnet);
 /** All that was posted before them has been told. */
 void m0_home__barriers_tell(struct m0_lnet *lnet);
 /** The node is closed: queues that need nothing of it are let go. hm_lock. */

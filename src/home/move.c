@@ -98,6 +98,13 @@ static bool range_ok(const struct m0_lnet_md_attr *attr,
 	       (op->lo_bytes != 0 ? op->lo_bytes : there) <= M0_LNET_MTU;
 }
 
+/* There is none: can there be more? hm_lock is held. */
+static bool more_msgs(struct m0_lnet *lnet, bool grow)
+{
+	return grow ? m0_home__grow(lnet, &lnet->hm_msgs) == 0
+		    : m0_home__told_take(lnet);
+}
+
 /* Takes a message for an operation on `md`; hm_lock is held. */
 static int msg_take(struct m0_lnet *lnet, struct m0_lnet_handle md,
 		    const struct m0_lnet_op *op, struct m0_home_msg **ret)
@@ -114,8 +121,7 @@ static int msg_take(struct m0_lnet *lnet, struct m0_lnet_handle md,
 		if (hmd->hmd_me != NULL || !range_ok(&hmd->hmd_md.md_attr, op))
 			return -EINVAL;
 		*ret = m0_home__msg_get(lnet, true, &grow);
-		if (*ret == NULL &&
-		    (!grow || m0_home__grow(lnet, &lnet->hm_msgs) != 0))
+		if (*ret == NULL && !more_msgs(lnet, grow))
 			return -ENOBUFS;
 	} while (*ret == NULL);
 	++hmd->hmd_users_nr;
@@ -164,8 +170,7 @@ static struct m0_home_msg *own_msg_get(struct m0_lnet *lnet)
 
 	do {
 		hms = m0_home__msg_get(lnet, true, &grow);
-	} while (hms == NULL && grow &&
-		 m0_home__grow(lnet, &lnet->hm_msgs) == 0);
+	} while (hms == NULL && more_msgs(lnet, grow));
 	return hms;
 }
 

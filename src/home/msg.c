@@ -88,9 +88,11 @@ static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	struct m0_lnet *lnet = m0_lnet_engine_home(eng);
 	bool            wake;
 
-	m0_mutex_lock(&lnet->hm_lock);
+	if (!lnet->hm_takes)
+		m0_mutex_lock(&lnet->hm_lock);
 	wake = m0_home__msg_put(lnet, m0_home__msg_of(msg));
-	m0_mutex_unlock(&lnet->hm_lock);
+	if (!lnet->hm_takes)
+		m0_mutex_unlock(&lnet->hm_lock);
 	/* This is a step: its end shall ask for a message again. */
 	lnet->hm_again = lnet->hm_again || wake;
 }
@@ -127,9 +129,8 @@ static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	struct m0_home_me *hme = m0_home__me_of(me);
 
 	M0_HOME_SET(hme->hme_gone, true);
-	m0_mutex_lock(&lnet->hm_lock);
-	m0_home__me_put(lnet, hme);
-	m0_mutex_unlock(&lnet->hm_lock);
+	hme->hme_next = lnet->hm_gone;
+	lnet->hm_gone = hme;
 }
 
 static void home_probe_done(struct m0_lnet_engine *eng,

@@ -95,7 +95,9 @@ int m0_home__slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
 	do {
 		if (lnet->hm_shut)
 			return -ESHUTDOWN;
-		if (m0_home__slots_are_full(slots))
+		if (m0_home__slots_are_full(slots) &&
+		    (!m0_home__told_take(lnet) ||
+		     m0_home__slots_are_full(slots)))
 			return -ENOSPC;
 		*ret = m0_home__slot_get(slots);
 		if (*ret == NULL)

@@ -16,7 +16,6 @@ void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 	md->md_busy_nr = 0;
 	m0_list_init(&md->md_msgs);
 	m0_list_link_init(&md->md_link);
-	M0_SET0(&md->md_last);
 	if (m0_lnet__md_is_own(md))
 		return;
 	m0_list_add_tail(&eng->le_mds, &md->md_link);
@@ -45,6 +44,7 @@ void m0_lnet__md_end(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 
 	M0_PRE(md->md_busy_nr == 0 && !md->md_ended);
 	md->md_dead = true;
+	M0_SET0(&md->md_last);
 	ev->ev_type = M0_LNET_EV_UNLINK;
 	ev->ev_status = status;
 	ev->ev_unlinked = true;

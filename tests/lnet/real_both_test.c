@@ -146,6 +146,67 @@ static void bind_without_md_gives_message_back(void **state)
 	real_expect(&re, &re.re_b, M0_LNET_EV_PUT, 0, &ev);
 }
 
+static struct m0_lnet_eq again_eq;
+static int               again_left;
+static int               again_refused_nr;
+static int               again_told_nr;
+
+static int again_attach(void)
+{
+	struct m0_lnet_me_attr me = real_me(78);
+	struct m0_lnet_md_attr md =
+		real_md(NULL, 0, M0_LNET_MD_OP_PUT, &again_eq);
+	struct m0_lnet_handle none;
+
+	me.mea_flags = M0_LNET_ME_UNLINK;
+	md.mda_threshold = 1;
+	md.mda_auto_unlink = true;
+	return m0_lnet_entry_attach(re.re_b.rn_lnet, &me, &md, &none);
+}
+
+static void again(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
+{
+	(void)eq;
+	(void)ev;
+	if (again_left-- > 0 && again_attach() != 0)
+		++again_refused_nr;
+	__atomic_add_fetch(&again_told_nr, 1, __ATOMIC_RELEASE);
+}
+
+static bool again_told(void *arg)
+{
+	return __atomic_load_n(&again_told_nr, __ATOMIC_ACQUIRE) == *(int *)arg;
+}
+
+/* The places of what was told are there for the callbacks that follow, also of
+ * events of one pass, and also if there are no others. */
+static void told_events_leave_their_places(void **state)
+{
+	struct m0_lnet_md_attr md = real_md(NULL, 0, 0, &re.re_a.rn_cb);
+	struct m0_lnet_op      op = real_op(&re.re_b, 78);
+	struct m0_lnet_handle  none;
+	int                    want = MDS_MAX;
+	int                    i;
+
+	(void)state;
+	again_left = MDS_MAX;
+	again_refused_nr = 0;
+	again_told_nr = 0;
+	m0_lnet_eq_init(&again_eq, re.re_b.rn_lnet, again, 0);
+	for (i = 0; i < MDS_MAX; ++i)
+		assert_int_equal(again_attach(), 0);
+	md.mda_threshold = 1;
+	md.mda_auto_unlink = true;
+	for (i = 0; i < MDS_MAX; ++i)
+		assert_int_equal(
+			m0_lnet_bind_put(re.re_a.rn_lnet, &md, &op, &none), 0);
+	real_until(&re, again_told, &want);
+	/* The first one's own place only was still his. */
+	assert_int_equal(again_refused_nr, 1);
+	real_close(&re);
+	m0_lnet_eq_fini(&again_eq);
+}
+
 int main(void)
 {
 	static enum real_mode threads = REAL_THREADS;
@@ -159,6 +220,7 @@ int main(void)
 		CASE(both_at_once_move_data),
 		CASE(both_refused_leave_nothing),
 		CASE(bind_without_md_gives_message_back),
+		CASE(told_events_leave_their_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
