@@ -226,8 +226,6 @@ struct m0_lnet {
 	/** The step did something. */
 	bool      hm_did;
 	m0_time_t hm_next;
-	/** Of the last step. */
-	m0_time_t hm_step_now;
 	/** When a runner is due. */
 	m0_time_t hm_run_at;
 

@@ -5,6 +5,7 @@
  */
 #include "home/home_internal.h"
 #include "m0/lnet_run.h"
+#include "os/pass.h"
 
 enum {
 	/** Of a step, before others get the thread; of a round. */
@@ -121,12 +122,17 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 	bool            more = true;
 	int             i;
 
-	lnet->hm_step_now = now;
 	for (i = 0; i < ROUNDS_MAX && more; ++i) {
 		if (lnet->hm_state == M0_HOME_CLOSED)
 			return M0_TIME_NEVER;
+		if (i > 0) {
+			now = m0_time_now();
+			m0_time_pass_move(now);
+			lnet->hm_io->si_looked = true;
+		}
 		more = round_do(lnet, now);
 	}
+	lnet->hm_io->si_looked = false;
 	if (moved != moved_nr(lnet))
 		lnet->hm_did = true;
 	return more ? now : lnet->hm_next;
@@ -246,14 +252,13 @@ bool m0_lnet_progress(struct m0_lnet *lnet)
 	       m0_home__progress(lnet, NULL, M0_TIME_IMMEDIATELY);
 }
 
-/* At the time of the last step, so that the io does not look again. */
 void m0_lnet_push(struct m0_lnet *lnet)
 {
 	if (M0_HOME_GET(lnet->hm_inline) && M0_HOME_GET(lnet->hm_posted) &&
-	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
-		(void)inline_step(lnet, lnet->hm_step_now > 0
-						? lnet->hm_step_now
-						: m0_time_now());
+	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE)) {
+		lnet->hm_io->si_looked = true;
+		(void)inline_step(lnet, m0_time_cached());
+	}
 }
 
 int m0_lnet_fd(struct m0_lnet *lnet)

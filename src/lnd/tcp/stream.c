@@ -41,6 +41,8 @@ static void stream_told(struct m0_loop_fd *fd, unsigned events)
 	struct m0_tcp_stream *stream =
 		container_of(fd, struct m0_tcp_stream, tcs_fd);
 
+	if (stream != stream->tcs_io->tci_hot)
+		stream->tcs_io->tci_others = true;
 	if (events & M0_LOOP_END)
 		stream->tcs_ends = true;
 	if ((events & M0_LOOP_OUT) && stream->tcs_out_full &&
@@ -273,6 +275,7 @@ static bool stream_in(struct m0_tcp_stream *stream)
 		}
 		io->tci_hot = stream;
 		io->tci_misses_nr = 0;
+		io->tci_passes_nr += M0_TCP_PASS_READ;
 		if (!in_give(stream, &plan, (size_t)nr))
 			return false;
 		if ((size_t)nr < plan.pl_all && !stream->tcs_ends)

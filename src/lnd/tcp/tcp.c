@@ -3,14 +3,16 @@
  * Passes. Whoever polls makes one pass after the other: then the stream that
  * was read last is tried without asking epoll whether it has something, which
  * saves a call for each message. Whoever asks before a pass (sio_ready), or
- * sleeps, has had epoll's answer, and passes of the same time are of one step:
- * these do not look again. Now and then epoll is asked in any case.
+ * sleeps, has had epoll's answer, and who makes several passes in a step says so
+ * (si_looked): these do not look again. Now and then epoll is asked in any case.
  */
 #include "lnd/tcp/tcp_internal.h"
 
 enum {
-	/** Passes for one question to epoll while there is other work. */
-	ASK_PASSES = 8,
+	/** Passes for one question to epoll while there is other work, or it
+	 * has told of others than the last stream; and if it has not. */
+	ASK_PASSES = M0_TCP_PASS_READ,
+	ASK_PASSES_ALONE = 8 * ASK_PASSES,
 	/** Passes in a row in which the last stream was tried for nothing. */
 	MISSES_MAX = 64
 };
@@ -39,9 +41,11 @@ static bool has_work(const struct m0_tcp_io *io)
 
 static unsigned ask(struct m0_tcp_io *io, m0_time_t deadline)
 {
-	unsigned found = m0_loop_wait(&io->tci_loop, deadline);
+	unsigned found;
 
+	io->tci_others = false;
 	io->tci_passes_nr = 0;
+	found = m0_loop_wait(&io->tci_loop, deadline);
 	if (found & M0_LOOP_ROUSED)
 		io->tci_was_roused = true;
 	return found;
@@ -61,14 +65,15 @@ static bool hot_try(struct m0_tcp_io *io)
 }
 
 /* Finds work if none is known, and nobody has looked just now. */
-static void look(struct m0_tcp_io *io, m0_time_t now)
+static void look(struct m0_tcp_io *io)
 {
-	bool has_looked = io->tci_was_asked || now == io->tci_now;
+	bool     has_looked = io->tci_io.si_looked || io->tci_was_asked;
+	unsigned passes_max = io->tci_others ? ASK_PASSES : ASK_PASSES_ALONE;
 
-	io->tci_now = now;
 	io->tci_was_asked = false;
-	if (++io->tci_passes_nr >= ASK_PASSES ||
-	    (!has_looked && !has_input(io) && !hot_try(io)))
+	++io->tci_passes_nr;
+	if (!has_looked && (io->tci_passes_nr >= passes_max ||
+			    (!has_input(io) && !hot_try(io))))
 		(void)ask(io, M0_TIME_IMMEDIATELY);
 }
 
@@ -97,7 +102,8 @@ static bool tcp_pass(struct m0_sock_io *sio, m0_time_t now)
 
 	if (sio->si_sock != NULL)
 		m0_sock_now_set(sio->si_sock, now);
-	look(io, now);
+	io->tci_now = now;
+	look(io);
 	was_roused = io->tci_was_roused;
 	io->tci_was_roused = false;
 	if (!m0_list_is_empty(&io->tci_callers))

@@ -22,6 +22,8 @@ enum {
 	/** Segments of one system call. */
 	M0_TCP_IN_SEGS_MAX = 64,
 	M0_TCP_OUT_SEGS_MAX = 256,
+	/** As many passes as one that reads counts for. */
+	M0_TCP_PASS_READ = 8,
 	/** What one stream may move in one pass, before others have had a turn.
 	 */
 	M0_TCP_TURN_BYTES = 1 << 20,
@@ -49,6 +51,8 @@ struct m0_tcp_io {
 	 * brought something. */
 	unsigned tci_passes_nr;
 	unsigned tci_misses_nr;
+	/** When epoll was asked, others than the last stream had something. */
+	bool tci_others;
 	/** The source port to be tried next, and the range it is of. */
 	uint16_t tci_port_next;
 	uint16_t tci_port_min;

@@ -177,9 +177,9 @@ static void tcp_last_stream_is_tried_first(void **state)
 	fake_free(ours);
 }
 
-/* Passes of one time are of one step: only the first one looks; the next time
- * looks again. */
-static void tcp_passes_of_one_time_look_once(void **state)
+/* Of the passes of one step only the first one looks; the next step looks
+ * again. */
+static void tcp_passes_of_one_step_look_once(void **state)
 {
 	struct m0_sock_conn *ours;
 	struct m0_sock_conn *theirs;
@@ -194,11 +194,13 @@ static void tcp_passes_of_one_time_look_once(void **state)
 	now = m0_time_now();
 	(void)ops->sio_pass(fake.fs_io, now);
 	reads_nr = theirs->fc_reads_nr;
+	fake.fs_io->si_looked = true;
 	(void)ops->sio_pass(fake.fs_io, now);
-	(void)ops->sio_pass(fake.fs_io, now);
+	(void)ops->sio_pass(fake.fs_io, now + 1);
 	assert_int_equal(theirs->fc_reads_nr, reads_nr);
 	fake_send(ours, 100);
 	ops->sio_flush(fake.fs_io);
+	fake.fs_io->si_looked = false;
 	(void)ops->sio_pass(fake.fs_io, now + 1);
 	assert_int_equal(theirs->fc_reads_nr, reads_nr + 1);
 	assert_int_equal(theirs->fc_in, 200);
@@ -294,7 +296,7 @@ int main(void)
 		cmocka_unit_test(tcp_ready_sees_bytes),
 		cmocka_unit_test(tcp_fd_shows_work),
 		cmocka_unit_test(tcp_last_stream_is_tried_first),
-		cmocka_unit_test(tcp_passes_of_one_time_look_once),
+		cmocka_unit_test(tcp_passes_of_one_step_look_once),
 		cmocka_unit_test(tcp_busy_stream_starves_nobody),
 		cmocka_unit_test(tcp_rouse_by_thread_is_never_lost),
 		cmocka_unit_test(tcp_destroy_frees_all),
