@@ -48,11 +48,6 @@ void bench_duo_calls(struct bench_duo *duo, const char *name);
 
 /* The same bytes by bare sockets: lnet_raw.c. */
 
-enum {
-	/** A frame and a small LNet header. */
-	BENCH_HEAD_BYTES = 96
-};
-
 struct bench_raw;
 
 /**

@@ -5,11 +5,6 @@
 
 #include "net_world.h"
 
-enum {
-	/** A frame and a small LNet header. */
-	NET_HEAD_BYTES = 96
-};
-
 struct net_raw;
 
 /** What a bare connection does. */

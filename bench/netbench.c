@@ -10,6 +10,7 @@
 
 #include "net_m0.h"
 #include "net_raw.h"
+#include "raw_end.h"
 
 static const char usage[] =
 	"netbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] XPRT TEST\n"
@@ -25,7 +26,7 @@ static const char usage[] =
 enum {
 	MSG_BYTES = 64,
 	/** Head and payload. */
-	WIRE_BYTES = NET_HEAD_BYTES + MSG_BYTES,
+	WIRE_BYTES = BENCH_HEAD_BYTES + MSG_BYTES,
 	DEPTH = 64,
 	MANY = 256
 };
@@ -115,7 +116,7 @@ static void do_rate(uint32_t msgs)
  * more: a stream. */
 static void bulk_raw_add(size_t bytes, unsigned flight)
 {
-	struct net_raw_how how = { .rh_there = NET_HEAD_BYTES + bytes,
+	struct net_raw_how how = { .rh_there = BENCH_HEAD_BYTES + bytes,
 				   .rh_batch = 1,
 				   .rh_bufs = flight };
 
@@ -124,10 +125,10 @@ static void bulk_raw_add(size_t bytes, unsigned flight)
 		return;
 	}
 	how.rh_bufs = 2; /* as ours */
-	how.rh_back = NET_HEAD_BYTES;
+	how.rh_back = BENCH_HEAD_BYTES;
 	raw_add("raw.put", how);
-	how.rh_there = NET_HEAD_BYTES;
-	how.rh_back = NET_HEAD_BYTES + bytes;
+	how.rh_there = BENCH_HEAD_BYTES;
+	how.rh_back = BENCH_HEAD_BYTES + bytes;
 	raw_add("raw.get", how);
 }
 
