@@ -223,6 +223,9 @@ static void bulk_close(void *arg, int side)
 {
 	struct rpc_bulk *b = arg;
 
+	for (unsigned i = 0; side == 0 && i < b->b_flight; i++)
+		if (b->b_lane[i].bl_raw.rr_nr > 0)
+			m0_rpc_item_fini(&b->b_lane[i].bl_raw.rr_item);
 	for (unsigned i = 0; i < b->b_flight; i++)
 		rpc_m0_must(m0_net_buffer_deregister(
 				    &b->b_bufs[side][i].b_nb,

@@ -144,10 +144,14 @@ static void echo_open(void *arg, int side)
 		e->e_lane[i].la_echo = e;
 }
 
+/* The last answers go, and the receive buffers they lie in with them. */
 static void echo_close(void *arg, int side)
 {
-	(void)arg;
-	(void)side;
+	struct rpc_echo *e = arg;
+
+	for (unsigned i = 0; side == 0 && i < e->e_flight; i++)
+		if (e->e_lane[i].la_raw.rr_nr > 0)
+			m0_rpc_item_fini(&e->e_lane[i].la_raw.rr_item);
 }
 
 static void echo_serve(void *arg)
