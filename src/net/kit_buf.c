@@ -391,13 +391,24 @@ static void retire(struct m0_net_kit_machine *m, struct kit_buf *kb)
 	kb_state_set(kb, KB_IDLE);
 }
 
+/* A worker whose pass began before a time-out may be the one that tells. */
+static m0_time_t event_time(const struct m0_net_buffer *buf)
+{
+	m0_time_t now = kit_now();
+
+	if (M0_UNLIKELY(buf->nb_flags & M0_NET_BUF_TIMED_OUT) &&
+	    now < buf->nb_timeout)
+		return buf->nb_timeout;
+	return now;
+}
+
 static void recv_deliver(struct m0_net_kit_machine *m, struct kit_buf *kb)
 {
 	struct m0_net_transfer_mc       *tm = m->nkm_tm;
 	struct m0_net_buffer            *buf = kb->kb_pub.nkb_buffer;
 	const struct kit_recv_event      re = *kit_recv_event_first(kb);
 	const struct m0_net_buffer_event ev = { .nbe_buffer = buf,
-						.nbe_time = kit_now(),
+						.nbe_time = event_time(buf),
 						.nbe_status = re.re_status,
 						.nbe_length = re.re_length,
 						.nbe_offset = re.re_offset,
@@ -436,6 +447,7 @@ static void event_prefetch(const struct kit_buf *kb)
 void kit_deliver_one(struct m0_net_kit_machine *m)
 {
 	struct kit_buf            *kb = m->nkm_ready_head;
+	struct m0_net_buffer      *buf;
 	struct m0_net_buffer_event ev;
 
 	m->nkm_ready_head = kb->kb_ready_next;
@@ -449,8 +461,9 @@ void kit_deliver_one(struct m0_net_kit_machine *m)
 		recv_deliver(m, kb);
 		return;
 	}
-	ev = (struct m0_net_buffer_event){ .nbe_buffer = kb->kb_pub.nkb_buffer,
-					   .nbe_time = kit_now(),
+	buf = kb->kb_pub.nkb_buffer;
+	ev = (struct m0_net_buffer_event){ .nbe_buffer = buf,
+					   .nbe_time = event_time(buf),
 					   .nbe_status = kb->kb_pub.nkb_status,
 					   .nbe_length =
 						   kb->kb_pub.nkb_length };
