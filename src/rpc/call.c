@@ -29,6 +29,11 @@ bool m0_rpc__is_here(const struct m0_rpc__machine *m)
 	return here == m;
 }
 
+struct m0_rpc__machine *m0_rpc__here(void)
+{
+	return here;
+}
+
 struct m0_rpc__machine *m0_rpc__enter(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__machine *before = here;

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Items whose body is bytes as they are. */
+/**
+ * Items whose body is bytes as they are. Those that come are used again: a
+ * machine keeps some of what was put on its thread, where the next are decoded.
+ */
 #include "rpc/rpc_internal.h"
+
+enum {
+	RAWS_MAX = 256
+};
 
 struct m0_rpc_raw *m0_rpc_raw_of(struct m0_rpc_item *item)
 {
@@ -59,15 +66,50 @@ void m0_rpc_raw_init(struct m0_rpc_raw             *raw,
 	m0_ref_init(&raw->rr_ref, 1, raw_release);
 }
 
+static struct m0_rpc_raw *raw_take(void)
+{
+	struct m0_rpc__machine *m = m0_rpc__here();
+	struct m0_rpc_raw      *raw = m == NULL ? NULL : m->rml_raws;
+
+	if (raw == NULL)
+		return m0_alloc(sizeof *raw);
+	m->rml_raws = (struct m0_rpc_raw *)(uintptr_t)raw->rr_data;
+	--m->rml_raws_nr;
+	return raw;
+}
+
+static void raw_keep(struct m0_rpc_raw *raw)
+{
+	struct m0_rpc__machine *m = m0_rpc__here();
+
+	if (m == NULL || m->rml_raws_nr == RAWS_MAX) {
+		m0_free(raw);
+		return;
+	}
+	raw->rr_data = m->rml_raws;
+	m->rml_raws = raw;
+	++m->rml_raws_nr;
+}
+
+void m0_rpc__raws_free(struct m0_rpc__machine *m)
+{
+	struct m0_rpc_raw *raw;
+
+	while ((raw = m->rml_raws) != NULL) {
+		m->rml_raws = (struct m0_rpc_raw *)(uintptr_t)raw->rr_data;
+		m0_free(raw);
+	}
+}
+
 static int raw_decode(const struct m0_rpc_item_type *type,
 		      struct m0_rpc_item **ret_item, const void *bytes,
 		      m0_bcount_t nr)
 {
-	struct m0_rpc_raw *raw = m0_alloc(sizeof *raw);
+	struct m0_rpc_raw *raw = raw_take();
 
 	if (raw == NULL)
 		return -ENOMEM;
-	m0_rpc_raw_init(raw, type, bytes, nr, raw_free);
+	m0_rpc_raw_init(raw, type, bytes, nr, raw_keep);
 	*ret_item = &raw->rr_item;
 	return 0;
 }

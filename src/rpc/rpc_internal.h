@@ -74,6 +74,8 @@ void m0_rpc__do(struct m0_rpc__machine *m,
 		void (*fn)(struct m0_rpc__machine *m, void *arg), void *arg);
 /** Is this thread in a callback or step of the machine? */
 bool m0_rpc__is_here(const struct m0_rpc__machine *m);
+/** The machine that this thread moves; NULL: none. */
+struct m0_rpc__machine *m0_rpc__here(void);
 /** Begins, ends a callback of the machine; returns what to end with. */
 struct m0_rpc__machine *m0_rpc__enter(struct m0_rpc__machine *m);
 void                    m0_rpc__leave(struct m0_rpc__machine *before);
@@ -213,6 +215,10 @@ struct m0_rpc__machine {
 	/** Requests with handlers, of no use to stop without. */
 	uint32_t rml_executing_nr;
 	uint32_t rml_notices_nr;
+
+	/** Decoded raw items to be used again, linked by rr_data. */
+	struct m0_rpc_raw *rml_raws;
+	uint32_t           rml_raws_nr;
 
 	struct m0_rpc_stats rml_stats;
 	struct m0_rpc_stats rml_stats_base;
@@ -767,6 +773,10 @@ void m0_rpc__watch_conn(struct m0_rpc__machine *m, struct m0_rpc_conn *conn);
 void m0_rpc__watch_session(struct m0_rpc__machine *m,
 			   struct m0_rpc_session  *session);
 void m0_rpc__watch_end(struct m0_rpc__machine *m);
+
+/* ----------------------------------------------------------------- raw.c -- */
+
+void m0_rpc__raws_free(struct m0_rpc__machine *m);
 
 /* ------------------------------------------- for pools of threads (pool.c) -- */
 
