@@ -40,7 +40,6 @@ int m0_rpc_cstream_init(struct m0_rpc_cstream           *stream,
 	stream->rcs_cfg = *cfg;
 	stream->rcs_low = 1;
 	stream->rcs_next = 1;
-	stream->rcs_ack_sent = 1;
 	stream->rcs_ack_due = M0_TIME_NEVER;
 	stream->rcs_slots_due = M0_TIME_NEVER;
 	m0_list_init(&stream->rcs_queue);
@@ -96,7 +95,6 @@ static void slot_skip(struct m0_rpc_cstream *stream, struct m0_rpc_cslot *slot)
 	slot->csl_state = CL_SKIP;
 	slot->csl_wait_ns = stream->rcs_cfg.scc_skip_ns;
 	slot->csl_sent_nr = 0;
-	stream->rcs_skips++;
 	stream->rcs_skips_due++;
 }
 
@@ -237,7 +235,6 @@ static void slot_sent(struct m0_rpc_cstream *stream, struct m0_rpc_cslot *slot,
 	slot->csl_wait_ns = min64u(2 * slot->csl_wait_ns,
 				   stream->rcs_cfg.scc_resend_max_ns);
 	/* It is sent until it is answered, and the ack with it. */
-	stream->rcs_ack_sent = stream->rcs_low;
 	stream->rcs_ack_due = M0_TIME_NEVER;
 }
 
@@ -272,10 +269,18 @@ void m0_rpc_cstream_take(struct m0_rpc_cstream *stream,
 	slot_sent(stream, slot, item->rci_xid, now, ret);
 }
 
+/** There is something to acknowledge, soon. */
+static void ack_new(struct m0_rpc_cstream *stream, m0_time_t now)
+{
+	stream->rcs_acks_left = M0_RPC_CSTREAM_ACKS;
+	stream->rcs_ack_wait_ns = stream->rcs_cfg.scc_ack_ns;
+	stream->rcs_ack_due =
+		min64u(stream->rcs_ack_due, now + stream->rcs_ack_wait_ns);
+}
+
 /** The ack leaves alone: nobody answers it. */
 static void ack_sent(struct m0_rpc_cstream *stream, m0_time_t now)
 {
-	stream->rcs_ack_sent = stream->rcs_low;
 	if (stream->rcs_acks_left > 0)
 		stream->rcs_acks_left--;
 	stream->rcs_ack_due = M0_TIME_NEVER;
@@ -320,10 +325,7 @@ static void slide(struct m0_rpc_cstream *stream, m0_time_t now)
 	if (low == stream->rcs_low)
 		return;
 	stream->rcs_low = low;
-	stream->rcs_acks_left = M0_RPC_CSTREAM_ACKS;
-	stream->rcs_ack_wait_ns = stream->rcs_cfg.scc_ack_ns;
-	if (stream->rcs_ack_due == M0_TIME_NEVER)
-		stream->rcs_ack_due = now + stream->rcs_ack_wait_ns;
+	ack_new(stream, now);
 }
 
 enum m0_rpc_creply m0_rpc_cstream_replied(struct m0_rpc_cstream *stream,
@@ -340,10 +342,8 @@ enum m0_rpc_creply m0_rpc_cstream_replied(struct m0_rpc_cstream *stream,
 	if (slot->csl_item != NULL) {
 		slot->csl_item->rci_state = CI_NONE;
 		slot->csl_item = NULL;
-	} else {
-		stream->rcs_skips--;
-		if (slot->csl_state == CL_SKIP)
-			stream->rcs_skips_due--;
+	} else if (slot->csl_state == CL_SKIP) {
+		stream->rcs_skips_due--;
 	}
 	slot->csl_state = CL_ANSWERED;
 	slide(stream, now);
@@ -411,11 +411,8 @@ int m0_rpc_cstream_resume(struct m0_rpc_cstream *stream, uint64_t last,
 	stream->rcs_active = true;
 	again(stream, now);
 	/* It may have lost that its replies were acknowledged. */
-	if (stream->rcs_low > 1) {
-		stream->rcs_acks_left = M0_RPC_CSTREAM_ACKS;
-		stream->rcs_ack_wait_ns = stream->rcs_cfg.scc_ack_ns;
-		stream->rcs_ack_due = now + stream->rcs_ack_wait_ns;
-	}
+	if (stream->rcs_low > 1)
+		ack_new(stream, now);
 	return 0;
 }
 
@@ -439,13 +436,10 @@ int m0_rpc_cstream_reset(struct m0_rpc_cstream *stream, uint32_t window,
 	}
 	stream->rcs_low = 1;
 	stream->rcs_next = 1;
-	stream->rcs_ack_sent = 1;
 	stream->rcs_acks_left = 0;
-	stream->rcs_skips = 0;
 	stream->rcs_skips_due = 0;
 	stream->rcs_ack_due = M0_TIME_NEVER;
 	stream->rcs_slots_due = M0_TIME_NEVER;
-	stream->rcs_resets++;
 	window_set(stream, window);
 	stream->rcs_active = true;
 	return 0;

@@ -89,12 +89,7 @@ struct m0_rpc_cstream {
 	uint64_t rcs_next;
 	/** Said FORM, without a number yet. */
 	uint32_t rcs_open;
-	/** Numbers to be filled, not answered. */
-	uint32_t rcs_skips;
-	/** Times of numbering anew. */
-	uint32_t rcs_resets;
-	/** Highest ack that a packet carried; and how often alone. */
-	uint64_t  rcs_ack_sent;
+	/** The ack alone: how often yet, when, and the wait before. */
 	uint32_t  rcs_acks_left;
 	m0_time_t rcs_ack_due;
 	m0_time_t rcs_ack_wait_ns;

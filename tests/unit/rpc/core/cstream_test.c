@@ -393,6 +393,73 @@ static void resume_sends_again_at_once(void **state)
 	end(&st);
 }
 
+/* An item that has ended, however, may be posted again; a slot that was used
+ * begins anew: what it carries next was never sent before. */
+static void item_ended_may_be_posted_again(void **state)
+{
+	struct story st;
+	unsigned     i;
+
+	(void)state;
+	begin(&st, true);
+	sent(&st, 1);
+	for (i = 0; i < 3 * WINDOW; ++i) {
+		st.st_now += RESEND;
+		expect(&st, M0_RPC_CT_RESEND, 0);
+		(void)take(&st, 0);
+		if (i % 3 == 0) {
+			(void)m0_rpc_cstream_drop(&st.st_stream, &st.st_item[0],
+						  st.st_now);
+			assert_int_equal(replied(&st, i + 1, -1),
+					 M0_RPC_CR_SKIP);
+		} else {
+			assert_int_equal(replied(&st, i + 1, 0),
+					 M0_RPC_CR_ITEM);
+		}
+		m0_rpc_cstream_post(&st.st_stream, &st.st_item[0], st.st_now);
+		assert_int_equal(st.st_item[0].rci_xid, 0);
+		expect(&st, M0_RPC_CT_FORM, 0);
+		(void)m0_rpc_cstream_drop(&st.st_stream, &st.st_item[0],
+					  st.st_now);
+		m0_rpc_cstream_post(&st.st_stream, &st.st_item[0], st.st_now);
+		expect(&st, M0_RPC_CT_FORM, 0);
+		assert_false(take(&st, 0).rck_dup);
+		assert_int_equal(st.st_item[0].rci_xid, i + 2);
+	}
+	end(&st);
+}
+
+/* Sends are counted for each item alone: a slot that was used begins at 0. */
+static void item_in_used_slot_has_all_its_sends(void **state)
+{
+	struct story st;
+	uint64_t     xid;
+
+	(void)state;
+	begin(&st, true);
+	st.st_item[0].rci_sent_max = 2;
+	for (xid = 1; xid <= 2 * WINDOW; ++xid) {
+		m0_rpc_cstream_post(&st.st_stream, &st.st_item[0], st.st_now);
+		expect(&st, M0_RPC_CT_FORM, 0);
+		(void)take(&st, 0);
+		st.st_now += RESEND;
+		expect(&st, M0_RPC_CT_RESEND, 0);
+		(void)take(&st, 0);
+		assert_int_equal(replied(&st, xid, 0), M0_RPC_CR_ITEM);
+	}
+	m0_rpc_cstream_post(&st.st_stream, &st.st_item[0], st.st_now);
+	expect(&st, M0_RPC_CT_FORM, 0);
+	(void)take(&st, 0);
+	st.st_now += RESEND;
+	expect(&st, M0_RPC_CT_RESEND, 0);
+	(void)take(&st, 0);
+	st.st_now += 2 * RESEND;
+	expect(&st, M0_RPC_CT_GIVE_UP, 0);
+	m0_rpc_cstream_post(&st.st_stream, &st.st_item[0], st.st_now);
+	expect(&st, M0_RPC_CT_FORM, 0);
+	end(&st);
+}
+
 static void resume_when_idle_acks_anew(void **state)
 {
 	struct story st;
@@ -410,6 +477,32 @@ static void resume_when_idle_acks_anew(void **state)
 	st.st_now += ACK;
 	expect(&st, M0_RPC_CT_CONTROL, -1);
 	assert_int_equal(control(&st).rck_ack, 2);
+	st.st_now += 2 * ACK;
+	expect(&st, M0_RPC_CT_CONTROL, -1);
+	end(&st);
+}
+
+/* What a stream owed the server that has forgotten is not owed the next. */
+static void reset_when_idle_owes_nothing(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin(&st, true);
+	sent(&st, 3);
+	assert_int_equal(replied(&st, 1, 0), M0_RPC_CR_ITEM);
+	(void)m0_rpc_cstream_drop(&st.st_stream, &st.st_item[1], st.st_now);
+	m0_rpc_cstream_suspend(&st.st_stream);
+	assert_int_equal(
+		m0_rpc_cstream_reset(&st.st_stream, 2 * WINDOW, st.st_now), 0);
+	assert_int_equal(st.st_stream.rcs_window, WINDOW);
+	expect(&st, M0_RPC_CT_STALE, 2);
+	m0_rpc_cstream_post(&st.st_stream, &st.st_item[2], st.st_now);
+	(void)m0_rpc_cstream_drop(&st.st_stream, &st.st_item[2], st.st_now);
+	assert_true(m0_rpc_cstream_is_idle(&st.st_stream));
+	assert_true(m0_rpc_cstream_due(&st.st_stream) == M0_TIME_NEVER);
+	st.st_now += 10 * ACK;
+	expect(&st, M0_RPC_CT_NONE, -1);
 	end(&st);
 }
 
@@ -545,10 +638,13 @@ int main(void)
 		cmocka_unit_test(ack_goes_alone_when_idle),
 		cmocka_unit_test(ack_rides_on_a_request),
 		cmocka_unit_test(reply_unexpected_is_stray),
+		cmocka_unit_test(item_ended_may_be_posted_again),
+		cmocka_unit_test(item_in_used_slot_has_all_its_sends),
 		cmocka_unit_test(resume_sends_again_at_once),
 		cmocka_unit_test(resume_when_idle_acks_anew),
 		cmocka_unit_test(resume_beyond_what_was_sent_is_stale),
 		cmocka_unit_test(reset_makes_sent_items_stale),
+		cmocka_unit_test(reset_when_idle_owes_nothing),
 		cmocka_unit_test(reset_to_smaller_window_takes_items_back),
 		cmocka_unit_test(pop_gives_all_items_in_order),
 		cmocka_unit_test(stream_in_use_allocates_nothing),
