@@ -8,7 +8,10 @@
 
 enum {
 	TEXT_BYTES = 80,
-	TMID = 5
+	TMID = 5,
+	/** Receive buffers with formation off: as many packets may come at
+	 * once, and one that finds none is lost and comes again late. */
+	QUEUE_LEN = 128
 };
 
 void rpc_m0_must(int rc, const char *what)
@@ -44,7 +47,8 @@ static void rpc_open(void *arg, int side)
 	address(side, text);
 	rpc_m0_must(m0_net_domain_init(&s->rs_dom, &m0_lnet_xprt), "domain");
 	rpc_m0_must(m0_rpc_machine_init(&s->rs_machine, &s->rs_dom, &cfg, text,
-					NULL, M0_BUFFER_ANY_COLOUR, 0, 0),
+					NULL, M0_BUFFER_ANY_COLOUR, 0,
+					r->r_formation_off ? QUEUE_LEN : 0),
 		    "machine");
 	r->r_side[side] = s;
 }
