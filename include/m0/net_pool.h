@@ -100,6 +100,13 @@ M0_EXTERN struct m0_net_buffer *m0_net_buffer_pool_get(
 M0_EXTERN void m0_net_buffer_pool_put(struct m0_net_buffer_pool *pool,
 				      struct m0_net_buffer      *buf,
 				      uint32_t                   colour);
+/**
+ * For the callback of a receive buffer that was cancelled because its machine
+ * stops: it is not put back then by the library; the application will, when it
+ * is done with what came before. Locked.
+ */
+M0_EXTERN void m0_net_buffer_pool_keep(struct m0_net_buffer_pool *pool,
+				       struct m0_net_buffer      *buf);
 /** Frees the least recently put if more than the threshold are free. Locked. */
 M0_EXTERN bool m0_net_buffer_pool_prune(struct m0_net_buffer_pool *pool);
 

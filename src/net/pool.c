@@ -249,6 +249,14 @@ void m0_net_buffer_pool_put(struct m0_net_buffer_pool *pool,
 		pool->nbp_ops->nbpo_not_empty(pool);
 }
 
+void m0_net_buffer_pool_keep(struct m0_net_buffer_pool *pool,
+			     struct m0_net_buffer      *buf)
+{
+	M0_PRE(m0_net_buffer_pool_is_locked(pool));
+	if (m0_list_link_is_in(&buf->nb_return_linkage))
+		m0_list_del(&buf->nb_return_linkage);
+}
+
 bool m0_net__pool_has(const struct m0_net_buffer *buf)
 {
 	return m0_net_pool_tlink_is_in(buf);

@@ -80,6 +80,7 @@ int m0_rpc_machine_map(struct m0_rpc_machine *machine,
 		M0_ALLOC_PTR(place);
 		if (place != NULL) {
 			place->rpl_service = service;
+			m0_list_link_init(&place->rpl_link);
 			m0_list_add_tail(&m->rml_places, &place->rpl_link);
 		}
 	}

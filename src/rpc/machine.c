@@ -288,7 +288,8 @@ static int tm_start(struct m0_rpc__machine *m, const char *ep_addr)
 	m0_net_tm_colour_set(tm, m->rml_colour);
 	rc = rc ?: m0_net_tm_pool_attach(tm, m->rml_pool,
 					 &m0_rpc__recv_callbacks,
-					 m->rml_msg_size, 0, m->rml_queue_len);
+					 m->rml_msg_size, M0_RPC__RECV_MSGS_MAX,
+					 m->rml_queue_len);
 	if (rc != 0)
 		return rc;
 	rc = m0_net_tm_start(tm, ep_addr);

@@ -380,22 +380,29 @@ static int reply_decode(struct m0_rpc__machine    *m,
 	return rc;
 }
 
+/* It is out of its session first, which may end by what is done then. */
+static void note_answered(struct m0_rpc__note       *note,
+			  const struct m0_rpc__came *came)
+{
+	void (*done)(struct m0_rpc__note *, int, const void *, m0_bcount_t) =
+		note->rno_done;
+
+	note->rno_done = NULL;
+	m0_rpc__item_end(&note->rno_item, 0, NULL);
+	if (done != NULL)
+		done(note, came->rca_item.rwi_status, came->rca_body,
+		     came->rca_item.rwi_size);
+}
+
 /* Replies to what is known by `item`; takes it out of its session. */
 static void replied(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		    struct m0_rpc_item *item)
 {
-	struct m0_rpc__note *note;
-	struct m0_rpc_item  *reply = NULL;
-	int                  rc;
+	struct m0_rpc_item *reply = NULL;
+	int                 rc;
 
 	if (item->ri_type->rit_opcode < M0_RPC_OP_USER) {
-		note = m0_rpc__note_of(item);
-		if (note->rno_done != NULL)
-			note->rno_done(note, came->rca_item.rwi_status,
-				       came->rca_body,
-				       came->rca_item.rwi_size);
-		note->rno_done = NULL;
-		m0_rpc__item_end(item, 0, NULL);
+		note_answered(m0_rpc__note_of(item), came);
 		return;
 	}
 	rc = reply_decode(m, came, &reply);

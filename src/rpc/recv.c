@@ -8,8 +8,7 @@
 #include "rpc/rpc_internal.h"
 
 enum {
-	/** Packets in a receive buffer, and bytes of it in packets. */
-	MSGS_MAX = 256,
+	/** Bytes of a receive buffer, in packets of the largest size. */
 	BUFFER_PACKETS = 2,
 	ON_HEAP = 1
 };
@@ -64,8 +63,16 @@ void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf)
 }
 
 /* The queue's own count. */
-static void queue_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb)
+static void queue_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb,
+		      int32_t status)
 {
+	/* The machine stops, and items are in it still: it is not put back
+	 * for us. */
+	if (status == -ECANCELED) {
+		m0_net_buffer_pool_lock(m->rml_pool);
+		m0_net_buffer_pool_keep(m->rml_pool, nb);
+		m0_net_buffer_pool_unlock(m->rml_pool);
+	}
 	__atomic_add_fetch(&m->rml_held_nr, 1, __ATOMIC_RELAXED);
 	m0_rpc__rbuf_put(m, (uintptr_t)nb);
 }
@@ -226,7 +233,7 @@ static void recv_cb(const struct m0_net_buffer_event *ev)
 	if (ev->nbe_status == 0)
 		message_came(m, ev);
 	if (is_final)
-		queue_put(m, nb);
+		queue_put(m, nb, ev->nbe_status);
 	m0_rpc__leave(before);
 }
 

@@ -50,7 +50,9 @@ enum {
 	M0_RPC__PACKETS_MAX = 64,
 	/** Replies of the library's own, to whoever it may be, under way. */
 	M0_RPC__NOTICES_MAX = 1024,
-	M0_RPC__ADDR_MAX = 96
+	M0_RPC__ADDR_MAX = 96,
+	/** Packets that one receive buffer takes. */
+	M0_RPC__RECV_MSGS_MAX = 256
 };
 
 /* ---------------------------------------------------------------- call.c -- */
@@ -650,6 +652,8 @@ struct m0_rpc__session {
 void m0_rpc__stream_ready(struct m0_rpc__stream *stream);
 void m0_rpc__streams_run(struct m0_rpc__machine *m);
 void m0_rpc__stream_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
+/** Its timer fires when it is due, or before. */
+void m0_rpc__stream_arm(struct m0_rpc__stream *stream);
 /** Its one header-only item has to go. */
 void m0_rpc__stream_control(struct m0_rpc__stream *stream);
 int  m0_rpc__streams_make(struct m0_rpc__session *session, uint32_t nr,

@@ -176,18 +176,19 @@ static uint32_t remaining_ms(const struct m0_rpc__machine *m,
 static void request_header(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 			   struct m0_rpc_wire_item *w)
 {
-	struct m0_rpc__item *il = m0_rpc__il(item);
-	struct m0_rpc_cmark  mark;
+	struct m0_rpc__item   *il = m0_rpc__il(item);
+	struct m0_rpc__stream *stream;
+	struct m0_rpc_cmark    mark;
 
 	w->rwi_session = il->ril_session->rsx_id;
 	w->rwi_stream = item->ri_stream;
 	w->rwi_remaining_ms = remaining_ms(m, item->ri_expires);
 	w->rwi_flags = M0_RPC_WIRE_REQUEST;
 	if (item->ri_stream != 0) {
-		m0_rpc_cstream_take(
-			&il->ril_session->rsx_streams[item->ri_stream - 1]
-				 .rsy_core,
-			&il->ril_citem, m->rml_now, &mark);
+		stream = &il->ril_session->rsx_streams[item->ri_stream - 1];
+		m0_rpc_cstream_take(&stream->rsy_core, &il->ril_citem,
+				    m->rml_now, &mark);
+		m0_rpc__stream_arm(stream);
 		w->rwi_xid = mark.rck_xid;
 		w->rwi_ack = mark.rck_ack;
 		if (mark.rck_dup)
@@ -223,6 +224,7 @@ static void note_header(struct m0_rpc__machine *m, struct m0_rpc__note *note,
 			       : M0_RPC_WIRE_ONEWAY | M0_RPC_WIRE_ACK;
 	if (mark.rck_dup)
 		w->rwi_flags |= M0_RPC_WIRE_DUP;
+	m0_rpc__stream_arm(note->rno_stream);
 	note->rno_stream->rsy_note = NULL;
 	note->rno_stream = NULL;
 }

@@ -81,6 +81,19 @@ static bool stream_step(struct m0_rpc__stream *stream, m0_time_t now)
 	return true;
 }
 
+void m0_rpc__stream_arm(struct m0_rpc__stream *stream)
+{
+	m0_time_t due = m0_rpc_cstream_due(&stream->rsy_core);
+
+	/* One that fires too early is armed again. */
+	if (due != M0_TIME_NEVER &&
+	    (!m0_timer_is_armed(&stream->rsy_timer) ||
+	     due < m0_timer_deadline(&stream->rsy_timer)))
+		m0_timerq_arm(
+			&stream->rsy_session->rsx_machine->rml_stream_timers,
+			&stream->rsy_timer, due);
+}
+
 void m0_rpc__streams_run(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__stream *stream;
@@ -92,8 +105,7 @@ void m0_rpc__streams_run(struct m0_rpc__machine *m)
 		m0_list_del(link);
 		while (stream_step(stream, m->rml_now))
 			;
-		m0_timerq_arm(&m->rml_stream_timers, &stream->rsy_timer,
-			      m0_rpc_cstream_due(&stream->rsy_core));
+		m0_rpc__stream_arm(stream);
 	}
 }
 

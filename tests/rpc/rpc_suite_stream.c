@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Update streams: order, windows, exactly once. */
+#include "rt.h"
+#include "conformance/toy.h"
+
+static struct rt_machine *s;
+static struct rt_machine *m;
+static struct rt_client  *c;
+
+static void up(void)
+{
+	s = rt_up(0, NULL);
+	m = rt_up(1, NULL);
+	c = rt_client(m, s);
+}
+
+/* Is what was executed of each stream 1, 2, ...? The stream is in the high
+ * bits. */
+static void order_check(uint32_t streams, int each)
+{
+	uint64_t next[64] = {};
+	int      k;
+
+	for (k = 0; k < rt.rt_log_nr; ++k) {
+		uint64_t stream = rt.rt_log[k] >> 32;
+
+		CF_EQ(rt.rt_log[k] & UINT32_MAX, ++next[stream],
+		      "in order, once, in stream %d", (int)stream);
+	}
+	for (k = 1; k <= (int)streams; ++k)
+		CF_EQ(next[k], each, "all of stream %d", k);
+}
+
+static void append_all(uint32_t streams, int each)
+{
+	struct rt_item **i = calloc((size_t)each * streams, sizeof *i);
+	int              k;
+
+	for (k = 0; k < each * (int)streams; ++k) {
+		uint32_t stream = 1 + (uint32_t)k % streams;
+
+		i[k] = rt_ask(c, RT_APPEND, stream,
+			      (uint64_t)stream << 32 |
+				      (uint64_t)(1 + k / (int)streams));
+	}
+	for (k = 0; k < each * (int)streams; ++k)
+		rt_ends(i[k], 0, "append");
+	free(i);
+	order_check(streams, each);
+}
+
+/* More than a window of each of several streams. */
+RT_CASE(in_order)
+{
+	up();
+	append_all(8, 40);
+}
+
+/* A window of one. */
+RT_CASE(window_of_one)
+{
+	struct m0_rpc_cfg cfg;
+
+	rt_cfg(&cfg);
+	cfg.rc_window_max = 1;
+	cfg.rc_streams_max = 2;
+	s = rt_up(0, &cfg);
+	m = rt_up(1, NULL);
+	c = rt_client(m, s);
+	CF_EQ(c->rtc_session.s_streams_nr, 2, "granted");
+	CF_EQ(c->rtc_session.s_window, 1, "granted");
+	append_all(2, 20);
+}
+
+/* One after the other is answered. */
+RT_CASE(one_at_a_time)
+{
+	struct rt_item *i[3];
+	int             k;
+
+	up();
+	for (k = 0; k < 3; ++k)
+		i[k] = rt_ask(c, RT_HOLD, 1, (uint64_t)k);
+	for (k = 0; k < 3; ++k) {
+		rt_held_wait(1, "the next one");
+		rt_run_ms(3);
+		CF_EQ(rt.rt_held_nr, 1, "not two of one stream");
+		rt_release(1);
+		rt_ends(i[k], 0, "in turn");
+	}
+}
+
+/* Packets get lost, come twice and out of order: exactly once, in order. */
+RT_CASE(lossy)
+{
+	struct toy_faults faults = {
+		.tf_drop_pct = 10,
+		.tf_duplicate_pct = 10,
+		.tf_delay_pct = 20,
+		.tf_delay_ns = 10 * M0_TIME_ONE_MSEC,
+		.tf_seed = cf.c_seed,
+	};
+
+	toy_faults_set(&faults);
+	up();
+	append_all(4, 50);
+}
+
+/* Plain requests over the same: at least once each, and all are answered. */
+RT_CASE(lossy_plain)
+{
+	struct toy_faults faults = {
+		.tf_drop_pct = 10,
+		.tf_duplicate_pct = 10,
+		.tf_delay_pct = 20,
+		.tf_delay_ns = 10 * M0_TIME_ONE_MSEC,
+		.tf_seed = cf.c_seed,
+	};
+	struct rt_item *i[100];
+	int             k;
+
+	toy_faults_set(&faults);
+	up();
+	for (k = 0; k < 100; ++k)
+		i[k] = rt_ask(c, RT_ECHO, 0, (uint64_t)k);
+	for (k = 0; k < 100; ++k)
+		rt_ends(i[k], 0, "echo");
+}
+
+const struct cf_case rpc_suite_stream[] = {
+	{ "in order", in_order },
+	{ "a window of one", window_of_one },
+	{ "one at a time", one_at_a_time },
+	{ "a lossy network", lossy },
+	{ "a lossy network, plain", lossy_plain },
+	{ NULL, NULL }
+};
