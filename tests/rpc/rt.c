@@ -71,11 +71,19 @@ static void echo_deliver(struct m0_rpc_machine *machine,
 static void hold_deliver(struct m0_rpc_machine *machine,
 			 struct m0_rpc_item    *item)
 {
+	bool now;
+
 	(void)machine;
 	CF_TRUE(rt.rt_held_nr < RT_HELD, "too many held");
-	rt.rt_held[rt.rt_held_nr] = item;
 	log_add(item);
-	cf_inc(&rt.rt_held_nr);
+	m0_mutex_lock(&rt.rt_lock);
+	now = rt.rt_ends;
+	if (!now)
+		rt.rt_held[rt.rt_held_nr++] = item;
+	m0_mutex_unlock(&rt.rt_lock);
+	/* Nobody releases it any more. */
+	if (now)
+		echo(item);
 }
 
 static void status_deliver(struct m0_rpc_machine *machine,
@@ -492,14 +500,18 @@ void rt_ends(struct rt_item *item, int error, const char *why)
 
 void rt_release(int nr)
 {
-	int i;
+	struct m0_rpc_item *item;
 
-	CF_TRUE(nr <= rt.rt_held_nr, "so many are held");
-	for (i = 0; i < nr; ++i)
-		echo(rt.rt_held[i]);
-	memmove(rt.rt_held, rt.rt_held + nr,
-		(size_t)(rt.rt_held_nr - nr) * sizeof *rt.rt_held);
-	rt.rt_held_nr -= nr;
+	while (nr-- > 0) {
+		m0_mutex_lock(&rt.rt_lock);
+		CF_TRUE(rt.rt_held_nr > 0, "so many are held");
+		item = rt.rt_held[0];
+		--rt.rt_held_nr;
+		memmove(rt.rt_held, rt.rt_held + 1,
+			(size_t)rt.rt_held_nr * sizeof *rt.rt_held);
+		m0_mutex_unlock(&rt.rt_lock);
+		echo(item);
+	}
 }
 
 void rt_held_wait(int nr, const char *what)
@@ -512,6 +524,7 @@ void rt_held_wait(int nr, const char *what)
 void rt_begin(void)
 {
 	M0_SET0(&rt);
+	m0_mutex_init(&rt.rt_lock);
 	types_up();
 }
 
@@ -520,6 +533,9 @@ void rt_end(void)
 	struct rt_item *i;
 	unsigned        k;
 
+	m0_mutex_lock(&rt.rt_lock);
+	rt.rt_ends = true;
+	m0_mutex_unlock(&rt.rt_lock);
 	rt_release(rt.rt_held_nr);
 	for (k = 0; k < rt.rt_clients_nr; ++k)
 		rt_client_end(&rt.rt_clients[k]);

@@ -77,14 +77,15 @@ struct rt {
 	struct rt_client   rt_clients[RT_CLIENTS];
 	unsigned           rt_clients_nr;
 	struct rt_item    *rt_items;
+	/** By RT_HOLD, until they are released; not any more at the end. */
+	struct m0_mutex     rt_lock;
 	struct m0_rpc_item *rt_held[RT_HELD];
-	int                rt_held_nr;
+	int                 rt_held_nr;
+	bool                rt_ends;
 	/** What handlers have executed, in order: numbers of bodies. */
 	uint64_t rt_log[RT_LOG];
 	int      rt_log_nr;
 	int      rt_oneways;
-	/** RT_ECHO is not answered while set: the request is dropped. */
-	struct m0_rpc_pool *rt_pool;
 };
 extern struct rt rt;
 
