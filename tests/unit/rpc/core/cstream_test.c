@@ -460,6 +460,30 @@ static void item_in_used_slot_has_all_its_sends(void **state)
 	end(&st);
 }
 
+/* All of them, also a number that was being filled. */
+static void resume_sends_all_again_in_order(void **state)
+{
+	struct m0_rpc_cmark mark;
+	struct story        st;
+
+	(void)state;
+	begin(&st, true);
+	sent(&st, 3);
+	(void)m0_rpc_cstream_drop(&st.st_stream, &st.st_item[1], st.st_now);
+	expect(&st, M0_RPC_CT_CONTROL, -1);
+	assert_true(control(&st).rck_skip);
+	m0_rpc_cstream_suspend(&st.st_stream);
+	assert_int_equal(
+		m0_rpc_cstream_resume(&st.st_stream, 0, WINDOW, st.st_now), 0);
+	expect(&st, M0_RPC_CT_RESEND, 0);
+	expect(&st, M0_RPC_CT_RESEND, 2);
+	expect(&st, M0_RPC_CT_CONTROL, -1);
+	mark = control(&st);
+	assert_true(mark.rck_skip && mark.rck_dup);
+	assert_int_equal(mark.rck_xid, 2);
+	end(&st);
+}
+
 static void resume_when_idle_acks_anew(void **state)
 {
 	struct story st;
@@ -641,6 +665,7 @@ int main(void)
 		cmocka_unit_test(item_ended_may_be_posted_again),
 		cmocka_unit_test(item_in_used_slot_has_all_its_sends),
 		cmocka_unit_test(resume_sends_again_at_once),
+		cmocka_unit_test(resume_sends_all_again_in_order),
 		cmocka_unit_test(resume_when_idle_acks_anew),
 		cmocka_unit_test(resume_beyond_what_was_sent_is_stale),
 		cmocka_unit_test(reset_makes_sent_items_stale),

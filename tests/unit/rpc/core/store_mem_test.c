@@ -398,6 +398,41 @@ static void put_without_memory_changes_nothing(void **state)
 	assert_int_equal(m0_heap_fail_each(store_live, NULL), 4);
 }
 
+/* Memory of what was replaced, deleted or taken back is free when its
+ * transaction has ended. */
+static void transactions_ended_hold_no_memory(void **state)
+{
+	struct m0_rpc_store store;
+	struct m0_rpc_tx    tx;
+	struct m0_heap      heap;
+	unsigned            i;
+
+	(void)state;
+	assert_int_equal(m0_rpc_store_volatile_init(&store, 1 << 16), 0);
+	m0_heap_init(&heap);
+	for (i = 0; i < 8; ++i) {
+		(void)store.rst_ops->rso_begin(&store, &tx);
+		(void)m0_rpc_tx_put(&tx, slice("kept", 4), slice("x", 1));
+		(void)m0_rpc_tx_put(&tx, slice("kept", 4), slice("y", 1));
+		(void)m0_rpc_tx_put(&tx, slice("gone", 4), slice("x", 1));
+		if (i % 2 == 0) {
+			(void)m0_rpc_tx_del(&tx, slice("gone", 4));
+			(void)store.rst_ops->rso_commit(&tx);
+		} else {
+			(void)m0_rpc_tx_del(&tx, slice("kept", 4));
+			store.rst_ops->rso_abort(&tx);
+		}
+		/* The node of what is kept, and its value. */
+		assert_int_equal(m0_heap_live_nr(&heap), 2);
+	}
+	(void)store.rst_ops->rso_begin(&store, &tx);
+	(void)m0_rpc_tx_del(&tx, slice("kept", 4));
+	(void)store.rst_ops->rso_commit(&tx);
+	assert_int_equal(m0_heap_live_nr(&heap), 0);
+	m0_heap_fini(&heap);
+	m0_rpc_store_volatile_fini(&store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +444,7 @@ int main(void)
 		cmocka_unit_test(jobs_given_by_ends_are_done_in_the_step),
 		cmocka_unit_test(jobs_of_threads_are_each_done_once),
 		cmocka_unit_test(put_without_memory_changes_nothing),
+		cmocka_unit_test(transactions_ended_hold_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
