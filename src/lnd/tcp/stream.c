@@ -22,6 +22,14 @@ enum {
 	JOIN_MEAN_BYTES = 512
 };
 
+static void full_set(struct m0_tcp_stream *stream, bool full)
+{
+	unsigned *nr = &stream->tcs_io->tci_full_nr;
+
+	*nr = *nr - stream->tcs_out_full + full;
+	stream->tcs_out_full = full;
+}
+
 void m0_tcp__stream_out_add(struct m0_tcp_stream *stream)
 {
 	if (!stream->tcs_out_full && !stream->tcs_dials &&
@@ -47,7 +55,7 @@ static void stream_told(struct m0_loop_fd *fd, unsigned events)
 		stream->tcs_ends = true;
 	if ((events & M0_LOOP_OUT) && stream->tcs_out_full &&
 	    stream->tcs_out_rc == 0) {
-		stream->tcs_out_full = false;
+		full_set(stream, false);
 		m0_tcp__stream_out_add(stream);
 	}
 	if (stream->tcs_dials || (events & (M0_LOOP_IN | M0_LOOP_END)))
@@ -85,6 +93,7 @@ void m0_tcp__stream_free(struct m0_tcp_stream *stream)
 		io->tci_current = NULL;
 	if (io->tci_hot == stream)
 		io->tci_hot = NULL;
+	full_set(stream, false);
 	m0_loop_del(&io->tci_loop, &stream->tcs_fd);
 	/* SO_LINGER makes it a reset. */
 	(void)close(stream->tcs_fd.lof_fd);
@@ -347,7 +356,7 @@ static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
 static void out_failed(struct m0_tcp_stream *stream, int rc)
 {
 	stream->tcs_out_rc = rc;
-	stream->tcs_out_full = true;
+	full_set(stream, true);
 	stream->tcs_ends = true;
 	if (!m0_list_link_is_in(&stream->tcs_ready))
 		m0_list_add_tail(&stream->tcs_io->tci_ready,
@@ -374,7 +383,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 		return false;
 	}
 	nr = max64(nr, 0);
-	stream->tcs_out_full = (size_t)nr < all;
+	full_set(stream, (size_t)nr < all);
 	*left -= min64u(*left, (size_t)nr);
 	return (nr == 0 ||
 		(m0_sock_out_left(stream->tcs_conn, (size_t)nr) >= 0 &&

@@ -10,7 +10,7 @@
 
 enum {
 	/** Passes for one question to epoll while there is other work, or it
-	 * has told of others than the last stream; and if it has not. */
+	 * is to tell of others than the last stream; and if not. */
 	ASK_PASSES = M0_TCP_PASS_READ,
 	ASK_PASSES_ALONE = 8 * ASK_PASSES,
 	/** Passes in a row in which the last stream was tried for nothing. */
@@ -68,7 +68,8 @@ static bool hot_try(struct m0_tcp_io *io)
 static void look(struct m0_tcp_io *io)
 {
 	bool     has_looked = io->tci_io.si_looked || io->tci_was_asked;
-	unsigned passes_max = io->tci_others ? ASK_PASSES : ASK_PASSES_ALONE;
+	bool     others = io->tci_others || io->tci_full_nr > 0;
+	unsigned passes_max = others ? ASK_PASSES : ASK_PASSES_ALONE;
 
 	io->tci_was_asked = false;
 	++io->tci_passes_nr;

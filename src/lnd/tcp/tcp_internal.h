@@ -53,6 +53,8 @@ struct m0_tcp_io {
 	unsigned tci_misses_nr;
 	/** When epoll was asked, others than the last stream had something. */
 	bool tci_others;
+	/** Streams that wait for room to write. */
+	unsigned tci_full_nr;
 	/** The source port to be tried next, and the range it is of. */
 	uint16_t tci_port_next;
 	uint16_t tci_port_min;
