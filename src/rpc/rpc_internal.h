@@ -18,7 +18,8 @@
  * and ends; target.c destinations; send.c packets that leave; recv.c packets
  * that come; post.c requests; reply.c their replies; conn.c, session.c the
  * client's handshakes; server.c peers as clients; serve.c their requests;
- * update.c transactions; raw.c, group.c, source.c, stats.c.
+ * update.c
+ * transactions; restore.c what a store keeps of clients; raw.c, group.c, source.c, stats.c.
  */
 #ifndef M0_SRC_RPC_RPC_INTERNAL_H
 #define M0_SRC_RPC_RPC_INTERNAL_H
@@ -674,6 +675,13 @@ void m0_rpc__session_release(struct m0_rpc__session *session);
 
 /* -------------------------------------------------------------- server.c -- */
 
+enum m0_rpc__shake_kind {
+	M0_RPC__SHAKE_CLIENT,
+	M0_RPC__SHAKE_CREATE,
+	M0_RPC__SHAKE_RESUME,
+	M0_RPC__SHAKE_DROP
+};
+
 /** Of a peer's session. */
 struct m0_rpc__sstream {
 	struct m0_rpc_sstream    rsq_core;
@@ -731,6 +739,27 @@ void m0_rpc__came_handshake(struct m0_rpc__machine *m,
 			    struct m0_rpc__came    *came);
 /** As for m0_rpc__do(). */
 void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused);
+
+/** The body of a handshake is done with; the rest is as it came. Answers. */
+void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+			enum m0_rpc__shake_kind kind, int rc);
+/** Of the store, or NULL in *ret: it is there already. */
+int m0_rpc__session_restore(struct m0_rpc__machine *m,
+			    const struct m0_rpc__came *came,
+			    const struct m0_rpc_session_est *est,
+			    uint32_t streams, uint32_t window,
+			    struct m0_rpc__ssession **ret);
+
+/* ------------------------------------------------------------- restore.c -- */
+
+/**
+ * Does in the store what a handshake is about; then m0_rpc__shake_done(). Only
+ * if the store outlives the machine. @retval -ENOMEM
+ */
+int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+		  enum m0_rpc__shake_kind kind,
+		  const struct m0_rpc_session_est *est,
+		  const struct m0_rpc__ssession   *session);
 
 /* --------------------------------------------------------------- serve.c -- */
 

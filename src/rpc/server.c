@@ -279,24 +279,23 @@ static int client_admit(struct m0_rpc__machine          *m,
 	return client == NULL ? -ENOMEM : 0;
 }
 
-static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+/* He may be, as far as the store knows. */
+static void client_established(struct m0_rpc__machine *m,
+			       struct m0_rpc__came    *came)
 {
-	struct m0_rpc_conn_est est;
 	struct m0_rpc_conn_rep rep;
 	struct m0_rpc__client *client = NULL;
-	struct m0_rpc__note   *note;
-	int                    rc;
+	struct m0_rpc__note   *note = NULL;
+	int rc = client_admit(m, &came->rca_packet, &client);
 
-	rc = m0_rpc__conn_est_get(&est, came->rca_body,
-				  came->rca_item.rwi_size);
-	rc = rc ?: client_admit(m, &came->rca_packet, &client);
 	if (rc != 0) {
 		answer(m, came, M0_RPC_OP_REFUSED, rc);
 		return;
 	}
 	client->rct_heard = m->rml_now;
-	note = answer_note(m, M0_RPC_OP_CONN_ESTABLISH_REPLY);
-	if (note == NULL || m0_rpc__came_target(m, came) == NULL)
+	if (m0_rpc__came_target(m, came) != NULL)
+		note = answer_note(m, M0_RPC_OP_CONN_ESTABLISH_REPLY);
+	if (note == NULL)
 		return;
 	rep.rcr_incarnation = m->rml_cfg.rc_incarnation;
 	rep.rcr_epoch = client->rct_epoch;
@@ -304,6 +303,22 @@ static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	rep.rcr_durable = m->rml_store->rst_ops->rso_durable;
 	note->rno_nr = (uint32_t)m0_rpc__conn_rep_put(note->rno_body, &rep);
 	m0_rpc__note_reply(note, came->rca_target, &came->rca_item, 0);
+}
+
+static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	struct m0_rpc_conn_est est;
+	int rc = m0_rpc__conn_est_get(&est, came->rca_body,
+				      came->rca_item.rwi_size);
+
+	if (rc == 0 && m->rml_cfg.rc_clients_max == 0)
+		rc = -ECONNREFUSED;
+	if (rc == 0 && !m->rml_store_is_own)
+		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_CLIENT, NULL, NULL);
+	else if (rc == 0)
+		client_established(m, came);
+	if (rc != 0)
+		answer(m, came, M0_RPC_OP_REFUSED, rc);
 }
 
 static int conn_terminate(struct m0_rpc__client *client,
@@ -334,16 +349,14 @@ static void session_answer(struct m0_rpc__machine        *m,
 			   struct m0_rpc__came           *came,
 			   const struct m0_rpc__ssession *s)
 {
-	struct m0_rpc__note *note =
-		answer_note(m, M0_RPC_OP_SESSION_ESTABLISH_REPLY);
+	struct m0_rpc__note       *note = NULL;
 	struct m0_rpc_session_rep *rep;
 	uint32_t                   i;
 
 	M0_ALLOC_PTR(rep);
-	if (note == NULL || rep == NULL ||
-	    m0_rpc__came_target(m, came) == NULL) {
-		if (note != NULL)
-			m0_rpc_item_put(&note->rno_item);
+	if (rep != NULL && m0_rpc__came_target(m, came) != NULL)
+		note = answer_note(m, M0_RPC_OP_SESSION_ESTABLISH_REPLY);
+	if (note == NULL) {
 		m0_free(rep);
 		return;
 	}
@@ -383,6 +396,53 @@ static int session_make(struct m0_rpc__client           *client,
 	return 0;
 }
 
+int m0_rpc__session_restore(struct m0_rpc__machine *m,
+			    const struct m0_rpc__came *came,
+			    const struct m0_rpc_session_est *est,
+			    uint32_t streams, uint32_t window,
+			    struct m0_rpc__ssession **ret)
+{
+	struct m0_rpc__client *client = NULL;
+	uint64_t               id = came->rca_item.rwi_session;
+	int rc = m0_rpc__client_find(m, &came->rca_packet, &client);
+
+	*ret = NULL;
+	if (rc != 0 || m0_rpc__ssession_find(client, id) != NULL)
+		return rc;
+	if (client->rct_sessions_nr >= m->rml_cfg.rc_sessions_max)
+		return -ENOSPC;
+	if (streams == 0 || streams > M0_RPC_WIRE_STREAMS_MAX || window == 0)
+		return -ENOENT;
+	*ret = ssession_new(client, id, est->rse_conn, streams, window);
+	client->rct_session_max = max64u(client->rct_session_max, id);
+	return *ret == NULL ? -ENOMEM : 0;
+}
+
+void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+			enum m0_rpc__shake_kind kind, int rc)
+{
+	struct m0_rpc__client   *client = NULL;
+	struct m0_rpc__ssession *s = NULL;
+
+	if (rc == 0 && kind == M0_RPC__SHAKE_CLIENT) {
+		client_established(m, came);
+		return;
+	}
+	if (kind == M0_RPC__SHAKE_DROP) {
+		answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
+		return;
+	}
+	rc = rc ?: m0_rpc__client_find(m, &came->rca_packet, &client);
+	if (rc == 0) {
+		s = m0_rpc__ssession_find(client, came->rca_item.rwi_session);
+		rc = s == NULL ? -ENOENT : 0;
+	}
+	if (rc == 0)
+		session_answer(m, came, s);
+	else
+		answer(m, came, M0_RPC_OP_REFUSED, rc);
+}
+
 static void session_establish(struct m0_rpc__machine *m,
 			      struct m0_rpc__client  *client,
 			      struct m0_rpc__came    *came)
@@ -399,10 +459,14 @@ static void session_establish(struct m0_rpc__machine *m,
 	if (rc == 0 && came->rca_item.rwi_session == 0)
 		rc = -EPROTO;
 	rc = rc ?: session_make(client, came, est, &s);
-	m0_free(est);
-	if (rc == 0)
+	if (!m->rml_store_is_own && rc == -ENOENT && est->rse_again)
+		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_RESUME, est, NULL);
+	else if (!m->rml_store_is_own && rc == 0)
+		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_CREATE, est, s);
+	else if (rc == 0)
 		session_answer(m, came, s);
-	else
+	m0_free(est);
+	if (rc != 0)
 		answer(m, came, M0_RPC_OP_REFUSED, rc);
 }
 
@@ -446,7 +510,9 @@ static void client_handshake(struct m0_rpc__machine *m,
 		break;
 	case M0_RPC_OP_SESSION_TERMINATE:
 		session_terminate(client, came);
-		answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
+		if (m->rml_store_is_own ||
+		    m0_rpc__shake(m, came, M0_RPC__SHAKE_DROP, NULL, NULL) != 0)
+			answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
 		break;
 	default:
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);

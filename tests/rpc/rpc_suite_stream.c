@@ -127,11 +127,55 @@ RT_CASE(lossy_plain)
 		rt_ends(i[k], 0, "echo");
 }
 
+/* The server dies, several times, and its store stays: exactly once, in order,
+ * and nothing is stale. */
+RT_CASE(durable)
+{
+	struct m0_rpc_store store;
+	struct m0_rpc_cfg   cfg;
+	struct rt_item     *i[120];
+	char                addr[CF_ADDR_MAX];
+	int                 k;
+	int                 n;
+
+	CF_EQ(m0_rpc_store_volatile_init(&store, 1 << 20), 0, "store");
+	rt_cfg(&cfg);
+	cfg.rc_store = &store;
+	s = rt_up(0, &cfg);
+	strcpy(addr, s->rtm_addr);
+	m = rt_up(1, NULL);
+	c = rt_client(m, s);
+	for (n = 0; n < 4; ++n) {
+		for (k = 30 * n; k < 30 * n + 30; ++k) {
+			uint32_t stream = 1 + (uint32_t)k % 3;
+
+			i[k] = rt_ask(c, RT_APPEND, stream,
+				      (uint64_t)stream << 32 |
+					      (uint64_t)(1 + k / 3));
+		}
+		rt_wait_count(&rt.rt_log_nr, 30 * n + (int)cf_rand(25),
+			      "some are executed");
+		rt_down(s);
+		s = rt_up_at(0, &cfg, addr);
+	}
+	for (k = 0; k < 120; ++k)
+		rt_ends(i[k], 0, "append");
+	order_check(3, 40);
+	rt_ends(rt_ask(c, RT_STATUS, 2, (uint64_t)-EXDEV), -EXDEV, "status");
+	rt_down(s);
+	s = rt_up_at(0, &cfg, addr);
+	rt_ends(rt_ask(c, RT_ECHO, 2, 5), 0, "after it");
+	rt_client_end(c);
+	rt_down(s);
+	m0_rpc_store_volatile_fini(&store);
+}
+
 const struct cf_case rpc_suite_stream[] = {
 	{ "in order", in_order },
 	{ "a window of one", window_of_one },
 	{ "one at a time", one_at_a_time },
 	{ "a lossy network", lossy },
 	{ "a lossy network, plain", lossy_plain },
+	{ "server dies, its store stays", durable },
 	{ NULL, NULL }
 };

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Handshakes of a server whose store outlives it: clients and sessions are in
+ * the store before they are answered, and a session that a client resumes is
+ * made of what is there, with the replies that were kept.
+ *
+ * A handshake is then a job: it runs in a transaction, and is finished on the
+ * machine when that was committed. Duplicates may run beside it; all that is
+ * done can be done twice.
+ */
+#include "rpc/rpc_internal.h"
+#include "rpc/core/record.h"
+
+/* A reply out of the store: an item whose type is its own. */
+struct blob {
+	struct m0_rpc_item      blb_item;
+	struct m0_ref           blb_ref;
+	struct m0_rpc_item_type blb_type;
+	struct blob            *blb_next;
+	uint32_t                blb_stream;
+	uint64_t                blb_xid;
+	uint64_t                blb_ack;
+	int32_t                 blb_rc;
+	m0_bcount_t             blb_nr;
+	_Alignas(8) uint8_t blb_bytes[];
+};
+
+struct m0_rpc__shake {
+	struct m0_rpc_store_job shk_store;
+	struct m0_rpc__call     shk_call;
+	struct m0_rpc__machine *shk_machine;
+	struct m0_rpc__came     shk_came;
+	struct m0_rpc_session_est shk_est;
+	enum m0_rpc__shake_kind shk_kind;
+	int32_t                 shk_rc;
+	/** What was found. */
+	struct m0_rpc_record_session shk_session;
+	struct blob                 *shk_blobs;
+};
+
+/* ---------------------------------------------------------------- blobs -- */
+
+static struct blob *blob_of(const struct m0_rpc_item *item)
+{
+	return container_of(item, struct blob, blb_item);
+}
+
+static m0_bcount_t blob_size(const struct m0_rpc_item *item)
+{
+	return blob_of(item)->blb_nr;
+}
+
+static int blob_encode(const struct m0_rpc_item *item, void *bytes,
+		       m0_bcount_t nr)
+{
+	memcpy(bytes, blob_of(item)->blb_bytes, nr);
+	return 0;
+}
+
+static void blob_get(struct m0_rpc_item *item)
+{
+	m0_ref_get(&blob_of(item)->blb_ref);
+}
+
+static void blob_put(struct m0_rpc_item *item)
+{
+	m0_ref_put(&blob_of(item)->blb_ref);
+}
+
+static void blob_release(struct m0_ref *ref)
+{
+	struct blob *blob = container_of(ref, struct blob, blb_ref);
+
+	m0_rpc_item_fini(&blob->blb_item);
+	m0_free(blob);
+}
+
+static const struct m0_rpc_item_type_ops blob_ops = {
+	.rito_payload_size = blob_size,
+	.rito_encode = blob_encode,
+	.rito_item_get = blob_get,
+	.rito_item_put = blob_put,
+};
+
+static int blob_found(const struct m0_rpc_record_reply *rec, void *arg)
+{
+	struct m0_rpc__shake *shake = arg;
+	const uint8_t        *data = rec->rrr_reply.sl_data;
+	uint64_t              opcode;
+	struct blob          *blob;
+	m0_bcount_t           nr = rec->rrr_reply.sl_nr;
+
+	if (nr < sizeof opcode ||
+	    m0_rpc__number_get(&opcode, data, sizeof opcode) != 0)
+		return -EPROTO;
+	nr -= sizeof opcode;
+	blob = m0_alloc(sizeof *blob + nr);
+	if (blob == NULL)
+		return -ENOMEM;
+	blob->blb_type.rit_opcode = (uint32_t)opcode;
+	blob->blb_type.rit_ops = &blob_ops;
+	blob->blb_type.rit_flags = M0_RPC_ITEM_TYPE_REPLY;
+	blob->blb_type.rit_name = "restored";
+	blob->blb_stream = rec->rrr_stream;
+	blob->blb_xid = rec->rrr_xid;
+	blob->blb_ack = rec->rrr_ack;
+	blob->blb_rc = rec->rrr_rc;
+	blob->blb_nr = nr;
+	if (nr > 0)
+		memcpy(blob->blb_bytes, data + sizeof opcode, nr);
+	m0_ref_init(&blob->blb_ref, 1, blob_release);
+	m0_rpc_item_init(&blob->blb_item, &blob->blb_type);
+	blob->blb_next = shake->shk_blobs;
+	shake->shk_blobs = blob;
+	return 0;
+}
+
+static void blobs_free(struct m0_rpc__shake *shake)
+{
+	struct blob *blob;
+
+	while ((blob = shake->shk_blobs) != NULL) {
+		shake->shk_blobs = blob->blb_next;
+		blob_put(&blob->blb_item);
+	}
+}
+
+/* Gives them to the streams of a session that was made for them. */
+static void blobs_give(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
+{
+	struct blob *blob;
+	uint32_t     i;
+
+	while ((blob = shake->shk_blobs) != NULL) {
+		struct m0_rpc__item *il = m0_rpc__il(&blob->blb_item);
+		int                  rc = -EPROTO;
+
+		shake->shk_blobs = blob->blb_next;
+		il->ril_payload = blob->blb_nr;
+		m0_rpc__item_prepare(shake->shk_machine, &blob->blb_item);
+		il->ril_flags = M0_RPC__IF_KEPT;
+		il->ril_re = (struct m0_rpc__re){
+			.rre_session = s->rsw_id,
+			.rre_stream = blob->blb_stream,
+			.rre_xid = blob->blb_xid,
+			.rre_status = blob->blb_rc,
+		};
+		if (blob->blb_stream >= 1 &&
+		    blob->blb_stream <= s->rsw_streams_nr)
+			rc = m0_rpc_sstream_restore(
+				&s->rsw_streams[blob->blb_stream - 1].rsq_core,
+				blob->blb_xid, blob->blb_ack, &blob->blb_item,
+				sizeof *blob + blob->blb_nr, blob->blb_rc);
+		if (rc != 0)
+			m0_rpc__item_end(&blob->blb_item, rc, NULL);
+	}
+	for (i = 0; i < s->rsw_streams_nr; ++i)
+		m0_rpc_sstream_restored(&s->rsw_streams[i].rsq_core);
+}
+
+/* ------------------------------------------------------- in transactions -- */
+
+static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
+{
+	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
+	uint64_t                         known = 0;
+	int rc = m0_rpc_record_client_get(tx, packet->rwp_sender, &known);
+
+	if (rc != 0 && rc != -ENOENT)
+		return rc;
+	if (rc == 0 && known > packet->rwp_incarnation)
+		return -ESTALE;
+	if (rc == 0 && known == packet->rwp_incarnation)
+		return 0;
+	/* What an older one had in streams is of no use to this one. */
+	if (rc == 0)
+		rc = m0_rpc_record_client_del(tx, packet->rwp_sender);
+	else
+		rc = 0;
+	return rc ?: m0_rpc_record_client_put(tx, packet->rwp_sender,
+					      packet->rwp_incarnation);
+}
+
+static int resume_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
+{
+	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
+	uint64_t id = shake->shk_came.rca_item.rwi_session;
+	int      rc = m0_rpc_record_session_get(tx, packet->rwp_sender, id,
+						&shake->shk_session);
+
+	if (rc == 0 &&
+	    shake->shk_session.rrs_incarnation != packet->rwp_incarnation)
+		rc = -ENOENT;
+	return rc ?: m0_rpc_record_replies(tx, packet->rwp_sender, id,
+					   blob_found, shake);
+}
+
+static int create_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
+{
+	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
+
+	return m0_rpc_record_session_put(tx, packet->rwp_sender,
+					 &shake->shk_session);
+}
+
+static int shake_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
+{
+	struct m0_rpc__shake *shake =
+		container_of(job, struct m0_rpc__shake, shk_store);
+
+	switch (shake->shk_kind) {
+	case M0_RPC__SHAKE_CLIENT:
+		return client_run(shake, tx);
+	case M0_RPC__SHAKE_CREATE:
+		return create_run(shake, tx);
+	case M0_RPC__SHAKE_RESUME:
+		return resume_run(shake, tx);
+	default:
+		return m0_rpc_record_session_del(
+			tx, shake->shk_came.rca_packet.rwp_sender,
+			shake->shk_came.rca_item.rwi_session);
+	}
+}
+
+/* --------------------------------------------------------------- after -- */
+
+static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__shake *shake =
+		container_of(call, struct m0_rpc__shake, shk_call);
+	struct m0_rpc__came     *came = &shake->shk_came;
+	struct m0_rpc__ssession *s = NULL;
+	int                      rc = shake->shk_rc;
+
+	came->rca_body = NULL;
+	if (rc == 0 && shake->shk_kind == M0_RPC__SHAKE_RESUME) {
+		rc = m0_rpc__session_restore(m, came, &shake->shk_est,
+					     shake->shk_session.rrs_streams,
+					     shake->shk_session.rrs_window, &s);
+		if (rc == 0 && s != NULL)
+			blobs_give(shake, s);
+	}
+	m0_rpc__shake_done(m, came, shake->shk_kind, rc);
+	blobs_free(shake);
+	--m->rml_executing_nr;
+	m0_rpc__target_put(came->rca_target);
+	m0_free(shake);
+}
+
+static void shake_done(struct m0_rpc_store_job *job, int rc)
+{
+	struct m0_rpc__shake *shake =
+		container_of(job, struct m0_rpc__shake, shk_store);
+	int pushed;
+
+	shake->shk_rc = rc;
+	shake->shk_call.rcl_run = shake_finish;
+	pushed = m0_rpc__call_push(shake->shk_machine, &shake->shk_call);
+	M0_ASSERT_INFO(pushed == 0, "stop waits for handshakes");
+}
+
+int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+		  enum m0_rpc__shake_kind kind,
+		  const struct m0_rpc_session_est *est,
+		  const struct m0_rpc__ssession   *session)
+{
+	struct m0_rpc__shake *shake;
+
+	if (m0_rpc__came_target(m, came) == NULL ||
+	    m->rml_notices_nr >= M0_RPC__NOTICES_MAX)
+		return -ENOMEM;
+	M0_ALLOC_PTR(shake);
+	if (shake == NULL)
+		return -ENOMEM;
+	shake->shk_store.sj_run = shake_run;
+	shake->shk_store.sj_done = shake_done;
+	shake->shk_machine = m;
+	shake->shk_came = *came;
+	shake->shk_kind = kind;
+	if (est != NULL)
+		shake->shk_est = *est;
+	if (session != NULL)
+		shake->shk_session = (struct m0_rpc_record_session){
+			.rrs_session = session->rsw_id,
+			.rrs_incarnation = session->rsw_client->rct_incarnation,
+			.rrs_streams = session->rsw_streams_nr,
+			.rrs_window = session->rsw_window,
+		};
+	m0_rpc__target_ref(came->rca_target);
+	++m->rml_executing_nr;
+	m->rml_store->rst_ops->rso_exec(m->rml_store, &shake->shk_store);
+	return 0;
+}
