@@ -238,6 +238,14 @@ void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc)
 	struct m0_list_link    *link;
 	struct m0_list_link    *next;
 
+	/* It ends by itself; or has. */
+	if (!M0_IN(conn->rcx_conn->c_state,
+		   (M0_RPC_CONN_CONNECTING, M0_RPC_CONN_ACTIVE)))
+		return;
+	if (conn->rcx_note != NULL) {
+		m0_rpc__note_drop(conn->rcx_note);
+		conn->rcx_note = NULL;
+	}
 	conn->rcx_again = false;
 	conn->rcx_conn->c_rc = rc;
 	m0_list_for_each_safe(&conn->rcx_sessions, link, next) {
@@ -420,8 +428,7 @@ void m0_rpc__conn_retarget(struct m0_rpc__conn *conn)
 	if (note != NULL) {
 		/* A handshake on its way to the old place. */
 		conn->rcx_note = NULL;
-		note->rno_done = NULL;
-		m0_rpc__item_end(&note->rno_item, -ECANCELED, NULL);
+		m0_rpc__note_drop(note);
 		conn_ask(conn);
 	} else if (conn->rcx_conn->c_state == M0_RPC_CONN_ACTIVE) {
 		conn->rcx_again = false;
@@ -441,7 +448,11 @@ void m0_rpc__conns_refused(struct m0_rpc__machine  *m,
 		if (note == NULL || conn->rcx_target == NULL ||
 		    conn->rcx_target->trg_key.trk_ep != ep)
 			continue;
-		m0_rpc__item_end(&note->rno_item, -EPROTONOSUPPORT, NULL);
+		/* The second one in a pass: it has been ended by the first. */
+		if (!(m0_rpc__il(&note->rno_item)->ril_flags &
+		      (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)))
+			m0_rpc__item_end(&note->rno_item, -EPROTONOSUPPORT,
+					 NULL);
 	}
 }
 
@@ -505,8 +516,7 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__note *note = NULL;
 
 	if (conn->rcx_note != NULL) {
-		conn->rcx_note->rno_done = NULL;
-		m0_rpc__item_end(&conn->rcx_note->rno_item, -ECANCELED, NULL);
+		m0_rpc__note_drop(conn->rcx_note);
 		conn->rcx_note = NULL;
 	}
 	m0_rpc__sources_end(conn);

@@ -116,6 +116,14 @@ void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
 	m0_rpc__post_form(m, item);
 }
 
+void m0_rpc__note_drop(struct m0_rpc__note *note)
+{
+	note->rno_done = NULL;
+	if (!(m0_rpc__il(&note->rno_item)->ril_flags &
+	      (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)))
+		m0_rpc__item_end(&note->rno_item, -ECANCELED, NULL);
+}
+
 void m0_rpc__note_send(struct m0_rpc__note *note, struct m0_rpc__target *target)
 {
 	struct m0_rpc_item  *item = &note->rno_item;

@@ -432,6 +432,11 @@ static void refused(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	}
 	if (came->rca_item.rwi_stream == 0)
 		item = m0_rpc__xid_find(s, came->rca_item.rwi_xid);
+	/* Handshakes have one session for all places. */
+	if (item != NULL && (m0_rpc__il(item)->ril_target == NULL ||
+			     m0_rpc__il(item)->ril_target->trg_key.trk_ep !=
+				     came->rca_ep))
+		item = NULL;
 	if (item == NULL) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 	} else if (item->ri_type->rit_opcode < M0_RPC_OP_USER) {
@@ -468,17 +473,28 @@ static void stream_replied(struct m0_rpc__machine *m,
 	}
 }
 
+/* Is it from whom was asked, in his present life? Answers come late, too, and
+ * may be forged. */
+static bool is_from(const struct m0_rpc__session *s,
+		    const struct m0_rpc__came    *came)
+{
+	const struct m0_rpc__conn *conn = s->rsx_conn;
+
+	return s->rsx_session == NULL ||
+	       (conn->rcx_target != NULL &&
+		conn->rcx_target->trg_key.trk_ep == came->rca_ep &&
+		(conn->rcx_conn->c_server_incarnation ==
+			 came->rca_packet.rwp_incarnation ||
+		 came->rca_item.rwi_opcode == M0_RPC_OP_REFUSED));
+}
+
 void m0_rpc__came_reply(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
 	struct m0_rpc__session *s =
 		m0_rpc__session_find(m, came->rca_item.rwi_session);
 	struct m0_rpc_item *item;
 
-	/* From whom it was asked; an answer that comes late, or is forged. */
-	if (s == NULL ||
-	    (s->rsx_session != NULL &&
-	     (s->rsx_conn->rcx_target == NULL ||
-	      s->rsx_conn->rcx_target->trg_key.trk_ep != came->rca_ep))) {
+	if (s == NULL || !is_from(s, came)) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;
 	}

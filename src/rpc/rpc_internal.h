@@ -440,6 +440,8 @@ static inline struct m0_rpc__note *m0_rpc__note_of(
 /** Sends a handshake request: rno_done is called once, on the machine. */
 void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
 		      struct m0_rpc__session *session, m0_time_t expires);
+/** Nobody asks for its answer any more. It may have ended, and not been told. */
+void m0_rpc__note_drop(struct m0_rpc__note *note);
 /** Sends a one-way note and forgets it. */
 void m0_rpc__note_send(struct m0_rpc__note *note, struct m0_rpc__target *target);
 /** Answers a request with a note. Takes the reference. */
@@ -687,6 +689,8 @@ struct m0_rpc__sstream {
 	struct m0_rpc_sstream    rsq_core;
 	struct m0_rpc__ssession *rsq_session;
 	uint32_t                 rsq_nr;
+	/** What it has to say is being asked. */
+	bool rsq_runs;
 };
 
 struct m0_rpc__ssession {

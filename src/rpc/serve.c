@@ -124,7 +124,8 @@ bool m0_rpc__begins(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 
 	if (rc == 0)
 		return true;
-	m0_rpc_reply_rc(item, rc);
+	if (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST)
+		m0_rpc_reply_rc(item, rc);
 	return false;
 }
 
@@ -216,11 +217,17 @@ void m0_rpc__sstream_run(struct m0_rpc__machine *m,
 	struct m0_rpc_sanswer    ans;
 	enum m0_rpc_saction      what;
 
+	/* What is answered without a handler finishes in here, as many as are
+	 * held: one after the other, not one inside the other. */
+	if (stream->rsq_runs)
+		return;
+	stream->rsq_runs = true;
 	++s->rsw_refs;
 	while (!s->rsw_gone &&
 	       (what = m0_rpc_sstream_next(&stream->rsq_core, &ans)) !=
 		       M0_RPC_SA_NONE)
 		(void)stream_does(m, stream, NULL, what, &ans);
+	stream->rsq_runs = false;
 	m0_rpc__ssession_release(s);
 }
 

@@ -488,8 +488,10 @@ static void ping(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	if (m0_rpc__number_get(&cookie, came->rca_body,
 			       came->rca_item.rwi_size) != 0)
 		return;
+	if (m0_rpc__came_target(m, came) == NULL)
+		return;
 	note = answer_note(m, M0_RPC_OP_PING_REPLY);
-	if (note == NULL || m0_rpc__came_target(m, came) == NULL)
+	if (note == NULL)
 		return;
 	note->rno_nr = (uint32_t)m0_rpc__number_put(note->rno_body, cookie);
 	m0_rpc__note_reply(note, came->rca_target, &came->rca_item, 0);

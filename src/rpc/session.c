@@ -207,8 +207,7 @@ void m0_rpc__session_fail(struct m0_rpc__session *s, int rc)
 	s->rsx_is_up = false;
 	s->rsx_session->s_rc = rc;
 	if (s->rsx_note != NULL) {
-		s->rsx_note->rno_done = NULL;
-		m0_rpc__item_end(&s->rsx_note->rno_item, -ECANCELED, NULL);
+		m0_rpc__note_drop(s->rsx_note);
 		s->rsx_note = NULL;
 	}
 	state_set(s, M0_RPC_SESSION_FAILED);
@@ -375,8 +374,7 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 	uint32_t             i;
 
 	if (s->rsx_note != NULL && s->rsx_was_up) {
-		s->rsx_note->rno_done = NULL;
-		m0_rpc__item_end(&s->rsx_note->rno_item, -ECANCELED, NULL);
+		m0_rpc__note_drop(s->rsx_note);
 		s->rsx_note = NULL;
 	}
 	if (!s->rsx_is_up)
@@ -389,8 +387,7 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 		if (stream->rsy_note == NULL)
 			continue;
 		stream->rsy_note->rno_stream = NULL;
-		m0_rpc__item_end(&stream->rsy_note->rno_item, -ECANCELED,
-				 NULL);
+		m0_rpc__note_drop(stream->rsy_note);
 		stream->rsy_note = NULL;
 		stream->rsy_owes = true;
 	}
@@ -483,8 +480,7 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__note *note = NULL;
 
 	if (s->rsx_note != NULL) {
-		s->rsx_note->rno_done = NULL;
-		m0_rpc__item_end(&s->rsx_note->rno_item, -ECANCELED, NULL);
+		m0_rpc__note_drop(s->rsx_note);
 		s->rsx_note = NULL;
 	}
 	m0_rpc__session_end_items(s, -ECANCELED);

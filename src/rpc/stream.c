@@ -121,8 +121,7 @@ static void stream_fini(struct m0_rpc__stream *stream)
 	struct m0_rpc__machine *m = stream->rsy_session->rsx_machine;
 
 	if (stream->rsy_note != NULL)
-		m0_rpc__item_end(&stream->rsy_note->rno_item, -ECANCELED,
-				 NULL);
+		m0_rpc__note_drop(stream->rsy_note);
 	if (m0_list_link_is_in(&stream->rsy_ready_link))
 		m0_list_del(&stream->rsy_ready_link);
 	m0_timerq_cancel(&m->rml_stream_timers, &stream->rsy_timer);
