@@ -348,6 +348,7 @@ struct m0_rpc__item {
 			struct m0_rpc__client  *ril_client;
 			struct m0_rpc__sstream *ril_sstream;
 			uint64_t                ril_in_session;
+			uint64_t                ril_in_ack;
 			uint32_t                ril_in_stream;
 			int32_t                 ril_bad;
 			struct m0_rpc_dup       ril_dup;

@@ -99,10 +99,14 @@ static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 
 	il->ril_flags |= M0_RPC__IF_EXECUTING;
 	++m->rml_executing_nr;
-	if (il->ril_sstream != NULL)
+	if (il->ril_sstream != NULL) {
 		++il->ril_sstream->rsq_session->rsw_refs;
-	else
+		/* For its record, which another thread may make. */
+		il->ril_in_ack = min64u(il->ril_sstream->rsq_core.rss_ack,
+					il->ril_xid);
+	} else {
 		++il->ril_client->rct_refs;
+	}
 	if (rc != 0) {
 		why_count(m, rc);
 	} else if (type->rit_pool != NULL) {

@@ -31,9 +31,9 @@ static int record_put(struct m0_rpc__job *job, struct m0_rpc_tx *tx)
 	struct m0_rpc_record_reply rec = {
 		.rrr_session = il->ril_in_session,
 		.rrr_stream = il->ril_in_stream,
-		.rrr_window = stream->rsq_core.rss_window,
+		.rrr_window = stream->rsq_session->rsw_window,
 		.rrr_xid = il->ril_xid,
-		.rrr_ack = stream->rsq_core.rss_ack,
+		.rrr_ack = il->ril_in_ack,
 		.rrr_rc = m0_rpc__il(reply)->ril_re.rre_status,
 	};
 	m0_bcount_t bytes = M0_RPC_RECORD_HEAD + REPLY_HEAD + nr;
