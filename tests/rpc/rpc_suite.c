@@ -10,6 +10,7 @@ static const struct cf_suite suites[] = {
 	{ "stream", rpc_suite_stream },
 	{ "conn", rpc_suite_conn },
 	{ "stop", rpc_suite_stop },
+	{ "bulk", rpc_suite_bulk },
 	{ NULL, NULL },
 };
 

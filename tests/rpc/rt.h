@@ -151,5 +151,6 @@ extern const struct cf_case rpc_suite_stream[];
 extern const struct cf_case rpc_suite_conn[];
 extern const struct cf_case rpc_suite_stop[];
 extern const struct cf_case rpc_suite_frm[];
+extern const struct cf_case rpc_suite_bulk[];
 
 #endif /* M0_TESTS_RPC_RT_H */
