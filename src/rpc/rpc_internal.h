@@ -715,6 +715,8 @@ struct m0_rpc__client {
 	uint64_t                rct_epoch;
 	struct m0_hash_link     rct_hash;
 	struct m0_timer         rct_timer;
+	/** From where it was heard last: kept, as long as the client is. */
+	struct m0_rpc__target  *rct_target;
 	m0_time_t               rct_heard;
 	/** By rsw_link. */
 	struct m0_list           rct_sessions;
@@ -729,6 +731,9 @@ struct m0_rpc__client {
 	bool     rct_gone;
 };
 
+/** Where its replies go: to where it is heard from now. */
+void m0_rpc__client_heard(struct m0_rpc__client *client,
+			  struct m0_rpc__came   *came);
 /** The client that sent it, if what it says of itself is right now.
  * @retval -ENOTCONN  to be established. @retval -ESTALE  fenced. */
 int m0_rpc__client_find(struct m0_rpc__machine *m,

@@ -363,6 +363,8 @@ void m0_rpc__came_request(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	struct m0_rpc__ssession       *s = NULL;
 	int rc = m0_rpc__client_find(m, &came->rca_packet, &client);
 
+	if (rc == 0)
+		m0_rpc__client_heard(client, came);
 	if (rc == 0 && w->rwi_session != 0) {
 		s = m0_rpc__ssession_find(client, w->rwi_session);
 		if (s == NULL)

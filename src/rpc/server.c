@@ -105,6 +105,8 @@ static void client_free(struct m0_rpc__client *client)
 {
 	struct m0_rpc__machine *m = client->rct_machine;
 
+	if (client->rct_target != NULL)
+		m0_rpc__target_put(client->rct_target);
 	m0_timerq_cancel(&m->rml_client_timers, &client->rct_timer);
 	m0_timer_fini(&client->rct_timer);
 	m0_rpc_dups_fini(&client->rct_dups);
@@ -206,6 +208,27 @@ int m0_rpc__client_find(struct m0_rpc__machine          *m,
 	client->rct_heard = m->rml_now;
 	*ret = client;
 	return 0;
+}
+
+void m0_rpc__client_heard(struct m0_rpc__client *client,
+			  struct m0_rpc__came   *came)
+{
+	struct m0_rpc__target *target = client->rct_target;
+
+	if (M0_LIKELY(target != NULL &&
+		      target->trg_key.trk_ep == came->rca_ep)) {
+		if (came->rca_target == NULL) {
+			m0_rpc__target_ref(target);
+			came->rca_target = target;
+		}
+		return;
+	}
+	if (m0_rpc__came_target(client->rct_machine, came) == NULL)
+		return;
+	m0_rpc__target_ref(came->rca_target);
+	client->rct_target = came->rca_target;
+	if (target != NULL)
+		m0_rpc__target_put(target);
 }
 
 void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
