@@ -14,7 +14,8 @@
 void m0_rpc_item_init(struct m0_rpc_item            *item,
 		      const struct m0_rpc_item_type *type)
 {
-	M0_SET0(item);
+	/* What only posts use is set by them. */
+	memset(item, 0, M0_RPC__ITEM_ZERO);
 	item->ri_type = type;
 	item->ri_prio = M0_RPC_ITEM_PRIO_MID;
 	item->ri_nr_sent_max = ~(uint64_t)0;

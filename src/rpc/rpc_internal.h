@@ -342,7 +342,7 @@ struct m0_rpc__item {
 				struct m0_rpc__re ril_re;
 			};
 		};
-		/** Incoming. */
+		/** Incoming: zero at first, unlike the other. */
 		struct {
 			struct m0_rpc_item     *ril_pool_next;
 			struct m0_rpc__client  *ril_client;
@@ -355,9 +355,17 @@ struct m0_rpc__item {
 			/** By its update, not sent yet. */
 			struct m0_rpc_item *ril_answer;
 			struct m0_rpc__job *ril_job;
-			int32_t             ril_status;
+			/** The last one. */
+			int32_t ril_status;
 		};
 	};
+};
+
+enum {
+	/** Bytes of an item that are zero when it is initialised. */
+	M0_RPC__ITEM_ZERO = offsetof(struct m0_rpc_item, ri_lib) +
+			    offsetof(struct m0_rpc__item, ril_status) +
+			    sizeof(int32_t)
 };
 
 _Static_assert(sizeof(struct m0_rpc__item) <=
