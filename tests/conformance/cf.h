@@ -246,6 +246,8 @@ void cf_sleep_ms(unsigned ms);
 uint64_t cf_activity(void);
 /** Allocations of the library so far. */
 uint64_t cf_allocs(void);
+/** Allocations of the library that are not freed. */
+int64_t cf_live(void);
 /**
  * Fails the nth allocation from now; 0: none. Was the one before not reached?
  */

@@ -32,6 +32,11 @@ uint64_t cf_allocs(void)
 	return m0_heap_allocs_nr(&heap);
 }
 
+int64_t cf_live(void)
+{
+	return m0_heap_live_nr(&heap);
+}
+
 bool cf_alloc_fail_at(uint64_t nth)
 {
 	static uint64_t failed;
