@@ -19,6 +19,8 @@ struct toy_faults {
 
 /** Before a domain of the transport is initialised. */
 void toy_faults_set(const struct toy_faults *faults);
+/** Do packets get from one number to another, now? NULL: all do. */
+void toy_gate_set(bool (*gate)(unsigned from, unsigned to));
 /** How long an active bulk operation waits for its answer: default 200 ms. */
 void toy_timeout_set(m0_time_t timeout_ns);
 

@@ -14,6 +14,7 @@ enum {
 static struct m0_mutex            lock = M0_MUTEX_SINIT;
 static struct m0_net_kit_machine *machines[TOY_NR];
 static struct toy_faults          faults;
+static bool (*gate)(unsigned from, unsigned to);
 
 m0_time_t toy_timeout = 200 * M0_TIME_ONE_MSEC;
 
@@ -25,6 +26,11 @@ void toy_timeout_set(m0_time_t timeout_ns)
 void toy_faults_set(const struct toy_faults *new)
 {
 	faults = *new;
+}
+
+void toy_gate_set(bool (*new)(unsigned from, unsigned to))
+{
+	gate = new;
 }
 
 int toy_wire_attach(struct m0_net_kit_machine *machine, unsigned wanted)
@@ -55,6 +61,11 @@ static bool befalls(unsigned pct)
 	return m0_rnd(100, &faults.tf_seed) < pct;
 }
 
+static unsigned p_number(const struct m0_net_kit_addr *addr)
+{
+	return (unsigned)addr->nka_bytes[0] << 8 | addr->nka_bytes[1];
+}
+
 static void carry(struct toy_pkt *p, unsigned to)
 {
 	struct m0_net_kit_machine *m;
@@ -64,6 +75,8 @@ static void carry(struct toy_pkt *p, unsigned to)
 		p->p_work.nkw_due = m0_time_cached() +
 				    m0_rnd(faults.tf_delay_ns, &faults.tf_seed);
 	m = befalls(faults.tf_drop_pct) ? NULL : machines[to];
+	if (gate != NULL && !gate(p_number(&p->p_from), to))
+		m = NULL;
 	if (m != NULL)
 		m0_net_kit_machine_get(m);
 	m0_mutex_unlock(&lock);

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients and servers of the history checker, and their crashes. */
+#include "history.h"
+
+/* ----------------------------------------------------------------- types -- */
+
+static struct m0_rpc_item_type_ops ops[3];
+static struct m0_rpc_item_type     types[3] = {
+	    { .rit_opcode = HI_APPEND,
+	      .rit_ops = &ops[0],
+	      .rit_name = "append",
+	      .rit_flags = M0_RPC_ITEM_TYPE_REQUEST | M0_RPC_ITEM_TYPE_MUTABO },
+	    { .rit_opcode = HI_ECHO,
+	      .rit_ops = &ops[1],
+	      .rit_name = "echo",
+	      .rit_flags = M0_RPC_ITEM_TYPE_REQUEST },
+	    { .rit_opcode = HI_REPLY,
+	      .rit_ops = &ops[2],
+	      .rit_name = "reply",
+	      .rit_flags = M0_RPC_ITEM_TYPE_REPLY },
+};
+
+static unsigned number_of(struct m0_rpc_item *item)
+{
+	struct m0_rpc_raw *raw = m0_rpc_raw_of(item);
+	uint64_t           number = 0;
+
+	CF_EQ(raw->rr_nr, 2 * sizeof number, "size of what came");
+	memcpy(&number, raw->rr_data, sizeof number);
+	CF_TRUE(number < hi.hw_ops_nr, "a number that was posted");
+	return (unsigned)number;
+}
+
+static struct hi_server *server_of(const struct m0_rpc_item *item)
+{
+	return container_of(item->ri_rmachine, struct hi_server, hs_machine);
+}
+
+static void echo(struct m0_rpc_item *item)
+{
+	struct m0_rpc_raw *raw = m0_rpc_raw_of(item);
+	struct m0_rpc_raw *reply =
+		m0_rpc_raw_new(&types[2], raw->rr_data, raw->rr_nr);
+
+	m0_rpc_reply_post(item, &reply->rr_item);
+}
+
+static void append(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
+{
+	int rc = hi_append(server_of(item), tx, number_of(item));
+
+	/* The store takes it all back, or the reply would be wrong. */
+	CF_EQ(rc, 0, "append");
+	echo(item);
+}
+
+static void append_deliver(struct m0_rpc_machine *machine,
+			   struct m0_rpc_item    *item)
+{
+	(void)machine;
+	m0_rpc_update_post(item, append);
+}
+
+static void echo_deliver(struct m0_rpc_machine *machine,
+			 struct m0_rpc_item    *item)
+{
+	(void)machine;
+	++hi.hw_op[number_of(item)].ho_runs;
+	echo(item);
+}
+
+void hi_types_up(void)
+{
+	unsigned i;
+
+	for (i = 0; i < ARRAY_SIZE(types); ++i) {
+		ops[i] = m0_rpc_raw_ops;
+		CF_EQ(m0_rpc_item_type_register(&types[i]), 0, "register");
+	}
+	ops[0].rito_deliver = append_deliver;
+	ops[1].rito_deliver = echo_deliver;
+}
+
+void hi_types_down(void)
+{
+	unsigned i;
+
+	for (i = 0; i < ARRAY_SIZE(types); ++i)
+		m0_rpc_item_type_deregister(&types[i]);
+}
+
+const struct m0_rpc_item_type *hi_type(unsigned op)
+{
+	return &types[op - HI_APPEND];
+}
+
+/* ----------------------------------------------- the store of one life -- */
+
+/* Jobs of a life that has ended are told that they failed: the machine, which
+ * is cut off, must end; the truth is in the store. */
+struct job {
+	struct m0_rpc_store_job  hj_job;
+	struct m0_rpc_store_job *hj_outer;
+	struct hi_life          *hj_life;
+	struct m0_list_link      hj_link;
+};
+
+static struct hi_life *life_of(struct m0_rpc_store *store)
+{
+	return container_of(store, struct hi_life, hl_store);
+}
+
+static int job_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
+{
+	struct job *j = container_of(job, struct job, hj_job);
+
+	return j->hj_outer->sj_run(j->hj_outer, tx);
+}
+
+static void job_done(struct m0_rpc_store_job *job, int rc)
+{
+	struct job              *j = container_of(job, struct job, hj_job);
+	struct m0_rpc_store_job *outer = j->hj_outer;
+
+	m0_list_del(&j->hj_link);
+	free(j);
+	outer->sj_done(outer, rc);
+}
+
+static void life_exec(struct m0_rpc_store *store, struct m0_rpc_store_job *job)
+{
+	struct hi_life *life = life_of(store);
+	struct job     *j = calloc(1, sizeof *j);
+
+	j->hj_outer = job;
+	j->hj_life = life;
+	j->hj_job.sj_run = job_run;
+	j->hj_job.sj_done = job_done;
+	m0_list_link_init(&j->hj_link);
+	m0_list_add_tail(&life->hl_jobs, &j->hj_link);
+	if (!life->hl_dead)
+		life->hl_under->stc_store.rst_ops->rso_exec(
+			&life->hl_under->stc_store, &j->hj_job);
+}
+
+/* What is begun during the end of a dead machine ends as well. */
+static void life_end_jobs(struct hi_life *life)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&life->hl_jobs)) != NULL)
+		job_done(&container_of(link, struct job, hj_link)->hj_job,
+			 -EIO);
+}
+
+static void life_step(struct m0_rpc_store *store)
+{
+	struct hi_life *life = life_of(store);
+
+	if (life->hl_dead)
+		life_end_jobs(life);
+	else if (!hi.hw_store_thread)
+		life->hl_under->stc_store.rst_ops->rso_step(
+			&life->hl_under->stc_store);
+}
+
+static int life_begin(struct m0_rpc_store *store, struct m0_rpc_tx *tx)
+{
+	struct hi_life *life = life_of(store);
+
+	if (life->hl_dead)
+		return -EIO;
+	return life->hl_under->stc_store.rst_ops->rso_begin(
+		&life->hl_under->stc_store, tx);
+}
+
+/* Transactions are the store's below: the rest is called there. */
+static const struct m0_rpc_store_ops life_ops = {
+	.rso_name = "life",
+	.rso_durable = true,
+	.rso_begin = life_begin,
+	.rso_exec = life_exec,
+	.rso_step = life_step,
+};
+
+/* --------------------------------------------------------------- servers -- */
+
+static void cfg_fill(struct m0_rpc_cfg *cfg)
+{
+	m0_rpc_cfg_init(cfg);
+	cfg->rc_inline = cf.c_mode == CF_INLINE;
+	cfg->rc_resend_ns = HI_RESEND_MS * M0_TIME_ONE_MSEC;
+	cfg->rc_resend_max_ns = HI_RESEND_MAX_MS * M0_TIME_ONE_MSEC;
+	cfg->rc_timeout_ns = HI_TIMEOUT_MS * M0_TIME_ONE_MSEC;
+	cfg->rc_slack_ns = HI_SLACK_MS * M0_TIME_ONE_MSEC;
+	cfg->rc_window_max = 1 + (uint32_t)cf_rand(16);
+}
+
+static void machine_up(struct m0_rpc_machine *machine, unsigned dom,
+		       const struct m0_rpc_cfg *cfg, const char *addr)
+{
+	CF_EQ(m0_rpc_machine_init(machine, cf_dom(dom), cfg, addr, NULL,
+				  M0_BUFFER_ANY_COLOUR, 8192, 8),
+	      0, "a machine at %s", addr);
+}
+
+void hi_server_up(struct hi_server *s)
+{
+	struct m0_rpc_cfg cfg;
+
+	cfg_fill(&cfg);
+	cfg.rc_incarnation = 1000 + ++s->hs_lives;
+	cfg.rc_uuid = M0_UINT128(7, s->hs_nr);
+	if (hi.hw_durable) {
+		s->hs_life = (struct hi_life){
+			.hl_store = { .rst_ops = &life_ops },
+			.hl_under = &s->hs_store,
+		};
+		m0_list_init(&s->hs_life.hl_jobs);
+		cfg.rc_store = &s->hs_life.hl_store;
+	}
+	hi.hw_cut &= ~(UINT64_C(1) << s->hs_nr);
+	machine_up(&s->hs_machine, 0, &cfg, s->hs_addr);
+	s->hs_up = true;
+}
+
+static void server_down(struct hi_server *s, bool abort)
+{
+	m0_rpc_machine_stop(&s->hs_machine, abort);
+	m0_rpc_machine_fini(&s->hs_machine);
+	s->hs_up = false;
+	if (hi.hw_durable)
+		m0_list_fini(&s->hs_life.hl_jobs);
+}
+
+void hi_server_crash(struct hi_server *s)
+{
+	hi.hw_cut |= UINT64_C(1) << s->hs_nr;
+	if (hi.hw_durable) {
+		s->hs_life.hl_dead = true;
+		store_crash_crash(&s->hs_store);
+		life_end_jobs(&s->hs_life);
+	}
+	server_down(s, true);
+}
+
+void hi_server_end(struct hi_server *s)
+{
+	server_down(s, true);
+}
+
+/* --------------------------------------------------------------- clients -- */
+
+void hi_client_up(struct hi_client *c)
+{
+	struct m0_rpc_cfg cfg;
+
+	cfg_fill(&cfg);
+	cfg.rc_uuid = M0_UINT128(8, c->hc_nr);
+	cfg.rc_incarnation = 100 + ++c->hc_lives;
+	hi.hw_cut &= ~(UINT64_C(1) << c->hc_nr);
+	machine_up(&c->hc_machine, 1, &cfg, c->hc_addr);
+	c->hc_up = true;
+}
+
+static bool link_is_over(void *arg)
+{
+	struct hi_link *k = arg;
+
+	if (k->hk_has_session)
+		return hi_is_one_of(k->hk_session.s_state,
+				    1 << M0_RPC_SESSION_INITIALISED |
+					    1 << M0_RPC_SESSION_FAILED |
+					    1 << M0_RPC_SESSION_TERMINATED);
+	return hi_is_one_of(k->hk_conn.c_state,
+			    1 << M0_RPC_CONN_INITIALISED |
+				    1 << M0_RPC_CONN_FAILED |
+				    1 << M0_RPC_CONN_TERMINATED);
+}
+
+static bool items_are_over(void *arg)
+{
+	struct hi_link *k = arg;
+
+	return __atomic_load_n(&k->hk_session.s_hold_cnt, __ATOMIC_ACQUIRE) ==
+	       0;
+}
+
+/* Pre: it is over, or the machine has stopped. */
+static void session_end(struct hi_link *k)
+{
+	if (!k->hk_has_session)
+		return;
+	if (!link_is_over(k))
+		(void)m0_rpc_session_terminate(&k->hk_session, M0_TIME_NEVER);
+	hi_wait(link_is_over, k, "a session's end");
+	hi_wait(items_are_over, k, "the end of a session's items");
+	m0_rpc_session_fini(&k->hk_session);
+	k->hk_has_session = false;
+}
+
+static void conn_end(struct hi_link *k)
+{
+	if (!k->hk_has_conn)
+		return;
+	if (!link_is_over(k))
+		(void)m0_rpc_conn_terminate(&k->hk_conn, M0_TIME_NEVER);
+	hi_wait(link_is_over, k, "a connection's end");
+	m0_rpc_conn_fini(&k->hk_conn);
+	k->hk_has_conn = false;
+}
+
+static void client_down(struct hi_client *c)
+{
+	unsigned i;
+
+	for (i = 0; i < hi.hw_servers_nr; ++i) {
+		session_end(&c->hc_link[i]);
+		conn_end(&c->hc_link[i]);
+	}
+	hi_reap();
+	c->hc_up = false;
+	m0_rpc_machine_fini(&c->hc_machine);
+}
+
+void hi_client_crash(struct hi_client *c)
+{
+	hi.hw_cut |= UINT64_C(1) << c->hc_nr;
+	c->hc_up = false;
+	m0_rpc_machine_stop(&c->hc_machine, true);
+	client_down(c);
+}
+
+static bool is_settled(void *arg)
+{
+	struct hi_client *c = arg;
+	unsigned          i;
+
+	for (i = 0; i < hi.hw_servers_nr; ++i)
+		if (c->hc_link[i].hk_has_conn &&
+		    (c->hc_link[i].hk_conn.c_state == M0_RPC_CONN_CONNECTING ||
+		     (c->hc_link[i].hk_has_session &&
+		      c->hc_link[i].hk_session.s_state ==
+			      M0_RPC_SESSION_ESTABLISHING)))
+			return false;
+	return true;
+}
+
+void hi_client_end(struct hi_client *c)
+{
+	hi_wait(is_settled, c, "the end of handshakes");
+	client_down(c);
+}
+
+static void conn_begin(struct hi_client *c, struct hi_server *s,
+		       struct hi_link *k)
+{
+	CF_EQ(m0_rpc_conn_init(&k->hk_conn, M0_UINT128(0, 0), s->hs_addr,
+			       &c->hc_machine, 1 + cf_rand(4)),
+	      0, "conn init");
+	k->hk_has_conn = true;
+	CF_EQ(m0_rpc_conn_establish(&k->hk_conn, M0_TIME_NEVER), 0,
+	      "conn establish");
+}
+
+static void session_begin(struct hi_link *k)
+{
+	CF_EQ(m0_rpc_session_init(&k->hk_session, &k->hk_conn), 0,
+	      "session init");
+	k->hk_has_session = true;
+	++k->hk_sessions;
+	k->hk_session.s_streams_nr = HI_STREAMS;
+	k->hk_session.s_window = 1 + (uint32_t)cf_rand(8);
+	CF_EQ(m0_rpc_session_establish(&k->hk_session, M0_TIME_NEVER), 0,
+	      "session establish");
+}
+
+static bool link_tend(struct hi_client *c, struct hi_server *s,
+		      struct hi_link *k)
+{
+	uint32_t conn;
+
+	if (k->hk_has_session &&
+	    k->hk_session.s_state == M0_RPC_SESSION_FAILED)
+		session_end(k);
+	conn = k->hk_has_conn ? k->hk_conn.c_state : M0_RPC_CONN_FAILED;
+	if (conn == M0_RPC_CONN_FAILED && !k->hk_has_session) {
+		conn_end(k);
+		conn_begin(c, s, k);
+		return false;
+	}
+	if (conn != M0_RPC_CONN_ACTIVE)
+		return false;
+	if (!k->hk_has_session)
+		session_begin(k);
+	return hi_is_one_of(k->hk_session.s_state,
+			    1 << M0_RPC_SESSION_IDLE |
+				    1 << M0_RPC_SESSION_BUSY);
+}
+
+bool hi_client_tend(struct hi_client *c)
+{
+	bool     all = c->hc_up;
+	unsigned i;
+
+	for (i = 0; c->hc_up && i < hi.hw_servers_nr; ++i)
+		all = link_tend(c, &hi.hw_server[i], &c->hc_link[i]) && all;
+	return all;
+}
