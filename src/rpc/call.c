@@ -155,8 +155,8 @@ static void stack_run(struct m0_rpc__machine *m, void *arg)
 
 void m0_rpc__calls_close(struct m0_rpc__machine *m)
 {
-	struct m0_rpc__call *stack = __atomic_exchange_n(&m->rml_inbox, &closed,
-							 __ATOMIC_SEQ_CST);
+	struct m0_rpc__call *stack =
+		__atomic_exchange_n(&m->rml_inbox, &closed, __ATOMIC_SEQ_CST);
 
 	if (stack != &closed)
 		ended_do(m, stack_run, stack);
@@ -249,8 +249,8 @@ static bool inline_wait(struct m0_rpc__machine *m, struct waiter *w,
 		} else if (i >= POLLS_NR) {
 			m0_net_buffer_event_notify(tm, &m->rml_notice);
 			(void)m0_chan_timedwait(
-				&link,
-				min64u(deadline, m0_time_from_now(0, 10000000)));
+				&link, min64u(deadline,
+					      m0_time_from_now(0, 10000000)));
 		}
 	}
 	m0_clink_del_lock(&link);

@@ -8,7 +8,7 @@
 
 static void conn_ask(struct m0_rpc__conn *conn);
 
-void m0_rpc__conn_state_set(struct m0_rpc__conn *conn,
+void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,
 			    enum m0_rpc_conn_state state)
 {
 	__atomic_store_n(&conn->rcx_conn->c_state, (uint32_t)state,
@@ -239,7 +239,7 @@ void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc)
 	struct m0_list_link    *next;
 
 	/* It ends by itself; or has. */
-	if (!M0_IN(conn->rcx_conn->c_state,
+	if (!M0_IN(m0_rpc__conn_state(conn->rcx_conn),
 		   (M0_RPC_CONN_CONNECTING, M0_RPC_CONN_ACTIVE)))
 		return;
 	if (conn->rcx_note != NULL) {
@@ -276,11 +276,11 @@ static int answer_take(struct m0_rpc__conn *conn, const void *body,
 
 	if (rc != 0)
 		return rc;
-	if (rep.rcr_packet_max < M0_RPC_WIRE_PACKET_BYTES +
-					 M0_RPC_WIRE_ITEM_BYTES)
+	if (rep.rcr_packet_max <
+	    M0_RPC_WIRE_PACKET_BYTES + M0_RPC_WIRE_ITEM_BYTES)
 		return -EPROTO;
-	conn->rcx_packet_max = min64u(conn->rcx_machine->rml_msg_size,
-				      rep.rcr_packet_max);
+	conn->rcx_packet_max =
+		min64u(conn->rcx_machine->rml_msg_size, rep.rcr_packet_max);
 	conn->rcx_conn->c_server_incarnation = rep.rcr_incarnation;
 	conn->rcx_target->trg_epoch = rep.rcr_epoch;
 	limits_set(conn);
@@ -333,8 +333,7 @@ static int target_take(struct m0_rpc__conn *conn)
 	int                             rc;
 
 	rc = m0_rpc__target_find(m, conn->rcx_addr,
-				 policy != NULL ? policy
-						: m->rml_cfg.rc_policy,
+				 policy != NULL ? policy : m->rml_cfg.rc_policy,
 				 &target);
 	if (rc != 0)
 		return rc;
@@ -370,18 +369,16 @@ static void conn_ask(struct m0_rpc__conn *conn)
 	note->rno_arg = conn;
 	conn->rcx_note = note;
 	m0_rpc__note_ask(note, conn, m->rml_session0,
-			 conn->rcx_again
-				 ? m0_time_add(m->rml_now,
-					       m->rml_cfg.rc_timeout_ns)
-				 : conn->rcx_expires);
+			 conn->rcx_again ? m0_time_add(m->rml_now,
+						       m->rml_cfg.rc_timeout_ns)
+					 : conn->rcx_expires);
 }
 
 void m0_rpc__conn_again(struct m0_rpc__conn *conn)
 {
 	struct m0_rpc__session *session;
 
-	if (conn->rcx_again ||
-	    conn->rcx_conn->c_state != M0_RPC_CONN_ACTIVE)
+	if (conn->rcx_again || m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE)
 		return;
 	conn->rcx_again = true;
 	m0_list_for_each_entry(&conn->rcx_sessions, session,
@@ -410,9 +407,9 @@ static void oneway_move(struct m0_rpc__conn *conn)
 
 void m0_rpc__conn_retarget(struct m0_rpc__conn *conn)
 {
-	struct m0_rpc__note *note = conn->rcx_note;
+	struct m0_rpc__note    *note = conn->rcx_note;
 	struct m0_rpc__session *session;
-	int                  rc;
+	int                     rc;
 
 	if (conn->rcx_target == NULL)
 		return;
@@ -430,7 +427,7 @@ void m0_rpc__conn_retarget(struct m0_rpc__conn *conn)
 		conn->rcx_note = NULL;
 		m0_rpc__note_drop(note);
 		conn_ask(conn);
-	} else if (conn->rcx_conn->c_state == M0_RPC_CONN_ACTIVE) {
+	} else if (m0_rpc__conn_state(conn->rcx_conn) == M0_RPC_CONN_ACTIVE) {
 		conn->rcx_again = false;
 		m0_rpc__conn_again(conn);
 	}
@@ -528,8 +525,8 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		m0_rpc__conn_state_set(conn, M0_RPC_CONN_TERMINATED);
 		return;
 	}
-	note->rno_nr = (uint32_t)m0_rpc__number_put(note->rno_body,
-						    conn->rcx_nr);
+	note->rno_nr =
+		(uint32_t)m0_rpc__number_put(note->rno_body, conn->rcx_nr);
 	note->rno_done = terminated;
 	note->rno_arg = conn;
 	conn->rcx_note = note;
@@ -540,8 +537,7 @@ int m0_rpc_conn_terminate(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
 {
 	struct m0_rpc__conn *lib = conn->c_lib;
 
-	M0_PRE(M0_IN(conn->c_state,
-		     (M0_RPC_CONN_ACTIVE, M0_RPC_CONN_FAILED)));
+	M0_PRE(M0_IN(conn->c_state, (M0_RPC_CONN_ACTIVE, M0_RPC_CONN_FAILED)));
 	lib->rcx_expires = expires_of(lib->rcx_machine, abs_timeout);
 	lib->rcx_call.rcl_run = terminate_run;
 	__atomic_store_n(&conn->c_state, M0_RPC_CONN_TERMINATING,
@@ -562,8 +558,8 @@ struct conn_wait {
 static bool conn_is(void *arg)
 {
 	const struct conn_wait *w = arg;
-	uint32_t state = __atomic_load_n(&w->cwt_conn->c_state,
-					 __ATOMIC_ACQUIRE);
+	uint32_t                state =
+		__atomic_load_n(&w->cwt_conn->c_state, __ATOMIC_ACQUIRE);
 
 	return w->cwt_states & UINT64_C(1) << state;
 }
@@ -583,10 +579,9 @@ int m0_rpc_conn_establish_sync(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
 
 	if (rc != 0)
 		return rc;
-	(void)m0_rpc_conn_timedwait(conn,
-				    1 << M0_RPC_CONN_ACTIVE |
-					    1 << M0_RPC_CONN_FAILED,
-				    M0_TIME_NEVER);
+	(void)m0_rpc_conn_timedwait(
+		conn, 1 << M0_RPC_CONN_ACTIVE | 1 << M0_RPC_CONN_FAILED,
+		M0_TIME_NEVER);
 	return conn->c_rc;
 }
 

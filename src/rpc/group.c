@@ -108,8 +108,8 @@ void m0_rpc__sources_end(struct m0_rpc__conn *conn)
 	struct m0_list_link *link;
 
 	while ((link = m0_list_first(&conn->rcx_sources)) != NULL) {
-		struct m0_rpc_item_source *source = container_of(
-			link, struct m0_rpc_item_source, ris_link);
+		struct m0_rpc_item_source *source =
+			container_of(link, struct m0_rpc_item_source, ris_link);
 
 		m0_list_del(link);
 		source->ris_conn = NULL;
@@ -154,7 +154,7 @@ struct m0_rpc_frm_item *m0_rpc__source_ask(struct m0_rpc__target *target,
 		~(m0_bcount_t)(M0_RPC_WIRE_ALIGN - 1);
 	m0_list_for_each_entry(&target->trg_conns, conn, struct m0_rpc__conn,
 			       rcx_target_link) {
-		if (conn->rcx_conn->c_state != M0_RPC_CONN_ACTIVE)
+		if (m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE)
 			continue;
 		m0_list_for_each_entry(&conn->rcx_sources, source,
 				       struct m0_rpc_item_source, ris_link) {

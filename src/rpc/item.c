@@ -27,10 +27,9 @@ void m0_rpc_item_fini(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
-	M0_PRE(M0_IN(item->ri_state,
-		     (M0_RPC_ITEM_INITIALISED, M0_RPC_ITEM_SENT,
-		      M0_RPC_ITEM_REPLIED, M0_RPC_ITEM_FAILED,
-		      M0_RPC_ITEM_ACCEPTED)));
+	M0_PRE(M0_IN(item->ri_state, (M0_RPC_ITEM_INITIALISED, M0_RPC_ITEM_SENT,
+				      M0_RPC_ITEM_REPLIED, M0_RPC_ITEM_FAILED,
+				      M0_RPC_ITEM_ACCEPTED)));
 	if (item->ri_reply != NULL)
 		m0_rpc_item_put(item->ri_reply);
 	if (il->ril_rbuf != 0)
@@ -119,15 +118,15 @@ static uint32_t pieces_of(const struct m0_rpc__machine *m,
 			  const struct m0_rpc_item     *item)
 {
 	const struct m0_rpc_item_type_ops *ops = item->ri_type->rit_ops;
-	void       *base[M0_RPC__GATHER_MAX];
-	m0_bcount_t nr[M0_RPC__GATHER_MAX];
+	void                              *base[M0_RPC__GATHER_MAX];
+	m0_bcount_t                        nr[M0_RPC__GATHER_MAX];
 
 	if (m0_rpc__il(item)->ril_payload < M0_RPC__GATHER_MIN ||
 	    ops->rito_gather == NULL || m->rml_segs_max < 3)
 		return 0;
-	return ops->rito_gather(
-		item, base, nr,
-		(uint32_t)min64u(M0_RPC__GATHER_MAX, m->rml_segs_max - 2));
+	return ops->rito_gather(item, base, nr,
+				(uint32_t)min64u(M0_RPC__GATHER_MAX,
+						 m->rml_segs_max - 2));
 }
 
 void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
@@ -226,8 +225,8 @@ static void parts_end(struct m0_rpc_item *item, int rc)
 		next = m0_rpc__il(part)->ril_parts;
 		m0_rpc__il(part)->ril_parts = NULL;
 		if (part_rc == 0) {
-			part_rc = item->ri_type->rit_ops->rito_split(item,
-								     part);
+			part_rc =
+				item->ri_type->rit_ops->rito_split(item, part);
 			reply = part->ri_reply;
 			part->ri_reply = NULL;
 		}
@@ -277,14 +276,14 @@ static void item_count(struct m0_rpc__machine   *m,
 
 static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
-	struct m0_rpc__item        *il = m0_rpc__il(item);
-	const struct m0_rpc_item_ops *ops = item->ri_ops;
+	struct m0_rpc__item               *il = m0_rpc__il(item);
+	const struct m0_rpc_item_ops      *ops = item->ri_ops;
 	const struct m0_rpc_item_type_ops *type_ops = item->ri_type->rit_ops;
-	struct m0_rpc__session     *session = il->ril_session;
-	struct m0_rpc__conn        *conn = il->ril_conn;
-	struct m0_rpc_group        *group = item->ri_group;
-	bool                        is_note = m0_rpc__is_note(item);
-	enum m0_rpc_item_state      state = M0_RPC_ITEM_REPLIED;
+	struct m0_rpc__session            *session = il->ril_session;
+	struct m0_rpc__conn               *conn = il->ril_conn;
+	struct m0_rpc_group               *group = item->ri_group;
+	bool                               is_note = m0_rpc__is_note(item);
+	enum m0_rpc_item_state             state = M0_RPC_ITEM_REPLIED;
 
 	if (item->ri_error != 0)
 		state = M0_RPC_ITEM_FAILED;
@@ -378,8 +377,8 @@ static void cancel_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 
 void m0_rpc_item_cancel(struct m0_rpc_item *item)
 {
-	struct m0_rpc__item *il = m0_rpc__il(item);
-	uint32_t             gate = 0;
+	struct m0_rpc__item   *il = m0_rpc__il(item);
+	uint32_t               gate = 0;
 	enum m0_rpc_item_state state = m0_rpc_item_state(item);
 
 	if (state == M0_RPC_ITEM_INITIALISED || m0_rpc__item_is_final(state))
@@ -430,10 +429,11 @@ int m0_rpc_item_timedwait(struct m0_rpc_item *item, uint64_t states,
 
 int m0_rpc_item_wait_for_reply(struct m0_rpc_item *item, m0_time_t abs_timeout)
 {
-	int rc = m0_rpc_item_timedwait(item,
-				       UINT64_C(1) << M0_RPC_ITEM_REPLIED |
-					       UINT64_C(1) << M0_RPC_ITEM_FAILED,
-				       abs_timeout);
+	int rc =
+		m0_rpc_item_timedwait(item,
+				      UINT64_C(1) << M0_RPC_ITEM_REPLIED |
+					      UINT64_C(1) << M0_RPC_ITEM_FAILED,
+				      abs_timeout);
 
 	return rc != 0 ? rc : item->ri_error;
 }

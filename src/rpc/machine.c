@@ -86,8 +86,8 @@ static int cfg_take(struct m0_rpc__machine *m, const struct m0_rpc_cfg *cfg,
 				  ? msg_size
 				  : min64u(M0_RPC_DEF_MAX_RPC_MSG_SIZE, max);
 	bad = cfg_bad(&m->rml_cfg);
-	if (bad == NULL && (m->rml_msg_size < MSG_SIZE_MIN ||
-			    m->rml_msg_size > max))
+	if (bad == NULL &&
+	    (m->rml_msg_size < MSG_SIZE_MIN || m->rml_msg_size > max))
 		bad = "msg_size";
 	if (bad != NULL) {
 		m0_log(M0_LOG_ERROR, "rpc: %s is out of bounds", bad);
@@ -195,8 +195,8 @@ static void tm_event(const struct m0_net_tm_event *ev)
 		return;
 	if (ev->nte_next_state == M0_NET_TM_FAILED)
 		m->rml_failed_rc = ev->nte_status;
-	if (M0_IN(ev->nte_next_state, (M0_NET_TM_STARTED, M0_NET_TM_STOPPED,
-				       M0_NET_TM_FAILED)))
+	if (M0_IN(ev->nte_next_state,
+		  (M0_NET_TM_STARTED, M0_NET_TM_STOPPED, M0_NET_TM_FAILED)))
 		m0_semaphore_up(&m->rml_state_sem);
 }
 
@@ -232,9 +232,8 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_hash_init(&m->rml_clients);
 	m0_mutex_init(&m->rml_stats_lock);
 	m0_list_init(&m->rml_watches);
-	m->rml_segs_max =
-		(uint32_t)min64u(m->rml_dom->nd_get_max_buffer_segments,
-				 SEGS_MAX);
+	m->rml_segs_max = (uint32_t)min64u(
+		m->rml_dom->nd_get_max_buffer_segments, SEGS_MAX);
 	m->rml_sum.rws_add = m0_os_crc32c;
 	m->rml_budget.rsb_bytes_max = m->rml_cfg.rc_replies_bytes_max;
 	m->rml_budget.rsb_held_max = UINT64_MAX;
@@ -286,10 +285,12 @@ static int tm_start(struct m0_rpc__machine *m, const char *ep_addr)
 		rc = m0_net_tm_inline(tm);
 	rc = rc ?: m0_net_tm_ride(tm, &m->rml_rider);
 	m0_net_tm_colour_set(tm, m->rml_colour);
-	rc = rc ?: m0_net_tm_pool_attach(tm, m->rml_pool,
-					 &m0_rpc__recv_callbacks,
-					 m->rml_msg_size, M0_RPC__RECV_MSGS_MAX,
-					 m->rml_queue_len);
+	rc = rc
+		     ?: m0_net_tm_pool_attach(tm, m->rml_pool,
+					      &m0_rpc__recv_callbacks,
+					      m->rml_msg_size,
+					      M0_RPC__RECV_MSGS_MAX,
+					      m->rml_queue_len);
 	if (rc != 0)
 		return rc;
 	rc = m0_net_tm_start(tm, ep_addr);
@@ -340,9 +341,9 @@ static void lib_fini(struct m0_rpc__machine *m, bool with_tm)
 	lib_free(m);
 }
 
-int m0_rpc_machine_init(struct m0_rpc_machine   *machine,
-			struct m0_net_domain    *dom,
-			const struct m0_rpc_cfg *cfg, const char *ep_addr,
+int m0_rpc_machine_init(struct m0_rpc_machine *machine,
+			struct m0_net_domain *dom, const struct m0_rpc_cfg *cfg,
+			const char                *ep_addr,
 			struct m0_net_buffer_pool *recv_pool, uint32_t colour,
 			m0_bcount_t msg_size, uint32_t queue_len)
 {
@@ -430,8 +431,8 @@ void m0_rpc__machine_drain(struct m0_rpc__machine *m)
 	    !m0_list_is_empty(&m->rml_ended))
 		return;
 	/* Replies leave, unless there is no time. */
-	if (!over && (m->rml_packets_busy_nr > 0 ||
-		      !m0_rpc__targets_are_idle(m)))
+	if (!over &&
+	    (m->rml_packets_busy_nr > 0 || !m0_rpc__targets_are_idle(m)))
 		return;
 	__atomic_store_n(&m->rml_phase, M0_RPC__QUIET, __ATOMIC_RELEASE);
 	m0_rpc__tell(m);
@@ -442,9 +443,10 @@ static void stop_begin(struct m0_rpc__machine *m, void *arg)
 	const bool *now = arg;
 
 	if (m->rml_phase == M0_RPC__RUNS) {
-		m->rml_phase = M0_RPC__DRAINS;
-		m->rml_drain_at = m0_time_add(m->rml_now,
-					      m->rml_cfg.rc_drain_ns);
+		__atomic_store_n(&m->rml_phase, M0_RPC__DRAINS,
+				 __ATOMIC_RELEASE);
+		m->rml_drain_at =
+			m0_time_add(m->rml_now, m->rml_cfg.rc_drain_ns);
 	}
 	if (*now && m->rml_phase == M0_RPC__DRAINS) {
 		m->rml_drain_at = m->rml_now;
@@ -456,10 +458,9 @@ static bool is_quiet(void *arg)
 {
 	struct m0_rpc__machine *m = arg;
 
-	return __atomic_load_n(&m->rml_phase, __ATOMIC_ACQUIRE) >=
+	return __atomic_load_n(&m->rml_phase, __ATOMIC_ACQUIRE) ==
 	       M0_RPC__QUIET;
 }
-
 
 /* In inline mode somebody has to deliver the last events. */
 static void stopped_wait(struct m0_rpc__machine *m)
@@ -476,7 +477,6 @@ static void stopped_wait(struct m0_rpc__machine *m)
 void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 {
 	struct m0_rpc__machine *m = machine->rm_lib;
-	uint32_t                quiet = M0_RPC__QUIET;
 
 	M0_PRE(!m0_rpc__is_here(m));
 	__atomic_store_n(&m->rml_stops, 1, __ATOMIC_SEQ_CST);
@@ -484,9 +484,7 @@ void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 	(void)m0_rpc__wait(m, is_quiet, m, M0_TIME_NEVER);
 	/* One of those who stop it goes on, and the others have no machine to
 	 * wait for any more. */
-	if (!__atomic_compare_exchange_n(&m->rml_phase, &quiet, M0_RPC__ENDED,
-					 false, __ATOMIC_SEQ_CST,
-					 __ATOMIC_SEQ_CST))
+	if (__atomic_exchange_n(&m->rml_ends, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
 	(void)m0_net_tm_stop(&machine->rm_tm, true);
 	stopped_wait(m);

@@ -31,10 +31,10 @@ const struct m0_rpc_item_type_ops m0_rpc__note_ops = {
 	.rito_item_put = note_put,
 };
 
-#define LIB_TYPE(op, kind)                                   \
-	[M0_RPC_OP_##op] = { .rit_opcode = M0_RPC_OP_##op,   \
-			     .rit_ops = &m0_rpc__note_ops,   \
-			     .rit_name = #op,                \
+#define LIB_TYPE(op, kind)                                 \
+	[M0_RPC_OP_##op] = { .rit_opcode = M0_RPC_OP_##op, \
+			     .rit_ops = &m0_rpc__note_ops, \
+			     .rit_name = #op,              \
 			     .rit_flags = M0_RPC_ITEM_TYPE_##kind }
 
 static const struct m0_rpc_item_type lib_types[] = {
@@ -137,8 +137,8 @@ void m0_rpc__note_send(struct m0_rpc__note *note, struct m0_rpc__target *target)
 	m0_rpc__item_form(note->rno_machine, item);
 }
 
-void m0_rpc__note_reply(struct m0_rpc__note *note,
-			struct m0_rpc__target *target,
+void m0_rpc__note_reply(struct m0_rpc__note           *note,
+			struct m0_rpc__target         *target,
 			const struct m0_rpc_wire_item *to, int32_t status)
 {
 	m0_rpc__il(&note->rno_item)->ril_re = (struct m0_rpc__re){
@@ -156,9 +156,9 @@ void m0_rpc__refuse(struct m0_rpc__machine *m, struct m0_rpc__target *target,
 {
 	struct m0_rpc__note *note;
 
-	if (target == NULL || __atomic_load_n(&m->rml_notices_nr,
-					      __ATOMIC_RELAXED) >=
-				      M0_RPC__NOTICES_MAX)
+	if (target == NULL ||
+	    __atomic_load_n(&m->rml_notices_nr, __ATOMIC_RELAXED) >=
+		    M0_RPC__NOTICES_MAX)
 		return;
 	note = m0_rpc__note_new(m, op, 0);
 	if (note == NULL)

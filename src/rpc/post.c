@@ -167,13 +167,16 @@ static void post_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
 	struct m0_rpc__item *il =
 		container_of(call, struct m0_rpc__item, ril_call);
-	struct m0_rpc_item *item = m0_rpc__item_of(il);
+	struct m0_rpc_item    *item = m0_rpc__item_of(il);
 	struct m0_rpc_session *session = item->ri_session;
 
-	if (!session_takes(session) || session->s_cancelled) {
+	bool cancelled = __atomic_load_n(&session->s_cancelled,
+					 __ATOMIC_ACQUIRE);
+
+	if (!session_takes(session) || cancelled) {
 		m0_list_add_tail(&il->ril_session->rsx_items, &il->ril_link);
-		item->ri_error = session->s_cancelled ? -ECANCELED : -ENOTCONN;
-		m0_rpc__item_end(item, item->ri_error, NULL);
+		m0_rpc__item_end(item, cancelled ? -ECANCELED : -ENOTCONN,
+				 NULL);
 		return;
 	}
 	__atomic_store_n(&session->s_state, M0_RPC_SESSION_BUSY,
@@ -195,8 +198,7 @@ static int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
 	il->ril_payload = item->ri_type->rit_ops->rito_payload_size(item);
-	if (m0_rpc__wire_item_size(il->ril_payload) +
-		    M0_RPC_WIRE_PACKET_BYTES >
+	if (m0_rpc__wire_item_size(il->ril_payload) + M0_RPC_WIRE_PACKET_BYTES >
 	    packet_max)
 		return -EMSGSIZE;
 	if (__atomic_fetch_add(&m->rml_cached_nr, 1, __ATOMIC_RELAXED) >=
@@ -271,7 +273,7 @@ static void oneway_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		item->ri_expires =
 			m0_time_add(m->rml_now, m->rml_cfg.rc_timeout_ns);
 	m0_list_add_tail(&conn->rcx_items, &il->ril_link);
-	if (m->rml_aborts || conn->rcx_conn->c_state != M0_RPC_CONN_ACTIVE) {
+	if (m->rml_aborts || m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE) {
 		m0_rpc__item_end(item, m->rml_aborts ? -ESHUTDOWN : -ENOTCONN,
 				 NULL);
 		return;
@@ -339,10 +341,10 @@ void m0_rpc__item_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
 	    il->ril_packet == NULL && !(il->ril_flags & M0_RPC__IF_PARKED))
 		resend(m, item);
 	if (!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)))
-		m0_timerq_arm(&m->rml_timers, timer,
-			      min64u(item->ri_expires,
-				     m0_time_add(m->rml_now,
-						 il->ril_resend_ns)));
+		m0_timerq_arm(
+			&m->rml_timers, timer,
+			min64u(item->ri_expires,
+			       m0_time_add(m->rml_now, il->ril_resend_ns)));
 }
 
 /* --------------------------------------------------------------- reply -- */
@@ -433,9 +435,9 @@ static void refused(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	if (came->rca_item.rwi_stream == 0)
 		item = m0_rpc__xid_find(s, came->rca_item.rwi_xid);
 	/* Handshakes have one session for all places. */
-	if (item != NULL && (m0_rpc__il(item)->ril_target == NULL ||
-			     m0_rpc__il(item)->ril_target->trg_key.trk_ep !=
-				     came->rca_ep))
+	if (item != NULL &&
+	    (m0_rpc__il(item)->ril_target == NULL ||
+	     m0_rpc__il(item)->ril_target->trg_key.trk_ep != came->rca_ep))
 		item = NULL;
 	if (item == NULL) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
@@ -447,8 +449,7 @@ static void refused(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	}
 }
 
-static void stream_replied(struct m0_rpc__machine *m,
-			   struct m0_rpc__came    *came,
+static void stream_replied(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			   struct m0_rpc__session *s)
 {
 	struct m0_rpc__stream *stream;
@@ -504,8 +505,7 @@ void m0_rpc__came_reply(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 		stream_replied(m, came, s);
 	} else {
 		item = m0_rpc__xid_find(s, came->rca_item.rwi_xid);
-		if (item == NULL ||
-		    m0_rpc__il(item)->ril_target == NULL ||
+		if (item == NULL || m0_rpc__il(item)->ril_target == NULL ||
 		    m0_rpc__il(item)->ril_target->trg_key.trk_ep !=
 			    came->rca_ep)
 			M0_RPC__COUNT(m, rs_nr_dropped_items, 1);

@@ -20,7 +20,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 
 /** A copy of a packet. */
 struct copy {
-	uint64_t            cpy_refs;
+	uint64_t cpy_refs;
 	_Alignas(8) uint8_t cpy_bytes[];
 };
 
@@ -30,9 +30,9 @@ static uint64_t *count_of(uintptr_t rbuf)
 
 	_Static_assert(sizeof nb->nb_app_private == sizeof(uint64_t),
 		       "the count takes the pointer's place");
-	return rbuf & ON_HEAP
-		       ? &((struct copy *)(rbuf & ~(uintptr_t)ON_HEAP))->cpy_refs
-		       : (uint64_t *)(void *)&nb->nb_app_private;
+	return rbuf & ON_HEAP ? &((struct copy *)(rbuf & ~(uintptr_t)ON_HEAP))
+					 ->cpy_refs
+			      : (uint64_t *)(void *)&nb->nb_app_private;
 }
 
 void m0_rpc__rbuf_get(uintptr_t rbuf)
@@ -219,8 +219,8 @@ static void message_came(struct m0_rpc__machine           *m,
 
 static void recv_cb(const struct m0_net_buffer_event *ev)
 {
-	struct m0_net_buffer   *nb = ev->nbe_buffer;
-	struct m0_rpc_machine  *machine =
+	struct m0_net_buffer  *nb = ev->nbe_buffer;
+	struct m0_rpc_machine *machine =
 		container_of(nb->nb_tm, struct m0_rpc_machine, rm_tm);
 	struct m0_rpc__machine *m = machine->rm_lib;
 	struct m0_rpc__machine *before = m0_rpc__enter(m);
@@ -278,7 +278,7 @@ int m0_rpc__recv_init(struct m0_rpc__machine    *m,
 	m->rml_held_max = m->rml_queue_len;
 	m0_net_buffer_pool_lock(m->rml_pool);
 	rc = m0_net_buffer_pool_provision(m->rml_pool, nr) < (int)nr ? -ENOMEM
-								    : 0;
+								     : 0;
 	m0_net_buffer_pool_unlock(m->rml_pool);
 	return rc;
 }

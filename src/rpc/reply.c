@@ -103,8 +103,8 @@ void m0_rpc__request_finish(struct m0_rpc__machine *m,
 		stream_finish(m, request, reply, rc);
 		return;
 	}
-	if (reply != NULL && (il->ril_client->rct_gone ||
-			      il->ril_target == NULL))
+	if (reply != NULL &&
+	    (il->ril_client->rct_gone || il->ril_target == NULL))
 		m0_rpc__item_end(reply, -ESTALE, NULL);
 	else if (reply != NULL)
 		m0_rpc__reply_send(m, reply, il->ril_target);

@@ -26,13 +26,13 @@ struct blob {
 };
 
 struct m0_rpc__shake {
-	struct m0_rpc_store_job shk_store;
-	struct m0_rpc__call     shk_call;
-	struct m0_rpc__machine *shk_machine;
-	struct m0_rpc__came     shk_came;
+	struct m0_rpc_store_job   shk_store;
+	struct m0_rpc__call       shk_call;
+	struct m0_rpc__machine   *shk_machine;
+	struct m0_rpc__came       shk_came;
 	struct m0_rpc_session_est shk_est;
-	enum m0_rpc__shake_kind shk_kind;
-	int32_t                 shk_rc;
+	enum m0_rpc__shake_kind   shk_kind;
+	int32_t                   shk_rc;
 	/** What was found. */
 	struct m0_rpc_record_session shk_session;
 	struct blob                 *shk_blobs;
@@ -177,8 +177,9 @@ static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 		rc = m0_rpc_record_client_del(tx, packet->rwp_sender);
 	else
 		rc = 0;
-	return rc ?: m0_rpc_record_client_put(tx, packet->rwp_sender,
-					      packet->rwp_incarnation);
+	return rc
+		       ?: m0_rpc_record_client_put(tx, packet->rwp_sender,
+						   packet->rwp_incarnation);
 }
 
 static int resume_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
@@ -191,8 +192,9 @@ static int resume_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 	if (rc == 0 &&
 	    shake->shk_session.rrs_incarnation != packet->rwp_incarnation)
 		rc = -ENOENT;
-	return rc ?: m0_rpc_record_replies(tx, packet->rwp_sender, id,
-					   blob_found, shake);
+	return rc
+		       ?: m0_rpc_record_replies(tx, packet->rwp_sender, id,
+						blob_found, shake);
 }
 
 static int create_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
@@ -260,7 +262,7 @@ static void shake_done(struct m0_rpc_store_job *job, int rc)
 }
 
 int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-		  enum m0_rpc__shake_kind kind,
+		  enum m0_rpc__shake_kind          kind,
 		  const struct m0_rpc_session_est *est,
 		  const struct m0_rpc__ssession   *session)
 {

@@ -114,9 +114,7 @@ enum m0_rpc__phase {
 	/** Stop was called: waits for what is there. */
 	M0_RPC__DRAINS,
 	/** Nothing is there any more. */
-	M0_RPC__QUIET,
-	/** The transfer machine has stopped. */
-	M0_RPC__ENDED
+	M0_RPC__QUIET
 };
 
 struct m0_rpc__machine {
@@ -128,8 +126,9 @@ struct m0_rpc__machine {
 	m0_time_t rml_now;
 	/** Nothing new is taken: stop was called. Atomic. */
 	uint32_t rml_stops;
-	/** enum m0_rpc__phase; atomic. */
+	/** enum m0_rpc__phase; atomic. Somebody ends it. Atomic. */
 	uint32_t rml_phase;
+	uint32_t rml_ends;
 	/** With stop(false): until then it drains. */
 	m0_time_t rml_drain_at;
 	/** Items end at once. */
@@ -159,8 +158,8 @@ struct m0_rpc__machine {
 	/* The machine's thread's. */
 
 	_Alignas(64) struct m0_rpc__call *rml_own_head;
-	struct m0_rpc__call  *rml_own_tail;
-	bool                  rml_tell;
+	struct m0_rpc__call *rml_own_tail;
+	bool                 rml_tell;
 	/** Of items; of streams; of clients. */
 	struct m0_timerq      rml_timers;
 	struct m0_timerq      rml_stream_timers;
@@ -194,9 +193,9 @@ struct m0_rpc__machine {
 	uint32_t rml_held_nr;
 
 	/* As a client. */
-	uint64_t       rml_session_seq;
-	uint64_t       rml_conn_seq;
-	struct m0_hash rml_sessions;
+	uint64_t                rml_session_seq;
+	uint64_t                rml_conn_seq;
+	struct m0_hash          rml_sessions;
 	struct m0_rpc__session *rml_session_last;
 	/** By rcx_link. */
 	struct m0_list rml_conns;
@@ -243,10 +242,20 @@ static inline void m0_rpc__tell(struct m0_rpc__machine *m)
 }
 
 /** Counters have one writer and are read by any thread. */
-#define M0_RPC__COUNT(m, field, nr)                     \
-	__atomic_store_n(&(m)->rml_stats.field,         \
-			 (m)->rml_stats.field + (nr),   \
+#define M0_RPC__COUNT(m, field, nr)                                          \
+	__atomic_store_n(&(m)->rml_stats.field, (m)->rml_stats.field + (nr), \
 			 __ATOMIC_RELAXED)
+
+/** States that calls of other threads begin to change. */
+static inline uint32_t m0_rpc__conn_state(const struct m0_rpc_conn *conn)
+{
+	return __atomic_load_n(&conn->c_state, __ATOMIC_ACQUIRE);
+}
+static inline uint32_t m0_rpc__session_state(
+	const struct m0_rpc_session *session)
+{
+	return __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
+}
 
 /** May be told to stop: looks whether it is quiet. The step's end. */
 void m0_rpc__machine_drain(struct m0_rpc__machine *m);
@@ -406,7 +415,7 @@ void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** Puts an item into the formation of ril_target; ends it if that fails. */
 void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** Out of formation or packet; false: a packet on its way has its memory. */
-bool m0_rpc__item_unform(struct m0_rpc_item *item);
+bool               m0_rpc__item_unform(struct m0_rpc_item *item);
 static inline bool m0_rpc__item_is_final(enum m0_rpc_item_state state)
 {
 	return state == M0_RPC_ITEM_SENT || state == M0_RPC_ITEM_REPLIED ||
@@ -437,7 +446,7 @@ extern const struct m0_rpc_item_type_ops m0_rpc__note_ops;
 /** One reference; NULL: no memory. */
 struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
 				      enum m0_rpc_wire_op op, size_t nr_max);
-static inline bool m0_rpc__is_note(const struct m0_rpc_item *item)
+static inline bool   m0_rpc__is_note(const struct m0_rpc_item *item)
 {
 	return item->ri_type->rit_opcode < M0_RPC_OP_USER;
 }
@@ -452,10 +461,11 @@ void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
 /** Nobody asks for its answer any more. It may have ended, and not been told. */
 void m0_rpc__note_drop(struct m0_rpc__note *note);
 /** Sends a one-way note and forgets it. */
-void m0_rpc__note_send(struct m0_rpc__note *note, struct m0_rpc__target *target);
+void m0_rpc__note_send(struct m0_rpc__note   *note,
+		       struct m0_rpc__target *target);
 /** Answers a request with a note. Takes the reference. */
-void m0_rpc__note_reply(struct m0_rpc__note *note,
-			struct m0_rpc__target *target,
+void m0_rpc__note_reply(struct m0_rpc__note           *note,
+			struct m0_rpc__target         *target,
 			const struct m0_rpc_wire_item *to, int32_t status);
 /** The same with a status alone; drops it if too many are on their way. */
 void m0_rpc__refuse(struct m0_rpc__machine *m, struct m0_rpc__target *target,
@@ -474,7 +484,7 @@ struct m0_rpc__target {
 	struct m0_rpc_frm         trg_frm;
 	struct m0_rpc__target_key trg_key;
 	struct m0_hash_link       trg_hash;
-	struct m0_rpc__machine *trg_machine;
+	struct m0_rpc__machine   *trg_machine;
 	/** Of connections, clients, requests. It goes when it is idle, too. */
 	uint32_t trg_refs;
 	/** What the peer told us to put into packets. */
@@ -611,9 +621,9 @@ void m0_rpc__conn_end_items(struct m0_rpc__conn *conn, int rc);
 /** One of them is final. */
 void m0_rpc__conn_release(struct m0_rpc__conn *conn);
 /** Whoever is at this end point does not speak our version. */
-void m0_rpc__conns_refused(struct m0_rpc__machine *m,
+void m0_rpc__conns_refused(struct m0_rpc__machine  *m,
 			   struct m0_net_end_point *ep);
-void m0_rpc__conn_state_set(struct m0_rpc__conn *conn,
+void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,
 			    enum m0_rpc_conn_state state);
 
 /* --------------------------------------------------- session.c, stream.c -- */
@@ -653,11 +663,11 @@ struct m0_rpc__session {
 	uint32_t               rsx_window;
 	bool                   rsx_is_up;
 	/** Is to be made anew: numbers begin again. */
-	bool                   rsx_resets;
-	bool                   rsx_was_up;
-	struct m0_rpc__note   *rsx_note;
-	m0_time_t              rsx_expires;
-	struct m0_rpc__call    rsx_call;
+	bool                 rsx_resets;
+	bool                 rsx_was_up;
+	struct m0_rpc__note *rsx_note;
+	m0_time_t            rsx_expires;
+	struct m0_rpc__call  rsx_call;
 };
 
 /** A stream has perhaps something to say. */
@@ -679,8 +689,8 @@ void m0_rpc__session_fail(struct m0_rpc__session *session, int rc);
 void m0_rpc__session_end_items(struct m0_rpc__session *session, int rc);
 struct m0_rpc__session *m0_rpc__session_find(const struct m0_rpc__machine *m,
 					     uint64_t                      id);
-int  m0_rpc__session0_init(struct m0_rpc__machine *m);
-void m0_rpc__session0_fini(struct m0_rpc__machine *m);
+int                     m0_rpc__session0_init(struct m0_rpc__machine *m);
+void                    m0_rpc__session0_fini(struct m0_rpc__machine *m);
 /** One item less, that is final. Then the session may be IDLE. */
 void m0_rpc__session_release(struct m0_rpc__session *session);
 
@@ -703,12 +713,12 @@ struct m0_rpc__sstream {
 };
 
 struct m0_rpc__ssession {
-	struct m0_rpc__client  *rsw_client;
-	struct m0_list_link     rsw_link;
-	uint64_t                rsw_id;
-	uint64_t                rsw_conn;
-	uint32_t                rsw_streams_nr;
-	uint32_t                rsw_window;
+	struct m0_rpc__client *rsw_client;
+	struct m0_list_link    rsw_link;
+	uint64_t               rsw_id;
+	uint64_t               rsw_conn;
+	uint32_t               rsw_streams_nr;
+	uint32_t               rsw_window;
 	/** Requests of streams being executed, jobs. */
 	uint32_t                rsw_refs;
 	bool                    rsw_gone;
@@ -724,8 +734,8 @@ struct m0_rpc__client {
 	struct m0_hash_link     rct_hash;
 	struct m0_timer         rct_timer;
 	/** From where it was heard last: kept, as long as the client is. */
-	struct m0_rpc__target  *rct_target;
-	m0_time_t               rct_heard;
+	struct m0_rpc__target *rct_target;
+	m0_time_t              rct_heard;
 	/** By rsw_link. */
 	struct m0_list           rct_sessions;
 	struct m0_rpc__ssession *rct_session_last;
@@ -744,12 +754,12 @@ void m0_rpc__client_heard(struct m0_rpc__client *client,
 			  struct m0_rpc__came   *came);
 /** The client that sent it, if what it says of itself is right now.
  * @retval -ENOTCONN  to be established. @retval -ESTALE  fenced. */
-int m0_rpc__client_find(struct m0_rpc__machine *m,
-			const struct m0_rpc_wire_packet *packet,
-			struct m0_rpc__client          **ret);
+int                      m0_rpc__client_find(struct m0_rpc__machine          *m,
+					     const struct m0_rpc_wire_packet *packet,
+					     struct m0_rpc__client          **ret);
 struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
 					       uint64_t               id);
-void m0_rpc__client_release(struct m0_rpc__client *client);
+void                     m0_rpc__client_release(struct m0_rpc__client *client);
 void m0_rpc__ssession_release(struct m0_rpc__ssession *session);
 void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
 /** A handshake came: opcodes below 64. */
@@ -762,8 +772,8 @@ void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused);
 void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			enum m0_rpc__shake_kind kind, int rc);
 /** Of the store, or NULL in *ret: it is there already. */
-int m0_rpc__session_restore(struct m0_rpc__machine *m,
-			    const struct m0_rpc__came *came,
+int m0_rpc__session_restore(struct m0_rpc__machine          *m,
+			    const struct m0_rpc__came       *came,
 			    const struct m0_rpc_session_est *est,
 			    uint32_t streams, uint32_t window,
 			    struct m0_rpc__ssession **ret);
@@ -775,7 +785,7 @@ int m0_rpc__session_restore(struct m0_rpc__machine *m,
  * if the store outlives the machine. @retval -ENOMEM
  */
 int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-		  enum m0_rpc__shake_kind kind,
+		  enum m0_rpc__shake_kind          kind,
 		  const struct m0_rpc_session_est *est,
 		  const struct m0_rpc__ssession   *session);
 
@@ -810,13 +820,13 @@ void m0_rpc__request_done(struct m0_rpc__machine *m,
 
 /* --------------------------------------- group.c, source.c, stats.c... -- */
 
-void m0_rpc__group_ended(struct m0_rpc_group *group);
-void m0_rpc__group_posted(struct m0_rpc_group *group);
+void                     m0_rpc__group_ended(struct m0_rpc_group *group);
+void                     m0_rpc__group_posted(struct m0_rpc_group *group);
 struct m0_rpc_frm_group *m0_rpc__group_frm(struct m0_rpc_group *group);
 /** Formation has room for one more. */
 struct m0_rpc_frm_item *m0_rpc__source_ask(struct m0_rpc__target *target,
 					   m0_bcount_t            bytes);
-void m0_rpc__sources_end(struct m0_rpc__conn *conn);
+void                    m0_rpc__sources_end(struct m0_rpc__conn *conn);
 /** From post to reply. */
 void m0_rpc__latency(struct m0_rpc__machine        *m,
 		     const struct m0_rpc_item_type *type, m0_time_t ns);

@@ -101,8 +101,8 @@ void m0_rpc__packets_fini(struct m0_rpc__machine *m)
 	M0_PRE(m0_list_is_empty(&m->rml_packets_busy));
 	while ((link = m0_list_first(&m->rml_packets)) != NULL) {
 		m0_list_del(link);
-		packet_free(container_of(link, struct m0_rpc__packet,
-					 rpk_link));
+		packet_free(
+			container_of(link, struct m0_rpc__packet, rpk_link));
 	}
 }
 
@@ -162,8 +162,7 @@ static int body_put(struct m0_rpc__packet *p, struct m0_rpc_item *item)
 	return 0;
 }
 
-static uint32_t remaining_ms(const struct m0_rpc__machine *m,
-			     m0_time_t                     expires)
+static uint32_t remaining_ms(const struct m0_rpc__machine *m, m0_time_t expires)
 {
 	uint64_t ms;
 
@@ -219,9 +218,8 @@ static void note_header(struct m0_rpc__machine *m, struct m0_rpc__note *note,
 	w->rwi_xid = mark.rck_xid;
 	w->rwi_ack = mark.rck_ack;
 	w->rwi_opcode = mark.rck_skip ? M0_RPC_OP_SKIP : M0_RPC_OP_ACK;
-	w->rwi_flags = mark.rck_skip
-			       ? M0_RPC_WIRE_REQUEST | M0_RPC_WIRE_SKIP
-			       : M0_RPC_WIRE_ONEWAY | M0_RPC_WIRE_ACK;
+	w->rwi_flags = mark.rck_skip ? M0_RPC_WIRE_REQUEST | M0_RPC_WIRE_SKIP
+				     : M0_RPC_WIRE_ONEWAY | M0_RPC_WIRE_ACK;
 	if (mark.rck_dup)
 		w->rwi_flags |= M0_RPC_WIRE_DUP;
 	m0_rpc__stream_arm(note->rno_stream);
@@ -395,9 +393,9 @@ static void frm_refused(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
 			int rc)
 {
 	(void)frm;
-	m0_rpc__item_end(m0_rpc__item_of(container_of(fi, struct m0_rpc__item,
-						      ril_frm)),
-			 rc, NULL);
+	m0_rpc__item_end(
+		m0_rpc__item_of(container_of(fi, struct m0_rpc__item, ril_frm)),
+		rc, NULL);
 }
 
 const struct m0_rpc_frm_ops m0_rpc__frm_ops = {
@@ -483,7 +481,7 @@ static void send_cb(const struct m0_net_buffer_event *ev)
 		container_of(ev->nbe_buffer, struct m0_rpc__packet, rpk_nb);
 	struct m0_rpc__machine *before = m0_rpc__enter(p->rpk_machine);
 
-	struct m0_rpc__target  *t = p->rpk_target;
+	struct m0_rpc__target *t = p->rpk_target;
 
 	p->rpk_machine->rml_now = m0_time_cached();
 	p->rpk_nb.nb_ep = NULL;

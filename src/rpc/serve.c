@@ -39,7 +39,8 @@ static int request_decode(struct m0_rpc__machine    *m,
 }
 
 static void request_fill(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-			 struct m0_rpc_item *item, struct m0_rpc__client *client)
+			 struct m0_rpc_item    *item,
+			 struct m0_rpc__client *client)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
@@ -102,8 +103,8 @@ static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	if (il->ril_sstream != NULL) {
 		++il->ril_sstream->rsq_session->rsw_refs;
 		/* For its record, which another thread may make. */
-		il->ril_in_ack = min64u(il->ril_sstream->rsq_core.rss_ack,
-					il->ril_xid);
+		il->ril_in_ack =
+			min64u(il->ril_sstream->rsq_core.rss_ack, il->ril_xid);
 	} else {
 		++il->ril_client->rct_refs;
 	}
@@ -158,8 +159,8 @@ const struct m0_rpc_sstream_ops m0_rpc__sstream_ops = {
 	.sso_body_drop = body_drop, .sso_reply_drop = reply_drop
 };
 
-static void status_send(struct m0_rpc__machine *m,
-			struct m0_rpc__target  *target,
+static void status_send(struct m0_rpc__machine       *m,
+			struct m0_rpc__target        *target,
 			const struct m0_rpc__sstream *stream, uint64_t xid,
 			enum m0_rpc_wire_op op, int rc)
 {
@@ -236,7 +237,8 @@ void m0_rpc__sstream_run(struct m0_rpc__machine *m,
 }
 
 static void came_in_stream(struct m0_rpc__machine  *m,
-			   struct m0_rpc__ssession *s, struct m0_rpc__came *came)
+			   struct m0_rpc__ssession *s,
+			   struct m0_rpc__came     *came)
 {
 	struct m0_rpc_wire_item *w = &came->rca_item;
 	struct m0_rpc__sstream  *stream;
@@ -294,8 +296,8 @@ static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 	rc = request_decode(m, came, M0_RPC_ITEM_TYPE_REQUEST, &item);
 	if (rc != 0) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
-		m0_rpc__refuse(m, m0_rpc__came_target(m, came),
-			       &came->rca_item, M0_RPC_OP_REFUSED, rc);
+		m0_rpc__refuse(m, m0_rpc__came_target(m, came), &came->rca_item,
+			       M0_RPC_OP_REFUSED, rc);
 		return;
 	}
 	request_fill(m, came, item, client);
@@ -330,8 +332,8 @@ static void came_oneway(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 }
 
 /* A request that its sender has given up need not begin. */
-static void came_cancel(struct m0_rpc__client    *client,
-			struct m0_rpc__ssession  *s,
+static void came_cancel(struct m0_rpc__client     *client,
+			struct m0_rpc__ssession   *s,
 			const struct m0_rpc__came *came)
 {
 	const struct m0_rpc_wire_item *w = &came->rca_item;

@@ -134,14 +134,14 @@ static void client_drop(struct m0_rpc__client *client)
 	m0_timerq_cancel(&m->rml_client_timers, &client->rct_timer);
 	++client->rct_refs;
 	while ((link = m0_list_first(&client->rct_sessions)) != NULL)
-		ssession_drop(container_of(link, struct m0_rpc__ssession,
-					   rsw_link));
+		ssession_drop(
+			container_of(link, struct m0_rpc__ssession, rsw_link));
 	client->rct_gone = true;
 	m0_rpc__client_release(client);
 }
 
-static struct m0_rpc__client *client_new(struct m0_rpc__machine          *m,
-					 const struct m0_rpc_wire_packet *packet)
+static struct m0_rpc__client *client_new(
+	struct m0_rpc__machine *m, const struct m0_rpc_wire_packet *packet)
 {
 	struct m0_rpc__client *client;
 
@@ -235,8 +235,8 @@ void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
 {
 	struct m0_rpc__client *client =
 		container_of(timer, struct m0_rpc__client, rct_timer);
-	m0_time_t at = m0_time_add(client->rct_heard,
-				   m->rml_cfg.rc_client_idle_ns);
+	m0_time_t at =
+		m0_time_add(client->rct_heard, m->rml_cfg.rc_client_idle_ns);
 
 	if (at <= m->rml_now && client->rct_dups.rdp_nr == 0)
 		client_drop(client);
@@ -309,7 +309,7 @@ static void client_established(struct m0_rpc__machine *m,
 	struct m0_rpc_conn_rep rep;
 	struct m0_rpc__client *client = NULL;
 	struct m0_rpc__note   *note = NULL;
-	int rc = client_admit(m, &came->rca_packet, &client);
+	int                    rc = client_admit(m, &came->rca_packet, &client);
 
 	if (rc != 0) {
 		answer(m, came, M0_RPC_OP_REFUSED, rc);
@@ -331,8 +331,8 @@ static void client_established(struct m0_rpc__machine *m,
 static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
 	struct m0_rpc_conn_est est;
-	int rc = m0_rpc__conn_est_get(&est, came->rca_body,
-				      came->rca_item.rwi_size);
+	int                    rc = m0_rpc__conn_est_get(&est, came->rca_body,
+							 came->rca_item.rwi_size);
 
 	if (rc == 0 && m->rml_cfg.rc_clients_max == 0)
 		rc = -ECONNREFUSED;
@@ -350,14 +350,14 @@ static int conn_terminate(struct m0_rpc__client *client,
 	struct m0_list_link *link;
 	struct m0_list_link *next;
 	uint64_t             nr;
-	int rc = m0_rpc__number_get(&nr, came->rca_body,
-				    came->rca_item.rwi_size);
+	int                  rc = m0_rpc__number_get(&nr, came->rca_body,
+						     came->rca_item.rwi_size);
 
 	if (rc != 0)
 		return rc;
 	m0_list_for_each_safe(&client->rct_sessions, link, next) {
-		struct m0_rpc__ssession *s = container_of(
-			link, struct m0_rpc__ssession, rsw_link);
+		struct m0_rpc__ssession *s =
+			container_of(link, struct m0_rpc__ssession, rsw_link);
 
 		if (s->rsw_conn == nr)
 			ssession_drop(s);
@@ -368,8 +368,7 @@ static int conn_terminate(struct m0_rpc__client *client,
 	return 0;
 }
 
-static void session_answer(struct m0_rpc__machine        *m,
-			   struct m0_rpc__came           *came,
+static void session_answer(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			   const struct m0_rpc__ssession *s)
 {
 	struct m0_rpc__note       *note = NULL;
@@ -419,8 +418,8 @@ static int session_make(struct m0_rpc__client           *client,
 	return 0;
 }
 
-int m0_rpc__session_restore(struct m0_rpc__machine *m,
-			    const struct m0_rpc__came *came,
+int m0_rpc__session_restore(struct m0_rpc__machine          *m,
+			    const struct m0_rpc__came       *came,
 			    const struct m0_rpc_session_est *est,
 			    uint32_t streams, uint32_t window,
 			    struct m0_rpc__ssession **ret)
@@ -493,7 +492,7 @@ static void session_establish(struct m0_rpc__machine *m,
 		answer(m, came, M0_RPC_OP_REFUSED, rc);
 }
 
-static void session_terminate(struct m0_rpc__client *client,
+static void session_terminate(struct m0_rpc__client     *client,
 			      const struct m0_rpc__came *came)
 {
 	struct m0_rpc__ssession *s =

@@ -86,8 +86,7 @@ static void link_do(struct m0_rpc__machine *m, void *arg)
 int m0_rpc_session_init(struct m0_rpc_session *session,
 			struct m0_rpc_conn    *conn)
 {
-	struct m0_rpc__session *s =
-		session_new(conn->c_rpc_machine->rm_lib);
+	struct m0_rpc__session *s = session_new(conn->c_rpc_machine->rm_lib);
 
 	if (s == NULL)
 		return -ENOMEM;
@@ -176,7 +175,7 @@ void m0_rpc__session_release(struct m0_rpc__session *s)
 		return;
 	/* Before the count: then it may be gone. */
 	if (m0_list_is_empty(&s->rsx_items) &&
-	    session->s_state == M0_RPC_SESSION_BUSY)
+	    m0_rpc__session_state(session) == M0_RPC_SESSION_BUSY)
 		state_set(s, M0_RPC_SESSION_IDLE);
 	m0_rpc__tell(s->rsx_machine);
 	__atomic_sub_fetch(&session->s_hold_cnt, 1, __ATOMIC_ACQ_REL);
@@ -198,11 +197,11 @@ void m0_rpc__session_end_items(struct m0_rpc__session *s, int rc)
 
 void m0_rpc__session_fail(struct m0_rpc__session *s, int rc)
 {
-	uint32_t state = s->rsx_session->s_state;
+	uint32_t state = m0_rpc__session_state(s->rsx_session);
 
-	if (M0_IN(state, (M0_RPC_SESSION_INITIALISED, M0_RPC_SESSION_FAILED,
-			  M0_RPC_SESSION_TERMINATED,
-			  M0_RPC_SESSION_TERMINATING)))
+	if (M0_IN(state,
+		  (M0_RPC_SESSION_INITIALISED, M0_RPC_SESSION_FAILED,
+		   M0_RPC_SESSION_TERMINATED, M0_RPC_SESSION_TERMINATING)))
 		return;
 	s->rsx_is_up = false;
 	s->rsx_session->s_rc = rc;
@@ -362,10 +361,9 @@ static void session_ask(struct m0_rpc__session *s)
 	note->rno_arg = s;
 	s->rsx_note = note;
 	m0_rpc__note_ask(note, s->rsx_conn, s,
-			 s->rsx_was_up
-				 ? m0_time_add(m->rml_now,
-					       m->rml_cfg.rc_timeout_ns)
-				 : s->rsx_expires);
+			 s->rsx_was_up ? m0_time_add(m->rml_now,
+						     m->rml_cfg.rc_timeout_ns)
+				       : s->rsx_expires);
 }
 
 void m0_rpc__session_suspend(struct m0_rpc__session *s)
@@ -408,9 +406,9 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 
 void m0_rpc__session_again(struct m0_rpc__session *s)
 {
-	if (M0_IN(s->rsx_session->s_state,
+	if (M0_IN(m0_rpc__session_state(s->rsx_session),
 		  (M0_RPC_SESSION_IDLE, M0_RPC_SESSION_BUSY)) ||
-	    (s->rsx_session->s_state == M0_RPC_SESSION_ESTABLISHING &&
+	    (m0_rpc__session_state(s->rsx_session) == M0_RPC_SESSION_ESTABLISHING &&
 	     s->rsx_note == NULL))
 		session_ask(s);
 }
@@ -423,7 +421,7 @@ static void establish_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	s->rsx_session->s_rc = 0;
 	if (m->rml_aborts)
 		m0_rpc__session_fail(s, -ESHUTDOWN);
-	else if (s->rsx_conn->rcx_conn->c_state != M0_RPC_CONN_ACTIVE)
+	else if (m0_rpc__conn_state(s->rsx_conn->rcx_conn) != M0_RPC_CONN_ACTIVE)
 		m0_rpc__session_fail(s, -ENOTCONN);
 	else if (!s->rsx_conn->rcx_again)
 		session_ask(s);
@@ -536,7 +534,7 @@ struct session_wait {
 
 static bool session_is(void *arg)
 {
-	const struct session_wait *w = arg;
+	const struct session_wait   *w = arg;
 	const struct m0_rpc_session *session = w->swt_session;
 	uint32_t state = __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
 
@@ -591,16 +589,14 @@ int m0_rpc_session_terminate_sync(struct m0_rpc_session *session,
 
 	if (rc == 0)
 		(void)m0_rpc_session_timedwait(
-			session, 1 << M0_RPC_SESSION_TERMINATED,
-			M0_TIME_NEVER);
+			session, 1 << M0_RPC_SESSION_TERMINATED, M0_TIME_NEVER);
 	return rc;
 }
 
 void m0_rpc_session_quiesce(struct m0_rpc_session *session)
 {
-	(void)m0_rpc_session_timedwait(session,
-				       ~(UINT64_C(1) << M0_RPC_SESSION_BUSY),
-				       M0_TIME_NEVER);
+	(void)m0_rpc_session_timedwait(
+		session, ~(UINT64_C(1) << M0_RPC_SESSION_BUSY), M0_TIME_NEVER);
 	(void)m0_rpc__wait(session->s_lib->rsx_machine, is_let_go, session,
 			   M0_TIME_NEVER);
 }

@@ -34,9 +34,9 @@ void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
 	m0_rpc__do(m, gauges_do, stats);
 	m0_mutex_lock(&m->rml_stats_lock);
 	for (i = 0; i < STATS_NR - GAUGES_NR; ++i) {
-		uint64_t now = __atomic_load_n(
-			&((const uint64_t *)&m->rml_stats)[i],
-			__ATOMIC_RELAXED);
+		uint64_t now =
+			__atomic_load_n(&((const uint64_t *)&m->rml_stats)[i],
+					__ATOMIC_RELAXED);
 
 		ret[i] = now - base[i];
 		if (reset)

@@ -5,9 +5,8 @@
 void m0_rpc__stream_ready(struct m0_rpc__stream *stream)
 {
 	if (!m0_list_link_is_in(&stream->rsy_ready_link))
-		m0_list_add_tail(
-			&stream->rsy_session->rsx_machine->rml_streams,
-			&stream->rsy_ready_link);
+		m0_list_add_tail(&stream->rsy_session->rsx_machine->rml_streams,
+				 &stream->rsy_ready_link);
 }
 
 static void stream_form(struct m0_rpc__stream *stream, struct m0_rpc_item *item)
@@ -133,12 +132,12 @@ static void stream_fini(struct m0_rpc__stream *stream)
 int m0_rpc__streams_make(struct m0_rpc__session *s, uint32_t nr,
 			 uint32_t window)
 {
-	struct m0_rpc__machine      *m = s->rsx_machine;
-	struct m0_rpc_cstream_cfg    cfg = {
-		   .scc_window_max = window,
-		   .scc_resend_max_ns = m->rml_cfg.rc_resend_max_ns,
-		   .scc_skip_ns = m->rml_cfg.rc_resend_ns,
-		   .scc_ack_ns = m->rml_cfg.rc_resend_ns,
+	struct m0_rpc__machine   *m = s->rsx_machine;
+	struct m0_rpc_cstream_cfg cfg = {
+		.scc_window_max = window,
+		.scc_resend_max_ns = m->rml_cfg.rc_resend_max_ns,
+		.scc_skip_ns = m->rml_cfg.rc_resend_ns,
+		.scc_ack_ns = m->rml_cfg.rc_resend_ns,
 	};
 	uint32_t i;
 	int      rc = 0;

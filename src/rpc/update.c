@@ -24,17 +24,17 @@ struct m0_rpc__job {
 
 static int record_put(struct m0_rpc__job *job, struct m0_rpc_tx *tx)
 {
-	const struct m0_rpc__item *il = m0_rpc__il(job->job_request);
+	const struct m0_rpc__item    *il = m0_rpc__il(job->job_request);
 	const struct m0_rpc__sstream *stream = il->ril_sstream;
-	struct m0_rpc_item        *reply = il->ril_answer;
-	m0_bcount_t                nr = m0_rpc__il(reply)->ril_payload;
-	struct m0_rpc_record_reply rec = {
-		.rrr_session = il->ril_in_session,
-		.rrr_stream = il->ril_in_stream,
-		.rrr_window = stream->rsq_session->rsw_window,
-		.rrr_xid = il->ril_xid,
-		.rrr_ack = il->ril_in_ack,
-		.rrr_rc = m0_rpc__il(reply)->ril_re.rre_status,
+	struct m0_rpc_item           *reply = il->ril_answer;
+	m0_bcount_t                   nr = m0_rpc__il(reply)->ril_payload;
+	struct m0_rpc_record_reply    rec = {
+		   .rrr_session = il->ril_in_session,
+		   .rrr_stream = il->ril_in_stream,
+		   .rrr_window = stream->rsq_session->rsw_window,
+		   .rrr_xid = il->ril_xid,
+		   .rrr_ack = il->ril_in_ack,
+		   .rrr_rc = m0_rpc__il(reply)->ril_re.rre_status,
 	};
 	m0_bcount_t bytes = M0_RPC_RECORD_HEAD + REPLY_HEAD + nr;
 	uint8_t    *value = m0_alloc(bytes);

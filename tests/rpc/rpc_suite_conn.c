@@ -222,23 +222,21 @@ static void end_seen(struct m0_rpc_machine_watch *watch)
 
 RT_CASE(watch)
 {
-	struct m0_rpc_machine_watch w[2] = {
-		{ .mw_conn_added = conn_seen,
-		  .mw_session_added = session_seen,
-		  .mw_mach_terminated = end_seen },
-		{ .mw_conn_added = conn_seen }
-	};
-	struct rt_machine *s = rt_up(0, NULL);
-	struct rt_machine *m = rt_up(1, NULL);
-	struct rt_client  *c;
+	struct m0_rpc_machine_watch w[2] = { { .mw_conn_added = conn_seen,
+					       .mw_session_added = session_seen,
+					       .mw_mach_terminated = end_seen },
+					     { .mw_conn_added = conn_seen } };
+	struct rt_machine          *s = rt_up(0, NULL);
+	struct rt_machine          *m = rt_up(1, NULL);
+	struct rt_client           *c;
 
 	conns_seen = sessions_seen = ends_seen = 0;
 	m0_rpc_machine_watch_attach(&m->rtm_machine, &w[0]);
 	m0_rpc_machine_watch_attach(&m->rtm_machine, &w[1]);
 	m0_rpc_machine_watch_detach(&w[1]);
 	c = rt_client(m, s);
-	CF_EQ(conns_seen, 1, "a connection");
-	CF_EQ(sessions_seen, 1, "a session");
+	CF_EQ(cf_get(&conns_seen), 1, "a connection");
+	CF_EQ(cf_get(&sessions_seen), 1, "a session");
 	rt_client_end(c);
 	rt_down(m);
 	CF_EQ(ends_seen, 1, "the end");

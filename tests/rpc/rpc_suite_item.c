@@ -23,7 +23,7 @@ RT_CASE(echo_case)
 	rt_ends(i, 0, "echo");
 	CF_EQ(m0_rpc_item_state(&i->rti_raw.rr_item), M0_RPC_ITEM_REPLIED,
 	      "REPLIED");
-	CF_EQ(rt.rt_log_nr, 1, "executed once");
+	CF_EQ(cf_get(&rt.rt_log_nr), 1, "executed once");
 	CF_EQ(m0_rpc_raw_of(i->rti_raw.rr_item.ri_reply)->rr_nr, 64,
 	      "the reply's length");
 }
@@ -39,14 +39,15 @@ RT_CASE(many)
 		i[k] = rt_ask(c, RT_ECHO, (uint32_t)k % 9, (uint64_t)k);
 	for (k = 0; k < 300; ++k)
 		rt_ends(i[k], 0, "echo");
-	CF_EQ(rt.rt_log_nr, 300, "each executed once");
+	CF_EQ(cf_get(&rt.rt_log_nr), 300, "each executed once");
 	CF_TRUE(rt_stats(s).rs_nr_rcvd_packets < 300, "items share packets");
 }
 
 /* A body by reference, as large as may be, and one byte more. */
 RT_CASE(large)
 {
-	static uint8_t  bytes[65536];
+	/* They stay as they are until the item is final. */
+	static uint8_t  bytes[3][65536];
 	struct rt_item *i[3];
 	int             k;
 
@@ -56,10 +57,11 @@ RT_CASE(large)
 			&c->rtc_session);
 
 		i[k] = rt_item(c, RT_ECHO, (uint32_t)k % 2, 5);
-		CF_TRUE(max + 1 < sizeof bytes, "the buffer is large enough");
-		memset(bytes, 0x5a, sizeof bytes);
-		memcpy(bytes, i[k]->rti_body, 8);
-		i[k]->rti_raw.rr_data = bytes;
+		CF_TRUE(max + 1 < sizeof bytes[k],
+			"the buffer is large enough");
+		memset(bytes[k], 0x5a, sizeof bytes[k]);
+		memcpy(bytes[k], i[k]->rti_body, 8);
+		i[k]->rti_raw.rr_data = bytes[k];
 		i[k]->rti_raw.rr_nr = max + (k == 2);
 		CF_EQ(rt_post(i[k]), k == 2 ? -EMSGSIZE : 0, "post");
 	}
@@ -67,7 +69,7 @@ RT_CASE(large)
 		rt_ends(i[k], 0, "echo");
 		CF_EQ(memcmp(m0_rpc_raw_of(i[k]->rti_raw.rr_item.ri_reply)
 				     ->rr_data,
-			     bytes, i[k]->rti_raw.rr_nr),
+			     bytes[k], i[k]->rti_raw.rr_nr),
 		      0, "the same bytes");
 	}
 }
@@ -140,7 +142,7 @@ RT_CASE(oneway)
 		rt_ends(i[k], 0, "sent");
 		CF_EQ(m0_rpc_item_state(&i[k]->rti_raw.rr_item),
 		      M0_RPC_ITEM_SENT, "SENT");
-		CF_EQ(i[k]->rti_sent, 1, "rio_sent");
+		CF_EQ(cf_get(&i[k]->rti_sent), 1, "rio_sent");
 	}
 	rt_wait_count(&rt.rt_oneways, 20, "all have come");
 }
@@ -185,12 +187,12 @@ RT_CASE(expired_at_server)
 	second->rti_raw.rr_item.ri_expires = m0_time_from_now(0, 40000000);
 	CF_EQ(rt_post(second), 0, "post");
 	rt_ends(second, -ETIMEDOUT, "its time is up");
-	log = rt.rt_log_nr;
+	log = cf_get(&rt.rt_log_nr);
 	rt_run_ms(5);
 	rt_release(1);
 	rt_ends(first, 0, "the first one");
 	rt_ends(rt_ask(c, RT_ECHO, 1, 3), 0, "the stream goes on");
-	CF_EQ(rt.rt_log_nr, log + 1, "only the third was executed");
+	CF_EQ(cf_get(&rt.rt_log_nr), log + 1, "only the third was executed");
 }
 
 /* Cancelled wherever it is; ended once; the server is told. */
@@ -218,7 +220,7 @@ RT_CASE(cancel)
 	CF_TRUE(i[3]->rti_error == 0 || i[3]->rti_error == -ECANCELED,
 		"replied to or cancelled");
 	m0_rpc_item_cancel(&i[0]->rti_raw.rr_item);
-	rt_release(rt.rt_held_nr);
+	rt_release(cf_get(&rt.rt_held_nr));
 	for (k = 1; k <= 2; ++k) {
 		after = rt_ask(c, RT_ECHO, (uint32_t)k, 5);
 		rt_ends(after, 0, "the streams go on");
@@ -248,7 +250,7 @@ RT_CASE(again)
 	CF_EQ(rt_post(i), 0, "post");
 	rt_item_wait(i);
 	CF_EQ(again_nr, 30, "thirty times");
-	CF_EQ(rt.rt_log_nr, 30, "executed so often");
+	CF_EQ(cf_get(&rt.rt_log_nr), 30, "executed so often");
 }
 
 /* A held request is sent again, and executed once all the same. */
@@ -264,9 +266,9 @@ RT_CASE(resend)
 		CF_EQ(rt_post(i[k]), 0, "post");
 	}
 	rt_held_wait(2, "both");
-	while (i[0]->rti_sent < 3 || i[1]->rti_sent < 3)
+	while (cf_get(&i[0]->rti_sent) < 3 || cf_get(&i[1]->rti_sent) < 3)
 		rt_run_ms(2);
-	CF_EQ(rt.rt_log_nr, 2, "each executed once");
+	CF_EQ(cf_get(&rt.rt_log_nr), 2, "each executed once");
 	rt_release(2);
 	rt_ends(i[0], 0, "echo");
 	rt_ends(i[1], 0, "echo");
@@ -288,7 +290,7 @@ RT_CASE(sent_max)
 	}
 	for (k = 0; k < 2; ++k) {
 		rt_ends(i[k], -ETIMEDOUT, "sent often enough");
-		CF_TRUE(i[k]->rti_sent <= 2, "not oftener");
+		CF_TRUE(cf_get(&i[k]->rti_sent) <= 2, "not oftener");
 	}
 }
 

@@ -32,7 +32,7 @@ RT_CASE(client_aborts)
 	}
 	CF_EQ(rt_post(rt_item(c, RT_ECHO, 0, 1)), -ESHUTDOWN, "no more");
 	m0_rpc_machine_stop(&m->rtm_machine, true);
-	rt_release(rt.rt_held_nr);
+	rt_release(cf_get(&rt.rt_held_nr));
 }
 
 /* It lets them finish, if they do in time. */
@@ -87,7 +87,7 @@ RT_CASE(session_cancelled)
 		rt_ends(i[k], -ECANCELED, "with the session");
 	CF_EQ(rt_post(rt_item(c, RT_ECHO, 0, 1)), -ECANCELED, "no more");
 	rt_run_ms(2);
-	rt_release(rt.rt_held_nr);
+	rt_release(cf_get(&rt.rt_held_nr));
 }
 
 /* Two machines ask each other. */

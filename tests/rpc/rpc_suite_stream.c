@@ -84,7 +84,7 @@ RT_CASE(one_at_a_time)
 	for (k = 0; k < 3; ++k) {
 		rt_held_wait(1, "the next one");
 		rt_run_ms(3);
-		CF_EQ(rt.rt_held_nr, 1, "not two of one stream");
+		CF_EQ(cf_get(&rt.rt_held_nr), 1, "not two of one stream");
 		rt_release(1);
 		rt_ends(i[k], 0, "in turn");
 	}

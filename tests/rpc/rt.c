@@ -8,10 +8,10 @@ struct rt rt;
 
 static struct m0_rpc_item_type_ops ops[RT_NR - RT_ECHO];
 
-#define TYPE(op, flags)                                                    \
-	[RT_##op - RT_ECHO] = { .rit_opcode = RT_##op,                     \
-				.rit_ops = &ops[RT_##op - RT_ECHO],        \
-				.rit_name = #op,                           \
+#define TYPE(op, flags)                                             \
+	[RT_##op - RT_ECHO] = { .rit_opcode = RT_##op,              \
+				.rit_ops = &ops[RT_##op - RT_ECHO], \
+				.rit_name = #op,                    \
 				.rit_flags = (flags) }
 
 struct m0_rpc_item_type rt_types[RT_NR - RT_ECHO] = {
@@ -53,8 +53,11 @@ static void echo(struct m0_rpc_item *item)
 
 static void log_add(const struct m0_rpc_item *item)
 {
-	CF_TRUE(rt.rt_log_nr < RT_LOG, "the log is full");
-	rt.rt_log[rt.rt_log_nr] = number_of(item);
+	int nr = cf_get(&rt.rt_log_nr);
+
+	/* One machine, one thread, but for those that come after a restart. */
+	CF_TRUE(nr < RT_LOG, "the log is full");
+	rt.rt_log[nr] = number_of(item);
 	cf_inc(&rt.rt_log_nr);
 }
 
@@ -74,12 +77,14 @@ static void hold_deliver(struct m0_rpc_machine *machine,
 	bool now;
 
 	(void)machine;
-	CF_TRUE(rt.rt_held_nr < RT_HELD, "too many held");
+	CF_TRUE(cf_get(&rt.rt_held_nr) < RT_HELD, "too many held");
 	log_add(item);
 	m0_mutex_lock(&rt.rt_lock);
 	now = rt.rt_ends;
-	if (!now)
-		rt.rt_held[rt.rt_held_nr++] = item;
+	if (!now) {
+		rt.rt_held[rt.rt_held_nr] = item;
+		cf_inc(&rt.rt_held_nr);
+	}
 	m0_mutex_unlock(&rt.rt_lock);
 	/* Nobody releases it any more. */
 	if (now)
@@ -426,7 +431,7 @@ static void sent_cb(struct m0_rpc_item *item)
 	struct rt_item *i = container_of(item, struct rt_item, rti_raw.rr_item);
 
 	CF_EQ(m0_mutex_held_nr(), 0, "no lock is held in rio_sent");
-	++i->rti_sent;
+	cf_inc(&i->rti_sent);
 }
 
 static void replied_cb(struct m0_rpc_item *item)
@@ -506,7 +511,7 @@ void rt_release(int nr)
 		m0_mutex_lock(&rt.rt_lock);
 		CF_TRUE(rt.rt_held_nr > 0, "so many are held");
 		item = rt.rt_held[0];
-		--rt.rt_held_nr;
+		__atomic_fetch_sub(&rt.rt_held_nr, 1, __ATOMIC_ACQ_REL);
 		memmove(rt.rt_held, rt.rt_held + 1,
 			(size_t)rt.rt_held_nr * sizeof *rt.rt_held);
 		m0_mutex_unlock(&rt.rt_lock);
@@ -536,7 +541,7 @@ void rt_end(void)
 	m0_mutex_lock(&rt.rt_lock);
 	rt.rt_ends = true;
 	m0_mutex_unlock(&rt.rt_lock);
-	rt_release(rt.rt_held_nr);
+	rt_release(cf_get(&rt.rt_held_nr));
 	for (k = 0; k < rt.rt_clients_nr; ++k)
 		rt_client_end(&rt.rt_clients[k]);
 	while ((i = rt.rt_items) != NULL) {

@@ -72,11 +72,11 @@ struct rt_item {
 };
 
 struct rt {
-	struct rt_machine  rt_machines[RT_MACHINES];
-	unsigned           rt_machines_nr;
-	struct rt_client   rt_clients[RT_CLIENTS];
-	unsigned           rt_clients_nr;
-	struct rt_item    *rt_items;
+	struct rt_machine rt_machines[RT_MACHINES];
+	unsigned          rt_machines_nr;
+	struct rt_client  rt_clients[RT_CLIENTS];
+	unsigned          rt_clients_nr;
+	struct rt_item   *rt_items;
 	/** By RT_HOLD, until they are released; not any more at the end. */
 	struct m0_mutex     rt_lock;
 	struct m0_rpc_item *rt_held[RT_HELD];
@@ -97,14 +97,14 @@ struct m0_rpc_item_type *rt_type(enum rt_op op);
 void rt_begin(void);
 void rt_end(void);
 /** The case between rt_begin() and rt_end(). */
-#define RT_CASE(name)                    \
-	static void name##_do(void);     \
-	static void name(void)           \
-	{                                \
-		rt_begin();              \
-		name##_do();             \
-		rt_end();                \
-	}                                \
+#define RT_CASE(name)                \
+	static void name##_do(void); \
+	static void name(void)       \
+	{                            \
+		rt_begin();          \
+		name##_do();         \
+		rt_end();            \
+	}                            \
 	static void name##_do(void)
 
 /** The configuration of the run; short times. */
@@ -119,9 +119,9 @@ void               rt_down(struct rt_machine *m);
 struct rt_client *rt_conn_begin(struct rt_machine *from, const char *addr,
 				uint64_t in_flight);
 /** Ends in this state? */
-int               rt_conn_wait(struct rt_client *c);
-int               rt_session_begin(struct rt_client *c);
-int               rt_session_wait(struct rt_client *c);
+int rt_conn_wait(struct rt_client *c);
+int rt_session_begin(struct rt_client *c);
+int rt_session_wait(struct rt_client *c);
 /** All of it, and it must be well. */
 struct rt_client *rt_client(struct rt_machine *from, struct rt_machine *to);
 void              rt_client_end(struct rt_client *c);
@@ -135,10 +135,10 @@ struct rt_item *rt_ask(struct rt_client *c, enum rt_op op, uint32_t stream,
 		       uint64_t number);
 void            rt_item_wait(struct rt_item *item);
 /** Waits, and it has ended so; 0: with a reply that has its number. */
-void            rt_ends(struct rt_item *item, int error, const char *why);
+void rt_ends(struct rt_item *item, int error, const char *why);
 /** Answers what RT_HOLD has kept, the first `nr`. */
-void            rt_release(int nr);
-void            rt_held_wait(int nr, const char *what);
+void rt_release(int nr);
+void rt_held_wait(int nr, const char *what);
 
 bool rt_pump(void);
 void rt_wait(bool (*cond)(void *arg), void *arg, const char *what);
