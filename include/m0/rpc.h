@@ -191,10 +191,10 @@ struct m0_rpc_machine {
  * @retval -ENOSYS   the transport cannot run a machine above its own.
  * With an error nothing is left.
  */
-M0_EXTERN int m0_rpc_machine_init(struct m0_rpc_machine   *machine,
-				  struct m0_net_domain    *dom,
-				  const struct m0_rpc_cfg *cfg,
-				  const char              *ep_addr,
+M0_EXTERN int m0_rpc_machine_init(struct m0_rpc_machine     *machine,
+				  struct m0_net_domain      *dom,
+				  const struct m0_rpc_cfg   *cfg,
+				  const char                *ep_addr,
 				  struct m0_net_buffer_pool *recv_pool,
 				  uint32_t colour, m0_bcount_t msg_size,
 				  uint32_t queue_len);
@@ -223,9 +223,9 @@ M0_EXTERN void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
  * From post to reply, nanoseconds, of all requests of a type posted here.
  * @retval -ENOENT  none was.
  */
-M0_EXTERN int m0_rpc_machine_latency(struct m0_rpc_machine         *machine,
-				     const struct m0_rpc_item_type *type,
-				     struct m0_hist                *ret_hist);
+M0_EXTERN int  m0_rpc_machine_latency(struct m0_rpc_machine         *machine,
+				      const struct m0_rpc_item_type *type,
+				      struct m0_hist                *ret_hist);
 M0_EXTERN void m0_rpc_machine_watch_attach(struct m0_rpc_machine       *machine,
 					   struct m0_rpc_machine_watch *watch);
 /** No hook is called any more when this returns. Not from a hook. */
@@ -248,9 +248,9 @@ M0_EXTERN int m0_rpc_machine_map(struct m0_rpc_machine *machine,
  * @param tm_nr    machines that will share it, hence colours.
  * @retval -ENOMEM  nothing is left.
  */
-M0_EXTERN int m0_rpc_net_buffer_pool_setup(struct m0_net_domain      *dom,
-					   struct m0_net_buffer_pool *pool,
-					   uint32_t bufs_nr, uint32_t tm_nr);
+M0_EXTERN int  m0_rpc_net_buffer_pool_setup(struct m0_net_domain      *dom,
+					    struct m0_net_buffer_pool *pool,
+					    uint32_t bufs_nr, uint32_t tm_nr);
 M0_EXTERN void m0_rpc_net_buffer_pool_cleanup(struct m0_net_buffer_pool *pool);
 /** len + max(tms_nr / 4, 1) + 2. */
 M0_EXTERN uint32_t m0_rpc_bufs_nr(uint32_t len, uint32_t tms_nr);

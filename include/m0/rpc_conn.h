@@ -64,9 +64,8 @@ struct m0_rpc_conn {
  * @retval -EINVAL  not an address. @retval -ENOENT  the map has none.
  * @retval -ENOMEM
  */
-M0_EXTERN int m0_rpc_conn_init(struct m0_rpc_conn    *conn,
-			       struct m0_uint128      service,
-			       const char            *addr,
+M0_EXTERN int m0_rpc_conn_init(struct m0_rpc_conn *conn,
+			       struct m0_uint128 service, const char *addr,
 			       struct m0_rpc_machine *machine,
 			       uint64_t               max_rpcs_in_flight);
 /** Pre: INITIALISED, FAILED or TERMINATED; its sessions are finalised. Waits
@@ -85,12 +84,11 @@ M0_EXTERN int m0_rpc_conn_establish(struct m0_rpc_conn *conn,
 M0_EXTERN int m0_rpc_conn_establish_sync(struct m0_rpc_conn *conn,
 					 m0_time_t           abs_timeout);
 /** Init and establish_sync; with an error nothing is left. */
-M0_EXTERN int m0_rpc_conn_create(struct m0_rpc_conn    *conn,
-				 struct m0_uint128      service,
-				 const char            *addr,
+M0_EXTERN int m0_rpc_conn_create(struct m0_rpc_conn *conn,
+				 struct m0_uint128 service, const char *addr,
 				 struct m0_rpc_machine *machine,
-				 uint64_t  max_rpcs_in_flight,
-				 m0_time_t abs_timeout);
+				 uint64_t               max_rpcs_in_flight,
+				 m0_time_t              abs_timeout);
 /** Tells the server that it can forget. Ends in TERMINATED, also if the server
  * does not answer. Pre: ACTIVE or FAILED, no session but ended ones. */
 M0_EXTERN int m0_rpc_conn_terminate(struct m0_rpc_conn *conn,
@@ -134,8 +132,8 @@ struct m0_rpc_session {
 };
 
 /** @retval -ENOMEM */
-M0_EXTERN int  m0_rpc_session_init(struct m0_rpc_session *session,
-				   struct m0_rpc_conn    *conn);
+M0_EXTERN int m0_rpc_session_init(struct m0_rpc_session *session,
+				  struct m0_rpc_conn    *conn);
 /** Pre: INITIALISED, FAILED or TERMINATED. Not from a callback. */
 M0_EXTERN void m0_rpc_session_fini(struct m0_rpc_session *session);
 /** As m0_rpc_conn_establish(). Pre: the connection is ACTIVE. s_rc: -ENOSPC
@@ -143,7 +141,7 @@ M0_EXTERN void m0_rpc_session_fini(struct m0_rpc_session *session);
 M0_EXTERN int m0_rpc_session_establish(struct m0_rpc_session *session,
 				       m0_time_t              abs_timeout);
 M0_EXTERN int m0_rpc_session_establish_sync(struct m0_rpc_session *session,
-					    m0_time_t abs_timeout);
+					    m0_time_t              abs_timeout);
 M0_EXTERN int m0_rpc_session_create(struct m0_rpc_session *session,
 				    struct m0_rpc_conn    *conn,
 				    m0_time_t              abs_timeout);
@@ -151,7 +149,7 @@ M0_EXTERN int m0_rpc_session_create(struct m0_rpc_session *session,
 M0_EXTERN int m0_rpc_session_terminate(struct m0_rpc_session *session,
 				       m0_time_t              abs_timeout);
 M0_EXTERN int m0_rpc_session_terminate_sync(struct m0_rpc_session *session,
-					    m0_time_t abs_timeout);
+					    m0_time_t              abs_timeout);
 /** Quiesce, terminate_sync and fini. */
 M0_EXTERN int m0_rpc_session_destroy(struct m0_rpc_session *session,
 				     m0_time_t              abs_timeout);
@@ -164,10 +162,10 @@ M0_EXTERN void m0_rpc_session_quiesce(struct m0_rpc_session *session);
 /** 0: posts are taken; -EINVAL not initialised, -ECANCELED, -ENOTCONN. */
 M0_EXTERN int m0_rpc_session_validate(const struct m0_rpc_session *session);
 /** Largest ri_size, and largest payload. Pre: established. */
-M0_EXTERN m0_bcount_t m0_rpc_session_get_max_item_size(
-	const struct m0_rpc_session *session);
-M0_EXTERN m0_bcount_t m0_rpc_session_get_max_item_payload_size(
-	const struct m0_rpc_session *session);
+M0_EXTERN m0_bcount_t
+m0_rpc_session_get_max_item_size(const struct m0_rpc_session *session);
+M0_EXTERN m0_bcount_t
+m0_rpc_session_get_max_item_payload_size(const struct m0_rpc_session *session);
 
 #ifdef __cplusplus
 }

@@ -61,8 +61,8 @@ enum m0_rpc_item_state {
 /** Exactly one of the first three; MUTABO only with REQUEST. */
 enum m0_rpc_item_type_flags {
 	M0_RPC_ITEM_TYPE_REQUEST = 1,
-	M0_RPC_ITEM_TYPE_REPLY   = 2,
-	M0_RPC_ITEM_TYPE_ONEWAY  = 4,
+	M0_RPC_ITEM_TYPE_REPLY = 2,
+	M0_RPC_ITEM_TYPE_ONEWAY = 4,
 	/** Changes what the service keeps: posted in an update stream. */
 	M0_RPC_ITEM_TYPE_MUTABO = 8
 };
@@ -225,7 +225,7 @@ struct m0_rpc_item {
 	 * before, up to the machine's bound. 0 (default): the machine's. */
 	m0_time_t ri_resend_interval;
 	/** Times it may be sent; then -ETIMEDOUT. Default: ~0. */
-	uint64_t ri_nr_sent_max;
+	uint64_t               ri_nr_sent_max;
 	struct m0_rpc_item_key ri_key;
 	/** More of this group follow; NULL: none. */
 	struct m0_rpc_group *ri_group;
@@ -404,8 +404,7 @@ M0_EXTERN void m0_rpc_item_source_register(struct m0_rpc_conn        *conn,
 					   struct m0_rpc_item_source *source);
 /** Not asked any more when this returns. Not from an op of it. No-op if it is
  * not registered. */
-M0_EXTERN void m0_rpc_item_source_deregister(
-	struct m0_rpc_item_source *source);
+M0_EXTERN void m0_rpc_item_source_deregister(struct m0_rpc_item_source *source);
 
 /* ---------------------------------------------------------- raw items -- */
 
@@ -433,8 +432,8 @@ M0_EXTERN void m0_rpc_raw_init(struct m0_rpc_raw             *raw,
 			       const void *data, m0_bcount_t nr,
 			       void (*free)(struct m0_rpc_raw *raw));
 /** A raw item on the heap with its own copy of the data; NULL: no memory. */
-M0_EXTERN struct m0_rpc_raw *m0_rpc_raw_new(
-	const struct m0_rpc_item_type *type, const void *data, m0_bcount_t nr);
+M0_EXTERN struct m0_rpc_raw *m0_rpc_raw_new(const struct m0_rpc_item_type *type,
+					    const void *data, m0_bcount_t nr);
 /** The raw item around an item of a type with the raw ops. */
 M0_EXTERN struct m0_rpc_raw *m0_rpc_raw_of(struct m0_rpc_item *item);
 

@@ -465,8 +465,7 @@ static void fd_update(struct m0_net_kit_machine *m)
 	if (m->nkm_sync)
 		kit_rider_fd_arm(m, m->nkm_inline ? deadline_next(m)
 						  : M0_TIME_NEVER);
-	if (kit_is_pending(m) || rider_due ||
-	    (m->nkm_inline && has_work(m))) {
+	if (kit_is_pending(m) || rider_due || (m->nkm_inline && has_work(m))) {
 		m0_os_fd_signal(&m->nkm_fd);
 	} else {
 		m0_os_fd_clear(&m->nkm_fd);

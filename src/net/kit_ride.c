@@ -103,8 +103,7 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
 
 	if (M0_UNLIKELY(m->nkm_riding) && delivered)
 		kit_rider_owe(m);
-	if (m->nkm_riding || !rides(m) ||
-	    (!delivered && !kit_rider_is_due(m)))
+	if (m->nkm_riding || !rides(m) || (!delivered && !kit_rider_is_due(m)))
 		return;
 	m->nkm_riding = true;
 	/* What was done before a wake is seen by this step. */

@@ -6,7 +6,7 @@
  * it and turns it round. Only who pushes to an empty one wakes the machine. What
  * its own thread pushes goes into a list of its own, without an atomic.
  */
-#include "rpc/rpc_internal.h"
+#include "rpc/server.h"
 
 /* Rounds of a step, for what callbacks push; then the pass has to end. */
 enum {

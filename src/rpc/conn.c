@@ -4,7 +4,7 @@
  * connection that is ACTIVE and learns that the server does not know it any more
  * establishes itself again, and then its sessions, while items wait.
  */
-#include "rpc/rpc_internal.h"
+#include "rpc/server.h"
 
 static void conn_ask(struct m0_rpc__conn *conn);
 
@@ -279,8 +279,10 @@ static int answer_take(struct m0_rpc__conn *conn, const void *body,
 	if (rep.rcr_packet_max <
 	    M0_RPC_WIRE_PACKET_BYTES + M0_RPC_WIRE_ITEM_BYTES)
 		return -EPROTO;
-	conn->rcx_packet_max =
-		min64u(conn->rcx_machine->rml_msg_size, rep.rcr_packet_max);
+	__atomic_store_n(&conn->rcx_packet_max,
+			 min64u(conn->rcx_machine->rml_msg_size,
+				rep.rcr_packet_max),
+			 __ATOMIC_RELAXED);
 	conn->rcx_conn->c_server_incarnation = rep.rcr_incarnation;
 	conn->rcx_target->trg_epoch = rep.rcr_epoch;
 	limits_set(conn);
@@ -378,7 +380,8 @@ void m0_rpc__conn_again(struct m0_rpc__conn *conn)
 {
 	struct m0_rpc__session *session;
 
-	if (conn->rcx_again || m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE)
+	if (conn->rcx_again ||
+	    m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE)
 		return;
 	conn->rcx_again = true;
 	m0_list_for_each_entry(&conn->rcx_sessions, session,

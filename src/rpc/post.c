@@ -170,8 +170,8 @@ static void post_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc_item    *item = m0_rpc__item_of(il);
 	struct m0_rpc_session *session = item->ri_session;
 
-	bool cancelled = __atomic_load_n(&session->s_cancelled,
-					 __ATOMIC_ACQUIRE);
+	bool cancelled =
+		__atomic_load_n(&session->s_cancelled, __ATOMIC_ACQUIRE);
 
 	if (!session_takes(session) || cancelled) {
 		m0_list_add_tail(&il->ril_session->rsx_items, &il->ril_link);
@@ -245,7 +245,7 @@ int m0_rpc_post(struct m0_rpc_item *item)
 	if (__atomic_load_n(&m->rml_stops, __ATOMIC_RELAXED))
 		return fail(item, -ESHUTDOWN);
 	M0_PRE(item->ri_stream <= s->rsx_streams_nr);
-	rc = post(m, item, s->rsx_conn->rcx_packet_max);
+	rc = post(m, item, m0_rpc__packet_max(s->rsx_conn));
 	if (rc != 0)
 		return fail(item, rc);
 	m0_rpc__il(item)->ril_session = s;
@@ -273,7 +273,8 @@ static void oneway_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		item->ri_expires =
 			m0_time_add(m->rml_now, m->rml_cfg.rc_timeout_ns);
 	m0_list_add_tail(&conn->rcx_items, &il->ril_link);
-	if (m->rml_aborts || m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE) {
+	if (m->rml_aborts ||
+	    m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE) {
 		m0_rpc__item_end(item, m->rml_aborts ? -ESHUTDOWN : -ENOTCONN,
 				 NULL);
 		return;
@@ -296,7 +297,7 @@ int m0_rpc_oneway_item_post(struct m0_rpc_conn *conn, struct m0_rpc_item *item)
 	if (__atomic_load_n(&conn->c_state, __ATOMIC_ACQUIRE) !=
 	    M0_RPC_CONN_ACTIVE)
 		return fail(item, -ENOTCONN);
-	rc = post(m, item, conn->c_lib->rcx_packet_max);
+	rc = post(m, item, m0_rpc__packet_max(conn->c_lib));
 	if (rc != 0)
 		return fail(item, rc);
 	m0_rpc__il(item)->ril_conn = conn->c_lib;

@@ -5,7 +5,7 @@
  * which counts one. Who puts the last count gives the buffer back to the pool.
  * When too many buffers are held by items alone, packets are copied.
  */
-#include "rpc/rpc_internal.h"
+#include "rpc/server.h"
 
 enum {
 	/** Bytes of a receive buffer, in packets of the largest size. */

@@ -3,7 +3,7 @@
  * Replies. They take the same path as requests; those of streams are kept, as
  * they are, until the client has acknowledged them.
  */
-#include "rpc/rpc_internal.h"
+#include "rpc/server.h"
 
 void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
 			struct m0_rpc__target *target)

@@ -610,6 +610,11 @@ struct m0_rpc__conn {
 	struct m0_rpc__call  rcx_call;
 };
 
+static inline m0_bcount_t m0_rpc__packet_max(const struct m0_rpc__conn *conn)
+{
+	return __atomic_load_n(&conn->rcx_packet_max, __ATOMIC_RELAXED);
+}
+
 /** The server does not know us (any more): asks again, then for sessions. */
 void m0_rpc__conn_again(struct m0_rpc__conn *conn);
 /** It will not be: sessions and items end with it. */
@@ -693,130 +698,6 @@ int                     m0_rpc__session0_init(struct m0_rpc__machine *m);
 void                    m0_rpc__session0_fini(struct m0_rpc__machine *m);
 /** One item less, that is final. Then the session may be IDLE. */
 void m0_rpc__session_release(struct m0_rpc__session *session);
-
-/* -------------------------------------------------------------- server.c -- */
-
-enum m0_rpc__shake_kind {
-	M0_RPC__SHAKE_CLIENT,
-	M0_RPC__SHAKE_CREATE,
-	M0_RPC__SHAKE_RESUME,
-	M0_RPC__SHAKE_DROP
-};
-
-/** Of a peer's session. */
-struct m0_rpc__sstream {
-	struct m0_rpc_sstream    rsq_core;
-	struct m0_rpc__ssession *rsq_session;
-	uint32_t                 rsq_nr;
-	/** What it has to say is being asked. */
-	bool rsq_runs;
-};
-
-struct m0_rpc__ssession {
-	struct m0_rpc__client *rsw_client;
-	struct m0_list_link    rsw_link;
-	uint64_t               rsw_id;
-	uint64_t               rsw_conn;
-	uint32_t               rsw_streams_nr;
-	uint32_t               rsw_window;
-	/** Requests of streams being executed, jobs. */
-	uint32_t                rsw_refs;
-	bool                    rsw_gone;
-	struct m0_rpc__sstream *rsw_streams;
-};
-
-/** A peer that has connected: one incarnation of it. */
-struct m0_rpc__client {
-	struct m0_rpc__machine *rct_machine;
-	struct m0_uint128       rct_uuid;
-	uint64_t                rct_incarnation;
-	uint64_t                rct_epoch;
-	struct m0_hash_link     rct_hash;
-	struct m0_timer         rct_timer;
-	/** From where it was heard last: kept, as long as the client is. */
-	struct m0_rpc__target *rct_target;
-	m0_time_t              rct_heard;
-	/** By rsw_link. */
-	struct m0_list           rct_sessions;
-	struct m0_rpc__ssession *rct_session_last;
-	uint32_t                 rct_sessions_nr;
-	/** Highest number ever made. */
-	uint64_t              rct_session_max;
-	struct m0_rpc_dups    rct_dups;
-	struct m0_rpc_sbudget rct_budget;
-	/** Sessions, requests being executed. */
-	uint32_t rct_refs;
-	bool     rct_gone;
-};
-
-/** Where its replies go: to where it is heard from now. */
-void m0_rpc__client_heard(struct m0_rpc__client *client,
-			  struct m0_rpc__came   *came);
-/** The client that sent it, if what it says of itself is right now.
- * @retval -ENOTCONN  to be established. @retval -ESTALE  fenced. */
-int                      m0_rpc__client_find(struct m0_rpc__machine          *m,
-					     const struct m0_rpc_wire_packet *packet,
-					     struct m0_rpc__client          **ret);
-struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
-					       uint64_t               id);
-void                     m0_rpc__client_release(struct m0_rpc__client *client);
-void m0_rpc__ssession_release(struct m0_rpc__ssession *session);
-void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
-/** A handshake came: opcodes below 64. */
-void m0_rpc__came_handshake(struct m0_rpc__machine *m,
-			    struct m0_rpc__came    *came);
-/** As for m0_rpc__do(). */
-void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused);
-
-/** The body of a handshake is done with; the rest is as it came. Answers. */
-void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-			enum m0_rpc__shake_kind kind, int rc);
-/** Of the store, or NULL in *ret: it is there already. */
-int m0_rpc__session_restore(struct m0_rpc__machine          *m,
-			    const struct m0_rpc__came       *came,
-			    const struct m0_rpc_session_est *est,
-			    uint32_t streams, uint32_t window,
-			    struct m0_rpc__ssession **ret);
-
-/* ------------------------------------------------------------- restore.c -- */
-
-/**
- * Does in the store what a handshake is about; then m0_rpc__shake_done(). Only
- * if the store outlives the machine. @retval -ENOMEM
- */
-int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-		  enum m0_rpc__shake_kind          kind,
-		  const struct m0_rpc_session_est *est,
-		  const struct m0_rpc__ssession   *session);
-
-/* --------------------------------------------------------------- serve.c -- */
-
-/** A request or one-way item came. */
-void m0_rpc__came_request(struct m0_rpc__machine *m, struct m0_rpc__came *came);
-/** What a server's stream has to say: executes, answers. */
-void m0_rpc__sstream_run(struct m0_rpc__machine *m,
-			 struct m0_rpc__sstream *stream);
-extern const struct m0_rpc_sstream_ops m0_rpc__sstream_ops;
-
-/* --------------------------------------------------------------- reply.c -- */
-
-/** Sends a reply, new or kept, to a request with these numbers. */
-void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
-			struct m0_rpc__target *target);
-/**
- * A request has its reply, whose reference goes along, or (NULL) is answered
- * with a status: sends it, keeps it if it is of a stream.
- */
-void m0_rpc__request_finish(struct m0_rpc__machine *m,
-			    struct m0_rpc_item     *request,
-			    struct m0_rpc_item *reply, int rc);
-/** The same, after the store has it, if that outlives the machine. */
-void m0_rpc__request_answered(struct m0_rpc__machine *m,
-			      struct m0_rpc_item     *request,
-			      struct m0_rpc_item     *reply);
-/** A request is over: the library lets go of it. */
-void m0_rpc__request_done(struct m0_rpc__machine *m,
-			  struct m0_rpc_item     *request);
 
 /* --------------------------------------- group.c, source.c, stats.c... -- */
 

@@ -7,7 +7,7 @@
  * the server to resume it; if the server has forgotten it takes a number never
  * used before and begins anew.
  */
-#include "rpc/rpc_internal.h"
+#include "rpc/server.h"
 
 enum {
 	STREAMS_DEF = 8,
@@ -408,7 +408,8 @@ void m0_rpc__session_again(struct m0_rpc__session *s)
 {
 	if (M0_IN(m0_rpc__session_state(s->rsx_session),
 		  (M0_RPC_SESSION_IDLE, M0_RPC_SESSION_BUSY)) ||
-	    (m0_rpc__session_state(s->rsx_session) == M0_RPC_SESSION_ESTABLISHING &&
+	    (m0_rpc__session_state(s->rsx_session) ==
+		     M0_RPC_SESSION_ESTABLISHING &&
 	     s->rsx_note == NULL))
 		session_ask(s);
 }
@@ -421,7 +422,8 @@ static void establish_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	s->rsx_session->s_rc = 0;
 	if (m->rml_aborts)
 		m0_rpc__session_fail(s, -ESHUTDOWN);
-	else if (m0_rpc__conn_state(s->rsx_conn->rcx_conn) != M0_RPC_CONN_ACTIVE)
+	else if (m0_rpc__conn_state(s->rsx_conn->rcx_conn) !=
+		 M0_RPC_CONN_ACTIVE)
 		m0_rpc__session_fail(s, -ENOTCONN);
 	else if (!s->rsx_conn->rcx_again)
 		session_ask(s);
@@ -628,7 +630,7 @@ int m0_rpc_session_validate(const struct m0_rpc_session *session)
 m0_bcount_t m0_rpc_session_get_max_item_size(
 	const struct m0_rpc_session *session)
 {
-	return session->s_conn->c_lib->rcx_packet_max -
+	return m0_rpc__packet_max(session->s_conn->c_lib) -
 	       M0_RPC_WIRE_PACKET_BYTES;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What a machine has counted, how long requests took, and who watches. */
-#include "rpc/rpc_internal.h"
+#include "rpc/server.h"
 
 /* ---------------------------------------------------------------- stats -- */
 

@@ -181,7 +181,7 @@ static void event_cb(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 	__atomic_store_n(&rd.r_at_event, cf_get(&rd.r_steps), __ATOMIC_RELEASE);
 }
 
-static void event_wakes_cb(struct cf_buf *b,
+static void event_wakes_cb(struct cf_buf                    *b,
 			   const struct m0_net_buffer_event *ev)
 {
 	event_cb(b, ev);

@@ -53,12 +53,11 @@ static void echo(struct m0_rpc_item *item)
 
 static void log_add(const struct m0_rpc_item *item)
 {
-	int nr = cf_get(&rt.rt_log_nr);
-
-	/* One machine, one thread, but for those that come after a restart. */
-	CF_TRUE(nr < RT_LOG, "the log is full");
-	rt.rt_log[nr] = number_of(item);
+	m0_mutex_lock(&rt.rt_lock);
+	CF_TRUE(rt.rt_log_nr < RT_LOG, "the log is full");
+	rt.rt_log[rt.rt_log_nr] = number_of(item);
 	cf_inc(&rt.rt_log_nr);
+	m0_mutex_unlock(&rt.rt_lock);
 }
 
 static void echo_deliver(struct m0_rpc_machine *machine,
