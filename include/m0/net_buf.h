@@ -84,7 +84,11 @@ struct m0_net_buffer_callbacks {
 };
 
 struct m0_net_buffer {
-	/** Memory. Set before register; not changed while registered. */
+	/**
+	 * Memory. Set before register; not changed while registered. (Ours:
+	 * a buffer used for MSG_SEND alone may be given other segments between
+	 * its final event and its next add, within the domain's limits.)
+	 */
 	struct m0_bufvec nb_buffer;
 	/** *_SEND queues: bytes to send. Otherwise ignored, never set. */
 	m0_bcount_t nb_length;
