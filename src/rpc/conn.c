@@ -521,7 +521,8 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	}
 	m0_rpc__sources_end(conn);
 	if (!m->rml_aborts && conn->rcx_target != NULL &&
-	    conn->rcx_conn->c_rc == 0)
+	    conn->rcx_conn->c_server_incarnation != 0 &&
+	    conn->rcx_conn->c_rc != -ESTALE)
 		note = m0_rpc__note_new(m, M0_RPC_OP_CONN_TERMINATE,
 					M0_RPC_WIRE_BODY_MAX);
 	if (note == NULL) {

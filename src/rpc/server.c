@@ -40,7 +40,7 @@ static void ssession_drop(struct m0_rpc__ssession *s)
 		client->rct_session_last = NULL;
 	m0_list_del(&s->rsw_link);
 	--client->rct_sessions_nr;
-	s->rsw_gone = true;
+	__atomic_store_n(&s->rsw_gone, true, __ATOMIC_RELAXED);
 	if (s->rsw_refs == 0)
 		ssession_free(s);
 }

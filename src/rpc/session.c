@@ -59,9 +59,16 @@ static struct m0_rpc__session *session_new(struct m0_rpc__machine *m)
 
 int m0_rpc__session0_init(struct m0_rpc__machine *m)
 {
+	uint32_t first[2];
+
 	m->rml_session0 = session_new(m);
 	if (m->rml_session0 == NULL)
 		return -ENOMEM;
+	/* Not 1: what comes late for an older life of this machine, at the
+	 * same address, must fit nothing of this one's. */
+	m0_os_random(first, sizeof first);
+	m->rml_session_seq = first[0];
+	m->rml_session0->rsx_xid = first[1];
 	m->rml_session0->rsx_is_up = true;
 	return 0;
 }
@@ -371,6 +378,9 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 	struct m0_list_link *link;
 	uint32_t             i;
 
+	/* Its farewell is understood without it. */
+	if (s->rsx_session->s_state == M0_RPC_SESSION_TERMINATING)
+		return;
 	if (s->rsx_note != NULL && s->rsx_was_up) {
 		m0_rpc__note_drop(s->rsx_note);
 		s->rsx_note = NULL;
@@ -484,7 +494,8 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		s->rsx_note = NULL;
 	}
 	m0_rpc__session_end_items(s, -ECANCELED);
-	if (!m->rml_aborts && s->rsx_session->s_rc == 0 && s->rsx_id != 0 &&
+	if (!m->rml_aborts && s->rsx_id != 0 &&
+	    s->rsx_conn->rcx_conn->c_state == M0_RPC_CONN_ACTIVE &&
 	    s->rsx_conn->rcx_target != NULL)
 		note = m0_rpc__note_new(m, M0_RPC_OP_SESSION_TERMINATE, 0);
 	if (note == NULL) {

@@ -59,7 +59,12 @@ static int job_run(struct m0_rpc_store_job *store_job, struct m0_rpc_tx *tx)
 {
 	struct m0_rpc__job *job =
 		container_of(store_job, struct m0_rpc__job, job_store);
+	const struct m0_rpc__sstream *stream =
+		m0_rpc__il(job->job_request)->ril_sstream;
 
+	/* Fenced meanwhile: what the younger one does comes after it. */
+	if (__atomic_load_n(&stream->rsq_session->rsw_gone, __ATOMIC_RELAXED))
+		return -ESTALE;
 	if (job->job_update != NULL)
 		job->job_update(job->job_request, tx);
 	M0_ASSERT_INFO(m0_rpc__il(job->job_request)->ril_answer != NULL,
