@@ -23,7 +23,7 @@ enum {
 	HI_SERVERS = 2,
 	HI_CLIENTS = 3,
 	HI_STREAMS = 3,
-	HI_OPS = 2000,
+	HI_OPS = 5000,
 	HI_APPEND = 100,
 	HI_ECHO,
 	HI_REPLY,
@@ -32,8 +32,15 @@ enum {
 	HI_TIMEOUT_MS = 4000,
 	HI_SLACK_MS = 100,
 	/** What late strands and the application's own pace add. */
-	HI_LATE_MS = 400
+	HI_LATE_MS = 400,
+	/** Some updates are done and answered with a status. */
+	HI_ODD_RC = -EDOM
 };
+
+static inline bool hi_is_odd(unsigned op)
+{
+	return op % 13 == 5;
+}
 
 /** A record, posted once. */
 struct hi_op {
@@ -123,13 +130,13 @@ struct hi_world {
 extern struct hi_world hi;
 
 /* history_node.c */
-void hi_types_up(void);
-void hi_types_down(void);
+void                           hi_types_up(void);
+void                           hi_types_down(void);
 const struct m0_rpc_item_type *hi_type(unsigned op);
-void hi_server_up(struct hi_server *s);
-void hi_server_crash(struct hi_server *s);
-void hi_client_up(struct hi_client *c);
-void hi_client_crash(struct hi_client *c);
+void                           hi_server_up(struct hi_server *s);
+void                           hi_server_crash(struct hi_server *s);
+void                           hi_client_up(struct hi_client *c);
+void                           hi_client_crash(struct hi_client *c);
 /** Makes connections and sessions that are missing; all are there? */
 bool hi_client_tend(struct hi_client *c);
 /** In good order. */
@@ -145,8 +152,8 @@ void hi_reap(void);
 bool hi_is_one_of(uint32_t state, uint32_t states);
 
 /* history_check.c */
-void     hi_appended(struct hi_server *s, unsigned op);
-int      hi_append(struct hi_server *s, struct m0_rpc_tx *tx, unsigned op);
-void     hi_check(void);
+void hi_appended(struct hi_server *s, unsigned op);
+int  hi_append(struct hi_server *s, struct m0_rpc_tx *tx, unsigned op);
+void hi_check(void);
 
 #endif /* M0_TESTS_RPC_HISTORY_H */

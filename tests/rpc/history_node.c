@@ -51,7 +51,10 @@ static void append(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 
 	/* The store takes it all back, or the reply would be wrong. */
 	CF_EQ(rc, 0, "append");
-	echo(item);
+	if (hi_is_odd(number_of(item)))
+		m0_rpc_reply_rc(item, HI_ODD_RC);
+	else
+		echo(item);
 }
 
 static void append_deliver(struct m0_rpc_machine *machine,
@@ -375,16 +378,31 @@ static void session_begin(struct hi_link *k)
 	      "session establish");
 }
 
+static m0_time_t bury_by(void)
+{
+	return m0_time_now() + HI_TIMEOUT_MS / 4 * M0_TIME_ONE_MSEC;
+}
+
+/* One that has failed is still the server's. */
+static void session_bury(struct hi_link *k)
+{
+	if (k->hk_session.s_state == M0_RPC_SESSION_FAILED)
+		(void)m0_rpc_session_terminate(&k->hk_session, bury_by());
+	else if (k->hk_session.s_state == M0_RPC_SESSION_TERMINATED)
+		session_end(k);
+}
+
 static bool link_tend(struct hi_client *c, struct hi_server *s,
 		      struct hi_link *k)
 {
 	uint32_t conn;
 
-	if (k->hk_has_session &&
-	    k->hk_session.s_state == M0_RPC_SESSION_FAILED)
-		session_end(k);
-	conn = k->hk_has_conn ? k->hk_conn.c_state : M0_RPC_CONN_FAILED;
-	if (conn == M0_RPC_CONN_FAILED && !k->hk_has_session) {
+	if (k->hk_has_session)
+		session_bury(k);
+	conn = k->hk_has_conn ? k->hk_conn.c_state : M0_RPC_CONN_TERMINATED;
+	if (conn == M0_RPC_CONN_FAILED && !k->hk_has_session)
+		(void)m0_rpc_conn_terminate(&k->hk_conn, bury_by());
+	if (conn == M0_RPC_CONN_TERMINATED && !k->hk_has_session) {
 		conn_end(k);
 		conn_begin(c, s, k);
 		return false;
