@@ -72,8 +72,7 @@ static void bulk_deliver(struct m0_rpc_machine *machine,
 	struct load                *ld;
 	void                       *base;
 	m0_bcount_t                 count = sizeof ld->ld_mem;
-	struct m0_bufvec            mem = { .ov_vec = { 1, &count },
-					    .ov_buf = &base };
+	struct m0_bufvec mem = { .ov_vec = { 1, &count }, .ov_buf = &base };
 	int64_t nr = m0_rpc_bulk_desc_get(raw->rr_data, raw->rr_nr, &desc);
 	int     rc;
 
@@ -102,10 +101,10 @@ static void bulk_deliver(struct m0_rpc_machine *machine,
 
 static struct m0_rpc_item_type_ops ops[FOE_NOBODY - FOE_ECHO];
 
-#define TYPE(op, flags)                                                      \
-	[FOE_##op - FOE_ECHO] = { .rit_opcode = FOE_##op,                    \
-				  .rit_ops = &ops[FOE_##op - FOE_ECHO],      \
-				  .rit_name = #op,                           \
+#define TYPE(op, flags)                                                 \
+	[FOE_##op - FOE_ECHO] = { .rit_opcode = FOE_##op,               \
+				  .rit_ops = &ops[FOE_##op - FOE_ECHO], \
+				  .rit_name = #op,                      \
 				  .rit_flags = M0_RPC_ITEM_TYPE_##flags }
 
 static struct m0_rpc_item_type types[] = {
@@ -493,11 +492,11 @@ void foe_join(struct foe *f, uint64_t id, uint32_t streams, uint32_t window)
 	struct m0_rpc_session_est ses = { .rse_conn = 1,
 					  .rse_streams_nr = streams,
 					  .rse_window = window };
-	struct m0_rpc_wire_item   w = foe_request(f, M0_RPC_OP_CONN_ESTABLISH,
-						  0, 1);
-	static uint8_t            body[M0_RPC_WIRE_BODY_MAX];
-	struct m0_rpc_conn_rep    rep;
-	const struct foe_item    *it;
+	struct m0_rpc_wire_item   w =
+		foe_request(f, M0_RPC_OP_CONN_ESTABLISH, 0, 1);
+	static uint8_t         body[M0_RPC_WIRE_BODY_MAX];
+	struct m0_rpc_conn_rep rep;
+	const struct foe_item *it;
 
 	w.rwi_session = 0;
 	foe_say_item(f, &w, body, (uint32_t)m0_rpc__conn_est_put(body, &est));

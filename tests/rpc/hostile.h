@@ -49,23 +49,23 @@ struct foe_send {
 };
 
 struct foe {
-	struct cf_tm        *foe_tm;
-	struct m0_uint128    foe_uuid;
-	uint64_t             foe_incarnation;
-	uint64_t             foe_epoch;
-	uint64_t             foe_session;
-	char                 foe_to[CF_ADDR_MAX];
-	struct foe_item      foe_came[FOE_CAME_MAX];
-	int                  foe_came_nr;
-	int                  foe_refusals;
-	uint64_t             foe_pong;
-	uint64_t             foe_ping;
+	struct cf_tm     *foe_tm;
+	struct m0_uint128 foe_uuid;
+	uint64_t          foe_incarnation;
+	uint64_t          foe_epoch;
+	uint64_t          foe_session;
+	char              foe_to[CF_ADDR_MAX];
+	struct foe_item   foe_came[FOE_CAME_MAX];
+	int               foe_came_nr;
+	int               foe_refusals;
+	uint64_t          foe_pong;
+	uint64_t          foe_ping;
 	/** Called for each item; on the foe's machine. */
 	void (*foe_hook)(struct foe *f, const struct foe_item *it,
 			 struct m0_net_end_point *from);
 	struct foe_send      foe_send[FOE_SENDS];
 	struct m0_net_buffer foe_recv[FOE_RECVS];
-	uint8_t foe_mem[FOE_SENDS + FOE_RECVS][FOE_PACKET_MAX + 4096];
+	uint8_t     foe_mem[FOE_SENDS + FOE_RECVS][FOE_PACKET_MAX + 4096];
 	void       *foe_base[FOE_SENDS + FOE_RECVS];
 	m0_bcount_t foe_count[FOE_SENDS + FOE_RECVS];
 };
@@ -88,21 +88,21 @@ extern int foe_held_nr;
 
 void foe_begin(void);
 void foe_end(void);
-#define FOE_CASE(name)                   \
-	static void name##_do(void);     \
-	static void name(void)           \
-	{                                \
-		rt_begin();              \
-		foe_begin();             \
-		name##_do();             \
-		foe_end();               \
-	}                                \
+#define FOE_CASE(name)               \
+	static void name##_do(void); \
+	static void name(void)       \
+	{                            \
+		rt_begin();          \
+		foe_begin();         \
+		name##_do();         \
+		foe_end();           \
+	}                            \
 	static void name##_do(void)
 
 /** cfg of s; NULL: rt_cfg(). */
-void foe_world(const struct m0_rpc_cfg *cfg);
+void        foe_world(const struct m0_rpc_cfg *cfg);
 struct foe *foe_up(unsigned dom, const char *to);
-void good_check(void);
+void        good_check(void);
 /** Answers what FOE_HOLD keeps. */
 void foe_release(void);
 
@@ -135,7 +135,7 @@ void foe_forget(struct foe *f);
 /** A request header of the foe's session. */
 struct m0_rpc_wire_item foe_request(const struct foe *f, uint32_t op,
 				    uint32_t stream, uint64_t xid);
-int64_t foe_heap(void);
+int64_t                 foe_heap(void);
 /** cond or this long. */
 bool foe_wait_ms(bool (*cond)(void *arg), void *arg, unsigned ms);
 

@@ -278,11 +278,11 @@ FOE_CASE(versions)
 /* Lengths that are not those. */
 FOE_CASE(sizes)
 {
-	static const uint32_t lies[] = { 0,	     1,		 47,
-					 25, 4096,	 FOE_PACKET_MAX,
+	static const uint32_t lies[] = { 0,          1,          47,
+					 25,         4096,       FOE_PACKET_MAX,
 					 0x7fffffff, 0x80000000, 0xffffffff };
-	uint32_t was;
-	unsigned i;
+	uint32_t              was;
+	unsigned              i;
 
 	foe_world(NULL);
 	foe_join(foe, 1, 2, 8);
@@ -290,7 +290,7 @@ FOE_CASE(sizes)
 	mark();
 	/* Of the packet; how many items; of the first body. */
 	for (i = 0; i < 3 * ARRAY_SIZE(lies); ++i) {
-		uint8_t *at = p.pk_bytes + (i % 3 == 0	 ? 12
+		uint8_t *at = p.pk_bytes + (i % 3 == 0   ? 12
 					    : i % 3 == 1 ? 16
 							 : 56 + 8);
 
@@ -348,8 +348,8 @@ FOE_CASE(opcodes)
 	for (op = M0_RPC_OP_REFUSED; op < M0_RPC_OP_USER; ++op)
 		refused(op, M0_RPC_WIRE_REQUEST, 0, 1, 0, 0);
 	for (op = 1; op < M0_RPC_OP_USER; ++op)
-		if (!M0_IN(op, (M0_RPC_OP_CANCEL, M0_RPC_OP_ACK,
-				M0_RPC_OP_SKIP)))
+		if (!M0_IN(op,
+			   (M0_RPC_OP_CANCEL, M0_RPC_OP_ACK, M0_RPC_OP_SKIP)))
 			refused(op, M0_RPC_WIRE_ONEWAY, 0, 1, 0, 0);
 	CF_EQ(foe_executed, 0, "nothing is executed");
 	good_check();
@@ -358,9 +358,9 @@ FOE_CASE(opcodes)
 /* Bodies of handshakes: too short, too long, and of nothing but ones. */
 FOE_CASE(handshakes_malformed)
 {
-	static const uint32_t ops[] = { M0_RPC_OP_CONN_ESTABLISH,
-					M0_RPC_OP_SESSION_ESTABLISH,
-					M0_RPC_OP_CONN_TERMINATE };
+	static const uint32_t   ops[] = { M0_RPC_OP_CONN_ESTABLISH,
+					  M0_RPC_OP_SESSION_ESTABLISH,
+					  M0_RPC_OP_CONN_TERMINATE };
 	static uint8_t          ones[600];
 	struct m0_rpc_wire_item w;
 	unsigned                i;
