@@ -183,12 +183,8 @@ static int          deals_nr;
 /* In rio_replied: with the answer the bytes are there. */
 static bool deal_replied(struct rt_item *item)
 {
-	struct deal *d = NULL;
-	int          i;
+	struct deal *d = item->rti_raw.rr_item.ri_app_private;
 
-	for (i = 0; i < deals_nr; ++i)
-		if (deals[i]->dl_item == item)
-			d = deals[i];
 	d->dl_is_right = !d->dl_is_put ||
 			 m0_rpc_item_error(&item->rti_raw.rr_item) != 0 ||
 			 is_filled(d->dl_mem, d->dl_nr, d->dl_key);
@@ -237,6 +233,7 @@ static struct deal *deal_new(m0_bcount_t nr, bool is_put, uint64_t key)
 	      "store");
 	d->dl_item = rt_item(c, RT_ECHO, 0, key);
 	d->dl_item->rti_raw.rr_item.ri_type = &bulk_type;
+	d->dl_item->rti_raw.rr_item.ri_app_private = d;
 	d->dl_item->rti_hook = deal_replied;
 	body_make(d);
 	deals[deals_nr++] = d;
