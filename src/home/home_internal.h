@@ -226,6 +226,8 @@ struct m0_lnet {
 	/** The step did something. */
 	bool      hm_did;
 	m0_time_t hm_next;
+	/** Of the last round. */
+	m0_time_t hm_step_now;
 	/** When a runner is due. */
 	m0_time_t hm_run_at;
 

@@ -130,6 +130,7 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 			m0_time_pass_move(now);
 			lnet->hm_io->si_looked = true;
 		}
+		lnet->hm_step_now = now;
 		more = round_do(lnet, now);
 	}
 	lnet->hm_io->si_looked = false;
@@ -252,12 +253,15 @@ bool m0_lnet_progress(struct m0_lnet *lnet)
 	       m0_home__progress(lnet, NULL, M0_TIME_IMMEDIATELY);
 }
 
+/* At the time of the last step: nothing has come, so nothing may be overdue. */
 void m0_lnet_push(struct m0_lnet *lnet)
 {
 	if (M0_HOME_GET(lnet->hm_inline) && M0_HOME_GET(lnet->hm_posted) &&
 	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE)) {
 		lnet->hm_io->si_looked = true;
-		(void)inline_step(lnet, m0_time_cached());
+		(void)inline_step(lnet, lnet->hm_step_now > 0
+						? lnet->hm_step_now
+						: m0_time_now());
 	}
 }
 

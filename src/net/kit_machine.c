@@ -389,9 +389,9 @@ void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 	kit_run(m, KIT_RUN_BUFFERS |
 			   (m->nkm_inline ? KIT_RUN_PROGRESS | KIT_RUN_STATES
 					  : 0));
+	kit_pass_close();
 	/* What callbacks have asked for does not wait for the next poll. */
 	kit_push(m);
-	kit_pass_close();
 }
 
 bool m0_net_kit_bev_pending(struct m0_net_transfer_mc *tm)
