@@ -13,15 +13,14 @@ static struct pkt p;
 
 static void item_random(void)
 {
-	static const uint32_t ops[] = { FOE_ECHO,   FOE_HOLD,	RT_APPEND,
-					FOE_POOL,   RT_BAD,
-					RT_UNKNOWN, RT_REPLY,	FOE_BULK };
-	static const uint16_t kinds[] = { M0_RPC_WIRE_REQUEST,
-					  M0_RPC_WIRE_REQUEST,
-					  M0_RPC_WIRE_REQUEST,
-					  M0_RPC_WIRE_ONEWAY,
-					  M0_RPC_WIRE_REPLY };
-	static const uint64_t far[] = { 0, 1, ~0ULL, 1ULL << 63, 1ULL << 32 };
+	static const uint32_t ops[] = { FOE_ECHO, FOE_HOLD, RT_APPEND,
+					FOE_POOL, RT_BAD,   RT_UNKNOWN,
+					RT_REPLY, FOE_BULK };
+	static const uint16_t kinds[] = {
+		M0_RPC_WIRE_REQUEST, M0_RPC_WIRE_REQUEST, M0_RPC_WIRE_REQUEST,
+		M0_RPC_WIRE_ONEWAY, M0_RPC_WIRE_REPLY
+	};
+	static const uint64_t   far[] = { 0, 1, ~0ULL, 1ULL << 63, 1ULL << 32 };
 	struct m0_rpc_wire_item w;
 	uint8_t                 body[128];
 	unsigned                i;
@@ -110,7 +109,5 @@ FOE_CASE(mutated)
 	good_check();
 }
 
-const struct cf_case hostile_fuzz[] = {
-	{ "mutated packets", mutated },
-	{ NULL, NULL }
-};
+const struct cf_case hostile_fuzz[] = { { "mutated packets", mutated },
+					{ NULL, NULL } };
