@@ -320,8 +320,12 @@ static void answered(struct m0_rpc__note *note, int rc, const void *body,
 	if (s->rsx_note != note)
 		return;
 	s->rsx_note = NULL;
-	if (rc == 0)
+	if (rc == 0) {
 		rc = answer_take(s, body, nr);
+		/* It has executed what was never asked. */
+		if (rc == -ESTALE && !s->rsx_was_up)
+			rc = -EPROTO;
+	}
 	if (rc == 0) {
 		session_up(s);
 	} else if (rc == -ENOENT || rc == -ESTALE) {
