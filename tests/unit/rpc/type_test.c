@@ -24,8 +24,7 @@ static struct m0_rpc_item_type type_make(uint32_t opcode, uint64_t flags)
 /* Opcodes of the library and flags that fit nothing are refused. */
 static void type_wrong_is_refused(void **state)
 {
-	struct m0_rpc_item_type low =
-		type_make(63, M0_RPC_ITEM_TYPE_REQUEST);
+	struct m0_rpc_item_type low = type_make(63, M0_RPC_ITEM_TYPE_REQUEST);
 	struct m0_rpc_item_type two = type_make(
 		64, M0_RPC_ITEM_TYPE_REQUEST | M0_RPC_ITEM_TYPE_REPLY);
 	struct m0_rpc_item_type none = type_make(64, 0);
@@ -75,9 +74,8 @@ static void freed(struct m0_rpc_raw *raw)
 /* The last reference calls rr_free, once; a new item has the defaults. */
 static void raw_last_reference_frees(void **state)
 {
-	struct m0_rpc_item_type type =
-		type_make(70, M0_RPC_ITEM_TYPE_REQUEST);
-	struct m0_rpc_raw raw;
+	struct m0_rpc_item_type type = type_make(70, M0_RPC_ITEM_TYPE_REQUEST);
+	struct m0_rpc_raw       raw;
 
 	(void)state;
 	memset(&raw, 0xff, sizeof raw);
@@ -100,22 +98,22 @@ static void raw_last_reference_frees(void **state)
 /* A cancel and a wait before any post find nothing to do. */
 static void item_not_posted_is_left_alone(void **state)
 {
-	struct m0_rpc_item_type type =
-		type_make(71, M0_RPC_ITEM_TYPE_REQUEST);
-	struct m0_rpc_item item;
+	struct m0_rpc_item_type type = type_make(71, M0_RPC_ITEM_TYPE_REQUEST);
+	struct m0_rpc_item      item;
 
 	(void)state;
 	m0_rpc_item_init(&item, &type);
 	m0_rpc_item_cancel(&item);
-	assert_int_equal(
-		m0_rpc_item_timedwait(&item, 1 << M0_RPC_ITEM_INITIALISED, 0),
-		0);
+	assert_int_equal(m0_rpc_item_timedwait(&item,
+					       1 << M0_RPC_ITEM_INITIALISED, 0),
+			 0);
 	assert_int_equal(m0_rpc_item_timedwait(&item, 1 << M0_RPC_ITEM_REPLIED,
 					       0),
 			 -ETIMEDOUT);
 	m0_rpc_item_fini(&item);
-	assert_string_equal(m0_rpc_item_state_name(M0_RPC_ITEM_WAITING_FOR_REPLY),
-			    "WAITING_FOR_REPLY");
+	assert_string_equal(
+		m0_rpc_item_state_name(M0_RPC_ITEM_WAITING_FOR_REPLY),
+		"WAITING_FOR_REPLY");
 	assert_string_equal(m0_rpc_item_state_name(M0_RPC_ITEM_STATE_NR), "?");
 }
 
