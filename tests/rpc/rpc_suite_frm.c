@@ -160,10 +160,7 @@ RT_CASE(lone_item)
 }
 
 const struct cf_case rpc_suite_frm[] = {
-	{ "formation off", formation_off },
-	{ "group, closed", group_closed },
-	{ "group, its time", group_lingers },
-	{ "source", source },
-	{ "lone item", lone_item },
-	{ NULL, NULL }
+	{ "formation off", formation_off },   { "group, closed", group_closed },
+	{ "group, its time", group_lingers }, { "source", source },
+	{ "lone item", lone_item },           { NULL, NULL }
 };
