@@ -274,10 +274,13 @@ bool foe_wait_ms(bool (*cond)(void *arg), void *arg, unsigned ms)
 	m0_time_t end = m0_time_from_now(0, 0) + ms * M0_TIME_ONE_MSEC;
 
 	while (!cond(arg)) {
-		if (rt_pump())
-			continue;
+		/* The time ends also what goes on for ever. */
+		bool did = rt_pump();
+
 		if (m0_time_now() >= end)
 			return cond(arg);
+		if (did)
+			continue;
 		(void)m0_semaphore_timeddown(
 			&cf.c_sem,
 			min64u(end, m0_time_now() + M0_TIME_ONE_MSEC / 4));
