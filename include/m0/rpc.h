@@ -205,7 +205,8 @@ M0_EXTERN int m0_rpc_machine_init(struct m0_rpc_machine     *machine,
  * Blocks; not from a callback. Idempotent.
  */
 M0_EXTERN void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort);
-/** Stops it with abort if it is not stopped. Pre: no connections made here. */
+/** Stops it with abort if it is not stopped. Pre: no connections made here, and
+ * no thread inside a call of the machine. */
 M0_EXTERN void m0_rpc_machine_fini(struct m0_rpc_machine *machine);
 
 /** Inline: does what can be done now, delivers all events of the machine.

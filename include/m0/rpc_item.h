@@ -95,7 +95,8 @@ struct m0_rpc_item_type_ops {
 	m0_bcount_t (*rito_payload_size)(const struct m0_rpc_item *item);
 	/**
 	 * Writes the body: exactly `nr` bytes, the payload size, at `bytes`,
-	 * which is aligned to 8. Also called again for a resend.
+	 * which is aligned to 8. Also called again for a resend, and, for a
+	 * reply that is kept in a store with a thread of its own, by that.
 	 * @retval <0  the item FAILs with this error.
 	 */
 	int (*rito_encode)(const struct m0_rpc_item *item, void *bytes,
