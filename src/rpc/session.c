@@ -420,6 +420,8 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 
 void m0_rpc__session_again(struct m0_rpc__session *s)
 {
+	/* A late answer of the server's last life may have brought it up. */
+	m0_rpc__session_suspend(s);
 	if (M0_IN(m0_rpc__session_state(s->rsx_session),
 		  (M0_RPC_SESSION_IDLE, M0_RPC_SESSION_BUSY)) ||
 	    (m0_rpc__session_state(s->rsx_session) ==

@@ -14,7 +14,10 @@ struct toy_faults {
 	/** A packet so chosen comes up to tf_delay_ns late, out of order. */
 	unsigned  tf_delay_pct;
 	m0_time_t tf_delay_ns;
-	uint64_t  tf_seed;
+	/** In the simulator: what is late is on the wire meanwhile, and finds
+	 * who is there when it comes; else it is with who was there. */
+	bool     tf_delay_on_the_way;
+	uint64_t tf_seed;
 };
 
 /** Before a domain of the transport is initialised. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "toy_wire.h"
+#include "cf_internal.h"
 
 enum {
 	TOY_NR = 65536
@@ -66,15 +67,13 @@ static unsigned p_number(const struct m0_net_kit_addr *addr)
 	return (unsigned)addr->nka_bytes[0] << 8 | addr->nka_bytes[1];
 }
 
-static void carry(struct toy_pkt *p, unsigned to)
+/* Takes the place of whoever is there now, or nobody's. */
+static void arrive(struct toy_pkt *p, unsigned to)
 {
 	struct m0_net_kit_machine *m;
 
 	m0_mutex_lock(&lock);
-	if (befalls(faults.tf_delay_pct))
-		p->p_work.nkw_due = m0_time_cached() +
-				    m0_rnd(faults.tf_delay_ns, &faults.tf_seed);
-	m = befalls(faults.tf_drop_pct) ? NULL : machines[to];
+	m = machines[to];
 	if (gate != NULL && !gate(p_number(&p->p_from), to))
 		m = NULL;
 	if (m != NULL)
@@ -85,6 +84,37 @@ static void carry(struct toy_pkt *p, unsigned to)
 		m0_net_kit_post(m, &p->p_work);
 	else
 		free(p);
+}
+
+static void late_arrive(struct m0_sim_timer *timer)
+{
+	struct toy_pkt *p = container_of(timer, struct toy_pkt, p_timer);
+
+	arrive(p, p->p_to);
+}
+
+static void carry(struct toy_pkt *p, unsigned to)
+{
+	m0_time_t due = 0;
+	bool      drops;
+
+	m0_mutex_lock(&lock);
+	drops = (gate != NULL && !gate(p_number(&p->p_from), to)) ||
+		befalls(faults.tf_drop_pct);
+	if (!drops && befalls(faults.tf_delay_pct))
+		due = m0_time_cached() +
+		      m0_rnd(faults.tf_delay_ns, &faults.tf_seed);
+	m0_mutex_unlock(&lock);
+	if (drops) {
+		free(p);
+	} else if (due != 0 && faults.tf_delay_on_the_way) {
+		p->p_to = to;
+		M0_SET0(&p->p_timer);
+		m0_sim_timer_arm(cf__sim(), &p->p_timer, due, late_arrive);
+	} else {
+		p->p_work.nkw_due = due;
+		arrive(p, to);
+	}
 }
 
 void toy_wire_send(struct toy_pkt *p, unsigned to)

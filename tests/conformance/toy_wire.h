@@ -4,6 +4,7 @@
 #define M0_TESTS_CONFORMANCE_TOY_WIRE_H
 
 #include "m0/net_xprt.h"
+#include "lib/sim.h"
 #include "toy.h"
 
 enum toy_pkt_type {
@@ -18,6 +19,9 @@ struct toy_pkt {
 	struct m0_net_kit_work p_work;
 	enum toy_pkt_type      p_type;
 	struct m0_net_kit_addr p_from;
+	/** While it is late on its way. */
+	struct m0_sim_timer p_timer;
+	unsigned            p_to;
 	/** Whom it is for, and whom an answer is for. */
 	uint64_t               p_id;
 	uint64_t               p_reply_id;

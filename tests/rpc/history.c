@@ -301,7 +301,8 @@ static void faults_draw(void)
 		.tf_drop_pct = (unsigned)cf_rand(20),
 		.tf_duplicate_pct = (unsigned)cf_rand(23),
 		.tf_delay_pct = (unsigned)cf_rand(41),
-		.tf_delay_ns = 1 + cf_rand(60) * M0_TIME_ONE_MSEC,
+		.tf_delay_ns = 1 + cf_rand(400) * M0_TIME_ONE_MSEC,
+		.tf_delay_on_the_way = true,
 		.tf_seed = cf.c_seed,
 	};
 
@@ -425,7 +426,8 @@ static void world_down(void)
 
 	for (i = 0; i < hi.hw_clients_nr; ++i)
 		hi_client_end(&hi.hw_client[i]);
-	hi_run_ms(20);
+	/* What is late has come. */
+	hi_run_ms(500);
 	for (i = 0; i < hi.hw_servers_nr; ++i) {
 		server_check(&hi.hw_server[i]);
 		hi_server_end(&hi.hw_server[i]);
