@@ -313,7 +313,8 @@ M0_EXTERN int m0_rpc_oneway_item_post(struct m0_rpc_conn *conn,
 M0_EXTERN void m0_rpc_reply_post(struct m0_rpc_item *request,
 				 struct m0_rpc_item *reply);
 /** Answers with an error and no body: requester's ri_error stays 0 and
- * m0_rpc_item_error() is `rc`, negative. Otherwise as m0_rpc_reply_post(). */
+ * m0_rpc_item_error() is `rc`, -4095 to 0; anything else, which may be a number
+ * that a peer sent, is answered as -EPROTO. Otherwise as m0_rpc_reply_post(). */
 M0_EXTERN void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc);
 /**
  * Executes a request of an update stream: `update` is called once, inside a

@@ -145,7 +145,7 @@ void m0_rpc__note_reply(struct m0_rpc__note           *note,
 		.rre_session = to->rwi_session,
 		.rre_stream = to->rwi_stream,
 		.rre_xid = to->rwi_xid,
-		.rre_status = status,
+		.rre_status = m0_rpc__status(status),
 	};
 	m0_rpc__note_send(note, target);
 }

@@ -47,7 +47,7 @@ static struct m0_rpc_item *status_item(struct m0_rpc__machine *m, int rc)
 	if (note == NULL)
 		return NULL;
 	m0_rpc__item_prepare(m, &note->rno_item);
-	m0_rpc__il(&note->rno_item)->ril_re.rre_status = rc;
+	m0_rpc__il(&note->rno_item)->ril_re.rre_status = m0_rpc__status(rc);
 	return &note->rno_item;
 }
 

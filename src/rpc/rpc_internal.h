@@ -463,6 +463,12 @@ void m0_rpc__note_drop(struct m0_rpc__note *note);
 /** Sends a one-way note and forgets it. */
 void m0_rpc__note_send(struct m0_rpc__note   *note,
 		       struct m0_rpc__target *target);
+/** What a handler says, as it may leave: a status that no packet can carry
+ * would cost the peer all of the packet. */
+static inline int32_t m0_rpc__status(int rc)
+{
+	return rc > 0 || rc < -4095 ? -EPROTO : rc;
+}
 /** Answers a request with a note. Takes the reference. */
 void m0_rpc__note_reply(struct m0_rpc__note           *note,
 			struct m0_rpc__target         *target,

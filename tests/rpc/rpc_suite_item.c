@@ -91,6 +91,19 @@ RT_CASE(status)
 	}
 }
 
+/* Perhaps a number of the request's: it harms nobody else's answers. */
+RT_CASE(status_strange)
+{
+	static const int64_t all[] = { 1, 77777, -4096, -77777, INT32_MIN };
+	uint32_t             k;
+
+	up();
+	for (k = 0; k < 2 * ARRAY_SIZE(all); ++k)
+		rt_ends(rt_ask(c, RT_STATUS, k % 2, (uint64_t)all[k / 2]),
+			-EPROTO, "no status");
+	rt_ends(rt_ask(c, RT_STATUS, 0, (uint64_t)-4095), -4095, "the last");
+}
+
 /* What the server cannot take is answered with why, and so are the others. */
 RT_CASE(refused)
 {
@@ -356,6 +369,7 @@ const struct cf_case rpc_suite_item[] = {
 	{ "many at once", many },
 	{ "large bodies", large },
 	{ "status of a handler", status },
+	{ "status that is none", status_strange },
 	{ "refused by the server", refused },
 	{ "not encoded", not_encoded },
 	{ "one-way", oneway },
