@@ -8,6 +8,17 @@
 
 static void conn_ask(struct m0_rpc__conn *conn);
 
+static void pause_end(struct m0_rpc__conn *conn)
+{
+	m0_timerq_cancel(&conn->rcx_machine->rml_pauses,
+			 &conn->rcx_pause.rpa_timer);
+}
+
+static void pause_over(struct m0_rpc__pause *pause)
+{
+	conn_ask(container_of(pause, struct m0_rpc__conn, rcx_pause));
+}
+
 void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,
 			    enum m0_rpc_conn_state state)
 {
@@ -143,6 +154,7 @@ int m0_rpc_conn_init(struct m0_rpc_conn *conn, struct m0_uint128 service,
 	}
 	while (service.u_hi == 0 && service.u_lo == 0)
 		m0_os_random(&service, sizeof service);
+	m0_rpc__pause_init(&lib->rcx_pause, pause_over);
 	m0_list_link_init(&lib->rcx_link);
 	m0_list_link_init(&lib->rcx_target_link);
 	m0_list_init(&lib->rcx_sessions);
@@ -174,6 +186,7 @@ static void conn_unlink(struct m0_rpc__machine *m, void *arg)
 	struct m0_rpc__conn *conn = arg;
 
 	(void)m;
+	pause_end(conn);
 	m0_rpc__sources_end(conn);
 	target_leave(conn);
 	m0_list_del(&conn->rcx_link);
@@ -246,6 +259,7 @@ void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc)
 		m0_rpc__note_drop(conn->rcx_note);
 		conn->rcx_note = NULL;
 	}
+	pause_end(conn);
 	conn->rcx_again = false;
 	conn->rcx_conn->c_rc = rc;
 	m0_list_for_each_safe(&conn->rcx_sessions, link, next) {
@@ -254,6 +268,21 @@ void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc)
 	}
 	m0_rpc__conn_end_items(conn, rc);
 	m0_rpc__conn_state_set(conn, M0_RPC_CONN_FAILED);
+}
+
+void m0_rpc__conn_abort(struct m0_rpc__conn *conn)
+{
+	struct m0_rpc__session *session;
+	struct m0_list_link    *link;
+	struct m0_list_link    *next;
+
+	if (m0_timer_is_armed(&conn->rcx_pause.rpa_timer))
+		m0_rpc__conn_fail(conn, -ESHUTDOWN);
+	m0_list_for_each_safe(&conn->rcx_sessions, link, next) {
+		session = container_of(link, struct m0_rpc__session, rsx_link);
+		if (m0_timer_is_armed(&session->rsx_pause.rpa_timer))
+			m0_rpc__session_fail(session, -ESHUTDOWN);
+	}
 }
 
 static void limits_set(struct m0_rpc__conn *conn)
@@ -387,7 +416,8 @@ void m0_rpc__conn_again(struct m0_rpc__conn *conn)
 	m0_list_for_each_entry(&conn->rcx_sessions, session,
 			       struct m0_rpc__session, rsx_link)
 		m0_rpc__session_suspend(session);
-	conn_ask(conn);
+	if (!m0_rpc__pause(conn->rcx_machine, &conn->rcx_pause, M0_TIME_NEVER))
+		conn_ask(conn);
 }
 
 /* One-way items that wait go to the new place as they are. */
@@ -425,6 +455,9 @@ void m0_rpc__conn_retarget(struct m0_rpc__conn *conn)
 		return;
 	}
 	oneway_move(conn);
+	/* Another place: nothing was asked there yet. */
+	pause_end(conn);
+	m0_rpc__pause_forget(&conn->rcx_pause);
 	if (note != NULL) {
 		/* A handshake on its way to the old place. */
 		conn->rcx_note = NULL;
@@ -519,6 +552,7 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		m0_rpc__note_drop(conn->rcx_note);
 		conn->rcx_note = NULL;
 	}
+	pause_end(conn);
 	m0_rpc__sources_end(conn);
 	if (!m->rml_aborts && conn->rcx_target != NULL &&
 	    conn->rcx_conn->c_server_incarnation != 0 &&

@@ -118,6 +118,7 @@ static void timers_run(struct m0_rpc__machine *m)
 	       (t = m0_timerq_expire(&m->rml_stream_timers, m->rml_now)) !=
 		       NULL)
 		m0_rpc__stream_timer(m, t);
+	m0_rpc__pauses_run(m);
 	while (m->rml_client_timers.tq_nr > 0 &&
 	       (t = m0_timerq_expire(&m->rml_client_timers, m->rml_now)) !=
 		       NULL)
@@ -139,6 +140,7 @@ static m0_time_t step_next(const struct m0_rpc__machine *m)
 	next = min64u(next, queue_next(&m->rml_timers));
 	next = min64u(next, queue_next(&m->rml_stream_timers));
 	next = min64u(next, queue_next(&m->rml_client_timers));
+	next = min64u(next, queue_next(&m->rml_pauses));
 	if (m->rml_phase == M0_RPC__DRAINS)
 		next = min64u(next, m->rml_drain_at);
 	return next;
@@ -219,6 +221,7 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_timerq_init(&m->rml_timers, now);
 	m0_timerq_init(&m->rml_stream_timers, now);
 	m0_timerq_init(&m->rml_client_timers, now);
+	m0_timerq_init(&m->rml_pauses, now);
 	m0_rpc__frm_set_init(&m->rml_frms, now, m->rml_cfg.rc_formation_off);
 	m0_list_init(&m->rml_ended);
 	m0_list_init(&m->rml_streams);
@@ -263,6 +266,7 @@ static void parts_fini(struct m0_rpc__machine *m)
 	m0_list_fini(&m->rml_ended);
 	m0_rpc__frm_set_fini(&m->rml_frms);
 	m0_timerq_fini(&m->rml_client_timers);
+	m0_timerq_fini(&m->rml_pauses);
 	m0_timerq_fini(&m->rml_stream_timers);
 	m0_timerq_fini(&m->rml_timers);
 	m0_semaphore_fini(&m->rml_state_sem);
@@ -398,6 +402,7 @@ static void items_abort(struct m0_rpc__machine *m)
 				       struct m0_rpc__session, rsx_link)
 			m0_rpc__session_end_items(session, -ESHUTDOWN);
 		m0_rpc__conn_end_items(conn, -ESHUTDOWN);
+		m0_rpc__conn_abort(conn);
 	}
 	m0_rpc__session_end_items(m->rml_session0, -ESHUTDOWN);
 }
@@ -415,7 +420,9 @@ static bool has_items(const struct m0_rpc__machine *m)
 			return true;
 		m0_list_for_each_entry(&conn->rcx_sessions, session,
 				       struct m0_rpc__session, rsx_link)
-			if (!m0_list_is_empty(&session->rsx_items))
+			if (!m0_list_is_empty(&session->rsx_items) ||
+			    (!session->rsx_was_up &&
+			     m0_timer_is_armed(&session->rsx_pause.rpa_timer)))
 				return true;
 	}
 	return false;

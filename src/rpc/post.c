@@ -408,6 +408,8 @@ static void replied(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		note_answered(m0_rpc__note_of(item), came);
 		return;
 	}
+	m0_rpc__pause_forget(&m0_rpc__il(item)->ril_conn->rcx_pause);
+	m0_rpc__pause_forget(&m0_rpc__il(item)->ril_session->rsx_pause);
 	rc = reply_decode(m, came, &reply);
 	if (rc != 0)
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);

@@ -164,6 +164,7 @@ struct m0_rpc__machine {
 	struct m0_timerq      rml_timers;
 	struct m0_timerq      rml_stream_timers;
 	struct m0_timerq      rml_client_timers;
+	struct m0_timerq      rml_pauses;
 	struct m0_rpc_frm_set rml_frms;
 	/** Items that have ended, by ril_link: to be told. */
 	struct m0_list rml_ended;
@@ -588,6 +589,32 @@ struct m0_rpc_item *m0_rpc__xid_find(const struct m0_rpc__session *session,
 				     uint64_t                      xid);
 void m0_rpc__xid_del(struct m0_rpc__session *session, struct m0_rpc_item *item);
 
+/* --------------------------------------------------------------- pause.c -- */
+
+/** Before a handshake that is asked again. */
+struct m0_rpc__pause {
+	struct m0_timer rpa_timer;
+	void (*rpa_run)(struct m0_rpc__pause *pause);
+	/** In a row: no item has been answered since. */
+	uint64_t  rpa_nr;
+	m0_time_t rpa_ns;
+};
+
+void m0_rpc__pause_init(struct m0_rpc__pause *pause,
+			void (*run)(struct m0_rpc__pause *pause));
+/** One more. False: at once; true: rpa_run is called, at `latest` then. */
+bool m0_rpc__pause(struct m0_rpc__machine *m, struct m0_rpc__pause *pause,
+		   m0_time_t latest);
+void m0_rpc__pauses_run(struct m0_rpc__machine *m);
+/** The next one is the first. */
+static inline void m0_rpc__pause_forget(struct m0_rpc__pause *pause)
+{
+	if (M0_LIKELY(pause->rpa_nr == 0))
+		return;
+	pause->rpa_nr = 0;
+	pause->rpa_ns = 0;
+}
+
 /* ---------------------------------------------------------------- conn.c -- */
 
 struct m0_rpc__conn {
@@ -612,6 +639,8 @@ struct m0_rpc__conn {
 	bool rcx_again;
 	/** The handshake that is on its way; NULL. */
 	struct m0_rpc__note *rcx_note;
+	/** Before it. */
+	struct m0_rpc__pause rcx_pause;
 	m0_time_t            rcx_expires;
 	struct m0_rpc__call  rcx_call;
 };
@@ -677,9 +706,14 @@ struct m0_rpc__session {
 	bool                 rsx_resets;
 	bool                 rsx_was_up;
 	struct m0_rpc__note *rsx_note;
+	/** Before it; or nobody asks yet, and it has an end. */
+	struct m0_rpc__pause rsx_pause;
 	m0_time_t            rsx_expires;
 	struct m0_rpc__call  rsx_call;
 };
+
+/** The machine aborts. */
+void m0_rpc__conn_abort(struct m0_rpc__conn *conn);
 
 /** A stream has perhaps something to say. */
 void m0_rpc__stream_ready(struct m0_rpc__stream *stream);

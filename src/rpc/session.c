@@ -16,6 +16,32 @@ enum {
 
 static void session_ask(struct m0_rpc__session *s);
 
+static void pause_end(struct m0_rpc__session *s)
+{
+	m0_timerq_cancel(&s->rsx_machine->rml_pauses, &s->rsx_pause.rpa_timer);
+}
+
+/* A new one has an end also while its connection is not there. */
+static void end_arm(struct m0_rpc__session *s)
+{
+	if (!s->rsx_was_up && s->rsx_note == NULL)
+		m0_timerq_arm(&s->rsx_machine->rml_pauses,
+			      &s->rsx_pause.rpa_timer, s->rsx_expires);
+}
+
+static void pause_over(struct m0_rpc__pause *pause)
+{
+	struct m0_rpc__session *s =
+		container_of(pause, struct m0_rpc__session, rsx_pause);
+
+	if (!s->rsx_was_up && s->rsx_machine->rml_now >= s->rsx_expires)
+		m0_rpc__session_fail(s, -ETIMEDOUT);
+	else if (s->rsx_conn->rcx_again)
+		end_arm(s);
+	else
+		session_ask(s);
+}
+
 static void state_set(struct m0_rpc__session   *s,
 		      enum m0_rpc_session_state state)
 {
@@ -52,6 +78,7 @@ static struct m0_rpc__session *session_new(struct m0_rpc__machine *m)
 	if (s == NULL)
 		return NULL;
 	s->rsx_machine = m;
+	m0_rpc__pause_init(&s->rsx_pause, pause_over);
 	m0_list_link_init(&s->rsx_link);
 	m0_list_init(&s->rsx_items);
 	return s;
@@ -143,6 +170,7 @@ static void unlink_do(struct m0_rpc__machine *m, void *arg)
 	struct m0_rpc__session *s = arg;
 
 	(void)m;
+	pause_end(s);
 	number_drop(s);
 	m0_rpc__streams_fini(s);
 	m0_list_del(&s->rsx_link);
@@ -210,6 +238,7 @@ void m0_rpc__session_fail(struct m0_rpc__session *s, int rc)
 		  (M0_RPC_SESSION_INITIALISED, M0_RPC_SESSION_FAILED,
 		   M0_RPC_SESSION_TERMINATED, M0_RPC_SESSION_TERMINATING)))
 		return;
+	pause_end(s);
 	s->rsx_is_up = false;
 	s->rsx_session->s_rc = rc;
 	if (s->rsx_note != NULL) {
@@ -331,10 +360,14 @@ static void answered(struct m0_rpc__note *note, int rc, const void *body,
 	} else if (rc == -ENOENT || rc == -ESTALE) {
 		/* Not known there, or not as we know it: begin anew. */
 		s->rsx_resets = true;
-		session_ask(s);
+		if (!m0_rpc__pause(s->rsx_machine, &s->rsx_pause,
+				   s->rsx_was_up ? M0_TIME_NEVER
+						 : s->rsx_expires))
+			session_ask(s);
 	} else if (rc == -ENOTCONN) {
 		/* Asked again when the connection is there. */
 		m0_rpc__conn_again(s->rsx_conn);
+		end_arm(s);
 	} else if (s->rsx_was_up && rc == -ETIMEDOUT &&
 		   !s->rsx_machine->rml_aborts) {
 		session_ask(s);
@@ -350,6 +383,7 @@ static void session_ask(struct m0_rpc__session *s)
 	struct m0_rpc__note      *note = NULL;
 	int                       rc = 0;
 
+	pause_end(s);
 	if (s->rsx_id == 0 || s->rsx_resets || !s->rsx_was_up)
 		rc = number_take(s);
 	if (rc == 0)
@@ -385,6 +419,8 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 	/* Its farewell is understood without it. */
 	if (s->rsx_session->s_state == M0_RPC_SESSION_TERMINATING)
 		return;
+	if (s->rsx_was_up)
+		pause_end(s);
 	if (s->rsx_note != NULL && s->rsx_was_up) {
 		m0_rpc__note_drop(s->rsx_note);
 		s->rsx_note = NULL;
@@ -443,6 +479,8 @@ static void establish_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		m0_rpc__session_fail(s, -ENOTCONN);
 	else if (!s->rsx_conn->rcx_again)
 		session_ask(s);
+	else
+		end_arm(s);
 }
 
 static m0_time_t expires_of(const struct m0_rpc__machine *m,
@@ -499,6 +537,7 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		m0_rpc__note_drop(s->rsx_note);
 		s->rsx_note = NULL;
 	}
+	pause_end(s);
 	m0_rpc__session_end_items(s, -ECANCELED);
 	if (!m->rml_aborts && s->rsx_id != 0 &&
 	    s->rsx_conn->rcx_conn->c_state == M0_RPC_CONN_ACTIVE &&

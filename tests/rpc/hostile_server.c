@@ -19,6 +19,8 @@ static struct lies {
 	void (*li_request)(struct foe *f, const struct foe_item *it,
 			   struct m0_net_end_point *from);
 	int li_asked;
+	/** Of these, handshakes. */
+	int li_shakes;
 } li;
 
 static void tell(struct foe *f, struct m0_net_end_point *to,
@@ -78,6 +80,9 @@ static void hook(struct foe *f, const struct foe_item *it,
 		 struct m0_net_end_point *from)
 {
 	cf_inc(&li.li_asked);
+	if (M0_IN(it->fit_item.rwi_opcode,
+		  (M0_RPC_OP_CONN_ESTABLISH, M0_RPC_OP_SESSION_ESTABLISH)))
+		cf_inc(&li.li_shakes);
 	switch (it->fit_item.rwi_opcode) {
 	case M0_RPC_OP_CONN_ESTABLISH:
 		conn_tell(f, it, from);
@@ -418,6 +423,53 @@ FOE_CASE(forgets_for_ever)
 	good_check();
 }
 
+/* The same: whatever it has forgotten, it is not asked without rest. */
+FOE_CASE(forgets_in_peace)
+{
+	enum {
+		MS = 2000,
+		/* Of rt_cfg() in the simulator. */
+		RESEND_MS = 20,
+		/* For each: connection, session, session anew. */
+		SHAKES_MAX = 3 * (MS / RESEND_MS + 5)
+	};
+	static const int32_t codes[] = { 0, -ENOENT, -ESTALE, -ENOTCONN };
+	struct rt_client    *c;
+	struct rt_item      *i;
+	unsigned             k;
+
+	if (!cf.c_sim)
+		return;
+	world();
+	request_op = M0_RPC_OP_REFUSED;
+	request_status = -ENOTCONN;
+	request_nr = 0;
+	for (k = 0; k < ARRAY_SIZE(codes); ++k) {
+		li.li_request = request_tell;
+		li.li_session_status = 0;
+		li.li_session_op = 0;
+		c = joins(0, "a session");
+		li.li_session_status = codes[k];
+		/* A refusal that says -ESTALE would fence us. */
+		li.li_session_op = codes[k] == -ENOTCONN ? M0_RPC_OP_REFUSED
+							 : 0;
+		i = rt_item(c, RT_ECHO, 0, k);
+		i->rti_raw.rr_item.ri_expires = m0_time_from_now(3, 0);
+		CF_EQ(rt_post(i), 0, "post");
+		li.li_shakes = 0;
+		rt_run_ms(MS);
+		CF_TRUE(li.li_shakes > 10, "%d: it is asked again: %d", k,
+			li.li_shakes);
+		CF_TRUE(li.li_shakes < SHAKES_MAX, "%d: %d handshakes", k,
+			li.li_shakes);
+		good_check();
+		if (k % 2 == 0)
+			rt_item_wait(i);
+		rt_client_end(c);
+		good_check();
+	}
+}
+
 static bool is_over(void *arg)
 {
 	struct rt_client *c = arg;
@@ -494,6 +546,7 @@ const struct cf_case hostile_server[] = {
 	{ "enormous answers", replies_enormous },
 	{ "many answers", replies_many },
 	{ "forgets for ever", forgets_for_ever },
+	{ "forgets for ever, in peace", forgets_in_peace },
 	{ "fences", fences },
 	{ NULL, NULL }
 };

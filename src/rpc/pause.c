@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Handshakes that are asked again and again. The first is asked at once: a
+ * server that has restarted costs no time. From the second in a row on they
+ * wait, longer each time: a server that forgets for ever costs little.
+ */
+#include "rpc/rpc_internal.h"
+
+void m0_rpc__pause_init(struct m0_rpc__pause *pause,
+			void (*run)(struct m0_rpc__pause *pause))
+{
+	m0_timer_init(&pause->rpa_timer);
+	pause->rpa_run = run;
+	pause->rpa_nr = 0;
+	pause->rpa_ns = 0;
+}
+
+bool m0_rpc__pause(struct m0_rpc__machine *m, struct m0_rpc__pause *pause,
+		   m0_time_t latest)
+{
+	if (pause->rpa_nr++ == 0)
+		return false;
+	pause->rpa_ns = pause->rpa_ns == 0
+				? m->rml_cfg.rc_resend_ns
+				: min64u(2 * pause->rpa_ns,
+					 m->rml_cfg.rc_resend_max_ns);
+	m0_timerq_arm(&m->rml_pauses, &pause->rpa_timer,
+		      min64u(latest, m0_time_add(m->rml_now, pause->rpa_ns)));
+	return true;
+}
+
+void m0_rpc__pauses_run(struct m0_rpc__machine *m)
+{
+	struct m0_timer      *t;
+	struct m0_rpc__pause *pause;
+
+	while (m->rml_pauses.tq_nr > 0 &&
+	       (t = m0_timerq_expire(&m->rml_pauses, m->rml_now)) != NULL) {
+		pause = container_of(t, struct m0_rpc__pause, rpa_timer);
+		pause->rpa_run(pause);
+	}
+}
