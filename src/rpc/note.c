@@ -66,9 +66,11 @@ static void note_release(struct m0_ref *ref)
 	struct m0_rpc__note *note =
 		container_of(ref, struct m0_rpc__note, rno_ref);
 
-	if (note->rno_counted)
-		__atomic_sub_fetch(&note->rno_machine->rml_notices_nr, 1,
-				   __ATOMIC_RELAXED);
+	if (note->rno_counted != NULL) {
+		--note->rno_machine->rml_notices_nr;
+		--note->rno_counted->trg_notices_nr;
+		m0_rpc__target_put(note->rno_counted);
+	}
 	m0_rpc_item_fini(&note->rno_item);
 	m0_free(note);
 }
@@ -150,20 +152,35 @@ void m0_rpc__note_reply(struct m0_rpc__note           *note,
 	m0_rpc__note_send(note, target);
 }
 
+struct m0_rpc__note *m0_rpc__notice_new(struct m0_rpc__target *target,
+					enum m0_rpc_wire_op op, size_t nr_max)
+{
+	struct m0_rpc__machine *m;
+	struct m0_rpc__note    *note;
+
+	if (target == NULL ||
+	    target->trg_notices_nr >= M0_RPC__NOTICES_EACH_MAX)
+		return NULL;
+	m = target->trg_machine;
+	if (m->rml_notices_nr >= M0_RPC__NOTICES_MAX)
+		return NULL;
+	note = m0_rpc__note_new(m, op, nr_max);
+	if (note == NULL)
+		return NULL;
+	note->rno_counted = target;
+	m0_rpc__target_ref(target);
+	++target->trg_notices_nr;
+	++m->rml_notices_nr;
+	return note;
+}
+
 void m0_rpc__refuse(struct m0_rpc__machine *m, struct m0_rpc__target *target,
 		    const struct m0_rpc_wire_item *to, enum m0_rpc_wire_op op,
 		    int32_t status)
 {
-	struct m0_rpc__note *note;
+	struct m0_rpc__note *note = m0_rpc__notice_new(target, op, 0);
 
-	if (target == NULL ||
-	    __atomic_load_n(&m->rml_notices_nr, __ATOMIC_RELAXED) >=
-		    M0_RPC__NOTICES_MAX)
-		return;
-	note = m0_rpc__note_new(m, op, 0);
-	if (note == NULL)
-		return;
-	note->rno_counted = true;
-	__atomic_add_fetch(&m->rml_notices_nr, 1, __ATOMIC_RELAXED);
-	m0_rpc__note_reply(note, target, to, status);
+	(void)m;
+	if (note != NULL)
+		m0_rpc__note_reply(note, target, to, status);
 }

@@ -51,6 +51,8 @@ enum {
 	M0_RPC__PACKETS_MAX = 64,
 	/** Replies of the library's own, to whoever it may be, under way. */
 	M0_RPC__NOTICES_MAX = 1024,
+	/** Of these, to one place: perhaps nobody reads them there. */
+	M0_RPC__NOTICES_EACH_MAX = 64,
 	M0_RPC__ADDR_MAX = 96,
 	/** Packets that one receive buffer takes. */
 	M0_RPC__RECV_MSGS_MAX = 256
@@ -436,10 +438,10 @@ struct m0_rpc__note {
 	struct m0_rpc__machine *rno_machine;
 	/** Of a stream: what is said when it leaves. */
 	struct m0_rpc__stream *rno_stream;
-	/** Counted in rml_notices_nr. */
-	bool     rno_counted;
-	uint16_t rno_flags;
-	uint32_t rno_nr;
+	/** Counted in rml_notices_nr, and there, with a reference; NULL. */
+	struct m0_rpc__target *rno_counted;
+	uint16_t               rno_flags;
+	uint32_t               rno_nr;
 	_Alignas(8) uint8_t rno_body[];
 };
 
@@ -456,6 +458,10 @@ static inline struct m0_rpc__note *m0_rpc__note_of(
 {
 	return container_of(item, struct m0_rpc__note, rno_item);
 }
+/** For an answer to whoever it is. NULL: no memory, or too many are on their
+ * way, to him or to all. */
+struct m0_rpc__note *m0_rpc__notice_new(struct m0_rpc__target *target,
+					enum m0_rpc_wire_op op, size_t nr_max);
 /** Sends a handshake request: rno_done is called once, on the machine. */
 void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
 		      struct m0_rpc__session *session, m0_time_t expires);
@@ -494,6 +500,8 @@ struct m0_rpc__target {
 	struct m0_rpc__machine   *trg_machine;
 	/** Of connections, clients, requests. It goes when it is idle, too. */
 	uint32_t trg_refs;
+	/** On their way. */
+	uint32_t trg_notices_nr;
 	/** What the peer told us to put into packets. */
 	uint64_t trg_epoch;
 	/** By rcx_target_link. */

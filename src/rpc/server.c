@@ -264,20 +264,6 @@ static void answer(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		       rc == 0 ? op : M0_RPC_OP_REFUSED, rc);
 }
 
-static struct m0_rpc__note *answer_note(struct m0_rpc__machine *m,
-					enum m0_rpc_wire_op     op)
-{
-	struct m0_rpc__note *note = NULL;
-
-	if (m->rml_notices_nr < M0_RPC__NOTICES_MAX)
-		note = m0_rpc__note_new(m, op, M0_RPC_WIRE_BODY_MAX);
-	if (note == NULL)
-		return NULL;
-	note->rno_counted = true;
-	__atomic_add_fetch(&m->rml_notices_nr, 1, __ATOMIC_RELAXED);
-	return note;
-}
-
 /* Who asks may: he is made, or has been. */
 static int client_admit(struct m0_rpc__machine          *m,
 			const struct m0_rpc_wire_packet *packet,
@@ -316,8 +302,9 @@ static void client_established(struct m0_rpc__machine *m,
 		return;
 	}
 	client->rct_heard = m->rml_now;
-	if (m0_rpc__came_target(m, came) != NULL)
-		note = answer_note(m, M0_RPC_OP_CONN_ESTABLISH_REPLY);
+	note = m0_rpc__notice_new(m0_rpc__came_target(m, came),
+				  M0_RPC_OP_CONN_ESTABLISH_REPLY,
+				  M0_RPC_WIRE_BODY_MAX);
 	if (note == NULL)
 		return;
 	rep.rcr_incarnation = m->rml_cfg.rc_incarnation;
@@ -376,8 +363,10 @@ static void session_answer(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	uint32_t                   i;
 
 	M0_ALLOC_PTR(rep);
-	if (rep != NULL && m0_rpc__came_target(m, came) != NULL)
-		note = answer_note(m, M0_RPC_OP_SESSION_ESTABLISH_REPLY);
+	if (rep != NULL)
+		note = m0_rpc__notice_new(m0_rpc__came_target(m, came),
+					  M0_RPC_OP_SESSION_ESTABLISH_REPLY,
+					  M0_RPC_WIRE_BODY_MAX);
 	if (note == NULL) {
 		m0_free(rep);
 		return;
@@ -510,9 +499,8 @@ static void ping(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	if (m0_rpc__number_get(&cookie, came->rca_body,
 			       came->rca_item.rwi_size) != 0)
 		return;
-	if (m0_rpc__came_target(m, came) == NULL)
-		return;
-	note = answer_note(m, M0_RPC_OP_PING_REPLY);
+	note = m0_rpc__notice_new(m0_rpc__came_target(m, came),
+				  M0_RPC_OP_PING_REPLY, M0_RPC_WIRE_BODY_MAX);
 	if (note == NULL)
 		return;
 	note->rno_nr = (uint32_t)m0_rpc__number_put(note->rno_body, cookie);

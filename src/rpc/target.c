@@ -109,14 +109,19 @@ void m0_rpc__targets_fini(struct m0_rpc__machine *m)
 	struct m0_rpc_frm_item *fi;
 	struct m0_rpc__target  *t;
 
-	while ((link = m0_hash_first(&m->rml_targets)) != NULL) {
+	/* All items first: one that ends here may have held another place. */
+	for (link = m0_hash_first(&m->rml_targets); link != NULL;
+	     link = m0_hash_next(link)) {
 		t = container_of(link, struct m0_rpc__target, trg_hash);
 		while ((fi = m0_rpc__frm_oldest(&t->trg_frm)) != NULL)
 			m0_rpc__item_end(
 				m0_rpc__item_of(container_of(
 					fi, struct m0_rpc__item, ril_frm)),
 				-ESHUTDOWN, NULL);
-		m0_rpc__ended_run(m);
+	}
+	m0_rpc__ended_run(m);
+	while ((link = m0_hash_first(&m->rml_targets)) != NULL) {
+		t = container_of(link, struct m0_rpc__target, trg_hash);
 		M0_ASSERT(t->trg_refs == 0);
 		m0_rpc__target_check(t);
 	}

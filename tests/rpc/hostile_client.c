@@ -245,6 +245,38 @@ FOE_CASE(executing_bounded)
 	good_check();
 }
 
+/* One packet of nothing but what is refused: one peer is told a few times why
+ * not, of the answers that all others need, too. */
+FOE_CASE(refusals_bounded)
+{
+	enum {
+		NR = 200,
+		EACH_MAX = 64
+	};
+	static struct pkt       p;
+	struct m0_rpc_wire_item w;
+	unsigned                i;
+
+	foe_world(NULL);
+	foe_join(foe, 1, 2, 8);
+	mark();
+	pk_begin(&p, foe);
+	for (i = 0; i < NR; ++i) {
+		w = foe_request(foe, RT_UNKNOWN, 0, 10 + i);
+		pk_item(&p, &w, NULL, 0);
+	}
+	pk_seal(&p);
+	foe_say_pk(foe, &p);
+	rt_run_ms(5);
+	foe_ping(foe);
+	CF_EQ(dropped_nr(), NR, "each is counted");
+	CF_TRUE(foe->foe_came_nr > 0 && foe->foe_came_nr <= EACH_MAX,
+		"%d answers", foe->foe_came_nr);
+	ask(RT_UNKNOWN, 0, 1000, 0);
+	foe_told(foe, M0_RPC_OP_REFUSED, -EOPNOTSUPP, "when they have left");
+	good_check();
+}
+
 /* Everybody wants to be a client, and each of them many sessions. */
 FOE_CASE(floods)
 {
@@ -474,6 +506,7 @@ const struct cf_case hostile_client[] = {
 	{ "numbers that cannot be", numbers },
 	{ "never acknowledges", never_acknowledges },
 	{ "asks and asks", executing_bounded },
+	{ "is refused and refused", refusals_bounded },
 	{ "floods of handshakes", floods },
 	{ "cancels and skips", cancels_and_skips },
 	{ "bad requests before their turn", bad_held },
