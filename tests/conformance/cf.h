@@ -269,6 +269,11 @@ static inline int cf_get(const int *counter)
 	return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
 }
 
+static inline void cf_set(int *counter, int value)
+{
+	__atomic_store_n(counter, value, __ATOMIC_RELEASE);
+}
+
 static inline void cf_inc(int *counter)
 {
 	__atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL);

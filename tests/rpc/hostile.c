@@ -149,7 +149,7 @@ static void item_came(struct foe *f, const struct foe_item *it,
 		__atomic_store_n(&f->foe_pong, pong.rwi_xid, __ATOMIC_RELEASE);
 		return;
 	}
-	f->foe_came[f->foe_came_nr % FOE_CAME_MAX] = *it;
+	f->foe_came[cf_get(&f->foe_came_nr) % FOE_CAME_MAX] = *it;
 	cf_inc(&f->foe_came_nr);
 	if (f->foe_hook != NULL)
 		f->foe_hook(f, it, from);
@@ -458,8 +458,9 @@ struct m0_rpc_wire_item foe_request(const struct foe *f, uint32_t op,
 void foe_forget(struct foe *f)
 {
 	foe_ping(f);
-	f->foe_came_nr = 0;
-	f->foe_refusals = 0;
+	/* More may come meanwhile: not to be counted on. */
+	cf_set(&f->foe_came_nr, 0);
+	cf_set(&f->foe_refusals, 0);
 }
 
 const struct foe_item *foe_last(const struct foe *f, uint32_t op)
@@ -480,8 +481,8 @@ void foe_told(struct foe *f, uint32_t op, int32_t status, const char *why)
 	foe_ping(f);
 	it = foe_last(f, op);
 	CF_TRUE(it != NULL, "no answer %d: %s; %d others, last %d", (int)op,
-		why, f->foe_came_nr,
-		(int)f->foe_came[(f->foe_came_nr + FOE_CAME_MAX - 1) %
+		why, cf_get(&f->foe_came_nr),
+		(int)f->foe_came[(cf_get(&f->foe_came_nr) + FOE_CAME_MAX - 1) %
 				 FOE_CAME_MAX]
 			.fit_item.rwi_opcode);
 	CF_EQ(it->fit_item.rwi_status, status, "%s", why);

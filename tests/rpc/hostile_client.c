@@ -206,7 +206,7 @@ FOE_CASE(never_acknowledges)
 		for (stream = 1; stream <= 8; ++stream)
 			ask(FOE_ECHO, stream, xid, 1);
 		foe_ping(foe);
-		foe->foe_came_nr = 0;
+		cf_set(&foe->foe_came_nr, 0);
 	}
 	CF_TRUE(foe_executed <= 8 * 16, "%d: a window of each stream",
 		foe_executed);
@@ -270,8 +270,9 @@ FOE_CASE(refusals_bounded)
 	rt_run_ms(5);
 	foe_ping(foe);
 	CF_EQ(dropped_nr(), NR, "each is counted");
-	CF_TRUE(foe->foe_came_nr > 0 && foe->foe_came_nr <= EACH_MAX,
-		"%d answers", foe->foe_came_nr);
+	CF_TRUE(cf_get(&foe->foe_came_nr) > 0 &&
+			cf_get(&foe->foe_came_nr) <= EACH_MAX,
+		"%d answers", cf_get(&foe->foe_came_nr));
 	ask(RT_UNKNOWN, 0, 1000, 0);
 	foe_told(foe, M0_RPC_OP_REFUSED, -EOPNOTSUPP, "when they have left");
 	good_check();
@@ -306,7 +307,7 @@ FOE_CASE(floods)
 		foe_say_item(foe, &w, body, nr);
 		if (i % 8 == 7)
 			foe_ping(foe);
-		foe->foe_came_nr = 0;
+		cf_set(&foe->foe_came_nr, 0);
 	}
 	foe_forget(foe);
 	w.rwi_xid = 5000;
@@ -326,7 +327,7 @@ FOE_CASE(floods)
 		foe_ping(foe);
 		CF_EQ(foe_last(foe, M0_RPC_OP_REFUSED) != NULL, i > 4,
 		      "session %d", i);
-		foe->foe_came_nr = 0;
+		cf_set(&foe->foe_came_nr, 0);
 	}
 	CF_TRUE(foe_heap() - heap < 4 * 70 + 100, "%d blocks more",
 		(int)(foe_heap() - heap));
