@@ -235,8 +235,11 @@ RT_CASE(watch)
 	m0_rpc_machine_watch_attach(&m->rtm_machine, &w[1]);
 	m0_rpc_machine_watch_detach(&w[1]);
 	c = rt_client(m, s);
-	CF_EQ(cf_get(&conns_seen), 1, "a connection");
-	CF_EQ(cf_get(&sessions_seen), 1, "a session");
+	/* Who waits for a state may be sooner than the hook. */
+	rt_wait_count(&conns_seen, 1, "a connection is seen");
+	rt_wait_count(&sessions_seen, 1, "a session is seen");
+	CF_EQ(cf_get(&conns_seen), 1, "one connection");
+	CF_EQ(cf_get(&sessions_seen), 1, "one session");
 	rt_client_end(c);
 	rt_down(m);
 	CF_EQ(ends_seen, 1, "the end");
