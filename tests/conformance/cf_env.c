@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "lib/env.h"
-#include "lib/heap.h"
+#include "sim/heap.h"
 
 #include "cf.h"
 #include "cf_internal.h"

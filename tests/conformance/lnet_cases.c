@@ -5,7 +5,7 @@
  * [r.M0.net.xprt.lnet.address-assignment]
  */
 #include "base/probes.h"
-#include "lib/sim_io.h"
+#include "sim/raw.h"
 
 #include "m0/lnet.h"
 #include "m0/xlnet.h"

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 
 #include "lib/io_hook.h"
-#include "lib/sim_io.h"
+#include "sim/raw.h"
 
 #include "m0/lnet.h"
 #include "m0/xlnet.h"

@@ -4,7 +4,7 @@
 #define M0_TESTS_CONFORMANCE_TOY_WIRE_H
 
 #include "m0/net_xprt.h"
-#include "lib/sim.h"
+#include "m0/sim.h"
 #include "toy.h"
 
 enum toy_pkt_type {

@@ -20,7 +20,7 @@
 #define M0_TESTS_GOLDEN_REPLAY_H
 
 #include "golden/dialogue.h"
-#include "lib/sim_io.h"
+#include "sim/raw.h"
 #include "m0/lnet.h"
 
 enum {
@@ -82,7 +82,7 @@ struct replay_said {
 	unsigned             rs_conn;
 	struct m0_sock_frame rs_frame;
 	struct m0_lnet_hdr   rs_hdr;
-	/** Offset in sr_in of the connection. */
+	/** Offset in smr_in of the connection. */
 	size_t rs_payload_at;
 	bool   rs_is_matched;
 };

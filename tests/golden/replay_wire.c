@@ -237,12 +237,12 @@ void replay__dial(struct replay *replay, struct replay_item *item)
 
 static size_t left_of(const struct replay_conn *conn)
 {
-	return conn->rc_raw->sr_in_nr - conn->rc_at;
+	return conn->rc_raw->smr_in_nr - conn->rc_at;
 }
 
 static const uint8_t *at_of(const struct replay_conn *conn)
 {
-	return conn->rc_raw->sr_in + conn->rc_at;
+	return conn->rc_raw->smr_in + conn->rc_at;
 }
 
 static struct replay_item *hello_item(struct replay *replay, unsigned stream,
@@ -390,7 +390,7 @@ static bool hello_take(struct replay *replay, struct replay_conn *conn)
 static const uint8_t *payload_of(const struct replay      *replay,
 				 const struct replay_said *said)
 {
-	return replay->re_conns[said->rs_conn].rc_raw->sr_in +
+	return replay->re_conns[said->rs_conn].rc_raw->smr_in +
 	       said->rs_payload_at;
 }
 
@@ -602,8 +602,8 @@ void replay__pump(struct replay *replay)
 		while (conn->rc_is_open ? frame_take(replay, i)
 					: hello_take(replay, conn))
 			;
-		if (conn->rc_raw->sr_state == M0_SIM_RAW_BROKEN ||
-		    conn->rc_raw->sr_state == M0_SIM_RAW_EOF)
+		if (conn->rc_raw->smr_state == M0_SIM_RAW_BROKEN ||
+		    conn->rc_raw->smr_state == M0_SIM_RAW_EOF)
 			conn->rc_is_ended = true;
 	}
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <poll.h>
+#include <stdio.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <time.h>
 
 #include "lib/env.h"
-#include "lib/sim_internal.h"
+#include "m0/sim.h"
 
 #define ENV_LIMIT_NS (30 * M0_TIME_ONE_SECOND)
 
@@ -176,5 +177,5 @@ void env_fail(struct env *env, const char *fmt, ...)
 		m0_sim_fail(&env->env_sim, "%s", why);
 	fprintf(stderr, "%s\nM0_SEED=%" PRIu64 " to replay\n", why,
 		env->env_seed);
-	m0_sim__case_fail();
+	env_case_fail();
 }

@@ -9,7 +9,7 @@
 #define M0_TESTS_LIB_ENV_H
 
 #include "base/rand.h"
-#include "lib/sim.h"
+#include "m0/sim.h"
 
 enum env_kind {
 	ENV_THREADS,
@@ -70,5 +70,8 @@ void env_yield(struct env *env);
 /** Prints why and the seed, and fails the cmocka case. */
 void env_fail(struct env *env, const char *fmt, ...) __attribute__((noreturn))
 M0_PRINTF(2, 3);
+
+/** Fails the cmocka case; aborts in a program without cmocka. */
+void env_case_fail(void) __attribute__((noreturn));
 
 #endif /* M0_TESTS_LIB_ENV_H */

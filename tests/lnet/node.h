@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "m0/lnet.h"
-#include "lib/sim_io.h"
+#include "sim/raw.h"
 
 enum {
 	NODE_PORTAL = 30,

@@ -425,12 +425,12 @@ static void end_pump_sim(struct place_end *end)
 {
 	struct m0_sim_raw *raw = end->pe_raw;
 
-	end->pe_in = raw->sr_in;
-	end->pe_in_nr = raw->sr_in_nr;
-	if (raw->sr_state == M0_SIM_RAW_EOF)
+	end->pe_in = raw->smr_in;
+	end->pe_in_nr = raw->smr_in_nr;
+	if (raw->smr_state == M0_SIM_RAW_EOF)
 		end_over(end, 0);
-	else if (raw->sr_state == M0_SIM_RAW_BROKEN)
-		end_over(end, raw->sr_status);
+	else if (raw->smr_state == M0_SIM_RAW_BROKEN)
+		end_over(end, raw->smr_status);
 }
 
 static void end_pump_fd(struct place_end *end)

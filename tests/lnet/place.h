@@ -24,7 +24,7 @@
 #include <cmocka.h>
 
 #include "m0/lnet.h"
-#include "lib/sim_io.h"
+#include "sim/raw.h"
 
 enum place_kind {
 	PLACE_SIM,

@@ -2,7 +2,7 @@
 /* The history checker: what happens in a run. See history.h. */
 #include "history.h"
 #include "conformance/cf_internal.h"
-#include "lib/sim.h"
+#include "m0/sim.h"
 
 struct hi_world hi;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnet/foreign.h"
 
-#include "lib/heap.h"
+#include "sim/heap.h"
 
 static struct m0_lnet_probe probe;
 

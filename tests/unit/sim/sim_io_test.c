@@ -4,7 +4,7 @@
  * and sends and takes plain bytes.
  */
 #include "lib/pcap.h"
-#include "lib/sim_io.h"
+#include "sim/raw.h"
 #include "lnd/sock/sock.h"
 #include "unit/sim/worker.h"
 
@@ -557,9 +557,9 @@ static void accepted(struct m0_sim_raw *raw, void *arg)
 
 static void echo(struct m0_sim_raw *raw)
 {
-	m0_sim_raw_send(raw, raw->sr_in + raw->sr_done,
-			raw->sr_in_nr - raw->sr_done);
-	raw->sr_done = raw->sr_in_nr;
+	m0_sim_raw_send(raw, raw->smr_in + raw->smr_done,
+			raw->smr_in_nr - raw->smr_done);
+	raw->smr_done = raw->smr_in_nr;
 }
 
 /* A test listens and dials itself. */
@@ -577,12 +577,12 @@ static void raw_ends_speak_bytes(void **state)
 	m0_sim_run_ms(&sim, 10);
 	raw = raw_accepted;
 	assert_memory_equal(conn->c_in, "hello", 5);
-	assert_int_equal(raw->sr_remote.sa_port, 1023);
-	raw->sr_input = echo;
+	assert_int_equal(raw->smr_remote.sa_port, 1023);
+	raw->smr_input = echo;
 	say(conn, "abcdef", 6);
 	m0_sim_run_ms(&sim, 10);
 	assert_int_equal(conn->c_in_nr, 11);
-	assert_int_equal(raw->sr_in_nr, 6);
+	assert_int_equal(raw->smr_in_nr, 6);
 	m0_sim_raw_shut(raw);
 	m0_sim_run_ms(&sim, 10);
 	assert_true(conn->c_is_broken);
@@ -593,19 +593,19 @@ static void raw_ends_speak_bytes(void **state)
 	raw = m0_sim_raw_dial("10.0.0.3", 77, "10.0.0.2", PORT);
 	m0_sim_raw_send(raw, "xyz", 3);
 	m0_sim_run_ms(&sim, 10);
-	assert_int_equal(raw->sr_state, M0_SIM_RAW_CONNECTED);
+	assert_int_equal(raw->smr_state, M0_SIM_RAW_CONNECTED);
 	conn = conns[1];
 	assert_int_equal(conn->c_remote.sa_port, 77);
 	assert_memory_equal(conn->c_in, "xyz", 3);
 	table->sio_hangup(conn->c_io, conn->c_stream);
 	conn->c_stream = NULL;
 	m0_sim_run_ms(&sim, 10);
-	assert_int_equal(raw->sr_state, M0_SIM_RAW_BROKEN);
-	assert_int_equal(raw->sr_status, -ECONNRESET);
+	assert_int_equal(raw->smr_state, M0_SIM_RAW_BROKEN);
+	assert_int_equal(raw->smr_status, -ECONNRESET);
 	m0_sim_raw_free(raw);
 	raw = m0_sim_raw_dial("10.0.0.3", 0, "10.0.0.1", PORT);
 	m0_sim_run_ms(&sim, 10);
-	assert_int_equal(raw->sr_status, -ECONNREFUSED);
+	assert_int_equal(raw->smr_status, -ECONNREFUSED);
 	table->sio_unlisten(nodes[1].s_io, &listener);
 	down();
 }
@@ -631,11 +631,11 @@ static void raw_mute_fills_window(void **state)
 	say(conn, bytes, sizeof bytes);
 	m0_sim_run_ms(&sim, 1000);
 	assert_int_equal(conn->c_out_nr, 40000);
-	assert_int_equal(raw_accepted->sr_in_nr, 0);
+	assert_int_equal(raw_accepted->smr_in_nr, 0);
 	m0_sim_raw_mute(raw_accepted, false);
 	m0_sim_run_ms(&sim, 10);
 	assert_int_equal(conn->c_out_nr, 0);
-	assert_int_equal(raw_accepted->sr_in_nr, sizeof bytes);
+	assert_int_equal(raw_accepted->smr_in_nr, sizeof bytes);
 	down();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Message links of the simulator. */
-#include "lib/sim_link.h"
+#include "m0/sim_link.h"
 #include "unit/sim/worker.h"
 
 enum {

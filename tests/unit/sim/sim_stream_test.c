@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of bytes of the simulator. */
-#include "lib/sim_stream.h"
+#include "m0/sim_stream.h"
 #include "unit/sim/worker.h"
 
 enum {

@@ -11,7 +11,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "lib/sim.h"
+#include "m0/sim.h"
+#include "os/os.h"
 
 /** A strand that counts its steps and does what its hook says. */
 struct worker {

@@ -5,7 +5,7 @@
  */
 #include "unit/lnd/tcp/fake_sock.h"
 
-#include "lib/heap.h"
+#include "sim/heap.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

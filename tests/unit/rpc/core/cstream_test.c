@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "rpc/core/cstream.h"
-#include "lib/heap.h"
+#include "sim/heap.h"
 
 enum {
 	WINDOW = 3,

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "rpc/core/dups.h"
-#include "lib/heap.h"
+#include "sim/heap.h"
 
 enum {
 	MANY = 100

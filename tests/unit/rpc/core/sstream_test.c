@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "rpc/core/sstream.h"
-#include "lib/heap.h"
+#include "sim/heap.h"
 
 enum {
 	WINDOW = 4,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "lib/sim_internal.h"
-#include "lib/sim_link.h"
+#include "sim/sim_internal.h"
+#include "m0/sim_link.h"
 
 enum {
 	QUEUE_MAX = 1024,
@@ -44,8 +44,7 @@ void m0_sim_link_init(struct m0_sim_link *link, struct m0_sim *sim,
 	link->siml_name = name;
 	link->siml_deliver = deliver;
 	m0_sim_link_cfg_set(link, cfg);
-	m0_rand_init(&link->siml_rand,
-		     m0_rand_next(&sim->sim_core->simk_link_rand));
+	m0_sim__rand_init(sim->sim_core, &link->siml_rand);
 }
 
 static void packet_free(struct m0_sim_packet *packet)
@@ -103,12 +102,13 @@ static void packet_arrive(struct m0_sim_timer *timer)
 
 static m0_time_t link_draw(struct m0_sim_link *link, m0_time_t max)
 {
-	return max == 0 ? 0 : m0_rand_in(&link->siml_rand, 0, max);
+	return max == 0 ? 0 : m0_sim__rand_in(&link->siml_rand, 0, max);
 }
 
 static bool link_chance(struct m0_sim_link *link, uint32_t ppm)
 {
-	return ppm > 0 && m0_rand_below(&link->siml_rand, MILLION) < ppm;
+	return ppm > 0 &&
+	       m0_sim__rand_in(&link->siml_rand, 0, MILLION - 1) < ppm;
 }
 
 /* When the next message in order arrives, if it has left at `left`. */

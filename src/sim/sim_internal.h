@@ -4,13 +4,14 @@
  * all of it in memory of the C library, so that what the library under test
  * allocates can be counted.
  */
-#ifndef M0_TESTS_LIB_SIM_INTERNAL_H
-#define M0_TESTS_LIB_SIM_INTERNAL_H
+#ifndef M0_SRC_SIM_SIM_INTERNAL_H
+#define M0_SRC_SIM_SIM_INTERNAL_H
 
 #include <stdio.h>
 
-#include "lib/sim.h"
+#include "m0/sim.h"
 #include "base/rand.h"
+#include "os/os.h"
 
 enum {
 	SIM_START_SEC = 1000,
@@ -127,6 +128,29 @@ m0_time_t m0_sim__fd_next(const struct m0_sim_core *core);
 struct m0_sim_timer *m0_sim__timer_first(const struct m0_sim_core *core);
 void m0_sim__timer_del(struct m0_sim_core *core, struct m0_sim_timer *timer);
 
+/* Streams of draws that public structures hold. */
+static inline void m0_sim__rand_init(struct m0_sim_core *core,
+				     struct m0_sim_rand *state)
+{
+	struct m0_rand rand;
+
+	m0_rand_init(&rand, m0_rand_next(&core->simk_link_rand));
+	memcpy(state, &rand, sizeof *state);
+}
+
+/* In [lo, hi]. */
+static inline uint64_t m0_sim__rand_in(struct m0_sim_rand *state, uint64_t lo,
+				       uint64_t hi)
+{
+	struct m0_rand rand;
+	uint64_t       drawn;
+
+	memcpy(&rand, state, sizeof rand);
+	drawn = m0_rand_in(&rand, lo, hi);
+	memcpy(state, &rand, sizeof *state);
+	return drawn;
+}
+
 /** Draws in [0, max]; 0 costs no draw. */
 m0_time_t m0_sim__draw(struct m0_sim_core *core, m0_time_t max);
 
@@ -142,7 +166,7 @@ void m0_sim__report(struct m0_sim_core *core, const char *why);
 /** Reports and aborts. */
 void m0_sim__die(struct m0_sim_core *core, const char *fmt, ...)
 	__attribute__((noreturn)) M0_PRINTF(2, 3);
-/** Fails the cmocka case, or aborts. */
+/** Calls the hook of m0_sim_on_failure, and aborts if it returns. */
 void m0_sim__case_fail(void) __attribute__((noreturn));
 
-#endif /* M0_TESTS_LIB_SIM_INTERNAL_H */
+#endif /* M0_SRC_SIM_SIM_INTERNAL_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hooks.h"
-#include "lib/heap.h"
+#include "sim/heap.h"
 
 static struct m0_heap            *innermost;
 static const struct m0_alloc_ops *below;

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
-#include "lib/sim_io_internal.h"
+#include "sim/net_internal.h"
 
 /* How often a SYN without an answer is sent again, and how long in all. */
 #define SYN_WAIT_NS    M0_TIME_ONE_SECOND
@@ -69,8 +69,8 @@ struct m0_sim_host *m0_sim__host_at(const struct m0_sock_addr *addr)
 
 	for (i = 0; i < net->sin_hosts_nr; ++i) {
 		host = net->sin_hosts[i];
-		for (k = 0; k < host->sh_addrs_nr; ++k)
-			if (m0_sim__addr_eq(addr, &host->sh_addrs[k], false))
+		for (k = 0; k < host->smh_addrs_nr; ++k)
+			if (m0_sim__addr_eq(addr, &host->smh_addrs[k], false))
 				return host;
 	}
 	return NULL;
@@ -93,8 +93,8 @@ int m0_sim__listener_add(struct sim_listener       *listener,
 
 	if (host == NULL)
 		return -EADDRNOTAVAIL;
-	if (host->sh_listen_rc != 0)
-		return host->sh_listen_rc;
+	if (host->smh_listen_rc != 0)
+		return host->smh_listen_rc;
 	if (m0_sim__listener_at(addr) != NULL)
 		return -EADDRINUSE;
 	listener->sil_addr = *addr;
@@ -169,7 +169,7 @@ static void wire_notice(struct m0_sim_stream *stream, int nr)
 
 static bool is_cut(const struct m0_sim_host *from, const struct m0_sim_host *to)
 {
-	return m0_sim__net()->sin_cut[from->sh_index][to->sh_index];
+	return m0_sim__net()->sin_cut[from->smh_index][to->smh_index];
 }
 
 /* Both hosts are known: their faults are the stream's. */
@@ -180,7 +180,7 @@ static void wire_faults(struct sim_wire *wire)
 
 	for (i = 0; i < 2; ++i) {
 		host = wire->siw_end[i].sie_host;
-		m0_sim_stream_slow(&wire->siw_stream, i, host->sh_slow_bytes);
+		m0_sim_stream_slow(&wire->siw_stream, i, host->smh_slow_bytes);
 		m0_sim_stream_silence(&wire->siw_stream, i,
 				      is_cut(host,
 					     wire->siw_end[1 - i].sie_host));
@@ -260,7 +260,7 @@ int m0_sim__dial(const struct m0_sock_addr *from, uint16_t port_min,
 		.siw_syn_timer.simt_data = wire,
 	};
 	(void)snprintf(wire->siw_name, sizeof wire->siw_name, "%.15s:%u",
-		       host->sh_name, addr.sa_port);
+		       host->smh_name, addr.sa_port);
 	m0_sim_stream_init(&wire->siw_stream, net->sin_sim, wire->siw_name,
 			   &net->sin_cfg, wire_notice);
 	wire->siw_stream.sst_data = wire;
@@ -274,7 +274,7 @@ int m0_sim__dial(const struct m0_sock_addr *from, uint16_t port_min,
 					     .sie_is_told = true };
 	TAILQ_INSERT_TAIL(&net->sin_wires, wire, siw_link);
 	++net->sin_wires_nr;
-	++host->sh_dials_nr;
+	++host->smh_dials_nr;
 	syn_arm(wire, net->sin_cfg.ssc_latency_ns);
 	*ret = &wire->siw_end[0];
 	return 0;
@@ -367,7 +367,7 @@ static void syn_fire(struct m0_sim_timer *timer)
 	to->sie_host = m0_sim__host_at(&to->sie_addr);
 	if (to->sie_host == NULL)
 		syn_answer(wire, -EHOSTUNREACH, NO_HOST_NS);
-	else if (to->sie_host->sh_unreachable)
+	else if (to->sie_host->smh_unreachable)
 		syn_answer(wire, -EHOSTUNREACH, latency);
 	else if (is_cut(from, to->sie_host) || is_cut(to->sie_host, from))
 		syn_again(wire);
@@ -458,11 +458,11 @@ struct m0_sim_host *m0_sim_host_add(const char *name, const char *addrs)
 
 	M0_PRE(net->sin_hosts_nr < SIM_HOSTS_MAX);
 	host = m0_sim__realloc(NULL, 1, sizeof *host);
-	*host = (struct m0_sim_host){ .sh_name = name,
-				      .sh_index = net->sin_hosts_nr };
+	*host = (struct m0_sim_host){ .smh_name = name,
+				      .smh_index = net->sin_hosts_nr };
 	(void)snprintf(text, sizeof text, "%s", addrs);
 	while ((word = strsep(&at, " ")) != NULL)
-		host->sh_addrs[host->sh_addrs_nr++] = m0_sim_addr(word, 0);
+		host->smh_addrs[host->smh_addrs_nr++] = m0_sim_addr(word, 0);
 	net->sin_hosts[net->sin_hosts_nr++] = host;
 	return host;
 }
@@ -508,7 +508,7 @@ static void end_silence(struct sim_end *end, struct m0_sim_host *to)
 void m0_sim_host_cut_way(struct m0_sim_host *from, struct m0_sim_host *to,
 			 bool cut)
 {
-	m0_sim__net()->sin_cut[from->sh_index][to->sh_index] = cut;
+	m0_sim__net()->sin_cut[from->smh_index][to->smh_index] = cut;
 	ends_each(from, end_silence, to);
 }
 
@@ -543,30 +543,30 @@ void m0_sim_host_reset_way(struct m0_sim_host *host, struct m0_sim_host *other)
 
 void m0_sim_host_unreachable(struct m0_sim_host *host, bool unreachable)
 {
-	host->sh_unreachable = unreachable;
+	host->smh_unreachable = unreachable;
 }
 
 static void end_slow(struct sim_end *end, struct m0_sim_host *arg)
 {
 	(void)arg;
 	m0_sim_stream_slow(m0_sim__stream(end), end->sie_nr,
-			   end->sie_host->sh_slow_bytes);
+			   end->sie_host->smh_slow_bytes);
 }
 
 void m0_sim_host_slow(struct m0_sim_host *host, uint64_t bytes_per_s)
 {
-	host->sh_slow_bytes = bytes_per_s;
+	host->smh_slow_bytes = bytes_per_s;
 	ends_each(host, end_slow, NULL);
 }
 
 void m0_sim_host_listen_fails(struct m0_sim_host *host, int rc)
 {
-	host->sh_listen_rc = rc;
+	host->smh_listen_rc = rc;
 }
 
 void m0_sim_host_iface_up(struct m0_sim_host *host, bool up)
 {
-	host->sh_iface_down = !up;
+	host->smh_iface_down = !up;
 }
 
 unsigned m0_sim_host_streams_nr(const struct m0_sim_host *host)
@@ -583,5 +583,5 @@ unsigned m0_sim_host_streams_nr(const struct m0_sim_host *host)
 
 unsigned m0_sim_host_dials_nr(const struct m0_sim_host *host)
 {
-	return host->sh_dials_nr;
+	return host->smh_dials_nr;
 }

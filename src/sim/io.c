@@ -2,7 +2,7 @@
 /* The table m0_sock_io_ops over the streams of the simulated network. */
 #include <stdlib.h>
 
-#include "lib/sim_io_internal.h"
+#include "sim/net_internal.h"
 #include "lnd/sock/sock.h"
 
 enum {
@@ -19,15 +19,15 @@ enum {
 
 static struct sim_io *io_of(struct m0_sock_io *io)
 {
-	return container_of(io, struct sim_io, sio_io);
+	return container_of(io, struct sim_io, sno_io);
 }
 
 static void io_wake(struct sim_io *io)
 {
-	if (io->sio_strand != NULL)
-		m0_strand_wake(io->sio_strand);
-	if (io->sio_fd_is_open)
-		m0_os_fd_signal(&io->sio_fd);
+	if (io->sno_strand != NULL)
+		m0_strand_wake(io->sno_strand);
+	if (io->sno_fd_is_open)
+		m0_os_fd_signal(&io->sno_fd);
 }
 
 /* -- queues ---------------------------------------------------------------- */
@@ -39,8 +39,8 @@ static void ready_add(struct sim_end *end)
 	if (end->sie_is_ready)
 		return;
 	end->sie_is_ready = true;
-	TAILQ_INSERT_TAIL(&io->sio_ready, end, sie_ready_link);
-	++io->sio_ready_nr;
+	TAILQ_INSERT_TAIL(&io->sno_ready, end, sie_ready_link);
+	++io->sno_ready_nr;
 }
 
 static void ready_del(struct sim_end *end)
@@ -48,8 +48,8 @@ static void ready_del(struct sim_end *end)
 	if (!end->sie_is_ready)
 		return;
 	end->sie_is_ready = false;
-	TAILQ_REMOVE(&end->sie_io->sio_ready, end, sie_ready_link);
-	--end->sie_io->sio_ready_nr;
+	TAILQ_REMOVE(&end->sie_io->sno_ready, end, sie_ready_link);
+	--end->sie_io->sno_ready_nr;
 }
 
 static void out_add(struct sim_end *end)
@@ -57,7 +57,7 @@ static void out_add(struct sim_end *end)
 	if (end->sie_is_out)
 		return;
 	end->sie_is_out = true;
-	TAILQ_INSERT_TAIL(&end->sie_io->sio_outs, end, sie_out_link);
+	TAILQ_INSERT_TAIL(&end->sie_io->sno_outs, end, sie_out_link);
 }
 
 static void out_del(struct sim_end *end)
@@ -65,7 +65,7 @@ static void out_del(struct sim_end *end)
 	if (!end->sie_is_out)
 		return;
 	end->sie_is_out = false;
-	TAILQ_REMOVE(&end->sie_io->sio_outs, end, sie_out_link);
+	TAILQ_REMOVE(&end->sie_io->sno_outs, end, sie_out_link);
 }
 
 /* The node lets go of an end. */
@@ -75,9 +75,9 @@ static void end_forget(struct sim_end *end)
 
 	ready_del(end);
 	out_del(end);
-	if (io->sio_serving == end)
-		io->sio_serving = NULL;
-	--io->sio_ends_nr;
+	if (io->sno_serving == end)
+		io->sno_serving = NULL;
+	--io->sno_ends_nr;
 	m0_sim__end_leave(end, true);
 }
 
@@ -93,7 +93,7 @@ static void end_adopt(struct sim_end *end, struct sim_io *io)
 {
 	end->sie_owner = SIM_OWNER_NODE;
 	end->sie_io = io;
-	++io->sio_ends_nr;
+	++io->sno_ends_nr;
 	m0_sim_stream_keepalive(m0_sim__stream(end), end->sie_nr, KEEP_IDLE_NS,
 				KEEP_GAP_NS, KEEP_NR);
 }
@@ -119,7 +119,7 @@ void m0_sim__node_backlog(struct sim_listener *listener)
 static bool end_lives(const struct sim_io *io, const struct sim_end *end,
 		      ssize_t rc)
 {
-	if (io->sio_serving != end)
+	if (io->sno_serving != end)
 		return false;
 	M0_ASSERT_INFO(rc >= 0, "a connection was ended, and not hung up");
 	return true;
@@ -238,7 +238,7 @@ static void end_serve(struct sim_io *io, struct sim_end *end)
 	const struct m0_sim_stream *stream = m0_sim__stream(end);
 	unsigned                    nr;
 
-	io->sio_serving = end;
+	io->sno_serving = end;
 	if (!end->sie_is_dialled || (!end->sie_is_told && !dial_tell(io, end)))
 		goto out;
 	if (stream->sst_reset[end->sie_nr] && end->sie_is_paused) {
@@ -248,12 +248,12 @@ static void end_serve(struct sim_io *io, struct sim_end *end)
 	for (nr = 0; nr < TURNS_MAX; ++nr)
 		if (end->sie_is_paused || !end_read(io, end))
 			break;
-	if (io->sio_serving == end && !end->sie_is_paused &&
+	if (io->sno_serving == end && !end->sie_is_paused &&
 	    (end->sie_held_nr > 0 ||
 	     m0_sim_stream_is_readable(stream, end->sie_nr)))
 		ready_add(end);
 out:
-	io->sio_serving = NULL;
+	io->sno_serving = NULL;
 }
 
 /* -- passes ---------------------------------------------------------------- */
@@ -271,7 +271,7 @@ static void listener_accept(struct sim_io *io, struct sim_listener *listener)
 		TAILQ_REMOVE(&listener->sil_backlog, end, sie_backlog_link);
 		--listener->sil_backlog_nr;
 		end_adopt(end, io);
-		conn = m0_sock_accepted(io->sio_io.si_sock,
+		conn = m0_sock_accepted(io->sno_io.si_sock,
 					listener->sil_listener, &end->sie_addr,
 					&end->sie_wire->siw_end[0].sie_addr,
 					end);
@@ -303,21 +303,21 @@ static bool sim_pass(struct m0_sock_io *base, m0_time_t now)
 
 	if (base->si_sock == NULL)
 		return false;
-	if (io->sio_fd_is_open)
-		m0_os_fd_clear(&io->sio_fd);
-	io->sio_has_told = false;
+	if (io->sno_fd_is_open)
+		m0_os_fd_clear(&io->sno_fd);
+	io->sno_has_told = false;
 	m0_sock_now_set(base->si_sock, now);
 	TAILQ_FOREACH(listener, &m0_sim__net()->sin_listeners, sil_link)
 	if (listener->sil_io == io)
 		listener_accept(io, listener);
-	for (nr = io->sio_ready_nr; nr > 0; --nr) {
-		end = TAILQ_FIRST(&io->sio_ready);
+	for (nr = io->sno_ready_nr; nr > 0; --nr) {
+		end = TAILQ_FIRST(&io->sno_ready);
 		if (end == NULL)
 			break;
 		ready_del(end);
 		end_serve(io, end);
 	}
-	return !TAILQ_EMPTY(&io->sio_ready) || !backlog_is_empty(io);
+	return !TAILQ_EMPTY(&io->sno_ready) || !backlog_is_empty(io);
 }
 
 static void end_write(struct sim_io *io, struct sim_end *end)
@@ -327,7 +327,7 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 	ssize_t      rc;
 	size_t       bytes;
 
-	io->sio_serving = end;
+	io->sno_serving = end;
 	for (;;) {
 		nr = m0_sock_out_what(end->sie_conn, iov, IOV_NR);
 		M0_ASSERT(nr <= IOV_NR);
@@ -338,7 +338,7 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 		rc = m0_sim_stream_write(m0_sim__stream(end), end->sie_nr, iov,
 					 nr);
 		if (rc < 0) {
-			io->sio_has_told = true;
+			io->sno_has_told = true;
 			end_broken(end, (int)rc);
 			break;
 		}
@@ -350,7 +350,7 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 		    end->sie_is_blocked)
 			break;
 	}
-	io->sio_serving = NULL;
+	io->sno_serving = NULL;
 }
 
 static void sim_flush(struct m0_sock_io *base)
@@ -359,7 +359,7 @@ static void sim_flush(struct m0_sock_io *base)
 	struct sim_ends later = TAILQ_HEAD_INITIALIZER(later);
 	struct sim_end *end;
 
-	while ((end = TAILQ_FIRST(&io->sio_outs)) != NULL) {
+	while ((end = TAILQ_FIRST(&io->sno_outs)) != NULL) {
 		out_del(end);
 		if (end->sie_is_told) {
 			end_write(io, end);
@@ -368,14 +368,14 @@ static void sim_flush(struct m0_sock_io *base)
 			TAILQ_INSERT_TAIL(&later, end, sie_out_link);
 		}
 	}
-	TAILQ_CONCAT(&io->sio_outs, &later, sie_out_link);
+	TAILQ_CONCAT(&io->sno_outs, &later, sie_out_link);
 }
 
 static bool sim_ready(struct m0_sock_io *base)
 {
 	struct sim_io *io = io_of(base);
 
-	return io->sio_has_told || !TAILQ_EMPTY(&io->sio_ready) ||
+	return io->sno_has_told || !TAILQ_EMPTY(&io->sno_ready) ||
 	       !backlog_is_empty(io);
 }
 
@@ -389,27 +389,27 @@ static int sim_fd(struct m0_sock_io *base)
 	struct sim_io *io = io_of(base);
 	int            rc;
 
-	if (!io->sio_fd_is_open) {
-		rc = m0_os_fd_open(&io->sio_fd);
+	if (!io->sno_fd_is_open) {
+		rc = m0_os_fd_open(&io->sno_fd);
 		if (rc != 0)
 			return rc;
-		io->sio_fd_is_open = true;
-		m0_os_fd_signal(&io->sio_fd);
+		io->sno_fd_is_open = true;
+		m0_os_fd_signal(&io->sno_fd);
 	}
-	return io->sio_fd.of_fd;
+	return io->sno_fd.of_fd;
 }
 
 static void sim_arm(struct m0_sock_io *base, m0_time_t deadline)
 {
 	struct sim_io *io = io_of(base);
 
-	if (io->sio_fd_is_open)
-		m0_os_fd_arm(&io->sio_fd, deadline);
+	if (io->sno_fd_is_open)
+		m0_os_fd_arm(&io->sno_fd, deadline);
 }
 
 static void sim_strand_set(struct m0_sock_io *base, struct m0_strand *strand)
 {
-	io_of(base)->sio_strand = strand;
+	io_of(base)->sno_strand = strand;
 }
 
 /* -- life ------------------------------------------------------------------ */
@@ -420,12 +420,12 @@ static int sim_create(struct m0_sock_io **ret, const struct m0_sock_io_cfg *cfg)
 	struct sim_io  *io = m0_sim__realloc(NULL, 1, sizeof *io);
 
 	(void)cfg;
-	*io = (struct sim_io){ .sio_io.si_ops = &m0_sim_io_ops,
-			       .sio_host = net->sin_host_used };
-	TAILQ_INIT(&io->sio_ready);
-	TAILQ_INIT(&io->sio_outs);
+	*io = (struct sim_io){ .sno_io.si_ops = &m0_sim_io_ops,
+			       .sno_host = net->sin_host_used };
+	TAILQ_INIT(&io->sno_ready);
+	TAILQ_INIT(&io->sno_outs);
 	++net->sin_ios_nr;
-	*ret = &io->sio_io;
+	*ret = &io->sno_io;
 	return 0;
 }
 
@@ -434,12 +434,12 @@ static void sim_destroy(struct m0_sock_io *base)
 	struct sim_net *net = m0_sim__net();
 	struct sim_io  *io = io_of(base);
 
-	if (io->sio_ends_nr + io->sio_listeners_nr > 0)
+	if (io->sno_ends_nr + io->sno_listeners_nr > 0)
 		m0_sim_fail(net->sin_sim,
 			    "an io ends with %u streams and %u listeners",
-			    io->sio_ends_nr, io->sio_listeners_nr);
-	if (io->sio_fd_is_open)
-		m0_os_fd_close(&io->sio_fd);
+			    io->sno_ends_nr, io->sno_listeners_nr);
+	if (io->sno_fd_is_open)
+		m0_os_fd_close(&io->sno_fd);
 	--net->sin_ios_nr;
 	free(io);
 }
@@ -451,13 +451,13 @@ static unsigned host_ifaces(const struct m0_sim_host *host,
 	const struct m0_sock_addr *addr;
 	unsigned                   i;
 
-	for (i = 0; i < host->sh_addrs_nr; ++i, ++nr) {
-		addr = &host->sh_addrs[i];
+	for (i = 0; i < host->smh_addrs_nr; ++i, ++nr) {
+		addr = &host->smh_addrs[i];
 		if (nr >= max)
 			continue;
 		ifaces[nr] = (struct m0_sock_iface){
 			.sif_addr = *addr,
-			.sif_is_up = !host->sh_iface_down,
+			.sif_is_up = !host->smh_iface_down,
 			.sif_is_link_local = addr->sa_bytes_nr == 16 &&
 					     addr->sa_bytes[0] == 0xfe &&
 					     (addr->sa_bytes[1] & 0xc0) == 0x80,
@@ -504,7 +504,7 @@ static int sim_listen(struct m0_sock_io *base, struct m0_sock_listener *at,
 		free(listener);
 		return rc;
 	}
-	++io_of(base)->sio_listeners_nr;
+	++io_of(base)->sno_listeners_nr;
 	at->slr_stream = listener;
 	return 0;
 }
@@ -515,7 +515,7 @@ static void sim_unlisten(struct m0_sock_io *base, struct m0_sock_listener *at)
 
 	M0_PRE(listener->sil_io == io_of(base));
 	m0_sim__listener_del(listener);
-	--listener->sil_io->sio_listeners_nr;
+	--listener->sil_io->sno_listeners_nr;
 	free(listener);
 	at->slr_stream = NULL;
 }

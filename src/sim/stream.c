@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "lib/sim_internal.h"
-#include "lib/sim_stream.h"
+#include "sim/sim_internal.h"
+#include "m0/sim_stream.h"
 
 enum {
 	WINDOW_BYTES = 256 * 1024,
@@ -69,8 +69,7 @@ void m0_sim_stream_init(struct m0_sim_stream *stream, struct m0_sim *sim,
 	stream->sst_cfg = *cfg;
 	if (cfg->ssc_window_bytes == 0)
 		stream->sst_cfg.ssc_window_bytes = WINDOW_BYTES;
-	m0_rand_init(&stream->sst_rand,
-		     m0_rand_next(&sim->sim_core->simk_link_rand));
+	m0_sim__rand_init(sim->sim_core, &stream->sst_rand);
 	dir_init(stream, 0);
 	dir_init(stream, 1);
 }
@@ -168,8 +167,8 @@ static struct m0_sim_piece *piece_go(struct m0_sim_stream_dir *dir,
 	m0_time_t                       way = cfg->ssc_latency_ns;
 
 	if (cfg->ssc_jitter_ns > 0)
-		way += m0_rand_in(&dir->ssd_stream->sst_rand, 0,
-				  cfg->ssc_jitter_ns);
+		way += m0_sim__rand_in(&dir->ssd_stream->sst_rand, 0,
+				       cfg->ssc_jitter_ns);
 	dir->ssd_free_at = max64u(dir->ssd_free_at, dir_now(dir));
 	if (cfg->ssc_rate_bytes > 0)
 		dir->ssd_free_at += nr * M0_TIME_ONE_SECOND /
@@ -323,7 +322,7 @@ static size_t piece_size(struct m0_sim_stream *stream, size_t nr)
 
 	if (max == 0)
 		return min64u(nr, PIECE_BYTES);
-	return min64u(nr, m0_rand_in(&stream->sst_rand, 1, max));
+	return min64u(nr, m0_sim__rand_in(&stream->sst_rand, 1, max));
 }
 
 static void bytes_go(struct m0_sim_stream *stream, int end,

@@ -3,8 +3,8 @@
  * A heap that counts, and fails when told to: stands between m0_alloc() and
  * where memory came from before. Several may be stacked; each sees all calls.
  */
-#ifndef M0_TESTS_LIB_HEAP_H
-#define M0_TESTS_LIB_HEAP_H
+#ifndef M0_SRC_SIM_HEAP_H
+#define M0_SRC_SIM_HEAP_H
 
 #include "m0/base.h"
 
@@ -43,4 +43,4 @@ uint64_t m0_heap_failed_nr(const struct m0_heap *heap);
  */
 int m0_heap_fail_each(int (*fn)(void *arg), void *arg);
 
-#endif /* M0_TESTS_LIB_HEAP_H */
+#endif /* M0_SRC_SIM_HEAP_H */

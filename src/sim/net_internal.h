@@ -7,13 +7,13 @@
  * off the network at once and freed at the next turn, since its stream may be
  * in the middle of a notice.
  */
-#ifndef M0_TESTS_LIB_SIM_IO_INTERNAL_H
-#define M0_TESTS_LIB_SIM_IO_INTERNAL_H
+#ifndef M0_SRC_SIM_NET_INTERNAL_H
+#define M0_SRC_SIM_NET_INTERNAL_H
 
 #include <sys/queue.h>
 
-#include "lib/sim_internal.h"
-#include "lib/sim_io.h"
+#include "sim/sim_internal.h"
+#include "sim/raw.h"
 #include "m0/lnd.h"
 #include "os/os.h"
 
@@ -24,15 +24,15 @@ enum {
 };
 
 struct m0_sim_host {
-	const char         *sh_name;
-	unsigned            sh_index;
-	struct m0_sock_addr sh_addrs[SIM_ADDRS_MAX];
-	unsigned            sh_addrs_nr;
-	bool                sh_unreachable;
-	bool                sh_iface_down;
-	uint64_t            sh_slow_bytes;
-	int                 sh_listen_rc;
-	unsigned            sh_dials_nr;
+	const char         *smh_name;
+	unsigned            smh_index;
+	struct m0_sock_addr smh_addrs[SIM_ADDRS_MAX];
+	unsigned            smh_addrs_nr;
+	bool                smh_unreachable;
+	bool                smh_iface_down;
+	uint64_t            smh_slow_bytes;
+	int                 smh_listen_rc;
+	unsigned            smh_dials_nr;
 };
 
 enum sim_owner {
@@ -106,20 +106,20 @@ TAILQ_HEAD(sim_listeners, sim_listener);
 
 /** Of a node. */
 struct sim_io {
-	struct m0_sock_io   sio_io;
-	struct m0_sim_host *sio_host;
-	struct m0_strand   *sio_strand;
-	struct m0_os_fd     sio_fd;
-	bool                sio_fd_is_open;
-	struct sim_ends     sio_ready;
-	unsigned            sio_ready_nr;
-	struct sim_ends     sio_outs;
-	unsigned            sio_ends_nr;
-	unsigned            sio_listeners_nr;
+	struct m0_sock_io   sno_io;
+	struct m0_sim_host *sno_host;
+	struct m0_strand   *sno_strand;
+	struct m0_os_fd     sno_fd;
+	bool                sno_fd_is_open;
+	struct sim_ends     sno_ready;
+	unsigned            sno_ready_nr;
+	struct sim_ends     sno_outs;
+	unsigned            sno_ends_nr;
+	unsigned            sno_listeners_nr;
 	/** Whom a call up is about; NULL once he has hung up. */
-	struct sim_end *sio_serving;
+	struct sim_end *sno_serving;
 	/** A flush has called up: the driver needs another step. */
-	bool sio_has_told;
+	bool sno_has_told;
 };
 
 struct sim_net {
@@ -177,4 +177,4 @@ void m0_sim__raws_free(struct sim_net *net);
 void m0_sim__pcap_wire(struct sim_wire *wire);
 void m0_sim__pcap_fini(struct sim_net *net);
 
-#endif /* M0_TESTS_LIB_SIM_IO_INTERNAL_H */
+#endif /* M0_SRC_SIM_NET_INTERNAL_H */

@@ -8,11 +8,10 @@
  * except for what is drawn to be reordered or is the second copy of a
  * duplicate. Each direction has faults, queue and counters of its own.
  */
-#ifndef M0_TESTS_LIB_SIM_LINK_H
-#define M0_TESTS_LIB_SIM_LINK_H
+#ifndef M0_SIM_LINK_H
+#define M0_SIM_LINK_H
 
-#include "lib/sim.h"
-#include "base/rand.h"
+#include "m0/sim.h"
 
 struct m0_sim_link;
 struct m0_sim_packet;
@@ -63,7 +62,7 @@ struct m0_sim_link {
 	struct m0_sim         *siml_sim;
 	const char            *siml_name;
 	struct m0_sim_link_cfg siml_cfg;
-	struct m0_rand         siml_rand;
+	struct m0_sim_rand     siml_rand;
 	struct m0_sim_link_dir siml_dir[2];
 	/**
 	 * A message for end `end` (0 or 1) has come; `bytes` are the link's and
@@ -98,4 +97,4 @@ void                            m0_sim_link_cfg_set(struct m0_sim_link          
 const struct m0_sim_link_stats *m0_sim_link_stats(
 	const struct m0_sim_link *link, int end);
 
-#endif /* M0_TESTS_LIB_SIM_LINK_H */
+#endif /* M0_SIM_LINK_H */

@@ -19,13 +19,19 @@
  * `M0_SEED=<seed> to replay`; setting that variable repeats it. M0_SIM_VERBOSE=1
  * prints the narration as it happens.
  */
-#ifndef M0_TESTS_LIB_SIM_H
-#define M0_TESTS_LIB_SIM_H
+#ifndef M0_SIM_H
+#define M0_SIM_H
 
 #include "m0/base.h"
-#include "os/os.h"
+#include "m0/sync.h"
 
 struct m0_sim_core;
+struct m0_strand;
+
+/** A stream of draws. Private. */
+struct m0_sim_rand {
+	uint64_t simr_state[4];
+};
 
 struct m0_sim {
 	/** Lives on the heap: it outlasts a test that failed by longjmp. */
@@ -160,11 +166,19 @@ uint64_t m0_sim_hash(const struct m0_sim *sim);
 /** Prints the kept end of the narration and the seed's line, on stderr. */
 void m0_sim_report(struct m0_sim *sim, const char *why);
 /**
- * Reports, then fails the cmocka case in whose program it runs; aborts in a
- * program without cmocka. From anywhere.
+ * Reports, then calls the hook of m0_sim_on_failure(); aborts if that returns
+ * or if there is none. From anywhere.
  */
 void m0_sim_fail(struct m0_sim *sim, const char *fmt, ...)
 	__attribute__((noreturn)) M0_PRINTF(2, 3);
+
+/**
+ * What to do when a run has failed and was reported: how a test framework learns
+ * of it. The hook may leave by longjmp; the simulation is then abandoned, and
+ * the next m0_sim_init drops it. NULL: abort. Of the program, not of a
+ * simulation.
+ */
+void m0_sim_on_failure(void (*hook)(void));
 
 /* -- seeds --------------------------------------------------------------- */
 
@@ -180,4 +194,4 @@ uint64_t m0_sim_seed_get(uint64_t seed);
 void m0_sim_for_each_seed(uint64_t first, unsigned                         nr,
 			  void (*fn)(struct m0_sim *sim, void *arg), void *arg);
 
-#endif /* M0_TESTS_LIB_SIM_H */
+#endif /* M0_SIM_H */

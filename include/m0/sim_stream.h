@@ -13,13 +13,12 @@
  * Each direction is named by the end that writes. All calls from anywhere, also
  * from a step, a timer or a notice.
  */
-#ifndef M0_TESTS_LIB_SIM_STREAM_H
-#define M0_TESTS_LIB_SIM_STREAM_H
+#ifndef M0_SIM_STREAM_H
+#define M0_SIM_STREAM_H
 
 #include <sys/uio.h>
 
-#include "lib/sim.h"
-#include "base/rand.h"
+#include "m0/sim.h"
 
 struct m0_sim_stream;
 struct m0_sim_piece;
@@ -79,7 +78,7 @@ struct m0_sim_stream {
 	struct m0_sim           *sst_sim;
 	const char              *sst_name;
 	struct m0_sim_stream_cfg sst_cfg;
-	struct m0_rand           sst_rand;
+	struct m0_sim_rand       sst_rand;
 	struct m0_sim_stream_dir sst_dir[2];
 	/** Nobody is there any more: what comes is answered with a reset. */
 	bool sst_gone[2];
@@ -152,4 +151,4 @@ void m0_sim_stream_keepalive(struct m0_sim_stream *stream, int end,
 void m0_sim_stream_slow(struct m0_sim_stream *stream, int end,
 			uint64_t bytes_per_s);
 
-#endif /* M0_TESTS_LIB_SIM_STREAM_H */
+#endif /* M0_SIM_STREAM_H */

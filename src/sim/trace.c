@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "base/probes.h"
-#include "lib/sim_internal.h"
+#include "sim/sim_internal.h"
 
-/* cmocka's: there if the program is a cmocka test. */
-extern void _fail(const char *const file, const int line) __attribute__((weak));
 /* There if a sanitizer is. */
 extern void __sanitizer_set_death_callback(void (*callback)(void))
 	__attribute__((weak));
+
+static void (*the_hook)(void);
 
 /* FNV-1a, 64 bits. */
 static uint64_t hash_add(uint64_t hash, const void *bytes, size_t nr)
@@ -173,10 +173,15 @@ void m0_sim__die(struct m0_sim_core *core, const char *fmt, ...)
 	abort();
 }
 
+void m0_sim_on_failure(void (*hook)(void))
+{
+	the_hook = hook;
+}
+
 void m0_sim__case_fail(void)
 {
-	if (_fail != NULL)
-		_fail(__FILE__, __LINE__);
+	if (the_hook != NULL)
+		the_hook();
 	abort();
 }
 

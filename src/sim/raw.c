@@ -2,7 +2,7 @@
 /* Raw ends: connections of the test's own, byte by byte. */
 #include <stdlib.h>
 
-#include "lib/sim_io_internal.h"
+#include "sim/net_internal.h"
 
 enum {
 	READ_BYTES = 64 * 1024
@@ -14,9 +14,9 @@ static struct m0_sim_raw *raw_new(struct sim_end *end)
 	struct m0_sim_raw *raw = m0_sim__realloc(NULL, 1, sizeof *raw);
 
 	*raw = (struct m0_sim_raw){
-		.sr_end = end,
-		.sr_remote = end->sie_wire->siw_end[1 - end->sie_nr].sie_addr,
-		.sr_next = net->sin_raws,
+		.smr_end = end,
+		.smr_remote = end->sie_wire->siw_end[1 - end->sie_nr].sie_addr,
+		.smr_next = net->sin_raws,
 	};
 	net->sin_raws = raw;
 	end->sie_owner = SIM_OWNER_RAW;
@@ -26,7 +26,7 @@ static struct m0_sim_raw *raw_new(struct sim_end *end)
 
 static struct sim_end *raw_end(const struct m0_sim_raw *raw)
 {
-	return raw->sr_end;
+	return raw->smr_end;
 }
 
 static m0_time_t raw_now(void)
@@ -41,17 +41,17 @@ static void raw_leave(struct m0_sim_raw *raw, bool reset)
 
 	if (end == NULL)
 		return;
-	raw->sr_end = NULL;
+	raw->smr_end = NULL;
 	m0_sim__end_leave(end, reset);
 }
 
 static void raw_broken(struct m0_sim_raw *raw, int status)
 {
-	if (raw->sr_state != M0_SIM_RAW_BROKEN) {
-		raw->sr_state = M0_SIM_RAW_BROKEN;
-		raw->sr_status = status;
-		raw->sr_ended_at = raw_now();
-		raw->sr_out_nr = 0;
+	if (raw->smr_state != M0_SIM_RAW_BROKEN) {
+		raw->smr_state = M0_SIM_RAW_BROKEN;
+		raw->smr_status = status;
+		raw->smr_ended_at = raw_now();
+		raw->smr_out_nr = 0;
 	}
 	raw_leave(raw, true);
 }
@@ -59,26 +59,26 @@ static void raw_broken(struct m0_sim_raw *raw, int status)
 static void raw_flush(struct m0_sim_raw *raw)
 {
 	struct sim_end *end = raw_end(raw);
-	struct iovec    iov = { .iov_base = raw->sr_out,
-				.iov_len = raw->sr_out_nr };
+	struct iovec    iov = { .iov_base = raw->smr_out,
+				.iov_len = raw->smr_out_nr };
 	ssize_t         rc;
 
-	if (end == NULL || raw->sr_out_nr == 0 ||
-	    raw->sr_state == M0_SIM_RAW_DIALLING)
+	if (end == NULL || raw->smr_out_nr == 0 ||
+	    raw->smr_state == M0_SIM_RAW_DIALLING)
 		return;
 	rc = m0_sim_stream_write(m0_sim__stream(end), end->sie_nr, &iov, 1);
 	if (rc == -EPIPE) {
-		raw->sr_out_nr = 0;
+		raw->smr_out_nr = 0;
 		return;
 	}
 	if (rc < 0) {
 		raw_broken(raw, (int)rc);
 		return;
 	}
-	raw->sr_out_nr -= (size_t)rc;
-	if (raw->sr_out_nr > 0)
-		memmove(raw->sr_out, raw->sr_out + rc, raw->sr_out_nr);
-	else if (raw->sr_close_after)
+	raw->smr_out_nr -= (size_t)rc;
+	if (raw->smr_out_nr > 0)
+		memmove(raw->smr_out, raw->smr_out + rc, raw->smr_out_nr);
+	else if (raw->smr_close_after)
 		m0_sim_stream_shut(m0_sim__stream(end), end->sie_nr);
 }
 
@@ -89,15 +89,16 @@ static bool raw_read(struct m0_sim_raw *raw)
 	bool            changed = false;
 	ssize_t         rc;
 
-	while ((end = raw_end(raw)) != NULL && !raw->sr_is_mute &&
+	while ((end = raw_end(raw)) != NULL && !raw->smr_is_mute &&
 	       m0_sim_stream_is_readable(m0_sim__stream(end), end->sie_nr)) {
-		if (raw->sr_in_max - raw->sr_in_nr < READ_BYTES) {
-			raw->sr_in_max = 2 * raw->sr_in_max + READ_BYTES;
-			raw->sr_in =
-				m0_sim__realloc(raw->sr_in, raw->sr_in_max, 1);
+		if (raw->smr_in_max - raw->smr_in_nr < READ_BYTES) {
+			raw->smr_in_max = 2 * raw->smr_in_max + READ_BYTES;
+			raw->smr_in = m0_sim__realloc(raw->smr_in,
+						      raw->smr_in_max, 1);
 		}
 		rc = m0_sim_stream_read(m0_sim__stream(end), end->sie_nr,
-					raw->sr_in + raw->sr_in_nr, READ_BYTES);
+					raw->smr_in + raw->smr_in_nr,
+					READ_BYTES);
 		if (rc == -EAGAIN)
 			break;
 		if (rc < 0) {
@@ -105,14 +106,14 @@ static bool raw_read(struct m0_sim_raw *raw)
 			return true;
 		}
 		if (rc == 0) {
-			changed = changed || raw->sr_state != M0_SIM_RAW_EOF;
-			if (raw->sr_state != M0_SIM_RAW_EOF)
-				raw->sr_ended_at = raw_now();
-			raw->sr_state = M0_SIM_RAW_EOF;
+			changed = changed || raw->smr_state != M0_SIM_RAW_EOF;
+			if (raw->smr_state != M0_SIM_RAW_EOF)
+				raw->smr_ended_at = raw_now();
+			raw->smr_state = M0_SIM_RAW_EOF;
 			break;
 		}
-		raw->sr_in_nr += (size_t)rc;
-		raw->sr_in_at = raw_now();
+		raw->smr_in_nr += (size_t)rc;
+		raw->smr_in_at = raw_now();
 		changed = true;
 	}
 	return changed;
@@ -125,24 +126,24 @@ void m0_sim__raw_notice(struct sim_end *end)
 
 	if (!end->sie_is_dialled)
 		return;
-	if (raw->sr_state == M0_SIM_RAW_DIALLING) {
+	if (raw->smr_state == M0_SIM_RAW_DIALLING) {
 		changed = true;
 		if (end->sie_dial_rc != 0)
 			raw_broken(raw, end->sie_dial_rc);
 		else
-			raw->sr_state = M0_SIM_RAW_CONNECTED;
+			raw->smr_state = M0_SIM_RAW_CONNECTED;
 	}
 	raw_flush(raw);
 	if (raw_read(raw) || changed)
-		if (raw->sr_input != NULL)
-			raw->sr_input(raw);
+		if (raw->smr_input != NULL)
+			raw->smr_input(raw);
 }
 
 void m0_sim__raw_accepted(struct sim_listener *listener, struct sim_end *end)
 {
 	struct m0_sim_raw *raw = raw_new(end);
 
-	raw->sr_state = M0_SIM_RAW_CONNECTED;
+	raw->smr_state = M0_SIM_RAW_CONNECTED;
 	listener->sil_accepted(raw, listener->sil_arg);
 }
 
@@ -186,25 +187,26 @@ void m0_sim_raw_listen(const char *at, uint16_t port,
 
 void m0_sim_raw_send(struct m0_sim_raw *raw, const void *bytes, size_t nr)
 {
-	if (raw_end(raw) == NULL || raw->sr_close_after || nr == 0)
+	if (raw_end(raw) == NULL || raw->smr_close_after || nr == 0)
 		return;
-	if (raw->sr_out_max - raw->sr_out_nr < nr) {
-		raw->sr_out_max = 2 * raw->sr_out_max + nr;
-		raw->sr_out = m0_sim__realloc(raw->sr_out, raw->sr_out_max, 1);
+	if (raw->smr_out_max - raw->smr_out_nr < nr) {
+		raw->smr_out_max = 2 * raw->smr_out_max + nr;
+		raw->smr_out =
+			m0_sim__realloc(raw->smr_out, raw->smr_out_max, 1);
 	}
-	memcpy(raw->sr_out + raw->sr_out_nr, bytes, nr);
-	raw->sr_out_nr += nr;
+	memcpy(raw->smr_out + raw->smr_out_nr, bytes, nr);
+	raw->smr_out_nr += nr;
 	raw_flush(raw);
 }
 
 size_t m0_sim_raw_pending(const struct m0_sim_raw *raw)
 {
-	return raw->sr_out_nr;
+	return raw->smr_out_nr;
 }
 
 void m0_sim_raw_mute(struct m0_sim_raw *raw, bool mute)
 {
-	raw->sr_is_mute = mute;
+	raw->smr_is_mute = mute;
 	if (!mute && raw_end(raw) != NULL)
 		m0_sim__raw_notice(raw_end(raw));
 }
@@ -213,9 +215,9 @@ void m0_sim_raw_shut(struct m0_sim_raw *raw)
 {
 	struct sim_end *end = raw_end(raw);
 
-	raw->sr_close_after = true;
-	if (end != NULL && raw->sr_out_nr == 0 &&
-	    raw->sr_state != M0_SIM_RAW_DIALLING)
+	raw->smr_close_after = true;
+	if (end != NULL && raw->smr_out_nr == 0 &&
+	    raw->smr_state != M0_SIM_RAW_DIALLING)
 		m0_sim_stream_shut(m0_sim__stream(end), end->sie_nr);
 }
 
@@ -235,10 +237,10 @@ void m0_sim_raw_free(struct m0_sim_raw *raw)
 
 	m0_sim_raw_close(raw);
 	while (*at != raw)
-		at = &(*at)->sr_next;
-	*at = raw->sr_next;
-	free(raw->sr_in);
-	free(raw->sr_out);
+		at = &(*at)->smr_next;
+	*at = raw->smr_next;
+	free(raw->smr_in);
+	free(raw->smr_out);
 	free(raw);
 }
 
