@@ -109,6 +109,9 @@ struct m0_rpc_cfg {
 	const struct m0_rpc_frm_policy *rc_policy;
 	/** Nanoseconds to spin before sleeping; ~0 (default): the machine's. */
 	m0_time_t rc_spin_ns;
+	/** A link, of several, on which something is outstanding and nothing
+	 * was heard for so long is dead: m0/rpc_link.h. 500 ms. */
+	m0_time_t rc_link_idle_ns;
 };
 
 M0_EXTERN void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg);
@@ -235,7 +238,7 @@ M0_EXTERN void m0_rpc_machine_watch_detach(struct m0_rpc_machine_watch *watch);
 /**
  * Binds a service to a network address, from now on: connections to it speak
  * there, items in the cache and those waiting for replies are sent there.
- * Any thread.
+ * Several addresses at once: m0/rpc_link.h. Any thread.
  * @retval -EINVAL  not an address of the transport; nothing has changed.
  */
 M0_EXTERN int m0_rpc_machine_map(struct m0_rpc_machine *machine,
@@ -277,5 +280,6 @@ M0_EXTERN void m0_rpc_pool_destroy(struct m0_rpc_pool *pool);
 #include "m0/rpc_conn.h"
 #include "m0/rpc_frm.h"
 #include "m0/rpc_store.h"
+#include "m0/rpc_link.h"
 
 #endif /* M0_RPC_H */

@@ -32,6 +32,7 @@ void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg)
 		.rc_replies_bytes_max = 64 << 20,
 		.rc_policy = &m0_rpc_frm_fifo,
 		.rc_spin_ns = M0_TIME_NEVER,
+		.rc_link_idle_ns = 500 * M0_TIME_ONE_MSEC,
 	};
 }
 
@@ -51,6 +52,9 @@ static const char *cfg_bad(const struct m0_rpc_cfg *cfg)
 		return "rc_slack_ns";
 	if (cfg->rc_drain_ns > day)
 		return "rc_drain_ns";
+	if (cfg->rc_link_idle_ns < M0_TIME_ONE_MSEC ||
+	    cfg->rc_link_idle_ns > day)
+		return "rc_link_idle_ns";
 	if (cfg->rc_client_idle_ns == 0)
 		return "rc_client_idle_ns";
 	if (cfg->rc_sessions_max == 0)
