@@ -25,6 +25,10 @@
 #include "m0/base.h"
 #include "m0/sync.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct m0_sim_core;
 struct m0_strand;
 
@@ -180,6 +184,12 @@ void m0_sim_fail(struct m0_sim *sim, const char *fmt, ...)
  */
 void m0_sim_on_failure(void (*hook)(void));
 
+/**
+ * Adds a line to what is printed with a failure beside the seed: what a run has
+ * drawn, so that one sees at once which faults were on. At most 1023 bytes.
+ */
+void m0_sim_options(struct m0_sim *sim, const char *fmt, ...) M0_PRINTF(2, 3);
+
 /* -- seeds --------------------------------------------------------------- */
 
 /** $M0_SEED (decimal or 0x...) if set, else `seed`. */
@@ -194,4 +204,7 @@ uint64_t m0_sim_seed_get(uint64_t seed);
 void m0_sim_for_each_seed(uint64_t first, unsigned                         nr,
 			  void (*fn)(struct m0_sim *sim, void *arg), void *arg);
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_SIM_H */

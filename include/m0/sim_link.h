@@ -13,6 +13,10 @@
 
 #include "m0/sim.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct m0_sim_link;
 struct m0_sim_packet;
 
@@ -97,4 +101,7 @@ void                            m0_sim_link_cfg_set(struct m0_sim_link          
 const struct m0_sim_link_stats *m0_sim_link_stats(
 	const struct m0_sim_link *link, int end);
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_SIM_LINK_H */

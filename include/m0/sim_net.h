@@ -18,6 +18,10 @@
 
 #include "m0/sim_stream.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct m0_sim_host;
 
 /** @param cfg  of all streams; kept by value. */
@@ -44,13 +48,51 @@ unsigned m0_sim_net_streams_nr(void);
  * @param name  kept by pointer.
  */
 struct m0_sim_host *m0_sim_host_add(const char *name, const char *addrs);
-/** Nodes opened from now on are on this host; NULL: on all of them. */
+/**
+ * The application speaks for this host from now on: nodes opened are on it and
+ * have its interfaces, strands started are its own, the wall clock is its own.
+ * NULL: for nobody; nodes opened have the interfaces of all.
+ */
 void m0_sim_host_use(struct m0_sim_host *host);
 /** Bytes and SYNs from one host to the other vanish (or come again). */
 void m0_sim_host_cut_way(struct m0_sim_host *from, struct m0_sim_host *to,
 			 bool cut);
 /** Both ways, to and from all others: half-open death, without a notice. */
 void m0_sim_host_cut(struct m0_sim_host *host, bool cut);
+/**
+ * The host dies as of a loss of power: from now on nothing of it reaches
+ * anybody and nothing reaches it; nobody is told. Who dials it gets no answer.
+ *
+ * What it leaves is in the same memory as everything else, so it is still to be
+ * finalised, by the calls that a program makes which ends: machines, domains,
+ * nodes. Nothing of that can be seen from outside. Those calls end as they
+ * promise, with errors and time-outs, and virtual time passes meanwhile; take
+ * what they tell (callbacks, too) for what nobody has lived to see: ask
+ * m0_sim_host_is_down(). What the service kept on disk is what it had written
+ * before the crash: either keep a copy of that, or let a store commit after it
+ * what was begun, which is as if it had been done just before.
+ *
+ * Messages of m0/sim_link.h know no hosts: cut the links.
+ * Pre: it is up.
+ */
+void m0_sim_host_crash(struct m0_sim_host *host);
+/**
+ * The same, but only the program dies (SIGKILL): the system of the host lives,
+ * resets its streams now and refuses who dials it.
+ */
+void m0_sim_host_kill(struct m0_sim_host *host);
+/**
+ * It comes back. Its former life must be finalised, what is opened from now on
+ * is a new one with a new incarnation. Who still holds a stream to the former
+ * life has it reset when he says something, cuts permitting.
+ */
+void m0_sim_host_restart(struct m0_sim_host *host);
+bool m0_sim_host_is_down(const struct m0_sim_host *host);
+/** Its wall clock is ahead by so much, from now on; behind if negative. */
+void m0_sim_host_skew(struct m0_sim_host *host, int64_t skew_ns);
+/** Its strands run up to so much later than they would; 0: on time. */
+void m0_sim_host_late(struct m0_sim_host *host, m0_time_t late_ns_max);
+
 /** All its streams are reset at both ends, now. */
 void m0_sim_host_reset(struct m0_sim_host *host);
 /** Only those to `other`. */
@@ -68,4 +110,7 @@ unsigned m0_sim_host_dials_nr(const struct m0_sim_host *host);
 /** Streams of the host that it holds, or that others hold to it. */
 unsigned m0_sim_host_streams_nr(const struct m0_sim_host *host);
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_SIM_NET_H */

@@ -20,6 +20,10 @@
 
 #include "m0/sim.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct m0_sim_stream;
 struct m0_sim_piece;
 
@@ -151,4 +155,7 @@ void m0_sim_stream_keepalive(struct m0_sim_stream *stream, int end,
 void m0_sim_stream_slow(struct m0_sim_stream *stream, int end,
 			uint64_t bytes_per_s);
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_SIM_STREAM_H */

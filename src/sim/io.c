@@ -425,6 +425,8 @@ static int sim_create(struct m0_sock_io **ret, const struct m0_sock_io_cfg *cfg)
 	TAILQ_INIT(&io->sno_ready);
 	TAILQ_INIT(&io->sno_outs);
 	++net->sin_ios_nr;
+	if (io->sno_host != NULL)
+		++io->sno_host->smh_ios_nr;
 	*ret = &io->sno_io;
 	return 0;
 }
@@ -441,6 +443,8 @@ static void sim_destroy(struct m0_sock_io *base)
 	if (io->sno_fd_is_open)
 		m0_os_fd_close(&io->sno_fd);
 	--net->sin_ios_nr;
+	if (io->sno_host != NULL)
+		--io->sno_host->smh_ios_nr;
 	free(io);
 }
 

@@ -169,7 +169,8 @@ static void wire_notice(struct m0_sim_stream *stream, int nr)
 
 static bool is_cut(const struct m0_sim_host *from, const struct m0_sim_host *to)
 {
-	return m0_sim__net()->sin_cut[from->smh_index][to->smh_index];
+	return from->smh_down != SIM_UP || to->smh_down != SIM_UP ||
+	       m0_sim__net()->sin_cut[from->smh_index][to->smh_index];
 }
 
 /* Both hosts are known: their faults are the stream's. */
@@ -369,6 +370,9 @@ static void syn_fire(struct m0_sim_timer *timer)
 		syn_answer(wire, -EHOSTUNREACH, NO_HOST_NS);
 	else if (to->sie_host->smh_unreachable)
 		syn_answer(wire, -EHOSTUNREACH, latency);
+	else if (from->smh_down == SIM_UP &&
+		 to->sie_host->smh_down == SIM_KILLED)
+		syn_answer(wire, -ECONNREFUSED, latency);
 	else if (is_cut(from, to->sie_host) || is_cut(to->sie_host, from))
 		syn_again(wire);
 	else if (listener == NULL)
@@ -428,8 +432,11 @@ void m0_sim_net_fini(void)
 	}
 	m0_sim_timer_cancel(net->sin_sim, &net->sin_grave_timer);
 	grave_fire(&net->sin_grave_timer);
-	for (i = 0; i < net->sin_hosts_nr; ++i)
+	for (i = 0; i < net->sin_hosts_nr; ++i) {
+		m0_sim__place_forget(net->sin_sim->sim_core,
+				     &net->sin_hosts[i]->smh_place);
 		free(net->sin_hosts[i]);
+	}
 	m0_sim__pcap_fini(net);
 	m0_sock_io_set(net->sin_ops_before);
 	free(net);
@@ -469,7 +476,11 @@ struct m0_sim_host *m0_sim_host_add(const char *name, const char *addrs)
 
 void m0_sim_host_use(struct m0_sim_host *host)
 {
-	m0_sim__net()->sin_host_used = host;
+	struct sim_net *net = m0_sim__net();
+
+	net->sin_host_used = host;
+	net->sin_sim->sim_core->simk_place = host == NULL ? NULL
+							  : &host->smh_place;
 }
 
 /* Calls fn for each end of a wire that is up, and whose host is `host`. */
@@ -544,6 +555,81 @@ void m0_sim_host_reset_way(struct m0_sim_host *host, struct m0_sim_host *other)
 void m0_sim_host_unreachable(struct m0_sim_host *host, bool unreachable)
 {
 	host->smh_unreachable = unreachable;
+}
+
+/* Its streams are as its cuts and its state say. */
+static void host_silence(struct m0_sim_host *host)
+{
+	struct sim_net *net = m0_sim__net();
+	unsigned        i;
+
+	for (i = 0; i < net->sin_hosts_nr; ++i) {
+		ends_each(host, end_silence, net->sin_hosts[i]);
+		if (net->sin_hosts[i] != host)
+			ends_each(net->sin_hosts[i], end_silence, host);
+	}
+}
+
+static void host_down(struct m0_sim_host *host, enum sim_down how,
+		      const char *what)
+{
+	struct m0_sim *sim = m0_sim__net()->sin_sim;
+
+	M0_PRE(host->smh_down == SIM_UP);
+	m0_sim__tell(sim->sim_core, host->smh_name, "host", "%s", what);
+	if (how == SIM_KILLED)
+		m0_sim_host_reset(host);
+	host->smh_down = how;
+	host_silence(host);
+}
+
+void m0_sim_host_crash(struct m0_sim_host *host)
+{
+	host_down(host, SIM_POWERLESS, "crashes");
+}
+
+void m0_sim_host_kill(struct m0_sim_host *host)
+{
+	host_down(host, SIM_KILLED, "is killed");
+}
+
+bool m0_sim_host_is_down(const struct m0_sim_host *host)
+{
+	return host->smh_down != SIM_UP;
+}
+
+/* There is no system any more that would send it again. */
+static void end_lose(struct sim_end *end, struct m0_sim_host *arg)
+{
+	(void)arg;
+	m0_sim__stream_lose(m0_sim__stream(end), end->sie_nr);
+}
+
+void m0_sim_host_restart(struct m0_sim_host *host)
+{
+	struct m0_sim *sim = m0_sim__net()->sin_sim;
+
+	M0_PRE(host->smh_down != SIM_UP);
+	if (host->smh_ios_nr > 0)
+		m0_sim_fail(sim,
+			    "%s restarts with %u nodes of its former life open",
+			    host->smh_name, host->smh_ios_nr);
+	m0_sim__tell(sim->sim_core, host->smh_name, "host", "restarts");
+	ends_each(host, end_lose, NULL);
+	host->smh_down = SIM_UP;
+	host_silence(host);
+}
+
+void m0_sim_host_skew(struct m0_sim_host *host, int64_t skew_ns)
+{
+	host->smh_place.spc_skew_ns = skew_ns;
+}
+
+void m0_sim_host_late(struct m0_sim_host *host, m0_time_t late_ns_max)
+{
+	host->smh_place.spc_late_ns_max = late_ns_max;
+	m0_sim__place_late(m0_sim__net()->sin_sim->sim_core, &host->smh_place,
+			   late_ns_max);
 }
 
 static void end_slow(struct sim_end *end, struct m0_sim_host *arg)

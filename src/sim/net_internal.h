@@ -23,7 +23,17 @@ enum {
 	SIM_BACKLOG_MAX = 127
 };
 
+enum sim_down {
+	SIM_UP,
+	SIM_POWERLESS,
+	SIM_KILLED
+};
+
 struct m0_sim_host {
+	struct sim_place smh_place;
+	enum sim_down    smh_down;
+	/** Nodes of its, the table's io. */
+	unsigned            smh_ios_nr;
 	const char         *smh_name;
 	unsigned            smh_index;
 	struct m0_sock_addr smh_addrs[SIM_ADDRS_MAX];

@@ -30,9 +30,24 @@ static m0_time_t sim_now(void)
 	return core->simk_now;
 }
 
+const struct sim_place *m0_sim__place(const struct m0_sim_core *core)
+{
+	const struct m0_strand  *strand = m0_strand_current();
+	const struct sim_strand *entry;
+
+	if (strand == NULL)
+		return core->simk_place;
+	entry = strand->st_runner;
+	return entry != NULL ? entry->sims_place : NULL;
+}
+
 static uint64_t sim_wall(void)
 {
-	return SIM_WALL_START + m0_sim__core()->simk_now;
+	struct m0_sim_core     *core = m0_sim__core();
+	const struct sim_place *place = m0_sim__place(core);
+	uint64_t                wall = SIM_WALL_START + core->simk_now;
+
+	return place == NULL ? wall : wall + (uint64_t)place->spc_skew_ns;
 }
 
 static void sim_random(void *ret_bytes, size_t nr)
@@ -87,10 +102,15 @@ static int sim_strand_start(struct m0_strand       *strand,
 		.sims_deadline = core->simk_now,
 		.sims_wake_at = M0_TIME_NEVER,
 		.sims_order = ++core->simk_order,
+		.sims_place = m0_sim__place(core),
 	};
 	strand_name(core, entry);
 	if (strand_is_slow(core))
 		entry->sims_late_ns_max = core->simk_cfg.simc_late_ns_max;
+	if (entry->sims_place != NULL)
+		entry->sims_late_ns_max =
+			max64u(entry->sims_late_ns_max,
+			       entry->sims_place->spc_late_ns_max);
 	core->simk_strands = m0_sim__grow(core->simk_strands, nr,
 					  &core->simk_strands_max,
 					  sizeof core->simk_strands[0]);
@@ -102,6 +122,28 @@ static int sim_strand_start(struct m0_strand       *strand,
 		     entry->sims_name,
 		     entry->sims_late_ns_max > 0 ? ", slow" : "");
 	return 0;
+}
+
+void m0_sim__place_late(struct m0_sim_core *core, const struct sim_place *place,
+			m0_time_t late_ns_max)
+{
+	size_t i;
+
+	for (i = 0; i < core->simk_strands_nr; ++i)
+		if (core->simk_strands[i]->sims_place == place)
+			core->simk_strands[i]->sims_late_ns_max = late_ns_max;
+}
+
+void m0_sim__place_forget(struct m0_sim_core     *core,
+			  const struct sim_place *place)
+{
+	size_t i;
+
+	if (core->simk_place == place)
+		core->simk_place = NULL;
+	for (i = 0; i < core->simk_strands_nr; ++i)
+		if (core->simk_strands[i]->sims_place == place)
+			core->simk_strands[i]->sims_place = NULL;
 }
 
 void m0_sim__strand_roused(struct m0_strand *strand)

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "m0/sim.h"
+#include "m0/sim_stream.h"
 #include "base/rand.h"
 #include "os/os.h"
 
@@ -17,7 +17,19 @@ enum {
 	SIM_START_SEC = 1000,
 	SIM_NAME_LEN = 23,
 	SIM_TEXT_LEN = 111,
-	SIM_WATCHES_MAX = 8
+	SIM_WATCHES_MAX = 8,
+	SIM_OPTIONS_LEN = 1023
+};
+
+/**
+ * What a host is to the scheduler: strands that are started by it, or while the
+ * application speaks for it, are its own.
+ */
+struct sim_place {
+	/** Of its wall clock. */
+	int64_t spc_skew_ns;
+	/** How late its strands are, at most. */
+	m0_time_t spc_late_ns_max;
 };
 
 /** A started strand. */
@@ -30,6 +42,8 @@ struct sim_strand {
 	/** Does not sleep before. */
 	m0_time_t sims_spin_until;
 	m0_time_t sims_late_ns_max;
+	/** NULL: no host's. */
+	const struct sim_place *sims_place;
 	/** Place in the queue of a first come, first served run. */
 	uint64_t sims_order;
 	bool     sims_woken;
@@ -57,6 +71,8 @@ struct m0_sim_core {
 	m0_time_t         simk_now;
 	uint64_t          simk_turns_nr;
 	uint64_t          simk_order;
+	/** Whom the application speaks for; NULL: nobody. */
+	const struct sim_place *simk_place;
 	/** The OS thread of it all. */
 	uintptr_t simk_thread;
 	/** Inside a step, a timer, a delivery: no waiting. */
@@ -86,8 +102,10 @@ struct m0_sim_core {
 	uint64_t         simk_hash;
 	bool             simk_verbose;
 	bool             simk_reported;
-	const char      *simk_watches[SIM_WATCHES_MAX];
-	unsigned         simk_watches_nr;
+	/** Printed with a failure. */
+	char        simk_options[SIM_OPTIONS_LEN + 1];
+	const char *simk_watches[SIM_WATCHES_MAX];
+	unsigned    simk_watches_nr;
 	/** Collected for m0_sim_expect: a string that grows. */
 	char  *simk_story;
 	size_t simk_story_len;
@@ -114,6 +132,18 @@ bool m0_sim__run(struct m0_sim_core *core, bool (*pred)(void *arg), void *arg,
 		 m0_time_t deadline);
 /** Asserts that this is the application, free to wait. */
 void m0_sim__may_wait(const struct m0_sim_core *core);
+
+/** Where the call comes from; NULL: from no host. */
+const struct sim_place *m0_sim__place(const struct m0_sim_core *core);
+/** Its strands are late from now on. */
+void m0_sim__place_late(struct m0_sim_core *core, const struct sim_place *place,
+			m0_time_t late_ns_max);
+/** It is no more: what is left of it belongs to no host. */
+void m0_sim__place_forget(struct m0_sim_core     *core,
+			  const struct sim_place *place);
+
+/** What `end` has written and nobody has got is lost. Pre: it is silent. */
+void m0_sim__stream_lose(struct m0_sim_stream *stream, int end);
 
 /** Counts a wake-up from sleep. */
 void m0_sim__strand_roused(struct m0_strand *strand);

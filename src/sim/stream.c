@@ -474,6 +474,12 @@ static void unsent_drop(struct m0_sim_stream_dir *dir)
 		m0_sim_timer_cancel(dir_sim(dir), &dir->ssd_arrive_timer);
 }
 
+void m0_sim__stream_lose(struct m0_sim_stream *stream, int end)
+{
+	M0_PRE(stream->sst_dir[end].ssd_silent);
+	unsent_drop(&stream->sst_dir[end]);
+}
+
 static void end_goes(struct m0_sim_stream *stream, int end)
 {
 	struct m0_sim_stream_dir *in = &stream->sst_dir[1 - end];

@@ -131,6 +131,20 @@ void m0_sim_say(struct m0_sim *sim, const char *fmt, ...)
 	va_end(args);
 }
 
+void m0_sim_options(struct m0_sim *sim, const char *fmt, ...)
+{
+	char   *text = sim->sim_core->simk_options;
+	size_t  at = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text + at, SIM_OPTIONS_LEN - at, fmt, args);
+	va_end(args);
+	at = strlen(text);
+	text[at] = '\n';
+	text[at + 1] = 0;
+}
+
 static void probe_sink(void *arg, const char *name, const char *text)
 {
 	m0_sim__tell(arg, m0_sim__speaker(arg), name, "%s", text);
@@ -151,8 +165,8 @@ void m0_sim__report(struct m0_sim_core *core, const char *why)
 		fprintf(stderr, "... %" PRIu64 " lines before\n", i);
 	for (; i < end && !core->simk_verbose; ++i)
 		line_print(&core->simk_lines[i % max]);
-	fprintf(stderr, "simulation: %s\nM0_SEED=%" PRIu64 " to replay\n", why,
-		core->simk_seed);
+	fprintf(stderr, "simulation: %s\n%sM0_SEED=%" PRIu64 " to replay\n",
+		why, core->simk_options, core->simk_seed);
 	fflush(stderr);
 }
 
