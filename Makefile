@@ -5,15 +5,18 @@
 BUILD  = build
 PREFIX = /usr/local
 ROWS   =
+T      = 60
 TALLY  = scripts/tally $(BUILD)
 
-.PHONY: help all demo test check bench install clean
+.PHONY: help all demo test check bench fuzz mutants install clean
 
 help:
 	@echo 'make demo              copy real data between two machines and compare'
 	@echo 'make test              build, and run every test'
 	@echo 'make check             sanitizers, source rules, layout, requirement tags'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
+	@echo 'make fuzz [T=60]       each decoder with random input, T seconds each'
+	@echo 'make mutants           does a test fail for each bug of tests/mutants?'
 	@echo 'make all               build the library and the command'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]'
 	@echo 'make clean             remove every build directory'
@@ -39,9 +42,17 @@ bench:
 	@scripts/test --build-only release
 	@bench/run --build $(BUILD) $(if $(ROWS),--rows '$(ROWS)')
 
+fuzz:
+	@scripts/deps build sanitize fuzz
+	@scripts/fuzz -t $(T)
+
+mutants:
+	@scripts/deps build check
+	@scripts/mutants
+
 install: all
 	@meson configure $(BUILD) --prefix='$(PREFIX)'
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD)
 
 clean:
-	rm -rf build build-debug build-asan build-tsan
+	rm -rf build build-debug build-asan build-tsan build-fuzz
