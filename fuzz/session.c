@@ -108,7 +108,7 @@ static const char *speaker(void)
 {
 	struct m0_sim_raw *r = raw();
 
-	return r == NULL || r->sr_data == NULL ? his[0] : r->sr_data;
+	return r == NULL || r->smr_data == NULL ? his[0] : r->smr_data;
 }
 
 /* Says s_buf, spoilt if that was asked for. */
@@ -337,19 +337,19 @@ static void heard(struct m0_sim_raw *r)
 	struct m0_lnet_hdr hdr;
 	size_t             at;
 
-	for (at = r->sr_done;
-	     at + M0_SOCK_FRAME_BYTES + M0_LNET_HDR_BYTES <= r->sr_in_nr;
+	for (at = r->smr_done;
+	     at + M0_SOCK_FRAME_BYTES + M0_LNET_HDR_BYTES <= r->smr_in_nr;
 	     at += 4) {
 		static const uint8_t lnet[] = { M0_SOCK_FRAME_LNET, 0, 0, 0 };
 
-		if (memcmp(r->sr_in + at, lnet, sizeof lnet) != 0 ||
+		if (memcmp(r->smr_in + at, lnet, sizeof lnet) != 0 ||
 		    m0_lnet__hdr_decode(&hdr, false,
-					r->sr_in + at + M0_SOCK_FRAME_BYTES) !=
+					r->smr_in + at + M0_SOCK_FRAME_BYTES) !=
 			    0)
 			continue;
 		if (hdr.lhd_type == M0_LNET_PUT || hdr.lhd_type == M0_LNET_GET)
 			s.s_wmd = hdr.lhd_wmd;
-		r->sr_done = at + 4;
+		r->smr_done = at + 4;
 	}
 }
 
@@ -359,8 +359,8 @@ static void raw_add(struct m0_sim_raw *r, const char *speaks)
 		m0_sim_raw_reset(r);
 		return;
 	}
-	r->sr_data = (void *)(uintptr_t)speaks;
-	r->sr_input = heard;
+	r->smr_data = (void *)(uintptr_t)speaks;
+	r->smr_input = heard;
 	s.s_raw = s.s_raws_nr;
 	s.s_raws[s.s_raws_nr++] = r;
 }
@@ -393,7 +393,7 @@ static void hang_up(void)
 		m0_sim_raw_close(r);
 		break;
 	case 2:
-		m0_sim_raw_mute(r, !r->sr_is_mute);
+		m0_sim_raw_mute(r, !r->smr_is_mute);
 		break;
 	default:
 		m0_sim_raw_reset(r);
