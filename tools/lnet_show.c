@@ -327,6 +327,7 @@ static void stats_add(struct json_t *tree, const struct m0_lnet_stats *st,
 	jout_num(object, "drop_stale", st->ls_drop_stale);
 	jout_num(object, "drop_no_room", st->ls_drop_no_room);
 	jout_num(object, "proto_errors", st->ls_proto_errors);
+	jout_num(object, "drop_fault", st->ls_drop_fault);
 }
 
 /* Without resends and health, whose parameters are those of "off". */

@@ -175,6 +175,8 @@ struct m0_lnet_stats {
 	uint64_t ls_drop_stale;
 	uint64_t ls_drop_no_room;
 	uint64_t ls_proto_errors;
+	/** Dropped by a fault rule. */
+	uint64_t ls_drop_fault;
 };
 
 /** A picture of the node at one moment, in one piece of memory. */

@@ -56,6 +56,7 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 	m0_list_init(&eng->le_mes);
 	m0_list_init(&eng->le_mds);
 	m0_list_init(&eng->le_deferred);
+	m0_list_init(&eng->le_delayed);
 	rc = parts_init(eng);
 	if (rc != 0) {
 		m0_free(eng);
@@ -69,6 +70,7 @@ void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 {
 	M0_PRE(m0_lnet_engine_is_quiet(eng));
 	M0_PRE(m0_list_is_empty(&eng->le_nis));
+	m0_lnet__faults_off(eng);
 	m0_lnet__discovery_fini(eng);
 	m0_lnet__ping_fini(eng);
 	m0_lnet__peers_fini(eng);

@@ -12,6 +12,7 @@
 
 #include "m0/lnet.h"
 #include "m0/lnd.h"
+#include "m0/lnet_fault.h"
 #include "base/hash.h"
 #include "base/timerq.h"
 #include "lnet/wire.h"
@@ -109,6 +110,8 @@ enum m0_lnet_msg_state {
 	/** Queues for credits. */
 	M0_LNET_MSG_PEER_QUEUE,
 	M0_LNET_MSG_NI_QUEUE,
+	/** Held up by a fault rule; it has its credits. */
+	M0_LNET_MSG_DELAYED,
 	/** The driver has it. */
 	M0_LNET_MSG_LEAVING,
 	M0_LNET_MSG_SENT,
@@ -147,6 +150,9 @@ struct m0_lnet_msg {
 	/** Whose request a response answers: the hop's; NULL: not counted. */
 	struct m0_lnet_lpni *msg_asked_by;
 	bool                 msg_cancelled;
+	/** What fault rules are still to do to it: enum m0_lnet__fault_act. */
+	uint8_t              msg_faults;
+	uint32_t             msg_fault_bit;
 	m0_time_t            msg_deadline;
 	struct m0_lnet_timer msg_send_timer;
 
@@ -293,6 +299,19 @@ int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 /** Fills a picture allocated by it with m0_alloc, in one piece. */
 int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 			struct m0_lnet_info        **ret);
+/* Fault rules, as m0/lnet_fault.h has them; attributes were checked. */
+int m0_lnet_engine_fault_add(struct m0_lnet_engine           *eng,
+			     const struct m0_lnet_fault_attr *attr);
+int m0_lnet_engine_fault_del(struct m0_lnet_engine    *eng,
+			     enum m0_lnet_fault_kind   kind,
+			     const struct m0_lnet_nid *src,
+			     const struct m0_lnet_nid *dst);
+int m0_lnet_engine_fault_reset(struct m0_lnet_engine  *eng,
+			       enum m0_lnet_fault_kind kind);
+int m0_lnet_engine_fault_get(const struct m0_lnet_engine *eng,
+			     enum m0_lnet_fault_kind      kind,
+			     struct m0_lnet_fault *ret, unsigned max);
+
 /** Live: words that the strand writes and anybody may look at. */
 const struct m0_lnet_stats *m0_lnet_engine_counters(
 	const struct m0_lnet_engine *eng);

@@ -127,6 +127,12 @@ struct m0_lnet_engine {
 	void *le_discovery;
 	/** Sent outside of a driver's call: at the next step. */
 	struct m0_list le_deferred;
+	/** Fault rules; NULL: there are none. */
+	struct m0_lnet__faults *le_faults;
+	/** Rules were taken away so often. */
+	uint32_t le_fault_epoch;
+	/** Messages of M0_LNET_MSG_DELAYED. */
+	struct m0_list le_delayed;
 };
 
 /* -- event.c --------------------------------------------------------------- */
@@ -268,6 +274,38 @@ void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status);
 void m0_lnet__send_step(struct m0_lnet_engine *eng);
 /** An NI goes out of service: fails what waits to leave by it. */
 void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status);
+
+/** Fault rules were taken away: what they hold up leaves at the next step. */
+void m0_lnet__send_delayed_go(struct m0_lnet_engine *eng);
+
+/* -- fault_do.c: only with fault rules ------------------------------------- */
+
+struct m0_lnet__fault_verdict;
+
+/** No rules any more. */
+void m0_lnet__faults_off(struct m0_lnet_engine *eng);
+/**
+ * What is to be done to a message that comes in: enum m0_lnet__fault_act; DELAY:
+ * not yet. Connections are cut here.
+ */
+unsigned m0_lnet__fault_in(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
+			   const struct m0_lnet_hdr *hdr);
+/** Turns a bit of a copy of the header. */
+void m0_lnet__fault_header(const struct m0_lnd_rx *rx, uint8_t *bytes,
+			   size_t nr);
+/** The engine has taken the message: a bit of its payload is to be turned; now
+ * that it is there. */
+void m0_lnet__fault_payload_mark(struct m0_lnd_rx *rx);
+void m0_lnet__fault_payload(struct m0_lnet_msg *msg);
+/** What is to be done to one that leaves: DROP, DELAY; the rest is done here,
+ * or later. */
+void m0_lnet__fault_out(struct m0_lnet_msg            *msg,
+			struct m0_lnet__fault_verdict *ret);
+/**
+ * The driver is done with a message that has msg_faults.
+ * @return true: send it once more.
+ */
+bool m0_lnet__fault_again(struct m0_lnet_msg *msg, int *status);
 
 /* -- ni.c ------------------------------------------------------------------ */
 

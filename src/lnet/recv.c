@@ -4,6 +4,7 @@
  * on: it breaks the rules and its connection is closed, or it is dropped and
  * counted, or it finds its MD.
  */
+#include "lnet/fault.h"
 #include "lnet/lnet_internal.h"
 
 /** A header on its way through this file. */
@@ -348,7 +349,7 @@ static int reply_in(const struct coming *in)
 /* -------------------------------------------------------------- up calls -- */
 
 /* What is wrong with it; NULL: nothing. *ours: it is for this interface. */
-static const char *fault(const struct coming *in, bool *ours)
+static const char *flaw(const struct coming *in, bool *ours)
 {
 	const struct m0_lnet_hdr *hdr = &in->cmi_hdr;
 	const struct m0_lnet_nid *self = &in->cmi_ni->lni_lnd.ldn_nid;
@@ -374,38 +375,93 @@ static const char *fault(const struct coming *in, bool *ours)
 	return NULL;
 }
 
+/*
+ * Reads the header. @return 0, and *ours: it is for this interface; else refused.
+ */
+static int vet(struct coming *in, const void *bytes, bool large, bool *ours)
+{
+	const char *why;
+
+	*ours = true;
+	if (m0_lnet__hdr_decode(&in->cmi_hdr, large, bytes) != 0)
+		return refuse(in, "a header of unknown type or with a NID "
+				  "that cannot be");
+	why = flaw(in, ours);
+	return why == NULL ? 0 : refuse(in, why);
+}
+
+static int sound_in(struct coming *in, bool ours)
+{
+	struct m0_lnet_engine *eng = in->cmi_eng;
+
+	if (!ours)
+		return drop(in, &eng->le_stats.ls_drop_not_ours);
+	in->cmi_lpni = m0_lnet__peer_heard(eng, &in->cmi_hdr.lhd_src_nid,
+					   &in->cmi_rx->lr_nid,
+					   &in->cmi_primary);
+	switch (in->cmi_hdr.lhd_type) {
+	case M0_LNET_ACK:
+		return ack_in(in);
+	case M0_LNET_REPLY:
+		return reply_in(in);
+	default:
+		return request_in(in);
+	}
+}
+
+/* There are fault rules, or this message was put off when there were. */
+static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
+						     const void    *bytes,
+						     bool large, bool ours)
+{
+	struct m0_lnd_rx *rx = in->cmi_rx;
+	size_t   nr = large ? M0_LNET_HDR_LARGE_BYTES : M0_LNET_HDR_BYTES;
+	uint8_t  copy[M0_LND_HDR_BYTES_MAX];
+	unsigned acts;
+	int      rc = 0;
+
+	acts = m0_lnet__fault_in(in->cmi_ni, rx, &in->cmi_hdr);
+	if ((acts & M0_LNET__FAULT_DROP) != 0) {
+		rc = drop(in, &in->cmi_eng->le_stats.ls_drop_fault);
+		rx->lr_faults = 0;
+		return rc;
+	}
+	if ((acts & M0_LNET__FAULT_DELAY) != 0)
+		return -EAGAIN;
+	if ((acts & M0_LNET__FAULT_HEADER) != 0) {
+		memcpy(copy, bytes, nr);
+		m0_lnet__fault_header(rx, copy, nr);
+		rc = vet(in, copy, large, &ours);
+	}
+	if (rc == 0)
+		rc = sound_in(in, ours);
+	if (rc == -EAGAIN)
+		return rc;
+	if (rc == 0 && (acts & M0_LNET__FAULT_PAYLOAD) != 0)
+		m0_lnet__fault_payload_mark(rx);
+	rx->lr_faults = 0;
+	return rc;
+}
+
 int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		      const void *bytes, bool large)
 {
-	struct coming          in;
-	struct m0_lnet_engine *eng;
-	const char            *why;
-	bool                   ours = true;
+	struct coming in;
+	bool          ours;
+	int           rc;
 
 	in.cmi_ni = container_of(ni, struct m0_lnet_ni, lni_lnd);
-	in.cmi_eng = eng = in.cmi_ni->lni_engine;
+	in.cmi_eng = in.cmi_ni->lni_engine;
 	in.cmi_lpni = NULL;
 	in.cmi_rx = rx;
 	rx->lr_cancelled = false;
 	rx->lr_priv = NULL;
-	if (m0_lnet__hdr_decode(&in.cmi_hdr, large, bytes) != 0)
-		return refuse(&in, "a header of unknown type or with a NID "
-				   "that cannot be");
-	why = fault(&in, &ours);
-	if (why != NULL)
-		return refuse(&in, why);
-	if (!ours)
-		return drop(&in, &eng->le_stats.ls_drop_not_ours);
-	in.cmi_lpni = m0_lnet__peer_heard(eng, &in.cmi_hdr.lhd_src_nid,
-					  &rx->lr_nid, &in.cmi_primary);
-	switch (in.cmi_hdr.lhd_type) {
-	case M0_LNET_ACK:
-		return ack_in(&in);
-	case M0_LNET_REPLY:
-		return reply_in(&in);
-	default:
-		return request_in(&in);
-	}
+	rc = vet(&in, bytes, large, &ours);
+	if (M0_UNLIKELY(rc != 0))
+		return rc;
+	if (M0_UNLIKELY(in.cmi_eng->le_faults != NULL) && ours)
+		return faulty_in(&in, bytes, large, ours);
+	return sound_in(&in, ours);
 }
 
 /* `msg` has left msg_rx. */
@@ -436,6 +492,8 @@ void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 		return;
 	rx->lr_priv = NULL;
 	msg->msg_rx = NULL;
+	if (M0_UNLIKELY(msg->msg_faults != 0))
+		m0_lnet__fault_payload(msg);
 	if (M0_UNLIKELY(status != 0)) {
 		++msg->msg_engine->le_stats.ls_errors;
 		m0_lnet__failure_count(&msg->msg_rx_ni->lni_failures, health);

@@ -7,6 +7,7 @@
  * length of the queue: below 0, so many wait. Only what waits here has a timer;
  * the driver keeps to the deadline of what it has.
  */
+#include "lnet/fault.h"
 #include "lnet/lnet_internal.h"
 
 /* -- ends ------------------------------------------------------------------ */
@@ -65,13 +66,13 @@ void m0_lnet__send_step(struct m0_lnet_engine *eng)
 
 /* -- credits --------------------------------------------------------------- */
 
-static void msg_leave(struct m0_lnet_msg *msg)
+/** To the driver. */
+static void msg_xmit(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_hdr *hdr = &msg->msg_hdr;
 	struct m0_lnd_tx   *tx = &msg->msg_tx;
 	struct m0_lnd_ni   *ni = &msg->msg_ni->lni_lnd;
 
-	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_send_timer);
 	if (ni->ldn_lnd == NULL) {
 		m0_lnet__tx_done(tx, -ENETDOWN, M0_LND_LOCAL_ERROR);
 		return;
@@ -89,6 +90,40 @@ static void msg_leave(struct m0_lnet_msg *msg)
 	};
 	tx->ltx_deadline = msg->msg_deadline;
 	ni->ldn_lnd->ld_ops->ldo_xmit(ni, tx);
+}
+
+/** There are fault rules. */
+static __attribute__((cold, noinline)) void msg_leave_faulty(
+	struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine        *eng = msg->msg_engine;
+	struct m0_lnet__fault_verdict verdict;
+
+	m0_lnet__fault_out(msg, &verdict);
+	if ((verdict.fav_acts & M0_LNET__FAULT_DROP) != 0) {
+		m0_lnet__tx_done(&msg->msg_tx,
+				 m0_lnet__fault_status(verdict.fav_health),
+				 verdict.fav_health);
+		return;
+	}
+	if ((verdict.fav_acts & M0_LNET__FAULT_DELAY) != 0) {
+		msg->msg_state = M0_LNET_MSG_DELAYED;
+		m0_list_add_tail(&eng->le_delayed, &msg->msg_link);
+		m0_lnet__timer_arm(eng, &msg->msg_send_timer,
+				   min64u(verdict.fav_until,
+					  msg->msg_deadline));
+		return;
+	}
+	msg_xmit(msg);
+}
+
+static void msg_leave(struct m0_lnet_msg *msg)
+{
+	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_send_timer);
+	if (M0_UNLIKELY(msg->msg_engine->le_faults != NULL))
+		msg_leave_faulty(msg);
+	else
+		msg_xmit(msg);
 }
 
 static void msg_queue(struct m0_lnet_msg *msg, struct m0_list *queue,
@@ -161,6 +196,15 @@ static void peer_credit_put(struct m0_lnet_lpni *lpni)
 	ni_credit_take(msg);
 }
 
+static void credits_put(struct m0_lnet_msg *msg)
+{
+	if (!msg->msg_has_credits)
+		return;
+	msg->msg_has_credits = false;
+	ni_credit_put(msg->msg_ni);
+	peer_credit_put(msg->msg_lpni);
+}
+
 /** Takes a message out of whatever it waits in. Others may go on by that. */
 static void msg_pull(struct m0_lnet_msg *msg)
 {
@@ -175,6 +219,10 @@ static void msg_pull(struct m0_lnet_msg *msg)
 		++msg->msg_ni->lni_credits;
 		peer_credit_put(msg->msg_lpni);
 		break;
+	case M0_LNET_MSG_DELAYED:
+		m0_list_del(&msg->msg_link);
+		credits_put(msg);
+		break;
 	default:
 		M0_ASSERT(msg->msg_state == M0_LNET_MSG_DISCOVERING);
 		m0_list_del(&msg->msg_link);
@@ -185,7 +233,7 @@ static bool msg_is_queued(const struct m0_lnet_msg *msg)
 {
 	return M0_IN(msg->msg_state,
 		     (M0_LNET_MSG_DISCOVERING, M0_LNET_MSG_PEER_QUEUE,
-		      M0_LNET_MSG_NI_QUEUE));
+		      M0_LNET_MSG_NI_QUEUE, M0_LNET_MSG_DELAYED));
 }
 
 /* -- path ------------------------------------------------------------------ */
@@ -380,9 +428,13 @@ static void send_timed_out(struct m0_lnet_engine *eng,
 	struct m0_lnet_msg *msg =
 		container_of(timer, struct m0_lnet_msg, msg_send_timer);
 
-	(void)now;
 	if (!msg_is_queued(msg))
 		return;
+	if (msg->msg_state == M0_LNET_MSG_DELAYED && now < msg->msg_deadline) {
+		m0_list_del(&msg->msg_link);
+		msg_xmit(msg);
+		return;
+	}
 	msg_pull(msg);
 	m0_lnet__failure_count(&eng->le_stats.ls_failures,
 			       M0_LND_LOCAL_TIMEOUT);
@@ -506,21 +558,18 @@ static void tx_count(struct m0_lnet_msg *msg, int status,
 	stats->ls_send_length += msg->msg_hdr.lhd_payload_bytes;
 }
 
-static void credits_put(struct m0_lnet_msg *msg)
-{
-	if (!msg->msg_has_credits)
-		return;
-	msg->msg_has_credits = false;
-	ni_credit_put(msg->msg_ni);
-	peer_credit_put(msg->msg_lpni);
-}
-
 void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 		      enum m0_lnd_health health)
 {
 	struct m0_lnet_msg *msg = msg_of(tx);
 	bool                from_driver = msg->msg_state == M0_LNET_MSG_LEAVING;
 
+	if (M0_UNLIKELY(msg->msg_faults != 0) && from_driver &&
+	    m0_lnet__fault_again(msg, &status)) {
+		tx_count(msg, 0, M0_LND_OK);
+		msg_xmit(msg);
+		return;
+	}
 	tx_count(msg, status, health);
 	credits_put(msg);
 	if (!from_driver) {
@@ -571,6 +620,16 @@ void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status)
 		queue_fail(&lpni->lpn_queue, NULL, ni, status);
 	}
 	queue_fail(&ni->lni_queue, NULL, NULL, status);
+	queue_fail(&eng->le_delayed, NULL, ni, status);
+}
+
+void m0_lnet__send_delayed_go(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_msg *msg;
+
+	m0_list_for_each_entry(&eng->le_delayed, msg, struct m0_lnet_msg,
+			       msg_link)
+		m0_lnet__timer_arm(eng, &msg->msg_send_timer, eng->le_now);
 }
 
 void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
@@ -593,6 +652,7 @@ void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 	m0_lnet__lpni_hold(eng, lpni);
 	queue_fail(&lpni->lpn_queue, NULL, ni, status);
 	queue_fail(&ni->lni_queue, lpni, NULL, status);
+	queue_fail(&eng->le_delayed, lpni, ni, status);
 	m0_lnet__discovery_lost(eng, lpni, status);
 	m0_lnet__lpni_put(eng, lpni);
 }

@@ -317,13 +317,21 @@ static bool txs_move(struct pair_node *node)
 	return moved;
 }
 
-static void rx_finish(struct pair_rx *rx)
+static void rx_finish(const struct pair_node *node, struct pair_rx *rx)
 {
 	const struct m0_lnd_payload *lp = &rx->prx_rx.lr_payload;
 	void                        *addr = rx->prx_payload;
 	m0_bcount_t                  bytes = rx->prx_bytes;
 	struct m0_bufvec             flat = M0_BUFVEC_INIT_BUF(&addr, &bytes);
 
+	if (node->pno_is_damaged &&
+	    lp->lpy_bytes + rx->prx_rx.lr_discard_bytes != bytes) {
+		/* As of a connection of which the rest makes no sense. */
+		rx->prx_ni->ldn_ops->lu_rx_done(&rx->prx_rx, -EPROTO,
+						M0_LND_LOCAL_ERROR);
+		rx_free(rx);
+		return;
+	}
 	if (!rx->prx_rx.lr_cancelled) {
 		M0_ASSERT(lp->lpy_bytes + rx->prx_rx.lr_discard_bytes == bytes);
 		if (lp->lpy_bytes > 0) {
@@ -360,7 +368,7 @@ static bool rx_move(struct pair_node *node, struct pair_rx *rx)
 	} else if (node->pno_rx_hold && rx->prx_bytes > 0) {
 		return false;
 	}
-	rx_finish(rx);
+	rx_finish(node, rx);
 	return true;
 }
 

@@ -74,6 +74,8 @@ struct pair_node {
 	struct m0_list pno_rxs;
 	/** Payloads stop coming while it is set. */
 	bool pno_rx_hold;
+	/** Its fault rules damage headers: lengths may be wrong. */
+	bool pno_is_damaged;
 	/** lu_rx_begin said -EPROTO, -EAGAIN; messages to nobody's NID. */
 	unsigned pno_proto_errors_nr;
 	unsigned pno_again_nr;

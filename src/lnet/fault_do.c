@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Fault rules in the engine: none of this is reached without a rule.
+ */
+#include "lnet/fault.h"
+#include "lnet/lnet_internal.h"
+
+enum {
+	BITS = 8,
+	/** Of lr_faults: acts, then the epoch, then 32 bits to choose by. */
+	ACTS_MASK = 0xff,
+	EPOCH_SHIFT = 8,
+	EPOCH_MASK = 0xffffff,
+	CHOICE_SHIFT = 32
+};
+
+/* ------------------------------------------------------------------- rules -- */
+
+int m0_lnet_engine_fault_add(struct m0_lnet_engine           *eng,
+			     const struct m0_lnet_fault_attr *attr)
+{
+	if (eng->le_faults == NULL)
+		eng->le_faults = m0_lnet__faults_create(eng->le_cfg.lec_cookie);
+	return eng->le_faults == NULL
+		       ? -ENOMEM
+		       : m0_lnet__faults_add(eng->le_faults, attr, eng->le_now);
+}
+
+int m0_lnet_engine_fault_del(struct m0_lnet_engine    *eng,
+			     enum m0_lnet_fault_kind   kind,
+			     const struct m0_lnet_nid *src,
+			     const struct m0_lnet_nid *dst)
+{
+	int nr = 0;
+
+	if (eng->le_faults == NULL)
+		return 0;
+	nr = m0_lnet__faults_del(eng->le_faults, kind, src, dst);
+	if (nr > 0) {
+		m0_lnet__send_delayed_go(eng);
+		eng->le_fault_epoch = (eng->le_fault_epoch + 1) & EPOCH_MASK;
+	}
+	if (eng->le_faults->lfs_nr == 0)
+		m0_lnet__faults_off(eng);
+	return nr;
+}
+
+void m0_lnet__faults_off(struct m0_lnet_engine *eng)
+{
+	m0_lnet__faults_destroy(eng->le_faults);
+	eng->le_faults = NULL;
+}
+
+int m0_lnet_engine_fault_reset(struct m0_lnet_engine  *eng,
+			       enum m0_lnet_fault_kind kind)
+{
+	return eng->le_faults == NULL
+		       ? 0
+		       : m0_lnet__faults_reset(eng->le_faults, kind,
+					       eng->le_now);
+}
+
+int m0_lnet_engine_fault_get(const struct m0_lnet_engine *eng,
+			     enum m0_lnet_fault_kind      kind,
+			     struct m0_lnet_fault *ret, unsigned max)
+{
+	return eng->le_faults == NULL
+		       ? 0
+		       : m0_lnet__faults_get(eng->le_faults, kind, ret, max);
+}
+
+static void judge(const struct m0_lnet_ni *ni, const struct m0_lnet_hdr *hdr,
+		  bool leaves, struct m0_lnet__fault_verdict *ret)
+{
+	struct m0_lnet__fault_look look = {
+		.flo_hdr = hdr,
+		.flo_local = &ni->lni_lnd.ldn_nid,
+		.flo_leaves = leaves,
+		.flo_now = ni->lni_engine->le_now,
+	};
+
+	m0_lnet__faults_judge(ni->lni_engine->le_faults, &look, ret);
+}
+
+static void cut(struct m0_lnet_ni *ni, const struct m0_lnet_nid *nid)
+{
+	struct m0_lnd_ni *lnd_ni = &ni->lni_lnd;
+
+	if (lnd_ni->ldn_lnd != NULL)
+		lnd_ni->ldn_lnd->ld_ops->ldo_peer_drop(lnd_ni, nid);
+}
+
+/* ----------------------------------------------------------- what comes in -- */
+
+/*
+ * What was found is kept in `rx` while the message is put off. It holds as long
+ * as no rule is taken away; what is left there by messages of before does not.
+ */
+unsigned m0_lnet__fault_in(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
+			   const struct m0_lnet_hdr *hdr)
+{
+	struct m0_lnet_engine        *eng = ni->lni_engine;
+	struct m0_lnet__fault_verdict verdict;
+	unsigned                      acts = rx->lr_faults & ACTS_MASK;
+	uint64_t epoch = rx->lr_faults >> EPOCH_SHIFT & EPOCH_MASK;
+
+	if (acts == 0 || epoch != eng->le_fault_epoch) {
+		judge(ni, hdr, false, &verdict);
+		acts = verdict.fav_acts | M0_LNET__FAULT_JUDGED;
+		if ((acts & M0_LNET__FAULT_CUT) != 0)
+			cut(ni, &rx->lr_nid);
+		rx->lr_held_until = verdict.fav_until;
+		rx->lr_faults = (uint64_t)verdict.fav_bit << CHOICE_SHIFT |
+				(uint64_t)eng->le_fault_epoch << EPOCH_SHIFT |
+				acts;
+	}
+	if (eng->le_now >= rx->lr_held_until)
+		acts &= ~(unsigned)M0_LNET__FAULT_DELAY;
+	return acts;
+}
+
+void m0_lnet__fault_header(const struct m0_lnd_rx *rx, uint8_t *bytes,
+			   size_t nr)
+{
+	size_t bit = (size_t)(rx->lr_faults >> CHOICE_SHIFT) % (nr * BITS);
+
+	bytes[bit / BITS] ^= (uint8_t)(1U << bit % BITS);
+}
+
+/* The payload is still to come: it is done by fault_payload(). */
+void m0_lnet__fault_payload_mark(struct m0_lnd_rx *rx)
+{
+	struct m0_lnet_msg *msg = rx->lr_priv;
+	m0_bcount_t         bits = rx->lr_payload.lpy_bytes * BITS;
+
+	if (msg == NULL || bits == 0)
+		return;
+	msg->msg_faults |= M0_LNET__FAULT_PAYLOAD;
+	msg->msg_fault_bit = (uint32_t)((rx->lr_faults >> CHOICE_SHIFT) % bits);
+}
+
+void m0_lnet__fault_payload(struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_md_attr *attr = &msg->msg_md->md_attr;
+	m0_bcount_t at = attr->mda_vec_offset + msg->msg_md_offset +
+			 msg->msg_fault_bit / BITS;
+	struct m0_bufvec_cursor cur;
+	uint8_t                *byte;
+
+	if ((msg->msg_faults & M0_LNET__FAULT_PAYLOAD) == 0)
+		return;
+	msg->msg_faults &= (uint8_t)~M0_LNET__FAULT_PAYLOAD;
+	m0_bufvec_cursor_init(&cur, attr->mda_vec);
+	if (m0_bufvec_cursor_move(&cur, at))
+		return;
+	byte = m0_bufvec_cursor_addr(&cur);
+	*byte ^= (uint8_t)(1U << msg->msg_fault_bit % BITS);
+}
+
+/* -------------------------------------------------------------- what leaves -- */
+
+void m0_lnet__fault_out(struct m0_lnet_msg            *msg,
+			struct m0_lnet__fault_verdict *ret)
+{
+	judge(msg->msg_ni, &msg->msg_hdr, true, ret);
+	if ((ret->fav_acts & M0_LNET__FAULT_DROP) != 0)
+		return;
+	if ((ret->fav_acts & M0_LNET__FAULT_DUPLICATE) != 0)
+		msg->msg_faults |= M0_LNET__FAULT_DUPLICATE;
+	if ((ret->fav_acts & M0_LNET__FAULT_CUT) != 0)
+		cut(msg->msg_ni, &msg->msg_tx.ltx_nid);
+}
+
+/* The first has left: whatever becomes of the second, that was well. */
+bool m0_lnet__fault_again(struct m0_lnet_msg *msg, int *status)
+{
+	if ((msg->msg_faults & M0_LNET__FAULT_AGAIN) != 0) {
+		msg->msg_faults &= (uint8_t)~M0_LNET__FAULT_AGAIN;
+		*status = 0;
+		return false;
+	}
+	if ((msg->msg_faults & M0_LNET__FAULT_DUPLICATE) == 0)
+		return false;
+	msg->msg_faults &= (uint8_t)~M0_LNET__FAULT_DUPLICATE;
+	if (*status != 0 || msg->msg_cancelled)
+		return false;
+	msg->msg_faults |= M0_LNET__FAULT_AGAIN;
+	return true;
+}
