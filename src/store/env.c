@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file of LMDB: transactions of one tree of keys beside the mark. Only one
+ * transaction lives at a time and no reader: LMDB's own locks are off.
+ *
+ * A transaction inside another is LMDB's; what it does is taken back alone.
+ */
+#include "store_internal.h"
+
+#include <lmdb.h>
+
+#include "os/os.h"
+
+enum {
+	/** Inside one another: a batch, and its job. */
+	DEPTH = 2,
+	/** Pages that only deleting and the library's own keys may take, so
+	 * that a full store can be emptied; and one for each so many more. */
+	RESERVE = 32,
+	RESERVE_PART = 64,
+	/** From a tree's root to a leaf, more than it ever is. */
+	PATH = 6
+};
+
+struct m0_store__txn {
+	struct m0_store__env *stx_env;
+	struct m0_store__txn *stx_within;
+	MDB_txn              *stx_txn;
+	/** For next; opened by the first. */
+	MDB_cursor *stx_cursor;
+	bool        stx_wrote;
+	/** Pages that may still be taken, more or less. */
+	uint64_t stx_left;
+	/** The first failure of a change, which ended it. */
+	int stx_rc;
+};
+
+struct m0_store__env {
+	MDB_env *ste_env;
+	MDB_dbi  ste_main;
+	MDB_dbi  ste_tree;
+	unsigned ste_depth;
+	/** As of the last commit; read by anybody. */
+	uint64_t    ste_keys_nr;
+	m0_bcount_t ste_bytes;
+	size_t      ste_page_bytes;
+	uint8_t    *ste_scratch;
+	size_t      ste_scratch_nr;
+
+	struct m0_store__txn ste_txn[DEPTH];
+};
+
+static int rc_of(int rc)
+{
+	switch (rc) {
+	case MDB_SUCCESS:
+		return 0;
+	case MDB_NOTFOUND:
+		return -ENOENT;
+	case MDB_MAP_FULL:
+	case MDB_TXN_FULL:
+		return -ENOSPC;
+	case MDB_BAD_VALSIZE:
+		return -EMSGSIZE;
+	case MDB_CORRUPTED:
+	case MDB_PAGE_NOTFOUND:
+	case MDB_CURSOR_FULL:
+		return -EUCLEAN;
+	case MDB_INVALID:
+		return -EMEDIUMTYPE;
+	case MDB_VERSION_MISMATCH:
+		return -EPROTONOSUPPORT;
+	default:
+		return rc > 0 ? -rc : -EIO;
+	}
+}
+
+/* ----------------------------------------------------------------- room -- */
+
+/** Pages that LMDB holds for use again; it shows them to readers only. */
+static uint64_t free_nr(struct m0_store__env *env)
+{
+	enum {
+		/** Its tree of them. */
+		FREE_TREE = 0
+	};
+	MDB_txn    *txn;
+	MDB_cursor *cursor;
+	MDB_val     key;
+	MDB_val     value;
+	size_t      pages;
+	uint64_t    nr = 0;
+
+	if (mdb_txn_begin(env->ste_env, NULL, MDB_RDONLY, &txn) != 0)
+		return 0;
+	if (mdb_cursor_open(txn, FREE_TREE, &cursor) == 0) {
+		while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
+			memcpy(&pages, value.mv_data, sizeof pages);
+			nr += pages;
+		}
+		mdb_cursor_close(cursor);
+	}
+	mdb_txn_abort(txn);
+	return nr;
+}
+
+/** Those held are counted only when it matters. */
+static uint64_t pages_left(struct m0_store__env *env)
+{
+	MDB_envinfo info;
+	uint64_t    all;
+	uint64_t    reserve;
+	uint64_t    left;
+
+	(void)mdb_env_info(env->ste_env, &info);
+	all = info.me_mapsize / env->ste_page_bytes;
+	reserve = RESERVE + all / RESERVE_PART;
+	left = all > info.me_last_pgno ? all - info.me_last_pgno - 1 : 0;
+	if (left < 2 * reserve)
+		left += free_nr(env);
+	return left > reserve ? left - reserve : 0;
+}
+
+static bool has_room(struct m0_store__txn *txn, struct m0_rpc_slice key,
+		     size_t nr)
+{
+	uint64_t need = PATH + nr / txn->stx_env->ste_page_bytes;
+
+	if (*(const uint8_t *)key.sl_data == 0)
+		return true;
+	if (txn->stx_left < need)
+		return false;
+	txn->stx_left -= 1 + nr / txn->stx_env->ste_page_bytes;
+	return true;
+}
+
+/* --------------------------------------------------------- transactions -- */
+
+int m0_store__txn_begin(struct m0_store__env *env, struct m0_store__txn *within,
+			struct m0_store__txn **ret)
+{
+	struct m0_store__txn *txn = &env->ste_txn[env->ste_depth];
+	uint64_t              left;
+	int                   rc;
+
+	M0_PRE(env->ste_depth == (within == NULL ? 0 : 1));
+	left = within == NULL ? pages_left(env) : within->stx_left;
+	*txn = (struct m0_store__txn){ .stx_env = env, .stx_within = within };
+	rc = mdb_txn_begin(env->ste_env,
+			   within == NULL ? NULL : within->stx_txn, 0,
+			   &txn->stx_txn);
+	if (rc != 0)
+		return rc_of(rc);
+	++env->ste_depth;
+	txn->stx_left = left;
+	*ret = txn;
+	return 0;
+}
+
+static void cursor_close(struct m0_store__txn *txn)
+{
+	if (txn->stx_cursor != NULL)
+		mdb_cursor_close(txn->stx_cursor);
+	txn->stx_cursor = NULL;
+}
+
+void m0_store__txn_abort(struct m0_store__txn *txn)
+{
+	cursor_close(txn);
+	mdb_txn_abort(txn->stx_txn);
+	--txn->stx_env->ste_depth;
+}
+
+static int mark_put(struct m0_store__env *env, MDB_txn *txn)
+{
+	struct m0_store__mark mark = { .smk_version = M0_STORE__VERSION,
+				       .smk_tx = mdb_txn_id(txn) };
+	uint8_t               bytes[M0_STORE__MARK_BYTES];
+	MDB_val key = { sizeof M0_STORE__MARK_KEY - 1, M0_STORE__MARK_KEY };
+	MDB_val value = { sizeof bytes, bytes };
+
+	m0_store__mark_encode(bytes, &mark);
+	return mdb_put(txn, env->ste_main, &key, &value, 0);
+}
+
+static void size_look(struct m0_store__env *env, uint64_t keys_nr)
+{
+	MDB_envinfo info;
+	MDB_stat    stat;
+
+	(void)mdb_env_info(env->ste_env, &info);
+	(void)mdb_env_stat(env->ste_env, &stat);
+	env->ste_page_bytes = stat.ms_psize;
+	__atomic_store_n(&env->ste_keys_nr, keys_nr, __ATOMIC_RELAXED);
+	__atomic_store_n(&env->ste_bytes,
+			 (info.me_last_pgno + 1) * (m0_bcount_t)stat.ms_psize,
+			 __ATOMIC_RELAXED);
+}
+
+static uint64_t keys_nr(struct m0_store__env *env, MDB_txn *txn)
+{
+	MDB_stat stat;
+
+	return mdb_stat(txn, env->ste_tree, &stat) == 0 ? stat.ms_entries : 0;
+}
+
+int m0_store__txn_commit(struct m0_store__txn *txn, bool *ret_wrote)
+{
+	struct m0_store__env *env = txn->stx_env;
+	uint64_t              nr = 0;
+	int                   rc = txn->stx_rc;
+
+	if (ret_wrote != NULL)
+		*ret_wrote = txn->stx_wrote;
+	if (rc == 0 && txn->stx_within == NULL && txn->stx_wrote) {
+		nr = keys_nr(env, txn->stx_txn);
+		rc = rc_of(mark_put(env, txn->stx_txn));
+	}
+	if (rc != 0 || !txn->stx_wrote) {
+		m0_store__txn_abort(txn);
+		return rc;
+	}
+	cursor_close(txn);
+	rc = rc_of(mdb_txn_commit(txn->stx_txn));
+	--env->ste_depth;
+	if (txn->stx_within != NULL && rc == 0) {
+		txn->stx_within->stx_wrote = true;
+		txn->stx_within->stx_left = txn->stx_left;
+	} else if (rc == 0) {
+		size_look(env, nr);
+	}
+	return rc;
+}
+
+/* --------------------------------------------------------------- values -- */
+
+static uint32_t sum_of(struct m0_rpc_slice key, const void *value, size_t nr)
+{
+	return m0_os_crc32c(m0_os_crc32c(0, key.sl_data, key.sl_nr), value, nr);
+}
+
+static int value_open(struct m0_rpc_slice key, const MDB_val *val,
+		      struct m0_rpc_slice *ret)
+{
+	uint32_t sum;
+
+	if (val->mv_size < M0_STORE__VALUE_HEAD)
+		return -EUCLEAN;
+	memcpy(&sum, val->mv_data, sizeof sum);
+	ret->sl_data = (const uint8_t *)val->mv_data + M0_STORE__VALUE_HEAD;
+	ret->sl_nr = val->mv_size - M0_STORE__VALUE_HEAD;
+	return sum == sum_of(key, ret->sl_data, ret->sl_nr) ? 0 : -EUCLEAN;
+}
+
+static bool is_key(struct m0_rpc_slice key)
+{
+	return key.sl_nr > 0 && key.sl_nr <= M0_RPC_STORE_KEY_MAX;
+}
+
+static MDB_val val_of(struct m0_rpc_slice slice)
+{
+	return (MDB_val){ slice.sl_nr, (void *)(uintptr_t)slice.sl_data };
+}
+
+int m0_store__get(struct m0_store__txn *txn, struct m0_rpc_slice key,
+		  struct m0_rpc_slice *ret_value)
+{
+	MDB_val k = val_of(key);
+	MDB_val v;
+	int     rc = txn->stx_rc;
+
+	if (rc == 0)
+		rc = !is_key(key)
+			     ? -ENOENT
+			     : rc_of(mdb_get(txn->stx_txn,
+					     txn->stx_env->ste_tree, &k, &v));
+	return rc ?: value_open(key, &v, ret_value);
+}
+
+static int scratch_size(struct m0_store__env *env, size_t nr)
+{
+	uint8_t *bytes;
+
+	if (nr <= env->ste_scratch_nr)
+		return 0;
+	bytes = m0_alloc(nr);
+	if (bytes == NULL)
+		return -ENOMEM;
+	m0_free(env->ste_scratch);
+	env->ste_scratch = bytes;
+	env->ste_scratch_nr = nr;
+	return 0;
+}
+
+/** What has failed can only be taken back; LMDB says so less kindly. */
+static int changed(struct m0_store__txn *txn, int rc)
+{
+	rc = rc_of(rc);
+	if (rc == 0)
+		txn->stx_wrote = true;
+	else if (rc != -ENOENT && rc != -EMSGSIZE)
+		txn->stx_rc = rc;
+	return rc;
+}
+
+/* Key and value may lie in pages that are about to move. */
+int m0_store__put(struct m0_store__txn *txn, struct m0_rpc_slice key,
+		  struct m0_rpc_slice value)
+{
+	struct m0_store__env *env = txn->stx_env;
+	size_t                nr = M0_STORE__VALUE_HEAD + value.sl_nr;
+	uint8_t               copy[M0_RPC_STORE_KEY_MAX];
+	MDB_val               k = { key.sl_nr, copy };
+	MDB_val               v;
+	uint32_t              sum;
+	int                   rc = txn->stx_rc;
+
+	if (rc != 0)
+		return rc;
+	if (!is_key(key) || value.sl_nr > UINT32_MAX - 4096)
+		return -EMSGSIZE;
+	if (!has_room(txn, key, nr))
+		return -ENOSPC;
+	rc = scratch_size(env, nr);
+	if (rc != 0)
+		return rc;
+	memcpy(copy, key.sl_data, key.sl_nr);
+	memset(env->ste_scratch, 0, M0_STORE__VALUE_HEAD);
+	sum = sum_of(key, value.sl_data, value.sl_nr);
+	memcpy(env->ste_scratch, &sum, sizeof sum);
+	if (value.sl_nr > 0)
+		memcpy(env->ste_scratch + M0_STORE__VALUE_HEAD, value.sl_data,
+		       value.sl_nr);
+	v = (MDB_val){ nr, env->ste_scratch };
+	return changed(txn, mdb_put(txn->stx_txn, env->ste_tree, &k, &v, 0));
+}
+
+int m0_store__del(struct m0_store__txn *txn, struct m0_rpc_slice key)
+{
+	uint8_t copy[M0_RPC_STORE_KEY_MAX];
+	MDB_val k = { key.sl_nr, copy };
+
+	if (txn->stx_rc != 0)
+		return txn->stx_rc;
+	if (!is_key(key))
+		return -ENOENT;
+	memcpy(copy, key.sl_data, key.sl_nr);
+	return changed(txn,
+		       mdb_del(txn->stx_txn, txn->stx_env->ste_tree, &k, NULL));
+}
+
+/* The cursor most often stands at `key`, where the last call left it. */
+static int seek_behind(MDB_cursor *cursor, struct m0_rpc_slice key, MDB_val *k,
+		       MDB_val *v)
+{
+	int rc;
+
+	if (key.sl_nr == 0)
+		return mdb_cursor_get(cursor, k, v, MDB_FIRST);
+	*k = val_of(key);
+	rc = mdb_cursor_get(cursor, k, v, MDB_SET_RANGE);
+	if (rc == 0 && k->mv_size == key.sl_nr &&
+	    memcmp(k->mv_data, key.sl_data, key.sl_nr) == 0)
+		rc = mdb_cursor_get(cursor, k, v, MDB_NEXT);
+	return rc;
+}
+
+int m0_store__next(struct m0_store__txn *txn, struct m0_rpc_slice key,
+		   struct m0_rpc_slice *ret_key, struct m0_rpc_slice *ret_value)
+{
+	uint8_t copy[M0_RPC_STORE_KEY_MAX];
+	MDB_val k;
+	MDB_val v;
+	int     rc = txn->stx_rc;
+
+	if (rc == 0 && key.sl_nr > M0_RPC_STORE_KEY_MAX)
+		rc = -EMSGSIZE;
+	if (rc == 0 && txn->stx_cursor == NULL)
+		rc = rc_of(mdb_cursor_open(txn->stx_txn, txn->stx_env->ste_tree,
+					   &txn->stx_cursor));
+	if (rc != 0)
+		return rc;
+	if (key.sl_nr > 0)
+		memcpy(copy, key.sl_data, key.sl_nr);
+	key.sl_data = copy;
+	rc = rc_of(seek_behind(txn->stx_cursor, key, &k, &v));
+	if (rc != 0)
+		return rc;
+	*ret_key = (struct m0_rpc_slice){ k.mv_data, k.mv_size };
+	return value_open(*ret_key, &v, ret_value);
+}
+
+/* -------------------------------------------------------- the file's life -- */
+
+static int trees_open(struct m0_store__env *env, bool create)
+{
+	MDB_txn *txn;
+	uint64_t nr;
+	int      rc = mdb_txn_begin(env->ste_env, NULL, 0, &txn);
+
+	if (rc != 0)
+		return rc;
+	rc = mdb_dbi_open(txn, NULL, 0, &env->ste_main);
+	if (rc == 0)
+		rc = mdb_dbi_open(txn, M0_STORE__TREE, create ? MDB_CREATE : 0,
+				  &env->ste_tree);
+	if (rc == 0 && create)
+		rc = mark_put(env, txn);
+	if (rc != 0) {
+		mdb_txn_abort(txn);
+		return rc;
+	}
+	nr = keys_nr(env, txn);
+	rc = mdb_txn_commit(txn);
+	if (rc == 0)
+		size_look(env, nr);
+	return rc;
+}
+
+int m0_store__env_open(struct m0_store__env **ret, const char *path,
+		       const struct m0_rpc_store_lmdb_cfg *cfg, bool create)
+{
+	unsigned flags =
+		MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS |
+		(cfg->rlc_sync == M0_RPC_STORE_SYNC_NEVER ? MDB_NOSYNC : 0);
+	struct m0_store__env *env;
+	int                   rc;
+
+	if (M0_ALLOC_PTR(env) == NULL)
+		return -ENOMEM;
+	rc = mdb_env_create(&env->ste_env);
+	if (rc != 0) {
+		m0_free(env);
+		return rc_of(rc);
+	}
+	rc = mdb_env_set_maxdbs(env->ste_env, 1)
+		     ?: mdb_env_set_mapsize(env->ste_env, cfg->rlc_bytes_max)
+		     ?: mdb_env_open(env->ste_env, path, flags, 0600)
+		     ?: trees_open(env, create);
+	if (rc != 0) {
+		m0_store__env_close(env);
+		/* Its own trees are not there. */
+		return rc == MDB_NOTFOUND ? -EUCLEAN : rc_of(rc);
+	}
+	*ret = env;
+	return 0;
+}
+
+void m0_store__env_close(struct m0_store__env *env)
+{
+	M0_PRE(env->ste_depth == 0);
+	mdb_env_close(env->ste_env);
+	m0_free(env->ste_scratch);
+	m0_free(env);
+}
+
+void m0_store__env_size(struct m0_store__env *env, uint64_t *ret_keys_nr,
+			m0_bcount_t *ret_bytes)
+{
+	*ret_keys_nr = __atomic_load_n(&env->ste_keys_nr, __ATOMIC_RELAXED);
+	*ret_bytes = __atomic_load_n(&env->ste_bytes, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The durable store: its thread takes the jobs that are there and runs them in
+ * one transaction, each in a transaction within, so that one that fails takes
+ * back what is its own. A job without company needs no inner one.
+ *
+ * Transactions of the thread and those begun by others take turns, in the
+ * order in which they asked.
+ */
+#include "store_internal.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+struct lmdb_store {
+	struct m0_store__env        *lst_env;
+	struct m0_rpc_store_lmdb_cfg lst_cfg;
+	int                          lst_lock_fd;
+	struct m0_thread             lst_thread;
+
+	/** Of what follows. */
+	struct m0_mutex           lst_mutex;
+	struct m0_cond            lst_given;
+	struct m0_cond            lst_turn;
+	struct m0_rpc_store_job  *lst_jobs;
+	struct m0_rpc_store_job **lst_jobs_end;
+	bool                      lst_closing;
+	/** Does the thread wait for a job? */
+	bool lst_idle;
+	/** Turns: the next to be given, and the one that is now. */
+	uint64_t                       lst_ticket;
+	uint64_t                       lst_now;
+	struct m0_rpc_store_lmdb_stats lst_stats;
+
+	/** Of whose turn it is: the last commit failed. */
+	bool lst_failing;
+};
+
+/** Jobs that share a commit. */
+struct batch {
+	struct m0_rpc_store_job  *bat_jobs;
+	struct m0_rpc_store_job **bat_end;
+	uint32_t                  bat_nr;
+	m0_time_t                 bat_begin;
+};
+
+static struct lmdb_store *store_of(const struct m0_rpc_store *store)
+{
+	return store->rst_private;
+}
+
+static struct m0_store__txn *txn_of(const struct m0_rpc_tx *tx)
+{
+	return tx->tx_store_private;
+}
+
+/* ---------------------------------------------------------------- turns -- */
+
+static void turn_take(struct lmdb_store *st)
+{
+	uint64_t ticket;
+
+	m0_mutex_lock(&st->lst_mutex);
+	ticket = st->lst_ticket++;
+	while (st->lst_now != ticket)
+		m0_cond_wait(&st->lst_turn);
+	m0_mutex_unlock(&st->lst_mutex);
+}
+
+static void turn_leave(struct lmdb_store *st)
+{
+	m0_mutex_lock(&st->lst_mutex);
+	++st->lst_now;
+	m0_cond_broadcast(&st->lst_turn);
+	m0_mutex_unlock(&st->lst_mutex);
+}
+
+/** Says so once when commits begin to fail and when they no longer do. */
+static void tell(struct lmdb_store *st, int rc)
+{
+	if (rc != 0 && !st->lst_failing)
+		m0_log(M0_LOG_ERROR, "store: a commit failed: %s%s",
+		       m0_errname(rc),
+		       rc == -ENOSPC
+			       ? "; what was asked for is refused until there "
+				 "is room again"
+			       : "");
+	else if (rc == 0 && st->lst_failing)
+		m0_log(M0_LOG_NOTICE, "store: commits succeed again");
+	st->lst_failing = rc != 0;
+}
+
+static int commit(struct lmdb_store *st, struct m0_store__txn *txn)
+{
+	m0_time_t begin = m0_time_now();
+	bool      wrote;
+	int       rc = m0_store__txn_commit(txn, &wrote);
+	m0_time_t end = m0_time_now();
+
+	if (!wrote && rc == 0)
+		return 0;
+	tell(st, rc);
+	m0_mutex_lock(&st->lst_mutex);
+	if (rc == 0) {
+		++st->lst_stats.rls_commits_nr;
+		m0_hist_record(&st->lst_stats.rls_commit_ns, end - begin);
+	} else {
+		++st->lst_stats.rls_commits_failed_nr;
+	}
+	m0_mutex_unlock(&st->lst_mutex);
+	return rc;
+}
+
+/* --------------------------------------------------------- transactions -- */
+
+static int lmdb_begin(struct m0_rpc_store *store, struct m0_rpc_tx *tx)
+{
+	struct lmdb_store    *st = store_of(store);
+	struct m0_store__txn *txn;
+	int                   rc;
+
+	turn_take(st);
+	rc = m0_store__txn_begin(st->lst_env, NULL, &txn);
+	if (rc != 0) {
+		turn_leave(st);
+		return rc;
+	}
+	tx->tx_store = store;
+	tx->tx_store_private = txn;
+	return 0;
+}
+
+static int lmdb_commit(struct m0_rpc_tx *tx)
+{
+	struct lmdb_store *st = store_of(tx->tx_store);
+	int                rc = commit(st, txn_of(tx));
+
+	turn_leave(st);
+	return rc;
+}
+
+static void lmdb_abort(struct m0_rpc_tx *tx)
+{
+	m0_store__txn_abort(txn_of(tx));
+	turn_leave(store_of(tx->tx_store));
+}
+
+static int lmdb_get(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
+		    struct m0_rpc_slice *ret_value)
+{
+	return m0_store__get(txn_of(tx), key, ret_value);
+}
+
+static int lmdb_put(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
+		    struct m0_rpc_slice value)
+{
+	return m0_store__put(txn_of(tx), key, value);
+}
+
+static int lmdb_del(struct m0_rpc_tx *tx, struct m0_rpc_slice key)
+{
+	return m0_store__del(txn_of(tx), key);
+}
+
+static int lmdb_next(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
+		     struct m0_rpc_slice *ret_key,
+		     struct m0_rpc_slice *ret_value)
+{
+	return m0_store__next(txn_of(tx), key, ret_key, ret_value);
+}
+
+/* ----------------------------------------------------------------- jobs -- */
+
+static void lmdb_exec(struct m0_rpc_store *store, struct m0_rpc_store_job *job)
+{
+	struct lmdb_store *st = store_of(store);
+
+	job->sj_next = NULL;
+	m0_mutex_lock(&st->lst_mutex);
+	*st->lst_jobs_end = job;
+	st->lst_jobs_end = &job->sj_next;
+	if (st->lst_idle)
+		m0_cond_signal(&st->lst_given);
+	m0_mutex_unlock(&st->lst_mutex);
+}
+
+/** Waits for a job until `deadline`. Under the lock. */
+static bool job_wait(struct lmdb_store *st, m0_time_t deadline)
+{
+	st->lst_idle = true;
+	while (st->lst_jobs == NULL && !st->lst_closing)
+		if (deadline == M0_TIME_NEVER)
+			m0_cond_wait(&st->lst_given);
+		else if (!m0_cond_timedwait(&st->lst_given, deadline))
+			break;
+	st->lst_idle = false;
+	return st->lst_jobs != NULL;
+}
+
+/** The next job of the batch; NULL: it is complete. */
+static struct m0_rpc_store_job *job_take(struct lmdb_store *st,
+					 struct batch *batch, m0_time_t company,
+					 bool *alone)
+{
+	struct m0_rpc_store_job *job = NULL;
+
+	if (batch->bat_nr == st->lst_cfg.rlc_batch_max)
+		return NULL;
+	if (batch->bat_nr > 0 &&
+	    m0_time_now() >= batch->bat_begin + st->lst_cfg.rlc_batch_ns)
+		return NULL;
+	m0_mutex_lock(&st->lst_mutex);
+	if (st->lst_jobs != NULL || (company != 0 && job_wait(st, company))) {
+		job = st->lst_jobs;
+		st->lst_jobs = job->sj_next;
+		if (st->lst_jobs == NULL)
+			st->lst_jobs_end = &st->lst_jobs;
+		job->sj_next = NULL;
+		*batch->bat_end = job;
+		batch->bat_end = &job->sj_next;
+		++batch->bat_nr;
+		*alone = batch->bat_nr == 1 &&
+			 (st->lst_cfg.rlc_batch_max == 1 ||
+			  (st->lst_jobs == NULL &&
+			   st->lst_cfg.rlc_company_ns == 0));
+	}
+	m0_mutex_unlock(&st->lst_mutex);
+	return job;
+}
+
+static int job_run(struct m0_rpc_store *store, struct m0_rpc_store_job *job,
+		   struct m0_store__txn *txn)
+{
+	struct m0_rpc_tx tx = { .tx_store = store, .tx_store_private = txn };
+
+	return job->sj_run(job, &tx);
+}
+
+/** Runs it inside the batch's transaction. */
+static int job_run_within(struct m0_rpc_store     *store,
+			  struct m0_rpc_store_job *job,
+			  struct m0_store__txn    *txn)
+{
+	struct m0_store__txn *own;
+	int rc = m0_store__txn_begin(store_of(store)->lst_env, txn, &own);
+
+	if (rc != 0)
+		return rc;
+	rc = job_run(store, job, own);
+	if (rc == 0)
+		return m0_store__txn_commit(own, NULL);
+	m0_store__txn_abort(own);
+	return rc;
+}
+
+/**
+ * Runs jobs in a transaction and commits it. @param alone  there is one, in no
+ * transaction of its own.
+ */
+static int batch_run(struct m0_rpc_store *store, struct batch *batch,
+		     struct m0_rpc_store_job *job, bool alone)
+{
+	struct lmdb_store    *st = store_of(store);
+	m0_time_t             company = 0;
+	struct m0_store__txn *txn;
+	int                   rc = m0_store__txn_begin(st->lst_env, NULL, &txn);
+
+	if (rc != 0)
+		return rc;
+	if (alone) {
+		job->sj_rc = job_run(store, job, txn);
+		if (job->sj_rc == 0)
+			return commit(st, txn);
+		m0_store__txn_abort(txn);
+		return 0;
+	}
+	if (st->lst_cfg.rlc_company_ns != 0)
+		company = m0_time_add(batch->bat_begin,
+				      st->lst_cfg.rlc_company_ns);
+	do
+		job->sj_rc = job_run_within(store, job, txn);
+	while ((job = job_take(st, batch, company, &alone)) != NULL);
+	return commit(st, txn);
+}
+
+static void batch_done(struct lmdb_store *st, struct batch *batch, int rc)
+{
+	struct m0_rpc_store_job *job;
+	struct m0_rpc_store_job *next;
+	uint64_t                 failed = 0;
+
+	for (job = batch->bat_jobs; job != NULL; job = job->sj_next)
+		failed += rc != 0 || job->sj_rc != 0;
+	m0_mutex_lock(&st->lst_mutex);
+	st->lst_stats.rls_jobs_nr += batch->bat_nr;
+	st->lst_stats.rls_jobs_failed_nr += failed;
+	m0_hist_record(&st->lst_stats.rls_batch, batch->bat_nr);
+	m0_mutex_unlock(&st->lst_mutex);
+	for (job = batch->bat_jobs; job != NULL; job = next) {
+		next = job->sj_next;
+		job->sj_done(job, job->sj_rc != 0 ? job->sj_rc : rc);
+	}
+}
+
+static void store_thread(struct m0_rpc_store *store)
+{
+	struct lmdb_store       *st = store_of(store);
+	struct m0_rpc_store_job *job;
+	struct batch             batch;
+	bool                     alone = false;
+	int                      rc;
+
+	for (;;) {
+		batch = (struct batch){ .bat_jobs = NULL };
+		batch.bat_end = &batch.bat_jobs;
+		job = job_take(st, &batch, M0_TIME_NEVER, &alone);
+		if (job == NULL)
+			return;
+		turn_take(st);
+		batch.bat_begin = m0_time_now();
+		rc = batch_run(store, &batch, job, alone);
+		turn_leave(st);
+		batch_done(st, &batch, rc);
+	}
+}
+
+/* ------------------------------------------------------- open and close -- */
+
+static const struct m0_rpc_store_ops lmdb_ops = {
+	.rso_name = "lmdb",
+	.rso_durable = true,
+	.rso_begin = lmdb_begin,
+	.rso_commit = lmdb_commit,
+	.rso_abort = lmdb_abort,
+	.rso_exec = lmdb_exec,
+	.rso_get = lmdb_get,
+	.rso_put = lmdb_put,
+	.rso_del = lmdb_del,
+	.rso_next = lmdb_next,
+};
+
+void m0_rpc_store_lmdb_cfg_init(struct m0_rpc_store_lmdb_cfg *cfg)
+{
+	*cfg = (struct m0_rpc_store_lmdb_cfg){
+		.rlc_bytes_max = UINT64_C(4) << 30,
+		.rlc_sync = M0_RPC_STORE_SYNC_COMMIT,
+		.rlc_batch_max = 256,
+		.rlc_batch_ns = 10 * M0_TIME_ONE_MSEC,
+	};
+}
+
+static bool cfg_is_good(const struct m0_rpc_store_lmdb_cfg *cfg)
+{
+	return cfg->rlc_bytes_max >= 1 << 20 &&
+	       cfg->rlc_bytes_max <= UINT64_C(1) << 44 &&
+	       cfg->rlc_batch_max > 0 &&
+	       cfg->rlc_company_ns <= 10 * M0_TIME_ONE_SECOND &&
+	       (cfg->rlc_sync == M0_RPC_STORE_SYNC_COMMIT ||
+		cfg->rlc_sync == M0_RPC_STORE_SYNC_NEVER);
+}
+
+/** Under another name until it is complete. */
+static int file_make(const char *dir, const char *path,
+		     const struct m0_rpc_store_lmdb_cfg *cfg)
+{
+	struct m0_rpc_store_lmdb_cfg synced = *cfg;
+	struct m0_store__env        *env;
+	char                         fresh[4096 + 4];
+	int                          rc;
+
+	(void)snprintf(fresh, sizeof fresh, "%s.new", path);
+	if (unlink(fresh) != 0 && errno != ENOENT)
+		return -errno;
+	synced.rlc_sync = M0_RPC_STORE_SYNC_COMMIT;
+	rc = m0_store__env_open(&env, fresh, &synced, true);
+	if (rc == 0) {
+		m0_store__env_close(env);
+		rc = rename(fresh, path) == 0 ? m0_store__dir_sync(dir)
+					      : -errno;
+	}
+	if (rc != 0) {
+		(void)unlink(fresh);
+		return m0_store__refuse(rc, path, "cannot be made",
+					"The directory must be writable and "
+					"have room.");
+	}
+	return 0;
+}
+
+static int file_open(struct lmdb_store *st, const char *dir)
+{
+	char path[4096];
+	int  rc;
+
+	if (snprintf(path, sizeof path, "%s/store.mdb", dir) >=
+	    (int)sizeof path)
+		return -ENAMETOOLONG;
+	rc = m0_store__check(path);
+	if (rc == -ENOENT)
+		rc = file_make(dir, path, &st->lst_cfg);
+	if (rc != 0)
+		return rc;
+	rc = m0_store__env_open(&st->lst_env, path, &st->lst_cfg, false);
+	return rc == 0 ? 0
+		       : m0_store__refuse(rc, path, "cannot be opened",
+					  "See what the system says of the "
+					  "file and its disk.");
+}
+
+static int thread_start(struct m0_rpc_store *store)
+{
+	struct lmdb_store *st = store_of(store);
+
+	return M0_THREAD_INIT(&st->lst_thread, struct m0_rpc_store *, NULL,
+			      store_thread, store, "m0-store");
+}
+
+static void stats_init(struct m0_rpc_store_lmdb_stats *stats)
+{
+	M0_SET0(stats);
+	m0_hist_init(&stats->rls_batch);
+	m0_hist_init(&stats->rls_commit_ns);
+}
+
+static void store_free(struct lmdb_store *st)
+{
+	if (st->lst_env != NULL)
+		m0_store__env_close(st->lst_env);
+	if (st->lst_lock_fd >= 0)
+		(void)close(st->lst_lock_fd);
+	m0_cond_fini(&st->lst_turn);
+	m0_cond_fini(&st->lst_given);
+	m0_mutex_fini(&st->lst_mutex);
+	m0_free(st);
+}
+
+int m0_rpc_store_lmdb_open(struct m0_rpc_store *store, const char *dir,
+			   const struct m0_rpc_store_lmdb_cfg *cfg)
+{
+	struct lmdb_store *st;
+	int                rc = 0;
+
+	if (M0_ALLOC_PTR(st) == NULL)
+		return -ENOMEM;
+	m0_rpc_store_lmdb_cfg_init(&st->lst_cfg);
+	if (cfg != NULL)
+		st->lst_cfg = *cfg;
+	st->lst_jobs_end = &st->lst_jobs;
+	stats_init(&st->lst_stats);
+	m0_mutex_init(&st->lst_mutex);
+	m0_cond_init(&st->lst_given, &st->lst_mutex);
+	m0_cond_init(&st->lst_turn, &st->lst_mutex);
+	st->lst_lock_fd = -1;
+	store->rst_ops = &lmdb_ops;
+	store->rst_private = st;
+	if (!cfg_is_good(&st->lst_cfg))
+		rc = -EINVAL;
+	if (rc == 0) {
+		st->lst_lock_fd = m0_store__lock(dir);
+		rc = st->lst_lock_fd < 0 ? st->lst_lock_fd : 0;
+	}
+	rc = rc ?: file_open(st, dir) ?: thread_start(store);
+	if (rc != 0) {
+		store->rst_private = NULL;
+		store_free(st);
+	}
+	return rc;
+}
+
+void m0_rpc_store_lmdb_close(struct m0_rpc_store *store)
+{
+	struct lmdb_store *st = store_of(store);
+
+	m0_mutex_lock(&st->lst_mutex);
+	st->lst_closing = true;
+	m0_cond_signal(&st->lst_given);
+	m0_mutex_unlock(&st->lst_mutex);
+	(void)m0_thread_join(&st->lst_thread);
+	m0_thread_fini(&st->lst_thread);
+	M0_PRE(st->lst_jobs == NULL && st->lst_ticket == st->lst_now);
+	store->rst_private = NULL;
+	store_free(st);
+}
+
+void m0_rpc_store_lmdb_stats(struct m0_rpc_store            *store,
+			     struct m0_rpc_store_lmdb_stats *ret, bool reset)
+{
+	struct lmdb_store *st = store_of(store);
+
+	m0_mutex_lock(&st->lst_mutex);
+	*ret = st->lst_stats;
+	if (reset)
+		stats_init(&st->lst_stats);
+	m0_mutex_unlock(&st->lst_mutex);
+	m0_store__env_size(st->lst_env, &ret->rls_keys_nr, &ret->rls_bytes);
+	ret->rls_bytes_max = st->lst_cfg.rlc_bytes_max;
+}
