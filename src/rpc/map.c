@@ -3,7 +3,7 @@
 #include "rpc/rpc_internal.h"
 
 int m0_rpc_machine_map_links(struct m0_rpc_machine *machine,
-			     struct m0_uint128 service,
+			     struct m0_uint128      service,
 			     const char *const *addrs, uint32_t nr)
 {
 	if (nr == 0 || nr > M0_RPC_LINKS_MAX)
@@ -52,7 +52,7 @@ int m0_rpc_machine_link_addr(struct m0_rpc_machine *machine, uint32_t i,
 	return 0;
 }
 
-uint32_t m0_rpc_conn_links(struct m0_rpc_conn *conn,
+uint32_t m0_rpc_conn_links(struct m0_rpc_conn      *conn,
 			   struct m0_rpc_link_info *ret, uint32_t max)
 {
 	(void)conn;

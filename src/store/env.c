@@ -59,6 +59,8 @@ static int rc_of(int rc)
 		return -ENOENT;
 	case MDB_MAP_FULL:
 	case MDB_TXN_FULL:
+	case EDQUOT:
+	case EFBIG:
 		return -ENOSPC;
 	case MDB_BAD_VALSIZE:
 		return -EMSGSIZE;
