@@ -4,7 +4,7 @@
  * pieces are put, or from which they are fetched, at the initiator's offsets.
  *
  * hdr_data of a PUT says how long all of them together are, and a number that
- * those of one transfer share; the buffer ends when that much of the last
+ * those of one transfer share; the buffer ends when each piece of the last
  * transfer has come. A GET has no such words: there the buffer ends when each
  * piece was fetched. One piece is all there is to buffers of at most 1 MiB,
  * whose MD therefore ends by itself.
@@ -87,7 +87,6 @@ int m0_xlnet__passive(struct m0_net_kit_buf        *kb,
 	xb->xb_bits = m0_xlnet__bits(desc);
 	xb->xb_is_get = desc->nks_qtype == M0_NET_QT_PASSIVE_BULK_SEND;
 	xb->xb_total = xb->xb_is_get ? kb->nkb_send_nr : 0;
-	xb->xb_moved = 0;
 	xb->xb_transfer = 0;
 	xb->xb_pieces = 0;
 	xb->xb_broken = false;
@@ -106,54 +105,72 @@ enum progress {
 	PROGRESS_ALL
 };
 
-/* A piece has come. */
+/* Is this a piece as the other side cuts them? */
+static bool piece_of(const struct xlnet_buf *xb, const struct m0_lnet_event *ev,
+		     uint32_t *ret_nr)
+{
+	if (ev->ev_offset % XLNET_PIECE != 0 || ev->ev_offset >= xb->xb_total)
+		return false;
+	*ret_nr = (uint32_t)(ev->ev_offset / XLNET_PIECE);
+	return ev->ev_mlength ==
+	       min64u(xb->xb_total - ev->ev_offset, XLNET_PIECE);
+}
+
+static bool piece_is_known(const struct xlnet_buf *xb, uint32_t nr)
+{
+	return (xb->xb_pieces >> nr & 1) != 0;
+}
+
+static enum progress piece_take(struct xlnet_buf *xb, uint32_t nr)
+{
+	uint32_t last = (uint32_t)((xb->xb_total - 1) / XLNET_PIECE);
+
+	xb->xb_pieces |= 1u << nr;
+	return xb->xb_pieces == (2u << last) - 1 ? PROGRESS_ALL : PROGRESS_SOME;
+}
+
+/* A piece has come; if the network has doubled it, once more. */
 static enum progress put_in(struct xlnet_buf           *xb,
 			    const struct m0_lnet_event *ev)
 {
 	uint32_t transfer = (uint32_t)(ev->ev_hdr_data >> 32);
 	uint32_t total = (uint32_t)ev->ev_hdr_data;
+	uint32_t nr;
 
 	if (total > xb->xb_md.xd_kb->nkb_size) {
 		xb->xb_too_big = true;
 		return PROGRESS_ALL;
 	}
-	if (ev->ev_mlength == 0)
-		return PROGRESS_NONE;
 	if (transfer != xb->xb_transfer || total != xb->xb_total) {
 		xb->xb_transfer = transfer;
 		xb->xb_total = total;
-		xb->xb_moved = 0;
+		xb->xb_pieces = 0;
 	}
-	xb->xb_moved += ev->ev_mlength;
-	return xb->xb_moved >= total ? PROGRESS_ALL : PROGRESS_SOME;
+	if (!piece_of(xb, ev, &nr) || piece_is_known(xb, nr))
+		return PROGRESS_NONE;
+	return piece_take(xb, nr);
 }
 
 /* A piece was fetched: the one that begins at ev_offset. */
 static enum progress get_in(struct xlnet_buf           *xb,
 			    const struct m0_lnet_event *ev)
 {
-	uint32_t all = (uint32_t)((xb->xb_total - 1) / XLNET_PIECE);
 	uint32_t nr;
 
 	if (ev->ev_offset == XLNET_OFFSET_TOO_BIG && ev->ev_rlength == 0) {
 		xb->xb_too_big = true;
 		return PROGRESS_ALL;
 	}
-	if (ev->ev_offset % XLNET_PIECE != 0 || ev->ev_offset >= xb->xb_total)
-		return PROGRESS_NONE;
-	nr = (uint32_t)(ev->ev_offset / XLNET_PIECE);
-	if (ev->ev_mlength !=
-	    min64u(xb->xb_total - (m0_bcount_t)nr * XLNET_PIECE, XLNET_PIECE))
+	if (!piece_of(xb, ev, &nr))
 		return PROGRESS_NONE;
 	/* Of another transfer: the one before was given up. */
-	if ((xb->xb_pieces >> nr & 1) != 0 || (xb->xb_broken && nr == 0))
+	if (piece_is_known(xb, nr) || (xb->xb_broken && nr == 0))
 		xb->xb_pieces = 0;
 	if (nr == 0)
 		xb->xb_broken = false;
 	if (xb->xb_broken)
 		return PROGRESS_NONE;
-	xb->xb_pieces |= 1u << nr;
-	return xb->xb_pieces == (2u << all) - 1 ? PROGRESS_ALL : PROGRESS_SOME;
+	return piece_take(xb, nr);
 }
 
 static enum progress piece_in(struct xlnet_buf           *xb,

@@ -108,8 +108,8 @@ struct xlnet_buf {
 	bool              xb_is_get;
 	/** MSG_RECV: xb_next bytes were used before the MD.
 	 * Active: to be moved; where the next piece begins; pieces that are
-	 * moving, and bytes that have been moved. Passive: moved of xb_total by
-	 * transfer xb_transfer, pieces that were fetched. */
+	 * moving, and bytes that have been moved. Passive: of the xb_total of
+	 * transfer xb_transfer, pieces that have come or were fetched. */
 	m0_bcount_t xb_total;
 	m0_bcount_t xb_next;
 	m0_bcount_t xb_moved;

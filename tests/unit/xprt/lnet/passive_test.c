@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The passive side of bulk, fed with events of its MD as a network and a peer
+ * may make them: doubled, out of order, of two transfers, lying. The MD, the
+ * entry and the kit are stubs that count.
+ */
+#include "xprt/lnet/xlnet_internal.h"
+#include "base/rand.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+enum {
+	PIECE = XLNET_PIECE,
+	/** Three pieces, the last a short one. */
+	TOTAL = 2 * PIECE + 100
+};
+
+static struct m0_net_buffer   nb;
+static struct m0_net_kit_buf  kb;
+static struct xlnet_buf       xb;
+static struct xlnet_machine   machine;
+static struct m0_lnet_md_attr attached;
+static unsigned               attached_nr;
+static unsigned               asked_to_end_nr;
+static unsigned               ended_nr;
+static int32_t                ended_status;
+static m0_bcount_t            ended_bytes;
+
+void *m0_net_kit_buf_pvt(struct m0_net_kit_buf *buf)
+{
+	assert_ptr_equal(buf, &kb);
+	return &xb;
+}
+
+void *m0_net_kit_machine_pvt(struct m0_net_kit_machine *unused)
+{
+	(void)unused;
+	return &machine;
+}
+
+void m0_net_kit_done(struct m0_net_kit_buf *buf, int32_t status,
+		     m0_bcount_t bytes)
+{
+	(void)buf;
+	++ended_nr;
+	ended_status = status;
+	ended_bytes = bytes;
+}
+
+void m0_net_kit_succeeded(struct m0_net_kit_buf *buf, m0_bcount_t bytes)
+{
+	m0_net_kit_done(buf, 0, bytes);
+}
+
+int m0_xlnet__addr_unpack(const struct m0_net_kit_addr *addr,
+			  struct xlnet_addr            *ret)
+{
+	(void)addr;
+	(void)ret;
+	return 0;
+}
+
+int m0_xlnet__attach(struct xlnet_machine            *xm,
+		     const struct m0_lnet_process_id *id, uint64_t bits,
+		     unsigned flags, struct m0_lnet_md_attr *attr,
+		     struct xlnet_md *xd)
+{
+	(void)xm;
+	(void)id;
+	(void)bits;
+	(void)flags;
+	(void)xd;
+	attached = *attr;
+	++attached_nr;
+	return 0;
+}
+
+void m0_xlnet__end(struct xlnet_buf *buf, int32_t status)
+{
+	if (!buf->xb_ends)
+		buf->xb_status = status;
+	buf->xb_ends = true;
+	++asked_to_end_nr;
+}
+
+/* -- what comes ------------------------------------------------------------ */
+
+static void wait_for(enum m0_net_queue_type qtype, m0_bcount_t size)
+{
+	struct m0_net_kit_desc desc = { .nks_qtype = qtype, .nks_id = 7 };
+
+	M0_SET0(&kb);
+	M0_SET0(&xb);
+	kb.nkb_buffer = &nb;
+	kb.nkb_size = size;
+	kb.nkb_send_nr = size;
+	attached_nr = 0;
+	asked_to_end_nr = 0;
+	ended_nr = 0;
+	assert_int_equal(m0_xlnet__passive(&kb, &desc), 0);
+}
+
+static void put(uint32_t transfer, uint32_t total, uint32_t offset,
+		uint32_t bytes)
+{
+	struct m0_lnet_event ev = { .ev_type = M0_LNET_EV_PUT,
+				    .ev_hdr_data = (uint64_t)transfer << 32 |
+						   total,
+				    .ev_offset = offset,
+				    .ev_rlength = bytes,
+				    .ev_mlength = bytes };
+
+	m0_xlnet__passive_event(&xb, &ev);
+}
+
+static void get(uint32_t offset, uint32_t bytes, int status)
+{
+	struct m0_lnet_event ev = { .ev_type = M0_LNET_EV_GET,
+				    .ev_offset = offset,
+				    .ev_rlength = bytes,
+				    .ev_mlength = bytes,
+				    .ev_status = status };
+
+	m0_xlnet__passive_event(&xb, &ev);
+}
+
+static void unlinked(void)
+{
+	struct m0_lnet_event ev = { .ev_type = M0_LNET_EV_UNLINK,
+				    .ev_unlinked = true };
+
+	m0_xlnet__passive_event(&xb, &ev);
+}
+
+static void assert_all_of(m0_bcount_t bytes)
+{
+	assert_int_equal(asked_to_end_nr, 1);
+	assert_int_equal(ended_nr, 0);
+	unlinked();
+	assert_int_equal(ended_nr, 1);
+	assert_int_equal(ended_status, 0);
+	assert_int_equal(ended_bytes, bytes);
+}
+
+/* -- stories --------------------------------------------------------------- */
+
+/* Pieces may overtake each other: the buffer ends with the last of them. */
+static void put_pieces_in_any_order_end_it(void **state)
+{
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, 4 * PIECE);
+	put(1, TOTAL, 2 * PIECE, 100);
+	put(1, TOTAL, 0, PIECE);
+	assert_int_equal(asked_to_end_nr, 0);
+	put(1, TOTAL, PIECE, PIECE);
+	assert_all_of(TOTAL);
+}
+
+/* A network that doubles a message must not make it count for another. */
+static void put_piece_doubled_counts_once(void **state)
+{
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, 4 * PIECE);
+	put(1, 2 * PIECE, 0, PIECE);
+	put(1, 2 * PIECE, 0, PIECE);
+	assert_int_equal(asked_to_end_nr, 0);
+	put(1, 2 * PIECE, PIECE, PIECE);
+	assert_all_of(2 * PIECE);
+}
+
+/* What a given-up transfer has moved says nothing about the next one. */
+static void put_transfer_anew_forgets_the_old(void **state)
+{
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, 4 * PIECE);
+	put(1, 2 * PIECE, 0, PIECE);
+	put(2, 2 * PIECE, PIECE, PIECE);
+	assert_int_equal(asked_to_end_nr, 0);
+	put(2, 2 * PIECE, 0, PIECE);
+	assert_all_of(2 * PIECE);
+}
+
+/* Offsets and lengths that no initiator of ours makes are not counted. */
+static void put_piece_of_odd_shape_counts_nothing(void **state)
+{
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, 4 * PIECE);
+	put(1, TOTAL, 0, PIECE - 1);
+	put(1, TOTAL, 1, PIECE);
+	put(1, TOTAL, PIECE, 100);
+	put(1, TOTAL, 2 * PIECE, PIECE);
+	put(1, TOTAL, 3 * PIECE, PIECE);
+	put(1, 0, 0, 0);
+	put(1, TOTAL, 0, 0);
+	assert_int_equal(asked_to_end_nr, 0);
+	assert_int_equal(xb.xb_pieces, 0);
+	put(1, TOTAL, 0, PIECE);
+	put(1, TOTAL, PIECE, PIECE);
+	put(1, TOTAL, 2 * PIECE, 100);
+	assert_all_of(TOTAL);
+}
+
+/* Who announces more than there is room for has it end with -EFBIG. */
+static void put_announcing_too_much_ends_it(void **state)
+{
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, 4 * PIECE);
+	put(1, 4 * PIECE + 1, 0, 0);
+	assert_int_equal(asked_to_end_nr, 1);
+	unlinked();
+	assert_int_equal(ended_nr, 1);
+	assert_int_equal(ended_status, -EFBIG);
+}
+
+/* A piece fetched twice begins a new transfer: all are wanted again. */
+static void get_piece_twice_begins_anew(void **state)
+{
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_SEND, TOTAL);
+	get(0, PIECE, 0);
+	get(PIECE, PIECE, 0);
+	get(0, PIECE, 0);
+	get(2 * PIECE, 100, 0);
+	assert_int_equal(asked_to_end_nr, 0);
+	get(PIECE, PIECE, 0);
+	assert_all_of(TOTAL);
+}
+
+/* After a lost piece only a transfer from its beginning counts. */
+static void get_piece_lost_waits_for_the_first(void **state)
+{
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_SEND, TOTAL);
+	get(0, PIECE, 0);
+	get(PIECE, PIECE, -EIO);
+	get(2 * PIECE, 100, 0);
+	get(PIECE, PIECE, 0);
+	assert_int_equal(asked_to_end_nr, 0);
+	get(0, PIECE, 0);
+	get(PIECE, PIECE, 0);
+	get(2 * PIECE, 100, 0);
+	assert_all_of(TOTAL);
+}
+
+/* The only piece was lost with its MD: another MD waits. */
+static void single_piece_lost_is_attached_again(void **state)
+{
+	struct m0_lnet_event ev = { .ev_type = M0_LNET_EV_PUT,
+				    .ev_hdr_data = UINT64_C(1) << 32 | 100,
+				    .ev_status = -EIO,
+				    .ev_unlinked = true };
+
+	(void)state;
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, PIECE);
+	assert_true(attached.mda_auto_unlink);
+	m0_xlnet__passive_event(&xb, &ev);
+	assert_int_equal(attached_nr, 2);
+	assert_int_equal(ended_nr, 0);
+	ev.ev_status = 0;
+	ev.ev_rlength = 100;
+	ev.ev_mlength = 100;
+	m0_xlnet__passive_event(&xb, &ev);
+	assert_int_equal(ended_nr, 1);
+	assert_int_equal(ended_status, 0);
+	assert_int_equal(ended_bytes, 100);
+}
+
+/* A random event of a peer that lies. */
+static struct m0_lnet_event some_event(struct m0_rand *rand)
+{
+	static const uint32_t lengths[] = { 0, 1, 100, PIECE - 1, PIECE };
+	struct m0_lnet_event  ev = {
+		 .ev_type = m0_rand_below(rand, 2) == 0 ? M0_LNET_EV_PUT
+							: M0_LNET_EV_GET,
+		 .ev_hdr_data = m0_rand_below(rand, 3) << 32 |
+				m0_rand_below(rand, 5 * PIECE),
+		 .ev_offset = (uint32_t)m0_rand_below(rand, 6) * PIECE,
+		 .ev_mlength = lengths[m0_rand_below(rand, 5)],
+		 .ev_status = m0_rand_below(rand, 9) == 0 ? -EIO : 0,
+	};
+
+	if (m0_rand_below(rand, 4) == 0)
+		ev.ev_offset = (uint32_t)m0_rand_below(rand, UINT32_MAX);
+	ev.ev_rlength = ev.ev_mlength;
+	return ev;
+}
+
+/* Whatever comes: it ends exactly once, not before its MD has. */
+static void random_events_end_it_once(void **state)
+{
+	struct m0_rand       rand;
+	struct m0_lnet_event ev;
+	unsigned             i, j;
+
+	(void)state;
+	m0_rand_init(&rand, 1);
+	for (i = 0; i < 20000; ++i) {
+		wait_for(i % 2 == 0 ? M0_NET_QT_PASSIVE_BULK_RECV
+				    : M0_NET_QT_PASSIVE_BULK_SEND,
+			 1 + m0_rand_below(&rand, 4 * PIECE));
+		for (j = 0; j < 30; ++j) {
+			ev = some_event(&rand);
+			m0_xlnet__passive_event(&xb, &ev);
+			assert_int_equal(ended_nr, 0);
+		}
+		m0_xlnet__end(&xb, -ECANCELED);
+		unlinked();
+		assert_int_equal(ended_nr, 1);
+		assert_true(ended_bytes <= kb.nkb_size);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(put_pieces_in_any_order_end_it),
+		cmocka_unit_test(put_piece_doubled_counts_once),
+		cmocka_unit_test(put_transfer_anew_forgets_the_old),
+		cmocka_unit_test(put_piece_of_odd_shape_counts_nothing),
+		cmocka_unit_test(put_announcing_too_much_ends_it),
+		cmocka_unit_test(get_piece_twice_begins_anew),
+		cmocka_unit_test(get_piece_lost_waits_for_the_first),
+		cmocka_unit_test(single_piece_lost_is_attached_again),
+		cmocka_unit_test(random_events_end_it_once),
+	};
+
+	return cmocka_run_group_tests_name("xprt-lnet-passive", tests, NULL,
+					   NULL);
+}
