@@ -37,6 +37,7 @@ int net_main(int argc, char **argv);
 int peer_main(int argc, char **argv);
 int stats_main(int argc, char **argv);
 int global_main(int argc, char **argv);
+int fault_main(int argc, char **argv);
 int version_main(int argc, char **argv);
 int help_main(int argc, char **argv);
 

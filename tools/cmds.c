@@ -15,6 +15,8 @@ const struct tool_cmd tool_cmds[] = {
 	{ "stats", "show or reset the counters of the running node",
 	  stats_main },
 	{ "global", "show the parameters of the running node", global_main },
+	{ "fault", "add, show or remove fault rules of the running node",
+	  fault_main },
 	{ "version", "print the version", version_main },
 	{ "help", "explain a command", help_main },
 	{ NULL, NULL, NULL },

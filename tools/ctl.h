@@ -6,7 +6,7 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show; then the answer, a line
+ * stats.reset, global.show, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
  *
  *	status CODE OUT ERR
  *
@@ -17,6 +17,7 @@
 #define M0_TOOLS_CTL_H
 
 #include "m0/lnet.h"
+#include "m0/lnet_fault.h"
 
 #include "cmd.h"
 
@@ -29,6 +30,10 @@ enum ctl_verb {
 	CTL_STATS_SHOW,
 	CTL_STATS_RESET,
 	CTL_GLOBAL_SHOW,
+	CTL_FAULT_ADD,
+	CTL_FAULT_DEL,
+	CTL_FAULT_SHOW,
+	CTL_FAULT_RESET,
 	CTL_VERBS_NR
 };
 
@@ -56,7 +61,22 @@ struct ctl_request {
 	/** ping, discover: of whom; peer.show: at most one, none is all. */
 	struct m0_lnet_nid cq_nids[CTL_NIDS_MAX];
 	unsigned           cq_nids_nr;
+	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs. */
+	struct m0_lnet_fault_attr cq_fault;
 };
+
+/* -- ctl_fault.c: fault rules in a request --------------------------------- */
+
+/** Reads a value of a key without its "fault.". @return what is wrong; NULL. */
+const char *ctl_fault_parse(struct m0_lnet_fault_attr *attr, const char *key,
+			    const char *value);
+enum {
+	/** Room for what ctl_fault_print() puts, with a NUL. */
+	CTL_FAULT_BYTES = 768
+};
+/** As words with a blank before each. */
+void ctl_fault_print(const struct m0_lnet_fault_attr *attr,
+		     char                             ret[CTL_FAULT_BYTES]);
 
 void ctl_request_init(struct ctl_request *req, enum ctl_verb verb);
 /**
@@ -90,6 +110,9 @@ int ctl_connect(const char *path);
  */
 int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 	    int stop_fd, struct tool_fail *fail);
+/** The same of the node at `path`; NULL: the default. */
+int ctl_ask_at(const char *path, const struct ctl_request *req,
+	       uint64_t timeout_ms, struct tool_fail *fail);
 /** Notes that nobody answers at `path`, and what to do. */
 void ctl_nobody(const char *path, int rc, struct tool_fail *fail);
 

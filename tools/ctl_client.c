@@ -184,3 +184,21 @@ int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 	(void)close(fd);
 	return rc;
 }
+
+int ctl_ask_at(const char *path, const struct ctl_request *req,
+	       uint64_t timeout_ms, struct tool_fail *fail)
+{
+	char dflt[CTL_PATH_BYTES];
+	int  fd;
+
+	if (path == NULL) {
+		if (ctl_path(dflt, false, fail) != 0)
+			return fail->tf_exit;
+		path = dflt;
+	}
+	fd = ctl_connect(path);
+	if (fd >= 0)
+		return ctl_ask(fd, req, timeout_ms, -1, fail);
+	ctl_nobody(path, fd, fail);
+	return fail->tf_exit;
+}

@@ -14,7 +14,13 @@ static const char *const verb_names[CTL_VERBS_NR] = {
 	[CTL_STATS_SHOW] = "stats.show",
 	[CTL_STATS_RESET] = "stats.reset",
 	[CTL_GLOBAL_SHOW] = "global.show",
+	[CTL_FAULT_ADD] = "fault.add",
+	[CTL_FAULT_DEL] = "fault.del",
+	[CTL_FAULT_SHOW] = "fault.show",
+	[CTL_FAULT_RESET] = "fault.reset",
 };
+
+#define FAULT_PREFIX "fault."
 
 enum {
 	TIMEOUT_MS_MAX = 86400000
@@ -26,6 +32,7 @@ void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
 	req->cq_verb = verb;
 	req->cq_net = M0_LNET_NET_ANY;
 	req->cq_source = m0_lnet_nid_any;
+	m0_lnet_fault_attr_init(&req->cq_fault, M0_LNET_FAULT_ANY);
 }
 
 static bool number(const char *text, uint64_t max, uint64_t *ret)
@@ -39,6 +46,9 @@ static const char *pair_parse(struct ctl_request *req, const char *key,
 {
 	uint64_t nr = 0;
 
+	if (strncmp(key, FAULT_PREFIX, sizeof FAULT_PREFIX - 1) == 0)
+		return ctl_fault_parse(&req->cq_fault,
+				       key + sizeof FAULT_PREFIX - 1, value);
 	if (strcmp(key, "json") == 0 && number(value, 1, &nr))
 		req->cq_json = nr != 0;
 	else if (strcmp(key, "force") == 0 && number(value, 1, &nr))
@@ -141,9 +151,11 @@ size_t ctl_request_print(const struct ctl_request *req,
 {
 	struct line line = { .cln_buf = buf };
 	char        text[M0_LNET_NIDSTR_SIZE];
+	char        fault[CTL_FAULT_BYTES];
 	unsigned    i;
 
-	M0_BASSERT(CTL_NIDS_MAX * (M0_LNET_NIDSTR_SIZE + 1) + 512 <
+	M0_BASSERT(CTL_NIDS_MAX * (M0_LNET_NIDSTR_SIZE + 1) + CTL_FAULT_BYTES +
+			   512 <
 		   CTL_LINE_BYTES);
 	line_put(&line, "%s json=%d verbose=%u force=%d timeout_ms=%" PRIu64,
 		 verb_names[req->cq_verb], req->cq_json, req->cq_verbose,
@@ -154,6 +166,10 @@ size_t ctl_request_print(const struct ctl_request *req,
 	if (!m0_lnet_nid_is_any(&req->cq_source))
 		line_put(&line, " source=%s",
 			 m0_lnet_nid_print(&req->cq_source, text, sizeof text));
+	if (req->cq_verb >= CTL_FAULT_ADD) {
+		ctl_fault_print(&req->cq_fault, fault);
+		line_put(&line, "%s", fault);
+	}
 	for (i = 0; i < req->cq_nids_nr; ++i)
 		line_put(&line, " %s",
 			 m0_lnet_nid_print(&req->cq_nids[i], text,

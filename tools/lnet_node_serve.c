@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "lnet_node.h"
+#include "fault_serve.h"
 #include "lnet_show.h"
 
 /** Pings or discoveries of a client. */
@@ -116,6 +117,8 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 		fputs("colibri: the node is stopping\n", err);
 		return TOOL_FAILED;
 	}
+	if (req->cq_verb >= CTL_FAULT_ADD)
+		return fault_serve(req, node->lno_lnet, out, err);
 	if (req->cq_verb == CTL_STATS_RESET) {
 		m0_lnet_stats_reset(node->lno_lnet);
 		return TOOL_OK;

@@ -141,25 +141,6 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static int ask(struct show_args *args)
-{
-	char        dflt[CTL_PATH_BYTES];
-	const char *path = args->sha_ctl;
-	int         fd;
-
-	if (path == NULL) {
-		if (ctl_path(dflt, false, &args->sha_fail) != 0)
-			return args->sha_fail.tf_exit;
-		path = dflt;
-	}
-	fd = ctl_connect(path);
-	if (fd >= 0)
-		return ctl_ask(fd, &args->sha_req, args->sha_timeout_ms, -1,
-			       &args->sha_fail);
-	ctl_nobody(path, fd, &args->sha_fail);
-	return args->sha_fail.tf_exit;
-}
-
 static int show_main(int argc, char **argv, const struct argp *argp,
 		     const struct show_word *words)
 {
@@ -171,7 +152,8 @@ static int show_main(int argc, char **argv, const struct argp *argp,
 	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, &args) != 0)
 		return TOOL_USAGE;
 	if (args.sha_fail.tf_exit == TOOL_OK)
-		code = ask(&args);
+		code = ctl_ask_at(args.sha_ctl, &args.sha_req,
+				  args.sha_timeout_ms, &args.sha_fail);
 	if (tool_fail_print(&args.sha_fail, argv[0]) != TOOL_OK)
 		code = args.sha_fail.tf_exit;
 	return tool_finish_output(argv[0], code);

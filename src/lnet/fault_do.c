@@ -49,6 +49,8 @@ void m0_lnet__faults_off(struct m0_lnet_engine *eng)
 {
 	m0_lnet__faults_destroy(eng->le_faults);
 	eng->le_faults = NULL;
+	m0_lnet__timer_cancel(eng, &eng->le_held_timer);
+	eng->le_held_at = M0_TIME_NEVER;
 }
 
 int m0_lnet_engine_fault_reset(struct m0_lnet_engine  *eng,
@@ -92,6 +94,25 @@ static void cut(struct m0_lnet_ni *ni, const struct m0_lnet_nid *nid)
 
 /* ----------------------------------------------------------- what comes in -- */
 
+/* The drivers, which ask again in each step, have been asked by it. */
+static void held_go(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+		    m0_time_t now)
+{
+	(void)timer;
+	(void)now;
+	eng->le_held_at = M0_TIME_NEVER;
+}
+
+static void held_await(struct m0_lnet_engine *eng, m0_time_t until)
+{
+	/* One that is due now was asked for in vain, or by another message. */
+	if (until >= eng->le_held_at && eng->le_held_at > eng->le_now)
+		return;
+	eng->le_held_at = until;
+	eng->le_held_timer.ltm_fire = held_go;
+	m0_lnet__timer_arm(eng, &eng->le_held_timer, until);
+}
+
 /*
  * What was found is kept in `rx` while the message is put off. It holds as long
  * as no rule is taken away; what is left there by messages of before does not.
@@ -116,6 +137,8 @@ unsigned m0_lnet__fault_in(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 	}
 	if (eng->le_now >= rx->lr_held_until)
 		acts &= ~(unsigned)M0_LNET__FAULT_DELAY;
+	if ((acts & M0_LNET__FAULT_DELAY) != 0)
+		held_await(eng, rx->lr_held_until);
 	return acts;
 }
 

@@ -131,6 +131,9 @@ struct m0_lnet_engine {
 	struct m0_lnet__faults *le_faults;
 	/** Rules were taken away so often. */
 	uint32_t le_fault_epoch;
+	/** When a message that comes in, and is held up, may go on: a step. */
+	struct m0_lnet_timer le_held_timer;
+	m0_time_t            le_held_at;
 	/** Messages of M0_LNET_MSG_DELAYED. */
 	struct m0_list le_delayed;
 };

@@ -7,7 +7,7 @@ import re
 import cli
 
 COMMANDS = ('copy', 'perf', 'node', 'ping', 'discover', 'net', 'peer', 'stats',
-            'global', 'version', 'help')
+            'global', 'fault', 'version', 'help')
 MAN = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'man')
 
 

@@ -298,6 +298,161 @@ class Shows(Case):
         self.assertEqual(ni['lnd tunables']['timeout'], 9)
 
 
+class Faults(Case):
+    def rules(self, node, kind='all', *more):
+        return node.json('fault', kind, 'show', *more)['fault']
+
+    def test_dropped_ping_times_out_and_is_counted(self):
+        node = self.node(1)
+        self.assert_done(self.ping(2, self.nid(1)))
+        self.assert_done(node.run('fault', 'drop', 'add', '-s', '*@tcp', '-d',
+                                  self.nid(1), '-m', 'GET', '--all', '--max=1'))
+        result = self.ping(2, '--timeout=0.5', self.nid(1))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(failure_text(self.nid(1), errno.ETIMEDOUT),
+                      result.stderr)
+        # It was the only one.
+        self.assert_done(self.ping(2, self.nid(1)))
+        rule, = self.rules(node)
+        self.assertEqual(rule, {
+            'rule_type': 'drop', 'fa_src': '255.255.255.255@tcp',
+            'fa_dst': self.nid(1), 'fa_ptl_mask': 0, 'fa_msg_mask': 4,
+            'da_rate': 0, 'da_interval': 0, 'ds_dropped': 1,
+            'fs_count': 2, 'fs_put': 0, 'fs_ack': 0, 'fs_get': 2,
+            'fs_reply': 0})
+        tree = node.json('stats', 'show', '-v4')
+        self.assertEqual(tree['colibri']['drop_fault'], 1)
+        self.assertEqual(tree['statistics']['drop_count'], 1)
+        self.assertEqual(json.loads(node.run(
+            'fault', 'drop', 'reset', '--json').stdout), {'reset': 1})
+        self.assertEqual(self.rules(node)[0]['fs_count'], 0)
+        self.assertEqual(node.stop()[0], 0)
+
+    def test_delays_hold_in_both_directions(self):
+        one, two = self.node(1), self.node(2)
+        self.assert_done(one.run('ping', self.nid(2)))
+        for node, mine in ((one, 1), (two, 2)):
+            self.assert_done(node.run('fault', 'delay', 'add', '--all',
+                                      '--latency', '150ms', '-m', 'GET'))
+            begin = time.monotonic()
+            self.assert_done(one.run('ping', self.nid(2)))
+            self.assertGreater(time.monotonic() - begin, 0.15 * mine)
+        rule, = self.rules(two, 'delay', '-v4')
+        self.assertEqual((rule['la_latency'], rule['ls_delayed']), (0.15, 1))
+        self.assertTrue(rule['colibri']['all'])
+        # In good order, with one held up for longer than that may take.
+        self.assert_done(one.run('fault', 'delay', 'add', '--all',
+                                 '--latency=1000'))
+        self.assertEqual(one.run('ping', '--timeout=0.2',
+                                 self.nid(2)).returncode, 1)
+        for node in (one, two):
+            self.assertEqual(node.stop()[0], 0, node.error_text())
+
+    def test_doubled_damaged_and_cut(self):
+        one, two = self.node(1), self.node(2)
+        self.assert_done(one.run('fault', 'duplicate', 'add', '--all'))
+        self.assert_done(one.run('ping', self.nid(2)))
+        self.assertEqual(self.rules(one)[0]['hits'], 1)
+        stats = two.json('stats', 'show')['statistics']
+        self.assertEqual(stats['recv_count'], 2)
+        self.assert_done(one.run('fault', 'all', 'del'))
+        # Some of the answers make no sense, and none does harm.
+        self.assert_done(one.run('fault', 'corrupt', 'add', '--all',
+                                 '--seed=5'))
+        self.assert_done(two.run('fault', 'corrupt', 'add', '--rate=2',
+                                 '--header', '--seed=5'))
+        for _ in range(20):
+            one.run('ping', '--timeout=0.1', self.nid(2))
+        self.assertGreater(self.rules(two)[0]['hits'], 0)
+        for node in (one, two):
+            self.assert_done(node.run('fault', 'all', 'del'))
+        self.assert_done(one.run('fault', 'cut', 'add', '--all', '--max=1'))
+        before = self.lost(one)
+        one.run('ping', '--timeout=1', self.nid(2))
+        self.assertEqual(self.rules(one)[0]['hits'], 1)
+        self.assertGreater(self.lost(one), before)
+        # A peer just lost is left alone for a second.
+        deadline = time.monotonic() + cli.PATIENCE
+        while one.run('ping', '--timeout=1', self.nid(2)).returncode != 0:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        for node in (one, two):
+            self.assertEqual(node.stop()[0], 0, node.error_text())
+
+    def lost(self, node):
+        nets = node.json('net', 'show', '-v4')['net']
+        return nets[1]['local NI(s)'][0]['colibri']['lost']
+
+    def test_failed_sends_have_the_class_asked_for(self):
+        node = self.node(1)
+        self.node(2)
+        self.assert_done(node.run('fault', 'drop', 'add', '--rate=1', '-e',
+                                  'remote_dropped', '--message=GET'))
+        result = node.run('ping', self.nid(2))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(failure_text(self.nid(2), errno.ECONNRESET),
+                      result.stderr)
+        stats = node.json('stats', 'show')['statistics']
+        self.assertEqual(stats['remote_dropped_count'], 1)
+
+    def test_rules_are_shown_in_both_forms_and_removed_by_name(self):
+        node = self.node(1)
+        self.assertEqual(node.run('fault', 'all', 'show').stdout, b'')
+        self.assertEqual(self.rules(node), [])
+        for i, kind in enumerate(('drop', 'delay', 'duplicate', 'corrupt',
+                                  'cut')):
+            more = ('--latency=2',) if kind == 'delay' else ()
+            self.assert_done(node.run('fault', kind, 'add', '-s', self.nid(i),
+                                      '-r', '3', '-p', '4,63', *more))
+        for verbose in ('-v0', '-v4'):
+            text = node.run('fault', 'all', 'show', verbose)
+            self.assert_done(text)
+            tree = node.json('fault', 'all', 'show', verbose)
+            if yaml is not None:
+                self.assertEqual(as_text(yaml.safe_load(text.stdout)), tree)
+        self.assertEqual([r['rule_type'] for r in self.rules(node)],
+                         ['cut', 'corrupt', 'duplicate', 'delay', 'drop'])
+        self.assertEqual(int(self.rules(node)[0]['fa_ptl_mask']),
+                         1 << 4 | 1 << 63)
+        self.assertEqual(len(self.rules(node, 'delay')), 1)
+        self.assert_refused(node.run('fault', 'drop', 'del', '-s',
+                                     self.nid(4)), 1, 'no such rule')
+        self.assert_done(node.run('fault', 'all', 'del', '-s', self.nid(4)))
+        self.assert_done(node.run('fault', 'drop', 'del'))
+        self.assertEqual(json.loads(node.run('fault', 'all', 'del',
+                                             '-j').stdout), {'removed': 3})
+        self.assert_refused(node.run('fault', 'all', 'reset'), 1,
+                            'no such rule')
+
+    def test_what_is_wrong_is_told(self):
+        for args, words in (
+                ((), ('a word is missing', 'corrupt')),
+                (('drop',), ('a word is missing', 'reset')),
+                (('lose', 'add'), ("'lose'", 'duplicate')),
+                (('drop', 'list'), ("'list'", 'show')),
+                (('drop', 'show', 'x'), ("'x'",)),
+                (('drop', 'add'), ('--rate', '--interval', '--all')),
+                (('drop', 'add', '-r1', '-i1'), ('--rate', '--interval')),
+                (('drop', 'add', '-r0'), ('--rate', "'0'", '1 to')),
+                (('drop', 'add', '-i', 'x'), ('--interval', "'x'", '500ms')),
+                (('drop', 'add', '-a', '-s', 'x'), ('--source', "'x'", '*@')),
+                (('drop', 'add', '-a', '-p', '64'), ('--portal', '0 to 63')),
+                (('drop', 'add', '-a', '-m', 'PUT,'), ('--message', 'REPLY')),
+                (('drop', 'add', '-a', '-e', 'x'), ('--health_error',
+                                                    'network_timeout')),
+                (('drop', 'add', '-a', '-l1'), ('--latency', 'delay')),
+                (('cut', 'add', '-a', '-e', 'random'), ('--health_error',)),
+                (('cut', 'add', '-a', '--header'), ('--header', 'corrupt')),
+                (('delay', 'add', '-a'), ('--latency',)),
+                (('all', 'add', '-a'), ("'all'",)),
+                (('drop', 'del', '-r1'), ('--rate', 'add')),
+                (('drop', 'show', '-s', '*'), ('--source', 'del'))):
+            with self.subTest(args=args):
+                self.assert_refused(cli.run('fault', *args), 2, *words)
+        self.assert_refused(cli.run('fault', 'all', 'show', '--ctl',
+                                    self.path('none')), 1, self.path('none'))
+
+
 class Ends(Case):
     def test_signal_in_a_flood_of_pings(self):
         node = self.node(1)

@@ -137,6 +137,43 @@ static void request_survives_being_a_line(void **state)
 	assert_int_equal(back.cq_net, req.cq_net);
 }
 
+/* So does one about fault rules, with all that a rule may have. */
+static void request_of_faults_survives_being_a_line(void **state)
+{
+	struct ctl_request         req;
+	struct ctl_request         back;
+	struct m0_lnet_fault_attr *attr = &req.cq_fault;
+	char                       line[CTL_LINE_BYTES];
+	size_t                     nr;
+
+	(void)state;
+	ctl_request_init(&req, CTL_FAULT_ADD);
+	m0_lnet_fault_attr_init(attr, M0_LNET_FAULT_CORRUPT);
+	assert_int_equal(m0_lnet_nid_parse(&attr->lfa_src, "fd00::1@tcp9"), 0);
+	attr->lfa_msgs = UINT32_MAX;
+	attr->lfa_portals = UINT64_MAX;
+	attr->lfa_all = true;
+	attr->lfa_random = true;
+	attr->lfa_interval_ms = UINT64_MAX - 1;
+	attr->lfa_rate = UINT64_MAX - 2;
+	attr->lfa_max = UINT64_MAX - 3;
+	attr->lfa_seed = UINT64_MAX - 4;
+	attr->lfa_latency_ms = UINT64_MAX - 5;
+	attr->lfa_health = UINT32_MAX - 1;
+	attr->lfa_header = true;
+	nr = ctl_request_print(&req, line);
+	line[nr - 1] = '\0';
+	assert_int_equal(line_parse(line, &back), 0);
+	assert_int_equal(back.cq_verb, CTL_FAULT_ADD);
+	assert_true(m0_lnet_nid_eq(&back.cq_fault.lfa_src, &attr->lfa_src));
+	assert_true(m0_lnet_nid_is_any(&back.cq_fault.lfa_dst));
+	assert_true(m0_lnet_nid_is_any(&back.cq_fault.lfa_local));
+	back.cq_fault.lfa_src = attr->lfa_src;
+	back.cq_fault.lfa_dst = attr->lfa_dst;
+	back.cq_fault.lfa_local = attr->lfa_local;
+	assert_memory_equal(&back.cq_fault, attr, sizeof *attr);
+}
+
 /* What is no request is refused, whatever it is. */
 static void request_malformed_is_refused(void **state)
 {
@@ -157,6 +194,13 @@ static void request_malformed_is_refused(void **state)
 		"net.show 1.2.3.4@tcp",
 		"peer.show 1.2.3.4@tcp 1.2.3.5@tcp",
 		"stats.reset x",
+		"fault.add 1.2.3.4@tcp",
+		"fault.add fault.=1",
+		"fault.add fault.kind=nosuch",
+		"fault.add fault.src=x",
+		"fault.add fault.all=2",
+		"fault.add fault.msgs=4294967296",
+		"fault.add fault.rate=-1",
 	};
 	struct ctl_request req;
 	char               line[CTL_LINE_BYTES] = "ping";
@@ -341,6 +385,7 @@ int main(void)
 #define ON_SERVER(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(request_survives_being_a_line),
+		cmocka_unit_test(request_of_faults_survives_being_a_line),
 		cmocka_unit_test(request_malformed_is_refused),
 		ON_SERVER(server_answers_a_request_in_pieces),
 		ON_SERVER(server_refuses_rubbish),
