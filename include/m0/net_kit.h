@@ -61,8 +61,12 @@ struct m0_net_kit_work {
 	uint8_t nkw_unwanted;
 	/** The inbox's at the time: only then m0_net_kit_unpost() gets it. */
 	uint64_t nkw_epoch;
-	/** Handled not before this time; 0: at once. */
-	m0_time_t nkw_due;
+	union {
+		/** Handled not before this time; 0: at once. */
+		m0_time_t nkw_due;
+		/** Refused by an inbox: whose it is to refuse. The kit's. */
+		const struct m0_net_kit_ops *nkw_refuser;
+	};
 };
 
 enum {

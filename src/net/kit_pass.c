@@ -123,7 +123,7 @@ void kit_strands_wake(struct m0_net_kit_machine *m)
 
 /*
  * Its destination may be gone when it is handled: what is needed of it then is
- * kept in a field that means nothing any more, and unposting finds nothing.
+ * kept in place of its time, and unposting finds nothing.
  */
 static void refused_add(struct kit_work_list        *refused,
 			struct m0_net_kit_work      *work,
@@ -131,7 +131,7 @@ static void refused_add(struct kit_work_list        *refused,
 {
 	__atomic_store_n(&work->nkw_dest, (struct m0_net_kit_machine *)NULL,
 			 __ATOMIC_RELEASE);
-	work->nkw_due = (uintptr_t)ops;
+	work->nkw_refuser = ops;
 	kit_work_add_tail(refused, work);
 }
 
@@ -196,7 +196,7 @@ void kit_pass_flush(void)
 	pass_push();
 	/* Refusing posts again: to the machine of the item's buffer. */
 	while ((work = kit_work_pop(&kit_pass.kp_refused)) != NULL) {
-		ops = (const struct m0_net_kit_ops *)(uintptr_t)work->nkw_due;
+		ops = work->nkw_refuser;
 		work->nkw_due = 0;
 		ops->nko_refuse(work);
 		pass_push();
