@@ -303,22 +303,24 @@ static int hello_head(struct m0_sock_conn *conn)
 	return wrong(conn, -EPROTO, "not a HELLO that is known");
 }
 
-static int hello_complete(struct m0_sock_conn *conn)
+static int hello_complete(struct m0_sock_conn        *conn,
+			  const struct m0_sock_hello *hello)
 {
-	struct m0_sock_hello hello;
-	const char          *flaw;
+	const char *flaw = hello_flaw(conn, hello);
 
-	/* Looked at when its first part had come. */
-	M0_ASSERT(m0_sock__hello_decode(&hello, conn->cn_stage) == 0);
-	flaw = hello_flaw(conn, &hello);
 	if (flaw != NULL)
-		return wrong_nid(conn, -EPROTO, flaw, &hello.sh_src_nid);
+		return wrong_nid(conn, -EPROTO, flaw, &hello->sh_src_nid);
 	/* Of an answer "none" it is the version that is asked for. */
-	if (hello.sh_ctype != M0_SOCK_NONE)
-		conn->cn_version = hello.sh_version;
-	conn->cn_swapped = hello.sh_swapped;
-	return conn->cn_active ? hello_answered(conn, &hello)
-			       : hello_asked(conn, &hello);
+	if (hello->sh_ctype != M0_SOCK_NONE)
+		conn->cn_version = hello->sh_version;
+	conn->cn_swapped = hello->sh_swapped;
+	return conn->cn_active ? hello_answered(conn, hello)
+			       : hello_asked(conn, hello);
+}
+
+static int hello_bad(struct m0_sock_conn *conn)
+{
+	return wrong(conn, -EPROTO, "not a HELLO that can be");
 }
 
 static int hello_come(struct m0_sock_conn *conn)
@@ -326,9 +328,9 @@ static int hello_come(struct m0_sock_conn *conn)
 	struct m0_sock_hello hello;
 
 	if (m0_sock__hello_decode(&hello, conn->cn_stage) != 0)
-		return wrong(conn, -EPROTO, "not a HELLO that can be");
+		return hello_bad(conn);
 	if (hello.sh_ips_nr == 0)
-		return hello_complete(conn);
+		return hello_complete(conn, &hello);
 	return want(conn, M0_SOCK__IN_IPS,
 		    conn->cn_want +
 			    hello.sh_ips_nr * (unsigned)sizeof(uint32_t));
@@ -339,10 +341,13 @@ static int ips_come(struct m0_sock_conn *conn)
 	int      bytes = m0_sock__hello_bytes(conn->cn_stage);
 	unsigned nr = (conn->cn_want - (unsigned)bytes) /
 		      (unsigned)sizeof(uint32_t);
+	struct m0_sock_hello hello;
 
+	if (m0_sock__hello_decode(&hello, conn->cn_stage) != 0)
+		return hello_bad(conn);
 	if (m0_sock__hello_ips_bad(conn->cn_stage + bytes, nr))
 		return wrong(conn, -EPROTO, "an address of 0 in its HELLO");
-	return hello_complete(conn);
+	return hello_complete(conn, &hello);
 }
 
 int m0_sock__hello_staged(struct m0_sock_conn *conn)
