@@ -6,6 +6,8 @@
  * it and turns it round. Only who pushes to an empty one wakes the machine. What
  * its own thread pushes goes into a list of its own, without an atomic.
  */
+#include <limits.h>
+
 #include "rpc/server.h"
 
 /* Rounds of a step, for what callbacks push; then the pass has to end. */
@@ -141,7 +143,7 @@ static void ended_do(struct m0_rpc__machine *m,
 	fn(m, arg);
 	do {
 		own_run(m);
-		m0_rpc__ended_run(m);
+		(void)m0_rpc__ended_run(m, UINT_MAX);
 	} while (m->rml_own_head != NULL || !m0_list_is_empty(&m->rml_ended));
 	m0_rpc__leave(before);
 	m0_mutex_unlock(&m->rml_ended_lock);

@@ -314,12 +314,14 @@ static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		m0_rpc__conn_release(conn);
 }
 
-void m0_rpc__ended_run(struct m0_rpc__machine *m)
+unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
 {
 	struct m0_list_link *link;
 	struct m0_rpc__item *il;
+	unsigned             nr;
 
-	while ((link = m0_list_first(&m->rml_ended)) != NULL) {
+	for (nr = 0; nr < max && (link = m0_list_first(&m->rml_ended)) != NULL;
+	     ++nr) {
 		il = container_of(link, struct m0_rpc__item, ril_link);
 		m0_list_del(&il->ril_link);
 		/* The cancel that is in the inbox comes back to it. */
@@ -330,6 +332,7 @@ void m0_rpc__ended_run(struct m0_rpc__machine *m)
 		item_tell(m, m0_rpc__item_of(il));
 		m0_rpc__tell(m);
 	}
+	return nr;
 }
 
 /* -------------------------------------------------------------- cancel -- */

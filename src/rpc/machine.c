@@ -9,7 +9,10 @@ enum {
 	/** Segments of a send buffer, if the transport allows more. */
 	SEGS_MAX = 64,
 	/** Of a step. */
-	ROUNDS_NR = 4
+	ROUNDS_NR = 4,
+	/** Posters told in a step: what they post leaves while others wait to
+	 * be told, so that both sides work at the same time. */
+	TELLS_MAX = 32
 };
 
 /* ------------------------------------------------------- configuration -- */
@@ -151,16 +154,17 @@ static m0_time_t step_next(const struct m0_rpc__machine *m)
 }
 
 /* What was posted, also by those who are told of ends. */
-static void work_run(struct m0_rpc__machine *m)
+static void work_run(struct m0_rpc__machine *m, unsigned *tells)
 {
 	int i;
 
 	for (i = 0; i < ROUNDS_NR; ++i) {
-		m0_rpc__ended_run(m);
+		*tells -= m0_rpc__ended_run(m, *tells);
 		m0_rpc__calls_run(m);
 		if (!m0_list_is_empty(&m->rml_streams))
 			m0_rpc__streams_run(m);
-		if (m0_list_is_empty(&m->rml_ended) && !m0_rpc__calls_wait(m))
+		if ((m0_list_is_empty(&m->rml_ended) || *tells == 0) &&
+		    !m0_rpc__calls_wait(m))
 			break;
 	}
 }
@@ -170,18 +174,19 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	struct m0_rpc__machine *m =
 		container_of(rider, struct m0_rpc__machine, rml_rider);
 	struct m0_rpc__machine *before = m0_rpc__enter(m);
+	unsigned                tells = TELLS_MAX;
 	m0_time_t               next;
 
 	m->rml_now = now;
 	timers_run(m);
-	work_run(m);
+	work_run(m, &tells);
 	if (m->rml_store->rst_ops->rso_step != NULL) {
 		m->rml_store->rst_ops->rso_step(m->rml_store);
 		/* Updates that it has committed have replies. */
-		work_run(m);
+		work_run(m, &tells);
 	}
 	(void)m0_rpc__frm_set_run(&m->rml_frms, now);
-	m0_rpc__ended_run(m);
+	(void)m0_rpc__ended_run(m, tells);
 	if (m->rml_phase == M0_RPC__DRAINS)
 		m0_rpc__machine_drain(m);
 	next = step_next(m);

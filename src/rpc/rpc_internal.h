@@ -411,8 +411,11 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 		      struct m0_rpc_item *reply);
 /** Its packet has left, and it was to end then. */
 void m0_rpc__item_ends(struct m0_rpc_item *item);
-/** Tells the posters of items that have ended. */
-void m0_rpc__ended_run(struct m0_rpc__machine *m);
+/**
+ * Tells the posters of at most `max` items that have ended.
+ * @return of how many.
+ */
+unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max);
 /** Sets what post and the like have in common. Any thread. */
 void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** Puts an item into the formation of ril_target; ends it if that fails. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Destinations: one formation for each end point and policy. */
+#include <limits.h>
+
 #include "rpc/rpc_internal.h"
 
 struct m0_rpc__target *m0_rpc__target_get(
@@ -119,7 +121,7 @@ void m0_rpc__targets_fini(struct m0_rpc__machine *m)
 					fi, struct m0_rpc__item, ril_frm)),
 				-ESHUTDOWN, NULL);
 	}
-	m0_rpc__ended_run(m);
+	(void)m0_rpc__ended_run(m, UINT_MAX);
 	while ((link = m0_hash_first(&m->rml_targets)) != NULL) {
 		t = container_of(link, struct m0_rpc__target, trg_hash);
 		M0_ASSERT(t->trg_refs == 0);
