@@ -29,6 +29,12 @@ struct tool_cmd {
 };
 
 int copy_main(int argc, char **argv);
+int serve_main(int argc, char **argv);
+int put_main(int argc, char **argv);
+int get_main(int argc, char **argv);
+int ls_main(int argc, char **argv);
+int stat_main(int argc, char **argv);
+int rm_main(int argc, char **argv);
 int perf_main(int argc, char **argv);
 int node_main(int argc, char **argv);
 int ping_main(int argc, char **argv);

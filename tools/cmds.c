@@ -4,6 +4,12 @@
 const struct tool_cmd tool_cmds[] = {
 	{ "copy", "copy a file from one machine to another, verified",
 	  copy_main },
+	{ "serve", "keep objects below a directory for clients", serve_main },
+	{ "put", "put files into an object service, verified", put_main },
+	{ "get", "get objects from an object service, verified", get_main },
+	{ "ls", "list the objects of an object service", ls_main },
+	{ "stat", "show what an object service keeps", stat_main },
+	{ "rm", "remove objects from an object service", rm_main },
 	{ "perf", "measure latency, message rate and bulk transfer",
 	  perf_main },
 	{ "node", "be an LNet node, in the foreground", node_main },

@@ -44,3 +44,11 @@ void hash_value(const struct hash *hash, uint8_t ret[HASH_BYTES])
 	M0_BASSERT(sizeof form == HASH_BYTES);
 	memcpy(ret, &form, HASH_BYTES);
 }
+
+void hash_bytes(const void *bytes, size_t nr, uint8_t ret[HASH_BYTES])
+{
+	XXH128_canonical_t form;
+
+	XXH128_canonicalFromHash(&form, XXH3_128bits(bytes, nr));
+	memcpy(ret, &form, HASH_BYTES);
+}

@@ -21,4 +21,7 @@ void         hash_update(struct hash *hash, const void *bytes, size_t nr);
 /** The checksum of all so far, in the canonical (big-endian) form. */
 void hash_value(const struct hash *hash, uint8_t ret[HASH_BYTES]);
 
+/** The checksum of bytes that lie together. */
+void hash_bytes(const void *bytes, size_t nr, uint8_t ret[HASH_BYTES]);
+
 #endif /* M0_TOOLS_HASH_H */

@@ -6,8 +6,8 @@ import re
 
 import cli
 
-COMMANDS = ('copy', 'perf', 'node', 'ping', 'discover', 'net', 'peer', 'stats',
-            'global', 'fault', 'version', 'help')
+COMMANDS = ('copy', 'serve', 'put', 'get', 'ls', 'stat', 'rm', 'perf', 'node',
+            'ping', 'discover', 'net', 'peer', 'stats', 'global', 'fault', 'version', 'help')
 MAN = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'man')
 
 

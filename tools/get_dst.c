@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "get_dst.h"
+
+/* A directory below another. */
+static int below(int root_fd, const char *path)
+{
+	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_BENEATH |
+					   RESOLVE_NO_MAGICLINKS };
+	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof how);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+const char *get_dst_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+/* `nr` bytes of `path`, and what is above them. */
+static int dir_make(int root_fd, const char *path, size_t nr)
+{
+	char   head[PATH_MAX];
+	size_t part = nr;
+	int    up;
+	int    rc;
+
+	snprintf(head, sizeof head, "%.*s", (int)nr, path);
+	rc = below(root_fd, nr == 0 ? "." : head);
+	if (rc != -ENOENT || nr == 0)
+		return rc;
+	while (part > 0 && path[part - 1] != '/')
+		--part;
+	up = dir_make(root_fd, path, part == 0 ? 0 : part - 1);
+	if (up < 0)
+		return up;
+	rc = mkdirat(up, head + part, 0777) != 0 && errno != EEXIST ? -errno
+								    : 0;
+	(void)close(up);
+	return rc != 0 ? rc : below(root_fd, head);
+}
+
+int get_dst_dir(int root_fd, const char *path)
+{
+	size_t nr = (size_t)(get_dst_base(path) - path);
+
+	if (nr >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return dir_make(root_fd, path, nr == 0 ? 0 : nr - 1);
+}
+
+int get_dst_write(int fd, const void *bytes, uint64_t nr, uint64_t off)
+{
+	const char *at = bytes;
+	ssize_t     part;
+
+	while (nr > 0) {
+		part = pwrite(fd, at, nr, (off_t)off);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0)
+			return part < 0 ? -errno : -EIO;
+		at += part;
+		off += (uint64_t)part;
+		nr -= (uint64_t)part;
+	}
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Files that objects become: below a directory, whatever their names are. A
+ * symbolic link on the way is followed as long as it leads to a place below.
+ */
+#ifndef M0_TOOLS_GET_DST_H
+#define M0_TOOLS_GET_DST_H
+
+#include <stdint.h>
+
+/** Opens the directory that `path` shall be in, made if it is missing.
+ * @return a descriptor, or -errno. */
+int get_dst_dir(int root_fd, const char *path);
+/** Last part of a path. */
+const char *get_dst_base(const char *path);
+/** Writes all. @return 0, or -errno. */
+int get_dst_write(int fd, const void *bytes, uint64_t nr, uint64_t off);
+
+#endif /* M0_TOOLS_GET_DST_H */

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "jout.h"
+#include "le.h"
+#include "obj_client.h"
+
+enum {
+	STAGE_TYPES = 1,
+	STAGE_PLACE,
+	STAGE_DOMAIN,
+	STAGE_MACHINE,
+	STAGE_CONN,
+	STAGE_SESSION,
+	/** Of an entry of a list, before its name. */
+	ENTRY_HEAD = 24
+};
+
+/** A service that is there answers a farewell at once. */
+#define BYE_NS (2 * M0_TIME_ONE_SECOND)
+
+const char *obj_errtext(int rc)
+{
+	switch (rc) {
+	case -ENOENT:
+		return "no such object";
+	case -ENOSPC:
+		return "No space left on the service's disk, or in its store; "
+		       "free some, or see --store-max of colibri-serve(1)";
+	case -EFBIG:
+		return "larger than the service's --object-max";
+	case -EBADMSG:
+		return "the checksum does not match: damaged on its way or on "
+		       "the disk";
+	case -ESTALE:
+		return "the service has forgotten what was done (it was "
+		       "started anew without a durable store); repeat the "
+		       "command";
+	case -ETIMEDOUT:
+		return "no answer in time";
+	case -EPROTO:
+	case -EPROTONOSUPPORT:
+	case -EOPNOTSUPP:
+		return "this is no object service of this version";
+	default:
+		return tool_errtext(rc);
+	}
+}
+
+int obj_fail(struct obj_client *client, const char *what, const char *name,
+	     int rc)
+{
+	if (rc == -EINVAL || rc == -ENAMETOOLONG || rc == -EILSEQ)
+		return tool_fail_set(client->oc_fail, TOOL_FAILED,
+				     "%s '%s': name %s", what, name,
+				     obj_name_why(rc));
+	return tool_fail_set(client->oc_fail, TOOL_FAILED, "%s '%s': %s", what,
+			     name, obj_errtext(rc));
+}
+
+/* -------------------------------------------------------------- opening -- */
+
+static int reach_fail(struct obj_client *client, int rc)
+{
+	const struct obj_args   *args = client->oc_args;
+	const struct obj_target *target = client->oc_target;
+
+	if (rc == -ETIMEDOUT)
+		return tool_fail_set(client->oc_fail, TOOL_FAILED,
+				     "no answer from %s within %g s: is "
+				     "`colibri serve' running there?",
+				     target->ot_eps[0],
+				     (double)args->oa_timeout_ms / 1e3);
+	return tool_fail_set(client->oc_fail, TOOL_FAILED,
+			     "%s cannot be reached: %s; is `colibri serve' "
+			     "running there?",
+			     target->ot_eps[0], tool_errtext(rc));
+}
+
+static int machine_open(struct obj_client *client)
+{
+	const struct obj_args *args = client->oc_args;
+	struct m0_rpc_cfg      cfg;
+	int                    rc;
+
+	m0_rpc_cfg_init(&cfg);
+	cfg.rc_timeout_ns = client->oc_timeout_ns;
+	cfg.rc_formation_off = args->oa_no_batch;
+	rc = m0_rpc_machine_init(&client->oc_machine, &client->oc_dom, &cfg,
+				 args->oa_ep, NULL, M0_BUFFER_ANY_COLOUR, 0,
+				 args->oa_no_batch ? OBJ_INFLIGHT_MAX : 0);
+	if (rc != 0)
+		return tool_fail_set(client->oc_fail, TOOL_FAILED,
+				     "end point '%s': %s",
+				     args->oa_ep == NULL ? "any" : args->oa_ep,
+				     tool_errtext(rc));
+	client->oc_stage = STAGE_MACHINE;
+	return 0;
+}
+
+static int session_open(struct obj_client *client)
+{
+	const struct m0_uint128 none = { 0 };
+	const struct obj_args  *args = client->oc_args;
+	m0_time_t limit = m0_time_add(m0_time_now(), client->oc_timeout_ns);
+	int       rc;
+
+	rc = m0_rpc_conn_create(&client->oc_conn, none,
+				client->oc_target->ot_eps[0],
+				&client->oc_machine, 0, limit);
+	if (rc != 0)
+		return reach_fail(client, rc);
+	client->oc_stage = STAGE_CONN;
+	rc = m0_rpc_session_init(&client->oc_session, &client->oc_conn);
+	if (rc != 0)
+		return reach_fail(client, rc);
+	client->oc_stage = STAGE_SESSION;
+	client->oc_session.s_streams_nr =
+		(uint32_t)(args->oa_streams != 0 ? args->oa_streams
+						 : args->oa_inflight);
+	rc = m0_rpc_session_establish_sync(&client->oc_session, limit);
+	return rc != 0 ? reach_fail(client, rc) : 0;
+}
+
+static int transport_open(struct obj_client *client)
+{
+	const struct obj_args  *args = client->oc_args;
+	struct lnet_opts        opts = args->oa_opts;
+	const struct tool_xprt *xprt;
+	int                     rc;
+
+	xprt = tool_xprt_find(args->oa_transport, client->oc_fail);
+	if (xprt == NULL)
+		return TOOL_USAGE;
+	if (!xprt->txp_node)
+		return tool_fail_set(client->oc_fail, TOOL_USAGE,
+				     "--transport '%s' reaches this process "
+				     "only; use lnet",
+				     args->oa_transport);
+	if (args->oa_ep != NULL)
+		(void)tool_place_check(args->oa_ep, strlen(args->oa_ep), true,
+				       "--ep", client->oc_fail);
+	lnet_opts_timeout(&opts, args->oa_timeout_ms);
+	if (lnet_opts_check(&opts) != 0)
+		return client->oc_fail->tf_exit;
+	if (tool_place_open(&client->oc_place, xprt, &opts, false, false) != 0)
+		return client->oc_fail->tf_exit;
+	client->oc_stage = STAGE_PLACE;
+	if (tool_place_has(&client->oc_place, client->oc_target->ot_eps[0]))
+		return tool_fail_set(client->oc_fail, TOOL_USAGE,
+				     "'%s' is at our own NID; give this "
+				     "process another, with --net",
+				     client->oc_target->ot_eps[0]);
+	rc = m0_net_domain_init(&client->oc_dom, xprt->txp_xprt);
+	if (rc != 0)
+		return tool_fail_set(client->oc_fail, TOOL_FAILED,
+				     "transport '%s': %s", xprt->txp_name,
+				     tool_errtext(rc));
+	client->oc_stage = STAGE_DOMAIN;
+	return 0;
+}
+
+int obj_client_open(struct obj_client *client, const struct obj_args *args,
+		    const struct obj_target *target, struct tool_fail *fail)
+{
+	int rc;
+
+	M0_SET0(client);
+	client->oc_args = args;
+	client->oc_target = target;
+	client->oc_fail = fail;
+	client->oc_timeout_ns = args->oa_timeout_ms * M0_TIME_ONE_MSEC;
+	rc = m0_net_init();
+	if (rc != 0)
+		return tool_fail_set(fail, TOOL_FAILED,
+				     "the library did not start: %s",
+				     tool_errtext(rc));
+	rc = obj_types_register(NULL);
+	M0_ASSERT(rc == 0);
+	client->oc_stage = STAGE_TYPES;
+	client->oc_start = m0_time_now();
+	if (transport_open(client) == 0 && machine_open(client) == 0)
+		(void)session_open(client);
+	return fail->tf_exit;
+}
+
+void obj_client_close(struct obj_client *client)
+{
+	m0_time_t limit = m0_time_add(m0_time_now(), BYE_NS);
+
+	if (client->oc_stage >= STAGE_SESSION) {
+		m0_rpc_session_cancel(&client->oc_session);
+		(void)m0_rpc_session_destroy(&client->oc_session, limit);
+	}
+	if (client->oc_stage >= STAGE_CONN)
+		(void)m0_rpc_conn_destroy(&client->oc_conn, limit);
+	if (client->oc_stage >= STAGE_MACHINE)
+		m0_rpc_machine_fini(&client->oc_machine);
+	if (client->oc_stage >= STAGE_DOMAIN)
+		(void)m0_net_domain_fini(&client->oc_dom);
+	if (client->oc_stage >= STAGE_PLACE)
+		tool_place_close(&client->oc_place);
+	if (client->oc_stage >= STAGE_TYPES) {
+		obj_types_deregister();
+		(void)m0_net_fini();
+	}
+	client->oc_stage = 0;
+}
+
+/* -------------------------------------------------------------- calling -- */
+
+int obj_reply_of(struct m0_rpc_item *item, struct obj_rep *ret)
+{
+	int                rc = m0_rpc_item_error(item);
+	struct m0_rpc_raw *raw;
+
+	M0_SET0(ret);
+	if (rc != 0)
+		return rc;
+	if (item->ri_reply->ri_type != obj_type(OBJ_REPLY))
+		return 0; /* a status alone */
+	raw = m0_rpc_raw_of(item->ri_reply);
+	return obj_rep_decode(ret, raw->rr_data, raw->rr_nr);
+}
+
+int obj_call(struct obj_client *client, enum obj_op op,
+	     const struct obj_req *req, struct obj_rep *ret,
+	     struct m0_rpc_item **ret_item)
+{
+	uint8_t           *body;
+	struct m0_rpc_raw *raw = obj_raw_new(op, obj_req_size(req), &body);
+	int                rc;
+
+	*ret_item = NULL;
+	if (raw == NULL)
+		return -ENOMEM;
+	(void)obj_req_encode(req, body);
+	raw->rr_item.ri_session = &client->oc_session;
+	raw->rr_item.ri_stream = obj_op_is_update(op);
+	rc = m0_rpc_post(&raw->rr_item);
+	if (rc == 0)
+		rc = m0_rpc_item_wait_for_reply(&raw->rr_item, M0_TIME_NEVER);
+	if (rc == 0)
+		rc = obj_reply_of(&raw->rr_item, ret);
+	*ret_item = &raw->rr_item;
+	return rc;
+}
+
+/* ---------------------------------------------------------------- lists -- */
+
+static int entry_get(const uint8_t **at, uint32_t *left, struct obj_entry *ret)
+{
+	if (*left < ENTRY_HEAD)
+		return -EPROTO;
+	ret->oe_size = le_get64(*at);
+	ret->oe_mtime_ns = le_get64(*at + 8);
+	ret->oe_mode = le_get32(*at + 16);
+	ret->oe_name_nr = le_get32(*at + 20);
+	ret->oe_name = (const char *)*at + ENTRY_HEAD;
+	if (ret->oe_name_nr > *left - ENTRY_HEAD ||
+	    obj_name_check(ret->oe_name, ret->oe_name_nr) != 0)
+		return -EPROTO;
+	*at += ENTRY_HEAD + ret->oe_name_nr;
+	*left -= ENTRY_HEAD + ret->oe_name_nr;
+	return 0;
+}
+
+int obj_list(struct obj_client *client, const char *prefix,
+	     int (*each)(void *arg, const struct obj_entry *entry), void *arg)
+{
+	char           after[OBJ_NAME_MAX];
+	struct obj_req req = { .orq_name = prefix,
+			       .orq_name_nr = (uint32_t)strlen(prefix),
+			       .orq_after = after };
+	struct obj_rep rep;
+	bool           more = true;
+	int            rc = 0;
+
+	while (rc == 0 && more) {
+		struct obj_entry    entry;
+		struct m0_rpc_item *item;
+		const uint8_t      *at;
+		uint32_t            left;
+
+		rc = obj_call(client, OBJ_LIST, &req, &rep, &item);
+		at = rep.orp_data;
+		left = rc == 0 ? rep.orp_data_nr : 0;
+		more = rc == 0 && (rep.orp_flags & OBJ_MORE) && left > 0;
+		while (rc == 0 && left > 0) {
+			rc = entry_get(&at, &left, &entry);
+			if (rc != 0)
+				break;
+			memcpy(after, entry.oe_name, entry.oe_name_nr);
+			req.orq_after_nr = entry.oe_name_nr;
+			rc = each(arg, &entry);
+		}
+		if (item != NULL)
+			m0_rpc_item_put(item);
+	}
+	return rc;
+}
+
+/* ---------------------------------------------------------------- stats -- */
+
+static double batching_of(const struct m0_rpc_stats *stats)
+{
+	return stats->rs_nr_sent_packets == 0
+		       ? 0
+		       : (double)stats->rs_nr_sent_items /
+				 (double)stats->rs_nr_sent_packets;
+}
+
+void obj_stats_json(struct obj_client *client, struct json_t *tree)
+{
+	struct m0_rpc_stats stats;
+
+	m0_rpc_machine_get_stats(&client->oc_machine, &stats, false);
+	jout_num(tree, "requests", stats.rs_nr_sent_items);
+	jout_num(tree, "packets", stats.rs_nr_sent_packets);
+	jout_real(tree, "requests_per_packet", batching_of(&stats));
+	jout_num(tree, "resent", stats.rs_nr_resent_items);
+}
+
+void obj_stats_print(struct obj_client *client)
+{
+	struct m0_rpc_stats stats;
+
+	m0_rpc_machine_get_stats(&client->oc_machine, &stats, false);
+	printf("%" PRIu64 " requests in %" PRIu64 " packets (%.1f each), "
+	       "%" PRIu64 " sent again\n",
+	       stats.rs_nr_sent_items, stats.rs_nr_sent_packets,
+	       batching_of(&stats), stats.rs_nr_resent_items);
+}

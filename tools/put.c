@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** `colibri put`. */
+#include <fts.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "put_file.h"
+#include "stop.h"
+#include "text.h"
+
+struct put_args {
+	struct obj_args   pa_obj;
+	bool              pa_recursive;
+	char            **pa_src;
+	unsigned          pa_src_nr;
+	struct obj_target pa_target;
+	struct tool_fail *pa_fail;
+};
+
+struct put_job {
+	struct obj_job         pj_job;
+	const struct put_args *pj_args;
+	FTS                   *pj_fts;
+	/** Large files in hand; one that waits for a lane, opened. */
+	struct put_file *pj_large;
+	struct put_file *pj_next;
+	bool             pj_walked;
+};
+
+static const struct argp_option put_options[] = {
+	{ "recursive", 'r', NULL, 0, "Directories, and all below them", 0 },
+	{ 0 },
+};
+
+static error_t put_option(int key, char *arg, struct argp_state *state)
+{
+	struct put_args *args = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->pa_obj;
+		break;
+	case 'r':
+		args->pa_recursive = true;
+		break;
+	case ARGP_KEY_ARG:
+		args->pa_src[args->pa_src_nr++] = arg;
+		break;
+	case ARGP_KEY_END:
+		if (args->pa_src_nr < 2)
+			tool_fail_set(args->pa_fail, TOOL_USAGE,
+				      "operands are missing; usage: colibri "
+				      "put [OPTION...] SRC... EP:NAME");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child put_children[] = {
+	{ &obj_args_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+static const struct argp put_argp = {
+	put_options,
+	put_option,
+	"SRC... EP[,EP...]:NAME",
+	"Put files into an object service, verified. NAME is the object's; if "
+	"it is empty or ends with '/', the file's own name follows it.\v"
+	"An object is there whole or not at all. A put that was cut goes on "
+	"where it was when it is repeated. Exit status: 0 all are there, 1 "
+	"not all, 2 an option or operand is wrong. See colibri-put(1).",
+	put_children,
+	NULL,
+	NULL,
+};
+
+/* -------------------------------------------------------------- the walk -- */
+
+/* Name of what lies at `path`, below the operand `root`. */
+static void name_of(const struct put_args *args, const char *root,
+		    const char *path, char *ret, size_t size)
+{
+	const char *name = args->pa_target.ot_name;
+	const char *rest = path + strlen(root);
+	char        base[PATH_MAX];
+	size_t      nr = strlen(name);
+	bool        into = nr == 0 || name[nr - 1] == '/';
+
+	snprintf(base, sizeof base, "%s", root);
+	while (rest[0] == '/')
+		++rest;
+	nr = 0;
+	if (into && strcmp(root, ".") != 0 && strcmp(root, "..") != 0)
+		nr = (size_t)snprintf(ret, size, "%s%s", name, basename(base));
+	else
+		nr = (size_t)snprintf(ret, size, "%s", name);
+	if (nr > 0 && nr < size && rest[0] != '\0' && ret[nr - 1] != '/')
+		nr += (size_t)snprintf(ret + nr, size - nr, "/");
+	if (nr < size)
+		snprintf(ret + nr, size - nr, "%s", rest);
+}
+
+/* The operand that an entry lies below. */
+static void root_of(const FTSENT *entry, char ret[PATH_MAX])
+{
+	const FTSENT *root = entry;
+
+	while (root->fts_level > FTS_ROOTLEVEL)
+		root = root->fts_parent;
+	snprintf(ret, PATH_MAX, "%.*s", (int)root->fts_pathlen,
+		 entry->fts_path);
+}
+
+static struct put_file *entry_open(struct put_job *pj, FTSENT *entry)
+{
+	struct obj_job *job = &pj->pj_job;
+	char            name[PATH_MAX + OBJ_NAME_MAX];
+	char            root[PATH_MAX];
+
+	switch (entry->fts_info) {
+	case FTS_F:
+		root_of(entry, root);
+		name_of(pj->pj_args, root, entry->fts_path, name, sizeof name);
+		return put_file_new(job, entry->fts_path, name);
+	case FTS_D:
+		if (pj->pj_args->pa_recursive)
+			return NULL;
+		obj_job_fail(job, entry->fts_path, 0,
+			     "is a directory; use -r for all in it");
+		(void)fts_set(pj->pj_fts, entry, FTS_SKIP);
+		return NULL;
+	case FTS_DP:
+		return NULL;
+	case FTS_DNR:
+	case FTS_ERR:
+	case FTS_NS:
+		obj_job_fail(job, entry->fts_path, 0, "%s",
+			     tool_errtext(entry->fts_errno));
+		return NULL;
+	default:
+		if (entry->fts_level == FTS_ROOTLEVEL)
+			obj_job_fail(job, entry->fts_path, 0,
+				     "is no regular file");
+		else
+			++job->jb_ignored_nr;
+		return NULL;
+	}
+}
+
+static struct put_file *file_next(struct put_job *pj)
+{
+	struct put_file *file = NULL;
+	FTSENT          *entry;
+
+	while (file == NULL && !pj->pj_walked && !pj->pj_job.jb_fatal) {
+		entry = fts_read(pj->pj_fts);
+		if (entry == NULL)
+			pj->pj_walked = true;
+		else
+			file = entry_open(pj, entry);
+	}
+	return file;
+}
+
+/* --------------------------------------------------------------- the job -- */
+
+static void file_over(struct put_job *pj, struct put_file *file)
+{
+	struct put_file **at = &pj->pj_large;
+
+	while (*at != NULL && *at != file)
+		at = &(*at)->pf_link;
+	if (*at == file) {
+		*at = file->pf_link;
+		--pj->pj_job.jb_large_nr;
+	}
+	put_file_free(file);
+}
+
+/* Posts as much as there is room for. @return  was anything? */
+static bool files_step(struct put_job *pj)
+{
+	struct put_file *file;
+	struct put_file *next;
+	bool             any = false;
+
+	for (file = pj->pj_large; file != NULL; file = next) {
+		next = file->pf_link;
+		any = put_file_step(file) || any;
+		if (file->pf_rc != 0 && file->pf_pending == 0 &&
+		    put_file_ended(file, NULL))
+			file_over(pj, file);
+	}
+	while (pj->pj_job.jb_lanes.os_free != NULL &&
+	       pj->pj_job.jb_large_nr < JOB_LARGE_MAX) {
+		file = file_next(pj);
+		if (file == NULL)
+			break;
+		if (put_file_is_large(file)) {
+			file->pf_link = pj->pj_large;
+			pj->pj_large = file;
+			++pj->pj_job.jb_large_nr;
+		}
+		any = put_file_step(file) || any;
+		if (file->pf_rc != 0 && put_file_ended(file, NULL))
+			file_over(pj, file);
+	}
+	return any;
+}
+
+static void job_run(struct put_job *pj)
+{
+	struct obj_job  *job = &pj->pj_job;
+	struct obj_lane *lane;
+	struct put_file *file;
+
+	while (stop_signal() == 0) {
+		if (!job->jb_fatal)
+			(void)files_step(pj);
+		if (job->jb_lanes.os_busy_nr == 0 &&
+		    (job->jb_fatal || (pj->pj_walked && pj->pj_large == NULL)))
+			break;
+		if (job->jb_lanes.os_busy_nr == 0)
+			continue;
+		lane = obj_lanes_wait(&job->jb_lanes, M0_TIME_NEVER);
+		if (lane == NULL)
+			continue;
+		file = lane->ol_owner;
+		if (file != NULL && put_file_ended(file, lane))
+			file_over(pj, file);
+		obj_lane_put(lane);
+		obj_job_progress(job);
+	}
+}
+
+/* How much there is, for the progress. */
+static uint64_t sources_size(const struct put_args *args)
+{
+	FTS     *fts = fts_open(args->pa_src,
+				FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+	FTSENT  *entry;
+	uint64_t size = 0;
+
+	while (fts != NULL && (entry = fts_read(fts)) != NULL)
+		if (entry->fts_info == FTS_F)
+			size += (uint64_t)entry->fts_statp->st_size;
+	if (fts != NULL)
+		(void)fts_close(fts);
+	return size;
+}
+
+static void put_run(struct put_args *args)
+{
+	static struct put_job pj;
+	struct obj_job       *job = &pj.pj_job;
+	bool shows = !args->pa_obj.oa_quiet && isatty(STDERR_FILENO);
+
+	pj.pj_args = args;
+	pj.pj_fts = fts_open(args->pa_src,
+			     FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+	if (pj.pj_fts == NULL) {
+		tool_fail_set(args->pa_fail, TOOL_FAILED, "%s",
+			      tool_errtext(errno));
+		return;
+	}
+	if (obj_job_open(job, &args->pa_obj, &args->pa_target, args->pa_fail) ==
+	    0) {
+		copy_progress_init(&job->jb_progress,
+				   shows ? sources_size(args) : 0,
+				   args->pa_obj.oa_quiet);
+		job->jb_progress_on = shows;
+		job_run(&pj);
+		(void)obj_job_say(job, "put");
+		obj_job_close(job);
+	}
+	(void)fts_close(pj.pj_fts);
+}
+
+/* Many files have as many names. */
+static int target_check(const struct put_args *args)
+{
+	const char *name = args->pa_target.ot_name;
+	size_t      nr = strlen(name);
+
+	if (args->pa_src_nr > 1 && nr > 0 && name[nr - 1] != '/')
+		return tool_fail_set(args->pa_fail, TOOL_USAGE,
+				     "NAME '%s' is one object, and there are "
+				     "%u SRC; let it end with '/'",
+				     name, args->pa_src_nr);
+	return 0;
+}
+
+int put_main(int argc, char **argv)
+{
+	static struct put_args args;
+	struct tool_fail       fail = { .tf_exit = TOOL_OK };
+
+	obj_args_init(&args.pa_obj, argv[0], &fail);
+	args.pa_fail = &fail;
+	args.pa_src = m0_alloc_arr((size_t)argc + 1, sizeof *args.pa_src);
+	if (args.pa_src == NULL ||
+	    argp_parse(&put_argp, argc, argv, 0, NULL, &args) != 0)
+		return TOOL_USAGE;
+	if (fail.tf_exit == TOOL_OK &&
+	    obj_target_parse(&args.pa_target, args.pa_src[args.pa_src_nr - 1],
+			     &fail) == 0) {
+		args.pa_src[--args.pa_src_nr] = NULL;
+		if (target_check(&args) == 0)
+			put_run(&args);
+	}
+	m0_free(args.pa_src);
+	return tool_finish_output(argv[0], tool_fail_print(&fail, argv[0]));
+}

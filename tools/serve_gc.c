@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Files that no object names any more are unlinked, and uploads that nobody has
+ * finished for long are given up: by a thread of its own, in transactions of its
+ * own. A file is unlinked before its record goes.
+ */
+#include <time.h>
+
+#include "serve.h"
+
+enum {
+	/** Files of one transaction. */
+	BATCH = 256
+};
+
+/** How often old uploads are looked for, and how long garbage may lie. */
+#define LOOK_NS   (30 * M0_TIME_ONE_SECOND)
+#define LINGER_NS (M0_TIME_ONE_SECOND / 5)
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * M0_TIME_ONE_SECOND +
+	       (uint64_t)now.tv_nsec;
+}
+
+/* The next key with this letter behind `key`, which it replaces. */
+static bool key_next(struct m0_rpc_tx *tx, enum serve_key letter,
+		     uint8_t key[1 + OBJ_ID_BYTES], struct obj_rep *ret)
+{
+	struct m0_rpc_slice at;
+	struct m0_rpc_slice value;
+
+	if (m0_rpc_tx_next(tx, (struct m0_rpc_slice){ key, 1 + OBJ_ID_BYTES },
+			   &at, &value) != 0 ||
+	    at.sl_nr != 1 + OBJ_ID_BYTES ||
+	    *(const uint8_t *)at.sl_data != letter)
+		return false;
+	memcpy(key, at.sl_data, at.sl_nr);
+	return obj_rep_decode(ret, value.sl_data, value.sl_nr) == 0;
+}
+
+static void key_first(uint8_t key[1 + OBJ_ID_BYTES], enum serve_key letter)
+{
+	memset(key, 0, 1 + OBJ_ID_BYTES);
+	key[0] = (uint8_t)letter;
+}
+
+/* The first of what is to go. */
+static int garbage_list(struct server *sv, uint8_t (*keys)[1 + OBJ_ID_BYTES])
+{
+	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
+	uint8_t                        key[1 + OBJ_ID_BYTES];
+	struct obj_rep                 none;
+	struct m0_rpc_tx               tx;
+	int                            nr = 0;
+
+	if (ops->rso_begin(sv->sv_store, &tx) != 0)
+		return 0;
+	key_first(key, SERVE_KEY_GARBAGE);
+	while (nr < BATCH && key_next(&tx, SERVE_KEY_GARBAGE, key, &none))
+		memcpy(keys[nr++], key, sizeof key);
+	ops->rso_abort(&tx);
+	return nr;
+}
+
+/* @return  how many there were. */
+static int garbage_collect(struct server *sv)
+{
+	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
+	uint8_t(*keys)[1 + OBJ_ID_BYTES];
+	struct m0_rpc_tx tx;
+	int              nr = 0;
+	int              gone = 0;
+	int              i;
+
+	M0_ALLOC_ARR(keys, BATCH);
+	if (keys != NULL)
+		nr = garbage_list(sv, keys);
+	/* Outside of a transaction: large files take their time. */
+	for (i = 0; i < nr; ++i)
+		if (serve_file_unlink(&sv->sv_dir, keys[i] + 1) == 0)
+			memmove(keys[gone++], keys[i], sizeof keys[i]);
+	if (gone > 0 && ops->rso_begin(sv->sv_store, &tx) == 0) {
+		for (i = 0; i < gone; ++i)
+			(void)serve_key_del(&tx, keys[i], sizeof keys[i]);
+		(void)ops->rso_commit(&tx);
+	}
+	m0_free(keys);
+	return gone;
+}
+
+/* Uploads that have begun before `limit` become garbage. */
+static void uploads_expire(struct server *sv, uint64_t limit)
+{
+	static const struct obj_rep    none;
+	static const struct obj_info   zero;
+	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
+	struct obj_info                less = { .oin_uploads = 0 };
+	uint8_t                        key[1 + OBJ_ID_BYTES];
+	uint8_t                        garbage[OBJ_KEY_MAX];
+	struct obj_rep                 record;
+	struct m0_rpc_tx               tx;
+
+	if (ops->rso_begin(sv->sv_store, &tx) != 0)
+		return;
+	key_first(key, SERVE_KEY_UPLOAD);
+	while (less.oin_uploads < BATCH &&
+	       key_next(&tx, SERVE_KEY_UPLOAD, key, &record)) {
+		if (record.orp_mtime_ns >= limit)
+			continue;
+		(void)serve_id_key(garbage, SERVE_KEY_GARBAGE, record.orp_id);
+		if (serve_key_put(&tx, garbage, sizeof key, &none) != 0 ||
+		    serve_key_del(&tx, key, sizeof key) != 0)
+			break;
+		++less.oin_uploads;
+	}
+	if (less.oin_uploads == 0) {
+		ops->rso_abort(&tx);
+		return;
+	}
+	serve_count(&tx, &zero, &less);
+	(void)ops->rso_commit(&tx);
+}
+
+/* What of them is on the disk, nobody can tell after a reboot. */
+static int uploads_forget(struct server *sv)
+{
+	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
+	uint8_t                        key[1 + OBJ_ID_BYTES];
+	struct obj_rep                 record;
+	struct m0_rpc_tx               tx;
+	int                            rc = ops->rso_begin(sv->sv_store, &tx);
+
+	if (rc != 0)
+		return rc;
+	key_first(key, SERVE_KEY_UPLOAD);
+	while (rc == 0 && key_next(&tx, SERVE_KEY_UPLOAD, key, &record))
+		rc = serve_file_forget(&sv->sv_dir, record.orp_id);
+	ops->rso_abort(&tx);
+	return rc;
+}
+
+static void gc_run(struct server *sv)
+{
+	m0_time_t look = 0;
+	bool      more;
+
+	m0_mutex_lock(&sv->sv_lock);
+	while (sv->sv_gc_on) {
+		if (!sv->sv_gc_due)
+			(void)m0_cond_timedwait(&sv->sv_gc_cond,
+						m0_time_add(m0_time_now(),
+							    LOOK_NS));
+		if (sv->sv_gc_on) /* more may come meanwhile */
+			(void)m0_cond_timedwait(&sv->sv_gc_cond,
+						m0_time_add(m0_time_now(),
+							    LINGER_NS));
+		sv->sv_gc_due = false;
+		m0_mutex_unlock(&sv->sv_lock);
+		if (m0_time_now() >= look) {
+			uploads_expire(sv, wall_ns() - sv->sv_keep_ns);
+			look = m0_time_add(m0_time_now(), LOOK_NS);
+		}
+		more = garbage_collect(sv) == BATCH;
+		m0_mutex_lock(&sv->sv_lock);
+		sv->sv_gc_due = sv->sv_gc_due || more;
+	}
+	m0_mutex_unlock(&sv->sv_lock);
+}
+
+void serve_gc_due(struct server *sv)
+{
+	m0_mutex_lock(&sv->sv_lock);
+	if (!sv->sv_gc_due) {
+		sv->sv_gc_due = true;
+		m0_cond_signal(&sv->sv_gc_cond);
+	}
+	m0_mutex_unlock(&sv->sv_lock);
+}
+
+int serve_gc_start(struct server *sv)
+{
+	int rc = sv->sv_dir.sd_rebooted ? uploads_forget(sv) : 0;
+
+	if (rc != 0)
+		return rc;
+	sv->sv_gc_on = true;
+	sv->sv_gc_due = true;
+	rc = M0_THREAD_INIT(&sv->sv_gc_thread, struct server *, NULL, &gc_run,
+			    sv, "serve-gc");
+	sv->sv_gc_on = rc == 0;
+	return rc;
+}
+
+void serve_gc_stop(struct server *sv)
+{
+	if (!sv->sv_gc_on)
+		return;
+	m0_mutex_lock(&sv->sv_lock);
+	sv->sv_gc_on = false;
+	m0_cond_signal(&sv->sv_gc_cond);
+	m0_mutex_unlock(&sv->sv_lock);
+	(void)m0_thread_join(&sv->sv_gc_thread);
+	m0_thread_fini(&sv->sv_gc_thread);
+}
