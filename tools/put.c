@@ -10,12 +10,12 @@
 #include "text.h"
 
 struct put_args {
-	struct obj_args   pa_obj;
-	bool              pa_recursive;
-	char            **pa_src;
-	unsigned          pa_src_nr;
-	struct obj_target pa_target;
-	struct tool_fail *pa_fail;
+	struct obj_args   puta_obj;
+	bool              puta_recursive;
+	char            **puta_src;
+	unsigned          puta_src_nr;
+	struct obj_target puta_target;
+	struct tool_fail *puta_fail;
 };
 
 struct put_job {
@@ -39,17 +39,17 @@ static error_t put_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &args->pa_obj;
+		state->child_inputs[0] = &args->puta_obj;
 		break;
 	case 'r':
-		args->pa_recursive = true;
+		args->puta_recursive = true;
 		break;
 	case ARGP_KEY_ARG:
-		args->pa_src[args->pa_src_nr++] = arg;
+		args->puta_src[args->puta_src_nr++] = arg;
 		break;
 	case ARGP_KEY_END:
-		if (args->pa_src_nr < 2)
-			tool_fail_set(args->pa_fail, TOOL_USAGE,
+		if (args->puta_src_nr < 2)
+			tool_fail_set(args->puta_fail, TOOL_USAGE,
 				      "operands are missing; usage: colibri "
 				      "put [OPTION...] SRC... EP:NAME");
 		break;
@@ -84,7 +84,7 @@ static const struct argp put_argp = {
 static void name_of(const struct put_args *args, const char *root,
 		    const char *path, char *ret, size_t size)
 {
-	const char *name = args->pa_target.ot_name;
+	const char *name = args->puta_target.ot_name;
 	const char *rest = path + strlen(root);
 	char        base[PATH_MAX];
 	size_t      nr = strlen(name);
@@ -127,7 +127,7 @@ static struct put_file *entry_open(struct put_job *pj, FTSENT *entry)
 		name_of(pj->pj_args, root, entry->fts_path, name, sizeof name);
 		return put_file_new(job, entry->fts_path, name);
 	case FTS_D:
-		if (pj->pj_args->pa_recursive)
+		if (pj->pj_args->puta_recursive)
 			return NULL;
 		obj_job_fail(job, entry->fts_path, 0,
 			     "is a directory; use -r for all in it");
@@ -240,7 +240,7 @@ static void job_run(struct put_job *pj)
 /* How much there is, for the progress. */
 static uint64_t sources_size(const struct put_args *args)
 {
-	FTS     *fts = fts_open(args->pa_src,
+	FTS     *fts = fts_open(args->puta_src,
 				FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
 	FTSENT  *entry;
 	uint64_t size = 0;
@@ -257,21 +257,21 @@ static void put_run(struct put_args *args)
 {
 	static struct put_job pj;
 	struct obj_job       *job = &pj.pj_job;
-	bool shows = !args->pa_obj.oa_quiet && isatty(STDERR_FILENO);
+	bool shows = !args->puta_obj.oa_quiet && isatty(STDERR_FILENO);
 
 	pj.pj_args = args;
-	pj.pj_fts = fts_open(args->pa_src,
+	pj.pj_fts = fts_open(args->puta_src,
 			     FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
 	if (pj.pj_fts == NULL) {
-		tool_fail_set(args->pa_fail, TOOL_FAILED, "%s",
+		tool_fail_set(args->puta_fail, TOOL_FAILED, "%s",
 			      tool_errtext(errno));
 		return;
 	}
-	if (obj_job_open(job, &args->pa_obj, &args->pa_target, args->pa_fail) ==
-	    0) {
+	if (obj_job_open(job, &args->puta_obj, &args->puta_target,
+			 args->puta_fail) == 0) {
 		copy_progress_init(&job->jb_progress,
 				   shows ? sources_size(args) : 0,
-				   args->pa_obj.oa_quiet);
+				   args->puta_obj.oa_quiet);
 		job->jb_progress_on = shows;
 		job_run(&pj);
 		(void)obj_job_say(job, "put");
@@ -283,14 +283,14 @@ static void put_run(struct put_args *args)
 /* Many files have as many names. */
 static int target_check(const struct put_args *args)
 {
-	const char *name = args->pa_target.ot_name;
+	const char *name = args->puta_target.ot_name;
 	size_t      nr = strlen(name);
 
-	if (args->pa_src_nr > 1 && nr > 0 && name[nr - 1] != '/')
-		return tool_fail_set(args->pa_fail, TOOL_USAGE,
+	if (args->puta_src_nr > 1 && nr > 0 && name[nr - 1] != '/')
+		return tool_fail_set(args->puta_fail, TOOL_USAGE,
 				     "NAME '%s' is one object, and there are "
 				     "%u SRC; let it end with '/'",
-				     name, args->pa_src_nr);
+				     name, args->puta_src_nr);
 	return 0;
 }
 
@@ -299,19 +299,19 @@ int put_main(int argc, char **argv)
 	static struct put_args args;
 	struct tool_fail       fail = { .tf_exit = TOOL_OK };
 
-	obj_args_init(&args.pa_obj, argv[0], &fail);
-	args.pa_fail = &fail;
-	args.pa_src = m0_alloc_arr((size_t)argc + 1, sizeof *args.pa_src);
-	if (args.pa_src == NULL ||
+	obj_args_init(&args.puta_obj, argv[0], &fail);
+	args.puta_fail = &fail;
+	args.puta_src = m0_alloc_arr((size_t)argc + 1, sizeof *args.puta_src);
+	if (args.puta_src == NULL ||
 	    argp_parse(&put_argp, argc, argv, 0, NULL, &args) != 0)
 		return TOOL_USAGE;
 	if (fail.tf_exit == TOOL_OK &&
-	    obj_target_parse(&args.pa_target, args.pa_src[args.pa_src_nr - 1],
-			     &fail) == 0) {
-		args.pa_src[--args.pa_src_nr] = NULL;
+	    obj_target_parse(&args.puta_target,
+			     args.puta_src[args.puta_src_nr - 1], &fail) == 0) {
+		args.puta_src[--args.puta_src_nr] = NULL;
 		if (target_check(&args) == 0)
 			put_run(&args);
 	}
-	m0_free(args.pa_src);
+	m0_free(args.puta_src);
 	return tool_finish_output(argv[0], tool_fail_print(&fail, argv[0]));
 }

@@ -58,8 +58,8 @@ void serve_dir_close(struct serve_dir *dir);
 
 /** Files of an id: data, and the sums of its blocks. */
 struct serve_file {
-	int sf_data_fd;
-	int sf_sums_fd;
+	int sfi_data_fd;
+	int sfi_sums_fd;
 };
 
 /** @param flags  as open(2); with O_CREAT the place is made, too. */

@@ -83,7 +83,7 @@ static int sum_note(const struct serve_op *op, const struct serve_file *file)
 {
 	uint64_t at = op->op_req.orq_offset / OBJ_BLOCK * HASH_BYTES;
 
-	return all_out(file->sf_sums_fd, (uint8_t *)op->op_req.orq_sum,
+	return all_out(file->sfi_sums_fd, (uint8_t *)op->op_req.orq_sum,
 		       HASH_BYTES, at);
 }
 
@@ -102,9 +102,9 @@ static int block_store(struct serve_op *op, uint8_t *bytes)
 			     O_RDWR | O_CREAT);
 	if (rc != 0)
 		return rc;
-	rc = all_out(file.sf_data_fd, bytes, req->orq_count, req->orq_offset);
+	rc = all_out(file.sfi_data_fd, bytes, req->orq_count, req->orq_offset);
 	if (rc == 0 && sv->sv_sync == SERVE_SYNC_WRITE &&
-	    fdatasync(file.sf_data_fd) != 0)
+	    fdatasync(file.sfi_data_fd) != 0)
 		rc = -errno;
 	if (rc == 0)
 		rc = sum_note(op, &file);
@@ -153,7 +153,7 @@ static void write_look(struct serve_op *op)
 
 	if (serve_file_open(&file, &op->op_server->sv_dir,
 			    op->op_upload->su_file, O_RDONLY) == 0) {
-		(void)full_io(&io_in, file.sf_sums_fd, sum, HASH_BYTES,
+		(void)full_io(&io_in, file.sfi_sums_fd, sum, HASH_BYTES,
 			      req->orq_offset / OBJ_BLOCK * HASH_BYTES, &nr);
 		serve_file_close(&file);
 	}
@@ -216,7 +216,7 @@ static void sum_find(struct serve_op *op, const struct serve_file *file,
 
 	if (req->orq_offset % OBJ_BLOCK == 0 &&
 	    op->op_rep.orp_size == obj_block_bytes(size, req->orq_offset))
-		(void)full_io(&io_in, file->sf_sums_fd, op->op_rep.orp_sum,
+		(void)full_io(&io_in, file->sfi_sums_fd, op->op_rep.orp_sum,
 			      HASH_BYTES,
 			      req->orq_offset / OBJ_BLOCK * HASH_BYTES, &nr);
 	if (nr != HASH_BYTES)
@@ -235,11 +235,11 @@ static int block_load(struct serve_op *op)
 	/* It was there: somebody has put another in its place. */
 	if (rc != 0)
 		return rc == -ENOENT ? -ESTALE : rc;
-	size = lseek(file.sf_data_fd, 0, SEEK_END);
+	size = lseek(file.sfi_data_fd, 0, SEEK_END);
 	if (size < 0 || req->orq_offset >= (uint64_t)size)
 		rc = -ENODATA;
 	else
-		rc = full_io(&io_in, file.sf_data_fd, op_bytes(op),
+		rc = full_io(&io_in, file.sfi_data_fd, op_bytes(op),
 			     req->orq_count, req->orq_offset,
 			     &op->op_rep.orp_size);
 	if (rc == 0 && op->op_rep.orp_size == 0)
@@ -299,7 +299,7 @@ static void sums_load(struct serve_op *op)
 				 O_RDONLY);
 
 	if (rc == 0) {
-		rc = full_io(&io_in, file.sf_sums_fd, op_bytes(op),
+		rc = full_io(&io_in, file.sfi_sums_fd, op_bytes(op),
 			     req->orq_count * HASH_BYTES,
 			     req->orq_offset * HASH_BYTES, &nr);
 		serve_file_close(&file);
@@ -344,7 +344,7 @@ static int sums_check(const struct serve_op *op, const struct serve_file *file)
 
 	if (sums == NULL)
 		return -ENOMEM;
-	rc = full_io(&io_in, file->sf_sums_fd, sums, nr, 0, &got);
+	rc = full_io(&io_in, file->sfi_sums_fd, sums, nr, 0, &got);
 	if (rc == 0 && got != nr)
 		rc = -ENODATA;
 	for (i = 0; rc == 0 && i < blocks; ++i)

@@ -63,21 +63,21 @@ int serve_file_open(struct serve_file *file, const struct serve_dir *dir,
 {
 	int rc;
 
-	file->sf_data_fd = part_open(dir, id, "", flags);
-	if (file->sf_data_fd < 0)
-		return file->sf_data_fd;
-	file->sf_sums_fd = part_open(dir, id, ".sums", flags);
-	if (file->sf_sums_fd >= 0)
+	file->sfi_data_fd = part_open(dir, id, "", flags);
+	if (file->sfi_data_fd < 0)
+		return file->sfi_data_fd;
+	file->sfi_sums_fd = part_open(dir, id, ".sums", flags);
+	if (file->sfi_sums_fd >= 0)
 		return 0;
-	rc = file->sf_sums_fd;
-	(void)close(file->sf_data_fd);
+	rc = file->sfi_sums_fd;
+	(void)close(file->sfi_data_fd);
 	return rc;
 }
 
 void serve_file_close(struct serve_file *file)
 {
-	(void)close(file->sf_data_fd);
-	(void)close(file->sf_sums_fd);
+	(void)close(file->sfi_data_fd);
+	(void)close(file->sfi_sums_fd);
 }
 
 static int dir_sync(int at, const char *name)
@@ -98,7 +98,7 @@ int serve_file_sync(const struct serve_file *file, const struct serve_dir *dir,
 	char name[FILE_NAME_MAX];
 	int  rc;
 
-	if (fsync(file->sf_data_fd) != 0 || fsync(file->sf_sums_fd) != 0)
+	if (fsync(file->sfi_data_fd) != 0 || fsync(file->sfi_sums_fd) != 0)
 		return -errno;
 	file_name(name, id, "");
 	name[2] = '\0';
