@@ -118,10 +118,10 @@ static void program_end(struct program *p)
 
 /* -- the test ---------------------------------------------------------------- */
 
-static struct program       server;
-static struct program       client;
-static struct m0_rpc_raw    asked[ADDS_NR];
-static uint64_t             numbers[ADDS_NR];
+static struct program        server;
+static struct program        client;
+static struct m0_rpc_raw     asked[ADDS_NR];
+static uint64_t              numbers[ADDS_NR];
 static struct m0_rpc_session session;
 
 /* The server's disk outlives it. */

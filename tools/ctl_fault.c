@@ -85,9 +85,8 @@ const char *ctl_fault_parse(struct m0_lnet_fault_attr *attr, const char *key,
 	for (i = 0; i < ARRAY_SIZE(nids); ++i) {
 		if (strcmp(key, nids[i].wni_key) == 0)
 			return fault_nid_parse(
-				       value,
-				       (void *)((char *)attr +
-						nids[i].wni_offset)) == 0
+				       value, (void *)((char *)attr +
+						       nids[i].wni_offset)) == 0
 				       ? NULL
 				       : "not a NID";
 	}

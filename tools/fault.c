@@ -200,7 +200,7 @@ static void add_check(struct fault_args *args)
 {
 	const struct m0_lnet_fault_attr *attr = &args->fta_req.cq_fault;
 	struct tool_fail                *fail = &args->fta_fail;
-	const char *kind = fault_kind_name(attr->lfa_kind);
+	const char                      *kind = fault_kind_name(attr->lfa_kind);
 
 	if (attr->lfa_kind == M0_LNET_FAULT_ANY)
 		tool_fail_set(fail, TOOL_USAGE,
@@ -228,9 +228,10 @@ static void add_check(struct fault_args *args)
 			"--health_error is not accepted of %s; it is of drop",
 			kind);
 	if (attr->lfa_kind != M0_LNET_FAULT_CORRUPT && attr->lfa_header)
-		tool_fail_set(fail, TOOL_USAGE,
-			      "--header is not accepted of %s; it is of corrupt",
-			      kind);
+		tool_fail_set(
+			fail, TOOL_USAGE,
+			"--header is not accepted of %s; it is of corrupt",
+			kind);
 }
 
 static void args_check(struct fault_args *args)
@@ -289,8 +290,8 @@ static const struct argp_option options[] = {
 	{ "portal", 'p', "LIST", 0, "PUT and GET to these portals", 0 },
 	{ "local-nid", KEY_LOCAL, "NID", 0,
 	  "That come in or leave by this NID of the node", 0 },
-	{ NULL, 0, NULL, 0, "Which of those it hits, one of the first four:",
-	  2 },
+	{ NULL, 0, NULL, 0,
+	  "Which of those it hits, one of the first four:", 2 },
 	{ "rate", 'r', "N", 0, "One of each N", 0 },
 	{ "interval", 'i', "TIME", 0, "One in each so long", 0 },
 	{ "all", 'a', NULL, 0, "Every one", 0 },

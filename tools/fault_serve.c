@@ -66,8 +66,7 @@ static void kind_add(struct json_t *item, const struct m0_lnet_fault *fault)
 	}
 }
 
-static void more_add(struct json_t                   *item,
-		     const struct m0_lnet_fault_attr *attr)
+static void more_add(struct json_t *item, const struct m0_lnet_fault_attr *attr)
 {
 	struct json_t *object = jout_object(item, "colibri");
 	char           text[FAULT_WORDS_BYTES];

@@ -66,7 +66,7 @@ const char *fault_nid_print(const struct m0_lnet_nid *nid, char *ret)
 
 /* Reads "a,b" by `bit_of`, which says -1 of what it does not know. */
 static int list_parse(const char *text, int (*bit_of)(const char *word),
-		      uint64_t *ret)
+		      uint64_t   *ret)
 {
 	char     copy[LIST_BYTES];
 	char    *rest;
@@ -74,9 +74,8 @@ static int list_parse(const char *text, int (*bit_of)(const char *word),
 	uint64_t bits = 0;
 	int      bit;
 
-	if (strlen(text) >= sizeof copy || text[0] == '\0' ||
-	    text[0] == ',' || text[strlen(text) - 1] == ',' ||
-	    strstr(text, ",,") != NULL)
+	if (strlen(text) >= sizeof copy || text[0] == '\0' || text[0] == ',' ||
+	    text[strlen(text) - 1] == ',' || strstr(text, ",,") != NULL)
 		return -EINVAL;
 	(void)snprintf(copy, sizeof copy, "%s", text);
 	for (word = strtok_r(copy, ",", &rest); word != NULL;

@@ -138,8 +138,10 @@ static int record_add(struct m0_rpc_tx *tx, const struct record *rec)
 	index_put(next, index_get(next) + 1);
 	rc = m0_rpc_tx_put(tx, (struct m0_rpc_slice){ log, KEY_NR },
 			   (struct m0_rpc_slice){ rec, sizeof *rec });
-	return rc ?: m0_rpc_tx_put(tx, count_key,
-				   (struct m0_rpc_slice){ next, sizeof next });
+	return rc
+		       ?: m0_rpc_tx_put(tx, count_key,
+					(struct m0_rpc_slice){ next,
+							       sizeof next });
 }
 
 static void append(struct m0_rpc_item *request, struct m0_rpc_tx *tx)
@@ -234,10 +236,10 @@ struct op {
 };
 
 struct client {
-	uint32_t              cli_nr;
-	uint32_t              cli_life;
-	int                   cli_log;
-	bool                  cli_ending;
+	uint32_t cli_nr;
+	uint32_t cli_life;
+	int      cli_log;
+	bool     cli_ending;
 	/** A number and its post are one. */
 	struct m0_mutex       cli_mutex;
 	uint32_t              cli_next[STREAMS + 1];

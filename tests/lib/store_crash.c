@@ -42,7 +42,14 @@ static struct m0_rpc_tx *work_tx(const struct m0_rpc_tx *tx)
 
 static int fault(struct store_crash *store, enum store_crash_point point)
 {
-	return store->stc_fault == NULL ? 0 : store->stc_fault(store, point);
+	int rc = store->stc_fault == NULL || store->stc_dead
+			 ? 0
+			 : store->stc_fault(store, point);
+
+	if (rc != STORE_CRASH_DIES)
+		return rc;
+	store->stc_dead = true;
+	return 0;
 }
 
 static m0_time_t clock_of(struct store_crash *store)
@@ -112,7 +119,7 @@ static int change_apply(struct m0_rpc_tx *tx, const struct change *change)
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/** Makes it durable. */
+/** Makes it durable, or dies. */
 static void group_keep(struct store_crash       *store,
 		       struct store_crash_group *group)
 {
@@ -127,11 +134,17 @@ static void group_keep(struct store_crash       *store,
 		rc = change_apply(&tx,
 				  m0_list_entry(link, struct change, chg_link));
 		M0_ASSERT(rc == 0);
+		(void)fault(store, STORE_CRASH_COMMIT_PART);
+	}
+	if (store->stc_dead) {
+		ops->rso_abort(&tx);
+		return;
 	}
 	rc = ops->rso_commit(&tx);
 	M0_ASSERT(rc == 0);
 	group->scg_committed = true;
 	store->stc_commits_nr++;
+	(void)fault(store, STORE_CRASH_COMMIT_DONE);
 }
 
 /** What is worked in becomes what is kept. */
@@ -194,7 +207,10 @@ static void groups_commit(struct store_crash *store, m0_time_t now)
 			groups_fail(store, rc);
 			return;
 		}
-		group_keep(store, group);
+		if (!store->stc_dead)
+			group_keep(store, group);
+		if (store->stc_dead)
+			return;
 	}
 }
 
@@ -258,7 +274,7 @@ static int crash_commit(struct m0_rpc_tx *tx)
 	store->stc_tx_group = NULL;
 	m0_list_add_tail(&store->stc_groups, &group->scg_link);
 	groups_commit(store, M0_TIME_NEVER);
-	rc = group->scg_rc;
+	rc = group->scg_committed ? group->scg_rc : -EIO;
 	/* It has no job that would have to be told. */
 	group_free(group);
 	return rc;
@@ -279,8 +295,10 @@ static int crash_put(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
 
 	if (rc == 0)
 		rc = store->stc_work.rst_ops->rso_put(work_tx(tx), key, value);
-	if (rc == 0)
+	if (rc == 0) {
 		change_add(store, key, &value);
+		(void)fault(store, STORE_CRASH_PUT_DONE);
+	}
 	return rc;
 }
 
@@ -288,8 +306,10 @@ static int crash_del(struct m0_rpc_tx *tx, struct m0_rpc_slice key)
 {
 	struct store_crash *store = store_of(tx);
 	struct change      *last;
-	int                 rc;
+	int                 rc = fault(store, STORE_CRASH_PUT);
 
+	if (rc != 0)
+		return rc;
 	/* First, as the key may be the store's own. */
 	change_add(store, key, NULL);
 	rc = store->stc_work.rst_ops->rso_del(work_tx(tx), key);
@@ -363,7 +383,7 @@ static void group_run(struct store_crash *store, m0_time_t now)
 	struct store_crash_group *group = group_new();
 	struct m0_rpc_store_job **end = &group->scg_jobs;
 
-	while (store->stc_jobs != NULL &&
+	while (store->stc_jobs != NULL && !store->stc_dead &&
 	       group->scg_nr < store->stc_group_max) {
 		*end = job_take(store);
 		job_run(store, group, *end);
@@ -381,12 +401,13 @@ static void crash_step(struct m0_rpc_store *store)
 		container_of(store, struct store_crash, stc_store);
 	m0_time_t now = clock_of(st);
 
-	if (st->stc_done_late)
+	if (st->stc_done_late && !st->stc_dead)
 		groups_done(st);
-	while (st->stc_jobs != NULL)
+	while (st->stc_jobs != NULL && !st->stc_dead)
 		group_run(st, now);
-	groups_commit(st, now);
-	if (!st->stc_done_late)
+	if (!st->stc_dead)
+		groups_commit(st, now);
+	if (!st->stc_done_late && !st->stc_dead)
 		groups_done(st);
 }
 
@@ -445,6 +466,7 @@ void store_crash_crash(struct store_crash *store)
 	M0_PRE(store->stc_tx_group == NULL);
 	under_way_drop(store);
 	work_reset(store);
+	store->stc_dead = false;
 }
 
 void store_crash_forget(struct store_crash *store)
@@ -462,6 +484,8 @@ m0_time_t store_crash_due(const struct store_crash *store)
 {
 	const struct store_crash_group *group;
 
+	if (store->stc_dead)
+		return M0_TIME_NEVER;
 	if (store->stc_jobs != NULL)
 		return 0;
 	m0_list_for_each_entry(&store->stc_groups, group,

@@ -10,11 +10,22 @@
 
 #include "m0/rpc_store.h"
 
-/** Where it can fail. */
+/** Where it can fail, or die. At those that are past it can only die. */
 enum store_crash_point {
 	STORE_CRASH_BEGIN,
+	/** A key is put or deleted. */
 	STORE_CRASH_PUT,
-	STORE_CRASH_COMMIT
+	STORE_CRASH_PUT_DONE,
+	STORE_CRASH_COMMIT,
+	/** Some of it is written; what was before must stay. */
+	STORE_CRASH_COMMIT_PART,
+	/** It is kept, and nobody knows yet. */
+	STORE_CRASH_COMMIT_DONE
+};
+
+enum {
+	/** Of stc_fault: the server dies here. */
+	STORE_CRASH_DIES = 1
 };
 
 struct store_crash;
@@ -36,7 +47,9 @@ struct store_crash {
 	/** NULL: the time is always 0. */
 	m0_time_t (*stc_clock)(struct store_crash *store);
 	/** Optional: 0, or the error with which this fails. A commit that
-	 * fails takes all later ones that are under way with it. */
+	 * fails takes all later ones that are under way with it.
+	 * STORE_CRASH_DIES: from now on nothing is kept and no job is told,
+	 * until store_crash_crash(), which is to be called soon. */
 	int (*stc_fault)(struct store_crash    *store,
 			 enum store_crash_point point);
 	/** For the two above. */
@@ -46,6 +59,7 @@ struct store_crash {
 
 	uint64_t stc_commits_nr;
 	uint64_t stc_jobs_nr;
+	bool     stc_dead;
 
 	/* Its own. */
 

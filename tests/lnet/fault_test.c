@@ -129,8 +129,8 @@ static unsigned traffic(uint64_t within_ms)
 	node_window_init(&window, &b, BITS, BYTES, -1);
 	for (i = 0; i < OPS_NR; ++i) {
 		if (i % 2 == 0)
-			node_put(&op[i], &a, &b.n_nid, BITS, 0,
-				 i * 37 % BYTES, (uint8_t)i, true);
+			node_put(&op[i], &a, &b.n_nid, BITS, 0, i * 37 % BYTES,
+				 (uint8_t)i, true);
 		else
 			node_get(&op[i], &a, &b.n_nid, BITS, 0,
 				 i * 1001 % BYTES);
@@ -266,13 +266,13 @@ static void probe_done(struct m0_lnet_probe *probe)
 	m0_lnet_fault_attr_init(&attr, M0_LNET_FAULT_CUT);
 	attr.lfa_random = true;
 	called->cal_added = m0_lnet_fault_add(a.n_lnet, &attr, NULL);
-	called->cal_got = m0_lnet_fault_get(a.n_lnet, M0_LNET_FAULT_CUT, &fault,
-					    1);
+	called->cal_got =
+		m0_lnet_fault_get(a.n_lnet, M0_LNET_FAULT_CUT, &fault, 1);
 	called->cal_reset = m0_lnet_fault_reset(a.n_lnet, M0_LNET_FAULT_ANY);
 	called->cal_removed = m0_lnet_fault_del(a.n_lnet, M0_LNET_FAULT_ANY,
 						&a.n_nid, &m0_lnet_nid_any);
-	called->cal_removed += m0_lnet_fault_del(a.n_lnet, M0_LNET_FAULT_ANY,
-						 NULL, NULL);
+	called->cal_removed +=
+		m0_lnet_fault_del(a.n_lnet, M0_LNET_FAULT_ANY, NULL, NULL);
 }
 
 /* In a callback they are done at once. */
@@ -300,9 +300,8 @@ static void refused(const struct m0_lnet_fault_attr *attr, const char *field)
 	assert_int_equal(m0_lnet_fault_add(a.n_lnet, attr, why), -EINVAL);
 	if (strstr(why, field) == NULL)
 		fail_msg("'%s' does not name %s", why, field);
-	assert_int_equal(m0_lnet_fault_get(a.n_lnet, M0_LNET_FAULT_ANY, NULL,
-					   0),
-			 0);
+	assert_int_equal(
+		m0_lnet_fault_get(a.n_lnet, M0_LNET_FAULT_ANY, NULL, 0), 0);
 }
 
 /* What a rule may not be is told by field and value, and nothing is added. */

@@ -211,8 +211,14 @@ static bool gate(unsigned from, unsigned to)
 
 static int store_fault(struct store_crash *store, enum store_crash_point point)
 {
-	(void)store;
-	return point != STORE_CRASH_PUT && !hi.hw_calm &&
+	struct hi_server *s = container_of(store, struct hi_server, hs_store);
+
+	if (hi.hw_calm)
+		return 0;
+	++s->hs_points;
+	if (s->hs_dies_at > 0 && --s->hs_dies_at == 0)
+		return STORE_CRASH_DIES;
+	return (point == STORE_CRASH_BEGIN || point == STORE_CRASH_COMMIT) &&
 			       cf_rand(100) < hi.hw_fault_pct
 		       ? -EIO
 		       : 0;
@@ -249,11 +255,27 @@ static void client_crash(void)
 	c->hc_back_at = soon(100);
 }
 
+/* A store has died at one of its points: so does its server. */
+static void die(void)
+{
+	unsigned i;
+
+	for (i = 0; hi.hw_durable && i < hi.hw_servers_nr; ++i) {
+		struct hi_server *s = &hi.hw_server[i];
+
+		if (!s->hs_up || !s->hs_store.stc_dead)
+			continue;
+		hi_server_crash(s);
+		s->hs_back_at = soon(20);
+	}
+}
+
 /* Whoever is down and whose time has come comes back. */
 static void come_back(m0_time_t now)
 {
 	unsigned i;
 
+	die();
 	for (i = 0; i < hi.hw_servers_nr; ++i)
 		if (!hi.hw_server[i].hs_up && hi.hw_server[i].hs_back_at <= now)
 			hi_server_up(&hi.hw_server[i]);
@@ -308,12 +330,14 @@ static void faults_draw(void)
 
 	hi.hw_store_thread = cf_rand(2);
 	hi.hw_fault_pct = cf_rand(2) ? 0 : 4;
+	hi.hw_dies_max = cf_rand(2) ? 0 : 20 + (unsigned)cf_rand(500);
 	m0_sim_say(cf__sim(),
 		   "%u servers, %u clients, drop %u%%, twice %u%%, late %u%%, "
-		   "store %s, fails %u%%",
+		   "store %s, fails %u%%, dies within %u",
 		   hi.hw_servers_nr, hi.hw_clients_nr, faults.tf_drop_pct,
 		   faults.tf_duplicate_pct, faults.tf_delay_pct,
-		   hi.hw_store_thread ? "apart" : "within", hi.hw_fault_pct);
+		   hi.hw_store_thread ? "apart" : "within", hi.hw_fault_pct,
+		   hi.hw_dies_max);
 	toy_faults_set(&faults);
 	toy_gate_set(gate);
 }
@@ -336,8 +360,8 @@ static void world_up(void)
 
 	hi.hw_op = calloc(HI_OPS, sizeof *hi.hw_op);
 	hi_types_up();
-	hi.hw_servers_nr = 1 + (unsigned)cf_rand(HI_SERVERS);
-	hi.hw_clients_nr = 1 + (unsigned)cf_rand(HI_CLIENTS);
+	hi.hw_servers_nr = hi.hw_small ? 1 : 1 + (unsigned)cf_rand(HI_SERVERS);
+	hi.hw_clients_nr = hi.hw_small ? 1 : 1 + (unsigned)cf_rand(HI_CLIENTS);
 	faults_draw();
 	for (i = 0; i < hi.hw_servers_nr; ++i) {
 		struct hi_server *s = &hi.hw_server[i];
@@ -462,6 +486,50 @@ static void durable(void)
 	run(true);
 }
 
+/* A few requests in each stream, of one client to one server; nothing is lost.
+ * @return points of the store that were passed. */
+static unsigned run_small(unsigned dies_at)
+{
+	static const struct toy_faults none;
+	unsigned                       rounds = 0;
+	unsigned                       points;
+	unsigned                       i;
+
+	M0_SET0(&hi);
+	hi.hw_durable = true;
+	hi.hw_small = true;
+	world_up();
+	toy_faults_set(&none);
+	hi.hw_fault_pct = 0;
+	hi.hw_dies_max = 0;
+	hi.hw_server[0].hs_dies_at = dies_at;
+	for (i = 0; i < 40; ++i) {
+		hi_run_ms(3);
+		hi_reap();
+		come_back(m0_time_now());
+		if (rounds < 4 && all_are_joined(NULL)) {
+			post_round();
+			++rounds;
+		}
+	}
+	points = hi.hw_server[0].hs_points;
+	CF_TRUE(hi.hw_server[0].hs_lives == 1 + (dies_at != 0) ||
+			points < dies_at,
+		"it died when it was to, at %u of %u", dies_at, points);
+	heal();
+	world_down();
+	return points;
+}
+
+/* Each seed another point: 200 of them pass all. */
+static void every_write(void)
+{
+	unsigned points = run_small(0);
+
+	CF_TRUE(points > 20, "points: %u", points);
+	(void)run_small(1 + (unsigned)(cf.c_seed % points));
+}
+
 static void volatile_one(void)
 {
 	run(false);
@@ -469,6 +537,8 @@ static void volatile_one(void)
 
 static const struct cf_case cases[] = { { "a store that stays", durable },
 					{ "a volatile store", volatile_one },
+					{ "a store that dies at every write",
+					  every_write },
 					{ NULL, NULL } };
 
 static const struct cf_suite suites[] = { { "history", cases },

@@ -86,6 +86,10 @@ struct hi_server {
 	unsigned              hs_lives;
 	bool                  hs_up;
 	m0_time_t             hs_back_at;
+	/** It dies at this point of its store, counted down; 0: at none. */
+	unsigned hs_dies_at;
+	/** Points that its store has come by. */
+	unsigned hs_points;
 	/** Of the volatile store: what was appended, in order. */
 	unsigned hs_log[4 * HI_OPS];
 	unsigned hs_log_nr;
@@ -119,9 +123,13 @@ struct hi_world {
 	unsigned         hw_ops_nr;
 	/** Servers keep what was committed. */
 	bool hw_durable;
+	/** One of each. */
+	bool hw_small;
 	/** The store is a thread's of its own, and takes its time. */
 	bool     hw_store_thread;
 	unsigned hw_fault_pct;
+	/** Lives end at one of so many first points of the store; 0: not so. */
+	unsigned hw_dies_max;
 	/** Numbers that are cut off: bits. */
 	uint64_t hw_cut;
 	/** Faults are over. */

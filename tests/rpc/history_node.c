@@ -221,6 +221,8 @@ void hi_server_up(struct hi_server *s)
 		};
 		m0_list_init(&s->hs_life.hl_jobs);
 		cfg.rc_store = &s->hs_life.hl_store;
+		if (hi.hw_dies_max > 0)
+			s->hs_dies_at = 1 + (unsigned)cf_rand(hi.hw_dies_max);
 	}
 	hi.hw_cut &= ~(UINT64_C(1) << s->hs_nr);
 	machine_up(&s->hs_machine, 0, &cfg, s->hs_addr);
