@@ -202,14 +202,17 @@ int m0_net_kit_claim_id(uint64_t id, enum m0_net_queue_type qtype,
 void m0_net_kit_unclaim(struct m0_net_kit_buf *pub)
 {
 	struct kit_buf *kb = kit_buf_full(pub);
+	uint64_t        armed = kb_with_state(word_get(kb), KB_ARMED);
 	int32_t         late;
 
-	__atomic_store_n(&kb->kb_pub.nkb_word,
-			 kb_with_state(word_get(kb), KB_ARMED),
-			 __ATOMIC_SEQ_CST);
-	/* Noted while it was claimed: the machine itself gives it up. */
-	late = __atomic_exchange_n(&kb->kb_late, 0, __ATOMIC_SEQ_CST);
-	if (late != 0 && m0_net_kit_claim(pub))
+	__atomic_store_n(&kb->kb_pub.nkb_word, armed, __ATOMIC_SEQ_CST);
+	/*
+	 * Noted while it was claimed: the machine itself gives it up. The note
+	 * stays where it is, for whoever may have claimed it meanwhile; and if
+	 * it was added again, neither the note nor the buffer is ours.
+	 */
+	late = __atomic_load_n(&kb->kb_late, __ATOMIC_SEQ_CST);
+	if (late != 0 && word_cas(kb, armed, kb_with_state(armed, KB_CLAIMED)))
 		m0_net_kit_done(pub, late, 0);
 }
 
