@@ -63,14 +63,6 @@ bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr)
 	return memcmp(addr->sa_bytes, any, addr->sa_bytes_nr) == 0;
 }
 
-bool m0_tcp__addr_is_loopback(const struct m0_sock_addr *addr)
-{
-	return addr->sa_bytes_nr == sizeof(struct in_addr)
-		       ? addr->sa_bytes[0] == IN_LOOPBACKNET
-		       : memcmp(addr->sa_bytes, &in6addr_loopback,
-				sizeof in6addr_loopback) == 0;
-}
-
 const char *m0_tcp__addr_text(const struct m0_sock_addr *addr,
 			      char                       buf[M0_TCP_TEXT_BYTES])
 {

@@ -67,21 +67,6 @@ static int options_wanted(int fd, const struct m0_sock_io_cfg *cfg)
 	return rc;
 }
 
-/*
- * Between sockets of one host there is no path to be fair to, and a congestion
- * control that paces (bbr) costs up to a third of the rate. Reno is there
- * always, and allowed to everybody.
- */
-static void option_near(int fd, const struct m0_sock_io_cfg *cfg,
-			const struct m0_sock_addr *addr)
-{
-	static const char reno[] = "reno";
-
-	if (cfg->sic_congestion[0] == 0 && m0_tcp__addr_is_loopback(addr))
-		(void)option_set(fd, IPPROTO_TCP, TCP_CONGESTION, reno,
-				 sizeof reno - 1);
-}
-
 int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
 		   const struct m0_sock_addr   *addr)
 {
@@ -99,9 +84,7 @@ int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
 				sizeof one);
 	if (rc == 0)
 		rc = options_wanted(fd, cfg);
-	if (rc == 0)
-		option_near(fd, cfg, addr);
-	else
+	if (rc != 0)
 		(void)close(fd);
 	return rc != 0 ? rc : fd;
 }

@@ -173,8 +173,6 @@ bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_sock_addr *ret);
 int m0_tcp__addr_bound(int fd, struct m0_sock_addr *ret);
 /** Is it 0.0.0.0 or ::? */
 bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr);
-/** Is it one of 127.0.0.0/8, or ::1? */
-bool m0_tcp__addr_is_loopback(const struct m0_sock_addr *addr);
 
 enum {
 	M0_TCP_TEXT_BYTES = 64

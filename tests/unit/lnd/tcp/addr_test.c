@@ -51,23 +51,6 @@ static void addr_any_is_known(void **state)
 	assert_false(m0_tcp__addr_is_any(&one6));
 }
 
-/* All of 127.0.0.0/8 stays within the host, and nothing else does surely. */
-static void addr_loopback_is_known(void **state)
-{
-	struct m0_sock_addr lo = fake_addr("127.1.2.3", 0);
-	struct m0_sock_addr lo6 = fake_addr("::1", 0);
-	struct m0_sock_addr any = fake_addr("0.0.0.0", 0);
-	struct m0_sock_addr far = fake_addr("128.0.0.1", 0);
-	struct m0_sock_addr far6 = fake_addr("::2", 0);
-
-	(void)state;
-	assert_true(m0_tcp__addr_is_loopback(&lo));
-	assert_true(m0_tcp__addr_is_loopback(&lo6));
-	assert_false(m0_tcp__addr_is_loopback(&any));
-	assert_false(m0_tcp__addr_is_loopback(&far));
-	assert_false(m0_tcp__addr_is_loopback(&far6));
-}
-
 /* The loopback device is listed, as what it is; no room is no harm. */
 static void addr_ifaces_lists_loopback(void **state)
 {
@@ -99,7 +82,6 @@ int main(void)
 		cmocka_unit_test(addr_goes_there_and_back),
 		cmocka_unit_test(addr_of_other_family_is_refused),
 		cmocka_unit_test(addr_any_is_known),
-		cmocka_unit_test(addr_loopback_is_known),
 		cmocka_unit_test(addr_ifaces_lists_loopback),
 	};
 

@@ -3,7 +3,6 @@
 
 #include "sim/heap.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include <netinet/in.h>
@@ -301,49 +300,6 @@ static void dial_and_accept_set_options(void **state)
 	fake_free(ends[0]);
 }
 
-/* The name of the congestion control of an end. */
-static const char *congestion_of(const struct m0_sock_conn *conn, char name[16])
-{
-	struct m0_tcp_stream *stream = conn->fc_stream;
-	socklen_t             len = 16;
-
-	memset(name, 0, len);
-	assert_int_equal(getsockopt(stream->tcs_fd.lof_fd, IPPROTO_TCP,
-				    TCP_CONGESTION, name, &len),
-			 0);
-	return name;
-}
-
-/* Within the host nothing is paced; what was asked for is what is taken. */
-static void dial_on_loopback_takes_reno_unless_asked(void **state)
-{
-	struct m0_sock_io_cfg asked = { .sic_sndbuf_bytes = 0 };
-	struct m0_sock_conn  *ends[2];
-	char                  name[16];
-	FILE                 *file;
-	int                   i;
-
-	(void)state;
-	fake_open("127.0.0.1", NULL);
-	ends[0] = fake_pair(&ends[1]);
-	for (i = 0; i < 2; ++i)
-		assert_string_equal(congestion_of(ends[i], name), "reno");
-	fake_close();
-	fake_free(ends[0]);
-	file = fopen("/proc/sys/net/ipv4/tcp_congestion_control", "r");
-	if (file == NULL)
-		return;
-	assert_int_equal(fscanf(file, "%15s", asked.sic_congestion), 1);
-	fclose(file);
-	fake_open("127.0.0.1", &asked);
-	ends[0] = fake_pair(&ends[1]);
-	for (i = 0; i < 2; ++i)
-		assert_string_equal(congestion_of(ends[i], name),
-				    asked.sic_congestion);
-	fake_close();
-	fake_free(ends[0]);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,7 +314,6 @@ int main(void)
 		cmocka_unit_test(dial_without_memory_leaves_nothing),
 		cmocka_unit_test(dial_without_files_names_limit),
 		cmocka_unit_test(dial_and_accept_set_options),
-		cmocka_unit_test(dial_on_loopback_takes_reno_unless_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
