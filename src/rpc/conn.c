@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Connections of this machine as a client, and the map of services. A
+ * Connections of this machine as a client. A
  * connection that is ACTIVE and learns that the server does not know it any more
  * establishes itself again, and then its sessions, while items wait.
  */
@@ -27,136 +27,60 @@ void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,
 	m0_rpc__tell(conn->rcx_machine);
 }
 
-/* ----------------------------------------------------------------- map -- */
-
-static struct m0_rpc__place *place_find(struct m0_rpc__machine *m,
-					struct m0_uint128       service)
-{
-	struct m0_rpc__place *place;
-
-	m0_list_for_each_entry(&m->rml_places, place, struct m0_rpc__place,
-			       rpl_link)
-		if (m0_uint128_eq(&place->rpl_service, &service))
-			return place;
-	return NULL;
-}
-
-static int addr_check(struct m0_rpc__machine *m, const char *addr)
-{
-	struct m0_net_end_point *ep;
-	int                      rc;
-
-	if (strlen(addr) >= M0_RPC__ADDR_MAX)
-		return -EINVAL;
-	rc = m0_net_end_point_create(&ep, &m->rml_machine->rm_tm, addr);
-	if (rc == 0)
-		(void)m0_net_end_point_put(ep);
-	return rc;
-}
-
-struct mapping {
-	struct m0_uint128 mpg_service;
-	const char       *mpg_addr;
-};
-
-static void map_do(struct m0_rpc__machine *m, void *arg)
-{
-	const struct mapping *map = arg;
-	struct m0_rpc__conn  *conn;
-
-	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
-			       rcx_link) {
-		if (!m0_uint128_eq(&conn->rcx_conn->c_service,
-				   &map->mpg_service) ||
-		    strcmp(conn->rcx_addr, map->mpg_addr) == 0)
-			continue;
-		strcpy(conn->rcx_addr, map->mpg_addr);
-		m0_rpc__conn_retarget(conn);
-	}
-}
-
-int m0_rpc_machine_map(struct m0_rpc_machine *machine,
-		       struct m0_uint128 service, const char *addr)
-{
-	struct m0_rpc__machine *m = machine->rm_lib;
-	struct mapping          map = { service, addr };
-	struct m0_rpc__place   *place;
-	int                     rc = addr_check(m, addr);
-
-	if (rc != 0)
-		return rc;
-	m0_mutex_lock(&m->rml_places_lock);
-	place = place_find(m, service);
-	if (place == NULL) {
-		M0_ALLOC_PTR(place);
-		if (place != NULL) {
-			place->rpl_service = service;
-			m0_list_link_init(&place->rpl_link);
-			m0_list_add_tail(&m->rml_places, &place->rpl_link);
-		}
-	}
-	if (place != NULL)
-		strcpy(place->rpl_addr, addr);
-	m0_mutex_unlock(&m->rml_places_lock);
-	if (place == NULL)
-		return -ENOMEM;
-	m0_rpc__do(m, map_do, &map);
-	return 0;
-}
-
 /* ---------------------------------------------------------------- life -- */
+
+struct birth {
+	struct m0_rpc__conn        *bth_conn;
+	const struct m0_rpc__addrs *bth_addrs;
+	int                         bth_rc;
+};
 
 static void conn_link(struct m0_rpc__machine *m, void *arg)
 {
-	struct m0_rpc__conn *conn = arg;
+	struct birth        *birth = arg;
+	struct m0_rpc__conn *conn = birth->bth_conn;
 
+	birth->bth_rc = m0_rpc__links_make(conn, birth->bth_addrs);
+	if (birth->bth_rc != 0) {
+		m0_rpc__links_free(conn);
+		return;
+	}
 	conn->rcx_nr = ++m->rml_conn_seq;
 	m0_list_add_tail(&m->rml_conns, &conn->rcx_link);
 }
 
-static int conn_addr(struct m0_rpc__conn *conn, struct m0_uint128 service,
-		     const char *addr)
+static void lib_free(struct m0_rpc__conn *lib)
 {
-	struct m0_rpc__machine *m = conn->rcx_machine;
-	struct m0_rpc__place   *place;
-	int                     rc;
-
-	if (addr != NULL) {
-		rc = addr_check(m, addr);
-		if (rc == 0)
-			strcpy(conn->rcx_addr, addr);
-		return rc;
-	}
-	m0_mutex_lock(&m->rml_places_lock);
-	place = place_find(m, service);
-	if (place != NULL)
-		strcpy(conn->rcx_addr, place->rpl_addr);
-	m0_mutex_unlock(&m->rml_places_lock);
-	return place == NULL ? -ENOENT : 0;
+	m0_list_fini(&lib->rcx_links);
+	m0_list_fini(&lib->rcx_sessions);
+	m0_list_fini(&lib->rcx_items);
+	m0_list_fini(&lib->rcx_sources);
+	m0_free(lib);
 }
 
 int m0_rpc_conn_init(struct m0_rpc_conn *conn, struct m0_uint128 service,
 		     const char *addr, struct m0_rpc_machine *machine,
 		     uint64_t max_rpcs_in_flight)
 {
+	struct m0_rpc__addrs addrs;
 	struct m0_rpc__conn *lib;
+	struct birth         birth = { .bth_addrs = &addrs };
 	int                  rc;
 
+	rc = m0_rpc__addrs_find(machine->rm_lib, service, addr, &addrs);
+	if (rc != 0)
+		return rc;
 	M0_ALLOC_PTR(lib);
 	if (lib == NULL)
 		return -ENOMEM;
 	lib->rcx_machine = machine->rm_lib;
 	lib->rcx_conn = conn;
-	rc = conn_addr(lib, service, addr);
-	if (rc != 0) {
-		m0_free(lib);
-		return rc;
-	}
 	while (service.u_hi == 0 && service.u_lo == 0)
 		m0_os_random(&service, sizeof service);
 	m0_rpc__pause_init(&lib->rcx_pause, pause_over);
 	m0_list_link_init(&lib->rcx_link);
-	m0_list_link_init(&lib->rcx_target_link);
+	m0_rpc__pause_init(&lib->rcx_tick, m0_rpc__links_tick);
+	m0_list_init(&lib->rcx_links);
 	m0_list_init(&lib->rcx_sessions);
 	m0_list_init(&lib->rcx_items);
 	m0_list_init(&lib->rcx_sources);
@@ -168,17 +92,13 @@ int m0_rpc_conn_init(struct m0_rpc_conn *conn, struct m0_uint128 service,
 		max_rpcs_in_flight != 0 ? max_rpcs_in_flight : 8;
 	conn->c_state = M0_RPC_CONN_INITIALISED;
 	conn->c_lib = lib;
-	m0_rpc__do(lib->rcx_machine, conn_link, lib);
-	return 0;
-}
-
-static void target_leave(struct m0_rpc__conn *conn)
-{
-	if (conn->rcx_target == NULL)
-		return;
-	m0_list_del(&conn->rcx_target_link);
-	m0_rpc__target_put(conn->rcx_target);
-	conn->rcx_target = NULL;
+	birth.bth_conn = lib;
+	m0_rpc__do(lib->rcx_machine, conn_link, &birth);
+	if (birth.bth_rc != 0) {
+		lib_free(lib);
+		M0_SET0(conn);
+	}
+	return birth.bth_rc;
 }
 
 static void conn_unlink(struct m0_rpc__machine *m, void *arg)
@@ -188,7 +108,7 @@ static void conn_unlink(struct m0_rpc__machine *m, void *arg)
 	(void)m;
 	pause_end(conn);
 	m0_rpc__sources_end(conn);
-	target_leave(conn);
+	m0_rpc__links_free(conn);
 	m0_list_del(&conn->rcx_link);
 }
 
@@ -217,10 +137,7 @@ void m0_rpc_conn_fini(struct m0_rpc_conn *conn)
 		(void)m0_rpc__wait(lib->rcx_machine, is_let_go, lib,
 				   M0_TIME_NEVER);
 	m0_rpc__do(lib->rcx_machine, conn_unlink, lib);
-	m0_list_fini(&lib->rcx_sessions);
-	m0_list_fini(&lib->rcx_items);
-	m0_list_fini(&lib->rcx_sources);
-	m0_free(lib);
+	lib_free(lib);
 	conn->c_lib = NULL;
 	conn->c_state = M0_RPC_CONN_UNINITIALISED;
 }
@@ -285,18 +202,6 @@ void m0_rpc__conn_abort(struct m0_rpc__conn *conn)
 	}
 }
 
-static void limits_set(struct m0_rpc__conn *conn)
-{
-	struct m0_rpc_frm            *frm = &conn->rcx_target->trg_frm;
-	struct m0_rpc_frm_constraints limits = frm->f_constraints;
-
-	limits.fc_max_nr_packets_enqed = conn->rcx_conn->c_max_rpcs_in_flight;
-	limits.fc_max_packet_size =
-		min64u(limits.fc_max_packet_size, conn->rcx_packet_max);
-	limits.fc_max_nr_bytes_accumulated = limits.fc_max_packet_size;
-	m0_rpc__frm_constraints_set(frm, &limits);
-}
-
 static int answer_take(struct m0_rpc__conn *conn, const void *body,
 		       m0_bcount_t nr)
 {
@@ -314,7 +219,7 @@ static int answer_take(struct m0_rpc__conn *conn, const void *body,
 			 __ATOMIC_RELAXED);
 	conn->rcx_conn->c_server_incarnation = rep.rcr_incarnation;
 	conn->rcx_target->trg_epoch = rep.rcr_epoch;
-	limits_set(conn);
+	m0_rpc__target_limits(conn->rcx_target);
 	return 0;
 }
 
@@ -324,6 +229,7 @@ static void conn_up(struct m0_rpc__conn *conn)
 	struct m0_list_link    *link;
 	struct m0_list_link    *next;
 
+	m0_rpc__links_up(conn);
 	if (!conn->rcx_again) {
 		m0_rpc__conn_state_set(conn, M0_RPC_CONN_ACTIVE);
 		m0_rpc__watch_conn(conn->rcx_machine, conn->rcx_conn);
@@ -339,12 +245,17 @@ static void conn_up(struct m0_rpc__conn *conn)
 static void conn_answered(struct m0_rpc__note *note, int rc, const void *body,
 			  m0_bcount_t nr)
 {
-	struct m0_rpc__conn *conn = note->rno_arg;
+	struct m0_rpc__conn   *conn = note->rno_arg;
+	struct m0_rpc__target *target;
 
 	/* It has another one by now, or has gone to another place. */
 	if (conn->rcx_note != note)
 		return;
 	conn->rcx_note = NULL;
+	/* To be taken for the main one's, whichever that is by now. */
+	target = m0_rpc__il(&note->rno_item)->ril_target;
+	if (rc == 0 && target != NULL && target != conn->rcx_target)
+		m0_rpc__main_set(m0_rpc__link_of(conn, target->trg_key.trk_ep));
 	if (rc == 0)
 		rc = answer_take(conn, body, nr);
 	if (rc == 0)
@@ -356,38 +267,38 @@ static void conn_answered(struct m0_rpc__note *note, int rc, const void *body,
 		m0_rpc__conn_fail(conn, rc);
 }
 
-static int target_take(struct m0_rpc__conn *conn)
+uint32_t m0_rpc__conn_est(const struct m0_rpc__conn *conn, void *body)
 {
-	const struct m0_rpc_frm_policy *policy = conn->rcx_conn->c_policy;
-	struct m0_rpc__machine         *m = conn->rcx_machine;
-	struct m0_rpc__target          *target;
-	int                             rc;
+	struct m0_rpc_conn_est est = {
+		.rce_service = conn->rcx_conn->c_service,
+		.rce_conn = conn->rcx_nr,
+		.rce_packet_max = (uint32_t)conn->rcx_machine->rml_msg_size,
+	};
 
-	rc = m0_rpc__target_find(m, conn->rcx_addr,
-				 policy != NULL ? policy : m->rml_cfg.rc_policy,
-				 &target);
-	if (rc != 0)
-		return rc;
-	target_leave(conn);
-	conn->rcx_target = target;
-	m0_list_add_tail(&target->trg_conns, &conn->rcx_target_link);
-	limits_set(conn);
-	return 0;
+	return (uint32_t)m0_rpc__conn_est_put(body, &est);
+}
+
+/* From now on it has to be answered over the main link, or over another. */
+static void note_is(struct m0_rpc__conn *conn, struct m0_rpc__note *note)
+{
+	struct m0_rpc__machine *m = conn->rcx_machine;
+
+	conn->rcx_note = note;
+	conn->rcx_note_at = m->rml_now;
+	if (conn->rcx_links_nr > 1)
+		m0_rpc__links_watch(conn,
+				    m0_time_add(m->rml_now,
+						m->rml_cfg.rc_link_idle_ns));
 }
 
 static void conn_ask(struct m0_rpc__conn *conn)
 {
 	struct m0_rpc__machine *m = conn->rcx_machine;
-	struct m0_rpc_conn_est  est = {
-		 .rce_service = conn->rcx_conn->c_service,
-		 .rce_conn = conn->rcx_nr,
-		 .rce_packet_max = (uint32_t)m->rml_msg_size,
-	};
-	struct m0_rpc__note *note;
-	int                  rc = 0;
+	struct m0_rpc__note    *note;
+	int                     rc = 0;
 
 	if (conn->rcx_target == NULL)
-		rc = target_take(conn);
+		rc = m0_rpc__main_take(conn);
 	note = rc == 0 ? m0_rpc__note_new(m, M0_RPC_OP_CONN_ESTABLISH,
 					  M0_RPC_WIRE_BODY_MAX)
 		       : NULL;
@@ -395,10 +306,10 @@ static void conn_ask(struct m0_rpc__conn *conn)
 		m0_rpc__conn_fail(conn, rc != 0 ? rc : -ENOMEM);
 		return;
 	}
-	note->rno_nr = (uint32_t)m0_rpc__conn_est_put(note->rno_body, &est);
+	note->rno_nr = m0_rpc__conn_est(conn, note->rno_body);
 	note->rno_done = conn_answered;
 	note->rno_arg = conn;
-	conn->rcx_note = note;
+	note_is(conn, note);
 	m0_rpc__note_ask(note, conn, m->rml_session0,
 			 conn->rcx_again ? m0_time_add(m->rml_now,
 						       m->rml_cfg.rc_timeout_ns)
@@ -433,8 +344,7 @@ static void oneway_move(struct m0_rpc__conn *conn)
 		if (!m0_rpc__frm_item_is_cached(&il->ril_frm))
 			continue;
 		m0_rpc__frm_remove(&il->ril_frm);
-		il->ril_target = conn->rcx_target;
-		m0_rpc__item_form(conn->rcx_machine, m0_rpc__item_of(il));
+		m0_rpc__item_again(conn->rcx_machine, m0_rpc__item_of(il));
 	}
 }
 
@@ -444,12 +354,10 @@ void m0_rpc__conn_retarget(struct m0_rpc__conn *conn)
 	struct m0_rpc__session *session;
 	int                     rc;
 
-	if (conn->rcx_target == NULL)
-		return;
 	m0_list_for_each_entry(&conn->rcx_sessions, session,
 			       struct m0_rpc__session, rsx_link)
 		m0_rpc__session_suspend(session);
-	rc = target_take(conn);
+	rc = m0_rpc__main_take(conn);
 	if (rc != 0) {
 		m0_rpc__conn_fail(conn, rc);
 		return;
@@ -567,7 +475,7 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		(uint32_t)m0_rpc__number_put(note->rno_body, conn->rcx_nr);
 	note->rno_done = terminated;
 	note->rno_arg = conn;
-	conn->rcx_note = note;
+	note_is(conn, note);
 	m0_rpc__note_ask(note, conn, m->rml_session0, conn->rcx_expires);
 }
 

@@ -119,8 +119,9 @@ void m0_rpc__sources_end(struct m0_rpc__conn *conn)
 }
 
 /* As a one-way item that was posted to the connection. */
-static struct m0_rpc_frm_item *source_item(struct m0_rpc__conn *conn,
-					   struct m0_rpc_item  *item)
+static struct m0_rpc_frm_item *source_item(struct m0_rpc__conn   *conn,
+					   struct m0_rpc__target *target,
+					   struct m0_rpc_item    *item)
 {
 	struct m0_rpc__machine *m = conn->rcx_machine;
 	struct m0_rpc__item    *il = m0_rpc__il(item);
@@ -129,7 +130,7 @@ static struct m0_rpc_frm_item *source_item(struct m0_rpc__conn *conn,
 	il->ril_payload = item->ri_type->rit_ops->rito_payload_size(item);
 	m0_rpc__item_prepare(m, item);
 	il->ril_conn = conn;
-	il->ril_target = conn->rcx_target;
+	il->ril_target = target;
 	__atomic_fetch_add(&conn->rcx_hold_nr, 1, __ATOMIC_SEQ_CST);
 	m0_list_add_tail(&conn->rcx_items, &il->ril_link);
 	item->ri_expires = m0_time_add(m->rml_now, m->rml_cfg.rc_timeout_ns);
@@ -146,14 +147,16 @@ struct m0_rpc_frm_item *m0_rpc__source_ask(struct m0_rpc__target *target,
 {
 	struct m0_rpc_item_source *source;
 	struct m0_rpc__conn       *conn;
+	struct m0_rpc__link       *link;
 	struct m0_rpc_item        *item;
 
 	if (bytes < M0_RPC_WIRE_ITEM_BYTES + M0_RPC_WIRE_ALIGN)
 		return NULL;
 	bytes = (bytes - M0_RPC_WIRE_ITEM_BYTES) &
 		~(m0_bcount_t)(M0_RPC_WIRE_ALIGN - 1);
-	m0_list_for_each_entry(&target->trg_conns, conn, struct m0_rpc__conn,
-			       rcx_target_link) {
+	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,
+			       lnk_target_link) {
+		conn = link->lnk_conn;
 		if (m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE)
 			continue;
 		m0_list_for_each_entry(&conn->rcx_sources, source,
@@ -162,7 +165,7 @@ struct m0_rpc_frm_item *m0_rpc__source_ask(struct m0_rpc__target *target,
 				continue;
 			item = source->ris_ops->riso_get_item(source, bytes);
 			if (item != NULL)
-				return source_item(conn, item);
+				return source_item(conn, target, item);
 		}
 	}
 	return NULL;

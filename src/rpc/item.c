@@ -101,7 +101,7 @@ void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	il->ril_packet = NULL;
 	il->ril_session = NULL;
 	il->ril_conn = NULL;
-	il->ril_resend_at = M0_TIME_NEVER;
+	il->ril_on = NULL;
 	m0_list_link_init(&il->ril_link);
 	m0_timer_init(&il->ril_timer);
 	m0_rpc__frm_item_init(&il->ril_frm);
@@ -156,6 +156,15 @@ void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		m0_rpc__state_set(item, M0_RPC_ITEM_ENQUEUED);
 	else if (!(il->ril_flags & M0_RPC__IF_KEPT))
 		m0_rpc__item_end(item, rc, NULL);
+}
+
+void m0_rpc__item_again(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	m0_rpc__route(item);
+	if (m0_rpc__il(item)->ril_target != NULL)
+		m0_rpc__item_form(m, item);
+	else
+		m0_rpc__item_end(item, -ENOTCONN, NULL);
 }
 
 bool m0_rpc__item_unform(struct m0_rpc_item *item)
@@ -243,6 +252,7 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 	M0_PRE(!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)));
 	m0_timerq_cancel(&m->rml_timers, &il->ril_timer);
 	numbers_leave(m, item);
+	m0_rpc__link_left(item);
 	item->ri_error = rc;
 	item->ri_reply = reply;
 	if (m0_rpc__item_unform(item)) {
@@ -259,6 +269,10 @@ void m0_rpc__item_ends(struct m0_rpc_item *item)
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_ENDS;
+	/* A reply that was to leave over another link: see reply.c. */
+	if ((il->ril_flags & M0_RPC__IF_AGAIN) &&
+	    (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY))
+		m0_rpc__target_put(il->ril_target);
 	parts_end(item, item->ri_error);
 	ended_add(item->ri_rmachine->rm_lib, item);
 }
@@ -344,7 +358,8 @@ static void server_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	struct m0_rpc__note *note;
 
 	if (item->ri_nr_sent == 0 || il->ril_session == NULL ||
-	    il->ril_target == NULL || il->ril_session->rsx_session == NULL)
+	    il->ril_session->rsx_session == NULL ||
+	    il->ril_conn->rcx_target == NULL)
 		return;
 	note = m0_rpc__note_new(m, M0_RPC_OP_CANCEL, 0);
 	if (note == NULL)
@@ -356,7 +371,8 @@ static void server_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		.rre_xid = item->ri_stream != 0 ? il->ril_citem.rci_xid
 						: il->ril_xid,
 	};
-	m0_rpc__note_send(note, il->ril_target);
+	m0_rpc__note_send(note, il->ril_on != NULL ? il->ril_on->lnk_target
+						   : il->ril_conn->rcx_target);
 }
 
 static void cancel_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)

@@ -178,6 +178,8 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	m0_time_t               next;
 
 	m->rml_now = now;
+	if (M0_UNLIKELY(m->rml_rails_nr > 0 || m->rml_rails_gone != NULL))
+		m0_rpc__rails_deliver(m);
 	timers_run(m);
 	work_run(m, &tells);
 	if (m->rml_store->rst_ops->rso_step != NULL) {
@@ -241,6 +243,7 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_list_init(&m->rml_conns);
 	m0_list_init(&m->rml_places);
 	m0_mutex_init(&m->rml_places_lock);
+	m0_mutex_init(&m->rml_rails_lock);
 	m0_hash_init(&m->rml_clients);
 	m0_mutex_init(&m->rml_stats_lock);
 	m0_list_init(&m->rml_watches);
@@ -253,19 +256,11 @@ static void parts_init(struct m0_rpc__machine *m)
 
 static void parts_fini(struct m0_rpc__machine *m)
 {
-	struct m0_rpc__place *place;
-
-	while (!m0_list_is_empty(&m->rml_places)) {
-		place = container_of(m0_list_first(&m->rml_places),
-				     struct m0_rpc__place, rpl_link);
-		m0_list_del(&place->rpl_link);
-		m0_free(place);
-	}
 	m0_list_fini(&m->rml_watches);
 	m0_mutex_fini(&m->rml_stats_lock);
 	m0_hash_fini(&m->rml_clients);
-	m0_mutex_fini(&m->rml_places_lock);
-	m0_list_fini(&m->rml_places);
+	m0_rpc__places_fini(m);
+	m0_mutex_fini(&m->rml_rails_lock);
 	m0_list_fini(&m->rml_conns);
 	m0_hash_fini(&m->rml_sessions);
 	m0_list_fini(&m->rml_packets_busy);
@@ -338,6 +333,7 @@ static void lib_fini(struct m0_rpc__machine *m, bool with_tm)
 
 	m0_rpc__targets_fini(m);
 	m0_rpc__packets_fini(m);
+	m0_rpc__rails_fini(m);
 	if (with_tm) {
 		int rc = m0_net_tm_fini(&m->rml_machine->rm_tm);
 
@@ -463,6 +459,7 @@ static void stop_begin(struct m0_rpc__machine *m, void *arg)
 				 __ATOMIC_RELEASE);
 		m->rml_drain_at =
 			m0_time_add(m->rml_now, m->rml_cfg.rc_drain_ns);
+		m0_rpc__probes_end(m);
 	}
 	if (*now && m->rml_phase == M0_RPC__DRAINS) {
 		m->rml_drain_at = m->rml_now;
@@ -502,6 +499,7 @@ void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 	 * wait for any more. */
 	if (__atomic_exchange_n(&m->rml_ends, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
+	m0_rpc__rails_stop(m);
 	(void)m0_net_tm_stop(&machine->rm_tm, true);
 	stopped_wait(m);
 	m0_rpc__calls_close(m);

@@ -136,8 +136,7 @@ static void plain_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		il->ril_flags |= M0_RPC__IF_PARKED;
 		return;
 	}
-	il->ril_target = il->ril_conn->rcx_target;
-	m0_rpc__item_form(m, item);
+	m0_rpc__item_again(m, item);
 }
 
 void m0_rpc__post_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
@@ -280,8 +279,7 @@ static void oneway_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		return;
 	}
 	m0_timerq_arm(&m->rml_timers, &il->ril_timer, item->ri_expires);
-	il->ril_target = conn->rcx_target;
-	m0_rpc__item_form(m, item);
+	m0_rpc__item_again(m, item);
 }
 
 int m0_rpc_oneway_item_post(struct m0_rpc_conn *conn, struct m0_rpc_item *item)
@@ -324,7 +322,7 @@ static void resend(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	il->ril_resend_ns =
 		min64u(2 * il->ril_resend_ns,
 		       max64u(m->rml_cfg.rc_resend_max_ns, il->ril_resend_ns));
-	m0_rpc__item_form(m, item);
+	m0_rpc__item_again(m, item);
 }
 
 void m0_rpc__item_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
@@ -418,6 +416,17 @@ static void replied(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	m0_rpc__item_end(item, rc, reply);
 }
 
+/* Handshakes have one session for all places. */
+static bool is_of_place(const struct m0_rpc__session *s,
+			const struct m0_rpc_item     *item,
+			const struct m0_rpc__came    *came)
+{
+	const struct m0_rpc__target *target = m0_rpc__il(item)->ril_target;
+
+	return s->rsx_session != NULL ||
+	       (target != NULL && target->trg_key.trk_ep == came->rca_ep);
+}
+
 /* The server's library says why not. */
 static void refused(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		    struct m0_rpc__session *s)
@@ -437,10 +446,7 @@ static void refused(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	}
 	if (came->rca_item.rwi_stream == 0)
 		item = m0_rpc__xid_find(s, came->rca_item.rwi_xid);
-	/* Handshakes have one session for all places. */
-	if (item != NULL &&
-	    (m0_rpc__il(item)->ril_target == NULL ||
-	     m0_rpc__il(item)->ril_target->trg_key.trk_ep != came->rca_ep))
+	if (item != NULL && !is_of_place(s, item, came))
 		item = NULL;
 	if (item == NULL) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
@@ -483,13 +489,17 @@ static bool is_from(const struct m0_rpc__session *s,
 		    const struct m0_rpc__came    *came)
 {
 	const struct m0_rpc__conn *conn = s->rsx_conn;
+	struct m0_rpc__link       *link;
 
-	return s->rsx_session == NULL ||
-	       (conn->rcx_target != NULL &&
-		conn->rcx_target->trg_key.trk_ep == came->rca_ep &&
-		(conn->rcx_conn->c_server_incarnation ==
-			 came->rca_packet.rwp_incarnation ||
-		 came->rca_item.rwi_opcode == M0_RPC_OP_REFUSED));
+	if (s->rsx_session == NULL)
+		return true;
+	link = m0_rpc__link_of(conn, came->rca_ep);
+	if (link == NULL || (conn->rcx_conn->c_server_incarnation !=
+				     came->rca_packet.rwp_incarnation &&
+			     came->rca_item.rwi_opcode != M0_RPC_OP_REFUSED))
+		return false;
+	link->lnk_info.lki_heard = s->rsx_machine->rml_now;
+	return true;
 }
 
 void m0_rpc__came_reply(struct m0_rpc__machine *m, struct m0_rpc__came *came)
@@ -508,9 +518,7 @@ void m0_rpc__came_reply(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 		stream_replied(m, came, s);
 	} else {
 		item = m0_rpc__xid_find(s, came->rca_item.rwi_xid);
-		if (item == NULL || m0_rpc__il(item)->ril_target == NULL ||
-		    m0_rpc__il(item)->ril_target->trg_key.trk_ep !=
-			    came->rca_ep)
+		if (item == NULL || !is_of_place(s, item, came))
 			M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		else
 			replied(m, came, item);

@@ -219,10 +219,8 @@ static void message_came(struct m0_rpc__machine           *m,
 
 static void recv_cb(const struct m0_net_buffer_event *ev)
 {
-	struct m0_net_buffer  *nb = ev->nbe_buffer;
-	struct m0_rpc_machine *machine =
-		container_of(nb->nb_tm, struct m0_rpc_machine, rm_tm);
-	struct m0_rpc__machine *m = machine->rm_lib;
+	struct m0_net_buffer   *nb = ev->nbe_buffer;
+	struct m0_rpc__machine *m = m0_rpc__machine_of(nb->nb_tm);
 	struct m0_rpc__machine *before = m0_rpc__enter(m);
 	/* Asked now: items may put it meanwhile, and it is queued again. */
 	bool is_final = !(nb->nb_flags & M0_NET_BUF_QUEUED);

@@ -5,14 +5,50 @@
  */
 #include "rpc/server.h"
 
+/*
+ * One that is on its way, and is asked for over another link; perhaps the first
+ * is dead. True: it can be sent there now; else when its packet has ended.
+ */
+static bool reply_move(struct m0_rpc_item *reply, struct m0_rpc__target *target)
+{
+	struct m0_rpc__item *il = m0_rpc__il(reply);
+
+	if (m0_rpc__item_unform(reply))
+		return true;
+	if (il->ril_flags & M0_RPC__IF_AGAIN)
+		m0_rpc__target_put(il->ril_target);
+	m0_rpc__target_ref(target);
+	il->ril_target = target;
+	il->ril_flags |= M0_RPC__IF_AGAIN;
+	return false;
+}
+
+void m0_rpc__request_moved(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+			   struct m0_rpc__came *came)
+{
+	struct m0_rpc__item   *il = m0_rpc__il(item);
+	struct m0_rpc__target *target = il->ril_target;
+
+	if (target == NULL || target->trg_key.trk_ep == came->rca_ep ||
+	    m0_rpc__came_target(m, came) == NULL)
+		return;
+	m0_rpc__target_ref(came->rca_target);
+	il->ril_target = came->rca_target;
+	m0_rpc__target_put(target);
+}
+
 void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
 			struct m0_rpc__target *target)
 {
 	struct m0_rpc__item *il = m0_rpc__il(reply);
 
-	if (target == NULL || m0_rpc__frm_item_is_cached(&il->ril_frm) ||
-	    il->ril_packet != NULL || (il->ril_flags & M0_RPC__IF_ENDED))
+	if (target == NULL || (il->ril_flags & M0_RPC__IF_ENDED))
 		return;
+	if (m0_rpc__frm_item_is_cached(&il->ril_frm) ||
+	    il->ril_packet != NULL) {
+		if (il->ril_target == target || !reply_move(reply, target))
+			return;
+	}
 	il->ril_target = target;
 	m0_rpc__item_form(m, reply);
 }
@@ -28,6 +64,8 @@ void m0_rpc__request_done(struct m0_rpc__machine *m,
 	if (il->ril_flags & M0_RPC__IF_IN_DUPS)
 		m0_rpc_dups_del(&client->rct_dups, &il->ril_dup);
 	il->ril_target = NULL;
+	if (stream != NULL)
+		stream->rsq_item = NULL;
 	--m->rml_executing_nr;
 	m0_rpc__state_set(request, M0_RPC_ITEM_REPLIED);
 	m0_rpc_item_put(request);

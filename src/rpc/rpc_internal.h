@@ -17,7 +17,8 @@
  * Files: machine.c life and step; call.c inbox, waiting; type.c; item.c states
  * and ends; target.c destinations; send.c packets that leave; recv.c packets
  * that come; post.c requests; reply.c their replies; conn.c, session.c the
- * client's handshakes; server.c peers as clients; serve.c their requests;
+ * client's handshakes; map.c, link.c, probe.c, rail.c its addresses and those of
+ * services; server.c peers as clients; serve.c their requests;
  * update.c
  * transactions; restore.c what a store keeps of clients; raw.c, group.c, source.c, stats.c.
  */
@@ -41,6 +42,8 @@ struct m0_rpc__session;
 struct m0_rpc__client;
 struct m0_rpc__packet;
 struct m0_rpc__rbuf;
+struct m0_rpc__link;
+struct m0_rpc__rail;
 
 enum {
 	/** Bodies from here on may be gathered. */
@@ -53,7 +56,6 @@ enum {
 	M0_RPC__NOTICES_MAX = 1024,
 	/** Of these, to one place: perhaps nobody reads them there. */
 	M0_RPC__NOTICES_EACH_MAX = 64,
-	M0_RPC__ADDR_MAX = 96,
 	/** Packets that one receive buffer takes. */
 	M0_RPC__RECV_MSGS_MAX = 256
 };
@@ -103,13 +105,6 @@ bool m0_rpc__calls_wait(const struct m0_rpc__machine *m);
 void m0_rpc__calls_close(struct m0_rpc__machine *m);
 
 /* --------------------------------------------------------------- machine -- */
-
-/** A pair of the map of services. */
-struct m0_rpc__place {
-	struct m0_list_link rpl_link;
-	struct m0_uint128   rpl_service;
-	char                rpl_addr[M0_RPC__ADDR_MAX];
-};
 
 enum m0_rpc__phase {
 	M0_RPC__RUNS,
@@ -207,6 +202,12 @@ struct m0_rpc__machine {
 	/** By rpl_link, under the lock. */
 	struct m0_list  rml_places;
 	struct m0_mutex rml_places_lock;
+	/** Further addresses; the machine's thread reads rml_rails_nr of
+	 * them. */
+	struct m0_rpc__rail *rml_rails[M0_RPC_LINKS_MAX - 1];
+	uint32_t             rml_rails_nr;
+	struct m0_rpc__rail *rml_rails_gone;
+	struct m0_mutex      rml_rails_lock;
 
 	/* As a server. */
 	struct m0_hash         rml_clients;
@@ -299,7 +300,9 @@ enum m0_rpc__item_flags {
 	/** Incoming: counted as being executed. */
 	M0_RPC__IF_EXECUTING = 2048,
 	/** Incoming: a reply was posted. */
-	M0_RPC__IF_ANSWERED = 4096
+	M0_RPC__IF_ANSWERED = 4096,
+	/** Leaves its link: to be put on another. */
+	M0_RPC__IF_MOVES = 8192
 };
 
 /** ril_gate: who cancels and who ends agree on this. Atomic. */
@@ -340,7 +343,9 @@ struct m0_rpc__item {
 			struct m0_rpc__packet  *ril_packet;
 			struct m0_rpc__session *ril_session;
 			struct m0_rpc__conn    *ril_conn;
-			m0_time_t               ril_resend_at;
+			/** That counts it, with so many bytes. */
+			struct m0_rpc__link *ril_on;
+			uint32_t             ril_on_bytes;
 			union {
 				/** Of a stream. */
 				struct m0_rpc_citem ril_citem;
@@ -420,6 +425,8 @@ unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max);
 void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** Puts an item into the formation of ril_target; ends it if that fails. */
 void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item);
+/** The same over the link that is best now: of requests. */
+void m0_rpc__item_again(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** Out of formation or packet; false: a packet on its way has its memory. */
 bool               m0_rpc__item_unform(struct m0_rpc_item *item);
 static inline bool m0_rpc__item_is_final(enum m0_rpc_item_state state)
@@ -443,8 +450,10 @@ struct m0_rpc__note {
 	struct m0_rpc__stream *rno_stream;
 	/** Counted in rml_notices_nr, and there, with a reference; NULL. */
 	struct m0_rpc__target *rno_counted;
-	uint16_t               rno_flags;
-	uint32_t               rno_nr;
+	/** Asks over this one alone. */
+	struct m0_rpc__link *rno_link;
+	uint16_t             rno_flags;
+	uint32_t             rno_nr;
 	_Alignas(8) uint8_t rno_body[];
 };
 
@@ -507,8 +516,8 @@ struct m0_rpc__target {
 	uint32_t trg_notices_nr;
 	/** What the peer told us to put into packets. */
 	uint64_t trg_epoch;
-	/** By rcx_target_link. */
-	struct m0_list trg_conns;
+	/** By lnk_target_link. */
+	struct m0_list trg_links;
 };
 
 /** With a reference; NULL: no memory. */
@@ -516,7 +525,8 @@ struct m0_rpc__target *m0_rpc__target_get(
 	struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	const struct m0_rpc_frm_policy *policy);
 /** The same by address. @retval -EINVAL, -ENOMEM */
-int  m0_rpc__target_find(struct m0_rpc__machine *m, const char *addr,
+int  m0_rpc__target_find(struct m0_rpc__machine    *m,
+			 struct m0_net_transfer_mc *tm, const char *addr,
 			 const struct m0_rpc_frm_policy *policy,
 			 struct m0_rpc__target         **ret);
 void m0_rpc__target_ref(struct m0_rpc__target *target);
@@ -549,6 +559,8 @@ struct m0_rpc__packet {
 };
 
 extern const struct m0_rpc_frm_ops m0_rpc__frm_ops;
+/** Gives up what is on its way there. */
+void m0_rpc__packets_cancel(struct m0_rpc__target *target);
 void m0_rpc__packets_fini(struct m0_rpc__machine *m);
 /** Sends "I do not speak your version". */
 void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
@@ -626,56 +638,7 @@ static inline void m0_rpc__pause_forget(struct m0_rpc__pause *pause)
 	pause->rpa_ns = 0;
 }
 
-/* ---------------------------------------------------------------- conn.c -- */
-
-struct m0_rpc__conn {
-	struct m0_rpc_conn     *rcx_conn;
-	struct m0_rpc__machine *rcx_machine;
-	struct m0_list_link     rcx_link;
-	struct m0_list_link     rcx_target_link;
-	char                    rcx_addr[M0_RPC__ADDR_MAX];
-	bool                    rcx_mapped;
-	struct m0_rpc__target  *rcx_target;
-	uint64_t                rcx_nr;
-	/** By rsx_link. */
-	struct m0_list rcx_sessions;
-	/** One-way items, by ril_link; posted and not told. Atomic. */
-	struct m0_list rcx_items;
-	uint32_t       rcx_hold_nr;
-	/** By ris_link. */
-	struct m0_list rcx_sources;
-	/** Packets that the server takes. */
-	m0_bcount_t rcx_packet_max;
-	/** Has been ACTIVE, and asks again. */
-	bool rcx_again;
-	/** The handshake that is on its way; NULL. */
-	struct m0_rpc__note *rcx_note;
-	/** Before it. */
-	struct m0_rpc__pause rcx_pause;
-	m0_time_t            rcx_expires;
-	struct m0_rpc__call  rcx_call;
-};
-
-static inline m0_bcount_t m0_rpc__packet_max(const struct m0_rpc__conn *conn)
-{
-	return __atomic_load_n(&conn->rcx_packet_max, __ATOMIC_RELAXED);
-}
-
-/** The server does not know us (any more): asks again, then for sessions. */
-void m0_rpc__conn_again(struct m0_rpc__conn *conn);
-/** It will not be: sessions and items end with it. */
-void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc);
-/** The map has changed. */
-void m0_rpc__conn_retarget(struct m0_rpc__conn *conn);
-/** Its one-way items. */
-void m0_rpc__conn_end_items(struct m0_rpc__conn *conn, int rc);
-/** One of them is final. */
-void m0_rpc__conn_release(struct m0_rpc__conn *conn);
-/** Whoever is at this end point does not speak our version. */
-void m0_rpc__conns_refused(struct m0_rpc__machine  *m,
-			   struct m0_net_end_point *ep);
-void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,
-			    enum m0_rpc_conn_state state);
+#include "rpc/conn.h"
 
 /* --------------------------------------------------- session.c, stream.c -- */
 
@@ -691,6 +654,8 @@ struct m0_rpc__stream {
 	bool                 rsy_owes;
 	uint64_t             rsy_order;
 	uint32_t             rsy_nr;
+	/** Where what is cached of it is; or was last. */
+	struct m0_rpc__link *rsy_link;
 };
 
 struct m0_rpc__session {

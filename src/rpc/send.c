@@ -334,15 +334,14 @@ static void frm_packet_ready(struct m0_rpc_frm        *frm,
 {
 	struct m0_rpc__packet *p =
 		container_of(packet, struct m0_rpc__packet, rpk_frm);
-	struct m0_rpc__machine *m = p->rpk_machine;
-	uint32_t                nr = items_put(p);
-	int                     rc = 0;
+	uint32_t nr = items_put(p);
+	int      rc = 0;
 
 	(void)frm;
 	if (nr > 0) {
 		seal(p, nr);
 		p->rpk_nb.nb_ep = p->rpk_target->trg_key.trk_ep;
-		rc = m0_net_buffer_add(&p->rpk_nb, &m->rml_machine->rm_tm);
+		rc = m0_net_buffer_add(&p->rpk_nb, p->rpk_nb.nb_ep->nep_tm);
 	}
 	if (nr == 0 || rc != 0)
 		packet_sent(p, rc != 0 ? rc : -ENODATA);
@@ -385,7 +384,7 @@ static struct m0_rpc_frm_item *frm_spare(struct m0_rpc_frm *frm,
 		container_of(frm, struct m0_rpc__target, trg_frm);
 
 	(void)segs;
-	return m0_list_is_empty(&t->trg_conns) ? NULL
+	return m0_list_is_empty(&t->trg_links) ? NULL
 					       : m0_rpc__source_ask(t, bytes);
 }
 
@@ -418,7 +417,16 @@ static void request_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	if (!il->ril_session->rsx_is_up && !m0_rpc__is_note(item))
 		il->ril_flags |= M0_RPC__IF_PARKED;
 	else if (il->ril_flags & M0_RPC__IF_AGAIN)
-		m0_rpc__item_form(m, item);
+		m0_rpc__item_again(m, item);
+}
+
+/* A reply that was asked for over another link meanwhile. */
+static void reply_again(struct m0_rpc__machine *m, struct m0_rpc_item *reply)
+{
+	struct m0_rpc__target *target = m0_rpc__il(reply)->ril_target;
+
+	m0_rpc__item_form(m, reply);
+	m0_rpc__target_put(target);
 }
 
 static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
@@ -446,6 +454,8 @@ static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		m0_rpc__item_ends(item);
 	else if (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST)
 		request_sent(m, item);
+	else if (il->ril_flags & M0_RPC__IF_AGAIN)
+		reply_again(m, item);
 	else if (!(il->ril_flags & M0_RPC__IF_KEPT))
 		m0_rpc__item_end(item, rc, NULL);
 	else
@@ -471,8 +481,22 @@ static void packet_sent(struct m0_rpc__packet *p, int rc)
 		m0_list_del(link);
 		item_sent(m, m0_rpc__item_of(il), rc);
 	}
+	m0_rpc__links_failed(p->rpk_target, rc);
 	m0_rpc__frm_packet_done(&p->rpk_frm);
 	packet_put(p);
+}
+
+void m0_rpc__packets_cancel(struct m0_rpc__target *target)
+{
+	struct m0_rpc__packet *p;
+
+	if (target == NULL)
+		return;
+	m0_list_for_each_entry(&target->trg_machine->rml_packets_busy, p,
+			       struct m0_rpc__packet, rpk_link)
+		if (p->rpk_target == target)
+			(void)m0_net_buffer_del(&p->rpk_nb,
+						target->trg_key.trk_ep->nep_tm);
 }
 
 static void send_cb(const struct m0_net_buffer_event *ev)
@@ -507,6 +531,6 @@ void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
 	p->rpk_nb.nb_buffer.ov_vec.v_nr = 1;
 	p->rpk_nb.nb_length = M0_RPC_WIRE_REFUSAL_BYTES;
 	p->rpk_nb.nb_ep = ep;
-	if (m0_net_buffer_add(&p->rpk_nb, &m->rml_machine->rm_tm) != 0)
+	if (m0_net_buffer_add(&p->rpk_nb, ep->nep_tm) != 0)
 		packet_put(p);
 }

@@ -102,6 +102,7 @@ static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	++m->rml_executing_nr;
 	if (il->ril_sstream != NULL) {
 		++il->ril_sstream->rsq_session->rsw_refs;
+		il->ril_sstream->rsq_item = item;
 		/* For its record, which another thread may make. */
 		il->ril_in_ack =
 			min64u(il->ril_sstream->rsq_core.rss_ack, il->ril_xid);
@@ -236,6 +237,23 @@ void m0_rpc__sstream_run(struct m0_rpc__machine *m,
 	m0_rpc__ssession_release(s);
 }
 
+/* What waits for its turn, or is being executed. */
+static void came_again(struct m0_rpc__machine *m,
+		       struct m0_rpc__sstream *stream,
+		       struct m0_rpc__came    *came)
+{
+	const struct m0_rpc_sstream *core = &stream->rsq_core;
+	uint64_t                     xid = came->rca_item.rwi_xid;
+	struct m0_rpc_item          *item = NULL;
+
+	if (xid == core->rss_running)
+		item = stream->rsq_item;
+	else if (m0_rpc_sstream_state(core, xid) == M0_RPC_SS_HELD)
+		item = core->rss_slot[xid % core->rss_window].rsl_handle;
+	if (item != NULL)
+		m0_rpc__request_moved(m, item, came);
+}
+
 static void came_in_stream(struct m0_rpc__machine  *m,
 			   struct m0_rpc__ssession *s,
 			   struct m0_rpc__came     *came)
@@ -273,6 +291,8 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 				     w->rwi_flags & M0_RPC_WIRE_SKIP, item,
 				     &ans);
 	(void)stream_does(m, stream, came, what, &ans);
+	if (what == M0_RPC_SA_IGNORE)
+		came_again(m, stream, came);
 	if (what != M0_RPC_SA_EXECUTE && what != M0_RPC_SA_HOLD && item != NULL)
 		request_drop(item);
 	m0_rpc__ssession_release(s);
@@ -286,13 +306,22 @@ static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 		       struct m0_rpc__came *came)
 {
 	struct m0_rpc_item *item = NULL;
+	struct m0_rpc_dup  *dup = NULL;
 	int                 rc;
 
 	/* The first one is being executed: it will be answered. */
-	if ((came->rca_item.rwi_flags & M0_RPC_WIRE_DUP) &&
-	    m0_rpc_dups_find(&client->rct_dups, came->rca_item.rwi_session,
-			     came->rca_item.rwi_xid) != NULL)
+	if (came->rca_item.rwi_flags & M0_RPC_WIRE_DUP)
+		dup = m0_rpc_dups_find(&client->rct_dups,
+				       came->rca_item.rwi_session,
+				       came->rca_item.rwi_xid);
+	if (dup != NULL) {
+		m0_rpc__request_moved(
+			m,
+			m0_rpc__item_of(container_of(dup, struct m0_rpc__item,
+						     ril_dup)),
+			came);
 		return;
+	}
 	rc = request_decode(m, came, M0_RPC_ITEM_TYPE_REQUEST, &item);
 	if (rc != 0) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);

@@ -107,6 +107,8 @@ static void client_free(struct m0_rpc__client *client)
 
 	if (client->rct_target != NULL)
 		m0_rpc__target_put(client->rct_target);
+	if (client->rct_other != NULL)
+		m0_rpc__target_put(client->rct_other);
 	m0_timerq_cancel(&m->rml_client_timers, &client->rct_timer);
 	m0_timer_fini(&client->rct_timer);
 	m0_rpc_dups_fini(&client->rct_dups);
@@ -214,6 +216,7 @@ void m0_rpc__client_heard(struct m0_rpc__client *client,
 			  struct m0_rpc__came   *came)
 {
 	struct m0_rpc__target *target = client->rct_target;
+	struct m0_rpc__target *other = client->rct_other;
 
 	if (M0_LIKELY(target != NULL &&
 		      target->trg_key.trk_ep == came->rca_ep)) {
@@ -223,12 +226,19 @@ void m0_rpc__client_heard(struct m0_rpc__client *client,
 		}
 		return;
 	}
+	if (other != NULL && other->trg_key.trk_ep == came->rca_ep) {
+		client->rct_target = other;
+		client->rct_other = target;
+		m0_rpc__client_heard(client, came);
+		return;
+	}
 	if (m0_rpc__came_target(client->rct_machine, came) == NULL)
 		return;
 	m0_rpc__target_ref(came->rca_target);
 	client->rct_target = came->rca_target;
-	if (target != NULL)
-		m0_rpc__target_put(target);
+	client->rct_other = target;
+	if (other != NULL)
+		m0_rpc__target_put(other);
 }
 
 void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer)

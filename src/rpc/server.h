@@ -22,6 +22,8 @@ struct m0_rpc__sstream {
 	struct m0_rpc_sstream    rsq_core;
 	struct m0_rpc__ssession *rsq_session;
 	uint32_t                 rsq_nr;
+	/** What is being executed; NULL. */
+	struct m0_rpc_item *rsq_item;
 	/** What it has to say is being asked. */
 	bool rsq_runs;
 };
@@ -49,6 +51,8 @@ struct m0_rpc__client {
 	struct m0_timer         rct_timer;
 	/** From where it was heard last: kept, as long as the client is. */
 	struct m0_rpc__target *rct_target;
+	/** Before that: it may come by turns. */
+	struct m0_rpc__target *rct_other;
 	m0_time_t              rct_heard;
 	/** By rsw_link. */
 	struct m0_list           rct_sessions;
@@ -114,6 +118,9 @@ extern const struct m0_rpc_sstream_ops m0_rpc__sstream_ops;
 
 /* --------------------------------------------------------------- reply.c -- */
 
+/** A request that has no answer yet came again: where from is where to. */
+void m0_rpc__request_moved(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+			   struct m0_rpc__came *came);
 /** Sends a reply, new or kept, to a request with these numbers. */
 void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
 			struct m0_rpc__target *target);

@@ -265,8 +265,7 @@ static void items_unpark(struct m0_rpc__session *s)
 		if (!(il->ril_flags & M0_RPC__IF_PARKED) ||
 		    (il->ril_flags & M0_RPC__IF_ENDS))
 			continue;
-		il->ril_target = s->rsx_conn->rcx_target;
-		m0_rpc__item_form(m, m0_rpc__item_of(il));
+		m0_rpc__item_again(m, m0_rpc__item_of(il));
 	}
 }
 
@@ -445,8 +444,10 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 		struct m0_rpc_item *item = m0_rpc__item_of(il);
 		bool cached = m0_rpc__frm_item_is_cached(&il->ril_frm);
 
-		if ((il->ril_flags & M0_RPC__IF_ENDS) ||
-		    m0_rpc__is_note(item) || !m0_rpc__item_unform(item))
+		if ((il->ril_flags & M0_RPC__IF_ENDS) || m0_rpc__is_note(item))
+			continue;
+		m0_rpc__link_left(item);
+		if (!m0_rpc__item_unform(item))
 			continue;
 		/* Those of streams that are not cached are resent by them. */
 		if (item->ri_stream == 0 || cached)

@@ -16,11 +16,10 @@ static void stream_form(struct m0_rpc__stream *stream, struct m0_rpc_item *item)
 	if (il->ril_frm.fi_order == 0)
 		il->ril_frm.fi_order = ++stream->rsy_order;
 	il->ril_frm.fi_stream = &stream->rsy_frm;
-	il->ril_target = stream->rsy_session->rsx_conn->rcx_target;
 	if (il->ril_packet != NULL)
 		il->ril_flags |= M0_RPC__IF_AGAIN;
 	else if (!m0_rpc__frm_item_is_cached(&il->ril_frm))
-		m0_rpc__item_form(stream->rsy_session->rsx_machine, item);
+		m0_rpc__item_again(stream->rsy_session->rsx_machine, item);
 }
 
 void m0_rpc__stream_control(struct m0_rpc__stream *stream)

@@ -37,7 +37,7 @@ struct m0_rpc__target *m0_rpc__target_get(
 	(void)m0_net_end_point_get(ep);
 	t->trg_machine = m;
 	t->trg_refs = 1;
-	m0_list_init(&t->trg_conns);
+	m0_list_init(&t->trg_links);
 	m0_rpc__frm_constraints_get_defaults(&limits);
 	limits.fc_max_packet_size = m->rml_msg_size;
 	limits.fc_max_nr_bytes_accumulated = m->rml_msg_size;
@@ -48,14 +48,15 @@ struct m0_rpc__target *m0_rpc__target_get(
 	return t;
 }
 
-int m0_rpc__target_find(struct m0_rpc__machine *m, const char *addr,
+int m0_rpc__target_find(struct m0_rpc__machine    *m,
+			struct m0_net_transfer_mc *tm, const char *addr,
 			const struct m0_rpc_frm_policy *policy,
 			struct m0_rpc__target         **ret)
 {
 	struct m0_net_end_point *ep;
 	int                      rc;
 
-	rc = m0_net_end_point_create(&ep, &m->rml_machine->rm_tm, addr);
+	rc = m0_net_end_point_create(&ep, tm, addr);
 	if (rc != 0)
 		return rc;
 	*ret = m0_rpc__target_get(m, ep, policy);
@@ -78,7 +79,7 @@ void m0_rpc__target_check(struct m0_rpc__target *t)
 		m->rml_target_last = NULL;
 	m0_hash_del(&m->rml_targets, &t->trg_hash);
 	m0_rpc__frm_fini(&t->trg_frm);
-	m0_list_fini(&t->trg_conns);
+	m0_list_fini(&t->trg_links);
 	(void)m0_net_end_point_put(t->trg_key.trk_ep);
 	m0_free(t);
 }

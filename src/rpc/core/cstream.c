@@ -369,6 +369,21 @@ enum m0_rpc_cdrop m0_rpc_cstream_drop(struct m0_rpc_cstream *stream,
 	return ret;
 }
 
+void m0_rpc_cstream_hasten(struct m0_rpc_cstream *stream,
+			   struct m0_rpc_citem *item, m0_time_t now)
+{
+	struct m0_rpc_cslot *slot;
+
+	if (item->rci_state != CI_NUMBERED)
+		return;
+	slot = slot_of(stream, item->rci_xid);
+	if (slot->csl_state != CL_SENT ||
+	    slot->csl_sent_nr >= item->rci_sent_max)
+		return;
+	slot->csl_wait_ns = item->rci_resend_ns;
+	slot_due_at(stream, slot, now);
+}
+
 void m0_rpc_cstream_suspend(struct m0_rpc_cstream *stream)
 {
 	stream->rcs_active = false;

@@ -193,6 +193,11 @@ enum m0_rpc_creply m0_rpc_cstream_replied(struct m0_rpc_cstream *stream,
 enum m0_rpc_cdrop m0_rpc_cstream_drop(struct m0_rpc_cstream *stream,
 				      struct m0_rpc_citem *item, m0_time_t now);
 
+/** The way on which it was sent last is gone: step says RESEND of it now,
+ * unless it may not be sent again. No-op if it was not sent. */
+void m0_rpc_cstream_hasten(struct m0_rpc_cstream *stream,
+			   struct m0_rpc_citem *item, m0_time_t now);
+
 /** Nothing of it leaves until resume or reset. */
 void m0_rpc_cstream_suspend(struct m0_rpc_cstream *stream);
 /**

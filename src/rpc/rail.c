@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Further addresses of a machine: each is a transfer machine in synchronous
+ * mode. When something is pending there the rider of the first one is woken,
+ * and its step delivers: so all of the machine moves on one thread, in the three
+ * modes and in the simulator.
+ */
+#include "rpc/rpc_internal.h"
+
+static void tm_event(const struct m0_net_tm_event *ev)
+{
+	struct m0_rpc__rail *rail =
+		container_of(ev->nte_tm, struct m0_rpc__rail, rrl_tm);
+
+	if (ev->nte_type != M0_NET_TEV_STATE_CHANGE)
+		return;
+	if (ev->nte_next_state == M0_NET_TM_FAILED)
+		rail->rrl_failed_rc = ev->nte_status;
+	if (M0_IN(ev->nte_next_state,
+		  (M0_NET_TM_STARTED, M0_NET_TM_STOPPED, M0_NET_TM_FAILED)))
+		m0_semaphore_up(&rail->rrl_sem);
+}
+
+static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =
+								 tm_event };
+
+struct m0_rpc__machine *m0_rpc__machine_of(struct m0_net_transfer_mc *tm)
+{
+	if (M0_UNLIKELY(tm->ntm_callbacks == &tm_callbacks))
+		return container_of(tm, struct m0_rpc__rail, rrl_tm)
+			->rrl_machine;
+	return container_of(tm, struct m0_rpc_machine, rm_tm)->rm_lib;
+}
+
+struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
+					   uint32_t                      i)
+{
+	i %= 1 + m->rml_rails_nr;
+	return i == 0 ? &m->rml_machine->rm_tm : &m->rml_rails[i - 1]->rrl_tm;
+}
+
+/* -------------------------------------------------------------- delivery -- */
+
+static bool pends_cb(struct m0_clink *clink)
+{
+	struct m0_rpc__rail *rail =
+		container_of(clink, struct m0_rpc__rail, rrl_clink);
+
+	__atomic_store_n(&rail->rrl_pends, 1, __ATOMIC_SEQ_CST);
+	m0_net_tm_rider_wake(&rail->rrl_machine->rml_rider);
+	return true;
+}
+
+static void rail_deliver(struct m0_rpc__rail *rail)
+{
+	if (__atomic_exchange_n(&rail->rrl_pends, 0, __ATOMIC_SEQ_CST) == 0)
+		return;
+	m0_net_buffer_event_deliver_all(&rail->rrl_tm);
+	m0_net_buffer_event_notify(&rail->rrl_tm, &rail->rrl_chan);
+}
+
+void m0_rpc__rails_deliver(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__rail *rail;
+	uint32_t             i;
+
+	for (i = 0; i < m->rml_rails_nr; ++i)
+		rail_deliver(m->rml_rails[i]);
+	/* Until it is stopped. */
+	for (rail = m->rml_rails_gone; rail != NULL; rail = rail->rrl_next)
+		rail_deliver(rail);
+}
+
+/* ------------------------------------------------------------------ life -- */
+
+static void rail_free(struct m0_rpc__rail *rail)
+{
+	m0_clink_cleanup(&rail->rrl_clink);
+	m0_clink_fini(&rail->rrl_clink);
+	m0_chan_fini_lock(&rail->rrl_chan);
+	m0_mutex_fini(&rail->rrl_lock);
+	m0_semaphore_fini(&rail->rrl_sem);
+	m0_free(rail);
+}
+
+static struct m0_rpc__rail *rail_new(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__rail *rail;
+
+	M0_ALLOC_PTR(rail);
+	if (rail == NULL)
+		return NULL;
+	rail->rrl_machine = m;
+	rail->rrl_tm.ntm_callbacks = &tm_callbacks;
+	m0_semaphore_init(&rail->rrl_sem, 0);
+	m0_mutex_init(&rail->rrl_lock);
+	m0_chan_init(&rail->rrl_chan, &rail->rrl_lock);
+	m0_clink_init(&rail->rrl_clink, pends_cb);
+	m0_clink_add_lock(&rail->rrl_chan, &rail->rrl_clink);
+	return rail;
+}
+
+/* The machine's own pool gets buffers for it. */
+static int pool_grow(struct m0_rpc__machine *m)
+{
+	uint32_t nr = 2 * m->rml_queue_len;
+	int      got;
+
+	if (m->rml_pool != &m->rml_pool_own)
+		return 0;
+	m0_net_buffer_pool_lock(m->rml_pool);
+	got = m0_net_buffer_pool_provision(m->rml_pool, nr);
+	m0_net_buffer_pool_unlock(m->rml_pool);
+	return got < (int)nr ? -ENOMEM : 0;
+}
+
+static int rail_start(struct m0_rpc__rail *rail, const char *ep_addr)
+{
+	struct m0_rpc__machine    *m = rail->rrl_machine;
+	struct m0_net_transfer_mc *tm = &rail->rrl_tm;
+	int                        rc = pool_grow(m);
+
+	if (m->rml_cfg.rc_spin_ns != M0_TIME_NEVER)
+		m0_net_tm_spin_set(tm, m->rml_cfg.rc_spin_ns);
+	rc = rc ?: m0_net_buffer_event_deliver_synchronously(tm);
+	m0_net_tm_colour_set(tm, m->rml_colour);
+	rc = rc
+		     ?: m0_net_tm_pool_attach(tm, m->rml_pool,
+					      &m0_rpc__recv_callbacks,
+					      m->rml_msg_size,
+					      M0_RPC__RECV_MSGS_MAX,
+					      m->rml_queue_len);
+	rc = rc ?: m0_net_tm_start(tm, ep_addr);
+	if (rc != 0)
+		return rc;
+	m0_semaphore_down(&rail->rrl_sem);
+	return rail->rrl_failed_rc;
+}
+
+static void add_do(struct m0_rpc__machine *m, void *arg)
+{
+	struct m0_rpc__rail *rail = arg;
+
+	m0_mutex_lock(&m->rml_rails_lock);
+	m->rml_rails[m->rml_rails_nr++] = rail;
+	m0_mutex_unlock(&m->rml_rails_lock);
+	m->rml_held_max += m->rml_queue_len;
+	/* What has come meanwhile. */
+	__atomic_store_n(&rail->rrl_pends, 1, __ATOMIC_SEQ_CST);
+	rail_deliver(rail);
+}
+
+int m0_rpc_machine_link_add(struct m0_rpc_machine *machine, const char *ep_addr)
+{
+	struct m0_rpc__machine *m = machine->rm_lib;
+	struct m0_rpc__rail    *rail;
+	int                     rc;
+
+	M0_PRE(!m0_rpc__is_here(m));
+	if (__atomic_load_n(&m->rml_stops, __ATOMIC_SEQ_CST))
+		return -ESHUTDOWN;
+	if (m->rml_rails_nr == ARRAY_SIZE(m->rml_rails))
+		return -ENOSPC;
+	rail = rail_new(m);
+	if (rail == NULL)
+		return -ENOMEM;
+	rc = m0_net_tm_init(&rail->rrl_tm, m->rml_dom);
+	if (rc == 0) {
+		rc = rail_start(rail, ep_addr);
+		if (rc != 0)
+			(void)m0_net_tm_fini(&rail->rrl_tm);
+	}
+	if (rc != 0) {
+		rail_free(rail);
+		return rc;
+	}
+	m0_rpc__do(m, add_do, rail);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- end -- */
+
+/* Its events are delivered by the machine, which for an inline one is us. */
+static void rail_stop(struct m0_rpc__rail *rail)
+{
+	struct m0_rpc__machine *m = rail->rrl_machine;
+
+	(void)m0_net_tm_stop(&rail->rrl_tm, true);
+	if (!m->rml_cfg.rc_inline) {
+		m0_semaphore_down(&rail->rrl_sem);
+		return;
+	}
+	while (!m0_semaphore_timeddown(&rail->rrl_sem,
+				       m0_time_from_now(0, 100000)))
+		m0_net_buffer_event_deliver_all(&m->rml_machine->rm_tm);
+}
+
+void m0_rpc__rails_stop(struct m0_rpc__machine *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->rml_rails_nr; ++i)
+		rail_stop(m->rml_rails[i]);
+}
+
+static void rail_fini(struct m0_rpc__rail *rail)
+{
+	int rc = m0_net_tm_fini(&rail->rrl_tm);
+
+	M0_ASSERT_INFO(rc == 0, "end points of the machine are in use");
+	rail_free(rail);
+}
+
+void m0_rpc__rails_fini(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__rail *rail;
+
+	while (m->rml_rails_nr > 0)
+		rail_fini(m->rml_rails[--m->rml_rails_nr]);
+	while ((rail = m->rml_rails_gone) != NULL) {
+		m->rml_rails_gone = rail->rrl_next;
+		rail_fini(rail);
+	}
+}
+
+struct taking {
+	const char          *tkg_addr;
+	struct m0_rpc__rail *tkg_rail;
+};
+
+static bool is_at(const struct m0_rpc__rail *rail, const char *addr)
+{
+	return strcmp(rail->rrl_tm.ntm_ep->nep_addr, addr) == 0;
+}
+
+static void del_do(struct m0_rpc__machine *m, void *arg)
+{
+	struct taking *take = arg;
+	uint32_t       i;
+
+	m0_mutex_lock(&m->rml_rails_lock);
+	for (i = 0; i < m->rml_rails_nr && take->tkg_rail == NULL; ++i)
+		if (is_at(m->rml_rails[i], take->tkg_addr))
+			take->tkg_rail = m->rml_rails[i];
+	if (take->tkg_rail != NULL) {
+		--m->rml_rails_nr;
+		for (--i; i < m->rml_rails_nr; ++i)
+			m->rml_rails[i] = m->rml_rails[i + 1];
+		take->tkg_rail->rrl_next = m->rml_rails_gone;
+		m->rml_rails_gone = take->tkg_rail;
+	}
+	m0_mutex_unlock(&m->rml_rails_lock);
+	if (take->tkg_rail == NULL)
+		return;
+	m->rml_held_max -= m->rml_queue_len;
+	m0_rpc__links_from(m, &take->tkg_rail->rrl_tm);
+}
+
+int m0_rpc_machine_link_del(struct m0_rpc_machine *machine, const char *ep_addr)
+{
+	struct m0_rpc__machine *m = machine->rm_lib;
+	struct taking           take = { .tkg_addr = ep_addr };
+
+	M0_PRE(!m0_rpc__is_here(m));
+	if (__atomic_load_n(&m->rml_stops, __ATOMIC_SEQ_CST))
+		return -ESHUTDOWN;
+	m0_rpc__do(m, del_do, &take);
+	if (take.tkg_rail == NULL)
+		return -ENOENT;
+	rail_stop(take.tkg_rail);
+	return 0;
+}
+
+int m0_rpc_machine_link_addr(struct m0_rpc_machine *machine, uint32_t i,
+			     char *ret_addr)
+{
+	struct m0_rpc__machine *m = machine->rm_lib;
+	int                     rc = 0;
+
+	m0_mutex_lock(&m->rml_rails_lock);
+	if (i <= m->rml_rails_nr)
+		strcpy(ret_addr, m0_rpc__rail_tm(m, i)->ntm_ep->nep_addr);
+	else
+		rc = -ENOENT;
+	m0_mutex_unlock(&m->rml_rails_lock);
+	return rc;
+}
