@@ -429,13 +429,9 @@ static void reply_again(struct m0_rpc__machine *m, struct m0_rpc_item *reply)
 	m0_rpc__target_put(target);
 }
 
-static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+static void sent_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		      int rc)
 {
-	struct m0_rpc__item *il = m0_rpc__il(item);
-
-	il->ril_packet = NULL;
-	il->ril_flags &= ~(uint32_t)M0_RPC__IF_GATHERED;
 	M0_RPC__COUNT(m, rs_nr_sent_items, rc == 0);
 	if (rc == 0 && item->ri_nr_sent == 0)
 		M0_RPC__COUNT(m, rs_nr_sent_items_uniq, 1);
@@ -450,6 +446,25 @@ static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		item->ri_ops->rio_sent(item);
 		item->ri_error = before;
 	}
+}
+
+void m0_rpc__item_answered(struct m0_rpc_item *item)
+{
+	const struct m0_rpc__item *il = m0_rpc__il(item);
+
+	/* Where others read its memory it stays until the packet's event. */
+	if (il->ril_packet != NULL && !(il->ril_flags & M0_RPC__IF_GATHERED))
+		sent_tell(item->ri_rmachine->rm_lib, item, 0);
+}
+
+static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+		      int rc)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	il->ril_packet = NULL;
+	il->ril_flags &= ~(uint32_t)M0_RPC__IF_GATHERED;
+	sent_tell(m, item, rc);
 	if (il->ril_flags & M0_RPC__IF_ENDS)
 		m0_rpc__item_ends(item);
 	else if (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST)
