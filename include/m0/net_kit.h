@@ -282,8 +282,12 @@ m0_net_kit_get_max_buffer_desc_size(const struct m0_net_domain *dom);
 M0_EXTERN uint64_t *m0_net_kit_dom_word(const struct m0_net_domain *dom);
 
 /** All but xo_dom_init and the limits. */
-#define M0_NET_KIT_XPRT_OPS                                                   \
-	.xo_dom_fini = m0_net_kit_dom_fini, .xo_tm_init = m0_net_kit_tm_init, \
+#define M0_NET_KIT_XPRT_OPS \
+	.xo_dom_fini = m0_net_kit_dom_fini, M0_NET_KIT_XPRT_OPS_BUT_DOM
+
+/** All but these and xo_dom_fini: of a transport's own, which calls the kit's. */
+#define M0_NET_KIT_XPRT_OPS_BUT_DOM                                           \
+	.xo_tm_init = m0_net_kit_tm_init,                                     \
 	.xo_tm_confine = m0_net_kit_tm_confine,                               \
 	.xo_tm_start = m0_net_kit_tm_start, .xo_tm_stop = m0_net_kit_tm_stop, \
 	.xo_tm_fini = m0_net_kit_tm_fini,                                     \

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows: a transport joins the suite by one of these. */
 #include "m0/mem.h"
+#include "m0/sunrpc.h"
 #include "m0/xlnet.h"
 
 #include "cf.h"
 #include "lnet_rows.h"
+#include "sunrpc_rows.h"
 #include "toy.h"
 
 static void mem_addr(char *ret, unsigned nr)
@@ -157,6 +159,24 @@ const struct cf_row cf_rows[] = {
 		.r_segs_max = M0_NET_LNET_SEGMENTS_MAX,
 		.r_buf_max = M0_NET_LNET_BUFFER_MAX,
 		.r_msg_max = M0_NET_LNET_MESSAGE_MAX,
+	},
+	{
+		.r_name = "sunrpc",
+		.r_xprt = &m0_net_bulk_sunrpc_xprt,
+		.r_addr = sunrpc_addr,
+		.r_spelling = sunrpc_spelling,
+		.r_bad = sunrpc_bad,
+		.r_dynamic = true,
+		.r_workers_set = m0_net_bulk_sunrpc_tm_set_num_threads,
+		.r_nobody = -ENETUNREACH,
+		.r_nobuf = CF_BOTH,
+		.r_toobig = CF_BOTH,
+		.r_desc_at_add = false,
+		.r_stale = -ENOENT,
+		.r_seg_max = M0_NET_BULK_SUNRPC_SEGMENT_MAX,
+		.r_segs_max = M0_NET_BULK_SUNRPC_SEGMENTS_MAX,
+		.r_buf_max = M0_NET_BULK_SUNRPC_BUFFER_MAX,
+		.r_msg_max = M0_NET_BULK_SUNRPC_MESSAGE_MAX,
 	},
 	{ .r_name = NULL }
 };

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Calls of others: messages for machines, pieces for and of passive buffers.
+ *
+ * A passive buffer is for one connection from the first piece to the last, in
+ * order, so that what two peers write to it does not mix.
+ */
+#include "xprt/sunrpc/sunrpc_internal.h"
+
+static struct sr_node *const node = &m0_sunrpc__node;
+
+/* --------------------------------------------------------------- replies -- */
+
+static struct sr_reply *reply_new(const struct sr_conn *conn)
+{
+	struct m0_list_link *link = m0_list_first(&node->sn_replies_free);
+	struct sr_reply     *reply;
+
+	if (link != NULL) {
+		m0_list_del(link);
+		--node->sn_replies_free_nr;
+		reply = container_of(link, struct sr_reply, sr_out.so_link);
+	} else {
+		M0_ALLOC_PTR(reply);
+		if (reply == NULL)
+			return NULL;
+		m0_list_link_init(&reply->sr_out.so_link);
+	}
+	reply->sr_out.so_kind = SR_OUT_REPLY;
+	reply->sr_out.so_machine = NULL;
+	reply->sr_out.so_data_nr = 0;
+	reply->sr_out.so_data_sent = 0;
+	reply->sr_out.so_begun = false;
+	reply->sr_out.so_cut = false;
+	reply->sr_ends = false;
+	reply->sr_head = (struct sr_reply_head){
+		.srh_xid = conn->sc_in.si_call.sch_xid,
+		.srh_proc = (enum sr_proc)conn->sc_in.si_call.sch_proc,
+		.srh_verdict = conn->sc_in.si_verdict
+	};
+	return reply;
+}
+
+static void machine_drop(struct sr_reply *reply)
+{
+	if (reply->sr_out.so_machine != NULL)
+		m0_net_kit_machine_put(reply->sr_out.so_machine->sm_machine);
+	reply->sr_out.so_machine = NULL;
+}
+
+void m0_sunrpc__reply_free(struct sr_reply *reply)
+{
+	machine_drop(reply);
+	if (node->sn_replies_free_nr < SR_FREE_MAX) {
+		++node->sn_replies_free_nr;
+		m0_list_add(&node->sn_replies_free, &reply->sr_out.so_link);
+	} else {
+		m0_list_link_fini(&reply->sr_out.so_link);
+		m0_free(reply);
+	}
+}
+
+void m0_sunrpc__replies_drain(void)
+{
+	struct sr_reply *reply;
+	struct sr_reply *next;
+
+	m0_list_for_each_entry_safe(&node->sn_replies_free, reply, next,
+				    struct sr_reply, sr_out.so_link) {
+		m0_list_del(&reply->sr_out.so_link);
+		m0_list_link_fini(&reply->sr_out.so_link);
+		m0_free(reply);
+	}
+	node->sn_replies_free_nr = 0;
+}
+
+static void reply_encode(struct sr_reply *reply)
+{
+	reply->sr_out.so_head_nr = m0_sunrpc__reply_encode(
+		reply->sr_out.so_head + 4, &reply->sr_head);
+}
+
+static void reply_queue(struct sr_conn *conn, struct sr_reply *reply)
+{
+	sr_count(reply->sr_head.srh_verdict == SR_SUCCESS
+			 ? &node->sn_stats.nss_calls_served_nr
+			 : &node->sn_stats.nss_calls_refused_nr,
+		 1);
+	reply_encode(reply);
+	++conn->sc_replies_nr;
+	m0_sunrpc__conn_put(conn, &reply->sr_out);
+}
+
+void m0_sunrpc__reply_lost(struct sr_reply *reply)
+{
+	machine_drop(reply);
+	reply->sr_ends = false;
+	reply->sr_out.so_data_nr = 0;
+	reply->sr_head.srh_rc = ENOENT;
+	reply->sr_head.srh_eof = 0;
+	reply->sr_head.srh_data_nr = 0;
+	reply_encode(reply);
+}
+
+void m0_sunrpc__reply_sent(struct sr_conn *conn, struct sr_reply *reply,
+			   struct m0_net_kit_buf *kb)
+{
+	--conn->sc_replies_nr;
+	if (kb != NULL) {
+		if (reply->sr_ends)
+			m0_net_kit_done(kb, 0, 0);
+		else
+			m0_net_kit_unclaim(kb);
+		m0_sunrpc__release(reply->sr_out.so_machine);
+	}
+	m0_sunrpc__reply_free(reply);
+}
+
+/* --------------------------------------------------------------- passive -- */
+
+static bool conn_lives(uint64_t nr)
+{
+	struct sr_conn *conn;
+
+	m0_list_for_each_entry(&node->sn_conns_in, conn, struct sr_conn,
+			       sc_link) {
+		if (conn->sc_nr == nr)
+			return true;
+	}
+	return false;
+}
+
+/* Is it this connection's turn, at this offset? Then it is from now on. */
+static bool passive_reserve(struct sr_passive *sp, const struct sr_conn *conn,
+			    uint64_t id, uint32_t offset, m0_time_t now)
+{
+	bool mine = sp->sp_id == id && sp->sp_conn == conn->sc_nr &&
+		    sp->sp_offset == offset;
+
+	if (!mine && sp->sp_id == id && sp->sp_until > now &&
+	    conn_lives(sp->sp_conn))
+		return false;
+	if (!mine && offset != 0)
+		return false;
+	sp->sp_id = id;
+	sp->sp_conn = conn->sc_nr;
+	sp->sp_offset = offset;
+	sp->sp_until = m0_time_add(now, M0_NET_BULK_SUNRPC_TIMEOUT_MS *
+						M0_TIME_ONE_MSEC);
+	return true;
+}
+
+/* Whether a claimed buffer may be used as a call asks. */
+static int passive_check(const struct sr_machine *sm,
+			 const struct sr_conn *conn, struct m0_net_kit_buf *kb,
+			 uint64_t id, m0_time_t now)
+{
+	const struct sr_call_head *call = &conn->sc_in.si_call;
+	const struct sr_desc      *desc = &call->sch_desc;
+	struct sr_buf             *sb = m0_net_kit_buf_pvt(kb);
+	struct m0_net_kit_addr     active;
+
+	if (kb->nkb_machine != sm->sm_machine)
+		return -ENOENT;
+	m0_sunrpc__addr(&active, &desc->sd_active);
+	if (kb->nkb_ep != NULL &&
+	    !m0_net_kit_addr_eq(m0_net_kit_ep_addr(kb->nkb_ep), &active))
+		return -EACCES;
+	if (!passive_reserve(&sb->sb_passive, conn, id, call->sch_offset, now))
+		return -ENOENT;
+	if (call->sch_proc == SR_GET)
+		return desc->sd_total < kb->nkb_send_nr ? -EFBIG : 0;
+	if (desc->sd_total > kb->nkb_size)
+		return -EFBIG;
+	if (call->sch_data_nr == 0 || call->sch_offset > desc->sd_total ||
+	    call->sch_data_nr > desc->sd_total - call->sch_offset)
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * Finds the buffer of a get or put and claims it; its machine is held then.
+ * What ends it with an error has been done.
+ */
+static int passive_claim(struct sr_conn *conn, m0_time_t now,
+			 struct sr_machine **sm, uint64_t *id,
+			 struct m0_net_kit_buf **kb)
+{
+	const struct sr_call_head *call = &conn->sc_in.si_call;
+	enum m0_net_queue_type     qt = call->sch_proc == SR_GET
+						? M0_NET_QT_PASSIVE_BULK_SEND
+						: M0_NET_QT_PASSIVE_BULK_RECV;
+	int                        rc;
+
+	if (call->sch_desc.sd_qtype != qt || call->sch_desc.sd_total == 0 ||
+	    !m0_sunrpc__ep_is_valid(&call->sch_desc.sd_active))
+		return -EINVAL;
+	*sm = m0_sunrpc__find(&call->sch_desc.sd_passive);
+	if (*sm == NULL)
+		return -ENETUNREACH;
+	*id = call->sch_desc.sd_id ^ m0_net_kit_incarnation();
+	rc = m0_net_kit_claim_id(*id, qt, kb);
+	if (rc == 0) {
+		rc = passive_check(*sm, conn, *kb, *id, now);
+		if (rc == -EFBIG)
+			m0_net_kit_done(*kb, rc, 0);
+		else if (rc != 0)
+			m0_net_kit_unclaim(*kb);
+	}
+	if (rc != 0)
+		m0_sunrpc__release(*sm);
+	return rc;
+}
+
+static void put_head(struct sr_conn *conn, m0_time_t now)
+{
+	struct sr_in          *in = &conn->sc_in;
+	struct m0_net_kit_buf *kb;
+	struct sr_machine     *sm;
+
+	in->si_rc = passive_claim(conn, now, &sm, &in->si_id, &kb);
+	if (in->si_rc != 0)
+		return;
+	m0_net_kit_unclaim(kb);
+	m0_net_kit_machine_get(sm->sm_machine);
+	m0_sunrpc__release(sm);
+	in->si_machine = sm;
+	in->si_qtype = M0_NET_QT_PASSIVE_BULK_RECV;
+	in->si_at = in->si_call.sch_offset;
+	in->si_sink = SR_SINK_BUFFER;
+}
+
+static int put_end(struct sr_in *in)
+{
+	const struct sr_call_head *call = &in->si_call;
+	uint32_t                   end = call->sch_offset + call->sch_data_nr;
+	struct m0_net_kit_buf     *kb;
+	struct sr_buf             *sb;
+
+	if (in->si_rc != 0)
+		return in->si_rc;
+	if (!m0_sunrpc__hold(in->si_machine))
+		return -ENETUNREACH;
+	if (m0_net_kit_claim_id(in->si_id, in->si_qtype, &kb) != 0) {
+		m0_sunrpc__release(in->si_machine);
+		return -ENOENT;
+	}
+	sb = m0_net_kit_buf_pvt(kb);
+	sb->sb_passive.sp_offset = end;
+	if (end == call->sch_desc.sd_total)
+		m0_net_kit_done(kb, 0, end);
+	else
+		m0_net_kit_unclaim(kb);
+	m0_sunrpc__release(in->si_machine);
+	return 0;
+}
+
+/* The piece goes with the reply, read from the buffer when that is sent. */
+static void get_end(struct sr_conn *conn, struct sr_reply *reply, m0_time_t now)
+{
+	uint32_t               offset = conn->sc_in.si_call.sch_offset;
+	struct m0_net_kit_buf *kb;
+	struct sr_machine     *sm;
+	struct sr_buf         *sb;
+	uint32_t               left;
+	uint64_t               id;
+	int                    rc = passive_claim(conn, now, &sm, &id, &kb);
+
+	reply->sr_head.srh_rc = (uint32_t)-rc;
+	if (rc != 0)
+		return;
+	sb = m0_net_kit_buf_pvt(kb);
+	left = (uint32_t)kb->nkb_send_nr - offset;
+	reply->sr_out.so_machine = sm;
+	reply->sr_out.so_id = id;
+	reply->sr_out.so_qtype = M0_NET_QT_PASSIVE_BULK_SEND;
+	reply->sr_out.so_offset = kb->nkb_buffer->nb_offset + offset;
+	reply->sr_out.so_data_nr = (uint32_t)min64u(left, SR_PIECE_MAX);
+	reply->sr_ends = left == reply->sr_out.so_data_nr;
+	reply->sr_head.srh_eof = reply->sr_ends;
+	reply->sr_head.srh_data_nr = reply->sr_out.so_data_nr;
+	sb->sb_passive.sp_offset = offset + reply->sr_out.so_data_nr;
+	m0_net_kit_machine_get(sm->sm_machine);
+	m0_net_kit_unclaim(kb);
+	m0_sunrpc__release(sm);
+}
+
+/* -------------------------------------------------------------- messages -- */
+
+static int msg_take(struct sr_machine *sm, const struct sr_in *in)
+{
+	struct m0_net_kit_machine *machine = sm->sm_machine;
+	const uint8_t             *bytes = in->si_flat != NULL ? in->si_flat
+							       : in->si_memory;
+	void                      *data = (void *)(uintptr_t)bytes;
+	m0_bcount_t                nr = in->si_data_nr;
+	struct m0_bufvec           flat = M0_BUFVEC_INIT_BUF(&data, &nr);
+	struct m0_net_kit_addr     from;
+	struct m0_net_kit_visit    visit;
+	int                        rc = -ENETUNREACH;
+
+	m0_sunrpc__addr(&from, &in->si_call.sch_from);
+	m0_net_kit_enter(machine, &visit);
+	if (m0_net_kit_machine_tm(machine)->ntm_state == M0_NET_TM_STARTED)
+		rc = m0_net_kit_msg_in(machine, &from, &flat, 0, nr);
+	m0_net_kit_leave(machine, &visit);
+	return rc;
+}
+
+static int msg_end(struct sr_in *in)
+{
+	struct sr_machine *sm;
+	int                rc;
+
+	if (in->si_rc != 0)
+		return in->si_rc;
+	if (!m0_sunrpc__ep_is_valid(&in->si_call.sch_from))
+		return -EINVAL;
+	sm = m0_sunrpc__find(&in->si_call.sch_to);
+	if (sm == NULL)
+		return -ENETUNREACH;
+	rc = msg_take(sm, in);
+	m0_sunrpc__release(sm);
+	return rc;
+}
+
+/* ----------------------------------------------------------------- calls -- */
+
+void m0_sunrpc__serve_head(struct sr_conn *conn, m0_time_t now)
+{
+	struct sr_in *in = &conn->sc_in;
+
+	if (in->si_call.sch_proc == SR_MSG)
+		in->si_sink = SR_SINK_MEMORY;
+	else if (in->si_call.sch_proc == SR_PUT)
+		put_head(conn, now);
+}
+
+int m0_sunrpc__serve_end(struct sr_conn *conn, bool whole, m0_time_t now)
+{
+	struct sr_in    *in = &conn->sc_in;
+	struct sr_reply *reply = reply_new(conn);
+
+	if (reply == NULL)
+		return -ENOMEM;
+	if (in->si_verdict == SR_SUCCESS && in->si_call.sch_proc != SR_NULL &&
+	    !whole)
+		reply->sr_head.srh_verdict = SR_GARBAGE;
+	else if (in->si_verdict != SR_SUCCESS)
+		;
+	else if (in->si_call.sch_proc == SR_MSG)
+		reply->sr_head.srh_rc = (uint32_t)-msg_end(in);
+	else if (in->si_call.sch_proc == SR_PUT)
+		reply->sr_head.srh_rc = (uint32_t)-put_end(in);
+	else if (in->si_call.sch_proc == SR_GET)
+		get_end(conn, reply, now);
+	reply_queue(conn, reply);
+	return 0;
+}
