@@ -26,19 +26,19 @@ static struct sr_call *call_new(void)
 		M0_ALLOC_PTR(call);
 		if (call == NULL)
 			return NULL;
-		m0_list_link_init(&call->sca_out.so_link);
+		m0_list_link_init(&call->sca_out.sro_link);
 	}
 	call->sca_next = NULL;
 	call->sca_done = 0;
 	call->sca_retried = false;
 	call->sca_left = NULL;
-	call->sca_out.so_kind = SR_OUT_CALL;
+	call->sca_out.sro_kind = SR_OUT_CALL;
 	return call;
 }
 
 static void call_free(struct sr_call *call)
 {
-	m0_net_kit_machine_put(call->sca_out.so_machine->sm_machine);
+	m0_net_kit_machine_put(call->sca_out.sro_machine->sm_machine);
 	m0_mutex_lock(&node->sn_lock);
 	if (node->sn_free_nr < SR_FREE_MAX) {
 		call->sca_next = node->sn_free;
@@ -48,7 +48,7 @@ static void call_free(struct sr_call *call)
 	}
 	m0_mutex_unlock(&node->sn_lock);
 	if (call != NULL) {
-		m0_list_link_fini(&call->sca_out.so_link);
+		m0_list_link_fini(&call->sca_out.sro_link);
 		m0_free(call);
 	}
 }
@@ -59,7 +59,7 @@ void m0_sunrpc__calls_drain(void)
 
 	while ((call = node->sn_free) != NULL) {
 		node->sn_free = call->sca_next;
-		m0_list_link_fini(&call->sca_out.so_link);
+		m0_list_link_fini(&call->sca_out.sro_link);
 		m0_free(call);
 	}
 	node->sn_free_nr = 0;
@@ -91,9 +91,9 @@ static void call_fill(struct sr_call *call, struct m0_net_kit_buf *kb,
 	call->sca_base = proc == SR_GET ? 0 : kb->nkb_buffer->nb_offset;
 	call->sca_size = (uint32_t)kb->nkb_size;
 	call->sca_total = (uint32_t)kb->nkb_send_nr;
-	call->sca_out.so_machine = sm;
-	call->sca_out.so_id = m0_net_kit_buf_id(kb);
-	call->sca_out.so_qtype = kb->nkb_buffer->nb_qtype;
+	call->sca_out.sro_machine = sm;
+	call->sca_out.sro_id = m0_net_kit_buf_id(kb);
+	call->sca_out.sro_qtype = kb->nkb_buffer->nb_qtype;
 }
 
 /* After `pieces` time-outs the buffer ends, whatever the peer does. */
@@ -202,15 +202,16 @@ static struct m0_net_kit_buf *call_claim(struct sr_call *call)
 {
 	struct m0_net_kit_buf *kb = call->sca_left;
 
-	if (kb == NULL && m0_net_kit_claim_id(call->sca_out.so_id,
-					      call->sca_out.so_qtype, &kb) != 0)
+	if (kb == NULL &&
+	    m0_net_kit_claim_id(call->sca_out.sro_id, call->sca_out.sro_qtype,
+				&kb) != 0)
 		return NULL;
 	return kb;
 }
 
 void m0_sunrpc__call_end(struct sr_call *call, int rc, uint32_t nr)
 {
-	struct sr_machine     *sm = call->sca_out.so_machine;
+	struct sr_machine     *sm = call->sca_out.sro_machine;
 	struct m0_net_kit_buf *kb;
 
 	if (m0_sunrpc__hold(sm)) {
@@ -240,12 +241,12 @@ static void piece_make(struct sr_call *call)
 		head->sch_data_nr = left;
 	else if (head->sch_proc == SR_PUT && call->sca_size > 0)
 		head->sch_data_nr = (uint32_t)min64u(left, SR_PIECE_MAX);
-	out->so_head_nr = m0_sunrpc__call_encode(out->so_head + 4, head);
-	out->so_offset = call->sca_base + call->sca_done;
-	out->so_data_nr = head->sch_data_nr;
-	out->so_data_sent = 0;
-	out->so_begun = false;
-	out->so_cut = false;
+	out->sro_head_nr = m0_sunrpc__call_encode(out->sro_head + 4, head);
+	out->sro_offset = call->sca_base + call->sca_done;
+	out->sro_data_nr = head->sch_data_nr;
+	out->sro_data_sent = 0;
+	out->sro_begun = false;
+	out->sro_cut = false;
 }
 
 void m0_sunrpc__call_begin(struct sr_call *call, m0_time_t now)
@@ -277,7 +278,7 @@ void m0_sunrpc__call_begin(struct sr_call *call, m0_time_t now)
 void m0_sunrpc__call_sent(struct sr_conn *conn, struct sr_call *call,
 			  struct m0_net_kit_buf *kb, m0_time_t now)
 {
-	struct sr_machine *sm = call->sca_out.so_machine;
+	struct sr_machine *sm = call->sca_out.sro_machine;
 
 	call->sca_since = now;
 	if (kb != NULL && call->sca_head.sch_proc == SR_MSG)
@@ -286,7 +287,7 @@ void m0_sunrpc__call_sent(struct sr_conn *conn, struct sr_call *call,
 		m0_net_kit_unclaim(kb);
 	if (kb != NULL)
 		m0_sunrpc__release(sm);
-	m0_list_add_tail(&conn->sc_waiting, &call->sca_out.so_link);
+	m0_list_add_tail(&conn->sc_waiting, &call->sca_out.sro_link);
 }
 
 struct sr_call *m0_sunrpc__call_of(struct sr_conn *conn, const uint8_t *xid)
@@ -294,8 +295,8 @@ struct sr_call *m0_sunrpc__call_of(struct sr_conn *conn, const uint8_t *xid)
 	struct sr_call *call;
 
 	m0_list_for_each_entry(&conn->sc_waiting, call, struct sr_call,
-			       sca_out.so_link) {
-		if (memcmp(call->sca_out.so_head + 4, xid, 4) == 0)
+			       sca_out.sro_link) {
+		if (memcmp(call->sca_out.sro_head + 4, xid, 4) == 0)
 			return call;
 	}
 	return NULL;
@@ -315,48 +316,48 @@ static bool piece_is_good(const struct sr_call       *call,
 void m0_sunrpc__reply_head(struct sr_conn *conn)
 {
 	struct sr_in   *in = &conn->sc_in;
-	struct sr_call *call = in->si_of;
+	struct sr_call *call = in->sri_of;
 
-	if (in->si_reply.srh_proc != SR_GET || in->si_reply.srh_rc != 0)
+	if (in->sri_reply.srh_proc != SR_GET || in->sri_reply.srh_rc != 0)
 		return;
-	if (!piece_is_good(call, &in->si_reply)) {
-		in->si_rc = -EPROTO;
+	if (!piece_is_good(call, &in->sri_reply)) {
+		in->sri_rc = -EPROTO;
 		return;
 	}
-	in->si_machine = call->sca_out.so_machine;
-	m0_net_kit_machine_get(in->si_machine->sm_machine);
-	in->si_id = call->sca_out.so_id;
-	in->si_qtype = M0_NET_QT_ACTIVE_BULK_RECV;
-	in->si_at = call->sca_done;
-	in->si_sink = SR_SINK_BUFFER;
+	in->sri_machine = call->sca_out.sro_machine;
+	m0_net_kit_machine_get(in->sri_machine->sm_machine);
+	in->sri_id = call->sca_out.sro_id;
+	in->sri_qtype = M0_NET_QT_ACTIVE_BULK_RECV;
+	in->sri_at = call->sca_done;
+	in->sri_sink = SR_SINK_BUFFER;
 }
 
 static int reply_rc(const struct sr_in *in, bool whole)
 {
-	uint32_t rc = in->si_reply.srh_rc;
+	uint32_t rc = in->sri_reply.srh_rc;
 
-	if (in->si_verdict != SR_SUCCESS || !whole)
+	if (in->sri_verdict != SR_SUCCESS || !whole)
 		return -EPROTO;
 	if (rc != 0)
 		return rc < 4096 ? -(int)rc : -EPROTO;
-	return in->si_rc;
+	return in->sri_rc;
 }
 
 int m0_sunrpc__reply_end(struct sr_conn *conn, bool whole)
 {
 	struct sr_in   *in = &conn->sc_in;
-	struct sr_call *call = in->si_of;
+	struct sr_call *call = in->sri_of;
 	int             rc;
 
 	/* To nothing that was asked: it counts as one that is not wanted. */
 	if (call == NULL)
 		return 0;
 	rc = reply_rc(in, whole);
-	m0_list_del(&call->sca_out.so_link);
+	m0_list_del(&call->sca_out.sro_link);
 	if (call->sca_head.sch_proc == SR_PUT)
 		call->sca_done += call->sca_head.sch_data_nr;
 	else if (call->sca_head.sch_proc == SR_GET)
-		call->sca_done += in->si_data_nr;
+		call->sca_done += in->sri_data_nr;
 	else
 		call->sca_done = call->sca_total;
 	if (rc != 0 || call->sca_done == call->sca_total) {

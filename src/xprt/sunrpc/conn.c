@@ -72,7 +72,7 @@ static bool is_unsent(const struct sr_conn *conn, const struct sr_call *call,
 		      int rc)
 {
 	return rc == -ECONNRESET && !conn->sc_connecting &&
-	       !call->sca_out.so_begun && !call->sca_retried;
+	       !call->sca_out.sro_begun && !call->sca_retried;
 }
 
 static void outs_end(struct sr_conn *conn, struct m0_list *outs, int rc)
@@ -81,11 +81,11 @@ static void outs_end(struct sr_conn *conn, struct m0_list *outs, int rc)
 	struct sr_out  *out;
 	struct sr_out  *next;
 
-	m0_list_for_each_entry_safe(outs, out, next, struct sr_out, so_link) {
-		m0_list_del(&out->so_link);
-		if (out->so_kind == SR_OUT_REPLY) {
+	m0_list_for_each_entry_safe(outs, out, next, struct sr_out, sro_link) {
+		m0_list_del(&out->sro_link);
+		if (out->sro_kind == SR_OUT_REPLY) {
 			m0_sunrpc__reply_free(
-				container_of(out, struct sr_reply, sr_out));
+				container_of(out, struct sr_reply, srr_out));
 			continue;
 		}
 		call = container_of(out, struct sr_call, sca_out);
@@ -202,7 +202,7 @@ bool m0_sunrpc__conn_is_idle(const struct sr_conn *conn)
 {
 	return !conn->sc_connecting && m0_list_is_empty(&conn->sc_out) &&
 	       m0_list_is_empty(&conn->sc_waiting) && conn->sc_rest_nr == 0 &&
-	       conn->sc_in.si_mark_nr == 0 && conn->sc_in.si_record_nr == 0;
+	       conn->sc_in.sri_mark_nr == 0 && conn->sc_in.sri_record_nr == 0;
 }
 
 static m0_time_t ms_of(const uint32_t *ms)
@@ -219,7 +219,7 @@ static m0_time_t since_of(const struct sr_conn *conn)
 	if (conn->sc_bulk || link == NULL)
 		return conn->sc_moved;
 	return min64u(conn->sc_moved,
-		      container_of(link, const struct sr_call, sca_out.so_link)
+		      container_of(link, const struct sr_call, sca_out.sro_link)
 			      ->sca_since);
 }
 
@@ -330,11 +330,11 @@ int m0_sunrpc__iov(const struct m0_bufvec *bv, m0_bindex_t offset,
 /* Claims the buffer of what is sent; its machine is held until part_end(). */
 static bool out_claim(struct sr_out *out, struct m0_net_kit_buf **ret)
 {
-	if (!m0_sunrpc__hold(out->so_machine))
+	if (!m0_sunrpc__hold(out->sro_machine))
 		return false;
-	if (m0_net_kit_claim_id(out->so_id, out->so_qtype, ret) == 0)
+	if (m0_net_kit_claim_id(out->sro_id, out->sro_qtype, ret) == 0)
 		return true;
-	m0_sunrpc__release(out->so_machine);
+	m0_sunrpc__release(out->sro_machine);
 	return false;
 }
 
@@ -343,7 +343,7 @@ static void part_release(struct part *p)
 	if (p->pa_kb == NULL)
 		return;
 	m0_net_kit_unclaim(p->pa_kb);
-	m0_sunrpc__release(p->pa_out->so_machine);
+	m0_sunrpc__release(p->pa_out->sro_machine);
 	p->pa_kb = NULL;
 }
 
@@ -351,27 +351,27 @@ static void part_fill(struct batch *b, struct part *p)
 {
 	struct sr_out *out = p->pa_out;
 	m0_bcount_t    data_nr = 0;
-	uint32_t       left = out->so_data_nr - out->so_data_sent;
+	uint32_t       left = out->sro_data_nr - out->sro_data_sent;
 	uint8_t       *mark = p->pa_mark;
 	uint32_t       pad = 0;
 
 	p->pa_nr = 0;
 	p->pa_iov = b->ba_iov_nr;
-	if (!out->so_begun) {
-		mark = out->so_head;
-		p->pa_nr = out->so_head_nr;
+	if (!out->sro_begun) {
+		mark = out->sro_head;
+		p->pa_nr = out->sro_head_nr;
 	}
 	iov_put(b, mark, p->pa_nr + 4);
-	if (left > 0 && !out->so_cut)
+	if (left > 0 && !out->sro_cut)
 		b->ba_iov_nr += m0_sunrpc__iov(
 			&p->pa_kb->nkb_buffer->nb_buffer,
-			out->so_offset + out->so_data_sent,
+			out->sro_offset + out->sro_data_sent,
 			min64u(left, SR_FRAGMENT), &b->ba_iov[b->ba_iov_nr],
 			SR_IOV_MAX - b->ba_iov_nr - 1, &data_nr);
 	p->pa_data_nr = (uint32_t)data_nr;
-	p->pa_last = out->so_cut || data_nr == left;
-	if (p->pa_last && !out->so_cut)
-		pad = -out->so_data_nr & 3;
+	p->pa_last = out->sro_cut || data_nr == left;
+	if (p->pa_last && !out->sro_cut)
+		pad = -out->sro_data_nr & 3;
 	if (pad > 0)
 		iov_put(b, zeros, pad);
 	p->pa_nr += p->pa_data_nr + pad;
@@ -385,16 +385,16 @@ static void part_fill(struct batch *b, struct part *p)
 /* The buffer is not there any more. True: there is something to send yet. */
 static bool out_lost(struct sr_out *out)
 {
-	if (out->so_begun) {
-		out->so_cut = true;
+	if (out->sro_begun) {
+		out->sro_cut = true;
 		return true;
 	}
-	if (out->so_kind == SR_OUT_REPLY) {
+	if (out->sro_kind == SR_OUT_REPLY) {
 		m0_sunrpc__reply_lost(
-			container_of(out, struct sr_reply, sr_out));
+			container_of(out, struct sr_reply, srr_out));
 		return true;
 	}
-	m0_list_del(&out->so_link);
+	m0_list_del(&out->sro_link);
 	m0_sunrpc__call_end(container_of(out, struct sr_call, sca_out),
 			    -ECANCELED, 0);
 	return false;
@@ -410,14 +410,14 @@ static void batch_make(struct sr_conn *conn, struct batch *b)
 	b->ba_nr = 0;
 	b->ba_bytes = 0;
 	m0_list_for_each_entry_safe(&conn->sc_out, out, next, struct sr_out,
-				    so_link) {
+				    sro_link) {
 		if (b->ba_nr == SR_BATCH_MAX || b->ba_iov_nr + 4 > SR_IOV_MAX ||
 		    b->ba_bytes >= SR_TURN_BYTES)
 			break;
 		p = &b->ba_part[b->ba_nr];
 		p->pa_out = out;
 		p->pa_kb = NULL;
-		if (out->so_machine != NULL && !out->so_cut &&
+		if (out->sro_machine != NULL && !out->sro_cut &&
 		    !out_claim(out, &p->pa_kb) && !out_lost(out))
 			continue;
 		part_fill(b, p);
@@ -455,20 +455,20 @@ static void part_sent(struct sr_conn *conn, struct part *p, m0_time_t now)
 {
 	struct sr_out *out = p->pa_out;
 
-	out->so_begun = true;
-	out->so_data_sent += p->pa_data_nr;
+	out->sro_begun = true;
+	out->sro_data_sent += p->pa_data_nr;
 	if (!p->pa_last) {
 		part_release(p);
 		return;
 	}
-	m0_list_del(&out->so_link);
-	if (out->so_kind == SR_OUT_CALL) {
+	m0_list_del(&out->sro_link);
+	if (out->sro_kind == SR_OUT_CALL) {
 		m0_sunrpc__call_sent(conn,
 				     container_of(out, struct sr_call, sca_out),
 				     p->pa_kb, now);
 	} else {
 		m0_sunrpc__reply_sent(
-			conn, container_of(out, struct sr_reply, sr_out),
+			conn, container_of(out, struct sr_reply, srr_out),
 			p->pa_kb);
 	}
 }
@@ -564,7 +564,7 @@ static int conn_flush(struct sr_conn *conn, m0_time_t now)
 
 void m0_sunrpc__conn_put(struct sr_conn *conn, struct sr_out *out)
 {
-	m0_list_add_tail(&conn->sc_out, &out->so_link);
+	m0_list_add_tail(&conn->sc_out, &out->sro_link);
 	m0_sunrpc__conn_ready(conn);
 }
 

@@ -31,26 +31,26 @@ static uint32_t padded(uint32_t nr)
 
 static void memory_drop(struct sr_in *in)
 {
-	m0_free0(&in->si_memory);
-	node->sn_partial_bytes -= in->si_memory_nr;
-	in->si_memory_nr = 0;
+	m0_free0(&in->sri_memory);
+	node->sn_partial_bytes -= in->sri_memory_nr;
+	in->sri_memory_nr = 0;
 }
 
 void m0_sunrpc__in_drop(struct sr_in *in)
 {
 	memory_drop(in);
-	if (in->si_machine != NULL)
-		m0_net_kit_machine_put(in->si_machine->sm_machine);
-	in->si_machine = NULL;
-	in->si_flat = NULL;
-	in->si_sink = SR_SINK_NONE;
+	if (in->sri_machine != NULL)
+		m0_net_kit_machine_put(in->sri_machine->sm_machine);
+	in->sri_machine = NULL;
+	in->sri_flat = NULL;
+	in->sri_sink = SR_SINK_NONE;
 }
 
 /* The rest of the payload is thrown away. */
 static void sink_close(struct sr_in *in, int rc)
 {
 	m0_sunrpc__in_drop(in);
-	in->si_rc = rc;
+	in->sri_rc = rc;
 }
 
 /* Claims the buffer that the payload goes to; held until sink_release(). */
@@ -58,10 +58,10 @@ static struct m0_net_kit_buf *sink_claim(struct sr_in *in)
 {
 	struct m0_net_kit_buf *kb;
 
-	if (m0_sunrpc__hold(in->si_machine)) {
-		if (m0_net_kit_claim_id(in->si_id, in->si_qtype, &kb) == 0)
+	if (m0_sunrpc__hold(in->sri_machine)) {
+		if (m0_net_kit_claim_id(in->sri_id, in->sri_qtype, &kb) == 0)
 			return kb;
-		m0_sunrpc__release(in->si_machine);
+		m0_sunrpc__release(in->sri_machine);
 	}
 	sink_close(in, -ENOENT);
 	return NULL;
@@ -70,48 +70,49 @@ static struct m0_net_kit_buf *sink_claim(struct sr_in *in)
 static void sink_release(struct sr_in *in, struct m0_net_kit_buf *kb)
 {
 	m0_net_kit_unclaim(kb);
-	m0_sunrpc__release(in->si_machine);
+	m0_sunrpc__release(in->sri_machine);
 }
 
 /* Memory grows with what has come, not with what was said would come. */
 static bool memory_have(struct sr_in *in, uint32_t nr)
 {
-	uint32_t want = in->si_memory_nr;
+	uint32_t want = in->sri_memory_nr;
 	uint8_t *more;
 
-	if (nr <= in->si_memory_nr)
+	if (nr <= in->sri_memory_nr)
 		return true;
 	while (want < nr)
 		want = want == 0 ? MEMORY_FIRST : 4 * want;
-	want = (uint32_t)min64u(want, in->si_data_nr);
-	if (node->sn_partial_bytes + want - in->si_memory_nr >
+	want = (uint32_t)min64u(want, in->sri_data_nr);
+	if (node->sn_partial_bytes + want - in->sri_memory_nr >
 	    SR_PARTIAL_BYTES_MAX)
 		return false;
 	more = m0_alloc(want);
 	if (more == NULL)
 		return false;
-	if (in->si_memory != NULL)
-		memcpy(more, in->si_memory, in->si_data_nr - in->si_data_left);
-	m0_free(in->si_memory);
-	in->si_memory = more;
-	node->sn_partial_bytes += want - in->si_memory_nr;
-	in->si_memory_nr = want;
+	if (in->sri_memory != NULL)
+		memcpy(more, in->sri_memory,
+		       in->sri_data_nr - in->sri_data_left);
+	m0_free(in->sri_memory);
+	in->sri_memory = more;
+	node->sn_partial_bytes += want - in->sri_memory_nr;
+	in->sri_memory_nr = want;
 	return true;
 }
 
 static void memory_put(struct sr_in *in, const uint8_t *bytes, uint32_t nr,
 		       uint32_t avail)
 {
-	uint32_t at = in->si_data_nr - in->si_data_left;
+	uint32_t at = in->sri_data_nr - in->sri_data_left;
 
 	/* All of it, to the end of the record: it stays where it is. */
-	if (at == 0 && nr == in->si_data_nr && in->si_frag_last &&
-	    avail == in->si_frag_left && avail == padded(nr)) {
-		in->si_flat = bytes;
+	if (at == 0 && nr == in->sri_data_nr && in->sri_frag_last &&
+	    avail == in->sri_frag_left && avail == padded(nr)) {
+		in->sri_flat = bytes;
 		return;
 	}
 	if (memory_have(in, at + nr))
-		memcpy(in->si_memory + at, bytes, nr);
+		memcpy(in->sri_memory + at, bytes, nr);
 	else
 		sink_close(in, -ENOBUFS);
 }
@@ -125,10 +126,10 @@ static void buffer_put(struct sr_in *in, const uint8_t *bytes, uint32_t nr)
 
 	if (kb == NULL)
 		return;
-	(void)m0_bufvec_copy_at(&kb->nkb_buffer->nb_buffer, in->si_at, &flat, 0,
-				nr);
+	(void)m0_bufvec_copy_at(&kb->nkb_buffer->nb_buffer, in->sri_at, &flat,
+				0, nr);
 	sink_release(in, kb);
-	in->si_at += nr;
+	in->sri_at += nr;
 }
 
 /* --------------------------------------------------------------- records -- */
@@ -136,21 +137,21 @@ static void buffer_put(struct sr_in *in, const uint8_t *bytes, uint32_t nr)
 static void in_reset(struct sr_in *in)
 {
 	m0_sunrpc__in_drop(in);
-	in->si_frags_nr = 0;
-	in->si_record_nr = 0;
-	in->si_phase = SR_PH_HEAD;
-	in->si_head_nr = 0;
-	in->si_rpc_nr = 0;
-	in->si_data_nr = 0;
-	in->si_data_left = 0;
-	in->si_rc = 0;
-	in->si_of = NULL;
+	in->sri_frags_nr = 0;
+	in->sri_record_nr = 0;
+	in->sri_phase = SR_PH_HEAD;
+	in->sri_head_nr = 0;
+	in->sri_rpc_nr = 0;
+	in->sri_data_nr = 0;
+	in->sri_data_left = 0;
+	in->sri_rc = 0;
+	in->sri_of = NULL;
 }
 
 static void phase_after_head(struct sr_in *in)
 {
-	in->si_data_left = in->si_data_nr;
-	in->si_phase = in->si_data_nr > 0 ? SR_PH_DATA : SR_PH_REST;
+	in->sri_data_left = in->sri_data_nr;
+	in->sri_phase = in->sri_data_nr > 0 ? SR_PH_DATA : SR_PH_REST;
 }
 
 /* What is missing of the head, 0: nothing. @retval <0  it is none. */
@@ -160,35 +161,35 @@ static int head_more(struct sr_conn *conn)
 	uint32_t      need;
 
 	if (conn->sc_dom == NULL) {
-		need = m0_sunrpc__call_need(in->si_head, in->si_head_nr,
-					    &in->si_rpc_nr);
+		need = m0_sunrpc__call_need(in->sri_head, in->sri_head_nr,
+					    &in->sri_rpc_nr);
 	} else {
 		/* The procedure is the call's; of an unknown one the result. */
-		if (in->si_of == NULL && in->si_head_nr >= 4)
-			in->si_of = m0_sunrpc__call_of(conn, in->si_head);
+		if (in->sri_of == NULL && in->sri_head_nr >= 4)
+			in->sri_of = m0_sunrpc__call_of(conn, in->sri_head);
 		need = m0_sunrpc__reply_need(
-			in->si_head, in->si_head_nr,
-			in->si_of == NULL
+			in->sri_head, in->sri_head_nr,
+			in->sri_of == NULL
 				? SR_NULL
-				: (enum sr_proc)in->si_of->sca_head.sch_proc);
+				: (enum sr_proc)in->sri_of->sca_head.sch_proc);
 	}
 	if (need == 0 || need > SR_HEAD_MAX)
 		return -EPROTO;
-	return need > in->si_head_nr ? (int)(need - in->si_head_nr) : 0;
+	return need > in->sri_head_nr ? (int)(need - in->sri_head_nr) : 0;
 }
 
 static int call_head_end(struct sr_conn *conn, m0_time_t now)
 {
 	struct sr_in *in = &conn->sc_in;
 
-	in->si_verdict = m0_sunrpc__call_decode(in->si_head, in->si_head_nr,
-						&in->si_call);
-	if (in->si_verdict == SR_SUCCESS) {
-		in->si_data_nr = in->si_call.sch_data_nr;
+	in->sri_verdict = m0_sunrpc__call_decode(in->sri_head, in->sri_head_nr,
+						 &in->sri_call);
+	if (in->sri_verdict == SR_SUCCESS) {
+		in->sri_data_nr = in->sri_call.sch_data_nr;
 		m0_sunrpc__serve_head(conn, now);
 		phase_after_head(in);
 	} else {
-		in->si_phase = SR_PH_REST;
+		in->sri_phase = SR_PH_REST;
 	}
 	return 0;
 }
@@ -197,16 +198,16 @@ static int reply_head_end(struct sr_conn *conn)
 {
 	struct sr_in *in = &conn->sc_in;
 
-	M0_SET0(&in->si_reply);
-	if (in->si_of != NULL)
-		in->si_reply.srh_proc =
-			(enum sr_proc)in->si_of->sca_head.sch_proc;
-	if (!m0_sunrpc__reply_decode(in->si_head, in->si_head_nr,
-				     &in->si_reply))
+	M0_SET0(&in->sri_reply);
+	if (in->sri_of != NULL)
+		in->sri_reply.srh_proc =
+			(enum sr_proc)in->sri_of->sca_head.sch_proc;
+	if (!m0_sunrpc__reply_decode(in->sri_head, in->sri_head_nr,
+				     &in->sri_reply))
 		return -EPROTO;
-	in->si_verdict = in->si_reply.srh_verdict;
-	in->si_data_nr = in->si_reply.srh_data_nr;
-	if (in->si_of != NULL && in->si_verdict == SR_SUCCESS)
+	in->sri_verdict = in->sri_reply.srh_verdict;
+	in->sri_data_nr = in->sri_reply.srh_data_nr;
+	if (in->sri_of != NULL && in->sri_verdict == SR_SUCCESS)
 		m0_sunrpc__reply_head(conn);
 	phase_after_head(in);
 	return 0;
@@ -221,9 +222,9 @@ static int head_take(struct sr_conn *conn, const uint8_t *bytes, uint32_t nr,
 
 	while ((more = head_more(conn)) > 0 && used < nr) {
 		more = (int)min64u((uint32_t)more, nr - used);
-		memcpy(in->si_head + in->si_head_nr, bytes + used,
+		memcpy(in->sri_head + in->sri_head_nr, bytes + used,
 		       (uint32_t)more);
-		in->si_head_nr += (uint32_t)more;
+		in->sri_head_nr += (uint32_t)more;
 		used += (uint32_t)more;
 	}
 	if (more == 0)
@@ -234,15 +235,15 @@ static int head_take(struct sr_conn *conn, const uint8_t *bytes, uint32_t nr,
 
 static uint32_t data_take(struct sr_in *in, const uint8_t *bytes, uint32_t nr)
 {
-	uint32_t take = (uint32_t)min64u(nr, in->si_data_left);
+	uint32_t take = (uint32_t)min64u(nr, in->sri_data_left);
 
-	if (in->si_sink == SR_SINK_MEMORY)
+	if (in->sri_sink == SR_SINK_MEMORY)
 		memory_put(in, bytes, take, nr);
-	else if (in->si_sink == SR_SINK_BUFFER)
+	else if (in->sri_sink == SR_SINK_BUFFER)
 		buffer_put(in, bytes, take);
-	in->si_data_left -= take;
-	if (in->si_data_left == 0)
-		in->si_phase = SR_PH_REST;
+	in->sri_data_left -= take;
+	if (in->sri_data_left == 0)
+		in->sri_phase = SR_PH_REST;
 	return take;
 }
 
@@ -250,17 +251,17 @@ static uint32_t data_take(struct sr_in *in, const uint8_t *bytes, uint32_t nr)
 static int record_end(struct sr_conn *conn, m0_time_t now)
 {
 	struct sr_in *in = &conn->sc_in;
-	bool          whole = in->si_phase == SR_PH_REST &&
-		     in->si_record_nr ==
-			     in->si_head_nr + padded(in->si_data_nr);
+	bool          whole = in->sri_phase == SR_PH_REST &&
+		     in->sri_record_nr ==
+			     in->sri_head_nr + padded(in->sri_data_nr);
 	int rc;
 
-	if (in->si_phase == SR_PH_HEAD) {
-		if (conn->sc_dom != NULL || in->si_rpc_nr == 0 ||
-		    in->si_head_nr < in->si_rpc_nr)
+	if (in->sri_phase == SR_PH_HEAD) {
+		if (conn->sc_dom != NULL || in->sri_rpc_nr == 0 ||
+		    in->sri_head_nr < in->sri_rpc_nr)
 			return -EPROTO;
-		in->si_verdict = m0_sunrpc__call_decode(
-			in->si_head, in->si_head_nr, &in->si_call);
+		in->sri_verdict = m0_sunrpc__call_decode(
+			in->sri_head, in->sri_head_nr, &in->sri_call);
 	}
 	++conn->sc_records_nr;
 	rc = conn->sc_dom == NULL ? m0_sunrpc__serve_end(conn, whole, now)
@@ -274,26 +275,26 @@ static int record_moved(struct sr_conn *conn, uint32_t nr, m0_time_t now)
 {
 	struct sr_in *in = &conn->sc_in;
 
-	in->si_frag_left -= nr;
-	in->si_record_nr += nr;
-	if (in->si_frag_left > 0)
+	in->sri_frag_left -= nr;
+	in->sri_record_nr += nr;
+	if (in->sri_frag_left > 0)
 		return 0;
-	in->si_mark_nr = 0;
-	return in->si_frag_last ? record_end(conn, now) : 0;
+	in->sri_mark_nr = 0;
+	return in->sri_frag_last ? record_end(conn, now) : 0;
 }
 
 static int mark_end(struct sr_conn *conn, m0_time_t now)
 {
 	struct sr_in  *in = &conn->sc_in;
-	const uint8_t *m = in->si_mark;
+	const uint8_t *m = in->sri_mark;
 
-	in->si_frag_last = m[0] & 0x80;
-	in->si_frag_left = (uint32_t)(m[0] & 0x7f) << 24 |
-			   (uint32_t)m[1] << 16 | (uint32_t)m[2] << 8 | m[3];
-	if (in->si_frag_left > SR_RECORD_MAX - in->si_record_nr ||
-	    ++in->si_frags_nr > SR_FRAGMENTS_MAX)
+	in->sri_frag_last = m[0] & 0x80;
+	in->sri_frag_left = (uint32_t)(m[0] & 0x7f) << 24 |
+			    (uint32_t)m[1] << 16 | (uint32_t)m[2] << 8 | m[3];
+	if (in->sri_frag_left > SR_RECORD_MAX - in->sri_record_nr ||
+	    ++in->sri_frags_nr > SR_FRAGMENTS_MAX)
 		return -EMSGSIZE;
-	return in->si_frag_left == 0 ? record_moved(conn, 0, now) : 0;
+	return in->sri_frag_left == 0 ? record_moved(conn, 0, now) : 0;
 }
 
 static int body_take(struct sr_conn *conn, const uint8_t *bytes, uint32_t nr,
@@ -301,10 +302,10 @@ static int body_take(struct sr_conn *conn, const uint8_t *bytes, uint32_t nr,
 {
 	struct sr_in *in = &conn->sc_in;
 
-	nr = (uint32_t)min64u(nr, in->si_frag_left);
-	if (in->si_phase == SR_PH_HEAD)
+	nr = (uint32_t)min64u(nr, in->sri_frag_left);
+	if (in->sri_phase == SR_PH_HEAD)
 		return head_take(conn, bytes, nr, now);
-	if (in->si_phase == SR_PH_DATA)
+	if (in->sri_phase == SR_PH_DATA)
 		return (int)data_take(in, bytes, nr);
 	return (int)nr;
 }
@@ -318,10 +319,10 @@ static int feed(struct sr_conn *conn, const uint8_t *bytes, size_t nr,
 	int           used;
 
 	while (nr > 0 && rc == 0) {
-		if (in->si_mark_nr < sizeof in->si_mark) {
-			in->si_mark[in->si_mark_nr++] = *bytes;
+		if (in->sri_mark_nr < sizeof in->sri_mark) {
+			in->sri_mark[in->sri_mark_nr++] = *bytes;
 			used = 1;
-			if (in->si_mark_nr == sizeof in->si_mark)
+			if (in->sri_mark_nr == sizeof in->sri_mark)
 				rc = mark_end(conn, now);
 		} else {
 			used = body_take(conn, bytes, (uint32_t)nr, now);
@@ -340,9 +341,9 @@ static int feed(struct sr_conn *conn, const uint8_t *bytes, size_t nr,
 /* Payload that is to come, of this fragment, and has a place. */
 static uint32_t direct_nr(const struct sr_in *in)
 {
-	if (in->si_phase != SR_PH_DATA || in->si_sink == SR_SINK_NONE)
+	if (in->sri_phase != SR_PH_DATA || in->sri_sink == SR_SINK_NONE)
 		return 0;
-	return (uint32_t)min64u(in->si_data_left, in->si_frag_left);
+	return (uint32_t)min64u(in->sri_data_left, in->sri_frag_left);
 }
 
 /*
@@ -358,11 +359,11 @@ static ssize_t direct_read(struct sr_conn *conn, struct m0_net_kit_buf *kb,
 
 	*data_nr = direct_nr(in);
 	if (kb != NULL) {
-		nr = m0_sunrpc__iov(&kb->nkb_buffer->nb_buffer, in->si_at,
+		nr = m0_sunrpc__iov(&kb->nkb_buffer->nb_buffer, in->sri_at,
 				    *data_nr, iov, SR_IOV_MAX - 1, data_nr);
 	} else {
-		iov[0].iov_base = in->si_memory +
-				  (in->si_data_nr - in->si_data_left);
+		iov[0].iov_base = in->sri_memory +
+				  (in->sri_data_nr - in->sri_data_left);
 		iov[0].iov_len = *data_nr;
 	}
 	*asked = *data_nr;
@@ -382,10 +383,10 @@ static int direct_end(struct sr_conn *conn, size_t nr, m0_bcount_t data_nr,
 	uint32_t      direct = (uint32_t)min64u(nr, data_nr);
 	int           rc;
 
-	in->si_at += direct;
-	in->si_data_left -= direct;
-	if (in->si_data_left == 0)
-		in->si_phase = SR_PH_REST;
+	in->sri_at += direct;
+	in->sri_data_left -= direct;
+	if (in->sri_data_left == 0)
+		in->sri_phase = SR_PH_REST;
 	rc = record_moved(conn, direct, now);
 	return rc ?: feed(conn, node->sn_stage, nr - direct, now);
 }
@@ -397,9 +398,9 @@ static bool direct_can(struct sr_in *in, struct m0_net_kit_buf **kb)
 	*kb = NULL;
 	if (nr < SR_DIRECT_MIN)
 		return false;
-	if (in->si_sink == SR_SINK_MEMORY)
+	if (in->sri_sink == SR_SINK_MEMORY)
 		/* No more than there is memory for, until that has come. */
-		return in->si_memory_nr == in->si_data_nr;
+		return in->sri_memory_nr == in->sri_data_nr;
 	*kb = sink_claim(in);
 	return *kb != NULL;
 }

@@ -19,33 +19,33 @@ static struct sr_reply *reply_new(const struct sr_conn *conn)
 	if (link != NULL) {
 		m0_list_del(link);
 		--node->sn_replies_free_nr;
-		reply = container_of(link, struct sr_reply, sr_out.so_link);
+		reply = container_of(link, struct sr_reply, srr_out.sro_link);
 	} else {
 		M0_ALLOC_PTR(reply);
 		if (reply == NULL)
 			return NULL;
-		m0_list_link_init(&reply->sr_out.so_link);
+		m0_list_link_init(&reply->srr_out.sro_link);
 	}
-	reply->sr_out.so_kind = SR_OUT_REPLY;
-	reply->sr_out.so_machine = NULL;
-	reply->sr_out.so_data_nr = 0;
-	reply->sr_out.so_data_sent = 0;
-	reply->sr_out.so_begun = false;
-	reply->sr_out.so_cut = false;
-	reply->sr_ends = false;
-	reply->sr_head = (struct sr_reply_head){
-		.srh_xid = conn->sc_in.si_call.sch_xid,
-		.srh_proc = (enum sr_proc)conn->sc_in.si_call.sch_proc,
-		.srh_verdict = conn->sc_in.si_verdict
+	reply->srr_out.sro_kind = SR_OUT_REPLY;
+	reply->srr_out.sro_machine = NULL;
+	reply->srr_out.sro_data_nr = 0;
+	reply->srr_out.sro_data_sent = 0;
+	reply->srr_out.sro_begun = false;
+	reply->srr_out.sro_cut = false;
+	reply->srr_ends = false;
+	reply->srr_head = (struct sr_reply_head){
+		.srh_xid = conn->sc_in.sri_call.sch_xid,
+		.srh_proc = (enum sr_proc)conn->sc_in.sri_call.sch_proc,
+		.srh_verdict = conn->sc_in.sri_verdict
 	};
 	return reply;
 }
 
 static void machine_drop(struct sr_reply *reply)
 {
-	if (reply->sr_out.so_machine != NULL)
-		m0_net_kit_machine_put(reply->sr_out.so_machine->sm_machine);
-	reply->sr_out.so_machine = NULL;
+	if (reply->srr_out.sro_machine != NULL)
+		m0_net_kit_machine_put(reply->srr_out.sro_machine->sm_machine);
+	reply->srr_out.sro_machine = NULL;
 }
 
 void m0_sunrpc__reply_free(struct sr_reply *reply)
@@ -53,9 +53,9 @@ void m0_sunrpc__reply_free(struct sr_reply *reply)
 	machine_drop(reply);
 	if (node->sn_replies_free_nr < SR_FREE_MAX) {
 		++node->sn_replies_free_nr;
-		m0_list_add(&node->sn_replies_free, &reply->sr_out.so_link);
+		m0_list_add(&node->sn_replies_free, &reply->srr_out.sro_link);
 	} else {
-		m0_list_link_fini(&reply->sr_out.so_link);
+		m0_list_link_fini(&reply->srr_out.sro_link);
 		m0_free(reply);
 	}
 }
@@ -66,9 +66,9 @@ void m0_sunrpc__replies_drain(void)
 	struct sr_reply *next;
 
 	m0_list_for_each_entry_safe(&node->sn_replies_free, reply, next,
-				    struct sr_reply, sr_out.so_link) {
-		m0_list_del(&reply->sr_out.so_link);
-		m0_list_link_fini(&reply->sr_out.so_link);
+				    struct sr_reply, srr_out.sro_link) {
+		m0_list_del(&reply->srr_out.sro_link);
+		m0_list_link_fini(&reply->srr_out.sro_link);
 		m0_free(reply);
 	}
 	node->sn_replies_free_nr = 0;
@@ -76,29 +76,29 @@ void m0_sunrpc__replies_drain(void)
 
 static void reply_encode(struct sr_reply *reply)
 {
-	reply->sr_out.so_head_nr = m0_sunrpc__reply_encode(
-		reply->sr_out.so_head + 4, &reply->sr_head);
+	reply->srr_out.sro_head_nr = m0_sunrpc__reply_encode(
+		reply->srr_out.sro_head + 4, &reply->srr_head);
 }
 
 static void reply_queue(struct sr_conn *conn, struct sr_reply *reply)
 {
-	sr_count(reply->sr_head.srh_verdict == SR_SUCCESS
+	sr_count(reply->srr_head.srh_verdict == SR_SUCCESS
 			 ? &node->sn_stats.nss_calls_served_nr
 			 : &node->sn_stats.nss_calls_refused_nr,
 		 1);
 	reply_encode(reply);
 	++conn->sc_replies_nr;
-	m0_sunrpc__conn_put(conn, &reply->sr_out);
+	m0_sunrpc__conn_put(conn, &reply->srr_out);
 }
 
 void m0_sunrpc__reply_lost(struct sr_reply *reply)
 {
 	machine_drop(reply);
-	reply->sr_ends = false;
-	reply->sr_out.so_data_nr = 0;
-	reply->sr_head.srh_rc = ENOENT;
-	reply->sr_head.srh_eof = 0;
-	reply->sr_head.srh_data_nr = 0;
+	reply->srr_ends = false;
+	reply->srr_out.sro_data_nr = 0;
+	reply->srr_head.srh_rc = ENOENT;
+	reply->srr_head.srh_eof = 0;
+	reply->srr_head.srh_data_nr = 0;
 	reply_encode(reply);
 }
 
@@ -107,11 +107,11 @@ void m0_sunrpc__reply_sent(struct sr_conn *conn, struct sr_reply *reply,
 {
 	--conn->sc_replies_nr;
 	if (kb != NULL) {
-		if (reply->sr_ends)
+		if (reply->srr_ends)
 			m0_net_kit_done(kb, 0, 0);
 		else
 			m0_net_kit_unclaim(kb);
-		m0_sunrpc__release(reply->sr_out.so_machine);
+		m0_sunrpc__release(reply->srr_out.sro_machine);
 	}
 	m0_sunrpc__reply_free(reply);
 }
@@ -134,19 +134,19 @@ static bool conn_lives(uint64_t nr)
 static bool passive_reserve(struct sr_passive *sp, const struct sr_conn *conn,
 			    uint64_t id, uint32_t offset, m0_time_t now)
 {
-	bool mine = sp->sp_id == id && sp->sp_conn == conn->sc_nr &&
-		    sp->sp_offset == offset;
+	bool mine = sp->srp_id == id && sp->srp_conn == conn->sc_nr &&
+		    sp->srp_offset == offset;
 
-	if (!mine && sp->sp_id == id && sp->sp_until > now &&
-	    conn_lives(sp->sp_conn))
+	if (!mine && sp->srp_id == id && sp->srp_until > now &&
+	    conn_lives(sp->srp_conn))
 		return false;
 	if (!mine && offset != 0)
 		return false;
-	sp->sp_id = id;
-	sp->sp_conn = conn->sc_nr;
-	sp->sp_offset = offset;
-	sp->sp_until = m0_time_add(now, M0_NET_BULK_SUNRPC_TIMEOUT_MS *
-						M0_TIME_ONE_MSEC);
+	sp->srp_id = id;
+	sp->srp_conn = conn->sc_nr;
+	sp->srp_offset = offset;
+	sp->srp_until = m0_time_add(now, M0_NET_BULK_SUNRPC_TIMEOUT_MS *
+						 M0_TIME_ONE_MSEC);
 	return true;
 }
 
@@ -155,7 +155,7 @@ static int passive_check(const struct sr_machine *sm,
 			 const struct sr_conn *conn, struct m0_net_kit_buf *kb,
 			 uint64_t id, m0_time_t now)
 {
-	const struct sr_call_head *call = &conn->sc_in.si_call;
+	const struct sr_call_head *call = &conn->sc_in.sri_call;
 	const struct sr_desc      *desc = &call->sch_desc;
 	struct sr_buf             *sb = m0_net_kit_buf_pvt(kb);
 	struct m0_net_kit_addr     active;
@@ -186,7 +186,7 @@ static int passive_claim(struct sr_conn *conn, m0_time_t now,
 			 struct sr_machine **sm, uint64_t *id,
 			 struct m0_net_kit_buf **kb)
 {
-	const struct sr_call_head *call = &conn->sc_in.si_call;
+	const struct sr_call_head *call = &conn->sc_in.sri_call;
 	enum m0_net_queue_type     qt = call->sch_proc == SR_GET
 						? M0_NET_QT_PASSIVE_BULK_SEND
 						: M0_NET_QT_PASSIVE_BULK_RECV;
@@ -218,47 +218,47 @@ static void put_head(struct sr_conn *conn, m0_time_t now)
 	struct m0_net_kit_buf *kb;
 	struct sr_machine     *sm;
 
-	in->si_rc = passive_claim(conn, now, &sm, &in->si_id, &kb);
-	if (in->si_rc != 0)
+	in->sri_rc = passive_claim(conn, now, &sm, &in->sri_id, &kb);
+	if (in->sri_rc != 0)
 		return;
 	m0_net_kit_unclaim(kb);
 	m0_net_kit_machine_get(sm->sm_machine);
 	m0_sunrpc__release(sm);
-	in->si_machine = sm;
-	in->si_qtype = M0_NET_QT_PASSIVE_BULK_RECV;
-	in->si_at = in->si_call.sch_offset;
-	in->si_sink = SR_SINK_BUFFER;
+	in->sri_machine = sm;
+	in->sri_qtype = M0_NET_QT_PASSIVE_BULK_RECV;
+	in->sri_at = in->sri_call.sch_offset;
+	in->sri_sink = SR_SINK_BUFFER;
 }
 
 static int put_end(struct sr_in *in)
 {
-	const struct sr_call_head *call = &in->si_call;
+	const struct sr_call_head *call = &in->sri_call;
 	uint32_t                   end = call->sch_offset + call->sch_data_nr;
 	struct m0_net_kit_buf     *kb;
 	struct sr_buf             *sb;
 
-	if (in->si_rc != 0)
-		return in->si_rc;
-	if (!m0_sunrpc__hold(in->si_machine))
+	if (in->sri_rc != 0)
+		return in->sri_rc;
+	if (!m0_sunrpc__hold(in->sri_machine))
 		return -ENETUNREACH;
-	if (m0_net_kit_claim_id(in->si_id, in->si_qtype, &kb) != 0) {
-		m0_sunrpc__release(in->si_machine);
+	if (m0_net_kit_claim_id(in->sri_id, in->sri_qtype, &kb) != 0) {
+		m0_sunrpc__release(in->sri_machine);
 		return -ENOENT;
 	}
 	sb = m0_net_kit_buf_pvt(kb);
-	sb->sb_passive.sp_offset = end;
+	sb->sb_passive.srp_offset = end;
 	if (end == call->sch_desc.sd_total)
 		m0_net_kit_done(kb, 0, end);
 	else
 		m0_net_kit_unclaim(kb);
-	m0_sunrpc__release(in->si_machine);
+	m0_sunrpc__release(in->sri_machine);
 	return 0;
 }
 
 /* The piece goes with the reply, read from the buffer when that is sent. */
 static void get_end(struct sr_conn *conn, struct sr_reply *reply, m0_time_t now)
 {
-	uint32_t               offset = conn->sc_in.si_call.sch_offset;
+	uint32_t               offset = conn->sc_in.sri_call.sch_offset;
 	struct m0_net_kit_buf *kb;
 	struct sr_machine     *sm;
 	struct sr_buf         *sb;
@@ -266,20 +266,20 @@ static void get_end(struct sr_conn *conn, struct sr_reply *reply, m0_time_t now)
 	uint64_t               id;
 	int                    rc = passive_claim(conn, now, &sm, &id, &kb);
 
-	reply->sr_head.srh_rc = (uint32_t)-rc;
+	reply->srr_head.srh_rc = (uint32_t)-rc;
 	if (rc != 0)
 		return;
 	sb = m0_net_kit_buf_pvt(kb);
 	left = (uint32_t)kb->nkb_send_nr - offset;
-	reply->sr_out.so_machine = sm;
-	reply->sr_out.so_id = id;
-	reply->sr_out.so_qtype = M0_NET_QT_PASSIVE_BULK_SEND;
-	reply->sr_out.so_offset = kb->nkb_buffer->nb_offset + offset;
-	reply->sr_out.so_data_nr = (uint32_t)min64u(left, SR_PIECE_MAX);
-	reply->sr_ends = left == reply->sr_out.so_data_nr;
-	reply->sr_head.srh_eof = reply->sr_ends;
-	reply->sr_head.srh_data_nr = reply->sr_out.so_data_nr;
-	sb->sb_passive.sp_offset = offset + reply->sr_out.so_data_nr;
+	reply->srr_out.sro_machine = sm;
+	reply->srr_out.sro_id = id;
+	reply->srr_out.sro_qtype = M0_NET_QT_PASSIVE_BULK_SEND;
+	reply->srr_out.sro_offset = kb->nkb_buffer->nb_offset + offset;
+	reply->srr_out.sro_data_nr = (uint32_t)min64u(left, SR_PIECE_MAX);
+	reply->srr_ends = left == reply->srr_out.sro_data_nr;
+	reply->srr_head.srh_eof = reply->srr_ends;
+	reply->srr_head.srh_data_nr = reply->srr_out.sro_data_nr;
+	sb->sb_passive.srp_offset = offset + reply->srr_out.sro_data_nr;
 	m0_net_kit_machine_get(sm->sm_machine);
 	m0_net_kit_unclaim(kb);
 	m0_sunrpc__release(sm);
@@ -290,16 +290,16 @@ static void get_end(struct sr_conn *conn, struct sr_reply *reply, m0_time_t now)
 static int msg_take(struct sr_machine *sm, const struct sr_in *in)
 {
 	struct m0_net_kit_machine *machine = sm->sm_machine;
-	const uint8_t             *bytes = in->si_flat != NULL ? in->si_flat
-							       : in->si_memory;
+	const uint8_t             *bytes = in->sri_flat != NULL ? in->sri_flat
+								: in->sri_memory;
 	void                      *data = (void *)(uintptr_t)bytes;
-	m0_bcount_t                nr = in->si_data_nr;
+	m0_bcount_t                nr = in->sri_data_nr;
 	struct m0_bufvec           flat = M0_BUFVEC_INIT_BUF(&data, &nr);
 	struct m0_net_kit_addr     from;
 	struct m0_net_kit_visit    visit;
 	int                        rc = -ENETUNREACH;
 
-	m0_sunrpc__addr(&from, &in->si_call.sch_from);
+	m0_sunrpc__addr(&from, &in->sri_call.sch_from);
 	m0_net_kit_enter(machine, &visit);
 	if (m0_net_kit_machine_tm(machine)->ntm_state == M0_NET_TM_STARTED)
 		rc = m0_net_kit_msg_in(machine, &from, &flat, 0, nr);
@@ -312,11 +312,11 @@ static int msg_end(struct sr_in *in)
 	struct sr_machine *sm;
 	int                rc;
 
-	if (in->si_rc != 0)
-		return in->si_rc;
-	if (!m0_sunrpc__ep_is_valid(&in->si_call.sch_from))
+	if (in->sri_rc != 0)
+		return in->sri_rc;
+	if (!m0_sunrpc__ep_is_valid(&in->sri_call.sch_from))
 		return -EINVAL;
-	sm = m0_sunrpc__find(&in->si_call.sch_to);
+	sm = m0_sunrpc__find(&in->sri_call.sch_to);
 	if (sm == NULL)
 		return -ENETUNREACH;
 	rc = msg_take(sm, in);
@@ -330,9 +330,9 @@ void m0_sunrpc__serve_head(struct sr_conn *conn, m0_time_t now)
 {
 	struct sr_in *in = &conn->sc_in;
 
-	if (in->si_call.sch_proc == SR_MSG)
-		in->si_sink = SR_SINK_MEMORY;
-	else if (in->si_call.sch_proc == SR_PUT)
+	if (in->sri_call.sch_proc == SR_MSG)
+		in->sri_sink = SR_SINK_MEMORY;
+	else if (in->sri_call.sch_proc == SR_PUT)
 		put_head(conn, now);
 }
 
@@ -343,16 +343,16 @@ int m0_sunrpc__serve_end(struct sr_conn *conn, bool whole, m0_time_t now)
 
 	if (reply == NULL)
 		return -ENOMEM;
-	if (in->si_verdict == SR_SUCCESS && in->si_call.sch_proc != SR_NULL &&
+	if (in->sri_verdict == SR_SUCCESS && in->sri_call.sch_proc != SR_NULL &&
 	    !whole)
-		reply->sr_head.srh_verdict = SR_GARBAGE;
-	else if (in->si_verdict != SR_SUCCESS)
+		reply->srr_head.srh_verdict = SR_GARBAGE;
+	else if (in->sri_verdict != SR_SUCCESS)
 		;
-	else if (in->si_call.sch_proc == SR_MSG)
-		reply->sr_head.srh_rc = (uint32_t)-msg_end(in);
-	else if (in->si_call.sch_proc == SR_PUT)
-		reply->sr_head.srh_rc = (uint32_t)-put_end(in);
-	else if (in->si_call.sch_proc == SR_GET)
+	else if (in->sri_call.sch_proc == SR_MSG)
+		reply->srr_head.srh_rc = (uint32_t)-msg_end(in);
+	else if (in->sri_call.sch_proc == SR_PUT)
+		reply->srr_head.srh_rc = (uint32_t)-put_end(in);
+	else if (in->sri_call.sch_proc == SR_GET)
 		get_end(conn, reply, now);
 	reply_queue(conn, reply);
 	return 0;

@@ -162,10 +162,10 @@ struct sr_machine {
 
 /** Who uses a passive buffer; the thread's. */
 struct sr_passive {
-	uint64_t  sp_id;
-	uint64_t  sp_conn;
-	uint32_t  sp_offset;
-	m0_time_t sp_until;
+	uint64_t  srp_id;
+	uint64_t  srp_conn;
+	uint32_t  srp_offset;
+	m0_time_t srp_until;
 };
 
 /** A buffer's own part. */
@@ -203,22 +203,22 @@ enum sr_out_kind {
 
 /** Something to be sent: a head, and bytes of a buffer. */
 struct sr_out {
-	struct m0_list_link so_link;
-	enum sr_out_kind    so_kind;
+	struct m0_list_link sro_link;
+	enum sr_out_kind    sro_kind;
 	/** With four bytes before it for the record mark. */
-	uint8_t  so_head[SR_OUT_HEAD_MAX];
-	uint32_t so_head_nr;
+	uint8_t  sro_head[SR_OUT_HEAD_MAX];
+	uint32_t sro_head_nr;
 	/** Whose buffer; a reference. */
-	struct sr_machine     *so_machine;
-	uint64_t               so_id;
-	enum m0_net_queue_type so_qtype;
+	struct sr_machine     *sro_machine;
+	uint64_t               sro_id;
+	enum m0_net_queue_type sro_qtype;
 	/** Of the payload, from the start of the buffer's memory. */
-	m0_bindex_t so_offset;
-	uint32_t    so_data_nr;
-	uint32_t    so_data_sent;
-	bool        so_begun;
+	m0_bindex_t sro_offset;
+	uint32_t    sro_data_nr;
+	uint32_t    sro_data_sent;
+	bool        sro_begun;
 	/** The buffer has been given up before all of it was sent. */
-	bool so_cut;
+	bool sro_cut;
 };
 
 /** A message, or the active side of a transfer. */
@@ -244,10 +244,10 @@ struct sr_call {
 };
 
 struct sr_reply {
-	struct sr_out        sr_out;
-	struct sr_reply_head sr_head;
+	struct sr_out        srr_out;
+	struct sr_reply_head srr_head;
 	/** The buffer ends when this was sent. */
-	bool sr_ends;
+	bool srr_ends;
 };
 
 enum sr_phase {
@@ -265,41 +265,41 @@ enum sr_sink {
 
 /** What is being received. */
 struct sr_in {
-	uint8_t  si_mark[4];
-	uint32_t si_mark_nr;
+	uint8_t  sri_mark[4];
+	uint32_t sri_mark_nr;
 	/** Of this fragment, and is it the last of its record? */
-	uint32_t si_frag_left;
-	bool     si_frag_last;
-	uint32_t si_frags_nr;
+	uint32_t sri_frag_left;
+	bool     sri_frag_last;
+	uint32_t sri_frags_nr;
 	/** Of this record so far. */
-	uint32_t      si_record_nr;
-	enum sr_phase si_phase;
-	uint8_t       si_head[SR_HEAD_MAX];
-	uint32_t      si_head_nr;
-	uint32_t      si_rpc_nr;
+	uint32_t      sri_record_nr;
+	enum sr_phase sri_phase;
+	uint8_t       sri_head[SR_HEAD_MAX];
+	uint32_t      sri_head_nr;
+	uint32_t      sri_rpc_nr;
 	/** Payload: where it goes, and how much is to come. */
-	uint32_t     si_data_nr;
-	uint32_t     si_data_left;
-	enum sr_sink si_sink;
+	uint32_t     sri_data_nr;
+	uint32_t     sri_data_left;
+	enum sr_sink sri_sink;
 	/** SR_SINK_MEMORY. */
-	uint8_t *si_memory;
-	uint32_t si_memory_nr;
+	uint8_t *sri_memory;
+	uint32_t sri_memory_nr;
 	/** It lies there as a whole, in the stage. */
-	const uint8_t *si_flat;
+	const uint8_t *sri_flat;
 	/** SR_SINK_BUFFER. */
-	struct sr_machine     *si_machine;
-	uint64_t               si_id;
-	enum m0_net_queue_type si_qtype;
-	m0_bindex_t            si_at;
+	struct sr_machine     *sri_machine;
+	uint64_t               sri_id;
+	enum m0_net_queue_type sri_qtype;
+	m0_bindex_t            sri_at;
 	/** The head, decoded. */
 	union {
-		struct sr_call_head  si_call;
-		struct sr_reply_head si_reply;
+		struct sr_call_head  sri_call;
+		struct sr_reply_head sri_reply;
 	};
-	enum sr_verdict si_verdict;
+	enum sr_verdict sri_verdict;
 	/** What the answer will say, or has said. */
-	int32_t         si_rc;
-	struct sr_call *si_of;
+	int32_t         sri_rc;
+	struct sr_call *sri_of;
 };
 
 struct sr_conn {
@@ -371,7 +371,7 @@ int m0_sunrpc__iov(const struct m0_bufvec *bv, m0_bindex_t offset,
 
 /* ------------------------------------------------- what conns hand on -- */
 
-/** The head of a call has come: sets sink, and si_rc. */
+/** The head of a call has come: sets sink, and sri_rc. */
 void m0_sunrpc__serve_head(struct sr_conn *conn, m0_time_t now);
 /** All of a call has come; `whole`: as it should be. @retval <0 */
 int  m0_sunrpc__serve_end(struct sr_conn *conn, bool whole, m0_time_t now);

@@ -10,7 +10,7 @@
  */
 #include <netinet/in.h>
 
-#include "m0_sunrpc_xdr.h"
+#include <m0_sunrpc_xdr.h>
 
 #include "xprt/sunrpc/sunrpc_internal.h"
 
