@@ -379,6 +379,7 @@ int m0_lnet__ping_init(struct m0_lnet_engine *eng)
 {
 	struct ping     *ping;
 	struct ping_buf *buf;
+	bool             posted;
 	unsigned         i;
 
 	M0_ALLOC_PTR(ping);
@@ -395,12 +396,20 @@ int m0_lnet__ping_init(struct m0_lnet_engine *eng)
 		eng->le_ping = NULL;
 		return -ENOMEM;
 	}
+	/* One that is not taken is not posted again. */
+	ping->pi_ends = true;
 	answers_post(eng, ping);
+	posted = ping->pi_me.me_md != NULL;
 	for (i = 0; i < SINKS_NR; ++i) {
 		me_post(eng, &ping->pi_sinks[i].psk_me);
 		sink_post(eng, &ping->pi_sinks[i]);
+		posted = posted && ping->pi_sinks[i].psk_me.me_md != NULL;
 	}
-	return 0;
+	ping->pi_ends = false;
+	if (posted)
+		return 0;
+	m0_lnet__ping_fini(eng);
+	return -ENOMEM;
 }
 
 void m0_lnet__ping_fini(struct m0_lnet_engine *eng)

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fail/fail.h"
+
+#define PATIENCE_NS (60 * M0_TIME_ONE_SECOND)
+
+enum {
+	BACK_OFF_MS = 200
+};
+
+static struct m0_sim  sim;
+static struct m0_heap heap;
+static uint64_t       nth;
+
+struct m0_sim *fail_sim(void)
+{
+	return &sim;
+}
+
+bool fail_came(void)
+{
+	return m0_heap_failed_nr(&heap) > 0;
+}
+
+void fail_told(int rc, const char *what)
+{
+	if (rc > 0 || !fail_came())
+		fail_msg("allocation %" PRIu64 ": %s: %d for no reason", nth,
+			 what, rc);
+	/* Who could not be reached is let alone for a while. */
+	m0_sim_run_ms(&sim, BACK_OFF_MS);
+}
+
+void fail_untold(int rc, const char *what)
+{
+	fail_msg("after allocation %" PRIu64 ": %s: %d", nth, what, rc);
+}
+
+bool fail_until(bool (*cond)(void *arg), void *arg)
+{
+	return m0_sim_run_until(&sim, cond, arg, PATIENCE_NS);
+}
+
+/* @return the allocation was reached. */
+static bool tell(const struct fail_story *story)
+{
+	bool    came;
+	int64_t live;
+
+	m0_heap_init(&heap);
+	m0_sim_init_cfg(&sim, 1, &m0_sim_cfg_calm);
+	m0_heap_fail_at(&heap, nth);
+	story->fst_tell();
+	m0_sim_fini(&sim);
+	came = fail_came();
+	live = m0_heap_live_nr(&heap);
+	m0_heap_fini(&heap);
+	if (live != 0)
+		fail_msg("%s: allocation %" PRIu64 " failed: %d more are live",
+			 story->fst_name, nth, (int)live);
+	return came;
+}
+
+void fail_each(const struct fail_story *story)
+{
+	/* What is kept for good is made in a run of its own. */
+	const char *only = getenv("FAIL_NTH");
+
+	nth = 0;
+	m0_sim_init_cfg(&sim, 1, &m0_sim_cfg_calm);
+	story->fst_tell();
+	m0_sim_fini(&sim);
+	if (only != NULL) {
+		nth = strtoull(only, NULL, 10);
+		(void)tell(story);
+		return;
+	}
+	do {
+		++nth;
+	} while (tell(story));
+	if (nth <= story->fst_allocs_min)
+		fail_msg("%s: only %" PRIu64 " allocations", story->fst_name,
+			 nth - 1);
+	print_message("%s: %" PRIu64 " allocations\n", story->fst_name,
+		      nth - 1);
+}

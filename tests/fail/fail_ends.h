@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Two machines of the network layer, for stories. */
+#ifndef M0_TESTS_FAIL_FAIL_ENDS_H
+#define M0_TESTS_FAIL_FAIL_ENDS_H
+
+#include "m0/mem.h"
+#include "m0/net_pool.h"
+#include "m0/xlnet.h"
+
+struct m0_lnet;
+struct m0_lnet_cfg;
+
+enum {
+	SHIFT_OF_PAGES = 12
+};
+
+struct fail_end {
+	struct m0_net_domain      fen_dom;
+	struct m0_net_transfer_mc fen_tm;
+	enum m0_net_tm_state      fen_state;
+	char                      fen_addr[96];
+};
+
+/** Nodes at 10.0.0.1 and 10.0.0.2 of the simulated network, their time-outs
+ * short. */
+void fail_nodes_init(struct m0_lnet *node[2]);
+void fail_nodes_fini(struct m0_lnet *node[2]);
+void fail_node_cfg(struct m0_lnet_cfg *cfg, unsigned i);
+
+/** Domains only, and nodes if the transport needs them; addresses. */
+void fail_doms_init(struct fail_end end[2], const struct m0_net_xprt *xprt);
+void fail_doms_fini(struct fail_end end[2], const struct m0_net_xprt *xprt);
+/** With machines that have started. */
+void fail_ends_init(struct fail_end end[2], const struct m0_net_xprt *xprt);
+void fail_ends_fini(struct fail_end end[2], const struct m0_net_xprt *xprt);
+/**
+ * Starts one, its receive queue fed by `pool` unless that is NULL. With an error
+ * it is gone.
+ */
+int  fail_tm_up(struct fail_end *end, struct m0_net_buffer_pool *pool);
+void fail_tm_down(struct fail_end *end);
+
+#endif /* M0_TESTS_FAIL_FAIL_ENDS_H */

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes of LNet: every call of m0/lnet.h and its neighbours that may ask for
+ * memory, there and at the peer. */
+#include "fail/fail.h"
+#include "fail/fail_ends.h"
+
+#include "m0/lnet.h"
+#include "m0/lnet_fault.h"
+#include "m0/lnet_run.h"
+
+enum {
+	PORTAL = 30,
+	BITS = 7,
+	BYTES = 70000
+};
+
+static struct m0_lnet   *nodes[2];
+static struct m0_lnet_eq eqs[2];
+static uint8_t           from[BYTES];
+static uint8_t           to[BYTES];
+
+/* Memory as a vector. */
+struct flat {
+	void            *fla_addr;
+	m0_bcount_t      fla_bytes;
+	struct m0_bufvec fla_vec;
+};
+
+static struct flat flats[2];
+
+static void flat_init(struct flat *flat, void *addr)
+{
+	flat->fla_addr = addr;
+	flat->fla_bytes = BYTES;
+	flat->fla_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&flat->fla_addr,
+							     &flat->fla_bytes);
+}
+
+static struct m0_lnet_md_attr md_attr(unsigned i, int32_t threshold,
+				      unsigned options)
+{
+	return (struct m0_lnet_md_attr){
+		.mda_vec = &flats[i].fla_vec,
+		.mda_length = BYTES,
+		.mda_threshold = threshold,
+		.mda_options = options,
+		.mda_auto_unlink = true,
+		.mda_eq = &eqs[i],
+	};
+}
+
+/* -- entries --------------------------------------------------------------- */
+
+static bool eq_has(void *arg)
+{
+	const struct m0_lnet_eq *eq = arg;
+
+	return eq->eq_first != NULL;
+}
+
+/* The MD of an entry has ended at once, if it is not there. */
+static int entry_outcome(void)
+{
+	struct m0_lnet_event ev;
+
+	m0_sim_run_ms(fail_sim(), 1);
+	if (m0_lnet_eq_get(&eqs[1], &ev) != 0)
+		return 0;
+	assert_int_equal(ev.ev_type, M0_LNET_EV_UNLINK);
+	assert_true(ev.ev_unlinked);
+	return ev.ev_status;
+}
+
+static const struct m0_lnet_me_attr me_attr = {
+	.mea_portal = PORTAL,
+	.mea_id = { .lp_pid = M0_LNET_PID_ANY },
+	.mea_match_bits = BITS,
+};
+
+static struct m0_lnet_md_attr window_attr(void)
+{
+	return md_attr(1, M0_LNET_MD_THRESHOLD_INF,
+		       M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET |
+			       M0_LNET_MD_MANAGE_REMOTE);
+}
+
+static int window_attach(struct m0_lnet_handle me)
+{
+	struct m0_lnet_md_attr attr = window_attr();
+	struct m0_lnet_handle  md;
+	int rc = m0_lnet_md_attach(nodes[1], me, &attr, &md);
+
+	return rc != 0 ? rc : entry_outcome();
+}
+
+static int entry_attach(struct m0_lnet_handle *md)
+{
+	struct m0_lnet_me_attr me = me_attr;
+	struct m0_lnet_md_attr attr = window_attr();
+	int                    rc;
+
+	me.mea_id.lp_nid = m0_lnet_nid_any;
+	me.mea_flags = M0_LNET_ME_UNLINK;
+	me.mea_match_bits = BITS + 1;
+	rc = m0_lnet_entry_attach(nodes[1], &me, &attr, md);
+	return rc != 0 ? rc : entry_outcome();
+}
+
+/* -- operations ------------------------------------------------------------ */
+
+static struct m0_lnet_op op_of(void)
+{
+	struct m0_lnet_op op = {
+		.lo_self = m0_lnet_nid_any,
+		.lo_portal = PORTAL,
+		.lo_match_bits = BITS,
+		.lo_ack = true,
+	};
+
+	assert_int_equal(m0_lnet_get_id(nodes[1], 1, &op.lo_target), 0);
+	return op;
+}
+
+/* All events of an MD. @return the first failure. */
+static int md_outcome(struct m0_lnet_handle md, bool unlink)
+{
+	struct m0_lnet_event ev;
+	int                  rc = 0;
+
+	do {
+		FAIL_UNTIL(eq_has, &eqs[0]);
+		assert_int_equal(m0_lnet_eq_get(&eqs[0], &ev), 0);
+		if (rc == 0 && ev.ev_type != M0_LNET_EV_UNLINK)
+			rc = ev.ev_status;
+		/* It waits for an answer that does not come. */
+		if (ev.ev_status != 0 && !ev.ev_unlinked && unlink) {
+			(void)m0_lnet_md_unlink(nodes[0], md);
+			unlink = false;
+		}
+	} while (!ev.ev_unlinked);
+	return rc;
+}
+
+static int operation(bool get, bool at_once)
+{
+	struct m0_lnet_md_attr attr = md_attr(0, 2, 0);
+	struct m0_lnet_op      op = op_of();
+	struct m0_lnet_handle  md;
+	int                    rc;
+
+	if (at_once) {
+		rc = get ? m0_lnet_bind_get(nodes[0], &attr, &op, &md)
+			 : m0_lnet_bind_put(nodes[0], &attr, &op, &md);
+		return rc != 0 ? rc : md_outcome(md, true);
+	}
+	FAIL_TRY(m0_lnet_md_bind(nodes[0], &attr, &md));
+	rc = get ? m0_lnet_get(nodes[0], md, &op)
+		 : m0_lnet_put(nodes[0], md, &op);
+	if (rc == 0)
+		return md_outcome(md, true);
+	assert_int_equal(m0_lnet_md_unlink(nodes[0], md), 0);
+	assert_int_equal(md_outcome(md, false), 0);
+	return rc;
+}
+
+static int probe(enum m0_lnet_probe_kind kind)
+{
+	struct m0_lnet_probe probe = { .pr_kind = kind,
+				       .pr_self = m0_lnet_nid_any,
+				       .pr_timeout_ms = 1000,
+				       .pr_force = true };
+	struct m0_lnet_process_id id;
+
+	assert_int_equal(m0_lnet_get_id(nodes[1], 1, &id), 0);
+	probe.pr_nid = id.lp_nid;
+	return m0_lnet_probe_sync(nodes[0], &probe);
+}
+
+static void told_what_it_knows(void)
+{
+	struct m0_lnet_fault_attr attr;
+	struct m0_lnet_info      *info;
+
+	FAIL_TRY(m0_lnet_info_get(nodes[0], &info));
+	m0_lnet_info_free(info);
+	m0_lnet_fault_attr_init(&attr, M0_LNET_FAULT_DUPLICATE);
+	attr.lfa_all = true;
+	FAIL_TRY(m0_lnet_fault_add(nodes[0], &attr, NULL));
+}
+
+/* Everything is on its way when the nodes are opened; a window of the peer. */
+static void nodes_speak(void)
+{
+	struct m0_lnet_me_attr attr = me_attr;
+	struct m0_lnet_handle  me;
+	struct m0_lnet_handle  md;
+	unsigned               i;
+
+	fail_nodes_init(nodes);
+	flat_init(&flats[0], from);
+	flat_init(&flats[1], to);
+	for (i = 0; i < 2; ++i)
+		m0_lnet_eq_init(&eqs[i], nodes[i], NULL, 0);
+	attr.mea_id.lp_nid = m0_lnet_nid_any;
+	FAIL_TRY(m0_lnet_me_attach(nodes[1], &attr, &me));
+	FAIL_TRY(window_attach(me));
+	FAIL_TRY(entry_attach(&md));
+	FAIL_TRY(m0_lnet_lazy_set(nodes[1], PORTAL + 1, true));
+	FAIL_TRY(probe(M0_LNET_PING));
+	FAIL_TRY(probe(M0_LNET_DISCOVER));
+	FAIL_TRY(operation(false, false));
+	FAIL_TRY(operation(true, false));
+	FAIL_TRY(operation(false, true));
+	FAIL_TRY(operation(true, true));
+	told_what_it_knows();
+	FAIL_TRY(operation(false, false));
+	/* The windows, and what they told, end with the node. */
+	for (i = 0; i < 2; ++i) {
+		struct m0_lnet_event ev;
+
+		m0_lnet_close(nodes[i]);
+		while (m0_lnet_eq_get(&eqs[i], &ev) == 0)
+			;
+		m0_lnet_eq_fini(&eqs[i]);
+	}
+	m0_sim_net_fini();
+}
+
+const struct fail_story fail_lnet_stories[] = {
+	{ "lnet", 60, nodes_speak },
+	{ NULL, 0, NULL },
+};
