@@ -62,8 +62,8 @@ static void bulk_start(struct serve_op *op, enum m0_net_queue_type    qtype,
 				 NULL);
 	if (rc == 0) {
 		m0_rpc_bulk_qtype(&op->op_rb, qtype);
-		rc = m0_rpc_bulk_load(&op->op_rb, &sv->sv_machine,
-				      &op->op_req.orq_desc);
+		rc = m0_rpc_bulk_load_for(&op->op_rb, op->op_item,
+					  &op->op_req.orq_desc);
 		if (rc == 0)
 			return;
 	}

@@ -146,7 +146,8 @@ M0_EXTERN uint32_t m0_rpc_bulk_bufs_nr(struct m0_net_domain *netdom,
 M0_EXTERN void     m0_rpc_bulk_qtype(struct m0_rpc_bulk    *rb,
 				     enum m0_net_queue_type q);
 /**
- * Requester: registers and offers the buffers; writes one descriptor for each,
+ * Requester: registers and offers the buffers, at the machine's address from
+ * which the connection speaks at present; writes one descriptor for each,
  * in order, which the caller frees with m0_net_desc_free(). With an error there
  * are no descriptors, the list is given up, and rb_done is not called; the list
  * is empty at once, unless an error came after the first buffers had been
@@ -173,6 +174,13 @@ M0_EXTERN int m0_rpc_bulk_store(struct m0_rpc_bulk          *rb,
 M0_EXTERN int m0_rpc_bulk_load(struct m0_rpc_bulk                *rb,
 			       struct m0_rpc_machine             *machine,
 			       const struct m0_net_buf_desc_data *from_desc);
+/**
+ * The same for a request that is being handled, over the address of the machine
+ * by which it came (m0/rpc_link.h): the way that its sender knows to be good.
+ */
+M0_EXTERN int m0_rpc_bulk_load_for(
+	struct m0_rpc_bulk *rb, const struct m0_rpc_item *request,
+	const struct m0_net_buf_desc_data *from_desc);
 /** Withdraws what was offered and stops what is under way, as far as it can be;
  * the list is empty soon after, at once if nothing was stored or loaded. */
 M0_EXTERN void m0_rpc_bulk_store_del(struct m0_rpc_bulk *rb);

@@ -9,6 +9,7 @@
  * but for rb_done, which may finalise it. bulk_add.c makes the buffers.
  */
 #include "rpc/bulk.h"
+#include "rpc/rpc_internal.h"
 
 enum {
 	/** Inline: looks before a nap. */
@@ -226,7 +227,8 @@ static int add_one(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 }
 
 /* Adds all, or with an error withdraws those that were. */
-static int add_all(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine)
+static int add_all(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
+		   struct m0_net_transfer_mc *tm)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 	int                     rc = 0;
@@ -234,7 +236,7 @@ static int add_all(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine)
 	rb->rb_flags = M0_RPC__BULK_BUSY;
 	rb->rb_machine = machine;
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
-		rc = add_one(rb, rbuf, &machine->rm_tm);
+		rc = add_one(rb, rbuf, tm);
 		if (rc != 0)
 			break;
 	}
@@ -290,7 +292,8 @@ int m0_rpc_bulk_store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
 		return -EBADR;
 	}
 	rb->rb_rc = 0;
-	rc = prepare(rb, machine->rm_tm.ntm_dom) ?: add_all(rb, machine);
+	rc = prepare(rb, machine->rm_tm.ntm_dom)
+		     ?: add_all(rb, machine, m0_rpc__conn_tm(conn));
 	if (rc == 0) {
 		descs_take(rb, to_desc);
 	} else {
@@ -335,8 +338,9 @@ static int descs_give(struct m0_rpc_bulk *rb, const struct m0_net_domain *dom,
 	return rc;
 }
 
-int m0_rpc_bulk_load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
-		     const struct m0_net_buf_desc_data *from_desc)
+static int load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
+		struct m0_net_transfer_mc         *tm,
+		const struct m0_net_buf_desc_data *from_desc)
 {
 	struct m0_net_domain *dom = machine->rm_tm.ntm_dom;
 	int                   rc = 0;
@@ -348,7 +352,7 @@ int m0_rpc_bulk_load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 	}
 	rb->rb_rc = 0;
 	rc = descs_give(rb, dom, from_desc) ?: prepare(rb, dom) ?:
-	     add_all(rb, machine);
+	     add_all(rb, machine, tm);
 	if (rc != 0) {
 		give_up(rb, rc);
 		/* What is under way tells the outcome when it has ended. */
@@ -357,6 +361,20 @@ int m0_rpc_bulk_load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 	}
 	m0_mutex_unlock(&rb->rb_mutex);
 	return rc;
+}
+
+int m0_rpc_bulk_load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
+		     const struct m0_net_buf_desc_data *from_desc)
+{
+	return load(rb, machine, &machine->rm_tm, from_desc);
+}
+
+int m0_rpc_bulk_load_for(struct m0_rpc_bulk                *rb,
+			 const struct m0_rpc_item          *request,
+			 const struct m0_net_buf_desc_data *from_desc)
+{
+	return load(rb, request->ri_rmachine, m0_rpc__request_tm(request),
+		    from_desc);
 }
 
 void m0_rpc_bulk_store_del(struct m0_rpc_bulk *rb)

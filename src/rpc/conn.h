@@ -43,6 +43,8 @@ struct m0_rpc__conn {
 	 * nothing was asked yet. */
 	struct m0_rpc__link   *rcx_main;
 	struct m0_rpc__target *rcx_target;
+	/** The machine's address that it is from. Atomic. */
+	struct m0_net_transfer_mc *rcx_tm;
 	/** When to look after links again. */
 	struct m0_rpc__pause rcx_tick;
 	uint64_t             rcx_nr;
@@ -191,6 +193,11 @@ struct m0_rpc__rail {
 /** The `i`-th modulo their number. */
 struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 					   uint32_t                      i);
+/** By which a connection speaks, a request came. Any thread; they may be those
+ * of a moment ago, and are there as long as the machine. */
+struct m0_net_transfer_mc *m0_rpc__conn_tm(const struct m0_rpc_conn *conn);
+struct m0_net_transfer_mc *m0_rpc__request_tm(
+	const struct m0_rpc_item *request);
 /** Whose transfer machine it is. */
 struct m0_rpc__machine *m0_rpc__machine_of(struct m0_net_transfer_mc *tm);
 /** Delivers what has come there. */

@@ -26,9 +26,9 @@ static void link_on(struct m0_rpc__link *link, struct m0_rpc_item *item)
 	if (info->lki_items_nr++ > 0 || link->lnk_conn->rcx_links_nr == 1)
 		return;
 	link->lnk_since = m->rml_now;
-	m0_rpc__links_watch(
-		link->lnk_conn,
-		m0_time_add(m->rml_now, m->rml_cfg.rc_link_idle_ns / 2));
+	m0_rpc__links_watch(link->lnk_conn,
+			    m0_time_add(m->rml_now,
+					m->rml_cfg.rc_link_idle_ns / 2));
 }
 
 void m0_rpc__link_off(struct m0_rpc_item *item)
@@ -135,9 +135,9 @@ void m0_rpc__target_limits(struct m0_rpc__target *target)
 	limits.fc_max_packet_size = target->trg_machine->rml_msg_size;
 	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,
 			       lnk_target_link) {
-		limits.fc_max_nr_packets_enqed = max64u(
-			limits.fc_max_nr_packets_enqed,
-			link->lnk_conn->rcx_conn->c_max_rpcs_in_flight);
+		limits.fc_max_nr_packets_enqed =
+			max64u(limits.fc_max_nr_packets_enqed,
+			       link->lnk_conn->rcx_conn->c_max_rpcs_in_flight);
 		limits.fc_max_packet_size =
 			min64u(limits.fc_max_packet_size,
 			       m0_rpc__packet_max(link->lnk_conn));
@@ -180,19 +180,29 @@ void m0_rpc__link_leave(struct m0_rpc__link *link)
 	m0_rpc__target_put(target);
 }
 
+static void main_is(struct m0_rpc__conn *conn, struct m0_rpc__link *link)
+{
+	struct m0_rpc__target *target = link->lnk_target;
+
+	conn->rcx_main = link;
+	conn->rcx_target = target;
+	__atomic_store_n(&conn->rcx_tm,
+			 target != NULL ? target->trg_key.trk_ep->nep_tm : NULL,
+			 __ATOMIC_RELAXED);
+}
+
 int m0_rpc__main_take(struct m0_rpc__conn *conn)
 {
 	int rc = m0_rpc__link_take(conn->rcx_main);
 
-	conn->rcx_target = conn->rcx_main->lnk_target;
+	main_is(conn, conn->rcx_main);
 	return rc;
 }
 
 void m0_rpc__main_set(struct m0_rpc__link *link)
 {
 	M0_PRE(link->lnk_target != NULL);
-	link->lnk_conn->rcx_main = link;
-	link->lnk_conn->rcx_target = link->lnk_target;
+	main_is(link->lnk_conn, link);
 }
 
 void m0_rpc__links_failed(struct m0_rpc__target *target, int rc)
@@ -284,8 +294,8 @@ static void items_in(struct m0_rpc__machine *m, const struct m0_list *items)
 	struct m0_list_link *next;
 
 	m0_list_for_each_safe(items, at, next)
-		item_in(m, m0_rpc__item_of(container_of(
-				   at, struct m0_rpc__item, ril_link)));
+		item_in(m, m0_rpc__item_of(container_of(at, struct m0_rpc__item,
+							ril_link)));
 }
 
 /* The words of its streams, which ask nothing of anybody. */
@@ -299,8 +309,8 @@ static void words_out(struct m0_rpc__link *link, struct m0_rpc__session *s)
 
 		if (stream->rsy_link == link)
 			stream->rsy_link = NULL;
-		if (note == NULL || m0_rpc__il(&note->rno_item)->ril_target !=
-					    link->lnk_target)
+		if (note == NULL ||
+		    m0_rpc__il(&note->rno_item)->ril_target != link->lnk_target)
 			continue;
 		note->rno_stream = NULL;
 		m0_rpc__note_drop(note);
@@ -336,7 +346,8 @@ static void link_refill(struct m0_rpc__conn *conn)
 {
 	struct m0_rpc__session *session;
 
-	items_in(conn->rcx_machine, &conn->rcx_machine->rml_session0->rsx_items);
+	items_in(conn->rcx_machine,
+		 &conn->rcx_machine->rml_session0->rsx_items);
 	items_in(conn->rcx_machine, &conn->rcx_items);
 	m0_list_for_each_entry(&conn->rcx_sessions, session,
 			       struct m0_rpc__session, rsx_link) {
@@ -365,7 +376,7 @@ int m0_rpc__link_turn(struct m0_rpc__link *link)
 	m0_rpc__link_leave(link);
 	rc = m0_rpc__link_take(link);
 	if (conn->rcx_main == link)
-		conn->rcx_target = link->lnk_target;
+		main_is(conn, link);
 	link_refill(conn);
 	return rc;
 }
@@ -538,8 +549,8 @@ void m0_rpc__links_change(struct m0_rpc__conn        *conn,
 
 	if (stays == NULL && first == NULL)
 		return;
-	if (stays == NULL || (conn->rcx_main->lnk_goes &&
-			      !m0_rpc__link_is_up(stays))) {
+	if (stays == NULL ||
+	    (conn->rcx_main->lnk_goes && !m0_rpc__link_is_up(stays))) {
 		/* Nothing is known of where it is now. */
 		conn->rcx_main = stays ?: first;
 		conn->rcx_target = NULL;
@@ -581,7 +592,7 @@ static void info_do(struct m0_rpc__machine *m, void *arg)
 	}
 }
 
-uint32_t m0_rpc_conn_links(struct m0_rpc_conn *conn,
+uint32_t m0_rpc_conn_links(struct m0_rpc_conn      *conn,
 			   struct m0_rpc_link_info *ret, uint32_t max)
 {
 	struct asking ask = { conn->c_lib, ret, max, 0 };

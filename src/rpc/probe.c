@@ -22,8 +22,8 @@ static m0_time_t now_of(const struct m0_rpc__link *link)
 
 static m0_time_t wait_max(const struct m0_rpc__link *link)
 {
-	return max64u(idle_ns(link), link->lnk_conn->rcx_machine->rml_cfg
-					     .rc_resend_max_ns);
+	return max64u(idle_ns(link),
+		      link->lnk_conn->rcx_machine->rml_cfg.rc_resend_max_ns);
 }
 
 void m0_rpc__links_watch(struct m0_rpc__conn *conn, m0_time_t at)
@@ -46,9 +46,9 @@ void m0_rpc__probe_end(struct m0_rpc__link *link)
 	link->lnk_note = NULL;
 	packet = m0_rpc__il(&note->rno_item)->ril_packet;
 	if (packet != NULL)
-		(void)m0_net_buffer_del(&packet->rpk_nb,
-					link->lnk_target->trg_key.trk_ep
-						->nep_tm);
+		(void)m0_net_buffer_del(
+			&packet->rpk_nb,
+			link->lnk_target->trg_key.trk_ep->nep_tm);
 	m0_rpc__note_drop(note);
 }
 
@@ -99,8 +99,8 @@ static void ping(struct m0_rpc__link *link)
 				M0_RPC_WIRE_BODY_MAX);
 	if (note == NULL)
 		return;
-	note->rno_nr = (uint32_t)m0_rpc__number_put(note->rno_body,
-						    now_of(link));
+	note->rno_nr =
+		(uint32_t)m0_rpc__number_put(note->rno_body, now_of(link));
 	note->rno_done = pinged;
 	ask(link, note, idle_ns(link));
 }
@@ -220,8 +220,7 @@ void m0_rpc__links_from(struct m0_rpc__machine          *m,
 	struct m0_rpc__link *link;
 
 	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
-			       rcx_link)
-	{
+			       rcx_link) {
 		m0_list_for_each_entry(&conn->rcx_links, link,
 				       struct m0_rpc__link, lnk_link) {
 			if (link->lnk_target == NULL ||
@@ -277,7 +276,7 @@ static m0_time_t up_tick(struct m0_rpc__link *link)
 {
 	m0_time_t idle = idle_ns(link);
 	m0_time_t silent = max64u(link->lnk_info.lki_heard, link->lnk_since);
-	bool failed = link->lnk_failed;
+	bool      failed = link->lnk_failed;
 
 	link->lnk_failed = false;
 	if (!failed && link->lnk_info.lki_items_nr == 0)

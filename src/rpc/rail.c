@@ -39,6 +39,34 @@ struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 	return i == 0 ? &m->rml_machine->rm_tm : &m->rml_rails[i - 1]->rrl_tm;
 }
 
+static struct m0_net_transfer_mc *tm_or_first(struct m0_net_transfer_mc *tm,
+					      struct m0_rpc_machine *machine)
+{
+	/* It may be stopped. */
+	return tm != NULL && __atomic_load_n(&tm->ntm_state,
+					     __ATOMIC_ACQUIRE) ==
+				       M0_NET_TM_STARTED
+		       ? tm
+		       : &machine->rm_tm;
+}
+
+struct m0_net_transfer_mc *m0_rpc__conn_tm(const struct m0_rpc_conn *conn)
+{
+	const struct m0_rpc__conn *lib = conn->c_lib;
+
+	return tm_or_first(lib != NULL ? __atomic_load_n(&lib->rcx_tm,
+							 __ATOMIC_RELAXED)
+				       : NULL,
+			   conn->c_rpc_machine);
+}
+
+struct m0_net_transfer_mc *m0_rpc__request_tm(const struct m0_rpc_item *request)
+{
+	return tm_or_first(__atomic_load_n(&m0_rpc__il(request)->ril_tm,
+					   __ATOMIC_RELAXED),
+			   request->ri_rmachine);
+}
+
 /* -------------------------------------------------------------- delivery -- */
 
 static bool pends_cb(struct m0_clink *clink)

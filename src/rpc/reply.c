@@ -34,6 +34,7 @@ void m0_rpc__request_moved(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		return;
 	m0_rpc__target_ref(came->rca_target);
 	il->ril_target = came->rca_target;
+	__atomic_store_n(&il->ril_tm, came->rca_ep->nep_tm, __ATOMIC_RELAXED);
 	m0_rpc__target_put(target);
 }
 

@@ -361,14 +361,16 @@ struct m0_rpc__item {
 		};
 		/** Incoming: zero at first, unlike the other. */
 		struct {
-			struct m0_rpc_item     *ril_pool_next;
-			struct m0_rpc__client  *ril_client;
-			struct m0_rpc__sstream *ril_sstream;
-			uint64_t                ril_in_session;
-			uint64_t                ril_in_ack;
-			uint32_t                ril_in_stream;
-			int32_t                 ril_bad;
-			struct m0_rpc_dup       ril_dup;
+			struct m0_rpc_item *ril_pool_next;
+			/** By which it came. Atomic. */
+			struct m0_net_transfer_mc *ril_tm;
+			struct m0_rpc__client     *ril_client;
+			struct m0_rpc__sstream    *ril_sstream;
+			uint64_t                   ril_in_session;
+			uint64_t                   ril_in_ack;
+			uint32_t                   ril_in_stream;
+			int32_t                    ril_bad;
+			struct m0_rpc_dup          ril_dup;
 			/** By its update, not sent yet. */
 			struct m0_rpc_item *ril_answer;
 			struct m0_rpc__job *ril_job;

@@ -49,6 +49,7 @@ static void request_fill(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	il->ril_in_stream = came->rca_item.rwi_stream;
 	il->ril_xid = came->rca_item.rwi_xid;
 	il->ril_target = m0_rpc__came_target(m, came);
+	il->ril_tm = came->rca_ep->nep_tm;
 	if (il->ril_target != NULL)
 		m0_rpc__target_ref(il->ril_target);
 	m0_rpc__state_set(item, M0_RPC_ITEM_ACCEPTED);

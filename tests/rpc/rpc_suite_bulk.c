@@ -142,7 +142,7 @@ static int job_begin(struct job *job, struct m0_rpc_machine *machine)
 	m0_rpc_bulk_qtype(&job->jb_rb, job->jb_is_put
 					       ? M0_NET_QT_ACTIVE_BULK_SEND
 					       : M0_NET_QT_ACTIVE_BULK_RECV);
-	return m0_rpc_bulk_load(&job->jb_rb, machine, desc);
+	return m0_rpc_bulk_load_for(&job->jb_rb, job->jb_item, desc);
 }
 
 static void serve(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
@@ -426,9 +426,45 @@ RT_CASE(client_stops)
 	down();
 }
 
+/* Both have a second address, and the first way is cut: bulk takes the second,
+ * from the client's second to the server's. */
+RT_CASE(second_way)
+{
+	struct m0_uint128 service;
+	char              addr[2][CF_ADDR_MAX];
+	int               put;
+
+	up();
+	for (put = 0; put < 2; ++put) {
+		cf.c_row->r_addr(addr[put], ++cf.c_addr_nr);
+		CF_EQ(m0_rpc_machine_link_add(&s->rtm_machine, addr[put]), 0,
+		      "the server's");
+	}
+	service = c->rtc_conn.c_service;
+	CF_EQ(m0_rpc_machine_map_links(
+		      &m->rtm_machine, service,
+		      (const char *const[]){ addr[0], addr[1] }, 2),
+	      0, "the map");
+	cf.c_row->r_addr(addr[1], ++cf.c_addr_nr);
+	CF_EQ(m0_rpc_machine_link_add(&m->rtm_machine, addr[1]), 0,
+	      "the client's");
+	rt_ends(rt_ask(c, RT_ECHO, 0, 1), 0, "it is there");
+	CF_EQ(m0_rpc_machine_link_del(&s->rtm_machine, addr[0]), 0, "cut");
+	for (put = 0; put < 2; ++put) {
+		struct deal *d;
+
+		rt_ends(rt_ask(c, RT_ECHO, 1, 2), 0, "over the second");
+		d = deal_new(MIB, put, 7);
+		CF_EQ(rt_post(d->dl_item), 0, "post");
+		deal_ends(d, 0);
+	}
+	down();
+}
+
 const struct cf_case rpc_suite_bulk[] = { { "sizes", sizes },
 					  { "many", many },
 					  { "lies", lies },
 					  { "withdrawn", withdrawn },
 					  { "client stops", client_stops },
+					  { "second way", second_way },
 					  { NULL, NULL } };

@@ -117,8 +117,8 @@ static void state_wait(const char *addr, uint32_t want)
 {
 	struct state s = { addr, want };
 
-	rt_wait(state_is, &s, want == M0_RPC_LINK_UP ? "a link is up"
-						     : "a link is down");
+	rt_wait(state_is, &s,
+		want == M0_RPC_LINK_UP ? "a link is up" : "a link is down");
 }
 
 /* A server with two addresses that can be cut, both links up. */
