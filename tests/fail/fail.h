@@ -52,23 +52,23 @@ struct m0_sim *fail_sim(void);
 /** Runs until cond(arg); false: not in a minute of virtual time. */
 bool fail_until(bool (*cond)(void *arg), void *arg);
 /** The same, and else the test fails. */
-#define FAIL_UNTIL(cond, arg)                                      \
-	do {                                                       \
-		if (!fail_until((cond), (arg)))                    \
-			fail_untold(-ETIME, #cond);                \
+#define FAIL_UNTIL(cond, arg)                       \
+	do {                                        \
+		if (!fail_until((cond), (arg)))     \
+			fail_untold(-ETIME, #cond); \
 	} while (0)
 
 /** A call that may fail once, for want of memory, and then must not. */
-#define FAIL_TRY(call)                                        \
-	do {                                                  \
-		int fail_rc_ = (call);                        \
-                                                              \
-		if (fail_rc_ != 0) {                          \
-			fail_told(fail_rc_, #call);           \
-			fail_rc_ = (call);                    \
-		}                                             \
-		if (fail_rc_ != 0)                            \
-			fail_untold(fail_rc_, #call);         \
+#define FAIL_TRY(call)                                \
+	do {                                          \
+		int fail_rc_ = (call);                \
+                                                      \
+		if (fail_rc_ != 0) {                  \
+			fail_told(fail_rc_, #call);   \
+			fail_rc_ = (call);            \
+		}                                     \
+		if (fail_rc_ != 0)                    \
+			fail_untold(fail_rc_, #call); \
 	} while (0)
 
 #endif /* M0_TESTS_FAIL_FAIL_H */

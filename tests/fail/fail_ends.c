@@ -65,8 +65,7 @@ void fail_doms_init(struct fail_end end[2], const struct m0_net_xprt *xprt)
 		if (lnet)
 			FAIL_TRY(m0_net_lnet_use(nodes[i]));
 		snprintf(end[i].fen_addr, sizeof end[i].fen_addr,
-			 lnet ? "10.0.0.%u@tcp:12345:40:7"
-			      : "127.0.0.1:700%u",
+			 lnet ? "10.0.0.%u@tcp:12345:40:7" : "127.0.0.1:700%u",
 			 i + 1);
 		FAIL_TRY(m0_net_domain_init(&end[i].fen_dom, xprt));
 	}
@@ -111,8 +110,8 @@ static bool tm_is_settled(void *arg)
 {
 	const struct fail_end *end = arg;
 
-	return M0_IN(end->fen_state, (M0_NET_TM_STARTED, M0_NET_TM_STOPPED,
-				      M0_NET_TM_FAILED));
+	return M0_IN(end->fen_state,
+		     (M0_NET_TM_STARTED, M0_NET_TM_STOPPED, M0_NET_TM_FAILED));
 }
 
 int fail_tm_up(struct fail_end *end, struct m0_net_buffer_pool *pool)

@@ -88,7 +88,7 @@ static int window_attach(struct m0_lnet_handle me)
 {
 	struct m0_lnet_md_attr attr = window_attr();
 	struct m0_lnet_handle  md;
-	int rc = m0_lnet_md_attach(nodes[1], me, &attr, &md);
+	int                    rc = m0_lnet_md_attach(nodes[1], me, &attr, &md);
 
 	return rc != 0 ? rc : entry_outcome();
 }
@@ -165,10 +165,10 @@ static int operation(bool get, bool at_once)
 
 static int probe(enum m0_lnet_probe_kind kind)
 {
-	struct m0_lnet_probe probe = { .pr_kind = kind,
-				       .pr_self = m0_lnet_nid_any,
-				       .pr_timeout_ms = 1000,
-				       .pr_force = true };
+	struct m0_lnet_probe      probe = { .pr_kind = kind,
+					    .pr_self = m0_lnet_nid_any,
+					    .pr_timeout_ms = 1000,
+					    .pr_force = true };
 	struct m0_lnet_process_id id;
 
 	assert_int_equal(m0_lnet_get_id(nodes[1], 1, &id), 0);

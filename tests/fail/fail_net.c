@@ -21,8 +21,7 @@ struct side {
 
 static void side_event(const struct m0_net_buffer_event *ev)
 {
-	struct side *side =
-		container_of(ev->nbe_buffer, struct side, sid_nb);
+	struct side *side = container_of(ev->nbe_buffer, struct side, sid_nb);
 
 	if (ev->nbe_status != 0)
 		side->sid_status = ev->nbe_status;
@@ -51,8 +50,7 @@ static void side_init(struct side *side, struct fail_end *end)
 
 static void side_fini(struct side *side, struct fail_end *end)
 {
-	assert_int_equal(m0_net_buffer_deregister(&side->sid_nb,
-						  &end->fen_dom),
+	assert_int_equal(m0_net_buffer_deregister(&side->sid_nb, &end->fen_dom),
 			 0);
 	m0_bufvec_free(&side->sid_nb.nb_buffer);
 }
@@ -194,9 +192,8 @@ static bool queue_is_full(void *arg)
 	struct fail_end     *end = arg;
 	struct m0_net_qstats st[M0_NET_QT_NR];
 
-	assert_int_equal(m0_net_tm_stats_get(&end->fen_tm, M0_NET_QT_NR, st,
-					     false),
-			 0);
+	assert_int_equal(
+		m0_net_tm_stats_get(&end->fen_tm, M0_NET_QT_NR, st, false), 0);
 	return st[M0_NET_QT_MSG_RECV].nqs_num_adds >= QUEUE_NR;
 }
 

@@ -56,8 +56,8 @@ static void add_update(struct m0_rpc_item *request, struct m0_rpc_tx *tx)
 {
 	uint64_t            value = 1;
 	struct m0_rpc_slice key = { "sum", 3 };
-	int rc = m0_rpc_tx_put(tx, key,
-			       (struct m0_rpc_slice){ &value, sizeof value });
+	int                 rc = m0_rpc_tx_put(tx, key,
+					       (struct m0_rpc_slice){ &value, sizeof value });
 
 	if (rc != 0) {
 		m0_rpc_reply_rc(request, rc);
@@ -67,7 +67,8 @@ static void add_update(struct m0_rpc_item *request, struct m0_rpc_tx *tx)
 	reply(request, &value, sizeof value);
 }
 
-static void add_deliver(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+static void add_deliver(struct m0_rpc_machine *machine,
+			struct m0_rpc_item    *item)
 {
 	(void)machine;
 	m0_rpc_update_post(item, add_update);
@@ -186,9 +187,9 @@ static void machines_talk(const struct m0_net_xprt *xprt)
 	fail_doms_init(end, xprt);
 	for (i = 0; i < 2; ++i) {
 		M0_SET0(&machine[i]);
-		FAIL_TRY(m0_rpc_machine_init(
-			&machine[i], &end[i].fen_dom, NULL, end[i].fen_addr,
-			NULL, M0_BUFFER_ANY_COLOUR, 16384, 4));
+		FAIL_TRY(m0_rpc_machine_init(&machine[i], &end[i].fen_dom, NULL,
+					     end[i].fen_addr, NULL,
+					     M0_BUFFER_ANY_COLOUR, 16384, 4));
 	}
 	client_run(&machine[1], m0_rpc_machine_addr(&machine[0]));
 	for (i = 2; i-- > 0;)

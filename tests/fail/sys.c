@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "fail/sys.h"
+
+enum {
+	FDS_MAX = 4096
+};
+
+static enum sys_call the_call;
+static int           the_err;
+static unsigned      countdown;
+static bool          failed;
+
+/* How each descriptor is watched: whoever is told falsely that nothing is there
+ * is woken for it again, as the kernel would. */
+static struct {
+	int                epfd;
+	struct epoll_event event;
+} watched[FDS_MAX];
+
+void sys_fail_at(enum sys_call call, unsigned nth, int err)
+{
+	the_call = call;
+	the_err = err;
+	countdown = nth;
+	failed = false;
+}
+
+bool sys_failed(void)
+{
+	bool was = failed;
+
+	countdown = 0;
+	failed = false;
+	return was;
+}
+
+unsigned sys_fds_nr(void)
+{
+	DIR     *dir = opendir("/proc/self/fd");
+	unsigned nr = 0;
+
+	while (dir != NULL && readdir(dir) != NULL)
+		++nr;
+	if (dir != NULL)
+		(void)closedir(dir);
+	return nr;
+}
+
+static bool is_due(enum sys_call call)
+{
+	if (call != the_call || countdown == 0 || --countdown > 0)
+		return false;
+	failed = true;
+	return true;
+}
+
+/* @return -1, errno set. */
+static int fail(void)
+{
+	errno = the_err;
+	return -1;
+}
+
+int __real_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+
+static void edge_again(int fd)
+{
+	if (fd < FDS_MAX && watched[fd].epfd > 0)
+		(void)__real_epoll_ctl(watched[fd].epfd, EPOLL_CTL_MOD, fd,
+				       &watched[fd].event);
+}
+
+int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	if (op != EPOLL_CTL_DEL && is_due(SYS_EPOLL_CTL))
+		return fail();
+	if (fd < FDS_MAX) {
+		watched[fd].epfd = op == EPOLL_CTL_DEL ? 0 : epfd;
+		if (op != EPOLL_CTL_DEL)
+			watched[fd].event = *event;
+	}
+	return __real_epoll_ctl(epfd, op, fd, event);
+}
+
+/* -- bytes ----------------------------------------------------------------- */
+
+ssize_t __real_recv(int fd, void *buf, size_t nr, int flags);
+ssize_t __wrap_recv(int fd, void *buf, size_t nr, int flags);
+ssize_t __real_readv(int fd, const struct iovec *iov, int nr);
+ssize_t __wrap_readv(int fd, const struct iovec *iov, int nr);
+ssize_t __real_send(int fd, const void *buf, size_t nr, int flags);
+ssize_t __wrap_send(int fd, const void *buf, size_t nr, int flags);
+ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
+
+ssize_t __wrap_recv(int fd, void *buf, size_t nr, int flags)
+{
+	ssize_t rc;
+
+	if (!is_due(SYS_RECV))
+		return __real_recv(fd, buf, nr, flags);
+	rc = the_err == SYS_SHORT ? __real_recv(fd, buf, 1, flags) : fail();
+	edge_again(fd);
+	errno = the_err == SYS_SHORT ? errno : the_err;
+	return rc;
+}
+
+ssize_t __wrap_readv(int fd, const struct iovec *iov, int nr)
+{
+	ssize_t rc;
+
+	if (!is_due(SYS_READV))
+		return __real_readv(fd, iov, nr);
+	rc = the_err == SYS_SHORT ? __real_recv(fd, iov[0].iov_base, 1, 0)
+				  : fail();
+	edge_again(fd);
+	errno = the_err == SYS_SHORT ? errno : the_err;
+	return rc;
+}
+
+ssize_t __wrap_send(int fd, const void *buf, size_t nr, int flags)
+{
+	ssize_t rc;
+
+	if (!is_due(SYS_SEND))
+		return __real_send(fd, buf, nr, flags);
+	rc = the_err == SYS_SHORT ? __real_send(fd, buf, 1, flags) : fail();
+	edge_again(fd);
+	errno = the_err == SYS_SHORT ? errno : the_err;
+	return rc;
+}
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	ssize_t rc;
+
+	if (!is_due(SYS_SENDMSG))
+		return __real_sendmsg(fd, msg, flags);
+	rc = the_err == SYS_SHORT
+		     ? __real_send(fd, msg->msg_iov[0].iov_base, 1, flags)
+		     : fail();
+	edge_again(fd);
+	errno = the_err == SYS_SHORT ? errno : the_err;
+	return rc;
+}
+
+/* -- sockets --------------------------------------------------------------- */
+
+int __real_accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags);
+int __wrap_accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags);
+int __real_connect(int fd, const struct sockaddr *sa, socklen_t len);
+int __wrap_connect(int fd, const struct sockaddr *sa, socklen_t len);
+int __real_socket(int domain, int type, int protocol);
+int __wrap_socket(int domain, int type, int protocol);
+int __real_bind(int fd, const struct sockaddr *sa, socklen_t len);
+int __wrap_bind(int fd, const struct sockaddr *sa, socklen_t len);
+int __real_listen(int fd, int backlog);
+int __wrap_listen(int fd, int backlog);
+int __real_setsockopt(int fd, int level, int name, const void *val,
+		      socklen_t len);
+int __wrap_setsockopt(int fd, int level, int name, const void *val,
+		      socklen_t len);
+int __real_getsockname(int fd, struct sockaddr *sa, socklen_t *len);
+int __wrap_getsockname(int fd, struct sockaddr *sa, socklen_t *len);
+int __real_getifaddrs(struct ifaddrs **ret);
+int __wrap_getifaddrs(struct ifaddrs **ret);
+
+int __wrap_accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags)
+{
+	int caller;
+
+	if (!is_due(SYS_ACCEPT4))
+		return __real_accept4(fd, sa, len, flags);
+	/* That one is taken off the queue, and is no more. */
+	if (the_err == ECONNABORTED) {
+		caller = __real_accept4(fd, sa, len, flags);
+		if (caller >= 0)
+			(void)close(caller);
+	}
+	return fail();
+}
+
+int __wrap_connect(int fd, const struct sockaddr *sa, socklen_t len)
+{
+	return is_due(SYS_CONNECT) ? fail() : __real_connect(fd, sa, len);
+}
+
+int __wrap_socket(int domain, int type, int protocol)
+{
+	return is_due(SYS_SOCKET) ? fail()
+				  : __real_socket(domain, type, protocol);
+}
+
+int __wrap_bind(int fd, const struct sockaddr *sa, socklen_t len)
+{
+	return is_due(SYS_BIND) ? fail() : __real_bind(fd, sa, len);
+}
+
+int __wrap_listen(int fd, int backlog)
+{
+	return is_due(SYS_LISTEN) ? fail() : __real_listen(fd, backlog);
+}
+
+int __wrap_setsockopt(int fd, int level, int name, const void *val,
+		      socklen_t len)
+{
+	return is_due(SYS_SETSOCKOPT)
+		       ? fail()
+		       : __real_setsockopt(fd, level, name, val, len);
+}
+
+int __wrap_getsockname(int fd, struct sockaddr *sa, socklen_t *len)
+{
+	return is_due(SYS_GETSOCKNAME) ? fail()
+				       : __real_getsockname(fd, sa, len);
+}
+
+int __wrap_getifaddrs(struct ifaddrs **ret)
+{
+	return is_due(SYS_GETIFADDRS) ? fail() : __real_getifaddrs(ret);
+}
+
+/* -- the loop -------------------------------------------------------------- */
+
+int __real_epoll_create1(int flags);
+int __wrap_epoll_create1(int flags);
+int __real_epoll_wait(int epfd, struct epoll_event *events, int nr, int ms);
+int __wrap_epoll_wait(int epfd, struct epoll_event *events, int nr, int ms);
+int __real_eventfd(unsigned value, int flags);
+int __wrap_eventfd(unsigned value, int flags);
+
+int __wrap_epoll_create1(int flags)
+{
+	return is_due(SYS_EPOLL_CREATE1) ? fail() : __real_epoll_create1(flags);
+}
+
+int __wrap_epoll_wait(int epfd, struct epoll_event *events, int nr, int ms)
+{
+	return is_due(SYS_EPOLL_WAIT) ? fail()
+				      : __real_epoll_wait(epfd, events, nr, ms);
+}
+
+int __wrap_eventfd(unsigned value, int flags)
+{
+	return is_due(SYS_EVENTFD) ? fail() : __real_eventfd(value, flags);
+}

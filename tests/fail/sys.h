@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * System calls of the socket driver and its loop that fail when told to. The
+ * program is linked with --wrap for each of them.
+ */
+#ifndef M0_TESTS_FAIL_SYS_H
+#define M0_TESTS_FAIL_SYS_H
+
+#include <stdbool.h>
+
+enum sys_call {
+	SYS_RECV,
+	SYS_READV,
+	SYS_SEND,
+	SYS_SENDMSG,
+	SYS_ACCEPT4,
+	SYS_CONNECT,
+	SYS_SOCKET,
+	SYS_BIND,
+	SYS_LISTEN,
+	SYS_SETSOCKOPT,
+	SYS_GETSOCKNAME,
+	SYS_EPOLL_CREATE1,
+	SYS_EPOLL_CTL,
+	SYS_EPOLL_WAIT,
+	SYS_EVENTFD,
+	SYS_GETIFADDRS,
+	SYS_CALLS_NR
+};
+
+enum {
+	/** In place of an errno: one byte is moved. */
+	SYS_SHORT = -1
+};
+
+/** Fails the `nth` call of this kind from now, from 1, with `err`. */
+void sys_fail_at(enum sys_call call, unsigned nth, int err);
+/** Has it been failed? Nothing fails any more. */
+bool sys_failed(void);
+/** Open descriptors of this process. */
+unsigned sys_fds_nr(void);
+
+#endif /* M0_TESTS_FAIL_SYS_H */
