@@ -55,4 +55,4 @@ install: all
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD)
 
 clean:
-	rm -rf build build-debug build-asan build-tsan build-fuzz
+	rm -rf build build-debug build-asan build-tsan build-fuzz build-mutants

@@ -190,6 +190,24 @@ static void put_is_acknowledged(void **state)
 	assert_int_equal(one->pno_msgs_nr, 0);
 }
 
+/* There is nothing to be put in place, and all the same somebody waits. */
+static void put_of_no_bytes_is_acknowledged(void **state)
+{
+	struct m0_lnet_hdr       hdr = hdr_of(M0_LNET_PUT, 0);
+	const struct pair_frame *frame;
+
+	(void)state;
+	(void)sink(one, BITS, -1, 0);
+	pair->pai_hook = all_lost;
+	memset(&hdr.lhd_wmd, 0xa7, sizeof hdr.lhd_wmd);
+	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
+	pair_settle(pair);
+	frame = pair_frame(pair, 0, M0_LNET_ACK, 0);
+	assert_non_null(frame);
+	assert_int_equal(frame->pfr_hdr.lhd_length, 0);
+	assert_int_equal(one->pno_msgs_nr, 0);
+}
+
 /* Not if nobody asked, if the MD says no, or if the data did not come. */
 static void put_is_not_acknowledged(void **state)
 {
@@ -395,6 +413,7 @@ int main(void)
 		STORY(message_to_be_routed_is_dropped),
 		STORY(put_payload_has_its_place),
 		STORY(put_is_acknowledged),
+		STORY(put_of_no_bytes_is_acknowledged),
 		STORY(put_is_not_acknowledged),
 		STORY(get_is_answered),
 		STORY(get_answered_in_vain_is_told),

@@ -339,6 +339,34 @@ static void strand_work_left_to_runner_is_never_lost(void **state)
 	stress_run(&ready_ops, 50000, false);
 }
 
+enum {
+	HASTE_NR = 20000
+};
+
+/* Woken again while it goes to sleep, at every moment of that. */
+static void strand_wake_on_the_way_to_sleep_is_never_lost(void **state)
+{
+	m0_time_t limit = m0_time_from_now(20, 0);
+	int       i;
+	int       k;
+
+	(void)state;
+	counter_make(&wake_ops, 0);
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	for (i = 1; i <= HASTE_NR; ++i) {
+		post(true);
+		for (k = 0; seen_of(&counter) < i; ++k) {
+			if (k % 1000 == 999) {
+				assert_true(m0_time_now() < limit);
+				(void)sched_yield();
+			}
+		}
+		for (k = i % 256; k > 0; --k)
+			__asm__ volatile("" ::: "memory");
+	}
+	counter_end();
+}
+
 /* One at a time, waiting for the echo: every sleep must be ended. */
 static void strand_ping_pong_never_hangs(void **state)
 {
@@ -623,6 +651,7 @@ int main(void)
 		cmocka_unit_test(strand_spins_while_work_flows),
 		cmocka_unit_test(strand_idle_is_quiet),
 		cmocka_unit_test(strand_wakes_are_never_lost),
+		cmocka_unit_test(strand_wake_on_the_way_to_sleep_is_never_lost),
 		cmocka_unit_test(strand_work_left_to_runner_is_never_lost),
 		cmocka_unit_test(strand_ping_pong_never_hangs),
 		cmocka_unit_test(strand_own_sleep_is_roused_by_wake),
