@@ -6,6 +6,7 @@
  * memory, no descriptor. FAIL_CALL=name tells one kind alone.
  */
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@ enum {
 	ERRS_MAX = 8,
 	/** Calls of a kind, the one after the other; then the 3rd, 4th... after
 	 * that: those of the bulk are all alike. FAIL_ALL=1: every one. */
-	EACH_NR = 12
+	EACH_NR = 12,
+	POLL_MS = 5
 };
 
 #define PATIENCE_NS (20 * M0_TIME_ONE_SECOND)
@@ -87,13 +89,18 @@ static uint8_t               from[BYTES];
 static uint8_t               to[BYTES];
 static struct m0_lnet_handle window;
 
+/* Waits for either only as long as a pass that was told falsely is to blame. */
 static void turn(void)
 {
+	struct pollfd fds[2] = {
+		{ .fd = m0_lnet_fd(nodes[0]), .events = POLLIN },
+		{ .fd = m0_lnet_fd(nodes[1]), .events = POLLIN },
+	};
 	bool did = m0_lnet_progress(nodes[0]);
 
 	did = m0_lnet_progress(nodes[1]) || did;
 	if (!did)
-		(void)usleep(50);
+		(void)poll(fds, 2, POLL_MS);
 }
 
 static void open_node(unsigned i)
