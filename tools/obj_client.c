@@ -4,6 +4,7 @@
 #include "jout.h"
 #include "le.h"
 #include "obj_client.h"
+#include "text.h"
 
 enum {
 	STAGE_TYPES = 1,
@@ -50,12 +51,16 @@ const char *obj_errtext(int rc)
 int obj_fail(struct obj_client *client, const char *what, const char *name,
 	     int rc)
 {
+	char shown[OBJ_NAME_MAX + 2];
+
+	snprintf(shown, sizeof shown, "%.*s", OBJ_NAME_MAX, name);
+	text_make_printable(shown);
 	if (rc == -EINVAL || rc == -ENAMETOOLONG || rc == -EILSEQ)
 		return tool_fail_set(client->oc_fail, TOOL_FAILED,
-				     "%s '%s': name %s", what, name,
+				     "%s '%s': name %s", what, shown,
 				     obj_name_why(rc));
 	return tool_fail_set(client->oc_fail, TOOL_FAILED, "%s '%s': %s", what,
-			     name, obj_errtext(rc));
+			     shown, obj_errtext(rc));
 }
 
 /* -------------------------------------------------------------- opening -- */

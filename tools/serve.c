@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "m0/rpc_store_lmdb.h"
 #include "m0/xlnet.h"
 
 #include "jout.h"
@@ -228,21 +229,53 @@ static const struct argp serve_argp = {
 
 /* ------------------------------------------------------------- starting -- */
 
+static int store_refused(const struct serve_args *args, int rc)
+{
+	const char *what =
+		rc == -EUCLEAN ? "is damaged; restore DIR/.colibri from a "
+				 "copy, or move it away to begin anew"
+		: rc == -EMEDIUMTYPE     ? "is none of this service; restore "
+					   "DIR/.colibri from a copy, or move it "
+					   "away to begin anew"
+		: rc == -EPROTONOSUPPORT ? "is of a newer version; use that"
+		: rc == -EBUSY           ? "is open in another process; end "
+					   "that first"
+					 : tool_errtext(rc);
+
+	return tool_fail_set(args->va_fail, TOOL_FAILED,
+			     "DIR '%s': .colibri/store %s", args->va_dir, what);
+}
+
 static int store_open(struct server *sv, const struct serve_args *args)
 {
-	int rc = m0_rpc_store_volatile_init(&sv->sv_volatile,
-					    args->va_store_max);
+	struct m0_rpc_store_lmdb_cfg cfg;
+	char                         path[PATH_MAX];
+	int                          rc;
 
+	if (args->va_volatile) {
+		rc = m0_rpc_store_volatile_init(&sv->sv_kept,
+						args->va_store_max);
+	} else {
+		m0_rpc_store_lmdb_cfg_init(&cfg);
+		cfg.rlc_bytes_max = args->va_store_max;
+		if (args->va_sync == SERVE_SYNC_NONE)
+			cfg.rlc_sync = M0_RPC_STORE_SYNC_NEVER;
+		snprintf(path, sizeof path, "%.*s/.colibri/store",
+			 PATH_MAX - 32, args->va_dir);
+		rc = m0_rpc_store_lmdb_open(&sv->sv_kept, path, &cfg);
+	}
 	if (rc != 0)
-		return tool_fail_set(args->va_fail, TOOL_FAILED, "store: %s",
-				     tool_errtext(rc));
-	sv->sv_store = &sv->sv_volatile;
+		return store_refused(args, rc);
+	sv->sv_store = &sv->sv_kept;
 	return 0;
 }
 
 static void store_close(struct server *sv)
 {
-	m0_rpc_store_volatile_fini(&sv->sv_volatile);
+	if (sv->sv_is_volatile)
+		m0_rpc_store_volatile_fini(&sv->sv_kept);
+	else
+		m0_rpc_store_lmdb_close(&sv->sv_kept);
 	sv->sv_store = NULL;
 }
 
@@ -295,6 +328,7 @@ static void server_init(struct server *sv, const struct serve_args *args)
 
 	M0_SET0(sv);
 	sv->sv_sync = args->va_sync;
+	sv->sv_is_volatile = args->va_volatile;
 	sv->sv_object_max = args->va_object_max;
 	sv->sv_keep_ns = args->va_keep_ms * M0_TIME_ONE_MSEC;
 	m0_mutex_init(&sv->sv_lock);

@@ -120,11 +120,12 @@ struct serve_op {
 };
 
 struct server {
-	struct serve_dir     sv_dir;
-	enum serve_sync      sv_sync;
-	struct m0_rpc_store *sv_store;
-	/** Of the store that is not durable. */
-	struct m0_rpc_store   sv_volatile;
+	struct serve_dir sv_dir;
+	enum serve_sync  sv_sync;
+	/** &sv_kept; NULL: it is not open. */
+	struct m0_rpc_store  *sv_store;
+	struct m0_rpc_store   sv_kept;
+	bool                  sv_is_volatile;
 	struct m0_net_domain  sv_dom;
 	struct m0_rpc_machine sv_machine;
 	bool                  sv_machine_on;
