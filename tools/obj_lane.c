@@ -3,7 +3,7 @@
 #include "stop.h"
 
 /** A request with bulk is asked anew after this, and then twice as late. */
-#define BULK_NS     (2 * M0_TIME_ONE_SECOND)
+#define BULK_NS     M0_TIME_ONE_SECOND
 #define BULK_MAX_NS (8 * M0_TIME_ONE_SECOND)
 #define AGAIN_NS    (20 * M0_TIME_ONE_MSEC)
 /** How often a signal is looked for. */
@@ -29,9 +29,7 @@ static void bulk_ended(struct m0_rpc_bulk *rb)
 {
 	struct obj_lane *lane = container_of(rb, struct obj_lane, ol_rb);
 
-	lane->ol_bulk_rc = rb->rb_rc;
-	lane->ol_moved = rb->rb_moved;
-	m0_rpc_bulk_fini(rb);
+	/* It is finalised when the item has ended, too. */
 	lane_end(lane);
 }
 
@@ -94,7 +92,7 @@ static int item_make(struct obj_lane *lane)
 	if (obj_op_is_update(lane->ol_op))
 		lane->ol_raw->rr_item.ri_stream = lane->ol_stream;
 	if (lane->ol_bulk_on) {
-		wait = BULK_NS << min64u(lane->ol_tries, 2);
+		wait = BULK_NS << min64u(lane->ol_tries, 3);
 		lane->ol_raw->rr_item.ri_nr_sent_max = 1;
 		lane->ol_raw->rr_item.ri_resend_interval =
 			min64u(wait, BULK_MAX_NS);
@@ -210,6 +208,16 @@ static m0_time_t later_post(struct obj_lanes *lanes, m0_time_t now)
 	return next;
 }
 
+/* Both have ended, and nobody but us knows the lane any more. */
+static void lane_settle(struct obj_lane *lane)
+{
+	if (!lane->ol_bulk_on)
+		return;
+	lane->ol_bulk_rc = lane->ol_rb.rb_rc;
+	lane->ol_moved = lane->ol_rb.rb_moved;
+	m0_rpc_bulk_fini(&lane->ol_rb);
+}
+
 static struct obj_lane *done_get(struct obj_lanes *lanes, m0_time_t limit)
 {
 	struct obj_lane *lane;
@@ -224,6 +232,8 @@ static struct obj_lane *done_get(struct obj_lanes *lanes, m0_time_t limit)
 			lanes->os_done_tail = &lanes->os_done;
 	}
 	m0_mutex_unlock(&lanes->os_lock);
+	if (lane != NULL)
+		lane_settle(lane);
 	return lane;
 }
 

@@ -86,6 +86,8 @@ struct serve_upload {
 	uint8_t  su_file[OBJ_ID_BYTES];
 	uint64_t su_size;
 	uint32_t su_users;
+	/** Of these, those that write to the file now. */
+	uint32_t su_writers;
 	/** Is being made an object: takes nothing more. */
 	bool su_closed;
 	/** In the table no more: goes with the last user. */

@@ -87,7 +87,7 @@ static int sum_note(const struct serve_op *op, const struct serve_file *file)
 		       HASH_BYTES, at);
 }
 
-static int block_store(struct serve_op *op, uint8_t *bytes)
+static int file_write(struct serve_op *op, uint8_t *bytes)
 {
 	struct server        *sv = op->op_server;
 	const struct obj_req *req = &op->op_req;
@@ -109,6 +109,26 @@ static int block_store(struct serve_op *op, uint8_t *bytes)
 	if (rc == 0)
 		rc = sum_note(op, &file);
 	serve_file_close(&file);
+	return rc;
+}
+
+/* Not any more when the upload is being made an object. */
+static int block_store(struct serve_op *op, uint8_t *bytes)
+{
+	struct server       *sv = op->op_server;
+	struct serve_upload *upload = op->op_upload;
+	int                  rc;
+
+	m0_mutex_lock(&sv->sv_lock);
+	rc = upload->su_closed ? -ENOENT : 0;
+	upload->su_writers += rc == 0;
+	m0_mutex_unlock(&sv->sv_lock);
+	if (rc != 0)
+		return rc;
+	rc = file_write(op, bytes);
+	m0_mutex_lock(&sv->sv_lock);
+	--upload->su_writers;
+	m0_mutex_unlock(&sv->sv_lock);
 	return rc;
 }
 
@@ -171,13 +191,11 @@ static void write_go(struct serve_op *op)
 	const struct serve_upload *upload = op->op_upload;
 	bool is_inline = req->orq_desc.bdd_desc.nbd_len == 0;
 
-	if (upload->su_closed)
-		serve_op_end(op, -ENOENT);
-	else if (req->orq_offset % OBJ_BLOCK != 0 ||
-		 req->orq_offset >= upload->su_size ||
-		 req->orq_count !=
-			 obj_block_bytes(upload->su_size, req->orq_offset) ||
-		 (is_inline && req->orq_count != req->orq_data_nr))
+	if (req->orq_offset % OBJ_BLOCK != 0 ||
+	    req->orq_offset >= upload->su_size ||
+	    req->orq_count !=
+		    obj_block_bytes(upload->su_size, req->orq_offset) ||
+	    (is_inline && req->orq_count != req->orq_data_nr))
 		serve_op_end(op, -EINVAL);
 	else if (is_inline)
 		serve_work(op, &write_inline);
@@ -389,7 +407,7 @@ static void commit_go(struct serve_op *op)
 	bool           alone;
 
 	m0_mutex_lock(&sv->sv_lock);
-	alone = op->op_upload->su_users == 1 && !op->op_upload->su_closed;
+	alone = op->op_upload->su_writers == 0 && !op->op_upload->su_closed;
 	if (alone)
 		op->op_upload->su_closed = true;
 	m0_mutex_unlock(&sv->sv_lock);
