@@ -13,6 +13,8 @@ enum {
 	STAGE_MACHINE,
 	STAGE_CONN,
 	STAGE_SESSION,
+	/** Of this process' map. */
+	SERVICE = 1,
 	/** Of an entry of a list, before its name. */
 	ENTRY_HEAD = 24
 };
@@ -105,14 +107,17 @@ static int machine_open(struct obj_client *client)
 
 static int session_open(struct obj_client *client)
 {
-	const struct m0_uint128 none = { 0 };
-	const struct obj_args  *args = client->oc_args;
+	const struct m0_uint128  service = { .u_hi = 0, .u_lo = SERVICE };
+	const struct obj_args   *args = client->oc_args;
+	const struct obj_target *target = client->oc_target;
 	m0_time_t limit = m0_time_add(m0_time_now(), client->oc_timeout_ns);
 	int       rc;
 
-	rc = m0_rpc_conn_create(&client->oc_conn, none,
-				client->oc_target->ot_eps[0],
-				&client->oc_machine, 0, limit);
+	rc = m0_rpc_machine_map_links(&client->oc_machine, service,
+				      target->ot_eps, target->ot_eps_nr);
+	if (rc == 0)
+		rc = m0_rpc_conn_create(&client->oc_conn, service, NULL,
+					&client->oc_machine, 0, limit);
 	if (rc != 0)
 		return reach_fail(client, rc);
 	client->oc_stage = STAGE_CONN;
@@ -315,6 +320,40 @@ static double batching_of(const struct m0_rpc_stats *stats)
 				 (double)stats->rs_nr_sent_packets;
 }
 
+/* Requests that left a link that died, and how often one did. */
+static void links_get(struct obj_client *client, uint64_t *ret_moved,
+		      uint64_t *ret_deaths)
+{
+	struct m0_rpc_link_info links[OBJ_EPS_MAX];
+	uint32_t                i;
+	uint32_t nr = m0_rpc_conn_links(&client->oc_conn, links, OBJ_EPS_MAX);
+
+	*ret_moved = 0;
+	*ret_deaths = 0;
+	for (i = 0; i < min64u(nr, OBJ_EPS_MAX); ++i) {
+		*ret_moved += links[i].lki_moved_nr;
+		*ret_deaths += links[i].lki_deaths_nr;
+	}
+}
+
+static void links_json(struct obj_client *client, struct json_t *tree)
+{
+	struct m0_rpc_link_info links[OBJ_EPS_MAX];
+	struct json_t          *array = jout_array(tree, "links");
+	struct json_t          *link;
+	uint32_t                i;
+	uint32_t nr = m0_rpc_conn_links(&client->oc_conn, links, OBJ_EPS_MAX);
+
+	for (i = 0; i < min64u(nr, OBJ_EPS_MAX); ++i) {
+		link = jout_append(array);
+		jout_str(link, "ep", links[i].lki_addr);
+		jout_bool(link, "up", links[i].lki_state == M0_RPC_LINK_UP);
+		jout_num(link, "requests", links[i].lki_put_nr);
+		jout_num(link, "moved", links[i].lki_moved_nr);
+		jout_num(link, "deaths", links[i].lki_deaths_nr);
+	}
+}
+
 void obj_stats_json(struct obj_client *client, struct json_t *tree)
 {
 	struct m0_rpc_stats stats;
@@ -324,15 +363,23 @@ void obj_stats_json(struct obj_client *client, struct json_t *tree)
 	jout_num(tree, "packets", stats.rs_nr_sent_packets);
 	jout_real(tree, "requests_per_packet", batching_of(&stats));
 	jout_num(tree, "resent", stats.rs_nr_resent_items);
+	links_json(client, tree);
 }
 
 void obj_stats_print(struct obj_client *client)
 {
 	struct m0_rpc_stats stats;
+	uint64_t            moved;
+	uint64_t            deaths;
 
 	m0_rpc_machine_get_stats(&client->oc_machine, &stats, false);
 	printf("%" PRIu64 " requests in %" PRIu64 " packets (%.1f each), "
 	       "%" PRIu64 " sent again\n",
 	       stats.rs_nr_sent_items, stats.rs_nr_sent_packets,
 	       batching_of(&stats), stats.rs_nr_resent_items);
+	links_get(client, &moved, &deaths);
+	if (deaths > 0)
+		printf("a link died %" PRIu64 " times; %" PRIu64
+		       " requests went over another\n",
+		       deaths, moved);
 }

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -291,6 +292,26 @@ static const char *ep_default(const struct serve_args *args, char *ret,
 	return ret;
 }
 
+/* Its further addresses. */
+static int links_add(struct server *sv, const struct serve_args *args)
+{
+	unsigned i;
+	int      rc;
+
+	for (i = 1; i < args->va_eps_nr; ++i) {
+		rc = m0_rpc_machine_link_add(&sv->sv_machine, args->va_eps[i]);
+		if (rc != 0)
+			return tool_fail_set(args->va_fail, TOOL_FAILED,
+					     "end point '%s': %s%s",
+					     args->va_eps[i], tool_errtext(rc),
+					     rc == -EADDRINUSE
+						     ? "; each has a machine "
+						       "number of its own"
+						     : "");
+	}
+	return 0;
+}
+
 static int machine_start(struct server *sv, const struct serve_args *args)
 {
 	static void (*const deliver[])(struct m0_rpc_machine * machine,
@@ -319,7 +340,7 @@ static int machine_start(struct server *sv, const struct serve_args *args)
 				     "end point '%s': %s", ep,
 				     tool_errtext(rc));
 	sv->sv_machine_on = true;
-	return 0;
+	return links_add(sv, args);
 }
 
 static void server_init(struct server *sv, const struct serve_args *args)
@@ -385,23 +406,39 @@ static void server_stop(struct server *sv)
 
 /* --------------------------------------------------------------- saying -- */
 
-static void ready_say(const struct server *sv, const struct serve_args *args)
+/* All its addresses, with commas. */
+static void eps_text(struct server *sv, char *ret, size_t size)
+{
+	char     addr[M0_RPC_ADDR_MAX];
+	size_t   used = 0;
+	uint32_t i;
+
+	for (i = 0; used < size &&
+		    m0_rpc_machine_link_addr(&sv->sv_machine, i, addr) == 0;
+	     ++i)
+		used += (size_t)snprintf(ret + used, size - used, "%s%s",
+					 i == 0 ? "" : ",", addr);
+}
+
+static void ready_say(struct server *sv, const struct serve_args *args)
 {
 	const char    *ep = m0_rpc_machine_addr(&sv->sv_machine);
+	char           eps[EPS_MAX * M0_RPC_ADDR_MAX];
 	char           real[PATH_MAX];
 	char           words[512];
-	char           command[1024];
+	char           command[2048];
 	struct json_t *tree;
 
+	eps_text(sv, eps, sizeof eps);
 	if (realpath(args->va_dir, real) == NULL)
 		snprintf(real, sizeof real, "%s", args->va_dir);
 	tool_place_words(&args->va_place, ep, words, sizeof words);
-	snprintf(command, sizeof command, "colibri put %sFILE %s:", words, ep);
+	snprintf(command, sizeof command, "colibri put %sFILE %s:", words, eps);
 	if (args->va_json) {
 		tree = jout_alloc();
 		jout_str(tree, "event", "serving");
 		jout_str(tree, "directory", real);
-		jout_str(tree, "ep", ep);
+		jout_str(tree, "ep", eps);
 		jout_str(tree, "store", sv->sv_store->rst_ops->rso_name);
 		jout_bool(tree, "durable", sv->sv_store->rst_ops->rso_durable);
 		jout_str(tree, "command", command);
@@ -410,7 +447,7 @@ static void ready_say(const struct server *sv, const struct serve_args *args)
 	} else if (!args->va_quiet) {
 		printf("objects of %s at %s, store %s; on the other side:\n\n"
 		       "  %s\n\n",
-		       real, ep, sv->sv_store->rst_ops->rso_name, command);
+		       real, eps, sv->sv_store->rst_ops->rso_name, command);
 	}
 	(void)fflush(stdout);
 }
@@ -460,14 +497,47 @@ static int args_check(struct serve_args *args)
 	return lnet_opts_check(&args->va_opts);
 }
 
+static volatile sig_atomic_t link_signal;
+
+static void on_link_signal(int number)
+{
+	link_signal = number;
+}
+
+/* SIGUSR1 and SIGUSR2: the last address is given up, taken again. */
+static void link_change(struct server *sv, const struct serve_args *args)
+{
+	const char *ep =
+		args->va_eps[args->va_eps_nr > 0 ? args->va_eps_nr - 1 : 0];
+	int number = link_signal;
+	int rc;
+
+	link_signal = 0;
+	if (args->va_eps_nr < 2)
+		return;
+	rc = number == SIGUSR1 ? m0_rpc_machine_link_del(&sv->sv_machine, ep)
+			       : m0_rpc_machine_link_add(&sv->sv_machine, ep);
+	if (!args->va_quiet)
+		fprintf(stderr, "colibri serve: end point %s %s%s%s\n", ep,
+			number == SIGUSR1 ? "given up" : "taken again",
+			rc == 0 ? "" : ": ", rc == 0 ? "" : tool_errtext(rc));
+}
+
 static void serve_until_stopped(struct server           *sv,
 				const struct serve_args *args, int stop_fd)
 {
-	struct pollfd fd = { .fd = stop_fd, .events = POLLIN };
+	struct sigaction action = { .sa_handler = &on_link_signal };
+	struct pollfd    fd = { .fd = stop_fd, .events = POLLIN };
 
+	(void)sigaction(SIGUSR1, &action, NULL);
+	(void)sigaction(SIGUSR2, &action, NULL);
 	ready_say(sv, args);
-	while (stop_signal() == 0)
-		(void)poll(&fd, 1, -1);
+	while (stop_signal() == 0) {
+		/* A signal between the two waits no longer than that. */
+		(void)poll(&fd, 1, 1000);
+		if (link_signal != 0)
+			link_change(sv, args);
+	}
 	if (!args->va_quiet && !args->va_json)
 		fprintf(stderr, "colibri serve: ending; what is under way is "
 				"finished\n");
