@@ -5,14 +5,18 @@
 BUILD  = build
 PREFIX = /usr/local
 ROWS   =
+SEEDS  = 20000
+# One a day has not seen.
+FIRST  = $(shell date +%Y%m%d0000000)
 T      = 60
 TALLY  = scripts/tally $(BUILD)
 
-.PHONY: help all demo test check bench fuzz mutants install clean
+.PHONY: help all demo test soak check bench fuzz mutants install clean
 
 help:
 	@echo 'make demo              copy real data between two machines and compare'
 	@echo 'make test              build, and run every test'
+	@echo 'make soak [SEEDS=n]    nodes at random, on networks that fail: n seeds'
 	@echo 'make check             sanitizers, source rules, layout, requirement tags'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
 	@echo 'make fuzz [T=60]       each decoder with random input, T seconds each'
@@ -32,6 +36,12 @@ demo:
 test:
 	@scripts/deps build
 	@scripts/test release; $(TALLY)
+
+soak:
+	@scripts/deps build
+	@scripts/test --build-only release
+	@echo 'swarm: $(SEEDS) seeds from $(FIRST)'
+	@M0_SEEDS_NR=$(SEEDS) $(BUILD)/tests/sim/swarm $(FIRST)
 
 check:
 	@scripts/deps build sanitize check

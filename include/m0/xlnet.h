@@ -51,6 +51,11 @@
  *    for another initiator; -EFBIG on both sides: the receiving buffer is too
  *    small; -ETIMEDOUT after the node's transaction time-out: nobody answers,
  *    the passive buffer is no longer queued, say. Errors of the network.
+ *
+ * A buffer that is cancelled or whose time has come ends at once if it waits, or
+ * is being filled. One whose bytes are on their way to a peer that does not take
+ * them ends when they have left, or when the peer is given up: lc_timeout_ms of
+ * the node later at the latest.
  * Seed 001; section "Match bits" and those after it.
  */
 #ifndef M0_XLNET_H

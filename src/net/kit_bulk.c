@@ -7,12 +7,18 @@
 #include "base/probes.h"
 
 static uint64_t incarnation;
+static uint32_t incarnation_epoch;
 
 uint64_t m0_net_kit_incarnation(void)
 {
 	uint64_t mine = __atomic_load_n(&incarnation, __ATOMIC_RELAXED);
 	uint64_t none = 0;
 
+	/* Changes while nobody else is in the library. */
+	if (M0_UNLIKELY(incarnation_epoch != m0_os_epoch())) {
+		incarnation_epoch = m0_os_epoch();
+		incarnation = mine = 0;
+	}
 	if (M0_LIKELY(mine != 0))
 		return mine;
 	m0_os_random(&mine, sizeof mine);

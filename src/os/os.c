@@ -23,10 +23,17 @@ const struct m0_os_ops m0_os_real = {
 };
 
 static const struct m0_os_ops *os_ops = &m0_os_real;
+static uint32_t                os_epoch;
 
 void m0_os_set(const struct m0_os_ops *ops)
 {
 	os_ops = ops != NULL ? ops : &m0_os_real;
+	++os_epoch;
+}
+
+uint32_t m0_os_epoch(void)
+{
+	return os_epoch;
 }
 
 const struct m0_os_ops *m0_os_get(void)

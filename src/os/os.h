@@ -192,6 +192,11 @@ extern const struct m0_os_ops m0_os_real;
  */
 void                    m0_os_set(const struct m0_os_ops *ops);
 const struct m0_os_ops *m0_os_get(void);
+/**
+ * Rises with each m0_os_set(): what was drawn once for all, under another
+ * table, is to be drawn again, or a run would not repeat.
+ */
+uint32_t m0_os_epoch(void);
 
 void     m0_os_random(void *ret_bytes, size_t nr);
 uint64_t m0_os_wall_ns(void);
