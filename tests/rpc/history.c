@@ -293,10 +293,13 @@ static void cut_one(void)
 		      (unsigned)cf_rand(hi.hw_servers_nr + hi.hw_clients_nr);
 	unsigned i;
 
+	/* One of a server's two ways, perhaps. */
+	if (hi.hw_linked && nr <= hi.hw_servers_nr && cf_rand(2))
+		nr += HI_SECOND;
 	hi.hw_cut = cf_rand(2) ? 0 : UINT64_C(1) << nr;
 	for (i = 0; i < hi.hw_servers_nr; ++i)
 		if (!hi.hw_server[i].hs_up)
-			hi.hw_cut |= UINT64_C(1) << hi.hw_server[i].hs_nr;
+			hi.hw_cut |= hi_bits(hi.hw_server[i].hs_nr);
 }
 
 static void act(void)
@@ -328,14 +331,16 @@ static void faults_draw(void)
 		.tf_seed = cf.c_seed,
 	};
 
+	hi.hw_linked = cf_rand(2);
 	hi.hw_store_thread = cf_rand(2);
 	hi.hw_fault_pct = cf_rand(2) ? 0 : 4;
 	hi.hw_dies_max = cf_rand(2) ? 0 : 20 + (unsigned)cf_rand(500);
 	m0_sim_say(cf__sim(),
 		   "%u servers, %u clients, drop %u%%, twice %u%%, late %u%%, "
-		   "store %s, fails %u%%, dies within %u",
+		   "%sstore %s, fails %u%%, dies within %u",
 		   hi.hw_servers_nr, hi.hw_clients_nr, faults.tf_drop_pct,
 		   faults.tf_duplicate_pct, faults.tf_delay_pct,
+		   hi.hw_linked ? "two ways, " : "",
 		   hi.hw_store_thread ? "apart" : "within", hi.hw_fault_pct,
 		   hi.hw_dies_max);
 	toy_faults_set(&faults);
@@ -368,6 +373,7 @@ static void world_up(void)
 
 		s->hs_nr = ++cf.c_addr_nr;
 		cf.c_row->r_addr(s->hs_addr, s->hs_nr);
+		cf.c_row->r_addr(s->hs_addr2, s->hs_nr + HI_SECOND);
 		if (hi.hw_durable)
 			store_draw(&s->hs_store);
 		hi_server_up(s);

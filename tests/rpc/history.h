@@ -31,6 +31,9 @@ enum {
 	HI_RESEND_MAX_MS = 80,
 	HI_TIMEOUT_MS = 4000,
 	HI_SLACK_MS = 100,
+	/** The second address of a server is so much above its first. */
+	HI_SECOND = 32,
+	HI_LINK_IDLE_MS = 40,
 	/** What late strands and the application's own pace add. */
 	HI_LATE_MS = 400,
 	/** Some updates are done and answered with a status. */
@@ -82,10 +85,12 @@ struct hi_server {
 	struct store_crash    hs_store;
 	struct hi_life        hs_life;
 	char                  hs_addr[CF_ADDR_MAX];
-	unsigned              hs_nr;
-	unsigned              hs_lives;
-	bool                  hs_up;
-	m0_time_t             hs_back_at;
+	/** Of worlds with links: its second one. */
+	char      hs_addr2[CF_ADDR_MAX];
+	unsigned  hs_nr;
+	unsigned  hs_lives;
+	bool      hs_up;
+	m0_time_t hs_back_at;
 	/** It dies at this point of its store, counted down; 0: at none. */
 	unsigned hs_dies_at;
 	/** Points that its store has come by. */
@@ -125,6 +130,8 @@ struct hi_world {
 	bool hw_durable;
 	/** One of each. */
 	bool hw_small;
+	/** Servers have two addresses, and clients use both. */
+	bool hw_linked;
 	/** The store is a thread's of its own, and takes its time. */
 	bool     hw_store_thread;
 	unsigned hw_fault_pct;
@@ -136,6 +143,12 @@ struct hi_world {
 	bool hw_calm;
 };
 extern struct hi_world hi;
+
+/** Bits of hw_cut. */
+static inline uint64_t hi_bits(unsigned nr)
+{
+	return UINT64_C(1) << nr | UINT64_C(1) << (nr + HI_SECOND);
+}
 
 /* history_node.c */
 void                           hi_types_up(void);

@@ -196,6 +196,7 @@ static void cfg_fill(struct m0_rpc_cfg *cfg)
 	cfg->rc_resend_max_ns = HI_RESEND_MAX_MS * M0_TIME_ONE_MSEC;
 	cfg->rc_timeout_ns = HI_TIMEOUT_MS * M0_TIME_ONE_MSEC;
 	cfg->rc_slack_ns = HI_SLACK_MS * M0_TIME_ONE_MSEC;
+	cfg->rc_link_idle_ns = HI_LINK_IDLE_MS * M0_TIME_ONE_MSEC;
 	cfg->rc_window_max = 1 + (uint32_t)cf_rand(16);
 }
 
@@ -224,8 +225,11 @@ void hi_server_up(struct hi_server *s)
 		if (hi.hw_dies_max > 0)
 			s->hs_dies_at = 1 + (unsigned)cf_rand(hi.hw_dies_max);
 	}
-	hi.hw_cut &= ~(UINT64_C(1) << s->hs_nr);
+	hi.hw_cut &= ~hi_bits(s->hs_nr);
 	machine_up(&s->hs_machine, 0, &cfg, s->hs_addr);
+	if (hi.hw_linked)
+		CF_EQ(m0_rpc_machine_link_add(&s->hs_machine, s->hs_addr2), 0,
+		      "one more address");
 	s->hs_up = true;
 }
 
@@ -240,7 +244,7 @@ static void server_down(struct hi_server *s, bool abort)
 
 void hi_server_crash(struct hi_server *s)
 {
-	hi.hw_cut |= UINT64_C(1) << s->hs_nr;
+	hi.hw_cut |= hi_bits(s->hs_nr);
 	if (hi.hw_durable) {
 		s->hs_life.hl_dead = true;
 		store_crash_crash(&s->hs_store);
@@ -360,8 +364,14 @@ void hi_client_end(struct hi_client *c)
 static void conn_begin(struct hi_client *c, struct hi_server *s,
 		       struct hi_link *k)
 {
-	CF_EQ(m0_rpc_conn_init(&k->hk_conn, M0_UINT128(0, 0), s->hs_addr,
-			       &c->hc_machine, 1 + cf_rand(4)),
+	const char       *addrs[] = { s->hs_addr, s->hs_addr2 };
+	struct m0_uint128 service = M0_UINT128(9, s->hs_nr);
+
+	CF_EQ(m0_rpc_machine_map_links(&c->hc_machine, service, addrs,
+				       hi.hw_linked ? 2 : 1),
+	      0, "the map");
+	CF_EQ(m0_rpc_conn_init(&k->hk_conn, service, NULL, &c->hc_machine,
+			       1 + cf_rand(4)),
 	      0, "conn init");
 	k->hk_has_conn = true;
 	CF_EQ(m0_rpc_conn_establish(&k->hk_conn, M0_TIME_NEVER), 0,
