@@ -13,8 +13,8 @@ struct sw_world sw;
 struct sw_sums  sw_sums;
 
 static const char *const fault_names[SW_FAULTS_NR] = {
-	"cut",	"one-way", "reset",  "slow-reader", "half-open", "crash",
-	"kill", "jitter",  "late",   "skew",	    "stop",	 "unreachable",
+	"cut",  "one-way", "reset", "slow-reader", "half-open", "crash",
+	"kill", "jitter",  "late",  "skew",        "stop",      "unreachable",
 };
 
 uint64_t sw_rand(uint64_t bound)
@@ -38,8 +38,7 @@ struct sw_node *sw_any_up(void)
 	unsigned i;
 
 	for (i = 0; i < sw.w_nodes_nr; ++i) {
-		struct sw_node *node =
-			&sw.w_node[(first + i) % sw.w_nodes_nr];
+		struct sw_node *node = &sw.w_node[(first + i) % sw.w_nodes_nr];
 
 		if (node->n_up)
 			return node;
@@ -183,8 +182,7 @@ static bool fault_is_on(enum sw_fault fault)
 static void node_goes(struct sw_node *node, uint64_t ms)
 {
 	node_down(node, sw_one_in(2));
-	node->n_back_at = m0_sim_now(sw.w_sim) +
-			  sw_rand(ms) * M0_TIME_ONE_MSEC;
+	node->n_back_at = m0_sim_now(sw.w_sim) + sw_rand(ms) * M0_TIME_ONE_MSEC;
 }
 
 static void do_life_fault(struct sw_node *node)
@@ -327,8 +325,8 @@ static void node_make(unsigned i)
 	node->n_nr = i;
 	(void)snprintf(node->n_name, sizeof node->n_name, "n%u", i);
 	(void)snprintf(node->n_ip, sizeof node->n_ip, "10.0.0.%u", 1 + i);
-	(void)snprintf(node->n_addr, sizeof node->n_addr,
-		       "%s@tcp:12345:40:1", node->n_ip);
+	(void)snprintf(node->n_addr, sizeof node->n_addr, "%s@tcp:12345:40:1",
+		       node->n_ip);
 	(void)snprintf(node->n_rpc_addr, sizeof node->n_rpc_addr,
 		       "%s@tcp:12345:40:2", node->n_ip);
 	node->n_host = m0_sim_host_add(node->n_name, node->n_ip);
@@ -340,8 +338,7 @@ static void node_make(unsigned i)
 					 3600 * (int64_t)M0_TIME_ONE_SECOND);
 	if (sw.w_faults & SW_LATE && sw_one_in(2)) {
 		sw.w_late_ns_max = 20 * M0_TIME_ONE_MSEC;
-		m0_sim_host_late(node->n_host,
-				 1 + sw_rand(sw.w_late_ns_max));
+		m0_sim_host_late(node->n_host, 1 + sw_rand(sw.w_late_ns_max));
 	}
 	if (node->n_serves)
 		sw_disk_make(node);
@@ -426,8 +423,7 @@ static void liveness(void)
 		   "all buffers with an end of their own end");
 	sw_must_ms(sw_items_are_over, NULL, 22 * 1000, "all items end");
 	for (i = 0; i < sw.w_nodes_nr; ++i)
-		sw_ops_meet(&sw.w_node[i],
-			    &sw.w_node[(i + 1) % sw.w_nodes_nr]);
+		sw_ops_meet(&sw.w_node[i], &sw.w_node[(i + 1) % sw.w_nodes_nr]);
 	for (i = 0; i < sw.w_nodes_nr; ++i)
 		sw_rpc_meet(&sw.w_node[i]);
 	sw_ops_cancel_all();

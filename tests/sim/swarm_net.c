@@ -63,8 +63,7 @@ static struct sw_op *source_of(struct sw_op *op, m0_bindex_t offset,
 
 /* -- events ------------------------------------------------------------------ */
 
-static void look_message(struct sw_op                     *op,
-			 const struct m0_net_buffer_event *ev)
+static void look_message(struct sw_op *op, const struct m0_net_buffer_event *ev)
 {
 	struct sw_op *from = source_of(op, ev->nbe_offset, ev->nbe_length);
 
@@ -214,9 +213,8 @@ void sw_net_down(struct sw_node *node, bool abort)
 	sw_must_ms(is_stopped, node, 1000 + sw.w_timeout_ms + SW_SLACK_MS,
 		   "a machine stops");
 	for (qt = 0; qt < M0_NET_QT_NR; ++qt) {
-		(void)m0_net_tm_stats_get(&node->n_tm,
-					  (enum m0_net_queue_type)qt, &qs,
-					  false);
+		(void)m0_net_tm_stats_get(
+			&node->n_tm, (enum m0_net_queue_type)qt, &qs, false);
 		SW_TRUE(qs.nqs_num_adds == node->n_adds[qt] &&
 				node->n_dones[qt] == node->n_adds[qt],
 			"%s, queue %u: %lu adds, %lu counted, %lu ended",
@@ -293,8 +291,9 @@ static bool op_is_queued(const struct sw_op *op)
 
 void sw_recv(struct sw_node *node)
 {
-	struct sw_op *op = op_new(node, M0_NET_QT_MSG_RECV,
-				  sw_one_in(3) ? any_size() : 1 << SIZE_MAX_LOG);
+	struct sw_op *op =
+		op_new(node, M0_NET_QT_MSG_RECV,
+		       sw_one_in(3) ? any_size() : 1 << SIZE_MAX_LOG);
 
 	if (op == NULL)
 		return;
@@ -387,7 +386,8 @@ void sw_active(struct sw_node *node)
 	/* The youngest that nobody has taken; at times any. */
 	for (i = sw.w_ops_nr; i-- > 0;) {
 		of = sw.w_op[i];
-		if (of->o_desc.nbd_len > 0 && (op_is_queued(of) || sw_one_in(8)))
+		if (of->o_desc.nbd_len > 0 &&
+		    (op_is_queued(of) || sw_one_in(8)))
 			break;
 		of = NULL;
 	}

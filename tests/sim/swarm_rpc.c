@@ -173,9 +173,9 @@ static m0_time_t soon(uint64_t ms)
 
 static bool link_is_usable(const struct sw_link *l)
 {
-	return l->l_has_session && state_in(l->l_session.s_state,
-					    1 << M0_RPC_SESSION_IDLE |
-						    1 << M0_RPC_SESSION_BUSY);
+	return l->l_has_session &&
+	       state_in(l->l_session.s_state,
+			1 << M0_RPC_SESSION_IDLE | 1 << M0_RPC_SESSION_BUSY);
 }
 
 static bool session_is_over(void *arg)
@@ -283,9 +283,8 @@ void sw_rpc_tend(struct sw_node *node)
 
 static void replied(struct m0_rpc_item *ri)
 {
-	struct sw_item *item =
-		container_of(ri, struct sw_item, i_raw.rr_item);
-	m0_time_t now = m0_sim_now(sw.w_sim);
+	struct sw_item *item = container_of(ri, struct sw_item, i_raw.rr_item);
+	m0_time_t       now = m0_sim_now(sw.w_sim);
 	/* The machine's rc_slack_ns is a second. */
 	m0_time_t slack = (1000 + SW_SLACK_MS) * M0_TIME_ONE_MSEC +
 			  sw.w_late_ns_max;
@@ -481,10 +480,9 @@ void sw_rpc_up(struct sw_node *node)
 	cfg.rc_drain_ns = M0_TIME_ONE_SECOND;
 	if (node->n_serves)
 		cfg.rc_store = &node->n_disk;
-	SW_TRUE(m0_rpc_machine_init(&node->n_rpc, &node->n_dom, &cfg,
-				    node->n_rpc_addr, NULL,
-				    M0_BUFFER_ANY_COLOUR, MSG_BYTES,
-				    QUEUE_LEN) == 0,
+	SW_TRUE(m0_rpc_machine_init(
+			&node->n_rpc, &node->n_dom, &cfg, node->n_rpc_addr,
+			NULL, M0_BUFFER_ANY_COLOUR, MSG_BYTES, QUEUE_LEN) == 0,
 		"a machine");
 	for (i = 0; i < node->n_links_nr; ++i) {
 		node->n_link[i].l_node = node;

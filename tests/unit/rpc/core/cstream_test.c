@@ -393,6 +393,32 @@ static void resume_sends_again_at_once(void **state)
 	end(&st);
 }
 
+/* The way of some is gone: they are sent again now, the others when they are
+ * due, and what may be sent no more waits for its end. */
+static void hasten_sends_again_at_once(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin(&st, true);
+	st.st_item[2].rci_sent_max = 1;
+	sent(&st, 3);
+	m0_rpc_cstream_hasten(&st.st_stream, &st.st_item[1], st.st_now);
+	m0_rpc_cstream_hasten(&st.st_stream, &st.st_item[2], st.st_now);
+	m0_rpc_cstream_hasten(&st.st_stream, &st.st_item[3], st.st_now);
+	expect(&st, M0_RPC_CT_RESEND, 1);
+	m0_rpc_cstream_hasten(&st.st_stream, &st.st_item[1], st.st_now);
+	expect(&st, M0_RPC_CT_NONE, -1);
+	assert_true(take(&st, 1).rck_dup);
+	expect(&st, M0_RPC_CT_NONE, -1);
+	assert_int_equal(m0_rpc_cstream_due(&st.st_stream), st.st_now + RESEND);
+	st.st_now += RESEND;
+	expect(&st, M0_RPC_CT_RESEND, 0);
+	expect(&st, M0_RPC_CT_RESEND, 1);
+	expect(&st, M0_RPC_CT_GIVE_UP, 2);
+	end(&st);
+}
+
 /* An item that has ended, however, may be posted again; a slot that was used
  * begins anew: what it carries next was never sent before. */
 static void item_ended_may_be_posted_again(void **state)
@@ -665,6 +691,7 @@ int main(void)
 		cmocka_unit_test(item_ended_may_be_posted_again),
 		cmocka_unit_test(item_in_used_slot_has_all_its_sends),
 		cmocka_unit_test(resume_sends_again_at_once),
+		cmocka_unit_test(hasten_sends_again_at_once),
 		cmocka_unit_test(resume_sends_all_again_in_order),
 		cmocka_unit_test(resume_when_idle_acks_anew),
 		cmocka_unit_test(resume_beyond_what_was_sent_is_stale),
