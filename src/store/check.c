@@ -6,7 +6,7 @@
  * first two pages; neither has a checksum. Both must be of transactions that
  * follow one another, and the tree of each must bear the mark of its own.
  */
-#include "store_internal.h"
+#include "check.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,56 +15,74 @@
 enum {
 	PAGE_MIN = 512,
 	PAGE_MAX = 1 << 16,
-	PAGE_HEAD = 16,
-	FLAG_LEAF = 2,
-	FLAG_META = 8,
-	NODE_HEAD = 8
+	/** LMDB's flags of the tree of free pages, and of a file that is not in
+	 * a directory of its own. */
+	FREE_FLAGS = 8,
+	NOSUBDIR_FLAG = 0x4000,
+	/** Pages at the end that one transaction took and did not write. */
+	LOOSE_MAX = 1 << 17
 };
 
-static const uint64_t NO_PAGE = ~UINT64_C(0);
-
-/* As in LMDB's file, of version 1. */
-struct tree {
-	uint32_t tre_page_bytes;
-	uint16_t tre_flags;
-	uint16_t tre_depth;
-	uint64_t tre_branches_nr;
-	uint64_t tre_leaves_nr;
-	uint64_t tre_overflow_nr;
-	uint64_t tre_keys_nr;
-	uint64_t tre_root;
-};
-
-struct meta {
-	uint64_t    met_page;
-	uint16_t    met_pad;
-	uint16_t    met_page_flags;
-	uint32_t    met_page_rest;
-	uint32_t    met_magic;
-	uint32_t    met_version;
-	uint64_t    met_address;
-	uint64_t    met_map_bytes;
-	struct tree met_free;
-	struct tree met_main;
-	uint64_t    met_last_page;
-	uint64_t    met_tx;
-};
-
-struct file {
-	int         fil_fd;
-	m0_bcount_t fil_bytes;
-	uint32_t    fil_page_bytes;
-	struct meta fil_meta[2];
-	uint8_t    *fil_page;
-};
-
-static int bytes_get(const struct file *file, uint64_t at, void *to, size_t nr)
+int m0_store__bytes_get(const struct m0_store__file *file, uint64_t at,
+			void *to, size_t nr)
 {
-	ssize_t got = pread(file->fil_fd, to, nr, (off_t)at);
+	ssize_t got = pread(file->sfi_fd, to, nr, (off_t)at);
 
 	if (got < 0)
 		return -errno;
 	return (size_t)got == nr ? 0 : -EUCLEAN;
+}
+
+/* --------------------------------------------------------------- pages -- */
+
+int m0_store__page_get(const struct m0_store__file *file, uint64_t nr,
+		       unsigned kind, uint8_t *page)
+{
+	unsigned lower;
+	unsigned upper;
+	unsigned i;
+	int      rc = m0_store__bytes_get(file, nr * file->sfi_page_bytes, page,
+					  file->sfi_page_bytes);
+
+	if (rc != 0)
+		return rc;
+	lower = m0_store__u16(page + 12);
+	upper = m0_store__u16(page + 14);
+	if (memcmp(page, &nr, sizeof nr) != 0 ||
+	    m0_store__u16(page + 10) != kind || lower < M0_STORE__PAGE_HEAD ||
+	    lower > upper || upper > file->sfi_page_bytes || lower % 2 != 0)
+		return -EUCLEAN;
+	for (i = M0_STORE__PAGE_HEAD; i < lower; i += 2) {
+		unsigned at = m0_store__u16(page + i);
+
+		if (at < upper || at % 2 != 0 ||
+		    at + M0_STORE__NODE_HEAD > file->sfi_page_bytes)
+			return -EUCLEAN;
+	}
+	return (int)(lower - M0_STORE__PAGE_HEAD) / 2;
+}
+
+int m0_store__node_get(const struct m0_store__file *file, const uint8_t *page,
+		       unsigned i, struct m0_store__node *ret)
+{
+	size_t at = m0_store__u16(page + M0_STORE__PAGE_HEAD + 2 * i);
+	size_t left = file->sfi_page_bytes - at - M0_STORE__NODE_HEAD;
+	bool   leaf = m0_store__u16(page + 10) == M0_STORE__LEAF;
+	size_t there;
+
+	ret->sno_value_nr = m0_store__u16(page + at) |
+			    (size_t)m0_store__u16(page + at + 2) << 16;
+	ret->sno_flags = m0_store__u16(page + at + 4);
+	ret->sno_child = ret->sno_value_nr | (uint64_t)ret->sno_flags << 32;
+	ret->sno_key_nr = m0_store__u16(page + at + 6);
+	ret->sno_key = page + at + M0_STORE__NODE_HEAD;
+	ret->sno_value = ret->sno_key + ret->sno_key_nr;
+	there = !leaf                                   ? 0
+		: (ret->sno_flags & M0_STORE__BIG) != 0 ? sizeof(uint64_t)
+							: ret->sno_value_nr;
+	return ret->sno_key_nr > left || there > left - ret->sno_key_nr
+		       ? -EUCLEAN
+		       : 0;
 }
 
 /* --------------------------------------------------------------- metas -- */
@@ -74,142 +92,132 @@ static bool is_page_size(uint32_t nr)
 	return nr >= PAGE_MIN && nr <= PAGE_MAX && (nr & (nr - 1)) == 0;
 }
 
-static int meta_get(struct file *file, unsigned i)
+static int meta_get(struct m0_store__file *file, unsigned i)
 {
-	struct meta *meta = &file->fil_meta[i];
-	int rc = bytes_get(file, (uint64_t)i * file->fil_page_bytes, meta,
-			   sizeof *meta);
+	struct m0_store__meta *meta = &file->sfi_meta[i];
+	uint32_t               page_bytes;
+	int rc = m0_store__bytes_get(file, (uint64_t)i * file->sfi_page_bytes,
+				     meta, sizeof *meta);
 
 	if (rc != 0)
 		return rc;
-	if (meta->met_magic != 0xbeefc0de)
+	if (meta->sme_magic != 0xbeefc0de)
 		return i == 0 ? -EMEDIUMTYPE : -EUCLEAN;
-	if (meta->met_version != 1)
+	if (meta->sme_version != 1)
 		return -EPROTONOSUPPORT;
-	return meta->met_page == i && meta->met_page_flags == FLAG_META &&
-			       is_page_size(meta->met_free.tre_page_bytes) &&
-			       (i == 0 || meta->met_free.tre_page_bytes ==
-						  file->fil_page_bytes)
+	page_bytes = meta->sme_free.sre_page_bytes;
+	if (!is_page_size(page_bytes))
+		return -EUCLEAN;
+	if (i == 0)
+		file->sfi_page_bytes = page_bytes;
+	return meta->sme_page == i && meta->sme_page_flags == M0_STORE__META &&
+			       page_bytes == file->sfi_page_bytes &&
+			       (meta->sme_free.sre_flags & ~NOSUBDIR_FLAG) ==
+				       FREE_FLAGS &&
+			       meta->sme_main.sre_flags == 0 &&
+			       meta->sme_last_page <=
+				       file->sfi_bytes / page_bytes + LOOSE_MAX
 		       ? 0
 		       : -EUCLEAN;
 }
 
-static int metas_get(struct file *file)
+static int metas_get(struct m0_store__file *file)
 {
-	const struct meta *m = file->fil_meta;
-	int                rc = meta_get(file, 0);
+	const struct m0_store__meta *m = file->sfi_meta;
+	int                          rc = meta_get(file, 0);
 
-	if (rc != 0)
-		return rc;
-	file->fil_page_bytes = m[0].met_free.tre_page_bytes;
-	rc = meta_get(file, 1);
+	rc = rc ?: meta_get(file, 1);
 	if (rc != 0)
 		return rc;
 	/* Even ones are in the first, odd ones in the second. */
-	return (m[0].met_tx & 1) == 0 && (m[1].met_tx & 1) == 1 &&
-			       (m[0].met_tx + 1 == m[1].met_tx ||
-				m[1].met_tx + 1 == m[0].met_tx)
+	return (m[0].sme_tx & 1) == 0 && (m[1].sme_tx & 1) == 1 &&
+			       (m[0].sme_tx + 1 == m[1].sme_tx ||
+				m[1].sme_tx + 1 == m[0].sme_tx)
 		       ? 0
 		       : -EUCLEAN;
 }
 
 /* --------------------------------------------------------------- marks -- */
 
-static uint16_t u16_at(const uint8_t *at)
-{
-	uint16_t ret;
-
-	memcpy(&ret, at, sizeof ret);
-	return ret;
-}
-
-/** A node of a leaf: its key and its value, which lies within the page. */
-static int node_get(const struct file *file, unsigned i, const uint8_t **key,
-		    size_t *key_nr, const uint8_t **value, size_t *value_nr)
-{
-	const uint8_t *page = file->fil_page;
-	size_t         at = u16_at(page + PAGE_HEAD + 2 * i);
-	size_t         left;
-
-	if (at < PAGE_HEAD || at + NODE_HEAD > file->fil_page_bytes)
-		return -EUCLEAN;
-	left = file->fil_page_bytes - at - NODE_HEAD;
-	*key_nr = u16_at(page + at + 6);
-	*value_nr = u16_at(page + at) | (size_t)u16_at(page + at + 2) << 16;
-	if (*key_nr > left || *value_nr > left - *key_nr)
-		return -EUCLEAN;
-	*key = page + at + NODE_HEAD;
-	*value = *key + *key_nr;
-	return 0;
-}
-
 /** The mark in the main tree, which is one leaf. */
-static int mark_get(const struct file *file, struct m0_store__mark *ret)
+static int mark_get(const struct m0_store__file *file, uint64_t root,
+		    struct m0_store__mark *ret)
 {
-	const char     name[] = M0_STORE__MARK_KEY;
-	const uint8_t *key;
-	const uint8_t *value;
-	size_t         key_nr;
-	size_t         value_nr;
-	unsigned       nr = u16_at(file->fil_page + 12);
-	unsigned       i;
-	int            rc;
+	const char            name[] = M0_STORE__MARK_KEY;
+	uint8_t              *page = file->sfi_page[0];
+	struct m0_store__node node;
+	int nr = m0_store__page_get(file, root, M0_STORE__LEAF, page);
+	int i;
+	int rc;
 
-	if (nr < PAGE_HEAD || nr > file->fil_page_bytes)
-		return -EUCLEAN;
-	for (i = 0; i < (nr - PAGE_HEAD) / 2; ++i) {
-		rc = node_get(file, i, &key, &key_nr, &value, &value_nr);
+	for (i = 0; i < nr; ++i) {
+		rc = m0_store__node_get(file, page, (unsigned)i, &node);
 		if (rc != 0)
 			return rc;
-		if (key_nr == sizeof name - 1 && memcmp(key, name, key_nr) == 0)
-			return m0_store__mark_decode(value, value_nr, ret);
+		if (node.sno_key_nr == sizeof name - 1 && node.sno_flags == 0 &&
+		    memcmp(node.sno_key, name, node.sno_key_nr) == 0)
+			return m0_store__mark_decode(node.sno_value,
+						     node.sno_value_nr, ret);
 	}
-	return -EMEDIUMTYPE;
+	return nr < 0 ? nr : -EMEDIUMTYPE;
 }
 
-static int root_check(struct file *file, const struct meta *meta)
+static int root_check(const struct m0_store__file *file,
+		      const struct m0_store__meta *meta)
 {
 	struct m0_store__mark mark;
-	uint64_t              root = meta->met_main.tre_root;
+	uint64_t              root = meta->sme_main.sre_root;
 	int                   rc;
 
 	/* Made, and never committed to. */
-	if (meta->met_tx == 0)
-		return root == NO_PAGE ? 0 : -EUCLEAN;
-	if (root == NO_PAGE || meta->met_main.tre_depth != 1)
+	if (meta->sme_tx == 0)
+		return root == M0_STORE__NO_PAGE ? 0 : -EUCLEAN;
+	if (root == M0_STORE__NO_PAGE || meta->sme_main.sre_depth != 1)
 		return -EMEDIUMTYPE;
-	if (root > meta->met_last_page)
+	if (root > meta->sme_last_page)
 		return -EUCLEAN;
-	rc = bytes_get(file, root * file->fil_page_bytes, file->fil_page,
-		       file->fil_page_bytes);
-	if (rc != 0)
-		return rc;
-	if (u16_at(file->fil_page + 10) != FLAG_LEAF ||
-	    memcmp(file->fil_page, &root, sizeof root) != 0)
-		return -EUCLEAN;
-	rc = mark_get(file, &mark);
+	rc = mark_get(file, root, &mark);
 	if (rc != 0)
 		return rc;
 	if (mark.smk_version > M0_STORE__VERSION)
 		return -EPROTONOSUPPORT;
 	return mark.smk_version == M0_STORE__VERSION &&
-			       mark.smk_tx == meta->met_tx
+			       mark.smk_tx == meta->sme_tx
 		       ? 0
 		       : -EUCLEAN;
 }
 
-static int file_check(struct file *file)
+static void pages_free(struct m0_store__file *file)
 {
-	int rc = metas_get(file);
+	unsigned i;
+
+	for (i = 0; i < M0_STORE__DEPTH_MAX; ++i)
+		m0_free(file->sfi_page[i]);
+}
+
+static int pages_alloc(struct m0_store__file *file)
+{
+	unsigned i;
+
+	for (i = 0; i < M0_STORE__DEPTH_MAX; ++i) {
+		file->sfi_page[i] = m0_alloc(file->sfi_page_bytes);
+		if (file->sfi_page[i] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int file_check(struct m0_store__file *file)
+{
+	const struct m0_store__meta *m = file->sfi_meta;
+	int                          rc = metas_get(file);
 
 	if (rc != 0)
 		return rc;
-	file->fil_page = m0_alloc(file->fil_page_bytes);
-	if (file->fil_page == NULL)
-		return -ENOMEM;
-	rc = root_check(file, &file->fil_meta[0])
-		     ?: root_check(file, &file->fil_meta[1]);
-	m0_free(file->fil_page);
+	rc = pages_alloc(file);
+	rc = rc ?: root_check(file, &m[0]) ?: root_check(file, &m[1]);
+	rc = rc ?: m0_store__walk(file, &m[m[1].sme_tx > m[0].sme_tx]);
+	pages_free(file);
 	return rc;
 }
 
@@ -239,20 +247,20 @@ static int refuse(int rc, const char *path)
 
 int m0_store__check(const char *path)
 {
-	struct file file = { .fil_fd = -1 };
-	struct stat st;
-	int         rc;
+	struct m0_store__file file = { .sfi_fd = -1 };
+	struct stat           st;
+	int                   rc;
 
-	file.fil_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (file.fil_fd < 0)
+	file.sfi_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (file.sfi_fd < 0)
 		return errno == ENOENT ? -ENOENT : refuse(-errno, path);
-	rc = fstat(file.fil_fd, &st) == 0 ? 0 : -errno;
+	rc = fstat(file.sfi_fd, &st) == 0 ? 0 : -errno;
 	if (rc == 0 && !S_ISREG(st.st_mode))
 		rc = -EMEDIUMTYPE;
 	if (rc == 0) {
-		file.fil_bytes = (m0_bcount_t)st.st_size;
+		file.sfi_bytes = (m0_bcount_t)st.st_size;
 		rc = file_check(&file);
 	}
-	(void)close(file.fil_fd);
+	(void)close(file.sfi_fd);
 	return rc == 0 ? 0 : refuse(rc, path);
 }

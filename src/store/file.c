@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -29,6 +30,17 @@ int m0_store__dir_sync(const char *dir)
 	if (fd >= 0)
 		(void)close(fd);
 	return rc;
+}
+
+bool m0_store__is_full(int fd)
+{
+	enum {
+		NEXT_TO_NONE = 1 << 20
+	};
+	struct statvfs st;
+
+	return fstatvfs(fd, &st) == 0 &&
+	       st.f_bavail * (m0_bcount_t)st.f_bsize < NEXT_TO_NONE;
 }
 
 /** `dir` with its parent, in which its name is. */

@@ -97,6 +97,10 @@ static int commit(struct lmdb_store *st, struct m0_store__txn *txn)
 	int       rc = m0_store__txn_commit(txn, &wrote);
 	m0_time_t end = m0_time_now();
 
+	/* LMDB takes a write that was cut short for one that failed. */
+	if (rc == -EIO && m0_store__is_full(st->lst_lock_fd))
+		rc = -ENOSPC;
+
 	if (!wrote && rc == 0)
 		return 0;
 	tell(st, rc);

@@ -51,6 +51,9 @@ int m0_store__lock(const char *dir);
 /** Is it there? 0, -ENOENT, or what is wrong with it. */
 int m0_store__check(const char *path);
 
+/** Has the file system of a file next to no room? */
+bool m0_store__is_full(int fd);
+
 /** Makes the names in a directory durable. */
 int m0_store__dir_sync(const char *dir);
 

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A walk through a file, page by page, before it is trusted: what is found
+ * wrong here LMDB would follow, or a reader would take for an answer.
+ */
+#include "check.h"
+
+#include "os/os.h"
+
+struct walk {
+	const struct m0_store__file *wlk_file;
+	/** Pages that have a use: bits. */
+	struct m0_bitmap wlk_used;
+	/** Of the tree that is walked. */
+	struct m0_store__tree wlk_seen;
+	/** Called for each node of a leaf, with its value's bytes. */
+	int (*wlk_node)(struct walk *walk, const struct m0_store__node *node);
+	/** Are keys numbers, in another order than that of bytes? */
+	bool wlk_numbers;
+	/** The last key that was met, and whether it was a branch's. */
+	uint8_t wlk_last[M0_RPC_STORE_KEY_MAX];
+	size_t  wlk_last_nr;
+	bool    wlk_last_is_branch;
+	bool    wlk_any;
+	/** A value that has pages of its own. */
+	uint8_t *wlk_big;
+	size_t   wlk_big_nr;
+};
+
+static int use(struct walk *walk, uint64_t page)
+{
+	if (page >= walk->wlk_used.b_nr ||
+	    m0_bitmap_get(&walk->wlk_used, page))
+		return -EUCLEAN;
+	m0_bitmap_set(&walk->wlk_used, page, true);
+	return 0;
+}
+
+/* ----------------------------------------------------------------- keys -- */
+
+/** A branch's key is above all before it and not above the next leaf's. */
+static int key_follows(struct walk *walk, const struct m0_store__node *node,
+		       bool branch)
+{
+	size_t nr = min64u(node->sno_key_nr, walk->wlk_last_nr);
+	int    cmp;
+
+	if (walk->wlk_numbers)
+		return 0;
+	if (node->sno_key_nr == 0 || node->sno_key_nr > M0_RPC_STORE_KEY_MAX)
+		return -EUCLEAN;
+	cmp = memcmp(walk->wlk_last, node->sno_key, nr);
+	if (cmp == 0)
+		cmp = (walk->wlk_last_nr > node->sno_key_nr) -
+		      (walk->wlk_last_nr < node->sno_key_nr);
+	if (walk->wlk_any &&
+	    (cmp > 0 || (cmp == 0 && !walk->wlk_last_is_branch)))
+		return -EUCLEAN;
+	walk->wlk_any = true;
+	walk->wlk_last_is_branch = branch;
+	walk->wlk_last_nr = node->sno_key_nr;
+	memcpy(walk->wlk_last, node->sno_key, node->sno_key_nr);
+	return 0;
+}
+
+/* --------------------------------------------------------------- values -- */
+
+static int big_size(struct walk *walk, size_t nr)
+{
+	if (nr <= walk->wlk_big_nr)
+		return 0;
+	m0_free(walk->wlk_big);
+	walk->wlk_big_nr = 0;
+	walk->wlk_big = m0_alloc(nr);
+	if (walk->wlk_big == NULL)
+		return -ENOMEM;
+	walk->wlk_big_nr = nr;
+	return 0;
+}
+
+/** Reads a value from pages of its own; the node then names it there. */
+static int big_get(struct walk *walk, struct m0_store__node *node)
+{
+	const struct m0_store__file *file = walk->wlk_file;
+	size_t   nr = M0_STORE__PAGE_HEAD + node->sno_value_nr;
+	uint64_t pages = (nr + file->sfi_page_bytes - 1) / file->sfi_page_bytes;
+	uint64_t first;
+	uint64_t i;
+	uint32_t said;
+	int      rc = 0;
+
+	memcpy(&first, node->sno_value, sizeof first);
+	for (i = 0; rc == 0 && i < pages; ++i)
+		rc = first > M0_STORE__NO_PAGE - pages
+			     ? -EUCLEAN
+			     : use(walk, first + i);
+	rc = rc ?: big_size(walk, nr)
+		     ?: m0_store__bytes_get(file, first * file->sfi_page_bytes,
+					    walk->wlk_big, nr);
+	if (rc != 0)
+		return rc;
+	memcpy(&said, walk->wlk_big + 12, sizeof said);
+	if (memcmp(walk->wlk_big, &first, sizeof first) != 0 ||
+	    m0_store__u16(walk->wlk_big + 10) != M0_STORE__OVERFLOW ||
+	    said != pages)
+		return -EUCLEAN;
+	walk->wlk_seen.sre_overflow_nr += pages;
+	node->sno_value = walk->wlk_big + M0_STORE__PAGE_HEAD;
+	return 0;
+}
+
+static int leaf_node(struct walk *walk, struct m0_store__node *node)
+{
+	int rc = key_follows(walk, node, false);
+
+	++walk->wlk_seen.sre_keys_nr;
+	if (rc == 0 && (node->sno_flags & M0_STORE__BIG) != 0)
+		rc = big_get(walk, node);
+	return rc ?: walk->wlk_node(walk, node);
+}
+
+/* ---------------------------------------------------------------- trees -- */
+
+static int page_walk(struct walk *walk, uint64_t nr, unsigned level)
+{
+	const struct m0_store__file *file = walk->wlk_file;
+	bool           leaf = level + 1U == walk->wlk_seen.sre_depth;
+	uint8_t       *page = file->sfi_page[level];
+	struct m0_store__node node;
+	int                   nodes;
+	int                   i;
+	int                   rc = use(walk, nr);
+
+	if (rc != 0)
+		return rc;
+	nodes = m0_store__page_get(
+		file, nr, leaf ? M0_STORE__LEAF : M0_STORE__BRANCH, page);
+	if (nodes <= 0)
+		return nodes ?: -EUCLEAN;
+	++*(leaf ? &walk->wlk_seen.sre_leaves_nr
+		 : &walk->wlk_seen.sre_branches_nr);
+	for (i = 0; rc == 0 && i < nodes; ++i) {
+		rc = m0_store__node_get(file, page, (unsigned)i, &node);
+		if (rc == 0 && leaf)
+			rc = leaf_node(walk, &node);
+		/* The first child of a branch has everything below. */
+		if (rc == 0 && !leaf && i > 0)
+			rc = key_follows(walk, &node, true);
+		if (rc == 0 && !leaf)
+			rc = page_walk(walk, node.sno_child, level + 1);
+	}
+	return rc;
+}
+
+static int tree_walk(struct walk *walk, const struct m0_store__tree *tree,
+		     int (*node)(struct walk                 *walk,
+				 const struct m0_store__node *node))
+{
+	const struct m0_store__tree *seen = &walk->wlk_seen;
+	int                          rc = 0;
+
+	if (tree->sre_depth > M0_STORE__DEPTH_MAX)
+		return -EUCLEAN;
+	walk->wlk_any = false;
+	walk->wlk_last_nr = 0;
+	walk->wlk_node = node;
+	walk->wlk_seen =
+		(struct m0_store__tree){ .sre_depth = tree->sre_depth };
+	if (tree->sre_root != M0_STORE__NO_PAGE && tree->sre_depth > 0)
+		rc = page_walk(walk, tree->sre_root, 0);
+	if (rc != 0)
+		return rc;
+	return (tree->sre_root == M0_STORE__NO_PAGE) ==
+				       (tree->sre_depth == 0) &&
+			       seen->sre_branches_nr == tree->sre_branches_nr &&
+			       seen->sre_leaves_nr == tree->sre_leaves_nr &&
+			       seen->sre_overflow_nr == tree->sre_overflow_nr &&
+			       seen->sre_keys_nr == tree->sre_keys_nr
+		       ? 0
+		       : -EUCLEAN;
+}
+
+/* ----------------------------------------------------------- what is it -- */
+
+static int value_node(struct walk *walk, const struct m0_store__node *node)
+{
+	uint32_t sum;
+	uint32_t zero;
+
+	(void)walk;
+	if ((node->sno_flags & ~M0_STORE__BIG) != 0 ||
+	    node->sno_value_nr < M0_STORE__VALUE_HEAD)
+		return -EUCLEAN;
+	memcpy(&sum, node->sno_value, sizeof sum);
+	memcpy(&zero, node->sno_value + sizeof sum, sizeof zero);
+	return zero == 0 &&
+			       sum == m0_os_crc32c(
+					      m0_os_crc32c(0, node->sno_key,
+							   node->sno_key_nr),
+					      node->sno_value +
+						      M0_STORE__VALUE_HEAD,
+					      node->sno_value_nr -
+						      M0_STORE__VALUE_HEAD)
+		       ? 0
+		       : -EUCLEAN;
+}
+
+/** A list of pages, its length first. */
+static int free_node(struct walk *walk, const struct m0_store__node *node)
+{
+	uint64_t nr;
+	uint64_t page;
+	uint64_t i;
+	int      rc = 0;
+
+	if ((node->sno_flags & ~M0_STORE__BIG) != 0 ||
+	    node->sno_key_nr != sizeof nr || node->sno_value_nr < sizeof nr)
+		return -EUCLEAN;
+	memcpy(&nr, node->sno_value, sizeof nr);
+	if (nr > node->sno_value_nr / sizeof nr - 1)
+		return -EUCLEAN;
+	for (i = 1; rc == 0 && i <= nr; ++i) {
+		memcpy(&page, node->sno_value + i * sizeof page, sizeof page);
+		rc = use(walk, page);
+	}
+	return rc;
+}
+
+/** Of the main tree, whose mark was looked at: the tree of keys. */
+static int main_node(struct walk *walk, const struct m0_store__node *node)
+{
+	const char name[] = M0_STORE__TREE;
+
+	(void)walk;
+	if (node->sno_flags == 0)
+		return 0;
+	return node->sno_flags == M0_STORE__SUBTREE &&
+			       node->sno_key_nr == sizeof name - 1 &&
+			       memcmp(node->sno_key, name, sizeof name - 1) ==
+				       0 &&
+			       node->sno_value_nr ==
+				       sizeof(struct m0_store__tree)
+		       ? 0
+		       : -EUCLEAN;
+}
+
+/** The tree of keys, from the main leaf, which is still there. */
+static int keys_tree(const struct m0_store__file *file,
+		     struct m0_store__tree       *ret)
+{
+	const uint8_t        *page = file->sfi_page[0];
+	int                   nr = (m0_store__u16(page + 12) -
+				    M0_STORE__PAGE_HEAD) / 2;
+	struct m0_store__node node;
+	int                   i;
+
+	for (i = 0; i < nr; ++i)
+		if (m0_store__node_get(file, page, (unsigned)i, &node) == 0 &&
+		    node.sno_flags == M0_STORE__SUBTREE) {
+			memcpy(ret, node.sno_value, sizeof *ret);
+			return ret->sre_flags == 0 ? 0 : -EUCLEAN;
+		}
+	return -EUCLEAN;
+}
+
+static int trees_walk(struct walk *walk, const struct m0_store__meta *meta)
+{
+	struct m0_store__tree keys;
+	int rc = use(walk, 0) ?: use(walk, 1);
+
+	rc = rc ?: tree_walk(walk, &meta->sme_main, main_node);
+	rc = rc ?: keys_tree(walk->wlk_file, &keys);
+	rc = rc ?: tree_walk(walk, &keys, value_node);
+	walk->wlk_numbers = true;
+	return rc ?: tree_walk(walk, &meta->sme_free, free_node);
+}
+
+int m0_store__walk(struct m0_store__file       *file,
+		   const struct m0_store__meta *meta)
+{
+	struct walk *walk;
+	int          rc;
+
+	if (M0_ALLOC_PTR(walk) == NULL)
+		return -ENOMEM;
+	walk->wlk_file = file;
+	rc = m0_bitmap_init(&walk->wlk_used, meta->sme_last_page + 1);
+	if (rc == 0) {
+		rc = trees_walk(walk, meta);
+		m0_bitmap_fini(&walk->wlk_used);
+	}
+	m0_free(walk->wlk_big);
+	m0_free(walk);
+	return rc;
+}
