@@ -70,17 +70,17 @@ int m0_store__node_get(const struct m0_store__file *file, const uint8_t *page,
 	bool   leaf = m0_store__u16(page + 10) == M0_STORE__LEAF;
 	size_t there;
 
-	ret->sno_value_nr = m0_store__u16(page + at) |
+	ret->snd_value_nr = m0_store__u16(page + at) |
 			    (size_t)m0_store__u16(page + at + 2) << 16;
-	ret->sno_flags = m0_store__u16(page + at + 4);
-	ret->sno_child = ret->sno_value_nr | (uint64_t)ret->sno_flags << 32;
-	ret->sno_key_nr = m0_store__u16(page + at + 6);
-	ret->sno_key = page + at + M0_STORE__NODE_HEAD;
-	ret->sno_value = ret->sno_key + ret->sno_key_nr;
+	ret->snd_flags = m0_store__u16(page + at + 4);
+	ret->snd_child = ret->snd_value_nr | (uint64_t)ret->snd_flags << 32;
+	ret->snd_key_nr = m0_store__u16(page + at + 6);
+	ret->snd_key = page + at + M0_STORE__NODE_HEAD;
+	ret->snd_value = ret->snd_key + ret->snd_key_nr;
 	there = !leaf                                   ? 0
-		: (ret->sno_flags & M0_STORE__BIG) != 0 ? sizeof(uint64_t)
-							: ret->sno_value_nr;
-	return ret->sno_key_nr > left || there > left - ret->sno_key_nr
+		: (ret->snd_flags & M0_STORE__BIG) != 0 ? sizeof(uint64_t)
+							: ret->snd_value_nr;
+	return ret->snd_key_nr > left || there > left - ret->snd_key_nr
 		       ? -EUCLEAN
 		       : 0;
 }
@@ -154,10 +154,10 @@ static int mark_get(const struct m0_store__file *file, uint64_t root,
 		rc = m0_store__node_get(file, page, (unsigned)i, &node);
 		if (rc != 0)
 			return rc;
-		if (node.sno_key_nr == sizeof name - 1 && node.sno_flags == 0 &&
-		    memcmp(node.sno_key, name, node.sno_key_nr) == 0)
-			return m0_store__mark_decode(node.sno_value,
-						     node.sno_value_nr, ret);
+		if (node.snd_key_nr == sizeof name - 1 && node.snd_flags == 0 &&
+		    memcmp(node.snd_key, name, node.snd_key_nr) == 0)
+			return m0_store__mark_decode(node.snd_value,
+						     node.snd_value_nr, ret);
 	}
 	return nr < 0 ? nr : -EMEDIUMTYPE;
 }

@@ -59,14 +59,14 @@ struct m0_store__file {
 
 /** A node within a page that was read. */
 struct m0_store__node {
-	const uint8_t *sno_key;
-	size_t         sno_key_nr;
+	const uint8_t *snd_key;
+	size_t         snd_key_nr;
 	/** Of a leaf. */
-	const uint8_t *sno_value;
-	size_t         sno_value_nr;
-	uint16_t       sno_flags;
+	const uint8_t *snd_value;
+	size_t         snd_value_nr;
+	uint16_t       snd_flags;
 	/** Of a branch. */
-	uint64_t sno_child;
+	uint64_t snd_child;
 };
 
 static inline uint16_t m0_store__u16(const uint8_t *at)

@@ -29,8 +29,7 @@ struct walk {
 
 static int use(struct walk *walk, uint64_t page)
 {
-	if (page >= walk->wlk_used.b_nr ||
-	    m0_bitmap_get(&walk->wlk_used, page))
+	if (page >= walk->wlk_used.b_nr || m0_bitmap_get(&walk->wlk_used, page))
 		return -EUCLEAN;
 	m0_bitmap_set(&walk->wlk_used, page, true);
 	return 0;
@@ -42,24 +41,24 @@ static int use(struct walk *walk, uint64_t page)
 static int key_follows(struct walk *walk, const struct m0_store__node *node,
 		       bool branch)
 {
-	size_t nr = min64u(node->sno_key_nr, walk->wlk_last_nr);
+	size_t nr = min64u(node->snd_key_nr, walk->wlk_last_nr);
 	int    cmp;
 
 	if (walk->wlk_numbers)
 		return 0;
-	if (node->sno_key_nr == 0 || node->sno_key_nr > M0_RPC_STORE_KEY_MAX)
+	if (node->snd_key_nr == 0 || node->snd_key_nr > M0_RPC_STORE_KEY_MAX)
 		return -EUCLEAN;
-	cmp = memcmp(walk->wlk_last, node->sno_key, nr);
+	cmp = memcmp(walk->wlk_last, node->snd_key, nr);
 	if (cmp == 0)
-		cmp = (walk->wlk_last_nr > node->sno_key_nr) -
-		      (walk->wlk_last_nr < node->sno_key_nr);
+		cmp = (walk->wlk_last_nr > node->snd_key_nr) -
+		      (walk->wlk_last_nr < node->snd_key_nr);
 	if (walk->wlk_any &&
 	    (cmp > 0 || (cmp == 0 && !walk->wlk_last_is_branch)))
 		return -EUCLEAN;
 	walk->wlk_any = true;
 	walk->wlk_last_is_branch = branch;
-	walk->wlk_last_nr = node->sno_key_nr;
-	memcpy(walk->wlk_last, node->sno_key, node->sno_key_nr);
+	walk->wlk_last_nr = node->snd_key_nr;
+	memcpy(walk->wlk_last, node->snd_key, node->snd_key_nr);
 	return 0;
 }
 
@@ -82,18 +81,17 @@ static int big_size(struct walk *walk, size_t nr)
 static int big_get(struct walk *walk, struct m0_store__node *node)
 {
 	const struct m0_store__file *file = walk->wlk_file;
-	size_t   nr = M0_STORE__PAGE_HEAD + node->sno_value_nr;
+	size_t   nr = M0_STORE__PAGE_HEAD + node->snd_value_nr;
 	uint64_t pages = (nr + file->sfi_page_bytes - 1) / file->sfi_page_bytes;
 	uint64_t first;
 	uint64_t i;
 	uint32_t said;
 	int      rc = 0;
 
-	memcpy(&first, node->sno_value, sizeof first);
+	memcpy(&first, node->snd_value, sizeof first);
 	for (i = 0; rc == 0 && i < pages; ++i)
-		rc = first > M0_STORE__NO_PAGE - pages
-			     ? -EUCLEAN
-			     : use(walk, first + i);
+		rc = first > M0_STORE__NO_PAGE - pages ? -EUCLEAN
+						       : use(walk, first + i);
 	rc = rc ?: big_size(walk, nr)
 		     ?: m0_store__bytes_get(file, first * file->sfi_page_bytes,
 					    walk->wlk_big, nr);
@@ -105,7 +103,7 @@ static int big_get(struct walk *walk, struct m0_store__node *node)
 	    said != pages)
 		return -EUCLEAN;
 	walk->wlk_seen.sre_overflow_nr += pages;
-	node->sno_value = walk->wlk_big + M0_STORE__PAGE_HEAD;
+	node->snd_value = walk->wlk_big + M0_STORE__PAGE_HEAD;
 	return 0;
 }
 
@@ -114,7 +112,7 @@ static int leaf_node(struct walk *walk, struct m0_store__node *node)
 	int rc = key_follows(walk, node, false);
 
 	++walk->wlk_seen.sre_keys_nr;
-	if (rc == 0 && (node->sno_flags & M0_STORE__BIG) != 0)
+	if (rc == 0 && (node->snd_flags & M0_STORE__BIG) != 0)
 		rc = big_get(walk, node);
 	return rc ?: walk->wlk_node(walk, node);
 }
@@ -124,8 +122,8 @@ static int leaf_node(struct walk *walk, struct m0_store__node *node)
 static int page_walk(struct walk *walk, uint64_t nr, unsigned level)
 {
 	const struct m0_store__file *file = walk->wlk_file;
-	bool           leaf = level + 1U == walk->wlk_seen.sre_depth;
-	uint8_t       *page = file->sfi_page[level];
+	bool                  leaf = level + 1U == walk->wlk_seen.sre_depth;
+	uint8_t              *page = file->sfi_page[level];
 	struct m0_store__node node;
 	int                   nodes;
 	int                   i;
@@ -147,7 +145,7 @@ static int page_walk(struct walk *walk, uint64_t nr, unsigned level)
 		if (rc == 0 && !leaf && i > 0)
 			rc = key_follows(walk, &node, true);
 		if (rc == 0 && !leaf)
-			rc = page_walk(walk, node.sno_child, level + 1);
+			rc = page_walk(walk, node.snd_child, level + 1);
 	}
 	return rc;
 }
@@ -188,19 +186,17 @@ static int value_node(struct walk *walk, const struct m0_store__node *node)
 	uint32_t zero;
 
 	(void)walk;
-	if ((node->sno_flags & ~M0_STORE__BIG) != 0 ||
-	    node->sno_value_nr < M0_STORE__VALUE_HEAD)
+	if ((node->snd_flags & ~M0_STORE__BIG) != 0 ||
+	    node->snd_value_nr < M0_STORE__VALUE_HEAD)
 		return -EUCLEAN;
-	memcpy(&sum, node->sno_value, sizeof sum);
-	memcpy(&zero, node->sno_value + sizeof sum, sizeof zero);
-	return zero == 0 &&
-			       sum == m0_os_crc32c(
-					      m0_os_crc32c(0, node->sno_key,
-							   node->sno_key_nr),
-					      node->sno_value +
-						      M0_STORE__VALUE_HEAD,
-					      node->sno_value_nr -
-						      M0_STORE__VALUE_HEAD)
+	memcpy(&sum, node->snd_value, sizeof sum);
+	memcpy(&zero, node->snd_value + sizeof sum, sizeof zero);
+	return zero == 0 && sum == m0_os_crc32c(m0_os_crc32c(0, node->snd_key,
+							     node->snd_key_nr),
+						node->snd_value +
+							M0_STORE__VALUE_HEAD,
+						node->snd_value_nr -
+							M0_STORE__VALUE_HEAD)
 		       ? 0
 		       : -EUCLEAN;
 }
@@ -213,14 +209,14 @@ static int free_node(struct walk *walk, const struct m0_store__node *node)
 	uint64_t i;
 	int      rc = 0;
 
-	if ((node->sno_flags & ~M0_STORE__BIG) != 0 ||
-	    node->sno_key_nr != sizeof nr || node->sno_value_nr < sizeof nr)
+	if ((node->snd_flags & ~M0_STORE__BIG) != 0 ||
+	    node->snd_key_nr != sizeof nr || node->snd_value_nr < sizeof nr)
 		return -EUCLEAN;
-	memcpy(&nr, node->sno_value, sizeof nr);
-	if (nr > node->sno_value_nr / sizeof nr - 1)
+	memcpy(&nr, node->snd_value, sizeof nr);
+	if (nr > node->snd_value_nr / sizeof nr - 1)
 		return -EUCLEAN;
 	for (i = 1; rc == 0 && i <= nr; ++i) {
-		memcpy(&page, node->sno_value + i * sizeof page, sizeof page);
+		memcpy(&page, node->snd_value + i * sizeof page, sizeof page);
 		rc = use(walk, page);
 	}
 	return rc;
@@ -232,13 +228,13 @@ static int main_node(struct walk *walk, const struct m0_store__node *node)
 	const char name[] = M0_STORE__TREE;
 
 	(void)walk;
-	if (node->sno_flags == 0)
+	if (node->snd_flags == 0)
 		return 0;
-	return node->sno_flags == M0_STORE__SUBTREE &&
-			       node->sno_key_nr == sizeof name - 1 &&
-			       memcmp(node->sno_key, name, sizeof name - 1) ==
+	return node->snd_flags == M0_STORE__SUBTREE &&
+			       node->snd_key_nr == sizeof name - 1 &&
+			       memcmp(node->snd_key, name, sizeof name - 1) ==
 				       0 &&
-			       node->sno_value_nr ==
+			       node->snd_value_nr ==
 				       sizeof(struct m0_store__tree)
 		       ? 0
 		       : -EUCLEAN;
@@ -248,16 +244,15 @@ static int main_node(struct walk *walk, const struct m0_store__node *node)
 static int keys_tree(const struct m0_store__file *file,
 		     struct m0_store__tree       *ret)
 {
-	const uint8_t        *page = file->sfi_page[0];
-	int                   nr = (m0_store__u16(page + 12) -
-				    M0_STORE__PAGE_HEAD) / 2;
+	const uint8_t *page = file->sfi_page[0];
+	int nr = (m0_store__u16(page + 12) - M0_STORE__PAGE_HEAD) / 2;
 	struct m0_store__node node;
 	int                   i;
 
 	for (i = 0; i < nr; ++i)
 		if (m0_store__node_get(file, page, (unsigned)i, &node) == 0 &&
-		    node.sno_flags == M0_STORE__SUBTREE) {
-			memcpy(ret, node.sno_value, sizeof *ret);
+		    node.snd_flags == M0_STORE__SUBTREE) {
+			memcpy(ret, node.snd_value, sizeof *ret);
 			return ret->sre_flags == 0 ? 0 : -EUCLEAN;
 		}
 	return -EUCLEAN;
@@ -266,7 +261,7 @@ static int keys_tree(const struct m0_store__file *file,
 static int trees_walk(struct walk *walk, const struct m0_store__meta *meta)
 {
 	struct m0_store__tree keys;
-	int rc = use(walk, 0) ?: use(walk, 1);
+	int                   rc = use(walk, 0) ?: use(walk, 1);
 
 	rc = rc ?: tree_walk(walk, &meta->sme_main, main_node);
 	rc = rc ?: keys_tree(walk->wlk_file, &keys);

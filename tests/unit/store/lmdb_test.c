@@ -88,9 +88,9 @@ static int put(struct m0_rpc_tx *tx, const char *key, size_t nr)
 	static char bytes[VALUE_MAX];
 
 	memset(bytes, key[strlen(key) - 1], nr);
-	return store.rst_ops->rso_put(
-		tx, (struct m0_rpc_slice){ key, strlen(key) },
-		(struct m0_rpc_slice){ bytes, nr });
+	return store.rst_ops->rso_put(tx,
+				      (struct m0_rpc_slice){ key, strlen(key) },
+				      (struct m0_rpc_slice){ bytes, nr });
 }
 
 /** A store with values of all sizes, replaced and deleted in many commits. */
@@ -107,10 +107,10 @@ static void fill(void)
 		for (i = 0; i < KEYS; ++i) {
 			snprintf(key, sizeof key, "key%05u", i * 7919 % KEYS);
 			if ((i + round) % 5 == 0)
-				assert_int_equal(
-					put(&tx, key,
-					    i % 17 == 0 ? 9000 : i % 300),
-					0);
+				assert_int_equal(put(&tx, key,
+						     i % 17 == 0 ? 9000
+								 : i % 300),
+						 0);
 			else if ((i + round) % 11 == 0)
 				(void)store.rst_ops->rso_del(
 					&tx, (struct m0_rpc_slice){
@@ -225,9 +225,7 @@ static void flipped_bits_are_refused_or_harmless(void **state)
 	bytes = file_read(&nr);
 	for (i = 0; i < FLIPS; ++i) {
 		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-		at = i < 160   ? i
-		     : i < 320 ? 4096 + i - 160
-			       : (seed >> 20) % nr;
+		at = i < 160 ? i : i < 320 ? 4096 + i - 160 : (seed >> 20) % nr;
 		poke(at, bytes[at] ^ (uint8_t)(1U << (seed >> 61)));
 		refused += refused_or_same(sum);
 		poke(at, bytes[at]);
@@ -490,13 +488,13 @@ static int full_child(void)
 	unsigned                       i;
 
 	signal(SIGXFSZ, SIG_IGN);
+	cfg.rlc_batch_ns = 60 * M0_TIME_ONE_SECOND;
 	if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || open_store() != 0)
 		return 1;
 	jobs_run(jobs, ARRAY_SIZE(jobs), 9000);
 	for (i = 0; i < ARRAY_SIZE(jobs); ++i)
 		/* LMDB takes a write that was cut short for the latter. */
-		failed += jobs[i].job_rc == -ENOSPC ||
-			  jobs[i].job_rc == -EIO;
+		failed += jobs[i].job_rc == -ENOSPC || jobs[i].job_rc == -EIO;
 	m0_rpc_store_lmdb_stats(&store, &stats, false);
 	/* The first may have been alone. */
 	if (failed < ARRAY_SIZE(jobs) - 1 || stats.rls_commits_failed_nr != 1 ||
