@@ -4,7 +4,6 @@
 #include "jout.h"
 #include "le.h"
 #include "obj_client.h"
-#include "text.h"
 
 enum {
 	STAGE_TYPES = 1,
@@ -55,8 +54,7 @@ int obj_fail(struct obj_client *client, const char *what, const char *name,
 {
 	char shown[OBJ_NAME_MAX + 2];
 
-	snprintf(shown, sizeof shown, "%.*s", OBJ_NAME_MAX, name);
-	text_make_printable(shown);
+	obj_name_show(shown, sizeof shown, name);
 	if (rc == -EINVAL || rc == -ENAMETOOLONG || rc == -EILSEQ)
 		return tool_fail_set(client->oc_fail, TOOL_FAILED,
 				     "%s '%s': name %s", what, shown,

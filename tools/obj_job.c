@@ -60,8 +60,7 @@ void obj_job_fail(struct obj_job *job, const char *name, int rc,
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	snprintf(shown, sizeof shown, "%s", name);
-	text_make_printable(shown);
+	obj_name_show(shown, sizeof shown, name);
 	copy_progress_end(&job->jb_progress);
 	fprintf(stderr, "%s: '%s': %s\n", program, shown, text);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "m0/base.h"
@@ -114,6 +115,17 @@ const char *obj_name_why(int rc)
 		return "not accepted: no part of a name may be empty, '.' or "
 		       "'..', and it has no control characters";
 	}
+}
+
+void obj_name_show(char *ret, size_t size, const char *name)
+{
+	bool  odd = text_check((const uint8_t *)name, strlen(name)) != 0;
+	char *at;
+
+	snprintf(ret, size, "%s", name);
+	for (at = ret; odd && *at != '\0'; ++at)
+		if ((uint8_t)*at < 0x20 || (uint8_t)*at >= 0x7f)
+			*at = '?';
 }
 
 size_t obj_name_key(uint8_t ret[OBJ_KEY_MAX], const char *name, size_t nr)

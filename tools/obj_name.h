@@ -31,6 +31,9 @@ int obj_prefix_check(const char *name, size_t nr);
 /** What is wrong, for people; `rc` of obj_name_check(). */
 const char *obj_name_why(int rc);
 
+/** Makes what is no name fit for a terminal: what is odd becomes '?'. */
+void obj_name_show(char *ret, size_t size, const char *name);
+
 /** Key of a name: in the order of names, as far as they differ in the first
  * 239 bytes. @return its length. */
 size_t obj_name_key(uint8_t ret[OBJ_KEY_MAX], const char *name, size_t nr);

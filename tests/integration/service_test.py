@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An object service as its users meet it: round trips, and what is refused."""
+import os
+import random
+import shlex
+import signal
+import subprocess
+
+import cli
+import lnet
+import service
+
+
+class Works(service.Case):
+    def tree(self, seed=1):
+        """Files of all sizes that matter."""
+        rng = random.Random(seed)
+        os.makedirs(self.path('src', 'deep', 'er'))
+        for i, size in enumerate((0, 1, 32768, 32769, 1 << 20, (1 << 20) + 1,
+                                  3 << 20, 5000, 5000)):
+            self.make(f'src/f{i}', rng.randbytes(size))
+        for i in range(100):
+            self.make(f'src/deep/er/{i}', rng.randbytes(rng.randrange(9000)))
+        self.make('src/deep/é ü', b'odd', 0o751)
+
+    def test_tree_comes_back_as_it_was(self):
+        self.tree()
+        server = service.Server(self)
+        put = self.json('put', '-r', self.path('src'), f'{server.ep}:t')
+        self.assertEqual(put['objects'], 110)
+        self.assertEqual(put['failed'], 0)
+        self.assertGreater(put['requests'], put['packets'])
+        got = self.json('get', '-r', f'{server.ep}:t', self.path('out'))
+        self.assertEqual(got['objects'], 110)
+        self.same_trees(self.path('src'), self.path('out'))
+        mode = os.stat(self.path('out', 'deep', 'é ü')).st_mode & 0o7777
+        self.assertEqual(mode, 0o751)
+        names = self.names(server)
+        self.assertEqual(len(names), 110)
+        self.assertEqual(names, sorted(names, key=str.encode))
+        self.assertEqual(self.names(server, 't/f3'), ['t/f3'])
+        # Again: what is large is there, and counted so.
+        again = self.json('put', '-r', self.path('src'), f'{server.ep}:t')
+        self.assertEqual(again['same_objects'], 4)
+        self.assertEqual(self.data_count(server), 4)
+        self.json('rm', '-r', f'{server.ep}:t')
+        self.assertEqual(self.names(server), [])
+        self.wait_until(lambda: not self.data_files(server), 'garbage stays')
+        info = self.json('stat', f'{server.ep}:')
+        self.assertEqual((info['objects'], info['bytes'], info['uploads']),
+                         (0, 0, 0))
+        code, last = server.stop()
+        self.assertEqual((code, last['event']), (0, 'ended'))
+
+    def data_count(self, server):
+        return len([n for n in self.data_files(server)
+                    if not n.endswith('.sums')])
+
+    def test_checksum_is_that_of_the_file(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        self.assert_done(self.run_client('put', src, f'{server.ep}:'))
+        told = self.json('stat', f'{server.ep}:src')
+        self.assertEqual(told['checksum'],
+                         '06b05ab6733a618578af5f94892f3950')
+
+    def test_objects_outlive_the_service(self):
+        server = service.Server(self)
+        small = self.make('small', b'abc')
+        large = self.make('large', random.Random(1).randbytes(100000))
+        self.json('put', small, large, f'{server.ep}:')
+        self.assertEqual(server.stop(signal.SIGINT)[0], 0)
+        server.start()
+        for src in (small, large):
+            dst = self.path('back')
+            self.json('get', f'{server.ep}:{os.path.basename(src)}', dst)
+            self.assertEqual(self.read(dst), self.read(src))
+
+    def test_volatile_ones_do_not(self):
+        server = service.Server(self, '--store', 'volatile')
+        large = self.make('large', random.Random(1).randbytes(100000))
+        self.json('put', large, f'{server.ep}:')
+        self.assertEqual(server.stop()[0], 0)
+        server.start()
+        self.assertEqual(self.names(server), [])
+
+    def test_printed_command_works_as_it_is(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        words = shlex.split(server.command)
+        self.assertEqual(words[:2], ['colibri', 'put'])
+        words = [src if word == 'FILE' else word for word in words[1:]]
+        words[words.index('--net') + 1] = f'tcp({lnet.address(1)})'
+        self.assertEqual(cli.run(*words).returncode, 0)
+        self.assertEqual(self.names(server), ['src'])
+
+    def test_two_links_and_one_that_is_cut(self):
+        eps = [f'{lnet.address(2)}@tcp:12345:40:1',
+               f'{lnet.address(3)}@tcp:12345:40:2']
+        net = ('--net', f'tcp({lnet.address(2)},{lnet.address(3)})', '--port',
+               str(self.port), '--accept', 'all')
+        server = service.Server(self, '--ep', eps[0], '--ep', eps[1], net=net)
+        self.assertEqual(server.ep, ','.join(eps))
+        src = self.make('src', random.Random(1).randbytes(30 << 20))
+        child = self.start_client('put', src, f'{server.ep}:')
+        server.child.send_signal(signal.SIGUSR1)
+        _, text = child.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(child.returncode, 0, text)
+        self.json('get', f'{server.ep}:src', self.path('back'))
+        self.assertEqual(self.read(self.path('back')), self.read(src))
+
+    def test_replacing_is_one_step(self):
+        server = service.Server(self)
+        one, two = (random.Random(i).randbytes(3 << 20) for i in (1, 2))
+        src = self.make('src', one)
+        self.json('put', src, f'{server.ep}:x')
+        with open(src, 'wb') as file:
+            file.write(two)
+        child = self.start_client('put', src, f'{server.ep}:x', i=3)
+        while child.poll() is None:
+            self.json('get', f'{server.ep}:x', self.path('back'))
+            self.assertIn(self.read(self.path('back')), (one, two))
+        self.assertEqual(child.wait(), 0)
+        self.json('get', f'{server.ep}:x', self.path('back'))
+        self.assertEqual(self.read(self.path('back')), two)
+
+
+class Refuses(service.Case):
+    def test_names_that_are_none(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        for name, word in (('../x', "'..'"), ('/x', 'empty'), ('a//b', 'empty'),
+                           ('a/./b', "'.'"), ('..', "'..'"),
+                           ('new\nline', 'control'), ('x' * 256, 'too long'),
+                           ('y/' * 600 + 'y', 'too long'),
+                           (b'\xff', 'not UTF-8'), (b'\xc0\xaf', 'not UTF-8'),
+                           (b'\xed\xa0\x80', 'not UTF-8'),
+                           (b'\xc2\x9b', 'control')):
+            raw = name.encode() if isinstance(name, str) else name
+            with self.subTest(name=raw):
+                for verb, args in (('put', (src,)), ('rm', ()), ('stat', ())):
+                    result = self.run_client(
+                        verb, *args, server.ep.encode() + b':' + raw)
+                    self.assert_refused(result, 1, word)
+                    self.assertNotIn(b'\x9b', result.stderr)
+        self.assertEqual(self.names(server), [])
+        self.assertEqual(sorted(os.listdir(server.directory)), ['.colibri'])
+
+    def test_object_that_is_missing(self):
+        server = service.Server(self)
+        for verb, args in (('stat', ()), ('rm', ()), ('get', ('.',)),
+                           ('get', ('-r', self.path('out')))):
+            result = self.run_client(verb, f'{server.ep}:nosuch', *args)
+            self.assert_refused(result, 1, 'nosuch', 'no such object')
+
+    def test_object_that_is_too_large(self):
+        server = service.Server(self, '--object-max', '64K')
+        for size in (65537, 1 << 20):
+            src = self.make('src', bytes(size))
+            result = self.run_client('put', src, f'{server.ep}:x')
+            self.assert_refused(result, 1, '--object-max')
+        self.json('put', self.make('src', bytes(65536)), f'{server.ep}:x')
+
+    def test_store_that_is_full(self):
+        server = service.Server(self, '--store-max', '2M')
+        src = self.make('src', bytes(30000))
+        for i in range(100):
+            result = self.run_client('put', src, f'{server.ep}:{i}')
+            if result.returncode != 0:
+                break
+        self.assert_refused(result, 1, 'No space left', '--store-max')
+        self.assertGreater(i, 5)
+        self.assertEqual(len(self.names(server)), i)
+        self.json('get', f'{server.ep}:0', self.path('back'))
+
+    def test_disk_that_is_full(self):
+        os.mkdir(self.path('small'))
+        if os.geteuid() != 0 or subprocess.run(
+                ['mount', '-t', 'tmpfs', '-o', 'size=8m', 'tmpfs',
+                 self.path('small')], check=False,
+                stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest('no file system can be mounted')
+        self.addCleanup(subprocess.run, ['umount', '-l', self.path('small')],
+                        check=False)
+        server = service.Server(self, directory=self.path('small'))
+        big = self.make_sparse('big', 20 << 20)
+        some = self.make('some', b'abc' * 100000)
+        self.json('put', some, f'{server.ep}:')
+        result = self.run_client('put', big, f'{server.ep}:')
+        self.assert_refused(result, 1, 'No space left')
+        # What it had taken is free again, and what was there is there.
+        self.wait_until(lambda: len(self.data_files(server)) == 2, 'upload')
+        self.json('put', some, f'{server.ep}:more')
+        self.json('get', f'{server.ep}:some', self.path('back'))
+        self.assertEqual(self.read(self.path('back')), self.read(some))
+
+    def serve(self, *args, i=3):
+        return cli.run('serve', *self.server_net(i), *args)
+
+    def test_directories_that_cannot_be(self):
+        src = self.make('src', b'abc')
+        self.assert_refused(self.serve(self.path('none')), 2, 'none',
+                            'No such file')
+        self.assert_refused(self.serve(src), 2, 'src', 'Not a directory')
+        done = cli.in_namespace(
+            'mount -t tmpfs -o ro tmpfs "$1" && exec "$2" serve --net '
+            '"tcp(127.0.0.1)" --port 7 --accept all "$1"', self.dir,
+            cli.COLIBRI)
+        if done is not None:
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(b'cannot be written to', done.stderr)
+
+    def test_two_services_of_one_directory(self):
+        server = service.Server(self)
+        self.assert_refused(self.serve(server.directory), 1,
+                            'served already', str(server.child.pid))
+        self.assertEqual(self.names(server), [])
+
+    def test_store_that_is_foreign_or_damaged(self):
+        server = service.Server(self)
+        self.json('put', self.make('src', b'abc'), f'{server.ep}:')
+        server.stop()
+        home = os.path.join(server.directory, '.colibri')
+        form = os.path.join(home, 'format')
+        old = self.read(form)
+        for text, word in ((b'', 'no file'), (b'something else\n', 'version')):
+            with open(form, 'wb') as file:
+                file.write(text)
+            self.assert_refused(self.serve(server.directory), 1, word,
+                                'begin anew')
+        with open(form, 'wb') as file:
+            file.write(old)
+        data = os.path.join(home, 'store', 'store.mdb')
+        with open(data, 'r+b') as file:
+            file.write(b'x' * 65536)
+        result = self.serve(server.directory)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b'begin anew', result.stderr)
+
+    def test_service_that_is_not_there(self):
+        ep = f'{lnet.address(2)}@tcp:12345:40:1'
+        result = self.run_client('ls', f'{ep}:', timeout='0.5')
+        self.assert_refused(result, 1, ep, 'colibri serve')
+
+    def check(self, verb, *args):
+        words = args[:-1]
+        result = cli.run(verb, *words)
+        self.assert_refused(result, 2, f'colibri {verb}: ', args[-1])
+
+    def test_operands_that_do_not_fit(self):
+        ep = f'{lnet.address(2)}@tcp:12345:40:1'
+        src = self.make('src', b'abc')
+        self.check('put', src, 'operands are missing')
+        self.check('put', src, 'x', 'EP[,EP...]:NAME')
+        self.check('put', src, src, f'{ep}:x', "let it end with '/'")
+        self.check('put', src, '1.2.3.4@tcp:12345:99:1:', '12345')
+        self.check('get', f'{ep}:x', 'operands are missing')
+        self.check('get', f'{ep}:x', self.path('no', 'such'), 'No such file')
+        self.check('ls', 'EP:NAME is missing')
+        self.check('rm', f'{ep}:x', '127.0.0.9@tcp:12345:40:1:y',
+                   'one service')
+        self.check('serve', 'DIR is missing')
+        self.check('serve', '--sync=often', self.dir, 'none, commit, write')
+        self.check('serve', '--store=disk', self.dir, 'lmdb, volatile')
+        self.check('serve', '--transport=mem', self.dir, 'lnet')
+        self.check('ls', '--inflight=0', f'{ep}:', '1 to 256')
+
+    def test_source_that_is_none(self):
+        server = service.Server(self)
+        os.mkdir(self.path('d'))
+        os.mkfifo(self.path('d', 'pipe'))
+        os.symlink('nowhere', self.path('d', 'link'))
+        self.make('d/file', b'abc')
+        result = self.run_client('put', self.path('d'), f'{server.ep}:')
+        self.assert_refused(result, 1, 'use -r')
+        result = self.run_client('put', self.path('d', 'pipe'), f'{server.ep}:')
+        self.assert_refused(result, 1, 'no regular file')
+        told = self.json('put', '-r', self.path('d'), f'{server.ep}:')
+        self.assertEqual((told['objects'], told['ignored']), (1, 2))
+        self.assertEqual(self.names(server), ['d/file'])
+
+    def test_get_stays_below_its_directory(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        self.json('put', src, f'{server.ep}:t/link/x')
+        os.makedirs(self.path('out'))
+        os.makedirs(self.path('elsewhere'))
+        os.symlink(self.path('elsewhere'), self.path('out', 'link'))
+        result = self.run_client('get', '-r', f'{server.ep}:t',
+                                 self.path('out'))
+        self.assert_refused(result, 1, 'cannot be written')
+        self.assertEqual(os.listdir(self.path('elsewhere')), [])
+
+
+if __name__ == '__main__':
+    cli.main()
