@@ -559,16 +559,3 @@ void foe_end(void)
 	for (i = 0; i < ARRAY_SIZE(types); ++i)
 		m0_rpc_item_type_deregister(&types[i]);
 }
-
-static const struct cf_suite suites[] = {
-	{ "packets", hostile_packets },
-	{ "client", hostile_client },
-	{ "server", hostile_server },
-	{ "fuzz", hostile_fuzz },
-	{ NULL, NULL },
-};
-
-int main(int argc, char **argv)
-{
-	return cf_main(argc, argv, suites);
-}
