@@ -15,6 +15,7 @@
 #include "os/os.h"
 #include "../../tools/perf_wire.h"
 #include "rpc/core/wire.h"
+#include "xprt/sunrpc/sunrpc_internal.h"
 
 enum {
 	/** Of one kind of messages of one recorded file. */
@@ -147,7 +148,11 @@ static void texts(void)
 		"peer.list",
 		"stats.show json=1",
 		"stats.reset",
-		"global.show"
+		"global.show",
+		"fault.add fault.kind=drop fault.src=* fault.dst=10.0.0.1@tcp "
+		"fault.rate=3 fault.msgs=1",
+		"fault.show fault.kind=any",
+		"fault.reset"
 	};
 
 	text_put("ep_text", eps, ARRAY_SIZE(eps));
@@ -285,6 +290,33 @@ static void tools(void)
 		 (size_t)perf_msg_encode(&pm, buf, sizeof buf));
 }
 
+static void sunrpc(void)
+{
+	struct sr_ep         ep = { 0x7f000001, 4000, 1 };
+	struct sr_call_head  call = { .sch_xid = 5,
+				      .sch_from = ep,
+				      .sch_to = ep,
+				      .sch_desc = { 7, ep, ep, 2, 4096 },
+				      .sch_data_nr = 100 };
+	struct sr_reply_head reply = { .srh_xid = 5, .srh_data_nr = 100 };
+	uint8_t              buf[1 + SR_OUT_HEAD_MAX];
+	char                 name[16];
+	unsigned             proc;
+
+	for (proc = 0; proc < SR_PROC_NR; ++proc) {
+		buf[0] = 0;
+		call.sch_proc = proc;
+		(void)snprintf(name, sizeof name, "call-%u", proc);
+		seed_put("sunrpc_head", name, buf,
+			 1 + m0_sunrpc__call_encode(buf + 1, &call));
+		buf[0] = (uint8_t)(SR_PROC_NR + proc);
+		reply.srh_proc = (enum sr_proc)proc;
+		(void)snprintf(name, sizeof name, "reply-%u", proc);
+		seed_put("sunrpc_head", name, buf,
+			 1 + m0_sunrpc__reply_encode(buf + 1, &reply));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *wrong = argc == 3 ? golden_load(argv[1])
@@ -301,6 +333,7 @@ int main(int argc, char **argv)
 	descs();
 	rpc();
 	tools();
+	sunrpc();
 	golden_free();
 	return 0;
 }
