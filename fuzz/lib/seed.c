@@ -148,7 +148,7 @@ static void texts(void)
 		"peer.list",
 		"stats.show json=1",
 		"stats.reset",
-		"global.show",,
+		"global.show",
 		"fault.add fault.kind=drop fault.src=* fault.dst=10.0.0.1@tcp "
 		"fault.rate=3 fault.msgs=1",
 		"fault.show fault.kind=any",
