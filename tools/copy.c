@@ -37,8 +37,8 @@ static const struct argp_option copy_options[] = {
 	  "default 8",
 	  0 },
 	{ "transport", 't', "NAME", 0,
-	  "What carries them: mem or lnet; default mem within this process, "
-	  "else lnet",
+	  "What carries them: mem, lnet or sunrpc; default mem within this "
+	  "process, else what EP is of, or lnet",
 	  0 },
 	{ "listen", 'l', NULL, 0,
 	  "Receive files below DIR until SIGINT; prints the command for the "
@@ -47,7 +47,8 @@ static const struct argp_option copy_options[] = {
 	{ "once", KEY_ONCE, NULL, 0, "With --listen: end after one copy", 0 },
 	{ "ep", KEY_EP, "EP", 0,
 	  "Our own address, NID:12345:portal:machine, as "
-	  "10.0.0.1@tcp:12345:40:*",
+	  "10.0.0.1@tcp:12345:40:*, or of sunrpc HOST:port:machine, as "
+	  "10.0.0.1:7988:1",
 	  0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "Another process that is silent for so long is given up; default 30",
@@ -239,22 +240,25 @@ static int transport_choose(struct copy_args *args)
 	const char *path;
 
 	if (name == NULL)
-		name = far ? "lnet" : TOOL_XPRT_DEFAULT;
+		name = far ? tool_place_xprt(args->ca_listen ? args->ca_ep
+							     : args->ca_dst)
+			   : TOOL_XPRT_DEFAULT;
 	args->ca_xprt = tool_xprt_find(name, args->ca_fail);
 	if (args->ca_xprt == NULL)
 		return TOOL_USAGE;
-	if (far && !args->ca_xprt->txp_node)
+	if (far && !args->ca_xprt->txp_far)
 		return tool_fail_set(args->ca_fail, TOOL_USAGE,
 				     "--transport '%s' reaches this process "
-				     "only; use lnet for %s",
+				     "only; use lnet or sunrpc for %s",
 				     name,
 				     args->ca_listen ? "--listen" : "EP:PATH");
-	if (args->ca_ep != NULL && args->ca_xprt->txp_node)
-		(void)tool_place_check(args->ca_ep, strlen(args->ca_ep), true,
-				       "--ep", args->ca_fail);
+	if (args->ca_ep != NULL && args->ca_xprt->txp_far)
+		(void)tool_place_check(args->ca_xprt, args->ca_ep,
+				       strlen(args->ca_ep), true, "--ep",
+				       args->ca_fail);
 	if (far && !args->ca_listen) {
 		path = tool_place_split(args->ca_dst);
-		(void)tool_place_check(args->ca_dst,
+		(void)tool_place_check(args->ca_xprt, args->ca_dst,
 				       (size_t)(path - args->ca_dst) - 1, false,
 				       "DST", args->ca_fail);
 	}

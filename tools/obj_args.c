@@ -100,7 +100,6 @@ void obj_args_init(struct obj_args *args, const char *program,
 {
 	M0_SET0(args);
 	args->oa_program = program;
-	args->oa_transport = "lnet";
 	args->oa_inflight = OBJ_INFLIGHT_DEF;
 	args->oa_blocks = OBJ_BLOCKS_DEF;
 	args->oa_timeout_ms = TIMEOUT_DEF_MS;
@@ -110,29 +109,9 @@ void obj_args_init(struct obj_args *args, const char *program,
 
 /* ------------------------------------------------------------- operands -- */
 
-/* Behind one EP: at ',' or at ':'; NULL: it is none. */
-static const char *ep_end(const char *text)
-{
-	const char *at = strchr(text, '@');
-	const char *pos;
-	int         i;
-
-	if (at == NULL || memchr(text, '/', (size_t)(at - text)) != NULL)
-		return NULL;
-	pos = at + 1;
-	pos += strspn(pos, "abcdefghijklmnopqrstuvwxyz0123456789");
-	for (i = 0; i < 3; ++i) {
-		if (pos[0] != ':' || strspn(pos + 1, "0123456789") == 0)
-			return NULL;
-		++pos;
-		pos += strspn(pos, "0123456789");
-	}
-	return pos[0] == ',' || pos[0] == ':' ? pos : NULL;
-}
-
 bool obj_target_is(const char *text)
 {
-	return ep_end(text) != NULL;
+	return tool_place_ep_end(text) != NULL;
 }
 
 int obj_target_parse(struct obj_target *target, const char *text,
@@ -149,7 +128,7 @@ int obj_target_parse(struct obj_target *target, const char *text,
 	memcpy(target->ot_text, text,
 	       min64u(strlen(text), sizeof target->ot_text - 1));
 	do {
-		end = (char *)(uintptr_t)ep_end(at);
+		end = (char *)(uintptr_t)tool_place_ep_end(at);
 		if (end == NULL || target->ot_eps_nr == OBJ_EPS_MAX)
 			return tool_fail_set(
 				fail, TOOL_USAGE,
@@ -157,8 +136,8 @@ int obj_target_parse(struct obj_target *target, const char *text,
 				"EP[,EP...]:NAME, up to %d end points as "
 				"10.0.0.1@tcp:12345:40:1",
 				text, OBJ_EPS_MAX);
-		if (tool_place_check(at, (size_t)(end - at), false, "end point",
-				     fail) != 0)
+		if (tool_place_check(NULL, at, (size_t)(end - at), false,
+				     "end point", fail) != 0)
 			return fail->tf_exit;
 		target->ot_eps[target->ot_eps_nr++] = at;
 		at = end + 1;

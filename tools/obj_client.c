@@ -135,19 +135,22 @@ static int transport_open(struct obj_client *client)
 	const struct obj_args  *args = client->oc_args;
 	struct lnet_opts        opts = args->oa_opts;
 	const struct tool_xprt *xprt;
-	int                     rc;
+	const char             *name =
+                args->oa_transport
+				    ?: tool_place_xprt(client->oc_target->ot_eps[0]);
+	int rc;
 
-	xprt = tool_xprt_find(args->oa_transport, client->oc_fail);
+	xprt = tool_xprt_find(name, client->oc_fail);
 	if (xprt == NULL)
 		return TOOL_USAGE;
-	if (!xprt->txp_node)
+	if (!xprt->txp_far)
 		return tool_fail_set(client->oc_fail, TOOL_USAGE,
 				     "--transport '%s' reaches this process "
-				     "only; use lnet",
-				     args->oa_transport);
+				     "only; use lnet or sunrpc",
+				     name);
 	if (args->oa_ep != NULL)
-		(void)tool_place_check(args->oa_ep, strlen(args->oa_ep), true,
-				       "--ep", client->oc_fail);
+		(void)tool_place_check(xprt, args->oa_ep, strlen(args->oa_ep),
+				       true, "--ep", client->oc_fail);
 	lnet_opts_timeout(&opts, args->oa_timeout_ms);
 	if (lnet_opts_check(&opts) != 0)
 		return client->oc_fail->tf_exit;

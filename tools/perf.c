@@ -22,8 +22,8 @@ enum {
 
 static const struct argp_option perf_options[] = {
 	{ "transport", 't', "NAME", 0,
-	  "What is measured: mem or lnet; default mem within this process, "
-	  "else lnet",
+	  "What is measured: mem, lnet or sunrpc; default mem within this "
+	  "process, else what EP is of, or lnet",
 	  0 },
 	{ "listen", 'l', NULL, 0,
 	  "Be machine B for others, one after the other, until SIGINT; prints "

@@ -15,7 +15,8 @@ static int guest_check(const struct perf_setup *setup,
 	uint64_t             max = 0;
 
 	/* Else one could have us send to whom one likes. */
-	if (tool_place_check(addr, strlen(addr), false, "address", fail) != 0 ||
+	if (tool_place_check(setup->pu_xprt, addr, strlen(addr), false,
+			     "address", fail) != 0 ||
 	    m0_net_lnet_ep_addr_net_cmp(addr, from) != 0)
 		return tool_fail_set(fail, TOOL_FAILED,
 				     "%s is not on the client's node", addr);

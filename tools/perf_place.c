@@ -73,25 +73,29 @@ int perf_what_check(struct perf_args *args)
 
 	fits_check(args);
 	if (name == NULL)
-		name = far ? "lnet" : TOOL_XPRT_DEFAULT;
+		name = far ? tool_place_xprt(args->pa_listen ? args->pa_ep
+							     : args->pa_server)
+			   : TOOL_XPRT_DEFAULT;
 	args->pa_setup.pu_xprt = tool_xprt_find(name, args->pa_fail);
 	if (args->pa_setup.pu_xprt == NULL)
 		return args->pa_fail->tf_exit;
-	if (far && !args->pa_setup.pu_xprt->txp_node)
+	if (far && !args->pa_setup.pu_xprt->txp_far)
 		tool_fail_set(args->pa_fail, TOOL_USAGE,
 			      "--transport '%s' reaches this process only; use "
-			      "lnet for %s",
+			      "lnet or sunrpc for %s",
 			      name, args->pa_listen ? "--listen" : "EP");
 	if (far && args->pa_setup.pu_cpus_nr > 1)
 		tool_fail_set(args->pa_fail, TOOL_USAGE,
 			      "--cpus is one processor with EP and --listen: "
 			      "each side has its own");
 	if (args->pa_server != NULL)
-		(void)tool_place_check(args->pa_server, strlen(args->pa_server),
-				       false, "EP", args->pa_fail);
+		(void)tool_place_check(args->pa_setup.pu_xprt, args->pa_server,
+				       strlen(args->pa_server), false, "EP",
+				       args->pa_fail);
 	if (args->pa_ep != NULL)
-		(void)tool_place_check(args->pa_ep, strlen(args->pa_ep), true,
-				       "--ep", args->pa_fail);
+		(void)tool_place_check(args->pa_setup.pu_xprt, args->pa_ep,
+				       strlen(args->pa_ep), true, "--ep",
+				       args->pa_fail);
 	return args->pa_fail->tf_exit;
 }
 

@@ -59,7 +59,7 @@ int perf_side_start(struct perf_run *run, int nr)
 	side->pe_run = run;
 	side->pe_is_a = nr == PERF_A;
 	side->pe_here = true;
-	side->pe_own_clock = run->pn_setup->pu_xprt->txp_node;
+	side->pe_own_clock = run->pn_setup->pu_xprt->txp_far;
 	m0_mutex_init(&side->pe_lock);
 	rc = tool_node_init(&side->pe_node, names[nr], run->pn_setup->pu_xprt);
 	if (rc == 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
 #include <stdio.h>
 
 #include "m0/xlnet.h"
@@ -134,26 +135,64 @@ bool tool_place_has(const struct tool_place *place, const char *addr)
 	return false;
 }
 
-const char *tool_place_split(const char *text)
+/* `nr` numbers, each behind a colon; behind them, NULL: they are not there. */
+static const char *numbers_skip(const char *pos, int nr)
+{
+	size_t digits;
+
+	for (; nr > 0; --nr) {
+		digits = pos[0] == ':' ? strspn(pos + 1, "0123456789") : 0;
+		if (digits == 0)
+			return NULL;
+		pos += 1 + digits;
+	}
+	return pos;
+}
+
+/* Host, port and machine. */
+static const char *sunrpc_end(const char *text)
+{
+	size_t nr = strspn(text, "0123456789.");
+
+	return nr == 0 ? NULL : numbers_skip(text + nr, 2);
+}
+
+static const char *lnet_end(const char *text)
 {
 	const char *at = strchr(text, '@');
-	const char *pos;
-	size_t      nr;
-	int         i;
 
 	if (at == NULL || memchr(text, '/', (size_t)(at - text)) != NULL)
 		return NULL;
-	pos = at + 1;
-	pos += strspn(pos, "abcdefghijklmnopqrstuvwxyz0123456789");
-	for (i = 0; i < 3; ++i) {
-		if (pos[0] != ':')
-			return NULL;
-		nr = strspn(++pos, "0123456789");
-		if (nr == 0)
-			return NULL;
-		pos += nr;
-	}
-	return pos[0] == ':' ? pos + 1 : NULL;
+	++at;
+	at += strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
+	return numbers_skip(at, 3);
+}
+
+const char *tool_place_ep_end(const char *text)
+{
+	const char *pos = lnet_end(text) ?: sunrpc_end(text);
+
+	return pos != NULL && (*pos == ':' || *pos == ',') ? pos : NULL;
+}
+
+/* A host in numbers, and no NID. */
+static bool looks_sunrpc(const char *addr, size_t nr)
+{
+	return nr > 0 && addr[0] >= '0' && addr[0] <= '9' &&
+	       memchr(addr, '@', nr) == NULL;
+}
+
+const char *tool_place_xprt(const char *addr)
+{
+	return addr != NULL && looks_sunrpc(addr, strlen(addr)) ? "sunrpc"
+								: "lnet";
+}
+
+const char *tool_place_split(const char *text)
+{
+	const char *pos = tool_place_ep_end(text);
+
+	return pos != NULL && *pos == ':' ? pos + 1 : NULL;
 }
 
 /* Cuts the last part off `text`; NULL: there is none. */
@@ -176,30 +215,54 @@ static bool last_is(char *text, uint64_t min, uint64_t max)
 	       value >= min && value <= max;
 }
 
-int tool_place_check(const char *addr, size_t nr, bool own, const char *what,
-		     struct tool_fail *fail)
+static bool lnet_is(char *text, bool any)
 {
-	char               text[M0_NET_LNET_XEP_ADDR_LEN + 1];
 	struct m0_lnet_nid nid;
-	bool               any;
+
+	return (any || last_is(text, 0, M0_NET_LNET_TMID_MAX)) &&
+	       last_is(text, 1, PORTAL_MAX) &&
+	       last_is(text, M0_NET_LNET_PID, M0_NET_LNET_PID) &&
+	       strchr(text, '@') != NULL && m0_lnet_nid_parse(&nid, text) == 0;
+}
+
+static bool sunrpc_is(char *text, bool any, bool own)
+{
+	struct in_addr addr;
+
+	return (any || last_is(text, 0, UINT32_MAX)) &&
+	       last_is(text, own ? 0 : 1, UINT16_MAX) &&
+	       inet_pton(AF_INET, text, &addr) == 1;
+}
+
+static bool addr_is(const char *addr, size_t nr, bool own, bool sunrpc)
+{
+	char text[M0_NET_LNET_XEP_ADDR_LEN + 1];
+	bool any;
 
 	snprintf(text, sizeof text, "%.*s", (int)nr, addr);
-	any = own && nr > 2 && strcmp(&addr[nr - 2], ":*") == 0;
+	any = own && nr > 2 && strcmp(&text[strlen(text) - 2], ":*") == 0;
+	if (nr >= sizeof text)
+		return false;
 	if (any)
 		(void)last_cut(text);
-	if (nr < sizeof text &&
-	    (any || last_is(text, 0, M0_NET_LNET_TMID_MAX)) &&
-	    last_is(text, 1, PORTAL_MAX) &&
-	    last_is(text, M0_NET_LNET_PID, M0_NET_LNET_PID) &&
-	    strchr(text, '@') != NULL && m0_lnet_nid_parse(&nid, text) == 0)
+	return sunrpc ? sunrpc_is(text, any, own) : lnet_is(text, any);
+}
+
+int tool_place_check(const struct tool_xprt *xprt, const char *addr, size_t nr,
+		     bool own, const char *what, struct tool_fail *fail)
+{
+	bool sunrpc = xprt != NULL ? !xprt->txp_node : looks_sunrpc(addr, nr);
+
+	if (addr_is(addr, nr, own, sunrpc))
 		return 0;
-	return tool_fail_set(fail, TOOL_USAGE,
-			     "%s '%.*s' is not accepted; accepted: "
-			     "NID:12345:portal:machine, as "
-			     "10.0.0.1@tcp:12345:40:7, portals 1 to 63, "
-			     "machines 0 to 4095%s",
-			     what, (int)min64u(nr, 200), addr,
-			     own ? " or *" : "");
+	return tool_fail_set(
+		fail, TOOL_USAGE, "%s '%.*s' is not accepted; accepted: %s%s",
+		what, (int)min64u(nr, 200), addr,
+		sunrpc ? "HOST:port:machine of sunrpc, as 10.0.0.1:7988:7"
+		       : "NID:12345:portal:machine, as "
+			 "10.0.0.1@tcp:12345:40:7, portals 1 to 63, "
+			 "machines 0 to 4095",
+		own ? " or *" : "");
 }
 
 const char *tool_place_any(const struct tool_place *place, char *ret,
@@ -208,6 +271,10 @@ const char *tool_place_any(const struct tool_place *place, char *ret,
 	struct m0_lnet_process_id id;
 	char                      nid[M0_LNET_NIDSTR_SIZE];
 
+	if (place->tpl_lnet == NULL) {
+		snprintf(ret, size, "*:0:*");
+		return ret;
+	}
 	if (m0_lnet_get_id(place->tpl_lnet, 1, &id) != 0)
 		(void)m0_lnet_get_id(place->tpl_lnet, 0, &id);
 	m0_lnet_nid_print(&id.lp_nid, nid, sizeof nid);

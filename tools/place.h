@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Where machines of a transport are: `lnet` needs a node, which is opened by
- * the options of the command; `mem` needs nothing.
+ * the options of the command; `mem` and `sunrpc` need nothing.
  */
 #ifndef M0_TOOLS_PLACE_H
 #define M0_TOOLS_PLACE_H
@@ -35,20 +35,28 @@ const char *tool_place_words(const struct tool_place *place, const char *addr,
 /** Is it an address of a node of this process? */
 bool tool_place_has(const struct tool_place *place, const char *addr);
 
-/** "NID:12345:40:*" of a node, for a machine that shall be on it. */
+/** Where a machine shall start: "NID:12345:40:*" of a node; any of sunrpc. */
 const char *tool_place_any(const struct tool_place *place, char *ret,
 			   size_t size);
 
+/**
+ * Where the EP of lnet or sunrpc that `text` begins with ends, at ':' or ',';
+ * NULL: it begins with none.
+ */
+const char *tool_place_ep_end(const char *text);
+/** The transport that has such addresses. */
+const char *tool_place_xprt(const char *addr);
 /**
  * Splits EP:PATH. @return where PATH begins, NULL: it is no such thing.
  */
 const char *tool_place_split(const char *text);
 
 /**
- * Is `addr`, `nr` bytes, an end point? Else says what `what` must be.
+ * Is `addr`, `nr` bytes, an end point of the transport (NULL: of any)? Else says
+ * what `what` must be.
  * @param own  its machine may be `*`. @return 0, or an exit code.
  */
-int tool_place_check(const char *addr, size_t nr, bool own, const char *what,
-		     struct tool_fail *fail);
+int tool_place_check(const struct tool_xprt *xprt, const char *addr, size_t nr,
+		     bool own, const char *what, struct tool_fail *fail);
 
 #endif /* M0_TOOLS_PLACE_H */

@@ -481,17 +481,20 @@ static int args_check(struct serve_args *args)
 {
 	unsigned i;
 
+	if (args->va_transport == NULL)
+		args->va_transport = tool_place_xprt(args->va_eps[0]);
 	args->va_xprt = tool_xprt_find(args->va_transport, args->va_fail);
 	if (args->va_xprt == NULL)
 		return TOOL_USAGE;
-	if (!args->va_xprt->txp_node)
+	if (!args->va_xprt->txp_far)
 		return tool_fail_set(args->va_fail, TOOL_USAGE,
 				     "--transport '%s' reaches this process "
-				     "only; use lnet",
+				     "only; use lnet or sunrpc",
 				     args->va_transport);
 	for (i = 0; i < args->va_eps_nr; ++i)
-		if (tool_place_check(args->va_eps[i], strlen(args->va_eps[i]),
-				     true, "--ep", args->va_fail) != 0)
+		if (tool_place_check(args->va_xprt, args->va_eps[i],
+				     strlen(args->va_eps[i]), true, "--ep",
+				     args->va_fail) != 0)
 			return args->va_fail->tf_exit;
 	lnet_opts_timeout(&args->va_opts, args->va_timeout_ms);
 	return lnet_opts_check(&args->va_opts);
@@ -570,7 +573,6 @@ static void serve_run(struct serve_args *args)
 int serve_main(int argc, char **argv)
 {
 	static struct serve_args args = {
-		.va_transport = "lnet",
 		.va_sync = SERVE_SYNC_COMMIT,
 		.va_object_max = 1ULL << 40,
 		.va_store_max = 4ULL << 30,

@@ -2,14 +2,18 @@
 #include <stdio.h>
 
 #include "m0/mem.h"
+#include "m0/sunrpc.h"
 #include "m0/xlnet.h"
 
 #include "xprts.h"
 
 static const struct tool_xprt xprts[] = {
 	{ "mem", &m0_net_bulk_mem_xprt, m0_net_bulk_mem_tm_set_num_threads,
-	  M0_NET_BULK_MEM_THREADS_MAX, false },
-	{ "lnet", &m0_net_lnet_xprt, NULL, 1, true },
+	  M0_NET_BULK_MEM_THREADS_MAX, false, false },
+	{ "lnet", &m0_net_lnet_xprt, NULL, 1, true, true },
+	{ "sunrpc", &m0_net_bulk_sunrpc_xprt,
+	  m0_net_bulk_sunrpc_tm_set_num_threads, M0_NET_BULK_SUNRPC_THREADS_MAX,
+	  false, true },
 };
 
 const struct tool_xprt *tool_xprt_find(const char *name, struct tool_fail *fail)

@@ -13,8 +13,10 @@ struct tool_xprt {
 	/** Sets how many threads work for a machine; 1 <= nr <= txp_workers_max. */
 	void (*txp_workers_set)(struct m0_net_transfer_mc *tm, size_t nr);
 	size_t txp_workers_max;
-	/** Needs a node: see place.h. Reaches other processes then. */
+	/** Needs a node: see place.h. */
 	bool txp_node;
+	/** Reaches other processes. */
+	bool txp_far;
 };
 
 #define TOOL_XPRT_DEFAULT "mem"

@@ -5,10 +5,10 @@
  *
  * Address: "host:port:id", host an IPv4 address in numbers, port 1-65535, id
  * 0-4294967295: machine `id` of the process that listens at host and port. At
- * start the id may be `*`, the highest from 4095 downward that is free, and the
- * port 0: any; with NULL the host and port are those of the process, if it has
- * them already, else the first IPv4 address that is up (127.0.0.1 if there is
- * none) and any port.
+ * start the id may be `*`, the highest from 4095 downward that is free, the
+ * port 0: any, and the host `*`: that of the process, if it has one already,
+ * else the first IPv4 address that is up (127.0.0.1 if there is none). NULL is
+ * "*:0:*".
  *
  * One server per process. It listens from the start of the first machine to the
  * stop of the last; all machines of the process have its host and port, and

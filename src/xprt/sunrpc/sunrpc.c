@@ -84,17 +84,23 @@ static bool host_take(const char **s, uint32_t *ret)
 }
 
 /* The part before the id, with its colon. */
-static bool place_take(const char **s, struct sr_ep *ret)
+static bool place_take(const char **s, bool any, struct sr_ep *ret)
 {
-	return host_take(s, &ret->se_host) && *(*s)++ == ':' &&
-	       number_take(s, PORT_MAX, &ret->se_port) && *(*s)++ == ':';
+	if (any && **s == '*') {
+		ret->se_host = 0;
+		++*s;
+	} else if (!host_take(s, &ret->se_host)) {
+		return false;
+	}
+	return *(*s)++ == ':' && number_take(s, PORT_MAX, &ret->se_port) &&
+	       *(*s)++ == ':';
 }
 
 static int sunrpc_addr_parse(const char *text, struct m0_net_kit_addr *ret)
 {
 	struct sr_ep ep;
 
-	if (!place_take(&text, &ep) || ep.se_port == 0 ||
+	if (!place_take(&text, false, &ep) || ep.se_port == 0 ||
 	    !number_take(&text, UINT32_MAX, &ep.se_id) || *text != '\0')
 		return -EINVAL;
 	m0_sunrpc__addr(ret, &ep);
@@ -106,7 +112,7 @@ static int sunrpc_wanted_parse(const char *text, struct m0_net_kit_addr *ret)
 	struct sr_ep ep = { .se_id = 0 };
 	bool         any = false;
 
-	if (!place_take(&text, &ep))
+	if (!place_take(&text, true, &ep))
 		return -EINVAL;
 	if (*text == '*') {
 		any = true;
