@@ -233,6 +233,7 @@ static void parts_end(struct m0_rpc_item *item, int rc)
 
 		next = m0_rpc__il(part)->ril_parts;
 		m0_rpc__il(part)->ril_parts = NULL;
+		m0_rpc__il(part)->ril_flags &= ~(uint32_t)M0_RPC__IF_PART;
 		if (part_rc == 0) {
 			part_rc =
 				item->ri_type->rit_ops->rito_split(item, part);
@@ -243,6 +244,26 @@ static void parts_end(struct m0_rpc_item *item, int rc)
 	}
 }
 
+/* A part that ends before the one that carries it: its time, or a cancel. */
+static void part_leave(struct m0_rpc_item *part)
+{
+	const struct m0_list *items = &m0_rpc__il(part)->ril_session->rsx_items;
+	struct m0_list_link  *link;
+
+	m0_list_for_each(items, link) {
+		struct m0_rpc__item *il =
+			container_of(link, struct m0_rpc__item, ril_link);
+
+		if (m0_rpc__item_of(il)->ri_stream != 0 ||
+		    il->ril_parts != part)
+			continue;
+		il->ril_parts = m0_rpc__il(part)->ril_parts;
+		break;
+	}
+	m0_rpc__il(part)->ril_parts = NULL;
+	m0_rpc__il(part)->ril_flags &= ~(uint32_t)M0_RPC__IF_PART;
+}
+
 void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 		      struct m0_rpc_item *reply)
 {
@@ -251,6 +272,8 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 
 	M0_PRE(!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)));
 	m0_timerq_cancel(&m->rml_timers, &il->ril_timer);
+	if (M0_UNLIKELY(il->ril_flags & M0_RPC__IF_PART))
+		part_leave(item);
 	numbers_leave(m, item);
 	m0_rpc__link_left(item);
 	item->ri_error = rc;

@@ -337,7 +337,8 @@ void m0_rpc__item_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
 	}
 	/* Only of no stream: what has not left, or is on its way, waits. */
 	if (!m0_rpc__frm_item_is_cached(&il->ril_frm) &&
-	    il->ril_packet == NULL && !(il->ril_flags & M0_RPC__IF_PARKED))
+	    il->ril_packet == NULL &&
+	    !(il->ril_flags & (M0_RPC__IF_PARKED | M0_RPC__IF_PART)))
 		resend(m, item);
 	if (!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)))
 		m0_timerq_arm(

@@ -302,7 +302,9 @@ enum m0_rpc__item_flags {
 	/** Incoming: a reply was posted. */
 	M0_RPC__IF_ANSWERED = 4096,
 	/** Leaves its link: to be put on another. */
-	M0_RPC__IF_MOVES = 8192
+	M0_RPC__IF_MOVES = 8192,
+	/** Carried by another one (ril_parts), which ends it. */
+	M0_RPC__IF_PART = 16384
 };
 
 /** ril_gate: who cancels and who ends agree on this. Atomic. */

@@ -370,6 +370,8 @@ static bool frm_merge(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
 	item->ri_size = m0_rpc__wire_item_size(il->ril_payload);
 	fi->fi_view.fv_size = item->ri_size;
 	M0_RPC__COUNT(il->ril_target->trg_machine, rs_nr_coalesced_items, 1);
+	il_next->ril_flags |= M0_RPC__IF_PART;
+	m0_rpc__link_left(next);
 	while (m0_rpc__il(last)->ril_parts != NULL)
 		last = m0_rpc__il(last)->ril_parts;
 	m0_rpc__il(last)->ril_parts = il->ril_parts;

@@ -216,15 +216,27 @@ void m0_rpc__session_release(struct m0_rpc__session *s)
 	__atomic_sub_fetch(&session->s_hold_cnt, 1, __ATOMIC_ACQ_REL);
 }
 
+/* The next one that does not end with another. */
+static struct m0_list_link *whole(struct m0_rpc__session *s,
+				  struct m0_list_link    *link)
+{
+	while (link != NULL &&
+	       (container_of(link, struct m0_rpc__item, ril_link)->ril_flags &
+		M0_RPC__IF_PART))
+		link = m0_list_next(&s->rsx_items, link);
+	return link;
+}
+
 void m0_rpc__session_end_items(struct m0_rpc__session *s, int rc)
 {
-	struct m0_list_link *link;
+	struct m0_list_link *link = whole(s, m0_list_first(&s->rsx_items));
 	struct m0_list_link *next;
 
-	m0_list_for_each_safe(&s->rsx_items, link, next) {
+	for (; link != NULL; link = next) {
 		struct m0_rpc__item *il =
 			container_of(link, struct m0_rpc__item, ril_link);
 
+		next = whole(s, m0_list_next(&s->rsx_items, link));
 		if (!(il->ril_flags & M0_RPC__IF_ENDS))
 			m0_rpc__item_end(m0_rpc__item_of(il), rc, NULL);
 	}
@@ -444,7 +456,8 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 		struct m0_rpc_item *item = m0_rpc__item_of(il);
 		bool cached = m0_rpc__frm_item_is_cached(&il->ril_frm);
 
-		if ((il->ril_flags & M0_RPC__IF_ENDS) || m0_rpc__is_note(item))
+		if ((il->ril_flags & (M0_RPC__IF_ENDS | M0_RPC__IF_PART)) ||
+		    m0_rpc__is_note(item))
 			continue;
 		m0_rpc__link_left(item);
 		if (!m0_rpc__item_unform(item))

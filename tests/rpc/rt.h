@@ -153,5 +153,6 @@ extern const struct cf_case rpc_suite_stop[];
 extern const struct cf_case rpc_suite_frm[];
 extern const struct cf_case rpc_suite_bulk[];
 extern const struct cf_case rpc_suite_link[];
+extern const struct cf_case rpc_suite_pack[];
 
 #endif /* M0_TESTS_RPC_RT_H */

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Formation on whole machines: order in packets, merging, the bound of packets
+ * in flight, groups of streams, pools that machines share. What is to meet in a
+ * packet is posted by a callback, so that no step comes between.
+ */
+#include "rt.h"
+
+enum {
+	OP_EXTENT = 210,
+	OP_BIG,
+	MANY = 24
+};
+
+static struct rt_machine *s;
+static struct rt_machine *m;
+static struct rt_client  *c;
+static struct rt_item    *posted[MANY];
+static unsigned           posted_nr;
+
+static void up(const struct m0_rpc_frm_policy *policy, uint64_t in_flight)
+{
+	struct m0_rpc_cfg cfg;
+
+	rt_cfg(&cfg);
+	cfg.rc_policy = policy;
+	s = rt_up(0, NULL);
+	m = rt_up(1, &cfg);
+	c = rt_conn_begin(m, s->rtm_addr, in_flight);
+	CF_EQ(rt_conn_wait(c), 0, "the connection is ACTIVE");
+	CF_EQ(rt_session_begin(c), 0, "a session is begun");
+	CF_EQ(rt_session_wait(c), 0, "the session is IDLE");
+	rt_run_ms(2);
+	posted_nr = 0;
+}
+
+static bool post_all(struct rt_item *item)
+{
+	unsigned i;
+
+	(void)item;
+	for (i = 0; i < posted_nr; ++i)
+		CF_EQ(rt_post(posted[i]), 0, "post");
+	return false;
+}
+
+/* Posts what is in posted[] within one callback; waits for all. */
+static void all_end(int rc)
+{
+	struct rt_item *first = rt_item(c, RT_STATUS, 0, 0);
+	unsigned        i;
+
+	first->rti_hook = post_all;
+	CF_EQ(rt_post(first), 0, "post");
+	rt_ends(first, 0, "the first");
+	for (i = 0; i < posted_nr; ++i)
+		rt_ends(posted[i], rc, "one of them");
+}
+
+/* In a packet, higher priorities first; the same one as posted. */
+RT_CASE(priorities_in_packet)
+{
+	struct m0_rpc_stats a;
+	unsigned            i;
+
+	up(NULL, 0);
+	for (i = 0; i < 15; ++i) {
+		posted[i] = rt_item(c, RT_ECHO, 0, 100 + i);
+		posted[i]->rti_raw.rr_item.ri_prio =
+			(enum m0_rpc_item_priority)(i % M0_RPC_ITEM_PRIO_NR);
+	}
+	posted_nr = i;
+	a = rt_stats(m);
+	all_end(0);
+	rt_run_ms(2);
+	CF_EQ(rt_stats(m).rs_nr_sent_packets - a.rs_nr_sent_packets, 2,
+	      "the first one, and a packet for all others");
+	/* The first of the log is the first one. */
+	for (i = 2; i < 16; ++i) {
+		uint64_t before = rt.rt_log[i - 1] - 100;
+		uint64_t now = rt.rt_log[i] - 100;
+
+		CF_TRUE(before % M0_RPC_ITEM_PRIO_NR >
+					now % M0_RPC_ITEM_PRIO_NR ||
+				(before % M0_RPC_ITEM_PRIO_NR ==
+					 now % M0_RPC_ITEM_PRIO_NR &&
+				 before < now),
+			"%d before %d", (int)before, (int)now);
+	}
+}
+
+/* ------------------------------------------------------------- merging -- */
+
+static int extents_merged;
+static int extents_came;
+
+/* The body is the extent: where, and how much. */
+static bool extent_coalesce(struct m0_rpc_item *item, struct m0_rpc_item *next)
+{
+	struct rt_item *i = container_of(item, struct rt_item, rti_raw.rr_item);
+
+	CF_EQ(item->ri_key.rk_offset + item->ri_key.rk_nr,
+	      next->ri_key.rk_offset, "contiguous");
+	item->ri_key.rk_nr += next->ri_key.rk_nr;
+	i->rti_body[1] += next->ri_key.rk_nr;
+	cf_inc(&extents_merged);
+	return true;
+}
+
+static int extent_split(struct m0_rpc_item *item, struct m0_rpc_item *part)
+{
+	struct m0_rpc_raw *reply;
+
+	CF_EQ(item->ri_error, 0, "only what went well is split");
+	reply = m0_rpc_raw_new(rt_type(RT_REPLY), m0_rpc_raw_of(part)->rr_data,
+			       64);
+	part->ri_reply = &reply->rr_item;
+	return 0;
+}
+
+static void extent_deliver(struct m0_rpc_machine *machine,
+			   struct m0_rpc_item    *item)
+{
+	struct m0_rpc_raw *raw = m0_rpc_raw_of(item);
+	uint64_t           nr;
+	int                rc = 0;
+
+	(void)machine;
+	memcpy(&nr, (const uint8_t *)raw->rr_data + 8, sizeof nr);
+	__atomic_fetch_add(&extents_came, (int)nr, __ATOMIC_ACQ_REL);
+	m0_mutex_lock(&rt.rt_lock);
+	if (rt.rt_ends)
+		rc = -EIO;
+	else
+		rt.rt_held[rt.rt_held_nr] = item;
+	if (rc == 0)
+		cf_inc(&rt.rt_held_nr);
+	m0_mutex_unlock(&rt.rt_lock);
+	if (rc != 0)
+		m0_rpc_reply_rc(item, rc);
+}
+
+static struct m0_rpc_item_type_ops extent_ops;
+static struct m0_rpc_item_type     extent_type = {
+	    .rit_opcode = OP_EXTENT,
+	    .rit_ops = &extent_ops,
+	    .rit_flags = M0_RPC_ITEM_TYPE_REQUEST,
+	    .rit_name = "extent",
+};
+
+static void extents(unsigned nr)
+{
+	unsigned i;
+
+	extent_ops = m0_rpc_raw_ops;
+	extent_ops.rito_deliver = extent_deliver;
+	extent_ops.rito_io_coalesce = extent_coalesce;
+	extent_ops.rito_split = extent_split;
+	if (m0_rpc_item_type_lookup(OP_EXTENT) == NULL)
+		CF_EQ(m0_rpc_item_type_register(&extent_type), 0, "register");
+	extents_merged = 0;
+	extents_came = 0;
+	up(&m0_rpc_frm_data, 0);
+	for (i = 0; i < nr; ++i) {
+		uint64_t at = (i * 5 + 3) % nr;
+
+		posted[i] = rt_item(c, RT_ECHO, 0, at);
+		posted[i]->rti_body[1] = 10;
+		posted[i]->rti_raw.rr_item.ri_type = &extent_type;
+		posted[i]->rti_raw.rr_item.ri_key = (struct m0_rpc_item_key){
+			.rk_fid = M0_UINT128(1, 1),
+			.rk_offset = 10 * at,
+			.rk_nr = 10,
+		};
+	}
+	posted_nr = nr;
+}
+
+/* Posts them in a callback, and waits until one came for all. */
+static void extents_post(void)
+{
+	struct rt_item *first = rt_item(c, RT_STATUS, 0, 0);
+
+	first->rti_hook = post_all;
+	CF_EQ(rt_post(first), 0, "post");
+	rt_ends(first, 0, "the first");
+	rt_held_wait(1, "an extent came");
+	CF_EQ(extents_came, 120, "with all the work");
+	CF_EQ(extents_merged, 11, "of twelve");
+}
+
+/* Extents in any order leave as one, and each gets its own answer. */
+RT_CASE(extents_merge)
+{
+	unsigned i;
+
+	extents(12);
+	extents_post();
+	CF_EQ(rt_stats(m).rs_nr_coalesced_items, 11, "counted");
+	rt_release(1);
+	for (i = 0; i < 12; ++i)
+		rt_ends(posted[i], 0, "an extent");
+	CF_EQ(cf_get(&rt.rt_held_nr), 0, "nothing came twice");
+}
+
+/* The work is not done yet when it is time to send again, some of it has been
+ * given up, and the session ends: each item ends once. */
+RT_CASE(extents_end)
+{
+	unsigned i;
+
+	extents(12);
+	extents_post();
+	m0_rpc_item_cancel(&posted[0]->rti_raw.rr_item);
+	m0_rpc_item_cancel(&posted[7]->rti_raw.rr_item);
+	rt_item_wait(posted[0]);
+	rt_item_wait(posted[7]);
+	rt_run_ms(cf.c_sim ? 100 : 500);
+	CF_EQ(extents_came, 120, "no part is sent for itself");
+	m0_rpc_session_cancel(&c->rtc_session);
+	for (i = 0; i < 12; ++i)
+		rt_ends(posted[i], -ECANCELED, "given up");
+	rt_release(1);
+}
+
+/* -------------------------------------------------------------- in flight -- */
+
+static size_t sends_max;
+
+static size_t sends_now(void)
+{
+	struct m0_net_transfer_mc *tm = &m->rtm_machine.rm_tm;
+	size_t                     nr;
+
+	m0_mutex_lock(&tm->ntm_mutex);
+	nr = m0_net_tm_tlist_length(&tm->ntm_q[M0_NET_QT_MSG_SEND]);
+	m0_mutex_unlock(&tm->ntm_mutex);
+	return nr;
+}
+
+/* Asked when a packet is being formed: those before it are on their way. */
+static m0_bcount_t big_size(const struct m0_rpc_item *item)
+{
+	(void)item;
+	return 9000;
+}
+
+static int big_encode(const struct m0_rpc_item *item, void *bytes,
+		      m0_bcount_t nr)
+{
+	struct m0_rpc_raw *raw = container_of(item, struct m0_rpc_raw, rr_item);
+	size_t             now = sends_now();
+
+	sends_max = now > sends_max ? now : sends_max;
+	memset(bytes, 0, nr);
+	memcpy(bytes, raw->rr_data, 8);
+	return 0;
+}
+
+static struct m0_rpc_item_type_ops big_ops;
+static struct m0_rpc_item_type     big_type = {
+	    .rit_opcode = OP_BIG,
+	    .rit_ops = &big_ops,
+	    .rit_flags = M0_RPC_ITEM_TYPE_REQUEST,
+	    .rit_name = "big",
+};
+
+static void big_deliver(struct m0_rpc_machine *machine,
+			struct m0_rpc_item    *item)
+{
+	(void)machine;
+	m0_rpc_reply_rc(item, 0);
+}
+
+/* One in a packet, MANY of them at once. */
+static void bigs_end(void)
+{
+	big_ops = m0_rpc_raw_ops;
+	big_ops.rito_payload_size = big_size;
+	big_ops.rito_gather = NULL;
+	big_ops.rito_encode = big_encode;
+	big_ops.rito_deliver = big_deliver;
+	if (m0_rpc_item_type_lookup(OP_BIG) == NULL)
+		CF_EQ(m0_rpc_item_type_register(&big_type), 0, "register");
+	for (posted_nr = 0; posted_nr < MANY; ++posted_nr) {
+		posted[posted_nr] = rt_item(c, RT_ECHO, 0, posted_nr);
+		posted[posted_nr]->rti_raw.rr_item.ri_type = &big_type;
+	}
+	sends_max = 0;
+	all_end(0);
+}
+
+/* Not more packets are on the way than the connection allows, and so many. */
+RT_CASE(in_flight_bound)
+{
+	up(NULL, 2);
+	bigs_end();
+	CF_EQ(sends_max, 1, "one before the second");
+}
+
+/* Two connections to one place: the bound is the larger one, whichever came
+ * last, and the other's when that is gone. */
+RT_CASE(in_flight_shared)
+{
+	struct rt_client *big;
+	struct rt_client *small;
+	struct rt_client *tiny;
+
+	up(NULL, 2);
+	small = c;
+	big = rt_conn_begin(m, s->rtm_addr, 4);
+	CF_EQ(rt_conn_wait(big), 0, "ACTIVE");
+	bigs_end();
+	CF_EQ(sends_max, 3, "the larger bound");
+	tiny = rt_conn_begin(m, s->rtm_addr, 1);
+	CF_EQ(rt_conn_wait(tiny), 0, "ACTIVE");
+	bigs_end();
+	CF_EQ(sends_max, 3, "a smaller one is not it");
+	rt_client_end(tiny);
+	rt_client_end(big);
+	c = small;
+	bigs_end();
+	CF_EQ(sends_max, 1, "what is left");
+}
+
+/* ------------------------------------------------------------- groups... -- */
+
+/* A group of requests of streams is held, and keeps their order. */
+RT_CASE(group_of_streams)
+{
+	struct m0_rpc_group group;
+	struct m0_rpc_stats a;
+	uint64_t            last[3] = { 0 };
+	unsigned            i;
+
+	up(NULL, 0);
+	m0_rpc_group_init(&group);
+	group.rg_linger_ns = 20 * M0_TIME_ONE_SECOND;
+	a = rt_stats(m);
+	for (i = 0; i < 12; ++i) {
+		posted[i] = rt_item(c, RT_APPEND, 1 + i % 3, 1 + i);
+		posted[i]->rti_raw.rr_item.ri_group = &group;
+		CF_EQ(rt_post(posted[i]), 0, "post");
+	}
+	rt_run_ms(5);
+	CF_EQ(cf_get(&rt.rt_log_nr), 0, "held");
+	rt_ends(rt_ask(c, RT_STATUS, 4, 0), 0, "another stream goes on");
+	m0_rpc_group_close(&m->rtm_machine, &group);
+	for (i = 0; i < 12; ++i)
+		rt_ends(posted[i], 0, "append");
+	m0_rpc_group_fini(&group);
+	for (i = 1; i < 13; ++i) {
+		uint64_t number = rt.rt_log[i];
+
+		CF_TRUE(number > last[number % 3], "in order");
+		last[number % 3] = number;
+	}
+	CF_TRUE(rt_stats(m).rs_nr_sent_packets - a.rs_nr_sent_packets <= 4,
+		"few packets");
+}
+
+/* What does not belong to the group pulls those before it in its stream. */
+RT_CASE(group_is_pulled)
+{
+	struct m0_rpc_group group;
+	struct rt_item     *i;
+	struct rt_item     *k;
+
+	up(NULL, 0);
+	m0_rpc_group_init(&group);
+	group.rg_linger_ns = 20 * M0_TIME_ONE_SECOND;
+	i = rt_item(c, RT_APPEND, 1, 1);
+	i->rti_raw.rr_item.ri_group = &group;
+	CF_EQ(rt_post(i), 0, "post");
+	k = rt_ask(c, RT_APPEND, 1, 2);
+	rt_ends(k, 0, "it does not wait");
+	rt_ends(i, 0, "nor does the one before it");
+	CF_EQ(rt.rt_log[0], 1, "in order");
+	m0_rpc_group_close(&m->rtm_machine, &group);
+	m0_rpc_group_fini(&group);
+}
+
+/* Two servers take their receive buffers from one pool. */
+RT_CASE(pool_shared)
+{
+	static struct m0_net_buffer_pool pool;
+	struct rt_machine               *two[2];
+	struct rt_client                *cl[2];
+	struct m0_rpc_cfg                cfg;
+	unsigned                         i;
+
+	rt_cfg(&cfg);
+	M0_SET0(&pool);
+	CF_EQ(m0_rpc_net_buffer_pool_setup(cf_dom(0), &pool,
+					   2 * m0_rpc_bufs_nr(8, 2), 2),
+	      0, "a pool");
+	for (i = 0; i < 2; ++i) {
+		two[i] = &rt.rt_machines[rt.rt_machines_nr++];
+		cf.c_row->r_addr(two[i]->rtm_addr, ++cf.c_addr_nr);
+		CF_EQ(m0_rpc_machine_init(&two[i]->rtm_machine, cf_dom(0), &cfg,
+					  two[i]->rtm_addr, &pool, i, 16384, 8),
+		      0, "a machine on it");
+		two[i]->rtm_up = true;
+	}
+	m = rt_up(1, NULL);
+	for (i = 0; i < 2; ++i)
+		cl[i] = rt_client(m, two[i]);
+	for (posted_nr = 0; posted_nr < MANY; ++posted_nr)
+		posted[posted_nr] =
+			rt_ask(cl[posted_nr % 2], RT_HOLD, 0, posted_nr);
+	rt_held_wait(MANY, "all came");
+	for (i = 0; i < MANY; ++i)
+		rt_ends(rt_ask(cl[i % 2], RT_ECHO, 1, i), 0, "others, too");
+	rt_release(MANY);
+	for (i = 0; i < MANY; ++i)
+		rt_ends(posted[i], 0, "held");
+	for (i = 0; i < 2; ++i) {
+		rt_client_end(cl[i]);
+		rt_down(two[i]);
+	}
+	m0_rpc_net_buffer_pool_cleanup(&pool);
+}
+
+const struct cf_case rpc_suite_pack[] = {
+	{ "priorities_in_packet", priorities_in_packet },
+	{ "extents_merge", extents_merge },
+	{ "extents_end", extents_end },
+	{ "in_flight_bound", in_flight_bound },
+	{ "in_flight_shared", in_flight_shared },
+	{ "group_of_streams", group_of_streams },
+	{ "group_is_pulled", group_is_pulled },
+	{ "pool_shared", pool_shared },
+	{ NULL, NULL },
+};
