@@ -29,14 +29,13 @@ void fail_nodes_init(struct m0_lnet *node[2])
 		.ssc_latency_ns = 10 * 1000,
 		.ssc_piece_bytes_max = 60000,
 	};
+	static const char *const  names[2] = { "10.0.0.1", "10.0.0.2" };
 	static struct m0_lnet_cfg cfg;
-	char                      name[32];
 	unsigned                  i;
 
 	m0_sim_net_init(fail_sim(), &wire);
 	for (i = 0; i < 2; ++i) {
-		snprintf(name, sizeof name, "10.0.0.%u", i + 1);
-		hosts[i] = m0_sim_host_add(name, name);
+		hosts[i] = m0_sim_host_add(names[i], names[i]);
 		m0_sim_host_use(hosts[i]);
 		fail_node_cfg(&cfg, i);
 		FAIL_TRY(m0_lnet_open(&node[i], &cfg, NULL));
