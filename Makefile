@@ -14,7 +14,7 @@ TALLY  = scripts/tally $(BUILD)
 .PHONY: help all demo test soak check bench fuzz mutants install clean
 
 help:
-	@echo 'make demo              copy real data between two machines and compare'
+	@echo 'make demo              real files into a service that is killed, and back'
 	@echo 'make test              build, and run every test'
 	@echo 'make soak [SEEDS=n]    nodes at random, on networks that fail: n seeds'
 	@echo 'make check             sanitizers, source rules, layout, requirement tags'

@@ -152,6 +152,9 @@ static int transport_open(struct obj_client *client)
 		(void)tool_place_check(xprt, args->oa_ep, strlen(args->oa_ep),
 				       true, "--ep", client->oc_fail);
 	lnet_opts_timeout(&opts, args->oa_timeout_ms);
+	/* The end points are named; and who does not listen cannot be asked
+	 * back by each NID of a service that has several. */
+	opts.nop_cfg.lc_discovery = false;
 	if (lnet_opts_check(&opts) != 0)
 		return client->oc_fail->tf_exit;
 	if (tool_place_open(&client->oc_place, xprt, &opts, false, false) != 0)
@@ -380,7 +383,7 @@ void obj_stats_print(struct obj_client *client)
 	       batching_of(&stats), stats.rs_nr_resent_items);
 	links_get(client, &moved, &deaths);
 	if (deaths > 0)
-		printf("a link died %" PRIu64 " times; %" PRIu64
+		printf("a link died %" PRIu64 " time%s; %" PRIu64
 		       " requests went over another\n",
-		       deaths, moved);
+		       deaths, deaths == 1 ? "" : "s", moved);
 }
