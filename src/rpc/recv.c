@@ -153,8 +153,25 @@ int m0_rpc__came_decode(struct m0_rpc__machine        *m,
 	return 0;
 }
 
+/*
+ * Stop waits for what is being executed, so nothing more may be begun: once it
+ * has run out of time, or it might never end; and once all is quiet, though the
+ * transfer machine goes on to deliver until it has stopped as well.
+ */
+static bool is_refused(const struct m0_rpc__machine *m,
+		       const struct m0_rpc__came    *came)
+{
+	return m->rml_phase == M0_RPC__QUIET ||
+	       (m->rml_aborts &&
+		!(came->rca_item.rwi_flags & M0_RPC_WIRE_REPLY));
+}
+
 static void item_came(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
+	if (M0_UNLIKELY(is_refused(m, came))) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		return;
+	}
 	M0_RPC__COUNT(m, rs_nr_rcvd_items, 1);
 	if (came->rca_item.rwi_flags & M0_RPC_WIRE_REPLY)
 		m0_rpc__came_reply(m, came);
