@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "../../tools/copy_wire.h"
+#include "../../tools/obj_wire.h"
 #include "golden/golden.h"
 #include "fuzz.h"
 #include "m0/net_kit.h"
@@ -290,6 +291,33 @@ static void tools(void)
 		 (size_t)perf_msg_encode(&pm, buf, sizeof buf));
 }
 
+static void objects(void)
+{
+	uint8_t        desc[] = { 1, 2, 3, 4 };
+	struct obj_req req = { .orq_flags = OBJ_FORCE,
+			       .orq_name = "a/name",
+			       .orq_name_nr = 6,
+			       .orq_data = "data",
+			       .orq_data_nr = 4 };
+	struct obj_rep rep = { .orp_flags = OBJ_INLINE,
+			       .orp_size = 4,
+			       .orp_name = "a/name",
+			       .orp_name_nr = 6,
+			       .orp_data = "data",
+			       .orp_data_nr = 4 };
+	uint8_t        buf[1024];
+
+	seed_put("obj_wire", "put", buf, obj_req_encode(&req, buf));
+	seed_put("obj_wire", "reply", buf, obj_rep_encode(&rep, buf));
+	req.orq_data_nr = 0;
+	req.orq_after = "b";
+	req.orq_after_nr = 1;
+	req.orq_desc.bdd_used = 4096;
+	req.orq_desc.bdd_desc.nbd_len = sizeof desc;
+	req.orq_desc.bdd_desc.nbd_data = desc;
+	seed_put("obj_wire", "write", buf, obj_req_encode(&req, buf));
+}
+
 static void sunrpc(void)
 {
 	struct sr_ep         ep = { 0x7f000001, 4000, 1 };
@@ -334,6 +362,7 @@ int main(int argc, char **argv)
 	rpc();
 	tools();
 	sunrpc();
+	objects();
 	golden_free();
 	return 0;
 }

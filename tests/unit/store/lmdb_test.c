@@ -237,6 +237,34 @@ static void flipped_bits_are_refused_or_harmless(void **state)
 	free(bytes);
 }
 
+/* A disk that lies later than the opening: what it gives is not believed. */
+static void value_damaged_while_open_is_told(void **state)
+{
+	struct m0_rpc_slice key = { "keyZ", 4 };
+	struct m0_rpc_slice value;
+	struct m0_rpc_tx    tx;
+	char                pattern[200];
+	uint8_t            *bytes;
+	uint8_t            *at;
+	size_t              nr;
+
+	(void)state;
+	assert_int_equal(open_store(), 0);
+	tx = begin();
+	assert_int_equal(put(&tx, "keyZ", sizeof pattern), 0);
+	assert_int_equal(store.rst_ops->rso_commit(&tx), 0);
+	memset(pattern, 'Z', sizeof pattern);
+	bytes = file_read(&nr);
+	at = memmem(bytes, nr, pattern, sizeof pattern);
+	assert_non_null(at);
+	poke((size_t)(at - bytes) + 100, 'z');
+	tx = begin();
+	assert_int_equal(store.rst_ops->rso_get(&tx, key, &value), -EUCLEAN);
+	store.rst_ops->rso_abort(&tx);
+	close_store();
+	free(bytes);
+}
+
 /* Wherever it ends, with nothing or with zeroes behind. */
 static void truncated_files_are_refused(void **state)
 {
@@ -602,6 +630,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		CASE(flipped_bits_are_refused_or_harmless),
+		CASE(value_damaged_while_open_is_told),
 		CASE(truncated_files_are_refused),
 		CASE(foreign_files_are_refused_by_name),
 		CASE(store_half_made_is_made_again),
