@@ -4,12 +4,16 @@
 #define PATIENCE_NS (60 * M0_TIME_ONE_SECOND)
 
 enum {
-	BACK_OFF_MS = 200
+	BACK_OFF_MS = 200,
+	/** Once more, and the same call fails again. */
+	MORE_NR = 2
 };
 
 static struct m0_sim  sim;
 static struct m0_heap heap;
 static uint64_t       nth;
+/* Failures to come, each as soon as the one before was told. */
+static unsigned more_nr;
 
 struct m0_sim *fail_sim(void)
 {
@@ -26,6 +30,10 @@ void fail_told(int rc, const char *what)
 	if (rc > 0 || !fail_came())
 		fail_msg("allocation %" PRIu64 ": %s: %d for no reason", nth,
 			 what, rc);
+	if (more_nr > 0) {
+		--more_nr;
+		m0_heap_fail_at(&heap, 1);
+	}
 	/* Who could not be reached is let alone for a while. */
 	m0_sim_run_ms(&sim, BACK_OFF_MS);
 }
@@ -41,11 +49,12 @@ bool fail_until(bool (*cond)(void *arg), void *arg)
 }
 
 /* @return the allocation was reached. */
-static bool tell(const struct fail_story *story)
+static bool tell(const struct fail_story *story, unsigned more)
 {
 	bool    came;
 	int64_t live;
 
+	more_nr = more;
 	m0_heap_init(&heap);
 	m0_sim_init_cfg(&sim, 1, &m0_sim_cfg_calm);
 	m0_heap_fail_at(&heap, nth);
@@ -71,12 +80,13 @@ void fail_each(const struct fail_story *story)
 	m0_sim_fini(&sim);
 	if (only != NULL) {
 		nth = strtoull(only, NULL, 10);
-		(void)tell(story);
+		(void)tell(story, 0);
+		(void)tell(story, MORE_NR);
 		return;
 	}
 	do {
 		++nth;
-	} while (tell(story));
+	} while (tell(story, 0) && tell(story, MORE_NR));
 	if (nth <= story->fst_allocs_min)
 		fail_msg("%s: only %" PRIu64 " allocations", story->fst_name,
 			 nth - 1);

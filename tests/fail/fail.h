@@ -58,17 +58,23 @@ bool fail_until(bool (*cond)(void *arg), void *arg);
 			fail_untold(-ETIME, #cond); \
 	} while (0)
 
-/** A call that may fail once, for want of memory, and then must not. */
-#define FAIL_TRY(call)                                \
-	do {                                          \
-		int fail_rc_ = (call);                \
-                                                      \
-		if (fail_rc_ != 0) {                  \
-			fail_told(fail_rc_, #call);   \
-			fail_rc_ = (call);            \
-		}                                     \
-		if (fail_rc_ != 0)                    \
-			fail_untold(fail_rc_, #call); \
+enum {
+	/** No more failures than that in a run. */
+	FAIL_TRIES_MAX = 4
+};
+
+/** A call that may fail for want of memory, and then must not. */
+#define FAIL_TRY(call)                                                         \
+	do {                                                                   \
+		int fail_rc_ = (call);                                         \
+		int fail_i_ = 0;                                               \
+                                                                               \
+		for (; fail_rc_ != 0 && fail_i_ < FAIL_TRIES_MAX; ++fail_i_) { \
+			fail_told(fail_rc_, #call);                            \
+			fail_rc_ = (call);                                     \
+		}                                                              \
+		if (fail_rc_ != 0)                                             \
+			fail_untold(fail_rc_, #call);                          \
 	} while (0)
 
 #endif /* M0_TESTS_FAIL_FAIL_H */
