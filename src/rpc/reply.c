@@ -11,10 +11,15 @@
  */
 static bool reply_move(struct m0_rpc_item *reply, struct m0_rpc__target *target)
 {
-	struct m0_rpc__item *il = m0_rpc__il(reply);
+	struct m0_rpc__item   *il = m0_rpc__il(reply);
+	struct m0_rpc__target *old = il->ril_target;
 
-	if (m0_rpc__item_unform(reply))
+	/* Where it is cached, or its packet is, it was sent to last. */
+	if (!(il->ril_flags & M0_RPC__IF_AGAIN) &&
+	    m0_rpc__item_unform(reply)) {
+		m0_rpc__target_check(old);
 		return true;
+	}
 	if (il->ril_flags & M0_RPC__IF_AGAIN)
 		m0_rpc__target_put(il->ril_target);
 	m0_rpc__target_ref(target);

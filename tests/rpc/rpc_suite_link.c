@@ -3,6 +3,9 @@
  * Links: a service at several addresses, which come and go. A server's further
  * addresses are taken from it and given again: to its clients that is a cut.
  */
+#include "m0/lnet_fault.h"
+#include "conformance/lnet_rows.h"
+#include "conformance/toy.h"
 #include "rt.h"
 
 enum {
@@ -231,6 +234,73 @@ RT_CASE(second_cut)
 	cut_one(1);
 }
 
+/* ----------------------------------------------------------- black hole -- */
+
+static unsigned dark;
+
+static bool gate(unsigned from, unsigned to)
+{
+	return from != dark && to != dark;
+}
+
+/* All that goes to the second address, or comes from there, is lost, and nobody
+ * is told; where the transport has no means of that, the address goes. */
+static void way_cut(bool cut)
+{
+	struct m0_lnet_fault_attr attr;
+	char                      why[M0_LNET_WHY_BYTES] = "";
+
+	if (strcmp(cf.c_row->r_name, "toy") == 0) {
+		dark = cut ? 3 : 0;
+		toy_gate_set(cut ? gate : NULL);
+	} else if (strcmp(cf.c_row->r_name, "lnet-tcp4") == 0 && cut) {
+		m0_lnet_fault_attr_init(&attr, M0_LNET_FAULT_DROP);
+		attr.lfa_all = true;
+		CF_EQ(m0_lnet_fault_add(lnet_node(0), &attr, why), 0, "%s",
+		      why);
+	} else if (strcmp(cf.c_row->r_name, "lnet-tcp4") == 0) {
+		CF_EQ(m0_lnet_fault_del(lnet_node(0), M0_LNET_FAULT_DROP, NULL,
+					NULL),
+		      1, "the rule");
+	} else if (cut) {
+		addr_del(lt.lt_server, lt.lt_addr[1]);
+	} else {
+		addr_add(lt.lt_server, lt.lt_addr[1]);
+	}
+}
+
+/* One way swallows what it is given, in the middle of streams, and works again
+ * later. Answers that were on it are given over the other. */
+RT_CASE(black_hole)
+{
+	struct rt_item *i[6];
+	m0_time_t       began;
+	unsigned        k;
+
+	two_up();
+	for (k = 0; k < 6; ++k)
+		i[k] = rt_ask(lt.lt_rtc, RT_HOLD, 1 + k, 1000 + k);
+	rt_held_wait(6, "held");
+	CF_TRUE(info(lt.lt_rtc, lt.lt_addr[1]).lki_items_nr > 0, "both used");
+	began = m0_time_now();
+	way_cut(true);
+	rt_release(6);
+	for (k = 0; k < 6; ++k)
+		rt_ends(i[k], 0, "held");
+	CF_EQ(rt.rt_log_nr, 6, "executed once each");
+	rt.rt_log_nr = 0;
+	streams_post(0, STREAMS * EACH);
+	streams_end(STREAMS * EACH);
+	fast(began);
+	log_check(STREAMS * EACH);
+	CF_EQ(info(lt.lt_rtc, lt.lt_addr[1]).lki_state, M0_RPC_LINK_DOWN,
+	      "it is dead");
+	CF_EQ(info(lt.lt_rtc, lt.lt_addr[0]).lki_state, M0_RPC_LINK_UP,
+	      "the other is not");
+	way_cut(false);
+	state_wait(lt.lt_addr[1], M0_RPC_LINK_UP);
+}
+
 /* What was executed while its link died is not executed again: the answer goes
  * where the request is sent again. */
 RT_CASE(reply_finds_way)
@@ -457,6 +527,7 @@ const struct cf_case rpc_suite_link[] = {
 	{ "load_is_shared", load_is_shared },
 	{ "main_cut", main_cut },
 	{ "second_cut", second_cut },
+	{ "black_hole", black_hole },
 	{ "reply_finds_way", reply_finds_way },
 	{ "both_dead_one_back", both_dead_one_back },
 	{ "map_changes", map_changes },
