@@ -77,7 +77,8 @@ static inline void *m0_cursor_skip(struct m0_cursor *cur, size_t nr)
 /*
  * m0_cursor_get_u8(), _get_le16(), _le32(), _le64(), _get_be16(), ... and the
  * same with put: numbers of that size and order. They are inline, being most
- * of what a codec does.
+ * of what a codec does. Asked of the cursor, not of the address, which would let
+ * the compiler think of an encoder that is given NULL.
  */
 #define M0_CURSOR_NUMBER(name, type, order)                            \
 	static inline type m0_cursor_get_##name(struct m0_cursor *cur) \
@@ -95,7 +96,7 @@ static inline void *m0_cursor_skip(struct m0_cursor *cur, size_t nr)
 		void *at = m0_cursor_skip(cur, sizeof(type));          \
                                                                        \
 		val = (type)order(val);                                \
-		if (at != NULL)                                        \
+		if (!cur->cu_bad)                                      \
 			memcpy(at, &val, sizeof val);                  \
 	}
 
