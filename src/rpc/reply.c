@@ -34,13 +34,27 @@ void m0_rpc__request_moved(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	struct m0_rpc__item   *il = m0_rpc__il(item);
 	struct m0_rpc__target *target = il->ril_target;
 
-	if (target == NULL || target->trg_key.trk_ep == came->rca_ep ||
+	/* The first one, which comes late, says nothing of where to. */
+	if (!(came->rca_item.rwi_flags & M0_RPC_WIRE_DUP) || target == NULL ||
+	    target->trg_key.trk_ep == came->rca_ep ||
 	    m0_rpc__came_target(m, came) == NULL)
 		return;
 	m0_rpc__target_ref(came->rca_target);
 	il->ril_target = came->rca_target;
 	__atomic_store_n(&il->ril_tm, came->rca_ep->nep_tm, __ATOMIC_RELAXED);
 	m0_rpc__target_put(target);
+}
+
+void m0_rpc__reply_replay(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
+			  struct m0_rpc__came *came)
+{
+	const struct m0_rpc__item *il = m0_rpc__il(reply);
+
+	M0_PRE(came != NULL);
+	if ((came->rca_item.rwi_flags & M0_RPC_WIRE_DUP) ||
+	    (il->ril_packet == NULL &&
+	     !m0_rpc__frm_item_is_cached(&il->ril_frm)))
+		m0_rpc__reply_send(m, reply, m0_rpc__came_target(m, came));
 }
 
 void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,

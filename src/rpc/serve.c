@@ -199,8 +199,7 @@ static bool stream_does(struct m0_rpc__machine *m,
 	case M0_RPC_SA_REPLAY:
 		M0_RPC__COUNT(m, rs_nr_replayed_items, 1);
 		if (ans->rsa_reply != NULL)
-			m0_rpc__reply_send(m, ans->rsa_reply,
-					   stream_target(m, came));
+			m0_rpc__reply_replay(m, ans->rsa_reply, came);
 		else
 			status_send(m, stream_target(m, came), stream,
 				    ans->rsa_xid, M0_RPC_OP_STATUS,

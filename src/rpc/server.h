@@ -121,6 +121,10 @@ extern const struct m0_rpc_sstream_ops m0_rpc__sstream_ops;
 /** A request that has no answer yet came again: where from is where to. */
 void m0_rpc__request_moved(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 			   struct m0_rpc__came *came);
+/** Sends a kept one to a request that came again, or (it was sent again and was
+ * faster) for the first time. */
+void m0_rpc__reply_replay(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
+			  struct m0_rpc__came *came);
 /** Sends a reply, new or kept, to a request with these numbers. */
 void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
 			struct m0_rpc__target *target);
