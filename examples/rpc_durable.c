@@ -142,14 +142,13 @@ int main(int argc, char **argv)
 	static struct m0_net_domain  dom[2]; /* two, as if two processes */
 	static struct m0_rpc_machine client;
 	struct m0_rpc_cfg            cfg;
-	const char                  *dir = argc > 1 ? argv[1] : "rpc_durable.store";
+	const char *dir = argc > 1 ? argv[1] : "rpc_durable.store";
 
 	add_ops = m0_rpc_raw_ops;
 	add_ops.rito_deliver = &add_deliver;
 	m0_rpc_cfg_init(&cfg);
 	cfg.rc_resend_ns = 50 * M0_TIME_ONE_MSEC; /* not to wait here */
-	if (m0_net_init() != 0 ||
-	    m0_rpc_item_type_register(&add) != 0 ||
+	if (m0_net_init() != 0 || m0_rpc_item_type_register(&add) != 0 ||
 	    m0_rpc_item_type_register(&sum) != 0 ||
 	    m0_net_domain_init(&dom[0], &m0_net_bulk_mem_xprt) != 0 ||
 	    m0_net_domain_init(&dom[1], &m0_net_bulk_mem_xprt) != 0 ||

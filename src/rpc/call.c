@@ -59,6 +59,30 @@ static void own_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	m->rml_own_tail = call;
 }
 
+/**
+ * Who wakes the machine is counted before the machine can see his call: with
+ * what he pushed all may be over, and he is still on his way out of the wake.
+ */
+static bool push_try(struct m0_rpc__machine *m, struct m0_rpc__call *call,
+		     struct m0_rpc__call **head)
+{
+	bool wakes = *head == NULL;
+	bool done;
+
+	if (wakes)
+		(void)__atomic_add_fetch(&m->rml_wakers_nr, 1,
+					 __ATOMIC_SEQ_CST);
+	call->rcl_next = *head;
+	done = __atomic_compare_exchange_n(&m->rml_inbox, head, call, true,
+					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	if (done && wakes)
+		m0_net_tm_rider_wake(&m->rml_rider);
+	if (wakes)
+		(void)__atomic_sub_fetch(&m->rml_wakers_nr, 1,
+					 __ATOMIC_RELEASE);
+	return done;
+}
+
 int m0_rpc__call_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
 	struct m0_rpc__call *head;
@@ -68,16 +92,16 @@ int m0_rpc__call_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		return 0;
 	}
 	head = __atomic_load_n(&m->rml_inbox, __ATOMIC_RELAXED);
-	do {
-		if (head == &closed)
-			return -ESHUTDOWN;
-		call->rcl_next = head;
-	} while (!__atomic_compare_exchange_n(&m->rml_inbox, &head, call, true,
-					      __ATOMIC_SEQ_CST,
-					      __ATOMIC_RELAXED));
-	if (head == NULL)
-		m0_net_tm_rider_wake(&m->rml_rider);
-	return 0;
+	while (head != &closed)
+		if (push_try(m, call, &head))
+			return 0;
+	return -ESHUTDOWN;
+}
+
+void m0_rpc__wakers_wait(const struct m0_rpc__machine *m)
+{
+	while (__atomic_load_n(&m->rml_wakers_nr, __ATOMIC_ACQUIRE) != 0)
+		;
 }
 
 bool m0_rpc__calls_wait(const struct m0_rpc__machine *m)

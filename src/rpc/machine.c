@@ -495,6 +495,8 @@ void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 	__atomic_store_n(&m->rml_stops, 1, __ATOMIC_SEQ_CST);
 	m0_rpc__do(m, stop_begin, &abort);
 	(void)m0_rpc__wait(m, is_quiet, m, M0_TIME_NEVER);
+	/* The threads of stores and pools, which told it the last things. */
+	m0_rpc__wakers_wait(m);
 	/* One of those who stop it goes on, and the others have no machine to
 	 * wait for any more. */
 	if (__atomic_exchange_n(&m->rml_ends, 1, __ATOMIC_SEQ_CST) != 0)
@@ -513,6 +515,7 @@ void m0_rpc_machine_fini(struct m0_rpc_machine *machine)
 	M0_PRE(m0_list_is_empty(&m->rml_conns));
 	m0_rpc__do(m, m0_rpc__clients_fini, NULL);
 	m0_rpc__watch_end(m);
+	m0_rpc__wakers_wait(m);
 	lib_fini(m, true);
 }
 

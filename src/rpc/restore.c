@@ -33,6 +33,8 @@ struct m0_rpc__shake {
 	struct m0_rpc_session_est shk_est;
 	enum m0_rpc__shake_kind   shk_kind;
 	int32_t                   shk_rc;
+	/** It ran well and changed nothing. */
+	bool shk_has_read;
 	/** What was found. */
 	struct m0_rpc_record_session shk_session;
 	struct blob                 *shk_blobs;
@@ -170,8 +172,10 @@ static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 		return rc;
 	if (rc == 0 && known > packet->rwp_incarnation)
 		return -ESTALE;
-	if (rc == 0 && known == packet->rwp_incarnation)
+	if (rc == 0 && known == packet->rwp_incarnation) {
+		shake->shk_has_read = true;
 		return 0;
+	}
 	/* What an older one had in streams is of no use to this one. */
 	if (rc == 0)
 		rc = m0_rpc_record_client_del(tx, packet->rwp_sender);
@@ -192,9 +196,11 @@ static int resume_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 	if (rc == 0 &&
 	    shake->shk_session.rrs_incarnation != packet->rwp_incarnation)
 		rc = -ENOENT;
-	return rc
-		       ?: m0_rpc_record_replies(tx, packet->rwp_sender, id,
-						blob_found, shake);
+	rc = rc
+		     ?: m0_rpc_record_replies(tx, packet->rwp_sender, id,
+					      blob_found, shake);
+	shake->shk_has_read = rc == 0;
+	return rc;
 }
 
 static int create_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
@@ -242,7 +248,10 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		if (rc == 0 && s != NULL)
 			blobs_give(shake, s);
 	}
-	m0_rpc__shake_done(m, came, shake->shk_kind, rc);
+	/* What it shared a commit with has failed, a full disk say: nothing is
+	 * known against the client, who asks again. */
+	if (shake->shk_rc == 0 || !shake->shk_has_read)
+		m0_rpc__shake_done(m, came, shake->shk_kind, rc);
 	blobs_free(shake);
 	--m->rml_executing_nr;
 	m0_rpc__target_put(came->rca_target);

@@ -73,6 +73,8 @@ struct m0_rpc__call {
  * @retval -ESHUTDOWN  the machine has ended: it will not be run.
  */
 int m0_rpc__call_push(struct m0_rpc__machine *m, struct m0_rpc__call *call);
+/** Until nobody is inside a wake of the machine. */
+void m0_rpc__wakers_wait(const struct m0_rpc__machine *m);
 /**
  * Runs fn(machine, arg) where the machine moves, and waits. An application's
  * thread, or the machine's own. Also when the machine has ended.
@@ -137,6 +139,8 @@ struct m0_rpc__machine {
 	_Alignas(64) struct m0_rpc__call *rml_inbox;
 	/** Items in inbox and cache. Atomic. */
 	uint32_t rml_cached_nr;
+	/** Threads that push to an empty inbox, until they have woken. Atomic. */
+	uint32_t rml_wakers_nr;
 	/** Threads that wait; rml_waiters under the lock. */
 	_Alignas(64) uint32_t rml_waiters_nr;
 	struct m0_mutex rml_waiters_lock;

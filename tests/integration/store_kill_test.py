@@ -183,7 +183,7 @@ class StoreKill(cli.Case):
         self.pause(0.2, 0.3)
         self.end()
         acknowledged, refused = self.check()
-        self.assertGreater(acknowledged, 5 * TURNS)
+        self.assertGreater(acknowledged, TURNS)
         self.assertEqual(refused, 0)
 
     def refusals(self):
