@@ -219,8 +219,10 @@ static void cut_one(unsigned which)
 	rt_ends(rt_ask(lt.lt_rtc, RT_ECHO, 0, 1), 0, "echo");
 	addr_add(lt.lt_server, lt.lt_addr[which]);
 	state_wait(lt.lt_addr[which], M0_RPC_LINK_UP);
-	CF_EQ(info(lt.lt_rtc, lt.lt_addr[1 - which]).lki_deaths_nr, 0,
-	      "the other has lived");
+	/* Threads may be kept from running for longer than a link lives. */
+	if (cf.c_sim)
+		CF_EQ(info(lt.lt_rtc, lt.lt_addr[1 - which]).lki_deaths_nr, 0,
+		      "the other has lived");
 }
 
 /* The link of handshakes is cut in the middle of streams. */
@@ -295,8 +297,10 @@ RT_CASE(black_hole)
 	log_check(STREAMS * EACH);
 	CF_EQ(info(lt.lt_rtc, lt.lt_addr[1]).lki_state, M0_RPC_LINK_DOWN,
 	      "it is dead");
-	CF_EQ(info(lt.lt_rtc, lt.lt_addr[0]).lki_state, M0_RPC_LINK_UP,
-	      "the other is not");
+	state_wait(lt.lt_addr[0], M0_RPC_LINK_UP);
+	if (cf.c_sim)
+		CF_EQ(info(lt.lt_rtc, lt.lt_addr[0]).lki_deaths_nr, 0,
+		      "the other has lived");
 	way_cut(false);
 	state_wait(lt.lt_addr[1], M0_RPC_LINK_UP);
 }
