@@ -206,7 +206,8 @@ struct m0_lnd_ops {
 	void (*ldo_xmit)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx);
 	/**
 	 * Ends the message soon with -ECANCELED if none of it has left;
-	 * otherwise it ends as it would have.
+	 * otherwise it ends as it would have, within a time that the driver
+	 * states, whatever the peer does.
 	 */
 	void (*ldo_tx_cancel)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx);
 	/**

@@ -54,8 +54,8 @@
  *
  * A buffer that is cancelled or whose time has come ends at once if it waits, or
  * is being filled. One whose bytes are on their way to a peer that does not take
- * them ends when they have left, or when the peer is given up: lc_timeout_ms of
- * the node later at the latest.
+ * them, or takes them slowly, ends when they have left, or when the peer is given
+ * up: lc_timeout_ms of the node later at the latest.
  * Seed 001; section "Match bits" and those after it.
  */
 #ifndef M0_XLNET_H

@@ -13,8 +13,10 @@ struct sw_world sw;
 struct sw_sums  sw_sums;
 
 static const char *const fault_names[SW_FAULTS_NR] = {
-	"cut",  "one-way", "reset", "slow-reader", "half-open", "crash",
-	"kill", "jitter",  "late",  "skew",        "stop",      "unreachable",
+	"cut",       "one-way",    "reset",          "slow-reader",
+	"half-open", "crash",      "kill",           "jitter",
+	"late",      "skew",       "stop",           "unreachable",
+	"rule-drop", "rule-delay", "rule-duplicate", "rule-cut",
 };
 
 uint64_t sw_rand(uint64_t bound)
@@ -116,6 +118,36 @@ void sw_run_ms(uint64_t ms)
 
 /* -- nodes --------------------------------------------------------------------- */
 
+static void rule_add(struct sw_node *node, enum m0_lnet_fault_kind kind,
+		     uint64_t rate)
+{
+	struct m0_lnet_fault_attr attr;
+	char                      why[M0_LNET_WHY_BYTES];
+
+	m0_lnet_fault_attr_init(&attr, kind);
+	attr.lfa_rate = rate;
+	attr.lfa_seed = 1 + sw_rand(1000);
+	if (kind == M0_LNET_FAULT_DELAY) {
+		attr.lfa_latency_ms = 1 + sw_rand(400);
+		sw.w_delay_ns_max = 400 * M0_TIME_ONE_MSEC;
+	}
+	SW_TRUE(m0_lnet_fault_add(node->n_lnet, &attr, why) == 0, "%s", why);
+}
+
+static void rules_add(struct sw_node *node)
+{
+	if (sw.w_is_healed || sw_one_in(3))
+		return;
+	if (sw.w_faults & SW_RULE_DROP)
+		rule_add(node, M0_LNET_FAULT_DROP, 10 + sw_rand(100));
+	if (sw.w_faults & SW_RULE_DELAY)
+		rule_add(node, M0_LNET_FAULT_DELAY, 5 + sw_rand(100));
+	if (sw.w_faults & SW_RULE_DUPLICATE)
+		rule_add(node, M0_LNET_FAULT_DUPLICATE, 5 + sw_rand(100));
+	if (sw.w_faults & SW_RULE_CUT)
+		rule_add(node, M0_LNET_FAULT_CUT, 20 + sw_rand(200));
+}
+
 static void node_up(struct sw_node *node)
 {
 	static struct m0_lnet_cfg cfg;
@@ -136,6 +168,7 @@ static void node_up(struct sw_node *node)
 	cfg.lc_discovery = !sw_one_in(4);
 	SW_TRUE(m0_lnet_open(&node->n_lnet, &cfg, why) == 0, "%s: %s",
 		node->n_name, why);
+	rules_add(node);
 	SW_TRUE(m0_net_lnet_use(node->n_lnet) == 0, "use");
 	SW_TRUE(m0_net_domain_init(&node->n_dom, &m0_net_lnet_xprt) == 0,
 		"a domain");
@@ -413,10 +446,14 @@ static void liveness(void)
 {
 	unsigned i;
 
-	for (i = 0; i < sw.w_nodes_nr; ++i)
-		heal(&sw.w_node[i]);
-	come_back(true);
 	sw.w_is_healed = true;
+	for (i = 0; i < sw.w_nodes_nr; ++i) {
+		heal(&sw.w_node[i]);
+		if (sw.w_node[i].n_up)
+			(void)m0_lnet_fault_del(sw.w_node[i].n_lnet,
+						M0_LNET_FAULT_ANY, NULL, NULL);
+	}
+	come_back(true);
 	m0_sim_say(sw.w_sim, "faults are over");
 	sw_must_ms(sw_ops_are_over, NULL,
 		   5000 + 4 * sw.w_timeout_ms + SW_SLACK_MS,

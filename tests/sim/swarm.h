@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "m0/lnet.h"
+#include "m0/lnet_fault.h"
 #include "m0/rpc.h"
 #include "m0/sim_net.h"
 #include "m0/xlnet.h"
@@ -51,7 +52,12 @@ enum sw_fault {
 	SW_SKEW = 1 << 9,
 	SW_STOP = 1 << 10,
 	SW_UNREACHABLE = 1 << 11,
-	SW_FAULTS_NR = 12
+	/* Rules in the nodes: messages lost, late, doubled, connections cut. */
+	SW_RULE_DROP = 1 << 12,
+	SW_RULE_DELAY = 1 << 13,
+	SW_RULE_DUPLICATE = 1 << 14,
+	SW_RULE_CUT = 1 << 15,
+	SW_FAULTS_NR = 16
 };
 
 /** A connection of a client to a service, and its session. */
@@ -151,6 +157,8 @@ struct sw_world {
 	/** Of every node. */
 	uint64_t  w_timeout_ms;
 	m0_time_t w_late_ns_max;
+	/** By rules. */
+	m0_time_t w_delay_ns_max;
 	bool      w_is_healed;
 	/** The application waited in a call: machines were not polled. */
 	m0_time_t w_pumped_at;

@@ -37,6 +37,11 @@ static m0_time_t open_deadline(struct m0_sock_conn *conn)
 			return 0;
 		next = late;
 	}
+	if (M0_UNLIKELY(conn->cn_out_by != 0)) {
+		if (conn->cn_out_by <= now)
+			return 0;
+		next = min64u(next, conn->cn_out_by);
+	}
 	if (!m0_list_is_empty(&conn->cn_out)) {
 		late = m0_time_add(m0_sock__out_since(conn), timeout);
 		if (late <= now)

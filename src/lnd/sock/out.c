@@ -104,6 +104,17 @@ bool m0_sock__out_take(struct m0_lnd_tx *tx)
 	return true;
 }
 
+void m0_sock__out_hurry(struct m0_sock_conn *conn)
+{
+	struct m0_sock *sock = conn->cn_sock;
+
+	if (conn->cn_out_by != 0)
+		return;
+	conn->cn_out_by =
+		m0_time_add(sock->sk_now, sock->sk_cfg.soc_timeout_ns);
+	m0_sock__alarm_by(sock, &conn->cn_alarm, conn->cn_out_by);
+}
+
 m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
 {
 	m0_time_t            now = conn->cn_sock->sk_now;
@@ -365,6 +376,7 @@ static void queue_advance(struct m0_sock_conn *conn, uint64_t nr,
 		}
 		nr -= left;
 		conn->cn_out_at = 0;
+		conn->cn_out_by = 0;
 		if (link == &conn->cn_own) {
 			own_left(conn);
 			continue;

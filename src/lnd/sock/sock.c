@@ -312,8 +312,10 @@ static void sock_tx_cancel(struct m0_lnd_ni *lnd_ni, struct m0_lnd_tx *tx)
 		return;
 	if (tx->ltx_priv[1] == tx)
 		m0_list_del(&tx->ltx_link);
-	else if (!m0_sock__out_take(tx))
+	else if (!m0_sock__out_take(tx)) {
+		m0_sock__out_hurry(tx->ltx_priv[1]);
 		return;
+	}
 	m0_sock__tx_end(tx, -ECANCELED, M0_LND_LOCAL_INTERRUPT);
 }
 

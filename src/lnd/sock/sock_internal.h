@@ -284,6 +284,8 @@ struct m0_sock_conn {
 	struct m0_list cn_out;
 	/** Of the first: bytes that have left. */
 	m0_bcount_t cn_out_at;
+	/** Not 0: it was cancelled, and must have left by then. */
+	m0_time_t   cn_out_by;
 	m0_bcount_t cn_out_bytes;
 	/** Since when it is as it is; not known yet if cn_out_new. */
 	m0_time_t cn_out_since;
@@ -471,6 +473,11 @@ m0_time_t m0_sock__out_since(struct m0_sock_conn *conn);
 m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn);
 /** Takes a message that has not begun out of its queue. False: it has. */
 bool m0_sock__out_take(struct m0_lnd_tx *tx);
+/**
+ * The first of the queue, gone in part, is wanted no more: if it has not left
+ * within the time-out the peer is given up, however slowly he reads.
+ */
+void m0_sock__out_hurry(struct m0_sock_conn *conn);
 /** Ends all messages; the connection is dead. */
 void m0_sock__out_kill(struct m0_sock_conn *conn, int status);
 

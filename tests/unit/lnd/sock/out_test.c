@@ -338,6 +338,31 @@ static void cancel_ends_what_has_not_begun(void **state)
 	rig_run(&rig);
 }
 
+/* A peer that takes a byte now and then keeps what is cancelled no longer than
+ * one that takes none. */
+static void cancel_of_what_has_begun_is_bounded(void **state)
+{
+	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	unsigned           i;
+
+	(void)state;
+	his->rs_room = 10;
+	send_one(0, 0);
+	rig_run(&rig);
+	for (i = 1; i <= 6; ++i) {
+		assert_int_equal(txs[0].rt_done, 0);
+		his->rs_room = 1;
+		his->rs_out = true;
+		rig_pass(&rig, RIG_SECONDS(20));
+		/* At 60 s: at 110 the time-out is over. */
+		if (i == 3)
+			cancel(0);
+	}
+	assert_true(his->rs_hung);
+	assert_int_equal(txs[0].rt_done, 1);
+	assert_int_equal(txs[0].rt_status, -ETIMEDOUT);
+}
+
 /* What waits for a connection can be cancelled, too. */
 static void cancel_while_connecting(void **state)
 {
@@ -640,6 +665,7 @@ int main(void)
 		CASE(partial_writes_lose_nothing),
 		CASE(message_without_header_fails),
 		CASE(cancel_ends_what_has_not_begun),
+		CASE(cancel_of_what_has_begun_is_bounded),
 		CASE(cancel_while_connecting),
 		CASE(cancel_of_what_has_left_does_nothing),
 		CASE(deadline_ends_what_has_not_begun),
