@@ -15,8 +15,7 @@ static bool reply_move(struct m0_rpc_item *reply, struct m0_rpc__target *target)
 	struct m0_rpc__target *old = il->ril_target;
 
 	/* Where it is cached, or its packet is, it was sent to last. */
-	if (!(il->ril_flags & M0_RPC__IF_AGAIN) &&
-	    m0_rpc__item_unform(reply)) {
+	if (!(il->ril_flags & M0_RPC__IF_AGAIN) && m0_rpc__item_unform(reply)) {
 		m0_rpc__target_check(old);
 		return true;
 	}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Destinations of a machine and the library's own items to them: one for each
+ * place and policy, as long as somebody holds it; so many notices and no more.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "m0/mem.h"
+#include "rpc/rpc_internal.h"
+
+static struct m0_net_domain     dom;
+static struct m0_rpc_machine    machine;
+static struct m0_rpc__machine  *m;
+static struct m0_rpc__machine  *before;
+static struct m0_net_end_point *ep[2];
+
+static int up(void **state)
+{
+	struct m0_rpc_cfg cfg;
+
+	(void)state;
+	m0_rpc_cfg_init(&cfg);
+	cfg.rc_inline = true;
+	assert_int_equal(m0_net_domain_init(&dom, &m0_net_bulk_mem_xprt), 0);
+	assert_int_equal(m0_rpc_machine_init(&machine, &dom, &cfg,
+					     "127.0.0.1:7100", NULL,
+					     M0_BUFFER_ANY_COLOUR, 0, 0),
+			 0);
+	m = machine.rm_lib;
+	assert_int_equal(m0_net_end_point_create(&ep[0], &machine.rm_tm,
+						 "127.0.0.1:7101"),
+			 0);
+	assert_int_equal(m0_net_end_point_create(&ep[1], &machine.rm_tm,
+						 "127.0.0.1:7102"),
+			 0);
+	before = m0_rpc__enter(m);
+	return 0;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	m0_rpc__leave(before);
+	(void)m0_net_end_point_put(ep[0]);
+	(void)m0_net_end_point_put(ep[1]);
+	m0_rpc_machine_fini(&machine);
+	(void)m0_net_domain_fini(&dom);
+	return 0;
+}
+
+/* The same for the same place and policy, also when another was asked for in
+ * between; another for each other. */
+static void target_is_one_for_place_and_policy(void **state)
+{
+	struct m0_rpc__target *t[4];
+	unsigned               i;
+
+	(void)state;
+	t[0] = m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
+	t[1] = m0_rpc__target_get(m, ep[0], &m0_rpc_frm_data);
+	t[2] = m0_rpc__target_get(m, ep[1], &m0_rpc_frm_fifo);
+	t[3] = m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
+	assert_ptr_equal(t[0], t[3]);
+	assert_ptr_not_equal(t[0], t[1]);
+	assert_ptr_not_equal(t[0], t[2]);
+	assert_ptr_not_equal(t[1], t[2]);
+	assert_int_equal(t[0]->trg_refs, 2);
+	assert_ptr_equal(t[2]->trg_key.trk_ep, ep[1]);
+	for (i = 0; i < ARRAY_SIZE(t); ++i)
+		m0_rpc__target_put(t[i]);
+	assert_null(m0_hash_first(&m->rml_targets));
+}
+
+/* The last one lets go of it, and it is not found by its shadow. */
+static void target_put_last_is_forgotten(void **state)
+{
+	struct m0_rpc__target *t;
+
+	(void)state;
+	t = m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
+	m0_rpc__target_ref(t);
+	m0_rpc__target_put(t);
+	assert_non_null(m0_hash_first(&m->rml_targets));
+	m0_rpc__target_put(t);
+	assert_null(m0_hash_first(&m->rml_targets));
+	assert_null(m->rml_target_last);
+	t = m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
+	assert_int_equal(t->trg_refs, 1);
+	m0_rpc__target_put(t);
+}
+
+/* By text: the same as by its end point; what is no address leaves nothing. */
+static void target_is_found_by_address(void **state)
+{
+	struct m0_rpc__target *t = NULL;
+	struct m0_rpc__target *other;
+
+	(void)state;
+	assert_true(m0_rpc__target_find(m, &machine.rm_tm, "nowhere",
+					&m0_rpc_frm_fifo, &t) < 0);
+	assert_null(m0_hash_first(&m->rml_targets));
+	assert_int_equal(m0_rpc__target_find(m, &machine.rm_tm,
+					     "127.0.0.1:7101",
+					     &m0_rpc_frm_fifo, &t),
+			 0);
+	other = m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
+	assert_ptr_equal(t, other);
+	assert_true(m0_rpc__targets_are_idle(m));
+	m0_rpc__target_put(t);
+	m0_rpc__target_put(other);
+}
+
+/* ----------------------------------------------------------------- notes -- */
+
+/* Opcodes below 64 are the library's, each of a kind, none to be sent again
+ * outside its protocol. */
+static void note_types_are_of_their_opcode(void **state)
+{
+	static const enum m0_rpc_wire_op replies[] = {
+		M0_RPC_OP_CONN_ESTABLISH_REPLY,
+		M0_RPC_OP_SESSION_TERMINATE_REPLY, M0_RPC_OP_STATUS,
+		M0_RPC_OP_REFUSED
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(replies); ++i) {
+		assert_int_equal(m0_rpc__lib_type(replies[i])->rit_opcode,
+				 replies[i]);
+		assert_int_equal(m0_rpc__lib_type(replies[i])->rit_flags,
+				 M0_RPC_ITEM_TYPE_REPLY);
+	}
+	assert_int_equal(m0_rpc__lib_type(M0_RPC_OP_CONN_ESTABLISH)->rit_flags,
+			 M0_RPC_ITEM_TYPE_REQUEST);
+	assert_int_equal(m0_rpc__lib_type(M0_RPC_OP_SKIP)->rit_flags,
+			 M0_RPC_ITEM_TYPE_ONEWAY);
+}
+
+/* A note's body is what was written, and it goes with its last reference. */
+static void note_encodes_its_body(void **state)
+{
+	struct m0_rpc__note *note =
+		m0_rpc__note_new(m, M0_RPC_OP_CONN_ESTABLISH, 16);
+	char                 bytes[8] = { 0 };
+
+	(void)state;
+	assert_true(m0_rpc__is_note(&note->rno_item));
+	memcpy(note->rno_body, "handshak", 8);
+	note->rno_nr = 8;
+	assert_int_equal(m0_rpc__note_ops.rito_payload_size(&note->rno_item),
+			 8);
+	assert_int_equal(m0_rpc__note_ops.rito_encode(&note->rno_item, bytes,
+						      sizeof bytes),
+			 0);
+	assert_memory_equal(bytes, "handshak", 8);
+	m0_rpc_item_get(&note->rno_item);
+	m0_rpc_item_put(&note->rno_item);
+	m0_rpc_item_put(&note->rno_item);
+}
+
+/* To one place so many, whatever it asks; they are counted off as they go. */
+static void notices_to_a_place_are_bounded(void **state)
+{
+	struct m0_rpc__note   *note[M0_RPC__NOTICES_EACH_MAX];
+	struct m0_rpc__target *t =
+		m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
+	struct m0_rpc__target *other =
+		m0_rpc__target_get(m, ep[1], &m0_rpc_frm_fifo);
+	struct m0_rpc__note   *more;
+	unsigned               i;
+
+	(void)state;
+	assert_null(m0_rpc__notice_new(NULL, M0_RPC_OP_REFUSED, 0));
+	for (i = 0; i < ARRAY_SIZE(note); ++i) {
+		note[i] = m0_rpc__notice_new(t, M0_RPC_OP_REFUSED, 0);
+		assert_non_null(note[i]);
+	}
+	assert_null(m0_rpc__notice_new(t, M0_RPC_OP_REFUSED, 0));
+	assert_int_equal(t->trg_refs, 1 + ARRAY_SIZE(note));
+	/* Another place has its own. */
+	more = m0_rpc__notice_new(other, M0_RPC_OP_REFUSED, 0);
+	assert_non_null(more);
+	m0_rpc_item_put(&more->rno_item);
+	m0_rpc_item_put(&note[0]->rno_item);
+	note[0] = m0_rpc__notice_new(t, M0_RPC_OP_REFUSED, 0);
+	assert_non_null(note[0]);
+	for (i = 0; i < ARRAY_SIZE(note); ++i)
+		m0_rpc_item_put(&note[i]->rno_item);
+	assert_int_equal(m->rml_notices_nr, 0);
+	assert_int_equal(t->trg_notices_nr, 0);
+	m0_rpc__target_put(other);
+	m0_rpc__target_put(t);
+}
+
+/* Of the machine so many, to however many places. */
+static void notices_of_a_machine_are_bounded(void **state)
+{
+	struct m0_rpc__target *t =
+		m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
+
+	(void)state;
+	m->rml_notices_nr = M0_RPC__NOTICES_MAX;
+	assert_null(m0_rpc__notice_new(t, M0_RPC_OP_REFUSED, 0));
+	assert_int_equal(t->trg_refs, 1);
+	m->rml_notices_nr = 0;
+	m0_rpc__target_put(t);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, up, down)
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		CASE(target_is_one_for_place_and_policy),
+		CASE(target_put_last_is_forgotten),
+		CASE(target_is_found_by_address),
+		CASE(note_types_are_of_their_opcode),
+		CASE(note_encodes_its_body),
+		CASE(notices_to_a_place_are_bounded),
+		CASE(notices_of_a_machine_are_bounded),
+	};
+	int rc;
+
+	if (m0_net_init() != 0)
+		return 1;
+	rc = cmocka_run_group_tests_name("target", cases, NULL, NULL);
+	m0_net_fini();
+	return rc;
+}
