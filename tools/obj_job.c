@@ -24,6 +24,7 @@ int obj_job_open(struct obj_job *job, const struct obj_args *args,
 			      tool_errtext(rc));
 		obj_job_close(job);
 	}
+	job->jb_client.oc_start = m0_time_now();
 	return fail->tf_exit;
 }
 
