@@ -177,6 +177,43 @@ static void reply_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 				 m0_rpc__item_of(il));
 }
 
+static void status_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__item *il =
+		container_of(call, struct m0_rpc__item, ril_call);
+
+	m0_rpc__request_finish(m, m0_rpc__item_of(il), NULL, il->ril_status);
+}
+
+static void answered_set(struct m0_rpc_item *request)
+{
+	M0_PRE(!(__atomic_fetch_or(&m0_rpc__il(request)->ril_flags,
+				   M0_RPC__IF_ANSWERED, __ATOMIC_RELAXED) &
+		 M0_RPC__IF_ANSWERED));
+}
+
+/*
+ * There is no memory for a status: perhaps when the request ends. In a
+ * transaction its absence says so, and nothing changes.
+ */
+static void answer_later(struct m0_rpc__machine *m, struct m0_rpc_item *request,
+			 int rc)
+{
+	struct m0_rpc__item *il = m0_rpc__il(request);
+
+	answered_set(request);
+	if (il->ril_job != NULL)
+		return;
+	if (m0_rpc__is_here(m) && il->ril_sstream == NULL) {
+		m0_rpc__request_finish(m, request, NULL, rc);
+		return;
+	}
+	il->ril_status = rc;
+	il->ril_call.rcl_run = status_run;
+	rc = m0_rpc__call_push(m, &il->ril_call);
+	M0_ASSERT_INFO(rc == 0, "requests are waited for by stop");
+}
+
 /* The reply is prepared; any thread. */
 static void answer(struct m0_rpc__machine *m, struct m0_rpc_item *request,
 		   struct m0_rpc_item *reply)
@@ -184,9 +221,7 @@ static void answer(struct m0_rpc__machine *m, struct m0_rpc_item *request,
 	struct m0_rpc__item *il = m0_rpc__il(request);
 	int                  rc;
 
-	M0_PRE(!(__atomic_fetch_or(&il->ril_flags, M0_RPC__IF_ANSWERED,
-				   __ATOMIC_RELAXED) &
-		 M0_RPC__IF_ANSWERED));
+	answered_set(request);
 	if (il->ril_job != NULL) {
 		il->ril_answer = reply;
 		return;
@@ -208,8 +243,10 @@ void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc)
 	struct m0_rpc_item     *reply = status_item(m, rc);
 
 	M0_PRE(request->ri_state == M0_RPC_ITEM_ACCEPTED);
-	M0_ASSERT_INFO(reply != NULL, "no memory for a status");
-	answer(m, request, reply);
+	if (reply == NULL)
+		answer_later(m, request, rc);
+	else
+		answer(m, request, reply);
 }
 
 void m0_rpc_reply_post(struct m0_rpc_item *request, struct m0_rpc_item *reply)

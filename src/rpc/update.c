@@ -67,8 +67,15 @@ static int job_run(struct m0_rpc_store_job *store_job, struct m0_rpc_tx *tx)
 		return -ESTALE;
 	if (job->job_update != NULL)
 		job->job_update(job->job_request, tx);
-	M0_ASSERT_INFO(m0_rpc__il(job->job_request)->ril_answer != NULL,
-		       "an update answers its request");
+	M0_ASSERT_INFO(
+		(__atomic_load_n(&m0_rpc__il(job->job_request)->ril_flags,
+				 __ATOMIC_RELAXED) &
+		 M0_RPC__IF_ANSWERED) != 0 ||
+			m0_rpc__il(job->job_request)->ril_answer != NULL,
+		"an update answers its request");
+	/* There was no memory for it: nothing is to change. */
+	if (m0_rpc__il(job->job_request)->ril_answer == NULL)
+		return -ENOMEM;
 	return job->job_machine->rml_store_is_own ? 0 : record_put(job, tx);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The RPC layer on its transports: what it does without memory, at either end. */
 #include "fail/fail.h"
+#include "fail/fail_bulk.h"
 #include "fail/fail_ends.h"
 
 #include "m0/rpc.h"
@@ -37,6 +38,14 @@ static struct m0_rpc_item_type     word = {
 	    .rit_ops = &word_ops,
 	    .rit_flags = M0_RPC_ITEM_TYPE_ONEWAY,
 	    .rit_name = "word",
+};
+
+static struct m0_rpc_item_type_ops bulk_ops;
+static struct m0_rpc_item_type     bulk = {
+	    .rit_opcode = OPCODE + 4,
+	    .rit_ops = &bulk_ops,
+	    .rit_flags = M0_RPC_ITEM_TYPE_REQUEST,
+	    .rit_name = "bulk",
 };
 
 static unsigned adds_nr;
@@ -135,6 +144,7 @@ static void talk(struct m0_rpc_session *session)
 	FAIL_TRY(ask(session, &add, 1));
 	FAIL_TRY(ask(session, &add, 2));
 	FAIL_TRY(say(session->s_conn));
+	FAIL_TRY(fail_bulk_send(session, &bulk));
 }
 
 static void client_run(struct m0_rpc_machine *machine, const char *addr)
@@ -166,10 +176,14 @@ static void types_register(void)
 	FAIL_TRY(m0_rpc_item_type_register(&echo));
 	FAIL_TRY(m0_rpc_item_type_register(&answer));
 	FAIL_TRY(m0_rpc_item_type_register(&word));
+	bulk_ops = m0_rpc_raw_ops;
+	bulk_ops.rito_deliver = fail_bulk_deliver;
+	FAIL_TRY(m0_rpc_item_type_register(&bulk));
 }
 
 static void types_deregister(void)
 {
+	m0_rpc_item_type_deregister(&bulk);
 	m0_rpc_item_type_deregister(&word);
 	m0_rpc_item_type_deregister(&answer);
 	m0_rpc_item_type_deregister(&echo);
