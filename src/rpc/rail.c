@@ -178,18 +178,29 @@ static void add_do(struct m0_rpc__machine *m, void *arg)
 	rail_deliver(rail);
 }
 
-int m0_rpc_machine_link_add(struct m0_rpc_machine *machine, const char *ep_addr)
+static bool place_take(struct m0_rpc__machine *m)
 {
-	struct m0_rpc__machine *m = machine->rm_lib;
-	struct m0_rpc__rail    *rail;
-	int                     rc;
+	bool is_room;
 
-	M0_PRE(!m0_rpc__is_here(m));
-	if (__atomic_load_n(&m->rml_stops, __ATOMIC_SEQ_CST))
-		return -ESHUTDOWN;
-	if (m->rml_rails_nr == ARRAY_SIZE(m->rml_rails))
-		return -ENOSPC;
-	rail = rail_new(m);
+	m0_mutex_lock(&m->rml_rails_lock);
+	is_room = m->rml_rails_taken < ARRAY_SIZE(m->rml_rails);
+	m->rml_rails_taken += is_room;
+	m0_mutex_unlock(&m->rml_rails_lock);
+	return is_room;
+}
+
+static void place_give(struct m0_rpc__machine *m)
+{
+	m0_mutex_lock(&m->rml_rails_lock);
+	--m->rml_rails_taken;
+	m0_mutex_unlock(&m->rml_rails_lock);
+}
+
+static int rail_add(struct m0_rpc__machine *m, const char *ep_addr)
+{
+	struct m0_rpc__rail *rail = rail_new(m);
+	int                  rc;
+
 	if (rail == NULL)
 		return -ENOMEM;
 	rc = m0_net_tm_init(&rail->rrl_tm, m->rml_dom);
@@ -204,6 +215,22 @@ int m0_rpc_machine_link_add(struct m0_rpc_machine *machine, const char *ep_addr)
 	}
 	m0_rpc__do(m, add_do, rail);
 	return 0;
+}
+
+int m0_rpc_machine_link_add(struct m0_rpc_machine *machine, const char *ep_addr)
+{
+	struct m0_rpc__machine *m = machine->rm_lib;
+	int                     rc;
+
+	M0_PRE(!m0_rpc__is_here(m));
+	if (__atomic_load_n(&m->rml_stops, __ATOMIC_SEQ_CST))
+		return -ESHUTDOWN;
+	if (!place_take(m))
+		return -ENOSPC;
+	rc = rail_add(m, ep_addr);
+	if (rc != 0)
+		place_give(m);
+	return rc;
 }
 
 /* ------------------------------------------------------------------- end -- */
@@ -272,6 +299,7 @@ static void del_do(struct m0_rpc__machine *m, void *arg)
 			take->tkg_rail = m->rml_rails[i];
 	if (take->tkg_rail != NULL) {
 		--m->rml_rails_nr;
+		--m->rml_rails_taken;
 		for (--i; i < m->rml_rails_nr; ++i)
 			m->rml_rails[i] = m->rml_rails[i + 1];
 		take->tkg_rail->rrl_next = m->rml_rails_gone;

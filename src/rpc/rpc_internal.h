@@ -210,6 +210,8 @@ struct m0_rpc__machine {
 	 * them. */
 	struct m0_rpc__rail *rml_rails[M0_RPC_LINKS_MAX - 1];
 	uint32_t             rml_rails_nr;
+	/** With those being started. Under the lock. */
+	uint32_t             rml_rails_taken;
 	struct m0_rpc__rail *rml_rails_gone;
 	struct m0_mutex      rml_rails_lock;
 

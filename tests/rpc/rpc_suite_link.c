@@ -525,6 +525,13 @@ RT_CASE(arguments)
 	CF_EQ(m0_rpc_machine_link_add(m, all[1]), -EINVAL, "bad");
 	CF_EQ(m0_rpc_machine_link_del(m, lt.lt_client->rtm_addr), -ENOENT,
 	      "not the first one");
+	all[1] = addr[1];
+	for (i = 0; i < M0_RPC_LINKS_MAX - 1; ++i)
+		addr_add(lt.lt_client, all[i]);
+	CF_EQ(m0_rpc_machine_link_add(m, all[i]), -ENOSPC, "9 with the first");
+	addr_del(lt.lt_client, all[0]);
+	addr_add(lt.lt_client, all[i]);
+	CF_EQ(m0_rpc_machine_link_add(m, all[0]), -ENOSPC, "full again");
 }
 
 const struct cf_case rpc_suite_link[] = {
