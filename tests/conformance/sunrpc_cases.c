@@ -85,11 +85,10 @@ static int client_run(struct child *child, struct cf_tm *to, const char *word,
 	(void)close(fds[1]);
 	cf_wait(child_ended, child, "the other client ends");
 	memset(child->ch_text, 0, sizeof child->ch_text);
-	child->ch_nr = (int)read(fds[0], child->ch_text,
-				 sizeof child->ch_text - 1);
+	child->ch_nr =
+		(int)read(fds[0], child->ch_text, sizeof child->ch_text - 1);
 	(void)close(fds[0]);
-	return WIFEXITED(child->ch_status) ? WEXITSTATUS(child->ch_status)
-					   : -1;
+	return WIFEXITED(child->ch_status) ? WEXITSTATUS(child->ch_status) : -1;
 }
 
 /* Sends a message, gets and puts: by m0/sunrpc.x alone. */
@@ -146,8 +145,7 @@ static void put32(struct raw *raw, uint32_t v)
 static void raw_open(struct raw *raw)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_port = htons(
-					    (uint16_t)sunrpc_port()),
+				    .sin_port = htons((uint16_t)sunrpc_port()),
 				    .sin_addr.s_addr = htonl(HOST) };
 
 	raw->ra_nr = 0;
@@ -373,11 +371,10 @@ static void forged(void)
 {
 	struct cf_tm  *t = cf_up(0);
 	struct cf_tm  *may = cf_up(1);
-	struct cf_buf *p =
-		cf_passive(t, M0_NET_QT_PASSIVE_BULK_SEND, 50, may);
-	uint64_t   id = wire_id(p);
-	unsigned   to = id_of(t);
-	struct raw raw;
+	struct cf_buf *p = cf_passive(t, M0_NET_QT_PASSIVE_BULK_SEND, 50, may);
+	uint64_t       id = wire_id(p);
+	unsigned       to = id_of(t);
+	struct raw     raw;
 
 	raw_open(&raw);
 	bulk_put(&raw, GET, id, id_of(may) + 100, to, 3, 50, 0);
@@ -574,8 +571,9 @@ static void lying_servers(void)
 	static const uint32_t call[] = { 0x8000000c, 0, 0, 2 };
 	static const uint32_t denied[] = { 0x80000014, 0, 1, 1, 1, 2 };
 	static const uint32_t garbage[] = { 0x80000018, 0, 1, 0, 0, 0, 4 };
-	static const uint32_t strange[] = { 0x8000001c, 0,  1, 0,
-					    0,          0,  0, 70000 };
+	static const uint32_t strange[] = {
+		0x8000001c, 0, 1, 0, 0, 0, 0, 70000
+	};
 	static const uint32_t cut[] = { 0x80000018, 0, 1, 0, 0, 0, 0 };
 
 	liar(ok, ARRAY_SIZE(ok), true, 0);

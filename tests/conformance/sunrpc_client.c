@@ -65,7 +65,7 @@ static m0_sunrpc_buf_desc desc(const char *id, unsigned qtype, unsigned total)
 /* Piece by piece, until the end is told. */
 static unsigned get(CLIENT *client, const char *id, unsigned room)
 {
-	m0_sunrpc_get args = { .sg_desc = desc(id, 3, room) };
+	m0_sunrpc_get      args = { .sg_desc = desc(id, 3, room) };
 	m0_sunrpc_get_resp res;
 
 	do {
@@ -80,8 +80,7 @@ static unsigned get(CLIENT *client, const char *id, unsigned room)
 		fwrite(res.sgr_buf.sgr_buf_val, 1, res.sgr_buf.sgr_buf_len,
 		       stdout);
 		args.sg_offset += res.sgr_buf.sgr_buf_len;
-		(void)clnt_freeres(client,
-				   (xdrproc_t)xdr_m0_sunrpc_get_resp,
+		(void)clnt_freeres(client, (xdrproc_t)xdr_m0_sunrpc_get_resp,
 				   (char *)&res);
 	} while (res.sgr_eof == 0);
 	return 0;
