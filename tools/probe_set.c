@@ -81,20 +81,34 @@ static void answer_add(struct json_t *list, const struct m0_lnet_probe *probe,
 		jout_num(item, "ns", probe->pr_took_ns);
 }
 
+/* The library takes any NID to ask, but only one of ours to ask from. */
+static bool source_is_wrong(const struct m0_lnet_probe *probe)
+{
+	return probe->pr_status == -EINVAL &&
+	       !m0_lnet_nid_is_any(&probe->pr_self);
+}
+
 static void failure_add(struct json_t *list, const struct m0_lnet_probe *probe,
 			const char *verb, bool json)
 {
 	struct json_t *item = jout_append(list);
 	char           nid[M0_LNET_NIDSTR_SIZE];
+	char           self[M0_LNET_NIDSTR_SIZE];
 	char           text[256];
+	int            nr;
 
 	(void)m0_lnet_nid_print(&probe->pr_nid, nid, sizeof nid);
 	jout_null(item, verb);
 	if (json)
 		jout_str(item, "nid", nid);
 	jout_int(item, "errno", probe->pr_status);
-	snprintf(text, sizeof text, "failed to %s %s: %s", verb, nid,
-		 tool_errtext(probe->pr_status));
+	nr = snprintf(text, sizeof text, "failed to %s %s: %s", verb, nid,
+		      tool_errtext(probe->pr_status));
+	if (source_is_wrong(probe))
+		snprintf(text + nr, sizeof text - (size_t)nr,
+			 " (--source %s is no NID of the node; `colibri net "
+			 "show' lists them)",
+			 m0_lnet_nid_print(&probe->pr_self, self, sizeof self));
 	jout_str(item, "descr", text);
 }
 
@@ -125,7 +139,9 @@ int probe_set_print(const struct probe_set *set, FILE *out, FILE *err)
 			continue;
 		}
 		failure_add(failures, probe, verb, json);
-		code = TOOL_FAILED;
+		if (code != TOOL_USAGE)
+			code = source_is_wrong(probe) ? TOOL_USAGE
+						      : TOOL_FAILED;
 	}
 	if (json) {
 		(void)jout_print(good, out);

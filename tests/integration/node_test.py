@@ -180,6 +180,17 @@ class Asks(Case):
         self.assertIn(failure_text(self.nid(7), errno.ECONNREFUSED),
                       result.stderr)
 
+    def test_source_that_is_not_ours(self):
+        node = self.node(0)
+        for where in (self.options(1), ('--ctl', node.ctl)):
+            for verb in ('ping', 'discover'):
+                result = cli.run(verb, *where, '--source=10.9.8.7@tcp',
+                                 self.nid(0))
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(b'--source 10.9.8.7@tcp is no NID of the node',
+                              result.stderr)
+                self.assertIn(b'colibri net show', result.stderr)
+
     def test_json_has_answers_and_failures(self):
         node = self.node(1)
         self.node(2)
