@@ -132,7 +132,8 @@ static struct place_end *row_say(struct place *place, const struct row *row)
 		       changed.sp_nr);
 		all.sp_nr += changed.sp_nr;
 		/* An address, should one be promised: it is 0. */
-		all.sp_nr += row->r_patch[0].pa_at == H_IPS_NR ? 4 : 0;
+		if (row->r_word < HELLO_V4 && row->r_patch[0].pa_at == H_IPS_NR)
+			all.sp_nr += 4;
 	}
 	speech_say(end, &all);
 	return end;
@@ -163,6 +164,11 @@ static void row_look(struct place *place, const struct row *row,
 		assert_int_equal(hello.sh_version, speech_version(place, 3));
 		assert_true(m0_lnet_nid_eq(&hello.sh_src_nid, &place->pl_nid));
 		assert_true(place_wait_end(end, SOON_MS));
+		break;
+	case STAYS_UNANSWERED:
+		assert_true(speech_hear_hello(end, &hello, SOON_MS));
+		place_run(place, 5);
+		assert_false(end->pe_has_ended);
 		break;
 	case STAYS:
 		if (row->r_word < NOOP) {
