@@ -5,8 +5,7 @@
 enum {
 	SEEDS_NR = 1000,
 	STEPS_MAX = 1000,
-	PUMP_NS = 500 * 1000,
-	RPC_PORTAL_MACHINE = 2
+	PUMP_NS = 500 * 1000
 };
 
 struct sw_world sw;
@@ -17,6 +16,7 @@ static const char *const fault_names[SW_FAULTS_NR] = {
 	"half-open", "crash",      "kill",           "jitter",
 	"late",      "skew",       "stop",           "unreachable",
 	"rule-drop", "rule-delay", "rule-duplicate", "rule-cut",
+	"partition", "rule-corrupt", "rule-rail",
 };
 
 uint64_t sw_rand(uint64_t bound)
@@ -131,6 +131,11 @@ static void rule_add(struct sw_node *node, enum m0_lnet_fault_kind kind,
 		attr.lfa_latency_ms = 1 + sw_rand(400);
 		sw.w_delay_ns_max = 400 * M0_TIME_ONE_MSEC;
 	}
+	/* Packets have a sum, other data has none but ours. */
+	if (kind == M0_LNET_FAULT_CORRUPT) {
+		attr.lfa_msgs = M0_LNET_FAULT_PUT;
+		attr.lfa_portals = 1ULL << SW_RPC_PORTAL;
+	}
 	SW_TRUE(m0_lnet_fault_add(node->n_lnet, &attr, why) == 0, "%s", why);
 }
 
@@ -146,6 +151,38 @@ static void rules_add(struct sw_node *node)
 		rule_add(node, M0_LNET_FAULT_DUPLICATE, 5 + sw_rand(100));
 	if (sw.w_faults & SW_RULE_CUT)
 		rule_add(node, M0_LNET_FAULT_CUT, 20 + sw_rand(200));
+	if (sw.w_faults & SW_RULE_CORRUPT)
+		rule_add(node, M0_LNET_FAULT_CORRUPT, 5 + sw_rand(100));
+}
+
+/* Its rule is told from the others by the network. */
+static struct m0_lnet_nid rail_net(void)
+{
+	struct m0_lnet_nid nid;
+
+	SW_TRUE(m0_lnet_nid_parse_any(&nid, "255.255.255.255@tcp1") == 0,
+		"a network");
+	return nid;
+}
+
+static void rail_dies(struct sw_node *node)
+{
+	struct m0_lnet_fault_attr attr;
+	char                      why[M0_LNET_WHY_BYTES];
+
+	m0_lnet_fault_attr_init(&attr, M0_LNET_FAULT_DROP);
+	attr.lfa_src = rail_net();
+	attr.lfa_all = true;
+	SW_TRUE(m0_lnet_fault_add(node->n_lnet, &attr, why) == 0, "%s", why);
+}
+
+static void rail_lives(struct sw_node *node)
+{
+	struct m0_lnet_nid net = rail_net();
+
+	if (node->n_up && sw.w_faults & SW_RULE_RAIL)
+		(void)m0_lnet_fault_del(node->n_lnet, M0_LNET_FAULT_DROP, &net,
+					NULL);
 }
 
 static void node_up(struct sw_node *node)
@@ -156,7 +193,9 @@ static void node_up(struct sw_node *node)
 
 	m0_sim_host_use(node->n_host);
 	m0_lnet_cfg_default(&cfg);
-	(void)snprintf(text, sizeof text, "tcp(%s)", node->n_ip);
+	(void)snprintf(text, sizeof text,
+		       sw.w_has_rails ? "tcp(%s),tcp1(%s)" : "tcp(%s)",
+		       node->n_ip, node->n_rail_ip);
 	SW_TRUE(m0_lnet_cfg_networks(&cfg, text, why) == 0, "%s", why);
 	cfg.lc_transaction_timeout_ms = sw.w_timeout_ms;
 	cfg.lc_timeout_ms = sw.w_timeout_ms;
@@ -166,6 +205,7 @@ static void node_up(struct sw_node *node)
 	cfg.lc_peer_credits = (unsigned)(1 + sw_rand(8));
 	cfg.lc_conns_per_peer = (unsigned)(1 + sw_rand(2));
 	cfg.lc_discovery = !sw_one_in(4);
+	cfg.lc_peers_colibri = sw.w_is_ip6 && sw_one_in(2);
 	SW_TRUE(m0_lnet_open(&node->n_lnet, &cfg, why) == 0, "%s: %s",
 		node->n_name, why);
 	rules_add(node);
@@ -244,11 +284,42 @@ static void do_life_fault(struct sw_node *node)
 	}
 }
 
+/* Nobody of the one part reaches anybody of the other, until that is over. */
+static void part(bool cut)
+{
+	unsigned side = sw.w_is_parted ? 0 : 1 + (unsigned)sw_rand(4000);
+	unsigned i;
+	unsigned k;
+
+	sw.w_is_parted = cut;
+	for (i = 0; i < sw.w_nodes_nr; ++i)
+		for (k = 0; k < sw.w_nodes_nr; ++k)
+			if (!cut || ((side >> i ^ side >> k) & 1))
+				m0_sim_host_cut_way(sw.w_node[i].n_host,
+						    sw.w_node[k].n_host, cut);
+}
+
+static void do_odd_fault(struct sw_node *node)
+{
+	if (sw_one_in(2)) {
+		if (sw.w_has_rails && node->n_up && fault_is_on(SW_RULE_RAIL))
+			rail_dies(node);
+	} else if (sw.w_is_parted) {
+		part(false);
+	} else if (fault_is_on(SW_PARTITION)) {
+		part(true);
+	}
+}
+
 static void do_net_fault(struct sw_node *node)
 {
 	struct sw_node *other = sw_any();
 
-	switch (sw_rand(6)) {
+	switch (sw_rand(sw.w_is_odd ? 8 : 6)) {
+	case 6:
+	case 7:
+		do_odd_fault(node);
+		break;
 	case 0:
 		if (fault_is_on(SW_CUT))
 			m0_sim_host_cut(node->n_host, true);
@@ -283,6 +354,7 @@ static void heal(struct sw_node *node)
 	m0_sim_host_cut(node->n_host, false);
 	m0_sim_host_slow(node->n_host, 0);
 	m0_sim_host_unreachable(node->n_host, false);
+	rail_lives(node);
 }
 
 static void come_back(bool all)
@@ -302,11 +374,12 @@ static void come_back(bool all)
 
 static void faults_draw(void)
 {
+	unsigned nr = sw.w_is_odd ? SW_FAULTS_NR : SW_FAULTS_PLAIN_NR;
 	char     text[256] = "";
 	unsigned i;
 
 	sw.w_faults = 0;
-	for (i = 0; i < SW_FAULTS_NR; ++i)
+	for (i = 0; i < nr; ++i)
 		if (sw_one_in(3))
 			sw.w_faults |= 1u << i;
 	/* Some peace, to see that things work at all. */
@@ -317,8 +390,10 @@ static void faults_draw(void)
 			(void)snprintf(text + strlen(text),
 				       sizeof text - strlen(text), " %s",
 				       fault_names[i]);
-	m0_sim_options(sw.w_sim, "%u nodes, time-out %lu ms, faults:%s",
+	m0_sim_options(sw.w_sim, "%u nodes, time-out %lu ms%s%s, faults:%s",
 		       sw.w_nodes_nr, (unsigned long)sw.w_timeout_ms,
+		       sw.w_is_ip6 ? ", IPv6" : "",
+		       sw.w_has_rails ? ", two networks" : "",
 		       text[0] == 0 ? " none" : text);
 }
 
@@ -351,18 +426,33 @@ static void links_draw(struct sw_node *node)
 	}
 }
 
+static void names_make(struct sw_node *node, unsigned i)
+{
+	char ips[40];
+
+	node->n_nr = i;
+	(void)snprintf(node->n_name, sizeof node->n_name, "n%u", i);
+	(void)snprintf(node->n_ip, sizeof node->n_ip,
+		       sw.w_is_ip6 ? "fd00::%x" : "10.0.0.%u", 1 + i);
+	(void)snprintf(node->n_rail_ip, sizeof node->n_rail_ip, "10.1.0.%u",
+		       1 + i);
+	(void)snprintf(node->n_addr, sizeof node->n_addr, "%s@tcp:12345:40:1",
+		       node->n_ip);
+	(void)snprintf(node->n_rpc_addr, sizeof node->n_rpc_addr,
+		       "%s@tcp:12345:%u:2", node->n_ip,
+		       sw.w_is_odd ? SW_RPC_PORTAL : SW_PORTAL);
+	(void)snprintf(node->n_rail_addr, sizeof node->n_rail_addr,
+		       "%s@tcp1:12345:%u:3", node->n_rail_ip, SW_RPC_PORTAL);
+	(void)snprintf(ips, sizeof ips, sw.w_has_rails ? "%s %s" : "%s",
+		       node->n_ip, node->n_rail_ip);
+	node->n_host = m0_sim_host_add(node->n_name, ips);
+}
+
 static void node_make(unsigned i)
 {
 	struct sw_node *node = &sw.w_node[i];
 
-	node->n_nr = i;
-	(void)snprintf(node->n_name, sizeof node->n_name, "n%u", i);
-	(void)snprintf(node->n_ip, sizeof node->n_ip, "10.0.0.%u", 1 + i);
-	(void)snprintf(node->n_addr, sizeof node->n_addr, "%s@tcp:12345:40:1",
-		       node->n_ip);
-	(void)snprintf(node->n_rpc_addr, sizeof node->n_rpc_addr,
-		       "%s@tcp:12345:40:2", node->n_ip);
-	node->n_host = m0_sim_host_add(node->n_name, node->n_ip);
+	names_make(node, i);
 	node->n_serves = sw_one_in(3) || i == 0;
 	if (sw.w_faults & SW_SKEW)
 		m0_sim_host_skew(node->n_host,
@@ -388,6 +478,9 @@ static void world_make(struct m0_sim *sim)
 	sw.w_nodes_nr = (unsigned)(2 + (sw_one_in(4) ? sw_rand(SW_NODES - 1)
 						     : sw_rand(4)));
 	sw.w_timeout_ms = 500 + sw_rand(4000);
+	sw.w_is_odd = m0_sim_seed(sim) & 1;
+	sw.w_is_ip6 = sw.w_is_odd && sw_one_in(3);
+	sw.w_has_rails = sw.w_is_odd && sw_one_in(2);
 	faults_draw();
 	net_make();
 	for (i = 0; i < sw.w_nodes_nr; ++i)
@@ -447,6 +540,7 @@ static void liveness(void)
 	unsigned i;
 
 	sw.w_is_healed = true;
+	part(false);
 	for (i = 0; i < sw.w_nodes_nr; ++i) {
 		heal(&sw.w_node[i]);
 		if (sw.w_node[i].n_up)
@@ -459,6 +553,9 @@ static void liveness(void)
 		   5000 + 4 * sw.w_timeout_ms + SW_SLACK_MS,
 		   "all buffers with an end of their own end");
 	sw_must_ms(sw_items_are_over, NULL, 22 * 1000, "all items end");
+	if (sw.w_is_odd)
+		sw_must_ms(sw_bulks_are_over, NULL, 2 * SW_SLACK_MS,
+			   "the memory of all items is free");
 	for (i = 0; i < sw.w_nodes_nr; ++i)
 		sw_ops_meet(&sw.w_node[i], &sw.w_node[(i + 1) % sw.w_nodes_nr]);
 	for (i = 0; i < sw.w_nodes_nr; ++i)
@@ -545,12 +642,14 @@ static void sums_print(void)
 	unsigned qt;
 
 	printf("%lu lives, %lu crashes, %lu faults; %lu items, %lu answered; "
-	       "%lu buffers, good and failed:",
+	       "%lu with bulk, %lu answered; %lu buffers, good and failed:",
 	       (unsigned long)sw_sums.s_lives_nr,
 	       (unsigned long)sw_sums.s_crashes_nr,
 	       (unsigned long)sw_sums.s_faults_nr,
 	       (unsigned long)sw_sums.s_items_nr,
 	       (unsigned long)sw_sums.s_items_good_nr,
+	       (unsigned long)sw_sums.s_bulks_nr,
+	       (unsigned long)sw_sums.s_bulks_good_nr,
 	       (unsigned long)sw_sums.s_ops_nr);
 	for (qt = 0; qt < M0_NET_QT_NR; ++qt)
 		printf(" %lu/%lu", (unsigned long)sw_sums.s_good_nr[qt],

@@ -3,7 +3,8 @@
  * Nodes that do everything at random on a network that fails at random, each
  * seed with faults of its own. Two to twelve hosts; on each a node, a machine
  * with traffic on all six queues, and perhaps a service with a store that
- * survives it, or a client of such ones.
+ * survives it, or a client of such ones. Odd seeds have more: IPv6, a second
+ * network and address, bulk of items, partitions, damaged messages.
  *
  * Safety: whatever happens, each buffer and each item ends once and in time,
  * data that came is data that was sent, updates are executed once and in order.
@@ -21,7 +22,8 @@
 
 #include "m0/lnet.h"
 #include "m0/lnet_fault.h"
-#include "m0/rpc.h"
+#include "m0/rpc_bulk.h"
+#include "m0/rpc_link.h"
 #include "m0/sim_net.h"
 #include "m0/xlnet.h"
 
@@ -34,6 +36,8 @@ enum {
 	SW_ITEMS_KEPT = 150,
 	SW_LINKS = 2,
 	SW_STREAMS = 3,
+	SW_PORTAL = 40,
+	SW_RPC_PORTAL = 41,
 	/** What is late because a strand is, or a step takes time. */
 	SW_SLACK_MS = 500
 };
@@ -57,7 +61,14 @@ enum sw_fault {
 	SW_RULE_DELAY = 1 << 13,
 	SW_RULE_DUPLICATE = 1 << 14,
 	SW_RULE_CUT = 1 << 15,
-	SW_FAULTS_NR = 16
+	SW_FAULTS_PLAIN_NR = 16,
+	/* Of odd seeds. Two parts that do not reach each other. */
+	SW_PARTITION = 1 << 16,
+	/** A bit of an RPC packet is turned. */
+	SW_RULE_CORRUPT = 1 << 17,
+	/** Nothing comes in by the second network of a node. */
+	SW_RULE_RAIL = 1 << 18,
+	SW_FAULTS_NR = 19
 };
 
 /** A connection of a client to a service, and its session. */
@@ -79,6 +90,9 @@ struct sw_node {
 	char                      n_ip[16];
 	char                      n_addr[M0_NET_LNET_XEP_ADDR_LEN];
 	char                      n_rpc_addr[M0_NET_LNET_XEP_ADDR_LEN];
+	/** Its second address, of another network. */
+	char n_rail_ip[16];
+	char n_rail_addr[M0_NET_LNET_XEP_ADDR_LEN];
 	struct m0_sim_host       *n_host;
 	bool                      n_up;
 	unsigned                  n_lives;
@@ -137,6 +151,8 @@ struct sw_item {
 		uint64_t b_seq;
 	} i_body;
 	struct sw_node *i_server;
+	/** Of an item with bulk. */
+	struct sw_bulk *i_bulk;
 	m0_time_t       i_expires;
 	bool            i_is_posted;
 	bool            i_is_reaped;
@@ -148,6 +164,10 @@ struct sw_item {
 struct sw_world {
 	struct m0_sim *w_sim;
 	unsigned       w_faults;
+	bool           w_is_odd;
+	bool           w_is_ip6;
+	bool           w_has_rails;
+	bool           w_is_parted;
 	unsigned       w_nodes_nr;
 	struct sw_node w_node[SW_NODES];
 	struct sw_op  *w_op[SW_OPS];
@@ -171,6 +191,8 @@ struct sw_sums {
 	uint64_t s_failed_nr[M0_NET_QT_NR];
 	uint64_t s_items_nr;
 	uint64_t s_items_good_nr;
+	uint64_t s_bulks_nr;
+	uint64_t s_bulks_good_nr;
 	uint64_t s_crashes_nr;
 	uint64_t s_faults_nr;
 	uint64_t s_lives_nr;
@@ -230,8 +252,26 @@ void sw_item_cancel(void);
 /** Makes connections and sessions that are not there. */
 void sw_rpc_tend(struct sw_node *node);
 bool sw_items_are_over(void *arg);
+bool sw_bulks_are_over(void *arg);
 /** Every client gets an answer in every stream, within a bound. */
 void sw_rpc_meet(struct sw_node *node);
 void sw_items_check(void);
+
+/* -- items with bulk --------------------------------------------------------- */
+
+/** A body of `head_nr` bytes from `head` and the descriptor of some memory that
+ * the node offers or wants filled, for item `nr`; NULL: it cannot just now. */
+struct sw_bulk *sw_bulk_new(struct sw_node *node, struct m0_rpc_conn *conn,
+			    const void *head, size_t head_nr, unsigned nr);
+const void *sw_bulk_body(const struct sw_bulk *bulk, m0_bcount_t *ret_nr);
+/** The item was answered well. */
+void sw_bulk_look(const struct sw_bulk *bulk);
+/** The item has ended: nobody needs the memory any more. */
+void sw_bulk_end(struct sw_bulk *bulk);
+bool sw_bulk_is_over(struct sw_bulk *bulk);
+void sw_bulk_free(struct sw_bulk *bulk);
+/** In the service: moves the data and answers. */
+void sw_bulk_serve(struct m0_rpc_machine *machine, struct m0_rpc_item *request,
+		   unsigned nr, size_t head_nr);
 
 #endif /* M0_TESTS_SIM_SWARM_H */

@@ -6,6 +6,7 @@ enum {
 	OP_APPEND = 100,
 	OP_ECHO,
 	OP_REPLY,
+	OP_BULK,
 	DISK_BYTES = 1 << 20,
 	MSG_BYTES = 4096,
 	QUEUE_LEN = 4,
@@ -13,8 +14,8 @@ enum {
 	EXPIRES_MS = 20 * 1000
 };
 
-static struct m0_rpc_item_type_ops ops[3];
-static struct m0_rpc_item_type     types[3] = {
+static struct m0_rpc_item_type_ops ops[4];
+static struct m0_rpc_item_type     types[4] = {
 	    { .rit_opcode = OP_APPEND,
 	      .rit_ops = &ops[0],
 	      .rit_flags = M0_RPC_ITEM_TYPE_REQUEST | M0_RPC_ITEM_TYPE_MUTABO,
@@ -27,6 +28,10 @@ static struct m0_rpc_item_type     types[3] = {
 	      .rit_ops = &ops[2],
 	      .rit_flags = M0_RPC_ITEM_TYPE_REPLY,
 	      .rit_name = "reply" },
+	    { .rit_opcode = OP_BULK,
+	      .rit_ops = &ops[3],
+	      .rit_flags = M0_RPC_ITEM_TYPE_REQUEST,
+	      .rit_name = "bulk" },
 };
 
 /* -- the service --------------------------------------------------------------- */
@@ -37,7 +42,7 @@ static struct sw_item *item_of(struct m0_rpc_item *request)
 	struct sw_item    *item;
 	uint32_t           nr;
 
-	SW_TRUE(raw->rr_nr == sizeof item->i_body, "a request of %lu bytes",
+	SW_TRUE(raw->rr_nr >= sizeof item->i_body, "a request of %lu bytes",
 		(unsigned long)raw->rr_nr);
 	memcpy(&nr, raw->rr_data, sizeof nr);
 	SW_TRUE(nr < sw.w_items_nr, "a request %u", nr);
@@ -122,6 +127,14 @@ static void echo_deliver(struct m0_rpc_machine *machine,
 	echo(request);
 }
 
+static void bulk_deliver(struct m0_rpc_machine *machine,
+			 struct m0_rpc_item    *request)
+{
+	struct sw_item *item = item_of(request);
+
+	sw_bulk_serve(machine, request, item->i_body.b_nr, sizeof item->i_body);
+}
+
 int sw_types_up(void)
 {
 	unsigned i;
@@ -133,6 +146,7 @@ int sw_types_up(void)
 	}
 	ops[0].rito_deliver = append_deliver;
 	ops[1].rito_deliver = echo_deliver;
+	ops[3].rito_deliver = bulk_deliver;
 	return rc;
 }
 
@@ -222,10 +236,19 @@ static void conn_end(struct sw_link *l)
 
 static void conn_begin(struct sw_link *l)
 {
-	struct m0_uint128 none = { 0 };
+	const char *addrs[] = { l->l_server->n_rpc_addr,
+				l->l_server->n_rail_addr };
+	struct m0_uint128 service = { 0 };
 
 	memset(&l->l_conn, 0, sizeof l->l_conn);
-	SW_TRUE(m0_rpc_conn_init(&l->l_conn, none, l->l_server->n_rpc_addr,
+	if (sw.w_has_rails) {
+		service = (struct m0_uint128){ 7, 1 + l->l_server->n_nr };
+		SW_TRUE(m0_rpc_machine_map_links(&l->l_node->n_rpc, service,
+						 addrs, 2) == 0,
+			"the map");
+	}
+	SW_TRUE(m0_rpc_conn_init(&l->l_conn, service,
+				 sw.w_has_rails ? NULL : addrs[0],
 				 &l->l_node->n_rpc, 1 + sw_rand(4)) == 0,
 		"conn init");
 	l->l_has_conn = true;
@@ -296,7 +319,11 @@ static void replied(struct m0_rpc_item *ri)
 		(unsigned long)((now - item->i_expires) / M0_TIME_ONE_MSEC));
 	item->i_error = ri->ri_error;
 	item->i_rc = ri->ri_error != 0 ? 0 : m0_rpc_item_error(ri);
-	if (item->i_error == 0 && item->i_rc == 0) {
+	if (item->i_bulk != NULL) {
+		if (item->i_error == 0 && item->i_rc == 0)
+			sw_bulk_look(item->i_bulk);
+		sw_bulk_end(item->i_bulk);
+	} else if (item->i_error == 0 && item->i_rc == 0) {
 		SW_TRUE(memcmp(m0_rpc_raw_of(ri->ri_reply)->rr_data,
 			       &item->i_body, sizeof item->i_body) == 0,
 			"the reply to item %u is another's", item->i_body.b_nr);
@@ -306,8 +333,24 @@ static void replied(struct m0_rpc_item *ri)
 
 static const struct m0_rpc_item_ops item_ops = { .rio_replied = replied };
 
+static void item_init(struct sw_item *item, struct sw_link *l, bool bulk)
+{
+	const void *body = &item->i_body;
+	m0_bcount_t nr = sizeof item->i_body;
+	unsigned    type = item->i_body.b_stream == 0;
+
+	if (bulk)
+		item->i_bulk = sw_bulk_new(l->l_node, &l->l_conn, body, nr,
+					   item->i_body.b_nr);
+	if (item->i_bulk != NULL) {
+		body = sw_bulk_body(item->i_bulk, &nr);
+		type = 3;
+	}
+	m0_rpc_raw_init(&item->i_raw, &types[type], body, nr, NULL);
+}
+
 static struct sw_item *post(struct sw_link *l, unsigned stream,
-			    uint64_t expires_ms)
+			    uint64_t expires_ms, bool bulk)
 {
 	struct sw_item     *item;
 	struct m0_rpc_item *ri;
@@ -327,8 +370,7 @@ static struct sw_item *post(struct sw_link *l, unsigned stream,
 	item->i_body.b_stream = stream;
 	item->i_body.b_seq = ++l->l_seq[stream];
 	item->i_server = l->l_server;
-	m0_rpc_raw_init(&item->i_raw, &types[stream == 0], &item->i_body,
-			sizeof item->i_body, NULL);
+	item_init(item, l, bulk);
 	ri = &item->i_raw.rr_item;
 	ri->ri_session = &l->l_session;
 	ri->ri_stream = stream;
@@ -336,21 +378,27 @@ static struct sw_item *post(struct sw_link *l, unsigned stream,
 	ri->ri_expires = item->i_expires = soon(expires_ms);
 	++sw_sums.s_items_nr;
 	item->i_is_posted = m0_rpc_post(ri) == 0;
+	if (item->i_bulk != NULL && !item->i_is_posted)
+		sw_bulk_end(item->i_bulk);
 	return item;
 }
 
 void sw_post(struct sw_node *node)
 {
 	uint64_t nr = 1 + sw_rand(6);
+	uint64_t expires_ms;
 	unsigned link;
+	unsigned stream;
 
 	if (node->n_links_nr == 0)
 		return;
 	link = (unsigned)sw_rand(node->n_links_nr);
-	while (nr-- > 0)
-		(void)post(&node->n_link[link],
-			   (unsigned)sw_rand(SW_STREAMS + 1),
-			   sw_one_in(8) ? 5 + sw_rand(200) : EXPIRES_MS);
+	while (nr-- > 0) {
+		expires_ms = sw_one_in(8) ? 5 + sw_rand(200) : EXPIRES_MS;
+		stream = (unsigned)sw_rand(SW_STREAMS + 1);
+		(void)post(&node->n_link[link], stream, expires_ms,
+			   sw.w_is_odd && stream == 0 && sw_one_in(2));
+	}
 }
 
 void sw_item_cancel(void)
@@ -376,6 +424,18 @@ bool sw_items_are_over(void *arg)
 	return true;
 }
 
+bool sw_bulks_are_over(void *arg)
+{
+	unsigned i;
+
+	(void)arg;
+	for (i = 0; i < sw.w_items_nr; ++i)
+		if (sw.w_item[i].i_bulk != NULL &&
+		    !sw_bulk_is_over(sw.w_item[i].i_bulk))
+			return false;
+	return true;
+}
+
 /* Those of a client that goes. */
 static void items_reap(const struct sw_node *node)
 {
@@ -390,6 +450,12 @@ static void items_reap(const struct sw_node *node)
 			"item %u has ended %u times", i, item->i_ended_nr);
 		item->i_is_reaped = true;
 		m0_rpc_item_put(&item->i_raw.rr_item);
+		if (item->i_bulk == NULL)
+			continue;
+		SW_TRUE(sw_bulk_is_over(item->i_bulk),
+			"the memory of item %u is not free", i);
+		sw_bulk_free(item->i_bulk);
+		item->i_bulk = NULL;
 	}
 }
 
@@ -422,7 +488,7 @@ void sw_rpc_meet(struct sw_node *node)
 			   "a session after faults");
 		for (stream = 1; stream <= l->l_session.s_streams_nr;
 		     ++stream) {
-			item = post(l, stream, EXPIRES_MS);
+			item = post(l, stream, EXPIRES_MS, false);
 			if (item == NULL)
 				continue;
 			SW_TRUE(item->i_is_posted, "a post after faults");
@@ -484,6 +550,10 @@ void sw_rpc_up(struct sw_node *node)
 			&node->n_rpc, &node->n_dom, &cfg, node->n_rpc_addr,
 			NULL, M0_BUFFER_ANY_COLOUR, MSG_BYTES, QUEUE_LEN) == 0,
 		"a machine");
+	if (sw.w_has_rails)
+		SW_TRUE(m0_rpc_machine_link_add(&node->n_rpc,
+						node->n_rail_addr) == 0,
+			"a second address");
 	for (i = 0; i < node->n_links_nr; ++i) {
 		node->n_link[i].l_node = node;
 		node->n_link[i].l_sessions_nr = 0;
