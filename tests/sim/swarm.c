@@ -12,10 +12,10 @@ struct sw_world sw;
 struct sw_sums  sw_sums;
 
 static const char *const fault_names[SW_FAULTS_NR] = {
-	"cut",       "one-way",    "reset",          "slow-reader",
-	"half-open", "crash",      "kill",           "jitter",
-	"late",      "skew",       "stop",           "unreachable",
-	"rule-drop", "rule-delay", "rule-duplicate", "rule-cut",
+	"cut",       "one-way",      "reset",          "slow-reader",
+	"half-open", "crash",        "kill",           "jitter",
+	"late",      "skew",         "stop",           "unreachable",
+	"rule-drop", "rule-delay",   "rule-duplicate", "rule-cut",
 	"partition", "rule-corrupt", "rule-rail",
 };
 

@@ -85,14 +85,14 @@ struct sw_link {
 };
 
 struct sw_node {
-	unsigned                  n_nr;
-	char                      n_name[8];
-	char                      n_ip[16];
-	char                      n_addr[M0_NET_LNET_XEP_ADDR_LEN];
-	char                      n_rpc_addr[M0_NET_LNET_XEP_ADDR_LEN];
+	unsigned n_nr;
+	char     n_name[8];
+	char     n_ip[16];
+	char     n_addr[M0_NET_LNET_XEP_ADDR_LEN];
+	char     n_rpc_addr[M0_NET_LNET_XEP_ADDR_LEN];
 	/** Its second address, of another network. */
-	char n_rail_ip[16];
-	char n_rail_addr[M0_NET_LNET_XEP_ADDR_LEN];
+	char                      n_rail_ip[16];
+	char                      n_rail_addr[M0_NET_LNET_XEP_ADDR_LEN];
 	struct m0_sim_host       *n_host;
 	bool                      n_up;
 	unsigned                  n_lives;
@@ -263,7 +263,7 @@ void sw_items_check(void);
  * the node offers or wants filled, for item `nr`; NULL: it cannot just now. */
 struct sw_bulk *sw_bulk_new(struct sw_node *node, struct m0_rpc_conn *conn,
 			    const void *head, size_t head_nr, unsigned nr);
-const void *sw_bulk_body(const struct sw_bulk *bulk, m0_bcount_t *ret_nr);
+const void     *sw_bulk_body(const struct sw_bulk *bulk, m0_bcount_t *ret_nr);
 /** The item was answered well. */
 void sw_bulk_look(const struct sw_bulk *bulk);
 /** The item has ended: nobody needs the memory any more. */

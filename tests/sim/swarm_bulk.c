@@ -72,9 +72,8 @@ void sw_bulk_free(struct sw_bulk *bulk)
 static int offer(struct sw_bulk *bulk, struct sw_node *node,
 		 struct m0_rpc_conn *conn, const void *head, size_t head_nr)
 {
-	void                       *addr = bulk->b_mem;
-	struct m0_bufvec            vec = M0_BUFVEC_INIT_BUF(&addr,
-							     &bulk->b_mem_nr);
+	void            *addr = bulk->b_mem;
+	struct m0_bufvec vec = M0_BUFVEC_INIT_BUF(&addr, &bulk->b_mem_nr);
 	struct m0_net_buf_desc_data desc;
 	int                         rc;
 

@@ -236,8 +236,8 @@ static void conn_end(struct sw_link *l)
 
 static void conn_begin(struct sw_link *l)
 {
-	const char *addrs[] = { l->l_server->n_rpc_addr,
-				l->l_server->n_rail_addr };
+	const char       *addrs[] = { l->l_server->n_rpc_addr,
+				      l->l_server->n_rail_addr };
 	struct m0_uint128 service = { 0 };
 
 	memset(&l->l_conn, 0, sizeof l->l_conn);

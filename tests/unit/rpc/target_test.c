@@ -104,8 +104,8 @@ static void target_is_found_by_address(void **state)
 					&m0_rpc_frm_fifo, &t) < 0);
 	assert_null(m0_hash_first(&m->rml_targets));
 	assert_int_equal(m0_rpc__target_find(m, &machine.rm_tm,
-					     "127.0.0.1:7101",
-					     &m0_rpc_frm_fifo, &t),
+					     "127.0.0.1:7101", &m0_rpc_frm_fifo,
+					     &t),
 			 0);
 	other = m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
 	assert_ptr_equal(t, other);
@@ -145,7 +145,7 @@ static void note_encodes_its_body(void **state)
 {
 	struct m0_rpc__note *note =
 		m0_rpc__note_new(m, M0_RPC_OP_CONN_ESTABLISH, 16);
-	char                 bytes[8] = { 0 };
+	char bytes[8] = { 0 };
 
 	(void)state;
 	assert_true(m0_rpc__is_note(&note->rno_item));
@@ -170,8 +170,8 @@ static void notices_to_a_place_are_bounded(void **state)
 		m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
 	struct m0_rpc__target *other =
 		m0_rpc__target_get(m, ep[1], &m0_rpc_frm_fifo);
-	struct m0_rpc__note   *more;
-	unsigned               i;
+	struct m0_rpc__note *more;
+	unsigned             i;
 
 	(void)state;
 	assert_null(m0_rpc__notice_new(NULL, M0_RPC_OP_REFUSED, 0));
