@@ -11,6 +11,11 @@
 extern void __sanitizer_set_death_callback(void (*callback)(void))
 	__attribute__((weak));
 
+/* There in a program of libFuzzer's, which keeps the input of a crash: let it. */
+extern int LLVMFuzzerRunDriver(int *argc, char ***argv,
+			       int (*one)(const uint8_t *data, size_t size))
+	__attribute__((weak));
+
 static void (*the_hook)(void);
 
 /* FNV-1a, 64 bits. */
@@ -229,7 +234,7 @@ static void ends_watch(void)
 {
 	static bool done;
 
-	if (done)
+	if (done || LLVMFuzzerRunDriver != NULL)
 		return;
 	done = true;
 	(void)signal(SIGABRT, signal_take);
