@@ -37,6 +37,14 @@ static size_t text_put(uint8_t *at, const void *bytes, size_t nr)
 	return nr;
 }
 
+/* What a kind of body has no use for is 0. */
+static bool is_zero(const uint8_t *at, size_t nr)
+{
+	while (nr > 0 && at[nr - 1] == 0)
+		--nr;
+	return nr == 0;
+}
+
 /* Magic, version and lengths: do they add up to the whole? */
 static int head_check(const uint8_t *at, uint64_t nr)
 {
@@ -101,6 +109,8 @@ int obj_req_decode(struct obj_req *ret, const void *bytes, uint64_t nr)
 	uint32_t       desc_nr;
 	int            rc = head_check(at, nr);
 
+	if (rc == 0 && !is_zero(at + AT_SOURCE, OBJ_ID_BYTES))
+		rc = -EPROTO;
 	if (rc != 0)
 		return rc;
 	M0_SET0(ret);
@@ -158,7 +168,8 @@ int obj_rep_decode(struct obj_rep *ret, const void *bytes, uint64_t nr)
 	int            rc = head_check(at, nr);
 
 	if (rc == 0 &&
-	    (le_get32(at + AT_AFTER_NR) != 0 || le_get32(at + AT_DESC_NR) != 0))
+	    (le_get32(at + AT_AFTER_NR) != 0 ||
+	     le_get32(at + AT_DESC_NR) != 0 || le_get64(at + AT_OFFSET) != 0))
 		rc = -EPROTO;
 	if (rc != 0)
 		return rc;

@@ -199,7 +199,7 @@ m0_rpc_bulk_desc_put(void *bytes, const struct m0_net_buf_desc_data *desc);
 M0_EXTERN m0_bcount_t
 m0_rpc_bulk_desc_size(const struct m0_net_buf_desc_data *desc);
 /** Takes one from a body; the descriptor points into it.
- * @return bytes read. @retval -EPROTO  not one. */
+ * @return bytes read. @retval -EPROTO  not one that desc_put() makes. */
 M0_EXTERN int64_t m0_rpc_bulk_desc_get(const void *bytes, m0_bcount_t nr,
 				       struct m0_net_buf_desc_data *ret_desc);
 

@@ -39,17 +39,19 @@ m0_bcount_t m0_rpc_bulk_desc_put(void                              *bytes,
 int64_t m0_rpc_bulk_desc_get(const void *bytes, m0_bcount_t nr,
 			     struct m0_net_buf_desc_data *ret_desc)
 {
-	struct m0_cursor cur;
-	uint32_t         zero;
+	static const uint8_t zeroes[DESC_ALIGN];
+	struct m0_cursor     cur;
+	const uint8_t       *data;
+	m0_bcount_t          len;
+	uint32_t             zero;
 
 	m0_cursor_init_const(&cur, bytes, nr);
 	ret_desc->bdd_used = m0_cursor_get_le64(&cur);
-	ret_desc->bdd_desc.nbd_len = m0_cursor_get_le32(&cur);
+	len = ret_desc->bdd_desc.nbd_len = m0_cursor_get_le32(&cur);
 	zero = m0_cursor_get_le32(&cur);
-	ret_desc->bdd_desc.nbd_data =
-		m0_cursor_skip(&cur, aligned(ret_desc->bdd_desc.nbd_len));
-	if (!m0_cursor_is_ok(&cur) || zero != 0 ||
-	    ret_desc->bdd_desc.nbd_len == 0) {
+	data = ret_desc->bdd_desc.nbd_data = m0_cursor_skip(&cur, aligned(len));
+	if (!m0_cursor_is_ok(&cur) || zero != 0 || len == 0 ||
+	    memcmp(data + len, zeroes, aligned(len) - len) != 0) {
 		M0_SET0(ret_desc);
 		return -EPROTO;
 	}

@@ -760,6 +760,10 @@ static void descriptor_in_body_survives(void **state)
 	body[12] = 1;
 	assert_int_equal(m0_rpc_bulk_desc_get(body, nr, &got), -EPROTO);
 	body[12] = 0;
+	/* Nor is there anything in its padding. */
+	body[nr - 1] = 1;
+	assert_int_equal(m0_rpc_bulk_desc_get(body, nr, &got), -EPROTO);
+	body[nr - 1] = 0;
 	memset(body + 8, 0xff, 4);
 	assert_int_equal(m0_rpc_bulk_desc_get(body, nr, &got), -EPROTO);
 	memset(body + 8, 0, 4);
