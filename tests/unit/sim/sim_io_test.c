@@ -373,6 +373,34 @@ static void dial_fails_as_networks_do(void **state)
 	down();
 }
 
+/* Cut in one direction, the other still works; mended, what was said comes. */
+static void cut_one_way_lets_the_other_through(void **state)
+{
+	struct m0_sock_listener listener;
+	struct m0_sock_conn    *there;
+	struct m0_sock_conn    *here;
+
+	(void)state;
+	up(&cfg_plain);
+	listen_at(&listener, 1, "10.0.0.2", 0);
+	here = dial("10.0.0.2");
+	m0_sim_run_ms(&sim, 10);
+	there = conns[1];
+	m0_sim_host_cut_way(hosts[1], hosts[0], true);
+	say(here, "ping", 4);
+	say(there, "pong", 4);
+	m0_sim_run_ms(&sim, 10);
+	assert_int_equal(there->c_in_nr, 4);
+	assert_memory_equal(there->c_in, "ping", 4);
+	assert_int_equal(here->c_in_nr, 0);
+	m0_sim_host_cut_way(hosts[1], hosts[0], false);
+	m0_sim_run_ms(&sim, 1000);
+	assert_int_equal(here->c_in_nr, 4);
+	assert_memory_equal(here->c_in, "pong", 4);
+	table->sio_unlisten(nodes[1].s_io, &listener);
+	down();
+}
+
 /* A SYN that vanishes: no answer; mended soon, it comes to be; else not. */
 static void dial_into_cut_waits(void **state)
 {
@@ -705,6 +733,7 @@ int main(void)
 		cmocka_unit_test(dial_meets_listener),
 		cmocka_unit_test(ports_are_taken_downwards),
 		cmocka_unit_test(dial_fails_as_networks_do),
+		cmocka_unit_test(cut_one_way_lets_the_other_through),
 		cmocka_unit_test(dial_into_cut_waits),
 		cmocka_unit_test(listen_fails_as_systems_do),
 		cmocka_unit_test(pause_holds_bytes),
