@@ -94,6 +94,13 @@ struct m0_sock_io_ops {
 	/* For the driver. */
 
 	/**
+	 * Does the kernel's LNet of this machine have this NID, too? May be
+	 * NULL: no.
+	 * @param nid  as text.
+	 * @param why  room for M0_LND_WHY_BYTES: if so, that, and what helps.
+	 */
+	bool (*sio_nid_taken)(const char *nid, char *why);
+	/**
 	 * @param why  room for M0_LND_WHY_BYTES: on failure, what is wrong and
 	 *             what can be done: for a port that needs a privilege
 	 *             CAP_NET_BIND_SERVICE, the sysctl, what accept=all on

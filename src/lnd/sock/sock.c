@@ -199,6 +199,21 @@ static int ni_listen(struct m0_sock__ni *ni, char *why)
 	return 0;
 }
 
+/*
+ * Peers would take one for the other, started anew, again and again. Said, not
+ * refused: it may be of another network that has the same addresses.
+ */
+static void ni_taken_say(const struct m0_sock__ni *ni)
+{
+	const struct m0_sock_io_ops *ops = ni->sni_sock->sk_ops;
+	char                         nid[M0_LNET_NIDSTR_SIZE];
+	char                         why[M0_LND_WHY_BYTES];
+
+	(void)m0_lnet_nid_print(&ni->sni_ni->ldn_nid, nid, sizeof nid);
+	if (ops->sio_nid_taken != NULL && ops->sio_nid_taken(nid, why))
+		m0_log(M0_LOG_WARN, "sock: %s", why);
+}
+
 static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
 			 char *ret_why)
 {
@@ -217,6 +232,7 @@ static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
 		m0_free(ni);
 		return rc;
 	}
+	ni_taken_say(ni);
 	m0_hash_init(&ni->sni_peers);
 	m0_list_link_init(&ni->sni_link);
 	m0_list_add_tail(&sock->sk_nis, &ni->sni_link);

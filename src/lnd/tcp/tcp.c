@@ -236,6 +236,7 @@ const struct m0_sock_io_ops m0_tcp__io_ops = {
 	.sio_fd = tcp_fd,
 	.sio_arm = tcp_arm,
 	.sio_strand_set = tcp_strand_set,
+	.sio_nid_taken = m0_tcp__kernel_has_nid,
 	.sio_listen = m0_tcp__listen,
 	.sio_unlisten = m0_tcp__unlisten,
 	.sio_dial = m0_tcp__dial,

@@ -186,6 +186,8 @@ int         m0_tcp__ifaces(struct m0_sock_iface *ifaces, unsigned max);
 
 /** Where the kernel's files are looked for: "", or a test's own place. */
 extern const char *m0_tcp__root;
+/** See sio_nid_taken. What cannot be read is not known: false. */
+bool m0_tcp__kernel_has_nid(const char *nid, char *why);
 /** Listening at `addr` has failed with `rc`. */
 void m0_tcp__why_listen(char *why, const struct m0_sock_io_cfg *cfg,
 			const struct m0_sock_addr *addr, int rc);

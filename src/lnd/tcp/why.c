@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lnd/tcp/tcp_internal.h"
@@ -14,6 +15,7 @@
 enum {
 	PRIVILEGED_PORT_MAX = 1023,
 	PATH_BYTES = 256,
+	LINE_BYTES = 256,
 	IFACES_MAX = 16
 };
 
@@ -120,6 +122,46 @@ static bool kernel_has_lnet(void)
 			return true;
 	}
 	return false;
+}
+
+/* Tables of the kernel's NIDs: a head line, then a line for each NID, first. */
+static bool table_has(const char *name, const char *nid)
+{
+	char   path[PATH_BYTES];
+	char   line[LINE_BYTES];
+	size_t len = strlen(nid);
+	bool   found = false;
+	FILE  *file;
+
+	(void)snprintf(path, sizeof path, "%s%s", m0_tcp__root, name);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	while (!found && fgets(line, sizeof line, file) != NULL)
+		found = strncmp(line, nid, len) == 0 &&
+			strchr(" \t\n", line[len]) != NULL;
+	(void)fclose(file);
+	return found;
+}
+
+bool m0_tcp__kernel_has_nid(const char *nid, char *why)
+{
+	struct text text = { .tct_buf = why };
+
+	if (!table_has("/sys/kernel/debug/lnet/nis", nid) &&
+	    !table_has("/proc/sys/lnet/nis", nid))
+		return false;
+	put(&text,
+	    "the kernel's LNet of this machine is %s as well: peers would take "
+	    "the one for the other, started anew, and drop its connections. "
+	    "Any of these helps:\n"
+	    "- another address of this machine for this node\n"
+	    "- a network namespace with an address of its own\n"
+	    "- take the NID from the kernel's: lnetctl net del, or all of it "
+	    "away: lustre_rmmod\n"
+	    "- to ask other nodes, the kernel's: lnetctl ping",
+	    nid);
+	return true;
 }
 
 static void put_in_use(struct text *text, const struct m0_sock_addr *addr)

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <stdlib.h>
+#include <stdio.h>
 
 /* clang-format off */
 const struct m0_lnet_nid rig_a = {
@@ -64,6 +65,14 @@ static int io_listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
 	if (rig_of(io)->rg_listen_rc == 0)
 		++rig_of(io)->rg_listeners_nr;
 	return rig_of(io)->rg_listen_rc;
+}
+
+bool rig_kernel_has_nid;
+
+static bool io_nid_taken(const char *nid, char *why)
+{
+	(void)snprintf(why, M0_LND_WHY_BYTES, "the kernel has %s, too", nid);
+	return rig_kernel_has_nid;
 }
 
 static void io_unlisten(struct m0_sock_io       *io,
@@ -135,6 +144,7 @@ static size_t io_unsent(struct m0_sock_io *io, void *ref)
 
 static const struct m0_sock_io_ops io_ops = { .sio_destroy = io_destroy,
 					      .sio_rouse = io_rouse,
+					      .sio_nid_taken = io_nid_taken,
 					      .sio_listen = io_listen,
 					      .sio_unlisten = io_unlisten,
 					      .sio_dial = io_dial,

@@ -144,6 +144,8 @@ extern const struct m0_lnet_nid rig_b;
 extern const struct m0_lnet_nid rig_low;
 extern const struct m0_lnet_nid rig_a6;
 extern const struct m0_lnet_nid rig_b6;
+/** What sio_nid_taken says of every NID. */
+extern bool rig_kernel_has_nid;
 
 enum {
 	RIG_INCARNATION_B = 0x99

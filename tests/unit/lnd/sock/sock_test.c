@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The instance: interfaces, listeners, steps, no memory. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lnd/sock/sock_internal.h"
@@ -124,6 +125,42 @@ static void listener_failing_fails_start(void **state)
 	assert_int_equal(ni_start(&second, 0, &ops), -EACCES);
 	assert_false(second.ldn_up);
 	rig.rg_listen_rc = 0;
+}
+
+static char said[M0_LND_WHY_BYTES];
+
+static void line_keep(void *arg, enum m0_log_level level, const char *text)
+{
+	(void)arg;
+	if (level == M0_LOG_WARN)
+		(void)snprintf(said, sizeof said, "%s", text);
+}
+
+static void ni_stop(struct m0_lnd_ni *ni)
+{
+	rig.rg_lnd->ld_ops->ldo_ni_stop(ni);
+	rig_run(&rig);
+}
+
+/* A NID that the kernel's LNet has as well is told of, and used. */
+static void nid_of_the_kernel_is_told_of(void **state)
+{
+	struct m0_lnd_up_ops ops;
+	struct m0_lnd_ni     second;
+
+	(void)state;
+	m0_log_set(line_keep, NULL);
+	said[0] = 0;
+	assert_int_equal(ni_start(&second, 1, &ops), 0);
+	assert_string_equal(said, "");
+	ni_stop(&second);
+	rig_kernel_has_nid = true;
+	assert_int_equal(ni_start(&second, 1, &ops), 0);
+	rig_kernel_has_nid = false;
+	m0_log_set(NULL, NULL);
+	assert_non_null(strstr(said, "the kernel has 10."));
+	assert_true(second.ldn_up);
+	ni_stop(&second);
 }
 
 static void stop_it(struct rig *unused, struct rig_tx *tx)
@@ -371,6 +408,7 @@ int main(void)
 		CASE(listener_is_shared_by_address),
 		CASE(listener_of_other_address_is_another),
 		CASE(listener_failing_fails_start),
+		CASE(nid_of_the_kernel_is_told_of),
 		CASE(ni_stop_within_step),
 		CASE(hello_that_cannot_be_answered_closes),
 		CASE(refused_peer_may_go),

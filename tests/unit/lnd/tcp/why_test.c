@@ -101,6 +101,59 @@ static void why_listen_eaddrinuse_names_kernel_lnet(void **state)
 	}
 }
 
+static void kernel_tables_write(const char *root, const char *nis)
+{
+	char  path[256];
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "mkdir -p %s/proc/sys/lnet", root);
+	assert_int_equal(system(path), 0);
+	(void)snprintf(path, sizeof path, "%s/proc/sys/lnet/nis", root);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(nis, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static bool kernel_has(const char *text)
+{
+	memset(why, 'x', sizeof why);
+	return m0_tcp__kernel_has_nid(text, why);
+}
+
+/* The NID is the kernel's, whatever the port: that, and ways out. No other NID is
+ * taken for it. */
+static void why_nid_of_the_kernel_is_named(void **state)
+{
+	char root[] = "/tmp/why_test.XXXXXX";
+	char command[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	m0_tcp__root = root;
+	assert_false(kernel_has("10.0.0.1@tcp"));
+	kernel_tables_write(
+		root, "nid                      status alive refs peer\n"
+		      "0@lo                         up     0    2    0\n"
+		      "10.0.0.1@tcp                 up    -1    1    8\n"
+		      "2001:db8::7@tcp1             up    -1    1    8\n");
+	assert_true(kernel_has("10.0.0.1@tcp"));
+	why_has("kernel's LNet of this machine is 10.0.0.1@tcp");
+	why_has("another address");
+	why_has("namespace");
+	why_has("lnetctl net del");
+	why_has("lustre_rmmod");
+	why_has("lnetctl ping");
+	assert_true(kernel_has("2001:db8::7@tcp1"));
+	assert_false(kernel_has("10.0.0.1@tcp1"));
+	assert_false(kernel_has("10.0.0.11@tcp"));
+	assert_false(kernel_has("0.0.0.1@tcp"));
+	assert_false(kernel_has("2001:db8::7@tcp"));
+	m0_tcp__root = "";
+	(void)snprintf(command, sizeof command, "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
 /* An address that is not here: what is here. */
 static void why_eaddrnotavail_lists_addresses(void **state)
 {
@@ -195,6 +248,7 @@ int main(void)
 		cmocka_unit_test(why_dial_eacces_names_remedies),
 		cmocka_unit_test(why_listen_eaddrinuse_tells_how_to_look),
 		cmocka_unit_test(why_listen_eaddrinuse_names_kernel_lnet),
+		cmocka_unit_test(why_nid_of_the_kernel_is_named),
 		cmocka_unit_test(why_eaddrnotavail_lists_addresses),
 		cmocka_unit_test(why_congestion_is_named),
 		cmocka_unit_test(why_is_text_for_every_error),
