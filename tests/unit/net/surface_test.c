@@ -18,10 +18,10 @@
 #include <net/lnet/lnet.h>
 
 /* A type may be an array or a function pointer: hence the brackets. */
-#define MEMBER(str, member, ...)                                           \
-	_Static_assert(__builtin_types_compatible_p(                       \
-			       __typeof__(((struct str *)0)->member),      \
-			       __typeof__(__VA_ARGS__)),                   \
+#define MEMBER(str, member, ...)                                      \
+	_Static_assert(__builtin_types_compatible_p(                  \
+			       __typeof__(((struct str *)0)->member), \
+			       __typeof__(__VA_ARGS__)),              \
 		       #str "." #member)
 
 /* -------------------------------------------------------------- members -- */
@@ -37,8 +37,7 @@ MEMBER(m0_net_xprt_ops, xo_tm_confine,
        int (*)(struct m0_net_transfer_mc *, const struct m0_bitmap *));
 MEMBER(m0_net_xprt_ops, xo_tm_start,
        int (*)(struct m0_net_transfer_mc *, const char *));
-MEMBER(m0_net_xprt_ops, xo_tm_stop,
-       int (*)(struct m0_net_transfer_mc *, bool));
+MEMBER(m0_net_xprt_ops, xo_tm_stop, int (*)(struct m0_net_transfer_mc *, bool));
 MEMBER(m0_net_xprt_ops, xo_tm_fini, void (*)(struct m0_net_transfer_mc *));
 MEMBER(m0_net_xprt_ops, xo_end_point_create,
        int (*)(struct m0_net_end_point **, struct m0_net_transfer_mc *,
