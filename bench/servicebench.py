@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The object service beside what the system itself can do with the same files.
 
-  bench/servicebench.py [-c A,B] COLIBRI data|tree
+  bench/servicebench.py [-c A,B] COLIBRI blocks|data|tree
 
-Prints "name value unit", the time of a block of 1 MiB or of a file. `data`:
+Prints "name value unit", the time of a block of 1 MiB or of a file. `blocks`: requests
+of 1 MiB, as objbench makes them, beside bare sockets and files. `data`:
 `colibri put` and `get` of one large file, and a loop pread -> socket -> pwrite
 between two processes over loopback, on the same files. `tree`: `colibri put -r`
 of small files, and the same one request at a time with batching off. Files are on
@@ -20,8 +21,9 @@ import tempfile
 import time
 
 BLOCK = 1 << 20
-BLOCKS = 256
-RUNS = 5
+BLOCKS = 64
+RUNS = 6
+PASSES = 15
 FILES = 10000
 FILE_BYTES = 1000
 ROOM = 8 * BLOCKS * BLOCK
@@ -147,6 +149,21 @@ def data(colibri, where):
         print(name, '%.6g' % median(values), 'ns')
 
 
+def blocks(colibri, where):
+    """What objbench says of a service beside bare sockets and files."""
+    objects = os.path.join(where, 'objects')
+    os.mkdir(objects)
+    service = Service(colibri, objects, '--sync', 'none')
+    try:
+        subprocess.run(
+            [os.path.join(os.path.dirname(colibri), '../bench/objbench'),
+             '-n', str(PASSES), where, service.ep + ':bench', '--net',
+             'tcp(127.0.0.1)', '--port', service.port, '--source-ports',
+             'any'], check=True)
+    finally:
+        service.stop()
+
+
 def tree(colibri, where):
     """Many small files."""
     src = os.path.join(where, 'src')
@@ -158,10 +175,12 @@ def tree(colibri, where):
         with open(os.path.join(path, str(i)), 'wb') as file:
             file.write(os.urandom(FILE_BYTES))
     service = Service(colibri, objects)
-    alone = service.run('put', '-r', '--no-batch', '--inflight', '1', src,
-                        service.ep + ':a')
-    batch = service.run('put', '-r', src, service.ep + ':b')
-    service.stop()
+    try:
+        alone = service.run('put', '-r', '--no-batch', '--inflight', '1', src,
+                            service.ep + ':a')
+        batch = service.run('put', '-r', src, service.ep + ':b')
+    finally:
+        service.stop()
     print('alone', '%.6g' % (alone['seconds'] / FILES * 1e9), 'ns')
     print('batch', '%.6g' % (batch['seconds'] / FILES * 1e9), 'ns')
     print('packet', '%.6g' % batch['requests_per_packet'], 'requests')
@@ -178,7 +197,7 @@ def main():
         base = '/dev/shm'
     where = tempfile.mkdtemp(prefix='colibri-bench-', dir=base)
     try:
-        {'data': data, 'tree': tree}[what](colibri, where)
+        {'blocks': blocks, 'data': data, 'tree': tree}[what](colibri, where)
     finally:
         shutil.rmtree(where)
 

@@ -1,34 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the object service, as its commands do the work."""
+"""Rows of the object service: blocks, its commands, many small files."""
 
-# A script beside this one, and the command that it runs.
-NEEDS = {'servicebench.py': ' (needs the command: ninja tools/colibri)'}
+# Programs that they need; scripts beside this one run the command, too.
+NEEDS = {
+    'objbench': '',
+    'servicebench.py': ' (needs the command: ninja tools/colibri)',
+}
 
 REPEATS_MAX = 3
 
-PROBES = {'service-data': 'servicebench.py data',
-          'service-tree': 'servicebench.py tree'}
+PROBES = {
+    'service-blocks': 'servicebench.py blocks',
+    'service-data': 'servicebench.py data',
+    'service-tree': 'servicebench.py tree',
+}
+
+
+def block_rows(make):
+    """Requests of 1 MiB beside a loop that does the same to the same files."""
+    for what, ours, raw, words in (
+            ('written, fresh', 'write.fresh', 'raw.write.fresh', 'pwrite'),
+            ('written over', 'write.over', 'raw.write.over', 'pwrite'),
+            ('read, fresh', 'read.fresh', 'raw.read', 'pread'),
+            ('read, written over', 'read.over', 'raw.read', 'pread')):
+        yield make('service: 1 MiB, 8 in flight, ' + what, 'GB/s',
+                   'service-blocks:' + ours, ['service-blocks:' + raw],
+                   better='higher', size=1 << 20, goal=0.85, stretch=0.95,
+                   ref_name=('socket -> pwrite' if words == 'pwrite'
+                             else 'pread -> socket'),
+                   note='ours with checksums')
+
+
+def file_rows(make):
+    """Whole commands, from file to file: for information."""
+    for verb in ('put', 'get'):
+        for kind, more in (('fresh', ''), ('over', '; ours writes a new file '
+                                           'that takes the name')):
+            yield make('service: %s of a file, %s' % (
+                           verb, 'fresh' if kind == 'fresh' else 'overwritten'),
+                       'GB/s', 'service-data:%s.%s' % (verb, kind),
+                       ['service-data:raw.%s.%s' % (verb, kind)],
+                       better='higher', size=1 << 20, goal=None,
+                       ref_name='pread -> socket -> pwrite',
+                       note='no goal; the whole command' + more)
 
 
 def rows(make):
     """All rows; `make` is the runner's class."""
-    more = {'better': 'higher', 'size': 1 << 20, 'goal': 0.85, 'stretch': 0.95}
     return [
-        make('service: put, 1 MiB, 8 in flight, fresh', 'GB/s',
-             'service-data:put.fresh', ['service-data:raw.put.fresh'],
-             ref_name='pread -> socket -> pwrite', **more),
-        make('service: put, 1 MiB, 8 in flight, overwritten', 'GB/s',
-             'service-data:put.over', ['service-data:raw.put.over'],
-             ref_name='pread -> socket -> pwrite in place',
-             note='ours writes a new file, so that readers see one or the '
-             'other', **more),
-        make('service: get, 1 MiB, 8 in flight, fresh', 'GB/s',
-             'service-data:get.fresh', ['service-data:raw.get.fresh'],
-             ref_name='pread -> socket -> pwrite', **more),
-        make('service: get, 1 MiB, 8 in flight, overwritten', 'GB/s',
-             'service-data:get.over', ['service-data:raw.get.over'],
-             ref_name='pread -> socket -> pwrite in place',
-             note='ours writes a new file', **more),
+        *block_rows(make),
+        *file_rows(make),
         make('service: put -r, 10,000 small files', 'us',
              'service-tree:batch', ['service-tree:alone'], goal=2.0,
              stretch=5.0, ref_name='one at a time, batching off',
