@@ -262,6 +262,9 @@ class Unprivileged(Case):
                                  'any', f'{V4[0]}@tcp', user=NOBODY)
         self.assertEqual(result.returncode, 1)
         self.assertIn(b'failed to ping', result.stderr)
+        self.assertIn(f'{V4[0]}@tcp closed our connection',
+                      result.stderr.decode())
+        self.assertIn(b'accept=secure', result.stderr)
         node.wait_for('log', level='warning')
         self.assertIn('insecure port', node.events[-1]['text'])
 

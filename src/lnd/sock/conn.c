@@ -225,17 +225,29 @@ void m0_sock__conn_free(struct m0_sock_conn *conn)
 
 /* -- from the room below --------------------------------------------------- */
 
+/*
+ * A peer that closes without a word has taken the call: who is not there
+ * refuses it. It may have done so before we were told that it had.
+ */
+static bool is_turned_away(const struct m0_sock_conn *conn, int status)
+{
+	return conn->cn_state == M0_SOCK__ASKING ||
+	       (conn->cn_state == M0_SOCK__DIALLING && status == -ECONNRESET);
+}
+
 void m0_sock_broken(struct m0_sock_conn *conn, int status)
 {
-	enum m0_sock__state state = conn->cn_state;
+	char nid[M0_LNET_NIDSTR_SIZE];
 
 	conn->cn_stream = NULL;
-	if (state == M0_SOCK__ASKING)
+	if (is_turned_away(conn, status))
 		M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,
-			     "sock: a peer closed the connection before it "
-			     "said who it is: it wants another source port "
-			     "(accept=secure: 1023 at most), or does not know "
-			     "its NID as ours to call");
+			     "sock: %s closed our connection before it said "
+			     "who it is: it wants another source port "
+			     "(accept=secure: 1023 at most), or that NID is "
+			     "not one of its own",
+			     m0_lnet_nid_print(&conn->cn_peer->sp_nid, nid,
+					       sizeof nid));
 	(void)m0_sock__conn_fail(conn, status == 0 ? -ECONNRESET : status);
 }
 

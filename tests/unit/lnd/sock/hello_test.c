@@ -290,6 +290,42 @@ static void dialler_closed_before_hello_fails(void **state)
 	assert_int_equal(tx.rt_health, M0_LND_REMOTE_DROPPED);
 }
 
+/*
+ * It may be faster than the news that it has taken the call. Who is not there,
+ * or too far, is another matter.
+ */
+static void dialler_closed_at_once_is_explained(void **state)
+{
+	static const struct {
+		int  cr_status;
+		bool cr_explained;
+	} rows[] = { { -ECONNRESET, true },
+		     { -ECONNREFUSED, false },
+		     { -EHOSTUNREACH, false } };
+	char   nid[M0_LNET_NIDSTR_SIZE];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
+		struct rig_stream *ours;
+
+		again();
+		rig_start(&rig, &rig_a);
+		ours = ask();
+		m0_log_set(line_keep, NULL);
+		last_line[0] = 0;
+		m0_sock_broken(ours->rs_conn, rows[i].cr_status);
+		m0_log_set(NULL, NULL);
+		assert_int_equal(strstr(last_line, "accept=secure") != NULL,
+				 rows[i].cr_explained);
+		(void)m0_lnet_nid_print(&tx.rt_tx.ltx_nid, nid, sizeof nid);
+		assert_int_equal(strstr(last_line, nid) != NULL,
+				 rows[i].cr_explained);
+		rig_run(&rig);
+		assert_int_equal(tx.rt_status, rows[i].cr_status);
+	}
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -303,6 +339,7 @@ int main(void)
 		CASE(dialler_other_version_is_adopted),
 		CASE(dialler_silence_times_out),
 		CASE(dialler_closed_before_hello_fails),
+		CASE(dialler_closed_at_once_is_explained),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
