@@ -88,6 +88,8 @@ struct serve_upload {
 	uint32_t su_users;
 	/** Of these, those that write to the file now. */
 	uint32_t su_writers;
+	/** Operations that wait for data from clients' memory. */
+	struct m0_list su_fetches;
 	/** Is being made an object: takes nothing more. */
 	bool su_closed;
 	/** In the table no more: goes with the last user. */
@@ -98,6 +100,9 @@ enum {
 	UPLOAD_BUCKETS = 256,
 	UPLOADS_MAX = 4096
 };
+
+/** Of any block. */
+#define SERVE_ALL_BLOCKS UINT64_MAX
 
 /* ---------------------------------------------------------- operations -- */
 
@@ -176,7 +181,7 @@ void serve_op_free(struct serve_op *op);
 /** Answers a request with a reply; inside an update, too. */
 void serve_reply(struct m0_rpc_item *item, const struct obj_rep *rep);
 
-/* serve_upload.c; with the lock but for the last. */
+/* serve_upload.c; with the lock but for the last two. */
 struct serve_upload *serve_upload_find(struct server *sv,
 				       const uint8_t *source);
 /** @retval NULL  no memory, or too many. */
@@ -184,6 +189,9 @@ struct serve_upload *serve_upload_add(struct server *sv, const uint8_t *source,
 				      const uint8_t *file, uint64_t size);
 void serve_upload_drop(struct server *sv, struct serve_upload *upload);
 void serve_upload_put(struct server *sv, struct serve_upload *upload);
+/** Who fetches the block at `offset`, or any, is to look again: it is there, or
+ * no longer wanted, and nobody may offer it any more. */
+void serve_fetches_end(struct serve_upload *upload, uint64_t offset);
 /** Calls `next` with op_upload of orq_id, in use; or ends the operation. */
 void serve_upload_get(struct serve_op *op, void (*next)(struct serve_op *op));
 void serve_uploads_free(struct server *sv);

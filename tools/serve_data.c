@@ -48,9 +48,9 @@ static int all_out(int fd, uint8_t *at, uint64_t nr, uint64_t off)
 	return rc == 0 && done < nr ? -EIO : rc;
 }
 
-/* Moves op_req.orq_count bytes of the operation's buffer. */
-static void bulk_start(struct serve_op *op, enum m0_net_queue_type    qtype,
-		       void (*done)(struct m0_rpc_bulk *rb), uint64_t nr)
+/* Moves `nr` bytes of the operation's buffer. */
+static int bulk_start(struct serve_op *op, enum m0_net_queue_type   qtype,
+		      void (*done)(struct m0_rpc_bulk *rb), uint64_t nr)
 {
 	struct server *sv = op->op_server;
 	int            rc;
@@ -65,11 +65,11 @@ static void bulk_start(struct serve_op *op, enum m0_net_queue_type    qtype,
 		rc = m0_rpc_bulk_load_for(&op->op_rb, op->op_item,
 					  &op->op_req.orq_desc);
 		if (rc == 0)
-			return;
+			return 0;
 	}
 	m0_rpc_bulk_buflist_empty(&op->op_rb);
 	m0_rpc_bulk_fini(&op->op_rb);
-	serve_op_end(op, rc);
+	return rc;
 }
 
 static uint8_t *op_bytes(const struct serve_op *op)
@@ -132,29 +132,57 @@ static int block_store(struct serve_op *op, uint8_t *bytes)
 	return rc;
 }
 
+static void write_look(struct serve_op *op);
+
 static void write_store(struct serve_op *op)
 {
-	serve_op_end(op, block_store(op, op_bytes(op)));
+	struct server *sv = op->op_server;
+	int            rc = block_store(op, op_bytes(op));
+
+	/* A request that came twice, by two ways, has a twin. */
+	m0_mutex_lock(&sv->sv_lock);
+	if (rc == 0)
+		serve_fetches_end(op->op_upload, op->op_req.orq_offset);
+	m0_mutex_unlock(&sv->sv_lock);
+	serve_op_end(op, rc);
 }
 
 static void write_came(struct m0_rpc_bulk *rb)
 {
 	struct serve_op *op = container_of(rb, struct serve_op, op_rb);
+	struct server   *sv = op->op_server;
 	int              rc = rb->rb_rc;
 
+	m0_mutex_lock(&sv->sv_lock);
+	m0_list_del(&op->op_link);
+	m0_mutex_unlock(&sv->sv_lock);
 	if (rc == 0 && rb->rb_moved != op->op_req.orq_count)
 		rc = -EPROTO;
 	m0_rpc_bulk_fini(rb);
-	if (rc != 0)
-		serve_op_end(op, rc);
-	else
+	if (rc == 0)
 		serve_work(op, &write_store);
+	else if (rc == -ECANCELED)
+		serve_work(op, &write_look);
+	else
+		serve_op_end(op, rc);
 }
 
+/* The lock is held until it is known among the fetches: it may have ended. */
 static void write_fetch(struct serve_op *op)
 {
-	bulk_start(op, M0_NET_QT_ACTIVE_BULK_RECV, &write_came,
-		   op->op_req.orq_count);
+	struct server *sv = op->op_server;
+	int            rc;
+
+	m0_mutex_lock(&sv->sv_lock);
+	rc = op->op_upload->su_dropped ? -ENOENT : 0;
+	if (rc == 0)
+		rc = bulk_start(op, M0_NET_QT_ACTIVE_BULK_RECV, &write_came,
+				op->op_req.orq_count);
+	if (rc == 0)
+		m0_list_add_tail(&op->op_upload->su_fetches, &op->op_link);
+	m0_mutex_unlock(&sv->sv_lock);
+	if (rc != 0)
+		serve_op_end(op, rc);
 }
 
 static void write_inline(struct serve_op *op)
@@ -180,6 +208,8 @@ static void write_look(struct serve_op *op)
 	if (nr == HASH_BYTES && memcmp(sum, req->orq_sum, HASH_BYTES) == 0) {
 		op->op_rep.orp_flags = OBJ_SAME;
 		serve_op_end(op, 0);
+	} else if (op->op_nb != NULL) {
+		write_fetch(op);
 	} else {
 		serve_buffer(op, &write_fetch);
 	}
@@ -275,8 +305,10 @@ static void read_load(struct serve_op *op)
 	if (rc != 0) {
 		serve_op_end(op, rc);
 	} else if (op->op_req.orq_desc.bdd_desc.nbd_len > 0) {
-		bulk_start(op, M0_NET_QT_ACTIVE_BULK_SEND, &read_left,
-			   op->op_rep.orp_size);
+		rc = bulk_start(op, M0_NET_QT_ACTIVE_BULK_SEND, &read_left,
+				op->op_rep.orp_size);
+		if (rc != 0)
+			serve_op_end(op, rc);
 	} else {
 		op->op_rep.orp_data = op_bytes(op);
 		op->op_rep.orp_data_nr = (uint32_t)op->op_rep.orp_size;

@@ -23,21 +23,43 @@ struct serve_upload *serve_upload_find(struct server *sv, const uint8_t *source)
 	return NULL;
 }
 
+static void upload_free(struct serve_upload *upload)
+{
+	m0_list_fini(&upload->su_fetches);
+	m0_free(upload);
+}
+
+void serve_fetches_end(struct serve_upload *upload, uint64_t offset)
+{
+	struct m0_list_link *at;
+
+	for (at = m0_list_first(&upload->su_fetches); at != NULL;
+	     at = m0_list_next(&upload->su_fetches, at)) {
+		struct serve_op *op =
+			container_of(at, struct serve_op, op_link);
+
+		if (offset == SERVE_ALL_BLOCKS ||
+		    offset == op->op_req.orq_offset)
+			m0_rpc_bulk_store_del(&op->op_rb);
+	}
+}
+
 void serve_upload_drop(struct server *sv, struct serve_upload *upload)
 {
 	m0_list_del(&upload->su_link);
 	--sv->sv_uploads_nr;
 	upload->su_closed = true;
 	upload->su_dropped = true;
+	serve_fetches_end(upload, SERVE_ALL_BLOCKS);
 	if (upload->su_users == 0)
-		m0_free(upload);
+		upload_free(upload);
 }
 
 void serve_upload_put(struct server *sv, struct serve_upload *upload)
 {
 	(void)sv;
 	if (--upload->su_users == 0 && upload->su_dropped)
-		m0_free(upload);
+		upload_free(upload);
 }
 
 /* One that nobody uses goes: it can be looked up again. */
@@ -78,6 +100,7 @@ struct serve_upload *serve_upload_add(struct server *sv, const uint8_t *source,
 	memcpy(upload->su_file, file, OBJ_ID_BYTES);
 	upload->su_size = size;
 	m0_list_link_init(&upload->su_link);
+	m0_list_init(&upload->su_fetches);
 	m0_list_add_tail(bucket_of(sv, source), &upload->su_link);
 	++sv->sv_uploads_nr;
 	return upload;
