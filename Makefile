@@ -65,4 +65,4 @@ install: all
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD)
 
 clean:
-	rm -rf build build-debug build-asan build-tsan build-fuzz build-mutants
+	rm -rf build build-debug build-demo build-asan build-tsan build-fuzz build-mutants
