@@ -25,6 +25,16 @@
  * meanwhile), registered as they were. The rbulk is the caller's; it must live
  * until its list is empty and, if it has an rb_done, that was called.
  *
+ * Links. Over a connection with several (m0/rpc_link.h) a buffer is offered on
+ * each, on M0_RPC_BULK_WAYS_MAX of them at most, and its descriptor names all
+ * these ways. The server takes the way by which the request came, and when that
+ * ends in an error, or the request comes again over another link because its own
+ * is dead, it begins that buffer anew over the other; each way is tried once.
+ * So bulk outlives a link as its request does; the two need not be on the same.
+ * Memory is the network's until all ways of a buffer are closed, which happens
+ * when it has been moved over one - with m0_rpc_bulk_store_for() when the request
+ * has ended, too: what we believe to have sent may have been lost with its link.
+ *
  * Failures, in rb_rc: those of m0_net for the transport (-EINVAL not a
  * descriptor or one of another transport, -EPERM made for the other direction,
  * -ENETUNREACH, -ENOENT or -ETIMEDOUT its buffer is no longer there), -EPROTO:
@@ -49,6 +59,8 @@ enum m0_rpc_bulk_buf_flags {
 };
 
 enum {
+	/** Ways of a buffer, over links. */
+	M0_RPC_BULK_WAYS_MAX = 4,
 	/** A buffer's time-out, 60 s, unless rb_timeout_ns says another. */
 	M0_RPC_BULK_TIMEOUT_S = 60
 };
@@ -73,9 +85,15 @@ struct m0_rpc_bulk {
 	 * lock held, last of all: the rbulk may be finalised in it. */
 	void (*rb_done)(struct m0_rpc_bulk *rb);
 	/* The library's. */
-	struct m0_rpc_machine *rb_machine;
-	uint64_t               rb_magic;
+	struct m0_rpc_machine    *rb_machine;
+	const struct m0_rpc_item *rb_item;
+	struct m0_list_link       rb_link;
+	m0_time_t                 rb_expires;
+	uint64_t                  rb_magic;
 };
+
+struct m0_rpc__bulk_spares;
+struct m0_rpc__bulk_ways;
 
 struct m0_rpc_bulk_buf {
 	struct m0_net_buffer *bb_nbuf;
@@ -89,7 +107,10 @@ struct m0_rpc_bulk_buf {
 	m0_bcount_t bb_length;
 	m0_bcount_t bb_filled;
 	m0_bcount_t bb_expected;
-	uint64_t    bb_magic;
+	/* The library's: its other offers; how it may be moved. */
+	struct m0_rpc__bulk_spares *bb_spares;
+	struct m0_rpc__bulk_ways   *bb_ways;
+	uint64_t                    bb_magic;
 };
 
 M0_EXTERN void m0_rpc_bulk_init(struct m0_rpc_bulk *rb);
@@ -147,7 +168,7 @@ M0_EXTERN void     m0_rpc_bulk_qtype(struct m0_rpc_bulk    *rb,
 				     enum m0_net_queue_type q);
 /**
  * Requester: registers and offers the buffers, at the machine's address from
- * which the connection speaks at present; writes one descriptor for each,
+ * which the connection speaks at present, or on all links; writes one descriptor for each,
  * in order, which the caller frees with m0_net_desc_free(). With an error there
  * are no descriptors, the list is given up, and rb_done is not called; the list
  * is empty at once, unless an error came after the first buffers had been
@@ -159,6 +180,16 @@ M0_EXTERN void     m0_rpc_bulk_qtype(struct m0_rpc_bulk    *rb,
 M0_EXTERN int m0_rpc_bulk_store(struct m0_rpc_bulk          *rb,
 				const struct m0_rpc_conn    *conn,
 				struct m0_net_buf_desc_data *to_desc);
+/**
+ * The same for a request that is to be posted, of a session: ri_session is set.
+ * What was offered stays until it was moved and the request has ended, so that
+ * the server may ask for it again over another link; and it counts among the
+ * bytes of the link that the request goes over. The request must be initialised,
+ * and not posted before this returns.
+ */
+M0_EXTERN int m0_rpc_bulk_store_for(struct m0_rpc_bulk          *rb,
+				    const struct m0_rpc_item    *request,
+				    struct m0_net_buf_desc_data *to_desc);
 /**
  * Server: moves the data: buffer i of the list with descriptor i, which is
  * copied. `machine` is the handler's. 0: something is under way; the outcome is
@@ -176,7 +207,9 @@ M0_EXTERN int m0_rpc_bulk_load(struct m0_rpc_bulk                *rb,
 			       const struct m0_net_buf_desc_data *from_desc);
 /**
  * The same for a request that is being handled, over the address of the machine
- * by which it came (m0/rpc_link.h): the way that its sender knows to be good.
+ * by which it came (m0/rpc_link.h): the way that its sender knows to be good. If
+ * it comes again over another one, what is under way is moved there. To be called
+ * before the request is answered.
  */
 M0_EXTERN int m0_rpc_bulk_load_for(
 	struct m0_rpc_bulk *rb, const struct m0_rpc_item *request,

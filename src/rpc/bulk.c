@@ -6,10 +6,10 @@
  * are added to queues under it as well, so the callback of one that has ended
  * already waits until the last is added, and the list cannot seem empty before.
  * Whoever takes the last buffer off touches the rbulk no more after the unlock,
- * but for rb_done, which may finalise it. bulk_add.c makes the buffers.
+ * but for rb_done, which may finalise it. bulk_add.c makes the buffers; what
+ * there is to several links is in bulk_ways.c.
  */
 #include "rpc/bulk.h"
-#include "rpc/rpc_internal.h"
 
 enum {
 	/** Inline: looks before a nap. */
@@ -34,12 +34,6 @@ static const struct m0_net_buffer_callbacks bulk_callbacks = {
 static bool is_ours(const struct m0_rpc_bulk *rb)
 {
 	return rb->rb_magic == M0_RPC__BULK_MAGIC;
-}
-
-static bool is_send(enum m0_net_queue_type q)
-{
-	return q == M0_NET_QT_PASSIVE_BULK_SEND ||
-	       q == M0_NET_QT_ACTIVE_BULK_SEND;
 }
 
 static bool is_passive(enum m0_net_queue_type q)
@@ -96,6 +90,8 @@ static void drop(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf)
 	bulk_tlink_del_fini(rbuf);
 	rb->rb_bytes -= rbuf->bb_length;
 	rbuf->bb_magic = 0;
+	m0_rpc__bulk_spares_free(rbuf);
+	m0_free(rbuf->bb_ways);
 	m0_net_desc_free(&nb->nb_desc);
 	if (rbuf->bb_flags & M0_RPC_BULK_NETBUF_REGISTERED)
 		rc = m0_net_buffer_deregister(nb, nb->nb_dom);
@@ -124,18 +120,54 @@ static void drop_idle(struct m0_rpc_bulk *rb)
 	}
 }
 
+/* One whose event is on its way is in no queue any more. */
+static void buf_cancel(struct m0_rpc_bulk_buf *rbuf)
+{
+	struct m0_net_buffer *nb = rbuf->bb_nbuf;
+
+	if (rbuf->bb_spares != NULL)
+		m0_rpc__bulk_spares_del(rbuf);
+	else if (rbuf->bb_flags & M0_RPC_BULK_NETBUF_QUEUED)
+		(void)m0_net_buffer_del(nb, nb->nb_tm);
+}
+
 static void cancel(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
+	rb->rb_flags |= M0_RPC__BULK_STOPS;
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
-		struct m0_net_buffer *nb = rbuf->bb_nbuf;
-
-		/* One whose event is on its way is in no queue any more. */
-		if (rbuf->bb_flags & M0_RPC_BULK_NETBUF_QUEUED)
-			(void)m0_net_buffer_del(nb, nb->nb_tm);
+		buf_cancel(rbuf);
 	}
 	m0_tl_endfor;
+}
+
+void m0_rpc__bulk_settle(struct m0_rpc_bulk *rb)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+
+	m0_mutex_lock(&rb->rb_mutex);
+	rb->rb_flags &= ~(uint32_t)M0_RPC__BULK_HOLDS;
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		if (rbuf->bb_spares != NULL && rbuf->bb_spares->bsp_moved)
+			m0_rpc__bulk_spares_del(rbuf);
+	}
+	m0_tl_endfor;
+	m0_mutex_unlock(&rb->rb_mutex);
+}
+
+void m0_rpc__bulk_move(struct m0_rpc_bulk *rb, uint64_t at)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+
+	m0_mutex_lock(&rb->rb_mutex);
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		if (rbuf->bb_ways != NULL &&
+		    m0_rpc__bulk_way_turns(rbuf->bb_ways, at))
+			buf_cancel(rbuf);
+	}
+	m0_tl_endfor;
+	m0_mutex_unlock(&rb->rb_mutex);
 }
 
 static void rc_note(struct m0_rpc_bulk *rb, int rc)
@@ -145,18 +177,35 @@ static void rc_note(struct m0_rpc_bulk *rb, int rc)
 }
 
 /* What an event says of its buffer. */
-static int outcome(struct m0_rpc_bulk *rb, const struct m0_rpc_bulk_buf *rbuf,
-		   const struct m0_net_buffer_event *ev)
+static int outcome(const struct m0_rpc_bulk_buf     *rbuf,
+		   const struct m0_net_buffer_event *ev, m0_bcount_t *ret_nr)
 {
 	enum m0_net_queue_type q = rbuf->bb_nbuf->nb_qtype;
-	m0_bcount_t nr = is_send(q) ? rbuf->bb_filled : ev->nbe_length;
 
+	*ret_nr = m0_rpc__bulk_is_send(q) ? rbuf->bb_filled : ev->nbe_length;
 	if (ev->nbe_status != 0)
 		return ev->nbe_status;
-	if (q == M0_NET_QT_ACTIVE_BULK_RECV && nr != rbuf->bb_expected)
+	if (q == M0_NET_QT_ACTIVE_BULK_RECV && *ret_nr != rbuf->bb_expected)
 		return -EPROTO;
-	rb->rb_moved += nr;
 	return 0;
+}
+
+/* Is it in no queue any more, and begun nowhere else? */
+static bool buf_ends(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+		     const struct m0_net_buffer_event *ev, int *ret_rc)
+{
+	m0_bcount_t nr;
+
+	*ret_rc = outcome(rbuf, ev, &nr);
+	if (rbuf->bb_spares != NULL &&
+	    !m0_rpc__bulk_spare_ended(rb, rbuf, ev->nbe_buffer, ret_rc, &nr))
+		return false;
+	if (rbuf->bb_ways != NULL && *ret_rc != 0 &&
+	    m0_rpc__bulk_way_failed(rb, rbuf, ret_rc))
+		return false;
+	if (*ret_rc == 0)
+		rb->rb_moved += nr;
+	return true;
 }
 
 static void bulk_event(const struct m0_net_buffer_event *ev)
@@ -167,7 +216,10 @@ static void bulk_event(const struct m0_net_buffer_event *ev)
 	int rc;
 
 	m0_mutex_lock(&rb->rb_mutex);
-	rc = outcome(rb, rbuf, ev);
+	if (!buf_ends(rb, rbuf, ev, &rc)) {
+		m0_mutex_unlock(&rb->rb_mutex);
+		return;
+	}
 	rc_note(rb, rc);
 	if (rc != 0 && is_active(ev->nbe_buffer->nb_qtype))
 		cancel(rb);
@@ -176,6 +228,8 @@ static void bulk_event(const struct m0_net_buffer_event *ev)
 		if ((rb->rb_flags & M0_RPC__BULK_QUIET) == 0)
 			done = rb->rb_done;
 		rb->rb_flags = 0;
+		if (rb->rb_item != NULL)
+			m0_rpc__bulk_forget(rb);
 		m0_chan_broadcast(&rb->rb_chan);
 	}
 	m0_mutex_unlock(&rb->rb_mutex);
@@ -213,14 +267,21 @@ static int prepare(struct m0_rpc_bulk *rb, struct m0_net_domain *dom)
 	return 0;
 }
 
+/* Over ways[0], and all of them if it is offered. */
 static int add_one(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
-		   struct m0_net_transfer_mc *tm)
+		   const struct m0_rpc__way *ways)
 {
-	struct m0_net_buffer *nb = rbuf->bb_nbuf;
-	int                   rc;
+	int rc;
 
-	nb->nb_timeout = m0_time_add(m0_time_now(), rb->rb_timeout_ns);
-	rc = m0_net_buffer_add(nb, tm);
+	if (rbuf->bb_spares != NULL) {
+		rc = m0_rpc__bulk_spares_add(rbuf, ways, rb->rb_expires);
+	} else if (rbuf->bb_ways != NULL) {
+		rbuf->bb_ways->bws_want = ways[0].way_at;
+		rc = m0_rpc__bulk_way_begin(rb, rbuf, ways[0].way_tm);
+	} else {
+		rbuf->bb_nbuf->nb_timeout = rb->rb_expires;
+		rc = m0_net_buffer_add(rbuf->bb_nbuf, ways[0].way_tm);
+	}
 	if (rc == 0)
 		rbuf->bb_flags |= M0_RPC_BULK_NETBUF_QUEUED;
 	return rc;
@@ -228,15 +289,16 @@ static int add_one(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 
 /* Adds all, or with an error withdraws those that were. */
 static int add_all(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
-		   struct m0_net_transfer_mc *tm)
+		   const struct m0_rpc__way *ways)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 	int                     rc = 0;
 
-	rb->rb_flags = M0_RPC__BULK_BUSY;
+	rb->rb_flags |= M0_RPC__BULK_BUSY;
 	rb->rb_machine = machine;
+	rb->rb_expires = m0_time_add(m0_time_now(), rb->rb_timeout_ns);
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
-		rc = add_one(rb, rbuf, tm);
+		rc = add_one(rb, rbuf, ways);
 		if (rc != 0)
 			break;
 	}
@@ -266,25 +328,43 @@ static enum m0_net_queue_type type_of(const struct m0_rpc_bulk *rb)
 }
 
 /* The descriptors become the caller's: they are moved, not copied. */
-static void descs_take(struct m0_rpc_bulk          *rb,
+static void descs_take(struct m0_rpc_bulk *rb, const struct m0_rpc__way *ways,
 		       struct m0_net_buf_desc_data *to_desc)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
-		to_desc->bdd_desc = rbuf->bb_nbuf->nb_desc;
 		to_desc->bdd_used = rbuf->bb_filled;
-		M0_SET0(&rbuf->bb_nbuf->nb_desc);
+		if (rbuf->bb_spares != NULL) {
+			m0_rpc__bulk_spares_desc(rbuf, ways,
+						 &to_desc->bdd_desc);
+		} else {
+			to_desc->bdd_desc = rbuf->bb_nbuf->nb_desc;
+			M0_SET0(&rbuf->bb_nbuf->nb_desc);
+		}
 		++to_desc;
 	}
 	m0_tl_endfor;
 }
 
-int m0_rpc_bulk_store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
-		      struct m0_net_buf_desc_data *to_desc)
+static void spares_make(struct m0_rpc_bulk *rb, uint32_t nr)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		m0_rpc__bulk_spares_make(rbuf, nr);
+	}
+	m0_tl_endfor;
+}
+
+static int store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
+		 const struct m0_rpc_item    *item,
+		 struct m0_net_buf_desc_data *to_desc)
 {
 	struct m0_rpc_machine *machine = conn->c_rpc_machine;
-	int                    rc = 0;
+	struct m0_rpc__way     ways[M0_RPC_BULK_WAYS_MAX];
+	uint32_t               nr;
+	int                    rc;
 
 	m0_mutex_lock(&rb->rb_mutex);
 	if (!is_passive(type_of(rb))) {
@@ -292,10 +372,18 @@ int m0_rpc_bulk_store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
 		return -EBADR;
 	}
 	rb->rb_rc = 0;
-	rc = prepare(rb, machine->rm_tm.ntm_dom)
-		     ?: add_all(rb, machine, m0_rpc__conn_tm(conn));
+	nr = m0_rpc__conn_ways(conn, ways, ARRAY_SIZE(ways));
+	rc = prepare(rb, machine->rm_tm.ntm_dom);
+	if (rc == 0 && nr > 1)
+		spares_make(rb, nr);
+	if (nr > 1 && item != NULL)
+		rb->rb_flags = M0_RPC__BULK_HOLDS;
+	rc = rc ?: add_all(rb, machine, ways);
 	if (rc == 0) {
-		descs_take(rb, to_desc);
+		descs_take(rb, ways, to_desc);
+		rb->rb_item = nr > 1 ? item : NULL;
+		if (rb->rb_item != NULL)
+			m0_rpc__bulk_know(rb);
 	} else {
 		rb->rb_flags |= M0_RPC__BULK_QUIET;
 		give_up(rb, rc);
@@ -304,19 +392,46 @@ int m0_rpc_bulk_store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
 	return rc;
 }
 
+int m0_rpc_bulk_store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
+		      struct m0_net_buf_desc_data *to_desc)
+{
+	return store(rb, conn, NULL, to_desc);
+}
+
+int m0_rpc_bulk_store_for(struct m0_rpc_bulk          *rb,
+			  const struct m0_rpc_item    *request,
+			  struct m0_net_buf_desc_data *to_desc)
+{
+	return store(rb, request->ri_session->s_conn, request, to_desc);
+}
+
 /* May the buffer be moved as its descriptor says? */
 static int desc_fits(const struct m0_rpc_bulk_buf      *rbuf,
-		     const struct m0_net_buf_desc_data *desc,
-		     const struct m0_net_domain        *dom)
+		     const struct m0_net_buf_desc_data *desc)
 {
-	if (desc->bdd_desc.nbd_len == 0 || desc->bdd_desc.nbd_data == NULL ||
-	    desc->bdd_desc.nbd_len > dom->nd_get_max_buffer_desc_size)
-		return -EPROTO;
-	if (is_send(rbuf->bb_nbuf->nb_qtype))
+	if (m0_rpc__bulk_is_send(rbuf->bb_nbuf->nb_qtype))
 		return rbuf->bb_filled > desc->bdd_used ? -EMSGSIZE : 0;
 	if (desc->bdd_used == 0)
 		return -EPROTO;
 	return rbuf->bb_filled < desc->bdd_used ? -EMSGSIZE : 0;
+}
+
+/* A transport's, or one of ways. */
+static int desc_give(struct m0_rpc_bulk_buf       *rbuf,
+		     const struct m0_net_domain   *dom,
+		     const struct m0_net_buf_desc *desc)
+{
+	m0_bcount_t max = dom->nd_get_max_buffer_desc_size;
+	int         rc;
+
+	if (desc->nbd_len == 0 || desc->nbd_data == NULL)
+		return -EPROTO;
+	rc = m0_rpc__bulk_ways_get(rbuf, desc, max);
+	if (rc != 0 || rbuf->bb_ways != NULL)
+		return rc;
+	return desc->nbd_len > max
+		       ? -EPROTO
+		       : m0_net_desc_copy(desc, &rbuf->bb_nbuf->nb_desc);
 }
 
 static int descs_give(struct m0_rpc_bulk *rb, const struct m0_net_domain *dom,
@@ -326,9 +441,8 @@ static int descs_give(struct m0_rpc_bulk *rb, const struct m0_net_domain *dom,
 	int                     rc = 0;
 
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
-		rc = desc_fits(rbuf, from_desc, dom)
-			     ?: m0_net_desc_copy(&from_desc->bdd_desc,
-						 &rbuf->bb_nbuf->nb_desc);
+		rc = desc_fits(rbuf, from_desc)
+			     ?: desc_give(rbuf, dom, &from_desc->bdd_desc);
 		if (rc != 0)
 			break;
 		rbuf->bb_expected = from_desc->bdd_used;
@@ -338,11 +452,17 @@ static int descs_give(struct m0_rpc_bulk *rb, const struct m0_net_domain *dom,
 	return rc;
 }
 
+static bool has_ways(const struct m0_rpc_bulk *rb)
+{
+	return bulk_tlist_head(&rb->rb_buflist)->bb_ways != NULL;
+}
+
 static int load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
-		struct m0_net_transfer_mc         *tm,
+		struct m0_net_transfer_mc *tm, const struct m0_rpc_item *item,
 		const struct m0_net_buf_desc_data *from_desc)
 {
 	struct m0_net_domain *dom = machine->rm_tm.ntm_dom;
+	struct m0_rpc__way    way = { tm, 0 };
 	int                   rc = 0;
 
 	m0_mutex_lock(&rb->rb_mutex);
@@ -351,13 +471,18 @@ static int load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 		return -EBADR;
 	}
 	rb->rb_rc = 0;
-	rc = descs_give(rb, dom, from_desc) ?: prepare(rb, dom) ?:
-	     add_all(rb, machine, tm);
+	rc = descs_give(rb, dom, from_desc) ?: prepare(rb, dom);
+	if (rc == 0 && has_ways(rb))
+		way.way_at = m0_rpc__at(tm->ntm_ep->nep_addr);
+	rc = rc ?: add_all(rb, machine, &way);
 	if (rc != 0) {
 		give_up(rb, rc);
 		/* What is under way tells the outcome when it has ended. */
 		if (!bulk_tlist_is_empty(&rb->rb_buflist))
 			rc = 0;
+	} else if (item != NULL && has_ways(rb)) {
+		rb->rb_item = item;
+		m0_rpc__bulk_know(rb);
 	}
 	m0_mutex_unlock(&rb->rb_mutex);
 	return rc;
@@ -366,7 +491,7 @@ static int load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 int m0_rpc_bulk_load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 		     const struct m0_net_buf_desc_data *from_desc)
 {
-	return load(rb, machine, &machine->rm_tm, from_desc);
+	return load(rb, machine, &machine->rm_tm, NULL, from_desc);
 }
 
 int m0_rpc_bulk_load_for(struct m0_rpc_bulk                *rb,
@@ -374,7 +499,7 @@ int m0_rpc_bulk_load_for(struct m0_rpc_bulk                *rb,
 			 const struct m0_net_buf_desc_data *from_desc)
 {
 	return load(rb, request->ri_rmachine, m0_rpc__request_tm(request),
-		    from_desc);
+		    request, from_desc);
 }
 
 void m0_rpc_bulk_store_del(struct m0_rpc_bulk *rb)

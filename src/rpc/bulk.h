@@ -7,6 +7,7 @@
 #define M0_SRC_RPC_BULK_H
 
 #include "m0/rpc_bulk.h"
+#include "rpc/rpc_internal.h"
 
 enum {
 	M0_RPC__BULK_MAGIC = 0x72756c6b,
@@ -19,12 +20,115 @@ enum m0_rpc__bulk_flags {
 	/** Stored or loaded, and the list is not empty. */
 	M0_RPC__BULK_BUSY = 1,
 	/** The store has failed: rb_done is not called. */
-	M0_RPC__BULK_QUIET = 2
+	M0_RPC__BULK_QUIET = 2,
+	/** It was given up: nothing is begun anew. */
+	M0_RPC__BULK_STOPS = 4,
+	/** What was moved stays offered until rb_item has ended. */
+	M0_RPC__BULK_HOLDS = 8
 };
 
+/** Its item has ended: what was moved is closed. The machine's thread. */
+void m0_rpc__bulk_settle(struct m0_rpc_bulk *rb);
+/** The request has come again, by the address of this m0_rpc__at(). */
+void m0_rpc__bulk_move(struct m0_rpc_bulk *rb, uint64_t at);
 /** Takes a buffer into the list, at its end. */
 void m0_rpc__bulk_link(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf);
 /** Frees the last of the list. */
 void m0_rpc__bulk_unlink_last(struct m0_rpc_bulk *rb);
+
+static inline bool m0_rpc__bulk_is_send(enum m0_net_queue_type q)
+{
+	return q == M0_NET_QT_PASSIVE_BULK_SEND ||
+	       q == M0_NET_QT_ACTIVE_BULK_SEND;
+}
+
+/* ---------------------------------------------------------- bulk_wire.c -- */
+
+/** One of the ways in a descriptor: m0_rpc__at() of the server's address, and
+ * the transport's descriptor. */
+struct m0_rpc__bulk_way {
+	uint64_t               bwy_at;
+	struct m0_net_buf_desc bwy_desc;
+};
+
+/** Makes one descriptor of several. @retval -ENOMEM */
+int m0_rpc__bulk_desc_join(const struct m0_rpc__bulk_way *ways, uint32_t nr,
+			   struct m0_net_buf_desc *ret);
+/**
+ * Takes it apart, without copying.
+ * @param ret  of M0_RPC_BULK_WAYS_MAX.
+ * @return     how many ways; 0: it is a transport's. @retval -EPROTO
+ */
+int m0_rpc__bulk_desc_part(const struct m0_net_buf_desc *desc, m0_bcount_t max,
+			   struct m0_rpc__bulk_way *ret);
+
+/* ---------------------------------------------------------- bulk_ways.c -- */
+
+/** Offers of a buffer besides the first, by bsp_nb; and what became of all. */
+struct m0_rpc__bulk_spares {
+	uint32_t bsp_nr;
+	/** By bit, that are in a queue: 0 is the first, 1 bsp_nb[0]. */
+	uint32_t bsp_queued;
+	/** Over one of them, with so many bytes. */
+	bool                       bsp_moved;
+	m0_bcount_t                bsp_moved_bytes;
+	int32_t                    bsp_rc;
+	struct m0_net_transfer_mc *bsp_tm[M0_RPC_BULK_WAYS_MAX];
+	struct m0_net_buffer       bsp_nb[M0_RPC_BULK_WAYS_MAX - 1];
+};
+
+/** How a buffer may be moved. */
+struct m0_rpc__bulk_ways {
+	uint32_t bws_nr;
+	/** By bit: that were tried. */
+	uint32_t                   bws_tried;
+	uint32_t                   bws_now;
+	struct m0_net_transfer_mc *bws_tm;
+	/** Of those not tried the best: m0_rpc__at() of its address. */
+	uint64_t bws_want;
+	/** The first error. */
+	int32_t                 bws_rc;
+	struct m0_rpc__bulk_way bws_way[M0_RPC_BULK_WAYS_MAX];
+	uint8_t                 bws_bytes[];
+};
+
+/** Makes spares of a buffer that is registered and otherwise ready, for `nr`
+ * offers: as many as there is memory for. */
+void m0_rpc__bulk_spares_make(struct m0_rpc_bulk_buf *rbuf, uint32_t nr);
+/** Offers it and them; the first must succeed. @retval <0  nothing is. */
+int m0_rpc__bulk_spares_add(struct m0_rpc_bulk_buf   *rbuf,
+			    const struct m0_rpc__way *ways, m0_time_t expires);
+/** One of its offers has ended, with *rc and *nr bytes. True: the last, and these
+ * are what it comes to. */
+bool m0_rpc__bulk_spare_ended(struct m0_rpc_bulk         *rb,
+			      struct m0_rpc_bulk_buf     *rbuf,
+			      const struct m0_net_buffer *nb, int *rc,
+			      m0_bcount_t *nr);
+void m0_rpc__bulk_spares_del(struct m0_rpc_bulk_buf *rbuf);
+/** The descriptor of all offers; the first's if there is no memory. */
+void m0_rpc__bulk_spares_desc(struct m0_rpc_bulk_buf   *rbuf,
+			      const struct m0_rpc__way *ways,
+			      struct m0_net_buf_desc   *ret);
+void m0_rpc__bulk_spares_free(struct m0_rpc_bulk_buf *rbuf);
+
+/** Of a descriptor; bb_ways is NULL if it is a transport's.
+ * @retval -EPROTO, -ENOMEM */
+int m0_rpc__bulk_ways_get(struct m0_rpc_bulk_buf       *rbuf,
+			  const struct m0_net_buf_desc *desc, m0_bcount_t max);
+/** Begins it over the best way not tried yet; `tm` is for those that lead to no
+ * address of the machine. @retval <0  there is none; the first error. */
+int m0_rpc__bulk_way_begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+			   struct m0_net_transfer_mc *tm);
+/** It has ended with this error; true: it was begun over another way. */
+bool m0_rpc__bulk_way_failed(struct m0_rpc_bulk     *rb,
+			     struct m0_rpc_bulk_buf *rbuf, int *rc);
+
+/** There is a better way to that address, not tried yet; it will be the next. */
+bool m0_rpc__bulk_way_turns(struct m0_rpc__bulk_ways *ways, uint64_t at);
+
+/** It is known by its item from now on. With rb_mutex. */
+void m0_rpc__bulk_know(struct m0_rpc_bulk *rb);
+/** It ends. */
+void m0_rpc__bulk_forget(struct m0_rpc_bulk *rb);
 
 #endif /* M0_SRC_RPC_BULK_H */

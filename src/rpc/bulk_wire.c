@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors of bulk in bodies of items: the only bytes of a body that the
- * layer knows. */
+ * layer knows. One that names several ways has a transport's for each. */
 #include "base/cursor.h"
 #include "rpc/bulk.h"
 
 enum {
 	/** In a body: bytes in use, length of the descriptor, 0; all aligned. */
 	DESC_HEADER = 16,
-	DESC_ALIGN = 8
+	DESC_ALIGN = 8,
+	/** "M0W" and the version; a transport's begins otherwise. */
+	WAYS_MAGIC = 0x0157304d,
+	/** Magic, number of ways; of each: address, length, 0. */
+	WAYS_HEADER = 8,
+	WAY_HEADER = 16
 };
 
 static m0_bcount_t aligned(m0_bcount_t nr)
@@ -56,4 +61,72 @@ int64_t m0_rpc_bulk_desc_get(const void *bytes, m0_bcount_t nr,
 		return -EPROTO;
 	}
 	return (int64_t)m0_cursor_pos(&cur);
+}
+
+/* ------------------------------------------------------------- of ways -- */
+
+int m0_rpc__bulk_desc_join(const struct m0_rpc__bulk_way *ways, uint32_t nr,
+			   struct m0_net_buf_desc *ret)
+{
+	m0_bcount_t      size = WAYS_HEADER;
+	struct m0_cursor cur;
+	uint8_t         *bytes;
+	uint32_t         i;
+
+	for (i = 0; i < nr; ++i)
+		size += WAY_HEADER + aligned(ways[i].bwy_desc.nbd_len);
+	bytes = m0_alloc(size);
+	if (bytes == NULL)
+		return -ENOMEM;
+	m0_cursor_init(&cur, bytes, size);
+	m0_cursor_put_le32(&cur, WAYS_MAGIC);
+	m0_cursor_put_le32(&cur, nr);
+	for (i = 0; i < nr; ++i) {
+		const struct m0_net_buf_desc *desc = &ways[i].bwy_desc;
+
+		m0_cursor_put_le64(&cur, ways[i].bwy_at);
+		m0_cursor_put_le32(&cur, desc->nbd_len);
+		m0_cursor_put_le32(&cur, 0);
+		/* The rest is 0. */
+		memcpy(m0_cursor_skip(&cur, aligned(desc->nbd_len)),
+		       desc->nbd_data, desc->nbd_len);
+	}
+	ret->nbd_len = (uint32_t)size;
+	ret->nbd_data = bytes;
+	return 0;
+}
+
+static bool way_get(struct m0_cursor *cur, m0_bcount_t max,
+		    struct m0_rpc__bulk_way *ret)
+{
+	uint32_t zero;
+
+	ret->bwy_at = m0_cursor_get_le64(cur);
+	ret->bwy_desc.nbd_len = m0_cursor_get_le32(cur);
+	zero = m0_cursor_get_le32(cur);
+	ret->bwy_desc.nbd_data =
+		m0_cursor_skip(cur, aligned(ret->bwy_desc.nbd_len));
+	return m0_cursor_is_ok(cur) && zero == 0 && ret->bwy_desc.nbd_len > 0 &&
+	       ret->bwy_desc.nbd_len <= max;
+}
+
+int m0_rpc__bulk_desc_part(const struct m0_net_buf_desc *desc, m0_bcount_t max,
+			   struct m0_rpc__bulk_way *ret)
+{
+	struct m0_cursor cur;
+	uint32_t         magic;
+	uint32_t         nr;
+	uint32_t         i;
+
+	m0_cursor_init_const(&cur, desc->nbd_data, desc->nbd_len);
+	magic = m0_cursor_get_le32(&cur);
+	if (!m0_cursor_is_ok(&cur) || magic != WAYS_MAGIC)
+		return 0;
+	nr = m0_cursor_get_le32(&cur);
+	if (!m0_cursor_is_ok(&cur) || nr == 0 || nr > M0_RPC_BULK_WAYS_MAX)
+		return -EPROTO;
+	for (i = 0; i < nr; ++i)
+		if (!way_get(&cur, max, &ret[i]))
+			return -EPROTO;
+	return m0_cursor_left(&cur) == 0 ? (int)nr : -EPROTO;
 }

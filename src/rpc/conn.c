@@ -52,6 +52,7 @@ static void conn_link(struct m0_rpc__machine *m, void *arg)
 static void lib_free(struct m0_rpc__conn *lib)
 {
 	m0_list_fini(&lib->rcx_links);
+	m0_mutex_fini(&lib->rcx_ways_lock);
 	m0_list_fini(&lib->rcx_sessions);
 	m0_list_fini(&lib->rcx_items);
 	m0_list_fini(&lib->rcx_sources);
@@ -81,6 +82,7 @@ int m0_rpc_conn_init(struct m0_rpc_conn *conn, struct m0_uint128 service,
 	m0_list_link_init(&lib->rcx_link);
 	m0_rpc__pause_init(&lib->rcx_tick, m0_rpc__links_tick);
 	m0_list_init(&lib->rcx_links);
+	m0_mutex_init(&lib->rcx_ways_lock);
 	m0_list_init(&lib->rcx_sessions);
 	m0_list_init(&lib->rcx_items);
 	m0_list_init(&lib->rcx_sources);

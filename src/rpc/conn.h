@@ -30,6 +30,13 @@ void m0_rpc__places_fini(struct m0_rpc__machine *m);
 
 /* ---------------------------------------------------------------- conn.c -- */
 
+/** A way over a link: from one of the machine's addresses, to that of the server
+ * with this m0_rpc__at(). */
+struct m0_rpc__way {
+	struct m0_net_transfer_mc *way_tm;
+	uint64_t                   way_at;
+};
+
 struct m0_rpc__conn {
 	struct m0_rpc_conn     *rcx_conn;
 	struct m0_rpc__machine *rcx_machine;
@@ -45,6 +52,11 @@ struct m0_rpc__conn {
 	struct m0_rpc__target *rcx_target;
 	/** The machine's address that it is from. Atomic. */
 	struct m0_net_transfer_mc *rcx_tm;
+	/** Of all links, the main one first, then those that are up. Under the
+	 * lock; how many may be looked at without. */
+	struct m0_mutex    rcx_ways_lock;
+	uint32_t           rcx_ways_nr;
+	struct m0_rpc__way rcx_ways[M0_RPC_LINKS_MAX];
 	/** When to look after links again. */
 	struct m0_rpc__pause rcx_tick;
 	uint64_t             rcx_nr;
@@ -158,6 +170,12 @@ void m0_rpc__link_empty(struct m0_rpc__link *link);
 /** From there nothing leaves any more: those links die, and find others. */
 void m0_rpc__links_from(struct m0_rpc__machine          *m,
 			const struct m0_net_transfer_mc *tm);
+/** The links have changed: rcx_ways. */
+void m0_rpc__ways_note(struct m0_rpc__conn *conn);
+/** At most `max` of them, the first is m0_rpc__conn_tm(); any thread.
+ * @return how many, not 0. */
+uint32_t m0_rpc__conn_ways(const struct m0_rpc_conn *conn,
+			   struct m0_rpc__way *ret, uint32_t max);
 /** Limits of its formation: by the connections that go there. */
 void m0_rpc__target_limits(struct m0_rpc__target *target);
 
@@ -198,6 +216,11 @@ struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 struct m0_net_transfer_mc *m0_rpc__conn_tm(const struct m0_rpc_conn *conn);
 struct m0_net_transfer_mc *m0_rpc__request_tm(
 	const struct m0_rpc_item *request);
+/** A number for an address, by which both sides know it; not 0. */
+uint64_t m0_rpc__at(const char *addr);
+/** The machine's address of this number; NULL: none is. Any thread. */
+struct m0_net_transfer_mc *m0_rpc__at_find(struct m0_rpc__machine *m,
+					   uint64_t                at);
 /** Whose transfer machine it is. */
 struct m0_rpc__machine *m0_rpc__machine_of(struct m0_net_transfer_mc *tm);
 /** Delivers what has come there. */

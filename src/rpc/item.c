@@ -274,6 +274,8 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 	m0_timerq_cancel(&m->rml_timers, &il->ril_timer);
 	if (M0_UNLIKELY(il->ril_flags & M0_RPC__IF_PART))
 		part_leave(item);
+	if (M0_UNLIKELY(m0_rpc__bulks_are(&m->rml_bulks)))
+		m0_rpc__bulks_ended(m, item);
 	numbers_leave(m, item);
 	m0_rpc__link_left(item);
 	item->ri_error = rc;

@@ -18,7 +18,9 @@ static void link_on(struct m0_rpc__link *link, struct m0_rpc_item *item)
 	struct m0_rpc__machine  *m = link->lnk_conn->rcx_machine;
 
 	il->ril_on = link;
-	il->ril_on_bytes = (uint32_t)item->ri_size;
+	il->ril_on_bytes = item->ri_size;
+	if (M0_UNLIKELY(m0_rpc__bulks_are(&m->rml_bulks)))
+		il->ril_on_bytes += m0_rpc__bulks_bytes(m, item);
 	info->lki_bytes += il->ril_on_bytes;
 	++info->lki_put_nr;
 	info->lki_put_bytes += il->ril_on_bytes;
@@ -180,6 +182,42 @@ void m0_rpc__link_leave(struct m0_rpc__link *link)
 	m0_rpc__target_put(target);
 }
 
+static uint32_t way_add(struct m0_rpc__conn *conn, uint32_t nr,
+			const struct m0_rpc__target *target)
+{
+	const struct m0_net_end_point *ep = target->trg_key.trk_ep;
+
+	conn->rcx_ways[nr] =
+		(struct m0_rpc__way){ ep->nep_tm, m0_rpc__at(ep->nep_addr) };
+	return nr + 1;
+}
+
+/* Those that are up, or are not. */
+static uint32_t ways_add(struct m0_rpc__conn *conn, uint32_t nr, bool up)
+{
+	const struct m0_rpc__link *link;
+
+	m0_list_for_each_entry(&conn->rcx_links, link, struct m0_rpc__link,
+			       lnk_link)
+		if (nr < M0_RPC_LINKS_MAX && link->lnk_target != NULL &&
+		    link != conn->rcx_main && m0_rpc__link_is_up(link) == up)
+			nr = way_add(conn, nr, link->lnk_target);
+	return nr;
+}
+
+void m0_rpc__ways_note(struct m0_rpc__conn *conn)
+{
+	uint32_t nr = 0;
+
+	m0_mutex_lock(&conn->rcx_ways_lock);
+	if (conn->rcx_target != NULL)
+		nr = way_add(conn, nr, conn->rcx_target);
+	nr = ways_add(conn, nr, true);
+	nr = ways_add(conn, nr, false);
+	__atomic_store_n(&conn->rcx_ways_nr, nr, __ATOMIC_RELAXED);
+	m0_mutex_unlock(&conn->rcx_ways_lock);
+}
+
 static void main_is(struct m0_rpc__conn *conn, struct m0_rpc__link *link)
 {
 	struct m0_rpc__target *target = link->lnk_target;
@@ -189,6 +227,7 @@ static void main_is(struct m0_rpc__conn *conn, struct m0_rpc__link *link)
 	__atomic_store_n(&conn->rcx_tm,
 			 target != NULL ? target->trg_key.trk_ep->nep_tm : NULL,
 			 __ATOMIC_RELAXED);
+	m0_rpc__ways_note(conn);
 }
 
 int m0_rpc__main_take(struct m0_rpc__conn *conn)
@@ -559,12 +598,14 @@ void m0_rpc__links_change(struct m0_rpc__conn        *conn,
 		links_drop(conn);
 		if (was_taken)
 			link_refill(conn);
+		m0_rpc__ways_note(conn);
 		return;
 	}
 	if (conn->rcx_main->lnk_goes)
 		m0_rpc__main_set(stays);
 	links_drop(conn);
 	link_refill(conn);
+	m0_rpc__ways_note(conn);
 	if (conn->rcx_links_nr > 1)
 		m0_rpc__links_watch(conn, conn->rcx_machine->rml_now);
 }

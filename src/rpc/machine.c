@@ -244,6 +244,7 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_list_init(&m->rml_places);
 	m0_mutex_init(&m->rml_places_lock);
 	m0_mutex_init(&m->rml_rails_lock);
+	m0_rpc__bulks_init(&m->rml_bulks);
 	m0_hash_init(&m->rml_clients);
 	m0_mutex_init(&m->rml_stats_lock);
 	m0_list_init(&m->rml_watches);
@@ -260,6 +261,7 @@ static void parts_fini(struct m0_rpc__machine *m)
 	m0_mutex_fini(&m->rml_stats_lock);
 	m0_hash_fini(&m->rml_clients);
 	m0_rpc__places_fini(m);
+	m0_rpc__bulks_fini(&m->rml_bulks);
 	m0_mutex_fini(&m->rml_rails_lock);
 	m0_list_fini(&m->rml_conns);
 	m0_hash_fini(&m->rml_sessions);

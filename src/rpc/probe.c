@@ -116,6 +116,8 @@ static void link_up(struct m0_rpc__link *link)
 	link->lnk_failed = false;
 	if (!m0_rpc__link_is_up(conn->rcx_main))
 		m0_rpc__main_set(link);
+	else
+		m0_rpc__ways_note(conn);
 	/* What is on dead ones, this one too, has not been answered. */
 	m0_list_for_each_entry(&conn->rcx_links, other, struct m0_rpc__link,
 			       lnk_link)
@@ -323,6 +325,7 @@ void m0_rpc__links_tick(struct m0_rpc__pause *pause)
 	if (conn->rcx_note != NULL && !m0_rpc__link_is_up(conn->rcx_main))
 		next = min64u(next, m0_time_add(conn->rcx_note_at,
 						idle_ns(conn->rcx_main)));
+	m0_rpc__ways_note(conn);
 	if (next != M0_TIME_NEVER)
 		m0_rpc__links_watch(conn, next);
 }

@@ -39,15 +39,44 @@ struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 	return i == 0 ? &m->rml_machine->rm_tm : &m->rml_rails[i - 1]->rrl_tm;
 }
 
+/* It may be stopped. */
+static bool is_started(const struct m0_net_transfer_mc *tm)
+{
+	return __atomic_load_n(&tm->ntm_state, __ATOMIC_ACQUIRE) ==
+	       M0_NET_TM_STARTED;
+}
+
 static struct m0_net_transfer_mc *tm_or_first(struct m0_net_transfer_mc *tm,
 					      struct m0_rpc_machine *machine)
 {
-	/* It may be stopped. */
-	return tm != NULL && __atomic_load_n(&tm->ntm_state,
-					     __ATOMIC_ACQUIRE) ==
-				       M0_NET_TM_STARTED
-		       ? tm
-		       : &machine->rm_tm;
+	return tm != NULL && is_started(tm) ? tm : &machine->rm_tm;
+}
+
+/* FNV-1a. */
+uint64_t m0_rpc__at(const char *addr)
+{
+	uint64_t at = 0xcbf29ce484222325;
+
+	for (; *addr != 0; ++addr)
+		at = (at ^ (uint8_t)*addr) * 0x100000001b3;
+	return at != 0 ? at : 1;
+}
+
+struct m0_net_transfer_mc *m0_rpc__at_find(struct m0_rpc__machine *m,
+					   uint64_t                at)
+{
+	struct m0_net_transfer_mc *found = NULL;
+	struct m0_net_transfer_mc *tm;
+	uint32_t                   i;
+
+	m0_mutex_lock(&m->rml_rails_lock);
+	for (i = 0; i <= m->rml_rails_nr && found == NULL; ++i) {
+		tm = m0_rpc__rail_tm(m, i);
+		if (m0_rpc__at(tm->ntm_ep->nep_addr) == at)
+			found = tm;
+	}
+	m0_mutex_unlock(&m->rml_rails_lock);
+	return found;
 }
 
 struct m0_net_transfer_mc *m0_rpc__conn_tm(const struct m0_rpc_conn *conn)
@@ -58,6 +87,26 @@ struct m0_net_transfer_mc *m0_rpc__conn_tm(const struct m0_rpc_conn *conn)
 							 __ATOMIC_RELAXED)
 				       : NULL,
 			   conn->c_rpc_machine);
+}
+
+uint32_t m0_rpc__conn_ways(const struct m0_rpc_conn *conn,
+			   struct m0_rpc__way *ret, uint32_t max)
+{
+	struct m0_rpc__conn *lib = conn->c_lib;
+	uint32_t             nr = 0;
+	uint32_t             i;
+
+	if (lib != NULL &&
+	    __atomic_load_n(&lib->rcx_ways_nr, __ATOMIC_RELAXED) > 1) {
+		m0_mutex_lock(&lib->rcx_ways_lock);
+		for (i = 0; i < lib->rcx_ways_nr && nr < max; ++i)
+			if (is_started(lib->rcx_ways[i].way_tm))
+				ret[nr++] = lib->rcx_ways[i];
+		m0_mutex_unlock(&lib->rcx_ways_lock);
+	}
+	if (nr == 0)
+		ret[nr++] = (struct m0_rpc__way){ m0_rpc__conn_tm(conn), 1 };
+	return nr;
 }
 
 struct m0_net_transfer_mc *m0_rpc__request_tm(const struct m0_rpc_item *request)

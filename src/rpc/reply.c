@@ -42,6 +42,8 @@ void m0_rpc__request_moved(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	il->ril_target = came->rca_target;
 	__atomic_store_n(&il->ril_tm, came->rca_ep->nep_tm, __ATOMIC_RELAXED);
 	m0_rpc__target_put(target);
+	if (m0_rpc__bulks_are(&m->rml_bulks))
+		m0_rpc__bulks_moved(m, item, came->rca_ep->nep_tm);
 }
 
 void m0_rpc__reply_replay(struct m0_rpc__machine *m, struct m0_rpc_item *reply,

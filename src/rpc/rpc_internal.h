@@ -34,6 +34,7 @@
 #include "rpc/core/frm.h"
 #include "rpc/core/sstream.h"
 #include "rpc/core/wire.h"
+#include "rpc/bulks.h"
 
 struct m0_rpc__machine;
 struct m0_rpc__target;
@@ -214,6 +215,7 @@ struct m0_rpc__machine {
 	uint32_t             rml_rails_taken;
 	struct m0_rpc__rail *rml_rails_gone;
 	struct m0_mutex      rml_rails_lock;
+	struct m0_rpc__bulks rml_bulks;
 
 	/* As a server. */
 	struct m0_hash         rml_clients;
@@ -353,7 +355,7 @@ struct m0_rpc__item {
 			struct m0_rpc__conn    *ril_conn;
 			/** That counts it, with so many bytes. */
 			struct m0_rpc__link *ril_on;
-			uint32_t             ril_on_bytes;
+			m0_bcount_t          ril_on_bytes;
 			union {
 				/** Of a stream. */
 				struct m0_rpc_citem ril_citem;

@@ -31,7 +31,9 @@ void toy_faults_set(const struct toy_faults *new)
 
 void toy_gate_set(bool (*new)(unsigned from, unsigned to))
 {
+	m0_mutex_lock(&lock);
 	gate = new;
+	m0_mutex_unlock(&lock);
 }
 
 int toy_wire_attach(struct m0_net_kit_machine *machine, unsigned wanted)

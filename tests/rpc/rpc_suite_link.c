@@ -3,9 +3,6 @@
  * Links: a service at several addresses, which come and go. A server's further
  * addresses are taken from it and given again: to its clients that is a cut.
  */
-#include "m0/lnet_fault.h"
-#include "conformance/lnet_rows.h"
-#include "conformance/toy.h"
 #include "rt.h"
 
 enum {
@@ -238,37 +235,16 @@ RT_CASE(second_cut)
 
 /* ----------------------------------------------------------- black hole -- */
 
-static unsigned dark;
-
-static bool gate(unsigned from, unsigned to)
-{
-	return from != dark && to != dark;
-}
-
-/* All that goes to the second address, or comes from there, is lost, and nobody
- * is told; where the transport has no means of that, the address goes. */
+/* All that goes to the second address, or comes from there, is lost; where the
+ * transport has no means of that, the address goes. */
 static void way_cut(bool cut)
 {
-	struct m0_lnet_fault_attr attr;
-	char                      why[M0_LNET_WHY_BYTES] = "";
-
-	if (strcmp(cf.c_row->r_name, "toy") == 0) {
-		dark = cut ? 3 : 0;
-		toy_gate_set(cut ? gate : NULL);
-	} else if (strcmp(cf.c_row->r_name, "lnet-tcp4") == 0 && cut) {
-		m0_lnet_fault_attr_init(&attr, M0_LNET_FAULT_DROP);
-		attr.lfa_all = true;
-		CF_EQ(m0_lnet_fault_add(lnet_node(0), &attr, why), 0, "%s",
-		      why);
-	} else if (strcmp(cf.c_row->r_name, "lnet-tcp4") == 0) {
-		CF_EQ(m0_lnet_fault_del(lnet_node(0), M0_LNET_FAULT_DROP, NULL,
-					NULL),
-		      1, "the rule");
-	} else if (cut) {
+	if (rt_way_cut(cut))
+		return;
+	if (cut)
 		addr_del(lt.lt_server, lt.lt_addr[1]);
-	} else {
+	else
 		addr_add(lt.lt_server, lt.lt_addr[1]);
-	}
 }
 
 /* One way swallows what it is given, in the middle of streams, and works again

@@ -146,6 +146,13 @@ void rt_wait_count(const int *counter, int want, const char *what);
 void rt_run_ms(unsigned ms);
 struct m0_rpc_stats rt_stats(struct rt_machine *m);
 
+/**
+ * All that goes to the third address of the case, or comes from there, is lost,
+ * and nobody is told; or is not any more. At the end of the case it is not.
+ * @return  false: the transport has no means of that.
+ */
+bool rt_way_cut(bool cut);
+
 extern const struct cf_case rpc_suite_item[];
 extern const struct cf_case rpc_suite_stream[];
 extern const struct cf_case rpc_suite_conn[];
@@ -153,6 +160,7 @@ extern const struct cf_case rpc_suite_stop[];
 extern const struct cf_case rpc_suite_frm[];
 extern const struct cf_case rpc_suite_bulk[];
 extern const struct cf_case rpc_suite_link[];
+extern const struct cf_case rpc_suite_ways[];
 extern const struct cf_case rpc_suite_pack[];
 
 #endif /* M0_TESTS_RPC_RT_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What a machine knows of bulk that has several ways: bulk_ways.c. Part of
+ * rpc_internal.h.
+ */
+#ifndef M0_SRC_RPC_BULKS_H
+#define M0_SRC_RPC_BULKS_H
+
+#include "m0/rpc.h"
+
+struct m0_rpc__machine;
+
+enum {
+	M0_RPC__BULKS_BUCKETS = 64
+};
+
+/** Bulk with several ways, by the request that it belongs to. Who moves the
+ * machine looks and takes out, any thread adds. */
+struct m0_rpc__bulks {
+	struct m0_mutex bks_lock;
+	/** Atomic. */
+	uint32_t bks_nr;
+	/** By rb_link. */
+	struct m0_list bks_bucket[M0_RPC__BULKS_BUCKETS];
+};
+
+void m0_rpc__bulks_init(struct m0_rpc__bulks *bulks);
+void m0_rpc__bulks_fini(struct m0_rpc__bulks *bulks);
+/** A request that was posted here has ended. */
+void m0_rpc__bulks_ended(struct m0_rpc__machine   *m,
+			 const struct m0_rpc_item *request);
+/** A request that is being handled has come again, by this one. */
+void m0_rpc__bulks_moved(struct m0_rpc__machine          *m,
+			 const struct m0_rpc_item        *request,
+			 const struct m0_net_transfer_mc *tm);
+/** What a request offers. */
+m0_bcount_t        m0_rpc__bulks_bytes(const struct m0_rpc__machine *m,
+				       const struct m0_rpc_item     *request);
+static inline bool m0_rpc__bulks_are(const struct m0_rpc__bulks *bulks)
+{
+	return __atomic_load_n(&bulks->bks_nr, __ATOMIC_ACQUIRE) != 0;
+}
+
+#endif /* M0_SRC_RPC_BULKS_H */
