@@ -41,14 +41,21 @@ m0_bcount_t m0_rpc_bulk_desc_put(void                              *bytes,
 	return nr;
 }
 
+/* What a descriptor leaves of its place is 0. */
+static bool is_padded(const uint8_t *data, m0_bcount_t len)
+{
+	static const uint8_t zeroes[DESC_ALIGN];
+
+	return memcmp(data + len, zeroes, aligned(len) - len) == 0;
+}
+
 int64_t m0_rpc_bulk_desc_get(const void *bytes, m0_bcount_t nr,
 			     struct m0_net_buf_desc_data *ret_desc)
 {
-	static const uint8_t zeroes[DESC_ALIGN];
-	struct m0_cursor     cur;
-	const uint8_t       *data;
-	m0_bcount_t          len;
-	uint32_t             zero;
+	struct m0_cursor cur;
+	const uint8_t   *data;
+	m0_bcount_t      len;
+	uint32_t         zero;
 
 	m0_cursor_init_const(&cur, bytes, nr);
 	ret_desc->bdd_used = m0_cursor_get_le64(&cur);
@@ -56,7 +63,7 @@ int64_t m0_rpc_bulk_desc_get(const void *bytes, m0_bcount_t nr,
 	zero = m0_cursor_get_le32(&cur);
 	data = ret_desc->bdd_desc.nbd_data = m0_cursor_skip(&cur, aligned(len));
 	if (!m0_cursor_is_ok(&cur) || zero != 0 || len == 0 ||
-	    memcmp(data + len, zeroes, aligned(len) - len) != 0) {
+	    !is_padded(data, len)) {
 		M0_SET0(ret_desc);
 		return -EPROTO;
 	}
