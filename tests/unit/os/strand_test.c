@@ -367,6 +367,91 @@ static void strand_wake_on_the_way_to_sleep_is_never_lost(void **state)
 	counter_end();
 }
 
+enum late_phase {
+	/** Its step wakes it, so that work flows and it spins after the next. */
+	LATE_BEGUN,
+	LATE_FLOWS,
+	LATE_LOOKS,
+	LATE_WOKEN,
+	LATE_DONE
+};
+
+static int late_phase;
+static int late_looks_nr;
+static int late_at;
+
+static int late_get(void)
+{
+	return __atomic_load_n(&late_phase, __ATOMIC_SEQ_CST);
+}
+
+static void late_set(enum late_phase phase)
+{
+	__atomic_store_n(&late_phase, phase, __ATOMIC_SEQ_CST);
+}
+
+/* The first look waits out the spin, so that those behind it are the last ones.
+ * One of them wakes the strand, and says that there is nothing to do. */
+static bool late_look(const struct m0_strand *strand)
+{
+	if (late_get() != LATE_LOOKS)
+		return false;
+	if (++late_looks_nr == 1)
+		while (m0_time_now() < counter.co_now + 2 * M0_TIME_ONE_MSEC)
+			;
+	if (late_looks_nr == late_at) {
+		late_set(LATE_WOKEN);
+		m0_strand_wake((struct m0_strand *)(uintptr_t)strand);
+	}
+	return false;
+}
+
+static void late_step(struct counter *self)
+{
+	late_looks_nr = 0;
+	if (late_get() == LATE_BEGUN)
+		m0_strand_wake(&self->co_strand);
+	if (late_get() != LATE_DONE)
+		late_set(late_get() + 1);
+}
+
+/* Is the strand awake again? False: it slept before it looked so often. */
+static bool late_one(int at)
+{
+	m0_time_t limit = m0_time_from_now(10, 0);
+
+	late_at = at;
+	late_set(LATE_BEGUN);
+	m0_strand_wake(&counter.co_strand);
+	while (late_get() != LATE_DONE) {
+		if (late_get() == LATE_LOOKS &&
+		    m0_strand_sleeps(&counter.co_strand))
+			return false;
+		assert_true(m0_time_now() < limit);
+		(void)sched_yield();
+	}
+	return true;
+}
+
+/* The same by order: at each of the looks before a sleep, the last included. */
+static void strand_wake_in_last_look_is_never_lost(void **state)
+{
+	static const struct m0_strand_ops ops = { .so_step = counter_step,
+						  .so_ready = late_look };
+	int                               at = 1;
+
+	(void)state;
+	late_set(LATE_DONE);
+	counter_make(&ops, M0_TIME_ONE_MSEC);
+	counter.co_extra = late_step;
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	for (until_asleep(); late_one(at); until_asleep())
+		++at;
+	counter_end();
+	/* It has spun, at least once. */
+	assert_true(at > 2);
+}
+
 /* One at a time, waiting for the echo: every sleep must be ended. */
 static void strand_ping_pong_never_hangs(void **state)
 {
@@ -652,6 +737,7 @@ int main(void)
 		cmocka_unit_test(strand_idle_is_quiet),
 		cmocka_unit_test(strand_wakes_are_never_lost),
 		cmocka_unit_test(strand_wake_on_the_way_to_sleep_is_never_lost),
+		cmocka_unit_test(strand_wake_in_last_look_is_never_lost),
 		cmocka_unit_test(strand_work_left_to_runner_is_never_lost),
 		cmocka_unit_test(strand_ping_pong_never_hangs),
 		cmocka_unit_test(strand_own_sleep_is_roused_by_wake),
