@@ -295,7 +295,7 @@ static int format_check(struct serve_dir *dir, const char *path,
 static int boot_note(struct serve_dir *dir)
 {
 	char now[TEXT_BYTES];
-	char then[TEXT_BYTES];
+	char then[TEXT_BYTES] = "";
 	int  rc = text_get(AT_FDCWD, BOOT_PATH, now);
 
 	if (rc == 0)
