@@ -52,7 +52,7 @@ static struct shared {
 	unsigned    sh_raw_port;
 	int         sh_ready;
 	struct slot sh_slot[2][FLIGHT_NR];
-} *shared;
+} * shared;
 
 static void must(int rc, const char *what)
 {
@@ -167,14 +167,14 @@ static void far_main(void)
 
 /* This process: it sends, and is the active side. */
 
-static struct m0_net_buffer      sends[MSGS_NR];
-static struct m0_net_buffer      actives[2][FLIGHT_NR];
-static uint32_t                  used[2][FLIGHT_NR];
-static int                       busy[2][FLIGHT_NR];
-static struct m0_net_end_point  *far_ep;
-static int64_t                   left;
-static int64_t                   under_way;
-static struct m0_semaphore       all_done;
+static struct m0_net_buffer     sends[MSGS_NR];
+static struct m0_net_buffer     actives[2][FLIGHT_NR];
+static uint32_t                 used[2][FLIGHT_NR];
+static int                      busy[2][FLIGHT_NR];
+static struct m0_net_end_point *far_ep;
+static int64_t                  left;
+static int64_t                  under_way;
+static struct m0_semaphore      all_done;
 
 static void send_done(const struct m0_net_buffer_event *ev)
 {
@@ -448,9 +448,8 @@ int main(int argc, char **argv)
 {
 	static const char usage[] =
 		"sunrpcbench [-t SLICE_S] [-n SLICES] msg|bulk";
-	static int               ways[] = { 0, 1 };
-	static unsigned          procs[] = { M0_SUNRPC_GET, M0_SUNRPC_PUT,
-					     NULLPROC };
+	static int      ways[] = { 0, 1 };
+	static unsigned procs[] = { M0_SUNRPC_GET, M0_SUNRPC_PUT, NULLPROC };
 	const struct bench_case bulk[] = {
 		{ .c_name = "get", .c_run = bulk_run, .c_arg = &ways[0] },
 		{ .c_name = "raw.get", .c_run = raw_run, .c_arg = &procs[0] },

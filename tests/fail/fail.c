@@ -14,6 +14,7 @@ static struct m0_heap heap;
 static uint64_t       nth;
 /* Failures to come, each as soon as the one before was told. */
 static unsigned more_nr;
+static void (*the_pump)(void);
 
 struct m0_sim *fail_sim(void)
 {
@@ -43,8 +44,21 @@ void fail_untold(int rc, const char *what)
 	fail_msg("after allocation %" PRIu64 ": %s: %d", nth, what, rc);
 }
 
+void fail_pump_set(void (*pump)(void))
+{
+	the_pump = pump;
+}
+
 bool fail_until(bool (*cond)(void *arg), void *arg)
 {
+	m0_time_t end = m0_sim_now(&sim) + PATIENCE_NS;
+
+	while (the_pump != NULL && m0_sim_now(&sim) < end) {
+		the_pump();
+		if (cond(arg))
+			return true;
+		m0_sim_run_ms(&sim, 1);
+	}
 	return m0_sim_run_until(&sim, cond, arg, PATIENCE_NS);
 }
 

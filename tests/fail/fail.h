@@ -35,6 +35,7 @@ extern const struct fail_story fail_base_stories[];
 extern const struct fail_story fail_net_stories[];
 extern const struct fail_story fail_lnet_stories[];
 extern const struct fail_story fail_rpc_stories[];
+extern const struct fail_story fail_calls_stories[];
 
 /** Tells it as often as it takes. */
 void fail_each(const struct fail_story *story);
@@ -51,6 +52,9 @@ void fail_untold(int rc, const char *what);
 struct m0_sim *fail_sim(void);
 /** Runs until cond(arg); false: not in a minute of virtual time. */
 bool fail_until(bool (*cond)(void *arg), void *arg);
+/** What the application does meanwhile, each millisecond: of machines that want
+ * to be polled. NULL: nothing. */
+void fail_pump_set(void (*pump)(void));
 /** The same, and else the test fails. */
 #define FAIL_UNTIL(cond, arg)                       \
 	do {                                        \

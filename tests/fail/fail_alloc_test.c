@@ -52,6 +52,13 @@ static void rpc_without_memory(void **state)
 	stories_tell(fail_rpc_stories);
 }
 
+/* Links, maps, groups, sources, stores, pools of the RPC layer. */
+static void rpc_calls_without_memory(void **state)
+{
+	(void)state;
+	stories_tell(fail_calls_stories);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -59,6 +66,7 @@ int main(void)
 		cmocka_unit_test(net_without_memory),
 		cmocka_unit_test(lnet_without_memory),
 		cmocka_unit_test(rpc_without_memory),
+		cmocka_unit_test(rpc_calls_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, library_up, library_down);

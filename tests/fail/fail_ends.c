@@ -6,6 +6,8 @@
 
 static struct m0_lnet     *nodes[2];
 static struct m0_sim_host *hosts[2];
+static enum fail_mode      the_mode;
+static struct fail_end    *polled;
 
 /* -- nodes ----------------------------------------------------------------- */
 
@@ -113,6 +115,15 @@ static bool tm_is_settled(void *arg)
 		     (M0_NET_TM_STARTED, M0_NET_TM_STOPPED, M0_NET_TM_FAILED));
 }
 
+static void mode_set(struct fail_end *end)
+{
+	if (the_mode == FAIL_SYNC)
+		FAIL_TRY(m0_net_buffer_event_deliver_synchronously(
+			&end->fen_tm));
+	if (the_mode == FAIL_INLINE)
+		FAIL_TRY(m0_net_tm_inline(&end->fen_tm));
+}
+
 int fail_tm_up(struct fail_end *end, struct m0_net_buffer_pool *pool)
 {
 	int rc;
@@ -120,6 +131,9 @@ int fail_tm_up(struct fail_end *end, struct m0_net_buffer_pool *pool)
 	end->fen_state = M0_NET_TM_UNDEFINED;
 	end->fen_tm.ntm_callbacks = &tm_callbacks;
 	FAIL_TRY(m0_net_tm_init(&end->fen_tm, &end->fen_dom));
+	mode_set(end);
+	m0_net_tm_spin_set(&end->fen_tm, 0);
+	m0_net_tm_colour_set(&end->fen_tm, 0);
 	if (pool != NULL)
 		FAIL_TRY(m0_net_tm_pool_attach(&end->fen_tm, pool,
 					       &recv_callbacks, 1, 1, 2));
@@ -144,9 +158,25 @@ void fail_tm_down(struct fail_end *end)
 	assert_int_equal(m0_net_tm_fini(&end->fen_tm), 0);
 }
 
-void fail_ends_init(struct fail_end end[2], const struct m0_net_xprt *xprt)
+static void poll(void)
+{
+	unsigned i;
+
+	for (i = 0; i < 2; ++i)
+		if (M0_IN(polled[i].fen_tm.ntm_state,
+			  (M0_NET_TM_STARTING, M0_NET_TM_STARTED,
+			   M0_NET_TM_STOPPING)) &&
+		    m0_net_buffer_event_pending(&polled[i].fen_tm))
+			m0_net_buffer_event_deliver_all(&polled[i].fen_tm);
+}
+
+void fail_ends_init(struct fail_end end[2], const struct m0_net_xprt *xprt,
+		    enum fail_mode mode)
 {
 	fail_doms_init(end, xprt);
+	polled = end;
+	the_mode = mode;
+	fail_pump_set(mode == FAIL_ASYNC ? NULL : poll);
 	FAIL_TRY(fail_tm_up(&end[0], NULL));
 	FAIL_TRY(fail_tm_up(&end[1], NULL));
 }
@@ -155,5 +185,7 @@ void fail_ends_fini(struct fail_end end[2], const struct m0_net_xprt *xprt)
 {
 	fail_tm_down(&end[1]);
 	fail_tm_down(&end[0]);
+	fail_pump_set(NULL);
+	the_mode = FAIL_ASYNC;
 	fail_doms_fini(end, xprt);
 }

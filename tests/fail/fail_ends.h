@@ -14,6 +14,13 @@ enum {
 	SHIFT_OF_PAGES = 12
 };
 
+/** How machines deliver. */
+enum fail_mode {
+	FAIL_ASYNC,
+	FAIL_SYNC,
+	FAIL_INLINE
+};
+
 struct fail_end {
 	struct m0_net_domain      fen_dom;
 	struct m0_net_transfer_mc fen_tm;
@@ -31,7 +38,8 @@ void fail_node_cfg(struct m0_lnet_cfg *cfg, unsigned i);
 void fail_doms_init(struct fail_end end[2], const struct m0_net_xprt *xprt);
 void fail_doms_fini(struct fail_end end[2], const struct m0_net_xprt *xprt);
 /** With machines that have started. */
-void fail_ends_init(struct fail_end end[2], const struct m0_net_xprt *xprt);
+void fail_ends_init(struct fail_end end[2], const struct m0_net_xprt *xprt,
+		    enum fail_mode mode);
 void fail_ends_fini(struct fail_end end[2], const struct m0_net_xprt *xprt);
 /**
  * Starts one, its receive queue fed by `pool` unless that is NULL. With an error

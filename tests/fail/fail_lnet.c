@@ -186,6 +186,26 @@ static void told_what_it_knows(void)
 	m0_lnet_fault_attr_init(&attr, M0_LNET_FAULT_DUPLICATE);
 	attr.lfa_all = true;
 	FAIL_TRY(m0_lnet_fault_add(nodes[0], &attr, NULL));
+	assert_int_equal(
+		m0_lnet_fault_get(nodes[0], M0_LNET_FAULT_ANY, NULL, 0), 1);
+	assert_int_equal(m0_lnet_fault_reset(nodes[0], M0_LNET_FAULT_ANY), 1);
+}
+
+/* What takes memory of nobody. */
+static void asked_for_little(struct m0_lnet_handle me)
+{
+	struct m0_lnet_op    op = op_of();
+	struct m0_lnet_stats stats;
+
+	assert_int_equal(m0_lnet_mem_register(nodes[0], from, BYTES), 0);
+	m0_lnet_mem_deregister(nodes[0], from, BYTES);
+	assert_true(m0_lnet_dist(nodes[0], &op.lo_target.lp_nid, NULL, NULL) >=
+		    0);
+	m0_lnet_stats_get(nodes[0], &stats);
+	m0_lnet_stats_reset(nodes[0]);
+	assert_int_equal(m0_lnet_me_unlink(nodes[1], me), 0);
+	assert_int_equal(
+		m0_lnet_fault_del(nodes[0], M0_LNET_FAULT_ANY, NULL, NULL), 1);
 }
 
 /* Everything is on its way when the nodes are opened; a window of the peer. */
@@ -214,6 +234,7 @@ static void nodes_speak(void)
 	FAIL_TRY(operation(true, true));
 	told_what_it_knows();
 	FAIL_TRY(operation(false, false));
+	asked_for_little(me);
 	/* The windows, and what they told, end with the node. */
 	for (i = 0; i < 2; ++i) {
 		struct m0_lnet_event ev;

@@ -132,16 +132,27 @@ static void bulk(struct fail_end end[2], struct side side[2],
 	} while (rc != 0);
 }
 
-static void ends_talk(const struct m0_net_xprt *xprt)
+/* One that nothing comes for. */
+static void cancelled(struct fail_end *end, struct side *side)
+{
+	FAIL_TRY(side_add(side, end, M0_NET_QT_MSG_RECV));
+	(void)m0_net_buffer_del(&side->sid_nb, &end->fen_tm);
+	FAIL_UNTIL(side_is_over, side);
+	if (side->sid_status != -ECANCELED)
+		fail_told(side->sid_status, "a cancelled buffer");
+}
+
+static void ends_talk(const struct m0_net_xprt *xprt, enum fail_mode mode)
 {
 	struct fail_end end[2];
 	struct side     side[2];
 	unsigned        i;
 
-	fail_ends_init(end, xprt);
+	fail_ends_init(end, xprt, mode);
 	for (i = 0; i < 2; ++i)
 		side_init(&side[i], &end[i]);
 	message(end, side);
+	cancelled(&end[1], &side[1]);
 	bulk(end, side, M0_NET_QT_PASSIVE_BULK_RECV,
 	     M0_NET_QT_ACTIVE_BULK_SEND);
 	bulk(end, side, M0_NET_QT_PASSIVE_BULK_SEND,
@@ -153,12 +164,52 @@ static void ends_talk(const struct m0_net_xprt *xprt)
 
 static void talk_mem(void)
 {
-	ends_talk(&m0_net_bulk_mem_xprt);
+	ends_talk(&m0_net_bulk_mem_xprt, FAIL_ASYNC);
+}
+
+static void talk_mem_sync(void)
+{
+	ends_talk(&m0_net_bulk_mem_xprt, FAIL_SYNC);
+}
+
+static void talk_mem_inline(void)
+{
+	ends_talk(&m0_net_bulk_mem_xprt, FAIL_INLINE);
 }
 
 static void talk_lnet(void)
 {
-	ends_talk(&m0_net_lnet_xprt);
+	ends_talk(&m0_net_lnet_xprt, FAIL_ASYNC);
+}
+
+static void talk_lnet_sync(void)
+{
+	ends_talk(&m0_net_lnet_xprt, FAIL_SYNC);
+}
+
+/* -- domains --------------------------------------------------------------- */
+
+static const struct m0_net_xprt *const xprts[] = { &m0_net_bulk_mem_xprt,
+						   &m0_net_lnet_xprt };
+
+/* Of which transport there are domains, their limits, names of interfaces. */
+static void domains(void)
+{
+	struct fail_end end[2];
+	char          **addrs;
+	unsigned        i;
+
+	for (i = 0; i < ARRAY_SIZE(xprts); ++i) {
+		fail_doms_init(end, xprts[i]);
+		assert_true(m0_net_domain_get_max_buffer_size(&end[0].fen_dom) >
+			    0);
+		if (xprts[i] == &m0_net_lnet_xprt) {
+			FAIL_TRY(m0_net_lnet_ifaces_get(&end[0].fen_dom,
+							&addrs));
+			m0_net_lnet_ifaces_put(&end[0].fen_dom, &addrs);
+		}
+		fail_doms_fini(end, xprts[i]);
+	}
 }
 
 /* -- pools ----------------------------------------------------------------- */
@@ -179,6 +230,18 @@ static int provision(struct m0_net_buffer_pool *pool)
 	(void)m0_net_buffer_pool_provision(pool, POOL_NR - pool->nbp_buf_nr);
 	m0_net_buffer_pool_unlock(pool);
 	return pool->nbp_buf_nr == POOL_NR ? 0 : -ENOMEM;
+}
+
+static void take_and_put(struct m0_net_buffer_pool *pool)
+{
+	struct m0_net_buffer *buf;
+
+	m0_net_buffer_pool_lock(pool);
+	buf = m0_net_buffer_pool_get(pool, M0_BUFFER_ANY_COLOUR);
+	if (buf != NULL)
+		m0_net_buffer_pool_put(pool, buf, M0_BUFFER_ANY_COLOUR);
+	(void)m0_net_buffer_pool_prune(pool);
+	m0_net_buffer_pool_unlock(pool);
 }
 
 static bool queue_is_full(void *arg)
@@ -202,6 +265,8 @@ static void pool_feeds_a_machine(void)
 	FAIL_TRY(provision(&pool));
 	FAIL_TRY(fail_tm_up(&end[0], &pool));
 	FAIL_UNTIL(queue_is_full, &end[0]);
+	FAIL_TRY(m0_net_tm_pool_length_set(&end[0].fen_tm, QUEUE_NR + 1));
+	take_and_put(&pool);
 	fail_tm_down(&end[0]);
 	assert_int_equal(m0_net_buffer_pool_fini(&pool), 0);
 	fail_doms_fini(end, &m0_net_bulk_mem_xprt);
@@ -209,7 +274,11 @@ static void pool_feeds_a_machine(void)
 
 const struct fail_story fail_net_stories[] = {
 	{ "net-mem", 20, talk_mem },
+	{ "net-mem-sync", 20, talk_mem_sync },
+	{ "net-mem-inline", 20, talk_mem_inline },
 	{ "net-lnet", 60, talk_lnet },
+	{ "net-lnet-sync", 60, talk_lnet_sync },
+	{ "net-domains", 20, domains },
 	{ "net-pool", 15, pool_feeds_a_machine },
 	{ NULL, 0, NULL },
 };
