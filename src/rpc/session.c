@@ -202,6 +202,18 @@ void m0_rpc_session_fini(struct m0_rpc_session *session)
 	session->s_state = M0_RPC_SESSION_UNINITIALISED;
 }
 
+/* Of the application: what the library itself asks is there, too. */
+static bool has_items(const struct m0_rpc__session *s)
+{
+	struct m0_list_link *link;
+
+	m0_list_for_each(&s->rsx_items, link)
+		if (!m0_rpc__is_note(m0_rpc__item_of(
+			    container_of(link, struct m0_rpc__item, ril_link))))
+			return true;
+	return false;
+}
+
 void m0_rpc__session_release(struct m0_rpc__session *s)
 {
 	struct m0_rpc_session *session = s->rsx_session;
@@ -209,7 +221,7 @@ void m0_rpc__session_release(struct m0_rpc__session *s)
 	if (session == NULL)
 		return;
 	/* Before the count: then it may be gone. */
-	if (m0_list_is_empty(&s->rsx_items) &&
+	if (!has_items(s) &&
 	    m0_rpc__session_state(session) == M0_RPC_SESSION_BUSY)
 		state_set(s, M0_RPC_SESSION_IDLE);
 	m0_rpc__tell(s->rsx_machine);
