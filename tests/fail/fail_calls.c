@@ -268,7 +268,14 @@ static int conn_up(void)
 	rc = m0_rpc_conn_init(&conn, service, NULL, &machines[1], 0);
 	if (rc != 0)
 		return rc;
-	rc = m0_rpc_conn_establish_sync(&conn, limit());
+	rc = m0_rpc_conn_establish(&conn, limit());
+	if (rc == 0)
+		rc = m0_rpc_conn_timedwait(&conn,
+					   1 << M0_RPC_CONN_ACTIVE |
+						   1 << M0_RPC_CONN_FAILED,
+					   M0_TIME_NEVER);
+	if (rc == 0 && conn.c_state == M0_RPC_CONN_FAILED)
+		rc = conn.c_rc;
 	if (rc != 0)
 		m0_rpc_conn_fini(&conn);
 	return rc;
@@ -309,9 +316,13 @@ static void client_talks(void)
 	FAIL_TRY(cancelled(false));
 	m0_rpc_session_quiesce(&session);
 	FAIL_TRY(cancelled(true));
-	(void)m0_rpc_session_terminate_sync(&session, limit());
+	(void)m0_rpc_session_terminate(&session, limit());
+	(void)m0_rpc_session_timedwait(&session, 1 << M0_RPC_SESSION_TERMINATED,
+				       M0_TIME_NEVER);
 	m0_rpc_session_fini(&session);
-	(void)m0_rpc_conn_terminate_sync(&conn, limit());
+	(void)m0_rpc_conn_terminate(&conn, limit());
+	(void)m0_rpc_conn_timedwait(&conn, 1 << M0_RPC_CONN_TERMINATED,
+				    M0_TIME_NEVER);
 	m0_rpc_conn_fini(&conn);
 }
 

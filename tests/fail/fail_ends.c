@@ -4,53 +4,9 @@
 
 #include "m0/lnet.h"
 
-static struct m0_lnet     *nodes[2];
-static struct m0_sim_host *hosts[2];
-static enum fail_mode      the_mode;
-static struct fail_end    *polled;
-
-/* -- nodes ----------------------------------------------------------------- */
-
-void fail_node_cfg(struct m0_lnet_cfg *cfg, unsigned i)
-{
-	char why[M0_LNET_WHY_BYTES];
-	char text[32];
-
-	m0_lnet_cfg_default(cfg);
-	snprintf(text, sizeof text, "tcp(10.0.0.%u)", i + 1);
-	assert_int_equal(m0_lnet_cfg_networks(cfg, text, why), 0);
-	cfg->lc_transaction_timeout_ms = 1000;
-	cfg->lc_timeout_ms = 1000;
-	cfg->lc_reconnect_min_ms = 10;
-	cfg->lc_reconnect_max_ms = 100;
-}
-
-void fail_nodes_init(struct m0_lnet *node[2])
-{
-	static const struct m0_sim_stream_cfg wire = {
-		.ssc_latency_ns = 10 * 1000,
-		.ssc_piece_bytes_max = 60000,
-	};
-	static const char *const  names[2] = { "10.0.0.1", "10.0.0.2" };
-	static struct m0_lnet_cfg cfg;
-	unsigned                  i;
-
-	m0_sim_net_init(fail_sim(), &wire);
-	for (i = 0; i < 2; ++i) {
-		hosts[i] = m0_sim_host_add(names[i], names[i]);
-		m0_sim_host_use(hosts[i]);
-		fail_node_cfg(&cfg, i);
-		FAIL_TRY(m0_lnet_open(&node[i], &cfg, NULL));
-	}
-	m0_sim_host_use(NULL);
-}
-
-void fail_nodes_fini(struct m0_lnet *node[2])
-{
-	m0_lnet_close(node[0]);
-	m0_lnet_close(node[1]);
-	m0_sim_net_fini();
-}
+static struct m0_lnet  *nodes[2];
+static enum fail_mode   the_mode;
+static struct fail_end *polled;
 
 /* -- domains, machines ----------------------------------------------------- */
 
@@ -65,9 +21,7 @@ void fail_doms_init(struct fail_end end[2], const struct m0_net_xprt *xprt)
 	for (i = 0; i < 2; ++i) {
 		if (lnet)
 			FAIL_TRY(m0_net_lnet_use(nodes[i]));
-		snprintf(end[i].fen_addr, sizeof end[i].fen_addr,
-			 lnet ? "10.0.0.%u@tcp:12345:40:7" : "127.0.0.1:700%u",
-			 i + 1);
+		fail_addr(end[i].fen_addr, sizeof end[i].fen_addr, xprt, i);
 		FAIL_TRY(m0_net_domain_init(&end[i].fen_dom, xprt));
 	}
 }
@@ -100,7 +54,8 @@ static void tm_event(const struct m0_net_tm_event *ev)
 		container_of(ev->nte_tm, struct fail_end, fen_tm);
 
 	if (ev->nte_type == M0_NET_TEV_STATE_CHANGE)
-		end->fen_state = ev->nte_next_state;
+		__atomic_store_n(&end->fen_state, ev->nte_next_state,
+				 __ATOMIC_RELEASE);
 }
 
 static const struct m0_net_tm_callbacks tm_callbacks = {
@@ -111,7 +66,7 @@ static bool tm_is_settled(void *arg)
 {
 	const struct fail_end *end = arg;
 
-	return M0_IN(end->fen_state,
+	return M0_IN(__atomic_load_n(&end->fen_state, __ATOMIC_ACQUIRE),
 		     (M0_NET_TM_STARTED, M0_NET_TM_STOPPED, M0_NET_TM_FAILED));
 }
 
@@ -122,6 +77,15 @@ static void mode_set(struct fail_end *end)
 			&end->fen_tm));
 	if (the_mode == FAIL_INLINE)
 		FAIL_TRY(m0_net_tm_inline(&end->fen_tm));
+	if (the_mode == FAIL_ASYNC)
+		fail_tm_set(end);
+}
+
+static int fd_make(struct fail_end *end)
+{
+	int rc = m0_net_tm_fd(&end->fen_tm);
+
+	return rc < 0 ? rc : 0;
 }
 
 int fail_tm_up(struct fail_end *end, struct m0_net_buffer_pool *pool)
@@ -133,7 +97,9 @@ int fail_tm_up(struct fail_end *end, struct m0_net_buffer_pool *pool)
 	FAIL_TRY(m0_net_tm_init(&end->fen_tm, &end->fen_dom));
 	mode_set(end);
 	m0_net_tm_spin_set(&end->fen_tm, 0);
+	m0_net_tm_drain_limit_set(&end->fen_tm, M0_TIME_ONE_SECOND);
 	m0_net_tm_colour_set(&end->fen_tm, 0);
+	FAIL_TRY(fd_make(end));
 	if (pool != NULL)
 		FAIL_TRY(m0_net_tm_pool_attach(&end->fen_tm, pool,
 					       &recv_callbacks, 1, 1, 2));

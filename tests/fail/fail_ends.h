@@ -8,10 +8,11 @@
 #include "m0/xlnet.h"
 
 struct m0_lnet;
-struct m0_lnet_cfg;
 
 enum {
-	SHIFT_OF_PAGES = 12
+	SHIFT_OF_PAGES = 12,
+	/** Of a machine that delivers by itself. */
+	FAIL_WORKERS = 2
 };
 
 /** How machines deliver. */
@@ -28,19 +29,26 @@ struct fail_end {
 	char                      fen_addr[96];
 };
 
-/** Nodes at 10.0.0.1 and 10.0.0.2 of the simulated network, their time-outs
+/** Two nodes, of the simulated network or of this machine, their time-outs
  * short. */
 void fail_nodes_init(struct m0_lnet *node[2]);
 void fail_nodes_fini(struct m0_lnet *node[2]);
-void fail_node_cfg(struct m0_lnet_cfg *cfg, unsigned i);
+/** Of end 0 or 1. */
+void fail_addr(char *ret, size_t size, const struct m0_net_xprt *xprt,
+	       unsigned i);
 
 /** Domains only, and nodes if the transport needs them; addresses. */
 void fail_doms_init(struct fail_end end[2], const struct m0_net_xprt *xprt);
 void fail_doms_fini(struct fail_end end[2], const struct m0_net_xprt *xprt);
+/** What is to be set of its transport before it starts, if it delivers by
+ * itself. */
+void fail_tm_set(struct fail_end *end);
 /** With machines that have started. */
 void fail_ends_init(struct fail_end end[2], const struct m0_net_xprt *xprt,
 		    enum fail_mode mode);
 void fail_ends_fini(struct fail_end end[2], const struct m0_net_xprt *xprt);
+/** A message, bulk both ways, a cancel between two of them. */
+void fail_ends_talk(const struct m0_net_xprt *xprt, enum fail_mode mode);
 /**
  * Starts one, its receive queue fed by `pool` unless that is NULL. With an error
  * it is gone.

@@ -24,7 +24,6 @@ enum {
 	PORTAL = 30,
 	BITS = 7,
 	BYTES = 100000,
-	ERRS_MAX = 8,
 	/** Calls of a kind, the one after the other; then the 3rd, 4th... after
 	 * that: those of the bulk are all alike. FAIL_ALL=1: every one. */
 	EACH_NR = 12,
@@ -32,44 +31,6 @@ enum {
 };
 
 #define PATIENCE_NS (20 * M0_TIME_ONE_SECOND)
-
-struct kind {
-	const char   *knd_name;
-	enum sys_call knd_call;
-	int           knd_errs[ERRS_MAX];
-};
-
-static const struct kind kinds[] = {
-	{ "recv",
-	  SYS_RECV,
-	  { EINTR, EAGAIN, SYS_SHORT, ECONNRESET, ETIMEDOUT, ENOMEM } },
-	{ "readv",
-	  SYS_READV,
-	  { EINTR, EAGAIN, SYS_SHORT, ECONNRESET, ETIMEDOUT, ENOMEM } },
-	{ "send",
-	  SYS_SEND,
-	  { EINTR, EAGAIN, SYS_SHORT, ECONNRESET, EPIPE, ENOBUFS, ENOMEM } },
-	{ "sendmsg",
-	  SYS_SENDMSG,
-	  { EINTR, EAGAIN, SYS_SHORT, ECONNRESET, EPIPE, ENOBUFS, ENOMEM } },
-	{ "accept4",
-	  SYS_ACCEPT4,
-	  { EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, ECONNABORTED, EPROTO } },
-	{ "connect",
-	  SYS_CONNECT,
-	  { ECONNREFUSED, ENETUNREACH, EADDRNOTAVAIL, EADDRINUSE, EAGAIN,
-	    ETIMEDOUT, ENOBUFS } },
-	{ "socket", SYS_SOCKET, { EMFILE, ENFILE, ENOBUFS, ENOMEM } },
-	{ "bind", SYS_BIND, { EADDRINUSE, EACCES, EADDRNOTAVAIL } },
-	{ "listen", SYS_LISTEN, { EADDRINUSE, ENOBUFS } },
-	{ "setsockopt", SYS_SETSOCKOPT, { ENOBUFS, ENOMEM } },
-	{ "getsockname", SYS_GETSOCKNAME, { ENOBUFS } },
-	{ "epoll_create1", SYS_EPOLL_CREATE1, { EMFILE, ENOMEM } },
-	{ "epoll_ctl", SYS_EPOLL_CTL, { ENOMEM, ENOSPC } },
-	{ "epoll_wait", SYS_EPOLL_WAIT, { EINTR } },
-	{ "eventfd", SYS_EVENTFD, { EMFILE, ENOMEM } },
-	{ "getifaddrs", SYS_GETIFADDRS, { ENOMEM, EMFILE } },
-};
 
 static const char *now_name;
 static unsigned    now_nth;
@@ -269,17 +230,17 @@ static unsigned next_nth(unsigned nth)
 	return all || nth < EACH_NR ? nth + 1 : nth + nth / 3;
 }
 
-static void each_call_fails(const struct kind *kind, int err)
+static void each_call_fails(const struct sys_kind *kind, int err)
 {
 	m0_time_t begin = m0_time_now();
 	unsigned  runs_nr = 0;
 	bool      failed;
 
-	now_name = kind->knd_name;
+	now_name = kind->sk_name;
 	now_err = err;
 	now_nth = 1;
 	do {
-		sys_fail_at(kind->knd_call, now_nth, err);
+		sys_fail_at(kind->sk_call, now_nth, err);
 		story();
 		failed = sys_failed();
 		now_nth = next_nth(now_nth);
@@ -293,17 +254,21 @@ static void each_call_fails(const struct kind *kind, int err)
 /* Every system call of two nodes that speak, with every error it may have. */
 static void nodes_with_failing_calls(void **state)
 {
-	const char *only = getenv("FAIL_CALL");
-	size_t      i;
-	size_t      k;
+	const char            *only = getenv("FAIL_CALL");
+	size_t                 k;
+	const struct sys_kind *kind;
 
 	(void)state;
 	story();
-	for (i = 0; i < ARRAY_SIZE(kinds); ++i) {
-		if (only != NULL && strcmp(only, kinds[i].knd_name) != 0)
+	for (kind = sys_kinds; kind->sk_name != NULL; ++kind) {
+		/* Inline nodes have no threads. */
+		if (kind->sk_call == SYS_PTHREAD_CREATE ||
+		    (only != NULL && strcmp(only, kind->sk_name) != 0))
 			continue;
-		for (k = 0; k < ERRS_MAX && kinds[i].knd_errs[k] != 0; ++k)
-			each_call_fails(&kinds[i], kinds[i].knd_errs[k]);
+		for (k = 0;
+		     k < ARRAY_SIZE(kind->sk_errs) && kind->sk_errs[k] != 0;
+		     ++k)
+			each_call_fails(kind, kind->sk_errs[k]);
 	}
 }
 

@@ -2,9 +2,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -14,10 +16,50 @@ enum {
 	FDS_MAX = 4096
 };
 
+const struct sys_kind sys_kinds[] = {
+	{ "recv",
+	  SYS_RECV,
+	  { EINTR, EAGAIN, SYS_SHORT, ECONNRESET, ETIMEDOUT, ENOMEM } },
+	{ "readv",
+	  SYS_READV,
+	  { EINTR, EAGAIN, SYS_SHORT, ECONNRESET, ETIMEDOUT, ENOMEM } },
+	{ "send",
+	  SYS_SEND,
+	  { EINTR, EAGAIN, SYS_SHORT, ECONNRESET, EPIPE, ENOBUFS, ENOMEM } },
+	{ "sendmsg",
+	  SYS_SENDMSG,
+	  { EINTR, EAGAIN, SYS_SHORT, ECONNRESET, EPIPE, ENOBUFS, ENOMEM } },
+	{ "accept4",
+	  SYS_ACCEPT4,
+	  { EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM, ECONNABORTED, EPROTO } },
+	{ "connect",
+	  SYS_CONNECT,
+	  { ECONNREFUSED, ENETUNREACH, EADDRNOTAVAIL, EADDRINUSE, EAGAIN,
+	    ETIMEDOUT, ENOBUFS } },
+	{ "socket", SYS_SOCKET, { EMFILE, ENFILE, ENOBUFS, ENOMEM } },
+	{ "bind", SYS_BIND, { EADDRINUSE, EACCES, EADDRNOTAVAIL } },
+	{ "listen", SYS_LISTEN, { EADDRINUSE, ENOBUFS } },
+	{ "setsockopt", SYS_SETSOCKOPT, { ENOBUFS, ENOMEM } },
+	{ "getsockname", SYS_GETSOCKNAME, { ENOBUFS } },
+	{ "epoll_create1", SYS_EPOLL_CREATE1, { EMFILE, ENOMEM } },
+	{ "epoll_ctl", SYS_EPOLL_CTL, { ENOMEM, ENOSPC } },
+	{ "epoll_wait", SYS_EPOLL_WAIT, { EINTR } },
+	{ "epoll_pwait2", SYS_EPOLL_PWAIT2, { EINTR, ENOSYS, EPERM } },
+	{ "timerfd_create", SYS_TIMERFD_CREATE, { EMFILE, ENOMEM } },
+	{ "timerfd_settime", SYS_TIMERFD_SETTIME, { ENOMEM } },
+	{ "eventfd", SYS_EVENTFD, { EMFILE, ENOMEM } },
+	{ "getifaddrs", SYS_GETIFADDRS, { ENOMEM, EMFILE } },
+	{ "pthread_create", SYS_PTHREAD_CREATE, { EAGAIN } },
+	{ .sk_name = NULL },
+};
+
 static enum sys_call the_call;
 static int           the_err;
-static unsigned      countdown;
-static bool          failed;
+/* Threads of the library count, too. */
+static unsigned countdown;
+static bool     failed;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* How each descriptor is watched: whoever is told falsely that nothing is there
  * is woken for it again, as the kernel would. */
@@ -28,19 +70,30 @@ static struct {
 
 void sys_fail_at(enum sys_call call, unsigned nth, int err)
 {
+	(void)pthread_mutex_lock(&lock);
 	the_call = call;
 	the_err = err;
 	countdown = nth;
 	failed = false;
+	(void)pthread_mutex_unlock(&lock);
 }
 
 bool sys_failed(void)
 {
-	bool was = failed;
+	bool was = sys_has_failed();
 
-	countdown = 0;
-	failed = false;
+	sys_fail_at(SYS_CALLS_NR, 0, 0);
 	return was;
+}
+
+bool sys_has_failed(void)
+{
+	bool has;
+
+	(void)pthread_mutex_lock(&lock);
+	has = failed;
+	(void)pthread_mutex_unlock(&lock);
+	return has;
 }
 
 unsigned sys_fds_nr(void)
@@ -57,10 +110,13 @@ unsigned sys_fds_nr(void)
 
 static bool is_due(enum sys_call call)
 {
-	if (call != the_call || countdown == 0 || --countdown > 0)
-		return false;
-	failed = true;
-	return true;
+	bool due;
+
+	(void)pthread_mutex_lock(&lock);
+	due = call == the_call && countdown > 0 && --countdown == 0;
+	failed = failed || due;
+	(void)pthread_mutex_unlock(&lock);
+	return due;
 }
 
 /* @return -1, errno set. */
@@ -75,20 +131,24 @@ int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
 
 static void edge_again(int fd)
 {
+	(void)pthread_mutex_lock(&lock);
 	if (fd < FDS_MAX && watched[fd].epfd > 0)
 		(void)__real_epoll_ctl(watched[fd].epfd, EPOLL_CTL_MOD, fd,
 				       &watched[fd].event);
+	(void)pthread_mutex_unlock(&lock);
 }
 
 int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 {
 	if (op != EPOLL_CTL_DEL && is_due(SYS_EPOLL_CTL))
 		return fail();
+	(void)pthread_mutex_lock(&lock);
 	if (fd < FDS_MAX) {
 		watched[fd].epfd = op == EPOLL_CTL_DEL ? 0 : epfd;
 		if (op != EPOLL_CTL_DEL)
 			watched[fd].event = *event;
 	}
+	(void)pthread_mutex_unlock(&lock);
 	return __real_epoll_ctl(epfd, op, fd, event);
 }
 
@@ -236,6 +296,16 @@ int __real_epoll_create1(int flags);
 int __wrap_epoll_create1(int flags);
 int __real_epoll_wait(int epfd, struct epoll_event *events, int nr, int ms);
 int __wrap_epoll_wait(int epfd, struct epoll_event *events, int nr, int ms);
+int __real_epoll_pwait2(int epfd, struct epoll_event *events, int nr,
+			const struct timespec *ts, const sigset_t *mask);
+int __wrap_epoll_pwait2(int epfd, struct epoll_event *events, int nr,
+			const struct timespec *ts, const sigset_t *mask);
+int __real_timerfd_create(int clock, int flags);
+int __wrap_timerfd_create(int clock, int flags);
+int __real_timerfd_settime(int fd, int flags, const struct itimerspec *to,
+			   struct itimerspec *was);
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *to,
+			   struct itimerspec *was);
 int __real_eventfd(unsigned value, int flags);
 int __wrap_eventfd(unsigned value, int flags);
 
@@ -250,7 +320,44 @@ int __wrap_epoll_wait(int epfd, struct epoll_event *events, int nr, int ms)
 				      : __real_epoll_wait(epfd, events, nr, ms);
 }
 
+int __wrap_epoll_pwait2(int epfd, struct epoll_event *events, int nr,
+			const struct timespec *ts, const sigset_t *mask)
+{
+	return is_due(SYS_EPOLL_PWAIT2)
+		       ? fail()
+		       : __real_epoll_pwait2(epfd, events, nr, ts, mask);
+}
+
+int __wrap_timerfd_create(int clock, int flags)
+{
+	return is_due(SYS_TIMERFD_CREATE) ? fail()
+					  : __real_timerfd_create(clock, flags);
+}
+
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *to,
+			   struct itimerspec *was)
+{
+	return is_due(SYS_TIMERFD_SETTIME)
+		       ? fail()
+		       : __real_timerfd_settime(fd, flags, to, was);
+}
+
 int __wrap_eventfd(unsigned value, int flags)
 {
 	return is_due(SYS_EVENTFD) ? fail() : __real_eventfd(value, flags);
+}
+
+/* -- threads --------------------------------------------------------------- */
+
+int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr,
+			  void *(*main)(void *arg), void       *arg);
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr,
+			  void *(*main)(void *arg), void       *arg);
+
+int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr,
+			  void *(*main)(void *arg), void       *arg)
+{
+	return is_due(SYS_PTHREAD_CREATE)
+		       ? the_err
+		       : __real_pthread_create(ret, attr, main, arg);
 }

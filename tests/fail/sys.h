@@ -23,8 +23,12 @@ enum sys_call {
 	SYS_EPOLL_CREATE1,
 	SYS_EPOLL_CTL,
 	SYS_EPOLL_WAIT,
+	SYS_EPOLL_PWAIT2,
+	SYS_TIMERFD_CREATE,
+	SYS_TIMERFD_SETTIME,
 	SYS_EVENTFD,
 	SYS_GETIFADDRS,
+	SYS_PTHREAD_CREATE,
 	SYS_CALLS_NR
 };
 
@@ -33,10 +37,23 @@ enum {
 	SYS_SHORT = -1
 };
 
+/** A kind of call, and what may become of it. */
+struct sys_kind {
+	const char   *sk_name;
+	enum sys_call sk_call;
+	/** Errors, or SYS_SHORT; 0 at the end. */
+	int sk_errs[8];
+};
+
+/** The last is without a name. */
+extern const struct sys_kind sys_kinds[];
+
 /** Fails the `nth` call of this kind from now, from 1, with `err`. */
 void sys_fail_at(enum sys_call call, unsigned nth, int err);
 /** Has it been failed? Nothing fails any more. */
 bool sys_failed(void);
+/** The same question; what is to fail goes on to be. */
+bool sys_has_failed(void);
 /** Open descriptors of this process. */
 unsigned sys_fds_nr(void);
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes and addresses of stories that are told in the simulator. */
+#include "fail/fail.h"
+#include "fail/fail_ends.h"
+
+#include "m0/lnet.h"
+
+static struct m0_sim_host *hosts[2];
+
+static void node_cfg(struct m0_lnet_cfg *cfg, unsigned i)
+{
+	char why[M0_LNET_WHY_BYTES];
+	char text[32];
+
+	m0_lnet_cfg_default(cfg);
+	snprintf(text, sizeof text, "tcp(10.0.0.%u)", i + 1);
+	assert_int_equal(m0_lnet_cfg_networks(cfg, text, why), 0);
+	cfg->lc_transaction_timeout_ms = 1000;
+	cfg->lc_timeout_ms = 1000;
+	cfg->lc_reconnect_min_ms = 10;
+	cfg->lc_reconnect_max_ms = 100;
+}
+
+void fail_nodes_init(struct m0_lnet *node[2])
+{
+	static const struct m0_sim_stream_cfg wire = {
+		.ssc_latency_ns = 10 * 1000,
+		.ssc_piece_bytes_max = 60000,
+	};
+	static const char *const  names[2] = { "10.0.0.1", "10.0.0.2" };
+	static struct m0_lnet_cfg cfg;
+	unsigned                  i;
+
+	m0_sim_net_init(fail_sim(), &wire);
+	for (i = 0; i < 2; ++i) {
+		hosts[i] = m0_sim_host_add(names[i], names[i]);
+		m0_sim_host_use(hosts[i]);
+		node_cfg(&cfg, i);
+		FAIL_TRY(m0_lnet_open(&node[i], &cfg, NULL));
+	}
+	m0_sim_host_use(NULL);
+}
+
+void fail_nodes_fini(struct m0_lnet *node[2])
+{
+	m0_lnet_close(node[0]);
+	m0_lnet_close(node[1]);
+	m0_sim_net_fini();
+}
+
+void fail_addr(char *ret, size_t size, const struct m0_net_xprt *xprt,
+	       unsigned i)
+{
+	snprintf(ret, size,
+		 xprt == &m0_net_lnet_xprt ? "10.0.0.%u@tcp:12345:40:7"
+					   : "127.0.0.1:700%u",
+		 i + 1);
+}
+
+void fail_tm_set(struct fail_end *end)
+{
+	struct m0_bitmap first = { 0 };
+
+	if (end->fen_dom.nd_xprt == &m0_net_lnet_xprt) {
+		m0_net_lnet_send_acked(&end->fen_dom, true);
+		return;
+	}
+	m0_net_bulk_mem_tm_set_num_threads(&end->fen_tm, FAIL_WORKERS);
+	assert_int_equal(m0_net_bulk_mem_tm_get_num_threads(&end->fen_tm),
+			 FAIL_WORKERS);
+	FAIL_TRY(m0_bitmap_init(&first, 1));
+	m0_bitmap_set(&first, 0, true);
+	FAIL_TRY(m0_net_tm_confine(&end->fen_tm, &first));
+	m0_bitmap_fini(&first);
+}

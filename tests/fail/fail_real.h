@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Failure loops of stories that are told in real time. */
+#ifndef M0_TESTS_FAIL_FAIL_REAL_H
+#define M0_TESTS_FAIL_FAIL_REAL_H
+
+#include "fail/sys.h"
+
+/** Each allocation fails in turn. */
+void fail_real_allocs(void (*story)(void), const char *name);
+/** Each system call of sockets, loops and threads does, with each error. */
+void fail_real_calls(void (*story)(void), const char *name);
+
+#endif /* M0_TESTS_FAIL_FAIL_REAL_H */
