@@ -39,8 +39,8 @@ enum {
 };
 
 static const char *const kind_names[KINDS] = {
-	"raw.write.fresh", "raw.write.over", "raw.read",   "write.fresh",
-	"read.fresh",	   "write.over",     "read.over",
+	"raw.write.fresh", "raw.write.over", "raw.read",  "write.fresh",
+	"read.fresh",      "write.over",     "read.over",
 };
 
 static double spent_s[KINDS][PASSES_MAX];

@@ -49,7 +49,7 @@ static int all_out(int fd, uint8_t *at, uint64_t nr, uint64_t off)
 }
 
 /* Moves `nr` bytes of the operation's buffer. */
-static int bulk_start(struct serve_op *op, enum m0_net_queue_type   qtype,
+static int bulk_start(struct serve_op *op, enum m0_net_queue_type    qtype,
 		      void (*done)(struct m0_rpc_bulk *rb), uint64_t nr)
 {
 	struct server *sv = op->op_server;

@@ -20,7 +20,8 @@ static struct m0_net_buffer *offer_at(const struct m0_rpc_bulk_buf *rbuf,
 }
 
 /* The same memory, and all that the first one is. */
-static int spare_make(struct m0_net_buffer *nb, const struct m0_net_buffer *first)
+static int spare_make(struct m0_net_buffer       *nb,
+		      const struct m0_net_buffer *first)
 {
 	int rc;
 
@@ -218,7 +219,8 @@ int m0_rpc__bulk_way_begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 		ways->bws_tried |= 1U << i;
 		ways->bws_now = i;
 		ways->bws_tm = m0_rpc__at_find(rb->rb_machine->rm_lib,
-					       ways->bws_way[i].bwy_at) ?: tm;
+					       ways->bws_way[i].bwy_at)
+				       ?: tm;
 		rc = way_add(rb, rbuf, &ways->bws_way[i].bwy_desc);
 		if (rc == 0)
 			return 0;
@@ -285,8 +287,7 @@ static uint32_t bucket_of(const struct m0_rpc_item *item)
 {
 	uint64_t n = (uintptr_t)item / sizeof(uint64_t);
 
-	return (uint32_t)(n * 0x9e3779b97f4a7c15 >> 32) %
-	       M0_RPC__BULKS_BUCKETS;
+	return (uint32_t)(n * 0x9e3779b97f4a7c15 >> 32) % M0_RPC__BULKS_BUCKETS;
 }
 
 void m0_rpc__bulk_know(struct m0_rpc_bulk *rb)

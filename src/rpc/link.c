@@ -296,9 +296,10 @@ static void item_out(struct m0_rpc__link *link, struct m0_rpc_item *item)
 	/* It may arrive all the same. */
 	item->ri_nr_sent += leaving;
 	il->ril_target = NULL;
-	if (item->ri_stream != 0 && !cached)
+	if (m0_rpc__stream_resends(item, cached))
 		m0_rpc__state_set(item, M0_RPC_ITEM_WAITING_FOR_REPLY);
-	else if (cached || item->ri_nr_sent < item->ri_nr_sent_max)
+	else if (cached || item->ri_stream != 0 ||
+		 item->ri_nr_sent < item->ri_nr_sent_max)
 		il->ril_flags |= M0_RPC__IF_MOVES;
 }
 

@@ -714,6 +714,10 @@ void m0_rpc__streams_run(struct m0_rpc__machine *m);
 void m0_rpc__stream_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
 /** Its timer fires when it is due, or before. */
 void m0_rpc__stream_arm(struct m0_rpc__stream *stream);
+/** One that was taken out of the formation (`was_cached`) or out of a packet
+ * that has not left: will its stream say RESEND of it? Not if it has said so
+ * already, while the packet was on its way. */
+bool m0_rpc__stream_resends(const struct m0_rpc_item *item, bool was_cached);
 /** Its one header-only item has to go. */
 void m0_rpc__stream_control(struct m0_rpc__stream *stream);
 int  m0_rpc__streams_make(struct m0_rpc__session *session, uint32_t nr,

@@ -474,8 +474,7 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 		m0_rpc__link_left(item);
 		if (!m0_rpc__item_unform(item))
 			continue;
-		/* Those of streams that are not cached are resent by them. */
-		if (item->ri_stream == 0 || cached)
+		if (!m0_rpc__stream_resends(item, cached))
 			il->ril_flags |= M0_RPC__IF_PARKED;
 	}
 }

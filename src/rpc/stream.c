@@ -22,6 +22,12 @@ static void stream_form(struct m0_rpc__stream *stream, struct m0_rpc_item *item)
 		m0_rpc__item_again(stream->rsy_session->rsx_machine, item);
 }
 
+bool m0_rpc__stream_resends(const struct m0_rpc_item *item, bool was_cached)
+{
+	return item->ri_stream != 0 && !was_cached &&
+	       !(m0_rpc__il(item)->ril_flags & M0_RPC__IF_AGAIN);
+}
+
 void m0_rpc__stream_control(struct m0_rpc__stream *stream)
 {
 	struct m0_rpc__session *s = stream->rsy_session;

@@ -111,8 +111,8 @@ static void deals_post(uint64_t key)
 	unsigned i;
 
 	for (i = 0; i < DEALS; ++i) {
-		d[i] = rt_deal_new(c, 3 + cf_rand(i % 4 == 3 ? 2 * MIB
-							      : 64 * KIB),
+		d[i] = rt_deal_new(c,
+				   3 + cf_rand(i % 4 == 3 ? 2 * MIB : 64 * KIB),
 				   i % 2, key + i);
 		CF_EQ(rt_post(d[i]->dl_item), 0, "post");
 	}
@@ -300,8 +300,8 @@ RT_CASE(lies)
 	};
 	/* In the descriptor: number of ways, of the first its length, its 0;
 	 * length of the whole, below. */
-	static const struct lie all[] = { { 4, 0 },   { 4, 5 },	  { 7, 1 },
-					  { 16, 0 },  { 16, 255 }, { 19, 255 },
+	static const struct lie all[] = { { 4, 0 },  { 4, 5 },    { 7, 1 },
+					  { 16, 0 }, { 16, 255 }, { 19, 255 },
 					  { 20, 1 } };
 	const unsigned          desc_at = 16 + 16;
 	struct rt_deal         *deal;

@@ -169,7 +169,7 @@ static void deal_done(struct m0_rpc_bulk *rb)
 }
 
 static struct rt_deal *deals[64];
-static int          deals_nr;
+static int             deals_nr;
 
 /* In rio_replied: with the answer the bytes are there. */
 static bool deal_replied(struct rt_item *item)
@@ -199,7 +199,7 @@ static void body_make(struct rt_deal *d)
 struct rt_deal *rt_deal_new(struct rt_client *c, m0_bcount_t nr, bool is_put,
 			    uint64_t key)
 {
-	struct rt_deal     *d = m0_alloc(sizeof *d);
+	struct rt_deal  *d = m0_alloc(sizeof *d);
 	m0_bcount_t      count[2] = { nr / 3, nr - nr / 3 };
 	void            *addr[2];
 	struct m0_bufvec memory = { .ov_vec = { .v_nr = 2, .v_count = count },
@@ -215,10 +215,10 @@ struct rt_deal *rt_deal_new(struct rt_client *c, m0_bcount_t nr, bool is_put,
 	addr[1] = d->dl_mem + nr / 3;
 	if (!is_put)
 		fill(d->dl_mem, nr, key);
-	d->dl_descs_nr =
-		m0_rpc_bulk_add(&d->dl_rb, &memory, cf_dom(c->rtc_machine->rtm_dom));
-	CF_TRUE(d->dl_descs_nr > 0 && d->dl_descs_nr <= RT_DESCS_MAX, "%d buffers",
-		d->dl_descs_nr);
+	d->dl_descs_nr = m0_rpc_bulk_add(&d->dl_rb, &memory,
+					 cf_dom(c->rtc_machine->rtm_dom));
+	CF_TRUE(d->dl_descs_nr > 0 && d->dl_descs_nr <= RT_DESCS_MAX,
+		"%d buffers", d->dl_descs_nr);
 	m0_rpc_bulk_qtype(&d->dl_rb, is_put ? M0_NET_QT_PASSIVE_BULK_RECV
 					    : M0_NET_QT_PASSIVE_BULK_SEND);
 	if (rt_bulk.rtb_streams > 0)
@@ -256,7 +256,7 @@ void rt_deals_free(void)
 {
 	while (deals_nr > 0) {
 		struct rt_deal *d = deals[--deals_nr];
-		int          i;
+		int             i;
 
 		for (i = 0; i < d->dl_descs_nr; ++i)
 			m0_net_desc_free(&d->dl_desc[i].bdd_desc);
