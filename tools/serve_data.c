@@ -128,6 +128,9 @@ static int block_store(struct serve_op *op, uint8_t *bytes)
 	rc = file_write(op, bytes);
 	m0_mutex_lock(&sv->sv_lock);
 	--upload->su_writers;
+	/* A request that came twice, by two ways, has a twin. */
+	if (rc == 0)
+		serve_fetches_end(upload, op->op_req.orq_offset);
 	m0_mutex_unlock(&sv->sv_lock);
 	return rc;
 }
@@ -136,15 +139,7 @@ static void write_look(struct serve_op *op);
 
 static void write_store(struct serve_op *op)
 {
-	struct server *sv = op->op_server;
-	int            rc = block_store(op, op_bytes(op));
-
-	/* A request that came twice, by two ways, has a twin. */
-	m0_mutex_lock(&sv->sv_lock);
-	if (rc == 0)
-		serve_fetches_end(op->op_upload, op->op_req.orq_offset);
-	m0_mutex_unlock(&sv->sv_lock);
-	serve_op_end(op, rc);
+	serve_op_end(op, block_store(op, op_bytes(op)));
 }
 
 static void write_came(struct m0_rpc_bulk *rb)

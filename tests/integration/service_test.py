@@ -242,6 +242,46 @@ class Refuses(service.Case):
         result = self.run_client('ls', f'{ep}:', timeout='0.5')
         self.assert_refused(result, 1, ep, 'colibri serve')
 
+    def test_questions_that_no_client_asks(self):
+        server = service.Server(self, '--object-max', '64M')
+        src = self.make('src', random.Random(1).randbytes(100000))
+        self.json('put', src, f'{server.ep}:good')
+        result = subprocess.run(
+            [os.environ['SERVICE_HOSTILE'], f'tcp({lnet.address(3)})',
+             str(self.port), server.ep], check=False, stderr=subprocess.PIPE,
+            timeout=cli.PATIENCE)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.names(server), ['good'])
+        self.json('get', f'{server.ep}:good', self.path('back'))
+        self.assertEqual(self.read(self.path('back')), self.read(src))
+        self.assertEqual(sorted(os.listdir(server.directory)), ['.colibri'])
+        self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 0)
+        self.assertEqual(server.stop()[0], 0)
+
+    def test_maps_that_are_stale(self):
+        one = service.Server(self)
+        other = service.Server(self, directory=self.path('other'),
+                               net=self.server_net(3))
+        src = self.make('src', random.Random(1).randbytes(3 << 20))
+        gone = (f'{lnet.address(4)}@tcp:12345:40:1',
+                f'{lnet.address(2)}@tcp:12345:40:9')
+        # Where nobody is any more, or no end point: what is good is used.
+        for ep in gone:
+            self.json('put', src, f'{one.ep},{ep}:x')
+            self.json('get', f'{ep},{one.ep}:x', self.path('back'))
+            self.assertEqual(self.read(self.path('back')), self.read(src))
+            self.json('rm', f'{one.ep}:x')
+        # All of it: said, and by which address.
+        for ep in gone:
+            result = self.run_client('put', src, f'{ep}:x', timeout='1')
+            self.assert_refused(result, 1, ep, 'colibri serve')
+        # An address that has become another service's: one of them has all.
+        self.json('put', src, f'{one.ep},{other.ep}:x')
+        self.assertEqual(
+            sorted((self.names(one), self.names(other))), [[], ['x']])
+        for server in (one, other):
+            self.assertEqual(server.stop()[0], 0)
+
     def check(self, verb, *args):
         words = args[:-1]
         result = cli.run(verb, *words)

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client of an object service that checks nothing before it asks, as those of
+ * the command do: names that are none, blocks that are nowhere, memory that it
+ * offers no more.
+ *
+ *	PROGRAM NET PORT EP
+ *
+ * The service was started with --object-max=64M. Ends with 0 if each question
+ * had the answer that is its own; else says which had not.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../tools/obj_client.h"
+
+static struct obj_client client;
+static unsigned          failures;
+
+enum {
+	/** Of an upload: a whole block, and a short one. */
+	TAIL = 100,
+	SIZE = OBJ_BLOCK + TAIL
+};
+
+static void is(const char *what, int rc, int want)
+{
+	if (rc == want)
+		return;
+	fprintf(stderr, "%s: %d (%s), not %d\n", what, rc, obj_errtext(rc),
+		want);
+	++failures;
+}
+
+static int ask(enum obj_op op, const struct obj_req *req)
+{
+	struct m0_rpc_item *item;
+	struct obj_rep      rep;
+	int                 rc = obj_call(&client, op, req, &rep, &item);
+
+	if (item != NULL)
+		m0_rpc_item_put(item);
+	return rc;
+}
+
+static void asks(const char *what, enum obj_op op, struct obj_req req, int want)
+{
+	char text[100];
+
+	snprintf(text, sizeof text, "%s: %s", obj_op_name(op), what);
+	is(text, ask(op, &req), want);
+}
+
+/* ----------------------------------------------------------------- names -- */
+
+static struct obj_req named(const char *name, size_t nr)
+{
+	struct obj_req req = { .orq_name = name,
+			       .orq_name_nr = (uint32_t)nr,
+			       .orq_count = SIZE };
+
+	return req;
+}
+
+static void names(void)
+{
+	static const enum obj_op ops[] = { OBJ_BEGIN, OBJ_COMMIT, OBJ_REMOVE,
+					   OBJ_STAT };
+	static const struct {
+		const char *n_text;
+		size_t      n_nr;
+		int         n_rc;
+	} bad[] = {
+		{ "", 0, -EINVAL },
+		{ "a\0b", 3, -EINVAL },
+		{ "\0", 1, -EINVAL },
+		{ "a\nb", 3, -EINVAL },
+		{ "\xc2\x9b", 2, -EINVAL },
+		{ "..", 2, -EINVAL },
+		{ "../x", 4, -EINVAL },
+		{ "a/../../x", 9, -EINVAL },
+		{ "/etc/passwd", 11, -EINVAL },
+		{ "a//b", 4, -EINVAL },
+		{ "a/.", 3, -EINVAL },
+		{ "\xff", 1, -EILSEQ },
+		{ "\xc0\xae\xc0\xae/x", 6, -EILSEQ },
+		{ "\xed\xa0\x80", 3, -EILSEQ },
+		{ "cut \xe2\x82", 6, -EILSEQ },
+	};
+	static char    long_name[OBJ_NAME_MAX];
+	struct obj_req put;
+	size_t         i;
+	size_t         j;
+
+	for (i = 0; i < ARRAY_SIZE(bad); ++i) {
+		put = named(bad[i].n_text, bad[i].n_nr);
+		for (j = 0; j < ARRAY_SIZE(ops); ++j)
+			asks(bad[i].n_text, ops[j], put, bad[i].n_rc);
+		put.orq_count = 0;
+		asks(bad[i].n_text, OBJ_PUT, put, bad[i].n_rc);
+	}
+	memset(long_name, 'x', sizeof long_name);
+	asks("a part of 256", OBJ_STAT, named(long_name, 256), -ENAMETOOLONG);
+	asks("a part of 1023", OBJ_LIST, named(long_name, sizeof long_name),
+	     -ENAMETOOLONG);
+	asks("of 'a\\0b'", OBJ_LIST, named("a\0b", 3), -EINVAL);
+	asks("of '..'", OBJ_LIST, named("..", 2), -EINVAL);
+	asks("no such", OBJ_STAT, named("nobody", 6), -ENOENT);
+	asks("no such", OBJ_REMOVE, named("nobody", 6), -ENOENT);
+}
+
+/* ------------------------------------------------------------------ data -- */
+
+static void sizes(void)
+{
+	static const char data[4];
+	struct obj_req    req = named("x", 1);
+
+	req.orq_data = data;
+	req.orq_data_nr = sizeof data;
+	req.orq_count = sizeof data;
+	asks("wrong sum", OBJ_PUT, req, -EBADMSG);
+	hash_bytes(data, sizeof data, req.orq_sum);
+	req.orq_count = 3;
+	asks("wrong length", OBJ_PUT, req, -EPROTO);
+	req.orq_data_nr = 0;
+	req.orq_count = 0;
+	asks("of nothing", OBJ_BEGIN, req, -EPROTO);
+	req.orq_count = (64 << 20) + 1;
+	asks("too large", OBJ_BEGIN, req, -EFBIG);
+	req.orq_count = UINT64_MAX;
+	asks("far too large", OBJ_BEGIN, req, -EFBIG);
+}
+
+static struct obj_req upload_of(const char *name)
+{
+	struct obj_req req = named(name, strlen(name));
+
+	hash_bytes(name, strlen(name), req.orq_id);
+	return req;
+}
+
+/* The short block, within the request. */
+static struct obj_req tail_of(const struct obj_req *upload)
+{
+	static const char data[TAIL];
+	struct obj_req    req = *upload;
+
+	req.orq_name_nr = 0;
+	req.orq_offset = OBJ_BLOCK;
+	req.orq_data_nr = TAIL;
+	req.orq_count = TAIL;
+	req.orq_data = data;
+	hash_bytes(data, TAIL, req.orq_sum);
+	return req;
+}
+
+static void blocks(void)
+{
+	struct obj_req upload = upload_of("blocks");
+	struct obj_req tail = tail_of(&upload);
+	struct obj_req bad = tail;
+
+	asks("before it has begun", OBJ_WRITE, tail, -ENOENT);
+	asks("before it has begun", OBJ_COMMIT, upload, -ENOENT);
+	asks("begin", OBJ_BEGIN, upload, 0);
+	bad.orq_offset = OBJ_BLOCK + 1;
+	asks("within a block", OBJ_WRITE, bad, -EINVAL);
+	bad.orq_offset = 2 * OBJ_BLOCK;
+	asks("beyond the end", OBJ_WRITE, bad, -EINVAL);
+	bad.orq_offset = UINT64_MAX - OBJ_BLOCK + 1;
+	asks("far beyond", OBJ_WRITE, bad, -EINVAL);
+	bad.orq_offset = 0;
+	asks("a short block", OBJ_WRITE, bad, -EINVAL);
+	bad = tail;
+	bad.orq_count = TAIL + 1;
+	asks("more than there are", OBJ_WRITE, bad, -EINVAL);
+	bad = tail;
+	bad.orq_sum[0] ^= 1;
+	asks("wrong sum", OBJ_WRITE, bad, -EBADMSG);
+	asks("nothing there", OBJ_COMMIT, upload, -ENODATA);
+	asks("good", OBJ_WRITE, tail, 0);
+	asks("a block missing", OBJ_COMMIT, upload, -ENODATA);
+	asks("again", OBJ_BEGIN, upload, 0);
+	asks("abort", OBJ_ABORT, upload, 0);
+	asks("abort twice", OBJ_ABORT, upload, -ENOENT);
+	asks("after its end", OBJ_WRITE, tail, -ENOENT);
+}
+
+static void files(void)
+{
+	struct obj_req req = { .orq_count = 1 };
+
+	memset(req.orq_id, 0xab, sizeof req.orq_id);
+	asks("no such file", OBJ_READ, req, -ESTALE);
+	asks("no such file", OBJ_SUMS, req, -ESTALE);
+	req.orq_count = 0;
+	asks("nothing", OBJ_READ, req, -EINVAL);
+	asks("nothing", OBJ_SUMS, req, -EINVAL);
+	req.orq_count = UINT64_MAX;
+	asks("too much", OBJ_READ, req, -EINVAL);
+	asks("too much", OBJ_SUMS, req, -EINVAL);
+	req.orq_count = 1;
+	req.orq_offset = UINT64_MAX;
+	asks("too far", OBJ_READ, req, -EINVAL);
+	asks("too far", OBJ_SUMS, req, -EINVAL);
+}
+
+/* ---------------------------------------------------------------- memory -- */
+
+/* Posts a request to fetch `nr` bytes from memory that is offered no more. */
+static struct m0_rpc_raw *withdrawn_post(struct obj_req req)
+{
+	struct m0_net_buffer nb;
+	struct m0_rpc_bulk   rb;
+	struct m0_rpc_raw   *raw;
+	uint8_t             *body;
+	int                  rc;
+
+	M0_SET0(&nb);
+	m0_rpc_bulk_init(&rb);
+	rc = tool_buffer_init(&nb, &client.oc_dom, OBJ_BLOCK)
+		     ?: m0_rpc_bulk_buf_add(&rb, 0, req.orq_count,
+					    &client.oc_dom, &nb, NULL);
+	M0_ASSERT(rc == 0);
+	m0_rpc_bulk_qtype(&rb, M0_NET_QT_PASSIVE_BULK_SEND);
+	rc = m0_rpc_bulk_store(&rb, &client.oc_conn, &req.orq_desc);
+	M0_ASSERT(rc == 0);
+	m0_rpc_bulk_store_del(&rb);
+	(void)m0_rpc_bulk_wait(&rb);
+	m0_rpc_bulk_fini(&rb);
+	tool_buffer_fini(&nb);
+	req.orq_data_nr = 0;
+	raw = obj_raw_new(OBJ_WRITE, obj_req_size(&req), &body);
+	M0_ASSERT(raw != NULL);
+	(void)obj_req_encode(&req, body);
+	m0_net_desc_free(&req.orq_desc.bdd_desc);
+	raw->rr_item.ri_session = &client.oc_session;
+	rc = m0_rpc_post(&raw->rr_item);
+	M0_ASSERT(rc == 0);
+	return raw;
+}
+
+/* Asks for something until another request has been answered: how? */
+static int answer_of(struct m0_rpc_raw *raw, enum obj_op op,
+		     const struct obj_req *req)
+{
+	struct obj_rep rep;
+	int            rc;
+
+	do {
+		(void)ask(op, req);
+		rc = m0_rpc_item_wait_for_reply(&raw->rr_item,
+						m0_time_from_now(0, 50000000));
+	} while (rc == -ETIMEDOUT);
+	rc = rc ?: obj_reply_of(&raw->rr_item, &rep);
+	m0_rpc_item_put(&raw->rr_item);
+	return rc;
+}
+
+/* Who fetches in vain does so no longer than the block is wanted. */
+static void memory(void)
+{
+	struct obj_req     upload = upload_of("memory");
+	struct obj_req     tail = tail_of(&upload);
+	struct m0_rpc_raw *raw;
+
+	asks("begin", OBJ_BEGIN, upload, 0);
+	raw = withdrawn_post(tail);
+	is("a block that came otherwise", answer_of(raw, OBJ_WRITE, &tail), 0);
+	tail.orq_offset = 0;
+	tail.orq_count = OBJ_BLOCK;
+	raw = withdrawn_post(tail);
+	is("a block that is not wanted", answer_of(raw, OBJ_ABORT, &upload),
+	   -ENOENT);
+}
+
+int main(int argc, char **argv)
+{
+	static struct obj_args args;
+	struct obj_target      target;
+	struct tool_fail       fail = { .tf_exit = TOOL_OK };
+	char                   text[300];
+
+	if (argc != 4)
+		return TOOL_USAGE;
+	obj_args_init(&args, argv[0], &fail);
+	(void)m0_lnet_cfg_networks(&args.oa_opts.nop_cfg, argv[1], NULL);
+	args.oa_opts.nop_cfg.lc_port = (uint16_t)atoi(argv[2]);
+	args.oa_opts.nop_cfg.lc_src_port_min = 0;
+	args.oa_opts.nop_cfg.lc_src_port_max = 0;
+	snprintf(text, sizeof text, "%s:", argv[3]);
+	if (obj_target_parse(&target, text, &fail) == 0 &&
+	    obj_client_open(&client, &args, &target, &fail) == 0) {
+		names();
+		sizes();
+		blocks();
+		files();
+		memory();
+	}
+	obj_client_close(&client);
+	return failures > 0 ? TOOL_FAILED : tool_fail_print(&fail, argv[0]);
+}
