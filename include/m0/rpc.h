@@ -98,8 +98,10 @@ struct m0_rpc_cfg {
 	uint32_t rc_streams_max;
 	uint32_t rc_window_max;
 	uint32_t rc_executing_max;
-	/** Items in the machine's inbox and cache; a post beyond is -EAGAIN:
-	 * 1,000,000. */
+	/** Items in the machine's inbox and cache; a post beyond is -EAGAIN,
+	 * and a request whose answer would find no room is dropped and counted,
+	 * to be sent again: 1,000,000. For answers to one address four times
+	 * rc_executing_max. */
 	uint32_t rc_cached_max;
 	/** Bytes of replies kept for streams, of all clients: 64 MiB. */
 	m0_bcount_t rc_replies_bytes_max;
@@ -174,7 +176,7 @@ struct m0_rpc_machine {
 	m0_bcount_t rm_min_recv_size;
 	/** Payloads up to this travel in items. */
 	m0_bcount_t rm_bulk_cutoff;
-	/** The library's: src/rpc/machine.h. */
+	/** The library's: src/rpc/rpc_internal.h. */
 	struct m0_rpc__machine *rm_lib;
 };
 

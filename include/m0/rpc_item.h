@@ -149,7 +149,7 @@ struct m0_rpc_item_type_ops {
 	int (*rito_split)(struct m0_rpc_item *item, struct m0_rpc_item *part);
 };
 
-/** A pool of threads for handlers that block: m0_rpc_pool_init(). */
+/** A pool of threads for handlers that block: m0_rpc_pool_create(). */
 struct m0_rpc_pool;
 
 struct m0_rpc_item_type {
@@ -251,7 +251,7 @@ struct m0_rpc_item {
 	/** Incoming: sent before. */
 	bool ri_dup;
 
-	/* The library's: src/rpc/item.h says what is in here. */
+	/* The library's: src/rpc/rpc_internal.h says what is in here. */
 
 	uint32_t ri_state;
 	uint32_t ri_pad;
@@ -288,7 +288,9 @@ M0_EXTERN int m0_rpc_item_error(const struct m0_rpc_item *item);
  *                    the machine's rc_slack_ns after it.
  * @retval -ENOTCONN  the session is not IDLE or BUSY.
  * @retval -ECANCELED the session was cancelled.
+ * @retval -EAGAIN    rc_cached_max items wait already: later.
  * @retval -EMSGSIZE  larger than m0_rpc_session_get_max_item_size().
+ * @retval -EINVAL    the session was not initialised.
  * @retval -ESHUTDOWN the machine stops.
  * With an error the item is FAILED with it and nothing follows.
  */

@@ -6,6 +6,11 @@
  */
 #include "rpc/server.h"
 
+enum {
+	/** Answers that wait for one address, in rc_executing_max. */
+	ANSWERS_EACH = 4
+};
+
 /* ---------------------------------------------------------------- items -- */
 
 /* In place of an item that could not be made: its turn in the stream comes. */
@@ -302,6 +307,37 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 
 /* ------------------------------------------------------------- of none -- */
 
+/* Own requests that are outstanding there, whose number is bounded. */
+static uint64_t own_nr(const struct m0_rpc__target *target)
+{
+	const struct m0_rpc__link *link;
+	uint64_t                   nr = 0;
+
+	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,
+			       lnk_target_link)
+		nr += link->lnk_info.lki_items_nr;
+	return nr;
+}
+
+/*
+ * Answers wait that nobody takes: nothing more is begun for him. Those of
+ * streams are counted elsewhere.
+ */
+static bool is_crowded(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	struct m0_rpc__target *target = m0_rpc__came_target(m, came);
+	uint64_t max = ANSWERS_EACH * (uint64_t)m->rml_cfg.rc_executing_max;
+
+	if (m->rml_frms.fs_items_nr >= m->rml_cfg.rc_cached_max &&
+	    m->rml_frms.fs_items_nr >=
+		    m->rml_cfg.rc_cached_max +
+			    (uint64_t)__atomic_load_n(&m->rml_cached_nr,
+						      __ATOMIC_RELAXED))
+		return true;
+	return target != NULL && target->trg_frm.f_items_nr >= max &&
+	       target->trg_frm.f_items_nr >= max + own_nr(target);
+}
+
 static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 		       struct m0_rpc__came *came)
 {
@@ -320,6 +356,10 @@ static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 			m0_rpc__item_of(container_of(dup, struct m0_rpc__item,
 						     ril_dup)),
 			came);
+		return;
+	}
+	if (M0_UNLIKELY(is_crowded(m, came))) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;
 	}
 	rc = request_decode(m, came, M0_RPC_ITEM_TYPE_REQUEST, &item);

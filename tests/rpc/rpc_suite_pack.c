@@ -89,6 +89,27 @@ RT_CASE(priorities_in_packet)
 	}
 }
 
+/* More requests in one packet than answers may wait for one address: those
+ * beyond are dropped, and done when they come again. */
+RT_CASE(answers_bounded)
+{
+	struct m0_rpc_cfg cfg;
+	unsigned          i;
+
+	rt_cfg(&cfg);
+	cfg.rc_executing_max = 1;
+	s = rt_up(0, &cfg);
+	m = rt_up(1, NULL);
+	c = rt_client(m, s);
+	rt_run_ms(2);
+	for (i = 0; i < 12; ++i)
+		posted[i] = rt_item(c, RT_ECHO, 0, i);
+	posted_nr = i;
+	all_end(0);
+	CF_TRUE(rt_stats(s).rs_nr_dropped_items >= 8, "dropped");
+	CF_EQ(rt.rt_log_nr, 13, "and each executed once");
+}
+
 /* ------------------------------------------------------------- merging -- */
 
 static int extents_merged;
@@ -422,6 +443,7 @@ RT_CASE(pool_shared)
 }
 
 const struct cf_case rpc_suite_pack[] = {
+	{ "answers_bounded", answers_bounded },
 	{ "priorities_in_packet", priorities_in_packet },
 	{ "extents_merge", extents_merge },
 	{ "extents_end", extents_end },

@@ -251,6 +251,7 @@ int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 		item->fi_class = (uint8_t)class_of(kind, 0);
 	count_in(frm, item);
 	++frm->f_items_nr;
+	++frm->f_set->fs_items_nr;
 	if (stream != NULL) {
 		++stream->fst_nr[item->fi_class];
 		stream_in(frm, item);
@@ -283,6 +284,7 @@ void m0_rpc__frm_remove(struct m0_rpc_frm_item *item)
 	m0_list_del(&item->fi_link);
 	count_out(frm, item);
 	--frm->f_items_nr;
+	--frm->f_set->fs_items_nr;
 	if (stream != NULL) {
 		m0_list_del(&item->fi_stream_link);
 		--stream->fst_nr[item->fi_class];

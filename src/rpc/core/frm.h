@@ -148,6 +148,8 @@ struct m0_rpc_frm_set {
 	 * packet when they were looked at. */
 	struct m0_list fs_ready;
 	struct m0_list fs_without;
+	/** Cached in all formations. */
+	uint64_t fs_items_nr;
 };
 
 struct m0_rpc_frm {
