@@ -393,8 +393,8 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered);
 void kit_rider_owe(struct m0_net_kit_machine *m);
 /** The machine has STARTED. ntm_mutex held. */
 void kit_rider_begin(struct m0_net_kit_machine *m);
-/** nkm_fd is readable from `next` on, or when the rider is due. */
-void kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next);
+/** nkm_fd is readable from `next` on, or when the rider is due: @return when. */
+m0_time_t kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next);
 /** Would a run that may deliver make a step? ntm_mutex held. */
 bool kit_rider_is_due(const struct m0_net_kit_machine *m);
 /** When it will be due. ntm_mutex held. */

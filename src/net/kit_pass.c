@@ -457,21 +457,29 @@ static bool has_work(const struct m0_net_kit_machine *m)
 	       m->nkm_bulk.wl_head != NULL;
 }
 
+/* It had not for this pass, whose time stands still. */
+static bool has_passed(m0_time_t next)
+{
+	return next != M0_TIME_NEVER && kit_now() < next &&
+	       next <= m0_time_now();
+}
+
 /* The descriptor says what a poll would find. */
 static void fd_update(struct m0_net_kit_machine *m)
 {
-	bool rider_due = m->nkm_sync && kit_rider_is_due(m);
+	bool      rider_due = m->nkm_sync && kit_rider_is_due(m);
+	m0_time_t next = M0_TIME_NEVER;
 
 	if (m->nkm_sync)
-		kit_rider_fd_arm(m, m->nkm_inline ? deadline_next(m)
-						  : M0_TIME_NEVER);
+		next = kit_rider_fd_arm(m, m->nkm_inline ? deadline_next(m)
+							 : M0_TIME_NEVER);
 	if (kit_is_pending(m) || rider_due || (m->nkm_inline && has_work(m))) {
 		m0_os_fd_signal(&m->nkm_fd);
 	} else {
 		m0_os_fd_clear(&m->nkm_fd);
-		/* A post between the look and the clearing. */
+		/* A post, or the deadline, between the look and the clearing. */
 		if ((m->nkm_inline && !inbox_is_empty(m)) ||
-		    (m->nkm_sync && kit_rider_is_due(m)))
+		    (m->nkm_sync && kit_rider_is_due(m)) || has_passed(next))
 			m0_os_fd_signal(&m->nkm_fd);
 	}
 }

@@ -64,12 +64,13 @@ void kit_rider_begin(struct m0_net_kit_machine *m)
 }
 
 /* Past deadlines are not worth a change: the descriptor is signalled then. */
-void kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next)
+m0_time_t kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next)
 {
 	if (m->nkm_rider != NULL && rides(m))
 		next = min64u(next, due_at(m->nkm_rider));
 	if (next != M0_TIME_IMMEDIATELY)
 		m0_os_fd_arm(&m->nkm_fd, next);
+	return next;
 }
 
 bool kit_rider_is_due(const struct m0_net_kit_machine *m)
