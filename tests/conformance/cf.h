@@ -325,7 +325,13 @@ void cf_check_blank(struct cf_buf *b, m0_bindex_t off, m0_bcount_t nr);
 int cf_add(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt);
 /** The same, and it must succeed. */
 void cf_add_ok(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt);
-bool cf_del(struct cf_buf *b);
+/**
+ * The same with a time-out `ns` from now: as often as a busy machine lets it
+ * pass before the call. @return when it is due.
+ */
+m0_time_t cf_add_within(struct cf_buf *b, struct cf_tm *t,
+			enum m0_net_queue_type qt, m0_time_t ns);
+bool      cf_del(struct cf_buf *b);
 
 /** A buffer of `size` bytes on the MSG_RECV queue. */
 struct cf_buf *cf_recv(struct cf_tm *t, m0_bcount_t size);

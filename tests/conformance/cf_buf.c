@@ -342,6 +342,21 @@ void cf_add_ok(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt)
 	CF_EQ(cf_add(b, t, qt), 0, "add to queue %d", (int)qt);
 }
 
+m0_time_t cf_add_within(struct cf_buf *b, struct cf_tm *t,
+			enum m0_net_queue_type qt, m0_time_t ns)
+{
+	m0_time_t due;
+	int       rc;
+
+	do {
+		due = m0_time_now() + ns;
+		b->cb_nb.nb_timeout = due;
+		rc = cf_add(b, t, qt);
+	} while (rc == -ETIME && !cf.c_sim);
+	CF_EQ(rc, 0, "add to queue %d with a time-out", (int)qt);
+	return due;
+}
+
 bool cf_del(struct cf_buf *b)
 {
 	return CF_CALL(m0_net_buffer_del(&b->cb_nb, &b->cb_tm->ct_tm));

@@ -208,8 +208,7 @@ static void traffic(struct cf_tm *a, struct cf_tm *b, struct cf_buf **x)
 		cf_done_is(x[2], 0, "passive");
 		m0_net_desc_free(&x[2]->cb_nb.nb_desc);
 		m0_net_desc_free(&x[3]->cb_nb.nb_desc);
-		x[0]->cb_nb.nb_timeout = m0_time_from_now(0, 1000000);
-		cf_add_ok(x[0], b, M0_NET_QT_MSG_RECV);
+		cf_add_within(x[0], b, M0_NET_QT_MSG_RECV, M0_TIME_ONE_MSEC);
 		cf_del(x[0]);
 		cf_wait_buf(x[0]);
 	}

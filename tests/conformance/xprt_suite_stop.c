@@ -224,8 +224,7 @@ static void stop_finish_drain_limit(void)
 	struct cf_buf *q = cf_buf(0, 100);
 	m0_time_t      begin, took;
 
-	q->cb_nb.nb_timeout = m0_time_now() + 30 * M0_TIME_ONE_MSEC;
-	cf_add_ok(q, t, M0_NET_QT_PASSIVE_BULK_RECV);
+	cf_add_within(q, t, M0_NET_QT_PASSIVE_BULK_RECV, 30 * M0_TIME_ONE_MSEC);
 	m0_net_tm_drain_limit_set(&t->ct_tm, 120 * M0_TIME_ONE_MSEC);
 	begin = m0_time_now();
 	cf_stop_wait(t, false);
