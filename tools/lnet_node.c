@@ -75,8 +75,8 @@ static const struct argp node_argp = {
 	node_option,
 	NULL,
 	"Be an LNet node until SIGINT or SIGTERM: answer pings and discovery, "
-	"and serve `colibri ping', `discover', `net', `peer', `stats' and "
-	"`global' by a control socket.\v"
+	"and serve `colibri ping', `discover', `net', `peer', `stats', "
+	"`global' and `fault' by a control socket.\v"
 	"TIME is in seconds, or as 500ms, 50s. See colibri-node(1).",
 	node_children,
 	NULL,

@@ -90,48 +90,58 @@ void fail_bulk_deliver(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 
 /* -- client ---------------------------------------------------------------- */
 
-static int ask(struct m0_rpc_session *session, struct m0_rpc_item_type *type,
-	       const struct m0_net_buf_desc_data *desc)
-{
-	struct m0_rpc_raw request = { 0 };
-	static uint8_t    body[BODY_BYTES];
-	m0_bcount_t       nr = m0_rpc_bulk_desc_put(body, desc);
-	int               rc;
+static uint8_t body[BODY_BYTES];
 
-	m0_rpc_raw_init(&request, type, body, nr, NULL);
-	request.rr_item.ri_session = session;
-	request.rr_item.ri_expires = m0_time_from_now(4 * TIMEOUT_S, 0);
-	rc = m0_rpc_post_sync(&request.rr_item);
-	m0_rpc_item_fini(&request.rr_item);
-	return rc;
+static void request_init(struct m0_rpc_raw       *request,
+			 struct m0_rpc_item_type *type,
+			 struct m0_rpc_session   *session)
+{
+	M0_SET0(request);
+	m0_rpc_raw_init(request, type, body, 0, NULL);
+	request->rr_item.ri_session = session;
+	request->rr_item.ri_expires = m0_time_from_now(4 * TIMEOUT_S, 0);
+}
+
+/* For the request itself, or for whoever asks by that connection. */
+static int offer(struct m0_rpc_bulk *rb, const struct m0_rpc_raw *request,
+		 bool bound, struct m0_net_buf_desc_data *desc)
+{
+	const struct m0_rpc_conn *conn = request->rr_item.ri_session->s_conn;
+	struct flat               flat;
+	int                       rc;
+
+	rc = m0_rpc_bulk_add(rb, flat_of(&flat, ours),
+			     conn->c_rpc_machine->rm_tm.ntm_dom);
+	if (rc < 0)
+		return rc;
+	assert_int_equal(rc, 1);
+	m0_rpc_bulk_qtype(rb, M0_NET_QT_PASSIVE_BULK_SEND);
+	return bound ? m0_rpc_bulk_store_for(rb, &request->rr_item, desc)
+		     : m0_rpc_bulk_store(rb, conn, desc);
 }
 
 int fail_bulk_send(struct m0_rpc_session   *session,
-		   struct m0_rpc_item_type *type)
+		   struct m0_rpc_item_type *type, bool bound)
 {
-	struct m0_rpc_conn         *conn = session->s_conn;
-	struct m0_net_domain       *dom = conn->c_rpc_machine->rm_tm.ntm_dom;
 	struct m0_net_buf_desc_data desc = { .bdd_used = 0 };
+	struct m0_rpc_raw           request;
 	struct m0_rpc_bulk          rb;
-	struct flat                 flat;
 	int                         rc;
 
 	memset(theirs, 0, sizeof theirs);
 	memset(ours, 0x3c, sizeof ours);
+	request_init(&request, type, session);
 	m0_rpc_bulk_init(&rb);
 	rb.rb_timeout_ns = TIMEOUT_S * M0_TIME_ONE_SECOND;
-	rc = m0_rpc_bulk_add(&rb, flat_of(&flat, ours), dom);
-	if (rc > 0) {
-		assert_int_equal(rc, 1);
-		m0_rpc_bulk_qtype(&rb, M0_NET_QT_PASSIVE_BULK_SEND);
-		rc = m0_rpc_bulk_store(&rb, conn, &desc);
-	}
+	rc = offer(&rb, &request, bound, &desc);
 	if (rc == 0) {
-		rc = ask(session, type, &desc);
+		request.rr_nr = m0_rpc_bulk_desc_put(body, &desc);
+		rc = m0_rpc_post_sync(&request.rr_item);
 		if (rc != 0)
 			m0_rpc_bulk_store_del(&rb);
 		m0_net_desc_free(&desc.bdd_desc);
 	}
+	m0_rpc_item_fini(&request.rr_item);
 	(void)m0_rpc_bulk_wait(&rb);
 	m0_rpc_bulk_fini(&rb);
 	if (rc == 0)

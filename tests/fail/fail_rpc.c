@@ -144,7 +144,8 @@ static void talk(struct m0_rpc_session *session)
 	FAIL_TRY(ask(session, &add, 1));
 	FAIL_TRY(ask(session, &add, 2));
 	FAIL_TRY(say(session->s_conn));
-	FAIL_TRY(fail_bulk_send(session, &bulk));
+	FAIL_TRY(fail_bulk_send(session, &bulk, false));
+	FAIL_TRY(fail_bulk_send(session, &bulk, true));
 }
 
 static void client_run(struct m0_rpc_machine *machine, const char *addr)
