@@ -66,10 +66,10 @@ static const struct argp_child ls_children[] = {
 static int ls_run(int argc, char **argv, const struct argp *argp,
 		  int (*work)(struct ls_args *args))
 {
-	static struct ls_args args;
-	struct tool_fail      fail = { .tf_exit = TOOL_OK };
-	struct obj_target     other;
-	unsigned              i;
+	struct ls_args    args = { .la_names_nr = 0 };
+	struct tool_fail  fail = { .tf_exit = TOOL_OK };
+	struct obj_target other;
+	unsigned          i;
 
 	obj_args_init(&args.la_obj, argv[0], &fail);
 	args.la_fail = &fail;

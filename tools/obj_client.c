@@ -286,7 +286,7 @@ int obj_list(struct obj_client *client, const char *prefix,
 	struct obj_req req = { .orq_name = prefix,
 			       .orq_name_nr = (uint32_t)strlen(prefix),
 			       .orq_after = after };
-	struct obj_rep rep;
+	struct obj_rep rep = { .orp_data_nr = 0 };
 	bool           more = true;
 	int            rc = 0;
 

@@ -93,7 +93,6 @@ static void name_of(const struct put_args *args, const char *root,
 	snprintf(base, sizeof base, "%s", root);
 	while (rest[0] == '/')
 		++rest;
-	nr = 0;
 	if (into && strcmp(root, ".") != 0 && strcmp(root, "..") != 0)
 		nr = (size_t)snprintf(ret, size, "%s%s", name, basename(base));
 	else
@@ -296,8 +295,8 @@ static int target_check(const struct put_args *args)
 
 int put_main(int argc, char **argv)
 {
-	static struct put_args args;
-	struct tool_fail       fail = { .tf_exit = TOOL_OK };
+	struct put_args  args = { .puta_src_nr = 0 };
+	struct tool_fail fail = { .tf_exit = TOOL_OK };
 
 	obj_args_init(&args.puta_obj, argv[0], &fail);
 	args.puta_fail = &fail;

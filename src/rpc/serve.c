@@ -211,6 +211,7 @@ static bool stream_does(struct m0_rpc__machine *m,
 				    ans->rsa_rc);
 		return false;
 	case M0_RPC_SA_REFUSE:
+		M0_ASSERT(came != NULL);
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		status_send(m, stream_target(m, came), stream,
 			    came->rca_item.rwi_xid, M0_RPC_OP_REFUSED,

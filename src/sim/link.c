@@ -63,10 +63,13 @@ static void packet_free(struct m0_sim_packet *packet)
 void m0_sim_link_fini(struct m0_sim_link *link)
 {
 	struct m0_sim_packet *packet;
+	struct m0_sim_packet *next;
 	int                   end;
 
 	for (end = 0; end < 2; ++end) {
-		while ((packet = link->siml_dir[end].simld_packets) != NULL) {
+		packet = link->siml_dir[end].simld_packets;
+		for (; packet != NULL; packet = next) {
+			next = packet->simp_next;
 			m0_sim_timer_cancel(link->siml_sim,
 					    &packet->simp_timer);
 			packet_free(packet);

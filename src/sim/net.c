@@ -414,6 +414,7 @@ void m0_sim_net_fini(void)
 {
 	struct sim_net      *net = m0_sim__net();
 	struct sim_listener *listener;
+	struct sim_listener *next;
 	unsigned             i;
 
 	m0_sim__raws_free(net);
@@ -426,7 +427,9 @@ void m0_sim_net_fini(void)
 			    "connections, %u listeners or ends",
 			    net->sin_ios_nr, net->sin_wires_nr,
 			    net->sin_left_nr);
-	while ((listener = TAILQ_FIRST(&net->sin_listeners)) != NULL) {
+	for (listener = TAILQ_FIRST(&net->sin_listeners); listener != NULL;
+	     listener = next) {
+		next = TAILQ_NEXT(listener, sil_link);
 		m0_sim__listener_del(listener);
 		free(listener);
 	}

@@ -246,6 +246,11 @@ void m0_sim_raw_free(struct m0_sim_raw *raw)
 
 void m0_sim__raws_free(struct sim_net *net)
 {
-	while (net->sin_raws != NULL)
-		m0_sim_raw_free(net->sin_raws);
+	struct m0_sim_raw *raw;
+	struct m0_sim_raw *next;
+
+	for (raw = net->sin_raws; raw != NULL; raw = next) {
+		next = raw->smr_next;
+		m0_sim_raw_free(raw);
+	}
 }

@@ -181,6 +181,7 @@ static void strand_run(struct m0_sim_core *core, struct sim_strand *entry)
 
 static void timer_run(struct m0_sim_core *core, struct m0_sim_timer *timer)
 {
+	M0_ASSERT(timer != NULL);
 	m0_sim__timer_del(core, timer);
 	timer->simt_fire(timer);
 }

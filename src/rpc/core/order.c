@@ -121,6 +121,7 @@ static void add_inside(struct m0_order *order, struct m0_order_node *node)
 		up = *slot;
 		before = order->or_cmp(node, up, order->or_env) < 0;
 	}
+	M0_ASSERT(up != NULL);
 	*slot = node;
 	node->on_up = up;
 	if (before)
@@ -133,11 +134,12 @@ static void add_inside(struct m0_order *order, struct m0_order_node *node)
 
 void m0_rpc__order_add(struct m0_order *order, struct m0_order_node *node)
 {
-	struct m0_list_link *last = m0_list_last(&order->or_list);
+	const struct m0_list *list = &order->or_list;
 
 	m0_list_link_init(&node->on_link);
-	if (last != NULL &&
-	    order->or_cmp(container_of(last, struct m0_order_node, on_link),
+	if (!m0_list_is_empty(list) &&
+	    order->or_cmp(container_of(m0_list_last(list), struct m0_order_node,
+				       on_link),
 			  node, order->or_env) >= 0) {
 		add_inside(order, node);
 		return;
