@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What bench/run makes of figures; no program is measured here."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import re
+import stat
+import sys
+import tempfile
+import time
+import unittest
+
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../bench')
+sys.dont_write_bytecode = True
+sys.path.insert(0, BENCH)
+import benchtable  # noqa: E402
+from benchrow import Missing, Row  # noqa: E402
+
+
+def load_run():
+    """bench/run as a module: its name has no ending."""
+    path = os.path.join(BENCH, 'run')
+    loader = importlib.machinery.SourceFileLoader('bench_run', path)
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader('bench_run', loader))
+    loader.exec_module(module)
+    return module
+
+
+run = load_run()
+
+
+class Figures:
+    """Stands for the programs: figures by name."""
+    peers = {'p': 'peer P', 'q': 'peer Q'}
+
+    def __init__(self, **values):
+        self.values = {k.replace('_', ':', 1): v for k, v in values.items()}
+
+    def get(self, name):
+        if name not in self.values:
+            raise Missing('%s was not measured' % name)
+        return self.values[name]
+
+
+class RowTest(unittest.TestCase):
+    def test_ratio_of_the_repeat_in_the_middle(self):
+        """Both sides come from one repeat, not from medians of each."""
+        row = Row('r', 'ns', 'a:x', ['a:y'], goal=0.9, stretch=2.0)
+        got = row.result(Figures(a_x=[10, 20, 40], a_y=[30, 20, 20]))
+        self.assertEqual((got['ours'], got['ref'], got['ratio']), (20, 20, 1))
+        self.assertIs(got['met'], True)
+        self.assertIs(got['stretch_met'], False)
+
+    def test_goal_that_is_missed_is_said(self):
+        got = Row('r', 'GB/s', 'a:x', ['a:y'], goal=0.85, better='higher',
+                  size=1000).result(Figures(a_x=[20.0], a_y=[10.0]))
+        self.assertEqual((got['ours'], got['ref']), (50, 100))
+        self.assertEqual(got['ratio'], 0.5)
+        self.assertIs(got['met'], False)
+
+    def test_best_reference_counts(self):
+        row = Row('r', 'ns', 'a:x', ['p:y', 'q:y', 'z:y'])
+        got = row.result(Figures(a_x=[10], p_y=[30], q_y=[20]))
+        self.assertEqual((got['ref_name'], got['ratio']), ('peer Q', 2))
+
+    def test_sum_is_the_goal(self):
+        """memcpy + 500 ns, and the stretch's sum beside it."""
+        row = Row('r', 'ns', 'a:x', ['a:y'], plus=[(500, None)],
+                  stretch_plus=[(300, None)])
+        got = row.result(Figures(a_x=[400], a_y=[100]))
+        self.assertEqual((got['ref'], got['ratio']), (600, 1.5))
+        self.assertEqual(got['stretch'], 1.5)
+        self.assertIs(got['stretch_met'], True)
+
+    def test_what_is_told_beside_has_its_scale(self):
+        got = Row('r', 'ns', 'a:x', ['a:y'],
+                  told=[('ms a commit', 'a:commit', 1e6)]).result(
+                      Figures(a_x=[1], a_y=[2], a_commit=[2.5e6]))
+        self.assertEqual(got['note'], '2.5 ms a commit')
+
+    def test_void_has_no_verdict(self):
+        row = Row('r', 'ns', 'a:x', ['a:y'], goal=10.0,
+                  void=('a:commit', 1e6, 'quick disk'))
+        got = row.result(Figures(a_x=[1], a_y=[20], a_commit=[5e5]))
+        self.assertIsNone(got['met'])
+        self.assertIn('quick disk', got['note'])
+        got = row.result(Figures(a_x=[1], a_y=[20], a_commit=[2e6]))
+        self.assertIs(got['met'], True)
+
+    def test_missing_reference_leaves_ours(self):
+        got = Row('r', 'ns', 'a:x', ['p:y']).result(Figures(a_x=[5]))
+        self.assertEqual(got['ours'], 5)
+        self.assertIsNone(got['met'])
+        self.assertIn('no reference', got['note'])
+
+    def test_nothing_measured_says_why(self):
+        got = Row('r', 'ns', 'a:x', ['a:y']).result(Figures())
+        self.assertIsNone(got['ours'])
+        self.assertIn('not measured', got['note'])
+
+    def test_zero_loses_no_more_than_the_verdict(self):
+        got = Row('r', 'ns', 'a:x', ['a:y']).result(Figures(a_x=[0], a_y=[1]))
+        self.assertIsNone(got['met'])
+        self.assertTrue(got['note'])
+
+
+class ProgramTest(unittest.TestCase):
+    """Programs that fail: shell scripts in place of the real ones."""
+
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        os.mkdir(os.path.join(self.dir.name, 'bench'))
+        self.bench = run.Bench(self.dir.name, (0, 1))
+
+    def tearDown(self):
+        self.dir.cleanup()
+
+    def program(self, text):
+        path = os.path.join(self.dir.name, 'bench', 'm0bench')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\n' + text)
+        os.chmod(path, stat.S_IRWXU)
+        self.bench.run('msg')
+
+    def test_figures_are_kept_by_repeat(self):
+        self.program('echo msg.one 12.5 ns\n')
+        self.program('echo msg.one 13.5 ns\n')
+        self.assertEqual(self.bench.get('msg:msg.one'), [12.5, 13.5])
+
+    def test_failure_has_its_reason(self):
+        self.program('echo no memory >&2; exit 2\n')
+        with self.assertRaisesRegex(Missing, 'no memory'):
+            self.bench.get('msg:msg.one')
+
+    def test_words_are_no_figures(self):
+        self.program('echo something else entirely here\n')
+        with self.assertRaisesRegex(Missing, 'no figure'):
+            self.bench.get('msg:msg.one')
+
+    def test_not_built_says_so(self):
+        self.bench.run('two')
+        with self.assertRaisesRegex(Missing, 'not built'):
+            self.bench.get('two:msg.two')
+
+
+class RepeatTest(unittest.TestCase):
+    class Counts:
+        def __init__(self):
+            self.ran = []
+
+        def run(self, probe):
+            self.ran.append(probe)
+
+    def test_no_repeat_after_the_end_but_the_least(self):
+        bench = self.Counts()
+        got = run.repeat_all(bench, ['msg'], 11, time.monotonic() - 1)
+        self.assertEqual(got, run.REPEATS_MIN)
+        self.assertEqual(len(bench.ran), run.REPEATS_MIN)
+
+    def test_all_repeats_where_there_is_time(self):
+        """Those that take long are run less often."""
+        bench = self.Counts()
+        got = run.repeat_all(bench, ['msg', 'store'], 11,
+                             time.monotonic() + 1e6)
+        self.assertEqual(got, 11)
+        self.assertEqual(bench.ran.count('msg'), 11)
+        self.assertEqual(bench.ran.count('store'), run.repeats_max('store'))
+        self.assertLess(run.repeats_max('store'), 11)
+
+
+class RowsTest(unittest.TestCase):
+    def test_every_figure_has_a_program(self):
+        """And every program a place that says what it needs."""
+        for row in run.rows():
+            for probe in row.probes():
+                self.assertIn(probe, run.PROBES, row.name)
+                self.assertIn(run.PROBES[probe].split()[0], run.NEEDS)
+
+    def test_names_are_apart(self):
+        names = [row.name for row in run.rows()] + [
+            counter[0] for counter in run.COUNTERS]
+        self.assertEqual(len(names), len(set(names)))
+
+    def test_references_that_compete_have_names(self):
+        for row in run.rows():
+            for figure in row.refs if len(row.refs) > 1 else []:
+                self.assertIn(figure.split(':')[0], run.PEERS, row.name)
+
+    def test_counter_that_breaks_loses_no_other(self):
+        def broken(_bench, _tool, what):
+            if what == 'msg':
+                raise run.subprocess.TimeoutExpired('valgrind', 1)
+            return 7
+
+        kept, run.counter = run.counter, broken
+        try:
+            table = run.count(None, '^instructions, (64 B|bulk)')
+        finally:
+            run.counter = kept
+        self.assertEqual([r['ours'] for r in table], [None, 7, 7])
+        self.assertTrue(table[0]['note'])
+
+
+class TableTest(unittest.TestCase):
+    TABLE = [
+        Row('good', 'ns', 'a:x', ['a:y'], goal=0.9, stretch=0.95).result(
+            Figures(a_x=[10], a_y=[10])),
+        Row('bad', 'ns', 'a:x', ['a:y']).result(Figures(a_x=[20], a_y=[10])),
+        Row('gone', 'ns', 'a:x', ['a:y']).result(Figures()),
+        Row('info', 'ns', 'a:x', ['a:y'], goal=None).result(
+            Figures(a_x=[20], a_y=[10])),
+    ]
+
+    def test_summary_says_what_is_not_met(self):
+        words = benchtable.summary(self.TABLE)
+        self.assertIn('4 rows, 3 with a goal: 1 met (1 with stretch), '
+                      '1 not met, 1 without a verdict', words)
+        self.assertIn('NOT MET: bad: 0.5 of the goal 1', words)
+        self.assertTrue(words[-1].startswith('no verdict: gone: '))
+
+    def test_readme_keeps_what_is_around(self):
+        text = 'before\n%sold numbers\n%safter\n' % (benchtable.BEGIN,
+                                                      benchtable.END)
+        got = benchtable.readme(text, self.TABLE, 'A machine.')
+        self.assertNotIn('old numbers', got)
+        self.assertTrue(got.startswith('before\n' + benchtable.BEGIN))
+        self.assertTrue(got.endswith(benchtable.END + 'after\n'))
+        self.assertRegex(got, r'(?m)^    bad .* NO$')
+        self.assertEqual(benchtable.readme(got, self.TABLE, 'A machine.'), got)
+
+    def test_readme_of_the_tree_has_its_marks(self):
+        with open(os.path.join(BENCH, 'README.md'), encoding='utf-8') as file:
+            text = file.read()
+        self.assertEqual(text.count(benchtable.BEGIN), 1)
+        self.assertGreater(text.index(benchtable.END),
+                           text.index(benchtable.BEGIN))
+
+    def test_table_of_an_earlier_run_is_shown_again(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
+            json.dump(self.TABLE, file)
+            file.flush()
+            out, argv = io.StringIO(), sys.argv
+            sys.argv = ['run', '--from', file.name]
+            try:
+                with contextlib.redirect_stdout(out):
+                    self.assertEqual(run.main(), 0)
+            finally:
+                sys.argv = argv
+        self.assertTrue(re.search(r'(?m)^NOT MET: bad', out.getvalue()))
+
+
+if __name__ == '__main__':
+    unittest.main()
