@@ -401,13 +401,16 @@ static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)
 	}
 }
 
+static bool stop_is_owed(const struct m0_net_kit_machine *m)
+{
+	return m->nkm_tm->ntm_state == M0_NET_TM_STOPPING && !m->nkm_left;
+}
+
 static void progress(struct m0_net_kit_machine *m, m0_time_t now)
 {
-	enum m0_net_tm_state state = m->nkm_tm->ntm_state;
-
 	if (m->nkm_start_wanted)
 		kit_start_do(m);
-	if (state == M0_NET_TM_STOPPING && !m->nkm_left)
+	if (stop_is_owed(m))
 		kit_stop_do(m);
 	if (m->nkm_timerq.tq_nr > 0)
 		kit_timers_expire(m, now);
@@ -447,6 +450,15 @@ static m0_time_t deadline_next(const struct m0_net_kit_machine *m)
 	if (m->nkm_deferred.wl_head != NULL)
 		next = min64u(next, m->nkm_deferred.wl_head->nkw_due);
 	return next;
+}
+
+/*
+ * A state to be reached. While one thread steps, all others that were woken for
+ * it go back to sleep: it is up to that one.
+ */
+static bool has_state(const struct m0_net_kit_machine *m)
+{
+	return !m->nkm_stepping && (m->nkm_start_wanted || stop_is_owed(m));
 }
 
 /* Work for whoever runs the machine next, not counting what only polls see. */
@@ -523,7 +535,7 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)
 
 	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready_head != NULL)
 		return M0_TIME_IMMEDIATELY;
-	if ((flags & KIT_RUN_PROGRESS) && has_work(m))
+	if ((flags & KIT_RUN_PROGRESS) && (has_work(m) || has_state(m)))
 		return M0_TIME_IMMEDIATELY;
 	/* Become due while this thread delivered the one before. */
 	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The run of a machine with several workers, in an order that threads rarely
+ * have: a table of os that holds wake-ups back stands for a busy processor.
+ */
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "m0/net_xprt.h"
+#include "os/os.h"
+
+static struct m0_net_domain      dom;
+static struct m0_net_transfer_mc tm;
+static enum m0_net_tm_state      state_now;
+static struct m0_semaphore       changed;
+
+static void tm_event(const struct m0_net_tm_event *ev)
+{
+	if (ev->nte_type != M0_NET_TEV_STATE_CHANGE)
+		return;
+	__atomic_store_n(&state_now, ev->nte_next_state, __ATOMIC_RELEASE);
+	m0_semaphore_up(&changed);
+}
+
+static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =
+								 tm_event };
+
+/* --------------------------------------------------- the world it runs in -- */
+
+/** The first of the machine's workers. */
+static struct m0_strand *first;
+/** It is busy elsewhere: neither sleeps nor wakes. */
+static bool held_up;
+
+static bool is_held_up(const struct m0_strand *strand)
+{
+	return __atomic_load_n(&held_up, __ATOMIC_SEQ_CST) && strand == first;
+}
+
+static int strand_start(struct m0_strand       *strand,
+			const struct m0_bitmap *cpus)
+{
+	int rc = m0_os_real.oo_strand_start(strand, cpus);
+
+	if (first == NULL)
+		first = strand;
+	while (rc == 0 && !m0_os_real.oo_strand_sleeps(strand))
+		(void)sched_yield();
+	return rc;
+}
+
+static void strand_wake(struct m0_strand *strand)
+{
+	if (!is_held_up(strand))
+		m0_os_real.oo_strand_wake(strand);
+}
+
+static bool strand_sleeps(const struct m0_strand *strand)
+{
+	return !is_held_up(strand) && m0_os_real.oo_strand_sleeps(strand);
+}
+
+/* ------------------------------------------------------------ a transport -- */
+
+static bool in_start;
+static bool may_start;
+
+/* Not a semaphore: a strand does not block. */
+static void flag_wait(const bool *flag)
+{
+	while (!__atomic_load_n(flag, __ATOMIC_SEQ_CST))
+		(void)sched_yield();
+}
+
+static void flag_set(bool *flag, bool value)
+{
+	__atomic_store_n(flag, value, __ATOMIC_SEQ_CST);
+}
+
+static int addr_parse(const char *text, struct m0_net_kit_addr *ret)
+{
+	*ret = (struct m0_net_kit_addr){ 1, { (uint8_t)*text } };
+	return 0;
+}
+
+static void addr_print(const struct m0_net_kit_addr *addr, char *ret)
+{
+	ret[0] = (char)addr->nka_bytes[0];
+	ret[1] = 0;
+}
+
+static int slow_start(struct m0_net_kit_machine    *machine,
+		      const struct m0_net_kit_addr *wanted,
+		      struct m0_net_kit_addr       *ret_own)
+{
+	(void)machine;
+	*ret_own = *wanted;
+	flag_set(&in_start, true);
+	flag_wait(&may_start);
+	return 0;
+}
+
+static void nothing(struct m0_net_kit_machine *machine)
+{
+	(void)machine;
+}
+
+/* No buffer is ever added. */
+static void no_send(struct m0_net_kit_buf *kb)
+{
+	(void)kb;
+}
+
+static void no_bulk(struct m0_net_kit_buf        *kb,
+		    const struct m0_net_kit_desc *desc)
+{
+	(void)kb;
+	(void)desc;
+}
+
+static bool no_cancel(struct m0_net_kit_buf *kb)
+{
+	(void)kb;
+	return false;
+}
+
+static bool no_work(struct m0_net_kit_machine *machine,
+		    struct m0_net_kit_work    *work)
+{
+	(void)machine;
+	(void)work;
+	return true;
+}
+
+static void no_refuse(struct m0_net_kit_work *work)
+{
+	(void)work;
+}
+
+static const struct m0_net_kit_ops kit_ops = {
+	.nko_addr_parse = addr_parse,
+	.nko_addr_print = addr_print,
+	.nko_start = slow_start,
+	.nko_stop = nothing,
+	.nko_send = no_send,
+	.nko_bulk = no_bulk,
+	.nko_cancel = no_cancel,
+	.nko_work = no_work,
+	.nko_refuse = no_refuse,
+};
+
+static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
+{
+	(void)xprt;
+	return m0_net_kit_dom_init(nd, &kit_ops);
+}
+
+static m0_bcount_t size_max(const struct m0_net_domain *nd)
+{
+	(void)nd;
+	return 4096;
+}
+
+static int32_t segments_max(const struct m0_net_domain *nd)
+{
+	(void)nd;
+	return 1;
+}
+
+static const struct m0_net_xprt_ops ops = {
+	M0_NET_KIT_XPRT_OPS,
+	.xo_dom_init = dom_init,
+	.xo_get_max_buffer_size = size_max,
+	.xo_get_max_buffer_segment_size = size_max,
+	.xo_get_max_buffer_segments = segments_max,
+};
+
+static const struct m0_net_xprt xprt = { .nx_name = "slow", .nx_ops = &ops };
+
+/* ------------------------------------------------------------------ cases -- */
+
+static int up(void **state)
+{
+	static struct m0_os_ops table;
+
+	(void)state;
+	table = m0_os_real;
+	table.oo_strand_start = strand_start;
+	table.oo_strand_wake = strand_wake;
+	table.oo_strand_sleeps = strand_sleeps;
+	m0_os_set(&table);
+	m0_semaphore_init(&changed, 0);
+	assert_int_equal(m0_net_domain_init(&dom, &xprt), 0);
+	tm.ntm_callbacks = &tm_callbacks;
+	assert_int_equal(m0_net_tm_init(&tm, &dom), 0);
+	m0_net_tm_spin_set(&tm, 0);
+	return 0;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	assert_int_equal(m0_net_tm_fini(&tm), 0);
+	m0_net_domain_fini(&dom);
+	m0_semaphore_fini(&changed);
+	m0_os_set(NULL);
+	return 0;
+}
+
+/*
+ * The second worker starts the machine; the first, woken for a stop meanwhile,
+ * sees that it is being worked on and sleeps again. The stop comes to its end.
+ */
+static void stop_while_another_worker_starts_ends(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	m0_net_kit_machine_workers_set(&tm, 2);
+	flag_set(&held_up, true);
+	assert_int_equal(m0_net_tm_start(&tm, "a"), 0);
+	flag_wait(&in_start);
+	before = __atomic_load_n(&first->st_steps_nr, __ATOMIC_RELAXED);
+	flag_set(&held_up, false);
+	assert_int_equal(m0_net_tm_stop(&tm, true), 0);
+	while (__atomic_load_n(&first->st_steps_nr, __ATOMIC_RELAXED) ==
+		       before ||
+	       !m0_strand_sleeps(first))
+		(void)sched_yield();
+	flag_set(&may_start, true);
+	assert_true(m0_semaphore_timeddown(
+		&changed, m0_time_from_now(60, 0)));
+	assert_int_equal(__atomic_load_n(&state_now, __ATOMIC_ACQUIRE),
+			 M0_NET_TM_STOPPED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test_setup_teardown(
+			stop_while_another_worker_starts_ends, up, down),
+	};
+
+	return cmocka_run_group_tests(cases, NULL, NULL);
+}
