@@ -209,22 +209,25 @@ static struct m0_net_kit_buf *call_claim(struct sr_call *call)
 	return kb;
 }
 
+/* The call first: whoever hears of the end may make the next one at once. */
 void m0_sunrpc__call_end(struct sr_call *call, int rc, uint32_t nr)
 {
 	struct sr_machine     *sm = call->sca_out.sro_machine;
 	struct m0_net_kit_buf *kb;
+	struct sr_buf         *sb;
 
-	if (m0_sunrpc__hold(sm)) {
-		kb = call_claim(call);
-		if (kb != NULL) {
-			struct sr_buf *sb = m0_net_kit_buf_pvt(kb);
-
-			sb->sb_waits = false;
-			m0_net_kit_done(kb, rc, nr);
-		}
-		m0_sunrpc__release(sm);
+	if (!m0_sunrpc__hold(sm)) {
+		call_free(call);
+		return;
 	}
+	kb = call_claim(call);
 	call_free(call);
+	if (kb != NULL) {
+		sb = m0_net_kit_buf_pvt(kb);
+		sb->sb_waits = false;
+		m0_net_kit_done(kb, rc, nr);
+	}
+	m0_sunrpc__release(sm);
 }
 
 /* The next piece, or the message. */
