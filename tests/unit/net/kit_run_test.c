@@ -41,8 +41,7 @@ static bool is_held_up(const struct m0_strand *strand)
 	return __atomic_load_n(&held_up, __ATOMIC_SEQ_CST) && strand == first;
 }
 
-static int strand_start(struct m0_strand       *strand,
-			const struct m0_bitmap *cpus)
+static int strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus)
 {
 	int rc = m0_os_real.oo_strand_start(strand, cpus);
 
@@ -232,8 +231,7 @@ static void stop_while_another_worker_starts_ends(void **state)
 	       !m0_strand_sleeps(first))
 		(void)sched_yield();
 	flag_set(&may_start, true);
-	assert_true(m0_semaphore_timeddown(
-		&changed, m0_time_from_now(60, 0)));
+	assert_true(m0_semaphore_timeddown(&changed, m0_time_from_now(60, 0)));
 	assert_int_equal(__atomic_load_n(&state_now, __ATOMIC_ACQUIRE),
 			 M0_NET_TM_STOPPED);
 }
