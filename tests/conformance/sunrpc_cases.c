@@ -404,28 +404,44 @@ static void forged(void)
 	(void)close(raw.ra_fd);
 }
 
-/* One byte a fragment, one fragment a packet: it is a message all the same. */
-static void crumbs(void)
+static void crumbs_send(struct cf_tm *t, struct raw *crumb)
 {
-	struct cf_tm  *t = cf_up(0);
-	struct cf_buf *r = cf_recv(t, 100);
-	struct raw     raw, crumb;
-	uint32_t       i;
+	struct raw raw;
+	uint32_t   i;
 
-	raw_open(&crumb);
 	call_begin(&raw, 2, PROG, 1, MSG, 0);
 	ep_put(&raw, 7);
 	ep_put(&raw, id_of(t));
 	put32(&raw, 3);
 	put32(&raw, 0x61626300);
 	for (i = 4; i < raw.ra_nr; ++i) {
-		put32(&crumb, 1 | (i + 1 == raw.ra_nr ? 0x80000000 : 0));
-		crumb.ra_bytes[crumb.ra_nr++] = raw.ra_bytes[i];
-		raw_send(&crumb);
+		put32(crumb, 1 | (i + 1 == raw.ra_nr ? 0x80000000 : 0));
+		crumb->ra_bytes[crumb->ra_nr++] = raw.ra_bytes[i];
+		raw_send(crumb);
 	}
-	CF_EQ(answer(&crumb, W_RC), 0, "taken");
+	CF_EQ(answer(crumb, W_RC), 0, "taken");
+}
+
+/*
+ * One byte a fragment, one fragment a packet: it is a message all the same, and
+ * what it is put together in is there from the last one.
+ */
+static void crumbs(void)
+{
+	struct cf_tm  *t = cf_up(0);
+	struct cf_buf *r = cf_recv(t, 100);
+	struct raw     crumb;
+	uint64_t       before;
+
+	raw_open(&crumb);
+	crumbs_send(t, &crumb);
 	cf_done_is(r, 0, "it came");
 	CF_EQ(memcmp(r->cb_nb.nb_buffer.ov_buf[0], "abc", 3), 0, "its bytes");
+	cf_add_ok(r, t, M0_NET_QT_MSG_RECV);
+	before = cf_allocs();
+	crumbs_send(t, &crumb);
+	cf_done_is(r, 0, "it came again");
+	CF_EQ(cf_allocs() - before, 0, "allocations");
 	(void)close(crumb.ra_fd);
 }
 

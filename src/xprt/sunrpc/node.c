@@ -428,6 +428,7 @@ static void node_end(void)
 				    struct sr_conn, sc_link)
 		m0_sunrpc__conn_close(conn, -ECONNRESET);
 	m0_sunrpc__replies_drain();
+	m0_sunrpc__spares_drain();
 	m0_sunrpc__calls_drain();
 	lists_fini();
 	m0_loop_fini(&node->sn_loop);

@@ -17,7 +17,8 @@ enum {
 	LAST_BIT = 31,
 	/** Behind a payload that is read to its place. */
 	BEHIND_NR = 4096,
-	MEMORY_FIRST = 64 << 10
+	MEMORY_FIRST = 64 << 10,
+	MEMORY_STEP = 4
 };
 
 static struct sr_node *const node = &m0_sunrpc__node;
@@ -29,9 +30,52 @@ static uint32_t padded(uint32_t nr)
 
 /* ------------------------------------------------------------ where it goes -- */
 
+/* Blocks are of few sizes, and one of each is kept: messages in part come often. */
+static uint8_t **spare_of(uint32_t nr)
+{
+	uint32_t size = MEMORY_FIRST;
+	unsigned i;
+
+	for (i = 0; size < nr; ++i)
+		size *= MEMORY_STEP;
+	M0_ASSERT(i < ARRAY_SIZE(node->sn_spare));
+	return &node->sn_spare[i];
+}
+
+static uint8_t *memory_get(uint32_t nr)
+{
+	uint8_t **spare = spare_of(nr);
+	uint8_t  *ret = *spare;
+
+	*spare = NULL;
+	return ret != NULL ? ret : m0_alloc(nr);
+}
+
+static void memory_put_back(uint8_t *memory, uint32_t nr)
+{
+	uint8_t **spare;
+
+	if (memory == NULL)
+		return;
+	spare = spare_of(nr);
+	if (*spare == NULL)
+		*spare = memory;
+	else
+		m0_free(memory);
+}
+
+void m0_sunrpc__spares_drain(void)
+{
+	unsigned i;
+
+	for (i = 0; i < ARRAY_SIZE(node->sn_spare); ++i)
+		m0_free0(&node->sn_spare[i]);
+}
+
 static void memory_drop(struct sr_in *in)
 {
-	m0_free0(&in->sri_memory);
+	memory_put_back(in->sri_memory, in->sri_memory_nr);
+	in->sri_memory = NULL;
 	node->sn_partial_bytes -= in->sri_memory_nr;
 	in->sri_memory_nr = 0;
 }
@@ -82,18 +126,17 @@ static bool memory_have(struct sr_in *in, uint32_t nr)
 	if (nr <= in->sri_memory_nr)
 		return true;
 	while (want < nr)
-		want = want == 0 ? MEMORY_FIRST : 4 * want;
-	want = (uint32_t)min64u(want, in->sri_data_nr);
+		want = want == 0 ? MEMORY_FIRST : MEMORY_STEP * want;
 	if (node->sn_partial_bytes + want - in->sri_memory_nr >
 	    SR_PARTIAL_BYTES_MAX)
 		return false;
-	more = m0_alloc(want);
+	more = memory_get(want);
 	if (more == NULL)
 		return false;
 	if (in->sri_memory != NULL)
 		memcpy(more, in->sri_memory,
 		       in->sri_data_nr - in->sri_data_left);
-	m0_free(in->sri_memory);
+	memory_put_back(in->sri_memory, in->sri_memory_nr);
 	in->sri_memory = more;
 	node->sn_partial_bytes += want - in->sri_memory_nr;
 	in->sri_memory_nr = want;
@@ -400,7 +443,7 @@ static bool direct_can(struct sr_in *in, struct m0_net_kit_buf **kb)
 		return false;
 	if (in->sri_sink == SR_SINK_MEMORY)
 		/* No more than there is memory for, until that has come. */
-		return in->sri_memory_nr == in->sri_data_nr;
+		return in->sri_memory_nr >= in->sri_data_nr;
 	*kb = sink_claim(in);
 	return *kb != NULL;
 }

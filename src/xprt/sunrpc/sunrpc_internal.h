@@ -363,6 +363,7 @@ bool m0_sunrpc__conn_is_idle(const struct sr_conn *conn);
 int m0_sunrpc__conn_read(struct sr_conn *conn, m0_time_t now);
 /** What is received goes nowhere any more. */
 void m0_sunrpc__in_drop(struct sr_in *in);
+void m0_sunrpc__spares_drain(void);
 
 /** Pieces of a buffer's memory. @return segments used. */
 int m0_sunrpc__iov(const struct m0_bufvec *bv, m0_bindex_t offset,
@@ -433,7 +434,9 @@ struct sr_node {
 	uint64_t       sn_epoch_seen;
 	uint32_t       sn_xid;
 	m0_bcount_t    sn_partial_bytes;
-	m0_time_t      sn_accept_again;
+	/** Memory for them that is free: of 64 KiB, 256 KiB, 1 MiB. */
+	uint8_t  *sn_spare[3];
+	m0_time_t sn_accept_again;
 	/** The loop was just asked. */
 	bool                            sn_looked;
 	struct m0_list                  sn_replies_free;
