@@ -243,9 +243,11 @@ void m0_rpc__waiters_wake(struct m0_rpc__machine *m)
 	struct waiter       *w;
 
 	m->rml_tell = false;
-	/* What has changed is seen by who comes, or he is seen here. */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&m->rml_waiters_nr, __ATOMIC_SEQ_CST) == 0)
+	/*
+	 * What has changed is seen by who comes, or he is seen here. No fence:
+	 * those ThreadSanitizer does not know.
+	 */
+	if (__atomic_fetch_add(&m->rml_waiters_nr, 0, __ATOMIC_SEQ_CST) == 0)
 		return;
 	m0_mutex_lock(&m->rml_waiters_lock);
 	m0_list_for_each(&m->rml_waiters, link) {
