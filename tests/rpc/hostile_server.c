@@ -15,6 +15,8 @@ static struct lies {
 	uint32_t    li_session_nr;
 	int32_t     li_session_status;
 	uint32_t    li_session_op;
+	/** Or nothing at all. */
+	bool li_session_mute;
 	/** Requests. */
 	void (*li_request)(struct foe *f, const struct foe_item *it,
 			   struct m0_net_end_point *from);
@@ -68,6 +70,8 @@ static void session_tell(struct foe *f, const struct foe_item *it,
 	uint32_t op = li.li_session_op != 0 ? li.li_session_op
 					    : M0_RPC_OP_SESSION_ESTABLISH_REPLY;
 
+	if (li.li_session_mute)
+		return;
 	if (li.li_session != NULL || li.li_session_status != 0)
 		tell(f, to, it, op, li.li_session_status, li.li_session,
 		     li.li_session_nr);
@@ -470,6 +474,36 @@ FOE_CASE(forgets_in_peace)
 	}
 }
 
+/* It knows the connection again and says nothing of the session: that is no
+ * more busy than it was, and can be ended. */
+FOE_CASE(resumes_never)
+{
+	struct rt_client *c;
+	struct rt_item   *i;
+
+	world();
+	request_op = M0_RPC_OP_REFUSED;
+	request_status = -ENOTCONN;
+	request_nr = 0;
+	c = joins(0, "a session");
+	li.li_request = request_tell;
+	li.li_session_mute = true;
+	i = rt_item(c, RT_ECHO, 0, 0);
+	i->rti_raw.rr_item.ri_expires =
+		m0_time_from_now(0, 200 * M0_TIME_ONE_MSEC);
+	CF_EQ(rt_post(i), 0, "post");
+	rt_item_wait(i);
+	CF_EQ(m0_rpc_item_error(&i->rti_raw.rr_item), -ETIMEDOUT, "it ends");
+	CF_EQ(m0_rpc_session_timedwait(&c->rtc_session,
+				       1 << M0_RPC_SESSION_IDLE,
+				       m0_time_from_now(10, 0)),
+	      0, "nothing of it is left");
+	good_check();
+	li.li_session_mute = false;
+	rt_client_end(c);
+	good_check();
+}
+
 static bool is_over(void *arg)
 {
 	struct rt_client *c = arg;
@@ -547,6 +581,7 @@ const struct cf_case hostile_server[] = {
 	{ "many answers", replies_many },
 	{ "forgets for ever", forgets_for_ever },
 	{ "forgets for ever, in peace", forgets_in_peace },
+	{ "resumes never", resumes_never },
 	{ "fences", fences },
 	{ NULL, NULL }
 };
