@@ -8,7 +8,7 @@
 static struct real re;
 
 /* A waiter that is not woken has his event at his deadline. */
-#define PATIENCE_NS (4 * M0_TIME_ONE_SECOND)
+#define PATIENCE_NS (20 * M0_TIME_ONE_SECOND)
 
 struct waiter {
 	struct m0_lnet_event wt_event;

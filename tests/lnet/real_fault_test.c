@@ -87,6 +87,7 @@ static void rules_come_and_go_in_traffic(void **state)
 	struct m0_lnet_me_attr me = real_me(1);
 	struct m0_lnet_md_attr md;
 	struct m0_thread       thread;
+	int                    in_row;
 	int                    i;
 
 	(void)state;
@@ -107,10 +108,11 @@ static void rules_come_and_go_in_traffic(void **state)
 	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
 	assert_int_equal(m0_thread_join(&thread), 0);
 	m0_thread_fini(&thread);
-	for (i = 0; operate(&vec, false) != 0; ++i)
-		assert_true(i < 100);
-	for (i = 0; i < 20; ++i)
-		assert_int_equal(operate(&vec, i % 2 == 0), 0);
+	/* Now and then a busy machine takes longer than the time-out. */
+	for (i = 0, in_row = 0; in_row < 20; ++i) {
+		assert_true(i < 1000);
+		in_row = operate(&vec, i % 2 == 0) == 0 ? in_row + 1 : 0;
+	}
 	real_close(&re);
 	real_vec_fini(&vec);
 	real_vec_fini(&window);

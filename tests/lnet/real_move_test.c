@@ -240,7 +240,7 @@ static void max_size_md_takes_many_messages(void **state)
 
 static void tune_short(struct m0_lnet_cfg *cfg)
 {
-	cfg->lc_transaction_timeout_ms = 300;
+	cfg->lc_transaction_timeout_ms = 1000;
 }
 
 /* TRUNCATE cuts, the sender's offset counts if it may, ACK_DISABLE is heeded. */
