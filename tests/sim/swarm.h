@@ -260,9 +260,11 @@ void sw_items_check(void);
 /* -- items with bulk --------------------------------------------------------- */
 
 /** A body of `head_nr` bytes from `head` and the descriptor of some memory that
- * the node offers or wants filled, for item `nr`; NULL: it cannot just now. */
+ * the node offers or wants filled, for item `nr`; NULL: it cannot just now.
+ * @param request  it is for that one alone; NULL: for the connection. */
 struct sw_bulk *sw_bulk_new(struct sw_node *node, struct m0_rpc_conn *conn,
-			    const void *head, size_t head_nr, unsigned nr);
+			    const struct m0_rpc_item *request, const void *head,
+			    size_t head_nr, unsigned nr);
 const void     *sw_bulk_body(const struct sw_bulk *bulk, m0_bcount_t *ret_nr);
 /** The item was answered well. */
 void sw_bulk_look(const struct sw_bulk *bulk);

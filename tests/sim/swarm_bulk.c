@@ -70,7 +70,8 @@ void sw_bulk_free(struct sw_bulk *bulk)
 /* -- the client ---------------------------------------------------------------- */
 
 static int offer(struct sw_bulk *bulk, struct sw_node *node,
-		 struct m0_rpc_conn *conn, const void *head, size_t head_nr)
+		 struct m0_rpc_conn *conn, const struct m0_rpc_item *request,
+		 const void *head, size_t head_nr)
 {
 	void            *addr = bulk->b_mem;
 	struct m0_bufvec vec = M0_BUFVEC_INIT_BUF(&addr, &bulk->b_mem_nr);
@@ -82,7 +83,9 @@ static int offer(struct sw_bulk *bulk, struct sw_node *node,
 	m0_rpc_bulk_qtype(&bulk->b_rb, bulk->b_fills
 					       ? M0_NET_QT_PASSIVE_BULK_RECV
 					       : M0_NET_QT_PASSIVE_BULK_SEND);
-	rc = m0_rpc_bulk_store(&bulk->b_rb, conn, &desc);
+	rc = request != NULL
+		     ? m0_rpc_bulk_store_for(&bulk->b_rb, request, &desc)
+		     : m0_rpc_bulk_store(&bulk->b_rb, conn, &desc);
 	if (rc != 0)
 		return rc;
 	bulk->b_body_nr = head_nr + 1 + m0_rpc_bulk_desc_size(&desc);
@@ -95,7 +98,8 @@ static int offer(struct sw_bulk *bulk, struct sw_node *node,
 }
 
 struct sw_bulk *sw_bulk_new(struct sw_node *node, struct m0_rpc_conn *conn,
-			    const void *head, size_t head_nr, unsigned nr)
+			    const struct m0_rpc_item *request, const void *head,
+			    size_t head_nr, unsigned nr)
 {
 	bool            fills = sw_one_in(2);
 	m0_bcount_t     bytes = 1 + sw_rand(1ULL << sw_rand(BYTES_MAX_LOG));
@@ -103,7 +107,7 @@ struct sw_bulk *sw_bulk_new(struct sw_node *node, struct m0_rpc_conn *conn,
 
 	if (!bulk->b_fills)
 		fill(bulk);
-	if (offer(bulk, node, conn, head, head_nr) != 0) {
+	if (offer(bulk, node, conn, request, head, head_nr) != 0) {
 		SW_TRUE(m0_rpc_bulk_is_empty(&bulk->b_rb),
 			"bulk that was not offered");
 		sw_bulk_free(bulk);

@@ -333,20 +333,29 @@ static void replied(struct m0_rpc_item *ri)
 
 static const struct m0_rpc_item_ops item_ops = { .rio_replied = replied };
 
+/* Of the item alone, or of whoever asks by the connection. */
+static bool bulk_init(struct sw_item *item, struct sw_link *l)
+{
+	struct m0_rpc_raw *raw = &item->i_raw;
+
+	m0_rpc_raw_init(raw, &types[3], &item->i_body, sizeof item->i_body,
+			NULL);
+	raw->rr_item.ri_session = &l->l_session;
+	item->i_bulk = sw_bulk_new(
+		l->l_node, &l->l_conn,
+		m0_sim_seed(sw.w_sim) & 2 ? &raw->rr_item : NULL, &item->i_body,
+		sizeof item->i_body, item->i_body.b_nr);
+	if (item->i_bulk != NULL)
+		raw->rr_data = sw_bulk_body(item->i_bulk, &raw->rr_nr);
+	return item->i_bulk != NULL;
+}
+
 static void item_init(struct sw_item *item, struct sw_link *l, bool bulk)
 {
-	const void *body = &item->i_body;
-	m0_bcount_t nr = sizeof item->i_body;
-	unsigned    type = item->i_body.b_stream == 0;
-
-	if (bulk)
-		item->i_bulk = sw_bulk_new(l->l_node, &l->l_conn, body, nr,
-					   item->i_body.b_nr);
-	if (item->i_bulk != NULL) {
-		body = sw_bulk_body(item->i_bulk, &nr);
-		type = 3;
-	}
-	m0_rpc_raw_init(&item->i_raw, &types[type], body, nr, NULL);
+	if (!bulk || !bulk_init(item, l))
+		m0_rpc_raw_init(&item->i_raw,
+				&types[item->i_body.b_stream == 0],
+				&item->i_body, sizeof item->i_body, NULL);
 }
 
 static struct sw_item *post(struct sw_link *l, unsigned stream,
