@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 
 import cli
 import lnet
@@ -65,6 +66,32 @@ class Sunrpc(cli.Case):
                                  self.path('back')))
         self.assertEqual(self.read(self.path('back')), self.read(self.src))
         self.stop()
+
+    def test_is_registered_when_asked(self):
+        """With the host's rpcbind from start to end: one that we play."""
+        fake = os.path.join(os.path.dirname(__file__), 'fake_rpcbind.py')
+        result = cli.in_namespace(
+            'mount -t tmpfs tmpfs /run || exit 77\n'
+            '"$1" "$2" /run/rpcbind.sock "$3" & fake=$!\n'
+            'trap "kill $fake" EXIT\n'
+            'while [ ! -S /run/rpcbind.sock ]; do sleep 0.01; done\n'
+            'for asked in 0 1; do\n'
+            '    M0_SUNRPC_RPCBIND=$asked "$4" perf --listen --json'
+            ' --transport sunrpc --ep "$5" >"$3.$asked" & perf=$!\n'
+            '    while [ ! -s "$3.$asked" ]; do sleep 0.01; done\n'
+            '    kill -INT $perf\n'
+            '    wait $perf || exit 1\n'
+            'done\n',
+            sys.executable, fake, self.path('log'), cli.COLIBRI, self.ep)
+        if result is None or result.returncode == 77:
+            self.skipTest('no mount namespace')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        host, port, _ = self.ep.split(':')
+        where = f'{host}.{int(port) >> 8}.{int(port) & 255}'
+        said = [line.split() for line in
+                self.read(self.path('log')).decode().splitlines()]
+        self.assertEqual([line[0] for line in said], ['UNSET', 'SET', 'UNSET'])
+        self.assertEqual(said[1], ['SET', str(0x204d3001), '1', 'tcp', where])
 
     def test_nobody_is_there(self):
         result = cli.run('copy', '--timeout', '2', self.src, f'{self.ep}:x')

@@ -28,7 +28,22 @@ RT_CASE(echo_case)
 	      "the reply's length");
 }
 
-/* Several hundred at once, of streams and of none. */
+/* How often a request with this number was executed. */
+static int executed(uint64_t number)
+{
+	int nr = cf_get(&rt.rt_log_nr);
+	int found = 0;
+	int k;
+
+	for (k = 0; k < nr; ++k)
+		found += rt.rt_log[k] == number;
+	return found;
+}
+
+/*
+ * Several hundred at once, of streams and of none. Those of none may be sent,
+ * and executed, again by a busy machine.
+ */
 RT_CASE(many)
 {
 	struct rt_item *i[300];
@@ -39,7 +54,12 @@ RT_CASE(many)
 		i[k] = rt_ask(c, RT_ECHO, (uint32_t)k % 9, (uint64_t)k);
 	for (k = 0; k < 300; ++k)
 		rt_ends(i[k], 0, "echo");
-	CF_EQ(cf_get(&rt.rt_log_nr), 300, "each executed once");
+	for (k = 0; k < 300; ++k) {
+		if (k % 9 != 0 || cf.c_sim)
+			CF_EQ(executed((uint64_t)k), 1, "executed once: %d", k);
+		else
+			CF_TRUE(executed((uint64_t)k) >= 1, "executed: %d", k);
+	}
 	CF_TRUE(rt_stats(s).rs_nr_rcvd_packets < 300, "items share packets");
 }
 
