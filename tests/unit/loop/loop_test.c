@@ -169,8 +169,8 @@ static void loop_wait_keeps_deadline(void **state)
 /* The timer stays at an early deadline, which ends one wait for nothing. */
 static void loop_wait_leaves_timer_at_early_deadline(void **state)
 {
-	m0_time_t early = m0_time_from_now(0, 3000000);
-	m0_time_t late = m0_time_add(early, 5000000);
+	m0_time_t early = m0_time_from_now(0, 100 * M0_TIME_ONE_MSEC);
+	m0_time_t late = m0_time_add(early, 50 * M0_TIME_ONE_MSEC);
 
 	(void)state;
 	assert_int_equal(m0_loop_init(&loop), 0);
