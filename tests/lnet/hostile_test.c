@@ -69,8 +69,7 @@ static void scan_of_ports_leaves_nothing(void **state)
 		if (i % 100 == 0)
 			place_ping(&place);
 	}
-	place_run(&place, 10);
-	assert_int_equal(conns_nr(), before);
+	conns_wait(before, SOON_MS);
 	place_down(&place);
 }
 
@@ -79,23 +78,47 @@ static void tune_few_accepting(struct m0_lnet_cfg *cfg)
 	cfg->lc_accepting_max = 20;
 }
 
+enum {
+	SILENT_NR = 30,
+	/* More than tune_few_accepting() lets in. */
+	SILENT_OVER = 10
+};
+
+static unsigned ended_nr(struct place_end *const *ends)
+{
+	unsigned nr = 0;
+	unsigned i;
+
+	for (i = 0; i < SILENT_NR; ++i)
+		nr += ends[i]->pe_has_ended;
+	return nr;
+}
+
+static bool all_over_ended(void *ends)
+{
+	return ended_nr(ends) >= SILENT_OVER;
+}
+
 /* Connections without a word: beyond the bound the oldest is reset, the others
  * when the time to introduce oneself is over; then there is room again. */
 static void silent_connections_are_bounded_and_timed(void **state)
 {
-	struct place_end *ends[30];
-	unsigned          nr = 0;
+	struct place_end *ends[SILENT_NR];
 	unsigned          i;
 
 	up(state, tune_few_accepting);
-	for (i = 0; i < 30; ++i)
+	for (i = 0; i < SILENT_NR; ++i)
 		ends[i] = place_dial(&place, WHO);
-	place_run(&place, 50);
-	for (i = 0; i < 30; ++i)
-		nr += ends[i]->pe_has_ended;
-	assert_int_equal(nr, 10);
+	assert_true(place_wait(&place, all_over_ended, ends, 50));
+	if (in_sim()) {
+		/* On a busy machine the time of more of them may be over. */
+		place_run(&place, 50);
+		assert_int_equal(ended_nr(ends), SILENT_OVER);
+	}
+	for (i = 0; i < SILENT_OVER; ++i)
+		assert_true(ends[i]->pe_has_ended);
 	place_ping(&place);
-	for (i = 0; i < 30; ++i) {
+	for (i = 0; i < SILENT_NR; ++i) {
 		assert_true(place_wait_end(
 			ends[i], place.pl_cfg.lc_accept_timeout_ms + 100));
 		assert_int_equal(ends[i]->pe_in_nr, 0);
@@ -143,8 +166,8 @@ static void hello_slow_is_cut_off(void **state)
 	timeout = place.pl_cfg.lc_accept_timeout_ms;
 	speech_request(&speech, &place.pl_nid);
 	speech_hello(&speech, &place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
-	end = place_dial(&place, WHO);
 	begin = place_now(&place);
+	end = place_dial(&place, WHO);
 	for (i = 0; i < speech.sp_nr && !end->pe_has_ended; ++i) {
 		place_send(end, speech.sp_bytes + i, 1);
 		place_run(&place, timeout / 20);
@@ -163,16 +186,23 @@ static void message_partial_is_timed(void **state)
 	struct m0_lnet_hdr hdr;
 	struct speech      speech = {};
 	struct place_end  *end;
+	m0_time_t          begin;
+	bool               ended;
 
 	up(state, NULL);
 	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
+	begin = place_now(&place);
 	hdr = speech_hdr(&place, WHO, M0_LNET_PUT);
 	hdr.lhd_payload_bytes = M0_LNET_PAYLOAD_MAX;
 	speech_msg(&speech, place_is_ip6(&place), 0, &hdr);
 	speech.sp_nr += 1000;
 	speech_say(end, &speech);
 	place_run(&place, place.pl_cfg.lc_timeout_ms / 2);
-	assert_false(end->pe_has_ended);
+	ended = end->pe_has_ended;
+	/* A busy machine may have taken twice as long. */
+	assert_true(!ended ||
+		    place_now(&place) - begin >=
+			    place.pl_cfg.lc_timeout_ms * M0_TIME_ONE_MSEC);
 	place_ping(&place);
 	assert_true(place_wait_end(end, place.pl_cfg.lc_timeout_ms));
 	place_down(&place);
@@ -610,120 +640,6 @@ static void connections_of_one_peer_are_bounded(void **state)
 	place_down(&place);
 }
 
-/* A cookie is acknowledged once, be the message taken or dropped; one that is
- * used again is acknowledged again. */
-static void cookies_are_acknowledged_once_each(void **state)
-{
-	static const uint64_t cookies[] = { 2, 3, 4, 9, 9, 2, UINT64_MAX, 7 };
-	struct m0_lnet_hdr    hdr;
-	struct place_end     *end;
-	struct heard          heard;
-	unsigned              acked_nr = 0;
-	unsigned              i;
-
-	up(state, NULL);
-	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
-	hdr = speech_hdr(&place, WHO, M0_LNET_PUT);
-	hdr.lhd_payload_bytes = 100;
-	for (i = 0; i < ARRAY_SIZE(cookies); ++i) {
-		struct speech speech = {};
-		uint64_t      ranges[2][2];
-		int           nr;
-
-		speech_msg(&speech, place_is_ip6(&place), cookies[i], &hdr);
-		speech.sp_nr += 100;
-		speech_say(end, &speech);
-		assert_true(speech_hear(end, &heard, SOON_MS));
-		assert_int_equal(heard.hd_frame.sfr_type, M0_SOCK_FRAME_NOOP);
-		nr = m0_sock__frame_acks(&heard.hd_frame, ranges);
-		assert_int_equal(nr, 1);
-		assert_true(ranges[0][0] == cookies[i] &&
-			    ranges[0][1] == cookies[i]);
-		++acked_nr;
-	}
-	assert_int_equal(acked_nr, ARRAY_SIZE(cookies));
-	assert_true(speech_ping(end));
-	place_down(&place);
-}
-
-/* Many in one breath, over each version: each is acknowledged once, be it in
- * ranges, by twos, or one by one as V2 has it. */
-static void cookies_in_one_breath_are_all_acknowledged(void **state)
-{
-	enum {
-		NR = 20
-	};
-	struct m0_lnet_hdr hdr;
-	struct place_end  *end;
-	struct heard       heard;
-	uint64_t           ranges[2][2];
-	uint32_t           version;
-	unsigned           left;
-	unsigned           i;
-	int                k;
-
-	up(state, NULL);
-	for (version = 2; version <= 4; ++version) {
-		unsigned      acked_nr[2 * NR + 2] = {};
-		struct speech speech = {};
-
-		end = speech_join(&place, WHO + version, version,
-				  M0_SOCK_CONTROL, INCARNATION);
-		hdr = speech_hdr(&place, WHO + version, M0_LNET_PUT);
-		for (i = 0; i < NR; ++i)
-			/* Some in a row, some not. */
-			speech_msg(&speech, version == 4,
-				   2 + (i < NR / 2 ? i : 2 * i), &hdr);
-		speech_say(end, &speech);
-		for (left = NR; left > 0;) {
-			assert_true(speech_hear(end, &heard, SOON_MS));
-			k = m0_sock__frame_acks(&heard.hd_frame, ranges);
-			assert_true(k > 0);
-			assert_true(
-				version > 2 ||
-				(k == 1 && heard.hd_frame.sfr_cookie[0] == 0));
-			while (k-- > 0)
-				for (; ranges[k][0] <= ranges[k][1];
-				     ++ranges[k][0], --left) {
-					assert_true(ranges[k][0] < 2 * NR + 2);
-					++acked_nr[ranges[k][0]];
-				}
-		}
-		for (i = 0; i < NR; ++i)
-			assert_int_equal(acked_nr[2 + (i < NR / 2 ? i : 2 * i)],
-					 1);
-		assert_true(speech_ping(end));
-	}
-	place_down(&place);
-}
-
-/* Cookies far apart, in one breath: what is owed is bounded, and if it is kept
- * it is paid. */
-static void cookies_far_apart_are_bounded(void **state)
-{
-	struct m0_lnet_hdr hdr;
-	struct place_end  *end;
-	uint64_t           i;
-
-	up(state, NULL);
-	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
-	place_mute(end, true);
-	hdr = speech_hdr(&place, WHO, M0_LNET_PUT);
-	for (i = 0; i < 20000 && !end->pe_has_ended; ++i) {
-		struct speech speech = {};
-
-		speech_msg(&speech, place_is_ip6(&place), 2 + 1000 * i, &hdr);
-		speech_say(end, &speech);
-		if (i % 1000 == 0)
-			place_ping(&place);
-	}
-	place_run(&place, 3 * place.pl_cfg.lc_timeout_ms);
-	place_mute(end, false);
-	place_run(&place, 10);
-	place_ping(&place);
-	place_down(&place);
-}
-
 /* The peer dies while we send to it a reply, and while it sends to us. */
 static void resets_in_the_middle_leave_nothing(void **state)
 {
@@ -789,9 +705,6 @@ int main(void)
 		SIM6(flood_stops_at_the_bounds),
 		SIM6(address_keeps_nobody_out),
 		SIM6(connections_of_one_peer_are_bounded),
-		SIM6(cookies_are_acknowledged_once_each),
-		BOTH(cookies_in_one_breath_are_all_acknowledged),
-		SIM6(cookies_far_apart_are_bounded),
 		SIM6(resets_in_the_middle_leave_nothing),
 	};
 
