@@ -119,11 +119,12 @@ void copy_progress_show(struct copy_progress *progress, uint64_t bytes)
 {
 	m0_time_t now = m0_time_now();
 	m0_time_t spent = m0_time_sub(now, progress->cg_start);
-	uint64_t  size = progress->cg_size;
-	double    rate = rate_of(bytes, spent);
-	char      done[TEXT_MAX];
-	char      all[TEXT_MAX];
-	uint64_t  eta;
+	/* What is begun anew is moved twice. */
+	uint64_t size = max64u(progress->cg_size, bytes);
+	double   rate = rate_of(bytes, spent);
+	char     done[TEXT_MAX];
+	char     all[TEXT_MAX];
+	uint64_t eta;
 
 	if (!progress->cg_on || bytes == 0 ||
 	    m0_time_sub(now, progress->cg_last) < 100 * M0_TIME_ONE_MSEC)

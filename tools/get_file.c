@@ -277,6 +277,11 @@ static int stat_came(struct get_file *file, const struct obj_rep *rep,
 	int rc;
 
 	file->gf_object = *rep;
+	/* Of one object the size is heard now; of a list it came with it. */
+	if (file->gf_job->jb_progress.cg_size == 0 && rep->orp_size > 0) {
+		file->gf_job->jb_progress.cg_size = rep->orp_size;
+		file->gf_job->jb_progress_on = true;
+	}
 	if (!(rep->orp_flags & OBJ_INLINE))
 		return rep->orp_size == 0 ? -EPROTO : large_begin(file);
 	rc = small_write(file, rep);

@@ -60,6 +60,22 @@ class Survives(service.Case):
         self.assertEqual(child.returncode, 0, text)
         self.assertEqual(self.read(self.path('back')), self.read(src))
 
+    def test_service_ended_in_the_middle_of_a_put(self):
+        src = self.make('src', random.Random(1).randbytes(60 << 20))
+        server = service.Server(self)
+        child = self.start_client('put', src, f'{server.ep}:')
+        self.wait_until(lambda: child.poll() is not None or
+                        self.data_files(server), 'data')
+        # It takes leave; who waits goes on with the next.
+        code, last = server.stop()
+        self.assertEqual((code, last['event']), (0, 'ended'))
+        server.start()
+        _, text = child.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(child.returncode, 0, text)
+        self.json('get', f'{server.ep}:src', self.path('back'))
+        self.assertEqual(self.read(self.path('back')), self.read(src))
+        self.assertEqual(self.json('stat', f'{server.ep}:')['puts'], 1)
+
     def test_put_that_was_cut_goes_on(self):
         src = self.make('src', random.Random(1).randbytes(80 << 20))
         server = service.Server(self)

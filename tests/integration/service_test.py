@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An object service as its users meet it: round trips, and what is refused."""
 import os
+import pty
 import random
+import select
 import shlex
 import signal
 import subprocess
@@ -108,6 +110,41 @@ class Works(service.Case):
         self.assertEqual(child.returncode, 0, text)
         self.json('get', f'{server.ep}:src', self.path('back'))
         self.assertEqual(self.read(self.path('back')), self.read(src))
+
+    def test_streams_and_ways_to_sync(self):
+        self.tree()
+        for sync in ('none', 'write'):
+            server = service.Server(self, '--sync', sync,
+                                    directory=self.path(sync))
+            for nr in (1, 2, 256):
+                self.json('put', '-r', '--stream', str(nr), self.path('src'),
+                          f'{server.ep}:{nr}')
+                out = self.path(f'{sync}.{nr}')
+                self.json('get', '-r', f'{server.ep}:{nr}', out)
+                self.same_trees(self.path('src'), out)
+            self.assertEqual(self.json('stat', f'{server.ep}:')['puts'], 330)
+            self.assertEqual(server.stop()[0], 0)
+
+    def test_progress_is_for_terminals(self):
+        server = service.Server(self)
+        # Nothing is shown of what takes a tenth of a second.
+        src = self.make_sparse('src', 128 << 20)
+        for verb, args in (('put', (src, f'{server.ep}:x')),
+                           ('get', (f'{server.ep}:x', self.path('back')))):
+            for quiet in ((), ('-q',)):
+                ours, theirs = pty.openpty()
+                result = subprocess.run(
+                    [cli.COLIBRI, verb, '--blocks=1', *quiet,
+                     *self.client_net(), *args],
+                    check=False, stdout=subprocess.PIPE, stderr=theirs,
+                    stdin=subprocess.DEVNULL, timeout=cli.PATIENCE)
+                self.assertEqual(result.returncode, 0)
+                # Before the last of the other side goes, and all with it.
+                ready = select.select([ours], [], [], 0)[0]
+                told = os.read(ours, 65536) if ready else b''
+                self.assertEqual(b'%' in told, not quiet, told)
+                os.close(theirs)
+                os.close(ours)
 
     def test_replacing_is_one_step(self):
         server = service.Server(self)
@@ -304,6 +341,8 @@ class Refuses(service.Case):
         self.check('serve', '--store=disk', self.dir, 'lmdb, volatile')
         self.check('serve', '--transport=mem', self.dir, 'lnet')
         self.check('ls', '--inflight=0', f'{ep}:', '1 to 256')
+        self.check('put', '--stream=0', src, f'{ep}:', '1 to 256')
+        self.check('put', '--stream=many', src, f'{ep}:', '1 to 256')
 
     def test_source_that_is_none(self):
         server = service.Server(self)
