@@ -295,8 +295,8 @@ static int target_check(const struct put_args *args)
 
 int put_main(int argc, char **argv)
 {
-	struct put_args  args = { .puta_src_nr = 0 };
-	struct tool_fail fail = { .tf_exit = TOOL_OK };
+	static struct put_args  args;
+	static struct tool_fail fail = { .tf_exit = TOOL_OK };
 
 	obj_args_init(&args.puta_obj, argv[0], &fail);
 	args.puta_fail = &fail;
