@@ -367,7 +367,7 @@ static void strand_wake_on_the_way_to_sleep_is_never_lost(void **state)
 	counter_end();
 }
 
-enum late_phase {
+enum {
 	/** Its step wakes it, so that work flows and it spins after the next. */
 	LATE_BEGUN,
 	LATE_FLOWS,
@@ -385,7 +385,7 @@ static int late_get(void)
 	return __atomic_load_n(&late_phase, __ATOMIC_SEQ_CST);
 }
 
-static void late_set(enum late_phase phase)
+static void late_set(int phase)
 {
 	__atomic_store_n(&late_phase, phase, __ATOMIC_SEQ_CST);
 }
