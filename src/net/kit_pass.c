@@ -596,6 +596,13 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 		kit_states_deliver(m);
 	if (M0_UNLIKELY(rides))
 		kit_rider_step(m, delivers);
+	/*
+	 * What callbacks have asked for leaves with the push that follows. Of a
+	 * transport without one it would move here, and keep others waiting.
+	 */
+	if ((flags & KIT_RUN_PROGRESS) && m->nkm_bulk.wl_head != NULL &&
+	    m->nkm_ops->nko_push != NULL)
+		kit_bulk_run(m);
 	if (flags & KIT_RUN_NOTIFY) {
 		/* Who is signalled must find pending true. */
 		quiet_update(m);
