@@ -6,5 +6,6 @@
 /** Before the cases. */
 void lnet_ahead_begin(void);
 void lnet_added_before_it_was_sent(void);
+void lnet_begins_with_its_poll(void);
 
 #endif /* M0_TESTS_CONFORMANCE_LNET_AHEAD_H */

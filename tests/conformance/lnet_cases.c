@@ -374,6 +374,7 @@ static const struct cf_case cases[] = {
 	{ "silence under bulk", silence_under_bulk },
 	{ "cancelled while refused", cancelled_while_refused },
 	{ "added before it was sent", lnet_added_before_it_was_sent },
+	{ "begins with its poll", lnet_begins_with_its_poll },
 	{ NULL, NULL }
 };
 
