@@ -435,6 +435,7 @@ RT_CASE(pool_shared)
 	rt_release(MANY);
 	for (i = 0; i < MANY; ++i)
 		rt_ends(posted[i], 0, "held");
+	rt_hold_no_more();
 	for (i = 0; i < 2; ++i) {
 		rt_client_end(cl[i]);
 		rt_down(two[i]);

@@ -532,15 +532,20 @@ void rt_begin(void)
 	types_up();
 }
 
+void rt_hold_no_more(void)
+{
+	m0_mutex_lock(&rt.rt_lock);
+	rt.rt_ends = true;
+	m0_mutex_unlock(&rt.rt_lock);
+	rt_release(cf_get(&rt.rt_held_nr));
+}
+
 void rt_end(void)
 {
 	struct rt_item *i;
 	unsigned        k;
 
-	m0_mutex_lock(&rt.rt_lock);
-	rt.rt_ends = true;
-	m0_mutex_unlock(&rt.rt_lock);
-	rt_release(cf_get(&rt.rt_held_nr));
+	rt_hold_no_more();
 	for (k = 0; k < rt.rt_clients_nr; ++k)
 		rt_client_end(&rt.rt_clients[k]);
 	while ((i = rt.rt_items) != NULL) {

@@ -139,6 +139,9 @@ void rt_ends(struct rt_item *item, int error, const char *why);
 /** Answers what RT_HOLD has kept, the first `nr`. */
 void rt_release(int nr);
 void rt_held_wait(int nr, const char *what);
+/** Nothing is held any more, also of requests of no stream that come again when
+ * they were answered. Before a machine goes while the case goes on. */
+void rt_hold_no_more(void);
 
 bool rt_pump(void);
 void rt_wait(bool (*cond)(void *arg), void *arg, const char *what);
