@@ -252,31 +252,37 @@ static uint64_t sources_size(const struct put_args *args)
 	return size;
 }
 
+static void put_all(struct put_job *pj)
+{
+	const struct put_args *args = pj->pj_args;
+	struct obj_job        *job = &pj->pj_job;
+	bool shows = !args->puta_obj.oa_quiet && isatty(STDERR_FILENO);
+
+	copy_progress_init(&job->jb_progress, shows ? sources_size(args) : 0,
+			   args->puta_obj.oa_quiet);
+	job->jb_progress_on = shows;
+	job_run(pj);
+	(void)obj_job_say(job, "put");
+}
+
 static void put_run(struct put_args *args)
 {
 	static struct put_job pj;
-	struct obj_job       *job = &pj.pj_job;
-	bool shows = !args->puta_obj.oa_quiet && isatty(STDERR_FILENO);
 
 	pj.pj_args = args;
+	if (obj_job_open(&pj.pj_job, &args->puta_obj, &args->puta_target,
+			 args->puta_fail) != 0)
+		return;
 	pj.pj_fts = fts_open(args->puta_src,
 			     FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
 	if (pj.pj_fts == NULL) {
 		tool_fail_set(args->puta_fail, TOOL_FAILED, "%s",
 			      tool_errtext(errno));
-		return;
+	} else {
+		put_all(&pj);
+		(void)fts_close(pj.pj_fts);
 	}
-	if (obj_job_open(job, &args->puta_obj, &args->puta_target,
-			 args->puta_fail) == 0) {
-		copy_progress_init(&job->jb_progress,
-				   shows ? sources_size(args) : 0,
-				   args->puta_obj.oa_quiet);
-		job->jb_progress_on = shows;
-		job_run(&pj);
-		(void)obj_job_say(job, "put");
-		obj_job_close(job);
-	}
-	(void)fts_close(pj.pj_fts);
+	obj_job_close(&pj.pj_job);
 }
 
 /* Many files have as many names. */
