@@ -2,8 +2,7 @@
 /* Bodies of the RPC layer's own items: each of them is what its encoder puts,
  * to the byte, or is refused. */
 #include "lib/fuzz.h"
-#include "m0/rpc_bulk.h"
-#include "rpc/core/wire.h"
+#include "rpc/bulk.h"
 
 static uint8_t buf[M0_RPC_WIRE_BODY_MAX];
 
@@ -38,6 +37,23 @@ static void session_check(const uint8_t *bytes, size_t size)
 		same_check(m0_rpc__session_rep_put(buf, &rep), bytes, size);
 }
 
+/* One that names several ways is what the encoder makes of them. */
+static void ways_check(const struct m0_net_buf_desc *desc)
+{
+	struct m0_rpc__bulk_way way[M0_RPC_BULK_WAYS_MAX];
+	struct m0_net_buf_desc  again;
+	int                     nr;
+
+	nr = m0_rpc__bulk_desc_part(desc, 256, way);
+	M0_ASSERT(nr >= -EPROTO && nr <= M0_RPC_BULK_WAYS_MAX);
+	if (nr <= 0)
+		return;
+	M0_ASSERT(m0_rpc__bulk_desc_join(way, (uint32_t)nr, &again) == 0);
+	M0_ASSERT(again.nbd_len == desc->nbd_len);
+	M0_ASSERT(memcmp(again.nbd_data, desc->nbd_data, again.nbd_len) == 0);
+	m0_net_desc_free(&again);
+}
+
 /* A list of descriptors, as a handler reads it from a request. */
 static void bulk_check(const uint8_t *bytes, size_t size)
 {
@@ -60,6 +76,7 @@ static void bulk_check(const uint8_t *bytes, size_t size)
 		M0_ASSERT((int64_t)m0_rpc_bulk_desc_put(again, &desc) == nr);
 		M0_ASSERT(memcmp(again, bytes + at, (size_t)nr) == 0);
 		free(again);
+		ways_check(&desc.bdd_desc);
 		at += (size_t)nr;
 	}
 }
