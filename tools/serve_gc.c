@@ -191,7 +191,8 @@ int serve_gc_start(struct server *sv)
 	sv->sv_gc_due = true;
 	rc = M0_THREAD_INIT(&sv->sv_gc_thread, struct server *, NULL, &gc_run,
 			    sv, "serve-gc");
-	sv->sv_gc_on = rc == 0;
+	if (rc != 0) /* else it is the thread's to look at */
+		sv->sv_gc_on = false;
 	return rc;
 }
 

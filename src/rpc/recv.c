@@ -243,8 +243,9 @@ static void recv_cb(const struct m0_net_buffer_event *ev)
 	bool is_final = !(nb->nb_flags & M0_NET_BUF_QUEUED);
 
 	m->rml_now = m0_time_cached();
-	if (nb->nb_app_private == NULL)
-		*count_of((uintptr_t)nb) = 1;
+	/* Not 0: the queue's, and of items that others may put just now. */
+	if (__atomic_load_n(count_of((uintptr_t)nb), __ATOMIC_RELAXED) == 0)
+		__atomic_store_n(count_of((uintptr_t)nb), 1, __ATOMIC_RELAXED);
 	if (ev->nbe_status == 0)
 		message_came(m, ev);
 	if (is_final)
