@@ -475,6 +475,32 @@ static void flood(void)
 		(void)close(fds[i]);
 }
 
+/*
+ * A caller that dies in the middle of a record and is never heard of again: its
+ * connection ends after a time, that of one who has merely nothing to say stays.
+ * Once: the thread that looks is the same whatever the mode.
+ */
+static void half_open(void)
+{
+	uint64_t   before = stats().nss_conns_stalled_nr;
+	struct raw idle, dead;
+
+	if (cf.c_mode != CF_ASYNC)
+		return;
+	cf_up(0);
+	raw_open(&idle);
+	call_begin(&idle, 2, PROG, 1, 0, 0);
+	accept_is(&idle, 0, "a call");
+	raw_open(&dead);
+	put32(&dead, 0x80000100);
+	put32(&dead, 42);
+	is_closed(&dead, "half a record");
+	CF_EQ(stats().nss_conns_stalled_nr - before, 1, "it is counted");
+	call_begin(&idle, 2, PROG, 1, 0, 0);
+	accept_is(&idle, 0, "a call on the other");
+	(void)close(idle.ra_fd);
+}
+
 /* ------------------------------------------------------- servers that lie -- */
 
 /* A listener that is not ours; its address with machine 1. */
@@ -689,6 +715,7 @@ static const struct cf_case cases[] = {
 	{ "forged descriptors", forged },
 	{ "crumbs", crumbs },
 	{ "flood of connections", flood },
+	{ "half-open caller", half_open },
 	{ "silent server", silent_server },
 	{ "chatty server", chatty_server },
 	{ "lying servers", lying_servers },
