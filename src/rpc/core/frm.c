@@ -212,7 +212,8 @@ void m0_rpc__frm_item_expired(struct m0_rpc_frm_item *item, m0_time_t now)
 
 void m0_rpc__frm_item_init(struct m0_rpc_frm_item *item)
 {
-	memset(item, 0, sizeof *item);
+	/* What is behind fi_frm is enq's to set. */
+	memset(item, 0, offsetof(struct m0_rpc_frm_item, fi_seq));
 	m0_list_link_init(&item->fi_link);
 	m0_list_link_init(&item->fi_stream_link);
 	m0_list_link_init(&item->fi_group_link);
