@@ -136,6 +136,7 @@ int m0_rpc__came_decode(struct m0_rpc__machine        *m,
 	if (rc < 0)
 		return rc;
 	M0_ASSERT(item != NULL && item->ri_state == M0_RPC_ITEM_INITIALISED);
+	m0_rpc__item_comes(item);
 	m0_rpc__rbuf_get(came->rca_rbuf);
 	m0_rpc__il(item)->ril_rbuf = came->rca_rbuf;
 	item->ri_rmachine = m->rml_machine;

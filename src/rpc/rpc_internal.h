@@ -369,7 +369,7 @@ struct m0_rpc__item {
 				struct m0_rpc__re ril_re;
 			};
 		};
-		/** Incoming: zero at first, unlike the other. */
+		/** Incoming: zero at first, see m0_rpc__item_comes(). */
 		struct {
 			struct m0_rpc_item *ril_pool_next;
 			/** By which it came. Atomic. */
@@ -388,13 +388,6 @@ struct m0_rpc__item {
 			int32_t ril_status;
 		};
 	};
-};
-
-enum {
-	/** Bytes of an item that are zero when it is initialised. */
-	M0_RPC__ITEM_ZERO = offsetof(struct m0_rpc_item, ri_lib) +
-			    offsetof(struct m0_rpc__item, ril_status) +
-			    sizeof(int32_t)
 };
 
 _Static_assert(sizeof(struct m0_rpc__item) <=
@@ -419,6 +412,8 @@ static inline void m0_rpc__state_set(struct m0_rpc_item    *item,
 	__atomic_store_n(&item->ri_state, (uint32_t)state, __ATOMIC_RELEASE);
 }
 
+/** An incoming item was initialised: clears what a prepared one has set. */
+void m0_rpc__item_comes(struct m0_rpc_item *item);
 /**
  * Its answer is here: it has left, even if its packet's event is yet to come,
  * as with transports whose sends end when they were taken. Before its end.
