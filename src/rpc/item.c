@@ -204,7 +204,8 @@ bool m0_rpc__item_unform(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
-	m0_rpc__frm_remove(&il->ril_frm);
+	if (m0_rpc__frm_item_is_cached(&il->ril_frm))
+		m0_rpc__frm_remove(&il->ril_frm);
 	if (il->ril_packet == NULL)
 		return true;
 	if (il->ril_flags & M0_RPC__IF_GATHERED) {
@@ -304,7 +305,9 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 	struct m0_rpc__item    *il = m0_rpc__il(item);
 
 	M0_PRE(!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)));
-	m0_timerq_cancel(&m->rml_timers, &il->ril_timer);
+	/* Replies have none. */
+	if (m0_timer_is_armed(&il->ril_timer))
+		m0_timerq_cancel(&m->rml_timers, &il->ril_timer);
 	if (M0_UNLIKELY(il->ril_flags & M0_RPC__IF_PART))
 		part_leave(item);
 	if (M0_UNLIKELY(m0_rpc__bulks_are(&m->rml_bulks)))
@@ -397,9 +400,8 @@ unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
 		il = container_of(link, struct m0_rpc__item, ril_link);
 		m0_list_del(&il->ril_link);
 		/* The cancel that is in the inbox comes back to it. */
-		if (__atomic_fetch_or(&il->ril_gate, M0_RPC__IG_ENDED,
-				      __ATOMIC_ACQ_REL) &
-		    M0_RPC__IG_CANCEL)
+		if (__atomic_exchange_n(&il->ril_gate, M0_RPC__IG_ENDED,
+					__ATOMIC_ACQ_REL) == M0_RPC__IG_CANCEL)
 			continue;
 		item_tell(m, m0_rpc__item_of(il));
 		m0_rpc__tell(m);
