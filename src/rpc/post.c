@@ -361,9 +361,8 @@ static struct m0_rpc_item *status_reply(struct m0_rpc__machine *m, int32_t rc)
 }
 
 /* The item of a reply that came, or why there is none. */
-static int reply_decode(struct m0_rpc__machine    *m,
-			const struct m0_rpc__came *came,
-			struct m0_rpc_item       **ret)
+static int reply_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+			struct m0_rpc_item **ret)
 {
 	const struct m0_rpc_item_type *type;
 	int                            rc;

@@ -35,9 +35,17 @@ static uint64_t *count_of(uintptr_t rbuf)
 			      : (uint64_t *)(void *)&nb->nb_app_private;
 }
 
-void m0_rpc__rbuf_get(uintptr_t rbuf)
+/* For the items of a packet, all at once; the caller has one of its own. */
+static void rbuf_get(uintptr_t rbuf, uint32_t nr)
 {
-	__atomic_fetch_add(count_of(rbuf), 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(count_of(rbuf), nr, __ATOMIC_RELAXED);
+}
+
+/* What no item has taken. The caller's own is not the last to be put here. */
+static void rbuf_unget(uintptr_t rbuf, uint32_t nr)
+{
+	if (nr > 0)
+		__atomic_fetch_sub(count_of(rbuf), nr, __ATOMIC_RELEASE);
 }
 
 static void buffer_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb)
@@ -123,8 +131,7 @@ struct m0_rpc__target *m0_rpc__came_target(struct m0_rpc__machine *m,
 	return came->rca_target;
 }
 
-int m0_rpc__came_decode(struct m0_rpc__machine        *m,
-			const struct m0_rpc__came     *came,
+int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			const struct m0_rpc_item_type *type,
 			struct m0_rpc_item           **ret)
 {
@@ -137,7 +144,8 @@ int m0_rpc__came_decode(struct m0_rpc__machine        *m,
 		return rc;
 	M0_ASSERT(item != NULL && item->ri_state == M0_RPC_ITEM_INITIALISED);
 	m0_rpc__item_comes(item);
-	m0_rpc__rbuf_get(came->rca_rbuf);
+	M0_ASSERT(came->rca_refs_nr > 0);
+	--came->rca_refs_nr;
 	m0_rpc__il(item)->ril_rbuf = came->rca_rbuf;
 	item->ri_rmachine = m->rml_machine;
 	item->ri_prio = (enum m0_rpc_item_priority)came->rca_item.rwi_prio;
@@ -193,9 +201,12 @@ static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	if (rc == 0) {
 		M0_RPC__COUNT(m, rs_nr_rcvd_packets, 1);
 		M0_RPC__COUNT(m, rs_nr_rcvd_bytes, nr);
+		came.rca_refs_nr = came.rca_packet.rwp_items_nr;
+		rbuf_get(rbuf, came.rca_refs_nr);
 		while ((rc = m0_rpc__wire_next(&in, &came.rca_item,
 					       &came.rca_body)) == 1)
 			item_came(m, &came);
+		rbuf_unget(rbuf, came.rca_refs_nr);
 	} else if (rc == -EPROTONOSUPPORT) {
 		m0_rpc__refusal_send(m, ep);
 	} else if (rc == -EOPNOTSUPP) {

@@ -584,8 +584,7 @@ void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
  * Memory of packets that came: a net buffer of the pool, whose nb_app_private
  * counts who refers to it, or with bit 0 set a block on the heap. 0: none.
  */
-void m0_rpc__rbuf_get(uintptr_t rbuf);
-/** Any thread. */
+/** What an item has of it. Any thread. */
 void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf);
 extern const struct m0_net_buffer_callbacks m0_rpc__recv_callbacks;
 int  m0_rpc__recv_init(struct m0_rpc__machine    *m,
@@ -601,12 +600,13 @@ struct m0_rpc__came {
 	/** To the sender, by the machine's own policy; when it was needed. */
 	struct m0_rpc__target *rca_target;
 	uintptr_t              rca_rbuf;
+	/** References to that, for items still to be made. */
+	uint32_t rca_refs_nr;
 };
 struct m0_rpc__target *m0_rpc__came_target(struct m0_rpc__machine *m,
 					   struct m0_rpc__came    *came);
 /** Makes an item of it. */
-int m0_rpc__came_decode(struct m0_rpc__machine        *m,
-			const struct m0_rpc__came     *came,
+int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			const struct m0_rpc_item_type *type,
 			struct m0_rpc_item           **ret);
 

@@ -26,9 +26,8 @@ static struct m0_rpc_item *bad_item(struct m0_rpc__machine *m, int rc)
 	return &note->rno_item;
 }
 
-static int request_decode(struct m0_rpc__machine    *m,
-			  const struct m0_rpc__came *came, uint64_t kind,
-			  struct m0_rpc_item **ret)
+static int request_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+			  uint64_t kind, struct m0_rpc_item **ret)
 {
 	const struct m0_rpc_item_type *type =
 		m0_rpc_item_type_lookup(came->rca_item.rwi_opcode);
