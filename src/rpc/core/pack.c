@@ -36,7 +36,8 @@ static bool is_full(const struct m0_rpc_frm *frm)
 
 static bool is_ready(const struct m0_rpc_frm *frm)
 {
-	if (frm->f_packets_enqed >= frm->f_constraints.fc_max_nr_packets_enqed)
+	if (frm->f_items_nr == 0 ||
+	    frm->f_packets_enqed >= frm->f_constraints.fc_max_nr_packets_enqed)
 		return false;
 	return frm->f_nr[FRM_URGENT] > 0 ||
 	       (frm->f_nr[FRM_WAITING] > 0 && frm->f_packets_enqed == 0) ||
@@ -225,12 +226,16 @@ static void pack_spare(struct packing *pack)
 /** Notes that all older than `seq` were passed over once more. */
 static void passed_note(struct m0_rpc_frm *frm, uint64_t seq)
 {
-	unsigned i = M0_RPC_FRM_PASSED_MAX - 1;
+	const unsigned last = M0_RPC_FRM_PASSED_MAX - 1;
+	unsigned       i = 0;
 
-	if (seq <= frm->f_passed[i])
+	if (seq <= frm->f_passed[last])
 		return;
-	for (; i > 0 && frm->f_passed[i - 1] < seq; --i)
-		frm->f_passed[i] = frm->f_passed[i - 1];
+	/* Mostly it is the latest. */
+	while (frm->f_passed[i] >= seq)
+		++i;
+	memmove(&frm->f_passed[i + 1], &frm->f_passed[i],
+		(last - i) * sizeof frm->f_passed[0]);
 	frm->f_passed[i] = seq;
 }
 
@@ -248,7 +253,7 @@ static void pack(struct m0_rpc_frm *frm, struct m0_rpc_frm_packet *packet)
 	packet->fpk_bytes = M0_RPC_WIRE_PACKET_BYTES;
 	packet->fpk_segs_nr = 1;
 	if (pack_starved(&pack)) {
-		while (slot-- > lowest) {
+		while (frm->f_items_nr > 0 && slot-- > lowest) {
 			if (!pack_class(&pack, slot))
 				break;
 		}
