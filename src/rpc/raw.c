@@ -121,7 +121,15 @@ static void raw_get(struct m0_rpc_item *item)
 
 static void raw_put(struct m0_rpc_item *item)
 {
-	m0_ref_put(&m0_rpc_raw_of(item)->rr_ref);
+	struct m0_ref *ref = &m0_rpc_raw_of(item)->rr_ref;
+
+	if (m0_ref_read(ref) != 1) {
+		m0_ref_put(ref);
+		return;
+	}
+	/* The only one: there is nobody to agree with. */
+	m0_atomic64_set(&ref->ref_cnt, 0);
+	raw_release(ref);
 }
 
 const struct m0_rpc_item_type_ops m0_rpc_raw_ops = {
