@@ -26,7 +26,8 @@ static enum m0_net_tm_state      state_now;
 static void tm_event(const struct m0_net_tm_event *ev)
 {
 	if (ev->nte_type == M0_NET_TEV_STATE_CHANGE)
-		state_now = ev->nte_next_state;
+		__atomic_store_n(&state_now, ev->nte_next_state,
+				 __ATOMIC_RELEASE);
 }
 
 static void buf_event(const struct m0_net_buffer_event *ev)
@@ -41,13 +42,19 @@ static const struct m0_net_buffer_callbacks buf_callbacks = {
 	.nbc_cb = { [M0_NET_QT_PASSIVE_BULK_SEND] = buf_event }
 };
 
+static enum m0_net_tm_state state_get(void)
+{
+	return __atomic_load_n(&state_now, __ATOMIC_ACQUIRE);
+}
+
+/* The helper of an inline machine may be the one that delivers it. */
 static void state_wait(enum m0_net_tm_state want)
 {
-	int i;
+	m0_time_t end = m0_time_from_now(30, 0);
 
-	for (i = 0; i < 1000000 && state_now != want; ++i)
+	while (state_get() != want && m0_time_now() < end)
 		m0_net_buffer_event_deliver_all(&tm);
-	assert_int_equal(state_now, want);
+	assert_int_equal(state_get(), want);
 }
 
 static int up(void **state)
@@ -56,7 +63,7 @@ static int up(void **state)
 	M0_SET0(&tm);
 	M0_SET0(&buf);
 	events_nr = 0;
-	state_now = M0_NET_TM_UNDEFINED;
+	__atomic_store_n(&state_now, M0_NET_TM_UNDEFINED, __ATOMIC_RELEASE);
 	assert_int_equal(m0_net_domain_init(&dom, &m0_net_bulk_mem_xprt), 0);
 	tm.ntm_callbacks = &tm_callbacks;
 	assert_int_equal(m0_net_tm_init(&tm, &dom), 0);
