@@ -193,10 +193,16 @@ static void item_came(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 			const uint8_t *bytes, m0_bcount_t nr, uintptr_t rbuf)
 {
-	struct m0_rpc__came   came = { .rca_ep = ep, .rca_rbuf = rbuf };
+	struct m0_rpc__came   came;
 	struct m0_rpc_wire_in in;
 	int                   rc;
 
+	/* The headers are the decoder's to fill. */
+	came.rca_body = NULL;
+	came.rca_ep = ep;
+	came.rca_target = NULL;
+	came.rca_rbuf = rbuf;
+	came.rca_refs_nr = 0;
 	rc = m0_rpc__wire_open(&in, &came.rca_packet, bytes, nr, &m->rml_sum);
 	if (rc == 0) {
 		M0_RPC__COUNT(m, rs_nr_rcvd_packets, 1);
