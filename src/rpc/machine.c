@@ -159,8 +159,10 @@ static void work_run(struct m0_rpc__machine *m, unsigned *tells)
 	int i;
 
 	for (i = 0; i < ROUNDS_NR; ++i) {
-		*tells -= m0_rpc__ended_run(m, *tells);
-		m0_rpc__calls_run(m);
+		if (!m0_list_is_empty(&m->rml_ended))
+			*tells -= m0_rpc__ended_run(m, *tells);
+		if (m0_rpc__calls_wait(m))
+			m0_rpc__calls_run(m);
 		if (!m0_list_is_empty(&m->rml_streams))
 			m0_rpc__streams_run(m);
 		if ((m0_list_is_empty(&m->rml_ended) || *tells == 0) &&
@@ -188,7 +190,8 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 		work_run(m, &tells);
 	}
 	(void)m0_rpc__frm_set_run(&m->rml_frms, now);
-	(void)m0_rpc__ended_run(m, tells);
+	if (!m0_list_is_empty(&m->rml_ended))
+		(void)m0_rpc__ended_run(m, tells);
 	if (m->rml_phase == M0_RPC__DRAINS)
 		m0_rpc__machine_drain(m);
 	next = step_next(m);
