@@ -249,17 +249,21 @@ static void ended_add(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	m0_list_add_tail(&m->rml_ended, &il->ril_link);
 }
 
-/* Those that were merged into it get their parts of its outcome. */
+/* Were others merged into it? Only into requests of no stream. */
+static bool has_parts(const struct m0_rpc_item *item)
+{
+	return !(m0_rpc__il(item)->ril_flags & M0_RPC__IF_IN_STREAM) &&
+	       item->ri_stream == 0 &&
+	       (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST) &&
+	       m0_rpc__il(item)->ril_parts != NULL;
+}
+
+/* They get their parts of its outcome. */
 static void parts_end(struct m0_rpc_item *item, int rc)
 {
-	struct m0_rpc_item *part;
+	struct m0_rpc_item *part = m0_rpc__il(item)->ril_parts;
 	struct m0_rpc_item *next;
 
-	if (m0_rpc__il(item)->ril_flags & M0_RPC__IF_IN_STREAM ||
-	    item->ri_stream != 0 ||
-	    !(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST))
-		return;
-	part = m0_rpc__il(item)->ril_parts;
 	m0_rpc__il(item)->ril_parts = NULL;
 	for (; part != NULL; part = next) {
 		struct m0_rpc_item *reply = NULL;
@@ -317,7 +321,8 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 	item->ri_error = rc;
 	item->ri_reply = reply;
 	if (m0_rpc__item_unform(item)) {
-		parts_end(item, rc);
+		if (has_parts(item))
+			parts_end(item, rc);
 		ended_add(m, item);
 	} else {
 		il->ril_flags |= M0_RPC__IF_ENDS;
@@ -334,7 +339,8 @@ void m0_rpc__item_ends(struct m0_rpc_item *item)
 	if ((il->ril_flags & M0_RPC__IF_AGAIN) &&
 	    (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY))
 		m0_rpc__target_put(il->ril_target);
-	parts_end(item, item->ri_error);
+	if (has_parts(item))
+		parts_end(item, item->ri_error);
 	ended_add(item->ri_rmachine->rm_lib, item);
 }
 
