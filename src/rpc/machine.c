@@ -137,12 +137,18 @@ static m0_time_t queue_next(const struct m0_timerq *queue)
 	return queue->tq_nr > 0 ? m0_timerq_next(queue) : M0_TIME_NEVER;
 }
 
+/* Calls, ends to be told, streams that have something to say. */
+static bool has_work(const struct m0_rpc__machine *m)
+{
+	return m0_rpc__calls_wait(m) || !m0_list_is_empty(&m->rml_ended) ||
+	       !m0_list_is_empty(&m->rml_streams);
+}
+
 static m0_time_t step_next(const struct m0_rpc__machine *m)
 {
 	m0_time_t next = m0_rpc__frm_set_next(&m->rml_frms);
 
-	if (m0_rpc__calls_wait(m) || !m0_list_is_empty(&m->rml_ended) ||
-	    !m0_list_is_empty(&m->rml_streams))
+	if (has_work(m))
 		return M0_TIME_IMMEDIATELY;
 	next = min64u(next, queue_next(&m->rml_timers));
 	next = min64u(next, queue_next(&m->rml_stream_timers));
@@ -183,11 +189,13 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	if (M0_UNLIKELY(m->rml_rails_nr > 0 || m->rml_rails_gone != NULL))
 		m0_rpc__rails_deliver(m);
 	timers_run(m);
-	work_run(m, &tells);
+	if (has_work(m))
+		work_run(m, &tells);
 	if (m->rml_store->rst_ops->rso_step != NULL) {
 		m->rml_store->rst_ops->rso_step(m->rml_store);
 		/* Updates that it has committed have replies. */
-		work_run(m, &tells);
+		if (has_work(m))
+			work_run(m, &tells);
 	}
 	(void)m0_rpc__frm_set_run(&m->rml_frms, now);
 	if (!m0_list_is_empty(&m->rml_ended))
