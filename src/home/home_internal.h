@@ -50,21 +50,27 @@ struct m0_home_slots {
 	/** Chunks of M0_HOME_CHUNK_NR slots. */
 	char   **hss_chunks;
 	size_t   hss_slot_bytes;
+	/** Behind the head of one that is taken. */
+	size_t   hss_zero_bytes;
 	uint32_t hss_max;
 	uint32_t hss_nr;
 	uint32_t hss_used_nr;
 	uint32_t hss_free;
 };
 
-/** @retval -ENOMEM */
+/**
+ * @param zero_bytes  the first of a slot, which are zero when it is taken.
+ * @retval -ENOMEM
+ */
 int  m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
-			 uint32_t max);
+			 size_t zero_bytes, uint32_t max);
 void m0_home__slots_fini(struct m0_home_slots *slots);
 /** A chunk to be added when there is no free slot; NULL: no memory. */
 void *m0_home__slots_chunk(const struct m0_home_slots *slots);
 /** Adds it. @return false  there are hss_max slots: free it. */
 bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk);
-/** Takes a free slot, zeroed behind its head; NULL: there is none. */
+/** Takes a free slot, zeroed behind its head, as far as was asked for; NULL:
+ * there is none. */
 struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots);
 void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot);
 /** NULL: the handle is void. */
@@ -102,7 +108,6 @@ struct m0_home_me {
 
 struct m0_home_md {
 	struct m0_home_slot hmd_slot;
-	struct m0_lnet_md   hmd_md;
 	struct m0_home_op   hmd_attach;
 	struct m0_home_op   hmd_unlink;
 	/** Operations in the inbox that name it, and 1 until its last event was
@@ -113,16 +118,19 @@ struct m0_home_md {
 	bool hmd_ended;
 	/** NULL: bound. */
 	struct m0_home_me *hmd_me;
+	/** Last: the end of it is not zeroed. */
+	struct m0_lnet_md hmd_md;
 };
 
 struct m0_home_msg {
 	struct m0_home_slot hms_slot;
-	struct m0_lnet_msg  hms_msg;
 	struct m0_home_op   hms_op;
 	/** The engine, and each event of it in a polled queue. */
 	unsigned hms_users_nr;
 	/** Of an operation of the application's. */
 	bool hms_own;
+	/** Last, likewise. */
+	struct m0_lnet_msg hms_msg;
 };
 
 /* -- the node -------------------------------------------------------------- */

@@ -83,6 +83,17 @@ void m0_home__md_op_done(struct m0_lnet *lnet, struct m0_home_md *hmd)
 	m0_mutex_unlock(&lnet->hm_lock);
 }
 
+/* No slot is free: has one made, or what has been told given back. hm_lock. */
+static int slot_make(struct m0_lnet *lnet, struct m0_home_slots *slots)
+{
+	if (m0_home__slots_are_full(slots))
+		return m0_home__told_take(lnet) &&
+				       !m0_home__slots_are_full(slots)
+			       ? 0
+			       : -ENOSPC;
+	return m0_home__grow(lnet, slots);
+}
+
 /*
  * Takes a slot, having it made if need be; hm_lock is held, and released
  * meanwhile.
@@ -92,17 +103,14 @@ int m0_home__slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
 {
 	int rc = 0;
 
-	do {
-		if (lnet->hm_shut)
+	while (rc == 0) {
+		if (M0_UNLIKELY(lnet->hm_shut))
 			return -ESHUTDOWN;
-		if (m0_home__slots_are_full(slots) &&
-		    (!m0_home__told_take(lnet) ||
-		     m0_home__slots_are_full(slots)))
-			return -ENOSPC;
 		*ret = m0_home__slot_get(slots);
-		if (*ret == NULL)
-			rc = m0_home__grow(lnet, slots);
-	} while (*ret == NULL && rc == 0);
+		if (M0_LIKELY(*ret != NULL))
+			return 0;
+		rc = slot_make(lnet, slots);
+	}
 	return rc;
 }
 

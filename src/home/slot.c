@@ -17,16 +17,18 @@ static struct m0_home_slot *slot_at(const struct m0_home_slots *slots,
 }
 
 int m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
-			uint32_t max)
+			size_t zero_bytes, uint32_t max)
 {
 	uint32_t chunks_nr = (max + M0_HOME_CHUNK_NR - 1) / M0_HOME_CHUNK_NR;
 
-	M0_PRE(max > 0 && slot_bytes >= sizeof(struct m0_home_slot));
+	M0_PRE(max > 0 && zero_bytes >= sizeof(struct m0_home_slot) &&
+	       zero_bytes <= slot_bytes);
 	M0_SET0(slots);
 	M0_ALLOC_ARR(slots->hss_chunks, chunks_nr);
 	if (slots->hss_chunks == NULL)
 		return -ENOMEM;
 	slots->hss_slot_bytes = m0_align(slot_bytes, 64);
+	slots->hss_zero_bytes = zero_bytes - sizeof(struct m0_home_slot);
 	slots->hss_max = max;
 	slots->hss_free = M0_HOME_SLOT_NONE;
 	return 0;
@@ -85,17 +87,14 @@ bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
 struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots)
 {
 	struct m0_home_slot *slot;
-	struct m0_home_slot  head;
 
 	if (slots->hss_free == M0_HOME_SLOT_NONE)
 		return NULL;
 	slot = slot_at(slots, slots->hss_free);
 	slots->hss_free = slot->hsl_next;
 	++slots->hss_used_nr;
-	head = *slot;
-	memset(slot, 0, slots->hss_slot_bytes);
-	slot->hsl_index = head.hsl_index;
-	slot->hsl_gen = head.hsl_gen + 1;
+	memset(slot + 1, 0, slots->hss_zero_bytes);
+	++slot->hsl_gen;
 	slot->hsl_used = true;
 	return slot;
 }

@@ -95,11 +95,11 @@ struct m0_lnet_md {
 	/** Of the engine's own MDs, instead of an EQ. */
 	void (*md_done)(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 			const struct m0_lnet_event *ev);
-	/** The event that ends an idle MD. */
-	struct m0_lnet_event_node md_last;
 	/** In le_mds. */
 	struct m0_list_link md_link;
 	void               *md_home;
+	/** The event that ends an idle MD. Cleared by then: need not be zeroed. */
+	struct m0_lnet_event_node md_last;
 };
 
 /** What a message waits for; a message is in one place at a time. */
@@ -175,9 +175,10 @@ struct m0_lnet_msg {
 
 	/** Whoever still needs it: driver, response, each posted event. */
 	unsigned msg_refs_nr;
-	/** [0] SEND, or PUT and GET of a peer; [1] ACK or REPLY. */
+	void    *msg_home;
+	/** [0] SEND, or PUT and GET of a peer; [1] ACK or REPLY, which is
+	 * cleared when there is one: it need not be zeroed. */
 	struct m0_lnet_event_node msg_event[2];
-	void                     *msg_home;
 };
 
 /** What the engine asks of the home. */

@@ -241,9 +241,8 @@ struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
 					   const struct m0_lnet_wmd *wmd);
 /** Takes it off: nobody waits for it now. */
 void m0_lnet__response_drop(struct m0_lnet_msg *msg);
-/** Fills in what the operation says for an event of `type`. */
-void m0_lnet__op_fill(struct m0_lnet_event *ev, const struct m0_lnet_msg *msg,
-		      enum m0_lnet_event_type type);
+/** Begins the event that tells of a response, with what the operation says. */
+struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg);
 /**
  * The part of `msg` that waits for a response, or takes one in, is over.
  * @param node  the event that tells so; NULL: nobody is told.

@@ -19,6 +19,28 @@ static bool op_is_get(const struct m0_lnet_msg *msg)
 	return msg->msg_hdr.lhd_type == M0_LNET_GET;
 }
 
+/* What the operation says for an event of `type`. */
+static void op_fill(struct m0_lnet_event *ev, const struct m0_lnet_msg *msg,
+		    enum m0_lnet_event_type type)
+{
+	const struct m0_lnet_op *op = &msg->msg_op;
+
+	ev->ev_type = type;
+	ev->ev_target = op->lo_target;
+	ev->ev_initiator.lp_nid = m0_lnet_nid_any;
+	ev->ev_initiator.lp_pid = msg->msg_hdr.lhd_src_pid;
+	ev->ev_source = ev->ev_initiator;
+	ev->ev_sender = m0_lnet_nid_any;
+	ev->ev_portal = op->lo_portal;
+	ev->ev_match_bits = op->lo_match_bits;
+	ev->ev_offset = op->lo_offset;
+	ev->ev_hdr_data = op->lo_hdr_data;
+	ev->ev_rlength = msg->msg_rlength;
+	ev->ev_mlength = msg->msg_rlength;
+	ev->ev_is_get = op_is_get(msg);
+	ev->ev_op_user = op->lo_user;
+}
+
 /* -------------------------------------------------------------- responses -- */
 
 struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
@@ -48,6 +70,16 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 	m0_lnet__timer_cancel(eng, &msg->msg_reply_timer);
 }
 
+struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_event_node *node = &msg->msg_event[1];
+
+	M0_SET0(node);
+	op_fill(&node->en_event, msg,
+		op_is_get(msg) ? M0_LNET_EV_REPLY : M0_LNET_EV_ACK);
+	return &node->en_event;
+}
+
 void m0_lnet__response_end(struct m0_lnet_msg        *msg,
 			   struct m0_lnet_event_node *node)
 {
@@ -57,10 +89,8 @@ void m0_lnet__response_end(struct m0_lnet_msg        *msg,
 /* Nothing has come. */
 static void response_fail(struct m0_lnet_msg *msg, int status)
 {
-	struct m0_lnet_event *ev = &msg->msg_event[1].en_event;
+	struct m0_lnet_event *ev = m0_lnet__response_event(msg);
 
-	m0_lnet__op_fill(ev, msg,
-			 op_is_get(msg) ? M0_LNET_EV_REPLY : M0_LNET_EV_ACK);
 	ev->ev_source = msg->msg_op.lo_target;
 	ev->ev_initiator = msg->msg_op.lo_target;
 	ev->ev_mlength = 0;
@@ -106,27 +136,6 @@ static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 
 /* ------------------------------------------------------------- put and get -- */
 
-void m0_lnet__op_fill(struct m0_lnet_event *ev, const struct m0_lnet_msg *msg,
-		      enum m0_lnet_event_type type)
-{
-	const struct m0_lnet_op *op = &msg->msg_op;
-
-	ev->ev_type = type;
-	ev->ev_target = op->lo_target;
-	ev->ev_initiator.lp_nid = m0_lnet_nid_any;
-	ev->ev_initiator.lp_pid = msg->msg_hdr.lhd_src_pid;
-	ev->ev_source = ev->ev_initiator;
-	ev->ev_sender = m0_lnet_nid_any;
-	ev->ev_portal = op->lo_portal;
-	ev->ev_match_bits = op->lo_match_bits;
-	ev->ev_offset = op->lo_offset;
-	ev->ev_hdr_data = op->lo_hdr_data;
-	ev->ev_rlength = msg->msg_rlength;
-	ev->ev_mlength = msg->msg_rlength;
-	ev->ev_is_get = op_is_get(msg);
-	ev->ev_op_user = op->lo_user;
-}
-
 static void op_header(struct m0_lnet_msg *msg, uint32_t type, bool answered)
 {
 	struct m0_lnet_engine   *eng = msg->msg_engine;
@@ -165,7 +174,7 @@ static void op_refuse(struct m0_lnet_msg *msg, int status)
 	struct m0_lnet_md         *md = msg->msg_md;
 
 	msg->msg_md = NULL;
-	m0_lnet__op_fill(&node->en_event, msg, M0_LNET_EV_SEND);
+	op_fill(&node->en_event, msg, M0_LNET_EV_SEND);
 	node->en_event.ev_status = status;
 	m0_lnet__event_post(msg->msg_engine, md, node, msg);
 	m0_lnet__msg_put(msg);
@@ -236,7 +245,7 @@ static void op_sent(struct m0_lnet_msg *msg, int status)
 	if (status != 0)
 		m0_lnet__response_drop(msg);
 	late = msg->msg_late && status == 0;
-	m0_lnet__op_fill(&node->en_event, msg, M0_LNET_EV_SEND);
+	op_fill(&node->en_event, msg, M0_LNET_EV_SEND);
 	node->en_event.ev_status = status;
 	m0_lnet__md_event(msg->msg_engine, msg, node,
 			  !msg->msg_waits && msg->msg_rx == NULL && !late);

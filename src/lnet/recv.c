@@ -285,16 +285,14 @@ static struct m0_lnet_msg *waiting(const struct coming *in, uint32_t type)
 }
 
 /* From now on another such response finds nobody. */
-static struct m0_lnet_event *response_take(const struct coming    *in,
-					   struct m0_lnet_msg     *msg,
-					   enum m0_lnet_event_type type)
+static struct m0_lnet_event *response_take(const struct coming *in,
+					   struct m0_lnet_msg  *msg)
 {
-	struct m0_lnet_event *ev = &msg->msg_event[1].en_event;
+	struct m0_lnet_event *ev = m0_lnet__response_event(msg);
 	struct m0_lnet_md    *md = msg->msg_md;
 
 	m0_lnet__response_drop(msg);
 	msg->msg_answered = true;
-	m0_lnet__op_fill(ev, msg, type);
 	m0_lnet__event_fill(ev, &in->cmi_hdr, &in->cmi_primary,
 			    &in->cmi_rx->lr_nid);
 	ev->ev_status = 0;
@@ -312,7 +310,7 @@ static int ack_in(const struct coming *in)
 	if (msg == NULL)
 		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale);
 	take(in, msg->msg_md, msg, 0);
-	ev = response_take(in, msg, M0_LNET_EV_ACK);
+	ev = response_take(in, msg);
 	ev->ev_match_bits = in->cmi_hdr.lhd_match_bits;
 	/* No more than was sent, whatever he says. */
 	ev->ev_mlength = min64u(in->cmi_hdr.lhd_length, msg->msg_rlength);
@@ -339,7 +337,7 @@ static int reply_in(const struct coming *in)
 	msg->msg_rx = in->cmi_rx;
 	msg->msg_rx_ni = in->cmi_ni;
 	in->cmi_rx->lr_priv = msg;
-	ev = response_take(in, msg, M0_LNET_EV_REPLY);
+	ev = response_take(in, msg);
 	ev->ev_rlength = in->cmi_hdr.lhd_payload_bytes;
 	ev->ev_mlength = bytes;
 	ev->ev_offset = msg->msg_md_offset;
