@@ -28,6 +28,9 @@ struct m0_lnet_portal {
 	struct m0_list lpt_wild;
 	/** Such MEs without: by match bits, in order among equals. */
 	struct m0_hash lpt_exact;
+	/** The first of those of some match bits, asked for last: most often
+	 * it is asked for again. NULL: none. */
+	struct m0_lnet_me *lpt_recent;
 };
 
 /** A local interface. */

@@ -67,14 +67,20 @@ static void wild_show(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
 	m0_list_add_after(pos, &me->me_link);
 }
 
-static struct m0_lnet_me *ring_find(const struct m0_lnet_portal *portal,
-				    uint64_t                     bits)
+static struct m0_lnet_me *ring_find(struct m0_lnet_portal *portal,
+				    uint64_t               bits)
 {
-	struct m0_hash_link *link =
-		m0_hash_find(&portal->lpt_exact, &bits, sizeof bits);
+	struct m0_lnet_me   *head = portal->lpt_recent;
+	struct m0_hash_link *link;
 
-	return link == NULL ? NULL
-			    : container_of(link, struct m0_lnet_me, me_hash);
+	if (head != NULL && head->me_attr.mea_match_bits == bits)
+		return head;
+	link = m0_hash_find(&portal->lpt_exact, &bits, sizeof bits);
+	if (link == NULL)
+		return NULL;
+	head = container_of(link, struct m0_lnet_me, me_hash);
+	portal->lpt_recent = head;
+	return head;
 }
 
 /* `me` takes the place of `head` in the table. */
@@ -85,6 +91,7 @@ static void ring_head(struct m0_lnet_portal *portal, struct m0_lnet_me *head,
 			&me->me_attr.mea_match_bits);
 	head->me_is_head = false;
 	me->me_is_head = true;
+	portal->lpt_recent = me;
 }
 
 static int exact_show(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
@@ -124,6 +131,8 @@ static void exact_hide(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
 		} else {
 			m0_hash_del(&portal->lpt_exact, &me->me_hash);
 			me->me_is_head = false;
+			if (portal->lpt_recent == me)
+				portal->lpt_recent = NULL;
 		}
 	}
 	m0_list_del(&me->me_link);
@@ -353,7 +362,7 @@ static struct m0_lnet_md *wild_match(const struct m0_lnet_engine *eng,
 }
 
 static struct m0_lnet_md *exact_match(const struct m0_lnet_engine *eng,
-				      const struct m0_lnet_portal *portal,
+				      struct m0_lnet_portal       *portal,
 				      const struct m0_lnet_msg    *msg,
 				      unsigned                     op)
 {
