@@ -255,6 +255,11 @@ struct m0_lnet {
 #define M0_HOME_GET(field) __atomic_load_n(&(field), __ATOMIC_SEQ_CST)
 #define M0_HOME_SET(field, val) \
 	__atomic_store_n(&(field), (val), __ATOMIC_SEQ_CST)
+/**
+ * Sets a field that stays so. Whoever does not see it yet came before: nothing
+ * depends on the order of this and other fields, so it is a plain store.
+ */
+#define M0_HOME_MARK(field) __atomic_store_n(&(field), true, __ATOMIC_RELEASE)
 
 static inline struct m0_home_me *m0_home__me_of(struct m0_lnet_me *me)
 {

@@ -106,7 +106,7 @@ static void home_event(struct m0_lnet_engine     *eng,
 	*lnet->hm_events_tail = node;
 	lnet->hm_events_tail = &node->en_next;
 	if (node->en_md != NULL)
-		M0_HOME_SET(m0_home__md_of(node->en_md)->hmd_ended, true);
+		M0_HOME_MARK(m0_home__md_of(node->en_md)->hmd_ended);
 	if (node->en_eq != NULL && node->en_eq->eq_callback == NULL &&
 	    node->en_incoming)
 		__atomic_fetch_add(&node->en_eq->eq_queued_nr, 1,
@@ -128,7 +128,7 @@ static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	struct m0_lnet    *lnet = m0_lnet_engine_home(eng);
 	struct m0_home_me *hme = m0_home__me_of(me);
 
-	M0_HOME_SET(hme->hme_gone, true);
+	M0_HOME_MARK(hme->hme_gone);
 	hme->hme_next = lnet->hm_gone;
 	lnet->hm_gone = hme;
 }
