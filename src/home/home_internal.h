@@ -37,11 +37,11 @@ struct m0_home_slot {
 	/** Of its present life; 0 never. */
 	uint32_t hsl_gen;
 	bool     hsl_used;
-	uint32_t hsl_next;
+	/** The next free one. */
+	struct m0_home_slot *hsl_next;
 };
 
 enum {
-	M0_HOME_SLOT_NONE = UINT32_MAX,
 	M0_HOME_CHUNK_NR = 64
 };
 
@@ -55,7 +55,8 @@ struct m0_home_slots {
 	uint32_t hss_max;
 	uint32_t hss_nr;
 	uint32_t hss_used_nr;
-	uint32_t hss_free;
+	/** The one freed last comes first. */
+	struct m0_home_slot *hss_free;
 };
 
 /**

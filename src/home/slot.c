@@ -30,7 +30,6 @@ int m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
 	slots->hss_slot_bytes = m0_align(slot_bytes, 64);
 	slots->hss_zero_bytes = zero_bytes - sizeof(struct m0_home_slot);
 	slots->hss_max = max;
-	slots->hss_free = M0_HOME_SLOT_NONE;
 	return 0;
 }
 
@@ -58,7 +57,7 @@ void *m0_home__slots_chunk(const struct m0_home_slots *slots)
 static void free_add(struct m0_home_slots *slots, struct m0_home_slot *slot)
 {
 	slot->hsl_next = slots->hss_free;
-	slots->hss_free = slot->hsl_index;
+	slots->hss_free = slot;
 }
 
 bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
@@ -86,11 +85,10 @@ bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
 
 struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots)
 {
-	struct m0_home_slot *slot;
+	struct m0_home_slot *slot = slots->hss_free;
 
-	if (slots->hss_free == M0_HOME_SLOT_NONE)
+	if (slot == NULL)
 		return NULL;
-	slot = slot_at(slots, slots->hss_free);
 	slots->hss_free = slot->hsl_next;
 	++slots->hss_used_nr;
 	memset(slot + 1, 0, slots->hss_zero_bytes);
