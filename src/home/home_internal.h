@@ -48,8 +48,8 @@ enum {
 /** Slots with stable addresses, added on demand, never given back. */
 struct m0_home_slots {
 	/** Chunks of M0_HOME_CHUNK_NR slots. */
-	char   **hss_chunks;
-	size_t   hss_slot_bytes;
+	char **hss_chunks;
+	size_t hss_slot_bytes;
 	/** Behind the head of one that is taken. */
 	size_t   hss_zero_bytes;
 	uint32_t hss_max;
@@ -92,7 +92,6 @@ static inline struct m0_lnet_handle m0_home__handle(
 
 struct m0_home_me {
 	struct m0_home_slot hme_slot;
-	struct m0_lnet_me   hme_me;
 	struct m0_home_op   hme_attach;
 	struct m0_home_op   hme_unlink;
 	/** Operations in the inbox that name it, and 1 until it has ended. */
@@ -105,6 +104,8 @@ struct m0_home_me {
 	bool hme_gone;
 	/** The last MD attached; may have ended. */
 	struct m0_lnet_handle hme_md;
+	/** Last: not zeroed, its attributes and the engine set all of it. */
+	struct m0_lnet_me hme_me;
 };
 
 struct m0_home_md {
@@ -119,7 +120,7 @@ struct m0_home_md {
 	bool hmd_ended;
 	/** NULL: bound. */
 	struct m0_home_me *hmd_me;
-	/** Last: the end of it is not zeroed. */
+	/** Last: not zeroed, likewise. */
 	struct m0_lnet_md hmd_md;
 };
 
@@ -130,7 +131,7 @@ struct m0_home_msg {
 	unsigned hms_users_nr;
 	/** Of an operation of the application's. */
 	bool hms_own;
-	/** Last, likewise. */
+	/** Last: its second event is not zeroed. */
 	struct m0_lnet_msg hms_msg;
 };
 

@@ -28,12 +28,13 @@ static int memory_init(struct m0_lnet *lnet)
 	if (lnet->hm_lazy == NULL)
 		return -ENOMEM;
 	rc = m0_home__slots_init(&lnet->hm_mes, sizeof(struct m0_home_me),
-				 sizeof(struct m0_home_me), cfg->lc_mes_max);
+				 offsetof(struct m0_home_me, hme_me),
+				 cfg->lc_mes_max);
 	if (rc == 0)
-		rc = m0_home__slots_init(
-			&lnet->hm_mds, sizeof(struct m0_home_md),
-			offsetof(struct m0_home_md, hmd_md.md_last),
-			cfg->lc_mds_max);
+		rc = m0_home__slots_init(&lnet->hm_mds,
+					 sizeof(struct m0_home_md),
+					 offsetof(struct m0_home_md, hmd_md),
+					 cfg->lc_mds_max);
 	if (rc == 0)
 		rc = m0_home__slots_init(
 			&lnet->hm_msgs, sizeof(struct m0_home_msg),

@@ -268,6 +268,7 @@ struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 
 	hmd->hmd_md.md_attr = *attr;
 	hmd->hmd_md.md_handle = m0_home__handle(slot);
+	hmd->hmd_md.md_done = NULL;
 	hmd->hmd_attach.op_do = md_attach_do;
 	hmd->hmd_unlink.op_do = md_unlink_do;
 	hmd->hmd_users_nr = 2;
