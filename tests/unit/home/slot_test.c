@@ -6,6 +6,8 @@
 struct thing {
 	struct m0_home_slot th_slot;
 	uint64_t            th_data[5];
+	/** Not zeroed. */
+	uint64_t th_kept;
 };
 
 enum {
@@ -18,7 +20,7 @@ static int setup(void **state)
 {
 	(void)state;
 	return m0_home__slots_init(&slots, sizeof(struct thing),
-				   sizeof(struct thing), MAX);
+				   offsetof(struct thing, th_kept), MAX);
 }
 
 static int teardown(void **state)
@@ -80,12 +82,16 @@ static void handle_is_void_after_put(void **state)
 	(void)state;
 	assert_false(m0_lnet_handle_is_none(old));
 	thing->th_data[0] = 77;
+	thing->th_data[4] = 77;
+	thing->th_kept = 77;
 	m0_home__slot_put(&slots, &thing->th_slot);
 	assert_null(m0_home__slot_find(&slots, old));
 	again = thing_get();
-	/* The warm one, and clean. */
+	/* The warm one, and clean as far as was asked for. */
 	assert_ptr_equal(again, thing);
 	assert_int_equal(again->th_data[0], 0);
+	assert_int_equal(again->th_data[4], 0);
+	assert_int_equal(again->th_kept, 77);
 	assert_null(m0_home__slot_find(&slots, old));
 	assert_non_null(
 		m0_home__slot_find(&slots, m0_home__handle(&again->th_slot)));

@@ -601,6 +601,25 @@ static void entry_unlinked_ends_its_md(void **state)
 	assert_int_equal(stats_of(one)->ls_drop_no_match, 1);
 }
 
+/* The one that took the last message, which is asked first, is not found after
+ * its end. */
+static void entry_found_last_is_forgotten(void **state)
+{
+	struct m0_lnet_me    *me = pair_me(one, PORTAL, BITS, 0, 0);
+	struct m0_lnet_handle next = on(me, -1);
+
+	(void)state;
+	stranger_put(BITS, 4, 0);
+	assert_taken_by(next);
+	m0_lnet_engine_me_unlink(one->pno_engine, me);
+	pair_settle(pair);
+	stranger_put(BITS, 4, 0);
+	assert_int_equal(stats_of(one)->ls_drop_no_match, 1);
+	next = on(pair_me(one, PORTAL, BITS, 0, 0), -1);
+	stranger_put(BITS, 4, 0);
+	assert_taken_by(next);
+}
+
 /* An entry has one MD; another, or one for an entry that has ended, ends. */
 static void attach_in_vain_ends_md(void **state)
 {
@@ -706,6 +725,7 @@ int main(void)
 		STORY(lazy_portal_drops_what_is_no_put),
 		STORY(lazy_portal_of_closing_node_drops),
 		STORY(entry_unlinked_ends_its_md),
+		STORY(entry_found_last_is_forgotten),
 		STORY(attach_in_vain_ends_md),
 		STORY(attach_without_memory_ends_md),
 		STORY(entries_many_come_and_go),
