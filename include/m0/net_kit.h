@@ -182,8 +182,9 @@ struct m0_net_kit_ops {
 	bool (*nko_work)(struct m0_net_kit_machine *machine,
 			 struct m0_net_kit_work    *work);
 	/**
-	 * Work that will not be handled: its machine has gone, or it was
-	 * unposted too late. Any thread, no lock of a machine.
+	 * Work that will not be handled: its machine has gone (nkw_dest is NULL
+	 * by now), or it was unposted too late. Any thread, no lock of a
+	 * machine.
 	 */
 	void (*nko_refuse)(struct m0_net_kit_work *work);
 	/**

@@ -82,6 +82,7 @@ static void arrive(struct toy_pkt *p, unsigned to)
 		m0_net_kit_machine_get(m);
 	m0_mutex_unlock(&lock);
 	p->p_work.nkw_op = M0_NET_KIT_WORK_XPRT;
+	p->p_at = m;
 	if (m != NULL)
 		m0_net_kit_post(m, &p->p_work);
 	else
@@ -135,9 +136,10 @@ void toy_wire_send(struct toy_pkt *p, unsigned to)
 
 void toy_wire_drop(struct m0_net_kit_work *work)
 {
-	struct m0_net_kit_machine *m = work->nkw_dest;
+	struct toy_pkt            *p = container_of(work, struct toy_pkt, p_work);
+	struct m0_net_kit_machine *m = p->p_at;
 
-	free(container_of(work, struct toy_pkt, p_work));
+	free(p);
 	m0_net_kit_machine_put(m);
 }
 

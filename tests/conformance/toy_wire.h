@@ -22,6 +22,8 @@ struct toy_pkt {
 	/** While it is late on its way. */
 	struct m0_sim_timer p_timer;
 	unsigned            p_to;
+	/** Where it has come, also when that refuses it: kept alive. */
+	struct m0_net_kit_machine *p_at;
 	/** Whom it is for, and whom an answer is for. */
 	uint64_t               p_id;
 	uint64_t               p_reply_id;
