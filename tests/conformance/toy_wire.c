@@ -136,7 +136,7 @@ void toy_wire_send(struct toy_pkt *p, unsigned to)
 
 void toy_wire_drop(struct m0_net_kit_work *work)
 {
-	struct toy_pkt            *p = container_of(work, struct toy_pkt, p_work);
+	struct toy_pkt *p = container_of(work, struct toy_pkt, p_work);
 	struct m0_net_kit_machine *m = p->p_at;
 
 	free(p);
