@@ -166,6 +166,8 @@ void m0_sim__report(struct m0_sim_core *core, const char *why)
 	if (core->simk_reported)
 		return;
 	core->simk_reported = true;
+	/* Also where a signal has ended the program: better some than none. */
+	/* NOLINTBEGIN(bugprone-signal-handler) */
 	if (i > 0 && !core->simk_verbose)
 		fprintf(stderr, "... %" PRIu64 " lines before\n", i);
 	for (; i < end && !core->simk_verbose; ++i)
@@ -173,6 +175,7 @@ void m0_sim__report(struct m0_sim_core *core, const char *why)
 	fprintf(stderr, "simulation: %s\n%sM0_SEED=%" PRIu64 " to replay\n",
 		why, core->simk_options, core->simk_seed);
 	fflush(stderr);
+	/* NOLINTEND(bugprone-signal-handler) */
 }
 
 void m0_sim_report(struct m0_sim *sim, const char *why)

@@ -156,7 +156,7 @@ static int conn_make(struct sr_dom *dom, const struct sr_ep *to, bool bulk,
 		     m0_time_t now, struct sr_conn **ret)
 {
 	struct sr_conn *conn;
-	bool            connecting;
+	bool            connecting = false;
 	int             fd = conn_dial(to, &connecting);
 
 	if (fd < 0)
@@ -355,6 +355,7 @@ static void part_fill(struct batch *b, struct part *p)
 	uint8_t       *mark = p->pa_mark;
 	uint32_t       pad = 0;
 
+	M0_PRE(p->pa_kb != NULL || left == 0 || out->sro_cut);
 	p->pa_nr = 0;
 	p->pa_iov = b->ba_iov_nr;
 	if (!out->sro_begun) {
