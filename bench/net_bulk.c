@@ -16,6 +16,9 @@ struct bulk_seen {
 	_Alignas(128) _Atomic uint64_t bs_published;
 	_Alignas(128) _Atomic uint64_t bs_moved;
 	_Alignas(128) _Atomic uint64_t bs_want;
+	/** Of an active side 1: what it may have begun, and what has ended. */
+	_Alignas(128) _Atomic uint64_t bs_allowed;
+	_Alignas(128) _Atomic uint64_t bs_done;
 	/** Side 0 sleeps until there is a descriptor, or all is over. */
 	_Atomic bool bs_starving;
 	sem_t        bs_wake;
@@ -29,17 +32,20 @@ struct net_bulk {
 	size_t                   k_bytes;
 	unsigned                 k_flight;
 	/** Buffers of each side: a passive one is ready before it is needed. */
-	unsigned          k_bufs_nr;
-	bool              k_is_put;
+	unsigned k_bufs_nr;
+	bool     k_is_put;
+	/** The side that begins; the other's buffers are passive. */
+	int               k_active;
 	struct bulk_seen *k_seen;
 	char             *k_mem[2];
 	struct bench_buf *k_bufs[2];
-	/* Side 0; with threads of the library under the mutex. */
+	/* The active side; with threads of the library under the mutex. */
 	pthread_mutex_t k_mutex;
 	uint64_t        k_taken;
 	uint64_t        k_left;
 	uint64_t        k_done;
 	uint64_t        k_want;
+	uint64_t        k_allowed;
 	/** Buffers at rest, a ring: all are used in turns. */
 	uint64_t k_rested;
 	uint64_t k_begun;
@@ -49,7 +55,7 @@ struct net_bulk {
 
 /* --------------------------------------------------------------- passive -- */
 
-/** A passive buffer waits, and side 0 may know. */
+/** A passive buffer waits, and the active side may know. */
 static void publish(struct net_bulk *k, struct bench_buf *b)
 {
 	struct bulk_seen     *s = k->k_seen;
@@ -58,7 +64,7 @@ static void publish(struct net_bulk *k, struct bench_buf *b)
 		atomic_load_explicit(&s->bs_published, memory_order_relaxed);
 	unsigned slot = (unsigned)(at % k->k_bufs_nr);
 
-	bench_add(nb, k->k_m->m_side[1],
+	bench_add(nb, k->k_m->m_side[1 - k->k_active],
 		  k->k_is_put ? M0_NET_QT_PASSIVE_BULK_RECV
 			      : M0_NET_QT_PASSIVE_BULK_SEND);
 	s->bs_len[slot] = nb->nb_desc.nbd_len;
@@ -99,14 +105,14 @@ static void begin(struct net_bulk *k)
 	struct bulk_seen     *s = k->k_seen;
 	unsigned              slot = (unsigned)(k->k_taken++ % k->k_bufs_nr);
 	unsigned              at = k->k_idle[k->k_begun++ % k->k_bufs_nr];
-	struct m0_net_buffer *nb = &k->k_bufs[0][at].b_nb;
+	struct m0_net_buffer *nb = &k->k_bufs[k->k_active][at].b_nb;
 
 	k->k_left--;
 	/* as out of a message: into memory of the application's own */
 	nb->nb_desc.nbd_len = s->bs_len[slot];
 	nb->nb_desc.nbd_data = k->k_desc[at];
 	memcpy(k->k_desc[at], s->bs_desc[slot], s->bs_len[slot]);
-	bench_add(nb, k->k_m->m_side[0],
+	bench_add(nb, k->k_m->m_side[k->k_active],
 		  k->k_is_put ? M0_NET_QT_ACTIVE_BULK_SEND
 			      : M0_NET_QT_ACTIVE_BULK_RECV);
 }
@@ -147,9 +153,11 @@ static void active_over(const struct m0_net_buffer_event *ev)
 		bench_die("%llu bytes", (unsigned long long)ev->nbe_length);
 	if (lock)
 		pthread_mutex_lock(&k->k_mutex);
-	rest(k, (unsigned)(b - k->k_bufs[0]));
+	rest(k, (unsigned)(b - k->k_bufs[k->k_active]));
 	feed(k);
 	k->k_done++;
+	if (k->k_active == 1)
+		atomic_fetch_add(&k->k_seen->bs_done, 1);
 	if (lock && k->k_done == k->k_want)
 		sem_post(&k->k_seen->bs_wake);
 	if (lock)
@@ -163,9 +171,14 @@ static const struct m0_net_buffer_callbacks callbacks = {
 		    [M0_NET_QT_ACTIVE_BULK_SEND] = &active_over }
 };
 
+static uint64_t done_nr(const struct net_bulk *k)
+{
+	return k->k_active == 0 ? k->k_done : atomic_load(&k->k_seen->bs_done);
+}
+
 static bool is_over(struct net_bulk *k)
 {
-	return k->k_done == k->k_want &&
+	return done_nr(k) == k->k_want &&
 	       atomic_load_explicit(&k->k_seen->bs_moved,
 				    memory_order_acquire) == k->k_want;
 }
@@ -175,7 +188,8 @@ static void wait_polled(struct net_bulk *k)
 	while (!is_over(k)) {
 		net_m0_poll(k->k_m, 0);
 		world_turn(k->k_m->m_kind, k->k_play);
-		feed(k);
+		if (k->k_active == 0)
+			feed(k);
 	}
 }
 
@@ -204,9 +218,14 @@ static uint64_t bulk_run(void *arg, uint64_t nr)
 		;
 	atomic_store(&s->bs_moved, 0);
 	atomic_store(&s->bs_want, nr);
-	k->k_done = 0;
 	k->k_want = nr;
-	k->k_left = nr;
+	if (k->k_active == 0) {
+		k->k_done = 0;
+		k->k_left = nr;
+	} else {
+		atomic_store(&s->bs_done, 0);
+		atomic_fetch_add(&s->bs_allowed, nr);
+	}
 	if (k->k_m->m_polled)
 		wait_polled(k);
 	else
@@ -229,7 +248,7 @@ static void bulk_open(void *arg, int side)
 	struct net_bulk   *k = arg;
 	struct bench_side *s = k->k_m->m_side[side];
 	size_t             all = k->k_bytes * k->k_bufs_nr;
-	bool               sends = (side == 0) == k->k_is_put;
+	bool               sends = (side == k->k_active) == k->k_is_put;
 
 	k->k_mem[side] = bench_huge(all);
 	memset(k->k_mem[side], sends ? 's' : 'r', all);
@@ -239,12 +258,12 @@ static void bulk_open(void *arg, int side)
 	if (m0_net_domain_get_max_buffer_desc_size(&s->s_dom) > DESC_MAX)
 		bench_die("a descriptor may be longer than %d", DESC_MAX);
 	for (unsigned i = 0; i < k->k_bufs_nr; i++) {
-		if (side == 1)
-			publish(k, &k->k_bufs[1][i]);
+		if (side != k->k_active)
+			publish(k, &k->k_bufs[side][i]);
 		else
 			rest(k, i);
 	}
-	if (side == 0)
+	if (side == k->k_active)
 		k->k_desc = bench_huge(k->k_bufs_nr * DESC_MAX);
 }
 
@@ -254,13 +273,13 @@ static void bulk_close(void *arg, int side)
 	size_t           all = k->k_bytes * k->k_bufs_nr;
 
 	/* every buffer was used, for all went round and round */
-	if ((side == 0) != k->k_is_put)
+	if ((side == k->k_active) != k->k_is_put)
 		for (size_t i = 0; i < all; i++)
 			if (k->k_mem[side][i] != 's')
 				bench_die("what came is not what was sent");
 	net_m0_stop(k->k_m, side);
-	for (unsigned i = 0; side == 1 && i < k->k_bufs_nr; i++)
-		m0_net_desc_free(&k->k_bufs[1][i].b_nb.nb_desc);
+	for (unsigned i = 0; side != k->k_active && i < k->k_bufs_nr; i++)
+		m0_net_desc_free(&k->k_bufs[side][i].b_nb.nb_desc);
 	bench_bufs_free(k->k_m->m_side[side], k->k_bufs[side],
 			(int)k->k_bufs_nr);
 }
@@ -268,17 +287,27 @@ static void bulk_close(void *arg, int side)
 static void bulk_serve(void *arg)
 {
 	struct net_bulk *k = arg;
+	uint64_t         allowed;
 
 	net_m0_poll(k->k_m, 1);
+	if (k->k_active == 0)
+		return;
+	allowed = atomic_load_explicit(&k->k_seen->bs_allowed,
+				       memory_order_acquire);
+	k->k_left += allowed - k->k_allowed;
+	k->k_allowed = allowed;
+	feed(k);
 }
 
 struct net_bulk *net_bulk_make(struct net_m0 *m, size_t bytes, unsigned flight,
-			       bool is_put, struct world_play *play)
+			       bool is_put, int active, struct world_play *play)
 {
 	struct net_bulk *k = bench_huge(sizeof(*k));
 
 	if (flight > FLIGHT_MAX)
 		bench_die("%u in flight", flight);
+	if (active == 1 && !m->m_polled)
+		bench_die("side 1 can only be active if it is polled");
 	memset(k, 0, sizeof(*k));
 	k->k_m = m;
 	k->k_play = play;
@@ -286,6 +315,7 @@ struct net_bulk *net_bulk_make(struct net_m0 *m, size_t bytes, unsigned flight,
 	k->k_flight = flight;
 	k->k_bufs_nr = flight == 1 ? 2 : flight;
 	k->k_is_put = is_put;
+	k->k_active = active;
 	pthread_mutex_init(&k->k_mutex, NULL);
 	*play = (struct world_play){
 		.wp_prepare = &bulk_prepare,

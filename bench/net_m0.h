@@ -55,12 +55,14 @@ struct bench_case net_rate_case(struct net_rate *f, const char *name);
 /* net_bulk.c */
 
 /**
- * Side 1 has passive buffers and publishes their descriptors in shared memory;
- * side 0 has `flight` transfers under way.
+ * Side `active` has `flight` transfers under way; the other has passive buffers
+ * and publishes their descriptors in shared memory. Side 0 counts and waits,
+ * whichever is active. Side 1 can be, if the machines are polled.
  */
 struct net_bulk;
 struct net_bulk  *net_bulk_make(struct net_m0 *m, size_t bytes, unsigned flight,
-				bool is_put, struct world_play *play);
+				bool is_put, int active,
+				struct world_play *play);
 struct bench_case net_bulk_case(struct net_bulk *k, const char *name);
 
 #endif /* BENCH_NET_M0_H */

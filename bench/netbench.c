@@ -74,7 +74,7 @@ static void rate_add(uint32_t msgs)
 static void bulk_add(const char *name, size_t bytes, unsigned flight)
 {
 	struct net_bulk *k = net_bulk_make(&m0, bytes, flight, name[0] == 'p',
-					   &plays[plays_nr++]);
+					   0, &plays[plays_nr++]);
 
 	cases[cases_nr++] = net_bulk_case(k, name);
 }

@@ -105,9 +105,10 @@ static void bulk_add(const char *name, size_t bytes, unsigned flight, bool put)
 {
 	struct world_play *play = &plays[plays_nr++];
 
+	/* As of a request: side 1 fills or fetches the other's memory. */
 	if (name[0] == 'n')
 		cases[cases_nr++] = net_bulk_case(
-			net_bulk_make(&net, bytes, flight, put, play), name);
+			net_bulk_make(&net, bytes, flight, put, 1, play), name);
 	else
 		cases[cases_nr++] = rpc_bulk_case(
 			rpc_bulk_make(&rpc, bytes, flight, put, play), name);
