@@ -229,6 +229,12 @@ int serve_key_del(struct m0_rpc_tx *tx, const uint8_t *key, size_t nr);
 /** Key of an id. */
 size_t serve_id_key(uint8_t ret[OBJ_KEY_MAX], enum serve_key letter,
 		    const uint8_t *id);
+/**
+ * Lists a file that is named no more. What a store that is full has for it is
+ * what the transaction has deleted: that comes first, or it may be -ENOSPC.
+ */
+int serve_garbage_put(struct m0_rpc_tx *tx, const uint8_t *file);
+int serve_garbage_del(struct m0_rpc_tx *tx, const uint8_t *file);
 /** The object of a name. @retval -ENOENT */
 int serve_object_get(struct m0_rpc_tx *tx, const char *name, size_t nr,
 		     struct obj_rep *ret);

@@ -28,18 +28,26 @@ static uint64_t wall_ns(void)
 
 /* The next key with this letter behind `key`, which it replaces. */
 static bool key_next(struct m0_rpc_tx *tx, enum serve_key letter,
-		     uint8_t key[1 + OBJ_ID_BYTES], struct obj_rep *ret)
+		     uint8_t key[1 + OBJ_ID_BYTES], struct m0_rpc_slice *ret)
 {
 	struct m0_rpc_slice at;
-	struct m0_rpc_slice value;
 
 	if (m0_rpc_tx_next(tx, (struct m0_rpc_slice){ key, 1 + OBJ_ID_BYTES },
-			   &at, &value) != 0 ||
+			   &at, ret) != 0 ||
 	    at.sl_nr != 1 + OBJ_ID_BYTES ||
 	    *(const uint8_t *)at.sl_data != letter)
 		return false;
 	memcpy(key, at.sl_data, at.sl_nr);
-	return obj_rep_decode(ret, value.sl_data, value.sl_nr) == 0;
+	return true;
+}
+
+static bool upload_next(struct m0_rpc_tx *tx, uint8_t key[1 + OBJ_ID_BYTES],
+			struct obj_rep *ret)
+{
+	struct m0_rpc_slice value;
+
+	return key_next(tx, SERVE_KEY_UPLOAD, key, &value) &&
+	       obj_rep_decode(ret, value.sl_data, value.sl_nr) == 0;
 }
 
 static void key_first(uint8_t key[1 + OBJ_ID_BYTES], enum serve_key letter)
@@ -53,7 +61,7 @@ static int garbage_list(struct server *sv, uint8_t (*keys)[1 + OBJ_ID_BYTES])
 {
 	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
 	uint8_t                        key[1 + OBJ_ID_BYTES];
-	struct obj_rep                 none;
+	struct m0_rpc_slice            none;
 	struct m0_rpc_tx               tx;
 	int                            nr = 0;
 
@@ -95,29 +103,29 @@ static int garbage_collect(struct server *sv)
 /* Uploads that have begun before `limit` become garbage. */
 static void uploads_expire(struct server *sv, uint64_t limit)
 {
-	static const struct obj_rep    none;
 	static const struct obj_info   zero;
 	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
 	struct obj_info                less = { .oin_uploads = 0 };
 	uint8_t                        key[1 + OBJ_ID_BYTES];
-	uint8_t                        garbage[OBJ_KEY_MAX];
+	uint8_t                        file[OBJ_ID_BYTES];
 	struct obj_rep                 record;
 	struct m0_rpc_tx               tx;
+	int                            rc = 0;
 
 	if (ops->rso_begin(sv->sv_store, &tx) != 0)
 		return;
 	key_first(key, SERVE_KEY_UPLOAD);
-	while (less.oin_uploads < BATCH &&
-	       key_next(&tx, SERVE_KEY_UPLOAD, key, &record)) {
+	while (rc == 0 && less.oin_uploads < BATCH &&
+	       upload_next(&tx, key, &record)) {
 		if (record.orp_mtime_ns >= limit)
 			continue;
-		(void)serve_id_key(garbage, SERVE_KEY_GARBAGE, record.orp_id);
-		if (serve_key_put(&tx, garbage, sizeof key, &none) != 0 ||
-		    serve_key_del(&tx, key, sizeof key) != 0)
-			break;
+		memcpy(file, record.orp_id, OBJ_ID_BYTES);
+		rc = serve_key_del(&tx, key, sizeof key);
+		if (rc == 0)
+			rc = serve_garbage_put(&tx, file);
 		++less.oin_uploads;
 	}
-	if (less.oin_uploads == 0) {
+	if (rc != 0 || less.oin_uploads == 0) {
 		ops->rso_abort(&tx);
 		return;
 	}
@@ -137,7 +145,7 @@ static int uploads_forget(struct server *sv)
 	if (rc != 0)
 		return rc;
 	key_first(key, SERVE_KEY_UPLOAD);
-	while (rc == 0 && key_next(&tx, SERVE_KEY_UPLOAD, key, &record))
+	while (rc == 0 && upload_next(&tx, key, &record))
 		rc = serve_file_forget(&sv->sv_dir, record.orp_id);
 	ops->rso_abort(&tx);
 	return rc;

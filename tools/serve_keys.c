@@ -44,6 +44,26 @@ int serve_key_del(struct m0_rpc_tx *tx, const uint8_t *key, size_t nr)
 	return m0_rpc_tx_del(tx, (struct m0_rpc_slice){ key, nr });
 }
 
+int serve_garbage_put(struct m0_rpc_tx *tx, const uint8_t *file)
+{
+	uint8_t      key[OBJ_KEY_MAX];
+	const size_t nr = serve_id_key(key, SERVE_KEY_GARBAGE, file);
+	int          rc = m0_rpc_tx_put(tx, (struct m0_rpc_slice){ key, nr },
+					(struct m0_rpc_slice){ NULL, 0 });
+
+	if (rc == 0)
+		serve_gc_due(serve_server);
+	return rc;
+}
+
+int serve_garbage_del(struct m0_rpc_tx *tx, const uint8_t *file)
+{
+	uint8_t key[OBJ_KEY_MAX];
+
+	return serve_key_del(tx, key,
+			     serve_id_key(key, SERVE_KEY_GARBAGE, file));
+}
+
 int serve_object_get(struct m0_rpc_tx *tx, const char *name, size_t nr,
 		     struct obj_rep *ret)
 {

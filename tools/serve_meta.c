@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Updates: each is one transaction of the store, executed once. A status that
- * is not 0 still commits what was changed before it, so the change that counts
- * is the first one: what can fail after it costs a file that nobody names, at
- * worst.
+ * is not 0 still commits what was changed before it: what can be refused comes
+ * first, and is deleted again if what belongs to it is refused. A full store
+ * refuses neither to delete nor to note what was deleted, and any other failure
+ * of a store loses the whole transaction.
  */
 #include <sys/random.h>
 #include <time.h>
@@ -40,15 +41,18 @@ static bool request_ok(struct m0_rpc_item *item, struct obj_req *ret)
 
 /* ------------------------------------------------------------- objects -- */
 
-/* A file that the store no longer names. */
-static void garbage_add(struct m0_rpc_tx *tx, const uint8_t *file)
+/* Puts a record; what named `file`, if it is not NULL, does so no more. */
+static int record_put(struct m0_rpc_tx *tx, const uint8_t *key, size_t nr,
+		      const struct obj_rep *record, const uint8_t *file)
 {
-	const struct obj_rep none = { .orp_flags = 0 };
-	uint8_t              key[OBJ_KEY_MAX];
+	int rc = file == NULL ? 0 : serve_garbage_put(tx, file);
 
-	if (serve_key_put(tx, key, serve_id_key(key, SERVE_KEY_GARBAGE, file),
-			  &none) == 0)
-		serve_gc_due(serve_server);
+	if (rc != 0)
+		return rc;
+	rc = serve_key_put(tx, key, nr, record);
+	if (rc != 0 && file != NULL)
+		(void)serve_garbage_del(tx, file);
+	return rc;
 }
 
 /* The old object of a name: its file, if it has one, and what it counts. */
@@ -85,15 +89,12 @@ static int object_put(struct m0_rpc_tx *tx, const struct obj_req *req,
 
 	if (rc != 0 && rc != -ENOENT)
 		return rc;
-	rc = serve_key_put(tx, key,
-			   obj_name_key(key, req->orq_name, req->orq_name_nr),
-			   object);
-	if (rc != 0)
-		return rc;
-	if (has_file)
-		garbage_add(tx, file);
-	serve_count(tx, &more, &less);
-	return 0;
+	rc = record_put(tx, key,
+			obj_name_key(key, req->orq_name, req->orq_name_nr),
+			object, has_file ? file : NULL);
+	if (rc == 0)
+		serve_count(tx, &more, &less);
+	return rc;
 }
 
 static void object_of(const struct obj_req *req, struct obj_rep *ret)
@@ -163,11 +164,10 @@ static void remove_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 		rc = serve_key_del(tx, key,
 				   obj_name_key(key, req.orq_name,
 						req.orq_name_nr));
-	if (rc == 0) {
-		if (has_file)
-			garbage_add(tx, file);
+	if (rc == 0 && has_file)
+		rc = serve_garbage_put(tx, file);
+	if (rc == 0)
 		serve_count(tx, &more, &less);
-	}
 	m0_rpc_reply_rc(item, rc);
 }
 
@@ -211,13 +211,11 @@ static int upload_make(struct m0_rpc_tx *tx, const struct obj_req *req,
 		return -EIO;
 	if (old != NULL)
 		memcpy(file, old->orp_id, OBJ_ID_BYTES);
-	rc = serve_key_put(tx, key, nr, &record);
+	rc = record_put(tx, key, nr, &record, old != NULL ? file : NULL);
 	if (rc != 0)
 		return rc;
-	if (old != NULL) {
-		garbage_add(tx, file);
+	if (old != NULL)
 		upload_forget(req->orq_id);
-	}
 	serve_count(tx, &more, &less);
 	return 0;
 }
@@ -288,8 +286,9 @@ static void abort_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 		memcpy(file, record.orp_id, OBJ_ID_BYTES);
 		rc = serve_key_del(tx, key, nr);
 	}
+	if (rc == 0)
+		rc = serve_garbage_put(tx, file);
 	if (rc == 0) {
-		garbage_add(tx, file);
 		serve_count(tx, &more, &less);
 		upload_forget(req.orq_id);
 	}
@@ -328,16 +327,11 @@ void serve_commit_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 		object_of(&req, &object);
 		object.orp_size = record.orp_size;
 		memcpy(object.orp_id, record.orp_id, OBJ_ID_BYTES);
-		/* First: never is a file both, which one of them would end. */
-		rc = serve_key_del(tx, key, nr);
-	}
-	if (rc == 0) {
 		rc = object_put(tx, &req, &object, true);
-		if (rc != 0) {
-			object.orp_mtime_ns = wall_ns();
-			(void)serve_key_put(tx, key, nr, &object);
-		}
 	}
+	/* It is refused only by a store that loses the transaction. */
+	if (rc == 0)
+		rc = serve_key_del(tx, key, nr);
 	upload_forget(req.orq_id);
 	m0_rpc_reply_rc(item, rc);
 }

@@ -19,7 +19,9 @@ enum {
 	RESERVE = 32,
 	RESERVE_PART = 64,
 	/** From a tree's root to a leaf, more than it ever is. */
-	PATH = 6
+	PATH = 6,
+	/** A small value: so many fit into a page. */
+	SMALL_PART = 4
 };
 
 struct m0_store__txn {
@@ -31,6 +33,8 @@ struct m0_store__txn {
 	bool        stx_wrote;
 	/** Pages that may still be taken, more or less. */
 	uint64_t stx_left;
+	/** Bytes that its deleting gave back, and no put took yet. */
+	uint64_t stx_freed;
 	/** The first failure of a change, which ended it. */
 	int stx_rc;
 };
@@ -75,6 +79,11 @@ static int rc_of(int rc)
 	default:
 		return rc > 0 ? -rc : -EIO;
 	}
+}
+
+static MDB_val val_of(struct m0_rpc_slice slice)
+{
+	return (MDB_val){ slice.sl_nr, (void *)(uintptr_t)slice.sl_data };
 }
 
 /* ----------------------------------------------------------------- room -- */
@@ -123,6 +132,31 @@ static uint64_t pages_left(struct m0_store__env *env)
 	return left > reserve ? left - reserve : 0;
 }
 
+/** Bytes of a key and its value; 0: there is none. */
+static uint64_t has_bytes(struct m0_store__txn *txn, struct m0_rpc_slice key)
+{
+	MDB_val k = val_of(key);
+	MDB_val v;
+
+	return mdb_get(txn->stx_txn, txn->stx_env->ste_tree, &k, &v) == 0
+		       ? key.sl_nr + v.mv_size
+		       : 0;
+}
+
+/** What is small and takes no more than was given back: a full store has so
+ * much, as who empties it must be able to note what he does. */
+static bool is_paid(struct m0_store__txn *txn, struct m0_rpc_slice key,
+		    size_t nr)
+{
+	uint64_t has = txn->stx_freed + has_bytes(txn, key);
+
+	if (nr > txn->stx_env->ste_page_bytes / SMALL_PART ||
+	    has < key.sl_nr + nr)
+		return false;
+	txn->stx_freed = has - key.sl_nr - nr;
+	return true;
+}
+
 static bool has_room(struct m0_store__txn *txn, struct m0_rpc_slice key,
 		     size_t nr)
 {
@@ -131,7 +165,7 @@ static bool has_room(struct m0_store__txn *txn, struct m0_rpc_slice key,
 	if (*(const uint8_t *)key.sl_data == 0)
 		return true;
 	if (txn->stx_left < need)
-		return false;
+		return is_paid(txn, key, nr);
 	txn->stx_left -= 1 + nr / txn->stx_env->ste_page_bytes;
 	return true;
 }
@@ -259,11 +293,6 @@ static bool is_key(struct m0_rpc_slice key)
 	return key.sl_nr > 0 && key.sl_nr <= M0_RPC_STORE_KEY_MAX;
 }
 
-static MDB_val val_of(struct m0_rpc_slice slice)
-{
-	return (MDB_val){ slice.sl_nr, (void *)(uintptr_t)slice.sl_data };
-}
-
 int m0_store__get(struct m0_store__txn *txn, struct m0_rpc_slice key,
 		  struct m0_rpc_slice *ret_value)
 {
@@ -325,7 +354,7 @@ int m0_store__put(struct m0_store__txn *txn, struct m0_rpc_slice key,
 		return -ENOSPC;
 	rc = scratch_size(env, nr);
 	if (rc != 0)
-		return rc;
+		return changed(txn, -rc);
 	memcpy(copy, key.sl_data, key.sl_nr);
 	memset(env->ste_scratch, 0, M0_STORE__VALUE_HEAD);
 	sum = sum_of(key, value.sl_data, value.sl_nr);
@@ -339,16 +368,23 @@ int m0_store__put(struct m0_store__txn *txn, struct m0_rpc_slice key,
 
 int m0_store__del(struct m0_store__txn *txn, struct m0_rpc_slice key)
 {
-	uint8_t copy[M0_RPC_STORE_KEY_MAX];
-	MDB_val k = { key.sl_nr, copy };
+	uint8_t  copy[M0_RPC_STORE_KEY_MAX];
+	MDB_val  k = { key.sl_nr, copy };
+	uint64_t bytes = 0;
+	int      rc;
 
 	if (txn->stx_rc != 0)
 		return txn->stx_rc;
 	if (!is_key(key))
 		return -ENOENT;
+	if (*(const uint8_t *)key.sl_data != 0)
+		bytes = has_bytes(txn, key);
 	memcpy(copy, key.sl_data, key.sl_nr);
-	return changed(txn,
-		       mdb_del(txn->stx_txn, txn->stx_env->ste_tree, &k, NULL));
+	rc = changed(txn,
+		     mdb_del(txn->stx_txn, txn->stx_env->ste_tree, &k, NULL));
+	if (rc == 0)
+		txn->stx_freed += bytes;
+	return rc;
 }
 
 /* The cursor most often stands at `key`, where the last call left it. */

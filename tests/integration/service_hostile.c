@@ -4,10 +4,11 @@
  * the command do: names that are none, blocks that are nowhere, memory that it
  * offers no more.
  *
- *	PROGRAM NET PORT EP
+ *	PROGRAM NET PORT EP [WHAT]
  *
- * The service was started with --object-max=64M. Ends with 0 if each question
- * had the answer that is its own; else says which had not.
+ * Without WHAT: the service was started with --object-max=64M. `full': it has a
+ * small store. Ends with 0 if each question had the answer that is its own; else
+ * says which had not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,6 +276,89 @@ static void memory(void)
 	   -ENOENT);
 }
 
+static void wrong(void)
+{
+	names();
+	sizes();
+	blocks();
+	files();
+	memory();
+}
+
+/* ------------------------------------------------------------ a full store -- */
+
+static int small_put(unsigned nr, uint32_t bytes)
+{
+	static const char data[OBJ_INLINE_MAX];
+	char              name[16];
+	struct obj_req    req;
+
+	snprintf(name, sizeof name, "small%u", nr);
+	req = named(name, strlen(name));
+	req.orq_data = data;
+	req.orq_data_nr = bytes;
+	req.orq_count = bytes;
+	hash_bytes(data, bytes, req.orq_sum);
+	return ask(OBJ_PUT, &req);
+}
+
+/* An upload of a short block. */
+static struct obj_req upload_whole(const char *name)
+{
+	static const char data[TAIL];
+	struct obj_req    upload = upload_of(name);
+	struct obj_req    block;
+
+	upload.orq_count = TAIL;
+	asks(name, OBJ_BEGIN, upload, 0);
+	block = tail_of(&upload);
+	block.orq_offset = 0;
+	asks(name, OBJ_WRITE, block, 0);
+	hash_bytes(data, TAIL, upload.orq_sum);
+	return upload;
+}
+
+/* Until neither much nor a little is taken, whatever the store tries. */
+static unsigned store_fill(void)
+{
+	static const uint32_t bytes[] = { OBJ_INLINE_MAX, 2000, 0 };
+	unsigned              nr = 0;
+	unsigned              refused;
+	unsigned              i;
+
+	for (i = 0; i < ARRAY_SIZE(bytes); ++i)
+		for (refused = 0; refused < 20 && nr < 100000;)
+			if (small_put(nr, bytes[i]) == 0)
+				++nr, refused = 0;
+			else
+				++refused;
+	return nr;
+}
+
+/* What is refused changes nothing, what is removed leaves nothing. */
+static void full(void)
+{
+	struct obj_req object = upload_whole("object");
+	struct obj_req upload = upload_whole("upload");
+	struct obj_req given_up = upload_whole("given up");
+	char           name[16];
+	unsigned       nr;
+
+	asks("large", OBJ_COMMIT, object, 0);
+	nr = store_fill();
+	asks("full", OBJ_COMMIT, upload, -ENOSPC);
+	asks("still full", OBJ_COMMIT, upload, -ENOSPC);
+	asks("full", OBJ_BEGIN, upload_of("another"), -ENOSPC);
+	asks("full", OBJ_ABORT, given_up, 0);
+	asks("full", OBJ_REMOVE, named("object", 6), 0);
+	while (nr-- > 0) {
+		snprintf(name, sizeof name, "small%u", nr);
+		asks(name, OBJ_REMOVE, named(name, strlen(name)), 0);
+	}
+	asks("room", OBJ_COMMIT, upload, 0);
+	asks("room", OBJ_STAT, named("upload", 6), 0);
+}
+
 int main(int argc, char **argv)
 {
 	static struct obj_args args;
@@ -282,7 +366,7 @@ int main(int argc, char **argv)
 	struct tool_fail       fail = { .tf_exit = TOOL_OK };
 	char                   text[300];
 
-	if (argc != 4)
+	if (argc < 4 || argc > 5)
 		return TOOL_USAGE;
 	obj_args_init(&args, argv[0], &fail);
 	(void)m0_lnet_cfg_networks(&args.oa_opts.nop_cfg, argv[1], NULL);
@@ -292,11 +376,10 @@ int main(int argc, char **argv)
 	snprintf(text, sizeof text, "%s:", argv[3]);
 	if (obj_target_parse(&target, text, &fail) == 0 &&
 	    obj_client_open(&client, &args, &target, &fail) == 0) {
-		names();
-		sizes();
-		blocks();
-		files();
-		memory();
+		if (argc == 4)
+			wrong();
+		else if (strcmp(argv[4], "full") == 0)
+			full();
 	}
 	obj_client_close(&client);
 	return failures > 0 ? TOOL_FAILED : tool_fail_print(&fail, argv[0]);

@@ -279,15 +279,28 @@ class Refuses(service.Case):
         result = self.run_client('ls', f'{ep}:', timeout='0.5')
         self.assert_refused(result, 1, ep, 'colibri serve')
 
+    def ask(self, server, *what):
+        """As no client does."""
+        result = subprocess.run(
+            [os.environ['SERVICE_HOSTILE'], f'tcp({lnet.address(3)})',
+             str(self.port), server.ep, *what], check=False,
+            stderr=subprocess.PIPE, timeout=cli.PATIENCE)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_full_store_keeps_uploads_and_leaves_no_garbage(self):
+        server = service.Server(self, '--store-max', '2M', '--sync', 'none')
+        self.ask(server, 'full')
+        self.assertEqual(self.names(server), ['upload'])
+        self.wait_until(lambda: len(self.data_files(server)) == 2, 'garbage')
+        info = self.json('stat', f'{server.ep}:')
+        self.assertEqual((info['objects'], info['bytes'], info['uploads']),
+                         (1, 100, 0))
+
     def test_questions_that_no_client_asks(self):
         server = service.Server(self, '--object-max', '64M')
         src = self.make('src', random.Random(1).randbytes(100000))
         self.json('put', src, f'{server.ep}:good')
-        result = subprocess.run(
-            [os.environ['SERVICE_HOSTILE'], f'tcp({lnet.address(3)})',
-             str(self.port), server.ep], check=False, stderr=subprocess.PIPE,
-            timeout=cli.PATIENCE)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.ask(server)
         self.assertEqual(self.names(server), ['good'])
         self.json('get', f'{server.ep}:good', self.path('back'))
         self.assertEqual(self.read(self.path('back')), self.read(src))

@@ -612,6 +612,68 @@ static void full_store_refuses_and_can_be_emptied(void **state)
 	ops()->rso_abort(&tx);
 }
 
+/* Puts `nr` bytes in a transaction of their own. */
+static int put_alone(const char *key, size_t nr)
+{
+	static const char bytes[4096];
+	struct m0_rpc_tx  tx = begin();
+	int               rc = ops()->rso_put(&tx, text(key), slice(bytes, nr));
+
+	if (rc != 0) {
+		ops()->rso_abort(&tx);
+		return rc;
+	}
+	return ops()->rso_commit(&tx);
+}
+
+/* Who empties a full store notes what he does, in place of what he deletes, and
+ * takes no more than that. */
+static void full_store_takes_what_is_given_back(void **state)
+{
+	enum {
+		NOTE = 100
+	};
+	static const char   bytes[4096];
+	struct m0_rpc_slice note;
+	struct m0_rpc_tx    tx;
+	char                key[16];
+	unsigned            i;
+	unsigned            refused = 0;
+
+	(void)state;
+	assert_int_equal(put_alone("count", NOTE), 0);
+	(void)fill();
+	for (i = 0; refused < 20 && i < 100000; ++i) {
+		snprintf(key, sizeof key, "s%05u", i);
+		refused = put_alone(key, NOTE) == 0 ? 0 : refused + 1;
+	}
+	assert_int_equal(refused, 20);
+	for (i = 0; i < 20; ++i) {
+		tx = begin();
+		snprintf(key, sizeof key, "f%05u", i);
+		del(&tx, key);
+		snprintf(key, sizeof key, "g%05u", i);
+		assert_int_equal(
+			ops()->rso_put(&tx, text(key), slice(bytes, NOTE)), 0);
+		assert_int_equal(ops()->rso_put(&tx, text("count"),
+						slice(bytes, NOTE)),
+				 0);
+		if (i == 0) /* what follows gives back more and more */
+			assert_int_equal(ops()->rso_put(&tx, text("more"),
+							slice(bytes, 4096)),
+					 -ENOSPC);
+		commit(&tx);
+	}
+	if (row->row_restart != NULL)
+		store = row->row_restart();
+	tx = begin();
+	has(&tx, "f00019", NULL);
+	has(&tx, "more", NULL);
+	assert_int_equal(ops()->rso_get(&tx, text("g00019"), &note), 0);
+	assert_int_equal(note.sl_nr, NOTE);
+	ops()->rso_abort(&tx);
+}
+
 static int big_run(struct m0_rpc_store_job *store_job, struct m0_rpc_tx *tx)
 {
 	struct job *job = container_of(store_job, struct job, job_store);
@@ -744,6 +806,7 @@ static const struct CMUnitTest cases[] = {
 	CASE(job_can_be_given_when_one_is_done),
 	CASE(threads_share_a_store),
 	CASE_SMALL(full_store_refuses_and_can_be_emptied),
+	CASE_SMALL(full_store_takes_what_is_given_back),
 	CASE_SMALL(job_without_room_touches_no_other),
 	CASE_SMALL(change_that_failed_can_be_taken_back),
 	CASE(restart_finds_what_was_committed),
