@@ -271,7 +271,7 @@ void m0_sunrpc__call_begin(struct sr_call *call, m0_time_t now)
 		conn->sc_moved = now;
 	piece_make(call);
 	m0_sunrpc__conn_put(conn, &call->sca_out);
-	m0_sunrpc__conn_watch(conn, now);
+	m0_sunrpc__conn_watch(conn);
 }
 
 /*

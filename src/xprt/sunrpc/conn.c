@@ -240,11 +240,10 @@ static m0_time_t conn_limit(const struct sr_conn *conn)
 }
 
 /* A timer that is too early is set right when it has expired. */
-void m0_sunrpc__conn_watch(struct sr_conn *conn, m0_time_t now)
+void m0_sunrpc__conn_watch(struct sr_conn *conn)
 {
 	m0_time_t at = conn_limit(conn);
 
-	(void)now;
 	if (!m0_timer_is_armed(&conn->sc_timer) ||
 	    m0_timer_deadline(&conn->sc_timer) > at)
 		m0_timerq_arm(&node->sn_timerq, &conn->sc_timer, at);
@@ -253,13 +252,55 @@ void m0_sunrpc__conn_watch(struct sr_conn *conn, m0_time_t now)
 void m0_sunrpc__conn_expired(struct sr_conn *conn, m0_time_t now)
 {
 	if (conn_limit(conn) > now) {
-		m0_sunrpc__conn_watch(conn, now);
+		m0_sunrpc__conn_watch(conn);
 	} else if (m0_sunrpc__conn_is_idle(conn)) {
 		m0_sunrpc__conn_close(conn, -ECONNRESET);
 	} else {
 		sr_count(&node->sn_stats.nss_conns_stalled_nr, 1);
 		m0_sunrpc__conn_close(conn, -ETIMEDOUT);
 	}
+}
+
+/* ------------------------------------------------------ those taken in -- */
+
+/* Makes place: who never asked anything, else who is idle longest. */
+static bool conn_evict(void)
+{
+	struct sr_conn *conn;
+	struct sr_conn *worst = NULL;
+
+	m0_list_for_each_entry(&node->sn_conns_in, conn, struct sr_conn,
+			       sc_link) {
+		if (worst == NULL ||
+		    (conn->sc_records_nr == 0) > (worst->sc_records_nr == 0) ||
+		    ((conn->sc_records_nr == 0) ==
+			     (worst->sc_records_nr == 0) &&
+		     conn->sc_moved < worst->sc_moved))
+			worst = conn;
+	}
+	if (worst == NULL ||
+	    (worst->sc_records_nr > 0 && !m0_sunrpc__conn_is_idle(worst)))
+		return false;
+	sr_count(&node->sn_stats.nss_conns_evicted_nr, 1);
+	m0_sunrpc__conn_close(worst, -ECONNRESET);
+	return true;
+}
+
+void m0_sunrpc__conn_take(int fd, uint64_t epoch, m0_time_t now)
+{
+	struct sr_conn *conn = NULL;
+
+	if (node->sn_stats.nss_conns_in_nr < M0_NET_BULK_SUNRPC_CONNS_MAX ||
+	    conn_evict())
+		conn = m0_sunrpc__conn_new(fd, NULL, now);
+	if (conn == NULL) {
+		(void)close(fd);
+		return;
+	}
+	conn->sc_epoch = epoch;
+	m0_list_add_tail(&node->sn_conns_in, &conn->sc_link);
+	sr_count(&node->sn_stats.nss_conns_in_nr, 1);
+	m0_sunrpc__conn_watch(conn);
 }
 
 /* --------------------------------------------------------------- sending -- */
@@ -601,7 +642,7 @@ void m0_sunrpc__conn_turn(struct sr_conn *conn, m0_time_t now)
 	if (conn->sc_connecting)
 		rc = connect_end(conn, now);
 	if (rc == -EAGAIN) {
-		m0_sunrpc__conn_watch(conn, now);
+		m0_sunrpc__conn_watch(conn);
 		return;
 	}
 	if (rc == 0 && may_read(conn))
@@ -619,5 +660,5 @@ void m0_sunrpc__conn_turn(struct sr_conn *conn, m0_time_t now)
 	    (conn->sc_can_write &&
 	     (conn->sc_rest_nr > 0 || !m0_list_is_empty(&conn->sc_out))))
 		m0_sunrpc__conn_ready(conn);
-	m0_sunrpc__conn_watch(conn, now);
+	m0_sunrpc__conn_watch(conn);
 }

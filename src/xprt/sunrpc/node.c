@@ -133,46 +133,6 @@ void m0_sunrpc__node_unregister(void)
 	node->sn_is_registered = false;
 }
 
-/* Makes place: who never asked anything, else who is idle longest. */
-static bool conn_evict(void)
-{
-	struct sr_conn *conn;
-	struct sr_conn *worst = NULL;
-
-	m0_list_for_each_entry(&node->sn_conns_in, conn, struct sr_conn,
-			       sc_link) {
-		if (worst == NULL ||
-		    (conn->sc_records_nr == 0) > (worst->sc_records_nr == 0) ||
-		    ((conn->sc_records_nr == 0) ==
-			     (worst->sc_records_nr == 0) &&
-		     conn->sc_moved < worst->sc_moved))
-			worst = conn;
-	}
-	if (worst == NULL ||
-	    (worst->sc_records_nr > 0 && !m0_sunrpc__conn_is_idle(worst)))
-		return false;
-	sr_count(&node->sn_stats.nss_conns_evicted_nr, 1);
-	m0_sunrpc__conn_close(worst, -ECONNRESET);
-	return true;
-}
-
-static void conn_take(int fd, uint64_t epoch, m0_time_t now)
-{
-	struct sr_conn *conn = NULL;
-
-	if (node->sn_stats.nss_conns_in_nr < M0_NET_BULK_SUNRPC_CONNS_MAX ||
-	    conn_evict())
-		conn = m0_sunrpc__conn_new(fd, NULL, now);
-	if (conn == NULL) {
-		(void)close(fd);
-		return;
-	}
-	conn->sc_epoch = epoch;
-	m0_list_add_tail(&node->sn_conns_in, &conn->sc_link);
-	sr_count(&node->sn_stats.nss_conns_in_nr, 1);
-	m0_sunrpc__conn_watch(conn, now);
-}
-
 /* The listener may be closed by others: under the lock it is not. */
 static int accept_one(uint64_t *epoch)
 {
@@ -198,7 +158,7 @@ static void accept_all(m0_time_t now)
 	for (nr = 0; nr < ACCEPTS_NR; ++nr) {
 		fd = accept_one(&epoch);
 		if (fd >= 0)
-			conn_take(fd, epoch, now);
+			m0_sunrpc__conn_take(fd, epoch, now);
 		else if (!M0_IN(fd, (-ECONNABORTED, -EINTR, -EPROTO)))
 			break;
 	}
@@ -316,7 +276,7 @@ static void conns_run(m0_time_t now)
 	}
 }
 
-static m0_time_t node_step(struct m0_strand *strand, m0_time_t now)
+m0_time_t m0_sunrpc__node_step(struct m0_strand *strand, m0_time_t now)
 {
 	(void)strand;
 	if (!node->sn_looked)
@@ -351,7 +311,7 @@ static void node_rouse(struct m0_strand *strand)
 	m0_loop_rouse(&node->sn_loop);
 }
 
-static const struct m0_strand_ops node_ops = { .so_step = node_step,
+static const struct m0_strand_ops node_ops = { .so_step = m0_sunrpc__node_step,
 					       .so_ready = node_ready,
 					       .so_sleep = node_sleep,
 					       .so_rouse = node_rouse };
@@ -385,7 +345,7 @@ static void lists_fini(void)
 	m0_list_fini(&node->sn_doms);
 }
 
-static int node_begin(void)
+int m0_sunrpc__node_init(void)
 {
 	int rc;
 
@@ -393,31 +353,20 @@ static int node_begin(void)
 	if (node->sn_stage == NULL)
 		return -ENOMEM;
 	rc = m0_loop_init(&node->sn_loop);
-	if (rc == 0) {
+	if (rc == 0)
 		lists_init();
-		m0_strand_init(&node->sn_strand, &node_ops, "net-sunrpc");
-		node->sn_strand.st_spin_ns = 0;
-		rc = m0_strand_start(&node->sn_strand, NULL);
-		if (rc == 0)
-			return 0;
-		m0_strand_fini(&node->sn_strand);
-		lists_fini();
-		m0_loop_fini(&node->sn_loop);
-	}
-	m0_free(node->sn_stage);
+	else
+		m0_free(node->sn_stage);
 	return rc;
 }
 
-/* The thread has ended: what was its is ours. */
-static void node_end(void)
+void m0_sunrpc__node_fini(void)
 {
 	struct sr_dom  *sd;
 	struct sr_dom  *next;
 	struct sr_conn *conn;
 	struct sr_conn *after;
 
-	m0_strand_stop(&node->sn_strand);
-	m0_strand_fini(&node->sn_strand);
 	posted_run(m0_time_now());
 	m0_list_for_each_entry_safe(&node->sn_doms, sd, next, struct sr_dom,
 				    sdm_link) {
@@ -433,6 +382,30 @@ static void node_end(void)
 	lists_fini();
 	m0_loop_fini(&node->sn_loop);
 	m0_free(node->sn_stage);
+}
+
+static int node_begin(void)
+{
+	int rc = m0_sunrpc__node_init();
+
+	if (rc != 0)
+		return rc;
+	m0_strand_init(&node->sn_strand, &node_ops, "net-sunrpc");
+	node->sn_strand.st_spin_ns = 0;
+	rc = m0_strand_start(&node->sn_strand, NULL);
+	if (rc != 0) {
+		m0_strand_fini(&node->sn_strand);
+		m0_sunrpc__node_fini();
+	}
+	return rc;
+}
+
+/* The thread has ended: what was its is ours. */
+static void node_end(void)
+{
+	m0_strand_stop(&node->sn_strand);
+	m0_strand_fini(&node->sn_strand);
+	m0_sunrpc__node_fini();
 }
 
 int m0_sunrpc__node_share(const struct m0_net_xprt *xprt)

@@ -351,10 +351,12 @@ void m0_sunrpc__conn_ready(struct sr_conn *conn);
  */
 int m0_sunrpc__conn_find(struct sr_dom *dom, const struct sr_ep *to, bool bulk,
 			 m0_time_t now, struct sr_conn **ret);
+/** Takes `fd` in, or closes it if there is no place for it. */
+void m0_sunrpc__conn_take(int fd, uint64_t epoch, m0_time_t now);
 /** Moves what there is to move, to the end of its turn; may close it. */
 void m0_sunrpc__conn_turn(struct sr_conn *conn, m0_time_t now);
 /** Looks again when it has stood still for too long. */
-void m0_sunrpc__conn_watch(struct sr_conn *conn, m0_time_t now);
+void m0_sunrpc__conn_watch(struct sr_conn *conn);
 void m0_sunrpc__conn_expired(struct sr_conn *conn, m0_time_t now);
 void m0_sunrpc__conn_put(struct sr_conn *conn, struct sr_out *out);
 /** Nothing is to be done on it. */
@@ -446,8 +448,13 @@ struct sr_node {
 };
 extern struct sr_node m0_sunrpc__node;
 
-int  m0_sunrpc__node_share(const struct m0_net_xprt *xprt);
-void m0_sunrpc__node_unshare(const struct m0_net_xprt *xprt);
+/** All of it but the thread. @retval -ENOMEM, or of the loop's calls. */
+int  m0_sunrpc__node_init(void);
+void m0_sunrpc__node_fini(void);
+/** What the thread does. @return when to do it again. */
+m0_time_t m0_sunrpc__node_step(struct m0_strand *strand, m0_time_t now);
+int       m0_sunrpc__node_share(const struct m0_net_xprt *xprt);
+void      m0_sunrpc__node_unshare(const struct m0_net_xprt *xprt);
 /**
  * Listens for a machine, or finds that that is done; se_host and se_port may be
  * 0, and are set. sn_lock held, as for the next.
