@@ -279,6 +279,26 @@ static int entry_get(const uint8_t **at, uint32_t *left, struct obj_entry *ret)
 	return 0;
 }
 
+/* Is it what was asked for, and behind what came before? So lists end. */
+static bool entry_is_due(const struct obj_entry *entry,
+			 const struct obj_req   *req)
+{
+	uint8_t key[OBJ_KEY_MAX];
+	uint8_t last[OBJ_KEY_MAX];
+	size_t  nr = obj_name_key(key, entry->oe_name, entry->oe_name_nr);
+	size_t  last_nr;
+	int     cmp;
+
+	if (entry->oe_name_nr < req->orq_name_nr ||
+	    memcmp(entry->oe_name, req->orq_name, req->orq_name_nr) != 0)
+		return false;
+	if (req->orq_after_nr == 0)
+		return true;
+	last_nr = obj_name_key(last, req->orq_after, req->orq_after_nr);
+	cmp = memcmp(key, last, min64u(nr, last_nr));
+	return cmp > 0 || (cmp == 0 && nr > last_nr);
+}
+
 int obj_list(struct obj_client *client, const char *prefix,
 	     int (*each)(void *arg, const struct obj_entry *entry), void *arg)
 {
@@ -302,6 +322,8 @@ int obj_list(struct obj_client *client, const char *prefix,
 		more = rc == 0 && (rep.orp_flags & OBJ_MORE) && left > 0;
 		while (rc == 0 && left > 0) {
 			rc = entry_get(&at, &left, &entry);
+			if (rc == 0 && !entry_is_due(&entry, &req))
+				rc = -EPROTO;
 			if (rc != 0)
 				break;
 			memcpy(after, entry.oe_name, entry.oe_name_nr);

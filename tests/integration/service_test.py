@@ -308,6 +308,29 @@ class Refuses(service.Case):
         self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 0)
         self.assertEqual(server.stop()[0], 0)
 
+    def test_lists_that_lie(self):
+        ep = f'127.0.0.1:{self.port}:1'
+        liar = subprocess.Popen([os.environ['SERVICE_LIAR'], ep],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(liar.stdout.close)
+        self.addCleanup(liar.wait)
+        self.addCleanup(liar.stdin.close)
+        self.assertEqual(liar.stdout.readline(), b'there\n')
+        result = cli.run('ls', f'{ep}:good/')
+        self.assert_done(result)
+        self.assertEqual(result.stdout, b'good/x\ngood/xx\n')
+        # A name that was not asked for, shorter than what was; the same one
+        # without end.
+        for below in ('far/' + 200 * 'x', 'again/'):
+            for verb, args in (('get', (self.path('out'),)), ('rm', ())):
+                result = cli.run(verb, '-r', f'{ep}:{below}', *args)
+                self.assert_refused(result, 1, below, 'no object service')
+            # It has said what it was told before.
+            result = cli.run('ls', f'{ep}:{below}')
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(b'no object service', result.stderr)
+        self.assertEqual(os.listdir(self.path('out')), [])
+
     def test_maps_that_are_stale(self):
         one = service.Server(self)
         other = service.Server(self, directory=self.path('other'),

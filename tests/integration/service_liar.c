@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An object service that lists what nobody asked for:
+ *
+ *	PROGRAM EP
+ *
+ * of objects below `far/' it has `x'; below `again/' the same one after itself,
+ * without end; below `good/' two. Over sunrpc; says that it is there, and serves
+ * until its input ends.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "../../tools/le.h"
+#include "../../tools/obj_client.h"
+
+enum {
+	/** Of an entry of a list, before its name. */
+	ENTRY_HEAD = 24
+};
+
+static bool asks_for(const struct obj_req *req, const char *prefix)
+{
+	return req->orq_name_nr >= strlen(prefix) &&
+	       memcmp(req->orq_name, prefix, strlen(prefix)) == 0;
+}
+
+static uint8_t *entry_put(uint8_t *at, const char *name)
+{
+	memset(at, 0, ENTRY_HEAD);
+	le_put32(at + 20, (uint32_t)strlen(name));
+	memcpy(at + ENTRY_HEAD, name, strlen(name));
+	return at + ENTRY_HEAD + strlen(name);
+}
+
+static void list(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+{
+	const struct m0_rpc_raw *asked = m0_rpc_raw_of(item);
+	uint8_t                  data[200];
+	uint8_t                 *at = data;
+	uint8_t                 *body;
+	struct obj_rep           rep = { .orp_data = data };
+	struct obj_req           req;
+	struct m0_rpc_raw       *raw;
+	int rc = obj_req_decode(&req, asked->rr_data, asked->rr_nr);
+
+	(void)machine;
+	M0_ASSERT(rc == 0);
+	if (asks_for(&req, "far/")) {
+		at = entry_put(at, "x");
+	} else if (asks_for(&req, "again/")) {
+		at = entry_put(at, "again/x");
+		rep.orp_flags = OBJ_MORE;
+	} else {
+		at = entry_put(entry_put(at, "good/x"), "good/xx");
+	}
+	rep.orp_data_nr = (uint32_t)(at - data);
+	raw = obj_raw_new(OBJ_REPLY, obj_rep_size(&rep), &body);
+	M0_ASSERT(raw != NULL);
+	(void)obj_rep_encode(&rep, body);
+	m0_rpc_reply_post(item, &raw->rr_item);
+}
+
+static void other(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+{
+	(void)machine;
+	m0_rpc_reply_rc(item, -EOPNOTSUPP);
+}
+
+int main(int argc, char **argv)
+{
+	void (*deliver[OBJ_REQUEST_END - OBJ_OP_BASE])(struct m0_rpc_machine *,
+						       struct m0_rpc_item *);
+	struct tool_fail      fail = { .tf_exit = TOOL_OK };
+	struct m0_rpc_machine machine;
+	struct m0_net_domain  dom;
+	struct m0_rpc_cfg     cfg;
+	char                  byte;
+	size_t                i;
+	int                   rc;
+
+	if (argc != 2)
+		return TOOL_USAGE;
+	M0_SET0(&dom);
+	for (i = 0; i < ARRAY_SIZE(deliver); ++i)
+		deliver[i] = &other;
+	deliver[OBJ_LIST - OBJ_OP_BASE] = &list;
+	rc = m0_net_init() ?: obj_types_register(deliver);
+	M0_ASSERT(rc == 0);
+	rc = m0_net_domain_init(&dom,
+				tool_xprt_find("sunrpc", &fail)->txp_xprt);
+	M0_ASSERT(rc == 0);
+	m0_rpc_cfg_init(&cfg);
+	rc = m0_rpc_machine_init(&machine, &dom, &cfg, argv[1], NULL,
+				 M0_BUFFER_ANY_COLOUR, 0, 0);
+	M0_ASSERT(rc == 0);
+	puts("there");
+	(void)fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	m0_rpc_machine_stop(&machine, false);
+	m0_rpc_machine_fini(&machine);
+	m0_net_domain_fini(&dom);
+	obj_types_deregister();
+	(void)m0_net_fini();
+	return TOOL_OK;
+}
