@@ -22,11 +22,13 @@
  * shared by the machines of a domain, and closed when idle for a while.
  *
  * Limits: segment 1 MiB, 256 segments, buffer 16 MiB, message 1 MiB. Bulk moves
- * in pieces of 1 MiB. At most 256 connections are taken in; the one that is
- * idle longest makes place for another, first those that never asked anything.
- * A connection on which a record or a reply does not move for
- * M0_NET_BULK_SUNRPC_TIMEOUT_MS is closed, one that is idle for
- * M0_NET_BULK_SUNRPC_SERVER_IDLE_MS as well.
+ * in pieces of 1 MiB. At most 256 connections are taken in. One makes place for
+ * another: first those that never asked anything, then those whose record, or
+ * the reply to it, is under way for M0_NET_BULK_SUNRPC_TIMEOUT_MS, then the one
+ * that is idle longest. A connection on which a record or a reply does not move
+ * for that time is closed; so is one whose record is not whole
+ * M0_NET_BULK_SUNRPC_RECORD_MS after its first byte, and one that is idle for
+ * M0_NET_BULK_SUNRPC_SERVER_IDLE_MS.
  *
  * Who can reach the port can send to its machines, and use the descriptors it
  * has seen, under any name: the seed's protocol proves nobody's identity.
@@ -66,6 +68,7 @@ enum {
 	M0_NET_BULK_SUNRPC_CONNS_MAX = 256,
 	/** Defaults. */
 	M0_NET_BULK_SUNRPC_TIMEOUT_MS = 10000,
+	M0_NET_BULK_SUNRPC_RECORD_MS = 60000,
 	M0_NET_BULK_SUNRPC_IDLE_MS = 5000,
 	M0_NET_BULK_SUNRPC_SERVER_IDLE_MS = 60000
 };

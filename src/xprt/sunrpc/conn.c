@@ -198,11 +198,21 @@ int m0_sunrpc__conn_find(struct sr_dom *dom, const struct sr_ep *to, bool bulk,
 
 /* ------------------------------------------------------------------ time -- */
 
+/* A record has begun to come, be it of fragments of no bytes. */
+static bool in_record(const struct sr_conn *conn)
+{
+	return conn->sc_in.sri_mark_nr > 0 || conn->sc_in.sri_frags_nr > 0;
+}
+
+static bool is_sending(const struct sr_conn *conn)
+{
+	return conn->sc_rest_nr > 0 || !m0_list_is_empty(&conn->sc_out);
+}
+
 bool m0_sunrpc__conn_is_idle(const struct sr_conn *conn)
 {
-	return !conn->sc_connecting && m0_list_is_empty(&conn->sc_out) &&
-	       m0_list_is_empty(&conn->sc_waiting) && conn->sc_rest_nr == 0 &&
-	       conn->sc_in.sri_mark_nr == 0 && conn->sc_in.sri_record_nr == 0;
+	return !conn->sc_connecting && !is_sending(conn) && !in_record(conn) &&
+	       m0_list_is_empty(&conn->sc_waiting);
 }
 
 static m0_time_t ms_of(const uint32_t *ms)
@@ -223,20 +233,55 @@ static m0_time_t since_of(const struct sr_conn *conn)
 			      ->sca_since);
 }
 
+static m0_time_t after_ms(m0_time_t since, uint32_t ms)
+{
+	return m0_time_add(since, (m0_time_t)ms * M0_TIME_ONE_MSEC);
+}
+
+/* Since when the reply waits whose turn it is. Pre: is_sending(). */
+static m0_time_t reply_since(const struct sr_conn *conn)
+{
+	if (conn->sc_rest_nr > 0)
+		return conn->sc_reply_since;
+	return container_of(m0_list_first(&conn->sc_out), const struct sr_reply,
+			    srr_out.sro_link)
+		->srr_since;
+}
+
+/*
+ * A caller that keeps bytes coming does not keep the replies it does not read,
+ * nor a record that never ends.
+ */
+static m0_time_t caller_limit(const struct sr_conn *conn)
+{
+	m0_time_t limit = M0_TIME_NEVER;
+
+	if (m0_sunrpc__conn_is_idle(conn))
+		return after_ms(conn->sc_moved,
+				M0_NET_BULK_SUNRPC_SERVER_IDLE_MS);
+	if (in_record(conn))
+		limit = min64u(after_ms(conn->sc_moved,
+					M0_NET_BULK_SUNRPC_TIMEOUT_MS),
+			       after_ms(conn->sc_in.sri_since,
+					M0_NET_BULK_SUNRPC_RECORD_MS));
+	if (is_sending(conn))
+		limit = min64u(limit, after_ms(max64u(conn->sc_sent,
+						      reply_since(conn)),
+					       M0_NET_BULK_SUNRPC_TIMEOUT_MS));
+	return limit;
+}
+
 /* When it has stood still for too long. */
 static m0_time_t conn_limit(const struct sr_conn *conn)
 {
 	const struct sr_dom *sd = conn->sc_dom;
-	bool                 idle = m0_sunrpc__conn_is_idle(conn);
 
-	if (sd != NULL)
-		return m0_time_add(since_of(conn),
-				   ms_of(idle ? &sd->sdm_idle_ms
-					      : &sd->sdm_timeout_ms));
-	return m0_time_add(conn->sc_moved,
-			   (idle ? M0_NET_BULK_SUNRPC_SERVER_IDLE_MS
-				 : M0_NET_BULK_SUNRPC_TIMEOUT_MS) *
-				   M0_TIME_ONE_MSEC);
+	if (sd == NULL)
+		return caller_limit(conn);
+	return m0_time_add(since_of(conn),
+			   ms_of(m0_sunrpc__conn_is_idle(conn)
+					 ? &sd->sdm_idle_ms
+					 : &sd->sdm_timeout_ms));
 }
 
 /* A timer that is too early is set right when it has expired. */
@@ -263,23 +308,46 @@ void m0_sunrpc__conn_expired(struct sr_conn *conn, m0_time_t now)
 
 /* ------------------------------------------------------ those taken in -- */
 
-/* Makes place: who never asked anything, else who is idle longest. */
-static bool conn_evict(void)
+/* A record, or a reply, takes longer than one that does not move may. */
+static bool is_slow(const struct sr_conn *conn, m0_time_t now)
+{
+	m0_time_t since = M0_TIME_NEVER;
+
+	if (in_record(conn))
+		since = conn->sc_in.sri_since;
+	if (is_sending(conn))
+		since = min64u(since, reply_since(conn));
+	return after_ms(since, M0_NET_BULK_SUNRPC_TIMEOUT_MS) <= now;
+}
+
+/* The highest makes place first, 0: not at all. */
+static unsigned evict_rank(const struct sr_conn *conn, m0_time_t now)
+{
+	if (conn->sc_records_nr == 0)
+		return 3;
+	if (is_slow(conn, now))
+		return 2;
+	return m0_sunrpc__conn_is_idle(conn) ? 1 : 0;
+}
+
+/* Makes place; of the same rank goes what did not move for longest. */
+static bool conn_evict(m0_time_t now)
 {
 	struct sr_conn *conn;
 	struct sr_conn *worst = NULL;
+	unsigned        rank = 0;
+	unsigned        its;
 
 	m0_list_for_each_entry(&node->sn_conns_in, conn, struct sr_conn,
 			       sc_link) {
-		if (worst == NULL ||
-		    (conn->sc_records_nr == 0) > (worst->sc_records_nr == 0) ||
-		    ((conn->sc_records_nr == 0) ==
-			     (worst->sc_records_nr == 0) &&
-		     conn->sc_moved < worst->sc_moved))
+		its = evict_rank(conn, now);
+		if (its > rank || (its == rank && worst != NULL &&
+				   conn->sc_moved < worst->sc_moved)) {
 			worst = conn;
+			rank = its;
+		}
 	}
-	if (worst == NULL ||
-	    (worst->sc_records_nr > 0 && !m0_sunrpc__conn_is_idle(worst)))
+	if (worst == NULL)
 		return false;
 	sr_count(&node->sn_stats.nss_conns_evicted_nr, 1);
 	m0_sunrpc__conn_close(worst, -ECONNRESET);
@@ -291,7 +359,7 @@ void m0_sunrpc__conn_take(int fd, uint64_t epoch, m0_time_t now)
 	struct sr_conn *conn = NULL;
 
 	if (node->sn_stats.nss_conns_in_nr < M0_NET_BULK_SUNRPC_CONNS_MAX ||
-	    conn_evict())
+	    conn_evict(now))
 		conn = m0_sunrpc__conn_new(fd, NULL, now);
 	if (conn == NULL) {
 		(void)close(fd);
@@ -499,6 +567,9 @@ static void part_sent(struct sr_conn *conn, struct part *p, m0_time_t now)
 
 	out->sro_begun = true;
 	out->sro_data_sent += p->pa_data_nr;
+	if (out->sro_kind == SR_OUT_REPLY)
+		conn->sc_reply_since =
+			container_of(out, struct sr_reply, srr_out)->srr_since;
 	if (!p->pa_last) {
 		part_release(p);
 		return;
@@ -547,7 +618,7 @@ static int took(struct sr_conn *conn, ssize_t nr, size_t want, m0_time_t now)
 	if (nr < 0)
 		rc = errno == EINTR ? 0 : -errno;
 	if (nr > 0)
-		conn->sc_moved = now;
+		conn->sc_moved = conn->sc_sent = now;
 	if (rc == 0 && nr >= 0 && (size_t)nr < want)
 		rc = -EAGAIN;
 	if (rc == -EAGAIN)
@@ -656,9 +727,11 @@ void m0_sunrpc__conn_turn(struct sr_conn *conn, m0_time_t now)
 		m0_sunrpc__conn_close(conn, rc == -EPIPE ? -ECONNRESET : rc);
 		return;
 	}
-	if (may_read(conn) ||
-	    (conn->sc_can_write &&
-	     (conn->sc_rest_nr > 0 || !m0_list_is_empty(&conn->sc_out))))
+	/* Nobody is slow while we do not read; what is held meanwhile counts. */
+	if (conn->sc_replies_nr >= SR_REPLIES_MAX &&
+	    conn->sc_in.sri_memory_nr == 0)
+		conn->sc_in.sri_since = now;
+	if (may_read(conn) || (conn->sc_can_write && is_sending(conn)))
 		m0_sunrpc__conn_ready(conn);
 	m0_sunrpc__conn_watch(conn);
 }

@@ -363,6 +363,8 @@ static int feed(struct sr_conn *conn, const uint8_t *bytes, size_t nr,
 
 	while (nr > 0 && rc == 0) {
 		if (in->sri_mark_nr < sizeof in->sri_mark) {
+			if (in->sri_mark_nr == 0 && in->sri_frags_nr == 0)
+				in->sri_since = now;
 			in->sri_mark[in->sri_mark_nr++] = *bytes;
 			used = 1;
 			if (in->sri_mark_nr == sizeof in->sri_mark)

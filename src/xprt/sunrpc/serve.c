@@ -80,13 +80,15 @@ static void reply_encode(struct sr_reply *reply)
 		reply->srr_out.sro_head + 4, &reply->srr_head);
 }
 
-static void reply_queue(struct sr_conn *conn, struct sr_reply *reply)
+static void reply_queue(struct sr_conn *conn, struct sr_reply *reply,
+			m0_time_t now)
 {
 	sr_count(reply->srr_head.srh_verdict == SR_SUCCESS
 			 ? &node->sn_stats.nss_calls_served_nr
 			 : &node->sn_stats.nss_calls_refused_nr,
 		 1);
 	reply_encode(reply);
+	reply->srr_since = now;
 	++conn->sc_replies_nr;
 	m0_sunrpc__conn_put(conn, &reply->srr_out);
 }
@@ -354,6 +356,6 @@ int m0_sunrpc__serve_end(struct sr_conn *conn, bool whole, m0_time_t now)
 		reply->srr_head.srh_rc = (uint32_t)-put_end(in);
 	else if (in->sri_call.sch_proc == SR_GET)
 		get_end(conn, reply, now);
-	reply_queue(conn, reply);
+	reply_queue(conn, reply, now);
 	return 0;
 }

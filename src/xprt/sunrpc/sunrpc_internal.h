@@ -247,7 +247,8 @@ struct sr_reply {
 	struct sr_out        srr_out;
 	struct sr_reply_head srr_head;
 	/** The buffer ends when this was sent. */
-	bool srr_ends;
+	bool      srr_ends;
+	m0_time_t srr_since;
 };
 
 enum sr_phase {
@@ -265,8 +266,10 @@ enum sr_sink {
 
 /** What is being received. */
 struct sr_in {
-	uint8_t  sri_mark[4];
-	uint32_t sri_mark_nr;
+	/** When its first byte came. */
+	m0_time_t sri_since;
+	uint8_t   sri_mark[4];
+	uint32_t  sri_mark_nr;
 	/** Of this fragment, and is it the last of its record? */
 	uint32_t sri_frag_left;
 	bool     sri_frag_last;
@@ -326,6 +329,10 @@ struct sr_conn {
 	struct m0_timer sc_timer;
 	/** When a byte moved, or it began to wait. */
 	m0_time_t sc_moved;
+	/** When the socket last took one. */
+	m0_time_t sc_sent;
+	/** srr_since of what sc_rest is the end of. */
+	m0_time_t sc_reply_since;
 	uint64_t  sc_records_nr;
 	/** struct sr_out to be sent. */
 	struct m0_list sc_out;
