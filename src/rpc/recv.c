@@ -4,6 +4,10 @@
  * items that point there count in nb_app_private, beside the receive queue,
  * which counts one. Who puts the last count gives the buffer back to the pool.
  * When too many buffers are held by items alone, packets are copied.
+ *
+ * As long as a buffer is queued nobody's count is the last, and the machine's
+ * thread, which gets them all and puts most, counts for itself alone. When the
+ * queue gives it up what it has counted goes to that of all threads.
  */
 #include "rpc/server.h"
 
@@ -13,6 +17,19 @@ enum {
 	ON_HEAP = 1
 };
 
+/** The queue's count: more than items have. */
+#define QUEUED (UINT32_C(1) << 31)
+/** In rbc_own: the queue has none. */
+#define GIVEN_UP UINT32_MAX
+
+/** Who refers to a buffer. Clear: nobody. */
+struct rbuf_count {
+	/** The queue, less what other threads have put; later all. Atomic. */
+	uint32_t rbc_all;
+	/** What the machine's thread has got and not put. */
+	uint32_t rbc_own;
+};
+
 static uint32_t larger(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
@@ -20,47 +37,60 @@ static uint32_t larger(uint32_t a, uint32_t b)
 
 /** A copy of a packet. */
 struct copy {
-	uint64_t cpy_refs;
+	struct rbuf_count cpy_count;
 	_Alignas(8) uint8_t cpy_bytes[];
 };
 
-static uint64_t *count_of(uintptr_t rbuf)
+static struct rbuf_count *count_of(uintptr_t rbuf)
 {
 	struct m0_net_buffer *nb = (struct m0_net_buffer *)rbuf;
 
-	_Static_assert(sizeof nb->nb_app_private == sizeof(uint64_t),
+	_Static_assert(sizeof nb->nb_app_private == sizeof(struct rbuf_count),
 		       "the count takes the pointer's place");
-	return rbuf & ON_HEAP ? &((struct copy *)(rbuf & ~(uintptr_t)ON_HEAP))
-					 ->cpy_refs
-			      : (uint64_t *)(void *)&nb->nb_app_private;
+	return rbuf & ON_HEAP
+		       ? &((struct copy *)(rbuf & ~(uintptr_t)ON_HEAP))
+				  ->cpy_count
+		       : (struct rbuf_count *)(void *)&nb->nb_app_private;
 }
 
-/* For the items of a packet, all at once; the caller has one of its own. */
+/* The machine's thread, as all that follow but m0_rpc__rbuf_put(). */
+static void rbuf_begin(uintptr_t rbuf)
+{
+	struct rbuf_count *count = count_of(rbuf);
+
+	/* Others put what they have of a queued one, too. */
+	if (__atomic_load_n(&count->rbc_all, __ATOMIC_RELAXED) != 0)
+		return;
+	__atomic_store_n(&count->rbc_all, QUEUED, __ATOMIC_RELAXED);
+	count->rbc_own = 0;
+}
+
+/* For the items of a packet, all at once. */
 static void rbuf_get(uintptr_t rbuf, uint32_t nr)
 {
-	__atomic_fetch_add(count_of(rbuf), nr, __ATOMIC_RELAXED);
+	count_of(rbuf)->rbc_own += nr;
 }
 
-/* What no item has taken. The caller's own is not the last to be put here. */
+/* What no item has taken. */
 static void rbuf_unget(uintptr_t rbuf, uint32_t nr)
 {
-	if (nr > 0)
-		__atomic_fetch_sub(count_of(rbuf), nr, __ATOMIC_RELEASE);
+	count_of(rbuf)->rbc_own -= nr;
 }
 
 static void buffer_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb)
 {
 	struct m0_net_buffer_pool *pool = m->rml_pool;
 
-	nb->nb_app_private = NULL;
+	memset(&nb->nb_app_private, 0, sizeof nb->nb_app_private);
 	m0_net_buffer_pool_lock(pool);
 	m0_net_buffer_pool_put(pool, nb, m->rml_colour);
 	m0_net_buffer_pool_unlock(pool);
 }
 
-void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf)
+static void rbuf_less(struct m0_rpc__machine *m, uintptr_t rbuf, uint32_t nr)
 {
-	if (__atomic_sub_fetch(count_of(rbuf), 1, __ATOMIC_ACQ_REL) > 0)
+	if (__atomic_sub_fetch(&count_of(rbuf)->rbc_all, nr, __ATOMIC_ACQ_REL) >
+	    0)
 		return;
 	if (rbuf & ON_HEAP) {
 		m0_free((void *)(rbuf & ~(uintptr_t)ON_HEAP));
@@ -70,7 +100,26 @@ void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf)
 	buffer_put(m, (struct m0_net_buffer *)rbuf);
 }
 
-/* The queue's own count. */
+void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf)
+{
+	struct rbuf_count *count = count_of(rbuf);
+
+	if (m0_rpc__is_here(m) && count->rbc_own != GIVEN_UP)
+		--count->rbc_own;
+	else
+		rbuf_less(m, rbuf, 1);
+}
+
+/* The queue's own. */
+static void rbuf_give_up(struct m0_rpc__machine *m, uintptr_t rbuf)
+{
+	struct rbuf_count *count = count_of(rbuf);
+	uint32_t           own = count->rbc_own;
+
+	count->rbc_own = GIVEN_UP;
+	rbuf_less(m, rbuf, QUEUED - own);
+}
+
 static void queue_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb,
 		      int32_t status)
 {
@@ -82,7 +131,7 @@ static void queue_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb,
 		m0_net_buffer_pool_unlock(m->rml_pool);
 	}
 	__atomic_add_fetch(&m->rml_held_nr, 1, __ATOMIC_RELAXED);
-	m0_rpc__rbuf_put(m, (uintptr_t)nb);
+	rbuf_give_up(m, (uintptr_t)nb);
 }
 
 /* ------------------------------------------------------------- packets -- */
@@ -244,12 +293,12 @@ static void message_came(struct m0_rpc__machine           *m,
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;
 	}
-	copy->cpy_refs = 1;
+	rbuf_begin((uintptr_t)copy | ON_HEAP);
 	copy_out(&nb->nb_buffer, ev->nbe_offset, copy->cpy_bytes,
 		 ev->nbe_length);
 	packet_came(m, ev->nbe_ep, copy->cpy_bytes, ev->nbe_length,
 		    (uintptr_t)copy | ON_HEAP);
-	m0_rpc__rbuf_put(m, (uintptr_t)copy | ON_HEAP);
+	rbuf_give_up(m, (uintptr_t)copy | ON_HEAP);
 }
 
 static void recv_cb(const struct m0_net_buffer_event *ev)
@@ -261,9 +310,7 @@ static void recv_cb(const struct m0_net_buffer_event *ev)
 	bool is_final = !(nb->nb_flags & M0_NET_BUF_QUEUED);
 
 	m->rml_now = m0_time_cached();
-	/* Not 0: the queue's, and of items that others may put just now. */
-	if (__atomic_load_n(count_of((uintptr_t)nb), __ATOMIC_RELAXED) == 0)
-		__atomic_store_n(count_of((uintptr_t)nb), 1, __ATOMIC_RELAXED);
+	rbuf_begin((uintptr_t)nb);
 	if (ev->nbe_status == 0)
 		message_came(m, ev);
 	if (is_final)
