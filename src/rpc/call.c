@@ -20,34 +20,11 @@ enum {
 	POLLS_NR = 100
 };
 
-/* The machine that this thread moves. */
-static __thread struct m0_rpc__machine *here;
+__thread struct m0_rpc__machine *m0_rpc__here
+	__attribute__((tls_model("initial-exec")));
 
 /* The head of an inbox that takes no more. */
 static struct m0_rpc__call closed;
-
-bool m0_rpc__is_here(const struct m0_rpc__machine *m)
-{
-	return here == m;
-}
-
-struct m0_rpc__machine *m0_rpc__here(void)
-{
-	return here;
-}
-
-struct m0_rpc__machine *m0_rpc__enter(struct m0_rpc__machine *m)
-{
-	struct m0_rpc__machine *before = here;
-
-	here = m;
-	return before;
-}
-
-void m0_rpc__leave(struct m0_rpc__machine *before)
-{
-	here = before;
-}
 
 static void own_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
@@ -87,7 +64,7 @@ int m0_rpc__call_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
 	struct m0_rpc__call *head;
 
-	if (here == m) {
+	if (m0_rpc__is_here(m)) {
 		own_push(m, call);
 		return 0;
 	}
@@ -243,6 +220,9 @@ void m0_rpc__waiters_wake(struct m0_rpc__machine *m)
 	struct waiter       *w;
 
 	m->rml_tell = false;
+	/* They poll, and look for themselves. */
+	if (m->rml_cfg.rc_inline)
+		return;
 	/*
 	 * What has changed is seen by who comes, or he is seen here. No fence:
 	 * those ThreadSanitizer does not know.

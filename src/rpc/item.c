@@ -375,7 +375,7 @@ static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		m0_rpc__latency(m, item->ri_type, item->ri_rpc_time);
 	item_count(m, item);
 	if (il->ril_flags & M0_RPC__IF_CACHED)
-		__atomic_sub_fetch(&m->rml_cached_nr, 1, __ATOMIC_RELAXED);
+		m0_rpc__cached_add(m, UINT32_MAX);
 	if (group != NULL)
 		m0_rpc__group_ended(group);
 	__atomic_store_n(&m->rml_telling, item, __ATOMIC_RELAXED);

@@ -190,6 +190,25 @@ static int fail(struct m0_rpc_item *item, int rc)
 	return rc;
 }
 
+/* Counts an item; false: there are too many. Its own thread, which counts on its
+ * own, is told by others' numbers a moment late: it may be one more then. */
+static bool cached_take(struct m0_rpc__machine *m)
+{
+	uint32_t max = m->rml_cfg.rc_cached_max;
+
+	if (m0_rpc__is_here(m)) {
+		if (m0_rpc__cached_nr(m) >= max)
+			return false;
+		m0_rpc__cached_add(m, 1);
+		return true;
+	}
+	(void)__atomic_fetch_add(&m->rml_cached_nr, 1, __ATOMIC_RELAXED);
+	if (m0_rpc__cached_nr(m) <= max)
+		return true;
+	__atomic_sub_fetch(&m->rml_cached_nr, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
 /* What post and oneway_item_post have in common. */
 static int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		m0_bcount_t packet_max)
@@ -200,11 +219,8 @@ static int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	if (m0_rpc__wire_item_size(il->ril_payload) + M0_RPC_WIRE_PACKET_BYTES >
 	    packet_max)
 		return -EMSGSIZE;
-	if (__atomic_fetch_add(&m->rml_cached_nr, 1, __ATOMIC_RELAXED) >=
-	    m->rml_cfg.rc_cached_max) {
-		__atomic_sub_fetch(&m->rml_cached_nr, 1, __ATOMIC_RELAXED);
+	if (!cached_take(m))
 		return -EAGAIN;
-	}
 	m0_rpc__item_prepare(m, item);
 	il->ril_flags = M0_RPC__IF_CACHED;
 	if (item->ri_group != NULL)

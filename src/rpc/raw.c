@@ -68,7 +68,7 @@ void m0_rpc_raw_init(struct m0_rpc_raw             *raw,
 
 static struct m0_rpc_raw *raw_take(void)
 {
-	struct m0_rpc__machine *m = m0_rpc__here();
+	struct m0_rpc__machine *m = m0_rpc__here;
 	struct m0_rpc_raw      *raw = m == NULL ? NULL : m->rml_raws;
 
 	if (raw == NULL)
@@ -80,7 +80,7 @@ static struct m0_rpc_raw *raw_take(void)
 
 static void raw_keep(struct m0_rpc_raw *raw)
 {
-	struct m0_rpc__machine *m = m0_rpc__here();
+	struct m0_rpc__machine *m = m0_rpc__here;
 
 	if (m == NULL || m->rml_raws_nr == RAWS_MAX) {
 		m0_free(raw);

@@ -187,11 +187,21 @@ static void status_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	m0_rpc__request_finish(m, m0_rpc__item_of(il), NULL, il->ril_status);
 }
 
-static void answered_set(struct m0_rpc_item *request)
+static void answered_set(struct m0_rpc__machine *m, struct m0_rpc_item *request)
 {
-	M0_PRE(!(__atomic_fetch_or(&m0_rpc__il(request)->ril_flags,
-				   M0_RPC__IF_ANSWERED, __ATOMIC_RELAXED) &
-		 M0_RPC__IF_ANSWERED));
+	uint32_t *flags = &m0_rpc__il(request)->ril_flags;
+	uint32_t  was;
+
+	/* Other threads change nothing but this one. */
+	if (m0_rpc__is_here(m)) {
+		was = __atomic_load_n(flags, __ATOMIC_RELAXED);
+		__atomic_store_n(flags, was | M0_RPC__IF_ANSWERED,
+				 __ATOMIC_RELAXED);
+	} else {
+		was = __atomic_fetch_or(flags, M0_RPC__IF_ANSWERED,
+					__ATOMIC_RELAXED);
+	}
+	M0_PRE(!(was & M0_RPC__IF_ANSWERED));
 }
 
 /*
@@ -203,7 +213,7 @@ static void answer_later(struct m0_rpc__machine *m, struct m0_rpc_item *request,
 {
 	struct m0_rpc__item *il = m0_rpc__il(request);
 
-	answered_set(request);
+	answered_set(m, request);
 	if (il->ril_job != NULL)
 		return;
 	if (m0_rpc__is_here(m) && il->ril_sstream == NULL) {
@@ -223,7 +233,7 @@ static void answer(struct m0_rpc__machine *m, struct m0_rpc_item *request,
 	struct m0_rpc__item *il = m0_rpc__il(request);
 	int                  rc;
 
-	answered_set(request);
+	answered_set(m, request);
 	if (il->ril_job != NULL) {
 		il->ril_answer = reply;
 		return;

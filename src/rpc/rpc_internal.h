@@ -82,13 +82,26 @@ void m0_rpc__wakers_wait(const struct m0_rpc__machine *m);
  */
 void m0_rpc__do(struct m0_rpc__machine *m,
 		void (*fn)(struct m0_rpc__machine *m, void *arg), void *arg);
-/** Is this thread in a callback or step of the machine? */
-bool m0_rpc__is_here(const struct m0_rpc__machine *m);
 /** The machine that this thread moves; NULL: none. */
-struct m0_rpc__machine *m0_rpc__here(void);
+extern __thread struct m0_rpc__machine *m0_rpc__here
+	__attribute__((tls_model("initial-exec")));
+/** Is this thread in a callback or step of the machine? */
+static inline bool m0_rpc__is_here(const struct m0_rpc__machine *m)
+{
+	return m0_rpc__here == m;
+}
 /** Begins, ends a callback of the machine; returns what to end with. */
-struct m0_rpc__machine *m0_rpc__enter(struct m0_rpc__machine *m);
-void                    m0_rpc__leave(struct m0_rpc__machine *before);
+static inline struct m0_rpc__machine *m0_rpc__enter(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__machine *before = m0_rpc__here;
+
+	m0_rpc__here = m;
+	return before;
+}
+static inline void m0_rpc__leave(struct m0_rpc__machine *before)
+{
+	m0_rpc__here = before;
+}
 /**
  * Waits until cond(arg), which is asked on any thread, without locks, and only
  * reads. Not on the machine's thread.
@@ -138,7 +151,8 @@ struct m0_rpc__machine {
 
 	/** Stack of calls; the sentinel of call.c when the machine has ended. */
 	_Alignas(64) struct m0_rpc__call *rml_inbox;
-	/** Items in inbox and cache. Atomic. */
+	/** Items that other threads have posted; with rml_cached_own_nr, which
+	 * may be negative, those that have not ended. Atomic. */
 	uint32_t rml_cached_nr;
 	/** Threads that push to an empty inbox, until they have woken. Atomic. */
 	uint32_t rml_wakers_nr;
@@ -160,6 +174,8 @@ struct m0_rpc__machine {
 	/* The machine's thread's. */
 
 	_Alignas(64) struct m0_rpc__call *rml_own_head;
+	/** Items that it has posted, less all that have ended. Atomic. */
+	uint32_t             rml_cached_own_nr;
 	struct m0_rpc__call *rml_own_tail;
 	bool                 rml_tell;
 	/** Of items; of streams; of clients. */
@@ -248,6 +264,25 @@ static inline struct m0_rpc__machine *m0_rpc__machine(
 	return machine->rm_lib;
 }
 
+/** Items posted and not ended. Any thread. */
+static inline uint32_t m0_rpc__cached_nr(const struct m0_rpc__machine *m)
+{
+	int32_t nr =
+		(int32_t)(__atomic_load_n(&m->rml_cached_nr, __ATOMIC_RELAXED) +
+			  __atomic_load_n(&m->rml_cached_own_nr,
+					  __ATOMIC_RELAXED));
+
+	/* Some may have been posted and have ended between the two. */
+	return nr > 0 ? (uint32_t)nr : 0;
+}
+
+/** The machine's thread: one more, or (as -1) one less. */
+static inline void m0_rpc__cached_add(struct m0_rpc__machine *m, uint32_t nr)
+{
+	__atomic_store_n(&m->rml_cached_own_nr, m->rml_cached_own_nr + nr,
+			 __ATOMIC_RELAXED);
+}
+
 static inline void m0_rpc__tell(struct m0_rpc__machine *m)
 {
 	m->rml_tell = true;
@@ -283,7 +318,7 @@ const struct m0_rpc_item_type *m0_rpc__lib_type(enum m0_rpc_wire_op op);
 /* ---------------------------------------------------------------- item.c -- */
 
 enum m0_rpc__item_flags {
-	/** In rml_cached_nr. */
+	/** Among the machine's m0_rpc__cached_nr(). */
 	M0_RPC__IF_CACHED = 1,
 	/** In rml_ended. */
 	M0_RPC__IF_ENDED = 2,

@@ -330,9 +330,7 @@ static bool is_crowded(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 
 	if (m->rml_frms.fs_items_nr >= m->rml_cfg.rc_cached_max &&
 	    m->rml_frms.fs_items_nr >=
-		    m->rml_cfg.rc_cached_max +
-			    (uint64_t)__atomic_load_n(&m->rml_cached_nr,
-						      __ATOMIC_RELAXED))
+		    m->rml_cfg.rc_cached_max + (uint64_t)m0_rpc__cached_nr(m))
 		return true;
 	return target != NULL && target->trg_frm.f_items_nr >= max &&
 	       target->trg_frm.f_items_nr >= max + own_nr(target);
