@@ -147,6 +147,9 @@ void foe_release(void)
 static void item_came(struct foe *f, const struct foe_item *it,
 		      struct m0_net_end_point *from)
 {
+	void (*hook)(struct foe * f, const struct foe_item *it,
+		     struct m0_net_end_point *from);
+
 	if (it->fit_item.rwi_opcode == M0_RPC_OP_PING_REPLY) {
 		/* A forged one may have any number. */
 		if (it->fit_item.rwi_xid >> 32 == PING_MARK)
@@ -156,8 +159,9 @@ static void item_came(struct foe *f, const struct foe_item *it,
 	}
 	f->foe_came[cf_get(&f->foe_came_nr) % FOE_CAME_MAX] = *it;
 	cf_inc(&f->foe_came_nr);
-	if (f->foe_hook != NULL)
-		f->foe_hook(f, it, from);
+	hook = __atomic_load_n(&f->foe_hook, __ATOMIC_ACQUIRE);
+	if (hook != NULL)
+		hook(f, it, from);
 }
 
 static const struct m0_rpc_wire_sum sum = { m0_os_crc32c };

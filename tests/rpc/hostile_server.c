@@ -548,7 +548,8 @@ FOE_CASE(fences)
 			CF_EQ(m0_net_end_point_create(&ep, &liar->foe_tm->ct_tm,
 						      m->rtm_addr),
 			      0, "end point");
-			liar->foe_hook = NULL;
+			__atomic_store_n(&liar->foe_hook, NULL,
+					 __ATOMIC_RELEASE);
 			(void)m0_rpc_session_terminate(&c->rtc_session,
 						       M0_TIME_NEVER);
 			(void)m0_rpc_conn_terminate(
@@ -558,7 +559,8 @@ FOE_CASE(fences)
 				tell(liar, ep, &it, M0_RPC_OP_REFUSED, -ESTALE,
 				     NULL, 0);
 			(void)m0_net_end_point_put(ep);
-			liar->foe_hook = hook;
+			__atomic_store_n(&liar->foe_hook, hook,
+					 __ATOMIC_RELEASE);
 			rt_wait(is_over, c, "the connection's end");
 			k = 2;
 		} else if (request_status == -ENOTCONN) {
