@@ -68,7 +68,7 @@ COUNTERS = [
      'netbench rate', 0.1, 0.04),
     ('instructions, m0_net over LNet, 64 B, 64 queued', 'callgrind',
      'netbench rate'),
-    ('instructions, m0_net over LNet, 4 KiB put', 'callgrind',
+    ('instructions, m0_net over LNet, 64 KiB put', 'callgrind',
      'netbench put'),
 ]
 

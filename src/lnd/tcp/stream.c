@@ -18,6 +18,7 @@
 /* Less than this is not worth a segment of its own beside the staging buffer. */
 enum {
 	SMALL_BYTES = 256,
+	LITTLES_MAX = 4,
 	JOIN_BYTES = 32 << 10,
 	JOIN_MEAN_BYTES = 512
 };
@@ -76,6 +77,7 @@ struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
 	stream->tcs_dials = dials;
 	m0_list_link_init(&stream->tcs_ready);
 	m0_list_link_init(&stream->tcs_out);
+	m0_list_link_init(&stream->tcs_seen);
 	m0_list_link_init(&stream->tcs_all);
 	if (m0_loop_add(&io->tci_loop, &stream->tcs_fd) != 0) {
 		m0_free(stream);
@@ -99,6 +101,7 @@ void m0_tcp__stream_free(struct m0_tcp_stream *stream)
 	(void)close(stream->tcs_fd.lof_fd);
 	m0_list_del(&stream->tcs_ready);
 	m0_list_del(&stream->tcs_out);
+	m0_list_del(&stream->tcs_seen);
 	m0_list_del(&stream->tcs_all);
 	m0_free(stream->tcs_kept);
 	m0_free(stream);
@@ -222,8 +225,31 @@ static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 	return true;
 }
 
+/*
+ * The read that empties a socket has the system acknowledge at once, and waits
+ * until that has left, unless we write here, too: then what we write does it.
+ * If we do not (a peer's answers come on one stream, what they answer goes on
+ * another), little that comes is only looked at. It is taken before the next
+ * look, when what it asks for is on its way.
+ */
+static bool only_looks(const struct m0_tcp_stream *stream,
+		       const struct in_plan       *plan)
+{
+	return stream->tcs_little_nr == LITTLES_MAX && plan->pl_direct == 0 &&
+	       plan->pl_nr == 1 && !stream->tcs_ends;
+}
+
+static void little_count(struct m0_tcp_stream *stream, size_t nr)
+{
+	if (nr >= SMALL_BYTES)
+		stream->tcs_little_nr = 0;
+	else if (stream->tcs_little_nr < LITTLES_MAX)
+		++stream->tcs_little_nr;
+}
+
 static ssize_t in_call(struct m0_tcp_stream *stream, struct in_plan *plan)
 {
+	bool    looks = only_looks(stream, plan);
 	int     fd = stream->tcs_fd.lof_fd;
 	ssize_t nr;
 
@@ -232,10 +258,34 @@ static ssize_t in_call(struct m0_tcp_stream *stream, struct in_plan *plan)
 		/* The call for one segment is the cheaper one. */
 		nr = plan->pl_nr == 1
 			     ? recv(fd, plan->pl_iov[0].iov_base,
-				    plan->pl_iov[0].iov_len, 0)
+				    plan->pl_iov[0].iov_len,
+				    looks ? MSG_PEEK : 0)
 			     : readv(fd, plan->pl_iov, (int)plan->pl_nr);
 	} while (nr < 0 && errno == EINTR);
-	return nr < 0 ? -errno : nr;
+	if (nr <= 0)
+		return nr < 0 ? -errno : 0;
+	little_count(stream, (size_t)nr);
+	if (looks) {
+		stream->tcs_seen_nr = (size_t)nr;
+		m0_list_add_tail(&stream->tcs_io->tci_seen, &stream->tcs_seen);
+	}
+	return nr;
+}
+
+int m0_tcp__seen_take(struct m0_tcp_stream *stream)
+{
+	ssize_t nr;
+
+	m0_list_del(&stream->tcs_seen);
+	m0_sock_calls_count(stream->tcs_conn, 1, 0);
+	do {
+		nr = recv(stream->tcs_fd.lof_fd, NULL, stream->tcs_seen_nr,
+			  MSG_TRUNC);
+	} while (nr < 0 && errno == EINTR);
+	if (nr < 0)
+		return -errno;
+	stream->tcs_seen_nr -= (size_t)nr;
+	return stream->tcs_seen_nr == 0 ? 0 : -EPROTO;
 }
 
 /* True: the connection wants more. */
@@ -277,7 +327,9 @@ static bool stream_in(struct m0_tcp_stream *stream)
 			in_pause(stream);
 			return false;
 		}
-		nr = in_call(stream, &plan);
+		nr = stream->tcs_seen_nr == 0 ? 0 : m0_tcp__seen_take(stream);
+		if (nr == 0)
+			nr = in_call(stream, &plan);
 		if (nr <= 0) {
 			in_ended(stream, nr);
 			return false;
@@ -383,6 +435,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 		return false;
 	}
 	nr = max64(nr, 0);
+	stream->tcs_little_nr = 0;
 	full_set(stream, (size_t)nr < all);
 	*left -= min64u(*left, (size_t)nr);
 	return (nr == 0 ||

@@ -39,10 +39,21 @@ static bool has_work(const struct m0_tcp_io *io)
 	return has_input(io) || !m0_list_is_empty(&io->tci_out);
 }
 
+/* Where it fails, the next read of the stream fails the same way. */
+static void all_seen_take(struct m0_tcp_io *io)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&io->tci_seen)) != NULL)
+		(void)m0_tcp__seen_take(
+			m0_list_entry(link, struct m0_tcp_stream, tcs_seen));
+}
+
 static unsigned ask(struct m0_tcp_io *io, m0_time_t deadline)
 {
 	unsigned found;
 
+	all_seen_take(io);
 	io->tci_others = false;
 	io->tci_passes_nr = 0;
 	found = m0_loop_wait(&io->tci_loop, deadline);
@@ -73,6 +84,8 @@ static void look(struct m0_tcp_io *io)
 
 	io->tci_was_asked = false;
 	++io->tci_passes_nr;
+	if (!has_looked)
+		all_seen_take(io);
 	if (!has_looked && (io->tci_passes_nr >= passes_max ||
 			    (!has_input(io) && !hot_try(io))))
 		(void)ask(io, M0_TIME_IMMEDIATELY);
@@ -263,6 +276,7 @@ static int tcp_create(struct m0_sock_io **ret, const struct m0_sock_io_cfg *cfg)
 	io->tci_cfg = *cfg;
 	m0_list_init(&io->tci_ready);
 	m0_list_init(&io->tci_out);
+	m0_list_init(&io->tci_seen);
 	m0_list_init(&io->tci_streams);
 	m0_list_init(&io->tci_listeners);
 	m0_list_init(&io->tci_callers);

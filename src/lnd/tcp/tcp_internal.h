@@ -41,6 +41,8 @@ struct m0_tcp_io {
 	/** All streams; all listeners. */
 	struct m0_list tci_streams;
 	struct m0_list tci_listeners;
+	/** Streams with bytes to be taken before the next look. */
+	struct m0_list tci_seen;
 	/** Listeners with somebody waiting. */
 	struct m0_list tci_callers;
 	/** The one that calls are being made up for; NULL once it is gone. */
@@ -79,6 +81,7 @@ struct m0_tcp_stream {
 	struct m0_list_link  tcs_all;
 	struct m0_list_link  tcs_ready;
 	struct m0_list_link  tcs_out;
+	struct m0_list_link  tcs_seen;
 	/** Not connected yet. */
 	bool tcs_dials;
 	/** Its end, or an error, is near: short reads prove nothing. */
@@ -87,6 +90,10 @@ struct m0_tcp_stream {
 	bool tcs_in_paused;
 	/** The kernel takes no bytes until it says so. */
 	bool tcs_out_full;
+	/** Reads in a row that brought little, with nothing written since. */
+	uint8_t tcs_little_nr;
+	/** Bytes that were looked at and given, but lie in the socket still. */
+	size_t tcs_seen_nr;
 	/** Why writing has failed; what has come is read still. */
 	int tcs_out_rc;
 	/** Bytes the connection has not taken yet: [at, nr) of kept. */
@@ -125,6 +132,8 @@ struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
 void m0_tcp__stream_free(struct m0_tcp_stream *stream);
 /** Reads, and calls up. @return true if there may be more at once. */
 bool m0_tcp__stream_in(struct m0_tcp_stream *stream);
+/** Takes what was only looked at from its socket. @retval <0  not all of it. */
+int m0_tcp__seen_take(struct m0_tcp_stream *stream);
 /** Writes, and calls up. @return true if there may be more at once. */
 bool m0_tcp__stream_out(struct m0_tcp_stream *stream);
 /** There is something to write: it has its turn at the next flush. */

@@ -8,6 +8,7 @@
 #include "sim/heap.h"
 
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -158,6 +159,133 @@ static void stream_short_read_is_the_last(void **state)
 		assert_int_equal(theirs->fc_reads_nr - reads_nr, i);
 		assert_int_equal(ours->fc_writes_nr, i);
 	}
+	fake_close();
+	fake_free(ours);
+}
+
+static int inside(const struct m0_sock_conn *conn)
+{
+	const struct m0_tcp_stream *stream = conn->fc_stream;
+	int                         nr = -1;
+
+	assert_int_equal(ioctl(stream->tcs_fd.lof_fd, FIONREAD, &nr), 0);
+	return nr;
+}
+
+/* A pair, one end of which gets little again and again and writes nothing. */
+static struct m0_sock_conn *one_way(struct m0_sock_conn **theirs)
+{
+	struct m0_sock_conn *ours;
+	unsigned             i;
+
+	fake_open("127.0.0.1", NULL);
+	fake.fs_model.fc_in_seg = 96;
+	fake.fs_model.fc_ahead = 60000;
+	ours = fake_pair(theirs);
+	for (i = 1; i <= 20; ++i) {
+		assert_int_equal(inside(*theirs), i > 5 ? 96 : 0);
+		fake_send(ours, 96);
+		fake_until((*theirs)->fc_in == i * 96);
+	}
+	assert_int_equal(inside(*theirs), 96);
+	return ours;
+}
+
+/* What little comes on a stream we do not write to is given at once, but taken
+ * from the socket, which acknowledges it, only before the next look. */
+static void stream_one_way_little_is_taken_late(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	ours = one_way(&theirs);
+	fake.fs_io->si_looked = true;
+	(void)fake_step();
+	assert_int_equal(inside(theirs), 96);
+	fake.fs_io->si_looked = false;
+	(void)fake_step();
+	assert_int_equal(inside(theirs), 0);
+	assert_int_equal(theirs->fc_in, 20 * 96);
+	fake_close();
+	fake_free(ours);
+}
+
+/* The same before a sleep. */
+static void stream_one_way_little_is_taken_before_sleep(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	ours = one_way(&theirs);
+	fake.fs_io->si_ops->sio_sleep(fake.fs_io, m0_time_now());
+	assert_int_equal(inside(theirs), 0);
+	fake_close();
+	fake_free(ours);
+}
+
+/* More than a little, or something written: what comes is taken at once. */
+static void stream_both_ways_is_taken_at_once(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	ours = one_way(&theirs);
+	fake_send(theirs, 10);
+	fake_until(ours->fc_in == 10);
+	fake_send(ours, 96);
+	fake_until(theirs->fc_in == 21 * 96);
+	assert_int_equal(inside(theirs), 0);
+	fake_send(ours, 50000 - 21 * 96);
+	fake_until(theirs->fc_in == 50000);
+	fake_send(ours, 96);
+	fake_until(theirs->fc_in == 50096);
+	assert_int_equal(inside(theirs), 0);
+	fake_close();
+	fake_free(ours);
+}
+
+/* More that comes behind what was only looked at comes once, and in order; so
+ * does the end. */
+static void stream_rest_comes_after_what_was_seen(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	ours = one_way(&theirs);
+	fake_send(ours, MIB);
+	fake_until(theirs->fc_in == 20 * 96 + MIB);
+	fake_send(ours, 96);
+	fake_until(theirs->fc_in == 21 * 96 + MIB);
+	fake_close();
+	fake_free(ours);
+	ours = one_way(&theirs);
+	fake_in_max(theirs, 20 * 96 + 30);
+	fake_send(ours, 96);
+	fake_until(theirs->fc_in == 20 * 96 + 30);
+	fake_hangup(ours);
+	fake_in_max(theirs, SIZE_MAX);
+	fake_until(theirs->fc_status != FAKE_OPEN);
+	assert_int_equal(theirs->fc_in, 21 * 96);
+	assert_int_equal(theirs->fc_broken_nr, 1);
+	fake_close();
+	fake_free(ours);
+}
+
+/* A stream that ends leaves nothing behind of what was looked at. */
+static void stream_seen_ends_with_stream(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	ours = one_way(&theirs);
+	fake_hangup(theirs);
+	assert_true(m0_list_is_empty(&m0_tcp__io(fake.fs_io)->tci_seen));
+	fake_until(ours->fc_status != FAKE_OPEN);
 	fake_close();
 	fake_free(ours);
 }
@@ -428,6 +556,11 @@ int main(void)
 		cmocka_unit_test(stream_many_messages_are_one_read),
 		cmocka_unit_test(stream_large_place_is_filled_straight),
 		cmocka_unit_test(stream_short_read_is_the_last),
+		cmocka_unit_test(stream_one_way_little_is_taken_late),
+		cmocka_unit_test(stream_one_way_little_is_taken_before_sleep),
+		cmocka_unit_test(stream_both_ways_is_taken_at_once),
+		cmocka_unit_test(stream_rest_comes_after_what_was_seen),
+		cmocka_unit_test(stream_seen_ends_with_stream),
 		cmocka_unit_test(stream_pause_keeps_what_was_read),
 		cmocka_unit_test(stream_pause_without_memory_ends),
 		cmocka_unit_test(stream_pause_without_bytes_reads_nothing),
