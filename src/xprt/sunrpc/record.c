@@ -98,13 +98,18 @@ static void sink_close(struct sr_in *in, int rc)
 }
 
 /* Claims the buffer that the payload goes to; held until sink_release(). */
-static struct m0_net_kit_buf *sink_claim(struct sr_in *in)
+static struct m0_net_kit_buf *sink_claim(struct sr_conn *conn, m0_time_t now)
 {
-	struct m0_net_kit_buf *kb;
+	struct sr_in          *in = &conn->sc_in;
+	struct m0_net_kit_buf *kb = NULL;
 
 	if (m0_sunrpc__hold(in->sri_machine)) {
-		if (m0_net_kit_claim_id(in->sri_id, in->sri_qtype, &kb) == 0)
+		if (m0_net_kit_claim_id(in->sri_id, in->sri_qtype, &kb) == 0 &&
+		    (conn->sc_dom != NULL ||
+		     m0_sunrpc__passive_keep(conn, kb, now)))
 			return kb;
+		if (kb != NULL)
+			m0_net_kit_unclaim(kb);
 		m0_sunrpc__release(in->sri_machine);
 	}
 	sink_close(in, -ENOENT);
@@ -160,9 +165,11 @@ static void memory_put(struct sr_in *in, const uint8_t *bytes, uint32_t nr,
 		sink_close(in, -ENOBUFS);
 }
 
-static void buffer_put(struct sr_in *in, const uint8_t *bytes, uint32_t nr)
+static void buffer_put(struct sr_conn *conn, const uint8_t *bytes, uint32_t nr,
+		       m0_time_t now)
 {
-	struct m0_net_kit_buf *kb = sink_claim(in);
+	struct sr_in          *in = &conn->sc_in;
+	struct m0_net_kit_buf *kb = sink_claim(conn, now);
 	void                  *data = (void *)(uintptr_t)bytes;
 	m0_bcount_t            count = nr;
 	struct m0_bufvec       flat = M0_BUFVEC_INIT_BUF(&data, &count);
@@ -276,14 +283,16 @@ static int head_take(struct sr_conn *conn, const uint8_t *bytes, uint32_t nr,
 	return more < 0 ? more : (int)used;
 }
 
-static uint32_t data_take(struct sr_in *in, const uint8_t *bytes, uint32_t nr)
+static uint32_t data_take(struct sr_conn *conn, const uint8_t *bytes,
+			  uint32_t nr, m0_time_t now)
 {
-	uint32_t take = (uint32_t)min64u(nr, in->sri_data_left);
+	struct sr_in *in = &conn->sc_in;
+	uint32_t      take = (uint32_t)min64u(nr, in->sri_data_left);
 
 	if (in->sri_sink == SR_SINK_MEMORY)
 		memory_put(in, bytes, take, nr);
 	else if (in->sri_sink == SR_SINK_BUFFER)
-		buffer_put(in, bytes, take);
+		buffer_put(conn, bytes, take, now);
 	in->sri_data_left -= take;
 	if (in->sri_data_left == 0)
 		in->sri_phase = SR_PH_REST;
@@ -349,7 +358,7 @@ static int body_take(struct sr_conn *conn, const uint8_t *bytes, uint32_t nr,
 	if (in->sri_phase == SR_PH_HEAD)
 		return head_take(conn, bytes, nr, now);
 	if (in->sri_phase == SR_PH_DATA)
-		return (int)data_take(in, bytes, nr);
+		return (int)data_take(conn, bytes, nr, now);
 	return (int)nr;
 }
 
@@ -436,9 +445,11 @@ static int direct_end(struct sr_conn *conn, size_t nr, m0_bcount_t data_nr,
 	return rc ?: feed(conn, node->sn_stage, nr - direct, now);
 }
 
-static bool direct_can(struct sr_in *in, struct m0_net_kit_buf **kb)
+static bool direct_can(struct sr_conn *conn, struct m0_net_kit_buf **kb,
+		       m0_time_t now)
 {
-	uint32_t nr = direct_nr(in);
+	struct sr_in *in = &conn->sc_in;
+	uint32_t      nr = direct_nr(in);
 
 	*kb = NULL;
 	if (nr < SR_DIRECT_MIN)
@@ -446,7 +457,7 @@ static bool direct_can(struct sr_in *in, struct m0_net_kit_buf **kb)
 	if (in->sri_sink == SR_SINK_MEMORY)
 		/* No more than there is memory for, until that has come. */
 		return in->sri_memory_nr >= in->sri_data_nr;
-	*kb = sink_claim(in);
+	*kb = sink_claim(conn, now);
 	return *kb != NULL;
 }
 
@@ -457,7 +468,7 @@ static ssize_t read_some(struct sr_conn *conn, m0_time_t now)
 	struct m0_net_kit_buf *kb;
 	m0_bcount_t            data_nr = 0;
 	size_t                 asked = SR_STAGE;
-	bool                   direct = direct_can(in, &kb);
+	bool                   direct = direct_can(conn, &kb, now);
 	ssize_t                nr;
 	int                    rc;
 

@@ -3,7 +3,9 @@
  * Calls of others: messages for machines, pieces for and of passive buffers.
  *
  * A passive buffer is for one connection from the first piece to the last, in
- * order, so that what two peers write to it does not mix.
+ * order, so that what two peers write to it does not mix. Another may begin anew
+ * when that one has gone, or has not moved a byte of it for a while; it writes
+ * no more then.
  */
 #include "xprt/sunrpc/sunrpc_internal.h"
 
@@ -132,6 +134,12 @@ static bool conn_lives(uint64_t nr)
 	return false;
 }
 
+static m0_time_t passive_until(m0_time_t now)
+{
+	return m0_time_add(now,
+			   M0_NET_BULK_SUNRPC_TIMEOUT_MS * M0_TIME_ONE_MSEC);
+}
+
 /* Is it this connection's turn, at this offset? Then it is from now on. */
 static bool passive_reserve(struct sr_passive *sp, const struct sr_conn *conn,
 			    uint64_t id, uint32_t offset, m0_time_t now)
@@ -147,8 +155,20 @@ static bool passive_reserve(struct sr_passive *sp, const struct sr_conn *conn,
 	sp->srp_id = id;
 	sp->srp_conn = conn->sc_nr;
 	sp->srp_offset = offset;
-	sp->srp_until = m0_time_add(now, M0_NET_BULK_SUNRPC_TIMEOUT_MS *
-						 M0_TIME_ONE_MSEC);
+	sp->srp_until = passive_until(now);
+	return true;
+}
+
+/* What a call that was found to be in turn still relies on, until it ends. */
+bool m0_sunrpc__passive_keep(const struct sr_conn  *conn,
+			     struct m0_net_kit_buf *kb, m0_time_t now)
+{
+	struct sr_buf     *sb = m0_net_kit_buf_pvt(kb);
+	struct sr_passive *sp = &sb->sb_passive;
+
+	if (sp->srp_id != conn->sc_in.sri_id || sp->srp_conn != conn->sc_nr)
+		return false;
+	sp->srp_until = passive_until(now);
 	return true;
 }
 
@@ -232,29 +252,40 @@ static void put_head(struct sr_conn *conn, m0_time_t now)
 	in->sri_sink = SR_SINK_BUFFER;
 }
 
-static int put_end(struct sr_in *in)
+/* The buffer is claimed. */
+static int put_take(struct sr_conn *conn, struct m0_net_kit_buf *kb,
+		    m0_time_t now)
 {
-	const struct sr_call_head *call = &in->sri_call;
+	const struct sr_call_head *call = &conn->sc_in.sri_call;
 	uint32_t                   end = call->sch_offset + call->sch_data_nr;
-	struct m0_net_kit_buf     *kb;
-	struct sr_buf             *sb;
+	struct sr_buf             *sb = m0_net_kit_buf_pvt(kb);
+	int                        rc = 0;
+
+	if (!m0_sunrpc__passive_keep(conn, kb, now))
+		rc = -ENOENT;
+	else
+		sb->sb_passive.srp_offset = end;
+	if (rc == 0 && end == call->sch_desc.sd_total)
+		m0_net_kit_done(kb, 0, end);
+	else
+		m0_net_kit_unclaim(kb);
+	return rc;
+}
+
+static int put_end(struct sr_conn *conn, m0_time_t now)
+{
+	struct sr_in          *in = &conn->sc_in;
+	struct m0_net_kit_buf *kb;
+	int                    rc = -ENOENT;
 
 	if (in->sri_rc != 0)
 		return in->sri_rc;
 	if (!m0_sunrpc__hold(in->sri_machine))
 		return -ENETUNREACH;
-	if (m0_net_kit_claim_id(in->sri_id, in->sri_qtype, &kb) != 0) {
-		m0_sunrpc__release(in->sri_machine);
-		return -ENOENT;
-	}
-	sb = m0_net_kit_buf_pvt(kb);
-	sb->sb_passive.srp_offset = end;
-	if (end == call->sch_desc.sd_total)
-		m0_net_kit_done(kb, 0, end);
-	else
-		m0_net_kit_unclaim(kb);
+	if (m0_net_kit_claim_id(in->sri_id, in->sri_qtype, &kb) == 0)
+		rc = put_take(conn, kb, now);
 	m0_sunrpc__release(in->sri_machine);
-	return 0;
+	return rc;
 }
 
 /* The piece goes with the reply, read from the buffer when that is sent. */
@@ -353,7 +384,7 @@ int m0_sunrpc__serve_end(struct sr_conn *conn, bool whole, m0_time_t now)
 	else if (in->sri_call.sch_proc == SR_MSG)
 		reply->srr_head.srh_rc = (uint32_t)-msg_end(in);
 	else if (in->sri_call.sch_proc == SR_PUT)
-		reply->srr_head.srh_rc = (uint32_t)-put_end(in);
+		reply->srr_head.srh_rc = (uint32_t)-put_end(conn, now);
 	else if (in->sri_call.sch_proc == SR_GET)
 		get_end(conn, reply, now);
 	reply_queue(conn, reply, now);

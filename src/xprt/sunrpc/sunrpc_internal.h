@@ -384,7 +384,10 @@ int m0_sunrpc__iov(const struct m0_bufvec *bv, m0_bindex_t offset,
 /** The head of a call has come: sets sink, and sri_rc. */
 void m0_sunrpc__serve_head(struct sr_conn *conn, m0_time_t now);
 /** All of a call has come; `whole`: as it should be. @retval <0 */
-int  m0_sunrpc__serve_end(struct sr_conn *conn, bool whole, m0_time_t now);
+int m0_sunrpc__serve_end(struct sr_conn *conn, bool whole, m0_time_t now);
+/** A claimed passive buffer is the connection's still, and for a while yet. */
+bool m0_sunrpc__passive_keep(const struct sr_conn  *conn,
+			     struct m0_net_kit_buf *kb, m0_time_t now);
 void m0_sunrpc__reply_sent(struct sr_conn *conn, struct sr_reply *reply,
 			   struct m0_net_kit_buf *kb);
 /** The buffer is not there any more, nothing was sent. */
