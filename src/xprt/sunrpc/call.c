@@ -96,18 +96,25 @@ static void call_fill(struct sr_call *call, struct m0_net_kit_buf *kb,
 	call->sca_out.sro_qtype = kb->nkb_buffer->nb_qtype;
 }
 
-/* After `pieces` time-outs the buffer ends, whatever the peer does. */
-static void deadline_set(struct m0_net_kit_buf *kb, const struct sr_call *call,
-			 uint32_t pieces)
+uint32_t m0_sunrpc__call_times(const struct sr_call *call)
+{
+	return call->sca_head.sch_proc == SR_MSG
+		       ? 1
+		       : 2 + call->sca_total / SR_PIECE_MAX;
+}
+
+/* Then the buffer ends, whatever the peer does. */
+static void deadline_set(struct m0_net_kit_buf *kb, const struct sr_call *call)
 {
 	uint32_t ms = __atomic_load_n(&call->sca_dom->sdm_timeout_ms,
 				      __ATOMIC_RELAXED);
 
-	m0_net_kit_deadline(
-		kb,
-		m0_time_add(m0_time_cached(),
-			    (m0_time_t)ms * pieces * M0_TIME_ONE_MSEC),
-		-ETIMEDOUT);
+	m0_net_kit_deadline(kb,
+			    m0_time_add(m0_time_cached(),
+					(m0_time_t)ms *
+						m0_sunrpc__call_times(call) *
+						M0_TIME_ONE_MSEC),
+			    -ETIMEDOUT);
 }
 
 void m0_sunrpc__send(struct m0_net_kit_buf *kb)
@@ -130,7 +137,7 @@ void m0_sunrpc__send(struct m0_net_kit_buf *kb)
 	(void)m0_sunrpc__ep(&call->sca_head.sch_to,
 			    m0_net_kit_ep_addr(kb->nkb_ep));
 	sb->sb_waits = true;
-	deadline_set(kb, call, 1);
+	deadline_set(kb, call);
 	call_post(call);
 }
 
@@ -184,7 +191,7 @@ void m0_sunrpc__bulk(struct m0_net_kit_buf        *kb,
 	if (m0_net_kit_claim(kb)) {
 		sb->sb_waits = true;
 		m0_net_kit_unclaim(kb);
-		deadline_set(kb, call, 2 + call->sca_total / SR_PIECE_MAX);
+		deadline_set(kb, call);
 		call_post(call);
 		call = NULL;
 	} else {

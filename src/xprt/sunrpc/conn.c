@@ -215,27 +215,9 @@ bool m0_sunrpc__conn_is_idle(const struct sr_conn *conn)
 	       m0_list_is_empty(&conn->sc_waiting);
 }
 
-static m0_time_t ms_of(const uint32_t *ms)
+static m0_time_t after_ms(m0_time_t since, uint64_t ms)
 {
-	return (m0_time_t)__atomic_load_n(ms, __ATOMIC_RELAXED) *
-	       M0_TIME_ONE_MSEC;
-}
-
-/* Whoever keeps the bytes moving may still owe an answer to a message. */
-static m0_time_t since_of(const struct sr_conn *conn)
-{
-	const struct m0_list_link *link = m0_list_first(&conn->sc_waiting);
-
-	if (conn->sc_bulk || link == NULL)
-		return conn->sc_moved;
-	return min64u(conn->sc_moved,
-		      container_of(link, const struct sr_call, sca_out.sro_link)
-			      ->sca_since);
-}
-
-static m0_time_t after_ms(m0_time_t since, uint32_t ms)
-{
-	return m0_time_add(since, (m0_time_t)ms * M0_TIME_ONE_MSEC);
+	return m0_time_add(since, ms * M0_TIME_ONE_MSEC);
 }
 
 /* Since when the reply waits whose turn it is. Pre: is_sending(). */
@@ -271,17 +253,35 @@ static m0_time_t caller_limit(const struct sr_conn *conn)
 	return limit;
 }
 
+/*
+ * Whoever keeps the bytes moving may still owe an answer. Those that have left
+ * first are asked: what comes later waits a little longer.
+ */
+static m0_time_t answer_limit(const struct sr_conn *conn, uint32_t ms)
+{
+	const struct m0_list_link *link = m0_list_first(&conn->sc_waiting);
+	const struct sr_call      *call;
+
+	if (link == NULL)
+		return M0_TIME_NEVER;
+	call = container_of(link, const struct sr_call, sca_out.sro_link);
+	return after_ms(call->sca_since,
+			(uint64_t)ms * m0_sunrpc__call_times(call));
+}
+
 /* When it has stood still for too long. */
 static m0_time_t conn_limit(const struct sr_conn *conn)
 {
 	const struct sr_dom *sd = conn->sc_dom;
+	uint32_t             ms;
 
 	if (sd == NULL)
 		return caller_limit(conn);
-	return m0_time_add(since_of(conn),
-			   ms_of(m0_sunrpc__conn_is_idle(conn)
-					 ? &sd->sdm_idle_ms
-					 : &sd->sdm_timeout_ms));
+	ms = __atomic_load_n(m0_sunrpc__conn_is_idle(conn)
+				     ? &sd->sdm_idle_ms
+				     : &sd->sdm_timeout_ms,
+			     __ATOMIC_RELAXED);
+	return min64u(after_ms(conn->sc_moved, ms), answer_limit(conn, ms));
 }
 
 /* A timer that is too early is set right when it has expired. */

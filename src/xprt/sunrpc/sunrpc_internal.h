@@ -404,6 +404,8 @@ void m0_sunrpc__call_sent(struct sr_conn *conn, struct sr_call *call,
 			  struct m0_net_kit_buf *kb, m0_time_t now);
 /** Ends it: tells the buffer, if that still waits. */
 void m0_sunrpc__call_end(struct sr_call *call, int rc, uint32_t nr);
+/** How many time-outs of its domain it has for an answer. */
+uint32_t m0_sunrpc__call_times(const struct sr_call *call);
 /** Takes up a posted call. */
 void m0_sunrpc__call_begin(struct sr_call *call, m0_time_t now);
 void m0_sunrpc__send(struct m0_net_kit_buf *kb);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What becomes of calls whose server does not do as it should.
+ */
+#include "unit/xprt/sunrpc/rig.h"
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+enum {
+	TICK = 2,
+	TIMEOUT = M0_NET_BULK_SUNRPC_TIMEOUT_MS,
+	PIECE = SR_PIECE_MAX
+};
+
+/* The buffer begins to be got, or put, from a peer's. */
+static void bulk_begin(enum sr_proc proc, uint32_t nr, uint64_t ms)
+{
+	const struct sr_ep     peer = { RIG_HOST, RIG_PORT, RIG_PEER_ID };
+	struct m0_net_kit_desc desc = {
+		.nks_qtype = proc == SR_GET ? M0_NET_QT_PASSIVE_BULK_SEND
+					    : M0_NET_QT_PASSIVE_BULK_RECV,
+		.nks_id = 1,
+		.nks_size = nr
+	};
+
+	m0_sunrpc__addr(&desc.nks_passive, &peer);
+	rig_arm(proc == SR_GET ? M0_NET_QT_ACTIVE_BULK_RECV
+			       : M0_NET_QT_ACTIVE_BULK_SEND,
+		nr);
+	m0_sunrpc__bulk(&rig.r_kb, &desc);
+	rig_run(ms);
+}
+
+/* All that the node sends; the identity of the first of it. */
+static uint32_t xid_read(int fd, uint64_t ms)
+{
+	static uint8_t bytes[2 * PIECE];
+	size_t         nr = 0;
+	ssize_t        got;
+	uint32_t       xid;
+
+	while ((got = rig_read(fd, bytes + nr, sizeof bytes - nr)) > 0) {
+		nr += (size_t)got;
+		rig_run(ms);
+	}
+	assert_true(nr >= 8);
+	memcpy(&xid, bytes + 4, 4);
+	return ntohl(xid);
+}
+
+static void answer_send(int fd, uint32_t xid, enum sr_proc proc, uint32_t rc)
+{
+	const struct sr_reply_head head = { .srh_xid = xid,
+					    .srh_verdict = SR_SUCCESS,
+					    .srh_proc = proc,
+					    .srh_rc = rc };
+	uint8_t                    bytes[SR_OUT_HEAD_MAX];
+	uint32_t nr = m0_sunrpc__reply_encode(bytes + 4, &head);
+	uint32_t mark = htonl(nr | 0x80000000);
+
+	memcpy(bytes, &mark, 4);
+	rig_write(fd, bytes, nr + 4, 0);
+}
+
+/*
+ * A server answers all but one call: that one does not stay for ever, nor does
+ * its machine.
+ */
+static void bulk_unanswered_is_given_up(void **state)
+{
+	int      fd = rig_server(true, 0);
+	uint32_t xid;
+	uint64_t ms;
+
+	(void)state;
+	bulk_begin(SR_GET, 2 * PIECE, 0);
+	xid = xid_read(fd, 0);
+	assert_int_equal(rig.r_refs_nr, 1);
+	/* As long as the buffer has: two pieces, and two more. */
+	for (ms = 9000; ms < 4 * TIMEOUT; ms += 9000) {
+		answer_send(fd, xid + 1000, SR_GET, 0);
+		rig_run(ms);
+		assert_int_equal(rig_conns_nr(), 1);
+	}
+	rig_run(4 * TIMEOUT + TICK);
+	assert_int_equal(rig_conns_nr(), 0);
+	assert_int_equal(rig.r_refs_nr, 0);
+	assert_int_equal(rig.r_done_nr, 1);
+	assert_int_equal(rig.r_status, -ETIMEDOUT);
+	(void)close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { RIG_CASE(
+		bulk_unanswered_is_given_up) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
