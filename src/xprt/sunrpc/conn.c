@@ -67,12 +67,16 @@ struct sr_conn *m0_sunrpc__conn_new(int fd, struct sr_dom *dom, m0_time_t now)
 	return conn;
 }
 
-/* A call of which nothing has left may go another way, once. */
+/*
+ * A call of which nothing has left may go another way, once; but not a piece
+ * after the first, which has to come as that did.
+ */
 static bool is_unsent(const struct sr_conn *conn, const struct sr_call *call,
 		      int rc)
 {
 	return rc == -ECONNRESET && !conn->sc_connecting &&
-	       !call->sca_out.sro_begun && !call->sca_retried;
+	       !call->sca_out.sro_begun && call->sca_done == 0 &&
+	       !call->sca_retried;
 }
 
 static void outs_end(struct sr_conn *conn, struct m0_list *outs, int rc)

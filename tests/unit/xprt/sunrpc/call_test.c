@@ -91,10 +91,32 @@ static void bulk_unanswered_is_given_up(void **state)
 	(void)close(fd);
 }
 
+/*
+ * The connection ends between two pieces: the buffer is that connection's, over
+ * another one the server would say that it is in use.
+ */
+static void piece_after_the_first_goes_no_other_way(void **state)
+{
+	int      fd = rig_server(true, 0);
+	uint32_t xid;
+
+	(void)state;
+	bulk_begin(SR_PUT, 2 * PIECE, 0);
+	xid = xid_read(fd, 0);
+	answer_send(fd, xid, SR_PUT, 0);
+	(void)close(fd);
+	rig_run(1);
+	assert_int_equal(m0_sunrpc__node.sn_stats.nss_conns_made_nr, 0);
+	assert_int_equal(rig.r_done_nr, 1);
+	assert_int_equal(rig.r_status, -ECONNRESET);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { RIG_CASE(
-		bulk_unanswered_is_given_up) };
+	const struct CMUnitTest tests[] = {
+		RIG_CASE(bulk_unanswered_is_given_up),
+		RIG_CASE(piece_after_the_first_goes_no_other_way)
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
