@@ -38,13 +38,15 @@
  *    -ENOBUFS: the receiver has no buffer; -EMSGSIZE on both sides: no buffer
  *    is large enough (or above 1 MiB: here alone); -ENETUNREACH: no machine is
  *    started there; -ECONNREFUSED, -EHOSTUNREACH, -ECONNRESET: errors of the
- *    network; -ETIMEDOUT: no answer in time. Once it has left, cancel and
+ *    network; -EPROTO: the peer does not keep to the protocol, be it that it
+ *    answers with a status that m0/sunrpc.x does not have for the call;
+ *    -ETIMEDOUT: no answer in time. Once it has left, cancel and
  *    nb_timeout wait for the answer, which says whether it was taken, at most
  *    as long as any message (m0_net_bulk_sunrpc_dom_timeout_set).
  *  - ACTIVE_*: the same, and -EINVAL not a descriptor; -EPERM wrong direction;
  *    -EACCES made for another initiator; -ENOENT the passive buffer is no
  *    longer queued, or another uses it; -EFBIG on both sides: the receiving
- *    buffer is too small; -EPROTO: the peer does not keep to the protocol.
+ *    buffer is too small.
  * Seed 000, "Sunrpc and in-memory bulk transport emulation".
  */
 #ifndef M0_SUNRPC_H

@@ -342,15 +342,25 @@ void m0_sunrpc__reply_head(struct sr_conn *conn)
 	in->sri_sink = SR_SINK_BUFFER;
 }
 
+/* Of m0/sunrpc.x: a peer does not make up what only this end can know. */
+static bool status_is_known(enum sr_proc proc, uint32_t rc)
+{
+	if (M0_IN(rc, (ENETUNREACH, EINVAL)))
+		return true;
+	if (proc == SR_MSG)
+		return M0_IN(rc, (ENOBUFS, EMSGSIZE));
+	return M0_IN(rc, (ENOENT, EPERM, EACCES, EFBIG));
+}
+
 static int reply_rc(const struct sr_in *in, bool whole)
 {
 	uint32_t rc = in->sri_reply.srh_rc;
 
 	if (in->sri_verdict != SR_SUCCESS || !whole)
 		return -EPROTO;
-	if (rc != 0)
-		return rc < 4096 ? -(int)rc : -EPROTO;
-	return in->sri_rc;
+	if (rc == 0)
+		return in->sri_rc;
+	return status_is_known(in->sri_reply.srh_proc, rc) ? -(int)rc : -EPROTO;
 }
 
 int m0_sunrpc__reply_end(struct sr_conn *conn, bool whole)

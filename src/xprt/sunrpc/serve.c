@@ -337,7 +337,8 @@ static int msg_take(struct sr_machine *sm, const struct sr_in *in)
 	if (m0_net_kit_machine_tm(machine)->ntm_state == M0_NET_TM_STARTED)
 		rc = m0_net_kit_msg_in(machine, &from, &flat, 0, nr);
 	m0_net_kit_leave(machine, &visit);
-	return rc;
+	/* m0/sunrpc.x has one word for both. */
+	return rc == -ENOMEM ? -ENOBUFS : rc;
 }
 
 static int msg_end(struct sr_in *in)

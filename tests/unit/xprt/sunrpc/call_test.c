@@ -111,11 +111,64 @@ static void piece_after_the_first_goes_no_other_way(void **state)
 	assert_int_equal(rig.r_status, -ECONNRESET);
 }
 
+/* The statuses that m0/sunrpc.x has. */
+static bool status_is_in(const uint32_t *table, uint32_t rc)
+{
+	while (*table != 0 && *table != rc)
+		++table;
+	return *table == rc;
+}
+
+/* Whatever the server answers, the buffer ends as m0/sunrpc.x allows. */
+static void statuses_are(int fd, enum sr_proc proc, const uint32_t *table)
+{
+	static const uint32_t strange[] = { 4095, 4096, 70000, 0xffffffff };
+	unsigned              i;
+	uint32_t              rc;
+
+	for (i = 1; i < 256 + ARRAY_SIZE(strange); ++i) {
+		rc = i < 256 ? i : strange[i - 256];
+		rig.r_done_nr = 0;
+		if (proc == SR_MSG) {
+			rig_arm(M0_NET_QT_MSG_SEND, 4);
+			m0_sunrpc__send(&rig.r_kb);
+			rig_run(0);
+		} else {
+			bulk_begin(proc, 4, 0);
+		}
+		answer_send(fd, xid_read(fd, 0), proc, rc);
+		rig_run(0);
+		assert_int_equal(rig.r_done_nr, 1);
+		assert_int_equal(rig.r_status,
+				 status_is_in(table, rc) ? -(int)rc : -EPROTO);
+	}
+}
+
+/* None that is ours to give, as -ECANCELED and -ETIMEDOUT are. */
+static void statuses_are_of_the_protocol(void **state)
+{
+	static const uint32_t msg[] = { ENETUNREACH, ENOBUFS, EMSGSIZE, EINVAL,
+					0 };
+	static const uint32_t bulk[] = { ENETUNREACH, ENOENT, EPERM, EACCES,
+					 EFBIG,       EINVAL, 0 };
+	int                   fd = rig_server(false, 0);
+
+	(void)state;
+	statuses_are(fd, SR_MSG, msg);
+	(void)close(fd);
+	rig_run(0);
+	fd = rig_server(true, 0);
+	statuses_are(fd, SR_GET, bulk);
+	statuses_are(fd, SR_PUT, bulk);
+	(void)close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_CASE(bulk_unanswered_is_given_up),
-		RIG_CASE(piece_after_the_first_goes_no_other_way)
+		RIG_CASE(piece_after_the_first_goes_no_other_way),
+		RIG_CASE(statuses_are_of_the_protocol)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,7 +192,6 @@ void m0_net_kit_deadline(struct m0_net_kit_buf *kb, m0_time_t deadline,
 	(void)status;
 }
 
-/* Nobody receives. */
 int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
 		      const struct m0_net_kit_addr *from,
 		      const struct m0_bufvec *data, m0_bindex_t offset,
@@ -203,7 +202,7 @@ int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
 	(void)data;
 	(void)offset;
 	(void)nr;
-	return -ENOBUFS;
+	return rig.r_msg_rc;
 }
 
 /* --------------------------------------------------------------- the node -- */
@@ -216,6 +215,7 @@ int rig_begin(void **state)
 	rig.r_machine.sm_ep = (struct sr_ep){ RIG_HOST, RIG_PORT, RIG_ID };
 	rig.r_dom.sdm_timeout_ms = M0_NET_BULK_SUNRPC_TIMEOUT_MS;
 	rig.r_dom.sdm_idle_ms = M0_NET_BULK_SUNRPC_IDLE_MS;
+	rig.r_msg_rc = -ENOBUFS;
 	m0_list_link_init(&rig.r_dom.sdm_link);
 	M0_SET0(&node->sn_stats);
 	assert_int_equal(m0_sunrpc__node_init(), 0);

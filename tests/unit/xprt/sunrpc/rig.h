@@ -40,6 +40,8 @@ struct rig {
 	unsigned    r_done_nr;
 	int32_t     r_status;
 	m0_bcount_t r_length;
+	/** What comes of a message that is received. */
+	int r_msg_rc;
 	/** References to the machine. */
 	int     r_refs_nr;
 	uint8_t r_bytes[RIG_BYTES_MAX];

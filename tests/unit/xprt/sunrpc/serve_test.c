@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Puts of two callers to one passive buffer: it is for one of them at a time,
- * whoever is slow.
+ * whoever is slow. What messages are answered.
  */
 #include "unit/xprt/sunrpc/rig.h"
 
@@ -181,6 +181,27 @@ static void put_taken_over_does_not_end(void **state)
 	(void)close(other);
 }
 
+/* The words are those of m0/sunrpc.x, which has none for memory. */
+static void message_without_memory_finds_no_buffer(void **state)
+{
+	const struct sr_ep        own = { RIG_HOST, RIG_PORT, RIG_ID };
+	const struct sr_ep        peer = { RIG_HOST, RIG_PORT, RIG_PEER_ID };
+	const struct sr_call_head head = { .sch_xid = 1,
+					   .sch_proc = SR_MSG,
+					   .sch_from = peer,
+					   .sch_to = own,
+					   .sch_data_nr = 4 };
+	int                       fd = rig_caller(0);
+	uint8_t                   bytes[SR_OUT_HEAD_MAX];
+
+	(void)state;
+	rig.r_msg_rc = -ENOMEM;
+	rig_write(fd, bytes, rig_call(bytes, &head), 0);
+	put_go_on(fd, 'a', 4, 0);
+	assert_int_equal(answer(fd), ENOBUFS);
+	(void)close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,7 +209,8 @@ int main(void)
 		RIG_CASE(put_has_its_time_between_pieces),
 		RIG_CASE(put_taken_over_writes_no_more),
 		RIG_CASE(put_taken_over_writes_no_more_at_its_place),
-		RIG_CASE(put_taken_over_does_not_end)
+		RIG_CASE(put_taken_over_does_not_end),
+		RIG_CASE(message_without_memory_finds_no_buffer)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
