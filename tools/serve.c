@@ -354,6 +354,7 @@ static void server_init(struct server *sv, const struct serve_args *args)
 	sv->sv_keep_ns = args->va_keep_ms * M0_TIME_ONE_MSEC;
 	m0_mutex_init(&sv->sv_lock);
 	m0_cond_init(&sv->sv_work_cond, &sv->sv_lock);
+	m0_cond_init(&sv->sv_ops_cond, &sv->sv_lock);
 	m0_cond_init(&sv->sv_gc_cond, &sv->sv_lock);
 	for (i = 0; i < UPLOAD_BUCKETS; ++i)
 		m0_list_init(&sv->sv_uploads[i]);
@@ -390,8 +391,10 @@ static void server_stop(struct server *sv)
 	if (sv->sv_machine_on)
 		m0_rpc_machine_stop(&sv->sv_machine, false);
 	serve_gc_stop(sv);
-	if (sv->sv_machine_on)
+	if (sv->sv_machine_on) {
+		serve_ops_wait(sv);
 		m0_rpc_machine_fini(&sv->sv_machine);
+	}
 	serve_work_stop(sv);
 	serve_uploads_free(sv);
 	if (sv->sv_dom.nd_xprt != NULL)
@@ -400,6 +403,7 @@ static void server_stop(struct server *sv)
 		store_close(sv);
 	serve_dir_close(&sv->sv_dir);
 	m0_cond_fini(&sv->sv_gc_cond);
+	m0_cond_fini(&sv->sv_ops_cond);
 	m0_cond_fini(&sv->sv_work_cond);
 	m0_mutex_fini(&sv->sv_lock);
 }

@@ -155,6 +155,9 @@ struct server {
 	struct m0_thread *sv_threads;
 	uint32_t          sv_threads_nr;
 	bool              sv_stopping;
+	/** Operations: each has an item of the machine's. */
+	uint32_t       sv_ops_nr;
+	struct m0_cond sv_ops_cond;
 	/** There may be garbage. */
 	struct m0_cond   sv_gc_cond;
 	struct m0_thread sv_gc_thread;
@@ -178,6 +181,9 @@ struct serve_op *serve_op_new(struct m0_rpc_item *item);
 /** Answers with op_rep, or rc if that is not 0, and ends the operation. */
 void serve_op_end(struct serve_op *op, int rc);
 void serve_op_free(struct serve_op *op);
+/** Until none is left: who was answered may not have ended. After the machine
+ * was stopped, before it is finalised. */
+void serve_ops_wait(struct server *sv);
 /** Answers a request with a reply; inside an update, too. */
 void serve_reply(struct m0_rpc_item *item, const struct obj_rep *rep);
 

@@ -155,6 +155,9 @@ struct serve_op *serve_op_new(struct m0_rpc_item *item)
 		m0_free(op);
 		return NULL;
 	}
+	m0_mutex_lock(&serve_server->sv_lock);
+	++serve_server->sv_ops_nr;
+	m0_mutex_unlock(&serve_server->sv_lock);
 	m0_rpc_item_get(item);
 	op->op_server = serve_server;
 	op->op_item = item;
@@ -164,17 +167,28 @@ struct serve_op *serve_op_new(struct m0_rpc_item *item)
 
 void serve_op_free(struct serve_op *op)
 {
-	struct server *sv = op->op_server;
+	struct server       *sv = op->op_server;
+	struct serve_upload *upload = op->op_upload;
 
 	if (op->op_nb != NULL)
 		buffer_put(sv, op->op_nb);
-	if (op->op_upload != NULL) {
-		m0_mutex_lock(&sv->sv_lock);
-		serve_upload_put(sv, op->op_upload);
-		m0_mutex_unlock(&sv->sv_lock);
-	}
 	m0_rpc_item_put(op->op_item);
 	m0_free(op);
+	m0_mutex_lock(&sv->sv_lock);
+	if (upload != NULL)
+		serve_upload_put(sv, upload);
+	/* Last: the machine may go now. */
+	if (--sv->sv_ops_nr == 0)
+		m0_cond_signal(&sv->sv_ops_cond);
+	m0_mutex_unlock(&sv->sv_lock);
+}
+
+void serve_ops_wait(struct server *sv)
+{
+	m0_mutex_lock(&sv->sv_lock);
+	while (sv->sv_ops_nr > 0)
+		m0_cond_wait(&sv->sv_ops_cond);
+	m0_mutex_unlock(&sv->sv_lock);
 }
 
 void serve_reply(struct m0_rpc_item *item, const struct obj_rep *rep)

@@ -14,12 +14,16 @@ import lnet
 class Server:
     """A running service, told of by its lines of JSON."""
 
-    def __init__(self, case, *options, directory=None, net=None):
+    def __init__(self, case, *options, directory=None, net=None, shim=None):
         self.case = case
         self.directory = directory or case.path('objects')
         os.makedirs(self.directory, exist_ok=True)
         self.options = (*(net or case.server_net()), *options)
         self.errors = case.path('serve.err')
+        self.env = dict(os.environ)
+        if shim is not None:
+            self.env.update(LD_PRELOAD=os.environ['SERVICE_SHIM'],
+                            SERVICE_SHIM_DIR=shim)
         self.child = None
         case.addCleanup(self.discard)
         self.start()
@@ -33,7 +37,7 @@ class Server:
                 [cli.COLIBRI, 'serve', '--json', *self.options,
                  self.directory],
                 stdout=subprocess.PIPE, stderr=errors,
-                stdin=subprocess.DEVNULL)
+                stdin=subprocess.DEVNULL, env=self.env)
         line = self.line()
         if not line:
             raise AssertionError(f'no service: {self.error_text()}')
@@ -110,6 +114,31 @@ class Case(cli.Case):
     def names(self, server, prefix=''):
         tree = self.json('ls', f'{server.ep}:{prefix}')
         return [entry['name'] for entry in tree['objects']]
+
+    def ask(self, server, *what):
+        """As no client does."""
+        child = self.start_asking(server, *what)
+        _, text = child.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(child.returncode, 0, text)
+
+    def start_asking(self, server, *what):
+        child = subprocess.Popen(
+            [os.environ['SERVICE_HOSTILE'], f'tcp({lnet.address(3)})',
+             str(self.port), server.ep, *what], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(child.stdin.close)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.stderr.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        return child
+
+    def shim(self):
+        """Makes the directory that says what is to fail."""
+        if 'SERVICE_SHIM' not in os.environ:
+            self.skipTest('a sanitizer is preloaded')
+        os.mkdir(self.path('shim'))
+        return self.path('shim')
 
     def data_files(self, server):
         """Names of files with data."""

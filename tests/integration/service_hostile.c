@@ -7,8 +7,8 @@
  *	PROGRAM NET PORT EP [WHAT]
  *
  * Without WHAT: the service was started with --object-max=64M. `full': it has a
- * small store. Ends with 0 if each question had the answer that is its own; else
- * says which had not.
+ * small store. `list': a list, in steps. Ends with 0 if each question had the
+ * answer that is its own; else says which had not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -359,6 +359,25 @@ static void full(void)
 	asks("room", OBJ_STAT, named("upload", 6), 0);
 }
 
+/* -------------------------------------------------------------- in steps -- */
+
+/* Says what it has come to, and goes on when it is told to. */
+static void step(const char *word)
+{
+	puts(word);
+	(void)fflush(stdout);
+	(void)getchar();
+}
+
+static void list(void)
+{
+	const struct obj_req all = { .orq_name_nr = 0 };
+
+	step("ready");
+	asks("all", OBJ_LIST, all, 0);
+	step("answered");
+}
+
 int main(int argc, char **argv)
 {
 	static struct obj_args args;
@@ -380,6 +399,8 @@ int main(int argc, char **argv)
 			wrong();
 		else if (strcmp(argv[4], "full") == 0)
 			full();
+		else if (strcmp(argv[4], "list") == 0)
+			list();
 	}
 	obj_client_close(&client);
 	return failures > 0 ? TOOL_FAILED : tool_fail_print(&fail, argv[0]);

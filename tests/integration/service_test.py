@@ -279,14 +279,6 @@ class Refuses(service.Case):
         result = self.run_client('ls', f'{ep}:', timeout='0.5')
         self.assert_refused(result, 1, ep, 'colibri serve')
 
-    def ask(self, server, *what):
-        """As no client does."""
-        result = subprocess.run(
-            [os.environ['SERVICE_HOSTILE'], f'tcp({lnet.address(3)})',
-             str(self.port), server.ep, *what], check=False,
-            stderr=subprocess.PIPE, timeout=cli.PATIENCE)
-        self.assertEqual(result.returncode, 0, result.stderr)
-
     def test_full_store_keeps_uploads_and_leaves_no_garbage(self):
         server = service.Server(self, '--store-max', '2M', '--sync', 'none')
         self.ask(server, 'full')

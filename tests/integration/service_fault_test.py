@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An object service on a disk, a clock and a scheduler that do their worst."""
+import os
+import random
+import signal
+
+import cli
+import service
+
+
+class Faults(service.Case):
+    def set(self, name, text=''):
+        """Makes something fail, in the shim."""
+        with open(self.path('shim', name), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    def unset(self, name):
+        os.unlink(self.path('shim', name))
+
+    def test_end_waits_for_who_was_answered(self):
+        server = service.Server(self, shim=self.shim())
+        child = self.start_asking(server, 'list')
+        self.assertEqual(child.stdout.readline(), b'ready\n')
+        self.set('slow')
+        child.stdin.write(b'\n')
+        child.stdin.flush()
+        self.assertEqual(child.stdout.readline(), b'answered\n')
+        # The request is still held by the store's thread.
+        server.child.send_signal(signal.SIGTERM)
+        self.assertIn(b'ended', server.line())
+        self.assertEqual(server.child.wait(cli.PATIENCE), 0,
+                         server.error_text())
+        self.unset('slow')
+
+
+if __name__ == '__main__':
+    cli.main()

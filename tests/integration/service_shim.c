@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a disk, a clock and a scheduler may do to `colibri serve', for
+ * LD_PRELOAD. Files in $SERVICE_SHIM_DIR say what, at any time:
+ *
+ *	fsync	fsync() fails with EIO
+ *	clock	holds seconds that the wall clock is ahead
+ *	slow	the store's thread sleeps whenever it frees memory
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* In place of the C library's. */
+#define SHIM __attribute__((visibility("default")))
+
+void __libc_free(void *at);
+
+/* Opens one of the files; -1: it is not there. */
+static int said(const char *name)
+{
+	const char *dir = getenv("SERVICE_SHIM_DIR");
+	char        path[4096];
+
+	if (dir == NULL)
+		return -1;
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int is_said(const char *name)
+{
+	int saved = errno;
+	int fd = said(name);
+
+	if (fd >= 0)
+		(void)close(fd);
+	errno = saved;
+	return fd >= 0;
+}
+
+SHIM int fsync(int fd)
+{
+	if (is_said("fsync")) {
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(SYS_fsync, fd);
+}
+
+SHIM int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int  rc = (int)syscall(SYS_clock_gettime, clock, ret);
+	int  fd = clock == CLOCK_REALTIME ? said("clock") : -1;
+	char text[32] = "";
+
+	if (fd >= 0) {
+		if (read(fd, text, sizeof text - 1) > 0)
+			ret->tv_sec += atol(text);
+		(void)close(fd);
+	}
+	return rc;
+}
+
+SHIM void free(void *at)
+{
+	const struct timespec nap = { .tv_nsec = 500000000 };
+	char                  name[16] = "";
+
+	(void)prctl(PR_GET_NAME, name);
+	if (strcmp(name, "m0-store") == 0 && is_said("slow"))
+		(void)nanosleep(&nap, NULL);
+	__libc_free(at);
+}
