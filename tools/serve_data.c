@@ -404,6 +404,19 @@ static int sums_check(const struct serve_op *op, const struct serve_file *file)
 	return rc;
 }
 
+/* The kernel tells of what it could not write once, and takes it for written
+ * from then on: it is to be sent again. */
+static int commit_sync(const struct serve_op *op, const struct serve_file *file)
+{
+	const struct serve_dir *dir = &op->op_server->sv_dir;
+	const uint8_t          *id = op->op_upload->su_file;
+	int                     rc = serve_file_sync(file, dir, id);
+
+	if (rc != 0)
+		(void)serve_file_forget(dir, id);
+	return rc;
+}
+
 static void commit_check(struct serve_op *op)
 {
 	struct server    *sv = op->op_server;
@@ -414,7 +427,7 @@ static void commit_check(struct serve_op *op)
 	if (rc == 0) {
 		rc = sums_check(op, &file);
 		if (rc == 0 && sv->sv_sync != SERVE_SYNC_NONE)
-			rc = serve_file_sync(&file, &sv->sv_dir, id);
+			rc = commit_sync(op, &file);
 		serve_file_close(&file);
 	}
 	if (rc == 0) {

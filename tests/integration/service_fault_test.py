@@ -32,6 +32,18 @@ class Faults(service.Case):
                          server.error_text())
         self.unset('slow')
 
+    def test_blocks_that_were_not_synced_are_sent_again(self):
+        server = service.Server(self, shim=self.shim())
+        src = self.make('src', random.Random(1).randbytes(3 << 20))
+        self.set('fsync')
+        result = self.run_client('put', src, f'{server.ep}:')
+        self.assert_refused(result, 1, 'Input/output error')
+        self.unset('fsync')
+        told = self.json('put', src, f'{server.ep}:')
+        self.assertEqual((told['same_bytes'], told['bytes']), (0, 3 << 20))
+        self.json('get', f'{server.ep}:src', self.path('back'))
+        self.assertEqual(self.read(self.path('back')), self.read(src))
+
 
 if __name__ == '__main__':
     cli.main()
