@@ -204,7 +204,9 @@ static void write_look(struct serve_op *op)
 		op->op_rep.orp_flags = OBJ_SAME;
 		serve_op_end(op, 0);
 	} else if (op->op_nb != NULL) {
-		write_fetch(op);
+		/* No twin: the upload was dropped, or its client would have it
+		 * that the fetch was cancelled, again and again. */
+		serve_op_end(op, -ENOENT);
 	} else {
 		serve_buffer(op, &write_fetch);
 	}

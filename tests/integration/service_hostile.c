@@ -7,11 +7,14 @@
  *	PROGRAM NET PORT EP [WHAT]
  *
  * Without WHAT: the service was started with --object-max=64M. `full': it has a
- * small store. `list': a list, in steps. Ends with 0 if each question had the
- * answer that is its own; else says which had not.
+ * small store. `list': a list, in steps. `cancelled': EP is of sunrpc. Ends with 0
+ * if each question had the answer that is its own; else says which had not.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "../../tools/obj_client.h"
 
@@ -359,6 +362,66 @@ static void full(void)
 	asks("room", OBJ_STAT, named("upload", 6), 0);
 }
 
+/* ------------------------------------------------------------ cancelled -- */
+
+enum {
+	/** Of a reply of sunrpc: the head of a record, and six words before
+	 * its status. */
+	STATUS_AT = 4 + 6 * 4,
+	REPLY = 1
+};
+
+static bool     lies;
+static unsigned lies_nr;
+
+static uint32_t word_at(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
+	       (uint32_t)at[2] << 8 | at[3];
+}
+
+/* In place of the C library's: says of what is not there that it was
+ * cancelled. */
+__attribute__((visibility("default"))) ssize_t sendmsg(int                  fd,
+						       const struct msghdr *msg,
+						       int flags)
+{
+	size_t   i;
+	uint8_t *at;
+
+	for (i = 0; lies && i < msg->msg_iovlen; ++i) {
+		at = msg->msg_iov[i].iov_base;
+		if (msg->msg_iov[i].iov_len >= STATUS_AT + 4 &&
+		    word_at(at + 8) == REPLY &&
+		    word_at(at + STATUS_AT) == ENOENT) {
+			at[STATUS_AT + 3] = ECANCELED;
+			++lies_nr;
+		}
+	}
+	return syscall(SYS_sendmsg, fd, msg, flags);
+}
+
+/* Over sunrpc the client says how a fetch ended: that does not make another. */
+static void cancelled(void)
+{
+	struct obj_req     upload = upload_of("cancelled");
+	struct obj_req     block = tail_of(&upload);
+	struct m0_rpc_raw *raw;
+	struct obj_rep     rep;
+	int                rc;
+
+	asks("begin", OBJ_BEGIN, upload, 0);
+	lies = true;
+	raw = withdrawn_post(block);
+	rc = m0_rpc_item_wait_for_reply(&raw->rr_item, M0_TIME_NEVER)
+		     ?: obj_reply_of(&raw->rr_item, &rep);
+	is("a fetch that the client cancels", rc, -ENOENT);
+	is("fetches of it", (int)lies_nr, 1);
+	lies = false;
+	m0_rpc_item_put(&raw->rr_item);
+	asks("end", OBJ_ABORT, upload, 0);
+}
+
 /* -------------------------------------------------------------- in steps -- */
 
 /* Says what it has come to, and goes on when it is told to. */
@@ -399,6 +462,8 @@ int main(int argc, char **argv)
 			wrong();
 		else if (strcmp(argv[4], "full") == 0)
 			full();
+		else if (strcmp(argv[4], "cancelled") == 0)
+			cancelled();
 		else if (strcmp(argv[4], "list") == 0)
 			list();
 	}

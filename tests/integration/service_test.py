@@ -300,6 +300,12 @@ class Refuses(service.Case):
         self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 0)
         self.assertEqual(server.stop()[0], 0)
 
+    def test_fetch_that_its_client_cancels(self):
+        server = service.Server(self, '--transport', 'sunrpc', '--ep',
+                                f'127.0.0.1:{self.port}:1', net=('--quiet',))
+        self.ask(server, 'cancelled')
+        self.assertEqual(server.stop()[0], 0)
+
     def test_lists_that_lie(self):
         ep = f'127.0.0.1:{self.port}:1'
         liar = subprocess.Popen([os.environ['SERVICE_LIAR'], ep],
