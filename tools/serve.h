@@ -73,6 +73,8 @@ int serve_file_sync(const struct serve_file *file, const struct serve_dir *dir,
 int serve_file_unlink(const struct serve_dir *dir, const uint8_t *id);
 /** Nothing of it counts as written any more. */
 int serve_file_forget(const struct serve_dir *dir, const uint8_t *id);
+/** When it was written to; 0: never. */
+uint64_t serve_file_mtime_ns(const struct serve_dir *dir, const uint8_t *id);
 
 /* ------------------------------------------------------------- uploads -- */
 
@@ -86,6 +88,8 @@ struct serve_upload {
 	uint8_t  su_file[OBJ_ID_BYTES];
 	uint64_t su_size;
 	uint32_t su_users;
+	/** When there was one. */
+	m0_time_t su_used;
 	/** Of these, those that write to the file now. */
 	uint32_t su_writers;
 	/** Operations that wait for data from clients' memory. */
@@ -187,7 +191,8 @@ void serve_ops_wait(struct server *sv);
 /** Answers a request with a reply; inside an update, too. */
 void serve_reply(struct m0_rpc_item *item, const struct obj_rep *rep);
 
-/* serve_upload.c; with the lock but for the last two. */
+/* serve_upload.c; with the lock but for the last two. One is added only inside
+ * a transaction that has its record. */
 struct serve_upload *serve_upload_find(struct server *sv,
 				       const uint8_t *source);
 /** @retval NULL  no memory, or too many. */
@@ -195,6 +200,10 @@ struct serve_upload *serve_upload_add(struct server *sv, const uint8_t *source,
 				      const uint8_t *file, uint64_t size);
 void serve_upload_drop(struct server *sv, struct serve_upload *upload);
 void serve_upload_put(struct server *sv, struct serve_upload *upload);
+/** Drops it if it is there and nobody has used it since `limit`.
+ * @return is it not there, or no more? */
+bool serve_upload_expire(struct server *sv, const uint8_t *source,
+			 m0_time_t limit);
 /** Who fetches the block at `offset`, or any, is to look again: it is there, or
  * no longer wanted, and nobody may offer it any more. */
 void serve_fetches_end(struct serve_upload *upload, uint64_t offset);
@@ -253,6 +262,8 @@ void serve_info_get(struct m0_rpc_tx *tx, struct obj_info *ret);
 /** After the store is there, before the machine: ends what a reboot broke. */
 int  serve_gc_start(struct server *sv);
 void serve_gc_stop(struct server *sv);
+/** Uploads that nobody has worked at for sv_keep_ns become garbage. */
+void serve_gc_expire(struct server *sv);
 /** There is some, in a transaction that may not be committed yet. */
 void serve_gc_due(struct server *sv);
 

@@ -129,6 +129,18 @@ int serve_file_forget(const struct serve_dir *dir, const uint8_t *id)
 	return 0;
 }
 
+uint64_t serve_file_mtime_ns(const struct serve_dir *dir, const uint8_t *id)
+{
+	char        name[FILE_NAME_MAX];
+	struct stat st;
+
+	file_name(name, id, "");
+	if (fstatat(dir->sd_data_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	return (uint64_t)st.st_mtim.tv_sec * M0_TIME_ONE_SECOND +
+	       (uint64_t)st.st_mtim.tv_nsec;
+}
+
 /* ------------------------------------------------------------- opening -- */
 
 /* A small file, as text; empty if there is none. */

@@ -13,7 +13,8 @@ enum {
 	BATCH = 256
 };
 
-/** How often old uploads are looked for, and how long garbage may lie. */
+/** How often old uploads are looked for, at least, and how long garbage may
+ * lie. */
 #define LOOK_NS   (30 * M0_TIME_ONE_SECOND)
 #define LINGER_NS (M0_TIME_ONE_SECOND / 5)
 
@@ -100,8 +101,24 @@ static int garbage_collect(struct server *sv)
 	return gone;
 }
 
-/* Uploads that have begun before `limit` become garbage. */
-static void uploads_expire(struct server *sv, uint64_t limit)
+/* Has nobody begun it, gone on with it, or written to it since? */
+static bool is_old(struct server *sv, const uint8_t *source,
+		   const struct obj_rep *record)
+{
+	uint64_t limit = wall_ns() - sv->sv_keep_ns;
+	bool     old;
+
+	if (record->orp_mtime_ns >= limit ||
+	    serve_file_mtime_ns(&sv->sv_dir, record->orp_id) >= limit)
+		return false;
+	m0_mutex_lock(&sv->sv_lock);
+	old = serve_upload_expire(sv, source,
+				  m0_time_sub(m0_time_now(), sv->sv_keep_ns));
+	m0_mutex_unlock(&sv->sv_lock);
+	return old;
+}
+
+void serve_gc_expire(struct server *sv)
 {
 	static const struct obj_info   zero;
 	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
@@ -117,7 +134,7 @@ static void uploads_expire(struct server *sv, uint64_t limit)
 	key_first(key, SERVE_KEY_UPLOAD);
 	while (rc == 0 && less.oin_uploads < BATCH &&
 	       upload_next(&tx, key, &record)) {
-		if (record.orp_mtime_ns >= limit)
+		if (!is_old(sv, key + 1, &record))
 			continue;
 		memcpy(file, record.orp_id, OBJ_ID_BYTES);
 		rc = serve_key_del(&tx, key, sizeof key);
@@ -153,6 +170,8 @@ static int uploads_forget(struct server *sv)
 
 static void gc_run(struct server *sv)
 {
+	uint64_t look_ns =
+		max64u(min64u(LOOK_NS, sv->sv_keep_ns / 4), LINGER_NS);
 	m0_time_t look = 0;
 	bool      more;
 
@@ -161,7 +180,7 @@ static void gc_run(struct server *sv)
 		if (!sv->sv_gc_due)
 			(void)m0_cond_timedwait(&sv->sv_gc_cond,
 						m0_time_add(m0_time_now(),
-							    LOOK_NS));
+							    look_ns));
 		if (sv->sv_gc_on) /* more may come meanwhile */
 			(void)m0_cond_timedwait(&sv->sv_gc_cond,
 						m0_time_add(m0_time_now(),
@@ -169,8 +188,8 @@ static void gc_run(struct server *sv)
 		sv->sv_gc_due = false;
 		m0_mutex_unlock(&sv->sv_lock);
 		if (m0_time_now() >= look) {
-			uploads_expire(sv, wall_ns() - sv->sv_keep_ns);
-			look = m0_time_add(m0_time_now(), LOOK_NS);
+			serve_gc_expire(sv);
+			look = m0_time_add(m0_time_now(), look_ns);
 		}
 		more = garbage_collect(sv) == BATCH;
 		m0_mutex_lock(&sv->sv_lock);

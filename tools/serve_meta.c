@@ -243,10 +243,13 @@ static void begin_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 	rc = rc == 0 || rc == -ENOENT ? serve_key_get(tx, key, nr, &there) : rc;
 	if (rc == 0 && there.orp_size == req.orq_count &&
 	    there.orp_name_nr == req.orq_name_nr &&
-	    memcmp(there.orp_name, req.orq_name, req.orq_name_nr) == 0)
+	    memcmp(there.orp_name, req.orq_name, req.orq_name_nr) == 0) {
 		rep.orp_flags = OBJ_RESUMED;
-	else if (rc == 0 || rc == -ENOENT)
+		there.orp_mtime_ns = wall_ns();
+		(void)serve_key_put(tx, key, nr, &there);
+	} else if (rc == 0 || rc == -ENOENT) {
 		rc = upload_make(tx, &req, key, nr, rc == 0 ? &there : NULL);
+	}
 	if (rc == 0)
 		serve_reply(item, &rep);
 	else

@@ -58,8 +58,22 @@ void serve_upload_drop(struct server *sv, struct serve_upload *upload)
 void serve_upload_put(struct server *sv, struct serve_upload *upload)
 {
 	(void)sv;
+	upload->su_used = m0_time_now();
 	if (--upload->su_users == 0 && upload->su_dropped)
 		upload_free(upload);
+}
+
+bool serve_upload_expire(struct server *sv, const uint8_t *source,
+			 m0_time_t limit)
+{
+	struct serve_upload *upload = serve_upload_find(sv, source);
+
+	if (upload == NULL)
+		return true;
+	if (upload->su_users > 0 || upload->su_used >= limit)
+		return false;
+	serve_upload_drop(sv, upload);
+	return true;
 }
 
 /* One that nobody uses goes: it can be looked up again. */
@@ -99,6 +113,7 @@ struct serve_upload *serve_upload_add(struct server *sv, const uint8_t *source,
 	memcpy(upload->su_source, source, OBJ_ID_BYTES);
 	memcpy(upload->su_file, file, OBJ_ID_BYTES);
 	upload->su_size = size;
+	upload->su_used = m0_time_now();
 	m0_list_link_init(&upload->su_link);
 	m0_list_init(&upload->su_fetches);
 	m0_list_add_tail(bucket_of(sv, source), &upload->su_link);
@@ -128,19 +143,29 @@ static void upload_take(struct serve_op *op, struct serve_upload *upload)
 	op->op_upload = upload;
 }
 
+/* Within the transaction: what ends the upload comes before it or behind it. */
 static int load_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 {
-	struct serve_op *op = container_of(job, struct serve_op, op_job);
-	uint8_t          key[OBJ_KEY_MAX];
-	struct obj_rep   record;
+	struct serve_op     *op = container_of(job, struct serve_op, op_job);
+	const uint8_t       *source = op->op_req.orq_id;
+	struct server       *sv = op->op_server;
+	struct serve_upload *upload;
+	uint8_t              key[OBJ_KEY_MAX];
+	struct obj_rep       record;
 
 	op->op_rc = serve_key_get(
-		tx, key, serve_id_key(key, SERVE_KEY_UPLOAD, op->op_req.orq_id),
-		&record);
-	if (op->op_rc == 0) {
-		op->op_rep.orp_size = record.orp_size;
-		memcpy(op->op_rep.orp_id, record.orp_id, OBJ_ID_BYTES);
-	}
+		tx, key, serve_id_key(key, SERVE_KEY_UPLOAD, source), &record);
+	if (op->op_rc != 0)
+		return 0;
+	m0_mutex_lock(&sv->sv_lock);
+	upload = serve_upload_find(sv, source);
+	if (upload == NULL)
+		upload = serve_upload_add(sv, source, record.orp_id,
+					  record.orp_size);
+	if (upload != NULL)
+		upload_take(op, upload);
+	m0_mutex_unlock(&sv->sv_lock);
+	op->op_rc = upload == NULL ? -EBUSY : 0;
 	return 0;
 }
 
@@ -148,27 +173,20 @@ static void load_done(struct m0_rpc_store_job *job, int rc)
 {
 	struct serve_op     *op = container_of(job, struct serve_op, op_job);
 	struct server       *sv = op->op_server;
-	struct serve_upload *upload = NULL;
+	struct serve_upload *upload = op->op_upload;
 
 	if (rc == 0)
 		rc = op->op_rc;
 	if (rc == 0) {
-		m0_mutex_lock(&sv->sv_lock);
-		upload = serve_upload_find(sv, op->op_req.orq_id);
-		if (upload == NULL)
-			upload = serve_upload_add(sv, op->op_req.orq_id,
-						  op->op_rep.orp_id,
-						  op->op_rep.orp_size);
-		if (upload != NULL)
-			upload_take(op, upload);
-		m0_mutex_unlock(&sv->sv_lock);
-		rc = upload == NULL ? -EBUSY : 0;
-	}
-	op->op_rep = (struct obj_rep){ .orp_flags = 0 };
-	if (rc != 0)
-		serve_op_end(op, rc);
-	else
 		op->op_next(op);
+		return;
+	}
+	/* The record may have been of this very transaction, which is lost. */
+	m0_mutex_lock(&sv->sv_lock);
+	if (upload != NULL && !upload->su_dropped)
+		serve_upload_drop(sv, upload);
+	m0_mutex_unlock(&sv->sv_lock);
+	serve_op_end(op, rc);
 }
 
 void serve_upload_get(struct serve_op *op, void (*next)(struct serve_op *op))

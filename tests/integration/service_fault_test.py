@@ -44,6 +44,22 @@ class Faults(service.Case):
         self.json('get', f'{server.ep}:src', self.path('back'))
         self.assertEqual(self.read(self.path('back')), self.read(src))
 
+    def test_upload_that_goes_on_is_kept(self):
+        server = service.Server(self, '--keep', '3600', shim=self.shim())
+        self.ask(server, 'begin goes on')
+        self.ask(server, 'begin was cut')
+        for minutes, name in ((50, 'begin goes on'), (100, '')):
+            server.kill()
+            self.set('clock', str(minutes * 60))
+            server.start()
+            if name:
+                self.ask(server, name)
+        # What both have written is old by now.
+        self.wait_until(lambda: len(self.data_files(server)) == 2,
+                        'upload stays')
+        self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 1)
+        self.ask(server, 'end goes on')
+
 
 if __name__ == '__main__':
     cli.main()

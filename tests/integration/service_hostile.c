@@ -7,8 +7,9 @@
  *	PROGRAM NET PORT EP [WHAT]
  *
  * Without WHAT: the service was started with --object-max=64M. `full': it has a
- * small store. `list': a list, in steps. `cancelled': EP is of sunrpc. Ends with 0
- * if each question had the answer that is its own; else says which had not.
+ * small store. `list': a list, in steps. `cancelled': EP is of sunrpc. `begin
+ * NAME', `end NAME': an upload, and that it will not be. Ends with 0 if each question had the
+ * answer that is its own; else says which had not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -371,6 +372,7 @@ enum {
 	REPLY = 1
 };
 
+/* From the start. */
 static bool     lies;
 static unsigned lies_nr;
 
@@ -395,7 +397,7 @@ __attribute__((visibility("default"))) ssize_t sendmsg(int                  fd,
 		    word_at(at + 8) == REPLY &&
 		    word_at(at + STATUS_AT) == ENOENT) {
 			at[STATUS_AT + 3] = ECANCELED;
-			++lies_nr;
+			__atomic_fetch_add(&lies_nr, 1, __ATOMIC_RELAXED);
 		}
 	}
 	return syscall(SYS_sendmsg, fd, msg, flags);
@@ -411,13 +413,12 @@ static void cancelled(void)
 	int                rc;
 
 	asks("begin", OBJ_BEGIN, upload, 0);
-	lies = true;
 	raw = withdrawn_post(block);
 	rc = m0_rpc_item_wait_for_reply(&raw->rr_item, M0_TIME_NEVER)
 		     ?: obj_reply_of(&raw->rr_item, &rep);
 	is("a fetch that the client cancels", rc, -ENOENT);
-	is("fetches of it", (int)lies_nr, 1);
-	lies = false;
+	is("fetches of it", (int)__atomic_load_n(&lies_nr, __ATOMIC_RELAXED),
+	   1);
 	m0_rpc_item_put(&raw->rr_item);
 	asks("end", OBJ_ABORT, upload, 0);
 }
@@ -430,6 +431,15 @@ static void step(const char *word)
 	puts(word);
 	(void)fflush(stdout);
 	(void)getchar();
+}
+
+/* Leaves an upload behind. */
+static void begin(const char *name)
+{
+	struct obj_req upload = upload_of(name);
+
+	asks(name, OBJ_BEGIN, upload, 0);
+	asks(name, OBJ_WRITE, tail_of(&upload), 0);
 }
 
 static void list(void)
@@ -450,6 +460,7 @@ int main(int argc, char **argv)
 
 	if (argc < 4 || argc > 5)
 		return TOOL_USAGE;
+	lies = argc == 5 && strcmp(argv[4], "cancelled") == 0;
 	obj_args_init(&args, argv[0], &fail);
 	(void)m0_lnet_cfg_networks(&args.oa_opts.nop_cfg, argv[1], NULL);
 	args.oa_opts.nop_cfg.lc_port = (uint16_t)atoi(argv[2]);
@@ -462,8 +473,12 @@ int main(int argc, char **argv)
 			wrong();
 		else if (strcmp(argv[4], "full") == 0)
 			full();
-		else if (strcmp(argv[4], "cancelled") == 0)
+		else if (lies)
 			cancelled();
+		else if (strncmp(argv[4], "begin ", 6) == 0)
+			begin(argv[4] + 6);
+		else if (strncmp(argv[4], "end ", 4) == 0)
+			asks("end", OBJ_ABORT, upload_of(argv[4] + 4), 0);
 		else if (strcmp(argv[4], "list") == 0)
 			list();
 	}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which uploads a service gives up. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../../tools/serve.h"
+
+#define KEEP_NS (60 * M0_TIME_ONE_SECOND)
+
+static struct server       sv;
+static struct m0_rpc_store store;
+static char                path[64];
+
+static void tx_begin(struct m0_rpc_tx *tx)
+{
+	assert_int_equal(store.rst_ops->rso_begin(&store, tx), 0);
+}
+
+static int up(void **state)
+{
+	int i;
+
+	(void)state;
+	M0_SET0(&sv);
+	m0_mutex_init(&sv.sv_lock);
+	m0_cond_init(&sv.sv_gc_cond, &sv.sv_lock);
+	for (i = 0; i < UPLOAD_BUCKETS; ++i)
+		m0_list_init(&sv.sv_uploads[i]);
+	assert_int_equal(m0_rpc_store_volatile_init(&store, 1 << 20), 0);
+	sv.sv_store = &store;
+	sv.sv_keep_ns = KEEP_NS;
+	snprintf(path, sizeof path, "serve_gc.XXXXXX");
+	assert_non_null(mkdtemp(path));
+	sv.sv_dir.sd_data_fd = open(path, O_RDONLY | O_DIRECTORY);
+	assert_true(sv.sv_dir.sd_data_fd >= 0);
+	serve_server = &sv;
+	return 0;
+}
+
+static int down(void **state)
+{
+	static const uint8_t id[OBJ_ID_BYTES] = { 'f' };
+
+	(void)state;
+	serve_uploads_free(&sv);
+	(void)serve_file_unlink(&sv.sv_dir, id);
+	(void)unlinkat(sv.sv_dir.sd_data_fd, "66", AT_REMOVEDIR);
+	(void)close(sv.sv_dir.sd_data_fd);
+	(void)rmdir(path);
+	m0_rpc_store_volatile_fini(&store);
+	m0_cond_fini(&sv.sv_gc_cond);
+	m0_mutex_fini(&sv.sv_lock);
+	return 0;
+}
+
+/* A record of an upload whose id is this letter, begun two minutes ago. */
+static void begun_long_ago(char id)
+{
+	struct obj_rep   record = { .orp_id = { 'f' }, .orp_size = OBJ_BLOCK };
+	const uint8_t    source[OBJ_ID_BYTES] = { (uint8_t)id };
+	uint8_t          key[OBJ_KEY_MAX];
+	struct timespec  now;
+	struct m0_rpc_tx tx;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	record.orp_mtime_ns = (uint64_t)now.tv_sec * M0_TIME_ONE_SECOND -
+			      2 * KEEP_NS;
+	tx_begin(&tx);
+	assert_int_equal(
+		serve_key_put(&tx, key,
+			      serve_id_key(key, SERVE_KEY_UPLOAD, source),
+			      &record),
+		0);
+	assert_int_equal(store.rst_ops->rso_commit(&tx), 0);
+}
+
+/* In memory, and last used so long ago. */
+static struct serve_upload *heard_of(char id, m0_time_t ago)
+{
+	const uint8_t        source[OBJ_ID_BYTES] = { (uint8_t)id };
+	const uint8_t        file[OBJ_ID_BYTES] = { 'f' };
+	struct serve_upload *upload =
+		serve_upload_add(&sv, source, file, OBJ_BLOCK);
+
+	assert_non_null(upload);
+	upload->su_used = m0_time_sub(m0_time_now(), ago);
+	return upload;
+}
+
+static bool is_there(enum serve_key letter, char id)
+{
+	const uint8_t       source[OBJ_ID_BYTES] = { (uint8_t)id };
+	uint8_t             key[OBJ_KEY_MAX];
+	struct m0_rpc_slice value;
+	struct m0_rpc_tx    tx;
+	int                 rc;
+
+	tx_begin(&tx);
+	rc = m0_rpc_tx_get(
+		&tx,
+		(struct m0_rpc_slice){ key, serve_id_key(key, letter, source) },
+		&value);
+	store.rst_ops->rso_abort(&tx);
+	return rc == 0;
+}
+
+/* It becomes garbage, and nobody may write to its file any more. */
+static void upload_that_nobody_uses_is_given_up(void **state)
+{
+	(void)state;
+	begun_long_ago('a');
+	begun_long_ago('b');
+	(void)heard_of('b', 2 * KEEP_NS);
+	serve_gc_expire(&sv);
+	assert_false(is_there(SERVE_KEY_UPLOAD, 'a'));
+	assert_false(is_there(SERVE_KEY_UPLOAD, 'b'));
+	assert_true(is_there(SERVE_KEY_GARBAGE, 'f'));
+	assert_int_equal(sv.sv_uploads_nr, 0);
+}
+
+/* However long ago it was begun: one that waits for a block, one that got one,
+ * one that got its last before this service was started. */
+static void upload_that_is_used_is_kept(void **state)
+{
+	const uint8_t        id[OBJ_ID_BYTES] = { 'f' };
+	struct serve_upload *upload = heard_of('a', 2 * KEEP_NS);
+	struct serve_file    file;
+
+	(void)state;
+	begun_long_ago('a');
+	begun_long_ago('b');
+	++upload->su_users;
+	(void)heard_of('b', 0);
+	serve_gc_expire(&sv);
+	assert_true(is_there(SERVE_KEY_UPLOAD, 'a'));
+	assert_true(is_there(SERVE_KEY_UPLOAD, 'b'));
+	assert_int_equal(sv.sv_uploads_nr, 2);
+	--upload->su_users;
+	begun_long_ago('c');
+	assert_int_equal(
+		serve_file_open(&file, &sv.sv_dir, id, O_RDWR | O_CREAT), 0);
+	serve_file_close(&file);
+	serve_gc_expire(&sv);
+	assert_true(is_there(SERVE_KEY_UPLOAD, 'c'));
+	assert_false(is_there(SERVE_KEY_GARBAGE, 'f'));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest cases[] = {
+		cmocka_unit_test_setup_teardown(
+			upload_that_nobody_uses_is_given_up, up, down),
+		cmocka_unit_test_setup_teardown(upload_that_is_used_is_kept, up,
+						down),
+	};
+
+	return cmocka_run_group_tests(cases, NULL, NULL);
+}
