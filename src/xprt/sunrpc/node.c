@@ -114,24 +114,49 @@ void m0_sunrpc__node_unlisten(void)
 	m0_sunrpc__node_wake();
 }
 
-void m0_sunrpc__node_register(const struct sr_ep *ep)
+/* ---------------------------------------------------------------- rpcbind -- */
+
+static bool rpcbind_is_asked_for(void)
 {
 	const char *asked = m0_os_env("M0_SUNRPC_RPCBIND");
 
-	if (asked == NULL || strcmp(asked, "1") != 0)
-		return;
-	node->sn_is_registered = true;
-	if (!m0_sunrpc__rpcbind_set(ep->se_host, ep->se_port))
-		m0_log(M0_LOG_WARN, "sunrpc: rpcbind does not take the "
-				    "registration; going on without");
+	return asked != NULL && strcmp(asked, "1") == 0;
 }
 
-void m0_sunrpc__node_unregister(void)
+/* What it was told last, port 0: nothing; under the lock, held meanwhile. */
+static struct m0_mutex rpcbind_lock = M0_MUTEX_SINIT;
+static struct sr_ep    rpcbind_told;
+
+static void rpcbind_tell(const struct sr_ep *own)
 {
-	if (node->sn_is_registered)
+	if (own->se_port == 0)
 		m0_sunrpc__rpcbind_unset();
-	node->sn_is_registered = false;
+	else if (!m0_sunrpc__rpcbind_set(own->se_host, own->se_port))
+		m0_log(M0_LOG_WARN, "sunrpc: rpcbind does not take the "
+				    "registration; going on without");
+	rpcbind_told = *own;
 }
+
+/*
+ * Whoever comes last tells it what there is by then, so that those who begin
+ * and end to listen may pass each other on their way here.
+ */
+void m0_sunrpc__node_rpcbind(void)
+{
+	struct sr_ep own = { .se_port = 0 };
+
+	m0_mutex_lock(&rpcbind_lock);
+	m0_mutex_lock(&node->sn_lock);
+	if (node->sn_is_bound && rpcbind_is_asked_for())
+		own = node->sn_own;
+	m0_mutex_unlock(&node->sn_lock);
+	if (own.se_host != rpcbind_told.se_host ||
+	    own.se_port != rpcbind_told.se_port)
+		rpcbind_tell(&own);
+	m0_mutex_unlock(&rpcbind_lock);
+}
+
+/* -------------------------------------------------------------- accepting -- */
 
 /* The listener may be closed by others: under the lock it is not. */
 static int accept_one(uint64_t *epoch)

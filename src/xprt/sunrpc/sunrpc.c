@@ -233,12 +233,12 @@ static int sunrpc_start(struct m0_net_kit_machine    *machine,
 			m0_sunrpc__node_unlisten();
 	}
 	m0_mutex_unlock(&node->sn_lock);
-	if (rc != 0)
-		return rc;
-	m0_sunrpc__addr(ret_own, &ep);
+	/* Also if it has come to nothing: it was to be seen meanwhile. */
 	if (first)
-		m0_sunrpc__node_register(&ep);
-	return 0;
+		m0_sunrpc__node_rpcbind();
+	if (rc == 0)
+		m0_sunrpc__addr(ret_own, &ep);
+	return rc;
 }
 
 /* Messages are refused by the machine's state, the rest goes on. */
@@ -260,7 +260,7 @@ static void sunrpc_leave(struct m0_net_kit_machine *machine)
 		m0_sunrpc__node_unlisten();
 	m0_mutex_unlock(&node->sn_lock);
 	if (last)
-		m0_sunrpc__node_unregister();
+		m0_sunrpc__node_rpcbind();
 	__atomic_store_n(&sm->sm_left, 1, __ATOMIC_SEQ_CST);
 	/* A copy, or a system call that does not block. */
 	while (__atomic_load_n(&sm->sm_users_nr, __ATOMIC_SEQ_CST) > 0)

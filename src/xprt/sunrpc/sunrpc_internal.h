@@ -143,7 +143,8 @@ uint32_t m0_sunrpc__reply_need(const uint8_t *bytes, uint32_t nr,
 bool m0_sunrpc__reply_decode(const uint8_t *bytes, uint32_t nr,
 			     struct sr_reply_head *ret);
 
-/** Makes this known to the host's rpcbind, or takes it back. May block. */
+/** Makes this known to the host's rpcbind, or takes it back. May block; one at
+ * a time. */
 bool m0_sunrpc__rpcbind_set(uint32_t host, uint32_t port);
 void m0_sunrpc__rpcbind_unset(void);
 
@@ -425,7 +426,6 @@ struct sr_node {
 	struct sr_ep      sn_own;
 	struct m0_loop_fd sn_listener;
 	bool              sn_is_bound;
-	bool              sn_is_registered;
 	/** Counts listeners: connections of earlier ones are closed. */
 	uint64_t        sn_epoch;
 	struct sr_call *sn_posted;
@@ -473,9 +473,11 @@ void      m0_sunrpc__node_unshare(const struct m0_net_xprt *xprt);
  */
 int  m0_sunrpc__node_listen(struct sr_ep *ep);
 void m0_sunrpc__node_unlisten(void);
-/** With rpcbind, if asked to. May block, no lock held. */
-void m0_sunrpc__node_register(const struct sr_ep *ep);
-void m0_sunrpc__node_unregister(void);
+/**
+ * Has rpcbind know where the process listens now, if asked to, or that it does
+ * not. May block, no lock held.
+ */
+void m0_sunrpc__node_rpcbind(void);
 /** Has the thread look. */
 void m0_sunrpc__node_wake(void);
 

@@ -339,8 +339,6 @@ bool m0_sunrpc__reply_decode(const uint8_t *bytes, uint32_t nr,
 
 /* --------------------------------------------------------------- rpcbind -- */
 
-static struct m0_mutex rpcbind_lock = M0_MUTEX_SINIT;
-
 bool m0_sunrpc__rpcbind_set(uint32_t host, uint32_t port)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET,
@@ -352,28 +350,21 @@ bool m0_sunrpc__rpcbind_set(uint32_t host, uint32_t port)
 	struct netconfig  *conf;
 	bool               ok;
 
-	m0_mutex_lock(&rpcbind_lock);
 	conf = getnetconfigent("tcp");
-	if (conf != NULL) {
-		(void)rpcb_unset(M0_SUNRPC_PROG, M0_SUNRPC_VERS, conf);
-		ok = rpcb_set(M0_SUNRPC_PROG, M0_SUNRPC_VERS, conf, &buf);
-		freenetconfigent(conf);
-	} else {
-		ok = false;
-	}
-	m0_mutex_unlock(&rpcbind_lock);
+	if (conf == NULL)
+		return false;
+	(void)rpcb_unset(M0_SUNRPC_PROG, M0_SUNRPC_VERS, conf);
+	ok = rpcb_set(M0_SUNRPC_PROG, M0_SUNRPC_VERS, conf, &buf);
+	freenetconfigent(conf);
 	return ok;
 }
 
 void m0_sunrpc__rpcbind_unset(void)
 {
-	struct netconfig *conf;
+	struct netconfig *conf = getnetconfigent("tcp");
 
-	m0_mutex_lock(&rpcbind_lock);
-	conf = getnetconfigent("tcp");
-	if (conf != NULL) {
-		(void)rpcb_unset(M0_SUNRPC_PROG, M0_SUNRPC_VERS, conf);
-		freenetconfigent(conf);
-	}
-	m0_mutex_unlock(&rpcbind_lock);
+	if (conf == NULL)
+		return;
+	(void)rpcb_unset(M0_SUNRPC_PROG, M0_SUNRPC_VERS, conf);
+	freenetconfigent(conf);
 }
