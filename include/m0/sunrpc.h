@@ -80,11 +80,15 @@ M0_EXTERN const struct m0_net_xprt m0_net_bulk_sunrpc_xprt;
 
 /**
  * How long what this domain sends waits for an answer, for each message and
- * each piece of bulk; of those added from now on. Pre: ms > 0.
+ * each piece of bulk. A buffer has the value of its add. Connections that are
+ * there follow when something moves on them next, or when their time by the old
+ * value is up: what waits on one ends with it, -ETIMEDOUT, if that is sooner.
+ * Pre: ms > 0.
  */
 M0_EXTERN void m0_net_bulk_sunrpc_dom_timeout_set(struct m0_net_domain *dom,
 						  uint32_t              ms);
-/** How long its connections stay without use. Of those made from now on. */
+/** How long its connections stay without use. Those that are there follow when
+ * something moves on them next, or when their time by the old value is up. */
 M0_EXTERN void m0_net_bulk_sunrpc_dom_idle_set(struct m0_net_domain *dom,
 					       uint32_t              ms);
 

@@ -163,12 +163,55 @@ static void statuses_are_of_the_protocol(void **state)
 	(void)close(fd);
 }
 
+/* A time-out that is lowered is that of what waits already, once it moves. */
+static void time_out_lowered_is_of_what_waits(void **state)
+{
+	int      fd = rig_server(false, 0);
+	uint32_t xid;
+
+	(void)state;
+	rig_arm(M0_NET_QT_MSG_SEND, 4);
+	m0_sunrpc__send(&rig.r_kb);
+	rig_run(0);
+	xid = xid_read(fd, 0);
+	rig.r_dom.sdm_timeout_ms = TIMEOUT / 2;
+	answer_send(fd, xid + 1000, SR_MSG, 0);
+	rig_run(TIMEOUT / 4);
+	assert_int_equal(rig.r_done_nr, 0);
+	rig_run(TIMEOUT / 2 + TICK);
+	assert_int_equal(rig.r_done_nr, 1);
+	assert_int_equal(rig.r_status, -ETIMEDOUT);
+	(void)close(fd);
+}
+
+/* So is the time that those may idle which are there. */
+static void idle_time_lowered_is_of_those_there(void **state)
+{
+	int fd = rig_server(false, 0);
+
+	(void)state;
+	answer_send(fd, 1, SR_MSG, 0);
+	rig_run(0);
+	rig.r_dom.sdm_idle_ms = 1000;
+	rig_run(1000 + TICK);
+	/* Its timer was set before. */
+	assert_int_equal(rig_conns_nr(), 1);
+	answer_send(fd, 1, SR_MSG, 0);
+	rig_run(2000);
+	assert_int_equal(rig_conns_nr(), 1);
+	rig_run(3000 + TICK);
+	assert_int_equal(rig_conns_nr(), 0);
+	(void)close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_CASE(bulk_unanswered_is_given_up),
 		RIG_CASE(piece_after_the_first_goes_no_other_way),
-		RIG_CASE(statuses_are_of_the_protocol)
+		RIG_CASE(statuses_are_of_the_protocol),
+		RIG_CASE(time_out_lowered_is_of_what_waits),
+		RIG_CASE(idle_time_lowered_is_of_those_there)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
