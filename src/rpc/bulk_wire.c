@@ -10,9 +10,8 @@ enum {
 	DESC_ALIGN = 8,
 	/** "M0W" and the version; a transport's begins otherwise. */
 	WAYS_MAGIC = 0x0157304d,
-	/** Magic, number of ways; of each: address, length, 0. */
-	WAYS_HEADER = 8,
-	WAY_HEADER = 16
+	/** Magic, number of ways. */
+	WAYS_HEADER = 8
 };
 
 static m0_bcount_t aligned(m0_bcount_t nr)
@@ -72,16 +71,26 @@ int64_t m0_rpc_bulk_desc_get(const void *bytes, m0_bcount_t nr,
 
 /* ------------------------------------------------------------- of ways -- */
 
+/* A way is written as a descriptor is, with its address for the bytes in use. */
+static struct m0_net_buf_desc_data way_data(const struct m0_rpc__bulk_way *way)
+{
+	return (struct m0_net_buf_desc_data){ .bdd_desc = way->bwy_desc,
+					      .bdd_used = way->bwy_at };
+}
+
 int m0_rpc__bulk_desc_join(const struct m0_rpc__bulk_way *ways, uint32_t nr,
 			   struct m0_net_buf_desc *ret)
 {
-	m0_bcount_t      size = WAYS_HEADER;
-	struct m0_cursor cur;
-	uint8_t         *bytes;
-	uint32_t         i;
+	struct m0_net_buf_desc_data way;
+	m0_bcount_t                 size = WAYS_HEADER;
+	struct m0_cursor            cur;
+	uint8_t                    *bytes;
+	uint32_t                    i;
 
-	for (i = 0; i < nr; ++i)
-		size += WAY_HEADER + aligned(ways[i].bwy_desc.nbd_len);
+	for (i = 0; i < nr; ++i) {
+		way = way_data(&ways[i]);
+		size += m0_rpc_bulk_desc_size(&way);
+	}
 	bytes = m0_alloc(size);
 	if (bytes == NULL)
 		return -ENOMEM;
@@ -89,14 +98,9 @@ int m0_rpc__bulk_desc_join(const struct m0_rpc__bulk_way *ways, uint32_t nr,
 	m0_cursor_put_le32(&cur, WAYS_MAGIC);
 	m0_cursor_put_le32(&cur, nr);
 	for (i = 0; i < nr; ++i) {
-		const struct m0_net_buf_desc *desc = &ways[i].bwy_desc;
-
-		m0_cursor_put_le64(&cur, ways[i].bwy_at);
-		m0_cursor_put_le32(&cur, desc->nbd_len);
-		m0_cursor_put_le32(&cur, 0);
-		/* The rest is 0. */
-		memcpy(m0_cursor_skip(&cur, aligned(desc->nbd_len)),
-		       desc->nbd_data, desc->nbd_len);
+		way = way_data(&ways[i]);
+		(void)m0_cursor_skip(&cur,
+				     m0_rpc_bulk_desc_put(cur.cu_at, &way));
 	}
 	ret->nbd_len = (uint32_t)size;
 	ret->nbd_data = bytes;
@@ -106,15 +110,16 @@ int m0_rpc__bulk_desc_join(const struct m0_rpc__bulk_way *ways, uint32_t nr,
 static bool way_get(struct m0_cursor *cur, m0_bcount_t max,
 		    struct m0_rpc__bulk_way *ret)
 {
-	uint32_t zero;
+	struct m0_net_buf_desc_data way;
+	int64_t                     nr;
 
-	ret->bwy_at = m0_cursor_get_le64(cur);
-	ret->bwy_desc.nbd_len = m0_cursor_get_le32(cur);
-	zero = m0_cursor_get_le32(cur);
-	ret->bwy_desc.nbd_data =
-		m0_cursor_skip(cur, aligned(ret->bwy_desc.nbd_len));
-	return m0_cursor_is_ok(cur) && zero == 0 && ret->bwy_desc.nbd_len > 0 &&
-	       ret->bwy_desc.nbd_len <= max;
+	nr = m0_rpc_bulk_desc_get(cur->cu_at, m0_cursor_left(cur), &way);
+	if (nr < 0 || way.bdd_desc.nbd_len > max)
+		return false;
+	(void)m0_cursor_skip(cur, (size_t)nr);
+	ret->bwy_at = way.bdd_used;
+	ret->bwy_desc = way.bdd_desc;
+	return true;
 }
 
 int m0_rpc__bulk_desc_part(const struct m0_net_buf_desc *desc, m0_bcount_t max,

@@ -291,6 +291,21 @@ RT_CASE(withdrawn)
 	down();
 }
 
+/* Sets the last byte of the second of two ways, and makes it padding. */
+static void last_way_pad(uint8_t *desc)
+{
+	uint8_t *way = desc + 8;
+	uint8_t *end;
+
+	CF_EQ(desc[4], 2, "two ways");
+	way += 16 + (way[8] + 7) / 8 * 8;
+	CF_TRUE(way[8] > 8 && way[9] == 0, "a small descriptor");
+	end = way + 16 + (way[8] + 7) / 8 * 8;
+	if (way[8] % 8 == 0)
+		--way[8];
+	end[-1] = 1;
+}
+
 /* What a peer may say of ways: an error each, nothing is begun. */
 RT_CASE(lies)
 {
@@ -315,6 +330,11 @@ RT_CASE(lies)
 		CF_EQ(rt_post(deal->dl_item), 0, "post");
 		rt_deal_ends(deal, -EPROTO);
 	}
+	/* Padding of the second way, which no one would try. */
+	deal = rt_deal_new(c, 4 * KIB, true, i);
+	last_way_pad(deal->dl_body + desc_at);
+	CF_EQ(rt_post(deal->dl_item), 0, "post");
+	rt_deal_ends(deal, -EPROTO);
 	/* One way that is none, and no other: the others are gone on. */
 	deal = rt_deal_new(c, 4 * KIB, true, i);
 	deal->dl_body[desc_at + 24 + 20] ^= 1;
