@@ -72,8 +72,9 @@ M0_EXTERN int m0_rpc_machine_map_del(struct m0_rpc_machine *machine,
  * several it takes each for the one it is. Its own links are spread over its
  * addresses; one that finds no answer tries the next. Bytes of further
  * addresses are moved by a thread of the library also if the machine is inline;
- * m0_rpc_machine_progress() and _fd() cover them. Blocks; any time between init
- * and stop; not from a callback.
+ * m0_rpc_machine_progress() and _fd() cover them. If the pool of receive buffers
+ * is the machine's own it grows by twice the length of the queue. Blocks; any
+ * time between init and stop, which waits for it; not from a callback.
  * @param ep_addr  as m0_rpc_machine_init().
  * @retval -ENOSPC  M0_RPC_LINKS_MAX are there. @retval -ESHUTDOWN
  * @retval <0       as m0_rpc_machine_init(); nothing has changed.
@@ -81,9 +82,12 @@ M0_EXTERN int m0_rpc_machine_map_del(struct m0_rpc_machine *machine,
 M0_EXTERN int m0_rpc_machine_link_add(struct m0_rpc_machine *machine,
 				      const char            *ep_addr);
 /**
- * Takes one that was added. Peers see that link die. Blocks.
+ * Takes one that was added. Peers see that link die. Blocks, as above. Its
+ * buffers are given back, those that items hold when the next one is taken. What
+ * stays until the machine is finalised is its transfer machine, stopped, to which
+ * items and end points may refer: a few KiB.
  * @param ep_addr  as m0_rpc_machine_link_addr() says it.
- * @retval -ENOENT  none such, or the machine's first.
+ * @retval -ENOENT  none such, or the machine's first. @retval -ESHUTDOWN
  */
 M0_EXTERN int m0_rpc_machine_link_del(struct m0_rpc_machine *machine,
 				      const char            *ep_addr);

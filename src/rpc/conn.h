@@ -204,8 +204,8 @@ struct m0_rpc__rail {
 	struct m0_clink rrl_clink;
 	/** It was. Atomic. */
 	uint32_t rrl_pends;
-	/** Stopped; it waits for the machine's end. */
-	struct m0_rpc__rail *rrl_next;
+	/** In rml_rails_stopping, rml_rails_gone. */
+	struct m0_list_link rrl_link;
 };
 
 /** The `i`-th modulo their number. */
@@ -225,7 +225,11 @@ struct m0_net_transfer_mc *m0_rpc__at_find(struct m0_rpc__machine *m,
 struct m0_rpc__machine *m0_rpc__machine_of(struct m0_net_transfer_mc *tm);
 /** Delivers what has come there. */
 void m0_rpc__rails_deliver(struct m0_rpc__machine *m);
-/** An application's thread; the machine's own address still moves. */
+/** Somebody adds one or takes one; who waits is told when nobody does. Any
+ * thread. */
+bool m0_rpc__rails_are_changed(const struct m0_rpc__machine *m);
+/** An application's thread; the machine's own address still moves, and nobody
+ * changes them. */
 void m0_rpc__rails_stop(struct m0_rpc__machine *m);
 void m0_rpc__rails_fini(struct m0_rpc__machine *m);
 

@@ -186,7 +186,8 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	m0_time_t               next;
 
 	m->rml_now = now;
-	if (M0_UNLIKELY(m->rml_rails_nr > 0 || m->rml_rails_gone != NULL))
+	if (M0_UNLIKELY(m->rml_rails_nr > 0 ||
+			!m0_list_is_empty(&m->rml_rails_stopping)))
 		m0_rpc__rails_deliver(m);
 	timers_run(m);
 	if (has_work(m))
@@ -255,6 +256,8 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_list_init(&m->rml_places);
 	m0_mutex_init(&m->rml_places_lock);
 	m0_mutex_init(&m->rml_rails_lock);
+	m0_list_init(&m->rml_rails_stopping);
+	m0_list_init(&m->rml_rails_gone);
 	m0_rpc__bulks_init(&m->rml_bulks);
 	m0_hash_init(&m->rml_clients);
 	m0_mutex_init(&m->rml_stats_lock);
@@ -273,6 +276,8 @@ static void parts_fini(struct m0_rpc__machine *m)
 	m0_hash_fini(&m->rml_clients);
 	m0_rpc__places_fini(m);
 	m0_rpc__bulks_fini(&m->rml_bulks);
+	m0_list_fini(&m->rml_rails_gone);
+	m0_list_fini(&m->rml_rails_stopping);
 	m0_mutex_fini(&m->rml_rails_lock);
 	m0_list_fini(&m->rml_conns);
 	m0_hash_fini(&m->rml_sessions);
@@ -485,7 +490,8 @@ static bool is_quiet(void *arg)
 	struct m0_rpc__machine *m = arg;
 
 	return __atomic_load_n(&m->rml_phase, __ATOMIC_ACQUIRE) ==
-	       M0_RPC__QUIET;
+		       M0_RPC__QUIET &&
+	       !m0_rpc__rails_are_changed(m);
 }
 
 /* In inline mode somebody has to deliver the last events. */
@@ -505,7 +511,10 @@ void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 	struct m0_rpc__machine *m = machine->rm_lib;
 
 	M0_PRE(!m0_rpc__is_here(m));
+	/* Who changes addresses has begun before it, or does not begin. */
+	m0_mutex_lock(&m->rml_rails_lock);
 	__atomic_store_n(&m->rml_stops, 1, __ATOMIC_SEQ_CST);
+	m0_mutex_unlock(&m->rml_rails_lock);
 	m0_rpc__do(m, stop_begin, &abort);
 	(void)m0_rpc__wait(m, is_quiet, m, M0_TIME_NEVER);
 	/* The threads of stores and pools, which told it the last things. */

@@ -130,8 +130,10 @@ static bool pends_cb(struct m0_clink *clink)
 
 static void rail_deliver(struct m0_rpc__rail *rail)
 {
-	if (__atomic_exchange_n(&rail->rrl_pends, 0, __ATOMIC_SEQ_CST) == 0)
+	/* Looked at in each step. */
+	if (__atomic_load_n(&rail->rrl_pends, __ATOMIC_SEQ_CST) == 0)
 		return;
+	(void)__atomic_exchange_n(&rail->rrl_pends, 0, __ATOMIC_SEQ_CST);
 	m0_net_buffer_event_deliver_all(&rail->rrl_tm);
 	m0_net_buffer_event_notify(&rail->rrl_tm, &rail->rrl_chan);
 }
@@ -143,8 +145,8 @@ void m0_rpc__rails_deliver(struct m0_rpc__machine *m)
 
 	for (i = 0; i < m->rml_rails_nr; ++i)
 		rail_deliver(m->rml_rails[i]);
-	/* Until it is stopped. */
-	for (rail = m->rml_rails_gone; rail != NULL; rail = rail->rrl_next)
+	m0_list_for_each_entry(&m->rml_rails_stopping, rail,
+			       struct m0_rpc__rail, rrl_link)
 		rail_deliver(rail);
 }
 
@@ -152,6 +154,7 @@ void m0_rpc__rails_deliver(struct m0_rpc__machine *m)
 
 static void rail_free(struct m0_rpc__rail *rail)
 {
+	m0_list_link_fini(&rail->rrl_link);
 	m0_clink_cleanup(&rail->rrl_clink);
 	m0_clink_fini(&rail->rrl_clink);
 	m0_chan_fini_lock(&rail->rrl_chan);
@@ -169,6 +172,7 @@ static struct m0_rpc__rail *rail_new(struct m0_rpc__machine *m)
 		return NULL;
 	rail->rrl_machine = m;
 	rail->rrl_tm.ntm_callbacks = &tm_callbacks;
+	m0_list_link_init(&rail->rrl_link);
 	m0_semaphore_init(&rail->rrl_sem, 0);
 	m0_mutex_init(&rail->rrl_lock);
 	m0_chan_init(&rail->rrl_chan, &rail->rrl_lock);
@@ -177,29 +181,54 @@ static struct m0_rpc__rail *rail_new(struct m0_rpc__machine *m)
 	return rail;
 }
 
+static void pool_prune(struct m0_rpc__machine *m)
+{
+	while (m->rml_pool_spare_nr > 0 && m0_net_buffer_pool_prune(m->rml_pool))
+		--m->rml_pool_spare_nr;
+}
+
 /* The machine's own pool gets buffers for it. */
 static int pool_grow(struct m0_rpc__machine *m)
 {
 	uint32_t nr = 2 * m->rml_queue_len;
-	int      got;
+	uint32_t spare_nr;
+	uint32_t got;
 
 	if (m->rml_pool != &m->rml_pool_own)
 		return 0;
 	m0_net_buffer_pool_lock(m->rml_pool);
-	got = m0_net_buffer_pool_provision(m->rml_pool, nr);
+	spare_nr = (uint32_t)min64u(m->rml_pool_spare_nr, nr);
+	got = spare_nr + (uint32_t)m0_net_buffer_pool_provision(m->rml_pool,
+								nr - spare_nr);
+	m->rml_pool_spare_nr -= spare_nr;
+	if (got < nr) {
+		m->rml_pool_spare_nr += got;
+		pool_prune(m);
+	}
 	m0_net_buffer_pool_unlock(m->rml_pool);
-	return got < (int)nr ? -ENOMEM : 0;
+	return got < nr ? -ENOMEM : 0;
+}
+
+/* Gives as many back; those in use when another one goes. */
+static void pool_shrink(struct m0_rpc__machine *m)
+{
+	if (m->rml_pool != &m->rml_pool_own)
+		return;
+	m0_net_buffer_pool_lock(m->rml_pool);
+	m->rml_pool_spare_nr += 2 * m->rml_queue_len;
+	pool_prune(m);
+	m0_net_buffer_pool_unlock(m->rml_pool);
 }
 
 static int rail_start(struct m0_rpc__rail *rail, const char *ep_addr)
 {
 	struct m0_rpc__machine    *m = rail->rrl_machine;
 	struct m0_net_transfer_mc *tm = &rail->rrl_tm;
-	int                        rc = pool_grow(m);
+	int                        rc;
 
 	if (m->rml_cfg.rc_spin_ns != M0_TIME_NEVER)
 		m0_net_tm_spin_set(tm, m->rml_cfg.rc_spin_ns);
-	rc = rc ?: m0_net_buffer_event_deliver_synchronously(tm);
+	rc = m0_net_buffer_event_deliver_synchronously(tm);
 	m0_net_tm_colour_set(tm, m->rml_colour);
 	rc = rc
 		     ?: m0_net_tm_pool_attach(tm, m->rml_pool,
@@ -245,25 +274,67 @@ static void place_give(struct m0_rpc__machine *m)
 	m0_mutex_unlock(&m->rml_rails_lock);
 }
 
-static int rail_add(struct m0_rpc__machine *m, const char *ep_addr)
+static int rail_up(struct m0_rpc__rail *rail, const char *ep_addr)
 {
-	struct m0_rpc__rail *rail = rail_new(m);
-	int                  rc;
+	struct m0_rpc__machine *m = rail->rrl_machine;
+	int                     rc = m0_net_tm_init(&rail->rrl_tm, m->rml_dom);
 
-	if (rail == NULL)
-		return -ENOMEM;
-	rc = m0_net_tm_init(&rail->rrl_tm, m->rml_dom);
+	if (rc != 0)
+		return rc;
+	rc = pool_grow(m);
 	if (rc == 0) {
 		rc = rail_start(rail, ep_addr);
 		if (rc != 0)
-			(void)m0_net_tm_fini(&rail->rrl_tm);
+			pool_shrink(m);
 	}
-	if (rc != 0) {
+	if (rc != 0)
+		(void)m0_net_tm_fini(&rail->rrl_tm);
+	return rc;
+}
+
+static int rail_add(struct m0_rpc__machine *m, const char *ep_addr)
+{
+	struct m0_rpc__rail *rail;
+	int                  rc;
+
+	if (!place_take(m))
+		return -ENOSPC;
+	rail = rail_new(m);
+	rc = rail != NULL ? rail_up(rail, ep_addr) : -ENOMEM;
+	if (rc == 0) {
+		m0_rpc__do(m, add_do, rail);
+		return 0;
+	}
+	if (rail != NULL)
 		rail_free(rail);
-		return rc;
-	}
-	m0_rpc__do(m, add_do, rail);
-	return 0;
+	place_give(m);
+	return rc;
+}
+
+/* The machine does not stop before users_leave(). */
+static int users_enter(struct m0_rpc__machine *m)
+{
+	int rc = 0;
+
+	m0_mutex_lock(&m->rml_rails_lock);
+	if (__atomic_load_n(&m->rml_stops, __ATOMIC_SEQ_CST))
+		rc = -ESHUTDOWN;
+	else
+		(void)__atomic_add_fetch(&m->rml_rails_users_nr, 1,
+					 __ATOMIC_SEQ_CST);
+	m0_mutex_unlock(&m->rml_rails_lock);
+	return rc;
+}
+
+static void users_leave(struct m0_rpc__machine *m, void *arg)
+{
+	(void)arg;
+	(void)__atomic_sub_fetch(&m->rml_rails_users_nr, 1, __ATOMIC_SEQ_CST);
+}
+
+bool m0_rpc__rails_are_changed(const struct m0_rpc__machine *m)
+{
+	return __atomic_load_n(&m->rml_rails_users_nr, __ATOMIC_SEQ_CST) > 0;
 }
 
 int m0_rpc_machine_link_add(struct m0_rpc_machine *machine, const char *ep_addr)
@@ -272,13 +343,11 @@ int m0_rpc_machine_link_add(struct m0_rpc_machine *machine, const char *ep_addr)
 	int                     rc;
 
 	M0_PRE(!m0_rpc__is_here(m));
-	if (__atomic_load_n(&m->rml_stops, __ATOMIC_SEQ_CST))
-		return -ESHUTDOWN;
-	if (!place_take(m))
-		return -ENOSPC;
-	rc = rail_add(m, ep_addr);
+	rc = users_enter(m);
 	if (rc != 0)
-		place_give(m);
+		return rc;
+	rc = rail_add(m, ep_addr);
+	m0_rpc__do(m, users_leave, NULL);
 	return rc;
 }
 
@@ -318,11 +387,14 @@ static void rail_fini(struct m0_rpc__rail *rail)
 void m0_rpc__rails_fini(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__rail *rail;
+	struct m0_rpc__rail *next;
 
 	while (m->rml_rails_nr > 0)
 		rail_fini(m->rml_rails[--m->rml_rails_nr]);
-	while ((rail = m->rml_rails_gone) != NULL) {
-		m->rml_rails_gone = rail->rrl_next;
+	M0_PRE(m0_list_is_empty(&m->rml_rails_stopping));
+	m0_list_for_each_entry_safe(&m->rml_rails_gone, rail, next,
+				    struct m0_rpc__rail, rrl_link) {
+		m0_list_del(&rail->rrl_link);
 		rail_fini(rail);
 	}
 }
@@ -351,29 +423,48 @@ static void del_do(struct m0_rpc__machine *m, void *arg)
 		--m->rml_rails_taken;
 		for (--i; i < m->rml_rails_nr; ++i)
 			m->rml_rails[i] = m->rml_rails[i + 1];
-		take->tkg_rail->rrl_next = m->rml_rails_gone;
-		m->rml_rails_gone = take->tkg_rail;
 	}
 	m0_mutex_unlock(&m->rml_rails_lock);
 	if (take->tkg_rail == NULL)
 		return;
+	/* What ends there is delivered still. */
+	m0_list_add_tail(&m->rml_rails_stopping, &take->tkg_rail->rrl_link);
 	m->rml_held_max -= m->rml_queue_len;
 	m0_rpc__links_from(m, &take->tkg_rail->rrl_tm);
+}
+
+static void stopped_do(struct m0_rpc__machine *m, void *arg)
+{
+	struct m0_rpc__rail *rail = arg;
+
+	m0_list_move_tail(&m->rml_rails_gone, &rail->rrl_link);
+}
+
+static int rail_del(struct m0_rpc__machine *m, const char *ep_addr)
+{
+	struct taking take = { .tkg_addr = ep_addr };
+
+	m0_rpc__do(m, del_do, &take);
+	if (take.tkg_rail == NULL)
+		return -ENOENT;
+	rail_stop(take.tkg_rail);
+	m0_rpc__do(m, stopped_do, take.tkg_rail);
+	pool_shrink(m);
+	return 0;
 }
 
 int m0_rpc_machine_link_del(struct m0_rpc_machine *machine, const char *ep_addr)
 {
 	struct m0_rpc__machine *m = machine->rm_lib;
-	struct taking           take = { .tkg_addr = ep_addr };
+	int                     rc;
 
 	M0_PRE(!m0_rpc__is_here(m));
-	if (__atomic_load_n(&m->rml_stops, __ATOMIC_SEQ_CST))
-		return -ESHUTDOWN;
-	m0_rpc__do(m, del_do, &take);
-	if (take.tkg_rail == NULL)
-		return -ENOENT;
-	rail_stop(take.tkg_rail);
-	return 0;
+	rc = users_enter(m);
+	if (rc != 0)
+		return rc;
+	rc = rail_del(m, ep_addr);
+	m0_rpc__do(m, users_leave, NULL);
+	return rc;
 }
 
 int m0_rpc_machine_link_addr(struct m0_rpc_machine *machine, uint32_t i,

@@ -205,6 +205,9 @@ struct m0_rpc__machine {
 	/** Receive buffers. */
 	struct m0_net_buffer_pool *rml_pool;
 	struct m0_net_buffer_pool  rml_pool_own;
+	/** Buffers of that for addresses that went, which were in use then. Under
+	 * its lock. */
+	uint32_t rml_pool_spare_nr;
 	uint32_t                   rml_colour;
 	uint32_t                   rml_queue_len;
 	uint32_t                   rml_held_max;
@@ -229,8 +232,14 @@ struct m0_rpc__machine {
 	uint32_t             rml_rails_nr;
 	/** With those being started. Under the lock. */
 	uint32_t             rml_rails_taken;
-	struct m0_rpc__rail *rml_rails_gone;
-	struct m0_mutex      rml_rails_lock;
+	/** By rrl_link: that are being stopped; that were, and wait for the
+	 * machine's end. The machine's thread's. */
+	struct m0_list  rml_rails_stopping;
+	struct m0_list  rml_rails_gone;
+	struct m0_mutex rml_rails_lock;
+	/** Threads that add or take one: the machine stops after them. Atomic,
+	 * raised under the lock. */
+	uint32_t rml_rails_users_nr;
 	struct m0_rpc__bulks rml_bulks;
 
 	/* As a server. */
