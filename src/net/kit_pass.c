@@ -177,8 +177,7 @@ void kit_wakers_wait(struct m0_net_kit_machine *m)
 {
 	M0_PRE(m->nkm_closed);
 	/* A system call of another thread's is all that is waited for. */
-	while (__atomic_load_n(&m->nkm_wakers_nr, __ATOMIC_ACQUIRE) > 0)
-		;
+	m0_os_zero_wait(&m->nkm_wakers_nr);
 }
 
 /* Posts, but refuses nothing: a machine's lock may be held. */

@@ -6,6 +6,11 @@
 #include "base/hooks.h"
 #include "os/os_internal.h"
 
+/* About as long as what does not block takes on another processor. */
+enum {
+	ZERO_SPINS_NR = 1000
+};
+
 const struct m0_os_ops m0_os_real = {
 	.oo_now = m0_os__now,
 	.oo_wall = m0_os__wall,
@@ -54,6 +59,17 @@ unsigned m0_os_cpus_nr(void)
 		__atomic_store_n(&known, nr, __ATOMIC_RELAXED);
 	}
 	return nr;
+}
+
+void m0_os_zero_wait(const uint32_t *nr)
+{
+	unsigned i;
+
+	for (i = 0; __atomic_load_n(nr, __ATOMIC_SEQ_CST) != 0; ++i)
+		if (i < ZERO_SPINS_NR)
+			m0_os__pause();
+		else
+			(void)sched_yield();
 }
 
 bool m0_os_cpus_valid(const struct m0_bitmap *cpus)

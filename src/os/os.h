@@ -205,6 +205,12 @@ const char *m0_os_env(const char *name);
 /** Number of processors this process may run on, at least 1. */
 unsigned m0_os_cpus_nr(void);
 
+/**
+ * Until *nr is 0: of threads that are on their way out of something that does not
+ * block. Spins, then lets others run.
+ */
+void m0_os_zero_wait(const uint32_t *nr);
+
 /** Does the set name a processor of this machine? */
 bool m0_os_cpus_valid(const struct m0_bitmap *cpus);
 

@@ -77,8 +77,7 @@ int m0_rpc__call_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 
 void m0_rpc__wakers_wait(const struct m0_rpc__machine *m)
 {
-	while (__atomic_load_n(&m->rml_wakers_nr, __ATOMIC_ACQUIRE) != 0)
-		;
+	m0_os_zero_wait(&m->rml_wakers_nr);
 }
 
 bool m0_rpc__calls_wait(const struct m0_rpc__machine *m)

@@ -3,7 +3,6 @@
  * The sunrpc transport: its table, its addresses, and the machines of the
  * process by address.
  */
-#include <sched.h>
 #include <stdio.h>
 
 #include "xprt/sunrpc/sunrpc_internal.h"
@@ -263,8 +262,7 @@ static void sunrpc_leave(struct m0_net_kit_machine *machine)
 		m0_sunrpc__node_rpcbind();
 	__atomic_store_n(&sm->sm_left, 1, __ATOMIC_SEQ_CST);
 	/* A copy, or a system call that does not block. */
-	while (__atomic_load_n(&sm->sm_users_nr, __ATOMIC_SEQ_CST) > 0)
-		sched_yield();
+	m0_os_zero_wait(&sm->sm_users_nr);
 }
 
 /* ------------------------------------------------------------ operations -- */

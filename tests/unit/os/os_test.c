@@ -53,6 +53,49 @@ static void os_cpus_valid_looks_at_machine(void **state)
 	m0_bitmap_fini(&map);
 }
 
+enum {
+	LEAVING_NR = 100000
+};
+
+static uint32_t            busy_nr;
+static uint32_t            leaving;
+static struct m0_semaphore entered;
+
+static void leave_late(int unused)
+{
+	(void)unused;
+	m0_semaphore_up(&entered);
+	/* Longer than spins are; no time is waited for. */
+	while (__atomic_add_fetch(&leaving, 1, __ATOMIC_RELAXED) < LEAVING_NR)
+		;
+	__atomic_sub_fetch(&busy_nr, 1, __ATOMIC_RELEASE);
+}
+
+/* Who waits goes on when the last one has left, not before. */
+static void os_zero_wait_ends_with_the_last(void **state)
+{
+	struct m0_thread thread[3] = {};
+	unsigned         i;
+
+	(void)state;
+	m0_os_zero_wait(&busy_nr);
+	m0_semaphore_init(&entered, 0);
+	busy_nr = ARRAY_SIZE(thread);
+	for (i = 0; i < ARRAY_SIZE(thread); ++i)
+		assert_int_equal(M0_THREAD_INIT(&thread[i], int, NULL,
+						&leave_late, 0, "leave"),
+				 0);
+	m0_semaphore_down(&entered);
+	m0_os_zero_wait(&busy_nr);
+	assert_int_equal(busy_nr, 0);
+	assert_true(leaving >= LEAVING_NR);
+	for (i = 0; i < ARRAY_SIZE(thread); ++i) {
+		m0_thread_join(&thread[i]);
+		m0_thread_fini(&thread[i]);
+	}
+	m0_semaphore_fini(&entered);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -60,6 +103,7 @@ int main(void)
 		cmocka_unit_test(os_real_table_is_complete),
 		cmocka_unit_test(os_hooks_are_installed),
 		cmocka_unit_test(os_cpus_valid_looks_at_machine),
+		cmocka_unit_test(os_zero_wait_ends_with_the_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
