@@ -70,20 +70,18 @@ struct m0_rpc__bulk_spares {
 	/** By bit, that are in a queue: 0 is the first, 1 bsp_nb[0]. */
 	uint32_t bsp_queued;
 	/** Over one of them, with so many bytes. */
-	bool                       bsp_moved;
-	m0_bcount_t                bsp_moved_bytes;
-	int32_t                    bsp_rc;
-	struct m0_net_transfer_mc *bsp_tm[M0_RPC_BULK_WAYS_MAX];
-	struct m0_net_buffer       bsp_nb[M0_RPC_BULK_WAYS_MAX - 1];
+	bool                 bsp_moved;
+	m0_bcount_t          bsp_moved_bytes;
+	int32_t              bsp_rc;
+	struct m0_net_buffer bsp_nb[M0_RPC_BULK_WAYS_MAX - 1];
 };
 
 /** How a buffer may be moved. */
 struct m0_rpc__bulk_ways {
 	uint32_t bws_nr;
 	/** By bit: that were tried. */
-	uint32_t                   bws_tried;
-	uint32_t                   bws_now;
-	struct m0_net_transfer_mc *bws_tm;
+	uint32_t bws_tried;
+	uint32_t bws_now;
 	/** Of those not tried the best: m0_rpc__at() of its address. */
 	uint64_t bws_want;
 	/** The first error. */

@@ -60,7 +60,6 @@ int m0_rpc__bulk_spares_add(struct m0_rpc_bulk_buf   *rbuf,
 
 	for (i = 0; i <= spares->bsp_nr; ++i) {
 		offer_at(rbuf, i)->nb_timeout = expires;
-		spares->bsp_tm[i] = ways[i].way_tm;
 		rc = m0_net_buffer_add(offer_at(rbuf, i), ways[i].way_tm);
 		if (rc == 0)
 			spares->bsp_queued |= 1U << i;
@@ -73,12 +72,14 @@ int m0_rpc__bulk_spares_add(struct m0_rpc_bulk_buf   *rbuf,
 void m0_rpc__bulk_spares_del(struct m0_rpc_bulk_buf *rbuf)
 {
 	const struct m0_rpc__bulk_spares *spares = rbuf->bb_spares;
+	struct m0_net_buffer             *nb;
 	uint32_t                          i;
 
-	for (i = 0; i <= spares->bsp_nr; ++i)
+	for (i = 0; i <= spares->bsp_nr; ++i) {
+		nb = offer_at(rbuf, i);
 		if (spares->bsp_queued & 1U << i)
-			(void)m0_net_buffer_del(offer_at(rbuf, i),
-						spares->bsp_tm[i]);
+			(void)m0_net_buffer_del(nb, nb->nb_tm);
+	}
 }
 
 bool m0_rpc__bulk_spare_ended(struct m0_rpc_bulk         *rb,
@@ -193,7 +194,8 @@ static void way_rc_note(struct m0_rpc__bulk_ways *ways, int rc)
 }
 
 static int way_add(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
-		   const struct m0_net_buf_desc *desc)
+		   const struct m0_net_buf_desc *desc,
+		   struct m0_net_transfer_mc    *tm)
 {
 	struct m0_net_buffer *nb = rbuf->bb_nbuf;
 	int                   rc;
@@ -205,7 +207,7 @@ static int way_add(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 	nb->nb_length = rbuf->bb_filled;
 	nb->nb_ep = NULL;
 	nb->nb_timeout = rb->rb_expires;
-	return m0_net_buffer_add(nb, rbuf->bb_ways->bws_tm);
+	return m0_net_buffer_add(nb, tm);
 }
 
 int m0_rpc__bulk_way_begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
@@ -218,10 +220,10 @@ int m0_rpc__bulk_way_begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 	while ((i = way_next(ways)) < ways->bws_nr) {
 		ways->bws_tried |= 1U << i;
 		ways->bws_now = i;
-		ways->bws_tm = m0_rpc__at_find(rb->rb_machine->rm_lib,
-					       ways->bws_way[i].bwy_at)
-				       ?: tm;
-		rc = way_add(rb, rbuf, &ways->bws_way[i].bwy_desc);
+		rc = way_add(rb, rbuf, &ways->bws_way[i].bwy_desc,
+			     m0_rpc__at_find(rb->rb_machine->rm_lib,
+					     ways->bws_way[i].bwy_at)
+				     ?: tm);
 		if (rc == 0)
 			return 0;
 		way_rc_note(ways, rc);
