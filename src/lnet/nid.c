@@ -24,15 +24,9 @@ static uint32_t nid_head(const struct m0_lnet_nid *nid)
 	       nid->ln_num;
 }
 
-/* A public function may be replaced at run time, so it is not inlined. */
-static bool is_any(const struct m0_lnet_nid *nid)
-{
-	return nid->ln_type == M0_LNET_TYPE_ANY;
-}
-
 bool m0_lnet_nid_is_any(const struct m0_lnet_nid *nid)
 {
-	return is_any(nid);
+	return nid->ln_type == M0_LNET_TYPE_ANY;
 }
 
 bool m0_lnet_nid_is_lo(const struct m0_lnet_nid *nid)
@@ -42,7 +36,7 @@ bool m0_lnet_nid_is_lo(const struct m0_lnet_nid *nid)
 
 bool m0_lnet_nid_is_nid4(const struct m0_lnet_nid *nid)
 {
-	return nid->ln_size == 0 && !is_any(nid);
+	return nid->ln_size == 0 && !m0_lnet_nid_is_any(nid);
 }
 
 /*
@@ -62,10 +56,10 @@ inline bool m0_lnet_nid_eq(const struct m0_lnet_nid *left,
 	__builtin_memcpy(r, right, sizeof r);
 	/* The other members of ANY mean nothing. */
 	if (l[0] != r[0])
-		return is_any(left) && is_any(right);
+		return m0_lnet_nid_is_any(left) && m0_lnet_nid_is_any(right);
 	__builtin_memcpy(&lend, (const char *)left + sizeof l, sizeof lend);
 	__builtin_memcpy(&rend, (const char *)right + sizeof r, sizeof rend);
-	return ((l[1] ^ r[1]) | (lend ^ rend)) == 0 || is_any(left);
+	return ((l[1] ^ r[1]) | (lend ^ rend)) == 0 || m0_lnet_nid_is_any(left);
 }
 
 int m0_lnet_nid_cmp(const struct m0_lnet_nid *left,
@@ -92,7 +86,7 @@ uint32_t m0_lnet_nid_hash(const struct m0_lnet_nid *nid)
 
 uint32_t m0_lnet_nid_net(const struct m0_lnet_nid *nid)
 {
-	if (is_any(nid))
+	if (m0_lnet_nid_is_any(nid))
 		return M0_LNET_NET_ANY;
 	return m0_lnet_net(nid->ln_type, nid->ln_num);
 }
@@ -130,7 +124,7 @@ uint64_t m0_lnet_nid_to4(const struct m0_lnet_nid *nid)
 {
 	struct m0_cursor cur;
 
-	if (is_any(nid))
+	if (m0_lnet_nid_is_any(nid))
 		return M0_LNET_NID4_ANY;
 	M0_PRE(nid->ln_size == 0);
 	m0_cursor_init_const(&cur, nid->ln_addr, ADDR4_BYTES);
