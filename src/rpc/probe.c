@@ -234,19 +234,25 @@ void m0_rpc__links_from(struct m0_rpc__machine          *m,
 	}
 }
 
+/* Round and round. */
+static struct m0_rpc__link *link_after(const struct m0_rpc__link *link)
+{
+	struct m0_list      *links = &link->lnk_conn->rcx_links;
+	struct m0_list_link *next = m0_list_next(links, &link->lnk_link);
+
+	return container_of(next ?: m0_list_first(links), struct m0_rpc__link,
+			    lnk_link);
+}
+
 /* A handshake is on its way, and no link is known to be good: tries the next. */
 static void main_turn(struct m0_rpc__conn *conn)
 {
 	struct m0_rpc__link *old = conn->rcx_main;
 	struct m0_rpc__link *link = old;
-	struct m0_list_link *next;
 
 	conn->rcx_note_at = conn->rcx_machine->rml_now;
 	do {
-		next = link->lnk_link.ll_next;
-		if (next == &conn->rcx_links.l_head)
-			next = m0_list_first(&conn->rcx_links);
-		link = container_of(next, struct m0_rpc__link, lnk_link);
+		link = link_after(link);
 	} while (link != old && m0_rpc__link_take(link) != 0);
 	if (link == old)
 		return;
