@@ -210,19 +210,25 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	return next;
 }
 
+void m0_rpc__tm_state(const struct m0_net_tm_event *ev,
+		      struct m0_semaphore *sem, int32_t *failed_rc)
+{
+	if (ev->nte_type != M0_NET_TEV_STATE_CHANGE)
+		return;
+	if (ev->nte_next_state == M0_NET_TM_FAILED)
+		*failed_rc = ev->nte_status;
+	if (M0_IN(ev->nte_next_state,
+		  (M0_NET_TM_STARTED, M0_NET_TM_STOPPED, M0_NET_TM_FAILED)))
+		m0_semaphore_up(sem);
+}
+
 static void tm_event(const struct m0_net_tm_event *ev)
 {
 	struct m0_rpc_machine *machine =
 		container_of(ev->nte_tm, struct m0_rpc_machine, rm_tm);
 	struct m0_rpc__machine *m = machine->rm_lib;
 
-	if (ev->nte_type != M0_NET_TEV_STATE_CHANGE)
-		return;
-	if (ev->nte_next_state == M0_NET_TM_FAILED)
-		m->rml_failed_rc = ev->nte_status;
-	if (M0_IN(ev->nte_next_state,
-		  (M0_NET_TM_STARTED, M0_NET_TM_STOPPED, M0_NET_TM_FAILED)))
-		m0_semaphore_up(&m->rml_state_sem);
+	m0_rpc__tm_state(ev, &m->rml_state_sem, &m->rml_failed_rc);
 }
 
 static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =

@@ -12,13 +12,7 @@ static void tm_event(const struct m0_net_tm_event *ev)
 	struct m0_rpc__rail *rail =
 		container_of(ev->nte_tm, struct m0_rpc__rail, rrl_tm);
 
-	if (ev->nte_type != M0_NET_TEV_STATE_CHANGE)
-		return;
-	if (ev->nte_next_state == M0_NET_TM_FAILED)
-		rail->rrl_failed_rc = ev->nte_status;
-	if (M0_IN(ev->nte_next_state,
-		  (M0_NET_TM_STARTED, M0_NET_TM_STOPPED, M0_NET_TM_FAILED)))
-		m0_semaphore_up(&rail->rrl_sem);
+	m0_rpc__tm_state(ev, &rail->rrl_sem, &rail->rrl_failed_rc);
 }
 
 static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =

@@ -315,6 +315,10 @@ static inline uint32_t m0_rpc__session_state(
 
 /** May be told to stop: looks whether it is quiet. The step's end. */
 void m0_rpc__machine_drain(struct m0_rpc__machine *m);
+/** An event of one of its transfer machines: whether it has started, stopped or
+ * failed, and why. */
+void m0_rpc__tm_state(const struct m0_net_tm_event *ev,
+		      struct m0_semaphore *sem, int32_t *failed_rc);
 
 /* ---------------------------------------------------------------- type.c -- */
 
