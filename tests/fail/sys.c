@@ -163,55 +163,43 @@ ssize_t __wrap_send(int fd, const void *buf, size_t nr, int flags);
 ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
 
+/* What the call comes to that is due: an error, or one byte. */
+static ssize_t bytes_fail(int fd, void *get, const void *put, int flags)
+{
+	ssize_t rc = -1;
+
+	if (the_err == SYS_SHORT)
+		rc = get != NULL ? __real_recv(fd, get, 1, flags)
+				 : __real_send(fd, put, 1, flags);
+	edge_again(fd);
+	if (the_err != SYS_SHORT)
+		errno = the_err;
+	return rc;
+}
+
 ssize_t __wrap_recv(int fd, void *buf, size_t nr, int flags)
 {
-	ssize_t rc;
-
-	if (!is_due(SYS_RECV))
-		return __real_recv(fd, buf, nr, flags);
-	rc = the_err == SYS_SHORT ? __real_recv(fd, buf, 1, flags) : fail();
-	edge_again(fd);
-	errno = the_err == SYS_SHORT ? errno : the_err;
-	return rc;
+	return is_due(SYS_RECV) ? bytes_fail(fd, buf, NULL, flags)
+				: __real_recv(fd, buf, nr, flags);
 }
 
 ssize_t __wrap_readv(int fd, const struct iovec *iov, int nr)
 {
-	ssize_t rc;
-
-	if (!is_due(SYS_READV))
-		return __real_readv(fd, iov, nr);
-	rc = the_err == SYS_SHORT ? __real_recv(fd, iov[0].iov_base, 1, 0)
-				  : fail();
-	edge_again(fd);
-	errno = the_err == SYS_SHORT ? errno : the_err;
-	return rc;
+	return is_due(SYS_READV) ? bytes_fail(fd, iov[0].iov_base, NULL, 0)
+				 : __real_readv(fd, iov, nr);
 }
 
 ssize_t __wrap_send(int fd, const void *buf, size_t nr, int flags)
 {
-	ssize_t rc;
-
-	if (!is_due(SYS_SEND))
-		return __real_send(fd, buf, nr, flags);
-	rc = the_err == SYS_SHORT ? __real_send(fd, buf, 1, flags) : fail();
-	edge_again(fd);
-	errno = the_err == SYS_SHORT ? errno : the_err;
-	return rc;
+	return is_due(SYS_SEND) ? bytes_fail(fd, NULL, buf, flags)
+				: __real_send(fd, buf, nr, flags);
 }
 
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	ssize_t rc;
-
-	if (!is_due(SYS_SENDMSG))
-		return __real_sendmsg(fd, msg, flags);
-	rc = the_err == SYS_SHORT
-		     ? __real_send(fd, msg->msg_iov[0].iov_base, 1, flags)
-		     : fail();
-	edge_again(fd);
-	errno = the_err == SYS_SHORT ? errno : the_err;
-	return rc;
+	return is_due(SYS_SENDMSG)
+		       ? bytes_fail(fd, NULL, msg->msg_iov[0].iov_base, flags)
+		       : __real_sendmsg(fd, msg, flags);
 }
 
 /* -- sockets --------------------------------------------------------------- */
