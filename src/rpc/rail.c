@@ -177,7 +177,8 @@ static struct m0_rpc__rail *rail_new(struct m0_rpc__machine *m)
 
 static void pool_prune(struct m0_rpc__machine *m)
 {
-	while (m->rml_pool_spare_nr > 0 && m0_net_buffer_pool_prune(m->rml_pool))
+	while (m->rml_pool_spare_nr > 0 &&
+	       m0_net_buffer_pool_prune(m->rml_pool))
 		--m->rml_pool_spare_nr;
 }
 

@@ -208,9 +208,9 @@ struct m0_rpc__machine {
 	/** Buffers of that for addresses that went, which were in use then. Under
 	 * its lock. */
 	uint32_t rml_pool_spare_nr;
-	uint32_t                   rml_colour;
-	uint32_t                   rml_queue_len;
-	uint32_t                   rml_held_max;
+	uint32_t rml_colour;
+	uint32_t rml_queue_len;
+	uint32_t rml_held_max;
 	/** Buffers that items hold though they are full. Atomic. */
 	uint32_t rml_held_nr;
 
@@ -231,7 +231,7 @@ struct m0_rpc__machine {
 	struct m0_rpc__rail *rml_rails[M0_RPC_LINKS_MAX - 1];
 	uint32_t             rml_rails_nr;
 	/** With those being started. Under the lock. */
-	uint32_t             rml_rails_taken;
+	uint32_t rml_rails_taken;
 	/** By rrl_link: that are being stopped; that were, and wait for the
 	 * machine's end. The machine's thread's. */
 	struct m0_list  rml_rails_stopping;
@@ -239,7 +239,7 @@ struct m0_rpc__machine {
 	struct m0_mutex rml_rails_lock;
 	/** Threads that add or take one: the machine stops after them. Atomic,
 	 * raised under the lock. */
-	uint32_t rml_rails_users_nr;
+	uint32_t             rml_rails_users_nr;
 	struct m0_rpc__bulks rml_bulks;
 
 	/* As a server. */
