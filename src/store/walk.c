@@ -77,31 +77,39 @@ static int big_size(struct walk *walk, size_t nr)
 	return 0;
 }
 
-/** Reads a value from pages of its own; the node then names it there. */
+/**
+ * Reads a value from pages of its own; the node then names it there. They may be
+ * more than it needs: a longer one was replaced in the transaction that put it.
+ */
 static int big_get(struct walk *walk, struct m0_store__node *node)
 {
 	const struct m0_store__file *file = walk->wlk_file;
 	size_t   nr = M0_STORE__PAGE_HEAD + node->snd_value_nr;
-	uint64_t pages = (nr + file->sfi_page_bytes - 1) / file->sfi_page_bytes;
+	uint8_t  head[M0_STORE__PAGE_HEAD];
 	uint64_t first;
 	uint64_t i;
-	uint32_t said;
-	int      rc = 0;
+	uint32_t pages;
+	int      rc;
 
 	memcpy(&first, node->snd_value, sizeof first);
+	if (first >= walk->wlk_used.b_nr)
+		return -EUCLEAN;
+	rc = m0_store__bytes_get(file, first * file->sfi_page_bytes, head,
+				 sizeof head);
+	if (rc != 0)
+		return rc;
+	memcpy(&pages, head + 12, sizeof pages);
+	if (memcmp(head, &first, sizeof first) != 0 ||
+	    m0_store__u16(head + 10) != M0_STORE__OVERFLOW ||
+	    (uint64_t)pages * file->sfi_page_bytes < nr)
+		return -EUCLEAN;
 	for (i = 0; rc == 0 && i < pages; ++i)
-		rc = first > M0_STORE__NO_PAGE - pages ? -EUCLEAN
-						       : use(walk, first + i);
+		rc = use(walk, first + i);
 	rc = rc ?: big_size(walk, nr)
 		     ?: m0_store__bytes_get(file, first * file->sfi_page_bytes,
 					    walk->wlk_big, nr);
 	if (rc != 0)
 		return rc;
-	memcpy(&said, walk->wlk_big + 12, sizeof said);
-	if (memcmp(walk->wlk_big, &first, sizeof first) != 0 ||
-	    m0_store__u16(walk->wlk_big + 10) != M0_STORE__OVERFLOW ||
-	    said != pages)
-		return -EUCLEAN;
 	walk->wlk_seen.sre_overflow_nr += pages;
 	node->snd_value = walk->wlk_big + M0_STORE__PAGE_HEAD;
 	return 0;
