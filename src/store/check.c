@@ -35,6 +35,53 @@ int m0_store__bytes_get(const struct m0_store__file *file, uint64_t at,
 
 /* --------------------------------------------------------------- pages -- */
 
+int m0_store__node_get(const struct m0_store__file *file, const uint8_t *page,
+		       unsigned i, struct m0_store__node *ret)
+{
+	size_t at = m0_store__u16(page + M0_STORE__PAGE_HEAD + 2 * i);
+	size_t left = file->sfi_page_bytes - at - M0_STORE__NODE_HEAD;
+	bool   leaf = m0_store__u16(page + 10) == M0_STORE__LEAF;
+	size_t there;
+
+	ret->snd_value_nr = m0_store__u16(page + at) |
+			    (size_t)m0_store__u16(page + at + 2) << 16;
+	ret->snd_flags = m0_store__u16(page + at + 4);
+	ret->snd_child = ret->snd_value_nr | (uint64_t)ret->snd_flags << 32;
+	ret->snd_key_nr = m0_store__u16(page + at + 6);
+	ret->snd_key = page + at + M0_STORE__NODE_HEAD;
+	ret->snd_value = ret->snd_key + ret->snd_key_nr;
+	there = !leaf                                   ? 0
+		: (ret->snd_flags & M0_STORE__BIG) != 0 ? sizeof(uint64_t)
+							: ret->snd_value_nr;
+	return ret->snd_key_nr > left || there > left - ret->snd_key_nr
+		       ? -EUCLEAN
+		       : 0;
+}
+
+/* What the nodes of a page take: all there is behind its free middle, in which
+ * LMDB puts more. 0: they do not fit. */
+static size_t nodes_bytes(const struct m0_store__file *file,
+			  const uint8_t *page, unsigned nr)
+{
+	bool                  leaf = m0_store__u16(page + 10) == M0_STORE__LEAF;
+	struct m0_store__node node;
+	size_t                bytes = 0;
+	size_t                one;
+	unsigned              i;
+
+	for (i = 0; i < nr; ++i) {
+		if (m0_store__node_get(file, page, i, &node) != 0)
+			return 0;
+		one = M0_STORE__NODE_HEAD + node.snd_key_nr;
+		if (leaf)
+			one += (node.snd_flags & M0_STORE__BIG) != 0
+				       ? sizeof(uint64_t)
+				       : node.snd_value_nr;
+		bytes += one + one % 2;
+	}
+	return bytes;
+}
+
 int m0_store__page_get(const struct m0_store__file *file, uint64_t nr,
 		       unsigned kind, uint8_t *page)
 {
@@ -59,30 +106,10 @@ int m0_store__page_get(const struct m0_store__file *file, uint64_t nr,
 		    at + M0_STORE__NODE_HEAD > file->sfi_page_bytes)
 			return -EUCLEAN;
 	}
-	return (int)(lower - M0_STORE__PAGE_HEAD) / 2;
-}
-
-int m0_store__node_get(const struct m0_store__file *file, const uint8_t *page,
-		       unsigned i, struct m0_store__node *ret)
-{
-	size_t at = m0_store__u16(page + M0_STORE__PAGE_HEAD + 2 * i);
-	size_t left = file->sfi_page_bytes - at - M0_STORE__NODE_HEAD;
-	bool   leaf = m0_store__u16(page + 10) == M0_STORE__LEAF;
-	size_t there;
-
-	ret->snd_value_nr = m0_store__u16(page + at) |
-			    (size_t)m0_store__u16(page + at + 2) << 16;
-	ret->snd_flags = m0_store__u16(page + at + 4);
-	ret->snd_child = ret->snd_value_nr | (uint64_t)ret->snd_flags << 32;
-	ret->snd_key_nr = m0_store__u16(page + at + 6);
-	ret->snd_key = page + at + M0_STORE__NODE_HEAD;
-	ret->snd_value = ret->snd_key + ret->snd_key_nr;
-	there = !leaf                                   ? 0
-		: (ret->snd_flags & M0_STORE__BIG) != 0 ? sizeof(uint64_t)
-							: ret->snd_value_nr;
-	return ret->snd_key_nr > left || there > left - ret->snd_key_nr
-		       ? -EUCLEAN
-		       : 0;
+	lower = (lower - M0_STORE__PAGE_HEAD) / 2;
+	return nodes_bytes(file, page, lower) == file->sfi_page_bytes - upper
+		       ? (int)lower
+		       : -EUCLEAN;
 }
 
 /* --------------------------------------------------------------- metas -- */
