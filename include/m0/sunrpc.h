@@ -25,9 +25,11 @@
  * in pieces of 1 MiB. At most 256 connections are taken in. One makes place for
  * another: first those that never asked anything, then those whose record, or
  * the reply to it, is under way for M0_NET_BULK_SUNRPC_TIMEOUT_MS, then the one
- * that is idle longest. A connection on which a record or a reply does not move
- * for that time is closed; so is one whose record is not whole
- * M0_NET_BULK_SUNRPC_RECORD_MS after its first byte, and one that is idle for
+ * that is idle longest. What has come of messages in part has 64 MiB in all:
+ * beyond, such a slow one makes place as well, else the message that wants more
+ * finds no buffer. A connection is closed on which a record or a reply does not
+ * move for M0_NET_BULK_SUNRPC_TIMEOUT_MS, or a record is not whole
+ * M0_NET_BULK_SUNRPC_RECORD_MS after its first byte, or that is idle for
  * M0_NET_BULK_SUNRPC_SERVER_IDLE_MS.
  *
  * Who can reach the port can send to its machines, and use the descriptors it
@@ -109,7 +111,8 @@ struct m0_net_bulk_sunrpc_stats {
 	uint64_t nss_conns_out_nr;
 	/** Connections made, ever. */
 	uint64_t nss_conns_made_nr;
-	/** Taken in and closed to make place; closed for no progress. */
+	/** Taken in and closed to make place, or for memory; closed for no
+	 * progress. */
 	uint64_t nss_conns_evicted_nr;
 	uint64_t nss_conns_stalled_nr;
 	/** Closed because what came was no RPC. */

@@ -334,6 +334,12 @@ static unsigned evict_rank(const struct sr_conn *conn, m0_time_t now)
 	return m0_sunrpc__conn_is_idle(conn) ? 1 : 0;
 }
 
+static void evict(struct sr_conn *conn)
+{
+	sr_count(&node->sn_stats.nss_conns_evicted_nr, 1);
+	m0_sunrpc__conn_close(conn, -ECONNRESET);
+}
+
 /* Makes place; of the same rank goes what did not move for longest. */
 static bool conn_evict(m0_time_t now)
 {
@@ -351,11 +357,24 @@ static bool conn_evict(m0_time_t now)
 			rank = its;
 		}
 	}
-	if (worst == NULL)
-		return false;
-	sr_count(&node->sn_stats.nss_conns_evicted_nr, 1);
-	m0_sunrpc__conn_close(worst, -ECONNRESET);
-	return true;
+	if (worst != NULL)
+		evict(worst);
+	return worst != NULL;
+}
+
+bool m0_sunrpc__conn_relieve(const struct sr_conn *wanting, m0_time_t now)
+{
+	struct sr_conn *conn;
+
+	m0_list_for_each_entry(&node->sn_conns_in, conn, struct sr_conn,
+			       sc_link) {
+		if (conn != wanting && conn->sc_in.sri_memory_nr > 0 &&
+		    is_slow(conn, now)) {
+			evict(conn);
+			return true;
+		}
+	}
+	return false;
 }
 
 void m0_sunrpc__conn_take(int fd, uint64_t epoch, m0_time_t now)

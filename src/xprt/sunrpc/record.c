@@ -123,18 +123,21 @@ static void sink_release(struct sr_in *in, struct m0_net_kit_buf *kb)
 }
 
 /* Memory grows with what has come, not with what was said would come. */
-static bool memory_have(struct sr_in *in, uint32_t nr)
+static bool memory_have(struct sr_conn *conn, uint32_t nr, m0_time_t now)
 {
-	uint32_t want = in->sri_memory_nr;
-	uint8_t *more;
+	struct sr_in *in = &conn->sc_in;
+	uint32_t      want = in->sri_memory_nr;
+	uint8_t      *more;
 
 	if (nr <= in->sri_memory_nr)
 		return true;
 	while (want < nr)
 		want = want == 0 ? MEMORY_FIRST : MEMORY_STEP * want;
-	if (node->sn_partial_bytes + want - in->sri_memory_nr >
-	    SR_PARTIAL_BYTES_MAX)
-		return false;
+	while (node->sn_partial_bytes + want - in->sri_memory_nr >
+	       SR_PARTIAL_BYTES_MAX) {
+		if (!m0_sunrpc__conn_relieve(conn, now))
+			return false;
+	}
 	more = memory_get(want);
 	if (more == NULL)
 		return false;
@@ -148,10 +151,11 @@ static bool memory_have(struct sr_in *in, uint32_t nr)
 	return true;
 }
 
-static void memory_put(struct sr_in *in, const uint8_t *bytes, uint32_t nr,
-		       uint32_t avail)
+static void memory_put(struct sr_conn *conn, const uint8_t *bytes, uint32_t nr,
+		       uint32_t avail, m0_time_t now)
 {
-	uint32_t at = in->sri_data_nr - in->sri_data_left;
+	struct sr_in *in = &conn->sc_in;
+	uint32_t      at = in->sri_data_nr - in->sri_data_left;
 
 	/* All of it, to the end of the record: it stays where it is. */
 	if (at == 0 && nr == in->sri_data_nr && in->sri_frag_last &&
@@ -159,7 +163,7 @@ static void memory_put(struct sr_in *in, const uint8_t *bytes, uint32_t nr,
 		in->sri_flat = bytes;
 		return;
 	}
-	if (memory_have(in, at + nr))
+	if (memory_have(conn, at + nr, now))
 		memcpy(in->sri_memory + at, bytes, nr);
 	else
 		sink_close(in, -ENOBUFS);
@@ -290,7 +294,7 @@ static uint32_t data_take(struct sr_conn *conn, const uint8_t *bytes,
 	uint32_t      take = (uint32_t)min64u(nr, in->sri_data_left);
 
 	if (in->sri_sink == SR_SINK_MEMORY)
-		memory_put(in, bytes, take, nr);
+		memory_put(conn, bytes, take, nr, now);
 	else if (in->sri_sink == SR_SINK_BUFFER)
 		buffer_put(conn, bytes, take, now);
 	in->sri_data_left -= take;

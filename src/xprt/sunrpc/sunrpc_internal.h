@@ -361,6 +361,9 @@ int m0_sunrpc__conn_find(struct sr_dom *dom, const struct sr_ep *to, bool bulk,
 			 m0_time_t now, struct sr_conn **ret);
 /** Takes `fd` in, or closes it if there is no place for it. */
 void m0_sunrpc__conn_take(int fd, uint64_t epoch, m0_time_t now);
+/** Closes one that holds part of a message for too long, for another that wants
+ * memory. @retval false  there is none. */
+bool m0_sunrpc__conn_relieve(const struct sr_conn *wanting, m0_time_t now);
 /** Moves what there is to move, to the end of its turn; may close it. */
 void m0_sunrpc__conn_turn(struct sr_conn *conn, m0_time_t now);
 /** Looks again when it has stood still for too long. */

@@ -5,12 +5,14 @@
  */
 #include "unit/xprt/sunrpc/rig.h"
 
+#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
 	CONNS = M0_NET_BULK_SUNRPC_CONNS_MAX,
 	RECORD = M0_NET_BULK_SUNRPC_RECORD_MS,
+	PARTIAL = 300 << 10,
 	/* The timers' ticks are shorter. */
 	TICK = 2,
 	TIMEOUT = M0_NET_BULK_SUNRPC_TIMEOUT_MS,
@@ -233,6 +235,67 @@ static void house_with_an_idle_one_makes_place(void **state)
 	house_close(fds, CONNS - 1);
 }
 
+/* A message of that many bytes begins, and some of them come. */
+static void message_begin(int fd, uint32_t nr, uint32_t come, uint64_t ms)
+{
+	static const uint8_t      zeros[PARTIAL];
+	const struct sr_ep        own = { RIG_HOST, RIG_PORT, RIG_ID };
+	const struct sr_ep        peer = { RIG_HOST, RIG_PORT, RIG_PEER_ID };
+	const struct sr_call_head head = { .sch_xid = 1,
+					   .sch_proc = SR_MSG,
+					   .sch_from = peer,
+					   .sch_to = own,
+					   .sch_data_nr = nr };
+	uint8_t                   bytes[SR_OUT_HEAD_MAX];
+
+	rig_write(fd, bytes, rig_call(bytes, &head), ms);
+	rig_write(fd, zeros, come, ms);
+	rig_run(ms);
+}
+
+/* The status of one that comes in two reads. */
+static uint32_t newcomer_message(uint64_t ms)
+{
+	uint32_t words[8];
+	int      fd = rig_caller(ms);
+
+	message_begin(fd, 8, 4, ms);
+	rig_write(fd, "rest", 4, ms);
+	rig_run(ms);
+	assert_int_equal(rig_read(fd, words, sizeof words), sizeof words);
+	(void)close(fd);
+	rig_run(ms);
+	return ntohl(words[7]);
+}
+
+/* All memory there is for messages in part, and a byte of each in time. */
+static void memory_of_tricklers_is_had_back(void **state)
+{
+	enum {
+		/* A message's is 1 MiB, from a quarter on. */
+		NR = SR_PARTIAL_BYTES_MAX >> 20
+	};
+	int fds[NR];
+	int i;
+
+	(void)state;
+	rig.r_msg_rc = 0;
+	for (i = 0; i < NR; ++i) {
+		fds[i] = rig_caller(0);
+		message_begin(fds[i], SR_PIECE_MAX, PARTIAL, 0);
+	}
+	assert_int_equal(m0_sunrpc__node.sn_partial_bytes,
+			 SR_PARTIAL_BYTES_MAX);
+	for (i = 0; i < NR; ++i)
+		byte_send(fds[i]);
+	rig_run(9000);
+	assert_int_equal(newcomer_message(9000), ENOBUFS);
+	assert_int_equal(newcomer_message(TIMEOUT), 0);
+	/* One was enough. */
+	assert_int_equal(m0_sunrpc__node.sn_stats.nss_conns_evicted_nr, 1);
+	house_close(fds, NR);
+}
+
 /* ---------------------------------------------------- those that do not read -- */
 
 static struct sr_conn *conn_last(void)
@@ -352,6 +415,7 @@ int main(void)
 		RIG_CASE(record_that_ends_is_forgotten),
 		RIG_CASE(house_of_tricklers_makes_place),
 		RIG_CASE(house_with_an_idle_one_makes_place),
+		RIG_CASE(memory_of_tricklers_is_had_back),
 		RIG_CASE(replies_unread_close),
 		RIG_CASE(house_with_a_slow_reader_makes_place),
 		RIG_CASE(record_waits_for_replies)
