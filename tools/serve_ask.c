@@ -102,6 +102,14 @@ static bool begins_with(const struct obj_rep *object, const struct obj_req *req)
 	       memcmp(object->orp_name, req->orq_name, req->orq_name_nr) == 0;
 }
 
+/* What keys begin with of names that begin so: of long ones not all of it. */
+static size_t list_head(uint8_t key[OBJ_KEY_MAX], const struct obj_req *req)
+{
+	size_t nr = obj_name_key(key, req->orq_name, req->orq_name_nr);
+
+	return min64u(nr, OBJ_KEY_MAX - HASH_BYTES);
+}
+
 /* The key to go on behind. */
 static size_t list_start(uint8_t key[OBJ_KEY_MAX], const struct obj_req *req)
 {
@@ -109,12 +117,10 @@ static size_t list_start(uint8_t key[OBJ_KEY_MAX], const struct obj_req *req)
 
 	if (req->orq_after_nr > 0)
 		return obj_name_key(key, req->orq_after, req->orq_after_nr);
-	nr = obj_name_key(key, req->orq_name, req->orq_name_nr);
+	nr = list_head(key, req);
 	/* A shade before the first that may begin so. */
-	if (nr == OBJ_KEY_MAX)
-		nr -= HASH_BYTES;
-	if (--key[nr - 1] != 0xff && nr < OBJ_KEY_MAX)
-		memset(key + nr, 0xff, OBJ_KEY_MAX - nr);
+	--key[nr - 1];
+	memset(key + nr, 0xff, OBJ_KEY_MAX - nr);
 	return OBJ_KEY_MAX;
 }
 
@@ -127,14 +133,20 @@ static int list_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 	uint8_t        key[OBJ_KEY_MAX];
 	struct obj_rep rep = { .orp_data = data };
 	struct obj_rep object;
+	uint8_t        head[OBJ_KEY_MAX];
+	size_t         head_nr = list_head(head, req);
 	struct m0_rpc_slice at = { key, list_start(key, req) };
 	struct m0_rpc_slice value;
 
-	while (left-- > 0 && m0_rpc_tx_next(tx, at, &at, &value) == 0) {
-		if (*(const uint8_t *)at.sl_data != 'n' ||
-		    obj_rep_decode(&object, value.sl_data, value.sl_nr) != 0 ||
-		    !begins_with(&object, req))
+	while (left > 0 && m0_rpc_tx_next(tx, at, &at, &value) == 0) {
+		if (at.sl_nr < head_nr ||
+		    memcmp(at.sl_data, head, head_nr) != 0 ||
+		    obj_rep_decode(&object, value.sl_data, value.sl_nr) != 0)
 			break;
+		/* Those of long names are in the order of their sums. */
+		if (!begins_with(&object, req))
+			continue;
+		--left;
 		if (rep.orp_data_nr + ENTRY_HEAD + object.orp_name_nr >
 		    sizeof data) {
 			rep.orp_flags = OBJ_MORE;

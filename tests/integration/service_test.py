@@ -58,6 +58,25 @@ class Works(service.Case):
         return len([n for n in self.data_files(server)
                     if not n.endswith('.sums')])
 
+    def test_long_names_are_listed_by_any_beginning(self):
+        server = service.Server(self)
+        # Of names this long keys have not all; they mix with their likes.
+        parts = [200 * 'd' + '/' + 100 * c for c in 'xyz']
+        os.mkdir(self.path('src'))
+        for i in range(20):
+            self.make(f'src/{i}', b'abc')
+        names = sorted(str(i) for i in range(20))
+        for part in parts:
+            self.json('put', '-r', self.path('src'), f'{server.ep}:{part}')
+        for nr in (150, 220, 245, 300):
+            for part in parts:
+                told = self.names(server, part[:nr])
+                self.assertEqual(
+                    sorted(told), [f'{p}/{n}' for p in parts for n in names
+                                   if p.startswith(part[:nr])], nr)
+        self.json('rm', '-r', f'{server.ep}:{parts[1]}')
+        self.assertEqual(len(self.names(server)), 40)
+
     def test_checksum_is_that_of_the_file(self):
         server = service.Server(self)
         src = self.make('src', b'abc')
