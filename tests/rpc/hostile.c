@@ -215,8 +215,13 @@ static void send_cb(const struct m0_net_buffer_event *ev)
 {
 	struct foe_send *send =
 		container_of(ev->nbe_buffer, struct foe_send, fsd_nb);
+	struct foe *f = ev->nbe_buffer->nb_app_private;
+	void (*sent)(struct foe * f) =
+		__atomic_load_n(&f->foe_sent, __ATOMIC_ACQUIRE);
 
 	__atomic_store_n(&send->fsd_busy, 0, __ATOMIC_RELEASE);
+	if (sent != NULL)
+		sent(f);
 	cf_wake();
 }
 

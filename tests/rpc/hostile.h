@@ -63,6 +63,8 @@ struct foe {
 	/** Called for each item; on the foe's machine. */
 	void (*foe_hook)(struct foe *f, const struct foe_item *it,
 			 struct m0_net_end_point *from);
+	/** Called when something has left, or has not; there too. Atomic. */
+	void (*foe_sent)(struct foe *f);
 	struct foe_send      foe_send[FOE_SENDS];
 	struct m0_net_buffer foe_recv[FOE_RECVS];
 	uint8_t     foe_mem[FOE_SENDS + FOE_RECVS][FOE_PACKET_MAX + 4096];
@@ -142,6 +144,7 @@ bool foe_wait_ms(bool (*cond)(void *arg), void *arg, unsigned ms);
 extern const struct cf_case hostile_packets[];
 extern const struct cf_case hostile_client[];
 extern const struct cf_case hostile_server[];
+extern const struct cf_case hostile_stop[];
 extern const struct cf_case hostile_fuzz[];
 
 #endif /* M0_TESTS_RPC_HOSTILE_H */

@@ -3,11 +3,9 @@
 #include "hostile.h"
 
 static const struct cf_suite suites[] = {
-	{ "packets", hostile_packets },
-	{ "client", hostile_client },
-	{ "server", hostile_server },
-	{ "fuzz", hostile_fuzz },
-	{ NULL, NULL },
+	{ "packets", hostile_packets }, { "client", hostile_client },
+	{ "server", hostile_server },   { "stop", hostile_stop },
+	{ "fuzz", hostile_fuzz },       { NULL, NULL },
 };
 
 int main(int argc, char **argv)
