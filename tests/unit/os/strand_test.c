@@ -346,7 +346,7 @@ enum {
 /* Woken again while it goes to sleep, at every moment of that. */
 static void strand_wake_on_the_way_to_sleep_is_never_lost(void **state)
 {
-	m0_time_t limit = m0_time_from_now(20, 0);
+	m0_time_t limit;
 	int       i;
 	int       k;
 
@@ -354,6 +354,7 @@ static void strand_wake_on_the_way_to_sleep_is_never_lost(void **state)
 	counter_make(&wake_ops, 0);
 	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
 	for (i = 1; i <= HASTE_NR; ++i) {
+		limit = m0_time_from_now(20, 0);
 		post(true);
 		for (k = 0; seen_of(&counter) < i; ++k) {
 			if (k % 1000 == 999) {
