@@ -158,6 +158,8 @@ void fail_real_allocs(void (*story)(void), const char *name)
 		m0_heap_fail_at(&heap, nth);
 		came = tell(story, name);
 	} while (came);
+	if (nth == 1)
+		fail_msg("%s: no allocation fails", name);
 	print_message("%s: %u allocations\n", name, nth - 1);
 }
 
@@ -167,7 +169,8 @@ static unsigned next_nth(unsigned nth)
 }
 
 static unsigned kind_fails(void (*story)(void), const char *name,
-			   const struct sys_kind *kind, int err)
+			   const struct sys_kind *kind, int err,
+			   unsigned *failed_nr)
 {
 	unsigned nth = 1;
 	unsigned nr = 0;
@@ -183,6 +186,7 @@ static unsigned kind_fails(void (*story)(void), const char *name,
 		nth = next_nth(nth);
 		++nr;
 	} while (came);
+	*failed_nr += nr - 1;
 	return nr;
 }
 
@@ -190,6 +194,7 @@ void fail_real_calls(void (*story)(void), const char *name)
 {
 	const char            *only = getenv("FAIL_CALL");
 	const struct sys_kind *kind;
+	unsigned               failed_nr = 0;
 	unsigned               nr;
 	unsigned               k;
 
@@ -202,7 +207,10 @@ void fail_real_calls(void (*story)(void), const char *name)
 		for (k = 0;
 		     k < ARRAY_SIZE(kind->sk_errs) && kind->sk_errs[k] != 0;
 		     ++k)
-			nr += kind_fails(story, name, kind, kind->sk_errs[k]);
+			nr += kind_fails(story, name, kind, kind->sk_errs[k],
+					 &failed_nr);
 		print_message("%s, %s: %u runs\n", name, kind->sk_name, nr);
 	}
+	if (failed_nr == 0 && only == NULL)
+		fail_msg("%s: no call fails", name);
 }
