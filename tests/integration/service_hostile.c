@@ -403,7 +403,8 @@ __attribute__((visibility("default"))) ssize_t sendmsg(int                  fd,
 	return syscall(SYS_sendmsg, fd, msg, flags);
 }
 
-/* Over sunrpc the client says how a fetch ended: that does not make another. */
+/* Over sunrpc the client says how a fetch ended; not that it was cancelled, and
+ * whatever it says makes no other. */
 static void cancelled(void)
 {
 	struct obj_req     upload = upload_of("cancelled");
@@ -416,7 +417,7 @@ static void cancelled(void)
 	raw = withdrawn_post(block);
 	rc = m0_rpc_item_wait_for_reply(&raw->rr_item, M0_TIME_NEVER)
 		     ?: obj_reply_of(&raw->rr_item, &rep);
-	is("a fetch that the client cancels", rc, -ENOENT);
+	is("a fetch that the client cancels", rc, -EPROTO);
 	is("fetches of it", (int)__atomic_load_n(&lies_nr, __ATOMIC_RELAXED),
 	   1);
 	m0_rpc_item_put(&raw->rr_item);
