@@ -234,7 +234,9 @@ struct m0_lnet {
 	/** Something happened that needs another look at once. */
 	bool hm_again;
 	/** The step did something. */
-	bool      hm_did;
+	bool hm_did;
+	/** The step is m0_lnet_push(). */
+	bool      hm_pushes;
 	m0_time_t hm_next;
 	/** Of the last round. */
 	m0_time_t hm_step_now;
