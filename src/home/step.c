@@ -287,13 +287,15 @@ void m0_lnet_push(struct m0_lnet *lnet)
 int m0_lnet_fd(struct m0_lnet *lnet)
 {
 	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
+	int                          fd;
 
 	if (!M0_HOME_GET(lnet->hm_inline))
 		return -ENOSYS;
+	fd = io->sio_fd(lnet->hm_io);
 	if (!M0_HOME_GET(lnet->hm_has_fd)) {
 		M0_HOME_SET(lnet->hm_has_fd, true);
 		/* What is there already; the next progress arms it. */
 		io->sio_rouse(lnet->hm_io);
 	}
-	return io->sio_fd(lnet->hm_io);
+	return fd;
 }

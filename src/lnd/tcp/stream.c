@@ -29,6 +29,8 @@ static void full_set(struct m0_tcp_stream *stream, bool full)
 
 	*nr = *nr - stream->tcs_out_full + full;
 	stream->tcs_out_full = full;
+	if (full)
+		m0_tcp__stream_watch(stream);
 }
 
 void m0_tcp__stream_out_add(struct m0_tcp_stream *stream)
@@ -43,6 +45,53 @@ void m0_tcp__stream_in_add(struct m0_tcp_stream *stream)
 	if (!stream->tcs_in_paused && !m0_list_link_is_in(&stream->tcs_ready))
 		m0_list_add_tail(&stream->tcs_io->tci_ready,
 				 &stream->tcs_ready);
+}
+
+/*
+ * Writing is over. What the peer said before he closed may say why: it is read
+ * first, if the connection wants it. The next pass tells the end.
+ */
+static void out_failed(struct m0_tcp_stream *stream, int rc)
+{
+	stream->tcs_out_rc = rc;
+	full_set(stream, true);
+	stream->tcs_ends = true;
+	if (!m0_list_link_is_in(&stream->tcs_ready))
+		m0_list_add_tail(&stream->tcs_io->tci_ready,
+				 &stream->tcs_ready);
+}
+
+/*
+ * The kernel tells epoll of each message, in the way of its sender; who tries
+ * the stream anyway has no use for that.
+ */
+void m0_tcp__hot_unwatch(struct m0_tcp_io *io)
+{
+	m0_loop_del(&io->tci_loop, &io->tci_hot->tcs_fd);
+	io->tci_hot->tcs_unwatched = true;
+}
+
+void m0_tcp__stream_watch(struct m0_tcp_stream *stream)
+{
+	struct m0_tcp_io *io = stream->tcs_io;
+	int               rc;
+
+	if (M0_LIKELY(!stream->tcs_unwatched))
+		return;
+	stream->tcs_unwatched = false;
+	io->tci_hits_nr = 0;
+	/* What there is already is told, too. */
+	rc = m0_loop_add(&io->tci_loop, &stream->tcs_fd);
+	if (rc != 0)
+		out_failed(stream, rc);
+}
+
+void m0_tcp__hot_leave(struct m0_tcp_io *io)
+{
+	if (io->tci_hot != NULL)
+		m0_tcp__stream_watch(io->tci_hot);
+	io->tci_hot = NULL;
+	io->tci_hits_nr = 0;
 }
 
 static void stream_told(struct m0_loop_fd *fd, unsigned events)
@@ -312,6 +361,17 @@ static void in_ended(struct m0_tcp_stream *stream, ssize_t nr)
 	m0_tcp__stream_broken(stream, (int)nr);
 }
 
+/* It was read. */
+static void hot_set(struct m0_tcp_io *io, struct m0_tcp_stream *stream)
+{
+	if (io->tci_hot != stream) {
+		m0_tcp__hot_leave(io);
+		io->tci_hot = stream;
+	}
+	++io->tci_hits_nr;
+	io->tci_misses_nr = 0;
+}
+
 static bool stream_in(struct m0_tcp_stream *stream)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
@@ -334,8 +394,7 @@ static bool stream_in(struct m0_tcp_stream *stream)
 			in_ended(stream, nr);
 			return false;
 		}
-		io->tci_hot = stream;
-		io->tci_misses_nr = 0;
+		hot_set(io, stream);
 		io->tci_passes_nr += M0_TCP_PASS_READ;
 		if (!in_give(stream, &plan, (size_t)nr))
 			return false;
@@ -399,20 +458,6 @@ static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
 			     : sendmsg(fd, &msg, MSG_NOSIGNAL);
 	} while (rc < 0 && errno == EINTR);
 	return rc < 0 ? -errno : rc;
-}
-
-/*
- * Writing is over. What the peer said before he closed may say why: it is read
- * first, if the connection wants it. The next pass tells the end.
- */
-static void out_failed(struct m0_tcp_stream *stream, int rc)
-{
-	stream->tcs_out_rc = rc;
-	full_set(stream, true);
-	stream->tcs_ends = true;
-	if (!m0_list_link_is_in(&stream->tcs_ready))
-		m0_list_add_tail(&stream->tcs_io->tci_ready,
-				 &stream->tcs_ready);
 }
 
 /* True: all of it was taken, so there may be more. */

@@ -14,7 +14,9 @@ enum {
 	ASK_PASSES = M0_TCP_PASS_READ,
 	ASK_PASSES_ALONE = 8 * ASK_PASSES,
 	/** Passes in a row in which the last stream was tried for nothing. */
-	MISSES_MAX = 64
+	MISSES_MAX = 64,
+	/** Reads of the last stream before epoll need not watch it. */
+	HITS_MIN = 64
 };
 
 static int  tcp_create(struct m0_sock_io          **ret,
@@ -65,14 +67,30 @@ static unsigned ask(struct m0_tcp_io *io, m0_time_t deadline)
 /* The stream that was read last, without being told that it has something. */
 static bool hot_try(struct m0_tcp_io *io)
 {
-	if (io->tci_hot == NULL || io->tci_hot->tcs_in_paused)
+	struct m0_tcp_stream *hot = io->tci_hot;
+
+	if (hot == NULL)
 		return false;
-	if (++io->tci_misses_nr > MISSES_MAX) {
-		io->tci_hot = NULL;
+	if (hot->tcs_in_paused) {
+		m0_tcp__stream_watch(hot);
 		return false;
 	}
-	m0_tcp__stream_in_add(io->tci_hot);
+	if (++io->tci_misses_nr > MISSES_MAX) {
+		m0_tcp__hot_leave(io);
+		return false;
+	}
+	if (io->tci_hits_nr >= HITS_MIN && !hot->tcs_unwatched &&
+	    !hot->tcs_out_full && !io->tci_is_polled)
+		m0_tcp__hot_unwatch(io);
+	m0_tcp__stream_in_add(hot);
 	return true;
+}
+
+/* Somebody is to hear of the last stream who does not try it. */
+static void hot_watch(struct m0_tcp_io *io)
+{
+	if (io->tci_hot != NULL)
+		m0_tcp__stream_watch(io->tci_hot);
 }
 
 /* Finds work if none is known, and nobody has looked just now. */
@@ -86,9 +104,14 @@ static void look(struct m0_tcp_io *io)
 	++io->tci_passes_nr;
 	if (!has_looked)
 		all_seen_take(io);
+	if (M0_UNLIKELY(io->tci_is_polled))
+		hot_watch(io);
 	if (!has_looked && (io->tci_passes_nr >= passes_max ||
-			    (!has_input(io) && !hot_try(io))))
+			    (!has_input(io) && !hot_try(io)))) {
 		(void)ask(io, M0_TIME_IMMEDIATELY);
+		if (io->tci_hot != NULL && io->tci_hot->tcs_unwatched)
+			m0_tcp__stream_in_add(io->tci_hot);
+	}
 }
 
 static void in_turn(struct m0_tcp_io *io)
@@ -162,6 +185,7 @@ static void tcp_sleep(struct m0_sock_io *sio, m0_time_t deadline)
 	struct m0_tcp_io *io = m0_tcp__io(sio);
 	unsigned          found;
 
+	hot_watch(io);
 	deadline = deadline_of(io, deadline);
 	/* What epoll finds may be done already, or be room to write. */
 	while (!has_work(io)) {
@@ -182,6 +206,7 @@ static bool tcp_ready(struct m0_sock_io *sio)
 	struct m0_tcp_io *io = m0_tcp__io(sio);
 
 	if (!has_work(io)) {
+		hot_watch(io);
 		(void)ask(io, M0_TIME_IMMEDIATELY);
 		io->tci_was_asked = true;
 	}

@@ -53,6 +53,8 @@ struct m0_tcp_io {
 	 * brought something. */
 	unsigned tci_passes_nr;
 	unsigned tci_misses_nr;
+	/** Reads of the last stream in a row. */
+	unsigned tci_hits_nr;
 	/** When epoll was asked, others than the last stream had something. */
 	bool tci_others;
 	/** Streams that wait for room to write. */
@@ -88,6 +90,8 @@ struct m0_tcp_stream {
 	bool tcs_ends;
 	/** The connection wants no bytes until sio_in. */
 	bool tcs_in_paused;
+	/** Epoll does not watch it: the last stream alone. */
+	bool tcs_unwatched;
 	/** The kernel takes no bytes until it says so. */
 	bool tcs_out_full;
 	/** Reads in a row that brought little, with nothing written since. */
@@ -140,6 +144,12 @@ bool m0_tcp__stream_out(struct m0_tcp_stream *stream);
 void m0_tcp__stream_out_add(struct m0_tcp_stream *stream);
 /** There may be something to read: it has its turn at the next pass. */
 void m0_tcp__stream_in_add(struct m0_tcp_stream *stream);
+/** Epoll need not watch the last stream: it is tried in each pass. */
+void m0_tcp__hot_unwatch(struct m0_tcp_io *io);
+/** It is to be watched (again). If that fails its end is near. */
+void m0_tcp__stream_watch(struct m0_tcp_stream *stream);
+/** There is no last stream any more. */
+void m0_tcp__hot_leave(struct m0_tcp_io *io);
 /** Bytes that the peer has not acknowledged. */
 size_t m0_tcp__unsent(struct m0_sock_io *io, void *stream);
 /** Ends the stream, and tells so. */

@@ -177,6 +177,110 @@ static void tcp_last_stream_is_tried_first(void **state)
 	fake_free(ours);
 }
 
+/* Passes alone, while messages come, until epoll does not watch the stream. */
+static struct m0_tcp_stream *unwatch(struct m0_sock_conn *from,
+				     struct m0_sock_conn *to)
+{
+	struct m0_tcp_stream *stream = to->fc_stream;
+	m0_time_t             end = m0_time_from_now(20, 0);
+	size_t                want;
+
+	do {
+		assert_true(m0_time_now() < end);
+		want = to->fc_in + 100;
+		fake_send(from, 100);
+		while (to->fc_in < want)
+			(void)fake_step();
+		(void)fake_step();
+	} while (!stream->tcs_unwatched);
+	return stream;
+}
+
+/* What is tried anyway need not be watched; who does not try it hears of it
+ * all the same, whichever way he waits. */
+static void tcp_tried_stream_is_watched_for_others(void **state)
+{
+	struct m0_tcp_stream *stream;
+	struct m0_sock_conn  *ours;
+	struct m0_sock_conn  *theirs;
+	size_t                in;
+	int                   i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	stream = unwatch(ours, theirs);
+	in = theirs->fc_in;
+	fake_send(ours, 100);
+	ops->sio_flush(fake.fs_io);
+	ops->sio_sleep(fake.fs_io, soon());
+	assert_false(stream->tcs_unwatched);
+	(void)fake_step();
+	assert_int_equal(theirs->fc_in, in + 100);
+	(void)unwatch(ours, theirs);
+	in = theirs->fc_in;
+	fake_send(ours, 100);
+	ops->sio_flush(fake.fs_io);
+	while (!ops->sio_ready(fake.fs_io))
+		;
+	(void)fake_step();
+	assert_int_equal(theirs->fc_in, in + 100);
+	/* It is not tried for ever. */
+	(void)unwatch(ours, theirs);
+	for (i = 0; i < 1000; ++i)
+		(void)fake_step();
+	assert_false(stream->tcs_unwatched);
+	(void)unwatch(ours, theirs);
+	in = theirs->fc_in;
+	/* Room to write is told as well, once. */
+	(void)is_readable();
+	settle();
+	assert_false(is_readable());
+	fake_send(ours, 100);
+	ops->sio_flush(fake.fs_io);
+	fake_until(is_readable());
+	fake_until(theirs->fc_in == in + 100);
+	fake_close();
+	fake_free(ours);
+}
+
+/* A stream that is not watched ends by the end of its peer, by the pass that
+ * tries it; a pause, or the end of room to write, has it watched. */
+static void tcp_tried_stream_ends_and_pauses(void **state)
+{
+	struct m0_tcp_stream *stream;
+	struct m0_sock_conn  *ours;
+	struct m0_sock_conn  *theirs;
+	size_t                in;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	stream = unwatch(ours, theirs);
+	in = theirs->fc_in;
+	fake_in_max(theirs, in + 50);
+	fake_send(ours, 100);
+	while (!stream->tcs_in_paused || stream->tcs_unwatched)
+		(void)fake_step();
+	assert_int_equal(theirs->fc_in, in + 50);
+	fake_in_max(theirs, SIZE_MAX);
+	fake_until(theirs->fc_in == in + 100);
+	(void)unwatch(ours, theirs);
+	fake_in_max(ours, 0);
+	fake_send(theirs, 64 << 20);
+	while (!stream->tcs_out_full)
+		(void)fake_step();
+	assert_false(stream->tcs_unwatched);
+	fake_in_max(ours, SIZE_MAX);
+	fake_until(ours->fc_in == 64 << 20);
+	(void)unwatch(ours, theirs);
+	fake_hangup(ours);
+	while (theirs->fc_broken_nr == 0)
+		(void)fake_step();
+	fake_close();
+	fake_free(ours);
+}
+
 /* Of the passes of one step only the first one looks; the next step looks
  * again. */
 static void tcp_passes_of_one_step_look_once(void **state)
@@ -296,6 +400,8 @@ int main(void)
 		cmocka_unit_test(tcp_ready_sees_bytes),
 		cmocka_unit_test(tcp_fd_shows_work),
 		cmocka_unit_test(tcp_last_stream_is_tried_first),
+		cmocka_unit_test(tcp_tried_stream_is_watched_for_others),
+		cmocka_unit_test(tcp_tried_stream_ends_and_pauses),
 		cmocka_unit_test(tcp_passes_of_one_step_look_once),
 		cmocka_unit_test(tcp_busy_stream_starves_nobody),
 		cmocka_unit_test(tcp_rouse_by_thread_is_never_lost),
