@@ -108,7 +108,9 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
 		return;
 	m->nkm_riding = true;
 	/* What was done before a wake is seen by this step. */
-	(void)__atomic_exchange_n(&rider->ntr_woken, 0, __ATOMIC_SEQ_CST);
+	if (is_woken(rider))
+		(void)__atomic_exchange_n(&rider->ntr_woken, 0,
+					  __ATOMIC_SEQ_CST);
 	/* As a callback: STOPPED and fini wait for it. */
 	++tm->ntm_callback_counter;
 	m0_mutex_unlock(&tm->ntm_mutex);

@@ -379,11 +379,16 @@ static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	if (group != NULL)
 		m0_rpc__group_ended(group);
 	__atomic_store_n(&m->rml_telling, item, __ATOMIC_RELAXED);
+	m->rml_told_session = is_note ? NULL : session;
+	m->rml_told_again = false;
+	m->rml_told = item;
 	m0_rpc__state_set(item, state);
 	if (ops != NULL && ops->rio_replied != NULL)
 		ops->rio_replied(item);
+	m->rml_told = NULL;
 	/* It may be gone, or be posted again: its reference is what is ours. */
-	type_ops->rito_item_put(item);
+	if (!m->rml_told_again)
+		type_ops->rito_item_put(item);
 	__atomic_store_n(&m->rml_telling, (const struct m0_rpc_item *)NULL,
 			 __ATOMIC_RELEASE);
 	/* A note's session may be gone. */
@@ -393,6 +398,12 @@ static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		m0_rpc__session_release(session);
 	else if (conn != NULL)
 		m0_rpc__conn_release(conn);
+}
+
+/* Nobody gives it up. */
+static bool is_reply(const struct m0_rpc_item *item)
+{
+	return item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY;
 }
 
 unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
@@ -406,7 +417,8 @@ unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
 		il = container_of(link, struct m0_rpc__item, ril_link);
 		m0_list_del(&il->ril_link);
 		/* The cancel that is in the inbox comes back to it. */
-		if (__atomic_exchange_n(&il->ril_gate, M0_RPC__IG_ENDED,
+		if (!is_reply(m0_rpc__item_of(il)) &&
+		    __atomic_exchange_n(&il->ril_gate, M0_RPC__IG_ENDED,
 					__ATOMIC_ACQ_REL) == M0_RPC__IG_CANCEL)
 			continue;
 		item_tell(m, m0_rpc__item_of(il));
@@ -466,7 +478,8 @@ void m0_rpc_item_cancel(struct m0_rpc_item *item)
 	uint32_t               gate = 0;
 	enum m0_rpc_item_state state = m0_rpc_item_state(item);
 
-	if (state == M0_RPC_ITEM_INITIALISED || m0_rpc__item_is_final(state))
+	if (state == M0_RPC_ITEM_INITIALISED || m0_rpc__item_is_final(state) ||
+	    is_reply(item))
 		return;
 	/* Cancelled already, or ending. */
 	if (!__atomic_compare_exchange_n(&il->ril_gate, &gate,

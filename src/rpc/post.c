@@ -225,8 +225,23 @@ static int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	il->ril_flags = M0_RPC__IF_CACHED;
 	if (item->ri_group != NULL)
 		m0_rpc__group_posted(item->ri_group);
-	m0_rpc_item_get(item);
+	/* From its own rio_replied: the reference of the post before stays. */
+	if (m0_rpc__is_here(m) && m->rml_told == item)
+		m->rml_told_again = true;
+	else
+		m0_rpc_item_get(item);
 	return 0;
+}
+
+/* The session may not go. From a callback that it is held for anyway, what is
+ * posted is counted when that has ended. */
+static void session_hold(struct m0_rpc__machine *m, struct m0_rpc__session *s)
+{
+	if (m0_rpc__is_here(m) && m->rml_told_session == s)
+		++m->rml_told_posts;
+	else
+		__atomic_fetch_add(&s->rsx_session->s_hold_cnt, 1,
+				   __ATOMIC_SEQ_CST);
 }
 
 /* The push was refused. */
@@ -266,7 +281,7 @@ int m0_rpc_post(struct m0_rpc_item *item)
 	m0_rpc__il(item)->ril_session = s;
 	m0_rpc__il(item)->ril_conn = s->rsx_conn;
 	m0_rpc__il(item)->ril_call.rcl_run = post_run;
-	__atomic_fetch_add(&session->s_hold_cnt, 1, __ATOMIC_SEQ_CST);
+	session_hold(m, s);
 	rc = m0_rpc__call_push(m, &m0_rpc__il(item)->ril_call);
 	if (rc != 0) {
 		__atomic_fetch_sub(&session->s_hold_cnt, 1, __ATOMIC_SEQ_CST);

@@ -175,9 +175,15 @@ struct m0_rpc__machine {
 
 	_Alignas(64) struct m0_rpc__call *rml_own_head;
 	/** Items that it has posted, less all that have ended. Atomic. */
-	uint32_t             rml_cached_own_nr;
-	struct m0_rpc__call *rml_own_tail;
-	bool                 rml_tell;
+	uint32_t rml_cached_own_nr;
+	/** The item whose poster is in rio_replied; it was posted again there.
+	 * Its session, and how many were posted in it since. */
+	const struct m0_rpc_item     *rml_told;
+	bool                          rml_told_again;
+	const struct m0_rpc__session *rml_told_session;
+	uint32_t                      rml_told_posts;
+	struct m0_rpc__call          *rml_own_tail;
+	bool                          rml_tell;
 	/** Of items; of streams; of clients. */
 	struct m0_timerq      rml_timers;
 	struct m0_timerq      rml_stream_timers;

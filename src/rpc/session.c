@@ -216,7 +216,9 @@ static bool has_items(const struct m0_rpc__session *s)
 
 void m0_rpc__session_release(struct m0_rpc__session *s)
 {
-	struct m0_rpc_session *session = s->rsx_session;
+	struct m0_rpc_session  *session = s->rsx_session;
+	struct m0_rpc__machine *m = s->rsx_machine;
+	uint32_t                posts;
 
 	if (session == NULL)
 		return;
@@ -224,8 +226,14 @@ void m0_rpc__session_release(struct m0_rpc__session *s)
 	if (!has_items(s) &&
 	    m0_rpc__session_state(session) == M0_RPC_SESSION_BUSY)
 		state_set(s, M0_RPC_SESSION_IDLE);
-	m0_rpc__tell(s->rsx_machine);
-	__atomic_sub_fetch(&session->s_hold_cnt, 1, __ATOMIC_ACQ_REL);
+	m0_rpc__tell(m);
+	/* One has ended, and some may have been posted by who was told. */
+	posts = m->rml_told_posts;
+	m->rml_told_posts = 0;
+	m->rml_told_session = NULL;
+	if (posts != 1)
+		__atomic_add_fetch(&session->s_hold_cnt, posts - 1,
+				   __ATOMIC_ACQ_REL);
 }
 
 /* The next one that does not end with another. */

@@ -34,8 +34,16 @@ static int item_cmp(const struct m0_order_node *a,
 static void slot_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 		    unsigned slot)
 {
+	struct m0_order *class = &frm->f_class[slot];
+	const struct m0_order_node *last = m0_rpc__order_last(class);
+
 	item->fi_slot = (uint8_t)(slot + 1);
-	m0_rpc__order_add(&frm->f_class[slot], &item->fi_node);
+	/* What has just come is last, unless the policy has other ideas. */
+	if (frm->f_policy->fp_cmp == NULL &&
+	    (last == NULL || m0_rpc__frm_item_of(last)->fi_seq < item->fi_seq))
+		m0_rpc__order_append(class, &item->fi_node);
+	else
+		m0_rpc__order_add(class, &item->fi_node);
 }
 
 static void slot_out(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)

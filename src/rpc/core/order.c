@@ -134,16 +134,19 @@ static void add_inside(struct m0_order *order, struct m0_order_node *node)
 
 void m0_rpc__order_add(struct m0_order *order, struct m0_order_node *node)
 {
-	const struct m0_list *list = &order->or_list;
+	const struct m0_order_node *last = m0_rpc__order_last(order);
 
-	m0_list_link_init(&node->on_link);
-	if (!m0_list_is_empty(list) &&
-	    order->or_cmp(container_of(m0_list_last(list), struct m0_order_node,
-				       on_link),
-			  node, order->or_env) >= 0) {
-		add_inside(order, node);
+	if (last == NULL || order->or_cmp(last, node, order->or_env) < 0) {
+		m0_rpc__order_append(order, node);
 		return;
 	}
+	m0_list_link_init(&node->on_link);
+	add_inside(order, node);
+}
+
+void m0_rpc__order_append(struct m0_order *order, struct m0_order_node *node)
+{
+	m0_list_link_init(&node->on_link);
 	node->on_is_in_tree = false;
 	if (order->or_rest == NULL)
 		order->or_rest = node;

@@ -39,6 +39,8 @@ void m0_rpc__order_init(struct m0_order *order,
 				   const void                 *env),
 			const void *env);
 void m0_rpc__order_add(struct m0_order *order, struct m0_order_node *node);
+/** The same, without a comparison. Pre: it comes after all others. */
+void m0_rpc__order_append(struct m0_order *order, struct m0_order_node *node);
 /** Pre: it is in there. */
 void m0_rpc__order_del(struct m0_order *order, struct m0_order_node *node);
 /** Order and heap hold everywhere. O(n). */
@@ -54,6 +56,16 @@ static inline struct m0_order_node *m0_rpc__order_first(
 	const struct m0_order *order)
 {
 	struct m0_list_link *link = m0_list_first(&order->or_list);
+
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_order_node, on_link);
+}
+
+/** NULL: empty. */
+static inline struct m0_order_node *m0_rpc__order_last(
+	const struct m0_order *order)
+{
+	struct m0_list_link *link = m0_list_last(&order->or_list);
 
 	return link == NULL ? NULL
 			    : container_of(link, struct m0_order_node, on_link);
