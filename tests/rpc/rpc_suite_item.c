@@ -274,30 +274,49 @@ RT_CASE(cancel)
 	}
 }
 
-static int again_nr;
+static int             again_nr;
+static struct rt_item *again_others[3];
 
 static bool again_cb(struct rt_item *item)
 {
 	item->rti_body[0] = (uint64_t)++again_nr;
+	if (again_nr % 10 == 0)
+		CF_EQ(rt_post(again_others[again_nr / 10 - 1]), 0, "post");
 	if (again_nr == 30)
 		return false;
 	CF_EQ(m0_rpc_post(&item->rti_raw.rr_item), 0, "post");
 	return true;
 }
 
-/* Posted again inside its own callback. */
+static bool is_let_go(void *arg)
+{
+	const struct rt_client *client = arg;
+
+	return __atomic_load_n(&client->rtc_session.s_hold_cnt,
+			       __ATOMIC_ACQUIRE) == 0;
+}
+
+/* Posted again inside its own callback, now and then with another one: at the
+ * end nothing holds the session, and the reference is the first one's. */
 RT_CASE(again)
 {
 	struct rt_item *i;
+	int             k;
 
 	up();
 	again_nr = 0;
 	i = rt_item(c, RT_ECHO, 3, 0);
+	for (k = 0; k < 3; ++k)
+		again_others[k] = rt_item(c, RT_ECHO, 0, 100);
 	i->rti_hook = again_cb;
 	CF_EQ(rt_post(i), 0, "post");
 	rt_item_wait(i);
 	CF_EQ(again_nr, 30, "thirty times");
-	CF_EQ(cf_get(&rt.rt_log_nr), 30, "executed so often");
+	for (k = 0; k < 3; ++k)
+		rt_item_wait(again_others[k]);
+	CF_EQ(cf_get(&rt.rt_log_nr), 33, "executed so often");
+	rt_wait(is_let_go, c, "the session is let go of");
+	CF_EQ(m0_ref_read(&i->rti_raw.rr_ref), 1, "the first reference");
 }
 
 /* A held request is sent again, and executed once all the same. */
