@@ -525,13 +525,14 @@ static void threads_share_a_store(void **state)
 		THREADS = 3,
 		NR = 100
 	};
-	struct job  *jobs = jobs_make(THREADS * NR);
+	struct job  *jobs;
 	struct giver giver[THREADS] = {};
 	unsigned     i;
 
 	(void)state;
 	if (!row->row_threads)
 		skip();
+	jobs = jobs_make(THREADS * NR);
 	for (i = 0; i < THREADS; ++i) {
 		giver[i].giv_jobs = &jobs[i * NR];
 		giver[i].giv_nr = NR;
