@@ -124,6 +124,22 @@ M0_EXTERN m0_bcount_t m0_bufvec_cursor_copyfrom(struct m0_bufvec_cursor *scur,
 						void                    *ddata,
 						m0_bcount_t num_bytes);
 
+/**
+ * Where bytes [off, off + nr) are, if they are in the first segment; else, and
+ * for no bytes, NULL.
+ */
+static inline void *m0_bufvec_span(const struct m0_bufvec *bufvec,
+				   m0_bindex_t off, m0_bcount_t nr)
+{
+	if (M0_LIKELY(bufvec->ov_vec.v_nr > 0 && nr > 0)) {
+		m0_bcount_t size = bufvec->ov_vec.v_count[0];
+
+		if (M0_LIKELY(off <= size && nr <= size - off))
+			return (char *)bufvec->ov_buf[0] + off;
+	}
+	return NULL;
+}
+
 /** m0_bufvec_copy_at() for all but the simplest shapes. */
 M0_EXTERN m0_bcount_t m0_bufvec_copy_slow(const struct m0_bufvec *dst,
 					  m0_bindex_t             dst_off,
@@ -140,16 +156,12 @@ static inline m0_bcount_t m0_bufvec_copy_at(const struct m0_bufvec *dst,
 					    const struct m0_bufvec *src,
 					    m0_bindex_t src_off, m0_bcount_t nr)
 {
-	if (dst->ov_vec.v_nr > 0 && src->ov_vec.v_nr > 0) {
-		m0_bcount_t d = dst->ov_vec.v_count[0];
-		m0_bcount_t s = src->ov_vec.v_count[0];
+	void *to = m0_bufvec_span(dst, dst_off, nr);
+	void *from = m0_bufvec_span(src, src_off, nr);
 
-		if (M0_LIKELY(nr > 0 && dst_off <= d && nr <= d - dst_off &&
-			      src_off <= s && nr <= s - src_off)) {
-			memcpy((char *)dst->ov_buf[0] + dst_off,
-			       (const char *)src->ov_buf[0] + src_off, nr);
-			return nr;
-		}
+	if (M0_LIKELY(to != NULL && from != NULL)) {
+		memcpy(to, from, nr);
+		return nr;
 	}
 	return m0_bufvec_copy_slow(dst, dst_off, src, src_off, nr);
 }

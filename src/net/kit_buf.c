@@ -231,10 +231,21 @@ void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb)
 	m->nkm_ready_tail = kb;
 }
 
+/* What its event needs, which a long copy may have driven out. */
+static void event_prefetch(const struct kit_buf *kb)
+{
+	const struct m0_net_buffer *buf = kb->kb_pub.nkb_buffer;
+
+	__builtin_prefetch(buf, 1);
+	__builtin_prefetch(&buf->nb_flags, 1);
+	__builtin_prefetch(&buf->nb_tm_linkage, 1);
+}
+
 void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
+	event_prefetch(kb);
 	kb->kb_pub.nkb_status = status;
 	kb->kb_pub.nkb_length = length;
 	kb_state_set(kb, KB_DONE);
@@ -433,20 +444,6 @@ static void recv_deliver(struct m0_net_kit_machine *m, struct kit_buf *kb)
 		kit_ready_add(m, kb);
 }
 
-/* A long copy may have driven out what the next event needs. */
-static void event_prefetch(const struct kit_buf *kb)
-{
-	const struct m0_net_buffer *buf = kb->kb_pub.nkb_buffer;
-
-	__builtin_prefetch(buf, 1);
-	__builtin_prefetch(&buf->nb_flags, 1);
-	__builtin_prefetch(&buf->nb_tm_linkage, 1);
-	if (kb->kb_ready_next != NULL) {
-		__builtin_prefetch(kb->kb_ready_next, 1);
-		__builtin_prefetch(&kb->kb_ready_next->kb_ready_next, 1);
-	}
-}
-
 void kit_deliver_one(struct m0_net_kit_machine *m)
 {
 	struct kit_buf            *kb = m->nkm_ready_head;
@@ -456,8 +453,6 @@ void kit_deliver_one(struct m0_net_kit_machine *m)
 	m->nkm_ready_head = kb->kb_ready_next;
 	if (m->nkm_ready_head == NULL)
 		m->nkm_ready_tail = NULL;
-	else
-		event_prefetch(m->nkm_ready_head);
 	kb->kb_is_ready = false;
 	--m->nkm_events_nr;
 	if (kb_qtype(word_get(kb)) == M0_NET_QT_MSG_RECV) {

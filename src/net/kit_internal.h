@@ -312,11 +312,20 @@ static inline struct m0_net_kit_work *kit_work_pop(struct kit_work_list *list)
 
 /* ------------------------------------------------------------ kit_pass.c -- */
 
+/** A copy between two claimed buffers, and where if that is one piece. */
+struct kit_move {
+	struct m0_net_kit_buf *mv_from;
+	struct m0_net_kit_buf *mv_to;
+	/** NULL: in several segments. */
+	const void *mv_src;
+	void       *mv_dst;
+	m0_bcount_t mv_nr;
+};
+
 /** Copies to be made when those begun together have all begun. */
 struct kit_moves {
-	struct m0_net_kit_buf *mv_from[KIT_BULK_NR];
-	struct m0_net_kit_buf *mv_to[KIT_BULK_NR];
-	size_t                 mv_nr;
+	struct kit_move ms_move[KIT_BULK_NR];
+	size_t          ms_nr;
 };
 
 /** This thread's pass: what it will post, and the machine that it runs. */
