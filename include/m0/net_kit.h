@@ -167,6 +167,11 @@ struct m0_net_kit_ops {
 	void (*nko_bulk)(struct m0_net_kit_buf        *kb,
 			 const struct m0_net_kit_desc *desc);
 	/**
+	 * nko_bulk ends its buffer, or gives it to m0_net_kit_move(), before it
+	 * returns: then the buffer is claimed when it is called, for less.
+	 */
+	bool nko_bulk_is_short;
+	/**
 	 * The kit has claimed a buffer that nko_send or nko_bulk began, to end
 	 * it. True: nothing refers to it any more, the kit ends it. False: who
 	 * has it in hand will fail to claim it and call m0_net_kit_done().

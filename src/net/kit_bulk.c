@@ -45,14 +45,18 @@ int kit_passive_add(struct kit_buf *kb)
 				? buf->nb_length
 				: kb->kb_pub.nkb_size;
 	desc.nks_incarnation = m0_net_kit_incarnation();
-	desc.nks_passive = m->nkm_addr;
-	if (buf->nb_ep == NULL)
-		desc.nks_active.nka_len = 0;
-	else
+	desc.nks_active.nka_len = 0;
+	if (buf->nb_ep == NULL) {
+		rc = kit_desc_encode_any(&desc, &m->nkm_desc_tail,
+					 &buf->nb_desc);
+	} else {
+		desc.nks_passive = m->nkm_addr;
 		desc.nks_active = *m0_net_kit_ep_addr(buf->nb_ep);
-	rc = m0_net_kit_desc_encode(&desc, &buf->nb_desc);
+		rc = m0_net_kit_desc_encode(&desc, &buf->nb_desc);
+	}
 	if (rc != 0 || ops->nko_passive == NULL)
 		return rc;
+	desc.nks_passive = m->nkm_addr;
 	rc = ops->nko_passive(&kb->kb_pub, &desc);
 	if (rc != 0)
 		m0_net_desc_free(&buf->nb_desc);
@@ -142,6 +146,7 @@ static void move_make(const struct kit_move *mv)
 {
 	const struct m0_net_buffer *fb;
 
+	kit_pass.kp_moved = mv->mv_to;
 	if (M0_LIKELY(mv->mv_src != NULL && mv->mv_dst != NULL)) {
 		memcpy(mv->mv_dst, mv->mv_src, mv->mv_nr);
 		return;
@@ -149,6 +154,15 @@ static void move_make(const struct kit_move *mv)
 	fb = mv->mv_from->nkb_buffer;
 	m0_bufvec_copy_at(&mv->mv_to->nkb_buffer->nb_buffer, 0, &fb->nb_buffer,
 			  fb->nb_offset, mv->mv_nr);
+}
+
+/*
+ * Copied last, and so still in the cache: who uses a few large buffers in turn
+ * would find none of them there if copies always began with the oldest one.
+ */
+static bool is_cached(const struct kit_move *mv)
+{
+	return mv->mv_to == kit_pass.kp_moved;
 }
 
 /* Both lines that an end needs. */
@@ -167,15 +181,23 @@ static void end_prefetch(const struct m0_net_kit_buf *kb)
 static void moves_make(const struct kit_moves *moves)
 {
 	const struct kit_move *mv = moves->ms_move;
+	size_t                 nr = moves->ms_nr;
 	size_t                 i;
 
-	for (i = 0; i < moves->ms_nr; ++i)
-		move_make(&mv[i]);
-	for (i = 0; i < moves->ms_nr; ++i) {
+	if (nr == 0)
+		return;
+	if (is_cached(&mv[nr - 1])) {
+		for (i = nr; i-- > 0;)
+			move_make(&mv[i]);
+	} else {
+		for (i = 0; i < nr; ++i)
+			move_make(&mv[i]);
+	}
+	for (i = 0; i < nr; ++i) {
 		end_prefetch(mv[i].mv_from);
 		end_prefetch(mv[i].mv_to);
 	}
-	for (i = 0; i < moves->ms_nr; ++i) {
+	for (i = 0; i < nr; ++i) {
 		m0_net_kit_done(mv[i].mv_from, 0, mv[i].mv_nr);
 		m0_net_kit_done(mv[i].mv_to, 0, mv[i].mv_nr);
 	}
@@ -196,6 +218,9 @@ static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 		--m->nkm_bulk_nr;
 		kb = container_of(work, struct kit_buf, kb_pub.nkb_work);
 		kb->kb_in_bulk = false;
+		/* Who would give it up needs our lock: no exchange. */
+		if (m->nkm_ops->nko_bulk_is_short)
+			kb_state_set(kb, KB_CLAIMED);
 		kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_IN_USE;
 		bytes += kb->kb_pub.nkb_size;
 		ret[nr++] = kb;

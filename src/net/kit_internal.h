@@ -176,6 +176,20 @@ struct kit_worker {
 	struct m0_net_kit_machine *kw_machine;
 };
 
+enum {
+	KIT_DESC_TAIL_STEP = 16
+};
+
+/** The end of descriptors that anybody may use: their maker's address. */
+struct kit_desc_tail {
+	/** 0: not made yet. */
+	uint32_t dt_len;
+	/** In whole steps: a length, the address, the length of no address. */
+	uint8_t dt_bytes[(M0_NET_KIT_ADDR_MAX + 2 * 4 + KIT_DESC_TAIL_STEP -
+			  1) /
+			 KIT_DESC_TAIL_STEP * KIT_DESC_TAIL_STEP];
+};
+
 struct m0_net_kit_machine {
 	/* Seldom written: other machines' threads read these. */
 	const struct m0_net_kit_ops *nkm_ops;
@@ -185,6 +199,8 @@ struct m0_net_kit_machine {
 	uint32_t                     nkm_open;
 	bool                         nkm_sync;
 	bool                         nkm_inline;
+	/** Of nkm_addr. */
+	struct kit_desc_tail nkm_desc_tail;
 
 	_Alignas(KIT_CACHE_LINE) struct m0_mutex nkm_inbox_lock;
 	struct kit_work_list nkm_inbox;
@@ -343,6 +359,8 @@ struct kit_pass {
 	struct kit_work_list kp_done;
 	/** Where kit_bulk_run() collects; NULL outside of it. */
 	struct kit_moves *kp_moves;
+	/** What this thread has copied to last: to compare with, no more. */
+	const struct m0_net_kit_buf *kp_moved;
 	/** The memory of a descriptor freed in this pass: for the next one. */
 	struct desc_slot *kp_desc;
 };
@@ -446,6 +464,15 @@ void kit_recv_open(struct m0_net_kit_machine *m);
 void                   kit_recv_give_up(struct kit_buf *kb, int32_t reason);
 struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb);
 void                   kit_recv_event_pop(struct kit_buf *kb);
+
+/* ---------------------------------------------------------------- desc.c -- */
+
+void kit_desc_tail_make(struct kit_desc_tail         *ret,
+			const struct m0_net_kit_addr *passive);
+/** m0_net_kit_desc_encode() without a look at the addresses: for anybody. */
+int kit_desc_encode_any(const struct m0_net_kit_desc *desc,
+			const struct kit_desc_tail   *tail,
+			struct m0_net_buf_desc       *ret);
 
 /* ------------------------------------------------------------ kit_bulk.c -- */
 

@@ -177,8 +177,10 @@ void kit_start_do(struct m0_net_kit_machine *m)
 		return;
 	m0_mutex_unlock(&tm->ntm_mutex);
 	rc = m->nkm_ops->nko_start(m, wanted, &m->nkm_addr);
-	if (rc == 0)
+	if (rc == 0) {
+		kit_desc_tail_make(&m->nkm_desc_tail, &m->nkm_addr);
 		__atomic_store_n(&m->nkm_open, 1, __ATOMIC_RELEASE);
+	}
 	m0_mutex_lock(&tm->ntm_mutex);
 	m->nkm_entered = rc == 0;
 	/* Asked for before there was an address. */

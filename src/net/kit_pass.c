@@ -384,7 +384,8 @@ static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)
 		/* What others wait for leaves before a long pass ends. */
 		if (++nr % KIT_PUSH_NR == 0)
 			pass_push();
-		if (list.wl_head != NULL)
+		/* Not of NULL: no page is there, which is looked for in vain. */
+		if (list.wl_head != NULL && list.wl_head->nkw_next != NULL)
 			__builtin_prefetch(list.wl_head->nkw_next);
 		if (!work_handle(m, work, now)) {
 			work->nkw_prev = NULL;

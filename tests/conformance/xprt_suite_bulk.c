@@ -249,6 +249,44 @@ static void restricted_many(void)
 	}
 }
 
+/* The same buffers over and over: a transport may begin with either end. */
+static void used_again(void)
+{
+	enum {
+		NR = 11,
+		ROUNDS = 5,
+		SIZE = 5000
+	};
+	struct cf_tm  *a = cf_up(0);
+	struct cf_tm  *t = cf_up(1);
+	struct cf_buf *p[NR], *b[NR];
+	unsigned       i, r;
+
+	for (i = 0; i < NR; ++i) {
+		p[i] = cf_buf(t->ct_dom, SIZE);
+		b[i] = cf_buf(a->ct_dom, SIZE);
+		b[i]->cb_nb.nb_length = SIZE;
+	}
+	for (r = 0; r < ROUNDS; ++r) {
+		for (i = 0; i < NR; ++i) {
+			cf_fill(b[i], 0, SIZE, r * NR + i);
+			cf_add_ok(p[i], t, M0_NET_QT_PASSIVE_BULK_RECV);
+			CF_EQ(m0_net_desc_copy(&p[i]->cb_nb.nb_desc,
+					       &b[i]->cb_nb.nb_desc),
+			      0, "copy");
+			cf_add_ok(b[i], a, M0_NET_QT_ACTIVE_BULK_SEND);
+		}
+		for (i = 0; i < NR; ++i) {
+			cf_done_is(b[i], 0, "active");
+			cf_done_is(p[i], 0, "passive");
+			CF_EQ(p[i]->cb_last.ce_length, SIZE, "length");
+			cf_check(p[i], 0, SIZE, r * NR + i);
+			m0_net_desc_free(&p[i]->cb_nb.nb_desc);
+			m0_net_desc_free(&b[i]->cb_nb.nb_desc);
+		}
+	}
+}
+
 const struct cf_case xprt_suite_bulk[] = {
 	{ "put, all sizes", put_sizes },
 	{ "get, all sizes", get_sizes },
@@ -260,5 +298,6 @@ const struct cf_case xprt_suite_bulk[] = {
 	{ "receiving buffer too small", too_small },
 	{ "some too small among many", many_mixed },
 	{ "several initiators", restricted_many },
+	{ "the same buffers again", used_again },
 	{ NULL, NULL }
 };

@@ -364,7 +364,7 @@ static void mem_bulk(struct m0_net_kit_buf        *kb,
 		return;
 	}
 	rc = passive_check(kb, passive, desc);
-	if (rc != 0 || !m0_net_kit_claim(kb)) {
+	if (rc != 0) {
 		m0_net_kit_unclaim(passive);
 		m0_net_kit_done(kb, rc, 0);
 	} else if (desc->nks_qtype == M0_NET_QT_PASSIVE_BULK_SEND) {
@@ -386,6 +386,7 @@ static const struct m0_net_kit_ops mem_kit_ops = {
 	.nko_stop = mem_stop,
 	.nko_send = mem_send,
 	.nko_bulk = mem_bulk,
+	.nko_bulk_is_short = true,
 	.nko_cancel = mem_cancel,
 	.nko_ended = mem_ended,
 	.nko_work = mem_work,
