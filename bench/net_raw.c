@@ -12,7 +12,11 @@
 struct seen {
 	_Alignas(128) _Atomic uint64_t s_got;
 	_Alignas(128) _Atomic uint64_t s_want;
-	sem_t s_over;
+	/** Of a stream to side 0: what side 1 may have sent, ever. */
+	_Alignas(128) _Atomic uint64_t s_allowed;
+	_Atomic bool s_quits;
+	sem_t        s_go;
+	sem_t        s_over;
 };
 
 struct net_raw {
@@ -20,7 +24,9 @@ struct net_raw {
 	const struct world_play *r_play;
 	struct raw_end           r_end[2];
 	struct seen             *r_seen;
-	pthread_t                r_thread;
+	/** Side 1's own: what it has sent. */
+	uint64_t  r_sent;
+	pthread_t r_thread;
 };
 
 /** What side 1 does, again and again. <0: it is over. */
@@ -42,15 +48,40 @@ static int answer(struct net_raw *r)
 	return nr;
 }
 
+/** One call of a stream to side 0, if there is one to make. */
+static bool stream_back(struct net_raw *r)
+{
+	bool yes = r->r_sent != atomic_load_explicit(&r->r_seen->s_allowed,
+						     memory_order_acquire);
+
+	if (yes) {
+		raw_end_write(&r->r_end[1], r->r_how.rh_there);
+		++r->r_sent;
+	}
+	return yes;
+}
+
 static void raw_serve(void *arg)
 {
-	raw_must(answer(arg) >= 0, "serve");
+	struct net_raw *r = arg;
+
+	if (r->r_how.rh_to_0)
+		(void)stream_back(r);
+	else
+		raw_must(answer(r) >= 0, "serve");
 }
 
 static void *serve_thread(void *arg)
 {
-	while (answer(arg) >= 0)
+	struct net_raw *r = arg;
+
+	while (!r->r_how.rh_to_0 && answer(r) >= 0)
 		;
+	while (r->r_how.rh_to_0 && !atomic_load(&r->r_seen->s_quits)) {
+		world_sem_take(&r->r_seen->s_go);
+		while (stream_back(r))
+			;
+	}
 	return NULL;
 }
 
@@ -101,6 +132,24 @@ static uint64_t stream_run(struct net_raw *r, uint64_t nr)
 	return nr;
 }
 
+static uint64_t stream_0_run(struct net_raw *r, uint64_t nr)
+{
+	uint64_t got = 0;
+	int      rc;
+
+	atomic_fetch_add_explicit(&r->r_seen->s_allowed, nr,
+				  memory_order_release);
+	if (!r->r_how.rh_polled)
+		sem_post(&r->r_seen->s_go);
+	while (got < nr) {
+		rc = raw_end_read_some(&r->r_end[0], r->r_how.rh_there);
+		raw_must(rc >= 0, "recv");
+		got += (uint64_t)rc;
+		world_turn(r->r_how.rh_kind, r->r_play);
+	}
+	return nr;
+}
+
 static uint64_t raw_run(void *arg, uint64_t nr)
 {
 	struct net_raw *r = arg;
@@ -112,7 +161,9 @@ static uint64_t raw_run(void *arg, uint64_t nr)
 		;
 	atomic_store(&s->s_got, 0);
 	atomic_store(&s->s_want, nr);
-	nr = r->r_how.rh_back != 0 ? answered_run(r, nr) : stream_run(r, nr);
+	nr = r->r_how.rh_back != 0 ? answered_run(r, nr)
+	     : r->r_how.rh_to_0	   ? stream_0_run(r, nr)
+				   : stream_run(r, nr);
 	return r->r_how.rh_half ? 2 * nr : nr;
 }
 
@@ -135,6 +186,7 @@ static void raw_prepare(void *arg)
 	raw_ends_connect(r->r_end);
 	r->r_seen = world_shared(sizeof(*r->r_seen));
 	world_sem_init(&r->r_seen->s_over);
+	world_sem_init(&r->r_seen->s_go);
 }
 
 static void raw_open(void *arg, int side)
@@ -156,6 +208,8 @@ static void raw_close(void *arg, int side)
 	struct net_raw *r = arg;
 
 	shutdown(r->r_end[side].e_fd, SHUT_RDWR);
+	atomic_store(&r->r_seen->s_quits, true);
+	sem_post(&r->r_seen->s_go);
 	if (side == 1 && !r->r_how.rh_polled)
 		pthread_join(r->r_thread, NULL);
 	close(r->r_end[side].e_fd);
@@ -166,6 +220,8 @@ struct net_raw *net_raw_make(const struct net_raw_how *how,
 {
 	struct net_raw *r = bench_huge(sizeof(*r));
 
+	raw_must(!how->rh_to_0 || (how->rh_back == 0 && how->rh_batch == 1),
+		 "a stream to side 0 has messages alone");
 	memset(r, 0, sizeof(*r));
 	r->r_how = *how;
 	r->r_play = play;

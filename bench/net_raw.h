@@ -20,6 +20,8 @@ struct net_raw_how {
 	unsigned rh_batch;
 	/** Buffers used in turns on each side. */
 	unsigned rh_bufs;
+	/** A stream from side 1 to side 0, of messages without answers. */
+	bool rh_to_0;
 	/** A round trip counts as two. */
 	bool rh_half;
 	bool rh_rate;

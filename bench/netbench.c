@@ -18,7 +18,7 @@ static const char usage[] =
 	"  ping poll|block               64 B one way: raw, m0\n"
 	"  rate                          64 B, 64 queued, polled: raw, m0\n"
 	"  rate-many                     the same, many in a receive buffer\n"
-	"  bulk BYTES FLIGHT poll|block  raw, put, get\n"
+	"  bulk BYTES FLIGHT poll|block  raw.put, raw.get, put, get\n"
 	"netbench ... [XPRT] do ping|rate|rate-many|put|get NR [BYTES FLIGHT]\n"
 	"                                that many, untimed, one process in\n"
 	"                                turns, for counters";
@@ -113,7 +113,7 @@ static void do_rate(uint32_t msgs)
 }
 
 /** One in flight: a request and its answer, the bulk in the one or the other;
- * more: a stream. */
+ * more: a stream in the direction of the bulk. */
 static void bulk_raw_add(size_t bytes, unsigned flight)
 {
 	struct net_raw_how how = { .rh_there = BENCH_HEAD_BYTES + bytes,
@@ -121,7 +121,9 @@ static void bulk_raw_add(size_t bytes, unsigned flight)
 				   .rh_bufs = flight };
 
 	if (flight > 1) {
-		raw_add("raw", how);
+		raw_add("raw.put", how);
+		how.rh_to_0 = true;
+		raw_add("raw.get", how);
 		return;
 	}
 	how.rh_bufs = 2; /* as ours */

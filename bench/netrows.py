@@ -86,10 +86,9 @@ def bulk_rows(make):
         for way in ('put', 'get'):
             name = 'net: %s, %d in flight, %s' % (SIZES[size], flight, way)
             ours = '%s:%s' % (probe('net', size, flight), way)
-            raw = ('raw.' + way) if flight == 1 else 'raw'
             common = {'better': 'higher', 'size': size, 'spin': 'always'}
             yield make(name + ' (socket)', 'GB/s', ours,
-                       [probe('net', size, flight) + ':' + raw],
+                       ['%s:raw.%s' % (probe('net', size, flight), way)],
                        goal=None if small else goal[0],
                        stretch=None if small else goal[1],
                        ref_name='socket, ' + ('stream' if flight > 1 else
@@ -126,6 +125,6 @@ def rows(make):
              note='no goal; 64 KiB receive buffers'),
         *bulk_rows(make),
         *[make('net: cpu, 1 MiB, 8 in flight, %s' % way, 's/GB',
-               'net-cpu:%s.cpu' % way, ['net-cpu:raw.cpu'], **cpu)
+               'net-cpu:%s.cpu' % way, ['net-cpu:raw.%s.cpu' % way], **cpu)
           for way in ('put', 'get')],
     ]
