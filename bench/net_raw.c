@@ -162,7 +162,7 @@ static uint64_t raw_run(void *arg, uint64_t nr)
 	atomic_store(&s->s_got, 0);
 	atomic_store(&s->s_want, nr);
 	nr = r->r_how.rh_back != 0 ? answered_run(r, nr)
-	     : r->r_how.rh_to_0	   ? stream_0_run(r, nr)
+	     : r->r_how.rh_to_0    ? stream_0_run(r, nr)
 				   : stream_run(r, nr);
 	return r->r_how.rh_half ? 2 * nr : nr;
 }
