@@ -261,12 +261,30 @@ bool m0_home__md_bind_ok(const struct m0_lnet         *lnet,
 	return md_attr_ok(lnet, attr) && !md_is_for_me(attr);
 }
 
+/*
+ * One after the other, as its caller has set them: to load what was just stored
+ * in parts as a whole waits until it is in the cache.
+ */
+static void attr_copy(struct m0_lnet_md_attr       *ret,
+		      const struct m0_lnet_md_attr *attr)
+{
+	ret->mda_vec = attr->mda_vec;
+	ret->mda_length = attr->mda_length;
+	ret->mda_vec_offset = attr->mda_vec_offset;
+	ret->mda_threshold = attr->mda_threshold;
+	ret->mda_max_size = attr->mda_max_size;
+	ret->mda_options = attr->mda_options;
+	ret->mda_auto_unlink = attr->mda_auto_unlink;
+	ret->mda_eq = attr->mda_eq;
+	ret->mda_user = attr->mda_user;
+}
+
 struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 				   const struct m0_lnet_md_attr *attr)
 {
 	struct m0_home_md *hmd = md_of_slot(slot);
 
-	hmd->hmd_md.md_attr = *attr;
+	attr_copy(&hmd->hmd_md.md_attr, attr);
 	hmd->hmd_md.md_handle = m0_home__handle(slot);
 	hmd->hmd_md.md_done = NULL;
 	hmd->hmd_attach.op_do = md_attach_do;

@@ -24,12 +24,15 @@ static void op_fill(struct m0_lnet_event *ev, const struct m0_lnet_msg *msg,
 		    enum m0_lnet_event_type type)
 {
 	const struct m0_lnet_op *op = &msg->msg_op;
+	uint32_t                 pid = msg->msg_hdr.lhd_src_pid;
 
 	ev->ev_type = type;
 	ev->ev_target = op->lo_target;
+	/* What was just stored in parts is not loaded as a whole: that waits. */
 	ev->ev_initiator.lp_nid = m0_lnet_nid_any;
-	ev->ev_initiator.lp_pid = msg->msg_hdr.lhd_src_pid;
-	ev->ev_source = ev->ev_initiator;
+	ev->ev_initiator.lp_pid = pid;
+	ev->ev_source.lp_nid = m0_lnet_nid_any;
+	ev->ev_source.lp_pid = pid;
 	ev->ev_sender = m0_lnet_nid_any;
 	ev->ev_portal = op->lo_portal;
 	ev->ev_match_bits = op->lo_match_bits;

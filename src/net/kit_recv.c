@@ -318,18 +318,16 @@ static struct kit_recv_event *ring_at(struct kit_buf *kb, uint32_t i)
 	return &kb->kb_ev[at < kb->kb_ev_cap ? at : at - kb->kb_ev_cap];
 }
 
-/* Held events, by offset. */
-static void held_add(struct kit_buf *kb, const struct kit_recv_event *re)
+/* Held events, by offset. @return the place of one more, to be filled. */
+static struct kit_recv_event *held_add(struct kit_buf *kb, m0_bindex_t offset)
 {
 	uint32_t i = kb->kb_ev_nr + kb->kb_ev_held_nr;
 
 	M0_PRE(i < kb->kb_ev_cap);
-	for (;
-	     i > kb->kb_ev_nr && ring_at(kb, i - 1)->re_offset > re->re_offset;
-	     --i)
+	for (; i > kb->kb_ev_nr && ring_at(kb, i - 1)->re_offset > offset; --i)
 		*ring_at(kb, i) = *ring_at(kb, i - 1);
-	*ring_at(kb, i) = *re;
 	++kb->kb_ev_held_nr;
+	return ring_at(kb, i);
 }
 
 /* The first of the held ones was no message after all. */
@@ -372,18 +370,22 @@ void m0_net_kit_recv_placed(struct m0_net_kit_buf        *pub,
 {
 	struct kit_buf            *kb = kit_buf_full(pub);
 	struct m0_net_kit_machine *m = pub->nkb_machine;
-	struct kit_recv_event      re = { .re_offset = offset,
-					  .re_length = nr,
-					  .re_status = status };
+	struct m0_net_end_point   *ep = NULL;
+	struct kit_recv_event     *re;
 
 	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
 	if (status == 0) {
-		re.re_ep = kit_ep_get(m, from);
-		re.re_status = re.re_ep == NULL ? -ENOMEM : 0;
+		ep = kit_ep_get(m, from);
+		status = ep == NULL ? -ENOMEM : 0;
+		if (M0_UNLIKELY(m0_probe_sink != NULL))
+			probe(m, from, nr, status);
 	}
-	if (M0_UNLIKELY(m0_probe_sink != NULL) && status == 0)
-		probe(m, from, nr, re.re_status);
-	held_add(kb, &re);
+	re = held_add(kb, offset);
+	re->re_offset = offset;
+	re->re_length = nr;
+	re->re_ep = ep;
+	re->re_status = status;
+	re->re_final = false;
 	held_release(kb);
 	if (kit_pass.kp_machine != m)
 		kit_kick(m);
