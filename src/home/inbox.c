@@ -74,7 +74,8 @@ bool m0_home__inbox_do(struct m0_lnet *lnet)
 	lnet->hm_inbox = NULL;
 	lnet->hm_inbox_tail = &lnet->hm_inbox;
 	m0_list_splice_tail(&probes, &lnet->hm_probes);
-	M0_HOME_SET(lnet->hm_posted, false);
+	/* Who sets it has hm_lock, too; who sees it late looks for nothing. */
+	__atomic_store_n(&lnet->hm_posted, false, __ATOMIC_RELEASE);
 	++lnet->hm_takes_nr;
 	m0_mutex_unlock(&lnet->hm_lock);
 	/* First: a close may be among the operations. */

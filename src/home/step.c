@@ -217,11 +217,15 @@ static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 	lnet->hm_next = next;
 	did = lnet->hm_did;
 	lnet->hm_pushes = false;
-	if (M0_HOME_GET(lnet->hm_has_fd))
-		io->sio_arm(lnet->hm_io, next);
+	if (!M0_HOME_GET(lnet->hm_has_fd)) {
+		/* Nothing that others wait for is looked at after it. */
+		__atomic_store_n(&lnet->hm_stepping, false, __ATOMIC_RELEASE);
+		return did;
+	}
+	io->sio_arm(lnet->hm_io, next);
 	M0_HOME_SET(lnet->hm_stepping, false);
 	/* Its poster may have seen the descriptor readable still. */
-	if (M0_HOME_GET(lnet->hm_has_fd) && M0_HOME_GET(lnet->hm_posted))
+	if (M0_HOME_GET(lnet->hm_posted))
 		io->sio_rouse(lnet->hm_io);
 	return did;
 }
