@@ -197,7 +197,8 @@ m0_net_domain_get_buffer_alignment(struct m0_net_domain *dom);
  * An address as one transfer machine sees it. Made by transports only.
  */
 struct m0_net_end_point {
-	uint64_t                   nep_magix;
+	uint64_t nep_magix;
+	/** Changes under ntm_mutex, by get and put; may be read without. */
 	struct m0_ref              nep_ref;
 	struct m0_net_transfer_mc *nep_tm;
 	/** In ntm_end_points, list descriptor m0_nep. */
@@ -222,7 +223,10 @@ M0_TL_DECLARE(m0_nep, M0_EXTERN, struct m0_net_end_point);
 M0_EXTERN int m0_net_end_point_create(struct m0_net_end_point  **epp,
 				      struct m0_net_transfer_mc *tm,
 				      const char                *addr);
-/** One more reference. Pre: the caller holds one. No lock. Returns 0. */
+/**
+ * One more reference. Pre: the caller holds one; he need not hold ntm_mutex,
+ * under which nep_ref changes, and may. Returns 0.
+ */
 M0_EXTERN int m0_net_end_point_get(struct m0_net_end_point *ep);
 /**
  * Drops a reference; the last one releases the end point. Takes ntm_mutex,

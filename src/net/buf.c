@@ -174,7 +174,7 @@ int m0_net__buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 	net_q_tlist_add_tail(&tm->ntm_q[qt], buf);
 	/* Before the operation: it may be over before the call returns. */
 	if (holds_ep(buf))
-		m0_ref_get(&buf->nb_ep->nep_ref);
+		m0_net__ep_get(buf->nb_ep);
 	/* Asked here, so that nb_nr is not looked at for nothing. */
 	if (M0_UNLIKELY(m0_probe_sink != NULL))
 		m0_probe_buf_add(m0_net__tm_name(tm), buf->nb_nr,
@@ -186,7 +186,7 @@ int m0_net__buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 			     buf->nb_desc.nbd_len > 0));
 	} else {
 		if (holds_ep(buf))
-			m0_ref_put(&buf->nb_ep->nep_ref);
+			m0_net__ep_put(buf->nb_ep);
 		net_q_tlist_del(buf);
 		buf->nb_flags &= ~(uint64_t)M0_NET_BUF_QUEUED;
 	}

@@ -30,8 +30,15 @@ int m0_net_end_point_create(struct m0_net_end_point  **epp,
 
 int m0_net_end_point_get(struct m0_net_end_point *ep)
 {
+	struct m0_mutex *lock = &ep->nep_tm->ntm_mutex;
+	bool             is_ours = m0_mutex_is_locked(lock);
+
 	M0_PRE(m0_ref_read(&ep->nep_ref) >= 1);
-	m0_ref_get(&ep->nep_ref);
+	if (!is_ours)
+		m0_mutex_lock(lock);
+	m0_net__ep_get(ep);
+	if (!is_ours)
+		m0_mutex_unlock(lock);
 	return 0;
 }
 
@@ -42,7 +49,7 @@ int m0_net_end_point_put(struct m0_net_end_point *ep)
 	M0_PRE(m0_ref_read(&ep->nep_ref) >= 1);
 	M0_PRE(m0_mutex_is_not_locked(&tm->ntm_mutex));
 	m0_mutex_lock(&tm->ntm_mutex);
-	m0_ref_put(&ep->nep_ref);
+	m0_net__ep_put(ep);
 	m0_mutex_unlock(&tm->ntm_mutex);
 	return 0;
 }

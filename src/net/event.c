@@ -120,7 +120,7 @@ void m0_net__buffer_event(struct m0_net_transfer_mc        *tm,
 	/* The buffer may be gone now. */
 	m0_mutex_lock(&tm->ntm_mutex);
 	if (ep != NULL)
-		m0_ref_put(&ep->nep_ref);
+		m0_net__ep_put(ep);
 	callback_end(tm);
 }
 

@@ -170,7 +170,7 @@ struct m0_net_end_point *kit_ep_get(struct m0_net_kit_machine    *m,
 		--m->nkm_eps_idle_nr;
 		ep_use(m, ke);
 	} else {
-		m0_ref_get(&ke->ke_ep.nep_ref);
+		m0_net__ep_get(&ke->ke_ep);
 	}
 	return &ke->ke_ep;
 }

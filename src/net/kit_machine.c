@@ -299,7 +299,7 @@ static void machine_end(struct m0_net_kit_machine *m,
 	kit_stop_do(m);
 	/* A machine stopped before STARTED: its end point was not given out. */
 	if (m->nkm_own_ep != NULL && tm->ntm_ep == NULL) {
-		m0_ref_put(&m->nkm_own_ep->nep_ref);
+		m0_net__ep_put(m->nkm_own_ep);
 		m->nkm_own_ep = NULL;
 	}
 	m0_mutex_unlock(&tm->ntm_mutex);

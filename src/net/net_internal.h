@@ -76,6 +76,30 @@ static inline const char *m0_net__tm_name(const struct m0_net_transfer_mc *tm)
 const char *m0_net__tm_state_name(enum m0_net_tm_state state);
 const char *m0_net__qt_name(enum m0_net_queue_type qt);
 
+/**
+ * References to end points change under ntm_mutex alone, so that a load and a
+ * store do; they are looked at without.
+ */
+static inline void m0_net__ep_get(struct m0_net_end_point *ep)
+{
+	struct m0_atomic64 *nr = &ep->nep_ref.ref_cnt;
+
+	M0_PRE(m0_mutex_is_locked(&ep->nep_tm->ntm_mutex));
+	m0_atomic64_set(nr, m0_atomic64_get(nr) + 1);
+}
+
+static inline void m0_net__ep_put(struct m0_net_end_point *ep)
+{
+	struct m0_atomic64 *nr = &ep->nep_ref.ref_cnt;
+	int64_t             left = m0_atomic64_get(nr) - 1;
+
+	M0_PRE(m0_mutex_is_locked(&ep->nep_tm->ntm_mutex));
+	M0_ASSERT(left >= 0);
+	m0_atomic64_set(nr, left);
+	if (left == 0 && ep->nep_ref.release != NULL)
+		ep->nep_ref.release(&ep->nep_ref);
+}
+
 bool m0_net__tm_invariant(const struct m0_net_transfer_mc *tm);
 bool m0_net__buffer_invariant(const struct m0_net_buffer *buf);
 bool m0_net__domain_invariant(const struct m0_net_domain *dom);

@@ -209,7 +209,7 @@ int m0_net_tm_fini(struct m0_net_transfer_mc *tm)
 	m0_mutex_lock(&tm->ntm_mutex);
 	busy = !m0_net__tm_queues_are_empty(tm) || !end_points_are_free(tm);
 	if (!busy && tm->ntm_ep != NULL) {
-		m0_ref_put(&tm->ntm_ep->nep_ref);
+		m0_net__ep_put(tm->ntm_ep);
 		tm->ntm_ep = NULL;
 	}
 	m0_mutex_unlock(&tm->ntm_mutex);
