@@ -35,6 +35,40 @@ static void references_last_put_releases(void **state)
 	assert_int_equal(dummy.released, 1);
 }
 
+static void get_put_often(struct m0_net_end_point *ep)
+{
+	int i;
+
+	for (i = 0; i < 200000; ++i) {
+		(void)m0_net_end_point_get(ep);
+		(void)m0_net_end_point_put(ep);
+	}
+}
+
+/* Every change is under the machine's lock, so that none is lost. */
+static void references_two_threads_lose_none(void **state)
+{
+	struct m0_net_end_point *ep = dummy_ep("peer");
+	struct m0_thread         thread = { .t_state = TS_PARKED };
+
+	(void)state;
+	assert_int_equal(M0_THREAD_INIT(&thread, struct m0_net_end_point *,
+					NULL, get_put_often, ep, "refs"),
+			 0);
+	get_put_often(ep);
+	m0_thread_join(&thread);
+	m0_thread_fini(&thread);
+	assert_int_equal(m0_ref_read(&ep->nep_ref), 1);
+	/* A caller that has the lock need not give it up for one more. */
+	m0_mutex_lock(&scene.tm.ntm_mutex);
+	assert_int_equal(m0_net_end_point_get(ep), 0);
+	m0_mutex_unlock(&scene.tm.ntm_mutex);
+	assert_int_equal(m0_ref_read(&ep->nep_ref), 2);
+	m0_net_end_point_put(ep);
+	m0_net_end_point_put(ep);
+	assert_int_equal(dummy.released, 1);
+}
+
 /* Own address: the machine's end point with count 2, back to 1. */
 static void create_own_counts_two(void **state)
 {
@@ -130,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(create_operation_fails_null),
 		CASE(references_last_put_releases),
+		CASE(references_two_threads_lose_none),
 		CASE(create_own_counts_two),
 		CASE(misuse_aborts),
 		cmocka_unit_test(lnet_text_good_accepted),
