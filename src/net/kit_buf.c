@@ -110,7 +110,7 @@ static void arm(struct kit_buf *kb, struct m0_net_buffer *buf)
 	kb->kb_pub.nkb_machine = kit_machine(buf->nb_tm);
 	kb->kb_pub.nkb_ep = buf->nb_ep;
 	kb->kb_pub.nkb_send_nr = buf->nb_length;
-	kb->kb_late = 0;
+	kb_late_set(kb, 0);
 	kb->kb_recv_placing = false;
 	__atomic_store_n(&kb->kb_pub.nkb_word,
 			 kb_word(gen, buf->nb_qtype, KB_ARMED),

@@ -148,6 +148,12 @@ static inline void kb_state_set(struct kit_buf *kb, enum kit_buf_state state)
 			 __ATOMIC_RELEASE);
 }
 
+/** Who has just let go of it may look still: m0_net_kit_unclaim(). */
+static inline void kb_late_set(struct kit_buf *kb, int32_t reason)
+{
+	__atomic_store_n(&kb->kb_late, reason, __ATOMIC_RELAXED);
+}
+
 /** How often a machine is polled that nothing else would move. */
 #define KIT_POLL_NS M0_TIME_ONE_MSEC
 

@@ -126,7 +126,7 @@ static void place_end(struct kit_buf *kb, int32_t reason, m0_bcount_t length)
 {
 	if (kb->kb_late != 0)
 		return;
-	kb->kb_late = reason;
+	kb_late_set(kb, reason);
 	kb->kb_late_nr = length;
 	m0_list_del(&kb->kb_recv_link);
 	kb->kb_pub.nkb_machine->nkm_ops->nko_recv_cancel(&kb->kb_pub);
@@ -137,7 +137,7 @@ void kit_recv_give_up(struct kit_buf *kb, int32_t reason)
 	uint64_t word = __atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_RELAXED);
 
 	if (kb_state(word) == KB_CLAIMED)
-		kb->kb_late = reason;
+		kb_late_set(kb, reason);
 	if (kb_state(word) != KB_ARMED)
 		return;
 	if (kb->kb_recv_placing) {

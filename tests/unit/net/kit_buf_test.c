@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Claims of queued buffers, step by step on an inline machine; what threads do
- * to them at the same time is tried by tests/model/buffer_queue.pml.
+ * to them at the same time is tried by tests/model/buffer_queue.pml, too.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@
 #include "m0/net_kit.h"
 
 enum {
-	BYTES = 4096
+	BYTES = 4096,
+	ROUNDS = 10000
 };
 
 static struct m0_net_domain      dom;
@@ -165,6 +167,41 @@ static void id_names_one_add(void **state)
 	assert_int_equal(events_nr, 2);
 }
 
+static bool mover_quits;
+
+static void *mover(void *arg)
+{
+	struct m0_net_kit_buf *kb = arg;
+
+	while (!__atomic_load_n(&mover_quits, __ATOMIC_ACQUIRE))
+		if (m0_net_kit_claim(kb))
+			m0_net_kit_unclaim(kb);
+	return NULL;
+}
+
+/* A mover that lets go of it may look at the note while it is added again. */
+static void let_go_while_added_again(void **state)
+{
+	m0_time_t end = m0_time_from_now(60, 0);
+	pthread_t thread;
+
+	(void)state;
+	mover_quits = false;
+	assert_int_equal(
+		pthread_create(&thread, NULL, mover, m0_net_kit_buf_of(&buf)),
+		0);
+	for (unsigned i = 0; i < ROUNDS; ++i) {
+		(void)added();
+		m0_net_buffer_del(&buf, &tm);
+		while (events_nr == i && m0_time_now() < end)
+			m0_net_buffer_event_deliver_all(&tm);
+		assert_int_equal(events_nr, i + 1);
+		assert_int_equal(last_status, -ECANCELED);
+	}
+	__atomic_store_n(&mover_quits, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -173,6 +210,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(claimed_cancelled_may_succeed,
 						up, down),
 		cmocka_unit_test_setup_teardown(id_names_one_add, up, down),
+		cmocka_unit_test_setup_teardown(let_go_while_added_again, up,
+						down),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
