@@ -187,9 +187,9 @@ static void let_go_while_added_again(void **state)
 
 	(void)state;
 	mover_quits = false;
-	assert_int_equal(
-		pthread_create(&thread, NULL, mover, m0_net_kit_buf_of(&buf)),
-		0);
+	assert_int_equal(pthread_create(&thread, NULL, mover,
+					m0_net_kit_buf_of(&buf)),
+			 0);
 	for (unsigned i = 0; i < ROUNDS; ++i) {
 		(void)added();
 		m0_net_buffer_del(&buf, &tm);
