@@ -41,7 +41,6 @@ int m0_store__node_get(const struct m0_store__file *file, const uint8_t *page,
 	size_t at = m0_store__u16(page + M0_STORE__PAGE_HEAD + 2 * i);
 	size_t left = file->sfi_page_bytes - at - M0_STORE__NODE_HEAD;
 	bool   leaf = m0_store__u16(page + 10) == M0_STORE__LEAF;
-	size_t there;
 
 	ret->snd_value_nr = m0_store__u16(page + at) |
 			    (size_t)m0_store__u16(page + at + 2) << 16;
@@ -50,10 +49,12 @@ int m0_store__node_get(const struct m0_store__file *file, const uint8_t *page,
 	ret->snd_key_nr = m0_store__u16(page + at + 6);
 	ret->snd_key = page + at + M0_STORE__NODE_HEAD;
 	ret->snd_value = ret->snd_key + ret->snd_key_nr;
-	there = !leaf                                   ? 0
-		: (ret->snd_flags & M0_STORE__BIG) != 0 ? sizeof(uint64_t)
-							: ret->snd_value_nr;
-	return ret->snd_key_nr > left || there > left - ret->snd_key_nr
+	ret->snd_here_nr = !leaf ? 0
+			   : (ret->snd_flags & M0_STORE__BIG) != 0
+				   ? sizeof(uint64_t)
+				   : ret->snd_value_nr;
+	return ret->snd_key_nr > left ||
+			       ret->snd_here_nr > left - ret->snd_key_nr
 		       ? -EUCLEAN
 		       : 0;
 }
@@ -63,7 +64,6 @@ int m0_store__node_get(const struct m0_store__file *file, const uint8_t *page,
 static size_t nodes_bytes(const struct m0_store__file *file,
 			  const uint8_t *page, unsigned nr)
 {
-	bool                  leaf = m0_store__u16(page + 10) == M0_STORE__LEAF;
 	struct m0_store__node node;
 	size_t                bytes = 0;
 	size_t                one;
@@ -72,11 +72,7 @@ static size_t nodes_bytes(const struct m0_store__file *file,
 	for (i = 0; i < nr; ++i) {
 		if (m0_store__node_get(file, page, i, &node) != 0)
 			return 0;
-		one = M0_STORE__NODE_HEAD + node.snd_key_nr;
-		if (leaf)
-			one += (node.snd_flags & M0_STORE__BIG) != 0
-				       ? sizeof(uint64_t)
-				       : node.snd_value_nr;
+		one = M0_STORE__NODE_HEAD + node.snd_key_nr + node.snd_here_nr;
 		bytes += one + one % 2;
 	}
 	return bytes;

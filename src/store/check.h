@@ -64,7 +64,10 @@ struct m0_store__node {
 	/** Of a leaf. */
 	const uint8_t *snd_value;
 	size_t         snd_value_nr;
-	uint16_t       snd_flags;
+	/** Its bytes in the page: all, or the number of the first page of a big
+	 * one. Of a branch none. */
+	size_t   snd_here_nr;
+	uint16_t snd_flags;
 	/** Of a branch. */
 	uint64_t snd_child;
 };

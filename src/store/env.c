@@ -366,22 +366,38 @@ int m0_store__put(struct m0_store__txn *txn, struct m0_rpc_slice key,
 	return changed(txn, mdb_put(txn->stx_txn, env->ste_tree, &k, &v, 0));
 }
 
+/** Looks the key up once. */
+static int del_at(MDB_cursor *cursor, struct m0_rpc_slice key,
+		  uint64_t *ret_bytes)
+{
+	MDB_val k = val_of(key);
+	MDB_val v;
+	int     rc = mdb_cursor_get(cursor, &k, &v, MDB_SET);
+
+	if (rc != 0)
+		return rc;
+	/* The key may lie in the page that changes. */
+	*ret_bytes = *(const uint8_t *)key.sl_data != 0 ? key.sl_nr + v.mv_size
+							: 0;
+	return mdb_cursor_del(cursor, 0);
+}
+
 int m0_store__del(struct m0_store__txn *txn, struct m0_rpc_slice key)
 {
-	uint8_t  copy[M0_RPC_STORE_KEY_MAX];
-	MDB_val  k = { key.sl_nr, copy };
-	uint64_t bytes = 0;
-	int      rc;
+	MDB_cursor *cursor;
+	uint64_t    bytes = 0;
+	int         rc;
 
 	if (txn->stx_rc != 0)
 		return txn->stx_rc;
 	if (!is_key(key))
 		return -ENOENT;
-	if (*(const uint8_t *)key.sl_data != 0)
-		bytes = has_bytes(txn, key);
-	memcpy(copy, key.sl_data, key.sl_nr);
-	rc = changed(txn,
-		     mdb_del(txn->stx_txn, txn->stx_env->ste_tree, &k, NULL));
+	rc = mdb_cursor_open(txn->stx_txn, txn->stx_env->ste_tree, &cursor);
+	if (rc == 0) {
+		rc = del_at(cursor, key, &bytes);
+		mdb_cursor_close(cursor);
+	}
+	rc = changed(txn, rc);
 	if (rc == 0)
 		txn->stx_freed += bytes;
 	return rc;
