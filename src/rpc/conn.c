@@ -485,7 +485,8 @@ int m0_rpc_conn_terminate(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
 {
 	struct m0_rpc__conn *lib = conn->c_lib;
 
-	M0_PRE(M0_IN(conn->c_state, (M0_RPC_CONN_ACTIVE, M0_RPC_CONN_FAILED)));
+	M0_PRE(M0_IN(m0_rpc__conn_state(conn),
+		     (M0_RPC_CONN_ACTIVE, M0_RPC_CONN_FAILED)));
 	lib->rcx_expires = expires_of(lib->rcx_machine, abs_timeout);
 	lib->rcx_call.rcl_run = terminate_run;
 	__atomic_store_n(&conn->c_state, M0_RPC_CONN_TERMINATING,

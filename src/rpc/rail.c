@@ -332,7 +332,9 @@ bool m0_rpc__rails_are_changed(const struct m0_rpc__machine *m)
 	return __atomic_load_n(&m->rml_rails_users_nr, __ATOMIC_SEQ_CST) > 0;
 }
 
-int m0_rpc_machine_link_add(struct m0_rpc_machine *machine, const char *ep_addr)
+static int link_change(struct m0_rpc_machine *machine, const char *ep_addr,
+		       int (*change)(struct m0_rpc__machine *m,
+				     const char             *ep_addr))
 {
 	struct m0_rpc__machine *m = machine->rm_lib;
 	int                     rc;
@@ -341,9 +343,14 @@ int m0_rpc_machine_link_add(struct m0_rpc_machine *machine, const char *ep_addr)
 	rc = users_enter(m);
 	if (rc != 0)
 		return rc;
-	rc = rail_add(m, ep_addr);
+	rc = change(m, ep_addr);
 	m0_rpc__do(m, users_leave, NULL);
 	return rc;
+}
+
+int m0_rpc_machine_link_add(struct m0_rpc_machine *machine, const char *ep_addr)
+{
+	return link_change(machine, ep_addr, rail_add);
 }
 
 /* ------------------------------------------------------------------- end -- */
@@ -450,16 +457,7 @@ static int rail_del(struct m0_rpc__machine *m, const char *ep_addr)
 
 int m0_rpc_machine_link_del(struct m0_rpc_machine *machine, const char *ep_addr)
 {
-	struct m0_rpc__machine *m = machine->rm_lib;
-	int                     rc;
-
-	M0_PRE(!m0_rpc__is_here(m));
-	rc = users_enter(m);
-	if (rc != 0)
-		return rc;
-	rc = rail_del(m, ep_addr);
-	m0_rpc__do(m, users_leave, NULL);
-	return rc;
+	return link_change(machine, ep_addr, rail_del);
 }
 
 int m0_rpc_machine_link_addr(struct m0_rpc_machine *machine, uint32_t i,

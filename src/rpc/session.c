@@ -448,7 +448,7 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 	uint32_t             i;
 
 	/* Its farewell is understood without it. */
-	if (s->rsx_session->s_state == M0_RPC_SESSION_TERMINATING)
+	if (m0_rpc__session_state(s->rsx_session) == M0_RPC_SESSION_TERMINATING)
 		return;
 	if (s->rsx_was_up)
 		pause_end(s);
@@ -573,7 +573,7 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	pause_end(s);
 	m0_rpc__session_end_items(s, -ECANCELED);
 	if (!m->rml_aborts && s->rsx_id != 0 &&
-	    s->rsx_conn->rcx_conn->c_state == M0_RPC_CONN_ACTIVE &&
+	    m0_rpc__conn_state(s->rsx_conn->rcx_conn) == M0_RPC_CONN_ACTIVE &&
 	    s->rsx_conn->rcx_target != NULL)
 		note = m0_rpc__note_new(m, M0_RPC_OP_SESSION_TERMINATE, 0);
 	if (note == NULL) {
@@ -591,7 +591,7 @@ int m0_rpc_session_terminate(struct m0_rpc_session *session,
 {
 	struct m0_rpc__session *s = session->s_lib;
 
-	M0_PRE(M0_IN(session->s_state,
+	M0_PRE(M0_IN(m0_rpc__session_state(session),
 		     (M0_RPC_SESSION_IDLE, M0_RPC_SESSION_BUSY,
 		      M0_RPC_SESSION_FAILED)));
 	s->rsx_expires = expires_of(s->rsx_machine, abs_timeout);
