@@ -2,6 +2,15 @@
 #include "base/hooks.h"
 #include "sim/heap.h"
 
+/* There if the sanitizer is. */
+extern void __asan_poison_memory_region(const volatile void *addr, size_t size)
+	__attribute__((weak));
+
+enum {
+	/* Behind each allocation: see heap.h. */
+	GAP_BYTES = 1
+};
+
 static struct m0_heap            *innermost;
 static const struct m0_alloc_ops *below;
 
@@ -32,6 +41,20 @@ static const struct m0_alloc_ops *ops(void)
 	return below != NULL ? below : m0_base__hooks()->bh_alloc;
 }
 
+/* What did not fit a size_t does not fit now. */
+static void *gap_alloc(size_t size, unsigned shift)
+{
+	char *data;
+
+	if (size > SIZE_MAX - GAP_BYTES)
+		return NULL;
+	data = ops()->ao_alloc(size + GAP_BYTES, shift);
+	/* Who writes there is found as he was without it. */
+	if (data != NULL && __asan_poison_memory_region != NULL)
+		__asan_poison_memory_region(data + size, GAP_BYTES);
+	return data;
+}
+
 static void *heap_alloc(size_t size, unsigned shift)
 {
 	struct m0_heap *heap;
@@ -44,7 +67,7 @@ static void *heap_alloc(size_t size, unsigned shift)
 			fail = true;
 		}
 	}
-	data = fail ? NULL : ops()->ao_alloc(size, shift);
+	data = fail ? NULL : gap_alloc(size, shift);
 	for (heap = innermost; heap != NULL && data != NULL;
 	     heap = heap->hp_outer)
 		count(&heap->hp_allocs_nr);
@@ -57,7 +80,7 @@ static void heap_free(void *data, size_t size, unsigned shift)
 
 	for (heap = innermost; heap != NULL; heap = heap->hp_outer)
 		count(&heap->hp_frees_nr);
-	ops()->ao_free(data, size, shift);
+	ops()->ao_free(data, size == 0 ? 0 : size + GAP_BYTES, shift);
 }
 
 static const struct m0_alloc_ops heap_ops = {

@@ -2,6 +2,10 @@
 /**
  * A heap that counts, and fails when told to: stands between m0_alloc() and
  * where memory came from before. Several may be stacked; each sees all calls.
+ *
+ * No two allocations touch, whatever the source below: segments that touch
+ * become one (m0_bufvec_iovec()), and a simulated run must not depend on where
+ * the C library puts them.
  */
 #ifndef M0_SRC_SIM_HEAP_H
 #define M0_SRC_SIM_HEAP_H

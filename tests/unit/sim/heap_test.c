@@ -83,6 +83,62 @@ static void heap_forgotten_counts_no_more(void **state)
 	assert_int_equal(m0_heap_allocs_nr(&heap), 0);
 }
 
+static char   dense[4096] __attribute__((aligned(16)));
+static size_t dense_used;
+
+/* Blocks without anything between them, as those of TSan are. */
+static void *dense_alloc(size_t size, unsigned shift)
+{
+	size_t at = m0_align(dense_used, (size_t)1 << shift);
+
+	assert_true(at + size <= sizeof dense);
+	dense_used = at + size;
+	return dense + at;
+}
+
+static void dense_free(void *data, size_t size, unsigned shift)
+{
+	(void)data;
+	(void)size;
+	(void)shift;
+}
+
+/* Else it would depend on the C library what is one segment of a write. */
+static void heap_allocations_do_not_touch(void **state)
+{
+	static const struct m0_alloc_ops ops = { .ao_alloc = dense_alloc,
+						 .ao_free = dense_free };
+	struct m0_heap                   heap;
+	char                            *part[4];
+
+	(void)state;
+	(void)m0_alloc_hook_set(&ops);
+	part[0] = m0_alloc(64);
+	part[1] = m0_alloc(64);
+	m0_heap_init(&heap);
+	part[2] = m0_alloc(64);
+	part[3] = m0_alloc(64);
+	m0_free(part[2]);
+	m0_free(part[3]);
+	m0_heap_fini(&heap);
+	(void)m0_alloc_hook_set(NULL);
+	assert_ptr_equal(part[1], part[0] + 64);
+	assert_true(part[3] > part[2] + 64);
+}
+
+/* What can never be had is not had with the heap, either. */
+static void heap_size_of_all_fails(void **state)
+{
+	struct m0_heap  heap;
+	volatile size_t all = SIZE_MAX;
+
+	(void)state;
+	m0_heap_init(&heap);
+	assert_null(m0_alloc(all));
+	assert_int_equal(m0_heap_allocs_nr(&heap), 0);
+	m0_heap_fini(&heap);
+}
+
 enum {
 	PARTS_NR = 5
 };
@@ -161,6 +217,8 @@ int main(void)
 		cmocka_unit_test(heap_fails_nth_once),
 		cmocka_unit_test(heap_stacked_counts_both),
 		cmocka_unit_test(heap_forgotten_counts_no_more),
+		cmocka_unit_test(heap_allocations_do_not_touch),
+		cmocka_unit_test(heap_size_of_all_fails),
 		cmocka_unit_test(fail_each_reaches_every_allocation),
 		cmocka_unit_test(fail_each_finds_leak_and_error),
 	};
