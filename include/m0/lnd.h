@@ -73,7 +73,8 @@ struct m0_lnd_tx {
 	struct m0_lnd_payload ltx_payload;
 	/** Fails with -ETIMEDOUT if it has not begun to leave by then. */
 	m0_time_t ltx_deadline;
-	/** The driver's: what it needs for a message, framing included. */
+	/** The driver's: what it needs for a message, framing included. All
+	 * but the last is zero at first. */
 	void    *ltx_priv[2];
 	uint64_t ltx_word[2];
 	uint8_t  ltx_head[M0_LND_HEAD_BYTES_MAX];
@@ -159,6 +160,27 @@ struct m0_lnd_up_ops {
 	 */
 	void (*lu_rx_done)(struct m0_lnd_rx *rx, int status,
 			   enum m0_lnd_health health);
+	/**
+	 * Before a header has come: would its payload have a place already?
+	 * Bytes that a driver reads along with the header may go there, to be
+	 * moved if it was another message: `ret` is memory of which nothing is
+	 * promised before the answer to a request of ours is there, for all of
+	 * that answer. It is the driver's until lu_rx_guessed, or the next call
+	 * up or return.
+	 * @param rx   lr_nid is set.
+	 * @param ret  lpy_bytes 0: none.
+	 */
+	void (*lu_rx_guess)(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
+			    struct m0_lnd_payload *ret);
+	/**
+	 * It has come.
+	 * @return true: it is what was guessed. The next call up is
+	 *         lu_rx_begin, which then has its payload, if any of it, in
+	 *         that place, is as long as that, and is not put off. False:
+	 *         what was read there is to be moved before any call up.
+	 */
+	bool (*lu_rx_guessed)(struct m0_lnd_ni *ni, const void *bytes,
+			      bool large);
 	/** The last connection to a peer was lost, or could not be made. */
 	void (*lu_peer_down)(struct m0_lnd_ni         *ni,
 			     const struct m0_lnet_nid *nid, uint32_t pid,

@@ -380,7 +380,9 @@ M0_EXTERN int m0_lnet_put(struct m0_lnet *lnet, struct m0_lnet_handle md,
 			  const struct m0_lnet_op *op);
 /**
  * Fetches bytes into a bound MD. Events: SEND; then, if that was well, REPLY
- * with the bytes, or REPLY with -ETIMEDOUT. Errors as for m0_lnet_put.
+ * with the bytes, or REPLY with -ETIMEDOUT. Errors as for m0_lnet_put. Until
+ * its last event all of the range may change, and what is not of the REPLY's
+ * ev_mlength bytes is undefined after it.
  */
 M0_EXTERN int m0_lnet_get(struct m0_lnet *lnet, struct m0_lnet_handle md,
 			  const struct m0_lnet_op *op);

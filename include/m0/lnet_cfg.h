@@ -48,7 +48,8 @@ struct m0_lnet_cfg {
 	/** No thread: the caller makes progress. */
 	bool lc_inline;
 	/** The thread's name in debuggers, and its time to spin for work before
-	 * it sleeps; < 0: the default ($M0_SPIN_NS, else 50 us). */
+	 * it sleeps, in turns with others who want its processor; < 0: the
+	 * default ($M0_SPIN_NS, else 50 us). */
 	int64_t lc_spin_ns;
 
 	/** Port to listen on and to connect to (`accept_port`): 988. */

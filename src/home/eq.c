@@ -68,11 +68,20 @@ static bool told_take(struct m0_lnet *lnet)
 
 bool m0_home__told_take(struct m0_lnet *lnet)
 {
-	return m0_home__is_inside(lnet) && told_take(lnet);
+	bool any;
+
+	if (m0_home__is_inside(lnet))
+		return told_take(lnet);
+	if (!M0_HOME_GET(lnet->hm_inline) ||
+	    __atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		return false;
+	any = told_take(lnet);
+	M0_HOME_SET(lnet->hm_stepping, false);
+	return any;
 }
 
 /* hm_lock, once for many. */
-static void told_take_lock(struct m0_lnet *lnet)
+void m0_home__told_end(struct m0_lnet *lnet)
 {
 	if (lnet->hm_told == NULL && lnet->hm_gone == NULL)
 		return;
@@ -90,7 +99,7 @@ static void event_call(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 	node->en_next = lnet->hm_told;
 	lnet->hm_told = node;
 	if (++lnet->hm_told_nr >= TOLD_MAX)
-		told_take_lock(lnet);
+		m0_home__told_end(lnet);
 }
 
 /* The engine has done with them; their memory stays. */
@@ -168,6 +177,9 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 	lnet->hm_events_tail = &lnet->hm_events;
 	for (; node != NULL; node = next) {
 		next = node->en_next;
+		/* Its queue will look there; with many MDs it is cold. */
+		if (next != NULL)
+			__builtin_prefetch(next->en_event.ev_md_user, 1);
 		if (node->en_eq == NULL || node->en_eq->eq_callback != NULL) {
 			told(&last, node->en_eq);
 			event_call(lnet, node);
@@ -178,7 +190,6 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 		}
 	}
 	told(&last, NULL);
-	told_take_lock(lnet);
 	events_push(lnet, polled);
 }
 

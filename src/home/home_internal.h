@@ -23,10 +23,20 @@
 struct m0_home_op;
 struct m0_lnet_runner;
 
+enum m0_home_op_kind {
+	M0_HOME_OP_ANY,
+	/** A message that leaves, of an MD of its own. */
+	M0_HOME_OP_MSG,
+	/** An entry for messages that come. */
+	M0_HOME_OP_ENTRY
+};
+
 /** Something to be done on the strand; embedded in what it is about. */
 struct m0_home_op {
 	struct m0_home_op *op_next;
 	void (*op_do)(struct m0_lnet *lnet, struct m0_home_op *op);
+	/** Which of them may overtake which. */
+	enum m0_home_op_kind op_kind;
 };
 
 /* -- slot.c ---------------------------------------------------------------- */
@@ -131,7 +141,7 @@ struct m0_home_msg {
 	unsigned hms_users_nr;
 	/** Of an operation of the application's. */
 	bool hms_own;
-	/** Last: its second event is not zeroed. */
+	/** Last: of it M0_LNET_MSG_ZERO_BYTES are zeroed. */
 	struct m0_lnet_msg hms_msg;
 };
 
@@ -292,6 +302,12 @@ void m0_home__posted_unlock(struct m0_lnet *lnet);
 void m0_home__wake(struct m0_lnet *lnet);
 /** Strand: does what is in the inbox. @return true if there was anything. */
 bool m0_home__inbox_do(struct m0_lnet *lnet);
+/**
+ * Strand: the same, so that messages may leave at once.
+ * @return entries that they have overtaken, for m0_home__ops_do().
+ */
+struct m0_home_op *m0_home__inbox_push(struct m0_lnet *lnet);
+void               m0_home__ops_do(struct m0_lnet *lnet, struct m0_home_op *op);
 /** ho_is_behind. */
 bool m0_home__is_behind(struct m0_lnet_engine *eng, uint64_t *mark);
 /** Is this thread inside a step of the node? */
@@ -337,14 +353,6 @@ extern const struct m0_lnet_home_ops m0_home__ops;
 
 extern const struct m0_strand_ops m0_home__strand_ops;
 /**
- * Inline: makes a step if nobody does.
- * @param sem  sleeps for input, until `deadline`, if nothing is there and its
- *             count is 0; NULL: does not sleep.
- * @return true if something was done.
- */
-bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
-		       m0_time_t deadline);
-/**
  * Blocks the application until the semaphore was taken; inline nodes make
  * progress meanwhile. @return false  the deadline came first.
  */
@@ -356,10 +364,16 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 /** Tells all events posted so far. */
 void m0_home__events_tell(struct m0_lnet *lnet);
 /**
- * Strand, in a callback; hm_lock is held: takes what has been told, if there is
- * any, for the sake of the places that it has. @return false  nothing was taken.
+ * hm_lock is held: takes what has been told, if there is any and nobody else
+ * steps, for the sake of the places that it has. @return false  nothing was
+ * taken.
  */
 bool m0_home__told_take(struct m0_lnet *lnet);
+/**
+ * Strand: the same for what the last events had. Nobody waits for it, so it is
+ * done when what they have led to has left.
+ */
+void m0_home__told_end(struct m0_lnet *lnet);
 /** All that was posted before them has been told. */
 void m0_home__barriers_tell(struct m0_lnet *lnet);
 /** The node is closed: queues that need nothing of it are let go. hm_lock. */

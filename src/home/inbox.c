@@ -60,14 +60,12 @@ static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
 	}
 }
 
-bool m0_home__inbox_do(struct m0_lnet *lnet)
+/* @return the operations; NULL: none, or nothing was posted at all. */
+static struct m0_home_op *inbox_take(struct m0_lnet *lnet)
 {
 	struct m0_home_op *op;
-	struct m0_home_op *next;
 	struct m0_list     probes;
 
-	if (!M0_HOME_GET(lnet->hm_posted))
-		return false;
 	m0_list_init(&probes);
 	m0_mutex_lock(&lnet->hm_lock);
 	op = lnet->hm_inbox;
@@ -80,12 +78,52 @@ bool m0_home__inbox_do(struct m0_lnet *lnet)
 	m0_mutex_unlock(&lnet->hm_lock);
 	/* First: a close may be among the operations. */
 	probes_begin(lnet, &probes);
+	return op;
+}
+
+void m0_home__ops_do(struct m0_lnet *lnet, struct m0_home_op *op)
+{
+	struct m0_home_op *next;
+
 	for (; op != NULL; op = next) {
 		/* The memory of an operation may go with it. */
 		next = op->op_next;
 		op->op_do(lnet, op);
 	}
+}
+
+bool m0_home__inbox_do(struct m0_lnet *lnet)
+{
+	if (!M0_HOME_GET(lnet->hm_posted))
+		return false;
+	m0_home__ops_do(lnet, inbox_take(lnet));
 	return true;
+}
+
+/* Only messages overtake entries: anything else may be about one of them. */
+struct m0_home_op *m0_home__inbox_push(struct m0_lnet *lnet)
+{
+	struct m0_home_op  *op = inbox_take(lnet);
+	struct m0_home_op  *next;
+	struct m0_home_op  *entries = NULL;
+	struct m0_home_op **tail = &entries;
+
+	for (; op != NULL; op = next) {
+		next = op->op_next;
+		if (op->op_kind == M0_HOME_OP_ENTRY) {
+			op->op_next = NULL;
+			*tail = op;
+			tail = &op->op_next;
+			continue;
+		}
+		if (op->op_kind == M0_HOME_OP_ANY) {
+			m0_home__ops_do(lnet, entries);
+			entries = NULL;
+			tail = &entries;
+		}
+		op->op_do(lnet, op);
+	}
+	return entries;
 }
 
 /*

@@ -215,6 +215,7 @@ static int bound_post(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	}
 	hms->hms_msg.msg_op = *op;
 	hms->hms_op.op_do = op_do;
+	hms->hms_op.op_kind = M0_HOME_OP_MSG;
 	*ret = hms->hms_msg.msg_md->md_handle;
 	m0_home__post_unlock(lnet, &hms->hms_op);
 	return 0;

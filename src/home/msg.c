@@ -47,7 +47,8 @@ bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms)
 		--lnet->hm_msgs_own_nr;
 	m0_home__slot_put(&lnet->hm_msgs, &hms->hms_slot);
 	wake = lnet->hm_starved;
-	lnet->hm_starved = false;
+	if (wake)
+		M0_HOME_SET(lnet->hm_starved, false);
 	return wake;
 }
 
@@ -78,7 +79,7 @@ static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
 	} while (hms == NULL && grow &&
 		 m0_home__grow(lnet, &lnet->hm_msgs) == 0);
 	if (hms == NULL)
-		lnet->hm_starved = true;
+		M0_HOME_SET(lnet->hm_starved, true);
 	m0_mutex_unlock(&lnet->hm_lock);
 	return hms == NULL ? NULL : &hms->hms_msg;
 }

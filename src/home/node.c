@@ -36,10 +36,11 @@ static int memory_init(struct m0_lnet *lnet)
 					 offsetof(struct m0_home_md, hmd_md),
 					 cfg->lc_mds_max);
 	if (rc == 0)
-		rc = m0_home__slots_init(
-			&lnet->hm_msgs, sizeof(struct m0_home_msg),
-			offsetof(struct m0_home_msg, hms_msg.msg_event[1]),
-			cfg->lc_msgs_max);
+		rc = m0_home__slots_init(&lnet->hm_msgs,
+					 sizeof(struct m0_home_msg),
+					 offsetof(struct m0_home_msg, hms_msg) +
+						 M0_LNET_MSG_ZERO_BYTES,
+					 cfg->lc_msgs_max);
 	return rc;
 }
 

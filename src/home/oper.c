@@ -268,6 +268,11 @@ bool m0_home__md_bind_ok(const struct m0_lnet         *lnet,
 static void attr_copy(struct m0_lnet_md_attr       *ret,
 		      const struct m0_lnet_md_attr *attr)
 {
+	/* A field that is new is missed here (-Wmissing-field-initializers). */
+	_Static_assert(sizeof((struct m0_lnet_md_attr){
+			       NULL, 0, 0, 0, 0, 0, false, NULL, NULL }) > 0,
+		       "copy it, too");
+
 	ret->mda_vec = attr->mda_vec;
 	ret->mda_length = attr->mda_length;
 	ret->mda_vec_offset = attr->mda_vec_offset;
@@ -391,6 +396,7 @@ int m0_lnet_entry_attach(struct m0_lnet               *lnet,
 	hmd = m0_home__md_new(md, md_attr);
 	hmd->hmd_users_nr = 1;
 	hmd->hmd_attach.op_do = entry_attach_do;
+	hmd->hmd_attach.op_kind = M0_HOME_OP_ENTRY;
 	hmd->hmd_me = me_new(me, me_attr);
 	hmd->hmd_me->hme_users_nr = 1;
 	hmd->hmd_me->hme_md = hmd->hmd_md.md_handle;

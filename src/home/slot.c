@@ -83,6 +83,20 @@ bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
 	return true;
 }
 
+/* Whoever counts on what nobody has set shall find out. */
+static void unzeroed_spoil(const struct m0_home_slots *slots,
+			   struct m0_home_slot        *slot)
+{
+#ifdef M0_DEBUG
+	size_t head = sizeof(*slot) + slots->hss_zero_bytes;
+
+	memset((char *)slot + head, 0xa5, slots->hss_slot_bytes - head);
+#else
+	(void)slots;
+	(void)slot;
+#endif
+}
+
 struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots)
 {
 	struct m0_home_slot *slot = slots->hss_free;
@@ -92,6 +106,7 @@ struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots)
 	slots->hss_free = slot->hsl_next;
 	++slots->hss_used_nr;
 	memset(slot + 1, 0, slots->hss_zero_bytes);
+	unzeroed_spoil(slots, slot);
 	++slot->hsl_gen;
 	slot->hsl_used = true;
 	return slot;

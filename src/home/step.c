@@ -74,6 +74,9 @@ static bool tell(struct m0_lnet *lnet)
 		   lnet->hm_events != NULL;
 
 	m0_home__events_tell(lnet);
+	/* Who waits for these counts on it. */
+	if (lnet->hm_barriers != NULL || lnet->hm_state != M0_HOME_OPEN)
+		m0_home__told_end(lnet);
 	probes_tell(lnet);
 	m0_home__barriers_tell(lnet);
 	return any;
@@ -86,6 +89,7 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 	bool                         more;
 
 	lnet->hm_again = false;
+	m0_home__told_end(lnet);
 	m0_lnet_engine_time(lnet->hm_engine, now);
 	/* Messages begin to leave before the io sets it. */
 	if (lnet->hm_io->si_sock != NULL)
@@ -121,8 +125,11 @@ static uint64_t moved_nr(const struct m0_lnet *lnet)
  */
 static m0_time_t push_do(struct m0_lnet *lnet)
 {
-	(void)m0_home__inbox_do(lnet);
+	struct m0_home_op *entries = m0_home__inbox_push(lnet);
+
 	lnet->hm_io->si_ops->sio_flush(lnet->hm_io);
+	m0_home__ops_do(lnet, entries);
+	m0_home__told_end(lnet);
 	return M0_TIME_IMMEDIATELY;
 }
 
@@ -147,6 +154,11 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 		more = round_do(lnet, now);
 	}
 	lnet->hm_io->si_looked = false;
+	/* Else the next step does it, or the push before. */
+	if (!M0_HOME_GET(lnet->hm_inline) || M0_HOME_GET(lnet->hm_has_fd) ||
+	    M0_HOME_GET(lnet->hm_starved))
+		m0_home__told_end(lnet);
+	more = more || lnet->hm_again;
 	if (moved != moved_nr(lnet))
 		lnet->hm_did = true;
 	return more ? now : lnet->hm_next;
@@ -230,14 +242,14 @@ static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 	return did;
 }
 
-bool m0_home__progress(struct m0_lnet *lnet, const struct m0_semaphore *sem,
+/* Sleeps for input, until `deadline`, if nothing is there and `sem` is 0. */
+static void sleep_step(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 		       m0_time_t deadline)
 {
 	if (__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
-		return false;
-	if (sem != NULL)
-		inline_sleep(lnet, sem, deadline);
-	return inline_step(lnet, m0_time_now());
+		return;
+	inline_sleep(lnet, sem, deadline);
+	(void)inline_step(lnet, m0_time_now());
 }
 
 bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
@@ -254,7 +266,7 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 		if (now >= deadline)
 			return false;
 		if (!M0_HOME_GET(lnet->hm_stepping)) {
-			(void)m0_home__progress(lnet, sem, deadline);
+			sleep_step(lnet, sem, deadline);
 			continue;
 		}
 		/* By another thread, which may stop doing so. */
@@ -265,10 +277,18 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 	return true;
 }
 
+bool m0_lnet_progress_at(struct m0_lnet *lnet, m0_time_t now)
+{
+	return M0_HOME_GET(lnet->hm_inline) &&
+	       !__atomic_exchange_n(&lnet->hm_stepping, true,
+				    __ATOMIC_ACQUIRE) &&
+	       inline_step(lnet, now);
+}
+
 bool m0_lnet_progress(struct m0_lnet *lnet)
 {
 	return M0_HOME_GET(lnet->hm_inline) &&
-	       m0_home__progress(lnet, NULL, M0_TIME_IMMEDIATELY);
+	       m0_lnet_progress_at(lnet, m0_time_now());
 }
 
 /*

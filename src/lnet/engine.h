@@ -120,16 +120,15 @@ enum m0_lnet_msg_state {
 };
 
 /**
- * A PUT or GET of ours with its response; or one of a peer with ours. Zeroed by
- * the home, with msg_op and msg_md set for m0_lnet_engine_put and _get.
+ * A PUT or GET of ours with its response; or one of a peer with ours. The home
+ * zeroes the first M0_LNET_MSG_ZERO_BYTES, and sets msg_op and msg_md for
+ * m0_lnet_engine_put and _get.
  */
 struct m0_lnet_msg {
 	/** The home's inbox and pool, then the engine's queues. */
 	struct m0_list_link    msg_link;
 	struct m0_lnet_engine *msg_engine;
 	enum m0_lnet_msg_state msg_state;
-	struct m0_lnet_op      msg_op;
-	struct m0_lnet_hdr     msg_hdr;
 	/** Counted in md_busy_nr, linked to md_msgs. */
 	struct m0_lnet_md  *msg_md;
 	struct m0_list_link msg_md_link;
@@ -139,7 +138,6 @@ struct m0_lnet_msg {
 	m0_bcount_t msg_rlength;
 
 	/* Sending. */
-	struct m0_lnd_tx     msg_tx;
 	struct m0_lnet_ni   *msg_ni;
 	struct m0_lnet_lpni *msg_lpni;
 	/** Answers: the NI and peer NI the request came by, to be kept to. */
@@ -176,15 +174,24 @@ struct m0_lnet_msg {
 	/** Whoever still needs it: driver, response, each posted event. */
 	unsigned msg_refs_nr;
 	void    *msg_home;
-	/** [0] SEND, or PUT and GET of a peer; [1] ACK or REPLY, which is
-	 * cleared when there is one: it need not be zeroed. */
+
+	/** Of this, too, the driver's head is not zeroed. */
+	struct m0_lnd_tx msg_tx;
+
+	/* Not zeroed: who begins a message, and who fills an event, sets all. */
+	struct m0_lnet_op  msg_op;
+	struct m0_lnet_hdr msg_hdr;
+	/** [0] SEND, or PUT and GET of a peer; [1] ACK or REPLY. */
 	struct m0_lnet_event_node msg_event[2];
 };
 
+#define M0_LNET_MSG_ZERO_BYTES offsetof(struct m0_lnet_msg, msg_tx.ltx_head)
+
 /** What the engine asks of the home. */
 struct m0_lnet_home_ops {
-	/** A message, zeroed, for what a peer sends or the engine itself;
-	 * NULL: lc_msgs_max are in use, so it will be asked again. */
+	/** A message for what a peer sends or the engine itself, its first
+	 * M0_LNET_MSG_ZERO_BYTES zeroed; NULL: lc_msgs_max are in use, so it
+	 * will be asked again. */
 	struct m0_lnet_msg *(*ho_msg_get)(struct m0_lnet_engine *eng);
 	void (*ho_msg_put)(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
 	/** Takes an event to en_eq, to be told after the pass. The home calls

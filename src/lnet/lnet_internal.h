@@ -113,6 +113,11 @@ struct m0_lnet_engine {
 	/** Messages of ours that wait for a response, by cookie. */
 	struct m0_hash le_waiting;
 	uint64_t       le_cookie_next;
+	/** Of them large GETs, and the last; NULL: its REPLY is not guessed. So
+	 * many to come are not either, after a wrong guess. */
+	unsigned            le_gets_nr;
+	unsigned            le_unguessed_nr;
+	struct m0_lnet_msg *le_get;
 	/** The application's MEs and MDs. */
 	struct m0_list le_mes;
 	struct m0_list le_mds;
@@ -231,6 +236,10 @@ int  m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		       const void *bytes, bool large);
 void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 		      enum m0_lnd_health health);
+/** lu_rx_guess, lu_rx_guessed: the REPLY to the only large GET. */
+void m0_lnet__rx_guess(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
+		       struct m0_lnd_payload *ret);
+bool m0_lnet__rx_guessed(struct m0_lnd_ni *ni, const void *bytes, bool large);
 /** The rest of the payload is not wanted: its part of `msg` ends now. */
 void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status);
 

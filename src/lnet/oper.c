@@ -11,7 +11,9 @@
 enum {
 	/** Cookies count in steps, so that their lowest bits tell an MD's. */
 	COOKIE_STEP = 4,
-	COOKIE_KIND = 1
+	COOKIE_KIND = 1,
+	/** Drivers read so much along with a header anyway. */
+	LARGE_BYTES = 16 << 10
 };
 
 static bool op_is_get(const struct m0_lnet_msg *msg)
@@ -19,14 +21,19 @@ static bool op_is_get(const struct m0_lnet_msg *msg)
 	return msg->msg_hdr.lhd_type == M0_LNET_GET;
 }
 
-/* What the operation says for an event of `type`. */
-static void op_fill(struct m0_lnet_event *ev, const struct m0_lnet_msg *msg,
-		    enum m0_lnet_event_type type)
+/* What the operation says for an event of `type`, and how it went. */
+static void op_fill(struct m0_lnet_event_node *node,
+		    const struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
+		    int status)
 {
 	const struct m0_lnet_op *op = &msg->msg_op;
+	struct m0_lnet_event    *ev = &node->en_event;
 	uint32_t                 pid = msg->msg_hdr.lhd_src_pid;
 
+	node->en_incoming = false;
 	ev->ev_type = type;
+	ev->ev_status = status;
+	ev->ev_unlinked = false;
 	ev->ev_target = op->lo_target;
 	/* What was just stored in parts is not loaded as a whole: that waits. */
 	ev->ev_initiator.lp_nid = m0_lnet_nid_any;
@@ -61,6 +68,25 @@ struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
 					   msg_cookie_link);
 }
 
+/* A GET waits for a REPLY whose place is worth a guess. */
+static void guess_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+{
+	if (!op_is_get(msg) || msg->msg_rlength <= LARGE_BYTES)
+		return;
+	++eng->le_gets_nr;
+	eng->le_get = eng->le_unguessed_nr == 0 ? msg : NULL;
+	eng->le_unguessed_nr -= eng->le_unguessed_nr > 0;
+}
+
+static void guess_end(struct m0_lnet_engine *eng, const struct m0_lnet_msg *msg)
+{
+	if (!op_is_get(msg) || msg->msg_rlength <= LARGE_BYTES)
+		return;
+	--eng->le_gets_nr;
+	if (eng->le_get == msg)
+		eng->le_get = NULL;
+}
+
 void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
@@ -68,6 +94,7 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 	if (!msg->msg_waits)
 		return;
 	msg->msg_waits = false;
+	guess_end(eng, msg);
 	--eng->le_stats.ls_rst_alloc;
 	m0_hash_del(&eng->le_waiting, &msg->msg_cookie_link);
 	m0_lnet__timer_cancel(eng, &msg->msg_reply_timer);
@@ -77,9 +104,8 @@ struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[1];
 
-	M0_SET0(node);
-	op_fill(&node->en_event, msg,
-		op_is_get(msg) ? M0_LNET_EV_REPLY : M0_LNET_EV_ACK);
+	op_fill(node, msg, op_is_get(msg) ? M0_LNET_EV_REPLY : M0_LNET_EV_ACK,
+		0);
 	return &node->en_event;
 }
 
@@ -126,6 +152,7 @@ static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	if (rc != 0)
 		return rc;
 	msg->msg_waits = true;
+	guess_begin(eng, msg);
 	++eng->le_stats.ls_rst_alloc;
 	if ((msg->msg_md->md_attr.mda_options & M0_LNET_MD_NO_TRACK_RESPONSE) !=
 	    0)
@@ -153,10 +180,15 @@ static void op_header(struct m0_lnet_msg *msg, uint32_t type, bool answered)
 	hdr->lhd_match_bits = op->lo_match_bits;
 	hdr->lhd_portal = op->lo_portal;
 	hdr->lhd_offset = op->lo_offset;
+	/* Until a path is chosen. */
+	hdr->lhd_src_nid = m0_lnet_nid_any;
 	if (type == M0_LNET_PUT) {
 		hdr->lhd_payload_bytes = (uint32_t)msg->msg_rlength;
 		hdr->lhd_hdr_data = op->lo_hdr_data;
+		hdr->lhd_length = 0;
 	} else {
+		hdr->lhd_payload_bytes = 0;
+		hdr->lhd_hdr_data = 0;
 		hdr->lhd_length = (uint32_t)msg->msg_rlength;
 	}
 	if (!answered) {
@@ -177,8 +209,7 @@ static void op_refuse(struct m0_lnet_msg *msg, int status)
 	struct m0_lnet_md         *md = msg->msg_md;
 
 	msg->msg_md = NULL;
-	op_fill(&node->en_event, msg, M0_LNET_EV_SEND);
-	node->en_event.ev_status = status;
+	op_fill(node, msg, M0_LNET_EV_SEND, status);
 	m0_lnet__event_post(msg->msg_engine, md, node, msg);
 	m0_lnet__msg_put(msg);
 }
@@ -248,8 +279,7 @@ static void op_sent(struct m0_lnet_msg *msg, int status)
 	if (status != 0)
 		m0_lnet__response_drop(msg);
 	late = msg->msg_late && status == 0;
-	op_fill(&node->en_event, msg, M0_LNET_EV_SEND);
-	node->en_event.ev_status = status;
+	op_fill(node, msg, M0_LNET_EV_SEND, status);
 	m0_lnet__md_event(msg->msg_engine, msg, node,
 			  !msg->msg_waits && msg->msg_rx == NULL && !late);
 	if (late)

@@ -100,7 +100,8 @@ static int take(const struct coming *in, const struct m0_lnet_md *md,
 }
 
 /* Both of them begin the same. */
-static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type)
+static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
+			  int status)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
 	struct m0_lnet_event      *ev = &node->en_event;
@@ -108,6 +109,9 @@ static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type)
 
 	node->en_incoming = true;
 	ev->ev_type = type;
+	ev->ev_status = status;
+	ev->ev_unlinked = false;
+	ev->ev_op_user = NULL;
 	m0_lnet__event_fill(ev, hdr, &msg->msg_primary, &msg->msg_want_hop);
 	ev->ev_portal = hdr->lhd_portal;
 	ev->ev_match_bits = hdr->lhd_match_bits;
@@ -155,8 +159,7 @@ static void put_end(struct m0_lnet_msg *msg, int status)
 	bool     ack = status == 0 && (options & M0_LNET_MD_ACK_DISABLE) == 0 &&
 		   !m0_lnet__wmd_is_none(&msg->msg_hdr.lhd_wmd);
 
-	request_event(msg, M0_LNET_EV_PUT);
-	msg->msg_event[0].en_event.ev_status = status;
+	request_event(msg, M0_LNET_EV_PUT, status);
 	if (ack)
 		m0_lnet__msg_get(msg);
 	m0_lnet__md_event(msg->msg_engine, msg, &msg->msg_event[0], true);
@@ -180,7 +183,7 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 		return rc;
 	}
 	rc = take(in, msg->msg_md, msg, 0);
-	request_event(msg, M0_LNET_EV_GET);
+	request_event(msg, M0_LNET_EV_GET, 0);
 	answer(msg, M0_LNET_REPLY);
 	return rc;
 }
@@ -342,6 +345,54 @@ static int reply_in(const struct coming *in)
 	ev->ev_mlength = bytes;
 	ev->ev_offset = msg->msg_md_offset;
 	return 0;
+}
+
+/* --------------------------------------------------------------- guesses -- */
+
+enum {
+	/* A wrong guess costs moving what was read: not of each GET. */
+	UNGUESSED_NR = 16
+};
+
+/* The GET whose REPLY may be guessed to come next; NULL: none. */
+static struct m0_lnet_msg *guess(const struct m0_lnet_engine *eng)
+{
+	return eng->le_gets_nr == 1 && eng->le_faults == NULL ? eng->le_get
+							      : NULL;
+}
+
+void m0_lnet__rx_guess(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
+		       struct m0_lnd_payload *ret)
+{
+	const struct m0_lnet_msg *msg =
+		guess(container_of(ni, struct m0_lnet_ni, lni_lnd)->lni_engine);
+	const struct m0_lnet_md *md;
+
+	ret->lpy_bytes = 0;
+	if (msg == NULL || !m0_lnet_nid_eq(&msg->msg_tx.ltx_nid, &rx->lr_nid))
+		return;
+	md = msg->msg_md;
+	ret->lpy_vec = md->md_attr.mda_vec;
+	ret->lpy_offset = md->md_attr.mda_vec_offset + msg->msg_md_offset;
+	ret->lpy_bytes = msg->msg_rlength;
+}
+
+bool m0_lnet__rx_guessed(struct m0_lnd_ni *ni, const void *bytes, bool large)
+{
+	struct m0_lnet_engine *eng =
+		container_of(ni, struct m0_lnet_ni, lni_lnd)->lni_engine;
+	const struct m0_lnet_msg *msg = guess(eng);
+	struct m0_lnet_hdr        hdr;
+
+	if (M0_LIKELY(msg != NULL &&
+		      m0_lnet__hdr_decode(&hdr, large, bytes) == 0 &&
+		      hdr.lhd_type == M0_LNET_REPLY &&
+		      hdr.lhd_payload_bytes == msg->msg_rlength &&
+		      m0_lnet__response_find(eng, &hdr.lhd_wmd) == msg))
+		return true;
+	eng->le_get = NULL;
+	eng->le_unguessed_nr = UNGUESSED_NR;
+	return false;
 }
 
 /* -------------------------------------------------------------- up calls -- */

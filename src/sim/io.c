@@ -174,6 +174,33 @@ static ssize_t end_readv(struct sim_end *end, const struct iovec *iov,
 	return done > 0 ? (ssize_t)done : rc;
 }
 
+static void held_make(struct sim_end *end)
+{
+	if (end->sie_held == NULL)
+		end->sie_held = m0_sim__realloc(
+			NULL, 1, M0_SOCK_AGAIN_BYTES_MAX + AHEAD_MAX);
+}
+
+/* What went to the wrong place joins what was read behind it. */
+static void held_again(struct sim_end *end, const struct iovec *iov, size_t nr)
+{
+	uint8_t *to;
+	size_t   part;
+
+	M0_ASSERT(nr <= M0_SOCK_AGAIN_BYTES_MAX);
+	held_make(end);
+	to = end->sie_held;
+	memmove(to + nr, to, end->sie_held_nr);
+	end->sie_held_at = 0;
+	end->sie_held_nr += nr;
+	for (; nr > 0; ++iov) {
+		part = min64u(nr, iov->iov_len);
+		memcpy(to, iov->iov_base, part);
+		to += part;
+		nr -= part;
+	}
+}
+
 /* Reads ahead up to `max` bytes, at times fewer. */
 static void ahead_read(struct sim_end *end, size_t max)
 {
@@ -182,8 +209,7 @@ static void ahead_read(struct sim_end *end, size_t max)
 	max = min64u(max, AHEAD_MAX);
 	if (m0_rand_below(&m0_sim__net()->sin_rand, 4) == 0)
 		max = m0_rand_in(&m0_sim__net()->sin_rand, 1, max);
-	if (end->sie_held == NULL)
-		end->sie_held = m0_sim__realloc(NULL, 1, AHEAD_MAX);
+	held_make(end);
 	rc = m0_sim_stream_read(m0_sim__stream(end), end->sie_nr, end->sie_held,
 				max);
 	end->sie_held_at = 0;
@@ -217,8 +243,12 @@ static bool end_read(struct sim_io *io, struct sim_end *end)
 	if ((size_t)rc == iov_bytes(iov, nr) && ahead > 0)
 		ahead_read(end, ahead);
 	m0_sock_calls_count(end->sie_conn, 1, 0);
-	return end_lives(io, end,
-			 m0_sock_in_arrived(end->sie_conn, (size_t)rc));
+	rc = m0_sock_in_arrived(end->sie_conn, (size_t)rc);
+	if (!end_lives(io, end, rc))
+		return false;
+	if (rc > 0)
+		held_again(end, iov, (size_t)rc);
+	return true;
 }
 
 /* Tells how the dial ended; false: it is over. */

@@ -407,8 +407,12 @@ struct m0_lnet_msg *pair__msg_get(struct m0_lnet_engine *eng)
 	if (node->pno_msgs_nr >= node->pno_msgs_max)
 		return NULL;
 	M0_ALLOC_PTR(msg);
-	if (msg != NULL)
-		++node->pno_msgs_nr;
+	if (msg == NULL)
+		return NULL;
+	/* Nothing counts on the rest. */
+	memset((char *)msg + M0_LNET_MSG_ZERO_BYTES, 0xa5,
+	       sizeof(*msg) - M0_LNET_MSG_ZERO_BYTES);
+	++node->pno_msgs_nr;
 	return msg;
 }
 

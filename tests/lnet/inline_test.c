@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inline nodes in virtual time: who waits for one makes its progress. */
 #include "lnet/node.h"
+#include "m0/lnet_run.h"
 
 static struct m0_sim sim;
 static struct node   a;
@@ -11,6 +12,8 @@ static const struct m0_sim_stream_cfg wire = { .ssc_latency_ns = 50 * 1000 };
 static void tune(struct m0_lnet_cfg *cfg)
 {
 	cfg->lc_inline = true;
+	cfg->lc_mes_max = 1;
+	cfg->lc_mds_max = 2;
 }
 
 static int setup(void **state)
@@ -136,6 +139,132 @@ static void progress_tells_what_it_did(void **state)
 	assert_int_equal(probe.pr_status, 0);
 }
 
+/* -- what a push does ------------------------------------------------------ */
+
+static struct m0_lnet_event told[8];
+static unsigned             told_nr;
+
+static void tell(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
+{
+	(void)eq;
+	assert_true(told_nr < ARRAY_SIZE(told));
+	told[told_nr++] = *ev;
+}
+
+static int entry(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
+		 struct m0_lnet_handle *ret)
+{
+	const struct m0_lnet_me_attr me = { .mea_portal = NODE_PORTAL,
+					    .mea_id = { m0_lnet_nid_any,
+							M0_LNET_PID_ANY },
+					    .mea_flags = M0_LNET_ME_UNLINK };
+	const struct m0_lnet_md_attr md = { .mda_threshold = 1,
+					    .mda_options = M0_LNET_MD_OP_PUT,
+					    .mda_eq = eq,
+					    .mda_auto_unlink = true };
+
+	return m0_lnet_entry_attach(lnet, &me, &md, ret);
+}
+
+static void say(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
+		const struct m0_lnet_nid *to)
+{
+	const struct m0_lnet_md_attr md = { .mda_threshold = 1,
+					    .mda_eq = eq,
+					    .mda_auto_unlink = true };
+	const struct m0_lnet_op      op = { .lo_self = m0_lnet_nid_any,
+					    .lo_target = { *to, 12345 },
+					    .lo_portal = NODE_PORTAL };
+	struct m0_lnet_handle        handle;
+
+	assert_int_equal(m0_lnet_bind_put(lnet, &md, &op, &handle), 0);
+}
+
+static bool told_enough(void *arg)
+{
+	while (told_nr < *(unsigned *)arg && m0_lnet_progress(a.n_lnet))
+		;
+	return told_nr >= *(unsigned *)arg;
+}
+
+static void tell_wait(unsigned nr)
+{
+	assert_true(
+		m0_sim_run_until(&sim, told_enough, &nr, M0_TIME_ONE_SECOND));
+}
+
+/* An entry, its end, and a message, asked for in one go: the message may be
+ * first, the end is after its beginning. */
+static void push_ends_no_entry_before_it_began(void **state)
+{
+	struct m0_lnet_handle md;
+	struct m0_lnet_eq     eq;
+	unsigned              ends = 0;
+	unsigned              i;
+
+	(void)state;
+	told_nr = 0;
+	m0_lnet_eq_init(&eq, a.n_lnet, tell, 0);
+	while (m0_lnet_progress(a.n_lnet))
+		;
+	assert_int_equal(entry(a.n_lnet, &eq, &md), 0);
+	assert_int_equal(m0_lnet_md_unlink(a.n_lnet, md), 0);
+	say(a.n_lnet, &eq, &b.n_nid);
+	m0_lnet_push(a.n_lnet);
+	tell_wait(2);
+	for (i = 0; i < told_nr; ++i)
+		ends += told[i].ev_type == M0_LNET_EV_UNLINK;
+	assert_int_equal(told_nr, 2);
+	assert_int_equal(ends, 1);
+	assert_true(told[0].ev_unlinked && told[1].ev_unlinked);
+	m0_lnet_eq_fini(&eq);
+}
+
+/* An entry that its message has overtaken takes the answer, the first that can
+ * come: a message to oneself. */
+static void push_attaches_before_an_answer(void **state)
+{
+	struct m0_lnet_handle md;
+	struct m0_lnet_eq     eq;
+	unsigned              puts = 0;
+	unsigned              i;
+
+	(void)state;
+	told_nr = 0;
+	m0_lnet_eq_init(&eq, a.n_lnet, tell, 0);
+	while (m0_lnet_progress(a.n_lnet))
+		;
+	say(a.n_lnet, &eq, &a.n_nid);
+	assert_int_equal(entry(a.n_lnet, &eq, &md), 0);
+	m0_lnet_push(a.n_lnet);
+	tell_wait(2);
+	for (i = 0; i < told_nr; ++i)
+		puts += told[i].ev_type == M0_LNET_EV_PUT;
+	assert_int_equal(puts, 1);
+	m0_lnet_eq_fini(&eq);
+}
+
+/* Whoever was told of a message may use its place for the next, at once. */
+static void place_told_of_is_there_again(void **state)
+{
+	struct m0_lnet_handle md;
+	struct m0_lnet_eq     eq;
+	int                   i;
+
+	(void)state;
+	m0_lnet_eq_init(&eq, a.n_lnet, tell, 0);
+	for (i = 0; i < 3; ++i) {
+		told_nr = 0;
+		assert_int_equal(entry(a.n_lnet, &eq, &md), 0);
+		assert_true(entry(a.n_lnet, &eq, &md) < 0);
+		say(b.n_lnet, NULL, &a.n_nid);
+		tell_wait(1);
+		assert_int_equal(told[0].ev_type, M0_LNET_EV_PUT);
+		assert_int_equal(told[0].ev_status, 0);
+	}
+	m0_lnet_eq_fini(&eq);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -143,6 +272,9 @@ int main(void)
 		CASE(wait_makes_progress),
 		CASE(queue_wait_makes_progress),
 		CASE(progress_tells_what_it_did),
+		CASE(push_ends_no_entry_before_it_began),
+		CASE(push_attaches_before_an_answer),
+		CASE(place_told_of_is_there_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -445,6 +445,39 @@ ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
 	return (ssize_t)at;
 }
 
+/**
+ * A header is in cn_stage, and `nr` bytes are where cn_guess said. The memory
+ * may be somebody else's after any call up but the first: if they have to be
+ * moved, that is first.
+ * @retval >0  they have to be.
+ */
+static int guess_come(struct m0_sock_conn *conn, size_t nr)
+{
+	const struct m0_lnd_payload *payload = &conn->cn_rx.lr_payload;
+	struct m0_lnd_ni            *ni = conn->cn_ni->sni_ni;
+	struct m0_sock_frame         frame;
+	int                          rc;
+
+	if (m0_sock__frame_decode(&frame, conn->cn_swapped, conn->cn_stage) !=
+		    0 ||
+	    frame.sfr_type != M0_SOCK_FRAME_LNET ||
+	    !ni->ldn_ops->lu_rx_guessed(
+		    ni, conn->cn_stage + M0_SOCK_FRAME_BYTES, conn->cn_large))
+		return 1;
+	batch_begin(conn);
+	conn->cn_staged = conn->cn_head_bytes;
+	rc = stage_use(conn);
+	if (rc < 0)
+		return rc;
+	if (conn->cn_in == M0_SOCK__IN_DISCARD)
+		return discard_come(conn, nr);
+	M0_ASSERT(conn->cn_in == M0_SOCK__IN_PAYLOAD &&
+		  payload->lpy_vec == conn->cn_guess.lpy_vec &&
+		  payload->lpy_offset == conn->cn_guess.lpy_offset);
+	conn->cn_ni->sni_info.ldi_direct_bytes += nr;
+	return payload_come(conn, NULL, nr);
+}
+
 int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
 {
 	int rc;
@@ -468,6 +501,14 @@ int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
 		break;
 	case M0_SOCK__IN_SINK:
 		return 0;
+	case M0_SOCK__IN_FRAME:
+		if (conn->cn_guess.lpy_bytes > 0 && nr > conn->cn_head_bytes) {
+			rc = guess_come(conn, nr - conn->cn_head_bytes);
+			if (rc > 0)
+				return (int)nr;
+			break;
+		}
+		/* fall through */
 	default:
 		batch_begin(conn);
 		conn->cn_staged += (unsigned)nr;
@@ -505,25 +546,51 @@ static unsigned where_sink(struct m0_sock *sock, struct iovec *iov,
 	return nr;
 }
 
-static unsigned where_payload(struct m0_sock_conn *conn, struct iovec *iov,
-			      unsigned max)
+/** `left` bytes of `vec`, from byte `at` of segment `seg` or of later ones. */
+static unsigned where_vec(const struct m0_bufvec *vec, uint32_t seg,
+			  m0_bcount_t at, uint64_t left, struct iovec *iov,
+			  unsigned max)
 {
-	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
-	uint64_t                left = conn->cn_left;
-	uint32_t                seg = conn->cn_seg;
-	m0_bcount_t             at = conn->cn_seg_at;
-	unsigned                nr = 0;
+	unsigned nr = 0;
 
-	for (; nr < max && left > 0; ++seg, at = 0) {
-		m0_bcount_t room = vec->ov_vec.v_count[seg] - at;
+	for (; nr < max && left > 0; ++seg) {
+		m0_bcount_t count = vec->ov_vec.v_count[seg];
 
-		if (room == 0)
+		if (at >= count) {
+			at -= count;
 			continue;
+		}
 		iov[nr].iov_base = (char *)vec->ov_buf[seg] + at;
-		iov[nr].iov_len = (size_t)min64u(room, left);
+		iov[nr].iov_len = (size_t)min64u(count - at, left);
 		left -= iov[nr++].iov_len;
+		at = 0;
 	}
 	return nr;
+}
+
+/**
+ * A header begins. What follows on a bulk connection, and is most likely the
+ * answer that is waited for, is read to its place at once.
+ */
+static unsigned where_guess(struct m0_sock_conn *conn, struct iovec *iov,
+			    unsigned max, size_t *ret_ahead)
+{
+	struct m0_lnd_payload *guess = &conn->cn_guess;
+	struct m0_lnd_ni      *ni;
+
+	if (conn->cn_in != M0_SOCK__IN_FRAME || conn->cn_staged > 0 ||
+	    !m0_sock_conn_is_bulk(conn))
+		return 0;
+	ni = conn->cn_ni->sni_ni;
+	ni->ldn_ops->lu_rx_guess(ni, &conn->cn_rx, guess);
+	if (guess->lpy_bytes == 0)
+		return 0;
+	/* What follows that has a better place than the reader's. */
+	if (guess->lpy_bytes > M0_SOCK__GUESS_BYTES)
+		*ret_ahead = 0;
+	return where_vec(guess->lpy_vec, 0, guess->lpy_offset,
+			 min64u(guess->lpy_bytes, M0_SOCK__GUESS_BYTES), iov,
+			 max);
 }
 
 unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
@@ -531,10 +598,12 @@ unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
 {
 	*ret_ahead = m0_sock_conn_is_bulk(conn) ? M0_SOCK__AHEAD_BULK_BYTES
 						: M0_SOCK__AHEAD_BYTES;
+	conn->cn_guess.lpy_bytes = 0;
 	cancelled_look(conn);
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
-		return where_payload(conn, iov, max);
+		return where_vec(conn->cn_rx.lr_payload.lpy_vec, conn->cn_seg,
+				 conn->cn_seg_at, conn->cn_left, iov, max);
 	case M0_SOCK__IN_DISCARD:
 		return where_sink(conn->cn_sock, iov, max, conn->cn_left);
 	case M0_SOCK__IN_SINK:
@@ -547,7 +616,8 @@ unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
 		if (conn->cn_state == M0_SOCK__DIALLING ||
 		    conn->cn_state == M0_SOCK__DEAD)
 			return 0;
-		return where_stage(conn, iov);
+		(void)where_stage(conn, iov);
+		return 1 + where_guess(conn, iov + 1, max - 1, ret_ahead);
 	}
 }
 

@@ -26,6 +26,11 @@
 struct m0_sock;
 struct m0_sock_conn;
 
+enum {
+	/** What m0_sock_in_arrived may have to be moved. */
+	M0_SOCK_AGAIN_BYTES_MAX = (64 << 10) + 128
+};
+
 /** Who may connect to us. */
 enum m0_sock_accept {
 	/** Source ports up to 1023. */
@@ -119,7 +124,10 @@ void m0_sock_broken(struct m0_sock_conn *conn, int status);
 unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
 			  unsigned max, size_t *ret_ahead);
 /**
- * `nr` bytes are where m0_sock_in_where said.
+ * `nr` bytes are where m0_sock_in_where said, and nothing else has been done
+ * since.
+ * @retval >0  all of them, `nr`, at most M0_SOCK_AGAIN_BYTES_MAX, were in the
+ *             wrong place: copy them away, then give them to m0_sock_in_bytes.
  * @retval <0  the connection was ended (hung up): forget it.
  */
 int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr);

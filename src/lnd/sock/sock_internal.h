@@ -50,6 +50,9 @@ enum {
 	M0_SOCK__GATHER_BYTES_MAX = 1 << 20,
 	M0_SOCK__AHEAD_BYTES = 64 << 10,
 	M0_SOCK__AHEAD_BULK_BYTES = 16 << 10,
+	/** Read with a header to where its payload may belong. */
+	M0_SOCK__GUESS_BYTES = M0_SOCK_AGAIN_BYTES_MAX -
+			       (M0_SOCK_FRAME_BYTES + M0_SOCK__HDR_LARGE_BYTES),
 	M0_SOCK__SINK_BYTES = 32 << 10,
 	/** So much of a message, and its time to come in begins anew. */
 	M0_SOCK__PROGRESS_BYTES = 64 << 10,
@@ -271,13 +274,15 @@ struct m0_sock_conn {
 	m0_bcount_t cn_seg_at;
 	uint32_t    cn_seg;
 	/** Bytes since cn_in_since. */
-	uint64_t            cn_in_run;
-	m0_time_t           cn_in_since;
-	uint64_t            cn_cookie;
-	struct m0_lnd_rx    cn_rx;
-	struct m0_list_link cn_paused;
-	uint32_t            cn_retry_round;
-	uint8_t             cn_stage[M0_SOCK__STAGE_BYTES];
+	uint64_t         cn_in_run;
+	m0_time_t        cn_in_since;
+	uint64_t         cn_cookie;
+	struct m0_lnd_rx cn_rx;
+	/** Where m0_sock_in_where sent what follows a header; 0 bytes: none. */
+	struct m0_lnd_payload cn_guess;
+	struct m0_list_link   cn_paused;
+	uint32_t              cn_retry_round;
+	uint8_t               cn_stage[M0_SOCK__STAGE_BYTES];
 
 	/* Transmit half. */
 	/** ltx_link of messages, and cn_own. */

@@ -337,16 +337,39 @@ int m0_tcp__seen_take(struct m0_tcp_stream *stream)
 	return stream->tcs_seen_nr == 0 ? 0 : -EPROTO;
 }
 
+/* What went to the wrong place joins what was read behind it. */
+static size_t again_stage(struct m0_tcp_io *io, const struct in_plan *plan,
+			  size_t direct, size_t nr)
+{
+	uint8_t *to = io->tci_staging;
+	size_t   part;
+	unsigned i;
+
+	M0_ASSERT(direct <= M0_SOCK_AGAIN_BYTES_MAX);
+	memmove(to + direct, to, nr - direct);
+	for (i = 0; direct > 0; ++i) {
+		part = min64u(direct, plan->pl_iov[i].iov_len);
+		memcpy(to, plan->pl_iov[i].iov_base, part);
+		to += part;
+		direct -= part;
+	}
+	return 0;
+}
+
 /* True: the connection wants more. */
 static bool in_give(struct m0_tcp_stream *stream, const struct in_plan *plan,
 		    size_t nr)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
 	size_t            direct = min64u(nr, plan->pl_direct);
+	int               rc = 0;
 
-	if (direct > 0 && (m0_sock_in_arrived(stream->tcs_conn, direct) < 0 ||
-			   io->tci_current != stream))
+	if (direct > 0)
+		rc = m0_sock_in_arrived(stream->tcs_conn, direct);
+	if (rc < 0 || io->tci_current != stream)
 		return false;
+	if (M0_UNLIKELY(rc > 0))
+		direct = again_stage(io, plan, direct, nr);
 	return nr == direct ||
 	       staged_give(stream, io->tci_staging, nr - direct);
 }
@@ -444,6 +467,22 @@ static unsigned pieces_join(struct m0_tcp_io *io, struct iovec *iov,
 	return 1;
 }
 
+/* Cuts off what one call is not to write. */
+static unsigned pieces_cut(struct iovec *iov, unsigned nr, size_t *all)
+{
+	size_t   left = M0_TCP_CALL_BYTES;
+	unsigned i;
+
+	if (M0_LIKELY(*all <= left))
+		return nr;
+	*all = left;
+	for (i = 0; left > 0; ++i) {
+		iov[i].iov_len = min64u(iov[i].iov_len, left);
+		left -= iov[i].iov_len;
+	}
+	return i;
+}
+
 static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
 			unsigned nr)
 {
@@ -473,6 +512,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	if (segs == 0 || io->tci_current != stream)
 		return false;
 	all = iov_bytes(iov, segs);
+	segs = pieces_cut(iov, segs, &all);
 	segs = pieces_join(io, iov, segs, all);
 	nr = out_call(stream, iov, segs);
 	if (nr < 0 && nr != -EAGAIN) {

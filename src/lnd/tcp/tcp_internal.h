@@ -27,6 +27,13 @@ enum {
 	/** What one stream may move in one pass, before others have had a turn.
 	 */
 	M0_TCP_TURN_BYTES = 1 << 20,
+	/** What one system call writes. BBR counts segments, and thinks too
+	 * little of a way whose full ones leave as fast as they are made: then
+	 * it holds them back, and none that its timer lets go leaves before
+	 * the call ends. The short one that ends a call helps against the
+	 * former, a shorter call against the latter.
+	 */
+	M0_TCP_CALL_BYTES = 640 << 10,
 	M0_TCP_ACCEPTS_MAX = 16
 };
 
@@ -72,8 +79,9 @@ struct m0_tcp_io {
 	/** Epoll has been asked since the last pass. */
 	bool tci_was_asked;
 	/** A rouse was taken by a pass: there may be more. */
-	bool    tci_was_roused;
-	uint8_t tci_staging[M0_TCP_STAGING_BYTES];
+	bool tci_was_roused;
+	/** Read ahead; before it, what went to a wrong place. */
+	uint8_t tci_staging[M0_SOCK_AGAIN_BYTES_MAX + M0_TCP_STAGING_BYTES];
 };
 
 struct m0_tcp_stream {

@@ -25,6 +25,7 @@ struct m0_sock_conn {
 	struct m0_sock_addr c_remote;
 	uint8_t             c_in[BUF_BYTES];
 	size_t              c_in_nr;
+	unsigned            c_arrived_nr;
 	/** Takes no more than this; then it pauses. */
 	size_t         c_in_max;
 	const uint8_t *c_out;
@@ -136,6 +137,9 @@ unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
 int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
 {
 	assert_true(nr > 0);
+	/* At times it was the wrong place. */
+	if (++conn->c_arrived_nr % 3 == 0)
+		return (int)nr;
 	conn->c_in_nr += nr;
 	return hangup_maybe(conn);
 }
@@ -145,7 +149,8 @@ ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
 {
 	int rc;
 
-	assert_in_range(nr, 1, 12);
+	assert_in_range(nr, 1, 36);
+	assert_true(nr <= 12 || conn->c_arrived_nr % 3 == 0);
 	nr = min64u(nr, conn->c_in_max - conn->c_in_nr);
 	memcpy(conn->c_in + conn->c_in_nr, bytes, nr);
 	conn->c_in_nr += nr;

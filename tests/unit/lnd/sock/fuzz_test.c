@@ -26,13 +26,17 @@ static struct m0_rand rnd;
 static unsigned heard;
 static unsigned lost;
 
+static unsigned guessed_right;
+static unsigned guessed_wrong;
+/** Of payloads. */
+static const uint32_t sizes[] = { 0, 1, 64, 500, 1500 };
+
 /** A good dialogue of one connection. */
 static size_t dialogue(uint8_t *buf, uint32_t version)
 {
-	static const uint32_t sizes[] = { 0, 1, 64, 500, 1500 };
-	bool                  large = version == M0_SOCK_V4;
-	size_t                nr = rig_put_request(buf, &rig_a);
-	unsigned              i;
+	bool     large = version == M0_SOCK_V4;
+	size_t   nr = rig_put_request(buf, &rig_a);
+	unsigned i;
 
 	nr += rig_put_hello(buf + nr, version,
 			    m0_rand_chance(&rnd, 800) ? &rig_b : &rig_low,
@@ -155,6 +159,7 @@ static void engine_some(void)
 	rig.rg_begin_rc = m0_rand_chance(&rnd, 100) ? -EAGAIN : 0;
 	rig.rg_want = (size_t)m0_rand_below(&rnd, 2000);
 	rig.rg_seg_bytes = (size_t)m0_rand_in(&rnd, 1, 300);
+	rig.rg_guess_bytes = sizes[m0_rand_below(&rnd, ARRAY_SIZE(sizes))];
 	rig.rg_cancel_at_begin = m0_rand_chance(&rnd, 100);
 	rig.rg_mode = (enum rig_mode)m0_rand_below(&rnd, 3);
 	rig.rg_piece = m0_rand_chance(&rnd, 500) ? SIZE_MAX : 0;
@@ -220,6 +225,8 @@ static void life(uint64_t seed)
 		round_run();
 	heard += rig.rg_msgs_nr;
 	lost += rig.rg_downs_nr;
+	guessed_right += rig.rg_guess_right_nr;
+	guessed_wrong += rig.rg_guess_wrong_nr;
 	rig_fini(&rig);
 	for (i = 0; i < TXS; ++i)
 		assert_true(!busy[i] || txs[i].rt_done == 1);
@@ -236,6 +243,9 @@ static void bytes_mutated_never_crash(void **state)
 	for (i = 0; i < rounds / 40; ++i)
 		life(i);
 	print_message("%u messages, %u losses of peers\n", heard, lost);
+	print_message("%u guesses right, %u wrong\n", guessed_right,
+		      guessed_wrong);
+	assert_true(guessed_right > 0 && guessed_wrong > 0);
 	assert_true(heard > rounds / 4 && lost > rounds / 100);
 }
 

@@ -80,6 +80,9 @@ static size_t dialogue_make(uint8_t *buf, bool large, unsigned *ret_msgs)
 	return nr;
 }
 
+/** What is guessed of each message of it. */
+static size_t dialogue_guess;
+
 static void dialogue_run(uint32_t version, enum rig_mode mode, size_t piece,
 			 size_t want, size_t segs, m0_bcount_t offset)
 {
@@ -90,7 +93,10 @@ static void dialogue_run(uint32_t version, enum rig_mode mode, size_t piece,
 	unsigned           i;
 
 	again(&rig_a);
-	his = rig_accept(&rig, version, M0_SOCK_CONTROL);
+	his = rig_accept(&rig, version,
+			 dialogue_guess > 0 ? M0_SOCK_BULK_OUT
+					    : M0_SOCK_CONTROL);
+	rig.rg_guess_bytes = dialogue_guess;
 	rig.rg_mode = mode;
 	rig.rg_piece = piece;
 	rig.rg_want = want;
@@ -146,6 +152,31 @@ static void bytes_random_split_gives_same_messages(void **state)
 			(enum rig_mode)m0_rand_below(&rand, 3), 0,
 			m0_rand_below(&rand, 6000), m0_rand_in(&rand, 1, 3000),
 			m0_rand_below(&rand, 4000));
+}
+
+/* Whatever is guessed and however the bytes are cut, the same messages come out
+ * of them; of a wrong guess all is moved before anybody is called. */
+static void guess_any_gives_same_messages(void **state)
+{
+	static const size_t guesses[] = { 1, 17, 4096, 5000, 80000, 1 << 20 };
+	static const size_t pieces[] = { SIZE_MAX, 1, 0, 96, 97, 1000, 70000 };
+	unsigned            i;
+	unsigned            j;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(guesses); ++i)
+		for (j = 0; j < ARRAY_SIZE(pieces); ++j) {
+			dialogue_guess = guesses[i];
+			dialogue_run(M0_SOCK_V3, RIG_DIRECT, pieces[j],
+				     SIZE_MAX, SIZE_MAX, 0);
+			dialogue_run(M0_SOCK_V4, RIG_BOTH, pieces[j], SIZE_MAX,
+				     1000, 1500);
+			dialogue_run(M0_SOCK_V3, RIG_BOTH, pieces[j], SIZE_MAX,
+				     7000, 3);
+			dialogue_run(M0_SOCK_V3, RIG_BOTH, pieces[j], 0,
+				     SIZE_MAX, 0);
+		}
+	dialogue_guess = 0;
 }
 
 /* A large payload goes where it belongs, but for what was read ahead. */
@@ -638,9 +669,14 @@ static void csum_v2_is_verified(void **state)
 				ssize_t            rc;
 
 				again(&rig_a);
-				his = rig_accept(&rig, M0_SOCK_V2, M0_SOCK_ANY);
+				his = rig_accept(&rig, M0_SOCK_V2,
+						 mode == RIG_BOTH
+							 ? M0_SOCK_BULK_OUT
+							 : M0_SOCK_ANY);
 				rig.rg_mode = mode;
 				rig.rg_seg_bytes = 999;
+				if (mode == RIG_BOTH)
+					rig.rg_guess_bytes = sizes[i];
 				nr = csum_message(expected, sizes[i], good);
 				rc = rig_feed(&rig, his, expected, nr);
 				assert_int_equal(rc > 0, good);
@@ -697,6 +733,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		CASE(bytes_any_split_gives_same_messages),
 		CASE(bytes_random_split_gives_same_messages),
+		CASE(guess_any_gives_same_messages),
 		CASE(payload_large_goes_directly),
 		CASE(ahead_is_smaller_on_bulk),
 		CASE(pause_and_resume_lose_nothing),

@@ -230,10 +230,19 @@ static void memory_join(struct rig_rx *rr)
 		if (rr->rr_counts[i] > 0)
 			memcpy(at, rr->rr_bufs[i], rr->rr_counts[i]);
 		at += rr->rr_counts[i];
-		free(rr->rr_bufs[i]);
 	}
+}
+
+static void rx_free(struct rig_rx *rr)
+{
+	uint32_t i;
+
+	for (i = 0; i < rr->rr_vec.ov_vec.v_nr; ++i)
+		free(rr->rr_bufs[i]);
 	free(rr->rr_counts);
 	free(rr->rr_bufs);
+	memset(rr, 0xdb, sizeof *rr);
+	free(rr);
 }
 
 static void rx_note(struct rig_rx *rr, const void *bytes, bool large)
@@ -246,36 +255,98 @@ static void rx_note(struct rig_rx *rr, const void *bytes, bool large)
 	msg->rm_pid = rr->rr_rx->lr_pid;
 }
 
+static void up_rx_guess(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
+			struct m0_lnd_payload *ret)
+{
+	struct rig *rig = rig_of_ni(ni);
+
+	assert_false(m0_lnet_nid_is_any(&rx->lr_nid));
+	ret->lpy_bytes = rig->rg_guess_bytes;
+	if (ret->lpy_bytes == 0)
+		return;
+	if (rig->rg_guess != NULL &&
+	    rig->rg_guess->rr_msg.rm_bytes != ret->lpy_bytes) {
+		rx_free(rig->rg_guess);
+		rig->rg_guess = NULL;
+	}
+	if (rig->rg_guess == NULL) {
+		rig->rg_guess = calloc(1, sizeof *rig->rg_guess);
+		rig->rg_guess->rr_rig = rig;
+		rig->rg_guess->rr_msg.rm_bytes = ret->lpy_bytes;
+		memory_cut(rig->rg_guess, rig->rg_offset + ret->lpy_bytes);
+	}
+	ret->lpy_vec = &rig->rg_guess->rr_vec;
+	ret->lpy_offset = rig->rg_offset;
+}
+
+static bool up_rx_guessed(struct m0_lnd_ni *ni, const void *bytes, bool large)
+{
+	struct rig *rig = rig_of_ni(ni);
+	uint32_t    payload;
+
+	memcpy(&payload, (const uint8_t *)bytes + (large ? 52 : 28), 4);
+	rig->rg_guess_is_right = payload == rig->rg_guess_bytes &&
+				 rig->rg_begin_rc != -EAGAIN &&
+				 (rig->rg_want == 0 || rig->rg_want >= payload);
+	rig->rg_guess_right_nr += rig->rg_guess_is_right;
+	rig->rg_guess_wrong_nr += !rig->rg_guess_is_right;
+	return rig->rg_guess_is_right;
+}
+
+/** A message begins: its memory, which may be what was guessed. */
+static struct rig_rx *rx_new(struct rig *rig, size_t payload)
+{
+	struct rig_rx *rr = rig->rg_guess;
+	size_t         want = payload < rig->rg_want ? payload : rig->rg_want;
+
+	rig->rg_guess = NULL;
+	/* It was right, and the connection ended all the same: not of this. */
+	if (rr != NULL && (!rig->rg_guess_is_right || want == 0 ||
+			   rr->rr_msg.rm_bytes != payload)) {
+		rx_free(rr);
+		rr = NULL;
+	}
+	rig->rg_guess_is_right = false;
+	if (rr == NULL) {
+		rr = calloc(1, sizeof *rr);
+		rr->rr_rig = rig;
+		if (want > 0)
+			memory_cut(rr, rig->rg_offset + want);
+	}
+	rr->rr_msg.rm_bytes = want;
+	return rr;
+}
+
 static int up_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		       const void *bytes, bool large)
 {
 	struct rig    *rig = rig_of_ni(ni);
 	struct rig_rx *rr;
 	uint32_t       payload;
+	int            rc;
 
 	++rig->rg_begun_nr;
+	memcpy(&payload, (const uint8_t *)bytes + (large ? 52 : 28), 4);
+	rc = payload > RIG_PAYLOAD_MAX ? -EPROTO : 0;
 	if (rig->rg_begin_rc != 0 &&
 	    (rig->rg_begin_nid == NULL ||
 	     !m0_lnet_nid_eq(rig->rg_begin_nid, &rx->lr_nid)))
-		return rig->rg_begin_rc;
-	memcpy(&payload, (const uint8_t *)bytes + (large ? 52 : 28), 4);
-	if (payload > RIG_PAYLOAD_MAX)
-		return -EPROTO;
+		rc = rig->rg_begin_rc;
+	if (rc != 0) {
+		rig->rg_guess_is_right = false;
+		return rc;
+	}
 	assert_false(rx->lr_cancelled);
-	rr = calloc(1, sizeof *rr);
-	rr->rr_rig = rig;
+	rr = rx_new(rig, payload);
 	rr->rr_rx = rx;
 	rx_note(rr, bytes, large);
-	rr->rr_msg.rm_bytes = payload < rig->rg_want ? payload : rig->rg_want;
 	rx->lr_priv = rr;
 	rx->lr_discard_bytes = payload - rr->rr_msg.rm_bytes;
 	rx->lr_payload.lpy_bytes = rr->rr_msg.rm_bytes;
 	rx->lr_payload.lpy_offset = rig->rg_offset;
 	rx->lr_cancelled = rig->rg_cancel_at_begin;
-	if (rr->rr_msg.rm_bytes > 0) {
-		memory_cut(rr, rig->rg_offset + rr->rr_msg.rm_bytes);
+	if (rr->rr_msg.rm_bytes > 0)
 		rx->lr_payload.lpy_vec = &rr->rr_vec;
-	}
 	rig->rg_rx = rx;
 	++rig->rg_rxs_nr;
 	return 0;
@@ -296,8 +367,7 @@ static void up_rx_done(struct m0_lnd_rx *rx, int status,
 		rig->rg_rx = NULL;
 	--rig->rg_rxs_nr;
 	memory_join(rr);
-	memset(rr, 0xdb, sizeof *rr);
-	free(rr);
+	rx_free(rr);
 	if (rig->rg_on_rx_done != NULL)
 		rig->rg_on_rx_done(rig);
 }
@@ -321,6 +391,8 @@ static const struct m0_lnd_up_ops up_ops = { .lu_tx_header = up_tx_header,
 					     .lu_tx_done = up_tx_done,
 					     .lu_rx_begin = up_rx_begin,
 					     .lu_rx_done = up_rx_done,
+					     .lu_rx_guess = up_rx_guess,
+					     .lu_rx_guessed = up_rx_guessed,
 					     .lu_peer_down = up_peer_down,
 					     .lu_ni_stopped = up_ni_stopped };
 
@@ -388,6 +460,8 @@ void rig_fini(struct rig *rig)
 		rig->rg_streams[i].rs_conn = NULL;
 	rig->rg_lnd->ld_ops->ldo_fini(rig->rg_lnd);
 	free(rig->rg_memory);
+	if (rig->rg_guess != NULL)
+		rx_free(rig->rg_guess);
 	m0_log_set(NULL, NULL);
 }
 
@@ -498,6 +572,26 @@ struct rig_stream *rig_connect(struct rig *rig, const char *ip, uint16_t port)
 	return stream->rs_conn == NULL ? NULL : stream;
 }
 
+/** Gives what went to the wrong place once more, copied away. */
+static ssize_t feed_again(struct rig_stream *stream, const struct iovec *iov,
+			  size_t nr)
+{
+	uint8_t *copy = malloc(nr);
+	size_t   at = 0;
+	ssize_t  rc;
+
+	assert_true(nr <= M0_SOCK_AGAIN_BYTES_MAX);
+	for (; at < nr; ++iov) {
+		size_t part = nr - at < iov->iov_len ? nr - at : iov->iov_len;
+
+		memcpy(copy + at, iov->iov_base, part);
+		at += part;
+	}
+	rc = m0_sock_in_bytes(stream->rs_conn, copy, nr);
+	free(copy);
+	return rc;
+}
+
 /** To where the driver wants them. @return how many; <0. */
 static ssize_t feed_direct(struct rig_stream *stream, const uint8_t *bytes,
 			   size_t nr, size_t *ret_ahead)
@@ -521,6 +615,10 @@ static ssize_t feed_direct(struct rig_stream *stream, const uint8_t *bytes,
 	if (at == 0)
 		return 0;
 	rc = m0_sock_in_arrived(stream->rs_conn, at);
+	if (rc > 0) {
+		assert_int_equal(rc, at);
+		return feed_again(stream, iov, at);
+	}
 	return rc < 0 ? rc : (ssize_t)at;
 }
 
@@ -573,71 +671,6 @@ const uint8_t *rig_see(struct rig *rig, struct rig_stream *stream, size_t nr)
 	at = stream->rs_wrote + stream->rs_seen;
 	stream->rs_seen += nr;
 	return at;
-}
-
-size_t rig_put_request(uint8_t *buf, const struct m0_lnet_nid *nid)
-{
-	struct m0_sock_request req = { .sr_nid = *nid };
-
-	return m0_sock__request_encode(&req, buf);
-}
-
-size_t rig_put_hello(uint8_t *buf, uint32_t version,
-		     const struct m0_lnet_nid *src, uint64_t incarnation,
-		     uint32_t ctype)
-{
-	struct m0_sock_hello hello = { .sh_version = version,
-				       .sh_src_nid = *src,
-				       .sh_dst_nid = *src,
-				       .sh_src_pid = 12345,
-				       .sh_src_incarnation = incarnation,
-				       .sh_ctype = ctype };
-
-	return m0_sock__hello_encode(&hello, buf);
-}
-
-size_t rig_put_frame(uint8_t *buf, uint32_t type, uint64_t cookie0,
-		     uint64_t cookie1)
-{
-	struct m0_sock_frame frame = { .sfr_type = type,
-				       .sfr_cookie = { cookie0, cookie1 } };
-
-	m0_sock__frame_encode(&frame, buf);
-	return M0_SOCK_FRAME_BYTES;
-}
-
-size_t rig_put_message(uint8_t *buf, bool large, uint64_t cookie,
-		       uint32_t payload_bytes)
-{
-	size_t nr = large ? 96 : 72;
-
-	(void)rig_put_frame(buf, M0_SOCK_FRAME_LNET, cookie, 0);
-	memset(buf + M0_SOCK_FRAME_BYTES, 0x5a, nr);
-	memcpy(buf + M0_SOCK_FRAME_BYTES + (large ? 52 : 28), &payload_bytes,
-	       sizeof payload_bytes);
-	return M0_SOCK_FRAME_BYTES + nr;
-}
-
-struct m0_sock_hello rig_see_hello(struct rig *rig, struct rig_stream *stream)
-{
-	struct m0_sock_hello hello;
-	const uint8_t       *head = rig_see(rig, stream, 8);
-	int                  nr = m0_sock__hello_bytes(head);
-
-	assert_true(nr > 0);
-	(void)rig_see(rig, stream, (size_t)nr - 8);
-	assert_int_equal(m0_sock__hello_decode(&hello, head), 0);
-	return hello;
-}
-
-struct m0_sock_frame rig_see_frame(struct rig *rig, struct rig_stream *stream)
-{
-	struct m0_sock_frame frame;
-
-	assert_int_equal(m0_sock__frame_decode(&frame, false,
-					       rig_see(rig, stream, 24)),
-			 0);
-	return frame;
 }
 
 struct rig_stream *rig_accept_from(struct rig               *rig,

@@ -121,6 +121,13 @@ struct rig {
 	size_t                    rg_seg_bytes;
 	m0_bcount_t               rg_offset;
 	bool                      rg_cancel_at_begin;
+	/** Not 0: the engine guesses that the next message has so much payload.
+	 * The memory for it is given back as soon as that was wrong. */
+	size_t         rg_guess_bytes;
+	struct rig_rx *rg_guess;
+	bool           rg_guess_is_right;
+	unsigned       rg_guess_right_nr;
+	unsigned       rg_guess_wrong_nr;
 	/** The last that began; NULL: none is coming in. */
 	struct m0_lnd_rx *rg_rx;
 	unsigned          rg_rxs_nr;

@@ -226,6 +226,10 @@ static int fake_take(struct m0_sock_conn *conn, const uint8_t *bytes, size_t nr)
 
 int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
 {
+	if (conn->fc_again_nr > 0) {
+		--conn->fc_again_nr;
+		return (int)nr;
+	}
 	conn->fc_direct += nr;
 	return fake_take(conn, conn->fc_buf, nr);
 }

@@ -41,6 +41,8 @@ struct m0_sock_conn {
 	size_t   fc_in_seg;
 	unsigned fc_in_segs;
 	size_t   fc_ahead;
+	/** So often what arrives was in the wrong place. */
+	unsigned fc_again_nr;
 	/** Takes no more than this until it is raised. */
 	size_t fc_in_max;
 	/** Hangs up in the call that passes it. */

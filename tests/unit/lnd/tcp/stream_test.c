@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <limits.h>
 #include <unistd.h>
 
 enum {
@@ -136,6 +137,42 @@ static void stream_large_place_is_filled_straight(void **state)
 		fake_close();
 		fake_free(ours);
 	}
+}
+
+/* What went to a wrong place is given again, with what was read behind it; what
+ * of it is not wanted yet waits. */
+static void stream_wrong_place_is_given_again(void **state)
+{
+	const size_t         max = M0_SOCK_AGAIN_BYTES_MAX;
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	fake.fs_model.fc_in_seg = 4096;
+	fake.fs_model.fc_in_segs = 4;
+	ours = fake_pair(&theirs);
+	theirs->fc_again_nr = UINT_MAX;
+	theirs->fc_ahead = 60000;
+	fake_send(ours, 3 * MIB);
+	fake_until(theirs->fc_in == 3 * MIB);
+	assert_int_equal(theirs->fc_direct, 0);
+	assert_int_equal(theirs->fc_copied, 3 * MIB);
+	/* As much as there may be, and more ahead than is allowed. */
+	theirs->fc_again_nr = UINT_MAX;
+	theirs->fc_ahead = MIB;
+	theirs->fc_in_seg = max / 16;
+	theirs->fc_in_segs = 16;
+	fake_send(ours, 3 * MIB);
+	fake_until(theirs->fc_in == 6 * MIB);
+	assert_int_equal(theirs->fc_copied, 6 * MIB);
+	fake_in_max(theirs, 6 * MIB + 1000);
+	fake_send(ours, MIB);
+	fake_until(theirs->fc_in == 6 * MIB + 1000);
+	fake_in_max(theirs, SIZE_MAX);
+	fake_until(theirs->fc_in == 7 * MIB);
+	fake_close();
+	fake_free(ours);
 }
 
 /* A short read says that nothing is left: no call is made to hear it. */
@@ -400,6 +437,27 @@ static void stream_turns_are_bounded(void **state)
 		fake_free(ours[i]);
 }
 
+/* However much there is to write, no call takes more than its share. */
+static void stream_writes_are_bounded(void **state)
+{
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	/* The boundary is amid a piece, then at the end of one. */
+	fake.fs_model.fc_out_seg = M0_TCP_CALL_BYTES / 4 * 3;
+	ours = fake_pair(&theirs);
+	fake_send(ours, 6 * M0_TCP_CALL_BYTES);
+	while (theirs->fc_in < 6 * M0_TCP_CALL_BYTES) {
+		(void)fake_step();
+		assert_true(ours->fc_out <=
+			    ours->fc_writes_nr * (size_t)M0_TCP_CALL_BYTES);
+	}
+	fake_close();
+	fake_free(ours);
+}
+
 /* The peer's reset is told once; bytes before it are not lost. */
 static void stream_reset_by_peer_is_told_once(void **state)
 {
@@ -556,6 +614,7 @@ int main(void)
 		cmocka_unit_test(stream_many_messages_are_one_read),
 		cmocka_unit_test(stream_large_place_is_filled_straight),
 		cmocka_unit_test(stream_short_read_is_the_last),
+		cmocka_unit_test(stream_wrong_place_is_given_again),
 		cmocka_unit_test(stream_one_way_little_is_taken_late),
 		cmocka_unit_test(stream_one_way_little_is_taken_before_sleep),
 		cmocka_unit_test(stream_both_ways_is_taken_at_once),
@@ -565,6 +624,7 @@ int main(void)
 		cmocka_unit_test(stream_pause_without_memory_ends),
 		cmocka_unit_test(stream_pause_without_bytes_reads_nothing),
 		cmocka_unit_test(stream_turns_are_bounded),
+		cmocka_unit_test(stream_writes_are_bounded),
 		cmocka_unit_test(stream_reset_by_peer_is_told_once),
 		cmocka_unit_test(stream_end_of_peer_is_status_0),
 		cmocka_unit_test(stream_failed_write_reads_rest_first),
