@@ -122,6 +122,10 @@ struct m0_net_kit_ops {
 	size_t nko_machine_size;
 	size_t nko_ep_size;
 	size_t nko_buf_size;
+	/** Limits: bytes of a buffer and of each segment; segments. > 0. */
+	m0_bcount_t nko_buffer_max;
+	m0_bcount_t nko_segment_max;
+	int32_t     nko_segments_max;
 
 	/** @retval -EINVAL  Any context. */
 	int (*nko_addr_parse)(const char *text, struct m0_net_kit_addr *ret);
@@ -142,8 +146,8 @@ struct m0_net_kit_ops {
 			 const struct m0_net_kit_addr *wanted,
 			 struct m0_net_kit_addr       *ret_own);
 	/**
-	 * Stop has begun: no new messages, m0_net_kit_machine_is_open() is false
-	 * when it returns. What belongs to buffers still queued goes on. No
+	 * Optional: stop has begun: no new messages, m0_net_kit_machine_is_open()
+	 * is false when it returns. What belongs to buffers still queued goes on. No
 	 * lock, on a thread that runs the machine; once after a successful
 	 * nko_start.
 	 */
@@ -210,7 +214,7 @@ struct m0_net_kit_ops {
 		const struct m0_net_kit_addr *wanted);
 	/**
 	 * Optional: an inline machine is polled: moves what there is to move.
-	 * No lock.
+	 * No lock. It is m0_time_cached(), just read.
 	 * @param unattended  a notify is outstanding: it shall move by itself
 	 *                    from now on, if it can.
 	 * @return true  without polls nothing moves.
@@ -282,12 +286,18 @@ M0_EXTERN int  m0_net_kit_tm_ride(struct m0_net_transfer_mc *tm,
 				  struct m0_net_tm_rider    *rider);
 M0_EXTERN void m0_net_kit_rider_wake(struct m0_net_transfer_mc *tm);
 M0_EXTERN m0_bcount_t
+m0_net_kit_get_max_buffer_size(const struct m0_net_domain *dom);
+M0_EXTERN m0_bcount_t
+m0_net_kit_get_max_buffer_segment_size(const struct m0_net_domain *dom);
+M0_EXTERN int32_t
+m0_net_kit_get_max_buffer_segments(const struct m0_net_domain *dom);
+M0_EXTERN m0_bcount_t
 m0_net_kit_get_max_buffer_desc_size(const struct m0_net_domain *dom);
 
 /** A word of the transport's own in each domain; 0 at first. Atomic access. */
 M0_EXTERN uint64_t *m0_net_kit_dom_word(const struct m0_net_domain *dom);
 
-/** All but xo_dom_init and the limits. */
+/** All but xo_dom_init. */
 #define M0_NET_KIT_XPRT_OPS \
 	.xo_dom_fini = m0_net_kit_dom_fini, M0_NET_KIT_XPRT_OPS_BUT_DOM
 
@@ -308,6 +318,10 @@ M0_EXTERN uint64_t *m0_net_kit_dom_word(const struct m0_net_domain *dom);
 	.xo_tm_inline = m0_net_kit_tm_inline, .xo_tm_fd = m0_net_kit_tm_fd,   \
 	.xo_flush = m0_net_kit_flush, .xo_tm_ride = m0_net_kit_tm_ride,       \
 	.xo_rider_wake = m0_net_kit_rider_wake,                               \
+	.xo_get_max_buffer_size = m0_net_kit_get_max_buffer_size,             \
+	.xo_get_max_buffer_segment_size =                                     \
+		m0_net_kit_get_max_buffer_segment_size,                       \
+	.xo_get_max_buffer_segments = m0_net_kit_get_max_buffer_segments,     \
 	.xo_get_max_buffer_desc_size = m0_net_kit_get_max_buffer_desc_size
 
 /* --------------------------------------------------- tables by address -- */
@@ -410,6 +424,12 @@ M0_EXTERN struct m0_net_kit_buf *m0_net_kit_buf_of(
 	const struct m0_net_buffer *buf);
 /** The transport's own part, nko_buf_size bytes, zero at register. */
 M0_EXTERN void *m0_net_kit_buf_pvt(struct m0_net_kit_buf *kb);
+/**
+ * A passive buffer may be used from `initiator`, whatever a descriptor says. It
+ * is claimed.
+ */
+M0_EXTERN bool m0_net_kit_admits(const struct m0_net_kit_buf  *kb,
+				 const struct m0_net_kit_addr *initiator);
 /** Identity of the present add: never the same again. */
 M0_EXTERN uint64_t m0_net_kit_buf_id(const struct m0_net_kit_buf *kb);
 /**
@@ -434,6 +454,14 @@ M0_EXTERN int m0_net_kit_claim_id(uint64_t id, enum m0_net_queue_type qtype,
  */
 M0_EXTERN void m0_net_kit_move(struct m0_net_kit_buf *from,
 			       struct m0_net_kit_buf *to);
+/**
+ * What nko_bulk has begun will be ended by who finds the buffer by its identity,
+ * m0_net_kit_claim_id(); nothing else refers to it. If nobody does so until
+ * `deadline` it ends with `status`, and when it is cancelled at once: nko_cancel
+ * is not asked. ntm_mutex held. False: it was given up before, and has ended.
+ */
+M0_EXTERN bool m0_net_kit_wait(struct m0_net_kit_buf *kb, m0_time_t deadline,
+			       int32_t status);
 /** Gives a claimed buffer back unharmed; a cancel meanwhile takes effect. */
 M0_EXTERN void m0_net_kit_unclaim(struct m0_net_kit_buf *kb);
 /**

@@ -238,7 +238,8 @@ M0_EXTERN int m0_net_tm_confine(struct m0_net_transfer_mc *tm,
 				const struct m0_bitmap    *processors);
 /**
  * How long the machine's threads look for work before they sleep, nanoseconds;
- * 0: not at all. Default: 50 us, or $M0_SPIN_NS. Pre: INITIALIZED. (Ours.)
+ * 0: not at all. Others who want the processor get it meanwhile. Default: 50 us,
+ * or $M0_SPIN_NS. Pre: INITIALIZED. (Ours.)
  */
 M0_EXTERN void m0_net_tm_spin_set(struct m0_net_transfer_mc *tm,
 				  m0_time_t                  spin_ns);

@@ -38,7 +38,6 @@ int m0_net_kit_buf_register(struct m0_net_buffer *buf)
 	kb->kb_pub.nkb_size = m0_vec_count(&buf->nb_buffer.ov_vec);
 	kb->kb_is_ready = false;
 	kb->kb_delivering = false;
-	kb->kb_in_bulk = false;
 	m0_timer_init(&kb->kb_timer);
 	m0_list_link_init(&kb->kb_recv_link);
 	kb->kb_ev = &kb->kb_ev_one;
@@ -112,6 +111,7 @@ static void arm(struct kit_buf *kb, struct m0_net_buffer *buf)
 	kb->kb_pub.nkb_send_nr = buf->nb_length;
 	kb_late_set(kb, 0);
 	kb->kb_recv_placing = false;
+	kb->kb_bulk = KIT_BULK_NONE;
 	__atomic_store_n(&kb->kb_pub.nkb_word,
 			 kb_word(gen, buf->nb_qtype, KB_ARMED),
 			 __ATOMIC_RELEASE);
@@ -216,6 +216,21 @@ void m0_net_kit_unclaim(struct m0_net_kit_buf *pub)
 		m0_net_kit_done(pub, late, 0);
 }
 
+bool m0_net_kit_wait(struct m0_net_kit_buf *pub, m0_time_t deadline,
+		     int32_t status)
+{
+	struct kit_buf *kb = kit_buf_full(pub);
+
+	if (kb_state(word_get(kb)) != KB_ARMED) {
+		m0_net_kit_done(pub, 0, 0);
+		return false;
+	}
+	/* It stays armed: to give it up takes the lock, or its identity. */
+	kb->kb_bulk = KIT_BULK_WAITS;
+	m0_net_kit_deadline(pub, deadline, status);
+	return true;
+}
+
 /* ------------------------------------------------------------- endings -- */
 
 void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb)
@@ -272,14 +287,15 @@ static void given_up_end(struct kit_buf *kb, enum m0_net_queue_type qt)
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	bool                       free = true;
 
-	if (kb->kb_in_bulk) {
-		kb->kb_in_bulk = false;
+	if (kb->kb_bulk == KIT_BULK_LISTED) {
+		kb->kb_bulk = KIT_BULK_NONE;
 		kit_work_del(&m->nkm_bulk, &kb->kb_pub.nkb_work);
 		--m->nkm_bulk_nr;
 	} else if (!m0_net__qt_is_passive(qt) ||
 		   m->nkm_ops->nko_passive != NULL) {
-		free = m->nkm_ops->nko_cancel != NULL &&
-		       m->nkm_ops->nko_cancel(&kb->kb_pub);
+		free = kb->kb_bulk == KIT_BULK_WAITS ||
+		       (m->nkm_ops->nko_cancel != NULL &&
+			m->nkm_ops->nko_cancel(&kb->kb_pub));
 	}
 	if (free)
 		kit_complete(kb, kb->kb_reason, 0);
@@ -367,11 +383,18 @@ void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
 {
 	struct kit_buf *kb = kit_buf_full(pub);
 	uint64_t        cut = M0_NET_BUF_CANCELLED | M0_NET_BUF_TIMED_OUT;
+	uint64_t        word = word_get(kb);
 
 	M0_PRE(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
-	if (kb_state(word_get(kb)) == KB_GIVEN_UP) {
+	if (kb_state(word) == KB_GIVEN_UP) {
 		pub->nkb_buffer->nb_flags &= ~cut;
 		__atomic_store_n(&kb->kb_reason, 0, __ATOMIC_RELAXED);
+	} else if (kb_qtype(word) == M0_NET_QT_MSG_SEND) {
+		/*
+		 * Claimed by its transport alone, which is here, and given up
+		 * under the lock: needs no exchange.
+		 */
+		kb_state_set(kb, KB_CLAIMED);
 	}
 	m0_net_kit_done(pub, 0, length);
 }
@@ -453,6 +476,8 @@ void kit_deliver_one(struct m0_net_kit_machine *m)
 	m->nkm_ready_head = kb->kb_ready_next;
 	if (m->nkm_ready_head == NULL)
 		m->nkm_ready_tail = NULL;
+	else
+		event_prefetch(m->nkm_ready_head);
 	kb->kb_is_ready = false;
 	--m->nkm_events_nr;
 	if (kb_qtype(word_get(kb)) == M0_NET_QT_MSG_RECV) {

@@ -67,7 +67,7 @@ void kit_active_add(struct kit_buf *kb)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
-	kb->kb_in_bulk = true;
+	kb->kb_bulk = KIT_BULK_LISTED;
 	kit_work_add_tail(&m->nkm_bulk, &kb->kb_pub.nkb_work);
 	++m->nkm_bulk_nr;
 	/* A run of this machine on this thread will see it. */
@@ -90,6 +90,13 @@ static int desc_check(const struct m0_net_kit_machine *m,
 	    !m0_net_kit_addr_eq(&desc->nks_active, &m->nkm_addr))
 		return -EACCES;
 	return 0;
+}
+
+bool m0_net_kit_admits(const struct m0_net_kit_buf  *kb,
+		       const struct m0_net_kit_addr *initiator)
+{
+	return kb->nkb_ep == NULL ||
+	       m0_net_kit_addr_eq(m0_net_kit_ep_addr(kb->nkb_ep), initiator);
 }
 
 static void probe(const struct m0_net_kit_machine *m,
@@ -217,7 +224,7 @@ static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 	       (work = kit_work_pop(&m->nkm_bulk)) != NULL) {
 		--m->nkm_bulk_nr;
 		kb = container_of(work, struct kit_buf, kb_pub.nkb_work);
-		kb->kb_in_bulk = false;
+		kb->kb_bulk = KIT_BULK_NONE;
 		/* Who would give it up needs our lock: no exchange. */
 		if (m->nkm_ops->nko_bulk_is_short)
 			kb_state_set(kb, KB_CLAIMED);

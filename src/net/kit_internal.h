@@ -93,6 +93,14 @@ struct kit_recv_event {
 };
 
 /** A registered buffer. Never freed while a domain of the kit exists. */
+enum kit_bulk {
+	KIT_BULK_NONE,
+	/** On its machine's list of active operations to begin. */
+	KIT_BULK_LISTED,
+	/** For whoever finds it by identity: see m0_net_kit_wait(). */
+	KIT_BULK_WAITS
+};
+
 struct kit_buf {
 	struct m0_net_kit_buf kb_pub;
 	/** Ready list of its machine. */
@@ -100,8 +108,8 @@ struct kit_buf {
 	bool            kb_is_ready;
 	/** A callback of it runs, and it is not the final one. */
 	bool kb_delivering;
-	/** On its machine's list of active operations to begin. */
-	bool kb_in_bulk;
+	/** Of enum kit_bulk. */
+	uint8_t kb_bulk;
 	/** The transport has it, see nko_recv. */
 	bool kb_recv_placing;
 	/** Was to be given up while claimed: why. */
@@ -409,8 +417,11 @@ enum kit_run_flags {
  * M0_TIME_IMMEDIATELY if there is more to do at once.
  */
 m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags);
-/** Has the transport move what it has for an inline machine. No lock. */
-bool kit_poll(struct m0_net_kit_machine *m, bool unattended);
+/**
+ * Has the transport move what it has for an inline machine. No lock.
+ * @param now  the time of the poll; unchanged if it needs none.
+ */
+bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now);
 /** The same for what was just asked for alone. No lock. */
 void kit_push(struct m0_net_kit_machine *m);
 /** A poll of an inline machine would surely find nothing. No lock. */

@@ -11,6 +11,7 @@
  * machine only while a start or stop lasts), and deliver_all of an inline one.
  */
 #include "net/kit_internal.h"
+#include "os/pass.h"
 
 /* --------------------------------------------------------------- domain -- */
 
@@ -20,7 +21,8 @@ int m0_net_kit_dom_init(struct m0_net_domain        *dom,
 	struct kit_domain *kd;
 
 	M0_PRE(ops->nko_addr_parse != NULL && ops->nko_addr_print != NULL);
-	M0_PRE(ops->nko_start != NULL && ops->nko_stop != NULL);
+	M0_PRE(ops->nko_buffer_max > 0 && ops->nko_segment_max > 0);
+	M0_PRE(ops->nko_segments_max > 0 && ops->nko_start != NULL);
 	M0_PRE(ops->nko_send != NULL && ops->nko_bulk != NULL);
 	M0_PRE(ops->nko_work != NULL && ops->nko_refuse != NULL);
 	M0_ALLOC_PTR(kd);
@@ -37,6 +39,29 @@ void m0_net_kit_dom_fini(struct m0_net_domain *dom)
 	kit_slots_put();
 	m0_free(dom->nd_xprt_private);
 	dom->nd_xprt_private = NULL;
+}
+
+static const struct m0_net_kit_ops *ops_of(const struct m0_net_domain *dom)
+{
+	const struct kit_domain *kd = dom->nd_xprt_private;
+
+	return kd->kd_ops;
+}
+
+m0_bcount_t m0_net_kit_get_max_buffer_size(const struct m0_net_domain *dom)
+{
+	return ops_of(dom)->nko_buffer_max;
+}
+
+m0_bcount_t m0_net_kit_get_max_buffer_segment_size(
+	const struct m0_net_domain *dom)
+{
+	return ops_of(dom)->nko_segment_max;
+}
+
+int32_t m0_net_kit_get_max_buffer_segments(const struct m0_net_domain *dom)
+{
+	return ops_of(dom)->nko_segments_max;
 }
 
 uint64_t *m0_net_kit_dom_word(const struct m0_net_domain *dom)
@@ -248,7 +273,8 @@ void kit_stop_do(struct m0_net_kit_machine *m)
 	if (!__atomic_load_n(&m->nkm_open, __ATOMIC_ACQUIRE))
 		return;
 	m0_mutex_unlock(&tm->ntm_mutex);
-	m->nkm_ops->nko_stop(m);
+	if (m->nkm_ops->nko_stop != NULL)
+		m->nkm_ops->nko_stop(m);
 	__atomic_store_n(&m->nkm_open, 0, __ATOMIC_RELEASE);
 	m0_mutex_lock(&tm->ntm_mutex);
 }
@@ -377,6 +403,25 @@ int m0_net_kit_tm_inline(struct m0_net_transfer_mc *tm)
 	return 0;
 }
 
+bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now)
+{
+	bool moves;
+
+	if (!m->nkm_inline || m->nkm_ops->nko_poll == NULL)
+		return false;
+	*now = m0_time_now();
+	m0_time_pass_begin(*now);
+	moves = m->nkm_ops->nko_poll(m, unattended);
+	m0_time_pass_end();
+	return moves;
+}
+
+void kit_push(struct m0_net_kit_machine *m)
+{
+	if (m->nkm_inline && m->nkm_ops->nko_push != NULL)
+		m->nkm_ops->nko_push(m);
+}
+
 /*
  * Bulk that was asked for between polls begins before the poll looks for what
  * has come, so that it leaves first.
@@ -394,15 +439,16 @@ static void early_run(struct m0_net_kit_machine *m)
 void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
+	m0_time_t                  now = 0;
 
 	M0_PRE(m0_mutex_held_nr() == 0);
 	/* What an outer pass has posted may be waited for in a loop of us. */
 	kit_pass_flush();
 	early_run(m);
-	(void)kit_poll(m, false);
+	(void)kit_poll(m, false, &now);
 	if (m->nkm_inline && kit_is_quiet(m))
 		return;
-	kit_pass_open(m0_time_now());
+	kit_pass_open(now > 0 ? now : m0_time_now());
 	kit_run(m, KIT_RUN_BUFFERS |
 			   (m->nkm_inline ? KIT_RUN_PROGRESS | KIT_RUN_STATES
 					  : 0));
@@ -414,14 +460,15 @@ void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 bool m0_net_kit_bev_pending(struct m0_net_transfer_mc *tm)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
+	m0_time_t                  now = 0;
 	bool                       pending;
 
 	kit_pass_flush();
-	(void)kit_poll(m, false);
+	(void)kit_poll(m, false, &now);
 	if (m->nkm_inline && kit_is_quiet(m))
 		return false;
 	if (m->nkm_inline) {
-		kit_pass_open(m0_time_now());
+		kit_pass_open(now > 0 ? now : m0_time_now());
 		kit_run(m, KIT_RUN_PROGRESS);
 		kit_pass_close();
 	}

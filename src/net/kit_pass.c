@@ -667,29 +667,18 @@ void m0_net_kit_unpin(struct m0_net_kit_machine *m)
 
 /* -------------------------------------------------------------- strands -- */
 
-bool kit_poll(struct m0_net_kit_machine *m, bool unattended)
-{
-	return m->nkm_inline && m->nkm_ops->nko_poll != NULL &&
-	       m->nkm_ops->nko_poll(m, unattended);
-}
-
-void kit_push(struct m0_net_kit_machine *m)
-{
-	if (m->nkm_inline && m->nkm_ops->nko_push != NULL)
-		m->nkm_ops->nko_push(m);
-}
-
 /* For an inline machine, whose transport may have to be polled. */
 static bool helper_poll(struct m0_net_kit_machine *m)
 {
-	bool notifies;
+	m0_time_t now;
+	bool      notifies;
 
 	if (M0_LIKELY(!m->nkm_inline))
 		return false;
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
 	notifies = m->nkm_notify != NULL;
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
-	return kit_poll(m, notifies);
+	return kit_poll(m, notifies, &now);
 }
 
 m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)
@@ -760,7 +749,9 @@ int kit_strands_start(struct m0_net_kit_machine *m)
 
 		w->kw_machine = m;
 		m0_strand_init(&w->kw_strand, &worker_ops, "net-tm");
-		w->kw_strand.st_spin_ns = m->nkm_tm->ntm_spin;
+		/* Who polls it does the looking. */
+		w->kw_strand.st_spin_ns = m->nkm_inline ? 0
+							: m->nkm_tm->ntm_spin;
 		rc = m0_strand_start(&w->kw_strand, cpus);
 	}
 	if (rc == 0) {

@@ -17,6 +17,7 @@
  * call; then it ends a later so_sleep for nothing. so_sleep may also return for
  * a reason of its own; a step follows whatever the reason was.
  */
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -39,6 +40,8 @@ enum {
 };
 
 #define SPIN_NS_DEFAULT (50 * M0_TIME_ONE_USEC)
+/** Of a spin, before others may have the processor. */
+#define ALONE_NS (2 * M0_TIME_ONE_USEC)
 
 static __thread struct m0_strand *current_strand;
 
@@ -166,16 +169,20 @@ static bool has_work(const struct m0_strand *strand)
 
 /*
  * Looks for work for st_spin_ns, at most to the deadline. True: there is some.
+ * Others who want this processor get it: whom we wait for may be among them.
  */
 static bool runner_spin(struct m0_strand *strand, m0_time_t deadline)
 {
 	m0_time_t now = m0_os__now();
 	m0_time_t end = m0_time_add(now, strand->st_spin_ns);
+	m0_time_t alone = m0_time_add(now, ALONE_NS);
 	unsigned  i;
 
 	for (; now < end; now = m0_os__now()) {
 		if (now >= deadline)
 			return true;
+		if (now >= alone)
+			(void)sched_yield();
 		for (i = 0; i < LOOKS_NR; ++i) {
 			if (has_work(strand))
 				return true;

@@ -194,11 +194,12 @@ static void client_reply(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 
 	if (ev->nbe_status != 0)
 		return;
-	cf_inc(&cl->cl_got);
 	cf_add_ok(b, cl->cl_tm, M0_NET_QT_MSG_RECV);
 	at = __atomic_fetch_add(&cl->cl_sent, 1, __ATOMIC_ACQ_REL);
 	if (at < REQUESTS)
 		cf_add_ok(cl->cl_request[at], cl->cl_tm, M0_NET_QT_MSG_SEND);
+	/* At last: the machine is stopped when they are all there. */
+	cf_inc(&cl->cl_got);
 }
 
 static void handler_buffers(void)

@@ -8,10 +8,6 @@
 #include "toy_wire.h"
 #include "cf_internal.h"
 
-enum {
-	TOY_NR = 65536
-};
-
 static struct m0_mutex            lock = M0_MUTEX_SINIT;
 static struct m0_net_kit_machine *machines[TOY_NR];
 static struct toy_faults          faults;
@@ -36,37 +32,34 @@ void toy_gate_set(bool (*new)(unsigned from, unsigned to))
 	m0_mutex_unlock(&lock);
 }
 
-int toy_wire_attach(struct m0_net_kit_machine *machine, unsigned wanted)
+int toy_wire_attach(struct m0_net_kit_machine    *machine,
+		    const struct m0_net_kit_addr *wanted,
+		    struct m0_net_kit_addr       *ret_own)
 {
-	unsigned nr = wanted == 0 ? TOY_NR - 1 : wanted;
-	int      rc = -EADDRINUSE;
+	unsigned nr = wanted == NULL ? TOY_NR - 1 : toy_number(wanted);
+	bool     is_free;
 
 	m0_mutex_lock(&lock);
-	while (wanted == 0 && machines[nr] != NULL && nr > 1)
+	while (wanted == NULL && machines[nr] != NULL && nr > 1)
 		--nr;
-	if (machines[nr] == NULL) {
+	is_free = machines[nr] == NULL;
+	if (is_free)
 		machines[nr] = machine;
-		rc = (int)nr;
-	}
 	m0_mutex_unlock(&lock);
-	return rc;
+	*ret_own = toy_addr(nr);
+	return is_free ? 0 : -EADDRINUSE;
 }
 
-void toy_wire_detach(unsigned nr)
+void toy_wire_detach(struct m0_net_kit_machine *machine)
 {
 	m0_mutex_lock(&lock);
-	machines[nr] = NULL;
+	machines[toy_number(m0_net_kit_machine_addr(machine))] = NULL;
 	m0_mutex_unlock(&lock);
 }
 
 static bool befalls(unsigned pct)
 {
 	return m0_rnd(100, &faults.tf_seed) < pct;
-}
-
-static unsigned p_number(const struct m0_net_kit_addr *addr)
-{
-	return (unsigned)addr->nka_bytes[0] << 8 | addr->nka_bytes[1];
 }
 
 /* Takes the place of whoever is there now, or nobody's. */
@@ -76,7 +69,7 @@ static void arrive(struct toy_pkt *p, unsigned to)
 
 	m0_mutex_lock(&lock);
 	m = machines[to];
-	if (gate != NULL && !gate(p_number(&p->p_from), to))
+	if (gate != NULL && !gate(toy_number(&p->p_from), to))
 		m = NULL;
 	if (m != NULL)
 		m0_net_kit_machine_get(m);
@@ -102,7 +95,7 @@ static void carry(struct toy_pkt *p, unsigned to)
 	bool      drops;
 
 	m0_mutex_lock(&lock);
-	drops = (gate != NULL && !gate(p_number(&p->p_from), to)) ||
+	drops = (gate != NULL && !gate(toy_number(&p->p_from), to)) ||
 		befalls(faults.tf_drop_pct);
 	if (!drops && befalls(faults.tf_delay_pct))
 		due = m0_time_cached() +
@@ -120,7 +113,7 @@ static void carry(struct toy_pkt *p, unsigned to)
 	}
 }
 
-void toy_wire_send(struct toy_pkt *p, unsigned to)
+void toy_wire_send(struct toy_pkt *p, const struct m0_net_kit_addr *to)
 {
 	struct toy_pkt *twin = NULL;
 
@@ -129,9 +122,9 @@ void toy_wire_send(struct toy_pkt *p, unsigned to)
 		twin = memcpy(malloc(sizeof *p + p->p_data_nr), p,
 			      sizeof *p + p->p_data_nr);
 	m0_mutex_unlock(&lock);
-	carry(p, to);
+	carry(p, toy_number(to));
 	if (twin != NULL)
-		carry(twin, to);
+		carry(twin, toy_number(to));
 }
 
 void toy_wire_drop(struct m0_net_kit_work *work)

@@ -31,6 +31,9 @@ static void xlnet_refuse(struct m0_net_kit_work *work)
 static const struct m0_net_kit_ops xlnet_kit_ops = {
 	.nko_machine_size = sizeof(struct xlnet_machine),
 	.nko_buf_size = sizeof(struct xlnet_buf),
+	.nko_buffer_max = M0_NET_LNET_BUFFER_MAX,
+	.nko_segment_max = M0_NET_LNET_SEGMENT_MAX,
+	.nko_segments_max = M0_NET_LNET_SEGMENTS_MAX,
 	.nko_addr_parse = m0_xlnet__addr_parse,
 	.nko_wanted_parse = m0_xlnet__wanted_parse,
 	.nko_addr_print = m0_xlnet__addr_print,
@@ -71,24 +74,6 @@ static void xlnet_unshare(const struct m0_net_xprt *xprt)
 	m0_xlnet__nodes_put();
 }
 
-static m0_bcount_t xlnet_buffer_size_max(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_LNET_BUFFER_MAX;
-}
-
-static m0_bcount_t xlnet_segment_size_max(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_LNET_SEGMENT_MAX;
-}
-
-static int32_t xlnet_segments_max(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_LNET_SEGMENTS_MAX;
-}
-
 static m0_bcount_t xlnet_rpc_msg_size_max(struct m0_net_domain *dom,
 					  m0_bcount_t           rpc_size)
 {
@@ -98,13 +83,8 @@ static m0_bcount_t xlnet_rpc_msg_size_max(struct m0_net_domain *dom,
 }
 
 static const struct m0_net_xprt_ops xlnet_ops = {
-	M0_NET_KIT_XPRT_OPS,
-	.xo_dom_init = xlnet_dom_init,
-	.xo_share = xlnet_share,
-	.xo_unshare = xlnet_unshare,
-	.xo_get_max_buffer_size = xlnet_buffer_size_max,
-	.xo_get_max_buffer_segment_size = xlnet_segment_size_max,
-	.xo_get_max_buffer_segments = xlnet_segments_max,
+	M0_NET_KIT_XPRT_OPS, .xo_dom_init = xlnet_dom_init,
+	.xo_share = xlnet_share, .xo_unshare = xlnet_unshare,
 	.xo_rpc_max_msg_size = xlnet_rpc_msg_size_max
 };
 

@@ -331,9 +331,8 @@ static int passive_check(const struct m0_net_kit_buf  *kb,
 	    !m0_net_kit_addr_eq(m0_net_kit_machine_addr(owner),
 				&desc->nks_passive))
 		return -ENETUNREACH;
-	if (passive->nkb_ep != NULL &&
-	    !m0_net_kit_addr_eq(m0_net_kit_ep_addr(passive->nkb_ep),
-				m0_net_kit_machine_addr(kb->nkb_machine)))
+	if (!m0_net_kit_admits(passive,
+			       m0_net_kit_machine_addr(kb->nkb_machine)))
 		return -EACCES;
 	return 0;
 }
@@ -380,6 +379,9 @@ static const struct m0_net_kit_ops mem_kit_ops = {
 	.nko_machine_size = sizeof(struct mem_machine),
 	.nko_ep_size = sizeof(struct mem_ep),
 	.nko_buf_size = sizeof(struct mem_buf),
+	.nko_buffer_max = M0_NET_BULK_MEM_BUFFER_MAX,
+	.nko_segment_max = M0_NET_BULK_MEM_SEGMENT_MAX,
+	.nko_segments_max = M0_NET_BULK_MEM_SEGMENTS_MAX,
 	.nko_addr_parse = mem_addr_parse,
 	.nko_addr_print = mem_addr_print,
 	.nko_start = mem_start,
@@ -401,30 +403,8 @@ static int mem_dom_init(const struct m0_net_xprt *xprt,
 	return m0_net_kit_dom_init(dom, &mem_kit_ops);
 }
 
-static m0_bcount_t mem_buffer_size_max(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_BULK_MEM_BUFFER_MAX;
-}
-
-static m0_bcount_t mem_segment_size_max(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_BULK_MEM_SEGMENT_MAX;
-}
-
-static int32_t mem_segments_max(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_BULK_MEM_SEGMENTS_MAX;
-}
-
-static const struct m0_net_xprt_ops mem_ops = {
-	M0_NET_KIT_XPRT_OPS, .xo_dom_init = mem_dom_init,
-	.xo_get_max_buffer_size = mem_buffer_size_max,
-	.xo_get_max_buffer_segment_size = mem_segment_size_max,
-	.xo_get_max_buffer_segments = mem_segments_max
-};
+static const struct m0_net_xprt_ops mem_ops = { M0_NET_KIT_XPRT_OPS,
+						.xo_dom_init = mem_dom_init };
 
 const struct m0_net_xprt m0_net_bulk_mem_xprt = { .nx_name = "mem",
 						  .nx_ops = &mem_ops };

@@ -185,8 +185,7 @@ static int passive_check(const struct sr_machine *sm,
 	if (kb->nkb_machine != sm->sm_machine)
 		return -ENOENT;
 	m0_sunrpc__addr(&active, &desc->sd_active);
-	if (kb->nkb_ep != NULL &&
-	    !m0_net_kit_addr_eq(m0_net_kit_ep_addr(kb->nkb_ep), &active))
+	if (!m0_net_kit_admits(kb, &active))
 		return -EACCES;
 	if (!passive_reserve(&sb->sb_passive, conn, id, call->sch_offset, now))
 		return -ENOENT;

@@ -296,6 +296,9 @@ static void sunrpc_refuse(struct m0_net_kit_work *work)
 static const struct m0_net_kit_ops sunrpc_kit_ops = {
 	.nko_machine_size = sizeof(struct sr_machine),
 	.nko_buf_size = sizeof(struct sr_buf),
+	.nko_buffer_max = M0_NET_BULK_SUNRPC_BUFFER_MAX,
+	.nko_segment_max = M0_NET_BULK_SUNRPC_SEGMENT_MAX,
+	.nko_segments_max = M0_NET_BULK_SUNRPC_SEGMENTS_MAX,
 	.nko_addr_parse = sunrpc_addr_parse,
 	.nko_wanted_parse = sunrpc_wanted_parse,
 	.nko_addr_print = sunrpc_addr_print,
@@ -369,33 +372,10 @@ void m0_net_bulk_sunrpc_dom_idle_set(struct m0_net_domain *dom, uint32_t ms)
 
 /* ----------------------------------------------------------------- table -- */
 
-static m0_bcount_t sunrpc_buffer_size_max(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_BULK_SUNRPC_BUFFER_MAX;
-}
-
-static m0_bcount_t sunrpc_segment_size_max(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_BULK_SUNRPC_SEGMENT_MAX;
-}
-
-static int32_t sunrpc_segments_max(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_BULK_SUNRPC_SEGMENTS_MAX;
-}
-
 static const struct m0_net_xprt_ops sunrpc_ops = {
-	M0_NET_KIT_XPRT_OPS_BUT_DOM,
-	.xo_share = m0_sunrpc__node_share,
-	.xo_unshare = m0_sunrpc__node_unshare,
-	.xo_dom_init = sunrpc_dom_init,
-	.xo_dom_fini = sunrpc_dom_fini,
-	.xo_get_max_buffer_size = sunrpc_buffer_size_max,
-	.xo_get_max_buffer_segment_size = sunrpc_segment_size_max,
-	.xo_get_max_buffer_segments = sunrpc_segments_max
+	M0_NET_KIT_XPRT_OPS_BUT_DOM, .xo_share = m0_sunrpc__node_share,
+	.xo_unshare = m0_sunrpc__node_unshare, .xo_dom_init = sunrpc_dom_init,
+	.xo_dom_fini = sunrpc_dom_fini
 };
 
 const struct m0_net_xprt m0_net_bulk_sunrpc_xprt = { .nx_name = "sunrpc",

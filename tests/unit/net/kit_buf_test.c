@@ -4,100 +4,26 @@
  * to them at the same time is tried by tests/model/buffer_queue.pml, too.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "kit_rig.h"
 #include "m0/mem.h"
-#include "m0/net_kit.h"
 
 enum {
-	BYTES = 4096,
 	ROUNDS = 10000
 };
-
-static struct m0_net_domain      dom;
-static struct m0_net_transfer_mc tm;
-static struct m0_net_buffer      buf;
-static unsigned                  events_nr;
-static int32_t                   last_status;
-static enum m0_net_tm_state      state_now;
-
-static void tm_event(const struct m0_net_tm_event *ev)
-{
-	if (ev->nte_type == M0_NET_TEV_STATE_CHANGE)
-		__atomic_store_n(&state_now, ev->nte_next_state,
-				 __ATOMIC_RELEASE);
-}
-
-static void buf_event(const struct m0_net_buffer_event *ev)
-{
-	++events_nr;
-	last_status = ev->nbe_status;
-}
-
-static const struct m0_net_tm_callbacks     tm_callbacks = { .ntc_event_cb =
-								     tm_event };
-static const struct m0_net_buffer_callbacks buf_callbacks = {
-	.nbc_cb = { [M0_NET_QT_PASSIVE_BULK_SEND] = buf_event }
-};
-
-static enum m0_net_tm_state state_get(void)
-{
-	return __atomic_load_n(&state_now, __ATOMIC_ACQUIRE);
-}
-
-/* The helper of an inline machine may be the one that delivers it. */
-static void state_wait(enum m0_net_tm_state want)
-{
-	m0_time_t end = m0_time_from_now(30, 0);
-
-	while (state_get() != want && m0_time_now() < end)
-		m0_net_buffer_event_deliver_all(&tm);
-	assert_int_equal(state_get(), want);
-}
 
 static int up(void **state)
 {
 	(void)state;
-	M0_SET0(&tm);
-	M0_SET0(&buf);
-	events_nr = 0;
-	__atomic_store_n(&state_now, M0_NET_TM_UNDEFINED, __ATOMIC_RELEASE);
-	assert_int_equal(m0_net_domain_init(&dom, &m0_net_bulk_mem_xprt), 0);
-	tm.ntm_callbacks = &tm_callbacks;
-	assert_int_equal(m0_net_tm_init(&tm, &dom), 0);
-	assert_int_equal(m0_net_tm_inline(&tm), 0);
-	assert_int_equal(m0_net_tm_start(&tm, "127.0.0.1:4000"), 0);
-	state_wait(M0_NET_TM_STARTED);
-	assert_int_equal(m0_bufvec_alloc(&buf.nb_buffer, 1, BYTES), 0);
-	assert_int_equal(m0_net_buffer_register(&buf, &dom), 0);
-	return 0;
-}
-
-static int down(void **state)
-{
-	(void)state;
-	m0_net_buffer_deregister(&buf, &dom);
-	m0_bufvec_free(&buf.nb_buffer);
-	assert_int_equal(m0_net_tm_stop(&tm, true), 0);
-	state_wait(M0_NET_TM_STOPPED);
-	m0_net_tm_fini(&tm);
-	m0_net_domain_fini(&dom);
+	rig_up(&m0_net_bulk_mem_xprt, "127.0.0.1:4000");
 	return 0;
 }
 
 static struct m0_net_kit_buf *added(void)
 {
-	buf.nb_qtype = M0_NET_QT_PASSIVE_BULK_SEND;
-	buf.nb_callbacks = &buf_callbacks;
-	buf.nb_length = BYTES;
-	buf.nb_timeout = M0_TIME_NEVER;
-	assert_int_equal(m0_net_buffer_add(&buf, &tm), 0);
-	m0_net_desc_free(&buf.nb_desc);
-	return m0_net_kit_buf_of(&buf);
+	rig_add(M0_NET_QT_PASSIVE_BULK_SEND);
+	m0_net_desc_free(&rig.r_buf.nb_desc);
+	return m0_net_kit_buf_of(&rig.r_buf);
 }
 
 /* What is cancelled in a mover's hands ends when he lets go of it. */
@@ -107,13 +33,13 @@ static void claimed_cancelled_ends_when_let_go(void **state)
 
 	(void)state;
 	assert_true(m0_net_kit_claim(kb));
-	m0_net_buffer_del(&buf, &tm);
-	m0_net_buffer_event_deliver_all(&tm);
-	assert_int_equal(events_nr, 0);
+	m0_net_buffer_del(&rig.r_buf, &rig.r_tm);
+	rig_deliver();
+	assert_int_equal(rig.r_events_nr, 0);
 	m0_net_kit_unclaim(kb);
-	m0_net_buffer_event_deliver_all(&tm);
-	assert_int_equal(events_nr, 1);
-	assert_int_equal(last_status, -ECANCELED);
+	rig_deliver();
+	assert_int_equal(rig.r_events_nr, 1);
+	assert_int_equal(rig.r_last_status, -ECANCELED);
 }
 
 /* And if he does not, what he did counts. */
@@ -123,20 +49,20 @@ static void claimed_cancelled_may_succeed(void **state)
 
 	(void)state;
 	assert_true(m0_net_kit_claim(kb));
-	m0_net_buffer_del(&buf, &tm);
-	m0_net_kit_done(kb, 0, BYTES);
-	m0_net_buffer_event_deliver_all(&tm);
-	assert_int_equal(events_nr, 1);
-	assert_int_equal(last_status, 0);
+	m0_net_buffer_del(&rig.r_buf, &rig.r_tm);
+	m0_net_kit_done(kb, 0, RIG_BYTES);
+	rig_deliver();
+	assert_int_equal(rig.r_events_nr, 1);
+	assert_int_equal(rig.r_last_status, 0);
 	/* The note was of that add. */
 	kb = added();
 	assert_true(m0_net_kit_claim(kb));
 	m0_net_kit_unclaim(kb);
-	m0_net_buffer_event_deliver_all(&tm);
-	assert_int_equal(events_nr, 1);
-	m0_net_buffer_del(&buf, &tm);
-	m0_net_buffer_event_deliver_all(&tm);
-	assert_int_equal(events_nr, 2);
+	rig_deliver();
+	assert_int_equal(rig.r_events_nr, 1);
+	m0_net_buffer_del(&rig.r_buf, &rig.r_tm);
+	rig_deliver();
+	assert_int_equal(rig.r_events_nr, 2);
 }
 
 /* A descriptor names one add, for one direction. */
@@ -156,15 +82,43 @@ static void id_names_one_add(void **state)
 	assert_int_equal(m0_net_kit_claim_id(id, M0_NET_QT_PASSIVE_BULK_SEND,
 					     &got),
 			 -ENOENT);
-	m0_net_kit_done(kb, 0, BYTES);
-	m0_net_buffer_event_deliver_all(&tm);
+	m0_net_kit_done(kb, 0, RIG_BYTES);
+	rig_deliver();
 	(void)added();
 	assert_int_equal(m0_net_kit_claim_id(id, M0_NET_QT_PASSIVE_BULK_SEND,
 					     &got),
 			 -ENOENT);
-	m0_net_buffer_del(&buf, &tm);
-	m0_net_buffer_event_deliver_all(&tm);
-	assert_int_equal(events_nr, 2);
+	m0_net_buffer_del(&rig.r_buf, &rig.r_tm);
+	rig_deliver();
+	assert_int_equal(rig.r_events_nr, 2);
+}
+
+/* What waits to be begun is not, once it is cancelled; added again it is, with
+ * the end that its descriptor has, which names nothing any more. */
+static void active_cancelled_is_not_begun(void **state)
+{
+	struct m0_net_buf_desc desc;
+
+	(void)state;
+	rig_add(M0_NET_QT_PASSIVE_BULK_SEND);
+	assert_int_equal(m0_net_desc_copy(&rig.r_buf.nb_desc, &desc), 0);
+	m0_net_desc_free(&rig.r_buf.nb_desc);
+	m0_net_buffer_del(&rig.r_buf, &rig.r_tm);
+	rig_deliver();
+	assert_int_equal(rig.r_events_nr, 1);
+	rig.r_buf.nb_desc = desc;
+	rig_add(M0_NET_QT_ACTIVE_BULK_RECV);
+	m0_net_buffer_del(&rig.r_buf, &rig.r_tm);
+	rig_deliver();
+	assert_int_equal(rig.r_events_nr, 2);
+	assert_int_equal(rig.r_last_status, -ECANCELED);
+	rig_deliver();
+	rig_add(M0_NET_QT_ACTIVE_BULK_RECV);
+	rig_deliver();
+	rig_deliver();
+	assert_int_equal(rig.r_events_nr, 3);
+	assert_int_equal(rig.r_last_status, -ENOENT);
+	m0_net_desc_free(&rig.r_buf.nb_desc);
 }
 
 static bool mover_quits;
@@ -188,15 +142,15 @@ static void let_go_while_added_again(void **state)
 	(void)state;
 	mover_quits = false;
 	assert_int_equal(pthread_create(&thread, NULL, mover,
-					m0_net_kit_buf_of(&buf)),
+					m0_net_kit_buf_of(&rig.r_buf)),
 			 0);
 	for (unsigned i = 0; i < ROUNDS; ++i) {
 		(void)added();
-		m0_net_buffer_del(&buf, &tm);
-		while (events_nr == i && m0_time_now() < end)
-			m0_net_buffer_event_deliver_all(&tm);
-		assert_int_equal(events_nr, i + 1);
-		assert_int_equal(last_status, -ECANCELED);
+		m0_net_buffer_del(&rig.r_buf, &rig.r_tm);
+		while (rig.r_events_nr == i && m0_time_now() < end)
+			rig_deliver();
+		assert_int_equal(rig.r_events_nr, i + 1);
+		assert_int_equal(rig.r_last_status, -ECANCELED);
 	}
 	__atomic_store_n(&mover_quits, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
@@ -206,12 +160,14 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test_setup_teardown(
-			claimed_cancelled_ends_when_let_go, up, down),
+			claimed_cancelled_ends_when_let_go, up, rig_down),
 		cmocka_unit_test_setup_teardown(claimed_cancelled_may_succeed,
-						up, down),
-		cmocka_unit_test_setup_teardown(id_names_one_add, up, down),
+						up, rig_down),
+		cmocka_unit_test_setup_teardown(id_names_one_add, up, rig_down),
+		cmocka_unit_test_setup_teardown(active_cancelled_is_not_begun,
+						up, rig_down),
 		cmocka_unit_test_setup_teardown(let_go_while_added_again, up,
-						down),
+						rig_down),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);

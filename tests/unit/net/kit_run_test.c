@@ -4,13 +4,8 @@
  * have: a table of os that holds wake-ups back stands for a busy processor.
  */
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
-#include "m0/net_xprt.h"
+#include "kit_rig.h"
 #include "os/os.h"
 
 static struct m0_net_domain      dom;
@@ -80,18 +75,6 @@ static void flag_set(bool *flag, bool value)
 	__atomic_store_n(flag, value, __ATOMIC_SEQ_CST);
 }
 
-static int addr_parse(const char *text, struct m0_net_kit_addr *ret)
-{
-	*ret = (struct m0_net_kit_addr){ 1, { (uint8_t)*text } };
-	return 0;
-}
-
-static void addr_print(const struct m0_net_kit_addr *addr, char *ret)
-{
-	ret[0] = (char)addr->nka_bytes[0];
-	ret[1] = 0;
-}
-
 static int slow_start(struct m0_net_kit_machine    *machine,
 		      const struct m0_net_kit_addr *wanted,
 		      struct m0_net_kit_addr       *ret_own)
@@ -103,17 +86,7 @@ static int slow_start(struct m0_net_kit_machine    *machine,
 	return 0;
 }
 
-static void nothing(struct m0_net_kit_machine *machine)
-{
-	(void)machine;
-}
-
 /* No buffer is ever added. */
-static void no_send(struct m0_net_kit_buf *kb)
-{
-	(void)kb;
-}
-
 static void no_bulk(struct m0_net_kit_buf        *kb,
 		    const struct m0_net_kit_desc *desc)
 {
@@ -121,35 +94,10 @@ static void no_bulk(struct m0_net_kit_buf        *kb,
 	(void)desc;
 }
 
-static bool no_cancel(struct m0_net_kit_buf *kb)
-{
-	(void)kb;
-	return false;
-}
-
-static bool no_work(struct m0_net_kit_machine *machine,
-		    struct m0_net_kit_work    *work)
-{
-	(void)machine;
-	(void)work;
-	return true;
-}
-
-static void no_refuse(struct m0_net_kit_work *work)
-{
-	(void)work;
-}
-
 static const struct m0_net_kit_ops kit_ops = {
-	.nko_addr_parse = addr_parse,
-	.nko_addr_print = addr_print,
+	RIG_KIT_OPS,
 	.nko_start = slow_start,
-	.nko_stop = nothing,
-	.nko_send = no_send,
 	.nko_bulk = no_bulk,
-	.nko_cancel = no_cancel,
-	.nko_work = no_work,
-	.nko_refuse = no_refuse,
 };
 
 static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
@@ -158,24 +106,9 @@ static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
 	return m0_net_kit_dom_init(nd, &kit_ops);
 }
 
-static m0_bcount_t size_max(const struct m0_net_domain *nd)
-{
-	(void)nd;
-	return 4096;
-}
-
-static int32_t segments_max(const struct m0_net_domain *nd)
-{
-	(void)nd;
-	return 1;
-}
-
 static const struct m0_net_xprt_ops ops = {
 	M0_NET_KIT_XPRT_OPS,
 	.xo_dom_init = dom_init,
-	.xo_get_max_buffer_size = size_max,
-	.xo_get_max_buffer_segment_size = size_max,
-	.xo_get_max_buffer_segments = segments_max,
 };
 
 static const struct m0_net_xprt xprt = { .nx_name = "slow", .nx_ops = &ops };
@@ -192,6 +125,8 @@ static int up(void **state)
 	table.oo_strand_wake = strand_wake;
 	table.oo_strand_sleeps = strand_sleeps;
 	m0_os_set(&table);
+	first = NULL;
+	flag_set(&may_start, false);
 	m0_semaphore_init(&changed, 0);
 	assert_int_equal(m0_net_domain_init(&dom, &xprt), 0);
 	tm.ntm_callbacks = &tm_callbacks;
@@ -236,11 +171,32 @@ static void stop_while_another_worker_starts_ends(void **state)
 			 M0_NET_TM_STOPPED);
 }
 
+/* The strand of a machine that is polled starts and stops it, and does not look
+ * for work beside who polls. */
+static void strand_of_inline_machine_does_not_spin(void **state)
+{
+	(void)state;
+	m0_net_tm_spin_set(&tm, M0_TIME_ONE_SECOND);
+	assert_int_equal(m0_net_tm_inline(&tm), 0);
+	flag_set(&may_start, true);
+	assert_int_equal(m0_net_tm_start(&tm, "a"), 0);
+	assert_int_equal(first->st_spin_ns, 0);
+	while (__atomic_load_n(&state_now, __ATOMIC_ACQUIRE) !=
+	       M0_NET_TM_STARTED)
+		m0_net_buffer_event_deliver_all(&tm);
+	assert_int_equal(m0_net_tm_stop(&tm, true), 0);
+	while (__atomic_load_n(&state_now, __ATOMIC_ACQUIRE) !=
+	       M0_NET_TM_STOPPED)
+		m0_net_buffer_event_deliver_all(&tm);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test_setup_teardown(
 			stop_while_another_worker_starts_ends, up, down),
+		cmocka_unit_test_setup_teardown(
+			strand_of_inline_machine_does_not_spin, up, down),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);

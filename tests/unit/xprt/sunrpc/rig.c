@@ -125,10 +125,11 @@ const struct m0_net_kit_addr *m0_net_kit_ep_addr(
 	return m0_net_kit_machine_addr(NULL);
 }
 
-bool m0_net_kit_addr_eq(const struct m0_net_kit_addr *a,
-			const struct m0_net_kit_addr *b)
+bool m0_net_kit_admits(const struct m0_net_kit_buf  *kb,
+		       const struct m0_net_kit_addr *initiator)
 {
-	return memcmp(a, b, sizeof *a) == 0;
+	return kb->nkb_ep == NULL || memcmp(m0_net_kit_ep_addr(kb->nkb_ep),
+					    initiator, sizeof *initiator) == 0;
 }
 
 uint64_t m0_net_kit_incarnation(void)
@@ -337,6 +338,37 @@ void rig_write(int fd, const void *bytes, size_t nr, uint64_t ms)
 		at += wrote;
 		nr -= (size_t)wrote;
 	}
+}
+
+void rig_call_write(int fd, const struct sr_call_head *head, uint64_t ms)
+{
+	uint8_t bytes[SR_OUT_HEAD_MAX];
+
+	rig_write(fd, bytes, rig_call(bytes, head), ms);
+}
+
+void rig_msg_write(int fd, uint32_t nr, uint64_t ms)
+{
+	const struct sr_ep        own = { RIG_HOST, RIG_PORT, RIG_ID };
+	const struct sr_ep        peer = { RIG_HOST, RIG_PORT, RIG_PEER_ID };
+	const struct sr_call_head head = { .sch_xid = 1,
+					   .sch_proc = SR_MSG,
+					   .sch_from = peer,
+					   .sch_to = own,
+					   .sch_data_nr = nr };
+
+	rig_call_write(fd, &head, ms);
+}
+
+int rig_answer(int fd)
+{
+	uint32_t words[8];
+	ssize_t  got = rig_read(fd, words, sizeof words);
+
+	if (got == -EAGAIN)
+		return RIG_NONE;
+	assert_int_equal(got, sizeof words);
+	return (int)ntohl(words[7]);
 }
 
 void rig_null(int fd)

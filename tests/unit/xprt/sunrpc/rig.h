@@ -23,7 +23,8 @@ enum {
 	RIG_PEER_ID = 2,
 	/** Identity of the buffer. */
 	RIG_BUF = 4711,
-	RIG_BYTES_MAX = 3 << 20
+	RIG_BYTES_MAX = 3 << 20,
+	RIG_NONE = -1
 };
 
 struct rig {
@@ -70,6 +71,12 @@ unsigned rig_conns_nr(void);
 /** A call, with its record mark, to `to`; the payload is the caller's to add.
  * @return its bytes. */
 uint32_t rig_call(uint8_t *to, const struct sr_call_head *head);
+/** Writes as much. */
+void rig_call_write(int fd, const struct sr_call_head *head, uint64_t ms);
+/** So much of a message of `nr` bytes to the machine. */
+void rig_msg_write(int fd, uint32_t nr, uint64_t ms);
+/** The status of a put, or of a message, that has ended; else RIG_NONE. */
+int rig_answer(int fd);
 /** A call of procedure 0, sent whole. */
 void rig_null(int fd);
 /** Writes all of it; the node runs at `ms` when it has no room. */

@@ -5,15 +5,13 @@
  */
 #include "unit/xprt/sunrpc/rig.h"
 
-#include <arpa/inet.h>
 #include <unistd.h>
 
 enum {
 	TIMEOUT = M0_NET_BULK_SUNRPC_TIMEOUT_MS,
 	/** Read straight to their place, and not. */
 	LONG_NR = 64 << 10,
-	SHORT_NR = 64,
-	NONE = -1
+	SHORT_NR = 64
 };
 
 static void put_begin(int fd, uint32_t total, uint32_t offset, uint32_t nr,
@@ -32,9 +30,8 @@ static void put_begin(int fd, uint32_t total, uint32_t offset, uint32_t nr,
 		.sch_offset = offset,
 		.sch_data_nr = nr
 	};
-	uint8_t bytes[SR_OUT_HEAD_MAX];
 
-	rig_write(fd, bytes, rig_call(bytes, &head), ms);
+	rig_call_write(fd, &head, ms);
 }
 
 /* Some of its bytes. */
@@ -53,18 +50,6 @@ static void put_all(int fd, char byte, uint32_t total, uint32_t offset,
 {
 	put_begin(fd, total, offset, nr, ms);
 	put_go_on(fd, byte, nr, ms);
-}
-
-/* The status of a put that has ended. */
-static int answer(int fd)
-{
-	uint32_t words[8];
-	ssize_t  got = rig_read(fd, words, sizeof words);
-
-	if (got == -EAGAIN)
-		return NONE;
-	assert_int_equal(got, sizeof words);
-	return (int)ntohl(words[7]);
 }
 
 static void bytes_are(char byte, uint32_t nr)
@@ -90,10 +75,10 @@ static void put_that_moves_is_not_taken_over(void **state)
 	put_go_on(slow, 'a', LONG_NR / 2, 0);
 	put_go_on(slow, 'a', 4, TIMEOUT - 1000);
 	put_all(other, 'b', 8, 0, 8, TIMEOUT + 1000);
-	assert_int_equal(answer(other), ENOENT);
-	assert_int_equal(answer(slow), NONE);
+	assert_int_equal(rig_answer(other), ENOENT);
+	assert_int_equal(rig_answer(slow), RIG_NONE);
 	put_go_on(slow, 'a', LONG_NR / 2 - 4, TIMEOUT + 2000);
-	assert_int_equal(answer(slow), 0);
+	assert_int_equal(rig_answer(slow), 0);
 	bytes_are('a', LONG_NR);
 	(void)close(slow);
 	(void)close(other);
@@ -110,11 +95,11 @@ static void put_has_its_time_between_pieces(void **state)
 	put_begin(slow, SHORT_NR, 0, 8, 0);
 	rig_run(0);
 	put_go_on(slow, 'a', 8, TIMEOUT - 1000);
-	assert_int_equal(answer(slow), 0);
+	assert_int_equal(rig_answer(slow), 0);
 	put_all(other, 'b', 8, 0, 8, TIMEOUT + 1000);
-	assert_int_equal(answer(other), ENOENT);
+	assert_int_equal(rig_answer(other), ENOENT);
 	put_all(slow, 'a', SHORT_NR, 8, SHORT_NR - 8, TIMEOUT + 2000);
-	assert_int_equal(answer(slow), 0);
+	assert_int_equal(rig_answer(slow), 0);
 	bytes_are('a', SHORT_NR);
 	(void)close(slow);
 	(void)close(other);
@@ -133,12 +118,12 @@ static void put_is_taken_over(uint32_t total)
 	assert_int_equal(rig.r_bytes[3], 'a');
 	rig.r_sb.sb_passive.srp_until = rig_at(0);
 	put_all(other, 'b', total, 0, half, 1);
-	assert_int_equal(answer(other), 0);
+	assert_int_equal(rig_answer(other), 0);
 	put_go_on(late, 'a', total - 4, 2);
-	assert_int_equal(answer(late), ENOENT);
+	assert_int_equal(rig_answer(late), ENOENT);
 	assert_int_equal(rig.r_done_nr, 0);
 	put_all(other, 'b', total, half, half, 3);
-	assert_int_equal(answer(other), 0);
+	assert_int_equal(rig_answer(other), 0);
 	bytes_are('b', total);
 	(void)close(late);
 	(void)close(other);
@@ -170,12 +155,12 @@ static void put_taken_over_does_not_end(void **state)
 	put_go_on(late, 'a', 5, 0);
 	rig.r_sb.sb_passive.srp_until = rig_at(0);
 	put_all(other, 'b', 5, 0, 4, 1);
-	assert_int_equal(answer(other), 0);
+	assert_int_equal(rig_answer(other), 0);
 	put_go_on(late, 0, 3, 2);
-	assert_int_equal(answer(late), ENOENT);
+	assert_int_equal(rig_answer(late), ENOENT);
 	put_begin(other, 5, 4, 1, 3);
 	put_go_on(other, 'b', 4, 3);
-	assert_int_equal(answer(other), 0);
+	assert_int_equal(rig_answer(other), 0);
 	bytes_are('b', 5);
 	(void)close(late);
 	(void)close(other);
@@ -184,21 +169,13 @@ static void put_taken_over_does_not_end(void **state)
 /* The words are those of m0/sunrpc.x, which has none for memory. */
 static void message_without_memory_finds_no_buffer(void **state)
 {
-	const struct sr_ep        own = { RIG_HOST, RIG_PORT, RIG_ID };
-	const struct sr_ep        peer = { RIG_HOST, RIG_PORT, RIG_PEER_ID };
-	const struct sr_call_head head = { .sch_xid = 1,
-					   .sch_proc = SR_MSG,
-					   .sch_from = peer,
-					   .sch_to = own,
-					   .sch_data_nr = 4 };
-	int                       fd = rig_caller(0);
-	uint8_t                   bytes[SR_OUT_HEAD_MAX];
+	int fd = rig_caller(0);
 
 	(void)state;
 	rig.r_msg_rc = -ENOMEM;
-	rig_write(fd, bytes, rig_call(bytes, &head), 0);
+	rig_msg_write(fd, 4, 0);
 	put_go_on(fd, 'a', 4, 0);
-	assert_int_equal(answer(fd), ENOBUFS);
+	assert_int_equal(rig_answer(fd), ENOBUFS);
 	(void)close(fd);
 }
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** For tests of the kit: an inline machine with one buffer, and what a transport
+ * must have that is not what a test is about. */
+#ifndef M0_TESTS_UNIT_NET_KIT_RIG_H
+#define M0_TESTS_UNIT_NET_KIT_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "m0/net_kit.h"
+
+enum {
+	RIG_BYTES = 4096
+};
+
+struct rig {
+	struct m0_net_domain      r_dom;
+	struct m0_net_transfer_mc r_tm;
+	/** Registered, of RIG_BYTES. */
+	struct m0_net_buffer r_buf;
+	/** Of the buffer, since rig_up(). */
+	unsigned r_events_nr;
+	int32_t  r_last_status;
+};
+
+extern struct rig rig;
+
+/** The machine is STARTED. */
+void rig_up(const struct m0_net_xprt *xprt, const char *addr);
+/** A teardown of cmocka's. */
+int rig_down(void **state);
+/** Queues the buffer without a time-out. */
+void rig_add(enum m0_net_queue_type qt);
+void rig_deliver(void);
+
+int  rig_addr_parse(const char *text, struct m0_net_kit_addr *ret);
+void rig_addr_print(const struct m0_net_kit_addr *addr, char *ret);
+int  rig_start(struct m0_net_kit_machine    *machine,
+	       const struct m0_net_kit_addr *wanted,
+	       struct m0_net_kit_addr       *ret_own);
+void rig_no_send(struct m0_net_kit_buf *kb);
+bool rig_no_work(struct m0_net_kit_machine *machine,
+		 struct m0_net_kit_work    *work);
+void rig_no_refuse(struct m0_net_kit_work *work);
+
+/** A transport whose addresses are letters, but for nko_start and nko_bulk. */
+#define RIG_KIT_OPS                                                \
+	.nko_buffer_max = RIG_BYTES, .nko_segment_max = RIG_BYTES, \
+	.nko_segments_max = 1, .nko_addr_parse = rig_addr_parse,   \
+	.nko_addr_print = rig_addr_print, .nko_send = rig_no_send, \
+	.nko_work = rig_no_work, .nko_refuse = rig_no_refuse
+
+#endif /* M0_TESTS_UNIT_NET_KIT_RIG_H */
