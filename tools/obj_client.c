@@ -40,6 +40,10 @@ const char *obj_errtext(int rc)
 		       "command";
 	case -ETIMEDOUT:
 		return "no answer in time";
+	case -EAGAIN:
+	case -EBUSY:
+		return "the service was busy, and had no answer in time; "
+		       "repeat the command";
 	case -EPROTO:
 	case -EPROTONOSUPPORT:
 	case -EOPNOTSUPP:

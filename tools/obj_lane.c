@@ -130,6 +130,7 @@ static void lane_ask(struct obj_lane *lane)
 void obj_lane_post(struct obj_lane *lane)
 {
 	lane->ol_tries = 0;
+	lane->ol_busy_rc = 0;
 	lane->ol_limit = m0_time_add(m0_time_now(),
 				     lane->ol_lanes->os_client->oc_timeout_ns);
 	lane_ask(lane);
@@ -174,9 +175,14 @@ static bool lane_judge(struct obj_lane *lane, m0_time_t now)
 		    lane->ol_moved != lane->ol_rep.orp_size)
 			lane->ol_rc = -EPROTO;
 	}
+	if (lane->ol_rc == -EAGAIN || lane->ol_rc == -EBUSY)
+		lane->ol_busy_rc = lane->ol_rc;
 	if (lane->ol_rc == 0 || !is_passing(lane) || now >= lane->ol_limit ||
-	    stop_signal() != 0)
+	    stop_signal() != 0) {
+		if (lane->ol_rc == -ETIMEDOUT && lane->ol_busy_rc != 0)
+			lane->ol_rc = lane->ol_busy_rc;
 		return true;
+	}
 	if (lane->ol_raw != NULL)
 		m0_rpc_item_put(&lane->ol_raw->rr_item);
 	lane->ol_raw = NULL;

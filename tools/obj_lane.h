@@ -7,7 +7,9 @@
  * may have been fetched already, so it is offered anew and asked for again by a
  * new request; the service takes it as the same. Everything else the RPC layer
  * sends again by itself. What is not answered within the client's time-out ends
- * with -ETIMEDOUT.
+ * with -ETIMEDOUT. What the service is too busy for (-EAGAIN, -EBUSY) is asked
+ * again, more and more seldom, and ends with that when it has no better answer
+ * in time.
  */
 #ifndef M0_TOOLS_OBJ_LANE_H
 #define M0_TOOLS_OBJ_LANE_H
@@ -39,6 +41,7 @@ struct obj_lane {
 	uint32_t           ol_ends_left;
 	uint32_t           ol_stream;
 	uint32_t           ol_tries;
+	int                ol_busy_rc;
 	m0_time_t          ol_limit;
 	m0_time_t          ol_again;
 	struct obj_lane   *ol_next;

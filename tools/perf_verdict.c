@@ -6,6 +6,8 @@
 /* Of a processor; and how much longer an operation may take among others. */
 #define BUSY_LEAST   0.85
 #define QUEUED_LEAST 1.5
+/** A gain that is a loss, and not by chance. */
+#define LOSS_MOST 0.9
 
 const char *const perf_bound_names[PERF_BOUNDS_NR] = {
 	[PERF_BOUND_WIRE] = "wire",
@@ -78,9 +80,11 @@ static void why_wire(const struct perf_row *row, struct perf_verdict *ret)
 	snprintf(ret->pv_why, sizeof ret->pv_why,
 		 "the wire: %u in flight give but %.1f times the rate of one, "
 		 "and processors have time (client %.2f, server %.2f of one); "
-		 "more in flight will help little",
+		 "%s",
 		 row->prw_depth, ret->pv_gain, row->prw_busy[PERF_A],
-		 row->prw_busy[PERF_B]);
+		 row->prw_busy[PERF_B],
+		 ret->pv_gain < LOSS_MOST ? "fewer in flight move more"
+					  : "more in flight will help little");
 }
 
 void perf_verdict_make(const struct perf_row *row, const struct perf_row *probe,

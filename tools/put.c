@@ -150,15 +150,25 @@ static struct put_file *entry_open(struct put_job *pj, FTSENT *entry)
 	}
 }
 
+/* There is no more, or the rest cannot be come by. */
+static void walk_end(struct put_job *pj, int rc)
+{
+	pj->pj_walked = true;
+	if (rc != 0)
+		obj_job_fail(&pj->pj_job, pj->pj_args->puta_src[0], 0,
+			     "not all was found: %s", tool_errtext(rc));
+}
+
 static struct put_file *file_next(struct put_job *pj)
 {
 	struct put_file *file = NULL;
 	FTSENT          *entry;
 
 	while (file == NULL && !pj->pj_walked && !pj->pj_job.jb_fatal) {
+		errno = 0;
 		entry = fts_read(pj->pj_fts);
 		if (entry == NULL)
-			pj->pj_walked = true;
+			walk_end(pj, errno);
 		else
 			file = entry_open(pj, entry);
 	}

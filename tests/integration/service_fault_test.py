@@ -44,6 +44,23 @@ class Faults(service.Case):
         self.json('get', f'{server.ep}:src', self.path('back'))
         self.assertEqual(self.read(self.path('back')), self.read(src))
 
+    def test_walk_that_breaks_off_is_a_failure(self):
+        shim = self.shim()
+        server = service.Server(self)
+        os.mkdir(self.path('src'))
+        self.make('src/file', b'abc')
+        env = dict(os.environ, LD_PRELOAD=os.environ['SERVICE_SHIM'],
+                   SERVICE_SHIM_DIR=shim)
+        put = ('put', '-r', *self.client_net(), self.path('src'),
+               f'{server.ep}:')
+        self.set('walk')
+        self.assert_refused(cli.run(*put, env=env), 1, 'not all was found',
+                            'Cannot allocate memory')
+        self.assertEqual(self.names(server), [])
+        self.unset('walk')
+        self.assert_done(cli.run(*put, env=env))
+        self.assertEqual(self.names(server), ['src/file'])
+
     def test_upload_that_goes_on_is_kept(self):
         server = service.Server(self, '--keep', '3600', shim=self.shim())
         self.ask(server, 'begin goes on')

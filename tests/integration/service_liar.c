@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An object service that lists what nobody asked for:
+ * An object service that lists what nobody asked for, and is never done:
  *
  *	PROGRAM EP
  *
  * of objects below `far/' it has `x'; below `again/' the same one after itself,
- * without end; below `good/' two. Over sunrpc; says that it is there, and serves
- * until its input ends.
+ * without end; below `good/' two. It has all blocks of an upload, and something
+ * to do first when that is to be made an object: the third time it does so if
+ * the name is `soon', else not at all. Over sunrpc; says that it is there and
+ * each time that it has something to do, and serves until its input ends.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -16,7 +18,9 @@
 
 enum {
 	/** Of an entry of a list, before its name. */
-	ENTRY_HEAD = 24
+	ENTRY_HEAD = 24,
+	/** Times that `soon' is asked for. */
+	SOON_NR = 3
 };
 
 static bool asks_for(const struct obj_req *req, const char *prefix)
@@ -33,19 +37,35 @@ static uint8_t *entry_put(uint8_t *at, const char *name)
 	return at + ENTRY_HEAD + strlen(name);
 }
 
-static void list(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+static struct obj_req request_of(struct m0_rpc_item *item)
 {
 	const struct m0_rpc_raw *asked = m0_rpc_raw_of(item);
-	uint8_t                  data[200];
-	uint8_t                 *at = data;
-	uint8_t                 *body;
-	struct obj_rep           rep = { .orp_data = data };
 	struct obj_req           req;
-	struct m0_rpc_raw       *raw;
 	int rc = obj_req_decode(&req, asked->rr_data, asked->rr_nr);
 
-	(void)machine;
 	M0_ASSERT(rc == 0);
+	return req;
+}
+
+static void answer(struct m0_rpc_item *item, const struct obj_rep *rep)
+{
+	struct m0_rpc_raw *raw;
+	uint8_t           *body;
+
+	raw = obj_raw_new(OBJ_REPLY, obj_rep_size(rep), &body);
+	M0_ASSERT(raw != NULL);
+	(void)obj_rep_encode(rep, body);
+	m0_rpc_reply_post(item, &raw->rr_item);
+}
+
+static void list(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+{
+	struct obj_req req = request_of(item);
+	uint8_t        data[200];
+	uint8_t       *at = data;
+	struct obj_rep rep = { .orp_data = data };
+
+	(void)machine;
 	if (asks_for(&req, "far/")) {
 		at = entry_put(at, "x");
 	} else if (asks_for(&req, "again/")) {
@@ -55,10 +75,34 @@ static void list(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 		at = entry_put(entry_put(at, "good/x"), "good/xx");
 	}
 	rep.orp_data_nr = (uint32_t)(at - data);
-	raw = obj_raw_new(OBJ_REPLY, obj_rep_size(&rep), &body);
-	M0_ASSERT(raw != NULL);
-	(void)obj_rep_encode(&rep, body);
-	m0_rpc_reply_post(item, &raw->rr_item);
+	answer(item, &rep);
+}
+
+static void begin(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+{
+	(void)machine;
+	answer(item, &(struct obj_rep){ .orp_flags = 0 });
+}
+
+static void block(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+{
+	(void)machine;
+	answer(item, &(struct obj_rep){ .orp_flags = OBJ_SAME });
+}
+
+static void commit(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+{
+	static int     soon_nr;
+	struct obj_req req = request_of(item);
+
+	(void)machine;
+	if (asks_for(&req, "soon") && ++soon_nr == SOON_NR) {
+		answer(item, &(struct obj_rep){ .orp_flags = 0 });
+		return;
+	}
+	puts("busy");
+	(void)fflush(stdout);
+	m0_rpc_reply_rc(item, -EAGAIN);
 }
 
 static void other(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
@@ -85,6 +129,9 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(deliver); ++i)
 		deliver[i] = &other;
 	deliver[OBJ_LIST - OBJ_OP_BASE] = &list;
+	deliver[OBJ_BEGIN - OBJ_OP_BASE] = &begin;
+	deliver[OBJ_WRITE - OBJ_OP_BASE] = &block;
+	deliver[OBJ_COMMIT - OBJ_OP_BASE] = &commit;
 	rc = m0_net_init() ?: obj_types_register(deliver);
 	M0_ASSERT(rc == 0);
 	rc = m0_net_domain_init(&dom,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a disk, a clock and a scheduler may do to `colibri serve', for
- * LD_PRELOAD. Files in $SERVICE_SHIM_DIR say what, at any time:
+ * What a disk, a clock and a scheduler may do to `colibri serve', and memory to
+ * its clients, for LD_PRELOAD. Files in $SERVICE_SHIM_DIR say what, at any time:
  *
  *	fsync	fsync() fails with EIO
  *	clock	holds seconds that the wall clock is ahead
  *	slow	the store's thread sleeps whenever it frees memory
+ *	walk	fts_read() has no memory
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,6 +68,21 @@ SHIM int clock_gettime(clockid_t clock, struct timespec *ret)
 		(void)close(fd);
 	}
 	return rc;
+}
+
+/* No header names it: <fts.h> gives it the name of fts_read. */
+SHIM void *fts64_read(void *walk);
+
+SHIM void *fts64_read(void *walk)
+{
+	void *(*next)(void *walk);
+
+	if (is_said("walk")) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	*(void **)&next = dlsym(RTLD_NEXT, "fts64_read");
+	return next(walk);
 }
 
 SHIM void free(void *at)

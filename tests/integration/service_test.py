@@ -325,7 +325,7 @@ class Refuses(service.Case):
         self.ask(server, 'cancelled')
         self.assertEqual(server.stop()[0], 0)
 
-    def test_lists_that_lie(self):
+    def start_liar(self):
         ep = f'127.0.0.1:{self.port}:1'
         liar = subprocess.Popen([os.environ['SERVICE_LIAR'], ep],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -333,6 +333,23 @@ class Refuses(service.Case):
         self.addCleanup(liar.wait)
         self.addCleanup(liar.stdin.close)
         self.assertEqual(liar.stdout.readline(), b'there\n')
+        return ep, liar
+
+    def test_upload_that_is_still_written(self):
+        ep, liar = self.start_liar()
+        src = self.make('src', bytes(100000))
+        self.assert_done(cli.run('put', src, f'{ep}:soon'))
+        # Never: it is asked for more and more seldom, and not for ever.
+        result = cli.run('put', '--timeout', '4', src, f'{ep}:late')
+        self.assert_refused(result, 1, 'src', 'busy')
+        liar.stdin.close()
+        said = liar.stdout.read().split()
+        self.assertEqual(set(said), {b'busy'})
+        self.assertGreaterEqual(len(said), 2 + 1)
+        self.assertLess(len(said), 2 + 20)
+
+    def test_lists_that_lie(self):
+        ep, _ = self.start_liar()
         result = cli.run('ls', f'{ep}:good/')
         self.assert_done(result)
         self.assertEqual(result.stdout, b'good/x\ngood/xx\n')

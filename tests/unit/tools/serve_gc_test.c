@@ -153,6 +153,48 @@ static void upload_that_is_used_is_kept(void **state)
 	assert_false(is_there(SERVE_KEY_GARBAGE, 'f'));
 }
 
+/* What a transaction is asked for; it is the test that runs it. */
+static struct m0_rpc_store_job *asked;
+
+static void exec_later(struct m0_rpc_store *st, struct m0_rpc_store_job *job)
+{
+	assert_ptr_equal(st, &store);
+	asked = job;
+}
+
+static void go_on(struct serve_op *op)
+{
+	++op->op_upload->su_size;
+}
+
+/* Old ones are looked for when a block's transaction has read the record, and
+ * what asked for that has not heard of it: its block makes no file of nobody. */
+static void upload_that_enters_memory_is_kept(void **state)
+{
+	const struct m0_rpc_store_ops *ops = store.rst_ops;
+	struct m0_rpc_store_ops        later = *ops;
+	struct serve_op  op = { .op_server = &sv, .op_req.orq_id = { 'a' } };
+	struct m0_rpc_tx tx;
+	int              rc;
+
+	(void)state;
+	begun_long_ago('a');
+	later.rso_exec = exec_later;
+	store.rst_ops = &later;
+	serve_upload_get(&op, go_on);
+	store.rst_ops = ops;
+	tx_begin(&tx);
+	assert_int_equal(asked->sj_run(asked, &tx), 0);
+	rc = ops->rso_commit(&tx);
+	serve_gc_expire(&sv);
+	asked->sj_done(asked, rc);
+	assert_non_null(op.op_upload);
+	assert_int_equal(op.op_upload->su_size, OBJ_BLOCK + 1);
+	assert_true(is_there(SERVE_KEY_UPLOAD, 'a'));
+	assert_false(is_there(SERVE_KEY_GARBAGE, 'f'));
+	serve_upload_put(&sv, op.op_upload);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest cases[] = {
@@ -160,6 +202,8 @@ int main(void)
 			upload_that_nobody_uses_is_given_up, up, down),
 		cmocka_unit_test_setup_teardown(upload_that_is_used_is_kept, up,
 						down),
+		cmocka_unit_test_setup_teardown(
+			upload_that_enters_memory_is_kept, up, down),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
