@@ -9,7 +9,7 @@ NEEDS = {
 }
 
 # They take long: no more repeats than these.
-REPEATS_MAX = 5
+REPEATS_MAX = 7
 
 SIZES = {4096: '4 KiB', 1 << 16: '64 KiB', 1 << 20: '1 MiB', 16 << 20: '16 MiB'}
 

@@ -279,8 +279,8 @@ static void our_object(int pass, int times)
 	spent_s[times > 1 ? OUR_READ_OVER : OUR_READ_FRESH][pass] =
 		our_pass(OBJ_READ, file);
 	obj_lane_put(ask(OBJ_REMOVE));
-	/* The service gives its file back beside other work. */
-	(void)usleep(50000);
+	/* The service gives its file back 200 ms later, beside other work. */
+	(void)usleep(300000);
 }
 
 /* ----------------------------------------------------------------- main -- */

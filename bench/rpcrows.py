@@ -8,7 +8,7 @@ NEEDS = {
 }
 
 # They take long: no more repeats than these.
-REPEATS_MAX = 5
+REPEATS_MAX = 7
 
 FLIGHTS = (1, 16, 64)
 

@@ -7,7 +7,7 @@ NEEDS = {
     'servicebench.py': ' (needs the command: ninja tools/colibri)',
 }
 
-REPEATS_MAX = 3
+REPEATS_MAX = 5
 
 PROBES = {
     'service-blocks': 'servicebench.py blocks',

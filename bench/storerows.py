@@ -3,7 +3,7 @@
 
 NEEDS = {'storebench': ''}
 
-REPEATS_MAX = 3
+REPEATS_MAX = 5
 
 PROBES = {'store': 'storebench -t 0.1 -n 9 put'}
 
