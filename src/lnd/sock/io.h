@@ -85,8 +85,11 @@ struct m0_sock_io_ops {
 	void (*sio_rouse)(struct m0_sock_io *io);
 	/** Would sio_pass find something? Cheap; may be wrong by "no". */
 	bool (*sio_ready)(struct m0_sock_io *io);
-	/** One descriptor for all of it; sio_arm adds a deadline to it. */
+	/** One descriptor for all of it, told of by the first sio_arm. Any
+	 * thread, after which it calls sio_rouse. */
 	int (*sio_fd)(struct m0_sock_io *io);
+	/** After each step from then on: it polls readable for what the step
+	 * has left, for what comes, and from the deadline. */
 	void (*sio_arm)(struct m0_sock_io *io, m0_time_t deadline);
 	/** Whom to wake when something comes (simulator). */
 	void (*sio_strand_set)(struct m0_sock_io *io, struct m0_strand *strand);

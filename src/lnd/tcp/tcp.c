@@ -215,11 +215,7 @@ static bool tcp_ready(struct m0_sock_io *sio)
 
 static int tcp_fd(struct m0_sock_io *sio)
 {
-	struct m0_tcp_io *io = m0_tcp__io(sio);
-
-	io->tci_is_polled = true;
-	show(io);
-	return m0_loop_pollable(&io->tci_loop);
+	return m0_loop_pollable(&m0_tcp__io(sio)->tci_loop);
 }
 
 static void tcp_arm(struct m0_sock_io *sio, m0_time_t deadline)
@@ -227,6 +223,8 @@ static void tcp_arm(struct m0_sock_io *sio, m0_time_t deadline)
 	struct m0_tcp_io *io = m0_tcp__io(sio);
 	int               rc;
 
+	io->tci_is_polled = true;
+	hot_watch(io);
 	rc = m0_loop_arm(&io->tci_loop, deadline_of(io, deadline));
 	/* No timer to be had: readable at once is early, not late. */
 	if (rc != 0)

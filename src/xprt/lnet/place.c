@@ -687,7 +687,8 @@ void m0_xlnet__push(struct m0_net_kit_machine *machine)
 
 int m0_xlnet__poll_fd(struct m0_net_kit_machine *machine)
 {
-	struct xlnet_machine *xm = xlnet_machine(machine);
+	struct xlnet_node *node = __atomic_load_n(
+		&xlnet_machine(machine)->xm_node, __ATOMIC_ACQUIRE);
 
-	return xm->xm_node == NULL ? -ENOENT : m0_lnet_fd(xm->xm_node->xn_lnet);
+	return node == NULL ? -ENOENT : m0_lnet_fd(node->xn_lnet);
 }

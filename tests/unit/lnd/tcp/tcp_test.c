@@ -126,6 +126,9 @@ static void tcp_fd_shows_work(void **state)
 	fake_open("127.0.0.1", NULL);
 	ours = fake_pair(&theirs);
 	fd.fd = ops->sio_fd(fake.fs_io);
+	ops->sio_rouse(fake.fs_io);
+	assert_true(is_readable());
+	ops->sio_arm(fake.fs_io, M0_TIME_NEVER);
 	settle();
 	assert_false(is_readable());
 	fake_send(ours, 4 * M0_TCP_TURN_BYTES);
@@ -369,6 +372,40 @@ static void tcp_rouse_by_thread_is_never_lost(void **state)
 	fake_close();
 }
 
+static void fd_asker(int *fd)
+{
+	int i;
+
+	for (i = 0; i < 1000; ++i)
+		*fd = ops->sio_fd(fake.fs_io);
+}
+
+/* Who asks for the descriptor may be another than who steps. */
+static void tcp_fd_is_any_threads(void **state)
+{
+	struct m0_thread     thread;
+	struct m0_sock_conn *ours;
+	struct m0_sock_conn *theirs;
+	int                  fd = -1;
+	int                  i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours = fake_pair(&theirs);
+	assert_int_equal(M0_THREAD_INIT(&thread, int *, NULL, fd_asker, &fd,
+					"fd_asker"),
+			 0);
+	for (i = 1; i <= 100; ++i) {
+		fake_send(ours, 100);
+		fake_until(theirs->fc_in == 100 * (size_t)i);
+	}
+	assert_int_equal(m0_thread_join(&thread), 0);
+	m0_thread_fini(&thread);
+	assert_int_equal(fd, ops->sio_fd(fake.fs_io));
+	fake_close();
+	fake_free(ours);
+}
+
 /* Without a driver it is made and ended; listeners and streams go with it. */
 static void tcp_destroy_frees_all(void **state)
 {
@@ -405,6 +442,7 @@ int main(void)
 		cmocka_unit_test(tcp_passes_of_one_step_look_once),
 		cmocka_unit_test(tcp_busy_stream_starves_nobody),
 		cmocka_unit_test(tcp_rouse_by_thread_is_never_lost),
+		cmocka_unit_test(tcp_fd_is_any_threads),
 		cmocka_unit_test(tcp_destroy_frees_all),
 	};
 
