@@ -22,13 +22,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void again(void)
-{
-	rig_fini(&rig);
-	rig_cfg(&rig);
-	rig_start(&rig, &rig_a);
-}
-
 static void send_one(unsigned i, size_t nr)
 {
 	rig_tx_init(&txs[i], payload, nr, (uint8_t)(i + 1));
@@ -126,7 +119,7 @@ static void acks_need_no_special_connection(void **state)
 	for (type = M0_SOCK_ANY; type <= M0_SOCK_BULK_OUT; ++type) {
 		struct rig_stream *his;
 
-		again();
+		rig_again(&rig);
 		his = rig_accept(&rig, M0_SOCK_V3, type);
 		ASK(his, 3);
 		see_noop(his, 0, 3);
@@ -376,7 +369,7 @@ static void keepalive_is_not_sent_where_it_must_not(void **state)
 	(void)state;
 	rig_pass(&rig, RIG_SECONDS(200));
 	assert_int_equal(rig_unseen(his), 0);
-	again();
+	rig_again(&rig);
 	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	rig_pass(&rig, RIG_SECONDS(200));
 	assert_int_equal(rig_unseen(his), 0);

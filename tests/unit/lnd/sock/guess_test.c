@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receive half: what comes with a header goes where it may belong, and does so
  * or is moved. */
-#include <stdlib.h>
-
 #include "rig.h"
 
 static struct rig rig;
@@ -21,43 +19,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void again(const struct m0_lnet_nid *nid)
-{
-	rig_fini(&rig);
-	rig_cfg(&rig);
-	rig_start(&rig, nid);
-}
-
-static const struct rig_msg *msg(unsigned i)
-{
-	assert_true(i < rig.rg_msgs_nr);
-	return &rig.rg_msgs[i % RIG_MSGS_MAX];
-}
-
-static void payload_fill(uint8_t *bytes, size_t nr, unsigned seed)
-{
-	size_t i;
-
-	for (i = 0; i < nr; ++i)
-		bytes[i] = (uint8_t)(i * 7 + i / 251 + seed);
-}
-
-/* What came before, is what is checked when the next message is done. */
-static uint8_t *expected;
-static size_t   expected_at[RIG_MSGS_MAX];
-
-static void payload_check(struct rig *unused)
-{
-	const struct rig_msg *got = msg(rig.rg_msgs_nr - 1);
-
-	(void)unused;
-	assert_int_equal(got->rm_status, 0);
-	assert_memory_equal(rig.rg_memory + rig.rg_offset,
-			    expected + expected_at[rig.rg_msgs_nr - 1],
-			    got->rm_bytes);
-	memset(rig.rg_memory, 0, RIG_PAYLOAD_MAX);
-}
-
 /** A message of `size`, then a small one; the first `cut` bytes come first. */
 static struct rig_stream *guess_feed(uint32_t version, size_t guess,
 				     uint32_t size, size_t cut)
@@ -65,20 +26,20 @@ static struct rig_stream *guess_feed(uint32_t version, size_t guess,
 	struct rig_stream *his;
 	size_t             nr;
 
-	again(&rig_a);
+	rig_again(&rig);
 	his = rig_accept(&rig, version, M0_SOCK_BULK_OUT);
-	nr = rig_put_message(expected, version == M0_SOCK_V4, 0, size);
-	payload_fill(expected + nr, size, 1);
-	expected_at[0] = nr;
+	nr = rig_put_message(rig_said, version == M0_SOCK_V4, 0, size);
+	rig_payload_fill(rig_said + nr, size, 1);
+	rig_said_at[0] = nr;
 	nr += size;
-	nr += rig_put_message(expected + nr, version == M0_SOCK_V4, 0, 9);
-	payload_fill(expected + nr, 9, 2);
-	expected_at[1] = nr;
+	nr += rig_put_message(rig_said + nr, version == M0_SOCK_V4, 0, 9);
+	rig_payload_fill(rig_said + nr, 9, 2);
+	rig_said_at[1] = nr;
 	nr += 9;
 	rig.rg_guess_bytes = guess;
-	rig.rg_on_rx_done = payload_check;
-	assert_int_equal(rig_feed(&rig, his, expected, cut), cut);
-	assert_int_equal(rig_feed(&rig, his, expected + cut, nr - cut),
+	rig.rg_on_rx_done = rig_payload_check;
+	assert_int_equal(rig_feed(&rig, his, rig_said, cut), cut);
+	assert_int_equal(rig_feed(&rig, his, rig_said + cut, nr - cut),
 			 nr - cut);
 	assert_int_equal(rig.rg_msgs_nr, 2);
 	return his;
@@ -125,17 +86,17 @@ static void guess_behind_keep_alive_is_moved(void **state)
 {
 	const uint32_t     size = 3000;
 	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
-	size_t nr = rig_put_frame(expected, M0_SOCK_FRAME_NOOP, 0, 0);
+	size_t nr = rig_put_frame(rig_said, M0_SOCK_FRAME_NOOP, 0, 0);
 
 	(void)state;
-	nr += rig_put_message(expected + nr, false, 0, size);
-	memcpy(expected + M0_SOCK_FRAME_BYTES + 28, &size, sizeof size);
-	payload_fill(expected + nr, size, 1);
-	expected_at[0] = nr;
+	nr += rig_put_message(rig_said + nr, false, 0, size);
+	memcpy(rig_said + M0_SOCK_FRAME_BYTES + 28, &size, sizeof size);
+	rig_payload_fill(rig_said + nr, size, 1);
+	rig_said_at[0] = nr;
 	nr += size;
 	rig.rg_guess_bytes = size;
-	rig.rg_on_rx_done = payload_check;
-	assert_int_equal(rig_feed(&rig, his, expected, nr), nr);
+	rig.rg_on_rx_done = rig_payload_check;
+	assert_int_equal(rig_feed(&rig, his, rig_said, nr), nr);
 	assert_int_equal(rig.rg_msgs_nr, 1);
 	assert_int_equal(rig.rg_guess_right_nr, 0);
 }
@@ -170,38 +131,24 @@ static void guess_right_cancelled_or_refused(void **state)
 
 	(void)state;
 	for (how = 0; how < 3; ++how) {
-		again(&rig_a);
+		rig_again(&rig);
 		his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
-		(void)rig_put_message(expected, false, 0, 3000);
+		(void)rig_put_message(rig_said, false, 0, 3000);
 		rig.rg_guess_bytes = 3000;
 		rig.rg_cancel_at_begin = how == 0;
 		rig.rg_begin_rc = how == 1 ? -EPROTO : 0;
 		if (how == 1) {
-			assert_true(rig_feed(&rig, his, expected, all) < 0);
+			assert_true(rig_feed(&rig, his, rig_said, all) < 0);
 			continue;
 		}
-		assert_int_equal(rig_feed(&rig, his, expected, 1000), 1000);
+		assert_int_equal(rig_feed(&rig, his, rig_said, 1000), 1000);
 		rig.rg_rx->lr_cancelled = true;
-		assert_int_equal(rig_feed(&rig, his, expected + 1000,
+		assert_int_equal(rig_feed(&rig, his, rig_said + 1000,
 					  all - 1000),
 				 all - 1000);
 		assert_int_equal(rig.rg_msgs_nr, 1);
 		assert_int_equal(rig.rg_guess_right_nr, 1);
 	}
-}
-
-static int group_setup(void **state)
-{
-	(void)state;
-	expected = malloc(4 << 20);
-	return expected == NULL;
-}
-
-static int group_teardown(void **state)
-{
-	(void)state;
-	free(expected);
-	return 0;
 }
 
 int main(void)
@@ -215,5 +162,5 @@ int main(void)
 		CASE(guess_right_cancelled_or_refused),
 	};
 
-	return cmocka_run_group_tests(cases, group_setup, group_teardown);
+	return cmocka_run_group_tests(cases, NULL, NULL);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receive half: frames, headers, payload, in whatever pieces they come. */
-#include <stdlib.h>
-
 #include "rig.h"
 
 static struct rig rig;
@@ -20,43 +18,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void again(const struct m0_lnet_nid *nid)
-{
-	rig_fini(&rig);
-	rig_cfg(&rig);
-	rig_start(&rig, nid);
-}
-
-static const struct rig_msg *msg(unsigned i)
-{
-	assert_true(i < rig.rg_msgs_nr);
-	return &rig.rg_msgs[i % RIG_MSGS_MAX];
-}
-
-static void payload_fill(uint8_t *bytes, size_t nr, unsigned seed)
-{
-	size_t i;
-
-	for (i = 0; i < nr; ++i)
-		bytes[i] = (uint8_t)(i * 7 + i / 251 + seed);
-}
-
-/* What came before, is what is checked when the next message is done. */
-static uint8_t *expected;
-static size_t   expected_at[RIG_MSGS_MAX];
-
-static void payload_check(struct rig *unused)
-{
-	const struct rig_msg *got = msg(rig.rg_msgs_nr - 1);
-
-	(void)unused;
-	assert_int_equal(got->rm_status, 0);
-	assert_memory_equal(rig.rg_memory + rig.rg_offset,
-			    expected + expected_at[rig.rg_msgs_nr - 1],
-			    got->rm_bytes);
-	memset(rig.rg_memory, 0, RIG_PAYLOAD_MAX);
-}
-
 /** A dialogue of messages of many sizes with NOOPs between. */
 static size_t dialogue_make(uint8_t *buf, bool large, unsigned *ret_msgs)
 {
@@ -72,8 +33,8 @@ static size_t dialogue_make(uint8_t *buf, bool large, unsigned *ret_msgs)
 			nr += rig_put_frame(buf + nr, M0_SOCK_FRAME_NOOP, 0, 0);
 		nr += rig_put_message(buf + nr, large, i % 2 ? i + 2 : 0,
 				      sizes[i]);
-		payload_fill(buf + nr, sizes[i], i);
-		expected_at[i] = nr;
+		rig_payload_fill(buf + nr, sizes[i], i);
+		rig_said_at[i] = nr;
 		nr += sizes[i];
 	}
 	*ret_msgs = ARRAY_SIZE(sizes);
@@ -88,11 +49,11 @@ static void dialogue_run(uint32_t version, enum rig_mode mode, size_t piece,
 {
 	bool               large = version == M0_SOCK_V4;
 	unsigned           msgs;
-	size_t             nr = dialogue_make(expected, large, &msgs);
+	size_t             nr = dialogue_make(rig_said, large, &msgs);
 	struct rig_stream *his;
 	unsigned           i;
 
-	again(&rig_a);
+	rig_again(&rig);
 	his = rig_accept(&rig, version,
 			 dialogue_guess > 0 ? M0_SOCK_BULK_OUT
 					    : M0_SOCK_CONTROL);
@@ -102,13 +63,15 @@ static void dialogue_run(uint32_t version, enum rig_mode mode, size_t piece,
 	rig.rg_want = want;
 	rig.rg_seg_bytes = segs;
 	rig.rg_offset = offset;
-	rig.rg_on_rx_done = payload_check;
-	assert_int_equal(rig_feed(&rig, his, expected, nr), nr);
+	rig.rg_on_rx_done = rig_payload_check;
+	assert_int_equal(rig_feed(&rig, his, rig_said, nr), nr);
 	assert_int_equal(rig.rg_msgs_nr, msgs);
 	for (i = 0; i < msgs; ++i) {
-		assert_true(m0_lnet_nid_eq(&msg(i)->rm_nid, &rig_b));
-		assert_int_equal(msg(i)->rm_pid, 12345);
-		assert_int_equal(msg(i)->rm_large, large);
+		const struct rig_msg *msg = rig_msg_at(&rig, i);
+
+		assert_true(m0_lnet_nid_eq(&msg->rm_nid, &rig_b));
+		assert_int_equal(msg->rm_pid, 12345);
+		assert_int_equal(msg->rm_large, large);
 	}
 	rig_run(&rig);
 	assert_false(his->rs_hung);
@@ -189,11 +152,11 @@ static void payload_large_goes_directly(void **state)
 
 	(void)state;
 	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
-	nr = rig_put_message(expected, false, 0, size);
-	payload_fill(expected + nr, size, 1);
-	expected_at[0] = nr;
-	rig.rg_on_rx_done = payload_check;
-	assert_int_equal(rig_feed(&rig, his, expected, nr + size), nr + size);
+	nr = rig_put_message(rig_said, false, 0, size);
+	rig_payload_fill(rig_said + nr, size, 1);
+	rig_said_at[0] = nr;
+	rig.rg_on_rx_done = rig_payload_check;
+	assert_int_equal(rig_feed(&rig, his, rig_said, nr + size), nr + size);
 	assert_int_equal(rig.rg_msgs_nr, 1);
 	rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &info);
 	assert_int_equal(info.ldi_direct_bytes + info.ldi_copied_bytes, size);
@@ -234,21 +197,21 @@ static void pause_and_resume_lose_nothing(void **state)
 			size_t             nr;
 			ssize_t            fed;
 
-			again(&rig_a);
+			rig_again(&rig);
 			his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 			rig.rg_mode = mode;
 			rig.rg_piece = piece == 0 ? SIZE_MAX : 1;
-			nr = rig_put_message(expected, false, 7, 100);
-			payload_fill(expected + nr, 100, 3);
-			expected_at[0] = nr;
+			nr = rig_put_message(rig_said, false, 7, 100);
+			rig_payload_fill(rig_said + nr, 100, 3);
+			rig_said_at[0] = nr;
 			nr += 100;
-			nr += rig_put_message(expected + nr, false, 0, 5);
-			payload_fill(expected + nr, 5, 4);
-			expected_at[1] = nr;
+			nr += rig_put_message(rig_said + nr, false, 0, 5);
+			rig_payload_fill(rig_said + nr, 5, 4);
+			rig_said_at[1] = nr;
 			nr += 5;
-			rig.rg_on_rx_done = payload_check;
+			rig.rg_on_rx_done = rig_payload_check;
 			rig.rg_begin_rc = -EAGAIN;
-			fed = rig_feed(&rig, his, expected, nr);
+			fed = rig_feed(&rig, his, rig_said, nr);
 			assert_int_equal(fed, RIG_HEAD_V3);
 			assert_int_equal(m0_sock_in_where(his->rs_conn, iov, 4,
 							  &ahead),
@@ -263,7 +226,7 @@ static void pause_and_resume_lose_nothing(void **state)
 			rig.rg_begin_rc = 0;
 			rig_run(&rig);
 			assert_int_equal(his->rs_in_nr, 1);
-			assert_int_equal(rig_feed(&rig, his, expected + fed,
+			assert_int_equal(rig_feed(&rig, his, rig_said + fed,
 						  nr - (size_t)fed),
 					 nr - (size_t)fed);
 			assert_int_equal(rig.rg_msgs_nr, 2);
@@ -422,17 +385,17 @@ static void cancel_during_payload_discards_rest(void **state)
 			size_t             nr;
 			size_t             i;
 
-			again(&rig_a);
+			rig_again(&rig);
 			his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 			rig.rg_mode = mode;
 			rig.rg_want = 100;
-			nr = rig_put_message(expected, false, 9, 150);
-			payload_fill(expected + nr, 150, 1);
-			assert_int_equal(rig_feed(&rig, his, expected, nr + at),
+			nr = rig_put_message(rig_said, false, 9, 150);
+			rig_payload_fill(rig_said + nr, 150, 1);
+			assert_int_equal(rig_feed(&rig, his, rig_said, nr + at),
 					 nr + at);
 			assert_non_null(rig.rg_rx);
 			rig.rg_rx->lr_cancelled = true;
-			assert_int_equal(rig_feed(&rig, his, expected + nr + at,
+			assert_int_equal(rig_feed(&rig, his, rig_said + nr + at,
 						  150 - at),
 					 150 - at);
 			for (i = at; i < 100; ++i)
@@ -441,8 +404,8 @@ static void cancel_during_payload_discards_rest(void **state)
 			assert_int_equal(rig_see_frame(&rig, his).sfr_cookie[1],
 					 9);
 			/* And the next one is none the worse for it. */
-			nr = rig_put_message(expected, false, 0, 0);
-			assert_int_equal(rig_feed(&rig, his, expected, nr), nr);
+			nr = rig_put_message(rig_said, false, 0, 0);
+			assert_int_equal(rig_feed(&rig, his, rig_said, nr), nr);
 			assert_int_equal(rig.rg_msgs_nr, 2);
 		}
 	}
@@ -452,12 +415,12 @@ static void cancel_during_payload_discards_rest(void **state)
 static void cancel_at_begin_discards_all(void **state)
 {
 	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
-	size_t             nr = rig_put_message(expected, false, 0, 300000);
+	size_t             nr = rig_put_message(rig_said, false, 0, 300000);
 
 	(void)state;
-	payload_fill(expected + nr, 300000, 1);
+	rig_payload_fill(rig_said + nr, 300000, 1);
 	rig.rg_cancel_at_begin = true;
-	assert_int_equal(rig_feed(&rig, his, expected, nr + 300000),
+	assert_int_equal(rig_feed(&rig, his, rig_said, nr + 300000),
 			 nr + 300000);
 	assert_int_equal(rig.rg_msgs_nr, 1);
 	assert_int_equal(rig.rg_memory[0], 0);
@@ -518,7 +481,7 @@ static void frame_forbidden_closes_all(void **state)
 		size_t                nr = rig_put_message(buf, false, 0, 0);
 		ssize_t               rc;
 
-		again(&rig_a);
+		rig_again(&rig);
 		his[0] = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 		his[1] = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_IN);
 		m0_sock__frame_encode(&frame, buf);
@@ -557,15 +520,15 @@ static void header_forbidden_closes_all(void **state)
 static void broken_within_message_ends_it(void **state)
 {
 	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
-	size_t             nr = rig_put_message(expected, false, 0, 1000);
+	size_t             nr = rig_put_message(rig_said, false, 0, 1000);
 
 	(void)state;
-	assert_int_equal(rig_feed(&rig, his, expected, nr + 10), nr + 10);
+	assert_int_equal(rig_feed(&rig, his, rig_said, nr + 10), nr + 10);
 	m0_sock_broken(his->rs_conn, 0);
 	his->rs_hung = true;
 	rig_run(&rig);
 	assert_int_equal(rig.rg_msgs_nr, 1);
-	assert_int_equal(msg(0)->rm_status, -ECONNRESET);
+	assert_int_equal(rig_msg_at(&rig, 0)->rm_status, -ECONNRESET);
 	assert_int_equal(rig.rg_downs_nr, 1);
 	assert_int_equal(rig.rg_down_status, -ECONNRESET);
 }
@@ -581,11 +544,11 @@ static void message_partial_times_out(void **state)
 	for (i = 0; i < ARRAY_SIZE(stops); ++i) {
 		struct rig_stream *his;
 
-		again(&rig_a);
+		rig_again(&rig);
 		his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 		rig_pass(&rig, RIG_SECONDS(200));
-		(void)rig_put_message(expected, false, 0, 100);
-		assert_int_equal(rig_feed(&rig, his, expected, stops[i]),
+		(void)rig_put_message(rig_said, false, 0, 100);
+		assert_int_equal(rig_feed(&rig, his, rig_said, stops[i]),
 				 stops[i]);
 		rig_pass(&rig, RIG_SECONDS(50) - 1);
 		assert_false(his->rs_hung);
@@ -594,7 +557,8 @@ static void message_partial_times_out(void **state)
 		if (stops[i] < RIG_HEAD_V3) {
 			assert_int_equal(rig.rg_msgs_nr, 0);
 		} else {
-			assert_int_equal(msg(0)->rm_status, -ETIMEDOUT);
+			assert_int_equal(rig_msg_at(&rig, 0)->rm_status,
+					 -ETIMEDOUT);
 		}
 		assert_int_equal(rig.rg_down_status, -ETIMEDOUT);
 	}
@@ -604,35 +568,35 @@ static void message_partial_times_out(void **state)
 static void message_dripping_times_out(void **state)
 {
 	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
-	size_t             nr = rig_put_message(expected, false, 0, 1 << 20);
+	size_t             nr = rig_put_message(rig_said, false, 0, 1 << 20);
 	unsigned           i;
 
 	(void)state;
-	assert_int_equal(rig_feed(&rig, his, expected, nr), nr);
+	assert_int_equal(rig_feed(&rig, his, rig_said, nr), nr);
 	for (i = 0; i < 10; ++i) {
 		rig_pass(&rig, RIG_SECONDS(40));
-		assert_int_equal(rig_feed(&rig, his, expected, 65536), 65536);
+		assert_int_equal(rig_feed(&rig, his, rig_said, 65536), 65536);
 	}
 	assert_false(his->rs_hung);
 	for (i = 0; i < 51 && !his->rs_hung; ++i) {
-		assert_int_equal(rig_feed(&rig, his, expected, 1), 1);
+		assert_int_equal(rig_feed(&rig, his, rig_said, 1), 1);
 		rig_pass(&rig, RIG_SECONDS(1));
 	}
 	assert_true(his->rs_hung);
-	assert_int_equal(msg(0)->rm_status, -ETIMEDOUT);
+	assert_int_equal(rig_msg_at(&rig, 0)->rm_status, -ETIMEDOUT);
 }
 
 /* An idle connection is never closed. */
 static void connection_idle_stays(void **state)
 {
 	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
-	size_t             nr = rig_put_message(expected, false, 0, 8);
+	size_t             nr = rig_put_message(rig_said, false, 0, 8);
 
 	(void)state;
-	assert_int_equal(rig_feed(&rig, his, expected, nr + 8), nr + 8);
+	assert_int_equal(rig_feed(&rig, his, rig_said, nr + 8), nr + 8);
 	rig_pass(&rig, RIG_SECONDS(100000));
 	assert_false(his->rs_hung);
-	assert_int_equal(rig_feed(&rig, his, expected, nr + 8), nr + 8);
+	assert_int_equal(rig_feed(&rig, his, rig_said, nr + 8), nr + 8);
 	assert_int_equal(rig.rg_msgs_nr, 2);
 }
 
@@ -644,7 +608,7 @@ static size_t csum_message(uint8_t *buf, uint32_t payload, bool good)
 	size_t   nr = rig_put_message(buf, false, 6, payload);
 	uint32_t csum;
 
-	payload_fill(buf + nr, payload, 5);
+	rig_payload_fill(buf + nr, payload, 5);
 	nr += payload;
 	csum = m0_sock__csum(M0_SOCK_CSUM_INIT, buf, nr) ^ !good;
 	memcpy(buf + 4, &csum, sizeof csum);
@@ -668,7 +632,7 @@ static void csum_v2_is_verified(void **state)
 				size_t             nr;
 				ssize_t            rc;
 
-				again(&rig_a);
+				rig_again(&rig);
 				his = rig_accept(&rig, M0_SOCK_V2,
 						 mode == RIG_BOTH
 							 ? M0_SOCK_BULK_OUT
@@ -677,23 +641,23 @@ static void csum_v2_is_verified(void **state)
 				rig.rg_seg_bytes = 999;
 				if (mode == RIG_BOTH)
 					rig.rg_guess_bytes = sizes[i];
-				nr = csum_message(expected, sizes[i], good);
-				rc = rig_feed(&rig, his, expected, nr);
+				nr = csum_message(rig_said, sizes[i], good);
+				rc = rig_feed(&rig, his, rig_said, nr);
 				assert_int_equal(rc > 0, good);
 				assert_int_equal(rig.rg_msgs_nr, 1);
-				assert_int_equal(msg(0)->rm_status,
+				assert_int_equal(rig_msg_at(&rig, 0)->rm_status,
 						 good ? 0 : -EIO);
 				rig_run(&rig);
 				assert_int_equal(his->rs_hung, !good);
 			}
-	again(&rig_a);
+	rig_again(&rig);
 	{
 		struct rig_stream *his =
 			rig_accept(&rig, M0_SOCK_V2, M0_SOCK_ANY);
-		size_t nr = csum_message(expected, 100, false);
+		size_t nr = csum_message(rig_said, 100, false);
 
 		rig.rg_want = 99;
-		assert_int_equal(rig_feed(&rig, his, expected, nr), nr);
+		assert_int_equal(rig_feed(&rig, his, rig_said, nr), nr);
 	}
 }
 
@@ -711,20 +675,6 @@ static void csum_v2_noop_is_verified(void **state)
 	assert_int_equal(rig_feed(&rig, his, buf, 24), 24);
 	buf[5] ^= 1;
 	assert_true(rig_feed(&rig, his, buf, 24) < 0);
-}
-
-static int group_setup(void **state)
-{
-	(void)state;
-	expected = malloc(4 << 20);
-	return expected == NULL;
-}
-
-static int group_teardown(void **state)
-{
-	(void)state;
-	free(expected);
-	return 0;
 }
 
 int main(void)
@@ -755,5 +705,5 @@ int main(void)
 		CASE(csum_v2_noop_is_verified),
 	};
 
-	return cmocka_run_group_tests(cases, group_setup, group_teardown);
+	return cmocka_run_group_tests(cases, NULL, NULL);
 }

@@ -22,13 +22,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void again(void)
-{
-	rig_fini(&rig);
-	rig_cfg(&rig);
-	rig_start(&rig, &rig_a);
-}
-
 static void send_one(unsigned i, size_t nr)
 {
 	rig_tx_init(&txs[i], payload, nr, (uint8_t)(i + 1));
@@ -115,7 +108,7 @@ static void message_takes_connection_by_type_and_size(void **state)
 			uint32_t           type;
 			size_t             nr = bulk ? BULK : SMALL;
 
-			again();
+			rig_again(&rig);
 			if (choices[i].ch_version == M0_SOCK_V4)
 				nr -= 24;
 			for (type = 0; type < 4; ++type)
@@ -247,7 +240,7 @@ static void partial_writes_lose_nothing(void **state)
 		struct rig_stream *his;
 		size_t             sum = 0;
 
-		again();
+		rig_again(&rig);
 		his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 		his->rs_room = 0;
 		for (i = 0; i < 6; ++i) {
@@ -575,7 +568,7 @@ static void broken_ends_messages_with_reason(void **state)
 	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
 		struct rig_stream *his;
 
-		again();
+		rig_again(&rig);
 		his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 		his->rs_room = 5;
 		send_one(0, 0);

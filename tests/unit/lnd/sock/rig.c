@@ -465,6 +465,12 @@ void rig_fini(struct rig *rig)
 	m0_log_set(NULL, NULL);
 }
 
+void rig_again(struct rig *rig)
+{
+	rig_fini(rig);
+	rig_init(rig);
+}
+
 /* -- passes ---------------------------------------------------------------- */
 
 /** Writes as much as the stream takes. True: something was. */

@@ -25,6 +25,7 @@ enum {
 	RIG_WROTE_MAX = 3 << 20,
 	RIG_MSGS_MAX = 64,
 	RIG_PAYLOAD_MAX = 1 << 20,
+	RIG_SAID_MAX = 4 << 20,
 	RIG_HEAD_V3 = 24 + 72,
 	RIG_HEAD_V4 = 24 + 96
 };
@@ -165,6 +166,8 @@ void rig_cfg(struct rig *rig);
 void rig_start(struct rig *rig, const struct m0_lnet_nid *nid);
 /** Stops the NI and ends the driver; all messages must have ended. */
 void rig_fini(struct rig *rig);
+/** A new one, as of rig_init, in place of this. */
+void rig_again(struct rig *rig);
 
 /** Steps and flushes until there is nothing to do. */
 void rig_run(struct rig *rig);
@@ -194,6 +197,20 @@ size_t rig_put_frame(uint8_t *buf, uint32_t type, uint64_t cookie0,
 /** A frame and header of a message; the payload is for the case. */
 size_t rig_put_message(uint8_t *buf, bool large, uint64_t cookie,
 		       uint32_t payload_bytes);
+
+/** Bytes that tell whether they were moved; of another seed, others. */
+void rig_payload_fill(uint8_t *bytes, size_t nr, unsigned seed);
+
+/**
+ * What the peer says, for cases that keep it all, and where in it the payload
+ * of each message begins. A rig that is begun again leaves them alone.
+ */
+extern uint8_t rig_said[RIG_SAID_MAX];
+extern size_t  rig_said_at[RIG_MSGS_MAX];
+/** A message that came; fails the case if there is none. */
+const struct rig_msg *rig_msg_at(const struct rig *rig, unsigned i);
+/** For rg_on_rx_done: the message is good, and its payload as it was said. */
+void rig_payload_check(struct rig *rig);
 
 /** B connects to us with this type of its: up to our answer, looked at. */
 struct rig_stream *rig_accept(struct rig *rig, uint32_t version,

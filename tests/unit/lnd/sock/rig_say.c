@@ -45,6 +45,35 @@ size_t rig_put_message(uint8_t *buf, bool large, uint64_t cookie,
 	return M0_SOCK_FRAME_BYTES + nr;
 }
 
+void rig_payload_fill(uint8_t *bytes, size_t nr, unsigned seed)
+{
+	size_t i;
+
+	for (i = 0; i < nr; ++i)
+		bytes[i] = (uint8_t)(i * 7 + i / 251 + seed);
+}
+
+uint8_t rig_said[RIG_SAID_MAX];
+size_t  rig_said_at[RIG_MSGS_MAX];
+
+const struct rig_msg *rig_msg_at(const struct rig *rig, unsigned i)
+{
+	assert_true(i < rig->rg_msgs_nr);
+	return &rig->rg_msgs[i % RIG_MSGS_MAX];
+}
+
+void rig_payload_check(struct rig *rig)
+{
+	unsigned              i = rig->rg_msgs_nr - 1;
+	const struct rig_msg *got = rig_msg_at(rig, i);
+
+	assert_true(i < RIG_MSGS_MAX);
+	assert_int_equal(got->rm_status, 0);
+	assert_memory_equal(rig->rg_memory + rig->rg_offset,
+			    rig_said + rig_said_at[i], got->rm_bytes);
+	memset(rig->rg_memory, 0, RIG_PAYLOAD_MAX);
+}
+
 struct m0_sock_hello rig_see_hello(struct rig *rig, struct rig_stream *stream)
 {
 	struct m0_sock_hello hello;
