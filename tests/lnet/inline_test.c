@@ -193,31 +193,44 @@ static void tell_wait(unsigned nr)
 		m0_sim_run_until(&sim, told_enough, &nr, M0_TIME_ONE_SECOND));
 }
 
+/* A queue, and nothing left to do: what is asked for now is in one push. */
+static void push_begin(struct m0_lnet_eq *eq)
+{
+	told_nr = 0;
+	m0_lnet_eq_init(eq, a.n_lnet, tell, 0);
+	while (m0_lnet_progress(a.n_lnet))
+		;
+}
+
+/* The push: two events come of it, one of them is of this type. */
+static void push_end(struct m0_lnet_eq *eq, enum m0_lnet_event_type type)
+{
+	unsigned nr = 0;
+	unsigned i;
+
+	m0_lnet_push(a.n_lnet);
+	tell_wait(2);
+	for (i = 0; i < told_nr; ++i)
+		nr += told[i].ev_type == type;
+	assert_int_equal(nr, 1);
+	m0_lnet_eq_fini(eq);
+}
+
 /* An entry, its end, and a message, asked for in one go: the message may be
  * first, the end is after its beginning. */
 static void push_ends_no_entry_before_it_began(void **state)
 {
 	struct m0_lnet_handle md;
 	struct m0_lnet_eq     eq;
-	unsigned              ends = 0;
-	unsigned              i;
 
 	(void)state;
-	told_nr = 0;
-	m0_lnet_eq_init(&eq, a.n_lnet, tell, 0);
-	while (m0_lnet_progress(a.n_lnet))
-		;
+	push_begin(&eq);
 	assert_int_equal(entry(a.n_lnet, &eq, &md), 0);
 	assert_int_equal(m0_lnet_md_unlink(a.n_lnet, md), 0);
 	say(a.n_lnet, &eq, &b.n_nid);
-	m0_lnet_push(a.n_lnet);
-	tell_wait(2);
-	for (i = 0; i < told_nr; ++i)
-		ends += told[i].ev_type == M0_LNET_EV_UNLINK;
+	push_end(&eq, M0_LNET_EV_UNLINK);
 	assert_int_equal(told_nr, 2);
-	assert_int_equal(ends, 1);
 	assert_true(told[0].ev_unlinked && told[1].ev_unlinked);
-	m0_lnet_eq_fini(&eq);
 }
 
 /* An entry that its message has overtaken takes the answer, the first that can
@@ -226,22 +239,12 @@ static void push_attaches_before_an_answer(void **state)
 {
 	struct m0_lnet_handle md;
 	struct m0_lnet_eq     eq;
-	unsigned              puts = 0;
-	unsigned              i;
 
 	(void)state;
-	told_nr = 0;
-	m0_lnet_eq_init(&eq, a.n_lnet, tell, 0);
-	while (m0_lnet_progress(a.n_lnet))
-		;
+	push_begin(&eq);
 	say(a.n_lnet, &eq, &a.n_nid);
 	assert_int_equal(entry(a.n_lnet, &eq, &md), 0);
-	m0_lnet_push(a.n_lnet);
-	tell_wait(2);
-	for (i = 0; i < told_nr; ++i)
-		puts += told[i].ev_type == M0_LNET_EV_PUT;
-	assert_int_equal(puts, 1);
-	m0_lnet_eq_fini(&eq);
+	push_end(&eq, M0_LNET_EV_PUT);
 }
 
 /* Whoever was told of a message may use its place for the next, at once. */
