@@ -303,7 +303,7 @@ void m0_home__wake(struct m0_lnet *lnet);
 /** Strand: does what is in the inbox. @return true if there was anything. */
 bool m0_home__inbox_do(struct m0_lnet *lnet);
 /**
- * Strand: the same, so that messages may leave at once.
+ * Strand: the same, so that messages may leave at once; hm_posted was seen.
  * @return entries that they have overtaken, for m0_home__ops_do().
  */
 struct m0_home_op *m0_home__inbox_push(struct m0_lnet *lnet);

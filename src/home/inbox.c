@@ -60,7 +60,10 @@ static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
 	}
 }
 
-/* @return the operations; NULL: none, or nothing was posted at all. */
+/*
+ * Whoever calls has seen hm_posted: an empty inbox is not worth hm_lock. It may
+ * be empty all the same: who pushes has looked before the step was his.
+ */
 static struct m0_home_op *inbox_take(struct m0_lnet *lnet)
 {
 	struct m0_home_op *op;
