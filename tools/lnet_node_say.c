@@ -293,9 +293,10 @@ void node_say_end(struct lnet_node *node, const struct m0_lnet_info *info)
 	} else if (info == NULL) {
 		say("stopped after %s", text_time(text, (double)ns));
 	} else {
-		say("stopped after %s: %u peers, %" PRIu64
+		say("stopped after %s: %u peer%s, %" PRIu64
 		    " messages sent, %" PRIu64 " received, %" PRIu64 " dropped",
 		    text_time(text, (double)ns), info->li_peers_nr,
+		    info->li_peers_nr == 1 ? "" : "s",
 		    info->li_stats.ls_send_count, info->li_stats.ls_recv_count,
 		    info->li_stats.ls_drop_count);
 	}

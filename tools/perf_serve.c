@@ -37,8 +37,9 @@ static void client_say(const struct perf_server *server, const char *why)
 		(void)jout_print_line(tree, stdout);
 		jout_free(tree);
 	} else if (why == NULL) {
-		printf("served %s: %u rows in %.1f s\n", from,
-		       server->psv_rows_nr, seconds);
+		printf("served %s: %u row%s in %.1f s\n", from,
+		       server->psv_rows_nr,
+		       server->psv_rows_nr == 1 ? "" : "s", seconds);
 	} else {
 		fprintf(stderr, "%s: %s: %s\n", args->pa_program, from, why);
 	}

@@ -82,6 +82,8 @@ class Speaks(Case):
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.addCleanup(child.kill)
             lines = [child.stdout.readline().decode() for _ in range(3)]
+            if number == signal.SIGTERM:
+                self.assert_done(self.ping(2, self.nid(1)))
             child.send_signal(number)
             rest, errors = child.communicate(timeout=cli.PATIENCE)
             self.assertEqual(child.returncode, 0, errors)
@@ -90,7 +92,9 @@ class Speaks(Case):
                           lines[1])
             self.assertIn(f'ready; control socket {ctl}', lines[2])
             self.assertIn(f'stopping: {number.name}', rest.decode())
-            self.assertIn('stopped after', rest.decode())
+            self.assertRegex(rest.decode(), 'stopped after .*: ' +
+                             ('1 peer, ' if number == signal.SIGTERM else
+                              '0 peers, 0 messages sent'))
             self.assertFalse(os.path.exists(ctl))
 
     def test_peers_are_told_of_to_who_watches(self):

@@ -263,7 +263,7 @@ class Measures(Case):
         self.assert_done(cli.run(*command[1:], *QUICK, '--test', 'latency'))
         code, out, text = self.end(child)
         self.assertEqual((code, text), (0, ''))
-        self.assertIn(b'1 rows', out)
+        self.assertIn(b': 1 row in ', out)
         self.assertIn(b'served 1 client, failed 0', out)
 
 
