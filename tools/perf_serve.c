@@ -38,8 +38,8 @@ static void client_say(const struct perf_server *server, const char *why)
 		jout_free(tree);
 	} else if (why == NULL) {
 		printf("served %s: %u row%s in %.1f s\n", from,
-		       server->psv_rows_nr,
-		       server->psv_rows_nr == 1 ? "" : "s", seconds);
+		       server->psv_rows_nr, server->psv_rows_nr == 1 ? "" : "s",
+		       seconds);
 	} else {
 		fprintf(stderr, "%s: %s: %s\n", args->pa_program, from, why);
 	}
