@@ -501,7 +501,9 @@ int m0_net_kit_tm_fd(struct m0_net_transfer_mc *tm)
 		rc = m0_os_fd_open(&m->nkm_fd);
 		if (rc == 0) {
 			m0_mutex_lock(&m->nkm_inbox_lock);
-			m->nkm_fd_open = true;
+			/* Wakers of riders and polls read it without a lock. */
+			__atomic_store_n(&m->nkm_fd_open, true,
+					 __ATOMIC_RELEASE);
 			m0_mutex_unlock(&m->nkm_inbox_lock);
 			fd_poll_add(m);
 			/* What is there already; a first poll may find none. */

@@ -522,10 +522,17 @@ static void quiet_update(struct m0_net_kit_machine *m)
 	__atomic_store_n(&m->nkm_quiet, quiet, __ATOMIC_RELEASE);
 }
 
+/* A signal may come after the run that has seen its reason: another clears it. */
+static bool fd_is_clear(const struct m0_net_kit_machine *m)
+{
+	return !__atomic_load_n(&m->nkm_fd_open, __ATOMIC_ACQUIRE) ||
+	       m0_os_fd_is_clear(&m->nkm_fd);
+}
+
 bool kit_is_quiet(const struct m0_net_kit_machine *m)
 {
 	return __atomic_load_n(&m->nkm_quiet, __ATOMIC_ACQUIRE) &&
-	       inbox_is_empty(m) &&
+	       inbox_is_empty(m) && fd_is_clear(m) &&
 	       (m->nkm_rider == NULL || kit_rider_is_quiet(m));
 }
 

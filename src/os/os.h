@@ -147,6 +147,14 @@ void m0_os_fd_signal(struct m0_os_fd *fd);
 /** True if signalled, or the armed deadline has passed. No system call. */
 bool m0_os_fd_is_readable(const struct m0_os_fd *fd);
 /**
+ * Neither signalled nor about to be readable by the late write of a signal that
+ * was cleared. Any thread. No system call.
+ */
+static inline bool m0_os_fd_is_clear(const struct m0_os_fd *fd)
+{
+	return __atomic_load_n(&fd->of_signalled, __ATOMIC_SEQ_CST) == 0;
+}
+/**
  * Makes it unreadable again; a deadline that has passed is disarmed. Clear
  * first, then look for work: a signal meanwhile may be lost in the clear.
  */

@@ -369,6 +369,63 @@ static void fd_both(void)
 	}
 }
 
+enum {
+	/** Wakes that meet a poll. */
+	TURNS = 1000
+};
+
+static void waker_in_turn(int *turn)
+{
+	int i;
+
+	for (i = 1; i <= TURNS; ++i) {
+		while (cf_get(turn) < i)
+			cf_yield();
+		wake();
+	}
+}
+
+static bool fd_comes_to_rest(void *arg)
+{
+	cf_deliver(hand);
+	return fd_is_silent(arg);
+}
+
+/* A poll has seen the wake before its waker is done with the descriptor, which
+ * comes to rest all the same; it is asked for while wakes come. */
+static void fd_wake_meets_poll(enum cf_mode mode)
+{
+	struct m0_thread th = {};
+	int              turn = 1;
+	int              fd;
+	int              i;
+
+	hand_up(mode);
+	CF_EQ(M0_THREAD_INIT(&th, int *, NULL, waker_in_turn, &turn, "waker"),
+	      0, "thread");
+	fd = m0_net_tm_fd(&hand->ct_tm);
+	CF_TRUE(fd >= 0, "a descriptor");
+	for (i = 1; i <= TURNS; ++i) {
+		cf_set(&turn, i);
+		while (cf_get(&rd.r_seen) < i)
+			cf_deliver(hand);
+		cf_wait(fd_comes_to_rest, &fd, "nothing to read any more");
+	}
+	CF_EQ(m0_thread_join(&th), 0, "join");
+	m0_thread_fini(&th);
+	hand->ct_manual = false;
+	cf_tm_end(hand);
+}
+
+static void fd_wake_thread(void)
+{
+	/* The simulator has one thread. */
+	if (cf.c_sim)
+		return;
+	fd_wake_meets_poll(CF_SYNC);
+	fd_wake_meets_poll(CF_INLINE);
+}
+
 static int signals;
 
 static bool signalled(struct m0_clink *link)
@@ -425,6 +482,7 @@ const struct cf_case xprt_suite_ride[] = {
 	{ "wake and stop", wake_and_stop },
 	{ "pending: wake and deadline", pending_both },
 	{ "fd: wake and deadline", fd_both },
+	{ "fd: wake of another thread", fd_wake_thread },
 	{ "notify: wake and deadline", notify_both },
 	{ NULL, NULL }
 };
