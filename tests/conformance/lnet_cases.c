@@ -144,6 +144,24 @@ static void node_in_use_is_busy(void)
 	CF_EQ(m0_net_lnet_use(lnet_node(0)), -EEXIST, "known");
 }
 
+/* Machines that have failed, or stopped, are asked when their node is gone. */
+static void node_may_go_first(void)
+{
+	struct cf_tm *stopped = cf_tm_new_mode(0, CF_INLINE);
+	struct cf_tm *failed = cf_tm_new_mode(0, CF_INLINE);
+	const char   *addr = addr_of(stopped, stopped->ct_addr);
+
+	CF_EQ(m0_net_tm_start(&failed->ct_tm, addr), 0, "start");
+	cf_wait_state(failed, M0_NET_TM_FAILED);
+	cf_stop_wait(stopped, true);
+	CF_EQ(m0_net_lnet_unuse(lnet_node(0)), 0, "no machine is on it");
+	cf_deliver(failed);
+	CF_TRUE(!m0_net_buffer_event_pending(&failed->ct_tm), "nothing comes");
+	CF_TRUE(m0_net_tm_fd(&failed->ct_tm) >= 0, "a descriptor");
+	CF_TRUE(m0_net_tm_fd(&stopped->ct_tm) >= 0, "a descriptor");
+	CF_EQ(m0_net_lnet_use(lnet_node(0)), 0, "use");
+}
+
 /* Without a node of the application's, a domain opens one as the environment
  * says; the last domain closes it. */
 static void default_node(void)
@@ -368,6 +386,7 @@ static const struct cf_case cases[] = {
 	{ "send, acknowledged", send_acked },
 	{ "interfaces are listed", ifaces_are_listed },
 	{ "node in use is busy", node_in_use_is_busy },
+	{ "node may go first", node_may_go_first },
 	{ "default node", default_node },
 	{ "abandoned, then done", abandoned_then_done },
 	{ "cut under bulk", cut_under_bulk },

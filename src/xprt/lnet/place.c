@@ -472,11 +472,13 @@ static int node_get(struct xlnet_machine         *xm,
 	return node == NULL ? -EADDRNOTAVAIL : 0;
 }
 
-/* The machine will not use it any more, but may be asked where it was. */
+/* The node may go now: polls of the machine, which may come still, look away. */
 static void node_put(struct xlnet_machine *xm)
 {
 	m0_mutex_lock(&places_lock);
 	--xm->xm_node->xn_users_nr;
+	__atomic_store_n(&xm->xm_node, (struct xlnet_node *)NULL,
+			 __ATOMIC_RELEASE);
 	m0_mutex_unlock(&places_lock);
 }
 
@@ -652,7 +654,6 @@ const struct m0_net_kit_runner *m0_xlnet__runner(
 		return NULL;
 	if (m0_lnet_thread_start(xm->xm_node->xn_lnet) != 0) {
 		node_put(xm);
-		xm->xm_node = NULL;
 		return NULL;
 	}
 	xm->xm_runner.ru_run = machine_run;
