@@ -31,9 +31,10 @@ static void block_pulled(const struct m0_net_buffer_event *ev)
 	if (rc == 0 && ev->nbe_length != slot->rcv_length)
 		rc = -EPROTO;
 	m0_mutex_lock(&port->tpo_lock);
-	if (rc == 0)
+	if (rc == 0) {
 		slot->rcv_state = SLOT_ARRIVED;
-	else if (rc != -ECANCELED)
+		port->tpo_heard = m0_time_now();
+	} else if (rc != -ECANCELED)
 		tool_port_fail(port, rc,
 			       "receiver: the block at byte %" PRIu64
 			       " was not pulled: %s",
@@ -413,27 +414,35 @@ static void receiver_thread(struct tool_port *port)
 	tool_port_finish(port);
 }
 
+static int slot_init(struct copy_receiver *receiver, struct recv_slot *slot)
+{
+	int rc = tool_buffer_init(&slot->rcv_nb,
+				  &receiver->cr_port.tpo_node.tn_dom,
+				  receiver->cr_plan->cpl_block);
+
+	slot->rcv_nb.nb_qtype = M0_NET_QT_ACTIVE_BULK_RECV;
+	slot->rcv_nb.nb_callbacks = &pull_callbacks;
+	slot->rcv_receiver = receiver;
+	return rc;
+}
+
+/* A block may be offered before its slot is made: until then there is none. */
 static int receiver_slots_init(struct copy_receiver *receiver)
 {
-	const struct copy_plan *plan = receiver->cr_plan;
-	uint32_t                i;
-	int                     rc = 0;
+	struct tool_port *port = &receiver->cr_port;
+	uint32_t          max = receiver->cr_plan->cpl_inflight;
+	uint32_t          nr;
+	int               rc = 0;
 
 	receiver->cr_hash = hash_alloc();
-	M0_ALLOC_ARR(receiver->cr_slots, plan->cpl_inflight);
+	M0_ALLOC_ARR(receiver->cr_slots, max);
 	if (receiver->cr_hash == NULL || receiver->cr_slots == NULL)
 		return -ENOMEM;
-	receiver->cr_slots_nr = plan->cpl_inflight;
-	for (i = 0; i < plan->cpl_inflight && rc == 0; ++i) {
-		struct recv_slot *slot = &receiver->cr_slots[i];
-
-		rc = tool_buffer_init(&slot->rcv_nb,
-				      &receiver->cr_port.tpo_node.tn_dom,
-				      plan->cpl_block);
-		slot->rcv_nb.nb_qtype = M0_NET_QT_ACTIVE_BULK_RECV;
-		slot->rcv_nb.nb_callbacks = &pull_callbacks;
-		slot->rcv_receiver = receiver;
-	}
+	for (nr = 0; nr < max && rc == 0; nr += rc == 0)
+		rc = slot_init(receiver, &receiver->cr_slots[nr]);
+	m0_mutex_lock(&port->tpo_lock);
+	receiver->cr_slots_nr = nr;
+	m0_mutex_unlock(&port->tpo_lock);
 	return rc;
 }
 

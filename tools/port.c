@@ -190,11 +190,11 @@ static int port_buffers_init(struct tool_port *port, uint32_t msgs_nr)
 	if (port->tpo_in == NULL || port->tpo_out == NULL)
 		return -ENOMEM;
 	port->tpo_msgs_nr = msgs_nr;
-	for (i = 0; i < msgs_nr && rc == 0; ++i) {
+	for (i = 0; i < msgs_nr && rc == 0; ++i)
 		rc = port_out_init(port, &port->tpo_out[i], size);
-		if (rc == 0)
-			rc = port_in_add(port, &port->tpo_in[i], size);
-	}
+	/* Now messages come, and may be answered. */
+	for (i = 0; i < msgs_nr && rc == 0; ++i)
+		rc = port_in_add(port, &port->tpo_in[i], size);
 	return rc;
 }
 
