@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call.h"
 
-/** How often one asks, and how long a busy peer is left alone. */
+/** How often one asks at least, and how long a busy peer is left alone. */
 #define AGAIN_NS (M0_TIME_ONE_SECOND / 2)
 #define BUSY_NS  (M0_TIME_ONE_SECOND / 5)
 
@@ -38,11 +38,12 @@ int tool_call(struct tool_call *call)
 {
 	struct tool_port *port = call->tca_port;
 	m0_time_t limit = m0_time_add(m0_time_now(), port->tpo_timeout_ns);
+	m0_time_t often = min64u(AGAIN_NS, port->tpo_timeout_ns / 4);
 	int       last = -ETIMEDOUT;
 	int       rc;
 
 	while ((rc = tool_port_rc(port)) == 0 && m0_time_now() < limit) {
-		m0_time_t again = m0_time_add(m0_time_now(), AGAIN_NS);
+		m0_time_t again = m0_time_add(m0_time_now(), often);
 
 		rc = call->tca_send(call);
 		if (rc != 0)

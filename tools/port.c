@@ -6,6 +6,9 @@
 
 #include "port.h"
 
+/** Signs of life come this often: a peer's time-out may be a second. */
+#define ALIVE_MAX_NS (M0_TIME_ONE_SECOND / 4)
+
 static void port_failv(struct tool_port *port, int rc, const char *fmt,
 		       va_list args)
 {
@@ -353,7 +356,7 @@ int tool_conv_make(uint64_t *ret)
 
 m0_time_t tool_port_alive_ns(const struct tool_port *port)
 {
-	return min64u(port->tpo_timeout_ns / 4, M0_TIME_ONE_SECOND);
+	return min64u(port->tpo_timeout_ns / 4, ALIVE_MAX_NS);
 }
 
 bool tool_port_alive_due(struct tool_port *port)
