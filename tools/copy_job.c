@@ -71,29 +71,19 @@ static uint64_t job_bytes(struct copy_job *job)
 	return bytes;
 }
 
-/* Where the sender's receiver is; NULL: not known yet. */
-static struct m0_net_end_point *job_peer(struct copy_job *job)
-{
-	struct copy_sender      *sender = &job->cj_sender;
-	struct m0_net_end_point *to;
-
-	m0_mutex_lock(&sender->cs_port.tpo_lock);
-	to = sender->cs_to;
-	m0_mutex_unlock(&sender->cs_port.tpo_lock);
-	return to;
-}
-
 static void job_wait(struct copy_job *job)
 {
 	struct pollfd fds[] = {
 		{ .fd = job->cj_done_fd, .events = POLLIN },
 		{ .fd = job->cj_signal_fd, .events = POLLIN },
 	};
-	struct tool_port    *port = &job->cj_sender.cs_port;
-	struct copy_progress progress;
-	int                  alive_ms;
+	const struct tool_port *port = &job->cj_sender.cs_port;
+	struct copy_progress    progress;
+	int                     alive_ms = 0;
 
-	alive_ms = (int)(tool_port_alive_ns(port) / M0_TIME_ONE_MSEC);
+	if (port->tpo_timeout_ns != 0)
+		alive_ms = (int)max64u(
+			tool_port_alive_ns(port) / M0_TIME_ONE_MSEC, 1);
 	copy_progress_init(&progress, (uint64_t)job->cj_src.sf_stat.st_size,
 			   job->cj_args->ca_quiet);
 	for (;;) {
@@ -106,7 +96,7 @@ static void job_wait(struct copy_job *job)
 			break;
 		if (nr > 0 && (fds[1].revents & POLLIN))
 			job_interrupt(job);
-		copy_alive(port, job_peer(job));
+		copy_sender_tick(&job->cj_sender);
 		copy_progress_show(&progress, job_bytes(job));
 	}
 	copy_progress_end(&progress);
@@ -160,6 +150,16 @@ static void job_move_far(struct copy_job *job)
 	copy_sender_stop(&job->cj_sender);
 }
 
+/* The receiver was told of the end, and was not heard of it. */
+static bool job_is_unknown(const struct copy_job *job)
+{
+	const struct copy_sender *sender = &job->cj_sender;
+	int                       rc = sender->cs_port.tpo_rc;
+
+	return job->cj_far && sender->cs_ending && !sender->cs_ended &&
+	       (rc == -ETIMEDOUT || rc == -ETIME);
+}
+
 /* Whose failure came first is what the user is told. */
 static void job_verdict(struct copy_job *job)
 {
@@ -173,8 +173,11 @@ static void job_verdict(struct copy_job *job)
 	    (from->tpo_rc == 0 || sender->cs_told || job->cj_dst.df_committed))
 		from = &job->cj_receiver.cr_port;
 	if (from->tpo_rc != 0)
-		tool_fail_set(job->cj_args->ca_fail, TOOL_FAILED, "%s",
-			      from->tpo_fail.tf_text);
+		tool_fail_set(job->cj_args->ca_fail, TOOL_FAILED, "%s%s",
+			      from->tpo_fail.tf_text,
+			      job_is_unknown(job)
+				      ? "; look whether DST is there"
+				      : "");
 }
 
 static void job_plan(struct copy_job *job)

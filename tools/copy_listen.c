@@ -178,17 +178,6 @@ static bool session_is_over(struct session *se)
 	return over;
 }
 
-static void session_alive(struct session *se)
-{
-	struct tool_port        *port = &se->se_receiver.cr_port;
-	struct m0_net_end_point *to;
-
-	m0_mutex_lock(&port->tpo_lock);
-	to = se->se_receiver.cr_from;
-	m0_mutex_unlock(&port->tpo_lock);
-	copy_alive(port, to);
-}
-
 /* ------------------------------------------------------------ letting in -- */
 
 static void reply(struct listener *listener, const struct ask *ask, int status,
@@ -313,6 +302,8 @@ static void ask_serve(struct listener *listener, struct ask *ask)
 		return;
 	}
 	if (se != NULL) {
+		/* The answer was lost: nothing came to the session yet. */
+		tool_port_heard(&se->se_receiver.cr_port);
 		reply(listener, ask, 0, se, session_addr(se));
 		return;
 	}
@@ -354,7 +345,7 @@ static unsigned sessions_look(struct listener *listener)
 			session_reap(listener, slot);
 			continue;
 		}
-		session_alive(*slot);
+		copy_receiver_tick(&(*slot)->se_receiver);
 		++nr;
 	}
 	return nr;

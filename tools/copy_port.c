@@ -6,6 +6,8 @@ int copy_open(struct tool_port *port, const char *name,
 	      int done_fd)
 {
 	port->tpo_msg_bytes = COPY_MSG_HEAD_BYTES + COPY_TEXT_MAX;
+	if (port->tpo_timeout_ns != 0)
+		port->tpo_idle_ns = max64u(port->tpo_timeout_ns, COPY_IDLE_NS);
 	return tool_port_open(port, name, xprt, addr, msgs_nr, done_fd);
 }
 
@@ -60,9 +62,10 @@ void copy_reply(struct tool_port *port, struct m0_net_end_point *to,
 		tool_port_reply(port, to, bytes, (size_t)nr);
 }
 
-void copy_alive(struct tool_port *port, struct m0_net_end_point *to)
+void copy_alive(struct tool_port *port, struct m0_net_end_point *to, bool busy)
 {
-	const struct copy_msg msg = { .cm_type = COPY_ALIVE };
+	const struct copy_msg msg = { .cm_type = COPY_ALIVE,
+				      .cm_flags = busy ? COPY_FLAG_BUSY : 0 };
 
 	if (to != NULL && tool_port_alive_due(port))
 		copy_reply(port, to, &msg);

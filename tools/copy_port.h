@@ -12,6 +12,8 @@ enum {
 };
 /** How long the last words of a copy are waited for, ns. */
 #define COPY_BYE_NS M0_TIME_ONE_SECOND
+/** Least time that a peer who is there may do nothing, ns (tpo_idle_ns). */
+#define COPY_IDLE_NS (10 * M0_TIME_ONE_SECOND)
 
 /** What a role does with messages. */
 struct copy_ears {
@@ -27,7 +29,7 @@ struct copy_ears {
 			  const struct copy_msg *msg);
 };
 
-/** tool_port_open(), for messages of a copy; tpo_take is set. */
+/** tool_port_open(), for messages of a copy; tpo_take and tpo_timeout_ns are set. */
 int copy_open(struct tool_port *port, const char *name,
 	      const struct tool_xprt *xprt, const char *addr, uint32_t msgs_nr,
 	      int done_fd);
@@ -41,8 +43,9 @@ int copy_send(struct tool_port *port, struct m0_net_end_point *to,
 void copy_reply(struct tool_port *port, struct m0_net_end_point *to,
 		const struct copy_msg *msg);
 /**
- * Says that we are there, if it is time to. Never waits. Without the lock.
+ * Says that we are there, if it is time to; and whether we are at work on the
+ * file, so that the peer has to wait. Never waits. Without the lock.
  */
-void copy_alive(struct tool_port *port, struct m0_net_end_point *to);
+void copy_alive(struct tool_port *port, struct m0_net_end_point *to, bool busy);
 
 #endif /* M0_TOOLS_COPY_PORT_H */

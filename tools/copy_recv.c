@@ -34,6 +34,7 @@ static void block_pulled(const struct m0_net_buffer_event *ev)
 	if (rc == 0) {
 		slot->rcv_state = SLOT_ARRIVED;
 		port->tpo_heard = m0_time_now();
+		tool_port_moved(port);
 	} else if (rc != -ECANCELED)
 		tool_port_fail(port, rc,
 			       "receiver: the block at byte %" PRIu64
@@ -46,6 +47,64 @@ static void block_pulled(const struct m0_net_buffer_event *ev)
 static const struct m0_net_buffer_callbacks pull_callbacks = {
 	.nbc_cb = { [M0_NET_QT_ACTIVE_BULK_RECV] = block_pulled }
 };
+
+static struct copy_msg block_reply(uint32_t id, uint64_t off, uint64_t length)
+{
+	return (struct copy_msg){ .cm_type = COPY_BLOCK_REPLY,
+				  .cm_id = id,
+				  .cm_offset = off,
+				  .cm_length = length };
+}
+
+/* Asked again after our last word: what is that. Locked. */
+static bool last_again(struct copy_receiver *receiver, struct copy_msg *ret)
+{
+	if (!receiver->cr_last_said)
+		return false;
+	receiver->cr_last_asked = m0_time_now();
+	*ret = receiver->cr_last;
+	return true;
+}
+
+/* Was the block written, and only the reply is missing there? */
+static bool block_is_written(const struct copy_receiver *receiver,
+			     const struct copy_msg      *msg)
+{
+	return msg->cm_offset + msg->cm_length <= receiver->cr_offset;
+}
+
+/* Is it here, and not yet written? */
+static bool block_is_here(const struct copy_receiver *receiver,
+			  const struct copy_msg      *msg)
+{
+	uint32_t i;
+
+	for (i = 0; i < receiver->cr_slots_nr; ++i) {
+		const struct recv_slot *slot = &receiver->cr_slots[i];
+
+		if (slot->rcv_state != SLOT_FREE &&
+		    slot->rcv_id == msg->cm_id &&
+		    slot->rcv_offset == msg->cm_offset &&
+		    slot->rcv_length == msg->cm_length)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Is there an answer to the block already, or will there be one? `ret` is it, if
+ * there is. Locked.
+ */
+static bool block_known(struct copy_receiver  *receiver,
+			const struct copy_msg *msg, struct copy_msg *ret)
+{
+	if (last_again(receiver, ret))
+		return true;
+	if (!block_is_written(receiver, msg))
+		return block_is_here(receiver, msg);
+	*ret = block_reply(msg->cm_id, msg->cm_offset, msg->cm_length);
+	return true;
+}
 
 /* A slot for the block; NULL if the sender keeps no promise of the protocol. */
 static struct recv_slot *slot_claim(struct copy_receiver  *receiver,
@@ -66,6 +125,7 @@ static struct recv_slot *slot_claim(struct copy_receiver  *receiver,
 		slot->rcv_id = msg->cm_id;
 		slot->rcv_offset = msg->cm_offset;
 		slot->rcv_length = msg->cm_length;
+		tool_port_moved(&receiver->cr_port);
 		return slot;
 	}
 	return NULL;
@@ -76,12 +136,18 @@ static void block_offered(struct copy_receiver  *receiver,
 {
 	struct tool_port      *port = &receiver->cr_port;
 	struct m0_net_buf_desc desc = msg->cm_desc;
-	struct recv_slot      *slot;
+	struct copy_msg        reply = { .cm_type = COPY_BLOCK };
+	struct recv_slot      *slot = NULL;
+	bool                   known;
 	int                    rc = -EPROTO;
 
 	m0_mutex_lock(&port->tpo_lock);
-	slot = slot_claim(receiver, msg);
+	known = block_known(receiver, msg, &reply);
+	if (!known)
+		slot = slot_claim(receiver, msg);
 	m0_mutex_unlock(&port->tpo_lock);
+	if (reply.cm_type != COPY_BLOCK)
+		copy_reply(port, receiver->cr_from, &reply);
 	if (slot != NULL) {
 		slot->rcv_nb.nb_desc = desc;
 		rc = m0_net_buffer_add(&slot->rcv_nb, &port->tpo_node.tn_tm);
@@ -91,24 +157,46 @@ static void block_offered(struct copy_receiver  *receiver,
 	if (rc == 0)
 		return;
 	m0_net_desc_free(&desc);
-	if (rc != -EPERM) /* -EPERM: the machine is being stopped. */
+	if (!known && rc != -EPERM) /* -EPERM: the machine is being stopped. */
 		tool_port_fail_lock(port, rc,
 				    "receiver: the block at byte "
 				    "%" PRIu64 " is refused: %s",
 				    msg->cm_offset, tool_errtext(rc));
 }
 
+/* The first one counts; others want to know what came of it. */
 static void end_told(struct copy_receiver *receiver, const struct copy_msg *msg)
 {
 	struct tool_port *port = &receiver->cr_port;
+	struct copy_msg   reply;
+	bool              again;
 
 	m0_mutex_lock(&port->tpo_lock);
-	receiver->cr_end = *msg;
-	receiver->cr_ended = true;
-	if (msg->cm_status != 0)
-		tool_port_fail(port, msg->cm_status, "the sender gave up: %s",
-			       tool_errtext(msg->cm_status));
+	again = last_again(receiver, &reply);
+	if (!receiver->cr_ended) {
+		receiver->cr_end = *msg;
+		receiver->cr_ended = true;
+		tool_port_moved(port);
+		if (msg->cm_status != 0)
+			tool_port_fail(port, msg->cm_status,
+				       "the sender gave up: %s",
+				       tool_errtext(msg->cm_status));
+	}
 	m0_cond_broadcast(&port->tpo_cond);
+	m0_mutex_unlock(&port->tpo_lock);
+	if (again)
+		copy_reply(port, receiver->cr_from, &reply);
+}
+
+static void alive_told(struct copy_receiver  *receiver,
+		       const struct copy_msg *msg)
+{
+	struct tool_port *port = &receiver->cr_port;
+
+	if (!(msg->cm_flags & COPY_FLAG_BUSY))
+		return;
+	m0_mutex_lock(&port->tpo_lock);
+	tool_port_moved(port);
 	m0_mutex_unlock(&port->tpo_lock);
 }
 
@@ -166,6 +254,7 @@ static bool receiver_msg(struct tool_port *port, struct m0_net_end_point *from,
 		bye_told(receiver);
 		break;
 	case COPY_ALIVE:
+		alive_told(receiver, msg);
 		break;
 	default:
 		tool_port_fail_lock(port, -EPROTO,
@@ -251,12 +340,8 @@ static int receive_blocks(struct copy_receiver *receiver)
 	int               rc = 0;
 
 	while (rc == 0 && (slot = slot_wait(receiver)) != NULL) {
-		struct copy_msg msg = {
-			.cm_type = COPY_BLOCK_REPLY,
-			.cm_id = slot->rcv_id,
-			.cm_offset = slot->rcv_offset,
-			.cm_length = slot->rcv_length,
-		};
+		struct copy_msg msg = block_reply(
+			slot->rcv_id, slot->rcv_offset, slot->rcv_length);
 
 		rc = block_write(receiver, slot);
 		if (rc != 0)
@@ -265,6 +350,7 @@ static int receive_blocks(struct copy_receiver *receiver)
 		m0_mutex_lock(&port->tpo_lock);
 		receiver->cr_offset += slot->rcv_length;
 		slot->rcv_state = SLOT_FREE;
+		tool_port_moved(port);
 		m0_mutex_unlock(&port->tpo_lock);
 		rc = copy_send(port, receiver->cr_from, &msg);
 	}
@@ -368,34 +454,49 @@ static int receiver_commit(struct copy_receiver *receiver)
 
 static void send_end_reply(struct copy_receiver *receiver, int status)
 {
-	struct copy_msg msg = {
-		.cm_type = COPY_END_REPLY,
-		.cm_status = status,
-		.cm_length = receiver->cr_offset,
+	struct tool_port *port = &receiver->cr_port;
+	struct copy_msg   msg = {
+		  .cm_type = COPY_END_REPLY,
+		  .cm_status = status,
+		  .cm_length = receiver->cr_offset,
 	};
 
 	if (receiver->cr_plan->cpl_verify)
 		msg.cm_flags = COPY_FLAG_VERIFIED;
 	if (status != 0) {
-		msg.cm_text = receiver->cr_port.tpo_fail.tf_text;
+		/* It is the first failure's and changes no more. */
+		msg.cm_text = port->tpo_fail.tf_text;
 		msg.cm_text_nr = (uint32_t)strnlen(msg.cm_text, COPY_TEXT_MAX);
 	}
 	memcpy(msg.cm_sum, receiver->cr_sum, HASH_BYTES);
+	m0_mutex_lock(&port->tpo_lock);
+	receiver->cr_last = msg;
+	receiver->cr_last_said = true;
+	receiver->cr_last_asked = m0_time_now();
+	m0_mutex_unlock(&port->tpo_lock);
 	if (receiver->cr_from != NULL)
-		(void)copy_send(&receiver->cr_port, receiver->cr_from, &msg);
+		(void)copy_send(port, receiver->cr_from, &msg);
 }
 
-/* A sender elsewhere is given some time to hear how it ended. */
+/*
+ * A sender elsewhere is given some time to hear how it ended, and more if it
+ * asks again.
+ */
 static void bye_wait(struct copy_receiver *receiver)
 {
 	struct tool_port *port = &receiver->cr_port;
-	m0_time_t         limit = m0_time_add(m0_time_now(), COPY_BYE_NS);
-	bool              wait = port->tpo_timeout_ns != 0;
+	m0_time_t         last = m0_time_add(m0_time_now(), port->tpo_idle_ns);
+	m0_time_t         limit;
 
 	m0_mutex_lock(&port->tpo_lock);
-	while (wait && !receiver->cr_bye && receiver->cr_from != NULL &&
-	       port->tpo_rc != -ETIMEDOUT)
-		wait = m0_cond_timedwait(&port->tpo_cond, limit);
+	while (port->tpo_timeout_ns != 0 && !receiver->cr_bye &&
+	       receiver->cr_from != NULL && port->tpo_rc != -ETIMEDOUT) {
+		limit = min64u(last, m0_time_add(receiver->cr_last_asked,
+						 COPY_BYE_NS));
+		if (m0_time_now() >= limit)
+			break;
+		(void)m0_cond_timedwait(&port->tpo_cond, limit);
+	}
 	m0_mutex_unlock(&port->tpo_lock);
 }
 
@@ -412,6 +513,33 @@ static void receiver_thread(struct tool_port *port)
 	send_end_reply(receiver, rc);
 	bye_wait(receiver);
 	tool_port_finish(port);
+}
+
+/* At work: writes, verifies, syncs, or has a block on its way. Locked. */
+static bool receiver_is_busy(const struct copy_receiver *receiver)
+{
+	uint32_t i;
+
+	if (!receiver->cr_port.tpo_waits)
+		return true;
+	for (i = 0; i < receiver->cr_slots_nr; ++i) {
+		if (receiver->cr_slots[i].rcv_state == SLOT_PULLING)
+			return true;
+	}
+	return false;
+}
+
+void copy_receiver_tick(struct copy_receiver *receiver)
+{
+	struct tool_port        *port = &receiver->cr_port;
+	struct m0_net_end_point *to;
+	bool                     busy;
+
+	m0_mutex_lock(&port->tpo_lock);
+	to = receiver->cr_from;
+	busy = receiver_is_busy(receiver);
+	m0_mutex_unlock(&port->tpo_lock);
+	copy_alive(port, to, busy);
 }
 
 static int slot_init(struct copy_receiver *receiver, struct recv_slot *slot)

@@ -13,7 +13,10 @@
  *
  * Within a process no operation has a time-out: a copy that is suspended goes
  * on later, and one that is stuck ends by a signal. Between processes each side
- * gives up when it has not heard of the other for so long (cpl_timeout_ns).
+ * gives up when it has not heard of the other for so long (cpl_timeout_ns), or
+ * the other was heard but has done nothing (tpo_idle_ns). And there messages may
+ * be lost: what the sender was not answered it says again, as copy_wire.h has
+ * it, in copy_sender_tick().
  */
 #ifndef M0_TOOLS_COPY_ROLE_H
 #define M0_TOOLS_COPY_ROLE_H
@@ -62,11 +65,15 @@ struct copy_sender {
 	struct tool_call cs_call;
 	char             cs_addr[COPY_TEXT_MAX + 1];
 	/** END was sent: the copy may be done, whatever we hear. Locked. */
-	bool              cs_ending;
+	bool cs_ending;
+	/** END of either kind, and when it was sent last; 0: not yet. Locked. */
+	struct copy_msg   cs_last;
+	m0_time_t         cs_last_at;
 	struct send_slot *cs_slots;
 	uint32_t          cs_slots_nr;
-	/** Slots in use, and bytes that the receiver has written. */
+	/** Slots in use; bytes that were offered, and that are written. */
 	uint32_t     cs_busy_nr;
+	uint64_t     cs_offered;
 	uint64_t     cs_bytes;
 	struct hash *cs_hash;
 	/** What was read. */
@@ -89,7 +96,12 @@ int copy_sender_run(struct copy_sender *sender, const char *addr);
 int copy_sender_call(struct copy_sender       *sender,
 		     const struct copy_target *target);
 /** Part of that, by the sender's thread: sets cs_to and the plan. */
-int  copy_sender_meet(struct copy_sender *sender);
+int copy_sender_meet(struct copy_sender *sender);
+/**
+ * To a receiver elsewhere says that we are there, and again what it has not
+ * answered. To be called each tool_port_alive_ns(); never waits.
+ */
+void copy_sender_tick(struct copy_sender *sender);
 void copy_sender_stop(struct copy_sender *sender);
 /** Pre: stopped. */
 void copy_sender_close(struct copy_sender *sender);
@@ -126,6 +138,10 @@ struct copy_receiver {
 	bool cr_committed;
 	/** Ends a long reading back. */
 	bool cr_cancelled;
+	/** Our last word, once it was said, and when it was asked for last. */
+	struct copy_msg cr_last;
+	bool            cr_last_said;
+	m0_time_t       cr_last_asked;
 	/** The sender has heard the end. */
 	bool               cr_bye;
 	struct copy_phases cr_phases;
@@ -138,6 +154,8 @@ int copy_receiver_open(struct copy_receiver   *receiver,
 		       const struct copy_plan *plan, struct dst_file *dst,
 		       const char *from, int done_fd);
 int copy_receiver_run(struct copy_receiver *receiver);
+/** Tells a sender elsewhere that we are there; as copy_sender_tick(). */
+void copy_receiver_tick(struct copy_receiver *receiver);
 /** Calls the copy off, unless it is past that. Any thread. */
 void copy_receiver_cancel(struct copy_receiver *receiver);
 void copy_receiver_stop(struct copy_receiver *receiver);

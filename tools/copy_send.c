@@ -13,7 +13,10 @@ struct send_slot {
 	struct copy_sender  *ss_sender;
 	/** WAIT_*; 0: free. Under the port's lock. */
 	unsigned ss_waits;
-	uint64_t ss_length;
+	/** When the block was offered last; 0: not yet. Locked. */
+	m0_time_t ss_offered;
+	uint64_t  ss_offset;
+	uint64_t  ss_length;
 };
 
 /* One of the things that the slot waited for has come. */
@@ -23,6 +26,7 @@ static void slot_step(struct send_slot *slot, unsigned wait)
 
 	if (slot->ss_waits == 0)
 		return;
+	tool_port_moved(&sender->cs_port);
 	slot->ss_waits &= ~wait;
 	if (slot->ss_waits != 0)
 		return;
@@ -39,7 +43,6 @@ static void block_read(const struct m0_net_buffer_event *ev)
 	struct tool_port *port = &slot->ss_sender->cs_port;
 	int               rc = ev->nbe_status;
 
-	m0_net_desc_free(&slot->ss_nb.nb_desc);
 	slot->ss_nb.nb_ep = NULL;
 	m0_mutex_lock(&port->tpo_lock);
 	if (rc != 0 && rc != -ECANCELED)
@@ -55,18 +58,22 @@ static const struct m0_net_buffer_callbacks block_callbacks = {
 	.nbc_cb = { [M0_NET_QT_PASSIVE_BULK_SEND] = block_read }
 };
 
+/* A reply that comes again finds its slot free, or with a later block. */
 static void block_replied(struct copy_sender    *sender,
 			  const struct copy_msg *msg)
 {
-	if (msg->cm_id >= sender->cs_slots_nr ||
-	    !(sender->cs_slots[msg->cm_id].ss_waits & WAIT_REPLY)) {
+	struct send_slot *slot = NULL;
+
+	if (msg->cm_id < sender->cs_slots_nr)
+		slot = &sender->cs_slots[msg->cm_id];
+	if (slot == NULL || msg->cm_offset >= sender->cs_offered)
 		tool_port_fail(&sender->cs_port, -EPROTO,
 			       "sender: a reply "
 			       "came for block slot %u, which waits for none",
 			       msg->cm_id);
-		return;
-	}
-	slot_step(&sender->cs_slots[msg->cm_id], WAIT_REPLY);
+	else if ((slot->ss_waits & WAIT_REPLY) &&
+		 slot->ss_offset == msg->cm_offset)
+		slot_step(slot, WAIT_REPLY);
 }
 
 /* A text of the other side, for people: nothing that moves a cursor. */
@@ -82,6 +89,9 @@ static void end_replied(struct copy_sender *sender, const struct copy_msg *msg)
 	struct tool_port *port = &sender->cs_port;
 	char              text[COPY_TEXT_MAX + 1];
 
+	if (sender->cs_ended)
+		return;
+	tool_port_moved(port);
 	text_keep(text, msg);
 	sender->cs_end = *msg;
 	sender->cs_end.cm_text = NULL;
@@ -93,8 +103,12 @@ static void end_replied(struct copy_sender *sender, const struct copy_msg *msg)
 					       : tool_errtext(msg->cm_status));
 }
 
+/* Who has an answer reads it without the lock: it stays. */
 static void open_replied(struct copy_sender *sender, const struct copy_msg *msg)
 {
+	if (sender->cs_call.tca_answered)
+		return;
+	tool_port_moved(&sender->cs_port);
 	text_keep(sender->cs_addr, msg);
 	sender->cs_open = *msg;
 	sender->cs_call.tca_status = msg->cm_status;
@@ -118,10 +132,12 @@ static void msg_dispatch(struct copy_sender *sender, const struct copy_msg *msg)
 {
 	if (msg->cm_type == COPY_BLOCK_REPLY)
 		block_replied(sender, msg);
-	else if (msg->cm_type == COPY_END_REPLY && !sender->cs_ended)
+	else if (msg->cm_type == COPY_END_REPLY)
 		end_replied(sender, msg);
 	else if (msg->cm_type == COPY_OPEN_REPLY && sender->cs_target != NULL)
 		open_replied(sender, msg);
+	else if (msg->cm_type == COPY_ALIVE && (msg->cm_flags & COPY_FLAG_BUSY))
+		tool_port_moved(&sender->cs_port);
 	else if (msg->cm_type != COPY_ALIVE)
 		tool_port_fail(&sender->cs_port, -EPROTO,
 			       "sender: a message of type %d "
@@ -222,24 +238,47 @@ static int block_fill(struct copy_sender *sender, struct send_slot *slot,
 	return rc;
 }
 
-/* Offers a block that was read to the peer. */
+static struct copy_msg block_msg(const struct send_slot *slot)
+{
+	return (struct copy_msg){
+		.cm_type = COPY_BLOCK,
+		.cm_id = (uint32_t)(slot - slot->ss_sender->cs_slots),
+		.cm_offset = slot->ss_offset,
+		.cm_length = slot->ss_length,
+		.cm_desc = slot->ss_nb.nb_desc,
+	};
+}
+
+/* The slot is taken: what is said of it from now on is about this block. */
+static void slot_take(struct send_slot *slot, uint64_t off)
+{
+	struct copy_sender *sender = slot->ss_sender;
+	struct tool_port   *port = &sender->cs_port;
+
+	m0_mutex_lock(&port->tpo_lock);
+	m0_net_desc_free(&slot->ss_nb.nb_desc);
+	slot->ss_waits = WAIT_READ | WAIT_REPLY;
+	slot->ss_offset = off;
+	slot->ss_offered = 0;
+	sender->cs_offered = off + slot->ss_length;
+	++sender->cs_busy_nr;
+	tool_port_moved(port);
+	m0_mutex_unlock(&port->tpo_lock);
+}
+
+/*
+ * Offers a block that was read to the peer. The descriptor stays until the slot
+ * is taken again: it may be offered again after it was used.
+ */
 static int block_offer(struct copy_sender *sender, struct send_slot *slot,
 		       uint64_t off)
 {
 	struct tool_port     *port = &sender->cs_port;
 	struct m0_net_buffer *nb = &slot->ss_nb;
-	struct copy_msg       msg = {
-		      .cm_type = COPY_BLOCK,
-		      .cm_id = (uint32_t)(slot - sender->cs_slots),
-		      .cm_offset = off,
-		      .cm_length = slot->ss_length,
-	};
-	int rc;
+	struct copy_msg       msg;
+	int                   rc;
 
-	m0_mutex_lock(&port->tpo_lock);
-	slot->ss_waits = WAIT_READ | WAIT_REPLY;
-	++sender->cs_busy_nr;
-	m0_mutex_unlock(&port->tpo_lock);
+	slot_take(slot, off);
 	nb->nb_length = slot->ss_length;
 	nb->nb_ep = sender->cs_to;
 	rc = m0_net_buffer_add(nb, &port->tpo_node.tn_tm);
@@ -250,7 +289,10 @@ static int block_offer(struct copy_sender *sender, struct send_slot *slot,
 				    tool_errtext(rc));
 		return rc;
 	}
-	msg.cm_desc = nb->nb_desc;
+	m0_mutex_lock(&port->tpo_lock);
+	slot->ss_offered = m0_time_now();
+	msg = block_msg(slot);
+	m0_mutex_unlock(&port->tpo_lock);
 	return copy_send(port, sender->cs_to, &msg);
 }
 
@@ -325,6 +367,9 @@ static void send_end(struct copy_sender *sender, int status)
 		status = port->tpo_rc;
 	msg.cm_status = status;
 	sender->cs_ending = status == 0;
+	sender->cs_last = msg;
+	sender->cs_last_at = m0_time_now();
+	tool_port_moved(port);
 	m0_mutex_unlock(&port->tpo_lock);
 	(void)copy_send(port, sender->cs_to, &msg);
 }
@@ -381,27 +426,106 @@ static void send_all(struct copy_sender *sender)
 		tool_port_drain(port, COPY_BYE_NS);
 }
 
+/* A time at which something was said, unanswered since: is it long ago? */
+static bool is_due(const struct copy_sender *sender, m0_time_t said,
+		   m0_time_t now)
+{
+	return said != 0 &&
+	       now >= m0_time_add(said, tool_port_alive_ns(&sender->cs_port));
+}
+
+/* Without the lock the slot may become another block's: the copy will not. */
+static void block_again(struct copy_sender *sender, struct send_slot *slot)
+{
+	struct tool_port      *port = &sender->cs_port;
+	m0_time_t              now = m0_time_now();
+	struct m0_net_buf_desc desc = { .nbd_len = 0 };
+	struct copy_msg        msg;
+	bool                   due;
+
+	m0_mutex_lock(&port->tpo_lock);
+	due = port->tpo_rc == 0 && (slot->ss_waits & WAIT_REPLY) &&
+	      is_due(sender, slot->ss_offered, now) &&
+	      m0_net_desc_copy(&slot->ss_nb.nb_desc, &desc) == 0;
+	if (due) {
+		slot->ss_offered = now;
+		msg = block_msg(slot);
+		msg.cm_desc = desc;
+	}
+	m0_mutex_unlock(&port->tpo_lock);
+	if (due)
+		copy_reply(port, sender->cs_to, &msg);
+	m0_net_desc_free(&desc);
+}
+
+static void end_again(struct copy_sender *sender)
+{
+	struct tool_port *port = &sender->cs_port;
+	m0_time_t         now = m0_time_now();
+	struct copy_msg   msg;
+	bool              due;
+
+	m0_mutex_lock(&port->tpo_lock);
+	due = !sender->cs_ended && is_due(sender, sender->cs_last_at, now);
+	if (due) {
+		sender->cs_last_at = now;
+		msg = sender->cs_last;
+	}
+	m0_mutex_unlock(&port->tpo_lock);
+	if (due)
+		copy_reply(port, sender->cs_to, &msg);
+}
+
+void copy_sender_tick(struct copy_sender *sender)
+{
+	struct tool_port        *port = &sender->cs_port;
+	struct m0_net_end_point *to;
+	uint32_t                 slots_nr;
+	uint32_t                 i;
+	bool                     busy;
+
+	m0_mutex_lock(&port->tpo_lock);
+	to = sender->cs_to;
+	slots_nr = sender->cs_slots_nr;
+	busy = !port->tpo_waits;
+	m0_mutex_unlock(&port->tpo_lock);
+	if (to == NULL || port->tpo_timeout_ns == 0)
+		return;
+	copy_alive(port, to, busy);
+	for (i = 0; i < slots_nr; ++i)
+		block_again(sender, &sender->cs_slots[i]);
+	end_again(sender);
+}
+
+static int slot_init(struct copy_sender *sender, struct send_slot *slot)
+{
+	int rc = tool_buffer_init(&slot->ss_nb,
+				  &sender->cs_port.tpo_node.tn_dom,
+				  sender->cs_plan.cpl_block);
+
+	slot->ss_nb.nb_qtype = M0_NET_QT_PASSIVE_BULK_SEND;
+	slot->ss_nb.nb_callbacks = &block_callbacks;
+	slot->ss_sender = sender;
+	return rc;
+}
+
+/* Callbacks, and main, may look for slots before they are made. */
 static int sender_slots_init(struct copy_sender *sender)
 {
-	const struct copy_plan *plan = &sender->cs_plan;
-	uint32_t                i;
-	int                     rc = 0;
+	struct tool_port *port = &sender->cs_port;
+	uint32_t          max = sender->cs_plan.cpl_inflight;
+	uint32_t          nr;
+	int               rc = 0;
 
 	sender->cs_hash = hash_alloc();
-	M0_ALLOC_ARR(sender->cs_slots, plan->cpl_inflight);
+	M0_ALLOC_ARR(sender->cs_slots, max);
 	if (sender->cs_hash == NULL || sender->cs_slots == NULL)
 		return -ENOMEM;
-	sender->cs_slots_nr = plan->cpl_inflight;
-	for (i = 0; i < plan->cpl_inflight && rc == 0; ++i) {
-		struct send_slot *slot = &sender->cs_slots[i];
-
-		rc = tool_buffer_init(&slot->ss_nb,
-				      &sender->cs_port.tpo_node.tn_dom,
-				      plan->cpl_block);
-		slot->ss_nb.nb_qtype = M0_NET_QT_PASSIVE_BULK_SEND;
-		slot->ss_nb.nb_callbacks = &block_callbacks;
-		slot->ss_sender = sender;
-	}
+	for (nr = 0; nr < max && rc == 0; nr += rc == 0)
+		rc = slot_init(sender, &sender->cs_slots[nr]);
+	m0_mutex_lock(&port->tpo_lock);
+	sender->cs_slots_nr = nr;
+	m0_mutex_unlock(&port->tpo_lock);
 	return rc;
 }
 

@@ -63,13 +63,20 @@ static bool tail_is_sane(const struct copy_msg *msg)
 	       msg->cm_text_nr <= COPY_TEXT_MAX;
 }
 
+static bool flags_are_sane(const struct copy_msg *msg)
+{
+	uint32_t known = msg->cm_type == COPY_ALIVE ? COPY_FLAG_BUSY
+						    : COPY_FLAG_VERIFIED;
+
+	return (msg->cm_flags & ~known) == 0;
+}
+
 /* What the fields may be, by type. */
 static bool msg_is_sane(const struct copy_msg *msg)
 {
 	return msg->cm_type >= COPY_BLOCK && msg->cm_type <= COPY_BYE &&
 	       msg->cm_status <= 0 && msg->cm_status >= STATUS_MIN &&
-	       msg->cm_mode <= MODE_MAX &&
-	       msg->cm_flags <= COPY_FLAG_VERIFIED &&
+	       msg->cm_mode <= MODE_MAX && flags_are_sane(msg) &&
 	       msg->cm_offset <= INT64_MAX &&
 	       msg->cm_length <= INT64_MAX - msg->cm_offset &&
 	       ergo(msg->cm_type == COPY_BLOCK, msg->cm_length > 0) &&

@@ -16,15 +16,21 @@
  * OPEN goes to the address that the receiver is known by, everything after
  * OPEN_REPLY to the one in it; two machines of one process need neither. All
  * messages of a copy have the number that OPEN chose at random. ALIVE, from
- * either side at any time, says nothing but that. OPEN may come again: the
- * answer is the same.
+ * either side at any time, says nothing but that, and by a flag that its side
+ * is at work on the file and not waiting for the other.
+ *
+ * A message may be lost. OPEN, BLOCK and END come again until they are answered,
+ * and are known as what came before: the answer is the same, and is given again
+ * if it was given; a block is pulled and written once. After an END_REPLY BLOCK
+ * has that for an answer, too. Answers that come again mean nothing. The loss of
+ * BYE costs the receiver a second.
  *
  * END with a status other than 0 calls the copy off: nothing is written at the
  * destination. So does the receiver by an END_REPLY that was not asked for.
  *
  * Form, little-endian:
  *	 0  4  "CBCP"           40 16  checksum, xxh3-128, canonical
- *	 4  1  version, 2       56  4  length of what follows the head
+ *	 4  1  version, 3       56  4  length of what follows the head
  *	 5  1  type             60  4  reserved, 0
  *	 6  2  reserved, 0      64  8  number of the copy
  *	 8  4  id               72  4  bytes of a block
@@ -56,7 +62,7 @@ enum copy_msg_type {
 };
 
 enum {
-	COPY_VERSION = 2,
+	COPY_VERSION = 3,
 	COPY_MSG_HEAD_BYTES = 80,
 	/** What all versions have in common. */
 	COPY_MSG_VERSION_BYTES = 6,
@@ -64,7 +70,9 @@ enum {
 	COPY_TEXT_MAX = 1200,
 	COPY_INFLIGHT_MAX = 256,
 	/** END_REPLY: the destination was read back and gave cm_sum. */
-	COPY_FLAG_VERIFIED = 1
+	COPY_FLAG_VERIFIED = 1,
+	/** ALIVE: at work on the file. */
+	COPY_FLAG_BUSY = 2
 };
 
 struct copy_msg {

@@ -90,11 +90,17 @@ static void port_stray(struct tool_port *port, m0_bcount_t nr)
 	m0_mutex_unlock(&port->tpo_lock);
 }
 
-static void port_heard(struct tool_port *port)
+void tool_port_heard(struct tool_port *port)
 {
 	m0_mutex_lock(&port->tpo_lock);
 	port->tpo_heard = m0_time_now();
 	m0_mutex_unlock(&port->tpo_lock);
+}
+
+void tool_port_moved(struct tool_port *port)
+{
+	M0_PRE(m0_mutex_is_locked(&port->tpo_lock));
+	port->tpo_moved = m0_time_now();
 }
 
 static void port_received(const struct m0_net_buffer_event *ev)
@@ -109,7 +115,7 @@ static void port_received(const struct m0_net_buffer_event *ev)
 	if (rc == -ECANCELED)
 		return;
 	if (rc == 0 && port->tpo_take(port, ev->nbe_ep, bytes, ev->nbe_length))
-		port_heard(port);
+		tool_port_heard(port);
 	else
 		port_stray(port, ev->nbe_length);
 }
@@ -210,6 +216,7 @@ int tool_port_open(struct tool_port *port, const char *name,
 	M0_PRE(port->tpo_msg_bytes <= TOOL_PORT_MSG_MAX);
 	port->tpo_done_fd = done_fd;
 	port->tpo_heard = m0_time_now();
+	port->tpo_moved = port->tpo_heard;
 	m0_mutex_init(&port->tpo_lock);
 	m0_cond_init(&port->tpo_cond, &port->tpo_lock);
 	rc = tool_node_init(&port->tpo_node, name, xprt);
@@ -391,18 +398,38 @@ void tool_port_drain(struct tool_port *port, m0_time_t ns)
 	m0_mutex_unlock(&port->tpo_lock);
 }
 
+static m0_time_t heard_limit(const struct tool_port *port)
+{
+	return m0_time_add(port->tpo_heard, port->tpo_timeout_ns);
+}
+
+static m0_time_t moved_limit(const struct tool_port *port)
+{
+	return port->tpo_idle_ns == 0
+		       ? M0_TIME_NEVER
+		       : m0_time_add(port->tpo_moved, port->tpo_idle_ns);
+}
+
 void tool_port_wait(struct tool_port *port)
 {
-	m0_time_t limit = m0_time_add(port->tpo_heard, port->tpo_timeout_ns);
+	m0_time_t now;
 
 	if (port->tpo_timeout_ns == 0) {
 		m0_cond_wait(&port->tpo_cond);
 		return;
 	}
-	(void)m0_cond_timedwait(&port->tpo_cond, limit);
-	limit = m0_time_add(port->tpo_heard, port->tpo_timeout_ns);
-	if (m0_time_now() >= limit)
+	port->tpo_waits = true;
+	(void)m0_cond_timedwait(&port->tpo_cond,
+				min64u(heard_limit(port), moved_limit(port)));
+	port->tpo_waits = false;
+	now = m0_time_now();
+	if (now >= heard_limit(port))
 		tool_port_fail(port, -ETIMEDOUT,
 			       "nothing was heard of the other side for %g s",
 			       (double)port->tpo_timeout_ns / 1e9);
+	else if (now >= moved_limit(port))
+		tool_port_fail(port, -ETIME,
+			       "the other side is there, but has done nothing "
+			       "for %g s",
+			       (double)port->tpo_idle_ns / 1e9);
 }

@@ -58,6 +58,14 @@ struct tool_port {
 	m0_time_t tpo_timeout_ns;
 	m0_time_t tpo_heard;
 	m0_time_t tpo_told_alive;
+	/**
+	 * A peer that is heard may yet do nothing of what it is waited for: how
+	 * long it may, ns, and when it last did something. 0: for ever. Locked.
+	 */
+	m0_time_t tpo_idle_ns;
+	m0_time_t tpo_moved;
+	/** The role's thread waits for the peer, and does nothing else. Locked. */
+	bool tpo_waits;
 	/** Address of a peer in another process; NULL: it is in this one. */
 	const char *tpo_to;
 	/** Failing to send is no failure of the port. */
@@ -108,15 +116,20 @@ void tool_port_reply(struct tool_port *port, struct m0_net_end_point *to,
  * lock; one thread.
  */
 bool tool_port_alive_due(struct tool_port *port);
-/** A number for a new conversation, not 0. @return 0, or -errno. */
-int tool_conv_make(uint64_t *ret);
 /** How often that is to be called, ns. */
 m0_time_t tool_port_alive_ns(const struct tool_port *port);
+/** The peer was heard, be it elsewhere than at this port. Without the lock. */
+void tool_port_heard(struct tool_port *port);
+/** The peer did something, or the role's thread itself. With the lock. */
+void tool_port_moved(struct tool_port *port);
+/** A number for a new conversation, not 0. @return 0, or -errno. */
+int tool_conv_make(uint64_t *ret);
 /** Waits until all messages have left, or `ns` are over. */
 void tool_port_drain(struct tool_port *port, m0_time_t ns);
 /**
  * Waits for the condition. If the peer has been silent for too long the port
- * fails with -ETIMEDOUT. With the lock.
+ * fails with -ETIMEDOUT; if it was heard, but did nothing, with -ETIME. With
+ * the lock.
  */
 void tool_port_wait(struct tool_port *port);
 

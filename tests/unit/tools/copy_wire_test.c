@@ -53,7 +53,7 @@ static void message_form_is_little_endian(void **state)
 
 	(void)state;
 	assert_true(copy_msg_encode(&msg, bytes, sizeof bytes) > 0);
-	assert_memory_equal(bytes, "CBCP\2\1\0\0\4\3\2\1", 12);
+	assert_memory_equal(bytes, "CBCP\3\1\0\0\4\3\2\1", 12);
 	assert_int_equal(bytes[24], 0x88);
 	assert_int_equal(bytes[31], 0x11);
 }
@@ -97,8 +97,8 @@ static void message_damaged_is_refused(void **state)
 {
 	static const struct damage damages[] = {
 		{ 0, 'X', -EBADMSG },
-		{ 4, 1, -EPROTONOSUPPORT }, /* version */
-		{ 4, 3, -EPROTONOSUPPORT },
+		{ 4, 2, -EPROTONOSUPPORT }, /* version */
+		{ 4, 4, -EPROTONOSUPPORT },
 		{ 5, 0, -EBADMSG }, /* type */
 		{ 5, COPY_BYE + 1, -EBADMSG },
 		{ 5, COPY_OPEN, -EBADMSG },  /* OPEN has a block */
@@ -166,6 +166,25 @@ static void message_with_text_decodes_equal(void **state)
 	assert_int_equal(copy_msg_decode(&got, bytes, (size_t)nr), -EBADMSG);
 }
 
+/* Only ALIVE tells that its side is at work; that is all that it tells. */
+static void message_alive_has_one_flag(void **state)
+{
+	struct copy_msg msg = { .cm_type = COPY_ALIVE,
+				.cm_flags = COPY_FLAG_BUSY };
+	struct copy_msg got;
+	uint8_t         bytes[128];
+	int             nr = copy_msg_encode(&msg, bytes, sizeof bytes);
+
+	(void)state;
+	assert_int_equal(copy_msg_decode(&got, bytes, (size_t)nr), 0);
+	assert_int_equal(got.cm_flags, COPY_FLAG_BUSY);
+	bytes[20] = COPY_FLAG_VERIFIED;
+	assert_int_equal(copy_msg_decode(&got, bytes, (size_t)nr), -EBADMSG);
+	bytes[20] = COPY_FLAG_BUSY;
+	bytes[5] = COPY_BYE;
+	assert_int_equal(copy_msg_decode(&got, bytes, (size_t)nr), -EBADMSG);
+}
+
 /* Of another version only that is told which it is, and what was asked. */
 static void message_of_another_version_is_told(void **state)
 {
@@ -216,6 +235,7 @@ int main(void)
 		cmocka_unit_test(message_of_another_length_is_refused),
 		cmocka_unit_test(message_damaged_is_refused),
 		cmocka_unit_test(message_with_text_decodes_equal),
+		cmocka_unit_test(message_alive_has_one_flag),
 		cmocka_unit_test(message_of_another_version_is_told),
 		cmocka_unit_test(message_of_random_bytes_is_in_bounds),
 	};

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Both roles of `colibri copy` as if in two processes, with messages that are
+ * lost or come twice on their way.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "../../../tools/copy_role.h"
+
+enum {
+	BLOCK = 4096,
+	BLOCKS_NR = 11,
+	SIZE = (BLOCKS_NR - 1) * BLOCK + 17,
+	INFLIGHT = 4,
+	TYPES_NR = COPY_BYE + 1,
+	ALL = 1 << 30,
+	TICK_MSEC = 20,
+	CONV = 7
+};
+
+/** Long, so that a busy machine is not taken for a silent peer. */
+#define TIMEOUT_NS (8 * M0_TIME_ONE_SECOND)
+/** How long anything may take. */
+#define PATIENCE_NS (60 * M0_TIME_ONE_SECOND)
+
+/* What happens to messages, when they are taken. */
+struct trouble {
+	/* By type, the first so many are lost; of the others, so many of 100. */
+	unsigned tr_lose[TYPES_NR];
+	unsigned tr_percent;
+	/* They come twice; and with each comes the first block again. */
+	bool     tr_twice;
+	bool     tr_replay;
+	uint64_t tr_seed;
+};
+
+/* A source, a sender, a door that leads to a receiver, a destination. */
+struct world {
+	char                 w_dir[32];
+	char                 w_src_path[64];
+	char                 w_dst_path[64];
+	uint8_t              w_content[SIZE];
+	struct src_file      w_src;
+	struct dst_file      w_dst;
+	struct copy_plan     w_plan;
+	struct copy_target   w_target;
+	struct copy_sender   w_sender;
+	struct copy_receiver w_receiver;
+	struct tool_port     w_door;
+	/* Where the door leads to, and what else came to it. Its lock's. */
+	const char              *w_leads;
+	unsigned                 w_nr[TYPES_NR];
+	unsigned                 w_busy_nr;
+	struct m0_net_end_point *w_from;
+	int                      w_done_fd;
+	struct m0_mutex          w_lock;
+	struct trouble           w_trouble;
+	uint8_t                  w_first[TOOL_PORT_MSG_MAX];
+	size_t                   w_first_nr;
+};
+
+typedef bool (*take_f)(struct tool_port *, struct m0_net_end_point *, void *,
+		       size_t);
+
+static struct world w;
+static take_f       sender_take;
+static take_f       receiver_take;
+
+/* ---------------------------------------------------------- on the way -- */
+
+static bool is_lost(const uint8_t *bytes)
+{
+	struct trouble *trouble = &w.w_trouble;
+	bool            lost;
+
+	m0_mutex_lock(&w.w_lock);
+	lost = trouble->tr_lose[bytes[5]] > 0;
+	if (lost)
+		--trouble->tr_lose[bytes[5]];
+	else
+		lost = m0_rnd(100, &trouble->tr_seed) < trouble->tr_percent;
+	m0_mutex_unlock(&w.w_lock);
+	return lost;
+}
+
+/* Keeps it, if this is it. @return  its length; 0: there was none yet. */
+static size_t first_block(uint8_t ret[TOOL_PORT_MSG_MAX], const uint8_t *bytes,
+			  size_t nr)
+{
+	size_t first_nr;
+
+	m0_mutex_lock(&w.w_lock);
+	if (w.w_first_nr == 0 && bytes[5] == COPY_BLOCK) {
+		memcpy(w.w_first, bytes, nr);
+		w.w_first_nr = nr;
+	}
+	first_nr = w.w_first_nr;
+	memcpy(ret, w.w_first, first_nr);
+	m0_mutex_unlock(&w.w_lock);
+	return first_nr;
+}
+
+static bool take(take_f real, struct tool_port *port,
+		 struct m0_net_end_point *from, void *bytes, size_t nr)
+{
+	uint8_t again[TOOL_PORT_MSG_MAX];
+	size_t  first_nr;
+
+	if (is_lost(bytes))
+		return false;
+	if (w.w_trouble.tr_twice) {
+		memcpy(again, bytes, nr);
+		(void)real(port, from, again, nr);
+	}
+	first_nr = first_block(again, bytes, nr);
+	if (w.w_trouble.tr_replay && first_nr > 0 &&
+	    port == &w.w_receiver.cr_port)
+		(void)real(port, from, again, first_nr);
+	return real(port, from, bytes, nr);
+}
+
+static bool to_sender(struct tool_port *port, struct m0_net_end_point *from,
+		      void *bytes, size_t nr)
+{
+	return take(sender_take, port, from, bytes, nr);
+}
+
+static bool to_receiver(struct tool_port *port, struct m0_net_end_point *from,
+			void *bytes, size_t nr)
+{
+	return take(receiver_take, port, from, bytes, nr);
+}
+
+/* Lets everybody in, and notes what else is said to it. */
+static bool to_door(struct tool_port *port, struct m0_net_end_point *from,
+		    void *bytes, size_t nr)
+{
+	struct copy_msg msg;
+	struct copy_msg reply = {
+		.cm_type = COPY_OPEN_REPLY,
+		.cm_block = BLOCK,
+		.cm_inflight = INFLIGHT,
+		.cm_text = w.w_leads,
+		.cm_text_nr = (uint32_t)strlen(w.w_leads),
+	};
+
+	if (is_lost(bytes) || copy_msg_decode(&msg, bytes, nr) != 0)
+		return false;
+	if (msg.cm_type == COPY_OPEN)
+		copy_reply(port, from, &reply);
+	m0_mutex_lock(&port->tpo_lock);
+	++w.w_nr[msg.cm_type];
+	w.w_busy_nr += msg.cm_type == COPY_ALIVE && msg.cm_flags != 0;
+	if (w.w_from == NULL) {
+		(void)m0_net_end_point_get(from);
+		w.w_from = from;
+	}
+	m0_cond_broadcast(&port->tpo_cond);
+	m0_mutex_unlock(&port->tpo_lock);
+	return true;
+}
+
+/* ---------------------------------------------------------- the world -- */
+
+static void files_make(void)
+{
+	struct tool_fail fail = { .tf_exit = TOOL_OK };
+	uint64_t         seed = 1;
+	size_t           i;
+	int              fd;
+
+	strcpy(w.w_dir, "/tmp/colibri-unit-XXXXXX");
+	assert_non_null(mkdtemp(w.w_dir));
+	sprintf(w.w_src_path, "%s/src", w.w_dir);
+	sprintf(w.w_dst_path, "%s/dst", w.w_dir);
+	for (i = 0; i < SIZE; ++i)
+		w.w_content[i] = (uint8_t)m0_rnd64(&seed);
+	fd = open(w.w_src_path, O_WRONLY | O_CREAT, 0644);
+	assert_int_equal(write(fd, w.w_content, SIZE), SIZE);
+	close(fd);
+	assert_int_equal(src_file_open(&w.w_src, w.w_src_path, &fail), 0);
+	assert_int_equal(dst_file_open(&w.w_dst, w.w_dst_path, &w.w_src, &fail),
+			 0);
+}
+
+static void ports_make(void)
+{
+	struct copy_plan *plan = &w.w_plan;
+	struct tool_port *door = &w.w_door;
+	struct tool_fail  fail = { .tf_exit = TOOL_OK };
+
+	plan->cpl_xprt = tool_xprt_find("mem", &fail);
+	plan->cpl_block = BLOCK;
+	plan->cpl_inflight = INFLIGHT;
+	plan->cpl_verify = true;
+	plan->cpl_size = SIZE;
+	plan->cpl_conv = CONV;
+	plan->cpl_timeout_ns = TIMEOUT_NS;
+	door->tpo_take = to_door;
+	door->tpo_conv = CONV;
+	door->tpo_timeout_ns = TIMEOUT_NS;
+	door->tpo_is_door = true;
+	assert_int_equal(copy_open(door, "door", plan->cpl_xprt, NULL, 64, -1),
+			 0);
+	assert_int_equal(copy_receiver_open(&w.w_receiver, plan, &w.w_dst, NULL,
+					    w.w_done_fd),
+			 0);
+	assert_int_equal(
+		copy_sender_open(&w.w_sender, plan, &w.w_src, w.w_done_fd), 0);
+	strcpy(w.w_target.cta_addr, tool_node_addr(&door->tpo_node));
+	w.w_target.cta_base = "src";
+	w.w_leads = tool_node_addr(&w.w_receiver.cr_port.tpo_node);
+	/* Nobody knows of them yet. */
+	sender_take = w.w_sender.cs_port.tpo_take;
+	receiver_take = w.w_receiver.cr_port.tpo_take;
+	w.w_sender.cs_port.tpo_take = to_sender;
+	w.w_receiver.cr_port.tpo_take = to_receiver;
+}
+
+static void world_make(const struct trouble *trouble)
+{
+	M0_SET0(&w);
+	w.w_trouble = *trouble;
+	m0_mutex_init(&w.w_lock);
+	w.w_done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	assert_true(w.w_done_fd >= 0);
+	files_make();
+	ports_make();
+}
+
+static void world_end(void)
+{
+	copy_sender_stop(&w.w_sender);
+	copy_receiver_stop(&w.w_receiver);
+	tool_port_stop(&w.w_door);
+	if (w.w_from != NULL)
+		(void)m0_net_end_point_put(w.w_from);
+	copy_sender_close(&w.w_sender);
+	copy_receiver_close(&w.w_receiver);
+	tool_port_close(&w.w_door);
+	dst_file_close(&w.w_dst);
+	src_file_close(&w.w_src);
+	m0_mutex_fini(&w.w_lock);
+	close(w.w_done_fd);
+	(void)unlink(w.w_src_path);
+	(void)unlink(w.w_dst_path);
+	/* Fails if something else was left. */
+	assert_int_equal(rmdir(w.w_dir), 0);
+}
+
+static bool is_done(struct tool_port *port)
+{
+	bool done;
+
+	m0_mutex_lock(&port->tpo_lock);
+	done = port->tpo_done;
+	m0_mutex_unlock(&port->tpo_lock);
+	return done;
+}
+
+/* What main does. */
+static void tick(void)
+{
+	struct pollfd fd = { .fd = w.w_done_fd, .events = POLLIN };
+	eventfd_t     value;
+
+	if (poll(&fd, 1, TICK_MSEC) > 0)
+		(void)eventfd_read(w.w_done_fd, &value);
+	copy_sender_tick(&w.w_sender);
+	copy_receiver_tick(&w.w_receiver);
+}
+
+/* Tells the sender that the door is there. */
+static void door_tick(bool busy)
+{
+	struct m0_net_end_point *to;
+
+	m0_mutex_lock(&w.w_door.tpo_lock);
+	to = w.w_from;
+	m0_mutex_unlock(&w.w_door.tpo_lock);
+	if (to != NULL)
+		copy_alive(&w.w_door, to, busy);
+}
+
+/* How many came to the door; ALIVE: only busy ones, or only others. */
+static unsigned came(enum copy_msg_type type, bool busy)
+{
+	unsigned nr;
+
+	m0_mutex_lock(&w.w_door.tpo_lock);
+	nr = busy ? w.w_busy_nr : w.w_nr[type];
+	if (!busy && type == COPY_ALIVE)
+		nr -= w.w_busy_nr;
+	m0_mutex_unlock(&w.w_door.tpo_lock);
+	return nr;
+}
+
+static void copy_move(void)
+{
+	m0_time_t limit = m0_time_now() + PATIENCE_NS;
+
+	assert_int_equal(copy_receiver_run(&w.w_receiver), 0);
+	assert_int_equal(copy_sender_call(&w.w_sender, &w.w_target), 0);
+	while (!is_done(&w.w_sender.cs_port) ||
+	       !is_done(&w.w_receiver.cr_port)) {
+		assert_true(m0_time_now() < limit);
+		tick();
+	}
+}
+
+/* Each block was pulled once, and the new file is the old one. */
+static void copy_check(void)
+{
+	uint8_t              got[SIZE + 1];
+	struct m0_net_qstats stats;
+	struct tool_port    *port = &w.w_receiver.cr_port;
+	int                  fd = open(w.w_dst_path, O_RDONLY);
+
+	assert_string_equal(w.w_sender.cs_port.tpo_fail.tf_text, "");
+	assert_string_equal(port->tpo_fail.tf_text, "");
+	assert_true(w.w_sender.cs_committed);
+	assert_true(w.w_receiver.cr_committed);
+	assert_int_equal(w.w_sender.cs_bytes, SIZE);
+	assert_int_equal(w.w_receiver.cr_offset, SIZE);
+	assert_int_equal(m0_net_tm_stats_get(&port->tpo_node.tn_tm,
+					     M0_NET_QT_ACTIVE_BULK_RECV, &stats,
+					     false),
+			 0);
+	assert_int_equal(stats.nqs_num_adds, BLOCKS_NR);
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, got, sizeof got), SIZE);
+	assert_memory_equal(got, w.w_content, SIZE);
+	close(fd);
+}
+
+static void trouble_is_survived(const struct trouble *trouble)
+{
+	world_make(trouble);
+	copy_move();
+	copy_check();
+	world_end();
+}
+
+/* ---------------------------------------------------------- the cases -- */
+
+/* The first messages of a type are lost: they are said again. */
+static void message_lost_is_said_again(void **state)
+{
+	int type;
+
+	(void)state;
+	for (type = COPY_BLOCK; type < TYPES_NR; ++type) {
+		struct trouble trouble = { .tr_seed = 1 };
+
+		trouble.tr_lose[type] = 2;
+		trouble_is_survived(&trouble);
+	}
+}
+
+/* The first window of blocks, or of replies, is lost as a whole. */
+static void window_lost_is_offered_again(void **state)
+{
+	struct trouble blocks = { .tr_lose = { [COPY_BLOCK] = INFLIGHT } };
+	struct trouble replies = { .tr_lose = {
+					   [COPY_BLOCK_REPLY] = INFLIGHT } };
+
+	(void)state;
+	trouble_is_survived(&blocks);
+	trouble_is_survived(&replies);
+}
+
+/* One message of six is lost, whichever it is. */
+static void messages_lost_at_random_are_said_again(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 2; ++seed) {
+		struct trouble trouble = { .tr_percent = 16, .tr_seed = seed };
+
+		trouble_is_survived(&trouble);
+	}
+}
+
+/* What comes twice, or long after it was answered, is done once. */
+static void message_that_comes_again_is_known(void **state)
+{
+	struct trouble twice = { .tr_twice = true };
+	struct trouble replay = { .tr_twice = true, .tr_replay = true };
+
+	(void)state;
+	trouble_is_survived(&twice);
+	trouble_is_survived(&replay);
+}
+
+static bool receiver_has_heard(void)
+{
+	struct tool_port *port = &w.w_receiver.cr_port;
+	bool              heard;
+
+	m0_mutex_lock(&port->tpo_lock);
+	heard = w.w_receiver.cr_from != NULL;
+	m0_mutex_unlock(&port->tpo_lock);
+	return heard;
+}
+
+/* A receiver that fails says why until it is heard. */
+static void failure_lost_is_said_again(void **state)
+{
+	struct trouble trouble = { .tr_lose = { [COPY_END_REPLY] = 2 } };
+
+	(void)state;
+	world_make(&trouble);
+	copy_receiver_cancel(&w.w_receiver);
+	/* It has no peer to tell of it until it hears one. */
+	assert_int_equal(copy_sender_call(&w.w_sender, &w.w_target), 0);
+	while (!receiver_has_heard())
+		tick();
+	assert_int_equal(copy_receiver_run(&w.w_receiver), 0);
+	while (!is_done(&w.w_sender.cs_port))
+		tick();
+	assert_string_equal(w.w_sender.cs_port.tpo_fail.tf_text,
+			    "the receiver gave up: called off");
+	world_end();
+}
+
+/* Both sides are heard of, and nothing else comes through: that has an end. */
+static void peer_that_does_nothing_is_given_up(void **state)
+{
+	struct trouble trouble = { .tr_lose = { [COPY_BLOCK] = ALL } };
+
+	(void)state;
+	world_make(&trouble);
+	assert_int_equal(w.w_sender.cs_port.tpo_idle_ns, COPY_IDLE_NS);
+	assert_int_equal(w.w_receiver.cr_port.tpo_idle_ns, COPY_IDLE_NS);
+	w.w_sender.cs_port.tpo_idle_ns = M0_TIME_ONE_SECOND;
+	w.w_receiver.cr_port.tpo_idle_ns = M0_TIME_ONE_SECOND;
+	copy_move();
+	assert_int_equal(w.w_sender.cs_port.tpo_rc, -ETIME);
+	assert_int_equal(w.w_receiver.cr_port.tpo_rc, -ETIME);
+	assert_non_null(strstr(w.w_sender.cs_port.tpo_fail.tf_text,
+			       "has done nothing for 1 s"));
+	assert_int_equal(access(w.w_dst_path, F_OK), -1);
+	world_end();
+}
+
+/* One that says that it is at work is waited for as long as it says so. */
+static void peer_at_work_is_not_given_up(void **state)
+{
+	struct trouble    trouble = { .tr_seed = 1 };
+	struct tool_port *port = &w.w_sender.cs_port;
+	m0_time_t         start;
+
+	(void)state;
+	world_make(&trouble);
+	port->tpo_idle_ns = M0_TIME_ONE_SECOND;
+	/* The receiver is the door itself, which only ever answers OPEN. */
+	w.w_leads = w.w_target.cta_addr;
+	assert_int_equal(copy_sender_call(&w.w_sender, &w.w_target), 0);
+	start = m0_time_now();
+	while (m0_time_now() < start + 2 * M0_TIME_ONE_SECOND) {
+		tick();
+		door_tick(true);
+		assert_int_equal(tool_port_rc(port), 0);
+	}
+	/* Each block was offered again and again meanwhile. */
+	assert_true(came(COPY_BLOCK, false) > 2 * INFLIGHT);
+	assert_int_equal(came(COPY_ALIVE, true), 0);
+	while (!is_done(port)) {
+		tick();
+		door_tick(false);
+	}
+	assert_int_equal(port->tpo_rc, -ETIME);
+	world_end();
+}
+
+/* A role tells whether it works on the file or waits. */
+static void role_tells_whether_it_is_at_work(void **state)
+{
+	struct trouble           trouble = { .tr_seed = 1 };
+	struct copy_msg          hello = { .cm_type = COPY_ALIVE };
+	struct tool_port        *door = &w.w_door;
+	struct m0_net_end_point *to;
+
+	(void)state;
+	world_make(&trouble);
+	assert_int_equal(m0_net_end_point_create(&to, &door->tpo_node.tn_tm,
+						 w.w_leads),
+			 0);
+	assert_int_equal(copy_send(door, to, &hello), 0);
+	/* As long as its thread does anything but wait, the receiver is busy. */
+	while (came(COPY_ALIVE, true) == 0)
+		tick();
+	assert_int_equal(came(COPY_ALIVE, false), 0);
+	assert_int_equal(copy_receiver_run(&w.w_receiver), 0);
+	while (came(COPY_ALIVE, false) == 0)
+		tick();
+	copy_receiver_cancel(&w.w_receiver);
+	(void)m0_net_end_point_put(to);
+	world_end();
+}
+
+static int library_init(void **state)
+{
+	(void)state;
+	return m0_net_init();
+}
+
+static int library_fini(void **state)
+{
+	(void)state;
+	(void)m0_net_fini();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(message_lost_is_said_again),
+		cmocka_unit_test(window_lost_is_offered_again),
+		cmocka_unit_test(messages_lost_at_random_are_said_again),
+		cmocka_unit_test(message_that_comes_again_is_known),
+		cmocka_unit_test(failure_lost_is_said_again),
+		cmocka_unit_test(peer_that_does_nothing_is_given_up),
+		cmocka_unit_test(peer_at_work_is_not_given_up),
+		cmocka_unit_test(role_tells_whether_it_is_at_work),
+	};
+
+	return cmocka_run_group_tests(tests, library_init, library_fini);
+}
