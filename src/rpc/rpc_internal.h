@@ -189,6 +189,7 @@ struct m0_rpc__machine {
 	struct m0_timerq      rml_stream_timers;
 	struct m0_timerq      rml_client_timers;
 	struct m0_timerq      rml_pauses;
+	struct m0_timerq      rml_refused;
 	struct m0_rpc_frm_set rml_frms;
 	/** Items that have ended, by ril_link: to be told. */
 	struct m0_list rml_ended;
@@ -621,12 +622,18 @@ struct m0_rpc__packet {
 	/** Written into rpk_memory; of it, before the piece that is open. */
 	size_t rpk_used;
 	size_t rpk_cut;
-	bool   rpk_queued;
+	/** It was refused, and leaves again; after how long. In rml_refused. */
+	struct m0_timer rpk_timer;
+	m0_time_t       rpk_wait_ns;
 };
 
 extern const struct m0_rpc_frm_ops m0_rpc__frm_ops;
 /** Gives up what is on its way there. */
 void m0_rpc__packets_cancel(struct m0_rpc__target *target);
+/** Packets that were refused leave again. */
+void m0_rpc__packets_run(struct m0_rpc__machine *m);
+/** And do not any more: the machine stops. */
+void m0_rpc__packets_stop(struct m0_rpc__machine *m);
 void m0_rpc__packets_fini(struct m0_rpc__machine *m);
 /** Sends "I do not speak your version". */
 void m0_rpc__refusal_send(struct m0_rpc__machine  *m,

@@ -6,6 +6,11 @@
  */
 #include "rpc/rpc_internal.h"
 
+/* First and last wait of a packet that was refused, and one that is to end. */
+#define REFUSED_MIN_NS M0_TIME_ONE_MSEC
+#define REFUSED_MAX_NS (32 * M0_TIME_ONE_MSEC)
+#define REFUSED_ENDS   M0_TIME_NEVER
+
 /* ------------------------------------------------------------- buffers -- */
 
 static void packet_free(struct m0_rpc__packet *p)
@@ -15,6 +20,7 @@ static void packet_free(struct m0_rpc__packet *p)
 		(void)m0_net_buffer_deregister(&p->rpk_nb,
 					       p->rpk_machine->rml_dom);
 	}
+	m0_timer_fini(&p->rpk_timer);
 	m0_free_aligned(p->rpk_memory, p->rpk_machine->rml_msg_size, 12);
 	m0_free(p->rpk_base);
 	m0_free(p->rpk_count);
@@ -43,6 +49,7 @@ static struct m0_rpc__packet *packet_new(struct m0_rpc__machine *m)
 	M0_ALLOC_ARR(p->rpk_seg, m->rml_segs_max);
 	m0_list_init(&p->rpk_frm.fpk_items);
 	m0_list_link_init(&p->rpk_link);
+	m0_timer_init(&p->rpk_timer);
 	if (p->rpk_memory != NULL && p->rpk_base != NULL &&
 	    p->rpk_count != NULL && p->rpk_seg != NULL) {
 		p->rpk_base[0] = p->rpk_memory;
@@ -82,6 +89,7 @@ static struct m0_rpc__packet *packet_get(struct m0_rpc__machine *m)
 	p->rpk_used = M0_RPC_WIRE_PACKET_BYTES;
 	p->rpk_cut = 0;
 	p->rpk_target = NULL;
+	p->rpk_wait_ns = REFUSED_MIN_NS;
 	return p;
 }
 
@@ -327,7 +335,17 @@ static void seal(struct m0_rpc__packet *p, uint32_t nr)
 	p->rpk_nb.nb_buffer.ov_vec.v_nr = p->rpk_segs_nr;
 }
 
-static void packet_sent(struct m0_rpc__packet *p, int rc);
+static void packet_left(struct m0_rpc__packet *p, int rc);
+
+static void packet_leave(struct m0_rpc__packet *p)
+{
+	int rc;
+
+	p->rpk_nb.nb_ep = p->rpk_target->trg_key.trk_ep;
+	rc = m0_net_buffer_add(&p->rpk_nb, p->rpk_nb.nb_ep->nep_tm);
+	if (rc != 0)
+		packet_left(p, rc);
+}
 
 static void frm_packet_ready(struct m0_rpc_frm        *frm,
 			     struct m0_rpc_frm_packet *packet)
@@ -335,16 +353,14 @@ static void frm_packet_ready(struct m0_rpc_frm        *frm,
 	struct m0_rpc__packet *p =
 		container_of(packet, struct m0_rpc__packet, rpk_frm);
 	uint32_t nr = items_put(p);
-	int      rc = 0;
 
 	(void)frm;
 	if (nr > 0) {
 		seal(p, nr);
-		p->rpk_nb.nb_ep = p->rpk_target->trg_key.trk_ep;
-		rc = m0_net_buffer_add(&p->rpk_nb, p->rpk_nb.nb_ep->nep_tm);
+		packet_leave(p);
+	} else {
+		packet_left(p, -ENODATA);
 	}
-	if (nr == 0 || rc != 0)
-		packet_sent(p, rc != 0 ? rc : -ENODATA);
 }
 
 static bool frm_merge(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
@@ -503,6 +519,54 @@ static void packet_sent(struct m0_rpc__packet *p, int rc)
 	packet_put(p);
 }
 
+/*
+ * A packet that found no room, here or there, is as it was, and leaves again a
+ * little later. It stays one of those in flight: what comes behind it waits, too,
+ * and shares packets meanwhile. After that its items are as any that were lost.
+ */
+static void packet_left(struct m0_rpc__packet *p, int rc)
+{
+	struct m0_rpc__machine *m = p->rpk_machine;
+
+	if (M0_LIKELY(rc != -ENOBUFS) || m->rml_aborts ||
+	    p->rpk_wait_ns > REFUSED_MAX_NS) {
+		packet_sent(p, rc);
+		return;
+	}
+	m0_timerq_arm(&m->rml_refused, &p->rpk_timer,
+		      m0_time_add(m->rml_now, p->rpk_wait_ns));
+	p->rpk_wait_ns *= 2;
+}
+
+static void packet_again(struct m0_rpc__packet *p)
+{
+	struct m0_rpc__target *t = p->rpk_target;
+
+	if (p->rpk_wait_ns == REFUSED_ENDS)
+		packet_sent(p, -ECANCELED);
+	else
+		packet_leave(p);
+	m0_rpc__target_check(t);
+}
+
+void m0_rpc__packets_run(struct m0_rpc__machine *m)
+{
+	struct m0_timer *t;
+
+	while (m->rml_refused.tq_nr > 0 &&
+	       (t = m0_timerq_expire(&m->rml_refused, m->rml_now)) != NULL)
+		packet_again(container_of(t, struct m0_rpc__packet, rpk_timer));
+}
+
+/* Ends at the next step, as one that is queued. */
+static void refused_end(struct m0_rpc__packet *p)
+{
+	struct m0_rpc__machine *m = p->rpk_machine;
+
+	p->rpk_wait_ns = REFUSED_ENDS;
+	m0_timerq_arm(&m->rml_refused, &p->rpk_timer, m->rml_now);
+}
+
 void m0_rpc__packets_cancel(struct m0_rpc__target *target)
 {
 	struct m0_rpc__packet *p;
@@ -511,9 +575,26 @@ void m0_rpc__packets_cancel(struct m0_rpc__target *target)
 		return;
 	m0_list_for_each_entry(&target->trg_machine->rml_packets_busy, p,
 			       struct m0_rpc__packet, rpk_link)
-		if (p->rpk_target == target)
+		if (p->rpk_target != target)
+			continue;
+		else if (m0_timer_is_armed(&p->rpk_timer))
+			refused_end(p);
+		else
 			(void)m0_net_buffer_del(&p->rpk_nb,
 						target->trg_key.trk_ep->nep_tm);
+}
+
+void m0_rpc__packets_stop(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__packet *p;
+
+	if (M0_LIKELY(m->rml_refused.tq_nr == 0))
+		return;
+	m0_list_for_each_entry(&m->rml_packets_busy, p, struct m0_rpc__packet,
+			       rpk_link)
+		if (m0_timer_is_armed(&p->rpk_timer))
+			refused_end(p);
+	m0_rpc__packets_run(m);
 }
 
 static void send_cb(const struct m0_net_buffer_event *ev)
@@ -527,7 +608,7 @@ static void send_cb(const struct m0_net_buffer_event *ev)
 	p->rpk_machine->rml_now = m0_time_cached();
 	p->rpk_nb.nb_ep = NULL;
 	if (t != NULL) {
-		packet_sent(p, ev->nbe_status);
+		packet_left(p, ev->nbe_status);
 		m0_rpc__target_check(t);
 	} else {
 		packet_put(p);
