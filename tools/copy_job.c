@@ -150,14 +150,16 @@ static void job_move_far(struct copy_job *job)
 	copy_sender_stop(&job->cj_sender);
 }
 
-/* The receiver was told of the end, and was not heard of it. */
+/*
+ * The receiver was told of the end, and was not heard of it. An interruption
+ * says so itself.
+ */
 static bool job_is_unknown(const struct copy_job *job)
 {
 	const struct copy_sender *sender = &job->cj_sender;
-	int                       rc = sender->cs_port.tpo_rc;
 
 	return job->cj_far && sender->cs_ending && !sender->cs_ended &&
-	       (rc == -ETIMEDOUT || rc == -ETIME);
+	       sender->cs_port.tpo_rc != -EINTR;
 }
 
 /* Whose failure came first is what the user is told. */

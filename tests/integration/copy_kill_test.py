@@ -109,6 +109,22 @@ class Kills(far.Case):
                 self.copy('again')
         print(f'exit codes {codes}, M0_SEED={SEED}')
 
+    def test_receiver_is_killed_before_it_says_that_it_is_done(self):
+        if 'SERVICE_SHIM' not in os.environ:
+            self.skipTest('a sanitizer is preloaded')
+        shim = self.path('shim')
+        os.mkdir(shim)
+        self.make('shim/named', b'')
+        self.listener.kill()
+        self.listener = far.Listener(
+            self, '--timeout', str(TIMEOUT), quick=False,
+            prefix=('env', 'LD_PRELOAD=' + os.environ['SERVICE_SHIM'],
+                    f'SERVICE_SHIM_DIR={shim}'))
+        result = self.send(self.src, f'{self.listener.ep}:x', '--quiet',
+                           timeout=str(TIMEOUT))
+        self.assert_refused(result, 1, '; look whether DST is there')
+        self.assertTrue(self.all_or_nothing())
+
 
 if __name__ == '__main__':
     cli.main()

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a disk, a clock and a scheduler may do to `colibri serve', and memory to
- * its clients, for LD_PRELOAD. Files in $SERVICE_SHIM_DIR say what, at any time:
+ * What a disk, a clock and a scheduler may do to `colibri serve', memory to its
+ * clients, and an end to `colibri copy --listen', for LD_PRELOAD. Files in
+ * $SERVICE_SHIM_DIR say what, at any time:
  *
  *	fsync	fsync() fails with EIO
  *	clock	holds seconds that the wall clock is ahead
  *	slow	the store's thread sleeps whenever it frees memory
  *	walk	fts_read() has no memory
+ *	named	the process is killed when a file has got its name
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +57,26 @@ SHIM int fsync(int fd)
 		return -1;
 	}
 	return (int)syscall(SYS_fsync, fd);
+}
+
+static int named(int rc)
+{
+	if (rc == 0 && is_said("named"))
+		(void)raise(SIGKILL);
+	return rc;
+}
+
+SHIM int linkat(int from_dir, const char *from, int to_dir, const char *to,
+		int flags)
+{
+	return named(
+		(int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags));
+}
+
+SHIM int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	return named(
+		(int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0));
 }
 
 SHIM int clock_gettime(clockid_t clock, struct timespec *ret)
