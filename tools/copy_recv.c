@@ -538,6 +538,9 @@ void copy_receiver_tick(struct copy_receiver *receiver)
 	m0_mutex_lock(&port->tpo_lock);
 	to = receiver->cr_from;
 	busy = receiver_is_busy(receiver);
+	/* A block may take long on its way, no longer than the transport lets. */
+	if (busy)
+		tool_port_moved(port);
 	m0_mutex_unlock(&port->tpo_lock);
 	copy_alive(port, to, busy);
 }

@@ -484,6 +484,65 @@ static void peer_at_work_is_not_given_up(void **state)
 	world_end();
 }
 
+/* ----------------------------------------------------------- slow pull -- */
+
+static struct m0_net_buffer_event            slow_event;
+static const struct m0_net_buffer_callbacks *slow_real;
+
+/* Keeps the end of a pull to itself. */
+static void slow_pulled(const struct m0_net_buffer_event *ev)
+{
+	m0_mutex_lock(&w.w_lock);
+	slow_event = *ev;
+	m0_mutex_unlock(&w.w_lock);
+}
+
+static const struct m0_net_buffer_callbacks slow_callbacks = {
+	.nbc_cb = { [M0_NET_QT_ACTIVE_BULK_RECV] = slow_pulled }
+};
+
+/* Of the first slot, which begins with it. */
+static struct m0_net_buffer *slow_buffer(void)
+{
+	return (struct m0_net_buffer *)w.w_receiver.cr_slots;
+}
+
+static void slow_end(void)
+{
+	struct m0_net_buffer_event ev;
+
+	m0_mutex_lock(&w.w_lock);
+	ev = slow_event;
+	m0_mutex_unlock(&w.w_lock);
+	assert_ptr_equal(ev.nbe_buffer, slow_buffer());
+	slow_buffer()->nb_callbacks = slow_real;
+	slow_real->nbc_cb[M0_NET_QT_ACTIVE_BULK_RECV](&ev);
+}
+
+/* A block that is long on its way is no reason to give up, for either side. */
+static void block_on_its_way_is_waited_for(void **state)
+{
+	struct trouble trouble = { .tr_seed = 1 };
+	m0_time_t      start;
+
+	(void)state;
+	world_make(&trouble);
+	w.w_sender.cs_port.tpo_idle_ns = M0_TIME_ONE_SECOND;
+	w.w_receiver.cr_port.tpo_idle_ns = M0_TIME_ONE_SECOND;
+	slow_real = slow_buffer()->nb_callbacks;
+	slow_buffer()->nb_callbacks = &slow_callbacks;
+	assert_int_equal(copy_receiver_run(&w.w_receiver), 0);
+	assert_int_equal(copy_sender_call(&w.w_sender, &w.w_target), 0);
+	start = m0_time_now();
+	while (m0_time_now() < start + 2 * M0_TIME_ONE_SECOND)
+		tick();
+	slow_end();
+	while (!is_done(&w.w_sender.cs_port) || !is_done(&w.w_receiver.cr_port))
+		tick();
+	copy_check();
+	world_end();
+}
+
 /* A role tells whether it works on the file or waits. */
 static void role_tells_whether_it_is_at_work(void **state)
 {
@@ -533,6 +592,7 @@ int main(void)
 		cmocka_unit_test(failure_lost_is_said_again),
 		cmocka_unit_test(peer_that_does_nothing_is_given_up),
 		cmocka_unit_test(peer_at_work_is_not_given_up),
+		cmocka_unit_test(block_on_its_way_is_waited_for),
 		cmocka_unit_test(role_tells_whether_it_is_at_work),
 	};
 
