@@ -454,11 +454,12 @@ static int receiver_commit(struct copy_receiver *receiver)
 
 static void send_end_reply(struct copy_receiver *receiver, int status)
 {
-	struct tool_port *port = &receiver->cr_port;
-	struct copy_msg   msg = {
-		  .cm_type = COPY_END_REPLY,
-		  .cm_status = status,
-		  .cm_length = receiver->cr_offset,
+	struct tool_port        *port = &receiver->cr_port;
+	struct m0_net_end_point *to;
+	struct copy_msg          msg = {
+			 .cm_type = COPY_END_REPLY,
+			 .cm_status = status,
+			 .cm_length = receiver->cr_offset,
 	};
 
 	if (receiver->cr_plan->cpl_verify)
@@ -473,9 +474,10 @@ static void send_end_reply(struct copy_receiver *receiver, int status)
 	receiver->cr_last = msg;
 	receiver->cr_last_said = true;
 	receiver->cr_last_asked = m0_time_now();
+	to = receiver->cr_from;
 	m0_mutex_unlock(&port->tpo_lock);
-	if (receiver->cr_from != NULL)
-		(void)copy_send(port, receiver->cr_from, &msg);
+	if (to != NULL)
+		(void)copy_send(port, to, &msg);
 }
 
 /*
