@@ -62,11 +62,13 @@ void copy_reply(struct tool_port *port, struct m0_net_end_point *to,
 		tool_port_reply(port, to, bytes, (size_t)nr);
 }
 
-void copy_alive(struct tool_port *port, struct m0_net_end_point *to, bool busy)
+bool copy_alive(struct tool_port *port, struct m0_net_end_point *to, bool busy)
 {
 	const struct copy_msg msg = { .cm_type = COPY_ALIVE,
 				      .cm_flags = busy ? COPY_FLAG_BUSY : 0 };
 
-	if (to != NULL && tool_port_alive_due(port))
-		copy_reply(port, to, &msg);
+	if (to == NULL || !tool_port_alive_due(port))
+		return false;
+	copy_reply(port, to, &msg);
+	return true;
 }

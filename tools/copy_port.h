@@ -45,7 +45,8 @@ void copy_reply(struct tool_port *port, struct m0_net_end_point *to,
 /**
  * Says that we are there, if it is time to; and whether we are at work on the
  * file, so that the peer has to wait. Never waits. Without the lock.
+ * @return  was it time?
  */
-void copy_alive(struct tool_port *port, struct m0_net_end_point *to, bool busy);
+bool copy_alive(struct tool_port *port, struct m0_net_end_point *to, bool busy);
 
 #endif /* M0_TOOLS_COPY_PORT_H */

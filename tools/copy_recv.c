@@ -544,7 +544,7 @@ void copy_receiver_tick(struct copy_receiver *receiver)
 	if (busy)
 		tool_port_moved(port);
 	m0_mutex_unlock(&port->tpo_lock);
-	copy_alive(port, to, busy);
+	(void)copy_alive(port, to, busy);
 }
 
 static int slot_init(struct copy_receiver *receiver, struct recv_slot *slot)

@@ -71,6 +71,8 @@ struct copy_sender {
 	m0_time_t         cs_last_at;
 	struct send_slot *cs_slots;
 	uint32_t          cs_slots_nr;
+	/** The slot that was looked at last, whether it is due; main's. */
+	uint32_t cs_again;
 	/** Slots in use; bytes that were offered, and that are written. */
 	uint32_t     cs_busy_nr;
 	uint64_t     cs_offered;

@@ -3,6 +3,11 @@
 #include "text.h"
 
 enum {
+	/**
+	 * Blocks offered again at a time: they share the wire with the bytes of
+	 * the blocks, which on a slow one take longer than an answer may.
+	 */
+	AGAIN_MAX = 8,
 	/** What a slot waits for before it is free. */
 	WAIT_READ = 1 << 0,
 	WAIT_REPLY = 1 << 1
@@ -435,7 +440,7 @@ static bool is_due(const struct copy_sender *sender, m0_time_t said,
 }
 
 /* Without the lock the slot may become another block's: the copy will not. */
-static void block_again(struct copy_sender *sender, struct send_slot *slot)
+static bool block_again(struct copy_sender *sender, struct send_slot *slot)
 {
 	struct tool_port      *port = &sender->cs_port;
 	m0_time_t              now = m0_time_now();
@@ -456,6 +461,19 @@ static void block_again(struct copy_sender *sender, struct send_slot *slot)
 	if (due)
 		copy_reply(port, sender->cs_to, &msg);
 	m0_net_desc_free(&desc);
+	return due;
+}
+
+/* Each slot in its turn. */
+static void blocks_again(struct copy_sender *sender, uint32_t slots_nr)
+{
+	uint32_t nr = 0;
+	uint32_t i;
+
+	for (i = 0; i < slots_nr && nr < AGAIN_MAX; ++i) {
+		sender->cs_again = (sender->cs_again + 1) % slots_nr;
+		nr += block_again(sender, &sender->cs_slots[sender->cs_again]);
+	}
 }
 
 static void end_again(struct copy_sender *sender)
@@ -481,7 +499,6 @@ void copy_sender_tick(struct copy_sender *sender)
 	struct tool_port        *port = &sender->cs_port;
 	struct m0_net_end_point *to;
 	uint32_t                 slots_nr;
-	uint32_t                 i;
 	bool                     busy;
 
 	m0_mutex_lock(&port->tpo_lock);
@@ -489,11 +506,9 @@ void copy_sender_tick(struct copy_sender *sender)
 	slots_nr = sender->cs_slots_nr;
 	busy = !port->tpo_waits;
 	m0_mutex_unlock(&port->tpo_lock);
-	if (to == NULL || port->tpo_timeout_ns == 0)
+	if (!copy_alive(port, to, busy))
 		return;
-	copy_alive(port, to, busy);
-	for (i = 0; i < slots_nr; ++i)
-		block_again(sender, &sender->cs_slots[i]);
+	blocks_again(sender, slots_nr);
 	end_again(sender);
 }
 

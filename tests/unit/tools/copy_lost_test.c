@@ -22,6 +22,8 @@ enum {
 	BLOCKS_NR = 11,
 	SIZE = (BLOCKS_NR - 1) * BLOCK + 17,
 	INFLIGHT = 4,
+	SMALL_BLOCK = 256,
+	WINDOW = 64,
 	TYPES_NR = COPY_BYE + 1,
 	ALL = 1 << 30,
 	TICK_MSEC = 20,
@@ -39,8 +41,10 @@ struct trouble {
 	unsigned tr_lose[TYPES_NR];
 	unsigned tr_percent;
 	/* They come twice; and with each comes the first block again. */
-	bool     tr_twice;
-	bool     tr_replay;
+	bool tr_twice;
+	bool tr_replay;
+	/* Blocks are small, and many. */
+	bool     tr_small;
 	uint64_t tr_seed;
 };
 
@@ -148,8 +152,8 @@ static bool to_door(struct tool_port *port, struct m0_net_end_point *from,
 	struct copy_msg msg;
 	struct copy_msg reply = {
 		.cm_type = COPY_OPEN_REPLY,
-		.cm_block = BLOCK,
-		.cm_inflight = INFLIGHT,
+		.cm_block = (uint32_t)w.w_plan.cpl_block,
+		.cm_inflight = w.w_plan.cpl_inflight,
 		.cm_text = w.w_leads,
 		.cm_text_nr = (uint32_t)strlen(w.w_leads),
 	};
@@ -200,8 +204,8 @@ static void ports_make(void)
 	struct tool_fail  fail = { .tf_exit = TOOL_OK };
 
 	plan->cpl_xprt = tool_xprt_find("mem", &fail);
-	plan->cpl_block = BLOCK;
-	plan->cpl_inflight = INFLIGHT;
+	plan->cpl_block = w.w_trouble.tr_small ? SMALL_BLOCK : BLOCK;
+	plan->cpl_inflight = w.w_trouble.tr_small ? WINDOW : INFLIGHT;
 	plan->cpl_verify = true;
 	plan->cpl_size = SIZE;
 	plan->cpl_conv = CONV;
@@ -289,7 +293,7 @@ static void door_tick(bool busy)
 	to = w.w_from;
 	m0_mutex_unlock(&w.w_door.tpo_lock);
 	if (to != NULL)
-		copy_alive(&w.w_door, to, busy);
+		(void)copy_alive(&w.w_door, to, busy);
 }
 
 /* How many came to the door; ALIVE: only busy ones, or only others. */
@@ -484,6 +488,30 @@ static void peer_at_work_is_not_given_up(void **state)
 	world_end();
 }
 
+/* What is offered again leaves room for the blocks, however many wait. */
+static void large_window_is_offered_again_in_parts(void **state)
+{
+	struct trouble trouble = { .tr_small = true };
+	m0_time_t      start;
+
+	(void)state;
+	world_make(&trouble);
+	w.w_leads = w.w_target.cta_addr;
+	assert_int_equal(copy_sender_call(&w.w_sender, &w.w_target), 0);
+	start = m0_time_now();
+	while (m0_time_now() < start + 2 * M0_TIME_ONE_SECOND) {
+		tick();
+		door_tick(true);
+	}
+	assert_true(came(COPY_BLOCK, false) > WINDOW);
+	assert_true(came(COPY_BLOCK, false) < 3 * WINDOW);
+	while (!is_done(&w.w_sender.cs_port)) {
+		tool_port_fail_lock(&w.w_sender.cs_port, -EINTR, "enough");
+		tick();
+	}
+	world_end();
+}
+
 /* ----------------------------------------------------------- slow pull -- */
 
 static struct m0_net_buffer_event            slow_event;
@@ -592,6 +620,7 @@ int main(void)
 		cmocka_unit_test(failure_lost_is_said_again),
 		cmocka_unit_test(peer_that_does_nothing_is_given_up),
 		cmocka_unit_test(peer_at_work_is_not_given_up),
+		cmocka_unit_test(large_window_is_offered_again_in_parts),
 		cmocka_unit_test(block_on_its_way_is_waited_for),
 		cmocka_unit_test(role_tells_whether_it_is_at_work),
 	};
