@@ -38,9 +38,11 @@ static struct cf_buf *recv_any(struct cf_tm *t)
 	r->cb_nb.nb_min_receive_size = 500;
 	r->cb_nb.nb_max_receive_msgs = 1 + (uint32_t)cf_rand(5);
 	if (cf_rand(3) == 0)
-		r->cb_nb.nb_timeout = m0_time_now() + 1 +
-				      cf_rand(50 * M0_TIME_ONE_MSEC);
-	cf_add_ok(r, t, M0_NET_QT_MSG_RECV);
+		(void)cf_add_within(r, t, M0_NET_QT_MSG_RECV,
+				    M0_TIME_ONE_MSEC +
+					    cf_rand(50 * M0_TIME_ONE_MSEC));
+	else
+		cf_add_ok(r, t, M0_NET_QT_MSG_RECV);
 	return r;
 }
 

@@ -392,6 +392,22 @@ static bool conn_is_over(void *arg)
 				     M0_TIME_IMMEDIATELY) == 0;
 }
 
+/* A case may have begun to end it. */
+static bool session_ends(struct rt_client *c)
+{
+	return session_is_over(c) ||
+	       m0_rpc_session_timedwait(&c->rtc_session,
+					1 << M0_RPC_SESSION_TERMINATING,
+					M0_TIME_IMMEDIATELY) == 0;
+}
+
+static bool conn_ends(struct rt_client *c)
+{
+	return conn_is_over(c) ||
+	       m0_rpc_conn_timedwait(&c->rtc_conn, 1 << M0_RPC_CONN_TERMINATING,
+				     M0_TIME_IMMEDIATELY) == 0;
+}
+
 static bool no_items(void *arg)
 {
 	struct rt_client *c = arg;
@@ -403,7 +419,7 @@ static bool no_items(void *arg)
 void rt_client_end(struct rt_client *c)
 {
 	if (c->rtc_session_up) {
-		if (!session_is_over(c))
+		if (!session_ends(c))
 			(void)m0_rpc_session_terminate(
 				&c->rtc_session,
 				m0_time_from_now(cf.c_sim ? 1 : 5, 0));
@@ -413,7 +429,7 @@ void rt_client_end(struct rt_client *c)
 		c->rtc_session_up = false;
 	}
 	if (c->rtc_conn_up) {
-		if (!conn_is_over(c))
+		if (!conn_ends(c))
 			(void)m0_rpc_conn_terminate(
 				&c->rtc_conn,
 				m0_time_from_now(cf.c_sim ? 1 : 5, 0));
