@@ -126,7 +126,9 @@ class Defaults(Case):
         for i in (0, 1):
             other = [nids(1 - i)] if isinstance(nids(1 - i), str) \
                 else nids(1 - i)
-            result = self.ask(nodes[i], 'ping', other[0])
+            # The first packet may find the wire's other end not ready yet: the
+            # system tries again after a second.
+            result = self.ask(nodes[i], 'ping', '--timeout=10', other[0])
             self.assert_done(result)
             self.assertEqual(result.stdout, ping_text(other))
             result = self.ask(nodes[i], 'discover', other[0])

@@ -146,8 +146,8 @@ class Works(service.Case):
 
     def test_progress_is_for_terminals(self):
         server = service.Server(self)
-        # Nothing is shown of what takes a tenth of a second.
-        src = self.make_sparse('src', 128 << 20)
+        # Nothing is shown of what takes less than a tenth of a second.
+        src = self.make_sparse('src', 512 << 20)
         for verb, args in (('put', (src, f'{server.ep}:x')),
                            ('get', (f'{server.ep}:x', self.path('back')))):
             for quiet in ((), ('-q',)):
