@@ -126,7 +126,6 @@ static void timers_run(struct m0_rpc__machine *m)
 		       NULL)
 		m0_rpc__stream_timer(m, t);
 	m0_rpc__pauses_run(m);
-	m0_rpc__packets_run(m);
 	while (m->rml_client_timers.tq_nr > 0 &&
 	       (t = m0_timerq_expire(&m->rml_client_timers, m->rml_now)) !=
 		       NULL)
@@ -155,7 +154,6 @@ static m0_time_t step_next(const struct m0_rpc__machine *m)
 	next = min64u(next, queue_next(&m->rml_stream_timers));
 	next = min64u(next, queue_next(&m->rml_client_timers));
 	next = min64u(next, queue_next(&m->rml_pauses));
-	next = min64u(next, queue_next(&m->rml_refused));
 	if (m->rml_phase == M0_RPC__DRAINS)
 		next = min64u(next, m->rml_drain_at);
 	return next;
@@ -253,7 +251,6 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_timerq_init(&m->rml_stream_timers, now);
 	m0_timerq_init(&m->rml_client_timers, now);
 	m0_timerq_init(&m->rml_pauses, now);
-	m0_timerq_init(&m->rml_refused, now);
 	m0_rpc__frm_set_init(&m->rml_frms, now, m->rml_cfg.rc_formation_off);
 	m0_list_init(&m->rml_ended);
 	m0_list_init(&m->rml_streams);
@@ -297,7 +294,6 @@ static void parts_fini(struct m0_rpc__machine *m)
 	m0_list_fini(&m->rml_ended);
 	m0_rpc__frm_set_fini(&m->rml_frms);
 	m0_timerq_fini(&m->rml_client_timers);
-	m0_timerq_fini(&m->rml_refused);
 	m0_timerq_fini(&m->rml_pauses);
 	m0_timerq_fini(&m->rml_stream_timers);
 	m0_timerq_fini(&m->rml_timers);

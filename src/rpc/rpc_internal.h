@@ -189,7 +189,6 @@ struct m0_rpc__machine {
 	struct m0_timerq      rml_stream_timers;
 	struct m0_timerq      rml_client_timers;
 	struct m0_timerq      rml_pauses;
-	struct m0_timerq      rml_refused;
 	struct m0_rpc_frm_set rml_frms;
 	/** Items that have ended, by ril_link: to be told. */
 	struct m0_list rml_ended;
@@ -603,6 +602,32 @@ void m0_rpc__target_check(struct m0_rpc__target *target);
 bool m0_rpc__targets_are_idle(const struct m0_rpc__machine *m);
 void m0_rpc__targets_fini(struct m0_rpc__machine *m);
 
+/* --------------------------------------------------------------- pause.c -- */
+
+/** Before a handshake that is asked again; a packet that was refused. */
+struct m0_rpc__pause {
+	struct m0_timer rpa_timer;
+	void (*rpa_run)(struct m0_rpc__pause *pause);
+	/** In a row: no item has been answered since. */
+	uint64_t  rpa_nr;
+	m0_time_t rpa_ns;
+};
+
+void m0_rpc__pause_init(struct m0_rpc__pause *pause,
+			void (*run)(struct m0_rpc__pause *pause));
+/** One more. False: at once; true: rpa_run is called, at `latest` then. */
+bool m0_rpc__pause(struct m0_rpc__machine *m, struct m0_rpc__pause *pause,
+		   m0_time_t latest);
+void m0_rpc__pauses_run(struct m0_rpc__machine *m);
+/** The next one is the first. */
+static inline void m0_rpc__pause_forget(struct m0_rpc__pause *pause)
+{
+	if (M0_LIKELY(pause->rpa_nr == 0))
+		return;
+	pause->rpa_nr = 0;
+	pause->rpa_ns = 0;
+}
+
 /* ---------------------------------------------------------------- send.c -- */
 
 /** A packet, and its registered buffer. */
@@ -622,17 +647,15 @@ struct m0_rpc__packet {
 	/** Written into rpk_memory; of it, before the piece that is open. */
 	size_t rpk_used;
 	size_t rpk_cut;
-	/** It was refused, and leaves again; after how long. In rml_refused. */
-	struct m0_timer rpk_timer;
-	m0_time_t       rpk_wait_ns;
+	/** It was refused, and leaves again; rpa_ns: after how long, the next
+	 * time. */
+	struct m0_rpc__pause rpk_pause;
 };
 
 extern const struct m0_rpc_frm_ops m0_rpc__frm_ops;
 /** Gives up what is on its way there. */
 void m0_rpc__packets_cancel(struct m0_rpc__target *target);
-/** Packets that were refused leave again. */
-void m0_rpc__packets_run(struct m0_rpc__machine *m);
-/** And do not any more: the machine stops. */
+/** Packets that were refused do not leave again: the machine stops. */
 void m0_rpc__packets_stop(struct m0_rpc__machine *m);
 void m0_rpc__packets_fini(struct m0_rpc__machine *m);
 /** Sends "I do not speak your version". */
@@ -684,32 +707,6 @@ int m0_rpc__xid_add(struct m0_rpc__session *session, struct m0_rpc_item *item);
 struct m0_rpc_item *m0_rpc__xid_find(const struct m0_rpc__session *session,
 				     uint64_t                      xid);
 void m0_rpc__xid_del(struct m0_rpc__session *session, struct m0_rpc_item *item);
-
-/* --------------------------------------------------------------- pause.c -- */
-
-/** Before a handshake that is asked again. */
-struct m0_rpc__pause {
-	struct m0_timer rpa_timer;
-	void (*rpa_run)(struct m0_rpc__pause *pause);
-	/** In a row: no item has been answered since. */
-	uint64_t  rpa_nr;
-	m0_time_t rpa_ns;
-};
-
-void m0_rpc__pause_init(struct m0_rpc__pause *pause,
-			void (*run)(struct m0_rpc__pause *pause));
-/** One more. False: at once; true: rpa_run is called, at `latest` then. */
-bool m0_rpc__pause(struct m0_rpc__machine *m, struct m0_rpc__pause *pause,
-		   m0_time_t latest);
-void m0_rpc__pauses_run(struct m0_rpc__machine *m);
-/** The next one is the first. */
-static inline void m0_rpc__pause_forget(struct m0_rpc__pause *pause)
-{
-	if (M0_LIKELY(pause->rpa_nr == 0))
-		return;
-	pause->rpa_nr = 0;
-	pause->rpa_ns = 0;
-}
 
 #include "rpc/conn.h"
 #include "rpc/session.h"

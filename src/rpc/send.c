@@ -20,7 +20,7 @@ static void packet_free(struct m0_rpc__packet *p)
 		(void)m0_net_buffer_deregister(&p->rpk_nb,
 					       p->rpk_machine->rml_dom);
 	}
-	m0_timer_fini(&p->rpk_timer);
+	m0_timer_fini(&p->rpk_pause.rpa_timer);
 	m0_free_aligned(p->rpk_memory, p->rpk_machine->rml_msg_size, 12);
 	m0_free(p->rpk_base);
 	m0_free(p->rpk_count);
@@ -29,6 +29,7 @@ static void packet_free(struct m0_rpc__packet *p)
 }
 
 static void send_cb(const struct m0_net_buffer_event *ev);
+static void packet_again(struct m0_rpc__pause *pause);
 
 static const struct m0_net_buffer_callbacks send_callbacks = {
 	.nbc_cb[M0_NET_QT_MSG_SEND] = send_cb
@@ -49,7 +50,7 @@ static struct m0_rpc__packet *packet_new(struct m0_rpc__machine *m)
 	M0_ALLOC_ARR(p->rpk_seg, m->rml_segs_max);
 	m0_list_init(&p->rpk_frm.fpk_items);
 	m0_list_link_init(&p->rpk_link);
-	m0_timer_init(&p->rpk_timer);
+	m0_rpc__pause_init(&p->rpk_pause, packet_again);
 	if (p->rpk_memory != NULL && p->rpk_base != NULL &&
 	    p->rpk_count != NULL && p->rpk_seg != NULL) {
 		p->rpk_base[0] = p->rpk_memory;
@@ -89,7 +90,7 @@ static struct m0_rpc__packet *packet_get(struct m0_rpc__machine *m)
 	p->rpk_used = M0_RPC_WIRE_PACKET_BYTES;
 	p->rpk_cut = 0;
 	p->rpk_target = NULL;
-	p->rpk_wait_ns = REFUSED_MIN_NS;
+	p->rpk_pause.rpa_ns = REFUSED_MIN_NS;
 	return p;
 }
 
@@ -529,33 +530,31 @@ static void packet_left(struct m0_rpc__packet *p, int rc)
 	struct m0_rpc__machine *m = p->rpk_machine;
 
 	if (M0_LIKELY(rc != -ENOBUFS) || m->rml_aborts ||
-	    p->rpk_wait_ns > REFUSED_MAX_NS) {
+	    p->rpk_pause.rpa_ns > REFUSED_MAX_NS) {
 		packet_sent(p, rc);
 		return;
 	}
-	m0_timerq_arm(&m->rml_refused, &p->rpk_timer,
-		      m0_time_add(m->rml_now, p->rpk_wait_ns));
-	p->rpk_wait_ns *= 2;
+	m0_timerq_arm(&m->rml_pauses, &p->rpk_pause.rpa_timer,
+		      m0_time_add(m->rml_now, p->rpk_pause.rpa_ns));
+	p->rpk_pause.rpa_ns *= 2;
 }
 
-static void packet_again(struct m0_rpc__packet *p)
+static bool is_refused(const struct m0_rpc__packet *p)
 {
+	return m0_timer_is_armed(&p->rpk_pause.rpa_timer);
+}
+
+static void packet_again(struct m0_rpc__pause *pause)
+{
+	struct m0_rpc__packet *p =
+		container_of(pause, struct m0_rpc__packet, rpk_pause);
 	struct m0_rpc__target *t = p->rpk_target;
 
-	if (p->rpk_wait_ns == REFUSED_ENDS)
+	if (pause->rpa_ns == REFUSED_ENDS)
 		packet_sent(p, -ECANCELED);
 	else
 		packet_leave(p);
 	m0_rpc__target_check(t);
-}
-
-void m0_rpc__packets_run(struct m0_rpc__machine *m)
-{
-	struct m0_timer *t;
-
-	while (m->rml_refused.tq_nr > 0 &&
-	       (t = m0_timerq_expire(&m->rml_refused, m->rml_now)) != NULL)
-		packet_again(container_of(t, struct m0_rpc__packet, rpk_timer));
 }
 
 /* Ends at the next step, as one that is queued. */
@@ -563,8 +562,8 @@ static void refused_end(struct m0_rpc__packet *p)
 {
 	struct m0_rpc__machine *m = p->rpk_machine;
 
-	p->rpk_wait_ns = REFUSED_ENDS;
-	m0_timerq_arm(&m->rml_refused, &p->rpk_timer, m->rml_now);
+	p->rpk_pause.rpa_ns = REFUSED_ENDS;
+	m0_timerq_arm(&m->rml_pauses, &p->rpk_pause.rpa_timer, m->rml_now);
 }
 
 void m0_rpc__packets_cancel(struct m0_rpc__target *target)
@@ -577,24 +576,34 @@ void m0_rpc__packets_cancel(struct m0_rpc__target *target)
 			       struct m0_rpc__packet, rpk_link)
 		if (p->rpk_target != target)
 			continue;
-		else if (m0_timer_is_armed(&p->rpk_timer))
+		else if (is_refused(p))
 			refused_end(p);
 		else
 			(void)m0_net_buffer_del(&p->rpk_nb,
 						target->trg_key.trk_ep->nep_tm);
 }
 
+static struct m0_rpc__packet *refused_first(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__packet *p;
+
+	m0_list_for_each_entry(&m->rml_packets_busy, p, struct m0_rpc__packet,
+			       rpk_link)
+		if (is_refused(p))
+			return p;
+	return NULL;
+}
+
+/* Here and now: there may be no further step. One that ends changes the list. */
 void m0_rpc__packets_stop(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__packet *p;
 
-	if (M0_LIKELY(m->rml_refused.tq_nr == 0))
-		return;
-	m0_list_for_each_entry(&m->rml_packets_busy, p, struct m0_rpc__packet,
-			       rpk_link)
-		if (m0_timer_is_armed(&p->rpk_timer))
-			refused_end(p);
-	m0_rpc__packets_run(m);
+	while ((p = refused_first(m)) != NULL) {
+		m0_timerq_cancel(&m->rml_pauses, &p->rpk_pause.rpa_timer);
+		p->rpk_pause.rpa_ns = REFUSED_ENDS;
+		packet_again(&p->rpk_pause);
+	}
 }
 
 static void send_cb(const struct m0_net_buffer_event *ev)
