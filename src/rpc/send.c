@@ -557,13 +557,19 @@ static void packet_again(struct m0_rpc__pause *pause)
 	m0_rpc__target_check(t);
 }
 
-/* Ends at the next step, as one that is queued. */
-static void refused_end(struct m0_rpc__packet *p)
+/* One on its way does not leave again either, if its event tells that it was
+ * refused before. One that waits ends at a step, as one that is queued. */
+static void packet_cancel(struct m0_rpc__packet *p)
 {
 	struct m0_rpc__machine *m = p->rpk_machine;
 
 	p->rpk_pause.rpa_ns = REFUSED_ENDS;
-	m0_timerq_arm(&m->rml_pauses, &p->rpk_pause.rpa_timer, m->rml_now);
+	if (is_refused(p))
+		m0_timerq_arm(&m->rml_pauses, &p->rpk_pause.rpa_timer,
+			      m->rml_now);
+	else
+		(void)m0_net_buffer_del(&p->rpk_nb,
+					p->rpk_target->trg_key.trk_ep->nep_tm);
 }
 
 void m0_rpc__packets_cancel(struct m0_rpc__target *target)
@@ -574,13 +580,8 @@ void m0_rpc__packets_cancel(struct m0_rpc__target *target)
 		return;
 	m0_list_for_each_entry(&target->trg_machine->rml_packets_busy, p,
 			       struct m0_rpc__packet, rpk_link)
-		if (p->rpk_target != target)
-			continue;
-		else if (is_refused(p))
-			refused_end(p);
-		else
-			(void)m0_net_buffer_del(&p->rpk_nb,
-						target->trg_key.trk_ep->nep_tm);
+		if (p->rpk_target == target)
+			packet_cancel(p);
 }
 
 static struct m0_rpc__packet *refused_first(struct m0_rpc__machine *m)
