@@ -81,9 +81,12 @@ void *m0_home__slots_chunk(const struct m0_home_slots *slots);
 /** Adds it. @return false  there are hss_max slots: free it. */
 bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk);
 /** Takes a free slot, zeroed behind its head, as far as was asked for; NULL:
- * there is none. */
+ * there is none. It was when it was put: who takes one is in a hurry. */
 struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots);
 void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot);
+/** As if it were put, and taken again. */
+void m0_home__slot_clear(const struct m0_home_slots *slots,
+			 struct m0_home_slot        *slot);
 /** NULL: the handle is void. */
 struct m0_home_slot *m0_home__slot_find(const struct m0_home_slots *slots,
 					struct m0_lnet_handle       handle);
@@ -235,8 +238,12 @@ struct m0_lnet {
 	unsigned                   hm_told_nr;
 	struct m0_home_me         *hm_gone;
 	/** The strand has hm_lock to take them. */
-	bool           hm_takes;
-	struct m0_list hm_probes_done;
+	bool hm_takes;
+	/** Messages for what peers send, without a lock; by hsl_next. */
+	struct m0_home_slot *hm_spares;
+	unsigned             hm_spares_nr;
+	unsigned             hm_spares_max;
+	struct m0_list       hm_probes_done;
 	/** Somebody waits for it in m0_lnet_close. */
 	struct m0_semaphore hm_closed_sem;
 	/** Who waits until all that was posted has been told. */
@@ -326,6 +333,8 @@ bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
 /** One operation or event less that names it. */
 void m0_home__me_put(struct m0_lnet *lnet, struct m0_home_me *hme);
 void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd);
+/** Once the configuration is there; no lock. */
+void m0_home__spares_init(struct m0_lnet *lnet);
 /** @return true: the strand is to be woken, it waits for a message. */
 bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms);
 /** NULL: none is left for this side, or (*grow) a chunk must be added. */

@@ -1,16 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages. Of lc_msgs_max, an eighth is kept for each side: neither what peers
- * send nor what the application does can take the last from the other.
+ * send nor what the application does can take the last from the other. Some of
+ * the eighth for peers stay with the strand when they are done with, so that it
+ * gets the next without hm_lock.
  */
 #include "home/home_internal.h"
+
+enum {
+	SPARES_MAX = 32
+};
+
+/* Kept for each side. */
+static unsigned kept_nr(const struct m0_lnet *lnet)
+{
+	return (lnet->hm_cfg.lc_msgs_max + 7) / 8;
+}
 
 /* The most that one side may have. */
 static unsigned share_max(const struct m0_lnet *lnet)
 {
-	unsigned max = lnet->hm_cfg.lc_msgs_max;
+	return lnet->hm_cfg.lc_msgs_max - kept_nr(lnet);
+}
 
-	return max - (max + 7) / 8;
+void m0_home__spares_init(struct m0_lnet *lnet)
+{
+	lnet->hm_spares_max = min_check(kept_nr(lnet), (unsigned)SPARES_MAX);
+}
+
+static struct m0_home_msg *spare_get(struct m0_lnet *lnet)
+{
+	struct m0_home_slot *slot = lnet->hm_spares;
+	struct m0_home_msg  *hms;
+
+	if (slot == NULL)
+		return NULL;
+	lnet->hm_spares = slot->hsl_next;
+	--lnet->hm_spares_nr;
+	hms = container_of(slot, struct m0_home_msg, hms_slot);
+	hms->hms_users_nr = 1;
+	return hms;
+}
+
+/*
+ * hm_lock is held: events of it may be with the application. Who starves asks
+ * again only if it is put.
+ */
+static bool spare_put(struct m0_lnet *lnet, struct m0_home_msg *hms)
+{
+	if (hms->hms_own || hms->hms_users_nr > 1 || lnet->hm_starved ||
+	    lnet->hm_spares_nr >= lnet->hm_spares_max)
+		return false;
+	m0_home__slot_clear(&lnet->hm_msgs, &hms->hms_slot);
+	hms->hms_slot.hsl_next = lnet->hm_spares;
+	lnet->hm_spares = &hms->hms_slot;
+	++lnet->hm_spares_nr;
+	return true;
 }
 
 struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own, bool *grow)
@@ -70,9 +115,11 @@ int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots)
 static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet     *lnet = m0_lnet_engine_home(eng);
-	struct m0_home_msg *hms;
+	struct m0_home_msg *hms = spare_get(lnet);
 	bool                grow;
 
+	if (M0_LIKELY(hms != NULL))
+		return &hms->hms_msg;
 	m0_mutex_lock(&lnet->hm_lock);
 	do {
 		hms = m0_home__msg_get(lnet, false, &grow);
@@ -86,12 +133,13 @@ static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
 
 static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
-	struct m0_lnet *lnet = m0_lnet_engine_home(eng);
-	bool            wake;
+	struct m0_lnet     *lnet = m0_lnet_engine_home(eng);
+	struct m0_home_msg *hms = m0_home__msg_of(msg);
+	bool                wake;
 
 	if (!lnet->hm_takes)
 		m0_mutex_lock(&lnet->hm_lock);
-	wake = m0_home__msg_put(lnet, m0_home__msg_of(msg));
+	wake = !spare_put(lnet, hms) && m0_home__msg_put(lnet, hms);
 	if (!lnet->hm_takes)
 		m0_mutex_unlock(&lnet->hm_lock);
 	/* This is a step: its end shall ask for a message again. */

@@ -41,6 +41,7 @@ static int memory_init(struct m0_lnet *lnet)
 					 offsetof(struct m0_home_msg, hms_msg) +
 						 M0_LNET_MSG_ZERO_BYTES,
 					 cfg->lc_msgs_max);
+	m0_home__spares_init(lnet);
 	return rc;
 }
 

@@ -60,6 +60,27 @@ static void free_add(struct m0_home_slots *slots, struct m0_home_slot *slot)
 	slots->hss_free = slot;
 }
 
+/* Whoever counts on what nobody has set shall find out. */
+static void unzeroed_spoil(const struct m0_home_slots *slots,
+			   struct m0_home_slot        *slot)
+{
+#ifdef M0_DEBUG
+	size_t head = sizeof(*slot) + slots->hss_zero_bytes;
+
+	memset((char *)slot + head, 0xa5, slots->hss_slot_bytes - head);
+#else
+	(void)slots;
+	(void)slot;
+#endif
+}
+
+void m0_home__slot_clear(const struct m0_home_slots *slots,
+			 struct m0_home_slot        *slot)
+{
+	memset(slot + 1, 0, slots->hss_zero_bytes);
+	unzeroed_spoil(slots, slot);
+}
+
 bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
 {
 	uint32_t nr = (uint32_t)min64u(slots->hss_max - slots->hss_nr,
@@ -78,23 +99,10 @@ bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
 		struct m0_home_slot *slot = slot_at(slots, slots->hss_nr - i);
 
 		slot->hsl_index = slots->hss_nr - i;
+		m0_home__slot_clear(slots, slot);
 		free_add(slots, slot);
 	}
 	return true;
-}
-
-/* Whoever counts on what nobody has set shall find out. */
-static void unzeroed_spoil(const struct m0_home_slots *slots,
-			   struct m0_home_slot        *slot)
-{
-#ifdef M0_DEBUG
-	size_t head = sizeof(*slot) + slots->hss_zero_bytes;
-
-	memset((char *)slot + head, 0xa5, slots->hss_slot_bytes - head);
-#else
-	(void)slots;
-	(void)slot;
-#endif
 }
 
 struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots)
@@ -105,8 +113,6 @@ struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots)
 		return NULL;
 	slots->hss_free = slot->hsl_next;
 	++slots->hss_used_nr;
-	memset(slot + 1, 0, slots->hss_zero_bytes);
-	unzeroed_spoil(slots, slot);
 	++slot->hsl_gen;
 	slot->hsl_used = true;
 	return slot;
@@ -119,6 +125,7 @@ void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot)
 	if (slot->hsl_gen == UINT32_MAX)
 		return;
 	--slots->hss_used_nr;
+	m0_home__slot_clear(slots, slot);
 	free_add(slots, slot);
 }
 
