@@ -253,7 +253,9 @@ struct m0_lnet {
 	/** The step did something. */
 	bool hm_did;
 	/** The step is m0_lnet_push(). */
-	bool      hm_pushes;
+	bool hm_pushes;
+	/** The round has only read, and told: the next does the rest. */
+	bool      hm_owes;
 	m0_time_t hm_next;
 	/** Of the last round. */
 	m0_time_t hm_step_now;

@@ -82,6 +82,16 @@ static bool tell(struct m0_lnet *lnet)
 	return any;
 }
 
+/*
+ * Whoever steps hears what has come before the drivers and the engine have their
+ * turns: they have them with his next step, so not twice in a row.
+ */
+static bool tells_first(const struct m0_lnet *lnet)
+{
+	return lnet->hm_events != NULL && !lnet->hm_owes &&
+	       lnet->hm_state == M0_HOME_OPEN && M0_HOME_GET(lnet->hm_inline);
+}
+
 /* Reads, does, writes and tells what there is. @return true: there is more. */
 static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 {
@@ -97,10 +107,14 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 	if (m0_home__inbox_do(lnet))
 		lnet->hm_did = true;
 	more = io->sio_pass(lnet->hm_io, now);
-	lnet->hm_next = engine_turns(lnet, now);
+	lnet->hm_owes = tells_first(lnet);
+	if (!lnet->hm_owes)
+		lnet->hm_next = engine_turns(lnet, now);
 	io->sio_flush(lnet->hm_io);
 	if (tell(lnet))
 		lnet->hm_did = true;
+	if (lnet->hm_owes)
+		return true;
 	if (m0_home__runners_run(lnet, now))
 		lnet->hm_did = true;
 	lnet->hm_next = min64u(lnet->hm_next, lnet->hm_run_at);
@@ -136,12 +150,13 @@ static m0_time_t push_do(struct m0_lnet *lnet)
 static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
-	uint64_t        moved = moved_nr(lnet);
+	uint64_t        moved;
 	bool            more = true;
 	int             i;
 
 	if (lnet->hm_pushes && lnet->hm_state == M0_HOME_OPEN)
 		return push_do(lnet);
+	moved = moved_nr(lnet);
 	for (i = 0; i < ROUNDS_MAX && more; ++i) {
 		if (lnet->hm_state == M0_HOME_CLOSED)
 			return M0_TIME_NEVER;
@@ -152,6 +167,8 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 		}
 		lnet->hm_step_now = now;
 		more = round_do(lnet, now);
+		if (lnet->hm_owes)
+			break;
 	}
 	lnet->hm_io->si_looked = false;
 	/* Else the next step does it, or the push before. */

@@ -247,6 +247,54 @@ static void push_attaches_before_an_answer(void **state)
 	push_end(&eq, M0_LNET_EV_PUT);
 }
 
+static bool never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* Each step has a message to tell, which comes before all else that is to be
+ * done; a time-out passes all the same. */
+static void messages_do_not_hold_up_a_timeout(void **state)
+{
+	struct m0_lnet_nid    nobody;
+	bool                  done = false;
+	struct m0_lnet_probe  probe = { .pr_self = m0_lnet_nid_any,
+					.pr_timeout_ms = 100,
+					.pr_user = &done,
+					.pr_done = probe_done };
+	struct m0_lnet_handle md;
+	struct m0_lnet_eq     eq;
+	m0_time_t             since;
+	unsigned              nr = 0;
+
+	(void)state;
+	assert_int_equal(m0_lnet_nid_parse(&nobody, "10.0.0.9@tcp"), 0);
+	probe.pr_nid = nobody;
+	m0_lnet_eq_init(&eq, a.n_lnet, tell, 0);
+	assert_int_equal(m0_lnet_probe(a.n_lnet, &probe), 0);
+	since = m0_sim_now(&sim);
+	told_nr = 1;
+	while (!done) {
+		assert_true(m0_sim_now(&sim) - since <= 105 * M0_TIME_ONE_MSEC);
+		if (told_nr > 0) {
+			assert_int_equal(entry(a.n_lnet, &eq, &md), 0);
+			say(b.n_lnet, NULL, &a.n_nid);
+		}
+		told_nr = 0;
+		m0_lnet_push(a.n_lnet);
+		(void)m0_sim_run_until(&sim, never, NULL, M0_TIME_ONE_MSEC);
+		(void)m0_lnet_progress(a.n_lnet);
+		nr += told_nr;
+	}
+	assert_int_equal(probe.pr_status, -ETIMEDOUT);
+	/* All but those for which the two got to know each other. */
+	assert_true(nr > 80);
+	while (m0_lnet_progress(a.n_lnet))
+		;
+	m0_lnet_eq_fini(&eq);
+}
+
 /* Whoever was told of a message may use its place for the next, at once. */
 static void place_told_of_is_there_again(void **state)
 {
@@ -277,6 +325,7 @@ int main(void)
 		CASE(progress_tells_what_it_did),
 		CASE(push_ends_no_entry_before_it_began),
 		CASE(push_attaches_before_an_answer),
+		CASE(messages_do_not_hold_up_a_timeout),
 		CASE(place_told_of_is_there_again),
 	};
 
