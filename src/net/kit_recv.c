@@ -340,27 +340,37 @@ static void held_drop(struct kit_buf *kb)
 		*ring_at(kb, i) = *ring_at(kb, i + 1);
 }
 
+/* One more is told: of a message that ends at `end`. */
+static void next_tell(struct kit_buf *kb, m0_bindex_t end)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+
+	M0_PRE(kb->kb_ev_nr < kb->kb_ev_cap);
+	kb->kb_recv_used = max64u(kb->kb_recv_used, end);
+	++kb->kb_ev_nr;
+	++kb->kb_recv_nr;
+	++m->nkm_events_nr;
+	kit_ready_add(m, kb);
+}
+
 /* Lets go those before which nothing is missing. */
 static void held_release(struct kit_buf *kb)
 {
-	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
-	struct kit_recv_event     *re;
+	struct kit_recv_event *re;
 
 	while (kb->kb_ev_held_nr > 0) {
 		re = ring_at(kb, kb->kb_ev_nr);
 		if (re->re_offset > kb->kb_recv_used)
 			return;
-		kb->kb_recv_used =
-			max64u(kb->kb_recv_used, re->re_offset + re->re_length);
 		if (re->re_status != 0) {
+			kb->kb_recv_used =
+				max64u(kb->kb_recv_used,
+				       re->re_offset + re->re_length);
 			held_drop(kb);
 			continue;
 		}
 		--kb->kb_ev_held_nr;
-		++kb->kb_ev_nr;
-		++kb->kb_recv_nr;
-		++m->nkm_events_nr;
-		kit_ready_add(m, kb);
+		next_tell(kb, re->re_offset + re->re_length);
 	}
 }
 
@@ -372,6 +382,7 @@ void m0_net_kit_recv_placed(struct m0_net_kit_buf        *pub,
 	struct m0_net_kit_machine *m = pub->nkb_machine;
 	struct m0_net_end_point   *ep = NULL;
 	struct kit_recv_event     *re;
+	bool                       follows;
 
 	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
 	if (status == 0) {
@@ -380,13 +391,20 @@ void m0_net_kit_recv_placed(struct m0_net_kit_buf        *pub,
 		if (M0_UNLIKELY(m0_probe_sink != NULL))
 			probe(m, from, nr, status);
 	}
-	re = held_add(kb, offset);
+	/* Not by way of the held ones: what was just stored is slow to load. */
+	follows = kb->kb_ev_held_nr == 0 && offset <= kb->kb_recv_used &&
+		  status == 0;
+	re = M0_LIKELY(follows) ? ring_at(kb, kb->kb_ev_nr)
+				: held_add(kb, offset);
 	re->re_offset = offset;
 	re->re_length = nr;
 	re->re_ep = ep;
 	re->re_status = status;
 	re->re_final = false;
-	held_release(kb);
+	if (M0_LIKELY(follows))
+		next_tell(kb, offset + nr);
+	else
+		held_release(kb);
 	if (kit_pass.kp_machine != m)
 		kit_kick(m);
 }
