@@ -88,7 +88,8 @@ static void callback_end(struct m0_net_transfer_mc *tm)
 }
 
 void m0_net__buffer_event(struct m0_net_transfer_mc        *tm,
-			  const struct m0_net_buffer_event *ev)
+			  const struct m0_net_buffer_event *ev,
+			  m0_net__called_t                  called)
 {
 	struct m0_net_buffer    *buf = ev->nbe_buffer;
 	enum m0_net_queue_type   qt = buf->nb_qtype;
@@ -118,6 +119,8 @@ void m0_net__buffer_event(struct m0_net_transfer_mc        *tm,
 		pool_serve(tm, buf, ev->nbe_status);
 	cb(ev);
 	/* The buffer may be gone now. */
+	if (called != NULL)
+		called(tm);
 	m0_mutex_lock(&tm->ntm_mutex);
 	if (ep != NULL)
 		m0_net__ep_put(ep);
@@ -132,7 +135,7 @@ void m0_net_buffer_event_post(const struct m0_net_buffer_event *ev)
 	m0_mutex_lock(&tm->ntm_mutex);
 	/* What transports of others promise; the kit keeps it by design. */
 	M0_PRE(event_invariant(ev));
-	m0_net__buffer_event(tm, ev);
+	m0_net__buffer_event(tm, ev, NULL);
 	m0_mutex_unlock(&tm->ntm_mutex);
 }
 

@@ -439,6 +439,25 @@ static m0_time_t event_time(const struct m0_net_buffer *buf)
 	return now;
 }
 
+static void last_called(struct m0_net_transfer_mc *tm)
+{
+	if (!kit_pass.kp_bulk)
+		kit_push(kit_machine(tm));
+}
+
+/*
+ * After the last event of a poll, what callbacks have asked for leaves before the
+ * run ends: who waits for an answer need not wait for that. Not so with bulk,
+ * which begins as it ends, and a rider, who speaks then: all leaves together.
+ */
+static m0_net__called_t called_of(const struct m0_net_kit_machine *m)
+{
+	kit_pass.kp_bulk = m->nkm_bulk.wl_head != NULL;
+	return m->nkm_inline && m->nkm_events_nr == 0 && m->nkm_rider == NULL
+		       ? last_called
+		       : NULL;
+}
+
 static void recv_deliver(struct m0_net_kit_machine *m, struct kit_buf *kb)
 {
 	struct m0_net_transfer_mc       *tm = m->nkm_tm;
@@ -455,13 +474,13 @@ static void recv_deliver(struct m0_net_kit_machine *m, struct kit_buf *kb)
 	if (re.re_final) {
 		--tm->ntm_recv_spent_nr;
 		retire(m, kb);
-		m0_net__buffer_event(tm, &ev);
+		m0_net__buffer_event(tm, &ev, called_of(m));
 		return;
 	}
 	/* Serially, also with many workers: not ready while delivered. */
 	kb->kb_delivering = true;
 	buf->nb_flags |= M0_NET_BUF_RETAIN | M0_NET_BUF_IN_USE;
-	m0_net__buffer_event(tm, &ev);
+	m0_net__buffer_event(tm, &ev, called_of(m));
 	kb->kb_delivering = false;
 	if (kb->kb_ev_nr > 0)
 		kit_ready_add(m, kb);
@@ -491,5 +510,5 @@ void kit_deliver_one(struct m0_net_kit_machine *m)
 					   .nbe_length =
 						   kb->kb_pub.nkb_length };
 	retire(m, kb);
-	m0_net__buffer_event(m->nkm_tm, &ev);
+	m0_net__buffer_event(m->nkm_tm, &ev, called_of(m));
 }

@@ -70,6 +70,7 @@ void kit_active_add(struct kit_buf *kb)
 	kb->kb_bulk = KIT_BULK_LISTED;
 	kit_work_add_tail(&m->nkm_bulk, &kb->kb_pub.nkb_work);
 	++m->nkm_bulk_nr;
+	kit_pass.kp_bulk = true;
 	/* A run of this machine on this thread will see it. */
 	if (kit_pass.kp_machine != m || m->nkm_workers_nr > 1)
 		kit_kick(m);

@@ -371,6 +371,8 @@ struct kit_pass {
 	struct kit_work_list kp_refused;
 	/** Buffers of kp_machine that ended while its lock was released. */
 	struct kit_work_list kp_done;
+	/** Since the last event, some is to begin with the end of the run. */
+	bool kp_bulk;
 	/** Where kit_bulk_run() collects; NULL outside of it. */
 	struct kit_moves *kp_moves;
 	/** What this thread has copied to last: to compare with, no more. */

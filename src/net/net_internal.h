@@ -113,9 +113,15 @@ int m0_net__buffer_add(struct m0_net_buffer      *buf,
 /** m0_net_buffer_del() with ntm_mutex held and without the flush. */
 bool m0_net__buffer_del(struct m0_net_buffer      *buf,
 			struct m0_net_transfer_mc *tm);
-/** m0_net_buffer_event_post() with ntm_mutex held, except during callbacks. */
+typedef void (*m0_net__called_t)(struct m0_net_transfer_mc *tm);
+/**
+ * m0_net_buffer_event_post() with ntm_mutex held, except during callbacks.
+ * @param called  NULL, or to be called when the callback has returned, before
+ *                the lock is taken again.
+ */
 void m0_net__buffer_event(struct m0_net_transfer_mc        *tm,
-			  const struct m0_net_buffer_event *ev);
+			  const struct m0_net_buffer_event *ev,
+			  m0_net__called_t                  called);
 /** m0_net_tm_event_post() likewise. */
 void m0_net__tm_event(const struct m0_net_tm_event *ev);
 /** A call from outside is over: lets the transport push on. No lock held. */
