@@ -40,9 +40,11 @@ static inline void net_m0_poll(struct net_m0 *m, int side)
 
 /* net_msg.c */
 
-/** Ping-pong, answered from the callback: one operation is one way. */
+/** Ping-pong, answered from the callback: one operation is one way. Up to `msgs`
+ * messages go into one receive buffer. */
 struct net_ping;
-struct net_ping  *net_ping_make(struct net_m0 *m, struct world_play *play);
+struct net_ping  *net_ping_make(struct net_m0 *m, uint32_t msgs,
+				struct world_play *play);
 struct bench_case net_ping_case(struct net_ping *g, const char *name);
 
 /** Messages of 64 B in one direction, `depth` queued all the time, up to `msgs`

@@ -19,6 +19,25 @@ enum {
 	RATE_AHEAD = 1024
 };
 
+/** Receive buffers, added, each for so many messages. */
+static struct bench_buf *recv_bufs_make(
+	struct bench_side *s, int nr, uint32_t msgs,
+	const struct m0_net_buffer_callbacks *callbacks, void *arg)
+{
+	size_t            bytes = msgs > 1 ? MANY_BYTES : MSG_BYTES;
+	size_t            stride = msgs > 1 ? MANY_BYTES : STRIDE;
+	struct bench_buf *ret = bench_bufs_make(s, nr,
+						bench_huge((size_t)nr * stride),
+						bytes, stride, callbacks, arg);
+
+	for (int i = 0; i < nr; i++) {
+		ret[i].b_nb.nb_min_receive_size = MSG_BYTES;
+		ret[i].b_nb.nb_max_receive_msgs = msgs;
+		bench_add(&ret[i].b_nb, s, M0_NET_QT_MSG_RECV);
+	}
+	return ret;
+}
+
 /* ------------------------------------------------------------- ping-pong -- */
 
 struct net_ping {
@@ -26,7 +45,9 @@ struct net_ping {
 	const struct world_play *g_play;
 	struct bench_buf        *g_send[2];
 	struct bench_buf        *g_recv[2];
-	unsigned                 g_next[2];
+	/** In one receive buffer. */
+	uint32_t g_msgs;
+	unsigned g_next[2];
 	/** Of side 0. */
 	uint64_t     g_left;
 	_Atomic bool g_idle;
@@ -65,8 +86,9 @@ static void ping_received(const struct m0_net_buffer_event *ev)
 	if (!bench_ok(ev))
 		return;
 	side = side_of(g->g_m, nb->nb_tm);
-	word = *(uint64_t *)nb->nb_buffer.ov_buf[0];
-	bench_add(nb, g->g_m->m_side[side], M0_NET_QT_MSG_RECV);
+	word = *(uint64_t *)((char *)nb->nb_buffer.ov_buf[0] + ev->nbe_offset);
+	if ((nb->nb_flags & M0_NET_BUF_QUEUED) == 0)
+		bench_add(nb, g->g_m->m_side[side], M0_NET_QT_MSG_RECV);
 	if (side == 1)
 		ping_send(g, side, word);
 	else if (word != g->g_left)
@@ -103,10 +125,7 @@ static void ping_open(void *arg, int side)
 		bench_bufs_make(s, PING_BUFS, bench_huge(PING_BUFS * STRIDE),
 				MSG_BYTES, STRIDE, &ping_callbacks, g);
 	g->g_recv[side] =
-		bench_bufs_make(s, PING_BUFS, bench_huge(PING_BUFS * STRIDE),
-				MSG_BYTES, STRIDE, &ping_callbacks, g);
-	for (int i = 0; i < PING_BUFS; i++)
-		bench_add(&g->g_recv[side][i].b_nb, s, M0_NET_QT_MSG_RECV);
+		recv_bufs_make(s, PING_BUFS, g->g_msgs, &ping_callbacks, g);
 }
 
 static void ping_close(void *arg, int side)
@@ -126,13 +145,15 @@ static void ping_serve(void *arg)
 	net_m0_poll(g->g_m, 1);
 }
 
-struct net_ping *net_ping_make(struct net_m0 *m, struct world_play *play)
+struct net_ping *net_ping_make(struct net_m0 *m, uint32_t msgs,
+			       struct world_play *play)
 {
 	struct net_ping *g = bench_huge(sizeof(*g));
 
 	memset(g, 0, sizeof(*g));
 	g->g_m = m;
 	g->g_play = play;
+	g->g_msgs = msgs;
 	sem_init(&g->g_over, 0, 0);
 	*play = (struct world_play){
 		.wp_prepare = &ping_prepare,
@@ -277,29 +298,14 @@ static int recv_nr(const struct net_rate *f)
 	return f->f_msgs > 1 ? MANY_BUFS : RATE_BUFS;
 }
 
-static void recv_open(struct net_rate *f)
-{
-	struct bench_side *s = f->f_m->m_side[1];
-	size_t             bytes = f->f_msgs > 1 ? MANY_BYTES : MSG_BYTES;
-	size_t             stride = f->f_msgs > 1 ? MANY_BYTES : STRIDE;
-	int                nr = recv_nr(f);
-
-	f->f_recv = bench_bufs_make(s, nr, bench_huge((size_t)nr * stride),
-				    bytes, stride, &rate_callbacks, f);
-	for (int i = 0; i < nr; i++) {
-		f->f_recv[i].b_nb.nb_min_receive_size = MSG_BYTES;
-		f->f_recv[i].b_nb.nb_max_receive_msgs = f->f_msgs;
-		bench_add(&f->f_recv[i].b_nb, s, M0_NET_QT_MSG_RECV);
-	}
-}
-
 static void rate_open(void *arg, int side)
 {
 	struct net_rate *f = arg;
 	int              nr = (int)f->f_depth;
 
 	if (side == 1) {
-		recv_open(f);
+		f->f_recv = recv_bufs_make(f->f_m->m_side[1], recv_nr(f),
+					   f->f_msgs, &rate_callbacks, f);
 		return;
 	}
 	f->f_send = bench_bufs_make(f->f_m->m_side[0], nr,

@@ -16,12 +16,14 @@ static const char usage[] =
 	"netbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] XPRT TEST\n"
 	"  XPRT: lnet, two processes; mem, two threads; raw, sockets alone\n"
 	"  ping poll|block               64 B one way: raw, m0\n"
+	"  ping-many poll|block          the same, many in a receive buffer\n"
 	"  rate                          64 B, 64 queued, polled: raw, m0\n"
 	"  rate-many                     the same, many in a receive buffer\n"
 	"  bulk BYTES FLIGHT poll|block  raw.put, raw.get, put, get\n"
-	"netbench ... [XPRT] do ping|rate|rate-many|put|get NR [BYTES FLIGHT]\n"
+	"netbench ... [XPRT] do WHAT NR [BYTES FLIGHT]\n"
 	"                                that many, untimed, one process in\n"
-	"                                turns, for counters";
+	"                                turns, for counters; WHAT: ping,\n"
+	"                                ping-many, rate, rate-many, put, get";
 
 enum {
 	MSG_BYTES = 64,
@@ -56,9 +58,9 @@ static void m0_add(void)
 		plays[plays_nr++] = net_m0_play(&m0);
 }
 
-static void ping_add(void)
+static void ping_add(uint32_t msgs)
 {
-	struct net_ping *g = net_ping_make(&m0, &plays[plays_nr++]);
+	struct net_ping *g = net_ping_make(&m0, msgs, &plays[plays_nr++]);
 
 	cases[cases_nr++] = net_ping_case(g, "m0");
 }
@@ -87,7 +89,7 @@ static void time_all(void)
 	world_stop();
 }
 
-static void do_ping(void)
+static void do_ping(uint32_t msgs)
 {
 	m0_add();
 	raw_add("raw", (struct net_raw_how){ .rh_there = WIRE_BYTES,
@@ -96,7 +98,7 @@ static void do_ping(void)
 					     .rh_bufs = 1,
 					     .rh_half = true });
 	if (has_m0())
-		ping_add();
+		ping_add(msgs);
 	time_all();
 }
 
@@ -152,7 +154,9 @@ static void do_some(const char *what, uint64_t nr, size_t bytes,
 	m0.m_polled = true;
 	m0_add();
 	if (strcmp(what, "ping") == 0)
-		ping_add();
+		ping_add(1);
+	else if (strcmp(what, "ping-many") == 0)
+		ping_add(MANY);
 	else if (strcmp(what, "rate") == 0)
 		rate_add(1);
 	else if (strcmp(what, "rate-many") == 0)
@@ -187,7 +191,10 @@ int main(int argc, char **argv)
 	m0.m_polled = true;
 	if (strcmp(arg[1], "ping") == 0) {
 		mode_set(arg[2]);
-		do_ping();
+		do_ping(1);
+	} else if (strcmp(arg[1], "ping-many") == 0) {
+		mode_set(arg[2]);
+		do_ping(MANY);
 	} else if (strcmp(arg[1], "rate") == 0) {
 		do_rate(1);
 	} else if (strcmp(arg[1], "rate-many") == 0) {

