@@ -140,25 +140,18 @@ struct m0_lnet_msg {
 	/* Sending. */
 	struct m0_lnet_ni   *msg_ni;
 	struct m0_lnet_lpni *msg_lpni;
-	/** Answers: the NI and peer NI the request came by, to be kept to. */
+	/** Answers: the NI the request came by, to be kept to. */
 	struct m0_lnet_ni *msg_want_ni;
-	struct m0_lnet_nid msg_want_hop;
 	bool               msg_has_credits;
 	bool               msg_is_response;
 	/** Whose request a response answers: the hop's; NULL: not counted. */
 	struct m0_lnet_lpni *msg_asked_by;
 	bool                 msg_cancelled;
 	/** What fault rules are still to do to it: enum m0_lnet__fault_act. */
-	uint8_t              msg_faults;
-	uint32_t             msg_fault_bit;
-	m0_time_t            msg_deadline;
-	struct m0_lnet_timer msg_send_timer;
+	uint8_t msg_faults;
 
 	/* Waiting for the response. */
-	uint64_t             msg_cookie;
-	struct m0_hash_link  msg_cookie_link;
-	struct m0_lnet_timer msg_reply_timer;
-	bool                 msg_waits;
+	bool msg_waits;
 	/** Given to m0_lnet__send, m0_lnet__sent not yet called. */
 	bool msg_sending;
 	/** The response is overdue, to be told after SEND. */
@@ -169,7 +162,6 @@ struct m0_lnet_msg {
 	/* Coming in. */
 	struct m0_lnd_rx  *msg_rx;
 	struct m0_lnet_ni *msg_rx_ni;
-	struct m0_lnet_nid msg_primary;
 
 	/** Whoever still needs it: driver, response, each posted event. */
 	unsigned msg_refs_nr;
@@ -181,6 +173,18 @@ struct m0_lnet_msg {
 	/* Not zeroed: who begins a message, and who fills an event, sets all. */
 	struct m0_lnet_op  msg_op;
 	struct m0_lnet_hdr msg_hdr;
+	/** Given to m0_lnet__send. */
+	m0_time_t            msg_deadline;
+	struct m0_lnet_timer msg_send_timer;
+	/** It waits for the response, timed or not. */
+	uint64_t             msg_cookie;
+	struct m0_lnet_timer msg_reply_timer;
+	struct m0_hash_link  msg_cookie_link;
+	/** Of a peer: who it is, and the peer NI it came by. */
+	struct m0_lnet_nid msg_primary;
+	struct m0_lnet_nid msg_want_hop;
+	/** With msg_faults. */
+	uint32_t msg_fault_bit;
 	/** [0] SEND, or PUT and GET of a peer; [1] ACK or REPLY. */
 	struct m0_lnet_event_node msg_event[2];
 };
