@@ -65,6 +65,28 @@ enum {
 	M0_RPC_BULK_TIMEOUT_S = 60
 };
 
+struct m0_rpc_bulk;
+struct m0_rpc__bulk_spares;
+struct m0_rpc__bulk_ways;
+
+struct m0_rpc_bulk_buf {
+	struct m0_net_buffer *bb_nbuf;
+	struct m0_rpc_bulk   *bb_rbulk;
+	struct m0_tlink       bb_link;
+	uint64_t              bb_flags;
+	/** Segments filled of those asked for. */
+	uint32_t bb_segs_nr;
+	uint32_t bb_segs_max;
+	/** Bytes to be filled, filled, and (load) said by the descriptor. */
+	m0_bcount_t bb_length;
+	m0_bcount_t bb_filled;
+	m0_bcount_t bb_expected;
+	/* The library's: its other offers; how it may be moved. */
+	struct m0_rpc__bulk_spares *bb_spares;
+	struct m0_rpc__bulk_ways   *bb_ways;
+	uint64_t                    bb_magic;
+};
+
 struct m0_rpc_bulk {
 	struct m0_tl    rb_buflist;
 	struct m0_mutex rb_mutex;
@@ -90,27 +112,8 @@ struct m0_rpc_bulk {
 	struct m0_list_link       rb_link;
 	m0_time_t                 rb_expires;
 	uint64_t                  rb_magic;
-};
-
-struct m0_rpc__bulk_spares;
-struct m0_rpc__bulk_ways;
-
-struct m0_rpc_bulk_buf {
-	struct m0_net_buffer *bb_nbuf;
-	struct m0_rpc_bulk   *bb_rbulk;
-	struct m0_tlink       bb_link;
-	uint64_t              bb_flags;
-	/** Segments filled of those asked for. */
-	uint32_t bb_segs_nr;
-	uint32_t bb_segs_max;
-	/** Bytes to be filled, filled, and (load) said by the descriptor. */
-	m0_bcount_t bb_length;
-	m0_bcount_t bb_filled;
-	m0_bcount_t bb_expected;
-	/* The library's: its other offers; how it may be moved. */
-	struct m0_rpc__bulk_spares *bb_spares;
-	struct m0_rpc__bulk_ways   *bb_ways;
-	uint64_t                    bb_magic;
+	/** In use if it has a bb_rbulk: for the caller's own net buffer. */
+	struct m0_rpc_bulk_buf rb_one;
 };
 
 M0_EXTERN void m0_rpc_bulk_init(struct m0_rpc_bulk *rb);

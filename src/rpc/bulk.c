@@ -96,8 +96,10 @@ static void drop(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf)
 	if (rbuf->bb_flags & M0_RPC_BULK_NETBUF_REGISTERED)
 		rc = m0_net_buffer_deregister(nb, nb->nb_dom);
 	M0_ASSERT(rc == 0);
+	rbuf->bb_rbulk = NULL;
 	/* A net buffer of the library's is in the same piece of memory. */
-	m0_free(rbuf);
+	if (rbuf != &rb->rb_one)
+		m0_free(rbuf);
 }
 
 void m0_rpc__bulk_unlink_last(struct m0_rpc_bulk *rb)

@@ -30,11 +30,20 @@ static struct m0_rpc_bulk_buf *own_new(uint32_t segs_nr)
 	return &own->bo_rbuf;
 }
 
+static struct m0_rpc_bulk_buf *lent_get(struct m0_rpc_bulk *rb)
+{
+	if (rb->rb_one.bb_rbulk != NULL)
+		return m0_alloc(sizeof rb->rb_one);
+	M0_SET0(&rb->rb_one);
+	return &rb->rb_one;
+}
+
 /* Around a buffer of the caller's: there is nothing left to be filled. */
-static struct m0_rpc_bulk_buf *lent_new(struct m0_net_buffer *nb,
+static struct m0_rpc_bulk_buf *lent_new(struct m0_rpc_bulk   *rb,
+					struct m0_net_buffer *nb,
 					m0_bcount_t           length)
 {
-	struct m0_rpc_bulk_buf *rbuf = m0_alloc(sizeof *rbuf);
+	struct m0_rpc_bulk_buf *rbuf = lent_get(rb);
 
 	if (rbuf != NULL) {
 		rbuf->bb_nbuf = nb;
@@ -66,7 +75,7 @@ int m0_rpc_bulk_buf_add(struct m0_rpc_bulk *rb, uint32_t segs_nr,
 		return -EMSGSIZE;
 	if (nb != NULL && !lent_fits(nb, length))
 		return -EMSGSIZE;
-	rbuf = nb == NULL ? own_new(segs_nr) : lent_new(nb, length);
+	rbuf = nb == NULL ? own_new(segs_nr) : lent_new(rb, nb, length);
 	if (rbuf == NULL)
 		return -ENOMEM;
 	rbuf->bb_length = length;

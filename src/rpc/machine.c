@@ -346,6 +346,7 @@ static int store_init(struct m0_rpc__machine *m)
 static void lib_free(struct m0_rpc__machine *m)
 {
 	m0_rpc__raws_free(m);
+	m0_rpc__notes_free(m);
 	m->rml_machine->rm_lib = NULL;
 	m0_free_aligned(m, sizeof *m, 6);
 }

@@ -2,6 +2,11 @@
 /** Items of the library's own: handshakes, statuses, words of streams. */
 #include "rpc/rpc_internal.h"
 
+enum {
+	/** Kept by a machine, to be used again. */
+	NOTES_MAX = 256
+};
+
 static m0_bcount_t note_size(const struct m0_rpc_item *item)
 {
 	return m0_rpc__note_of(item)->rno_nr;
@@ -61,6 +66,43 @@ const struct m0_rpc_item_type *m0_rpc__lib_type(enum m0_rpc_wire_op op)
 	return &lib_types[op];
 }
 
+/* One without a body, cleared; NULL: none is kept. */
+static struct m0_rpc__note *note_take(void)
+{
+	struct m0_rpc__machine *m = m0_rpc__here;
+	struct m0_rpc__note    *note = m == NULL ? NULL : m->rml_notes;
+
+	if (note != NULL) {
+		m->rml_notes = note->rno_arg;
+		--m->rml_notes_nr;
+		M0_SET0(note);
+	}
+	return note;
+}
+
+static void note_keep(struct m0_rpc__note *note)
+{
+	struct m0_rpc__machine *m = m0_rpc__here;
+
+	if (m == NULL || !note->rno_is_plain || m->rml_notes_nr == NOTES_MAX) {
+		m0_free(note);
+		return;
+	}
+	note->rno_arg = m->rml_notes;
+	m->rml_notes = note;
+	++m->rml_notes_nr;
+}
+
+void m0_rpc__notes_free(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__note *note;
+
+	while ((note = m->rml_notes) != NULL) {
+		m->rml_notes = note->rno_arg;
+		m0_free(note);
+	}
+}
+
 static void note_release(struct m0_ref *ref)
 {
 	struct m0_rpc__note *note =
@@ -72,17 +114,20 @@ static void note_release(struct m0_ref *ref)
 		m0_rpc__target_put(note->rno_counted);
 	}
 	m0_rpc_item_fini(&note->rno_item);
-	m0_free(note);
+	note_keep(note);
 }
 
 struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
 				      enum m0_rpc_wire_op op, size_t nr_max)
 {
-	struct m0_rpc__note *note = m0_alloc(sizeof *note + nr_max);
+	struct m0_rpc__note *note = nr_max == 0 ? note_take() : NULL;
 
+	if (note == NULL)
+		note = m0_alloc(sizeof *note + nr_max);
 	if (note == NULL)
 		return NULL;
 	note->rno_machine = m;
+	note->rno_is_plain = nr_max == 0;
 	m0_ref_init(&note->rno_ref, 1, note_release);
 	m0_rpc_item_init(&note->rno_item, &lib_types[op]);
 	note->rno_item.ri_prio = M0_RPC_ITEM_PRIO_MAX;

@@ -264,6 +264,9 @@ struct m0_rpc__machine {
 	/** Decoded raw items to be used again, linked by rr_data. */
 	struct m0_rpc_raw *rml_raws;
 	uint32_t           rml_raws_nr;
+	/** Notes without a body, likewise; linked by rno_arg. */
+	struct m0_rpc__note *rml_notes;
+	uint32_t             rml_notes_nr;
 
 	struct m0_rpc_stats rml_stats;
 	struct m0_rpc_stats rml_stats_base;
@@ -519,11 +522,15 @@ struct m0_rpc__note {
 	/** Asks over this one alone. */
 	struct m0_rpc__link *rno_link;
 	uint16_t             rno_flags;
-	uint32_t             rno_nr;
+	/** It has no room for a body. */
+	bool     rno_is_plain;
+	uint32_t rno_nr;
 	_Alignas(8) uint8_t rno_body[];
 };
 
 extern const struct m0_rpc_item_type_ops m0_rpc__note_ops;
+/** Those that are kept; no thread runs the machine any more. */
+void m0_rpc__notes_free(struct m0_rpc__machine *m);
 /** One reference; NULL: no memory. */
 struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
 				      enum m0_rpc_wire_op op, size_t nr_max);

@@ -125,6 +125,23 @@ RT_CASE(status)
 	}
 }
 
+/* One after the other they need no memory to be sent. They do when they come, for
+ * it is who asked that puts them, on his own thread; something else may, too. */
+RT_CASE(status_again)
+{
+	uint64_t before = 0;
+	int      k;
+
+	up();
+	for (k = 0; k < 60; ++k) {
+		if (k == 10)
+			before = cf_allocs();
+		rt_ends(rt_ask(c, RT_STATUS, 0, (uint64_t)-ENOTEMPTY),
+			-ENOTEMPTY, "the handler's status");
+	}
+	CF_TRUE(cf_allocs() - before < 75, "memory for statuses");
+}
+
 /* Perhaps a number of the request's: it harms nobody else's answers. */
 RT_CASE(status_strange)
 {
@@ -422,6 +439,7 @@ const struct cf_case rpc_suite_item[] = {
 	{ "many at once", many },
 	{ "large bodies", large },
 	{ "status of a handler", status },
+	{ "status again and again", status_again },
 	{ "status that is none", status_strange },
 	{ "refused by the server", refused },
 	{ "not encoded", not_encoded },
