@@ -29,28 +29,14 @@ void m0_home__wake(struct m0_lnet *lnet)
 	}
 }
 
-/*
- * Nobody is to be woken. Who comes to sleep, or starts the thread, says so under
- * hm_lock, and looks at the inbox then; who gives out the descriptor makes it
- * readable. So the inbox needs no store that all see in the same order.
- */
-static bool nobody_waits(const struct m0_lnet *lnet)
-{
-	return M0_HOME_GET(lnet->hm_inline) && !M0_HOME_GET(lnet->hm_sleeps) &&
-	       !M0_HOME_GET(lnet->hm_has_fd);
-}
-
 void m0_home__posted_unlock(struct m0_lnet *lnet)
 {
 	bool was_empty = !M0_HOME_GET(lnet->hm_posted);
-	bool wakes = was_empty && !nobody_waits(lnet);
 
-	if (wakes)
+	if (was_empty)
 		M0_HOME_SET(lnet->hm_posted, true);
-	else if (was_empty)
-		__atomic_store_n(&lnet->hm_posted, true, __ATOMIC_RELEASE);
 	m0_mutex_unlock(&lnet->hm_lock);
-	if (wakes && !m0_home__is_inside(lnet))
+	if (was_empty && !m0_home__is_inside(lnet))
 		m0_home__wake(lnet);
 }
 
@@ -88,8 +74,7 @@ static struct m0_home_op *inbox_take(struct m0_lnet *lnet)
 	op = lnet->hm_inbox;
 	lnet->hm_inbox = NULL;
 	lnet->hm_inbox_tail = &lnet->hm_inbox;
-	if (M0_UNLIKELY(!m0_list_is_empty(&lnet->hm_probes)))
-		m0_list_splice_tail(&probes, &lnet->hm_probes);
+	m0_list_splice_tail(&probes, &lnet->hm_probes);
 	/* Who sets it has hm_lock, too; who sees it late looks for nothing. */
 	__atomic_store_n(&lnet->hm_posted, false, __ATOMIC_RELEASE);
 	++lnet->hm_takes_nr;

@@ -150,9 +150,7 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 		if (looks++ % LOOKS_NR == 0)
 			m0_home__wake(lnet);
 	}
-	m0_mutex_lock(&lnet->hm_lock);
 	M0_HOME_SET(lnet->hm_inline, false);
-	m0_mutex_unlock(&lnet->hm_lock);
 	/* Nobody takes it off any more. */
 	if (M0_HOME_GET(lnet->hm_has_fd))
 		lnet->hm_io->si_ops->sio_arm(lnet->hm_io, M0_TIME_NEVER);

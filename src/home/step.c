@@ -223,9 +223,7 @@ static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
 	m0_time_t                    until = min64u(deadline, lnet->hm_next);
 
-	m0_mutex_lock(&lnet->hm_lock);
 	M0_HOME_SET(lnet->hm_sleeps, true);
-	m0_mutex_unlock(&lnet->hm_lock);
 	if (!home_ready(&lnet->hm_strand) && m0_semaphore_value(sem) == 0) {
 		if (io->sio_sleep != NULL)
 			io->sio_sleep(lnet->hm_io, until);
