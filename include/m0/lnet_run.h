@@ -53,8 +53,12 @@ M0_EXTERN int m0_lnet_thread_start(struct m0_lnet *lnet);
  * looks for what has come. Does nothing if nothing was asked for.
  */
 M0_EXTERN void m0_lnet_push(struct m0_lnet *lnet);
-/** m0_lnet_progress() of who has just read the clock: it is `now`. */
-M0_EXTERN bool m0_lnet_progress_at(struct m0_lnet *lnet, m0_time_t now);
+/**
+ * m0_lnet_progress() of who does so all the time, and has just read the clock: it
+ * is `now`. He hears what has come first; what else there is to do may be left to
+ * his next call, but not twice in a row.
+ */
+M0_EXTERN bool m0_lnet_poll_at(struct m0_lnet *lnet, m0_time_t now);
 /**
  * m0_lnet_me_attach and m0_lnet_md_attach in one. The entry has no handle, it
  * ends with its MD. Pre: M0_LNET_ME_UNLINK in mea_flags.

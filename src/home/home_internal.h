@@ -254,6 +254,8 @@ struct m0_lnet {
 	bool hm_did;
 	/** The step is m0_lnet_push(). */
 	bool hm_pushes;
+	/** Whoever steps does so again soon, whatever he hears. */
+	bool hm_is_polled;
 	/** The round has only read, and told: the next does the rest. */
 	bool      hm_owes;
 	m0_time_t hm_next;

@@ -83,13 +83,13 @@ static bool tell(struct m0_lnet *lnet)
 }
 
 /*
- * Whoever steps hears what has come before the drivers and the engine have their
+ * Who polls hears what has come before the drivers and the engine have their
  * turns: they have them with his next step, so not twice in a row.
  */
 static bool tells_first(const struct m0_lnet *lnet)
 {
 	return lnet->hm_events != NULL && !lnet->hm_owes &&
-	       lnet->hm_state == M0_HOME_OPEN && M0_HOME_GET(lnet->hm_inline);
+	       lnet->hm_state == M0_HOME_OPEN && lnet->hm_is_polled;
 }
 
 /* Reads, does, writes and tells what there is. @return true: there is more. */
@@ -167,7 +167,8 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 		}
 		lnet->hm_step_now = now;
 		more = round_do(lnet, now);
-		if (lnet->hm_owes)
+		/* Unless callbacks have asked for something. */
+		if (lnet->hm_owes && !M0_HOME_GET(lnet->hm_posted))
 			break;
 	}
 	lnet->hm_io->si_looked = false;
@@ -246,6 +247,7 @@ static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 	lnet->hm_next = next;
 	did = lnet->hm_did;
 	lnet->hm_pushes = false;
+	lnet->hm_is_polled = false;
 	if (!M0_HOME_GET(lnet->hm_has_fd)) {
 		/* Nothing that others wait for is looked at after it. */
 		__atomic_store_n(&lnet->hm_stepping, false, __ATOMIC_RELEASE);
@@ -294,18 +296,21 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 	return true;
 }
 
-bool m0_lnet_progress_at(struct m0_lnet *lnet, m0_time_t now)
+bool m0_lnet_poll_at(struct m0_lnet *lnet, m0_time_t now)
 {
-	return M0_HOME_GET(lnet->hm_inline) &&
-	       !__atomic_exchange_n(&lnet->hm_stepping, true,
-				    __ATOMIC_ACQUIRE) &&
-	       inline_step(lnet, now);
+	if (!M0_HOME_GET(lnet->hm_inline) ||
+	    __atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		return false;
+	lnet->hm_is_polled = true;
+	return inline_step(lnet, now);
 }
 
 bool m0_lnet_progress(struct m0_lnet *lnet)
 {
 	return M0_HOME_GET(lnet->hm_inline) &&
-	       m0_lnet_progress_at(lnet, m0_time_now());
+	       !__atomic_exchange_n(&lnet->hm_stepping, true,
+				    __ATOMIC_ACQUIRE) &&
+	       inline_step(lnet, m0_time_now());
 }
 
 /*

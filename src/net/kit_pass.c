@@ -575,6 +575,7 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	struct m0_net_kit_machine *outer = kit_pass.kp_machine;
 	struct kit_work_list       outer_done = kit_pass.kp_done;
 	struct m0_net_kit_machine *outer_rides = kit_pass.kp_rides;
+	bool                       outer_bulk = kit_pass.kp_bulk;
 	bool                       rides = flags & KIT_RUN_BUFFERS;
 	bool                       delivers;
 	m0_time_t                  next;
@@ -627,6 +628,7 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	kit_pass.kp_machine = outer;
 	kit_pass.kp_rides = outer_rides;
 	kit_pass.kp_done = outer_done;
+	kit_pass.kp_bulk = outer_bulk;
 	m0_mutex_unlock(&tm->ntm_mutex);
 	return next;
 }

@@ -284,7 +284,7 @@ static void messages_do_not_hold_up_a_timeout(void **state)
 		told_nr = 0;
 		m0_lnet_push(a.n_lnet);
 		(void)m0_sim_run_until(&sim, never, NULL, M0_TIME_ONE_MSEC);
-		(void)m0_lnet_progress(a.n_lnet);
+		(void)m0_lnet_poll_at(a.n_lnet, m0_time_now());
 		nr += told_nr;
 	}
 	assert_int_equal(probe.pr_status, -ETIMEDOUT);
@@ -293,6 +293,57 @@ static void messages_do_not_hold_up_a_timeout(void **state)
 	while (m0_lnet_progress(a.n_lnet))
 		;
 	m0_lnet_eq_fini(&eq);
+}
+
+static struct m0_lnet_eq answers;
+
+static void answer(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
+{
+	(void)eq;
+	if (ev->ev_type == M0_LNET_EV_PUT)
+		say(a.n_lnet, NULL, &b.n_nid);
+}
+
+static void step_once(bool polls)
+{
+	if (polls)
+		(void)m0_lnet_poll_at(a.n_lnet, m0_time_now());
+	else
+		(void)m0_lnet_progress(a.n_lnet);
+}
+
+/* What a callback asks for leaves with the step that it was called in, whoever
+ * makes that: he may do something else for long. */
+static void answer_of_a_callback_leaves(void **state)
+{
+	struct m0_lnet_handle md;
+	struct m0_lnet_eq     eq;
+	int                   i;
+
+	(void)state;
+	m0_lnet_eq_init(&answers, b.n_lnet, tell, 0);
+	m0_lnet_eq_init(&eq, a.n_lnet, answer, 0);
+	for (i = 0; i < 6; ++i) {
+		told_nr = 0;
+		while (m0_lnet_progress(a.n_lnet))
+			;
+		assert_int_equal(entry(a.n_lnet, &eq, &md), 0);
+		m0_lnet_push(a.n_lnet);
+		assert_int_equal(entry(b.n_lnet, &answers, &md), 0);
+		say(b.n_lnet, NULL, &a.n_nid);
+		/* The first time the two have to get to know each other. */
+		if (i == 0) {
+			tell_wait(1);
+			continue;
+		}
+		(void)m0_sim_run_until(&sim, never, NULL, M0_TIME_ONE_MSEC);
+		assert_int_equal(told_nr, 0);
+		step_once(i % 2 == 0);
+		(void)m0_sim_run_until(&sim, never, NULL, M0_TIME_ONE_MSEC);
+		assert_int_equal(told_nr, 1);
+	}
+	m0_lnet_eq_fini(&eq);
+	m0_lnet_eq_fini(&answers);
 }
 
 /* Whoever was told of a message may use its place for the next, at once. */
@@ -326,6 +377,7 @@ int main(void)
 		CASE(push_ends_no_entry_before_it_began),
 		CASE(push_attaches_before_an_answer),
 		CASE(messages_do_not_hold_up_a_timeout),
+		CASE(answer_of_a_callback_leaves),
 		CASE(place_told_of_is_there_again),
 	};
 

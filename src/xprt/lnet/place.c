@@ -673,7 +673,7 @@ bool m0_xlnet__poll(struct m0_net_kit_machine *machine, bool unattended)
 		return false;
 	/* What was asked for need not wait until it was looked. */
 	m0_lnet_push(node->xn_lnet);
-	(void)m0_lnet_progress_at(node->xn_lnet, m0_time_cached());
+	(void)m0_lnet_poll_at(node->xn_lnet, m0_time_cached());
 	return true;
 }
 
