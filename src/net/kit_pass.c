@@ -676,18 +676,28 @@ void m0_net_kit_unpin(struct m0_net_kit_machine *m)
 
 /* -------------------------------------------------------------- strands -- */
 
-/* For an inline machine, whose transport may have to be polled. */
+/*
+ * For an inline machine, whose transport may have to be polled. Its end is not told
+ * meanwhile: then the transport may let go of what is polled. The run that follows
+ * looks whether it is due.
+ */
 static bool helper_poll(struct m0_net_kit_machine *m)
 {
 	m0_time_t now;
 	bool      notifies;
+	bool      polls;
 
 	if (M0_LIKELY(!m->nkm_inline))
 		return false;
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
 	notifies = m->nkm_notify != NULL;
+	++m->nkm_pins_nr;
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
-	return kit_poll(m, notifies, &now);
+	polls = kit_poll(m, notifies, &now);
+	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	--m->nkm_pins_nr;
+	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
+	return polls;
 }
 
 m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a polled machine whose helper is in the transport's poll. */
+#include <pthread.h>
+#include <sched.h>
+
+#include "kit_rig.h"
+
+enum {
+	POLLS = 100
+};
+
+static pthread_t app;
+/** The machine is being stopped; the helper is in its poll; polls of the
+ * application's since. */
+static bool     stopping;
+static bool     helper_in;
+static unsigned polls_nr;
+/** Nobody polled any more while the helper did. */
+static bool was_alone;
+
+static unsigned polls_get(void)
+{
+	return __atomic_load_n(&polls_nr, __ATOMIC_SEQ_CST);
+}
+
+static void helper_stays(void)
+{
+	m0_time_t end = m0_time_from_now(30, 0);
+
+	__atomic_store_n(&helper_in, true, __ATOMIC_SEQ_CST);
+	while (polls_get() < POLLS && m0_time_now() < end)
+		(void)sched_yield();
+	was_alone = polls_get() < POLLS;
+}
+
+/* Both are in it at the same time. */
+static bool meet(struct m0_net_kit_machine *machine, bool unattended)
+{
+	m0_time_t end = m0_time_from_now(30, 0);
+
+	(void)machine;
+	(void)unattended;
+	if (!__atomic_load_n(&stopping, __ATOMIC_SEQ_CST))
+		return true;
+	if (!pthread_equal(pthread_self(), app)) {
+		helper_stays();
+		return true;
+	}
+	while (!__atomic_load_n(&helper_in, __ATOMIC_SEQ_CST) &&
+	       m0_time_now() < end)
+		(void)sched_yield();
+	__atomic_fetch_add(&polls_nr, 1, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static void no_bulk(struct m0_net_kit_buf        *kb,
+		    const struct m0_net_kit_desc *desc)
+{
+	(void)desc;
+	m0_net_kit_done(kb, -ENOSYS, 0);
+}
+
+static const struct m0_net_kit_ops kit_ops = {
+	RIG_KIT_OPS,
+	.nko_start = rig_start,
+	.nko_bulk = no_bulk,
+	.nko_poll = meet,
+};
+
+static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
+{
+	(void)xprt;
+	return m0_net_kit_dom_init(nd, &kit_ops);
+}
+
+static const struct m0_net_xprt_ops ops = {
+	M0_NET_KIT_XPRT_OPS,
+	.xo_dom_init = dom_init,
+};
+
+static const struct m0_net_xprt xprt = { .nx_name = "meet", .nx_ops = &ops };
+
+/* Who hears of the end may take away what was polled: the helper has left it. */
+static void end_is_told_after_the_helpers_poll(void **state)
+{
+	app = pthread_self();
+	rig_up(&xprt, "a");
+	__atomic_store_n(&stopping, true, __ATOMIC_SEQ_CST);
+	assert_int_equal(rig_down(state), 0);
+	assert_true(helper_in);
+	assert_false(was_alone);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = { cmocka_unit_test(
+		end_is_told_after_the_helpers_poll) };
+
+	return cmocka_run_group_tests_name("net/kit_stop", tests, NULL, NULL);
+}
