@@ -424,6 +424,11 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags);
  * @param now  the time of the poll; unchanged if it needs none.
  */
 bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now);
+/**
+ * The same by the thread of an inline machine; of another one, nothing. Its end is
+ * not told meanwhile: the run that follows looks whether it is due.
+ */
+bool kit_helper_poll(struct m0_net_kit_machine *m);
 /** The same for what was just asked for alone. No lock. */
 void kit_push(struct m0_net_kit_machine *m);
 /** A poll of an inline machine would surely find nothing. No lock. */

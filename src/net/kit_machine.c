@@ -416,6 +416,26 @@ bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now)
 	return moves;
 }
 
+bool kit_helper_poll(struct m0_net_kit_machine *m)
+{
+	m0_time_t now;
+	bool      notifies;
+	bool      polls;
+
+	if (M0_LIKELY(!m->nkm_inline))
+		return false;
+	/* Told of its end, the application may let go of what is polled. */
+	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	notifies = m->nkm_notify != NULL;
+	++m->nkm_pins_nr;
+	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
+	polls = kit_poll(m, notifies, &now);
+	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	--m->nkm_pins_nr;
+	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
+	return polls;
+}
+
 void kit_push(struct m0_net_kit_machine *m)
 {
 	if (m->nkm_inline && m->nkm_ops->nko_push != NULL)

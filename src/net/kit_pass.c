@@ -676,30 +676,6 @@ void m0_net_kit_unpin(struct m0_net_kit_machine *m)
 
 /* -------------------------------------------------------------- strands -- */
 
-/*
- * For an inline machine, whose transport may have to be polled. Its end is not told
- * meanwhile: then the transport may let go of what is polled. The run that follows
- * looks whether it is due.
- */
-static bool helper_poll(struct m0_net_kit_machine *m)
-{
-	m0_time_t now;
-	bool      notifies;
-	bool      polls;
-
-	if (M0_LIKELY(!m->nkm_inline))
-		return false;
-	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
-	notifies = m->nkm_notify != NULL;
-	++m->nkm_pins_nr;
-	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
-	polls = kit_poll(m, notifies, &now);
-	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
-	--m->nkm_pins_nr;
-	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
-	return polls;
-}
-
 m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)
 {
 	uint32_t  flags = KIT_RUN_PROGRESS | KIT_RUN_STATES | KIT_RUN_NOTIFY;
@@ -715,7 +691,7 @@ m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)
 		return M0_TIME_NEVER;
 	if (!m->nkm_sync)
 		flags |= KIT_RUN_BUFFERS;
-	polls = helper_poll(m);
+	polls = kit_helper_poll(m);
 	kit_pass_open(now);
 	next = kit_run(m, flags);
 	kit_pass_close();
