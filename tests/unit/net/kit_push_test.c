@@ -52,26 +52,14 @@ static void push_note(struct m0_net_kit_machine *machine)
 	}
 }
 
-static struct m0_net_kit_ops kit_ops = {
-	RIG_KIT_OPS,
+static const struct m0_net_kit_ops kit_ops = {
+	RIG_KIT_OPS(send_note),
 	.nko_start = rig_start,
 	.nko_bulk = bulk_note,
 	.nko_push = push_note,
 };
 
-static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
-{
-	(void)xprt;
-	kit_ops.nko_send = send_note;
-	return m0_net_kit_dom_init(nd, &kit_ops);
-}
-
-static const struct m0_net_xprt_ops ops = {
-	M0_NET_KIT_XPRT_OPS,
-	.xo_dom_init = dom_init,
-};
-
-static const struct m0_net_xprt xprt = { .nx_name = "push", .nx_ops = &ops };
+static const struct rig_xprt xprt = RIG_XPRT("push", &kit_ops);
 
 /* ------------------------------------------------------------------ a story -- */
 
@@ -94,7 +82,7 @@ static int up(void **state)
 	(void)state;
 	asked_nr = 0;
 	bulk_nr = 0;
-	rig_up(&xprt, "a");
+	rig_up(&xprt.rx_xprt, "a");
 	for (i = 0; i < BUFS; ++i) {
 		M0_SET0(&bufs[i]);
 		assert_int_equal(

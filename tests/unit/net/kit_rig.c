@@ -124,3 +124,14 @@ void rig_no_refuse(struct m0_net_kit_work *work)
 {
 	(void)work;
 }
+
+static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
+{
+	return m0_net_kit_dom_init(
+		nd, container_of(xprt, struct rig_xprt, rx_xprt)->rx_ops);
+}
+
+const struct m0_net_xprt_ops rig_xprt_ops = {
+	M0_NET_KIT_XPRT_OPS,
+	.xo_dom_init = dom_init,
+};

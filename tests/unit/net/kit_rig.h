@@ -47,10 +47,24 @@ bool rig_no_work(struct m0_net_kit_machine *machine,
 void rig_no_refuse(struct m0_net_kit_work *work);
 
 /** A transport whose addresses are letters, but for nko_start and nko_bulk. */
-#define RIG_KIT_OPS                                                \
+#define RIG_KIT_OPS(send)                                          \
 	.nko_buffer_max = RIG_BYTES, .nko_segment_max = RIG_BYTES, \
 	.nko_segments_max = 1, .nko_addr_parse = rig_addr_parse,   \
-	.nko_addr_print = rig_addr_print, .nko_send = rig_no_send, \
+	.nko_addr_print = rig_addr_print, .nko_send = (send),      \
 	.nko_work = rig_no_work, .nko_refuse = rig_no_refuse
+
+/** A transport of these operations. */
+struct rig_xprt {
+	struct m0_net_xprt           rx_xprt;
+	const struct m0_net_kit_ops *rx_ops;
+};
+
+extern const struct m0_net_xprt_ops rig_xprt_ops;
+
+#define RIG_XPRT(name, ops)                                                \
+	{                                                                  \
+		.rx_xprt = { .nx_name = (name), .nx_ops = &rig_xprt_ops }, \
+		.rx_ops = (ops)                                            \
+	}
 
 #endif /* M0_TESTS_UNIT_NET_KIT_RIG_H */

@@ -95,23 +95,12 @@ static void no_bulk(struct m0_net_kit_buf        *kb,
 }
 
 static const struct m0_net_kit_ops kit_ops = {
-	RIG_KIT_OPS,
+	RIG_KIT_OPS(rig_no_send),
 	.nko_start = slow_start,
 	.nko_bulk = no_bulk,
 };
 
-static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
-{
-	(void)xprt;
-	return m0_net_kit_dom_init(nd, &kit_ops);
-}
-
-static const struct m0_net_xprt_ops ops = {
-	M0_NET_KIT_XPRT_OPS,
-	.xo_dom_init = dom_init,
-};
-
-static const struct m0_net_xprt xprt = { .nx_name = "slow", .nx_ops = &ops };
+static const struct rig_xprt xprt = RIG_XPRT("slow", &kit_ops);
 
 /* ------------------------------------------------------------------ cases -- */
 
@@ -128,7 +117,7 @@ static int up(void **state)
 	first = NULL;
 	flag_set(&may_start, false);
 	m0_semaphore_init(&changed, 0);
-	assert_int_equal(m0_net_domain_init(&dom, &xprt), 0);
+	assert_int_equal(m0_net_domain_init(&dom, &xprt.rx_xprt), 0);
 	tm.ntm_callbacks = &tm_callbacks;
 	assert_int_equal(m0_net_tm_init(&tm, &dom), 0);
 	m0_net_tm_spin_set(&tm, 0);

@@ -61,30 +61,19 @@ static void no_bulk(struct m0_net_kit_buf        *kb,
 }
 
 static const struct m0_net_kit_ops kit_ops = {
-	RIG_KIT_OPS,
+	RIG_KIT_OPS(rig_no_send),
 	.nko_start = rig_start,
 	.nko_bulk = no_bulk,
 	.nko_poll = meet,
 };
 
-static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
-{
-	(void)xprt;
-	return m0_net_kit_dom_init(nd, &kit_ops);
-}
-
-static const struct m0_net_xprt_ops ops = {
-	M0_NET_KIT_XPRT_OPS,
-	.xo_dom_init = dom_init,
-};
-
-static const struct m0_net_xprt xprt = { .nx_name = "meet", .nx_ops = &ops };
+static const struct rig_xprt xprt = RIG_XPRT("meet", &kit_ops);
 
 /* Who hears of the end may take away what was polled: the helper has left it. */
 static void end_is_told_after_the_helpers_poll(void **state)
 {
 	app = pthread_self();
-	rig_up(&xprt, "a");
+	rig_up(&xprt.rx_xprt, "a");
 	__atomic_store_n(&stopping, true, __ATOMIC_SEQ_CST);
 	assert_int_equal(rig_down(state), 0);
 	assert_true(helper_in);

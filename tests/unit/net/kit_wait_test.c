@@ -23,24 +23,12 @@ static void bulk(struct m0_net_kit_buf *kb, const struct m0_net_kit_desc *desc)
 }
 
 static const struct m0_net_kit_ops kit_ops = {
-	RIG_KIT_OPS,
+	RIG_KIT_OPS(rig_no_send),
 	.nko_start = rig_start,
 	.nko_bulk = bulk,
 };
 
-static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
-{
-	(void)xprt;
-	return m0_net_kit_dom_init(nd, &kit_ops);
-}
-
-static const struct m0_net_xprt_ops xprt_ops = {
-	M0_NET_KIT_XPRT_OPS,
-	.xo_dom_init = dom_init,
-};
-
-static const struct m0_net_xprt xprt = { .nx_name = "wait",
-					 .nx_ops = &xprt_ops };
+static const struct rig_xprt xprt = RIG_XPRT("wait", &kit_ops);
 
 /* --------------------------------------------------------------- a machine -- */
 
@@ -73,7 +61,7 @@ static int up(void **state)
 {
 	(void)state;
 	at_bulk = NULL;
-	rig_up(&xprt, "a");
+	rig_up(&xprt.rx_xprt, "a");
 	return 0;
 }
 
