@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "m0/lnet_nid.h"
+#include "base/cursor.h"
 
 /** How addresses of a type of network are written. */
 enum addr_form {
@@ -49,10 +50,10 @@ static const struct net_type *net_type_find(uint8_t type)
 
 static uint32_t number_at(const uint8_t *addr)
 {
-	uint32_t number;
+	struct m0_cursor cur;
 
-	memcpy(&number, addr, sizeof number);
-	return ntohl(number);
+	m0_cursor_init_const(&cur, addr, sizeof(uint32_t));
+	return m0_cursor_get_be32(&cur);
 }
 
 /** An address whose form is not known: words of 32 bits, in hex. */
@@ -210,8 +211,9 @@ int m0_lnet_net_parse(uint32_t *net, const char *text)
 static int addr_parse(struct m0_lnet_nid *nid, enum addr_form form,
 		      const char *text)
 {
-	bool     hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	uint32_t number;
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	struct m0_cursor cur;
+	uint32_t         number;
 
 	switch (form) {
 	case ADDR_LO:
@@ -220,8 +222,8 @@ static int addr_parse(struct m0_lnet_nid *nid, enum addr_form form,
 		if (number_parse(hex ? text + 2 : text, hex ? 16 : 10,
 				 UINT32_MAX, &number) != 0)
 			return -EINVAL;
-		number = htonl(number);
-		memcpy(nid->ln_addr, &number, sizeof number);
+		m0_cursor_init(&cur, nid->ln_addr, sizeof number);
+		m0_cursor_put_be32(&cur, number);
 		return 0;
 	case ADDR_IP:
 		if (inet_pton(AF_INET6, text, nid->ln_addr) == 1) {
