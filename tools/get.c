@@ -142,7 +142,7 @@ static int names_find(struct get_job *gj)
 }
 
 /* DST: a directory, or the name of a file in one. */
-static int dst_open(struct get_job *gj)
+static int dst_find(struct get_job *gj)
 {
 	const struct get_args *args = gj->gj_args;
 	const char            *dst = args->ga_dst;
@@ -168,6 +168,24 @@ static int dst_open(struct get_job *gj)
 		return tool_fail_set(args->ga_fail, TOOL_USAGE, "DST '%s': %s",
 				     dst, tool_errtext(errno));
 	return 0;
+}
+
+/* What the one object would replace is looked at before it is fetched. */
+static int dst_open(struct get_job *gj)
+{
+	const struct get_args *args = gj->gj_args;
+	int                    rc = dst_find(gj);
+
+	if (rc == 0 && !args->ga_recursive) {
+		rc = get_dst_check(gj->gj_root_fd, gj->gj_base);
+		if (rc != 0)
+			tool_fail_set(args->ga_fail, TOOL_USAGE,
+				      "DST '%s' cannot be written: %s; "
+				      "accepted: a regular file, a directory, "
+				      "or a new name",
+				      args->ga_dst, get_dst_errtext(rc));
+	}
+	return rc;
 }
 
 /* --------------------------------------------------------------- the job -- */

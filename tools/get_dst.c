@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cmd.h"
 #include "get_dst.h"
 
 /* A directory below another. */
@@ -59,6 +60,23 @@ int get_dst_dir(int root_fd, const char *path)
 	if (nr >= PATH_MAX)
 		return -ENAMETOOLONG;
 	return dir_make(root_fd, path, nr == 0 ? 0 : nr - 1);
+}
+
+int get_dst_check(int dir_fd, const char *base)
+{
+	struct stat st;
+
+	/* Of a link what it leads to: a rename takes the link's place, and
+	 * /dev/stdout is one. */
+	if (fstatat(dir_fd, base, &st, 0) != 0 || S_ISREG(st.st_mode))
+		return 0;
+	return S_ISDIR(st.st_mode) ? -EISDIR : -EMEDIUMTYPE;
+}
+
+const char *get_dst_errtext(int rc)
+{
+	return rc == -EMEDIUMTYPE ? "it is there and no regular file"
+				  : tool_errtext(rc);
 }
 
 int get_dst_write(int fd, const void *bytes, uint64_t nr, uint64_t off)

@@ -13,6 +13,13 @@
 int get_dst_dir(int root_fd, const char *path);
 /** Last part of a path. */
 const char *get_dst_base(const char *path);
+/**
+ * May the object have this name? A file may be replaced, nothing else.
+ * @return 0, -EISDIR, or -EMEDIUMTYPE of a pipe, a device, a socket.
+ */
+int get_dst_check(int dir_fd, const char *base);
+/** What an error of these says. */
+const char *get_dst_errtext(int rc);
 /** Writes all. @return 0, or -errno. */
 int get_dst_write(int fd, const void *bytes, uint64_t nr, uint64_t off);
 

@@ -77,6 +77,7 @@ static int part_open(struct get_file *file)
 	struct hash *hash = hash_alloc();
 	struct stat  st;
 	const char  *base = get_dst_base(file->gf_dst);
+	int          rc;
 
 	if (hash == NULL)
 		return -ENOMEM;
@@ -91,6 +92,9 @@ static int part_open(struct get_file *file)
 		file->gf_dir_fd = get_dst_dir(file->gf_root_fd, file->gf_dst);
 	if (file->gf_dir_fd < 0)
 		return file->gf_dir_fd;
+	rc = get_dst_check(file->gf_dir_fd, base);
+	if (rc != 0)
+		return rc;
 	file->gf_fd = openat(file->gf_dir_fd, file->gf_tmp,
 			     O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (file->gf_fd < 0 || fstat(file->gf_fd, &st) != 0)
@@ -386,11 +390,12 @@ static void file_restart(struct get_file *file)
 
 static void file_fail(struct get_file *file)
 {
+	int local = file->gf_rc + LOCAL_ERROR;
+
 	if (file->gf_rc < -LOCAL_ERROR / 2)
 		obj_job_fail(file->gf_job, file->gf_dst,
-			     file->gf_rc + LOCAL_ERROR == -ENOSPC ? -ENOSPC : 0,
-			     "cannot be written: %s",
-			     tool_errtext(file->gf_rc + LOCAL_ERROR));
+			     local == -ENOSPC ? -ENOSPC : 0,
+			     "cannot be written: %s", get_dst_errtext(local));
 	else
 		obj_job_fail(file->gf_job, file->gf_name, file->gf_rc, "%s",
 			     obj_errtext(file->gf_rc));

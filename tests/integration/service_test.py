@@ -6,6 +6,7 @@ import random
 import select
 import shlex
 import signal
+import stat
 import subprocess
 import time
 
@@ -441,6 +442,37 @@ class Refuses(service.Case):
         told = self.json('put', '-r', self.path('d'), f'{server.ep}:')
         self.assertEqual((told['objects'], told['ignored']), (1, 2))
         self.assertEqual(self.names(server), ['d/file'])
+
+    def test_get_replaces_files_and_nothing_else(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        self.json('put', src, f'{server.ep}:t/pipe')
+        os.mkdir(self.path('out'))
+        pipe = self.path('out', 'pipe')
+        os.mkfifo(pipe)
+        os.symlink(pipe, self.path('link'))
+        os.makedirs(self.path('dir', 'pipe'))
+        get = ('get', f'{server.ep}:t/pipe')
+        # As root: /dev/null, and /dev/stdout, which is a link.
+        for dst in (pipe, self.path('out'), self.path('link')):
+            self.assert_refused(self.run_client(*get, dst), 2, dst,
+                                'no regular file', 'accepted: ')
+        self.assert_refused(self.run_client(*get, self.path('dir')), 2,
+                            'Is a directory', 'accepted: ')
+        result = self.run_client('get', '-r', f'{server.ep}:t',
+                                 self.path('out'))
+        self.assert_refused(result, 1, "'pipe'", 'no regular file')
+        self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
+        self.assertTrue(os.path.islink(self.path('link')))
+        self.assert_holds('pipe', directory=self.path('out'))
+        # A file, and a link to one, are replaced.
+        for dst in (src, self.path('soft')):
+            self.make('old', b'old')
+            if dst != src:
+                os.symlink('old', dst)
+            self.json(*get, dst)
+            self.assertEqual(self.read(dst), b'abc')
+            self.assertEqual(self.read(self.path('old')), b'old')
 
     def test_get_stays_below_its_directory(self):
         server = service.Server(self)
