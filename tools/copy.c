@@ -232,6 +232,22 @@ int copy_signals_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
+/* What is left is to say why it failed, where perhaps nobody reads: another
+ * signal ends that. */
+static void signals_close(int fd, bool failed)
+{
+	struct signalfd_siginfo info;
+	sigset_t                set;
+
+	while (read(fd, &info, sizeof info) > 0)
+		;
+	(void)close(fd);
+	if (failed) {
+		sigfillset(&set);
+		(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	}
+}
+
 static int transport_choose(struct copy_args *args)
 {
 	bool        far = args->ca_listen || (args->ca_dst != NULL &&
@@ -288,7 +304,7 @@ static void copy_run(struct copy_args *args)
 		}
 		tool_place_close(&args->ca_place);
 	}
-	(void)close(args->ca_signal_fd);
+	signals_close(args->ca_signal_fd, args->ca_fail->tf_exit != TOOL_OK);
 }
 
 int copy_main(int argc, char **argv)

@@ -4,9 +4,7 @@
  * signals. The roles' work is in copy_send.c and copy_recv.c.
  */
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "copy_args.h"
@@ -39,11 +37,9 @@ struct copy_job {
 
 static void job_interrupt(struct copy_job *job)
 {
-	struct copy_sender     *sender = &job->cj_sender;
-	struct tool_port       *port = &sender->cs_port;
-	struct signalfd_siginfo info;
+	struct copy_sender *sender = &job->cj_sender;
+	struct tool_port   *port = &sender->cs_port;
 
-	(void)!read(job->cj_signal_fd, &info, sizeof info);
 	m0_mutex_lock(&port->tpo_lock);
 	if (job->cj_far && sender->cs_ending)
 		tool_port_fail(port, -EINTR,
@@ -94,8 +90,10 @@ static void job_wait(struct copy_job *job)
 
 		if (nr > 0 && (fds[0].revents & POLLIN))
 			break;
-		if (nr > 0 && (fds[1].revents & POLLIN))
+		if (nr > 0 && (fds[1].revents & POLLIN)) {
 			job_interrupt(job);
+			fds[1].fd = -1;
+		}
 		copy_sender_tick(&job->cj_sender);
 		copy_progress_show(&progress, job_bytes(job));
 	}
@@ -326,10 +324,16 @@ void copy_job_run(const struct copy_args *args)
 		src_file_close(&job.cj_src);
 	}
 	(void)close(job.cj_done_fd);
-	if (args->ca_fail->tf_exit != TOOL_OK)
+	if (args->ca_fail->tf_exit != TOOL_OK ||
+	    (args->ca_quiet && !args->ca_json))
 		return;
-	if (args->ca_json)
+	if (!copy_out_waits(stdout, args->ca_signal_fd))
+		tool_fail_set(args->ca_fail, TOOL_FAILED,
+			      "interrupted; DST '%s' is there, but standard "
+			      "output took no result",
+			      job.cj_result.ct_dst);
+	else if (args->ca_json)
 		copy_result_json(&job.cj_result);
-	else if (!args->ca_quiet)
+	else
 		copy_result_print(&job.cj_result);
 }

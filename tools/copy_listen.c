@@ -51,6 +51,8 @@ struct listener {
 	uint64_t                lis_done_nr;
 	uint64_t                lis_failed_nr;
 	bool                    lis_stopping;
+	/** Something was not said. */
+	bool lis_mute;
 };
 
 /* ------------------------------------------------------------- the door -- */
@@ -88,7 +90,15 @@ static bool ask_get(struct listener *listener, struct ask *ret)
 
 /* ------------------------------------------------------------- sessions -- */
 
-static void session_say(const struct listener *listener, struct session *se)
+static bool out_waits(struct listener *listener, FILE *file)
+{
+	if (copy_out_waits(file, listener->lis_args->ca_signal_fd))
+		return true;
+	listener->lis_mute = true;
+	return false;
+}
+
+static void session_say(struct listener *listener, struct session *se)
 {
 	struct copy_receiver *receiver = &se->se_receiver;
 	m0_time_t             spent = m0_time_sub(m0_time_now(), se->se_start);
@@ -97,6 +107,8 @@ static void session_say(const struct listener *listener, struct session *se)
 	double                rate = (double)bytes / 1e6 / seconds;
 	char                  sum[2 * HASH_BYTES + 1];
 
+	if (!out_waits(listener, stdout))
+		return;
 	text_hex(sum, receiver->cr_sum, HASH_BYTES);
 	if (listener->lis_args->ca_json) {
 		struct json_t *tree = jout_alloc();
@@ -121,9 +133,11 @@ static void session_say(const struct listener *listener, struct session *se)
 	(void)fflush(stdout);
 }
 
-static void failure_say(const struct listener *listener, const char *name,
+static void failure_say(struct listener *listener, const char *name,
 			const char *from, const char *why)
 {
+	if (!out_waits(listener, listener->lis_args->ca_json ? stdout : stderr))
+		return;
 	if (listener->lis_args->ca_json) {
 		struct json_t *tree = jout_alloc();
 
@@ -401,7 +415,7 @@ static void listen_loop(struct listener *listener)
 	}
 }
 
-static void listen_say(const struct listener *listener, const char *dir)
+static void listen_say(struct listener *listener, const char *dir)
 {
 	const struct copy_args *args = listener->lis_args;
 	const char             *addr =
@@ -410,6 +424,8 @@ static void listen_say(const struct listener *listener, const char *dir)
 	char words[512];
 	char command[1024];
 
+	if (!out_waits(listener, stdout))
+		return;
 	if (realpath(dir, real) == NULL)
 		snprintf(real, sizeof real, "%s", dir);
 	tool_place_words(&args->ca_place, addr, words, sizeof words);
@@ -478,5 +494,9 @@ void copy_listen_run(const struct copy_args *args)
 			      listener->lis_failed_nr == 0
 				      ? "interrupted; nothing was received"
 				      : "nothing was received");
+	if (listener->lis_mute)
+		tool_fail_set(args->ca_fail, TOOL_FAILED,
+			      "interrupted; the output was full, and not all "
+			      "was said");
 	m0_free(listener);
 }

@@ -278,6 +278,47 @@ class Ends(far.Case):
         self.assertEqual(listener.child.wait(cli.PATIENCE), 0)
         self.assertEqual(listener.files(), [])
 
+    def fill(self, fd):
+        """A pipe whose reader does not read."""
+        os.set_blocking(fd, False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(fd, b' ')
+
+    def test_receiver_whose_output_is_full_is_interrupted(self):
+        listener = far.Listener(self)
+        out = os.open(f'/proc/{listener.child.pid}/fd/1', os.O_WRONLY)
+        self.addCleanup(os.close, out)
+        self.fill(out)
+        src = self.make('src', b'abc')
+        self.assert_done(self.send(src, f'{listener.ep}:dst'))
+        self.assertEqual(listener.stop(signal.SIGINT), 1)
+        self.assertIn('not all was said', listener.error_text())
+        self.assertEqual(listener.files(), ['dst'])
+
+    def test_copy_whose_output_is_full_is_interrupted(self):
+        reader, out = os.pipe()
+        self.addCleanup(os.close, reader)
+        self.addCleanup(os.close, out)
+        self.fill(out)
+        os.set_blocking(out, True)
+        src = self.make('src', b'abc')
+        for options in ((), ('--json',)):
+            dst = self.path('-'.join(('dst', *options)))
+            child = subprocess.Popen(
+                [cli.COLIBRI, 'copy', *options, src, dst], stdout=out,
+                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+            self.addCleanup(child.kill)
+            deadline = time.monotonic() + cli.PATIENCE
+            while not os.path.exists(dst):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            child.send_signal(signal.SIGINT)
+            _, text = child.communicate(timeout=cli.PATIENCE)
+            self.assertEqual(child.returncode, 1, text)
+            self.assertIn(dst.encode(), text)
+            self.assertIn(b'took no result', text)
+
     def test_sender_that_is_stopped_is_given_up_in_time(self):
         listener = far.Listener(self, '--timeout', '1')
         child = self.slow(listener, timeout='60')
