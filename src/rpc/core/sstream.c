@@ -395,7 +395,8 @@ void m0_rpc_sstream_restored(struct m0_rpc_sstream *stream)
 {
 	uint64_t xid;
 
-	for (xid = stream->rss_ack; xid <= stream->rss_last; ++xid)
+	/* Downwards: the last may be the largest of all numbers. */
+	for (xid = stream->rss_last; xid >= stream->rss_ack; --xid)
 		if (slot_of(stream, xid)->rsl_state == M0_RPC_SS_BEYOND)
 			slot_keep(stream, xid, NULL, 0, -ECANCELED);
 }

@@ -476,6 +476,32 @@ static void restart_behind_its_client_catches_up(void **state)
 	m0_rpc_sstream_fini(&stream);
 }
 
+/* A peer may number as it likes: what was executed as the last number of all is
+ * found again, in an end. */
+static void restart_at_the_last_number_ends(void **state)
+{
+	const uint64_t        last = UINT64_MAX;
+	struct m0_rpc_sstream stream;
+	struct m0_rpc_sanswer ans;
+
+	(void)state;
+	begin(&stream, NULL);
+	assert_int_equal(came(&stream, last, last, false), M0_RPC_SA_EXECUTE);
+	m0_rpc_sstream_executed(&stream, last, &a_reply, 10, 0);
+	assert_int_equal(m0_rpc_sstream_next(&stream, &ans), M0_RPC_SA_NONE);
+	m0_rpc_sstream_fini(&stream);
+
+	begin(&stream, NULL);
+	assert_int_equal(m0_rpc_sstream_restore(&stream, last, last, &a_reply,
+						10, 0),
+			 0);
+	m0_rpc_sstream_restored(&stream);
+	assert_true(stream.rss_last == last && stream.rss_ack == last);
+	assert_int_equal(came(&stream, last, last, false), M0_RPC_SA_REPLAY);
+	m0_rpc_sstream_fini(&stream);
+	assert_int_equal(replies_nr, 1);
+}
+
 /* Records that contradict themselves or each other are not taken. */
 static void restart_from_impossible_records_is_refused(void **state)
 {
@@ -531,6 +557,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(skips_held_follow_each_other),
 		cmocka_unit_test(restart_in_any_order_finds_the_same),
 		cmocka_unit_test(restart_behind_its_client_catches_up),
+		cmocka_unit_test(restart_at_the_last_number_ends),
 		cmocka_unit_test(restart_from_impossible_records_is_refused),
 		cmocka_unit_test(init_without_memory_fails_cleanly),
 	};
