@@ -266,8 +266,10 @@ M0_EXTERN uint32_t m0_rpc_bufs_nr(uint32_t len, uint32_t tms_nr);
 /* ----------------------------------------------- handlers that block -- */
 
 /**
- * Threads for handlers that may block: rit_pool of types. Items wait in it, at
- * most rc_executing_max of each client.
+ * Threads for handlers that may block: rit_pool of types. Requests wait in it,
+ * at most rc_executing_max of each client, and as many one-way items; one that
+ * is beyond is dropped and counted. What has expired or was cancelled when its
+ * turn comes is not begun. A machine's stop waits for all that it has there.
  */
 struct m0_rpc_pool;
 /** @param threads_nr 1 to 256. @retval -EINVAL, -ENOMEM, -EAGAIN */

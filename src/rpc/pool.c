@@ -53,7 +53,8 @@ static void work(struct m0_rpc_item *item)
 {
 	struct m0_rpc_machine *machine = item->ri_rmachine;
 
-	item->ri_type->rit_ops->rito_deliver(machine, item);
+	if (m0_rpc__begins(machine, item))
+		item->ri_type->rit_ops->rito_deliver(machine, item);
 	m0_rpc__handed_back(machine, item);
 }
 

@@ -259,6 +259,8 @@ struct m0_rpc__machine {
 	bool                   rml_store_is_own;
 	/** Requests with handlers, of no use to stop without. */
 	uint32_t rml_executing_nr;
+	/** Items with pools: not handed back yet. */
+	uint32_t rml_handed_nr;
 	uint32_t rml_notices_nr;
 
 	/** Decoded raw items to be used again, linked by rr_data. */
@@ -391,6 +393,7 @@ struct m0_rpc__re {
 struct m0_rpc__item {
 	/** Its post, or what becomes of it; in the inbox. */
 	struct m0_rpc__call ril_call;
+	/** Incoming: it is back from its pool. */
 	struct m0_rpc__call ril_cancel;
 	/** Where it goes, or (incoming) its answer goes. */
 	struct m0_rpc__target *ril_target;
@@ -747,7 +750,8 @@ void m0_rpc__raws_free(struct m0_rpc__machine *m);
  */
 int m0_rpc__pool_hand(struct m0_rpc_pool *pool, struct m0_rpc_machine *machine,
 		      struct m0_rpc_item *item);
-/** rito_deliver has returned there: puts the reference. Any thread. */
+/** rito_deliver has returned there: has the machine put the reference. Any
+ * thread, and the last that it does with the item, and the machine. */
 void m0_rpc__handed_back(struct m0_rpc_machine *machine,
 			 struct m0_rpc_item    *item);
 /**

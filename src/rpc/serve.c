@@ -97,6 +97,24 @@ static void why_count(struct m0_rpc__machine *m, int rc)
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 }
 
+/*
+ * To a pool, with a reference of its own. The machine does not end before it is
+ * back: also when it was answered, and the handler goes on.
+ */
+static int hand(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	int rc;
+
+	m0_rpc_item_get(item);
+	++m->rml_handed_nr;
+	rc = m0_rpc__pool_hand(item->ri_type->rit_pool, m->rml_machine, item);
+	if (rc != 0) {
+		--m->rml_handed_nr;
+		m0_rpc_item_put(item);
+	}
+	return rc;
+}
+
 static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item           *il = m0_rpc__il(item);
@@ -117,10 +135,7 @@ static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	if (rc != 0) {
 		why_count(m, rc);
 	} else if (type->rit_pool != NULL) {
-		m0_rpc_item_get(item);
-		rc = m0_rpc__pool_hand(type->rit_pool, m->rml_machine, item);
-		if (rc != 0)
-			m0_rpc_item_put(item);
+		rc = hand(m, item);
 	} else {
 		type->rit_ops->rito_deliver(m->rml_machine, item);
 		return;
@@ -135,16 +150,41 @@ bool m0_rpc__begins(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 
 	if (rc == 0)
 		return true;
+	/* Counted when it is back. */
+	m0_rpc__il(item)->ril_bad = rc;
 	if (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST)
 		m0_rpc_reply_rc(item, rc);
 	return false;
 }
 
+static void back_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	struct m0_rpc__item *il =
+		container_of(call, struct m0_rpc__item, ril_cancel);
+	/* A request's may be gone. */
+	struct m0_rpc__client *client =
+		il->ril_flags & M0_RPC__IF_EXECUTING ? NULL : il->ril_client;
+
+	--m->rml_handed_nr;
+	if (il->ril_bad != 0)
+		why_count(m, il->ril_bad);
+	m0_rpc_item_put(m0_rpc__item_of(il));
+	if (client != NULL) {
+		--client->rct_oneways_nr;
+		m0_rpc__client_release(client);
+	}
+}
+
 void m0_rpc__handed_back(struct m0_rpc_machine *machine,
 			 struct m0_rpc_item    *item)
 {
-	(void)machine;
-	m0_rpc_item_put(item);
+	struct m0_rpc__item *il = m0_rpc__il(item);
+	int                  rc;
+
+	/* Its answer may be in the inbox still, by ril_call. */
+	il->ril_cancel.rcl_run = back_run;
+	rc = m0_rpc__call_push(machine->rm_lib, &il->ril_cancel);
+	M0_ASSERT_INFO(rc == 0, "what was handed out is waited for by stop");
 }
 
 /* --------------------------------------------------------------- streams -- */
@@ -380,7 +420,26 @@ static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 	execute(m, item);
 }
 
-static void came_oneway(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+/* To a pool; so many of a client wait for its threads. */
+static int oneway_hand(struct m0_rpc__machine *m, struct m0_rpc__client *client,
+		       struct m0_rpc_item *item)
+{
+	int rc;
+
+	if (client->rct_oneways_nr >= m->rml_cfg.rc_executing_max)
+		return -EBUSY;
+	m0_rpc__il(item)->ril_client = client;
+	rc = hand(m, item);
+	if (rc == 0) {
+		++client->rct_oneways_nr;
+		++client->rct_refs;
+	}
+	return rc;
+}
+
+static void came_oneway(struct m0_rpc__machine *m,
+			struct m0_rpc__client  *client,
+			struct m0_rpc__came    *came)
 {
 	struct m0_rpc_item *item = NULL;
 	int rc = request_decode(m, came, M0_RPC_ITEM_TYPE_ONEWAY, &item);
@@ -392,9 +451,8 @@ static void came_oneway(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	m0_rpc__state_set(item, M0_RPC_ITEM_ACCEPTED);
 	if (item->ri_type->rit_pool == NULL)
 		item->ri_type->rit_ops->rito_deliver(m->rml_machine, item);
-	else if (m0_rpc__pool_hand(item->ri_type->rit_pool, m->rml_machine,
-				   item) == 0)
-		return;
+	else if (oneway_hand(m, client, item) != 0)
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 	m0_rpc_item_put(item);
 }
 
@@ -452,7 +510,7 @@ void m0_rpc__came_request(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	} else if (w->rwi_stream != 0 && s != NULL) {
 		came_in_stream(m, s, came);
 	} else if (w->rwi_flags & M0_RPC_WIRE_ONEWAY) {
-		came_oneway(m, came);
+		came_oneway(m, client, came);
 	} else {
 		came_plain(m, client, came);
 	}

@@ -62,7 +62,9 @@ struct m0_rpc__client {
 	uint64_t              rct_session_max;
 	struct m0_rpc_dups    rct_dups;
 	struct m0_rpc_sbudget rct_budget;
-	/** Sessions, requests being executed. */
+	/** One-way items that are with pools. */
+	uint32_t rct_oneways_nr;
+	/** Sessions, requests being executed, one-way items with pools. */
 	uint32_t rct_refs;
 	bool     rct_gone;
 };

@@ -24,6 +24,14 @@ static uint32_t              back_nr;
 static struct m0_semaphore   met;
 static struct m0_semaphore   back;
 
+bool m0_rpc__begins(struct m0_rpc_machine *mach, struct m0_rpc_item *item)
+{
+	assert_ptr_equal(mach, &machine);
+	assert_true(__atomic_load_n(&delivered[item - items],
+				    __ATOMIC_ACQUIRE) == 0);
+	return true;
+}
+
 void m0_rpc__handed_back(struct m0_rpc_machine *mach, struct m0_rpc_item *item)
 {
 	assert_ptr_equal(mach, &machine);
