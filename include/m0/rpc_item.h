@@ -306,7 +306,8 @@ M0_EXTERN int m0_rpc_oneway_item_post(struct m0_rpc_conn *conn,
  * Answers a request: the reply goes through the cache and formation as
  * requests do, and is kept for duplicates until the requester has
  * acknowledged it (items of streams). Takes over the caller's reference of
- * `reply`. Any thread, once for each request.
+ * `reply`. Any thread, once for each request. One that is larger than a packet
+ * of this machine, or than the requester takes, is answered as -EMSGSIZE.
  *
  * A request of a stream changed nothing that the store knows; its outcome is
  * committed to the store before the reply leaves.

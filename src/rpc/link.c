@@ -131,10 +131,12 @@ void m0_rpc__target_limits(struct m0_rpc__target *target)
 	struct m0_rpc_frm_constraints limits = target->trg_frm.f_constraints;
 	struct m0_rpc__link          *link;
 
-	if (m0_list_is_empty(&target->trg_links))
-		return;
-	limits.fc_max_nr_packets_enqed = 1;
+	if (!m0_list_is_empty(&target->trg_links))
+		limits.fc_max_nr_packets_enqed = 1;
 	limits.fc_max_packet_size = target->trg_machine->rml_msg_size;
+	if (target->trg_packet_max != 0)
+		limits.fc_max_packet_size = min64u(limits.fc_max_packet_size,
+						   target->trg_packet_max);
 	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,
 			       lnk_target_link) {
 		limits.fc_max_nr_packets_enqed =

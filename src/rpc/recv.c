@@ -252,6 +252,7 @@ static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	came.rca_target = NULL;
 	came.rca_rbuf = rbuf;
 	came.rca_refs_nr = 0;
+	came.rca_packet_max = 0;
 	rc = m0_rpc__wire_open(&in, &came.rca_packet, bytes, nr, &m->rml_sum);
 	if (rc == 0) {
 		M0_RPC__COUNT(m, rs_nr_rcvd_packets, 1);

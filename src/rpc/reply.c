@@ -263,15 +263,19 @@ void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc)
 
 void m0_rpc_reply_post(struct m0_rpc_item *request, struct m0_rpc_item *reply)
 {
-	struct m0_rpc__machine *m = request->ri_rmachine->rm_lib;
-	struct m0_rpc__item    *il = m0_rpc__il(reply);
+	struct m0_rpc__machine      *m = request->ri_rmachine->rm_lib;
+	struct m0_rpc__item         *il = m0_rpc__il(reply);
+	const struct m0_rpc__client *client = m0_rpc__il(request)->ril_client;
+	m0_bcount_t                  max =
+		min64u(m->rml_msg_size, __atomic_load_n(&client->rct_packet_max,
+							__ATOMIC_RELAXED));
 
 	M0_PRE(request->ri_state == M0_RPC_ITEM_ACCEPTED);
 	M0_PRE(reply->ri_state == M0_RPC_ITEM_INITIALISED);
 	M0_PRE(reply->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY);
 	il->ril_payload = reply->ri_type->rit_ops->rito_payload_size(reply);
 	if (m0_rpc__wire_item_size(il->ril_payload) >
-	    m->rml_msg_size - M0_RPC_WIRE_PACKET_BYTES) {
+	    max - M0_RPC_WIRE_PACKET_BYTES) {
 		m0_rpc_item_put(reply);
 		m0_rpc_reply_rc(request, -EMSGSIZE);
 		return;

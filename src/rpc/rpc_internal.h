@@ -592,6 +592,9 @@ struct m0_rpc__target {
 	uint32_t trg_notices_nr;
 	/** What the peer told us to put into packets. */
 	uint64_t trg_epoch;
+	/** Bytes of a packet that it takes, as it said as a client; 0: it did
+	 * not. */
+	m0_bcount_t trg_packet_max;
 	/** By lnk_target_link. */
 	struct m0_list trg_links;
 };
@@ -696,6 +699,8 @@ struct m0_rpc__came {
 	uintptr_t              rca_rbuf;
 	/** References to that, for items still to be made. */
 	uint32_t rca_refs_nr;
+	/** Of a client that is to be established. */
+	uint32_t rca_packet_max;
 };
 struct m0_rpc__target *m0_rpc__came_target(struct m0_rpc__machine *m,
 					   struct m0_rpc__came    *came);

@@ -410,10 +410,13 @@ static struct m0_rpc_frm_item *frm_spare(struct m0_rpc_frm *frm,
 static void frm_refused(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
 			int rc)
 {
+	struct m0_rpc__item *il =
+		container_of(fi, struct m0_rpc__item, ril_frm);
+
 	(void)frm;
-	m0_rpc__item_end(
-		m0_rpc__item_of(container_of(fi, struct m0_rpc__item, ril_frm)),
-		rc, NULL);
+	/* A kept one is its stream's to end. */
+	if (!(il->ril_flags & M0_RPC__IF_KEPT))
+		m0_rpc__item_end(m0_rpc__item_of(il), rc, NULL);
 }
 
 const struct m0_rpc_frm_ops m0_rpc__frm_ops = {

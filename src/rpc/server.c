@@ -10,6 +10,11 @@
 #include "rpc/server.h"
 #include "rpc/core/record.h"
 
+enum {
+	/** Smallest packets that a machine is made for. */
+	PACKET_MAX_MIN = 1024
+};
+
 /* -------------------------------------------------------------- sessions -- */
 
 static void ssession_free(struct m0_rpc__ssession *s)
@@ -212,6 +217,16 @@ int m0_rpc__client_find(struct m0_rpc__machine          *m,
 	return 0;
 }
 
+/* What goes there fits into its receive buffers. */
+static void packet_max_set(const struct m0_rpc__client *client,
+			   struct m0_rpc__target       *target)
+{
+	if (target->trg_packet_max == client->rct_packet_max)
+		return;
+	target->trg_packet_max = client->rct_packet_max;
+	m0_rpc__target_limits(target);
+}
+
 void m0_rpc__client_heard(struct m0_rpc__client *client,
 			  struct m0_rpc__came   *came)
 {
@@ -235,6 +250,7 @@ void m0_rpc__client_heard(struct m0_rpc__client *client,
 	if (m0_rpc__came_target(client->rct_machine, came) == NULL)
 		return;
 	m0_rpc__target_ref(came->rca_target);
+	packet_max_set(client, came->rca_target);
 	client->rct_target = came->rca_target;
 	client->rct_other = target;
 	if (other != NULL)
@@ -315,8 +331,13 @@ static void client_established(struct m0_rpc__machine *m,
 	note = m0_rpc__notice_new(m0_rpc__came_target(m, came),
 				  M0_RPC_OP_CONN_ESTABLISH_REPLY,
 				  M0_RPC_WIRE_BODY_MAX);
+	/* No machine takes less, and handshakes always fit. */
+	__atomic_store_n(&client->rct_packet_max,
+			 max64u(came->rca_packet_max, PACKET_MAX_MIN),
+			 __ATOMIC_RELAXED);
 	if (note == NULL)
 		return;
+	packet_max_set(client, came->rca_target);
 	rep.rcr_incarnation = m->rml_cfg.rc_incarnation;
 	rep.rcr_epoch = client->rct_epoch;
 	rep.rcr_packet_max = (uint32_t)m->rml_msg_size;
@@ -331,6 +352,8 @@ static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	int                    rc = m0_rpc__conn_est_get(&est, came->rca_body,
 							 came->rca_item.rwi_size);
 
+	if (rc == 0)
+		came->rca_packet_max = est.rce_packet_max;
 	if (rc == 0 && m->rml_cfg.rc_clients_max == 0)
 		rc = -ECONNREFUSED;
 	if (rc == 0 && !m->rml_store_is_own)

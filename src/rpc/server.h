@@ -54,6 +54,8 @@ struct m0_rpc__client {
 	/** Before that: it may come by turns. */
 	struct m0_rpc__target *rct_other;
 	m0_time_t              rct_heard;
+	/** Bytes of a packet that it takes. Atomic. */
+	m0_bcount_t rct_packet_max;
 	/** By rsw_link. */
 	struct m0_list           rct_sessions;
 	struct m0_rpc__ssession *rct_session_last;

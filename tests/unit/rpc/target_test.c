@@ -75,6 +75,42 @@ static void target_is_one_for_place_and_policy(void **state)
 	assert_null(m0_hash_first(&m->rml_targets));
 }
 
+/* A kept reply waits, and the peer says that it takes less: it is not sent, and
+ * is its stream's as before, which ends it once. */
+static void target_shrinks_below_kept_reply(void **state)
+{
+	static const uint8_t                 bytes[4000];
+	static const struct m0_rpc_item_type type = {
+		.rit_opcode = 100,
+		.rit_ops = &m0_rpc_raw_ops,
+		.rit_name = "reply",
+		.rit_flags = M0_RPC_ITEM_TYPE_REPLY,
+	};
+	struct m0_rpc__target *t =
+		m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
+	struct m0_rpc_item  *reply;
+	struct m0_rpc__item *il;
+
+	(void)state;
+	reply = &m0_rpc_raw_new(&type, bytes, sizeof bytes)->rr_item;
+	il = m0_rpc__il(reply);
+	il->ril_payload = sizeof bytes;
+	m0_rpc__item_prepare(m, reply);
+	il->ril_flags = M0_RPC__IF_KEPT;
+	il->ril_target = t;
+	m0_rpc__item_form(m, reply);
+	assert_true(m0_rpc__frm_item_is_cached(&il->ril_frm));
+	t->trg_packet_max = 1024;
+	m0_rpc__target_limits(t);
+	assert_false(m0_rpc__frm_item_is_cached(&il->ril_frm));
+	m0_rpc__item_form(m, reply);
+	assert_false(il->ril_flags & M0_RPC__IF_ENDED);
+	m0_rpc__item_end(reply, 0, NULL);
+	assert_int_equal(m0_rpc__ended_run(m, 9), 1);
+	m0_rpc__target_put(t);
+	assert_null(m0_hash_first(&m->rml_targets));
+}
+
 /* The last one lets go of it, and it is not found by its shadow. */
 static void target_put_last_is_forgotten(void **state)
 {
@@ -216,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		CASE(target_is_one_for_place_and_policy),
+		CASE(target_shrinks_below_kept_reply),
 		CASE(target_put_last_is_forgotten),
 		CASE(target_is_found_by_address),
 		CASE(note_types_are_of_their_opcode),
