@@ -6,12 +6,23 @@
 
 #include "put_file.h"
 
+/* Of this host: asked once, there may be many files. */
+static const char *node_name(void)
+{
+	static struct utsname host;
+	static bool           is_known;
+
+	if (!is_known && uname(&host) != 0)
+		host.nodename[0] = '\0';
+	is_known = true;
+	return host.nodename;
+}
+
 /* The same source gives the same, so that a put that was cut goes on. */
 static void id_make(struct put_file *file)
 {
 	const struct stat *st = &file->pf_stat;
 	struct hash       *hash = hash_alloc();
-	struct utsname     host;
 	const uint64_t     words[] = {
 		    st->st_dev,
 		    st->st_ino,
@@ -22,8 +33,7 @@ static void id_make(struct put_file *file)
 
 	if (hash == NULL)
 		return;
-	if (uname(&host) == 0)
-		hash_update(hash, host.nodename, strlen(host.nodename));
+	hash_update(hash, node_name(), strlen(node_name()));
 	hash_update(hash, words, sizeof words);
 	hash_update(hash, file->pf_name, strlen(file->pf_name));
 	hash_value(hash, file->pf_id);
