@@ -150,16 +150,16 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 		if (looks++ % LOOKS_NR == 0)
 			m0_home__wake(lnet);
 	}
-	M0_HOME_SET(lnet->hm_inline, false);
 	/* Nobody takes it off any more. */
 	if (M0_HOME_GET(lnet->hm_has_fd))
 		lnet->hm_io->si_ops->sio_arm(lnet->hm_io, M0_TIME_NEVER);
 	rc = m0_strand_start(&lnet->hm_strand, NULL);
 	if (rc == 0) {
+		/* Who has posted before, and found it inline, has woken nobody. */
+		M0_HOME_SET(lnet->hm_inline, false);
 		m0_strand_wake(&lnet->hm_strand);
 		return 0;
 	}
-	M0_HOME_SET(lnet->hm_inline, true);
 	M0_HOME_SET(lnet->hm_stepping, false);
 	return rc;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runners of layers above, and the thread that an inline node is given. */
+#include <poll.h>
 #include <sched.h>
 #include <string.h>
 
 #include "lnet/real.h"
 #include "m0/lnet_run.h"
+#include "os/os.h"
 
 enum {
 	WAKES = 2000
@@ -146,6 +148,44 @@ static void inline_node_is_given_a_thread(void **state)
 	m0_lnet_runner_del(lnet, &count.ct_runner);
 }
 
+static struct m0_lnet *refused;
+
+/* No thread is to be had; others go on posting meanwhile. */
+static int start_refused(struct m0_strand *strand, const struct m0_bitmap *cpus)
+{
+	(void)strand;
+	(void)cpus;
+	/* Who waits for something makes progress until there is a thread. */
+	assert_true(m0_lnet_is_inline(refused));
+	m0_lnet_stats_reset(refused);
+	return -EAGAIN;
+}
+
+/* A node that cannot be given a thread stays inline, and has lost no wake-up. */
+static void thread_refused_is_as_before(void **state)
+{
+	struct m0_os_ops   ops = m0_os_real;
+	struct m0_lnet_cfg cfg;
+	struct pollfd      pfd = { .events = POLLIN };
+	char               why[M0_LNET_WHY_BYTES];
+
+	(void)state;
+	real_cfg(&cfg, 3);
+	cfg.lc_inline = true;
+	assert_int_equal(m0_lnet_open(&refused, &cfg, why), 0);
+	pfd.fd = m0_lnet_fd(refused);
+	while (poll(&pfd, 1, 0) == 1)
+		(void)m0_lnet_progress(refused);
+	ops.oo_strand_start = start_refused;
+	m0_os_set(&ops);
+	assert_int_equal(m0_lnet_thread_start(refused), -EAGAIN);
+	m0_os_set(NULL);
+	assert_true(m0_lnet_is_inline(refused));
+	assert_int_equal(poll(&pfd, 1, 0), 1);
+	assert_true(m0_lnet_progress(refused));
+	m0_lnet_close(refused);
+}
+
 static int setup(void **state)
 {
 	real_open(&re, *(enum real_mode *)*state, NULL);
@@ -173,6 +213,7 @@ int main(void)
 		CASE(runner_is_run_at_its_time),
 		CASE(runner_deleted_is_not_run),
 		CASE(inline_node_is_given_a_thread),
+		cmocka_unit_test(thread_refused_is_as_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
