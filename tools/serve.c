@@ -109,14 +109,16 @@ static void store_option(struct serve_args *args, const char *text)
 }
 
 static uint64_t size_option(struct serve_args *args, const char *option,
-			    const char *text, uint64_t min)
+			    const char *text, uint64_t min, const char *bounds)
 {
 	uint64_t size;
+	char     accepted[96];
 
 	if (text_size_parse(text, &size) == 0 && size >= min &&
 	    size <= INT64_MAX / 2)
 		return size;
-	tool_bad_value(args->va_fail, option, text, TEXT_SIZE_FORMS);
+	snprintf(accepted, sizeof accepted, TEXT_SIZE_FORMS "; %s", bounds);
+	tool_bad_value(args->va_fail, option, text, accepted);
 	return min;
 }
 
@@ -126,11 +128,13 @@ static bool limit_option(int key, char *arg, struct serve_args *args)
 
 	switch (key) {
 	case KEY_OBJECT_MAX:
-		args->va_object_max = size_option(args, "--object-max", arg, 1);
+		args->va_object_max = size_option(args, "--object-max", arg, 1,
+						  "1 to 4194303T");
 		return true;
 	case KEY_STORE_MAX:
 		args->va_store_max =
-			size_option(args, "--store-max", arg, OBJ_BLOCK);
+			size_option(args, "--store-max", arg, OBJ_BLOCK,
+				    "1M to 4194303T");
 		return true;
 	case KEY_CLIENTS_MAX:
 		args->va_clients_max = tool_number_option(fail, "--clients-max",

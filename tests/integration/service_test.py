@@ -425,6 +425,10 @@ class Refuses(service.Case):
         self.check('serve', '--sync=often', self.dir, 'none, commit, write')
         self.check('serve', '--store=disk', self.dir, 'lmdb, volatile')
         self.check('serve', '--transport=mem', self.dir, 'lnet')
+        for value in ('4096', '4194304T', 'x'):
+            self.check('serve', f'--store-max={value}', self.dir,
+                       '1M to 4194303T')
+        self.check('serve', '--object-max=0', self.dir, '1 to 4194303T')
         self.check('ls', '--inflight=0', f'{ep}:', '1 to 256')
         self.check('put', '--stream=0', src, f'{ep}:', '1 to 256')
         self.check('put', '--stream=many', src, f'{ep}:', '1 to 256')
