@@ -132,9 +132,8 @@ static bool limit_option(int key, char *arg, struct serve_args *args)
 						  "1 to 4194303T");
 		return true;
 	case KEY_STORE_MAX:
-		args->va_store_max =
-			size_option(args, "--store-max", arg, OBJ_BLOCK,
-				    "1M to 4194303T");
+		args->va_store_max = size_option(args, "--store-max", arg,
+						 OBJ_BLOCK, "1M to 4194303T");
 		return true;
 	case KEY_CLIENTS_MAX:
 		args->va_clients_max = tool_number_option(fail, "--clients-max",

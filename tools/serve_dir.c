@@ -304,6 +304,23 @@ static int format_check(struct serve_dir *dir, const char *path,
 	return 0;
 }
 
+/* Directories of files are made by uploads, which a store has begun. */
+static bool store_is_lost(const struct serve_dir *dir)
+{
+	char     sub[3];
+	unsigned i;
+
+	if (faccessat(dir->sd_home_fd, "store/store.mdb", F_OK, 0) == 0 ||
+	    errno != ENOENT)
+		return false;
+	for (i = 0; i < 256; ++i) {
+		snprintf(sub, sizeof sub, "%02x", i);
+		if (faccessat(dir->sd_data_fd, sub, F_OK, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int boot_note(struct serve_dir *dir)
 {
 	char now[TEXT_BYTES];
@@ -369,6 +386,12 @@ int serve_dir_open(struct serve_dir *dir, const char *path, bool fresh,
 		return tool_fail_set(fail, TOOL_FAILED,
 				     "DIR '%s': " HOME "/%s: %s", path, data,
 				     tool_errtext(rc));
+	if (!fresh && store_is_lost(dir))
+		return tool_fail_set(fail, TOOL_FAILED,
+				     "DIR '%s': " HOME " has data and no store "
+				     "that names it; restore " HOME " from a "
+				     "copy, or move it away to begin anew",
+				     path);
 	return 0;
 }
 

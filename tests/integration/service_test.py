@@ -5,6 +5,7 @@ import pty
 import random
 import select
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -307,6 +308,24 @@ class Refuses(service.Case):
         result = self.serve(server.directory)
         self.assertEqual(result.returncode, 1)
         self.assertIn(b'begin anew', result.stderr)
+
+    def test_store_that_is_gone(self):
+        server = service.Server(self)
+        server.stop()
+        store = os.path.join(server.directory, '.colibri', 'store')
+        os.rename(store, self.path('away'))
+        # Nothing is lost by that.
+        server.start()
+        src = self.make('src', random.Random(1).randbytes(100000))
+        self.json('put', src, f'{server.ep}:')
+        server.stop()
+        shutil.rmtree(self.path('away'))
+        os.rename(store, self.path('away'))
+        self.assert_refused(self.serve(server.directory), 1, 'no store',
+                            'begin anew')
+        os.rename(self.path('away'), store)
+        server.start()
+        self.assertEqual(self.names(server), ['src'])
 
     def test_service_that_is_not_there(self):
         ep = f'{lnet.address(2)}@tcp:12345:40:1'
