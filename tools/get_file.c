@@ -324,7 +324,8 @@ static int block_came(struct get_file *file, const struct obj_lane *lane)
 	int                   rc;
 
 	if (lane->ol_rep.orp_size != req->orq_count)
-		return -EPROTO;
+		return lane->ol_rep.orp_size < req->orq_count ? -ENODATA
+							      : -EPROTO;
 	hash_bytes(obj_lane_bytes(lane), req->orq_count, sum);
 	if (memcmp(sum, lane->ol_rep.orp_sum, HASH_BYTES) != 0)
 		return -EBADMSG;
@@ -396,6 +397,11 @@ static void file_fail(struct get_file *file)
 		obj_job_fail(file->gf_job, file->gf_dst,
 			     local == -ENOSPC ? -ENOSPC : 0,
 			     "cannot be written: %s", get_dst_errtext(local));
+	else if (file->gf_rc == -ESTALE || file->gf_rc == -ENODATA)
+		obj_job_fail(file->gf_job, file->gf_name, file->gf_rc,
+			     "its data is not there: replaced meanwhile, again "
+			     "and again, or lost on the service's disk; then "
+			     "remove the object, and put it again");
 	else
 		obj_job_fail(file->gf_job, file->gf_name, file->gf_rc, "%s",
 			     obj_errtext(file->gf_rc));

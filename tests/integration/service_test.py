@@ -327,6 +327,29 @@ class Refuses(service.Case):
         server.start()
         self.assertEqual(self.names(server), ['src'])
 
+    def test_data_that_is_lost_or_damaged(self):
+        server = service.Server(self)
+        src = self.make('src', random.Random(1).randbytes(100000))
+        for damage, words in (
+                (os.unlink, 'its data is not there'),
+                (lambda path: os.truncate(path, 1), 'its data is not there'),
+                (lambda path: self.make(path, bytes(100000)), 'checksum')):
+            self.json('put', src, f'{server.ep}:')
+            for name in self.data_files(server):
+                if not name.endswith('.sums'):
+                    damage(os.path.join(server.directory, '.colibri', 'data',
+                                        name[:2], name))
+            result = self.run_client('get', f'{server.ep}:src',
+                                     self.path('back'))
+            self.assert_refused(result, 1, words)
+            # As the table in service.md says.
+            self.json('rm', f'{server.ep}:src')
+            self.json('put', src, f'{server.ep}:')
+            self.json('get', f'{server.ep}:src', self.path('back'))
+            self.assertEqual(self.read(self.path('back')), self.read(src))
+            os.unlink(self.path('back'))
+            self.json('rm', f'{server.ep}:src')
+
     def test_service_that_is_not_there(self):
         ep = f'{lnet.address(2)}@tcp:12345:40:1'
         result = self.run_client('ls', f'{ep}:', timeout='0.5')
