@@ -231,9 +231,11 @@ static void slot_sent(struct m0_rpc_cstream *stream, struct m0_rpc_cslot *slot,
 	ret->rck_xid = xid;
 	ret->rck_ack = stream->rcs_low;
 	ret->rck_dup = slot->csl_sent_nr++ > 0;
-	slot_due_at(stream, slot, now + slot->csl_wait_ns);
-	slot->csl_wait_ns = min64u(2 * slot->csl_wait_ns,
-				   stream->rcs_cfg.scc_resend_max_ns);
+	/* The poster's may be of any length. */
+	slot_due_at(stream, slot, m0_time_add(now, slot->csl_wait_ns));
+	slot->csl_wait_ns =
+		min64u(m0_time_add(slot->csl_wait_ns, slot->csl_wait_ns),
+		       stream->rcs_cfg.scc_resend_max_ns);
 	/* It is sent until it is answered, and the ack with it. */
 	stream->rcs_ack_due = M0_TIME_NEVER;
 }

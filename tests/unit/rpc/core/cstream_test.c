@@ -675,12 +675,32 @@ static void stream_in_use_allocates_nothing(void **state)
 	m0_heap_fini(&heap);
 }
 
+/* A poster may want no resend at all, and still has what a lost way asks for. */
+static void resend_never_is_never(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin(&st, true);
+	st.st_item[0].rci_resend_ns = M0_TIME_NEVER;
+	sent(&st, 1);
+	assert_true(m0_rpc_cstream_due(&st.st_stream) == M0_TIME_NEVER);
+	st.st_now += 1000 * RESEND_MAX;
+	expect(&st, M0_RPC_CT_NONE, -1);
+	m0_rpc_cstream_hasten(&st.st_stream, &st.st_item[0], st.st_now);
+	expect(&st, M0_RPC_CT_RESEND, 0);
+	assert_true(take(&st, 0).rck_dup);
+	expect(&st, M0_RPC_CT_NONE, -1);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(items_beyond_window_wait_for_lowest_reply),
 		cmocka_unit_test(items_wait_for_establish),
 		cmocka_unit_test(resend_backs_off_to_its_bound),
+		cmocka_unit_test(resend_never_is_never),
 		cmocka_unit_test(item_sent_max_times_is_given_up),
 		cmocka_unit_test(drop_of_unsent_leaves_no_number),
 		cmocka_unit_test(drop_of_sent_is_filled_until_answered),
