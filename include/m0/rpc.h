@@ -92,7 +92,9 @@ struct m0_rpc_cfg {
 	struct m0_rpc_store *rc_store;
 	/** Bounds of what peers may make: clients 1,024, sessions of each 64,
 	 * streams of a session 64, requests of a stream ahead of the oldest
-	 * not acknowledged 64, requests of a client being executed 4,096. */
+	 * not acknowledged 64, requests of a client being executed 4,096. Of
+	 * clients and sessions that have ended while something of them was
+	 * being executed there are as many more at most. */
 	uint32_t rc_clients_max;
 	uint32_t rc_sessions_max;
 	uint32_t rc_streams_max;

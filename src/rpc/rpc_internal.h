@@ -252,11 +252,13 @@ struct m0_rpc__machine {
 	struct m0_hash         rml_clients;
 	struct m0_rpc__client *rml_client_last;
 	uint32_t               rml_clients_nr;
-	uint64_t               rml_epoch_seq;
-	struct m0_rpc_sbudget  rml_budget;
-	struct m0_rpc_store   *rml_store;
-	struct m0_rpc_store    rml_store_own;
-	bool                   rml_store_is_own;
+	/** Forgotten, and something of them is being executed. */
+	uint32_t              rml_clients_gone_nr;
+	uint64_t              rml_epoch_seq;
+	struct m0_rpc_sbudget rml_budget;
+	struct m0_rpc_store  *rml_store;
+	struct m0_rpc_store   rml_store_own;
+	bool                  rml_store_is_own;
 	/** Requests with handlers, of no use to stop without. */
 	uint32_t rml_executing_nr;
 	/** Items with pools: not handed back yet. */

@@ -24,6 +24,7 @@ static void ssession_free(struct m0_rpc__ssession *s)
 
 	for (i = 0; i < s->rsw_streams_nr; ++i)
 		m0_rpc_sstream_fini(&s->rsw_streams[i].rsq_core);
+	client->rct_sessions_gone_nr -= s->rsw_gone;
 	m0_free(s->rsw_streams);
 	m0_free(s);
 	m0_rpc__client_release(client);
@@ -45,6 +46,7 @@ static void ssession_drop(struct m0_rpc__ssession *s)
 		client->rct_session_last = NULL;
 	m0_list_del(&s->rsw_link);
 	--client->rct_sessions_nr;
+	++client->rct_sessions_gone_nr;
 	__atomic_store_n(&s->rsw_gone, true, __ATOMIC_RELAXED);
 	if (s->rsw_refs == 0)
 		ssession_free(s);
@@ -87,6 +89,19 @@ static struct m0_rpc__ssession *ssession_new(struct m0_rpc__client *client,
 	return s;
 }
 
+/* Those that have gone are memory as long as something of them is executed: a
+ * peer that makes and ends them has as many of these at most. */
+static bool is_full(uint32_t nr, uint32_t gone_nr, uint32_t max)
+{
+	return nr >= max || (uint64_t)nr + gone_nr >= 2 * (uint64_t)max;
+}
+
+static bool has_sessions(const struct m0_rpc__client *client)
+{
+	return is_full(client->rct_sessions_nr, client->rct_sessions_gone_nr,
+		       client->rct_machine->rml_cfg.rc_sessions_max);
+}
+
 struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
 					       uint64_t               id)
 {
@@ -118,6 +133,7 @@ static void client_free(struct m0_rpc__client *client)
 	m0_timer_fini(&client->rct_timer);
 	m0_rpc_dups_fini(&client->rct_dups);
 	m0_list_fini(&client->rct_sessions);
+	m->rml_clients_gone_nr -= client->rct_gone;
 	m0_free(client);
 }
 
@@ -144,6 +160,7 @@ static void client_drop(struct m0_rpc__client *client)
 		ssession_drop(
 			container_of(link, struct m0_rpc__ssession, rsw_link));
 	client->rct_gone = true;
+	++m->rml_clients_gone_nr;
 	m0_rpc__client_release(client);
 }
 
@@ -306,7 +323,8 @@ static int client_admit(struct m0_rpc__machine          *m,
 	}
 	if (client == NULL && m->rml_cfg.rc_clients_max == 0)
 		return -ECONNREFUSED;
-	if (client == NULL && m->rml_clients_nr >= m->rml_cfg.rc_clients_max)
+	if (client == NULL && is_full(m->rml_clients_nr, m->rml_clients_gone_nr,
+				      m->rml_cfg.rc_clients_max))
 		return -ENOSPC;
 	if (client == NULL)
 		client = client_new(m, packet);
@@ -428,7 +446,7 @@ static int session_make(struct m0_rpc__client           *client,
 	/* A number of before is not made again: it has ended. */
 	if (est->rse_again || id <= client->rct_session_max)
 		return -ENOENT;
-	if (client->rct_sessions_nr >= cfg->rc_sessions_max)
+	if (has_sessions(client))
 		return -ENOSPC;
 	*ret = ssession_new(
 		client, id, est->rse_conn,
@@ -453,7 +471,7 @@ int m0_rpc__session_restore(struct m0_rpc__machine          *m,
 	*ret = NULL;
 	if (rc != 0 || m0_rpc__ssession_find(client, id) != NULL)
 		return rc;
-	if (client->rct_sessions_nr >= m->rml_cfg.rc_sessions_max)
+	if (has_sessions(client))
 		return -ENOSPC;
 	if (streams == 0 || streams > M0_RPC_WIRE_STREAMS_MAX || window == 0)
 		return -ENOENT;

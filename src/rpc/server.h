@@ -60,6 +60,8 @@ struct m0_rpc__client {
 	struct m0_list           rct_sessions;
 	struct m0_rpc__ssession *rct_session_last;
 	uint32_t                 rct_sessions_nr;
+	/** Not found any more, and something of them is being executed. */
+	uint32_t rct_sessions_gone_nr;
 	/** Highest number ever made. */
 	uint64_t              rct_session_max;
 	struct m0_rpc_dups    rct_dups;
