@@ -9,12 +9,17 @@
 int obj_job_open(struct obj_job *job, const struct obj_args *args,
 		 const struct obj_target *target, struct tool_fail *fail)
 {
-	int rc = stop_init();
+	int rc;
 
-	if (rc < 0)
-		return tool_fail_set(fail, TOOL_FAILED, "signals: %s",
-				     tool_errtext(rc));
+	/* A signal ends it while nothing was begun. */
 	if (obj_client_open(&job->jb_client, args, target, fail) != 0) {
+		obj_client_close(&job->jb_client);
+		return fail->tf_exit;
+	}
+	rc = stop_init();
+	if (rc < 0) {
+		tool_fail_set(fail, TOOL_FAILED, "signals: %s",
+			      tool_errtext(rc));
 		obj_client_close(&job->jb_client);
 		return fail->tf_exit;
 	}

@@ -350,6 +350,22 @@ class Refuses(service.Case):
             os.unlink(self.path('back'))
             self.json('rm', f'{server.ep}:src')
 
+    def test_waiting_for_a_service_is_interrupted(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        ep = f'{server.ep}:x'
+        server.child.send_signal(signal.SIGSTOP)
+        for verb, args in (('put', (src, ep)), ('get', (ep, self.path('to')))):
+            child = self.start_client(verb, *args, timeout='600')
+            # Its node speaks: it is past its beginning.
+            self.wait_until(lambda: len(os.listdir(
+                f'/proc/{child.pid}/task')) > 1, 'no thread')
+            child.send_signal(signal.SIGINT)
+            child.communicate(timeout=cli.PATIENCE)
+            self.assertNotEqual(child.returncode, 0)
+        server.child.send_signal(signal.SIGCONT)
+        self.assertEqual(self.names(server), [])
+
     def test_service_that_is_not_there(self):
         ep = f'{lnet.address(2)}@tcp:12345:40:1'
         result = self.run_client('ls', f'{ep}:', timeout='0.5')
