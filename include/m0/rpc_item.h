@@ -307,7 +307,8 @@ M0_EXTERN int m0_rpc_oneway_item_post(struct m0_rpc_conn *conn,
  * requests do, and is kept for duplicates until the requester has
  * acknowledged it (items of streams). Takes over the caller's reference of
  * `reply`. Any thread, once for each request. One that is larger than a packet
- * of this machine, or than the requester takes, is answered as -EMSGSIZE.
+ * of this machine, or than the requester takes, is answered as -EMSGSIZE; of an
+ * update nothing is changed then.
  *
  * A request of a stream changed nothing that the store knows; its outcome is
  * committed to the store before the reply leaves.

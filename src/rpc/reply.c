@@ -214,8 +214,10 @@ static void answer_later(struct m0_rpc__machine *m, struct m0_rpc_item *request,
 	struct m0_rpc__item *il = m0_rpc__il(request);
 
 	answered_set(m, request);
-	if (il->ril_job != NULL)
+	if (il->ril_job != NULL) {
+		il->ril_status = -ENOMEM;
 		return;
+	}
 	if (m0_rpc__is_here(m) && il->ril_sstream == NULL) {
 		m0_rpc__request_finish(m, request, NULL, rc);
 		return;
@@ -261,6 +263,17 @@ void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc)
 		answer(m, request, reply);
 }
 
+/* In a transaction it fails that: what nobody can be told does not happen. */
+static void too_large(struct m0_rpc__machine *m, struct m0_rpc_item *request)
+{
+	if (m0_rpc__il(request)->ril_job == NULL) {
+		m0_rpc_reply_rc(request, -EMSGSIZE);
+	} else {
+		m0_rpc__il(request)->ril_status = -EMSGSIZE;
+		answered_set(m, request);
+	}
+}
+
 void m0_rpc_reply_post(struct m0_rpc_item *request, struct m0_rpc_item *reply)
 {
 	struct m0_rpc__machine      *m = request->ri_rmachine->rm_lib;
@@ -277,7 +290,7 @@ void m0_rpc_reply_post(struct m0_rpc_item *request, struct m0_rpc_item *reply)
 	if (m0_rpc__wire_item_size(il->ril_payload) >
 	    max - M0_RPC_WIRE_PACKET_BYTES) {
 		m0_rpc_item_put(reply);
-		m0_rpc_reply_rc(request, -EMSGSIZE);
+		too_large(m, request);
 		return;
 	}
 	m0_rpc__item_prepare(m, reply);

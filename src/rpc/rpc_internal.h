@@ -446,7 +446,8 @@ struct m0_rpc__item {
 			/** By its update, not sent yet. */
 			struct m0_rpc_item *ril_answer;
 			struct m0_rpc__job *ril_job;
-			/** The last one. */
+			/** The last one: the answer that it has without a
+			 * reply. */
 			int32_t ril_status;
 		};
 	};

@@ -73,9 +73,9 @@ static int job_run(struct m0_rpc_store_job *store_job, struct m0_rpc_tx *tx)
 		 M0_RPC__IF_ANSWERED) != 0 ||
 			m0_rpc__il(job->job_request)->ril_answer != NULL,
 		"an update answers its request");
-	/* There was no memory for it: nothing is to change. */
+	/* There is no memory for it, or it is too large: nothing is to change. */
 	if (m0_rpc__il(job->job_request)->ril_answer == NULL)
-		return -ENOMEM;
+		return m0_rpc__il(job->job_request)->ril_status;
 	return job->job_machine->rml_store_is_own ? 0 : record_put(job, tx);
 }
 

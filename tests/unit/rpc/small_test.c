@@ -30,6 +30,7 @@ static struct m0_rpc_item   *held[ASKS_NR];
 static int                   held_nr;
 static int                   wanted_nr;
 static m0_bcount_t           tell_nr;
+static int                   found_nr;
 
 static struct m0_rpc_item_type_ops ask_ops;
 static struct m0_rpc_item_type     ask = {
@@ -45,22 +46,41 @@ static struct m0_rpc_item_type tell = {
 	.rit_flags = M0_RPC_ITEM_TYPE_REPLY,
 };
 
+static struct m0_rpc_raw *tell_new(void)
+{
+	static const uint8_t bytes[LARGE];
+	struct m0_rpc_raw   *reply = m0_rpc_raw_new(&tell, bytes, tell_nr);
+
+	assert_non_null(reply);
+	return reply;
+}
+
+/* Counts what it has changed. */
+static void ask_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
+{
+	struct m0_rpc_slice key = { "key", 3 };
+	struct m0_rpc_slice value;
+
+	found_nr += m0_rpc_tx_get(tx, key, &value) == 0;
+	assert_int_equal(m0_rpc_tx_put(tx, key, key), 0);
+	m0_rpc_reply_post(item, &tell_new()->rr_item);
+}
+
 /* All are answered at once, when the last has come. */
 static void ask_deliver(struct m0_rpc_machine *machine,
 			struct m0_rpc_item    *item)
 {
-	static const uint8_t bytes[LARGE];
-	struct m0_rpc_raw   *reply;
-
 	(void)machine;
+	if (item->ri_stream != 0) {
+		m0_rpc_update_post(item, ask_update);
+		return;
+	}
 	m0_rpc_item_get(item);
 	held[held_nr++] = item;
 	if (held_nr < wanted_nr)
 		return;
 	while (held_nr-- > 0) {
-		reply = m0_rpc_raw_new(&tell, bytes, tell_nr);
-		assert_non_null(reply);
-		m0_rpc_reply_post(held[held_nr], &reply->rr_item);
+		m0_rpc_reply_post(held[held_nr], &tell_new()->rr_item);
 		m0_rpc_item_put(held[held_nr]);
 	}
 }
@@ -104,10 +124,11 @@ static int down(void **state)
 	return 0;
 }
 
-static void ask_post(struct m0_rpc_raw *raw)
+static void ask_post(struct m0_rpc_raw *raw, uint32_t stream)
 {
 	m0_rpc_raw_init(raw, &ask, "ask", 3, NULL);
 	raw->rr_item.ri_session = &session;
+	raw->rr_item.ri_stream = stream;
 	raw->rr_item.ri_expires = m0_time_from_now(5, 0);
 	assert_int_equal(m0_rpc_post(&raw->rr_item), 0);
 }
@@ -132,7 +153,7 @@ static void answers_many_arrive(void **state)
 	wanted_nr = ASKS_NR;
 	tell_nr = 64;
 	for (i = 0; i < ASKS_NR; ++i)
-		ask_post(&raw[i]);
+		ask_post(&raw[i], 0);
 	for (i = 0; i < ASKS_NR; ++i)
 		assert_int_equal(ask_end(&raw[i]), 0);
 	m0_rpc_machine_get_stats(&server, &stats, false);
@@ -149,8 +170,27 @@ static void answer_too_large_is_told(void **state)
 	(void)state;
 	wanted_nr = 1;
 	tell_nr = LARGE;
-	ask_post(&raw);
+	ask_post(&raw, 0);
 	assert_int_equal(ask_end(&raw), -EMSGSIZE);
+}
+
+/* Of an update nothing remains. */
+static void answer_of_an_update_too_large_undoes_it(void **state)
+{
+	static const m0_bcount_t bytes[] = { LARGE, 64, 64 };
+	static const int         ends[] = { -EMSGSIZE, 0, 0 };
+	static const int         found[] = { 0, 0, 1 };
+	struct m0_rpc_raw        raw;
+	unsigned                 i;
+
+	(void)state;
+	found_nr = 0;
+	for (i = 0; i < ARRAY_SIZE(bytes); ++i) {
+		tell_nr = bytes[i];
+		ask_post(&raw, 1);
+		assert_int_equal(ask_end(&raw), ends[i]);
+		assert_int_equal(found_nr, found[i]);
+	}
 }
 
 int main(void)
@@ -159,6 +199,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(answers_many_arrive, up, down),
 		cmocka_unit_test_setup_teardown(answer_too_large_is_told, up,
 						down),
+		cmocka_unit_test_setup_teardown(
+			answer_of_an_update_too_large_undoes_it, up, down),
 	};
 
 	if (m0_net_init() != 0)
