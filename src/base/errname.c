@@ -82,6 +82,12 @@ static const char *name_of_net(int number)
 	NAME(ESTALE);
 	NAME(EDQUOT);
 	NAME(ECANCELED);
+	NAME(ETXTBSY);
+	NAME(EBADR);
+	NAME(EUSERS);
+	NAME(EUCLEAN);
+	NAME(EREMOTEIO);
+	NAME(EMEDIUMTYPE);
 	default:
 		return NULL;
 	}
