@@ -131,7 +131,8 @@ int obj_job_say(struct obj_job *job, const char *verb)
 	else if (job->jb_failed_nr > 0)
 		tool_fail_set(fail, TOOL_FAILED,
 			      "%" PRIu64 " failed; %" PRIu64 " are done",
-			      job->jb_failed_nr, job->jb_files_nr);
+			      job->jb_failed_nr,
+			      job->jb_files_nr + job->jb_same_nr);
 	if (args->oa_json)
 		result_json(job, seconds);
 	else if (!args->oa_quiet && fail->tf_exit == TOOL_OK)

@@ -48,6 +48,12 @@ class Works(service.Case):
         again = self.json('put', '-r', self.path('src'), f'{server.ep}:t')
         self.assertEqual(again['same_objects'], 4)
         self.assertEqual(self.data_count(server), 4)
+        # What was there already is done, too.
+        os.rename(self.path('src'), self.path('t'))
+        done = self.run_client('put', '-r', self.path('t'),
+                               self.path('none'), f'{server.ep}:')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'1 failed; 110 are done', done.stderr)
         self.json('rm', '-r', f'{server.ep}:t')
         self.assertEqual(self.names(server), [])
         self.wait_until(lambda: not self.data_files(server), 'garbage stays')
