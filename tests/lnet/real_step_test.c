@@ -14,19 +14,6 @@
 #include "lnet/real.h"
 #include "m0/lnet_run.h"
 
-/* Sanitizers cannot be stopped in what they do for each access. */
-#if defined(__x86_64__) && !defined(M0_SYNC_TSAN) && \
-	!defined(__SANITIZE_ADDRESS__)
-#define HAS_STEPS 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-#undef HAS_STEPS
-#endif
-#endif
-
-#ifdef HAS_STEPS
-
 enum {
 	/** Bit of the word of flags: a signal after each instruction. */
 	TRAP = 0x100,
@@ -261,13 +248,3 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-/* Skipped. */
-int main(void)
-{
-	return 77;
-}
-
-#endif
