@@ -11,12 +11,12 @@ enum {
 	PING_BUFS = 4,
 	DEPTH_MAX = 256,
 	/** Of the receiver; those for many messages, and their size. */
-	RATE_BUFS = 2048,
+	RATE_BUFS = 512,
 	MANY_BUFS = 16,
 	MANY_BYTES = 64 << 10,
 	/** Most that are sent and not received: a receiver that is slower than
 	 * the sender must not run out of buffers. */
-	RATE_AHEAD = 1024
+	RATE_AHEAD = 256
 };
 
 /** Receive buffers, added, each for so many messages. */
