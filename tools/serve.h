@@ -96,6 +96,8 @@ struct serve_upload {
 	struct m0_list su_fetches;
 	/** Is being made an object: takes nothing more. */
 	bool su_closed;
+	/** And the store has been asked to make it one. */
+	bool su_posted;
 	/** In the table no more: goes with the last user. */
 	bool su_dropped;
 };

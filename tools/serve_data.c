@@ -434,6 +434,10 @@ static void commit_check(struct serve_op *op)
 	}
 	if (rc == 0) {
 		m0_rpc_update_post(op->op_item, &serve_commit_update);
+		/* Not called if the client has left meanwhile. */
+		m0_mutex_lock(&sv->sv_lock);
+		op->op_upload->su_posted = true;
+		m0_mutex_unlock(&sv->sv_lock);
 		serve_op_free(op);
 		return;
 	}

@@ -44,6 +44,23 @@ class Faults(service.Case):
         self.json('get', f'{server.ep}:src', self.path('back'))
         self.assertEqual(self.read(self.path('back')), self.read(src))
 
+    def test_put_interrupted_while_it_is_synced(self):
+        server = service.Server(self, shim=self.shim())
+        src = self.make('src', random.Random(2).randbytes(3 << 20))
+        self.set('hang')
+        child = self.start_client('put', src, f'{server.ep}:')
+        self.wait_until(lambda: os.path.exists(self.path('shim', 'hangs')),
+                        'nothing is synced')
+        child.send_signal(signal.SIGINT)
+        _, text = child.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(child.returncode, 1, text)
+        self.unset('hang')
+        # Nobody is left to take the end: it may be asked for again.
+        told = self.json('put', src, f'{server.ep}:', timeout='5')
+        self.assertEqual((told['same_bytes'], told['bytes']), (3 << 20, 0))
+        self.json('get', f'{server.ep}:src', self.path('back'))
+        self.assertEqual(self.read(self.path('back')), self.read(src))
+
     def test_walk_that_breaks_off_is_a_failure(self):
         shim = self.shim()
         server = service.Server(self)

@@ -5,6 +5,7 @@
  * $SERVICE_SHIM_DIR say what, at any time:
  *
  *	fsync	fsync() fails with EIO
+ *	hang	fsync() waits as long as it is there, and makes `hangs'
  *	clock	holds seconds that the wall clock is ahead
  *	slow	the store's thread sleeps whenever it frees memory
  *	walk	fts_read() has no memory
@@ -27,8 +28,7 @@
 
 void __libc_free(void *at);
 
-/* Opens one of the files; -1: it is not there. */
-static int said(const char *name)
+static int said_open(const char *name, int flags)
 {
 	const char *dir = getenv("SERVICE_SHIM_DIR");
 	char        path[4096];
@@ -36,7 +36,13 @@ static int said(const char *name)
 	if (dir == NULL)
 		return -1;
 	snprintf(path, sizeof path, "%s/%s", dir, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return open(path, flags | O_CLOEXEC, 0600);
+}
+
+/* Opens one of the files; -1: it is not there. */
+static int said(const char *name)
+{
+	return said_open(name, O_RDONLY);
 }
 
 static int is_said(const char *name)
@@ -52,6 +58,10 @@ static int is_said(const char *name)
 
 SHIM int fsync(int fd)
 {
+	const struct timespec nap = { .tv_nsec = 10000000 };
+
+	for (; is_said("hang"); (void)nanosleep(&nap, NULL))
+		(void)close(said_open("hangs", O_WRONLY | O_CREAT));
 	if (is_said("fsync")) {
 		errno = EIO;
 		return -1;
