@@ -55,6 +55,8 @@ struct serve_dir {
 int  serve_dir_open(struct serve_dir *dir, const char *path, bool fresh,
 		    struct tool_fail *fail);
 void serve_dir_close(struct serve_dir *dir);
+/** The files are of this start of the machine: what it broke has been seen to. */
+int serve_dir_boot_note(struct serve_dir *dir);
 
 /** Files of an id: data, and the sums of its blocks. */
 struct serve_file {

@@ -321,7 +321,7 @@ static bool store_is_lost(const struct serve_dir *dir)
 	return false;
 }
 
-static int boot_note(struct serve_dir *dir)
+static int boot_look(struct serve_dir *dir)
 {
 	char now[TEXT_BYTES];
 	char then[TEXT_BYTES] = "";
@@ -330,6 +330,14 @@ static int boot_note(struct serve_dir *dir)
 	if (rc == 0)
 		rc = text_get(dir->sd_home_fd, "boot", then);
 	dir->sd_rebooted = now[0] == '\0' || strcmp(now, then) != 0;
+	return rc;
+}
+
+int serve_dir_boot_note(struct serve_dir *dir)
+{
+	char now[TEXT_BYTES];
+	int  rc = text_get(AT_FDCWD, BOOT_PATH, now);
+
 	return rc == 0 && dir->sd_rebooted
 		       ? text_put(dir->sd_home_fd, "boot", now)
 		       : rc;
@@ -373,7 +381,7 @@ int serve_dir_open(struct serve_dir *dir, const char *path, bool fresh,
 	    lock_take(dir, path, fail) != 0 ||
 	    format_check(dir, path, fail) != 0)
 		return fail->tf_exit;
-	rc = boot_note(dir);
+	rc = boot_look(dir);
 	if (rc == 0) {
 		dir->sd_data_fd = dir_below(dir->sd_home_fd, data, &made);
 		rc = dir->sd_data_fd < 0 ? dir->sd_data_fd : 0;

@@ -208,9 +208,20 @@ void serve_gc_due(struct server *sv)
 	m0_mutex_unlock(&sv->sv_lock);
 }
 
+/* Noted when it is done, so that it is not left out by who comes after a service
+ * that ended before. A volatile one has not the files that it is about. */
+static int reboot_mend(struct server *sv)
+{
+	int rc = 0;
+
+	if (sv->sv_dir.sd_rebooted && !sv->sv_is_volatile)
+		rc = uploads_forget(sv) ?: serve_dir_boot_note(&sv->sv_dir);
+	return rc;
+}
+
 int serve_gc_start(struct server *sv)
 {
-	int rc = sv->sv_dir.sd_rebooted ? uploads_forget(sv) : 0;
+	int rc = reboot_mend(sv);
 
 	if (rc != 0)
 		return rc;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An object service on a disk, a clock and a scheduler that do their worst."""
+import fcntl
 import os
 import random
 import signal
@@ -93,6 +94,41 @@ class Faults(service.Case):
                         'upload stays')
         self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 1)
         self.ask(server, 'end goes on')
+
+    def sums(self, server):
+        """Bytes of the sums of the one file there is."""
+        name, = (name for name in self.data_files(server)
+                 if name.endswith('.sums'))
+        return os.path.getsize(os.path.join(
+            server.directory, '.colibri', 'data', name[:2], name))
+
+    def test_what_a_reboot_broke_is_seen_to_by_the_next(self):
+        server = service.Server(self)
+        store = os.path.join(server.directory, '.colibri', 'store')
+        self.ask(server, 'begin cut')
+        self.assertGreater(self.sums(server), 0)
+        server.kill()
+        with open(os.path.join(server.directory, '.colibri', 'boot'), 'w',
+                  encoding='utf-8') as file:
+            file.write('another start of the machine\n')
+        # One that ends before it has, and one that has other files.
+        with open(os.path.join(store, 'store.lock'), 'rb') as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            with self.assertRaisesRegex(AssertionError, 'another process'):
+                server.start()
+            server.child.wait()
+        options = server.options
+        server.options += ('--store', 'volatile')
+        server.start()
+        self.assertEqual(server.stop()[0], 0)
+        server.options = options
+        self.assertGreater(self.sums(server), 0)
+        server.start()
+        self.assertEqual(self.sums(server), 0)
+        self.ask(server, 'begin cut')
+        server.kill()
+        server.start()
+        self.assertGreater(self.sums(server), 0)
 
 
 if __name__ == '__main__':
