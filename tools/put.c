@@ -80,21 +80,30 @@ static const struct argp put_argp = {
 
 /* -------------------------------------------------------------- the walk -- */
 
+/* Does an operand say where it is and not what it is called? */
+static bool is_nameless(const char *base)
+{
+	return strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ||
+	       strcmp(base, "/") == 0;
+}
+
 /* Name of what lies at `path`, below the operand `root`. */
 static void name_of(const struct put_args *args, const char *root,
 		    const char *path, char *ret, size_t size)
 {
 	const char *name = args->puta_target.ot_name;
 	const char *rest = path + strlen(root);
-	char        base[PATH_MAX];
+	char        copy[PATH_MAX];
+	const char *base;
 	size_t      nr = strlen(name);
 	bool        into = nr == 0 || name[nr - 1] == '/';
 
-	snprintf(base, sizeof base, "%s", root);
+	snprintf(copy, sizeof copy, "%s", root);
+	base = basename(copy);
 	while (rest[0] == '/')
 		++rest;
-	if (into && strcmp(root, ".") != 0 && strcmp(root, "..") != 0)
-		nr = (size_t)snprintf(ret, size, "%s%s", name, basename(base));
+	if (into && !is_nameless(base))
+		nr = (size_t)snprintf(ret, size, "%s%s", name, base);
 	else
 		nr = (size_t)snprintf(ret, size, "%s", name);
 	if (nr > 0 && nr < size && rest[0] != '\0' && ret[nr - 1] != '/')

@@ -511,6 +511,20 @@ class Refuses(service.Case):
         self.assertEqual((told['objects'], told['ignored']), (1, 2))
         self.assertEqual(self.names(server), ['d/file'])
 
+    def test_source_without_a_name(self):
+        server = service.Server(self)
+        os.makedirs(self.path('d', 'sub'))
+        self.make('d/file', b'abc')
+        self.make('d/sub/file', b'abc')
+        here = self.path('d')
+        for i, src in enumerate(('.', './', here + '/.', here + '/sub/..',
+                                 here + '/sub/../')):
+            self.assert_done(cli.run(
+                'put', '-r', *self.client_net(), src, f'{server.ep}:{i}/',
+                cwd=here))
+            self.assertEqual(self.names(server, f'{i}/'),
+                             [f'{i}/file', f'{i}/sub/file'])
+
     def test_get_replaces_files_and_nothing_else(self):
         server = service.Server(self)
         src = self.make('src', b'abc')
