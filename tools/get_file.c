@@ -2,10 +2,13 @@
 /**
  * A large object is written to a hidden part file next to where it shall be,
  * named by the object's file: another get of the same object compares it, block
- * by block, with the sums of the service, and fetches the rest.
+ * by block, with the sums of the service, and fetches the rest. It is locked: one
+ * that comes at the same time takes another, as what has got its name is not to
+ * be written to.
  */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +18,9 @@
 
 enum {
 	/** The local side's, not the service's. */
-	LOCAL_ERROR = 1 << 16
+	LOCAL_ERROR = 1 << 16,
+	/** Gets of one object to one place at a time. */
+	PARTS_MAX = 16
 };
 
 struct get_file *get_file_new(struct obj_job *job, const char *name,
@@ -70,14 +75,53 @@ static void local_fail(struct get_file *file, int rc)
 		file->gf_rc = rc - LOCAL_ERROR;
 }
 
-static int part_open(struct get_file *file)
+/* Is it nobody else's, and what has its name still? */
+static int part_lock(const struct get_file *file, int fd, struct stat *ret)
 {
-	char         hex[2 * OBJ_ID_BYTES + 1];
+	struct stat named;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return -EBUSY;
+	if (fstat(fd, ret) != 0)
+		return -errno;
+	return fstatat(file->gf_dir_fd, file->gf_tmp, &named,
+		       AT_SYMLINK_NOFOLLOW) == 0 &&
+			       named.st_dev == ret->st_dev &&
+			       named.st_ino == ret->st_ino
+		       ? 0
+		       : -EBUSY;
+}
+
+/* Opens the i-th. @retval -EBUSY  another get has it, or had. */
+static int part_try(struct get_file *file, const char *hex, unsigned i,
+		    struct stat *ret)
+{
+	char nth[TEXT_MAX] = "";
+	int  fd;
+	int  rc;
+
+	if (i > 0)
+		snprintf(nth, sizeof nth, ".%u", i);
+	snprintf(file->gf_tmp, sizeof file->gf_tmp, ".colibri-%s%s.part", hex,
+		 nth);
+	fd = openat(file->gf_dir_fd, file->gf_tmp,
+		    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	rc = part_lock(file, fd, ret);
+	if (rc == 0)
+		file->gf_fd = fd;
+	else
+		(void)close(fd);
+	return rc;
+}
+
+/* What its part files are called. */
+static int part_name(const struct get_file *file, char ret[2 * HASH_BYTES + 1])
+{
 	uint8_t      key[HASH_BYTES];
-	struct hash *hash = hash_alloc();
-	struct stat  st;
 	const char  *base = get_dst_base(file->gf_dst);
-	int          rc;
+	struct hash *hash = hash_alloc();
 
 	if (hash == NULL)
 		return -ENOMEM;
@@ -86,19 +130,29 @@ static int part_open(struct get_file *file)
 	hash_update(hash, base, strlen(base));
 	hash_value(hash, key);
 	hash_free(hash);
-	snprintf(file->gf_tmp, sizeof file->gf_tmp, ".colibri-%s.part",
-		 text_hex(hex, key, HASH_BYTES));
-	if (file->gf_dir_fd < 0)
+	(void)text_hex(ret, key, HASH_BYTES);
+	return 0;
+}
+
+static int part_open(struct get_file *file)
+{
+	char        hex[2 * HASH_BYTES + 1];
+	struct stat st;
+	unsigned    i;
+	int         rc = part_name(file, hex);
+
+	if (rc == 0 && file->gf_dir_fd < 0)
 		file->gf_dir_fd = get_dst_dir(file->gf_root_fd, file->gf_dst);
-	if (file->gf_dir_fd < 0)
-		return file->gf_dir_fd;
-	rc = get_dst_check(file->gf_dir_fd, base);
+	if (rc == 0 && file->gf_dir_fd < 0)
+		rc = file->gf_dir_fd;
+	rc = rc ?: get_dst_check(file->gf_dir_fd, get_dst_base(file->gf_dst));
 	if (rc != 0)
 		return rc;
-	file->gf_fd = openat(file->gf_dir_fd, file->gf_tmp,
-			     O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (file->gf_fd < 0 || fstat(file->gf_fd, &st) != 0)
-		return -errno;
+	rc = part_try(file, hex, 0, &st);
+	for (i = 1; rc == -EBUSY && i < PARTS_MAX; ++i)
+		rc = part_try(file, hex, i, &st);
+	if (rc != 0)
+		return rc;
 	file->gf_resumes = (uint64_t)st.st_size == file->gf_object.orp_size;
 	if (!file->gf_resumes &&
 	    (ftruncate(file->gf_fd, 0) != 0 ||

@@ -202,6 +202,19 @@ class Works(service.Case):
         self.json('get', f'{server.ep}:x', self.path('back'))
         self.assertEqual(self.read(self.path('back')), two)
 
+    def test_gets_of_one_file_at_a_time(self):
+        server = service.Server(self)
+        src = self.make('src', random.Random(1).randbytes(40 << 20))
+        self.json('put', src, f'{server.ep}:')
+        gets = [self.start_client('get', f'{server.ep}:src', self.path('back'),
+                                  i=4 + i) for i in range(4)]
+        for child in gets:
+            _, text = child.communicate(timeout=cli.PATIENCE)
+            self.assertEqual(child.returncode, 0, text)
+        self.assertEqual(self.read(self.path('back')), self.read(src))
+        self.assertFalse([name for name in os.listdir(self.dir)
+                          if name.endswith('.part')])
+
 
 class Refuses(service.Case):
     def test_names_that_are_none(self):
