@@ -201,7 +201,8 @@ static int data_clear(int at)
 
 	for (i = 0; i < 256; ++i) {
 		snprintf(sub, sizeof sub, "%02x", (unsigned)i);
-		fd = openat(at, sub, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = openat(at, sub,
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		dir = fd < 0 ? NULL : fdopendir(fd);
 		if (dir == NULL)
 			continue;

@@ -111,8 +111,16 @@ class Works(service.Case):
         large = self.make('large', random.Random(1).randbytes(100000))
         self.json('put', large, f'{server.ep}:')
         self.assertEqual(server.stop()[0], 0)
+        # What is elsewhere was not left by a service.
+        away = self.make('away', b'abc')
+        data = os.path.join(server.directory, '.colibri', 'volatile')
+        used, = os.listdir(data)
+        free = 'ab' if used != 'ab' else 'cd'
+        os.symlink(self.dir, os.path.join(data, free))
         server.start()
         self.assertEqual(self.names(server), [])
+        self.assertEqual(os.listdir(os.path.join(data, used)), [])
+        self.assertEqual(self.read(away), b'abc')
 
     def test_printed_command_works_as_it_is(self):
         server = service.Server(self)
