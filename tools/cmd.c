@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
+#include "stop.h"
 
 const struct tool_cmd *tool_cmd_find(const char *name)
 {
@@ -45,7 +47,7 @@ int tool_fail_set(struct tool_fail *fail, enum tool_exit code, const char *fmt,
 
 int tool_fail_print(const struct tool_fail *fail, const char *program)
 {
-	if (fail->tf_exit != TOOL_OK)
+	if (fail->tf_exit != TOOL_OK && stop_lets_say(stderr))
 		fprintf(stderr, "%s: %s\n", program, fail->tf_text);
 	return fail->tf_exit;
 }
@@ -59,9 +61,18 @@ const char *tool_errtext(int rc)
 
 int tool_finish_output(const char *program, int code)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	const char *why;
+
+	if (__fpending(stdout) > 0 && !stop_lets_say(stdout)) {
+		__fpurge(stdout);
+		errno = EINTR;
+	} else if (fflush(stdout) == 0 && !ferror(stdout)) {
 		return code;
-	fprintf(stderr, "%s: standard output could not be written: %s\n",
-		program, tool_errtext(errno));
+	}
+	why = tool_errtext(errno);
+	if (stop_lets_say(stderr))
+		fprintf(stderr,
+			"%s: standard output could not be written: %s\n",
+			program, why);
 	return code == TOOL_OK ? (int)TOOL_FAILED : code;
 }

@@ -10,6 +10,7 @@
 #include "copy_args.h"
 #include "copy_role.h"
 #include "copy_show.h"
+#include "stop.h"
 #include "text.h"
 
 enum {
@@ -327,7 +328,7 @@ void copy_job_run(const struct copy_args *args)
 	if (args->ca_fail->tf_exit != TOOL_OK ||
 	    (args->ca_quiet && !args->ca_json))
 		return;
-	if (!copy_out_waits(stdout, args->ca_signal_fd))
+	if (!stop_out_waits(stdout, args->ca_signal_fd))
 		tool_fail_set(args->ca_fail, TOOL_FAILED,
 			      "interrupted; DST '%s' is there, but standard "
 			      "output took no result",

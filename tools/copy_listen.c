@@ -17,6 +17,7 @@
 #include "copy_show.h"
 #include "door.h"
 #include "jout.h"
+#include "stop.h"
 #include "text.h"
 
 enum {
@@ -92,7 +93,7 @@ static bool ask_get(struct listener *listener, struct ask *ret)
 
 static bool out_waits(struct listener *listener, FILE *file)
 {
-	if (copy_out_waits(file, listener->lis_args->ca_signal_fd))
+	if (stop_out_waits(file, listener->lis_args->ca_signal_fd))
 		return true;
 	listener->lis_mute = true;
 	return false;

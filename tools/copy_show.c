@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <poll.h>
 #include <unistd.h>
 
 #include "copy_show.h"
@@ -104,17 +103,6 @@ void copy_result_json(const struct copy_result *r)
 			r->ct_stats_nr);
 	(void)jout_print(tree, stdout);
 	jout_free(tree);
-}
-
-bool copy_out_waits(FILE *file, int signal_fd)
-{
-	struct pollfd fds[] = {
-		{ .fd = fileno(file), .events = POLLOUT },
-		{ .fd = signal_fd, .events = POLLIN },
-	};
-
-	(void)poll(fds, ARRAY_SIZE(fds), -1);
-	return fds[0].revents != 0;
 }
 
 void copy_progress_init(struct copy_progress *progress, uint64_t size,

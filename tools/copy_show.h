@@ -3,8 +3,6 @@
 #ifndef M0_TOOLS_COPY_SHOW_H
 #define M0_TOOLS_COPY_SHOW_H
 
-#include <stdio.h>
-
 #include "hash.h"
 #include "stats.h"
 
@@ -37,12 +35,6 @@ struct copy_result {
 
 void copy_result_print(const struct copy_result *result);
 void copy_result_json(const struct copy_result *result);
-
-/**
- * Waits until `file` takes more. A full pipe may be so for ever: then a signal
- * ends the waiting, and what there was to say is not said.
- */
-bool copy_out_waits(FILE *file, int signal_fd);
 
 /** A line on standard error that is written again and again. */
 struct copy_progress {

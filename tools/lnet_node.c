@@ -245,6 +245,7 @@ int node_main(int argc, char **argv)
 	if (lnet_opts_check(&node.lno_opts) == 0 && node_start(&node) == 0) {
 		node_loop(&node);
 		node_stop(&node);
+		stop_mute_check(&node.lno_fail);
 	}
 	m0_mutex_fini(&node.lno_lock);
 	return tool_finish_output(argv[0],

@@ -8,6 +8,7 @@
 
 #include "jout.h"
 #include "lnet_node.h"
+#include "stop.h"
 #include "text.h"
 
 enum {
@@ -38,8 +39,10 @@ static struct json_t *event_alloc(const char *event)
 /* A line is out when it is said: others wait for it. */
 static void event_print(struct json_t *tree)
 {
-	(void)jout_print_line(tree, stdout);
-	(void)fflush(stdout);
+	if (stop_lets_say(stdout)) {
+		(void)jout_print_line(tree, stdout);
+		(void)fflush(stdout);
+	}
 	jout_free(tree);
 }
 
@@ -50,6 +53,8 @@ static void say(const char *fmt, ...)
 	char    text[TIME_BYTES];
 	va_list args;
 
+	if (!stop_lets_say(stdout))
+		return;
 	printf("%s ", time_text(text));
 	va_start(args, fmt);
 	(void)vprintf(fmt, args);

@@ -68,7 +68,8 @@ void obj_job_fail(struct obj_job *job, const char *name, int rc,
 	va_end(args);
 	obj_name_show(shown, sizeof shown, name);
 	copy_progress_end(&job->jb_progress);
-	fprintf(stderr, "%s: '%s': %s\n", program, shown, text);
+	if (stop_lets_say(stderr))
+		fprintf(stderr, "%s: '%s': %s\n", program, shown, text);
 }
 
 void obj_job_progress(struct obj_job *job)

@@ -71,6 +71,8 @@ static void listen_say(const struct perf_server *server)
 	char                    words[512];
 	char                    command[1024];
 
+	if (!stop_lets_say(stdout))
+		return;
 	tool_place_words(&args->pa_places[PERF_A], addr, words, sizeof words);
 	snprintf(command, sizeof command, "colibri perf %s%s", words, addr);
 	if (args->pa_json) {
@@ -93,6 +95,8 @@ static void end_say(struct perf_server *server)
 	struct tool_port       *port = &server->psv_door.tdo_port;
 	uint64_t                strays;
 
+	if (!stop_lets_say(stdout))
+		return;
 	m0_mutex_lock(&port->tpo_lock);
 	strays = port->tpo_strays_nr;
 	m0_mutex_unlock(&port->tpo_lock);
@@ -147,6 +151,7 @@ void perf_listen_run(struct perf_args *args)
 					      ? "interrupted; nobody was served"
 					      : "the client was not served to "
 						"the end");
+		stop_mute_check(args->pa_fail);
 	}
 	tool_door_close(&server->psv_door, PERF_BYE_NS);
 	m0_free(server);

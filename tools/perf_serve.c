@@ -2,6 +2,7 @@
 /* The client of a server, and its questions. */
 #include "jout.h"
 #include "perf_server.h"
+#include "stop.h"
 
 static void server_tell(struct perf_server *server, struct m0_net_end_point *to,
 			struct perf_msg *msg, const char *text)
@@ -25,6 +26,8 @@ static void client_say(const struct perf_server *server, const char *why)
 	const char             *from = server->psv_from->nep_addr;
 	double seconds = (double)(m0_time_now() - server->psv_start) / 1e9;
 
+	if (!stop_lets_say(why != NULL && !args->pa_json ? stderr : stdout))
+		return;
 	if (args->pa_json) {
 		struct json_t *tree = jout_alloc();
 

@@ -427,6 +427,11 @@ static void eps_text(struct server *sv, char *ret, size_t size)
 					 i == 0 ? "" : ",", addr);
 }
 
+static bool is_quiet(const struct serve_args *args)
+{
+	return args->va_quiet && !args->va_json;
+}
+
 static void ready_say(struct server *sv, const struct serve_args *args)
 {
 	const char    *ep = m0_rpc_machine_addr(&sv->sv_machine);
@@ -436,6 +441,8 @@ static void ready_say(struct server *sv, const struct serve_args *args)
 	char           command[2048];
 	struct json_t *tree;
 
+	if (is_quiet(args) || !stop_lets_say(stdout))
+		return;
 	eps_text(sv, eps, sizeof eps);
 	if (realpath(args->va_dir, real) == NULL)
 		snprintf(real, sizeof real, "%s", args->va_dir);
@@ -451,7 +458,7 @@ static void ready_say(struct server *sv, const struct serve_args *args)
 		jout_str(tree, "command", command);
 		(void)jout_print_line(tree, stdout);
 		jout_free(tree);
-	} else if (!args->va_quiet) {
+	} else {
 		printf("objects of %s at %s, store %s; on the other side:\n\n"
 		       "  %s\n\n",
 		       real, eps, sv->sv_store->rst_ops->rso_name, command);
@@ -464,6 +471,8 @@ static void end_say(struct server *sv, const struct serve_args *args)
 	struct m0_rpc_stats stats;
 	struct json_t      *tree;
 
+	if (is_quiet(args) || !stop_lets_say(stdout))
+		return;
 	m0_rpc_machine_get_stats(&sv->sv_machine, &stats, false);
 	if (args->va_json) {
 		tree = jout_alloc();
@@ -474,7 +483,7 @@ static void end_say(struct server *sv, const struct serve_args *args)
 		jout_num(tree, "bad_packets", stats.rs_nr_bad_packets);
 		(void)jout_print_line(tree, stdout);
 		jout_free(tree);
-	} else if (!args->va_quiet) {
+	} else {
 		printf("ended: %" PRIu64 " requests came in %" PRIu64
 		       " packets, %" PRIu64 " were answered again\n",
 		       stats.rs_nr_rcvd_items, stats.rs_nr_rcvd_packets,
@@ -527,7 +536,7 @@ static void link_change(struct server *sv, const struct serve_args *args)
 		return;
 	rc = number == SIGUSR1 ? m0_rpc_machine_link_del(&sv->sv_machine, ep)
 			       : m0_rpc_machine_link_add(&sv->sv_machine, ep);
-	if (!args->va_quiet)
+	if (!args->va_quiet && stop_lets_say(stderr))
 		fprintf(stderr, "colibri serve: end point %s %s%s%s\n", ep,
 			number == SIGUSR1 ? "given up" : "taken again",
 			rc == 0 ? "" : ": ", rc == 0 ? "" : tool_errtext(rc));
@@ -548,7 +557,7 @@ static void serve_until_stopped(struct server           *sv,
 		if (link_signal != 0)
 			link_change(sv, args);
 	}
-	if (!args->va_quiet && !args->va_json)
+	if (!args->va_quiet && !args->va_json && stop_lets_say(stderr))
 		fprintf(stderr, "colibri serve: ending; what is under way is "
 				"finished\n");
 	m0_rpc_machine_stop(&sv->sv_machine, false);
@@ -575,6 +584,7 @@ static void serve_run(struct serve_args *args)
 		serve_until_stopped(&sv, args, fd);
 	server_stop(&sv);
 	tool_place_close(&args->va_place);
+	stop_mute_check(args->va_fail);
 }
 
 int serve_main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -12,6 +13,7 @@
 
 static volatile sig_atomic_t stop_nr;
 static volatile sig_atomic_t stop_fd = -1;
+static bool                  stop_mute;
 
 static void on_signal(int number)
 {
@@ -45,4 +47,32 @@ int stop_init(void)
 int stop_signal(void)
 {
 	return stop_nr;
+}
+
+bool stop_out_waits(FILE *file, int fd)
+{
+	struct pollfd fds[] = {
+		{ .fd = fileno(file), .events = POLLOUT },
+		{ .fd = fd, .events = POLLIN },
+	};
+
+	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
+		;
+	return fds[0].revents != 0;
+}
+
+bool stop_lets_say(FILE *file)
+{
+	if (stop_fd < 0 || stop_out_waits(file, stop_fd))
+		return true;
+	stop_mute = true;
+	return false;
+}
+
+void stop_mute_check(struct tool_fail *fail)
+{
+	if (stop_mute)
+		tool_fail_set(fail, TOOL_FAILED,
+			      "interrupted; the output was full, and not all "
+			      "was said");
 }

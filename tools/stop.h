@@ -4,6 +4,9 @@
 #define M0_TOOLS_STOP_H
 
 #include <stdbool.h>
+#include <stdio.h>
+
+#include "cmd.h"
 
 /**
  * From now on the first of these signals makes the descriptor readable and
@@ -13,5 +16,16 @@
 int stop_init(void);
 /** Has there been one? 0, or its number. */
 int stop_signal(void);
+
+/**
+ * Waits until `file` takes more. A full pipe may be so for ever: then a signal,
+ * for which `fd` is readable, ends the waiting, and what there was to say is not
+ * said.
+ */
+bool stop_out_waits(FILE *file, int fd);
+/** The same after stop_init(); notes what was not said. Before, it waits. */
+bool stop_lets_say(FILE *file);
+/** A failure, if something was not said. */
+void stop_mute_check(struct tool_fail *fail);
 
 #endif /* M0_TOOLS_STOP_H */

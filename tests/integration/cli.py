@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 COLIBRI = os.path.abspath(os.environ.get('COLIBRI', 'build/tools/colibri'))
@@ -47,6 +48,40 @@ class Case(unittest.TestCase):
     def read(self, path):
         with open(path, 'rb') as file:
             return file.read()
+
+    def fill(self, fd):
+        """Makes it a pipe whose reader does not read."""
+        os.set_blocking(fd, False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(fd, b' ')
+        os.set_blocking(fd, True)
+
+    def full_pipe(self):
+        """The end to be written to; nobody reads."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        self.addCleanup(os.close, writer)
+        self.fill(writer)
+        return writer
+
+    def fill_output(self, child):
+        """Of a child, as its reader does that has stopped."""
+        out = os.open(f'/proc/{child.pid}/fd/1', os.O_WRONLY)
+        self.fill(out)
+        os.close(out)
+
+    def wait_catching(self, child, number):
+        """Returns once the child has a handler for the signal."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with open(f'/proc/{child.pid}/status', encoding='ascii') as file:
+                for line in file:
+                    if line.startswith('SigCgt') and \
+                            int(line.split()[1], 16) >> (number - 1) & 1:
+                        return
+            time.sleep(0.01)
+        self.fail('it catches no signals')
 
     def assert_done(self, result):
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -278,18 +278,9 @@ class Ends(far.Case):
         self.assertEqual(listener.child.wait(cli.PATIENCE), 0)
         self.assertEqual(listener.files(), [])
 
-    def fill(self, fd):
-        """A pipe whose reader does not read."""
-        os.set_blocking(fd, False)
-        with self.assertRaises(BlockingIOError):
-            while True:
-                os.write(fd, b' ')
-
     def test_receiver_whose_output_is_full_is_interrupted(self):
         listener = far.Listener(self)
-        out = os.open(f'/proc/{listener.child.pid}/fd/1', os.O_WRONLY)
-        self.addCleanup(os.close, out)
-        self.fill(out)
+        self.fill_output(listener.child)
         src = self.make('src', b'abc')
         self.assert_done(self.send(src, f'{listener.ep}:dst'))
         self.assertEqual(listener.stop(signal.SIGINT), 1)
@@ -297,11 +288,7 @@ class Ends(far.Case):
         self.assertEqual(listener.files(), ['dst'])
 
     def test_copy_whose_output_is_full_is_interrupted(self):
-        reader, out = os.pipe()
-        self.addCleanup(os.close, reader)
-        self.addCleanup(os.close, out)
-        self.fill(out)
-        os.set_blocking(out, True)
+        out = self.full_pipe()
         src = self.make('src', b'abc')
         for options in ((), ('--json',)):
             dst = self.path('-'.join(('dst', *options)))

@@ -505,30 +505,38 @@ class Ends(Case):
             self.assertRegex(text, 'Connection (refused|reset by peer)')
 
     def test_second_signal_ends_at_once(self):
-        # The node cannot print, so it cannot end in good order.
-        reader, writer = os.pipe()
-        os.set_blocking(writer, False)
-        try:
-            while True:
-                os.write(writer, b'x' * 4096)
-        except BlockingIOError:
-            pass
-        os.set_blocking(writer, True)
+        node = self.node(1)
+        # Both are there before it does anything about the first.
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT,
+                       signal.SIGCONT):
+            node.child.send_signal(number)
+        self.assertEqual(node.child.wait(cli.PATIENCE), 1)
+        self.assertTrue(os.path.exists(node.ctl))
+
+    def test_node_whose_output_is_full_ends_with_one_signal(self):
+        node = self.node(1)
+        self.fill_output(node.child)
+        node.child.send_signal(signal.SIGTERM)
+        self.assertEqual(node.child.wait(cli.PATIENCE), 1)
+        self.assertIn('not all was said', node.error_text())
+        self.assertFalse(os.path.exists(node.ctl))
+        # In words, from its first line on, and with no place for an error.
+        out = self.full_pipe()
         child = subprocess.Popen(
-            [cli.COLIBRI, 'node', '--ctl', self.path('ctl'),
-             *self.options(1)], stdout=writer, stderr=subprocess.PIPE)
-        self.addCleanup(child.stderr.close)
+            [cli.COLIBRI, 'node', '--ctl', node.ctl, *self.options(1)],
+            stdout=out, stderr=out)
+        self.addCleanup(child.wait)
         self.addCleanup(child.kill)
-        os.close(writer)
+        self.wait_for_path(node.ctl)
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(child.wait(cli.PATIENCE), 1)
+        self.assertFalse(os.path.exists(node.ctl))
+
+    def wait_for_path(self, path):
         deadline = time.monotonic() + cli.PATIENCE
-        while not os.path.exists(self.path('ctl')):
+        while not os.path.exists(path):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
-        while child.poll() is None and time.monotonic() < deadline:
-            child.send_signal(signal.SIGTERM)
-            time.sleep(0.1)
-        self.assertEqual(child.wait(cli.PATIENCE), 1)
-        os.close(reader)
 
     def test_closed_output_is_a_failure(self):
         ctl = self.path('ctl')
@@ -595,18 +603,6 @@ class Ends(Case):
         # The one whose client went is not troubled.
         self.assert_done(other.run('ping', self.nid(2)))
         self.assertEqual(other.stop()[0], 0)
-
-    def wait_catching(self, child, number):
-        """Returns once the child has a handler for the signal."""
-        deadline = time.monotonic() + cli.PATIENCE
-        while time.monotonic() < deadline:
-            with open(f'/proc/{child.pid}/status', encoding='ascii') as file:
-                for line in file:
-                    if line.startswith('SigCgt') and \
-                            int(line.split()[1], 16) >> (number - 1) & 1:
-                        return
-            time.sleep(0.01)
-        self.fail('it catches no signals')
 
 
 # A /tmp of its own, for a user of its own.

@@ -348,6 +348,28 @@ class Ends(Case):
         self.assertEqual(self.end(child)[0], 1)
         self.assertEqual(server.child.wait(cli.PATIENCE), 1)
 
+    def test_server_whose_output_is_full_ends_with_one_signal(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            server = Server(self)
+            self.fill_output(server.child)
+            self.assert_done(self.client(server, *QUICK, '--test', 'latency'))
+            self.assertEqual(server.stop(number), 1)
+            self.assertIn('not all was said', server.error_text())
+
+    def test_client_whose_output_is_full_ends_with_one_signal(self):
+        server = Server(self)
+        out = self.full_pipe()
+        for options in ((), ('--json',)):
+            child = subprocess.Popen(
+                [cli.COLIBRI, *self.words(*QUICK, '--test', 'latency',
+                                          *options), server.ep],
+                stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
+            self.wait_catching(child, signal.SIGINT)
+            child.send_signal(signal.SIGINT)
+            self.assertEqual(child.wait(cli.PATIENCE), 1)
+
     def test_server_without_clients_ends(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             server = Server(self)

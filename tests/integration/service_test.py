@@ -393,6 +393,48 @@ class Refuses(service.Case):
         server.child.send_signal(signal.SIGCONT)
         self.assertEqual(self.names(server), [])
 
+    def test_service_whose_output_is_full_ends_with_one_signal(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        self.json('put', src, f'{server.ep}:')
+        self.fill_output(server.child)
+        server.child.send_signal(signal.SIGTERM)
+        self.assertEqual(server.child.wait(cli.PATIENCE), 1)
+        self.assertIn('not all was said', server.error_text())
+        server.start()
+        self.assertEqual(self.names(server), ['src'])
+        server.stop()
+        # In words, and with no place for an error.
+        out = self.full_pipe()
+        for options in ((), ('-q',)):
+            child = subprocess.Popen(
+                [cli.COLIBRI, 'serve', *options, *self.server_net(),
+                 server.directory], stdout=out, stderr=out,
+                stdin=subprocess.DEVNULL)
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
+            self.wait_catching(child, signal.SIGUSR1)
+            child.send_signal(signal.SIGTERM)
+            self.assertEqual(child.wait(cli.PATIENCE), 0 if options else 1)
+
+    def test_client_whose_output_is_full_ends_with_one_signal(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        out = self.full_pipe()
+        for options in ((), ('--json',)):
+            for verb, args in (('put', (src, f'{server.ep}:')),
+                               ('get', (f'{server.ep}:src',
+                                        self.path('back')))):
+                child = subprocess.Popen(
+                    [cli.COLIBRI, verb, *options, *self.client_net(), *args],
+                    stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+                self.addCleanup(child.wait)
+                self.addCleanup(child.kill)
+                self.wait_catching(child, signal.SIGINT)
+                self.wait_until(lambda: self.names(server) == ['src'], 'put')
+                child.send_signal(signal.SIGINT)
+                self.assertEqual(child.wait(cli.PATIENCE), 1)
+
     def test_service_that_is_not_there(self):
         ep = f'{lnet.address(2)}@tcp:12345:40:1'
         result = self.run_client('ls', f'{ep}:', timeout='0.5')
