@@ -149,14 +149,13 @@ static int dst_find(struct get_job *gj)
 	const char            *base = get_dst_base(dst);
 	char                   dir[PATH_MAX];
 
-	if (args->ga_recursive && mkdir(dst, 0777) != 0 && errno != EEXIST)
-		return tool_fail_set(args->ga_fail, TOOL_USAGE, "DST '%s': %s",
-				     dst, tool_errtext(errno));
 	gj->gj_root_fd = open(dst, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (gj->gj_root_fd >= 0) {
 		gj->gj_base = get_dst_base(args->ga_target.ot_name);
 		return 0;
 	}
+	if (args->ga_recursive && errno == ENOENT && get_dst_can_make(dst))
+		return 0;
 	if (!args->ga_recursive && base[0] != '\0' &&
 	    (errno == ENOENT || errno == ENOTDIR)) {
 		snprintf(dir, sizeof dir, "%.*s", (int)(base - dst), dst);
@@ -168,6 +167,21 @@ static int dst_find(struct get_job *gj)
 		return tool_fail_set(args->ga_fail, TOOL_USAGE, "DST '%s': %s",
 				     dst, tool_errtext(errno));
 	return 0;
+}
+
+/* That of -r, now that there is something for it. */
+static int dst_make(struct get_job *gj)
+{
+	const char *dst = gj->gj_args->ga_dst;
+
+	if (gj->gj_root_fd >= 0)
+		return 0;
+	if (mkdir(dst, 0777) == 0 || errno == EEXIST)
+		gj->gj_root_fd = open(dst, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return gj->gj_root_fd >= 0 ? 0
+				   : tool_fail_set(gj->gj_args->ga_fail,
+						   TOOL_FAILED, "DST '%s': %s",
+						   dst, tool_errtext(errno));
 }
 
 /* What the one object would replace is looked at before it is fetched. */
@@ -286,7 +300,7 @@ static void get_run(struct get_args *args)
 	if (dst_open(&gj) == 0 &&
 	    obj_job_open(job, &args->ga_obj, &args->ga_target, args->ga_fail) ==
 		    0) {
-		if (names_find(&gj) == 0) {
+		if (names_find(&gj) == 0 && dst_make(&gj) == 0) {
 			copy_progress_init(&job->jb_progress, gj.gj_size,
 					   args->ga_obj.oa_quiet);
 			job->jb_progress_on = gj.gj_size > 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -60,6 +61,20 @@ int get_dst_dir(int root_fd, const char *path)
 	if (nr >= PATH_MAX)
 		return -ENAMETOOLONG;
 	return dir_make(root_fd, path, nr == 0 ? 0 : nr - 1);
+}
+
+bool get_dst_can_make(const char *path)
+{
+	char        up[PATH_MAX];
+	struct stat st;
+
+	snprintf(up, sizeof up, "%s", path);
+	if (path[0] == '\0' || lstat(path, &st) == 0)
+		errno = ENOENT; /* a link to nothing */
+	else if (errno == ENOENT)
+		return faccessat(AT_FDCWD, dirname(up), W_OK | X_OK,
+				 AT_EACCESS) == 0;
+	return false;
 }
 
 int get_dst_check(int dir_fd, const char *base)

@@ -6,6 +6,7 @@
 #ifndef M0_TOOLS_GET_DST_H
 #define M0_TOOLS_GET_DST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Opens the directory that `path` shall be in, made if it is missing.
@@ -13,6 +14,8 @@
 int get_dst_dir(int root_fd, const char *path);
 /** Last part of a path. */
 const char *get_dst_base(const char *path);
+/** Could a directory be made there, where none is? errno: why not. */
+bool get_dst_can_make(const char *path);
 /**
  * May the object have this name? A file may be replaced, nothing else.
  * @return 0, -EISDIR, or -EMEDIUMTYPE of a pipe, a device, a socket.

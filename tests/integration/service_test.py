@@ -505,7 +505,21 @@ class Refuses(service.Case):
             result = cli.run('ls', f'{ep}:{below}')
             self.assertEqual(result.returncode, 1)
             self.assertIn(b'no object service', result.stderr)
-        self.assertEqual(os.listdir(self.path('out')), [])
+        self.assertFalse(os.path.exists(self.path('out')))
+
+    def test_directory_is_made_for_something(self):
+        server = service.Server(self)
+        out = self.path('out')
+        refused = self.run_client('get', '-r', f'{server.ep}:none', out)
+        self.assert_refused(refused, 1, 'none', 'no such object')
+        self.assertFalse(os.path.exists(out))
+        os.symlink('nowhere', self.path('link'))
+        for dst in (self.path('not', 'there'), self.path('link'), ''):
+            refused = self.run_client('get', '-r', f'{server.ep}:', dst)
+            self.assert_refused(refused, 2, f"DST '{dst}'", 'No such file')
+        # There are none, and all of them are there.
+        self.json('get', '-r', f'{server.ep}:', out + '/')
+        self.assertEqual(os.listdir(out), [])
 
     def test_maps_that_are_stale(self):
         one = service.Server(self)
