@@ -4,6 +4,7 @@
 #include "jout.h"
 #include "le.h"
 #include "obj_client.h"
+#include "stop.h"
 
 enum {
 	STAGE_TYPES = 1,
@@ -20,6 +21,8 @@ enum {
 
 /** A service that is there answers a farewell at once. */
 #define BYE_NS (2 * M0_TIME_ONE_SECOND)
+/** A signal is noticed so soon. */
+#define TICK_NS (100 * M0_TIME_ONE_MSEC)
 
 const char *obj_errtext(int rc)
 {
@@ -53,12 +56,20 @@ const char *obj_errtext(int rc)
 	}
 }
 
+int obj_interrupted(struct tool_fail *fail)
+{
+	return tool_fail_set(fail, TOOL_FAILED,
+			     "interrupted; the same command goes on from here");
+}
+
 int obj_fail(struct obj_client *client, const char *what, const char *name,
 	     int rc)
 {
 	char shown[OBJ_NAME_MAX + 2];
 
 	obj_name_show(shown, sizeof shown, name);
+	if (rc == -EINTR)
+		return obj_interrupted(client->oc_fail);
 	if (rc == -EINVAL || rc == -ENAMETOOLONG || rc == -EILSEQ)
 		return tool_fail_set(client->oc_fail, TOOL_FAILED,
 				     "%s '%s': name %s", what, shown,
@@ -241,6 +252,23 @@ int obj_reply_of(struct m0_rpc_item *item, struct obj_rep *ret)
 	return obj_rep_decode(ret, raw->rr_data, raw->rr_nr);
 }
 
+/* After a signal nobody waits for it any more. */
+static int reply_wait(struct m0_rpc_item *item)
+{
+	const uint64_t is_final = UINT64_C(1) << M0_RPC_ITEM_REPLIED |
+				  UINT64_C(1) << M0_RPC_ITEM_FAILED;
+	int rc;
+
+	do
+		rc = m0_rpc_item_timedwait(item, is_final,
+					   m0_time_add(m0_time_now(), TICK_NS));
+	while (rc == -ETIMEDOUT && stop_signal() == 0);
+	if (rc == 0)
+		return 0;
+	m0_rpc_item_cancel(item);
+	return -EINTR;
+}
+
 int obj_call(struct obj_client *client, enum obj_op op,
 	     const struct obj_req *req, struct obj_rep *ret,
 	     struct m0_rpc_item **ret_item)
@@ -257,7 +285,7 @@ int obj_call(struct obj_client *client, enum obj_op op,
 	raw->rr_item.ri_stream = obj_op_is_update(op);
 	rc = m0_rpc_post(&raw->rr_item);
 	if (rc == 0)
-		rc = m0_rpc_item_wait_for_reply(&raw->rr_item, M0_TIME_NEVER);
+		rc = reply_wait(&raw->rr_item);
 	if (rc == 0)
 		rc = obj_reply_of(&raw->rr_item, ret);
 	*ret_item = &raw->rr_item;

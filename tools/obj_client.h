@@ -83,7 +83,8 @@ void obj_client_close(struct obj_client *client);
 
 /**
  * Asks and waits; `ret` points into *ret_reply, which the caller puts.
- * @return 0, or the error of the service or of the way there.
+ * @return 0, or the error of the service or of the way there; -EINTR: a signal
+ *         came (after stop_init()).
  */
 int obj_call(struct obj_client *client, enum obj_op op,
 	     const struct obj_req *req, struct obj_rep *ret,
@@ -96,6 +97,9 @@ int obj_fail(struct obj_client *client, const char *what, const char *name,
 	     int rc);
 /** The same as text. */
 const char *obj_errtext(int rc);
+
+/** Notes that a signal came. */
+int obj_interrupted(struct tool_fail *fail);
 
 /** Calls `each` for every entry of a list, in order, until it returns not 0. */
 struct obj_entry {

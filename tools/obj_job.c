@@ -126,9 +126,7 @@ int obj_job_say(struct obj_job *job, const char *verb)
 
 	copy_progress_end(&job->jb_progress);
 	if (stop_signal() != 0)
-		tool_fail_set(fail, TOOL_FAILED,
-			      "interrupted; the same command goes on from "
-			      "here");
+		(void)obj_interrupted(fail);
 	else if (job->jb_failed_nr > 0)
 		tool_fail_set(fail, TOOL_FAILED,
 			      "%" PRIu64 " failed; %" PRIu64 " are done",

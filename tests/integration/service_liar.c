@@ -5,10 +5,12 @@
  *	PROGRAM EP
  *
  * of objects below `far/' it has `x'; below `again/' the same one after itself,
- * without end; below `good/' two. It has all blocks of an upload, and something
+ * without end; below `ever/' always one more; of `never/' it never says; below
+ * `good/' two. It has all blocks of an upload, and something
  * to do first when that is to be made an object: the third time it does so if
- * the name is `soon', else not at all. Over sunrpc; says that it is there and
- * each time that it has something to do, and serves until its input ends.
+ * the name is `soon', else not at all. Over sunrpc; says that it is there,
+ * each time that it has something to do, and that the list of an endless one was
+ * asked for, and serves until its input ends.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -58,12 +60,23 @@ static void answer(struct m0_rpc_item *item, const struct obj_rep *rep)
 	m0_rpc_reply_post(item, &raw->rr_item);
 }
 
+/* One that is answered at the end. */
+static struct m0_rpc_item *unanswered;
+
+static void say(const char *word)
+{
+	puts(word);
+	(void)fflush(stdout);
+}
+
 static void list(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 {
-	struct obj_req req = request_of(item);
-	uint8_t        data[200];
-	uint8_t       *at = data;
-	struct obj_rep rep = { .orp_data = data };
+	static unsigned ever_nr;
+	struct obj_req  req = request_of(item);
+	char            name[16];
+	uint8_t         data[200];
+	uint8_t        *at = data;
+	struct obj_rep  rep = { .orp_data = data };
 
 	(void)machine;
 	if (asks_for(&req, "far/")) {
@@ -71,6 +84,16 @@ static void list(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 	} else if (asks_for(&req, "again/")) {
 		at = entry_put(at, "again/x");
 		rep.orp_flags = OBJ_MORE;
+	} else if (asks_for(&req, "ever/")) {
+		if (ever_nr++ == 0)
+			say("asked");
+		snprintf(name, sizeof name, "ever/%08u", ever_nr);
+		at = entry_put(at, name);
+		rep.orp_flags = OBJ_MORE;
+	} else if (asks_for(&req, "never/")) {
+		unanswered = item;
+		say("asked");
+		return;
 	} else {
 		at = entry_put(entry_put(at, "good/x"), "good/xx");
 	}
@@ -100,8 +123,7 @@ static void commit(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 		answer(item, &(struct obj_rep){ .orp_flags = 0 });
 		return;
 	}
-	puts("busy");
-	(void)fflush(stdout);
+	say("busy");
 	m0_rpc_reply_rc(item, -EAGAIN);
 }
 
@@ -141,10 +163,11 @@ int main(int argc, char **argv)
 	rc = m0_rpc_machine_init(&machine, &dom, &cfg, argv[1], NULL,
 				 M0_BUFFER_ANY_COLOUR, 0, 0);
 	M0_ASSERT(rc == 0);
-	puts("there");
-	(void)fflush(stdout);
+	say("there");
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
+	if (unanswered != NULL)
+		m0_rpc_reply_rc(unanswered, -ECANCELED);
 	m0_rpc_machine_stop(&machine, false);
 	m0_rpc_machine_fini(&machine);
 	m0_net_domain_fini(&dom);

@@ -507,6 +507,23 @@ class Refuses(service.Case):
             self.assertIn(b'no object service', result.stderr)
         self.assertFalse(os.path.exists(self.path('out')))
 
+    def test_listing_is_interrupted(self):
+        ep, liar = self.start_liar()
+        for below in ('never', 'ever'):
+            child = subprocess.Popen(
+                [cli.COLIBRI, 'get', '-r', f'{ep}:{below}', self.path('out')],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                stdin=subprocess.DEVNULL)
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
+            self.assertEqual(liar.stdout.readline(), b'asked\n')
+            child.send_signal(signal.SIGINT)
+            out, text = child.communicate(timeout=cli.PATIENCE)
+            self.assertEqual(child.returncode, 1, text)
+            self.assertIn(b'interrupted; the same command goes on', text)
+            self.assertEqual(out, b'')
+            self.assertFalse(os.path.exists(self.path('out')))
+
     def test_directory_is_made_for_something(self):
         server = service.Server(self)
         out = self.path('out')
