@@ -290,8 +290,7 @@ static error_t perf_option(int key, char *arg, struct argp_state *state)
 		time_parse(args, arg);
 		break;
 	case KEY_WORKERS:
-		count_parse(args, "--workers", arg, UINT32_MAX,
-			    &args->pa_workers);
+		args->pa_workers = arg;
 		break;
 	case KEY_THREADS:
 		count_parse(args, "--threads", arg, THREADS_MAX,
@@ -338,7 +337,6 @@ static const struct argp perf_argp = {
 
 static void perf_run_all(struct perf_args *args)
 {
-	args->pa_setup.pu_workers = (uint32_t)args->pa_workers;
 	args->pa_setup.pu_threads = (uint32_t)args->pa_threads;
 	if (perf_what_check(args) != 0 || lnet_opts_check(&args->pa_opts) != 0)
 		return;
@@ -356,7 +354,7 @@ int perf_main(int argc, char **argv)
 	struct tool_fail        fail = { .tf_exit = TOOL_OK };
 	static struct perf_args args = {
 		.pa_tests = (1U << PERF_TESTS_NR) - 1,
-		.pa_workers = 1,
+		.pa_workers = "1",
 		.pa_threads = 1,
 		.pa_setup = { .pu_seconds = 1 },
 	};

@@ -31,10 +31,11 @@ struct perf_args {
 	/** Bits, by enum perf_test. */
 	unsigned pa_tests;
 	/** None: each test's own. */
-	uint64_t          pa_sizes[PERF_SIZES_MAX];
-	size_t            pa_sizes_nr;
-	uint64_t          pa_depth;
-	uint64_t          pa_workers;
+	uint64_t pa_sizes[PERF_SIZES_MAX];
+	size_t   pa_sizes_nr;
+	uint64_t pa_depth;
+	/** A number; how large it may be, the transport says. */
+	const char       *pa_workers;
 	uint64_t          pa_threads;
 	struct perf_setup pa_setup;
 	bool              pa_json;

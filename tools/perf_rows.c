@@ -28,16 +28,18 @@ static int limits_check(struct perf_args *args)
 	const struct tool_xprt *xprt = args->pa_setup.pu_xprt;
 	struct m0_net_domain    dom = { .nd_xprt = NULL };
 	uint64_t                max;
+	uint64_t                workers;
 	size_t                  i;
 	int                     rc;
 
-	if (args->pa_workers > xprt->txp_workers_max)
+	if (text_number_parse(args->pa_workers, &workers) != 0 || workers < 1 ||
+	    workers > xprt->txp_workers_max)
 		return tool_fail_set(args->pa_fail, TOOL_USAGE,
-				     "--workers '%" PRIu64
-				     "' is not accepted; transport '%s' "
-				     "accepts 1 to %zu",
+				     "--workers '%s' is not accepted; "
+				     "transport '%s' accepts 1 to %zu",
 				     args->pa_workers, xprt->txp_name,
 				     xprt->txp_workers_max);
+	args->pa_setup.pu_workers = (uint32_t)workers;
 	rc = m0_net_domain_init(&dom, xprt->txp_xprt);
 	if (rc != 0)
 		return tool_fail_set(args->pa_fail, TOOL_FAILED,

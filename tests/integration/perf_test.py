@@ -107,9 +107,10 @@ class Measures(cli.Case):
 
 class Refuses(cli.Case):
     def check(self, option, values, *words):
+        *more, option = option.split()
         for value in values:
             with self.subTest(option=option, value=value):
-                result = cli.run('perf', f'{option}={value}')
+                result = cli.run('perf', *more, f'{option}={value}')
                 self.assert_refused(result, 2, option, value, *words)
 
     def test_values_outside_what_is_accepted(self):
@@ -120,7 +121,9 @@ class Refuses(cli.Case):
         self.check('--spin', ('x', '', '-1', '11s', '1h'), 'nanoseconds')
         self.check('--cpus', ('x', '', '0,0,0', '-1'), 'processors')
         self.check('--cpus', ('99999', '1023,99999'), 'may run on')
-        self.check('--workers', ('0', 'x', '65'), '1 to')
+        self.check('--workers', ('0', 'x', '', '65', '4294967297'), "'mem'",
+                   '1 to 64')
+        self.check('--transport=lnet --net=tcp(lo) --workers', ('2',), "'lnet'", '1 to 1')
         self.check('--threads', ('0', '3', 'x'), '1 to 2')
         self.check('--size', ('x', '', '64,', '1.5K', ','.join('1' * 17)),
                    'a list')
