@@ -91,6 +91,10 @@ static void copy_operands_check(const struct copy_args *args)
 	if (args->ca_once && !args->ca_listen)
 		tool_fail_set(args->ca_fail, TOOL_USAGE,
 			      "--once is for --listen");
+	if (args->ca_window_given && args->ca_listen)
+		tool_fail_set(args->ca_fail, TOOL_USAGE,
+			      "--block and --inflight are accepted by who "
+			      "sends; with --listen the sender chooses");
 }
 
 static error_t copy_option(int key, char *arg, struct argp_state *state)
@@ -115,6 +119,7 @@ static error_t copy_option(int key, char *arg, struct argp_state *state)
 			tool_ms_option(args->ca_fail, "--timeout", arg, 1);
 		break;
 	case 'b':
+		args->ca_window_given = true;
 		if (text_size_parse(arg, &args->ca_block) != 0)
 			tool_fail_set(
 				args->ca_fail, TOOL_USAGE,
@@ -122,6 +127,7 @@ static error_t copy_option(int key, char *arg, struct argp_state *state)
 				arg);
 		break;
 	case 'n':
+		args->ca_window_given = true;
 		if (text_number_parse(arg, &args->ca_inflight) != 0)
 			tool_fail_set(args->ca_fail, TOOL_USAGE,
 				      "--inflight '%s' is not a number; "
@@ -262,6 +268,12 @@ static int transport_choose(struct copy_args *args)
 	args->ca_xprt = tool_xprt_find(name, args->ca_fail);
 	if (args->ca_xprt == NULL)
 		return TOOL_USAGE;
+	if (!far && (args->ca_ep != NULL || args->ca_timeout_ms != 0))
+		return tool_fail_set(args->ca_fail, TOOL_USAGE,
+				     "%s is accepted with EP:PATH or --listen; "
+				     "DST '%s' is copied to in this process",
+				     args->ca_ep != NULL ? "--ep" : "--timeout",
+				     args->ca_dst);
 	if (far && !args->ca_xprt->txp_far)
 		return tool_fail_set(args->ca_fail, TOOL_USAGE,
 				     "--transport '%s' reaches this process "

@@ -11,15 +11,17 @@ struct copy_args {
 	const char *ca_dst;
 	const char *ca_transport;
 	/** Our own address; NULL: any. */
-	const char             *ca_ep;
-	uint64_t                ca_block;
-	uint64_t                ca_inflight;
-	uint64_t                ca_timeout_ms;
-	bool                    ca_verify;
-	bool                    ca_json;
-	bool                    ca_quiet;
-	bool                    ca_listen;
-	bool                    ca_once;
+	const char *ca_ep;
+	uint64_t    ca_block;
+	uint64_t    ca_inflight;
+	uint64_t    ca_timeout_ms;
+	bool        ca_verify;
+	bool        ca_json;
+	bool        ca_quiet;
+	bool        ca_listen;
+	bool        ca_once;
+	/** --block or --inflight. */
+	bool                    ca_window_given;
 	const struct tool_xprt *ca_xprt;
 	struct lnet_opts        ca_opts;
 	struct tool_place       ca_place;

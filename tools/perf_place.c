@@ -60,6 +60,12 @@ static void fits_check(const struct perf_args *args)
 				      "%s is accepted %s", fits[i].fi_name,
 				      where[fits[i].fi_what]);
 	}
+	if ((args->pa_given & (1U << PERF_GIVEN_THREADS)) &&
+	    args->pa_setup.pu_mode != PERF_INLINE)
+		tool_fail_set(args->pa_fail, TOOL_USAGE,
+			      "--threads %" PRIu64
+			      " is accepted with --mode inline only",
+			      args->pa_threads);
 	if (args->pa_listen && args->pa_server != NULL)
 		tool_fail_set(args->pa_fail, TOOL_USAGE,
 			      "'%s': with --listen no operand is accepted",

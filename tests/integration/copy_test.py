@@ -252,6 +252,15 @@ class Refuses(cli.Case):
         self.check(('--transport=smoke', self.src, self.dst), 2,
                    "'smoke'", 'mem')
 
+    def test_options_of_other_forms(self):
+        for option in ('--ep=1.2.3.4@tcp:12345:40:1', '--timeout=1'):
+            self.check((option, self.src, self.dst), 2, option.split('=')[0],
+                       'EP:PATH or --listen')
+        for option in ('--block=4K', '-n1'):
+            self.check((option, '--listen', self.path()), 2, '--block',
+                       '--inflight', 'the sender chooses')
+        self.check(('--once', self.src, self.dst), 2, '--once', '--listen')
+
     def test_operands_too_few_and_too_many(self):
         self.check((), 2, 'SRC and DST are missing')
         self.check((self.src,), 2, 'DST is missing')

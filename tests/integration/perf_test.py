@@ -123,8 +123,11 @@ class Refuses(cli.Case):
         self.check('--cpus', ('99999', '1023,99999'), 'may run on')
         self.check('--workers', ('0', 'x', '', '65', '4294967297'), "'mem'",
                    '1 to 64')
-        self.check('--transport=lnet --net=tcp(lo) --workers', ('2',), "'lnet'", '1 to 1')
+        self.check('--transport=lnet --net=tcp(lo) --workers', ('2',),
+                   "'lnet'", '1 to 1')
         self.check('--threads', ('0', '3', 'x'), '1 to 2')
+        self.check('--threads', ('1', '2'), '--mode inline')
+        self.check('--mode=sync --threads', ('2',), '--mode inline')
         self.check('--size', ('x', '', '64,', '1.5K', ','.join('1' * 17)),
                    'a list')
         self.check('--size', ('0', '16777217'), '1 to 16777216')
