@@ -182,7 +182,6 @@ static int node_start(struct lnet_node *node)
 {
 	struct tool_fail *fail = &node->lno_fail;
 	char              why[M0_LNET_WHY_BYTES] = "";
-	char              text[M0_LNET_WHY_BYTES];
 	int               rc;
 
 	if (path_choose(node) != 0 ||
@@ -191,11 +190,7 @@ static int node_start(struct lnet_node *node)
 	node->lno_since = m0_time_now();
 	rc = m0_lnet_open(&node->lno_lnet, &node->lno_opts.nop_cfg, why);
 	if (rc != 0)
-		return tool_fail_set(
-			fail, rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED, "%s",
-			lnet_opts_words(text, sizeof text,
-					why[0] != '\0' ? why
-						       : tool_errtext(rc)));
+		return lnet_opts_open_fail(&node->lno_opts, rc, why);
 	node->lno_server.csv_serve = node_serve;
 	rc = ctl_server_open(&node->lno_server, node->lno_path,
 			     node->lno_ctl_mode, fail);

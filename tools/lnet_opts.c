@@ -310,6 +310,21 @@ char *lnet_opts_words(char *ret, size_t size, const char *why)
 	return ret;
 }
 
+int lnet_opts_open_fail(const struct lnet_opts *opts, int rc, const char *why)
+{
+	bool net = (rc == -ENODEV || rc == -EADDRNOTAVAIL) &&
+		   opts->nop_cfg.lc_nets_nr > 0;
+	const char *option = opts->nop_net_option ?: "--net";
+	char        text[M0_LNET_WHY_BYTES];
+
+	lnet_opts_words(text, sizeof text,
+			why[0] != '\0' ? why : tool_errtext(rc));
+	return tool_fail_set(opts->nop_fail,
+			     net || rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED,
+			     "%s%s%s", net ? option : "", net ? ": " : "",
+			     text);
+}
+
 void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms)
 {
 	struct m0_lnet_cfg *cfg = &opts->nop_cfg;

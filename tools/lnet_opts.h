@@ -16,6 +16,8 @@ struct lnet_opts {
 	bool nop_given;
 	/** So was --accept. */
 	bool nop_accept_given;
+	/** What names the networks; NULL: --net. */
+	const char *nop_net_option;
 	/** Path of a control socket; NULL: the default. */
 	const char       *nop_ctl;
 	struct tool_fail *nop_fail;
@@ -38,6 +40,13 @@ void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms);
  * the fields of struct m0_lnet_cfg. @return ret.
  */
 char *lnet_opts_words(char *ret, size_t size, const char *why);
+
+/**
+ * Notes why m0_lnet_open() failed: with the library's words, if it had any; a
+ * network that was asked for and cannot be here is an option that is wrong.
+ * @return the exit code.
+ */
+int lnet_opts_open_fail(const struct lnet_opts *opts, int rc, const char *why);
 
 /** Notes "OPTION 'VALUE' is not accepted; accepted: WHAT". */
 void tool_bad_value(struct tool_fail *fail, const char *option,

@@ -172,6 +172,7 @@ static int peer_opts_make(struct perf_args *args)
 	char              why[M0_LNET_WHY_BYTES] = "";
 
 	*peer = args->pa_opts;
+	peer->nop_net_option = "--peer-net";
 	peer->nop_cfg.lc_nets_nr = 0;
 	if (m0_lnet_cfg_networks(&peer->nop_cfg, args->pa_peer_net, why) != 0)
 		return tool_fail_set(args->pa_fail, TOOL_USAGE,

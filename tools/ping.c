@@ -199,19 +199,13 @@ static int own_open(struct ping_args *args, struct m0_lnet **lnet)
 {
 	struct m0_lnet_cfg *cfg = &args->pga_opts.nop_cfg;
 	char                why[M0_LNET_WHY_BYTES] = "";
-	char                text[M0_LNET_WHY_BYTES];
 	int                 rc;
 
 	/* Peers answer on the connections we make. */
 	if (!args->pga_opts.nop_accept_given)
 		cfg->lc_accept = M0_LNET_ACCEPT_NONE;
 	rc = m0_lnet_open(lnet, cfg, why);
-	if (rc == 0)
-		return 0;
-	return tool_fail_set(
-		&args->pga_fail, rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED, "%s",
-		lnet_opts_words(text, sizeof text,
-				why[0] != '\0' ? why : tool_errtext(rc)));
+	return rc == 0 ? 0 : lnet_opts_open_fail(&args->pga_opts, rc, why);
 }
 
 static int own_ask(struct ping_args *args, struct own_probe *own)

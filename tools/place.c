@@ -15,7 +15,6 @@ int tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
 		    const struct lnet_opts *opts, bool accept, bool polled)
 {
 	char why[M0_LNET_WHY_BYTES] = "";
-	char text[M0_LNET_WHY_BYTES];
 	int  rc;
 
 	M0_SET0(place);
@@ -39,10 +38,7 @@ int tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
 		m0_lnet_close(place->tpl_lnet);
 	}
 	place->tpl_lnet = NULL;
-	return tool_fail_set(
-		opts->nop_fail, rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED, "%s",
-		lnet_opts_words(text, sizeof text,
-				why[0] != '\0' ? why : tool_errtext(rc)));
+	return lnet_opts_open_fail(opts, rc, why);
 }
 
 void tool_place_close(struct tool_place *place)

@@ -177,6 +177,7 @@ static int pick_addr(struct iface_pick *pick, const struct m0_sock_addr *addr,
 {
 	const char *device = NULL;
 	char        net[M0_LNET_NIDSTR_SIZE];
+	char        devices[256];
 	unsigned    i;
 
 	if (is_link_local(addr))
@@ -199,8 +200,10 @@ static int pick_addr(struct iface_pick *pick, const struct m0_sock_addr *addr,
 	if (device == NULL)
 		return m0_home__why(pick->ip_why, -EADDRNOTAVAIL,
 				    "network %s: %s is not an address of this "
-				    "machine",
-				    net_text(pick, net), text);
+				    "machine; devices with one: %s",
+				    net_text(pick, net), text,
+				    devices_text(pick, devices,
+						 sizeof devices));
 	return pick_add(pick, addr, device);
 }
 

@@ -801,17 +801,20 @@ class Refuses(Case):
         self.check(('node', '--nosuch'), '--nosuch')
 
     def test_addresses_that_are_not_here(self):
+        ep = '1.2.3.4@tcp:12345:40:1'
+        src = self.make('src')
         for args in (('node', '--ctl', self.path('ctl')),
-                     ('ping', '1.2.3.4@tcp')):
-            result = cli.run(*args, '--net', 'tcp(192.0.2.1)', '--port',
-                             str(self.port))
-            self.assertEqual(result.returncode in (1, 2), True)
-            self.assertIn(b'192.0.2.1', result.stderr)
-            result = cli.run(*args, '--net', 'tcp(nosuch0)', '--port',
-                             str(self.port))
-            self.assertEqual(result.returncode in (1, 2), True)
-            self.assertIn(b'nosuch0', result.stderr)
-        self.assert_holds()
+                     ('ping', '1.2.3.4@tcp'), ('serve', self.dir),
+                     ('copy', '--listen', self.dir), ('copy', src, f'{ep}:x'),
+                     ('perf', ep), ('put', src, f'{ep}:x')):
+            for net in ('192.0.2.1', 'nosuch0'):
+                # The loopback is what there is everywhere.
+                self.check((*args, '--net', f'tcp({net})', '--port',
+                            str(self.port)), '--net: ', net, ': lo')
+        self.check(('perf', '--transport=lnet', '--net=tcp(lo)',
+                    '--peer-net=tcp(nosuch0)', '--port', str(self.port)),
+                   '--peer-net: ', 'nosuch0')
+        self.assert_holds('src')
 
     def test_operands_of_ping_and_discover(self):
         for verb in ('ping', 'discover'):
