@@ -274,6 +274,19 @@ static int store_open(struct server *sv, const struct serve_args *args)
 	return 0;
 }
 
+/* The other half of what serve_dir_open() looks for. */
+static int files_check(struct server *sv, const struct serve_args *args)
+{
+	if (args->va_volatile || serve_dir_has_files(&sv->sv_dir) ||
+	    !serve_store_has_files(sv->sv_store))
+		return 0;
+	return tool_fail_set(args->va_fail, TOOL_FAILED,
+			     "DIR '%s': .colibri/store names files, and there "
+			     "are none in .colibri/data; restore .colibri from "
+			     "a copy, or move it away to begin anew",
+			     args->va_dir);
+}
+
 static void store_close(struct server *sv)
 {
 	if (sv->sv_is_volatile)
@@ -373,7 +386,7 @@ static int server_start(struct server *sv, const struct serve_args *args)
 	server_init(sv, args);
 	if (serve_dir_open(&sv->sv_dir, args->va_dir, args->va_volatile,
 			   args->va_fail) != 0 ||
-	    store_open(sv, args) != 0)
+	    store_open(sv, args) != 0 || files_check(sv, args) != 0)
 		return args->va_fail->tf_exit;
 	rc = m0_net_domain_init(&sv->sv_dom, args->va_xprt->txp_xprt);
 	if (rc == 0)

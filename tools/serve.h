@@ -68,6 +68,8 @@ struct serve_file {
 int  serve_file_open(struct serve_file *file, const struct serve_dir *dir,
 		     const uint8_t *id, int flags);
 void serve_file_close(struct serve_file *file);
+/** Were there ever any? Their directories are made by uploads, and stay. */
+bool serve_dir_has_files(const struct serve_dir *dir);
 /** Waits until data, sums and their names are on the disk. */
 int serve_file_sync(const struct serve_file *file, const struct serve_dir *dir,
 		    const uint8_t *id);
@@ -257,6 +259,8 @@ int serve_garbage_del(struct m0_rpc_tx *tx, const uint8_t *file);
 /** The object of a name. @retval -ENOENT */
 int serve_object_get(struct m0_rpc_tx *tx, const char *name, size_t nr,
 		     struct obj_rep *ret);
+/** Is there an object in a file? Of a store that is not shared yet. */
+bool serve_store_has_files(struct m0_rpc_store *store);
 /** Adds to what is counted; failing to is not told. */
 void serve_count(struct m0_rpc_tx *tx, const struct obj_info *more,
 		 const struct obj_info *less);

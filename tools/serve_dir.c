@@ -305,21 +305,23 @@ static int format_check(struct serve_dir *dir, const char *path,
 	return 0;
 }
 
-/* Directories of files are made by uploads, which a store has begun. */
-static bool store_is_lost(const struct serve_dir *dir)
+bool serve_dir_has_files(const struct serve_dir *dir)
 {
 	char     sub[3];
 	unsigned i;
 
-	if (faccessat(dir->sd_home_fd, "store/store.mdb", F_OK, 0) == 0 ||
-	    errno != ENOENT)
-		return false;
 	for (i = 0; i < 256; ++i) {
 		snprintf(sub, sizeof sub, "%02x", i);
 		if (faccessat(dir->sd_data_fd, sub, F_OK, 0) == 0)
 			return true;
 	}
 	return false;
+}
+
+static bool store_is_lost(const struct serve_dir *dir)
+{
+	return faccessat(dir->sd_home_fd, "store/store.mdb", F_OK, 0) != 0 &&
+	       errno == ENOENT && serve_dir_has_files(dir);
 }
 
 static int boot_look(struct serve_dir *dir)

@@ -3,6 +3,12 @@
 
 #include "serve.h"
 
+enum {
+	/** Objects that are looked at, so that a start takes no longer than that:
+	 * a second or two. */
+	LOOK_MAX = 1 << 20
+};
+
 size_t serve_id_key(uint8_t ret[OBJ_KEY_MAX], enum serve_key letter,
 		    const uint8_t *id)
 {
@@ -75,6 +81,28 @@ int serve_object_get(struct m0_rpc_tx *tx, const char *name, size_t nr,
 	    (ret->orp_name_nr != nr || memcmp(ret->orp_name, name, nr) != 0))
 		rc = -EEXIST;
 	return rc;
+}
+
+bool serve_store_has_files(struct m0_rpc_store *store)
+{
+	uint8_t             key[OBJ_KEY_MAX];
+	uint8_t             letter;
+	struct m0_rpc_slice at = { key, obj_name_key(key, "", 0) };
+	struct m0_rpc_slice value;
+	struct m0_rpc_tx    tx;
+	struct obj_rep      object = { .orp_flags = OBJ_INLINE };
+	unsigned            nr = 0;
+
+	letter = key[0];
+	if (store->rst_ops->rso_begin(store, &tx) != 0)
+		return false;
+	while ((object.orp_flags & OBJ_INLINE) && nr++ < LOOK_MAX &&
+	       m0_rpc_tx_next(&tx, at, &at, &value) == 0 &&
+	       *(const uint8_t *)at.sl_data == letter &&
+	       obj_rep_decode(&object, value.sl_data, value.sl_nr) == 0)
+		;
+	store->rst_ops->rso_abort(&tx);
+	return !(object.orp_flags & OBJ_INLINE);
 }
 
 void serve_info_get(struct m0_rpc_tx *tx, struct obj_info *ret)

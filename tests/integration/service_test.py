@@ -417,6 +417,32 @@ class Refuses(service.Case):
             child.send_signal(signal.SIGTERM)
             self.assertEqual(child.wait(cli.PATIENCE), 0 if options else 1)
 
+    def test_data_that_is_gone(self):
+        server = service.Server(self)
+        small = self.make('small', b'abc')
+        self.json('put', small, f'{server.ep}:')
+        server.stop()
+        data = os.path.join(server.directory, '.colibri', 'data')
+        # Nothing is lost by that.
+        os.rmdir(data)
+        server.start()
+        src = self.make('src', random.Random(1).randbytes(100000))
+        self.json('put', src, f'{server.ep}:')
+        server.stop()
+        os.rename(data, self.path('away'))
+        for _ in range(2): # the directory that it makes is no data
+            self.assert_refused(self.serve(server.directory), 1,
+                                'there are none', 'begin anew')
+        os.rmdir(data)
+        os.rename(self.path('away'), data)
+        server.start()
+        self.assertEqual(self.names(server), ['small', 'src'])
+        # What was removed has left its place.
+        self.json('rm', f'{server.ep}:src')
+        server.stop()
+        shutil.rmtree(data)
+        server.start()
+
     def test_client_whose_output_is_full_ends_with_one_signal(self):
         server = service.Server(self)
         src = self.make('src', b'abc')
