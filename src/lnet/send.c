@@ -584,9 +584,22 @@ void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 
 /* -- what is not to be waited for any more --------------------------------- */
 
-/** Fails those of a queue that name the peer NI, or the NI. */
-static void queue_fail(struct m0_list *queue, const struct m0_lnet_lpni *lpni,
-		       const struct m0_lnet_ni *ni, int status)
+/** Which messages of a queue: NULL: all. */
+struct lost {
+	const struct m0_lnet_ni   *lwh_ni;
+	const struct m0_lnet_lpni *lwh_lpni;
+	const uint32_t            *lwh_pid;
+};
+
+static bool is_lost(const struct m0_lnet_msg *msg, const struct lost *lost)
+{
+	return (lost->lwh_ni == NULL || msg->msg_ni == lost->lwh_ni) &&
+	       (lost->lwh_lpni == NULL || msg->msg_lpni == lost->lwh_lpni) &&
+	       (lost->lwh_pid == NULL || msg->msg_tx.ltx_pid == *lost->lwh_pid);
+}
+
+static void queue_fail(struct m0_list *queue, const struct lost *lost,
+		       int status)
 {
 	struct m0_list      failed;
 	struct m0_lnet_msg *msg;
@@ -597,8 +610,7 @@ static void queue_fail(struct m0_list *queue, const struct m0_lnet_lpni *lpni,
 	m0_list_init(&failed);
 	m0_list_for_each_entry_safe(queue, msg, next, struct m0_lnet_msg,
 				    msg_link)
-		if ((lpni == NULL || msg->msg_lpni == lpni) &&
-		    (ni == NULL || msg->msg_ni == ni))
+		if (is_lost(msg, lost))
 			m0_list_move_tail(&failed, &msg->msg_link);
 	while (!m0_list_is_empty(&failed)) {
 		msg = m0_list_entry(m0_list_first(&failed), struct m0_lnet_msg,
@@ -611,16 +623,17 @@ static void queue_fail(struct m0_list *queue, const struct m0_lnet_lpni *lpni,
 void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status)
 {
 	struct m0_lnet_engine *eng = ni->lni_engine;
+	const struct lost      lost = { .lwh_ni = ni };
 	struct m0_hash_link   *at;
 	struct m0_lnet_lpni   *lpni;
 
 	for (at = m0_hash_first(&eng->le_lpnis); at != NULL;
 	     at = m0_hash_next(at)) {
 		lpni = container_of(at, struct m0_lnet_lpni, lpn_hash);
-		queue_fail(&lpni->lpn_queue, NULL, ni, status);
+		queue_fail(&lpni->lpn_queue, &lost, status);
 	}
-	queue_fail(&ni->lni_queue, NULL, NULL, status);
-	queue_fail(&eng->le_delayed, NULL, ni, status);
+	queue_fail(&ni->lni_queue, &lost, status);
+	queue_fail(&eng->le_delayed, &lost, status);
 }
 
 void m0_lnet__send_delayed_go(struct m0_lnet_engine *eng)
@@ -632,6 +645,23 @@ void m0_lnet__send_delayed_go(struct m0_lnet_engine *eng)
 		m0_lnet__timer_arm(eng, &msg->msg_send_timer, eng->le_now);
 }
 
+/** The node itself, whoever else there may be behind its NID. */
+static void node_down(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
+		      int status)
+{
+	lpni->lpn_known_up = false;
+	if (status >= 0)
+		return;
+	lpni->lpn_known_down = true;
+	lpni->lpn_lost_at = eng->le_now;
+	m0_lnet__discovery_lost(eng, lpni, status);
+}
+
+/*
+ * Drivers know peers by NID and pid. A pid that nobody has, of a header or of a
+ * call, may be lost as often as somebody likes: what is on its way to the node
+ * goes on.
+ */
 void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 			uint32_t pid, int status)
 {
@@ -639,20 +669,18 @@ void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 		container_of(lnd_ni, struct m0_lnet_ni, lni_lnd);
 	struct m0_lnet_engine *eng = ni->lni_engine;
 	struct m0_lnet_lpni   *lpni = m0_lnet__lpni_find(eng, nid);
+	const struct lost      lost = { ni, lpni, &pid };
 
-	(void)pid;
 	if (lpni == NULL)
 		return;
-	lpni->lpn_known_up = false;
-	if (status >= 0)
-		return;
-	lpni->lpn_known_down = true;
-	lpni->lpn_lost_at = eng->le_now;
 	/* A referee, lest it go away underfoot. */
 	m0_lnet__lpni_hold(eng, lpni);
-	queue_fail(&lpni->lpn_queue, NULL, ni, status);
-	queue_fail(&ni->lni_queue, lpni, NULL, status);
-	queue_fail(&eng->le_delayed, lpni, ni, status);
-	m0_lnet__discovery_lost(eng, lpni, status);
+	if (status < 0) {
+		queue_fail(&lpni->lpn_queue, &lost, status);
+		queue_fail(&ni->lni_queue, &lost, status);
+		queue_fail(&eng->le_delayed, &lost, status);
+	}
+	if (pid == M0_LNET_PID_LUSTRE)
+		node_down(eng, lpni, status);
 	m0_lnet__lpni_put(eng, lpni);
 }

@@ -258,6 +258,54 @@ static void queue_of_lost_peer_fails(void **state)
 	assert_int_equal(lpni_of(one, "10.0.0.4@tcp")->lpn_credits, 1);
 }
 
+/** A PUT of 8 bytes to a process. */
+static void put_to_pid(struct pair_node *node, const char *nid, uint32_t pid)
+{
+	struct m0_lnet_op op = {
+		.lo_self = m0_lnet_nid_any,
+		.lo_target = { .lp_nid = pair_nid(nid), .lp_pid = pid },
+		.lo_portal = PORTAL,
+		.lo_match_bits = BITS,
+	};
+
+	pair_op(node, pair_md_bind(node, bytes, 8, 1, 0), &op, false);
+}
+
+/* A process that is not there is not the node: what waits for that goes on, and
+ * so it is known to be there. */
+static void queue_of_lost_pid_is_its_own(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	struct m0_lnet_nid        nid = pair_nid("10.0.0.2@tcp");
+
+	(void)state;
+	cfg.lec_credits = 2;
+	cfg.lec_peer_credits = 2;
+	way_open(3, &cfg);
+	pair->pai_hook = all_slow;
+	put_to(one, "10.0.0.2@tcp", 8);
+	put_to(one, "10.0.0.3@tcp", 8);
+	/* For the NI, then for the peer. */
+	put_to(one, "10.0.0.2@tcp", 8);
+	put_to(one, "10.0.0.2@tcp", 8);
+	put_to_pid(one, "10.0.0.2@tcp", 7);
+	pair_run(pair, 10);
+	lpni_of(one, "10.0.0.2@tcp")->lpn_known_up = true;
+	one->pno_ni[1]->ldn_ops->lu_peer_down(one->pno_ni[1], &nid, 7, -EPROTO);
+	pair_run(pair, 10);
+	assert_int_equal(events_nr(one, M0_LNET_EV_SEND), 1);
+	assert_int_equal(send_status(one, 0), -EPROTO);
+	assert_true(lpni_of(one, "10.0.0.2@tcp")->lpn_known_up);
+	assert_false(lpni_of(one, "10.0.0.2@tcp")->lpn_known_down);
+	pair->pai_hook = NULL;
+	pair_release(pair);
+	pair_run(pair, 10);
+	assert_int_equal(events_nr(one, M0_LNET_EV_SEND), 5);
+	assert_int_equal(send_status(one, 4), 0);
+	assert_int_equal(ni_of(one, 1)->lni_credits, 2);
+	assert_int_equal(lpni_of(one, "10.0.0.2@tcp")->lpn_credits, 2);
+}
+
 /* An interface that goes takes what waits to leave by it with it. */
 static void queue_of_removed_ni_fails(void **state)
 {
@@ -616,6 +664,7 @@ int main(void)
 		WAY(queue_cancel_lets_the_next_on),
 		WAY(queue_cancel_gives_the_place_back),
 		WAY(queue_of_lost_peer_fails),
+		WAY(queue_of_lost_pid_is_its_own),
 		WAY(queue_of_removed_ni_fails),
 		WAY(way_to_own_nids_is_lo),
 		WAY(way_to_other_nets_is_none),
