@@ -57,6 +57,7 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 	m0_list_init(&eng->le_mds);
 	m0_list_init(&eng->le_deferred);
 	m0_list_init(&eng->le_delayed);
+	m0_list_init(&eng->le_dropped);
 	eng->le_held_at = M0_TIME_NEVER;
 	rc = parts_init(eng);
 	if (rc != 0) {

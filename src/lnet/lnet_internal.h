@@ -144,6 +144,10 @@ struct m0_lnet_engine {
 	m0_time_t            le_held_at;
 	/** Messages of M0_LNET_MSG_DELAYED. */
 	struct m0_list le_delayed;
+	/** Messages that rules have fail where they leave, and somebody is at
+	 * it. */
+	struct m0_list le_dropped;
+	bool           le_drops;
 };
 
 /* -- event.c --------------------------------------------------------------- */

@@ -92,6 +92,31 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 	ni->ldn_lnd->ld_ops->ldo_xmit(ni, tx);
 }
 
+/**
+ * A rule has it fail. Its credits let the next one leave, which may fail, too:
+ * they do so one after the other, not each on the stack of the one before.
+ */
+static void msg_drop(struct m0_lnet_msg *msg, enum m0_lnd_health health)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	struct m0_list_link   *link;
+
+	msg->msg_state = M0_LNET_MSG_SENT;
+	msg->msg_tx.ltx_word[1] = health;
+	m0_list_add_tail(&eng->le_dropped, &msg->msg_link);
+	if (eng->le_drops)
+		return;
+	eng->le_drops = true;
+	while ((link = m0_list_first(&eng->le_dropped)) != NULL) {
+		m0_list_del(link);
+		msg = m0_list_entry(link, struct m0_lnet_msg, msg_link);
+		health = (enum m0_lnd_health)msg->msg_tx.ltx_word[1];
+		m0_lnet__tx_done(&msg->msg_tx, m0_lnet__fault_status(health),
+				 health);
+	}
+	eng->le_drops = false;
+}
+
 /** There are fault rules. */
 static __attribute__((cold, noinline)) void msg_leave_faulty(
 	struct m0_lnet_msg *msg)
@@ -101,9 +126,7 @@ static __attribute__((cold, noinline)) void msg_leave_faulty(
 
 	m0_lnet__fault_out(msg, &verdict);
 	if ((verdict.fav_acts & M0_LNET__FAULT_DROP) != 0) {
-		m0_lnet__tx_done(&msg->msg_tx,
-				 m0_lnet__fault_status(verdict.fav_health),
-				 verdict.fav_health);
+		msg_drop(msg, verdict.fav_health);
 		return;
 	}
 	if ((verdict.fav_acts & M0_LNET__FAULT_DELAY) != 0) {

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/resource.h>
+
 #include "unit/lnet/way.h"
+
+enum {
+	LONG_QUEUE_NR = 4000,
+	LITTLE_STACK_BYTES = 256 << 10
+};
 
 static const struct m0_lnet_stats *stats_of(const struct pair_node *node)
 {
@@ -330,6 +337,44 @@ static void queue_of_removed_ni_fails(void **state)
 	put_to(one, "10.0.0.2@tcp", 8);
 	pair_run(pair, 10);
 	assert_int_equal(send_status(one, 4), -EHOSTUNREACH);
+}
+
+/* Each that a rule has fail gives its credits to the next one of the queue, which
+ * fails, too: however long that is, a little stack will do. */
+static void queue_that_is_dropped_takes_no_stack(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	struct m0_lnet_fault_attr attr = {
+		.lfa_kind = M0_LNET_FAULT_DROP,
+		.lfa_src = m0_lnet_nid_any,
+		.lfa_dst = m0_lnet_nid_any,
+		.lfa_local = m0_lnet_nid_any,
+		.lfa_all = true,
+		.lfa_health = 1 << M0_LND_LOCAL_ERROR,
+	};
+	struct rlimit all;
+	struct rlimit little;
+	unsigned      i;
+
+	(void)state;
+	way_open(2, &cfg);
+	one->pno_msgs_max = LONG_QUEUE_NR;
+	pair->pai_hook = all_slow;
+	for (i = 0; i < LONG_QUEUE_NR; ++i)
+		put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	assert_int_equal(m0_lnet_engine_fault_add(one->pno_engine, &attr), 0);
+	assert_int_equal(getrlimit(RLIMIT_STACK, &all), 0);
+	little = (struct rlimit){ LITTLE_STACK_BYTES, all.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_STACK, &little), 0);
+	pair_release(pair);
+	pair_run(pair, 10);
+	assert_int_equal(setrlimit(RLIMIT_STACK, &all), 0);
+	assert_int_equal(events_nr(one, M0_LNET_EV_SEND), LONG_QUEUE_NR);
+	assert_int_equal(stats_of(one)->ls_failures.lf_local_error,
+			 LONG_QUEUE_NR - 8);
+	assert_int_equal(lpni_of(one, "10.0.0.2@tcp")->lpn_credits, 8);
+	assert_int_equal(ni_of(one, 1)->lni_credits, 256);
 }
 
 /* -- ways ------------------------------------------------------------------ */
@@ -666,6 +711,7 @@ int main(void)
 		WAY(queue_of_lost_peer_fails),
 		WAY(queue_of_lost_pid_is_its_own),
 		WAY(queue_of_removed_ni_fails),
+		WAY(queue_that_is_dropped_takes_no_stack),
 		WAY(way_to_own_nids_is_lo),
 		WAY(way_to_other_nets_is_none),
 		WAY(way_to_plain_peer_keeps_its_ni),
