@@ -348,6 +348,35 @@ static void attributes_are_checked(void **state)
 	assert_int_equal(m0_lnet_fault_attr_check(&attr, NULL), 0);
 }
 
+/* What a lazy portal of our own keeps waiting is judged once, however often it is
+ * asked about. */
+static void waiting_for_oneself_is_judged_once(void **state)
+{
+	struct m0_lnet_fault fault;
+	struct node_window   window;
+	struct node_op       op;
+	int                  i;
+
+	(void)state;
+	assert_int_equal(m0_lnet_lazy_set(a.n_lnet, NODE_PORTAL, true), 0);
+	rule_add(&a, M0_LNET_FAULT_DROP, 1000, 0);
+	node_put(&op, &a, &a.n_nid, BITS, 0, 100, 1, false);
+	for (i = 0; i < 5; ++i)
+		assert_int_equal(node_ping(&b, &a.n_nid, 1000), 0);
+	assert_int_equal(
+		m0_lnet_fault_get(a.n_lnet, M0_LNET_FAULT_DROP, &fault, 1), 1);
+	assert_int_equal(fault.lft_seen.lmc_put, 1);
+	rules_del(&a);
+	node_window_init(&window, &a, BITS, 100, -1);
+	node_op_wait(&op, 100);
+	assert_int_equal(node_op_result(&op), 0);
+	node_op_fini(&op);
+	node_window_unlink(&window);
+	m0_sim_run_ms(&sim, LND_MS);
+	assert_int_equal(window.nw_puts_nr, 1);
+	node_window_fini(&window);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, up, down)
@@ -358,6 +387,7 @@ int main(void)
 		CASE(doubled_messages_are_told_once),
 		CASE(damage_and_cuts_are_survived),
 		CASE(calls_in_a_callback_do_not_wait),
+		CASE(waiting_for_oneself_is_judged_once),
 		CASE(attributes_are_checked),
 	};
 

@@ -14,7 +14,7 @@ enum {
 	STEP_BYTES_MAX = 1 << 20
 };
 
-/** ltx_word[0]. */
+/** ltx_word[0]; [1] is lr_faults of a message that was put off. */
 enum lo_tx_flags {
 	TX_CANCELLED = 1
 };
@@ -113,6 +113,7 @@ static void lo_xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 
 	tx->ltx_priv[0] = ni;
 	tx->ltx_word[0] = 0;
+	tx->ltx_word[1] = 0;
 	m0_list_link_init(&tx->ltx_link);
 	m0_list_add_tail(&lo->lob_fresh, &tx->ltx_link);
 	++lo_ni_of(ni)->loi_txs_nr;
@@ -160,7 +161,11 @@ enum lo_begun {
 	ENDED
 };
 
-/* Asks the engine where the message goes. */
+/*
+ * Asks the engine where the message goes. Nothing is delayed here, and entries do
+ * not overtake what is sent to ourselves: of what the engine keeps in `rx` while
+ * it is put off, lr_faults is all.
+ */
 static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 {
 	const struct m0_lnd_up_ops *up = ni_of(tx)->ldn_ops;
@@ -175,6 +180,7 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 	M0_SET0(rx);
 	rx->lr_nid = ni_of(tx)->ldn_nid;
 	rx->lr_pid = tx->ltx_pid;
+	rx->lr_faults = tx->ltx_word[1];
 	rc = up->lu_rx_begin(ni_of(tx), rx, hdr, true);
 	if (rc == 0) {
 		lo->lob_tx = tx;
@@ -182,6 +188,7 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 		return BEGUN;
 	}
 	if (rc == -EAGAIN) {
+		tx->ltx_word[1] = rx->lr_faults;
 		m0_list_add_tail(&lo->lob_stalled, &tx->ltx_link);
 		return STALLED;
 	}
