@@ -140,6 +140,7 @@ static int sock_make(struct m0_lnet *lnet, m0_time_t now)
 	scfg.soc_reconnect_max_ns = ms(cfg->lc_reconnect_max_ms);
 	scfg.soc_conns_max = cfg->lc_conns_max;
 	scfg.soc_accepting_max = cfg->lc_accepting_max;
+	scfg.soc_failed_max = cfg->lc_peers_max;
 	m0_os_random(&seed, sizeof seed);
 	return m0_sock_create(&lnet->hm_lnds[LND_SOCK], &scfg, lnet->hm_io,
 			      seed, now);

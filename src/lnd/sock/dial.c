@@ -149,6 +149,40 @@ static void pause_for(struct m0_sock__peer *peer, m0_time_t pause)
 	peer->sp_retry_at = m0_time_add(sock->sk_now, pause + jitter);
 }
 
+void m0_sock__dial_forget(struct m0_sock__peer *peer)
+{
+	struct m0_sock *sock = peer->sp_ni->sni_sock;
+
+	peer->sp_interval = 0;
+	if (!peer->sp_retrying)
+		peer->sp_retry_at = 0;
+	if (!m0_list_link_is_in(&peer->sp_failed_link))
+		return;
+	m0_list_del(&peer->sp_failed_link);
+	--sock->sk_failed_nr;
+}
+
+/*
+ * Whoever asks us says which NID and pid is to be answered, and may name as many
+ * that are not there as he likes: of too many, the one that failed longest ago
+ * is tried again as soon as somebody wants it.
+ */
+static void remember(struct m0_sock__peer *peer)
+{
+	struct m0_sock      *sock = peer->sp_ni->sni_sock;
+	struct m0_list_link *first;
+
+	if (m0_list_link_is_in(&peer->sp_failed_link))
+		--sock->sk_failed_nr;
+	m0_list_move_tail(&sock->sk_failed, &peer->sp_failed_link);
+	if (++sock->sk_failed_nr <= sock->sk_cfg.soc_failed_max)
+		return;
+	first = m0_list_first(&sock->sk_failed);
+	peer = container_of(first, struct m0_sock__peer, sp_failed_link);
+	m0_sock__dial_forget(peer);
+	m0_sock__peer_work(peer);
+}
+
 void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
 {
 	const struct m0_sock_cfg *cfg = &peer->sp_ni->sni_sock->sk_cfg;
@@ -163,6 +197,7 @@ void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
 				    : min64u(peer->sp_interval * 2,
 					     cfg->soc_reconnect_max_ns);
 	pause_for(peer, peer->sp_interval);
+	remember(peer);
 	peer->sp_refusals_nr = 0;
 	m0_sock__tx_end_all(&peer->sp_waiting, status);
 	if (peer->sp_open_nr == 0) {

@@ -235,9 +235,7 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 	}
 	peer->sp_version = conn->cn_version;
 	peer->sp_heard = sock->sk_now;
-	peer->sp_interval = 0;
-	if (!peer->sp_retrying)
-		peer->sp_retry_at = 0;
+	m0_sock__dial_forget(peer);
 	routes_set(peer);
 	m0_sock__in_open(conn);
 	waiting_go(peer);
@@ -411,6 +409,7 @@ static struct m0_sock__peer *peer_new(struct m0_sock__ni       *ni,
 	m0_list_init(&peer->sp_waiting);
 	m0_list_link_init(&peer->sp_acks_link);
 	m0_list_link_init(&peer->sp_link);
+	m0_list_link_init(&peer->sp_failed_link);
 	m0_timer_init(&peer->sp_alarm.al_timer);
 	peer->sp_alarm.al_rings = peer_rings;
 	key_make(peer->sp_key, nid, pid);
@@ -449,6 +448,7 @@ void m0_sock__peer_free(struct m0_sock__peer *peer)
 	if (ni->sni_recent == peer)
 		ni->sni_recent = NULL;
 	m0_timerq_cancel(&ni->sni_sock->sk_timers, &peer->sp_alarm.al_timer);
+	m0_sock__dial_forget(peer);
 	m0_sock__acks_fini(&peer->sp_acks);
 	m0_list_del(&peer->sp_acks_link);
 	m0_list_del(&peer->sp_link);

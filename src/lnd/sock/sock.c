@@ -27,7 +27,8 @@ void m0_sock_cfg_default(struct m0_sock_cfg *cfg)
 		.soc_reconnect_max_ns = 60 * M0_TIME_ONE_SECOND,
 		.soc_conns_max = 16384,
 		.soc_accepting_max = 256,
-		.soc_acks_max = 256
+		.soc_acks_max = 256,
+		.soc_failed_max = 8192
 	};
 }
 
@@ -580,6 +581,7 @@ int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
 	m0_list_init(&sock->sk_ended);
 	m0_list_init(&sock->sk_dead);
 	m0_list_init(&sock->sk_peers);
+	m0_list_init(&sock->sk_failed);
 	io->si_sock = sock;
 	*ret = &sock->sk_lnd;
 	return 0;

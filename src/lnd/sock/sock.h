@@ -74,10 +74,12 @@ struct m0_sock_cfg {
 	m0_time_t soc_reconnect_max_ns;
 	/** Bounds: connections in all (one address may make a quarter of them,
 	 * and always 64), those that have not introduced themselves,
-	 * acknowledgements owed to one peer. */
+	 * acknowledgements owed to one peer, peers that were not reached and
+	 * are remembered for that. */
 	unsigned soc_conns_max;
 	unsigned soc_accepting_max;
 	unsigned soc_acks_max;
+	unsigned soc_failed_max;
 	/** V2 only. */
 	bool soc_csum;
 };

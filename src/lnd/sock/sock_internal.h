@@ -108,6 +108,9 @@ struct m0_sock {
 	struct m0_list sk_ended;
 	struct m0_list sk_dead;
 	struct m0_list sk_peers;
+	/** Peers with a sp_interval, the one that failed longest ago first. */
+	struct m0_list sk_failed;
+	unsigned       sk_failed_nr;
 	unsigned       sk_conns_nr;
 	unsigned       sk_accepting_nr;
 	/** Addresses with connections that they made. */
@@ -195,6 +198,8 @@ struct m0_sock__peer {
 	struct m0_list_link sp_acks_link;
 	/** In sk_peers. */
 	struct m0_list_link sp_link;
+	/** In sk_failed. */
+	struct m0_list_link sp_failed_link;
 	/** To be told: down, why; to be dropped. */
 	bool sp_down;
 	int  sp_down_status;
@@ -419,6 +424,8 @@ int m0_sock__dial_want(struct m0_sock__peer *peer);
 void m0_sock__dial_failed(struct m0_sock__peer *peer, int status);
 /** The peer said NONE. */
 void m0_sock__dial_refused(struct m0_sock__peer *peer);
+/** It has not failed, or that is not to be remembered any more. */
+void m0_sock__dial_forget(struct m0_sock__peer *peer);
 
 /* -- conn.c ---------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
 /* Who connects, when, and when again; what becomes of a lost peer. */
 #include "rig.h"
 
+#include "lnd/sock/sock_internal.h"
+
 static struct rig    rig;
 static struct rig_tx txs[8];
 
@@ -237,6 +239,54 @@ static void dial_of_the_unreachable_fails(void **state)
 	rig_xmit(&rig, &txs[1]);
 	assert_null(rig_dial(&rig));
 	assert_int_equal(txs[1].rt_status, -EAFNOSUPPORT);
+}
+
+/** Peers that are kept, with or without connections. */
+static unsigned peers_nr(void)
+{
+	const struct m0_sock__ni *ni = rig.rg_ni.ldn_priv;
+
+	return (unsigned)m0_hash_nr(&ni->sni_peers);
+}
+
+static void send_in_vain(uint32_t pid)
+{
+	rig_tx_init(&txs[0], NULL, 0, 1);
+	txs[0].rt_tx.ltx_pid = pid;
+	rig_xmit(&rig, &txs[0]);
+	rig_run(&rig);
+	assert_int_equal(txs[0].rt_done, 1);
+	assert_true(txs[0].rt_status < 0);
+}
+
+/* Whoever asks has us answer any NID and pid: however many are not there, only
+ * so many are remembered, those that failed last. */
+static void dial_in_vain_is_remembered_of_few(void **state)
+{
+	enum {
+		MAX = 8
+	};
+	uint32_t pid;
+
+	(void)state;
+	rig_fini(&rig);
+	rig_cfg(&rig);
+	rig.rg_cfg.soc_failed_max = MAX;
+	rig_start(&rig, &rig_a);
+	rig.rg_dial_rc = -ECONNREFUSED;
+	for (pid = 1; pid <= 20 * MAX; ++pid) {
+		send_in_vain(pid);
+		assert_in_range(peers_nr(), 1, MAX);
+	}
+	/* Not tried so soon; and tried, for it was forgotten. */
+	send_in_vain(20 * MAX);
+	assert_int_equal(txs[0].rt_status, -EHOSTUNREACH);
+	send_in_vain(1);
+	assert_int_equal(txs[0].rt_status, -ECONNREFUSED);
+	assert_int_equal(peers_nr(), MAX);
+	/* In the end they are forgotten all. */
+	rig_pass(&rig, RIG_SECONDS(200));
+	assert_int_equal(peers_nr(), 0);
 }
 
 /* One who came from a flagged pid is answered on the connection he made. */
@@ -551,6 +601,7 @@ int main(void)
 		CASE(backoff_ends_when_peer_comes),
 		CASE(dial_impossible_fails_messages),
 		CASE(dial_of_the_unreachable_fails),
+		CASE(dial_in_vain_is_remembered_of_few),
 		CASE(peer_with_flagged_pid_is_answered),
 		CASE(bulk_dial_failing_keeps_control),
 		CASE(refused_dial_is_repeated_after_a_second),
