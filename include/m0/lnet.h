@@ -180,7 +180,8 @@ struct m0_lnet_eq {
 	void (*eq_told)(struct m0_lnet_eq *eq);
 	/** The owner's. */
 	void *eq_user;
-	/** Polled: incoming messages that may wait; more are dropped. */
+	/** Polled: incoming messages that may wait, those counted that are coming
+	 * in or being answered; more are dropped. */
 	unsigned eq_max;
 	unsigned eq_queued_nr;
 	/** Incoming messages dropped, nobody having taken the ones before. */

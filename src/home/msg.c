@@ -156,18 +156,18 @@ static void home_event(struct m0_lnet_engine     *eng,
 	lnet->hm_events_tail = &node->en_next;
 	if (node->en_md != NULL)
 		M0_HOME_MARK(m0_home__md_of(node->en_md)->hmd_ended);
-	if (node->en_eq != NULL && node->en_eq->eq_callback == NULL &&
-	    node->en_incoming)
-		__atomic_fetch_add(&node->en_eq->eq_queued_nr, 1,
-				   __ATOMIC_RELAXED);
 }
 
+/* Only the strand adds to it. */
 static bool home_eq_room(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq)
 {
 	(void)eng;
-	if (eq == NULL || eq->eq_callback != NULL ||
-	    __atomic_load_n(&eq->eq_queued_nr, __ATOMIC_RELAXED) < eq->eq_max)
+	if (eq == NULL || eq->eq_callback != NULL)
 		return true;
+	if (__atomic_load_n(&eq->eq_queued_nr, __ATOMIC_RELAXED) < eq->eq_max) {
+		__atomic_fetch_add(&eq->eq_queued_nr, 1, __ATOMIC_RELAXED);
+		return true;
+	}
 	__atomic_fetch_add(&eq->eq_dropped_nr, 1, __ATOMIC_RELAXED);
 	return false;
 }

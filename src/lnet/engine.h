@@ -202,8 +202,9 @@ struct m0_lnet_home_ops {
 	 * m0_lnet_engine_event_taken() when the application has had it. */
 	void (*ho_event)(struct m0_lnet_engine     *eng,
 			 struct m0_lnet_event_node *node);
-	/** May one more incoming message be told on this queue? If not it is
-	 * dropped; the home counts. */
+	/** May one more incoming message be told on this queue? If so its event
+	 * will come, when it is there or answered, and has its place from now
+	 * on. If not it is dropped; the home counts. */
 	bool (*ho_eq_room)(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq);
 	/**
 	 * Asked of a message of a peer that finds no entry: was the home asked

@@ -102,6 +102,56 @@ static void queue_wait_makes_progress(void **state)
 	m0_lnet_eq_fini(&eq);
 }
 
+/* What is told later has its place in the queue from when it came: GETs, whose
+ * answers have to leave first, are not more than fit. */
+static void queue_has_places_for_what_is_answered(void **state)
+{
+	struct m0_lnet_me_attr me = { .mea_portal = NODE_PORTAL,
+				      .mea_id = { m0_lnet_nid_any,
+						  M0_LNET_PID_ANY } };
+	struct m0_lnet_md_attr md = { .mda_threshold = M0_LNET_MD_THRESHOLD_INF,
+				      .mda_options = M0_LNET_MD_OP_GET };
+	struct m0_lnet_op      op = { .lo_self = m0_lnet_nid_any,
+				      .lo_target = { a.n_nid, 12345 },
+				      .lo_portal = NODE_PORTAL };
+	struct m0_lnet_handle  handle;
+	struct m0_lnet_handle  mdh;
+	struct m0_lnet_event   ev;
+	struct m0_lnet_eq      eq;
+	unsigned               nr;
+	int                    i;
+
+	(void)state;
+	m0_lnet_eq_init(&eq, a.n_lnet, NULL, 2);
+	md.mda_eq = &eq;
+	assert_int_equal(m0_lnet_me_attach(a.n_lnet, &me, &handle), 0);
+	assert_int_equal(m0_lnet_md_attach(a.n_lnet, handle, &md, &mdh), 0);
+	md = (struct m0_lnet_md_attr){ .mda_threshold =
+					       M0_LNET_MD_THRESHOLD_INF };
+	assert_int_equal(m0_lnet_md_bind(b.n_lnet, &md, &mdh), 0);
+	for (i = 0; i < 8; ++i)
+		assert_int_equal(m0_lnet_get(b.n_lnet, mdh, &op), 0);
+	m0_sim_run_ms(&sim, 100);
+	/* The first step of a takes them all, the next tells. */
+	for (i = 0; i < 20; ++i) {
+		(void)m0_lnet_progress(a.n_lnet);
+		m0_sim_run_ms(&sim, 10);
+	}
+	assert_int_equal(eq.eq_dropped_nr, 8 - 2);
+	for (nr = 0; m0_lnet_eq_get(&eq, &ev) == 0; ++nr)
+		assert_int_equal(ev.ev_type, M0_LNET_EV_GET);
+	assert_int_equal(nr, 2);
+	/* Taken, there is room again. */
+	assert_int_equal(m0_lnet_get(b.n_lnet, mdh, &op), 0);
+	assert_int_equal(m0_lnet_eq_wait(&eq, &ev, m0_time_from_now(10, 0)), 0);
+	assert_int_equal(ev.ev_type, M0_LNET_EV_GET);
+	assert_int_equal(m0_lnet_md_unlink(b.n_lnet, mdh), 0);
+	assert_int_equal(m0_lnet_me_unlink(a.n_lnet, handle), 0);
+	assert_int_equal(m0_lnet_eq_wait(&eq, &ev, m0_time_from_now(10, 0)), 0);
+	assert_true(ev.ev_unlinked);
+	m0_lnet_eq_fini(&eq);
+}
+
 static bool progress(void *arg)
 {
 	bool *did = arg;
@@ -373,6 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(wait_makes_progress),
 		CASE(queue_wait_makes_progress),
+		CASE(queue_has_places_for_what_is_answered),
 		CASE(progress_tells_what_it_did),
 		CASE(push_ends_no_entry_before_it_began),
 		CASE(push_attaches_before_an_answer),
