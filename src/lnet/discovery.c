@@ -224,6 +224,19 @@ static bool disc_try_next(struct m0_lnet_disc *di)
 	return true;
 }
 
+/**
+ * Was it not reached? Then it may be by another NID. It was if it has had all of
+ * its time to answer: the driver gives up sooner, and may say so by a time-out.
+ */
+static bool is_unreached(const struct m0_lnet_ask *ask)
+{
+	int rc = ask->as_status;
+
+	if (rc == -ETIMEDOUT)
+		return ask->as_engine->le_now < ask->as_deadline;
+	return rc != 0 && rc != -ESHUTDOWN;
+}
+
 static void answered(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 {
 	struct m0_lnet_disc     *di = ask->as_user;
@@ -231,7 +244,7 @@ static void answered(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 	int                      rc = ask->as_status;
 
 	di->di_ask = NULL;
-	if (!M0_IN(rc, (0, -ETIMEDOUT, -ESHUTDOWN)) && disc_try_next(di))
+	if (is_unreached(ask) && disc_try_next(di))
 		return;
 	if (rc == 0)
 		rc = m0_lnet__info_decode(eng, ask->as_addr, ask->as_got,

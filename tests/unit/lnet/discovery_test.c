@@ -359,6 +359,45 @@ static void discovery_of_lost_peer_fails_at_once(void **state)
 	assert_int_equal(send_status(one, 0), -ECONNRESET);
 }
 
+/* The driver has waited in vain for the first NID to take a connection. */
+static enum pair_act first_takes_no_call(struct pair       *p,
+					 struct pair_frame *frame)
+{
+	struct m0_lnet_nid nid = pair_nid("10.0.0.2@tcp");
+
+	(void)p;
+	if (!m0_lnet_nid_eq(&frame->pfr_hop, &nid))
+		return PAIR_PASS;
+	frame->pfr_status = -ETIMEDOUT;
+	frame->pfr_health = M0_LND_NETWORK_TIMEOUT;
+	return PAIR_FAIL;
+}
+
+/* Who is not reached by one NID is asked by the next, also if that shows by a
+ * time-out: what is silent there is the way, not the peer. */
+static void discovery_by_mute_rail_goes_on_by_next(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	(void)pair_ni(one, "10.1.0.1@tcp1");
+	(void)pair_ni(two, "10.1.0.2@tcp1");
+	sink_post(two);
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(nids_nr(peer_of(one, "10.0.0.2@tcp")), 2);
+	/* Lost, and so long ago that it may be back. */
+	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
+	pair_run(pair, 61000);
+	pair->pai_hook = first_takes_no_call;
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
+	assert_nid(&pair_frame(pair, 0, M0_LNET_GET, 1)->pfr_hop,
+		   "10.1.0.2@tcp1");
+	assert_true((peer_of(one, "10.0.0.2@tcp")->lpe_state &
+		     M0_LNET_PEER_NIDS_UPTODATE) != 0);
+}
+
 /* Restarted with other NIDs and a lower sequence number: learned anew, and it
  * is told ours again. */
 static void discovery_of_restarted_peer_begins_anew(void **state)
@@ -472,6 +511,7 @@ int main(void)
 		WAY(discovery_push_without_ack_times_out),
 		WAY(discovery_of_nobody_fails_with_the_networks_error),
 		WAY(discovery_of_lost_peer_fails_at_once),
+		WAY(discovery_by_mute_rail_goes_on_by_next),
 		WAY(discovery_of_restarted_peer_begins_anew),
 		WAY(discovery_bad_push_asks_back_once),
 		WAY(discovery_push_of_plain_or_cut_is_not_learned),
