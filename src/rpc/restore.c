@@ -253,6 +253,7 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	if (shake->shk_rc == 0 || !shake->shk_has_read)
 		m0_rpc__shake_done(m, came, shake->shk_kind, rc);
 	blobs_free(shake);
+	--m->rml_shakes_nr;
 	--m->rml_executing_nr;
 	m0_rpc__target_put(came->rca_target);
 	m0_free(shake);
@@ -280,6 +281,8 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	if (m0_rpc__came_target(m, came) == NULL ||
 	    m->rml_notices_nr >= M0_RPC__NOTICES_MAX)
 		return -ENOMEM;
+	if (m->rml_shakes_nr >= M0_RPC__SHAKES_MAX)
+		return -EAGAIN;
 	M0_ALLOC_PTR(shake);
 	if (shake == NULL)
 		return -ENOMEM;
@@ -299,6 +302,7 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		};
 	m0_rpc__target_ref(came->rca_target);
 	++m->rml_executing_nr;
+	++m->rml_shakes_nr;
 	m->rml_store->rst_ops->rso_exec(m->rml_store, &shake->shk_store);
 	return 0;
 }

@@ -55,6 +55,8 @@ enum {
 	M0_RPC__PACKETS_MAX = 64,
 	/** Replies of the library's own, to whoever it may be, under way. */
 	M0_RPC__NOTICES_MAX = 1024,
+	/** Handshakes that wait for the store. */
+	M0_RPC__SHAKES_MAX = 1024,
 	/** Of these, to one place: perhaps nobody reads them there. */
 	M0_RPC__NOTICES_EACH_MAX = 64,
 	/** Packets that one receive buffer takes. */
@@ -261,6 +263,8 @@ struct m0_rpc__machine {
 	bool                  rml_store_is_own;
 	/** Requests with handlers, of no use to stop without. */
 	uint32_t rml_executing_nr;
+	/** Of these, handshakes that are with the store. */
+	uint32_t rml_shakes_nr;
 	/** Items with pools: not handed back yet. */
 	uint32_t rml_handed_nr;
 	uint32_t rml_notices_nr;

@@ -332,6 +332,15 @@ static int client_admit(struct m0_rpc__machine          *m,
 	return client == NULL ? -ENOMEM : 0;
 }
 
+/* Who is not answered asks again. */
+static void refuse(struct m0_rpc__machine *m, struct m0_rpc__came *came, int rc)
+{
+	if (rc == -EAGAIN)
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+	else
+		answer(m, came, M0_RPC_OP_REFUSED, rc);
+}
+
 /* He may be, as far as the store knows. */
 static void client_established(struct m0_rpc__machine *m,
 			       struct m0_rpc__came    *came)
@@ -379,7 +388,7 @@ static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	else if (rc == 0)
 		client_established(m, came);
 	if (rc != 0)
-		answer(m, came, M0_RPC_OP_REFUSED, rc);
+		refuse(m, came, rc);
 }
 
 static int conn_terminate(struct m0_rpc__client *client,
@@ -529,17 +538,25 @@ static void session_establish(struct m0_rpc__machine *m,
 		session_answer(m, came, s);
 	m0_free(est);
 	if (rc != 0)
-		answer(m, came, M0_RPC_OP_REFUSED, rc);
+		refuse(m, came, rc);
 }
 
-static void session_terminate(struct m0_rpc__client     *client,
-			      const struct m0_rpc__came *came)
+static void session_terminate(struct m0_rpc__machine *m,
+			      struct m0_rpc__client  *client,
+			      struct m0_rpc__came    *came)
 {
 	struct m0_rpc__ssession *s =
 		m0_rpc__ssession_find(client, came->rca_item.rwi_session);
+	int                      rc = -ENOMEM;
 
 	if (s != NULL)
 		ssession_drop(s);
+	if (!m->rml_store_is_own)
+		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_DROP, NULL, NULL);
+	if (rc == -EAGAIN)
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+	else if (rc != 0)
+		answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
 }
 
 static void ping(struct m0_rpc__machine *m, struct m0_rpc__came *came)
@@ -572,10 +589,7 @@ static void client_handshake(struct m0_rpc__machine *m,
 		session_establish(m, client, came);
 		break;
 	case M0_RPC_OP_SESSION_TERMINATE:
-		session_terminate(client, came);
-		if (m->rml_store_is_own ||
-		    m0_rpc__shake(m, came, M0_RPC__SHAKE_DROP, NULL, NULL) != 0)
-			answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
+		session_terminate(m, client, came);
 		break;
 	default:
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);

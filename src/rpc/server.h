@@ -107,6 +107,7 @@ int m0_rpc__session_restore(struct m0_rpc__machine          *m,
 /**
  * Does in the store what a handshake is about; then m0_rpc__shake_done(). Only
  * if the store outlives the machine. @retval -ENOMEM
+ * @retval -EAGAIN  too many wait for it: to be dropped, and asked again.
  */
 int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		  enum m0_rpc__shake_kind          kind,

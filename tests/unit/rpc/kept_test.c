@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What handshakes leave in a store that outlives its machine, and what they cost
+ * while it is slow or refuses.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "m0/mem.h"
+#include "m0/rpc.h"
+
+enum {
+	/** Handshakes that may wait for the store. */
+	BOUND = 1024,
+	CONNS_NR = BOUND + 100
+};
+
+static struct m0_net_domain    dom[2];
+static struct m0_rpc_machine   server;
+static struct m0_rpc_machine   client;
+static struct m0_rpc_store     real;
+static struct m0_rpc_store     store;
+static struct m0_rpc_store_ops ops;
+static struct m0_rpc_conn      conns[CONNS_NR];
+
+/* As long as it holds, what it is asked waits. */
+static bool                      holds;
+static struct m0_mutex           lock;
+static struct m0_rpc_store_job  *held;
+static struct m0_rpc_store_job **held_end;
+static uint32_t                  held_nr;
+
+static void exec_or_hold(struct m0_rpc_store *st, struct m0_rpc_store_job *job)
+{
+	m0_mutex_lock(&lock);
+	if (holds) {
+		job->sj_next = NULL;
+		*held_end = job;
+		held_end = &job->sj_next;
+		++held_nr;
+	} else {
+		real.rst_ops->rso_exec(st, job);
+	}
+	m0_mutex_unlock(&lock);
+}
+
+static void hold(void)
+{
+	m0_mutex_lock(&lock);
+	held = NULL;
+	held_end = &held;
+	held_nr = 0;
+	holds = true;
+	m0_mutex_unlock(&lock);
+}
+
+static uint32_t how_many_are_held(void)
+{
+	uint32_t nr;
+
+	m0_mutex_lock(&lock);
+	nr = held_nr;
+	m0_mutex_unlock(&lock);
+	return nr;
+}
+
+static void release(void)
+{
+	struct m0_rpc_store_job *job;
+
+	m0_mutex_lock(&lock);
+	while ((job = held) != NULL) {
+		held = job->sj_next;
+		real.rst_ops->rso_exec(&store, job);
+	}
+	holds = false;
+	m0_mutex_unlock(&lock);
+}
+
+static void server_up(uint32_t clients_max, uint32_t sessions_max)
+{
+	struct m0_rpc_cfg cfg;
+
+	m0_rpc_cfg_init(&cfg);
+	cfg.rc_store = &store;
+	cfg.rc_clients_max = clients_max;
+	cfg.rc_sessions_max = sessions_max;
+	assert_int_equal(m0_rpc_machine_init(&server, &dom[0], &cfg, NULL, NULL,
+					     M0_BUFFER_ANY_COLOUR, 0, 0),
+			 0);
+}
+
+static void client_up(struct m0_uint128 uuid, uint64_t incarnation)
+{
+	struct m0_rpc_cfg cfg;
+
+	m0_rpc_cfg_init(&cfg);
+	cfg.rc_uuid = uuid;
+	cfg.rc_incarnation = incarnation;
+	cfg.rc_resend_ns = 10 * M0_TIME_ONE_MSEC;
+	assert_int_equal(m0_rpc_machine_init(&client, &dom[1], &cfg, NULL, NULL,
+					     M0_BUFFER_ANY_COLOUR, 0, 0),
+			 0);
+}
+
+static int up(void **state)
+{
+	(void)state;
+	m0_mutex_init(&lock);
+	assert_int_equal(m0_rpc_store_volatile_init(&real, 1 << 20), 0);
+	ops = *real.rst_ops;
+	ops.rso_exec = exec_or_hold;
+	store = real;
+	store.rst_ops = &ops;
+	assert_int_equal(m0_net_domain_init(&dom[0], &m0_net_bulk_mem_xprt), 0);
+	assert_int_equal(m0_net_domain_init(&dom[1], &m0_net_bulk_mem_xprt), 0);
+	return 0;
+}
+
+static int down(void **state)
+{
+	(void)state;
+	m0_rpc_machine_fini(&server);
+	(void)m0_net_domain_fini(&dom[1]);
+	(void)m0_net_domain_fini(&dom[0]);
+	m0_rpc_store_volatile_fini(&real);
+	m0_mutex_fini(&lock);
+	return 0;
+}
+
+/* Whoever asks for a handshake costs memory until the store has done it: so many
+ * may, and the others are asked again. */
+static void handshakes_that_wait_for_the_store_are_bounded(void **state)
+{
+	struct m0_rpc_stats stats;
+	uint32_t            nr;
+	int                 i;
+
+	(void)state;
+	server_up(8, 8);
+	client_up(M0_UINT128(0, 0), 0);
+	hold();
+	for (i = 0; i < CONNS_NR; ++i) {
+		assert_int_equal(m0_rpc_conn_init(&conns[i], M0_UINT128(0, 0),
+						  m0_rpc_machine_addr(&server),
+						  &client, 8),
+				 0);
+		assert_int_equal(m0_rpc_conn_establish(&conns[i],
+						       M0_TIME_NEVER),
+				 0);
+	}
+	do {
+		(void)sched_yield();
+		m0_rpc_machine_get_stats(&server, &stats, false);
+	} while (how_many_are_held() <= BOUND &&
+		 stats.rs_nr_dropped_items < CONNS_NR - BOUND);
+	nr = how_many_are_held();
+	release();
+	for (i = 0; i < CONNS_NR; ++i) {
+		assert_int_equal(m0_rpc_conn_timedwait(&conns[i],
+						       1 << M0_RPC_CONN_ACTIVE,
+						       M0_TIME_NEVER),
+				 0);
+		assert_int_equal(m0_rpc_conn_destroy(&conns[i], M0_TIME_NEVER),
+				 0);
+	}
+	m0_rpc_machine_fini(&client);
+	assert_int_equal(nr, BOUND);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			handshakes_that_wait_for_the_store_are_bounded, up,
+			down),
+	};
+
+	if (m0_net_init() != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
