@@ -485,8 +485,29 @@ int m0_rpc__session_restore(struct m0_rpc__machine          *m,
 	if (streams == 0 || streams > M0_RPC_WIRE_STREAMS_MAX || window == 0)
 		return -ENOENT;
 	*ret = ssession_new(client, id, est->rse_conn, streams, window);
+	if (*ret == NULL)
+		return -ENOMEM;
+	(*ret)->rsw_kept = true;
 	client->rct_session_max = max64u(client->rct_session_max, id);
-	return *ret == NULL ? -ENOMEM : 0;
+	return 0;
+}
+
+/* One that the store refuses is not made, unless it had it before. */
+static void session_created(struct m0_rpc__machine    *m,
+			    const struct m0_rpc__came *came, int rc)
+{
+	struct m0_rpc__client   *client = NULL;
+	struct m0_rpc__ssession *s;
+
+	if (m0_rpc__client_find(m, &came->rca_packet, &client) != 0)
+		return;
+	s = m0_rpc__ssession_find(client, came->rca_item.rwi_session);
+	if (s == NULL)
+		return;
+	if (rc == 0)
+		s->rsw_kept = true;
+	else if (!s->rsw_kept)
+		ssession_drop(s);
 }
 
 void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
@@ -495,6 +516,8 @@ void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	struct m0_rpc__client   *client = NULL;
 	struct m0_rpc__ssession *s = NULL;
 
+	if (kind == M0_RPC__SHAKE_CREATE)
+		session_created(m, came, rc);
 	if (rc == 0 && kind == M0_RPC__SHAKE_CLIENT) {
 		client_established(m, came);
 		return;

@@ -36,8 +36,10 @@ struct m0_rpc__ssession {
 	uint32_t               rsw_streams_nr;
 	uint32_t               rsw_window;
 	/** Requests of streams being executed, jobs. */
-	uint32_t                rsw_refs;
-	bool                    rsw_gone;
+	uint32_t rsw_refs;
+	bool     rsw_gone;
+	/** The store has it. */
+	bool                    rsw_kept;
 	struct m0_rpc__sstream *rsw_streams;
 };
 

@@ -17,7 +17,8 @@
 enum {
 	/** Handshakes that may wait for the store. */
 	BOUND = 1024,
-	CONNS_NR = BOUND + 100
+	CONNS_NR = BOUND + 100,
+	SESSIONS_NR = 3
 };
 
 static struct m0_net_domain    dom[2];
@@ -47,6 +48,17 @@ static void exec_or_hold(struct m0_rpc_store *st, struct m0_rpc_store_job *job)
 		real.rst_ops->rso_exec(st, job);
 	}
 	m0_mutex_unlock(&lock);
+}
+
+/* Has it no room? */
+static bool is_full;
+
+static int put_or_refuse(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
+			 struct m0_rpc_slice value)
+{
+	return __atomic_load_n(&is_full, __ATOMIC_SEQ_CST)
+		       ? -ENOSPC
+		       : real.rst_ops->rso_put(tx, key, value);
 }
 
 static void hold(void)
@@ -115,6 +127,7 @@ static int up(void **state)
 	assert_int_equal(m0_rpc_store_volatile_init(&real, 1 << 20), 0);
 	ops = *real.rst_ops;
 	ops.rso_exec = exec_or_hold;
+	ops.rso_put = put_or_refuse;
 	store = real;
 	store.rst_ops = &ops;
 	assert_int_equal(m0_net_domain_init(&dom[0], &m0_net_bulk_mem_xprt), 0);
@@ -173,9 +186,49 @@ static void handshakes_that_wait_for_the_store_are_bounded(void **state)
 	assert_int_equal(nr, BOUND);
 }
 
+static int conn_make(struct m0_rpc_conn *conn)
+{
+	return m0_rpc_conn_create(conn, M0_UINT128(0, 0),
+				  m0_rpc_machine_addr(&server), &client, 8,
+				  M0_TIME_NEVER);
+}
+
+static int session_make(struct m0_rpc_session *session)
+{
+	return m0_rpc_session_create(session, &conns[0], M0_TIME_NEVER);
+}
+
+/* A disk that was full for a while costs no sessions. */
+static void sessions_that_the_store_refuses_are_not_there(void **state)
+{
+	struct m0_rpc_session sessions[SESSIONS_NR];
+	int                   i;
+
+	(void)state;
+	server_up(8, SESSIONS_NR);
+	client_up(M0_UINT128(0, 0), 0);
+	assert_int_equal(conn_make(&conns[0]), 0);
+	assert_int_equal(session_make(&sessions[0]), 0);
+	__atomic_store_n(&is_full, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < 2 * SESSIONS_NR; ++i)
+		assert_int_equal(session_make(&sessions[1]), -ENOSPC);
+	__atomic_store_n(&is_full, false, __ATOMIC_SEQ_CST);
+	for (i = 1; i < SESSIONS_NR; ++i)
+		assert_int_equal(session_make(&sessions[i]), 0);
+	for (i = 0; i < SESSIONS_NR; ++i)
+		assert_int_equal(m0_rpc_session_destroy(&sessions[i],
+							M0_TIME_NEVER),
+				 0);
+	assert_int_equal(m0_rpc_conn_destroy(&conns[0], M0_TIME_NEVER), 0);
+	m0_rpc_machine_fini(&client);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			sessions_that_the_store_refuses_are_not_there, up,
+			down),
 		cmocka_unit_test_setup_teardown(
 			handshakes_that_wait_for_the_store_are_bounded, up,
 			down),
