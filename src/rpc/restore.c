@@ -166,7 +166,8 @@ static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 {
 	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
 	uint64_t                         known = 0;
-	int rc = m0_rpc_record_client_get(tx, packet->rwp_sender, &known);
+	int  rc = m0_rpc_record_client_get(tx, packet->rwp_sender, &known);
+	bool fences = rc == 0;
 
 	if (rc != 0 && rc != -ENOENT)
 		return rc;
@@ -183,7 +184,8 @@ static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 		rc = 0;
 	return rc
 		       ?: m0_rpc_record_client_put(tx, packet->rwp_sender,
-						   packet->rwp_incarnation);
+						   packet->rwp_incarnation,
+						   fences);
 }
 
 static int resume_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
@@ -223,6 +225,10 @@ static int shake_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 		return create_run(shake, tx);
 	case M0_RPC__SHAKE_RESUME:
 		return resume_run(shake, tx);
+	case M0_RPC__SHAKE_LEAVE:
+		return m0_rpc_record_client_leave(
+			tx, shake->shk_came.rca_packet.rwp_sender,
+			shake->shk_came.rca_packet.rwp_incarnation);
 	default:
 		return m0_rpc_record_session_del(
 			tx, shake->shk_came.rca_packet.rwp_sender,
@@ -241,6 +247,7 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	int                      rc = shake->shk_rc;
 
 	came->rca_body = NULL;
+	--m->rml_shakes_nr;
 	if (rc == 0 && shake->shk_kind == M0_RPC__SHAKE_RESUME) {
 		rc = m0_rpc__session_restore(m, came, &shake->shk_est,
 					     shake->shk_session.rrs_streams,
@@ -253,7 +260,6 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	if (shake->shk_rc == 0 || !shake->shk_has_read)
 		m0_rpc__shake_done(m, came, shake->shk_kind, rc);
 	blobs_free(shake);
-	--m->rml_shakes_nr;
 	--m->rml_executing_nr;
 	m0_rpc__target_put(came->rca_target);
 	m0_free(shake);

@@ -307,6 +307,14 @@ static void answer(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		       rc == 0 ? op : M0_RPC_OP_REFUSED, rc);
 }
 
+static bool client_is_too_many(struct m0_rpc__machine          *m,
+			       const struct m0_rpc_wire_packet *packet)
+{
+	return client_lookup(m, &packet->rwp_sender) == NULL &&
+	       is_full(m->rml_clients_nr, m->rml_clients_gone_nr,
+		       m->rml_cfg.rc_clients_max);
+}
+
 /* Who asks may: he is made, or has been. */
 static int client_admit(struct m0_rpc__machine          *m,
 			const struct m0_rpc_wire_packet *packet,
@@ -351,6 +359,10 @@ static void client_established(struct m0_rpc__machine *m,
 	int                    rc = client_admit(m, &came->rca_packet, &client);
 
 	if (rc != 0) {
+		/* There was room when the store was asked. */
+		if (!m->rml_store_is_own)
+			(void)m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL,
+					    NULL);
 		answer(m, came, M0_RPC_OP_REFUSED, rc);
 		return;
 	}
@@ -383,6 +395,8 @@ static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 		came->rca_packet_max = est.rce_packet_max;
 	if (rc == 0 && m->rml_cfg.rc_clients_max == 0)
 		rc = -ECONNREFUSED;
+	if (rc == 0 && client_is_too_many(m, &came->rca_packet))
+		rc = -ENOSPC;
 	if (rc == 0 && !m->rml_store_is_own)
 		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_CLIENT, NULL, NULL);
 	else if (rc == 0)
@@ -391,8 +405,9 @@ static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 		refuse(m, came, rc);
 }
 
-static int conn_terminate(struct m0_rpc__client *client,
-			  struct m0_rpc__came   *came)
+static int conn_terminate(struct m0_rpc__machine *m,
+			  struct m0_rpc__client  *client,
+			  struct m0_rpc__came    *came)
 {
 	struct m0_list_link *link;
 	struct m0_list_link *next;
@@ -409,10 +424,28 @@ static int conn_terminate(struct m0_rpc__client *client,
 		if (s->rsw_conn == nr)
 			ssession_drop(s);
 	}
+	if (client->rct_sessions_nr > 0)
+		return 0;
+	/* What is asked of the store by those that went comes before it. */
+	if (!m->rml_store_is_own)
+		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL, NULL);
+	if (rc == -EAGAIN)
+		return rc;
 	/* It is made again if there is another connection. */
-	if (client->rct_sessions_nr == 0)
-		client_drop(client);
+	client_drop(client);
 	return 0;
+}
+
+static void conn_terminated(struct m0_rpc__machine *m,
+			    struct m0_rpc__client  *client,
+			    struct m0_rpc__came    *came)
+{
+	int rc = conn_terminate(m, client, came);
+
+	if (rc == 0)
+		answer(m, came, M0_RPC_OP_CONN_TERMINATE_REPLY, 0);
+	else
+		refuse(m, came, rc);
 }
 
 static void session_answer(struct m0_rpc__machine *m, struct m0_rpc__came *came,
@@ -522,6 +555,8 @@ void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		client_established(m, came);
 		return;
 	}
+	if (kind == M0_RPC__SHAKE_LEAVE)
+		return;
 	if (kind == M0_RPC__SHAKE_DROP) {
 		answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
 		return;
@@ -570,7 +605,7 @@ static void session_terminate(struct m0_rpc__machine *m,
 {
 	struct m0_rpc__ssession *s =
 		m0_rpc__ssession_find(client, came->rca_item.rwi_session);
-	int                      rc = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (s != NULL)
 		ssession_drop(s);
@@ -605,8 +640,7 @@ static void client_handshake(struct m0_rpc__machine *m,
 {
 	switch (came->rca_item.rwi_opcode) {
 	case M0_RPC_OP_CONN_TERMINATE:
-		answer(m, came, M0_RPC_OP_CONN_TERMINATE_REPLY,
-		       conn_terminate(client, came));
+		conn_terminated(m, client, came);
 		break;
 	case M0_RPC_OP_SESSION_ESTABLISH:
 		session_establish(m, client, came);

@@ -14,7 +14,8 @@ enum m0_rpc__shake_kind {
 	M0_RPC__SHAKE_CLIENT,
 	M0_RPC__SHAKE_CREATE,
 	M0_RPC__SHAKE_RESUME,
-	M0_RPC__SHAKE_DROP
+	M0_RPC__SHAKE_DROP,
+	M0_RPC__SHAKE_LEAVE
 };
 
 /** Of a peer's session. */

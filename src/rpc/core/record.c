@@ -149,12 +149,13 @@ int m0_rpc_record_client_get(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
 }
 
 int m0_rpc_record_client_put(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
-			     uint64_t incarnation)
+			     uint64_t incarnation, bool fences)
 {
 	const struct key key = key_make(CLIENT, uuid);
 	uint8_t          value[CLIENT_BYTES] = { 0 };
 
 	word_put(value, 0, VERSION, 4);
+	word_put(value, 4, fences, 4);
 	word_put(value, 8, incarnation, 8);
 	return value_put(tx, &key, value, sizeof value);
 }
@@ -174,6 +175,34 @@ int m0_rpc_record_client_del(struct m0_rpc_tx *tx, struct m0_uint128 uuid)
 	}
 	key = key_make(CLIENT, uuid);
 	return key_del(tx, &key);
+}
+
+/** Is there a key that begins so? Else -ENOENT. */
+static int prefix_find(struct m0_rpc_tx *tx, const struct key *prefix)
+{
+	struct m0_rpc_slice key;
+	struct m0_rpc_slice value;
+	int                 rc = tx->tx_store->rst_ops->rso_next(
+				tx, slice(prefix->rky_bytes, prefix->rky_nr), &key, &value);
+
+	return rc == 0 && !has_prefix(key, prefix) ? -ENOENT : rc;
+}
+
+int m0_rpc_record_client_leave(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			       uint64_t incarnation)
+{
+	const struct key    key = key_make(CLIENT, uuid);
+	const struct key    sessions = key_make(SESSION, uuid);
+	struct m0_rpc_slice value;
+	int                 rc = value_get(tx, &key, CLIENT_BYTES, &value);
+
+	if (rc != 0)
+		return rc == -ENOENT ? 0 : rc;
+	if (word_get(value.sl_data, 8, 8) != incarnation ||
+	    word_get(value.sl_data, 4, 4) != 0)
+		return 0;
+	rc = prefix_find(tx, &sessions);
+	return rc == -ENOENT ? m0_rpc_record_client_del(tx, uuid) : rc;
 }
 
 /* --------------------------------------------------------- sessions -- */

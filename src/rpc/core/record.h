@@ -3,7 +3,8 @@
  * What the server keeps of clients, sessions and streams in the store: keys,
  * values and how to find them again. Keys begin with the byte 0.
  *
- *   c uuid                          -> incarnation: older ones are refused
+ *   c uuid                          -> incarnation: older ones are refused;
+ *                                      whether there was one
  *   s uuid session                  -> incarnation, streams, window
  *   r uuid session stream slot      -> number, ack, code, reply
  *
@@ -46,10 +47,15 @@ struct m0_rpc_record_reply {
 /** @retval -ENOENT  the client was never here. -EPROTO  not a record. */
 int m0_rpc_record_client_get(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
 			     uint64_t *ret_incarnation);
+/** @param fences  there was an older one, which may be somewhere still. */
 int m0_rpc_record_client_put(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
-			     uint64_t incarnation);
+			     uint64_t incarnation, bool fences);
 /** With all its sessions and replies. */
 int m0_rpc_record_client_del(struct m0_rpc_tx *tx, struct m0_uint128 uuid);
+/** Has left: goes, if it is the last one known, has no session and keeps no
+ * older one out. */
+int m0_rpc_record_client_leave(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			       uint64_t incarnation);
 
 int m0_rpc_record_session_get(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
 			      uint64_t                      session,

@@ -18,12 +18,15 @@ enum {
 	/** Handshakes that may wait for the store. */
 	BOUND = 1024,
 	CONNS_NR = BOUND + 100,
+	CLIENTS_NR = 4,
 	SESSIONS_NR = 3
 };
 
+#define NONE M0_UINT128(0, 0)
+
 static struct m0_net_domain    dom[2];
 static struct m0_rpc_machine   server;
-static struct m0_rpc_machine   client;
+static struct m0_rpc_machine   clients[CLIENTS_NR];
 static struct m0_rpc_store     real;
 static struct m0_rpc_store     store;
 static struct m0_rpc_store_ops ops;
@@ -107,7 +110,8 @@ static void server_up(uint32_t clients_max, uint32_t sessions_max)
 			 0);
 }
 
-static void client_up(struct m0_uint128 uuid, uint64_t incarnation)
+/* The i-th, with a name of its own if `uuid` is 0. */
+static void client_up(int i, struct m0_uint128 uuid, uint64_t incarnation)
 {
 	struct m0_rpc_cfg cfg;
 
@@ -115,8 +119,8 @@ static void client_up(struct m0_uint128 uuid, uint64_t incarnation)
 	cfg.rc_uuid = uuid;
 	cfg.rc_incarnation = incarnation;
 	cfg.rc_resend_ns = 10 * M0_TIME_ONE_MSEC;
-	assert_int_equal(m0_rpc_machine_init(&client, &dom[1], &cfg, NULL, NULL,
-					     M0_BUFFER_ANY_COLOUR, 0, 0),
+	assert_int_equal(m0_rpc_machine_init(&clients[i], &dom[1], &cfg, NULL,
+					     NULL, M0_BUFFER_ANY_COLOUR, 0, 0),
 			 0);
 }
 
@@ -138,12 +142,29 @@ static int up(void **state)
 static int down(void **state)
 {
 	(void)state;
-	m0_rpc_machine_fini(&server);
 	(void)m0_net_domain_fini(&dom[1]);
 	(void)m0_net_domain_fini(&dom[0]);
 	m0_rpc_store_volatile_fini(&real);
 	m0_mutex_fini(&lock);
 	return 0;
+}
+
+/* Asks and does not wait. */
+static void conn_begin(struct m0_rpc_conn *conn, struct m0_rpc_machine *client)
+{
+	assert_int_equal(m0_rpc_conn_init(conn, NONE,
+					  m0_rpc_machine_addr(&server), client,
+					  8),
+			 0);
+	assert_int_equal(m0_rpc_conn_establish(conn, M0_TIME_NEVER), 0);
+}
+
+static bool conn_is_up(struct m0_rpc_conn *conn)
+{
+	(void)m0_rpc_conn_timedwait(
+		conn, 1 << M0_RPC_CONN_ACTIVE | 1 << M0_RPC_CONN_FAILED,
+		M0_TIME_NEVER);
+	return conn->c_state == M0_RPC_CONN_ACTIVE;
 }
 
 /* Whoever asks for a handshake costs memory until the store has done it: so many
@@ -156,17 +177,10 @@ static void handshakes_that_wait_for_the_store_are_bounded(void **state)
 
 	(void)state;
 	server_up(8, 8);
-	client_up(M0_UINT128(0, 0), 0);
+	client_up(0, NONE, 0);
 	hold();
-	for (i = 0; i < CONNS_NR; ++i) {
-		assert_int_equal(m0_rpc_conn_init(&conns[i], M0_UINT128(0, 0),
-						  m0_rpc_machine_addr(&server),
-						  &client, 8),
-				 0);
-		assert_int_equal(m0_rpc_conn_establish(&conns[i],
-						       M0_TIME_NEVER),
-				 0);
-	}
+	for (i = 0; i < CONNS_NR; ++i)
+		conn_begin(&conns[i], &clients[0]);
 	do {
 		(void)sched_yield();
 		m0_rpc_machine_get_stats(&server, &stats, false);
@@ -175,27 +189,31 @@ static void handshakes_that_wait_for_the_store_are_bounded(void **state)
 	nr = how_many_are_held();
 	release();
 	for (i = 0; i < CONNS_NR; ++i) {
-		assert_int_equal(m0_rpc_conn_timedwait(&conns[i],
-						       1 << M0_RPC_CONN_ACTIVE,
-						       M0_TIME_NEVER),
-				 0);
+		assert_true(conn_is_up(&conns[i]));
 		assert_int_equal(m0_rpc_conn_destroy(&conns[i], M0_TIME_NEVER),
 				 0);
 	}
-	m0_rpc_machine_fini(&client);
+	m0_rpc_machine_fini(&clients[0]);
+	m0_rpc_machine_fini(&server);
 	assert_int_equal(nr, BOUND);
 }
 
-static int conn_make(struct m0_rpc_conn *conn)
+/* The i-th client's. */
+static int conn_make(int i)
 {
-	return m0_rpc_conn_create(conn, M0_UINT128(0, 0),
-				  m0_rpc_machine_addr(&server), &client, 8,
-				  M0_TIME_NEVER);
+	return m0_rpc_conn_create(&conns[i], NONE, m0_rpc_machine_addr(&server),
+				  &clients[i], 8, M0_TIME_NEVER);
 }
 
-static int session_make(struct m0_rpc_session *session)
+static void client_leaves(int i)
 {
-	return m0_rpc_session_create(session, &conns[0], M0_TIME_NEVER);
+	assert_int_equal(m0_rpc_conn_destroy(&conns[i], M0_TIME_NEVER), 0);
+	m0_rpc_machine_fini(&clients[i]);
+}
+
+static int session_make(int i, struct m0_rpc_session *session)
+{
+	return m0_rpc_session_create(session, &conns[i], M0_TIME_NEVER);
 }
 
 /* A disk that was full for a while costs no sessions. */
@@ -206,26 +224,117 @@ static void sessions_that_the_store_refuses_are_not_there(void **state)
 
 	(void)state;
 	server_up(8, SESSIONS_NR);
-	client_up(M0_UINT128(0, 0), 0);
-	assert_int_equal(conn_make(&conns[0]), 0);
-	assert_int_equal(session_make(&sessions[0]), 0);
+	client_up(0, NONE, 0);
+	assert_int_equal(conn_make(0), 0);
+	assert_int_equal(session_make(0, &sessions[0]), 0);
 	__atomic_store_n(&is_full, true, __ATOMIC_SEQ_CST);
 	for (i = 0; i < 2 * SESSIONS_NR; ++i)
-		assert_int_equal(session_make(&sessions[1]), -ENOSPC);
+		assert_int_equal(session_make(0, &sessions[1]), -ENOSPC);
 	__atomic_store_n(&is_full, false, __ATOMIC_SEQ_CST);
 	for (i = 1; i < SESSIONS_NR; ++i)
-		assert_int_equal(session_make(&sessions[i]), 0);
+		assert_int_equal(session_make(0, &sessions[i]), 0);
 	for (i = 0; i < SESSIONS_NR; ++i)
-		assert_int_equal(m0_rpc_session_destroy(&sessions[i],
-							M0_TIME_NEVER),
-				 0);
+		assert_int_equal(
+			m0_rpc_session_destroy(&sessions[i], M0_TIME_NEVER), 0);
+	client_leaves(0);
+	m0_rpc_machine_fini(&server);
+}
+
+/* Keys in the store, of whom nothing but handshakes was asked. */
+static int keys_nr(void)
+{
+	struct m0_rpc_slice key = { NULL, 0 };
+	struct m0_rpc_slice value;
+	struct m0_rpc_tx    tx;
+	int                 nr = 0;
+
+	assert_int_equal(real.rst_ops->rso_begin(&real, &tx), 0);
+	while (real.rst_ops->rso_next(&tx, key, &key, &value) == 0)
+		++nr;
+	real.rst_ops->rso_abort(&tx);
+	return nr;
+}
+
+static void clients_that_left_leave_nothing(void **state)
+{
+	struct m0_rpc_session session;
+	int                   i;
+
+	(void)state;
+	server_up(8, 8);
+	for (i = 0; i < CLIENTS_NR; ++i) {
+		client_up(i, NONE, 0);
+		assert_int_equal(conn_make(i), 0);
+		assert_int_equal(session_make(i, &session), 0);
+		assert_int_equal(
+			m0_rpc_session_destroy(&session, M0_TIME_NEVER), 0);
+		client_leaves(i);
+	}
+	m0_rpc_machine_fini(&server);
+	assert_int_equal(keys_nr(), 0);
+}
+
+/* Neither those that came when there was no room, nor those that came when there
+ * was room for one of them. */
+static void clients_refused_leave_nothing(void **state)
+{
+	int admitted = 0;
+	int i;
+
+	(void)state;
+	server_up(1, 8);
+	for (i = 0; i < CLIENTS_NR; ++i)
+		client_up(i, NONE, 0);
+	assert_int_equal(conn_make(0), 0);
+	for (i = 1; i < CLIENTS_NR; ++i)
+		assert_int_equal(conn_make(i), -ENOSPC);
+	assert_int_equal(keys_nr(), 1);
 	assert_int_equal(m0_rpc_conn_destroy(&conns[0], M0_TIME_NEVER), 0);
-	m0_rpc_machine_fini(&client);
+	hold();
+	for (i = 0; i < CLIENTS_NR; ++i) {
+		conn_begin(&conns[i], &clients[i]);
+		while (how_many_are_held() < (uint32_t)i + 1)
+			(void)sched_yield();
+	}
+	release();
+	for (i = 0; i < CLIENTS_NR; ++i)
+		admitted += conn_is_up(&conns[i]);
+	assert_int_equal(admitted, 1);
+	for (i = 0; i < CLIENTS_NR; ++i)
+		client_leaves(i);
+	m0_rpc_machine_fini(&server);
+	assert_int_equal(keys_nr(), 0);
+}
+
+/* An older one may be there still when the younger has left. */
+static void client_that_came_back_keeps_the_older_out(void **state)
+{
+	const struct m0_uint128 uuid = M0_UINT128(5, 1);
+	int                     i;
+
+	(void)state;
+	server_up(8, 8);
+	for (i = 0; i < 3; ++i)
+		client_up(i, uuid, i < 2 ? 10 : 11);
+	assert_int_equal(conn_make(0), 0);
+	assert_int_equal(conn_make(2), 0);
+	client_leaves(2);
+	assert_int_equal(conn_make(1), -ESTALE);
+	m0_rpc_machine_fini(&clients[1]);
+	client_leaves(0);
+	m0_rpc_machine_fini(&server);
+	assert_int_equal(keys_nr(), 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(clients_that_left_leave_nothing,
+						up, down),
+		cmocka_unit_test_setup_teardown(clients_refused_leave_nothing,
+						up, down),
+		cmocka_unit_test_setup_teardown(
+			client_that_came_back_keeps_the_older_out, up, down),
 		cmocka_unit_test_setup_teardown(
 			sessions_that_the_store_refuses_are_not_there, up,
 			down),

@@ -96,7 +96,8 @@ static void records_put_are_got(void **state)
 
 	(void)state;
 	begin(&st);
-	assert_int_equal(m0_rpc_record_client_put(&st.st_tx, uuid, 1ULL << 40),
+	assert_int_equal(m0_rpc_record_client_put(&st.st_tx, uuid, 1ULL << 40,
+						  false),
 			 0);
 	assert_int_equal(
 		m0_rpc_record_client_get(&st.st_tx, uuid, &incarnation), 0);
@@ -158,7 +159,8 @@ static void delete_takes_all_and_no_more(void **state)
 	begin(&st);
 	assert_int_equal(m0_rpc_tx_put(&st.st_tx, theirs, theirs), 0);
 	for (i = 0; i < 3; ++i) {
-		assert_int_equal(m0_rpc_record_client_put(&st.st_tx, all[i], 1),
+		assert_int_equal(m0_rpc_record_client_put(&st.st_tx, all[i], 1,
+							  false),
 				 0);
 		assert_int_equal(
 			m0_rpc_record_session_put(&st.st_tx, all[i], &rec), 0);
@@ -188,6 +190,37 @@ static void delete_takes_all_and_no_more(void **state)
 	end(&st);
 }
 
+/* Who leaves is forgotten, unless it is needed: by one that is younger, by its
+ * sessions, against one that is older. */
+static void client_that_leaves_goes(void **state)
+{
+	const struct m0_rpc_record_session rec = { .rrs_window = 4 };
+	uint64_t                           known;
+	struct story                       st;
+
+	(void)state;
+	begin(&st);
+	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 7), 0);
+	(void)m0_rpc_record_client_put(&st.st_tx, uuid, 7, false);
+	(void)m0_rpc_record_session_put(&st.st_tx, behind, &rec);
+	(void)m0_rpc_record_session_put(&st.st_tx, uuid, &rec);
+	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 7), 0);
+	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid, &known), 0);
+	(void)m0_rpc_record_session_del(&st.st_tx, uuid, 0);
+	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 6), 0);
+	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid, &known), 0);
+	reply_put(&st, uuid, 0, 1, 2, 1);
+	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 7), 0);
+	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid, &known),
+			 -ENOENT);
+	assert_int_equal(replies(&st, uuid, 0).se_nr, 0);
+	(void)m0_rpc_record_client_put(&st.st_tx, uuid, 8, true);
+	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 8), 0);
+	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid, &known), 0);
+	assert_int_equal(known, 8);
+	end(&st);
+}
+
 /* Values that this library has not written are told, not believed: all of
  * them cut off, or of a later version. */
 static void records_damaged_are_refused(void **state)
@@ -206,7 +239,7 @@ static void records_damaged_are_refused(void **state)
 
 	(void)state;
 	begin(&st);
-	(void)m0_rpc_record_client_put(&st.st_tx, uuid, 1);
+	(void)m0_rpc_record_client_put(&st.st_tx, uuid, 1, false);
 	(void)m0_rpc_record_session_put(&st.st_tx, uuid, &rec);
 	reply_put(&st, uuid, 0, 1, 2, 1);
 	memset(junk, 9, sizeof junk);
@@ -237,6 +270,7 @@ int main(void)
 		cmocka_unit_test(records_put_are_got),
 		cmocka_unit_test(replies_of_session_are_found),
 		cmocka_unit_test(delete_takes_all_and_no_more),
+		cmocka_unit_test(client_that_leaves_goes),
 		cmocka_unit_test(records_damaged_are_refused),
 	};
 

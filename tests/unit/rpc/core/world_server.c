@@ -213,7 +213,7 @@ static int conn_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 	if (rc != 0)
 		return rc;
 	return m0_rpc_record_client_put(tx, client_uuid,
-					j->j_msg.ms_incarnation);
+					j->j_msg.ms_incarnation, false);
 }
 
 static void job_done(struct m0_rpc_store_job *job, int rc)
