@@ -328,9 +328,12 @@ static int object_remove(struct ls_args *args, const char *name, size_t nr)
 	return rc;
 }
 
+/* One that somebody else has removed since it was listed is gone, too. */
 static int entry_remove(void *arg, const struct obj_entry *entry)
 {
-	return object_remove(arg, entry->oe_name, entry->oe_name_nr);
+	int rc = object_remove(arg, entry->oe_name, entry->oe_name_nr);
+
+	return rc == -ENOENT ? 0 : rc;
 }
 
 static int tree_remove(struct ls_args *args, const char *name)

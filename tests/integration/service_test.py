@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An object service as its users meet it: round trips, and what is refused."""
+import json
 import os
 import pty
 import random
@@ -209,6 +210,22 @@ class Works(service.Case):
         self.assertEqual(child.wait(), 0)
         self.json('get', f'{server.ep}:x', self.path('back'))
         self.assertEqual(self.read(self.path('back')), two)
+
+    def test_trees_are_removed_by_several(self):
+        server = service.Server(self, '--sync', 'none')
+        os.mkdir(self.path('src'))
+        for i in range(400):
+            self.make(f'src/{i}', b'abc')
+        self.json('put', '-r', self.path('src'), f'{server.ep}:')
+        rms = [self.start_client('rm', '-r', '--json', f'{server.ep}:src',
+                                 i=4 + i) for i in range(3)]
+        removed = 0
+        for child in rms:
+            out, text = child.communicate(timeout=cli.PATIENCE)
+            self.assertEqual(child.returncode, 0, text)
+            removed += json.loads(out)['removed']
+        self.assertEqual(removed, 400)
+        self.assertEqual(self.names(server), [])
 
     def test_gets_of_one_file_at_a_time(self):
         server = service.Server(self)
