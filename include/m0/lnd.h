@@ -73,6 +73,9 @@ struct m0_lnd_tx {
 	struct m0_lnd_payload ltx_payload;
 	/** Fails with -ETIMEDOUT if it has not begun to leave by then. */
 	m0_time_t ltx_deadline;
+	/** It answers a message that has come: whom it is for is what that
+	 * says, so it may be anybody. */
+	bool ltx_is_answer;
 	/** The driver's: what it needs for a message, framing included. All
 	 * but the last is zero at first. */
 	void    *ltx_priv[2];

@@ -89,6 +89,7 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 		.lpy_bytes = hdr->lhd_payload_bytes,
 	};
 	tx->ltx_deadline = msg->msg_deadline;
+	tx->ltx_is_answer = msg->msg_is_response;
 	ni->ldn_lnd->ld_ops->ldo_xmit(ni, tx);
 }
 

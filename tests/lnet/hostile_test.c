@@ -610,6 +610,36 @@ static void address_keeps_nobody_out(void **state)
 	place_down(&place);
 }
 
+/* Somebody asks in the names of others, who are not there: whom the node calls to
+ * answer them does not take the places of those who come. */
+static void answers_to_nobody_keep_nobody_out(void **state)
+{
+	struct place_end  *end;
+	struct m0_lnet_hdr hdr;
+	struct speech      speech;
+	uint32_t           i;
+
+	up(state, tune_shares);
+	end = speech_join(&place, WHO, 3, M0_SOCK_CONTROL, INCARNATION);
+	hdr = speech_hdr(&place, WHO, M0_LNET_GET);
+	hdr.lhd_portal = 0;
+	hdr.lhd_match_bits = SPEECH_PING_BITS;
+	hdr.lhd_length = 272;
+	for (i = 0; i < 400; ++i) {
+		memcpy(hdr.lhd_src_nid.ln_addr + 2, &i, 2);
+		hdr.lhd_src_nid.ln_addr[1] = 77;
+		speech = (struct speech){};
+		speech_msg(&speech, false, 0, &hdr);
+		speech_say(end, &speech);
+		place_run(&place, i % 20 == 0);
+	}
+	for (i = 1; i < 10; ++i)
+		assert_true(speech_ping(speech_join(
+			&place, WHO + i, 3, M0_SOCK_CONTROL, INCARNATION)));
+	place_ping(&place);
+	place_down(&place);
+}
+
 /* One peer that makes connections of one type without end. */
 static void connections_of_one_peer_are_bounded(void **state)
 {
@@ -704,6 +734,7 @@ int main(void)
 		SIM6(messages_mutated_do_no_harm),
 		SIM6(flood_stops_at_the_bounds),
 		SIM6(address_keeps_nobody_out),
+		BOTH(answers_to_nobody_keep_nobody_out),
 		SIM6(connections_of_one_peer_are_bounded),
 		SIM6(resets_in_the_middle_leave_nothing),
 	};

@@ -143,7 +143,7 @@ static void conn_leave(struct m0_sock_conn *conn)
 	switch (conn->cn_state) {
 	case M0_SOCK__DIALLING:
 	case M0_SOCK__ASKING:
-		conn->cn_peer->sp_dial = NULL;
+		m0_sock__dial_ended(conn);
 		break;
 	case M0_SOCK__ACCEPTING:
 	case M0_SOCK__REFUSED:

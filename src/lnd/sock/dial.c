@@ -79,6 +79,24 @@ static int dial_begin(struct m0_sock__peer *peer, struct m0_sock_conn *conn,
 				      &conn->cn_stream, why);
 }
 
+/** Nobody wants to speak to it, but who says that he is it. */
+static bool is_for_answers(const struct m0_sock__peer *peer)
+{
+	struct m0_list_link *link;
+
+	m0_list_for_each(&peer->sp_waiting, link)
+		if (!m0_sock__tx_of(link)->ltx_is_answer)
+			return false;
+	return peer->sp_open_nr == 0 && !m0_list_is_empty(&peer->sp_waiting);
+}
+
+void m0_sock__dial_ended(struct m0_sock_conn *conn)
+{
+	conn->cn_sock->sk_answering_nr -= conn->cn_answering;
+	conn->cn_answering = false;
+	conn->cn_peer->sp_dial = NULL;
+}
+
 static void dial(struct m0_sock__peer *peer, uint32_t ctype)
 {
 	struct m0_sock      *sock = peer->sp_ni->sni_sock;
@@ -98,6 +116,8 @@ static void dial(struct m0_sock__peer *peer, uint32_t ctype)
 	conn->cn_ctype = ctype;
 	conn->cn_peer = peer;
 	peer->sp_dial = conn;
+	conn->cn_answering = is_for_answers(peer);
+	sock->sk_answering_nr += conn->cn_answering;
 	m0_sock__alarm_set(sock, &conn->cn_alarm,
 			   m0_time_add(sock->sk_now,
 				       sock->sk_cfg.soc_timeout_ns));
@@ -126,12 +146,21 @@ void m0_sock__dial_more(struct m0_sock__peer *peer)
 	dial(peer, type);
 }
 
+/*
+ * Whoever asks says who is to be answered: one stranger may name as many who do
+ * not take a call as he likes. They are not to take the connections of others.
+ */
 int m0_sock__dial_want(struct m0_sock__peer *peer)
 {
+	const struct m0_sock *sock = peer->sp_ni->sni_sock;
+
 	if (peer->sp_ni->sni_stopping)
 		return -ENETDOWN;
 	if (peer->sp_dial != NULL || peer->sp_retrying)
 		return 0;
+	if (sock->sk_answering_nr >= m0_sock__share(sock) &&
+	    is_for_answers(peer))
+		return -EHOSTUNREACH;
 	if ((peer->sp_pid & M0_SOCK__PID_USERSPACE) != 0 ||
 	    peer->sp_nid.ln_type != M0_LNET_TYPE_TCP ||
 	    peer->sp_ni->sni_sock->sk_now < peer->sp_retry_at)

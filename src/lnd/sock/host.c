@@ -6,7 +6,7 @@
  */
 #include "lnd/sock/sock_internal.h"
 
-static unsigned share(const struct m0_sock *sock)
+unsigned m0_sock__share(const struct m0_sock *sock)
 {
 	unsigned nr = sock->sk_cfg.soc_conns_max / M0_SOCK__SHARES_NR;
 
@@ -47,7 +47,7 @@ bool m0_sock__host_is_full(struct m0_sock            *sock,
 	struct m0_sock__host *host = host_find(sock, addr);
 	char                  text[M0_SOCK__ADDRSTR_BYTES];
 
-	if (host == NULL || host->sho_conns_nr < share(sock))
+	if (host == NULL || host->sho_conns_nr < m0_sock__share(sock))
 		return false;
 	M0_SOCK__SAY(sock, M0_LOG_WARN,
 		     "sock: connection from %s refused: this address has made "

@@ -228,7 +228,7 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 	++info->ldi_connections_nr;
 	if (conn->cn_active) {
 		++info->ldi_dialled_nr;
-		peer->sp_dial = NULL;
+		m0_sock__dial_ended(conn);
 		peer->sp_refusals_nr = 0;
 	} else {
 		++info->ldi_accepted_nr;

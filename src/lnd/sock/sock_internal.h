@@ -113,6 +113,8 @@ struct m0_sock {
 	unsigned       sk_failed_nr;
 	unsigned       sk_conns_nr;
 	unsigned       sk_accepting_nr;
+	/** Being made for nothing but answers. */
+	unsigned sk_answering_nr;
 	/** Addresses with connections that they made. */
 	struct m0_hash sk_hosts;
 	/** An interface or peer shall be ended. */
@@ -253,9 +255,11 @@ struct m0_sock_conn {
 	struct m0_sock__host *cn_host;
 	enum m0_sock__state   cn_state;
 	/** As we see it. */
-	uint32_t              cn_ctype;
-	uint32_t              cn_version;
-	bool                  cn_active;
+	uint32_t cn_ctype;
+	uint32_t cn_version;
+	bool     cn_active;
+	/** In sk_answering_nr. */
+	bool                  cn_answering;
 	bool                  cn_swapped;
 	bool                  cn_large;
 	struct m0_sock_addr   cn_local;
@@ -424,6 +428,8 @@ int m0_sock__dial_want(struct m0_sock__peer *peer);
 void m0_sock__dial_failed(struct m0_sock__peer *peer, int status);
 /** The peer said NONE. */
 void m0_sock__dial_refused(struct m0_sock__peer *peer);
+/** It is made, or will not be. */
+void m0_sock__dial_ended(struct m0_sock_conn *conn);
 /** It has not failed, or that is not to be remembered any more. */
 void m0_sock__dial_forget(struct m0_sock__peer *peer);
 
@@ -450,6 +456,8 @@ void m0_sock__conn_alarm(struct m0_sock_conn *conn);
 
 /* -- host.c ---------------------------------------------------------------- */
 
+/** Connections that one stranger may have made, or have us make. */
+unsigned m0_sock__share(const struct m0_sock *sock);
 /** Has this address all the connections that it may have? Says so. */
 bool m0_sock__host_is_full(struct m0_sock            *sock,
 			   const struct m0_sock_addr *addr);

@@ -289,6 +289,49 @@ static void dial_in_vain_is_remembered_of_few(void **state)
 	assert_int_equal(peers_nr(), 0);
 }
 
+static void send_to(struct rig_tx *tx, uint32_t pid, bool is_answer)
+{
+	rig_tx_init(tx, NULL, 0, 1);
+	tx->rt_tx.ltx_pid = pid;
+	tx->rt_tx.ltx_is_answer = is_answer;
+	rig_xmit(&rig, tx);
+	rig_run(&rig);
+}
+
+/* Nor do those who are to be answered take all the connections there may be: a
+ * part of them, if they do not take the call. */
+static void dial_for_answers_leaves_room(void **state)
+{
+	enum {
+		SHARE = 64
+	};
+	static struct rig_tx many[SHARE + 1];
+	uint32_t             i;
+
+	(void)state;
+	rig_fini(&rig);
+	rig_cfg(&rig);
+	rig.rg_cfg.soc_conns_max = 4 * SHARE;
+	rig_start(&rig, &rig_a);
+	for (i = 0; i <= SHARE; ++i) {
+		send_to(&many[i], i + 1, true);
+		assert_int_equal(many[i].rt_done, i == SHARE);
+	}
+	assert_int_equal(many[SHARE].rt_status, -EHOSTUNREACH);
+	assert_int_equal(rig.rg_downs_nr, 0);
+	/* What we want to say ourselves is said. */
+	send_to(&many[SHARE], SHARE + 1, false);
+	assert_int_equal(many[SHARE].rt_done, 0);
+	/* One that ends makes room for another. */
+	dial_ends(&rig.rg_streams[0], -ETIMEDOUT);
+	assert_int_equal(many[0].rt_status, -ETIMEDOUT);
+	send_to(&txs[0], SHARE + 2, true);
+	assert_int_equal(txs[0].rt_done, 0);
+	send_to(&txs[1], SHARE + 3, true);
+	assert_int_equal(txs[1].rt_status, -EHOSTUNREACH);
+	rig_pass(&rig, RIG_SECONDS(60));
+}
+
 /* One who came from a flagged pid is answered on the connection he made. */
 static void peer_with_flagged_pid_is_answered(void **state)
 {
@@ -602,6 +645,7 @@ int main(void)
 		CASE(dial_impossible_fails_messages),
 		CASE(dial_of_the_unreachable_fails),
 		CASE(dial_in_vain_is_remembered_of_few),
+		CASE(dial_for_answers_leaves_room),
 		CASE(peer_with_flagged_pid_is_answered),
 		CASE(bulk_dial_failing_keeps_control),
 		CASE(refused_dial_is_repeated_after_a_second),
