@@ -103,6 +103,8 @@ struct m0_lnd_rx {
 	/** The engine's: 0 when a header is offered for the first time, and
 	 * kept as it is while that is put off. */
 	uint64_t lr_mark;
+	/** The engine's, of lazy portals; likewise. */
+	uint64_t lr_lazy;
 	/** The engine's, of fault rules; likewise. */
 	uint64_t  lr_faults;
 	m0_time_t lr_held_until;

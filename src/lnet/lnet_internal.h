@@ -21,6 +21,8 @@ enum m0_lnet_portal_kind {
 struct m0_lnet_portal {
 	enum m0_lnet_portal_kind lpt_kind;
 	bool                     lpt_lazy;
+	/** How often it has become lazy: what waits does so since one of them. */
+	uint64_t lpt_lazy_nr;
 	/** Places given to the last entry put before, and after, all others. */
 	int64_t lpt_order_low;
 	int64_t lpt_order_high;
@@ -224,8 +226,13 @@ enum m0_lnet_match {
 enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
 					 struct m0_lnet_msg    *msg,
 					 bool                   last_too);
-/** Does a PUT that matches nothing there wait? */
-bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal);
+/**
+ * Does a PUT that matches nothing there wait?
+ * @param since  0 if it has not waited yet, then the portal's: not beyond a time
+ *               when that was not lazy.
+ */
+bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal,
+			     uint64_t *since);
 /** Its MD is used up: it is not searched any more. */
 void m0_lnet__me_hide(struct m0_lnet_engine *eng, struct m0_lnet_me *me);
 /** Takes the MD off its ME, which ends too if it was asked to. */

@@ -297,15 +297,28 @@ void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
 void m0_lnet_engine_lazy_set(struct m0_lnet_engine *eng, uint32_t portal,
 			     bool lazy)
 {
+	struct m0_lnet_portal *at;
+
 	M0_PRE(portal < eng->le_cfg.lec_portals_nr);
-	eng->le_portals[portal].lpt_lazy = lazy;
+	at = &eng->le_portals[portal];
+	at->lpt_lazy_nr += lazy && !at->lpt_lazy;
+	at->lpt_lazy = lazy;
 }
 
-bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal)
+bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal,
+			     uint64_t *since)
 {
-	return portal < eng->le_cfg.lec_portals_nr &&
-	       eng->le_portals[portal].lpt_lazy &&
-	       (!eng->le_shutdown || portal == M0_LNET_PORTAL_RESERVED);
+	const struct m0_lnet_portal *at;
+
+	if (portal >= eng->le_cfg.lec_portals_nr ||
+	    (eng->le_shutdown && portal != M0_LNET_PORTAL_RESERVED))
+		return false;
+	at = &eng->le_portals[portal];
+	if (!at->lpt_lazy)
+		return false;
+	if (*since == 0)
+		*since = at->lpt_lazy_nr;
+	return *since == at->lpt_lazy_nr;
 }
 
 /* --------------------------------------------------------------- matching -- */

@@ -67,6 +67,7 @@ static int drop(const struct coming *in, uint64_t *reason)
 		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_dropped,
 				       type);
 	in->cmi_rx->lr_mark = 0;
+	in->cmi_rx->lr_lazy = 0;
 	in->cmi_rx->lr_payload.lpy_vec = NULL;
 	in->cmi_rx->lr_payload.lpy_offset = 0;
 	in->cmi_rx->lr_payload.lpy_bytes = 0;
@@ -173,6 +174,7 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 	int               rc;
 
 	rx->lr_mark = 0;
+	rx->lr_lazy = 0;
 	msg->msg_rx_ni = in->cmi_ni;
 	msg->msg_want_hop = rx->lr_nid;
 	if (in->cmi_hdr.lhd_type == M0_LNET_PUT) {
@@ -248,7 +250,8 @@ static int unmatched(const struct coming *in, struct m0_lnet_msg *msg,
 	if (match == M0_LNET_MATCH_NO_ROOM)
 		return drop(in, &stats->ls_drop_no_room);
 	if (in->cmi_hdr.lhd_type == M0_LNET_PUT &&
-	    m0_lnet__portal_is_lazy(eng, in->cmi_hdr.lhd_portal))
+	    m0_lnet__portal_is_lazy(eng, in->cmi_hdr.lhd_portal,
+				    &in->cmi_rx->lr_lazy))
 		return -EAGAIN;
 	return drop(in, &stats->ls_drop_no_match);
 }

@@ -152,6 +152,47 @@ static void queue_has_places_for_what_is_answered(void **state)
 	m0_lnet_eq_fini(&eq);
 }
 
+/* A portal that was not lazy for a moment has dropped what waited there, of others
+ * and of ourselves, however short the moment was. */
+static void lazy_cleared_and_set_drops_what_waits(void **state)
+{
+	struct node_window window;
+	struct node_op     op[3];
+	unsigned           i;
+
+	(void)state;
+	assert_int_equal(m0_lnet_lazy_set(b.n_lnet, NODE_PORTAL, true), 0);
+	node_put(&op[0], &a, &b.n_nid, 7, 0, 100, 1, false);
+	(void)m0_lnet_progress(a.n_lnet);
+	node_put(&op[1], &b, &b.n_nid, 7, 0, 100, 2, false);
+	for (i = 0; i < 20; ++i) {
+		(void)m0_lnet_progress(a.n_lnet);
+		m0_sim_run_ms(&sim, 10);
+	}
+	assert_int_equal(node_stats(&b).ls_drop_no_match, 0);
+	assert_int_equal(m0_lnet_lazy_set(b.n_lnet, NODE_PORTAL, false), 0);
+	assert_int_equal(m0_lnet_lazy_set(b.n_lnet, NODE_PORTAL, true), 0);
+	/* It comes after that. */
+	node_put(&op[2], &a, &b.n_nid, 7, 0, 100, 3, false);
+	for (i = 0; i < 20; ++i) {
+		(void)m0_lnet_progress(a.n_lnet);
+		m0_sim_run_ms(&sim, 10);
+	}
+	assert_int_equal(node_stats(&b).ls_drop_no_match, 2);
+	node_window_init(&window, &b, 7, 100, -1);
+	for (i = 0; i < 20; ++i) {
+		(void)m0_lnet_progress(a.n_lnet);
+		m0_sim_run_ms(&sim, 10);
+	}
+	assert_int_equal(window.nw_puts_nr, 1);
+	assert_int_equal(window.nw_bytes[0], node_byte(3, 0));
+	for (i = 0; i < 3; ++i)
+		node_op_fini(&op[i]);
+	node_window_unlink(&window);
+	m0_sim_run_ms(&sim, 10);
+	node_window_fini(&window);
+}
+
 static bool progress(void *arg)
 {
 	bool *did = arg;
@@ -424,6 +465,7 @@ int main(void)
 		CASE(wait_makes_progress),
 		CASE(queue_wait_makes_progress),
 		CASE(queue_has_places_for_what_is_answered),
+		CASE(lazy_cleared_and_set_drops_what_waits),
 		CASE(progress_tells_what_it_did),
 		CASE(push_ends_no_entry_before_it_began),
 		CASE(push_attaches_before_an_answer),

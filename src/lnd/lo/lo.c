@@ -14,7 +14,8 @@ enum {
 	STEP_BYTES_MAX = 1 << 20
 };
 
-/** ltx_word[0]; [1] is lr_faults of a message that was put off. */
+/** ltx_word[0]. Of a message that was put off ltx_word[1] is lr_faults, and
+ * ltx_priv[1] lr_lazy. */
 enum lo_tx_flags {
 	TX_CANCELLED = 1
 };
@@ -113,6 +114,7 @@ static void lo_xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 
 	tx->ltx_priv[0] = ni;
 	tx->ltx_word[0] = 0;
+	tx->ltx_priv[1] = NULL;
 	tx->ltx_word[1] = 0;
 	m0_list_link_init(&tx->ltx_link);
 	m0_list_add_tail(&lo->lob_fresh, &tx->ltx_link);
@@ -164,7 +166,7 @@ enum lo_begun {
 /*
  * Asks the engine where the message goes. Nothing is delayed here, and entries do
  * not overtake what is sent to ourselves: of what the engine keeps in `rx` while
- * it is put off, lr_faults is all.
+ * it is put off, what is kept is all.
  */
 static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 {
@@ -181,6 +183,7 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 	rx->lr_nid = ni_of(tx)->ldn_nid;
 	rx->lr_pid = tx->ltx_pid;
 	rx->lr_faults = tx->ltx_word[1];
+	rx->lr_lazy = (uintptr_t)tx->ltx_priv[1];
 	rc = up->lu_rx_begin(ni_of(tx), rx, hdr, true);
 	if (rc == 0) {
 		lo->lob_tx = tx;
@@ -189,6 +192,7 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 	}
 	if (rc == -EAGAIN) {
 		tx->ltx_word[1] = rx->lr_faults;
+		tx->ltx_priv[1] = (void *)(uintptr_t)rx->lr_lazy;
 		m0_list_add_tail(&lo->lob_stalled, &tx->ltx_link);
 		return STALLED;
 	}

@@ -557,6 +557,26 @@ static void lazy_portal_cleared_drops(void **state)
 	assert_int_equal(stats_of(one)->ls_drop_no_match, 1);
 }
 
+/* Lazy again before it was asked about: what waited is dropped, what comes now
+ * waits. */
+static void lazy_portal_cleared_and_set_drops(void **state)
+{
+	(void)state;
+	m0_lnet_engine_lazy_set(one->pno_engine, PORTAL, true);
+	stranger_put(BITS, 4, 0);
+	m0_lnet_engine_lazy_set(one->pno_engine, PORTAL, true);
+	pair_settle(pair);
+	assert_int_equal(stats_of(one)->ls_drop_count, 0);
+	m0_lnet_engine_lazy_set(one->pno_engine, PORTAL, false);
+	m0_lnet_engine_lazy_set(one->pno_engine, PORTAL, true);
+	stranger_put(BITS, 4, 0);
+	pair_settle(pair);
+	assert_int_equal(stats_of(one)->ls_drop_no_match, 1);
+	(void)on(pair_me(one, PORTAL, BITS, 0, 0), 1);
+	pair_settle(pair);
+	assert_int_equal(events_nr(one, M0_LNET_EV_PUT), 1);
+}
+
 /* GETs, and PUTs that are too big, do not wait. */
 static void lazy_portal_drops_what_is_no_put(void **state)
 {
@@ -722,6 +742,7 @@ int main(void)
 		STORY(portal_unknown_drops),
 		STORY(lazy_portal_keeps_put_until_attach),
 		STORY(lazy_portal_cleared_drops),
+		STORY(lazy_portal_cleared_and_set_drops),
 		STORY(lazy_portal_drops_what_is_no_put),
 		STORY(lazy_portal_of_closing_node_drops),
 		STORY(entry_unlinked_ends_its_md),
