@@ -10,6 +10,10 @@
 
 #include "m0/macro.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Where an assertion stands. */
 struct m0_panic_place {
 	const char *pp_kind;
@@ -79,4 +83,7 @@ M0_EXTERN m0_panic_hook_t m0_panic_hook_set(m0_panic_hook_t hook);
  */
 #define _0C(expr) (M0_LIKELY(expr) ? true : m0_panic_conjunct(#expr))
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_ASSERT_H */

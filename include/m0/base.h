@@ -18,6 +18,10 @@
 #include "m0/time.h"
 #include "m0/log.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Number of bytes. */
 typedef uint64_t m0_bcount_t;
 /** Position of a byte. */
@@ -293,6 +297,10 @@ static inline int m0_uint128_cmp(const struct m0_uint128 *a,
 M0_EXTERN uint64_t m0_rnd64(uint64_t *seed);
 /** The same in [0, max). Pre: max > 0. */
 M0_EXTERN uint64_t m0_rnd(uint64_t max, uint64_t *seed);
+
+#ifdef __cplusplus
+}
+#endif
 
 #include "m0/list.h"
 #include "m0/vec.h"

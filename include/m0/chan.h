@@ -12,6 +12,10 @@
 
 #include "m0/sync.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct m0_clink;
 
 /**
@@ -121,4 +125,7 @@ M0_EXTERN void m0_chan_wait(struct m0_clink *link);
 /** False if `deadline` has passed first. */
 M0_EXTERN bool m0_chan_timedwait(struct m0_clink *link, m0_time_t deadline);
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_CHAN_H */

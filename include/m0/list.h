@@ -11,6 +11,10 @@
 
 #include "m0/assert.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct m0_list_link {
 	struct m0_list_link *ll_next;
 	struct m0_list_link *ll_prev;
@@ -188,6 +192,10 @@ M0_EXTERN bool m0_list_invariant(const struct m0_list *list);
 	     (next) = m0_list_entry((pos)->member.ll_next, type, member))
 
 /* clang-format on */
+
+#ifdef __cplusplus
+}
+#endif
 
 #include "m0/tlist.h"
 

@@ -7,6 +7,10 @@
 
 #include "m0/macro.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum m0_log_level {
 	M0_LOG_FATAL,
 	M0_LOG_ERROR,
@@ -48,4 +52,7 @@ M0_EXTERN void m0_logv(enum m0_log_level level, const char *fmt, va_list args)
  */
 M0_EXTERN const char *m0_errname(int rc);
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_LOG_H */

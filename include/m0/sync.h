@@ -11,6 +11,10 @@
 
 #include "m0/base.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Mutex -------------------------------------------------------------------- */
 
 /** What the library keeps for each thread, where a lock finds it at once. */
@@ -309,6 +313,10 @@ static inline bool m0_sm_group_is_locked(const struct m0_sm_group *group)
 {
 	return m0_mutex_is_locked(&group->s_lock);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #include "m0/chan.h"
 

@@ -9,6 +9,10 @@
 
 #include "m0/macro.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef uint64_t m0_time_t;
 
 #define M0_TIME_ONE_SECOND ((m0_time_t)1000000000)
@@ -87,4 +91,7 @@ static inline bool m0_time_is_in_past(m0_time_t time)
 	return time != M0_TIME_NEVER && time < m0_time_now();
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_TIME_H */

@@ -18,6 +18,10 @@
 
 #include "m0/list.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Head of a typed list. */
 struct m0_tl {
 	uint64_t       td_magic;
@@ -395,4 +399,7 @@ do {                                                                           \
 
 /* clang-format on */
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_TLIST_H */

@@ -8,6 +8,10 @@
 
 #include "m0/base.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct iovec;
 
 /** Lengths of segments. Any of them may be 0. */
@@ -179,4 +183,7 @@ M0_EXTERN uint32_t m0_bufvec_iovec(const struct m0_bufvec *bufvec,
 				   struct iovec *ret_iov, uint32_t iov_max,
 				   m0_bcount_t *ret_nr);
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* M0_VEC_H */
