@@ -3,8 +3,10 @@
  * The `colibri` command: finds the sub-command and calls it.
  */
 #include <argp.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cmd.h"
 
@@ -17,12 +19,26 @@ static int command_run(const struct tool_cmd *cmd, int argc, char **argv)
 	return cmd->tc_run(argc, argv);
 }
 
+/* What is opened later must not get the number of standard output or error,
+ * or what is said goes there; nor may they be of any use. */
+static void std_open(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null",
+				   fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct tool_cmd *cmd;
 	const char            *word = argc > 1 ? argv[1] : "";
 	char                   names[128];
 
+	std_open();
 	/* argp says 64 by itself; and a closed pipe is an error of writing. */
 	argp_err_exit_status = TOOL_USAGE;
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -554,6 +554,18 @@ class Ends(Case):
         self.assertIn(b'standard output', errors)
         self.assertFalse(os.path.exists(ctl))
 
+    def test_output_that_was_closed_before_is_no_descriptor_of_ours(self):
+        ctl = self.path('ctl')
+        child = subprocess.Popen(
+            ['sh', '-c', 'exec "$@" >&-', 'sh', cli.COLIBRI, 'node',
+             '--ctl', ctl, *self.options(1)], stderr=subprocess.PIPE)
+        self.addCleanup(child.kill)
+        self.wait_for_path(ctl)
+        child.terminate()
+        _, errors = child.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(child.returncode, 1)
+        self.assertIn(os.strerror(errno.EBADF).encode(), errors)
+
     def test_node_killed_is_refused_by_its_machine(self):
         one, two = self.node(1), self.node(2)
         self.assert_done(one.run('ping', self.nid(2)))
