@@ -308,7 +308,9 @@ static void copy_run(struct copy_args *args)
 	}
 	if (tool_place_open(&args->ca_place, args->ca_xprt, &args->ca_opts,
 			    args->ca_listen, false) == 0) {
-		if (block_check(args) == 0 && window_check(args) == 0) {
+		if (block_check(args) == 0 && window_check(args) == 0 &&
+		    tool_place_own_check(&args->ca_place, args->ca_ep,
+					 args->ca_fail) == 0) {
 			if (args->ca_listen)
 				copy_listen_run(args);
 			else

@@ -284,6 +284,8 @@ static void target_set(struct copy_job *job, const char *path)
 			      "processes of a host need two, say --net "
 			      "'tcp(127.0.0.1)'",
 			      args->ca_dst);
+	(void)tool_place_peer_check(&args->ca_place, target->cta_addr, "DST",
+				    args->ca_fail);
 }
 
 static int job_open(struct copy_job *job)

@@ -145,6 +145,44 @@ static int session_open(struct obj_client *client)
 	return rc != 0 ? reach_fail(client, rc) : 0;
 }
 
+/* Whatever carries it understands its end points. */
+static int target_check(struct obj_client *client, const struct tool_xprt *xprt)
+{
+	const struct obj_args   *args = client->oc_args;
+	const struct obj_target *target = client->oc_target;
+	unsigned                 i;
+
+	for (i = 0; i < target->ot_eps_nr; ++i)
+		(void)tool_place_check(xprt, target->ot_eps[i],
+				       strlen(target->ot_eps[i]), false,
+				       "end point", client->oc_fail);
+	if (args->oa_ep != NULL)
+		(void)tool_place_check(xprt, args->oa_ep, strlen(args->oa_ep),
+				       true, "--ep", client->oc_fail);
+	return client->oc_fail->tf_exit;
+}
+
+/* Of several end points those that are on none of our networks are not used. */
+static int place_check(struct obj_client *client)
+{
+	const struct tool_place *place = &client->oc_place;
+	const struct obj_target *target = client->oc_target;
+	unsigned                 i;
+
+	if (tool_place_has(place, target->ot_eps[0]))
+		return tool_fail_set(client->oc_fail, TOOL_USAGE,
+				     "'%s' is at our own NID; give this "
+				     "process another, with --net",
+				     target->ot_eps[0]);
+	for (i = 0; i < target->ot_eps_nr; ++i) {
+		if (tool_place_meets(place, target->ot_eps[i]))
+			return tool_place_own_check(
+				place, client->oc_args->oa_ep, client->oc_fail);
+	}
+	return tool_place_peer_check(place, target->ot_eps[0], "end point",
+				     client->oc_fail);
+}
+
 static int transport_open(struct obj_client *client)
 {
 	const struct obj_args  *args = client->oc_args;
@@ -163,9 +201,7 @@ static int transport_open(struct obj_client *client)
 				     "--transport '%s' reaches this process "
 				     "only; use lnet or sunrpc",
 				     name);
-	if (args->oa_ep != NULL)
-		(void)tool_place_check(xprt, args->oa_ep, strlen(args->oa_ep),
-				       true, "--ep", client->oc_fail);
+	(void)target_check(client, xprt);
 	lnet_opts_timeout(&opts, args->oa_timeout_ms);
 	/* The end points are named; and who does not listen cannot be asked
 	 * back by each NID of a service that has several. */
@@ -175,11 +211,8 @@ static int transport_open(struct obj_client *client)
 	if (tool_place_open(&client->oc_place, xprt, &opts, false, false) != 0)
 		return client->oc_fail->tf_exit;
 	client->oc_stage = STAGE_PLACE;
-	if (tool_place_has(&client->oc_place, client->oc_target->ot_eps[0]))
-		return tool_fail_set(client->oc_fail, TOOL_USAGE,
-				     "'%s' is at our own NID; give this "
-				     "process another, with --net",
-				     client->oc_target->ot_eps[0]);
+	if (place_check(client) != 0)
+		return client->oc_fail->tf_exit;
 	rc = m0_net_domain_init(&client->oc_dom, xprt->txp_xprt);
 	if (rc != 0)
 		return tool_fail_set(client->oc_fail, TOOL_FAILED,

@@ -146,7 +146,9 @@ static int far_prepare(struct perf_args *args)
 static int server_check(struct perf_args *args)
 {
 	if (!tool_place_has(&args->pa_places[PERF_A], args->pa_server))
-		return 0;
+		return tool_place_peer_check(&args->pa_places[PERF_A],
+					     args->pa_server, "EP",
+					     args->pa_fail);
 	return tool_fail_set(args->pa_fail, TOOL_USAGE,
 			     "EP '%s' is at this process' own NID; two "
 			     "processes of a host need two, say --net "
@@ -208,6 +210,9 @@ int perf_places_open(struct perf_args *args)
 		rc = tool_place_open(&args->pa_places[PERF_A], xprt,
 				     &args->pa_opts, two || args->pa_listen,
 				     polled);
+	if (rc == 0)
+		rc = tool_place_own_check(&args->pa_places[PERF_A], args->pa_ep,
+					  args->pa_fail);
 	if (rc == 0 && args->pa_server != NULL)
 		rc = server_check(args);
 	if (rc == 0 && two)

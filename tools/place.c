@@ -113,22 +113,100 @@ const char *tool_place_words(const struct tool_place *place, const char *addr,
 	return ret;
 }
 
-bool tool_place_has(const struct tool_place *place, const char *addr)
+/* The NID of an end point. */
+static bool nid_get(const char *addr, struct m0_lnet_nid *ret)
+{
+	char text[M0_LNET_NIDSTR_SIZE];
+
+	return m0_lnet_nid_parse(ret, nid_of(addr, text)) == 0;
+}
+
+/* One of ours; the first is the loopback. */
+static bool own_get(const struct tool_place *place, unsigned i,
+		    struct m0_lnet_nid *ret)
 {
 	struct m0_lnet_process_id id;
-	char                      nid[M0_LNET_NIDSTR_SIZE];
-	char                      ours[M0_LNET_NIDSTR_SIZE];
-	unsigned                  i;
 
-	nid_of(addr, nid);
-	for (i = 0; place->tpl_lnet != NULL &&
-		    m0_lnet_get_id(place->tpl_lnet, i, &id) == 0;
-	     ++i) {
-		m0_lnet_nid_print(&id.lp_nid, ours, sizeof ours);
-		if (strcmp(ours, nid) == 0)
+	if (place->tpl_lnet == NULL ||
+	    m0_lnet_get_id(place->tpl_lnet, i, &id) != 0)
+		return false;
+	*ret = id.lp_nid;
+	return true;
+}
+
+bool tool_place_has(const struct tool_place *place, const char *addr)
+{
+	struct m0_lnet_nid nid;
+	struct m0_lnet_nid own;
+	unsigned           i;
+
+	if (!nid_get(addr, &nid))
+		return false;
+	for (i = 0; own_get(place, i, &own); ++i) {
+		if (m0_lnet_nid_eq(&own, &nid))
 			return true;
 	}
 	return false;
+}
+
+bool tool_place_meets(const struct tool_place *place, const char *addr)
+{
+	struct m0_lnet_nid nid;
+	struct m0_lnet_nid own;
+	unsigned           i;
+
+	if (place->tpl_lnet == NULL || !nid_get(addr, &nid))
+		return true;
+	for (i = 0; own_get(place, i, &own); ++i) {
+		if (m0_lnet_nid_net(&own) == m0_lnet_nid_net(&nid))
+			return true;
+	}
+	return false;
+}
+
+/* All our NIDs. */
+static const char *owns_text(const struct tool_place *place, char *ret,
+			     size_t size)
+{
+	struct m0_lnet_nid own;
+	char               text[M0_LNET_NIDSTR_SIZE];
+	size_t             used = 0;
+	unsigned           i;
+
+	ret[0] = '\0';
+	for (i = 1; own_get(place, i, &own) && used < size; ++i) {
+		m0_lnet_nid_print(&own, text, sizeof text);
+		used += (size_t)snprintf(ret + used, size - used, "%s%s",
+					 used > 0 ? ", " : "", text);
+	}
+	return ret;
+}
+
+int tool_place_peer_check(const struct tool_place *place, const char *addr,
+			  const char *what, struct tool_fail *fail)
+{
+	char text[256];
+
+	if (tool_place_meets(place, addr))
+		return 0;
+	return tool_fail_set(fail, TOOL_USAGE,
+			     "%s '%s' is on a network that this process is not "
+			     "on; it is %s; --net names others",
+			     what, addr, owns_text(place, text, sizeof text));
+}
+
+int tool_place_own_check(const struct tool_place *place, const char *addr,
+			 struct tool_fail *fail)
+{
+	char text[256];
+
+	if (addr == NULL || place->tpl_lnet == NULL ||
+	    tool_place_has(place, addr))
+		return 0;
+	return tool_fail_set(fail, TOOL_USAGE,
+			     "--ep '%s' is not at a NID of this process; it "
+			     "has: %s; --net names others",
+			     addr, owns_text(place, text, sizeof text));
 }
 
 /* `nr` numbers, each behind a colon; behind them, NULL: they are not there. */

@@ -35,6 +35,15 @@ const char *tool_place_words(const struct tool_place *place, const char *addr,
 /** Is it an address of a node of this process? */
 bool tool_place_has(const struct tool_place *place, const char *addr);
 
+/** Is it on a network of this process? Of sunrpc all are. */
+bool tool_place_meets(const struct tool_place *place, const char *addr);
+/** Must be, and is named `what`. @return 0, or an exit code. */
+int tool_place_peer_check(const struct tool_place *place, const char *addr,
+			  const char *what, struct tool_fail *fail);
+/** The address of --ep, NULL: none, must be one of a node of this process. */
+int tool_place_own_check(const struct tool_place *place, const char *addr,
+			 struct tool_fail *fail);
+
 /** Where a machine shall start: "NID:12345:40:*" of a node; any of sunrpc. */
 const char *tool_place_any(const struct tool_place *place, char *ret,
 			   size_t size);

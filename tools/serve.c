@@ -577,6 +577,17 @@ static void serve_until_stopped(struct server           *sv,
 	end_say(sv, args);
 }
 
+static int eps_check(const struct serve_args *args)
+{
+	unsigned i;
+	int      rc = 0;
+
+	for (i = 0; rc == 0 && i < args->va_eps_nr; ++i)
+		rc = tool_place_own_check(&args->va_place, args->va_eps[i],
+					  args->va_fail);
+	return rc;
+}
+
 static void serve_run(struct serve_args *args)
 {
 	static struct server sv;
@@ -593,9 +604,11 @@ static void serve_run(struct serve_args *args)
 	if (tool_place_open(&args->va_place, args->va_xprt, &args->va_opts,
 			    true, false) != 0)
 		return;
-	if (server_start(&sv, args) == 0)
-		serve_until_stopped(&sv, args, fd);
-	server_stop(&sv);
+	if (eps_check(args) == 0) {
+		if (server_start(&sv, args) == 0)
+			serve_until_stopped(&sv, args, fd);
+		server_stop(&sv);
+	}
 	tool_place_close(&args->va_place);
 	stop_mute_check(args->va_fail);
 }

@@ -222,11 +222,16 @@ class Refuses(far.Case):
         self.check(self.listen('--ep=x', self.dir), 2, "'x'",
                    'NID:12345:portal:machine')
         self.check(self.listen(f'--ep={lnet.address(3)}@tcp:12345:40:1',
-                               self.dir), 1, lnet.address(3))
+                               self.dir), 2, '--ep', lnet.address(2))
         listener = far.Listener(self)
         self.check(self.listen('--accept=all', self.dir), 1, lnet.address(2),
                    str(self.port))
         self.assertEqual(listener.stop(signal.SIGTERM), 0)
+
+    def test_end_point_on_a_network_that_is_not_ours(self):
+        ep = f'{lnet.address(2)}@tcp1:12345:40:1'
+        self.assert_refused(self.send(self.src, f'{ep}:x'), 2, ep, '--net',
+                            f'{lnet.address(1)}@tcp')
 
     def test_block_is_bounded_by_the_transport(self):
         ep = f'{lnet.address(2)}@tcp:12345:40:1'

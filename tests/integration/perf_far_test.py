@@ -446,6 +446,13 @@ class Refuses(Case):
         self.check(('--size=17M', '--net', f'tcp({lnet.address(1)})', ep), 2,
                    '--size', '1 to 16777216')
 
+    def test_end_points_that_are_not_ours(self):
+        ep = f'{lnet.address(2)}@tcp1:12345:40:1'
+        self.assert_refused(cli.run(*self.words(), ep), 2, f"EP '{ep}'",
+                            '--net')
+        self.assert_refused(cli.run(*self.words('--ep', ep), ep), 2,
+                            f"--ep '{ep}'", '--net')
+
     def test_address_that_is_taken(self):
         Server(self)
         self.check(('--listen', '--net', f'tcp({lnet.address(2)})', '--port',

@@ -478,6 +478,27 @@ class Refuses(service.Case):
                 child.send_signal(signal.SIGINT)
                 self.assertEqual(child.wait(cli.PATIENCE), 1)
 
+    def test_end_points_that_are_not_ours(self):
+        ep = f'{lnet.address(2)}@tcp1:12345:40:1'
+        mine = f'{lnet.address(1)}@tcp'
+        self.assert_refused(self.run_client('ls', f'{ep}:'), 2, ep, '--net',
+                            mine)
+        self.assert_refused(self.run_client('ls', '--ep', ep, f'{mine}2:12345'
+                                            f':40:1,{mine}:12345:40:1:'), 2,
+                            "--ep '", '--net')
+        for name, other, words in (('sunrpc', ep, 'HOST:port'),
+                                   ('lnet', '127.0.0.1:80:1', 'NID:')):
+            self.assert_refused(cli.run('ls', '-t', name, f'{other}:'), 2,
+                                f"end point '{other}'", words)
+        server = service.Server(self)
+        # One of a list that is not ours is not used; and tcp is tcp0.
+        self.assert_done(self.run_client('ls', f'{ep},{server.ep}:'))
+        self.assert_done(self.run_client(
+            'ls', server.ep.replace('@tcp', '@tcp0') + ':'))
+        server.stop()
+        self.assert_refused(self.serve('--ep', ep, server.directory), 2,
+                            f"--ep '{ep}'", '--net')
+
     def test_service_that_is_not_there(self):
         ep = f'{lnet.address(2)}@tcp:12345:40:1'
         result = self.run_client('ls', f'{ep}:', timeout='0.5')
