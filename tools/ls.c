@@ -128,6 +128,11 @@ static const struct argp ls_argp = {
 	NULL,
 };
 
+static bool is_mute(const struct ls_args *args)
+{
+	return args->la_obj.oa_quiet && !args->la_obj.oa_json;
+}
+
 static int entry_say(void *arg, const struct obj_entry *entry)
 {
 	struct ls_args *args = arg;
@@ -135,6 +140,8 @@ static int entry_say(void *arg, const struct obj_entry *entry)
 	char            name[OBJ_NAME_MAX + 1];
 	char            when[TEXT_MAX];
 
+	if (is_mute(args))
+		return 0;
 	snprintf(name, sizeof name, "%.*s", (int)entry->oe_name_nr,
 		 entry->oe_name);
 	if (args->la_obj.oa_json) {
@@ -280,6 +287,8 @@ static int stat_work(struct ls_args *args)
 			      &item);
 		if (rc != 0)
 			(void)obj_fail(&args->la_client, "object", name, rc);
+		else if (is_mute(args))
+			; /* it is there */
 		else if (name[0] == '\0')
 			service_say(args, &rep);
 		else
@@ -338,12 +347,15 @@ static int entry_remove(void *arg, const struct obj_entry *entry)
 
 static int tree_remove(struct ls_args *args, const char *name)
 {
-	char   prefix[OBJ_NAME_MAX + 2];
-	size_t nr = strlen(name);
+	char     prefix[OBJ_NAME_MAX + 2];
+	size_t   nr = strlen(name);
+	uint64_t before = args->la_done_nr;
+	int      rc;
 
 	snprintf(prefix, sizeof prefix, "%s%s", name,
 		 nr == 0 || name[nr - 1] == '/' ? "" : "/");
-	return obj_list(&args->la_client, prefix, &entry_remove, args);
+	rc = obj_list(&args->la_client, prefix, &entry_remove, args);
+	return rc == 0 && nr > 0 && args->la_done_nr == before ? -ENOENT : rc;
 }
 
 static int rm_work(struct ls_args *args)

@@ -70,6 +70,10 @@ int obj_fail(struct obj_client *client, const char *what, const char *name,
 	obj_name_show(shown, sizeof shown, name);
 	if (rc == -EINTR)
 		return obj_interrupted(client->oc_fail);
+	if (rc == -EINVAL && name[0] == '\0')
+		return tool_fail_set(client->oc_fail, TOOL_USAGE,
+				     "NAME is empty; accepted: the name of an "
+				     "object, or -r for all there are");
 	if (rc == -EINVAL || rc == -ENAMETOOLONG || rc == -EILSEQ)
 		return tool_fail_set(client->oc_fail, TOOL_FAILED,
 				     "%s '%s': name %s", what, shown,
@@ -373,7 +377,7 @@ int obj_list(struct obj_client *client, const char *prefix,
 			       .orq_after = after };
 	struct obj_rep rep = { .orp_data_nr = 0 };
 	bool           more = true;
-	int            rc = 0;
+	int            rc = req.orq_name_nr > OBJ_NAME_MAX ? -ENAMETOOLONG : 0;
 
 	while (rc == 0 && more) {
 		struct obj_entry    entry;

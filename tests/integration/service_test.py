@@ -478,6 +478,35 @@ class Refuses(service.Case):
                 child.send_signal(signal.SIGINT)
                 self.assertEqual(child.wait(cli.PATIENCE), 1)
 
+    def test_names_of_nothing(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        self.json('put', src, f'{server.ep}:')
+        for verb, *args in (('get', self.path('out')), ('rm',)):
+            self.assert_refused(self.run_client(verb, f'{server.ep}:', *args),
+                                2, 'NAME is empty', '-r')
+        long = 5 * (250 * 'y' + '/')
+        for verb, *args in (('get', '-r', self.path('out')), ('ls',),
+                            ('rm', '-r')):
+            self.assert_refused(self.run_client(
+                verb, f'{server.ep}:{long}', *args), 1, 'too long')
+        # It is an object, and nothing is below.
+        self.assert_refused(self.run_client('rm', '-r', f'{server.ep}:src'),
+                            1, 'src', 'no such object')
+        self.assertEqual(self.names(server), ['src'])
+
+    def test_quiet_clients_say_nothing(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        for verb, *args in (('put', src, f'{server.ep}:'),
+                            ('ls', f'{server.ep}:'), ('stat', f'{server.ep}:'),
+                            ('stat', f'{server.ep}:src'),
+                            ('get', f'{server.ep}:src', self.path('back')),
+                            ('rm', f'{server.ep}:src')):
+            done = self.run_client(verb, '-q', *args)
+            self.assert_done(done)
+            self.assertEqual(done.stdout, b'')
+
     def test_end_points_that_are_not_ours(self):
         ep = f'{lnet.address(2)}@tcp1:12345:40:1'
         mine = f'{lnet.address(1)}@tcp'
