@@ -75,6 +75,9 @@ int serve_file_sync(const struct serve_file *file, const struct serve_dir *dir,
 		    const uint8_t *id);
 /** Gone already is good. */
 int serve_file_unlink(const struct serve_dir *dir, const uint8_t *id);
+/** Waits until the disk knows that it is gone, as all whose ids begin with the
+ * same byte. */
+int serve_file_gone_sync(const struct serve_dir *dir, const uint8_t *id);
 /** Nothing of it counts as written any more. */
 int serve_file_forget(const struct serve_dir *dir, const uint8_t *id);
 /** When it was written to; 0: never. */

@@ -119,6 +119,17 @@ int serve_file_unlink(const struct serve_dir *dir, const uint8_t *id)
 	return 0;
 }
 
+int serve_file_gone_sync(const struct serve_dir *dir, const uint8_t *id)
+{
+	char name[FILE_NAME_MAX];
+	int  rc;
+
+	file_name(name, id, "");
+	name[2] = '\0';
+	rc = dir_sync(dir->sd_data_fd, name);
+	return rc == -ENOENT ? 0 : rc;
+}
+
 int serve_file_forget(const struct serve_dir *dir, const uint8_t *id)
 {
 	int fd = part_open(dir, id, ".sums", O_WRONLY | O_TRUNC);

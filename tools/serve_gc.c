@@ -2,7 +2,7 @@
 /**
  * Files that no object names any more are unlinked, and uploads that nobody has
  * finished for long are given up: by a thread of its own, in transactions of its
- * own. A file is unlinked before its record goes.
+ * own. A file is unlinked before its record goes, also on the disk.
  */
 #include <time.h>
 
@@ -75,6 +75,21 @@ static int garbage_list(struct server *sv, uint8_t (*keys)[1 + OBJ_ID_BYTES])
 	return nr;
 }
 
+/* They are in the order of their ids. */
+static int unlinks_sync(struct server *sv, uint8_t (*keys)[1 + OBJ_ID_BYTES],
+			int            nr)
+{
+	int rc = 0;
+	int i;
+
+	if (sv->sv_sync == SERVE_SYNC_NONE || sv->sv_is_volatile)
+		return 0;
+	for (i = 0; rc == 0 && i < nr; ++i)
+		if (i == 0 || keys[i][1] != keys[i - 1][1])
+			rc = serve_file_gone_sync(&sv->sv_dir, keys[i] + 1);
+	return rc;
+}
+
 /* @return  how many there were. */
 static int garbage_collect(struct server *sv)
 {
@@ -92,6 +107,8 @@ static int garbage_collect(struct server *sv)
 	for (i = 0; i < nr; ++i)
 		if (serve_file_unlink(&sv->sv_dir, keys[i] + 1) == 0)
 			memmove(keys[gone++], keys[i], sizeof keys[i]);
+	if (unlinks_sync(sv, keys, gone) != 0)
+		gone = 0;
 	if (gone > 0 && ops->rso_begin(sv->sv_store, &tx) == 0) {
 		for (i = 0; i < gone; ++i)
 			(void)serve_key_del(&tx, keys[i], sizeof keys[i]);

@@ -62,6 +62,25 @@ class Faults(service.Case):
         self.json('get', f'{server.ep}:src', self.path('back'))
         self.assertEqual(self.read(self.path('back')), self.read(src))
 
+    def test_garbage_is_known_until_the_disk_has_unlinked_it(self):
+        server = service.Server(self, shim=self.shim())
+        src = self.make('src', random.Random(3).randbytes(100000))
+        self.json('put', src, f'{server.ep}:')
+        data, _ = (os.path.join(server.directory, '.colibri', 'data', name[:2],
+                                name) for name in self.data_files(server))
+        os.link(data, self.path('kept'))
+        self.set('hang')
+        self.json('rm', f'{server.ep}:src')
+        self.wait_until(lambda: os.path.exists(self.path('shim', 'hangs')),
+                        'nothing is synced')
+        self.assertFalse(os.path.exists(data))
+        # The power fails, and the directory is as it was.
+        server.kill()
+        os.rename(self.path('kept'), data)
+        self.unset('hang')
+        server.start()
+        self.wait_until(lambda: not self.data_files(server), 'garbage stays')
+
     def test_walk_that_breaks_off_is_a_failure(self):
         shim = self.shim()
         server = service.Server(self)
