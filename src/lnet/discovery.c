@@ -2,7 +2,9 @@
 /*
  * Discovery: before the first request to a peer it is asked for its NIDs
  * (ping), and told ours (push), if it is one to be told. One at a time for each
- * peer, and so many at a time for the node; the others queue.
+ * peer, and so many at a time for the node; the others queue, those that nobody
+ * here waits for (a push has come, or ours is to be told) behind all that
+ * somebody does: strangers can have as many begin as there may be peers.
  *
  * Messages wait for it no longer than their own time, and fail with it. A peer
  * that does not answer, or makes no sense, fails those that waited when that
@@ -47,6 +49,8 @@ static void disc_run_next(struct m0_lnet_engine *eng)
 	if (all == NULL || all->dy_running_nr >= RUNNING_MAX)
 		return;
 	link = m0_list_first(&all->dy_queue);
+	if (link == NULL)
+		link = m0_list_first(&all->dy_later);
 	if (link == NULL)
 		return;
 	di = container_of(link, struct m0_lnet_disc, di_link);
@@ -289,6 +293,20 @@ static void disc_go(struct m0_lnet_disc *di)
 		disc_end(di, -ENOMEM);
 }
 
+static bool is_waited_for(const struct m0_lnet_disc *di)
+{
+	return !m0_list_is_empty(&di->di_peer->lpe_waiting) ||
+	       !m0_list_is_empty(&di->di_probes);
+}
+
+void m0_lnet__disc_await(struct m0_lnet_disc *di)
+{
+	if (di->di_state != M0_LNET_DISC_QUEUED || !di->di_is_later)
+		return;
+	di->di_is_later = false;
+	m0_list_move_tail(&all_of(di->di_engine)->dy_queue, &di->di_link);
+}
+
 static void disc_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 		      m0_time_t now)
 {
@@ -303,7 +321,10 @@ static void disc_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 	}
 	if (all->dy_running_nr >= RUNNING_MAX) {
 		di->di_state = M0_LNET_DISC_QUEUED;
-		m0_list_add_tail(&all->dy_queue, &di->di_link);
+		di->di_is_later = !is_waited_for(di);
+		m0_list_add_tail(di->di_is_later ? &all->dy_later
+						 : &all->dy_queue,
+				 &di->di_link);
 		return;
 	}
 	++all->dy_running_nr;
@@ -379,7 +400,10 @@ bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
 	if (!di->di_mute || eng->le_now >= di->di_pause_until)
 		m0_lnet__disc_begin(di, &lpni->lpn_nid, &m0_lnet_nid_any,
 				    false);
-	return !di->di_mute;
+	if (di->di_mute)
+		return false;
+	m0_lnet__disc_await(di);
+	return true;
 }
 
 void m0_lnet__discovery_renew(struct m0_lnet_engine *eng)
@@ -513,6 +537,7 @@ int m0_lnet__discovery_init(struct m0_lnet_engine *eng)
 	if (all == NULL)
 		return -ENOMEM;
 	m0_list_init(&all->dy_queue);
+	m0_list_init(&all->dy_later);
 	m0_list_init(&all->dy_pings);
 	eng->le_discovery = all;
 	return 0;

@@ -26,8 +26,9 @@ struct m0_lnet_disc {
 	struct m0_lnet_nid   di_self;
 	struct m0_lnet_ask  *di_ask;
 	struct m0_lnet_timer di_timer;
-	/** In the queue. */
+	/** In a queue: in dy_later? */
 	struct m0_list_link di_link;
+	bool                di_is_later;
 	/** Of our information, being pushed. */
 	uint32_t di_seq;
 	/** Room for its answer; it was too little once. */
@@ -52,8 +53,10 @@ struct m0_lnet_probing {
 };
 
 struct m0_lnet_discovery {
-	unsigned       dy_running_nr;
+	unsigned dy_running_nr;
+	/** Discoveries that somebody waits for; the others, after them. */
 	struct m0_list dy_queue;
+	struct m0_list dy_later;
 	/** Probes that ask for themselves. */
 	struct m0_list dy_pings;
 	bool           dy_stopped;
@@ -86,6 +89,8 @@ struct m0_lnet_disc *m0_lnet__disc_get(struct m0_lnet_engine *eng,
  */
 void m0_lnet__disc_begin(struct m0_lnet_disc *di, const struct m0_lnet_nid *nid,
 			 const struct m0_lnet_nid *self, bool push);
+/** Somebody is going to wait for it. */
+void m0_lnet__disc_await(struct m0_lnet_disc *di);
 
 /* -- probe.c --------------------------------------------------------------- */
 

@@ -168,6 +168,7 @@ static void probe_join(struct m0_lnet_engine *eng, struct m0_lnet_probing *po)
 	} else {
 		m0_list_add_tail(&di->di_probes, &po->lpo_link);
 		m0_lnet__disc_begin(di, &probe->pr_nid, &probe->pr_self, false);
+		m0_lnet__disc_await(di);
 		di->di_reping |= probe->pr_force && di->di_is_push &&
 				 di->di_state == M0_LNET_DISC_RUNNING;
 	}

@@ -494,6 +494,34 @@ static void discovery_of_many_queues_behind_quick_ones(void **state)
 	assert_int_equal(one->pno_msgs_nr, 0);
 }
 
+/* Pushes in the names of many have each of them asked; whom we want to speak to
+ * ourselves comes before those that wait for that. */
+static void discovery_that_is_wanted_comes_first(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+	char                      nid[M0_LNET_NIDSTR_SIZE];
+	uint8_t                   buf[8] = { 1, 2, 3 };
+	unsigned                  i;
+
+	(void)state;
+	cfg.lec_peers_max = 500;
+	way_open(1, &cfg);
+	pair->pai_hook = all_lost;
+	for (i = 0; i < 2 * 250; ++i) {
+		(void)snprintf(nid, sizeof nid, "10.0.3.%u@tcp", i % 250 + 1);
+		push(one, nid, buf, sizeof buf);
+	}
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 64);
+	/* Not asked so far; and one that waits to be asked already. */
+	put_to(one, FOREIGN, 8);
+	put_to(one, "10.0.3.250@tcp", 8);
+	pair_run(pair, 1100);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 128);
+	assert_nid(&pair_frame(pair, 0, M0_LNET_GET, 64)->pfr_hop,
+		   "10.0.3.250@tcp");
+	assert_nid(&pair_frame(pair, 0, M0_LNET_GET, 65)->pfr_hop, FOREIGN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +544,7 @@ int main(void)
 		WAY(discovery_bad_push_asks_back_once),
 		WAY(discovery_push_of_plain_or_cut_is_not_learned),
 		WAY(discovery_of_many_queues_behind_quick_ones),
+		WAY(discovery_that_is_wanted_comes_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
