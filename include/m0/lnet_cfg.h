@@ -94,7 +94,9 @@ struct m0_lnet_cfg {
 	unsigned lc_mds_max;
 	unsigned lc_msgs_max;
 	unsigned lc_peers_max;
-	/** One address may have made a quarter of them, and always 64. */
+	/** One address may have made a quarter of them, and always 64. There are
+	 * not more than three quarters of the files that the process may have
+	 * open (`ulimit -n`), when the node is opened. */
 	unsigned lc_conns_max;
 	/** Connections that have not yet said who they are. */
 	unsigned lc_accepting_max;

@@ -392,12 +392,19 @@ static struct m0_sock_conn *come(struct m0_sock            *sock,
 				 const struct m0_sock_addr *remote)
 {
 	struct m0_sock_conn *conn;
+	char                 addr[M0_SOCK__ADDRSTR_BYTES];
 
 	if (!may_come(sock, remote))
 		return NULL;
 	conn = m0_sock__conn_new(sock);
-	if (conn == NULL)
+	if (conn == NULL) {
+		M0_SOCK__SAY(sock, M0_LOG_WARN,
+			     "sock: connection from %s refused: no room for "
+			     "more than %u",
+			     m0_sock__addr_print(remote, addr),
+			     sock->sk_conns_nr);
 		return NULL;
+	}
 	conn->cn_remote = *remote;
 	if (m0_sock__host_get(conn) == 0)
 		return conn;

@@ -51,6 +51,9 @@ struct m0_sock_io {
 	const struct m0_sock_io_ops *si_ops;
 	/** Set by m0_sock_create: whom accepted connections are told. */
 	struct m0_sock *si_sock;
+	/** As many streams as there may be, of what the system leaves us; 0: any
+	 * number. Set by sio_create. */
+	unsigned si_streams_max;
 	/** Set by who runs the node: the pass follows another one of the same
 	 * step, or only sends: it need not look for what has come. */
 	bool si_looked;

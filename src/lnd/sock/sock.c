@@ -564,6 +564,9 @@ int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
 		return -ENOMEM;
 	sock->sk_lnd.ld_ops = &sock_ops;
 	sock->sk_cfg = *cfg;
+	if (io->si_streams_max != 0)
+		sock->sk_cfg.soc_conns_max =
+			min_check(cfg->soc_conns_max, io->si_streams_max);
 	sock->sk_io = io;
 	sock->sk_ops = io->si_ops;
 	sock->sk_now = now;

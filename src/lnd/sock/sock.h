@@ -76,7 +76,7 @@ struct m0_sock_cfg {
 	 * and always 64; so many may be being made for answers), those that have not introduced themselves,
 	 * acknowledgements owed to one peer, peers that were not reached and
 	 * are remembered for that. */
-	unsigned soc_conns_max;
+	unsigned soc_conns_max; /**< And si_streams_max. */
 	unsigned soc_accepting_max;
 	unsigned soc_acks_max;
 	unsigned soc_failed_max;

@@ -6,6 +6,8 @@
  * sleeps, has had epoll's answer, and who makes several passes in a step says so
  * (si_looked): these do not look again. Now and then epoll is asked in any case.
  */
+#include <sys/resource.h>
+
 #include "lnd/tcp/tcp_internal.h"
 
 enum {
@@ -282,6 +284,23 @@ const struct m0_sock_io_ops m0_tcp__io_ops = {
 	.sio_unsent = m0_tcp__unsent,
 };
 
+/*
+ * Of the files that this process may have open now, a quarter is for others.
+ * Were all of them sockets of ours, nobody could be accepted any more, and who
+ * has made too many could not be told from who has not.
+ */
+static unsigned streams_max(void)
+{
+	struct rlimit files;
+	rlim_t        nr;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0 ||
+	    files.rlim_cur == RLIM_INFINITY)
+		return 0;
+	nr = files.rlim_cur - files.rlim_cur / 4;
+	return (unsigned)clip64u(1, UINT32_MAX, nr);
+}
+
 static int tcp_create(struct m0_sock_io **ret, const struct m0_sock_io_cfg *cfg)
 {
 	struct m0_tcp_io *io;
@@ -296,6 +315,7 @@ static int tcp_create(struct m0_sock_io **ret, const struct m0_sock_io_cfg *cfg)
 		return rc;
 	}
 	io->tci_io.si_ops = &m0_tcp__io_ops;
+	io->tci_io.si_streams_max = streams_max();
 	io->tci_cfg = *cfg;
 	m0_list_init(&io->tci_ready);
 	m0_list_init(&io->tci_out);

@@ -298,6 +298,27 @@ static void line_keep(void *arg, enum m0_log_level level, const char *text)
 	snprintf(last_line, sizeof last_line, "%s", text);
 }
 
+/* No more than the room below has streams for, whatever the configuration; and of
+ * those one address has its share. */
+static void acceptor_bounds_are_those_of_the_streams(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	again();
+	rig.rg_io.si_streams_max = 100;
+	rig_start(&rig, &rig_a);
+	for (i = 0; i < 64; ++i)
+		assert_non_null(rig_connect(&rig, "10.0.0.9", 1023));
+	assert_null(rig_connect(&rig, "10.0.0.9", 1023));
+	for (; i < 100; ++i)
+		assert_non_null(rig_connect(&rig, "10.0.0.8", 1023));
+	m0_log_set(line_keep, NULL);
+	assert_null(rig_connect(&rig, "10.0.0.8", 1023));
+	assert_non_null(strstr(last_line, "10.0.0.8:1023"));
+	assert_non_null(strstr(last_line, "100"));
+}
+
 /* One address cannot keep all others out: it has a quarter of all connections,
  * and gets back what it gives up. */
 static void acceptor_address_has_a_share(void **state)
@@ -669,6 +690,7 @@ int main(void)
 		CASE(acceptor_none_does_not_listen),
 		CASE(acceptor_slow_hello_is_closed),
 		CASE(acceptor_bounds_hold),
+		CASE(acceptor_bounds_are_those_of_the_streams),
 		CASE(acceptor_address_has_a_share),
 		CASE(acceptor_share_is_enough_for_one),
 		CASE(acceptor_unknown_version_is_answered_none),

@@ -2,6 +2,7 @@
 #include "unit/lnd/tcp/fake_sock.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const struct m0_sock_io_ops *const ops = &m0_tcp__io_ops;
@@ -428,10 +429,36 @@ static void tcp_destroy_frees_all(void **state)
 	fake_free(dialling);
 }
 
+/* Some of the files that may be open are left to others, however few. */
+static void tcp_leaves_files_to_others(void **state)
+{
+	static const struct {
+		rlim_t   files;
+		unsigned max;
+	} rows[] = { { 1024, 768 }, { 300, 225 }, { 20, 15 } };
+	static const struct m0_sock_io_cfg cfg;
+	struct rlimit                      all;
+	struct rlimit                      few;
+	struct m0_sock_io                 *io;
+	size_t                             i;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
+		few = (struct rlimit){ rows[i].files, all.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		assert_int_equal(ops->sio_create(&io, &cfg), 0);
+		assert_int_equal(io->si_streams_max, rows[i].max);
+		ops->sio_destroy(io);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tcp_pass_sets_clock),
+		cmocka_unit_test(tcp_leaves_files_to_others),
 		cmocka_unit_test(tcp_sleep_ends_by_bytes_rouse_deadline),
 		cmocka_unit_test(tcp_sleep_is_not_ended_by_room),
 		cmocka_unit_test(tcp_ready_sees_bytes),
