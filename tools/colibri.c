@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -32,6 +33,20 @@ static void std_open(void)
 	}
 }
 
+/*
+ * All files that we may have: shells give 1,024, for select(), which we do not
+ * call, and a node has three connections to each peer.
+ */
+static void files_raise(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int main(int argc, char **argv)
 {
 	const struct tool_cmd *cmd;
@@ -39,6 +54,7 @@ int main(int argc, char **argv)
 	char                   names[128];
 
 	std_open();
+	files_raise();
 	/* argp says 64 by itself; and a closed pipe is an error of writing. */
 	argp_err_exit_status = TOOL_USAGE;
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -6,6 +6,8 @@ Everything is on addresses of the loopback and a port above 1023.
 import errno
 import json
 import os
+import re
+import resource
 import signal
 import socket
 import stat
@@ -106,6 +108,16 @@ class Speaks(Case):
             sock.sendall(b'GET / HTTP/1.0\r\n\r\n')
             node.wait_for('refused', connections=1)
         self.assertEqual(node.stop()[0], 0)
+
+    def test_node_takes_all_files_it_may_have(self):
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))
+        node = self.node(1)
+        with open(f'/proc/{node.child.pid}/limits', encoding='utf-8') as file:
+            words = re.search('Max open files +([0-9]+) +([0-9]+)',
+                              file.read())
+        self.assertEqual(words[1], words[2])
 
     def test_idle_node_sleeps(self):
         node = self.node(1)
