@@ -73,9 +73,9 @@ struct m0_sock_cfg {
 	m0_time_t soc_reconnect_min_ns;
 	m0_time_t soc_reconnect_max_ns;
 	/** Bounds: connections in all (one address may make a quarter of them,
-	 * and always 64; so many may be being made for answers), those that have not introduced themselves,
-	 * acknowledgements owed to one peer, peers that were not reached and
-	 * are remembered for that. */
+	 * and always 64; so many may be being made for answers), those that have
+	 * not introduced themselves, acknowledgements owed to one peer, peers
+	 * that were not reached and are remembered for that. */
 	unsigned soc_conns_max; /**< And si_streams_max. */
 	unsigned soc_accepting_max;
 	unsigned soc_acks_max;
