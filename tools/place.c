@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "m0/xlnet.h"
 
@@ -8,14 +9,27 @@
 #include "text.h"
 
 enum {
-	PORTAL_MAX = 63
+	PORTAL_MAX = 63,
+	LOG_TEXT_BYTES = 2048
 };
+
+/* As the library's own, in the words of the options. */
+static void log_say(void *arg, enum m0_log_level level, const char *text)
+{
+	char words[LOG_TEXT_BYTES];
+
+	(void)arg;
+	(void)dprintf(STDERR_FILENO, "colibri: %s: %s\n",
+		      m0_log_level_name(level),
+		      lnet_opts_words(words, sizeof words, text));
+}
 
 int tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
 		    const struct lnet_opts *opts, bool accept, bool polled)
 {
-	char why[M0_LNET_WHY_BYTES] = "";
-	int  rc;
+	static bool log_is_set;
+	char        why[M0_LNET_WHY_BYTES] = "";
+	int         rc;
 
 	M0_SET0(place);
 	place->tpl_xprt = xprt;
@@ -30,6 +44,9 @@ int tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
 	if (!accept && !opts->nop_accept_given)
 		place->tpl_cfg.lc_accept = M0_LNET_ACCEPT_NONE;
 	place->tpl_cfg.lc_inline = polled;
+	if (!log_is_set)
+		m0_log_set(&log_say, NULL);
+	log_is_set = true;
 	rc = m0_lnet_open(&place->tpl_lnet, &place->tpl_cfg, why);
 	if (rc == 0) {
 		rc = m0_net_lnet_use(place->tpl_lnet);

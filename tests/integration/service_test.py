@@ -8,6 +8,7 @@ import select
 import shlex
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import time
@@ -527,6 +528,17 @@ class Refuses(service.Case):
         server.stop()
         self.assert_refused(self.serve('--ep', ep, server.directory), 2,
                             f"--ep '{ep}'", '--net')
+
+    def test_warnings_name_options(self):
+        with socket.socket(socket.AF_INET6) as sock:
+            try:
+                sock.bind(('::1', 0))
+            except OSError:
+                self.skipTest('no IPv6')
+        result = cli.run('ls', '--timeout', '1', '--net', 'tcp(::1)', '--port',
+                         str(self.port), '--source-ports', 'any',
+                         'fd00::9@tcp:12345:40:1:')
+        self.assert_refused(result, 1, 'warning', '--peers-colibri')
 
     def test_service_that_is_not_there(self):
         ep = f'{lnet.address(2)}@tcp:12345:40:1'
