@@ -347,15 +347,12 @@ static int entry_remove(void *arg, const struct obj_entry *entry)
 
 static int tree_remove(struct ls_args *args, const char *name)
 {
-	char     prefix[OBJ_NAME_MAX + 2];
-	size_t   nr = strlen(name);
-	uint64_t before = args->la_done_nr;
-	int      rc;
+	char   prefix[OBJ_NAME_MAX + 2];
+	size_t nr = strlen(name);
 
 	snprintf(prefix, sizeof prefix, "%s%s", name,
 		 nr == 0 || name[nr - 1] == '/' ? "" : "/");
-	rc = obj_list(&args->la_client, prefix, &entry_remove, args);
-	return rc == 0 && nr > 0 && args->la_done_nr == before ? -ENOENT : rc;
+	return obj_list(&args->la_client, prefix, &entry_remove, args);
 }
 
 static int rm_work(struct ls_args *args)
