@@ -186,7 +186,11 @@ struct m0_lnd_up_ops {
 	 */
 	bool (*lu_rx_guessed)(struct m0_lnd_ni *ni, const void *bytes,
 			      bool large);
-	/** The last connection to a peer was lost, or could not be made. */
+	/**
+	 * The last connection to a peer was lost, or could not be made.
+	 * @param status  why; 0: there is another one by now, but what the peer
+	 *                was to say to what had left may not come any more.
+	 */
 	void (*lu_peer_down)(struct m0_lnd_ni         *ni,
 			     const struct m0_lnet_nid *nid, uint32_t pid,
 			     int status);

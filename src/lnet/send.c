@@ -674,11 +674,11 @@ static void node_down(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		      int status)
 {
 	lpni->lpn_known_up = false;
-	if (status >= 0)
-		return;
-	lpni->lpn_known_down = true;
-	lpni->lpn_lost_at = eng->le_now;
-	m0_lnet__discovery_lost(eng, lpni, status);
+	if (status < 0) {
+		lpni->lpn_known_down = true;
+		lpni->lpn_lost_at = eng->le_now;
+	}
+	m0_lnet__discovery_lost(eng, lpni, status < 0 ? status : -ECONNRESET);
 }
 
 /*

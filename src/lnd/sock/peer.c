@@ -491,14 +491,11 @@ void m0_sock__peer_tell(struct m0_sock__peer *peer)
 	peer_dial(peer);
 	if (peer->sp_down) {
 		peer->sp_down = false;
+		ni->sni_sock->sk_spoke = true;
 		/* A connection may have been made meanwhile. */
-		if (peer->sp_open_nr == 0) {
-			ni->sni_sock->sk_spoke = true;
-			ni->sni_ni->ldn_ops->lu_peer_down(ni->sni_ni,
-							  &peer->sp_nid,
-							  peer->sp_pid,
-							  peer->sp_down_status);
-		}
+		ni->sni_ni->ldn_ops->lu_peer_down(
+			ni->sni_ni, &peer->sp_nid, peer->sp_pid,
+			peer->sp_open_nr == 0 ? peer->sp_down_status : 0);
 	}
 	if (peer_is_idle(peer) && !m0_list_link_is_in(&peer->sp_link))
 		m0_sock__peer_free(peer);

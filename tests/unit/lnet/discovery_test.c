@@ -359,6 +359,32 @@ static void discovery_of_lost_peer_fails_at_once(void **state)
 	assert_int_equal(send_status(one, 0), -ECONNRESET);
 }
 
+/* So it is if it came again at once, as another most likely: that has not been
+ * asked, and what waits says so, not at the end of its time. */
+static void discovery_of_peer_that_is_another_fails_at_once(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	pair->pai_hook = all_lost;
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	pair_peer_down(one, "10.0.0.2@tcp", 0);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 0), -ECONNRESET);
+	assert_false(lpni_of(one, "10.0.0.2@tcp")->lpn_known_down);
+	pair->pai_hook = NULL;
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 1), 0);
+	/* And it is told ours again. */
+	pair_peer_down(one, "10.0.0.2@tcp", 0);
+	put_to(one, "10.0.0.2@tcp", 64);
+	pair_run(pair, 10);
+	assert_int_equal(send_status(one, 2), 0);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 3);
+	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 4);
+}
+
 /* The driver has waited in vain for the first NID to take a connection. */
 static enum pair_act first_takes_no_call(struct pair       *p,
 					 struct pair_frame *frame)
@@ -539,6 +565,7 @@ int main(void)
 		WAY(discovery_push_without_ack_times_out),
 		WAY(discovery_of_nobody_fails_with_the_networks_error),
 		WAY(discovery_of_lost_peer_fails_at_once),
+		WAY(discovery_of_peer_that_is_another_fails_at_once),
 		WAY(discovery_by_mute_rail_goes_on_by_next),
 		WAY(discovery_of_restarted_peer_begins_anew),
 		WAY(discovery_bad_push_asks_back_once),

@@ -377,7 +377,7 @@ static void up_peer_down(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid,
 {
 	(void)nid;
 	(void)pid;
-	assert_true(status < 0);
+	assert_true(status <= 0);
 	++rig_of_ni(ni)->rg_downs_nr;
 	rig_of_ni(ni)->rg_down_status = status;
 }
