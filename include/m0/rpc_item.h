@@ -327,7 +327,9 @@ M0_EXTERN void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc);
  * before it returns. Its own changes through m0_rpc_tx_put() and _del() and
  * the reply are committed together; the reply leaves when they are. Any
  * thread. If the commit fails the requester gets the error, and nothing has
- * changed. Pre: request ACCEPTED, of a stream, not answered.
+ * changed. It is not called at all if the store cannot begin a transaction, or
+ * the client has left or come back younger meanwhile: what waits for it must not
+ * wait for ever. Pre: request ACCEPTED, of a stream, not answered.
  */
 M0_EXTERN void m0_rpc_update_post(struct m0_rpc_item *request,
 				  void (*update)(struct m0_rpc_item *request,

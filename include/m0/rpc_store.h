@@ -37,8 +37,9 @@ struct m0_rpc_tx {
 
 /**
  * Work inside a transaction: given to rso_exec, which calls sj_run once, in a
- * transaction, and then sj_done once, when that was committed (0), aborted
- * because sj_run said so (its error), or lost (the store's error).
+ * transaction, unless none can be begun, and then sj_done once, when that was
+ * committed (0), aborted because sj_run said so (its error), or lost (the
+ * store's error).
  */
 struct m0_rpc_store_job {
 	/** 0: commit. <0: what this job has changed is taken back. */
