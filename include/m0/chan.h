@@ -5,7 +5,8 @@
  *
  * A channel is protected by its guard, a mutex of its owner: names without
  * `_lock` are called under it, those with `_lock` take it. Call-backs
- * run under it, on the signaller's thread, and must not block.
+ * run under it, on the signaller's thread, and must not block. An event that a
+ * call-back declares on its own channel comes after the one it is called for.
  */
 #ifndef M0_CHAN_H
 #define M0_CHAN_H
@@ -30,6 +31,11 @@ struct m0_chan {
 	struct m0_list ch_links;
 	/** Number of them. */
 	uint32_t ch_waiters;
+	/** An event is being told; and those declared meanwhile, to one clink and
+	 * to all. */
+	bool     ch_is_telling;
+	uint32_t ch_one_nr;
+	uint32_t ch_all_nr;
 };
 
 /**

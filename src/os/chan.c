@@ -7,6 +7,9 @@ void m0_chan_init(struct m0_chan *chan, struct m0_mutex *ch_guard)
 	chan->ch_guard = ch_guard;
 	m0_list_init(&chan->ch_links);
 	chan->ch_waiters = 0;
+	chan->ch_is_telling = false;
+	chan->ch_one_nr = 0;
+	chan->ch_all_nr = 0;
 }
 
 void m0_chan_fini(struct m0_chan *chan)
@@ -36,12 +39,11 @@ void m0_clink_signal(struct m0_clink *link)
 		m0_semaphore_up(&group->cl_wait);
 }
 
-void m0_chan_signal_nr(struct m0_chan *chan, uint32_t nr)
+static void chan_tell(struct m0_chan *chan, uint32_t nr)
 {
 	struct m0_list_link  end;
 	struct m0_list_link *link;
 
-	M0_PRE(m0_chan_is_locked(chan));
 	/*
 	 * Call-backs may add and delete clinks, their own and others: those
 	 * that were there lie before `end`, the rest behind it.
@@ -57,6 +59,22 @@ void m0_chan_signal_nr(struct m0_chan *chan, uint32_t nr)
 			container_of(link, struct m0_clink, cl_linkage));
 	}
 	m0_list_del(&end);
+}
+
+/* One after the other: the end of the first would be met within the next. */
+void m0_chan_signal_nr(struct m0_chan *chan, uint32_t nr)
+{
+	M0_PRE(m0_chan_is_locked(chan));
+	++*(nr == 1 ? &chan->ch_one_nr : &chan->ch_all_nr);
+	if (chan->ch_is_telling)
+		return;
+	chan->ch_is_telling = true;
+	while (chan->ch_one_nr + chan->ch_all_nr > 0) {
+		nr = chan->ch_all_nr > 0 ? UINT32_MAX : 1;
+		--*(nr == 1 ? &chan->ch_one_nr : &chan->ch_all_nr);
+		chan_tell(chan, nr);
+	}
+	chan->ch_is_telling = false;
 }
 
 void m0_chan_signal_lock(struct m0_chan *chan)

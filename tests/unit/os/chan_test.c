@@ -257,11 +257,46 @@ static void chan_wait_sees_every_broadcast(void **state)
 	m0_thread_fini(&thread);
 }
 
+static int again_nr;
+
+/* Declares events itself, so many. */
+static bool cb_again(struct m0_clink *link)
+{
+	++cb_nr;
+	if (again_nr > 0) {
+		--again_nr;
+		m0_chan_broadcast(link->cl_chan);
+	}
+	return true;
+}
+
+/* A call-back may declare an event on its own channel: all clinks get both. */
+static void chan_event_in_callback_comes_after(void **state)
+{
+	(void)state;
+	again_nr = 2;
+	m0_clink_init(&link_a, cb_again);
+	m0_clink_init(&link_b, cb_consume);
+	m0_clink_add_lock(&chan, &link_a);
+	m0_clink_add_lock(&chan, &link_b);
+	m0_chan_broadcast_lock(&chan);
+	assert_int_equal(cb_nr, 2 * 3);
+	/* The one that has waited longest, each time. */
+	again_nr = 0;
+	m0_chan_signal_lock(&chan);
+	assert_int_equal(cb_nr, 2 * 3 + 1);
+	m0_clink_del_lock(&link_a);
+	m0_clink_del_lock(&link_b);
+	m0_clink_fini(&link_a);
+	m0_clink_fini(&link_b);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(chan_event_in_callback_comes_after),
 		CASE(chan_each_event_ends_one_wait),
 		CASE(chan_signal_goes_round),
 		CASE(clink_consuming_callback_filters),
