@@ -119,6 +119,7 @@ static void client_up(int i, struct m0_uint128 uuid, uint64_t incarnation)
 	cfg.rc_uuid = uuid;
 	cfg.rc_incarnation = incarnation;
 	cfg.rc_resend_ns = 10 * M0_TIME_ONE_MSEC;
+	cfg.rc_resend_max_ns = 40 * M0_TIME_ONE_MSEC;
 	assert_int_equal(m0_rpc_machine_init(&clients[i], &dom[1], &cfg, NULL,
 					     NULL, M0_BUFFER_ANY_COLOUR, 0, 0),
 			 0);
