@@ -31,17 +31,38 @@ const char *tool_cmd_names(char *ret_text, size_t size)
 	return ret_text;
 }
 
+/* Of what is too long the middle goes: a value comes before what is accepted,
+ * and a path before what is wrong with it. */
+static void text_set(char *ret, size_t size, const char *text)
+{
+	static const char dots[] = "...";
+	size_t            nr = strlen(text);
+	size_t            head = (size - sizeof dots) / 2;
+	size_t            tail = size - sizeof dots - head;
+
+	if (nr < size)
+		memcpy(ret, text, nr + 1);
+	else
+		snprintf(ret, size, "%.*s%s%s", (int)head, text, dots,
+			 text + nr - tail);
+}
+
 int tool_fail_set(struct tool_fail *fail, enum tool_exit code, const char *fmt,
 		  ...)
 {
 	va_list args;
+	char   *text;
 
 	if (fail->tf_exit != TOOL_OK)
 		return fail->tf_exit;
 	fail->tf_exit = (int)code;
 	va_start(args, fmt);
-	(void)vsnprintf(fail->tf_text, sizeof fail->tf_text, fmt, args);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
 	va_end(args);
+	text_set(fail->tf_text, sizeof fail->tf_text,
+		 text != NULL ? text : "no memory");
+	free(text);
 	return fail->tf_exit;
 }
 

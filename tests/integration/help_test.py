@@ -40,6 +40,14 @@ class Helps(cli.Case):
             self.assert_refused(cli.run(*args), 2, *args[-1:],
                                 ', '.join(COMMANDS))
 
+    def test_values_too_long_to_be_shown_hide_nothing(self):
+        long = 5000 * 'a'
+        self.assert_refused(cli.run('perf', '--test', long), 2,
+                            "--test 'aaa", 'aaa...aaa', 'latency, rate')
+        path = '/'.join([self.dir, *8 * [200 * 'a']])
+        self.assert_refused(cli.run('copy', self.make('src'), path), 2,
+                            f"DST '{self.dir}", 'No such file')
+
     def test_operands_that_nobody_wants(self):
         self.assert_refused(cli.run('version', 'x'), 2, "'x'")
         self.assert_refused(cli.run('help', 'copy', 'x'), 2, "'x'")
