@@ -10,6 +10,7 @@
 
 #include "copy_args.h"
 #include "copy_wire.h"
+#include "stop.h"
 #include "text.h"
 
 enum {
@@ -231,7 +232,8 @@ int copy_signals_open(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	if (!stop_hangup_is_ignored())
+		sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
 		return -errno;
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

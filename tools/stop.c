@@ -28,6 +28,14 @@ static void on_signal(int number)
 	errno = saved;
 }
 
+bool stop_hangup_is_ignored(void)
+{
+	struct sigaction action;
+
+	return sigaction(SIGHUP, NULL, &action) == 0 &&
+	       action.sa_handler == SIG_IGN;
+}
+
 int stop_init(void)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -39,8 +47,10 @@ int stop_init(void)
 		return -errno;
 	stop_fd = fd;
 	/* Not SA_RESTART: who waits for something is to look here. */
-	for (i = 0; i < ARRAY_SIZE(numbers); ++i)
-		(void)sigaction(numbers[i], &action, NULL);
+	for (i = 0; i < ARRAY_SIZE(numbers); ++i) {
+		if (numbers[i] != SIGHUP || !stop_hangup_is_ignored())
+			(void)sigaction(numbers[i], &action, NULL);
+	}
 	return fd;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** SIGINT, SIGTERM and SIGHUP as something to be polled. */
+/** SIGINT, SIGTERM and SIGHUP as something to be polled; not a SIGHUP that is
+ * ignored, as nohup(1) has it. */
 #ifndef M0_TOOLS_STOP_H
 #define M0_TOOLS_STOP_H
 
@@ -14,6 +15,8 @@
  * @return the descriptor, or a negative errno.
  */
 int stop_init(void);
+/** By who has started us. */
+bool stop_hangup_is_ignored(void);
 /** Has there been one? 0, or its number. */
 int stop_signal(void);
 

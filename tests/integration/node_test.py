@@ -550,6 +550,20 @@ class Ends(Case):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
 
+    def test_hangup_that_is_ignored_stays_so(self):
+        for args in (('node', '--ctl', self.path('ctl'), *self.options(1)),
+                     ('copy', '--listen', *self.options(2), self.dir)):
+            child = subprocess.Popen(
+                ['sh', '-c', 'trap "" HUP; exec "$@"', 'sh', cli.COLIBRI,
+                 *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(child.kill)
+            self.assertNotEqual(child.stdout.readline(), b'')
+            child.send_signal(signal.SIGHUP)
+            with self.assertRaises(subprocess.TimeoutExpired):
+                child.wait(0.5)
+            child.terminate()
+            child.communicate(timeout=cli.PATIENCE)
+
     def test_closed_output_is_a_failure(self):
         ctl = self.path('ctl')
         with open('/dev/full', 'wb') as full:
