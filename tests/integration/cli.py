@@ -2,6 +2,7 @@
 """What the tests of the `colibri` command share. $COLIBRI is the binary."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,9 @@ import unittest
 COLIBRI = os.path.abspath(os.environ.get('COLIBRI', 'build/tools/colibri'))
 # Long enough for a sanitizer on a busy machine; nothing is judged by it.
 PATIENCE = 120
+
+# Who runs the tests with nohup has it ignored, also by the commands.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def run(*args, **kwargs):
