@@ -8,8 +8,7 @@
 
 enum {
 	LIST_BYTES = 256,
-	PORTALS_NR = 64,
-	NET_ADDR_BYTES = 4
+	PORTALS_NR = 64
 };
 
 static const char *const kinds[] = {
@@ -40,23 +39,40 @@ int fault_kind_parse(const char *text, enum m0_lnet_fault_kind *ret)
 	return -EINVAL;
 }
 
+/* Of a NID that stands for its whole network. */
+static const uint8_t net_addr[] = { 0xff, 0xff, 0xff, 0xff };
+
 int fault_nid_parse(const char *text, struct m0_lnet_nid *ret)
 {
-	static const uint8_t all[NET_ADDR_BYTES] = { 0xff, 0xff, 0xff, 0xff };
-	uint32_t             net;
+	uint32_t net;
 
 	if (strncmp(text, "*@", 2) != 0)
 		return m0_lnet_nid_parse_any(ret, text);
 	if (m0_lnet_net_parse(&net, text + 2) != 0)
 		return -EINVAL;
-	m0_lnet_nid_from_ip(ret, net, all, sizeof all);
+	m0_lnet_nid_from_ip(ret, net, net_addr, sizeof net_addr);
 	return 0;
+}
+
+static bool is_net(const struct m0_lnet_nid *nid)
+{
+	struct m0_lnet_nid all;
+
+	m0_lnet_nid_from_ip(&all, m0_lnet_nid_net(nid), net_addr,
+			    sizeof net_addr);
+	return m0_lnet_nid_eq(nid, &all);
 }
 
 const char *fault_nid_print(const struct m0_lnet_nid *nid, char *ret)
 {
+	char net[M0_LNET_NIDSTR_SIZE - 2];
+
 	if (m0_lnet_nid_is_any(nid))
 		(void)snprintf(ret, M0_LNET_NIDSTR_SIZE, "*");
+	else if (is_net(nid))
+		(void)snprintf(ret, M0_LNET_NIDSTR_SIZE, "*@%s",
+			       m0_lnet_net_print(m0_lnet_nid_net(nid), net,
+						 sizeof net));
 	else
 		(void)m0_lnet_nid_print(nid, ret, M0_LNET_NIDSTR_SIZE);
 	return ret;

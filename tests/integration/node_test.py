@@ -342,7 +342,7 @@ class Faults(Case):
         self.assert_done(self.ping(2, self.nid(1)))
         rule, = self.rules(node)
         self.assertEqual(rule, {
-            'rule_type': 'drop', 'fa_src': '255.255.255.255@tcp',
+            'rule_type': 'drop', 'fa_src': '*@tcp',
             'fa_dst': self.nid(1), 'fa_ptl_mask': 0, 'fa_msg_mask': 4,
             'da_rate': 0, 'da_interval': 0, 'ds_dropped': 1,
             'fs_count': 2, 'fs_put': 0, 'fs_ack': 0, 'fs_get': 2,

@@ -150,6 +150,8 @@ static void request_of_faults_survives_being_a_line(void **state)
 	ctl_request_init(&req, CTL_FAULT_ADD);
 	m0_lnet_fault_attr_init(attr, M0_LNET_FAULT_CORRUPT);
 	assert_int_equal(m0_lnet_nid_parse(&attr->lfa_src, "fd00::1@tcp9"), 0);
+	assert_int_equal(
+		m0_lnet_nid_parse(&attr->lfa_dst, "255.255.255.255@tcp7"), 0);
 	attr->lfa_msgs = UINT32_MAX;
 	attr->lfa_portals = UINT64_MAX;
 	attr->lfa_all = true;
@@ -163,10 +165,12 @@ static void request_of_faults_survives_being_a_line(void **state)
 	attr->lfa_header = true;
 	nr = ctl_request_print(&req, line);
 	line[nr - 1] = '\0';
+	/* As one writes it who means a whole network. */
+	assert_non_null(strstr(line, " fault.dst=*@tcp7 "));
 	assert_int_equal(line_parse(line, &back), 0);
 	assert_int_equal(back.cq_verb, CTL_FAULT_ADD);
 	assert_true(m0_lnet_nid_eq(&back.cq_fault.lfa_src, &attr->lfa_src));
-	assert_true(m0_lnet_nid_is_any(&back.cq_fault.lfa_dst));
+	assert_true(m0_lnet_nid_eq(&back.cq_fault.lfa_dst, &attr->lfa_dst));
 	assert_true(m0_lnet_nid_is_any(&back.cq_fault.lfa_local));
 	back.cq_fault.lfa_src = attr->lfa_src;
 	back.cq_fault.lfa_dst = attr->lfa_dst;
