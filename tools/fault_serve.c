@@ -29,15 +29,15 @@ static void nid_add(struct json_t *item, const char *key,
 }
 
 /* JSON has no numbers of 64 bits without a sign here. */
-static void mask_add(struct json_t *item, const char *key, uint64_t mask)
+static void big_add(struct json_t *item, const char *key, uint64_t value)
 {
 	char text[TEXT_MAX];
 
-	if (mask <= INT64_MAX) {
-		jout_num(item, key, mask);
+	if (value <= INT64_MAX) {
+		jout_num(item, key, value);
 		return;
 	}
-	snprintf(text, sizeof text, "%" PRIu64, mask);
+	snprintf(text, sizeof text, "%" PRIu64, value);
 	jout_str(item, key, text);
 }
 
@@ -74,8 +74,8 @@ static void more_add(struct json_t *item, const struct m0_lnet_fault_attr *attr)
 	nid_add(object, "local_nid", &attr->lfa_local);
 	jout_bool(object, "all", attr->lfa_all);
 	jout_bool(object, "random", attr->lfa_random);
-	jout_num(object, "max", attr->lfa_max);
-	jout_num(object, "seed", attr->lfa_seed);
+	big_add(object, "max", attr->lfa_max);
+	big_add(object, "seed", attr->lfa_seed);
 	if (attr->lfa_kind == M0_LNET_FAULT_DROP)
 		jout_str(object, "health_error",
 			 fault_health_print(attr->lfa_health, text));
@@ -92,7 +92,7 @@ static void rule_add(struct json_t *list, const struct m0_lnet_fault *fault,
 	jout_str(item, "rule_type", fault_kind_name(attr->lfa_kind));
 	nid_add(item, "fa_src", &attr->lfa_src);
 	nid_add(item, "fa_dst", &attr->lfa_dst);
-	mask_add(item, "fa_ptl_mask", attr->lfa_portals);
+	big_add(item, "fa_ptl_mask", attr->lfa_portals);
 	jout_num(item, "fa_msg_mask", attr->lfa_msgs);
 	kind_add(item, fault);
 	jout_num(item, "fs_count", fault->lft_seen_nr);

@@ -355,6 +355,15 @@ class Faults(Case):
         self.assertEqual(self.rules(node)[0]['fs_count'], 0)
         self.assertEqual(node.stop()[0], 0)
 
+    def test_numbers_of_any_size_are_told_as_given(self):
+        node = self.node(1)
+        big = 2 ** 64 - 1
+        self.assert_done(node.run('fault', 'drop', 'add', '--all',
+                                  f'--seed={big}', f'--max={big - 1}'))
+        more = self.rules(node, 'drop', '-v4')[0]['colibri']
+        # Where JSON has no such number, a string.
+        self.assertEqual((more['seed'], more['max']), (str(big), str(big - 1)))
+
     def test_delays_hold_in_both_directions(self):
         one, two = self.node(1), self.node(2)
         self.assert_done(one.run('ping', self.nid(2)))
