@@ -81,6 +81,24 @@ static void bitmap_copy_clears_the_rest(void **state)
 	m0_bitmap_fini(&dst);
 }
 
+/* What a word holds beyond the last bit is of no map, nor of a copy. */
+static void bitmap_bits_beyond_are_not_seen(void **state)
+{
+	struct m0_bitmap src;
+	struct m0_bitmap dst;
+
+	(void)state;
+	assert_int_equal(m0_bitmap_init(&src, 70), 0);
+	assert_int_equal(m0_bitmap_init(&dst, 200), 0);
+	src.b_words[1] = UINT64_MAX << 8;
+	assert_int_equal(m0_bitmap_next(&src, 0), 70);
+	assert_int_equal(m0_bitmap_set_nr(&src), 0);
+	m0_bitmap_copy(&dst, &src);
+	assert_int_equal(m0_bitmap_set_nr(&dst), 0);
+	m0_bitmap_fini(&src);
+	m0_bitmap_fini(&dst);
+}
+
 /* A bit that is not there is a programmer's error. */
 static void bitmap_out_of_range_panics(void **state)
 {
@@ -99,6 +117,7 @@ int main(void)
 		cmocka_unit_test(bitmap_set_touches_one_bit),
 		cmocka_unit_test(bitmap_random_agrees_with_array),
 		cmocka_unit_test(bitmap_copy_clears_the_rest),
+		cmocka_unit_test(bitmap_bits_beyond_are_not_seen),
 		cmocka_unit_test(bitmap_out_of_range_panics),
 	};
 

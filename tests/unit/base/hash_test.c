@@ -185,7 +185,12 @@ static void entry_replaced_is_in_its_place(void **state)
 		assert_ptr_equal(link, &things[200 + i].th_link);
 		assert_ptr_equal(find(i), &things[200 + i]);
 	}
-	for (i = 0; i < 200; ++i)
+	/* What is added after it follows it. */
+	assert_int_equal(add(&things[400], 400), 0);
+	assert_ptr_equal(m0_hash_next(&things[399].th_link),
+			 &things[400].th_link);
+	assert_null(m0_hash_next(&things[400].th_link));
+	for (i = 0; i <= 200; ++i)
 		m0_hash_del(&hash, &things[200 + i].th_link);
 	allocs_left = -1;
 }

@@ -52,13 +52,13 @@ static void hist_error_is_bounded(void **state)
 	m0_rand_init(&rand, 3);
 	for (i = 0; i < 20000; ++i) {
 		uint64_t value = m0_rand_next(&rand) >>
-				 m0_rand_in(&rand, 21, 63);
+				 m0_rand_in(&rand, 20, 63);
 		uint64_t told;
 
 		/* A greater one keeps the answer from being clipped. */
 		m0_hist_init(&hist);
 		m0_hist_record(&hist, value);
-		m0_hist_record(&hist, 1ULL << 43);
+		m0_hist_record(&hist, 1ULL << 44);
 		told = m0_hist_percentile(&hist, 5000);
 		assert_true(told >= value);
 		assert_true(told - value <= value / 32);
@@ -123,6 +123,31 @@ static void hist_merge_adds(void **state)
 	free(all);
 }
 
+/* Of either side is the least and the greatest. */
+static void hist_merge_keeps_extremes(void **state)
+{
+	(void)state;
+	m0_hist_record(&hist, 700);
+	m0_hist_record(&other, 3);
+	m0_hist_record(&other, 90000);
+	m0_hist_merge(&hist, &other);
+	assert_int_equal(m0_hist_min(&hist), 3);
+	assert_int_equal(m0_hist_max(&hist), 90000);
+	m0_hist_merge(&other, &hist);
+	assert_int_equal(m0_hist_min(&other), 3);
+	assert_int_equal(m0_hist_max(&other), 90000);
+}
+
+/* No percentile is beyond what was recorded. */
+static void hist_percentile_is_within_extremes(void **state)
+{
+	(void)state;
+	m0_hist_record(&hist, 1000001);
+	assert_int_equal(m0_hist_percentile(&hist, 0), 1000001);
+	assert_int_equal(m0_hist_percentile(&hist, 5000), 1000001);
+	assert_int_equal(m0_hist_percentile(&hist, 10000), 1000001);
+}
+
 /* Values beyond the range count in the last bucket; the maximum is exact. */
 static void hist_huge_values_saturate(void **state)
 {
@@ -145,6 +170,9 @@ int main(void)
 		cmocka_unit_test_setup(hist_percentiles_agree_with_sorted,
 				       setup),
 		cmocka_unit_test_setup(hist_merge_adds, setup),
+		cmocka_unit_test_setup(hist_merge_keeps_extremes, setup),
+		cmocka_unit_test_setup(hist_percentile_is_within_extremes,
+				       setup),
 		cmocka_unit_test_setup(hist_huge_values_saturate, setup),
 	};
 

@@ -185,6 +185,21 @@ static void bufvec_cursor_align_finds_address(void **state)
 	assert_panics(m0_bufvec_cursor_align(&cur, 3));
 }
 
+/* Nothing of a segment that begins aligned is passed over on the way to it. */
+static void bufvec_cursor_align_stops_at_segment(void **state)
+{
+	_Alignas(8) char        data[32];
+	void                   *bufs[2] = { data + 1, data + 16 };
+	m0_bcount_t             lens[2] = { 2, 10 };
+	struct m0_bufvec        bv = { { 2, lens }, bufs };
+	struct m0_bufvec_cursor cur;
+
+	(void)state;
+	m0_bufvec_cursor_init(&cur, &bv);
+	assert_false(m0_bufvec_cursor_align(&cur, 8));
+	assert_ptr_equal(m0_bufvec_cursor_addr(&cur), data + 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +211,7 @@ int main(void)
 		cmocka_unit_test(bufvec_alloc_failure_leaks_nothing),
 		cmocka_unit_test(bufvec_free2_keeps_segments),
 		cmocka_unit_test(bufvec_cursor_align_finds_address),
+		cmocka_unit_test(bufvec_cursor_align_stops_at_segment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

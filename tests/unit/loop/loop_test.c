@@ -233,6 +233,9 @@ static void loop_armed_deadline_shows(void **state)
 	assert_int_equal(m0_loop_arm(&loop, 1), 0);
 	assert_true(is_readable());
 	(void)look();
+	assert_int_equal(m0_loop_arm(&loop, M0_TIME_IMMEDIATELY), 0);
+	assert_true(is_readable());
+	(void)look();
 	m0_loop_fini(&loop);
 }
 

@@ -194,6 +194,9 @@ static void clink_oneshot_leaves_by_itself(void **state)
 	m0_chan_broadcast_lock(&chan);
 	assert_true(m0_chan_trywait(&link_a));
 	assert_false(m0_chan_trywait(&link_a));
+	/* Told by name, it need not be in a channel. */
+	m0_clink_signal(&link_a);
+	assert_true(m0_chan_trywait(&link_a));
 }
 
 /* What belongs under the guard says so. */

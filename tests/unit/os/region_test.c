@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/base/panics.h"
 
+#include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "os/os.h"
 
@@ -64,6 +67,71 @@ static void region_use_does_not_fault(void **state)
 	m0_os_region_free((void *)region, 8 * MIB);
 }
 
+/* Bytes of address space that the process has. */
+static size_t space(void)
+{
+	FILE         *file = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &pages), 1);
+	(void)fclose(file);
+	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What the alignment cost is given back, and with the region all of it. */
+static void region_leaves_no_space_behind(void **state)
+{
+	size_t before;
+	int    i;
+
+	(void)state;
+	m0_os_region_free(m0_os_region_alloc(4096), 4096);
+	before = space();
+	for (i = 0; i < 100; ++i)
+		m0_os_region_free(m0_os_region_alloc(4096), 4096);
+	assert_in_range(space() - before, 0, 20 * MIB);
+}
+
+/* Of the mapping that `at` is in: do its flags lack "dd"? */
+static bool is_dumped(const char *at)
+{
+	FILE         *file = fopen("/proc/self/smaps", "r");
+	bool          ours = false;
+	char          line[512];
+	unsigned long from;
+	unsigned long to;
+
+	assert_non_null(file);
+	while (fgets(line, sizeof line, file) != NULL) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			ours = (uintptr_t)at >= from && (uintptr_t)at < to;
+		if (ours && strncmp(line, "VmFlags:", 8) == 0)
+			break;
+	}
+	(void)fclose(file);
+	assert_int_equal(strncmp(line, "VmFlags:", 8), 0);
+	return strstr(line, " dd") == NULL;
+}
+
+/* Pages that are partly another's stay in dumps. */
+static void region_dump_is_of_whole_pages(void **state)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char  *at = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(at != MAP_FAILED);
+	m0_os_dump_set(at + 1, 2 * page, false);
+	assert_int_equal(is_dumped(at), true);
+	assert_int_equal(is_dumped(at + page), false);
+	assert_int_equal(is_dumped(at + 2 * page), true);
+	m0_os_dump_set(at + 1, 2 * page, true);
+	assert_int_equal(is_dumped(at + page), true);
+	assert_int_equal(munmap(at, 3 * page), 0);
+}
+
 /* What cannot be had is refused. */
 static void region_absurd_size_is_null(void **state)
 {
@@ -78,6 +146,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(region_is_aligned_and_usable),
 		cmocka_unit_test(region_use_does_not_fault),
+		cmocka_unit_test(region_leaves_no_space_behind),
+		cmocka_unit_test(region_dump_is_of_whole_pages),
 		cmocka_unit_test(region_absurd_size_is_null),
 	};
 
