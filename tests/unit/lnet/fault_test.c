@@ -323,6 +323,30 @@ static void random_hits_half_and_max_ends_it(void **state)
 	m0_lnet__faults_destroy(faults);
 }
 
+/* Of several delays the longest counts, whichever is the newest. */
+static void delays_do_not_shorten(void **state)
+{
+	struct m0_lnet__faults       *faults;
+	struct m0_lnet_fault_attr     attr = rule_of(M0_LNET_FAULT_DELAY);
+	struct m0_lnet__fault_verdict verdict;
+	unsigned                      order;
+
+	(void)state;
+	hdr_set();
+	attr.lfa_all = true;
+	for (order = 0; order < 2; ++order) {
+		faults = m0_lnet__faults_create(1);
+		attr.lfa_latency_ms = order == 0 ? 5 : 900;
+		assert_int_equal(m0_lnet__faults_add(faults, &attr, 0), 0);
+		attr.lfa_latency_ms = order == 0 ? 900 : 5;
+		assert_int_equal(m0_lnet__faults_add(faults, &attr, 0), 0);
+		assert_int_equal(judge_at(faults, false, 0, &verdict),
+				 M0_LNET__FAULT_DELAY);
+		assert_true(verdict.fav_until == UINT64_C(1000900) * 1000000);
+		m0_lnet__faults_destroy(faults);
+	}
+}
+
 /* The newest is asked first, and the first that drops has the last word. */
 static void newest_rule_goes_first(void **state)
 {
@@ -747,6 +771,7 @@ int main(void)
 		cmocka_unit_test(rate_of_two_begins_with_the_first),
 		cmocka_unit_test(interval_hits_one_of_each_window),
 		cmocka_unit_test(random_hits_half_and_max_ends_it),
+		cmocka_unit_test(delays_do_not_shorten),
 		cmocka_unit_test(newest_rule_goes_first),
 		cmocka_unit_test(health_is_one_of_those_asked_for),
 		WAY(drop_loses_what_comes_in),

@@ -204,6 +204,29 @@ static void colour_lapses_with_time(void **state)
 		put(b[i], ANY);
 }
 
+/* One that was taken meanwhile keeps its colour and stays with who took it. */
+static void colour_of_taken_does_not_lapse(void **state)
+{
+	struct m0_net_buffer *b[BUFS];
+	int                   i;
+
+	(void)state;
+	for (i = 0; i < BUFS; ++i)
+		b[i] = get(ANY);
+	pool.nbp_colour_lapse = M0_TIME_NEVER;
+	put(b[0], 1);
+	put(b[1], 2);
+	assert_ptr_equal(get(1), b[0]);
+	pool.nbp_colour_lapse = 0;
+	put(b[2], ANY);
+	assert_int_equal(pool.nbp_free, 2);
+	assert_ptr_equal(get(ANY), b[1]);
+	assert_ptr_equal(get(ANY), b[2]);
+	assert_null(get(ANY));
+	for (i = 0; i < BUFS; ++i)
+		put(b[i], ANY);
+}
+
 /* prune frees the least recently put while more than the threshold are. */
 static void prune_down_to_threshold(void **state)
 {
@@ -280,6 +303,7 @@ int main(void)
 		CASE(get_prefers_by_colour),
 		CASE(get_steals_least_recent),
 		CASE(colour_lapses_with_time),
+		CASE(colour_of_taken_does_not_lapse),
 		CASE(prune_down_to_threshold),
 		CASE(fini_buffer_out_busy),
 		CASE(misuse_aborts),

@@ -118,6 +118,20 @@ static void attach_zeroes_defaults(void **state)
 	stop();
 }
 
+/* More room than a buffer has is not asked of it. */
+static void attach_large_size_is_the_buffers(void **state)
+{
+	struct m0_net_buffer *buf;
+
+	(void)state;
+	start(1 << 20, 0, 0);
+	assert_int_equal(queue_len(), 2);
+	buf = m0_net_tm_tlist_head(&scene.tm.ntm_q[M0_NET_QT_MSG_RECV]);
+	assert_int_equal(buf->nb_min_receive_size, 512);
+	scene.hook = put_back;
+	stop();
+}
+
 /* A buffer that leaves is replaced before its callback. */
 static void leaving_replaced_before_callback(void **state)
 {
@@ -210,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(started_queue_filled),
 		CASE(attach_zeroes_defaults),
+		CASE(attach_large_size_is_the_buffers),
 		CASE(leaving_replaced_before_callback),
 		CASE(length_set_beyond_pool_deficit),
 		CASE(add_fails_put_back),

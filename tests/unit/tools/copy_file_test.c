@@ -88,6 +88,30 @@ static void source_written_check_fails(void **state)
 	assert_int_equal(src_file_check(&f->f_src), -ESTALE);
 }
 
+/* So is one that was written to within the second. */
+static void source_written_soon_check_fails(void **state)
+{
+	struct fixture *f = *state;
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+				     f->f_src.sf_stat.st_mtim };
+
+	times[1].tv_nsec = (times[1].tv_nsec + 1) % 1000000000;
+	assert_int_equal(utimensat(AT_FDCWD, f->f_src_path, times, 0), 0);
+	assert_int_equal(src_file_check(&f->f_src), -ESTALE);
+}
+
+/* A file of /proc says that it is empty, and has more. */
+static void source_with_more_than_its_size_check_fails(void **state)
+{
+	struct fixture *f = *state;
+	struct src_file src;
+
+	assert_int_equal(src_file_open(&src, "/proc/self/status", &f->f_fail),
+			 0);
+	assert_int_equal(src_file_check(&src), -ESTALE);
+	src_file_close(&src);
+}
+
 /* Before it is committed the destination is not to be seen, and may vanish. */
 static void destination_closed_early_leaves_nothing(void **state)
 {
@@ -166,6 +190,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(source_truncated_read_fails),
 		CASE(source_written_check_fails),
+		CASE(source_written_soon_check_fails),
+		CASE(source_with_more_than_its_size_check_fails),
 		CASE(destination_closed_early_leaves_nothing),
 		CASE(destination_committed_replaces_the_old),
 		CASE(destination_damaged_reads_back_otherwise),

@@ -93,7 +93,8 @@ static void name_that_leads_elsewhere_is_refused(void **state)
 /* The source's name is a stranger's word, too. */
 static void name_of_source_that_is_none_is_refused(void **state)
 {
-	static const char *const names[] = { "", ".", "..", "a/b", "/", "\n" };
+	static const char *const names[] = { "",     ".",  "..", "a/b", "d/x",
+					     "../x", "/x", "/",  "\n" };
 	char                     found[PATH_MAX];
 	char                     longest[NAME_MAX + 2];
 	size_t                   i;
@@ -108,12 +109,28 @@ static void name_of_source_that_is_none_is_refused(void **state)
 	assert_int_equal(try_name("", longest, found), 0);
 }
 
+/* A part that no file system has is not even looked for. */
+static void name_with_long_part_is_refused(void **state)
+{
+	struct tool_fail fail = { .tf_exit = TOOL_OK };
+	struct dst_file  dst;
+	char             name[NAME_MAX + 4];
+
+	(void)state;
+	memset(name, 'x', NAME_MAX + 1);
+	strcpy(name + NAME_MAX + 1, "/x");
+	assert_int_not_equal(
+		dst_file_open_below(&dst, dir_fd, name, "base", &fail), 0);
+	assert_non_null(strstr(fail.tf_text, "longer than 255"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(name_below_is_taken),
 		cmocka_unit_test(name_that_leads_elsewhere_is_refused),
 		cmocka_unit_test(name_of_source_that_is_none_is_refused),
+		cmocka_unit_test(name_with_long_part_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, dir_make, dir_drop);

@@ -84,6 +84,7 @@ static void yaml_strings_are_quoted_where_needed(void **state)
 		{ "failed: it's so", "! 'failed: it''s so'" },
 		{ "a #b", "! 'a #b'" },
 		{ "a:", "! 'a:'" },
+		{ "a ", "! 'a '" },
 	};
 	size_t i;
 

@@ -105,6 +105,7 @@ static void numbers_are_printed_in_their_units(void **state)
 	assert_string_equal(text_size_short(text, 4097), "4097");
 	assert_string_equal(text_time(text, 0), "0 ns");
 	assert_string_equal(text_time(text, 1234), "1.23 us");
+	assert_string_equal(text_time(text, 999.7), "1.00 us");
 	assert_string_equal(text_time(text, 12.34e6), "12.3 ms");
 	assert_string_equal(text_time(text, 123e9), "123 s");
 }

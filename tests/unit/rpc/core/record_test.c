@@ -147,6 +147,8 @@ static void replies_of_session_are_found(void **state)
 static void delete_takes_all_and_no_more(void **state)
 {
 	const struct m0_rpc_record_session rec = { .rrs_window = 4 };
+	const struct m0_rpc_record_session second = { .rrs_session = 1,
+						      .rrs_window = 4 };
 	struct m0_rpc_record_session       got;
 	struct m0_rpc_slice                theirs = { "theirs", 6 };
 	struct m0_rpc_slice                value;
@@ -164,6 +166,9 @@ static void delete_takes_all_and_no_more(void **state)
 				 0);
 		assert_int_equal(
 			m0_rpc_record_session_put(&st.st_tx, all[i], &rec), 0);
+		assert_int_equal(m0_rpc_record_session_put(&st.st_tx, all[i],
+							   &second),
+				 0);
 		reply_put(&st, all[i], 0, 1, 2, 1);
 		reply_put(&st, all[i], 0, 2, 3, 1);
 		reply_put(&st, all[i], 1, 2, 3, 1);
@@ -179,6 +184,8 @@ static void delete_takes_all_and_no_more(void **state)
 						  &incarnation),
 			 -ENOENT);
 	assert_int_equal(replies(&st, uuid, 1).se_nr, 0);
+	assert_int_equal(m0_rpc_record_session_get(&st.st_tx, uuid, 1, &got),
+			 -ENOENT);
 	for (i = 0; i < 3; i += 2) {
 		assert_int_equal(m0_rpc_record_client_get(&st.st_tx, all[i],
 							  &incarnation),
@@ -264,6 +271,39 @@ static void records_damaged_are_refused(void **state)
 	end(&st);
 }
 
+/* So are those of this version whose end is missing. */
+static void records_cut_off_are_refused(void **state)
+{
+	static const uint8_t               head[16] = { 1 };
+	struct m0_rpc_slice                key = { NULL, 0 };
+	struct m0_rpc_slice                value;
+	const struct m0_rpc_record_session rec = { .rrs_window = 4 };
+	struct m0_rpc_record_session       got;
+	uint64_t                           incarnation;
+	struct story                       st;
+	uint8_t                            copy[M0_RPC_STORE_KEY_MAX];
+
+	(void)state;
+	begin(&st);
+	(void)m0_rpc_record_client_put(&st.st_tx, uuid, 1, false);
+	(void)m0_rpc_record_session_put(&st.st_tx, uuid, &rec);
+	while (st.st_store.rst_ops->rso_next(&st.st_tx, key, &key, &value) ==
+	       0) {
+		memcpy(copy, key.sl_data, key.sl_nr);
+		key.sl_data = copy;
+		assert_true(value.sl_nr >= sizeof head);
+		(void)st.st_store.rst_ops->rso_put(
+			&st.st_tx, key,
+			(struct m0_rpc_slice){ head, sizeof head - 1 });
+	}
+	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid,
+						  &incarnation),
+			 -EPROTO);
+	assert_int_equal(m0_rpc_record_session_get(&st.st_tx, uuid, 0, &got),
+			 -EPROTO);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +312,7 @@ int main(void)
 		cmocka_unit_test(delete_takes_all_and_no_more),
 		cmocka_unit_test(client_that_leaves_goes),
 		cmocka_unit_test(records_damaged_are_refused),
+		cmocka_unit_test(records_cut_off_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
