@@ -146,27 +146,28 @@ void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 
 /* ------------------------------------------------------------ formation -- */
 
-/* How its body is sent: the number of pieces by reference. */
-static uint32_t pieces_of(const struct m0_rpc__machine *m,
-			  const struct m0_rpc_item     *item)
+uint32_t m0_rpc__item_segs(const struct m0_rpc__machine *m,
+			   const struct m0_rpc_item *item, uint32_t max)
 {
 	const struct m0_rpc_item_type_ops *ops = item->ri_type->rit_ops;
 	void                              *base[M0_RPC__GATHER_MAX];
 	m0_bcount_t                        nr[M0_RPC__GATHER_MAX];
+	uint32_t                           pieces;
 
+	/* The packet's own memory is before and behind them. */
+	max = (uint32_t)min64u(max, m->rml_segs_max - 1);
 	if (m0_rpc__il(item)->ril_payload < M0_RPC__GATHER_MIN ||
-	    ops->rito_gather == NULL || m->rml_segs_max < 3)
+	    ops->rito_gather == NULL || max < 2)
 		return 0;
-	return ops->rito_gather(item, base, nr,
-				(uint32_t)min64u(M0_RPC__GATHER_MAX,
-						 m->rml_segs_max - 2));
+	pieces = ops->rito_gather(
+		item, base, nr, (uint32_t)min64u(M0_RPC__GATHER_MAX, max - 1));
+	return pieces > 0 ? pieces + 1 : 0;
 }
 
 void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item    *il = m0_rpc__il(item);
 	struct m0_rpc_frm_item *fi = &il->ril_frm;
-	uint32_t                pieces = pieces_of(m, item);
 	struct m0_rpc_group    *group = item->ri_group;
 	int                     rc;
 
@@ -175,8 +176,7 @@ void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	fi->fi_view.fv_key = &item->ri_key;
 	fi->fi_view.fv_prio = item->ri_prio;
 	fi->fi_view.fv_size = item->ri_size;
-	/* The packet's own memory goes on behind them. */
-	fi->fi_segs_nr = pieces > 0 ? pieces + 1 : 0;
+	fi->fi_segs_nr = m0_rpc__item_segs(m, item, UINT32_MAX);
 	fi->fi_is_write_through = item->ri_cache & M0_RPC_ITEM_WRITE_THROUGH;
 	/* What is sent again has waited. */
 	fi->fi_deadline = item->ri_nr_sent > 0 ? 0 : item->ri_deadline;

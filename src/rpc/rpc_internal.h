@@ -502,6 +502,10 @@ void m0_rpc__item_ends(struct m0_rpc_item *item);
 unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max);
 /** Sets what post and the like have in common. Any thread. */
 void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item);
+/** What its body by reference takes of a packet's segments, with the packet's own
+ * memory behind it, `max` at most; 0: it is to be encoded. */
+uint32_t m0_rpc__item_segs(const struct m0_rpc__machine *m,
+			   const struct m0_rpc_item *item, uint32_t max);
 /** Puts an item into the formation of ril_target; ends it if that fails. */
 void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** The same over the link that is best now: of requests. */

@@ -371,9 +371,10 @@ static bool frm_merge(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
 		container_of(fi, struct m0_rpc__item, ril_frm);
 	struct m0_rpc__item *il_next =
 		container_of(fi_next, struct m0_rpc__item, ril_frm);
-	struct m0_rpc_item *item = m0_rpc__item_of(il);
-	struct m0_rpc_item *next = m0_rpc__item_of(il_next);
-	struct m0_rpc_item *last = next;
+	struct m0_rpc_item     *item = m0_rpc__item_of(il);
+	struct m0_rpc_item     *next = m0_rpc__item_of(il_next);
+	struct m0_rpc_item     *last = next;
+	struct m0_rpc__machine *m = il->ril_target->trg_machine;
 
 	(void)frm;
 	if (item->ri_type != next->ri_type ||
@@ -386,7 +387,10 @@ static bool frm_merge(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
 	il->ril_payload = item->ri_type->rit_ops->rito_payload_size(item);
 	item->ri_size = m0_rpc__wire_item_size(il->ril_payload);
 	fi->fi_view.fv_size = item->ri_size;
-	M0_RPC__COUNT(il->ril_target->trg_machine, rs_nr_coalesced_items, 1);
+	/* In as many pieces as both had; it may have to be encoded now. */
+	fi->fi_segs_nr = m0_rpc__item_segs(
+		m, item, fi->fi_segs_nr + fi_next->fi_segs_nr);
+	M0_RPC__COUNT(m, rs_nr_coalesced_items, 1);
 	il_next->ril_flags |= M0_RPC__IF_PART;
 	m0_rpc__link_left(next);
 	while (m0_rpc__il(last)->ril_parts != NULL)

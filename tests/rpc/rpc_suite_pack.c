@@ -9,6 +9,8 @@
 enum {
 	OP_EXTENT = 210,
 	OP_BIG,
+	OP_PIECES,
+	PIECE = 1024,
 	MANY = 24
 };
 
@@ -244,6 +246,139 @@ RT_CASE(extents_end)
 	rt_release(1);
 }
 
+/* Bodies that are gathered: one of two that were merged is in two pieces. */
+struct pieces {
+	struct rt_item *pcs_item;
+	unsigned        pcs_nr;
+	const uint8_t  *pcs_piece[MANY];
+};
+static struct pieces pieces[MANY];
+static uint8_t       pieces_memory[MANY][PIECE];
+static int           pieces_came;
+
+static struct pieces *pieces_of(const struct m0_rpc_item *item)
+{
+	return item->ri_app_private;
+}
+
+static m0_bcount_t pieces_size(const struct m0_rpc_item *item)
+{
+	return (m0_bcount_t)pieces_of(item)->pcs_nr * PIECE;
+}
+
+static int pieces_encode(const struct m0_rpc_item *item, void *bytes,
+			 m0_bcount_t nr)
+{
+	const struct pieces *p = pieces_of(item);
+	unsigned             i;
+
+	CF_EQ(nr, pieces_size(item), "all of it");
+	for (i = 0; i < p->pcs_nr; ++i)
+		memcpy((uint8_t *)bytes + (size_t)i * PIECE, p->pcs_piece[i],
+		       PIECE);
+	return 0;
+}
+
+static uint32_t pieces_gather(const struct m0_rpc_item *item, void *ret_base[],
+			      m0_bcount_t ret_nr[], uint32_t max)
+{
+	const struct pieces *p = pieces_of(item);
+	unsigned             i;
+
+	if (p->pcs_nr > max)
+		return 0;
+	for (i = 0; i < p->pcs_nr; ++i) {
+		ret_base[i] = (void *)(uintptr_t)p->pcs_piece[i];
+		ret_nr[i] = PIECE;
+	}
+	return p->pcs_nr;
+}
+
+static bool pieces_coalesce(struct m0_rpc_item *item, struct m0_rpc_item *next)
+{
+	struct pieces *p = pieces_of(item);
+	struct pieces *q = pieces_of(next);
+
+	item->ri_key.rk_nr += next->ri_key.rk_nr;
+	memcpy(&p->pcs_piece[p->pcs_nr], q->pcs_piece,
+	       q->pcs_nr * sizeof q->pcs_piece[0]);
+	p->pcs_nr += q->pcs_nr;
+	return true;
+}
+
+static int pieces_split(struct m0_rpc_item *item, struct m0_rpc_item *part)
+{
+	(void)item;
+	part->ri_reply = &m0_rpc_raw_new(rt_type(RT_REPLY),
+					 m0_rpc_raw_of(part)->rr_data, 64)
+				  ->rr_item;
+	return 0;
+}
+
+/* Each byte of a piece is its number. */
+static void pieces_deliver(struct m0_rpc_machine *machine,
+			   struct m0_rpc_item    *item)
+{
+	const struct m0_rpc_raw *raw = m0_rpc_raw_of(item);
+	const uint8_t           *bytes = raw->rr_data;
+	m0_bcount_t              i;
+
+	(void)machine;
+	CF_EQ(raw->rr_nr % PIECE, 0, "whole pieces");
+	for (i = 1; i < raw->rr_nr; ++i)
+		CF_EQ(bytes[i], bytes[i - 1] + (i % PIECE == 0), "in order");
+	__atomic_fetch_add(&pieces_came, (int)(raw->rr_nr / PIECE),
+			   __ATOMIC_ACQ_REL);
+	m0_rpc_reply_rc(item, 0);
+}
+
+static struct m0_rpc_item_type_ops pieces_ops;
+static struct m0_rpc_item_type     pieces_type = {
+	    .rit_opcode = OP_PIECES,
+	    .rit_ops = &pieces_ops,
+	    .rit_flags = M0_RPC_ITEM_TYPE_REQUEST,
+	    .rit_name = "pieces",
+};
+
+static void pieces_make(unsigned i)
+{
+	struct m0_rpc_item *item;
+
+	posted[i] = rt_item(c, RT_ECHO, 0, i);
+	memset(pieces_memory[i], (int)i, PIECE);
+	pieces[i] = (struct pieces){ .pcs_item = posted[i],
+				     .pcs_nr = 1,
+				     .pcs_piece = { pieces_memory[i] } };
+	item = &posted[i]->rti_raw.rr_item;
+	item->ri_type = &pieces_type;
+	item->ri_app_private = &pieces[i];
+	item->ri_key = (struct m0_rpc_item_key){ .rk_fid = M0_UINT128(1, 1),
+						 .rk_offset = i * PIECE,
+						 .rk_nr = PIECE };
+}
+
+/* What is sent by reference merges, too. */
+RT_CASE(pieces_merge)
+{
+	pieces_ops = m0_rpc_raw_ops;
+	pieces_ops.rito_payload_size = pieces_size;
+	pieces_ops.rito_encode = pieces_encode;
+	pieces_ops.rito_gather = pieces_gather;
+	pieces_ops.rito_deliver = pieces_deliver;
+	pieces_ops.rito_io_coalesce = pieces_coalesce;
+	pieces_ops.rito_split = pieces_split;
+	if (m0_rpc_item_type_lookup(OP_PIECES) == NULL)
+		CF_EQ(m0_rpc_item_type_register(&pieces_type), 0, "register");
+	pieces_came = 0;
+	up(&m0_rpc_frm_data, 0);
+	for (posted_nr = 0; posted_nr < MANY; ++posted_nr)
+		pieces_make(posted_nr);
+	all_end(0);
+	CF_EQ(cf_get(&pieces_came), MANY, "all came");
+	CF_EQ(rt_stats(m).rs_nr_coalesced_items, MANY - 2,
+	      "into as many as there are packets for");
+}
+
 /* -------------------------------------------------------------- in flight -- */
 
 static size_t sends_max;
@@ -448,6 +583,7 @@ const struct cf_case rpc_suite_pack[] = {
 	{ "priorities_in_packet", priorities_in_packet },
 	{ "extents_merge", extents_merge },
 	{ "extents_end", extents_end },
+	{ "pieces_merge", pieces_merge },
 	{ "in_flight_bound", in_flight_bound },
 	{ "in_flight_shared", in_flight_shared },
 	{ "group_of_streams", group_of_streams },

@@ -126,7 +126,8 @@ struct m0_rpc_frm_ops {
 				struct m0_rpc_frm_packet *packet);
 	/** Optional: rito_io_coalesce. True: `next`, which is in no cache when
 	 * this has returned, has become a part of `item`, which is in none
-	 * already; item's view is up to date and not larger than both were. */
+	 * already; item's view and fi_segs_nr are up to date and not larger
+	 * than both were. */
 	bool (*fo_merge)(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 			 struct m0_rpc_frm_item *next);
 	/** Optional: a packet has this much room left. An item that is not

@@ -113,7 +113,8 @@ static struct m0_order_node *merge(struct packing         *pack,
 		if (next->fi_seq > pack->pk_seq)
 			pack->pk_seq = next->fi_seq;
 		packet->fpk_bytes += item->fi_view.fv_size - size;
-		packet->fpk_segs_nr += item->fi_segs_nr - segs_nr;
+		packet->fpk_segs_nr += item->fi_segs_nr;
+		packet->fpk_segs_nr -= segs_nr;
 	}
 	return node;
 }
