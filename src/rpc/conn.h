@@ -167,7 +167,8 @@ struct m0_rpc__link *m0_rpc__link_of(const struct m0_rpc__conn     *conn,
 void m0_rpc__links_failed(struct m0_rpc__target *target, int rc);
 /** Takes a link's items off it, and puts them on others, or it again. */
 void m0_rpc__link_empty(struct m0_rpc__link *link);
-/** From there nothing leaves any more: those links die, and find others. */
+/** From there nothing leaves any more: those links die, and find others; one that
+ * is alone goes on from another of the machine's addresses. */
 void m0_rpc__links_from(struct m0_rpc__machine          *m,
 			const struct m0_net_transfer_mc *tm);
 /** The links have changed: rcx_ways. */

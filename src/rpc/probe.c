@@ -215,6 +215,16 @@ static void link_die(struct m0_rpc__link *link)
 	m0_rpc__packets_cancel(link->lnk_target);
 }
 
+/* The only one of its connection, which nobody watches: from another of our
+ * addresses at once. The server knows us by what it has told us. */
+static void alone_turn(struct m0_rpc__link *link)
+{
+	uint64_t epoch = link->lnk_target->trg_epoch;
+
+	if (m0_rpc__link_turn(link) == 0 && link->lnk_target->trg_epoch == 0)
+		link->lnk_target->trg_epoch = epoch;
+}
+
 void m0_rpc__links_from(struct m0_rpc__machine          *m,
 			const struct m0_net_transfer_mc *tm)
 {
@@ -228,6 +238,10 @@ void m0_rpc__links_from(struct m0_rpc__machine          *m,
 			if (link->lnk_target == NULL ||
 			    link->lnk_target->trg_key.trk_ep->nep_tm != tm)
 				continue;
+			if (conn->rcx_links_nr == 1) {
+				alone_turn(link);
+				break;
+			}
 			link->lnk_failed = true;
 			m0_rpc__links_watch(conn, m->rml_now);
 		}

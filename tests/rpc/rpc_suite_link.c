@@ -489,6 +489,30 @@ RT_CASE(client_has_two)
 	CF_EQ(rt_stats(lt.lt_server).rs_clients, 1, "one client");
 }
 
+/* The only link of a connection is from an address that is taken: it leaves from
+ * another. */
+RT_CASE(client_address_goes)
+{
+	char            mine[CF_ADDR_MAX];
+	struct rt_item *held;
+
+	machines(2);
+	cf.c_row->r_addr(mine, ++cf.c_addr_nr);
+	addr_add(lt.lt_client, mine);
+	map((const char *const[]){ lt.lt_addr[0] }, 1);
+	lt.lt_rtc = client();
+	/* The second link of the connection, from the second address. */
+	map((const char *const[]){ lt.lt_addr[1] }, 1);
+	rt_ends(rt_ask(lt.lt_rtc, RT_APPEND, 1, 1), 0, "append");
+	held = rt_ask(lt.lt_rtc, RT_HOLD, 0, 2);
+	rt_held_wait(1, "held");
+	addr_del(lt.lt_client, mine);
+	rt_ends(rt_ask(lt.lt_rtc, RT_APPEND, 1, 3), 0, "append");
+	rt_hold_no_more();
+	rt_ends(held, 0, "held");
+	rt_ends(rt_ask(lt.lt_rtc, RT_ECHO, 0, 4), 0, "echo");
+}
+
 /* What cannot be is said. */
 RT_CASE(arguments)
 {
@@ -537,6 +561,7 @@ const struct cf_case rpc_suite_link[] = {
 	{ "other_server_not_used", other_server_not_used },
 	{ "server_back", server_back },
 	{ "client_has_two", client_has_two },
+	{ "client_address_goes", client_address_goes },
 	{ "arguments", arguments },
 	{ NULL, NULL },
 };
