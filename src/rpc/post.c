@@ -444,8 +444,10 @@ static void replied(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 	else
 		m0_rpc__state_set(reply, M0_RPC_ITEM_ACCEPTED);
-	m0_rpc__item_answered(item);
-	m0_rpc__item_end(item, rc, reply);
+	if (m0_rpc__item_answered(item))
+		m0_rpc__item_end(item, rc, reply);
+	else if (reply != NULL)
+		m0_rpc_item_put(reply);
 }
 
 /* Handshakes have one session for all places. */

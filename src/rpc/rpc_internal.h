@@ -484,8 +484,9 @@ void m0_rpc__item_comes(struct m0_rpc_item *item);
 /**
  * Its answer is here: it has left, even if its packet's event is yet to come,
  * as with transports whose sends end when they were taken. Before its end.
+ * @return  false: who was told of that has ended it, with its session.
  */
-void m0_rpc__item_answered(struct m0_rpc_item *item);
+bool m0_rpc__item_answered(struct m0_rpc_item *item);
 /**
  * Ends a posted item, with an error or a reply (whose reference goes along):
  * takes it out of everything, now, or when its packet has left if that refers

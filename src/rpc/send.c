@@ -474,13 +474,17 @@ static void sent_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	}
 }
 
-void m0_rpc__item_answered(struct m0_rpc_item *item)
+bool m0_rpc__item_answered(struct m0_rpc_item *item)
 {
 	const struct m0_rpc__item *il = m0_rpc__il(item);
 
 	/* Where others read its memory it stays until the packet's event. */
-	if (il->ril_packet != NULL && !(il->ril_flags & M0_RPC__IF_GATHERED))
-		sent_tell(item->ri_rmachine->rm_lib, item, 0);
+	if (il->ril_packet == NULL || (il->ril_flags & M0_RPC__IF_GATHERED))
+		return true;
+	/* It is not moved to another any more. */
+	m0_rpc__link_left(item);
+	sent_tell(item->ri_rmachine->rm_lib, item, 0);
+	return !(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS));
 }
 
 static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
@@ -491,6 +495,9 @@ static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	il->ril_packet = NULL;
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_GATHERED;
 	sent_tell(m, item, rc);
+	/* By who was told. */
+	if (il->ril_flags & M0_RPC__IF_ENDED)
+		return;
 	if (il->ril_flags & M0_RPC__IF_ENDS)
 		m0_rpc__item_ends(item);
 	else if (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST)

@@ -434,7 +434,48 @@ RT_CASE(statistics)
 	      -ENOENT, "none of this type");
 }
 
+static void sent_cancels(struct m0_rpc_item *item)
+{
+	m0_rpc_session_cancel(item->ri_session);
+}
+
+static void sent_cancelled(struct m0_rpc_item *item)
+{
+	struct rt_item *i = container_of(item, struct rt_item, rti_raw.rr_item);
+
+	i->rti_error = item->ri_error;
+	cf_inc(&i->rti_ended);
+	cf_wake();
+}
+
+/* A poster who is told that his item has left gives up all of the session, which
+ * may be while its answer is taken. */
+RT_CASE(sent_cancels_session)
+{
+	static const struct m0_rpc_item_ops ops = {
+		.rio_sent = sent_cancels, .rio_replied = sent_cancelled
+	};
+	struct rt_item *i;
+	unsigned        k;
+
+	s = rt_up(0, NULL);
+	m = rt_up(1, NULL);
+	for (k = 0; k < 8; ++k) {
+		c = rt_client(m, s);
+		i = rt_item(c, RT_ECHO, k % 2, k);
+		i->rti_raw.rr_item.ri_ops = &ops;
+		CF_EQ(rt_post(i), 0, "post");
+		rt_item_wait(i);
+		CF_TRUE(M0_IN(i->rti_error, (0, -ECANCELED)), "ended");
+		CF_EQ(m0_rpc_item_state(&i->rti_raw.rr_item),
+		      i->rti_error == 0 ? M0_RPC_ITEM_REPLIED
+					: M0_RPC_ITEM_FAILED,
+		      "and is final");
+	}
+}
+
 const struct cf_case rpc_suite_item[] = {
+	{ "sent cancels session", sent_cancels_session },
 	{ "echo", echo_case },
 	{ "many at once", many },
 	{ "large bodies", large },
