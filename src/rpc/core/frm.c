@@ -160,7 +160,10 @@ static void item_reclass(struct m0_rpc_frm_item *item, enum m0_frm_kind kind)
 
 static bool is_urgent(const struct m0_rpc_frm_item *item, m0_time_t now)
 {
-	return item->fi_is_write_through || item->fi_deadline <= now;
+	/* Of a closed group also what comes only now: a stream's, perhaps, that
+	 * had no place in its window. */
+	return item->fi_is_write_through || item->fi_deadline <= now ||
+	       (item->fi_group != NULL && item->fi_group->fg_is_closed);
 }
 
 /** Held for its group at `now`? The first item sets how long. */
@@ -211,7 +214,6 @@ static void timer_set(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)
 
 void m0_rpc__frm_item_expired(struct m0_rpc_frm_item *item, m0_time_t now)
 {
-	m0_list_del(&item->fi_group_link);
 	item_reclass(item, is_urgent(item, now) ? FRM_URGENT : FRM_WAITING);
 	timer_set(item->fi_frm, item);
 }
@@ -270,7 +272,7 @@ int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 		m0_list_add_tail(&frm->f_age, &item->fi_link);
 		slot_in(frm, item, item->fi_class);
 	}
-	if (kind == FRM_HELD)
+	if (kind != FRM_URGENT && item->fi_group != NULL)
 		m0_list_add_tail(&item->fi_group->fg_items,
 				 &item->fi_group_link);
 	if (kind != FRM_URGENT)

@@ -51,7 +51,8 @@ struct m0_rpc_frm_stream {
 	struct m0_rpc_frm_item *fst_head;
 };
 
-/** A group as formation sees it: its held items, in any formation. */
+/** A group as formation sees it: its items that wait for its end, or may have to,
+ * in any formation. */
 struct m0_rpc_frm_group {
 	struct m0_list fg_items;
 	/** Items are held until then. M0_TIME_NEVER before the first enq,
@@ -232,7 +233,7 @@ void m0_rpc__frm_stream_fini(struct m0_rpc_frm_stream *stream);
 void m0_rpc__frm_group_init(struct m0_rpc_frm_group *group);
 /** Pre: none of its items is cached. */
 void m0_rpc__frm_group_fini(struct m0_rpc_frm_group *group);
-/** Makes what is held urgent; later ones of the group are not held. */
+/** Makes what is held or waits urgent, and later ones of the group. */
 void m0_rpc__frm_group_close(struct m0_rpc_frm_group *group);
 
 /**

@@ -273,7 +273,9 @@ static int model_kind(const struct thing *th, bool may_hold)
 	if (may_hold && th->th_group >= 0 && !group_closed[th->th_group] &&
 	    !th->th_item.fi_is_write_through && now < group_until[th->th_group])
 		return HELD;
-	return th->th_item.fi_is_write_through || th->th_item.fi_deadline <= now
+	return th->th_item.fi_is_write_through ||
+			       th->th_item.fi_deadline <= now ||
+			       (th->th_group >= 0 && group_closed[th->th_group])
 		       ? URGENT
 		       : WAITING;
 }
@@ -469,9 +471,7 @@ static void op_group(void)
 		m0_rpc__frm_group_close(&group[g]);
 		group_closed[g] = true;
 		for (i = 0; i < ITEMS; ++i) {
-			if (thing[i].th_frm >= 0 &&
-			    thing[i].th_group == (int)g &&
-			    thing[i].th_kind == HELD)
+			if (thing[i].th_frm >= 0 && thing[i].th_group == (int)g)
 				thing[i].th_kind = URGENT;
 		}
 		return;

@@ -270,6 +270,9 @@ static void group_is_held_until_closed(void **state)
 	group_post(0);
 	fake_run();
 	fake_check(0, 3);
+	group_post(FAR);
+	fake_run();
+	fake_check(0, 4);
 	end();
 }
 
@@ -302,6 +305,9 @@ static void group_is_held_for_its_linger(void **state)
 	group_post(M0_TIME_NEVER);
 	fake_run();
 	fake_check(1, 4);
+	m0_rpc__frm_group_close(&group);
+	fake_run();
+	fake_check(0, 5);
 	end();
 }
 
