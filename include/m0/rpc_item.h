@@ -44,9 +44,10 @@ enum m0_rpc_item_priority {
 enum m0_rpc_item_state {
 	M0_RPC_ITEM_UNINITIALISED = 0,
 	M0_RPC_ITEM_INITIALISED,
-	/** Posted: in the machine's inbox, or in the cache, not in a packet. */
+	/** Posted: in the machine's inbox, or in the cache, and may wait. */
 	M0_RPC_ITEM_ENQUEUED,
-	/** The same, and its ri_deadline has passed. */
+	/** In the cache, and to leave in the next packet: its ri_deadline is 0
+	 * or has passed, or see m0/rpc_frm.h. */
 	M0_RPC_ITEM_URGENT,
 	M0_RPC_ITEM_SENDING,
 	M0_RPC_ITEM_SENT,

@@ -186,7 +186,9 @@ void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	rc = m0_rpc__frm_enq(&il->ril_target->trg_frm, fi, m->rml_now,
 			     group != NULL ? group->rg_linger_ns : 0);
 	if (rc == 0)
-		m0_rpc__state_set(item, M0_RPC_ITEM_ENQUEUED);
+		m0_rpc__state_set(item, m0_rpc__frm_item_is_urgent(fi)
+						? M0_RPC_ITEM_URGENT
+						: M0_RPC_ITEM_ENQUEUED);
 	else if (!(il->ril_flags & M0_RPC__IF_KEPT))
 		m0_rpc__item_end(item, rc, NULL);
 }

@@ -411,6 +411,14 @@ static struct m0_rpc_frm_item *frm_spare(struct m0_rpc_frm *frm,
 					       : m0_rpc__source_ask(t, bytes);
 }
 
+static void frm_urgent(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi)
+{
+	(void)frm;
+	m0_rpc__state_set(
+		m0_rpc__item_of(container_of(fi, struct m0_rpc__item, ril_frm)),
+		M0_RPC_ITEM_URGENT);
+}
+
 static void frm_refused(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
 			int rc)
 {
@@ -428,6 +436,7 @@ const struct m0_rpc_frm_ops m0_rpc__frm_ops = {
 	.fo_packet_ready = frm_packet_ready,
 	.fo_merge = frm_merge,
 	.fo_spare = frm_spare,
+	.fo_urgent = frm_urgent,
 	.fo_refused = frm_refused,
 };
 

@@ -381,7 +381,8 @@ RT_CASE(pieces_merge)
 
 /* -------------------------------------------------------------- in flight -- */
 
-static size_t sends_max;
+static size_t                 sends_max;
+static enum m0_rpc_item_state state_before[MANY];
 
 static size_t sends_now(void)
 {
@@ -410,6 +411,7 @@ static int big_encode(const struct m0_rpc_item *item, void *bytes,
 	sends_max = now > sends_max ? now : sends_max;
 	memset(bytes, 0, nr);
 	memcpy(bytes, raw->rr_data, 8);
+	state_before[*(const uint64_t *)raw->rr_data] = m0_rpc_item_state(item);
 	return 0;
 }
 
@@ -428,8 +430,7 @@ static void big_deliver(struct m0_rpc_machine *machine,
 	m0_rpc_reply_rc(item, 0);
 }
 
-/* One in a packet, MANY of them at once. */
-static void bigs_end(void)
+static void bigs_make(unsigned nr)
 {
 	big_ops = m0_rpc_raw_ops;
 	big_ops.rito_payload_size = big_size;
@@ -438,10 +439,16 @@ static void bigs_end(void)
 	big_ops.rito_deliver = big_deliver;
 	if (m0_rpc_item_type_lookup(OP_BIG) == NULL)
 		CF_EQ(m0_rpc_item_type_register(&big_type), 0, "register");
-	for (posted_nr = 0; posted_nr < MANY; ++posted_nr) {
+	for (posted_nr = 0; posted_nr < nr; ++posted_nr) {
 		posted[posted_nr] = rt_item(c, RT_ECHO, 0, posted_nr);
 		posted[posted_nr]->rti_raw.rr_item.ri_type = &big_type;
 	}
+}
+
+/* One in a packet, MANY of them at once. */
+static void bigs_end(void)
+{
+	bigs_make(MANY);
 	sends_max = 0;
 	all_end(0);
 }
@@ -477,6 +484,35 @@ RT_CASE(in_flight_shared)
 	c = small;
 	bigs_end();
 	CF_EQ(sends_max, 1, "what is left");
+}
+
+/* What an item in the cache says of itself: one that may wait, one that may not,
+ * and one whose deadline came while it was held. */
+RT_CASE(states_in_cache)
+{
+	struct m0_rpc_group group;
+
+	up(NULL, 1);
+	bigs_make(3);
+	m0_rpc_group_init(&group);
+	group.rg_linger_ns = 20 * M0_TIME_ONE_SECOND;
+	posted[0]->rti_raw.rr_item.ri_deadline = M0_TIME_NEVER;
+	posted[2]->rti_raw.rr_item.ri_group = &group;
+	posted[2]->rti_raw.rr_item.ri_deadline = m0_time_from_now(0, 30000000);
+	CF_EQ(rt_post(posted[0]), 0, "post");
+	rt_ends(posted[0], 0, "a lone one");
+	CF_EQ(state_before[0], M0_RPC_ITEM_ENQUEUED, "it might have waited");
+	CF_EQ(rt_post(posted[2]), 0, "post");
+	CF_EQ(rt_post(posted[1]), 0, "post");
+	rt_ends(posted[1], 0, "one as most are");
+	CF_EQ(state_before[1], M0_RPC_ITEM_URGENT, "in the next packet");
+	if (cf.c_sim)
+		CF_EQ(m0_rpc_item_state(&posted[2]->rti_raw.rr_item),
+		      M0_RPC_ITEM_ENQUEUED, "held");
+	rt_ends(posted[2], 0, "at its deadline");
+	CF_EQ(state_before[2], M0_RPC_ITEM_URGENT, "which has come");
+	m0_rpc_group_close(&m->rtm_machine, &group);
+	m0_rpc_group_fini(&group);
 }
 
 /* ------------------------------------------------------------- groups... -- */
@@ -586,6 +622,7 @@ const struct cf_case rpc_suite_pack[] = {
 	{ "pieces_merge", pieces_merge },
 	{ "in_flight_bound", in_flight_bound },
 	{ "in_flight_shared", in_flight_shared },
+	{ "states_in_cache", states_in_cache },
 	{ "group_of_streams", group_of_streams },
 	{ "group_is_pulled", group_is_pulled },
 	{ "pool_shared", pool_shared },

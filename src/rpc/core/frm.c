@@ -154,6 +154,13 @@ static void item_reclass(struct m0_rpc_frm_item *item, enum m0_frm_kind kind)
 		slot_in(frm, item, item->fi_class);
 	}
 	m0_rpc__frm_kick(frm);
+	if (kind == FRM_URGENT && frm->f_ops->fo_urgent != NULL)
+		frm->f_ops->fo_urgent(frm, item);
+}
+
+bool m0_rpc__frm_item_is_urgent(const struct m0_rpc_frm_item *item)
+{
+	return kind_of(item) == FRM_URGENT;
 }
 
 /* -------------------------------------------------------------- timing -- */

@@ -114,7 +114,7 @@ struct m0_rpc_frm_packet {
 
 /**
  * What formation asks of its owner. Only from m0_rpc__frm_set_run(), _run(),
- * _retarget() and _constraints_set(). They must not run any; fo_packet_ready
+ * _retarget(), _constraints_set() and _group_close(). They must not run any; fo_packet_ready
  * and fo_refused may enq and remove, the others neither.
  */
 struct m0_rpc_frm_ops {
@@ -136,6 +136,8 @@ struct m0_rpc_frm_ops {
 	 * gives one that does not fit (it is cached then, as urgent). */
 	struct m0_rpc_frm_item *(*fo_spare)(struct m0_rpc_frm *frm,
 					    m0_bcount_t bytes, uint64_t segs);
+	/** Optional: it has become urgent while it is cached. */
+	void (*fo_urgent)(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item);
 	/** A moved item does not fit into any packet of its new formation;
 	 * not cached any more. -EMSGSIZE. */
 	void (*fo_refused)(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
@@ -226,6 +228,9 @@ static inline bool m0_rpc__frm_item_is_cached(
 {
 	return item->fi_frm != NULL;
 }
+
+/** By its deadline or otherwise; not what pulls it along. Pre: cached. */
+bool m0_rpc__frm_item_is_urgent(const struct m0_rpc_frm_item *item);
 
 void m0_rpc__frm_stream_init(struct m0_rpc_frm_stream *stream);
 /** Pre: none of its items is cached. */
