@@ -98,7 +98,8 @@ struct m0_rpc_item_type_ops {
 	 * Writes the body: exactly `nr` bytes, the payload size, at `bytes`,
 	 * which is aligned to 8. Also called again for a resend, and, for a
 	 * reply that is kept in a store with a thread of its own, by that.
-	 * @retval <0  the item FAILs with this error.
+	 * @retval <0  the item FAILs with this error; who waits for a reply
+	 *         gets the error as m0_rpc_reply_rc() would give it.
 	 */
 	int (*rito_encode)(const struct m0_rpc_item *item, void *bytes,
 			   m0_bcount_t nr);

@@ -377,7 +377,9 @@ enum m0_rpc__item_flags {
 	/** Leaves its link: to be put on another. */
 	M0_RPC__IF_MOVES = 8192,
 	/** Carried by another one (ril_parts), which ends it. */
-	M0_RPC__IF_PART = 16384
+	M0_RPC__IF_PART = 16384,
+	/** A reply that could not be encoded: its error is sent as a status. */
+	M0_RPC__IF_MUTE = 32768
 };
 
 /** ril_gate: who cancels and who ends agree on this. Atomic. */

@@ -262,6 +262,20 @@ static void header_fill(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	}
 }
 
+/* A reply whose body could not be encoded: who asked is told why not, and does
+ * not wait. */
+static void mute_header(struct m0_rpc_item *item, int rc,
+			struct m0_rpc_wire_item *w)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	il->ril_flags |= M0_RPC__IF_MUTE;
+	il->ril_re.rre_status = m0_rpc__status(rc);
+	w->rwi_opcode = M0_RPC_OP_STATUS;
+	w->rwi_status = il->ril_re.rre_status;
+	w->rwi_size = 0;
+}
+
 static int item_put(struct m0_rpc__packet *p, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item    *il = m0_rpc__il(item);
@@ -271,12 +285,16 @@ static int item_put(struct m0_rpc__packet *p, struct m0_rpc_item *item)
 
 	p->rpk_used += M0_RPC_WIRE_ITEM_BYTES;
 	il->ril_packet = p;
-	rc = body_put(p, item);
-	if (rc < 0) {
+	/* Once it was told so it stays so. */
+	rc = il->ril_flags & M0_RPC__IF_MUTE ? il->ril_re.rre_status
+					     : body_put(p, item);
+	if (rc < 0 && !(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY)) {
 		p->rpk_used -= M0_RPC_WIRE_ITEM_BYTES;
 		return rc;
 	}
 	header_fill(p->rpk_machine, item, &w);
+	if (rc < 0)
+		mute_header(item, rc, &w);
 	m0_rpc__wire_item_put(at, &w);
 	m0_rpc__state_set(item, M0_RPC_ITEM_SENDING);
 	return 0;
@@ -514,7 +532,11 @@ static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	else if (il->ril_flags & M0_RPC__IF_AGAIN)
 		reply_again(m, item);
 	else if (!(il->ril_flags & M0_RPC__IF_KEPT))
-		m0_rpc__item_end(item, rc, NULL);
+		m0_rpc__item_end(item,
+				 il->ril_flags & M0_RPC__IF_MUTE
+					 ? il->ril_re.rre_status
+					 : rc,
+				 NULL);
 	else
 		m0_rpc__state_set(item, M0_RPC_ITEM_SENT);
 }

@@ -170,6 +170,66 @@ RT_CASE(durable)
 	m0_rpc_store_volatile_fini(&store);
 }
 
+static struct m0_rpc_item_type_ops mute_ops;
+static struct m0_rpc_item_type     mute_type = {
+	    .rit_opcode = 220,
+	    .rit_ops = &mute_ops,
+	    .rit_flags = M0_RPC_ITEM_TYPE_REPLY,
+	    .rit_name = "mute",
+};
+static struct m0_rpc_item_type_ops asks_ops;
+static struct m0_rpc_item_type     asks_type = {
+	    .rit_opcode = 221,
+	    .rit_ops = &asks_ops,
+	    .rit_flags = M0_RPC_ITEM_TYPE_REQUEST,
+	    .rit_name = "asks",
+};
+
+static int mute_encode(const struct m0_rpc_item *item, void *bytes,
+		       m0_bcount_t nr)
+{
+	(void)item;
+	(void)bytes;
+	(void)nr;
+	return -EILSEQ;
+}
+
+static void asks_deliver(struct m0_rpc_machine *machine,
+			 struct m0_rpc_item    *item)
+{
+	(void)machine;
+	cf_inc(&rt.rt_oneways);
+	m0_rpc_reply_post(item,
+			  &m0_rpc_raw_new(&mute_type, "12345678", 8)->rr_item);
+}
+
+/* An answer that cannot be encoded is answered as its error, in streams and
+ * beside them, also when it is asked for again. */
+RT_CASE(reply_not_encoded)
+{
+	struct rt_item *i[6];
+	uint32_t        k;
+
+	mute_ops = m0_rpc_raw_ops;
+	mute_ops.rito_encode = mute_encode;
+	asks_ops = m0_rpc_raw_ops;
+	asks_ops.rito_deliver = asks_deliver;
+	if (m0_rpc_item_type_lookup(220) == NULL) {
+		CF_EQ(m0_rpc_item_type_register(&mute_type), 0, "register");
+		CF_EQ(m0_rpc_item_type_register(&asks_type), 0, "register");
+	}
+	up();
+	for (k = 0; k < 6; ++k) {
+		i[k] = rt_item(c, RT_ECHO, k % 3, k);
+		i[k]->rti_raw.rr_item.ri_type = &asks_type;
+		CF_EQ(rt_post(i[k]), 0, "post");
+	}
+	for (k = 0; k < 6; ++k)
+		rt_ends(i[k], -EILSEQ, "the error of its answer");
+	CF_EQ(cf_get(&rt.rt_oneways), 6, "executed once each");
+	rt_ends(rt_ask(c, RT_ECHO, 1, 7), 0, "the stream goes on");
+}
+
 const struct cf_case rpc_suite_stream[] = {
 	{ "in order", in_order },
 	{ "a window of one", window_of_one },
@@ -177,5 +237,6 @@ const struct cf_case rpc_suite_stream[] = {
 	{ "a lossy network", lossy },
 	{ "a lossy network, plain", lossy_plain },
 	{ "server dies, its store stays", durable },
+	{ "reply not encoded", reply_not_encoded },
 	{ NULL, NULL }
 };
