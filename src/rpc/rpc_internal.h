@@ -279,9 +279,9 @@ struct m0_rpc__machine {
 	struct m0_rpc_stats rml_stats;
 	struct m0_rpc_stats rml_stats_base;
 	struct m0_mutex     rml_stats_lock;
-	/** By rit_index; NULL: none yet. */
-	struct m0_hist **rml_hist;
-	struct m0_list   rml_watches;
+	/** By m0_rpc__type_place(); NULL: none yet. */
+	struct m0_rpc__hist **rml_hist;
+	struct m0_list        rml_watches;
 };
 
 static inline struct m0_rpc__machine *m0_rpc__machine(
@@ -330,6 +330,13 @@ static inline uint32_t m0_rpc__session_state(
 	return __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
 }
 
+/** Latencies of a type. */
+struct m0_rpc__hist {
+	/** Its rit_index. */
+	uint32_t       rhi_index;
+	struct m0_hist rhi_hist;
+};
+
 /** May be told to stop: looks whether it is quiet. The step's end. */
 void m0_rpc__machine_drain(struct m0_rpc__machine *m);
 /** An event of one of its transfer machines: whether it has started, stopped or
@@ -342,6 +349,11 @@ void m0_rpc__tm_state(const struct m0_net_tm_event *ev,
 enum {
 	M0_RPC__TYPES_MAX = 4096
 };
+/** Its place among all of them, where others may have been before. */
+static inline uint32_t m0_rpc__type_place(const struct m0_rpc_item_type *type)
+{
+	return type->rit_index % M0_RPC__TYPES_MAX;
+}
 /** Type of one of the library's own items. */
 const struct m0_rpc_item_type *m0_rpc__lib_type(enum m0_rpc_wire_op op);
 

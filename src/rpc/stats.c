@@ -50,20 +50,23 @@ void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
 void m0_rpc__latency(struct m0_rpc__machine        *m,
 		     const struct m0_rpc_item_type *type, m0_time_t ns)
 {
-	struct m0_hist **hist;
+	struct m0_rpc__hist **hist;
 
 	if (M0_UNLIKELY(m->rml_hist == NULL))
 		M0_ALLOC_ARR(m->rml_hist, M0_RPC__TYPES_MAX);
 	if (m->rml_hist == NULL)
 		return;
-	hist = &m->rml_hist[type->rit_index];
+	hist = &m->rml_hist[m0_rpc__type_place(type)];
 	if (M0_UNLIKELY(*hist == NULL)) {
 		M0_ALLOC_PTR(*hist);
 		if (*hist == NULL)
 			return;
-		m0_hist_init(*hist);
 	}
-	m0_hist_record(*hist, ns);
+	if (M0_UNLIKELY((*hist)->rhi_index != type->rit_index)) {
+		(*hist)->rhi_index = type->rit_index;
+		m0_hist_init(&(*hist)->rhi_hist);
+	}
+	m0_hist_record(&(*hist)->rhi_hist, ns);
 }
 
 struct latency {
@@ -74,14 +77,18 @@ struct latency {
 
 static void latency_do(struct m0_rpc__machine *m, void *arg)
 {
-	struct latency       *lat = arg;
-	const struct m0_hist *hist =
-		m->rml_hist != NULL ? m->rml_hist[lat->lat_type->rit_index]
-				    : NULL;
+	struct latency            *lat = arg;
+	const struct m0_rpc__hist *hist =
+		m->rml_hist != NULL
+			? m->rml_hist[m0_rpc__type_place(lat->lat_type)]
+			: NULL;
 
-	lat->lat_rc = hist == NULL || m0_hist_nr(hist) == 0 ? -ENOENT : 0;
+	lat->lat_rc = hist == NULL || hist->rhi_index !=
+					      lat->lat_type->rit_index
+			      ? -ENOENT
+			      : 0;
 	if (lat->lat_rc == 0)
-		*lat->lat_hist = *hist;
+		*lat->lat_hist = hist->rhi_hist;
 }
 
 int m0_rpc_machine_latency(struct m0_rpc_machine         *machine,

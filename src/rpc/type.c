@@ -8,6 +8,7 @@
 static struct m0_rpc_item_type  tombstone;
 static struct m0_rpc_item_type *types[M0_RPC__TYPES_MAX];
 static uint32_t                 types_nr;
+static uint32_t                 types_seq;
 static struct m0_mutex          types_lock;
 static uint32_t                 types_lock_is_up;
 
@@ -85,7 +86,8 @@ int m0_rpc_item_type_register(struct m0_rpc_item_type *type)
 		i = place_of(type->rit_opcode);
 		while (types[i] != NULL && types[i] != &tombstone)
 			i = (i + 1) % M0_RPC__TYPES_MAX;
-		type->rit_index = i;
+		/* Not that of one which had its place before. */
+		type->rit_index = ++types_seq * M0_RPC__TYPES_MAX + i;
 		++types_nr;
 		__atomic_store_n(&types[i], type, __ATOMIC_RELEASE);
 	}
@@ -95,9 +97,11 @@ int m0_rpc_item_type_register(struct m0_rpc_item_type *type)
 
 void m0_rpc_item_type_deregister(struct m0_rpc_item_type *type)
 {
+	uint32_t i = m0_rpc__type_place(type);
+
 	types_lock_get();
-	M0_PRE(types[type->rit_index] == type);
-	__atomic_store_n(&types[type->rit_index], &tombstone, __ATOMIC_RELEASE);
+	M0_PRE(types[i] == type);
+	__atomic_store_n(&types[i], &tombstone, __ATOMIC_RELEASE);
 	--types_nr;
 	m0_mutex_unlock(&types_lock);
 }

@@ -434,6 +434,42 @@ RT_CASE(statistics)
 	      -ENOENT, "none of this type");
 }
 
+/* A type of requests that are answered with a status. */
+static int latency_nr(struct m0_rpc_item_type *type, int nr)
+{
+	struct m0_hist  hist = { 0 };
+	struct rt_item *i;
+	int             rc;
+
+	CF_EQ(m0_rpc_item_type_register(type), 0, "register");
+	while (nr-- > 0) {
+		i = rt_item(c, RT_STATUS, 0, 0);
+		i->rti_raw.rr_item.ri_type = type;
+		CF_EQ(rt_post(i), 0, "post");
+		rt_ends(i, 0, "status");
+		/* The type goes before it. */
+		i->rti_raw.rr_item.ri_type = rt_type(RT_STATUS);
+	}
+	rt_run_ms(2);
+	rc = m0_rpc_machine_latency(&m->rtm_machine, type, &hist);
+	m0_rpc_item_type_deregister(type);
+	return rc != 0 ? rc : (int)m0_hist_nr(&hist);
+}
+
+/* What is said of a type is not of one that had its number before. */
+RT_CASE(latency_of_type)
+{
+	struct m0_rpc_item_type old = *rt_type(RT_STATUS);
+	struct m0_rpc_item_type new;
+
+	up();
+	old.rit_opcode = 230;
+	new = old;
+	CF_EQ(latency_nr(&old, 3), 3, "of three");
+	CF_EQ(latency_nr(&new, 0), -ENOENT, "of none");
+	CF_EQ(latency_nr(&new, 2), 2, "of two");
+}
+
 static void sent_cancels(struct m0_rpc_item *item)
 {
 	m0_rpc_session_cancel(item->ri_session);
@@ -476,6 +512,7 @@ RT_CASE(sent_cancels_session)
 
 const struct cf_case rpc_suite_item[] = {
 	{ "sent cancels session", sent_cancels_session },
+	{ "latency of type", latency_of_type },
 	{ "echo", echo_case },
 	{ "many at once", many },
 	{ "large bodies", large },
