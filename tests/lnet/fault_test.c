@@ -293,6 +293,42 @@ static void calls_in_a_callback_do_not_wait(void **state)
 	assert_int_equal(called.cal_removed, 1);
 }
 
+struct timed {
+	struct m0_lnet_probe tim_probe;
+	m0_time_t            tim_ended;
+};
+
+static void timed_done(struct m0_lnet_probe *probe)
+{
+	struct timed *timed = container_of(probe, struct timed, tim_probe);
+
+	timed->tim_ended = m0_sim_now(&sim);
+}
+
+/* What a rule held up goes on when it is taken away, though others stay. */
+static void delay_removed_lets_go(void **state)
+{
+	struct timed timed = { .tim_probe = { .pr_kind = M0_LNET_PING,
+					      .pr_nid = b.n_nid,
+					      .pr_self = m0_lnet_nid_any,
+					      .pr_done = timed_done } };
+	m0_time_t    begin = m0_sim_now(&sim);
+
+	(void)state;
+	rule_add(&b, M0_LNET_FAULT_DELAY, 1, LATENCY_MS * 100);
+	rule_add(&b, M0_LNET_FAULT_DUPLICATE, 1000, 0);
+	assert_int_equal(m0_lnet_probe(a.n_lnet, &timed.tim_probe), 0);
+	m0_sim_run_ms(&sim, 500);
+	assert_int_equal(timed.tim_ended, 0);
+	assert_int_equal(m0_lnet_fault_del(b.n_lnet, M0_LNET_FAULT_DELAY, NULL,
+					   NULL),
+			 1);
+	m0_sim_run_ms(&sim, LATENCY_MS * 300);
+	assert_int_equal(timed.tim_probe.pr_status, 0);
+	assert_in_range((timed.tim_ended - begin) / M0_TIME_ONE_MSEC, 500, 510);
+	rules_del(&b);
+}
+
 static void refused(const struct m0_lnet_fault_attr *attr, const char *field)
 {
 	char why[M0_LNET_WHY_BYTES] = "";
@@ -387,6 +423,7 @@ int main(void)
 		CASE(doubled_messages_are_told_once),
 		CASE(damage_and_cuts_are_survived),
 		CASE(calls_in_a_callback_do_not_wait),
+		CASE(delay_removed_lets_go),
 		CASE(waiting_for_oneself_is_judged_once),
 		CASE(attributes_are_checked),
 	};

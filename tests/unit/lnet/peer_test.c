@@ -94,6 +94,11 @@ static void heard_makes_a_peer_of_the_hop_only(void **state)
 	assert_false(same("10.0.0.9@tcp", "10.0.0.77@tcp"));
 }
 
+static bool is_down(const char *nid)
+{
+	return m0_lnet__lpni_is_down(one->pno_engine, lpni_of(one, nid));
+}
+
 /* Down by the driver's word, up again when it speaks. */
 static void heard_again_is_up_again(void **state)
 {
@@ -104,6 +109,16 @@ static void heard_again_is_up_again(void **state)
 	assert_true(lpni_of(one, "10.0.0.9@tcp")->lpn_known_down);
 	(void)heard("10.0.0.9@tcp", "10.0.0.9@tcp");
 	assert_false(lpni_of(one, "10.0.0.9@tcp")->lpn_known_down);
+	/* So is one that was told as down. */
+	tells(RAILS, 2);
+	tells_nid("10.0.0.9@tcp", false);
+	assert_int_equal(m0_lnet__peer_learn(one->pno_engine,
+					     lpni_of(one, "10.0.0.9@tcp"),
+					     &info),
+			 0);
+	assert_true(is_down("10.0.0.9@tcp"));
+	(void)heard("10.0.0.9@tcp", "10.0.0.9@tcp");
+	assert_false(is_down("10.0.0.9@tcp"));
 	/* Closed in order is neither. */
 	pair_peer_down(one, "10.0.0.9@tcp", 0);
 	assert_false(lpni_of(one, "10.0.0.9@tcp")->lpn_known_down);
