@@ -306,6 +306,29 @@ static int job_open(struct copy_job *job)
 	return args->ca_fail->tf_exit;
 }
 
+static void result_say(const struct copy_args   *args,
+		       const struct copy_result *result)
+{
+	struct stop_page page;
+	FILE            *file = stop_page_open(&page);
+
+	if (file == NULL) {
+		tool_fail_set(args->ca_fail, TOOL_FAILED,
+			      "DST '%s' is there; no memory for the result",
+			      result->ct_dst);
+		return;
+	}
+	if (args->ca_json)
+		copy_result_json(result, file);
+	else
+		copy_result_print(result, file);
+	if (!stop_page_say(&page, stdout, args->ca_signal_fd))
+		tool_fail_set(args->ca_fail, TOOL_FAILED,
+			      "interrupted; DST '%s' is there, but standard "
+			      "output took no result",
+			      result->ct_dst);
+}
+
 void copy_job_run(const struct copy_args *args)
 {
 	struct copy_job job = {
@@ -330,13 +353,5 @@ void copy_job_run(const struct copy_args *args)
 	if (args->ca_fail->tf_exit != TOOL_OK ||
 	    (args->ca_quiet && !args->ca_json))
 		return;
-	if (!stop_out_waits(stdout, args->ca_signal_fd))
-		tool_fail_set(args->ca_fail, TOOL_FAILED,
-			      "interrupted; DST '%s' is there, but standard "
-			      "output took no result",
-			      job.cj_result.ct_dst);
-	else if (args->ca_json)
-		copy_result_json(&job.cj_result);
-	else
-		copy_result_print(&job.cj_result);
+	result_say(args, &job.cj_result);
 }

@@ -36,39 +36,41 @@ static const char *verified_text(const struct copy_result *r)
 		       : "source as read = data as received (not read back)";
 }
 
-void copy_result_print(const struct copy_result *r)
+void copy_result_print(const struct copy_result *r, FILE *file)
 {
 	char size[TEXT_MAX];
 	char block[TEXT_MAX];
 	char sum[2 * HASH_BYTES + 1];
 
-	printf("%s -> %s\n", r->ct_src, r->ct_dst);
-	printf("bytes     %" PRIu64 " (%s), %" PRIu64 " block%s of %s, %u in "
-	       "flight, transport %s\n",
-	       r->ct_bytes, text_size(size, r->ct_bytes), r->ct_blocks_nr,
-	       r->ct_blocks_nr == 1 ? "" : "s",
-	       text_size_short(block, r->ct_block), r->ct_inflight,
-	       r->ct_transport);
+	fprintf(file, "%s -> %s\n", r->ct_src, r->ct_dst);
+	fprintf(file,
+		"bytes     %" PRIu64 " (%s), %" PRIu64 " block%s of %s, %u in "
+		"flight, transport %s\n",
+		r->ct_bytes, text_size(size, r->ct_bytes), r->ct_blocks_nr,
+		r->ct_blocks_nr == 1 ? "" : "s",
+		text_size_short(block, r->ct_block), r->ct_inflight,
+		r->ct_transport);
 	if (is_far(r)) {
-		printf("seconds   %.3f\nMB/s      %.1f\n",
-		       seconds_of(r->ct_total_ns),
-		       rate_of(r->ct_bytes, r->ct_total_ns));
+		fprintf(file, "seconds   %.3f\nMB/s      %.1f\n",
+			seconds_of(r->ct_total_ns),
+			rate_of(r->ct_bytes, r->ct_total_ns));
 	} else {
-		printf("seconds   %.3f: moved %.3f, verified %.3f, synced "
-		       "%.3f\n",
-		       seconds_of(r->ct_total_ns), seconds_of(moved_ns(r)),
-		       seconds_of(r->ct_verify_ns), seconds_of(r->ct_sync_ns));
-		printf("MB/s      %.1f; while moving %.1f\n",
-		       rate_of(r->ct_bytes, r->ct_total_ns),
-		       rate_of(r->ct_bytes, moved_ns(r)));
+		fprintf(file,
+			"seconds   %.3f: moved %.3f, verified %.3f, synced "
+			"%.3f\n",
+			seconds_of(r->ct_total_ns), seconds_of(moved_ns(r)),
+			seconds_of(r->ct_verify_ns), seconds_of(r->ct_sync_ns));
+		fprintf(file, "MB/s      %.1f; while moving %.1f\n",
+			rate_of(r->ct_bytes, r->ct_total_ns),
+			rate_of(r->ct_bytes, moved_ns(r)));
 	}
-	printf("checksum  " HASH_NAME " %s\n",
-	       text_hex(sum, r->ct_sum, HASH_BYTES));
-	printf("verified  %s\n\n", verified_text(r));
-	tool_stats_print(stdout, r->ct_stats, r->ct_stats_nr);
+	fprintf(file, "checksum  " HASH_NAME " %s\n",
+		text_hex(sum, r->ct_sum, HASH_BYTES));
+	fprintf(file, "verified  %s\n\n", verified_text(r));
+	tool_stats_print(file, r->ct_stats, r->ct_stats_nr);
 }
 
-void copy_result_json(const struct copy_result *r)
+void copy_result_json(const struct copy_result *r, FILE *file)
 {
 	struct json_t *tree = jout_alloc();
 	struct json_t *part;
@@ -101,7 +103,7 @@ void copy_result_json(const struct copy_result *r)
 	jout_bool(tree, "verified", r->ct_verified);
 	tool_stats_json(jout_array(tree, "queues"), r->ct_stats,
 			r->ct_stats_nr);
-	(void)jout_print(tree, stdout);
+	(void)jout_print(tree, file);
 	jout_free(tree);
 }
 

@@ -33,8 +33,8 @@ struct copy_result {
 	unsigned ct_stats_nr;
 };
 
-void copy_result_print(const struct copy_result *result);
-void copy_result_json(const struct copy_result *result);
+void copy_result_print(const struct copy_result *result, FILE *file);
+void copy_result_json(const struct copy_result *result, FILE *file);
 
 /** A line on standard error that is written again and again. */
 struct copy_progress {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "m0/macro.h"
+#include "m0/base.h"
 
 #include "cmd.h"
 #include "stop.h"
@@ -69,6 +71,34 @@ bool stop_out_waits(FILE *file, int fd)
 	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
 		;
 	return fds[0].revents != 0;
+}
+
+FILE *stop_page_open(struct stop_page *page)
+{
+	page->spg_text = NULL;
+	page->spg_nr = 0;
+	page->spg_file = open_memstream(&page->spg_text, &page->spg_nr);
+	return page->spg_file;
+}
+
+bool stop_page_say(struct stop_page *page, FILE *file, int fd)
+{
+	bool   waits = true;
+	size_t at = 0;
+	size_t part;
+
+	if (fclose(page->spg_file) != 0)
+		page->spg_nr = 0;
+	for (; at < page->spg_nr && waits && !ferror(file); at += part) {
+		part = min64u(page->spg_nr - at, PIPE_BUF);
+		waits = stop_out_waits(file, fd);
+		if (waits) {
+			(void)fwrite(page->spg_text + at, 1, part, file);
+			(void)fflush(file);
+		}
+	}
+	free(page->spg_text);
+	return waits;
 }
 
 bool stop_lets_say(FILE *file)

@@ -26,7 +26,25 @@ int stop_signal(void);
  * said.
  */
 bool stop_out_waits(FILE *file, int fd);
-/** The same after stop_init(); notes what was not said. Before, it waits. */
+
+/** Text that is to be said as a whole, however long. */
+struct stop_page {
+	FILE  *spg_file;
+	char  *spg_text;
+	size_t spg_nr;
+};
+
+/** @return where to write it to; NULL: no memory. */
+FILE *stop_page_open(struct stop_page *page);
+/**
+ * Says it in pieces that a pipe takes without a wait once it takes more, as
+ * stop_out_waits() does each; the page is closed. What cannot be written is an
+ * error of `file`.
+ * @return false: a signal has ended the waiting.
+ */
+bool stop_page_say(struct stop_page *page, FILE *file, int fd);
+
+/** The same as stop_out_waits() after stop_init(); notes what was not said. Before, it waits. */
 bool stop_lets_say(FILE *file);
 /** A failure, if something was not said. */
 void stop_mute_check(struct tool_fail *fail);

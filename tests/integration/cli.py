@@ -61,12 +61,14 @@ class Case(unittest.TestCase):
                 os.write(fd, b' ')
         os.set_blocking(fd, True)
 
-    def full_pipe(self):
-        """The end to be written to; nobody reads."""
+    def full_pipe(self, room=0):
+        """The end to be written to; nobody reads but `room` bytes."""
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
         self.addCleanup(os.close, writer)
         self.fill(writer)
+        if room > 0:
+            os.read(reader, room)
         return writer
 
     def fill_output(self, child):

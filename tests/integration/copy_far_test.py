@@ -292,11 +292,11 @@ class Ends(far.Case):
         self.assertIn('not all was said', listener.error_text())
         self.assertEqual(listener.files(), ['dst'])
 
-    def test_copy_whose_output_is_full_is_interrupted(self):
-        out = self.full_pipe()
-        src = self.make('src', b'abc')
+    def interrupted_output(self, room, src, prefix):
+        """Of a copy whose output takes no more than `room` bytes."""
         for options in ((), ('--json',)):
-            dst = self.path('-'.join(('dst', *options)))
+            out = self.full_pipe(room)
+            dst = self.path(prefix + '-'.join(('dst', *options)))
             child = subprocess.Popen(
                 [cli.COLIBRI, 'copy', *options, src, dst], stdout=out,
                 stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
@@ -308,8 +308,18 @@ class Ends(far.Case):
             child.send_signal(signal.SIGINT)
             _, text = child.communicate(timeout=cli.PATIENCE)
             self.assertEqual(child.returncode, 1, text)
-            self.assertIn(dst.encode(), text)
+            self.assertIn(os.path.basename(dst).encode(), text)
             self.assertIn(b'took no result', text)
+
+    def test_copy_whose_output_is_full_is_interrupted(self):
+        self.interrupted_output(0, self.make('src', b'abc'), '')
+
+    def test_copy_whose_output_is_full_in_the_midst_is_interrupted(self):
+        self.make('src', b'abc')
+        long = './' * 1900
+        for room in 1, 2:
+            self.interrupted_output(room * 4096, self.path(long + 'src'),
+                                    long + str(room))
 
     def test_sender_that_is_stopped_is_given_up_in_time(self):
         listener = far.Listener(self, '--timeout', '1')
