@@ -212,22 +212,31 @@ const char *text_hex(char *ret, const uint8_t *bytes, size_t nr)
 	return ret;
 }
 
-static bool is_control(char c)
+/* How many bytes of a control character begin here? C1 has two in UTF-8, and a
+ * terminal obeys U+009B as it does ESC [. */
+static size_t control_bytes(const char *at)
 {
-	return (unsigned char)c < ' ' || c == 0x7f;
+	const uint8_t *byte = (const uint8_t *)at;
+
+	if (byte[0] == 0xc2 && byte[1] >= 0x80 && byte[1] < 0xa0)
+		return 2;
+	return byte[0] < ' ' || byte[0] == 0x7f;
 }
 
 bool text_is_printable(const char *text)
 {
-	while (*text != '\0' && !is_control(*text))
+	while (*text != '\0' && control_bytes(text) == 0)
 		++text;
 	return *text == '\0';
 }
 
 void text_make_printable(char *text)
 {
+	size_t nr;
+
 	for (; *text != '\0'; ++text) {
-		if (is_control(*text))
-			*text = '?';
+		nr = control_bytes(text);
+		if (nr > 0)
+			memset(text, '?', nr);
 	}
 }

@@ -77,10 +77,28 @@ static void name_below_is_taken(void **state)
 static void name_that_leads_elsewhere_is_refused(void **state)
 {
 	static const char *const names[] = {
-		"/x",       "/",      "..",     "../x",  "d/../../x",
-		"d/..",     ".",      "./x",    "d/./x", "d//x",
-		"root/x",   "root",   "soft/x", "soft",  "soft/",
-		"dangling", "none/x", "none/",  "x\ny",  "\x1b[2J",
+		"/x",
+		"/",
+		"..",
+		"../x",
+		"d/../../x",
+		"d/..",
+		".",
+		"./x",
+		"d/./x",
+		"d//x",
+		"root/x",
+		"root",
+		"soft/x",
+		"soft",
+		"soft/",
+		"dangling",
+		"none/x",
+		"none/",
+		"x\ny",
+		"\x1b[2J",
+		"\xc2\x9b"
+		"2J",
 	};
 	char   found[PATH_MAX];
 	size_t i;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include "m0/base.h"
@@ -110,6 +111,33 @@ static void numbers_are_printed_in_their_units(void **state)
 	assert_string_equal(text_time(text, 123e9), "123 s");
 }
 
+/* What a terminal obeys is seen, in UTF-8 too; letters of any script are not. */
+static void control_characters_are_made_printable(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "", "" },
+		{ "a b~", "a b~" },
+		{ "a\nb\x1b[2J\x7f", "a?b?[2J?" },
+		{ "\xc2\x9b"
+		  "2J\xc2\x80\xc2\x9f",
+		  "??2J????" },
+		{ "\xc2\xa0\xc3\x89\xc2", "\xc2\xa0\xc3\x89\xc2" },
+		{ "\xe2\x82\xac", "\xe2\x82\xac" },
+	};
+	char   text[TEXT_MAX];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
+		snprintf(text, sizeof text, "%s", rows[i][0]);
+		assert_int_equal(text_is_printable(text),
+				 strcmp(rows[i][0], rows[i][1]) == 0);
+		text_make_printable(text);
+		assert_string_equal(text, rows[i][1]);
+		assert_true(text_is_printable(text));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +146,7 @@ int main(void)
 		cmocka_unit_test(list_is_read_up_to_its_bound),
 		cmocka_unit_test(time_is_read_in_its_units),
 		cmocka_unit_test(numbers_are_printed_in_their_units),
+		cmocka_unit_test(control_characters_are_made_printable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
