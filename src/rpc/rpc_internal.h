@@ -51,8 +51,13 @@ enum {
 	M0_RPC__GATHER_MIN = 1024,
 	/** Pieces of a gathered body. */
 	M0_RPC__GATHER_MAX = 8,
-	/** Send buffers of a machine: a packet each, made when needed. */
-	M0_RPC__PACKETS_MAX = 64,
+	/** Send buffers of a machine: a packet each, made when needed. When half
+	 * of them are in use a place gets one only if so many times what it has
+	 * is left. */
+	M0_RPC__PACKETS_MAX = 256,
+	M0_RPC__PACKETS_SHARE = 16,
+	/** Of these, to whoever does not speak our version. */
+	M0_RPC__REFUSALS_MAX = 8,
 	/** Replies of the library's own, to whoever it may be, under way. */
 	M0_RPC__NOTICES_MAX = 1024,
 	/** Handshakes that wait for the store. */
@@ -205,7 +210,7 @@ struct m0_rpc__machine {
 	struct m0_list         rml_packets_busy;
 	uint32_t               rml_packets_nr;
 	uint32_t               rml_packets_busy_nr;
-	bool                   rml_packets_short;
+	uint32_t               rml_refusals_nr;
 	uint32_t               rml_segs_max;
 	m0_bcount_t            rml_msg_size;
 	struct m0_rpc_wire_sum rml_sum;

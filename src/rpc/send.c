@@ -302,12 +302,29 @@ static int item_put(struct m0_rpc__packet *p, struct m0_rpc_item *item)
 
 /* ---------------------------------------------------------- formation -- */
 
+/*
+ * May a place have one more packet than so many? Those that do not take what they
+ * are sent would have all, for as long as the transport waits for them. Of the
+ * second half a place has the less the less is left.
+ */
+static bool may_have(const struct m0_rpc__machine *m, uint64_t nr)
+{
+	uint32_t left = M0_RPC__PACKETS_MAX - m->rml_packets_busy_nr;
+
+	return left > M0_RPC__PACKETS_MAX / 2 ||
+	       nr * M0_RPC__PACKETS_SHARE < left;
+}
+
 static struct m0_rpc_frm_packet *frm_packet_get(struct m0_rpc_frm *frm)
 {
 	struct m0_rpc__target *t =
 		container_of(frm, struct m0_rpc__target, trg_frm);
-	struct m0_rpc__packet *p = packet_get(t->trg_machine);
+	struct m0_rpc__machine *m = t->trg_machine;
+	struct m0_rpc__packet  *p;
 
+	if (!may_have(m, frm->f_packets_enqed))
+		return NULL;
+	p = packet_get(m);
 	if (p == NULL)
 		return NULL;
 	p->rpk_target = t;
@@ -652,6 +669,12 @@ void m0_rpc__packets_stop(struct m0_rpc__machine *m)
 	}
 }
 
+static void refusal_put(struct m0_rpc__packet *p)
+{
+	--p->rpk_machine->rml_refusals_nr;
+	packet_put(p);
+}
+
 static void send_cb(const struct m0_net_buffer_event *ev)
 {
 	struct m0_rpc__packet *p =
@@ -666,7 +689,7 @@ static void send_cb(const struct m0_net_buffer_event *ev)
 		packet_left(p, ev->nbe_status);
 		m0_rpc__target_check(t);
 	} else {
-		packet_put(p);
+		refusal_put(p);
 	}
 	m0_rpc__leave(before);
 }
@@ -674,10 +697,13 @@ static void send_cb(const struct m0_net_buffer_event *ev)
 void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
 			  struct m0_net_end_point *ep)
 {
-	struct m0_rpc__packet *p = packet_get(m);
+	struct m0_rpc__packet *p = m->rml_refusals_nr < M0_RPC__REFUSALS_MAX
+					   ? packet_get(m)
+					   : NULL;
 
 	if (p == NULL)
 		return;
+	++m->rml_refusals_nr;
 	m0_rpc__wire_refusal_put(p->rpk_memory, &m->rml_sum);
 	p->rpk_base[0] = p->rpk_memory;
 	p->rpk_count[0] = M0_RPC_WIRE_REFUSAL_BYTES;
@@ -685,5 +711,5 @@ void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
 	p->rpk_nb.nb_length = M0_RPC_WIRE_REFUSAL_BYTES;
 	p->rpk_nb.nb_ep = ep;
 	if (m0_net_buffer_add(&p->rpk_nb, ep->nep_tm) != 0)
-		packet_put(p);
+		refusal_put(p);
 }

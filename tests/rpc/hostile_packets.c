@@ -277,6 +277,68 @@ FOE_CASE(versions)
 	good_check();
 }
 
+enum {
+	UNREAD = 200
+};
+static struct m0_net_buffer unread[UNREAD];
+static int                  unread_nr;
+
+static void unread_sent(const struct m0_net_buffer_event *ev)
+{
+	(void)ev;
+	++unread_nr;
+}
+
+/* One who speaks another version, and does not take what he is told. */
+FOE_CASE(refusals_unread)
+{
+	static const struct m0_net_buffer_callbacks cbs = {
+		.nbc_cb[M0_NET_QT_MSG_SEND] = unread_sent
+	};
+	struct m0_net_transfer_mc *tm;
+	struct m0_net_end_point   *ep;
+	struct m0_rpc_cfg          cfg;
+	void                      *base = p.pk_bytes;
+	m0_bcount_t                nr = sizeof p.pk_bytes;
+	unsigned                   i;
+
+	foe_world(NULL);
+	if (cf.c_mode == CF_INLINE) /* all move together */
+		return;
+	rt_cfg(&cfg);
+	cfg.rc_inline = true;
+	tm = &rt_up(3, &cfg)->rtm_machine.rm_tm;
+	two();
+	p.pk_bytes[8] = 9;
+	pk_sum(&p);
+	CF_EQ(m0_net_end_point_create(&ep, tm, s->rtm_addr), 0, "end point");
+	unread_nr = 0;
+	for (i = 0; i < UNREAD; ++i) {
+		unread[i] = (struct m0_net_buffer){
+			.nb_buffer = { .ov_vec = { .v_nr = 1, .v_count = &nr },
+				       .ov_buf = &base },
+			.nb_qtype = M0_NET_QT_MSG_SEND,
+			.nb_callbacks = &cbs,
+		};
+		CF_EQ(m0_net_buffer_register(&unread[i], tm->ntm_dom), 0,
+		      "register");
+		unread[i].nb_length = p.pk_nr;
+		unread[i].nb_ep = ep;
+		CF_EQ(m0_net_buffer_add(&unread[i], tm), 0, "add");
+	}
+	foe_ping(foe);
+	rt_run_ms(20);
+	good_check();
+	while (unread_nr < UNREAD) {
+		m0_net_buffer_event_deliver_all(tm);
+		rt_run_ms(1);
+	}
+	for (i = 0; i < UNREAD; ++i)
+		CF_EQ(m0_net_buffer_deregister(&unread[i], tm->ntm_dom), 0,
+		      "deregister");
+	(void)m0_net_end_point_put(ep);
+}
+
 /* Lengths that are not those. */
 FOE_CASE(sizes)
 {
@@ -397,6 +459,7 @@ const struct cf_case hostile_packets[] = {
 	{ "fields of a connection handshake", fields_conn },
 	{ "fields of a termination", fields_terminate },
 	{ "versions", versions },
+	{ "refusals unread", refusals_unread },
 	{ "sizes", sizes },
 	{ "opcodes", opcodes },
 	{ "handshakes malformed", handshakes_malformed },

@@ -16,8 +16,8 @@
 #include "conformance/cf.h"
 
 enum {
-	RT_MACHINES = 16,
-	RT_CLIENTS = 16,
+	RT_MACHINES = 48,
+	RT_CLIENTS = 48,
 	RT_ITEMS = 4096,
 	RT_HELD = 4096,
 	RT_LOG = 65536
@@ -165,5 +165,6 @@ extern const struct cf_case rpc_suite_bulk[];
 extern const struct cf_case rpc_suite_link[];
 extern const struct cf_case rpc_suite_ways[];
 extern const struct cf_case rpc_suite_pack[];
+extern const struct cf_case rpc_suite_stuck[];
 
 #endif /* M0_TESTS_RPC_RT_H */
