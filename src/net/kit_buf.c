@@ -92,9 +92,12 @@ static void timer_arm(struct kit_buf *kb, m0_time_t deadline, int32_t status)
 void m0_net_kit_deadline(struct m0_net_kit_buf *pub, m0_time_t deadline,
 			 int32_t status)
 {
-	struct kit_buf *kb = kit_buf_full(pub);
+	struct kit_buf    *kb = kit_buf_full(pub);
+	enum kit_buf_state state = kb_state(word_get(kb));
 
-	if (deadline < M0_TIME_NEVER &&
+	/* One that is over keeps the time at which it was. */
+	if ((state == KB_ARMED || state == KB_CLAIMED) &&
+	    deadline < M0_TIME_NEVER &&
 	    (!m0_timer_is_armed(&kb->kb_timer) ||
 	     deadline < m0_timer_deadline(&kb->kb_timer)))
 		timer_arm(kb, deadline, status);
@@ -429,13 +432,13 @@ static void retire(struct m0_net_kit_machine *m, struct kit_buf *kb)
 }
 
 /* A worker whose pass began before a time-out may be the one that tells. */
-static m0_time_t event_time(const struct m0_net_buffer *buf)
+static m0_time_t event_time(const struct kit_buf *kb)
 {
 	m0_time_t now = kit_now();
 
-	if (M0_UNLIKELY(buf->nb_flags & M0_NET_BUF_TIMED_OUT) &&
-	    now < buf->nb_timeout)
-		return buf->nb_timeout;
+	/* The transport's own limit may have come before nb_timeout. */
+	if (M0_UNLIKELY(kb->kb_pub.nkb_buffer->nb_flags & M0_NET_BUF_TIMED_OUT))
+		return max64u(now, m0_timer_deadline(&kb->kb_timer));
 	return now;
 }
 
@@ -464,7 +467,7 @@ static void recv_deliver(struct m0_net_kit_machine *m, struct kit_buf *kb)
 	struct m0_net_buffer            *buf = kb->kb_pub.nkb_buffer;
 	const struct kit_recv_event      re = *kit_recv_event_first(kb);
 	const struct m0_net_buffer_event ev = { .nbe_buffer = buf,
-						.nbe_time = event_time(buf),
+						.nbe_time = event_time(kb),
 						.nbe_status = re.re_status,
 						.nbe_length = re.re_length,
 						.nbe_offset = re.re_offset,
@@ -505,7 +508,7 @@ void kit_deliver_one(struct m0_net_kit_machine *m)
 	}
 	buf = kb->kb_pub.nkb_buffer;
 	ev = (struct m0_net_buffer_event){ .nbe_buffer = buf,
-					   .nbe_time = event_time(buf),
+					   .nbe_time = event_time(kb),
 					   .nbe_status = kb->kb_pub.nkb_status,
 					   .nbe_length =
 						   kb->kb_pub.nkb_length };

@@ -31,6 +31,10 @@ static void event_check(const struct m0_net_buffer_event *ev,
 	CF_EQ(nb->nb_qtype, qt, "the callback of the buffer's own queue");
 	CF_TRUE(ev->nbe_status <= 0, "status %d is 0 or an error",
 		ev->nbe_status);
+	/* About: to ask for the time is to let some pass, in the simulator. */
+	CF_TRUE(ev->nbe_time <=
+			m0_time_add(m0_time_cached(), 60 * M0_TIME_ONE_SECOND),
+		"the event does not lie in the future");
 	if (final) {
 		CF_EQ(nb->nb_flags, M0_NET_BUF_REGISTERED,
 		      "flags in the callback of the final event");
