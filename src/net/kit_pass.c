@@ -569,6 +569,18 @@ static void helpers_wake(struct m0_net_kit_machine *m)
 	}
 }
 
+/*
+ * What callbacks of a poll have asked for did not wake the strand that is to
+ * signal: it was thought that the poll would see to it, which has ended now.
+ */
+static void notifier_wake(struct m0_net_kit_machine *m, uint32_t flags)
+{
+	if ((flags & (KIT_RUN_PROGRESS | KIT_RUN_NOTIFY)) == KIT_RUN_PROGRESS &&
+	    (kit_is_pending(m) || has_work(m) ||
+	     deadline_next(m) != M0_TIME_NEVER))
+		kit_kick(m);
+}
+
 m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
@@ -622,6 +634,8 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	if (m->nkm_sync && !(flags & KIT_RUN_STATES) &&
 	    tm->ntm_state != M0_NET_TM_STARTED)
 		kit_kick(m);
+	if (M0_UNLIKELY(m->nkm_notify != NULL))
+		notifier_wake(m, flags);
 	kit_done_drain(m);
 	next = run_next(m, flags);
 	quiet_update(m);

@@ -323,6 +323,44 @@ static void notify_timeout(void)
 	both(notify_timeout_do);
 }
 
+static struct cf_buf *later;
+
+/* Somebody may look in between, and find nothing. */
+static void notify_hook(struct cf_buf *b, const struct m0_net_buffer_event *ev)
+{
+	(void)b;
+	(void)ev;
+	m0_net_buffer_event_notify(&t->ct_tm, &chan);
+	cf_sleep_ms(3);
+	later->cb_nb.nb_timeout = m0_time_from_now(0, 20 * M0_TIME_ONE_MSEC);
+	cf_add_ok(later, t, M0_NET_QT_MSG_RECV);
+}
+
+/* Asked for by a callback, for what that same callback adds then. */
+static void notify_in_callback_do(void)
+{
+	struct cf_buf *b = cf_recv(t, 64);
+
+	chan_up();
+	later = cf_buf(0, 64);
+	b->cb_hook = notify_hook;
+	CF_TRUE(cf_del(b), "queued");
+	wait_pending();
+	cf_deliver(t);
+	cf_wait_count(&signals, 1, "a signal for a time-out");
+	CF_EQ(cf_get(&later->cb_events), 0, "not delivered");
+	cf_deliver(t);
+	CF_EQ(later->cb_last.ce_status, -ETIMEDOUT, "delivered");
+	t->ct_manual = false;
+	cf_tm_end(t);
+	chan_down();
+}
+
+static void notify_in_callback(void)
+{
+	both(notify_in_callback_do);
+}
+
 /* ------------------------------------------------------- state events -- */
 
 /* Nobody polls: start and stop come to their ends all the same. */
@@ -574,6 +612,7 @@ const struct cf_case xprt_suite_mode[] = {
 	{ "notify, once", notify_once },
 	{ "notify, replaced", notify_replaced },
 	{ "notify of a time-out", notify_timeout },
+	{ "notify, asked for in a callback", notify_in_callback },
 	{ "start and stop unattended", start_stop_unattended },
 	{ "deliver nothing", deliver_nothing },
 	{ "mixed modes", mixed_modes },
