@@ -623,6 +623,8 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	if ((flags & KIT_RUN_PROGRESS) && m->nkm_bulk.wl_head != NULL &&
 	    m->nkm_ops->nko_push != NULL)
 		kit_bulk_run(m);
+	/* They are pending, too: for who is told of that. */
+	kit_done_drain(m);
 	if (flags & KIT_RUN_NOTIFY) {
 		/* Who is signalled must find pending true. */
 		quiet_update(m);
@@ -636,7 +638,6 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 		kit_kick(m);
 	if (M0_UNLIKELY(m->nkm_notify != NULL))
 		notifier_wake(m, flags);
-	kit_done_drain(m);
 	next = run_next(m, flags);
 	quiet_update(m);
 	kit_pass.kp_machine = outer;

@@ -604,6 +604,42 @@ static void fd_before_start(void)
 	}
 }
 
+/* The send is not wanted any more when the poll of another machine posts it. */
+static void fd_hook(struct cf_buf *b, const struct m0_net_buffer_event *ev)
+{
+	struct cf_tm *other = b->cb_arg;
+
+	(void)ev;
+	cf_add_ok(later, t, M0_NET_QT_MSG_SEND);
+	CF_TRUE(cf_del(later), "queued");
+	(void)m0_net_buffer_event_pending(&other->ct_tm);
+}
+
+/* What ends while a callback runs makes the descriptor readable, too. */
+static void fd_of_refused(void)
+{
+	struct cf_tm  *other = cf_tm_new_mode(0, CF_INLINE);
+	struct cf_buf *b;
+	int            fd;
+
+	up(CF_INLINE);
+	cf_tm_begin_start(other);
+	cf_wait_state(other, M0_NET_TM_STARTED);
+	fd = m0_net_tm_fd(&t->ct_tm);
+	later = cf_msg(t, peer, 8, 1);
+	b = cf_recv(t, 64);
+	b->cb_hook = fd_hook;
+	b->cb_arg = other;
+	CF_TRUE(cf_del(b), "queued");
+	wait_pending();
+	cf_deliver(t);
+	while (cf_get(&later->cb_done) == 0) {
+		cf_fd_wait(fd, "the cancelled send is pending");
+		cf_deliver(t);
+	}
+	CF_EQ(m0_net_end_point_put(later->cb_nb.nb_ep), 0, "put");
+}
+
 const struct cf_case xprt_suite_mode[] = {
 	{ "four messages, one deliver_all", four_at_once },
 	{ "at most what was pending", at_most_what_was_pending },
@@ -620,5 +656,6 @@ const struct cf_case xprt_suite_mode[] = {
 	{ "fd: deadline", fd_deadline },
 	{ "fd: deadline in a poll", fd_deadline_in_poll },
 	{ "fd: before start", fd_before_start },
+	{ "descriptor and a send that was refused", fd_of_refused },
 	{ NULL, NULL }
 };
