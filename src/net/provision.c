@@ -262,7 +262,9 @@ static void deficits_fill(struct m0_net_domain      *dom,
 	m0_net_buffer_pool_lock(pool);
 	while (more && pool->nbp_free > 0 &&
 	       (tm = needy_get(dom, pool)) != NULL) {
-		more = m0_net__provision(tm) > 0;
+		/* One that lacked nothing any more may not be the last. */
+		more = m0_net__provision(tm) > 0 ||
+		       m0_atomic64_get(&tm->ntm_recv_queue_deficit) == 0;
 		m0_mutex_lock(&tm->ntm_mutex);
 		--tm->ntm_pin_counter;
 		m0_chan_broadcast(&tm->ntm_chan);

@@ -218,6 +218,23 @@ static void other_domain(void)
 	CF_EQ(cf_queue_len(t, M0_NET_QT_MSG_RECV), 0, "nothing provisioned");
 }
 
+/* A machine that the application has helped itself keeps none from another. */
+static void helped_machine(void)
+{
+	struct cf_pool *p = cf_pool(0, 2, 512, 0);
+	struct cf_tm   *t1 = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 3);
+	struct cf_tm   *t2 = attached(p, M0_BUFFER_ANY_COLOUR, 0, 0, 2);
+
+	start(t1);
+	provisioned(t1, 2, 1);
+	start(t2);
+	provisioned(t2, 0, 2);
+	cf_recv(t1, 512);
+	provision(p, 2);
+	provisioned(t2, 2, 0);
+	provisioned(t1, 3, 0);
+}
+
 /* Any length from 1 on; a shorter one drains by use. */
 static void length_set(void)
 {
@@ -372,6 +389,7 @@ const struct cf_case xprt_suite_pool[] = {
 	{ "several messages a buffer", multi_messages },
 	{ "pool of another domain", other_domain },
 	{ "length_set", length_set },
+	{ "machine helped by the application", helped_machine },
 	{ "colour comes back", colour_comes_back },
 	{ "returned at stop", returned_at_stop },
 	{ "shared under load", shared_under_load },
