@@ -136,7 +136,7 @@ void m0_sunrpc__send(struct m0_net_kit_buf *kb)
 			    m0_net_kit_machine_addr(kb->nkb_machine));
 	(void)m0_sunrpc__ep(&call->sca_head.sch_to,
 			    m0_net_kit_ep_addr(kb->nkb_ep));
-	sb->sb_waits = true;
+	sb->sb_waits = m0_net_kit_buf_id(kb);
 	deadline_set(kb, call);
 	call_post(call);
 }
@@ -189,7 +189,7 @@ void m0_sunrpc__bulk(struct m0_net_kit_buf        *kb,
 	}
 	m0_mutex_lock(lock);
 	if (m0_net_kit_claim(kb)) {
-		sb->sb_waits = true;
+		sb->sb_waits = m0_net_kit_buf_id(kb);
 		m0_net_kit_unclaim(kb);
 		deadline_set(kb, call);
 		call_post(call);
@@ -231,7 +231,7 @@ void m0_sunrpc__call_end(struct sr_call *call, int rc, uint32_t nr)
 	call_free(call);
 	if (kb != NULL) {
 		sb = m0_net_kit_buf_pvt(kb);
-		sb->sb_waits = false;
+		sb->sb_waits = 0;
 		m0_net_kit_done(kb, rc, nr);
 	}
 	m0_sunrpc__release(sm);

@@ -271,9 +271,9 @@ static void sunrpc_leave(struct m0_net_kit_machine *machine)
 static bool sunrpc_cancel(struct m0_net_kit_buf *kb)
 {
 	struct sr_buf *sb = m0_net_kit_buf_pvt(kb);
-	bool           waits = sb->sb_waits;
+	bool           waits = sb->sb_waits == m0_net_kit_buf_id(kb);
 
-	sb->sb_waits = false;
+	sb->sb_waits = 0;
 	return waits;
 }
 

@@ -171,9 +171,9 @@ struct sr_passive {
 
 /** A buffer's own part. */
 struct sr_buf {
-	/** An operation waits for an answer. Under ntm_mutex, or by who has
-	 * claimed it. */
-	bool              sb_waits;
+	/** The add whose operation waits for an answer: of one that has ended
+	 * it may stay. Under ntm_mutex, or by who has claimed it. */
+	uint64_t          sb_waits;
 	struct sr_passive sb_passive;
 };
 
