@@ -22,6 +22,8 @@
 
 #include <cmocka.h>
 
+#include "store/check.h"
+
 enum {
 	KEYS = 400,
 	FLIPS = 1500,
@@ -309,6 +311,36 @@ static void truncated_files_are_refused(void **state)
 	file_write(bytes, nr);
 	assert_false(refused_or_same(sum));
 	free(bytes);
+}
+
+/* Adds to the numbers of both roots' transactions. */
+static void roots_age(uint64_t nr)
+{
+	const size_t at = offsetof(struct m0_store__meta, sme_tx);
+	uint64_t     tx;
+	off_t        page;
+	int          fd = open(path, O_RDWR);
+
+	for (page = 0; page < 2 * 4096; page += 4096) {
+		assert_int_equal(pread(fd, &tx, sizeof tx, page + (off_t)at),
+				 sizeof tx);
+		tx += nr;
+		assert_int_equal(pwrite(fd, &tx, sizeof tx, page + (off_t)at),
+				 sizeof tx);
+	}
+	close(fd);
+}
+
+/* Roots that are younger than what they lead to: the disk wrote them first. */
+static void roots_without_their_commit_are_refused(void **state)
+{
+	(void)state;
+	fill();
+	roots_age(2);
+	assert_int_equal(open_store(), -EUCLEAN);
+	roots_age((uint64_t)-2);
+	assert_int_equal(open_store(), 0);
+	close_store();
 }
 
 /* Not ours: text, nothing, a directory, a file of a newer format. */
@@ -654,6 +686,7 @@ int main(void)
 		CASE(flipped_bits_are_refused_or_harmless),
 		CASE(value_damaged_while_open_is_told),
 		CASE(truncated_files_are_refused),
+		CASE(roots_without_their_commit_are_refused),
 		CASE(foreign_files_are_refused_by_name),
 		CASE(store_half_made_is_made_again),
 		CASE(second_opening_is_busy),

@@ -669,6 +669,84 @@ static void role_tells_whether_it_is_at_work(void **state)
 	world_end();
 }
 
+/* ---------------------------------------------------------------- lies -- */
+
+/* Says one thing to the receiver, and waits until that has an opinion. */
+static int lie_tell(struct copy_msg *msg)
+{
+	struct trouble           trouble = { .tr_seed = 1 };
+	const struct copy_msg    bye = { .cm_type = COPY_BYE };
+	struct tool_port        *door = &w.w_door;
+	struct m0_net_end_point *to;
+	uint8_t                  desc[8] = { 1 };
+	int                      rc;
+
+	world_make(&trouble);
+	if (msg->cm_type == COPY_BLOCK)
+		msg->cm_desc = (struct m0_net_buf_desc){ .nbd_len = sizeof desc,
+							 .nbd_data = desc };
+	assert_int_equal(m0_net_end_point_create(&to, &door->tpo_node.tn_tm,
+						 w.w_leads),
+			 0);
+	assert_int_equal(copy_receiver_run(&w.w_receiver), 0);
+	assert_int_equal(copy_send(door, to, msg), 0);
+	while (!is_done(&w.w_receiver.cr_port) &&
+	       tool_port_rc(&w.w_receiver.cr_port) == 0)
+		tick();
+	rc = tool_port_rc(&w.w_receiver.cr_port);
+	assert_int_equal(access(w.w_dst_path, F_OK), -1);
+	(void)copy_send(door, to, &bye);
+	(void)m0_net_end_point_put(to);
+	world_end();
+	return rc;
+}
+
+/* Blocks larger than was agreed, or of what was not announced. */
+static void block_out_of_bounds_is_refused(void **state)
+{
+	struct copy_msg large = { .cm_type = COPY_BLOCK,
+				  .cm_length = BLOCK + 1 };
+	struct copy_msg beyond = { .cm_type = COPY_BLOCK,
+				   .cm_offset = SIZE - 1,
+				   .cm_length = 2 };
+
+	(void)state;
+	assert_int_equal(lie_tell(&large), -EPROTO);
+	assert_int_equal(lie_tell(&beyond), -EPROTO);
+}
+
+/* One that counts other bytes than came is not believed, whatever its sum. */
+static void end_that_miscounts_is_refused(void **state)
+{
+	struct copy_msg end = { .cm_type = COPY_END, .cm_length = 5 };
+
+	(void)state;
+	hash_bytes("", 0, end.cm_sum);
+	assert_int_equal(lie_tell(&end), -EPROTO);
+}
+
+/* What a receiver says comes to the sender's terminal as text. */
+static void text_of_the_receiver_is_harmless(void **state)
+{
+	struct trouble        trouble = { .tr_seed = 1 };
+	const char           *text = "no\x1b[2Jroom";
+	const struct copy_msg reply = { .cm_type = COPY_END_REPLY,
+					.cm_status = -ENOSPC,
+					.cm_text = text,
+					.cm_text_nr = (uint32_t)strlen(text) };
+
+	(void)state;
+	door_call(&trouble);
+	while (came(COPY_BLOCK, false) == 0)
+		door_wait(false);
+	assert_int_equal(copy_send(&w.w_door, w.w_from, &reply), 0);
+	while (!is_done(&w.w_sender.cs_port))
+		tick();
+	assert_string_equal(w.w_sender.cs_port.tpo_fail.tf_text,
+			    "the receiver gave up: no?[2Jroom");
+	world_end();
+}
+
 static int library_init(void **state)
 {
 	(void)state;
@@ -695,6 +773,9 @@ int main(void)
 		cmocka_unit_test(large_window_is_offered_again_in_parts),
 		cmocka_unit_test(block_on_its_way_is_waited_for),
 		cmocka_unit_test(role_tells_whether_it_is_at_work),
+		cmocka_unit_test(block_out_of_bounds_is_refused),
+		cmocka_unit_test(end_that_miscounts_is_refused),
+		cmocka_unit_test(text_of_the_receiver_is_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, library_init, library_fini);
