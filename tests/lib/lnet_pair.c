@@ -215,6 +215,8 @@ static uint8_t *frame_fill(struct pair_frame *frame, struct pair_node *node,
 	frame->pfr_node = (unsigned)(node - node->pno_pair->pai_node);
 	frame->pfr_ni = ni->ldn_nid;
 	frame->pfr_hop = tx->ltx_nid;
+	frame->pfr_hop_pid = tx->ltx_pid;
+	frame->pfr_is_answer = tx->ltx_is_answer;
 	frame->pfr_large = !m0_lnet_nid_is_nid4(&tx->ltx_nid);
 	nr = ni->ldn_ops->lu_tx_header(tx, frame->pfr_large, hdr);
 	if (nr == 0) {

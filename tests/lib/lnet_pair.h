@@ -47,6 +47,8 @@ struct pair_frame {
 	unsigned           pfr_node;
 	struct m0_lnet_nid pfr_ni;
 	struct m0_lnet_nid pfr_hop;
+	uint32_t           pfr_hop_pid;
+	bool               pfr_is_answer;
 	struct m0_lnet_hdr pfr_hdr;
 	bool               pfr_large;
 	size_t             pfr_bytes;

@@ -40,6 +40,7 @@ static void assert_way(unsigned i, const char *from, const char *to)
 	assert_non_null(frame);
 	assert_nid(&frame->pfr_ni, from);
 	assert_nid(&frame->pfr_hop, to);
+	assert_false(frame->pfr_is_answer);
 	assert_nid(&frame->pfr_hdr.lhd_src_nid, from);
 	assert_nid(&frame->pfr_hdr.lhd_dest_nid, to);
 }
@@ -603,12 +604,16 @@ static void way_of_answer_is_that_of_request(void **state)
 	pair_run(pair, 10);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 0);
 	assert_nid(&frame->pfr_hop, "10.0.0.9@tcp");
+	/* The pid is his who asked, and the router has the usual one. */
+	assert_int_equal(frame->pfr_hop_pid, M0_LNET_PID_LUSTRE);
+	assert_true(frame->pfr_is_answer);
 	assert_nid(&frame->pfr_hdr.lhd_dest_nid, "10.7.7.7@tcp7");
 	assert_nid(&frame->pfr_hdr.lhd_src_nid, "10.0.0.1@tcp");
 	assert_int_equal(frame->pfr_hdr.lhd_dest_pid, 77);
 	assert_int_equal(frame->pfr_hdr.lhd_wmd.wm_bytes[0], 3);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 1);
 	assert_nid(&frame->pfr_hop, "10.0.0.8@tcp");
+	assert_int_equal(frame->pfr_hop_pid, 77);
 	assert_nid(&frame->pfr_hdr.lhd_dest_nid, "10.0.0.8@tcp");
 	/* Who is behind the router is not remembered. */
 	assert_null(lpni_of(one, "10.7.7.7@tcp7"));
