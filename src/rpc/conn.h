@@ -142,10 +142,12 @@ void m0_rpc__links_free(struct m0_rpc__conn *conn);
 /** The service is there now. */
 void m0_rpc__links_change(struct m0_rpc__conn        *conn,
 			  const struct m0_rpc__addrs *addrs);
-/** Its destination, from one of the machine's addresses; gives it up: nothing
- * must be on it. @retval -ENOMEM, -EINVAL */
+/** Its destination, from one of the machine's addresses, another one if that was
+ * taken; gives it up: nothing must be on it. @retval -ENOMEM, -EINVAL */
 int  m0_rpc__link_take(struct m0_rpc__link *link);
 void m0_rpc__link_leave(struct m0_rpc__link *link);
+/** It is not from an address that was taken. */
+bool m0_rpc__link_is_ours(const struct m0_rpc__link *link);
 /** It is from where lnk_from says now; what is on it leaves it. */
 int m0_rpc__link_turn(struct m0_rpc__link *link);
 /** rcx_main has a destination. @retval -ENOMEM, -EINVAL */
@@ -212,6 +214,9 @@ struct m0_rpc__rail {
 /** The `i`-th modulo their number. */
 struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 					   uint32_t                      i);
+/** Is it one of the machine's addresses, and not one that was taken? */
+bool m0_rpc__rail_is(const struct m0_rpc__machine    *m,
+		     const struct m0_net_transfer_mc *tm);
 /** By which a connection speaks, a request came. Any thread; they may be those
  * of a moment ago, and are there as long as the machine. */
 struct m0_net_transfer_mc *m0_rpc__conn_tm(const struct m0_rpc_conn *conn);

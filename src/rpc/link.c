@@ -150,6 +150,13 @@ void m0_rpc__target_limits(struct m0_rpc__target *target)
 	m0_rpc__frm_constraints_set(&target->trg_frm, &limits);
 }
 
+bool m0_rpc__link_is_ours(const struct m0_rpc__link *link)
+{
+	return link->lnk_target == NULL ||
+	       m0_rpc__rail_is(link->lnk_conn->rcx_machine,
+			       link->lnk_target->trg_key.trk_ep->nep_tm);
+}
+
 int m0_rpc__link_take(struct m0_rpc__link *link)
 {
 	struct m0_rpc__conn            *conn = link->lnk_conn;
@@ -158,7 +165,7 @@ int m0_rpc__link_take(struct m0_rpc__link *link)
 	int                             rc;
 
 	if (link->lnk_target != NULL)
-		return 0;
+		return m0_rpc__link_is_ours(link) ? 0 : m0_rpc__link_turn(link);
 	rc = m0_rpc__target_find(m, m0_rpc__rail_tm(m, link->lnk_from),
 				 link->lnk_info.lki_addr,
 				 policy != NULL ? policy : m->rml_cfg.rc_policy,
@@ -414,6 +421,7 @@ int m0_rpc__link_turn(struct m0_rpc__link *link)
 	if (link->lnk_target->trg_key.trk_ep->nep_tm ==
 	    m0_rpc__rail_tm(conn->rcx_machine, link->lnk_from))
 		return 0;
+	m0_rpc__probe_end(link);
 	link_clear(link);
 	m0_rpc__link_leave(link);
 	rc = m0_rpc__link_take(link);
@@ -602,6 +610,7 @@ void m0_rpc__links_change(struct m0_rpc__conn        *conn,
 		if (was_taken)
 			link_refill(conn);
 		m0_rpc__ways_note(conn);
+		m0_rpc__links_watch(conn, conn->rcx_machine->rml_now);
 		return;
 	}
 	if (conn->rcx_main->lnk_goes)
@@ -609,8 +618,7 @@ void m0_rpc__links_change(struct m0_rpc__conn        *conn,
 	links_drop(conn);
 	link_refill(conn);
 	m0_rpc__ways_note(conn);
-	if (conn->rcx_links_nr > 1)
-		m0_rpc__links_watch(conn, conn->rcx_machine->rml_now);
+	m0_rpc__links_watch(conn, conn->rcx_machine->rml_now);
 }
 
 /* ---------------------------------------------------------------- info -- */

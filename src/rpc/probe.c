@@ -215,16 +215,6 @@ static void link_die(struct m0_rpc__link *link)
 	m0_rpc__packets_cancel(link->lnk_target);
 }
 
-/* The only one of its connection, which nobody watches: from another of our
- * addresses at once. The server knows us by what it has told us. */
-static void alone_turn(struct m0_rpc__link *link)
-{
-	uint64_t epoch = link->lnk_target->trg_epoch;
-
-	if (m0_rpc__link_turn(link) == 0 && link->lnk_target->trg_epoch == 0)
-		link->lnk_target->trg_epoch = epoch;
-}
-
 void m0_rpc__links_from(struct m0_rpc__machine          *m,
 			const struct m0_net_transfer_mc *tm)
 {
@@ -238,10 +228,6 @@ void m0_rpc__links_from(struct m0_rpc__machine          *m,
 			if (link->lnk_target == NULL ||
 			    link->lnk_target->trg_key.trk_ep->nep_tm != tm)
 				continue;
-			if (conn->rcx_links_nr == 1) {
-				alone_turn(link);
-				break;
-			}
 			link->lnk_failed = true;
 			m0_rpc__links_watch(conn, m->rml_now);
 		}
@@ -327,6 +313,19 @@ static m0_time_t down_tick(struct m0_rpc__link *link)
 	return link->lnk_probe_at;
 }
 
+/* The only one of its connection, which is not watched: if its address was taken,
+ * from another of ours. The server knows us by what it has told us. */
+static void alone_look(struct m0_rpc__link *link)
+{
+	uint64_t epoch;
+
+	if (m0_rpc__link_is_ours(link))
+		return;
+	epoch = link->lnk_target->trg_epoch;
+	if (m0_rpc__link_turn(link) == 0 && link->lnk_target->trg_epoch == 0)
+		link->lnk_target->trg_epoch = epoch;
+}
+
 void m0_rpc__links_tick(struct m0_rpc__pause *pause)
 {
 	struct m0_rpc__conn *conn =
@@ -334,8 +333,10 @@ void m0_rpc__links_tick(struct m0_rpc__pause *pause)
 	struct m0_rpc__link *link;
 	m0_time_t            next = M0_TIME_NEVER;
 
-	if (conn->rcx_links_nr == 1)
+	if (conn->rcx_links_nr == 1) {
+		alone_look(conn->rcx_main);
 		return;
+	}
 	if (main_is_stuck(conn))
 		main_turn(conn);
 	m0_list_for_each_entry(&conn->rcx_links, link, struct m0_rpc__link,

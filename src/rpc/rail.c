@@ -33,6 +33,17 @@ struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 	return i == 0 ? &m->rml_machine->rm_tm : &m->rml_rails[i - 1]->rrl_tm;
 }
 
+bool m0_rpc__rail_is(const struct m0_rpc__machine    *m,
+		     const struct m0_net_transfer_mc *tm)
+{
+	uint32_t i;
+
+	for (i = 0; i <= m->rml_rails_nr; ++i)
+		if (m0_rpc__rail_tm(m, i) == tm)
+			return true;
+	return false;
+}
+
 /* It may be stopped. */
 static bool is_started(const struct m0_net_transfer_mc *tm)
 {

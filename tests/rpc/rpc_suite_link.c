@@ -513,6 +513,82 @@ RT_CASE(client_address_goes)
 	rt_ends(rt_ask(lt.lt_rtc, RT_ECHO, 0, 4), 0, "echo");
 }
 
+enum {
+	ADDRS = 4,
+	ROUNDS = 40,
+	BOTH = 2
+};
+
+/* Of a machine, which it has or has not. */
+struct some {
+	struct rt_machine *som_machine;
+	char               som_addr[ADDRS][CF_ADDR_MAX];
+	bool               som_has[ADDRS];
+};
+
+static void some_change(struct some *some)
+{
+	unsigned i = (unsigned)cf_rand(ADDRS);
+
+	if (some->som_has[i])
+		addr_del(some->som_machine, some->som_addr[i]);
+	else
+		addr_add(some->som_machine, some->som_addr[i]);
+	some->som_has[i] = !some->som_has[i];
+}
+
+/* The first address of the server stays, and is in the map, mostly. */
+static void map_random(struct some *server)
+{
+	const char *addrs[ADDRS + 1];
+	uint32_t    nr = 0;
+	unsigned    i;
+
+	if (cf_rand(4) > 0)
+		addrs[nr++] = lt.lt_server->rtm_addr;
+	for (i = 0; i < ADDRS; ++i)
+		if (cf_rand(2) == 0)
+			addrs[nr++] = server->som_addr[i];
+	if (nr == 0)
+		addrs[nr++] = lt.lt_server->rtm_addr;
+	map(addrs, nr);
+}
+
+/* Addresses of both sides come and go, and the map changes, in any order. */
+RT_CASE(all_change)
+{
+	struct some some[BOTH] = { 0 };
+	const char *first[1];
+	unsigned    i;
+	unsigned    k;
+
+	machines(0);
+	some[0].som_machine = lt.lt_server;
+	some[1].som_machine = lt.lt_client;
+	for (i = 0; i < BOTH; ++i)
+		for (k = 0; k < ADDRS; ++k)
+			cf.c_row->r_addr(some[i].som_addr[k], ++cf.c_addr_nr);
+	first[0] = lt.lt_server->rtm_addr;
+	map(first, 1);
+	lt.lt_rtc = client();
+	for (i = 0; i < ROUNDS; ++i) {
+		streams_post(i * STREAMS, STREAMS);
+		k = (unsigned)cf_rand(6);
+		if (k < 2)
+			some_change(&some[0]);
+		else if (k < 4)
+			some_change(&some[1]);
+		else
+			map_random(&some[0]);
+		if (cf_rand(2) == 0)
+			rt_run_ms((unsigned)cf_rand(20));
+	}
+	map(first, 1);
+	streams_end(STREAMS * ROUNDS);
+	log_check(STREAMS * ROUNDS);
+	rt_ends(rt_ask(lt.lt_rtc, RT_ECHO, 0, 1), 0, "echo");
+}
+
 /* What cannot be is said. */
 RT_CASE(arguments)
 {
@@ -562,6 +638,7 @@ const struct cf_case rpc_suite_link[] = {
 	{ "server_back", server_back },
 	{ "client_has_two", client_has_two },
 	{ "client_address_goes", client_address_goes },
+	{ "all_change", all_change },
 	{ "arguments", arguments },
 	{ NULL, NULL },
 };
