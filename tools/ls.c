@@ -99,9 +99,12 @@ static int ls_run(int argc, char **argv, const struct argp *argp,
 	return tool_finish_output(argv[0], tool_fail_print(&fail, argv[0]));
 }
 
+/* A file may be of before 1970: the number is below 0 then. */
 static const char *time_text(uint64_t ns, char *ret, size_t size)
 {
-	time_t    seconds = (time_t)(ns / M0_TIME_ONE_SECOND);
+	int64_t   second = (int64_t)M0_TIME_ONE_SECOND;
+	int64_t   since = (int64_t)ns;
+	time_t    seconds = since / second - (since % second < 0);
 	struct tm tm;
 
 	if (gmtime_r(&seconds, &tm) == NULL ||

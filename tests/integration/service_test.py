@@ -243,6 +243,20 @@ class Works(service.Case):
 
 
 class Refuses(service.Case):
+    def test_files_of_before_1970_keep_their_time(self):
+        server = service.Server(self)
+        src = self.make('src', b'abc')
+        for seconds, text in ((-315619200, '1960-01-01T00:00:00Z'),
+                              (-1, '1969-12-31T23:59:58Z'),
+                              (1, '1970-01-01T00:00:00Z')):
+            mtime = seconds * 10 ** 9 - (abs(seconds) == 1)
+            os.utime(src, ns=(mtime, mtime))
+            self.json('put', src, f'{server.ep}:x')
+            told, = self.json('ls', f'{server.ep}:x')['objects']
+            self.assertEqual(told['mtime_ns'], mtime)
+            result = self.run_client('ls', '-l', f'{server.ep}:x')
+            self.assertIn(text.encode(), result.stdout)
+
     def test_names_that_are_none(self):
         server = service.Server(self)
         src = self.make('src', b'abc')
