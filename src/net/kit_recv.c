@@ -38,6 +38,21 @@ static int place_begin(struct kit_buf *kb)
 
 static bool staged_take(struct kit_buf *kb);
 
+static struct kit_recv_event *ring_at(struct kit_buf *kb, uint32_t i)
+{
+	uint32_t at = kb->kb_ev_first + i;
+
+	return &kb->kb_ev[at < kb->kb_ev_cap ? at : at - kb->kb_ev_cap];
+}
+
+/* No message follows the last that waits for delivery. */
+static void last_is_final(struct kit_buf *kb)
+{
+	ring_at(kb, kb->kb_ev_nr - 1)->re_final = true;
+	kb_state_set(kb, KB_DONE);
+	++kb->kb_pub.nkb_machine->nkm_tm->ntm_recv_spent_nr;
+}
+
 int kit_recv_add(struct kit_buf *kb)
 {
 	struct kit_recv_event *ring;
@@ -67,6 +82,11 @@ int kit_recv_add(struct kit_buf *kb)
 	rc = place_begin(kb);
 	if (rc != 0)
 		m0_list_del(&kb->kb_recv_link);
+	if (rc != 0 && kb->kb_ev_nr > 0) {
+		/* It has its message, and takes no other. */
+		last_is_final(kb);
+		rc = 0;
+	}
 	return rc;
 }
 
@@ -311,13 +331,6 @@ m0_bcount_t m0_net_kit_recv_used(const struct m0_net_kit_buf *pub)
 	return container_of(pub, const struct kit_buf, kb_pub)->kb_recv_used;
 }
 
-static struct kit_recv_event *ring_at(struct kit_buf *kb, uint32_t i)
-{
-	uint32_t at = kb->kb_ev_first + i;
-
-	return &kb->kb_ev[at < kb->kb_ev_cap ? at : at - kb->kb_ev_cap];
-}
-
 /* Held events, by offset. @return the place of one more, to be filled. */
 static struct kit_recv_event *held_add(struct kit_buf *kb, m0_bindex_t offset)
 {
@@ -417,8 +430,9 @@ void m0_net_kit_recv_ended(struct m0_net_kit_buf *pub, int32_t status)
 	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
 	M0_PRE(kb->kb_ev_held_nr == 0);
 	kb->kb_recv_placing = false;
-	if (status == -EAGAIN && kb->kb_late == 0 && kb->kb_recv_nr == 0 &&
-	    m->nkm_tm->ntm_state == M0_NET_TM_STARTED) {
+	/* With 0, there was no memory for those that have sent. */
+	if ((status == -EAGAIN || status == 0) && kb->kb_late == 0 &&
+	    kb->kb_recv_nr == 0 && m->nkm_tm->ntm_state == M0_NET_TM_STARTED) {
 		kb->kb_recv_used = 0;
 		status = place_begin(kb);
 		if (status == 0)
@@ -427,9 +441,7 @@ void m0_net_kit_recv_ended(struct m0_net_kit_buf *pub, int32_t status)
 	if (kb->kb_late == 0)
 		m0_list_del(&kb->kb_recv_link);
 	if (status == 0 && kb->kb_ev_nr > 0) {
-		ring_at(kb, kb->kb_ev_nr - 1)->re_final = true;
-		kb_state_set(kb, KB_DONE);
-		++m->nkm_tm->ntm_recv_spent_nr;
+		last_is_final(kb);
 		return;
 	}
 	if (kb->kb_late != 0)
