@@ -233,6 +233,8 @@ M0_EXTERN int m0_net_tm_stats_get(struct m0_net_transfer_mc *tm,
  * [r.messaging.processor_affinity]
  * @retval -ENOSYS  the transport cannot.
  * @retval -EINVAL  no such processor.
+ * @retval -EBUSY   they run already, for a buffer that was added with a
+ *                  time-out, or cancelled.
  */
 M0_EXTERN int m0_net_tm_confine(struct m0_net_transfer_mc *tm,
 				const struct m0_bitmap    *processors);

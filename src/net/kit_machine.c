@@ -141,6 +141,9 @@ int m0_net_kit_tm_confine(struct m0_net_transfer_mc *tm,
 
 	if (!m0_os_cpus_valid(processors))
 		return -EINVAL;
+	/* They are where they began. */
+	if (m->nkm_running)
+		return -EBUSY;
 	rc = m0_bitmap_init(&copy, processors->b_nr);
 	if (rc != 0)
 		return rc;

@@ -102,6 +102,23 @@ static int some_cpu(void)
 	return (int)i;
 }
 
+/* A thread that watches a time-out is there already: that is said. */
+static void confine_too_late(void)
+{
+	struct cf_tm    *t = cf_tm_new_mode(0, CF_ASYNC);
+	struct cf_buf   *b = cf_buf(0, 64);
+	struct m0_bitmap map;
+
+	CF_EQ(m0_bitmap_init(&map, 4096), 0, "bitmap");
+	m0_bitmap_set(&map, (size_t)some_cpu(), true);
+	CF_EQ(m0_net_tm_confine(&t->ct_tm, &map), 0, "in time");
+	cf_add_within(b, t, M0_NET_QT_MSG_RECV, 60 * M0_TIME_ONE_SECOND);
+	CF_EQ(m0_net_tm_confine(&t->ct_tm, &map), -EBUSY, "too late");
+	m0_bitmap_fini(&map);
+	CF_TRUE(cf_del(b), "queued");
+	cf_done_is(b, -ECANCELED, "del");
+}
+
 /* A confined machine calls back on its processors; none such: -EINVAL. */
 static void confine(void)
 {
@@ -236,11 +253,13 @@ static void no_allocation(void)
 	CF_EQ(m0_net_end_point_put(x[1]->cb_nb.nb_ep), 0, "put");
 }
 
-const struct cf_case xprt_suite_misc[] = { { "statistics", statistics },
-					   { "statistics of bulk",
-					     statistics_bulk },
-					   { "confine", confine },
-					   { "spin", spin },
-					   { "idle", idle },
-					   { "no allocation", no_allocation },
-					   { NULL, NULL } };
+const struct cf_case xprt_suite_misc[] = {
+	{ "statistics", statistics },
+	{ "statistics of bulk", statistics_bulk },
+	{ "confine", confine },
+	{ "confine, too late", confine_too_late },
+	{ "spin", spin },
+	{ "idle", idle },
+	{ "no allocation", no_allocation },
+	{ NULL, NULL }
+};
