@@ -417,6 +417,20 @@ M0_EXTERN bool m0_net_kit_machine_is_open(
 M0_EXTERN void *m0_net_kit_ep_pvt(struct m0_net_end_point *ep);
 M0_EXTERN const struct m0_net_kit_addr *m0_net_kit_ep_addr(
 	const struct m0_net_end_point *ep);
+/**
+ * The end point of an address, made if there is none, with a reference.
+ * ntm_mutex held. NULL: no memory.
+ */
+M0_EXTERN struct m0_net_end_point *m0_net_kit_ep_get(
+	struct m0_net_kit_machine *machine, const struct m0_net_kit_addr *addr);
+/**
+ * The one that was found last, without a reference: of a sender there are often
+ * many messages in a row. ntm_mutex held. NULL: none.
+ */
+M0_EXTERN struct m0_net_end_point *m0_net_kit_ep_recent(
+	const struct m0_net_kit_machine *machine);
+/** A reference to it. ntm_mutex held since it was found. */
+M0_EXTERN void m0_net_kit_ep_take(struct m0_net_end_point *ep);
 
 /* ------------------------------------------------------------- buffers -- */
 
@@ -507,10 +521,12 @@ M0_EXTERN int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
  * A message lies in a buffer of nko_recv: `nr` bytes at `offset`, where the one
  * before it ended. May come out of that order; the events do not. ntm_mutex
  * held.
+ * @param from    of the sender; the reference goes with the event. NULL if it
+ *                was lost.
  * @param status  < 0: the place was given to a message that was lost.
  */
-M0_EXTERN void m0_net_kit_recv_placed(struct m0_net_kit_buf        *kb,
-				      const struct m0_net_kit_addr *from,
+M0_EXTERN void m0_net_kit_recv_placed(struct m0_net_kit_buf   *kb,
+				      struct m0_net_end_point *from,
 				      m0_bindex_t offset, m0_bcount_t nr,
 				      int32_t status);
 /** After the last of them. ntm_mutex held. */

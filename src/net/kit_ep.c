@@ -144,8 +144,19 @@ static void ep_use(struct m0_net_kit_machine *m, struct kit_ep *ke)
 		m0_probe_ep_new(m0_net__tm_name(m->nkm_tm), ke->ke_text);
 }
 
-struct m0_net_end_point *kit_ep_get(struct m0_net_kit_machine    *m,
-				    const struct m0_net_kit_addr *addr)
+static void ep_take(struct m0_net_kit_machine *m, struct kit_ep *ke)
+{
+	if (M0_LIKELY(!m0_list_link_is_in(&ke->ke_idle_link))) {
+		m0_net__ep_get(&ke->ke_ep);
+		return;
+	}
+	m0_list_del(&ke->ke_idle_link);
+	--m->nkm_eps_idle_nr;
+	ep_use(m, ke);
+}
+
+struct m0_net_end_point *m0_net_kit_ep_get(struct m0_net_kit_machine    *m,
+					   const struct m0_net_kit_addr *addr)
 {
 	struct m0_net_kit_addr_node *node;
 	struct kit_ep               *ke = m->nkm_ep_last;
@@ -165,14 +176,19 @@ struct m0_net_end_point *kit_ep_get(struct m0_net_kit_machine    *m,
 		}
 		m->nkm_ep_last = ke;
 	}
-	if (m0_list_link_is_in(&ke->ke_idle_link)) {
-		m0_list_del(&ke->ke_idle_link);
-		--m->nkm_eps_idle_nr;
-		ep_use(m, ke);
-	} else {
-		m0_net__ep_get(&ke->ke_ep);
-	}
+	ep_take(m, ke);
 	return &ke->ke_ep;
+}
+
+struct m0_net_end_point *m0_net_kit_ep_recent(
+	const struct m0_net_kit_machine *m)
+{
+	return m->nkm_ep_last == NULL ? NULL : &m->nkm_ep_last->ke_ep;
+}
+
+void m0_net_kit_ep_take(struct m0_net_end_point *ep)
+{
+	ep_take(kit_machine(ep->nep_tm), ep_full(ep));
 }
 
 int m0_net_kit_end_point_create(struct m0_net_end_point  **epp,
@@ -187,7 +203,7 @@ int m0_net_kit_end_point_create(struct m0_net_end_point  **epp,
 	rc = m->nkm_ops->nko_addr_parse(addr, &bin);
 	if (rc != 0)
 		return rc;
-	*epp = kit_ep_get(m, &bin);
+	*epp = m0_net_kit_ep_get(m, &bin);
 	return *epp == NULL ? -ENOMEM : 0;
 }
 

@@ -515,10 +515,7 @@ struct kit_ep {
 	_Alignas(16) uint8_t ke_pvt[];
 };
 
-/** With a reference; NULL: no memory. ntm_mutex held. */
-struct m0_net_end_point *kit_ep_get(struct m0_net_kit_machine    *m,
-				    const struct m0_net_kit_addr *addr);
-void                     kit_eps_fini(struct m0_net_kit_machine *m);
+void kit_eps_fini(struct m0_net_kit_machine *m);
 
 /* ------------------------------------------------------------ kit_slot.c -- */
 

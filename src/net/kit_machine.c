@@ -215,7 +215,7 @@ void kit_start_do(struct m0_net_kit_machine *m)
 	if (rc == 0 && m->nkm_fd_open && !m->nkm_fd_joined)
 		fd_poll_add(m);
 	if (rc == 0) {
-		m->nkm_own_ep = kit_ep_get(m, &m->nkm_addr);
+		m->nkm_own_ep = m0_net_kit_ep_get(m, &m->nkm_addr);
 		if (m->nkm_own_ep == NULL)
 			rc = -ENOMEM;
 	}

@@ -281,7 +281,7 @@ int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
 	M0_PRE(m0_mutex_is_locked(&machine->nkm_tm->ntm_mutex));
 	recv_provision(machine);
 	kb = recv_find(machine, nr);
-	ep = kb == NULL ? NULL : kit_ep_get(machine, from);
+	ep = kb == NULL ? NULL : m0_net_kit_ep_get(machine, from);
 	if (kb == NULL)
 		rc = recv_refuse(machine, nr);
 	else if (ep == NULL)
@@ -387,23 +387,20 @@ static void held_release(struct kit_buf *kb)
 	}
 }
 
-void m0_net_kit_recv_placed(struct m0_net_kit_buf        *pub,
-			    const struct m0_net_kit_addr *from,
-			    m0_bindex_t offset, m0_bcount_t nr, int32_t status)
+void m0_net_kit_recv_placed(struct m0_net_kit_buf   *pub,
+			    struct m0_net_end_point *from, m0_bindex_t offset,
+			    m0_bcount_t nr, int32_t status)
 {
 	struct kit_buf            *kb = kit_buf_full(pub);
 	struct m0_net_kit_machine *m = pub->nkb_machine;
-	struct m0_net_end_point   *ep = NULL;
 	struct kit_recv_event     *re;
 	bool                       follows;
 
-	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
-	if (status == 0) {
-		ep = kit_ep_get(m, from);
-		status = ep == NULL ? -ENOMEM : 0;
-		if (M0_UNLIKELY(m0_probe_sink != NULL))
-			probe(m, from, nr, status);
-	}
+	M0_PRE_EX(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	M0_PRE_EX((from != NULL) == (status == 0));
+	if (M0_UNLIKELY(m0_probe_sink != NULL) && from != NULL)
+		m0_probe_msg_deliver(from->nep_addr, m0_net__tm_name(m->nkm_tm),
+				     nr);
 	/* Not by way of the held ones: what was just stored is slow to load. */
 	follows = kb->kb_ev_held_nr == 0 && offset <= kb->kb_recv_used &&
 		  status == 0;
@@ -411,7 +408,7 @@ void m0_net_kit_recv_placed(struct m0_net_kit_buf        *pub,
 				: held_add(kb, offset);
 	re->re_offset = offset;
 	re->re_length = nr;
-	re->re_ep = ep;
+	re->re_ep = from;
 	re->re_status = status;
 	re->re_final = false;
 	if (M0_LIKELY(follows))
@@ -427,7 +424,7 @@ void m0_net_kit_recv_ended(struct m0_net_kit_buf *pub, int32_t status)
 	struct kit_buf            *kb = kit_buf_full(pub);
 	struct m0_net_kit_machine *m = pub->nkb_machine;
 
-	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	M0_PRE_EX(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
 	M0_PRE(kb->kb_ev_held_nr == 0);
 	kb->kb_recv_placing = false;
 	/* With 0, there was no memory for those that have sent. */
@@ -488,7 +485,7 @@ static bool staged_take(struct kit_buf *kb)
 
 	if (M0_LIKELY(sg->sg_from == NULL) || sg->sg_nr > kb->kb_pub.nkb_size)
 		return false;
-	ep = kit_ep_get(m, sg->sg_from);
+	ep = m0_net_kit_ep_get(m, sg->sg_from);
 	if (ep == NULL)
 		return false;
 	m->nkm_tm->ntm_recv_waiting_nr = 0;

@@ -27,11 +27,11 @@ struct xlnet_stage {
 static int any_attach(struct xlnet_machine *xm, unsigned flags,
 		      struct m0_lnet_md_attr *attr, struct xlnet_md *xd)
 {
-	struct m0_lnet_process_id id = { .lp_nid = m0_lnet_nid_any,
-					 .lp_pid = M0_LNET_PID_ANY };
+	struct m0_lnet_me_attr me;
 
-	return m0_xlnet__attach(xm, &id, xlnet_msg_bits(xm->xm_addr.xa_tmid),
-				flags, attr, xd);
+	m0_xlnet__me_any(xm, &me);
+	me.mea_flags |= flags;
+	return m0_xlnet__attach(xm, &me, attr, xd);
 }
 
 static int catch_attach(struct xlnet_machine *xm)

@@ -25,9 +25,35 @@ static bool send_is_acked(const struct m0_net_kit_buf *kb)
 	return __atomic_load_n(word, __ATOMIC_RELAXED) != 0;
 }
 
+static uint64_t hdr_data(const struct xlnet_addr *addr)
+{
+	return (uint64_t)addr->xa_portal << SENDER_PORTAL_SHIFT | addr->xa_tmid;
+}
+
+/* What is the same in all messages to an end point is made once. */
+static int ep_make(const struct xlnet_machine    *xm,
+		   const struct m0_net_end_point *ep, struct xlnet_ep *xe)
+{
+	struct xlnet_addr addr;
+	int rc = m0_xlnet__addr_unpack(m0_net_kit_ep_addr(ep), &addr);
+
+	if (rc != 0)
+		return rc;
+	m0_xlnet__op(xm, &addr, xlnet_msg_bits(addr.xa_tmid), &xe->xe_op);
+	xe->xe_op.lo_hdr_data = hdr_data(&xm->xm_addr);
+	xe->xe_hdr_data = hdr_data(&addr);
+	return 0;
+}
+
+static bool ep_is_made(const struct xlnet_ep *xe)
+{
+	return xe->xe_op.lo_portal != M0_LNET_PORTAL_RESERVED;
+}
+
 static int send_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 {
 	struct xlnet_machine  *xm = xlnet_machine(kb->nkb_machine);
+	struct xlnet_ep       *xe = m0_net_kit_ep_pvt(kb->nkb_ep);
 	bool                   acked = send_is_acked(kb);
 	struct m0_lnet_md_attr attr = { .mda_vec = &kb->nkb_buffer->nb_buffer,
 					.mda_vec_offset =
@@ -35,22 +61,16 @@ static int send_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 					.mda_length = kb->nkb_send_nr,
 					.mda_threshold = acked ? 2 : 1,
 					.mda_auto_unlink = true };
-	struct m0_lnet_op      op;
-	int                    rc;
+	int                    rc = 0;
 
 	if (kb->nkb_send_nr > M0_NET_LNET_MESSAGE_MAX)
 		return -EMSGSIZE;
-	rc = m0_xlnet__addr_unpack(m0_net_kit_ep_addr(kb->nkb_ep),
-				   &xb->xb_peer);
+	if (M0_UNLIKELY(!ep_is_made(xe)))
+		rc = ep_make(xm, kb->nkb_ep, xe);
 	if (rc != 0)
 		return rc;
-	m0_xlnet__op(xm, &xb->xb_peer, xlnet_msg_bits(xb->xb_peer.xa_tmid),
-		     &op);
-	op.lo_hdr_data = (uint64_t)xm->xm_addr.xa_portal
-				 << SENDER_PORTAL_SHIFT |
-			 xm->xm_addr.xa_tmid;
-	op.lo_ack = acked;
-	return m0_xlnet__bind(xm, &attr, &op, false, &xb->xb_md);
+	xe->xe_op.lo_ack = acked;
+	return m0_xlnet__bind(xm, &attr, &xe->xe_op, false, &xb->xb_md);
 }
 
 static void buf_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
@@ -97,19 +117,17 @@ void m0_xlnet__send_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
 
 int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 {
-	struct xlnet_machine     *xm = xlnet_machine(kb->nkb_machine);
-	struct xlnet_buf         *xb = xlnet_buf(kb);
-	m0_bcount_t               used = m0_net_kit_recv_used(kb);
-	uint32_t                  max = m0_net_kit_recv_max(kb);
-	struct m0_lnet_process_id id = { .lp_nid = m0_lnet_nid_any,
-					 .lp_pid = M0_LNET_PID_ANY };
-	struct m0_lnet_md_attr    attr = {
-		   .mda_vec = &kb->nkb_buffer->nb_buffer,
-		   .mda_vec_offset = used,
-		   .mda_length = kb->nkb_size - used,
-		   .mda_threshold = (int32_t)max,
-		   .mda_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_IF_FITS,
-		   .mda_auto_unlink = true,
+	struct xlnet_machine  *xm = xlnet_machine(kb->nkb_machine);
+	struct xlnet_buf      *xb = xlnet_buf(kb);
+	m0_bcount_t            used = m0_net_kit_recv_used(kb);
+	uint32_t               max = m0_net_kit_recv_max(kb);
+	struct m0_lnet_md_attr attr = {
+		.mda_vec = &kb->nkb_buffer->nb_buffer,
+		.mda_vec_offset = used,
+		.mda_length = kb->nkb_size - used,
+		.mda_threshold = (int32_t)max,
+		.mda_options = M0_LNET_MD_OP_PUT | M0_LNET_MD_IF_FITS,
+		.mda_auto_unlink = true,
 	};
 
 	if (max > 1 || used > 0) {
@@ -118,8 +136,7 @@ int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 	}
 	buf_begin(kb, xb, XLNET_RECV);
 	xb->xb_next = used;
-	return m0_xlnet__attach(xm, &id, xlnet_msg_bits(xm->xm_addr.xa_tmid), 0,
-				&attr, &xb->xb_md);
+	return m0_xlnet__attach(xm, &xm->xm_recv_me, &attr, &xb->xb_md);
 }
 
 void m0_xlnet__recv_cancel(struct m0_net_kit_buf *kb)
@@ -145,16 +162,50 @@ int m0_xlnet__sender(const struct m0_lnet_event *ev,
 	return 0;
 }
 
+/*
+ * The end point that a message is from, with a reference. Often it is that of
+ * the message before.
+ */
+static int sender_ep(struct m0_net_kit_machine  *machine,
+		     const struct m0_lnet_event *ev,
+		     struct m0_net_end_point   **ret)
+{
+	struct m0_net_end_point *ep = m0_net_kit_ep_recent(machine);
+	struct xlnet_ep         *xe = ep == NULL ? NULL : m0_net_kit_ep_pvt(ep);
+	struct m0_net_kit_addr   from;
+	int                      rc;
+
+	if (M0_LIKELY(xe != NULL && ep_is_made(xe) &&
+		      ev->ev_hdr_data == xe->xe_hdr_data &&
+		      ev->ev_mlength != 0 &&
+		      m0_lnet_nid_eq(&ev->ev_source.lp_nid,
+				     &xe->xe_op.lo_target.lp_nid))) {
+		m0_net_kit_ep_take(ep);
+		*ret = ep;
+		return 0;
+	}
+	rc = m0_xlnet__sender(ev, &from);
+	if (rc != 0)
+		return rc;
+	*ret = m0_net_kit_ep_get(machine, &from);
+	if (*ret == NULL)
+		return -ENOMEM;
+	xe = m0_net_kit_ep_pvt(*ret);
+	if (!ep_is_made(xe))
+		(void)ep_make(xlnet_machine(machine), *ret, xe);
+	return 0;
+}
+
 void m0_xlnet__recv_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
 {
-	struct m0_net_kit_buf *kb = xb->xb_md.xd_kb;
-	struct m0_net_kit_addr from;
-	int32_t                status = ev->ev_status;
+	struct m0_net_kit_buf   *kb = xb->xb_md.xd_kb;
+	struct m0_net_end_point *from = NULL;
+	int32_t                  status = ev->ev_status;
 
 	if (ev->ev_type == M0_LNET_EV_PUT) {
 		if (status == 0)
-			status = m0_xlnet__sender(ev, &from);
-		m0_net_kit_recv_placed(kb, &from, xb->xb_next + ev->ev_offset,
+			status = sender_ep(kb->nkb_machine, ev, &from);
+		m0_net_kit_recv_placed(kb, from, xb->xb_next + ev->ev_offset,
 				       ev->ev_mlength, status);
 	}
 	if (!ev->ev_unlinked)

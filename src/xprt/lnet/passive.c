@@ -53,25 +53,28 @@ static bool is_one_piece(const struct m0_net_kit_buf *kb,
 
 static int passive_attach(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 {
-	struct xlnet_machine     *xm = xlnet_machine(kb->nkb_machine);
-	struct m0_lnet_process_id id = { .lp_nid = xb->xb_peer.xa_nid,
-					 .lp_pid = M0_LNET_PID_ANY };
-	bool                      one = is_one_piece(kb, xb);
-	struct m0_lnet_md_attr    attr = {
-		   .mda_vec = &kb->nkb_buffer->nb_buffer,
-		   .mda_length = kb->nkb_size,
-		   .mda_threshold = one ? 1 : M0_LNET_MD_THRESHOLD_INF,
-		   .mda_options =
-			   M0_LNET_MD_MANAGE_REMOTE |
-			   (xb->xb_is_get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT),
-		   .mda_auto_unlink = one,
+	struct xlnet_machine  *xm = xlnet_machine(kb->nkb_machine);
+	struct m0_lnet_me_attr me = { .mea_portal = xm->xm_addr.xa_portal,
+				      .mea_id = { .lp_nid = xb->xb_peer.xa_nid,
+						  .lp_pid = M0_LNET_PID_ANY },
+				      .mea_match_bits = xb->xb_bits,
+				      .mea_flags = M0_LNET_ME_UNLINK };
+	bool                   one = is_one_piece(kb, xb);
+	struct m0_lnet_md_attr attr = {
+		.mda_vec = &kb->nkb_buffer->nb_buffer,
+		.mda_length = kb->nkb_size,
+		.mda_threshold = one ? 1 : M0_LNET_MD_THRESHOLD_INF,
+		.mda_options =
+			M0_LNET_MD_MANAGE_REMOTE |
+			(xb->xb_is_get ? M0_LNET_MD_OP_GET : M0_LNET_MD_OP_PUT),
+		.mda_auto_unlink = one,
 	};
 
 	if (xb->xb_is_get) {
 		attr.mda_vec_offset = kb->nkb_buffer->nb_offset;
 		attr.mda_length = kb->nkb_send_nr;
 	}
-	return m0_xlnet__attach(xm, &id, xb->xb_bits, 0, &attr, &xb->xb_md);
+	return m0_xlnet__attach(xm, &me, &attr, &xb->xb_md);
 }
 
 int m0_xlnet__passive(struct m0_net_kit_buf        *kb,

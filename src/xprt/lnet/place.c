@@ -501,6 +501,7 @@ static int place_take(struct xlnet_machine *xm)
 	if (rc != 0)
 		return rc;
 	m0_xlnet__addr_pack(&xm->xm_addr, &xm->xm_kit_addr);
+	m0_xlnet__me_any(xm, &xm->xm_recv_me);
 	m0_mutex_lock(&tm->ntm_mutex);
 	rc = m0_xlnet__catch_begin(xm);
 	m0_mutex_unlock(&tm->ntm_mutex);
@@ -564,20 +565,24 @@ struct m0_lnet *m0_xlnet__lnet(const struct m0_net_kit_buf *kb)
 	return m0_xlnet__machine_lnet(xlnet_machine(kb->nkb_machine));
 }
 
-int m0_xlnet__attach(struct xlnet_machine            *xm,
-		     const struct m0_lnet_process_id *id, uint64_t bits,
-		     unsigned flags, struct m0_lnet_md_attr *attr,
-		     struct xlnet_md *xd)
+void m0_xlnet__me_any(const struct xlnet_machine *xm,
+		      struct m0_lnet_me_attr     *ret)
 {
-	struct m0_lnet_me_attr me = { .mea_portal = xm->xm_addr.xa_portal,
-				      .mea_id = *id,
-				      .mea_match_bits = bits,
-				      .mea_flags = flags | M0_LNET_ME_UNLINK };
+	*ret = (struct m0_lnet_me_attr){
+		.mea_portal = xm->xm_addr.xa_portal,
+		.mea_id = { .lp_nid = m0_lnet_nid_any,
+			    .lp_pid = M0_LNET_PID_ANY },
+		.mea_match_bits = xlnet_msg_bits(xm->xm_addr.xa_tmid),
+		.mea_flags = M0_LNET_ME_UNLINK
+	};
+}
 
+int m0_xlnet__attach(struct xlnet_machine *xm, const struct m0_lnet_me_attr *me,
+		     struct m0_lnet_md_attr *attr, struct xlnet_md *xd)
+{
 	attr->mda_eq = &xm->xm_node->xn_eq;
 	attr->mda_user = xd;
-	return m0_lnet_entry_attach(xm->xm_node->xn_lnet, &me, attr,
-				    &xd->xd_md);
+	return m0_lnet_entry_attach(xm->xm_node->xn_lnet, me, attr, &xd->xd_md);
 }
 
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,

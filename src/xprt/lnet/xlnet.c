@@ -30,6 +30,7 @@ static void xlnet_refuse(struct m0_net_kit_work *work)
 
 static const struct m0_net_kit_ops xlnet_kit_ops = {
 	.nko_machine_size = sizeof(struct xlnet_machine),
+	.nko_ep_size = sizeof(struct xlnet_ep),
 	.nko_buf_size = sizeof(struct xlnet_buf),
 	.nko_buffer_max = M0_NET_LNET_BUFFER_MAX,
 	.nko_segment_max = M0_NET_LNET_SEGMENT_MAX,

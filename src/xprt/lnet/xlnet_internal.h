@@ -75,6 +75,14 @@ struct xlnet_md {
 
 struct xlnet_stage;
 
+/** An end point's part: as messages to it, and from it, say who it is. */
+struct xlnet_ep {
+	/** How to send to it; lo_portal 0: not made yet. */
+	struct m0_lnet_op xe_op;
+	/** hdr_data of what it sends. */
+	uint64_t xe_hdr_data;
+};
+
 /** A machine's part. */
 struct xlnet_machine {
 	struct m0_net_kit_machine *xm_machine;
@@ -85,6 +93,8 @@ struct xlnet_machine {
 	bool                   xm_has_runner;
 	struct xlnet_addr      xm_addr;
 	struct m0_net_kit_addr xm_kit_addr;
+	/** What all receive buffers are attached with. */
+	struct m0_lnet_me_attr xm_recv_me;
 	/** Takes what no receive buffer does. */
 	struct xlnet_md xm_catch;
 	/** NULL: it has no pool. */
@@ -140,10 +150,11 @@ struct m0_lnet *m0_xlnet__lnet(const struct m0_net_kit_buf *kb);
 /** Has its MD end, with `status` unless it is to end already. */
 void m0_xlnet__end(struct xlnet_buf *xb, int32_t status);
 /** Puts an entry for messages of `id` with `bits`, and an MD on it. */
-int m0_xlnet__attach(struct xlnet_machine            *xm,
-		     const struct m0_lnet_process_id *id, uint64_t bits,
-		     unsigned flags, struct m0_lnet_md_attr *attr,
-		     struct xlnet_md *xd);
+int m0_xlnet__attach(struct xlnet_machine *xm, const struct m0_lnet_me_attr *me,
+		     struct m0_lnet_md_attr *attr, struct xlnet_md *xd);
+/** An entry for messages to the machine, from anybody. */
+void m0_xlnet__me_any(const struct xlnet_machine *xm,
+		      struct m0_lnet_me_attr     *ret);
 /** Binds an MD, with its first PUT or GET. */
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
 		   const struct m0_lnet_op *op, bool is_get,

@@ -83,9 +83,11 @@ static void message_place(uint8_t from)
 	struct m0_net_kit_machine   *m = m0_net_kit_machine_of(&rig.r_tm);
 	struct m0_net_kit_buf       *kb = m0_net_kit_buf_of(&rig.r_buf);
 	struct m0_net_kit_visit      visit;
+	struct m0_net_end_point     *ep;
 
 	m0_net_kit_enter(m, &visit);
-	m0_net_kit_recv_placed(kb, &addr, 0, 10, 0);
+	ep = m0_net_kit_ep_get(m, &addr);
+	m0_net_kit_recv_placed(kb, ep, 0, 10, ep == NULL ? -ENOMEM : 0);
 	m0_net_kit_recv_ended(kb, 0);
 	m0_net_kit_leave(m, &visit);
 	rig_deliver();

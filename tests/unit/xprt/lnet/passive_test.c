@@ -63,15 +63,11 @@ int m0_xlnet__addr_unpack(const struct m0_net_kit_addr *addr,
 	return 0;
 }
 
-int m0_xlnet__attach(struct xlnet_machine            *xm,
-		     const struct m0_lnet_process_id *id, uint64_t bits,
-		     unsigned flags, struct m0_lnet_md_attr *attr,
-		     struct xlnet_md *xd)
+int m0_xlnet__attach(struct xlnet_machine *xm, const struct m0_lnet_me_attr *me,
+		     struct m0_lnet_md_attr *attr, struct xlnet_md *xd)
 {
 	(void)xm;
-	(void)id;
-	(void)bits;
-	(void)flags;
+	(void)me;
 	(void)xd;
 	attached = *attr;
 	++attached_nr;
