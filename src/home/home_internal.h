@@ -103,6 +103,7 @@ static inline struct m0_lnet_handle m0_home__handle(
 
 /* -- what has a slot ------------------------------------------------------- */
 
+/** Not zeroed, nor is an MD: who takes one, and the engine, set all of it. */
 struct m0_home_me {
 	struct m0_home_slot hme_slot;
 	struct m0_home_op   hme_attach;
@@ -117,8 +118,7 @@ struct m0_home_me {
 	bool hme_gone;
 	/** The last MD attached; may have ended. */
 	struct m0_lnet_handle hme_md;
-	/** Last: not zeroed, its attributes and the engine set all of it. */
-	struct m0_lnet_me hme_me;
+	struct m0_lnet_me     hme_me;
 };
 
 struct m0_home_md {
@@ -133,8 +133,7 @@ struct m0_home_md {
 	bool hmd_ended;
 	/** NULL: bound. */
 	struct m0_home_me *hmd_me;
-	/** Last: not zeroed, likewise. */
-	struct m0_lnet_md hmd_md;
+	struct m0_lnet_md  hmd_md;
 };
 
 struct m0_home_msg {
@@ -193,6 +192,8 @@ struct m0_lnet {
 	unsigned             hm_msgs_own_nr;
 	struct m0_home_op   *hm_inbox;
 	struct m0_home_op  **hm_inbox_tail;
+	/** Something in it is no entry. */
+	bool hm_inbox_mixed;
 	/** Probes that wait to be begun. */
 	struct m0_list       hm_probes;
 	struct m0_list       hm_eqs;

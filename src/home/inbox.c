@@ -45,6 +45,8 @@ void m0_home__post_unlock(struct m0_lnet *lnet, struct m0_home_op *op)
 	op->op_next = NULL;
 	*lnet->hm_inbox_tail = op;
 	lnet->hm_inbox_tail = &op->op_next;
+	if (op->op_kind != M0_HOME_OP_ENTRY)
+		lnet->hm_inbox_mixed = true;
 	m0_home__posted_unlock(lnet);
 }
 
@@ -64,7 +66,7 @@ static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
  * Whoever calls has seen hm_posted: an empty inbox is not worth hm_lock. It may
  * be empty all the same: who pushes has looked before the step was his.
  */
-static struct m0_home_op *inbox_take(struct m0_lnet *lnet)
+static struct m0_home_op *inbox_take(struct m0_lnet *lnet, bool *mixed)
 {
 	struct m0_home_op *op;
 	struct m0_list     probes;
@@ -72,6 +74,8 @@ static struct m0_home_op *inbox_take(struct m0_lnet *lnet)
 	m0_list_init(&probes);
 	m0_mutex_lock(&lnet->hm_lock);
 	op = lnet->hm_inbox;
+	*mixed = lnet->hm_inbox_mixed;
+	lnet->hm_inbox_mixed = false;
 	lnet->hm_inbox = NULL;
 	lnet->hm_inbox_tail = &lnet->hm_inbox;
 	m0_list_splice_tail(&probes, &lnet->hm_probes);
@@ -97,20 +101,25 @@ void m0_home__ops_do(struct m0_lnet *lnet, struct m0_home_op *op)
 
 bool m0_home__inbox_do(struct m0_lnet *lnet)
 {
+	bool mixed;
+
 	if (!M0_HOME_GET(lnet->hm_posted))
 		return false;
-	m0_home__ops_do(lnet, inbox_take(lnet));
+	m0_home__ops_do(lnet, inbox_take(lnet, &mixed));
 	return true;
 }
 
 /* Only messages overtake entries: anything else may be about one of them. */
 struct m0_home_op *m0_home__inbox_push(struct m0_lnet *lnet)
 {
-	struct m0_home_op  *op = inbox_take(lnet);
+	bool                mixed;
+	struct m0_home_op  *op = inbox_take(lnet, &mixed);
 	struct m0_home_op  *next;
 	struct m0_home_op  *entries = NULL;
 	struct m0_home_op **tail = &entries;
 
+	if (!mixed)
+		return op;
 	for (; op != NULL; op = next) {
 		next = op->op_next;
 		if (op->op_kind == M0_HOME_OP_ENTRY) {

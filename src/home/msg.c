@@ -8,7 +8,7 @@
 #include "home/home_internal.h"
 
 enum {
-	SPARES_MAX = 32
+	SPARES_MAX = 128
 };
 
 /* Kept for each side. */

@@ -28,12 +28,11 @@ static int memory_init(struct m0_lnet *lnet)
 	if (lnet->hm_lazy == NULL)
 		return -ENOMEM;
 	rc = m0_home__slots_init(&lnet->hm_mes, sizeof(struct m0_home_me),
-				 offsetof(struct m0_home_me, hme_me),
-				 cfg->lc_mes_max);
+				 sizeof(struct m0_home_slot), cfg->lc_mes_max);
 	if (rc == 0)
 		rc = m0_home__slots_init(&lnet->hm_mds,
 					 sizeof(struct m0_home_md),
-					 offsetof(struct m0_home_md, hmd_md),
+					 sizeof(struct m0_home_slot),
 					 cfg->lc_mds_max);
 	if (rc == 0)
 		rc = m0_home__slots_init(&lnet->hm_msgs,

@@ -29,6 +29,12 @@ static struct m0_home_md *md_of_slot(struct m0_home_slot *slot)
 			    : container_of(slot, struct m0_home_md, hmd_slot);
 }
 
+static struct m0_home_op op_of(void (*op_do)(struct m0_lnet    *lnet,
+					     struct m0_home_op *op))
+{
+	return (struct m0_home_op){ .op_do = op_do, .op_kind = M0_HOME_OP_ANY };
+}
+
 /* The ME, if it has not ended. */
 static struct m0_home_me *me_find(struct m0_lnet       *lnet,
 				  struct m0_lnet_handle handle)
@@ -151,9 +157,13 @@ static struct m0_home_me *me_new(struct m0_home_slot          *slot,
 
 	hme->hme_me.me_attr = *attr;
 	hme->hme_me.me_handle = m0_home__handle(slot);
-	hme->hme_attach.op_do = me_attach_do;
-	hme->hme_unlink.op_do = me_unlink_do;
+	hme->hme_attach = op_of(me_attach_do);
+	hme->hme_unlink = op_of(me_unlink_do);
 	hme->hme_users_nr = 2;
+	hme->hme_next = NULL;
+	hme->hme_unlinked = false;
+	hme->hme_gone = false;
+	hme->hme_md = m0_lnet_handle_none;
 	return hme;
 }
 
@@ -292,9 +302,12 @@ struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 	attr_copy(&hmd->hmd_md.md_attr, attr);
 	hmd->hmd_md.md_handle = m0_home__handle(slot);
 	hmd->hmd_md.md_done = NULL;
-	hmd->hmd_attach.op_do = md_attach_do;
-	hmd->hmd_unlink.op_do = md_unlink_do;
+	hmd->hmd_attach = op_of(md_attach_do);
+	hmd->hmd_unlink = op_of(md_unlink_do);
 	hmd->hmd_users_nr = 2;
+	hmd->hmd_unlinked = false;
+	hmd->hmd_ended = false;
+	hmd->hmd_me = NULL;
 	if (attr->mda_eq != NULL)
 		++attr->mda_eq->eq_users_nr;
 	return hmd;

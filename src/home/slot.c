@@ -77,7 +77,8 @@ static void unzeroed_spoil(const struct m0_home_slots *slots,
 void m0_home__slot_clear(const struct m0_home_slots *slots,
 			 struct m0_home_slot        *slot)
 {
-	memset(slot + 1, 0, slots->hss_zero_bytes);
+	if (slots->hss_zero_bytes > 0)
+		memset(slot + 1, 0, slots->hss_zero_bytes);
 	unzeroed_spoil(slots, slot);
 }
 
