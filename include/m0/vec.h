@@ -26,6 +26,9 @@ static inline m0_bcount_t m0_vec_count(const struct m0_vec *vec)
 	m0_bcount_t sum = 0;
 	uint32_t    i;
 
+	/* Most often so, and asked several times for each buffer. */
+	if (vec->v_nr == 1)
+		return vec->v_count[0];
 	for (i = 0; i < vec->v_nr; ++i)
 		sum += vec->v_count[i];
 	return sum;

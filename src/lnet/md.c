@@ -97,7 +97,7 @@ bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md)
 }
 
 /* Responses to a used-up MD would be dropped: nobody waits for them. */
-static void waits_end(struct m0_lnet_md *md)
+static __attribute__((noinline)) void waits_end(struct m0_lnet_md *md)
 {
 	struct m0_list_link *pos;
 	struct m0_list_link *next;

@@ -111,7 +111,8 @@ static void add_pre(const struct m0_net_buffer      *buf,
 {
 	enum m0_net_queue_type qt = buf->nb_qtype;
 
-	M0_PRE(m0_net__buffer_invariant(buf));
+	M0_PRE_EX(m0_net__buffer_invariant(buf));
+	M0_PRE(buf->nb_magic == M0_NET_BUFFER_MAGIC);
 	M0_PRE(buf->nb_dom == tm->ntm_dom);
 	M0_PRE(buf->nb_flags == M0_NET_BUF_REGISTERED);
 	M0_PRE((size_t)qt < M0_NET_QT_NR);
@@ -151,14 +152,16 @@ static bool holds_ep(const struct m0_net_buffer *buf)
 				      m0_net__qt_is_passive(buf->nb_qtype));
 }
 
-int m0_net__buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
+/* In line: for each message it is called, and calls many. */
+static inline __attribute__((always_inline)) int buffer_add(
+	struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 {
 	enum m0_net_queue_type qt = buf->nb_qtype;
 	m0_time_t              now = m0_time_cached();
 	int                    rc;
 
-	M0_PRE(m0_mutex_is_locked(&tm->ntm_mutex));
-	M0_PRE(m0_net__tm_invariant(tm));
+	M0_PRE_EX(m0_mutex_is_locked(&tm->ntm_mutex));
+	M0_PRE_EX(m0_net__tm_invariant(tm));
 	add_pre(buf, tm);
 
 	if (!state_allows_add(tm, qt))
@@ -193,6 +196,11 @@ int m0_net__buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 	return rc;
 }
 
+int m0_net__buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
+{
+	return buffer_add(buf, tm);
+}
+
 /*
  * A buffer that was not used for a while is cold in all its parts: asks for
  * them together, instead of waiting for one after the other.
@@ -215,7 +223,7 @@ int m0_net_buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 
 	buffer_prefetch(buf);
 	m0_mutex_lock(&tm->ntm_mutex);
-	rc = m0_net__buffer_add(buf, tm);
+	rc = buffer_add(buf, tm);
 	m0_mutex_unlock(&tm->ntm_mutex);
 	m0_net__flush(tm);
 	return rc;

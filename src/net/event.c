@@ -97,7 +97,7 @@ void m0_net__buffer_event(struct m0_net_transfer_mc        *tm,
 	bool                     retain = buf->nb_flags & M0_NET_BUF_RETAIN;
 	struct m0_net_end_point *ep = ev->nbe_ep;
 
-	M0_PRE(m0_mutex_is_locked(&tm->ntm_mutex));
+	M0_PRE_EX(m0_mutex_is_locked(&tm->ntm_mutex));
 	M0_PRE(buf->nb_tm == tm && (buf->nb_flags & M0_NET_BUF_QUEUED) != 0);
 
 	if (!retain && (qt == M0_NET_QT_MSG_SEND || m0_net__qt_is_passive(qt)))

@@ -388,7 +388,7 @@ void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
 	uint64_t        cut = M0_NET_BUF_CANCELLED | M0_NET_BUF_TIMED_OUT;
 	uint64_t        word = word_get(kb);
 
-	M0_PRE(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
+	M0_PRE_EX(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
 	if (kb_state(word) == KB_GIVEN_UP) {
 		pub->nkb_buffer->nb_flags &= ~cut;
 		__atomic_store_n(&kb->kb_reason, 0, __ATOMIC_RELAXED);

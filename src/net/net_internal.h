@@ -84,7 +84,7 @@ static inline void m0_net__ep_get(struct m0_net_end_point *ep)
 {
 	struct m0_atomic64 *nr = &ep->nep_ref.ref_cnt;
 
-	M0_PRE(m0_mutex_is_locked(&ep->nep_tm->ntm_mutex));
+	M0_PRE_EX(m0_mutex_is_locked(&ep->nep_tm->ntm_mutex));
 	m0_atomic64_set(nr, m0_atomic64_get(nr) + 1);
 }
 
@@ -93,7 +93,7 @@ static inline void m0_net__ep_put(struct m0_net_end_point *ep)
 	struct m0_atomic64 *nr = &ep->nep_ref.ref_cnt;
 	int64_t             left = m0_atomic64_get(nr) - 1;
 
-	M0_PRE(m0_mutex_is_locked(&ep->nep_tm->ntm_mutex));
+	M0_PRE_EX(m0_mutex_is_locked(&ep->nep_tm->ntm_mutex));
 	M0_ASSERT(left >= 0);
 	m0_atomic64_set(nr, left);
 	if (left == 0 && ep->nep_ref.release != NULL)
