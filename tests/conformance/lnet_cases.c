@@ -298,6 +298,29 @@ static void cut_under_bulk(void)
 	cf_exchange(t[1], t[0]);
 }
 
+/*
+ * A connection of before a silence may break only now, and by LNet's rule takes
+ * those made since with it: a message may be lost to that, but not all.
+ */
+static void exchange_at_last(struct cf_tm *from, struct cf_tm *to)
+{
+	struct cf_buf *r = cf_recv(to, 512);
+	int            i;
+
+	for (i = 0; i < 4 && !cf_get(&r->cb_done); ++i) {
+		struct cf_buf *s = cf_send(from, to, 200, 77);
+
+		cf_wait_buf(s);
+		if (s->cb_last.ce_status != 0)
+			CF_EQ(s->cb_last.ce_status, -ECONNRESET, "as lost");
+		cf_buf_free(s);
+		cf_run_ms(500);
+	}
+	cf_done_is(r, 0, "a message is received");
+	cf_check(r, 0, 200, 77);
+	cf_buf_free(r);
+}
+
 /* Silence, and no reset: the transaction's time is the bound. */
 static void silence_under_bulk(void)
 {
@@ -329,7 +352,7 @@ static void silence_under_bulk(void)
 		cf_buf_free(b[1]);
 		cf_run_ms(2000);
 	}
-	cf_exchange(t[0], t[1]);
+	exchange_at_last(t[0], t[1]);
 }
 
 static struct cf_buf *refused;
