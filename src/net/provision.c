@@ -14,6 +14,9 @@
 #include "base/probes.h"
 #include "os/os.h"
 
+/** Between tries to add what a transport had no memory for. */
+#define RETRY_NS 10000000
+
 struct m0_net_provisioner {
 	struct m0_strand      npr_strand;
 	struct m0_net_domain *npr_dom;
@@ -89,19 +92,27 @@ static uint32_t provision_wanted(const struct m0_net_transfer_mc *tm)
 		       : 0;
 }
 
-/* Adds one buffer, unless that is no longer wanted. */
+/*
+ * Adds one buffer, unless that is no longer wanted. If the transport has no
+ * memory for it, the provisioner tries again.
+ */
 static bool provision_one(struct m0_net_transfer_mc *tm,
 			  struct m0_net_buffer      *buf)
 {
-	bool added;
+	bool wanted;
+	int  rc = 0;
 
 	m0_mutex_lock(&tm->ntm_mutex);
-	added = provision_wanted(tm) > 0 && buffer_provide(tm, buf) == 0;
+	wanted = provision_wanted(tm) > 0;
+	if (wanted)
+		rc = buffer_provide(tm, buf);
 	m0_mutex_unlock(&tm->ntm_mutex);
-	if (!added)
-		m0_net_buffer_pool_put(tm->ntm_recv_pool, buf,
-				       tm->ntm_pool_colour);
-	return added;
+	if (wanted && rc == 0)
+		return true;
+	m0_net_buffer_pool_put(tm->ntm_recv_pool, buf, tm->ntm_pool_colour);
+	if (rc != 0)
+		m0_net_domain_buffer_pool_not_empty(tm->ntm_recv_pool);
+	return false;
 }
 
 uint32_t m0_net__provision(struct m0_net_transfer_mc *tm)
@@ -224,11 +235,12 @@ static struct m0_net_buffer_pool *pool_next(struct m0_net_provisioner *prov)
 }
 
 /*
- * A machine that lacks buffers of the pool, kept from its fini; NULL: none. The
- * locks of machines that lack nothing are left alone.
+ * A machine that lacks buffers of the pool, behind so many others; kept from its
+ * fini; NULL: none. The locks of machines that lack nothing are left alone.
  */
 static struct m0_net_transfer_mc *needy_get(struct m0_net_domain      *dom,
-					    struct m0_net_buffer_pool *pool)
+					    struct m0_net_buffer_pool *pool,
+					    uint32_t                   behind)
 {
 	struct m0_net_transfer_mc *tm = NULL;
 	struct m0_list_link       *link;
@@ -239,7 +251,7 @@ static struct m0_net_transfer_mc *needy_get(struct m0_net_domain      *dom,
 		tm = container_of(link, struct m0_net_transfer_mc,
 				  ntm_dom_linkage);
 		if (m0_atomic64_get(&tm->ntm_recv_queue_deficit) > 0 &&
-		    tm->ntm_recv_pool == pool)
+		    tm->ntm_recv_pool == pool && behind-- == 0)
 			break;
 	}
 	if (link == NULL) {
@@ -253,18 +265,22 @@ static struct m0_net_transfer_mc *needy_get(struct m0_net_domain      *dom,
 	return tm;
 }
 
+/*
+ * Machines whose transport takes no buffer now, for want of memory, keep it from
+ * no other.
+ */
 static void deficits_fill(struct m0_net_domain      *dom,
 			  struct m0_net_buffer_pool *pool)
 {
 	struct m0_net_transfer_mc *tm;
-	bool                       more = true;
+	uint32_t                   refused_nr = 0;
 
 	m0_net_buffer_pool_lock(pool);
-	while (more && pool->nbp_free > 0 &&
-	       (tm = needy_get(dom, pool)) != NULL) {
-		/* One that lacked nothing any more may not be the last. */
-		more = m0_net__provision(tm) > 0 ||
-		       m0_atomic64_get(&tm->ntm_recv_queue_deficit) == 0;
+	while (pool->nbp_free > 0 &&
+	       (tm = needy_get(dom, pool, refused_nr)) != NULL) {
+		if (m0_net__provision(tm) == 0 &&
+		    m0_atomic64_get(&tm->ntm_recv_queue_deficit) > 0)
+			++refused_nr;
 		m0_mutex_lock(&tm->ntm_mutex);
 		--tm->ntm_pin_counter;
 		m0_chan_broadcast(&tm->ntm_chan);
@@ -273,20 +289,37 @@ static void deficits_fill(struct m0_net_domain      *dom,
 	m0_net_buffer_pool_unlock(pool);
 }
 
+/* The last of the list, when it is looked at; NULL: it is empty. */
+static struct m0_list_link *pools_last(struct m0_net_provisioner *prov)
+{
+	struct m0_list_link *last;
+
+	m0_mutex_lock(&prov->npr_lock);
+	last = m0_list_last(&prov->npr_pools);
+	m0_mutex_unlock(&prov->npr_lock);
+	return last;
+}
+
+/* Each pool once. In one that is there again is what nobody could take: later. */
 static m0_time_t provisioner_step(struct m0_strand *strand, m0_time_t now)
 {
 	struct m0_net_provisioner *prov =
 		container_of(strand, struct m0_net_provisioner, npr_strand);
+	const struct m0_list_link *last = pools_last(prov);
 	struct m0_net_buffer_pool *pool;
+	bool                       more = last != NULL;
 
-	(void)now;
-	/* Before the pool leaves the list: see _forget(). */
-	m0_mutex_lock(&prov->npr_busy);
-	pool = pool_next(prov);
-	if (pool != NULL)
-		deficits_fill(prov->npr_dom, pool);
-	m0_mutex_unlock(&prov->npr_busy);
-	return pool == NULL ? M0_TIME_NEVER : M0_TIME_IMMEDIATELY;
+	while (more) {
+		/* Before the pool leaves the list: see _forget(). */
+		m0_mutex_lock(&prov->npr_busy);
+		pool = pool_next(prov);
+		if (pool != NULL)
+			deficits_fill(prov->npr_dom, pool);
+		m0_mutex_unlock(&prov->npr_busy);
+		more = pool != NULL && &pool->nbp_prov_linkage != last;
+	}
+	return pools_last(prov) == NULL ? M0_TIME_NEVER
+					: m0_time_add(now, RETRY_NS);
 }
 
 static const struct m0_strand_ops provisioner_ops = {
@@ -352,7 +385,9 @@ void m0_net_domain_buffer_pool_not_empty(struct m0_net_buffer_pool *pool)
 	if (!m0_list_link_is_in(&pool->nbp_prov_linkage))
 		m0_list_add_tail(&prov->npr_pools, &pool->nbp_prov_linkage);
 	m0_mutex_unlock(&prov->npr_lock);
-	m0_strand_wake(&prov->npr_strand);
+	/* What its own step puts back waits. */
+	if (m0_strand_current() != &prov->npr_strand)
+		m0_strand_wake(&prov->npr_strand);
 }
 
 void m0_net__provisioner_forget(struct m0_net_buffer_pool *pool)

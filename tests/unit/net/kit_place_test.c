@@ -3,6 +3,7 @@
  * Receive buffers of a transport that places messages itself, which is this
  * test: what becomes of them if memory is short.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "kit_rig.h"
@@ -38,9 +39,30 @@ static const struct m0_alloc_ops memory = { alloc, release };
 
 /* ------------------------------------------------------------ a transport -- */
 
+/* The buffers of this machine are refused; by which thread ever. */
+static struct m0_net_transfer_mc *refused;
+static unsigned                   refusals_nr;
+static unsigned                   taken_nr;
+static m0_time_t                  refused_at[8];
+
+static int refused_begin(void)
+{
+	unsigned nr = __atomic_load_n(&refusals_nr, __ATOMIC_RELAXED);
+
+	if (nr < ARRAY_SIZE(refused_at))
+		refused_at[nr] = m0_time_now();
+	__atomic_store_n(&refusals_nr, nr + 1, __ATOMIC_RELEASE);
+	return -ENOMEM;
+}
+
 static int recv_begin(struct m0_net_kit_buf *kb)
 {
-	(void)kb;
+	struct m0_net_transfer_mc *tm =
+		__atomic_load_n(&refused, __ATOMIC_ACQUIRE);
+
+	if (tm != NULL && kb->nkb_machine == m0_net_kit_machine_of(tm))
+		return refused_begin();
+	__atomic_fetch_add(&taken_nr, 1, __ATOMIC_RELEASE);
 	++placings_nr;
 	return refuses ? -ENOMEM : 0;
 }
@@ -136,39 +158,61 @@ static const struct m0_net_buffer_callbacks pool_callbacks = {
 	.nbc_cb = { [M0_NET_QT_MSG_RECV] = pool_event }
 };
 
-static void tm_wait(enum m0_net_tm_state state)
+static void tm_wait(struct m0_net_transfer_mc *mc, enum m0_net_tm_state state)
 {
 	m0_time_t end = m0_time_from_now(30, 0);
 
-	while (__atomic_load_n(&tm.ntm_state, __ATOMIC_ACQUIRE) != state &&
+	while (__atomic_load_n(&mc->ntm_state, __ATOMIC_ACQUIRE) != state &&
+	       m0_time_now() < end)
+		m0_net_buffer_event_deliver_all(mc);
+	assert_int_equal(mc->ntm_state, state);
+}
+
+static void count_wait(const unsigned *nr, unsigned min)
+{
+	m0_time_t end = m0_time_from_now(30, 0);
+
+	while (__atomic_load_n(nr, __ATOMIC_ACQUIRE) < min &&
 	       m0_time_now() < end)
 		m0_net_buffer_event_deliver_all(&tm);
-	assert_int_equal(tm.ntm_state, state);
+	assert_in_range(__atomic_load_n(nr, __ATOMIC_ACQUIRE), min, UINT_MAX);
+}
+
+static void tm_up(struct m0_net_transfer_mc *mc, const char *addr)
+{
+	mc->ntm_callbacks = &tm_callbacks;
+	assert_int_equal(m0_net_tm_init(mc, &rig.r_dom), 0);
+	assert_int_equal(m0_net_tm_inline(mc), 0);
+	assert_int_equal(
+		m0_net_tm_pool_attach(mc, &pool, &pool_callbacks, 1, 2, 1), 0);
+	assert_int_equal(m0_net_tm_start(mc, addr), 0);
+	tm_wait(mc, M0_NET_TM_STARTED);
+}
+
+static void tm_down(struct m0_net_transfer_mc *mc)
+{
+	assert_int_equal(m0_net_tm_stop(mc, true), 0);
+	tm_wait(mc, M0_NET_TM_STOPPED);
+	assert_int_equal(m0_net_tm_fini(mc), 0);
 }
 
 /* A machine with a pool of two buffers, for two messages each; one is queued. */
 static void pooled_up(void)
 {
+	taken_nr = 0;
+	refusals_nr = 0;
 	assert_int_equal(m0_net_buffer_pool_init(&pool, &rig.r_dom, 0, 1,
 						 RIG_BYTES, 0, 0, false),
 			 0);
 	m0_net_buffer_pool_lock(&pool);
 	assert_int_equal(m0_net_buffer_pool_provision(&pool, 2), 2);
 	m0_net_buffer_pool_unlock(&pool);
-	tm.ntm_callbacks = &tm_callbacks;
-	assert_int_equal(m0_net_tm_init(&tm, &rig.r_dom), 0);
-	assert_int_equal(m0_net_tm_inline(&tm), 0);
-	assert_int_equal(
-		m0_net_tm_pool_attach(&tm, &pool, &pool_callbacks, 1, 2, 1), 0);
-	assert_int_equal(m0_net_tm_start(&tm, "b"), 0);
-	tm_wait(M0_NET_TM_STARTED);
+	tm_up(&tm, "b");
 }
 
 static void pooled_down(void)
 {
-	assert_int_equal(m0_net_tm_stop(&tm, true), 0);
-	tm_wait(M0_NET_TM_STOPPED);
-	assert_int_equal(m0_net_tm_fini(&tm), 0);
+	tm_down(&tm);
 	assert_int_equal(m0_net_buffer_pool_fini(&pool), 0);
 }
 
@@ -197,6 +241,42 @@ static void staged_message_is_told_if_no_other_can_be(void **state)
 	pooled_down();
 }
 
+/* What a transport has no memory for now is added later, without haste. */
+static void refused_buffers_are_tried_again(void **state)
+{
+	(void)state;
+	refused = &tm;
+	pooled_up();
+	/* As the machine starts, when that is noted, and then in turn. */
+	count_wait(&refusals_nr, 5);
+	assert_in_range(refused_at[4] - refused_at[1], 20 * M0_TIME_ONE_MSEC,
+			M0_TIME_NEVER);
+	assert_int_equal(taken_nr, 0);
+	__atomic_store_n(&refused, NULL, __ATOMIC_RELEASE);
+	count_wait(&taken_nr, 1);
+	pooled_down();
+}
+
+/* Of two machines that lack buffers the first is refused them. */
+static void who_is_refused_keeps_buffers_from_no_other(void **state)
+{
+	static struct m0_net_transfer_mc other;
+
+	(void)state;
+	refused = &tm;
+	pooled_up();
+	tm_up(&other, "c");
+	assert_int_equal(m0_net_tm_pool_length_set(&other, 3), 0);
+	count_wait(&taken_nr, 2);
+	m0_net_buffer_pool_lock(&pool);
+	assert_int_equal(m0_net_buffer_pool_provision(&pool, 1), 1);
+	m0_net_buffer_pool_unlock(&pool);
+	count_wait(&taken_nr, 3);
+	__atomic_store_n(&refused, NULL, __ATOMIC_RELEASE);
+	tm_down(&other);
+	pooled_down();
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -204,6 +284,11 @@ int main(void)
 			placed_without_memory_waits_for_another, up, rig_down),
 		cmocka_unit_test_setup_teardown(
 			staged_message_is_told_if_no_other_can_be, up,
+			rig_down),
+		cmocka_unit_test_setup_teardown(refused_buffers_are_tried_again,
+						up, rig_down),
+		cmocka_unit_test_setup_teardown(
+			who_is_refused_keeps_buffers_from_no_other, up,
 			rig_down),
 	};
 
