@@ -97,8 +97,8 @@ static void name_that_leads_elsewhere_is_refused(void **state)
 		"none/",
 		"x\ny",
 		"\x1b[2J",
-		"\xc2\x9b"
-		"2J",
+		("\xc2\x9b"
+		 "2J"),
 	};
 	char   found[PATH_MAX];
 	size_t i;
