@@ -204,6 +204,7 @@ static void timer_set(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)
 
 	switch (kind_of(item)) {
 	case FRM_HELD:
+		M0_ASSERT(item->fi_group != NULL);
 		at = item->fi_group->fg_until;
 		/* 0 is "in the next packet", and that is held. */
 		if (item->fi_deadline != 0 && item->fi_deadline < at)
