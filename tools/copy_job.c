@@ -311,21 +311,23 @@ static void result_say(const struct copy_args   *args,
 {
 	struct stop_page page;
 	FILE            *file = stop_page_open(&page);
+	int              rc = -ENOMEM;
 
-	if (file == NULL) {
-		tool_fail_set(args->ca_fail, TOOL_FAILED,
-			      "DST '%s' is there; no memory for the result",
-			      result->ct_dst);
-		return;
+	if (file != NULL) {
+		if (args->ca_json)
+			copy_result_json(result, file);
+		else
+			copy_result_print(result, file);
+		rc = stop_page_say(&page, stdout, args->ca_signal_fd);
 	}
-	if (args->ca_json)
-		copy_result_json(result, file);
-	else
-		copy_result_print(result, file);
-	if (!stop_page_say(&page, stdout, args->ca_signal_fd))
+	if (rc == -EINTR)
 		tool_fail_set(args->ca_fail, TOOL_FAILED,
 			      "interrupted; DST '%s' is there, but standard "
 			      "output took no result",
+			      result->ct_dst);
+	else if (rc != 0)
+		tool_fail_set(args->ca_fail, TOOL_FAILED,
+			      "DST '%s' is there; no memory for the result",
 			      result->ct_dst);
 }
 

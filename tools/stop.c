@@ -81,24 +81,25 @@ FILE *stop_page_open(struct stop_page *page)
 	return page->spg_file;
 }
 
-bool stop_page_say(struct stop_page *page, FILE *file, int fd)
+int stop_page_say(struct stop_page *page, FILE *file, int fd)
 {
-	bool   waits = true;
 	size_t at = 0;
 	size_t part;
+	int    rc = 0;
 
-	if (fclose(page->spg_file) != 0)
-		page->spg_nr = 0;
-	for (; at < page->spg_nr && waits && !ferror(file); at += part) {
+	if (fclose(page->spg_file) != 0 || page->spg_text == NULL)
+		rc = -ENOMEM;
+	for (; rc == 0 && at < page->spg_nr && !ferror(file); at += part) {
 		part = min64u(page->spg_nr - at, PIPE_BUF);
-		waits = stop_out_waits(file, fd);
-		if (waits) {
+		if (stop_out_waits(file, fd)) {
 			(void)fwrite(page->spg_text + at, 1, part, file);
 			(void)fflush(file);
+		} else {
+			rc = -EINTR;
 		}
 	}
 	free(page->spg_text);
-	return waits;
+	return rc;
 }
 
 bool stop_lets_say(FILE *file)

@@ -40,9 +40,10 @@ FILE *stop_page_open(struct stop_page *page);
  * Says it in pieces that a pipe takes without a wait once it takes more, as
  * stop_out_waits() does each; the page is closed. What cannot be written is an
  * error of `file`.
- * @return false: a signal has ended the waiting.
+ * @retval -EINTR   a signal has ended the waiting.
+ * @retval -ENOMEM  not all of the page is there: nothing is said.
  */
-bool stop_page_say(struct stop_page *page, FILE *file, int fd);
+int stop_page_say(struct stop_page *page, FILE *file, int fd);
 
 /** The same as stop_out_waits() after stop_init(); notes what was not said. Before, it waits. */
 bool stop_lets_say(FILE *file);

@@ -338,6 +338,21 @@ class Refuses(cli.Case):
             self.skipTest('no mount namespace')
         self.assert_refused(result, 2, self.path('ro', 'dst'), 'Read-only')
 
+    def test_copy_without_memory_for_its_result_says_so(self):
+        if 'SERVICE_SHIM' not in os.environ:
+            self.skipTest('a sanitizer is preloaded')
+        src = self.make('src', b'abc')
+        env = dict(os.environ, LD_PRELOAD=os.environ['SERVICE_SHIM'],
+                   SERVICE_SHIM_DIR=self.dir)
+        for what in 'page', 'nopage':
+            file = self.make(what)
+            for options in (), ('--json',):
+                dst = self.path('-'.join((what, *options, 'dst')))
+                result = cli.run('copy', *options, src, dst, env=env)
+                self.assert_refused(result, 1, dst, 'is there; no memory')
+                self.assertEqual(self.read(dst), b'abc')
+            os.unlink(file)
+
 
 if __name__ == '__main__':
     cli.main()

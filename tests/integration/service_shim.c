@@ -10,6 +10,8 @@
  *	slow	the store's thread sleeps whenever it frees memory
  *	walk	fts_read() has no memory
  *	named	the process is killed when a file has got its name
+ *	page	what is written to memory finds no room there
+ *	nopage	there is not even memory for writing to it
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -116,6 +118,20 @@ SHIM void *fts64_read(void *walk)
 	}
 	*(void **)&next = dlsym(RTLD_NEXT, "fts64_read");
 	return next(walk);
+}
+
+SHIM FILE *open_memstream(char **text, size_t *nr)
+{
+	FILE *(*next)(char **text, size_t *nr);
+
+	if (is_said("nopage")) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (is_said("page"))
+		return fopen("/dev/full", "w");
+	*(void **)&next = dlsym(RTLD_NEXT, "open_memstream");
+	return next(text, nr);
 }
 
 SHIM void free(void *at)
