@@ -114,8 +114,8 @@ struct m0_rpc_frm_packet {
 
 /**
  * What formation asks of its owner. Only from m0_rpc__frm_set_run(), _run(),
- * _retarget(), _constraints_set() and _group_close(). They must not run any; fo_packet_ready
- * and fo_refused may enq and remove, the others neither.
+ * _retarget(), _constraints_set() and _group_close(). They must not run any;
+ * fo_packet_ready and fo_refused may enq and remove, the others neither.
  */
 struct m0_rpc_frm_ops {
 	/** A packet to fill. NULL: there is none (buffers, memory): all stays
