@@ -269,6 +269,7 @@ static int batch_run(struct m0_rpc_store *store, struct batch *batch,
 	struct m0_store__txn *txn;
 	int                   rc = m0_store__txn_begin(st->lst_env, NULL, &txn);
 
+	job->sj_rc = rc; /* it may have been given before */
 	if (rc != 0)
 		return rc;
 	if (alone) {

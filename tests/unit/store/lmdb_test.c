@@ -557,6 +557,52 @@ static void jobs_commit_alone_if_told(void **state)
 	close_store();
 }
 
+static int begin_rc;
+
+/* The library's, which fails when it is told to. */
+int __real_mdb_txn_begin(void *env, void *within, unsigned flags, void **ret);
+int __wrap_mdb_txn_begin(void *env, void *within, unsigned flags, void **ret);
+
+int __wrap_mdb_txn_begin(void *env, void *within, unsigned flags, void **ret)
+{
+	int rc = __atomic_load_n(&begin_rc, __ATOMIC_RELAXED);
+
+	return rc ?: __real_mdb_txn_begin(env, within, flags, ret);
+}
+
+/* @return what it was told. */
+static int job_again(struct job *job)
+{
+	struct m0_semaphore done;
+
+	(void)m0_semaphore_init(&done, 0);
+	job->job_done = &done;
+	store.rst_ops->rso_exec(&store, &job->job_store);
+	m0_semaphore_down(&done);
+	m0_semaphore_fini(&done);
+	return job->job_rc;
+}
+
+/* It says why now, and not what was the matter the last time. */
+static void job_given_again_without_transaction_is_told_why(void **state)
+{
+	struct job job = { .job_store = { .sj_run = job_run,
+					  .sj_done = job_done },
+			   .job_bytes = VALUE_MAX };
+
+	(void)state;
+	cfg.rlc_bytes_max = 1 << 20;
+	assert_int_equal(open_store(), 0);
+	while (job_again(&job) == 0)
+		++job.job_nr;
+	assert_int_equal(job.job_rc, -ENOSPC);
+	__atomic_store_n(&begin_rc, ENOMEM, __ATOMIC_RELAXED);
+	assert_int_equal(job_again(&job), -ENOMEM);
+	__atomic_store_n(&begin_rc, 0, __ATOMIC_RELAXED);
+	assert_int_equal(job_again(&job), -ENOSPC);
+	close_store();
+}
+
 /* ----------------------------------------------------------- a full disk -- */
 
 /* In a process with a limit on its files, whose batch does not fit. */
@@ -694,6 +740,7 @@ int main(void)
 		CASE(bound_can_be_changed),
 		CASE(jobs_that_wait_share_a_commit),
 		CASE(jobs_commit_alone_if_told),
+		CASE(job_given_again_without_transaction_is_told_why),
 		CASE(batch_that_does_not_fit_is_lost_whole),
 		CASE(full_disk_is_told_and_survived),
 	};
