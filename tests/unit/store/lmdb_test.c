@@ -557,6 +557,22 @@ static void jobs_commit_alone_if_told(void **state)
 	close_store();
 }
 
+/* One whose time is over takes no more jobs, though there are some. */
+static void batch_that_takes_long_ends(void **state)
+{
+	struct m0_rpc_store_lmdb_stats stats;
+	struct job                     jobs[20];
+
+	(void)state;
+	cfg.rlc_batch_ns = 1;
+	assert_int_equal(open_store(), 0);
+	jobs_run(jobs, ARRAY_SIZE(jobs), 10);
+	m0_rpc_store_lmdb_stats(&store, &stats, false);
+	assert_int_equal(stats.rls_commits_nr, ARRAY_SIZE(jobs));
+	assert_int_equal(m0_hist_max(&stats.rls_batch), 1);
+	close_store();
+}
+
 static int begin_rc;
 
 /* The library's, which fails when it is told to. */
@@ -740,6 +756,7 @@ int main(void)
 		CASE(bound_can_be_changed),
 		CASE(jobs_that_wait_share_a_commit),
 		CASE(jobs_commit_alone_if_told),
+		CASE(batch_that_takes_long_ends),
 		CASE(job_given_again_without_transaction_is_told_why),
 		CASE(batch_that_does_not_fit_is_lost_whole),
 		CASE(full_disk_is_told_and_survived),
