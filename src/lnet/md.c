@@ -96,7 +96,9 @@ bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md)
 			md->md_attr.mda_length);
 }
 
-/* Responses to a used-up MD would be dropped: nobody waits for them. */
+/* Responses to a used-up MD would be dropped: nobody waits for them. Apart: the
+ * loop's registers are not to be saved for each message by who comes here for
+ * few of them. */
 static __attribute__((noinline)) void waits_end(struct m0_lnet_md *md)
 {
 	struct m0_list_link *pos;
