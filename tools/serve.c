@@ -374,6 +374,7 @@ static void server_init(struct server *sv, const struct serve_args *args)
 	m0_cond_init(&sv->sv_gc_cond, &sv->sv_lock);
 	for (i = 0; i < UPLOAD_BUCKETS; ++i)
 		m0_list_init(&sv->sv_uploads[i]);
+	m0_list_init(&sv->sv_dropped);
 	m0_list_init(&sv->sv_thirsty);
 	m0_list_init(&sv->sv_work);
 	serve_server = sv;

@@ -105,7 +105,7 @@ struct serve_upload {
 	bool su_closed;
 	/** And the store has been asked to make it one. */
 	bool su_posted;
-	/** In the table no more: goes with the last user. */
+	/** In the table no more, but in sv_dropped: goes with the last user. */
 	bool su_dropped;
 };
 
@@ -156,6 +156,7 @@ struct server {
 	struct m0_mutex       sv_lock;
 	struct m0_list        sv_uploads[UPLOAD_BUCKETS];
 	uint32_t              sv_uploads_nr;
+	struct m0_list        sv_dropped;
 	struct m0_net_buffer *sv_bufs;
 	uint32_t              sv_bufs_nr;
 	/** The free ones. */
@@ -213,6 +214,8 @@ void serve_upload_put(struct server *sv, struct serve_upload *upload);
  * @return is it not there, or no more? */
 bool serve_upload_expire(struct server *sv, const uint8_t *source,
 			 m0_time_t limit);
+/** Does somebody write to a file whose upload was dropped? */
+bool serve_upload_writes(struct server *sv, const uint8_t *file);
 /** Who fetches the block at `offset`, or any, is to look again: it is there, or
  * no longer wanted, and nobody may offer it any more. */
 void serve_fetches_end(struct serve_upload *upload, uint64_t offset);

@@ -117,6 +117,7 @@ static int block_store(struct serve_op *op, uint8_t *bytes)
 {
 	struct server       *sv = op->op_server;
 	struct serve_upload *upload = op->op_upload;
+	bool                 was_last;
 	int                  rc;
 
 	m0_mutex_lock(&sv->sv_lock);
@@ -127,11 +128,13 @@ static int block_store(struct serve_op *op, uint8_t *bytes)
 		return rc;
 	rc = file_write(op, bytes);
 	m0_mutex_lock(&sv->sv_lock);
-	--upload->su_writers;
+	was_last = --upload->su_writers == 0 && upload->su_dropped;
 	/* A request that came twice, by two ways, has a twin. */
 	if (rc == 0)
 		serve_fetches_end(upload, op->op_req.orq_offset);
 	m0_mutex_unlock(&sv->sv_lock);
+	if (was_last) /* its file had to wait */
+		serve_gc_due(sv);
 	return rc;
 }
 

@@ -90,6 +90,17 @@ static int unlinks_sync(struct server *sv, uint8_t (*keys)[1 + OBJ_ID_BYTES],
 	return rc;
 }
 
+/* Whoever writes to it may make it anew: it is left until he has. */
+static int file_unlink(struct server *sv, const uint8_t *file)
+{
+	bool writes;
+
+	m0_mutex_lock(&sv->sv_lock);
+	writes = serve_upload_writes(sv, file);
+	m0_mutex_unlock(&sv->sv_lock);
+	return writes ? -EBUSY : serve_file_unlink(&sv->sv_dir, file);
+}
+
 /* @return  how many there were. */
 static int garbage_collect(struct server *sv)
 {
@@ -105,7 +116,7 @@ static int garbage_collect(struct server *sv)
 		nr = garbage_list(sv, keys);
 	/* Outside of a transaction: large files take their time. */
 	for (i = 0; i < nr; ++i)
-		if (serve_file_unlink(&sv->sv_dir, keys[i] + 1) == 0)
+		if (file_unlink(sv, keys[i] + 1) == 0)
 			memmove(keys[gone++], keys[i], sizeof keys[i]);
 	if (unlinks_sync(sv, keys, gone) != 0)
 		gone = 0;

@@ -25,6 +25,7 @@ struct serve_upload *serve_upload_find(struct server *sv, const uint8_t *source)
 
 static void upload_free(struct serve_upload *upload)
 {
+	m0_list_del(&upload->su_link);
 	m0_list_fini(&upload->su_fetches);
 	m0_free(upload);
 }
@@ -46,13 +47,29 @@ void serve_fetches_end(struct serve_upload *upload, uint64_t offset)
 
 void serve_upload_drop(struct server *sv, struct serve_upload *upload)
 {
-	m0_list_del(&upload->su_link);
+	m0_list_move(&sv->sv_dropped, &upload->su_link);
 	--sv->sv_uploads_nr;
 	upload->su_closed = true;
 	upload->su_dropped = true;
 	serve_fetches_end(upload, SERVE_ALL_BLOCKS);
 	if (upload->su_users == 0)
 		upload_free(upload);
+}
+
+bool serve_upload_writes(struct server *sv, const uint8_t *file)
+{
+	struct m0_list_link *at;
+
+	for (at = m0_list_first(&sv->sv_dropped); at != NULL;
+	     at = m0_list_next(&sv->sv_dropped, at)) {
+		struct serve_upload *upload =
+			container_of(at, struct serve_upload, su_link);
+
+		if (upload->su_writers > 0 &&
+		    memcmp(upload->su_file, file, OBJ_ID_BYTES) == 0)
+			return true;
+	}
+	return false;
 }
 
 void serve_upload_put(struct server *sv, struct serve_upload *upload)

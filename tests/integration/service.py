@@ -121,9 +121,9 @@ class Case(cli.Case):
         _, text = child.communicate(timeout=cli.PATIENCE)
         self.assertEqual(child.returncode, 0, text)
 
-    def start_asking(self, server, *what):
+    def start_asking(self, server, *what, i=3):
         child = subprocess.Popen(
-            [os.environ['SERVICE_HOSTILE'], f'tcp({lnet.address(3)})',
+            [os.environ['SERVICE_HOSTILE'], f'tcp({lnet.address(i)})',
              str(self.port), server.ep, *what], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(child.stdin.close)

@@ -4,6 +4,7 @@ import fcntl
 import os
 import random
 import signal
+import time
 
 import cli
 import service
@@ -113,6 +114,20 @@ class Faults(service.Case):
                         'upload stays')
         self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 1)
         self.ask(server, 'end goes on')
+
+    def test_block_that_is_late_leaves_no_file(self):
+        server = service.Server(self, shim=self.shim())
+        self.set('create')
+        late = self.start_asking(server, 'begin late', i=4)
+        self.wait_until(lambda: os.path.exists(self.path('shim', 'creates')),
+                        'nothing is made')
+        self.ask(server, 'end late')
+        # Its garbage is long collected when the block comes to be written.
+        time.sleep(2)
+        self.unset('create')
+        late.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(late.returncode, 0)
+        self.wait_until(lambda: not self.data_files(server), 'file stays')
 
     def sums(self, server):
         """Bytes of the sums of the one file there is."""

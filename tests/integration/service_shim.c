@@ -4,6 +4,8 @@
  * clients, and an end to `colibri copy --listen', for LD_PRELOAD. Files in
  * $SERVICE_SHIM_DIR say what, at any time:
  *
+ *	create	who makes a file waits as long as it is there, and makes
+ *		`creates'
  *	fsync	fsync() fails with EIO
  *	hang	fsync() waits as long as it is there, and makes `hangs'
  *	clock	holds seconds that the wall clock is ahead
@@ -17,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,12 +61,32 @@ static int is_said(const char *name)
 	return fd >= 0;
 }
 
-SHIM int fsync(int fd)
+/* Says that it waits, too. */
+static void wait_while(const char *name, const char *waits)
 {
 	const struct timespec nap = { .tv_nsec = 10000000 };
 
-	for (; is_said("hang"); (void)nanosleep(&nap, NULL))
-		(void)close(said_open("hangs", O_WRONLY | O_CREAT));
+	for (; is_said(name); (void)nanosleep(&nap, NULL))
+		(void)close(said_open(waits, O_WRONLY | O_CREAT));
+}
+
+SHIM int openat(int dir, const char *path, int flags, ...)
+{
+	va_list more;
+	mode_t  mode = 0;
+
+	if (flags & O_CREAT) {
+		va_start(more, flags);
+		mode = va_arg(more, mode_t);
+		va_end(more);
+		wait_while("create", "creates");
+	}
+	return (int)syscall(SYS_openat, dir, path, flags, mode);
+}
+
+SHIM int fsync(int fd)
+{
+	wait_while("hang", "hangs");
 	if (is_said("fsync")) {
 		errno = EIO;
 		return -1;

@@ -34,6 +34,7 @@ static int up(void **state)
 	m0_cond_init(&sv.sv_gc_cond, &sv.sv_lock);
 	for (i = 0; i < UPLOAD_BUCKETS; ++i)
 		m0_list_init(&sv.sv_uploads[i]);
+	m0_list_init(&sv.sv_dropped);
 	assert_int_equal(m0_rpc_store_volatile_init(&store, 1 << 20), 0);
 	sv.sv_store = &store;
 	sv.sv_keep_ns = KEEP_NS;
@@ -195,6 +196,53 @@ static void upload_that_enters_memory_is_kept(void **state)
 	serve_upload_put(&sv, op.op_upload);
 }
 
+static void garbage(const uint8_t id[OBJ_ID_BYTES])
+{
+	struct m0_rpc_tx tx;
+
+	tx_begin(&tx);
+	assert_int_equal(serve_garbage_put(&tx, id), 0);
+	assert_int_equal(store.rst_ops->rso_commit(&tx), 0);
+}
+
+static bool becomes(bool there, char id)
+{
+	m0_time_t deadline = m0_time_from_now(10, 0);
+
+	while (is_there(SERVE_KEY_GARBAGE, id) != there &&
+	       m0_time_now() < deadline)
+		m0_nanosleep(M0_TIME_ONE_MSEC, NULL);
+	return is_there(SERVE_KEY_GARBAGE, id) == there;
+}
+
+/* Who had begun to write a block when its upload was given up makes the file
+ * whenever he comes to it: until then it stays garbage. */
+static void file_that_is_written_to_stays_garbage(void **state)
+{
+	const uint8_t        f[OBJ_ID_BYTES] = { 'f' };
+	const uint8_t        g[OBJ_ID_BYTES] = { 'g' };
+	struct serve_upload *upload = heard_of('a', 0);
+
+	(void)state;
+	++upload->su_users;
+	++upload->su_writers;
+	m0_mutex_lock(&sv.sv_lock);
+	serve_upload_drop(&sv, upload);
+	m0_mutex_unlock(&sv.sv_lock);
+	assert_int_equal(serve_gc_start(&sv), 0);
+	garbage(f);
+	garbage(g);
+	assert_true(becomes(false, 'g'));
+	assert_true(is_there(SERVE_KEY_GARBAGE, 'f'));
+	m0_mutex_lock(&sv.sv_lock);
+	--upload->su_writers;
+	serve_upload_put(&sv, upload);
+	m0_mutex_unlock(&sv.sv_lock);
+	serve_gc_due(&sv);
+	assert_true(becomes(false, 'f'));
+	serve_gc_stop(&sv);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest cases[] = {
@@ -204,6 +252,8 @@ int main(void)
 						down),
 		cmocka_unit_test_setup_teardown(
 			upload_that_enters_memory_is_kept, up, down),
+		cmocka_unit_test_setup_teardown(
+			file_that_is_written_to_stays_garbage, up, down),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
