@@ -57,20 +57,19 @@ static void key_first(uint8_t key[1 + OBJ_ID_BYTES], enum serve_key letter)
 	key[0] = (uint8_t)letter;
 }
 
-/* The first of what is to go. */
-static int garbage_list(struct server *sv, uint8_t (*keys)[1 + OBJ_ID_BYTES])
+/* Of what is to go, the next behind `key`, which moves on. */
+static int garbage_list(struct server *sv, uint8_t key[1 + OBJ_ID_BYTES],
+			uint8_t (*keys)[1 + OBJ_ID_BYTES])
 {
 	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
-	uint8_t                        key[1 + OBJ_ID_BYTES];
 	struct m0_rpc_slice            none;
 	struct m0_rpc_tx               tx;
 	int                            nr = 0;
 
 	if (ops->rso_begin(sv->sv_store, &tx) != 0)
 		return 0;
-	key_first(key, SERVE_KEY_GARBAGE);
 	while (nr < BATCH && key_next(&tx, SERVE_KEY_GARBAGE, key, &none))
-		memcpy(keys[nr++], key, sizeof key);
+		memcpy(keys[nr++], key, 1 + OBJ_ID_BYTES);
 	ops->rso_abort(&tx);
 	return nr;
 }
@@ -101,8 +100,9 @@ static int file_unlink(struct server *sv, const uint8_t *file)
 	return writes ? -EBUSY : serve_file_unlink(&sv->sv_dir, file);
 }
 
-/* @return  how many there were. */
-static int garbage_collect(struct server *sv)
+/* What cannot be unlinked is passed over: there may be many of it.
+ * @return  may there be more behind `key`? */
+static bool garbage_collect(struct server *sv, uint8_t key[1 + OBJ_ID_BYTES])
 {
 	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
 	uint8_t(*keys)[1 + OBJ_ID_BYTES];
@@ -113,7 +113,7 @@ static int garbage_collect(struct server *sv)
 
 	M0_ALLOC_ARR(keys, BATCH);
 	if (keys != NULL)
-		nr = garbage_list(sv, keys);
+		nr = garbage_list(sv, key, keys);
 	/* Outside of a transaction: large files take their time. */
 	for (i = 0; i < nr; ++i)
 		if (file_unlink(sv, keys[i] + 1) == 0)
@@ -126,7 +126,7 @@ static int garbage_collect(struct server *sv)
 		(void)ops->rso_commit(&tx);
 	}
 	m0_free(keys);
-	return gone;
+	return nr == BATCH;
 }
 
 /* Has nobody begun it, gone on with it, or written to it since? */
@@ -200,12 +200,13 @@ static void gc_run(struct server *sv)
 {
 	uint64_t look_ns =
 		max64u(min64u(LOOK_NS, sv->sv_keep_ns / 4), LINGER_NS);
+	uint8_t   key[1 + OBJ_ID_BYTES];
 	m0_time_t look = 0;
-	bool      more;
+	bool      more = false;
 
 	m0_mutex_lock(&sv->sv_lock);
 	while (sv->sv_gc_on) {
-		if (!sv->sv_gc_due)
+		if (!sv->sv_gc_due && !more)
 			(void)m0_cond_timedwait(&sv->sv_gc_cond,
 						m0_time_add(m0_time_now(),
 							    look_ns));
@@ -213,15 +214,17 @@ static void gc_run(struct server *sv)
 			(void)m0_cond_timedwait(&sv->sv_gc_cond,
 						m0_time_add(m0_time_now(),
 							    LINGER_NS));
-		sv->sv_gc_due = false;
+		if (!more) { /* else what has come is for the next round */
+			sv->sv_gc_due = false;
+			key_first(key, SERVE_KEY_GARBAGE);
+		}
 		m0_mutex_unlock(&sv->sv_lock);
 		if (m0_time_now() >= look) {
 			serve_gc_expire(sv);
 			look = m0_time_add(m0_time_now(), look_ns);
 		}
-		more = garbage_collect(sv) == BATCH;
+		more = garbage_collect(sv, key);
 		m0_mutex_lock(&sv->sv_lock);
-		sv->sv_gc_due = sv->sv_gc_due || more;
 	}
 	m0_mutex_unlock(&sv->sv_lock);
 }

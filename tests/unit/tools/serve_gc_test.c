@@ -13,6 +13,11 @@
 
 #include "../../../tools/serve.h"
 
+enum {
+	/** More than go in one transaction, which is 256. */
+	STUCK = 600
+};
+
 #define KEEP_NS (60 * M0_TIME_ONE_SECOND)
 
 static struct server       sv;
@@ -243,6 +248,45 @@ static void file_that_is_written_to_stays_garbage(void **state)
 	serve_gc_stop(&sv);
 }
 
+/* A directory is in the place of a file, say: nobody can unlink that. */
+static void stuck(unsigned nr, bool is)
+{
+	const uint8_t id[OBJ_ID_BYTES] = { 1, (uint8_t)nr, (uint8_t)(nr >> 8) };
+	char          name[64];
+
+	snprintf(name, sizeof name, "01/01%02x%02x%026x.sums", nr & 0xff,
+		 nr >> 8, 0);
+	if (is) {
+		assert_int_equal(mkdirat(sv.sv_dir.sd_data_fd, name, 0700), 0);
+		garbage(id);
+	} else {
+		assert_int_equal(
+			unlinkat(sv.sv_dir.sd_data_fd, name, AT_REMOVEDIR), 0);
+	}
+}
+
+/* However many, the rest goes; and they do when they can. */
+static void garbage_that_stays_keeps_no_other(void **state)
+{
+	const uint8_t f[OBJ_ID_BYTES] = { 'f' };
+	unsigned      i;
+
+	(void)state;
+	assert_int_equal(mkdirat(sv.sv_dir.sd_data_fd, "01", 0700), 0);
+	for (i = 0; i < STUCK; ++i)
+		stuck(i, true);
+	garbage(f);
+	assert_int_equal(serve_gc_start(&sv), 0);
+	assert_true(becomes(false, 'f'));
+	assert_true(is_there(SERVE_KEY_GARBAGE, 1));
+	for (i = 0; i < STUCK; ++i)
+		stuck(i, false);
+	serve_gc_due(&sv);
+	assert_true(becomes(false, 1));
+	serve_gc_stop(&sv);
+	assert_int_equal(unlinkat(sv.sv_dir.sd_data_fd, "01", AT_REMOVEDIR), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest cases[] = {
@@ -254,6 +298,8 @@ int main(void)
 			upload_that_enters_memory_is_kept, up, down),
 		cmocka_unit_test_setup_teardown(
 			file_that_is_written_to_stays_garbage, up, down),
+		cmocka_unit_test_setup_teardown(
+			garbage_that_stays_keeps_no_other, up, down),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
