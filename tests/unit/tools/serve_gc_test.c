@@ -14,7 +14,8 @@
 #include "../../../tools/serve.h"
 
 enum {
-	/** More than go in one transaction, which is 256. */
+	/** Of one transaction. */
+	BATCH = 256,
 	STUCK = 600
 };
 
@@ -67,11 +68,10 @@ static int down(void **state)
 	return 0;
 }
 
-/* A record of an upload whose id is this letter, begun two minutes ago. */
-static void begun_long_ago(char id)
+/* A record of an upload, begun two minutes ago. */
+static void begun_long_ago_as(const uint8_t *source)
 {
 	struct obj_rep   record = { .orp_id = { 'f' }, .orp_size = OBJ_BLOCK };
-	const uint8_t    source[OBJ_ID_BYTES] = { (uint8_t)id };
 	uint8_t          key[OBJ_KEY_MAX];
 	struct timespec  now;
 	struct m0_rpc_tx tx;
@@ -86,6 +86,14 @@ static void begun_long_ago(char id)
 			      &record),
 		0);
 	assert_int_equal(store.rst_ops->rso_commit(&tx), 0);
+}
+
+/* Its id is this letter. */
+static void begun_long_ago(char id)
+{
+	const uint8_t source[OBJ_ID_BYTES] = { (uint8_t)id };
+
+	begun_long_ago_as(source);
 }
 
 /* In memory, and last used so long ago. */
@@ -287,6 +295,64 @@ static void garbage_that_stays_keeps_no_other(void **state)
 	assert_int_equal(unlinkat(sv.sv_dir.sd_data_fd, "01", AT_REMOVEDIR), 0);
 }
 
+/* What transactions delete: those of now, the most of one, all. */
+static struct m0_rpc_store_ops counting;
+static unsigned                dels_nr;
+static unsigned                dels_max;
+static unsigned                dels_all;
+
+static int begin_counted(struct m0_rpc_store *st, struct m0_rpc_tx *tx)
+{
+	int rc = counting.rso_begin(st, tx);
+
+	dels_nr = 0; /* in its turn */
+	return rc;
+}
+
+static int del_counted(struct m0_rpc_tx *tx, struct m0_rpc_slice key)
+{
+	++dels_all;
+	if (++dels_nr > dels_max)
+		dels_max = dels_nr;
+	return counting.rso_del(tx, key);
+}
+
+/* Who asks for something meanwhile waits for no more than that. */
+static void transactions_are_bounded(void **state)
+{
+	const struct m0_rpc_store_ops *ops = store.rst_ops;
+	struct m0_rpc_store_ops        counted = *ops;
+	uint8_t                        id[OBJ_ID_BYTES] = { 1 };
+	unsigned                       i;
+
+	(void)state;
+	counting = *ops;
+	counted.rso_begin = begin_counted;
+	counted.rso_del = del_counted;
+	dels_max = dels_all = 0;
+	for (i = 0; i < STUCK; ++i) {
+		memcpy(id + 1, &i, sizeof i);
+		begun_long_ago_as(id);
+	}
+	store.rst_ops = &counted;
+	for (i = BATCH; dels_all < STUCK; i += BATCH) {
+		serve_gc_expire(&sv);
+		assert_int_equal(dels_all, min64u(i, STUCK));
+	}
+	store.rst_ops = ops;
+	for (i = 0; i < STUCK; ++i) {
+		memcpy(id + 1, &i, sizeof i);
+		garbage(id);
+	}
+	store.rst_ops = &counted;
+	dels_max = 0;
+	assert_int_equal(serve_gc_start(&sv), 0);
+	assert_true(becomes(false, 'f'));
+	serve_gc_stop(&sv);
+	store.rst_ops = ops;
+	assert_int_equal(dels_max, BATCH);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest cases[] = {
@@ -300,6 +366,8 @@ int main(void)
 			file_that_is_written_to_stays_garbage, up, down),
 		cmocka_unit_test_setup_teardown(
 			garbage_that_stays_keeps_no_other, up, down),
+		cmocka_unit_test_setup_teardown(transactions_are_bounded, up,
+						down),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
