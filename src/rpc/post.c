@@ -517,6 +517,13 @@ static void stream_replied(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	}
 }
 
+/* What is answered by who knows nothing of it, too. */
+static bool is_of_any_life(const struct m0_rpc__came *came)
+{
+	return M0_IN(came->rca_item.rwi_opcode,
+		     (M0_RPC_OP_REFUSED, M0_RPC_OP_SESSION_TERMINATE_REPLY));
+}
+
 /* Is it from whom was asked, in his present life? Answers come late, too, and
  * may be forged. */
 static bool is_from(const struct m0_rpc__session *s,
@@ -530,7 +537,7 @@ static bool is_from(const struct m0_rpc__session *s,
 	link = m0_rpc__link_of(conn, came->rca_ep);
 	if (link == NULL || (conn->rcx_conn->c_server_incarnation !=
 				     came->rca_packet.rwp_incarnation &&
-			     came->rca_item.rwi_opcode != M0_RPC_OP_REFUSED))
+			     !is_of_any_life(came)))
 		return false;
 	link->lnk_info.lki_heard = s->rsx_machine->rml_now;
 	return true;

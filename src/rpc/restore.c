@@ -213,6 +213,20 @@ static int create_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 					 &shake->shk_session);
 }
 
+/* Of this incarnation: the machine may not know whose number it is. */
+static int drop_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
+{
+	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
+	uint64_t id = shake->shk_came.rca_item.rwi_session;
+	int      rc = m0_rpc_record_session_get(tx, packet->rwp_sender, id,
+						&shake->shk_session);
+
+	if (rc == -ENOENT || (rc == 0 && shake->shk_session.rrs_incarnation !=
+						 packet->rwp_incarnation))
+		return 0;
+	return m0_rpc_record_session_del(tx, packet->rwp_sender, id);
+}
+
 static int shake_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 {
 	struct m0_rpc__shake *shake =
@@ -230,9 +244,7 @@ static int shake_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 			tx, shake->shk_came.rca_packet.rwp_sender,
 			shake->shk_came.rca_packet.rwp_incarnation);
 	default:
-		return m0_rpc_record_session_del(
-			tx, shake->shk_came.rca_packet.rwp_sender,
-			shake->shk_came.rca_item.rwi_session);
+		return drop_run(shake, tx);
 	}
 }
 

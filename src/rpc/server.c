@@ -599,22 +599,44 @@ static void session_establish(struct m0_rpc__machine *m,
 		refuse(m, came, rc);
 }
 
-static void session_terminate(struct m0_rpc__machine *m,
-			      struct m0_rpc__client  *client,
-			      struct m0_rpc__came    *came)
+/* What is to be forgotten is, also by the store. */
+static void session_forget(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
-	struct m0_rpc__ssession *s =
-		m0_rpc__ssession_find(client, came->rca_item.rwi_session);
 	int rc = -ENOMEM;
 
-	if (s != NULL)
-		ssession_drop(s);
 	if (!m->rml_store_is_own)
 		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_DROP, NULL, NULL);
 	if (rc == -EAGAIN)
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 	else if (rc != 0)
 		answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
+}
+
+static void session_terminate(struct m0_rpc__machine *m,
+			      struct m0_rpc__client  *client,
+			      struct m0_rpc__came    *came)
+{
+	struct m0_rpc__ssession *s =
+		m0_rpc__ssession_find(client, came->rca_item.rwi_session);
+
+	if (s != NULL)
+		ssession_drop(s);
+	session_forget(m, came);
+}
+
+/* Of one that is not known here. The store may know it of a machine before this
+ * one; if another connection of it has come already, it has not left. */
+static void conn_forget(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	int rc = 0;
+
+	if (!m->rml_store_is_own &&
+	    client_lookup(m, &came->rca_packet.rwp_sender) == NULL)
+		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL, NULL);
+	if (rc == -EAGAIN)
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+	else
+		answer(m, came, M0_RPC_OP_CONN_TERMINATE_REPLY, 0);
 }
 
 static void ping(struct m0_rpc__machine *m, struct m0_rpc__came *came)
@@ -674,11 +696,10 @@ void m0_rpc__came_handshake(struct m0_rpc__machine *m,
 		rc = m0_rpc__client_find(m, &came->rca_packet, &client);
 		if (rc == 0)
 			client_handshake(m, client, came);
-		/* What is to be forgotten is. */
 		else if (op == M0_RPC_OP_CONN_TERMINATE)
-			answer(m, came, M0_RPC_OP_CONN_TERMINATE_REPLY, 0);
+			conn_forget(m, came);
 		else if (op == M0_RPC_OP_SESSION_TERMINATE)
-			answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
+			session_forget(m, came);
 		else
 			answer(m, came, M0_RPC_OP_REFUSED, rc);
 	}

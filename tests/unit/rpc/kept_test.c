@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include "m0/mem.h"
@@ -97,7 +98,8 @@ static void release(void)
 	m0_mutex_unlock(&lock);
 }
 
-static void server_up(uint32_t clients_max, uint32_t sessions_max)
+static void server_up_at(const char *addr, uint32_t clients_max,
+			 uint32_t sessions_max)
 {
 	struct m0_rpc_cfg cfg;
 
@@ -105,9 +107,24 @@ static void server_up(uint32_t clients_max, uint32_t sessions_max)
 	cfg.rc_store = &store;
 	cfg.rc_clients_max = clients_max;
 	cfg.rc_sessions_max = sessions_max;
-	assert_int_equal(m0_rpc_machine_init(&server, &dom[0], &cfg, NULL, NULL,
+	assert_int_equal(m0_rpc_machine_init(&server, &dom[0], &cfg, addr, NULL,
 					     M0_BUFFER_ANY_COLOUR, 0, 0),
 			 0);
+}
+
+static void server_up(uint32_t clients_max, uint32_t sessions_max)
+{
+	server_up_at(NULL, clients_max, sessions_max);
+}
+
+/* At its address, with its store. */
+static void server_again(uint32_t clients_max, uint32_t sessions_max)
+{
+	char addr[100];
+
+	snprintf(addr, sizeof addr, "%s", m0_rpc_machine_addr(&server));
+	m0_rpc_machine_fini(&server);
+	server_up_at(addr, clients_max, sessions_max);
 }
 
 /* The i-th, with a name of its own if `uuid` is 0. */
@@ -275,6 +292,31 @@ static void clients_that_left_leave_nothing(void **state)
 	assert_int_equal(keys_nr(), 0);
 }
 
+/* Nor do those whose server has been started anew, and knows them from its store
+ * alone. */
+static void clients_that_leave_another_server_leave_nothing(void **state)
+{
+	struct m0_rpc_session sessions[CLIENTS_NR];
+	int                   i;
+
+	(void)state;
+	server_up(8, 8);
+	for (i = 0; i < CLIENTS_NR; ++i) {
+		client_up(i, NONE, 0);
+		assert_int_equal(conn_make(i), 0);
+		assert_int_equal(session_make(i, &sessions[i]), 0);
+	}
+	assert_int_equal(keys_nr(), 2 * CLIENTS_NR);
+	server_again(8, 8);
+	for (i = 0; i < CLIENTS_NR; ++i) {
+		assert_int_equal(
+			m0_rpc_session_destroy(&sessions[i], M0_TIME_NEVER), 0);
+		client_leaves(i);
+	}
+	m0_rpc_machine_fini(&server);
+	assert_int_equal(keys_nr(), 0);
+}
+
 /* Neither those that came when there was no room, nor those that came when there
  * was room for one of them. */
 static void clients_refused_leave_nothing(void **state)
@@ -332,6 +374,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(clients_that_left_leave_nothing,
 						up, down),
+		cmocka_unit_test_setup_teardown(
+			clients_that_leave_another_server_leave_nothing, up,
+			down),
 		cmocka_unit_test_setup_teardown(clients_refused_leave_nothing,
 						up, down),
 		cmocka_unit_test_setup_teardown(
