@@ -543,6 +543,20 @@ static void session_created(struct m0_rpc__machine    *m,
 		ssession_drop(s);
 }
 
+/* It may have been resumed while the store was asked to forget it. */
+static void session_dropped(struct m0_rpc__machine *m,
+			    struct m0_rpc__came    *came)
+{
+	struct m0_rpc__client   *client = NULL;
+	struct m0_rpc__ssession *s = NULL;
+
+	if (m0_rpc__client_find(m, &came->rca_packet, &client) == 0)
+		s = m0_rpc__ssession_find(client, came->rca_item.rwi_session);
+	if (s != NULL)
+		ssession_drop(s);
+	answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
+}
+
 void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			enum m0_rpc__shake_kind kind, int rc)
 {
@@ -558,7 +572,7 @@ void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	if (kind == M0_RPC__SHAKE_LEAVE)
 		return;
 	if (kind == M0_RPC__SHAKE_DROP) {
-		answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
+		session_dropped(m, came);
 		return;
 	}
 	rc = rc ?: m0_rpc__client_find(m, &came->rca_packet, &client);

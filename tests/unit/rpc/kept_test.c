@@ -85,7 +85,8 @@ static uint32_t how_many_are_held(void)
 	return nr;
 }
 
-static void release(void)
+/* @param on  what it is asked from now on waits, too. */
+static void release_held(bool on)
 {
 	struct m0_rpc_store_job *job;
 
@@ -94,8 +95,15 @@ static void release(void)
 		held = job->sj_next;
 		real.rst_ops->rso_exec(&store, job);
 	}
-	holds = false;
+	held_end = &held;
+	held_nr = 0;
+	holds = on;
 	m0_mutex_unlock(&lock);
+}
+
+static void release(void)
+{
+	release_held(false);
 }
 
 static void server_up_at(const char *addr, uint32_t clients_max,
@@ -127,6 +135,9 @@ static void server_again(uint32_t clients_max, uint32_t sessions_max)
 	server_up_at(addr, clients_max, sessions_max);
 }
 
+/* Of the clients that are made next. */
+static uint64_t resend_ns = 10 * M0_TIME_ONE_MSEC;
+
 /* The i-th, with a name of its own if `uuid` is 0. */
 static void client_up(int i, struct m0_uint128 uuid, uint64_t incarnation)
 {
@@ -135,8 +146,8 @@ static void client_up(int i, struct m0_uint128 uuid, uint64_t incarnation)
 	m0_rpc_cfg_init(&cfg);
 	cfg.rc_uuid = uuid;
 	cfg.rc_incarnation = incarnation;
-	cfg.rc_resend_ns = 10 * M0_TIME_ONE_MSEC;
-	cfg.rc_resend_max_ns = 40 * M0_TIME_ONE_MSEC;
+	cfg.rc_resend_ns = resend_ns;
+	cfg.rc_resend_max_ns = 4 * resend_ns;
 	assert_int_equal(m0_rpc_machine_init(&clients[i], &dom[1], &cfg, NULL,
 					     NULL, M0_BUFFER_ANY_COLOUR, 0, 0),
 			 0);
@@ -317,6 +328,65 @@ static void clients_that_leave_another_server_leave_nothing(void **state)
 	assert_int_equal(keys_nr(), 0);
 }
 
+static void held_until(uint32_t nr)
+{
+	while (how_many_are_held() < nr)
+		(void)sched_yield();
+}
+
+/* So that it looks at what its store has to do: that has no thread. */
+static void server_wake(void)
+{
+	struct m0_rpc_conn conn;
+
+	assert_int_equal(m0_rpc_conn_init(&conn, NONE,
+					  m0_rpc_machine_addr(&clients[0]),
+					  &server, 8),
+			 0);
+	m0_rpc_conn_fini(&conn);
+}
+
+/* The store is asked for it, and then to forget it. */
+static void session_that_ends_while_it_is_resumed_is_gone(void **state)
+{
+	struct m0_rpc_session ends;
+	struct m0_rpc_session asks;
+	struct m0_rpc_session comes;
+
+	(void)state;
+	resend_ns = 100 * M0_TIME_ONE_SECOND;
+	server_up(8, 1);
+	client_up(0, NONE, 0);
+	resend_ns = 10 * M0_TIME_ONE_MSEC;
+	assert_int_equal(conn_make(0), 0);
+	assert_int_equal(session_make(0, &ends), 0);
+	server_again(8, 1);
+	hold();
+	/* By this one it learns that it is to establish all again. */
+	assert_int_equal(m0_rpc_session_init(&asks, &conns[0]), 0);
+	assert_int_equal(
+		m0_rpc_session_establish(&asks, m0_time_from_now(1, 0)), 0);
+	held_until(1);
+	release_held(true);
+	server_wake();
+	held_until(1);
+	assert_int_equal(m0_rpc_session_terminate(&ends, M0_TIME_NEVER), 0);
+	held_until(2);
+	release();
+	server_wake();
+	(void)m0_rpc_session_timedwait(&ends, 1 << M0_RPC_SESSION_TERMINATED,
+				       M0_TIME_NEVER);
+	m0_rpc_session_fini(&ends);
+	(void)m0_rpc_session_timedwait(&asks, 1 << M0_RPC_SESSION_FAILED,
+				       M0_TIME_NEVER);
+	m0_rpc_session_fini(&asks);
+	assert_int_equal(session_make(0, &comes), 0);
+	assert_int_equal(m0_rpc_session_destroy(&comes, M0_TIME_NEVER), 0);
+	client_leaves(0);
+	m0_rpc_machine_fini(&server);
+	assert_int_equal(keys_nr(), 0);
+}
+
 /* Neither those that came when there was no room, nor those that came when there
  * was room for one of them. */
 static void clients_refused_leave_nothing(void **state)
@@ -376,6 +446,9 @@ int main(void)
 						up, down),
 		cmocka_unit_test_setup_teardown(
 			clients_that_leave_another_server_leave_nothing, up,
+			down),
+		cmocka_unit_test_setup_teardown(
+			session_that_ends_while_it_is_resumed_is_gone, up,
 			down),
 		cmocka_unit_test_setup_teardown(clients_refused_leave_nothing,
 						up, down),
