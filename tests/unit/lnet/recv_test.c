@@ -344,6 +344,24 @@ static void message_waits_for_the_home(void **state)
 	assert_int_equal(stats_of(one)->ls_recv_count, 1);
 }
 
+/* The node has as many messages on their way as it may, none of them an answer
+ * to who asks: he is heard, as nothing would make him be heard again. */
+static void message_of_who_has_no_answers_is_taken(void **state)
+{
+	struct m0_lnet_engine *eng = one->pno_engine;
+	struct m0_lnet_msg    *msg;
+
+	(void)state;
+	(void)sink(one, BITS, -1, 0);
+	eng->le_cfg.lec_msgs_max = 1;
+	msg = m0_lnet__msg_new(eng);
+	assert_int_equal(stats_of(one)->ls_msgs_alloc, 1);
+	stranger_put(BITS, 4, 0);
+	assert_int_equal(one->pno_again_nr, 0);
+	assert_int_equal(one->pno_events_nr, 1);
+	m0_lnet__msg_put(msg);
+}
+
 /* A queue that nobody empties: dropped, the MD has not moved. */
 static void queue_full_drops(void **state)
 {
@@ -420,6 +438,7 @@ int main(void)
 		STORY(get_of_no_bytes_is_answered),
 		STORY(get_of_too_much_is_bounded),
 		STORY(message_waits_for_the_home),
+		STORY(message_of_who_has_no_answers_is_taken),
 		STORY(queue_full_drops),
 		STORY(dropped_payload_may_fail),
 		STORY(traffic_is_counted),
