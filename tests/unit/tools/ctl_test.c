@@ -218,6 +218,67 @@ static void request_malformed_is_refused(void **state)
 	assert_int_equal(line_parse(line, &req), -EINVAL);
 }
 
+static uid_t uid_claimed = (uid_t)-1;
+
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *nr);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *nr);
+
+/* The system's, which knows somebody else if it is told to. */
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *nr)
+{
+	struct ucred *cred = value;
+	int           rc = __real_getsockopt(fd, level, name, value, nr);
+
+	if (name == SO_PEERCRED && uid_claimed != (uid_t)-1)
+		cred->uid = uid_claimed;
+	return rc;
+}
+
+enum {
+	OURS = 1000,
+	OTHER
+};
+
+uid_t __wrap_geteuid(void);
+
+/* Whoever runs the tests: root is somebody else. */
+uid_t __wrap_geteuid(void)
+{
+	return OURS;
+}
+
+/* Does the server take what it is asked by this user? */
+static bool is_served(uid_t uid)
+{
+	char got;
+	int  fd;
+
+	uid_claimed = uid;
+	served = NULL;
+	fd = client_new("stats.show\n");
+	uid_claimed = (uid_t)-1;
+	if (served != NULL) {
+		ctl_answer(served, TOOL_OK, strdup(""), 0, strdup(""), 0);
+		client_gets(fd, "status 0 0 0\n");
+		return true;
+	}
+	/* What it has said was not even read. */
+	assert_true(recv(fd, &got, 1, 0) <= 0);
+	(void)close(fd);
+	return false;
+}
+
+/* Also when somebody has changed the mode of its socket; root may all. */
+static void server_for_its_user_alone_hears_nobody_else(void **state)
+{
+	(void)state;
+	assert_false(is_served(OTHER));
+	assert_true(is_served(OURS));
+	assert_true(is_served(0));
+	server.csv_mode = 0660;
+	assert_true(is_served(OTHER));
+}
+
 /* A request in pieces is one; its answer comes with its lengths. */
 static void server_answers_a_request_in_pieces(void **state)
 {
@@ -395,6 +456,7 @@ int main(void)
 		cmocka_unit_test(request_survives_being_a_line),
 		cmocka_unit_test(request_of_faults_survives_being_a_line),
 		cmocka_unit_test(request_malformed_is_refused),
+		ON_SERVER(server_for_its_user_alone_hears_nobody_else),
 		ON_SERVER(server_answers_a_request_in_pieces),
 		ON_SERVER(server_refuses_rubbish),
 		ON_SERVER(server_hangs_up_on_the_silent),
