@@ -671,8 +671,9 @@ static void role_tells_whether_it_is_at_work(void **state)
 
 /* ---------------------------------------------------------------- lies -- */
 
-/* Says one thing to the receiver, and waits until that has an opinion. */
-static int lie_tell(struct copy_msg *msg)
+/* Says one thing to the receiver, who has written so much and may have been told
+ * the end, and waits until that has an opinion. */
+static int lie_tell_after(struct copy_msg *msg, uint64_t written, bool ended)
 {
 	struct trouble           trouble = { .tr_seed = 1 };
 	const struct copy_msg    bye = { .cm_type = COPY_BYE };
@@ -688,12 +689,17 @@ static int lie_tell(struct copy_msg *msg)
 	assert_int_equal(m0_net_end_point_create(&to, &door->tpo_node.tn_tm,
 						 w.w_leads),
 			 0);
-	assert_int_equal(copy_receiver_run(&w.w_receiver), 0);
+	w.w_receiver.cr_offset = written;
+	w.w_receiver.cr_ended = ended;
+	if (!ended)
+		assert_int_equal(copy_receiver_run(&w.w_receiver), 0);
 	assert_int_equal(copy_send(door, to, msg), 0);
 	while (!is_done(&w.w_receiver.cr_port) &&
 	       tool_port_rc(&w.w_receiver.cr_port) == 0)
 		tick();
 	rc = tool_port_rc(&w.w_receiver.cr_port);
+	if (ended)
+		assert_int_equal(copy_receiver_run(&w.w_receiver), 0);
 	assert_int_equal(access(w.w_dst_path, F_OK), -1);
 	(void)copy_send(door, to, &bye);
 	(void)m0_net_end_point_put(to);
@@ -701,7 +707,13 @@ static int lie_tell(struct copy_msg *msg)
 	return rc;
 }
 
-/* Blocks larger than was agreed, or of what was not announced. */
+static int lie_tell(struct copy_msg *msg)
+{
+	return lie_tell_after(msg, 0, false);
+}
+
+/* Blocks larger than was agreed, or of what was not announced; of what was written
+ * in part; behind the end. */
 static void block_out_of_bounds_is_refused(void **state)
 {
 	struct copy_msg large = { .cm_type = COPY_BLOCK,
@@ -709,10 +721,13 @@ static void block_out_of_bounds_is_refused(void **state)
 	struct copy_msg beyond = { .cm_type = COPY_BLOCK,
 				   .cm_offset = SIZE - 1,
 				   .cm_length = 2 };
+	struct copy_msg late = { .cm_type = COPY_BLOCK, .cm_length = 2 };
 
 	(void)state;
 	assert_int_equal(lie_tell(&large), -EPROTO);
 	assert_int_equal(lie_tell(&beyond), -EPROTO);
+	assert_int_equal(lie_tell_after(&late, 1, false), -EPROTO);
+	assert_int_equal(lie_tell_after(&late, 0, true), -EPROTO);
 }
 
 /* One that counts other bytes than came is not believed, whatever its sum. */
