@@ -20,10 +20,12 @@
 struct m0_net_provisioner {
 	struct m0_strand      npr_strand;
 	struct m0_net_domain *npr_dom;
-	/** Guards npr_pools; no other lock is taken under it. */
+	/** Guards both lists; no other lock is taken under it. */
 	struct m0_mutex npr_lock;
 	/** Pools that have buffers again, by nbp_prov_linkage. */
 	struct m0_list npr_pools;
+	/** Those of them that the step still has to look at. */
+	struct m0_list npr_round;
 	/** Held during a step's work on a pool. */
 	struct m0_mutex npr_busy;
 };
@@ -218,13 +220,20 @@ int m0_net_tm_pool_length_set(struct m0_net_transfer_mc *tm, uint32_t len)
 
 /* ------------------------------------------------ the domain's strand -- */
 
-static struct m0_net_buffer_pool *pool_next(struct m0_net_provisioner *prov)
+static void round_begin(struct m0_net_provisioner *prov)
+{
+	m0_mutex_lock(&prov->npr_lock);
+	m0_list_splice_tail(&prov->npr_round, &prov->npr_pools);
+	m0_mutex_unlock(&prov->npr_lock);
+}
+
+static struct m0_net_buffer_pool *round_next(struct m0_net_provisioner *prov)
 {
 	struct m0_net_buffer_pool *pool = NULL;
 	struct m0_list_link       *link;
 
 	m0_mutex_lock(&prov->npr_lock);
-	link = m0_list_first(&prov->npr_pools);
+	link = m0_list_first(&prov->npr_round);
 	if (link != NULL) {
 		m0_list_del(link);
 		pool = container_of(link, struct m0_net_buffer_pool,
@@ -232,6 +241,16 @@ static struct m0_net_buffer_pool *pool_next(struct m0_net_provisioner *prov)
 	}
 	m0_mutex_unlock(&prov->npr_lock);
 	return pool;
+}
+
+static bool has_pools(struct m0_net_provisioner *prov)
+{
+	bool has;
+
+	m0_mutex_lock(&prov->npr_lock);
+	has = !m0_list_is_empty(&prov->npr_pools);
+	m0_mutex_unlock(&prov->npr_lock);
+	return has;
 }
 
 /*
@@ -289,37 +308,23 @@ static void deficits_fill(struct m0_net_domain      *dom,
 	m0_net_buffer_pool_unlock(pool);
 }
 
-/* The last of the list, when it is looked at; NULL: it is empty. */
-static struct m0_list_link *pools_last(struct m0_net_provisioner *prov)
-{
-	struct m0_list_link *last;
-
-	m0_mutex_lock(&prov->npr_lock);
-	last = m0_list_last(&prov->npr_pools);
-	m0_mutex_unlock(&prov->npr_lock);
-	return last;
-}
-
 /* Each pool once. In one that is there again is what nobody could take: later. */
 static m0_time_t provisioner_step(struct m0_strand *strand, m0_time_t now)
 {
 	struct m0_net_provisioner *prov =
 		container_of(strand, struct m0_net_provisioner, npr_strand);
-	const struct m0_list_link *last = pools_last(prov);
 	struct m0_net_buffer_pool *pool;
-	bool                       more = last != NULL;
 
-	while (more) {
+	round_begin(prov);
+	do {
 		/* Before the pool leaves the list: see _forget(). */
 		m0_mutex_lock(&prov->npr_busy);
-		pool = pool_next(prov);
+		pool = round_next(prov);
 		if (pool != NULL)
 			deficits_fill(prov->npr_dom, pool);
 		m0_mutex_unlock(&prov->npr_busy);
-		more = pool != NULL && &pool->nbp_prov_linkage != last;
-	}
-	return pools_last(prov) == NULL ? M0_TIME_NEVER
-					: m0_time_add(now, RETRY_NS);
+	} while (pool != NULL);
+	return has_pools(prov) ? m0_time_add(now, RETRY_NS) : M0_TIME_NEVER;
 }
 
 static const struct m0_strand_ops provisioner_ops = {
@@ -338,6 +343,7 @@ static struct m0_net_provisioner *provisioner_make(struct m0_net_domain *dom)
 	m0_mutex_init(&prov->npr_lock);
 	m0_mutex_init(&prov->npr_busy);
 	m0_list_init(&prov->npr_pools);
+	m0_list_init(&prov->npr_round);
 	m0_strand_init(&prov->npr_strand, &provisioner_ops, "net-provision");
 	prov->npr_strand.st_spin_ns = 0;
 	if (m0_strand_start(&prov->npr_strand, NULL) != 0) {
@@ -369,6 +375,7 @@ void m0_net__provisioner_fini(struct m0_net_domain *dom)
 		return;
 	m0_strand_stop(&prov->npr_strand);
 	m0_strand_fini(&prov->npr_strand);
+	m0_list_fini(&prov->npr_round);
 	m0_list_fini(&prov->npr_pools);
 	m0_mutex_fini(&prov->npr_busy);
 	m0_mutex_fini(&prov->npr_lock);

@@ -4,6 +4,7 @@
  * test: what becomes of them if memory is short.
  */
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "kit_rig.h"
@@ -44,14 +45,20 @@ static struct m0_net_transfer_mc *refused;
 static unsigned                   refusals_nr;
 static unsigned                   taken_nr;
 static m0_time_t                  refused_at[8];
+/* So long takes the next refusal, and no other. */
+static m0_time_t refusal_ns;
 
 static int refused_begin(void)
 {
-	unsigned nr = __atomic_load_n(&refusals_nr, __ATOMIC_RELAXED);
+	m0_time_t ns = __atomic_exchange_n(&refusal_ns, 0, __ATOMIC_RELAXED);
+	m0_time_t end = m0_time_add(m0_time_now(), ns);
+	unsigned  nr = __atomic_load_n(&refusals_nr, __ATOMIC_RELAXED);
 
 	if (nr < ARRAY_SIZE(refused_at))
 		refused_at[nr] = m0_time_now();
 	__atomic_store_n(&refusals_nr, nr + 1, __ATOMIC_RELEASE);
+	while (m0_time_now() < end)
+		(void)sched_yield();
 	return -ENOMEM;
 }
 
@@ -277,6 +284,63 @@ static void who_is_refused_keeps_buffers_from_no_other(void **state)
 	pooled_down();
 }
 
+static unsigned refusals_get(void)
+{
+	return __atomic_load_n(&refusals_nr, __ATOMIC_ACQUIRE);
+}
+
+static void refusals_wait(unsigned min)
+{
+	m0_time_t end = m0_time_from_now(30, 0);
+
+	while (refusals_get() < min && m0_time_now() < end)
+		(void)sched_yield();
+	assert_in_range(refusals_get(), min, UINT_MAX);
+}
+
+static void sleep_ms(unsigned ms)
+{
+	(void)m0_nanosleep(ms * M0_TIME_ONE_MSEC, NULL);
+}
+
+/*
+ * The last of those to be looked at goes while the one before is, which is
+ * refused: that one is tried again later, as ever.
+ */
+static void pool_that_goes_ends_no_round(void **state)
+{
+	static struct m0_net_buffer_pool other;
+	m0_time_t                        begin;
+	unsigned                         nr;
+
+	(void)state;
+	refused = &tm;
+	pooled_up();
+	assert_int_equal(m0_net_buffer_pool_init(&other, &rig.r_dom, 0, 1,
+						 RIG_BYTES, 0, 0, false),
+			 0);
+	/* The provisioner sleeps between two tries. */
+	refusals_wait(3);
+	refusals_wait(refusals_get() + 1);
+	sleep_ms(3);
+	nr = refusals_get();
+	__atomic_store_n(&refusal_ns, 50 * M0_TIME_ONE_MSEC, __ATOMIC_RELAXED);
+	m0_net_buffer_pool_lock(&other);
+	m0_net_domain_buffer_pool_not_empty(&other);
+	m0_net_buffer_pool_unlock(&other);
+	refusals_wait(nr + 1);
+	assert_int_equal(m0_net_buffer_pool_fini(&other), 0);
+	nr = refusals_get();
+	begin = m0_time_now();
+	sleep_ms(50);
+	nr = refusals_get() - nr;
+	/* The machine may be slow: every 10 ms. */
+	assert_in_range(nr, 0,
+			3 + (m0_time_now() - begin) / (10 * M0_TIME_ONE_MSEC));
+	__atomic_store_n(&refused, NULL, __ATOMIC_RELEASE);
+	pooled_down();
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -290,6 +354,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			who_is_refused_keeps_buffers_from_no_other, up,
 			rig_down),
+		cmocka_unit_test_setup_teardown(pool_that_goes_ends_no_round,
+						up, rig_down),
 	};
 
 	(void)m0_alloc_hook_set(&memory);
