@@ -314,7 +314,23 @@ static enum state_due state_due(const struct m0_net_kit_machine *m)
 
 bool kit_states_pending(const struct m0_net_kit_machine *m)
 {
-	return m->nkm_enobufs_nr > 0 || state_due(m) != DUE_NONE;
+	return !m->nkm_ended &&
+	       (m->nkm_enobufs_nr > 0 || state_due(m) != DUE_NONE);
+}
+
+static void errors_deliver(struct m0_net_kit_machine *m)
+{
+	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_ERROR,
+				      .nte_tm = m->nkm_tm,
+				      .nte_time = kit_now(),
+				      .nte_status = -ENOBUFS };
+	uint32_t               nr = m->nkm_enobufs_nr;
+
+	m->nkm_enobufs_nr = 0;
+	if (nr > 0)
+		kit_rider_owe(m);
+	while (nr-- > 0)
+		m0_net__tm_event(&ev);
 }
 
 /* The machine's last words. */
@@ -337,6 +353,8 @@ static void machine_end(struct m0_net_kit_machine *m,
 	kit_inbox_close(m);
 	kit_pass_flush();
 	m0_mutex_lock(&tm->ntm_mutex);
+	/* What the transport had in hand still may have found no buffer. */
+	errors_deliver(m);
 	m0_net__tm_event(ev);
 }
 
@@ -369,18 +387,12 @@ static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
 
 void kit_states_deliver(struct m0_net_kit_machine *m)
 {
-	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_ERROR,
-				      .nte_tm = m->nkm_tm,
-				      .nte_status = -ENOBUFS };
-	uint32_t               nr = m->nkm_enobufs_nr;
-	enum state_due         due;
+	enum state_due due;
 
-	m->nkm_enobufs_nr = 0;
-	ev.nte_time = kit_now();
-	if (nr > 0)
-		kit_rider_owe(m);
-	while (nr-- > 0)
-		m0_net__tm_event(&ev);
+	/* The last words are whose thread says them. */
+	if (m->nkm_ended)
+		return;
+	errors_deliver(m);
 	due = state_due(m);
 	if (due != DUE_NONE)
 		state_deliver(m, due);

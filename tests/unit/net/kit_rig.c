@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kit_rig.h"
 
+#include <sched.h>
+
 #include "m0/mem.h"
 
 struct rig rig;
@@ -9,8 +11,17 @@ static enum m0_net_tm_state state_now;
 
 /* ---------------------------------------------------------------- machine -- */
 
+static enum m0_net_tm_state state_get(void)
+{
+	return __atomic_load_n(&state_now, __ATOMIC_ACQUIRE);
+}
+
 static void tm_event(const struct m0_net_tm_event *ev)
 {
+	if (state_get() == M0_NET_TM_STOPPED)
+		__atomic_fetch_add(&rig.r_late_nr, 1, __ATOMIC_RELAXED);
+	if (ev->nte_type == M0_NET_TEV_ERROR)
+		__atomic_fetch_add(&rig.r_errors_nr, 1, __ATOMIC_RELEASE);
 	if (ev->nte_type == M0_NET_TEV_STATE_CHANGE)
 		__atomic_store_n(&state_now, ev->nte_next_state,
 				 __ATOMIC_RELEASE);
@@ -28,11 +39,6 @@ static const struct m0_net_buffer_callbacks buf_callbacks = {
 	.nbc_cb = { [0 ... M0_NET_QT_NR - 1] = buf_event }
 };
 
-static enum m0_net_tm_state state_get(void)
-{
-	return __atomic_load_n(&state_now, __ATOMIC_ACQUIRE);
-}
-
 /* The helper of an inline machine may be the one that delivers it. */
 static void state_wait(enum m0_net_tm_state want)
 {
@@ -43,14 +49,17 @@ static void state_wait(enum m0_net_tm_state want)
 	assert_int_equal(state_get(), want);
 }
 
-void rig_up(const struct m0_net_xprt *xprt, const char *addr)
+static void machine_up(const struct m0_net_xprt *xprt, const char *addr,
+		       bool is_async)
 {
 	M0_SET0(&rig);
+	rig.r_async = is_async;
 	__atomic_store_n(&state_now, M0_NET_TM_UNDEFINED, __ATOMIC_RELEASE);
 	assert_int_equal(m0_net_domain_init(&rig.r_dom, xprt), 0);
 	rig.r_tm.ntm_callbacks = &tm_callbacks;
 	assert_int_equal(m0_net_tm_init(&rig.r_tm, &rig.r_dom), 0);
-	assert_int_equal(m0_net_tm_inline(&rig.r_tm), 0);
+	if (!is_async)
+		assert_int_equal(m0_net_tm_inline(&rig.r_tm), 0);
 	assert_int_equal(m0_net_tm_start(&rig.r_tm, addr), 0);
 	state_wait(M0_NET_TM_STARTED);
 	assert_int_equal(m0_bufvec_alloc(&rig.r_buf.nb_buffer, 1, RIG_BYTES),
@@ -58,14 +67,31 @@ void rig_up(const struct m0_net_xprt *xprt, const char *addr)
 	assert_int_equal(m0_net_buffer_register(&rig.r_buf, &rig.r_dom), 0);
 }
 
+void rig_up(const struct m0_net_xprt *xprt, const char *addr)
+{
+	machine_up(xprt, addr, false);
+}
+
+void rig_up_async(const struct m0_net_xprt *xprt, const char *addr)
+{
+	machine_up(xprt, addr, true);
+}
+
+void rig_stop(void)
+{
+	assert_int_equal(m0_net_tm_stop(&rig.r_tm, true), 0);
+	state_wait(M0_NET_TM_STOPPED);
+}
+
 int rig_down(void **state)
 {
 	(void)state;
 	m0_net_buffer_deregister(&rig.r_buf, &rig.r_dom);
 	m0_bufvec_free(&rig.r_buf.nb_buffer);
-	assert_int_equal(m0_net_tm_stop(&rig.r_tm, true), 0);
-	state_wait(M0_NET_TM_STOPPED);
+	if (state_get() != M0_NET_TM_STOPPED)
+		rig_stop();
 	m0_net_tm_fini(&rig.r_tm);
+	assert_int_equal(rig.r_late_nr, 0);
 	m0_net_domain_fini(&rig.r_dom);
 	return 0;
 }
@@ -81,7 +107,10 @@ void rig_add(enum m0_net_queue_type qt)
 
 void rig_deliver(void)
 {
-	m0_net_buffer_event_deliver_all(&rig.r_tm);
+	if (rig.r_async)
+		(void)sched_yield();
+	else
+		m0_net_buffer_event_deliver_all(&rig.r_tm);
 }
 
 /* -------------------------------------------------------------- transport -- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** For tests of the kit: an inline machine with one buffer, and what a transport
- * must have that is not what a test is about. */
+/** For tests of the kit: a machine with one buffer, and what a transport must
+ * have that is not what a test is about. */
 #ifndef M0_TESTS_UNIT_NET_KIT_RIG_H
 #define M0_TESTS_UNIT_NET_KIT_RIG_H
 
@@ -24,13 +24,21 @@ struct rig {
 	/** Of the buffer, since rig_up(). */
 	unsigned r_events_nr;
 	int32_t  r_last_status;
+	/** Of the machine: ERROR, and those after STOPPED. */
+	unsigned r_errors_nr;
+	unsigned r_late_nr;
+	bool     r_async;
 };
 
 extern struct rig rig;
 
-/** The machine is STARTED. */
+/** The machine, an inline one, is STARTED. */
 void rig_up(const struct m0_net_xprt *xprt, const char *addr);
-/** A teardown of cmocka's. */
+/** One that delivers by itself. */
+void rig_up_async(const struct m0_net_xprt *xprt, const char *addr);
+/** Cancels what is queued; the machine is STOPPED. */
+void rig_stop(void);
+/** A teardown of cmocka's. STOPPED, now or before, was the last event. */
 int rig_down(void **state);
 /** Queues the buffer without a time-out. */
 void rig_add(enum m0_net_queue_type qt);

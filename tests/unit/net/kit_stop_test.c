@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a polled machine whose helper is in the transport's poll. */
+/* The end of a machine, and what its transport is in meanwhile. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -69,6 +69,32 @@ static const struct m0_net_kit_ops kit_ops = {
 
 static const struct rig_xprt xprt = RIG_XPRT("meet", &kit_ops);
 
+static int late_rc;
+
+/* A thread of the transport's had a message in hand; the buffers are gone. */
+static void refuse(struct m0_net_kit_machine *machine)
+{
+	const struct m0_net_kit_addr from = { 1, { 'b' } };
+	char                         bytes[8] = "message";
+	void                        *data = bytes;
+	m0_bcount_t                  nr = sizeof bytes;
+	struct m0_bufvec             flat = M0_BUFVEC_INIT_BUF(&data, &nr);
+	struct m0_net_kit_visit      visit;
+
+	m0_net_kit_enter(machine, &visit);
+	late_rc = m0_net_kit_msg_in(machine, &from, &flat, 0, nr);
+	m0_net_kit_leave(machine, &visit);
+}
+
+static const struct m0_net_kit_ops late_ops = {
+	RIG_KIT_OPS(rig_no_send),
+	.nko_start = rig_start,
+	.nko_bulk = no_bulk,
+	.nko_leave = refuse,
+};
+
+static const struct rig_xprt late_xprt = RIG_XPRT("late", &late_ops);
+
 /* Who hears of the end may take away what was polled: the helper has left it. */
 static void end_is_told_after_the_helpers_poll(void **state)
 {
@@ -80,10 +106,32 @@ static void end_is_told_after_the_helpers_poll(void **state)
 	assert_false(was_alone);
 }
 
+static unsigned errors_get(void)
+{
+	return __atomic_load_n(&rig.r_errors_nr, __ATOMIC_ACQUIRE);
+}
+
+/* STOPPED is the last that is told. */
+static void message_refused_at_the_end_is_told_before_it(void **state)
+{
+	m0_time_t end;
+
+	rig_up_async(&late_xprt.rx_xprt, "a");
+	rig_stop();
+	end = m0_time_from_now(10, 0);
+	while (errors_get() == 0 && m0_time_now() < end)
+		(void)sched_yield();
+	assert_int_equal(late_rc, -ENOBUFS);
+	assert_int_equal(errors_get(), 1);
+	assert_int_equal(rig_down(state), 0);
+}
+
 int main(void)
 {
-	static const struct CMUnitTest tests[] = { cmocka_unit_test(
-		end_is_told_after_the_helpers_poll) };
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(end_is_told_after_the_helpers_poll),
+		cmocka_unit_test(message_refused_at_the_end_is_told_before_it),
+	};
 
 	return cmocka_run_group_tests_name("net/kit_stop", tests, NULL, NULL);
 }
