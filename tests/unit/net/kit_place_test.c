@@ -5,7 +5,6 @@
  */
 #include <limits.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include "kit_rig.h"
 #include "m0/net_pool.h"
@@ -14,29 +13,10 @@ static unsigned placings_nr;
 static bool     fails;
 static bool     refuses;
 
-/* ----------------------------------------------------------------- memory -- */
-
-static void *alloc(size_t size, unsigned shift)
+static bool has_memory(void)
 {
-	size_t align = (size_t)1 << (shift < 6 ? 6 : shift);
-	void  *ret;
-
-	if (fails)
-		return NULL;
-	ret = aligned_alloc(align, m0_align(size, align));
-	if (ret != NULL)
-		memset(ret, 0, size);
-	return ret;
+	return !fails;
 }
-
-static void release(void *data, size_t size, unsigned shift)
-{
-	(void)size;
-	(void)shift;
-	free(data);
-}
-
-static const struct m0_alloc_ops memory = { alloc, release };
 
 /* ------------------------------------------------------------ a transport -- */
 
@@ -358,6 +338,6 @@ int main(void)
 						up, rig_down),
 	};
 
-	(void)m0_alloc_hook_set(&memory);
+	rig_memory_hook(has_memory);
 	return cmocka_run_group_tests_name("net/kit_place", tests, NULL, NULL);
 }

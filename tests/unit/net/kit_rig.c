@@ -2,6 +2,7 @@
 #include "kit_rig.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 #include "m0/mem.h"
 
@@ -111,6 +112,37 @@ void rig_deliver(void)
 		(void)sched_yield();
 	else
 		m0_net_buffer_event_deliver_all(&rig.r_tm);
+}
+
+/* ---------------------------------------------------------------- memory -- */
+
+static bool (*memory_hook)(void);
+
+static void *alloc(size_t size, unsigned shift)
+{
+	size_t align = (size_t)1 << (shift < 6 ? 6 : shift);
+	void  *ret = NULL;
+
+	if (memory_hook())
+		ret = aligned_alloc(align, m0_align(size, align));
+	if (ret != NULL)
+		memset(ret, 0, size);
+	return ret;
+}
+
+static void release(void *data, size_t size, unsigned shift)
+{
+	(void)size;
+	(void)shift;
+	free(data);
+}
+
+void rig_memory_hook(bool (*hook)(void))
+{
+	static const struct m0_alloc_ops memory = { alloc, release };
+
+	memory_hook = hook;
+	(void)m0_alloc_hook_set(&memory);
 }
 
 /* -------------------------------------------------------------- transport -- */

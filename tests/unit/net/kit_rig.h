@@ -44,6 +44,10 @@ int rig_down(void **state);
 void rig_add(enum m0_net_queue_type qt);
 void rig_deliver(void);
 
+/** Asks `hook` before memory of the library's is got, by any thread; if it says
+ * false, there is none. */
+void rig_memory_hook(bool (*hook)(void));
+
 int  rig_addr_parse(const char *text, struct m0_net_kit_addr *ret);
 void rig_addr_print(const struct m0_net_kit_addr *addr, char *ret);
 int  rig_start(struct m0_net_kit_machine    *machine,

@@ -4,7 +4,6 @@
  * choosing: its server is silent, and memory is asked for in between.
  */
 #include <arpa/inet.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,31 +13,15 @@
 static int  server;
 static bool dels;
 
-/* ----------------------------------------------------------------- memory -- */
-
-static void *alloc(size_t size, unsigned shift)
+/* No lock is held where a call is made. */
+static bool del(void)
 {
-	size_t align = (size_t)1 << (shift < 6 ? 6 : shift);
-	void  *ret = aligned_alloc(align, m0_align(size, align));
-
-	if (ret != NULL)
-		memset(ret, 0, size);
-	/* No lock is held where a call is made. */
 	if (dels && m0_mutex_held_nr() == 0) {
 		dels = false;
 		assert_true(m0_net_buffer_del(&rig.r_buf, &rig.r_tm));
 	}
-	return ret;
+	return true;
 }
-
-static void release(void *data, size_t size, unsigned shift)
-{
-	(void)size;
-	(void)shift;
-	free(data);
-}
-
-static const struct m0_alloc_ops memory = { alloc, release };
 
 /* --------------------------------------------------------------- a machine -- */
 
@@ -135,6 +118,6 @@ int main(void)
 			cancelled_at_each_begin_ends_once, up, down),
 	};
 
-	(void)m0_alloc_hook_set(&memory);
+	rig_memory_hook(del);
 	return cmocka_run_group_tests_name("net/kit_sunrpc", tests, NULL, NULL);
 }

@@ -69,6 +69,25 @@ static void put(struct m0_net_buffer *buf, int colour)
 	assert_true(m0_net_buffer_pool_invariant(&pool));
 }
 
+/* All of a pool that is full, in the order in which they are got. */
+static void get_all(struct m0_net_buffer *ret[BUFS])
+{
+	int i;
+
+	for (i = 0; i < BUFS; ++i) {
+		ret[i] = get(ANY);
+		assert_non_null(ret[i]);
+	}
+}
+
+static void put_from(struct m0_net_buffer *const bufs[BUFS], int first)
+{
+	int i;
+
+	for (i = first; i < BUFS; ++i)
+		put(bufs[i], ANY);
+}
+
 /* Shape, registration and counts of what provision makes. */
 static void provision_makes_registered(void **state)
 {
@@ -104,22 +123,17 @@ static void provision_register_fails_fewer(void **state)
 static void callbacks_called_at_edges(void **state)
 {
 	struct m0_net_buffer *b[BUFS];
-	int                   i;
 
 	(void)state;
 	not_empty_nr = 0;
-	for (i = 0; i < BUFS; ++i) {
-		b[i] = get(ANY);
-		assert_non_null(b[i]);
-	}
+	get_all(b);
 	assert_int_equal(below_nr, 2);
 	assert_null(get(ANY));
 	put(b[0], ANY);
 	assert_int_equal(not_empty_nr, 1);
 	put(b[1], ANY);
 	assert_int_equal(not_empty_nr, 1);
-	for (i = 2; i < BUFS; ++i)
-		put(b[i], ANY);
+	put_from(b, 2);
 }
 
 /* below_threshold may provision, under the lock it was called with. */
@@ -144,11 +158,9 @@ static void below_threshold_may_provision(void **state)
 static void get_prefers_by_colour(void **state)
 {
 	struct m0_net_buffer *b[BUFS];
-	int                   i;
 
 	(void)state;
-	for (i = 0; i < BUFS; ++i)
-		b[i] = get(ANY);
+	get_all(b);
 	put(b[0], 1);
 	put(b[1], 1);
 	put(b[2], 2);
@@ -161,8 +173,7 @@ static void get_prefers_by_colour(void **state)
 	assert_ptr_equal(get(1), b[0]);
 	assert_ptr_equal(get(0), b[4]);
 	assert_ptr_equal(get(0), b[2]);
-	for (i = 0; i < BUFS; ++i)
-		put(b[i], ANY);
+	put_from(b, 0);
 }
 
 /* Without uncoloured ones: the least recently put of another colour. */
@@ -172,25 +183,21 @@ static void get_steals_least_recent(void **state)
 	int                   i;
 
 	(void)state;
-	for (i = 0; i < BUFS; ++i)
-		b[i] = get(ANY);
+	get_all(b);
 	for (i = 0; i < BUFS; ++i)
 		put(b[i], 1 + i % 2);
 	for (i = 0; i < BUFS; ++i)
 		assert_ptr_equal(get(0), b[i]);
-	for (i = 0; i < BUFS; ++i)
-		put(b[i], ANY);
+	put_from(b, 0);
 }
 
 /* A colour lapses: the buffer is then of no colour, for anybody. */
 static void colour_lapses_with_time(void **state)
 {
 	struct m0_net_buffer *b[BUFS];
-	int                   i;
 
 	(void)state;
-	for (i = 0; i < BUFS; ++i)
-		b[i] = get(ANY);
+	get_all(b);
 	pool.nbp_colour_lapse = M0_TIME_NEVER;
 	put(b[0], 1);
 	put(b[1], 2);
@@ -200,19 +207,16 @@ static void colour_lapses_with_time(void **state)
 	pool.nbp_colour_lapse = 0;
 	assert_ptr_equal(get(2), b[0]);
 	assert_ptr_equal(get(2), b[1]);
-	for (i = 0; i < BUFS; ++i)
-		put(b[i], ANY);
+	put_from(b, 0);
 }
 
 /* One that was taken meanwhile keeps its colour and stays with who took it. */
 static void colour_of_taken_does_not_lapse(void **state)
 {
 	struct m0_net_buffer *b[BUFS];
-	int                   i;
 
 	(void)state;
-	for (i = 0; i < BUFS; ++i)
-		b[i] = get(ANY);
+	get_all(b);
 	pool.nbp_colour_lapse = M0_TIME_NEVER;
 	put(b[0], 1);
 	put(b[1], 2);
@@ -223,8 +227,7 @@ static void colour_of_taken_does_not_lapse(void **state)
 	assert_ptr_equal(get(ANY), b[1]);
 	assert_ptr_equal(get(ANY), b[2]);
 	assert_null(get(ANY));
-	for (i = 0; i < BUFS; ++i)
-		put(b[i], ANY);
+	put_from(b, 0);
 }
 
 /* prune frees the least recently put while more than the threshold are. */
