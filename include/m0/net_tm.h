@@ -321,9 +321,10 @@ M0_EXTERN void m0_net_buffer_event_notify(struct m0_net_transfer_mc *tm,
 M0_EXTERN void m0_net_buffer_event_deliver_all(struct m0_net_transfer_mc *tm);
 /**
  * A descriptor for poll(): readable while something is pending, without an
- * arming step; while a time-out is armed it may be readable early, and a poll
- * then finds nothing. Made on first use, closed by fini; not to be read or
- * written. Any state between init and fini. (Ours.)
+ * arming step; in inline mode also when there is progress to make, and a
+ * little before a time-out, so that a poll may find nothing. Made on first use,
+ * closed by fini; not to be read or written. Any state between init and fini.
+ * (Ours.)
  * @retval -ENOSYS  the transport cannot.
  * @retval <0       no descriptor to be had.
  */

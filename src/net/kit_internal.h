@@ -448,6 +448,14 @@ void kit_rider_begin(struct m0_net_kit_machine *m);
 m0_time_t kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next);
 /** Would a run that may deliver make a step? ntm_mutex held. */
 bool kit_rider_is_due(const struct m0_net_kit_machine *m);
+/**
+ * Does who polls have something to look for? Else the strand has, and tells
+ * when there is something to deliver. ntm_mutex held.
+ */
+static inline bool kit_polls_have_work(const struct m0_net_kit_machine *m)
+{
+	return m->nkm_inline || m->nkm_events_nr > 0 || kit_rider_is_due(m);
+}
 /** When it will be due. ntm_mutex held. */
 m0_time_t kit_rider_next(const struct m0_net_kit_machine *m);
 /** Would a poll surely make no step? No lock. Pre: there is a rider. */

@@ -159,7 +159,8 @@ static void inbox_deliver(struct kit_work_list *out,
 	}
 	was_empty = was_empty && m->nkm_inbox.wl_head != NULL;
 	wakes = was_empty && m->nkm_wakes;
-	signals = was_empty && m->nkm_fd_open;
+	/* Else its strand tells, when there is something to deliver. */
+	signals = was_empty && m->nkm_fd_open && m->nkm_inline;
 	/* Once the lock is released the machine may go, but for this. */
 	if (wakes || signals)
 		__atomic_add_fetch(&m->nkm_wakers_nr, 1, __ATOMIC_RELAXED);
@@ -310,7 +311,7 @@ void kit_kick(struct m0_net_kit_machine *m)
 	__atomic_store_n(&m->nkm_quiet, false, __ATOMIC_RELEASE);
 	if (m->nkm_wakes)
 		kit_strands_wake(m);
-	if (m->nkm_fd_open)
+	if (m->nkm_fd_open && kit_polls_have_work(m))
 		m0_os_fd_signal(&m->nkm_fd);
 }
 
@@ -479,13 +480,13 @@ static bool has_passed(m0_time_t next)
 /* The descriptor says what a poll would find. */
 static void fd_update(struct m0_net_kit_machine *m)
 {
-	bool      rider_due = m->nkm_sync && kit_rider_is_due(m);
 	m0_time_t next = M0_TIME_NEVER;
 
 	if (m->nkm_sync)
 		next = kit_rider_fd_arm(m, m->nkm_inline ? deadline_next(m)
 							 : M0_TIME_NEVER);
-	if (kit_is_pending(m) || rider_due || (m->nkm_inline && has_work(m))) {
+	if (m->nkm_events_nr > 0 || (m->nkm_sync && kit_rider_is_due(m)) ||
+	    (m->nkm_inline && (kit_states_pending(m) || has_work(m)))) {
 		m0_os_fd_signal(&m->nkm_fd);
 	} else {
 		m0_os_fd_clear(&m->nkm_fd);

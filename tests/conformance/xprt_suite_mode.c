@@ -516,11 +516,12 @@ static void fd_deadline_do(void)
 		/* Slow machines are late already: once more. */
 	} while (!cf.c_sim && cf_get(&b->cb_done) != 0);
 	fd_silent_until(fd, due, "not readable before the deadline");
-	/* Timers of some coarseness may ask for a look or two before, and what
-	 * the transport has to do with others meanwhile for some more. */
+	/* A poll that makes progress is asked to look as timers of some
+	 * coarseness come near, at the deadline, and when the transport has
+	 * let go. */
 	do {
 		cf_fd_wait(fd, "a deadline has expired");
-		CF_TRUE(++looks <= 100, "readable %d times, nothing pending",
+		CF_TRUE(++looks <= 5, "readable %d times, nothing pending",
 			looks);
 	} while (!is_pending(NULL));
 	CF_TRUE(m0_time_now() >= due, "pending before the deadline");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The run of a machine with several workers, in an order that threads rarely
- * have: a table of os that holds wake-ups back stands for a busy processor.
+ * Runs of a machine in an order that threads rarely have: a table of os that
+ * holds wake-ups back stands for a busy processor.
  */
+#include <poll.h>
 #include <sched.h>
 
 #include "kit_rig.h"
@@ -86,7 +87,7 @@ static int slow_start(struct m0_net_kit_machine    *machine,
 	return 0;
 }
 
-/* No buffer is ever added. */
+/* None is ever added. */
 static void no_bulk(struct m0_net_kit_buf        *kb,
 		    const struct m0_net_kit_desc *desc)
 {
@@ -179,6 +180,66 @@ static void strand_of_inline_machine_does_not_spin(void **state)
 		m0_net_buffer_event_deliver_all(&tm);
 }
 
+static void received(const struct m0_net_buffer_event *ev)
+{
+	assert_int_equal(ev->nbe_status, -ECANCELED);
+}
+
+/* One to receive, with a time-out that is far away. */
+static void recv_add(struct m0_net_buffer *buf)
+{
+	static const struct m0_net_buffer_callbacks callbacks = {
+		.nbc_cb = { [M0_NET_QT_MSG_RECV] = received }
+	};
+
+	assert_int_equal(m0_bufvec_alloc(&buf->nb_buffer, 1, RIG_BYTES), 0);
+	assert_int_equal(m0_net_buffer_register(buf, &dom), 0);
+	buf->nb_qtype = M0_NET_QT_MSG_RECV;
+	buf->nb_callbacks = &callbacks;
+	buf->nb_min_receive_size = RIG_BYTES;
+	buf->nb_max_receive_msgs = 1;
+	buf->nb_timeout = m0_time_from_now(3600, 0);
+	assert_int_equal(m0_net_buffer_add(buf, &tm), 0);
+}
+
+static bool is_readable(int fd, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pfd, 1, timeout_ms) == 1;
+}
+
+/* The descriptor of a machine with a strand says nothing of that one's work. */
+static void descriptor_tells_of_events_alone(void **state)
+{
+	static struct m0_net_buffer buf;
+	int                         fd;
+
+	(void)state;
+	assert_int_equal(m0_net_buffer_event_deliver_synchronously(&tm), 0);
+	flag_set(&may_start, true);
+	assert_int_equal(m0_net_tm_start(&tm, "a"), 0);
+	assert_true(m0_semaphore_timeddown(&changed, m0_time_from_now(60, 0)));
+	fd = m0_net_tm_fd(&tm);
+	assert_true(fd >= 0);
+	while (!m0_strand_sleeps(first))
+		(void)sched_yield();
+	flag_set(&held_up, true);
+	recv_add(&buf);
+	assert_false(is_readable(fd, 0));
+	flag_set(&held_up, false);
+	m0_strand_wake(first);
+	assert_true(m0_net_buffer_del(&buf, &tm));
+	assert_true(is_readable(fd, 30000));
+	assert_true(m0_net_buffer_event_pending(&tm));
+	m0_net_buffer_event_deliver_all(&tm);
+	assert_false(is_readable(fd, 0));
+	m0_net_buffer_deregister(&buf, &dom);
+	m0_bufvec_free(&buf.nb_buffer);
+	assert_int_equal(m0_net_tm_stop(&tm, true), 0);
+	assert_true(m0_semaphore_timeddown(&changed, m0_time_from_now(60, 0)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -186,6 +247,8 @@ int main(void)
 			stop_while_another_worker_starts_ends, up, down),
 		cmocka_unit_test_setup_teardown(
 			strand_of_inline_machine_does_not_spin, up, down),
+		cmocka_unit_test_setup_teardown(
+			descriptor_tells_of_events_alone, up, down),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
