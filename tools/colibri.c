@@ -55,9 +55,11 @@ int main(int argc, char **argv)
 
 	std_open();
 	files_raise();
-	/* argp says 64 by itself; and a closed pipe is an error of writing. */
+	/* argp says 64 by itself; and a closed pipe is an error of writing, as is a
+	 * file that may not be so large: others are served, too. */
 	argp_err_exit_status = TOOL_USAGE;
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
 	    strcmp(word, "-?") == 0)
 		word = "help";

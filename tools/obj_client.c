@@ -33,7 +33,8 @@ const char *obj_errtext(int rc)
 		return "No space left on the service's disk, or in its store; "
 		       "free some, or see --store-max of colibri-serve(1)";
 	case -EFBIG:
-		return "larger than the service's --object-max";
+		return "larger than the service's --object-max, or than files "
+		       "may be there (ulimit -f)";
 	case -EBADMSG:
 		return "the checksum does not match: damaged on its way or on "
 		       "the disk";

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import random
+import resource
 import signal
 import time
 
@@ -128,6 +129,27 @@ class Faults(service.Case):
         late.communicate(timeout=cli.PATIENCE)
         self.assertEqual(late.returncode, 0)
         self.wait_until(lambda: not self.data_files(server), 'file stays')
+
+    def test_limit_of_files_ends_no_service(self):
+        server = service.Server(self)
+        src = self.make('src', random.Random(4).randbytes(4 << 20))
+        small = self.make('small', bytes(100000))
+        self.json('put', src, f'{server.ep}:')
+        limit = resource.prlimit(server.child.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(server.child.pid, resource.RLIMIT_FSIZE,
+                         (2 << 20, limit[1]))
+        result = self.run_client('put', src, f'{server.ep}:again')
+        self.assert_refused(result, 1, 'ulimit -f')
+        self.json('put', small, f'{server.ep}:')
+        self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 0)
+        self.wait_until(lambda: len(self.data_files(server)) == 4,
+                        'garbage stays')
+        # Nor does one of its own end a client without a word.
+        result = cli.run('get', *self.client_net(), f'{server.ep}:src',
+                         self.path('back'), preexec_fn=lambda:
+                         resource.setrlimit(resource.RLIMIT_FSIZE,
+                                            (2 << 20, limit[1])))
+        self.assert_refused(result, 1, 'cannot be written', 'too large')
 
     def sums(self, server):
         """Bytes of the sums of the one file there is."""
