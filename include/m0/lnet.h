@@ -229,7 +229,10 @@ enum m0_lnet_me_flags {
 	M0_LNET_ME_BEFORE = 2,
 	/** Ours: after all others without ignore bits, also those that come
 	 * later; with BEFORE: before those that are LAST alone. */
-	M0_LNET_ME_LAST = 4
+	M0_LNET_ME_LAST = 4,
+	/** Ours: takes any number of MDs, which are asked in the order in which
+	 * they were attached, and end by themselves. Not with UNLINK. */
+	M0_LNET_ME_QUEUE = 8
 };
 
 /**
@@ -253,7 +256,7 @@ struct m0_lnet_me_attr {
  * first entry of a portal makes it a *unique* one (no ignore bits, explicit NID
  * and pid) or a *wildcard* one; an entry of the other kind matches nothing, and
  * an MD attached to it ends at once: UNLINK with -EPERM.
- * @retval -EINVAL  the portal; portal 0.
+ * @retval -EINVAL  the portal; portal 0; QUEUE and UNLINK.
  * @retval -ENOSPC  lc_mes_max.
  * @retval -ENOMEM, -ESHUTDOWN
  */
@@ -261,7 +264,7 @@ M0_EXTERN int m0_lnet_me_attach(struct m0_lnet               *lnet,
 				const struct m0_lnet_me_attr *attr,
 				struct m0_lnet_handle        *ret);
 /**
- * Takes the entry off, and unlinks its MD if there is one.
+ * Takes the entry off, and unlinks its MDs if there are any.
  * @retval -ENOENT  it has ended.
  */
 M0_EXTERN int m0_lnet_me_unlink(struct m0_lnet *lnet, struct m0_lnet_handle me);
@@ -321,8 +324,9 @@ struct m0_lnet_md_attr {
  * there already may go before one just attached. m0_lnet_lazy_set() likewise.
  * @retval -EINVAL   neither OP_PUT nor OP_GET; a length beyond the vector;
  *                   mda_max_size > mda_length; threshold 0 or below -1; too
- *                   many segments.
- * @retval -ENOENT   the ME has ended. @retval -EBUSY  it has an MD.
+ *                   many segments; not mda_auto_unlink, for a QUEUE.
+ * @retval -ENOENT   the ME has ended.
+ * @retval -EBUSY    it has an MD, and is no QUEUE.
  * @retval -ENOSPC   lc_mds_max. @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,

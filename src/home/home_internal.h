@@ -108,7 +108,8 @@ struct m0_home_me {
 	struct m0_home_slot hme_slot;
 	struct m0_home_op   hme_attach;
 	struct m0_home_op   hme_unlink;
-	/** Operations in the inbox that name it, and 1 until it has ended. */
+	/** Operations in the inbox that name it, MDs of a queue, and 1 until it
+	 * has ended. */
 	unsigned hme_users_nr;
 	/** In hm_gone. */
 	struct m0_home_me *hme_next;
@@ -116,7 +117,7 @@ struct m0_home_me {
 	bool hme_unlinked;
 	/** The engine has; written by the strand, atomically. */
 	bool hme_gone;
-	/** The last MD attached; may have ended. */
+	/** The last MD attached, which may have ended; none of a queue. */
 	struct m0_lnet_handle hme_md;
 	struct m0_lnet_me     hme_me;
 };
@@ -133,7 +134,9 @@ struct m0_home_md {
 	bool hmd_ended;
 	/** NULL: bound. */
 	struct m0_home_me *hmd_me;
-	struct m0_lnet_md  hmd_md;
+	/** hmd_me is a queue: counted there, too, while the MD lives. */
+	bool              hmd_queued;
+	struct m0_lnet_md hmd_md;
 };
 
 struct m0_home_msg {

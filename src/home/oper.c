@@ -9,7 +9,7 @@
 const struct m0_lnet_handle m0_lnet_handle_none;
 
 static const unsigned me_flags_all = M0_LNET_ME_UNLINK | M0_LNET_ME_BEFORE |
-				     M0_LNET_ME_LAST;
+				     M0_LNET_ME_LAST | M0_LNET_ME_QUEUE;
 static const unsigned md_options_all =
 	M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET | M0_LNET_MD_MANAGE_REMOTE |
 	M0_LNET_MD_TRUNCATE | M0_LNET_MD_ACK_DISABLE | M0_LNET_MD_MAX_SIZE |
@@ -53,7 +53,8 @@ struct m0_home_md *m0_home__md_find(struct m0_lnet       *lnet,
 	struct m0_home_md *hmd =
 		md_of_slot(m0_home__slot_find(&lnet->hm_mds, handle));
 
-	if (hmd == NULL || hmd->hmd_unlinked || M0_HOME_GET(hmd->hmd_ended))
+	if (hmd == NULL || hmd->hmd_unlinked || M0_HOME_GET(hmd->hmd_ended) ||
+	    (hmd->hmd_queued && hmd->hmd_me->hme_unlinked))
 		return NULL;
 	return hmd;
 }
@@ -72,6 +73,8 @@ void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd)
 		return;
 	if (hmd->hmd_md.md_attr.mda_eq != NULL)
 		--hmd->hmd_md.md_attr.mda_eq->eq_users_nr;
+	if (hmd->hmd_queued)
+		m0_home__me_put(lnet, hmd->hmd_me);
 	m0_home__slot_put(&lnet->hm_mds, &hmd->hmd_slot);
 }
 
@@ -146,7 +149,9 @@ static bool me_attr_ok(const struct m0_lnet         *lnet,
 {
 	return attr->mea_portal != M0_LNET_PORTAL_RESERVED &&
 	       attr->mea_portal < lnet->hm_cfg.lc_portals_nr &&
-	       (attr->mea_flags & ~me_flags_all) == 0;
+	       (attr->mea_flags & ~me_flags_all) == 0 &&
+	       (attr->mea_flags & (M0_LNET_ME_QUEUE | M0_LNET_ME_UNLINK)) !=
+		       (M0_LNET_ME_QUEUE | M0_LNET_ME_UNLINK);
 }
 
 /* Fills a slot; hm_lock is held. */
@@ -308,28 +313,51 @@ struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 	hmd->hmd_unlinked = false;
 	hmd->hmd_ended = false;
 	hmd->hmd_me = NULL;
+	hmd->hmd_queued = false;
 	if (attr->mda_eq != NULL)
 		++attr->mda_eq->eq_users_nr;
 	return hmd;
 }
 
-/* Takes a slot for an MD of `me`, which must stay meanwhile. */
-static int md_attach_slot(struct m0_lnet *lnet, struct m0_lnet_handle me,
-			  struct m0_home_slot **slot, struct m0_home_me **hme)
+/* The engine hears of it before it can end: nobody else counts. */
+static void queue_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
-	int rc = m0_home__slot_take(lnet, &lnet->hm_mds, slot);
+	struct m0_home_md *hmd =
+		container_of(op, struct m0_home_md, hmd_attach);
 
-	if (rc != 0)
-		return rc;
-	/* Only now: taking it releases the lock. */
-	*hme = me_find(lnet, me);
-	if (*hme == NULL)
-		rc = -ENOENT;
-	else if (m0_home__md_find(lnet, (*hme)->hme_md) != NULL)
-		rc = -EBUSY;
-	if (rc != 0)
-		m0_home__slot_put(&lnet->hm_mds, *slot);
-	return rc;
+	m0_lnet_engine_md_attach(lnet->hm_engine, &hmd->hmd_me->hme_me,
+				 &hmd->hmd_md);
+}
+
+static bool me_is_queue(const struct m0_home_me *hme)
+{
+	return (hme->hme_me.me_attr.mea_flags & M0_LNET_ME_QUEUE) != 0;
+}
+
+/* May such an MD be put on it? hm_lock is held. */
+static int me_takes(struct m0_lnet *lnet, const struct m0_home_me *hme,
+		    const struct m0_lnet_md_attr *attr)
+{
+	if (hme == NULL)
+		return -ENOENT;
+	if (me_is_queue(hme))
+		return attr->mda_auto_unlink ? 0 : -EINVAL;
+	return m0_home__md_find(lnet, hme->hme_md) != NULL ? -EBUSY : 0;
+}
+
+/* Counts the one for the other; hm_lock is held. */
+static void md_on_me(struct m0_home_md *hmd, struct m0_home_me *hme)
+{
+	hmd->hmd_me = hme;
+	++hme->hme_users_nr;
+	if (!me_is_queue(hme)) {
+		hme->hme_md = hmd->hmd_md.md_handle;
+		return;
+	}
+	hmd->hmd_queued = true;
+	hmd->hmd_users_nr = 1;
+	hmd->hmd_attach.op_do = queue_attach_do;
+	hmd->hmd_attach.op_kind = M0_HOME_OP_ENTRY;
 }
 
 int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
@@ -344,15 +372,21 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 	if (!md_attr_ok(lnet, attr) || !md_is_for_me(attr))
 		return -EINVAL;
 	m0_home__lock(lnet);
-	rc = md_attach_slot(lnet, me, &slot, &hme);
+	rc = m0_home__slot_take(lnet, &lnet->hm_mds, &slot);
 	if (rc != 0) {
 		m0_mutex_unlock(&lnet->hm_lock);
 		return rc;
 	}
+	/* Only now: taking a slot releases the lock. */
+	hme = me_find(lnet, me);
+	rc = me_takes(lnet, hme, attr);
+	if (rc != 0) {
+		m0_home__slot_put(&lnet->hm_mds, slot);
+		m0_mutex_unlock(&lnet->hm_lock);
+		return rc;
+	}
 	hmd = m0_home__md_new(slot, attr);
-	hmd->hmd_me = hme;
-	++hme->hme_users_nr;
-	hme->hme_md = hmd->hmd_md.md_handle;
+	md_on_me(hmd, hme);
 	*ret = hmd->hmd_md.md_handle;
 	m0_home__post_unlock(lnet, &hmd->hmd_attach);
 	return 0;

@@ -46,7 +46,8 @@ struct m0_lnet_event_node {
 };
 
 enum m0_lnet_me_state {
-	/** Has no MD, or one that is used up: not searched. */
+	/** Has no MD, or one that is used up: not searched. A queue is, once it
+	 * has had one. */
 	M0_LNET_ME_NEW,
 	M0_LNET_ME_LINKED,
 	/** On a portal of the other kind: matches nothing. */
@@ -57,7 +58,8 @@ enum m0_lnet_me_state {
 struct m0_lnet_me {
 	struct m0_lnet_me_attr me_attr;
 	enum m0_lnet_me_state  me_state;
-	struct m0_lnet_md     *me_md;
+	/** Its MDs by md_on_me: one, unless it is a queue. */
+	struct m0_list me_mds;
 	/** Its place among those of its class, which it keeps while it is not
 	 * searched. */
 	int64_t me_order;
@@ -78,7 +80,8 @@ struct m0_lnet_md {
 	struct m0_lnet_md_attr md_attr;
 	struct m0_lnet_handle  md_handle;
 	/** NULL: bound. */
-	struct m0_lnet_me *md_me;
+	struct m0_lnet_me  *md_me;
+	struct m0_list_link md_on_me;
 	/** What is left of md_attr.md_threshold; < 0: no end. */
 	int32_t     md_threshold;
 	m0_bcount_t md_local_offset;
@@ -288,7 +291,7 @@ void m0_lnet_engine_me_unlink(struct m0_lnet_engine *eng,
 			      struct m0_lnet_me     *me);
 /**
  * UNLINK at once with -ENOENT (the ME has ended; NULL), -EPERM (it is barred),
- * -EBUSY (has an MD), -ENOMEM, -ESHUTDOWN.
+ * -EBUSY (has an MD, and is no queue), -ENOMEM, -ESHUTDOWN.
  */
 void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
 			      struct m0_lnet_md *md);

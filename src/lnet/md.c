@@ -8,6 +8,7 @@
 void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	md->md_me = NULL;
+	m0_list_link_init(&md->md_on_me);
 	md->md_threshold = md->md_attr.mda_threshold;
 	md->md_local_offset = 0;
 	md->md_dead = false;
@@ -118,14 +119,14 @@ void m0_lnet__md_used(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	if (M0_LIKELY(!m0_lnet__md_is_exhausted(md)))
 		return;
-	if (md->md_me != NULL)
-		m0_lnet__me_hide(eng, md->md_me);
-	else
+	if (md->md_me == NULL)
 		waits_end(md);
-	if (!md->md_attr.mda_auto_unlink)
-		return;
-	md->md_dead = true;
-	m0_lnet__md_detach(eng, md);
+	if (md->md_attr.mda_auto_unlink) {
+		md->md_dead = true;
+		m0_lnet__md_detach(eng, md);
+	} else if (md->md_me != NULL) {
+		m0_lnet__me_hide(eng, md->md_me);
+	}
 }
 
 void m0_lnet_engine_md_bind(struct m0_lnet_engine *eng, struct m0_lnet_md *md)

@@ -399,11 +399,12 @@ int m0_lnet__ping_init(struct m0_lnet_engine *eng)
 	/* One that is not taken is not posted again. */
 	ping->pi_ends = true;
 	answers_post(eng, ping);
-	posted = ping->pi_me.me_md != NULL;
+	posted = !m0_list_is_empty(&ping->pi_me.me_mds);
 	for (i = 0; i < SINKS_NR; ++i) {
 		me_post(eng, &ping->pi_sinks[i].psk_me);
 		sink_post(eng, &ping->pi_sinks[i]);
-		posted = posted && ping->pi_sinks[i].psk_me.me_md != NULL;
+		posted = posted &&
+			 !m0_list_is_empty(&ping->pi_sinks[i].psk_me.me_mds);
 	}
 	ping->pi_ends = false;
 	if (posted)

@@ -7,6 +7,9 @@
  * to where it was when it gets another MD. Entries with ignore bits are a list;
  * those without are found by their match bits, and those of the same bits form
  * a ring, of which the first is in the table.
+ *
+ * An entry that is a queue has many MDs, and is searched from the first of them
+ * on: to take an MD off it, or to put one behind, changes nothing but its list.
  */
 #include "lnet/lnet_internal.h"
 
@@ -20,6 +23,16 @@ static struct m0_lnet_portal *portal_of(const struct m0_lnet_engine *eng,
 static struct m0_lnet_me *link_me(const struct m0_list_link *link)
 {
 	return container_of(link, struct m0_lnet_me, me_link);
+}
+
+static struct m0_lnet_md *link_md(const struct m0_list_link *link)
+{
+	return container_of(link, struct m0_lnet_md, md_on_me);
+}
+
+static bool is_queue(const struct m0_lnet_me *me)
+{
+	return (me->me_attr.mea_flags & M0_LNET_ME_QUEUE) != 0;
 }
 
 static bool is_own(const struct m0_lnet_me *me)
@@ -123,31 +136,11 @@ static int exact_show(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
 	return 0;
 }
 
-/*
- * Many entries of the same bits are used in turn, each out of cold memory: asks
- * ahead for what the next message changes of the one that is the first now, and
- * for the one behind it.
- */
-static void ring_prefetch(const struct m0_lnet_me *head)
-{
-	const struct m0_lnet_me *next = link_me(head->me_link.ll_next);
-	const struct m0_lnet_md *md = head->me_md;
-
-	__builtin_prefetch(&md->md_attr, 1);
-	__builtin_prefetch(&md->md_threshold, 1);
-	__builtin_prefetch(&md->md_link, 1);
-	__builtin_prefetch(&next->me_attr, 1);
-	__builtin_prefetch(&next->me_link, 1);
-	__builtin_prefetch(&next->me_hash, 1);
-	__builtin_prefetch(&next->me_all, 1);
-}
-
 static void exact_hide(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
 {
 	if (me->me_is_head) {
 		if (m0_list_link_is_in(&me->me_link)) {
 			ring_head(portal, me, link_me(me->me_link.ll_next));
-			ring_prefetch(portal->lpt_recent);
 		} else {
 			m0_hash_del(&portal->lpt_exact, &me->me_hash);
 			me->me_is_head = false;
@@ -211,7 +204,7 @@ void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 		portal->lpt_kind = kind;
 	me->me_state = portal->lpt_kind == kind ? M0_LNET_ME_NEW
 						: M0_LNET_ME_BARRED;
-	me->me_md = NULL;
+	m0_list_init(&me->me_mds);
 	me->me_is_head = false;
 	me->me_any_nid = m0_lnet_nid_is_any(&me->me_attr.mea_id.lp_nid);
 	me->me_order = me_place(portal, me->me_attr.mea_flags);
@@ -234,6 +227,25 @@ static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	eng->le_cfg.lec_home_ops->ho_me_gone(eng, me);
 }
 
+/*
+ * Many MDs of a queue are used in turn, each out of cold memory: asks ahead for
+ * what the next message changes of the one that is the first now, and for the
+ * one behind it.
+ */
+static void queue_prefetch(const struct m0_lnet_me *me)
+{
+	const struct m0_list_link *first = me->me_mds.l_head.ll_next;
+	const struct m0_lnet_md   *md;
+
+	if (first == &me->me_mds.l_head)
+		return;
+	md = link_md(first);
+	__builtin_prefetch(&md->md_attr, 1);
+	__builtin_prefetch(&md->md_threshold, 1);
+	__builtin_prefetch(&md->md_link, 1);
+	__builtin_prefetch(first->ll_next, 1);
+}
+
 void m0_lnet__md_detach(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	struct m0_lnet_me *me = md->md_me;
@@ -241,7 +253,11 @@ void m0_lnet__md_detach(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 	if (me == NULL)
 		return;
 	md->md_me = NULL;
-	me->me_md = NULL;
+	m0_list_del(&md->md_on_me);
+	if (M0_LIKELY(is_queue(me))) {
+		queue_prefetch(me);
+		return;
+	}
 	m0_lnet__me_hide(eng, me);
 	if ((me->me_attr.mea_flags & M0_LNET_ME_UNLINK) != 0)
 		me_gone(eng, me);
@@ -249,17 +265,22 @@ void m0_lnet__md_detach(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 
 void m0_lnet_engine_me_unlink(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
-	struct m0_lnet_md *md = me->me_md;
+	struct m0_list       mds;
+	struct m0_list_link *link;
 
 	if (me->me_state == M0_LNET_ME_GONE)
 		return;
-	if (md != NULL) {
-		md->md_me = NULL;
-		me->me_md = NULL;
-	}
+	/* Its memory is the home's when it is gone. */
+	m0_list_init(&mds);
+	m0_list_splice_tail(&mds, &me->me_mds);
+	m0_list_for_each(&mds, link)
+		link_md(link)->md_me = NULL;
 	me_gone(eng, me);
-	if (md != NULL)
-		m0_lnet_engine_md_unlink(eng, md);
+	while ((link = m0_list_first(&mds)) != NULL) {
+		m0_list_del(link);
+		m0_lnet_engine_md_unlink(eng, link_md(link));
+	}
+	m0_list_fini(&mds);
 }
 
 static int attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
@@ -271,7 +292,9 @@ static int attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
 		return -ESHUTDOWN;
 	if (me->me_state == M0_LNET_ME_BARRED)
 		return -EPERM;
-	if (me->me_md != NULL)
+	if (is_queue(me) && me->me_state == M0_LNET_ME_LINKED)
+		return 0;
+	if (!is_queue(me) && !m0_list_is_empty(&me->me_mds))
 		return -EBUSY;
 	return m0_lnet__md_is_exhausted(md) ? 0 : me_show(eng, me);
 }
@@ -285,7 +308,7 @@ void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
 	rc = attach(eng, me, md);
 	if (rc == 0) {
 		md->md_me = me;
-		me->me_md = md;
+		m0_list_add_tail(&me->me_mds, &md->md_on_me);
 		return;
 	}
 	if (rc != -ENOENT && rc != -EBUSY &&
@@ -360,20 +383,36 @@ static bool md_wants(const struct m0_lnet_md *md, const struct m0_lnet_msg *msg)
 		       msg->msg_rlength;
 }
 
-/* All but the match bits. */
-static bool me_fits(const struct m0_lnet_engine *eng,
-		    const struct m0_lnet_me *me, const struct m0_lnet_msg *msg,
-		    unsigned op)
+static bool me_is_for(const struct m0_lnet_engine *eng,
+		      const struct m0_lnet_me     *me,
+		      const struct m0_lnet_msg    *msg)
 {
 	const struct m0_lnet_process_id *id = &me->me_attr.mea_id;
 
-	return (me->me_md->md_attr.mda_options & op) != 0 &&
-	       (id->lp_pid == M0_LNET_PID_ANY ||
+	return (id->lp_pid == M0_LNET_PID_ANY ||
 		id->lp_pid == msg->msg_hdr.lhd_src_pid) &&
 	       (me->me_any_nid ||
 		m0_lnet_nid_eq(&id->lp_nid, &msg->msg_primary) ||
-		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_primary)) &&
-	       md_wants(me->me_md, msg);
+		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_primary));
+}
+
+/* The MD of an entry whose match bits fit. */
+static struct m0_lnet_md *me_match(const struct m0_lnet_engine *eng,
+				   const struct m0_lnet_me     *me,
+				   const struct m0_lnet_msg *msg, unsigned op)
+{
+	struct m0_list_link *pos;
+	struct m0_lnet_md   *md;
+
+	if (!me_is_for(eng, me, msg))
+		return NULL;
+	m0_list_for_each(&me->me_mds, pos) {
+		md = link_md(pos);
+		if (M0_LIKELY((md->md_attr.mda_options & op) != 0 &&
+			      md_wants(md, msg)))
+			return md;
+	}
+	return NULL;
 }
 
 static struct m0_lnet_md *wild_match(const struct m0_lnet_engine *eng,
@@ -383,15 +422,17 @@ static struct m0_lnet_md *wild_match(const struct m0_lnet_engine *eng,
 	uint64_t                      bits = msg->msg_hdr.lhd_match_bits;
 	const struct m0_lnet_me_attr *attr;
 	struct m0_list_link          *pos;
+	struct m0_lnet_md            *md = NULL;
 
 	m0_list_for_each(&portal->lpt_wild, pos) {
 		attr = &link_me(pos)->me_attr;
 		if (((bits ^ attr->mea_match_bits) & ~attr->mea_ignore_bits) ==
-			    0 &&
-		    me_fits(eng, link_me(pos), msg, op))
-			return link_me(pos)->me_md;
+		    0)
+			md = me_match(eng, link_me(pos), msg, op);
+		if (md != NULL)
+			break;
 	}
-	return NULL;
+	return md;
 }
 
 static struct m0_lnet_md *exact_match(const struct m0_lnet_engine *eng,
@@ -402,12 +443,14 @@ static struct m0_lnet_md *exact_match(const struct m0_lnet_engine *eng,
 	struct m0_lnet_me *head =
 		ring_find(portal, msg->msg_hdr.lhd_match_bits);
 	struct m0_lnet_me *me = head;
+	struct m0_lnet_md *md;
 
 	if (head == NULL)
 		return NULL;
 	do {
-		if (me_fits(eng, me, msg, op))
-			return me->me_md;
+		md = me_match(eng, me, msg, op);
+		if (M0_LIKELY(md != NULL))
+			return md;
 		me = link_me(me->me_link.ll_next);
 	} while (me != head);
 	return NULL;

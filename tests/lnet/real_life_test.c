@@ -151,6 +151,43 @@ static void entries_wrong_are_refused(void **state)
 	assert_int_equal(m0_lnet_me_unlink(lnet, handle), 0);
 }
 
+/* A queue ends its MDs, whose handles are void from then on. */
+static void queues_take_many_mds(void **state)
+{
+	struct m0_lnet        *lnet = re.re_a.rn_lnet;
+	struct m0_lnet_me_attr me = real_me(1);
+	struct m0_lnet_handle  handle;
+	struct m0_lnet_handle  md[3];
+	struct m0_lnet_md_attr attr =
+		real_md(NULL, 0, M0_LNET_MD_OP_PUT, &re.re_a.rn_eq);
+	struct m0_lnet_event ev;
+	unsigned             i;
+
+	(void)state;
+	me.mea_flags = M0_LNET_ME_QUEUE | M0_LNET_ME_UNLINK;
+	assert_int_equal(m0_lnet_me_attach(lnet, &me, &handle), -EINVAL);
+	me.mea_flags = M0_LNET_ME_QUEUE;
+	assert_int_equal(m0_lnet_me_attach(lnet, &me, &handle), 0);
+	attr.mda_auto_unlink = false;
+	assert_int_equal(m0_lnet_md_attach(lnet, handle, &attr, &md[0]),
+			 -EINVAL);
+	attr.mda_auto_unlink = true;
+	for (i = 0; i < 3; ++i)
+		assert_int_equal(m0_lnet_md_attach(lnet, handle, &attr, &md[i]),
+				 0);
+	assert_int_equal(m0_lnet_md_unlink(lnet, md[1]), 0);
+	real_expect(&re, &re.re_a, M0_LNET_EV_UNLINK, 0, &ev);
+	assert_int_equal(ev.ev_md.lh_slot, md[1].lh_slot);
+	assert_int_equal(m0_lnet_me_unlink(lnet, handle), 0);
+	assert_int_equal(m0_lnet_me_unlink(lnet, handle), -ENOENT);
+	for (i = 0; i < 3; ++i)
+		assert_int_equal(m0_lnet_md_unlink(lnet, md[i]), -ENOENT);
+	assert_int_equal(m0_lnet_md_attach(lnet, handle, &attr, &md[0]),
+			 -ENOENT);
+	real_expect(&re, &re.re_a, M0_LNET_EV_UNLINK, 0, &ev);
+	real_expect(&re, &re.re_a, M0_LNET_EV_UNLINK, 0, &ev);
+}
+
 static void mds_wrong_are_refused(void **state)
 {
 	static m0_bcount_t counts[M0_LNET_MD_SEGS_MAX + 1];
@@ -719,6 +756,7 @@ int main(void)
 		CASE(open_and_close_often),
 		CASE(node_without_listener_works),
 		CASE(entries_wrong_are_refused),
+		CASE(queues_take_many_mds),
 		CASE(mds_wrong_are_refused),
 		CASE(operations_wrong_are_refused),
 		CASE(distances_are_told),

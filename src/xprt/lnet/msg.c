@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages. A receive buffer is an MD on an entry for the machine's messages,
- * so that data goes straight to its place; the entries of a machine are asked
- * in the order in which the buffers were added, and one whose rest is too small
- * for a message passes it on.
+ * Messages. A receive buffer is an MD on the entry for the machine's messages,
+ * so that data goes straight to its place; they are asked in the order in which
+ * the buffers were added, and one whose rest is too small for a message passes
+ * it on.
  *
  * hdr_data of a message says who sends: its machine's number, above it the
  * portal. The NID is in the header.
@@ -136,7 +136,7 @@ int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 	}
 	buf_begin(kb, xb, XLNET_RECV);
 	xb->xb_next = used;
-	return m0_xlnet__attach(xm, &xm->xm_recv_me, &attr, &xb->xb_md);
+	return m0_xlnet__queue_add(xm, &attr, &xb->xb_md);
 }
 
 void m0_xlnet__recv_cancel(struct m0_net_kit_buf *kb)

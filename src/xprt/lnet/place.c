@@ -501,12 +501,18 @@ static int place_take(struct xlnet_machine *xm)
 	if (rc != 0)
 		return rc;
 	m0_xlnet__addr_pack(&xm->xm_addr, &xm->xm_kit_addr);
-	m0_xlnet__me_any(xm, &xm->xm_recv_me);
+	rc = m0_xlnet__queue_begin(xm);
+	if (rc != 0) {
+		place_leave(xm);
+		return rc;
+	}
 	m0_mutex_lock(&tm->ntm_mutex);
 	rc = m0_xlnet__catch_begin(xm);
 	m0_mutex_unlock(&tm->ntm_mutex);
-	if (rc != 0)
+	if (rc != 0) {
+		m0_xlnet__queue_end(xm);
 		place_leave(xm);
+	}
 	return rc;
 }
 
@@ -547,6 +553,7 @@ void m0_xlnet__leave(struct m0_net_kit_machine *machine)
 {
 	struct xlnet_machine *xm = xlnet_machine(machine);
 
+	m0_xlnet__queue_end(xm);
 	place_leave(xm);
 	m0_xlnet__catch_free(xm);
 	if (!xm->xm_has_runner)
@@ -583,6 +590,29 @@ int m0_xlnet__attach(struct xlnet_machine *xm, const struct m0_lnet_me_attr *me,
 	attr->mda_eq = &xm->xm_node->xn_eq;
 	attr->mda_user = xd;
 	return m0_lnet_entry_attach(xm->xm_node->xn_lnet, me, attr, &xd->xd_md);
+}
+
+int m0_xlnet__queue_begin(struct xlnet_machine *xm)
+{
+	struct m0_lnet_me_attr me;
+
+	m0_xlnet__me_any(xm, &me);
+	me.mea_flags = M0_LNET_ME_QUEUE;
+	return m0_lnet_me_attach(xm->xm_node->xn_lnet, &me, &xm->xm_queue);
+}
+
+void m0_xlnet__queue_end(struct xlnet_machine *xm)
+{
+	(void)m0_lnet_me_unlink(xm->xm_node->xn_lnet, xm->xm_queue);
+}
+
+int m0_xlnet__queue_add(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
+			struct xlnet_md *xd)
+{
+	attr->mda_eq = &xm->xm_node->xn_eq;
+	attr->mda_user = xd;
+	return m0_lnet_md_attach(xm->xm_node->xn_lnet, xm->xm_queue, attr,
+				 &xd->xd_md);
 }
 
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,

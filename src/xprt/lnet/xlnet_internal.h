@@ -93,8 +93,8 @@ struct xlnet_machine {
 	bool                   xm_has_runner;
 	struct xlnet_addr      xm_addr;
 	struct m0_net_kit_addr xm_kit_addr;
-	/** What all receive buffers are attached with. */
-	struct m0_lnet_me_attr xm_recv_me;
+	/** The entry of all receive buffers. */
+	struct m0_lnet_handle xm_queue;
 	/** Takes what no receive buffer does. */
 	struct xlnet_md xm_catch;
 	/** NULL: it has no pool. */
@@ -152,6 +152,11 @@ void m0_xlnet__end(struct xlnet_buf *xb, int32_t status);
 /** Puts an entry for messages of `id` with `bits`, and an MD on it. */
 int m0_xlnet__attach(struct xlnet_machine *xm, const struct m0_lnet_me_attr *me,
 		     struct m0_lnet_md_attr *attr, struct xlnet_md *xd);
+/** The entry of the machine's receive buffers comes, goes; another MD on it. */
+int  m0_xlnet__queue_begin(struct xlnet_machine *xm);
+void m0_xlnet__queue_end(struct xlnet_machine *xm);
+int  m0_xlnet__queue_add(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
+			 struct xlnet_md *xd);
 /** An entry for messages to the machine, from anybody. */
 void m0_xlnet__me_any(const struct xlnet_machine *xm,
 		      struct m0_lnet_me_attr     *ret);

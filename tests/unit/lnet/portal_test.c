@@ -12,6 +12,13 @@ static struct m0_lnet_handle on(struct m0_lnet_me *me, int32_t threshold)
 		->md_handle;
 }
 
+static void md_end(struct m0_lnet_me *me)
+{
+	m0_lnet_engine_md_unlink(one->pno_engine,
+				 container_of(m0_list_first(&me->me_mds),
+					      struct m0_lnet_md, md_on_me));
+}
+
 static void assert_taken_by(struct m0_lnet_handle handle)
 {
 	const struct m0_lnet_event *ev = last_event(one);
@@ -96,7 +103,7 @@ static void entry_keeps_its_place_between_mds(void **state)
 			h[i] = on(me[i], -1);
 		}
 		for (k = 0; k < 3; ++k) {
-			m0_lnet_engine_md_unlink(one->pno_engine, me[k]->me_md);
+			md_end(me[k]);
 			md = pair_md_attach(one, me[k], bytes_in, 64, 1,
 					    M0_LNET_MD_OP_PUT, false);
 			h[k] = md->md_handle;
@@ -127,7 +134,7 @@ static void entry_in_the_middle_keeps_its_place(void **state)
 			me[i] = pair_me(one, PORTAL, bits, ignore, 0);
 			h[i] = on(me[i], 1);
 		}
-		m0_lnet_engine_md_unlink(one->pno_engine, me[1]->me_md);
+		md_end(me[1]);
 		h[1] = on(me[1], 1);
 		for (i = 0; i < 4; ++i) {
 			stranger_put(bits, 1, 0);
@@ -348,7 +355,7 @@ static void entry_outlives_its_md(void **state)
 	(void)pair_md_attach(one, me, bytes_in, 64, 1, M0_LNET_MD_OP_PUT, true);
 	one->pno_rx_hold = true;
 	stranger_put(BITS, 4, 0);
-	assert_null(me->me_md);
+	assert_true(m0_list_is_empty(&me->me_mds));
 	next = on(me, -1);
 	one->pno_rx_hold = false;
 	pair_settle(pair);
