@@ -77,14 +77,29 @@ bool get_dst_can_make(const char *path)
 	return false;
 }
 
+/* Does it lead to what a process has open, and not to a name? */
+static bool is_magic(int dir_fd, const char *base)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_NO_MAGICLINKS };
+	long fd = syscall(SYS_openat2, dir_fd, base, &how, sizeof how);
+
+	if (fd < 0)
+		return errno == ELOOP;
+	(void)close((int)fd);
+	return false;
+}
+
 int get_dst_check(int dir_fd, const char *base)
 {
 	struct stat st;
 
 	/* Of a link what it leads to: a rename takes the link's place, and
-	 * /dev/stdout is one. */
-	if (fstatat(dir_fd, base, &st, 0) != 0 || S_ISREG(st.st_mode))
+	 * /dev/stdout is one, also where that is a file. */
+	if (fstatat(dir_fd, base, &st, 0) != 0)
 		return 0;
+	if (S_ISREG(st.st_mode))
+		return is_magic(dir_fd, base) ? -EMEDIUMTYPE : 0;
 	return S_ISDIR(st.st_mode) ? -EISDIR : -EMEDIUMTYPE;
 }
 

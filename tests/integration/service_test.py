@@ -748,7 +748,13 @@ class Refuses(service.Case):
         os.symlink(pipe, self.path('link'))
         os.makedirs(self.path('dir', 'pipe'))
         get = ('get', f'{server.ep}:t/pipe')
-        # As root: /dev/null, and /dev/stdout, which is a link.
+        # As root: /dev/null, and /dev/stdout, which is a link, whatever to.
+        with open(self.make('open'), 'rb') as file:
+            os.symlink(f'/proc/{os.getpid()}/fd/{file.fileno()}',
+                       self.path('proc'))
+            self.assert_refused(self.run_client(*get, self.path('proc')), 2,
+                                'no regular file', 'accepted: ')
+        self.assertTrue(os.path.islink(self.path('proc')))
         for dst in (pipe, self.path('out'), self.path('link')):
             self.assert_refused(self.run_client(*get, dst), 2, dst,
                                 'no regular file', 'accepted: ')
