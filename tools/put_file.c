@@ -130,17 +130,18 @@ static int file_get(struct put_file *file, uint8_t *at, uint64_t nr,
 /* Is it still what was opened? */
 static int file_check(const struct put_file *file)
 {
-	struct stat st;
+	const struct stat *old = &file->pf_stat;
+	struct stat        st;
+	char               byte;
 
 	if (fstat(file->pf_fd, &st) != 0)
 		return -errno;
-	return st.st_size == file->pf_stat.st_size &&
-			       st.st_mtim.tv_sec ==
-				       file->pf_stat.st_mtim.tv_sec &&
-			       st.st_mtim.tv_nsec ==
-				       file->pf_stat.st_mtim.tv_nsec
-		       ? 0
-		       : -ETXTBSY;
+	if (st.st_size != old->st_size ||
+	    st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
+	    st.st_mtim.tv_nsec != old->st_mtim.tv_nsec)
+		return -ETXTBSY;
+	/* Files of /proc say that they are empty, and are not. */
+	return pread(file->pf_fd, &byte, 1, st.st_size) > 0 ? -ETXTBSY : 0;
 }
 
 static struct obj_lane *lane_for(struct put_file *file, enum obj_op op,

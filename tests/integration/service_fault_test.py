@@ -100,6 +100,12 @@ class Faults(service.Case):
         self.assert_done(cli.run(*put, env=env))
         self.assertEqual(self.names(server), ['src/file'])
 
+    def test_file_that_is_longer_than_it_says_is_refused(self):
+        server = service.Server(self)
+        result = self.run_client('put', '/proc/self/status', f'{server.ep}:')
+        self.assert_refused(result, 1, 'changed while it was read')
+        self.assertEqual(self.names(server), [])
+
     def test_upload_that_goes_on_is_kept(self):
         server = service.Server(self, '--keep', '3600', shim=self.shim())
         self.ask(server, 'begin goes on')
