@@ -140,6 +140,16 @@ static void upload_that_nobody_uses_is_given_up(void **state)
 	assert_int_equal(sv.sv_uploads_nr, 0);
 }
 
+/* Where the clock has begun less than that ago. */
+static void upload_is_kept_when_the_clock_is_young(void **state)
+{
+	(void)state;
+	begun_long_ago('a');
+	sv.sv_keep_ns = M0_TIME_NEVER / 2;
+	serve_gc_expire(&sv);
+	assert_true(is_there(SERVE_KEY_UPLOAD, 'a'));
+}
+
 /* However long ago it was begun: one that waits for a block, one that got one,
  * one that got its last before this service was started. */
 static void upload_that_is_used_is_kept(void **state)
@@ -358,6 +368,8 @@ int main(void)
 	static const struct CMUnitTest cases[] = {
 		cmocka_unit_test_setup_teardown(
 			upload_that_nobody_uses_is_given_up, up, down),
+		cmocka_unit_test_setup_teardown(
+			upload_is_kept_when_the_clock_is_young, up, down),
 		cmocka_unit_test_setup_teardown(upload_that_is_used_is_kept, up,
 						down),
 		cmocka_unit_test_setup_teardown(
