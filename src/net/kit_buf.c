@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Buffers of the kit: from add to event.
+ * Buffers of the kit: from add to completion; their events are delivered by
+ * kit_deliver.c.
  *
  * nkb_word decides every race. add stores ARMED with a new generation. Whoever
  * wants to move data claims: ARMED to CLAIMED, by any thread. Whoever wants to
@@ -249,21 +250,11 @@ void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb)
 	m->nkm_ready_tail = kb;
 }
 
-/* What its event needs, which a long copy may have driven out. */
-static void event_prefetch(const struct kit_buf *kb)
-{
-	const struct m0_net_buffer *buf = kb->kb_pub.nkb_buffer;
-
-	__builtin_prefetch(buf, 1);
-	__builtin_prefetch(&buf->nb_flags, 1);
-	__builtin_prefetch(&buf->nb_tm_linkage, 1);
-}
-
 void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
-	event_prefetch(kb);
+	kit_event_prefetch(kb);
 	kb->kb_pub.nkb_status = status;
 	kb->kb_pub.nkb_length = length;
 	kb_state_set(kb, KB_DONE);
@@ -417,101 +408,4 @@ void kit_done_drain(struct m0_net_kit_machine *m)
 
 	while ((work = kit_work_pop(&kit_pass.kp_done)) != NULL)
 		kit_work_done(m, work);
-}
-
-/* ------------------------------------------------------------ delivery -- */
-
-/* From here on the buffer may be added again. */
-static void retire(struct m0_net_kit_machine *m, struct kit_buf *kb)
-{
-	/* Its timer is rarely armed, and lies in a part that is rarely used. */
-	if (M0_UNLIKELY(m->nkm_timerq.tq_nr > 0) &&
-	    m0_timer_is_armed(&kb->kb_timer))
-		m0_timerq_cancel(&m->nkm_timerq, &kb->kb_timer);
-	kb_state_set(kb, KB_IDLE);
-}
-
-/* A worker whose pass began before a time-out may be the one that tells. */
-static m0_time_t event_time(const struct kit_buf *kb)
-{
-	m0_time_t now = kit_now();
-
-	/* The transport's own limit may have come before nb_timeout. */
-	if (M0_UNLIKELY(kb->kb_pub.nkb_buffer->nb_flags & M0_NET_BUF_TIMED_OUT))
-		return max64u(now, m0_timer_deadline(&kb->kb_timer));
-	return now;
-}
-
-static void last_called(struct m0_net_transfer_mc *tm)
-{
-	if (!kit_pass.kp_bulk)
-		kit_push(kit_machine(tm));
-}
-
-/*
- * After the last event of a poll, what callbacks have asked for leaves before the
- * run ends: who waits for an answer need not wait for that. Not so with bulk,
- * which begins as it ends, and a rider, who speaks then: all leaves together.
- */
-static m0_net__called_t called_of(const struct m0_net_kit_machine *m)
-{
-	kit_pass.kp_bulk = m->nkm_bulk.wl_head != NULL;
-	return m->nkm_inline && m->nkm_events_nr == 0 && m->nkm_rider == NULL
-		       ? last_called
-		       : NULL;
-}
-
-static void recv_deliver(struct m0_net_kit_machine *m, struct kit_buf *kb)
-{
-	struct m0_net_transfer_mc       *tm = m->nkm_tm;
-	struct m0_net_buffer            *buf = kb->kb_pub.nkb_buffer;
-	const struct kit_recv_event      re = *kit_recv_event_first(kb);
-	const struct m0_net_buffer_event ev = { .nbe_buffer = buf,
-						.nbe_time = event_time(kb),
-						.nbe_status = re.re_status,
-						.nbe_length = re.re_length,
-						.nbe_offset = re.re_offset,
-						.nbe_ep = re.re_ep };
-
-	kit_recv_event_pop(kb);
-	if (re.re_final) {
-		--tm->ntm_recv_spent_nr;
-		retire(m, kb);
-		m0_net__buffer_event(tm, &ev, called_of(m));
-		return;
-	}
-	/* Serially, also with many workers: not ready while delivered. */
-	kb->kb_delivering = true;
-	buf->nb_flags |= M0_NET_BUF_RETAIN | M0_NET_BUF_IN_USE;
-	m0_net__buffer_event(tm, &ev, called_of(m));
-	kb->kb_delivering = false;
-	if (kb->kb_ev_nr > 0)
-		kit_ready_add(m, kb);
-}
-
-void kit_deliver_one(struct m0_net_kit_machine *m)
-{
-	struct kit_buf            *kb = m->nkm_ready_head;
-	struct m0_net_buffer      *buf;
-	struct m0_net_buffer_event ev;
-
-	m->nkm_ready_head = kb->kb_ready_next;
-	if (m->nkm_ready_head == NULL)
-		m->nkm_ready_tail = NULL;
-	else
-		event_prefetch(m->nkm_ready_head);
-	kb->kb_is_ready = false;
-	--m->nkm_events_nr;
-	if (kb_qtype(word_get(kb)) == M0_NET_QT_MSG_RECV) {
-		recv_deliver(m, kb);
-		return;
-	}
-	buf = kb->kb_pub.nkb_buffer;
-	ev = (struct m0_net_buffer_event){ .nbe_buffer = buf,
-					   .nbe_time = event_time(kb),
-					   .nbe_status = kb->kb_pub.nkb_status,
-					   .nbe_length =
-						   kb->kb_pub.nkb_length };
-	retire(m, kb);
-	m0_net__buffer_event(m->nkm_tm, &ev, called_of(m));
 }

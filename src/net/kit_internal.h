@@ -4,9 +4,9 @@
  *
  * Files: kit_machine.c life and modes of machines; kit_pass.c passes, inboxes,
  * the run that strands and pollers make; kit_buf.c buffers, claims, time-outs,
- * cancels; kit_recv.c receive buffers; kit_bulk.c active operations; kit_ep.c
- * end points; kit_ride.c riders; kit_slot.c the table of all registered
- * buffers.
+ * cancels; kit_deliver.c their events; kit_recv.c receive buffers; kit_bulk.c
+ * active operations; kit_ep.c end points; kit_ride.c riders; kit_slot.c the
+ * table of all registered buffers.
  *
  * Who guards what in a machine: ntm_mutex everything but the fields named here;
  * nkm_inbox_lock (a leaf) the fields of the second group.
@@ -145,6 +145,13 @@ _Static_assert(offsetof(struct kit_buf, kb_late_nr) <= 2 * KIT_CACHE_LINE,
 static inline struct kit_buf *kit_buf_full(struct m0_net_kit_buf *pub)
 {
 	return container_of(pub, struct kit_buf, kb_pub);
+}
+
+/** The queue of the present add, for who holds the buffer. */
+static inline enum m0_net_queue_type kit_buf_qtype(const struct kit_buf *kb)
+{
+	return kb_qtype(
+		__atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_RELAXED));
 }
 
 /** For who holds the buffer: no exchange is needed, others only look. */
@@ -393,6 +400,8 @@ static inline m0_time_t kit_now(void)
 void kit_pass_close(void);
 /** Posts what waits in this thread's pass. No lock of a machine held. */
 void kit_pass_flush(void);
+/** The same, but refuses nothing: a machine's lock may be held. */
+void kit_pass_push(void);
 
 /** So that somebody runs the machine soon. ntm_mutex held. */
 void kit_kick(struct m0_net_kit_machine *m);
@@ -479,13 +488,28 @@ void kit_give_up(struct kit_buf *kb, int32_t reason);
 /** Queues the event of a buffer. ntm_mutex of its machine held. */
 void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length);
 void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb);
-/** Delivers one event of the first ready buffer. ntm_mutex held. */
-void kit_deliver_one(struct m0_net_kit_machine *m);
+/** Asks for what an event needs, which a long copy may have driven out. */
+static inline void kit_event_prefetch(const struct kit_buf *kb)
+{
+	const struct m0_net_buffer *buf = kb->kb_pub.nkb_buffer;
+
+	__builtin_prefetch(buf, 1);
+	__builtin_prefetch(&buf->nb_flags, 1);
+	__builtin_prefetch(&buf->nb_tm_linkage, 1);
+}
 void kit_timers_expire(struct m0_net_kit_machine *m, m0_time_t now);
 /** Completes what this run of `m` ended without its lock. Now held. */
 void kit_done_drain(struct m0_net_kit_machine *m);
 /** WORK_DONE has come. ntm_mutex held. */
 void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work);
+
+/* --------------------------------------------------------- kit_deliver.c -- */
+
+/**
+ * Delivers as many events as there are now. In a pass; ntm_mutex held, released
+ * for callbacks.
+ */
+void kit_deliver(struct m0_net_kit_machine *m);
 
 /* ------------------------------------------------------------ kit_recv.c -- */
 

@@ -181,8 +181,7 @@ void kit_wakers_wait(struct m0_net_kit_machine *m)
 	m0_os_zero_wait(&m->nkm_wakers_nr);
 }
 
-/* Posts, but refuses nothing: a machine's lock may be held. */
-static void pass_push(void)
+void kit_pass_push(void)
 {
 	while (kit_pass.kp_out.wl_head != NULL)
 		inbox_deliver(&kit_pass.kp_out, &kit_pass.kp_refused);
@@ -193,13 +192,13 @@ void kit_pass_flush(void)
 	const struct m0_net_kit_ops *ops;
 	struct m0_net_kit_work      *work;
 
-	pass_push();
+	kit_pass_push();
 	/* Refusing posts again: to the machine of the item's buffer. */
 	while ((work = kit_work_pop(&kit_pass.kp_refused)) != NULL) {
 		ops = work->nkw_refuser;
 		work->nkw_due = 0;
 		ops->nko_refuse(work);
-		pass_push();
+		kit_pass_push();
 	}
 }
 
@@ -384,7 +383,7 @@ static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)
 	while ((work = kit_work_pop(&list)) != NULL) {
 		/* What others wait for leaves before a long pass ends. */
 		if (++nr % KIT_PUSH_NR == 0)
-			pass_push();
+			kit_pass_push();
 		/* Not of NULL: no page is there, which is looked for in vain. */
 		if (list.wl_head != NULL && list.wl_head->nkw_next != NULL)
 			__builtin_prefetch(list.wl_head->nkw_next);
@@ -497,17 +496,6 @@ static void fd_update(struct m0_net_kit_machine *m)
 	}
 }
 
-static void deliver(struct m0_net_kit_machine *m)
-{
-	uint32_t nr = m->nkm_events_nr;
-
-	while (nr-- > 0 && m->nkm_ready_head != NULL) {
-		kit_deliver_one(m);
-		if (nr % KIT_PUSH_NR == 0)
-			pass_push();
-	}
-}
-
 /*
  * Whoever adds something but to the inbox clears nkm_quiet by kit_kick(); with
  * a timer armed a poll must look at the clock.
@@ -612,7 +600,7 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	}
 	delivers = m->nkm_events_nr > 0;
 	if (flags & KIT_RUN_BUFFERS)
-		deliver(m);
+		kit_deliver(m);
 	if (flags & KIT_RUN_STATES)
 		kit_states_deliver(m);
 	if (M0_UNLIKELY(rides))

@@ -92,7 +92,7 @@ int kit_recv_add(struct kit_buf *kb)
 
 struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb)
 {
-	M0_PRE(kb->kb_ev_nr > 0);
+	M0_PRE_EX(kb->kb_ev_nr > 0);
 	return &kb->kb_ev[kb->kb_ev_first];
 }
 

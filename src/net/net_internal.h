@@ -113,16 +113,7 @@ int m0_net__buffer_add(struct m0_net_buffer      *buf,
 /** m0_net_buffer_del() with ntm_mutex held and without the flush. */
 bool m0_net__buffer_del(struct m0_net_buffer      *buf,
 			struct m0_net_transfer_mc *tm);
-typedef void (*m0_net__called_t)(struct m0_net_transfer_mc *tm);
-/**
- * m0_net_buffer_event_post() with ntm_mutex held, except during callbacks.
- * @param called  NULL, or to be called when the callback has returned, before
- *                the lock is taken again.
- */
-void m0_net__buffer_event(struct m0_net_transfer_mc        *tm,
-			  const struct m0_net_buffer_event *ev,
-			  m0_net__called_t                  called);
-/** m0_net_tm_event_post() likewise. */
+/** m0_net_tm_event_post() with ntm_mutex held, except during callbacks. */
 void m0_net__tm_event(const struct m0_net_tm_event *ev);
 /** A call from outside is over: lets the transport push on. No lock held. */
 void m0_net__flush(struct m0_net_transfer_mc *tm);
@@ -133,7 +124,13 @@ void m0_net__flush(struct m0_net_transfer_mc *tm);
  * Returns the number of buffers added.
  */
 uint32_t m0_net__provision(struct m0_net_transfer_mc *tm);
-/** The same with no lock held. */
+/**
+ * A receive buffer has left the queue of a machine with a pool: replaces it,
+ * before the application hears of it. No lock held.
+ */
+void m0_net__pool_serve(struct m0_net_transfer_mc *tm,
+			struct m0_net_buffer *buf, int32_t status);
+/** m0_net__provision() with no lock held. */
 void m0_net__provision_unlocked(struct m0_net_transfer_mc *tm);
 void m0_net__deficit_set(struct m0_net_transfer_mc *tm, uint32_t deficit);
 

@@ -9,7 +9,8 @@
  *                     (src/net/kit_machine.c: kit_queues_stop())
  *   claim_id, unclaim kit_buf.c: m0_net_kit_claim_id(), m0_net_kit_unclaim()
  *   finish            kit_buf.c: m0_net_kit_done(), end_status()
- *   complete, tell    kit_buf.c: kit_complete(), kit_deliver_one(), retire()
+ *   complete, tell    kit_buf.c: kit_complete();
+ *                     src/net/kit_deliver.c: kit_deliver(), retire()
  *   mover             src/net/kit_bulk.c: batch_take(), bulk_begin(),
  *                     moves_make(); src/xprt/mem/mem.c: mem_bulk()
  * Each line is one step, and what stands within atomic: an exchange, a store or
