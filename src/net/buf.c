@@ -5,6 +5,7 @@
  */
 #include "net/net_internal.h"
 #include "base/probes.h"
+#include "os/pass.h"
 
 bool m0_net__buffer_invariant(const struct m0_net_buffer *buf)
 {
@@ -98,7 +99,7 @@ static bool state_allows_add(const struct m0_net_transfer_mc *tm,
 		      (M0_NET_TM_INITIALIZED, M0_NET_TM_STARTING)));
 }
 
-static bool send_fits(const struct m0_net_buffer *buf)
+static inline bool send_fits(const struct m0_net_buffer *buf)
 {
 	m0_bcount_t size = m0_vec_count(&buf->nb_buffer.ov_vec);
 
@@ -106,11 +107,11 @@ static bool send_fits(const struct m0_net_buffer *buf)
 	       buf->nb_length <= size - buf->nb_offset;
 }
 
-static void add_pre(const struct m0_net_buffer      *buf,
-		    const struct m0_net_transfer_mc *tm)
+/* In line, as what calls it: both look at the same fields. */
+static inline __attribute__((always_inline)) void add_pre(
+	const struct m0_net_buffer *buf, const struct m0_net_transfer_mc *tm,
+	enum m0_net_queue_type qt)
 {
-	enum m0_net_queue_type qt = buf->nb_qtype;
-
 	M0_PRE_EX(m0_net__buffer_invariant(buf));
 	M0_PRE(buf->nb_magic == M0_NET_BUFFER_MAGIC);
 	M0_PRE(buf->nb_dom == tm->ntm_dom);
@@ -145,24 +146,33 @@ static void add_pre(const struct m0_net_buffer      *buf,
 	}
 }
 
-/* Queues whose nb_ep the layer holds while the buffer is queued. */
-static bool holds_ep(const struct m0_net_buffer *buf)
+/* The end point that the layer holds while the buffer is queued. */
+static bool holds_ep(const struct m0_net_buffer *buf, enum m0_net_queue_type qt)
 {
-	return buf->nb_ep != NULL && (buf->nb_qtype == M0_NET_QT_MSG_SEND ||
-				      m0_net__qt_is_passive(buf->nb_qtype));
+	/* Of a receive buffer it is NULL. */
+	return buf->nb_ep != NULL && !m0_net__qt_is_active(qt);
+}
+
+/* The transport does not take it. */
+static __attribute__((noinline)) void add_undo(struct m0_net_buffer *buf)
+{
+	if (holds_ep(buf, buf->nb_qtype))
+		m0_net__ep_put(buf->nb_ep);
+	net_q_tlist_del(buf);
+	buf->nb_flags &= ~(uint64_t)M0_NET_BUF_QUEUED;
 }
 
 /* In line: for each message it is called, and calls many. */
 static inline __attribute__((always_inline)) int buffer_add(
-	struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
+	struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm,
+	enum m0_net_queue_type qt)
 {
-	enum m0_net_queue_type qt = buf->nb_qtype;
-	m0_time_t              now = m0_time_cached();
-	int                    rc;
+	m0_time_t now = m0_time_pass_now();
+	int       rc;
 
 	M0_PRE_EX(m0_mutex_is_locked(&tm->ntm_mutex));
 	M0_PRE_EX(m0_net__tm_invariant(tm));
-	add_pre(buf, tm);
+	add_pre(buf, tm, qt);
 
 	if (!state_allows_add(tm, qt))
 		return -EPERM;
@@ -174,31 +184,28 @@ static inline __attribute__((always_inline)) int buffer_add(
 	buf->nb_add_time = now;
 	buf->nb_msgs_received = 0;
 	buf->nb_tm = tm;
-	net_q_tlist_add_tail(&tm->ntm_q[qt], buf);
+	/* Its magic number was looked at above. */
+	m0_list_add_tail(&tm->ntm_q[qt].td_head, &buf->nb_tm_linkage.t_link);
 	/* Before the operation: it may be over before the call returns. */
-	if (holds_ep(buf))
+	if (holds_ep(buf, qt))
 		m0_net__ep_get(buf->nb_ep);
 	/* Asked here, so that nb_nr is not looked at for nothing. */
 	if (M0_UNLIKELY(m0_probe_sink != NULL))
 		m0_probe_buf_add(m0_net__tm_name(tm), buf->nb_nr,
 				 m0_net__qt_name(qt), buf->nb_length);
 	rc = m0_net__ops(tm->ntm_dom)->xo_buf_add(buf);
-	if (rc == 0) {
-		++tm->ntm_qstats[qt].nqs_num_adds;
-		M0_POST(ergo(m0_net__qt_is_passive(qt),
-			     buf->nb_desc.nbd_len > 0));
-	} else {
-		if (holds_ep(buf))
-			m0_net__ep_put(buf->nb_ep);
-		net_q_tlist_del(buf);
-		buf->nb_flags &= ~(uint64_t)M0_NET_BUF_QUEUED;
+	if (M0_UNLIKELY(rc != 0)) {
+		add_undo(buf);
+		return rc;
 	}
-	return rc;
+	++tm->ntm_qstats[qt].nqs_num_adds;
+	M0_POST(ergo(m0_net__qt_is_passive(qt), buf->nb_desc.nbd_len > 0));
+	return 0;
 }
 
 int m0_net__buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 {
-	return buffer_add(buf, tm);
+	return buffer_add(buf, tm, buf->nb_qtype);
 }
 
 /*
@@ -223,7 +230,13 @@ int m0_net_buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 
 	buffer_prefetch(buf);
 	m0_mutex_lock(&tm->ntm_mutex);
-	rc = buffer_add(buf, tm);
+	/* Messages are many: nothing is looked at that is of other queues. */
+	if (buf->nb_qtype == M0_NET_QT_MSG_RECV)
+		rc = buffer_add(buf, tm, M0_NET_QT_MSG_RECV);
+	else if (buf->nb_qtype == M0_NET_QT_MSG_SEND)
+		rc = buffer_add(buf, tm, M0_NET_QT_MSG_SEND);
+	else
+		rc = m0_net__buffer_add(buf, tm);
 	m0_mutex_unlock(&tm->ntm_mutex);
 	m0_net__flush(tm);
 	return rc;

@@ -47,6 +47,16 @@ static inline void m0_time_pass_end(void)
 	--m0_pass_tls.ps_depth;
 }
 
+/** m0_time_cached(), in line. */
+static inline m0_time_t m0_time_pass_now(void)
+{
+	uint32_t depth = m0_pass_tls.ps_depth;
+
+	if (M0_UNLIKELY(depth == 0))
+		return m0_time_now();
+	return m0_pass_tls.ps_now[min64u(depth, M0_PASS_DEPTH_MAX) - 1];
+}
+
 /** True inside a pass. */
 static inline bool m0_time_pass_is_on(void)
 {

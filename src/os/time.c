@@ -38,11 +38,7 @@ m0_time_t m0_time_now(void)
 
 m0_time_t m0_time_cached(void)
 {
-	uint32_t depth = m0_pass_tls.ps_depth;
-
-	if (depth == 0)
-		return m0_time_now();
-	return m0_pass_tls.ps_now[min64u(depth, M0_PASS_DEPTH_MAX) - 1];
+	return m0_time_pass_now();
 }
 
 uint64_t m0_os_wall_ns(void)
