@@ -104,58 +104,92 @@ void m0_net_kit_deadline(struct m0_net_kit_buf *pub, m0_time_t deadline,
 		timer_arm(kb, deadline, status);
 }
 
-static void arm(struct kit_buf *kb, struct m0_net_buffer *buf)
+static void arm(struct kit_buf *kb, struct m0_net_buffer *buf,
+		enum m0_net_queue_type qt)
 {
+	uint64_t word = word_get(kb);
 	/* As many bits as an id has for it. */
-	uint64_t gen = (kb_gen(word_get(kb)) + 1) &
-		       (UINT64_MAX >> KB_INDEX_BITS);
+	uint64_t gen = (kb_gen(word) + 1) & (UINT64_MAX >> KB_INDEX_BITS);
 
+	M0_PRE(kb_state(word) == KB_IDLE);
 	kb->kb_pub.nkb_machine = kit_machine(buf->nb_tm);
 	kb->kb_pub.nkb_ep = buf->nb_ep;
 	kb->kb_pub.nkb_send_nr = buf->nb_length;
 	kb_late_set(kb, 0);
 	kb->kb_recv_placing = false;
 	kb->kb_bulk = KIT_BULK_NONE;
-	__atomic_store_n(&kb->kb_pub.nkb_word,
-			 kb_word(gen, buf->nb_qtype, KB_ARMED),
+	__atomic_store_n(&kb->kb_pub.nkb_word, kb_word(gen, qt, KB_ARMED),
 			 __ATOMIC_RELEASE);
+}
+
+static int send_add(struct kit_buf *kb, struct m0_net_buffer *buf)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+
+	m0_probe_msg_send(m0_net__tm_name(m->nkm_tm), buf->nb_ep->nep_addr,
+			  buf->nb_length);
+	m->nkm_ops->nko_send(&kb->kb_pub);
+	return 0;
+}
+
+static __attribute__((noinline)) int bulk_add(struct kit_buf        *kb,
+					      enum m0_net_queue_type qt)
+{
+	int rc = 0;
+
+	/* Many use their large buffers in turn, as they registered them. */
+	kit_slot_prefetch_next(kb,
+			       kb->kb_pub.nkb_machine->nkm_ops->nko_buf_size);
+	if (m0_net__qt_is_active(qt))
+		kit_active_add(kb);
+	else
+		rc = kit_passive_add(kb);
+	if (rc != 0)
+		kb_state_set(kb, KB_IDLE);
+	return rc;
+}
+
+/* What the queue is for begins. If it fails the buffer is IDLE. */
+static inline int begin(struct kit_buf *kb, struct m0_net_buffer *buf,
+			enum m0_net_queue_type qt)
+{
+	if (qt == M0_NET_QT_MSG_RECV)
+		return kit_recv_add(kb);
+	return qt == M0_NET_QT_MSG_SEND ? send_add(kb, buf) : bulk_add(kb, qt);
+}
+
+/* With a time-out. */
+static __attribute__((noinline)) int timed_add(struct kit_buf        *kb,
+					       struct m0_net_buffer  *buf,
+					       enum m0_net_queue_type qt)
+{
+	struct m0_net_kit_machine *m = kit_machine(buf->nb_tm);
+	bool waits = qt == M0_NET_QT_MSG_RECV || m0_net__qt_is_passive(qt);
+	int  rc;
+
+	/* Before start only a time-out needs somebody to watch it. */
+	rc = m->nkm_running ? 0 : kit_strands_start(m);
+	if (rc != 0)
+		return rc;
+	arm(kb, buf, qt);
+	/* Others may be over at once, and these not be taken. */
+	if (!waits)
+		timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
+	rc = begin(kb, buf, qt);
+	if (waits && rc == 0)
+		timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
+	return rc;
 }
 
 int m0_net_kit_buf_add(struct m0_net_buffer *buf)
 {
-	struct m0_net_kit_machine *m = kit_machine(buf->nb_tm);
-	struct kit_buf            *kb = kit_buf_of(buf);
-	int                        rc = 0;
+	struct kit_buf        *kb = kit_buf_of(buf);
+	enum m0_net_queue_type qt = buf->nb_qtype;
 
-	/* Many use their large buffers in turn, as they registered them. */
-	if (m0_net__qt_is_passive(buf->nb_qtype) ||
-	    m0_net__qt_is_active(buf->nb_qtype))
-		kit_slot_prefetch_next(kb, m->nkm_ops->nko_buf_size);
-	M0_PRE(kb_state(word_get(kb)) == KB_IDLE);
-	/* Before start only a time-out needs somebody to watch it. */
-	if (M0_UNLIKELY(!m->nkm_running) && buf->nb_timeout != M0_TIME_NEVER)
-		rc = kit_strands_start(m);
-	if (rc != 0)
-		return rc;
-	arm(kb, buf);
-	if (buf->nb_qtype == M0_NET_QT_MSG_RECV)
-		rc = kit_recv_add(kb);
-	else if (m0_net__qt_is_passive(buf->nb_qtype))
-		rc = kit_passive_add(kb);
-	if (rc != 0) {
-		kb_state_set(kb, KB_IDLE);
-		return rc;
-	}
 	if (M0_UNLIKELY(buf->nb_timeout != M0_TIME_NEVER))
-		timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
-	if (buf->nb_qtype == M0_NET_QT_MSG_SEND) {
-		m0_probe_msg_send(m0_net__tm_name(m->nkm_tm),
-				  buf->nb_ep->nep_addr, buf->nb_length);
-		m->nkm_ops->nko_send(&kb->kb_pub);
-	} else if (m0_net__qt_is_active(buf->nb_qtype)) {
-		kit_active_add(kb);
-	}
-	return 0;
+		return timed_add(kb, buf, qt);
+	arm(kb, buf, qt);
+	return begin(kb, buf, qt);
 }
 
 void m0_net_kit_buf_del(struct m0_net_buffer *buf)

@@ -513,6 +513,7 @@ void kit_deliver(struct m0_net_kit_machine *m);
 
 /* ------------------------------------------------------------ kit_recv.c -- */
 
+/** If it fails the buffer is IDLE. */
 int kit_recv_add(struct kit_buf *kb);
 /** The machine is STARTED: those added before take messages. Locked. */
 void kit_recv_open(struct m0_net_kit_machine *m);

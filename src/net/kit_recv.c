@@ -19,6 +19,9 @@ static uint32_t recv_max(const struct kit_buf *kb)
 	const struct m0_net_buffer *buf = kb->kb_pub.nkb_buffer;
 	m0_bcount_t room = kb->kb_pub.nkb_size - buf->nb_min_receive_size + 1;
 
+	/* As most have it; room there is. */
+	if (M0_LIKELY(buf->nb_max_receive_msgs == 1))
+		return 1;
 	return (uint32_t)min64u(
 		min64u(buf->nb_max_receive_msgs, M0_NET_RECV_MSGS_MAX), room);
 }
@@ -53,41 +56,57 @@ static void last_is_final(struct kit_buf *kb)
 	++kb->kb_pub.nkb_machine->nkm_tm->ntm_recv_spent_nr;
 }
 
-int kit_recv_add(struct kit_buf *kb)
+static __attribute__((noinline)) int ring_grow(struct kit_buf *kb)
 {
 	struct kit_recv_event *ring;
-	int                    rc;
+
+	M0_ALLOC_ARR(ring, kb->kb_recv_max);
+	if (ring == NULL)
+		return -ENOMEM;
+	if (kb->kb_ev != &kb->kb_ev_one)
+		m0_free(kb->kb_ev);
+	kb->kb_ev = ring;
+	kb->kb_ev_cap = kb->kb_recv_max;
+	return 0;
+}
+
+/* The transport does not take it. */
+static __attribute__((noinline)) int place_failed(struct kit_buf *kb, int rc)
+{
+	m0_list_del(&kb->kb_recv_link);
+	if (kb->kb_ev_nr > 0) {
+		/* It has its message, and takes no other. */
+		last_is_final(kb);
+		return 0;
+	}
+	kb_state_set(kb, KB_IDLE);
+	return rc;
+}
+
+int kit_recv_add(struct kit_buf *kb)
+{
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+	int                        rc;
 
 	kb->kb_recv_max = recv_max(kb);
-	if (kb->kb_recv_max > kb->kb_ev_cap) {
-		M0_ALLOC_ARR(ring, kb->kb_recv_max);
-		if (ring == NULL)
-			return -ENOMEM;
-		if (kb->kb_ev != &kb->kb_ev_one)
-			m0_free(kb->kb_ev);
-		kb->kb_ev = ring;
-		kb->kb_ev_cap = kb->kb_recv_max;
+	if (M0_UNLIKELY(kb->kb_recv_max > kb->kb_ev_cap) &&
+	    ring_grow(kb) != 0) {
+		kb_state_set(kb, KB_IDLE);
+		return -ENOMEM;
 	}
 	kb->kb_ev_first = 0;
 	kb->kb_ev_nr = 0;
 	kb->kb_recv_used = 0;
 	kb->kb_recv_nr = 0;
 	kb->kb_ev_held_nr = 0;
-	m0_list_add_tail(&kb->kb_pub.nkb_machine->nkm_recvq, &kb->kb_recv_link);
-	if (staged_take(kb))
+	m0_list_add_tail(&m->nkm_recvq, &kb->kb_recv_link);
+	if (M0_UNLIKELY(m->nkm_staged.sg_from != NULL) && staged_take(kb))
 		return 0;
 	/* Those of before are told at STARTED. */
-	if (kb->kb_pub.nkb_machine->nkm_tm->ntm_state != M0_NET_TM_STARTED)
+	if (M0_UNLIKELY(m->nkm_tm->ntm_state != M0_NET_TM_STARTED))
 		return 0;
 	rc = place_begin(kb);
-	if (rc != 0)
-		m0_list_del(&kb->kb_recv_link);
-	if (rc != 0 && kb->kb_ev_nr > 0) {
-		/* It has its message, and takes no other. */
-		last_is_final(kb);
-		rc = 0;
-	}
-	return rc;
+	return M0_LIKELY(rc == 0) ? 0 : place_failed(kb, rc);
 }
 
 struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb)
@@ -476,14 +495,17 @@ int m0_net_kit_msg_refused(struct m0_net_kit_machine *m, m0_bcount_t nr)
 	return -ENOBUFS;
 }
 
-/* The message that waits goes to a buffer just added. True: it is full. */
-static bool staged_take(struct kit_buf *kb)
+/*
+ * The message that waits goes to a buffer just added. True: it is full. Pre:
+ * there is one.
+ */
+static __attribute__((noinline)) bool staged_take(struct kit_buf *kb)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	const struct kit_staged   *sg = &m->nkm_staged;
 	struct m0_net_end_point   *ep;
 
-	if (M0_LIKELY(sg->sg_from == NULL) || sg->sg_nr > kb->kb_pub.nkb_size)
+	if (sg->sg_nr > kb->kb_pub.nkb_size)
 		return false;
 	ep = m0_net_kit_ep_get(m, sg->sg_from);
 	if (ep == NULL)
