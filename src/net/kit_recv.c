@@ -406,49 +406,68 @@ static void held_release(struct kit_buf *kb)
 	}
 }
 
-void m0_net_kit_recv_placed(struct m0_net_kit_buf   *pub,
-			    struct m0_net_end_point *from, m0_bindex_t offset,
-			    m0_bcount_t nr, int32_t status)
+static void placed_fill(struct kit_recv_event   *re,
+			struct m0_net_end_point *from, m0_bindex_t offset,
+			m0_bcount_t nr, int32_t status)
 {
-	struct kit_buf            *kb = kit_buf_full(pub);
-	struct m0_net_kit_machine *m = pub->nkb_machine;
-	struct kit_recv_event     *re;
-	bool                       follows;
-
-	M0_PRE_EX(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
-	M0_PRE_EX((from != NULL) == (status == 0));
-	if (M0_UNLIKELY(m0_probe_sink != NULL) && from != NULL)
-		m0_probe_msg_deliver(from->nep_addr, m0_net__tm_name(m->nkm_tm),
-				     nr);
-	/* Not by way of the held ones: what was just stored is slow to load. */
-	follows = kb->kb_ev_held_nr == 0 && offset <= kb->kb_recv_used &&
-		  status == 0;
-	re = M0_LIKELY(follows) ? ring_at(kb, kb->kb_ev_nr)
-				: held_add(kb, offset);
 	re->re_offset = offset;
 	re->re_length = nr;
 	re->re_ep = from;
 	re->re_status = status;
 	re->re_final = false;
-	if (M0_LIKELY(follows))
-		next_tell(kb, offset + nr);
-	else
-		held_release(kb);
+}
+
+static void placed_kick(struct m0_net_kit_machine *m)
+{
 	if (kit_pass.kp_machine != m)
 		kit_kick(m);
 }
 
-void m0_net_kit_recv_ended(struct m0_net_kit_buf *pub, int32_t status)
+/* Out of order, lost, or somebody looks on: by way of the held ones. */
+static __attribute__((noinline)) void placed_held(struct kit_buf          *kb,
+						  struct m0_net_end_point *from,
+						  m0_bindex_t offset,
+						  m0_bcount_t nr,
+						  int32_t     status)
 {
-	struct kit_buf            *kb = kit_buf_full(pub);
-	struct m0_net_kit_machine *m = pub->nkb_machine;
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
-	M0_PRE_EX(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
-	M0_PRE(kb->kb_ev_held_nr == 0);
-	kb->kb_recv_placing = false;
+	if (from != NULL)
+		m0_probe_msg_deliver(from->nep_addr, m0_net__tm_name(m->nkm_tm),
+				     nr);
+	placed_fill(held_add(kb, offset), from, offset, nr, status);
+	held_release(kb);
+	placed_kick(m);
+}
+
+void m0_net_kit_recv_placed(struct m0_net_kit_buf   *pub,
+			    struct m0_net_end_point *from, m0_bindex_t offset,
+			    m0_bcount_t nr, int32_t status)
+{
+	struct kit_buf *kb = kit_buf_full(pub);
+
+	M0_PRE_EX(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
+	M0_PRE_EX((from != NULL) == (status == 0));
+	if (M0_UNLIKELY(kb->kb_ev_held_nr > 0 || offset > kb->kb_recv_used ||
+			status != 0 || m0_probe_sink != NULL)) {
+		placed_held(kb, from, offset, nr, status);
+		return;
+	}
+	/* Straight, for what was just stored is slow to load. */
+	placed_fill(ring_at(kb, kb->kb_ev_nr), from, offset, nr, 0);
+	next_tell(kb, offset + nr);
+	placed_kick(pub->nkb_machine);
+}
+
+/* Without a message, or with an error; perhaps it is begun anew. */
+static __attribute__((noinline)) void ended_else(struct kit_buf *kb,
+						 int32_t         status)
+{
+	const struct m0_net_transfer_mc *tm = kb->kb_pub.nkb_machine->nkm_tm;
+
 	/* With 0, there was no memory for those that have sent. */
 	if ((status == -EAGAIN || status == 0) && kb->kb_late == 0 &&
-	    kb->kb_recv_nr == 0 && m->nkm_tm->ntm_state == M0_NET_TM_STARTED) {
+	    kb->kb_recv_nr == 0 && tm->ntm_state == M0_NET_TM_STARTED) {
 		kb->kb_recv_used = 0;
 		status = place_begin(kb);
 		if (status == 0)
@@ -456,16 +475,28 @@ void m0_net_kit_recv_ended(struct m0_net_kit_buf *pub, int32_t status)
 	}
 	if (kb->kb_late == 0)
 		m0_list_del(&kb->kb_recv_link);
-	if (status == 0 && kb->kb_ev_nr > 0) {
-		last_is_final(kb);
-		return;
-	}
 	if (kb->kb_late != 0)
 		status = kb->kb_late;
 	else if (status == 0 || status == -EAGAIN)
 		status = -EIO;
 	flags_set(kb, kb->kb_late);
 	error_push(kb, status, kb->kb_late != 0 ? kb->kb_late_nr : 0);
+}
+
+void m0_net_kit_recv_ended(struct m0_net_kit_buf *pub, int32_t status)
+{
+	struct kit_buf *kb = kit_buf_full(pub);
+
+	M0_PRE_EX(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
+	M0_PRE(kb->kb_ev_held_nr == 0);
+	kb->kb_recv_placing = false;
+	if (M0_UNLIKELY(status != 0 || kb->kb_ev_nr == 0)) {
+		ended_else(kb, status);
+		return;
+	}
+	if (kb->kb_late == 0)
+		m0_list_del(&kb->kb_recv_link);
+	last_is_final(kb);
 }
 
 /* Too long for each of them, however empty? */
