@@ -414,7 +414,7 @@ void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
 	uint64_t        word = word_get(kb);
 
 	M0_PRE_EX(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
-	if (kb_state(word) == KB_GIVEN_UP) {
+	if (M0_UNLIKELY(kb_state(word) == KB_GIVEN_UP)) {
 		pub->nkb_buffer->nb_flags &= ~cut;
 		__atomic_store_n(&kb->kb_reason, 0, __ATOMIC_RELAXED);
 	} else if (kb_qtype(word) == M0_NET_QT_MSG_SEND) {
@@ -422,6 +422,10 @@ void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
 		 * Claimed by its transport alone, which is here, and given up
 		 * under the lock: needs no exchange.
 		 */
+		if (M0_LIKELY(kit_pass.kp_machine == pub->nkb_machine)) {
+			kit_complete(kb, 0, length);
+			return;
+		}
 		kb_state_set(kb, KB_CLAIMED);
 	}
 	m0_net_kit_done(pub, 0, length);
