@@ -461,6 +461,18 @@ static void fd_silent_until(int fd, m0_time_t due, const char *what)
 	CF_TRUE(!cf.c_sim || m0_time_now() < due, "before it is due");
 }
 
+static bool is_readable(void *arg)
+{
+	return cf_fd_ready(*(int *)arg);
+}
+
+/* An inline peer sends when it is polled, and may have to connect before. */
+static void message_wait(int *fd)
+{
+	cf_wait(is_readable, fd, "readable, a message has come");
+	cf_fd_wait(*fd, "a message has come");
+}
+
 /* Readable while something is pending, without arming. */
 static void fd_message_do(void)
 {
@@ -474,9 +486,7 @@ static void fd_message_do(void)
 	fd_silent(fd, "not readable: nothing is pending");
 	for (i = 0; i < 3; ++i) {
 		cf_send(peer, t, 8, 1);
-		/* An inline peer sends when it is polled. */
-		cf_run_ms(5);
-		cf_fd_wait(fd, "a message has come");
+		message_wait(&fd);
 		wait_pending();
 		CF_TRUE(cf_fd_ready(fd), "readable until it is delivered");
 		drain();
@@ -598,9 +608,7 @@ static void fd_before_start(void)
 		t->ct_manual = true;
 		cf_recv(t, 64);
 		cf_send(peer, t, 8, 1);
-		/* An inline peer sends when it is polled. */
-		cf_run_ms(5);
-		cf_fd_wait(fd, "a message has come");
+		message_wait(&fd);
 		wait_pending();
 		drain();
 	}
