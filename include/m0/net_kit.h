@@ -217,7 +217,8 @@ struct m0_net_kit_ops {
 	 * No lock. It is m0_time_cached(), just read.
 	 * @param unattended  a notify is outstanding: it shall move by itself
 	 *                    from now on, if it can.
-	 * @return true  without polls nothing moves.
+	 * @return true  without polls nothing moves; false: never again will
+	 *               polls be needed, nor is nko_poll_fd looked at.
 	 */
 	bool (*nko_poll)(struct m0_net_kit_machine *machine, bool unattended);
 	/** Optional, with nko_poll: what was asked for meanwhile begins to

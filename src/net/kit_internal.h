@@ -284,7 +284,9 @@ struct m0_net_kit_machine {
 	struct m0_net_kit_addr   nkm_wanted;
 	struct m0_bitmap         nkm_cpus;
 	struct m0_os_fd          nkm_fd;
-	bool                     nkm_fd_joined;
+	/** What is polled is in nkm_fd: nkm_fd_polled. Read without a lock. */
+	bool nkm_fd_joined;
+	int  nkm_fd_polled;
 	/** Reasons of the transport's against STOPPED. */
 	uint32_t nkm_pins_nr;
 	size_t   nkm_workers_nr;

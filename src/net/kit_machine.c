@@ -189,8 +189,23 @@ static void fd_poll_add(struct m0_net_kit_machine *m)
 
 	if (m->nkm_inline && m->nkm_ops->nko_poll_fd != NULL)
 		fd = m->nkm_ops->nko_poll_fd(m);
-	if (fd >= 0 && m0_os_fd_join(&m->nkm_fd, fd) == 0)
-		m->nkm_fd_joined = true;
+	if (fd < 0 || m0_os_fd_join(&m->nkm_fd, fd) != 0)
+		return;
+	m->nkm_fd_polled = fd;
+	__atomic_store_n(&m->nkm_fd_joined, true, __ATOMIC_RELAXED);
+}
+
+/*
+ * Someone else moves what is there by now. Until he has, the descriptor would
+ * be readable, and polls find nothing.
+ */
+static void fd_poll_del(struct m0_net_kit_machine *m)
+{
+	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
+	if (m->nkm_fd_joined)
+		m0_os_fd_leave(&m->nkm_fd, m->nkm_fd_polled);
+	__atomic_store_n(&m->nkm_fd_joined, false, __ATOMIC_RELAXED);
+	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 }
 
 void kit_start_do(struct m0_net_kit_machine *m)
@@ -428,6 +443,8 @@ bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now)
 	m0_time_pass_begin(*now);
 	moves = m->nkm_ops->nko_poll(m, unattended);
 	m0_time_pass_end();
+	if (!moves && __atomic_load_n(&m->nkm_fd_joined, __ATOMIC_RELAXED))
+		fd_poll_del(m);
 	return moves;
 }
 

@@ -102,6 +102,12 @@ int m0_os_fd_join(struct m0_os_fd *fd, int other)
 	return poll_add(fd->of_fd, other);
 }
 
+void m0_os_fd_leave(struct m0_os_fd *fd, int other)
+{
+	/* Fails if that is closed, and so has left. */
+	(void)epoll_ctl(fd->of_fd, EPOLL_CTL_DEL, other, NULL);
+}
+
 void m0_os_fd_close(struct m0_os_fd *fd)
 {
 	m0_os_get()->oo_fd_close(fd);

@@ -142,6 +142,8 @@ int  m0_os_fd_open(struct m0_os_fd *fd);
 void m0_os_fd_close(struct m0_os_fd *fd);
 /** Readable also whenever `other` is, until that is closed. @retval <0 */
 int m0_os_fd_join(struct m0_os_fd *fd, int other);
+/** No longer so. */
+void m0_os_fd_leave(struct m0_os_fd *fd, int other);
 /** Makes it readable. Idempotent and cheap when it already is. Any thread. */
 void m0_os_fd_signal(struct m0_os_fd *fd);
 /** True if signalled, or the armed deadline has passed. No system call. */

@@ -4,6 +4,9 @@
  * [r.M0.net.xprt.lnet.transport-variable] [r.M0.net.xprt.lnet.user]
  * [r.M0.net.xprt.lnet.address-assignment]
  */
+#include <poll.h>
+#include <pthread.h>
+
 #include "base/probes.h"
 #include "sim/raw.h"
 
@@ -399,6 +402,61 @@ static void cancelled_while_refused(void)
 	cf_check(x, 0, 4096, 4096);
 }
 
+static int      watched_fd;
+static unsigned readable_nr;
+static bool     watch_ends;
+
+/* Counts how often a descriptor is readable. */
+static void *watch(void *unused)
+{
+	struct pollfd pfd = { .fd = watched_fd, .events = POLLIN };
+
+	while (!__atomic_load_n(&watch_ends, __ATOMIC_ACQUIRE))
+		readable_nr += poll(&pfd, 1, 10) == 1;
+	return unused;
+}
+
+static void exchange_unpolled(struct cf_tm *from, struct cf_tm *to)
+{
+	struct cf_buf *r = cf_recv(to, 64);
+	struct cf_buf *s = cf_send(from, to, 8, 1);
+
+	while (cf_get(&r->cb_done) == 0 || cf_get(&s->cb_done) == 0)
+		m0_time_sleep(m0_time_from_now(0, 100 * M0_TIME_ONE_USEC));
+}
+
+/* A node gets a thread for a second machine on it. From then on the descriptor
+ * of the first, which is polled, says nothing of what that thread has to do. */
+static void polled_beside_a_thread(void)
+{
+	struct cf_tm *polled;
+	struct cf_tm *a;
+	struct cf_tm *b;
+	pthread_t     watcher;
+	int           i;
+
+	if (cf.c_sim)
+		return;
+	polled = cf_tm_new_mode(0, CF_INLINE);
+	cf_tm_begin_start(polled);
+	cf_wait_state(polled, M0_NET_TM_STARTED);
+	watched_fd = m0_net_tm_fd(&polled->ct_tm);
+	CF_TRUE(watched_fd >= 0, "a descriptor");
+	a = cf_tm_new_mode(0, CF_ASYNC);
+	b = cf_tm_new_mode(1, CF_ASYNC);
+	cf_tm_begin_start(a);
+	cf_wait_state(a, M0_NET_TM_STARTED);
+	cf_tm_begin_start(b);
+	cf_wait_state(b, M0_NET_TM_STARTED);
+	cf_deliver(polled);
+	CF_EQ(pthread_create(&watcher, NULL, watch, NULL), 0, "a thread");
+	for (i = 0; i < 300; ++i)
+		exchange_unpolled(a, b);
+	__atomic_store_n(&watch_ends, true, __ATOMIC_RELEASE);
+	CF_EQ(pthread_join(watcher, NULL), 0, "join");
+	CF_EQ(readable_nr, 0, "nothing was for it");
+}
+
 static const struct cf_case cases[] = {
 	{ "numbers descend", numbers_descend },
 	{ "NULL is a default", null_is_a_default },
@@ -415,6 +473,7 @@ static const struct cf_case cases[] = {
 	{ "cut under bulk", cut_under_bulk },
 	{ "silence under bulk", silence_under_bulk },
 	{ "cancelled while refused", cancelled_while_refused },
+	{ "polled beside a thread", polled_beside_a_thread },
 	{ "added before it was sent", lnet_added_before_it_was_sent },
 	{ "begins with its poll", lnet_begins_with_its_poll },
 	{ NULL, NULL }
