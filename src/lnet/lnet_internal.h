@@ -110,6 +110,10 @@ struct m0_lnet_engine {
 	struct m0_hash     le_lpnis;
 	/** Heard from last: most often the next one is from it too. */
 	struct m0_lnet_lpni *le_heard;
+	/** Where a request went last that said from which NI, and that NI; they
+	 * are on one net. NULL: not known. */
+	struct m0_lnet_lpni *le_path_lpni;
+	struct m0_lnet_ni   *le_path_ni;
 	struct m0_list       le_peers;
 	unsigned             le_peers_nr;
 	/** Messages of ours that wait for a response, by cookie. */

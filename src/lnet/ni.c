@@ -114,6 +114,8 @@ int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 		return -ENOMEM;
 	ni_init(ni, eng, nid, device, incarnation, lnd);
 	m0_list_add_tail(&eng->le_nis, &ni->lni_link);
+	/* What was a peer's NID may be ours now. */
+	eng->le_path_lpni = NULL;
 	if (m0_lnet_nid_is_lo(nid))
 		eng->le_lo = ni;
 	*ret = &ni->lni_lnd;
@@ -142,6 +144,7 @@ static void ni_free(struct m0_lnet_ni *ni)
 	M0_ASSERT(m0_list_is_empty(&ni->lni_queue));
 	if (ni->lni_engine->le_lo == ni)
 		ni->lni_engine->le_lo = NULL;
+	ni->lni_engine->le_path_lpni = NULL;
 	m0_list_del(&ni->lni_link);
 	m0_free(ni);
 }

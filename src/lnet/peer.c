@@ -106,6 +106,8 @@ static void lpni_free(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 	M0_ASSERT(m0_list_is_empty(&lpni->lpn_queue));
 	if (eng->le_heard == lpni)
 		eng->le_heard = NULL;
+	if (eng->le_path_lpni == lpni)
+		eng->le_path_lpni = NULL;
 	m0_list_del(&lpni->lpn_link);
 	m0_hash_del(&eng->le_lpnis, &lpni->lpn_hash);
 	m0_free(lpni);

@@ -7,6 +7,7 @@
  * length of the queue: below 0, so many wait. Only what waits here has a timer;
  * the driver keeps to the deadline of what it has.
  */
+#include "lnet/discovery.h"
 #include "lnet/fault.h"
 #include "lnet/lnet_internal.h"
 
@@ -381,6 +382,36 @@ static struct m0_lnet_ni *path_kept(const struct m0_lnet_msg *msg,
 	return ni;
 }
 
+/** The NI was asked for, and fits: there is no choice, next time either. */
+static void path_keep(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni,
+		      struct m0_lnet_lpni *lpni)
+{
+	eng->le_path_ni = ni;
+	eng->le_path_lpni = lpni;
+}
+
+/**
+ * Most often a request goes where the one before went, from the same NI. Only
+ * what may have changed since is looked at.
+ */
+static bool path_again(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	struct m0_lnet_lpni   *lpni = eng->le_path_lpni;
+	struct m0_lnet_ni     *ni = eng->le_path_ni;
+
+	if (lpni == NULL || msg->msg_is_response ||
+	    !m0_lnet_nid_eq(&msg->msg_hdr.lhd_dest_nid, &lpni->lpn_nid) ||
+	    !m0_lnet_nid_eq(&msg->msg_op.lo_self, &ni->lni_lnd.ldn_nid) ||
+	    !m0_lnet__ni_is_usable(ni) ||
+	    (!is_up_to_date(lpni->lpn_peer) && eng->le_cfg.lec_discovery))
+		return false;
+	m0_lnet__lpni_hold(eng, lpni);
+	msg->msg_lpni = lpni;
+	path_set(msg, ni, lpni);
+	return true;
+}
+
 /**
  * NI and peer NI for a request whose destination is msg_lpni. Networks that we
  * are not on are reached by none: there is no routing.
@@ -400,7 +431,9 @@ static int path_request(struct m0_lnet_msg *msg)
 			return -EINVAL;
 		if (!m0_lnet__ni_is_usable(ni))
 			return -ENETDOWN;
-		if (!m0_lnet__ni_fits(ni, &lpni->lpn_nid))
+		if (m0_lnet__ni_fits(ni, &lpni->lpn_nid))
+			path_keep(eng, ni, lpni);
+		else
 			lpni = rails ? path_rail(msg, peer, &ni) : NULL;
 	} else if (rails) {
 		lpni = path_rail(msg, peer, &ni);
@@ -485,6 +518,10 @@ void m0_lnet__send(struct m0_lnet_msg *msg)
 	msg->msg_send_timer.ltm_fire = send_timed_out;
 	msg->msg_deadline = m0_time_add(eng->le_now,
 					eng->le_cfg.lec_transaction_timeout_ns);
+	if (M0_LIKELY(path_again(msg))) {
+		credits_take(msg);
+		return;
+	}
 	if (dest_is_own(msg)) {
 		rc = path_lo(msg);
 		if (rc == 0)
