@@ -76,8 +76,9 @@ struct m0_lnd_tx {
 	/** It answers a message that has come: whom it is for is what that
 	 * says, so it may be anybody. */
 	bool ltx_is_answer;
-	/** The driver's: what it needs for a message, framing included. All
-	 * but the last is zero at first. */
+	/** The driver's: what it needs for a message, framing included. Not
+	 * set before ldo_xmit, which gets a message again that is sent again.
+	 */
 	void    *ltx_priv[2];
 	uint64_t ltx_word[2];
 	uint8_t  ltx_head[M0_LND_HEAD_BYTES_MAX];

@@ -58,10 +58,8 @@ enum {
 /** Slots with stable addresses, added on demand, never given back. */
 struct m0_home_slots {
 	/** Chunks of M0_HOME_CHUNK_NR slots. */
-	char **hss_chunks;
-	size_t hss_slot_bytes;
-	/** Behind the head of one that is taken. */
-	size_t   hss_zero_bytes;
+	char   **hss_chunks;
+	size_t   hss_slot_bytes;
 	uint32_t hss_max;
 	uint32_t hss_nr;
 	uint32_t hss_used_nr;
@@ -69,23 +67,20 @@ struct m0_home_slots {
 	struct m0_home_slot *hss_free;
 };
 
-/**
- * @param zero_bytes  the first of a slot, which are zero when it is taken.
- * @retval -ENOMEM
- */
+/** @retval -ENOMEM */
 int  m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
-			 size_t zero_bytes, uint32_t max);
+			 uint32_t max);
 void m0_home__slots_fini(struct m0_home_slots *slots);
 /** A chunk to be added when there is no free slot; NULL: no memory. */
 void *m0_home__slots_chunk(const struct m0_home_slots *slots);
 /** Adds it. @return false  there are hss_max slots: free it. */
 bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk);
-/** Takes a free slot, zeroed behind its head, as far as was asked for; NULL:
- * there is none. It was when it was put: who takes one is in a hurry. */
+/** Takes a free slot, of which nothing but the head is set; NULL: there is
+ * none. */
 struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots);
 void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot);
-/** As if it were put, and taken again. */
-void m0_home__slot_clear(const struct m0_home_slots *slots,
+/** Debug: whoever counts on what nobody has set shall find out. */
+void m0_home__slot_spoil(const struct m0_home_slots *slots,
 			 struct m0_home_slot        *slot);
 /** NULL: the handle is void. */
 struct m0_home_slot *m0_home__slot_find(const struct m0_home_slots *slots,
@@ -103,7 +98,8 @@ static inline struct m0_lnet_handle m0_home__handle(
 
 /* -- what has a slot ------------------------------------------------------- */
 
-/** Not zeroed, nor is an MD: who takes one, and the engine, set all of it. */
+/* Not zeroed: who takes one, and the engine, set all of it. */
+
 struct m0_home_me {
 	struct m0_home_slot hme_slot;
 	struct m0_home_op   hme_attach;
@@ -146,7 +142,7 @@ struct m0_home_msg {
 	unsigned hms_users_nr;
 	/** Of an operation of the application's. */
 	bool hms_own;
-	/** Last: of it M0_LNET_MSG_ZERO_BYTES are zeroed. */
+	/** Of it M0_LNET_MSG_ZERO_BYTES are zeroed. */
 	struct m0_lnet_msg hms_msg;
 };
 

@@ -146,6 +146,7 @@ static int op_post(struct m0_lnet *lnet, struct m0_lnet_handle md,
 	}
 	hms->hms_msg.msg_op = *op;
 	hms->hms_op.op_do = op_do;
+	hms->hms_op.op_kind = M0_HOME_OP_ANY;
 	m0_home__post_unlock(lnet, &hms->hms_op);
 	return 0;
 }

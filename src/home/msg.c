@@ -28,18 +28,26 @@ void m0_home__spares_init(struct m0_lnet *lnet)
 	lnet->hm_spares_max = min_check(kept_nr(lnet), (unsigned)SPARES_MAX);
 }
 
+static struct m0_home_msg *msg_of_slot(struct m0_home_slot *slot, bool own)
+{
+	struct m0_home_msg *hms =
+		container_of(slot, struct m0_home_msg, hms_slot);
+
+	hms->hms_own = own;
+	hms->hms_users_nr = 1;
+	memset(&hms->hms_msg, 0, M0_LNET_MSG_ZERO_BYTES);
+	return hms;
+}
+
 static struct m0_home_msg *spare_get(struct m0_lnet *lnet)
 {
 	struct m0_home_slot *slot = lnet->hm_spares;
-	struct m0_home_msg  *hms;
 
 	if (slot == NULL)
 		return NULL;
 	lnet->hm_spares = slot->hsl_next;
 	--lnet->hm_spares_nr;
-	hms = container_of(slot, struct m0_home_msg, hms_slot);
-	hms->hms_users_nr = 1;
-	return hms;
+	return msg_of_slot(slot, false);
 }
 
 /*
@@ -51,7 +59,7 @@ static bool spare_put(struct m0_lnet *lnet, struct m0_home_msg *hms)
 	if (hms->hms_own || hms->hms_users_nr > 1 || lnet->hm_starved ||
 	    lnet->hm_spares_nr >= lnet->hm_spares_max)
 		return false;
-	m0_home__slot_clear(&lnet->hm_msgs, &hms->hms_slot);
+	m0_home__slot_spoil(&lnet->hm_msgs, &hms->hms_slot);
 	hms->hms_slot.hsl_next = lnet->hm_spares;
 	lnet->hm_spares = &hms->hms_slot;
 	++lnet->hm_spares_nr;
@@ -64,7 +72,6 @@ struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own, bool *grow)
 	unsigned              own_nr = lnet->hm_msgs_own_nr;
 	unsigned              nr = own ? own_nr : slots->hss_used_nr - own_nr;
 	struct m0_home_slot  *slot;
-	struct m0_home_msg   *hms;
 
 	*grow = false;
 	if (nr >= share_max(lnet) || m0_home__slots_are_full(slots))
@@ -73,12 +80,9 @@ struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own, bool *grow)
 	*grow = slot == NULL;
 	if (slot == NULL)
 		return NULL;
-	hms = container_of(slot, struct m0_home_msg, hms_slot);
-	hms->hms_own = own;
-	hms->hms_users_nr = 1;
 	if (own)
 		++lnet->hm_msgs_own_nr;
-	return hms;
+	return msg_of_slot(slot, own);
 }
 
 bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms)

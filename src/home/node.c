@@ -28,17 +28,14 @@ static int memory_init(struct m0_lnet *lnet)
 	if (lnet->hm_lazy == NULL)
 		return -ENOMEM;
 	rc = m0_home__slots_init(&lnet->hm_mes, sizeof(struct m0_home_me),
-				 sizeof(struct m0_home_slot), cfg->lc_mes_max);
+				 cfg->lc_mes_max);
 	if (rc == 0)
 		rc = m0_home__slots_init(&lnet->hm_mds,
 					 sizeof(struct m0_home_md),
-					 sizeof(struct m0_home_slot),
 					 cfg->lc_mds_max);
 	if (rc == 0)
 		rc = m0_home__slots_init(&lnet->hm_msgs,
 					 sizeof(struct m0_home_msg),
-					 offsetof(struct m0_home_msg, hms_msg) +
-						 M0_LNET_MSG_ZERO_BYTES,
 					 cfg->lc_msgs_max);
 	m0_home__spares_init(lnet);
 	return rc;

@@ -17,18 +17,16 @@ static struct m0_home_slot *slot_at(const struct m0_home_slots *slots,
 }
 
 int m0_home__slots_init(struct m0_home_slots *slots, size_t slot_bytes,
-			size_t zero_bytes, uint32_t max)
+			uint32_t max)
 {
 	uint32_t chunks_nr = (max + M0_HOME_CHUNK_NR - 1) / M0_HOME_CHUNK_NR;
 
-	M0_PRE(max > 0 && zero_bytes >= sizeof(struct m0_home_slot) &&
-	       zero_bytes <= slot_bytes);
+	M0_PRE(max > 0 && slot_bytes >= sizeof(struct m0_home_slot));
 	M0_SET0(slots);
 	M0_ALLOC_ARR(slots->hss_chunks, chunks_nr);
 	if (slots->hss_chunks == NULL)
 		return -ENOMEM;
 	slots->hss_slot_bytes = m0_align(slot_bytes, 64);
-	slots->hss_zero_bytes = zero_bytes - sizeof(struct m0_home_slot);
 	slots->hss_max = max;
 	return 0;
 }
@@ -60,26 +58,15 @@ static void free_add(struct m0_home_slots *slots, struct m0_home_slot *slot)
 	slots->hss_free = slot;
 }
 
-/* Whoever counts on what nobody has set shall find out. */
-static void unzeroed_spoil(const struct m0_home_slots *slots,
-			   struct m0_home_slot        *slot)
+void m0_home__slot_spoil(const struct m0_home_slots *slots,
+			 struct m0_home_slot        *slot)
 {
 #ifdef M0_DEBUG
-	size_t head = sizeof(*slot) + slots->hss_zero_bytes;
-
-	memset((char *)slot + head, 0xa5, slots->hss_slot_bytes - head);
+	memset(slot + 1, 0xa5, slots->hss_slot_bytes - sizeof(*slot));
 #else
 	(void)slots;
 	(void)slot;
 #endif
-}
-
-void m0_home__slot_clear(const struct m0_home_slots *slots,
-			 struct m0_home_slot        *slot)
-{
-	if (slots->hss_zero_bytes > 0)
-		memset(slot + 1, 0, slots->hss_zero_bytes);
-	unzeroed_spoil(slots, slot);
 }
 
 bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
@@ -100,7 +87,7 @@ bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
 		struct m0_home_slot *slot = slot_at(slots, slots->hss_nr - i);
 
 		slot->hsl_index = slots->hss_nr - i;
-		m0_home__slot_clear(slots, slot);
+		m0_home__slot_spoil(slots, slot);
 		free_add(slots, slot);
 	}
 	return true;
@@ -126,7 +113,7 @@ void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot)
 	if (slot->hsl_gen == UINT32_MAX)
 		return;
 	--slots->hss_used_nr;
-	m0_home__slot_clear(slots, slot);
+	m0_home__slot_spoil(slots, slot);
 	free_add(slots, slot);
 }
 

@@ -128,32 +128,24 @@ enum m0_lnet_msg_state {
  * m0_lnet_engine_put and _get.
  */
 struct m0_lnet_msg {
-	/** The home's inbox and pool, then the engine's queues. */
-	struct m0_list_link    msg_link;
-	struct m0_lnet_engine *msg_engine;
-	enum m0_lnet_msg_state msg_state;
-	/** Counted in md_busy_nr, linked to md_msgs. */
-	struct m0_lnet_md  *msg_md;
-	struct m0_list_link msg_md_link;
-	/** Bytes of the MD that it moves. */
-	m0_bcount_t msg_md_offset;
-	m0_bcount_t msg_mlength;
-	m0_bcount_t msg_rlength;
+	/* Zeroed: what is asked before it may have been set. */
 
-	/* Sending. */
+	/** Counted in md_busy_nr, linked to md_msgs. */
+	struct m0_lnet_md *msg_md;
+	/** Of one that leaves: its path. */
 	struct m0_lnet_ni   *msg_ni;
 	struct m0_lnet_lpni *msg_lpni;
-	/** Answers: the NI the request came by, to be kept to. */
-	struct m0_lnet_ni *msg_want_ni;
-	bool               msg_has_credits;
-	bool               msg_is_response;
 	/** Whose request a response answers: the hop's; NULL: not counted. */
 	struct m0_lnet_lpni *msg_asked_by;
-	bool                 msg_cancelled;
+	/** Coming in. */
+	struct m0_lnd_rx      *msg_rx;
+	enum m0_lnet_msg_state msg_state;
+	bool                   msg_has_credits;
+	bool                   msg_is_response;
+	bool                   msg_cancelled;
 	/** What fault rules are still to do to it: enum m0_lnet__fault_act. */
 	uint8_t msg_faults;
-
-	/* Waiting for the response. */
+	/** It waits for the response. */
 	bool msg_waits;
 	/** Given to m0_lnet__send, m0_lnet__sent not yet called. */
 	bool msg_sending;
@@ -162,24 +154,29 @@ struct m0_lnet_msg {
 	/** It has come, or is coming in. */
 	bool msg_answered;
 
-	/* Coming in. */
-	struct m0_lnd_rx  *msg_rx;
-	struct m0_lnet_ni *msg_rx_ni;
+	/* Not zeroed: who begins a message, and who fills an event, sets all. */
 
 	/** Whoever still needs it: driver, response, each posted event. */
-	unsigned msg_refs_nr;
-	void    *msg_home;
-
-	/** Of this, too, the driver's head is not zeroed. */
-	struct m0_lnd_tx msg_tx;
-
-	/* Not zeroed: who begins a message, and who fills an event, sets all. */
+	unsigned               msg_refs_nr;
+	struct m0_lnet_engine *msg_engine;
+	/** The engine's queues. */
+	struct m0_list_link msg_link;
+	struct m0_list_link msg_md_link;
+	/** Bytes of the MD that it moves. */
+	m0_bcount_t msg_md_offset;
+	m0_bcount_t msg_mlength;
+	m0_bcount_t msg_rlength;
+	/** With msg_rx: the NI it comes by. */
+	struct m0_lnet_ni *msg_rx_ni;
+	/** Answers: the NI the request came by, to be kept to. */
+	struct m0_lnet_ni *msg_want_ni;
+	struct m0_lnd_tx   msg_tx;
 	struct m0_lnet_op  msg_op;
 	struct m0_lnet_hdr msg_hdr;
 	/** Given to m0_lnet__send. */
 	m0_time_t            msg_deadline;
 	struct m0_lnet_timer msg_send_timer;
-	/** It waits for the response, timed or not. */
+	/** With msg_waits, timed or not. */
 	uint64_t             msg_cookie;
 	struct m0_lnet_timer msg_reply_timer;
 	struct m0_hash_link  msg_cookie_link;
@@ -192,7 +189,7 @@ struct m0_lnet_msg {
 	struct m0_lnet_event_node msg_event[2];
 };
 
-#define M0_LNET_MSG_ZERO_BYTES offsetof(struct m0_lnet_msg, msg_tx.ltx_head)
+#define M0_LNET_MSG_ZERO_BYTES offsetof(struct m0_lnet_msg, msg_refs_nr)
 
 /** What the engine asks of the home. */
 struct m0_lnet_home_ops {
