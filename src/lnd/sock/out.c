@@ -357,10 +357,16 @@ static void own_left(struct m0_sock_conn *conn)
 		m0_sock__out_own(conn);
 }
 
-/** Takes what has left off the queue; messages go to `list`. */
-static void queue_advance(struct m0_sock_conn *conn, uint64_t nr,
-			  struct m0_list *list)
+/**
+ * Takes what has left off the queue.
+ * @return the messages, from one to the next by ll_next; NULL: none.
+ */
+static struct m0_list_link *queue_advance(struct m0_sock_conn *conn,
+					  uint64_t             nr)
 {
+	struct m0_list_link  *gone = NULL;
+	struct m0_list_link **tail = &gone;
+
 	while (nr > 0) {
 		struct m0_list_link *link = m0_list_first(&conn->cn_out);
 		struct m0_lnd_tx    *tx = m0_sock__tx_of(link);
@@ -372,7 +378,7 @@ static void queue_advance(struct m0_sock_conn *conn, uint64_t nr,
 		       conn->cn_out_at;
 		if (nr < left) {
 			conn->cn_out_at += nr;
-			return;
+			break;
 		}
 		nr -= left;
 		conn->cn_out_at = 0;
@@ -384,22 +390,23 @@ static void queue_advance(struct m0_sock_conn *conn, uint64_t nr,
 		m0_list_del(link);
 		conn->cn_out_bytes -= tx->ltx_word[1];
 		tx->ltx_priv[1] = NULL;
-		m0_list_add_tail(list, link);
+		*tail = link;
+		tail = &link->ll_next;
 	}
+	*tail = NULL;
+	return gone;
 }
 
 int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
 {
-	struct m0_list       list;
 	struct m0_list_link *link;
+	struct m0_list_link *next;
 
 	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
 		return -ECONNRESET;
-	m0_list_init(&list);
 	conn->cn_out_since = conn->cn_sock->sk_now;
-	queue_advance(conn, nr, &list);
-	while ((link = m0_list_first(&list)) != NULL) {
-		m0_list_del(link);
+	for (link = queue_advance(conn, nr); link != NULL; link = next) {
+		next = link->ll_next;
 		conn->cn_ni->sni_ni->ldn_ops->lu_tx_done(m0_sock__tx_of(link),
 							 0, M0_LND_OK);
 	}

@@ -313,8 +313,9 @@ bool m0_sock__hello_ips_bad(const void *ips, uint32_t ips_nr)
 
 /* -- frames ---------------------------------------------------------------- */
 
-void m0_sock__frame_encode(const struct m0_sock_frame *frame,
-			   uint8_t                     buf[M0_SOCK_FRAME_BYTES])
+/* For each message: in its caller. */
+inline void m0_sock__frame_encode(const struct m0_sock_frame *frame,
+				  uint8_t buf[M0_SOCK_FRAME_BYTES])
 {
 	struct m0_cursor cur;
 
