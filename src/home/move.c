@@ -69,8 +69,9 @@ bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
 {
 	unsigned i;
 
-	for (i = 0; i < lnet->hm_nids_nr; ++i) {
-		if (m0_lnet_nid_eq(&lnet->hm_nids[i], nid))
+	/* The first is `0@lo`, of which hardly anything is. */
+	for (i = lnet->hm_nids_nr; i > 0; --i) {
+		if (m0_lnet_nid_eq(&lnet->hm_nids[i - 1], nid))
 			return true;
 	}
 	return false;

@@ -135,19 +135,31 @@ static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
 	return hms == NULL ? NULL : &hms->hms_msg;
 }
 
+/* hm_lock is held. */
+static inline void msg_end(struct m0_lnet *lnet, struct m0_home_msg *hms)
+{
+	/* This is a step: its end shall ask for a message again. */
+	if (!spare_put(lnet, hms) && m0_home__msg_put(lnet, hms))
+		lnet->hm_again = true;
+}
+
+static __attribute__((noinline)) void msg_end_lock(struct m0_lnet     *lnet,
+						   struct m0_home_msg *hms)
+{
+	m0_mutex_lock(&lnet->hm_lock);
+	msg_end(lnet, hms);
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
 static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
 	struct m0_lnet     *lnet = m0_lnet_engine_home(eng);
 	struct m0_home_msg *hms = m0_home__msg_of(msg);
-	bool                wake;
 
-	if (!lnet->hm_takes)
-		m0_mutex_lock(&lnet->hm_lock);
-	wake = !spare_put(lnet, hms) && m0_home__msg_put(lnet, hms);
-	if (!lnet->hm_takes)
-		m0_mutex_unlock(&lnet->hm_lock);
-	/* This is a step: its end shall ask for a message again. */
-	lnet->hm_again = lnet->hm_again || wake;
+	if (M0_LIKELY(lnet->hm_takes))
+		msg_end(lnet, hms);
+	else
+		msg_end_lock(lnet, hms);
 }
 
 static void home_event(struct m0_lnet_engine     *eng,
