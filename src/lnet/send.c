@@ -35,10 +35,8 @@ static void sent_later(struct m0_lnet_msg *msg, int status)
 	m0_list_add_tail(&eng->le_deferred, &msg->msg_link);
 }
 
-static void sent_now(struct m0_lnet_msg *msg)
+static void sent_now(struct m0_lnet_msg *msg, int status)
 {
-	int status = (int)(int64_t)msg->msg_tx.ltx_word[0];
-
 	if (status < 0 && status != -ECANCELED)
 		++msg->msg_engine->le_stats.ls_errors;
 	m0_lnet__sent(msg, status);
@@ -56,7 +54,7 @@ static void list_sent(struct m0_list *list)
 		msg = m0_list_entry(m0_list_first(&now), struct m0_lnet_msg,
 				    msg_link);
 		m0_list_del(&msg->msg_link);
-		sent_now(msg);
+		sent_now(msg, (int)(int64_t)msg->msg_tx.ltx_word[0]);
 	}
 }
 
@@ -508,20 +506,12 @@ static void send_on(struct m0_lnet_msg *msg, int rc)
 		credits_take(msg);
 }
 
-void m0_lnet__send(struct m0_lnet_msg *msg)
+/** Its path is to be found. Apart: few messages need it. */
+static __attribute__((noinline)) void send_first(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
 	int                    rc;
 
-	m0_list_link_init(&msg->msg_link);
-	m0_timer_init(&msg->msg_send_timer.ltm_timer);
-	msg->msg_send_timer.ltm_fire = send_timed_out;
-	msg->msg_deadline = m0_time_add(eng->le_now,
-					eng->le_cfg.lec_transaction_timeout_ns);
-	if (M0_LIKELY(path_again(msg))) {
-		credits_take(msg);
-		return;
-	}
 	if (dest_is_own(msg)) {
 		rc = path_lo(msg);
 		if (rc == 0)
@@ -545,6 +535,21 @@ void m0_lnet__send(struct m0_lnet_msg *msg)
 			  M0_LNET_MSG_DISCOVERING);
 	else
 		send_on(msg, rc);
+}
+
+void m0_lnet__send(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+
+	m0_list_link_init(&msg->msg_link);
+	m0_timer_init(&msg->msg_send_timer.ltm_timer);
+	msg->msg_send_timer.ltm_fire = send_timed_out;
+	msg->msg_deadline = m0_time_add(eng->le_now,
+					eng->le_cfg.lec_transaction_timeout_ns);
+	if (M0_LIKELY(path_again(msg)))
+		credits_take(msg);
+	else
+		send_first(msg);
 }
 
 void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status)
@@ -586,8 +591,8 @@ size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
 	return m0_lnet__hdr_encode(&msg_of(tx)->msg_hdr, large, buf);
 }
 
-static void tx_count_failure(struct m0_lnet_msg *msg, uint32_t type,
-			     enum m0_lnd_health health)
+static __attribute__((cold, noinline)) void tx_count_failure(
+	struct m0_lnet_msg *msg, uint32_t type, enum m0_lnd_health health)
 {
 	struct m0_lnet_ni   *ni = msg->msg_ni;
 	struct m0_lnet_lpni *lpni = msg->msg_lpni;
@@ -601,8 +606,8 @@ static void tx_count_failure(struct m0_lnet_msg *msg, uint32_t type,
 	m0_lnet__failure_count(&lpni->lpn_failures, health);
 }
 
-static void tx_count(struct m0_lnet_msg *msg, int status,
-		     enum m0_lnd_health health)
+static inline __attribute__((always_inline)) void tx_count(
+	struct m0_lnet_msg *msg, int status, enum m0_lnd_health health)
 {
 	struct m0_lnet_stats *stats = &msg->msg_engine->le_stats;
 	uint32_t              type = msg->msg_hdr.lhd_type;
@@ -619,28 +624,41 @@ static void tx_count(struct m0_lnet_msg *msg, int status,
 	stats->ls_send_length += msg->msg_hdr.lhd_payload_bytes;
 }
 
+/** No driver has had it: told later. */
+static __attribute__((cold, noinline)) void tx_done_here(
+	struct m0_lnet_msg *msg, int status, enum m0_lnd_health health)
+{
+	tx_count(msg, status, health);
+	credits_put(msg);
+	sent_later(msg, status);
+}
+
+/** It has left, and is to do so once more. */
+static __attribute__((cold, noinline)) void tx_again(struct m0_lnet_msg *msg)
+{
+	tx_count(msg, 0, M0_LND_OK);
+	msg_xmit(msg);
+}
+
 void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 		      enum m0_lnd_health health)
 {
 	struct m0_lnet_msg *msg = msg_of(tx);
-	bool                from_driver = msg->msg_state == M0_LNET_MSG_LEAVING;
 
-	if (M0_UNLIKELY(msg->msg_faults != 0) && from_driver &&
+	if (M0_UNLIKELY(msg->msg_state != M0_LNET_MSG_LEAVING)) {
+		tx_done_here(msg, status, health);
+		return;
+	}
+	if (M0_UNLIKELY(msg->msg_faults != 0) &&
 	    m0_lnet__fault_again(msg, &status)) {
-		tx_count(msg, 0, M0_LND_OK);
-		msg_xmit(msg);
+		tx_again(msg);
 		return;
 	}
 	tx_count(msg, status, health);
 	credits_put(msg);
-	if (!from_driver) {
-		sent_later(msg, status);
-		return;
-	}
 	path_put(msg);
 	msg->msg_state = M0_LNET_MSG_SENT;
-	msg->msg_tx.ltx_word[0] = (uint64_t)(int64_t)status;
-	sent_now(msg);
+	sent_now(msg, status);
 }
 
 /* -- what is not to be waited for any more --------------------------------- */
