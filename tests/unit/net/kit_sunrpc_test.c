@@ -10,14 +10,15 @@
 #include "kit_rig.h"
 #include "m0/sunrpc.h"
 
-static int  server;
+static int server;
+/* Atomic: memory is asked for by other threads, too. */
 static bool dels;
 
 /* No lock is held where a call is made. */
 static bool del(void)
 {
-	if (dels && m0_mutex_held_nr() == 0) {
-		dels = false;
+	if (m0_mutex_held_nr() == 0 &&
+	    __atomic_exchange_n(&dels, false, __ATOMIC_RELAXED)) {
 		assert_true(m0_net_buffer_del(&rig.r_buf, &rig.r_tm));
 	}
 	return true;
@@ -105,9 +106,9 @@ static void cancelled_at_each_begin_ends_once(void **state)
 	events_wait(1);
 
 	begin(&to);
-	dels = true;
+	__atomic_store_n(&dels, true, __ATOMIC_RELAXED);
 	rig_deliver();
-	assert_false(dels);
+	assert_false(__atomic_load_n(&dels, __ATOMIC_RELAXED));
 	events_wait(2);
 }
 
