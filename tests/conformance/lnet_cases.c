@@ -147,6 +147,39 @@ static void node_in_use_is_busy(void)
 	CF_EQ(m0_net_lnet_use(lnet_node(0)), -EEXIST, "known");
 }
 
+static pthread_barrier_t use_barrier;
+
+static void *node_use(void *arg)
+{
+	int *rc = arg;
+
+	pthread_barrier_wait(&use_barrier);
+	*rc = m0_net_lnet_use(lnet_node(0));
+	return NULL;
+}
+
+/* Two want to be the one who gives the same node. */
+static void node_is_used_once(void)
+{
+	pthread_t threads[2];
+	int       rc[2];
+	int       i;
+	int       k;
+
+	CF_EQ(pthread_barrier_init(&use_barrier, NULL, 2), 0, "barrier");
+	for (i = 0; i < (cf.c_sim ? 0 : 500); ++i) {
+		CF_EQ(m0_net_lnet_unuse(lnet_node(0)), 0, "unuse");
+		for (k = 0; k < 2; ++k)
+			CF_EQ(pthread_create(&threads[k], NULL, node_use,
+					     &rc[k]),
+			      0, "thread");
+		for (k = 0; k < 2; ++k)
+			CF_EQ(pthread_join(threads[k], NULL), 0, "join");
+		CF_EQ(rc[0] + rc[1], -EEXIST, "one of them");
+	}
+	pthread_barrier_destroy(&use_barrier);
+}
+
 /* Machines that have failed, or stopped, are asked when their node is gone. */
 static void node_may_go_first(void)
 {
@@ -467,6 +500,7 @@ static const struct cf_case cases[] = {
 	{ "send, acknowledged", send_acked },
 	{ "interfaces are listed", ifaces_are_listed },
 	{ "node in use is busy", node_in_use_is_busy },
+	{ "node is used once", node_is_used_once },
 	{ "node may go first", node_may_go_first },
 	{ "default node", default_node },
 	{ "abandoned, then done", abandoned_then_done },

@@ -149,13 +149,23 @@ static struct xlnet_node *node_make(struct m0_lnet *lnet)
 	m0_list_init(&node->xn_machines);
 	m0_lnet_eq_init(&node->xn_eq, lnet, event_handle, 0);
 	m0_lnet_eq_told_set(&node->xn_eq, events_told);
+	return node;
+}
+
+/* @return false: there is one of this node. */
+static bool node_add(struct xlnet_node *node)
+{
+	bool known;
+
 	m0_mutex_lock(&places_lock);
 	if (!places_inited)
 		m0_list_init(&places);
 	places_inited = true;
-	m0_list_add_tail(&places, &node->xn_link);
+	known = node_of_lnet(node->xn_lnet) != NULL;
+	if (!known)
+		m0_list_add_tail(&places, &node->xn_link);
 	m0_mutex_unlock(&places_lock);
-	return node;
+	return !known;
 }
 
 /* It is not in places any more. */
@@ -169,14 +179,14 @@ static void node_free(struct xlnet_node *node)
 
 int m0_net_lnet_use(struct m0_lnet *lnet)
 {
-	bool known;
+	struct xlnet_node *node = node_make(lnet);
 
-	m0_mutex_lock(&places_lock);
-	known = node_of_lnet(lnet) != NULL;
-	m0_mutex_unlock(&places_lock);
-	if (known)
-		return -EEXIST;
-	return node_make(lnet) == NULL ? -ENOMEM : 0;
+	if (node == NULL)
+		return -ENOMEM;
+	if (node_add(node))
+		return 0;
+	node_free(node);
+	return -EEXIST;
 }
 
 int m0_net_lnet_unuse(struct m0_lnet *lnet)
@@ -289,6 +299,7 @@ static int default_open(void)
 		return -ENOMEM;
 	}
 	node->xn_is_default = true;
+	(void)node_add(node);
 	return 0;
 }
 
