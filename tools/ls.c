@@ -6,6 +6,7 @@
 
 #include "jout.h"
 #include "obj_client.h"
+#include "rm.h"
 #include "stop.h"
 #include "text.h"
 
@@ -23,7 +24,6 @@ struct ls_args {
 	struct obj_target la_target;
 	struct obj_client la_client;
 	struct json_t    *la_array;
-	uint64_t          la_done_nr;
 	struct tool_fail *la_fail;
 };
 
@@ -324,62 +324,54 @@ static const struct argp rm_argp = {
 	NULL,
 };
 
-static int object_remove(struct ls_args *args, const char *name, size_t nr)
-{
-	struct obj_req req = { .orq_name = name, .orq_name_nr = (uint32_t)nr };
-	struct obj_rep rep;
-	struct m0_rpc_item *item;
-	int                 rc = obj_name_check(name, nr);
-
-	if (rc != 0)
-		return rc;
-	rc = obj_call(&args->la_client, OBJ_REMOVE, &req, &rep, &item);
-	if (item != NULL)
-		m0_rpc_item_put(item);
-	args->la_done_nr += rc == 0;
-	return rc;
-}
-
 /* One that somebody else has removed since it was listed is gone, too. */
 static int entry_remove(void *arg, const struct obj_entry *entry)
 {
-	int rc = object_remove(arg, entry->oe_name, entry->oe_name_nr);
-
-	return rc == -ENOENT ? 0 : rc;
+	return rm_job_post(arg, entry->oe_name, entry->oe_name_nr);
 }
 
-static int tree_remove(struct ls_args *args, const char *name)
+static int tree_remove(struct rm_job *job, const char *name)
 {
 	char   prefix[OBJ_NAME_MAX + 2];
 	size_t nr = strlen(name);
+	int    rc;
 
 	snprintf(prefix, sizeof prefix, "%s%s", name,
 		 nr == 0 || name[nr - 1] == '/' ? "" : "/");
-	return obj_list(&args->la_client, prefix, &entry_remove, args);
+	rc = obj_list(job->rj_client, prefix, &entry_remove, job);
+	/* Else it is known already. */
+	if (rc != 0 && job->rj_rc == 0)
+		rm_job_fail(job, name, rc);
+	return rc;
 }
 
 static int rm_work(struct ls_args *args)
 {
+	struct rm_job  job;
 	struct json_t *tree;
 	unsigned       i;
 	int            rc = 0;
 
+	/* No data is moved. */
+	args->la_obj.oa_blocks = 1;
+	if (rm_job_open(&job, &args->la_client) != 0)
+		return args->la_fail->tf_exit;
+	job.rj_may_miss = args->la_recursive;
 	for (i = 0; rc == 0 && i < args->la_names_nr; ++i) {
 		const char *name = args->la_names[i];
 
-		rc = args->la_recursive
-			     ? tree_remove(args, name)
-			     : object_remove(args, name, strlen(name));
-		if (rc != 0)
-			(void)obj_fail(&args->la_client, "object", name, rc);
+		rc = args->la_recursive ? tree_remove(&job, name)
+					: rm_job_post(&job, name, strlen(name));
 	}
+	(void)rm_job_end(&job);
 	if (args->la_obj.oa_json) {
 		tree = jout_alloc();
-		jout_num(tree, "removed", args->la_done_nr);
+		jout_num(tree, "removed", job.rj_removed_nr);
 		(void)jout_print(tree, stdout);
 		jout_free(tree);
 	}
-	return rc;
+	rm_job_close(&job);
+	return args->la_fail->tf_exit;
 }
 
 int rm_main(int argc, char **argv)

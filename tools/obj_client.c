@@ -63,24 +63,29 @@ int obj_interrupted(struct tool_fail *fail)
 			     "interrupted; the same command goes on from here");
 }
 
-int obj_fail(struct obj_client *client, const char *what, const char *name,
-	     int rc)
+int obj_fail_note(struct tool_fail *fail, const char *what, const char *name,
+		  int rc)
 {
 	char shown[OBJ_NAME_MAX + 2];
 
 	obj_name_show(shown, sizeof shown, name);
 	if (rc == -EINTR)
-		return obj_interrupted(client->oc_fail);
+		return obj_interrupted(fail);
 	if (rc == -EINVAL && name[0] == '\0')
-		return tool_fail_set(client->oc_fail, TOOL_USAGE,
+		return tool_fail_set(fail, TOOL_USAGE,
 				     "NAME is empty; accepted: the name of an "
 				     "object, or -r for all there are");
 	if (rc == -EINVAL || rc == -ENAMETOOLONG || rc == -EILSEQ)
-		return tool_fail_set(client->oc_fail, TOOL_FAILED,
-				     "%s '%s': name %s", what, shown,
-				     obj_name_why(rc));
-	return tool_fail_set(client->oc_fail, TOOL_FAILED, "%s '%s': %s", what,
-			     shown, obj_errtext(rc));
+		return tool_fail_set(fail, TOOL_FAILED, "%s '%s': name %s",
+				     what, shown, obj_name_why(rc));
+	return tool_fail_set(fail, TOOL_FAILED, "%s '%s': %s", what, shown,
+			     obj_errtext(rc));
+}
+
+int obj_fail(struct obj_client *client, const char *what, const char *name,
+	     int rc)
+{
+	return obj_fail_note(client->oc_fail, what, name, rc);
 }
 
 /* -------------------------------------------------------------- opening -- */

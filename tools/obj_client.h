@@ -95,6 +95,9 @@ int obj_reply_of(struct m0_rpc_item *item, struct obj_rep *ret);
 /** Notes why something of the service failed, in words with what to do. */
 int obj_fail(struct obj_client *client, const char *what, const char *name,
 	     int rc);
+/** The same, of one of several. */
+int obj_fail_note(struct tool_fail *fail, const char *what, const char *name,
+		  int rc);
 /** The same as text. */
 const char *obj_errtext(int rc);
 

@@ -133,6 +133,16 @@ class Case(cli.Case):
         self.addCleanup(child.kill)
         return child
 
+    def start_liar(self):
+        ep = f'127.0.0.1:{self.port}:1'
+        liar = subprocess.Popen([os.environ['SERVICE_LIAR'], ep], bufsize=0,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(liar.stdout.close)
+        self.addCleanup(liar.wait)
+        self.addCleanup(liar.stdin.close)
+        self.assertEqual(liar.stdout.readline(), b'there\n')
+        return ep, liar
+
     def shim(self):
         """Makes the directory that says what is to fail."""
         if 'SERVICE_SHIM' not in os.environ:

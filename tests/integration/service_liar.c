@@ -6,11 +6,13 @@
  *
  * of objects below `far/' it has `x'; below `again/' the same one after itself,
  * without end; below `ever/' always one more; of `never/' it never says; below
- * `good/' two. It has all blocks of an upload, and something
+ * `held/' twenty, below `good/' two. It has all blocks of an upload, and something
  * to do first when that is to be made an object: the third time it does so if
- * the name is `soon', else not at all. Over sunrpc; says that it is there,
- * each time that it has something to do, and that the list of an endless one was
- * asked for, and serves until its input ends.
+ * the name is `soon', else not at all. Removals of
+ * `held/' it holds: of each it says that it was asked for, and a byte of its input
+ * ends those that it holds. Over sunrpc;
+ * says that it is there, each time that it has something to do, and that the list
+ * of an endless one was asked for, and serves until its input ends.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -22,7 +24,10 @@ enum {
 	/** Of an entry of a list, before its name. */
 	ENTRY_HEAD = 24,
 	/** Times that `soon' is asked for. */
-	SOON_NR = 3
+	SOON_NR = 3,
+	/** Objects below `held/'. */
+	LISTED_NR = 20,
+	HELD_MAX = 256
 };
 
 static bool asks_for(const struct obj_req *req, const char *prefix)
@@ -74,9 +79,10 @@ static void list(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 	static unsigned ever_nr;
 	struct obj_req  req = request_of(item);
 	char            name[16];
-	uint8_t         data[200];
+	uint8_t         data[1000];
 	uint8_t        *at = data;
 	struct obj_rep  rep = { .orp_data = data };
+	unsigned        i;
 
 	(void)machine;
 	if (asks_for(&req, "far/")) {
@@ -94,6 +100,11 @@ static void list(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 		unanswered = item;
 		say("asked");
 		return;
+	} else if (asks_for(&req, "held/")) {
+		for (i = 0; i < LISTED_NR; ++i) {
+			snprintf(name, sizeof name, "held/%02u", i);
+			at = entry_put(at, name);
+		}
 	} else {
 		at = entry_put(entry_put(at, "good/x"), "good/xx");
 	}
@@ -133,6 +144,40 @@ static void other(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 	m0_rpc_reply_rc(item, -EOPNOTSUPP);
 }
 
+static struct m0_rpc_item *held[HELD_MAX];
+static unsigned            held_nr;
+static struct m0_mutex     held_lock;
+
+static void hold(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
+{
+	struct obj_req req = request_of(item);
+
+	if (!asks_for(&req, "held/")) {
+		other(machine, item);
+		return;
+	}
+	m0_mutex_lock(&held_lock);
+	M0_ASSERT(held_nr < HELD_MAX);
+	held[held_nr++] = item;
+	say("asked");
+	m0_mutex_unlock(&held_lock);
+}
+
+static void held_end(void)
+{
+	struct m0_rpc_item *items[HELD_MAX];
+	unsigned            nr;
+	unsigned            i;
+
+	m0_mutex_lock(&held_lock);
+	nr = held_nr;
+	memcpy(items, held, nr * sizeof *items);
+	held_nr = 0;
+	m0_mutex_unlock(&held_lock);
+	for (i = 0; i < nr; ++i)
+		m0_rpc_reply_rc(items[i], 0);
+}
+
 int main(int argc, char **argv)
 {
 	void (*deliver[OBJ_REQUEST_END - OBJ_OP_BASE])(struct m0_rpc_machine *,
@@ -154,6 +199,8 @@ int main(int argc, char **argv)
 	deliver[OBJ_BEGIN - OBJ_OP_BASE] = &begin;
 	deliver[OBJ_WRITE - OBJ_OP_BASE] = &block;
 	deliver[OBJ_COMMIT - OBJ_OP_BASE] = &commit;
+	deliver[OBJ_REMOVE - OBJ_OP_BASE] = &hold;
+	m0_mutex_init(&held_lock);
 	rc = m0_net_init() ?: obj_types_register(deliver);
 	M0_ASSERT(rc == 0);
 	rc = m0_net_domain_init(&dom,
@@ -165,11 +212,13 @@ int main(int argc, char **argv)
 	M0_ASSERT(rc == 0);
 	say("there");
 	while (read(STDIN_FILENO, &byte, 1) > 0)
-		;
+		held_end();
+	held_end();
 	if (unanswered != NULL)
 		m0_rpc_reply_rc(unanswered, -ECANCELED);
 	m0_rpc_machine_stop(&machine, false);
 	m0_rpc_machine_fini(&machine);
+	m0_mutex_fini(&held_lock);
 	m0_net_domain_fini(&dom);
 	obj_types_deregister();
 	(void)m0_net_fini();

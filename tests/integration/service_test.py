@@ -586,16 +586,6 @@ class Refuses(service.Case):
         self.ask(server, 'cancelled')
         self.assertEqual(server.stop()[0], 0)
 
-    def start_liar(self):
-        ep = f'127.0.0.1:{self.port}:1'
-        liar = subprocess.Popen([os.environ['SERVICE_LIAR'], ep],
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.addCleanup(liar.stdout.close)
-        self.addCleanup(liar.wait)
-        self.addCleanup(liar.stdin.close)
-        self.assertEqual(liar.stdout.readline(), b'there\n')
-        return ep, liar
-
     def test_upload_that_is_still_written(self):
         ep, liar = self.start_liar()
         src = self.make('src', bytes(100000))
