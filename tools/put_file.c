@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "put_file.h"
+#include "stop.h"
 
 /* Of this host: asked once, there may be many files. */
 static const char *node_name(void)
@@ -285,7 +286,8 @@ static void file_restart(struct put_file *file, uint32_t flags)
 	file->pf_rc = 0;
 }
 
-/* The service has an object from this very source: is it the same? */
+/* The service has an object from this very source: is it the same? If a signal
+ * came, nobody asks any more. */
 static bool is_same(struct put_file *file, const struct obj_rep *rep)
 {
 	uint8_t *bytes = m0_alloc(OBJ_BLOCK);
@@ -296,8 +298,11 @@ static bool is_same(struct put_file *file, const struct obj_rep *rep)
 	for (i = 0; rc == 0 && i < file->pf_blocks_nr; ++i) {
 		uint64_t nr = obj_block_bytes(file->pf_size, i * OBJ_BLOCK);
 
-		rc = file_get(file, bytes, nr, i * OBJ_BLOCK);
-		hash_bytes(bytes, nr, file->pf_sums + i * HASH_BYTES);
+		rc = stop_signal() != 0
+			     ? -EINTR
+			     : file_get(file, bytes, nr, i * OBJ_BLOCK);
+		if (rc == 0)
+			hash_bytes(bytes, nr, file->pf_sums + i * HASH_BYTES);
 	}
 	m0_free(bytes);
 	obj_sum_of(file->pf_sums, file->pf_blocks_nr, sum);

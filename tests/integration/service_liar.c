@@ -6,13 +6,13 @@
  *
  * of objects below `far/' it has `x'; below `again/' the same one after itself,
  * without end; below `ever/' always one more; of `never/' it never says; below
- * `held/' twenty, below `good/' two. It has all blocks of an upload, and something
- * to do first when that is to be made an object: the third time it does so if
- * the name is `soon', else not at all. Removals of
+ * `held/' twenty, below `good/' two. It has `same' already. It has all blocks of
+ * an upload, and something to do first when that is to be made an object: the
+ * third time it does so if the name is `soon', else not at all. Removals of
  * `held/' it holds: of each it says that it was asked for, and a byte of its input
- * ends those that it holds. Over sunrpc;
- * says that it is there, each time that it has something to do, and that the list
- * of an endless one was asked for, and serves until its input ends.
+ * ends those that it holds. Over sunrpc; says that it is there, each time that it
+ * has something to do, and that the list of an endless one was asked for, and
+ * serves until its input ends.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -114,8 +114,12 @@ static void list(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 
 static void begin(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 {
+	struct obj_req req = request_of(item);
+
 	(void)machine;
-	answer(item, &(struct obj_rep){ .orp_flags = 0 });
+	answer(item, &(struct obj_rep){
+			     .orp_flags = asks_for(&req, "same") ? OBJ_SAME : 0,
+		     });
 }
 
 static void block(struct m0_rpc_machine *machine, struct m0_rpc_item *item)

@@ -633,6 +633,24 @@ class Refuses(service.Case):
             self.assertEqual(out, b'')
             self.assertFalse(os.path.exists(self.path('out')))
 
+    def test_comparing_is_interrupted(self):
+        ep, _ = self.start_liar()
+        src = self.make_sparse('src', 2 << 40)
+        child = subprocess.Popen(
+            [cli.COLIBRI, 'put', src, f'{ep}:same'], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+
+        def read_bytes():
+            with open(f'/proc/{child.pid}/io', encoding='ascii') as file:
+                return int(file.readline().split()[1])
+        self.wait_until(lambda: read_bytes() > 64 << 20, 'nothing is read')
+        child.send_signal(signal.SIGINT)
+        _, text = child.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(child.returncode, 1, text)
+        self.assertIn(b'interrupted; the same command goes on', text)
+
     def test_directory_is_made_for_something(self):
         server = service.Server(self)
         out = self.path('out')
