@@ -182,29 +182,32 @@ int m0_rpc__wire_open(struct m0_rpc_wire_in     *in,
 	return rc;
 }
 
-/** Is this a header that an encoder of ours would put? */
-static bool item_is_right(const struct m0_rpc_wire_item *item, uint8_t zero)
+/** Is this a header that an encoder of ours would put? `prio` has the zero behind
+ * it as its upper half. */
+static inline bool item_is_right(const struct m0_rpc_wire_item *item,
+				 uint16_t                       prio)
 {
 	uint16_t kind = item->rwi_flags & KINDS;
 
-	return (item->rwi_flags & ~FLAGS) == 0 && kind != 0 &&
-	       (kind & (kind - 1)) == 0 && item->rwi_opcode != 0 &&
-	       item->rwi_prio < M0_RPC_ITEM_PRIO_NR && zero == 0 &&
-	       item->rwi_status <= 0 && item->rwi_status >= -ERRNO_MAX &&
-	       (item->rwi_status == 0 || kind == M0_RPC_WIRE_REPLY);
+	return (item->rwi_flags & ~FLAGS) == 0 &&
+	       M0_IN(kind, (M0_RPC_WIRE_REQUEST, M0_RPC_WIRE_REPLY,
+			    M0_RPC_WIRE_ONEWAY)) &&
+	       item->rwi_opcode != 0 && prio < M0_RPC_ITEM_PRIO_NR &&
+	       (item->rwi_status == 0 ||
+		(item->rwi_status < 0 && item->rwi_status >= -ERRNO_MAX &&
+		 kind == M0_RPC_WIRE_REPLY));
 }
 
 /** Passes a body and its padding; NULL: not there, or padded with something. */
-static const void *body_get(struct m0_cursor *cur, uint32_t nr)
+static inline const void *body_get(struct m0_cursor *cur, uint32_t nr)
 {
-	const uint8_t *body = m0_cursor_skip(cur, nr);
-	size_t         pad = (size_t)(m0_rpc__wire_padded(nr) - nr);
-	const uint8_t *at = m0_cursor_skip(cur, pad);
+	const uint8_t *body = m0_cursor_skip(cur, m0_rpc__wire_padded(nr));
+	size_t         at;
 
-	if (at == NULL)
+	if (body == NULL)
 		return NULL;
-	for (; pad > 0; --pad) {
-		if (*at++ != 0)
+	for (at = nr; at % M0_RPC_WIRE_ALIGN != 0; ++at) {
+		if (body[at] != 0)
 			return NULL;
 	}
 	return body;
@@ -216,13 +219,13 @@ static inline __attribute__((always_inline)) bool item_get(
 	struct m0_rpc_wire_item *item, const void *at)
 {
 	struct m0_cursor cur;
-	uint8_t          zero;
+	uint16_t         prio;
 
 	m0_cursor_init_const(&cur, at, M0_RPC_WIRE_ITEM_BYTES);
 	item->rwi_opcode = m0_cursor_get_le32(&cur);
 	item->rwi_flags = m0_cursor_get_le16(&cur);
-	item->rwi_prio = m0_cursor_get_u8(&cur);
-	zero = m0_cursor_get_u8(&cur);
+	prio = m0_cursor_get_le16(&cur);
+	item->rwi_prio = (uint8_t)prio;
 	item->rwi_size = m0_cursor_get_le32(&cur);
 	item->rwi_stream = m0_cursor_get_le32(&cur);
 	item->rwi_session = m0_cursor_get_le64(&cur);
@@ -230,7 +233,7 @@ static inline __attribute__((always_inline)) bool item_get(
 	item->rwi_ack = m0_cursor_get_le64(&cur);
 	item->rwi_remaining_ms = m0_cursor_get_le32(&cur);
 	item->rwi_status = (int32_t)m0_cursor_get_le32(&cur);
-	return item_is_right(item, zero);
+	return item_is_right(item, prio);
 }
 
 int m0_rpc__wire_next(struct m0_rpc_wire_in *in, struct m0_rpc_wire_item *item,
@@ -238,17 +241,18 @@ int m0_rpc__wire_next(struct m0_rpc_wire_in *in, struct m0_rpc_wire_item *item,
 {
 	struct m0_cursor cur;
 	const void      *at;
+	const void      *body = NULL;
 
 	if (in->rwn_left_nr == 0)
 		return in->rwn_at == in->rwn_end ? 0 : -EPROTO;
 	m0_cursor_init_const(&cur, in->rwn_at,
 			     (size_t)(in->rwn_end - in->rwn_at));
 	at = m0_cursor_skip(&cur, M0_RPC_WIRE_ITEM_BYTES);
-	*ret_body = NULL;
 	if (at != NULL && item_get(item, at))
-		*ret_body = body_get(&cur, item->rwi_size);
+		body = body_get(&cur, item->rwi_size);
+	*ret_body = body;
 	/* Not passed: a later call finds the same. */
-	if (*ret_body == NULL)
+	if (body == NULL)
 		return -EPROTO;
 	in->rwn_at = cur.cu_at;
 	--in->rwn_left_nr;
