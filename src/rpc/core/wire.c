@@ -17,7 +17,9 @@ enum {
 
 /* ------------------------------------------------------------- encoder -- */
 
-void m0_rpc__wire_item_put(void *at, const struct m0_rpc_wire_item *item)
+/** In line where a packet is put together: there the fields are in registers. */
+inline __attribute__((always_inline)) void m0_rpc__wire_item_put(
+	void *at, const struct m0_rpc_wire_item *item)
 {
 	struct m0_cursor cur;
 
