@@ -12,7 +12,14 @@ static unsigned class_of(enum m0_frm_kind kind, enum m0_rpc_item_priority prio)
 
 static enum m0_frm_kind kind_of(const struct m0_rpc_frm_item *item)
 {
-	return item->fi_class / M0_RPC_ITEM_PRIO_NR;
+	return (enum m0_frm_kind)item->fi_kind;
+}
+
+static void class_set(struct m0_rpc_frm_item *item, enum m0_frm_kind kind,
+		      enum m0_rpc_item_priority prio)
+{
+	item->fi_kind = (uint8_t)kind;
+	item->fi_class = (uint8_t)class_of(kind, prio);
 }
 
 /** The order within a class; `env` is the formation. */
@@ -37,7 +44,7 @@ static void slot_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 	struct m0_order *class = &frm->f_class[slot];
 	const struct m0_order_node *last = m0_rpc__order_last(class);
 
-	item->fi_slot = (uint8_t)(slot + 1);
+	item->fi_slot = class;
 	/* What has just come is last, unless the policy has other ideas. */
 	if (frm->f_policy->fp_cmp == NULL &&
 	    (last == NULL || m0_rpc__frm_item_of(last)->fi_seq < item->fi_seq))
@@ -46,10 +53,10 @@ static void slot_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 		m0_rpc__order_add(class, &item->fi_node);
 }
 
-static void slot_out(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)
+static void slot_out(struct m0_rpc_frm_item *item)
 {
-	m0_rpc__order_del(&frm->f_class[item->fi_slot - 1], &item->fi_node);
-	item->fi_slot = 0;
+	m0_rpc__order_del(item->fi_slot, &item->fi_node);
+	item->fi_slot = NULL;
 }
 
 /** The highest class that an item of a stream has. Pre: it has items. */
@@ -79,10 +86,11 @@ static void stream_settle(struct m0_rpc_frm        *frm,
 	struct m0_rpc_frm_item *was = stream->fst_head;
 	unsigned                slot = head == NULL ? 0 : stream_class(stream);
 
-	if (was == head && (head == NULL || head->fi_slot == slot + 1))
+	if (was == head &&
+	    (head == NULL || head->fi_slot == &frm->f_class[slot]))
 		return;
 	if (was != NULL)
-		slot_out(frm, was);
+		slot_out(was);
 	if (head != NULL)
 		slot_in(frm, head, slot);
 	stream->fst_head = head;
@@ -143,14 +151,14 @@ static void item_reclass(struct m0_rpc_frm_item *item, enum m0_frm_kind kind)
 	unsigned                  was = item->fi_class;
 
 	count_out(frm, item);
-	item->fi_class = (uint8_t)class_of(kind, item->fi_view.fv_prio);
+	class_set(item, kind, item->fi_view.fv_prio);
 	count_in(frm, item);
 	if (stream != NULL) {
 		--stream->fst_nr[was];
 		++stream->fst_nr[item->fi_class];
 		stream_settle(frm, stream);
 	} else {
-		slot_out(frm, item);
+		slot_out(item);
 		slot_in(frm, item, item->fi_class);
 	}
 	m0_rpc__frm_kick(frm);
@@ -244,12 +252,10 @@ bool m0_rpc__frm_fits(const struct m0_rpc_frm      *frm,
 {
 	const struct m0_rpc_frm_constraints *limit = &frm->f_constraints;
 
-	/* A packet may be over limits that have shrunk, never an item over
-	 * 2^64. */
-	return bytes <= limit->fc_max_packet_size &&
-	       item->fi_view.fv_size <= limit->fc_max_packet_size - bytes &&
-	       segs_nr <= limit->fc_max_nr_segments &&
-	       item->fi_segs_nr <= limit->fc_max_nr_segments - segs_nr;
+	/* An item may be of any size; segments are never 2^64. */
+	return !__builtin_add_overflow(bytes, item->fi_view.fv_size, &bytes) &&
+	       bytes <= limit->fc_max_packet_size &&
+	       segs_nr + item->fi_segs_nr <= limit->fc_max_nr_segments;
 }
 
 int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
@@ -264,10 +270,9 @@ int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 		return -EMSGSIZE;
 	kind = kind_at(frm, item, now, linger);
 	item->fi_frm = frm;
-	item->fi_slot = 0;
-	item->fi_class = (uint8_t)class_of(kind, item->fi_view.fv_prio);
-	if (frm->f_set->fs_is_off)
-		item->fi_class = (uint8_t)class_of(kind, 0);
+	item->fi_slot = NULL;
+	class_set(item, kind,
+		  frm->f_set->fs_is_off ? 0 : item->fi_view.fv_prio);
 	count_in(frm, item);
 	++frm->f_items_nr;
 	++frm->f_set->fs_items_nr;
@@ -289,29 +294,34 @@ int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 	return 0;
 }
 
-void m0_rpc__frm_remove(struct m0_rpc_frm_item *item)
+void m0_rpc__frm_leave(struct m0_rpc_frm_item *item)
 {
 	struct m0_rpc_frm        *frm = item->fi_frm;
 	struct m0_rpc_frm_stream *stream = item->fi_stream;
 
-	if (frm == NULL)
-		return;
 	if (m0_timer_is_armed(&item->fi_timer))
 		m0_timerq_cancel(&frm->f_set->fs_timers, &item->fi_timer);
 	if (m0_list_link_is_in(&item->fi_group_link))
 		m0_list_del(&item->fi_group_link);
-	m0_list_del(&item->fi_link);
 	count_out(frm, item);
 	--frm->f_items_nr;
 	--frm->f_set->fs_items_nr;
+	item->fi_frm = NULL;
 	if (stream != NULL) {
 		m0_list_del(&item->fi_stream_link);
 		--stream->fst_nr[item->fi_class];
 		stream_settle(frm, stream);
 	} else {
-		slot_out(frm, item);
+		slot_out(item);
 	}
-	item->fi_frm = NULL;
+}
+
+void m0_rpc__frm_remove(struct m0_rpc_frm_item *item)
+{
+	if (item->fi_frm == NULL)
+		return;
+	m0_list_del(&item->fi_link);
+	m0_rpc__frm_leave(item);
 }
 
 struct m0_rpc_frm_item *m0_rpc__frm_oldest(const struct m0_rpc_frm *frm)

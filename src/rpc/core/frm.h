@@ -86,10 +86,11 @@ struct m0_rpc_frm_item {
 	struct m0_rpc_frm *fi_frm;
 	/** When it came. Of a stream: not after the one behind it. */
 	uint64_t fi_seq;
-	/** Its own class, and 1 + the one of f_class in which it stands; 0:
-	 * not the first of its stream. */
+	/** Its own class, that without the priority, and the one of f_class in
+	 * which it stands; NULL: not the first of its stream. */
 	uint8_t              fi_class;
-	uint8_t              fi_slot;
+	uint8_t              fi_kind;
+	struct m0_order     *fi_slot;
 	struct m0_order_node fi_node;
 	/** In f_age, later in fpk_items. */
 	struct m0_list_link fi_link;

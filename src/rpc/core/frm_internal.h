@@ -21,6 +21,9 @@ static inline struct m0_rpc_frm_item *m0_rpc__frm_item_of(
 bool m0_rpc__frm_fits(const struct m0_rpc_frm      *frm,
 		      const struct m0_rpc_frm_item *item, m0_bcount_t bytes,
 		      uint64_t segs_nr);
+/** m0_rpc__frm_remove(), but that fi_link stays in f_age: it is moved from there.
+ * Pre: cached. */
+void m0_rpc__frm_leave(struct m0_rpc_frm_item *item);
 /** Its timer has. */
 void m0_rpc__frm_item_expired(struct m0_rpc_frm_item *item, m0_time_t now);
 

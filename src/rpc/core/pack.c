@@ -49,7 +49,7 @@ static bool is_ready(const struct m0_rpc_frm *frm)
 static void packet_add(struct m0_rpc_frm_packet *packet,
 		       struct m0_rpc_frm_item   *item)
 {
-	m0_list_add_tail(&packet->fpk_items, &item->fi_link);
+	m0_list_move_tail(&packet->fpk_items, &item->fi_link);
 	++packet->fpk_nr;
 	packet->fpk_bytes += item->fi_view.fv_size;
 	packet->fpk_segs_nr += item->fi_segs_nr;
@@ -75,7 +75,7 @@ static bool has_room(const struct packing *pack)
 
 static void take(struct packing *pack, struct m0_rpc_frm_item *item)
 {
-	m0_rpc__frm_remove(item);
+	m0_rpc__frm_leave(item);
 	if (item->fi_seq > pack->pk_seq)
 		pack->pk_seq = item->fi_seq;
 	packet_add(pack->pk_packet, item);
@@ -132,8 +132,7 @@ static struct m0_order_node *take_of(struct packing *pack,
 		return merge(pack, item, class, next);
 	/* The one behind it in the stream may stand before the next one. */
 	head = item->fi_stream->fst_head;
-	if (head != NULL &&
-	    &pack->pk_frm->f_class[head->fi_slot - 1] == class &&
+	if (head != NULL && head->fi_slot == class &&
 	    (next == NULL ||
 	     class->or_cmp(&head->fi_node, next, class->or_env) < 0))
 		return &head->fi_node;
