@@ -349,39 +349,26 @@ void m0_rpc__item_ends(struct m0_rpc_item *item)
 static void item_count(struct m0_rpc__machine   *m,
 		       const struct m0_rpc_item *item)
 {
-	if (m0_rpc__is_note(item))
+	if (M0_LIKELY(item->ri_error == 0) || m0_rpc__is_note(item))
 		return;
-	if (item->ri_error != 0)
-		M0_RPC__COUNT(m, rs_nr_failed_items, 1);
+	M0_RPC__COUNT(m, rs_nr_failed_items, 1);
 	if (item->ri_error == -ETIMEDOUT)
 		M0_RPC__COUNT(m, rs_nr_timedout_items, 1);
 }
 
-static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+/* Tells the poster, and puts the reference of its post. */
+static inline void poster_tell(struct m0_rpc__machine *m,
+			       struct m0_rpc_item     *item,
+			       struct m0_rpc__session *session,
+			       enum m0_rpc_item_state  state)
 {
-	struct m0_rpc__item               *il = m0_rpc__il(item);
 	const struct m0_rpc_item_ops      *ops = item->ri_ops;
 	const struct m0_rpc_item_type_ops *type_ops = item->ri_type->rit_ops;
-	struct m0_rpc__session            *session = il->ril_session;
-	struct m0_rpc__conn               *conn = il->ril_conn;
-	struct m0_rpc_group               *group = item->ri_group;
-	bool                               is_note = m0_rpc__is_note(item);
-	enum m0_rpc_item_state             state = M0_RPC_ITEM_REPLIED;
 
-	if (item->ri_error != 0)
-		state = M0_RPC_ITEM_FAILED;
-	else if (!(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST))
-		state = M0_RPC_ITEM_SENT;
-	item->ri_rpc_time = m0_time_sub(m->rml_now, item->ri_rpc_time);
-	if (state == M0_RPC_ITEM_REPLIED && !is_note)
-		m0_rpc__latency(m, item->ri_type, item->ri_rpc_time);
-	item_count(m, item);
-	if (il->ril_flags & M0_RPC__IF_CACHED)
-		m0_rpc__cached_add(m, UINT32_MAX);
-	if (group != NULL)
-		m0_rpc__group_ended(group);
+	if (item->ri_group != NULL)
+		m0_rpc__group_ended(item->ri_group);
 	__atomic_store_n(&m->rml_telling, item, __ATOMIC_RELAXED);
-	m->rml_told_session = is_note ? NULL : session;
+	m->rml_told_session = session;
 	m->rml_told_again = false;
 	m->rml_told = item;
 	m0_rpc__state_set(item, state);
@@ -393,19 +380,50 @@ static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		type_ops->rito_item_put(item);
 	__atomic_store_n(&m->rml_telling, (const struct m0_rpc_item *)NULL,
 			 __ATOMIC_RELEASE);
+}
+
+static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	struct m0_rpc__item    *il = m0_rpc__il(item);
+	struct m0_rpc__session *session = il->ril_session;
+	struct m0_rpc__conn    *conn = il->ril_conn;
+	enum m0_rpc_item_state  state = M0_RPC_ITEM_REPLIED;
+
+	if (item->ri_error != 0)
+		state = M0_RPC_ITEM_FAILED;
+	else if (!(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST))
+		state = M0_RPC_ITEM_SENT;
+	item->ri_rpc_time = m0_time_sub(m->rml_now, item->ri_rpc_time);
+	if (il->ril_flags & M0_RPC__IF_CACHED)
+		m0_rpc__cached_add(m, UINT32_MAX);
 	/* A note's session may be gone. */
-	if (is_note)
+	if (m0_rpc__is_note(item)) {
+		poster_tell(m, item, NULL, state);
 		return;
+	}
+	if (state == M0_RPC_ITEM_REPLIED)
+		m0_rpc__latency(m, item->ri_type, item->ri_rpc_time);
+	item_count(m, item);
+	poster_tell(m, item, session, state);
 	if (session != NULL)
 		m0_rpc__session_release(session);
 	else if (conn != NULL)
 		m0_rpc__conn_release(conn);
 }
 
-/* Nobody gives it up. */
+/* Of no session here, and nobody gives it up. */
 static bool is_reply(const struct m0_rpc_item *item)
 {
 	return item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY;
+}
+
+static void reply_tell(struct m0_rpc__machine *m, struct m0_rpc_item *reply)
+{
+	reply->ri_rpc_time = m0_time_sub(m->rml_now, reply->ri_rpc_time);
+	item_count(m, reply);
+	poster_tell(m, reply, NULL,
+		    reply->ri_error == 0 ? M0_RPC_ITEM_SENT
+					 : M0_RPC_ITEM_FAILED);
 }
 
 unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
@@ -419,11 +437,14 @@ unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
 		il = container_of(link, struct m0_rpc__item, ril_link);
 		m0_list_del(&il->ril_link);
 		/* The cancel that is in the inbox comes back to it. */
-		if (!is_reply(m0_rpc__item_of(il)) &&
-		    __atomic_exchange_n(&il->ril_gate, M0_RPC__IG_ENDED,
-					__ATOMIC_ACQ_REL) == M0_RPC__IG_CANCEL)
+		if (is_reply(m0_rpc__item_of(il)))
+			reply_tell(m, m0_rpc__item_of(il));
+		else if (__atomic_exchange_n(&il->ril_gate, M0_RPC__IG_ENDED,
+					     __ATOMIC_ACQ_REL) ==
+			 M0_RPC__IG_CANCEL)
 			continue;
-		item_tell(m, m0_rpc__item_of(il));
+		else
+			item_tell(m, m0_rpc__item_of(il));
 		m0_rpc__tell(m);
 	}
 	return nr;
