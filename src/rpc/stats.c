@@ -47,26 +47,37 @@ void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
 
 /* -------------------------------------------------------------- latency -- */
 
-void m0_rpc__latency(struct m0_rpc__machine        *m,
-		     const struct m0_rpc_item_type *type, m0_time_t ns)
+/* The first of a type, or of one that has another's place; NULL: no memory. */
+static __attribute__((noinline)) struct m0_rpc__hist *hist_begin(
+	struct m0_rpc__machine *m, const struct m0_rpc_item_type *type)
 {
 	struct m0_rpc__hist **hist;
 
-	if (M0_UNLIKELY(m->rml_hist == NULL))
+	if (m->rml_hist == NULL)
 		M0_ALLOC_ARR(m->rml_hist, M0_RPC__TYPES_MAX);
 	if (m->rml_hist == NULL)
-		return;
+		return NULL;
 	hist = &m->rml_hist[m0_rpc__type_place(type)];
-	if (M0_UNLIKELY(*hist == NULL)) {
+	if (*hist == NULL)
 		M0_ALLOC_PTR(*hist);
-		if (*hist == NULL)
-			return;
-	}
-	if (M0_UNLIKELY((*hist)->rhi_index != type->rit_index)) {
-		(*hist)->rhi_index = type->rit_index;
-		m0_hist_init(&(*hist)->rhi_hist);
-	}
-	m0_hist_record(&(*hist)->rhi_hist, ns);
+	if (*hist == NULL)
+		return NULL;
+	(*hist)->rhi_index = type->rit_index;
+	m0_hist_init(&(*hist)->rhi_hist);
+	return *hist;
+}
+
+void m0_rpc__latency(struct m0_rpc__machine        *m,
+		     const struct m0_rpc_item_type *type, m0_time_t ns)
+{
+	struct m0_rpc__hist *hist = NULL;
+
+	if (M0_LIKELY(m->rml_hist != NULL))
+		hist = m->rml_hist[m0_rpc__type_place(type)];
+	if (M0_UNLIKELY(hist == NULL || hist->rhi_index != type->rit_index))
+		hist = hist_begin(m, type);
+	if (M0_LIKELY(hist != NULL))
+		m0_hist_record(&hist->rhi_hist, ns);
 }
 
 struct latency {
