@@ -55,8 +55,10 @@ static void slot_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 
 static void slot_out(struct m0_rpc_frm_item *item)
 {
-	m0_rpc__order_del(item->fi_slot, &item->fi_node);
+	struct m0_order *class = item->fi_slot;
+
 	item->fi_slot = NULL;
+	m0_rpc__order_del(class, &item->fi_node);
 }
 
 /** The highest class that an item of a stream has. Pre: it has items. */
@@ -294,26 +296,42 @@ int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 	return 0;
 }
 
-void m0_rpc__frm_leave(struct m0_rpc_frm_item *item)
+static inline void item_out(struct m0_rpc_frm_item *item)
 {
 	struct m0_rpc_frm        *frm = item->fi_frm;
 	struct m0_rpc_frm_stream *stream = item->fi_stream;
 
-	if (m0_timer_is_armed(&item->fi_timer))
-		m0_timerq_cancel(&frm->f_set->fs_timers, &item->fi_timer);
-	if (m0_list_link_is_in(&item->fi_group_link))
-		m0_list_del(&item->fi_group_link);
 	count_out(frm, item);
 	--frm->f_items_nr;
 	--frm->f_set->fs_items_nr;
 	item->fi_frm = NULL;
-	if (stream != NULL) {
-		m0_list_del(&item->fi_stream_link);
-		--stream->fst_nr[item->fi_class];
-		stream_settle(frm, stream);
-	} else {
+	if (M0_LIKELY(stream == NULL)) {
 		slot_out(item);
+		return;
 	}
+	m0_list_del(&item->fi_stream_link);
+	--stream->fst_nr[item->fi_class];
+	stream_settle(frm, stream);
+}
+
+/* One that waits for a time, or its group. */
+static __attribute__((noinline)) void waiting_leave(
+	struct m0_rpc_frm_item *item)
+{
+	if (m0_timer_is_armed(&item->fi_timer))
+		m0_timerq_cancel(&item->fi_frm->f_set->fs_timers,
+				 &item->fi_timer);
+	m0_list_del(&item->fi_group_link);
+	item_out(item);
+}
+
+void m0_rpc__frm_leave(struct m0_rpc_frm_item *item)
+{
+	if (m0_timer_is_armed(&item->fi_timer) ||
+	    m0_list_link_is_in(&item->fi_group_link))
+		waiting_leave(item);
+	else
+		item_out(item);
 }
 
 void m0_rpc__frm_remove(struct m0_rpc_frm_item *item)
