@@ -146,8 +146,10 @@ void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 
 /* ------------------------------------------------------------ formation -- */
 
-uint32_t m0_rpc__item_segs(const struct m0_rpc__machine *m,
-			   const struct m0_rpc_item *item, uint32_t max)
+/* Apart: for its arrays. */
+static __attribute__((noinline)) uint32_t gathered_segs(
+	const struct m0_rpc__machine *m, const struct m0_rpc_item *item,
+	uint32_t max)
 {
 	const struct m0_rpc_item_type_ops *ops = item->ri_type->rit_ops;
 	void                              *base[M0_RPC__GATHER_MAX];
@@ -156,12 +158,19 @@ uint32_t m0_rpc__item_segs(const struct m0_rpc__machine *m,
 
 	/* The packet's own memory is before and behind them. */
 	max = (uint32_t)min64u(max, m->rml_segs_max - 1);
-	if (m0_rpc__il(item)->ril_payload < M0_RPC__GATHER_MIN ||
-	    ops->rito_gather == NULL || max < 2)
+	if (ops->rito_gather == NULL || max < 2)
 		return 0;
 	pieces = ops->rito_gather(
 		item, base, nr, (uint32_t)min64u(M0_RPC__GATHER_MAX, max - 1));
 	return pieces > 0 ? pieces + 1 : 0;
+}
+
+uint32_t m0_rpc__item_segs(const struct m0_rpc__machine *m,
+			   const struct m0_rpc_item *item, uint32_t max)
+{
+	return m0_rpc__il(item)->ril_payload < M0_RPC__GATHER_MIN
+		       ? 0
+		       : gathered_segs(m, item, max);
 }
 
 void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
@@ -251,12 +260,11 @@ static void ended_add(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	m0_list_add_tail(&m->rml_ended, &il->ril_link);
 }
 
-/* Were others merged into it? Only into requests of no stream. */
+/* Were others merged into it? Only into requests, which have a session, of no
+ * stream. */
 static bool has_parts(const struct m0_rpc_item *item)
 {
-	return !(m0_rpc__il(item)->ril_flags & M0_RPC__IF_IN_STREAM) &&
-	       item->ri_stream == 0 &&
-	       (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST) &&
+	return m0_rpc__il(item)->ril_session != NULL && item->ri_stream == 0 &&
 	       m0_rpc__il(item)->ril_parts != NULL;
 }
 
