@@ -175,9 +175,12 @@ static int failures_note(struct rm_job *job)
 
 	while (name != NULL && name->rn_rc == 0)
 		name = name->rn_next;
-	if (job->rj_failed_nr == 1 && !job->rj_interrupted)
+	if (job->rj_failed_nr == 1 && !job->rj_interrupted) {
+		/* What has failed stays. */
+		M0_ASSERT(name != NULL);
 		return obj_fail_note(fail, "object", name->rn_text,
 				     name->rn_rc);
+	}
 	names_tell(job);
 	if (job->rj_interrupted)
 		return tool_fail_set(fail, TOOL_FAILED,
