@@ -423,21 +423,45 @@ static void placed_kick(struct m0_net_kit_machine *m)
 		kit_kick(m);
 }
 
-/* Out of order, lost, or somebody looks on: by way of the held ones. */
+/* Out of order, or lost: by way of the held ones. */
 static __attribute__((noinline)) void placed_held(struct kit_buf          *kb,
 						  struct m0_net_end_point *from,
 						  m0_bindex_t offset,
 						  m0_bcount_t nr,
 						  int32_t     status)
 {
-	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
-
-	if (from != NULL)
-		m0_probe_msg_deliver(from->nep_addr, m0_net__tm_name(m->nkm_tm),
-				     nr);
 	placed_fill(held_add(kb, offset), from, offset, nr, status);
 	held_release(kb);
-	placed_kick(m);
+	placed_kick(kb->kb_pub.nkb_machine);
+}
+
+static inline __attribute__((always_inline)) void placed(
+	struct kit_buf *kb, struct m0_net_end_point *from, m0_bindex_t offset,
+	m0_bcount_t nr, int32_t status)
+{
+	if (M0_UNLIKELY(kb->kb_ev_held_nr > 0 || offset > kb->kb_recv_used ||
+			status != 0)) {
+		placed_held(kb, from, offset, nr, status);
+		return;
+	}
+	/* Straight, for what was just stored is slow to load. */
+	placed_fill(ring_at(kb, kb->kb_ev_nr), from, offset, nr, 0);
+	next_tell(kb, offset + nr);
+	placed_kick(kb->kb_pub.nkb_machine);
+}
+
+/* The same when somebody looks on. Apart: nobody else needs a frame for it. */
+static __attribute__((noinline)) void placed_told(struct kit_buf          *kb,
+						  struct m0_net_end_point *from,
+						  m0_bindex_t offset,
+						  m0_bcount_t nr,
+						  int32_t     status)
+{
+	if (from != NULL)
+		m0_probe_msg_deliver(
+			from->nep_addr,
+			m0_net__tm_name(kb->kb_pub.nkb_machine->nkm_tm), nr);
+	placed(kb, from, offset, nr, status);
 }
 
 void m0_net_kit_recv_placed(struct m0_net_kit_buf   *pub,
@@ -448,15 +472,10 @@ void m0_net_kit_recv_placed(struct m0_net_kit_buf   *pub,
 
 	M0_PRE_EX(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
 	M0_PRE_EX((from != NULL) == (status == 0));
-	if (M0_UNLIKELY(kb->kb_ev_held_nr > 0 || offset > kb->kb_recv_used ||
-			status != 0 || m0_probe_sink != NULL)) {
-		placed_held(kb, from, offset, nr, status);
-		return;
-	}
-	/* Straight, for what was just stored is slow to load. */
-	placed_fill(ring_at(kb, kb->kb_ev_nr), from, offset, nr, 0);
-	next_tell(kb, offset + nr);
-	placed_kick(pub->nkb_machine);
+	if (M0_UNLIKELY(m0_probe_sink != NULL))
+		placed_told(kb, from, offset, nr, status);
+	else
+		placed(kb, from, offset, nr, status);
 }
 
 /* Without a message, or with an error; perhaps it is begun anew. */
