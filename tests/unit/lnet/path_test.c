@@ -5,17 +5,10 @@
  */
 #include "unit/lnet/way.h"
 
-static void put_from(const char *self, const char *nid)
+/** Which leaves. */
+static void sends(const char *self, const char *nid)
 {
-	struct m0_lnet_op op = {
-		.lo_self = pair_nid(self),
-		.lo_target = { .lp_nid = pair_nid(nid),
-			       .lp_pid = M0_LNET_PID_LUSTRE },
-		.lo_portal = PORTAL,
-		.lo_match_bits = BITS,
-	};
-
-	pair_op(one, pair_md_bind(one, bytes, 8, 1, 0), &op, false);
+	put_from(one, self, nid);
 	pair_run(pair, 10);
 }
 
@@ -56,7 +49,7 @@ static void path_kept_is_counted_as_one_found(void **state)
 	(void)state;
 	way_open(2, &cfg);
 	for (i = 1; i < 4; ++i) {
-		put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
+		sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 		assert_way("10.0.0.1@tcp", "10.0.0.2@tcp");
 		assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
 		lpni = one->pno_engine->le_path_lpni;
@@ -80,12 +73,12 @@ static void path_is_of_both_its_ends(void **state)
 	(void)state;
 	way_open(3, &cfg);
 	(void)pair_ni(one, "10.0.0.101@tcp");
-	put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
-	put_from("10.0.0.1@tcp", "10.0.0.3@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.3@tcp");
 	assert_way("10.0.0.1@tcp", "10.0.0.3@tcp");
-	put_from("10.0.0.101@tcp", "10.0.0.3@tcp");
+	sends("10.0.0.101@tcp", "10.0.0.3@tcp");
 	assert_way("10.0.0.101@tcp", "10.0.0.3@tcp");
-	put_from("10.0.0.101@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.101@tcp", "10.0.0.2@tcp");
 	assert_way("10.0.0.101@tcp", "10.0.0.2@tcp");
 	/* Without a source it is a choice, and another one. */
 	put_to(one, "10.0.0.3@tcp", 8);
@@ -101,17 +94,17 @@ static void path_ends_with_our_ni(void **state)
 	(void)state;
 	way_open(2, &cfg);
 	(void)pair_ni(one, "10.0.0.101@tcp");
-	put_from("10.0.0.101@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.101@tcp", "10.0.0.2@tcp");
 	assert_int_equal(send_status(one, 0), 0);
 	m0_lnet_engine_ni_del(one->pno_engine, one->pno_ni[2]);
 	/* It is there still, but not used; then it is gone. */
 	assert_true(is_kept("10.0.0.101@tcp", "10.0.0.2@tcp"));
-	put_from("10.0.0.101@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.101@tcp", "10.0.0.2@tcp");
 	assert_int_equal(send_status(one, 1), -ENETDOWN);
 	assert_null(one->pno_engine->le_path_lpni);
-	put_from("10.0.0.101@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.101@tcp", "10.0.0.2@tcp");
 	assert_int_equal(send_status(one, 2), -EINVAL);
-	put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_way("10.0.0.1@tcp", "10.0.0.2@tcp");
 }
 
@@ -122,10 +115,10 @@ static void path_to_what_is_ours_now_is_lo(void **state)
 
 	(void)state;
 	way_open(2, &cfg);
-	put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
 	(void)pair_ni(one, "10.0.0.2@tcp");
-	put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_int_equal(one->pno_engine->le_lo->lni_traffic.lt_sent.lmc_put,
 			 1);
 }
@@ -137,14 +130,14 @@ static void path_ends_with_the_peer(void **state)
 	(void)state;
 	cfg.lec_peers_max = 1;
 	way_open(2, &cfg);
-	put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
 	/* It makes room. */
 	put_to(one, "10.0.0.7@tcp", 8);
 	assert_null(lpni_of(one, "10.0.0.2@tcp"));
 	assert_null(one->pno_engine->le_path_lpni);
 	pair_run(pair, 10);
-	put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_way("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_int_equal(
 		lpni_of(one, "10.0.0.2@tcp")->lpn_traffic.lt_sent.lmc_put, 1);
@@ -155,13 +148,13 @@ static void path_waits_for_discovery(void **state)
 {
 	(void)state;
 	way_open(2, NULL);
-	put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
-	put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
 	peer_of(one, "10.0.0.2@tcp")->lpe_state &=
 		~(uint32_t)M0_LNET_PEER_NIDS_UPTODATE;
-	put_from("10.0.0.1@tcp", "10.0.0.2@tcp");
+	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
 	assert_way("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_int_equal(send_status(one, 2), 0);

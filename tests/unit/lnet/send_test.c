@@ -18,20 +18,6 @@ static struct m0_lnet_ni *ni_of(const struct pair_node *node, unsigned i)
 	return container_of(node->pno_ni[i], struct m0_lnet_ni, lni_lnd);
 }
 
-/** A PUT of 8 bytes with a source. */
-static void put_from(struct pair_node *node, const char *self, const char *nid)
-{
-	struct m0_lnet_op op = {
-		.lo_self = pair_nid(self),
-		.lo_target = { .lp_nid = pair_nid(nid),
-			       .lp_pid = M0_LNET_PID_LUSTRE },
-		.lo_portal = PORTAL,
-		.lo_match_bits = BITS,
-	};
-
-	pair_op(node, pair_md_bind(node, bytes, 8, 1, 0), &op, false);
-}
-
 /** The i-th PUT that left `one` went by this way. */
 static void assert_way(unsigned i, const char *from, const char *to)
 {

@@ -148,4 +148,19 @@ static inline enum pair_act all_held(struct pair *p, struct pair_frame *frame)
 	return PAIR_HOLD;
 }
 
+/** A PUT of 8 bytes with a source. */
+static inline void put_from(struct pair_node *node, const char *self,
+			    const char *nid)
+{
+	struct m0_lnet_op op = {
+		.lo_self = pair_nid(self),
+		.lo_target = { .lp_nid = pair_nid(nid),
+			       .lp_pid = M0_LNET_PID_LUSTRE },
+		.lo_portal = PORTAL,
+		.lo_match_bits = BITS,
+	};
+
+	pair_op(node, pair_md_bind(node, bytes, 8, 1, 0), &op, false);
+}
+
 #endif /* M0_TESTS_UNIT_LNET_WAY_H */
