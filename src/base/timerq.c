@@ -63,10 +63,11 @@ void m0_timer_fini(struct m0_timer *timer)
 	M0_PRE(!m0_timer_is_armed(timer));
 }
 
-/* Puts the timer where it belongs now. */
-static void timer_place(struct m0_timerq *queue, struct m0_timer *timer)
+/* Puts the timer, which is of this tick, where it belongs now. */
+static __attribute__((noinline)) void timer_place(struct m0_timerq *queue,
+						  struct m0_timer  *timer,
+						  uint64_t          tick)
 {
-	uint64_t tick = tick_up(timer->ti_deadline);
 	uint64_t diff = tick ^ queue->tq_now;
 	unsigned wheel;
 	unsigned slot;
@@ -80,7 +81,9 @@ static void timer_place(struct m0_timerq *queue, struct m0_timer *timer)
 			M0_TIMERQ_WHEEL_BITS;
 		slot = digit(tick, wheel);
 		queue->tq_busy[wheel] |= 1ULL << slot;
-		m0_list_add_tail(&queue->tq_slot[wheel][slot], &timer->ti_link);
+		queue->tq_last_tick = tick;
+		queue->tq_last = &queue->tq_slot[wheel][slot];
+		m0_list_add_tail(queue->tq_last, &timer->ti_link);
 	}
 }
 
@@ -99,15 +102,38 @@ static void timer_displace(struct m0_timerq *queue, struct m0_timer *timer)
 			~(1ULL << idx % M0_TIMERQ_SLOTS_NR);
 }
 
+/* Apart, as timer_place(): who arms one that is not armed needs no frame. */
+static __attribute__((noinline)) void timer_move(struct m0_timerq *queue,
+						 struct m0_timer  *timer,
+						 m0_time_t         deadline)
+{
+	m0_timerq_cancel(queue, timer);
+	m0_timerq_arm(queue, timer, deadline);
+}
+
 void m0_timerq_arm(struct m0_timerq *queue, struct m0_timer *timer,
 		   m0_time_t deadline)
 {
-	m0_timerq_cancel(queue, timer);
-	timer->ti_deadline = deadline;
-	if (deadline != M0_TIME_NEVER) {
-		timer_place(queue, timer);
-		++queue->tq_nr;
+	uint64_t tick = tick_up(deadline);
+
+	if (M0_UNLIKELY(m0_timer_is_armed(timer))) {
+		timer_move(queue, timer, deadline);
+		return;
 	}
+	timer->ti_deadline = deadline;
+	if (deadline == M0_TIME_NEVER)
+		return;
+	++queue->tq_nr;
+	/*
+	 * Behind one of the same slot, if there is one. While the tick is to
+	 * come, what is in its slot is there for the same turn of the wheel:
+	 * from the slot's beginning to its end it is empty.
+	 */
+	if (M0_LIKELY(tick == queue->tq_last_tick && tick > queue->tq_now &&
+		      !m0_list_is_empty(queue->tq_last)))
+		m0_list_add_tail(queue->tq_last, &timer->ti_link);
+	else
+		timer_place(queue, timer, tick);
 }
 
 void m0_timerq_cancel(struct m0_timerq *queue, struct m0_timer *timer)
@@ -172,10 +198,11 @@ static void slot_deal(struct m0_timerq *queue, unsigned wheel)
 	m0_list_splice_tail(&all, slot);
 	while (!m0_list_is_empty(&all)) {
 		struct m0_list_link *link = m0_list_first(&all);
+		struct m0_timer     *timer =
+			container_of(link, struct m0_timer, ti_link);
 
 		m0_list_del(link);
-		timer_place(queue,
-			    container_of(link, struct m0_timer, ti_link));
+		timer_place(queue, timer, tick_up(timer->ti_deadline));
 	}
 }
 

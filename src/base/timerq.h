@@ -33,6 +33,9 @@ struct m0_timerq {
 	uint64_t tq_now;
 	/** Timers armed. */
 	size_t tq_nr;
+	/** Where the last one was put: mostly the next one is of its tick. */
+	uint64_t        tq_last_tick;
+	struct m0_list *tq_last;
 	/** Bit s: slot s of the wheel is not empty. */
 	uint64_t       tq_busy[M0_TIMERQ_WHEELS_NR];
 	struct m0_list tq_slot[M0_TIMERQ_WHEELS_NR][M0_TIMERQ_SLOTS_NR];

@@ -169,6 +169,8 @@ enum {
 };
 
 static struct model model[MODEL_NR];
+/* Of the one that was armed last. */
+static m0_time_t model_last;
 
 static m0_time_t random_distance(struct m0_rand *rand)
 {
@@ -216,8 +218,11 @@ static void model_step(struct m0_rand *rand, m0_time_t *now)
 	switch (m0_rand_below(rand, 4)) {
 	case 0:
 	case 1:
+		/* Many are armed for one time. */
+		if (m0_rand_chance(rand, 500) || model_last < *now)
+			model_last = *now + random_distance(rand);
 		mo->mo_armed = true;
-		mo->mo_deadline = *now + random_distance(rand);
+		mo->mo_deadline = model_last;
 		m0_timerq_arm(&queue, &mo->mo_timer, mo->mo_deadline);
 		break;
 	case 2:
