@@ -38,8 +38,9 @@ static int item_cmp(const struct m0_order_node *a,
 	return rc;
 }
 
-static void slot_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
-		    unsigned slot)
+static __attribute__((noinline)) void slot_in(struct m0_rpc_frm      *frm,
+					      struct m0_rpc_frm_item *item,
+					      unsigned                slot)
 {
 	struct m0_order *class = &frm->f_class[slot];
 	const struct m0_order_node *last = m0_rpc__order_last(class);
@@ -112,6 +113,7 @@ static void stream_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)
 	while (link != &items->l_head &&
 	       of_stream_link(link)->fi_order > item->fi_order)
 		link = link->ll_prev;
+	m0_list_link_init(&item->fi_stream_link);
 	m0_list_add_after(link, &item->fi_stream_link);
 	behind = of_stream_link(m0_list_next(items, &item->fi_stream_link));
 	if (behind == NULL) {
@@ -243,9 +245,6 @@ void m0_rpc__frm_item_init(struct m0_rpc_frm_item *item)
 	/* What is behind fi_frm is enq's to set. */
 	memset(item, 0, offsetof(struct m0_rpc_frm_item, fi_seq));
 	m0_list_link_init(&item->fi_link);
-	m0_list_link_init(&item->fi_stream_link);
-	m0_list_link_init(&item->fi_group_link);
-	m0_timer_init(&item->fi_timer);
 }
 
 bool m0_rpc__frm_fits(const struct m0_rpc_frm      *frm,
@@ -260,39 +259,77 @@ bool m0_rpc__frm_fits(const struct m0_rpc_frm      *frm,
 	       segs_nr + item->fi_segs_nr <= limit->fc_max_nr_segments;
 }
 
+/** Of no stream: behind all others, unless the policy has other ideas. */
+static inline void newest_in(struct m0_rpc_frm      *frm,
+			     struct m0_rpc_frm_item *item)
+{
+	struct m0_order *class = &frm->f_class[item->fi_class];
+
+	item->fi_seq = frm->f_seq++;
+	m0_list_add_tail(&frm->f_age, &item->fi_link);
+	if (frm->f_policy->fp_cmp != NULL) {
+		slot_in(frm, item, item->fi_class);
+		return;
+	}
+	item->fi_slot = class;
+	m0_rpc__order_append(class, &item->fi_node);
+}
+
+static inline void item_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
+			   enum m0_frm_kind          kind,
+			   enum m0_rpc_item_priority prio)
+{
+	struct m0_rpc_frm_stream *stream = item->fi_stream;
+
+	item->fi_frm = frm;
+	item->fi_slot = NULL;
+	item->fi_waits = kind != FRM_URGENT;
+	class_set(item, kind, prio);
+	count_in(frm, item);
+	++frm->f_items_nr;
+	++frm->f_set->fs_items_nr;
+	m0_rpc__frm_kick(frm);
+	if (stream == NULL) {
+		newest_in(frm, item);
+	} else {
+		++stream->fst_nr[item->fi_class];
+		stream_in(frm, item);
+		stream_settle(frm, stream);
+	}
+}
+
+/* Apart: what most items are needs no frame. */
+static __attribute__((noinline)) void special_in(struct m0_rpc_frm      *frm,
+						 struct m0_rpc_frm_item *item,
+						 m0_time_t               now,
+						 m0_time_t               linger)
+{
+	enum m0_frm_kind kind = kind_at(frm, item, now, linger);
+
+	item_in(frm, item, kind,
+		frm->f_set->fs_is_off ? 0 : item->fi_view.fv_prio);
+	if (!item->fi_waits)
+		return;
+	m0_list_link_init(&item->fi_group_link);
+	m0_timer_init(&item->fi_timer);
+	if (item->fi_group != NULL)
+		m0_list_add_tail(&item->fi_group->fg_items,
+				 &item->fi_group_link);
+	timer_set(frm, item);
+}
+
 int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 		    m0_time_t now, m0_time_t linger)
 {
-	struct m0_rpc_frm_stream *stream = item->fi_stream;
-	enum m0_frm_kind          kind;
-
 	M0_PRE(item->fi_frm == NULL && !m0_list_link_is_in(&item->fi_link));
 	M0_PRE(item->fi_view.fv_prio < M0_RPC_ITEM_PRIO_NR);
 	if (!m0_rpc__frm_fits(frm, item, M0_RPC_WIRE_PACKET_BYTES, 1))
 		return -EMSGSIZE;
-	kind = kind_at(frm, item, now, linger);
-	item->fi_frm = frm;
-	item->fi_slot = NULL;
-	class_set(item, kind,
-		  frm->f_set->fs_is_off ? 0 : item->fi_view.fv_prio);
-	count_in(frm, item);
-	++frm->f_items_nr;
-	++frm->f_set->fs_items_nr;
-	if (stream != NULL) {
-		++stream->fst_nr[item->fi_class];
-		stream_in(frm, item);
-		stream_settle(frm, stream);
-	} else {
-		item->fi_seq = frm->f_seq++;
-		m0_list_add_tail(&frm->f_age, &item->fi_link);
-		slot_in(frm, item, item->fi_class);
-	}
-	if (kind != FRM_URGENT && item->fi_group != NULL)
-		m0_list_add_tail(&item->fi_group->fg_items,
-				 &item->fi_group_link);
-	if (kind != FRM_URGENT)
-		timer_set(frm, item);
-	m0_rpc__frm_kick(frm);
+	if (M0_UNLIKELY(item->fi_stream != NULL || item->fi_group != NULL ||
+			frm->f_set->fs_is_off || !is_urgent(item, now)))
+		special_in(frm, item, now, linger);
+	else
+		item_in(frm, item, FRM_URGENT, item->fi_view.fv_prio);
 	return 0;
 }
 
@@ -327,8 +364,7 @@ static __attribute__((noinline)) void waiting_leave(
 
 void m0_rpc__frm_leave(struct m0_rpc_frm_item *item)
 {
-	if (m0_timer_is_armed(&item->fi_timer) ||
-	    m0_list_link_is_in(&item->fi_group_link))
+	if (item->fi_waits)
 		waiting_leave(item);
 	else
 		item_out(item);

@@ -88,12 +88,16 @@ struct m0_rpc_frm_item {
 	uint64_t fi_seq;
 	/** Its own class, that without the priority, and the one of f_class in
 	 * which it stands; NULL: not the first of its stream. */
-	uint8_t              fi_class;
-	uint8_t              fi_kind;
+	uint8_t fi_class;
+	uint8_t fi_kind;
+	/** It came when it could not leave at once: fi_group_link and fi_timer
+	 * are in use. */
+	bool                 fi_waits;
 	struct m0_order     *fi_slot;
 	struct m0_order_node fi_node;
 	/** In f_age, later in fpk_items. */
 	struct m0_list_link fi_link;
+	/** Set if it is of a stream. */
 	struct m0_list_link fi_stream_link;
 	struct m0_list_link fi_group_link;
 	/** Until deadline or end of hold. */

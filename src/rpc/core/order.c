@@ -153,7 +153,7 @@ void m0_rpc__order_append(struct m0_order *order, struct m0_order_node *node)
 	m0_list_add_tail(&order->or_list, &node->on_link);
 }
 
-static void tree_del(struct m0_order *order, struct m0_order_node *node)
+void m0_rpc__order_tree_del(struct m0_order *order, struct m0_order_node *node)
 {
 	struct m0_order_node **slot = slot_of(order, node);
 	struct m0_order_node  *up = node->on_up;
@@ -180,15 +180,6 @@ static void tree_del(struct m0_order *order, struct m0_order_node *node)
 	*slot = rest;
 	if (rest != NULL)
 		rest->on_up = up;
-}
-
-void m0_rpc__order_del(struct m0_order *order, struct m0_order_node *node)
-{
-	if (node->on_is_in_tree)
-		tree_del(order, node);
-	else if (order->or_rest == node)
-		order->or_rest = m0_rpc__order_next(order, node);
-	m0_list_del(&node->on_link);
 }
 
 /** The node behind `node`, by the tree alone. */

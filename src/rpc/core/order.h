@@ -41,8 +41,8 @@ void m0_rpc__order_init(struct m0_order *order,
 void m0_rpc__order_add(struct m0_order *order, struct m0_order_node *node);
 /** The same, without a comparison. Pre: it comes after all others. */
 void m0_rpc__order_append(struct m0_order *order, struct m0_order_node *node);
-/** Pre: it is in there. */
-void m0_rpc__order_del(struct m0_order *order, struct m0_order_node *node);
+/** Part of m0_rpc__order_del(). */
+void m0_rpc__order_tree_del(struct m0_order *order, struct m0_order_node *node);
 /** Order and heap hold everywhere. O(n). */
 bool m0_rpc__order_invariant(const struct m0_order *order);
 
@@ -80,6 +80,17 @@ static inline struct m0_order_node *m0_rpc__order_next(
 
 	return link == NULL ? NULL
 			    : container_of(link, struct m0_order_node, on_link);
+}
+
+/** Pre: it is in there. */
+static inline void m0_rpc__order_del(struct m0_order      *order,
+				     struct m0_order_node *node)
+{
+	if (M0_UNLIKELY(node->on_is_in_tree))
+		m0_rpc__order_tree_del(order, node);
+	else if (order->or_rest == node)
+		order->or_rest = m0_rpc__order_next(order, node);
+	m0_list_del(&node->on_link);
 }
 
 #endif /* M0_SRC_RPC_CORE_ORDER_H */

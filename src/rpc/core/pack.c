@@ -145,8 +145,8 @@ static bool is_cut(const struct packing *pack, unsigned slot,
 {
 	const struct m0_rpc_frm_policy *policy = pack->pk_frm->f_policy;
 
-	return policy->fp_cut != NULL && pack->pk_last != NULL &&
-	       slot < FRM_URGENT * M0_RPC_ITEM_PRIO_NR &&
+	return slot < FRM_URGENT * M0_RPC_ITEM_PRIO_NR &&
+	       policy->fp_cut != NULL && pack->pk_last != NULL &&
 	       policy->fp_cut(&pack->pk_last->fi_view, &item->fi_view);
 }
 
