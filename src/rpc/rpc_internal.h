@@ -646,31 +646,7 @@ void m0_rpc__target_check(struct m0_rpc__target *target);
 bool m0_rpc__targets_are_idle(const struct m0_rpc__machine *m);
 void m0_rpc__targets_fini(struct m0_rpc__machine *m);
 
-/* --------------------------------------------------------------- pause.c -- */
-
-/** Before a handshake that is asked again; a packet that was refused. */
-struct m0_rpc__pause {
-	struct m0_timer rpa_timer;
-	void (*rpa_run)(struct m0_rpc__pause *pause);
-	/** In a row: no item has been answered since. */
-	uint64_t  rpa_nr;
-	m0_time_t rpa_ns;
-};
-
-void m0_rpc__pause_init(struct m0_rpc__pause *pause,
-			void (*run)(struct m0_rpc__pause *pause));
-/** One more. False: at once; true: rpa_run is called, at `latest` then. */
-bool m0_rpc__pause(struct m0_rpc__machine *m, struct m0_rpc__pause *pause,
-		   m0_time_t latest);
-void m0_rpc__pauses_run(struct m0_rpc__machine *m);
-/** The next one is the first. */
-static inline void m0_rpc__pause_forget(struct m0_rpc__pause *pause)
-{
-	if (M0_LIKELY(pause->rpa_nr == 0))
-		return;
-	pause->rpa_nr = 0;
-	pause->rpa_ns = 0;
-}
+#include "rpc/pause.h"
 
 /* ---------------------------------------------------------------- send.c -- */
 
@@ -706,39 +682,7 @@ void m0_rpc__packets_fini(struct m0_rpc__machine *m);
 void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
 			  struct m0_net_end_point *ep);
 
-/* ---------------------------------------------------------------- recv.c -- */
-
-/**
- * Memory of packets that came: a net buffer of the pool, whose nb_app_private
- * counts who refers to it, or with bit 0 set a block on the heap. 0: none.
- */
-/** What an item has of it. Any thread. */
-void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf);
-extern const struct m0_net_buffer_callbacks m0_rpc__recv_callbacks;
-int  m0_rpc__recv_init(struct m0_rpc__machine    *m,
-		       struct m0_net_buffer_pool *pool);
-void m0_rpc__recv_fini(struct m0_rpc__machine *m);
-
-/** An item that came, while its packet is taken apart. */
-struct m0_rpc__came {
-	struct m0_rpc_wire_packet rca_packet;
-	struct m0_rpc_wire_item   rca_item;
-	const void               *rca_body;
-	struct m0_net_end_point  *rca_ep;
-	/** To the sender, by the machine's own policy; when it was needed. */
-	struct m0_rpc__target *rca_target;
-	uintptr_t              rca_rbuf;
-	/** References to that, for items still to be made. */
-	uint32_t rca_refs_nr;
-	/** Of a client that is to be established. */
-	uint32_t rca_packet_max;
-};
-struct m0_rpc__target *m0_rpc__came_target(struct m0_rpc__machine *m,
-					   struct m0_rpc__came    *came);
-/** Makes an item of it. */
-int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-			const struct m0_rpc_item_type *type,
-			struct m0_rpc_item           **ret);
+#include "rpc/came.h"
 
 /* ---------------------------------------------------------------- post.c -- */
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Packets and items that come. Part of rpc_internal.h.
+ */
+#ifndef M0_SRC_RPC_CAME_H
+#define M0_SRC_RPC_CAME_H
+
+/* ---------------------------------------------------------------- recv.c -- */
+
+/**
+ * Memory of packets that came: a net buffer of the pool, whose nb_app_private
+ * counts who refers to it, or with bit 0 set a block on the heap. 0: none.
+ */
+/** What an item has of it. Any thread. */
+void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf);
+extern const struct m0_net_buffer_callbacks m0_rpc__recv_callbacks;
+int  m0_rpc__recv_init(struct m0_rpc__machine    *m,
+		       struct m0_net_buffer_pool *pool);
+void m0_rpc__recv_fini(struct m0_rpc__machine *m);
+
+/** An item that came, while its packet is taken apart. */
+struct m0_rpc__came {
+	struct m0_rpc_wire_packet rca_packet;
+	struct m0_rpc_wire_item   rca_item;
+	const void               *rca_body;
+	struct m0_net_end_point  *rca_ep;
+	/** To the sender, by the machine's own policy; when it was needed. */
+	struct m0_rpc__target *rca_target;
+	uintptr_t              rca_rbuf;
+	/** References to that, for items still to be made. */
+	uint32_t rca_refs_nr;
+	/** Of a client that is to be established. */
+	uint32_t rca_packet_max;
+};
+struct m0_rpc__target *m0_rpc__came_target(struct m0_rpc__machine *m,
+					   struct m0_rpc__came    *came);
+/** Makes an item of it. */
+int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+			const struct m0_rpc_item_type *type,
+			struct m0_rpc_item           **ret);
+
+#endif /* M0_SRC_RPC_CAME_H */
