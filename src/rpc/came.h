@@ -26,14 +26,23 @@ struct m0_rpc__came {
 	struct m0_net_end_point  *rca_ep;
 	/** To the sender, by the machine's own policy; when it was needed. */
 	struct m0_rpc__target *rca_target;
+	/** The sender; when it was needed. A handshake may change it. */
+	struct m0_rpc__client *rca_client;
 	uintptr_t              rca_rbuf;
 	/** References to that, for items still to be made. */
 	uint32_t rca_refs_nr;
 	/** Of a client that is to be established. */
 	uint32_t rca_packet_max;
 };
-struct m0_rpc__target *m0_rpc__came_target(struct m0_rpc__machine *m,
-					   struct m0_rpc__came    *came);
+/** rca_target; NULL: no memory. */
+static inline struct m0_rpc__target *m0_rpc__came_target(
+	struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	if (came->rca_target == NULL)
+		came->rca_target = m0_rpc__target_get(m, came->rca_ep,
+						      m->rml_cfg.rc_policy);
+	return came->rca_target;
+}
 /** Makes an item of it. */
 int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			const struct m0_rpc_item_type *type,

@@ -171,15 +171,6 @@ static void copy_out(const struct m0_bufvec *bv, m0_bindex_t at, uint8_t *to,
 	}
 }
 
-struct m0_rpc__target *m0_rpc__came_target(struct m0_rpc__machine *m,
-					   struct m0_rpc__came    *came)
-{
-	if (came->rca_target == NULL)
-		came->rca_target = m0_rpc__target_get(m, came->rca_ep,
-						      m->rml_cfg.rc_policy);
-	return came->rca_target;
-}
-
 int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			const struct m0_rpc_item_type *type,
 			struct m0_rpc_item           **ret)
@@ -250,6 +241,7 @@ static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	came.rca_body = NULL;
 	came.rca_ep = ep;
 	came.rca_target = NULL;
+	came.rca_client = NULL;
 	came.rca_rbuf = rbuf;
 	came.rca_refs_nr = 0;
 	came.rca_packet_max = 0;

@@ -483,15 +483,26 @@ static void came_cancel(struct m0_rpc__client     *client,
 				  __ATOMIC_RELAXED);
 }
 
+/* All of a packet are from one: he is looked for once. */
+static int came_client(struct m0_rpc__machine *m, struct m0_rpc__came *came)
+{
+	int rc;
+
+	if (M0_LIKELY(came->rca_client != NULL))
+		return 0;
+	rc = m0_rpc__client_find(m, &came->rca_packet, &came->rca_client);
+	if (rc == 0)
+		m0_rpc__client_heard(came->rca_client, came);
+	return rc;
+}
+
 void m0_rpc__came_request(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
 	const struct m0_rpc_wire_item *w = &came->rca_item;
-	struct m0_rpc__client         *client = NULL;
+	int                            rc = came_client(m, came);
+	struct m0_rpc__client         *client = came->rca_client;
 	struct m0_rpc__ssession       *s = NULL;
-	int rc = m0_rpc__client_find(m, &came->rca_packet, &client);
 
-	if (rc == 0)
-		m0_rpc__client_heard(client, came);
 	if (rc == 0 && w->rwi_session != 0) {
 		s = m0_rpc__ssession_find(client, w->rwi_session);
 		if (s == NULL)

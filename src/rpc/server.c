@@ -700,6 +700,8 @@ void m0_rpc__came_handshake(struct m0_rpc__machine *m,
 		m0_rpc__came_request(m, came);
 		return;
 	}
+	/* It may not be known any more, or be another one. */
+	came->rca_client = NULL;
 	if (!(came->rca_item.rwi_flags & M0_RPC_WIRE_REQUEST)) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 	} else if (op == M0_RPC_OP_CONN_ESTABLISH) {
