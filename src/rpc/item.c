@@ -211,14 +211,14 @@ void m0_rpc__item_again(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		m0_rpc__item_end(item, -ENOTCONN, NULL);
 }
 
-bool m0_rpc__item_unform(struct m0_rpc_item *item)
+bool m0_rpc__item_take_out(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
-	if (m0_rpc__frm_item_is_cached(&il->ril_frm))
+	if (il->ril_packet == NULL) {
 		m0_rpc__frm_remove(&il->ril_frm);
-	if (il->ril_packet == NULL)
 		return true;
+	}
 	if (il->ril_flags & M0_RPC__IF_GATHERED) {
 		/* The packet is given up; its others are sent again. */
 		(void)m0_net_buffer_del(&il->ril_packet->rpk_nb,
@@ -232,22 +232,29 @@ bool m0_rpc__item_unform(struct m0_rpc_item *item)
 
 /* ----------------------------------------------------------------- end -- */
 
+static __attribute__((noinline)) void stream_leave(struct m0_rpc__machine *m,
+						   struct m0_rpc_item     *item)
+{
+	struct m0_rpc__item   *il = m0_rpc__il(item);
+	struct m0_rpc__stream *stream =
+		&il->ril_session->rsx_streams[item->ri_stream - 1];
+
+	il->ril_flags &= ~(uint32_t)M0_RPC__IF_IN_STREAM;
+	(void)m0_rpc_cstream_drop(&stream->rsy_core, &il->ril_citem,
+				  m->rml_now);
+	m0_rpc__stream_ready(stream);
+}
+
 /* Out of what knows it by number. */
-static void numbers_leave(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+static inline void numbers_leave(struct m0_rpc__machine *m,
+				 struct m0_rpc_item     *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
-	if (il->ril_flags & M0_RPC__IF_IN_STREAM) {
-		struct m0_rpc__stream *stream =
-			&il->ril_session->rsx_streams[item->ri_stream - 1];
-
-		il->ril_flags &= ~(uint32_t)M0_RPC__IF_IN_STREAM;
-		(void)m0_rpc_cstream_drop(&stream->rsy_core, &il->ril_citem,
-					  m->rml_now);
-		m0_rpc__stream_ready(stream);
-	} else if (il->ril_session != NULL && il->ril_xid != 0) {
+	if (il->ril_flags & M0_RPC__IF_IN_STREAM)
+		stream_leave(m, item);
+	else if (il->ril_session != NULL && il->ril_xid != 0)
 		m0_rpc__xid_del(il->ril_session, item);
-	}
 }
 
 static void ended_add(struct m0_rpc__machine *m, struct m0_rpc_item *item)
@@ -269,7 +276,8 @@ static bool has_parts(const struct m0_rpc_item *item)
 }
 
 /* They get their parts of its outcome. */
-static void parts_end(struct m0_rpc_item *item, int rc)
+static __attribute__((noinline)) void parts_end(struct m0_rpc_item *item,
+						int                 rc)
 {
 	struct m0_rpc_item *part = m0_rpc__il(item)->ril_parts;
 	struct m0_rpc_item *next;
@@ -293,7 +301,7 @@ static void parts_end(struct m0_rpc_item *item, int rc)
 }
 
 /* A part that ends before the one that carries it: its time, or a cancel. */
-static void part_leave(struct m0_rpc_item *part)
+static __attribute__((noinline)) void part_leave(struct m0_rpc_item *part)
 {
 	const struct m0_list *items = &m0_rpc__il(part)->ril_session->rsx_items;
 	struct m0_list_link  *link;
@@ -319,6 +327,8 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 	struct m0_rpc__item    *il = m0_rpc__il(item);
 
 	M0_PRE(!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)));
+	item->ri_error = rc;
+	item->ri_reply = reply;
 	/* Replies have none. */
 	if (m0_timer_is_armed(&il->ril_timer))
 		m0_timerq_cancel(&m->rml_timers, &il->ril_timer);
@@ -328,15 +338,21 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 		m0_rpc__bulks_ended(m, item);
 	numbers_leave(m, item);
 	m0_rpc__link_left(item);
-	item->ri_error = rc;
-	item->ri_reply = reply;
 	if (m0_rpc__item_unform(item)) {
 		if (has_parts(item))
-			parts_end(item, rc);
+			parts_end(item, item->ri_error);
 		ended_add(m, item);
 	} else {
 		il->ril_flags |= M0_RPC__IF_ENDS;
 	}
+}
+
+void m0_rpc__reply_end(struct m0_rpc_item *reply, int rc)
+{
+	M0_PRE(!(m0_rpc__il(reply)->ril_flags &
+		 (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)));
+	reply->ri_error = rc;
+	ended_add(reply->ri_rmachine->rm_lib, reply);
 }
 
 /* Its packet has left and it was to end then. */

@@ -513,6 +513,9 @@ bool m0_rpc__item_answered(struct m0_rpc_item *item);
  */
 void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 		      struct m0_rpc_item *reply);
+/** The same of a reply whose packet has left, or was lost: it is in nothing any
+ * more. */
+void m0_rpc__reply_end(struct m0_rpc_item *reply, int rc);
 /** Its packet has left, and it was to end then. */
 void m0_rpc__item_ends(struct m0_rpc_item *item);
 /**
@@ -530,8 +533,17 @@ uint32_t m0_rpc__item_segs(const struct m0_rpc__machine *m,
 void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** The same over the link that is best now: of requests. */
 void m0_rpc__item_again(struct m0_rpc__machine *m, struct m0_rpc_item *item);
+/** Part of m0_rpc__item_unform(). */
+bool m0_rpc__item_take_out(struct m0_rpc_item *item);
 /** Out of formation or packet; false: a packet on its way has its memory. */
-bool               m0_rpc__item_unform(struct m0_rpc_item *item);
+static inline bool m0_rpc__item_unform(struct m0_rpc_item *item)
+{
+	const struct m0_rpc__item *il = m0_rpc__il(item);
+
+	return (il->ril_packet == NULL &&
+		!m0_rpc__frm_item_is_cached(&il->ril_frm)) ||
+	       m0_rpc__item_take_out(item);
+}
 static inline bool m0_rpc__item_is_final(enum m0_rpc_item_state state)
 {
 	return state == M0_RPC_ITEM_SENT || state == M0_RPC_ITEM_REPLIED ||

@@ -548,14 +548,14 @@ static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		request_sent(m, item);
 	else if (il->ril_flags & M0_RPC__IF_AGAIN)
 		reply_again(m, item);
-	else if (!(il->ril_flags & M0_RPC__IF_KEPT))
-		m0_rpc__item_end(item,
-				 il->ril_flags & M0_RPC__IF_MUTE
-					 ? il->ril_re.rre_status
-					 : rc,
-				 NULL);
-	else
+	else if (il->ril_flags & M0_RPC__IF_KEPT)
 		m0_rpc__state_set(item, M0_RPC_ITEM_SENT);
+	else if (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY)
+		m0_rpc__reply_end(item, il->ril_flags & M0_RPC__IF_MUTE
+						? il->ril_re.rre_status
+						: rc);
+	else
+		m0_rpc__item_end(item, rc, NULL);
 }
 
 static void packet_sent(struct m0_rpc__packet *p, int rc)
