@@ -26,16 +26,6 @@ __thread struct m0_rpc__machine *m0_rpc__here
 /* The head of an inbox that takes no more. */
 static struct m0_rpc__call closed;
 
-static void own_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
-{
-	call->rcl_next = NULL;
-	if (m->rml_own_tail != NULL)
-		m->rml_own_tail->rcl_next = call;
-	else
-		m->rml_own_head = call;
-	m->rml_own_tail = call;
-}
-
 /**
  * Who wakes the machine is counted before the machine can see his call: with
  * what he pushed all may be over, and he is still on his way out of the wake.
@@ -60,15 +50,11 @@ static bool push_try(struct m0_rpc__machine *m, struct m0_rpc__call *call,
 	return done;
 }
 
-int m0_rpc__call_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+int m0_rpc__inbox_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
-	struct m0_rpc__call *head;
+	struct m0_rpc__call *head =
+		__atomic_load_n(&m->rml_inbox, __ATOMIC_RELAXED);
 
-	if (m0_rpc__is_here(m)) {
-		own_push(m, call);
-		return 0;
-	}
-	head = __atomic_load_n(&m->rml_inbox, __ATOMIC_RELAXED);
 	while (head != &closed)
 		if (push_try(m, call, &head))
 			return 0;

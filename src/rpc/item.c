@@ -118,14 +118,13 @@ int m0_rpc_item_error(const struct m0_rpc_item *item)
 void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
+	m0_time_t now = m0_rpc__is_here(m) ? m->rml_now : m0_time_cached();
 
-	if (item->ri_reply != NULL)
-		m0_rpc_item_put(item->ri_reply);
 	item->ri_reply = NULL;
 	item->ri_error = 0;
 	item->ri_rmachine = m->rml_machine;
 	item->ri_nr_sent = 0;
-	item->ri_rpc_time = m0_time_cached();
+	item->ri_rpc_time = now;
 	item->ri_size = m0_rpc__wire_item_size(il->ril_payload);
 	il->ril_target = NULL;
 	il->ril_xid = 0;

@@ -210,8 +210,8 @@ static bool cached_take(struct m0_rpc__machine *m)
 }
 
 /* What post and oneway_item_post have in common. */
-static int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
-		m0_bcount_t packet_max)
+static inline int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+		       m0_bcount_t packet_max)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
@@ -221,6 +221,8 @@ static int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		return -EMSGSIZE;
 	if (!cached_take(m))
 		return -EAGAIN;
+	if (item->ri_reply != NULL)
+		m0_rpc_item_put(item->ri_reply);
 	m0_rpc__item_prepare(m, item);
 	il->ril_flags = M0_RPC__IF_CACHED;
 	if (item->ri_group != NULL)

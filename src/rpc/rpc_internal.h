@@ -80,7 +80,10 @@ struct m0_rpc__call {
  * Any thread, no lock. Calls of one thread are run in their order.
  * @retval -ESHUTDOWN  the machine has ended: it will not be run.
  */
-int m0_rpc__call_push(struct m0_rpc__machine *m, struct m0_rpc__call *call);
+static inline int m0_rpc__call_push(struct m0_rpc__machine *m,
+				    struct m0_rpc__call    *call);
+/** Part of it: a thread that is not the machine's. */
+int m0_rpc__inbox_push(struct m0_rpc__machine *m, struct m0_rpc__call *call);
 /** Until nobody is inside a wake of the machine. */
 void m0_rpc__wakers_wait(const struct m0_rpc__machine *m);
 /**
@@ -319,6 +322,20 @@ static inline void m0_rpc__tell(struct m0_rpc__machine *m)
 	m->rml_tell = true;
 }
 
+static inline int m0_rpc__call_push(struct m0_rpc__machine *m,
+				    struct m0_rpc__call    *call)
+{
+	if (!m0_rpc__is_here(m))
+		return m0_rpc__inbox_push(m, call);
+	call->rcl_next = NULL;
+	if (m->rml_own_tail != NULL)
+		m->rml_own_tail->rcl_next = call;
+	else
+		m->rml_own_head = call;
+	m->rml_own_tail = call;
+	return 0;
+}
+
 /** Counters have one writer and are read by any thread. */
 #define M0_RPC__COUNT(m, field, nr)                                          \
 	__atomic_store_n(&(m)->rml_stats.field, (m)->rml_stats.field + (nr), \
@@ -523,7 +540,8 @@ void m0_rpc__item_ends(struct m0_rpc_item *item);
  * @return of how many.
  */
 unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max);
-/** Sets what post and the like have in common. Any thread. */
+/** Sets what post and the like have in common; a reply to what it was before is
+ * forgotten. Any thread. */
 void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** What its body by reference takes of a packet's segments, with the packet's own
  * memory behind it, `max` at most; 0: it is to be encoded. */
