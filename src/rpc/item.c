@@ -18,42 +18,17 @@ void m0_rpc_item_init(struct m0_rpc_item            *item,
 	memset(item, 0, offsetof(struct m0_rpc_item, ri_nr_sent_max));
 	item->ri_prio = M0_RPC_ITEM_PRIO_MID;
 	item->ri_nr_sent_max = ~(uint64_t)0;
-	memset(&item->ri_key, 0, sizeof item->ri_key);
-	item->ri_group = NULL;
-	item->ri_app_private = NULL;
+	memset(&item->ri_key, 0,
+	       offsetof(struct m0_rpc_item, ri_type) -
+		       offsetof(struct m0_rpc_item, ri_key));
 	item->ri_type = type;
-	item->ri_error = 0;
-	item->ri_reply = NULL;
-	item->ri_rmachine = NULL;
-	item->ri_nr_sent = 0;
-	item->ri_size = 0;
-	item->ri_rpc_time = 0;
-	item->ri_remote_expires = 0;
-	item->ri_dup = false;
+	memset(&item->ri_error, 0,
+	       offsetof(struct m0_rpc_item, ri_state) -
+		       offsetof(struct m0_rpc_item, ri_error));
 	item->ri_state = M0_RPC_ITEM_INITIALISED;
 	/* All else of the library's is set when it is posted, or comes. */
 	m0_rpc__il(item)->ril_rbuf = 0;
 	m0_list_link_init(&m0_rpc__il(item)->ril_link);
-}
-
-void m0_rpc__item_comes(struct m0_rpc_item *item)
-{
-	struct m0_rpc__item *il = m0_rpc__il(item);
-
-	il->ril_target = NULL;
-	il->ril_xid = 0;
-	il->ril_flags = 0;
-	il->ril_gate = 0;
-	il->ril_tm = NULL;
-	il->ril_client = NULL;
-	il->ril_sstream = NULL;
-	il->ril_in_session = 0;
-	il->ril_in_ack = 0;
-	il->ril_in_stream = 0;
-	il->ril_bad = 0;
-	il->ril_answer = NULL;
-	il->ril_job = NULL;
-	il->ril_status = 0;
 }
 
 void m0_rpc_item_fini(struct m0_rpc_item *item)

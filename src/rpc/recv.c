@@ -183,7 +183,10 @@ int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	if (rc < 0)
 		return rc;
 	M0_ASSERT(item != NULL && item->ri_state == M0_RPC_ITEM_INITIALISED);
-	m0_rpc__item_comes(item);
+	/* Those that are executed have more: see serve.c. */
+	m0_rpc__il(item)->ril_flags = 0;
+	m0_rpc__il(item)->ril_gate = 0;
+	m0_rpc__il(item)->ril_tm = NULL;
 	M0_ASSERT(came->rca_refs_nr > 0);
 	--came->rca_refs_nr;
 	m0_rpc__il(item)->ril_rbuf = came->rca_rbuf;

@@ -471,7 +471,7 @@ struct m0_rpc__item {
 				struct m0_rpc__re ril_re;
 			};
 		};
-		/** Incoming: zero at first, see m0_rpc__item_comes(). */
+		/** Incoming: of replies ril_tm alone is set, to NULL. */
 		struct {
 			struct m0_rpc_item *ril_pool_next;
 			/** By which it came. Atomic. */
@@ -515,8 +515,6 @@ static inline void m0_rpc__state_set(struct m0_rpc_item    *item,
 	__atomic_store_n(&item->ri_state, (uint32_t)state, __ATOMIC_RELEASE);
 }
 
-/** An incoming item was initialised: clears what a prepared one has set. */
-void m0_rpc__item_comes(struct m0_rpc_item *item);
 /**
  * Its answer is here: it has left, even if its packet's event is yet to come,
  * as with transports whose sends end when they were taken. Before its end.

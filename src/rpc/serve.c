@@ -14,13 +14,12 @@ enum {
 /* ---------------------------------------------------------------- items -- */
 
 /* In place of an item that could not be made: its turn in the stream comes. */
-static struct m0_rpc_item *bad_item(struct m0_rpc__machine *m, int rc)
+static struct m0_rpc_item *bad_item(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__note *note = m0_rpc__note_new(m, M0_RPC_OP_STATUS, 0);
 
 	if (note == NULL)
 		return NULL;
-	m0_rpc__il(&note->rno_item)->ril_bad = rc;
 	note->rno_item.ri_rmachine = m->rml_machine;
 	note->rno_item.ri_remote_expires = M0_TIME_NEVER;
 	return &note->rno_item;
@@ -42,20 +41,40 @@ static int request_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	return m0_rpc__came_decode(m, came, type, ret);
 }
 
+/* What those have that are executed, requests and one-way items. */
+static inline void executed_init(struct m0_rpc_item *item)
+{
+	struct m0_rpc__item *il = m0_rpc__il(item);
+
+	il->ril_target = NULL;
+	il->ril_xid = 0;
+	il->ril_client = NULL;
+	il->ril_sstream = NULL;
+	il->ril_in_session = 0;
+	il->ril_in_ack = 0;
+	il->ril_in_stream = 0;
+	il->ril_bad = 0;
+	il->ril_answer = NULL;
+	il->ril_job = NULL;
+	il->ril_status = 0;
+}
+
 static void request_fill(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			 struct m0_rpc_item    *item,
 			 struct m0_rpc__client *client)
 {
-	struct m0_rpc__item *il = m0_rpc__il(item);
+	struct m0_rpc__target *target = m0_rpc__came_target(m, came);
+	struct m0_rpc__item   *il = m0_rpc__il(item);
 
+	executed_init(item);
 	il->ril_client = client;
 	il->ril_in_session = came->rca_item.rwi_session;
 	il->ril_in_stream = came->rca_item.rwi_stream;
 	il->ril_xid = came->rca_item.rwi_xid;
-	il->ril_target = m0_rpc__came_target(m, came);
+	il->ril_target = target;
 	il->ril_tm = came->rca_ep->nep_tm;
-	if (il->ril_target != NULL)
-		m0_rpc__target_ref(il->ril_target);
+	if (target != NULL)
+		m0_rpc__target_ref(target);
 	m0_rpc__state_set(item, M0_RPC_ITEM_ACCEPTED);
 }
 
@@ -325,11 +344,12 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 	if (!(w->rwi_flags & M0_RPC_WIRE_SKIP)) {
 		rc = request_decode(m, came, M0_RPC_ITEM_TYPE_REQUEST, &item);
 		if (rc != 0)
-			item = bad_item(m, rc);
+			item = bad_item(m);
 		if (item == NULL)
 			return;
 		request_fill(m, came, item, s->rsw_client);
 		m0_rpc__il(item)->ril_sstream = stream;
+		m0_rpc__il(item)->ril_bad = rc;
 	}
 	++s->rsw_refs;
 	what = m0_rpc_sstream_accept(&stream->rsq_core, w->rwi_xid, w->rwi_ack,
@@ -448,6 +468,7 @@ static void came_oneway(struct m0_rpc__machine *m,
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;
 	}
+	executed_init(item);
 	m0_rpc__state_set(item, M0_RPC_ITEM_ACCEPTED);
 	if (item->ri_type->rit_pool == NULL)
 		item->ri_type->rit_ops->rito_deliver(m->rml_machine, item);
