@@ -11,26 +11,22 @@
 
 /* ----------------------------------------------------------- accounting -- */
 
-static void link_on(struct m0_rpc__link *link, struct m0_rpc_item *item)
+/* It goes there, and is outstanding there from now on. */
+static inline void link_on(struct m0_rpc__link *link, struct m0_rpc_item *item,
+			   m0_bcount_t bytes)
 {
 	struct m0_rpc__item     *il = m0_rpc__il(item);
 	struct m0_rpc_link_info *info = &link->lnk_info;
-	struct m0_rpc__machine  *m = link->lnk_conn->rcx_machine;
 
+	m0_rpc__link_left(item);
+	il->ril_target = link->lnk_target;
 	il->ril_on = link;
-	il->ril_on_bytes = item->ri_size;
-	if (M0_UNLIKELY(m0_rpc__bulks_are(&m->rml_bulks)))
-		il->ril_on_bytes += m0_rpc__bulks_bytes(m, item);
-	info->lki_bytes += il->ril_on_bytes;
+	il->ril_on_bytes = bytes;
+	info->lki_bytes += bytes;
 	++info->lki_put_nr;
-	info->lki_put_bytes += il->ril_on_bytes;
+	info->lki_put_bytes += bytes;
 	info->lki_resent_nr += item->ri_nr_sent > 0;
-	if (info->lki_items_nr++ > 0 || link->lnk_conn->rcx_links_nr == 1)
-		return;
-	link->lnk_since = m->rml_now;
-	m0_rpc__links_watch(link->lnk_conn,
-			    m0_time_add(m->rml_now,
-					m->rml_cfg.rc_link_idle_ns / 2));
+	++info->lki_items_nr;
 }
 
 void m0_rpc__link_off(struct m0_rpc_item *item)
@@ -88,27 +84,44 @@ static struct m0_rpc__link *stream_link(const struct m0_rpc_item *item)
 	return stream->rsy_link;
 }
 
-void m0_rpc__route(struct m0_rpc_item *item)
+/* Apart: mostly there is no choice. */
+static __attribute__((noinline)) void route_any(struct m0_rpc_item *item)
 {
-	struct m0_rpc__item *il = m0_rpc__il(item);
-	struct m0_rpc__conn *conn = il->ril_conn;
-	struct m0_rpc__link *link;
+	struct m0_rpc__item    *il = m0_rpc__il(item);
+	struct m0_rpc__conn    *conn = il->ril_conn;
+	struct m0_rpc__machine *m = conn->rcx_machine;
+	struct m0_rpc__link    *link = conn->rcx_main;
 
 	if (m0_rpc__is_note(item)) {
-		link = m0_rpc__note_of(item)->rno_link;
-		if (link != NULL) {
-			il->ril_target = link->lnk_target;
+		struct m0_rpc__link *only = m0_rpc__note_of(item)->rno_link;
+
+		if (only != NULL) {
+			il->ril_target = only->lnk_target;
 			return;
 		}
-		link = conn->rcx_main;
 	} else if (item->ri_stream != 0) {
 		link = stream_link(item);
 	} else {
 		link = choose(conn, item->ri_nr_sent > 0 ? il->ril_on : NULL);
 	}
-	m0_rpc__link_left(item);
-	link_on(link, item);
-	il->ril_target = link->lnk_target;
+	link_on(link, item, item->ri_size + m0_rpc__bulks_bytes(m, item));
+	if (link->lnk_info.lki_items_nr > 1 || conn->rcx_links_nr == 1)
+		return;
+	link->lnk_since = m->rml_now;
+	m0_rpc__links_watch(conn, m0_time_add(m->rml_now,
+					      m->rml_cfg.rc_link_idle_ns / 2));
+}
+
+void m0_rpc__route(struct m0_rpc_item *item)
+{
+	const struct m0_rpc__conn *conn = m0_rpc__il(item)->ril_conn;
+
+	if (M0_LIKELY(conn->rcx_links_nr == 1 && item->ri_stream == 0 &&
+		      !m0_rpc__is_note(item) &&
+		      !m0_rpc__bulks_are(&conn->rcx_machine->rml_bulks)))
+		link_on(conn->rcx_main, item, item->ri_size);
+	else
+		route_any(item);
 }
 
 struct m0_rpc__link *m0_rpc__link_of(const struct m0_rpc__conn     *conn,
