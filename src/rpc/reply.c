@@ -9,7 +9,8 @@
  * One that is on its way, and is asked for over another link; perhaps the first
  * is dead. True: it can be sent there now; else when its packet has ended.
  */
-static bool reply_move(struct m0_rpc_item *reply, struct m0_rpc__target *target)
+static __attribute__((noinline)) bool reply_move(struct m0_rpc_item    *reply,
+						 struct m0_rpc__target *target)
 {
 	struct m0_rpc__item   *il = m0_rpc__il(reply);
 	struct m0_rpc__target *old = il->ril_target;
@@ -99,7 +100,8 @@ void m0_rpc__request_done(struct m0_rpc__machine *m,
 }
 
 /* A status in place of a reply; NULL: no memory. */
-static struct m0_rpc_item *status_item(struct m0_rpc__machine *m, int rc)
+static __attribute__((noinline)) struct m0_rpc_item *status_item(
+	struct m0_rpc__machine *m, int rc)
 {
 	struct m0_rpc__note *note = m0_rpc__note_new(m, M0_RPC_OP_STATUS, 0);
 
@@ -123,9 +125,10 @@ static void reply_address(const struct m0_rpc_item *request,
 }
 
 /* Of a stream: kept, sent, and the next one may begin. */
-static void stream_finish(struct m0_rpc__machine *m,
-			  struct m0_rpc_item     *request,
-			  struct m0_rpc_item *reply, int rc)
+static __attribute__((noinline)) void stream_finish(struct m0_rpc__machine *m,
+						    struct m0_rpc_item *request,
+						    struct m0_rpc_item *reply,
+						    int                 rc)
 {
 	struct m0_rpc__item     *il = m0_rpc__il(request);
 	struct m0_rpc__sstream  *stream = il->ril_sstream;

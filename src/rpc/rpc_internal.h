@@ -668,9 +668,14 @@ int  m0_rpc__target_find(struct m0_rpc__machine    *m,
 			 const struct m0_rpc_frm_policy *policy,
 			 struct m0_rpc__target         **ret);
 void m0_rpc__target_ref(struct m0_rpc__target *target);
-void m0_rpc__target_put(struct m0_rpc__target *target);
 /** It may have become idle. */
-void m0_rpc__target_check(struct m0_rpc__target *target);
+void               m0_rpc__target_check(struct m0_rpc__target *target);
+static inline void m0_rpc__target_put(struct m0_rpc__target *target)
+{
+	M0_PRE(target->trg_refs > 0);
+	if (--target->trg_refs == 0)
+		m0_rpc__target_check(target);
+}
 bool m0_rpc__targets_are_idle(const struct m0_rpc__machine *m);
 void m0_rpc__targets_fini(struct m0_rpc__machine *m);
 

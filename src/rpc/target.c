@@ -84,13 +84,6 @@ void m0_rpc__target_check(struct m0_rpc__target *t)
 	m0_free(t);
 }
 
-void m0_rpc__target_put(struct m0_rpc__target *t)
-{
-	M0_PRE(t->trg_refs > 0);
-	--t->trg_refs;
-	m0_rpc__target_check(t);
-}
-
 bool m0_rpc__targets_are_idle(const struct m0_rpc__machine *m)
 {
 	const struct m0_hash_link *link;
