@@ -238,8 +238,10 @@ static inline __attribute__((always_inline)) bool item_get(
 	return item_is_right(item, prio);
 }
 
-int m0_rpc__wire_next(struct m0_rpc_wire_in *in, struct m0_rpc_wire_item *item,
-		      const void **ret_body)
+/** In line, too, where a packet is taken apart. */
+inline __attribute__((always_inline)) int m0_rpc__wire_next(
+	struct m0_rpc_wire_in *in, struct m0_rpc_wire_item *item,
+	const void **ret_body)
 {
 	struct m0_cursor cur;
 	const void      *at;
