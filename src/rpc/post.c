@@ -48,20 +48,33 @@ static int table_grow(struct m0_rpc__session *s)
 	return 0;
 }
 
-int m0_rpc__xid_add(struct m0_rpc__session *s, struct m0_rpc_item *item)
+static inline void xid_put(struct m0_rpc__session *s, struct m0_rpc_item *item)
 {
 	struct m0_rpc_item **bucket;
-	int                  rc = 0;
 
-	if (s->rsx_items_nr >= s->rsx_table_nr)
-		rc = table_grow(s);
-	if (rc != 0)
-		return rc;
 	m0_rpc__il(item)->ril_xid = ++s->rsx_xid;
 	bucket = xid_bucket(s, s->rsx_xid);
 	m0_rpc__il(item)->ril_xid_next = *bucket;
 	*bucket = item;
 	++s->rsx_items_nr;
+}
+
+/* Apart: who finds room needs no frame. */
+static __attribute__((noinline)) int grow_and_put(struct m0_rpc__session *s,
+						  struct m0_rpc_item     *item)
+{
+	int rc = table_grow(s);
+
+	if (rc == 0)
+		xid_put(s, item);
+	return rc;
+}
+
+int m0_rpc__xid_add(struct m0_rpc__session *s, struct m0_rpc_item *item)
+{
+	if (M0_UNLIKELY(s->rsx_items_nr >= s->rsx_table_nr))
+		return grow_and_put(s, item);
+	xid_put(s, item);
 	return 0;
 }
 
