@@ -380,7 +380,8 @@ static inline void poster_tell(struct m0_rpc__machine *m,
 			 __ATOMIC_RELEASE);
 }
 
-static void item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+static inline void item_tell(struct m0_rpc__machine *m,
+			     struct m0_rpc_item     *item)
 {
 	struct m0_rpc__item    *il = m0_rpc__il(item);
 	struct m0_rpc__session *session = il->ril_session;
