@@ -66,26 +66,28 @@ static unsigned ask(struct m0_tcp_io *io, m0_time_t deadline)
 	return found;
 }
 
-/* The stream that was read last, without being told that it has something. */
-static bool hot_try(struct m0_tcp_io *io)
+/*
+ * The stream that was read last, if it is to be tried without being told that
+ * it has something; or NULL.
+ */
+static struct m0_tcp_stream *hot_try(struct m0_tcp_io *io)
 {
 	struct m0_tcp_stream *hot = io->tci_hot;
 
 	if (hot == NULL)
-		return false;
+		return NULL;
 	if (hot->tcs_in_paused) {
 		m0_tcp__stream_watch(hot);
-		return false;
+		return NULL;
 	}
 	if (++io->tci_misses_nr > MISSES_MAX) {
 		m0_tcp__hot_leave(io);
-		return false;
+		return NULL;
 	}
 	if (io->tci_hits_nr >= HITS_MIN && !hot->tcs_unwatched &&
 	    !hot->tcs_out_full && !io->tci_is_polled)
 		m0_tcp__hot_unwatch(io);
-	m0_tcp__stream_in_add(hot);
-	return true;
+	return hot;
 }
 
 /* Somebody is to hear of the last stream who does not try it. */
@@ -95,12 +97,16 @@ static void hot_watch(struct m0_tcp_io *io)
 		m0_tcp__stream_watch(io->tci_hot);
 }
 
-/* Finds work if none is known, and nobody has looked just now. */
-static void look(struct m0_tcp_io *io)
+/*
+ * Finds work if none is known, and nobody has looked just now.
+ * @return a stream to be tried, if that is all; or NULL.
+ */
+static struct m0_tcp_stream *look(struct m0_tcp_io *io)
 {
 	bool     has_looked = io->tci_io.si_looked || io->tci_was_asked;
 	bool     others = io->tci_others || io->tci_full_nr > 0;
 	unsigned passes_max = others ? ASK_PASSES : ASK_PASSES_ALONE;
+	struct m0_tcp_stream *hot;
 
 	io->tci_was_asked = false;
 	++io->tci_passes_nr;
@@ -108,12 +114,25 @@ static void look(struct m0_tcp_io *io)
 		all_seen_take(io);
 	if (M0_UNLIKELY(io->tci_is_polled))
 		hot_watch(io);
-	if (!has_looked && (io->tci_passes_nr >= passes_max ||
-			    (!has_input(io) && !hot_try(io)))) {
-		(void)ask(io, M0_TIME_IMMEDIATELY);
-		if (io->tci_hot != NULL && io->tci_hot->tcs_unwatched)
-			m0_tcp__stream_in_add(io->tci_hot);
+	if (has_looked)
+		return NULL;
+	if (io->tci_passes_nr < passes_max) {
+		if (has_input(io))
+			return NULL;
+		hot = hot_try(io);
+		if (hot != NULL)
+			return hot;
 	}
+	(void)ask(io, M0_TIME_IMMEDIATELY);
+	if (io->tci_hot != NULL && io->tci_hot->tcs_unwatched)
+		m0_tcp__stream_in_add(io->tci_hot);
+	return NULL;
+}
+
+static void stream_turn(struct m0_tcp_stream *stream)
+{
+	if (m0_tcp__stream_in(stream))
+		m0_tcp__stream_in_add(stream);
 }
 
 static void in_turn(struct m0_tcp_io *io)
@@ -129,25 +148,28 @@ static void in_turn(struct m0_tcp_io *io)
 		m0_list_del(link);
 		if (stream->tcs_dials && !m0_tcp__dial_end(stream))
 			continue;
-		if (m0_tcp__stream_in(stream))
-			m0_tcp__stream_in_add(stream);
+		stream_turn(stream);
 	}
 }
 
 static bool tcp_pass(struct m0_sock_io *sio, m0_time_t now)
 {
-	struct m0_tcp_io *io = m0_tcp__io(sio);
-	bool              was_roused;
+	struct m0_tcp_io     *io = m0_tcp__io(sio);
+	struct m0_tcp_stream *hot;
+	bool                  was_roused;
 
 	if (sio->si_sock != NULL)
 		m0_sock_now_set(sio->si_sock, now);
 	io->tci_now = now;
-	look(io);
+	hot = look(io);
 	was_roused = io->tci_was_roused;
 	io->tci_was_roused = false;
+	if (hot != NULL)
+		stream_turn(hot);
 	if (!m0_list_is_empty(&io->tci_callers))
 		m0_tcp__accept(io);
-	in_turn(io);
+	if (hot == NULL)
+		in_turn(io);
 	return was_roused || has_input(io);
 }
 
