@@ -92,10 +92,25 @@ static bool tells_first(const struct m0_lnet *lnet)
 	       lnet->hm_state == M0_HOME_OPEN && lnet->hm_is_polled;
 }
 
+/*
+ * A node with a thread would sleep: nothing has been left, and nothing is due.
+ * Then a pass that brings nothing is all there is to do, which is most of what
+ * somebody does who polls.
+ */
+static bool is_idle(const struct m0_lnet *lnet, m0_time_t now)
+{
+	return now < lnet->hm_next && !lnet->hm_owes &&
+	       lnet->hm_events == NULL && lnet->hm_told == NULL &&
+	       lnet->hm_gone == NULL && lnet->hm_state == M0_HOME_OPEN &&
+	       !M0_HOME_GET(lnet->hm_posted) &&
+	       !M0_HOME_GET(lnet->hm_has_woken);
+}
+
 /* Reads, does, writes and tells what there is. @return true: there is more. */
 static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 {
 	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
+	bool                         idle = is_idle(lnet, now);
 	bool                         more;
 
 	lnet->hm_again = false;
@@ -107,6 +122,11 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 	if (m0_home__inbox_do(lnet))
 		lnet->hm_did = true;
 	more = io->sio_pass(lnet->hm_io, now);
+	if (idle && !more && !lnet->hm_io->si_called) {
+		io->sio_flush(lnet->hm_io);
+		if (lnet->hm_events == NULL && !lnet->hm_again)
+			return false;
+	}
 	lnet->hm_owes = tells_first(lnet);
 	if (!lnet->hm_owes)
 		lnet->hm_next = engine_turns(lnet, now);

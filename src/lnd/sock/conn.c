@@ -239,6 +239,7 @@ void m0_sock_broken(struct m0_sock_conn *conn, int status)
 {
 	char nid[M0_LNET_NIDSTR_SIZE];
 
+	conn->cn_sock->sk_io->si_called = true;
 	conn->cn_stream = NULL;
 	if (is_turned_away(conn, status))
 		M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,

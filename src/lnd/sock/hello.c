@@ -442,6 +442,7 @@ struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
 	struct m0_sock_conn *conn = come(sock, remote);
 
 	(void)listener;
+	sock->sk_io->si_called = true;
 	if (conn == NULL) {
 		m0_sock__bad_count(sock, NULL);
 		return NULL;
@@ -464,6 +465,7 @@ void m0_sock_dialled(struct m0_sock_conn       *conn,
 		     const struct m0_sock_addr *local)
 {
 	M0_PRE(conn->cn_state == M0_SOCK__DIALLING);
+	conn->cn_sock->sk_io->si_called = true;
 	conn->cn_local = *local;
 	m0_sock__hello_ask(conn);
 }

@@ -429,6 +429,7 @@ ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
 	size_t         at = 0;
 	ssize_t        rc;
 
+	conn->cn_sock->sk_io->si_called = true;
 	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
 		return -ECONNRESET;
 	batch_begin(conn);
@@ -482,6 +483,7 @@ int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
 {
 	int rc;
 
+	conn->cn_sock->sk_io->si_called = true;
 	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
 		return -ECONNRESET;
 	if (nr == 0)

@@ -57,6 +57,9 @@ struct m0_sock_io {
 	/** Set by who runs the node: the pass follows another one of the same
 	 * step, or only sends: it need not look for what has come. */
 	bool si_looked;
+	/** The driver's: a pass or a flush has called it, or it wants a step
+	 * for another reason, since its last one. */
+	bool si_called;
 };
 
 struct m0_sock_io_ops {

@@ -313,6 +313,7 @@ static bool gather_own(struct gather *gather, struct m0_sock_conn *conn,
 /** A message with a NID that the protocol of the peer does not know. */
 static void unsendable(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 {
+	conn->cn_sock->sk_io->si_called = true;
 	unqueue(conn, tx);
 	m0_sock__tx_end(tx, -EAFNOSUPPORT, M0_LND_LOCAL_ERROR);
 }
@@ -402,6 +403,7 @@ int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
 	struct m0_list_link *link;
 	struct m0_list_link *next;
 
+	conn->cn_sock->sk_io->si_called = true;
 	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
 		return -ECONNRESET;
 	conn->cn_out_since = conn->cn_sock->sk_now;

@@ -46,6 +46,7 @@ void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
 void m0_sock__rouse(struct m0_sock *sock)
 {
 	sock->sk_pending = true;
+	sock->sk_io->si_called = true;
 	if (sock->sk_roused)
 		return;
 	sock->sk_roused = true;
@@ -507,6 +508,7 @@ static m0_time_t sock_step(struct m0_lnd *lnd, m0_time_t now)
 	struct m0_sock *sock = m0_sock_of_lnd(lnd);
 
 	sock->sk_now = now;
+	sock->sk_io->si_called = false;
 	if (M0_LIKELY(!sock->sk_pending && now < sock->sk_next &&
 		      m0_list_is_empty(&sock->sk_paused)))
 		return sock->sk_next;
