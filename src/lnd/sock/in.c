@@ -85,6 +85,7 @@ static int payload_begin(struct m0_sock_conn *conn)
 
 	conn->cn_in_rx = true;
 	conn->cn_left = payload->lpy_bytes;
+	conn->cn_in_large = payload->lpy_bytes >= M0_SOCK__LARGE_BYTES;
 	if (conn->cn_left == 0 || conn->cn_rx.lr_cancelled)
 		return discard_begin(
 			conn, conn->cn_left + conn->cn_rx.lr_discard_bytes);
@@ -595,11 +596,23 @@ static unsigned where_guess(struct m0_sock_conn *conn, struct iovec *iov,
 			 max);
 }
 
+/**
+ * Payload that is read ahead has to be copied. Behind a large message there may
+ * be another one, of which no more than the head is read.
+ */
+static size_t where_ahead(const struct m0_sock_conn *conn)
+{
+	if (!m0_sock_conn_is_bulk(conn))
+		return M0_SOCK__AHEAD_BYTES;
+	if (!conn->cn_in_large)
+		return M0_SOCK__AHEAD_BULK_BYTES;
+	return conn->cn_in == M0_SOCK__IN_FRAME ? 0 : conn->cn_head_bytes;
+}
+
 unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
 			  unsigned max, size_t *ret_ahead)
 {
-	*ret_ahead = m0_sock_conn_is_bulk(conn) ? M0_SOCK__AHEAD_BULK_BYTES
-						: M0_SOCK__AHEAD_BYTES;
+	*ret_ahead = where_ahead(conn);
 	conn->cn_guess.lpy_bytes = 0;
 	cancelled_look(conn);
 	switch (conn->cn_in) {

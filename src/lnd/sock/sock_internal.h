@@ -50,6 +50,9 @@ enum {
 	M0_SOCK__GATHER_BYTES_MAX = 1 << 20,
 	M0_SOCK__AHEAD_BYTES = 64 << 10,
 	M0_SOCK__AHEAD_BULK_BYTES = 16 << 10,
+	/** Payload of which none is read ahead, if the one before was so large,
+	 * too. */
+	M0_SOCK__LARGE_BYTES = 32 << 10,
 	/** Read with a header to where its payload may belong. */
 	M0_SOCK__GUESS_BYTES = M0_SOCK_AGAIN_BYTES_MAX -
 			       (M0_SOCK_FRAME_BYTES + M0_SOCK__HDR_LARGE_BYTES),
@@ -280,6 +283,7 @@ struct m0_sock_conn {
 	unsigned cn_staged;
 	/** What of the payload is to come, and where it goes. */
 	uint64_t    cn_left;
+	bool        cn_in_large;
 	m0_bcount_t cn_seg_at;
 	uint32_t    cn_seg;
 	/** Bytes since cn_in_since. */

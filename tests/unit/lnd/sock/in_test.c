@@ -163,6 +163,38 @@ static void payload_large_goes_directly(void **state)
 	assert_true(info.ldi_direct_bytes >= size / 10 * 9);
 }
 
+/* Gives the connection a message of `size` bytes. @return what was copied. */
+static uint64_t message_copied(struct rig_stream *his, uint32_t size)
+{
+	struct m0_lnd_ni_info before;
+	struct m0_lnd_ni_info after;
+	size_t                nr = rig_put_message(rig_said, false, 0, size);
+
+	rig_payload_fill(rig_said + nr, size, 1);
+	rig_said_at[rig.rg_msgs_nr] = nr;
+	rig.rg_on_rx_done = rig_payload_check;
+	rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &before);
+	assert_int_equal(rig_feed(&rig, his, rig_said, nr + size), nr + size);
+	rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &after);
+	return after.ldi_copied_bytes - before.ldi_copied_bytes;
+}
+
+/* Of large messages one behind the other only the first is copied in part; after
+ * a small one there may be more small ones. */
+static void large_behind_large_is_not_copied(void **state)
+{
+	struct rig_stream *his;
+
+	(void)state;
+	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
+	rig.rg_mode = RIG_BOTH;
+	assert_in_range(message_copied(his, 64 << 10), 1, 16 << 10);
+	assert_int_equal(message_copied(his, 64 << 10), 0);
+	assert_int_equal(message_copied(his, 100), 0);
+	assert_int_equal(message_copied(his, 100), 100);
+	assert_int_equal(rig.rg_msgs_nr, 4);
+}
+
 /* Read-ahead is as large as is said, and smaller on bulk connections. */
 static void ahead_is_smaller_on_bulk(void **state)
 {
@@ -685,6 +717,7 @@ int main(void)
 		CASE(bytes_random_split_gives_same_messages),
 		CASE(guess_any_gives_same_messages),
 		CASE(payload_large_goes_directly),
+		CASE(large_behind_large_is_not_copied),
 		CASE(ahead_is_smaller_on_bulk),
 		CASE(pause_and_resume_lose_nothing),
 		CASE(pause_of_empty_message_ends_at_retry),
