@@ -66,17 +66,23 @@ const struct m0_rpc_item_type *m0_rpc__lib_type(enum m0_rpc_wire_op op)
 	return &lib_types[op];
 }
 
-/* One without a body, cleared; NULL: none is kept. */
+/* One without a body; NULL: none is kept. What is cleared of the item is what is
+ * looked at before it is prepared, or comes. */
 static struct m0_rpc__note *note_take(void)
 {
 	struct m0_rpc__machine *m = m0_rpc__here;
 	struct m0_rpc__note    *note = m == NULL ? NULL : m->rml_notes;
 
-	if (note != NULL) {
-		m->rml_notes = note->rno_arg;
-		--m->rml_notes_nr;
-		M0_SET0(note);
-	}
+	if (note == NULL)
+		return NULL;
+	m->rml_notes = note->rno_arg;
+	--m->rml_notes_nr;
+	memset(&note->rno_ref, 0,
+	       sizeof *note - offsetof(struct m0_rpc__note, rno_ref));
+	m0_rpc__il(&note->rno_item)->ril_flags = 0;
+	m0_rpc__il(&note->rno_item)->ril_gate = 0;
+	m0_rpc__il(&note->rno_item)->ril_tm = NULL;
+	m0_rpc__il(&note->rno_item)->ril_re = (struct m0_rpc__re){ 0 };
 	return note;
 }
 
