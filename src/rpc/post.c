@@ -205,7 +205,7 @@ static int fail(struct m0_rpc_item *item, int rc)
 
 /* Counts an item; false: there are too many. Its own thread, which counts on its
  * own, is told by others' numbers a moment late: it may be one more then. */
-static bool cached_take(struct m0_rpc__machine *m)
+static inline bool cached_take(struct m0_rpc__machine *m)
 {
 	uint32_t max = m->rml_cfg.rc_cached_max;
 

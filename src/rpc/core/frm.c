@@ -318,8 +318,10 @@ static __attribute__((noinline)) void special_in(struct m0_rpc_frm      *frm,
 	timer_set(frm, item);
 }
 
-int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
-		    m0_time_t now, m0_time_t linger)
+/* In line where items are put into a formation. */
+inline __attribute__((always_inline)) int m0_rpc__frm_enq(
+	struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item, m0_time_t now,
+	m0_time_t linger)
 {
 	M0_PRE(item->fi_frm == NULL && !m0_list_link_is_in(&item->fi_link));
 	M0_PRE(item->fi_view.fv_prio < M0_RPC_ITEM_PRIO_NR);
