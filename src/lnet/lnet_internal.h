@@ -37,7 +37,9 @@ struct m0_lnet_portal {
 
 /** A local interface. */
 struct m0_lnet_ni {
-	struct m0_lnd_ni        lni_lnd;
+	struct m0_lnd_ni lni_lnd;
+	/** Its NID as m0_lnet__nid4() says. */
+	uint64_t                lni_nid4;
 	struct m0_lnet_engine  *lni_engine;
 	struct m0_list_link     lni_link;
 	int                     lni_credits;
@@ -53,7 +55,9 @@ struct m0_lnet_ni {
 
 /** One NID of a peer. Found by hash; at least one for each peer. */
 struct m0_lnet_lpni {
-	struct m0_lnet_nid      lpn_nid;
+	struct m0_lnet_nid lpn_nid;
+	/** As m0_lnet__nid4() says. */
+	uint64_t                lpn_nid4;
 	struct m0_hash_link     lpn_hash;
 	struct m0_lnet_peer    *lpn_peer;
 	struct m0_list_link     lpn_link;
@@ -155,6 +159,13 @@ struct m0_lnet_engine {
 	struct m0_list le_dropped;
 	bool           le_drops;
 };
+
+/** A NID as a header of 72 bytes has it; ANY: it cannot have it. */
+static inline uint64_t m0_lnet__nid4(const struct m0_lnet_nid *nid)
+{
+	return m0_lnet_nid_is_nid4(nid) ? m0_lnet_nid_to4(nid)
+					: M0_LNET_NID4_ANY;
+}
 
 /* -- event.c --------------------------------------------------------------- */
 
@@ -368,6 +379,16 @@ bool m0_lnet__lpni_is_down(const struct m0_lnet_engine *eng,
 /** Another reference. */
 void m0_lnet__lpni_hold(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
 void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
+/** Something came by it: it lives. */
+static inline void m0_lnet__lpni_heard(const struct m0_lnet_engine *eng,
+				       struct m0_lnet_lpni         *lpni)
+{
+	lpni->lpn_heard_at = eng->le_now;
+	lpni->lpn_known_up = true;
+	lpni->lpn_known_down = false;
+	lpni->lpn_told_down = false;
+	lpni->lpn_lost_at = 0;
+}
 /**
  * Something came from `nid` by `hop`: they live. Sets *primary.
  * @return the hop's, for counting; NULL: `0@lo`, or there is no room.

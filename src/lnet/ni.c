@@ -82,6 +82,7 @@ static void ni_init(struct m0_lnet_ni *ni, struct m0_lnet_engine *eng,
 	struct m0_lnd_ni                *ln = &ni->lni_lnd;
 
 	ln->ldn_nid = *nid;
+	ni->lni_nid4 = m0_lnet__nid4(nid);
 	if (device != NULL)
 		strncpy(ln->ldn_device, device, sizeof ln->ldn_device - 1);
 	ln->ldn_incarnation = incarnation;

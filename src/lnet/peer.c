@@ -85,6 +85,7 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 	if (lpni == NULL)
 		return NULL;
 	lpni->lpn_nid = *nid;
+	lpni->lpn_nid4 = m0_lnet__nid4(nid);
 	lpni->lpn_credits =
 		(int)min_check(cfg->lec_peer_credits, cfg->lec_credits);
 	lpni->lpn_credits_low = lpni->lpn_credits;
@@ -253,13 +254,8 @@ struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
 	from = m0_lnet_nid_eq(nid, hop) ? lpni : m0_lnet__lpni_find(eng, nid);
 	if (from != NULL)
 		*primary = from->lpn_peer->lpe_primary;
-	if (lpni == NULL)
-		return NULL;
-	lpni->lpn_heard_at = eng->le_now;
-	lpni->lpn_known_up = true;
-	lpni->lpn_known_down = false;
-	lpni->lpn_told_down = false;
-	lpni->lpn_lost_at = 0;
+	if (lpni != NULL)
+		m0_lnet__lpni_heard(eng, lpni);
 	return lpni;
 }
 

@@ -400,18 +400,28 @@ bool m0_lnet__rx_guessed(struct m0_lnd_ni *ni, const void *bytes, bool large)
 
 /* -------------------------------------------------------------- up calls -- */
 
+/* What is wrong with its payload; NULL: nothing. */
+static const char *payload_flaw(const struct m0_lnet_hdr *hdr)
+{
+	bool empty = hdr->lhd_type == M0_LNET_ACK ||
+		     hdr->lhd_type == M0_LNET_GET;
+
+	if (empty && hdr->lhd_payload_bytes != 0)
+		return "an ACK or GET with payload";
+	return hdr->lhd_payload_bytes > M0_LNET_PAYLOAD_MAX
+		       ? "a payload above 1 MiB"
+		       : NULL;
+}
+
 /* What is wrong with it; NULL: nothing. *ours: it is for this interface. */
 static const char *flaw(const struct coming *in, bool *ours)
 {
 	const struct m0_lnet_hdr *hdr = &in->cmi_hdr;
 	const struct m0_lnet_nid *self = &in->cmi_ni->lni_lnd.ldn_nid;
-	bool                      empty;
+	const char               *why = payload_flaw(hdr);
 
-	empty = hdr->lhd_type == M0_LNET_ACK || hdr->lhd_type == M0_LNET_GET;
-	if (empty && hdr->lhd_payload_bytes != 0)
-		return "an ACK or GET with payload";
-	if (hdr->lhd_payload_bytes > M0_LNET_PAYLOAD_MAX)
-		return "a payload above 1 MiB";
+	if (why != NULL)
+		return why;
 	if (m0_lnet_nid_is_any(&hdr->lhd_src_nid) ||
 	    (m0_lnet_nid_is_lo(&hdr->lhd_src_nid) && !m0_lnet_nid_is_lo(self)))
 		return "a source that cannot be";
@@ -427,6 +437,9 @@ static const char *flaw(const struct coming *in, bool *ours)
 	return NULL;
 }
 
+static const char unreadable[] =
+	"a header of unknown type or with a NID that cannot be";
+
 /*
  * Reads the header. @return 0, and *ours: it is for this interface; else refused.
  */
@@ -436,10 +449,21 @@ static int vet(struct coming *in, const void *bytes, bool large, bool *ours)
 
 	*ours = true;
 	if (m0_lnet__hdr_decode(&in->cmi_hdr, large, bytes) != 0)
-		return refuse(in, "a header of unknown type or with a NID "
-				  "that cannot be");
+		return refuse(in, unreadable);
 	why = flaw(in, ours);
 	return why == NULL ? 0 : refuse(in, why);
+}
+
+static int heard_in(struct coming *in)
+{
+	switch (in->cmi_hdr.lhd_type) {
+	case M0_LNET_ACK:
+		return ack_in(in);
+	case M0_LNET_REPLY:
+		return reply_in(in);
+	default:
+		return request_in(in);
+	}
 }
 
 static int sound_in(struct coming *in, bool ours)
@@ -451,14 +475,40 @@ static int sound_in(struct coming *in, bool ours)
 	in->cmi_lpni = m0_lnet__peer_heard(eng, &in->cmi_hdr.lhd_src_nid,
 					   &in->cmi_rx->lr_nid,
 					   &in->cmi_primary);
-	switch (in->cmi_hdr.lhd_type) {
-	case M0_LNET_ACK:
-		return ack_in(in);
-	case M0_LNET_REPLY:
-		return reply_in(in);
-	default:
-		return request_in(in);
-	}
+	return heard_in(in);
+}
+
+/*
+ * Most often a message is for the interface that it comes by, and from the
+ * neighbour that was heard last: then both are known, and so is that they may
+ * be there.
+ */
+static bool is_again(const struct coming *in, const void *bytes)
+{
+	const struct m0_lnet_lpni *lpni = in->cmi_eng->le_heard;
+
+	return lpni != NULL &&
+	       m0_lnet__hdr_is_between(bytes, in->cmi_ni->lni_nid4,
+				       lpni->lpn_nid4) &&
+	       m0_lnet_nid_eq(&lpni->lpn_nid, &in->cmi_rx->lr_nid);
+}
+
+static int again_in(struct coming *in, const void *bytes)
+{
+	struct m0_lnet_lpni *lpni = in->cmi_eng->le_heard;
+	const char          *why;
+
+	in->cmi_hdr.lhd_dest_nid = in->cmi_ni->lni_lnd.ldn_nid;
+	in->cmi_hdr.lhd_src_nid = lpni->lpn_nid;
+	if (M0_UNLIKELY(m0_lnet__hdr_decode_rest(&in->cmi_hdr, bytes) != 0))
+		return refuse(in, unreadable);
+	why = payload_flaw(&in->cmi_hdr);
+	if (M0_UNLIKELY(why != NULL))
+		return refuse(in, why);
+	in->cmi_lpni = lpni;
+	in->cmi_primary = lpni->lpn_peer->lpe_primary;
+	m0_lnet__lpni_heard(in->cmi_eng, lpni);
+	return heard_in(in);
 }
 
 /* There are fault rules, or this message was put off when there were. */
@@ -495,12 +545,24 @@ static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
 	return rc;
 }
 
+/* Nothing is known of it. */
+static __attribute__((noinline)) int first_in(struct coming *in,
+					      const void *bytes, bool large)
+{
+	bool ours;
+	int  rc = vet(in, bytes, large, &ours);
+
+	if (M0_UNLIKELY(rc != 0))
+		return rc;
+	if (M0_UNLIKELY(in->cmi_eng->le_faults != NULL) && ours)
+		return faulty_in(in, bytes, large, ours);
+	return sound_in(in, ours);
+}
+
 int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		      const void *bytes, bool large)
 {
 	struct coming in;
-	bool          ours;
-	int           rc;
 
 	in.cmi_ni = container_of(ni, struct m0_lnet_ni, lni_lnd);
 	in.cmi_eng = in.cmi_ni->lni_engine;
@@ -508,12 +570,10 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	in.cmi_rx = rx;
 	rx->lr_cancelled = false;
 	rx->lr_priv = NULL;
-	rc = vet(&in, bytes, large, &ours);
-	if (M0_UNLIKELY(rc != 0))
-		return rc;
-	if (M0_UNLIKELY(in.cmi_eng->le_faults != NULL) && ours)
-		return faulty_in(&in, bytes, large, ours);
-	return sound_in(&in, ours);
+	if (M0_LIKELY(!large && in.cmi_eng->le_faults == NULL &&
+		      is_again(&in, bytes)))
+		return again_in(&in, bytes);
+	return first_in(&in, bytes, large);
 }
 
 /* `msg` has left msg_rx. */

@@ -115,11 +115,9 @@ static inline __attribute__((always_inline)) int nids_get(
 	       m0_lnet_nid_from4(&hdr->lhd_src_nid, src4);
 }
 
-static inline __attribute__((always_inline)) int hdr_get(
-	struct m0_cursor *cur, bool large, struct m0_lnet_hdr *hdr)
+static inline __attribute__((always_inline)) int rest_get(
+	struct m0_cursor *cur, struct m0_lnet_hdr *hdr)
 {
-	if (nids_get(cur, large, hdr) != 0)
-		return -EPROTO;
 	hdr->lhd_dest_pid = m0_cursor_get_le32(cur);
 	hdr->lhd_src_pid = m0_cursor_get_le32(cur);
 	hdr->lhd_type = m0_cursor_get_le32(cur);
@@ -161,8 +159,28 @@ int m0_lnet__hdr_decode(struct m0_lnet_hdr *hdr, bool large, const void *bytes)
 
 	if (large) {
 		m0_cursor_init_const(&cur, bytes, M0_LNET_HDR_LARGE_BYTES);
-		return hdr_get(&cur, true, hdr);
+		return nids_get(&cur, true, hdr) == 0 ? rest_get(&cur, hdr)
+						      : -EPROTO;
 	}
 	m0_cursor_init_const(&cur, bytes, M0_LNET_HDR_BYTES);
-	return hdr_get(&cur, false, hdr);
+	return nids_get(&cur, false, hdr) == 0 ? rest_get(&cur, hdr) : -EPROTO;
+}
+
+bool m0_lnet__hdr_is_between(const void *bytes, uint64_t dest4, uint64_t src4)
+{
+	struct m0_cursor cur;
+
+	m0_cursor_init_const(&cur, bytes, M0_LNET_HDR_BYTES);
+	return m0_cursor_get_le64(&cur) == dest4 &&
+	       m0_cursor_get_le64(&cur) == src4 && dest4 != M0_LNET_NID4_ANY &&
+	       src4 != M0_LNET_NID4_ANY;
+}
+
+int m0_lnet__hdr_decode_rest(struct m0_lnet_hdr *hdr, const void *bytes)
+{
+	struct m0_cursor cur;
+
+	m0_cursor_init_const(&cur, bytes, M0_LNET_HDR_BYTES);
+	(void)m0_cursor_skip(&cur, 2 * sizeof(uint64_t));
+	return rest_get(&cur, hdr);
 }

@@ -67,6 +67,14 @@ size_t m0_lnet__hdr_encode(const struct m0_lnet_hdr *hdr, bool large,
  */
 int m0_lnet__hdr_decode(struct m0_lnet_hdr *hdr, bool large, const void *bytes)
 	__attribute__((nonnull));
+/**
+ * Is a header of 72 bytes for the one of these NIDs, and from the other? Of
+ * those that are ANY none is.
+ */
+bool m0_lnet__hdr_is_between(const void *bytes, uint64_t dest4, uint64_t src4);
+/** All of a header of 72 bytes but its NIDs, which stay as they are. */
+int m0_lnet__hdr_decode_rest(struct m0_lnet_hdr *hdr, const void *bytes)
+	__attribute__((nonnull));
 
 /* -- ping information ------------------------------------------------------ */
 

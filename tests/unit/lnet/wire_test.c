@@ -194,6 +194,41 @@ static void hdr_of_unknown_type_is_refused(void **state)
 	assert_panics((void)m0_lnet__hdr_encode(&hdr, false, buf));
 }
 
+/* The NIDs of a header may be compared as they are, and all else read. */
+static void hdr_between_known_nids_reads_the_same(void **state)
+{
+	const struct hdr_case *example = &examples[0];
+	struct m0_lnet_hdr     hdr = example->hc_hdr;
+	const uint64_t         dest = m0_lnet_nid_to4(&hdr.lhd_dest_nid);
+	const uint64_t         src = m0_lnet_nid_to4(&hdr.lhd_src_nid);
+
+	(void)state;
+	assert_true(m0_lnet__hdr_is_between(example->hc_bytes, dest, src));
+	assert_false(m0_lnet__hdr_is_between(example->hc_bytes, src, src));
+	assert_false(m0_lnet__hdr_is_between(example->hc_bytes, dest, dest));
+	memset(&hdr.lhd_dest_pid, 0x55,
+	       sizeof hdr - offsetof(struct m0_lnet_hdr, lhd_dest_pid));
+	assert_int_equal(m0_lnet__hdr_decode_rest(&hdr, example->hc_bytes), 0);
+	assert_hdr_eq(&hdr, &example->hc_hdr);
+}
+
+/* Who has no NID of 64 bits is not meant by a header that says ANY. */
+static void hdr_of_any_is_between_nobody(void **state)
+{
+	const struct hdr_case *example = &examples[0];
+	const uint64_t dest = m0_lnet_nid_to4(&example->hc_hdr.lhd_dest_nid);
+	const uint64_t src = m0_lnet_nid_to4(&example->hc_hdr.lhd_src_nid);
+	uint8_t        bytes[M0_LNET_HDR_BYTES];
+
+	(void)state;
+	memcpy(bytes, example->hc_bytes, sizeof bytes);
+	memset(bytes, 0xff, sizeof dest);
+	assert_false(m0_lnet__hdr_is_between(bytes, M0_LNET_NID4_ANY, src));
+	memcpy(bytes, example->hc_bytes, sizeof bytes);
+	memset(bytes + sizeof dest, 0xff, sizeof src);
+	assert_false(m0_lnet__hdr_is_between(bytes, dest, M0_LNET_NID4_ANY));
+}
+
 /* NIDs that cannot be, in either place and form. */
 static void hdr_of_impossible_nid_is_refused(void **state)
 {
@@ -277,6 +312,8 @@ int main(void)
 		cmocka_unit_test(hdr_large_is_as_written),
 		cmocka_unit_test(hdr_small_refuses_large_nid),
 		cmocka_unit_test(hdr_of_unknown_type_is_refused),
+		cmocka_unit_test(hdr_between_known_nids_reads_the_same),
+		cmocka_unit_test(hdr_of_any_is_between_nobody),
 		cmocka_unit_test(hdr_of_impossible_nid_is_refused),
 		cmocka_unit_test(hdr_of_random_bytes_survives),
 		cmocka_unit_test(wmd_none_is_all_ones),
