@@ -60,8 +60,6 @@ void m0_lnet__event_fill(struct m0_lnet_event     *ev,
 static void own_done(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		     struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
-	if (msg != NULL)
-		m0_lnet__msg_get(msg);
 	md->md_done(eng, md, ev);
 	if (msg != NULL)
 		m0_lnet__msg_put(msg);
@@ -82,8 +80,6 @@ void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	node->en_eq = md->md_attr.mda_eq;
 	node->en_md = ev->ev_unlinked ? md : NULL;
 	node->en_msg = msg;
-	if (msg != NULL)
-		m0_lnet__msg_get(msg);
 	++eng->le_busy_nr;
 	eng->le_cfg.lec_home_ops->ho_event(eng, node);
 }

@@ -182,9 +182,9 @@ void m0_lnet__event_fill(struct m0_lnet_event     *ev,
 			 const struct m0_lnet_nid *primary,
 			 const struct m0_lnet_nid *hop);
 /**
- * Has the event told by the MD's queue, or its md_done. `msg` is held until the
- * event was taken; NULL: none. With ev_unlinked the MD is not to be touched
- * any more.
+ * Has the event told by the MD's queue, or its md_done. A reference to `msg`
+ * goes with it until the event was taken; NULL: none. With ev_unlinked the MD
+ * is not to be touched any more.
  */
 void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 			 struct m0_lnet_event_node *node,

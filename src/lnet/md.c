@@ -80,10 +80,13 @@ void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 					m0_lnet__abort_status(eng);
 			ended(eng, md);
 		}
+		if (!last)
+			m0_lnet__msg_get(msg);
 		m0_lnet__event_post(eng, md, node, msg);
-	} else if (ends) {
-		m0_lnet__md_end(eng, md, 0);
+		return;
 	}
+	if (ends)
+		m0_lnet__md_end(eng, md, 0);
 	if (last)
 		m0_lnet__msg_put(msg);
 }

@@ -211,7 +211,6 @@ static void op_refuse(struct m0_lnet_msg *msg, int status)
 	msg->msg_md = NULL;
 	op_fill(node, msg, M0_LNET_EV_SEND, status);
 	m0_lnet__event_post(msg->msg_engine, md, node, msg);
-	m0_lnet__msg_put(msg);
 }
 
 static int op_check(const struct m0_lnet_engine *eng,
