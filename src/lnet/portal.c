@@ -375,12 +375,23 @@ static m0_bcount_t md_place(const struct m0_lnet_md  *md,
 		       : md->md_local_offset;
 }
 
-/* Unless it is for messages that fit, and this one does not. */
-static bool md_wants(const struct m0_lnet_md *md, const struct m0_lnet_msg *msg)
+/* More than msg_rlength for msg_mlength: it does not fit. */
+static bool msg_fits(const struct m0_lnet_msg *msg)
 {
-	return M0_LIKELY((md->md_attr.mda_options & M0_LNET_MD_IF_FITS) == 0) ||
-	       room(md, md_place(md, msg), msg->msg_rlength) <=
-		       msg->msg_rlength;
+	return msg->msg_mlength <= msg->msg_rlength;
+}
+
+/*
+ * Finds the place that the message would have in the MD. Unless it is for
+ * messages that fit, and this one does not.
+ */
+static inline bool md_wants(const struct m0_lnet_md *md,
+			    struct m0_lnet_msg      *msg)
+{
+	msg->msg_md_offset = md_place(md, msg);
+	msg->msg_mlength = room(md, msg->msg_md_offset, msg->msg_rlength);
+	return msg_fits(msg) ||
+	       (md->md_attr.mda_options & M0_LNET_MD_IF_FITS) == 0;
 }
 
 static bool me_is_for(const struct m0_lnet_engine *eng,
@@ -396,10 +407,10 @@ static bool me_is_for(const struct m0_lnet_engine *eng,
 		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_primary));
 }
 
-/* The MD of an entry whose match bits fit. */
-static struct m0_lnet_md *me_match(const struct m0_lnet_engine *eng,
-				   const struct m0_lnet_me     *me,
-				   const struct m0_lnet_msg *msg, unsigned op)
+/* The MD of an entry whose match bits fit, and its place in it. */
+static inline __attribute__((always_inline)) struct m0_lnet_md *me_match(
+	const struct m0_lnet_engine *eng, const struct m0_lnet_me *me,
+	struct m0_lnet_msg *msg, unsigned op)
 {
 	struct m0_list_link *pos;
 	struct m0_lnet_md   *md;
@@ -415,9 +426,9 @@ static struct m0_lnet_md *me_match(const struct m0_lnet_engine *eng,
 	return NULL;
 }
 
-static struct m0_lnet_md *wild_match(const struct m0_lnet_engine *eng,
-				     const struct m0_lnet_portal *portal,
-				     const struct m0_lnet_msg *msg, unsigned op)
+static __attribute__((noinline)) struct m0_lnet_md *wild_match(
+	const struct m0_lnet_engine *eng, const struct m0_lnet_portal *portal,
+	struct m0_lnet_msg *msg, unsigned op)
 {
 	uint64_t                      bits = msg->msg_hdr.lhd_match_bits;
 	const struct m0_lnet_me_attr *attr;
@@ -437,8 +448,7 @@ static struct m0_lnet_md *wild_match(const struct m0_lnet_engine *eng,
 
 static struct m0_lnet_md *exact_match(const struct m0_lnet_engine *eng,
 				      struct m0_lnet_portal       *portal,
-				      const struct m0_lnet_msg    *msg,
-				      unsigned                     op)
+				      struct m0_lnet_msg *msg, unsigned op)
 {
 	struct m0_lnet_me *head =
 		ring_find(portal, msg->msg_hdr.lhd_match_bits);
@@ -462,18 +472,12 @@ static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 {
 	const struct m0_lnet_home_ops *ops = eng->le_cfg.lec_home_ops;
 	struct m0_lnet_eq             *eq = md->md_attr.mda_eq;
-	m0_bcount_t                    taken;
-	m0_bcount_t                    offset;
 
-	offset = md_place(md, msg);
-	taken = room(md, offset, msg->msg_rlength);
-	if (taken > msg->msg_rlength)
+	if (!msg_fits(msg))
 		return M0_LNET_MATCH_TOO_BIG;
 	if (eq != NULL && !ops->ho_eq_room(eng, eq))
 		return M0_LNET_MATCH_NO_ROOM;
-	msg->msg_md_offset = offset;
-	msg->msg_mlength = taken;
-	md->md_local_offset = offset + taken;
+	md->md_local_offset = msg->msg_md_offset + msg->msg_mlength;
 	if (md->md_threshold > 0)
 		--md->md_threshold;
 	m0_lnet__md_get(md, msg);
@@ -499,7 +503,9 @@ enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
 		return M0_LNET_MATCH_NONE;
 	portal = &eng->le_portals[hdr->lhd_portal];
 	msg->msg_rlength = get ? hdr->lhd_length : hdr->lhd_payload_bytes;
-	md = wild_match(eng, portal, msg, op);
+	md = m0_list_is_empty(&portal->lpt_wild)
+		     ? NULL
+		     : wild_match(eng, portal, msg, op);
 	if (md == NULL)
 		md = exact_match(eng, portal, msg, op);
 	if (md == NULL)
