@@ -350,7 +350,7 @@ struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own,
  */
 int m0_home__slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
 		       struct m0_home_slot **ret);
-/** Makes an MD of a slot, counted for its life and for being attached. */
+/** Makes an MD of a slot, counted for its life. */
 struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 				   const struct m0_lnet_md_attr *attr);
 /** Are these the attributes of an MD to be bound? Without hm_lock, too. */

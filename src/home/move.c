@@ -193,7 +193,6 @@ static int bound_take(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		return rc;
 	}
 	hmd = m0_home__md_new(slot, attr);
-	hmd->hmd_users_nr = 1;
 	(*ret)->hms_msg.msg_md = &hmd->hmd_md;
 	return 0;
 }

@@ -29,10 +29,11 @@ static struct m0_home_md *md_of_slot(struct m0_home_slot *slot)
 			    : container_of(slot, struct m0_home_md, hmd_slot);
 }
 
-static struct m0_home_op op_of(void (*op_do)(struct m0_lnet    *lnet,
+static struct m0_home_op op_of(enum m0_home_op_kind kind,
+			       void (*op_do)(struct m0_lnet    *lnet,
 					     struct m0_home_op *op))
 {
-	return (struct m0_home_op){ .op_do = op_do, .op_kind = M0_HOME_OP_ANY };
+	return (struct m0_home_op){ .op_do = op_do, .op_kind = kind };
 }
 
 /* The ME, if it has not ended. */
@@ -162,9 +163,7 @@ static struct m0_home_me *me_new(struct m0_home_slot          *slot,
 
 	hme->hme_me.me_attr = *attr;
 	hme->hme_me.me_handle = m0_home__handle(slot);
-	hme->hme_attach = op_of(me_attach_do);
-	hme->hme_unlink = op_of(me_unlink_do);
-	hme->hme_users_nr = 2;
+	hme->hme_users_nr = 1;
 	hme->hme_next = NULL;
 	hme->hme_unlinked = false;
 	hme->hme_gone = false;
@@ -188,6 +187,8 @@ int m0_lnet_me_attach(struct m0_lnet *lnet, const struct m0_lnet_me_attr *attr,
 		return rc;
 	}
 	hme = me_new(slot, attr);
+	++hme->hme_users_nr;
+	hme->hme_attach = op_of(M0_HOME_OP_ANY, me_attach_do);
 	*ret = hme->hme_me.me_handle;
 	m0_home__post_unlock(lnet, &hme->hme_attach);
 	return 0;
@@ -209,6 +210,7 @@ int m0_lnet_me_unlink(struct m0_lnet *lnet, struct m0_lnet_handle me)
 	if (hmd != NULL)
 		hmd->hmd_unlinked = true;
 	++hme->hme_users_nr;
+	hme->hme_unlink = op_of(M0_HOME_OP_ANY, me_unlink_do);
 	m0_home__post_unlock(lnet, &hme->hme_unlink);
 	return 0;
 }
@@ -241,15 +243,22 @@ static void md_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	m0_home__md_op_done(lnet, hmd);
 }
 
-static bool md_attr_ok(const struct m0_lnet         *lnet,
-		       const struct m0_lnet_md_attr *attr)
+static bool md_is_for_me(const struct m0_lnet_md_attr *attr)
+{
+	return (attr->mda_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) !=
+	       0;
+}
+
+/* For each message, on both sides: in its callers. */
+static inline bool md_attr_ok(const struct m0_lnet         *lnet,
+			      const struct m0_lnet_md_attr *attr, bool for_me)
 {
 	const struct m0_bufvec *vec = attr->mda_vec;
 	m0_bcount_t             there;
 
 	M0_PRE(attr->mda_eq == NULL || attr->mda_eq->eq_lnet == lnet);
 	if ((attr->mda_options & ~md_options_all) != 0 ||
-	    attr->mda_threshold == 0 ||
+	    md_is_for_me(attr) != for_me || attr->mda_threshold == 0 ||
 	    attr->mda_threshold < M0_LNET_MD_THRESHOLD_INF)
 		return false;
 	if ((attr->mda_options & (M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MIN_ROOM)) !=
@@ -264,16 +273,10 @@ static bool md_attr_ok(const struct m0_lnet         *lnet,
 	       attr->mda_length <= there - attr->mda_vec_offset;
 }
 
-static bool md_is_for_me(const struct m0_lnet_md_attr *attr)
-{
-	return (attr->mda_options & (M0_LNET_MD_OP_PUT | M0_LNET_MD_OP_GET)) !=
-	       0;
-}
-
 bool m0_home__md_bind_ok(const struct m0_lnet         *lnet,
 			 const struct m0_lnet_md_attr *attr)
 {
-	return md_attr_ok(lnet, attr) && !md_is_for_me(attr);
+	return md_attr_ok(lnet, attr, false);
 }
 
 /*
@@ -307,9 +310,7 @@ struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 	attr_copy(&hmd->hmd_md.md_attr, attr);
 	hmd->hmd_md.md_handle = m0_home__handle(slot);
 	hmd->hmd_md.md_done = NULL;
-	hmd->hmd_attach = op_of(md_attach_do);
-	hmd->hmd_unlink = op_of(md_unlink_do);
-	hmd->hmd_users_nr = 2;
+	hmd->hmd_users_nr = 1;
 	hmd->hmd_unlinked = false;
 	hmd->hmd_ended = false;
 	hmd->hmd_me = NULL;
@@ -345,6 +346,13 @@ static int me_takes(struct m0_lnet *lnet, const struct m0_home_me *hme,
 	return m0_home__md_find(lnet, hme->hme_md) != NULL ? -EBUSY : 0;
 }
 
+/* It is to be attached, or bound, and is counted for that. */
+static void md_attach_op(struct m0_home_md *hmd)
+{
+	++hmd->hmd_users_nr;
+	hmd->hmd_attach = op_of(M0_HOME_OP_ANY, md_attach_do);
+}
+
 /* Counts the one for the other; hm_lock is held. */
 static void md_on_me(struct m0_home_md *hmd, struct m0_home_me *hme)
 {
@@ -352,12 +360,11 @@ static void md_on_me(struct m0_home_md *hmd, struct m0_home_me *hme)
 	++hme->hme_users_nr;
 	if (!me_is_queue(hme)) {
 		hme->hme_md = hmd->hmd_md.md_handle;
+		md_attach_op(hmd);
 		return;
 	}
 	hmd->hmd_queued = true;
-	hmd->hmd_users_nr = 1;
-	hmd->hmd_attach.op_do = queue_attach_do;
-	hmd->hmd_attach.op_kind = M0_HOME_OP_ENTRY;
+	hmd->hmd_attach = op_of(M0_HOME_OP_ENTRY, queue_attach_do);
 }
 
 int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
@@ -369,7 +376,7 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 	struct m0_home_md   *hmd;
 	int                  rc;
 
-	if (!md_attr_ok(lnet, attr) || !md_is_for_me(attr))
+	if (!md_attr_ok(lnet, attr, true))
 		return -EINVAL;
 	m0_home__lock(lnet);
 	rc = m0_home__slot_take(lnet, &lnet->hm_mds, &slot);
@@ -431,8 +438,7 @@ int m0_lnet_entry_attach(struct m0_lnet               *lnet,
 	int                  rc;
 
 	M0_PRE((me_attr->mea_flags & M0_LNET_ME_UNLINK) != 0);
-	if (!me_attr_ok(lnet, me_attr) || !md_attr_ok(lnet, md_attr) ||
-	    !md_is_for_me(md_attr))
+	if (!me_attr_ok(lnet, me_attr) || !md_attr_ok(lnet, md_attr, true))
 		return -EINVAL;
 	m0_home__lock(lnet);
 	rc = entry_slots(lnet, &me, &md);
@@ -441,11 +447,8 @@ int m0_lnet_entry_attach(struct m0_lnet               *lnet,
 		return rc;
 	}
 	hmd = m0_home__md_new(md, md_attr);
-	hmd->hmd_users_nr = 1;
-	hmd->hmd_attach.op_do = entry_attach_do;
-	hmd->hmd_attach.op_kind = M0_HOME_OP_ENTRY;
+	hmd->hmd_attach = op_of(M0_HOME_OP_ENTRY, entry_attach_do);
 	hmd->hmd_me = me_new(me, me_attr);
-	hmd->hmd_me->hme_users_nr = 1;
 	hmd->hmd_me->hme_md = hmd->hmd_md.md_handle;
 	*ret = hmd->hmd_md.md_handle;
 	m0_home__post_unlock(lnet, &hmd->hmd_attach);
@@ -468,6 +471,7 @@ int m0_lnet_md_bind(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		return rc;
 	}
 	hmd = m0_home__md_new(slot, attr);
+	md_attach_op(hmd);
 	*ret = hmd->hmd_md.md_handle;
 	m0_home__post_unlock(lnet, &hmd->hmd_attach);
 	return 0;
@@ -498,6 +502,7 @@ int m0_lnet_md_unlink(struct m0_lnet *lnet, struct m0_lnet_handle md)
 	hmd->hmd_unlinked = true;
 	md_me_unlink(hmd->hmd_me, md);
 	++hmd->hmd_users_nr;
+	hmd->hmd_unlink = op_of(M0_HOME_OP_ANY, md_unlink_do);
 	m0_home__post_unlock(lnet, &hmd->hmd_unlink);
 	return 0;
 }
