@@ -268,6 +268,8 @@ struct m0_lnet {
 	struct m0_home_op hm_reset;
 	bool              hm_reset_posted;
 
+	/** Constant: the most messages that one side may have. */
+	unsigned hm_share_max;
 	/** Constant: `0@lo`, then in the order of the configuration. */
 	unsigned           hm_nids_nr;
 	struct m0_lnet_nid hm_nids[1 + M0_HOME_NIS_MAX];
@@ -338,7 +340,7 @@ bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
 void m0_home__me_put(struct m0_lnet *lnet, struct m0_home_me *hme);
 void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd);
 /** Once the configuration is there; no lock. */
-void m0_home__spares_init(struct m0_lnet *lnet);
+void m0_home__msgs_share(struct m0_lnet *lnet);
 /** @return true: the strand is to be woken, it waits for a message. */
 bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms);
 /** NULL: none is left for this side, or (*grow) a chunk must be added. */

@@ -29,15 +29,21 @@ void m0_home__wake(struct m0_lnet *lnet)
 	}
 }
 
+/* Apart: there is most often something there already. */
+static __attribute__((noinline)) void first_posted_unlock(struct m0_lnet *lnet)
+{
+	M0_HOME_SET(lnet->hm_posted, true);
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (!m0_home__is_inside(lnet))
+		m0_home__wake(lnet);
+}
+
 void m0_home__posted_unlock(struct m0_lnet *lnet)
 {
-	bool was_empty = !M0_HOME_GET(lnet->hm_posted);
-
-	if (was_empty)
-		M0_HOME_SET(lnet->hm_posted, true);
-	m0_mutex_unlock(&lnet->hm_lock);
-	if (was_empty && !m0_home__is_inside(lnet))
-		m0_home__wake(lnet);
+	if (M0_HOME_GET(lnet->hm_posted))
+		m0_mutex_unlock(&lnet->hm_lock);
+	else
+		first_posted_unlock(lnet);
 }
 
 void m0_home__post_unlock(struct m0_lnet *lnet, struct m0_home_op *op)

@@ -11,21 +11,12 @@ enum {
 	SPARES_MAX = 128
 };
 
-/* Kept for each side. */
-static unsigned kept_nr(const struct m0_lnet *lnet)
+void m0_home__msgs_share(struct m0_lnet *lnet)
 {
-	return (lnet->hm_cfg.lc_msgs_max + 7) / 8;
-}
+	unsigned kept_nr = (lnet->hm_cfg.lc_msgs_max + 7) / 8;
 
-/* The most that one side may have. */
-static unsigned share_max(const struct m0_lnet *lnet)
-{
-	return lnet->hm_cfg.lc_msgs_max - kept_nr(lnet);
-}
-
-void m0_home__spares_init(struct m0_lnet *lnet)
-{
-	lnet->hm_spares_max = min_check(kept_nr(lnet), (unsigned)SPARES_MAX);
+	lnet->hm_share_max = lnet->hm_cfg.lc_msgs_max - kept_nr;
+	lnet->hm_spares_max = min_check(kept_nr, (unsigned)SPARES_MAX);
 }
 
 static struct m0_home_msg *msg_of_slot(struct m0_home_slot *slot, bool own)
@@ -74,7 +65,7 @@ struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own, bool *grow)
 	struct m0_home_slot  *slot;
 
 	*grow = false;
-	if (nr >= share_max(lnet) || m0_home__slots_are_full(slots))
+	if (nr >= lnet->hm_share_max || m0_home__slots_are_full(slots))
 		return NULL;
 	slot = m0_home__slot_get(slots);
 	*grow = slot == NULL;

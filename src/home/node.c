@@ -37,7 +37,7 @@ static int memory_init(struct m0_lnet *lnet)
 		rc = m0_home__slots_init(&lnet->hm_msgs,
 					 sizeof(struct m0_home_msg),
 					 cfg->lc_msgs_max);
-	m0_home__spares_init(lnet);
+	m0_home__msgs_share(lnet);
 	return rc;
 }
 

@@ -94,7 +94,8 @@ void m0_home__md_op_done(struct m0_lnet *lnet, struct m0_home_md *hmd)
 }
 
 /* No slot is free: has one made, or what has been told given back. hm_lock. */
-static int slot_make(struct m0_lnet *lnet, struct m0_home_slots *slots)
+static __attribute__((noinline)) int slot_make(struct m0_lnet       *lnet,
+					       struct m0_home_slots *slots)
 {
 	if (m0_home__slots_are_full(slots))
 		return m0_home__told_take(lnet) &&
@@ -106,10 +107,10 @@ static int slot_make(struct m0_lnet *lnet, struct m0_home_slots *slots)
 
 /*
  * Takes a slot, having it made if need be; hm_lock is held, and released
- * meanwhile.
+ * meanwhile. For each message, on both sides: in its callers.
  */
-int m0_home__slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
-		       struct m0_home_slot **ret)
+inline int m0_home__slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
+			      struct m0_home_slot **ret)
 {
 	int rc = 0;
 
@@ -302,8 +303,9 @@ static void attr_copy(struct m0_lnet_md_attr       *ret,
 	ret->mda_user = attr->mda_user;
 }
 
-struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
-				   const struct m0_lnet_md_attr *attr)
+/* Likewise. */
+inline struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
+					  const struct m0_lnet_md_attr *attr)
 {
 	struct m0_home_md *hmd = md_of_slot(slot);
 
