@@ -88,12 +88,18 @@ static struct m0_sock_conn *some_of(struct m0_sock__peer *peer, bool bulk,
 			    : container_of(link, struct m0_sock_conn, cn_link);
 }
 
-/** Finds out for which size there is no choice. */
+/** Finds out what is bulk, and for which size there is no choice. */
 static void routes_set(struct m0_sock__peer *peer)
 {
+	m0_bcount_t min = peer->sp_ni->sni_sock->sk_cfg.soc_min_bulk;
+	m0_bcount_t head = M0_SOCK_FRAME_BYTES +
+			   (peer->sp_version == M0_SOCK_V4
+				    ? M0_SOCK__HDR_LARGE_BYTES
+				    : M0_SOCK__HDR_SMALL_BYTES);
 	unsigned bulk;
 	unsigned nr;
 
+	peer->sp_bulk_bytes = min - min64u(min, head);
 	for (bulk = 0; bulk < 2; ++bulk) {
 		peer->sp_route[bulk] = some_of(peer, bulk != 0, FIT_YES, &nr);
 		if (nr == 0)
@@ -104,21 +110,25 @@ static void routes_set(struct m0_sock__peer *peer)
 	}
 }
 
+/** One of many, or none. */
+static __attribute__((noinline)) struct m0_sock_conn *route_choose(
+	struct m0_sock__peer *peer, bool bulk)
+{
+	struct m0_sock_conn *conn;
+
+	if (peer->sp_open_nr == 0)
+		return NULL;
+	conn = idlest(peer, bulk, FIT_YES);
+	return conn != NULL ? conn : idlest(peer, bulk, FIT_MAYBE);
+}
+
 struct m0_sock_conn *m0_sock__peer_route(struct m0_sock__peer *peer,
 					 m0_bcount_t           payload_bytes)
 {
-	struct m0_sock_conn *conn;
-	bool                 bulk;
-	m0_bcount_t          bytes = M0_SOCK_FRAME_BYTES + payload_bytes;
+	bool                 bulk = payload_bytes >= peer->sp_bulk_bytes;
+	struct m0_sock_conn *conn = peer->sp_route[bulk];
 
-	bytes += peer->sp_version == M0_SOCK_V4 ? M0_SOCK__HDR_LARGE_BYTES
-						: M0_SOCK__HDR_SMALL_BYTES;
-	bulk = bytes >= peer->sp_ni->sni_sock->sk_cfg.soc_min_bulk;
-	conn = peer->sp_route[bulk];
-	if (M0_LIKELY(conn != NULL) || peer->sp_open_nr == 0)
-		return conn;
-	conn = idlest(peer, bulk, FIT_YES);
-	return conn != NULL ? conn : idlest(peer, bulk, FIT_MAYBE);
+	return M0_LIKELY(conn != NULL) ? conn : route_choose(peer, bulk);
 }
 
 /* -- messages -------------------------------------------------------------- */
@@ -146,10 +156,10 @@ void m0_sock__peer_xmit(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 		wait_for_conn(peer, tx);
 		return;
 	}
-	m0_sock__out_add(conn, tx);
 	if (M0_UNLIKELY(peer->sp_wants) && peer->sp_dial == NULL &&
 	    peer->sp_ni->sni_sock->sk_now >= peer->sp_retry_at)
 		m0_sock__peer_work(peer);
+	m0_sock__out_add(conn, tx);
 }
 
 /** What waited goes on its way. */
@@ -419,17 +429,14 @@ static struct m0_sock__peer *peer_new(struct m0_sock__ni       *ni,
 	return peer;
 }
 
-struct m0_sock__peer *m0_sock__peer_get(struct m0_sock__ni       *ni,
-					const struct m0_lnet_nid *nid,
-					uint32_t                  pid)
+/** Another one than the last. */
+static __attribute__((noinline)) struct m0_sock__peer *peer_find(
+	struct m0_sock__ni *ni, const struct m0_lnet_nid *nid, uint32_t pid)
 {
-	struct m0_sock__peer *peer = ni->sni_recent;
+	struct m0_sock__peer *peer;
 	struct m0_hash_link  *link;
 	uint8_t               key[M0_LNET_NID_BYTES + sizeof pid];
 
-	if (M0_LIKELY(peer != NULL && peer->sp_pid == pid &&
-		      m0_lnet_nid_eq(&peer->sp_nid, nid)))
-		return peer;
 	key_make(key, nid, pid);
 	link = m0_hash_find(&ni->sni_peers, key, sizeof key);
 	peer = link == NULL ? peer_new(ni, nid, pid)
@@ -437,6 +444,18 @@ struct m0_sock__peer *m0_sock__peer_get(struct m0_sock__ni       *ni,
 	if (peer != NULL)
 		ni->sni_recent = peer;
 	return peer;
+}
+
+struct m0_sock__peer *m0_sock__peer_get(struct m0_sock__ni       *ni,
+					const struct m0_lnet_nid *nid,
+					uint32_t                  pid)
+{
+	struct m0_sock__peer *peer = ni->sni_recent;
+
+	if (M0_LIKELY(peer != NULL && peer->sp_pid == pid &&
+		      m0_lnet_nid_eq(&peer->sp_nid, nid)))
+		return peer;
+	return peer_find(ni, nid, pid);
 }
 
 void m0_sock__peer_free(struct m0_sock__peer *peer)

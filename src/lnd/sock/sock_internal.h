@@ -176,6 +176,8 @@ struct m0_sock__peer {
 	struct m0_list sp_conns[M0_SOCK__TYPES_NR];
 	unsigned       sp_nr[M0_SOCK__TYPES_NR];
 	unsigned       sp_open_nr;
+	/** So much payload is bulk. */
+	m0_bcount_t sp_bulk_bytes;
 	/** Where small [0] and bulk [1] messages go if there is no choice. */
 	struct m0_sock_conn *sp_route[2];
 	/** Is being made. */
