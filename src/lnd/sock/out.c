@@ -245,15 +245,15 @@ static void noops_make(struct m0_sock_conn *conn)
 
 /** What one write takes. */
 struct gather {
+	/** The next free one, and behind the last. */
 	struct iovec *ga_iov;
-	unsigned      ga_nr;
-	unsigned      ga_max;
+	struct iovec *ga_end;
 	uint64_t      ga_bytes;
 };
 
 static void gather_bytes(struct gather *gather, uint8_t *bytes, uint64_t nr)
 {
-	struct iovec *iov = &gather->ga_iov[gather->ga_nr++];
+	struct iovec *iov = gather->ga_iov++;
 
 	iov->iov_base = bytes;
 	iov->iov_len = nr;
@@ -270,7 +270,7 @@ static bool gather_payload(struct gather               *gather,
 
 	if (left == 0)
 		return true;
-	if (gather->ga_nr == gather->ga_max)
+	if (gather->ga_iov == gather->ga_end)
 		return false;
 	at += payload->lpy_offset;
 	if (M0_LIKELY(at < vec->ov_vec.v_count[0] &&
@@ -278,9 +278,9 @@ static bool gather_payload(struct gather               *gather,
 		gather_bytes(gather, (uint8_t *)vec->ov_buf[0] + at, left);
 		return true;
 	}
-	gather->ga_nr += m0_bufvec_iovec(vec, at, left,
-					 gather->ga_iov + gather->ga_nr,
-					 gather->ga_max - gather->ga_nr, &part);
+	gather->ga_iov += m0_bufvec_iovec(
+		vec, at, left, gather->ga_iov,
+		(uint32_t)(gather->ga_end - gather->ga_iov), &part);
 	gather->ga_bytes += part;
 	return part == left;
 }
@@ -321,7 +321,7 @@ static void unsendable(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
 			  unsigned max)
 {
-	struct gather        gather = { .ga_iov = iov, .ga_max = max };
+	struct gather        gather = { .ga_iov = iov, .ga_end = iov + max };
 	m0_bcount_t          at = conn->cn_out_at;
 	struct m0_list_link *link;
 	struct m0_list_link *after;
@@ -330,7 +330,7 @@ unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
 	m0_list_for_each_safe(&conn->cn_out, link, after) {
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 
-		if (gather.ga_nr == max ||
+		if (gather.ga_iov == gather.ga_end ||
 		    gather.ga_bytes >= M0_SOCK__GATHER_BYTES_MAX)
 			break;
 		if (link == &conn->cn_own) {
@@ -344,7 +344,7 @@ unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
 		}
 		at = 0;
 	}
-	return gather.ga_nr;
+	return (unsigned)(gather.ga_iov - iov);
 }
 
 /* -- gone ------------------------------------------------------------------ */
