@@ -349,9 +349,10 @@ static RARE int stage_use(struct m0_sock_conn *conn)
 
 /* -- any bytes ------------------------------------------------------------- */
 
-/** Takes some of the bytes. @return how many; 0: pause; <0: ended. */
-static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
-			 size_t nr)
+/** Takes some of what is not whole, or not wanted. */
+static __attribute__((noinline)) ssize_t other_take(struct m0_sock_conn *conn,
+						    const uint8_t       *bytes,
+						    size_t               nr)
 {
 	size_t part = nr;
 	int    rc = 0;
@@ -361,22 +362,10 @@ static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 		return 0;
 	case M0_SOCK__IN_SINK:
 		break;
-	case M0_SOCK__IN_PAYLOAD:
-		part = (size_t)min64u(nr, conn->cn_left);
-		conn->cn_ni->sni_info.ldi_copied_bytes += part;
-		rc = payload_come(conn, bytes, part);
-		break;
 	case M0_SOCK__IN_DISCARD:
 		part = (size_t)min64u(nr, conn->cn_left);
 		rc = discard_come(conn, part);
 		break;
-	case M0_SOCK__IN_FRAME:
-		if (M0_LIKELY(conn->cn_staged == 0)) {
-			rc = frame_take(conn, bytes, nr);
-			if (rc != 0)
-				return rc;
-		}
-		/* fall through */
 	default:
 		part = min64u(nr, stage_goal(conn) - conn->cn_staged);
 		memcpy(conn->cn_stage + conn->cn_staged, bytes, part);
@@ -384,6 +373,28 @@ static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 		rc = stage_use(conn);
 	}
 	return rc < 0 ? rc : (ssize_t)part;
+}
+
+/** Takes some of the bytes. @return how many; 0: pause; <0: ended. */
+static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
+			 size_t nr)
+{
+	size_t part;
+	int    rc;
+
+	if (conn->cn_in == M0_SOCK__IN_PAYLOAD) {
+		part = (size_t)min64u(nr, conn->cn_left);
+		conn->cn_ni->sni_info.ldi_copied_bytes += part;
+		rc = payload_come(conn, bytes, part);
+		return M0_UNLIKELY(rc < 0) ? rc : (ssize_t)part;
+	}
+	if (M0_LIKELY(conn->cn_in == M0_SOCK__IN_FRAME &&
+		      conn->cn_staged == 0)) {
+		rc = frame_take(conn, bytes, nr);
+		if (M0_LIKELY(rc != 0))
+			return rc;
+	}
+	return other_take(conn, bytes, nr);
 }
 
 bool m0_sock__in_is_partial(const struct m0_sock_conn *conn)
