@@ -78,8 +78,8 @@ static int drop(const struct coming *in, uint64_t *reason)
 /* ---------------------------------------------------------- what goes well -- */
 
 /* Bytes of the payload go to the place of `msg` in `md`, the rest nowhere. */
-static int take(const struct coming *in, const struct m0_lnet_md *md,
-		struct m0_lnet_msg *msg, m0_bcount_t bytes)
+static inline int take(const struct coming *in, const struct m0_lnet_md *md,
+		       struct m0_lnet_msg *msg, m0_bcount_t bytes)
 {
 	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
 	struct m0_lnd_rx     *rx = in->cmi_rx;
@@ -454,16 +454,17 @@ static int vet(struct coming *in, const void *bytes, bool large, bool *ours)
 	return why == NULL ? 0 : refuse(in, why);
 }
 
+static __attribute__((noinline)) int response_in(const struct coming *in)
+{
+	return in->cmi_hdr.lhd_type == M0_LNET_ACK ? ack_in(in) : reply_in(in);
+}
+
 static int heard_in(struct coming *in)
 {
-	switch (in->cmi_hdr.lhd_type) {
-	case M0_LNET_ACK:
-		return ack_in(in);
-	case M0_LNET_REPLY:
-		return reply_in(in);
-	default:
-		return request_in(in);
-	}
+	uint32_t type = in->cmi_hdr.lhd_type;
+
+	return type == M0_LNET_ACK || type == M0_LNET_REPLY ? response_in(in)
+							    : request_in(in);
 }
 
 static int sound_in(struct coming *in, bool ours)
