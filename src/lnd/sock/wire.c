@@ -326,8 +326,9 @@ inline void m0_sock__frame_encode(const struct m0_sock_frame *frame,
 	m0_cursor_put_le64(&cur, frame->sfr_cookie[1]);
 }
 
-int m0_sock__frame_decode(struct m0_sock_frame *frame, bool swapped,
-			  const uint8_t buf[M0_SOCK_FRAME_BYTES])
+/* Likewise. */
+inline int m0_sock__frame_decode(struct m0_sock_frame *frame, bool swapped,
+				 const uint8_t buf[M0_SOCK_FRAME_BYTES])
 {
 	struct m0_cursor cur;
 
