@@ -5,7 +5,8 @@
  */
 #include "lnet/lnet_internal.h"
 
-void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
+/* For each message, on both sides: in its callers. */
+inline void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	md->md_me = NULL;
 	m0_list_link_init(&md->md_on_me);

@@ -292,29 +292,45 @@ static int attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
 		return -ESHUTDOWN;
 	if (me->me_state == M0_LNET_ME_BARRED)
 		return -EPERM;
-	if (is_queue(me) && me->me_state == M0_LNET_ME_LINKED)
-		return 0;
 	if (!is_queue(me) && !m0_list_is_empty(&me->me_mds))
 		return -EBUSY;
-	return m0_lnet__md_is_exhausted(md) ? 0 : me_show(eng, me);
+	return me->me_state == M0_LNET_ME_LINKED || m0_lnet__md_is_exhausted(md)
+		       ? 0
+		       : me_show(eng, me);
 }
 
-void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
-			      struct m0_lnet_md *md)
+static void md_add(struct m0_lnet_me *me, struct m0_lnet_md *md)
 {
-	int rc;
+	md->md_me = me;
+	m0_list_add_tail(&me->me_mds, &md->md_on_me);
+}
 
-	m0_lnet__md_init(eng, md);
-	rc = attach(eng, me, md);
+/* The entry is to be searched from now on, or takes none. */
+static __attribute__((noinline)) void md_add_first(struct m0_lnet_engine *eng,
+						   struct m0_lnet_me     *me,
+						   struct m0_lnet_md     *md)
+{
+	int rc = attach(eng, me, md);
+
 	if (rc == 0) {
-		md->md_me = me;
-		m0_list_add_tail(&me->me_mds, &md->md_on_me);
+		md_add(me, md);
 		return;
 	}
 	if (rc != -ENOENT && rc != -EBUSY &&
 	    (me->me_attr.mea_flags & M0_LNET_ME_UNLINK) != 0)
 		me_gone(eng, me);
 	m0_lnet__md_end(eng, md, rc);
+}
+
+void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
+			      struct m0_lnet_md *md)
+{
+	m0_lnet__md_init(eng, md);
+	if (M0_LIKELY(me != NULL && me->me_state == M0_LNET_ME_LINKED &&
+		      is_queue(me) && !eng->le_shutdown))
+		md_add(me, md);
+	else
+		md_add_first(eng, me, md);
 }
 
 void m0_lnet_engine_lazy_set(struct m0_lnet_engine *eng, uint32_t portal,
