@@ -107,14 +107,13 @@ int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots)
 
 /* -- what the engine asks of the home -------------------------------------- */
 
-static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
+/* There is no spare one. */
+static __attribute__((noinline)) struct m0_lnet_msg *msg_get_lock(
+	struct m0_lnet *lnet)
 {
-	struct m0_lnet     *lnet = m0_lnet_engine_home(eng);
-	struct m0_home_msg *hms = spare_get(lnet);
+	struct m0_home_msg *hms;
 	bool                grow;
 
-	if (M0_LIKELY(hms != NULL))
-		return &hms->hms_msg;
 	m0_mutex_lock(&lnet->hm_lock);
 	do {
 		hms = m0_home__msg_get(lnet, false, &grow);
@@ -124,6 +123,14 @@ static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
 		M0_HOME_SET(lnet->hm_starved, true);
 	m0_mutex_unlock(&lnet->hm_lock);
 	return hms == NULL ? NULL : &hms->hms_msg;
+}
+
+static struct m0_lnet_msg *home_msg_get(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet     *lnet = m0_lnet_engine_home(eng);
+	struct m0_home_msg *hms = spare_get(lnet);
+
+	return M0_LIKELY(hms != NULL) ? &hms->hms_msg : msg_get_lock(lnet);
 }
 
 /* hm_lock is held. */
