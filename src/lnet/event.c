@@ -65,9 +65,11 @@ static void own_done(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		m0_lnet__msg_put(msg);
 }
 
-void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
-			 struct m0_lnet_event_node *node,
-			 struct m0_lnet_msg        *msg)
+/* For each message, on both sides: in its caller. */
+inline void m0_lnet__event_post(struct m0_lnet_engine     *eng,
+				struct m0_lnet_md         *md,
+				struct m0_lnet_event_node *node,
+				struct m0_lnet_msg        *msg)
 {
 	struct m0_lnet_event *ev = &node->en_event;
 

@@ -123,14 +123,15 @@ void m0_lnet__md_used(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	if (M0_LIKELY(!m0_lnet__md_is_exhausted(md)))
 		return;
-	/* Beside the operation that took the last of it. */
-	if (md->md_me == NULL && md->md_busy_nr > 1)
-		waits_end(md);
-	if (md->md_attr.mda_auto_unlink) {
+	if (md->md_attr.mda_auto_unlink)
 		md->md_dead = true;
-		if (md->md_me != NULL)
-			m0_lnet__md_detach(eng, md);
-	} else if (md->md_me != NULL) {
+	if (md->md_me == NULL) {
+		/* Beside the operation that took the last of it. */
+		if (md->md_busy_nr > 1)
+			waits_end(md);
+	} else if (md->md_attr.mda_auto_unlink) {
+		m0_lnet__md_detach(eng, md);
+	} else {
 		m0_lnet__me_hide(eng, md->md_me);
 	}
 }
