@@ -144,8 +144,8 @@ static RARE void segs_fill(struct m0_sock_conn *conn, const uint8_t *from,
  * `nr` (at most cn_left) bytes of payload are in place, or if `from` is given
  * to be put there.
  */
-static int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
-			size_t nr)
+static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
+			       size_t nr)
 {
 	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 
@@ -236,7 +236,7 @@ static int noop_come(struct m0_sock_conn        *conn,
 }
 
 /** Offers a header to the engine. @retval -EAGAIN  not now. */
-static int header_offer(struct m0_sock_conn *conn, const uint8_t *header)
+static inline int header_offer(struct m0_sock_conn *conn, const uint8_t *header)
 {
 	struct m0_lnd_rx *rx = &conn->cn_rx;
 	struct m0_lnd_ni *ni = conn->cn_ni->sni_ni;
