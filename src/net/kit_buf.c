@@ -284,7 +284,8 @@ void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb)
 	m->nkm_ready_tail = kb;
 }
 
-void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length)
+static inline void complete(struct kit_buf *kb, int32_t status,
+			    m0_bcount_t length)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
@@ -292,13 +293,19 @@ void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length)
 	kb->kb_pub.nkb_status = status;
 	kb->kb_pub.nkb_length = length;
 	kb_state_set(kb, KB_DONE);
-	if (kb_qtype(word_get(kb)) == M0_NET_QT_MSG_SEND &&
-	    m->nkm_ops->nko_ended != NULL)
-		m->nkm_ops->nko_ended(&kb->kb_pub);
 	++m->nkm_events_nr;
 	kit_ready_add(m, kb);
 	if (kit_pass.kp_machine != m)
 		kit_kick(m);
+}
+
+void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length)
+{
+	const struct m0_net_kit_ops *ops = kb->kb_pub.nkb_machine->nkm_ops;
+
+	if (kit_buf_qtype(kb) == M0_NET_QT_MSG_SEND && ops->nko_ended != NULL)
+		ops->nko_ended(&kb->kb_pub);
+	complete(kb, status, length);
 }
 
 static void flags_set(struct kit_buf *kb, int32_t reason)
@@ -412,8 +419,9 @@ void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
 	struct kit_buf *kb = kit_buf_full(pub);
 	uint64_t        cut = M0_NET_BUF_CANCELLED | M0_NET_BUF_TIMED_OUT;
 	uint64_t        word = word_get(kb);
+	const struct m0_net_kit_machine *m = pub->nkb_machine;
 
-	M0_PRE_EX(m0_mutex_is_locked(&pub->nkb_machine->nkm_tm->ntm_mutex));
+	M0_PRE_EX(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
 	if (M0_UNLIKELY(kb_state(word) == KB_GIVEN_UP)) {
 		pub->nkb_buffer->nb_flags &= ~cut;
 		__atomic_store_n(&kb->kb_reason, 0, __ATOMIC_RELAXED);
@@ -422,8 +430,9 @@ void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
 		 * Claimed by its transport alone, which is here, and given up
 		 * under the lock: needs no exchange.
 		 */
-		if (M0_LIKELY(kit_pass.kp_machine == pub->nkb_machine)) {
-			kit_complete(kb, 0, length);
+		if (M0_LIKELY(kit_pass.kp_machine == m &&
+			      m->nkm_ops->nko_ended == NULL)) {
+			complete(kb, 0, length);
 			return;
 		}
 		kb_state_set(kb, KB_CLAIMED);
