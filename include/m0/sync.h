@@ -92,7 +92,9 @@ static inline uint32_t m0_mutex_held_nr(void)
 	return m0_sync_tls.sy_held_nr;
 }
 
-static inline void m0_mutex_lock(struct m0_mutex *mutex)
+/* In line, also where the compiler thinks that there is enough of it. */
+static inline __attribute__((always_inline)) void m0_mutex_lock(
+	struct m0_mutex *mutex)
 {
 	uint32_t word = 0;
 
