@@ -449,7 +449,7 @@ void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work)
 	kit_complete(kb, kb->kb_pub.nkb_status, kb->kb_pub.nkb_length);
 }
 
-void kit_done_drain(struct m0_net_kit_machine *m)
+void kit_done_complete(struct m0_net_kit_machine *m)
 {
 	struct m0_net_kit_work *work;
 

@@ -17,6 +17,7 @@
 #include "net/net_internal.h"
 #include "base/timerq.h"
 #include "os/os.h"
+#include "os/pass.h"
 
 enum {
 	KIT_WORKERS_MAX = 64,
@@ -393,17 +394,34 @@ extern __thread struct kit_pass kit_pass
 	__attribute__((tls_model("initial-exec")));
 
 void kit_pass_open(m0_time_t now);
+/** kit_pass_flush() when there is something. */
+void kit_pass_post(void);
+/** Posts it, but refuses nothing: a machine's lock may be held. */
+void kit_pass_push(void);
 /** The clock of this thread's pass, or else the clock. */
 static inline m0_time_t kit_now(void)
 {
 	return kit_pass.kp_depth > 0 ? kit_pass.kp_now : m0_time_cached();
 }
-/** Flushes what the pass posted, also from within an outer pass. */
-void kit_pass_close(void);
 /** Posts what waits in this thread's pass. No lock of a machine held. */
-void kit_pass_flush(void);
-/** The same, but refuses nothing: a machine's lock may be held. */
-void kit_pass_push(void);
+static inline void kit_pass_flush(void)
+{
+	/* In line: often nothing does. */
+	if (kit_pass.kp_out.wl_head != NULL ||
+	    kit_pass.kp_refused.wl_head != NULL)
+		kit_pass_post();
+}
+/** Flushes what the pass posted, also from within an outer pass. */
+static inline void kit_pass_close(void)
+{
+	M0_PRE(kit_pass.kp_depth > 0);
+	kit_pass_flush();
+	if (--kit_pass.kp_depth > 0)
+		return;
+	m0_time_pass_end();
+	if (kit_pass.kp_desc != NULL)
+		m0_net__desc_pass_end();
+}
 
 /** So that somebody runs the machine soon. ntm_mutex held. */
 void kit_kick(struct m0_net_kit_machine *m);
@@ -478,8 +496,16 @@ void kit_start_do(struct m0_net_kit_machine *m);
 void kit_stop_do(struct m0_net_kit_machine *m);
 /** Delivers ERROR events and the state change that is due. ntm_mutex held. */
 void kit_states_deliver(struct m0_net_kit_machine *m);
-/** Is a state change due? ntm_mutex held. */
-bool kit_states_pending(const struct m0_net_kit_machine *m);
+/** kit_states_pending() when it may be. */
+bool kit_states_due(const struct m0_net_kit_machine *m);
+/** Is there an ERROR event to deliver, or a state change? ntm_mutex held. */
+static inline bool kit_states_pending(const struct m0_net_kit_machine *m)
+{
+	/* While STARTED no change is due but by a call. */
+	return M0_UNLIKELY(m->nkm_enobufs_nr > 0 ||
+			   m->nkm_tm->ntm_state != M0_NET_TM_STARTED) &&
+	       kit_states_due(m);
+}
 /** Cancels what is queued, or gives it until the drain limit. Locked. */
 void kit_queues_stop(struct m0_net_kit_machine *m, bool abort);
 
@@ -500,8 +526,14 @@ static inline void kit_event_prefetch(const struct kit_buf *kb)
 	__builtin_prefetch(&buf->nb_tm_linkage, 1);
 }
 void kit_timers_expire(struct m0_net_kit_machine *m, m0_time_t now);
+/** kit_done_drain() when there is something. */
+void kit_done_complete(struct m0_net_kit_machine *m);
 /** Completes what this run of `m` ended without its lock. Now held. */
-void kit_done_drain(struct m0_net_kit_machine *m);
+static inline void kit_done_drain(struct m0_net_kit_machine *m)
+{
+	if (kit_pass.kp_done.wl_head != NULL)
+		kit_done_complete(m);
+}
 /** WORK_DONE has come. ntm_mutex held. */
 void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work);
 

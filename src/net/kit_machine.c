@@ -11,7 +11,6 @@
  * machine only while a start or stop lasts), and deliver_all of an inline one.
  */
 #include "net/kit_internal.h"
-#include "os/pass.h"
 
 /* --------------------------------------------------------------- domain -- */
 
@@ -327,7 +326,7 @@ static enum state_due state_due(const struct m0_net_kit_machine *m)
 	return DUE_NONE;
 }
 
-bool kit_states_pending(const struct m0_net_kit_machine *m)
+bool kit_states_due(const struct m0_net_kit_machine *m)
 {
 	return !m->nkm_ended &&
 	       (m->nkm_enobufs_nr > 0 || state_due(m) != DUE_NONE);

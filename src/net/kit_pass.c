@@ -12,7 +12,6 @@
  * deliver_all come down to; flags say how much of it.
  */
 #include "net/kit_internal.h"
-#include "os/pass.h"
 
 __thread struct kit_pass kit_pass __attribute__((tls_model("initial-exec")));
 
@@ -27,17 +26,6 @@ void kit_pass_open(m0_time_t now)
 		kit_pass.kp_now = now;
 		m0_time_pass_begin(now);
 	}
-}
-
-void kit_pass_close(void)
-{
-	M0_PRE(kit_pass.kp_depth > 0);
-	kit_pass_flush();
-	if (--kit_pass.kp_depth > 0)
-		return;
-	m0_time_pass_end();
-	if (kit_pass.kp_desc != NULL)
-		m0_net__desc_pass_end();
 }
 
 static bool inbox_is_empty(const struct m0_net_kit_machine *m)
@@ -187,7 +175,7 @@ void kit_pass_push(void)
 		inbox_deliver(&kit_pass.kp_out, &kit_pass.kp_refused);
 }
 
-void kit_pass_flush(void)
+void kit_pass_post(void)
 {
 	const struct m0_net_kit_ops *ops;
 	struct m0_net_kit_work      *work;
@@ -303,15 +291,21 @@ void kit_inbox_close(struct m0_net_kit_machine *m)
 		m->nkm_ops->nko_refuse(work);
 }
 
-void kit_kick(struct m0_net_kit_machine *m)
+static __attribute__((noinline)) void kick_waiters(struct m0_net_kit_machine *m)
 {
-	/* Changed with both locks held, so that either suffices to read. */
-	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
-	__atomic_store_n(&m->nkm_quiet, false, __ATOMIC_RELEASE);
 	if (m->nkm_wakes)
 		kit_strands_wake(m);
 	if (m->nkm_fd_open && kit_polls_have_work(m))
 		m0_os_fd_signal(&m->nkm_fd);
+}
+
+void kit_kick(struct m0_net_kit_machine *m)
+{
+	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
+	__atomic_store_n(&m->nkm_quiet, false, __ATOMIC_RELEASE);
+	/* Changed with both locks held, so that either suffices to read. */
+	if (m->nkm_wakes || m->nkm_fd_open)
+		kick_waiters(m);
 }
 
 void kit_wakes_update(struct m0_net_kit_machine *m)
@@ -596,12 +590,13 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 		}
 		if (M0_UNLIKELY(m->nkm_workers_nr > 1))
 			helpers_wake(m);
-		kit_bulk_run(m);
+		if (m->nkm_bulk.wl_head != NULL)
+			kit_bulk_run(m);
 	}
 	delivers = m->nkm_events_nr > 0;
 	if (flags & KIT_RUN_BUFFERS)
 		kit_deliver(m);
-	if (flags & KIT_RUN_STATES)
+	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
 		kit_states_deliver(m);
 	if (M0_UNLIKELY(rides))
 		kit_rider_step(m, delivers);
