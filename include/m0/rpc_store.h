@@ -67,6 +67,10 @@ struct m0_rpc_store_ops {
 	 */
 	void (*rso_exec)(struct m0_rpc_store     *store,
 			 struct m0_rpc_store_job *job);
+	/** Optional: the same for several at once, linked by sj_next, so that
+	 * they share a commit if they can. */
+	void (*rso_exec_all)(struct m0_rpc_store     *store,
+			     struct m0_rpc_store_job *jobs);
 	/** Optional, for stores without a thread: does what exec was given;
 	 * called by the machine at the end of its pass. */
 	void (*rso_step)(struct m0_rpc_store *store);

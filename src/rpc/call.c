@@ -131,6 +131,7 @@ static void ended_do(struct m0_rpc__machine *m,
 		own_run(m);
 		(void)m0_rpc__ended_run(m, UINT_MAX);
 	} while (m->rml_own_head != NULL || !m0_list_is_empty(&m->rml_ended));
+	m0_rpc__store_give(m);
 	m0_rpc__leave(before);
 	m0_mutex_unlock(&m->rml_ended_lock);
 	m0_rpc__waiters_wake(m);

@@ -192,6 +192,8 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	timers_run(m);
 	if (has_work(m))
 		work_run(m, &tells);
+	if (m->rml_jobs != NULL)
+		m0_rpc__store_give(m);
 	if (m->rml_store->rst_ops->rso_step != NULL) {
 		m->rml_store->rst_ops->rso_step(m->rml_store);
 		/* Updates that it has committed have replies. */
@@ -203,6 +205,8 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 		(void)m0_rpc__ended_run(m, tells);
 	if (m->rml_phase == M0_RPC__DRAINS)
 		m0_rpc__machine_drain(m);
+	if (m->rml_jobs != NULL)
+		m0_rpc__store_give(m);
 	next = step_next(m);
 	if (m->rml_tell)
 		m0_rpc__waiters_wake(m);
@@ -253,6 +257,7 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_timerq_init(&m->rml_pauses, now);
 	m0_rpc__frm_set_init(&m->rml_frms, now, m->rml_cfg.rc_formation_off);
 	m0_list_init(&m->rml_ended);
+	m->rml_jobs_tail = &m->rml_jobs;
 	m0_list_init(&m->rml_streams);
 	m0_hash_init(&m->rml_targets);
 	m0_list_init(&m->rml_packets);

@@ -321,6 +321,6 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	m0_rpc__target_ref(came->rca_target);
 	++m->rml_executing_nr;
 	++m->rml_shakes_nr;
-	m->rml_store->rst_ops->rso_exec(m->rml_store, &shake->shk_store);
+	m0_rpc__store_exec(m, &shake->shk_store);
 	return 0;
 }

@@ -204,6 +204,9 @@ struct m0_rpc__machine {
 	struct m0_list rml_ended;
 	/** Streams to be stepped, by rsy_ready_link. */
 	struct m0_list rml_streams;
+	/** Work for the store, in its order. */
+	struct m0_rpc_store_job  *rml_jobs;
+	struct m0_rpc_store_job **rml_jobs_tail;
 
 	/** Destinations by end point and policy. */
 	struct m0_hash         rml_targets;
@@ -221,8 +224,7 @@ struct m0_rpc__machine {
 	/** Receive buffers. */
 	struct m0_net_buffer_pool *rml_pool;
 	struct m0_net_buffer_pool  rml_pool_own;
-	/** Buffers of that for addresses that went, which were in use then. Under
-	 * its lock. */
+	/** Of that, for addresses that went, in use then. Under its lock. */
 	uint32_t rml_pool_spare_nr;
 	uint32_t rml_colour;
 	uint32_t rml_queue_len;
@@ -242,8 +244,7 @@ struct m0_rpc__machine {
 	/** By rpl_link, under the lock. */
 	struct m0_list  rml_places;
 	struct m0_mutex rml_places_lock;
-	/** Further addresses; the machine's thread reads rml_rails_nr of
-	 * them. */
+	/** Further addresses; its own thread reads rml_rails_nr of them. */
 	struct m0_rpc__rail *rml_rails[M0_RPC_LINKS_MAX - 1];
 	uint32_t             rml_rails_nr;
 	/** With those being started. Under the lock. */
@@ -700,8 +701,7 @@ struct m0_rpc__packet {
 	/** Written into rpk_memory; of it, before the piece that is open. */
 	size_t rpk_used;
 	size_t rpk_cut;
-	/** It was refused, and leaves again; rpa_ns: after how long, the next
-	 * time. */
+	/** It was refused, and leaves again; rpa_ns: how late the next time. */
 	struct m0_rpc__pause rpk_pause;
 };
 

@@ -149,6 +149,14 @@ void m0_rpc__request_finish(struct m0_rpc__machine *m,
 void m0_rpc__request_answered(struct m0_rpc__machine *m,
 			      struct m0_rpc_item     *request,
 			      struct m0_rpc_item     *reply);
+/**
+ * Gives a job to the store. Those of one step together, at its end: it wakes
+ * its thread for the first, and finds the others beside it, to share a commit.
+ */
+void m0_rpc__store_exec(struct m0_rpc__machine  *m,
+			struct m0_rpc_store_job *job);
+/** That end. */
+void m0_rpc__store_give(struct m0_rpc__machine *m);
 /** A request is over: the library lets go of it. */
 void m0_rpc__request_done(struct m0_rpc__machine *m,
 			  struct m0_rpc_item     *request);

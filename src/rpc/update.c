@@ -109,12 +109,44 @@ static void job_done(struct m0_rpc_store_job *store_job, int rc)
 	M0_ASSERT_INFO(pushed == 0, "requests are waited for by stop");
 }
 
+void m0_rpc__store_exec(struct m0_rpc__machine *m, struct m0_rpc_store_job *job)
+{
+	const struct m0_rpc_store_ops *ops = m->rml_store->rst_ops;
+
+	if (m0_rpc__is_here(m)) {
+		job->sj_next = NULL;
+		*m->rml_jobs_tail = job;
+		m->rml_jobs_tail = &job->sj_next;
+		return;
+	}
+	ops->rso_exec(m->rml_store, job);
+	if (ops->rso_step != NULL)
+		m0_net_tm_rider_wake(&m->rml_rider);
+}
+
+void m0_rpc__store_give(struct m0_rpc__machine *m)
+{
+	const struct m0_rpc_store_ops *ops = m->rml_store->rst_ops;
+	struct m0_rpc_store_job       *job = m->rml_jobs;
+	struct m0_rpc_store_job       *next;
+
+	m->rml_jobs = NULL;
+	m->rml_jobs_tail = &m->rml_jobs;
+	if (ops->rso_exec_all != NULL && job != NULL) {
+		ops->rso_exec_all(m->rml_store, job);
+		return;
+	}
+	for (; job != NULL; job = next) {
+		next = job->sj_next;
+		ops->rso_exec(m->rml_store, job);
+	}
+}
+
 static int job_begin(struct m0_rpc__machine *m, struct m0_rpc_item *request,
 		     void (*update)(struct m0_rpc_item *request,
 				    struct m0_rpc_tx   *tx))
 {
-	struct m0_rpc_store *store = m->rml_store;
-	struct m0_rpc__job  *job;
+	struct m0_rpc__job *job;
 
 	M0_ALLOC_PTR(job);
 	if (job == NULL)
@@ -125,9 +157,7 @@ static int job_begin(struct m0_rpc__machine *m, struct m0_rpc_item *request,
 	job->job_request = request;
 	job->job_update = update;
 	m0_rpc__il(request)->ril_job = job;
-	store->rst_ops->rso_exec(store, &job->job_store);
-	if (store->rst_ops->rso_step != NULL && !m0_rpc__is_here(m))
-		m0_net_tm_rider_wake(&m->rml_rider);
+	m0_rpc__store_exec(m, &job->job_store);
 	return 0;
 }
 

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "os/os.h"
+
 struct lmdb_store {
 	struct m0_store__env        *lst_env;
 	struct m0_rpc_store_lmdb_cfg lst_cfg;
@@ -27,6 +29,9 @@ struct lmdb_store {
 	bool                      lst_closing;
 	/** Does the thread wait for a job? */
 	bool lst_idle;
+	/** Threads that are about to wake it: who gave it the last job may be
+	 * on his way out still when that is done, and all is to be closed. */
+	uint32_t lst_wakers_nr;
 	/** Turns: the next to be given, and the one that is now. */
 	uint64_t                       lst_ticket;
 	uint64_t                       lst_now;
@@ -34,6 +39,9 @@ struct lmdb_store {
 
 	/** Of whose turn it is: the last commit failed. */
 	bool lst_failing;
+
+	/** Of the thread alone: jobs that it has taken, and not begun. */
+	struct m0_rpc_store_job *lst_taken;
 };
 
 /** Jobs that share a commit. */
@@ -175,21 +183,39 @@ static int lmdb_next(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
 
 /* ----------------------------------------------------------------- jobs -- */
 
+/* It is woken when all are there, and not under the lock: it would soon have to
+ * sleep for that. */
+static void lmdb_exec_all(struct m0_rpc_store     *store,
+			  struct m0_rpc_store_job *jobs)
+{
+	struct lmdb_store       *st = store_of(store);
+	struct m0_rpc_store_job *last = jobs;
+	bool                     wakes;
+
+	while (last->sj_next != NULL)
+		last = last->sj_next;
+	m0_mutex_lock(&st->lst_mutex);
+	wakes = st->lst_idle && st->lst_jobs == NULL;
+	if (wakes)
+		(void)__atomic_add_fetch(&st->lst_wakers_nr, 1,
+					 __ATOMIC_RELAXED);
+	*st->lst_jobs_end = jobs;
+	st->lst_jobs_end = &last->sj_next;
+	m0_mutex_unlock(&st->lst_mutex);
+	if (!wakes)
+		return;
+	m0_cond_signal(&st->lst_given);
+	(void)__atomic_sub_fetch(&st->lst_wakers_nr, 1, __ATOMIC_RELEASE);
+}
+
 static void lmdb_exec(struct m0_rpc_store *store, struct m0_rpc_store_job *job)
 {
-	struct lmdb_store *st = store_of(store);
-
 	job->sj_next = NULL;
-	m0_mutex_lock(&st->lst_mutex);
-	*st->lst_jobs_end = job;
-	st->lst_jobs_end = &job->sj_next;
-	if (st->lst_idle)
-		m0_cond_signal(&st->lst_given);
-	m0_mutex_unlock(&st->lst_mutex);
+	lmdb_exec_all(store, job);
 }
 
 /** Waits for a job until `deadline`. Under the lock. */
-static bool job_wait(struct lmdb_store *st, m0_time_t deadline)
+static void job_wait(struct lmdb_store *st, m0_time_t deadline)
 {
 	st->lst_idle = true;
 	while (st->lst_jobs == NULL && !st->lst_closing)
@@ -198,7 +224,23 @@ static bool job_wait(struct lmdb_store *st, m0_time_t deadline)
 		else if (!m0_cond_timedwait(&st->lst_given, deadline))
 			break;
 	st->lst_idle = false;
-	return st->lst_jobs != NULL;
+}
+
+/** All that were given; if there are none, waits until `deadline`. 0: does not
+ * wait. */
+static struct m0_rpc_store_job *jobs_take(struct lmdb_store *st,
+					  m0_time_t          deadline)
+{
+	struct m0_rpc_store_job *jobs;
+
+	m0_mutex_lock(&st->lst_mutex);
+	if (st->lst_jobs == NULL && deadline != 0)
+		job_wait(st, deadline);
+	jobs = st->lst_jobs;
+	st->lst_jobs = NULL;
+	st->lst_jobs_end = &st->lst_jobs;
+	m0_mutex_unlock(&st->lst_mutex);
+	return jobs;
 }
 
 /** The next job of the batch; NULL: it is complete. */
@@ -206,29 +248,26 @@ static struct m0_rpc_store_job *job_take(struct lmdb_store *st,
 					 struct batch *batch, m0_time_t company,
 					 bool *alone)
 {
-	struct m0_rpc_store_job *job = NULL;
+	struct m0_rpc_store_job *job;
 
 	if (batch->bat_nr == st->lst_cfg.rlc_batch_max)
 		return NULL;
 	if (batch->bat_nr > 0 &&
 	    m0_time_now() >= batch->bat_begin + st->lst_cfg.rlc_batch_ns)
 		return NULL;
-	m0_mutex_lock(&st->lst_mutex);
-	if (st->lst_jobs != NULL || (company != 0 && job_wait(st, company))) {
-		job = st->lst_jobs;
-		st->lst_jobs = job->sj_next;
-		if (st->lst_jobs == NULL)
-			st->lst_jobs_end = &st->lst_jobs;
-		job->sj_next = NULL;
-		*batch->bat_end = job;
-		batch->bat_end = &job->sj_next;
-		++batch->bat_nr;
-		*alone = batch->bat_nr == 1 &&
-			 (st->lst_cfg.rlc_batch_max == 1 ||
-			  (st->lst_jobs == NULL &&
-			   st->lst_cfg.rlc_company_ns == 0));
-	}
-	m0_mutex_unlock(&st->lst_mutex);
+	if (st->lst_taken == NULL)
+		st->lst_taken = jobs_take(st, company);
+	job = st->lst_taken;
+	if (job == NULL)
+		return NULL;
+	st->lst_taken = job->sj_next;
+	job->sj_next = NULL;
+	*batch->bat_end = job;
+	batch->bat_end = &job->sj_next;
+	++batch->bat_nr;
+	*alone = batch->bat_nr == 1 &&
+		 (st->lst_cfg.rlc_batch_max == 1 ||
+		  (st->lst_taken == NULL && st->lst_cfg.rlc_company_ns == 0));
 	return job;
 }
 
@@ -338,6 +377,7 @@ static const struct m0_rpc_store_ops lmdb_ops = {
 	.rso_commit = lmdb_commit,
 	.rso_abort = lmdb_abort,
 	.rso_exec = lmdb_exec,
+	.rso_exec_all = lmdb_exec_all,
 	.rso_get = lmdb_get,
 	.rso_put = lmdb_put,
 	.rso_del = lmdb_del,
@@ -482,6 +522,7 @@ void m0_rpc_store_lmdb_close(struct m0_rpc_store *store)
 	m0_mutex_unlock(&st->lst_mutex);
 	(void)m0_thread_join(&st->lst_thread);
 	m0_thread_fini(&st->lst_thread);
+	m0_os_zero_wait(&st->lst_wakers_nr);
 	M0_PRE(st->lst_jobs == NULL && st->lst_ticket == st->lst_now);
 	store->rst_private = NULL;
 	store_free(st);
