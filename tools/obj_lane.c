@@ -9,20 +9,30 @@
 /** How often a signal is looked for. */
 #define TICK_NS (M0_TIME_ONE_SECOND / 5)
 
+enum {
+	/** A part of what may be in flight gathers, while the others are on
+	 * their way there, worked at, and on their way back. */
+	GATHER_PART = 4
+};
+
 /* --------------------------------------------------------------- ends -- */
 
 static void lane_end(struct obj_lane *lane)
 {
 	struct obj_lanes *lanes = lane->ol_lanes;
+	bool              is_first = false;
 
 	m0_mutex_lock(&lanes->os_lock);
 	if (--lane->ol_ends_left == 0) {
+		is_first = lanes->os_done == NULL;
 		lane->ol_next = NULL;
 		*lanes->os_done_tail = lane;
 		lanes->os_done_tail = &lane->ol_next;
-		m0_cond_signal(&lanes->os_cond);
 	}
 	m0_mutex_unlock(&lanes->os_lock);
+	/* Woken under the lock, he would soon have to sleep for it. */
+	if (is_first)
+		m0_semaphore_up(&lanes->os_any);
 }
 
 static void bulk_ended(struct m0_rpc_bulk *rb)
@@ -100,7 +110,8 @@ static int item_make(struct obj_lane *lane)
 	return 0;
 }
 
-static void lane_ask(struct obj_lane *lane)
+/* All but the post: its end comes after that, or lane_refused(). */
+static int lane_make(struct obj_lane *lane)
 {
 	int rc = 0;
 
@@ -117,23 +128,65 @@ static void lane_ask(struct obj_lane *lane)
 		m0_net_desc_free(&lane->ol_req.orq_desc.bdd_desc);
 		M0_SET0(&lane->ol_req.orq_desc);
 	}
-	if (rc == 0)
-		rc = m0_rpc_post(&lane->ol_raw->rr_item);
-	if (rc == 0)
-		return;
+	return rc;
+}
+
+static void lane_refused(struct obj_lane *lane, int rc)
+{
 	lane->ol_rc = rc;
 	if (lane->ol_bulk_on)
 		m0_rpc_bulk_store_del(&lane->ol_rb);
 	lane_end(lane);
 }
 
+static void lane_send(struct obj_lane *lane)
+{
+	int rc = m0_rpc_post(&lane->ol_raw->rr_item);
+
+	if (rc != 0)
+		lane_refused(lane, rc);
+}
+
+/* In a row, so that they share a packet. */
+static void ready_send(struct obj_lanes *lanes)
+{
+	struct obj_lane *lane = lanes->os_ready;
+	struct obj_lane *next;
+
+	lanes->os_ready = NULL;
+	lanes->os_ready_tail = &lanes->os_ready;
+	lanes->os_ready_nr = 0;
+	for (; lane != NULL; lane = next) {
+		next = lane->ol_next;
+		lane_send(lane);
+	}
+}
+
+static void ready_add(struct obj_lane *lane)
+{
+	struct obj_lanes *lanes = lane->ol_lanes;
+
+	lane->ol_next = NULL;
+	*lanes->os_ready_tail = lane;
+	lanes->os_ready_tail = &lane->ol_next;
+	/* A block is worth a packet. */
+	if (++lanes->os_ready_nr >= lanes->os_gather || lane->ol_bulk_on)
+		ready_send(lanes);
+}
+
 void obj_lane_post(struct obj_lane *lane)
 {
+	int rc;
+
 	lane->ol_tries = 0;
 	lane->ol_busy_rc = 0;
 	lane->ol_limit = m0_time_add(m0_time_now(),
 				     lane->ol_lanes->os_client->oc_timeout_ns);
-	lane_ask(lane);
+	rc = lane_make(lane);
+	if (rc == 0)
+		ready_add(lane);
+	else
+		lane_refused(lane, rc);
 }
 
 /* -------------------------------------------------------------- waiting -- */
@@ -199,6 +252,7 @@ static m0_time_t later_post(struct obj_lanes *lanes, m0_time_t now)
 {
 	struct obj_lane **at = &lanes->os_later;
 	m0_time_t         next = M0_TIME_NEVER;
+	int               rc;
 
 	while (*at != NULL) {
 		struct obj_lane *lane = *at;
@@ -209,7 +263,11 @@ static m0_time_t later_post(struct obj_lanes *lanes, m0_time_t now)
 			continue;
 		}
 		*at = lane->ol_next;
-		lane_ask(lane);
+		rc = lane_make(lane);
+		if (rc == 0)
+			lane_send(lane);
+		else
+			lane_refused(lane, rc);
 	}
 	return next;
 }
@@ -224,22 +282,41 @@ static void lane_settle(struct obj_lane *lane)
 	m0_rpc_bulk_fini(&lane->ol_rb);
 }
 
+/* All that have ended. The semaphore is up once for each time that there were
+ * none, and nobody who is to raise it still is overtaken. */
+static void done_take(struct obj_lanes *lanes)
+{
+	m0_mutex_lock(&lanes->os_lock);
+	lanes->os_taken = lanes->os_done;
+	lanes->os_done = NULL;
+	lanes->os_done_tail = &lanes->os_done;
+	m0_mutex_unlock(&lanes->os_lock);
+}
+
+/* What waits for company waits no longer than there is something else to do. */
+static void done_wait(struct obj_lanes *lanes, m0_time_t limit)
+{
+	bool any = m0_semaphore_trydown(&lanes->os_any);
+
+	if (!any) {
+		ready_send(lanes);
+		any = m0_semaphore_timeddown(&lanes->os_any, limit);
+	}
+	if (any)
+		done_take(lanes);
+}
+
 static struct obj_lane *done_get(struct obj_lanes *lanes, m0_time_t limit)
 {
 	struct obj_lane *lane;
 
-	m0_mutex_lock(&lanes->os_lock);
-	if (lanes->os_done == NULL)
-		(void)m0_cond_timedwait(&lanes->os_cond, limit);
-	lane = lanes->os_done;
+	if (lanes->os_taken == NULL)
+		done_wait(lanes, limit);
+	lane = lanes->os_taken;
 	if (lane != NULL) {
-		lanes->os_done = lane->ol_next;
-		if (lanes->os_done == NULL)
-			lanes->os_done_tail = &lanes->os_done;
-	}
-	m0_mutex_unlock(&lanes->os_lock);
-	if (lane != NULL)
+		lanes->os_taken = lane->ol_next;
 		lane_settle(lane);
+	}
 	return lane;
 }
 
@@ -321,8 +398,12 @@ int obj_lanes_init(struct obj_lanes *lanes, struct obj_client *client)
 	lanes->os_client = client;
 	lanes->os_nr = (uint32_t)max64u(args->oa_inflight, args->oa_blocks);
 	m0_mutex_init(&lanes->os_lock);
-	m0_cond_init(&lanes->os_cond, &lanes->os_lock);
+	(void)m0_semaphore_init(&lanes->os_any, 0);
 	lanes->os_done_tail = &lanes->os_done;
+	lanes->os_ready_tail = &lanes->os_ready;
+	lanes->os_gather = args->oa_no_batch
+				   ? 1
+				   : (uint32_t)args->oa_inflight / GATHER_PART;
 	M0_ALLOC_ARR(lanes->os_lane, lanes->os_nr);
 	M0_ALLOC_ARR(lanes->os_bufs, args->oa_blocks);
 	M0_ALLOC_ARR(lanes->os_bufs_free, args->oa_blocks);
@@ -359,6 +440,6 @@ void obj_lanes_fini(struct obj_lanes *lanes)
 	m0_free(lanes->os_bufs_free);
 	m0_free(lanes->os_bufs);
 	m0_free(lanes->os_lane);
-	m0_cond_fini(&lanes->os_cond);
+	m0_semaphore_fini(&lanes->os_any);
 	m0_mutex_fini(&lanes->os_lock);
 }

@@ -56,11 +56,19 @@ struct obj_lanes {
 	struct m0_net_buffer **os_bufs_free;
 	uint32_t               os_bufs_nr;
 	uint32_t               os_bufs_free_nr;
-	/** Of the two below. */
-	struct m0_mutex   os_lock;
-	struct m0_cond    os_cond;
-	struct obj_lane  *os_done;
-	struct obj_lane **os_done_tail;
+	/** Those that have ended; and that there are some, said once. */
+	struct m0_mutex     os_lock;
+	struct obj_lane    *os_done;
+	struct obj_lane   **os_done_tail;
+	struct m0_semaphore os_any;
+	/** Of these, what the caller has got at once, and will have next. */
+	struct obj_lane *os_taken;
+	/** To be posted in a row: when there are os_gather, or nothing has
+	 * ended. */
+	struct obj_lane  *os_ready;
+	struct obj_lane **os_ready_tail;
+	uint32_t          os_ready_nr;
+	uint32_t          os_gather;
 	/** To be asked again at ol_again. */
 	struct obj_lane *os_later;
 	uint32_t         os_busy_nr;
