@@ -151,6 +151,12 @@ static int session_open(struct obj_client *client)
 	client->oc_session.s_streams_nr =
 		(uint32_t)(args->oa_streams != 0 ? args->oa_streams
 						 : args->oa_inflight);
+	/* What is on the way of a stream is what the service keeps answers for:
+	 * each is a record in its store, and those are fewer pages to write. */
+	client->oc_session.s_window =
+		(uint32_t)((max64u(args->oa_inflight, args->oa_blocks) +
+			    client->oc_session.s_streams_nr - 1) /
+			   client->oc_session.s_streams_nr);
 	rc = m0_rpc_session_establish_sync(&client->oc_session, limit);
 	return rc != 0 ? reach_fail(client, rc) : 0;
 }
