@@ -129,20 +129,46 @@ static int file_get(struct put_file *file, uint8_t *at, uint64_t nr,
 }
 
 /* Is it still what was opened? */
-static int file_check(const struct put_file *file)
+static int stat_check(const struct put_file *file)
 {
 	const struct stat *old = &file->pf_stat;
 	struct stat        st;
-	char               byte;
 
 	if (fstat(file->pf_fd, &st) != 0)
 		return -errno;
-	if (st.st_size != old->st_size ||
-	    st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
-	    st.st_mtim.tv_nsec != old->st_mtim.tv_nsec)
+	return st.st_size != old->st_size ||
+			       st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
+			       st.st_mtim.tv_nsec != old->st_mtim.tv_nsec
+		       ? -ETXTBSY
+		       : 0;
+}
+
+/* And does it end where it said? Files of /proc say that they are empty, and
+ * are not. */
+static int file_check(const struct put_file *file)
+{
+	char byte;
+	int  rc = stat_check(file);
+
+	if (rc != 0)
+		return rc;
+	return pread(file->pf_fd, &byte, 1, (off_t)file->pf_size) > 0 ? -ETXTBSY
+								      : 0;
+}
+
+/* All of a small file, which has not changed meanwhile. The byte behind its end
+ * is asked for, too, so that one call says whether there is one. */
+static int small_get(struct put_file *file)
+{
+	ssize_t nr = pread(file->pf_fd, file->pf_sums, file->pf_size + 1, 0);
+
+	if (nr > (ssize_t)file->pf_size)
 		return -ETXTBSY;
-	/* Files of /proc say that they are empty, and are not. */
-	return pread(file->pf_fd, &byte, 1, st.st_size) > 0 ? -ETXTBSY : 0;
+	if (nr == (ssize_t)file->pf_size)
+		return stat_check(file);
+	/* Interrupted, or it comes in parts. */
+	return file_get(file, file->pf_sums, file->pf_size, 0)
+		       ?: file_check(file);
 }
 
 static struct obj_lane *lane_for(struct put_file *file, enum obj_op op,
@@ -187,9 +213,7 @@ static bool small_post(struct put_file *file)
 		file->pf_rc = file->pf_sums == NULL ? -ENOMEM : 0;
 	}
 	if (file->pf_rc == 0)
-		file->pf_rc = file_get(file, file->pf_sums, file->pf_size, 0);
-	if (file->pf_rc == 0)
-		file->pf_rc = file_check(file);
+		file->pf_rc = small_get(file);
 	file->pf_state = PUT_WAITS;
 	if (file->pf_rc != 0) {
 		obj_lane_put(lane);
