@@ -3,7 +3,7 @@
  * Passes, inboxes, and the run of a machine.
  *
  * Every thread has one pass. What is posted during it is listed in the thread
- * and leaves by kit_pass_flush(): items for one machine in a row under one
+ * and leaves by kit_pass_post(): items for one machine in a row under one
  * taking of its inbox lock, and one wake-up if the inbox was empty. A call from
  * outside (m0_net_buffer_add() and the like) posts the same way; the generic
  * layer then calls xo_flush, with its locks released.
