@@ -19,7 +19,7 @@ extern "C" {
 
 /** What the library keeps for each thread, where a lock finds it at once. */
 struct m0_sync_tls {
-	/** Mutexes and read-write locks held. */
+	/** Mutexes and read-write locks held. Its address names the thread. */
 	uint32_t sy_held_nr;
 };
 M0_EXTERN __thread struct m0_sync_tls m0_sync_tls
@@ -33,7 +33,7 @@ struct m0_mutex {
 	/** 0: free, 1: held, 2: held and perhaps somebody sleeps. */
 	uint32_t mx_word;
 	/** The thread that holds it; NULL: none. */
-	void *mx_owner;
+	struct m0_sync_tls *mx_owner;
 };
 
 /** Static initialiser. */
@@ -70,7 +70,7 @@ static inline void m0_mutex_init(struct m0_mutex *mutex)
 static inline bool m0_mutex_is_locked(const struct m0_mutex *mutex)
 {
 	return __atomic_load_n(&mutex->mx_owner, __ATOMIC_RELAXED) ==
-	       __builtin_thread_pointer();
+	       &m0_sync_tls;
 }
 
 /** True if the calling thread does not hold the mutex. */
@@ -104,8 +104,7 @@ static inline __attribute__((always_inline)) void m0_mutex_lock(
 						     __ATOMIC_RELAXED)))
 		m0_mutex_lock_slow(mutex);
 	M0_SYNC_TSAN_DO(__tsan_mutex_post_lock(mutex, 0, 0));
-	__atomic_store_n(&mutex->mx_owner, __builtin_thread_pointer(),
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&mutex->mx_owner, &m0_sync_tls, __ATOMIC_RELAXED);
 	++m0_sync_tls.sy_held_nr;
 }
 
@@ -129,8 +128,7 @@ static inline int m0_mutex_trylock(struct m0_mutex *mutex)
 	}
 	M0_SYNC_TSAN_DO(
 		__tsan_mutex_post_lock(mutex, __tsan_mutex_try_lock, 0));
-	__atomic_store_n(&mutex->mx_owner, __builtin_thread_pointer(),
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&mutex->mx_owner, &m0_sync_tls, __ATOMIC_RELAXED);
 	++m0_sync_tls.sy_held_nr;
 	return 0;
 }
@@ -140,7 +138,8 @@ static inline void m0_mutex_unlock(struct m0_mutex *mutex)
 {
 	M0_PRE(m0_mutex_is_locked(mutex));
 	--m0_sync_tls.sy_held_nr;
-	__atomic_store_n(&mutex->mx_owner, (void *)NULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&mutex->mx_owner, (struct m0_sync_tls *)NULL,
+			 __ATOMIC_RELAXED);
 	M0_SYNC_TSAN_DO(__tsan_mutex_pre_unlock(mutex, 0));
 	/*
 	 * A thread that goes to sleep between these two is not woken; it wakes
