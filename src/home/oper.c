@@ -303,7 +303,7 @@ static void attr_copy(struct m0_lnet_md_attr       *ret,
 	ret->mda_user = attr->mda_user;
 }
 
-/* Likewise. */
+/* For each message, as m0_home__slot_take(). */
 inline struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 					  const struct m0_lnet_md_attr *attr)
 {
