@@ -81,10 +81,8 @@ bool m0_home__told_take(struct m0_lnet *lnet)
 }
 
 /* hm_lock, once for many. */
-void m0_home__told_end(struct m0_lnet *lnet)
+void m0_home__told_give(struct m0_lnet *lnet)
 {
-	if (lnet->hm_told == NULL && lnet->hm_gone == NULL)
-		return;
 	m0_mutex_lock(&lnet->hm_lock);
 	(void)told_take(lnet);
 	m0_mutex_unlock(&lnet->hm_lock);

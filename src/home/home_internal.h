@@ -378,6 +378,8 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 
 /** Tells all events posted so far. */
 void m0_home__events_tell(struct m0_lnet *lnet);
+/** m0_home__told_end() when there is something. */
+void m0_home__told_give(struct m0_lnet *lnet);
 /**
  * hm_lock is held: takes what has been told, if there is any and nobody else
  * steps, for the sake of the places that it has. @return false  nothing was
@@ -388,7 +390,11 @@ bool m0_home__told_take(struct m0_lnet *lnet);
  * Strand: the same for what the last events had. Nobody waits for it, so it is
  * done when what they have led to has left.
  */
-void m0_home__told_end(struct m0_lnet *lnet);
+static inline void m0_home__told_end(struct m0_lnet *lnet)
+{
+	if (lnet->hm_told != NULL || lnet->hm_gone != NULL)
+		m0_home__told_give(lnet);
+}
 /** All that was posted before them has been told. */
 void m0_home__barriers_tell(struct m0_lnet *lnet);
 /** The node is closed: queues that need nothing of it are let go. hm_lock. */

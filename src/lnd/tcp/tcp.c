@@ -180,9 +180,8 @@ static void show(struct m0_tcp_io *io)
 		m0_loop_rouse(&io->tci_loop);
 }
 
-static void tcp_flush(struct m0_sock_io *sio)
+static void out_turn(struct m0_tcp_io *io)
 {
-	struct m0_tcp_io     *io = m0_tcp__io(sio);
 	struct m0_list        turn;
 	struct m0_list_link  *link;
 	struct m0_tcp_stream *stream;
@@ -195,6 +194,14 @@ static void tcp_flush(struct m0_sock_io *sio)
 		if (m0_tcp__stream_out(stream))
 			m0_tcp__stream_out_add(stream);
 	}
+}
+
+static void tcp_flush(struct m0_sock_io *sio)
+{
+	struct m0_tcp_io *io = m0_tcp__io(sio);
+
+	if (!m0_list_is_empty(&io->tci_out))
+		out_turn(io);
 	show(io);
 }
 
