@@ -99,7 +99,7 @@ static bool tells_first(const struct m0_lnet *lnet)
  */
 static bool is_idle(const struct m0_lnet *lnet, m0_time_t now)
 {
-	return now < lnet->hm_next && !lnet->hm_owes &&
+	return now < lnet->hm_next && !lnet->hm_owes && !lnet->hm_again &&
 	       lnet->hm_events == NULL && lnet->hm_told == NULL &&
 	       lnet->hm_gone == NULL && lnet->hm_state == M0_HOME_OPEN &&
 	       !M0_HOME_GET(lnet->hm_posted) &&

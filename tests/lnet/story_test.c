@@ -235,6 +235,48 @@ static void many_at_once_wait_for_credits(void **state)
 	down();
 }
 
+static void few_messages(struct m0_lnet_cfg *cfg)
+{
+	cfg->lc_msgs_max = 16;
+}
+
+/* A node with few messages takes those of a burst again and again as it is done
+ * with them: those that wait are offered when one is free, not some time. */
+static void burst_needs_no_retry(void **state)
+{
+	enum {
+		NR = 80,
+		BYTES = 64
+	};
+	struct node_window window;
+	struct node_op     ops[NR];
+	m0_time_t          begin;
+	unsigned           i;
+
+	(void)state;
+	net_up(&wire);
+	node_init(&a, &sim, "a", "10.0.0.1", NULL);
+	node_init(&b, &sim, "b", "10.0.0.2", few_messages);
+	node_window_init(&window, &b, BITS, NR * BYTES, -1);
+	assert_int_equal(node_ping(&a, &b.n_nid, SOON_MS), 0);
+	begin = m0_time_now();
+	for (i = 0; i < NR; ++i)
+		node_put(&ops[i], &a, &b.n_nid, BITS, i * BYTES, BYTES,
+			 (uint8_t)i, false);
+	for (i = 0; i < NR; ++i)
+		node_op_wait(&ops[i], SOON_MS);
+	while (window.nw_puts_nr < NR)
+		m0_sim_run_ms(&sim, 1);
+	assert_in_range(m0_time_sub(m0_time_now(), begin), 0,
+			20 * M0_TIME_ONE_MSEC);
+	for (i = 0; i < NR; ++i)
+		node_op_fini(&ops[i]);
+	node_window_unlink(&window);
+	m0_sim_run_ms(&sim, 1000);
+	node_window_fini(&window);
+	down();
+}
+
 /* Each asks the other by thousands, at once: answers wait behind requests, and
  * all come all the same. */
 static void gets_by_thousands_both_ways_all_end(void **state)
@@ -725,6 +767,7 @@ int main(void)
 		cmocka_unit_test(discovery_tells_both_sides),
 		cmocka_unit_test(data_of_all_sizes_is_moved),
 		cmocka_unit_test(many_at_once_wait_for_credits),
+		cmocka_unit_test(burst_needs_no_retry),
 		cmocka_unit_test(gets_by_thousands_both_ways_all_end),
 		cmocka_unit_test(nodes_on_ipv6_talk),
 		cmocka_unit_test(connects_that_cross_lose_nothing),
