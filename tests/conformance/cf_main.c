@@ -121,9 +121,12 @@ static void case_run(const struct cf_case *c, uint64_t seeds_nr)
 	uint64_t first = cf.c_seed;
 
 	for (; cf.c_seed < first + seeds_nr; ++cf.c_seed) {
+		cf.c_waiting = "what the case is made in";
 		cf__env_begin();
 		cf_begin();
+		cf.c_waiting = NULL;
 		c->cc_fn();
+		cf.c_waiting = "what the case has left";
 		cf_end();
 		cf__env_end();
 	}
@@ -157,6 +160,7 @@ static bool case_fork(const struct cf_case *c, uint64_t seeds_nr)
 		alarm(limit == NULL ? 100 : (unsigned)atoi(limit));
 		case_run(c, seeds_nr);
 		fflush(NULL);
+		cf.c_waiting = "the end of the process";
 		exit(0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
