@@ -119,8 +119,11 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 	/* Messages begin to leave before the io sets it. */
 	if (lnet->hm_io->si_sock != NULL)
 		m0_sock_now_set(lnet->hm_io->si_sock, now);
-	if (m0_home__inbox_do(lnet))
+	if (m0_home__inbox_do(lnet)) {
 		lnet->hm_did = true;
+		/* Posted since it was looked for. */
+		idle = false;
+	}
 	more = io->sio_pass(lnet->hm_io, now);
 	if (idle && !more && !lnet->hm_io->si_called) {
 		io->sio_flush(lnet->hm_io);

@@ -345,6 +345,26 @@ static void waiters_are_woken(void **state)
 	actors_run(re.re_b.rn_lnet, wait_for_events);
 }
 
+static void come_and_go(struct actor *actor)
+{
+	struct m0_lnet_eq eq;
+	int               i;
+
+	for (i = 0; i < 2000; ++i) {
+		m0_lnet_eq_init(&eq, re.re_a.rn_lnet, actor_event, 1);
+		m0_lnet_eq_fini(&eq);
+	}
+	actor_end(actor);
+}
+
+/* Whoever ends a queue waits for a step that does what he posts, and says so,
+ * also if he posts while a step that had nothing to do is being made. */
+static void queues_come_and_go(void **state)
+{
+	(void)state;
+	actors_run(re.re_a.rn_lnet, come_and_go);
+}
+
 /* MDs that are never unlinked, on both sides, with all that moves in them. */
 static void leave_all(struct actor *actor)
 {
@@ -434,6 +454,7 @@ int main(void)
 		CASE(put_against_unlink),      CASE(get_against_unlink),
 		CASE(attach_against_messages), CASE(queue_taken_by_many),
 		CASE(waiters_are_woken),       CASE(close_in_the_middle),
+		CASE(queues_come_and_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
