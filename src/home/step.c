@@ -94,15 +94,14 @@ static bool tells_first(const struct m0_lnet *lnet)
 
 /*
  * A node with a thread would sleep: nothing has been left, and nothing is due.
- * Then a pass that brings nothing is all there is to do, which is most of what
- * somebody does who polls.
+ * Then an inbox that is empty and a pass that brings nothing are all there is to
+ * do, which is most of what somebody does who polls.
  */
 static bool is_idle(const struct m0_lnet *lnet, m0_time_t now)
 {
 	return now < lnet->hm_next && !lnet->hm_owes && !lnet->hm_again &&
 	       lnet->hm_events == NULL && lnet->hm_told == NULL &&
 	       lnet->hm_gone == NULL && lnet->hm_state == M0_HOME_OPEN &&
-	       !M0_HOME_GET(lnet->hm_posted) &&
 	       !M0_HOME_GET(lnet->hm_has_woken);
 }
 
@@ -121,7 +120,6 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 		m0_sock_now_set(lnet->hm_io->si_sock, now);
 	if (m0_home__inbox_do(lnet)) {
 		lnet->hm_did = true;
-		/* Posted since it was looked for. */
 		idle = false;
 	}
 	more = io->sio_pass(lnet->hm_io, now);
