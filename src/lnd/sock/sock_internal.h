@@ -285,9 +285,10 @@ struct m0_sock_conn {
 	unsigned cn_staged;
 	/** What of the payload is to come, and where it goes. */
 	uint64_t    cn_left;
-	bool        cn_in_large;
 	m0_bcount_t cn_seg_at;
 	uint32_t    cn_seg;
+	/** The last payload was M0_SOCK__LARGE_BYTES, or more. */
+	bool cn_in_large;
 	/** Bytes since cn_in_since. */
 	uint64_t         cn_in_run;
 	m0_time_t        cn_in_since;
