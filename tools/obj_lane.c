@@ -110,8 +110,17 @@ static int item_make(struct obj_lane *lane)
 	return 0;
 }
 
-/* All but the post: its end comes after that, or lane_refused(). */
-static int lane_make(struct obj_lane *lane)
+static void lane_refused(struct obj_lane *lane, int rc)
+{
+	lane->ol_rc = rc;
+	if (lane->ol_bulk_on)
+		m0_rpc_bulk_store_del(&lane->ol_rb);
+	lane_end(lane);
+}
+
+/* All but the post: its end comes after that.
+ * @return false: it has been refused. */
+static bool lane_make(struct obj_lane *lane)
 {
 	int rc = 0;
 
@@ -128,15 +137,9 @@ static int lane_make(struct obj_lane *lane)
 		m0_net_desc_free(&lane->ol_req.orq_desc.bdd_desc);
 		M0_SET0(&lane->ol_req.orq_desc);
 	}
-	return rc;
-}
-
-static void lane_refused(struct obj_lane *lane, int rc)
-{
-	lane->ol_rc = rc;
-	if (lane->ol_bulk_on)
-		m0_rpc_bulk_store_del(&lane->ol_rb);
-	lane_end(lane);
+	if (rc != 0)
+		lane_refused(lane, rc);
+	return rc == 0;
 }
 
 static void lane_send(struct obj_lane *lane)
@@ -176,17 +179,12 @@ static void ready_add(struct obj_lane *lane)
 
 void obj_lane_post(struct obj_lane *lane)
 {
-	int rc;
-
 	lane->ol_tries = 0;
 	lane->ol_busy_rc = 0;
 	lane->ol_limit = m0_time_add(m0_time_now(),
 				     lane->ol_lanes->os_client->oc_timeout_ns);
-	rc = lane_make(lane);
-	if (rc == 0)
+	if (lane_make(lane))
 		ready_add(lane);
-	else
-		lane_refused(lane, rc);
 }
 
 /* -------------------------------------------------------------- waiting -- */
@@ -252,7 +250,6 @@ static m0_time_t later_post(struct obj_lanes *lanes, m0_time_t now)
 {
 	struct obj_lane **at = &lanes->os_later;
 	m0_time_t         next = M0_TIME_NEVER;
-	int               rc;
 
 	while (*at != NULL) {
 		struct obj_lane *lane = *at;
@@ -263,11 +260,8 @@ static m0_time_t later_post(struct obj_lanes *lanes, m0_time_t now)
 			continue;
 		}
 		*at = lane->ol_next;
-		rc = lane_make(lane);
-		if (rc == 0)
+		if (lane_make(lane))
 			lane_send(lane);
-		else
-			lane_refused(lane, rc);
 	}
 	return next;
 }
