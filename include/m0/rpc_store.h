@@ -67,8 +67,9 @@ struct m0_rpc_store_ops {
 	 */
 	void (*rso_exec)(struct m0_rpc_store     *store,
 			 struct m0_rpc_store_job *job);
-	/** Optional: the same for several at once, linked by sj_next, so that
-	 * they share a commit if they can. */
+	/** Optional: the same for several at once, linked by sj_next in their
+	 * order, so that they share a commit if they can. NULL: rso_exec is
+	 * called for each. */
 	void (*rso_exec_all)(struct m0_rpc_store     *store,
 			     struct m0_rpc_store_job *jobs);
 	/** Optional, for stores without a thread: does what exec was given;
