@@ -100,7 +100,8 @@ struct m0_lnet_cfg {
 	unsigned lc_conns_max;
 	/** Connections that have not yet said who they are. */
 	unsigned lc_accepting_max;
-	/** TCP congestion control; "": the system's. */
+	/** TCP congestion control; "": the system's, and reno for connections
+	 * that do not leave the host. */
 	char lc_congestion[16];
 	/** Socket buffers in bytes (`tx_`, `rx_buffer_size`); 0: the system's. */
 	unsigned lc_sndbuf_bytes;

@@ -3,6 +3,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include "lnd/tcp/tcp_internal.h"
 
@@ -61,6 +62,38 @@ bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr)
 	static const uint8_t any[16];
 
 	return memcmp(addr->sa_bytes, any, addr->sa_bytes_nr) == 0;
+}
+
+static bool is_loopback(const struct m0_sock_addr *addr)
+{
+	return addr->sa_bytes_nr == 4
+		       ? addr->sa_bytes[0] == IN_LOOPBACKNET
+		       : memcmp(addr->sa_bytes, &in6addr_loopback,
+				sizeof in6addr_loopback) == 0;
+}
+
+/* The system's choice of where to speak to an address of its own from is that
+ * address. */
+static bool is_own(const struct m0_sock_addr *addr)
+{
+	struct sockaddr_storage sa;
+	struct m0_sock_addr     from;
+	socklen_t               len = m0_tcp__addr_to(addr, &sa);
+	bool                    ret;
+	int fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+	ret = connect(fd, (struct sockaddr *)&sa, len) == 0 &&
+	      m0_tcp__addr_bound(fd, &from) == 0 &&
+	      memcmp(from.sa_bytes, addr->sa_bytes, addr->sa_bytes_nr) == 0;
+	(void)close(fd);
+	return ret;
+}
+
+bool m0_tcp__addr_is_near(const struct m0_sock_addr *addr)
+{
+	return is_loopback(addr) || is_own(addr);
 }
 
 const char *m0_tcp__addr_text(const struct m0_sock_addr *addr,

@@ -28,6 +28,16 @@ static void dial_close(struct dial *dial)
 	dial->tcd_fd = -1;
 }
 
+static int dial_socket(const struct dial *dial)
+{
+	const struct m0_sock_io_cfg *cfg = &dial->tcd_io->tci_cfg;
+	int                          fd = m0_tcp__socket(cfg, dial->tcd_from);
+
+	if (fd >= 0)
+		m0_tcp__near_set(cfg, fd, dial->tcd_to);
+	return fd;
+}
+
 static int dial_bind(struct dial *dial, uint16_t port)
 {
 	struct sockaddr_storage sa;
@@ -35,8 +45,7 @@ static int dial_bind(struct dial *dial, uint16_t port)
 	int                     one = 1;
 
 	if (dial->tcd_fd < 0)
-		dial->tcd_fd =
-			m0_tcp__socket(&dial->tcd_io->tci_cfg, dial->tcd_from);
+		dial->tcd_fd = dial_socket(dial);
 	if (dial->tcd_fd < 0)
 		return dial->tcd_fd;
 	/* A port that is any is chosen when the other end is known. */

@@ -188,6 +188,10 @@ void m0_tcp__accept(struct m0_tcp_io *io);
  */
 int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
 		   const struct m0_sock_addr   *addr);
+/** Sets what is best for a socket that connects, or is connected, to `remote`,
+ * if that is on this host. */
+void m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
+		      const struct m0_sock_addr *remote);
 
 /* -- addr.c ---------------------------------------------------------------- */
 
@@ -199,6 +203,8 @@ bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_sock_addr *ret);
 /** What a socket is bound to. */
 int m0_tcp__addr_bound(int fd, struct m0_sock_addr *ret);
 /** Is it 0.0.0.0 or ::? */
+/** Is it an address of this host? */
+bool m0_tcp__addr_is_near(const struct m0_sock_addr *addr);
 bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr);
 
 enum {

@@ -51,6 +51,34 @@ static void addr_any_is_known(void **state)
 	assert_false(m0_tcp__addr_is_any(&one6));
 }
 
+static bool is_near(const char *text)
+{
+	struct m0_sock_addr addr = fake_addr(text, 988);
+
+	return m0_tcp__addr_is_near(&addr);
+}
+
+/* An address of this host is near, be it of loopback or of another device; those
+ * for examples (RFC 5737, 3849) are nobody's. */
+static void addr_of_this_host_is_near(void **state)
+{
+	static struct m0_sock_iface ifaces[256];
+	int                         nr = m0_tcp__ifaces(ifaces, 256);
+	int                         i;
+
+	(void)state;
+	assert_true(is_near("127.0.0.1"));
+	assert_true(is_near("127.3.2.1"));
+	assert_true(is_near("::1"));
+	assert_false(is_near("192.0.2.1"));
+	assert_false(is_near("2001:db8::1"));
+	assert_false(is_near("fe80::1"));
+	for (i = 0; i < nr; ++i) {
+		if (ifaces[i].sif_is_up && !ifaces[i].sif_is_link_local)
+			assert_true(m0_tcp__addr_is_near(&ifaces[i].sif_addr));
+	}
+}
+
 /* The loopback device is listed, as what it is; no room is no harm. */
 static void addr_ifaces_lists_loopback(void **state)
 {
@@ -82,6 +110,7 @@ int main(void)
 		cmocka_unit_test(addr_goes_there_and_back),
 		cmocka_unit_test(addr_of_other_family_is_refused),
 		cmocka_unit_test(addr_any_is_known),
+		cmocka_unit_test(addr_of_this_host_is_near),
 		cmocka_unit_test(addr_ifaces_lists_loopback),
 	};
 

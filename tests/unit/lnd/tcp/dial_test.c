@@ -256,6 +256,21 @@ static int option_of(const struct m0_sock_conn *conn, int level, int name)
 	return val;
 }
 
+/* As the system would have it, or `conn` has it. */
+static void congestion_of(const struct m0_sock_conn *conn, char name[16])
+{
+	struct m0_tcp_stream *stream = conn == NULL ? NULL : conn->fc_stream;
+	socklen_t             len = 16;
+	int fd = stream == NULL ? socket(AF_INET, SOCK_STREAM, 0)
+				: stream->tcs_fd.lof_fd;
+
+	memset(name, 0, 16);
+	assert_int_equal(
+		getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len), 0);
+	if (stream == NULL)
+		close(fd);
+}
+
 /* Options of both ends: what is accepted has those of its listener. */
 static void dial_and_accept_set_options(void **state)
 {
@@ -265,7 +280,7 @@ static void dial_and_accept_set_options(void **state)
 	struct m0_tcp_stream              *stream;
 	struct linger                      linger;
 	char                               name[16];
-	socklen_t                          len;
+	socklen_t                          len = sizeof linger;
 	int                                i;
 
 	(void)state;
@@ -285,16 +300,41 @@ static void dial_and_accept_set_options(void **state)
 		assert_int_equal(option_of(ends[i], SOL_SOCKET, SO_SNDBUF),
 				 100000);
 		stream = ends[i]->fc_stream;
-		len = sizeof linger;
 		assert_int_equal(getsockopt(stream->tcs_fd.lof_fd, SOL_SOCKET,
 					    SO_LINGER, &linger, &len),
 				 0);
 		assert_true(linger.l_onoff && linger.l_linger == 0);
-		len = sizeof name;
-		assert_int_equal(getsockopt(stream->tcs_fd.lof_fd, IPPROTO_TCP,
-					    TCP_CONGESTION, name, &len),
-				 0);
+		congestion_of(ends[i], name);
 		assert_string_equal(name, "reno");
+	}
+	fake_close();
+	fake_free(ends[0]);
+}
+
+/* Who asks for the system's congestion control by name has it within the host,
+ * too; who asks for none has the cheapest there. */
+static void near_has_reno_unless_asked(void **state)
+{
+	struct m0_sock_io_cfg cfg = { 0 };
+	struct m0_sock_conn  *ends[2];
+	char                  name[16];
+	int                   i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ends[0] = fake_pair(&ends[1]);
+	for (i = 0; i < 2; ++i) {
+		congestion_of(ends[i], name);
+		assert_string_equal(name, "reno");
+	}
+	fake_close();
+	fake_free(ends[0]);
+	congestion_of(NULL, cfg.sic_congestion);
+	fake_open("127.0.0.1", &cfg);
+	ends[0] = fake_pair(&ends[1]);
+	for (i = 0; i < 2; ++i) {
+		congestion_of(ends[i], name);
+		assert_string_equal(name, cfg.sic_congestion);
 	}
 	fake_close();
 	fake_free(ends[0]);
@@ -314,6 +354,7 @@ int main(void)
 		cmocka_unit_test(dial_without_memory_leaves_nothing),
 		cmocka_unit_test(dial_without_files_names_limit),
 		cmocka_unit_test(dial_and_accept_set_options),
+		cmocka_unit_test(near_has_reno_unless_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
