@@ -82,9 +82,11 @@ static uint64_t run(bool is_put, uint64_t nr)
 			unsigned slot = rma.r_idle[rma.r_idle_nr - 1];
 
 			rma.r_idle_nr--;
-			/* The last ones end when all have come. */
+			/* The last ones end when all have come; one at a time
+			 * means that each has. */
 			if (!rma_begin(slot, is_put, slot * rma.r_bytes,
-				       rma.r_bytes, left <= flight)) {
+				       rma.r_bytes,
+				       flight == 1 || left <= flight)) {
 				rma.r_idle_nr++;
 				break;
 			}
