@@ -85,7 +85,7 @@ static int payload_begin(struct m0_sock_conn *conn)
 
 	conn->cn_in_rx = true;
 	conn->cn_left = payload->lpy_bytes;
-	conn->cn_in_large = payload->lpy_bytes >= M0_SOCK__LARGE_BYTES;
+	conn->cn_in_small = payload->lpy_bytes < M0_SOCK__LARGE_BYTES;
 	if (conn->cn_left == 0 || conn->cn_rx.lr_cancelled)
 		return discard_begin(
 			conn, conn->cn_left + conn->cn_rx.lr_discard_bytes);
@@ -608,15 +608,14 @@ static unsigned where_guess(struct m0_sock_conn *conn, struct iovec *iov,
 }
 
 /**
- * Payload that is read ahead has to be copied. Behind a large message there may
- * be another one, of which no more than the head is read.
+ * Payload that is read ahead has to be copied, which costs less than a call for
+ * each message if they are small. Bulk may be large unless the last one was not:
+ * of that no more than the head is read.
  */
 static size_t where_ahead(const struct m0_sock_conn *conn)
 {
-	if (!m0_sock_conn_is_bulk(conn))
+	if (conn->cn_in_small || !m0_sock_conn_is_bulk(conn))
 		return M0_SOCK__AHEAD_BYTES;
-	if (!conn->cn_in_large)
-		return M0_SOCK__AHEAD_BULK_BYTES;
 	return conn->cn_in == M0_SOCK__IN_FRAME ? 0 : conn->cn_head_bytes;
 }
 

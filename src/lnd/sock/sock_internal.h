@@ -49,9 +49,8 @@ enum {
 	/** Bytes gathered for one write. */
 	M0_SOCK__GATHER_BYTES_MAX = 1 << 20,
 	M0_SOCK__AHEAD_BYTES = 64 << 10,
-	M0_SOCK__AHEAD_BULK_BYTES = 16 << 10,
-	/** Payload of which none is read ahead, if the one before was so large,
-	 * too. */
+	/** Payload of which none is read ahead on bulk connections, unless the
+	 * one before was smaller. */
 	M0_SOCK__LARGE_BYTES = 32 << 10,
 	/** Read with a header to where its payload may belong. */
 	M0_SOCK__GUESS_BYTES = M0_SOCK_AGAIN_BYTES_MAX -
@@ -287,8 +286,8 @@ struct m0_sock_conn {
 	uint64_t    cn_left;
 	m0_bcount_t cn_seg_at;
 	uint32_t    cn_seg;
-	/** The last payload was M0_SOCK__LARGE_BYTES, or more. */
-	bool cn_in_large;
+	/** The last payload had less than M0_SOCK__LARGE_BYTES. */
+	bool cn_in_small;
 	/** Bytes since cn_in_since. */
 	uint64_t         cn_in_run;
 	m0_time_t        cn_in_since;
