@@ -18,6 +18,7 @@ struct dial {
 	const struct m0_sock_addr *tcd_to;
 	/** The socket, and what it was bound to. */
 	int                 tcd_fd;
+	bool                tcd_is_near;
 	struct m0_sock_addr tcd_local;
 };
 
@@ -28,13 +29,13 @@ static void dial_close(struct dial *dial)
 	dial->tcd_fd = -1;
 }
 
-static int dial_socket(const struct dial *dial)
+static int dial_socket(struct dial *dial)
 {
 	const struct m0_sock_io_cfg *cfg = &dial->tcd_io->tci_cfg;
 	int                          fd = m0_tcp__socket(cfg, dial->tcd_from);
 
 	if (fd >= 0)
-		m0_tcp__near_set(cfg, fd, dial->tcd_to);
+		dial->tcd_is_near = m0_tcp__near_set(cfg, fd, dial->tcd_to);
 	return fd;
 }
 
@@ -142,6 +143,7 @@ int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
 		return rc;
 	}
 	stream->tcs_conn = conn;
+	stream->tcs_is_near = dial.tcd_is_near;
 	stream->tcs_local = dial.tcd_local;
 	*ret_stream = stream;
 	return 0;

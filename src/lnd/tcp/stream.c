@@ -512,7 +512,8 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	if (segs == 0 || io->tci_current != stream)
 		return false;
 	all = iov_bytes(iov, segs);
-	segs = pieces_cut(iov, segs, &all);
+	if (!stream->tcs_is_near)
+		segs = pieces_cut(iov, segs, &all);
 	segs = pieces_join(io, iov, segs, all);
 	nr = out_call(stream, iov, segs);
 	if (nr < 0 && nr != -EAGAIN) {

@@ -27,11 +27,11 @@ enum {
 	/** What one stream may move in one pass, before others have had a turn.
 	 */
 	M0_TCP_TURN_BYTES = 1 << 20,
-	/** What one system call writes. BBR counts segments, and thinks too
-	 * little of a way whose full ones leave as fast as they are made: then
-	 * it holds them back, and none that its timer lets go leaves before
-	 * the call ends. The short one that ends a call helps against the
-	 * former, a shorter call against the latter.
+	/** What one system call writes to another host. BBR counts segments,
+	 * and thinks too little of a way whose full ones leave as fast as they
+	 * are made: then it holds them back, and none that its timer lets go
+	 * leaves before the call ends. The short one that ends a call helps
+	 * against the former, a shorter call against the latter.
 	 */
 	M0_TCP_CALL_BYTES = 640 << 10,
 	M0_TCP_ACCEPTS_MAX = 16
@@ -94,6 +94,8 @@ struct m0_tcp_stream {
 	struct m0_list_link  tcs_seen;
 	/** Not connected yet. */
 	bool tcs_dials;
+	/** Within the host, where nothing is congested. */
+	bool tcs_is_near;
 	/** Its end, or an error, is near: short reads prove nothing. */
 	bool tcs_ends;
 	/** The connection wants no bytes until sio_in. */
@@ -188,9 +190,11 @@ void m0_tcp__accept(struct m0_tcp_io *io);
  */
 int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
 		   const struct m0_sock_addr   *addr);
-/** Sets what is best for a socket that connects, or is connected, to `remote`,
- * if that is on this host. */
-void m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
+/**
+ * Sets what is best for a socket that connects, or is connected, to `remote`.
+ * @retval true  that is on this host, and nobody has asked for something else.
+ */
+bool m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
 		      const struct m0_sock_addr *remote);
 
 /* -- addr.c ---------------------------------------------------------------- */

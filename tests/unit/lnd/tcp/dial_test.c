@@ -256,21 +256,6 @@ static int option_of(const struct m0_sock_conn *conn, int level, int name)
 	return val;
 }
 
-/* As the system would have it, or `conn` has it. */
-static void congestion_of(const struct m0_sock_conn *conn, char name[16])
-{
-	struct m0_tcp_stream *stream = conn == NULL ? NULL : conn->fc_stream;
-	socklen_t             len = 16;
-	int fd = stream == NULL ? socket(AF_INET, SOCK_STREAM, 0)
-				: stream->tcs_fd.lof_fd;
-
-	memset(name, 0, 16);
-	assert_int_equal(
-		getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len), 0);
-	if (stream == NULL)
-		close(fd);
-}
-
 /* Options of both ends: what is accepted has those of its listener. */
 static void dial_and_accept_set_options(void **state)
 {
@@ -304,7 +289,7 @@ static void dial_and_accept_set_options(void **state)
 					    SO_LINGER, &linger, &len),
 				 0);
 		assert_true(linger.l_onoff && linger.l_linger == 0);
-		congestion_of(ends[i], name);
+		fake_congestion(ends[i], name);
 		assert_string_equal(name, "reno");
 	}
 	fake_close();
@@ -317,6 +302,7 @@ static void near_has_reno_unless_asked(void **state)
 {
 	struct m0_sock_io_cfg cfg = { 0 };
 	struct m0_sock_conn  *ends[2];
+	struct m0_tcp_stream *stream;
 	char                  name[16];
 	int                   i;
 
@@ -324,17 +310,21 @@ static void near_has_reno_unless_asked(void **state)
 	fake_open("127.0.0.1", NULL);
 	ends[0] = fake_pair(&ends[1]);
 	for (i = 0; i < 2; ++i) {
-		congestion_of(ends[i], name);
+		fake_congestion(ends[i], name);
 		assert_string_equal(name, "reno");
+		stream = ends[i]->fc_stream;
+		assert_true(stream->tcs_is_near);
 	}
 	fake_close();
 	fake_free(ends[0]);
-	congestion_of(NULL, cfg.sic_congestion);
+	fake_congestion(NULL, cfg.sic_congestion);
 	fake_open("127.0.0.1", &cfg);
 	ends[0] = fake_pair(&ends[1]);
 	for (i = 0; i < 2; ++i) {
-		congestion_of(ends[i], name);
+		fake_congestion(ends[i], name);
 		assert_string_equal(name, cfg.sic_congestion);
+		stream = ends[i]->fc_stream;
+		assert_false(stream->tcs_is_near);
 	}
 	fake_close();
 	fake_free(ends[0]);

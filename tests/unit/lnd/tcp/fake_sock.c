@@ -2,7 +2,10 @@
 #include "unit/lnd/tcp/fake_sock.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct m0_sock fake;
 
@@ -78,6 +81,20 @@ void fake_close(void)
 	fake.fs_io->si_ops->sio_destroy(fake.fs_io);
 	for (i = 0; i < fake.fs_accepted_nr; ++i)
 		fake_free(fake.fs_accepted[i]);
+}
+
+void fake_congestion(const struct m0_sock_conn *conn, char name[16])
+{
+	struct m0_tcp_stream *stream = conn == NULL ? NULL : conn->fc_stream;
+	socklen_t             len = 16;
+	int fd = stream == NULL ? socket(AF_INET, SOCK_STREAM, 0)
+				: stream->tcs_fd.lof_fd;
+
+	memset(name, 0, 16);
+	assert_int_equal(
+		getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len), 0);
+	if (stream == NULL)
+		close(fd);
 }
 
 void fake_hangup(struct m0_sock_conn *conn)

@@ -437,14 +437,17 @@ static void stream_turns_are_bounded(void **state)
 		fake_free(ours[i]);
 }
 
-/* However much there is to write, no call takes more than its share. */
+/* However much there is to write, no call takes more than its share: within the
+ * host, if its congestion control is the one of other ways. */
 static void stream_writes_are_bounded(void **state)
 {
-	struct m0_sock_conn *ours;
-	struct m0_sock_conn *theirs;
+	struct m0_sock_io_cfg cfg = { 0 };
+	struct m0_sock_conn  *ours;
+	struct m0_sock_conn  *theirs;
 
 	(void)state;
-	fake_open("127.0.0.1", NULL);
+	fake_congestion(NULL, cfg.sic_congestion);
+	fake_open("127.0.0.1", &cfg);
 	/* The boundary is amid a piece, then at the end of one. */
 	fake.fs_model.fc_out_seg = M0_TCP_CALL_BYTES / 4 * 3;
 	ours = fake_pair(&theirs);
