@@ -207,9 +207,9 @@ bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_sock_addr *ret);
 /** What a socket is bound to. */
 int m0_tcp__addr_bound(int fd, struct m0_sock_addr *ret);
 /** Is it 0.0.0.0 or ::? */
+bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr);
 /** Is it an address of this host? */
 bool m0_tcp__addr_is_near(const struct m0_sock_addr *addr);
-bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr);
 
 enum {
 	M0_TCP_TEXT_BYTES = 64
