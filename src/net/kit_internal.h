@@ -245,8 +245,9 @@ struct m0_net_kit_machine {
 	struct kit_buf *nkm_ready_head;
 	struct kit_buf *nkm_ready_tail;
 	uint32_t        nkm_events_nr;
-	/** Read by polls without a lock: see quiet_update(). */
-	bool nkm_quiet;
+	/** Until then a poll need not look; 0: it must. Read without a lock:
+	 * see quiet_update(). */
+	m0_time_t nkm_quiet_until;
 	/** A thread makes progress(); others leave it to that one. */
 	bool nkm_stepping;
 	/** This run delivers buffer events, so that messages may wait. */
@@ -460,8 +461,9 @@ bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now);
 bool kit_helper_poll(struct m0_net_kit_machine *m);
 /** The same for what was just asked for alone. No lock. */
 void kit_push(struct m0_net_kit_machine *m);
-/** A poll of an inline machine would surely find nothing. No lock. */
-bool kit_is_quiet(const struct m0_net_kit_machine *m);
+/** A poll of an inline machine would surely find nothing. No lock.
+ * @param now  0: not known. */
+bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now);
 /** Is there something for deliver_all? ntm_mutex held. */
 bool kit_is_pending(const struct m0_net_kit_machine *m);
 
@@ -487,8 +489,8 @@ static inline bool kit_polls_have_work(const struct m0_net_kit_machine *m)
 }
 /** When it will be due. ntm_mutex held. */
 m0_time_t kit_rider_next(const struct m0_net_kit_machine *m);
-/** Would a poll surely make no step? No lock. Pre: there is a rider. */
-bool kit_rider_is_quiet(const struct m0_net_kit_machine *m);
+/** Before then a poll surely makes no step. No lock. Pre: there is a rider. */
+m0_time_t kit_rider_quiet_until(const struct m0_net_kit_machine *m);
 
 /* --------------------------------------------------------- kit_machine.c -- */
 

@@ -480,7 +480,8 @@ void kit_push(struct m0_net_kit_machine *m)
 static void early_run(struct m0_net_kit_machine *m)
 {
 	if (!m->nkm_inline || m->nkm_ops->nko_push == NULL ||
-	    M0_LIKELY(__atomic_load_n(&m->nkm_quiet, __ATOMIC_ACQUIRE)))
+	    M0_LIKELY(__atomic_load_n(&m->nkm_quiet_until, __ATOMIC_ACQUIRE) !=
+		      0))
 		return;
 	kit_pass_open(m0_time_now());
 	kit_run(m, KIT_RUN_PROGRESS);
@@ -497,7 +498,7 @@ void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 	kit_pass_flush();
 	early_run(m);
 	(void)kit_poll(m, false, &now);
-	if (m->nkm_inline && kit_is_quiet(m))
+	if (m->nkm_inline && kit_is_quiet(m, now))
 		return;
 	kit_pass_open(now > 0 ? now : m0_time_now());
 	kit_run(m, KIT_RUN_BUFFERS |
@@ -516,7 +517,7 @@ bool m0_net_kit_bev_pending(struct m0_net_transfer_mc *tm)
 
 	kit_pass_flush();
 	(void)kit_poll(m, false, &now);
-	if (m->nkm_inline && kit_is_quiet(m))
+	if (m->nkm_inline && kit_is_quiet(m, now))
 		return false;
 	if (m->nkm_inline) {
 		kit_pass_open(now > 0 ? now : m0_time_now());

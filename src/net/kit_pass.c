@@ -302,7 +302,7 @@ static __attribute__((noinline)) void kick_waiters(struct m0_net_kit_machine *m)
 void kit_kick(struct m0_net_kit_machine *m)
 {
 	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
-	__atomic_store_n(&m->nkm_quiet, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&m->nkm_quiet_until, 0, __ATOMIC_RELEASE);
 	/* Changed with both locks held, so that either suffices to read. */
 	if (m->nkm_wakes || m->nkm_fd_open)
 		kick_waiters(m);
@@ -491,18 +491,18 @@ static void fd_update(struct m0_net_kit_machine *m)
 }
 
 /*
- * Whoever adds something but to the inbox clears nkm_quiet by kit_kick(); with
- * a timer armed a poll must look at the clock.
+ * Whoever adds something but to the inbox, or an earlier deadline, clears it by
+ * kit_kick().
  */
 static void quiet_update(struct m0_net_kit_machine *m)
 {
 	bool quiet = m->nkm_inline && m->nkm_events_nr == 0 &&
-		     m->nkm_bulk.wl_head == NULL && m->nkm_timerq.tq_nr == 0 &&
-		     m->nkm_deferred.wl_head == NULL && !m->nkm_stepping &&
+		     m->nkm_bulk.wl_head == NULL && !m->nkm_stepping &&
 		     m->nkm_enobufs_nr == 0 &&
 		     m->nkm_tm->ntm_state == M0_NET_TM_STARTED;
 
-	__atomic_store_n(&m->nkm_quiet, quiet, __ATOMIC_RELEASE);
+	__atomic_store_n(&m->nkm_quiet_until, quiet ? deadline_next(m) : 0,
+			 __ATOMIC_RELEASE);
 }
 
 /* A signal may come after the run that has seen its reason: another clears it. */
@@ -512,11 +512,18 @@ static bool fd_is_clear(const struct m0_net_kit_machine *m)
 	       m0_os_fd_is_clear(&m->nkm_fd);
 }
 
-bool kit_is_quiet(const struct m0_net_kit_machine *m)
+bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now)
 {
-	return __atomic_load_n(&m->nkm_quiet, __ATOMIC_ACQUIRE) &&
-	       inbox_is_empty(m) && fd_is_clear(m) &&
-	       (m->nkm_rider == NULL || kit_rider_is_quiet(m));
+	m0_time_t until =
+		__atomic_load_n(&m->nkm_quiet_until, __ATOMIC_ACQUIRE);
+
+	if (until == 0 || !inbox_is_empty(m) || !fd_is_clear(m))
+		return false;
+	if (m->nkm_rider != NULL)
+		until = min64u(until, kit_rider_quiet_until(m));
+	if (until == M0_TIME_NEVER)
+		return true;
+	return (now > 0 ? now : m0_time_now()) < until;
 }
 
 static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)

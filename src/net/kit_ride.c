@@ -79,12 +79,10 @@ bool kit_rider_is_due(const struct m0_net_kit_machine *m)
 	       (is_woken(m->nkm_rider) || due_at(m->nkm_rider) <= kit_now());
 }
 
-bool kit_rider_is_quiet(const struct m0_net_kit_machine *m)
+m0_time_t kit_rider_quiet_until(const struct m0_net_kit_machine *m)
 {
-	m0_time_t at = due_at(m->nkm_rider);
-
-	return !is_woken(m->nkm_rider) &&
-	       (at == M0_TIME_NEVER || at > m0_time_now());
+	return is_woken(m->nkm_rider) ? M0_TIME_IMMEDIATELY
+				      : due_at(m->nkm_rider);
 }
 
 m0_time_t kit_rider_next(const struct m0_net_kit_machine *m)
