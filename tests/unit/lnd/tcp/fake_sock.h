@@ -93,10 +93,9 @@ struct m0_sock_conn *fake_dial(void);
 /** Dials, and waits until both ends are there. @return what we dialled. */
 struct m0_sock_conn *fake_pair(struct m0_sock_conn **ret_accepted);
 void                 fake_free(struct m0_sock_conn *conn);
-/** Hangs up. */
-/** Of a connection; NULL: as the system would have it. */
+/** Congestion control of a connection; NULL: as the system would have it. */
 void fake_congestion(const struct m0_sock_conn *conn, char name[16]);
-
+/** Hangs up. */
 void fake_hangup(struct m0_sock_conn *conn);
 /** Wants `nr` bytes more to be sent. */
 void fake_send(struct m0_sock_conn *conn, size_t nr);
