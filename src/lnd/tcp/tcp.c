@@ -5,6 +5,11 @@
  * saves a call for each message. Whoever asks before a pass (sio_ready), or
  * sleeps, has had epoll's answer, and who makes several passes in a step says so
  * (si_looked): these do not look again. Now and then epoll is asked in any case.
+ *
+ * Who waits may wait for another stream than the last. While the last one is not
+ * known to be the only one, epoll is asked after some tries for nothing, and
+ * again whenever they are twice as many: so what came on another is found when
+ * its wait is twice as long as it had to be, at most.
  */
 #include <sys/resource.h>
 
@@ -18,7 +23,11 @@ enum {
 	/** Passes in a row in which the last stream was tried for nothing. */
 	MISSES_MAX = 64,
 	/** Reads of the last stream before epoll need not watch it. */
-	HITS_MIN = 64
+	HITS_MIN = 64,
+	/** Tries for nothing before epoll is asked for others; reads of the
+	 * last stream after which there are none to be expected. */
+	ASK_MISSES = 4,
+	HITS_ALONE = 256
 };
 
 static int  tcp_create(struct m0_sock_io          **ret,
@@ -97,6 +106,13 @@ static void hot_watch(struct m0_tcp_io *io)
 		m0_tcp__stream_watch(io->tci_hot);
 }
 
+/* The last stream may be the wrong one to try. */
+static bool may_be_another(const struct m0_tcp_io *io)
+{
+	return io->tci_hot != NULL && io->tci_hits_nr < HITS_ALONE &&
+	       io->tci_misses_nr >= ASK_MISSES && m0_is_po2(io->tci_misses_nr);
+}
+
 /*
  * Finds work if none is known, and nobody has looked just now.
  * @return a stream to be tried, if that is all; or NULL.
@@ -120,7 +136,7 @@ static struct m0_tcp_stream *look(struct m0_tcp_io *io)
 		if (has_input(io))
 			return NULL;
 		hot = hot_try(io);
-		if (hot != NULL)
+		if (hot != NULL && !may_be_another(io))
 			return hot;
 	}
 	(void)ask(io, M0_TIME_IMMEDIATELY);

@@ -339,6 +339,58 @@ static void tcp_busy_stream_starves_nobody(void **state)
 	fake_free(ours[1]);
 }
 
+/* Passes until a message has come that the kernel has already. */
+static unsigned passes_until_in(struct m0_sock_conn *from,
+				struct m0_sock_conn *to)
+{
+	const struct m0_tcp_stream *stream = to->fc_stream;
+	struct pollfd fd = { .fd = stream->tcs_fd.lof_fd, .events = POLLIN };
+	size_t        want = to->fc_in + 100;
+	unsigned      nr = 0;
+
+	fake_send(from, 100);
+	ops->sio_flush(fake.fs_io);
+	assert_int_equal(poll(&fd, 1, 20000), 1);
+	while (to->fc_in < want) {
+		(void)fake_step();
+		assert_true(++nr < 1000);
+	}
+	return nr;
+}
+
+/*
+ * Of two streams that bring something in turns the last is always the wrong one
+ * to try: that is noticed, the sooner the less has been waited. One that is the
+ * only one for long is tried alone, and the other one is found all the same.
+ */
+static void tcp_another_stream_is_found_soon(void **state)
+{
+	static const unsigned waits[] = { 0, 1, 6, 13, 30, 3 };
+	struct m0_sock_conn  *ours[2];
+	struct m0_sock_conn  *theirs[2];
+	unsigned              w;
+	unsigned              i;
+
+	(void)state;
+	fake_open("127.0.0.1", NULL);
+	ours[0] = fake_pair(&theirs[0]);
+	ours[1] = fake_pair(&theirs[1]);
+	settle();
+	for (i = 0; i < 10 * ARRAY_SIZE(waits); ++i) {
+		for (w = 0; w < waits[i % ARRAY_SIZE(waits)]; ++w)
+			(void)fake_step();
+		assert_in_range(passes_until_in(ours[i % 2], theirs[i % 2]), 1,
+				max64u(w, 4));
+	}
+	for (i = 0; i < 1000; ++i)
+		assert_in_range(passes_until_in(ours[0], theirs[0]), 1, 2);
+	assert_in_range(passes_until_in(ours[1], theirs[1]), 1, 64);
+	assert_in_range(passes_until_in(ours[0], theirs[0]), 1, 4);
+	fake_close();
+	fake_free(ours[0]);
+	fake_free(ours[1]);
+}
+
 static int rouser_step;
 
 static void rouser(int nr)
@@ -468,6 +520,7 @@ int main(void)
 		cmocka_unit_test(tcp_tried_stream_ends_and_pauses),
 		cmocka_unit_test(tcp_passes_of_one_step_look_once),
 		cmocka_unit_test(tcp_busy_stream_starves_nobody),
+		cmocka_unit_test(tcp_another_stream_is_found_soon),
 		cmocka_unit_test(tcp_rouse_by_thread_is_never_lost),
 		cmocka_unit_test(tcp_fd_is_any_threads),
 		cmocka_unit_test(tcp_destroy_frees_all),
