@@ -86,7 +86,7 @@ static void timer_arm(struct kit_buf *kb, m0_time_t deadline, int32_t status)
 	kb->kb_timer_status = status;
 	m0_timerq_arm(&m->nkm_timerq, &kb->kb_timer, deadline);
 	/* The strand sleeps until a deadline that is now too late. */
-	if (first && kit_pass.kp_machine != m)
+	if (first && (kit_pass.kp_machine != m || kit_pass.kp_visits))
 		kit_kick(m);
 }
 

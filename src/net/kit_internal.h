@@ -376,6 +376,8 @@ struct kit_pass {
 	/** The clock, while kp_depth > 0. */
 	m0_time_t                  kp_now;
 	struct m0_net_kit_machine *kp_machine;
+	/** It visits that machine: no run's end looks after it. */
+	bool kp_visits;
 	/** The machine, with a rider, whose events this thread delivers. */
 	struct m0_net_kit_machine *kp_rides;
 	/** What could not be posted. */

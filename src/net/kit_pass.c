@@ -651,6 +651,7 @@ void m0_net_kit_enter(struct m0_net_kit_machine *m,
 	kit_pass.kp_done = (struct kit_work_list){ NULL, NULL };
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
 	kit_pass.kp_machine = m;
+	kit_pass.kp_visits = true;
 }
 
 void m0_net_kit_leave(struct m0_net_kit_machine *m,
@@ -659,6 +660,7 @@ void m0_net_kit_leave(struct m0_net_kit_machine *m,
 	kit_done_drain(m);
 	if (kit_is_pending(m) || m->nkm_bulk.wl_head != NULL)
 		kit_kick(m);
+	kit_pass.kp_visits = false;
 	kit_pass.kp_machine = visit->nkv_outer;
 	kit_pass.kp_done.wl_head = visit->nkv_done[0];
 	kit_pass.kp_done.wl_tail = visit->nkv_done[1];

@@ -209,35 +209,77 @@ static bool is_readable(int fd, int timeout_ms)
 	return poll(&pfd, 1, timeout_ms) == 1;
 }
 
-/* The descriptor of a machine with a strand says nothing of that one's work. */
-static void descriptor_tells_of_events_alone(void **state)
+static void strand_sleep_wait(void)
 {
-	static struct m0_net_buffer buf;
-	int                         fd;
+	while (!m0_strand_sleeps(first))
+		(void)sched_yield();
+}
 
-	(void)state;
+/* A synchronous machine, whose strand sleeps. @return its descriptor. */
+static int synchronous_up(void)
+{
+	int fd;
+
 	assert_int_equal(m0_net_buffer_event_deliver_synchronously(&tm), 0);
 	flag_set(&may_start, true);
 	assert_int_equal(m0_net_tm_start(&tm, "a"), 0);
 	assert_true(m0_semaphore_timeddown(&changed, m0_time_from_now(60, 0)));
 	fd = m0_net_tm_fd(&tm);
 	assert_true(fd >= 0);
-	while (!m0_strand_sleeps(first))
-		(void)sched_yield();
+	strand_sleep_wait();
+	return fd;
+}
+
+/* There is the end of the buffer to be told, and then the machine's. */
+static void synchronous_down(struct m0_net_buffer *buf, int fd)
+{
+	assert_true(is_readable(fd, 30000));
+	assert_true(m0_net_buffer_event_pending(&tm));
+	m0_net_buffer_event_deliver_all(&tm);
+	assert_false(is_readable(fd, 0));
+	m0_net_buffer_deregister(buf, &dom);
+	m0_bufvec_free(&buf->nb_buffer);
+	assert_int_equal(m0_net_tm_stop(&tm, true), 0);
+	assert_true(m0_semaphore_timeddown(&changed, m0_time_from_now(60, 0)));
+}
+
+/* The descriptor of a machine with a strand says nothing of that one's work. */
+static void descriptor_tells_of_events_alone(void **state)
+{
+	static struct m0_net_buffer buf;
+	int                         fd = synchronous_up();
+
+	(void)state;
 	flag_set(&held_up, true);
 	recv_add(&buf);
 	assert_false(is_readable(fd, 0));
 	flag_set(&held_up, false);
 	m0_strand_wake(first);
 	assert_true(m0_net_buffer_del(&buf, &tm));
-	assert_true(is_readable(fd, 30000));
-	assert_true(m0_net_buffer_event_pending(&tm));
-	m0_net_buffer_event_deliver_all(&tm);
-	assert_false(is_readable(fd, 0));
-	m0_net_buffer_deregister(&buf, &dom);
-	m0_bufvec_free(&buf.nb_buffer);
-	assert_int_equal(m0_net_tm_stop(&tm, true), 0);
-	assert_true(m0_semaphore_timeddown(&changed, m0_time_from_now(60, 0)));
+	synchronous_down(&buf, fd);
+}
+
+/* A strand that sleeps till a deadline wakes at the earlier one of a visit. */
+static void deadline_of_a_visit_wakes_the_strand(void **state)
+{
+	static struct m0_net_buffer buf;
+	int                         fd = synchronous_up();
+	uint64_t                    before =
+		__atomic_load_n(&first->st_steps_nr, __ATOMIC_RELAXED);
+	struct m0_net_kit_machine *m = m0_net_kit_machine_of(&tm);
+	struct m0_net_kit_visit    visit;
+
+	(void)state;
+	recv_add(&buf);
+	while (__atomic_load_n(&first->st_steps_nr, __ATOMIC_RELAXED) == before)
+		(void)sched_yield();
+	strand_sleep_wait();
+	m0_net_kit_enter(m, &visit);
+	m0_net_kit_deadline(m0_net_kit_buf_of(&buf),
+			    m0_time_from_now(0, (long)M0_TIME_ONE_MSEC),
+			    -ECANCELED);
+	m0_net_kit_leave(m, &visit);
+	synchronous_down(&buf, fd);
 }
 
 int main(void)
@@ -249,6 +291,8 @@ int main(void)
 			strand_of_inline_machine_does_not_spin, up, down),
 		cmocka_unit_test_setup_teardown(
 			descriptor_tells_of_events_alone, up, down),
+		cmocka_unit_test_setup_teardown(
+			deadline_of_a_visit_wakes_the_strand, up, down),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);

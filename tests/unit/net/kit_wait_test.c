@@ -126,6 +126,26 @@ static void cancelled_before_waiting_ends_there(void **state)
 	assert_int_equal(rig.r_last_status, -ECANCELED);
 }
 
+/* Polls that need not look before something comes have a time to look at now. */
+static void deadline_of_a_visit_is_seen_by_polls(void **state)
+{
+	struct m0_net_kit_machine *m = m0_net_kit_machine_of(&rig.r_tm);
+	struct m0_net_kit_visit    visit;
+
+	(void)state;
+	rig.r_buf.nb_min_receive_size = RIG_BYTES;
+	rig.r_buf.nb_max_receive_msgs = 1;
+	rig_add(M0_NET_QT_MSG_RECV);
+	rig_deliver();
+	m0_net_kit_enter(m, &visit);
+	m0_net_kit_deadline(m0_net_kit_buf_of(&rig.r_buf),
+			    m0_time_from_now(0, (long)M0_TIME_ONE_MSEC),
+			    -EPROTO);
+	m0_net_kit_leave(m, &visit);
+	event_wait();
+	assert_int_equal(rig.r_last_status, -EPROTO);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -137,6 +157,8 @@ int main(void)
 			waiting_unanswered_ends_at_the_limit, up, rig_down),
 		cmocka_unit_test_setup_teardown(
 			cancelled_before_waiting_ends_there, up, rig_down),
+		cmocka_unit_test_setup_teardown(
+			deadline_of_a_visit_is_seen_by_polls, up, rig_down),
 	};
 
 	return cmocka_run_group_tests_name("net/kit_wait", tests, NULL, NULL);
