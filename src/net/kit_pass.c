@@ -492,16 +492,16 @@ static void fd_update(struct m0_net_kit_machine *m)
 
 /*
  * Whoever adds something but to the inbox, or an earlier deadline, clears it by
- * kit_kick().
+ * kit_kick(). `next` is the machine's own deadline.
  */
-static void quiet_update(struct m0_net_kit_machine *m)
+static void quiet_update(struct m0_net_kit_machine *m, m0_time_t next)
 {
 	bool quiet = m->nkm_inline && m->nkm_events_nr == 0 &&
 		     m->nkm_bulk.wl_head == NULL && !m->nkm_stepping &&
 		     m->nkm_enobufs_nr == 0 &&
 		     m->nkm_tm->ntm_state == M0_NET_TM_STARTED;
 
-	__atomic_store_n(&m->nkm_quiet_until, quiet ? deadline_next(m) : 0,
+	__atomic_store_n(&m->nkm_quiet_until, quiet ? next : 0,
 			 __ATOMIC_RELEASE);
 }
 
@@ -526,10 +526,9 @@ bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now)
 	return (now > 0 ? now : m0_time_now()) < until;
 }
 
-static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)
+static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags,
+			  m0_time_t next)
 {
-	m0_time_t next;
-
 	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready_head != NULL)
 		return M0_TIME_IMMEDIATELY;
 	if ((flags & KIT_RUN_PROGRESS) && (has_work(m) || has_state(m)))
@@ -537,7 +536,6 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags)
 	/* Become due while this thread delivered the one before. */
 	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
 		return M0_TIME_IMMEDIATELY;
-	next = deadline_next(m);
 	/* Else who polls looks after the rider. */
 	if (M0_UNLIKELY(m->nkm_rider != NULL) &&
 	    ((flags & KIT_RUN_BUFFERS) || m->nkm_notify != NULL))
@@ -618,7 +616,7 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	kit_done_drain(m);
 	if (flags & KIT_RUN_NOTIFY) {
 		/* Who is signalled must find pending true. */
-		quiet_update(m);
+		quiet_update(m, deadline_next(m));
 		notify_signal(m);
 	}
 	if (m->nkm_fd_open)
@@ -629,8 +627,9 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 		kit_kick(m);
 	if (M0_UNLIKELY(m->nkm_notify != NULL))
 		notifier_wake(m, flags);
-	next = run_next(m, flags);
-	quiet_update(m);
+	next = deadline_next(m);
+	quiet_update(m, next);
+	next = run_next(m, flags, next);
 	kit_pass.kp_machine = outer;
 	kit_pass.kp_rides = outer_rides;
 	kit_pass.kp_done = outer_done;
