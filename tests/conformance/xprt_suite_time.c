@@ -97,9 +97,11 @@ static void moving_queues(void)
 	no_dels(t);
 }
 
-/* An active operation that finds no answer gives up at its own time-out. */
+/* An active operation that finds no answer gives up at its own time-out; one
+ * that is told that there is none need not wait for that. */
 static void active_unanswered(void)
 {
+	bool           told = cf.c_row->r_stale != -ETIMEDOUT;
 	struct cf_tm  *t = cf_up(0);
 	struct cf_tm  *peer = cf_up(1);
 	struct cf_buf *p =
@@ -112,12 +114,13 @@ static void active_unanswered(void)
 	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &b->cb_nb.nb_desc), 0,
 	      "copy of a descriptor");
 	due = cf_add_within(b, t, M0_NET_QT_ACTIVE_BULK_RECV,
-			    20 * M0_TIME_ONE_MSEC);
+			    told ? 60 * M0_TIME_ONE_SECOND
+				 : 20 * M0_TIME_ONE_MSEC);
 	cf_wait_buf(b);
-	if (cf.c_row->r_stale == -ETIMEDOUT)
-		on_time(b, due);
-	else
+	if (told)
 		CF_EQ(b->cb_last.ce_status, cf.c_row->r_stale, "stale");
+	else
+		on_time(b, due);
 }
 
 /* A time-out that has passed: -ETIME at add, on each queue, no event. */
