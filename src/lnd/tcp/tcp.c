@@ -22,12 +22,11 @@ enum {
 	ASK_PASSES_ALONE = 8 * ASK_PASSES,
 	/** Passes in a row in which the last stream was tried for nothing. */
 	MISSES_MAX = 64,
-	/** Reads of the last stream before epoll need not watch it. */
+	/** Reads of the last stream before epoll need not watch it, and nothing
+	 * is expected of others. */
 	HITS_MIN = 64,
-	/** Tries for nothing before epoll is asked for others; reads of the
-	 * last stream after which there are none to be expected. */
-	ASK_MISSES = 4,
-	HITS_ALONE = 256
+	/** Tries for nothing before epoll is asked for others, till then. */
+	ASK_MISSES = 4
 };
 
 static int  tcp_create(struct m0_sock_io          **ret,
@@ -93,6 +92,10 @@ static struct m0_tcp_stream *hot_try(struct m0_tcp_io *io)
 		m0_tcp__hot_leave(io);
 		return NULL;
 	}
+	/* It may be the wrong one to try. */
+	if (M0_UNLIKELY(io->tci_misses_nr >= ASK_MISSES) &&
+	    io->tci_hits_nr < HITS_MIN && m0_is_po2(io->tci_misses_nr))
+		return NULL;
 	if (io->tci_hits_nr >= HITS_MIN && !hot->tcs_unwatched &&
 	    !hot->tcs_out_full && !io->tci_is_polled)
 		m0_tcp__hot_unwatch(io);
@@ -104,13 +107,6 @@ static void hot_watch(struct m0_tcp_io *io)
 {
 	if (io->tci_hot != NULL)
 		m0_tcp__stream_watch(io->tci_hot);
-}
-
-/* The last stream may be the wrong one to try. */
-static bool may_be_another(const struct m0_tcp_io *io)
-{
-	return io->tci_hot != NULL && io->tci_hits_nr < HITS_ALONE &&
-	       io->tci_misses_nr >= ASK_MISSES && m0_is_po2(io->tci_misses_nr);
 }
 
 /*
@@ -136,7 +132,7 @@ static struct m0_tcp_stream *look(struct m0_tcp_io *io)
 		if (has_input(io))
 			return NULL;
 		hot = hot_try(io);
-		if (hot != NULL && !may_be_another(io))
+		if (hot != NULL)
 			return hot;
 	}
 	(void)ask(io, M0_TIME_IMMEDIATELY);
