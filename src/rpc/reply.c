@@ -297,6 +297,8 @@ void m0_rpc_reply_post(struct m0_rpc_item *request, struct m0_rpc_item *reply)
 		return;
 	}
 	m0_rpc__item_prepare(m, reply);
+	if (reply->ri_group != NULL)
+		m0_rpc__group_posted(reply->ri_group);
 	il->ril_re.rre_status = 0;
 	answer(m, request, reply);
 }

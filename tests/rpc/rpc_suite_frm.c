@@ -40,6 +40,14 @@ RT_CASE(formation_off)
 	      b.rs_nr_sent_items - a.rs_nr_sent_items, "one item a packet");
 }
 
+static bool group_ended(void *arg)
+{
+	struct m0_rpc_group *group = arg;
+
+	return __atomic_load_n(&group->rg_ended_nr, __ATOMIC_ACQUIRE) ==
+	       __atomic_load_n(&group->rg_posted_nr, __ATOMIC_ACQUIRE);
+}
+
 static struct rt_item *grouped(struct m0_rpc_group *group, uint64_t number)
 {
 	struct rt_item *i = rt_item(c, RT_ECHO, 0, number);
@@ -88,6 +96,35 @@ RT_CASE(group_lingers)
 	rt_ends(i, 0, "after its linger");
 	m0_rpc_group_close(&m->rtm_machine, &group);
 	m0_rpc_group_fini(&group);
+}
+
+/* A server's replies may be a group, too: closed, they leave in one packet. */
+RT_CASE(group_of_replies)
+{
+	struct m0_rpc_group group;
+	struct m0_rpc_stats a;
+	struct rt_item     *i[5];
+	int                 k;
+
+	up();
+	for (k = 0; k < 5; ++k)
+		i[k] = rt_ask(c, RT_HOLD, 0, (uint64_t)k);
+	rt_held_wait(5, "requests have come");
+	rt_run_ms(2);
+	a = rt_stats(s);
+	m0_rpc_group_init(&group);
+	group.rg_linger_ns = 20 * M0_TIME_ONE_SECOND;
+	rt.rt_group = &group;
+	rt_release(5);
+	rt.rt_group = NULL;
+	m0_rpc_group_close(&s->rtm_machine, &group);
+	for (k = 0; k < 5; ++k)
+		rt_ends(i[k], 0, "answered");
+	rt_wait(group_ended, &group, "every reply has ended");
+	CF_EQ(group.rg_posted_nr, 5, "replies that were posted");
+	m0_rpc_group_fini(&group);
+	CF_EQ(rt_stats(s).rs_nr_sent_packets - a.rs_nr_sent_packets, 1,
+	      "one packet for the group");
 }
 
 static int source_left;
@@ -159,8 +196,10 @@ RT_CASE(lone_item)
 	rt_ends(i, 0, "a lone item waits for nobody");
 }
 
-const struct cf_case rpc_suite_frm[] = {
-	{ "formation off", formation_off },   { "group, closed", group_closed },
-	{ "group, its time", group_lingers }, { "source", source },
-	{ "lone item", lone_item },           { NULL, NULL }
-};
+const struct cf_case rpc_suite_frm[] = { { "formation off", formation_off },
+					 { "group, closed", group_closed },
+					 { "group, its time", group_lingers },
+					 { "group, replies", group_of_replies },
+					 { "source", source },
+					 { "lone item", lone_item },
+					 { NULL, NULL } };

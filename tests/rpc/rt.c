@@ -48,6 +48,7 @@ static void echo(struct m0_rpc_item *item)
 	struct m0_rpc_raw *reply =
 		m0_rpc_raw_new(rt_type(RT_REPLY), raw->rr_data, raw->rr_nr);
 
+	reply->rr_item.ri_group = rt.rt_group;
 	m0_rpc_reply_post(item, &reply->rr_item);
 }
 

@@ -86,6 +86,8 @@ struct rt {
 	uint64_t rt_log[RT_LOG];
 	int      rt_log_nr;
 	int      rt_oneways;
+	/** Of echoes, unless NULL. */
+	struct m0_rpc_group *rt_group;
 };
 extern struct rt rt;
 
