@@ -401,11 +401,11 @@ void m0_net__provisioner_forget(struct m0_net_buffer_pool *pool)
 {
 	struct m0_net_provisioner *prov = pool->nbp_ndom->nd_provisioner;
 
+	/* A step that has it in hand may note it again: it ends first. */
+	m0_mutex_lock(&prov->npr_busy);
 	m0_mutex_lock(&prov->npr_lock);
 	if (m0_list_link_is_in(&pool->nbp_prov_linkage))
 		m0_list_del(&pool->nbp_prov_linkage);
 	m0_mutex_unlock(&prov->npr_lock);
-	/* A step that had it in hand is over after this. */
-	m0_mutex_lock(&prov->npr_busy);
 	m0_mutex_unlock(&prov->npr_busy);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Provisioning, with buffers that leave the queue when the test says so. */
+#include <sched.h>
+
 #include "dummy.h"
 
 static struct m0_net_buffer_pool pool;
@@ -211,6 +213,35 @@ static void add_fails_put_back(void **state)
 	stop();
 }
 
+static void nothing_lacks_wait(void)
+{
+	m0_time_t limit = m0_time_from_now(20, 0);
+
+	while (deficit() != 0) {
+		assert_true(m0_time_now() < limit);
+		sched_yield();
+	}
+}
+
+/* A pool that is not finalised, as it is in use, still fills the queue later. */
+static void fini_busy_still_filled(void **state)
+{
+	(void)state;
+	add_rc_set(-ENOMEM);
+	start(0, 0, 2);
+	assert_int_equal(deficit(), 2);
+	m0_net_buffer_pool_lock(&pool);
+	last = m0_net_buffer_pool_get(&pool, M0_BUFFER_ANY_COLOUR);
+	m0_net_buffer_pool_unlock(&pool);
+	assert_int_equal(m0_net_buffer_pool_fini(&pool), -EBUSY);
+	add_rc_set(0);
+	nothing_lacks_wait();
+	assert_int_equal(queue_len(), 2);
+	put(last, M0_BUFFER_ANY_COLOUR);
+	scene.hook = put_back;
+	stop();
+}
+
 /* Callbacks that do not put back at a stop: the layer does. */
 static void stop_returns_forgotten(void **state)
 {
@@ -251,6 +282,7 @@ int main(void)
 		CASE(leaving_replaced_before_callback),
 		CASE(length_set_beyond_pool_deficit),
 		CASE(add_fails_put_back),
+		CASE(fini_busy_still_filled),
 		CASE(stop_returns_forgotten),
 		CASE(colour_used_for_get),
 	};
