@@ -264,6 +264,7 @@ int m0_net_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 int m0_net_tm_stop(struct m0_net_transfer_mc *tm, bool abort)
 {
 	enum m0_net_tm_state old;
+	int64_t              deficit;
 	int                  rc;
 
 	m0_mutex_lock(&tm->ntm_mutex);
@@ -271,13 +272,19 @@ int m0_net_tm_stop(struct m0_net_transfer_mc *tm, bool abort)
 	M0_PRE(M0_IN(tm->ntm_state, (M0_NET_TM_INITIALIZED, M0_NET_TM_STARTING,
 				     M0_NET_TM_STARTED)));
 	old = tm->ntm_state;
+	deficit = m0_atomic64_get(&tm->ntm_recv_queue_deficit);
 	/* The deficit first: other states than STARTED have none. */
 	m0_atomic64_set(&tm->ntm_recv_queue_deficit, 0);
 	m0_net__tm_state_set(tm, M0_NET_TM_STOPPING);
 	rc = m0_net__ops(tm->ntm_dom)->xo_tm_stop(tm, abort);
-	if (rc != 0)
+	if (rc != 0) {
 		m0_net__tm_state_set(tm, old);
+		m0_atomic64_set(&tm->ntm_recv_queue_deficit, deficit);
+	}
 	m0_mutex_unlock(&tm->ntm_mutex);
+	/* Buffers may have come to the pool meanwhile. */
+	if (rc != 0)
+		m0_net__provision_unlocked(tm);
 	m0_net__flush(tm);
 	return rc;
 }

@@ -242,6 +242,32 @@ static void fini_busy_still_filled(void **state)
 	stop();
 }
 
+/* The transport does not stop now: what is lacking comes as before. */
+static void stop_refused_still_lacking(void **state)
+{
+	struct m0_net_buffer *held[8];
+	int                   i;
+
+	(void)state;
+	m0_net_buffer_pool_lock(&pool);
+	for (i = 0; i < 8; ++i)
+		held[i] = m0_net_buffer_pool_get(&pool, M0_BUFFER_ANY_COLOUR);
+	m0_net_buffer_pool_unlock(&pool);
+	start(0, 0, 2);
+	assert_int_equal(deficit(), 2);
+	dummy.rc[TM_STOP] = -EAGAIN;
+	assert_int_equal(m0_net_tm_stop(&scene.tm, true), -EAGAIN);
+	dummy.rc[TM_STOP] = 0;
+	assert_int_equal(scene.tm.ntm_state, M0_NET_TM_STARTED);
+	assert_int_equal(deficit(), 2);
+	for (i = 0; i < 8; ++i)
+		put(held[i], M0_BUFFER_ANY_COLOUR);
+	nothing_lacks_wait();
+	assert_int_equal(queue_len(), 2);
+	scene.hook = put_back;
+	stop();
+}
+
 /* Callbacks that do not put back at a stop: the layer does. */
 static void stop_returns_forgotten(void **state)
 {
@@ -283,6 +309,7 @@ int main(void)
 		CASE(length_set_beyond_pool_deficit),
 		CASE(add_fails_put_back),
 		CASE(fini_busy_still_filled),
+		CASE(stop_refused_still_lacking),
 		CASE(stop_returns_forgotten),
 		CASE(colour_used_for_get),
 	};
