@@ -221,6 +221,14 @@ bool serve_upload_writes(struct server *sv, const uint8_t *file);
 void serve_fetches_end(struct serve_upload *upload, uint64_t offset);
 /** Calls `next` with op_upload of orq_id, in use; or ends the operation. */
 void serve_upload_get(struct serve_op *op, void (*next)(struct serve_op *op));
+/**
+ * Inside a transaction that has found its record, without the lock: what the
+ * store was asked before has been done or refused, so an end that it was asked
+ * for was refused, as that of a client that has left is.
+ */
+void serve_upload_reopen(struct server *sv, const uint8_t *source);
+/** Does that in a transaction, without the lock, and ends with -EAGAIN. */
+void serve_upload_settle(struct serve_op *op);
 void serve_uploads_free(struct server *sv);
 
 /* serve_meta.c: handlers of updates. */

@@ -454,14 +454,18 @@ static void commit_go(struct serve_op *op)
 {
 	struct server *sv = op->op_server;
 	bool           alone;
+	bool           posted;
 
 	m0_mutex_lock(&sv->sv_lock);
 	alone = op->op_upload->su_writers == 0 && !op->op_upload->su_closed;
 	if (alone)
 		op->op_upload->su_closed = true;
+	posted = op->op_upload->su_posted;
 	m0_mutex_unlock(&sv->sv_lock);
 	if (alone)
 		serve_work(op, &commit_check);
+	else if (posted)
+		serve_upload_settle(op);
 	else
 		serve_op_end(op, -EAGAIN);
 }

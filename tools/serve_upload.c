@@ -225,3 +225,44 @@ void serve_upload_get(struct serve_op *op, void (*next)(struct serve_op *op))
 	op->op_job.sj_done = &load_done;
 	sv->sv_store->rst_ops->rso_exec(sv->sv_store, &op->op_job);
 }
+
+/* ------------------------------------------------------------ reopen -- */
+
+void serve_upload_reopen(struct server *sv, const uint8_t *source)
+{
+	struct serve_upload *upload;
+
+	m0_mutex_lock(&sv->sv_lock);
+	upload = serve_upload_find(sv, source);
+	if (upload != NULL && upload->su_posted)
+		serve_upload_drop(sv, upload);
+	m0_mutex_unlock(&sv->sv_lock);
+}
+
+static int reopen_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
+{
+	struct serve_op *op = container_of(job, struct serve_op, op_job);
+	const uint8_t   *source = op->op_req.orq_id;
+	uint8_t          key[OBJ_KEY_MAX];
+	struct obj_rep   record;
+
+	if (serve_key_get(tx, key, serve_id_key(key, SERVE_KEY_UPLOAD, source),
+			  &record) == 0)
+		serve_upload_reopen(op->op_server, source);
+	return 0;
+}
+
+static void reopen_done(struct m0_rpc_store_job *job, int rc)
+{
+	(void)rc;
+	serve_op_end(container_of(job, struct serve_op, op_job), -EAGAIN);
+}
+
+void serve_upload_settle(struct serve_op *op)
+{
+	struct m0_rpc_store *store = op->op_server->sv_store;
+
+	op->op_job.sj_run = &reopen_run;
+	op->op_job.sj_done = &reopen_done;
+	store->rst_ops->rso_exec(store, &op->op_job);
+}

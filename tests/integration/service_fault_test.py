@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An object service on a disk, a clock and a scheduler that do their worst."""
 import fcntl
+import json
 import os
 import random
 import resource
@@ -63,6 +64,26 @@ class Faults(service.Case):
         self.assertEqual((told['same_bytes'], told['bytes']), (3 << 20, 0))
         self.json('get', f'{server.ep}:src', self.path('back'))
         self.assertEqual(self.read(self.path('back')), self.read(src))
+
+    def test_put_goes_on_when_who_was_before_has_left(self):
+        server = service.Server(self, shim=self.shim())
+        src = self.make('src', random.Random(2).randbytes(3 << 20))
+        self.set('hang')
+        first = self.start_client('put', src, f'{server.ep}:')
+        self.wait_until(lambda: os.path.exists(self.path('shim', 'hangs')),
+                        'nothing is synced')
+        first.send_signal(signal.SIGINT)
+        _, text = first.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(first.returncode, 1, text)
+        second = self.start_client('put', '--json', src, f'{server.ep}:', i=3)
+        # As long as this one waits, so that the second has begun.
+        result = self.run_client('put', src, f'{server.ep}:', i=4,
+                                 timeout='2')
+        self.assert_refused(result, 1, 'the service was busy')
+        self.unset('hang')
+        told, text = second.communicate(timeout=cli.PATIENCE)
+        self.assertEqual(second.returncode, 0, text)
+        self.assertEqual(json.loads(told)['same_bytes'], 3 << 20)
 
     def test_garbage_is_known_until_the_disk_has_unlinked_it(self):
         server = service.Server(self, shim=self.shim())
