@@ -306,7 +306,7 @@ static void cut_under_bulk(void)
 
 	if (!cf.c_sim)
 		return;
-	for (i = 0; i < 20; ++i) {
+	for (i = 0; i < 10; ++i) {
 		bool           put = i % 2;
 		struct cf_buf *b[2], *s;
 

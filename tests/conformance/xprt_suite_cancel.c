@@ -116,25 +116,40 @@ static void races_message(void)
 	}
 }
 
-static void bulk_race(struct cf_tm *a, struct cf_tm *b, bool put)
-{
-	m0_bcount_t    nr = cf_rand(3) ? 200 : 100000;
-	struct cf_buf *p = cf_passive(b,
-				      put ? M0_NET_QT_PASSIVE_BULK_RECV
-					  : M0_NET_QT_PASSIVE_BULK_SEND,
-				      nr, NULL);
-	struct cf_buf *x = cf_active(a,
-				     put ? M0_NET_QT_ACTIVE_BULK_SEND
-					 : M0_NET_QT_ACTIVE_BULK_RECV,
-				     nr, &p->cb_nb.nb_desc);
-	unsigned       who = (unsigned)cf_rand(3);
-	int32_t        st;
+struct race {
+	bool           put;
+	m0_bcount_t    nr;
+	struct cf_buf *passive;
+	struct cf_buf *active;
+};
 
+static struct race race_begin(struct cf_tm *a, struct cf_tm *b, bool put)
+{
+	struct race r = { .put = put, .nr = cf_rand(3) ? 200 : 100000 };
+	unsigned    who = (unsigned)cf_rand(3);
+
+	r.passive = cf_passive(b,
+			       put ? M0_NET_QT_PASSIVE_BULK_RECV
+				   : M0_NET_QT_PASSIVE_BULK_SEND,
+			       r.nr, NULL);
+	r.active = cf_active(a,
+			     put ? M0_NET_QT_ACTIVE_BULK_SEND
+				 : M0_NET_QT_ACTIVE_BULK_RECV,
+			     r.nr, &r.passive->cb_nb.nb_desc);
 	cf_yield();
 	if (who != 0)
-		cf_del(x);
+		cf_del(r.active);
 	if (who != 1)
-		cf_del(p);
+		cf_del(r.passive);
+	return r;
+}
+
+static void race_end(struct race *r)
+{
+	struct cf_buf *p = r->passive;
+	struct cf_buf *x = r->active;
+	int32_t        st;
+
 	cf_wait_buf(x);
 	st = x->cb_last.ce_status;
 	CF_TRUE(st == 0 || st == -ECANCELED || st == cf.c_row->r_stale,
@@ -144,20 +159,29 @@ static void bulk_race(struct cf_tm *a, struct cf_tm *b, bool put)
 	outcome_is_0_or_cancelled(p);
 	if (st == 0) {
 		CF_EQ(p->cb_last.ce_status, 0, "the passive side");
-		cf_check(put ? p : x, 0, nr, nr);
+		cf_check(r->put ? p : x, 0, r->nr, r->nr);
 	}
 	cf_buf_free(p);
 	cf_buf_free(x);
 }
 
+/* Some at once: where nobody answers, each takes the transport's time-out. */
 static void races_bulk(void)
 {
+	enum {
+		AT_ONCE = 10
+	};
 	struct cf_tm *a = cf_up(0);
 	struct cf_tm *b = cf_up(1);
-	int           i;
+	struct race   r[AT_ONCE];
+	int           i, k;
 
-	for (i = 0; i < 50; ++i)
-		bulk_race(i % 5 ? a : b, i % 5 ? b : a, i & 1);
+	for (i = 0; i < 50; i += AT_ONCE) {
+		for (k = 0; k < AT_ONCE; ++k)
+			r[k] = race_begin(k % 5 ? a : b, k % 5 ? b : a, k & 1);
+		for (k = 0; k < AT_ONCE; ++k)
+			race_end(&r[k]);
+	}
 }
 
 /* In a callback: del of itself is nothing, del of another works. */
