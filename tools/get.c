@@ -244,7 +244,7 @@ static void files_step(struct get_job *gj)
 
 	for (file = gj->gj_files; file != NULL; file = file->gf_link)
 		(void)get_file_step(file);
-	while (job->jb_lanes.os_free != NULL &&
+	while (obj_lane_is_there(&job->jb_lanes, false) &&
 	       job->jb_large_nr < JOB_LARGE_MAX) {
 		file = file_next(gj);
 		if (file == NULL)

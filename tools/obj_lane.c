@@ -333,14 +333,22 @@ struct obj_lane *obj_lanes_wait(struct obj_lanes *lanes, m0_time_t limit)
 
 /* ---------------------------------------------------------------- lanes -- */
 
+bool obj_lane_is_there(const struct obj_lanes *lanes, bool bulk)
+{
+	return lanes->os_free != NULL &&
+	       (bulk ? lanes->os_bufs_free_nr > 0
+		     : lanes->os_plain_nr < lanes->os_plain_max);
+}
+
 struct obj_lane *obj_lane_get(struct obj_lanes *lanes, bool bulk)
 {
 	struct obj_lane *lane = lanes->os_free;
 
-	if (lane == NULL || (bulk && lanes->os_bufs_free_nr == 0))
+	if (!obj_lane_is_there(lanes, bulk))
 		return NULL;
 	lanes->os_free = lane->ol_next;
 	++lanes->os_busy_nr;
+	lanes->os_plain_nr += !bulk;
 	M0_SET0(&lane->ol_req);
 	lane->ol_gets = false;
 	lane->ol_nb = bulk ? lanes->os_bufs_free[--lanes->os_bufs_free_nr]
@@ -357,6 +365,8 @@ void obj_lane_put(struct obj_lane *lane)
 	lane->ol_raw = NULL;
 	if (lane->ol_nb != NULL)
 		lanes->os_bufs_free[lanes->os_bufs_free_nr++] = lane->ol_nb;
+	else
+		--lanes->os_plain_nr;
 	lane->ol_nb = NULL;
 	lane->ol_next = lanes->os_free;
 	lanes->os_free = lane;
@@ -391,6 +401,7 @@ int obj_lanes_init(struct obj_lanes *lanes, struct obj_client *client)
 	M0_SET0(lanes);
 	lanes->os_client = client;
 	lanes->os_nr = (uint32_t)max64u(args->oa_inflight, args->oa_blocks);
+	lanes->os_plain_max = (uint32_t)args->oa_inflight;
 	m0_mutex_init(&lanes->os_lock);
 	(void)m0_semaphore_init(&lanes->os_any, 0);
 	lanes->os_done_tail = &lanes->os_done;

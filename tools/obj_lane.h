@@ -72,12 +72,16 @@ struct obj_lanes {
 	/** To be asked again at ol_again. */
 	struct obj_lane *os_later;
 	uint32_t         os_busy_nr;
+	/** Of these, those without a block, and how many there may be. */
+	uint32_t os_plain_nr;
+	uint32_t os_plain_max;
 };
 
 int obj_lanes_init(struct obj_lanes *lanes, struct obj_client *client);
 /** Pre: none is busy, or the client's session was cancelled. */
 void obj_lanes_fini(struct obj_lanes *lanes);
 
+bool obj_lane_is_there(const struct obj_lanes *lanes, bool bulk);
 /** A free lane; with a block of memory if `bulk`. NULL: none now. */
 struct obj_lane *obj_lane_get(struct obj_lanes *lanes, bool bulk);
 void             obj_lane_put(struct obj_lane *lane);

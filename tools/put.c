@@ -213,7 +213,7 @@ static bool files_step(struct put_job *pj)
 		    put_file_ended(file, NULL))
 			file_over(pj, file);
 	}
-	while (pj->pj_job.jb_lanes.os_free != NULL &&
+	while (obj_lane_is_there(&pj->pj_job.jb_lanes, false) &&
 	       pj->pj_job.jb_large_nr < JOB_LARGE_MAX) {
 		file = file_next(pj);
 		if (file == NULL)

@@ -65,6 +65,17 @@ class Works(service.Case):
         code, last = server.stop()
         self.assertEqual((code, last['event']), (0, 'ended'))
 
+    def test_requests_are_no_more_than_asked_for(self):
+        server = service.Server(self)
+        os.mkdir(self.path('src'))
+        for i in range(50):
+            self.make(f'src/{i}', b'small')
+        # With one on its way none can share a packet, though blocks might.
+        put = self.json('put', '-r', '--inflight', '1', '--blocks', '8',
+                        self.path('src'), f'{server.ep}:')
+        self.assertEqual(put['objects'], 50)
+        self.assertLessEqual(put['requests'], put['packets'])
+
     def data_count(self, server):
         return len([n for n in self.data_files(server)
                     if not n.endswith('.sums')])
