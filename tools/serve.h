@@ -201,7 +201,7 @@ void serve_ops_wait(struct server *sv);
 /** Answers a request with a reply; inside an update, too. */
 void serve_reply(struct m0_rpc_item *item, const struct obj_rep *rep);
 
-/* serve_upload.c; with the lock but for the last two. One is added only inside
+/* serve_upload.c; with the lock but for the last three. One is added only inside
  * a transaction that has its record. */
 struct serve_upload *serve_upload_find(struct server *sv,
 				       const uint8_t *source);
@@ -222,12 +222,10 @@ void serve_fetches_end(struct serve_upload *upload, uint64_t offset);
 /** Calls `next` with op_upload of orq_id, in use; or ends the operation. */
 void serve_upload_get(struct serve_op *op, void (*next)(struct serve_op *op));
 /**
- * Inside a transaction that has found its record, without the lock: what the
- * store was asked before has been done or refused, so an end that it was asked
- * for was refused, as that of a client that has left is.
+ * Of an upload that is posted, without the lock: drops it if the store has not
+ * made it an object, as that of a client that has left, so that it can be looked
+ * up again; and ends the operation with -EAGAIN.
  */
-void serve_upload_reopen(struct server *sv, const uint8_t *source);
-/** Does that in a transaction, without the lock, and ends with -EAGAIN. */
 void serve_upload_settle(struct serve_op *op);
 void serve_uploads_free(struct server *sv);
 

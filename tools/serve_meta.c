@@ -195,6 +195,20 @@ static void upload_forget(const uint8_t *source)
 	m0_mutex_unlock(&sv->sv_lock);
 }
 
+/* What the store was asked before has been done or refused: it has a record,
+ * so its end was refused, as that of a client that has left is. */
+static void upload_reopen(const uint8_t *source)
+{
+	struct server       *sv = serve_server;
+	struct serve_upload *upload;
+
+	m0_mutex_lock(&sv->sv_lock);
+	upload = serve_upload_find(sv, source);
+	if (upload != NULL && upload->su_posted)
+		serve_upload_drop(sv, upload);
+	m0_mutex_unlock(&sv->sv_lock);
+}
+
 /* A record of an upload, and a name for its file. */
 static int upload_make(struct m0_rpc_tx *tx, const struct obj_req *req,
 		       const uint8_t *key, size_t nr, struct obj_rep *old)
@@ -244,7 +258,7 @@ static void begin_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 	if (rc == 0 && there.orp_size == req.orq_count &&
 	    there.orp_name_nr == req.orq_name_nr &&
 	    memcmp(there.orp_name, req.orq_name, req.orq_name_nr) == 0) {
-		serve_upload_reopen(serve_server, req.orq_id);
+		upload_reopen(req.orq_id);
 		rep.orp_flags = OBJ_RESUMED;
 		there.orp_mtime_ns = wall_ns();
 		(void)serve_key_put(tx, key, nr, &there);

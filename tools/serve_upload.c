@@ -226,33 +226,27 @@ void serve_upload_get(struct serve_op *op, void (*next)(struct serve_op *op))
 	sv->sv_store->rst_ops->rso_exec(sv->sv_store, &op->op_job);
 }
 
-/* ------------------------------------------------------------ reopen -- */
+/* ------------------------------------------------------------ settle -- */
 
-void serve_upload_reopen(struct server *sv, const uint8_t *source)
-{
-	struct serve_upload *upload;
-
-	m0_mutex_lock(&sv->sv_lock);
-	upload = serve_upload_find(sv, source);
-	if (upload != NULL && upload->su_posted)
-		serve_upload_drop(sv, upload);
-	m0_mutex_unlock(&sv->sv_lock);
-}
-
-static int reopen_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
+/* The store was asked to make it an object before this, and has a record still. */
+static int settle_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 {
 	struct serve_op *op = container_of(job, struct serve_op, op_job);
-	const uint8_t   *source = op->op_req.orq_id;
+	struct server   *sv = op->op_server;
 	uint8_t          key[OBJ_KEY_MAX];
 	struct obj_rep   record;
+	size_t nr = serve_id_key(key, SERVE_KEY_UPLOAD, op->op_req.orq_id);
 
-	if (serve_key_get(tx, key, serve_id_key(key, SERVE_KEY_UPLOAD, source),
-			  &record) == 0)
-		serve_upload_reopen(op->op_server, source);
+	if (serve_key_get(tx, key, nr, &record) != 0)
+		return 0;
+	m0_mutex_lock(&sv->sv_lock);
+	if (!op->op_upload->su_dropped)
+		serve_upload_drop(sv, op->op_upload);
+	m0_mutex_unlock(&sv->sv_lock);
 	return 0;
 }
 
-static void reopen_done(struct m0_rpc_store_job *job, int rc)
+static void settle_done(struct m0_rpc_store_job *job, int rc)
 {
 	(void)rc;
 	serve_op_end(container_of(job, struct serve_op, op_job), -EAGAIN);
@@ -262,7 +256,7 @@ void serve_upload_settle(struct serve_op *op)
 {
 	struct m0_rpc_store *store = op->op_server->sv_store;
 
-	op->op_job.sj_run = &reopen_run;
-	op->op_job.sj_done = &reopen_done;
+	op->op_job.sj_run = &settle_run;
+	op->op_job.sj_done = &settle_done;
 	store->rst_ops->rso_exec(store, &op->op_job);
 }
