@@ -15,7 +15,7 @@ static struct lies {
 	uint32_t    li_session_nr;
 	int32_t     li_session_status;
 	uint32_t    li_session_op;
-	/** Or nothing at all. */
+	/** Or nothing at all; atomic. */
 	bool li_session_mute;
 	/** Requests. */
 	void (*li_request)(struct foe *f, const struct foe_item *it,
@@ -70,7 +70,7 @@ static void session_tell(struct foe *f, const struct foe_item *it,
 	uint32_t op = li.li_session_op != 0 ? li.li_session_op
 					    : M0_RPC_OP_SESSION_ESTABLISH_REPLY;
 
-	if (li.li_session_mute)
+	if (__atomic_load_n(&li.li_session_mute, __ATOMIC_RELAXED))
 		return;
 	if (li.li_session != NULL || li.li_session_status != 0)
 		tell(f, to, it, op, li.li_session_status, li.li_session,
@@ -266,6 +266,7 @@ FOE_CASE(sessions_never)
 	}
 }
 
+/* Atomic: it changes while requests come again. */
 static int32_t  request_status;
 static uint32_t request_op;
 static uint32_t request_nr;
@@ -276,7 +277,8 @@ static void request_tell(struct foe *f, const struct foe_item *it,
 	static const uint8_t zeroes[FOE_PACKET_MAX];
 
 	if (it->fit_item.rwi_flags & M0_RPC_WIRE_REQUEST)
-		tell(f, from, it, request_op, request_status, zeroes,
+		tell(f, from, it, request_op,
+		     __atomic_load_n(&request_status, __ATOMIC_RELAXED), zeroes,
 		     request_nr);
 }
 
@@ -487,7 +489,7 @@ FOE_CASE(resumes_never)
 	request_nr = 0;
 	c = joins(0, "a session");
 	li.li_request = request_tell;
-	li.li_session_mute = true;
+	__atomic_store_n(&li.li_session_mute, true, __ATOMIC_RELAXED);
 	i = rt_item(c, RT_ECHO, 0, 0);
 	i->rti_raw.rr_item.ri_expires =
 		m0_time_from_now(0, 200 * M0_TIME_ONE_MSEC);
@@ -499,7 +501,8 @@ FOE_CASE(resumes_never)
 				       m0_time_from_now(10, 0)),
 	      0, "nothing of it is left");
 	good_check();
-	li.li_session_mute = false;
+	/* It may be asked just now. */
+	__atomic_store_n(&li.li_session_mute, false, __ATOMIC_RELAXED);
 	rt_client_end(c);
 	good_check();
 }
@@ -564,7 +567,8 @@ FOE_CASE(fences)
 			rt_wait(is_over, c, "the connection's end");
 			k = 2;
 		} else if (request_status == -ENOTCONN) {
-			request_status = -ESTALE;
+			__atomic_store_n(&request_status, -ESTALE,
+					 __ATOMIC_RELAXED);
 		}
 		rt_item_wait(i);
 		CF_TRUE(m0_rpc_item_error(&i->rti_raw.rr_item) < 0, "it ends");
