@@ -33,12 +33,12 @@ typedef uint64_t m0_bindex_t;
 /* Version ------------------------------------------------------------------ */
 
 #define M0_VERSION_MAJOR 0
-#define M0_VERSION_MINOR 1
+#define M0_VERSION_MINOR 2
 #define M0_VERSION_PATCH 0
 #define M0_VERSION_STR           \
 	M0_STR(M0_VERSION_MAJOR) \
 	"." M0_STR(M0_VERSION_MINOR) "." M0_STR(M0_VERSION_PATCH)
-/** Version of the library that runs (the macros: of the headers): "0.1.0". */
+/** Version of the library that runs (the macros: of the headers): "0.2.0". */
 M0_EXTERN const char *m0_version(void);
 
 /* Memory ------------------------------------------------------------------- */

@@ -95,7 +95,7 @@ static void version_is_that_of_headers(void **state)
 {
 	(void)state;
 	assert_string_equal(m0_version(), M0_VERSION_STR);
-	assert_string_equal(m0_version(), "0.1.0");
+	assert_string_equal(m0_version(), "0.2.0");
 }
 
 int main(void)
