@@ -106,7 +106,10 @@ M0_EXTERN void m0_clink_fini(struct m0_clink *link);
 /** Initialises `link` as a member of the group of `group`, itself a head. */
 M0_EXTERN void m0_clink_attach(struct m0_clink *link, struct m0_clink *group,
 			       m0_chan_cb_t cb);
-/** Puts the clink on the channel. */
+/**
+ * Puts the clink on the channel. The head of a group, which a clink of its own
+ * is, starts without events: waits see only what is declared from now on.
+ */
 M0_EXTERN void m0_clink_add(struct m0_chan *chan, struct m0_clink *link);
 M0_EXTERN void m0_clink_add_lock(struct m0_chan *chan, struct m0_clink *link);
 /** Takes the clink off its channel. Also from its own call-back. */

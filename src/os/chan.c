@@ -144,6 +144,9 @@ void m0_clink_add(struct m0_chan *chan, struct m0_clink *link)
 {
 	M0_PRE(m0_chan_is_locked(chan));
 	M0_PRE(!m0_clink_is_armed(link));
+	/* Events of an earlier stay are not for this one. */
+	if (link->cl_group == link)
+		m0_os__semaphore_zero(&link->cl_wait);
 	clink_chan_set(link, chan);
 	waiters_set(chan, chan->ch_waiters + 1);
 	m0_list_add_tail(&chan->ch_links, &link->cl_linkage);

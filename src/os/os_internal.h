@@ -29,6 +29,9 @@ static inline void m0_os__pause(void)
 #endif
 }
 
+/** Sets the count to 0. Threads that wait go on waiting. */
+void m0_os__semaphore_zero(struct m0_semaphore *semaphore);
+
 /** Turns a set of processors into the C library's. @retval -EINVAL  none. */
 int m0_os__cpu_set(const struct m0_bitmap *cpus, cpu_set_t *ret_set);
 

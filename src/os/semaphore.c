@@ -69,6 +69,12 @@ bool m0_semaphore_trydown(struct m0_semaphore *semaphore)
 	return false;
 }
 
+void m0_os__semaphore_zero(struct m0_semaphore *semaphore)
+{
+	(void)__atomic_and_fetch(&semaphore->s_state, ~(uint64_t)UINT32_MAX,
+				 __ATOMIC_SEQ_CST);
+}
+
 bool m0_semaphore_timeddown(struct m0_semaphore *semaphore, m0_time_t deadline)
 {
 	bool taken;

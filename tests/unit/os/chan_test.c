@@ -69,6 +69,28 @@ static void chan_each_event_ends_one_wait(void **state)
 	m0_clink_fini(&link_a);
 }
 
+/* A clink that is added again does not bring events of its last stay along. */
+static void clink_added_again_starts_at_zero(void **state)
+{
+	(void)state;
+	m0_clink_init(&link_a, NULL);
+	m0_clink_attach(&link_b, &link_a, NULL);
+	m0_clink_add_lock(&chan, &link_a);
+	m0_chan_broadcast_lock(&chan);
+	m0_chan_broadcast_lock(&chan);
+	m0_clink_del_lock(&link_a);
+	/* They may still be waited for, until the next add. */
+	assert_true(m0_chan_trywait(&link_a));
+	m0_clink_add_lock(&second, &link_a);
+	assert_false(m0_chan_trywait(&link_a));
+	assert_false(m0_chan_timedwait(&link_a, m0_time_from_now(0, 1000)));
+	/* A member joins a group without taking events from its head. */
+	m0_chan_broadcast_lock(&second);
+	m0_clink_add_lock(&chan, &link_b);
+	assert_true(m0_chan_trywait(&link_a));
+	assert_false(m0_chan_trywait(&link_a));
+}
+
 /* Broadcast tells all, signal the one that waits longest, in turn. */
 static void chan_signal_goes_round(void **state)
 {
@@ -301,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(chan_event_in_callback_comes_after),
 		CASE(chan_each_event_ends_one_wait),
+		CASE(clink_added_again_starts_at_zero),
 		CASE(chan_signal_goes_round),
 		CASE(clink_consuming_callback_filters),
 		CASE(clink_group_wakes_head),
