@@ -72,6 +72,7 @@ struct m0_net_buffer_event {
 	/**
 	 * MSG_RECV with status 0: the sender. The reference is the layer's and
 	 * dropped after the callback; to keep it, m0_net_end_point_get().
+	 * Other events: no meaning, and no reference.
 	 */
 	struct m0_net_end_point *nbe_ep;
 };

@@ -18,8 +18,9 @@ static bool event_invariant(const struct m0_net_buffer_event *ev)
 			ev->nbe_status == -ETIMEDOUT)) &&
 	       _0C(ergo(buf->nb_flags & M0_NET_BUF_RETAIN,
 			ev->nbe_status == 0)) &&
-	       _0C(ergo(buf->nb_qtype == M0_NET_QT_MSG_RECV,
-			(ev->nbe_status == 0) == (ev->nbe_ep != NULL)));
+	       _0C(ergo(buf->nb_qtype == M0_NET_QT_MSG_RECV &&
+				ev->nbe_status == 0,
+			ev->nbe_ep != NULL));
 }
 
 /* A buffer that a stop cancelled is noted: its callback may not put it back. */

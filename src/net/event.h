@@ -68,11 +68,14 @@ m0_net__event_begin(struct m0_net_transfer_mc        *tm,
 		    enum m0_net_queue_type qt, bool final)
 {
 	struct m0_net_buffer    *buf = ev->nbe_buffer;
-	struct m0_net_end_point *ep = ev->nbe_ep;
+	struct m0_net_end_point *ep = NULL;
 
 	M0_PRE_EX(m0_mutex_is_locked(&tm->ntm_mutex));
 	M0_PRE_EX(buf->nb_tm == tm && buf->nb_qtype == qt &&
 		  (buf->nb_flags & M0_NET_BUF_QUEUED) != 0);
+	/* Elsewhere nbe_ep has no meaning, and no reference comes with it. */
+	if (qt == M0_NET_QT_MSG_RECV && ev->nbe_status == 0)
+		ep = ev->nbe_ep;
 	if (final && (qt == M0_NET_QT_MSG_SEND || m0_net__qt_is_passive(qt)))
 		ep = buf->nb_ep;
 	if (final)

@@ -63,6 +63,39 @@ static void message_sender_put_after(void **state)
 	m0_net_end_point_put(from);
 }
 
+/*
+ * nbe_ep is looked at for a message that came, and for nothing else: whatever a
+ * transport leaves there in other events, no reference goes with it.
+ */
+static void end_point_of_other_events_is_ignored(void **state)
+{
+	struct m0_net_end_point *ep = dummy_ep("peer");
+	int                      q;
+
+	(void)state;
+	for (q = 0; q < M0_NET_QT_NR; ++q) {
+		enum m0_net_queue_type qt = (enum m0_net_queue_type)q;
+
+		scene_buf_for(qt, q == M0_NET_QT_MSG_SEND ? ep : NULL);
+		assert_int_equal(m0_net_buffer_add(buf, tm), 0);
+		if (qt != M0_NET_QT_MSG_RECV) {
+			m0_mutex_lock(&tm->ntm_mutex);
+			buf->nb_flags |= M0_NET_BUF_RETAIN;
+			m0_mutex_unlock(&tm->ntm_mutex);
+			scene_event(buf, 0, 7, ep);
+		}
+		scene_event(buf, -EIO, 0, ep);
+		assert_int_equal(m0_ref_read(&ep->nep_ref), 1);
+		if (qt != M0_NET_QT_MSG_RECV) {
+			scene_buf_for(qt, q == M0_NET_QT_MSG_SEND ? ep : NULL);
+			assert_int_equal(m0_net_buffer_add(buf, tm), 0);
+			scene_event(buf, 0, 7, ep);
+			assert_int_equal(m0_ref_read(&ep->nep_ref), 1);
+		}
+	}
+	m0_net_end_point_put(ep);
+}
+
 /* Bytes: received on the receive queues, nb_length when sending. */
 static void stats_bytes_by_queue(void **state)
 {
@@ -223,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(retain_stays_queued),
 		CASE(message_sender_put_after),
+		CASE(end_point_of_other_events_is_ignored),
 		CASE(stats_bytes_by_queue),
 		CASE(callback_add_again_fine),
 		CASE(callback_destroys_buffer_fine),
