@@ -310,7 +310,12 @@ M0_EXTERN bool m0_net_buffer_event_pending(struct m0_net_transfer_mc *tm);
  * Signals `chan` once, from a thread of the library: when the next buffer event
  * becomes pending, or at once if one is. Then the request is forgotten; a new
  * request replaces one outstanding. Never blocks. `chan` must live until it was
- * signalled or the machine is STOPPED. Pre: as pending.
+ * signalled or the machine is STOPPED, or until the request is withdrawn.
+ *
+ * @param chan  NULL withdraws the request. When the call returns, no thread of
+ *              the library uses the channel any more, unless the caller holds a
+ *              lock: then once the caller has released the channel's guard.
+ * Pre: as pending.
  */
 M0_EXTERN void m0_net_buffer_event_notify(struct m0_net_transfer_mc *tm,
 					  struct m0_chan            *chan);

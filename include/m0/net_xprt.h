@@ -82,6 +82,7 @@ struct m0_net_xprt_ops {
 	int (*xo_bev_deliver_sync)(struct m0_net_transfer_mc *tm);
 	void (*xo_bev_deliver_all)(struct m0_net_transfer_mc *tm);
 	bool (*xo_bev_pending)(struct m0_net_transfer_mc *tm);
+	/** NULL withdraws; the operation may release ntm_mutex for a while. */
 	void (*xo_bev_notify)(struct m0_net_transfer_mc *tm,
 			      struct m0_chan            *chan);
 

@@ -269,6 +269,8 @@ struct m0_net_kit_machine {
 	/** A message that waits for a buffer to be added; sg_from NULL: none. */
 	struct kit_staged nkm_staged;
 	struct m0_chan   *nkm_notify;
+	/** Threads that signal a channel, which was nkm_notify. */
+	uint32_t nkm_signals_nr;
 	/** See kit_ride.c; a step of it runs; the machine has STARTED. */
 	struct m0_net_tm_rider *nkm_rider;
 	bool                    nkm_riding;

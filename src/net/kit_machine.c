@@ -536,11 +536,21 @@ void m0_net_kit_bev_notify(struct m0_net_transfer_mc *tm, struct m0_chan *chan)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
 
-	if (m->nkm_ended)
-		return;
-	m->nkm_notify = chan;
-	kit_wakes_update(m);
-	kit_kick(m);
+	if (!m->nkm_ended) {
+		m->nkm_notify = chan;
+		kit_wakes_update(m);
+		kit_kick(m);
+	}
+	/*
+	 * Withdrawn: a thread may be signalling the channel, which its owner
+	 * finalises next. A caller with a lock may have the channel's guard,
+	 * which that thread then waits for.
+	 */
+	if (chan == NULL && m0_mutex_held_nr() == 1) {
+		m0_mutex_unlock(&tm->ntm_mutex);
+		m0_os_zero_wait(&m->nkm_signals_nr);
+		m0_mutex_lock(&tm->ntm_mutex);
+	}
 }
 
 int m0_net_kit_tm_fd(struct m0_net_transfer_mc *tm)

@@ -428,8 +428,10 @@ static void notify_signal(struct m0_net_kit_machine *m)
 	kit_wakes_update(m);
 	/* As a callback: fini waits for it. */
 	++m->nkm_tm->ntm_callback_counter;
+	__atomic_add_fetch(&m->nkm_signals_nr, 1, __ATOMIC_SEQ_CST);
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 	m0_chan_signal_lock(chan);
+	__atomic_sub_fetch(&m->nkm_signals_nr, 1, __ATOMIC_SEQ_CST);
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
 	--m->nkm_tm->ntm_callback_counter;
 	m0_chan_broadcast(&m->nkm_tm->ntm_chan);

@@ -415,7 +415,6 @@ bool m0_net_buffer_event_pending(struct m0_net_transfer_mc *tm)
 void m0_net_buffer_event_notify(struct m0_net_transfer_mc *tm,
 				struct m0_chan            *chan)
 {
-	M0_PRE(chan != NULL);
 	if (!may_poll(tm))
 		return;
 	m0_mutex_lock(&tm->ntm_mutex);

@@ -301,6 +301,45 @@ static void notify_replaced(void)
 	both(notify_replaced_do);
 }
 
+/* Withdrawn: no signal comes, and the channel may go. */
+static void notify_withdrawn_do(void)
+{
+	struct cf_buf *r = cf_recv(t, 64);
+	int            i;
+
+	m0_net_buffer_event_notify(&t->ct_tm, NULL);
+	chan_up();
+	m0_net_buffer_event_notify(&t->ct_tm, &chan);
+	m0_net_buffer_event_notify(&t->ct_tm, NULL);
+	chan_down();
+	memset(&chan, 0xff, sizeof chan);
+	CF_TRUE(cf_del(r), "queued");
+	poll_ms(5);
+	wait_pending();
+	CF_EQ(signals, 0, "no signal");
+	cf_deliver(t);
+	/* While events come, so that a signal is on its way now and then. */
+	for (i = 0; i < 50; ++i) {
+		cf_add_ok(r, t, M0_NET_QT_MSG_RECV);
+		chan_up();
+		m0_net_buffer_event_notify(&t->ct_tm, &chan);
+		CF_TRUE(cf_del(r), "queued");
+		m0_net_buffer_event_notify(&t->ct_tm, NULL);
+		CF_TRUE(signals <= 1, "at most one signal");
+		chan_down();
+		memset(&chan, 0xff, sizeof chan);
+		wait_pending();
+		cf_deliver(t);
+	}
+	t->ct_manual = false;
+	cf_tm_end(t);
+}
+
+static void notify_withdrawn(void)
+{
+	both(notify_withdrawn_do);
+}
+
 /* A time-out signals, too; also when nobody polls. */
 static void notify_timeout_do(void)
 {
@@ -658,6 +697,7 @@ const struct cf_case xprt_suite_mode[] = {
 	{ "STOPPED after the last delivery", stop_waits_for_delivery },
 	{ "notify, once", notify_once },
 	{ "notify, replaced", notify_replaced },
+	{ "notify, withdrawn", notify_withdrawn },
 	{ "notify of a time-out", notify_timeout },
 	{ "notify, asked for in a callback", notify_in_callback },
 	{ "start and stop unattended", start_stop_unattended },
