@@ -122,7 +122,8 @@ struct m0_net_buffer {
 	 */
 	struct m0_net_buf_desc nb_desc;
 	uint64_t               nb_magic;
-	struct m0_tlink        nb_tm_linkage;
+	/** In a queue of a transfer machine, or in the list of a pool's colour. */
+	struct m0_tlink nb_tm_linkage;
 	/** Set before add: the queue. */
 	enum m0_net_queue_type nb_qtype;
 	/** MSG_RECV: messages delivered since add. */
@@ -143,7 +144,6 @@ struct m0_net_buffer {
 	struct m0_net_buffer_pool *nb_pool;
 	/** In a pool: by time of put. This and what follows is private. */
 	struct m0_tlink     nb_lru;
-	struct m0_tlink     nb_colour_linkage;
 	struct m0_list_link nb_return_linkage;
 	m0_time_t           nb_put_time;
 	struct m0_list_link nb_dom_linkage;

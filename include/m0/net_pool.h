@@ -47,7 +47,10 @@ struct m0_net_buffer_pool {
 	/** Set before or after init; NULL members are not called. */
 	const struct m0_net_buffer_pool_ops *nbp_ops;
 	uint32_t                             nbp_colours_nr;
-	/** nbp_colours_nr lists, most recently put first; m0_net_pool's length. */
+	/**
+	 * nbp_colours_nr lists, most recently put first. They are of the type
+	 * m0_net_tm: m0_net_tm_tlist_head() and the others work on them.
+	 */
 	struct m0_tl *nbp_colours;
 	/** log2 of the alignment of segments. */
 	unsigned nbp_align;

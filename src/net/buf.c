@@ -53,7 +53,6 @@ int m0_net_buffer_register(struct m0_net_buffer *buf, struct m0_net_domain *dom)
 	net_q_tlink_init(buf);
 	m0_list_link_init(&buf->nb_dom_linkage);
 	m0_list_link_init(&buf->nb_lru.t_link);
-	m0_list_link_init(&buf->nb_colour_linkage.t_link);
 	m0_list_link_init(&buf->nb_return_linkage);
 	rc = limits_check(dom, &buf->nb_buffer)
 		     ?: m0_net__ops(dom)->xo_buf_register(buf);

@@ -12,8 +12,8 @@
 
 enum {
 	M0_NET_BUFFER_MAGIC = 0x6e65742062756621, /* net buf! */
-	M0_NET_TM_HEAD_MAGIC = 0x6e657420746d2071,
-	M0_NET_POOL_HEAD_MAGIC = 0x6e6574206270206c,
+	/** Queues and lists of pools: m0_net_tm and m0_net_pool take each other's. */
+	M0_NET_BUFFER_HEAD_MAGIC = 0x6e657420746d2071,
 	M0_NET_EP_MAGIC = 0x6e65742065702021,
 	M0_NET_EP_HEAD_MAGIC = 0x6e65742065702071,
 	M0_NET_DOM_MAGIC = 0x6e657420646f6d21
@@ -22,7 +22,7 @@ enum {
 /* The exported lists again, with a descriptor the compiler can fold. */
 M0_TL_DESCR_DEFINE(net_q, "tm queue", static, struct m0_net_buffer,
 		   nb_tm_linkage, nb_magic, M0_NET_BUFFER_MAGIC,
-		   M0_NET_TM_HEAD_MAGIC);
+		   M0_NET_BUFFER_HEAD_MAGIC);
 M0_TL_DEFINE(net_q, static inline, struct m0_net_buffer);
 
 /** Serialises domain init and fini, and the registry of transports. */

@@ -3,7 +3,8 @@
  * Pools of buffers.
  *
  * A free buffer is in nbp_lru, ordered by the time it was put, and in one more
- * list: its colour's, most recently put first, or nbp_uncoloured. Every choice
+ * list: its colour's, most recently put first, or nbp_uncoloured. That list uses
+ * nb_tm_linkage, as a buffer in a pool is in no queue. Every choice
  * of get is the head of one of the three. Colours lapse in the order of
  * nbp_lru: nbp_lapse_next is the first buffer in it that still has one.
  */
@@ -12,14 +13,8 @@
 #include "os/os.h"
 
 M0_TL_DESCR_DEFINE(m0_net_pool, "pool", , struct m0_net_buffer, nb_lru,
-		   nb_magic, M0_NET_BUFFER_MAGIC, M0_NET_POOL_HEAD_MAGIC);
+		   nb_magic, M0_NET_BUFFER_MAGIC, M0_NET_BUFFER_HEAD_MAGIC);
 M0_TL_DEFINE(m0_net_pool, , struct m0_net_buffer);
-
-/* The same head: length and emptiness of a colour are asked by m0_net_pool. */
-M0_TL_DESCR_DEFINE(colour, "pool colour", static, struct m0_net_buffer,
-		   nb_colour_linkage, nb_magic, M0_NET_BUFFER_MAGIC,
-		   M0_NET_POOL_HEAD_MAGIC);
-M0_TL_DEFINE(colour, static inline, struct m0_net_buffer);
 
 /* One second. */
 static const m0_time_t COLOUR_LAPSE_DEF_NS = 1000000000;
@@ -36,13 +31,13 @@ bool m0_net_buffer_pool_invariant(const struct m0_net_buffer_pool *pool)
 	uint32_t i;
 
 	for (i = 0; i < pool->nbp_colours_nr; ++i)
-		coloured += colour_tlist_length(&pool->nbp_colours[i]);
+		coloured += net_q_tlist_length(&pool->nbp_colours[i]);
 	return _0C(m0_mutex_is_locked(&pool->nbp_mutex)) &&
 	       _0C(pool->nbp_ndom != NULL) &&
 	       _0C(pool->nbp_free <= pool->nbp_buf_nr) &&
 	       _0C(m0_net_pool_tlist_length(&pool->nbp_lru) ==
 		   pool->nbp_free) &&
-	       _0C(colour_tlist_length(&pool->nbp_uncoloured) + coloured ==
+	       _0C(net_q_tlist_length(&pool->nbp_uncoloured) + coloured ==
 		   pool->nbp_free);
 }
 
@@ -80,9 +75,9 @@ int m0_net_buffer_pool_init(struct m0_net_buffer_pool *pool,
 	m0_mutex_init(&pool->nbp_mutex);
 	m0_list_link_init(&pool->nbp_prov_linkage);
 	m0_net_pool_tlist_init(&pool->nbp_lru);
-	colour_tlist_init(&pool->nbp_uncoloured);
+	net_q_tlist_init(&pool->nbp_uncoloured);
 	for (i = 0; i < colours; ++i)
-		colour_tlist_init(&pool->nbp_colours[i]);
+		net_q_tlist_init(&pool->nbp_colours[i]);
 	m0_mutex_lock(&ndom->nd_mutex);
 	++ndom->nd_pools_nr;
 	m0_mutex_unlock(&ndom->nd_mutex);
@@ -173,7 +168,7 @@ static void buffer_take(struct m0_net_buffer_pool *pool,
 		pool->nbp_lapse_next = coloured_from(
 			pool, m0_net_pool_tlist_next(&pool->nbp_lru, buf));
 	m0_net_pool_tlist_del(buf);
-	colour_tlist_del(buf);
+	net_q_tlist_del(buf);
 	--pool->nbp_free;
 }
 
@@ -189,7 +184,7 @@ static void colours_lapse(struct m0_net_buffer_pool *pool)
 	while (buf != NULL &&
 	       m0_time_add(buf->nb_put_time, pool->nbp_colour_lapse) <= now) {
 		buf->nb_colour = M0_BUFFER_ANY_COLOUR;
-		colour_tlist_move_tail(&pool->nbp_uncoloured, buf);
+		net_q_tlist_move_tail(&pool->nbp_uncoloured, buf);
 		buf = coloured_from(pool, buf);
 	}
 	pool->nbp_lapse_next = buf;
@@ -206,8 +201,8 @@ struct m0_net_buffer *m0_net_buffer_pool_get(struct m0_net_buffer_pool *pool,
 	colours_lapse(pool);
 	if (pool->nbp_free > 0) {
 		if (colour != M0_BUFFER_ANY_COLOUR)
-			buf = colour_tlist_head(&pool->nbp_colours[colour]);
-		buf = buf ?: colour_tlist_head(&pool->nbp_uncoloured) ?:
+			buf = net_q_tlist_head(&pool->nbp_colours[colour]);
+		buf = buf ?: net_q_tlist_head(&pool->nbp_uncoloured) ?:
 		      m0_net_pool_tlist_head(&pool->nbp_lru);
 		buffer_take(pool, buf);
 		buf->nb_pool = pool;
@@ -237,9 +232,9 @@ void m0_net_buffer_pool_put(struct m0_net_buffer_pool *pool,
 	buf->nb_colour = colour;
 	m0_net_pool_tlist_add_tail(&pool->nbp_lru, buf);
 	if (colour == M0_BUFFER_ANY_COLOUR) {
-		colour_tlist_add_tail(&pool->nbp_uncoloured, buf);
+		net_q_tlist_add_tail(&pool->nbp_uncoloured, buf);
 	} else {
-		colour_tlist_add(&pool->nbp_colours[colour], buf);
+		net_q_tlist_add(&pool->nbp_colours[colour], buf);
 		if (pool->nbp_lapse_next == NULL)
 			pool->nbp_lapse_next = buf;
 	}
@@ -317,9 +312,9 @@ int m0_net_buffer_pool_fini(struct m0_net_buffer_pool *pool)
 	if (busy)
 		return -EBUSY;
 	for (i = 0; i < pool->nbp_colours_nr; ++i)
-		colour_tlist_fini(&pool->nbp_colours[i]);
+		net_q_tlist_fini(&pool->nbp_colours[i]);
 	m0_free0(&pool->nbp_colours);
-	colour_tlist_fini(&pool->nbp_uncoloured);
+	net_q_tlist_fini(&pool->nbp_uncoloured);
 	m0_net_pool_tlist_fini(&pool->nbp_lru);
 	m0_mutex_fini(&pool->nbp_mutex);
 	m0_mutex_lock(&dom->nd_mutex);

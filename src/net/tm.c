@@ -7,7 +7,7 @@
 #include "os/os.h"
 
 M0_TL_DESCR_DEFINE(m0_net_tm, "tm queue", , struct m0_net_buffer, nb_tm_linkage,
-		   nb_magic, M0_NET_BUFFER_MAGIC, M0_NET_TM_HEAD_MAGIC);
+		   nb_magic, M0_NET_BUFFER_MAGIC, M0_NET_BUFFER_HEAD_MAGIC);
 M0_TL_DEFINE(m0_net_tm, , struct m0_net_buffer);
 
 /* Name, and the states that may come next. */

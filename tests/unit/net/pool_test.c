@@ -176,6 +176,39 @@ static void get_prefers_by_colour(void **state)
 	put_from(b, 0);
 }
 
+/* A colour's list is read as the queues of a transfer machine are. */
+static void colours_are_lists_of_tm(void **state)
+{
+	struct m0_net_buffer *b;
+	struct m0_tl         *list;
+	struct m0_net_buffer *one;
+	struct m0_net_buffer *two;
+	int                   nr = 0;
+
+	(void)state;
+	assert_int_equal(m0_net_buffer_pool_provision(&pool, 2), 2);
+	one = get(0);
+	two = get(0);
+	list = &pool.nbp_colours[1];
+	assert_true(m0_net_tm_tlist_is_empty(list));
+	put(one, 1);
+	put(two, 1);
+	assert_int_equal(m0_net_tm_tlist_length(list), 2);
+	assert_int_equal(m0_net_pool_tlist_length(list), 2);
+	assert_true(m0_net_tm_tlist_contains(list, one));
+	assert_ptr_equal(m0_net_tm_tlist_head(list), two);
+	assert_ptr_equal(m0_net_tm_tlist_next(list, two), one);
+	m0_tl_for(m0_net_tm, list, b) {
+		nr += b == one || b == two;
+	}
+	m0_tl_endfor;
+	assert_int_equal(nr, 2);
+	assert_ptr_equal(get(1), two);
+	assert_int_equal(m0_net_tm_tlist_length(list), 1);
+	put(two, 0);
+	assert_true(m0_net_tm_tlist_contains(&pool.nbp_colours[0], two));
+}
+
 /* Without uncoloured ones: the least recently put of another colour. */
 static void get_steals_least_recent(void **state)
 {
@@ -305,6 +338,7 @@ int main(void)
 		CASE(below_threshold_may_provision),
 		CASE(get_prefers_by_colour),
 		CASE(get_steals_least_recent),
+		CASE(colours_are_lists_of_tm),
 		CASE(colour_lapses_with_time),
 		CASE(colour_of_taken_does_not_lapse),
 		CASE(prune_down_to_threshold),
