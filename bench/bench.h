@@ -65,6 +65,7 @@ enum {
 	/** Programs end after so long, whatever happens. */
 	BENCH_ALARM_S = 60,
 	BENCH_CASES_MAX = 8,
+	BENCH_BATCH_MAX = 8,
 	BENCH_SLICES_MAX = 400
 };
 
@@ -90,9 +91,12 @@ void bench_worker_stop(struct bench_worker *w);
 
 /* Cases of the machine alone: ref.c. */
 struct bench_case bench_ref_clock(void);
-/** Copies of `bytes` between areas walked through, or one place if equal. */
+/**
+ * Copies `bytes` at a time between two areas that it walks through, `batch`
+ * copies together. A batch begins at its end if that was copied last.
+ */
 struct bench_case bench_ref_copy(char *dst, const char *src, size_t bytes,
-				 size_t area, size_t *cursor);
+				 size_t area, size_t *cursor, unsigned batch);
 /** One way of a cache line between this thread and the worker's. */
 struct bench_case bench_ref_line(struct bench_worker *w);
 

@@ -7,7 +7,9 @@
 enum {
 	ACTIVE,
 	PASSIVE,
-	DESC_MAX = 192
+	DESC_MAX = 192,
+	/** The library begins no more bytes than these together. */
+	BATCH_BYTES = 1 << 20
 };
 
 struct bench_bulk {
@@ -159,10 +161,20 @@ static uint64_t run_get(void *arg, uint64_t nr)
 	return run(arg, false, nr);
 }
 
+/** How many of the transfers in flight the library copies together. */
+static unsigned batch_nr(const struct bench_bulk *k)
+{
+	uint64_t nr = BATCH_BYTES / k->k_bytes;
+
+	nr = nr < k->k_flight ? nr : k->k_flight;
+	nr = nr < BENCH_BATCH_MAX ? nr : BENCH_BATCH_MAX;
+	return nr > 0 ? (unsigned)nr : 1;
+}
+
 struct bench_case bench_bulk_copy(struct bench_bulk *k)
 {
 	return bench_ref_copy(k->k_dst, k->k_src, k->k_bytes, k->k_area,
-			      &k->k_cursor);
+			      &k->k_cursor, batch_nr(k));
 }
 
 struct bench_case bench_bulk_put(struct bench_bulk *k)
