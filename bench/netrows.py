@@ -63,6 +63,20 @@ for _size, _flight, _slice in BULK:
                                      _flight))
         PEERS[probe(_who, _size, _flight)] = _name
 
+# What a user has who configures nothing: reno within the host for us, the system's
+# for sockets (benchnet.py).
+DEFAULT_BULK = [
+    (1 << 16, 1, '-t 0.003 -n 21'),
+    (1 << 20, 1, '-t 0.006 -n 15'),
+    (1 << 20, 8, '-t 0.01 -n 11'),
+]
+DEFAULT_REPEATS_MAX = 3
+
+PROBES['default-poll'] = 'netbench -t 0.002 -n 31 lnet ping-many poll'
+for _size, _flight, _slice in DEFAULT_BULK:
+    PROBES[probe('default', _size, _flight)] = (
+        'netbench %s lnet bulk %d %d poll' % (_slice, _size, _flight))
+
 # What, tool, arguments; at most so many, better so many.
 COUNTERS = [
     ('system calls, m0_net over LNet, 64 B, 64 queued', 'strace',
@@ -102,6 +116,24 @@ def bulk_rows(make):
                        stretch=5.0 if small else 1.1, **common)
 
 
+def default_rows(make):
+    """Both sides with the congestion control that they have by default."""
+    common = {'goal': None, 'spin': 'always',
+              'note': 'no goal; ours has reno, the socket what the system has'}
+    yield make('net, by default: 64 B one way, polling', 'us',
+               'default-poll:m0', ['default-poll:raw'],
+               ref_name='socket, 160 B', **common)
+    for size, flight, _ in DEFAULT_BULK:
+        for way in ('put', 'get'):
+            name = probe('default', size, flight)
+            yield make('net, by default: %s, %d in flight, %s' % (
+                           SIZES[size], flight, way), 'GB/s',
+                       '%s:%s' % (name, way), ['%s:raw.%s' % (name, way)],
+                       better='higher', size=size,
+                       ref_name='socket, ' + ('stream' if flight > 1 else
+                                              'there and back'), **common)
+
+
 def rows(make):
     """All rows; `make` is the runner's class."""
     cpu = {'size': 1 << 20, 'spin': 0, 'goal': sig(1 / 1.1), 'stretch': 1.0,
@@ -132,4 +164,5 @@ def rows(make):
         *[make('net: cpu, 1 MiB, 8 in flight, %s' % way, 's/GB',
                'net-cpu:%s.cpu' % way, ['net-cpu:raw.%s.cpu' % way], **cpu)
           for way in ('put', 'get')],
+        *default_rows(make),
     ]

@@ -20,6 +20,9 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+import benchnet  # noqa: E402
+
 BLOCK = 1 << 20
 BLOCKS = 64
 RUNS = 6
@@ -83,14 +86,23 @@ def move_in(sock, path):
     os.close(file)
 
 
+def congestion(sock):
+    """What the runner asks for, on a socket that it would not find in time."""
+    if os.environ.get('BENCH_CONGESTION'):
+        benchnet.choose(sock, os.environ['BENCH_CONGESTION'])
+
+
 def raw(src, dst):
     """Seconds of a loop between two processes."""
     with socket.socket() as door:
         door.bind(('127.0.0.2', 0))
+        congestion(door)  # what is accepted has it, too
         door.listen(1)
         pid = os.fork()
         if pid == 0:
-            sock = socket.create_connection(door.getsockname())
+            sock = socket.socket()
+            congestion(sock)
+            sock.connect(door.getsockname())
             move_out(sock, src)
             sock.recv(1)
             os._exit(0)

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import sys
+import subprocess
 import tempfile
 import time
 import unittest
@@ -17,6 +18,7 @@ import unittest
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../bench')
 sys.dont_write_bytecode = True
 sys.path.insert(0, BENCH)
+import benchnet  # noqa: E402
 import benchtable  # noqa: E402
 from benchrow import Missing, Row  # noqa: E402
 
@@ -148,6 +150,73 @@ class ProgramTest(unittest.TestCase):
             self.bench.get('two:msg.two')
 
 
+# A connection whose near end asks for reno. Prints what both ends have, at once
+# and again when a line has come.
+CONNECTION = '''
+import socket, sys
+door = socket.create_server(("127.0.0.2", 0))
+near = socket.socket()
+near.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+near.connect(door.getsockname())
+ends = near, door.accept()[0]
+while True:
+    print(*[end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+            .split(bytes(1))[0].decode() for end in ends], flush=True)
+    if not sys.stdin.readline():
+        break
+'''
+
+
+class NetworkTest(unittest.TestCase):
+    """All sides of a row have one congestion control."""
+
+    def setUp(self):
+        self.network = benchnet.Network()
+        self.system = benchnet.system('tcp_congestion_control')
+
+    def ends(self, probe):
+        words = self.network.wrap(probe, [sys.executable, '-c', CONNECTION])
+        return subprocess.run(words, input='', capture_output=True, text=True,
+                              check=True).stdout.split()
+
+    def test_socket_that_asks_for_another_has_the_rows(self):
+        if self.network.unshare is None:
+            self.skipTest(self.network.why)
+        self.assertEqual(self.ends('net-poll'), [benchnet.CONTROL] * 2)
+        self.assertIn('network namespace of its own', self.network.told()[0])
+
+    def test_by_default_each_side_keeps_its_own(self):
+        self.assertEqual(self.ends('default-poll'), ['reno', self.system])
+        self.assertIsNone(self.network.control('default-poll'))
+        self.assertEqual(self.network.env('default-poll'), {})
+
+    def test_without_a_namespace_it_is_set_on_sockets_and_said(self):
+        """Also on those of a child of the program."""
+        self.network.unshare, self.network.why = None, 'none here'
+        self.network.fallback = self.system
+        with subprocess.Popen(
+                ['sh', '-c', '"$@"; exit $?', 'sh', sys.executable, '-c',
+                 CONNECTION], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                text=True) as child:
+            before = child.stdout.readline().split()
+            self.network.look('net-poll', child.pid)
+            child.stdin.write('\n')
+            child.stdin.flush()
+            after = child.stdout.readline().split()
+            child.stdin.close()
+        self.assertEqual(before, ['reno', self.system])
+        self.assertEqual(after, [self.system] * 2)
+        self.assertEqual(self.network.seen['net-poll'], {self.system})
+        self.assertRegex(self.network.told()[0],
+                         'no network namespace .none here.; %s is set' %
+                         self.system)
+
+    def test_socket_with_another_is_said(self):
+        self.network.seen = {'rpc-1': {self.network.control('rpc-1'), 'vegas'}}
+        self.assertIn('congestion control: rpc-1: some sockets had vegas',
+                      self.network.told())
+
+
 class RepeatTest(unittest.TestCase):
     class Counts:
         def __init__(self):
@@ -190,6 +259,19 @@ class RowsTest(unittest.TestCase):
         for row in run.rows():
             for figure in row.refs if len(row.refs) > 1 else []:
                 self.assertIn(figure.split(':')[0], run.PEERS, row.name)
+
+    def test_one_in_flight_has_the_goals_of_many(self):
+        """Batching takes nothing from what a single transfer is to reach."""
+        rows = {row.name: (row.goal, row.stretch) for row in run.rows()}
+        for way in ('put', 'get'):
+            for name, many, want in (
+                    ('64 KiB hot', 8, (0.75, 0.90)),
+                    ('64 KiB cold', 8, (0.90, 0.95)),
+                    ('1 MiB', 4, (0.95, None))):
+                for flight in (1, many):
+                    self.assertEqual(
+                        rows['bulk %s, %d in flight, %s' % (name, flight,
+                                                            way)], want)
 
     def test_counter_that_breaks_loses_no_other(self):
         def broken(_bench, _tool, what):
