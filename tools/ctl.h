@@ -79,6 +79,14 @@ void ctl_fault_print(const struct m0_lnet_fault_attr *attr,
 		     char                             ret[CTL_FAULT_BYTES]);
 
 void ctl_request_init(struct ctl_request *req, enum ctl_verb verb);
+/** The verb as a request has it, "net.show". */
+const char *ctl_verb_name(enum ctl_verb verb);
+/**
+ * Does it change the node? Only the node's user and root may do that; others
+ * whom the control socket lets in may read. A ping counts as reading: it tells
+ * the caller what the pinged node tells everybody.
+ */
+bool ctl_verb_changes(enum ctl_verb verb);
 /**
  * Reads a line without its newline. It is cut up.
  * @retval -EINVAL  and `*ret_why` is what is wrong.

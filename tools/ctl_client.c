@@ -46,8 +46,9 @@ void ctl_nobody(const char *path, int rc, struct tool_fail *fail)
 			      "the node's control socket %s: %s%s", path,
 			      tool_errtext(rc),
 			      rc == -EACCES
-				      ? "; it is another user's: --ctl-mode of "
-					"`colibri node' lets others in"
+				      ? "; it is another user's: --ctl-group "
+					"and --ctl-mode of `colibri node' let "
+					"others read"
 				      : "");
 }
 
@@ -90,6 +91,9 @@ static int asked_send(struct asked *asked, const char *buf, size_t nr)
 		if (put >= 0) {
 			buf += put;
 			nr -= (size_t)put;
+		} else if (errno == EPIPE) {
+			/* The node may have answered before it hung up. */
+			return 0;
 		} else if (errno != EAGAIN && errno != EINTR) {
 			return tool_fail_set(asked->ak_fail, TOOL_FAILED,
 					     "the node has hung up: %s",

@@ -26,6 +26,17 @@ enum {
 	TIMEOUT_MS_MAX = 86400000
 };
 
+const char *ctl_verb_name(enum ctl_verb verb)
+{
+	return verb_names[verb];
+}
+
+bool ctl_verb_changes(enum ctl_verb verb)
+{
+	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_FAULT_ADD,
+			    CTL_FAULT_DEL, CTL_FAULT_RESET));
+}
+
 void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
 {
 	M0_SET0(req);

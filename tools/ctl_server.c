@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -68,9 +69,12 @@ static int listen_at(struct ctl_server *server)
 
 	memcpy(sa.sun_path, server->csv_path, sizeof sa.sun_path);
 	(void)unlink(server->csv_path);
-	/* A socket has its mode from the moment it can be found. */
-	if (fchmod(server->csv_fd, server->csv_mode) != 0 ||
+	/* The socket is this user's alone until it has its group. */
+	if (fchmod(server->csv_fd, 0600) != 0 ||
 	    bind(server->csv_fd, (struct sockaddr *)&sa, sizeof sa) != 0)
+		return -errno;
+	if (server->csv_group != (gid_t)-1 &&
+	    lchown(server->csv_path, (uid_t)-1, server->csv_group) != 0)
 		return -errno;
 	if (chmod(server->csv_path, server->csv_mode) != 0 ||
 	    lstat(server->csv_path, &st) != 0 ||
@@ -81,8 +85,23 @@ static int listen_at(struct ctl_server *server)
 	return 0;
 }
 
+static int open_fail(const struct ctl_server *server, const char *path, int rc,
+		     struct tool_fail *fail)
+{
+	if (rc == -EPERM && server->csv_group != (gid_t)-1)
+		return tool_fail_set(
+			fail, TOOL_FAILED,
+			"control socket %s cannot be given to group %u: %s; "
+			"--ctl-group accepts a group that this user is in",
+			path, (unsigned)server->csv_group, tool_errtext(rc));
+	return tool_fail_set(fail, TOOL_FAILED,
+			     "control socket %s cannot be made: %s; name "
+			     "another: --ctl PATH",
+			     path, tool_errtext(rc));
+}
+
 int ctl_server_open(struct ctl_server *server, const char *path, mode_t mode,
-		    struct tool_fail *fail)
+		    gid_t group, struct tool_fail *fail)
 {
 	size_t i;
 	int    rc;
@@ -96,6 +115,7 @@ int ctl_server_open(struct ctl_server *server, const char *path, mode_t mode,
 	}
 	snprintf(server->csv_path, sizeof server->csv_path, "%s", path);
 	server->csv_mode = mode;
+	server->csv_group = group;
 	server->csv_fd =
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	rc = server->csv_fd < 0 ? -errno : listen_at(server);
@@ -104,10 +124,9 @@ int ctl_server_open(struct ctl_server *server, const char *path, mode_t mode,
 	if (server->csv_fd >= 0)
 		(void)close(server->csv_fd);
 	server->csv_fd = -1;
-	return tool_fail_set(fail, TOOL_FAILED,
-			     "control socket %s cannot be made: %s; name "
-			     "another: --ctl PATH",
-			     path, tool_errtext(rc));
+	if (rc == -EPERM)
+		(void)unlink(path);
+	return open_fail(server, path, rc, fail);
 }
 
 void ctl_server_close(struct ctl_server *server)
@@ -197,15 +216,23 @@ void ctl_answer(struct ctl_client *client, int code, char *out, size_t out_nr,
 		client_write(client);
 }
 
-static void client_refuse(struct ctl_client *client, const char *why)
-{
-	char  *err = NULL;
-	size_t nr = 0;
-	FILE  *file = open_memstream(&err, &nr);
+static void client_refuse(struct ctl_client *client, const char *fmt, ...)
+	M0_PRINTF(2, 3);
 
+static void client_refuse(struct ctl_client *client, const char *fmt, ...)
+{
+	char   *err = NULL;
+	size_t  nr = 0;
+	FILE   *file = open_memstream(&err, &nr);
+	va_list args;
+
+	client->cc_state = CTL_WORKING;
 	if (file != NULL) {
-		fprintf(file, "colibri: the node refuses the request: %s\n",
-			why);
+		fputs("colibri: the node refuses the request: ", file);
+		va_start(args, fmt);
+		(void)vfprintf(file, fmt, args);
+		va_end(args);
+		(void)fputc('\n', file);
 		(void)fclose(file);
 	}
 	ctl_answer(client, TOOL_FAILED, strdup(""), 0, err, nr);
@@ -220,7 +247,12 @@ static void client_serve(struct ctl_client *client)
 
 	client->cc_state = CTL_WORKING;
 	if (ctl_request_parse(&req, client->cc_line, &why) != 0)
-		client_refuse(client, why);
+		client_refuse(client, "%s", why);
+	else if (ctl_verb_changes(req.cq_verb) && !client->cc_may_change)
+		client_refuse(client,
+			      "%s changes the node, which only its user (uid "
+			      "%u) and root may do; others may read and ping",
+			      ctl_verb_name(req.cq_verb), (unsigned)geteuid());
 	else
 		client->cc_server->csv_serve(client->cc_server, client, &req);
 }
@@ -244,18 +276,30 @@ static void client_read(struct ctl_client *client)
 		*end = '\0';
 		client_serve(client);
 	} else if ((size_t)got == room) {
-		client->cc_state = CTL_WORKING;
 		client_refuse(client, "it is too long");
 	}
 }
 
-/* A second fence: a socket for its user alone stays that. */
-static bool is_welcome(const struct ctl_server *server, int fd)
+/* May the client at `fd` change the node, as its user and root may? */
+static bool may_change(int fd)
 {
 	uid_t uid;
 
 	(void)peer_of(fd, &uid);
-	return (server->csv_mode & 077) != 0 || uid == 0 || uid == geteuid();
+	return uid == 0 || uid == geteuid();
+}
+
+static unsigned readers_nr(const struct ctl_server *server)
+{
+	unsigned nr = 0;
+	size_t   i;
+
+	for (i = 0; i < CTL_CLIENTS_MAX; ++i) {
+		if (server->csv_clients[i].cc_state != CTL_FREE &&
+		    !server->csv_clients[i].cc_may_change)
+			++nr;
+	}
+	return nr;
 }
 
 static struct ctl_client *client_free(struct ctl_server *server)
@@ -269,6 +313,30 @@ static struct ctl_client *client_free(struct ctl_server *server)
 	return NULL;
 }
 
+static void client_begin(struct ctl_server *server, struct ctl_client *client,
+			 int fd, m0_time_t now)
+{
+	bool full = readers_nr(server) >= CTL_READERS_MAX;
+
+	client->cc_may_change = may_change(fd);
+	/* A second fence: a socket for its user alone stays that. */
+	if (!client->cc_may_change && (server->csv_mode & 077) == 0) {
+		(void)close(fd);
+		return;
+	}
+	client->cc_fd = fd;
+	client->cc_state = CTL_READING;
+	client->cc_nr = 0;
+	client->cc_deadline = m0_time_add(now, READ_TIME);
+	if (!client->cc_may_change && full)
+		client_refuse(client,
+			      "%d clients that may only read are connected, "
+			      "and no more are accepted; try again later",
+			      (int)CTL_READERS_MAX);
+	else
+		client_read(client);
+}
+
 static void clients_accept(struct ctl_server *server, m0_time_t now)
 {
 	struct ctl_client *client;
@@ -279,15 +347,7 @@ static void clients_accept(struct ctl_server *server, m0_time_t now)
 			     SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
-		if (!is_welcome(server, fd)) {
-			(void)close(fd);
-			continue;
-		}
-		client->cc_fd = fd;
-		client->cc_state = CTL_READING;
-		client->cc_nr = 0;
-		client->cc_deadline = m0_time_add(now, READ_TIME);
-		client_read(client);
+		client_begin(server, client, fd, now);
 	}
 }
 

@@ -26,6 +26,8 @@ struct ctl_client {
 	struct ctl_server    *cc_server;
 	enum ctl_client_state cc_state;
 	int                   cc_fd;
+	/** Whether it may change the node, or only read: by its credentials. */
+	bool cc_may_change;
 	/** Of reading and of writing. */
 	m0_time_t cc_deadline;
 	/** Bytes of the request, or of the answer that have been sent. */
@@ -37,13 +39,17 @@ struct ctl_client {
 
 enum {
 	CTL_CLIENTS_MAX = 64,
+	/** Clients that may only read, at a time: they cannot lock others out. */
+	CTL_READERS_MAX = CTL_CLIENTS_MAX - 16,
 	CTL_POLLFDS_MAX = CTL_CLIENTS_MAX + 1
 };
 
 struct ctl_server {
 	int    csv_fd;
 	mode_t csv_mode;
-	char   csv_path[CTL_PATH_BYTES];
+	/** Group of the socket; (gid_t)-1: that of the process. */
+	gid_t csv_group;
+	char  csv_path[CTL_PATH_BYTES];
 	/** What bears the path is ours while it is this. */
 	dev_t csv_dev;
 	ino_t csv_ino;
@@ -60,9 +66,12 @@ struct ctl_server {
  * message is better than that of a port that is taken.
  */
 int ctl_server_probe(const char *path, struct tool_fail *fail);
-/** Listens, in place of a dead node if there is one. */
+/**
+ * Listens, in place of a dead node if there is one.
+ * @param group  group of the socket; (gid_t)-1: that of the process.
+ */
 int ctl_server_open(struct ctl_server *server, const char *path, mode_t mode,
-		    struct tool_fail *fail);
+		    gid_t group, struct tool_fail *fail);
 /** Takes no more clients, and removes the socket. */
 void ctl_server_close(struct ctl_server *server);
 /** Hangs up on all clients. Pre: closed; nobody will answer any more. */

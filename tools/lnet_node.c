@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** `colibri node`: an LNet node in the foreground. */
+#include <grp.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 enum {
 	KEY_CTL_MODE = 256,
+	KEY_CTL_GROUP,
 	/** Lines of the library that are printed in one turn. */
 	LOG_TURN_MAX = 64
 };
@@ -20,7 +22,13 @@ enum {
 static const struct argp_option node_options[] = {
 	{ "verbose", 'v', NULL, 0, "Tell of peers that come and go", 0 },
 	{ "ctl-mode", KEY_CTL_MODE, "OCTAL", 0,
-	  "Who may use the control socket: 600 (default) to 666", 3 },
+	  "Mode of the control socket, 600 (default) to 666: others whom it "
+	  "lets in may read and ping, and change nothing",
+	  3 },
+	{ "ctl-group", KEY_CTL_GROUP, "GROUP", 0,
+	  "Members of this group may read and ping by the control socket, whose "
+	  "mode is 660 by default then",
+	  3 },
 	{ "json", 'j', NULL, 0, "Print a JSON object for each line", 0 },
 	{ 0 },
 };
@@ -36,6 +44,37 @@ static void ctl_mode_option(struct lnet_node *node, const char *text)
 			       "600 to 666, octal, as 660");
 	else
 		node->lno_ctl_mode = (mode_t)mode;
+}
+
+static void ctl_group_option(struct lnet_node *node, const char *text)
+{
+	const struct group *group = getgrnam(text);
+	char               *end;
+	unsigned long       gid = strtoul(text, &end, 10);
+
+	if (group != NULL)
+		node->lno_ctl_group = group->gr_gid;
+	else if (text[0] >= '0' && text[0] <= '9' && *end == '\0' &&
+		 gid < UINT32_MAX)
+		node->lno_ctl_group = (gid_t)gid;
+	else
+		tool_bad_value(&node->lno_fail, "--ctl-group", text,
+			       "the name or the number of a group");
+}
+
+/* A group is given to let its members in. */
+static void ctl_check(struct lnet_node *node)
+{
+	bool has_group = node->lno_ctl_group != (gid_t)-1;
+
+	if (has_group && node->lno_ctl_mode != 0 &&
+	    (node->lno_ctl_mode & 060) != 060)
+		tool_fail_set(&node->lno_fail, TOOL_USAGE,
+			      "--ctl-mode %o is not accepted with --ctl-group; "
+			      "accepted: 660 to 666",
+			      (unsigned)node->lno_ctl_mode);
+	if (node->lno_ctl_mode == 0)
+		node->lno_ctl_mode = has_group ? 0660 : 0600;
 }
 
 static error_t node_option(int key, char *arg, struct argp_state *state)
@@ -54,6 +93,12 @@ static error_t node_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_CTL_MODE:
 		ctl_mode_option(node, arg);
+		break;
+	case KEY_CTL_GROUP:
+		ctl_group_option(node, arg);
+		break;
+	case ARGP_KEY_END:
+		ctl_check(node);
 		break;
 	case ARGP_KEY_ARG:
 		tool_fail_set(&node->lno_fail, TOOL_USAGE,
@@ -193,7 +238,7 @@ static int node_start(struct lnet_node *node)
 		return lnet_opts_open_fail(&node->lno_opts, rc, why);
 	node->lno_server.csv_serve = node_serve;
 	rc = ctl_server_open(&node->lno_server, node->lno_path,
-			     node->lno_ctl_mode, fail);
+			     node->lno_ctl_mode, node->lno_ctl_group, fail);
 	if (rc != 0) {
 		m0_lnet_close(node->lno_lnet);
 		return rc;
@@ -229,7 +274,7 @@ static void node_stop(struct lnet_node *node)
 int node_main(int argc, char **argv)
 {
 	static struct lnet_node node = {
-		.lno_ctl_mode = 0600,
+		.lno_ctl_group = (gid_t)-1,
 		.lno_server = { .csv_fd = -1 },
 	};
 

@@ -18,8 +18,11 @@ struct lnet_node {
 	struct lnet_opts lno_opts;
 	bool             lno_json;
 	/** Tell of peers, for which the node is looked at once a second. */
-	bool              lno_verbose;
-	mode_t            lno_ctl_mode;
+	bool lno_verbose;
+	/** 0: not given. */
+	mode_t lno_ctl_mode;
+	/** (gid_t)-1: not given. */
+	gid_t             lno_ctl_group;
 	char              lno_path[CTL_PATH_BYTES];
 	struct tool_fail  lno_fail;
 	struct m0_lnet   *lno_lnet;

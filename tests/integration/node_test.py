@@ -728,16 +728,41 @@ class Control(Case):
 
         colibri = self.path('colibri')
         cli.shutil.copy(cli.COLIBRI, colibri)
-        for mode, code in (('600', 1), ('666', 0)):
-            node = self.node(1, f'--ctl-mode={mode}')
-            result = subprocess.run(
-                [colibri, 'net', 'show', '--ctl', node.ctl],
+
+        def as_nobody(node, *args):
+            return subprocess.run(
+                [colibri, *args, '--ctl', node.ctl],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 timeout=cli.PATIENCE, preexec_fn=nobody, check=False)
+
+        for option, code in (('--ctl-mode=600', 1), ('--ctl-group=0', 1),
+                             ('--ctl-mode=666', 0), ('--ctl-group=65534', 0)):
+            node = self.node(1, option)
+            result = as_nobody(node, 'net', 'show')
             self.assertEqual(result.returncode, code, result.stderr)
             if code:
                 self.assertIn(b'--ctl-mode', result.stderr)
+                self.assertIn(b'--ctl-group', result.stderr)
+                self.assertEqual(node.stop()[0], 0)
+                continue
+            # To read is not to change.
+            self.assert_done(as_nobody(node, 'ping', self.nid(1)))
+            for args in (('stats', 'reset'), ('discover', self.nid(1)),
+                         ('fault', 'drop', 'add', '--all'),
+                         ('fault', 'all', 'del'), ('fault', 'all', 'reset')):
+                self.assert_refused(as_nobody(node, *args), 1,
+                                    'changes the node', 'uid 0')
+            self.assertEqual(node.json('fault', 'all', 'show')['fault'], [])
             self.assertEqual(node.stop()[0], 0)
+
+    def test_group_of_the_socket(self):
+        gid = os.getegid()
+        node = self.node(1, f'--ctl-group={gid}')
+        found = os.stat(node.ctl)
+        self.assertEqual((stat.S_IMODE(found.st_mode), found.st_gid),
+                         (0o660, gid))
+        node = self.node(2, f'--ctl-group={gid}', '--ctl-mode=666')
+        self.assertEqual(stat.S_IMODE(os.stat(node.ctl).st_mode), 0o666)
 
     def test_default_path_of_a_user(self):
         env = dict(os.environ, XDG_RUNTIME_DIR=self.dir)
@@ -843,6 +868,10 @@ class Refuses(Case):
             self.check(('ping', option, '1.2.3.4@tcp'), *words)
         for mode in ('', 'x', '0', '777', '0o600', '1600', '400'):
             self.check(('node', f'--ctl-mode={mode}'), '--ctl-mode', '600')
+        for group in ('', 'no such group', '-1', '4294967295', '1x'):
+            self.check(('node', f'--ctl-group={group}'), '--ctl-group', group)
+        self.check(('node', '--ctl-group=0', '--ctl-mode=606'), '--ctl-mode',
+                   '606', '660')
         self.check(('node', '--ctl', self.path('x' * 120)), '--ctl', '107')
         self.check(('node', 'x'), "'x'", 'no operand')
         self.check(('node', '--nosuch'), '--nosuch')

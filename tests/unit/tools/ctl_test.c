@@ -35,7 +35,7 @@ static int setup(void **state)
 	M0_SET0(&server);
 	served = NULL;
 	server.csv_serve = serve;
-	return ctl_server_open(&server, path, 0600, &fail);
+	return ctl_server_open(&server, path, 0600, (gid_t)-1, &fail);
 }
 
 static int teardown(void **state)
@@ -279,6 +279,91 @@ static void server_for_its_user_alone_hears_nobody_else(void **state)
 	assert_true(is_served(OTHER));
 }
 
+/* What a client gets that may only read, for a request; to be compared. */
+static void refused_as_change(const char *line, const char *verb)
+{
+	char got[512] = "";
+	int  fd;
+
+	uid_claimed = OTHER;
+	served = NULL;
+	fd = client_new(line);
+	uid_claimed = (uid_t)-1;
+	assert_null(served);
+	assert_true(recv(fd, got, sizeof got - 1, MSG_WAITALL) > 0);
+	assert_non_null(strstr(got, "status 1 0 "));
+	assert_non_null(strstr(got, verb));
+	assert_non_null(strstr(got, "only its user (uid 1000) and root"));
+	(void)close(fd);
+}
+
+/* A client whom the mode of the socket lets in may read, and change nothing. */
+static void server_lets_others_read_only(void **state)
+{
+	static const char *const reads[] = {
+		"net.show\n",          "peer.show\n",   "peer.list\n",
+		"stats.show\n",        "global.show\n", "fault.show\n",
+		"ping 10.0.0.1@tcp\n",
+	};
+	struct ctl_request req;
+	size_t             i;
+	int                fd;
+
+	(void)state;
+	server.csv_mode = 0666;
+	for (i = 0; i < ARRAY_SIZE(reads); ++i) {
+		uid_claimed = OTHER;
+		served = NULL;
+		fd = client_new(reads[i]);
+		uid_claimed = (uid_t)-1;
+		assert_non_null(served);
+		ctl_answer(served, TOOL_OK, strdup(""), 0, strdup(""), 0);
+		client_gets(fd, "status 0 0 0\n");
+	}
+	refused_as_change("stats.reset\n", "stats.reset");
+	refused_as_change("fault.add fault.kind=drop fault.all=1\n",
+			  "fault.add");
+	refused_as_change("fault.del\n", "fault.del");
+	refused_as_change("fault.reset\n", "fault.reset");
+	refused_as_change("discover 10.0.0.1@tcp\n", "discover");
+	/* Every verb is one or the other: all that are not listed above change. */
+	for (i = 0; i < CTL_VERBS_NR; ++i) {
+		ctl_request_init(&req, (enum ctl_verb)i);
+		assert_int_equal(ctl_verb_changes(req.cq_verb),
+				 strstr(ctl_verb_name(req.cq_verb), "show") ==
+						 NULL &&
+					 req.cq_verb != CTL_PING &&
+					 req.cq_verb != CTL_PEER_LIST);
+	}
+}
+
+/* Clients that may only read leave slots to those that may change. */
+static void server_keeps_slots_from_readers(void **state)
+{
+	int    readers[CTL_READERS_MAX];
+	char   got[512] = "";
+	size_t i;
+	int    fd;
+
+	(void)state;
+	server.csv_mode = 0666;
+	uid_claimed = OTHER;
+	for (i = 0; i < ARRAY_SIZE(readers); ++i)
+		readers[i] = client_new("");
+	fd = client_new("net.show\n");
+	assert_null(served);
+	assert_true(recv(fd, got, sizeof got - 1, MSG_WAITALL) > 0);
+	assert_non_null(strstr(got, "try again later"));
+	(void)close(fd);
+	uid_claimed = (uid_t)-1;
+	fd = client_new("stats.reset\n");
+	assert_non_null(served);
+	ctl_answer(served, TOOL_OK, strdup(""), 0, strdup(""), 0);
+	client_gets(fd, "status 0 0 0\n");
+	for (i = 0; i < ARRAY_SIZE(readers); ++i)
+		(void)close(readers[i]);
+}
+
 /* A request in pieces is one; its answer comes with its lengths. */
 static void server_answers_a_request_in_pieces(void **state)
 {
@@ -400,14 +485,15 @@ static void server_takes_the_place_of_the_dead_only(void **state)
 	(void)state;
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	assert_int_equal(ctl_server_open(&second, path, 0600, &fail),
+	assert_int_equal(ctl_server_open(&second, path, 0600, (gid_t)-1, &fail),
 			 TOOL_FAILED);
 	assert_non_null(strstr(fail.tf_text, "answers"));
 	assert_non_null(strstr(fail.tf_text, "--ctl"));
 	/* As after a crash: the name stays. */
 	(void)close(server.csv_fd);
 	M0_SET0(&fail);
-	assert_int_equal(ctl_server_open(&second, path, 0660, &fail), 0);
+	assert_int_equal(ctl_server_open(&second, path, 0660, (gid_t)-1, &fail),
+			 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0660);
 	ctl_server_close(&second);
@@ -423,7 +509,8 @@ static void server_removes_only_its_own(void **state)
 
 	(void)state;
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(ctl_server_open(&second, path, 0600, &fail), 0);
+	assert_int_equal(ctl_server_open(&second, path, 0600, (gid_t)-1, &fail),
+			 0);
 	ctl_server_close(&server);
 	assert_int_equal(access(path, F_OK), 0);
 	ctl_server_close(&second);
@@ -442,7 +529,7 @@ static void server_leaves_files_alone(void **state)
 	file = fopen(name, "w");
 	assert_non_null(file);
 	(void)fclose(file);
-	assert_int_equal(ctl_server_open(&second, name, 0600, &fail),
+	assert_int_equal(ctl_server_open(&second, name, 0600, (gid_t)-1, &fail),
 			 TOOL_FAILED);
 	assert_non_null(strstr(fail.tf_text, "no socket"));
 	assert_int_equal(access(name, F_OK), 0);
@@ -457,6 +544,8 @@ int main(void)
 		cmocka_unit_test(request_of_faults_survives_being_a_line),
 		cmocka_unit_test(request_malformed_is_refused),
 		ON_SERVER(server_for_its_user_alone_hears_nobody_else),
+		ON_SERVER(server_lets_others_read_only),
+		ON_SERVER(server_keeps_slots_from_readers),
 		ON_SERVER(server_answers_a_request_in_pieces),
 		ON_SERVER(server_refuses_rubbish),
 		ON_SERVER(server_hangs_up_on_the_silent),
