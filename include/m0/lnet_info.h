@@ -44,7 +44,9 @@ struct m0_lnet_probe {
 
 	/** 0; -ETIMEDOUT; -EPROTO: no sense in the answer; -EHOSTUNREACH,
 	 * -ECONNREFUSED and others of the network; -ESHUTDOWN. */
-	int                pr_status;
+	int pr_status;
+	/** NID of ours that asked; ANY if nothing was sent, or to ourselves. */
+	struct m0_lnet_nid pr_source;
 	struct m0_lnet_nid pr_primary;
 	uint32_t           pr_pid;
 	uint32_t           pr_features;

@@ -283,6 +283,8 @@ static void disc_go(struct m0_lnet_disc *di)
 	/* To this NID, not just to any of the peer's: so the source is said. */
 	if (m0_lnet_nid_is_any(&self) && ni != NULL)
 		self = ni->lni_lnd.ldn_nid;
+	di->di_from = self;
+	m0_lnet__probes_ask(&di->di_probes, &self);
 	di->di_seq = eng->le_seq;
 	di->di_ask = di->di_is_push ? m0_lnet__ask_push(eng, &di->di_nid, &self,
 							deadline, pushed, di)

@@ -21,9 +21,11 @@ struct m0_lnet_disc {
 	/** In dy_running_nr. */
 	bool di_is_counted;
 	/** What is to be done first, and is being done. */
-	bool                 di_is_push;
-	struct m0_lnet_nid   di_nid;
-	struct m0_lnet_nid   di_self;
+	bool               di_is_push;
+	struct m0_lnet_nid di_nid;
+	struct m0_lnet_nid di_self;
+	/** NID of ours that asked last. */
+	struct m0_lnet_nid   di_from;
 	struct m0_lnet_ask  *di_ask;
 	struct m0_lnet_timer di_timer;
 	/** In a queue: in dy_later? */
@@ -99,6 +101,8 @@ void m0_lnet__probes_end(struct m0_lnet_engine *eng, struct m0_list *list,
 			 int status);
 /** Their peer is another: they join the discovery of that. */
 void m0_lnet__probes_join(struct m0_lnet_engine *eng, struct m0_list *list);
+/** The peer is being asked, from this NID of ours. */
+void m0_lnet__probes_ask(struct m0_list *list, const struct m0_lnet_nid *self);
 /** What the node itself has said. */
 void m0_lnet__probes_learn(struct m0_list                 *list,
 			   const struct m0_lnet_ping_info *info);

@@ -131,13 +131,15 @@ static void probe_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 static void probe_ping(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 		       m0_time_t deadline)
 {
-	const struct m0_lnet_probe *probe = po->lpo_probe;
-	const struct m0_lnet_ni    *ni = m0_lnet__ni_for(eng, &probe->pr_nid);
-	struct m0_lnet_nid          self = probe->pr_self;
+	struct m0_lnet_probe    *probe = po->lpo_probe;
+	const struct m0_lnet_ni *ni = m0_lnet__ni_for(eng, &probe->pr_nid);
+	struct m0_lnet_nid       self = probe->pr_self;
 
 	if (m0_lnet_nid_is_any(&self) && ni != NULL &&
 	    m0_lnet__ni_find(eng, &probe->pr_nid) == NULL)
 		self = ni->lni_lnd.ldn_nid;
+	if (ni != NULL)
+		probe->pr_source = self;
 	m0_list_add_tail(&all_of(eng)->dy_pings, &po->lpo_link);
 	po->lpo_ask = m0_lnet__ask_ping(eng, &probe->pr_nid, &self, PING_BYTES,
 					deadline, probe_pinged, po);
@@ -148,9 +150,9 @@ static void probe_ping(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 /** Joins the discovery of its peer, or has it begin. */
 static void probe_join(struct m0_lnet_engine *eng, struct m0_lnet_probing *po)
 {
-	const struct m0_lnet_probe *probe = po->lpo_probe;
-	struct m0_lnet_lpni        *lpni = NULL;
-	struct m0_lnet_disc        *di = NULL;
+	struct m0_lnet_probe *probe = po->lpo_probe;
+	struct m0_lnet_lpni  *lpni = NULL;
+	struct m0_lnet_disc  *di = NULL;
 
 	if (m0_lnet__ni_for(eng, &probe->pr_nid) == NULL) {
 		probe_end(eng, po, -EHOSTUNREACH);
@@ -167,6 +169,8 @@ static void probe_join(struct m0_lnet_engine *eng, struct m0_lnet_probing *po)
 		probe_end_peer(eng, po, 0);
 	} else {
 		m0_list_add_tail(&di->di_probes, &po->lpo_link);
+		if (di->di_state == M0_LNET_DISC_RUNNING)
+			probe->pr_source = di->di_from;
 		m0_lnet__disc_begin(di, &probe->pr_nid, &probe->pr_self, false);
 		m0_lnet__disc_await(di);
 		di->di_reping |= probe->pr_force && di->di_is_push &&
@@ -193,6 +197,7 @@ void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
 	probe->pr_since = eng->le_now;
 	probe->pr_nids_nr = 0;
 	probe->pr_primary = probe->pr_nid;
+	probe->pr_source = m0_lnet_nid_any;
 	M0_ALLOC_PTR(po);
 	if (po == NULL || all->dy_stopped) {
 		m0_free(po);
@@ -225,6 +230,14 @@ void m0_lnet__probes_join(struct m0_lnet_engine *eng, struct m0_list *list)
 		probe_join(eng, container_of(link, struct m0_lnet_probing,
 					     lpo_link));
 	}
+}
+
+void m0_lnet__probes_ask(struct m0_list *list, const struct m0_lnet_nid *self)
+{
+	struct m0_lnet_probing *po;
+
+	m0_list_for_each_entry(list, po, struct m0_lnet_probing, lpo_link)
+		po->lpo_probe->pr_source = *self;
 }
 
 void m0_lnet__probes_learn(struct m0_list                 *list,

@@ -31,6 +31,7 @@ static void probe_ping_tells_all_and_keeps_nothing(void **state)
 	assert_int_equal(one->pno_probes_done_nr, 1);
 	assert_int_equal(probe.pr_status, 0);
 	assert_int_equal(probe.pr_nids_nr, 2);
+	assert_nid(&probe.pr_source, "10.0.0.1@tcp");
 	assert_nid(&probe.pr_primary, "10.0.0.2@tcp");
 	assert_nid(&probe.pr_nids[1], "fd77::2@tcp");
 	assert_true(probe.pr_nids_up[1]);
@@ -56,6 +57,7 @@ static void probe_of_own_nid_is_answered(void **state)
 	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.1@tcp", 1000, true);
 	pair_run(pair, 10);
 	assert_int_equal(probe.pr_status, 0);
+	assert_true(m0_lnet_nid_is_any(&probe.pr_source));
 	assert_int_equal(one->pno_probes_done_nr, 3);
 	assert_int_equal(one->pno_engine->le_peers_nr, 0);
 }
@@ -69,12 +71,14 @@ static void probe_discover_makes_peers_of_both(void **state)
 	pair_run(pair, 10);
 	assert_int_equal(probe.pr_status, 0);
 	assert_int_equal(probe.pr_nids_nr, 2);
+	assert_nid(&probe.pr_source, "10.0.0.1@tcp");
 	assert_true((peer_of(two, "10.0.0.1@tcp")->lpe_state &
 		     M0_LNET_PEER_NIDS_UPTODATE) != 0);
 	/* Known: told at once, unless it must be asked. */
 	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.2@tcp", 0, false);
 	assert_int_equal(one->pno_probes_done_nr, 2);
 	assert_int_equal(probe.pr_nids_nr, 2);
+	assert_true(m0_lnet_nid_is_any(&probe.pr_source));
 	assert_nid(&probe.pr_primary, "10.0.0.2@tcp");
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
 	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.2@tcp", 0, true);
