@@ -31,7 +31,9 @@ enum m0_net_buf_flags {
 	M0_NET_BUF_CANCELLED = 1 << 3,
 	M0_NET_BUF_TIMED_OUT = 1 << 4,
 	/** Set by a transport for one event: not the final one. */
-	M0_NET_BUF_RETAIN = 1 << 5
+	M0_NET_BUF_RETAIN = 1 << 5,
+	/** (Ours) Set while m0_net_buffer_add_again() runs. */
+	M0_NET_BUF_AGAIN = 1 << 6
 };
 
 /**
@@ -201,6 +203,17 @@ M0_EXTERN int m0_net_buffer_deregister(struct m0_net_buffer *buf,
  */
 M0_EXTERN int m0_net_buffer_add(struct m0_net_buffer      *buf,
 				struct m0_net_transfer_mc *tm);
+/**
+ * (Ours) Adds a passive buffer once more under the descriptor that its last stay
+ * on the same queue had, so that a peer which lost the outcome of that stay can
+ * move the data again. What is still on its way from the last stay may be taken
+ * for the new one: to be used only while both move the same bytes. nb_desc is set
+ * to a new copy of the descriptor. A transport that is not made with the kit may
+ * give another descriptor. The rest is as m0_net_buffer_add().
+ * Pre: a passive queue; the buffer was on it before, since it was registered.
+ */
+M0_EXTERN int m0_net_buffer_add_again(struct m0_net_buffer      *buf,
+				      struct m0_net_transfer_mc *tm);
 /**
  * Asks to cancel. The event follows in any case: -ECANCELED, or the natural
  * outcome if that was first. Pre: nb_tm is NULL or `tm`.

@@ -164,7 +164,7 @@ static __attribute__((noinline)) void add_undo(struct m0_net_buffer *buf)
 /* In line: for each message it is called, and calls many. */
 static inline __attribute__((always_inline)) int buffer_add(
 	struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm,
-	enum m0_net_queue_type qt)
+	enum m0_net_queue_type qt, uint64_t again)
 {
 	m0_time_t now = m0_time_pass_now();
 	int       rc;
@@ -179,7 +179,7 @@ static inline __attribute__((always_inline)) int buffer_add(
 		return -ETIME;
 	if (m0_net__qt_is_passive(qt))
 		M0_SET0(&buf->nb_desc);
-	buf->nb_flags |= M0_NET_BUF_QUEUED;
+	buf->nb_flags |= M0_NET_BUF_QUEUED | again;
 	buf->nb_add_time = now;
 	buf->nb_msgs_received = 0;
 	buf->nb_tm = tm;
@@ -193,6 +193,8 @@ static inline __attribute__((always_inline)) int buffer_add(
 		m0_probe_buf_add(m0_net__tm_name(tm), buf->nb_nr,
 				 m0_net__qt_name(qt), buf->nb_length);
 	rc = m0_net__ops(tm->ntm_dom)->xo_buf_add(buf);
+	if (again != 0)
+		buf->nb_flags &= ~again;
 	if (M0_UNLIKELY(rc != 0)) {
 		add_undo(buf);
 		return rc;
@@ -204,7 +206,7 @@ static inline __attribute__((always_inline)) int buffer_add(
 
 int m0_net__buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 {
-	return buffer_add(buf, tm, buf->nb_qtype);
+	return buffer_add(buf, tm, buf->nb_qtype, 0);
 }
 
 /*
@@ -231,11 +233,24 @@ int m0_net_buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm)
 	m0_mutex_lock(&tm->ntm_mutex);
 	/* Messages are many: nothing is looked at that is of other queues. */
 	if (buf->nb_qtype == M0_NET_QT_MSG_RECV)
-		rc = buffer_add(buf, tm, M0_NET_QT_MSG_RECV);
+		rc = buffer_add(buf, tm, M0_NET_QT_MSG_RECV, 0);
 	else if (buf->nb_qtype == M0_NET_QT_MSG_SEND)
-		rc = buffer_add(buf, tm, M0_NET_QT_MSG_SEND);
+		rc = buffer_add(buf, tm, M0_NET_QT_MSG_SEND, 0);
 	else
 		rc = m0_net__buffer_add(buf, tm);
+	m0_mutex_unlock(&tm->ntm_mutex);
+	m0_net__flush(tm);
+	return rc;
+}
+
+int m0_net_buffer_add_again(struct m0_net_buffer      *buf,
+			    struct m0_net_transfer_mc *tm)
+{
+	int rc;
+
+	M0_PRE(m0_net__qt_is_passive(buf->nb_qtype));
+	m0_mutex_lock(&tm->ntm_mutex);
+	rc = buffer_add(buf, tm, buf->nb_qtype, M0_NET_BUF_AGAIN);
 	m0_mutex_unlock(&tm->ntm_mutex);
 	m0_net__flush(tm);
 	return rc;

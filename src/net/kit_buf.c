@@ -108,8 +108,9 @@ static void arm(struct kit_buf *kb, struct m0_net_buffer *buf,
 		enum m0_net_queue_type qt)
 {
 	uint64_t word = word_get(kb);
+	bool     again = buf->nb_flags & M0_NET_BUF_AGAIN;
 	/* As many bits as an id has for it. */
-	uint64_t gen = (kb_gen(word) + 1) & (UINT64_MAX >> KB_INDEX_BITS);
+	uint64_t gen = (kb_gen(word) + !again) & (UINT64_MAX >> KB_INDEX_BITS);
 
 	M0_PRE(kb_state(word) == KB_IDLE);
 	kb->kb_pub.nkb_machine = kit_machine(buf->nb_tm);

@@ -29,6 +29,18 @@ uint64_t m0_net_kit_incarnation(void)
 		       : none;
 }
 
+/* The identity in the descriptor; of a buffer that is added again, its last. */
+static uint64_t passive_id(struct kit_buf *kb)
+{
+	const struct m0_net_kit_ops *ops = kb->kb_pub.nkb_machine->nkm_ops;
+
+	if (ops->nko_passive_id == NULL)
+		return m0_net_kit_buf_id(&kb->kb_pub);
+	if (!(kb->kb_pub.nkb_buffer->nb_flags & M0_NET_BUF_AGAIN))
+		kb->kb_passive_id = ops->nko_passive_id(&kb->kb_pub);
+	return kb->kb_passive_id;
+}
+
 int kit_passive_add(struct kit_buf *kb)
 {
 	struct m0_net_kit_machine   *m = kb->kb_pub.nkb_machine;
@@ -38,9 +50,7 @@ int kit_passive_add(struct kit_buf *kb)
 	int                          rc;
 
 	desc.nks_qtype = buf->nb_qtype;
-	desc.nks_id = ops->nko_passive_id != NULL
-			      ? ops->nko_passive_id(&kb->kb_pub)
-			      : m0_net_kit_buf_id(&kb->kb_pub);
+	desc.nks_id = passive_id(kb);
 	desc.nks_size = buf->nb_qtype == M0_NET_QT_PASSIVE_BULK_SEND
 				? buf->nb_length
 				: kb->kb_pub.nkb_size;

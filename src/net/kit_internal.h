@@ -133,6 +133,8 @@ struct kit_buf {
 	struct kit_recv_event  kb_ev_one;
 	/** Behind those kb_ev_nr: placed, but not what is before them. */
 	uint32_t kb_ev_held_nr;
+	/** PASSIVE_*: what its descriptor says. */
+	uint64_t kb_passive_id;
 	/** While not registered. */
 	struct kit_buf *kb_free_next;
 	size_t          kb_bytes;

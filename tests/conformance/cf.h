@@ -122,7 +122,9 @@ struct cf_buf {
 	uint8_t *cb_mem;
 	size_t   cb_mem_nr;
 	/** It is a pool's, not ours to deregister. */
-	bool           cb_in_pool;
+	bool cb_in_pool;
+	/** Its next adds are m0_net_buffer_add_again(). */
+	bool           cb_again;
 	struct cf_buf *cb_next;
 };
 

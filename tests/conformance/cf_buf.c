@@ -327,7 +327,9 @@ int cf_add(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt)
 	__atomic_store_n(&b->cb_events, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->cb_done, 0, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&l->cl_adds, 1, __ATOMIC_RELAXED);
-	rc = CF_CALL(m0_net_buffer_add(&b->cb_nb, &t->ct_tm));
+	rc = b->cb_again
+		     ? CF_CALL(m0_net_buffer_add_again(&b->cb_nb, &t->ct_tm))
+		     : CF_CALL(m0_net_buffer_add(&b->cb_nb, &t->ct_tm));
 	if (rc != 0) {
 		CF_TRUE(rc < 0, "error of add is negative");
 		CF_EQ(b->cb_nb.nb_flags, M0_NET_BUF_REGISTERED,

@@ -287,6 +287,43 @@ static void used_again(void)
 	}
 }
 
+static void one_descriptor(bool put)
+{
+	enum {
+		SIZE = 300000,
+		ROUNDS = 4
+	};
+	struct cf_tm          *a = cf_up(0);
+	struct cf_tm          *t = cf_up(1);
+	struct cf_buf         *p = cf_passive(t, passive_of(put), SIZE, NULL);
+	struct m0_net_buf_desc desc;
+	struct cf_buf         *b;
+	unsigned               r;
+
+	CF_EQ(m0_net_desc_copy(&p->cb_nb.nb_desc, &desc), 0, "copy");
+	p->cb_again = true;
+	for (r = 0; r < ROUNDS; ++r) {
+		b = cf_active(a, active_of(put), SIZE, &desc);
+		cf_done_is(b, 0, "active");
+		cf_done_is(p, 0, "passive");
+		cf_check(put ? p : b, 0, SIZE, SIZE);
+		m0_net_desc_free(&p->cb_nb.nb_desc);
+		cf_add_ok(p, t, passive_of(put));
+		CF_TRUE(p->cb_nb.nb_desc.nbd_len == desc.nbd_len &&
+				memcmp(p->cb_nb.nb_desc.nbd_data, desc.nbd_data,
+				       desc.nbd_len) == 0,
+			"the descriptor is the same");
+	}
+	m0_net_desc_free(&desc);
+}
+
+/* A passive buffer that is added again keeps the descriptor that peers have. */
+static void added_again(void)
+{
+	one_descriptor(true);
+	one_descriptor(false);
+}
+
 const struct cf_case xprt_suite_bulk[] = {
 	{ "put, all sizes", put_sizes },
 	{ "get, all sizes", get_sizes },
@@ -299,5 +336,6 @@ const struct cf_case xprt_suite_bulk[] = {
 	{ "some too small among many", many_mixed },
 	{ "several initiators", restricted_many },
 	{ "the same buffers again", used_again },
+	{ "added again under its descriptor", added_again },
 	{ NULL, NULL }
 };

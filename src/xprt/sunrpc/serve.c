@@ -106,15 +106,25 @@ void m0_sunrpc__reply_lost(struct sr_reply *reply)
 	reply_encode(reply);
 }
 
+/* It is moved, and of no connection any more: it may be added again. */
+static void passive_free(struct m0_net_kit_buf *kb)
+{
+	struct sr_buf *sb = m0_net_kit_buf_pvt(kb);
+
+	sb->sb_passive.srp_until = 0;
+}
+
 void m0_sunrpc__reply_sent(struct sr_conn *conn, struct sr_reply *reply,
 			   struct m0_net_kit_buf *kb)
 {
 	--conn->sc_replies_nr;
 	if (kb != NULL) {
-		if (reply->srr_ends)
+		if (reply->srr_ends) {
+			passive_free(kb);
 			m0_net_kit_done(kb, 0, 0);
-		else
+		} else {
 			m0_net_kit_unclaim(kb);
+		}
 		m0_sunrpc__release(reply->srr_out.sro_machine);
 	}
 	m0_sunrpc__reply_free(reply);
@@ -264,10 +274,12 @@ static int put_take(struct sr_conn *conn, struct m0_net_kit_buf *kb,
 		rc = -ENOENT;
 	else
 		sb->sb_passive.srp_offset = end;
-	if (rc == 0 && end == call->sch_desc.sd_total)
+	if (rc == 0 && end == call->sch_desc.sd_total) {
+		passive_free(kb);
 		m0_net_kit_done(kb, 0, end);
-	else
+	} else {
 		m0_net_kit_unclaim(kb);
+	}
 	return rc;
 }
 
