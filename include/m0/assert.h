@@ -59,8 +59,8 @@ M0_EXTERN m0_panic_hook_t m0_panic_hook_set(m0_panic_hook_t hook);
 /** Assertion with a printf-style explanation. */
 #define M0_ASSERT_INFO(cond, ...) \
 	M0_PANIC_IF_("assertion", #cond, cond, __VA_ARGS__)
-/** An invariant too dear for every build: looked at with -DM0_DEBUG only. */
-#ifdef M0_DEBUG
+/** An invariant too dear for every build: looked at with -DM0_DEBUG_CHECKS only. */
+#ifdef M0_DEBUG_CHECKS
 #define M0_INVARIANT_EX(cond) M0_PANIC_IF_("invariant", #cond, cond, NULL)
 #else
 #define M0_INVARIANT_EX(cond) ((void)sizeof((cond) ? 1 : 0))

@@ -146,11 +146,10 @@ static inline bool m0_atomic64_dec_and_test(struct m0_atomic64 *a)
 	return m0_atomic64_sub_return(a, 1) == 0;
 }
 
-/** Replaces `old` by `fresh`; false, and no change, if the value was another. */
-static inline bool m0_atomic64_cas(struct m0_atomic64 *a, int64_t old,
-				   int64_t fresh)
+/** Replaces `old` by `fresh`; false, and no change, if `*loc` was another. */
+static inline bool m0_atomic64_cas(int64_t *loc, int64_t old, int64_t fresh)
 {
-	return __atomic_compare_exchange_n(&a->a_value, &old, fresh, false,
+	return __atomic_compare_exchange_n(loc, &old, fresh, false,
 					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 

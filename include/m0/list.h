@@ -3,8 +3,9 @@
  * Doubly-linked lists whose links are embedded in the objects: plain ones here,
  * typed ones with magic numbers in m0/tlist.h (included at the end).
  *
- * A link is initialised before use and is in one list at most. Nothing is
- * locked. Everything takes a few instructions except where O(n) is said.
+ * A link is in one list at most. One that m0_list_link_is_in(), _del(), _move()
+ * or _fini() is called for must be initialised, or have been added to a list; an
+ * add takes any link, as in the reference. Nothing is locked. Everything takes a few instructions except where O(n) is said.
  */
 #ifndef M0_LIST_H
 #define M0_LIST_H
@@ -78,11 +79,14 @@ static inline struct m0_list_link *m0_list_next(const struct m0_list      *list,
 	return link->ll_next == &list->l_head ? NULL : link->ll_next;
 }
 
-/** Puts `link` right behind `prev`, which is in a list (or is its head). */
+/**
+ * Puts `link`, which is in no list, right behind `prev`, which is in a list (or is
+ * its head).
+ */
 static inline void m0_list_add_after(struct m0_list_link *prev,
 				     struct m0_list_link *link)
 {
-	M0_PRE(!m0_list_link_is_in(link));
+	M0_PRE_EX(!m0_list_link_is_in(link));
 	link->ll_prev = prev;
 	link->ll_next = prev->ll_next;
 	prev->ll_next->ll_prev = link;

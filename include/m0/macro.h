@@ -27,11 +27,12 @@
 /** A function or object that programs using the library see. */
 #define M0_EXTERN extern __attribute__((visibility("default")))
 
-/* clang-format off */
-/** Fails the compilation if `cond` is false; an expression of value 0. */
-#define M0_BASSERT(cond) ((void)sizeof(struct { \
-	int m0_bassert : (cond) ? 1 : -1; }))
-/* clang-format on */
+/** Fails the compilation if `cond` is false. A declaration, at any scope. */
+#ifdef __cplusplus
+#define M0_BASSERT(cond) static_assert((cond), #cond)
+#else
+#define M0_BASSERT(cond) _Static_assert((cond), #cond)
+#endif
 
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -36,9 +36,9 @@ struct m0_mutex {
 	struct m0_sync_tls *mx_owner;
 };
 
-/** Static initialiser. */
+/** Static initialiser of the mutex that `mutex` points to. */
 /* clang-format off */
-#define M0_MUTEX_SINIT { .mx_word = 0, .mx_owner = NULL }
+#define M0_MUTEX_SINIT(mutex) { .mx_word = 0, .mx_owner = NULL }
 /* clang-format on */
 
 M0_EXTERN void m0_mutex_lock_slow(struct m0_mutex *mutex);

@@ -142,6 +142,7 @@ static inline void m0_tlist_add(const struct m0_tl_descr *d, struct m0_tl *head,
 {
 	M0_PRE(m0_tl__head_ok(d, head));
 	M0_PRE(m0_tl__obj_ok(d, obj));
+	M0_PRE(!m0_list_link_is_in(m0_tl__link(d, obj)));
 	m0_list_add(&head->td_head, m0_tl__link(d, obj));
 }
 
@@ -150,6 +151,7 @@ static inline void m0_tlist_add_tail(const struct m0_tl_descr *d,
 {
 	M0_PRE(m0_tl__head_ok(d, head));
 	M0_PRE(m0_tl__obj_ok(d, obj));
+	M0_PRE(!m0_list_link_is_in(m0_tl__link(d, obj)));
 	m0_list_add_tail(&head->td_head, m0_tl__link(d, obj));
 }
 
@@ -157,6 +159,7 @@ static inline void m0_tlist_add_after(const struct m0_tl_descr *d, void *obj,
 				      void *next)
 {
 	M0_PRE(m0_tl__obj_ok(d, obj) && m0_tl__obj_ok(d, next));
+	M0_PRE(!m0_list_link_is_in(m0_tl__link(d, next)));
 	m0_list_add_after(m0_tl__link(d, obj), m0_tl__link(d, next));
 }
 
@@ -164,6 +167,7 @@ static inline void m0_tlist_add_before(const struct m0_tl_descr *d, void *obj,
 				       void *prev)
 {
 	M0_PRE(m0_tl__obj_ok(d, obj) && m0_tl__obj_ok(d, prev));
+	M0_PRE(!m0_list_link_is_in(m0_tl__link(d, prev)));
 	m0_list_add_before(m0_tl__link(d, obj), m0_tl__link(d, prev));
 }
 

@@ -61,7 +61,7 @@ static void free_add(struct m0_home_slots *slots, struct m0_home_slot *slot)
 void m0_home__slot_spoil(const struct m0_home_slots *slots,
 			 struct m0_home_slot        *slot)
 {
-#ifdef M0_DEBUG
+#ifdef M0_DEBUG_CHECKS
 	memset(slot + 1, 0xa5, slots->hss_slot_bytes - sizeof(*slot));
 #else
 	(void)slots;

@@ -27,7 +27,7 @@ struct desc_slot {
 };
 
 /* Makes chunks; the rest is lock free. */
-static struct m0_mutex   slab_lock = M0_MUTEX_SINIT;
+static struct m0_mutex   slab_lock = M0_MUTEX_SINIT(&slab_lock);
 static struct desc_slot *slab_chunks[CHUNKS_MAX];
 static uint32_t          slab_chunks_nr;
 /*

@@ -25,7 +25,7 @@ struct block {
 	bool          bl_is_region;
 };
 
-static struct m0_mutex  slots_lock = M0_MUTEX_SINIT;
+static struct m0_mutex  slots_lock = M0_MUTEX_SINIT(&slots_lock);
 static struct kit_buf **slots[CHUNKS_MAX];
 static uint32_t         slots_nr;
 static uint32_t         slots_users_nr;

@@ -77,7 +77,7 @@ bool m0_net__tm_invariant(const struct m0_net_transfer_mc *tm)
 			tm->ntm_recv_pool->nbp_ndom == tm->ntm_dom)) &&
 	       _0C(ergo(!M0_IN(tm->ntm_state, (M0_NET_TM_STARTED)),
 			m0_atomic64_get(&tm->ntm_recv_queue_deficit) == 0))
-#ifdef M0_DEBUG
+#ifdef M0_DEBUG_CHECKS
 	       &&
 	       _0C(ergo(!M0_IN(tm->ntm_state,
 			       (M0_NET_TM_STARTED, M0_NET_TM_STOPPING)),

@@ -4,7 +4,7 @@
  */
 #include "net/net_internal.h"
 
-struct m0_mutex m0_net_mutex = M0_MUTEX_SINIT;
+struct m0_mutex m0_net_mutex = M0_MUTEX_SINIT(&m0_net_mutex);
 uint32_t        m0_net__domains_nr;
 
 /* All under m0_net_mutex. */

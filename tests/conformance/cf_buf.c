@@ -8,7 +8,7 @@ enum {
 	BLANK = 0xEE
 };
 
-static struct m0_mutex bufs_lock = M0_MUTEX_SINIT;
+static struct m0_mutex bufs_lock = M0_MUTEX_SINIT(&bufs_lock);
 
 /* -------------------------------------------------------------- events -- */
 

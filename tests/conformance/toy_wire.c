@@ -8,7 +8,7 @@
 #include "toy_wire.h"
 #include "cf_internal.h"
 
-static struct m0_mutex            lock = M0_MUTEX_SINIT;
+static struct m0_mutex            lock = M0_MUTEX_SINIT(&lock);
 static struct m0_net_kit_machine *machines[TOY_NR];
 static struct toy_faults          faults;
 static bool (*gate)(unsigned from, unsigned to);

@@ -26,7 +26,7 @@ struct xlnet_node {
 	unsigned                   xn_visit_nr;
 };
 
-static struct m0_mutex places_lock = M0_MUTEX_SINIT;
+static struct m0_mutex places_lock = M0_MUTEX_SINIT(&places_lock);
 static struct m0_list  places;
 static bool            places_inited;
 static uint32_t        domains_nr;

@@ -14,7 +14,7 @@
 /* Started machines by address. Under registry_lock, which nests in
  * everything and in which nothing nests. */
 static struct m0_net_kit_addr_table registry;
-static struct m0_mutex              registry_lock = M0_MUTEX_SINIT;
+static struct m0_mutex registry_lock = M0_MUTEX_SINIT(&registry_lock);
 
 struct mem_machine {
 	struct m0_net_kit_machine  *mm_machine;

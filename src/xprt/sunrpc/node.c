@@ -18,7 +18,8 @@ enum {
 	ACCEPT_AGAIN_MS = 100
 };
 
-struct sr_node               m0_sunrpc__node = { .sn_lock = M0_MUTEX_SINIT,
+struct sr_node               m0_sunrpc__node = { .sn_lock = M0_MUTEX_SINIT(
+							 &m0_sunrpc__node.sn_lock),
 						 .sn_listener = { .lof_fd = -1 } };
 static struct sr_node *const node = &m0_sunrpc__node;
 
@@ -124,7 +125,7 @@ static bool rpcbind_is_asked_for(void)
 }
 
 /* What it was told last, port 0: nothing; under the lock, held meanwhile. */
-static struct m0_mutex rpcbind_lock = M0_MUTEX_SINIT;
+static struct m0_mutex rpcbind_lock = M0_MUTEX_SINIT(&rpcbind_lock);
 static struct sr_ep    rpcbind_told;
 
 static void rpcbind_tell(const struct sr_ep *own)
@@ -344,7 +345,7 @@ static const struct m0_strand_ops node_ops = { .so_step = m0_sunrpc__node_step,
 /* ------------------------------------------------------------------ life -- */
 
 /* Serialises first and last; held while the thread begins and ends. */
-static struct m0_mutex share_lock = M0_MUTEX_SINIT;
+static struct m0_mutex share_lock = M0_MUTEX_SINIT(&share_lock);
 
 static void lists_init(void)
 {

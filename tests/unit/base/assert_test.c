@@ -80,7 +80,7 @@ static void invariant_ex_follows_debug_flag(void **state)
 
 	(void)state;
 	M0_INVARIANT_EX(++nr == 1);
-#ifdef M0_DEBUG
+#ifdef M0_DEBUG_CHECKS
 	assert_int_equal(nr, 1);
 #else
 	assert_int_equal(nr, 0);

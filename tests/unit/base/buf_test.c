@@ -85,8 +85,8 @@ static void atomic64_operations_agree(void **state)
 	assert_true(m0_atomic64_dec_and_test(&a));
 	assert_false(m0_atomic64_dec_and_test(&a));
 	assert_true(m0_atomic64_inc_and_test(&a));
-	assert_false(m0_atomic64_cas(&a, 1, 2));
-	assert_true(m0_atomic64_cas(&a, 0, 2));
+	assert_false(m0_atomic64_cas(&a.a_value, 1, 2));
+	assert_true(m0_atomic64_cas(&a.a_value, 0, 2));
 	assert_int_equal(m0_atomic64_get(&a), 2);
 }
 

@@ -18,6 +18,9 @@ static void in_finds_each_member_once_evaluated(void **state)
 	assert_false(M0_IN(6, (5)));
 }
 
+/* At file scope, as clients write it. */
+M0_BASSERT(sizeof(uint64_t) == 8);
+
 /* Sets of bits are constants of 64 bits. */
 static void bits_make_masks(void **state)
 {

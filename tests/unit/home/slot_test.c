@@ -84,7 +84,7 @@ static void handle_is_void_after_put(void **state)
 	again = thing_get();
 	/* The warm one; debug builds spoil what it was. */
 	assert_ptr_equal(again, thing);
-#ifdef M0_DEBUG
+#ifdef M0_DEBUG_CHECKS
 	assert_int_not_equal(again->th_data[0], 77);
 	assert_int_not_equal(again->th_data[4], 77);
 #endif

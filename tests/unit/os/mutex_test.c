@@ -15,7 +15,7 @@ static int setup(void **state)
 /* The holder is known; locks held are counted. */
 static void mutex_knows_its_holder(void **state)
 {
-	struct m0_mutex other = M0_MUTEX_SINIT;
+	struct m0_mutex other = M0_MUTEX_SINIT(&other);
 
 	(void)state;
 	assert_true(m0_mutex_is_not_locked(&mutex));

@@ -166,7 +166,7 @@ static void semaphore_blocking_ends_in_table(void **state)
 /* Waiting with a lock held is caught, even if the count is there. */
 static void semaphore_down_under_lock_panics(void **state)
 {
-	struct m0_mutex     mutex = M0_MUTEX_SINIT;
+	struct m0_mutex     mutex = M0_MUTEX_SINIT(&mutex);
 	struct m0_semaphore sem;
 
 	(void)state;

@@ -657,7 +657,7 @@ static void strand_step_may_not_block(void **state)
 	m0_strand_fini(&counter.co_strand);
 }
 
-static struct m0_mutex forgotten = M0_MUTEX_SINIT;
+static struct m0_mutex forgotten = M0_MUTEX_SINIT(&forgotten);
 
 static void forget_lock(struct counter *self)
 {

@@ -94,7 +94,7 @@ static void nanosleep_asks_table_for_point(void **state)
 /* Sleeping with a lock held would stop the simulator's world. */
 static void nanosleep_under_lock_panics(void **state)
 {
-	struct m0_mutex mutex = M0_MUTEX_SINIT;
+	struct m0_mutex mutex = M0_MUTEX_SINIT(&mutex);
 
 	(void)state;
 	m0_mutex_lock(&mutex);

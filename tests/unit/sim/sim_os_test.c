@@ -288,7 +288,7 @@ static m0_time_t door_open(struct worker *w, m0_time_t now)
 /* Conditions work here, too, if by looking every millisecond. */
 static void cond_waits_in_virtual_time(void **state)
 {
-	struct door   door = { .d_lock = M0_MUTEX_SINIT };
+	struct door   door = { .d_lock = M0_MUTEX_SINIT(&door.d_lock) };
 	m0_time_t     deadline = m0_time_from_now(0, 1500000);
 	struct worker w;
 

@@ -138,7 +138,7 @@ static m0_time_t chan_broadcast(struct worker *w, m0_time_t now)
 /* Waits on a channel end here, too. */
 static void wait_chan_signalled_by_strand(void **state)
 {
-	struct m0_mutex lock = M0_MUTEX_SINIT;
+	struct m0_mutex lock = M0_MUTEX_SINIT(&lock);
 	struct m0_chan  chan;
 	struct m0_clink clink;
 	struct m0_sim   sim;

@@ -68,7 +68,8 @@ struct m0_net_transfer_mc *m0_net_kit_machine_tm(
 	const struct m0_net_kit_machine *machine)
 {
 	static struct m0_net_transfer_mc tm = { .ntm_state = M0_NET_TM_STARTED,
-						.ntm_mutex = M0_MUTEX_SINIT };
+						.ntm_mutex =
+							M0_MUTEX_SINIT(NULL) };
 
 	(void)machine;
 	return &tm;
