@@ -321,7 +321,8 @@ M0_EXTERN void m0_net_buffer_event_notify(struct m0_net_transfer_mc *tm,
 					  struct m0_chan            *chan);
 /**
  * Delivers on this thread what is pending when it is called, at most. It is no
- * error if nothing is. Pre: as pending; no lock held.
+ * error if nothing is. Callbacks run under the mutexes that the caller holds, if
+ * any. Pre: as pending; no lock of the library held.
  */
 M0_EXTERN void m0_net_buffer_event_deliver_all(struct m0_net_transfer_mc *tm);
 /**

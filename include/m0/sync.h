@@ -4,7 +4,9 @@
  *
  * What blocks (semaphores, conditions, channel waits, sleeps) is for the
  * application's threads: it is asserted that the thread runs no strand of the
- * library and, except in m0_cond_wait(), that it holds no m0_mutex.
+ * library. A thread may block while it holds mutexes of the application, but none of
+ * the library's, such as ntm_mutex; no callback that the wait depends on may take
+ * one that it holds.
  */
 #ifndef M0_SYNC_H
 #define M0_SYNC_H

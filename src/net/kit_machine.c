@@ -493,7 +493,6 @@ void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 	struct m0_net_kit_machine *m = kit_machine(tm);
 	m0_time_t                  now = 0;
 
-	M0_PRE(m0_mutex_held_nr() == 0);
 	/* What an outer pass has posted may be waited for in a loop of us. */
 	kit_pass_flush();
 	early_run(m);

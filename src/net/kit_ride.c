@@ -99,6 +99,7 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
 	struct m0_net_tm_rider    *rider = m->nkm_rider;
 	m0_time_t                  at;
+	uint32_t                   held_nr;
 
 	if (M0_UNLIKELY(m->nkm_riding) && delivered)
 		kit_rider_owe(m);
@@ -112,8 +113,9 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
 	/* As a callback: STOPPED and fini wait for it. */
 	++tm->ntm_callback_counter;
 	m0_mutex_unlock(&tm->ntm_mutex);
+	held_nr = m0_mutex_held_nr();
 	at = rider->ntr_step(rider, kit_now());
-	M0_ASSERT(m0_mutex_held_nr() == 0);
+	M0_ASSERT(m0_mutex_held_nr() == held_nr);
 	m0_mutex_lock(&tm->ntm_mutex);
 	__atomic_store_n(&rider->ntr_at, at, __ATOMIC_RELAXED);
 	m->nkm_riding = false;

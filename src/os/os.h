@@ -34,8 +34,8 @@ struct m0_strand;
 struct m0_strand_ops {
 	/**
 	 * Does what is pending and returns the next deadline, M0_TIME_NEVER for
-	 * none. `now` is the clock as read for this step. Holds no lock when
-	 * called and when it returns. Must not block.
+	 * none. `now` is the clock as read for this step. Holds no lock of the
+	 * library when called and when it returns. Must not block.
 	 */
 	m0_time_t (*so_step)(struct m0_strand *strand, m0_time_t now);
 	/**
@@ -105,7 +105,7 @@ void m0_strand_stop(struct m0_strand *strand);
 struct m0_strand *m0_strand_current(void);
 /**
  * For runners: makes one step, as m0_strand_current() and inside a pass at
- * `now`, counts it, and asserts that it holds no lock.
+ * `now`, counts it, and asserts that it has released each lock it took.
  * @return the next deadline.
  */
 m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now);

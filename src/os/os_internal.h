@@ -52,7 +52,10 @@ void m0_os__random(void *ret_bytes, size_t nr);
 
 extern const struct m0_alloc_ops m0_os__alloc_ops;
 
-/** Asserts that the calling thread may block. */
+/**
+ * Asserts that the calling thread may block: that it runs no strand. The mutexes
+ * that an application's thread holds are the application's affair.
+ */
 void m0_os__may_block(void);
 
 #endif /* M0_SRC_OS_OS_INTERNAL_H */

@@ -50,8 +50,6 @@ void m0_os__may_block(void)
 {
 	M0_ASSERT_INFO(m0_strand_current() == NULL, "blocking on strand %s",
 		       m0_strand_current()->st_name);
-	M0_ASSERT_INFO(m0_mutex_held_nr() == 0, "blocking with %u locks held",
-		       m0_mutex_held_nr());
 }
 
 void m0_time_sleep(m0_time_t deadline)

@@ -59,7 +59,6 @@ void m0_sim__may_wait(const struct m0_sim_core *core)
 {
 	M0_ASSERT_INFO(!core->simk_in_turn,
 		       "a wait inside a step, a timer or a delivery");
-	M0_ASSERT_INFO(m0_mutex_held_nr() == 0, "a wait with a lock held");
 }
 
 m0_time_t m0_sim__draw(struct m0_sim_core *core, m0_time_t max)

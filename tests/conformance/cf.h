@@ -189,6 +189,8 @@ struct cf {
 	int         c_main_tid;
 };
 extern struct cf cf;
+/** Mutexes that this thread of the test holds itself, also in callbacks. */
+extern __thread uint32_t cf_own_held_nr;
 
 /* ------------------------------------------------------------- checks -- */
 

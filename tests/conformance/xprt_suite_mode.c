@@ -434,6 +434,33 @@ static void deliver_nothing(void)
 	both(deliver_nothing_do);
 }
 
+/*
+ * A mutex of the application's may be held by the thread that delivers, and that
+ * waits: the mode of one whose callbacks are guarded by it.
+ */
+static void under_mutex_do(void)
+{
+	struct m0_mutex mine = M0_MUTEX_SINIT(&mine);
+	struct cf_buf  *r[2] = { cf_recv(t, 64), cf_recv(t, 64) };
+
+	m0_mutex_lock(&mine);
+	cf_own_held_nr = 1;
+	cf_send(peer, t, 8, 1);
+	CF_TRUE(cf_del(r[1]), "queued");
+	while (cf_get(&r[0]->cb_done) == 0 || cf_get(&r[1]->cb_done) == 0) {
+		wait_pending();
+		cf_deliver(t);
+	}
+	cf_own_held_nr = 0;
+	m0_mutex_unlock(&mine);
+	m0_mutex_fini(&mine);
+}
+
+static void under_mutex(void)
+{
+	both(under_mutex_do);
+}
+
 /* Machines of all modes speak to each other. */
 static void mixed_modes(void)
 {
@@ -702,6 +729,7 @@ const struct cf_case xprt_suite_mode[] = {
 	{ "notify, asked for in a callback", notify_in_callback },
 	{ "start and stop unattended", start_stop_unattended },
 	{ "deliver nothing", deliver_nothing },
+	{ "deliver with a mutex held", under_mutex },
 	{ "mixed modes", mixed_modes },
 	{ "fd: message and cancel", fd_message },
 	{ "fd: deadline", fd_deadline },

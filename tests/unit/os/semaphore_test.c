@@ -163,18 +163,36 @@ static void semaphore_blocking_ends_in_table(void **state)
 	m0_semaphore_fini(&sem);
 }
 
-/* Waiting with a lock held is caught, even if the count is there. */
-static void semaphore_down_under_lock_panics(void **state)
+static m0_time_t down_step(struct m0_strand *strand, m0_time_t now)
 {
-	struct m0_mutex     mutex = M0_MUTEX_SINIT(&mutex);
-	struct m0_semaphore sem;
+	static struct m0_semaphore sem = { .s_state = 1 };
+
+	(void)strand;
+	(void)now;
+	assert_panics(m0_semaphore_down(&sem));
+	return M0_TIME_NEVER;
+}
+
+/*
+ * A mutex of the application's may be held meanwhile; on a strand a wait is caught,
+ * even if the count is there.
+ */
+static void semaphore_down_is_for_threads_of_applications(void **state)
+{
+	static const struct m0_strand_ops ops = { .so_step = down_step };
+	struct m0_strand                  strand;
+	struct m0_mutex                   mutex = M0_MUTEX_SINIT(&mutex);
+	struct m0_semaphore               sem;
 
 	(void)state;
 	(void)m0_semaphore_init(&sem, 1);
 	m0_mutex_lock(&mutex);
-	assert_panics(m0_semaphore_down(&sem));
-	m0_mutex_unlock(&mutex);
 	m0_semaphore_down(&sem);
+	assert_false(m0_semaphore_timeddown(&sem, m0_time_from_now(0, 1000)));
+	m0_strand_init(&strand, &ops, "down");
+	(void)m0_strand_step(&strand, m0_time_now());
+	m0_strand_fini(&strand);
+	m0_mutex_unlock(&mutex);
 	m0_semaphore_fini(&sem);
 }
 
@@ -186,7 +204,7 @@ int main(void)
 		cmocka_unit_test(semaphore_may_end_with_its_wait),
 		cmocka_unit_test(semaphore_many_waiters_all_go),
 		cmocka_unit_test(semaphore_blocking_ends_in_table),
-		cmocka_unit_test(semaphore_down_under_lock_panics),
+		cmocka_unit_test(semaphore_down_is_for_threads_of_applications),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
