@@ -3,7 +3,7 @@
 
 NEEDS = {
     'netbench': '',
-    'zmqnet': ' (needs the package libzmq3-dev)',
+    'zmqnet': ' (needs the package libzmq5)',
     'fibench': ' (needs the package libfabric-dev)',
     'ucxbench': ' (needs the package libucx-dev)',
 }

@@ -3,7 +3,7 @@
 
 NEEDS = {
     'rpcbench': '',
-    'zmqreq': ' (needs the package libzmq3-dev)',
+    'zmqreq': ' (needs the package libzmq5)',
     'nngreq': ' (needs the package libnng-dev)',
 }
 
