@@ -27,7 +27,7 @@ help:
 
 all:
 	@scripts/deps build
-	@scripts/test --build-only release
+	@scripts/test --build-only release installed
 
 demo:
 	@scripts/deps build
@@ -49,7 +49,6 @@ check:
 
 bench:
 	@scripts/deps build bench
-	@scripts/test --build-only release
 	@bench/run --build $(BUILD) $(if $(ROWS),--rows '$(ROWS)')
 
 fuzz:
@@ -60,9 +59,11 @@ mutants:
 	@scripts/deps build check
 	@scripts/mutants
 
+# The second build only writes down where files go.
 install: all
 	@meson configure $(BUILD) --prefix='$(PREFIX)'
-	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD)
+	@scripts/test --build-only release installed
+	@DESTDIR='$(DESTDIR)' meson install --no-rebuild -C $(BUILD)
 
 clean:
 	rm -rf build build-debug build-demo build-asan build-tsan build-fuzz build-mutants
