@@ -42,6 +42,8 @@ enum {
 	/** A request, with its newline and a NUL. */
 	CTL_LINE_BYTES = 8192,
 	CTL_PATH_BYTES = 108,
+	/** Two paths, and a word. */
+	CTL_WHERE_BYTES = 2 * CTL_PATH_BYTES + 8,
 	CTL_VERBOSE_MAX = 4
 };
 
@@ -54,6 +56,11 @@ struct ctl_request {
 	bool cq_force;
 	/** ping, discover: 0 is the node's own. */
 	uint64_t cq_timeout_ms;
+	/**
+	 * Network namespace of a client that did not name the node: ctl_netns();
+	 * the node says so if its own is another. 0: it does not matter.
+	 */
+	uint64_t cq_netns;
 	/** net.show: of this one; M0_LNET_NET_ANY: all. */
 	uint32_t cq_net;
 	/** ping, discover: from; ANY: chosen. */
@@ -98,12 +105,23 @@ size_t ctl_request_print(const struct ctl_request *req,
 			 char                      buf[CTL_LINE_BYTES]);
 
 /**
- * The default path: of root, /run/colibri/node.sock; else in
- * $XDG_RUNTIME_DIR, or in a directory of this user's in /tmp.
+ * The default path of a node: in the first directory of $RUNTIME_DIRECTORY; of
+ * root, /run/colibri/node.sock; else in $XDG_RUNTIME_DIR, or in a directory of
+ * this user's in /tmp.
  * @param make  make the directory if there is none.
  * @return the exit code: the directory is not to be trusted or made.
  */
 int ctl_path(char ret[CTL_PATH_BYTES], bool make, struct tool_fail *fail);
+/**
+ * Connects to the node at the default path, or else to that of the system, at
+ * /run/colibri/node.sock.
+ * @param ret_where  the path, or both, for messages.
+ * @return as ctl_connect(); -EPERM: `fail` says why the path is not trusted.
+ */
+int ctl_connect_default(char              ret_where[CTL_WHERE_BYTES],
+			struct tool_fail *fail);
+/** Identifies the network namespace of this process; 0: not known. */
+uint64_t ctl_netns(void);
 /**
  * Connects to a node.
  * @return a descriptor, or -ENOENT, -ECONNREFUSED (nobody is there), -EACCES,

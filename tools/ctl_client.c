@@ -192,17 +192,20 @@ int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 int ctl_ask_at(const char *path, const struct ctl_request *req,
 	       uint64_t timeout_ms, struct tool_fail *fail)
 {
-	char dflt[CTL_PATH_BYTES];
-	int  fd;
+	struct ctl_request own = *req;
+	char               where[CTL_WHERE_BYTES];
+	int                fd;
 
 	if (path == NULL) {
-		if (ctl_path(dflt, false, fail) != 0)
-			return fail->tf_exit;
-		path = dflt;
+		own.cq_netns = ctl_netns();
+		fd = ctl_connect_default(where, fail);
+		path = where;
+	} else {
+		fd = ctl_connect(path);
 	}
-	fd = ctl_connect(path);
 	if (fd >= 0)
-		return ctl_ask(fd, req, timeout_ms, -1, fail);
-	ctl_nobody(path, fd, fail);
+		return ctl_ask(fd, &own, timeout_ms, -1, fail);
+	if (fail->tf_exit == TOOL_OK)
+		ctl_nobody(path, fd, fail);
 	return fail->tf_exit;
 }

@@ -70,6 +70,8 @@ static const char *pair_parse(struct ctl_request *req, const char *key,
 	else if (strcmp(key, "timeout_ms") == 0 &&
 		 number(value, TIMEOUT_MS_MAX, &nr))
 		req->cq_timeout_ms = nr;
+	else if (strcmp(key, "netns") == 0 && number(value, UINT64_MAX, &nr))
+		req->cq_netns = nr;
 	else if (strcmp(key, "net") == 0)
 		return m0_lnet_net_parse(&req->cq_net, value) == 0
 			       ? NULL
@@ -171,6 +173,8 @@ size_t ctl_request_print(const struct ctl_request *req,
 	line_put(&line, "%s json=%d verbose=%u force=%d timeout_ms=%" PRIu64,
 		 verb_names[req->cq_verb], req->cq_json, req->cq_verbose,
 		 req->cq_force, req->cq_timeout_ms);
+	if (req->cq_netns != 0)
+		line_put(&line, " netns=%" PRIu64, req->cq_netns);
 	if (req->cq_net != M0_LNET_NET_ANY)
 		line_put(&line, " net=%s",
 			 m0_lnet_net_print(req->cq_net, text, sizeof text));

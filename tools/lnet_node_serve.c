@@ -45,6 +45,14 @@ static void answer_end(struct answer *answer, struct ctl_client *client,
 		   answer->anw_err, answer->anw_err_nr);
 }
 
+/* Does the client, which did not choose this node, have other networks? */
+static bool is_elsewhere(const struct ctl_request *req)
+{
+	uint64_t own = ctl_netns();
+
+	return req->cq_netns != 0 && own != 0 && req->cq_netns != own;
+}
+
 /* ------------------------------------------------------- pings, discoveries */
 
 static void job_done(struct probe_set *set)
@@ -75,6 +83,8 @@ static bool job_start(struct lnet_node *node, struct ctl_client *client,
 	job->njb_node = node;
 	job->njb_client = client;
 	job->njb_set.pst_done = job_done;
+	job->njb_set.pst_by_node = true;
+	job->njb_set.pst_elsewhere = is_elsewhere(req);
 	probe_set_start(&job->njb_set, node->lno_lnet);
 	return true;
 }
@@ -146,8 +156,15 @@ void node_serve(struct ctl_server *server, struct ctl_client *client,
 	if (probes && node->lno_lnet != NULL && job_start(node, client, req))
 		return;
 	/* Without memory the client is hung up on. */
-	if (answer_begin(&answer) && (!probes || node->lno_lnet == NULL))
+	if (answer_begin(&answer) && (!probes || node->lno_lnet == NULL)) {
+		if (is_elsewhere(req))
+			fprintf(answer.anw_err_file,
+				"colibri: the node of process %d, in another "
+				"network namespace, answers; another one is "
+				"named with --ctl PATH\n",
+				(int)getpid());
 		code = show(node, req, answer.anw_out_file,
 			    answer.anw_err_file);
+	}
 	answer_end(&answer, client, code);
 }

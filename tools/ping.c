@@ -45,8 +45,15 @@ struct own_probe {
 		"json", 'j', NULL, 0, "Print JSON", 0 \
 	}
 
+#define VERBOSE_OPTION                                                    \
+	{                                                                 \
+		"verbose", 'v', NULL, 0,                                  \
+			"Say which node has asked, and from which NID", 0 \
+	}
+
 static const struct argp_option ping_options[] = {
 	SOURCE_OPTION,
+	VERBOSE_OPTION,
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "An answer must come within; default 1", 0 },
 	JSON_OPTION,
@@ -56,6 +63,7 @@ static const struct argp_option ping_options[] = {
 static const struct argp_option discover_options[] = {
 	{ "force", KEY_FORCE, NULL, 0, "Also a peer that is up to date", 0 },
 	SOURCE_OPTION,
+	VERBOSE_OPTION,
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "It must be done within; default: the node's transaction time-out",
 	  0 },
@@ -111,6 +119,9 @@ static error_t ping_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_FORCE:
 		args->pga_req.cq_force = true;
+		break;
+	case 'v':
+		args->pga_req.cq_verbose = 1;
 		break;
 	case 'j':
 		args->pga_req.cq_json = true;
@@ -261,14 +272,16 @@ static int run(struct ping_args *args)
 	struct lnet_opts   *opts = &args->pga_opts;
 	struct ctl_request *req = &args->pga_req;
 	struct tool_fail    untrusted = { .tf_exit = TOOL_OK };
-	char                path[CTL_PATH_BYTES] = "";
+	char                where[CTL_WHERE_BYTES] = "";
 	uint64_t            patience = req->cq_timeout_ms;
 	int                 fd = -ENOENT;
 
-	if (opts->nop_ctl != NULL)
+	if (opts->nop_ctl != NULL) {
 		fd = ctl_connect(opts->nop_ctl);
-	else if (!opts->nop_given && ctl_path(path, false, &untrusted) == 0)
-		fd = ctl_connect(path);
+	} else if (!opts->nop_given) {
+		fd = ctl_connect_default(where, &untrusted);
+		req->cq_netns = ctl_netns();
+	}
 	if (fd < 0 && opts->nop_ctl != NULL) {
 		ctl_nobody(opts->nop_ctl, fd, &args->pga_fail);
 		return args->pga_fail.tf_exit;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "jout.h"
 #include "probe_set.h"
@@ -77,8 +78,13 @@ static void answer_add(struct json_t *list, const struct m0_lnet_probe *probe,
 		jout_str(jout_append(nids), "nid",
 			 m0_lnet_nid_print(&probe->pr_nids[i], text,
 					   sizeof text));
-	if (json)
-		jout_num(item, "ns", probe->pr_took_ns);
+	if (!json)
+		return;
+	jout_num(item, "ns", probe->pr_took_ns);
+	if (!m0_lnet_nid_is_any(&probe->pr_source))
+		jout_str(item, "source",
+			 m0_lnet_nid_print(&probe->pr_source, text,
+					   sizeof text));
 }
 
 /* The library takes any NID to ask, but only one of ours to ask from. */
@@ -112,6 +118,46 @@ static void failure_add(struct json_t *list, const struct m0_lnet_probe *probe,
 	jout_str(item, "descr", text);
 }
 
+/* Which node asked, and from which NID: a line for each probe. */
+static void asker_print(const struct probe_set *set, const char *verb,
+			FILE *err)
+{
+	unsigned i;
+
+	for (i = 0; i < set->pst_req.cq_nids_nr; ++i) {
+		const struct m0_lnet_probe *probe = &set->pst_probes[i];
+		char                        nid[M0_LNET_NIDSTR_SIZE];
+		char                        source[M0_LNET_NIDSTR_SIZE];
+		bool any = m0_lnet_nid_is_any(&probe->pr_source);
+
+		fprintf(err, "colibri %s: %s: %s %d%s asked%s%s\n", verb,
+			m0_lnet_nid_print(&probe->pr_nid, nid, sizeof nid),
+			set->pst_by_node ? "the node of process"
+					 : "a node opened in process",
+			(int)getpid(),
+			set->pst_elsewhere ? ", in another network namespace,"
+					   : "",
+			any ? "" : " from ",
+			any ? ""
+			    : m0_lnet_nid_print(&probe->pr_source, source,
+						sizeof source));
+	}
+	if (set->pst_elsewhere)
+		fprintf(err,
+			"colibri %s: to ask from this network namespace, give "
+			"an option of a node, as --net tcp\n",
+			verb);
+}
+
+static void asker_add(const struct probe_set *set, struct json_t *tree)
+{
+	struct json_t *object = jout_object(tree, "node");
+
+	jout_num(object, "process", (uint64_t)getpid());
+	jout_bool(object, "opened", !set->pst_by_node);
+	jout_bool(object, "other_namespace", set->pst_elsewhere);
+}
+
 static void tree_print(struct json_t *tree, const struct json_t *list,
 		       FILE *file)
 {
@@ -143,7 +189,10 @@ int probe_set_print(const struct probe_set *set, FILE *out, FILE *err)
 			code = source_is_wrong(probe) ? TOOL_USAGE
 						      : TOOL_FAILED;
 	}
+	if (set->pst_elsewhere || (set->pst_req.cq_verbose > 0 && !json))
+		asker_print(set, verb, err);
 	if (json) {
+		asker_add(set, good);
 		(void)jout_print(good, out);
 	} else {
 		tree_print(good, answers, out);

@@ -10,6 +10,10 @@
 struct probe_set {
 	struct ctl_request    pst_req;
 	struct m0_lnet_probe *pst_probes;
+	/** A running node asks, not one that was opened for it. */
+	bool pst_by_node;
+	/** That node is in another network namespace than its client. */
+	bool pst_elsewhere;
 	/** Not ended yet, and one more while they are being begun. */
 	struct m0_atomic64 pst_left;
 	/**
@@ -26,7 +30,8 @@ void probe_set_fini(struct probe_set *set);
 void probe_set_start(struct probe_set *set, struct m0_lnet *lnet);
 /**
  * Prints what became of them: answers to `out`, failures to `err`; JSON has both,
- * in `out`.
+ * in `out`. To `err` also who has asked, if the request wants it or it is not
+ * what the caller may think.
  * @return the exit code.
  */
 int probe_set_print(const struct probe_set *set, FILE *out, FILE *err);

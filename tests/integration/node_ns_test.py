@@ -5,6 +5,7 @@ Two network namespaces with a wire between them, made for each test; skipped
 where they cannot be had.
 """
 import errno
+import json
 import os
 import shutil
 import signal
@@ -115,9 +116,52 @@ class Case(cli.Case):
         """A control socket is no matter of networks."""
         return cli.run(*args, '--ctl', node.ctl)
 
+    def colibri_by_default(self, i, *args):
+        """Without --ctl: all namespaces have one default path."""
+        return subprocess.run(
+            [*self.enter(i), self.colibri, *args], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, check=False, timeout=cli.PATIENCE,
+            env=dict(os.environ, RUNTIME_DIRECTORY=f'{self.dir}:/nonexistent'))
+
     def unprivileged_from(self, i, port):
         self.within(i, 'sh', '-c', f'echo {port} >'
                     '/proc/sys/net/ipv4/ip_unprivileged_port_start')
+
+
+class Elsewhere(Case):
+    def test_node_of_another_namespace_is_told(self):
+        ctl = self.path('node.sock')
+        node = lnet.Node(self, prefix=self.enter(0), ctl=ctl)
+        nid, other = f'{V4[0]}@tcp', f'{V4[1]}@tcp'
+        lnet.Node(self, prefix=self.enter(1))
+        by = f'the node of process {node.pid}'
+        there = ', in another network namespace,'
+        for verb in ('ping', 'discover'):
+            self.assert_done(self.colibri_by_default(0, verb, other))
+            # Not because it was asked to: the caller may think otherwise.
+            result = self.colibri_by_default(1, verb, '--timeout=20', other)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            lines = result.stderr.decode().splitlines()
+            source = f' from {nid}' if verb == 'ping' else ''
+            self.assertEqual(lines[0], f'colibri {verb}: {other}: {by}{there}'
+                             f' asked{source}')
+            self.assertIn('--net tcp', lines[1])
+        for i in (0, 1):
+            result = self.colibri_by_default(i, 'ping', '--json', other)
+            tree = json.loads(result.stdout)
+            self.assertEqual(tree['node'], {
+                'process': node.pid, 'opened': False,
+                'other_namespace': i == 1})
+            self.assertEqual(tree['ping'][0]['source'], nid)
+            self.assertEqual(result.stderr == b'', i == 0)
+            result = self.colibri_by_default(i, 'net', 'show')
+            self.assertIn(nid.encode(), result.stdout)
+            self.assertEqual(there.encode() in result.stderr, i == 1)
+        # A caller that names the node knows.
+        self.assert_done(self.colibri_in(1, 'ping', '--ctl', ctl, other))
+        result = self.colibri_in(1, 'ping', '-v', '--ctl', ctl, other)
+        self.assertEqual(result.stderr.decode(), f'colibri ping: {other}: {by} '
+                         f'asked from {nid}\n')
 
 
 class Defaults(Case):

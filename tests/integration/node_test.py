@@ -679,6 +679,36 @@ $user /tmp/colibri node "$@"
 [ $? = 1 ] || exit 95
 '''
 
+# A /run of its own, with the node of a system that lets others read.
+IN_RUN = '''
+unset RUNTIME_DIRECTORY
+export XDG_RUNTIME_DIR=/tmp/none
+exec 3<"$1"
+mount -t tmpfs -o mode=755 tmpfs /run || exit 90
+mount -t tmpfs -o mode=1777 tmpfs /tmp || exit 90
+cat <&3 >/tmp/colibri && chmod 755 /tmp/colibri || exit 90
+exec 3<&-
+shift
+user="setpriv --reuid=65534 --regid=65534 --clear-groups"
+$user /tmp/colibri net show
+[ $? = 1 ] || exit 91
+/tmp/colibri node --ctl-mode 666 "$@" >/tmp/words &
+for i in $(seq 1000); do
+    grep -q ready /tmp/words && break
+    sleep 0.1
+done
+$user /tmp/colibri net show || exit 92
+$user /tmp/colibri peer show || exit 93
+$user /tmp/colibri stats reset
+[ $? = 1 ] || exit 94
+chown 65534 /run/colibri && /tmp/colibri stats reset || exit 95
+chmod 777 /run/colibri
+/tmp/colibri stats reset
+[ $? = 1 ] || exit 96
+kill $!
+wait $!
+'''
+
 
 class Control(Case):
     def test_without_a_node_there_is_a_remedy(self):
@@ -801,6 +831,48 @@ class Control(Case):
         self.assertEqual(result.stdout.split(b'\n')[0], b'700')
         self.assertIn(self.nid(1).encode(), result.stdout)
         self.assertIn(b'/tmp/colibri-65534 is not ours alone', result.stderr)
+
+    def test_default_path_of_the_system(self):
+        """A user who has no node finds that of the system, and may read."""
+        if os.geteuid() != 0 or not cli.shutil.which('setpriv'):
+            self.skipTest('only root can be another user')
+        result = cli.in_namespace(IN_RUN, cli.COLIBRI, *self.options(1))
+        if result is None:
+            self.skipTest('no mount namespace')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(self.nid(1).encode(), result.stdout)
+        self.assertIn(b'changes the node', result.stderr)
+        self.assertIn(b'no node answers at /tmp/none/colibri-node.sock or '
+                      b'/run/colibri/node.sock', result.stderr)
+
+    def test_default_path_of_a_service(self):
+        env = dict(os.environ, RUNTIME_DIRECTORY=f'{self.dir}:/nonexistent')
+        child = subprocess.Popen([cli.COLIBRI, 'node', *self.options(1)],
+                                 env=env, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+        self.addCleanup(child.kill)
+        lines = [child.stdout.readline().decode() for _ in range(3)]
+        self.assertIn(self.path('node.sock'), lines[2])
+        self.assert_done(cli.run('net', 'show', env=env))
+        child.terminate()
+        self.assertEqual(child.wait(cli.PATIENCE), 0)
+        child.communicate()
+        # One that others write to is not trusted.
+        os.chmod(self.dir, 0o777)
+        result = cli.run('node', *self.options(1), env=env)
+        self.assert_refused(result, 1, f'{self.dir} is not ours alone')
+
+    def test_verbose_ping_says_who_has_asked(self):
+        node = self.node(1)
+        result = node.run('ping', '-v', self.nid(1))
+        self.assertEqual(result.stderr.decode(),
+                         f'colibri ping: {self.nid(1)}: the node of process '
+                         f'{node.pid} asked\n')
+        result = self.ping(2, '--verbose', self.nid(1))
+        self.assertRegex(result.stderr.decode(),
+                         'a node opened in process [0-9]+ asked from '
+                         f'{self.nid(2)}\n')
+        self.assertEqual(result.stdout, ping_text([self.nid(1)]))
 
     def test_stranger_at_the_socket(self):
         """Something listens there, and is no node."""

@@ -108,6 +108,7 @@ static void request_survives_being_a_line(void **state)
 	req.cq_json = true;
 	req.cq_force = true;
 	req.cq_timeout_ms = 1234;
+	req.cq_netns = UINT64_MAX;
 	assert_int_equal(m0_lnet_nid_parse(&req.cq_source, "fd00::1@tcp9"), 0);
 	for (i = 0; i < CTL_NIDS_MAX; ++i) {
 		snprintf(text, sizeof text,
@@ -123,6 +124,7 @@ static void request_survives_being_a_line(void **state)
 	assert_int_equal(back.cq_verb, CTL_DISCOVER);
 	assert_true(back.cq_json && back.cq_force);
 	assert_int_equal(back.cq_timeout_ms, 1234);
+	assert_true(back.cq_netns == UINT64_MAX);
 	assert_int_equal(back.cq_nids_nr, CTL_NIDS_MAX);
 	assert_true(m0_lnet_nid_eq(&back.cq_source, &req.cq_source));
 	for (i = 0; i < CTL_NIDS_MAX; ++i)
