@@ -50,7 +50,8 @@ struct m0_lnet_probe {
 	struct m0_lnet_nid pr_primary;
 	uint32_t           pr_pid;
 	uint32_t           pr_features;
-	bool               pr_multi_rail;
+	/** Our record of the peer has it as Multi-Rail: not before discovery. */
+	bool pr_multi_rail;
 	/** NIDs as told, primary first, `0@lo` left out. */
 	unsigned           pr_nids_nr;
 	struct m0_lnet_nid pr_nids[M0_LNET_PROBE_NIDS_MAX];

@@ -200,7 +200,7 @@ static int info_take(struct m0_lnet_disc            *di,
 	/* It is another peer's by now, and what is learned may end this one. */
 	if (lpni == NULL || lpni->lpn_peer != di->di_peer)
 		return -ESTALE;
-	m0_lnet__probes_learn(&di->di_probes, info);
+	m0_lnet__probes_learn(eng, &di->di_probes, info);
 	return m0_lnet__peer_learn(eng, lpni, info);
 }
 

@@ -104,7 +104,7 @@ void m0_lnet__probes_join(struct m0_lnet_engine *eng, struct m0_list *list);
 /** The peer is being asked, from this NID of ours. */
 void m0_lnet__probes_ask(struct m0_list *list, const struct m0_lnet_nid *self);
 /** What the node itself has said. */
-void m0_lnet__probes_learn(struct m0_list                 *list,
+void m0_lnet__probes_learn(struct m0_lnet_engine *eng, struct m0_list *list,
 			   const struct m0_lnet_ping_info *info);
 /** The NID was lost. */
 void m0_lnet__probes_lost(struct m0_lnet_engine    *eng,

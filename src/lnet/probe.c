@@ -36,10 +36,12 @@ static void probe_nid(struct m0_lnet_probe     *probe,
 	probe->pr_nids_up[probe->pr_nids_nr++] = up;
 }
 
-static void probe_fill_info(struct m0_lnet_probe           *probe,
+static void probe_fill_info(struct m0_lnet_engine          *eng,
+			    struct m0_lnet_probe           *probe,
 			    const struct m0_lnet_ping_info *info)
 {
-	unsigned i;
+	const struct m0_lnet_lpni *lpni;
+	unsigned                   i;
 
 	probe->pr_nids_nr = 0;
 	for (i = 0; i < info->lpi_nis_nr && i < info->lpi_nis_max; ++i)
@@ -49,8 +51,10 @@ static void probe_fill_info(struct m0_lnet_probe           *probe,
 						  : probe->pr_nid;
 	probe->pr_pid = info->lpi_pid;
 	probe->pr_features = info->lpi_features;
-	probe->pr_multi_rail = (info->lpi_features & M0_LNET_FEAT_MULTI_RAIL) !=
-			       0;
+	/* As our own record of the peer has it: false until discovered. */
+	lpni = m0_lnet__lpni_find(eng, &probe->pr_nid);
+	probe->pr_multi_rail = lpni != NULL && (lpni->lpn_peer->lpe_state &
+						M0_LNET_PEER_MULTI_RAIL) != 0;
 }
 
 static void probe_fill_peer(struct m0_lnet_probe      *probe,
@@ -113,7 +117,7 @@ static void probe_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 		rc = m0_lnet__info_decode(eng, ask->as_addr, ask->as_got,
 					  &info);
 	if (rc == 0)
-		probe_fill_info(po->lpo_probe, &info);
+		probe_fill_info(eng, po->lpo_probe, &info);
 	probe_end(eng, po, rc);
 }
 
@@ -240,13 +244,13 @@ void m0_lnet__probes_ask(struct m0_list *list, const struct m0_lnet_nid *self)
 		po->lpo_probe->pr_source = *self;
 }
 
-void m0_lnet__probes_learn(struct m0_list                 *list,
+void m0_lnet__probes_learn(struct m0_lnet_engine *eng, struct m0_list *list,
 			   const struct m0_lnet_ping_info *info)
 {
 	struct m0_lnet_probing *po;
 
 	m0_list_for_each_entry(list, po, struct m0_lnet_probing, lpo_link)
-		probe_fill_info(po->lpo_probe, info);
+		probe_fill_info(eng, po->lpo_probe, info);
 }
 
 void m0_lnet__probes_lost(struct m0_lnet_engine    *eng,

@@ -113,8 +113,12 @@ class Node:
         return self.child.returncode, self.events[-1]
 
 
-def ping_text(*nodes, verb='ping', rail='true'):
-    """What is printed when nodes, lists of NIDs, have answered."""
+def ping_text(*nodes, verb='ping', rail=None):
+    """What is printed when nodes, lists of NIDs, have answered.
+
+    Only those that have been discovered are Multi-Rail.
+    """
+    rail = rail or ('true' if verb == 'discover' else 'false')
     text = f'{verb}:\n'
     for nids in nodes:
         text += f'- primary nid: {nids[0]}\n  Multi-Rail: {rail}\n  peer_ni:\n'

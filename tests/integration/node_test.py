@@ -227,6 +227,8 @@ class Asks(Case):
         self.assertEqual(result.stdout,
                          ping_text(two.nids(), verb='discover'))
         self.assert_done(one.run('discover', '--force', self.nid(2)))
+        self.assertEqual(one.run('ping', self.nid(2)).stdout,
+                         ping_text(two.nids(), rail='true'))
         for node, other in ((one, two), (two, one)):
             peers = node.json('peer', 'show', '-v4')['peer']
             self.assertEqual([p['primary nid'] for p in peers], other.nids())
@@ -252,8 +254,7 @@ class Asks(Case):
     def test_discovery_turned_off(self):
         node = self.node(1, '--no-discovery')
         result = self.ping(2, self.nid(1))
-        self.assertEqual(result.stdout, ping_text([self.nid(1)],
-                                                  rail='false'))
+        self.assertEqual(result.stdout, ping_text([self.nid(1)]))
         self.assertEqual(node.json('global', 'show')['global']['discovery'], 0)
 
 

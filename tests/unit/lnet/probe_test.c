@@ -37,9 +37,26 @@ static void probe_ping_tells_all_and_keeps_nothing(void **state)
 	assert_true(probe.pr_nids_up[1]);
 	assert_int_equal(probe.pr_features, 0x3e);
 	assert_int_equal(probe.pr_pid, M0_LNET_PID_LUSTRE);
-	assert_true(probe.pr_multi_rail);
+	/* Its features say so, but our own record does not. */
+	assert_false(probe.pr_multi_rail);
 	assert_int_equal(peer_of(one, "10.0.0.2@tcp")->lpe_state, 0);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 0);
+}
+
+/* A ping tells of Multi-Rail what our own record of the peer has. */
+static void probe_ping_knows_a_peer_once_discovered(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	(void)pair_ni(two, "10.0.1.2@tcp1");
+	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.2@tcp", 0, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, 0);
+	assert_true(probe.pr_multi_rail);
+	probe_begin(one, M0_LNET_PING, "10.0.0.2@tcp", 1000, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, 0);
+	assert_true(probe.pr_multi_rail);
 }
 
 /* One's own NIDs answer too, through `0@lo`. */
@@ -258,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WAY(probe_ping_tells_all_and_keeps_nothing),
+		WAY(probe_ping_knows_a_peer_once_discovered),
 		WAY(probe_of_own_nid_is_answered),
 		WAY(probe_discover_makes_peers_of_both),
 		WAY(probe_times_out_exactly_once),
