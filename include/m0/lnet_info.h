@@ -140,7 +140,8 @@ struct m0_lnet_peer_ni_info {
 enum m0_lnet_peer_state {
 	M0_LNET_PEER_MULTI_RAIL = 1 << 0,
 	M0_LNET_PEER_NO_DISCOVERY = 1 << 1,
-	M0_LNET_PEER_CONFIGURED = 1 << 2,
+	/** Bit 2 is that of routers, which there are none of yet. */
+	M0_LNET_PEER_CONFIGURED = 1 << 3,
 	M0_LNET_PEER_DISCOVERED = 1 << 4,
 	M0_LNET_PEER_DISCOVERING = 1 << 6,
 	M0_LNET_PEER_NIDS_UPTODATE = 1 << 8

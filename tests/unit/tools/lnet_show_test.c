@@ -193,6 +193,35 @@ static void peer_is_found_by_its_nid(void **state)
 	show_is(&req, want);
 }
 
+/* The bits of a peer's state are lnetctl's. */
+static void peer_state_has_the_bits_of_lnetctl(void **state)
+{
+	static const struct {
+		uint32_t    bit;
+		const char *text;
+	} bits[] = {
+		{ M0_LNET_PEER_MULTI_RAIL, "peer state: 1\n" },
+		{ M0_LNET_PEER_NO_DISCOVERY, "peer state: 2\n" },
+		{ M0_LNET_PEER_CONFIGURED, "peer state: 8\n" },
+		{ M0_LNET_PEER_DISCOVERED, "peer state: 16\n" },
+		{ M0_LNET_PEER_DISCOVERING, "peer state: 64\n" },
+		{ M0_LNET_PEER_NIDS_UPTODATE, "peer state: 256\n" },
+	};
+	struct ctl_request req = request(CTL_PEER_SHOW, 3);
+	char              *got;
+	size_t             i;
+
+	(void)state;
+	node_set();
+	info.li_peers_nr = 1;
+	for (i = 0; i < ARRAY_SIZE(bits); ++i) {
+		peers[0].pei_state = bits[i].bit;
+		got = shown(&req, TOOL_OK);
+		assert_non_null(strstr(got, bits[i].text));
+		free(got);
+	}
+}
+
 /* What is not there is a failure, of which standard output says nothing. */
 static void unknown_net_and_peer_are_failures(void **state)
 {
@@ -318,6 +347,7 @@ int main(void)
 		cmocka_unit_test(net_ours_come_after_lnetctls),
 		cmocka_unit_test(peers_are_shown_as_by_lnetctl),
 		cmocka_unit_test(peer_is_found_by_its_nid),
+		cmocka_unit_test(peer_state_has_the_bits_of_lnetctl),
 		cmocka_unit_test(unknown_net_and_peer_are_failures),
 		cmocka_unit_test(stats_are_shown_as_by_lnetctl),
 		cmocka_unit_test(global_tells_the_configuration),
