@@ -115,6 +115,10 @@ static void failure_add(struct json_t *list, const struct m0_lnet_probe *probe,
 			 " (--source %s is no NID of the node; `colibri net "
 			 "show' lists them)",
 			 m0_lnet_nid_print(&probe->pr_self, self, sizeof self));
+	else if (probe->pr_status == -EOPNOTSUPP)
+		snprintf(text + nr, sizeof text - (size_t)nr,
+			 " (the node answers, but takes no part in "
+			 "discovery)");
 	jout_str(item, "descr", text);
 }
 

@@ -42,7 +42,8 @@ struct m0_lnet_probe {
 	void (*pr_done)(struct m0_lnet_probe *probe);
 	void *pr_user;
 
-	/** 0; -ETIMEDOUT; -EPROTO: no sense in the answer; -EHOSTUNREACH,
+	/** 0; -ETIMEDOUT; -EPROTO: no sense in the answer; -EOPNOTSUPP: a peer
+	 * to be discovered answers, but takes no part in discovery; -EHOSTUNREACH,
 	 * -ECONNREFUSED and others of the network; -ESHUTDOWN. */
 	int pr_status;
 	/** NID of ours that asked; ANY if nothing was sent, or to ourselves. */

@@ -256,6 +256,19 @@ class Asks(Case):
         result = self.ping(2, self.nid(1))
         self.assertEqual(result.stdout, ping_text([self.nid(1)]))
         self.assertEqual(node.json('global', 'show')['global']['discovery'], 0)
+        # As lnetctl has it, that is a failure, also if the peer is known.
+        two = self.node(3)
+        for i in range(2):
+            result = two.run('discover', self.nid(1))
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stdout, b'')
+            self.assertIn(f'errno: -{errno.EOPNOTSUPP}\n',
+                          result.stderr.decode())
+            self.assertIn(f"'failed to discover {self.nid(1)}: Operation not "
+                          "supported (the node answers, but takes no part in "
+                          "discovery)'", result.stderr.decode())
+        self.assertEqual(two.json('peer', 'show', '-v3')['peer'][0]
+                         ['peer state'] & 2, 2)
 
 
 class Shows(Case):

@@ -105,6 +105,29 @@ static void probe_discover_makes_peers_of_both(void **state)
 	assert_int_equal(one->pno_probes_done_nr, 3);
 }
 
+/* As lnetctl has it, that is a failure, with what is known of the peer. */
+static void probe_discover_of_one_without_it_fails(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	unsigned                  i;
+
+	(void)state;
+	way_open(2, NULL);
+	pair_restart(pair, 1, &cfg);
+	/* Also when it is known already, and when it is asked again. */
+	for (i = 0; i < 3; ++i) {
+		probe_begin(one, M0_LNET_DISCOVER, "10.0.0.2@tcp", 0, i == 2);
+		pair_run(pair, 10);
+		assert_int_equal(one->pno_probes_done_nr, i + 1);
+		assert_int_equal(probe.pr_status, -EOPNOTSUPP);
+		assert_nid(&probe.pr_primary, "10.0.0.2@tcp");
+		assert_false(probe.pr_multi_rail);
+	}
+	probe_begin(one, M0_LNET_PING, "10.0.0.2@tcp", 1000, false);
+	pair_run(pair, 10);
+	assert_int_equal(probe.pr_status, 0);
+}
+
 /* Each in its own time, exactly once, whatever the discovery does. */
 static void probe_times_out_exactly_once(void **state)
 {
@@ -276,6 +299,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WAY(probe_ping_tells_all_and_keeps_nothing),
 		WAY(probe_ping_knows_a_peer_once_discovered),
+		WAY(probe_discover_of_one_without_it_fails),
 		WAY(probe_of_own_nid_is_answered),
 		WAY(probe_discover_makes_peers_of_both),
 		WAY(probe_times_out_exactly_once),
