@@ -151,6 +151,8 @@ struct m0_rpc_stats {
 	uint64_t rs_nr_rcvd_bytes;
 	/** Buffers of bulk that were begun anew over another link. */
 	uint64_t rs_nr_moved_bulk;
+	/** Buffers of bulk that were begun anew after a failure. */
+	uint64_t rs_nr_restarted_bulk;
 	/** Now: clients, requests being executed, bytes of replies kept. */
 	uint64_t rs_clients;
 	uint64_t rs_executing;

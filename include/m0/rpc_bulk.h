@@ -35,6 +35,14 @@
  * when it has been moved over one - with m0_rpc_bulk_store_for() when the request
  * has ended, too: what we believe to have sent may have been lost with its link.
  *
+ * Streams. A request of a stream is executed once, so its bulk survives what the
+ * request survives: if it was offered by m0_rpc_bulk_store_for() and is moved by
+ * m0_rpc_bulk_load_for(), a buffer that fails because a connection was reset or
+ * a message was lost is moved anew, from its first byte, until the deadline of the
+ * request or rb_timeout_ns, whichever is first. Its offer stays until the request
+ * has ended. The errors below that name a wrong descriptor or a wrong size end
+ * the list at once. If the offer was withdrawn, it ends after about one second.
+ *
  * Failures, in rb_rc: those of m0_net for the transport (-EINVAL not a
  * descriptor or one of another transport, -EPERM made for the other direction,
  * -ENETUNREACH, -ENOENT or -ETIMEDOUT its buffer is no longer there), -EPROTO:
@@ -66,6 +74,7 @@ enum {
 };
 
 struct m0_rpc_bulk;
+struct m0_rpc__bulk_again;
 struct m0_rpc__bulk_spares;
 struct m0_rpc__bulk_ways;
 
@@ -107,11 +116,12 @@ struct m0_rpc_bulk {
 	 * lock held, last of all: the rbulk may be finalised in it. */
 	void (*rb_done)(struct m0_rpc_bulk *rb);
 	/* The library's. */
-	struct m0_rpc_machine    *rb_machine;
-	const struct m0_rpc_item *rb_item;
-	struct m0_list_link       rb_link;
-	m0_time_t                 rb_expires;
-	uint64_t                  rb_magic;
+	struct m0_rpc_machine     *rb_machine;
+	const struct m0_rpc_item  *rb_item;
+	struct m0_rpc__bulk_again *rb_again;
+	struct m0_list_link        rb_link;
+	m0_time_t                  rb_expires;
+	uint64_t                   rb_magic;
 	/** In use if it has a bb_rbulk: for the caller's own net buffer. */
 	struct m0_rpc_bulk_buf rb_one;
 };
@@ -186,8 +196,8 @@ M0_EXTERN int m0_rpc_bulk_store(struct m0_rpc_bulk          *rb,
 /**
  * The same for a request that is to be posted, of a session: ri_session is set.
  * What was offered stays until it was moved and the request has ended, so that
- * the server may ask for it again over another link; and it counts among the
- * bytes of the link that the request goes over. The request must be initialised,
+ * the server may ask for it again after a connection was lost, or over another
+ * link; and it counts among the bytes of the link that the request goes over. The request must be initialised,
  * and not posted before this returns.
  */
 M0_EXTERN int m0_rpc_bulk_store_for(struct m0_rpc_bulk          *rb,
@@ -211,8 +221,9 @@ M0_EXTERN int m0_rpc_bulk_load(struct m0_rpc_bulk                *rb,
 /**
  * The same for a request that is being handled, over the address of the machine
  * by which it came (m0/rpc_link.h): the way that its sender knows to be good. If
- * it comes again over another one, what is under way is moved there. To be called
- * before the request is answered.
+ * it comes again over another one, what is under way is moved there. If the
+ * request is of a stream, what fails is begun anew (see "Streams" above). To be
+ * called before the request is answered; nothing is begun anew after that.
  */
 M0_EXTERN int m0_rpc_bulk_load_for(
 	struct m0_rpc_bulk *rb, const struct m0_rpc_item *request,

@@ -151,8 +151,10 @@ void m0_rpc__bulk_settle(struct m0_rpc_bulk *rb)
 	m0_mutex_lock(&rb->rb_mutex);
 	rb->rb_flags &= ~(uint32_t)M0_RPC__BULK_HOLDS;
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
-		if (rbuf->bb_spares != NULL && rbuf->bb_spares->bsp_moved)
-			m0_rpc__bulk_spares_del(rbuf);
+		if (rbuf->bb_spares != NULL
+			    ? rbuf->bb_spares->bsp_moved
+			    : rbuf->bb_flags & M0_RPC__BULK_BUF_MOVED)
+			buf_cancel(rbuf);
 	}
 	m0_tl_endfor;
 	m0_mutex_unlock(&rb->rb_mutex);
@@ -192,6 +194,22 @@ static int outcome(const struct m0_rpc_bulk_buf     *rbuf,
 	return 0;
 }
 
+/* An offer that has no spares: as spare_ended() for those that have. */
+static bool offer_ended(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+			int *rc, m0_bcount_t *nr)
+{
+	if (*rc == 0) {
+		rbuf->bb_flags |= M0_RPC__BULK_BUF_MOVED;
+		rbuf->bb_expected = *nr;
+		return !m0_rpc__bulk_offer_again(rb, rbuf, rbuf->bb_nbuf);
+	}
+	if (rbuf->bb_flags & M0_RPC__BULK_BUF_MOVED) {
+		*rc = 0;
+		*nr = rbuf->bb_expected;
+	}
+	return true;
+}
+
 /* Is it in no queue any more, and begun nowhere else? */
 static bool buf_ends(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 		     const struct m0_net_buffer_event *ev, int *ret_rc)
@@ -199,44 +217,93 @@ static bool buf_ends(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 	m0_bcount_t nr;
 
 	*ret_rc = outcome(rbuf, ev, &nr);
-	if (rbuf->bb_spares != NULL &&
-	    !m0_rpc__bulk_spare_ended(rb, rbuf, ev->nbe_buffer, ret_rc, &nr))
-		return false;
-	if (rbuf->bb_ways != NULL && *ret_rc != 0 &&
-	    m0_rpc__bulk_way_failed(rb, rbuf, ret_rc))
-		return false;
+	if (rbuf->bb_spares != NULL) {
+		if (!m0_rpc__bulk_spare_ended(rb, rbuf, ev->nbe_buffer, ret_rc,
+					      &nr))
+			return false;
+	} else if (is_passive(ev->nbe_buffer->nb_qtype)) {
+		if (!offer_ended(rb, rbuf, ret_rc, &nr))
+			return false;
+	} else if (*ret_rc != 0) {
+		if ((rbuf->bb_ways != NULL &&
+		     m0_rpc__bulk_way_failed(rb, rbuf, ret_rc)) ||
+		    m0_rpc__bulk_anew(rb, rbuf, *ret_rc))
+			return false;
+	}
 	if (*ret_rc == 0)
 		rb->rb_moved += nr;
 	return true;
+}
+
+/* The list is empty; rb_mutex is held, and released. */
+static void list_end(struct m0_rpc_bulk *rb)
+{
+	const struct m0_rpc_item *item = m0_rpc__bulk_anew_end(rb);
+	void (*done)(struct m0_rpc_bulk * rb) = NULL;
+
+	if ((rb->rb_flags & M0_RPC__BULK_QUIET) == 0)
+		done = rb->rb_done;
+	if (rb->rb_flags & M0_RPC__BULK_KNOWN)
+		m0_rpc__bulk_forget(rb);
+	rb->rb_flags = 0;
+	rb->rb_item = NULL;
+	m0_chan_broadcast(&rb->rb_chan);
+	m0_mutex_unlock(&rb->rb_mutex);
+	if (item != NULL)
+		m0_rpc_item_put((struct m0_rpc_item *)(uintptr_t)item);
+	if (done != NULL)
+		done(rb);
+}
+
+bool m0_rpc__bulk_over(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+		       int rc)
+{
+	rc_note(rb, rc);
+	if (rc != 0 && is_active(rbuf->bb_nbuf->nb_qtype))
+		cancel(rb);
+	drop(rb, rbuf);
+	if (!bulk_tlist_is_empty(&rb->rb_buflist))
+		return false;
+	list_end(rb);
+	return true;
+}
+
+void m0_rpc__bulk_paused_due(struct m0_rpc_bulk *rb)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		if (!(rbuf->bb_flags & M0_RPC__BULK_BUF_PAUSED))
+			continue;
+		rbuf->bb_flags &= ~(uint64_t)M0_RPC__BULK_BUF_PAUSED;
+		rbuf->bb_flags |= M0_RPC__BULK_BUF_DUE;
+	}
+	m0_tl_endfor;
+}
+
+struct m0_rpc_bulk_buf *m0_rpc__bulk_due(struct m0_rpc_bulk *rb)
+{
+	struct m0_rpc_bulk_buf *rbuf;
+
+	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
+		if (rbuf->bb_flags & M0_RPC__BULK_BUF_DUE) {
+			rbuf->bb_flags &= ~(uint64_t)M0_RPC__BULK_BUF_DUE;
+			return rbuf;
+		}
+	}
+	m0_tl_endfor;
+	return NULL;
 }
 
 static void bulk_event(const struct m0_net_buffer_event *ev)
 {
 	struct m0_rpc_bulk_buf *rbuf = ev->nbe_buffer->nb_app_private;
 	struct m0_rpc_bulk     *rb = rbuf->bb_rbulk;
-	void (*done)(struct m0_rpc_bulk * rb) = NULL;
-	int rc;
+	int                     rc;
 
 	m0_mutex_lock(&rb->rb_mutex);
-	if (!buf_ends(rb, rbuf, ev, &rc)) {
+	if (!buf_ends(rb, rbuf, ev, &rc) || !m0_rpc__bulk_over(rb, rbuf, rc))
 		m0_mutex_unlock(&rb->rb_mutex);
-		return;
-	}
-	rc_note(rb, rc);
-	if (rc != 0 && is_active(ev->nbe_buffer->nb_qtype))
-		cancel(rb);
-	drop(rb, rbuf);
-	if (bulk_tlist_is_empty(&rb->rb_buflist)) {
-		if ((rb->rb_flags & M0_RPC__BULK_QUIET) == 0)
-			done = rb->rb_done;
-		rb->rb_flags = 0;
-		if (rb->rb_item != NULL)
-			m0_rpc__bulk_forget(rb);
-		m0_chan_broadcast(&rb->rb_chan);
-	}
-	m0_mutex_unlock(&rb->rb_mutex);
-	if (done != NULL)
-		done(rb);
 }
 
 /* ------------------------------------------------------- store and load -- */
@@ -378,13 +445,13 @@ static int store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
 	rc = prepare(rb, machine->rm_tm.ntm_dom);
 	if (rc == 0 && nr > 1)
 		spares_make(rb, nr);
-	if (nr > 1 && item != NULL)
+	if (item != NULL)
 		rb->rb_flags = M0_RPC__BULK_HOLDS;
 	rc = rc ?: add_all(rb, machine, ways);
 	if (rc == 0) {
 		descs_take(rb, ways, to_desc);
-		rb->rb_item = nr > 1 ? item : NULL;
-		if (rb->rb_item != NULL)
+		rb->rb_item = item;
+		if (item != NULL)
 			m0_rpc__bulk_know(rb);
 	} else {
 		rb->rb_flags |= M0_RPC__BULK_QUIET;
@@ -482,9 +549,12 @@ static int load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 		/* What is under way tells the outcome when it has ended. */
 		if (!bulk_tlist_is_empty(&rb->rb_buflist))
 			rc = 0;
-	} else if (item != NULL && has_ways(rb)) {
+	} else if (item != NULL) {
 		rb->rb_item = item;
-		m0_rpc__bulk_know(rb);
+		if (has_ways(rb))
+			m0_rpc__bulk_know(rb);
+		if (item->ri_stream != 0)
+			m0_rpc__bulk_anew_allow(rb);
 	}
 	m0_mutex_unlock(&rb->rb_mutex);
 	return rc;

@@ -24,9 +24,30 @@ enum m0_rpc__bulk_flags {
 	/** It was given up: nothing is begun anew. */
 	M0_RPC__BULK_STOPS = 4,
 	/** What was moved stays offered until rb_item has ended. */
-	M0_RPC__BULK_HOLDS = 8
+	M0_RPC__BULK_HOLDS = 8,
+	/** What fails is begun anew; there is a reference to rb_item. */
+	M0_RPC__BULK_ANEW = 16,
+	/** m0_rpc__bulk_know() was called. */
+	M0_RPC__BULK_KNOWN = 32
 };
 
+/** bb_flags, beside those of m0/rpc_bulk.h. */
+enum m0_rpc__bulk_buf_flags {
+	/** Offered: it was moved, bb_expected bytes, and is offered again. */
+	M0_RPC__BULK_BUF_MOVED = 1 << 8,
+	/** Moved: it has failed, and waits to be begun anew; it is its turn. */
+	M0_RPC__BULK_BUF_PAUSED = 1 << 9,
+	M0_RPC__BULK_BUF_DUE = 1 << 10
+};
+
+/** A buffer ends, in no queue any more. With rb_mutex; the machine's thread.
+ * True: it was the last; rb_mutex is released, and rb may be gone. */
+bool m0_rpc__bulk_over(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+		       int rc);
+/** The turn of all that are paused has come. With rb_mutex. */
+void m0_rpc__bulk_paused_due(struct m0_rpc_bulk *rb);
+/** Takes one whose turn has come; NULL: none. With rb_mutex. */
+struct m0_rpc_bulk_buf *m0_rpc__bulk_due(struct m0_rpc_bulk *rb);
 /** Its item has ended: what was moved is closed. The machine's thread. */
 void m0_rpc__bulk_settle(struct m0_rpc_bulk *rb);
 /** The request has come again, by the address of this m0_rpc__at(). */
@@ -103,6 +124,11 @@ bool m0_rpc__bulk_spare_ended(struct m0_rpc_bulk         *rb,
 			      const struct m0_net_buffer *nb, int *rc,
 			      m0_bcount_t *nr);
 void m0_rpc__bulk_spares_del(struct m0_rpc_bulk_buf *rbuf);
+/** One of its offers was moved. True: it is offered again, as its request has not
+ * ended, and the peer may not know of it. */
+bool m0_rpc__bulk_offer_again(struct m0_rpc_bulk           *rb,
+			      const struct m0_rpc_bulk_buf *rbuf,
+			      struct m0_net_buffer         *nb);
 /** The descriptor of all offers; the first's if there is no memory. */
 void m0_rpc__bulk_spares_desc(struct m0_rpc_bulk_buf   *rbuf,
 			      const struct m0_rpc__way *ways,
@@ -123,6 +149,24 @@ bool m0_rpc__bulk_way_failed(struct m0_rpc_bulk     *rb,
 
 /** There is a better way to that address, not tried yet; it will be the next. */
 bool m0_rpc__bulk_way_turns(struct m0_rpc__bulk_ways *ways, uint64_t at);
+
+/** Begins a buffer anew, over all of its ways. @retval <0  of the add. */
+int m0_rpc__bulk_again(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+		       struct m0_net_transfer_mc *tm);
+
+/* ---------------------------------------------------------- bulk_anew.c -- */
+
+/** A request of a stream: what fails of its bulk is begun anew until the
+ * deadline of the request. With rb_mutex; rb_item is set. */
+void m0_rpc__bulk_anew_allow(struct m0_rpc_bulk *rb);
+/** A buffer has failed. True: it will be begun anew. With rb_mutex. */
+bool m0_rpc__bulk_anew(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+		       int rc);
+/** The list is empty: what the above has made goes. @return the reference to be
+ * put when rb_mutex is released; NULL. */
+const struct m0_rpc_item *m0_rpc__bulk_anew_end(struct m0_rpc_bulk *rb);
+/** Might it be well another time, or over another way? */
+bool m0_rpc__bulk_rc_passes(int rc);
 
 /** It is known by its item from now on. With rb_mutex. */
 void m0_rpc__bulk_know(struct m0_rpc_bulk *rb);

@@ -82,6 +82,18 @@ void m0_rpc__bulk_spares_del(struct m0_rpc_bulk_buf *rbuf)
 	}
 }
 
+bool m0_rpc__bulk_offer_again(struct m0_rpc_bulk           *rb,
+			      const struct m0_rpc_bulk_buf *rbuf,
+			      struct m0_net_buffer         *nb)
+{
+	if (!(rb->rb_flags & M0_RPC__BULK_HOLDS))
+		return false;
+	m0_net_desc_free(&nb->nb_desc);
+	nb->nb_length = rbuf->bb_filled;
+	nb->nb_timeout = rb->rb_expires;
+	return m0_net_buffer_add_again(nb, nb->nb_tm) == 0;
+}
+
 bool m0_rpc__bulk_spare_ended(struct m0_rpc_bulk         *rb,
 			      struct m0_rpc_bulk_buf     *rbuf,
 			      const struct m0_net_buffer *nb, int *rc,
@@ -99,6 +111,8 @@ bool m0_rpc__bulk_spare_ended(struct m0_rpc_bulk         *rb,
 		spares->bsp_moved = true;
 		spares->bsp_moved_bytes = *nr;
 	}
+	if (*rc == 0 && m0_rpc__bulk_offer_again(rb, rbuf, offer_at(rbuf, i)))
+		spares->bsp_queued |= 1U << i;
 	if (spares->bsp_moved && !(rb->rb_flags & M0_RPC__BULK_HOLDS))
 		m0_rpc__bulk_spares_del(rbuf);
 	*rc = spares->bsp_moved ? 0 : spares->bsp_rc;
@@ -231,10 +245,21 @@ int m0_rpc__bulk_way_begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 	return ways->bws_rc;
 }
 
-/* Might it be well over another way? */
-static bool is_of_way(int rc)
+int m0_rpc__bulk_again(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+		       struct m0_net_transfer_mc *tm)
 {
-	return !M0_IN(rc, (-EINVAL, -EPERM, -EPROTO, -EMSGSIZE, -ENOMEM));
+	struct m0_net_buffer *nb = rbuf->bb_nbuf;
+
+	if (rbuf->bb_ways != NULL) {
+		rbuf->bb_ways->bws_tried = 0;
+		rbuf->bb_ways->bws_rc = 0;
+		rbuf->bb_ways->bws_want = m0_rpc__at(tm->ntm_ep->nep_addr);
+		return m0_rpc__bulk_way_begin(rb, rbuf, tm);
+	}
+	nb->nb_length = rbuf->bb_filled;
+	nb->nb_ep = NULL;
+	nb->nb_timeout = rb->rb_expires;
+	return m0_net_buffer_add(nb, tm);
 }
 
 bool m0_rpc__bulk_way_failed(struct m0_rpc_bulk     *rb,
@@ -242,7 +267,7 @@ bool m0_rpc__bulk_way_failed(struct m0_rpc_bulk     *rb,
 {
 	struct m0_rpc__bulk_ways *ways = rbuf->bb_ways;
 
-	if (!is_of_way(*rc))
+	if (!m0_rpc__bulk_rc_passes(*rc))
 		return false;
 	way_rc_note(ways, *rc);
 	if (!(rb->rb_flags & M0_RPC__BULK_STOPS) &&
@@ -296,6 +321,7 @@ void m0_rpc__bulk_know(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc__bulks *bulks = &rb->rb_machine->rm_lib->rml_bulks;
 
+	rb->rb_flags |= M0_RPC__BULK_KNOWN;
 	m0_list_link_init(&rb->rb_link);
 	m0_mutex_lock(&bulks->bks_lock);
 	m0_list_add_tail(&bulks->bks_bucket[bucket_of(rb->rb_item)],
@@ -312,7 +338,6 @@ void m0_rpc__bulk_forget(struct m0_rpc_bulk *rb)
 	m0_list_del(&rb->rb_link);
 	__atomic_sub_fetch(&bulks->bks_nr, 1, __ATOMIC_RELEASE);
 	m0_mutex_unlock(&bulks->bks_lock);
-	rb->rb_item = NULL;
 }
 
 /* The next of the item's; NULL: none. Only who moves the machine takes out, so

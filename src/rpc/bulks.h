@@ -20,6 +20,9 @@ struct m0_rpc__bulks {
 	struct m0_mutex bks_lock;
 	/** Atomic. */
 	uint32_t bks_nr;
+	/** Lists with buffers that wait to be begun anew. The machine's
+	 * thread's. */
+	uint32_t bks_paused_nr;
 	/** By rb_link. */
 	struct m0_list bks_bucket[M0_RPC__BULKS_BUCKETS];
 };

@@ -472,7 +472,7 @@ void m0_rpc__machine_drain(struct m0_rpc__machine *m)
 	if (over)
 		m0_rpc__packets_stop(m);
 	if (has_items(m) || m->rml_executing_nr > 0 || m->rml_handed_nr > 0 ||
-	    !m0_list_is_empty(&m->rml_ended))
+	    m->rml_bulks.bks_paused_nr > 0 || !m0_list_is_empty(&m->rml_ended))
 		return;
 	/* Replies leave, unless there is no time. */
 	if (!over &&

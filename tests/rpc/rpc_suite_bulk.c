@@ -195,10 +195,40 @@ RT_CASE(second_way)
 	down();
 }
 
+/* Connections are reset, or packets lost, in mid-bulk: in a stream each request
+ * ends well, executed once, and its bytes are there. */
+RT_CASE(resets)
+{
+	enum {
+		NR = 12,
+		STREAMS = 6
+	};
+	struct rt_deal *d[NR];
+	int             k;
+
+	rt_resets(true);
+	up();
+	rt_bulk.rtb_streams = STREAMS;
+	rt_bulk.rtb_for = true;
+	for (k = 0; k < NR; ++k) {
+		d[k] = rt_deal_new(c, 3 + cf_rand(100 * KIB), k % 2,
+				   (uint64_t)k);
+		CF_EQ(rt_post(d[k]->dl_item), 0, "post");
+	}
+	for (k = 0; k < NR; ++k)
+		rt_deal_ends(d[k], 0);
+	if (strcmp(cf.c_row->r_name, "toy") == 0)
+		CF_TRUE(rt_stats(s).rs_nr_restarted_bulk > 0,
+			"some were begun anew");
+	rt_resets(false);
+	down();
+}
+
 const struct cf_case rpc_suite_bulk[] = { { "sizes", sizes },
 					  { "many", many },
 					  { "lies", lies },
 					  { "withdrawn", withdrawn },
 					  { "client stops", client_stops },
 					  { "second way", second_way },
+					  { "resets", resets },
 					  { NULL, NULL } };

@@ -157,6 +157,9 @@ struct m0_rpc_stats rt_stats(struct rt_machine *m);
  * @return  false: the transport has no means of that.
  */
 bool rt_way_cut(bool cut);
+/** Connections are reset now and then, or packets lost, in rows that can do so. To
+ * be begun before the first machine. */
+void rt_resets(bool on);
 
 extern const struct cf_case rpc_suite_item[];
 extern const struct cf_case rpc_suite_stream[];
