@@ -159,12 +159,28 @@ struct m0_rpc_stats {
 	uint64_t rs_replies_bytes;
 };
 
-/** Hooks for those who watch; on the machine's thread; each may be NULL. */
+/**
+ * Hooks that watch a machine: its own connections and sessions, and (c_flags of
+ * the connection: M0_RPC_CONN_RECV_END) those that peers make to it. All the
+ * connections of one incarnation of a peer's machine are one here. The library
+ * calls the hooks on the machine's thread; each may be NULL; none may block or
+ * detach. What peers have made is the library's, and may be looked at until the
+ * hook of its removal has returned.
+ */
 struct m0_rpc_machine_watch {
+	/** It is ACTIVE for the first time; a peer has connected. */
 	void (*mw_conn_added)(struct m0_rpc_machine_watch *watch,
 			      struct m0_rpc_conn          *conn);
+	/** It is established for the first time; a peer has made it. */
 	void (*mw_session_added)(struct m0_rpc_machine_watch *watch,
 				 struct m0_rpc_session       *session);
+	/** Once for each that was added, before or after this watch was
+	 * attached: it is FAILED or TERMINATED; the peer has left, was forgotten
+	 * or fenced, or the machine ends. Sessions before their connection. */
+	void (*mw_session_removed)(struct m0_rpc_machine_watch *watch,
+				   struct m0_rpc_session       *session);
+	void (*mw_conn_removed)(struct m0_rpc_machine_watch *watch,
+				struct m0_rpc_conn          *conn);
 	/** The machine is finalised; the watch is detached already. */
 	void (*mw_mach_terminated)(struct m0_rpc_machine_watch *watch);
 	/* The library's. */

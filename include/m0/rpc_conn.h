@@ -40,15 +40,43 @@ enum m0_rpc_conn_state {
 	M0_RPC_CONN_TERMINATED
 };
 
-/** Sender's end of a connection. (A server's end is the library's own.) */
+enum m0_rpc_conn_flags {
+	/** Made by m0_rpc_conn_init(). */
+	M0_RPC_CONN_SENDER_END = 1,
+	/** A peer's connection to this machine. The library owns it; only hooks
+	 * of struct m0_rpc_machine_watch see it, and no call takes it but
+	 * m0_rpc_conn_addr(). */
+	M0_RPC_CONN_RECV_END = 2
+};
+
 struct m0_rpc_conn {
 	/** Before establish; NULL (default): the machine's rc_policy. */
 	const struct m0_rpc_frm_policy *c_policy;
+	/**
+	 * Optional, set between init and establish: how an establish or a
+	 * terminate that was not waited for completes. The library calls it on
+	 * the machine's thread, with no lock held, never on the stack of a
+	 * call, once for each of these states that the connection reaches:
+	 * ACTIVE and FAILED (establish has completed; FAILED also later, if an
+	 * ACTIVE connection is lost for good), TERMINATED. c_rc is the reason.
+	 * It may establish sessions, post and terminate; it must not finalise.
+	 */
+	void (*c_changed)(struct m0_rpc_conn    *conn,
+			  enum m0_rpc_conn_state state);
+	/** The application's. */
+	void *c_app_private;
 	/* Read only. */
+	/** enum m0_rpc_conn_flags. */
+	uint32_t c_flags;
+	/** The client: rc_uuid and rc_incarnation of the machine that sends. */
+	struct m0_uint128      c_uuid;
+	uint64_t               c_incarnation;
 	struct m0_uint128      c_service;
 	struct m0_rpc_machine *c_rpc_machine;
 	uint64_t               c_max_rpcs_in_flight;
-	/** Why it is FAILED. */
+	/** Why it is FAILED. TERMINATED: 0 the server has confirmed, or was not
+	 * to be told; -ETIMEDOUT it did not answer; -ESHUTDOWN the machine
+	 * stopped; other errors: it was not told. */
 	int32_t  c_rc;
 	uint32_t c_state;
 	/** The server's incarnation, as it said last. */
@@ -89,19 +117,32 @@ M0_EXTERN int m0_rpc_conn_create(struct m0_rpc_conn *conn,
 				 struct m0_rpc_machine *machine,
 				 uint64_t               max_rpcs_in_flight,
 				 m0_time_t              abs_timeout);
-/** Tells the server that it can forget. Ends in TERMINATED, also if the server
- * does not answer. Pre: ACTIVE or FAILED, no session but ended ones. */
+/**
+ * Tells the server that it can forget. Ends in TERMINATED, also if the server
+ * does not answer: c_rc says which. Pre: ACTIVE or FAILED, no session but ended
+ * ones.
+ * @retval -ESHUTDOWN  the machine has ended: the connection is TERMINATED with
+ *                     that, and c_changed is not called.
+ */
 M0_EXTERN int m0_rpc_conn_terminate(struct m0_rpc_conn *conn,
 				    m0_time_t           abs_timeout);
+/** Blocks; not from a callback. Returns c_rc: -ETIMEDOUT from a dead peer. */
 M0_EXTERN int m0_rpc_conn_terminate_sync(struct m0_rpc_conn *conn,
 					 m0_time_t           abs_timeout);
-/** terminate_sync and fini. */
+/** terminate_sync and fini; the result is that of terminate_sync. */
 M0_EXTERN int m0_rpc_conn_destroy(struct m0_rpc_conn *conn,
 				  m0_time_t           abs_timeout);
 /** Blocks until the state is one of `states` (bits 1 << state).
  * @retval -ETIMEDOUT */
 M0_EXTERN int m0_rpc_conn_timedwait(struct m0_rpc_conn *conn, uint64_t states,
 				    m0_time_t abs_timeout);
+/**
+ * Copies the peer's address, of M0_RPC_ADDR_MAX bytes at most: where it is
+ * spoken to, or (RECV_END) where it was heard last. On the machine's thread, as
+ * hooks, handlers and callbacks are.
+ * @retval -ENOENT  not spoken to yet.
+ */
+M0_EXTERN int m0_rpc_conn_addr(const struct m0_rpc_conn *conn, char *ret_addr);
 
 enum m0_rpc_session_state {
 	M0_RPC_SESSION_UNINITIALISED = 0,
@@ -120,13 +161,21 @@ struct m0_rpc_session {
 	 * of one may be on the way (default 16); the server may give less. */
 	uint32_t s_streams_nr;
 	uint32_t s_window;
+	/** As c_changed: IDLE (established) or FAILED, TERMINATED; s_rc is the
+	 * reason. Not for changes between IDLE and BUSY. */
+	void (*s_changed)(struct m0_rpc_session    *session,
+			  enum m0_rpc_session_state state);
+	/** The application's. */
+	void *s_app_private;
 	/* Read only. */
 	uint64_t            s_session_id;
 	struct m0_rpc_conn *s_conn;
 	uint32_t            s_hold_cnt;
-	int32_t             s_rc;
-	uint32_t            s_state;
-	bool                s_cancelled;
+	/** As c_rc. -ENOTCONN in TERMINATED: the connection was not ACTIVE, so
+	 * that the server was not told. */
+	int32_t  s_rc;
+	uint32_t s_state;
+	bool     s_cancelled;
 	/** The library's. */
 	struct m0_rpc__session *s_lib;
 };
@@ -145,12 +194,14 @@ M0_EXTERN int m0_rpc_session_establish_sync(struct m0_rpc_session *session,
 M0_EXTERN int m0_rpc_session_create(struct m0_rpc_session *session,
 				    struct m0_rpc_conn    *conn,
 				    m0_time_t              abs_timeout);
-/** Tells the server that it can forget. Pre: IDLE or FAILED. */
+/** Tells the server that it can forget; as m0_rpc_conn_terminate(), with s_rc.
+ * Pre: IDLE or FAILED. */
 M0_EXTERN int m0_rpc_session_terminate(struct m0_rpc_session *session,
 				       m0_time_t              abs_timeout);
+/** Blocks; not from a callback. Returns s_rc: -ETIMEDOUT from a dead peer. */
 M0_EXTERN int m0_rpc_session_terminate_sync(struct m0_rpc_session *session,
 					    m0_time_t              abs_timeout);
-/** Quiesce, terminate_sync and fini. */
+/** Quiesce, terminate_sync and fini; the result is that of terminate_sync. */
 M0_EXTERN int m0_rpc_session_destroy(struct m0_rpc_session *session,
 				     m0_time_t              abs_timeout);
 M0_EXTERN int m0_rpc_session_timedwait(struct m0_rpc_session *session,

@@ -19,11 +19,38 @@ static void pause_over(struct m0_rpc__pause *pause)
 	conn_ask(container_of(pause, struct m0_rpc__conn, rcx_pause));
 }
 
+static void changed_tell(struct m0_rpc__told *told, uint32_t state)
+{
+	struct m0_rpc_conn *conn =
+		container_of(told, struct m0_rpc__conn, rcx_told)->rcx_conn;
+
+	conn->c_changed(conn, (enum m0_rpc_conn_state)state);
+}
+
+static void changed_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	m0_rpc__told_run(m, container_of(call, struct m0_rpc__told, tld_call),
+			 changed_tell);
+}
+
+/* A watch sees it go, once. */
+static void watch_removed(struct m0_rpc__conn *conn)
+{
+	if (conn->rcx_seen)
+		m0_rpc__watch_conn_removed(conn->rcx_machine, conn->rcx_conn);
+	conn->rcx_seen = false;
+}
+
 void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,
 			    enum m0_rpc_conn_state state)
 {
+	if (conn->rcx_conn->c_changed != NULL)
+		m0_rpc__told_add(conn->rcx_machine, &conn->rcx_told, state,
+				 changed_run);
 	__atomic_store_n(&conn->rcx_conn->c_state, (uint32_t)state,
 			 __ATOMIC_RELEASE);
+	if (state != M0_RPC_CONN_ACTIVE)
+		watch_removed(conn);
 	m0_rpc__tell(conn->rcx_machine);
 }
 
@@ -88,6 +115,9 @@ int m0_rpc_conn_init(struct m0_rpc_conn *conn, struct m0_uint128 service,
 	m0_list_init(&lib->rcx_sources);
 	lib->rcx_packet_max = lib->rcx_machine->rml_msg_size;
 	M0_SET0(conn);
+	conn->c_flags = M0_RPC_CONN_SENDER_END;
+	conn->c_uuid = lib->rcx_machine->rml_cfg.rc_uuid;
+	conn->c_incarnation = lib->rcx_machine->rml_cfg.rc_incarnation;
 	conn->c_service = service;
 	conn->c_rpc_machine = machine;
 	conn->c_max_rpcs_in_flight =
@@ -108,6 +138,7 @@ static void conn_unlink(struct m0_rpc__machine *m, void *arg)
 	struct m0_rpc__conn *conn = arg;
 
 	(void)m;
+	watch_removed(conn);
 	pause_end(conn);
 	m0_rpc__sources_end(conn);
 	m0_rpc__links_free(conn);
@@ -124,7 +155,8 @@ static bool is_let_go(void *arg)
 {
 	struct m0_rpc__conn *conn = arg;
 
-	return __atomic_load_n(&conn->rcx_hold_nr, __ATOMIC_ACQUIRE) == 0;
+	return __atomic_load_n(&conn->rcx_hold_nr, __ATOMIC_ACQUIRE) == 0 &&
+	       m0_rpc__told_is_done(&conn->rcx_told);
 }
 
 void m0_rpc_conn_fini(struct m0_rpc_conn *conn)
@@ -234,6 +266,7 @@ static void conn_up(struct m0_rpc__conn *conn)
 	m0_rpc__links_up(conn);
 	if (!conn->rcx_again) {
 		m0_rpc__conn_state_set(conn, M0_RPC_CONN_ACTIVE);
+		conn->rcx_seen = true;
 		m0_rpc__watch_conn(conn->rcx_machine, conn->rcx_conn);
 		return;
 	}
@@ -445,18 +478,34 @@ static void terminated(struct m0_rpc__note *note, int rc, const void *body,
 {
 	struct m0_rpc__conn *conn = note->rno_arg;
 
-	(void)rc;
 	(void)body;
 	(void)nr;
 	conn->rcx_note = NULL;
+	conn->rcx_conn->c_rc = rc;
 	m0_rpc__conn_state_set(conn, M0_RPC_CONN_TERMINATED);
+}
+
+/* Is there anything to tell the server, and can it be told? */
+static int farewell(struct m0_rpc__machine *m, const struct m0_rpc__conn *conn,
+		    struct m0_rpc__note **ret)
+{
+	*ret = NULL;
+	if (conn->rcx_target == NULL ||
+	    conn->rcx_conn->c_server_incarnation == 0 ||
+	    conn->rcx_conn->c_rc == -ESTALE)
+		return 0;
+	if (m->rml_aborts)
+		return -ESHUTDOWN;
+	*ret = m0_rpc__note_new(m, M0_RPC_OP_CONN_TERMINATE,
+				M0_RPC_WIRE_BODY_MAX);
+	return *ret == NULL ? -ENOMEM : 0;
 }
 
 static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
 	struct m0_rpc__conn *conn =
 		container_of(call, struct m0_rpc__conn, rcx_call);
-	struct m0_rpc__note *note = NULL;
+	struct m0_rpc__note *note;
 
 	if (conn->rcx_note != NULL) {
 		m0_rpc__note_drop(conn->rcx_note);
@@ -464,11 +513,7 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	}
 	pause_end(conn);
 	m0_rpc__sources_end(conn);
-	if (!m->rml_aborts && conn->rcx_target != NULL &&
-	    conn->rcx_conn->c_server_incarnation != 0 &&
-	    conn->rcx_conn->c_rc != -ESTALE)
-		note = m0_rpc__note_new(m, M0_RPC_OP_CONN_TERMINATE,
-					M0_RPC_WIRE_BODY_MAX);
+	conn->rcx_conn->c_rc = farewell(m, conn, &note);
 	if (note == NULL) {
 		m0_rpc__conn_state_set(conn, M0_RPC_CONN_TERMINATED);
 		return;
@@ -485,16 +530,19 @@ int m0_rpc_conn_terminate(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
 {
 	struct m0_rpc__conn *lib = conn->c_lib;
 
+	M0_PRE(conn->c_flags & M0_RPC_CONN_SENDER_END);
 	M0_PRE(M0_IN(m0_rpc__conn_state(conn),
 		     (M0_RPC_CONN_ACTIVE, M0_RPC_CONN_FAILED)));
 	lib->rcx_expires = expires_of(lib->rcx_machine, abs_timeout);
 	lib->rcx_call.rcl_run = terminate_run;
 	__atomic_store_n(&conn->c_state, M0_RPC_CONN_TERMINATING,
 			 __ATOMIC_RELEASE);
-	if (m0_rpc__call_push(lib->rcx_machine, &lib->rcx_call) != 0)
-		__atomic_store_n(&conn->c_state, M0_RPC_CONN_TERMINATED,
-				 __ATOMIC_RELEASE);
-	return 0;
+	if (m0_rpc__call_push(lib->rcx_machine, &lib->rcx_call) == 0)
+		return 0;
+	conn->c_rc = -ESHUTDOWN;
+	__atomic_store_n(&conn->c_state, M0_RPC_CONN_TERMINATED,
+			 __ATOMIC_RELEASE);
+	return -ESHUTDOWN;
 }
 
 /* ------------------------------------------------------------ blocking -- */
@@ -557,10 +605,11 @@ int m0_rpc_conn_terminate_sync(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
 {
 	int rc = m0_rpc_conn_terminate(conn, abs_timeout);
 
-	if (rc == 0)
-		(void)m0_rpc_conn_timedwait(conn, 1 << M0_RPC_CONN_TERMINATED,
-					    M0_TIME_NEVER);
-	return rc;
+	if (rc != 0)
+		return rc;
+	(void)m0_rpc_conn_timedwait(conn, 1 << M0_RPC_CONN_TERMINATED,
+				    M0_TIME_NEVER);
+	return conn->c_rc;
 }
 
 int m0_rpc_conn_destroy(struct m0_rpc_conn *conn, m0_time_t abs_timeout)

@@ -16,11 +16,11 @@
  *
  * Files: machine.c life and step; call.c inbox, waiting; type.c; item.c states
  * and ends; target.c destinations; send.c packets that leave; recv.c packets
- * that come; post.c requests; reply.c their replies; conn.c, session.c the
- * client's handshakes; map.c, link.c, probe.c, rail.c its addresses and those of
- * services; server.c peers as clients; serve.c their requests;
- * update.c
- * transactions; restore.c what a store keeps of clients; raw.c, group.c, source.c, stats.c.
+ * that come; post.c requests; reply.c their replies; conn.c, session.c,
+ * session_wait.c the client's handshakes; map.c, link.c, probe.c, rail.c its
+ * addresses and those of services; server.c peers as clients; serve.c their
+ * requests; update.c transactions; restore.c what a store keeps of clients;
+ * told.c completions and hooks; raw.c, group.c, source.c, stats.c.
  */
 #ifndef M0_SRC_RPC_RPC_INTERNAL_H
 #define M0_SRC_RPC_RPC_INTERNAL_H
@@ -41,6 +41,7 @@ struct m0_rpc__target;
 struct m0_rpc__conn;
 struct m0_rpc__session;
 struct m0_rpc__client;
+struct m0_rpc__ssession;
 struct m0_rpc__packet;
 struct m0_rpc__rbuf;
 struct m0_rpc__link;
@@ -731,6 +732,7 @@ struct m0_rpc_item *m0_rpc__xid_find(const struct m0_rpc__session *session,
 				     uint64_t                      xid);
 void m0_rpc__xid_del(struct m0_rpc__session *session, struct m0_rpc_item *item);
 
+#include "rpc/told.h"
 #include "rpc/conn.h"
 #include "rpc/session.h"
 

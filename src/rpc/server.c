@@ -48,6 +48,7 @@ static void ssession_drop(struct m0_rpc__ssession *s)
 	--client->rct_sessions_nr;
 	++client->rct_sessions_gone_nr;
 	__atomic_store_n(&s->rsw_gone, true, __ATOMIC_RELAXED);
+	m0_rpc__watch_ssession_removed(s);
 	if (s->rsw_refs == 0)
 		ssession_free(s);
 }
@@ -86,6 +87,7 @@ static struct m0_rpc__ssession *ssession_new(struct m0_rpc__client *client,
 	}
 	m0_list_add(&client->rct_sessions, &s->rsw_link);
 	++client->rct_sessions_nr;
+	m0_rpc__watch_ssession(s);
 	return s;
 }
 
@@ -161,13 +163,24 @@ static void client_drop(struct m0_rpc__client *client)
 			container_of(link, struct m0_rpc__ssession, rsw_link));
 	client->rct_gone = true;
 	++m->rml_clients_gone_nr;
+	m0_rpc__watch_client_removed(client);
 	m0_rpc__client_release(client);
 }
 
-static struct m0_rpc__client *client_new(
-	struct m0_rpc__machine *m, const struct m0_rpc_wire_packet *packet)
+/* What it takes: no machine takes less, and handshakes always fit. */
+static void packet_max_note(struct m0_rpc__client     *client,
+			    const struct m0_rpc__came *came)
 {
-	struct m0_rpc__client *client;
+	__atomic_store_n(&client->rct_packet_max,
+			 max64u(came->rca_packet_max, PACKET_MAX_MIN),
+			 __ATOMIC_RELAXED);
+}
+
+static struct m0_rpc__client *client_new(struct m0_rpc__machine *m,
+					 struct m0_rpc__came    *came)
+{
+	const struct m0_rpc_wire_packet *packet = &came->rca_packet;
+	struct m0_rpc__client           *client;
 
 	M0_ALLOC_PTR(client);
 	if (client == NULL)
@@ -197,6 +210,9 @@ static struct m0_rpc__client *client_new(
 	client->rct_heard = m->rml_now;
 	m0_timerq_arm(&m->rml_client_timers, &client->rct_timer,
 		      m0_time_add(m->rml_now, m->rml_cfg.rc_client_idle_ns));
+	packet_max_note(client, came);
+	m0_rpc__client_heard(client, came);
+	m0_rpc__watch_client(client);
 	return client;
 }
 
@@ -316,10 +332,10 @@ static bool client_is_too_many(struct m0_rpc__machine          *m,
 }
 
 /* Who asks may: he is made, or has been. */
-static int client_admit(struct m0_rpc__machine          *m,
-			const struct m0_rpc_wire_packet *packet,
-			struct m0_rpc__client          **ret)
+static int client_admit(struct m0_rpc__machine *m, struct m0_rpc__came *came,
+			struct m0_rpc__client **ret)
 {
+	const struct m0_rpc_wire_packet *packet = &came->rca_packet;
 	struct m0_rpc__client *client = client_lookup(m, &packet->rwp_sender);
 
 	if (client != NULL && packet->rwp_incarnation < client->rct_incarnation)
@@ -335,7 +351,7 @@ static int client_admit(struct m0_rpc__machine          *m,
 				      m->rml_cfg.rc_clients_max))
 		return -ENOSPC;
 	if (client == NULL)
-		client = client_new(m, packet);
+		client = client_new(m, came);
 	*ret = client;
 	return client == NULL ? -ENOMEM : 0;
 }
@@ -356,7 +372,7 @@ static void client_established(struct m0_rpc__machine *m,
 	struct m0_rpc_conn_rep rep;
 	struct m0_rpc__client *client = NULL;
 	struct m0_rpc__note   *note = NULL;
-	int                    rc = client_admit(m, &came->rca_packet, &client);
+	int                    rc = client_admit(m, came, &client);
 
 	if (rc != 0) {
 		/* There was room when the store was asked. */
@@ -370,10 +386,7 @@ static void client_established(struct m0_rpc__machine *m,
 	note = m0_rpc__notice_new(m0_rpc__came_target(m, came),
 				  M0_RPC_OP_CONN_ESTABLISH_REPLY,
 				  M0_RPC_WIRE_BODY_MAX);
-	/* No machine takes less, and handshakes always fit. */
-	__atomic_store_n(&client->rct_packet_max,
-			 max64u(came->rca_packet_max, PACKET_MAX_MIN),
-			 __ATOMIC_RELAXED);
+	packet_max_note(client, came);
 	if (note == NULL)
 		return;
 	packet_max_set(client, came->rca_target);

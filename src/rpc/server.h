@@ -40,7 +40,9 @@ struct m0_rpc__ssession {
 	uint32_t rsw_refs;
 	bool     rsw_gone;
 	/** The store has it. */
-	bool                    rsw_kept;
+	bool rsw_kept;
+	/** As watches see it. */
+	struct m0_rpc_session   rsw_session;
 	struct m0_rpc__sstream *rsw_streams;
 };
 
@@ -74,6 +76,8 @@ struct m0_rpc__client {
 	/** Sessions, requests being executed, one-way items with pools. */
 	uint32_t rct_refs;
 	bool     rct_gone;
+	/** As watches see it. */
+	struct m0_rpc_conn rct_conn;
 };
 
 /** Where its replies go: to where it is heard from now. */

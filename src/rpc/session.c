@@ -42,11 +42,45 @@ static void pause_over(struct m0_rpc__pause *pause)
 		session_ask(s);
 }
 
+static void changed_tell(struct m0_rpc__told *told, uint32_t state)
+{
+	struct m0_rpc_session *session =
+		container_of(told, struct m0_rpc__session, rsx_told)
+			->rsx_session;
+
+	session->s_changed(session, (enum m0_rpc_session_state)state);
+}
+
+static void changed_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
+{
+	m0_rpc__told_run(m, container_of(call, struct m0_rpc__told, tld_call),
+			 changed_tell);
+}
+
+/* A watch sees it go, once. */
+static void watch_removed(struct m0_rpc__session *s)
+{
+	if (s->rsx_seen)
+		m0_rpc__watch_session_removed(s->rsx_machine, s->rsx_session);
+	s->rsx_seen = false;
+}
+
+/* A state of which its owner is told; not that it is busy, or idle again. */
+static void state_tell(struct m0_rpc__session   *s,
+		       enum m0_rpc_session_state state)
+{
+	if (s->rsx_session->s_changed != NULL)
+		m0_rpc__told_add(s->rsx_machine, &s->rsx_told, state,
+				 changed_run);
+}
+
 static void state_set(struct m0_rpc__session   *s,
 		      enum m0_rpc_session_state state)
 {
 	__atomic_store_n(&s->rsx_session->s_state, (uint32_t)state,
 			 __ATOMIC_RELEASE);
+	if (state != M0_RPC_SESSION_IDLE)
+		watch_removed(s);
 	m0_rpc__tell(s->rsx_machine);
 }
 
@@ -120,8 +154,10 @@ static void link_do(struct m0_rpc__machine *m, void *arg)
 int m0_rpc_session_init(struct m0_rpc_session *session,
 			struct m0_rpc_conn    *conn)
 {
-	struct m0_rpc__session *s = session_new(conn->c_rpc_machine->rm_lib);
+	struct m0_rpc__session *s;
 
+	M0_PRE(conn->c_flags & M0_RPC_CONN_SENDER_END);
+	s = session_new(conn->c_rpc_machine->rm_lib);
 	if (s == NULL)
 		return -ENOMEM;
 	M0_SET0(session);
@@ -170,6 +206,7 @@ static void unlink_do(struct m0_rpc__machine *m, void *arg)
 	struct m0_rpc__session *s = arg;
 
 	(void)m;
+	watch_removed(s);
 	pause_end(s);
 	number_drop(s);
 	m0_rpc__streams_fini(s);
@@ -183,6 +220,14 @@ static bool is_let_go(void *arg)
 	return __atomic_load_n(&session->s_hold_cnt, __ATOMIC_ACQUIRE) == 0;
 }
 
+static bool is_told(void *arg)
+{
+	const struct m0_rpc_session *session = arg;
+
+	return is_let_go(arg) &&
+	       m0_rpc__told_is_done(&session->s_lib->rsx_told);
+}
+
 void m0_rpc_session_fini(struct m0_rpc_session *session)
 {
 	struct m0_rpc__session *s = session->s_lib;
@@ -190,8 +235,8 @@ void m0_rpc_session_fini(struct m0_rpc_session *session)
 	M0_PRE(M0_IN(session->s_state,
 		     (M0_RPC_SESSION_INITIALISED, M0_RPC_SESSION_FAILED,
 		      M0_RPC_SESSION_TERMINATED)));
-	if (!is_let_go(session))
-		(void)m0_rpc__wait(s->rsx_machine, is_let_go, session,
+	if (!is_told(session))
+		(void)m0_rpc__wait(s->rsx_machine, is_told, session,
 				   M0_TIME_NEVER);
 	m0_rpc__do(s->rsx_machine, unlink_do, s);
 	m0_list_fini(&s->rsx_items);
@@ -277,6 +322,7 @@ void m0_rpc__session_fail(struct m0_rpc__session *s, int rc)
 		m0_rpc__note_drop(s->rsx_note);
 		s->rsx_note = NULL;
 	}
+	state_tell(s, M0_RPC_SESSION_FAILED);
 	state_set(s, M0_RPC_SESSION_FAILED);
 	m0_rpc__session_end_items(s, rc);
 }
@@ -362,7 +408,9 @@ static void session_up(struct m0_rpc__session *s)
 	session->s_streams_nr = s->rsx_streams_nr;
 	session->s_window = s->rsx_window;
 	if (first) {
+		state_tell(s, M0_RPC_SESSION_IDLE);
 		state_set(s, M0_RPC_SESSION_IDLE);
+		s->rsx_seen = true;
 		m0_rpc__watch_session(s->rsx_machine, session);
 		return;
 	}
@@ -548,23 +596,46 @@ int m0_rpc_session_establish(struct m0_rpc_session *session,
 
 /* ----------------------------------------------------------- terminate -- */
 
+static void ended(struct m0_rpc__session *s, int rc)
+{
+	s->rsx_session->s_rc = rc;
+	state_tell(s, M0_RPC_SESSION_TERMINATED);
+	state_set(s, M0_RPC_SESSION_TERMINATED);
+}
+
 static void terminated(struct m0_rpc__note *note, int rc, const void *body,
 		       m0_bcount_t nr)
 {
 	struct m0_rpc__session *s = note->rno_arg;
 
-	(void)rc;
 	(void)body;
 	(void)nr;
 	s->rsx_note = NULL;
-	state_set(s, M0_RPC_SESSION_TERMINATED);
+	ended(s, rc);
+}
+
+/* Is there anything to tell the server, and can it be told? */
+static int farewell(struct m0_rpc__machine *m, const struct m0_rpc__session *s,
+		    struct m0_rpc__note **ret)
+{
+	*ret = NULL;
+	if (s->rsx_id == 0)
+		return 0;
+	if (m->rml_aborts)
+		return -ESHUTDOWN;
+	if (m0_rpc__conn_state(s->rsx_conn->rcx_conn) != M0_RPC_CONN_ACTIVE ||
+	    s->rsx_conn->rcx_target == NULL)
+		return -ENOTCONN;
+	*ret = m0_rpc__note_new(m, M0_RPC_OP_SESSION_TERMINATE, 0);
+	return *ret == NULL ? -ENOMEM : 0;
 }
 
 static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
 	struct m0_rpc__session *s =
 		container_of(call, struct m0_rpc__session, rsx_call);
-	struct m0_rpc__note *note = NULL;
+	struct m0_rpc__note *note;
+	int                  rc;
 
 	if (s->rsx_note != NULL) {
 		m0_rpc__note_drop(s->rsx_note);
@@ -572,12 +643,9 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	}
 	pause_end(s);
 	m0_rpc__session_end_items(s, -ECANCELED);
-	if (!m->rml_aborts && s->rsx_id != 0 &&
-	    m0_rpc__conn_state(s->rsx_conn->rcx_conn) == M0_RPC_CONN_ACTIVE &&
-	    s->rsx_conn->rcx_target != NULL)
-		note = m0_rpc__note_new(m, M0_RPC_OP_SESSION_TERMINATE, 0);
+	rc = farewell(m, s, &note);
 	if (note == NULL) {
-		state_set(s, M0_RPC_SESSION_TERMINATED);
+		ended(s, rc);
 		return;
 	}
 	note->rno_done = terminated;
@@ -598,10 +666,12 @@ int m0_rpc_session_terminate(struct m0_rpc_session *session,
 	s->rsx_call.rcl_run = terminate_run;
 	__atomic_store_n(&session->s_state, M0_RPC_SESSION_TERMINATING,
 			 __ATOMIC_RELEASE);
-	if (m0_rpc__call_push(s->rsx_machine, &s->rsx_call) != 0)
-		__atomic_store_n(&session->s_state, M0_RPC_SESSION_TERMINATED,
-				 __ATOMIC_RELEASE);
-	return 0;
+	if (m0_rpc__call_push(s->rsx_machine, &s->rsx_call) == 0)
+		return 0;
+	session->s_rc = -ESHUTDOWN;
+	__atomic_store_n(&session->s_state, M0_RPC_SESSION_TERMINATED,
+			 __ATOMIC_RELEASE);
+	return -ESHUTDOWN;
 }
 
 static void cancel_do(struct m0_rpc__machine *m, void *arg)
@@ -614,119 +684,4 @@ void m0_rpc_session_cancel(struct m0_rpc_session *session)
 {
 	__atomic_store_n(&session->s_cancelled, true, __ATOMIC_SEQ_CST);
 	m0_rpc__do(session->s_lib->rsx_machine, cancel_do, session->s_lib);
-}
-
-/* ------------------------------------------------------------ blocking -- */
-
-struct session_wait {
-	const struct m0_rpc_session *swt_session;
-	uint64_t                     swt_states;
-};
-
-static bool session_is(void *arg)
-{
-	const struct session_wait   *w = arg;
-	const struct m0_rpc_session *session = w->swt_session;
-	uint32_t state = __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
-
-	/* A post that the machine has not seen yet. */
-	if (state == M0_RPC_SESSION_IDLE &&
-	    __atomic_load_n(&session->s_hold_cnt, __ATOMIC_ACQUIRE) > 0)
-		state = M0_RPC_SESSION_BUSY;
-	return w->swt_states & UINT64_C(1) << state;
-}
-
-int m0_rpc_session_timedwait(struct m0_rpc_session *session, uint64_t states,
-			     m0_time_t abs_timeout)
-{
-	struct session_wait w = { session, states };
-
-	return m0_rpc__wait(session->s_lib->rsx_machine, session_is, &w,
-			    abs_timeout);
-}
-
-int m0_rpc_session_establish_sync(struct m0_rpc_session *session,
-				  m0_time_t              abs_timeout)
-{
-	int rc = m0_rpc_session_establish(session, abs_timeout);
-
-	if (rc != 0)
-		return rc;
-	(void)m0_rpc_session_timedwait(session,
-				       1 << M0_RPC_SESSION_IDLE |
-					       1 << M0_RPC_SESSION_BUSY |
-					       1 << M0_RPC_SESSION_FAILED,
-				       M0_TIME_NEVER);
-	return session->s_rc;
-}
-
-int m0_rpc_session_create(struct m0_rpc_session *session,
-			  struct m0_rpc_conn *conn, m0_time_t abs_timeout)
-{
-	int rc = m0_rpc_session_init(session, conn);
-
-	if (rc != 0)
-		return rc;
-	rc = m0_rpc_session_establish_sync(session, abs_timeout);
-	if (rc != 0)
-		m0_rpc_session_fini(session);
-	return rc;
-}
-
-int m0_rpc_session_terminate_sync(struct m0_rpc_session *session,
-				  m0_time_t              abs_timeout)
-{
-	int rc = m0_rpc_session_terminate(session, abs_timeout);
-
-	if (rc == 0)
-		(void)m0_rpc_session_timedwait(
-			session, 1 << M0_RPC_SESSION_TERMINATED, M0_TIME_NEVER);
-	return rc;
-}
-
-void m0_rpc_session_quiesce(struct m0_rpc_session *session)
-{
-	(void)m0_rpc_session_timedwait(
-		session, ~(UINT64_C(1) << M0_RPC_SESSION_BUSY), M0_TIME_NEVER);
-	(void)m0_rpc__wait(session->s_lib->rsx_machine, is_let_go, session,
-			   M0_TIME_NEVER);
-}
-
-int m0_rpc_session_destroy(struct m0_rpc_session *session,
-			   m0_time_t              abs_timeout)
-{
-	int rc;
-
-	m0_rpc_session_quiesce(session);
-	rc = m0_rpc_session_terminate_sync(session, abs_timeout);
-	m0_rpc_session_fini(session);
-	return rc;
-}
-
-int m0_rpc_session_validate(const struct m0_rpc_session *session)
-{
-	uint32_t state = __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
-
-	if (state == M0_RPC_SESSION_UNINITIALISED || session->s_lib == NULL)
-		return -EINVAL;
-	if (__atomic_load_n(&session->s_cancelled, __ATOMIC_ACQUIRE))
-		return -ECANCELED;
-	return state == M0_RPC_SESSION_IDLE || state == M0_RPC_SESSION_BUSY
-		       ? 0
-		       : -ENOTCONN;
-}
-
-m0_bcount_t m0_rpc_session_get_max_item_size(
-	const struct m0_rpc_session *session)
-{
-	return m0_rpc__packet_max(session->s_conn->c_lib) -
-	       M0_RPC_WIRE_PACKET_BYTES;
-}
-
-m0_bcount_t m0_rpc_session_get_max_item_payload_size(
-	const struct m0_rpc_session *session)
-{
-	return (m0_rpc_session_get_max_item_size(session) -
-		M0_RPC_WIRE_ITEM_BYTES) &
-	       ~(m0_bcount_t)(M0_RPC_WIRE_ALIGN - 1);
 }

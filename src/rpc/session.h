@@ -51,6 +51,9 @@ struct m0_rpc__session {
 	struct m0_rpc__pause rsx_pause;
 	m0_time_t            rsx_expires;
 	struct m0_rpc__call  rsx_call;
+	/** s_changed. A watch has seen it added. */
+	struct m0_rpc__told rsx_told;
+	bool                rsx_seen;
 };
 
 /** The machine aborts. */

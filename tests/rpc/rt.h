@@ -171,5 +171,6 @@ extern const struct cf_case rpc_suite_link[];
 extern const struct cf_case rpc_suite_ways[];
 extern const struct cf_case rpc_suite_pack[];
 extern const struct cf_case rpc_suite_stuck[];
+extern const struct cf_case rpc_suite_told[];
 
 #endif /* M0_TESTS_RPC_RT_H */

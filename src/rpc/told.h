@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Applications that are told of connections and sessions: c_changed, s_changed
+ * and the hooks of watches. Part of rpc_internal.h.
+ */
+#ifndef M0_SRC_RPC_TOLD_H
+#define M0_SRC_RPC_TOLD_H
+
+/* ---------------------------------------------------------------- told.c -- */
+
+/** States that an application is to be told of, on no stack but a step's. */
+struct m0_rpc__told {
+	struct m0_rpc__call tld_call;
+	/** Bits 1 << state, told in ascending order. Until all are told the
+	 * owner must not go. Atomic. */
+	uint32_t tld_states;
+};
+
+/** Adds a state; the machine's thread. */
+void m0_rpc__told_add(struct m0_rpc__machine *m, struct m0_rpc__told *told,
+		      uint32_t state,
+		      void (*run)(struct m0_rpc__machine *m,
+				  struct m0_rpc__call    *call));
+/** Calls tell(told, state) for each state that was added; then the owner may be
+ * gone. */
+void m0_rpc__told_run(struct m0_rpc__machine *m, struct m0_rpc__told *told,
+		      void (*tell)(struct m0_rpc__told *told, uint32_t state));
+/** Any thread. */
+static inline bool m0_rpc__told_is_done(const struct m0_rpc__told *told)
+{
+	return __atomic_load_n(&told->tld_states, __ATOMIC_ACQUIRE) == 0;
+}
+
+/** Hooks of watches. Added and removed are called in pairs. */
+void m0_rpc__watch_conn_removed(struct m0_rpc__machine *m,
+				struct m0_rpc_conn     *conn);
+void m0_rpc__watch_session_removed(struct m0_rpc__machine *m,
+				   struct m0_rpc_session  *session);
+/** A peer has connected; has made a session. */
+void m0_rpc__watch_client(struct m0_rpc__client *client);
+void m0_rpc__watch_ssession(struct m0_rpc__ssession *session);
+/** They go. */
+void m0_rpc__watch_client_removed(struct m0_rpc__client *client);
+void m0_rpc__watch_ssession_removed(struct m0_rpc__ssession *session);
+
+#endif /* M0_SRC_RPC_TOLD_H */
