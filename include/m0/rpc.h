@@ -116,6 +116,9 @@ struct m0_rpc_cfg {
 	/** A link, of several, on which something is outstanding and nothing
 	 * was heard for so long is dead: m0/rpc_link.h. 500 ms. */
 	m0_time_t rc_link_idle_ns;
+	/** The application's: rm_app_private, from before the first handler is
+	 * called. */
+	void *rc_app_private;
 };
 
 M0_EXTERN void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg);
@@ -196,6 +199,11 @@ struct m0_rpc_machine {
 	m0_bcount_t rm_min_recv_size;
 	/** Payloads up to this travel in items. */
 	m0_bcount_t rm_bulk_cutoff;
+	/** Its domain, for buffers that a handler makes. */
+	struct m0_net_domain *rm_dom;
+	/** The application's, initially rc_app_private: what handlers that are
+	 * given the machine work on. The library does not use it. */
+	void *rm_app_private;
 	/** The library's: src/rpc/rpc_internal.h. */
 	struct m0_rpc__machine *rm_lib;
 };

@@ -232,7 +232,11 @@ struct m0_rpc_item {
 	struct m0_rpc_item_key ri_key;
 	/** More of this group follow; NULL: none. */
 	struct m0_rpc_group *ri_group;
-	/** The poster's. */
+	/**
+	 * The poster's. Of an item that came: the handler's; NULL when it is
+	 * delivered, and kept until the last reference is put. So a handler can
+	 * leave here what its update (m0_rpc_update_post()) works on.
+	 */
 	void *ri_app_private;
 
 	/* Read only. */
@@ -331,7 +335,8 @@ M0_EXTERN void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc);
  * thread. If the commit fails the requester gets the error, and nothing has
  * changed. It is not called at all if the store cannot begin a transaction, or
  * the client has left or come back younger meanwhile: what waits for it must not
- * wait for ever. Pre: request ACCEPTED, of a stream, not answered.
+ * wait for ever. What `update` works on beside the request: ri_app_private, and
+ * rm_app_private of ri_rmachine. Pre: request ACCEPTED, of a stream, not answered.
  */
 M0_EXTERN void m0_rpc_update_post(struct m0_rpc_item *request,
 				  void (*update)(struct m0_rpc_item *request,

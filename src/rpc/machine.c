@@ -405,6 +405,8 @@ int m0_rpc_machine_init(struct m0_rpc_machine *machine,
 	}
 	machine->rm_min_recv_size = m->rml_msg_size;
 	machine->rm_bulk_cutoff = m->rml_cfg.rc_bulk_cutoff;
+	machine->rm_dom = dom;
+	machine->rm_app_private = m->rml_cfg.rc_app_private;
 	machine->rm_tm.ntm_callbacks = &tm_callbacks;
 	parts_init(m);
 	rc = store_init(m) ?: m0_rpc__session0_init(m);

@@ -64,9 +64,10 @@ static void log_add(const struct m0_rpc_item *item)
 static void echo_deliver(struct m0_rpc_machine *machine,
 			 struct m0_rpc_item    *item)
 {
-	(void)machine;
 	CF_EQ(item->ri_state, M0_RPC_ITEM_ACCEPTED, "state of what came");
 	CF_EQ(m0_mutex_held_nr(), 0, "no lock is held in a handler");
+	CF_TRUE(machine->rm_app_private == &rt, "the application's pointer");
+	CF_TRUE(machine->rm_dom == machine->rm_tm.ntm_dom, "its domain");
 	log_add(item);
 	echo(item);
 }
@@ -114,6 +115,7 @@ static void append(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 	struct m0_rpc_slice value = { "x", 1 };
 	int                 rc;
 
+	CF_TRUE(item->ri_app_private == &rt, "what the handler left there");
 	/* The first byte of a handler's key is not 0. */
 	number |= 1;
 	rc = m0_rpc_tx_put(tx, key, value);
@@ -125,7 +127,8 @@ static void append(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 static void append_deliver(struct m0_rpc_machine *machine,
 			   struct m0_rpc_item    *item)
 {
-	(void)machine;
+	CF_TRUE(item->ri_app_private == NULL, "nobody has set it");
+	item->ri_app_private = machine->rm_app_private;
 	m0_rpc_update_post(item, append);
 }
 
@@ -255,6 +258,7 @@ void rt_cfg(struct m0_rpc_cfg *cfg)
 	cfg->rc_resend_max_ns = 2 * cfg->rc_resend_ns;
 	cfg->rc_timeout_ns = 30 * M0_TIME_ONE_SECOND;
 	cfg->rc_drain_ns = 5 * M0_TIME_ONE_SECOND;
+	cfg->rc_app_private = &rt;
 }
 
 struct rt_machine *rt_up_at(unsigned dom, const struct m0_rpc_cfg *cfg,
