@@ -212,6 +212,12 @@ M0_EXTERN void m0_bitmap_copy(struct m0_bitmap       *dst,
 M0_EXTERN void m0_bitmap_reset(struct m0_bitmap *map);
 /** Number of set bits. */
 M0_EXTERN size_t m0_bitmap_set_nr(const struct m0_bitmap *map);
+/**
+ * Sets the bits that `text` names, such as "0-3,8", and clears the others.
+ * @retval -EINVAL  it is no such list, or names a bit that `map` does not have; all
+ *                  bits are clear.
+ */
+M0_EXTERN int m0_bitmap_parse(struct m0_bitmap *map, const char *text);
 /** First set bit at or after `idx`; b_nr if there is none. */
 M0_EXTERN size_t m0_bitmap_next(const struct m0_bitmap *map, size_t idx);
 

@@ -90,6 +90,16 @@ enum {
  */
 M0_EXTERN bool m0_lnet_progress(struct m0_lnet *lnet);
 /**
+ * Lets the node's thread run on the processors of the set only, from now on; one
+ * that is made later, too. As lc_cpus. Any thread.
+ * @param processors  copied; NULL: any.
+ * @retval -EINVAL  the set names no processor that the process may run on; nothing
+ *                  has changed.
+ * @retval -ENOMEM
+ */
+M0_EXTERN int m0_lnet_confine(struct m0_lnet         *lnet,
+			      const struct m0_bitmap *processors);
+/**
  * A descriptor that polls readable while m0_lnet_progress() has something to do,
  * for event loops. Inline nodes only. Made on first use; closed with the node.
  * @retval -ENOSYS  the node has a thread of its own.

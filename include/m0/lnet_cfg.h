@@ -51,6 +51,8 @@ struct m0_lnet_cfg {
 	 * it sleeps, in turns with others who want its processor; < 0: the
 	 * default ($M0_SPIN_NS, else 50 us). */
 	int64_t lc_spin_ns;
+	/** Processors that the thread may run on, such as "0-3,8"; "": any. */
+	char lc_cpus[64];
 
 	/** Port to listen on and to connect to (`accept_port`): 988. */
 	uint16_t            lc_port;

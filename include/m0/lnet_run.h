@@ -91,6 +91,12 @@ M0_EXTERN int m0_lnet_bind_get(struct m0_lnet               *lnet,
  */
 M0_EXTERN void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
 				   void (*told)(struct m0_lnet_eq *eq));
+/**
+ * m0_lnet_confine() for the layer above: counts while the node has no set of its
+ * own. @param processors  NULL: no hint any more.
+ */
+M0_EXTERN int m0_lnet_confine_hint(struct m0_lnet         *lnet,
+				   const struct m0_bitmap *processors);
 /** Has it none? Then it moves only when somebody makes progress. */
 M0_EXTERN bool m0_lnet_is_inline(const struct m0_lnet *lnet);
 

@@ -365,6 +365,10 @@ M0_EXTERN const struct m0_net_kit_addr *m0_net_kit_machine_addr(
 /** References keep the memory, not the machine, alive. Any context. */
 M0_EXTERN void m0_net_kit_machine_get(struct m0_net_kit_machine *machine);
 M0_EXTERN void m0_net_kit_machine_put(struct m0_net_kit_machine *machine);
+/** The set of m0_net_tm_confine(), which no longer changes; NULL: none. Pre:
+ * started. */
+M0_EXTERN const struct m0_bitmap *m0_net_kit_machine_cpus(
+	const struct m0_net_kit_machine *machine);
 /** Threads that work for the machine. Pre: INITIALIZED, 1 <= nr <= 64. */
 M0_EXTERN void m0_net_kit_machine_workers_set(struct m0_net_transfer_mc *tm,
 					      size_t                     nr);

@@ -229,7 +229,10 @@ M0_EXTERN int m0_net_tm_stats_get(struct m0_net_transfer_mc *tm,
 /**
  * Runs the machine's threads, hence all callbacks that the library makes for
  * it, on these processors only. Pre: INITIALIZED. Seed 001, "Specifying
- * processor affinity". [r.M0.net.xprt.lnet.processor-affinity]
+ * processor affinity". A transport may have a thread that moves the bytes of
+ * several machines (lnet: of a node; sunrpc: of the process). It follows a confined
+ * machine while that is alone there; it has a set of its own as well
+ * (m0_lnet_confine(), m0_net_bulk_sunrpc_confine()), which then counts. [r.M0.net.xprt.lnet.processor-affinity]
  * [r.messaging.processor_affinity]
  * @retval -ENOSYS  the transport cannot.
  * @retval -EINVAL  no such processor.

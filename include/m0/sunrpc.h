@@ -18,7 +18,9 @@
  * with that of the host (and warns if there is none).
  *
  * Threads. One thread of the process moves all bytes, whatever the modes of the
- * machines; machines deliver events as others do. Connections to a peer are
+ * machines; machines deliver events as others do. It runs on the processors of
+ * m0_net_bulk_sunrpc_confine(), or $M0_SUNRPC_CPUS, such as "0-3,8"; if there are
+ * none, on those of a confined machine that is alone in the process. Connections to a peer are
  * shared by the machines of a domain, and closed when idle for a while.
  *
  * Limits: segment 1 MiB, 256 segments, buffer 16 MiB, message 1 MiB. Bulk moves
@@ -103,6 +105,16 @@ M0_EXTERN void m0_net_bulk_sunrpc_tm_set_num_threads(
 	struct m0_net_transfer_mc *tm, size_t num);
 M0_EXTERN size_t
 m0_net_bulk_sunrpc_tm_get_num_threads(const struct m0_net_transfer_mc *tm);
+
+/**
+ * Lets the transport's thread run on the processors of the set only, from now on;
+ * one that is made later, too. Any thread.
+ * @param processors  copied; NULL: any.
+ * @retval -EINVAL  the set names no processor that the process may run on; nothing
+ *                  has changed.
+ * @retval -ENOMEM
+ */
+M0_EXTERN int m0_net_bulk_sunrpc_confine(const struct m0_bitmap *processors);
 
 /** What has been seen since the process began. */
 struct m0_net_bulk_sunrpc_stats {

@@ -22,12 +22,14 @@
  * there is none at all, from the text in $M0_LNET (as `networks` of
  * m0_lnet_cfg_networks, say "tcp(eth1)"; default: tcp on the first device),
  * with $M0_LNET_PORT, $M0_LNET_ACCEPT ("secure", "all", "none") and
- * $M0_LNET_TIMEOUT_MS (of a transaction, and of a peer that is silent) if they
- * are set; it is closed with the last domain. It has 64 peer credits, so that as
+ * $M0_LNET_TIMEOUT_MS (of a transaction, and of a peer that is silent) and
+ * $M0_LNET_CPUS (processors of its thread, as lc_cpus) if they are set; it is closed with the last domain. It has 64 peer credits, so that as
  * many messages may leave together.
  *
  * Threads. A machine is run by the thread of its node; a confined one has its
- * own thread. A node whose machines are all inline has no thread: then who polls
+ * own thread, and while it is alone on its node, the node's thread runs on the same
+ * processors, unless the node has a set of its own (lc_cpus, m0_lnet_confine()).
+ * A node whose machines are all inline has no thread: then who polls
  * a machine moves the node. It gets one, for good, with the first machine of
  * another mode, and when one is asked for a notify.
  *

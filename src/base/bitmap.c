@@ -75,3 +75,47 @@ size_t m0_bitmap_set_nr(const struct m0_bitmap *map)
 		++nr;
 	return nr;
 }
+
+/* @return false: there is no number, or one that is no bit of the map. */
+static bool bit_take(const struct m0_bitmap *map, const char **at, size_t *ret)
+{
+	size_t nr = 0;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	for (; **at >= '0' && **at <= '9' && nr < map->b_nr; ++*at)
+		nr = nr * 10 + (size_t)(**at - '0');
+	*ret = nr;
+	return nr < map->b_nr;
+}
+
+static bool range_take(struct m0_bitmap *map, const char **at)
+{
+	size_t first;
+	size_t last;
+
+	if (!bit_take(map, at, &first))
+		return false;
+	last = first;
+	if (**at == '-') {
+		++*at;
+		if (!bit_take(map, at, &last) || last < first)
+			return false;
+	}
+	for (; first <= last; ++first)
+		m0_bitmap_set(map, first, true);
+	return true;
+}
+
+int m0_bitmap_parse(struct m0_bitmap *map, const char *text)
+{
+	m0_bitmap_reset(map);
+	while (range_take(map, &text)) {
+		if (*text == 0)
+			return 0;
+		if (*text++ != ',')
+			break;
+	}
+	m0_bitmap_reset(map);
+	return -EINVAL;
+}

@@ -174,6 +174,62 @@ static int texts_check(const struct m0_lnet_cfg *cfg, char *why)
 	return 0;
 }
 
+/* @retval -ENOMEM */
+static int cpus_map(const struct m0_lnet_cfg *cfg, struct m0_bitmap *map)
+{
+	int rc = m0_bitmap_init(map, M0_OS_CPUS_MAX);
+
+	if (rc != 0)
+		return rc;
+	rc = m0_bitmap_parse(map, cfg->lc_cpus);
+	if (rc != 0)
+		m0_bitmap_fini(map);
+	return rc;
+}
+
+static int cpus_check(const struct m0_lnet_cfg *cfg, char *why)
+{
+	struct m0_bitmap map;
+	int              rc;
+
+	if (cfg->lc_cpus[0] == 0)
+		return 0;
+	if (!is_terminated(cfg->lc_cpus, sizeof cfg->lc_cpus))
+		return m0_home__why(why, -EINVAL,
+				    "lc_cpus has no end; it may have up to %zu "
+				    "characters",
+				    sizeof cfg->lc_cpus - 1);
+	rc = cpus_map(cfg, &map);
+	if (rc == 0)
+		m0_bitmap_fini(&map);
+	return rc == 0 ? 0
+		       : m0_home__why(why, rc,
+				      "lc_cpus is \"%s\"; it may be a list of "
+				      "processors from 0 to %d, as 0-3,8, or "
+				      "empty: any",
+				      cfg->lc_cpus, M0_OS_CPUS_MAX - 1);
+}
+
+int m0_home__cpus_set(struct m0_lnet *lnet, char *why)
+{
+	const struct m0_lnet_cfg *cfg = &lnet->hm_cfg;
+	struct m0_bitmap          map;
+	int                       rc;
+
+	if (cfg->lc_cpus[0] == 0)
+		return 0;
+	rc = cpus_map(cfg, &map);
+	if (rc == 0) {
+		rc = m0_os_cpus_set(&lnet->hm_cpus, false, &map);
+		m0_bitmap_fini(&map);
+	}
+	return rc == 0 ? 0
+		       : m0_home__why(why, rc,
+				      "lc_cpus is \"%s\", which names no "
+				      "processor of this host",
+				      cfg->lc_cpus);
+}
+
 static int net_check(const struct m0_lnet_cfg *cfg, unsigned i, char *why)
 {
 	const struct m0_lnet_net_cfg *net = &cfg->lc_nets[i];
@@ -224,6 +280,8 @@ int m0_lnet_cfg_check(const struct m0_lnet_cfg *cfg, char *why)
 		rc = ports_check(cfg, why);
 	if (rc == 0)
 		rc = texts_check(cfg, why);
+	if (rc == 0)
+		rc = cpus_check(cfg, why);
 	for (i = 0; rc == 0 && i < cfg->lc_nets_nr; ++i)
 		rc = net_check(cfg, i, why);
 	return rc;

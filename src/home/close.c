@@ -67,7 +67,7 @@ void m0_lnet_close(struct m0_lnet *lnet)
 	m0_home__post_unlock(lnet, &lnet->hm_close);
 	(void)m0_home__wait(lnet, &lnet->hm_closed_sem, M0_TIME_NEVER);
 	if (!M0_HOME_GET(lnet->hm_inline))
-		m0_strand_stop(&lnet->hm_strand);
+		m0_os_cpus_stop(&lnet->hm_cpus);
 	m0_strand_fini(&lnet->hm_strand);
 	m0_home__parts_free(lnet);
 	m0_mutex_lock(&lnet->hm_lock);

@@ -182,6 +182,8 @@ struct m0_home_lazy {
 struct m0_lnet {
 	struct m0_lnet_cfg hm_cfg;
 	struct m0_strand   hm_strand;
+	/** Where its thread runs. */
+	struct m0_os_cpus hm_cpus;
 
 	/* Under hm_lock. */
 	struct m0_mutex      hm_lock;
@@ -431,6 +433,8 @@ int m0_home__ifaces(const struct m0_lnet_cfg   *cfg,
 		    const struct m0_sock_iface *ifaces, unsigned ifaces_nr,
 		    struct m0_home_iface *ret, unsigned max, unsigned *ret_nr,
 		    char *why);
+/** Takes the processors of the configuration. @param why  as for m0_lnet_open. */
+int m0_home__cpus_set(struct m0_lnet *lnet, char *why);
 /** Formats why, which may be NULL; returns rc. */
 int m0_home__why(char *why, int rc, const char *fmt, ...) M0_PRINTF(3, 4);
 

@@ -48,6 +48,7 @@ void m0_home__free(struct m0_lnet *lnet)
 	m0_home__slots_fini(&lnet->hm_mds);
 	m0_home__slots_fini(&lnet->hm_mes);
 	m0_free(lnet->hm_lazy);
+	m0_os_cpus_fini(&lnet->hm_cpus);
 	m0_mutex_fini(&lnet->hm_lock);
 	m0_free(lnet);
 }
@@ -270,7 +271,9 @@ static int lnet_start(struct m0_lnet *lnet, const struct m0_sock_io_ops *ops,
 	M0_ALLOC_ARR(ifaces, M0_HOME_NIS_MAX);
 	if (ifaces == NULL)
 		return -ENOMEM;
-	rc = ifaces_find(&lnet->hm_cfg, ops, ifaces, &nr, why);
+	rc = m0_home__cpus_set(lnet, why);
+	if (rc == 0)
+		rc = ifaces_find(&lnet->hm_cfg, ops, ifaces, &nr, why);
 	if (rc == 0)
 		rc = parts_make(lnet, ops, why);
 	if (rc == 0)

@@ -153,7 +153,7 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 	/* Nobody takes it off any more. */
 	if (M0_HOME_GET(lnet->hm_has_fd))
 		lnet->hm_io->si_ops->sio_arm(lnet->hm_io, M0_TIME_NEVER);
-	rc = m0_strand_start(&lnet->hm_strand, NULL);
+	rc = m0_os_cpus_start(&lnet->hm_cpus, &lnet->hm_strand);
 	if (rc == 0) {
 		/* Who has posted before, and found it inline, has woken nobody. */
 		M0_HOME_SET(lnet->hm_inline, false);
@@ -162,4 +162,17 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 	}
 	M0_HOME_SET(lnet->hm_stepping, false);
 	return rc;
+}
+
+/* ------------------------------------------------------------ processors -- */
+
+int m0_lnet_confine(struct m0_lnet *lnet, const struct m0_bitmap *processors)
+{
+	return m0_os_cpus_set(&lnet->hm_cpus, false, processors);
+}
+
+int m0_lnet_confine_hint(struct m0_lnet         *lnet,
+			 const struct m0_bitmap *processors)
+{
+	return m0_os_cpus_set(&lnet->hm_cpus, true, processors);
 }

@@ -153,6 +153,12 @@ int m0_net_kit_tm_confine(struct m0_net_transfer_mc *tm,
 	return 0;
 }
 
+const struct m0_bitmap *m0_net_kit_machine_cpus(
+	const struct m0_net_kit_machine *m)
+{
+	return m->nkm_cpus.b_nr > 0 ? &m->nkm_cpus : NULL;
+}
+
 /* -------------------------------------------------------------- start -- */
 
 int m0_net_kit_tm_start(struct m0_net_transfer_mc *tm, const char *addr)

@@ -15,6 +15,7 @@ const struct m0_os_ops m0_os_real = {
 	.oo_now = m0_os__now,
 	.oo_wall = m0_os__wall,
 	.oo_strand_start = m0_os__strand_start,
+	.oo_strand_confine = m0_os__strand_confine,
 	.oo_strand_wake = m0_os__strand_wake,
 	.oo_strand_stop = m0_os__strand_stop,
 	.oo_strand_sleeps = m0_os__strand_sleeps,

@@ -97,6 +97,11 @@ int m0_strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus);
  * system call only if the runner sleeps. A no-op before start and after stop.
  */
 void m0_strand_wake(struct m0_strand *strand);
+/**
+ * Moves a strand that is started to other processors. Any thread.
+ * @retval -EINVAL  `cpus` names no processor that it may run on.
+ */
+int m0_strand_confine(struct m0_strand *strand, const struct m0_bitmap *cpus);
 /** True if the runner has gone to sleep, so that a wake costs a system call. */
 bool m0_strand_sleeps(const struct m0_strand *strand);
 /** Waits for a step in progress, then ends the runner. Not from a step of it. */
@@ -171,6 +176,8 @@ struct m0_os_ops {
 	uint64_t (*oo_wall)(void);
 	int (*oo_strand_start)(struct m0_strand       *strand,
 			       const struct m0_bitmap *cpus);
+	int (*oo_strand_confine)(struct m0_strand       *strand,
+				 const struct m0_bitmap *cpus);
 	void (*oo_strand_wake)(struct m0_strand *strand);
 	void (*oo_strand_stop)(struct m0_strand *strand);
 	bool (*oo_strand_sleeps)(const struct m0_strand *strand);
@@ -223,6 +230,43 @@ void m0_os_zero_wait(const uint32_t *nr);
 
 /** Does the set name a processor of this machine? */
 bool m0_os_cpus_valid(const struct m0_bitmap *cpus);
+
+enum {
+	/** Of processors that a set may name. */
+	M0_OS_CPUS_MAX = 1024
+};
+
+/**
+ * The processors of a strand: a set that was asked for, and a hint that counts
+ * while there is none. Zeroed memory has neither. Both may change at any time and
+ * outlive the strand.
+ */
+struct m0_os_cpus {
+	struct m0_mutex oc_lock;
+	/** NULL: not started. */
+	struct m0_strand *oc_strand;
+	struct m0_bitmap  oc_own;
+	struct m0_bitmap  oc_hint;
+	/** Where its thread may run without either. */
+	uint64_t oc_inherited[M0_OS_CPUS_MAX / 64];
+};
+
+/** m0_strand_start() on the processors that count. */
+int m0_os_cpus_start(struct m0_os_cpus *cpus, struct m0_strand *strand);
+/** m0_strand_stop() of what m0_os_cpus_start() has started. */
+void m0_os_cpus_stop(struct m0_os_cpus *cpus);
+/**
+ * Sets the hint, or the set; the strand moves at once. Any thread.
+ * @param set  copied; NULL: none.
+ * @retval -EINVAL  it names no processor that the strand may run on.
+ * @retval -ENOMEM
+ */
+int m0_os_cpus_set(struct m0_os_cpus *cpus, bool hint,
+		   const struct m0_bitmap *set);
+/** Was a set asked for? */
+bool m0_os_cpus_is_set(struct m0_os_cpus *cpus);
+/** Frees both. Pre: not started. */
+void m0_os_cpus_fini(struct m0_os_cpus *cpus);
 
 /**
  * Buffer memory: whole 2 MiB-aligned regions, huge pages where the system

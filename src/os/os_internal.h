@@ -40,6 +40,8 @@ m0_time_t m0_os__now(void);
 uint64_t  m0_os__wall(void);
 void      m0_os__sleep(m0_time_t deadline);
 int m0_os__strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus);
+int m0_os__strand_confine(struct m0_strand       *strand,
+			  const struct m0_bitmap *cpus);
 void m0_os__strand_wake(struct m0_strand *strand);
 void m0_os__strand_stop(struct m0_strand *strand);
 bool m0_os__strand_sleeps(const struct m0_strand *strand);

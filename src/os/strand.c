@@ -123,6 +123,12 @@ void m0_strand_stop(struct m0_strand *strand)
 	started_set(strand, false);
 }
 
+int m0_strand_confine(struct m0_strand *strand, const struct m0_bitmap *cpus)
+{
+	M0_PRE(is_started(strand));
+	return m0_os_get()->oo_strand_confine(strand, cpus);
+}
+
 struct m0_strand *m0_strand_current(void)
 {
 	return current_strand;
@@ -312,6 +318,12 @@ int m0_os__strand_start(struct m0_strand *strand, const struct m0_bitmap *cpus)
 			    runner_main, strand, "%s", strand->st_name);
 	strand->st_runner = NULL;
 	return rc;
+}
+
+int m0_os__strand_confine(struct m0_strand       *strand,
+			  const struct m0_bitmap *cpus)
+{
+	return m0_thread_confine(&strand->st_thread, cpus);
 }
 
 static void runner_tell(struct m0_strand *strand, uint32_t bit)

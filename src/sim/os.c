@@ -124,6 +124,14 @@ static int sim_strand_start(struct m0_strand       *strand,
 	return 0;
 }
 
+/* No strand has processors of its own. */
+static int sim_strand_confine(struct m0_strand       *strand,
+			      const struct m0_bitmap *cpus)
+{
+	(void)strand;
+	return m0_os_cpus_valid(cpus) ? 0 : -EINVAL;
+}
+
 void m0_sim__place_late(struct m0_sim_core *core, const struct sim_place *place,
 			m0_time_t late_ns_max)
 {
@@ -346,6 +354,7 @@ const struct m0_os_ops m0_sim__os = {
 	.oo_now = sim_now,
 	.oo_wall = sim_wall,
 	.oo_strand_start = sim_strand_start,
+	.oo_strand_confine = sim_strand_confine,
 	.oo_strand_wake = sim_strand_wake,
 	.oo_strand_stop = sim_strand_stop,
 	.oo_strand_sleeps = sim_strand_sleeps,

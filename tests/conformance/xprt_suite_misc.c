@@ -5,6 +5,7 @@
  */
 #include <sched.h>
 
+#include "lib/threads.h"
 #include "xprt_suite.h"
 
 /* Counts, bytes and times of every queue; reset; after STOPPED. */
@@ -91,17 +92,6 @@ static void look_at_cpu(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 	__atomic_store_n(&cpu_seen, sched_getcpu(), __ATOMIC_RELAXED);
 }
 
-static int some_cpu(void)
-{
-	cpu_set_t set;
-	size_t    i;
-
-	sched_getaffinity(0, sizeof set, &set);
-	for (i = CPU_SETSIZE - 1; i > 0 && !CPU_ISSET(i, &set); --i)
-		;
-	return (int)i;
-}
-
 /* A thread that watches a time-out is there already: that is said. */
 static void confine_too_late(void)
 {
@@ -110,7 +100,7 @@ static void confine_too_late(void)
 	struct m0_bitmap map;
 
 	CF_EQ(m0_bitmap_init(&map, 4096), 0, "bitmap");
-	m0_bitmap_set(&map, (size_t)some_cpu(), true);
+	m0_bitmap_set(&map, (size_t)threads_cpu(), true);
 	CF_EQ(m0_net_tm_confine(&t->ct_tm, &map), 0, "in time");
 	cf_add_within(b, t, M0_NET_QT_MSG_RECV, 60 * M0_TIME_ONE_SECOND);
 	CF_EQ(m0_net_tm_confine(&t->ct_tm, &map), -EBUSY, "too late");
@@ -125,7 +115,7 @@ static void confine(void)
 	struct cf_tm    *t = cf_tm_new_mode(0, CF_ASYNC);
 	struct cf_tm    *peer = cf_up(1);
 	struct m0_bitmap map;
-	int              cpu = some_cpu();
+	int              cpu = threads_cpu();
 	int              i;
 
 	CF_EQ(m0_bitmap_init(&map, 4096), 0, "bitmap");
@@ -152,6 +142,81 @@ static void confine(void)
 			CF_EQ(__atomic_load_n(&cpu_seen, __ATOMIC_RELAXED), cpu,
 			      "processor of a callback");
 	}
+}
+
+static void tm_confine(struct cf_tm *t)
+{
+	struct m0_bitmap map;
+
+	CF_EQ(m0_bitmap_init(&map, 4096), 0, "bitmap");
+	m0_bitmap_set(&map, (size_t)threads_cpu(), true);
+	CF_EQ(m0_net_tm_confine(&t->ct_tm, &map), 0, "confine");
+	m0_bitmap_fini(&map);
+}
+
+/* In every mode each of its threads is on the machine's processors. */
+static void confine_all_threads(void)
+{
+	enum {
+		WORKERS = 3
+	};
+	int cpu = threads_cpu();
+	int mode;
+
+	/* In the simulator, or with one processor, there is nothing to see. */
+	if (cf.c_sim || threads_cpus_nr() == 1)
+		return;
+	for (mode = CF_ASYNC; mode <= CF_INLINE; ++mode) {
+		struct cf_tm *t = cf_tm_new_mode(0, (enum cf_mode)mode);
+		int           nr = 1;
+
+		if (cf.c_row->r_workers_set != NULL && mode != CF_INLINE) {
+			cf.c_row->r_workers_set(&t->ct_tm, WORKERS);
+			nr = WORKERS;
+		}
+		tm_confine(t);
+		cf_tm_begin_start(t);
+		cf_wait_state(t, M0_NET_TM_STARTED);
+		CF_EQ(threads_on("net-tm", cpu), nr, "threads in mode %d",
+		      mode);
+		cf_tm_end(t);
+	}
+}
+
+/* The name of the thread that moves bytes for all machines; NULL: there is none. */
+static const char *mover(void)
+{
+	if (strncmp(cf.c_row->r_name, "lnet", 4) == 0)
+		return "m0-lnet";
+	return strcmp(cf.c_row->r_name, "sunrpc") == 0 ? "net-sunrpc" : NULL;
+}
+
+/* It follows a confined machine that is alone, and only while it is alone. */
+static void confine_alone(void)
+{
+	int           cpu = threads_cpu();
+	struct cf_tm *t = cf_tm_new_mode(0, CF_ASYNC);
+	struct cf_tm *others[2];
+	size_t        i;
+
+	tm_confine(t);
+	cf_tm_begin_start(t);
+	cf_wait_state(t, M0_NET_TM_STARTED);
+	if (cf.c_sim || threads_cpus_nr() == 1 || mover() == NULL)
+		return;
+	CF_EQ(threads_on(mover(), cpu), 1, "alone: the thread follows");
+	/* One of them is on the same node. */
+	for (i = 0; i < ARRAY_SIZE(others); ++i) {
+		others[i] = cf_tm_new_mode(0, CF_ASYNC);
+		cf_tm_begin_start(others[i]);
+		cf_wait_state(others[i], M0_NET_TM_STARTED);
+	}
+	CF_EQ(threads_on(mover(), cpu), 0, "not for two");
+	for (i = 0; i < ARRAY_SIZE(others); ++i)
+		cf_tm_end(others[i]);
+	CF_EQ(threads_on(mover(), cpu), 1, "alone again");
+	cf_tm_end(t);
+	CF_EQ(threads_on(mover(), cpu), 0, "there is none");
 }
 
 /* Spin times of 0 and much work the same. */
@@ -258,6 +323,8 @@ const struct cf_case xprt_suite_misc[] = {
 	{ "statistics of bulk", statistics_bulk },
 	{ "confine", confine },
 	{ "confine, too late", confine_too_late },
+	{ "confine, all threads", confine_all_threads },
+	{ "confine, alone", confine_alone },
 	{ "spin", spin },
 	{ "idle", idle },
 	{ "no allocation", no_allocation },

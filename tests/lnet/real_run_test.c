@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "lib/threads.h"
 #include "lnet/real.h"
 #include "m0/lnet_run.h"
 #include "os/os.h"
@@ -192,6 +193,38 @@ static int setup(void **state)
 	return 0;
 }
 
+/* The thread runs on the processors of the configuration, then of the call. */
+static void node_processors_are_set(void **state)
+{
+	int                cpu = threads_cpu();
+	struct m0_lnet_cfg cfg;
+	struct m0_lnet    *lnet;
+	struct m0_bitmap   map;
+	char               why[M0_LNET_WHY_BYTES];
+
+	(void)state;
+	if (threads_cpus_nr() == 1)
+		skip();
+	real_cfg(&cfg, 1);
+	strcpy(cfg.lc_cpus, "1023");
+	assert_int_equal(m0_lnet_open(&lnet, &cfg, why), -EINVAL);
+	assert_non_null(strstr(why, "lc_cpus is \"1023\""));
+	snprintf(cfg.lc_cpus, sizeof cfg.lc_cpus, "%d", cpu);
+	cfg.lc_inline = true;
+	assert_int_equal(m0_lnet_open(&lnet, &cfg, why), 0);
+	assert_int_equal(m0_lnet_thread_start(lnet), 0);
+	assert_int_equal(threads_on("m0-lnet", cpu), 1);
+	assert_int_equal(m0_bitmap_init(&map, 1024), 0);
+	assert_int_equal(m0_lnet_confine(lnet, &map), -EINVAL);
+	assert_int_equal(m0_lnet_confine(lnet, NULL), 0);
+	assert_int_equal(threads_on("m0-lnet", cpu), 0);
+	m0_bitmap_set(&map, (size_t)cpu, true);
+	assert_int_equal(m0_lnet_confine(lnet, &map), 0);
+	assert_int_equal(threads_on("m0-lnet", cpu), 1);
+	m0_bitmap_fini(&map);
+	m0_lnet_close(lnet);
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -214,6 +247,7 @@ int main(void)
 		CASE(runner_deleted_is_not_run),
 		CASE(inline_node_is_given_a_thread),
 		cmocka_unit_test(thread_refused_is_as_before),
+		cmocka_unit_test(node_processors_are_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

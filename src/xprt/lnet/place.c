@@ -267,6 +267,7 @@ static void accept_of_env(struct m0_lnet_cfg *cfg)
 static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
 {
 	const char *nets = m0_os_env("M0_LNET");
+	const char *cpus = m0_os_env("M0_LNET_CPUS");
 	uint64_t    port;
 	uint64_t    timeout = 0;
 	int         rc = 0;
@@ -290,6 +291,10 @@ static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
 		cfg->lc_transaction_timeout_ms = timeout;
 		cfg->lc_timeout_ms = timeout;
 	}
+	/* Too long, it has no end, which the node's check finds. */
+	if (cpus != NULL)
+		memcpy(cfg->lc_cpus, cpus,
+		       min64u(strlen(cpus) + 1, sizeof cfg->lc_cpus));
 	if (nets != NULL && *nets != 0)
 		rc = m0_lnet_cfg_networks(cfg, nets, why);
 	return rc;
@@ -468,6 +473,30 @@ static int tmid_take(struct xlnet_node *node, struct xlnet_machine *xm)
 	return 0;
 }
 
+/*
+ * A confined machine that is alone on its node has the node's thread, which moves
+ * its bytes, on its processors. places_lock is held.
+ */
+static void cpus_hint(struct xlnet_node *node)
+{
+	const struct xlnet_machine *xm;
+	const struct m0_bitmap     *cpus = NULL;
+	uint32_t                    nr = 0;
+	int                         rc;
+
+	m0_list_for_each_entry(&node->xn_machines, xm, struct xlnet_machine,
+			       xm_link) {
+		cpus = m0_net_kit_machine_cpus(xm->xm_machine);
+		++nr;
+	}
+	rc = m0_lnet_confine_hint(node->xn_lnet, nr == 1 ? cpus : NULL);
+	if (rc != 0)
+		m0_log(M0_LOG_WARN,
+		       "lnet: the node's thread cannot follow its transfer "
+		       "machine to its processors: %s",
+		       m0_errname(rc));
+}
+
 /* The address of a machine that may be anywhere. */
 static void addr_any(const struct xlnet_node *node, struct xlnet_addr *ret)
 {
@@ -519,6 +548,7 @@ static void place_leave(struct xlnet_machine *xm)
 	m0_mutex_lock(&places_lock);
 	m0_list_del(&xm->xm_link);
 	m0_list_link_fini(&xm->xm_link);
+	cpus_hint(xm->xm_node);
 	m0_mutex_unlock(&places_lock);
 }
 
@@ -529,6 +559,8 @@ static int place_take(struct xlnet_machine *xm)
 
 	m0_mutex_lock(&places_lock);
 	rc = tmid_take(xm->xm_node, xm);
+	if (rc == 0)
+		cpus_hint(xm->xm_node);
 	m0_mutex_unlock(&places_lock);
 	if (rc != 0)
 		return rc;

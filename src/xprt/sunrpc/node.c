@@ -350,6 +350,7 @@ static struct m0_mutex share_lock = M0_MUTEX_SINIT(&share_lock);
 static void lists_init(void)
 {
 	m0_list_init(&node->sn_doms);
+	m0_list_init(&node->sn_machine_list);
 	m0_list_init(&node->sn_ready);
 	m0_list_init(&node->sn_conns_in);
 	m0_list_init(&node->sn_conns_out);
@@ -368,6 +369,7 @@ static void lists_fini(void)
 	m0_list_fini(&node->sn_conns_in);
 	m0_list_fini(&node->sn_conns_out);
 	m0_list_fini(&node->sn_ready);
+	m0_list_fini(&node->sn_machine_list);
 	m0_list_fini(&node->sn_doms);
 }
 
@@ -410,6 +412,54 @@ void m0_sunrpc__node_fini(void)
 	m0_free(node->sn_stage);
 }
 
+/* What the environment says, unless the program has said something else. */
+static int cpus_of_env(void)
+{
+	const char      *text = m0_os_env("M0_SUNRPC_CPUS");
+	struct m0_bitmap map;
+	int              rc;
+
+	if (text == NULL || *text == 0 || m0_os_cpus_is_set(&node->sn_cpus))
+		return 0;
+	rc = m0_bitmap_init(&map, M0_OS_CPUS_MAX);
+	if (rc != 0)
+		return rc;
+	rc = m0_bitmap_parse(&map, text);
+	if (rc == 0)
+		rc = m0_os_cpus_set(&node->sn_cpus, false, &map);
+	m0_bitmap_fini(&map);
+	if (rc == -EINVAL)
+		m0_log(M0_LOG_ERROR,
+		       "sunrpc: $M0_SUNRPC_CPUS is \"%s\"; it may be a list of "
+		       "processors of this host, as 0-3,8",
+		       text);
+	return rc;
+}
+
+int m0_net_bulk_sunrpc_confine(const struct m0_bitmap *processors)
+{
+	return m0_os_cpus_set(&node->sn_cpus, false, processors);
+}
+
+void m0_sunrpc__cpus_hint(void)
+{
+	const struct m0_bitmap  *cpus = NULL;
+	const struct sr_machine *sm;
+	int                      rc;
+
+	if (node->sn_machines_nr == 1) {
+		sm = container_of(m0_list_first(&node->sn_machine_list),
+				  struct sr_machine, sm_link);
+		cpus = m0_net_kit_machine_cpus(sm->sm_machine);
+	}
+	rc = m0_os_cpus_set(&node->sn_cpus, true, cpus);
+	if (rc != 0)
+		m0_log(M0_LOG_WARN,
+		       "sunrpc: the thread cannot follow the transfer machine "
+		       "to its processors: %s",
+		       m0_errname(rc));
+}
+
 static int node_begin(void)
 {
 	int rc = m0_sunrpc__node_init();
@@ -418,7 +468,9 @@ static int node_begin(void)
 		return rc;
 	m0_strand_init(&node->sn_strand, &node_ops, "net-sunrpc");
 	node->sn_strand.st_spin_ns = 0;
-	rc = m0_strand_start(&node->sn_strand, NULL);
+	rc = cpus_of_env();
+	if (rc == 0)
+		rc = m0_os_cpus_start(&node->sn_cpus, &node->sn_strand);
 	if (rc != 0) {
 		m0_strand_fini(&node->sn_strand);
 		m0_sunrpc__node_fini();
@@ -429,7 +481,7 @@ static int node_begin(void)
 /* The thread has ended: what was its is ours. */
 static void node_end(void)
 {
-	m0_strand_stop(&node->sn_strand);
+	m0_os_cpus_stop(&node->sn_cpus);
 	m0_strand_fini(&node->sn_strand);
 	m0_sunrpc__node_fini();
 }

@@ -202,8 +202,12 @@ static int machine_enter(struct sr_machine *sm, struct sr_ep *ep, bool any_id)
 	sm->sm_ep = *ep;
 	m0_sunrpc__addr(&sm->sm_node.nan_addr, ep);
 	rc = m0_net_kit_addr_add(&m0_sunrpc__node.sn_machines, &sm->sm_node);
-	if (rc == 0)
+	if (rc == 0) {
+		m0_list_add_tail(&m0_sunrpc__node.sn_machine_list,
+				 &sm->sm_link);
 		++m0_sunrpc__node.sn_machines_nr;
+		m0_sunrpc__cpus_hint();
+	}
 	return rc;
 }
 
@@ -254,7 +258,9 @@ static void sunrpc_leave(struct m0_net_kit_machine *machine)
 
 	m0_mutex_lock(&node->sn_lock);
 	m0_net_kit_addr_del(&node->sn_machines, &sm->sm_node);
+	m0_list_del(&sm->sm_link);
 	last = --node->sn_machines_nr == 0;
+	m0_sunrpc__cpus_hint();
 	if (last)
 		m0_sunrpc__node_unlisten();
 	m0_mutex_unlock(&node->sn_lock);

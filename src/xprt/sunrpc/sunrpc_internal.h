@@ -155,6 +155,8 @@ struct sr_machine {
 	struct m0_net_kit_machine  *sm_machine;
 	struct m0_net_kit_addr_node sm_node;
 	struct sr_ep                sm_ep;
+	/** In sn_machine_list, under sn_lock. */
+	struct m0_list_link sm_link;
 	/** No buffer of it may be looked for any more; atomic. */
 	uint32_t sm_left;
 	/** Who looks for its buffers just now; atomic. */
@@ -425,6 +427,7 @@ struct sr_node {
 	struct m0_mutex              sn_lock;
 	struct m0_net_kit_addr_table sn_machines;
 	uint32_t                     sn_machines_nr;
+	struct m0_list               sn_machine_list;
 	/** Of the listener; sn_listener.lof_fd < 0: there is none. */
 	struct sr_ep      sn_own;
 	struct m0_loop_fd sn_listener;
@@ -441,10 +444,12 @@ struct sr_node {
 
 	/* The thread's. */
 	struct m0_strand sn_strand;
-	struct m0_loop   sn_loop;
-	struct m0_timerq sn_timerq;
-	struct m0_list   sn_ready;
-	struct m0_list   sn_conns_in;
+	/** Where it runs. */
+	struct m0_os_cpus sn_cpus;
+	struct m0_loop    sn_loop;
+	struct m0_timerq  sn_timerq;
+	struct m0_list    sn_ready;
+	struct m0_list    sn_conns_in;
 	/** Those used last come first. */
 	struct m0_list sn_conns_out;
 	uint64_t       sn_conns_nr;
@@ -476,6 +481,11 @@ void      m0_sunrpc__node_unshare(const struct m0_net_xprt *xprt);
  */
 int  m0_sunrpc__node_listen(struct sr_ep *ep);
 void m0_sunrpc__node_unlisten(void);
+/**
+ * A machine has come or gone: a confined one that is alone has the thread on its
+ * processors. sn_lock held.
+ */
+void m0_sunrpc__cpus_hint(void);
 /**
  * Has rpcbind know where the process listens now, if asked to, or that it does
  * not. May block, no lock held.

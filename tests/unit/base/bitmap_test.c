@@ -59,6 +59,41 @@ static void bitmap_random_agrees_with_array(void **state)
 	m0_bitmap_fini(&map);
 }
 
+/* Lists of bits as people write sets of processors. */
+static void bitmap_parse_reads_lists(void **state)
+{
+	static const char *const wrong[] = { "",
+					     ",",
+					     "-",
+					     "5-",
+					     "1,,2",
+					     "7-5",
+					     "1 2",
+					     "70",
+					     "0-70",
+					     "1,",
+					     "0x1",
+					     "-1",
+					     "99999999999999999999999" };
+	struct m0_bitmap         map;
+	size_t                   i;
+
+	(void)state;
+	assert_int_equal(m0_bitmap_init(&map, 70), 0);
+	m0_bitmap_set(&map, 1, true);
+	assert_int_equal(m0_bitmap_parse(&map, "0,2-5,69"), 0);
+	assert_int_equal(m0_bitmap_set_nr(&map), 6);
+	assert_true(m0_bitmap_get(&map, 0) && m0_bitmap_get(&map, 2) &&
+		    m0_bitmap_get(&map, 5) && m0_bitmap_get(&map, 69));
+	assert_int_equal(m0_bitmap_parse(&map, "7"), 0);
+	assert_int_equal(m0_bitmap_set_nr(&map), 1);
+	for (i = 0; i < ARRAY_SIZE(wrong); ++i) {
+		assert_int_equal(m0_bitmap_parse(&map, wrong[i]), -EINVAL);
+		assert_int_equal(m0_bitmap_set_nr(&map), 0);
+	}
+	m0_bitmap_fini(&map);
+}
+
 /* A copy into a larger map clears what the source lacks. */
 static void bitmap_copy_clears_the_rest(void **state)
 {
@@ -116,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bitmap_set_touches_one_bit),
 		cmocka_unit_test(bitmap_random_agrees_with_array),
+		cmocka_unit_test(bitmap_parse_reads_lists),
 		cmocka_unit_test(bitmap_copy_clears_the_rest),
 		cmocka_unit_test(bitmap_bits_beyond_are_not_seen),
 		cmocka_unit_test(bitmap_out_of_range_panics),

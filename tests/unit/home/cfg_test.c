@@ -75,6 +75,27 @@ static void check_names_wrong_field(void **state)
 	assert_why("lc_congestion");
 }
 
+/* Processors are a list; whether there are such is not looked at here. */
+static void check_reads_processors(void **state)
+{
+	static const char *const wrong[] = { "0-",  "1,",   "x",
+					     "3-1", "1024", "0 1" };
+	size_t                   i;
+
+	(void)state;
+	strcpy(cfg.lc_cpus, "0-3,8,1023");
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), 0);
+	for (i = 0; i < ARRAY_SIZE(wrong); ++i) {
+		strcpy(cfg.lc_cpus, wrong[i]);
+		assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+		assert_why(wrong[i]);
+		assert_why("0-3,8");
+	}
+	memset(cfg.lc_cpus, '1', sizeof cfg.lc_cpus);
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("up to 63 characters");
+}
+
 /* Networks that were not made by the parser are looked at as well. */
 static void check_looks_at_networks(void **state)
 {
@@ -189,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(default_is_that_of_lustre),
 		CASE(check_names_wrong_field),
+		CASE(check_reads_processors),
 		CASE(check_looks_at_networks),
 		CASE(networks_shapes_are_read),
 		CASE(networks_wrong_text_is_refused),

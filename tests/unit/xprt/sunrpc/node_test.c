@@ -5,6 +5,8 @@
  */
 #include "unit/xprt/sunrpc/rig.h"
 
+#include "lib/threads.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -104,6 +106,40 @@ static void begin_told_late_is_not_registered(void **state)
 	said_is("");
 }
 
+/* The thread's processors: of the environment, and of the program, which wins. */
+static void processors_are_set(void **state)
+{
+	int              cpu = threads_cpu();
+	char             text[16];
+	struct m0_bitmap map;
+
+	(void)state;
+	if (threads_cpus_nr() == 1)
+		skip();
+	setenv("M0_SUNRPC_CPUS", "0-", 1);
+	assert_int_equal(m0_sunrpc__node_share(NULL), -EINVAL);
+	snprintf(text, sizeof text, "%d", cpu);
+	setenv("M0_SUNRPC_CPUS", text, 1);
+	assert_int_equal(m0_sunrpc__node_share(NULL), 0);
+	assert_int_equal(threads_on("net-sunrpc", cpu), 1);
+	assert_int_equal(m0_net_bulk_sunrpc_confine(NULL), 0);
+	assert_int_equal(threads_on("net-sunrpc", cpu), 0);
+	assert_int_equal(m0_bitmap_init(&map, 1024), 0);
+	assert_int_equal(m0_net_bulk_sunrpc_confine(&map), -EINVAL);
+	m0_bitmap_set(&map, (size_t)cpu, true);
+	assert_int_equal(m0_net_bulk_sunrpc_confine(&map), 0);
+	assert_int_equal(threads_on("net-sunrpc", cpu), 1);
+	m0_sunrpc__node_unshare(NULL);
+	/* The call outlives the thread, and what the environment says later. */
+	setenv("M0_SUNRPC_CPUS", "0-", 1);
+	assert_int_equal(m0_sunrpc__node_share(NULL), 0);
+	assert_int_equal(threads_on("net-sunrpc", cpu), 1);
+	m0_sunrpc__node_unshare(NULL);
+	assert_int_equal(m0_net_bulk_sunrpc_confine(NULL), 0);
+	unsetenv("M0_SUNRPC_CPUS");
+	m0_bitmap_fini(&map);
+}
+
 #define ASKED(fn) cmocka_unit_test_setup_teardown(fn, asked_begin, asked_end)
 
 int main(void)
@@ -111,7 +147,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ASKED(rpcbind_is_told), RIG_CASE(rpcbind_is_not_told_unasked),
 		ASKED(end_told_late_takes_nothing_back),
-		ASKED(begin_told_late_is_not_registered)
+		ASKED(begin_told_late_is_not_registered),
+		cmocka_unit_test(processors_are_set)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,13 @@ void *m0_net_kit_machine_pvt(struct m0_net_kit_machine *machine)
 	return &rig.r_machine;
 }
 
+const struct m0_bitmap *m0_net_kit_machine_cpus(
+	const struct m0_net_kit_machine *machine)
+{
+	(void)machine;
+	return NULL;
+}
+
 struct m0_net_transfer_mc *m0_net_kit_machine_tm(
 	const struct m0_net_kit_machine *machine)
 {
