@@ -3,6 +3,11 @@
 import statistics
 
 
+# Repeats after which a row may be settled: without a goal, and with one.
+SETTLED_INFO = 3
+SETTLED_GOAL = 5
+
+
 class Missing(Exception):
     """A figure cannot be had, and why."""
 
@@ -81,6 +86,27 @@ class Row:
         if best is None:
             raise Missing('; '.join(why))
         return best[1], best[2]
+
+    def ratios(self, bench):
+        """Ratio of each repeat."""
+        ref, _ = self.better_of(bench)
+        if self.plus:
+            ref = self.sum(bench, ref, self.plus)
+        return [ratio(o, r, self.better)
+                for o, r in zip(self.scale(bench.get(self.ours)), ref)]
+
+    def settled(self, bench):
+        """Would more repeats tell nothing? All of some are on the same side of
+        the goal and of the stretch, or there is neither."""
+        try:
+            pairs = self.ratios(bench)
+        except (Missing, ZeroDivisionError):
+            return True
+        if self.goal is None:
+            return len(pairs) >= SETTLED_INFO
+        return len(pairs) >= SETTLED_GOAL and all(
+            len({pair >= limit for pair in pairs}) == 1
+            for limit in (self.goal, self.stretch) if limit is not None)
 
     def result(self, bench):
         """The row as it goes into the file."""

@@ -70,7 +70,6 @@ DEFAULT_BULK = [
     (1 << 20, 1, '-t 0.006 -n 15'),
     (1 << 20, 8, '-t 0.01 -n 11'),
 ]
-DEFAULT_REPEATS_MAX = 3
 
 PROBES['default-poll'] = 'netbench -t 0.002 -n 31 lnet ping-many poll'
 for _size, _flight, _slice in DEFAULT_BULK:

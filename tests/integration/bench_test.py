@@ -218,28 +218,48 @@ class NetworkTest(unittest.TestCase):
 
 
 class RepeatTest(unittest.TestCase):
-    class Counts:
+    class Counts(Figures):
+        """Ratios of row `a` stay above 1, those of `msg` go up and down."""
+
         def __init__(self):
+            super().__init__()
             self.ran = []
 
         def run(self, probe):
             self.ran.append(probe)
+            nr = self.ran.count(probe)
+            for name, value in (('x', 10 + 5 * (probe != 'store' and nr % 2)),
+                                ('y', 12)):
+                self.values.setdefault('%s:%s' % (probe, name),
+                                       []).append(value)
+
+    ROWS = [Row('goes up and down', 'ns', 'msg:x', ['msg:y']),
+            Row('stays', 'ns', 'store:x', ['store:y'], stretch=2.0)]
 
     def test_no_repeat_after_the_end_but_the_least(self):
         bench = self.Counts()
-        got = run.repeat_all(bench, ['msg'], 11, time.monotonic() - 1)
+        got = run.repeat_all(bench, self.ROWS[:1], 11, time.monotonic() - 1)
         self.assertEqual(got, run.REPEATS_MIN)
         self.assertEqual(len(bench.ran), run.REPEATS_MIN)
 
-    def test_all_repeats_where_there_is_time(self):
-        """Those that take long are run less often."""
+    def test_repeats_until_a_row_is_settled(self):
+        """A row whose ratios lie around its goal has all of them."""
         bench = self.Counts()
-        got = run.repeat_all(bench, ['msg', 'store'], 11,
-                             time.monotonic() + 1e6)
+        got = run.repeat_all(bench, self.ROWS, 11, time.monotonic() + 1e6)
         self.assertEqual(got, 11)
         self.assertEqual(bench.ran.count('msg'), 11)
-        self.assertEqual(bench.ran.count('store'), run.repeats_max('store'))
-        self.assertLess(run.repeats_max('store'), 11)
+        self.assertEqual(bench.ran.count('store'), 5)
+
+    def test_ends_when_all_rows_are_settled(self):
+        bench = self.Counts()
+        self.assertEqual(run.repeat_all(bench, self.ROWS[1:], 11,
+                                        time.monotonic() + 1e6), 5)
+
+    def test_row_without_a_goal_has_the_least(self):
+        bench = self.Counts()
+        row = Row('info', 'ns', 'msg:x', ['msg:y'], goal=None)
+        self.assertEqual(run.repeat_all(bench, [row], 11,
+                                        time.monotonic() + 1e6), 3)
 
 
 class RowsTest(unittest.TestCase):
