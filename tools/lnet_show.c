@@ -62,6 +62,14 @@ static void udsp_add(struct json_t *item)
 	jout_int(object, "nid priority", -1);
 }
 
+static void health_add(struct json_t *object, unsigned health)
+{
+	if (health == M0_LNET_HEALTH_NA)
+		jout_str(object, "health value", "NA");
+	else
+		jout_num(object, "health value", health);
+}
+
 static void nid_add(struct json_t *item, const char *key,
 		    const struct m0_lnet_nid *nid)
 {
@@ -78,8 +86,8 @@ static void ni_health_add(struct json_t *item, const struct m0_lnet_ni_info *ni)
 	struct json_t *object = jout_object(item, "health stats");
 
 	jout_num(object, "fatal_error", ni->nii_up ? 0 : 1);
-	jout_num(object, "health value",
-		 m0_lnet_nid_is_lo(&ni->nii_nid) ? 0 : ni->nii_health);
+	health_add(object,
+		   m0_lnet_nid_is_lo(&ni->nii_nid) ? 0 : ni->nii_health);
 	jout_num(object, "interrupts", bad->lf_local_interrupt);
 	jout_num(object, "dropped", bad->lf_local_dropped);
 	jout_num(object, "aborted", bad->lf_local_aborted);
@@ -193,7 +201,7 @@ static void peer_health_add(struct json_t                     *item,
 	const struct m0_lnet_failures *bad = &ni->pni_failures;
 	struct json_t *object = jout_object(item, "health stats");
 
-	jout_num(object, "health value", ni->pni_health);
+	health_add(object, ni->pni_health);
 	jout_num(object, "dropped", bad->lf_remote_dropped);
 	jout_num(object, "timeout", bad->lf_remote_timeout);
 	jout_num(object, "error", bad->lf_remote_error);

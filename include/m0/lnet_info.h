@@ -104,6 +104,9 @@ struct m0_lnet_failures {
 	uint64_t lf_network_timeout;
 };
 
+/** Health that is not there. */
+#define M0_LNET_HEALTH_NA UINT32_MAX
+
 struct m0_lnet_ni_info {
 	struct m0_lnet_nid nii_nid;
 	char               nii_device[16];
@@ -115,7 +118,7 @@ struct m0_lnet_ni_info {
 	int      nii_credits_low;
 	unsigned nii_conns_per_peer;
 	uint64_t nii_timeout_ms;
-	/** 0 to 1000. */
+	/** 0 to 1000; M0_LNET_HEALTH_NA: it is not kept, as now always. */
 	unsigned                nii_health;
 	struct m0_lnet_traffic  nii_traffic;
 	struct m0_lnet_failures nii_failures;
@@ -125,13 +128,14 @@ struct m0_lnet_ni_info {
 struct m0_lnet_peer_ni_info {
 	struct m0_lnet_nid pni_nid;
 	/** Known to be up, down, or (false, false) not known. */
-	bool                    pni_up;
-	bool                    pni_down;
-	unsigned                pni_credits_max;
-	int                     pni_credits_free;
-	int                     pni_credits_low;
-	uint64_t                pni_queued_bytes;
-	unsigned                pni_refs_nr;
+	bool     pni_up;
+	bool     pni_down;
+	unsigned pni_credits_max;
+	int      pni_credits_free;
+	int      pni_credits_low;
+	uint64_t pni_queued_bytes;
+	unsigned pni_refs_nr;
+	/** As nii_health. */
 	unsigned                pni_health;
 	struct m0_lnet_traffic  pni_traffic;
 	struct m0_lnet_failures pni_failures;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lnet/lnet_internal.h"
 
-enum {
-	/** Nothing chooses by health yet. */
-	HEALTH_FULL = 1000
-};
-
 /* -- distance -------------------------------------------------------------- */
 
 /** Place of an NI among those that are not `0@lo`, from 1. */
@@ -84,7 +79,8 @@ static void ni_draw(const struct m0_lnet_engine *eng,
 	if (ni != eng->le_lo)
 		to->nii_timeout_ms = eng->le_cfg.lec_timeout_ns /
 				     M0_TIME_ONE_MSEC;
-	to->nii_health = HEALTH_FULL;
+	/* Nothing changes or uses health yet. */
+	to->nii_health = M0_LNET_HEALTH_NA;
 	to->nii_traffic = ni->lni_traffic;
 	to->nii_failures = ni->lni_failures;
 	if (ln->ldn_lnd != NULL && m0_lnet__ni_is_usable(ni) &&
@@ -107,7 +103,7 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 	to->pni_credits_low = lpni->lpn_credits_low;
 	to->pni_queued_bytes = lpni->lpn_queued_bytes;
 	to->pni_refs_nr = lpni->lpn_refs_nr;
-	to->pni_health = HEALTH_FULL;
+	to->pni_health = M0_LNET_HEALTH_NA;
 	to->pni_traffic = lpni->lpn_traffic;
 	to->pni_failures = lpni->lpn_failures;
 }

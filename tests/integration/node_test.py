@@ -297,6 +297,7 @@ class Shows(Case):
         self.assertEqual(node.run('net', '-v', '1', 'show').stdout, one)
         four = node.run('net', 'show', '--verbose=4').stdout
         self.assertIn(b'udsp info', four)
+        self.assertIn(b'health value: NA', four)
         self.assertNotIn(b'udsp info', one)
 
     def test_filters(self):

@@ -193,6 +193,27 @@ static void peer_is_found_by_its_nid(void **state)
 	show_is(&req, want);
 }
 
+/* Health that nobody keeps is not shown as a full one. */
+static void health_that_is_not_kept_is_na(void **state)
+{
+	struct ctl_request req = request(CTL_NET_SHOW, 2);
+	char              *got;
+
+	(void)state;
+	node_set();
+	nis[1].nii_health = M0_LNET_HEALTH_NA;
+	req.cq_net = m0_lnet_net(M0_LNET_TYPE_TCP, 0);
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "health value: NA\n"));
+	free(got);
+	req = request(CTL_PEER_SHOW, 2);
+	peer_nis[0].pni_health = M0_LNET_HEALTH_NA;
+	info.li_peers_nr = 1;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "health value: NA\n"));
+	free(got);
+}
+
 /* The bits of a peer's state are lnetctl's. */
 static void peer_state_has_the_bits_of_lnetctl(void **state)
 {
@@ -347,6 +368,7 @@ int main(void)
 		cmocka_unit_test(net_ours_come_after_lnetctls),
 		cmocka_unit_test(peers_are_shown_as_by_lnetctl),
 		cmocka_unit_test(peer_is_found_by_its_nid),
+		cmocka_unit_test(health_that_is_not_kept_is_na),
 		cmocka_unit_test(peer_state_has_the_bits_of_lnetctl),
 		cmocka_unit_test(unknown_net_and_peer_are_failures),
 		cmocka_unit_test(stats_are_shown_as_by_lnetctl),
