@@ -185,6 +185,10 @@ class Asks(Case):
         self.assertEqual(result.stdout, ping_text([self.nid(1)]))
         self.assertEqual(result.stderr,
                          failure_text(self.nid(7), errno.ECONNREFUSED))
+        # The second try is in a pause, and has the reason of the first.
+        result = node.run('ping', self.nid(7))
+        self.assertEqual(result.stderr,
+                         failure_text(self.nid(7), errno.ECONNREFUSED))
         for verb in ('ping', 'discover'):
             result = node.run(verb, '10.1.2.3@tcp5')
             self.assertEqual(result.returncode, 1)

@@ -162,9 +162,12 @@ int m0_sock__dial_want(struct m0_sock__peer *peer)
 	    is_for_answers(peer))
 		return -EHOSTUNREACH;
 	if ((peer->sp_pid & M0_SOCK__PID_USERSPACE) != 0 ||
-	    peer->sp_nid.ln_type != M0_LNET_TYPE_TCP ||
-	    peer->sp_ni->sni_sock->sk_now < peer->sp_retry_at)
+	    peer->sp_nid.ln_type != M0_LNET_TYPE_TCP)
 		return -EHOSTUNREACH;
+	/* In the pause the answer is that of the last try. */
+	if (sock->sk_now < peer->sp_retry_at)
+		return peer->sp_failed_status != 0 ? peer->sp_failed_status
+						   : -EHOSTUNREACH;
 	peer->sp_wants = true;
 	return 0;
 }
@@ -225,6 +228,7 @@ void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
 				    ? cfg->soc_reconnect_min_ns
 				    : min64u(peer->sp_interval * 2,
 					     cfg->soc_reconnect_max_ns);
+	peer->sp_failed_status = status;
 	pause_for(peer, peer->sp_interval);
 	remember(peer);
 	peer->sp_refusals_nr = 0;

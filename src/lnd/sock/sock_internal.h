@@ -193,7 +193,9 @@ struct m0_sock__peer {
 	bool      sp_retrying;
 	m0_time_t sp_retry_at;
 	m0_time_t sp_interval;
-	unsigned  sp_refusals_nr;
+	/** Why the last try failed: the answer until sp_retry_at. */
+	int      sp_failed_status;
+	unsigned sp_refusals_nr;
 
 	m0_time_t             sp_heard;
 	m0_time_t             sp_kept_alive;
