@@ -146,9 +146,11 @@ static void logs_print(struct lnet_node *node)
 	char              words[LOG_PIPE_TEXT_BYTES];
 	int               i;
 
-	for (i = 0; i < LOG_TURN_MAX && log_pipe_get(&level, text); ++i)
-		node_say_log(node, level,
-			     lnet_opts_words(words, sizeof words, text));
+	for (i = 0; i < LOG_TURN_MAX && log_pipe_get(&level, text); ++i) {
+		lnet_opts_words(words, sizeof words, text);
+		node_why_note(node, words);
+		node_say_log(node, level, words);
+	}
 }
 
 static void look(struct lnet_node *node, m0_time_t now)

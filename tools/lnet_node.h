@@ -5,6 +5,7 @@
 
 #include "ctl_server.h"
 #include "lnet_opts.h"
+#include "log_pipe.h"
 #include "probe_set.h"
 
 /** A peer as it was when somebody last looked. */
@@ -12,6 +13,18 @@ struct seen_peer {
 	struct m0_lnet_nid snp_nid;
 	bool               snp_up;
 	bool               snp_down;
+};
+
+enum {
+	NODE_WHYS_MAX = 32
+};
+
+/** What the library has said about a peer that it could not connect to. */
+struct node_why {
+	char nwh_nid[M0_LNET_NIDSTR_SIZE];
+	/** "EPERM". */
+	char nwh_errname[24];
+	char nwh_text[LOG_PIPE_TEXT_BYTES];
 };
 
 struct lnet_node {
@@ -35,6 +48,9 @@ struct lnet_node {
 	struct node_job *lno_done;
 	m0_time_t        lno_look_at;
 	m0_time_t        lno_since;
+	/** The last of them; the next one goes to lno_whys_at. */
+	struct node_why lno_whys[NODE_WHYS_MAX];
+	unsigned        lno_whys_at;
 	/** Sorted by NID. */
 	struct seen_peer *lno_seen;
 	size_t            lno_seen_nr;
@@ -61,6 +77,8 @@ void node_say_end(struct lnet_node *node, const struct m0_lnet_info *info);
 /** Serves a request of the control socket. */
 void node_serve(struct ctl_server *server, struct ctl_client *client,
 		const struct ctl_request *req);
+/** Remembers a line of the library that says why a peer was not reached. */
+void node_why_note(struct lnet_node *node, const char *text);
 /** Answers those whose pings and discoveries have ended. */
 void node_jobs_finish(struct lnet_node *node);
 

@@ -53,6 +53,56 @@ static bool is_elsewhere(const struct ctl_request *req)
 	return req->cq_netns != 0 && own != 0 && req->cq_netns != own;
 }
 
+/* ---------------------------------------------- why peers were not reached */
+
+/*
+ * The socket driver says "sock: cannot connect to NID (ERROR): why" once, when it
+ * tries; in the pause after it a ping fails for the same reason.
+ */
+void node_why_note(struct lnet_node *node, const char *text)
+{
+	static const char prefix[] = "sock: cannot connect to ";
+	struct node_why   why;
+	struct node_why  *old;
+	unsigned          i;
+
+	if (strncmp(text, prefix, sizeof prefix - 1) != 0 ||
+	    sscanf(text + sizeof prefix - 1, "%63s (%23[A-Z0-9])", why.nwh_nid,
+		   why.nwh_errname) != 2)
+		return;
+	M0_BASSERT(sizeof why.nwh_nid >= 64);
+	snprintf(why.nwh_text, sizeof why.nwh_text, "%s",
+		 text + sizeof "sock: " - 1);
+	for (i = 0; i < NODE_WHYS_MAX; ++i) {
+		if (strcmp(node->lno_whys[i].nwh_nid, why.nwh_nid) == 0)
+			break;
+	}
+	old = &node->lno_whys[i < NODE_WHYS_MAX ? i : node->lno_whys_at];
+	if (i == NODE_WHYS_MAX)
+		node->lno_whys_at = (node->lno_whys_at + 1) % NODE_WHYS_MAX;
+	*old = why;
+}
+
+static const char *job_why(const struct probe_set     *set,
+			   const struct m0_lnet_probe *probe)
+{
+	const struct node_job *job =
+		container_of(set, const struct node_job, njb_set);
+	const char *name = m0_errname(probe->pr_status);
+	char        nid[M0_LNET_NIDSTR_SIZE];
+	unsigned    i;
+
+	(void)m0_lnet_nid_print(&probe->pr_nid, nid, sizeof nid);
+	for (i = 0; i < NODE_WHYS_MAX; ++i) {
+		const struct node_why *why = &job->njb_node->lno_whys[i];
+
+		if (strcmp(why->nwh_nid, nid) == 0 &&
+		    strcmp(why->nwh_errname, name) == 0)
+			return why->nwh_text;
+	}
+	return NULL;
+}
+
 /* ------------------------------------------------------- pings, discoveries */
 
 static void job_done(struct probe_set *set)
@@ -84,6 +134,7 @@ static bool job_start(struct lnet_node *node, struct ctl_client *client,
 	job->njb_client = client;
 	job->njb_set.pst_done = job_done;
 	job->njb_set.pst_by_node = true;
+	job->njb_set.pst_why = job_why;
 	job->njb_set.pst_elsewhere = is_elsewhere(req);
 	probe_set_start(&job->njb_set, node->lno_lnet);
 	return true;

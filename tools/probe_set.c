@@ -87,16 +87,30 @@ static void answer_add(struct json_t *list, const struct m0_lnet_probe *probe,
 					   sizeof text));
 }
 
-/* The library takes any NID to ask, but only one of ours to ask from. */
+/*
+ * The library takes any NID to ask, but only one of ours to ask from; one that
+ * has asked was one of ours.
+ */
 static bool source_is_wrong(const struct m0_lnet_probe *probe)
 {
 	return probe->pr_status == -EINVAL &&
-	       !m0_lnet_nid_is_any(&probe->pr_self);
+	       !m0_lnet_nid_is_any(&probe->pr_self) &&
+	       !m0_lnet_nid_eq(&probe->pr_self, &probe->pr_source);
 }
 
-static void failure_add(struct json_t *list, const struct m0_lnet_probe *probe,
-			const char *verb, bool json)
+static const char *why_of(const struct probe_set     *set,
+			  const struct m0_lnet_probe *probe)
 {
+	return set->pst_why == NULL || probe->pr_status == 0
+		       ? NULL
+		       : set->pst_why(set, probe);
+}
+
+static void failure_add(const struct probe_set *set, struct json_t *list,
+			const struct m0_lnet_probe *probe, const char *verb)
+{
+	bool           json = set->pst_req.cq_json;
+	const char    *why = why_of(set, probe);
 	struct json_t *item = jout_append(list);
 	char           nid[M0_LNET_NIDSTR_SIZE];
 	char           self[M0_LNET_NIDSTR_SIZE];
@@ -120,6 +134,8 @@ static void failure_add(struct json_t *list, const struct m0_lnet_probe *probe,
 			 " (the node answers, but takes no part in "
 			 "discovery)");
 	jout_str(item, "descr", text);
+	if (json && why != NULL)
+		jout_str(item, "why", why);
 }
 
 /* Which node asked, and from which NID: a line for each probe. */
@@ -162,6 +178,20 @@ static void asker_add(const struct probe_set *set, struct json_t *tree)
 	jout_bool(object, "other_namespace", set->pst_elsewhere);
 }
 
+/* Why the node could not reach those that it did not reach. */
+static void whys_print(const struct probe_set *set, const char *verb, FILE *err)
+{
+	unsigned i;
+
+	for (i = 0; i < set->pst_req.cq_nids_nr; ++i) {
+		const char *why = why_of(set, &set->pst_probes[i]);
+
+		if (why != NULL)
+			fprintf(err, "colibri %s: the node says: %s\n", verb,
+				why);
+	}
+}
+
 static void tree_print(struct json_t *tree, const struct json_t *list,
 		       FILE *file)
 {
@@ -188,7 +218,7 @@ int probe_set_print(const struct probe_set *set, FILE *out, FILE *err)
 			answer_add(answers, probe, json);
 			continue;
 		}
-		failure_add(failures, probe, verb, json);
+		failure_add(set, failures, probe, verb);
 		if (code != TOOL_USAGE)
 			code = source_is_wrong(probe) ? TOOL_USAGE
 						      : TOOL_FAILED;
@@ -201,6 +231,7 @@ int probe_set_print(const struct probe_set *set, FILE *out, FILE *err)
 	} else {
 		tree_print(good, answers, out);
 		tree_print(bad, failures, err);
+		whys_print(set, verb, err);
 		jout_free(bad);
 	}
 	jout_free(good);

@@ -14,6 +14,12 @@ struct probe_set {
 	bool pst_by_node;
 	/** That node is in another network namespace than its client. */
 	bool pst_elsewhere;
+	/**
+	 * What the library has said about the NID of a probe that failed, or
+	 * NULL. May itself be NULL: then it was printed otherwise.
+	 */
+	const char *(*pst_why)(const struct probe_set     *set,
+			       const struct m0_lnet_probe *probe);
 	/** Not ended yet, and one more while they are being begun. */
 	struct m0_atomic64 pst_left;
 	/**

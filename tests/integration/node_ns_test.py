@@ -191,6 +191,24 @@ class Defaults(Case):
                                      (988, 'secure'))
             self.assertEqual(node.stop()[0], 0, node.error_text())
 
+    def test_reason_of_the_node_is_told_twice(self):
+        node = self.node(0, '--net', 'tcp(lo)')
+        nid, own = f'{V4[1]}@tcp', '127.0.0.1@tcp'
+        for more in ((), ('--source', own), ('--json',)):
+            result = self.ask(node, 'ping', nid, *more)
+            self.assertEqual(result.returncode, 1)
+            text = (result.stdout if more == ('--json',)
+                    else result.stderr).decode()
+            self.assertIn('Invalid argument', text)
+            self.assertIn(f'cannot connect from 127.0.0.1 port 512-1023 to '
+                          f'{V4[1]} port 988', text)
+            self.assertIn('from an address of the loopback only this machine '
+                          'can be reached', text)
+        # Of a NID that was not tried there is nothing to be said.
+        result = self.ask(node, 'ping', f'{V4[1]}@tcp7')
+        self.assertNotIn(b'the node says', result.stderr)
+        self.assertEqual(node.stop()[0], 0)
+
     def test_without_any_option_over_ipv4(self):
         self.discover_each_other(lambda i: (), lambda i: f'{V4[i]}@tcp')
 

@@ -188,6 +188,11 @@ static void put_in_use(struct text *text, const struct m0_sock_addr *addr)
 	    m0_tcp__addr_text(addr, buf));
 }
 
+static bool is_loopback(const struct m0_sock_addr *addr)
+{
+	return addr->sa_bytes_nr == 4 && addr->sa_bytes[0] == 127;
+}
+
 /* What has nothing to do with ports. */
 static void put_other(struct text *text, const struct m0_sock_io_cfg *cfg,
 		      const struct m0_sock_addr *addr, int rc)
@@ -205,6 +210,9 @@ static void put_other(struct text *text, const struct m0_sock_io_cfg *cfg,
 		    "allowed, shows\n"
 		    "  sysctl net.ipv4.tcp_allowed_congestion_control",
 		    cfg->sic_congestion);
+	else if (rc == -EINVAL && is_loopback(addr))
+		put(text, "from an address of the loopback only this machine "
+			  "can be reached; the node needs another interface");
 	else if (rc == -EAFNOSUPPORT)
 		put(text, "this machine has no %s",
 		    addr->sa_bytes_nr == 4 ? "IPv4" : "IPv6");
