@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -29,6 +30,48 @@ const char *tool_cmd_names(char *ret_text, size_t size)
 		used += (size_t)snprintf(ret_text + used, size - used, "%s%s",
 					 used == 0 ? "" : ", ", cmd->tc_name);
 	return ret_text;
+}
+
+static error_t common_option(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = state->input;
+		return 0;
+	case 'h':
+		argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void tool_version_print(FILE *file)
+{
+	fprintf(file, "colibri %s (library %s)\n", M0_VERSION_STR,
+		m0_version());
+}
+
+static void version_hook(FILE *file, struct argp_state *state)
+{
+	(void)state;
+	tool_version_print(file);
+}
+
+int tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
+	       void *input)
+{
+	static const struct argp_option options[] = {
+		{ NULL, 'h', NULL, 0, "The same as --help", -1 },
+		{ 0 },
+	};
+	const struct argp_child children[] = { { argp, 0, NULL, 0 }, { 0 } };
+	const struct argp       all = { options,  common_option, NULL, NULL,
+					children, NULL,          NULL };
+
+	argp_program_version_hook = version_hook;
+	return argp_parse(&all, argc, argv, flags, NULL, input);
 }
 
 /* Of what is too long the middle goes: a value comes before what is accepted,

@@ -10,6 +10,8 @@
 #ifndef M0_TOOLS_CMD_H
 #define M0_TOOLS_CMD_H
 
+#include <stdio.h>
+
 #include "m0/base.h"
 
 /** Exit codes of the process. */
@@ -46,6 +48,16 @@ int global_main(int argc, char **argv);
 int fault_main(int argc, char **argv);
 int version_main(int argc, char **argv);
 int help_main(int argc, char **argv);
+
+struct argp;
+/**
+ * Parses the arguments of a command as argp_parse() does. Every command gets the
+ * options -h, as --help, and --version.
+ */
+int tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
+	       void *input);
+/** Prints the version of the command and of the library. */
+void tool_version_print(FILE *file);
 
 /** All sub-commands; the last has no name. */
 extern const struct tool_cmd tool_cmds[];

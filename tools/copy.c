@@ -336,7 +336,7 @@ int copy_main(int argc, char **argv)
 	args.ca_fail = &fail;
 	args.ca_program = argv[0];
 	lnet_opts_init(&args.ca_opts, &fail);
-	if (argp_parse(&copy_argp, argc, argv, 0, NULL, &args) != 0)
+	if (tool_parse(&copy_argp, argc, argv, 0, &args) != 0)
 		return TOOL_USAGE;
 	if (fail.tf_exit == TOOL_OK) {
 		rc = m0_net_init();

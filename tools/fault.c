@@ -332,8 +332,7 @@ int fault_main(int argc, char **argv)
 	int               code = TOOL_OK;
 
 	ctl_request_init(&args.fta_req, CTL_FAULT_SHOW);
-	if (argp_parse(&fault_argp, argc, argv, ARGP_IN_ORDER, NULL, &args) !=
-	    0)
+	if (tool_parse(&fault_argp, argc, argv, ARGP_IN_ORDER, &args) != 0)
 		return TOOL_USAGE;
 	if (args.fta_fail.tf_exit == TOOL_OK)
 		code = ctl_ask_at(args.fta_ctl, &args.fta_req,

@@ -319,7 +319,7 @@ int get_main(int argc, char **argv)
 
 	obj_args_init(&args.ga_obj, argv[0], &fail);
 	args.ga_fail = &fail;
-	if (argp_parse(&get_argp, argc, argv, 0, NULL, &args) != 0)
+	if (tool_parse(&get_argp, argc, argv, 0, &args) != 0)
 		return TOOL_USAGE;
 	if (fail.tf_exit == TOOL_OK &&
 	    obj_target_parse(&args.ga_target, args.ga_src, &fail) == 0)

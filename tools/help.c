@@ -47,7 +47,7 @@ int help_main(int argc, char **argv)
 	char                   option[] = "--help";
 	char                  *args[] = { name, option, NULL };
 
-	if (argp_parse(&help_argp, argc, argv, 0, NULL, &word) != 0)
+	if (tool_parse(&help_argp, argc, argv, 0, &word) != 0)
 		return TOOL_USAGE;
 	if (word == NULL) {
 		help_list();

@@ -281,7 +281,7 @@ int node_main(int argc, char **argv)
 	};
 
 	lnet_opts_init(&node.lno_opts, &node.lno_fail);
-	if (argp_parse(&node_argp, argc, argv, 0, NULL, &node) != 0)
+	if (tool_parse(&node_argp, argc, argv, 0, &node) != 0)
 		return TOOL_USAGE;
 	m0_mutex_init(&node.lno_lock);
 	if (lnet_opts_check(&node.lno_opts) == 0 && node_start(&node) == 0) {

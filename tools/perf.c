@@ -364,7 +364,7 @@ int perf_main(int argc, char **argv)
 	args.pa_program = argv[0];
 	lnet_opts_init(&args.pa_opts, &fail);
 
-	if (argp_parse(&perf_argp, argc, argv, 0, NULL, &args) != 0)
+	if (tool_parse(&perf_argp, argc, argv, 0, &args) != 0)
 		return TOOL_USAGE;
 	if (fail.tf_exit == TOOL_OK) {
 		rc = m0_net_init();

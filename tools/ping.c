@@ -306,7 +306,7 @@ static int probe_main(int argc, char **argv, enum ctl_verb verb,
 	ctl_request_init(&args.pga_req, verb);
 	if (verb == CTL_PING)
 		args.pga_req.cq_timeout_ms = PING_TIMEOUT_MS;
-	if (argp_parse(argp, argc, argv, 0, NULL, &args) != 0)
+	if (tool_parse(argp, argc, argv, 0, &args) != 0)
 		return TOOL_USAGE;
 	if (args_check(&args) == 0) {
 		args.pga_stop_fd = stop_init();

@@ -631,7 +631,7 @@ int serve_main(int argc, char **argv)
 
 	args.va_fail = &fail;
 	lnet_opts_init(&args.va_opts, &fail);
-	if (argp_parse(&serve_argp, argc, argv, 0, NULL, &args) != 0)
+	if (tool_parse(&serve_argp, argc, argv, 0, &args) != 0)
 		return TOOL_USAGE;
 	if (fail.tf_exit == TOOL_OK) {
 		rc = m0_net_init();

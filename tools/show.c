@@ -149,7 +149,7 @@ static int show_main(int argc, char **argv, const struct argp *argp,
 	int              code = TOOL_OK;
 
 	ctl_request_init(&args.sha_req, words->shw_verb);
-	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, &args) != 0)
+	if (tool_parse(argp, argc, argv, ARGP_IN_ORDER, &args) != 0)
 		return TOOL_USAGE;
 	if (args.sha_fail.tf_exit == TOOL_OK)
 		code = ctl_ask_at(args.sha_ctl, &args.sha_req,

@@ -46,12 +46,11 @@ int version_main(int argc, char **argv)
 {
 	bool json = false;
 
-	if (argp_parse(&version_argp, argc, argv, 0, NULL, &json) != 0)
+	if (tool_parse(&version_argp, argc, argv, 0, &json) != 0)
 		return TOOL_USAGE;
 	if (json)
 		version_print_json();
 	else
-		printf("colibri %s (library %s)\n", M0_VERSION_STR,
-		       m0_version());
+		tool_version_print(stdout);
 	return tool_finish_output(argv[0], TOOL_OK);
 }

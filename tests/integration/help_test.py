@@ -8,6 +8,7 @@ import cli
 
 COMMANDS = ('copy', 'serve', 'put', 'get', 'ls', 'stat', 'rm', 'perf', 'node',
             'ping', 'discover', 'net', 'peer', 'stats', 'global', 'fault', 'version', 'help')
+COMMON = {'help', 'usage', 'version'}
 MAN = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'man')
 
 
@@ -26,6 +27,17 @@ class Helps(cli.Case):
             self.assertIn(f'Usage: colibri {command}', result.stdout.decode())
             again = cli.run('help', command)
             self.assertEqual(again.stdout, result.stdout)
+            again = cli.run(command, '-h')
+            self.assert_done(again)
+            self.assertEqual(again.stdout, result.stdout)
+
+    def test_every_command_has_the_version(self):
+        text = cli.run('version').stdout
+        for command in COMMANDS:
+            for option in ('--version', '-V'):
+                result = cli.run(command, option)
+                self.assert_done(result)
+                self.assertEqual(result.stdout, text)
 
     def test_version_in_two_forms(self):
         text = cli.run('version')
@@ -66,13 +78,14 @@ class Helps(cli.Case):
         for command in COMMANDS[:-2]:
             text = cli.run(command, '--help').stdout.decode()
             options = set(re.findall(r'(?m)^ .*?--([a-z-]+)', text))
-            options -= {'help', 'usage'}
+            options -= COMMON
             with open(os.path.join(MAN, f'colibri-{command}.1'),
                       encoding='utf-8') as file:
                 page = file.read()
             heads = re.findall(r'(?ms)^\.It (Xo.*?\.Xc|.*?$)', page)
             known = set(re.findall(r'Fl -([a-z-]+)', ' '.join(heads)))
-            self.assertEqual(known - {'help', 'usage'}, options)
+            self.assertTrue(known >= COMMON, command)
+            self.assertEqual(known - COMMON, options)
 
 
 if __name__ == '__main__':
