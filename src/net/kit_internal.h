@@ -276,6 +276,7 @@ struct m0_net_kit_machine {
 	/** See kit_ride.c; a step of it runs; the machine has STARTED. */
 	struct m0_net_tm_rider *nkm_rider;
 	bool                    nkm_riding;
+	struct m0_vain          nkm_rider_vain;
 	bool                    nkm_rides;
 	/** ERROR events to deliver. */
 	uint32_t nkm_enobufs_nr;

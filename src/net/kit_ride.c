@@ -115,6 +115,7 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
 	m0_mutex_unlock(&tm->ntm_mutex);
 	held_nr = m0_mutex_held_nr();
 	at = rider->ntr_step(rider, kit_now());
+	m0_vain_note(&m->nkm_rider_vain, "rider", kit_now(), at);
 	M0_ASSERT(m0_mutex_held_nr() == held_nr);
 	m0_mutex_lock(&tm->ntm_mutex);
 	__atomic_store_n(&rider->ntr_at, at, __ATOMIC_RELAXED);

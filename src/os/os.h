@@ -36,6 +36,10 @@ struct m0_strand_ops {
 	 * Does what is pending and returns the next deadline, M0_TIME_NEVER for
 	 * none. `now` is the clock as read for this step. Holds no lock of the
 	 * library when called and when it returns. Must not block.
+	 *
+	 * A step that leaves work for another one returns M0_TIME_IMMEDIATELY;
+	 * what was due at `now` is done. So the same deadline, passed already,
+	 * returned by two steps in a row is a step in vain: see struct m0_vain.
 	 */
 	m0_time_t (*so_step)(struct m0_strand *strand, m0_time_t now);
 	/**
@@ -61,6 +65,38 @@ struct m0_strand_ops {
 	void (*so_rouse)(struct m0_strand *strand);
 };
 
+/**
+ * Steps in vain: those that return the deadline which caused them. Whoever makes
+ * them would take a processor, and in the simulator time would stand still. They
+ * are counted, the log tells of the first M0_VAIN_ROW_MAX in a row, and debug
+ * builds end there.
+ */
+struct m0_vain {
+	/** Of the last step. */
+	m0_time_t va_deadline;
+	uint32_t  va_row_nr;
+	/** In all. Atomic. */
+	uint64_t va_nr;
+};
+
+enum {
+	M0_VAIN_ROW_MAX = 64
+};
+
+/** Part of m0_vain_note(). */
+void m0_vain_count(struct m0_vain *vain, const char *name);
+/** A step at `now` has returned `deadline`. One thread at a time. */
+static inline void m0_vain_note(struct m0_vain *vain, const char *name,
+				m0_time_t now, m0_time_t deadline)
+{
+	if (M0_LIKELY(deadline > now || deadline == M0_TIME_IMMEDIATELY ||
+		      deadline != vain->va_deadline))
+		vain->va_row_nr = 0;
+	else
+		m0_vain_count(vain, name);
+	vain->va_deadline = deadline;
+}
+
 struct m0_strand {
 	const struct m0_strand_ops *st_ops;
 	const char                 *st_name;
@@ -74,8 +110,9 @@ struct m0_strand {
 	void *st_runner;
 	bool  st_started;
 	/** Steps made and wake-ups from sleep: read without a lock, for tests. */
-	uint64_t st_steps_nr;
-	uint64_t st_wakeups_nr;
+	uint64_t       st_steps_nr;
+	uint64_t       st_wakeups_nr;
+	struct m0_vain st_vain;
 };
 
 /**

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 #include "os/os_internal.h"
+#include "m0/log.h"
 
 enum {
 	WAKE = 1,
@@ -129,6 +130,18 @@ int m0_strand_confine(struct m0_strand *strand, const struct m0_bitmap *cpus)
 	return m0_os_get()->oo_strand_confine(strand, cpus);
 }
 
+void m0_vain_count(struct m0_vain *vain, const char *name)
+{
+	__atomic_add_fetch(&vain->va_nr, 1, __ATOMIC_RELAXED);
+	if (++vain->va_row_nr != M0_VAIN_ROW_MAX)
+		return;
+	m0_log(M0_LOG_ERROR,
+	       "strand %s: %d steps in a row did nothing for a deadline that "
+	       "has passed; it takes a processor",
+	       name, (int)M0_VAIN_ROW_MAX);
+	M0_ASSERT_EX(vain->va_row_nr < M0_VAIN_ROW_MAX);
+}
+
 struct m0_strand *m0_strand_current(void)
 {
 	return current_strand;
@@ -144,6 +157,7 @@ m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now)
 	m0_time_pass_begin(now);
 	count(&strand->st_steps_nr);
 	deadline = strand->st_ops->so_step(strand, now);
+	m0_vain_note(&strand->st_vain, strand->st_name, now, deadline);
 	m0_time_pass_end();
 	current_strand = before;
 	/* An application may hold a mutex of its own while it polls. */

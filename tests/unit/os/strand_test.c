@@ -206,6 +206,31 @@ static void strand_deadline_causes_step(void **state)
 	}
 }
 
+static void deadline_stays(struct counter *self)
+{
+	if (self->co_strand.st_steps_nr == 1)
+		deadline_set = m0_time_from_now(0, 1000000);
+	self->co_deadline = deadline_set;
+	if (self->co_strand.st_steps_nr < 10)
+		return;
+	self->co_deadline = M0_TIME_NEVER;
+	m0_semaphore_up(&self->co_done);
+}
+
+/* Steps that return the deadline which has caused them are counted: all but the
+ * first, which set it, and the last. */
+static void strand_steps_in_vain_are_counted(void **state)
+{
+	(void)state;
+	counter_make(&wake_ops, 0);
+	counter.co_extra = deadline_stays;
+	assert_int_equal(m0_strand_start(&counter.co_strand, NULL), 0);
+	m0_semaphore_down(&counter.co_done);
+	counter_end();
+	assert_int_equal(steps_nr(), 10);
+	assert_int_equal(counter.co_strand.st_vain.va_nr, 8);
+}
+
 /* After a step for a deadline alone the strand sleeps at once. */
 static void strand_deadline_alone_is_not_worth_spin(void **state)
 {
@@ -731,6 +756,7 @@ int main(void)
 		cmocka_unit_test(strand_steps_once_after_start),
 		cmocka_unit_test(strand_wake_when_not_running_is_noop),
 		cmocka_unit_test(strand_wake_makes_one_step),
+		cmocka_unit_test(strand_steps_in_vain_are_counted),
 		cmocka_unit_test(strand_wake_in_step_causes_another),
 		cmocka_unit_test(strand_deadline_causes_step),
 		cmocka_unit_test(strand_deadline_alone_is_not_worth_spin),
