@@ -154,7 +154,8 @@ static m0_time_t step_next(const struct m0_rpc__machine *m)
 	next = min64u(next, queue_next(&m->rml_stream_timers));
 	next = min64u(next, queue_next(&m->rml_client_timers));
 	next = min64u(next, queue_next(&m->rml_pauses));
-	if (m->rml_phase == M0_RPC__DRAINS)
+	/* After that it waits for handlers, who wake it. */
+	if (m->rml_phase == M0_RPC__DRAINS && m->rml_drain_at > m->rml_now)
 		next = min64u(next, m->rml_drain_at);
 	return next;
 }

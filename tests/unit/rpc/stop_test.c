@@ -137,11 +137,63 @@ static void quiet_machine_begins_nothing(void **state)
 	assert_int_equal(begun(), 0);
 }
 
+static void executing_add(struct m0_rpc__machine *m, void *arg)
+{
+	m->rml_executing_nr += *(const uint32_t *)arg;
+}
+
+static m0_time_t now_of(const struct m0_rpc__machine *m)
+{
+	return __atomic_load_n(&m->rml_now, __ATOMIC_RELAXED);
+}
+
+/* How often its clock moves in so many looks: each step moves it. */
+static int steps_seen(struct m0_rpc__machine *m, int looks)
+{
+	m0_time_t was = 0;
+	m0_time_t now;
+	int       nr = 0;
+
+	while (looks-- > 0) {
+		now = now_of(m);
+		nr += was != 0 && now != was;
+		was = now;
+		assert_int_equal(m0_nanosleep(5 * M0_TIME_ONE_MSEC, NULL), 0);
+	}
+	return nr;
+}
+
+/* When the drain's time is over it sleeps until a handler answers. */
+static void drained_machine_waits_for_handlers_asleep(void **state)
+{
+	struct m0_rpc__machine *m = server.rm_lib;
+	struct m0_thread        th = {};
+	uint32_t                one = 1;
+
+	(void)state;
+	m->rml_cfg.rc_drain_ns = M0_TIME_ONE_MSEC;
+	m0_rpc__do(m, executing_add, &one);
+	assert_int_equal(M0_THREAD_INIT(&th, struct m0_rpc_machine *, NULL,
+					stop_main, &server, "stop"),
+			 0);
+	while (__atomic_load_n(&m->rml_phase, __ATOMIC_ACQUIRE) !=
+		       M0_RPC__DRAINS ||
+	       !__atomic_load_n(&m->rml_aborts, __ATOMIC_ACQUIRE))
+		(void)sched_yield();
+	assert_in_range(steps_seen(m, 20), 0, 5);
+	one = (uint32_t)-1;
+	m0_rpc__do(m, executing_add, &one);
+	assert_int_equal(m0_thread_join(&th), 0);
+	m0_thread_fini(&th);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(quiet_machine_begins_nothing,
 						up, down),
+		cmocka_unit_test_setup_teardown(
+			drained_machine_waits_for_handlers_asleep, up, down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
