@@ -9,6 +9,7 @@
  * it; so whoever gives it up sets a flag, and it ends when the timer fires.
  */
 #include "rpc/bulk.h"
+#include "rpc/server.h"
 
 #define PAUSE_MIN_NS M0_TIME_ONE_MSEC
 #define PAUSE_MAX_NS (256 * M0_TIME_ONE_MSEC)
@@ -48,7 +49,9 @@ static bool is_wanted(const struct m0_rpc_bulk *rb)
 	       !(rb->rb_flags & M0_RPC__BULK_STOPS) && !m->rml_aborts &&
 	       now < rb->rb_expires && now < item->ri_remote_expires &&
 	       !(__atomic_load_n(&il->ril_flags, __ATOMIC_RELAXED) &
-		 (M0_RPC__IF_ANSWERED | M0_RPC__IF_UNWANTED));
+		 (M0_RPC__IF_ANSWERED | M0_RPC__IF_UNWANTED)) &&
+	       /* There until the answer has been taken. */
+	       !il->ril_sstream->rsq_session->rsw_gone;
 }
 
 /* Its turn has come; rb_mutex is held. @return 0, or why it ends. */
@@ -68,8 +71,8 @@ static int begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf)
 
 static void pause_over(struct m0_rpc__pause *pause)
 {
-	struct m0_rpc__bulk_again *again = container_of(
-		pause, struct m0_rpc__bulk_again, bag_pause);
+	struct m0_rpc__bulk_again *again =
+		container_of(pause, struct m0_rpc__bulk_again, bag_pause);
 	struct m0_rpc_bulk     *rb = again->bag_rb;
 	struct m0_rpc_bulk_buf *rbuf;
 	int                     rc;

@@ -301,6 +301,13 @@ void m0_rpc__sstream_run(struct m0_rpc__machine *m,
 	m0_rpc__ssession_release(s);
 }
 
+/* Its sender has given it up: it need not begin, nor its bulk begin anew. */
+static void unwanted_set(struct m0_rpc__item *il)
+{
+	__atomic_fetch_or(&il->ril_flags, M0_RPC__IF_UNWANTED,
+			  __ATOMIC_RELAXED);
+}
+
 /* What waits for its turn, or is being executed. */
 static void came_again(struct m0_rpc__machine *m,
 		       struct m0_rpc__sstream *stream,
@@ -310,9 +317,12 @@ static void came_again(struct m0_rpc__machine *m,
 	uint64_t                     xid = came->rca_item.rwi_xid;
 	struct m0_rpc_item          *item = NULL;
 
-	if (xid == core->rss_running)
+	if (xid == core->rss_running) {
 		item = stream->rsq_item;
-	else if (m0_rpc_sstream_state(core, xid) == M0_RPC_SS_HELD)
+		if (item != NULL &&
+		    (came->rca_item.rwi_flags & M0_RPC_WIRE_SKIP))
+			unwanted_set(m0_rpc__il(item));
+	} else if (m0_rpc_sstream_state(core, xid) == M0_RPC_SS_HELD)
 		item = core->rss_slot[xid % core->rss_window].rsl_handle;
 	if (item != NULL)
 		m0_rpc__request_moved(m, item, came);
@@ -477,7 +487,6 @@ static void came_oneway(struct m0_rpc__machine *m,
 	m0_rpc_item_put(item);
 }
 
-/* A request that its sender has given up need not begin. */
 static void came_cancel(struct m0_rpc__client     *client,
 			struct m0_rpc__ssession   *s,
 			const struct m0_rpc__came *came)
@@ -485,23 +494,25 @@ static void came_cancel(struct m0_rpc__client     *client,
 	const struct m0_rpc_wire_item *w = &came->rca_item;
 	const struct m0_rpc_sstream   *core;
 	struct m0_rpc_dup             *dup;
-	struct m0_rpc__item           *il = NULL;
+	struct m0_rpc_item            *item = NULL;
 
 	if (w->rwi_stream == 0) {
 		dup = m0_rpc_dups_find(&client->rct_dups, w->rwi_session,
 				       w->rwi_xid);
 		if (dup != NULL)
-			il = container_of(dup, struct m0_rpc__item, ril_dup);
+			item = m0_rpc__item_of(container_of(
+				dup, struct m0_rpc__item, ril_dup));
 	} else if (w->rwi_stream <= s->rsw_streams_nr) {
 		core = &s->rsw_streams[w->rwi_stream - 1].rsq_core;
-		if (m0_rpc_sstream_state(core, w->rwi_xid) == M0_RPC_SS_HELD)
-			il = m0_rpc__il(
-				core->rss_slot[w->rwi_xid % core->rss_window]
-					.rsl_handle);
+		if (w->rwi_xid == core->rss_running)
+			item = s->rsw_streams[w->rwi_stream - 1].rsq_item;
+		else if (m0_rpc_sstream_state(core, w->rwi_xid) ==
+			 M0_RPC_SS_HELD)
+			item = core->rss_slot[w->rwi_xid % core->rss_window]
+				       .rsl_handle;
 	}
-	if (il != NULL)
-		__atomic_fetch_or(&il->ril_flags, M0_RPC__IF_UNWANTED,
-				  __ATOMIC_RELAXED);
+	if (item != NULL)
+		unwanted_set(m0_rpc__il(item));
 }
 
 /* All of a packet are from one: he is looked for once. */

@@ -114,6 +114,7 @@ static void replied(struct m0_rpc_item *item)
 		CF_EQ(memcmp(m0_rpc_raw_of(item->ri_reply)->rr_data, o->ho_body,
 			     sizeof o->ho_body),
 		      0, "the reply is that of %u", (unsigned)o->ho_body[0]);
+	hi_bulk_end(o);
 	cf_wake();
 }
 
@@ -145,12 +146,18 @@ static struct hi_op *post(unsigned client, unsigned server, unsigned stream,
 			o->ho_body, sizeof o->ho_body, NULL);
 	item = &o->ho_raw.rr_item;
 	item->ri_session = &k->hk_session;
+	if (stream != 0 && cf_rand(5) == 0 && hi_bulk_offer(o, hi.hw_ops_nr)) {
+		o->ho_is_bulk = true;
+		item->ri_type = hi_type(HI_BULK);
+	}
 	item->ri_stream = o->ho_stream;
 	item->ri_ops = &item_ops;
 	o->ho_by = m0_time_add(m0_time_now(), expires_ms * M0_TIME_ONE_MSEC);
 	item->ri_expires = o->ho_by;
 	++hi.hw_ops_nr;
 	o->ho_posted = m0_rpc_post(item) == 0;
+	if (!o->ho_posted)
+		hi_bulk_end(o);
 	return o;
 }
 
@@ -184,9 +191,11 @@ void hi_reap(void)
 	for (i = 0; i < hi.hw_ops_nr; ++i) {
 		struct hi_op *o = &hi.hw_op[i];
 
-		if (o->ho_reaped || (o->ho_posted && o->ho_ended == 0))
+		if (o->ho_reaped || (o->ho_posted && o->ho_ended == 0) ||
+		    !hi_bulk_is_over(o))
 			continue;
 		o->ho_reaped = true;
+		hi_bulk_free(o);
 		m0_rpc_item_put(&o->ho_raw.rr_item);
 	}
 }

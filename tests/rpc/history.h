@@ -27,6 +27,9 @@ enum {
 	HI_APPEND = 100,
 	HI_ECHO,
 	HI_REPLY,
+	HI_BULK,
+	HI_BULK_MAX = 3000,
+	HI_DESC_MAX = 600,
 	HI_RESEND_MS = 20,
 	HI_RESEND_MAX_MS = 80,
 	HI_TIMEOUT_MS = 4000,
@@ -49,14 +52,17 @@ static inline bool hi_is_odd(unsigned op)
 struct hi_op {
 	struct m0_rpc_raw ho_raw;
 	/** Its number, and what tells its place. */
-	uint64_t  ho_body[2];
-	unsigned  ho_client;
-	unsigned  ho_server;
-	unsigned  ho_life;
-	unsigned  ho_session;
-	unsigned  ho_stream;
-	m0_time_t ho_by;
-	bool      ho_posted;
+	uint64_t ho_body[2];
+	/** It moves bulk; NULL: none, or it is over. */
+	struct hi_bulk *ho_bulk;
+	bool            ho_is_bulk;
+	unsigned        ho_client;
+	unsigned        ho_server;
+	unsigned        ho_life;
+	unsigned        ho_session;
+	unsigned        ho_stream;
+	m0_time_t       ho_by;
+	bool            ho_posted;
 	/** Calls of rio_replied. */
 	int       ho_ended;
 	m0_time_t ho_end;
@@ -163,6 +169,19 @@ bool hi_client_tend(struct hi_client *c);
 /** In good order. */
 void hi_client_end(struct hi_client *c);
 void hi_server_end(struct hi_server *s);
+
+/** Of an append: in its transaction. */
+void hi_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx);
+
+/* history_bulk.c */
+/** Offers memory; false: it cannot be, and the item goes without. */
+bool hi_bulk_offer(struct hi_op *o, unsigned op);
+/** Its item has ended, or was not posted. */
+void hi_bulk_end(struct hi_op *o);
+bool hi_bulk_is_over(const struct hi_op *o);
+void hi_bulk_free(struct hi_op *o);
+void hi_bulk_check(const struct hi_op *o, unsigned nr);
+void hi_bulk_deliver(struct m0_rpc_machine *machine, struct m0_rpc_item *item);
 
 /* history.c */
 bool hi_pump(void);

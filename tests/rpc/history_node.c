@@ -4,8 +4,8 @@
 
 /* ----------------------------------------------------------------- types -- */
 
-static struct m0_rpc_item_type_ops ops[3];
-static struct m0_rpc_item_type     types[3] = {
+static struct m0_rpc_item_type_ops ops[4];
+static struct m0_rpc_item_type     types[4] = {
 	    { .rit_opcode = HI_APPEND,
 	      .rit_ops = &ops[0],
 	      .rit_name = "append",
@@ -18,6 +18,10 @@ static struct m0_rpc_item_type     types[3] = {
 	      .rit_ops = &ops[2],
 	      .rit_name = "reply",
 	      .rit_flags = M0_RPC_ITEM_TYPE_REPLY },
+	    { .rit_opcode = HI_BULK,
+	      .rit_ops = &ops[3],
+	      .rit_name = "bulk",
+	      .rit_flags = M0_RPC_ITEM_TYPE_REQUEST | M0_RPC_ITEM_TYPE_MUTABO },
 };
 
 static unsigned number_of(struct m0_rpc_item *item)
@@ -25,7 +29,7 @@ static unsigned number_of(struct m0_rpc_item *item)
 	struct m0_rpc_raw *raw = m0_rpc_raw_of(item);
 	uint64_t           number = 0;
 
-	CF_EQ(raw->rr_nr, 2 * sizeof number, "size of what came");
+	CF_TRUE(raw->rr_nr >= 2 * sizeof number, "size of what came");
 	memcpy(&number, raw->rr_data, sizeof number);
 	CF_TRUE(number < hi.hw_ops_nr, "a number that was posted");
 	return (unsigned)number;
@@ -40,12 +44,12 @@ static void echo(struct m0_rpc_item *item)
 {
 	struct m0_rpc_raw *raw = m0_rpc_raw_of(item);
 	struct m0_rpc_raw *reply =
-		m0_rpc_raw_new(&types[2], raw->rr_data, raw->rr_nr);
+		m0_rpc_raw_new(&types[2], raw->rr_data, 2 * sizeof(uint64_t));
 
 	m0_rpc_reply_post(item, &reply->rr_item);
 }
 
-static void append(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
+void hi_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 {
 	int rc = hi_append(server_of(item), tx, number_of(item));
 
@@ -61,7 +65,7 @@ static void append_deliver(struct m0_rpc_machine *machine,
 			   struct m0_rpc_item    *item)
 {
 	(void)machine;
-	m0_rpc_update_post(item, append);
+	m0_rpc_update_post(item, hi_update);
 }
 
 static void echo_deliver(struct m0_rpc_machine *machine,
@@ -82,6 +86,7 @@ void hi_types_up(void)
 	}
 	ops[0].rito_deliver = append_deliver;
 	ops[1].rito_deliver = echo_deliver;
+	ops[3].rito_deliver = hi_bulk_deliver;
 }
 
 void hi_types_down(void)
@@ -319,6 +324,18 @@ static void conn_end(struct hi_link *k)
 	k->hk_has_conn = false;
 }
 
+static bool bulks_are_over(void *arg)
+{
+	const struct hi_client *c = arg;
+	unsigned                i;
+
+	for (i = 0; i < hi.hw_ops_nr; ++i)
+		if (&hi.hw_client[hi.hw_op[i].ho_client] == c &&
+		    !hi_bulk_is_over(&hi.hw_op[i]))
+			return false;
+	return true;
+}
+
 static void client_down(struct hi_client *c)
 {
 	unsigned i;
@@ -327,6 +344,7 @@ static void client_down(struct hi_client *c)
 		session_end(&c->hc_link[i]);
 		conn_end(&c->hc_link[i]);
 	}
+	hi_wait(bulks_are_over, c, "the end of a client's bulk");
 	hi_reap();
 	c->hc_up = false;
 	m0_rpc_machine_fini(&c->hc_machine);

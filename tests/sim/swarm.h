@@ -153,12 +153,15 @@ struct sw_item {
 	struct sw_node *i_server;
 	/** Of an item with bulk. */
 	struct sw_bulk *i_bulk;
-	m0_time_t       i_expires;
-	bool            i_is_posted;
-	bool            i_is_reaped;
-	unsigned        i_ended_nr;
-	int             i_error;
-	int             i_rc;
+	bool            i_has_bulk;
+	/** Of its server, when it was posted. */
+	unsigned  i_server_life;
+	m0_time_t i_expires;
+	bool      i_is_posted;
+	bool      i_is_reaped;
+	unsigned  i_ended_nr;
+	int       i_error;
+	int       i_rc;
 };
 
 struct sw_world {

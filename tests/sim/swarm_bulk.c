@@ -4,6 +4,8 @@
 
 enum {
 	TIMEOUT_MS = 5000,
+	/** Of streams: until the request's own deadline. */
+	STREAM_TIMEOUT_MS = 25000,
 	BYTES_MAX_LOG = 17
 };
 
@@ -46,7 +48,8 @@ static void look(const struct sw_bulk *bulk)
 			(unsigned long)i, bulk->b_nr);
 }
 
-static struct sw_bulk *bulk_init(unsigned nr, bool fills, m0_bcount_t bytes)
+static struct sw_bulk *bulk_init(unsigned nr, bool fills, m0_bcount_t bytes,
+				 bool stream)
 {
 	struct sw_bulk *bulk = calloc(1, sizeof *bulk);
 
@@ -55,7 +58,8 @@ static struct sw_bulk *bulk_init(unsigned nr, bool fills, m0_bcount_t bytes)
 	bulk->b_mem_nr = bytes;
 	bulk->b_mem = calloc(1, bytes);
 	m0_rpc_bulk_init(&bulk->b_rb);
-	bulk->b_rb.rb_timeout_ns = TIMEOUT_MS * M0_TIME_ONE_MSEC;
+	bulk->b_rb.rb_timeout_ns = (stream ? STREAM_TIMEOUT_MS : TIMEOUT_MS) *
+				   M0_TIME_ONE_MSEC;
 	return bulk;
 }
 
@@ -103,7 +107,7 @@ struct sw_bulk *sw_bulk_new(struct sw_node *node, struct m0_rpc_conn *conn,
 {
 	bool            fills = sw_one_in(2);
 	m0_bcount_t     bytes = 1 + sw_rand(1ULL << sw_rand(BYTES_MAX_LOG));
-	struct sw_bulk *bulk = bulk_init(nr, fills, bytes);
+	struct sw_bulk *bulk = bulk_init(nr, fills, bytes, true);
 
 	if (!bulk->b_fills)
 		fill(bulk);
@@ -186,7 +190,8 @@ void sw_bulk_serve(struct m0_rpc_machine *machine, struct m0_rpc_item *request,
 					     raw->rr_nr - head_nr - 1,
 					     &desc) > 0,
 		"request %u has no descriptor", nr);
-	job = bulk_init(nr, at[head_nr] != 0, desc.bdd_used);
+	job = bulk_init(nr, at[head_nr] != 0, desc.bdd_used,
+			request->ri_stream != 0);
 	job->b_request = request;
 	job->b_rb.rb_done = job_done;
 	m0_rpc_item_get(request);

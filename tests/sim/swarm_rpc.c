@@ -11,6 +11,7 @@ enum {
 	MSG_BYTES = 4096,
 	QUEUE_LEN = 4,
 	MEET_MS = 90 * 1000,
+	JUDGE_MS = 2000,
 	EXPIRES_MS = 20 * 1000
 };
 
@@ -304,6 +305,28 @@ void sw_rpc_tend(struct sw_node *node)
 
 /* -- items --------------------------------------------------------------------- */
 
+/* Is its bulk the request's own, and begun anew? */
+static bool is_for_request(void)
+{
+	return m0_sim_seed(sw.w_sim) & 2;
+}
+
+/* A connection that was reset is no answer to a request in a stream that had time
+ * left. */
+static void bulk_judge(const struct sw_item *item, m0_time_t now)
+{
+	/* Nothing is begun anew by a service that stops. */
+	if (item->i_body.b_stream == 0 || !is_for_request() ||
+	    !item->i_server->n_up ||
+	    item->i_server_life != item->i_server->n_lives ||
+	    now + JUDGE_MS * M0_TIME_ONE_MSEC > item->i_expires)
+		return;
+	SW_TRUE(!M0_IN(item->i_rc,
+		       (-ECONNRESET, -ECONNABORTED, -EPIPE, -EHOSTUNREACH,
+			-ENETUNREACH, -ECONNREFUSED, -ETIMEDOUT)),
+		"bulk of item %u ends with %d", item->i_body.b_nr, item->i_rc);
+}
+
 static void replied(struct m0_rpc_item *ri)
 {
 	struct sw_item *item = container_of(ri, struct sw_item, i_raw.rr_item);
@@ -320,6 +343,7 @@ static void replied(struct m0_rpc_item *ri)
 	item->i_error = ri->ri_error;
 	item->i_rc = ri->ri_error != 0 ? 0 : m0_rpc_item_error(ri);
 	if (item->i_bulk != NULL) {
+		bulk_judge(item, now);
 		if (item->i_error == 0 && item->i_rc == 0)
 			sw_bulk_look(item->i_bulk);
 		sw_bulk_end(item->i_bulk);
@@ -341,10 +365,10 @@ static bool bulk_init(struct sw_item *item, struct sw_link *l)
 	m0_rpc_raw_init(raw, &types[3], &item->i_body, sizeof item->i_body,
 			NULL);
 	raw->rr_item.ri_session = &l->l_session;
-	item->i_bulk = sw_bulk_new(
-		l->l_node, &l->l_conn,
-		m0_sim_seed(sw.w_sim) & 2 ? &raw->rr_item : NULL, &item->i_body,
-		sizeof item->i_body, item->i_body.b_nr);
+	item->i_bulk = sw_bulk_new(l->l_node, &l->l_conn,
+				   is_for_request() ? &raw->rr_item : NULL,
+				   &item->i_body, sizeof item->i_body,
+				   item->i_body.b_nr);
 	if (item->i_bulk != NULL)
 		raw->rr_data = sw_bulk_body(item->i_bulk, &raw->rr_nr);
 	return item->i_bulk != NULL;
@@ -379,7 +403,9 @@ static struct sw_item *post(struct sw_link *l, unsigned stream,
 	item->i_body.b_stream = stream;
 	item->i_body.b_seq = ++l->l_seq[stream];
 	item->i_server = l->l_server;
+	item->i_server_life = l->l_server->n_lives;
 	item_init(item, l, bulk);
+	item->i_has_bulk = item->i_bulk != NULL;
 	ri = &item->i_raw.rr_item;
 	ri->ri_session = &l->l_session;
 	ri->ri_stream = stream;
@@ -406,7 +432,7 @@ void sw_post(struct sw_node *node)
 		expires_ms = sw_one_in(8) ? 5 + sw_rand(200) : EXPIRES_MS;
 		stream = (unsigned)sw_rand(SW_STREAMS + 1);
 		(void)post(&node->n_link[link], stream, expires_ms,
-			   sw.w_is_odd && stream == 0 && sw_one_in(2));
+			   sw.w_is_odd && sw_one_in(stream == 0 ? 2 : 4));
 	}
 }
 
@@ -524,7 +550,7 @@ void sw_items_check(void)
 	for (i = 0; i < sw.w_items_nr; ++i) {
 		item = &sw.w_item[i];
 		if (item->i_body.b_stream == 0 || !item->i_is_posted ||
-		    item->i_error != 0 || item->i_rc != 0)
+		    item->i_has_bulk || item->i_error != 0 || item->i_rc != 0)
 			continue;
 		SW_TRUE(item->i_server->n_disk_ops.rso_begin(
 				&item->i_server->n_disk, &tx) == 0,
