@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Buffer descriptors: their bytes (desc.x), and where the bytes live.
+ * Buffer descriptors: their bytes (m0/desc.x), and where the bytes live.
  *
  * Bytes come from slots of one size, cut from chunks that are kept until the
  * layer is finalised, so that making and freeing descriptors allocates nothing

@@ -64,22 +64,19 @@ static bool child_ended(void *arg)
 	       child->ch_pid;
 }
 
-/* Its exit status; what it printed is in ch_text. */
-static int client_run(struct child *child, struct cf_tm *to, const char *word,
-		      const char *a, const char *b)
+/* Its exit status; what it printed is in ch_text. Up to three arguments. */
+static int client_run(struct child *child, const char *word, const char *a,
+		      const char *b, const char *c)
 {
 	const char *path = getenv("SUNRPC_CLIENT");
-	char        port[16], id[16];
 	int         fds[2];
 
 	CF_TRUE(path != NULL, "SUNRPC_CLIENT is not set");
-	snprintf(port, sizeof port, "%u", sunrpc_port());
-	snprintf(id, sizeof id, "%u", id_of(to));
 	CF_EQ(pipe(fds), 0, "pipe");
 	child->ch_pid = fork();
 	if (child->ch_pid == 0) {
 		(void)dup2(fds[1], 1);
-		execl(path, path, port, "77", id, word, a, b, (char *)NULL);
+		execl(path, path, "77", word, a, b, c, (char *)NULL);
 		_exit(201);
 	}
 	(void)close(fds[1]);
@@ -91,7 +88,18 @@ static int client_run(struct child *child, struct cf_tm *to, const char *word,
 	return WIFEXITED(child->ch_status) ? WEXITSTATUS(child->ch_status) : -1;
 }
 
-/* Sends a message, gets and puts: by m0/sunrpc.x alone. */
+/* The bytes of a buffer's descriptor, as one would read them to somebody. */
+static void digits_of(const struct cf_buf *p, char *ret, size_t nr)
+{
+	const struct m0_net_buf_desc *desc = &p->cb_nb.nb_desc;
+	uint32_t                      i;
+
+	CF_TRUE(desc->nbd_len * 2 < nr, "a short descriptor");
+	for (i = 0; i < desc->nbd_len; ++i)
+		snprintf(ret + (size_t)2 * i, 3, "%02x", desc->nbd_data[i]);
+}
+
+/* Sends a message, gets and puts: by m0/sunrpc.x and m0/desc.x alone. */
 static void other_client(void)
 {
 	static const char text[] = "the quick brown fox, and one byte";
@@ -100,27 +108,29 @@ static void other_client(void)
 	struct cf_buf    *s = cf_buf(0, 40);
 	struct cf_buf    *p;
 	struct child      child;
-	char              id[32];
+	char              port[16], id[16], digits[512];
 
-	CF_EQ(client_run(&child, t, "msg", text, NULL), 0, "message");
+	snprintf(port, sizeof port, "%u", sunrpc_port());
+	snprintf(id, sizeof id, "%u", id_of(t));
+	CF_EQ(client_run(&child, "msg", port, id, text), 0, "message");
 	cf_done_is(r, 0, "it came");
 	CF_EQ(r->cb_last.ce_length, sizeof text - 1, "its length");
 	CF_EQ(memcmp(r->cb_nb.nb_buffer.ov_buf[0], text, sizeof text - 1), 0,
 	      "its bytes");
-	CF_EQ(client_run(&child, t, "msg", text, NULL), ENOBUFS,
+	CF_EQ(client_run(&child, "msg", port, id, text), ENOBUFS,
 	      "no buffer is there");
 	memcpy(s->cb_nb.nb_buffer.ov_buf[0], text, sizeof text - 1);
 	s->cb_nb.nb_length = sizeof text - 1;
 	cf_add_ok(s, t, M0_NET_QT_PASSIVE_BULK_SEND);
-	snprintf(id, sizeof id, "%llx", (unsigned long long)wire_id(s));
-	CF_EQ(client_run(&child, t, "get", id, "100"), 0, "get");
+	digits_of(s, digits, sizeof digits);
+	CF_EQ(client_run(&child, "get", digits, NULL, NULL), 0, "get");
 	cf_done_is(s, 0, "it was read");
 	CF_EQ(strcmp(child.ch_text, text), 0, "what was read");
-	CF_EQ(client_run(&child, t, "get", id, "100"), ENOENT, "once");
+	CF_EQ(client_run(&child, "get", digits, NULL, NULL), ENOENT, "once");
 	m0_net_desc_free(&s->cb_nb.nb_desc);
 	p = cf_passive(t, M0_NET_QT_PASSIVE_BULK_RECV, 50, NULL);
-	snprintf(id, sizeof id, "%llx", (unsigned long long)wire_id(p));
-	CF_EQ(client_run(&child, t, "put", id, text), 0, "put");
+	digits_of(p, digits, sizeof digits);
+	CF_EQ(client_run(&child, "put", digits, text, NULL), 0, "put");
 	cf_done_is(p, 0, "it was written");
 	CF_EQ(p->cb_last.ce_length, sizeof text - 1, "its length");
 	CF_EQ(memcmp(p->cb_nb.nb_buffer.ov_buf[0], text, sizeof text - 1), 0,

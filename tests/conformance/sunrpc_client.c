@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client of the sunrpc transport that knows m0/sunrpc.x alone: made by rpcgen
- * and libtirpc, without the library.
+ * A client of the sunrpc transport that knows m0/sunrpc.x and m0/desc.x alone:
+ * made by rpcgen and libtirpc, without the library.
  *
- *   sunrpc_client PORT FROM TO msg TEXT
- *   sunrpc_client PORT FROM TO get IDENTITY ROOM         prints what it read
- *   sunrpc_client PORT FROM TO put IDENTITY TEXT
+ *   sunrpc_client FROM msg PORT TO TEXT       to a machine of 127.0.0.1
+ *   sunrpc_client FROM get DESCRIPTOR         prints what it read
+ *   sunrpc_client FROM put DESCRIPTOR TEXT
  *
- * All on 127.0.0.1. The exit status is that of the call: 0 or an error number;
- * 200: RPC itself failed.
+ * DESCRIPTOR is the bytes of a descriptor in hexadecimal digits; all that get and
+ * put know of the buffer and its owner is from there. The exit status is that of
+ * the call: 0 or an error number; 200: RPC itself failed; 202: not a descriptor.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,33 +18,38 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <desc_xdr.h>
 #include <m0_sunrpc_xdr.h>
 
 enum {
-	NO_RPC = 200
+	NO_RPC = 200,
+	NO_DESC = 202,
+	HOST = 0x7f000001,
+	DESC_MAX = 512
 };
 
 static struct timeval limit = { 20, 0 };
 static m0_sunrpc_ep   from;
-static m0_sunrpc_ep   to;
 
-static CLIENT *client_make(unsigned short port)
+static CLIENT *client_make(const m0_sunrpc_ep *to)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_port = htons(port),
-				    .sin_addr.s_addr = htonl(0x7f000001) };
+				    .sin_port = htons((uint16_t)to->sep_port),
+				    .sin_addr.s_addr = htonl(to->sep_addr) };
 	struct netbuf      buf = { sizeof addr, sizeof addr, &addr };
 	int                fd = socket(AF_INET, SOCK_STREAM, 0);
 
+	/* Nobody calls back; it has to be a port. */
+	from.sep_port = to->sep_port;
 	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof addr) != 0)
 		return NULL;
 	return clnt_vc_create(fd, &buf, M0_SUNRPC_PROG, M0_SUNRPC_VERS, 0, 0);
 }
 
-static unsigned msg(CLIENT *client, char *text)
+static unsigned msg(CLIENT *client, const m0_sunrpc_ep *to, char *text)
 {
 	m0_sunrpc_msg      args = { .sm_sender = from,
-				    .sm_receiver = to,
+				    .sm_receiver = *to,
 				    .sm_buf = { (unsigned)strlen(text), text } };
 	m0_sunrpc_msg_resp res = { NO_RPC };
 
@@ -53,19 +59,49 @@ static unsigned msg(CLIENT *client, char *text)
 	return res.smr_rc;
 }
 
-static m0_sunrpc_buf_desc desc(const char *id, unsigned qtype, unsigned total)
+/* The bytes that digits stand for; 0: they are no digits. */
+static u_int bytes_of(const char *digits, char *bytes)
 {
-	return (m0_sunrpc_buf_desc){ .sbd_id = strtoull(id, NULL, 16),
-				     .sbd_active_ep = from,
-				     .sbd_passive_ep = to,
-				     .sbd_qtype = qtype,
-				     .sbd_total = total };
+	u_int    nr = 0;
+	unsigned byte;
+
+	for (; nr < DESC_MAX && digits[0] != '\0' && digits[1] != '\0';
+	     digits += 2) {
+		if (sscanf(digits, "%2x", &byte) != 1)
+			return 0;
+		bytes[nr++] = (char)byte;
+	}
+	return nr;
+}
+
+/* What a call says of the buffer that a descriptor names. */
+static int desc_read(const char *digits, m0_sunrpc_buf_desc *ret,
+		     unsigned *ret_size)
+{
+	char            bytes[DESC_MAX];
+	m0_net_desc_xdr d;
+	XDR             xdr;
+	int             ok;
+
+	memset(&d, 0, sizeof d);
+	xdrmem_create(&xdr, bytes, bytes_of(digits, bytes), XDR_DECODE);
+	if (!xdr_m0_net_desc_xdr(&xdr, &d) ||
+	    d.nds_version != M0_NET_DESC_VERSION)
+		return 0;
+	ret->sbd_id = d.nds_id ^ d.nds_incarnation;
+	ret->sbd_qtype = d.nds_qtype;
+	*ret_size = (unsigned)d.nds_size;
+	xdrmem_create(&xdr, d.nds_passive.nds_passive_val,
+		      d.nds_passive.nds_passive_len, XDR_DECODE);
+	ok = xdr_m0_sunrpc_ep(&xdr, &ret->sbd_passive_ep);
+	xdr_free((xdrproc_t)xdr_m0_net_desc_xdr, (char *)&d);
+	return ok;
 }
 
 /* Piece by piece, until the end is told. */
-static unsigned get(CLIENT *client, const char *id, unsigned room)
+static unsigned get(CLIENT *client, const m0_sunrpc_buf_desc *desc)
 {
-	m0_sunrpc_get      args = { .sg_desc = desc(id, 3, room) };
+	m0_sunrpc_get      args = { .sg_desc = *desc };
 	m0_sunrpc_get_resp res;
 
 	do {
@@ -87,12 +123,11 @@ static unsigned get(CLIENT *client, const char *id, unsigned room)
 }
 
 /* In two pieces. */
-static unsigned put(CLIENT *client, const char *id, char *text)
+static unsigned put(CLIENT *client, const m0_sunrpc_buf_desc *desc, char *text)
 {
-	unsigned           total = (unsigned)strlen(text);
-	unsigned           half = total / 2;
-	m0_sunrpc_put      args = { .sp_desc = desc(id, 2, total),
-				    .sp_buf = { half, text } };
+	unsigned      total = desc->sbd_total;
+	unsigned      half = total / 2;
+	m0_sunrpc_put args = { .sp_desc = *desc, .sp_buf = { half, text } };
 	m0_sunrpc_put_resp res = { 0 };
 	int                i;
 
@@ -109,26 +144,53 @@ static unsigned put(CLIENT *client, const char *id, char *text)
 	return res.spr_rc;
 }
 
+/* A message to a machine whose port and number are known. */
+static unsigned msg_do(char **argv)
+{
+	m0_sunrpc_ep to = { HOST, (unsigned)atoi(argv[0]),
+			    (unsigned)atoi(argv[1]) };
+	CLIENT      *client = client_make(&to);
+	unsigned     rc = NO_RPC;
+
+	if (client == NULL)
+		return rc;
+	rc = msg(client, &to, argv[2]);
+	clnt_destroy(client);
+	return rc;
+}
+
+/* Bulk, as a descriptor says; with text it is a put. */
+static unsigned bulk_do(const char *digits, char *text)
+{
+	m0_sunrpc_buf_desc desc;
+	CLIENT            *client;
+	unsigned           rc = NO_RPC;
+	unsigned           size;
+
+	if (!desc_read(digits, &desc, &size) ||
+	    desc.sbd_qtype != (text != NULL ? 2 : 3))
+		return NO_DESC;
+	client = client_make(&desc.sbd_passive_ep);
+	if (client == NULL)
+		return rc;
+	desc.sbd_active_ep = from;
+	desc.sbd_total = text != NULL ? (unsigned)strlen(text) : size;
+	rc = text != NULL ? put(client, &desc, text) : get(client, &desc);
+	clnt_destroy(client);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
-	CLIENT  *client;
-	unsigned rc = NO_RPC;
-
-	if (argc < 6)
+	if (argc < 4)
 		return NO_RPC;
-	from.sep_addr = to.sep_addr = 0x7f000001;
-	from.sep_port = to.sep_port = (unsigned)atoi(argv[1]);
-	from.sep_id = (unsigned)atoi(argv[2]);
-	to.sep_id = (unsigned)atoi(argv[3]);
-	client = client_make((unsigned short)to.sep_port);
-	if (client == NULL)
-		return NO_RPC;
-	if (strcmp(argv[4], "msg") == 0)
-		rc = msg(client, argv[5]);
-	else if (strcmp(argv[4], "get") == 0 && argc > 6)
-		rc = get(client, argv[5], (unsigned)atoi(argv[6]));
-	else if (strcmp(argv[4], "put") == 0 && argc > 6)
-		rc = put(client, argv[5], argv[6]);
-	clnt_destroy(client);
-	return (int)rc;
+	from.sep_addr = HOST;
+	from.sep_id = (unsigned)atoi(argv[1]);
+	if (strcmp(argv[2], "msg") == 0 && argc == 6)
+		return (int)msg_do(argv + 3);
+	if (strcmp(argv[2], "get") == 0 && argc == 4)
+		return (int)bulk_do(argv[3], NULL);
+	if (strcmp(argv[2], "put") == 0 && argc == 5)
+		return (int)bulk_do(argv[3], argv[4]);
+	return NO_RPC;
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -92,6 +93,51 @@ class Sunrpc(cli.Case):
                 self.read(self.path('log')).decode().splitlines()]
         self.assertEqual([line[0] for line in said], ['UNSET', 'SET', 'UNSET'])
         self.assertEqual(said[1], ['SET', str(0x204d3001), '1', 'tcp', where])
+
+    def test_is_listed_by_rpcinfo(self):
+        """By the host's own: rpcbind and rpcinfo, if they are installed."""
+        path = os.environ.get('PATH', '') + ':/sbin:/usr/sbin'
+        rpcbind = shutil.which('rpcbind', path=path)
+        rpcinfo = shutil.which('rpcinfo', path=path)
+        if rpcbind is None or rpcinfo is None or os.geteuid() != 0:
+            self.skipTest('no rpcbind, or not root')
+        # rpcbind gives up root for a user that its package makes.
+        with open('/etc/passwd', encoding='utf-8') as users, \
+                open(self.path('passwd'), 'w', encoding='utf-8') as out:
+            text = users.read()
+            out.write(text)
+            if '\n_rpc:' not in text:
+                out.write('_rpc:x:998:65534::/run/rpcbind:/bin/false\n')
+        result = cli.in_namespace(
+            'mount -t tmpfs tmpfs /run && mkdir /run/rpcbind &&'
+            ' mount --bind "$3" /etc/passwd || exit 77\n'
+            'exec unshare -n sh -c \'\n'
+            'ip link set lo up || exit 77\n'
+            '"$1" -f & rpcbind=$!\n'
+            'trap "kill $rpcbind" EXIT\n'
+            'n=0\n'
+            'until "$2" -p 127.0.0.1 >/dev/null 2>&1; do\n'
+            '    kill -0 $rpcbind && [ $n -lt 500 ] || exit 77\n'
+            '    n=$((n + 1)); sleep 0.02\n'
+            'done\n'
+            'M0_SUNRPC_RPCBIND=1 "$4" perf --listen --json'
+            ' --transport sunrpc --ep "$5" >/run/perf & perf=$!\n'
+            'while [ ! -s /run/perf ]; do sleep 0.01; done\n'
+            '"$2" -p 127.0.0.1\n'
+            '"$2" -T tcp 127.0.0.1 541929473 1 || exit 1\n'
+            'kill -INT $perf; wait $perf || exit 1\n'
+            'echo over\n'
+            '"$2" -p 127.0.0.1\n'
+            '\' sh "$@"\n', rpcbind, rpcinfo, self.path('passwd'),
+            cli.COLIBRI, self.ep)
+        if result is None or result.returncode == 77:
+            self.skipTest('no namespaces, or rpcbind does not start')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        before, after = result.stdout.decode().split('over\n')
+        port = self.ep.split(':')[1]
+        self.assertRegex(before, rf'541929473 +1 +tcp +{port}\b')
+        self.assertIn('ready and waiting', before)
+        self.assertNotIn('541929473', after)
 
     def test_nobody_is_there(self):
         result = cli.run('copy', '--timeout', '2', self.src, f'{self.ep}:x')
