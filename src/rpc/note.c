@@ -61,11 +61,6 @@ static const struct m0_rpc_item_type lib_types[] = {
 	LIB_TYPE(REFUSED, REPLY),
 };
 
-const struct m0_rpc_item_type *m0_rpc__lib_type(enum m0_rpc_wire_op op)
-{
-	return &lib_types[op];
-}
-
 /* One without a body; NULL: none is kept. What is cleared of the item is what is
  * looked at before it is prepared, or comes. */
 static struct m0_rpc__note *note_take(void)

@@ -378,8 +378,6 @@ static inline uint32_t m0_rpc__type_place(const struct m0_rpc_item_type *type)
 {
 	return type->rit_index % M0_RPC__TYPES_MAX;
 }
-/** Type of one of the library's own items. */
-const struct m0_rpc_item_type *m0_rpc__lib_type(enum m0_rpc_wire_op op);
 
 /* ---------------------------------------------------------------- item.c -- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hooks of watches for what peers make, and completions of establish and
  * terminate that nobody waits for. */
+#include <poll.h>
+
 #include "rt.h"
 
 enum {
@@ -297,6 +299,53 @@ RT_CASE(terminate_on_a_stopped_machine)
 	c->rtc_conn_up = false;
 }
 
+/* ------------------------------------------------- descriptors to poll -- */
+
+/* Waits for `counter` as an event loop does, which sleeps until a descriptor is
+ * readable; a machine that forgot to say so would leave it asleep. */
+static void poll_until(const int *counter, struct rt_machine **m, int nr)
+{
+	struct pollfd fds[2];
+	int           i;
+
+	for (i = 0; i < nr; ++i) {
+		fds[i].fd = m0_rpc_machine_fd(&m[i]->rtm_machine);
+		fds[i].events = POLLIN;
+		CF_TRUE(fds[i].fd >= 0, "a descriptor");
+	}
+	while (cf_get(counter) == 0) {
+		CF_TRUE(poll(fds, (nfds_t)nr, 60000) > 0,
+			"readable before the end of patience");
+		for (i = 0; i < nr; ++i)
+			if (fds[i].revents != 0)
+				m0_rpc_machine_progress(&m[i]->rtm_machine);
+	}
+}
+
+/* An event loop around two inline machines: an answer, and a time that is up. */
+RT_CASE(event_loop)
+{
+	struct rt_machine *m[2];
+	struct rt_client  *c;
+	struct rt_item    *i;
+
+	if (cf.c_mode != CF_INLINE || cf.c_sim)
+		return;
+	m[0] = rt_up(0, NULL);
+	m[1] = rt_up(1, NULL);
+	c = rt_client(m[1], m[0]);
+	CF_EQ(m0_rpc_machine_fd(&m[0]->rtm_machine),
+	      m0_rpc_machine_fd(&m[0]->rtm_machine), "the same each time");
+	i = rt_ask(c, RT_ECHO, 1, 1);
+	poll_until(&i->rti_ended, m, 2);
+	rt_ends(i, 0, "answered");
+	i = rt_item(c, RT_HOLD, 0, 2);
+	i->rti_raw.rr_item.ri_expires = m0_time_from_now(0, 50000000);
+	CF_EQ(rt_post(i), 0, "post");
+	poll_until(&i->rti_ended, m, 2);
+	rt_ends(i, -ETIMEDOUT, "its time is up");
+}
+
 const struct cf_case rpc_suite_told[] = {
 	{ "a peer comes and leaves", peer_comes_and_leaves },
 	{ "own connections come and leave", own_come_and_leave },
@@ -304,5 +353,6 @@ const struct cf_case rpc_suite_told[] = {
 	{ "establish fails", establish_fails },
 	{ "terminate toward the dead", terminate_toward_the_dead },
 	{ "terminate on a stopped machine", terminate_on_a_stopped_machine },
+	{ "event loop", event_loop },
 	{ NULL, NULL }
 };

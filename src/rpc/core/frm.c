@@ -389,30 +389,6 @@ struct m0_rpc_frm_item *m0_rpc__frm_oldest(const struct m0_rpc_frm *frm)
 		       : container_of(link, struct m0_rpc_frm_item, fi_link);
 }
 
-void m0_rpc__frm_retarget(struct m0_rpc_frm *from, struct m0_rpc_frm *to,
-			  m0_time_t now)
-{
-	struct m0_rpc_frm_item *item;
-	struct m0_list_link    *link;
-	struct m0_list          moved;
-	int                     rc;
-
-	M0_PRE(from != to);
-	m0_list_init(&moved);
-	/* All out before the first is in: streams are in one at a time. */
-	while ((item = m0_rpc__frm_oldest(from)) != NULL) {
-		m0_rpc__frm_remove(item);
-		m0_list_add_tail(&moved, &item->fi_link);
-	}
-	while ((link = m0_list_first(&moved)) != NULL) {
-		m0_list_del(link);
-		item = container_of(link, struct m0_rpc_frm_item, fi_link);
-		rc = m0_rpc__frm_enq(to, item, now, 0);
-		if (rc != 0)
-			to->f_ops->fo_refused(to, item, rc);
-	}
-}
-
 /* --------------------------------------------------- streams and groups -- */
 
 void m0_rpc__frm_stream_init(struct m0_rpc_frm_stream *stream)

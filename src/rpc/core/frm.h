@@ -119,7 +119,7 @@ struct m0_rpc_frm_packet {
 
 /**
  * What formation asks of its owner. Only from m0_rpc__frm_set_run(), _run(),
- * _retarget(), _constraints_set() and _group_close(). They must not run any;
+ * _constraints_set() and _group_close(). They must not run any;
  * fo_packet_ready and fo_refused may enq and remove, the others neither.
  */
 struct m0_rpc_frm_ops {
@@ -143,7 +143,7 @@ struct m0_rpc_frm_ops {
 					    m0_bcount_t bytes, uint64_t segs);
 	/** Optional: it has become urgent while it is cached. */
 	void (*fo_urgent)(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item);
-	/** A moved item does not fit into any packet of its new formation;
+	/** An item does not fit into any packet, as the limits are now; it is
 	 * not cached any more. -EMSGSIZE. */
 	void (*fo_refused)(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 			   int rc);
@@ -258,9 +258,6 @@ int m0_rpc__frm_enq(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 void m0_rpc__frm_remove(struct m0_rpc_frm_item *item);
 /** The oldest cached item; NULL. For the end: remove until there is none. */
 struct m0_rpc_frm_item *m0_rpc__frm_oldest(const struct m0_rpc_frm *frm);
-/** Moves all cached items, in their order, behind those of `to`. */
-void m0_rpc__frm_retarget(struct m0_rpc_frm *from, struct m0_rpc_frm *to,
-			  m0_time_t now);
 
 /** Makes the set's next run look at it. */
 void m0_rpc__frm_kick(struct m0_rpc_frm *frm);

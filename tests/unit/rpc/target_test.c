@@ -152,6 +152,15 @@ static void target_is_found_by_address(void **state)
 
 /* ----------------------------------------------------------------- notes -- */
 
+static void note_is_of(enum m0_rpc_wire_op op, uint64_t flags)
+{
+	struct m0_rpc__note *note = m0_rpc__note_new(m, op, 0);
+
+	assert_int_equal(note->rno_item.ri_type->rit_opcode, op);
+	assert_int_equal(note->rno_item.ri_type->rit_flags, flags);
+	m0_rpc_item_put(&note->rno_item);
+}
+
 /* Opcodes below 64 are the library's, each of a kind, none to be sent again
  * outside its protocol. */
 static void note_types_are_of_their_opcode(void **state)
@@ -164,16 +173,10 @@ static void note_types_are_of_their_opcode(void **state)
 	unsigned i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(replies); ++i) {
-		assert_int_equal(m0_rpc__lib_type(replies[i])->rit_opcode,
-				 replies[i]);
-		assert_int_equal(m0_rpc__lib_type(replies[i])->rit_flags,
-				 M0_RPC_ITEM_TYPE_REPLY);
-	}
-	assert_int_equal(m0_rpc__lib_type(M0_RPC_OP_CONN_ESTABLISH)->rit_flags,
-			 M0_RPC_ITEM_TYPE_REQUEST);
-	assert_int_equal(m0_rpc__lib_type(M0_RPC_OP_SKIP)->rit_flags,
-			 M0_RPC_ITEM_TYPE_ONEWAY);
+	for (i = 0; i < ARRAY_SIZE(replies); ++i)
+		note_is_of(replies[i], M0_RPC_ITEM_TYPE_REPLY);
+	note_is_of(M0_RPC_OP_CONN_ESTABLISH, M0_RPC_ITEM_TYPE_REQUEST);
+	note_is_of(M0_RPC_OP_SKIP, M0_RPC_ITEM_TYPE_ONEWAY);
 }
 
 /* A note's body is what was written, and it goes with its last reference. */

@@ -499,7 +499,30 @@ static void op_limits(void)
 	m0_rpc__frm_constraints_set(&frm[f], &limits);
 }
 
-static void op_retarget(void)
+/* As links do when one dies: all out before the first is in, as a stream is in
+ * one formation at a time. */
+static void move_all(struct m0_rpc_frm *from, struct m0_rpc_frm *to)
+{
+	struct m0_rpc_frm_item *item;
+	struct m0_list          moved;
+	int                     rc;
+
+	m0_list_init(&moved);
+	while ((item = m0_rpc__frm_oldest(from)) != NULL) {
+		m0_rpc__frm_remove(item);
+		m0_list_add_tail(&moved, &item->fi_link);
+	}
+	while (!m0_list_is_empty(&moved)) {
+		item = container_of(m0_list_first(&moved),
+				    struct m0_rpc_frm_item, fi_link);
+		m0_list_del(&item->fi_link);
+		rc = m0_rpc__frm_enq(to, item, now, 0);
+		if (rc != 0)
+			to->f_ops->fo_refused(to, item, rc);
+	}
+}
+
+static void op_move(void)
 {
 	int           from = (int)m0_rand_below(&rnd, FRMS);
 	int           to = 1 - from;
@@ -508,7 +531,7 @@ static void op_retarget(void)
 	int           i;
 	struct thing *th;
 
-	m0_rpc__frm_retarget(&frm[from], &frm[to], now);
+	move_all(&frm[from], &frm[to]);
 	while ((th = oldest(from)) != NULL) {
 		th->th_frm = -1;
 		moved[nr++] = (int)(th - thing);
@@ -608,7 +631,7 @@ static void random_ops(const struct m0_rpc_frm_policy *policy, uint64_t seed)
 		else if (what < 992)
 			op_limits();
 		else
-			op_retarget();
+			op_move();
 		if (i % 500 == 0)
 			deep_check();
 	}

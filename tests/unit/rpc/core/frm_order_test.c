@@ -570,48 +570,7 @@ static void data_policy_survives_extremes(void **state)
 	assert_int_equal(m0_rpc_frm_metadata.fp_cmp(&v[0], &v[2]), 0);
 }
 
-/* -------------------------------------------------------------- retarget -- */
-
-/* A service has moved: all that is cached goes there, in order, with its class
- * and its timers; what does not fit there is told. */
-static void retarget_moves_all(void **state)
-{
-	struct m0_rpc_frm_constraints limits = fake_limits(3);
-	struct m0_rpc_frm             to;
-	struct fake_item             *large;
-	struct fake_item             *wait;
-	struct fake_item             *held;
-	struct fake_item             *it[6];
-	unsigned                      i;
-
-	(void)state;
-	start(4, NULL);
-	packets_may_fly(0);
-	limits.fc_max_nr_packets_enqed = 100;
-	m0_rpc__frm_init(&to, &fake.fk_set, &limits, NULL, &fake_ops);
-	large = fake_item_new(4 * FAKE_SIZE);
-	fake_enq(large);
-	for (i = 0; i < 6; ++i)
-		it[i] = stream_post(i % 2, i, 0, MIN);
-	wait = fake_post(fake.fk_now + 5 * FAKE_TICK, MAX);
-	held = group_post(0);
-	m0_rpc__frm_retarget(&fake.fk_frm, &to, fake.fk_now);
-	assert_true(m0_rpc__frm_is_idle(&fake.fk_frm));
-	assert_int_equal(large->fki_rc, -EMSGSIZE);
-	assert_int_equal(to.f_items_nr, 8);
-	fake_run();
-	/* The urgent fill two packets; the others wait as before. */
-	assert_int_equal(fake.fk_packets_nr, 2);
-	for (i = 0; i < 6; ++i)
-		assert_ptr_equal(fake_in(i / 3, i % 3), it[i]);
-	fake_ticks(5);
-	assert_int_equal(wait->fki_packet, 2);
-	fake_ticks(5);
-	assert_int_equal(held->fki_packet, 3);
-	fake_all_done();
-	m0_rpc__frm_fini(&to);
-	end();
-}
+/* ---------------------------------------------------------------- groups -- */
 
 /* Closing a group reaches its items in two formations. */
 static void group_spans_formations(void **state)
@@ -658,7 +617,6 @@ int main(void)
 		cmocka_unit_test(data_merged_passes_over),
 		cmocka_unit_test(data_packet_ends_with_its_mib),
 		cmocka_unit_test(data_policy_survives_extremes),
-		cmocka_unit_test(retarget_moves_all),
 		cmocka_unit_test(group_spans_formations),
 	};
 
