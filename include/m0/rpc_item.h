@@ -139,10 +139,16 @@ struct m0_rpc_item_type_ops {
 			     struct m0_rpc_item    *item);
 	/**
 	 * Optional, data policy: `next` begins where `item` ends, both wait in
-	 * the cache for one destination and neither is in an update stream.
-	 * True: `item` now carries the work of both, its key and payload size
-	 * cover both; `next` is not sent, and gets item's outcome: rito_split
-	 * makes its ri_reply.
+	 * the cache for one destination, and either neither is in an update
+	 * stream, or both are in the same one and nothing was posted to it
+	 * between them. True: `item` now carries the work of both, its key and
+	 * payload size cover both; `next` is not sent, and gets item's outcome:
+	 * rito_split makes its ri_reply. In a stream the server executes
+	 * `item`, once, at its place, and its answer is committed with all that
+	 * it has changed; so is what it carries. A type that does not want that
+	 * looks at ri_stream and says false. What `item` refers to of next's
+	 * memory must stay until `item` is final: `next` may end before, by its
+	 * time or a cancel.
 	 */
 	bool (*rito_io_coalesce)(struct m0_rpc_item *item,
 				 struct m0_rpc_item *next);

@@ -241,11 +241,10 @@ static void ended_add(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	m0_list_add_tail(&m->rml_ended, &il->ril_link);
 }
 
-/* Were others merged into it? Only into requests, which have a session, of no
- * stream. */
+/* Were others merged into it? Only into requests, which have a session. */
 static bool has_parts(const struct m0_rpc_item *item)
 {
-	return m0_rpc__il(item)->ril_session != NULL && item->ri_stream == 0 &&
+	return m0_rpc__il(item)->ril_session != NULL &&
 	       m0_rpc__il(item)->ril_parts != NULL;
 }
 
@@ -284,8 +283,7 @@ static __attribute__((noinline)) void part_leave(struct m0_rpc_item *part)
 		struct m0_rpc__item *il =
 			container_of(link, struct m0_rpc__item, ril_link);
 
-		if (m0_rpc__item_of(il)->ri_stream != 0 ||
-		    il->ril_parts != part)
+		if (il->ril_parts != part)
 			continue;
 		il->ril_parts = m0_rpc__il(part)->ril_parts;
 		break;

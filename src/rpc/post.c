@@ -135,7 +135,6 @@ static void plain_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	struct m0_rpc__session *s = il->ril_session;
 	int                     rc;
 
-	il->ril_parts = NULL;
 	il->ril_resend_ns = resend_first(m, item);
 	rc = m0_rpc__xid_add(s, item);
 	if (rc != 0) {

@@ -458,6 +458,8 @@ struct m0_rpc__item {
 			/** That counts it, with so many bytes. */
 			struct m0_rpc__link *ril_on;
 			m0_bcount_t          ril_on_bytes;
+			/** Carried by this one, or next. */
+			struct m0_rpc_item *ril_parts;
 			union {
 				/** Of a stream. */
 				struct m0_rpc_citem ril_citem;
@@ -465,8 +467,6 @@ struct m0_rpc__item {
 				struct {
 					m0_time_t           ril_resend_ns;
 					struct m0_rpc_item *ril_xid_next;
-					/** Carried by this one, or next. */
-					struct m0_rpc_item *ril_parts;
 				};
 				struct m0_rpc__re ril_re;
 			};

@@ -246,6 +246,102 @@ RT_CASE(extents_end)
 	rt_release(1);
 }
 
+/* The same in an update stream, posted in their order. */
+static void extents_in_stream(unsigned nr)
+{
+	unsigned i;
+
+	extents(nr);
+	for (i = 0; i < nr; ++i) {
+		posted[i]->rti_raw.rr_item.ri_stream = 1;
+		posted[i]->rti_raw.rr_item.ri_key.rk_offset = UINT64_C(10) * i;
+		posted[i]->rti_body[0] = i;
+	}
+}
+
+/* Extents of a stream leave as one request with one number; what follows is
+ * executed after it, and each gets its own answer. */
+RT_CASE(extents_of_stream)
+{
+	struct rt_item *after;
+	unsigned        i;
+
+	extents_in_stream(12);
+	extents_post();
+	after = rt_ask(c, RT_ECHO, 1, 99);
+	/* It is sent again, and is the same number. */
+	rt_run_ms(cf.c_sim ? 100 : 500);
+	CF_EQ(extents_came, 120, "executed once");
+	CF_EQ(cf_get(&after->rti_ended), 0, "it waits for its turn");
+	rt_release(1);
+	for (i = 0; i < 12; ++i)
+		rt_ends(posted[i], 0, "an extent");
+	rt_ends(after, 0, "what follows");
+	CF_EQ(extents_came, 120, "nothing came twice");
+	CF_EQ(c->rtc_session.s_hold_cnt, 0, "all have ended");
+}
+
+/* A part that is given up, or whose time is up, ends for itself; the others have
+ * the outcome of the whole, and the stream goes on. */
+RT_CASE(extents_of_stream_end)
+{
+	unsigned i;
+
+	extents_in_stream(12);
+	posted[5]->rti_raw.rr_item.ri_expires =
+		m0_time_from_now(0, cf.c_sim ? 50000000 : 400000000);
+	extents_post();
+	m0_rpc_item_cancel(&posted[7]->rti_raw.rr_item);
+	rt_ends(posted[7], -ECANCELED, "given up");
+	rt_ends(posted[5], -ETIMEDOUT, "its time is up");
+	rt_release(1);
+	for (i = 0; i < 12; ++i)
+		if (i != 5 && i != 7)
+			rt_ends(posted[i], 0, "an extent");
+	rt_ends(rt_ask(c, RT_ECHO, 1, 99), 0, "what follows");
+	CF_EQ(extents_came, 120, "nothing came twice");
+}
+
+/* The one that carries the others is given up: they cannot be told from it, and
+ * none is executed a second time. */
+RT_CASE(extents_of_stream_given_up)
+{
+	unsigned i;
+
+	extents_in_stream(12);
+	extents_post();
+	m0_rpc_item_cancel(&posted[0]->rti_raw.rr_item);
+	for (i = 0; i < 12; ++i)
+		rt_ends(posted[i], -ECANCELED, "an extent");
+	rt_release(1);
+	rt_ends(rt_ask(c, RT_ECHO, 1, 99), 0, "what follows");
+	CF_EQ(extents_came, 120, "nothing came twice");
+}
+
+/* A server that has forgotten: all of it may have been executed. */
+RT_CASE(extents_of_stream_stale)
+{
+	char     addr[CF_ADDR_MAX];
+	unsigned i;
+
+	extents_in_stream(12);
+	extents_post();
+	strcpy(addr, s->rtm_addr);
+	rt_hold_no_more();
+	rt_down(s);
+	s = rt_up_at(0, NULL, addr);
+	for (i = 0; i < 12; ++i) {
+		rt_item_wait(posted[i]);
+		CF_TRUE(M0_IN(posted[i]->rti_error, (0, -ESTALE)),
+			"answered, or nobody knows");
+		CF_EQ(posted[i]->rti_error, posted[0]->rti_error,
+		      "one outcome for all");
+	}
+	rt_item_wait(rt_ask(c, RT_ECHO, 1, 98));
+	rt_ends(rt_ask(c, RT_ECHO, 1, 99), 0, "what follows");
+	CF_EQ(extents_came, 120, "nothing came twice");
+}
+
 /* Bodies that are gathered: one of two that were merged is in two pieces. */
 struct pieces {
 	struct rt_item *pcs_item;
@@ -619,6 +715,10 @@ const struct cf_case rpc_suite_pack[] = {
 	{ "priorities_in_packet", priorities_in_packet },
 	{ "extents_merge", extents_merge },
 	{ "extents_end", extents_end },
+	{ "extents_of_stream", extents_of_stream },
+	{ "extents_of_stream_end", extents_of_stream_end },
+	{ "extents_of_stream_given_up", extents_of_stream_given_up },
+	{ "extents_of_stream_stale", extents_of_stream_stale },
 	{ "pieces_merge", pieces_merge },
 	{ "in_flight_bound", in_flight_bound },
 	{ "in_flight_shared", in_flight_shared },

@@ -371,6 +371,15 @@ enum m0_rpc_cdrop m0_rpc_cstream_drop(struct m0_rpc_cstream *stream,
 	return ret;
 }
 
+bool m0_rpc_cstream_follows(const struct m0_rpc_cstream *stream,
+			    const struct m0_rpc_citem   *item,
+			    const struct m0_rpc_citem   *next)
+{
+	return item->rci_state == CI_FORMED && next->rci_state == CI_FORMED &&
+	       m0_list_next(&stream->rcs_formed, &item->rci_link) ==
+		       &next->rci_link;
+}
+
 void m0_rpc_cstream_hasten(struct m0_rpc_cstream *stream,
 			   struct m0_rpc_citem *item, m0_time_t now)
 {

@@ -198,6 +198,12 @@ enum m0_rpc_cdrop m0_rpc_cstream_drop(struct m0_rpc_cstream *stream,
 void m0_rpc_cstream_hasten(struct m0_rpc_cstream *stream,
 			   struct m0_rpc_citem *item, m0_time_t now);
 
+/** Does `next` directly follow `item`, and has neither a number yet? Then `next`
+ * may be dropped and travel in `item`: nothing stands between them. */
+bool m0_rpc_cstream_follows(const struct m0_rpc_cstream *stream,
+			    const struct m0_rpc_citem   *item,
+			    const struct m0_rpc_citem   *next);
+
 /** Nothing of it leaves until resume or reset. */
 void m0_rpc_cstream_suspend(struct m0_rpc_cstream *stream);
 /**

@@ -82,41 +82,65 @@ static void take(struct packing *pack, struct m0_rpc_frm_item *item)
 	pack->pk_last = item;
 }
 
-/**
- * `node` and those behind it become part of `item`, the last of the packet, as
- * far as policy and owner like it. @return the first that does not.
- */
+static bool can_merge(const struct m0_rpc_frm *frm)
+{
+	return frm->f_policy->fp_merge != NULL && frm->f_ops->fo_merge != NULL;
+}
+
+/** `next` becomes part of `item`, the last of the packet, if policy and owner
+ * like it; then it is to be removed. */
+static bool merge_one(struct packing *pack, struct m0_rpc_frm_item *item,
+		      struct m0_rpc_frm_item *next)
+{
+	struct m0_rpc_frm        *frm = pack->pk_frm;
+	struct m0_rpc_frm_packet *packet = pack->pk_packet;
+	m0_bcount_t               size = item->fi_view.fv_size;
+	uint32_t                  segs_nr = item->fi_segs_nr;
+
+	if (!fits(pack, next) ||
+	    !frm->f_policy->fp_merge(&item->fi_view, &next->fi_view) ||
+	    !frm->f_ops->fo_merge(frm, item, next))
+		return false;
+	if (next->fi_seq > pack->pk_seq)
+		pack->pk_seq = next->fi_seq;
+	packet->fpk_bytes += item->fi_view.fv_size - size;
+	packet->fpk_segs_nr += item->fi_segs_nr;
+	packet->fpk_segs_nr -= segs_nr;
+	return true;
+}
+
+/** `node` and those behind it, as far as they can. @return the first that does
+ * not. */
 static struct m0_order_node *merge(struct packing         *pack,
 				   struct m0_rpc_frm_item *item,
 				   struct m0_order *class,
 				   struct m0_order_node *node)
 {
-	struct m0_rpc_frm              *frm = pack->pk_frm;
-	struct m0_rpc_frm_packet       *packet = pack->pk_packet;
-	const struct m0_rpc_frm_policy *policy = frm->f_policy;
-	struct m0_rpc_frm_item         *next;
-	m0_bcount_t                     size;
-	uint32_t                        segs_nr;
+	struct m0_rpc_frm_item *next;
 
-	if (policy->fp_merge == NULL || frm->f_ops->fo_merge == NULL ||
-	    item->fi_stream != NULL)
+	if (!can_merge(pack->pk_frm))
 		return node;
 	for (; node != NULL;
 	     node = m0_rpc__order_next(class, node), m0_rpc__frm_remove(next)) {
 		next = m0_rpc__frm_item_of(node);
-		size = item->fi_view.fv_size;
-		segs_nr = item->fi_segs_nr;
-		if (next->fi_stream != NULL || !fits(pack, next) ||
-		    !policy->fp_merge(&item->fi_view, &next->fi_view) ||
-		    !frm->f_ops->fo_merge(frm, item, next))
+		if (next->fi_stream != NULL || !merge_one(pack, item, next))
 			break;
-		if (next->fi_seq > pack->pk_seq)
-			pack->pk_seq = next->fi_seq;
-		packet->fpk_bytes += item->fi_view.fv_size - size;
-		packet->fpk_segs_nr += item->fi_segs_nr;
-		packet->fpk_segs_nr -= segs_nr;
 	}
 	return node;
+}
+
+/** The same of a stream, where the next is the one that follows in the stream,
+ * unless it would not leave now: it stands in a lower class. */
+static void merge_stream(struct packing *pack, struct m0_rpc_frm_item *item,
+			 const struct m0_order *class)
+{
+	struct m0_rpc_frm_item *next;
+
+	if (!can_merge(pack->pk_frm))
+		return;
+	while ((next = item->fi_stream->fst_head) != NULL &&
+	       next->fi_slot >= class && merge_one(pack, item, next))
+		m0_rpc__frm_remove(next);
 }
 
 /** Takes `item` of a class. @return where to go on. */
@@ -130,6 +154,7 @@ static struct m0_order_node *take_of(struct packing *pack,
 	take(pack, item);
 	if (item->fi_stream == NULL)
 		return merge(pack, item, class, next);
+	merge_stream(pack, item, class);
 	/* The one behind it in the stream may stand before the next one. */
 	head = item->fi_stream->fst_head;
 	if (head != NULL && head->fi_slot == class &&

@@ -694,9 +694,41 @@ static void resend_never_is_never(void **state)
 	end(&st);
 }
 
+/* One follows another if nothing is between them and neither has a number. */
+static void follower_is_the_next_without_a_number(void **state)
+{
+	struct m0_rpc_cmark  mark;
+	struct story         st;
+	struct m0_rpc_citem *it = st.st_item;
+
+	(void)state;
+	begin(&st, true);
+	post(&st, 4);
+	expect(&st, M0_RPC_CT_FORM, 0);
+	expect(&st, M0_RPC_CT_FORM, 1);
+	expect(&st, M0_RPC_CT_FORM, 2);
+	expect(&st, M0_RPC_CT_NONE, -1);
+	assert_true(m0_rpc_cstream_follows(&st.st_stream, &it[0], &it[1]));
+	assert_false(m0_rpc_cstream_follows(&st.st_stream, &it[1], &it[0]));
+	assert_false(m0_rpc_cstream_follows(&st.st_stream, &it[0], &it[2]));
+	/* It is beyond the window. */
+	assert_false(m0_rpc_cstream_follows(&st.st_stream, &it[2], &it[3]));
+	/* The part leaves without a number, and leaves none to be filled. */
+	assert_int_equal(m0_rpc_cstream_drop(&st.st_stream, &it[1], st.st_now),
+			 M0_RPC_CD_UNSENT);
+	assert_true(m0_rpc_cstream_follows(&st.st_stream, &it[0], &it[2]));
+	m0_rpc_cstream_take(&st.st_stream, &it[0], st.st_now, &mark);
+	assert_true(mark.rck_xid == 1);
+	assert_false(m0_rpc_cstream_follows(&st.st_stream, &it[0], &it[2]));
+	expect(&st, M0_RPC_CT_FORM, 3);
+	assert_true(m0_rpc_cstream_follows(&st.st_stream, &it[2], &it[3]));
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(follower_is_the_next_without_a_number),
 		cmocka_unit_test(items_beyond_window_wait_for_lowest_reply),
 		cmocka_unit_test(items_wait_for_establish),
 		cmocka_unit_test(resend_backs_off_to_its_bound),

@@ -458,6 +458,57 @@ static void data_contiguous_is_merged(void **state)
 	end();
 }
 
+/* Extent `i` of the object, of 4 KiB, in a stream. */
+static struct fake_item *stream_extent(unsigned nr, uint64_t order, unsigned i,
+				       m0_time_t deadline, unsigned prio)
+{
+	struct fake_item *it = fake_item_new(FAKE_SIZE);
+
+	it->fki_key.rk_fid.u_lo = 1;
+	it->fki_key.rk_offset = UINT64_C(4096) * i;
+	it->fki_key.rk_nr = 4096;
+	it->fki_item.fi_stream = &stream[nr];
+	it->fki_item.fi_order = order;
+	it->fki_item.fi_deadline = deadline;
+	it->fki_item.fi_view.fv_prio = prio;
+	fake_enq(it);
+	return it;
+}
+
+/* In a stream, what follows in it is merged: not over a gap, not with what
+ * another stream has, and not with what would not leave now. */
+static void stream_contiguous_is_merged(void **state)
+{
+	struct fake_item *first;
+	struct fake_item *other;
+	struct fake_item *gap;
+	struct fake_item *late;
+	struct fake_item *it[3];
+	unsigned          i;
+
+	(void)state;
+	start(100, &m0_rpc_frm_data);
+	packets_may_fly(0);
+	first = stream_extent(0, 1, 0, 0, MIN);
+	for (i = 0; i < 3; ++i)
+		it[i] = stream_extent(0, 2 + i, 1 + i, 0, MIN);
+	other = stream_extent(1, 1, 4, 0, MIN);
+	gap = stream_extent(0, 5, 6, 0, MIN);
+	late = stream_extent(0, 6, 7, M0_TIME_NEVER, MIN);
+	packets_may_fly(10);
+	assert_true(first->fki_key.rk_nr == UINT64_C(4) * 4096);
+	for (i = 0; i < 3; ++i)
+		assert_ptr_equal(it[i]->fki_into, first);
+	assert_null(other->fki_into);
+	assert_null(gap->fki_into);
+	assert_null(late->fki_into);
+	assert_int_equal(fake.fk_packets_nr, 1);
+	assert_int_equal(fake.fk_packet[0].fpk_nr, 4);
+	assert_ptr_equal(fake_in(0, 0), first);
+	fake_check(0, 1);
+	end();
+}
+
 /* Merged items stay within a packet's limits. */
 static void data_merge_keeps_limits(void **state)
 {
@@ -613,6 +664,7 @@ int main(void)
 		cmocka_unit_test(metadata_is_sorted_by_object),
 		cmocka_unit_test(data_is_sorted_by_offset),
 		cmocka_unit_test(data_contiguous_is_merged),
+		cmocka_unit_test(stream_contiguous_is_merged),
 		cmocka_unit_test(data_merge_keeps_limits),
 		cmocka_unit_test(data_merged_passes_over),
 		cmocka_unit_test(data_packet_ends_with_its_mib),
