@@ -51,6 +51,7 @@ struct m0_rpc_machine;
 struct m0_rpc_item_type;
 struct m0_rpc_store;
 struct m0_rpc_frm_policy;
+struct m0_rpc_frm_network;
 
 enum {
 	/** Receive buffers kept queued, if 0 is given. */
@@ -111,6 +112,8 @@ struct m0_rpc_cfg {
 	m0_bcount_t rc_bulk_cutoff;
 	/** Of connections that name none, and of replies. */
 	const struct m0_rpc_frm_policy *rc_policy;
+	/** When packets leave, within which limits; NULL: m0_rpc_frm_line. */
+	const struct m0_rpc_frm_network *rc_network;
 	/** Nanoseconds to spin before sleeping; ~0 (default): the machine's. */
 	m0_time_t rc_spin_ns;
 	/** A link, of several, on which something is outstanding and nothing

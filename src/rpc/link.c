@@ -141,7 +141,7 @@ struct m0_rpc__link *m0_rpc__link_of(const struct m0_rpc__conn     *conn,
 
 void m0_rpc__target_limits(struct m0_rpc__target *target)
 {
-	struct m0_rpc_frm_constraints limits = target->trg_frm.f_constraints;
+	struct m0_rpc_frm_constraints limits = target->trg_limits;
 	struct m0_rpc__link          *link;
 
 	if (!m0_list_is_empty(&target->trg_links))
@@ -160,6 +160,9 @@ void m0_rpc__target_limits(struct m0_rpc__target *target)
 			       m0_rpc__packet_max(link->lnk_conn));
 	}
 	limits.fc_max_nr_bytes_accumulated = limits.fc_max_packet_size;
+	target->trg_limits = limits;
+	m0_rpc__frm_network_limits(target->trg_machine->rml_frms.fs_network,
+				   target->trg_key.trk_ep->nep_addr, &limits);
 	m0_rpc__frm_constraints_set(&target->trg_frm, &limits);
 }
 

@@ -34,6 +34,7 @@ void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg)
 		.rc_cached_max = 1000000,
 		.rc_replies_bytes_max = 64 << 20,
 		.rc_policy = &m0_rpc_frm_fifo,
+		.rc_network = &m0_rpc_frm_line,
 		.rc_spin_ns = M0_TIME_NEVER,
 		.rc_link_idle_ns = 500 * M0_TIME_ONE_MSEC,
 	};
@@ -257,6 +258,7 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_timerq_init(&m->rml_client_timers, now);
 	m0_timerq_init(&m->rml_pauses, now);
 	m0_rpc__frm_set_init(&m->rml_frms, now, m->rml_cfg.rc_formation_off);
+	m->rml_frms.fs_network = m->rml_cfg.rc_network;
 	m0_list_init(&m->rml_ended);
 	m->rml_jobs_tail = &m->rml_jobs;
 	m0_list_init(&m->rml_streams);

@@ -643,8 +643,11 @@ struct m0_rpc__target_key {
 struct m0_rpc__target {
 	struct m0_rpc_frm         trg_frm;
 	struct m0_rpc__target_key trg_key;
-	struct m0_hash_link       trg_hash;
-	struct m0_rpc__machine   *trg_machine;
+	/** What transport and connections allow; the network policy's are in
+	 * trg_frm. */
+	struct m0_rpc_frm_constraints trg_limits;
+	struct m0_hash_link           trg_hash;
+	struct m0_rpc__machine       *trg_machine;
 	/** Of connections, clients, requests. It goes when it is idle, too. */
 	uint32_t trg_refs;
 	/** On their way. */

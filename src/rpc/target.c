@@ -42,6 +42,9 @@ struct m0_rpc__target *m0_rpc__target_get(
 	limits.fc_max_packet_size = m->rml_msg_size;
 	limits.fc_max_nr_bytes_accumulated = m->rml_msg_size;
 	limits.fc_max_nr_segments = m->rml_segs_max;
+	t->trg_limits = limits;
+	m0_rpc__frm_network_limits(m->rml_frms.fs_network, ep->nep_addr,
+				   &limits);
 	m0_rpc__frm_init(&t->trg_frm, &m->rml_frms, &limits, policy,
 			 &m0_rpc__frm_ops);
 	m->rml_target_last = t;

@@ -196,10 +196,61 @@ RT_CASE(lone_item)
 	rt_ends(i, 0, "a lone item waits for nobody");
 }
 
+static void small_packets(const char                    *ep_addr,
+			  struct m0_rpc_frm_constraints *limits)
+{
+	CF_TRUE(ep_addr != NULL && *ep_addr != '\0', "an address");
+	limits->fc_max_packet_size = 1024;
+}
+
+/* The network's policy of a machine: limits of packets, and when they leave. */
+RT_CASE(network_policy)
+{
+	static const struct m0_rpc_frm_network small = { "small", small_packets,
+							 NULL };
+	struct m0_rpc_cfg                      cfg;
+	struct m0_rpc_group                    group;
+	struct m0_rpc_stats                    a;
+	struct rt_item                        *i[30];
+	int                                    k;
+
+	rt_cfg(&cfg);
+	cfg.rc_network = &small;
+	s = rt_up(0, NULL);
+	m = rt_up(1, &cfg);
+	c = rt_client(m, s);
+	rt_run_ms(2);
+	a = rt_stats(m);
+	m0_rpc_group_init(&group);
+	group.rg_linger_ns = 20 * M0_TIME_ONE_SECOND;
+	for (k = 0; k < 30; ++k)
+		i[k] = grouped(&group, (uint64_t)k);
+	m0_rpc_group_close(&m->rtm_machine, &group);
+	for (k = 0; k < 30; ++k)
+		rt_ends(i[k], 0, "echo");
+	m0_rpc_group_fini(&group);
+	/* 112 bytes each, so eight beside a header. */
+	CF_TRUE(rt_stats(m).rs_nr_sent_packets - a.rs_nr_sent_packets >= 4,
+		"small packets");
+	rt_client_end(c);
+	cfg.rc_network = &m0_rpc_frm_batch;
+	m = rt_up(1, &cfg);
+	c = rt_client(m, s);
+	k = cf_get(&rt.rt_log_nr);
+	i[0] = rt_item(c, RT_ECHO, 0, 1);
+	i[0]->rti_raw.rr_item.ri_deadline = M0_TIME_NEVER;
+	CF_EQ(rt_post(i[0]), 0, "post");
+	rt_run_ms(5);
+	CF_EQ(cf_get(&rt.rt_log_nr), k, "it waits on an idle line");
+	rt_ends(rt_ask(c, RT_ECHO, 0, 2), 0, "an urgent one");
+	rt_ends(i[0], 0, "goes with it");
+}
+
 const struct cf_case rpc_suite_frm[] = { { "formation off", formation_off },
 					 { "group, closed", group_closed },
 					 { "group, its time", group_lingers },
 					 { "group, replies", group_of_replies },
 					 { "source", source },
 					 { "lone item", lone_item },
+					 { "network policy", network_policy },
 					 { NULL, NULL } };

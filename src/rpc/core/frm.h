@@ -31,6 +31,9 @@
 
 enum {
 	M0_RPC_FRM_LOOK_MAX = 16,
+	/** No network policy may go below: handshakes and gathered bodies fit. */
+	M0_RPC_FRM_LEAST_BYTES = 1024,
+	M0_RPC_FRM_LEAST_SEGMENTS = 16,
 	/** Held, waiting, urgent; each of every priority. */
 	M0_RPC_FRM_CLASS_NR = 3 * M0_RPC_ITEM_PRIO_NR
 };
@@ -151,8 +154,10 @@ struct m0_rpc_frm_ops {
 
 struct m0_rpc_frm_set {
 	/** Every item in a packet of its own, as it comes. */
-	bool             fs_is_off;
-	struct m0_timerq fs_timers;
+	bool fs_is_off;
+	/** NULL, or without fn_ready: as m0_rpc_frm_line. */
+	const struct m0_rpc_frm_network *fs_network;
+	struct m0_timerq                 fs_timers;
 	/** Formations to look at, by f_ready_link, and those that got no
 	 * packet when they were looked at. */
 	struct m0_list fs_ready;
@@ -208,6 +213,11 @@ bool m0_rpc__frm_set_run(struct m0_rpc_frm_set *set, m0_time_t now);
 /** 8 packets, 128 KiB, 256 segments, a packet's bytes accumulated. */
 void m0_rpc__frm_constraints_get_defaults(
 	struct m0_rpc_frm_constraints *constraints);
+
+/** Has a network policy tighten limits, and corrects what it made of them. */
+void m0_rpc__frm_network_limits(const struct m0_rpc_frm_network *network,
+				const char                      *ep_addr,
+				struct m0_rpc_frm_constraints   *limits);
 
 /** @param policy  NULL: fifo. `ops` and `policy` are not copied. */
 void m0_rpc__frm_init(struct m0_rpc_frm *frm, struct m0_rpc_frm_set *set,

@@ -34,11 +34,35 @@ static bool is_full(const struct m0_rpc_frm *frm)
 		segs >= limit->fc_max_nr_segments);
 }
 
+/** Apart: most networks do not ask. */
+static __attribute__((noinline)) bool network_is_ready(
+	const struct m0_rpc_frm *frm)
+{
+	struct m0_rpc_frm_load load = {
+		.fl_urgent_nr = frm->f_nr[FRM_URGENT],
+		.fl_waiting_nr = frm->f_nr[FRM_WAITING],
+		.fl_held_nr = frm->f_nr[FRM_HELD],
+		.fl_bytes = frm->f_bytes[FRM_URGENT] +
+			    frm->f_bytes[FRM_WAITING] + frm->f_bytes[FRM_HELD],
+		.fl_packets_enqed = frm->f_packets_enqed,
+		.fl_is_full = is_full(frm),
+	};
+
+	/* Of held items alone no packet is formed before they fill one. */
+	if (load.fl_urgent_nr + load.fl_waiting_nr == 0 && !load.fl_is_full)
+		return false;
+	return frm->f_set->fs_network->fn_ready(&frm->f_constraints, &load);
+}
+
 static bool is_ready(const struct m0_rpc_frm *frm)
 {
+	const struct m0_rpc_frm_network *network = frm->f_set->fs_network;
+
 	if (frm->f_items_nr == 0 ||
 	    frm->f_packets_enqed >= frm->f_constraints.fc_max_nr_packets_enqed)
 		return false;
+	if (M0_UNLIKELY(network != NULL && network->fn_ready != NULL))
+		return network_is_ready(frm);
 	return frm->f_nr[FRM_URGENT] > 0 ||
 	       (frm->f_nr[FRM_WAITING] > 0 && frm->f_packets_enqed == 0) ||
 	       is_full(frm);
@@ -324,6 +348,7 @@ void m0_rpc__frm_set_init(struct m0_rpc_frm_set *set, m0_time_t now,
 			  bool formation_off)
 {
 	set->fs_is_off = formation_off;
+	set->fs_network = NULL;
 	m0_timerq_init(&set->fs_timers, now);
 	m0_list_init(&set->fs_ready);
 	m0_list_init(&set->fs_without);

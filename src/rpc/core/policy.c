@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target policies. */
-#include "m0/rpc.h"
+/* The target policies, and those of networks. */
+#include "rpc/core/frm.h"
 
 enum {
 	/** Data packets end where a MiB of an object does. */
@@ -74,3 +74,44 @@ const struct m0_rpc_frm_policy m0_rpc_frm_metadata = {
 	.fp_name = "metadata",
 	.fp_cmp = fid_cmp,
 };
+
+static bool batch_ready(const struct m0_rpc_frm_constraints *limits,
+			const struct m0_rpc_frm_load        *load)
+{
+	(void)limits;
+	return load->fl_urgent_nr > 0 || load->fl_is_full;
+}
+
+const struct m0_rpc_frm_network m0_rpc_frm_line = {
+	.fn_name = "line",
+};
+
+const struct m0_rpc_frm_network m0_rpc_frm_batch = {
+	.fn_name = "batch",
+	.fn_ready = batch_ready,
+};
+
+static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
+{
+	return min64u(max64u(value, least), most);
+}
+
+void m0_rpc__frm_network_limits(const struct m0_rpc_frm_network *network,
+				const char                      *ep_addr,
+				struct m0_rpc_frm_constraints   *limits)
+{
+	const struct m0_rpc_frm_constraints most = *limits;
+
+	if (network == NULL || network->fn_limits == NULL)
+		return;
+	network->fn_limits(ep_addr, limits);
+	limits->fc_max_nr_packets_enqed =
+		within(limits->fc_max_nr_packets_enqed, 1,
+		       most.fc_max_nr_packets_enqed);
+	limits->fc_max_packet_size = within(limits->fc_max_packet_size,
+					    M0_RPC_FRM_LEAST_BYTES,
+					    most.fc_max_packet_size);
+	limits->fc_max_nr_segments = within(limits->fc_max_nr_segments,
+					    M0_RPC_FRM_LEAST_SEGMENTS,
+					    most.fc_max_nr_segments);
+}

@@ -71,6 +71,103 @@ static void item_waiting_leaves_at_deadline(void **state)
 	fake_end();
 }
 
+/* By the batch policy of a network a lone item waits: for a full packet, or
+ * its deadline. Formation still takes no more than the limits. */
+static void network_batch_waits_on_an_idle_line(void **state)
+{
+	struct m0_rpc_frm_constraints limits = fake_limits(3);
+	unsigned                      i;
+
+	(void)state;
+	fake_start(&limits, NULL, false);
+	fake.fk_set.fs_network = &m0_rpc_frm_batch;
+	fake_post(fake.fk_now + 5 * FAKE_TICK, MIN);
+	fake_run();
+	fake_check(1, 0);
+	fake_ticks(5);
+	fake_check(0, 1);
+	for (i = 0; i < 2; ++i)
+		fake_post(M0_TIME_NEVER, MIN);
+	fake_run();
+	fake_check(2, 1);
+	fake_post(M0_TIME_NEVER, MIN);
+	fake_run();
+	fake_check(0, 2);
+	fake_end();
+}
+
+static bool never_ready(const struct m0_rpc_frm_constraints *limits,
+			const struct m0_rpc_frm_load        *load)
+{
+	assert_true(limits->fc_max_nr_packets_enqed == 1000);
+	assert_int_equal(load->fl_urgent_nr, 1);
+	assert_int_equal(load->fl_waiting_nr, 1);
+	assert_int_equal(load->fl_held_nr, 0);
+	assert_int_equal(load->fl_packets_enqed, 0);
+	assert_int_equal(load->fl_bytes, 2 * FAKE_SIZE);
+	assert_false(load->fl_is_full);
+	return false;
+}
+
+/* A network policy decides, and sees what there is. */
+static void network_policy_is_asked(void **state)
+{
+	static const struct m0_rpc_frm_network never = { "never", NULL,
+							 never_ready };
+	struct m0_rpc_frm_constraints          limits = fake_limits(100);
+
+	(void)state;
+	fake_start(&limits, NULL, false);
+	fake.fk_set.fs_network = &never;
+	fake_post(0, MIN);
+	fake_post(M0_TIME_NEVER, MIN);
+	fake_run();
+	fake_check(2, 0);
+	fake.fk_set.fs_network = &m0_rpc_frm_line;
+	m0_rpc__frm_kick(&fake.fk_frm);
+	fake_run();
+	fake_check(0, 1);
+	fake_end();
+}
+
+static void limits_zero(const char *ep_addr, struct m0_rpc_frm_constraints *c)
+{
+	assert_string_equal(ep_addr, "there");
+	memset(c, 0, sizeof *c);
+}
+
+static void limits_wide(const char *ep_addr, struct m0_rpc_frm_constraints *c)
+{
+	(void)ep_addr;
+	memset(c, 0xff, sizeof *c);
+}
+
+/* What a network policy says is neither wider than what is allowed nor too tight
+ * to live. */
+static void network_limits_are_corrected(void **state)
+{
+	static const struct m0_rpc_frm_network tight = { "t", limits_zero,
+							 NULL };
+	static const struct m0_rpc_frm_network wide = { "w", limits_wide,
+							NULL };
+	struct m0_rpc_frm_constraints          limits;
+
+	(void)state;
+	m0_rpc__frm_constraints_get_defaults(&limits);
+	m0_rpc__frm_network_limits(&tight, "there", &limits);
+	assert_int_equal(limits.fc_max_nr_packets_enqed, 1);
+	assert_int_equal(limits.fc_max_packet_size, 1024);
+	assert_int_equal(limits.fc_max_nr_segments, 16);
+	m0_rpc__frm_constraints_get_defaults(&limits);
+	m0_rpc__frm_network_limits(&wide, "there", &limits);
+	assert_int_equal(limits.fc_max_nr_packets_enqed, 8);
+	assert_int_equal(limits.fc_max_packet_size,
+			 M0_RPC_DEF_MAX_RPC_MSG_SIZE);
+	assert_int_equal(limits.fc_max_nr_segments, 256);
+	m0_rpc__frm_network_limits(&m0_rpc_frm_line, "there", &limits);
+	assert_int_equal(limits.fc_max_nr_packets_enqed, 8);
+}
+
 /* A lone item never waits for company, whatever its deadline. */
 static void item_alone_leaves_when_idle(void **state)
 {
@@ -511,6 +608,9 @@ int main(void)
 		cmocka_unit_test(item_with_passed_deadline_leaves_at_once),
 		cmocka_unit_test(item_waiting_leaves_at_deadline),
 		cmocka_unit_test(item_alone_leaves_when_idle),
+		cmocka_unit_test(network_batch_waits_on_an_idle_line),
+		cmocka_unit_test(network_policy_is_asked),
+		cmocka_unit_test(network_limits_are_corrected),
 		cmocka_unit_test(item_write_through_leaves_at_once),
 		cmocka_unit_test(items_accumulated_leave),
 		cmocka_unit_test(items_that_fill_a_packet_leave),
