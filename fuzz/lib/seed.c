@@ -195,7 +195,7 @@ static const struct m0_rpc_wire_sum sum = { .rws_add = m0_os_crc32c };
 static void packet(const char *name, uint32_t items_nr)
 {
 	struct m0_rpc_wire_packet head = { .rwp_items_nr = items_nr,
-					   .rwp_epoch = 3,
+					   .rwp_life = 3,
 					   .rwp_sender = { 1, 2 },
 					   .rwp_incarnation = 9 };
 	struct m0_rpc_wire_item   item = { .rwi_opcode = M0_RPC_OP_USER,

@@ -122,6 +122,8 @@ struct m0_rpc_cfg {
 	/** The application's: rm_app_private, from before the first handler is
 	 * called. */
 	void *rc_app_private;
+	/** As m0_rpc_machine_epoch_set(), from the first packet on. 0: none. */
+	uint32_t rc_epoch;
 };
 
 M0_EXTERN void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg);
@@ -252,6 +254,17 @@ M0_EXTERN void m0_rpc_machine_fini(struct m0_rpc_machine *machine);
 M0_EXTERN void m0_rpc_machine_progress(struct m0_rpc_machine *machine);
 /** As m0_net_tm_fd() of rm_tm, for inline machines in event loops. */
 M0_EXTERN int m0_rpc_machine_fd(struct m0_rpc_machine *machine);
+/**
+ * Sets the epoch: a number of the application's configuration (seed 002: "a
+ * common header storing generic information, like epoch numbers"). Every packet
+ * formed from now on carries it, and what comes out of it at the peer has it in
+ * ri_epoch. The library compares nothing: a handler that finds a request of an
+ * older configuration answers as the application has agreed. What is sent again
+ * carries the epoch of that time. Any thread.
+ */
+M0_EXTERN void     m0_rpc_machine_epoch_set(struct m0_rpc_machine *machine,
+					    uint32_t               epoch);
+M0_EXTERN uint32_t m0_rpc_machine_epoch(const struct m0_rpc_machine *machine);
 /** Address of the machine's own end point. */
 M0_EXTERN const char *m0_rpc_machine_addr(const struct m0_rpc_machine *machine);
 

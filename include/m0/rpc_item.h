@@ -262,6 +262,9 @@ struct m0_rpc_item {
 	m0_time_t ri_remote_expires;
 	/** Incoming: sent before. */
 	bool ri_dup;
+	/** Incoming: the sender's epoch when its packet was formed; 0: none.
+	 * m0_rpc_machine_epoch_set(). */
+	uint32_t ri_epoch;
 
 	/* The library's: src/rpc/rpc_internal.h says what is in here. */
 

@@ -252,7 +252,7 @@ static int answer_take(struct m0_rpc__conn *conn, const void *body,
 				rep.rcr_packet_max),
 			 __ATOMIC_RELAXED);
 	conn->rcx_conn->c_server_incarnation = rep.rcr_incarnation;
-	conn->rcx_target->trg_epoch = rep.rcr_epoch;
+	conn->rcx_target->trg_life = rep.rcr_life;
 	m0_rpc__target_limits(conn->rcx_target);
 	return 0;
 }

@@ -408,6 +408,7 @@ int m0_rpc_machine_init(struct m0_rpc_machine *machine,
 	}
 	machine->rm_min_recv_size = m->rml_msg_size;
 	machine->rm_bulk_cutoff = m->rml_cfg.rc_bulk_cutoff;
+	m->rml_epoch = m->rml_cfg.rc_epoch;
 	machine->rm_dom = dom;
 	machine->rm_app_private = m->rml_cfg.rc_app_private;
 	machine->rm_tm.ntm_callbacks = &tm_callbacks;
@@ -571,6 +572,16 @@ void m0_rpc_machine_progress(struct m0_rpc_machine *machine)
 int m0_rpc_machine_fd(struct m0_rpc_machine *machine)
 {
 	return m0_net_tm_fd(&machine->rm_tm);
+}
+
+void m0_rpc_machine_epoch_set(struct m0_rpc_machine *machine, uint32_t epoch)
+{
+	__atomic_store_n(&machine->rm_lib->rml_epoch, epoch, __ATOMIC_RELAXED);
+}
+
+uint32_t m0_rpc_machine_epoch(const struct m0_rpc_machine *machine)
+{
+	return __atomic_load_n(&machine->rm_lib->rml_epoch, __ATOMIC_RELAXED);
 }
 
 const char *m0_rpc_machine_addr(const struct m0_rpc_machine *machine)

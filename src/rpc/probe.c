@@ -143,7 +143,7 @@ static void probed(struct m0_rpc__note *note, int rc, const void *body,
 		return;
 	link->lnk_info.lki_heard = now_of(link);
 	if (rep.rcr_incarnation == conn->c_server_incarnation) {
-		link->lnk_target->trg_epoch = rep.rcr_epoch;
+		link->lnk_target->trg_life = rep.rcr_life;
 		link_up(link);
 	} else if (rep.rcr_incarnation > conn->c_server_incarnation &&
 		   !m0_rpc__link_is_up(link->lnk_conn->rcx_main)) {
@@ -321,9 +321,9 @@ static void alone_look(struct m0_rpc__link *link)
 
 	if (m0_rpc__link_is_ours(link))
 		return;
-	epoch = link->lnk_target->trg_epoch;
-	if (m0_rpc__link_turn(link) == 0 && link->lnk_target->trg_epoch == 0)
-		link->lnk_target->trg_epoch = epoch;
+	epoch = link->lnk_target->trg_life;
+	if (m0_rpc__link_turn(link) == 0 && link->lnk_target->trg_life == 0)
+		link->lnk_target->trg_life = epoch;
 }
 
 void m0_rpc__links_tick(struct m0_rpc__pause *pause)

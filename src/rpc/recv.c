@@ -196,6 +196,7 @@ int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	item->ri_prio = (enum m0_rpc_item_priority)came->rca_item.rwi_prio;
 	item->ri_stream = came->rca_item.rwi_stream;
 	item->ri_dup = came->rca_item.rwi_flags & M0_RPC_WIRE_DUP;
+	item->ri_epoch = came->rca_packet.rwp_epoch;
 	item->ri_size = m0_rpc__wire_item_size(came->rca_item.rwi_size);
 	item->ri_remote_expires =
 		came->rca_item.rwi_remaining_ms == 0

@@ -157,6 +157,8 @@ struct m0_rpc__machine {
 	m0_time_t rml_drain_at;
 	/** Items end at once. */
 	bool rml_aborts;
+	/** Of the configuration: goes with each packet. Atomic. */
+	uint32_t rml_epoch;
 
 	/* What other threads touch. */
 
@@ -266,7 +268,6 @@ struct m0_rpc__machine {
 	uint32_t               rml_clients_nr;
 	/** Forgotten, and something of them is being executed. */
 	uint32_t              rml_clients_gone_nr;
-	uint64_t              rml_epoch_seq;
 	struct m0_rpc_sbudget rml_budget;
 	struct m0_rpc_store  *rml_store;
 	struct m0_rpc_store   rml_store_own;
@@ -653,7 +654,7 @@ struct m0_rpc__target {
 	/** On their way. */
 	uint32_t trg_notices_nr;
 	/** What the peer told us to put into packets. */
-	uint64_t trg_epoch;
+	uint64_t trg_life;
 	/** Bytes of a packet that it takes, as it said as a client; 0: it did
 	 * not. */
 	m0_bcount_t trg_packet_max;

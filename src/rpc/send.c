@@ -355,7 +355,8 @@ static void seal(struct m0_rpc__packet *p, uint32_t nr)
 	struct m0_rpc__machine   *m = p->rpk_machine;
 	struct m0_rpc_wire_packet head = {
 		.rwp_items_nr = nr,
-		.rwp_epoch = p->rpk_target->trg_epoch,
+		.rwp_epoch = __atomic_load_n(&m->rml_epoch, __ATOMIC_RELAXED),
+		.rwp_life = p->rpk_target->trg_life,
 		.rwp_sender = m->rml_cfg.rc_uuid,
 		.rwp_incarnation = m->rml_cfg.rc_incarnation,
 	};

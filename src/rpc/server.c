@@ -194,8 +194,8 @@ static struct m0_rpc__client *client_new(struct m0_rpc__machine *m,
 	client->rct_uuid = packet->rwp_sender;
 	client->rct_incarnation = packet->rwp_incarnation;
 	do {
-		m0_os_random(&client->rct_epoch, sizeof client->rct_epoch);
-	} while (client->rct_epoch == 0);
+		m0_os_random(&client->rct_life, sizeof client->rct_life);
+	} while (client->rct_life == 0);
 	m0_timer_init(&client->rct_timer);
 	m0_list_init(&client->rct_sessions);
 	client->rct_budget.rsb_parent = &m->rml_budget;
@@ -243,7 +243,7 @@ int m0_rpc__client_find(struct m0_rpc__machine          *m,
 	if (packet->rwp_incarnation < client->rct_incarnation)
 		return -ESTALE;
 	if (packet->rwp_incarnation > client->rct_incarnation ||
-	    packet->rwp_epoch != client->rct_epoch)
+	    packet->rwp_life != client->rct_life)
 		return -ENOTCONN;
 	client->rct_heard = m->rml_now;
 	*ret = client;
@@ -391,7 +391,7 @@ static void client_established(struct m0_rpc__machine *m,
 		return;
 	packet_max_set(client, came->rca_target);
 	rep.rcr_incarnation = m->rml_cfg.rc_incarnation;
-	rep.rcr_epoch = client->rct_epoch;
+	rep.rcr_life = client->rct_life;
 	rep.rcr_packet_max = (uint32_t)m->rml_msg_size;
 	rep.rcr_durable = m->rml_store->rst_ops->rso_durable;
 	note->rno_nr = (uint32_t)m0_rpc__conn_rep_put(note->rno_body, &rep);

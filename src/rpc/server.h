@@ -51,7 +51,7 @@ struct m0_rpc__client {
 	struct m0_rpc__machine *rct_machine;
 	struct m0_uint128       rct_uuid;
 	uint64_t                rct_incarnation;
-	uint64_t                rct_epoch;
+	uint64_t                rct_life;
 	struct m0_hash_link     rct_hash;
 	struct m0_timer         rct_timer;
 	/** From where it was heard last: kept, as long as the client is. */

@@ -375,7 +375,7 @@ void foe_say(struct foe *f, const void *bytes, m0_bcount_t nr)
 void pk_begin(struct pkt *p, const struct foe *f)
 {
 	p->pk_head = (struct m0_rpc_wire_packet){
-		.rwp_epoch = f->foe_epoch,
+		.rwp_life = f->foe_epoch,
 		.rwp_sender = f->foe_uuid,
 		.rwp_incarnation = f->foe_incarnation,
 	};
@@ -524,7 +524,7 @@ void foe_join(struct foe *f, uint64_t id, uint32_t streams, uint32_t window)
 	CF_TRUE(it != NULL, "the foe is a client");
 	CF_EQ(m0_rpc__conn_rep_get(&rep, it->fit_body, it->fit_item.rwi_size),
 	      0, "answer");
-	f->foe_epoch = rep.rcr_epoch;
+	f->foe_epoch = rep.rcr_life;
 	f->foe_session = id;
 	w = foe_request(f, M0_RPC_OP_SESSION_ESTABLISH, 0, 1);
 	foe_say_item(f, &w, body,

@@ -49,7 +49,7 @@ static void conn_tell(struct foe *f, const struct foe_item *it,
 		      struct m0_net_end_point *to)
 {
 	struct m0_rpc_conn_rep rep = { .rcr_incarnation = f->foe_incarnation,
-				       .rcr_epoch = 5,
+				       .rcr_life = 5,
 				       .rcr_packet_max = FOE_PACKET_MAX };
 	uint8_t                body[M0_RPC_WIRE_BODY_MAX];
 
@@ -144,7 +144,7 @@ static struct rt_client *joins(int want, const char *why)
 /* Answers to connect. */
 FOE_CASE(connections)
 {
-	struct m0_rpc_conn_rep rep = { .rcr_incarnation = 1, .rcr_epoch = 2 };
+	struct m0_rpc_conn_rep rep = { .rcr_incarnation = 1, .rcr_life = 2 };
 	uint8_t                body[M0_RPC_WIRE_BODY_MAX];
 	uint32_t               nr;
 
@@ -170,7 +170,7 @@ FOE_CASE(connections)
 /* It takes packets of next to nothing, or says that it takes all there are. */
 FOE_CASE(packets_max)
 {
-	struct m0_rpc_conn_rep rep = { .rcr_incarnation = 1, .rcr_epoch = 2 };
+	struct m0_rpc_conn_rep rep = { .rcr_incarnation = 1, .rcr_life = 2 };
 	uint8_t                body[M0_RPC_WIRE_BODY_MAX];
 	struct rt_client      *c;
 

@@ -531,6 +531,37 @@ RT_CASE(sent_cancels_session)
 	}
 }
 
+/* The epochs that applications set are seen by handlers, and in replies; not
+ * only the first one. */
+RT_CASE(epoch)
+{
+	struct m0_rpc_cfg  cfg;
+	struct rt_machine *to = rt_up(0, NULL);
+	struct rt_machine *from;
+	struct rt_client  *client;
+	struct rt_item    *i;
+	uint32_t           k;
+
+	rt_cfg(&cfg);
+	cfg.rc_epoch = 7;
+	from = rt_up(1, &cfg);
+	CF_EQ(m0_rpc_machine_epoch(&from->rtm_machine), 7, "as configured");
+	CF_EQ(m0_rpc_machine_epoch(&to->rtm_machine), 0, "none");
+	client = rt_client(from, to);
+	for (k = 0; k < 2; ++k) {
+		i = rt_ask(client, RT_HOLD, k, 1);
+		rt_held_wait(1, "a request");
+		CF_EQ(rt.rt_held[0]->ri_epoch, 7 + k, "of the request");
+		m0_rpc_machine_epoch_set(&to->rtm_machine, UINT32_MAX - k);
+		rt_release(1);
+		rt_ends(i, 0, "answered");
+		CF_EQ(i->rti_raw.rr_item.ri_reply->ri_epoch, UINT32_MAX - k,
+		      "of the reply");
+		m0_rpc_machine_epoch_set(&from->rtm_machine, 7 + k + 1);
+	}
+	CF_EQ(m0_rpc_machine_epoch(&from->rtm_machine), 9, "as it was set");
+}
+
 const struct cf_case rpc_suite_item[] = {
 	{ "sent cancels session", sent_cancels_session },
 	{ "latency of type", latency_of_type },
@@ -551,5 +582,6 @@ const struct cf_case rpc_suite_item[] = {
 	{ "sent as often as it may be", sent_max },
 	{ "blocking calls", blocking },
 	{ "statistics", statistics },
+	{ "epoch", epoch },
 	{ NULL, NULL }
 };

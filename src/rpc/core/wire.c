@@ -83,8 +83,8 @@ uint32_t m0_rpc__wire_seal(const struct m0_rpc_wire_packet *packet,
 	m0_cursor_init(&cur, head, M0_RPC_WIRE_PACKET_BYTES);
 	prefix_put(&cur, M0_RPC_WIRE_VERSION, (uint32_t)bytes);
 	m0_cursor_put_le32(&cur, packet->rwp_items_nr);
-	m0_cursor_put_le32(&cur, 0);
-	m0_cursor_put_le64(&cur, packet->rwp_epoch);
+	m0_cursor_put_le32(&cur, packet->rwp_epoch);
+	m0_cursor_put_le64(&cur, packet->rwp_life);
 	m0_cursor_put_le64(&cur, packet->rwp_sender.u_hi);
 	m0_cursor_put_le64(&cur, packet->rwp_sender.u_lo);
 	m0_cursor_put_le64(&cur, packet->rwp_incarnation);
@@ -126,19 +126,18 @@ static int header_get(struct m0_cursor *cur, struct m0_rpc_wire_packet *packet)
 	const size_t     nr = M0_RPC_WIRE_PACKET_BYTES - PREFIX_BYTES;
 	const void      *at = m0_cursor_skip(cur, nr);
 	struct m0_cursor head;
-	uint32_t         zero;
 
 	if (at == NULL)
 		return -EPROTO;
 	/* All of it is there: nothing is asked of each number. */
 	m0_cursor_init_const(&head, at, nr);
 	packet->rwp_items_nr = m0_cursor_get_le32(&head);
-	zero = m0_cursor_get_le32(&head);
-	packet->rwp_epoch = m0_cursor_get_le64(&head);
+	packet->rwp_epoch = m0_cursor_get_le32(&head);
+	packet->rwp_life = m0_cursor_get_le64(&head);
 	packet->rwp_sender.u_hi = m0_cursor_get_le64(&head);
 	packet->rwp_sender.u_lo = m0_cursor_get_le64(&head);
 	packet->rwp_incarnation = m0_cursor_get_le64(&head);
-	if (zero != 0 || packet->rwp_items_nr == 0 ||
+	if (packet->rwp_items_nr == 0 ||
 	    packet->rwp_items_nr > m0_cursor_left(cur) / M0_RPC_WIRE_ITEM_BYTES)
 		return -EPROTO;
 	return 0;

@@ -21,8 +21,11 @@
  * Version 1, 56 bytes, then the items, one behind the other to the end:
  *
  *	16  u32  items         1 or more
- *	20  u32  0
- *	24  u64  epoch         of the sender's configuration
+ *	20  u32  epoch         of the sender's configuration, as its
+ *	                       application has set it; 0: none (version 0.1 of
+ *	                       the library sends 0 and refuses other values)
+ *	24  u64  life          of the sender as a client, as the server has named
+ *	                       it in CONN_ESTABLISH_REPLY; else 0
  *	32  u64  sender, high  the machine's rc_uuid
  *	40  u64  sender, low
  *	48  u64  incarnation   the machine's rc_incarnation
@@ -47,7 +50,7 @@
  *
  *   CONN_ESTABLISH          0 u64 service high, 8 u64 low, 16 u64 connection,
  *                           24 u32 largest packet the sender takes, 28 u32 0
- *   CONN_ESTABLISH_REPLY    0 u64 server's incarnation, 8 u64 epoch that the
+ *   CONN_ESTABLISH_REPLY    0 u64 server's incarnation, 8 u64 life that the
  *                           client's packets are to carry, 16 u32 largest
  *                           packet it takes, 20 u32 flags (1: the store is
  *                           durable)
@@ -139,7 +142,8 @@ struct m0_rpc_wire_packet {
 	uint16_t          rwp_highest;
 	uint32_t          rwp_items_nr;
 	uint32_t          rwp_bytes;
-	uint64_t          rwp_epoch;
+	uint32_t          rwp_epoch;
+	uint64_t          rwp_life;
 	struct m0_uint128 rwp_sender;
 	uint64_t          rwp_incarnation;
 };
@@ -249,7 +253,7 @@ int    m0_rpc__conn_est_get(struct m0_rpc_conn_est *body, const void *at,
 
 struct m0_rpc_conn_rep {
 	uint64_t rcr_incarnation;
-	uint64_t rcr_epoch;
+	uint64_t rcr_life;
 	uint32_t rcr_packet_max;
 	/** Does the server's store outlive it? */
 	bool rcr_durable;

@@ -49,7 +49,7 @@ size_t m0_rpc__conn_rep_put(void *at, const struct m0_rpc_conn_rep *body)
 
 	m0_cursor_init(&cur, at, M0_RPC_WIRE_BODY_MAX);
 	m0_cursor_put_le64(&cur, body->rcr_incarnation);
-	m0_cursor_put_le64(&cur, body->rcr_epoch);
+	m0_cursor_put_le64(&cur, body->rcr_life);
 	m0_cursor_put_le32(&cur, body->rcr_packet_max);
 	m0_cursor_put_le32(&cur, body->rcr_durable);
 	return put(&cur);
@@ -63,7 +63,7 @@ int m0_rpc__conn_rep_get(struct m0_rpc_conn_rep *body, const void *at,
 
 	m0_cursor_init_const(&cur, at, nr);
 	body->rcr_incarnation = m0_cursor_get_le64(&cur);
-	body->rcr_epoch = m0_cursor_get_le64(&cur);
+	body->rcr_life = m0_cursor_get_le64(&cur);
 	body->rcr_packet_max = m0_cursor_get_le32(&cur);
 	flags = m0_cursor_get_le32(&cur);
 	body->rcr_durable = flags & 1;

@@ -20,7 +20,7 @@ static const struct m0_rpc_wire_packet sample_packet = {
 	.rwp_version = M0_RPC_WIRE_VERSION,
 	.rwp_items_nr = 2,
 	.rwp_bytes = 56 + 48 + 8 + 48 + 0,
-	.rwp_epoch = 0x1112131415161718,
+	.rwp_life = 0x1112131415161718,
 	.rwp_sender = { 0x2122232425262728, 0x3132333435363738 },
 	.rwp_incarnation = 0x4142434445464748,
 };
@@ -243,7 +243,6 @@ static const struct {
 	{ 16, 1, -EPROTO },          /* items: bytes left over */
 	{ 16, 3, -EPROTO },          /* items: more than fit */
 	{ 19, 0xff, -EPROTO },       /* items: 4 thousand millions */
-	{ 20, 1, -EPROTO },          /* reserved */
 	{ 56 + 4, 0, -EPROTO },      /* no kind */
 	{ 56 + 4, 3, -EPROTO },      /* two kinds */
 	{ 56 + 4, 0x81, -EPROTO },   /* flag not known */
@@ -408,7 +407,7 @@ static void body_of_connections_round_trip(void **state)
 	struct m0_rpc_conn_est a = { { 1, 2 }, 3, 4 };
 	struct m0_rpc_conn_est b;
 	struct m0_rpc_conn_rep c = { .rcr_incarnation = 5,
-				     .rcr_epoch = 8,
+				     .rcr_life = 8,
 				     .rcr_packet_max = 6,
 				     .rcr_durable = true };
 	struct m0_rpc_conn_rep d;
@@ -429,7 +428,7 @@ static void body_of_connections_round_trip(void **state)
 	assert_int_equal(nr, 24);
 	ASSERT_ONLY(m0_rpc__conn_rep_get, &d, nr);
 	assert_int_equal(m0_rpc__conn_rep_get(&d, body_bytes, nr), 0);
-	assert_true(d.rcr_incarnation == 5 && d.rcr_epoch == 8 &&
+	assert_true(d.rcr_incarnation == 5 && d.rcr_life == 8 &&
 		    d.rcr_packet_max == 6 && d.rcr_durable);
 	body_bytes[20] = 3;
 	assert_int_equal(m0_rpc__conn_rep_get(&d, body_bytes, nr), -EPROTO);
