@@ -336,6 +336,13 @@ M0_EXTERN void m0_rpc_reply_post(struct m0_rpc_item *request,
  * that a peer sent, is answered as -EPROTO. Otherwise as m0_rpc_reply_post(). */
 M0_EXTERN void m0_rpc_reply_rc(struct m0_rpc_item *request, int rc);
 /**
+ * The client that sent a request: its rc_uuid, so that a service can count what
+ * each client uses. Any thread, until the request is answered.
+ * Pre: request ACCEPTED.
+ */
+M0_EXTERN struct m0_uint128 m0_rpc_request_client(
+	const struct m0_rpc_item *request);
+/**
  * Executes a request of an update stream: `update` is called once, inside a
  * transaction of the machine's store, by the store's thread or the
  * machine's, and must answer the request by m0_rpc_reply_post() or _rc()

@@ -89,6 +89,12 @@ static void request_drop(struct m0_rpc_item *item)
 	m0_rpc_item_put(item);
 }
 
+struct m0_uint128 m0_rpc_request_client(const struct m0_rpc_item *request)
+{
+	M0_PRE(m0_rpc_item_state(request) == M0_RPC_ITEM_ACCEPTED);
+	return m0_rpc__il(request)->ril_client->rct_uuid;
+}
+
 /* -------------------------------------------------------------- execution -- */
 
 /* Why it is not to be begun; 0: it is. */
