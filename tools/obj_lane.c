@@ -102,10 +102,14 @@ static int item_make(struct obj_lane *lane)
 	if (obj_op_is_update(lane->ol_op))
 		lane->ol_raw->rr_item.ri_stream = lane->ol_stream;
 	if (lane->ol_bulk_on) {
-		wait = BULK_NS << min64u(lane->ol_tries, 3);
+		wait = min64u(BULK_NS << min64u(lane->ol_tries, 3),
+			      BULK_MAX_NS);
 		lane->ol_raw->rr_item.ri_nr_sent_max = 1;
-		lane->ol_raw->rr_item.ri_resend_interval =
-			min64u(wait, BULK_MAX_NS);
+		lane->ol_raw->rr_item.ri_resend_interval = wait;
+		/* The service holds no buffer for longer than this request
+		 * is of use. */
+		lane->ol_raw->rr_item.ri_expires = min64u(
+			lane->ol_limit, m0_time_add(m0_time_now(), wait));
 	}
 	return 0;
 }

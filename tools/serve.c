@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "m0/rpc_store_lmdb.h"
 #include "m0/xlnet.h"
@@ -32,6 +33,11 @@ enum {
 	TIMEOUT_MS = 10000,
 	DAY_MS = 86400000
 };
+
+/** After a signal: what waits or moves still is given up; the process ends,
+ * whatever is left. The manual says 10 s. */
+#define DRAIN_NS (5 * M0_TIME_ONE_SECOND)
+#define END_NS   (9 * M0_TIME_ONE_SECOND)
 
 struct serve_args {
 	const char             *va_dir;
@@ -81,7 +87,9 @@ static const struct argp_option serve_options[] = {
 	{ "keep", KEY_KEEP, "TIME", 0,
 	  "Uploads that were cut are kept for so long; default a day", 0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
-	  "A peer that is silent for so long is lost; default 10", 0 },
+	  "A peer that is silent for so long is lost, and a transfer that "
+	  "takes longer fails; default 10",
+	  0 },
 	{ "json", 'j', NULL, 0, "One JSON object a line", 0 },
 	{ "quiet", 'q', NULL, 0, "Print nothing but failures", 0 },
 	{ 0 },
@@ -349,6 +357,7 @@ static int machine_start(struct server *sv, const struct serve_args *args)
 	cfg.rc_store = sv->sv_store;
 	cfg.rc_clients_max = (uint32_t)args->va_clients_max;
 	cfg.rc_streams_max = 256;
+	cfg.rc_drain_ns = DRAIN_NS;
 	rc = m0_rpc_machine_init(&sv->sv_machine, &sv->sv_dom, &cfg, ep, NULL,
 				 M0_BUFFER_ANY_COLOUR, 0, QUEUE_LEN);
 	if (rc != 0)
@@ -367,6 +376,7 @@ static void server_init(struct server *sv, const struct serve_args *args)
 	sv->sv_sync = args->va_sync;
 	sv->sv_is_volatile = args->va_volatile;
 	sv->sv_object_max = args->va_object_max;
+	sv->sv_timeout_ns = args->va_timeout_ms * M0_TIME_ONE_MSEC;
 	sv->sv_keep_ns = args->va_keep_ms * M0_TIME_ONE_MSEC;
 	m0_mutex_init(&sv->sv_lock);
 	m0_cond_init(&sv->sv_work_cond, &sv->sv_lock);
@@ -375,8 +385,8 @@ static void server_init(struct server *sv, const struct serve_args *args)
 	for (i = 0; i < UPLOAD_BUCKETS; ++i)
 		m0_list_init(&sv->sv_uploads[i]);
 	m0_list_init(&sv->sv_dropped);
-	m0_list_init(&sv->sv_thirsty);
 	m0_list_init(&sv->sv_work);
+	serve_share_init(sv);
 	serve_server = sv;
 }
 
@@ -391,8 +401,9 @@ static int server_start(struct server *sv, const struct serve_args *args)
 		return args->va_fail->tf_exit;
 	rc = m0_net_domain_init(&sv->sv_dom, args->va_xprt->txp_xprt);
 	if (rc == 0)
-		rc = serve_work_start(sv, (uint32_t)args->va_threads,
-				      (uint32_t)args->va_buffers);
+		rc = serve_share_start(sv, (uint32_t)args->va_buffers);
+	if (rc == 0)
+		rc = serve_work_start(sv, (uint32_t)args->va_threads);
 	if (rc == 0)
 		rc = serve_gc_start(sv);
 	if (rc != 0)
@@ -413,6 +424,7 @@ static void server_stop(struct server *sv)
 		m0_rpc_machine_fini(&sv->sv_machine);
 	}
 	serve_work_stop(sv);
+	serve_share_stop(sv);
 	serve_uploads_free(sv);
 	if (sv->sv_dom.nd_xprt != NULL)
 		(void)m0_net_domain_fini(&sv->sv_dom);
@@ -480,11 +492,15 @@ static void ready_say(struct server *sv, const struct serve_args *args)
 	(void)fflush(stdout);
 }
 
+/* Once, by whichever thread ends the process. */
 static void end_say(struct server *sv, const struct serve_args *args)
 {
+	static bool         said;
 	struct m0_rpc_stats stats;
 	struct json_t      *tree;
 
+	if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		return;
 	if (is_quiet(args) || !stop_lets_say(stdout))
 		return;
 	m0_rpc_machine_get_stats(&sv->sv_machine, &stats, false);
@@ -503,6 +519,56 @@ static void end_say(struct server *sv, const struct serve_args *args)
 		       stats.rs_nr_rcvd_items, stats.rs_nr_rcvd_packets,
 		       stats.rs_nr_replayed_items);
 	}
+}
+
+/* --------------------------------------------------------------- the end -- */
+
+/** Ends the process when its time has come, although a peer that takes no bytes
+ * still keeps a buffer: then there is nothing that a kill would not leave, too. */
+struct serve_end {
+	struct server     *sen_server;
+	struct serve_args *sen_args;
+	m0_time_t          sen_at;
+	/** Up when all has ended by itself. */
+	struct m0_semaphore sen_over;
+	struct m0_thread    sen_thread;
+	bool                sen_on;
+};
+
+static void end_run(struct serve_end *end)
+{
+	static const char program[] = "colibri serve";
+	struct tool_fail *fail = end->sen_args->va_fail;
+
+	if (m0_semaphore_timeddown(&end->sen_over, end->sen_at))
+		return;
+	end_say(end->sen_server, end->sen_args);
+	stop_mute_check(fail);
+	_exit(tool_finish_output(program, tool_fail_print(fail, program)));
+}
+
+static void end_begin(struct serve_end *end, struct server *sv,
+		      struct serve_args *args)
+{
+	m0_time_t now = m0_time_now();
+
+	end->sen_server = sv;
+	end->sen_args = args;
+	end->sen_at = m0_time_add(now, END_NS);
+	(void)m0_semaphore_init(&end->sen_over, 0);
+	end->sen_on = M0_THREAD_INIT(&end->sen_thread, struct serve_end *, NULL,
+				     &end_run, end, "serve-end") == 0;
+	serve_share_close(sv, m0_time_add(now, DRAIN_NS));
+}
+
+static void end_over(struct serve_end *end)
+{
+	if (!end->sen_on)
+		return;
+	m0_semaphore_up(&end->sen_over);
+	(void)m0_thread_join(&end->sen_thread);
+	m0_thread_fini(&end->sen_thread);
+	m0_semaphore_fini(&end->sen_over);
 }
 
 /* ------------------------------------------------------------------ main -- */
@@ -556,8 +622,8 @@ static void link_change(struct server *sv, const struct serve_args *args)
 			rc == 0 ? "" : ": ", rc == 0 ? "" : tool_errtext(rc));
 }
 
-static void serve_until_stopped(struct server           *sv,
-				const struct serve_args *args, int stop_fd)
+static void serve_until_stopped(struct server *sv, struct serve_args *args,
+				struct serve_end *end, int stop_fd)
 {
 	struct sigaction action = { .sa_handler = &on_link_signal };
 	struct pollfd    fd = { .fd = stop_fd, .events = POLLIN };
@@ -571,6 +637,7 @@ static void serve_until_stopped(struct server           *sv,
 		if (link_signal != 0)
 			link_change(sv, args);
 	}
+	end_begin(end, sv, args);
 	if (!args->va_quiet && !args->va_json && stop_lets_say(stderr))
 		fprintf(stderr, "colibri serve: ending; what is under way is "
 				"finished\n");
@@ -591,8 +658,9 @@ static int eps_check(const struct serve_args *args)
 
 static void serve_run(struct serve_args *args)
 {
-	static struct server sv;
-	int                  fd;
+	static struct server    sv;
+	static struct serve_end end;
+	int                     fd;
 
 	if (args_check(args) != 0)
 		return;
@@ -607,10 +675,11 @@ static void serve_run(struct serve_args *args)
 		return;
 	if (eps_check(args) == 0) {
 		if (server_start(&sv, args) == 0)
-			serve_until_stopped(&sv, args, fd);
+			serve_until_stopped(&sv, args, &end, fd);
 		server_stop(&sv);
 	}
 	tool_place_close(&args->va_place);
+	end_over(&end);
 	stop_mute_check(args->va_fail);
 }
 

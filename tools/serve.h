@@ -86,6 +86,7 @@ uint64_t serve_file_mtime_ns(const struct serve_dir *dir, const uint8_t *id);
 /* ------------------------------------------------------------- uploads -- */
 
 struct server;
+struct serve_client;
 
 /** One that was heard of since the start; under the server's lock. */
 struct serve_upload {
@@ -111,7 +112,10 @@ struct serve_upload {
 
 enum {
 	UPLOAD_BUCKETS = 256,
-	UPLOADS_MAX = 4096
+	UPLOADS_MAX = 4096,
+	/** Requests of a client that wait for a buffer; as many as a client
+	 * of this command may have on their way. */
+	SERVE_WAITING_MAX = 256
 };
 
 /** Of any block. */
@@ -126,7 +130,14 @@ struct serve_op {
 	struct obj_req       op_req;
 	struct serve_upload *op_upload;
 	/** Of the service's buffers, with the data. */
-	struct m0_net_buffer   *op_nb;
+	struct m0_net_buffer *op_nb;
+	/** The client that waits for it or has it. */
+	struct serve_client *op_client;
+	/** The client's transfers, by this; since when; whether the buffer
+	 * was taken back. */
+	struct m0_list_link     op_moving;
+	m0_time_t               op_began;
+	bool                    op_revoked;
 	struct m0_rpc_bulk      op_rb;
 	struct obj_rep          op_rep;
 	struct m0_rpc_store_job op_job;
@@ -162,8 +173,24 @@ struct server {
 	/** The free ones. */
 	struct m0_net_buffer **sv_free;
 	uint32_t               sv_free_nr;
-	/** Operations that wait for a buffer, for a worker. */
-	struct m0_list    sv_thirsty;
+	/** Clients: by uuid; those that wait for buffers, in turn; those that
+	 * use nothing, and their number; the number of the others. */
+	struct m0_list sv_clients[UPLOAD_BUCKETS];
+	struct m0_list sv_turns;
+	struct m0_list sv_idle;
+	uint32_t       sv_idle_nr;
+	uint32_t       sv_active_nr;
+	/** Buffers that stalled clients hold. */
+	uint32_t         sv_stalled_held_nr;
+	struct m0_cond   sv_look_cond;
+	struct m0_thread sv_look_thread;
+	bool             sv_look_on;
+	/** From then on nothing waits or moves. */
+	m0_time_t sv_close_at;
+	bool      sv_closed;
+	/** Longest transfer. */
+	m0_time_t sv_timeout_ns;
+	/** Operations that wait for a worker. */
 	struct m0_list    sv_work;
 	struct m0_cond    sv_work_cond;
 	struct m0_thread *sv_threads;
@@ -182,14 +209,31 @@ struct server {
 /** The one of this process: handlers are called with a machine only. */
 extern struct server *serve_server;
 
+/* serve_share.c; the functions of buffers and moves with the lock, but for
+ * serve_buffer(). */
+void serve_share_init(struct server *sv);
+int  serve_share_start(struct server *sv, uint32_t bufs_nr);
+/** After serve_work_stop(). */
+void serve_share_stop(struct server *sv);
+/** From `at` on, requests that wait are refused and transfers end. */
+void serve_share_close(struct server *sv, m0_time_t at);
+/** Calls op_next with op_nb, now or later; or ends the operation. */
+void serve_buffer(struct serve_op *op, void (*next)(struct serve_op *op));
+/** Returns op_nb. */
+void serve_buffer_put(struct serve_op *op);
+/** How long the transfer of an operation may last; 0: it is of no use. */
+m0_time_t serve_move_ns(const struct serve_op *op);
+/** A transfer has begun. */
+void serve_move_begin(struct serve_op *op);
+/** It has ended with `rc`. @return  what the operation ends with. */
+int serve_move_end(struct serve_op *op, int rc);
+
 /* serve_work.c */
-int serve_work_start(struct server *sv, uint32_t threads_nr, uint32_t bufs_nr);
-/** What waits is done; then buffers and threads are no more. */
+int serve_work_start(struct server *sv, uint32_t threads_nr);
+/** What waits is done; then the threads are no more. */
 void serve_work_stop(struct server *sv);
 /** Calls op_next on a worker. */
 void serve_work(struct serve_op *op, void (*next)(struct serve_op *op));
-/** Calls op_next with op_nb, now or later. */
-void serve_buffer(struct serve_op *op, void (*next)(struct serve_op *op));
 /** A new operation of a request, its body checked; NULL: it was answered. */
 struct serve_op *serve_op_new(struct m0_rpc_item *item);
 /** Answers with op_rep, or rc if that is not 0, and ends the operation. */

@@ -9,9 +9,6 @@
 
 #include "serve.h"
 
-/* Waits long enough for any peer that is there. */
-#define BULK_NS (30 * M0_TIME_ONE_SECOND)
-
 static int full_io(ssize_t (*io)(int fd, void *at, size_t nr, off_t off),
 		   int fd, uint8_t *at, uint64_t nr, uint64_t off,
 		   uint64_t *ret_nr)
@@ -48,24 +45,30 @@ static int all_out(int fd, uint8_t *at, uint64_t nr, uint64_t off)
 	return rc == 0 && done < nr ? -EIO : rc;
 }
 
-/* Moves `nr` bytes of the operation's buffer. */
+/* Moves `nr` bytes of the operation's buffer. Under the lock, so that the end of
+ * the transfer finds the operation in its lists. */
 static int bulk_start(struct serve_op *op, enum m0_net_queue_type    qtype,
 		      void (*done)(struct m0_rpc_bulk *rb), uint64_t nr)
 {
 	struct server *sv = op->op_server;
+	m0_time_t      lasts = serve_move_ns(op);
 	int            rc;
 
+	if (lasts == 0)
+		return -ETIMEDOUT;
 	m0_rpc_bulk_init(&op->op_rb);
 	op->op_rb.rb_done = done;
-	op->op_rb.rb_timeout_ns = BULK_NS;
+	op->op_rb.rb_timeout_ns = lasts;
 	rc = m0_rpc_bulk_buf_add(&op->op_rb, 0, nr, &sv->sv_dom, op->op_nb,
 				 NULL);
 	if (rc == 0) {
 		m0_rpc_bulk_qtype(&op->op_rb, qtype);
 		rc = m0_rpc_bulk_load_for(&op->op_rb, op->op_item,
 					  &op->op_req.orq_desc);
-		if (rc == 0)
+		if (rc == 0) {
+			serve_move_begin(op);
 			return 0;
+		}
 	}
 	m0_rpc_bulk_buflist_empty(&op->op_rb);
 	m0_rpc_bulk_fini(&op->op_rb);
@@ -153,6 +156,7 @@ static void write_came(struct m0_rpc_bulk *rb)
 
 	m0_mutex_lock(&sv->sv_lock);
 	m0_list_del(&op->op_link);
+	rc = serve_move_end(op, rc);
 	m0_mutex_unlock(&sv->sv_lock);
 	if (rc == 0 && rb->rb_moved != op->op_req.orq_count)
 		rc = -EPROTO;
@@ -249,8 +253,12 @@ void serve_write(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 static void read_left(struct m0_rpc_bulk *rb)
 {
 	struct serve_op *op = container_of(rb, struct serve_op, op_rb);
-	int              rc = rb->rb_rc;
+	struct server   *sv = op->op_server;
+	int              rc;
 
+	m0_mutex_lock(&sv->sv_lock);
+	rc = serve_move_end(op, rb->rb_rc);
+	m0_mutex_unlock(&sv->sv_lock);
 	m0_rpc_bulk_fini(rb);
 	serve_op_end(op, rc);
 }
@@ -300,13 +308,16 @@ static int block_load(struct serve_op *op)
 
 static void read_load(struct serve_op *op)
 {
-	int rc = block_load(op);
+	struct server *sv = op->op_server;
+	int            rc = block_load(op);
 
 	if (rc != 0) {
 		serve_op_end(op, rc);
 	} else if (op->op_req.orq_desc.bdd_desc.nbd_len > 0) {
+		m0_mutex_lock(&sv->sv_lock);
 		rc = bulk_start(op, M0_NET_QT_ACTIVE_BULK_SEND, &read_left,
 				op->op_rep.orp_size);
+		m0_mutex_unlock(&sv->sv_lock);
 		if (rc != 0)
 			serve_op_end(op, rc);
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Workers, buffers, and the operations that wait for either. */
+/** Workers, and the operations that wait for them. */
 #include "serve.h"
 
 struct server *serve_server;
@@ -47,30 +47,10 @@ void serve_work(struct serve_op *op, void (*next)(struct serve_op *op))
 	m0_mutex_unlock(&sv->sv_lock);
 }
 
-static int bufs_make(struct server *sv, uint32_t nr)
+int serve_work_start(struct server *sv, uint32_t threads_nr)
 {
 	int rc = 0;
 
-	M0_ALLOC_ARR(sv->sv_bufs, nr);
-	M0_ALLOC_ARR(sv->sv_free, nr);
-	if (sv->sv_bufs == NULL || sv->sv_free == NULL)
-		return -ENOMEM;
-	while (rc == 0 && sv->sv_bufs_nr < nr) {
-		rc = tool_buffer_init(&sv->sv_bufs[sv->sv_bufs_nr], &sv->sv_dom,
-				      OBJ_BLOCK);
-		if (rc == 0)
-			sv->sv_free[sv->sv_free_nr++] =
-				&sv->sv_bufs[sv->sv_bufs_nr++];
-	}
-	return rc;
-}
-
-int serve_work_start(struct server *sv, uint32_t threads_nr, uint32_t bufs_nr)
-{
-	int rc = bufs_make(sv, bufs_nr);
-
-	if (rc != 0)
-		return rc;
 	M0_ALLOC_ARR(sv->sv_threads, threads_nr);
 	if (sv->sv_threads == NULL)
 		return -ENOMEM;
@@ -90,50 +70,13 @@ void serve_work_stop(struct server *sv)
 	m0_mutex_lock(&sv->sv_lock);
 	sv->sv_stopping = true;
 	m0_cond_broadcast(&sv->sv_work_cond);
+	m0_cond_signal(&sv->sv_look_cond);
 	m0_mutex_unlock(&sv->sv_lock);
 	for (i = 0; i < sv->sv_threads_nr; ++i) {
 		(void)m0_thread_join(&sv->sv_threads[i]);
 		m0_thread_fini(&sv->sv_threads[i]);
 	}
-	for (i = 0; i < sv->sv_bufs_nr; ++i)
-		tool_buffer_fini(&sv->sv_bufs[i]);
 	m0_free(sv->sv_threads);
-	m0_free(sv->sv_bufs);
-	m0_free(sv->sv_free);
-}
-
-/* ------------------------------------------------------------- buffers -- */
-
-void serve_buffer(struct serve_op *op, void (*next)(struct serve_op *op))
-{
-	struct server *sv = op->op_server;
-
-	op->op_next = next;
-	m0_mutex_lock(&sv->sv_lock);
-	if (sv->sv_free_nr > 0)
-		op->op_nb = sv->sv_free[--sv->sv_free_nr];
-	else
-		m0_list_add_tail(&sv->sv_thirsty, &op->op_link);
-	m0_mutex_unlock(&sv->sv_lock);
-	if (op->op_nb != NULL)
-		next(op);
-}
-
-/* Gives a buffer back: to who waits for one, on a worker. */
-static void buffer_put(struct server *sv, struct m0_net_buffer *nb)
-{
-	struct serve_op *op;
-
-	m0_mutex_lock(&sv->sv_lock);
-	op = op_take(&sv->sv_thirsty);
-	if (op == NULL) {
-		sv->sv_free[sv->sv_free_nr++] = nb;
-	} else {
-		op->op_nb = nb;
-		m0_list_add_tail(&sv->sv_work, &op->op_link);
-		m0_cond_signal(&sv->sv_work_cond);
-	}
-	m0_mutex_unlock(&sv->sv_lock);
 }
 
 /* ---------------------------------------------------------- operations -- */
@@ -162,6 +105,7 @@ struct serve_op *serve_op_new(struct m0_rpc_item *item)
 	op->op_server = serve_server;
 	op->op_item = item;
 	m0_list_link_init(&op->op_link);
+	m0_list_link_init(&op->op_moving);
 	return op;
 }
 
@@ -170,8 +114,11 @@ void serve_op_free(struct serve_op *op)
 	struct server       *sv = op->op_server;
 	struct serve_upload *upload = op->op_upload;
 
-	if (op->op_nb != NULL)
-		buffer_put(sv, op->op_nb);
+	if (op->op_nb != NULL) {
+		m0_mutex_lock(&sv->sv_lock);
+		serve_buffer_put(op);
+		m0_mutex_unlock(&sv->sv_lock);
+	}
 	m0_rpc_item_put(op->op_item);
 	m0_free(op);
 	m0_mutex_lock(&sv->sv_lock);

@@ -8,9 +8,12 @@
  *
  * Without WHAT: the service was started with --object-max=64M. `full': it has a
  * small store. `list': a list, in steps. `cancelled': EP is of sunrpc. `begin
- * NAME', `end NAME': an upload, and that it will not be. Ends with 0 if each question had the
- * answer that is its own; else says which had not.
+ * NAME', `end NAME': an upload, and that it will not be. `get NAME', `put NAME':
+ * the client asks for many blocks of an object, or offers them, and stops itself
+ * before they are moved; `some NAME': when it has got half of them. Ends with 0 if each question had the answer that is its
+ * own; else says which had not.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -452,6 +455,114 @@ static void list(void)
 	step("answered");
 }
 
+/* ---------------------------------------------------------------- stalls -- */
+
+enum {
+	STALL_NR = 64
+};
+
+#define HOUR_NS (3600 * M0_TIME_ONE_SECOND)
+
+static unsigned stall_sent_nr;
+static unsigned stall_moved_nr;
+static unsigned stall_moved_min;
+
+/* Stops the process when all requests have left, and some blocks were moved. */
+static void stall_look(void)
+{
+	if (__atomic_load_n(&stall_sent_nr, __ATOMIC_SEQ_CST) == STALL_NR &&
+	    __atomic_load_n(&stall_moved_nr, __ATOMIC_SEQ_CST) >=
+		    stall_moved_min)
+		(void)kill(getpid(), SIGSTOP);
+}
+
+static void stall_moved(struct m0_rpc_bulk *rb)
+{
+	(void)rb;
+	__atomic_fetch_add(&stall_moved_nr, 1, __ATOMIC_SEQ_CST);
+	stall_look();
+}
+
+static void stall_sent(struct m0_rpc_item *item)
+{
+	(void)item;
+	__atomic_fetch_add(&stall_sent_nr, 1, __ATOMIC_SEQ_CST);
+	stall_look();
+}
+
+/* Offers memory for one block; all of them the same. */
+static int stall_offer(struct obj_req *req, enum m0_net_queue_type q,
+		       const struct m0_net_buffer *memory)
+{
+	struct m0_net_buffer *nb;
+	struct m0_rpc_bulk   *rb;
+
+	M0_ALLOC_PTR(nb);
+	M0_ALLOC_PTR(rb);
+	M0_ASSERT(nb != NULL && rb != NULL);
+	nb->nb_buffer = memory->nb_buffer;
+	m0_rpc_bulk_init(rb);
+	rb->rb_timeout_ns = HOUR_NS;
+	rb->rb_done = &stall_moved;
+	req->orq_count = OBJ_BLOCK;
+	return m0_rpc_bulk_buf_add(rb, 0, OBJ_BLOCK, &client.oc_dom, nb, NULL)
+		       ?: (m0_rpc_bulk_qtype(rb, q), 0)
+		       ?: m0_rpc_bulk_store(rb, &client.oc_conn,
+					    &req->orq_desc);
+}
+
+static const struct m0_rpc_item_ops stall_ops = { .rio_sent = &stall_sent };
+
+static int stall_post(enum obj_op op, const struct obj_req *req)
+{
+	uint8_t           *body;
+	struct m0_rpc_raw *raw = obj_raw_new(op, obj_req_size(req), &body);
+
+	M0_ASSERT(raw != NULL);
+	(void)obj_req_encode(req, body);
+	raw->rr_item.ri_session = &client.oc_session;
+	raw->rr_item.ri_ops = &stall_ops;
+	raw->rr_item.ri_nr_sent_max = 1;
+	raw->rr_item.ri_expires = m0_time_add(m0_time_now(), HOUR_NS);
+	raw->rr_item.ri_resend_interval = HOUR_NS;
+	return m0_rpc_post(&raw->rr_item);
+}
+
+/* Asks for a block of an object, or offers one of an upload, many times; and
+ * stops before they have moved. */
+static void stall(enum obj_op op, const char *name)
+{
+	static struct obj_req reqs[STALL_NR];
+	static const uint8_t  zeros[OBJ_BLOCK];
+	struct m0_net_buffer  memory;
+	struct m0_rpc_item   *item;
+	struct obj_rep        rep;
+	struct obj_req        first = upload_of(name);
+	bool                  gets = op == OBJ_READ;
+	unsigned              i;
+	int                   rc;
+
+	M0_SET0(&memory);
+	is("memory", tool_buffer_init(&memory, &client.oc_dom, OBJ_BLOCK), 0);
+	is(name,
+	   obj_call(&client, gets ? OBJ_STAT : OBJ_BEGIN, &first, &rep, &item),
+	   0);
+	for (i = 0; i < STALL_NR && failures == 0; ++i) {
+		memcpy(reqs[i].orq_id, gets ? rep.orp_id : first.orq_id,
+		       OBJ_ID_BYTES);
+		hash_bytes(zeros, OBJ_BLOCK, reqs[i].orq_sum);
+		rc = stall_offer(&reqs[i],
+				 gets ? M0_NET_QT_PASSIVE_BULK_RECV
+				      : M0_NET_QT_PASSIVE_BULK_SEND,
+				 &memory);
+		is("offer", rc, 0);
+	}
+	for (i = 0; i < STALL_NR && failures == 0; ++i)
+		is("post", stall_post(op, &reqs[i]), 0);
+	if (failures == 0)
+		(void)pause();
+}
+
 int main(int argc, char **argv)
 {
 	static struct obj_args args;
@@ -482,6 +593,14 @@ int main(int argc, char **argv)
 			asks("end", OBJ_ABORT, upload_of(argv[4] + 4), 0);
 		else if (strcmp(argv[4], "list") == 0)
 			list();
+		else if (strncmp(argv[4], "get ", 4) == 0)
+			stall(OBJ_READ, argv[4] + 4);
+		else if (strncmp(argv[4], "put ", 4) == 0)
+			stall(OBJ_WRITE, argv[4] + 4);
+		else if (strncmp(argv[4], "some ", 5) == 0) {
+			stall_moved_min = STALL_NR / 2;
+			stall(OBJ_READ, argv[4] + 5);
+		}
 	}
 	obj_client_close(&client);
 	return failures > 0 ? TOOL_FAILED : tool_fail_print(&fail, argv[0]);
