@@ -49,7 +49,7 @@ struct serve_client {
 
 /* ------------------------------------------------------------- clients -- */
 
-static struct m0_list *bucket_of(struct server          *sv,
+static struct m0_list *bucket_of(struct server           *sv,
 				 const struct m0_uint128 *uuid)
 {
 	return &sv->sv_clients[(uuid->u_hi ^ uuid->u_lo) % UPLOAD_BUCKETS];
@@ -143,8 +143,7 @@ static bool may_have(const struct server *sv, const struct serve_client *client)
 {
 	if (client->scl_stalled)
 		return client->scl_held_nr == 0 &&
-		       sv->sv_stalled_held_nr <
-			       max64u(sv->sv_bufs_nr / 4, 1);
+		       sv->sv_stalled_held_nr < max64u(sv->sv_bufs_nr / 4, 1);
 	return client->scl_held_nr < min64u(client->scl_window, share_of(sv));
 }
 
