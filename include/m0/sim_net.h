@@ -97,6 +97,12 @@ void m0_sim_host_late(struct m0_sim_host *host, m0_time_t late_ns_max);
 void m0_sim_host_reset(struct m0_sim_host *host);
 /** Only those to `other`. */
 void m0_sim_host_reset_way(struct m0_sim_host *host, struct m0_sim_host *other);
+/**
+ * Streams that it holds or gets are reset without its notice, until it writes:
+ * as the LNet of a kernel, which keeps such a connection and its incarnation,
+ * and answers the next HELLO of another incarnation with type NONE.
+ */
+void m0_sim_host_ignore_resets(struct m0_sim_host *host, bool ignores);
 /** Who dials it is told -EHOSTUNREACH. */
 void m0_sim_host_unreachable(struct m0_sim_host *host, bool unreachable);
 /** It reads so many bytes a second on each stream; 0: no limit. */

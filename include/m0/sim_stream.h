@@ -89,6 +89,8 @@ struct m0_sim_stream {
 	/** The end has been told that the stream was reset, and how. */
 	bool sst_reset[2];
 	int  sst_reset_status[2];
+	/** m0_sim_stream_ignore_reset(). */
+	bool sst_ignores_reset[2];
 	/**
 	 * Something has changed for `end`: there is something to read, or room
 	 * to write again. Runs as a timer does. May be called for nothing.
@@ -138,6 +140,8 @@ void m0_sim_stream_shut(struct m0_sim_stream *stream, int end);
  * leaves bytes unread; what comes later is answered with a reset.
  */
 void m0_sim_stream_close(struct m0_sim_stream *stream, int end);
+/** Drops what has come and was not read, so that a close is not a reset. */
+void m0_sim_stream_discard(struct m0_sim_stream *stream, int end);
 /** `end` leaves with a reset; what has not left it is lost. Idempotent. */
 void m0_sim_stream_reset(struct m0_sim_stream *stream, int end);
 /** Resets the stream at both ends at once, as an unlucky firewall does. */
@@ -151,6 +155,13 @@ void m0_sim_stream_silence(struct m0_sim_stream *stream, int end, bool silent);
  */
 void m0_sim_stream_keepalive(struct m0_sim_stream *stream, int end,
 			     m0_time_t idle_ns, m0_time_t gap_ns, unsigned nr);
+/**
+ * `end` does not notice a reset while it reads, as a Lustre node does not: a
+ * read finds nothing (or the end of file that came before the reset), and the
+ * next write fails.
+ */
+void m0_sim_stream_ignore_reset(struct m0_sim_stream *stream, int end,
+				bool ignores);
 /** `end` reads at most so many bytes a second from now on; 0: no limit. */
 void m0_sim_stream_slow(struct m0_sim_stream *stream, int end,
 			uint64_t bytes_per_s);

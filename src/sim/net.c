@@ -182,10 +182,22 @@ static void wire_faults(struct sim_wire *wire)
 	for (i = 0; i < 2; ++i) {
 		host = wire->siw_end[i].sie_host;
 		m0_sim_stream_slow(&wire->siw_stream, i, host->smh_slow_bytes);
+		m0_sim_stream_ignore_reset(&wire->siw_stream, i,
+					   host->smh_ignores_resets);
 		m0_sim_stream_silence(&wire->siw_stream, i,
 				      is_cut(host,
 					     wire->siw_end[1 - i].sie_host));
 	}
+}
+
+/* Does the dialling end hold its port, or a node's system, which still sends? */
+static bool wire_holds_port(const struct sim_wire *wire)
+{
+	const struct m0_sim_stream_dir *dir = &wire->siw_stream.sst_dir[0];
+	const struct sim_end           *end = &wire->siw_end[0];
+
+	return end->sie_owner != SIM_OWNER_NONE ||
+	       (end->sie_io != NULL && dir->ssd_shut && dir->ssd_way != NULL);
 }
 
 static bool port_is_taken(const struct m0_sock_addr *addr)
@@ -193,7 +205,7 @@ static bool port_is_taken(const struct m0_sock_addr *addr)
 	const struct sim_wire *wire;
 
 	TAILQ_FOREACH(wire, &m0_sim__net()->sin_wires, siw_link)
-	if (wire->siw_end[0].sie_owner != SIM_OWNER_NONE &&
+	if (wire_holds_port(wire) &&
 	    m0_sim__addr_eq(&wire->siw_end[0].sie_addr, addr, true))
 		return true;
 	return m0_sim__listener_at(addr) != NULL;
@@ -323,13 +335,24 @@ static void syn_again(struct sim_wire *wire)
 	wire->siw_syn_wait *= 2;
 }
 
+/*
+ * Does the accepting end still know the connection? It does not after a reset.
+ * A connection that ended with TCP_LINGER2 = -1 sends one when its end of file
+ * is acknowledged.
+ */
+static bool wire_is_known(const struct m0_sim_stream *stream)
+{
+	return !stream->sst_reset[1] &&
+	       !(stream->sst_gone[0] && stream->sst_dir[0].ssd_eof);
+}
+
 /* A connection of the same name that one side has forgotten. */
 static struct sim_wire *wire_stale(struct sim_wire *wire)
 {
 	struct sim_wire *old;
 
 	TAILQ_FOREACH(old, &m0_sim__net()->sin_wires, siw_link)
-	if (old != wire && old->siw_is_up &&
+	if (old != wire && old->siw_is_up && wire_is_known(&old->siw_stream) &&
 	    m0_sim__addr_eq(&old->siw_end[0].sie_addr,
 			    &wire->siw_end[0].sie_addr, true) &&
 	    m0_sim__addr_eq(&old->siw_end[1].sie_addr,
@@ -553,6 +576,18 @@ void m0_sim_host_reset(struct m0_sim_host *host)
 void m0_sim_host_reset_way(struct m0_sim_host *host, struct m0_sim_host *other)
 {
 	ends_each(host, end_reset, other);
+}
+
+static void end_ignore(struct sim_end *end, struct m0_sim_host *arg)
+{
+	m0_sim_stream_ignore_reset(m0_sim__stream(end), end->sie_nr,
+				   arg->smh_ignores_resets);
+}
+
+void m0_sim_host_ignore_resets(struct m0_sim_host *host, bool ignores)
+{
+	host->smh_ignores_resets = ignores;
+	ends_each(host, end_ignore, host);
 }
 
 void m0_sim_host_unreachable(struct m0_sim_host *host, bool unreachable)

@@ -40,6 +40,7 @@ struct m0_sim_host {
 	unsigned            smh_addrs_nr;
 	bool                smh_unreachable;
 	bool                smh_iface_down;
+	bool                smh_ignores_resets;
 	uint64_t            smh_slow_bytes;
 	int                 smh_listen_rc;
 	unsigned            smh_dials_nr;

@@ -228,13 +228,14 @@ static void end_is_reset(struct m0_sim_stream *stream, int end, int status)
 		return;
 	stream->sst_reset[end] = true;
 	stream->sst_reset_status[end] = status;
-	in->ssd_eof = true;
+	in->ssd_eof |= !stream->sst_ignores_reset[end];
 	pieces_drop(&out->ssd_way, &out->ssd_way_last);
 	pieces_drop(&in->ssd_way, &in->ssd_way_last);
 	m0_sim_timer_cancel(stream->sst_sim, &out->ssd_arrive_timer);
 	m0_sim_timer_cancel(stream->sst_sim, &in->ssd_arrive_timer);
 	stream_tell(stream, 1 - end, "reset");
-	notice(stream, end);
+	if (!stream->sst_ignores_reset[end] || out->ssd_wants_room)
+		notice(stream, end);
 }
 
 /* Resets are not sent again: one that is lost is lost. */
@@ -382,13 +383,18 @@ static bool dir_is_slow(const struct m0_sim_stream_dir *dir)
 	return dir->ssd_slow_bytes > 0 && dir_now(dir) < dir->ssd_slow_until;
 }
 
+static bool reset_is_read(const struct m0_sim_stream *stream, int end)
+{
+	return stream->sst_reset[end] && !stream->sst_ignores_reset[end];
+}
+
 bool m0_sim_stream_is_readable(const struct m0_sim_stream *stream, int end)
 {
 	const struct m0_sim_stream_dir *dir = &stream->sst_dir[1 - end];
 
 	if (dir->ssd_come != NULL)
 		return !dir_is_slow(dir);
-	return dir->ssd_eof || stream->sst_reset[end];
+	return dir->ssd_eof || reset_is_read(stream, end);
 }
 
 /* Takes bytes of the first piece that has come. */
@@ -425,7 +431,7 @@ ssize_t m0_sim_stream_read(struct m0_sim_stream *stream, int end, void *buf,
 	M0_PRE(end == 0 || end == 1);
 	M0_PRE(nr > 0);
 	if (dir->ssd_come == NULL) {
-		if (stream->sst_reset[end])
+		if (reset_is_read(stream, end))
 			return stream->sst_reset_status[end];
 		return dir->ssd_eof ? 0 : -EAGAIN;
 	}
@@ -478,6 +484,14 @@ void m0_sim__stream_lose(struct m0_sim_stream *stream, int end)
 {
 	M0_PRE(stream->sst_dir[end].ssd_silent);
 	unsent_drop(&stream->sst_dir[end]);
+}
+
+void m0_sim_stream_discard(struct m0_sim_stream *stream, int end)
+{
+	struct m0_sim_stream_dir *in = &stream->sst_dir[1 - end];
+
+	pieces_drop(&in->ssd_come, &in->ssd_come_last);
+	in->ssd_taken = in->ssd_arrived;
 }
 
 static void end_goes(struct m0_sim_stream *stream, int end)
@@ -549,6 +563,12 @@ void m0_sim_stream_silence(struct m0_sim_stream *stream, int end, bool silent)
 		way_again(dir);
 		ack_arm(dir_back(dir));
 	}
+}
+
+void m0_sim_stream_ignore_reset(struct m0_sim_stream *stream, int end,
+				bool ignores)
+{
+	stream->sst_ignores_reset[end] = ignores;
 }
 
 void m0_sim_stream_slow(struct m0_sim_stream *stream, int end,

@@ -196,6 +196,43 @@ static void reset_drops_unsent(void **state)
 	down();
 }
 
+/* An end that ignores resets reads nothing, and hears of it when it writes. */
+static void ignored_reset_fails_write(void **state)
+{
+	static const struct m0_sim_stream_cfg cfg = { .ssc_latency_ns = 1000 };
+	unsigned                              nr;
+
+	(void)state;
+	up(&cfg);
+	m0_sim_stream_ignore_reset(&tube, 1, true);
+	assert_int_equal(put(0, 0, 10), 10);
+	m0_sim_run_ms(&sim, 1);
+	nr = notices_nr[1];
+	m0_sim_stream_reset(&tube, 0);
+	m0_sim_run_ms(&sim, 1);
+	assert_int_equal(notices_nr[1], nr);
+	assert_int_equal(get(1, 0, 100), 10);
+	assert_false(m0_sim_stream_is_readable(&tube, 1));
+	assert_int_equal(get(1, 0, 100), -EAGAIN);
+	assert_int_equal(put(1, 0, 10), -ECONNRESET);
+	down();
+
+	/* The end of file before it is noticed. */
+	up(&cfg);
+	m0_sim_stream_ignore_reset(&tube, 1, true);
+	assert_int_equal(put(1, 0, 10), 10);
+	m0_sim_run_ms(&sim, 1);
+	m0_sim_stream_discard(&tube, 0);
+	m0_sim_stream_close(&tube, 0);
+	m0_sim_run_ms(&sim, 1);
+	assert_int_equal(get(1, 0, 100), 0);
+	assert_int_equal(put(1, 0, 10), 10);
+	m0_sim_run_ms(&sim, 1);
+	assert_int_equal(get(1, 0, 100), 0);
+	assert_int_equal(put(1, 0, 10), -ECONNRESET);
+	down();
+}
+
 /* Who closes with bytes unread resets; who closes clean is reset later. */
 static void close_depends_on_unread(void **state)
 {
@@ -361,6 +398,7 @@ int main(void)
 		cmocka_unit_test(window_full_stops_writer),
 		cmocka_unit_test(shut_ends_one_direction),
 		cmocka_unit_test(reset_drops_unsent),
+		cmocka_unit_test(ignored_reset_fails_write),
 		cmocka_unit_test(close_depends_on_unread),
 		cmocka_unit_test(cut_resets_both),
 		cmocka_unit_test(silence_holds_bytes),
