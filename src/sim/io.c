@@ -68,8 +68,8 @@ static void out_del(struct sim_end *end)
 	TAILQ_REMOVE(&end->sie_io->sno_outs, end, sie_out_link);
 }
 
-/* The node lets go of an end. */
-static void end_forget(struct sim_end *end)
+/* The node lets go of an end, with a reset or as lnd/tcp does it. */
+static void end_forget(struct sim_end *end, bool reset)
 {
 	struct sim_io *io = end->sie_io;
 
@@ -78,14 +78,16 @@ static void end_forget(struct sim_end *end)
 	if (io->sno_serving == end)
 		io->sno_serving = NULL;
 	--io->sno_ends_nr;
-	m0_sim__end_leave(end, true);
+	if (!reset)
+		m0_sim_stream_discard(m0_sim__stream(end), end->sie_nr);
+	m0_sim__end_leave(end, reset);
 }
 
 static void end_broken(struct sim_end *end, int status)
 {
 	struct m0_sock_conn *conn = end->sie_conn;
 
-	end_forget(end);
+	end_forget(end, false);
 	m0_sock_broken(conn, status);
 }
 
@@ -306,7 +308,7 @@ static void listener_accept(struct sim_io *io, struct sim_listener *listener)
 					&end->sie_wire->siw_end[0].sie_addr,
 					end);
 		if (conn == NULL) {
-			end_forget(end);
+			end_forget(end, false);
 			continue;
 		}
 		end->sie_conn = conn;
@@ -603,9 +605,9 @@ static void sim_in(struct m0_sock_io *base, void *stream)
 	io_wake(end->sie_io);
 }
 
-static void sim_hangup(struct m0_sock_io *base, void *stream)
+static void sim_hangup(struct m0_sock_io *base, void *stream, bool reset)
 {
-	end_forget(end_of(base, stream));
+	end_forget(end_of(base, stream), reset);
 }
 
 static size_t sim_unsent(struct m0_sock_io *base, void *stream)

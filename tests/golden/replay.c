@@ -496,7 +496,10 @@ static void ending(struct replay *replay, struct replay_item *item)
 
 		if (conn->rc_stream != (int)item->ri_stream)
 			continue;
-		if (item->ri_kind == PCAP_FIN)
+		/* Both ends are over: the port is free. */
+		if (conn->rc_raw->smr_state == M0_SIM_RAW_EOF)
+			m0_sim_raw_close(conn->rc_raw);
+		else if (item->ri_kind == PCAP_FIN)
 			m0_sim_raw_shut(conn->rc_raw);
 		conn->rc_is_ended = true;
 	}

@@ -558,6 +558,7 @@ void place_listen(struct place *place, unsigned who)
 	struct sockaddr_storage at;
 	socklen_t               nr;
 	char                    addr[32];
+	int                     one = 1;
 
 	assert_non_null(port);
 	port->pp_who = who;
@@ -574,6 +575,10 @@ void place_listen(struct place *place, unsigned who)
 	port->pp_fd =
 		socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	assert_true(port->pp_fd >= 0);
+	/* Ends that a case has closed first are in TIME_WAIT. */
+	assert_int_equal(setsockopt(port->pp_fd, SOL_SOCKET, SO_REUSEADDR, &one,
+				    sizeof one),
+			 0);
 	assert_int_equal(bind(port->pp_fd, (struct sockaddr *)&at, nr), 0);
 	assert_int_equal(listen(port->pp_fd, 64), 0);
 }

@@ -76,9 +76,12 @@ static void refused_look(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
-	if (sock->sk_now >= conn->cn_deadline ||
-	    (m0_list_is_empty(&conn->cn_out) &&
-	     sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream) == 0)) {
+	if (sock->sk_now >= conn->cn_deadline) {
+		(void)m0_sock__conn_fail(conn, -ETIMEDOUT);
+		return;
+	}
+	if (m0_list_is_empty(&conn->cn_out) &&
+	    sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream) == 0) {
 		m0_sock__conn_kill(conn, -ECONNREFUSED);
 		return;
 	}
@@ -169,7 +172,8 @@ void m0_sock__conn_kill(struct m0_sock_conn *conn, int status)
 	conn->cn_status = status == 0 ? -ECONNRESET : status;
 	m0_timerq_cancel(&sock->sk_timers, &conn->cn_alarm.al_timer);
 	if (conn->cn_stream != NULL)
-		sock->sk_ops->sio_hangup(sock->sk_io, conn->cn_stream);
+		sock->sk_ops->sio_hangup(sock->sk_io, conn->cn_stream,
+					 conn->cn_is_hostile);
 	conn->cn_stream = NULL;
 	m0_list_del(&conn->cn_paused);
 	m0_sock__host_put(conn);
@@ -179,10 +183,30 @@ void m0_sock__conn_kill(struct m0_sock_conn *conn, int status)
 	m0_sock__rouse(sock);
 }
 
+/**
+ * Has the peer broken the protocol, made no progress, or not introduced itself?
+ * Then nothing is kept for it. Other connections of the same peer end in order,
+ * and an honest one notices that.
+ */
+static bool is_hostile(const struct m0_sock_conn *conn, int status)
+{
+	switch (status) {
+	case -EPROTO:
+	case -EUSERS:
+	case -ENOBUFS:
+		return true;
+	case -ETIMEDOUT:
+		return !conn->cn_active || conn->cn_state == M0_SOCK__OPEN;
+	default:
+		return false;
+	}
+}
+
 int m0_sock__conn_fail(struct m0_sock_conn *conn, int status)
 {
 	struct m0_sock__peer *peer = conn->cn_peer;
 
+	conn->cn_is_hostile = is_hostile(conn, status);
 	switch (conn->cn_state) {
 	case M0_SOCK__DIALLING:
 	case M0_SOCK__ASKING:

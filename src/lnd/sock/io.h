@@ -135,8 +135,12 @@ struct m0_sock_io_ops {
 	void (*sio_out)(struct m0_sock_io *io, void *stream);
 	/** Reading may go on. */
 	void (*sio_in)(struct m0_sock_io *io, void *stream);
-	/** Resets and forgets the stream; no more calls up for it. */
-	void (*sio_hangup)(struct m0_sock_io *io, void *stream);
+	/**
+	 * Ends and forgets the stream; no more calls up for it. The peer is
+	 * sent what was written, and the end of the stream, which it cannot
+	 * miss; or with `reset` only a reset, and nothing is kept for it.
+	 */
+	void (*sio_hangup)(struct m0_sock_io *io, void *stream, bool reset);
 	/** Bytes written that the peer has not acknowledged; may be 0. */
 	size_t (*sio_unsent)(struct m0_sock_io *io, void *stream);
 };

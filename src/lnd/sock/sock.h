@@ -53,8 +53,9 @@ struct m0_sock_cfg {
 	/** What we say our pid is: 12345. */
 	uint32_t soc_pid;
 	/**
-	 * Connections of each bulk type that we make. Of those that a peer
-	 * makes 16 of a type are accepted, or so many if that is more.
+	 * Connections of each bulk type that we make; 0: only CONTROL. Of those
+	 * that a peer makes one CONTROL is accepted, and of each other type 16,
+	 * or so many if that is more.
 	 */
 	unsigned soc_conns_per_peer;
 	/** A message of so many bytes, framing included, is bulk: 1024. */
@@ -99,7 +100,7 @@ int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
 /**
  * Somebody has connected to a listener of ours.
  * @param stream  the room's: sck_stream of the connection.
- * @return NULL: not wanted (bounds, source port); the room resets it.
+ * @return NULL: not wanted (bounds, source port); the room ends it in order.
  */
 struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
 				      struct m0_sock_listener   *listener,

@@ -235,6 +235,7 @@ enum m0_sock__state {
 
 /** What the next bytes of a connection are. */
 enum m0_sock__in {
+	M0_SOCK__IN_REQUEST_MAGIC,
 	M0_SOCK__IN_REQUEST_HEAD,
 	M0_SOCK__IN_REQUEST,
 	M0_SOCK__IN_HELLO_HEAD,
@@ -265,7 +266,9 @@ struct m0_sock_conn {
 	uint32_t cn_version;
 	bool     cn_active;
 	/** In sk_answering_nr. */
-	bool                  cn_answering;
+	bool cn_answering;
+	/** Its peer gets a reset when it ends. */
+	bool                  cn_is_hostile;
 	bool                  cn_swapped;
 	bool                  cn_large;
 	struct m0_sock_addr   cn_local;
@@ -449,7 +452,8 @@ struct m0_sock_conn *m0_sock__conn_new(struct m0_sock *sock);
 void m0_sock__conn_ni(struct m0_sock_conn *conn, struct m0_sock__ni *ni);
 /**
  * Ends this connection, whatever its state; what it had to send and to receive
- * ends with `status`. The peer is not told, and a dial has not failed by it.
+ * ends with `status`. The peer sees an orderly end, or a reset if
+ * cn_is_hostile. A dial has not failed by it.
  */
 void m0_sock__conn_kill(struct m0_sock_conn *conn, int status);
 /**

@@ -38,11 +38,11 @@ static int options_always(int fd)
 		{ IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S },
 		{ IPPROTO_TCP, TCP_KEEPCNT, KEEP_PROBES },
 		{ IPPROTO_TCP, TCP_NODELAY, 1 },
+		/* No port of the few waits in TIME_WAIT: see end.c. */
+		{ IPPROTO_TCP, TCP_LINGER2, -1 },
 	};
-	/* Closing resets: no port of the few waits in TIME_WAIT. */
-	static const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
-	size_t                     i;
-	int rc = option_set(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+	size_t i;
+	int    rc = 0;
 
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(options); ++i)
 		rc = option_set(fd, options[i].tco_level, options[i].tco_name,
@@ -192,7 +192,7 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 
 	if (!m0_tcp__addr_from((const struct sockaddr *)sa, &remote) ||
 	    (stream = m0_tcp__stream_new(io, fd, false)) == NULL) {
-		(void)close(fd);
+		m0_tcp__fd_end(fd, false);
 		return;
 	}
 	stream->tcs_is_near = m0_tcp__near_set(&io->tci_cfg, fd, &remote);
@@ -203,7 +203,7 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 	conn = m0_sock_accepted(io->tci_io.si_sock, listener->tcl_listener,
 				&stream->tcs_local, &remote, stream);
 	if (io->tci_current == stream && conn == NULL)
-		m0_tcp__stream_free(stream);
+		m0_tcp__stream_free(stream, false);
 	else if (io->tci_current == stream)
 		stream->tcs_conn = conn;
 	io->tci_current = NULL;

@@ -53,7 +53,8 @@ void m0_tcp__stream_in_add(struct m0_tcp_stream *stream)
  */
 static void out_failed(struct m0_tcp_stream *stream, int rc)
 {
-	stream->tcs_out_rc = rc;
+	/* A reset after the end of the stream says the same. */
+	stream->tcs_out_rc = rc == -EPIPE ? -ECONNRESET : rc;
 	full_set(stream, true);
 	stream->tcs_ends = true;
 	if (!m0_list_link_is_in(&stream->tcs_ready))
@@ -136,7 +137,7 @@ struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
 	return stream;
 }
 
-void m0_tcp__stream_free(struct m0_tcp_stream *stream)
+void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
 
@@ -146,8 +147,7 @@ void m0_tcp__stream_free(struct m0_tcp_stream *stream)
 		io->tci_hot = NULL;
 	full_set(stream, false);
 	m0_loop_del(&io->tci_loop, &stream->tcs_fd);
-	/* SO_LINGER makes it a reset. */
-	(void)close(stream->tcs_fd.lof_fd);
+	m0_tcp__fd_end(stream->tcs_fd.lof_fd, reset);
 	m0_list_del(&stream->tcs_ready);
 	m0_list_del(&stream->tcs_out);
 	m0_list_del(&stream->tcs_seen);
@@ -160,7 +160,7 @@ void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status)
 {
 	struct m0_sock_conn *conn = stream->tcs_conn;
 
-	m0_tcp__stream_free(stream);
+	m0_tcp__stream_free(stream, false);
 	m0_sock_broken(conn, status);
 }
 

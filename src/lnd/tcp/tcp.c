@@ -297,10 +297,10 @@ static void tcp_in(struct m0_sock_io *io, void *ref)
 		m0_tcp__stream_in_add(stream);
 }
 
-static void tcp_hangup(struct m0_sock_io *io, void *stream)
+static void tcp_hangup(struct m0_sock_io *io, void *stream, bool reset)
 {
 	(void)io;
-	m0_tcp__stream_free(stream);
+	m0_tcp__stream_free(stream, reset);
 }
 
 const struct m0_sock_io_ops m0_tcp__io_ops = {
@@ -374,8 +374,9 @@ static void tcp_destroy(struct m0_sock_io *sio)
 	struct m0_list_link *link;
 
 	while ((link = m0_list_first(&io->tci_streams)) != NULL)
-		m0_tcp__stream_free(
-			m0_list_entry(link, struct m0_tcp_stream, tcs_all));
+		m0_tcp__stream_free(m0_list_entry(link, struct m0_tcp_stream,
+						  tcs_all),
+				    false);
 	while ((link = m0_list_first(&io->tci_listeners)) != NULL)
 		m0_tcp__unlisten(sio,
 				 m0_list_entry(link, struct m0_tcp_listener,

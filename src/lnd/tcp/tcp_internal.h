@@ -4,8 +4,8 @@
  * sockets.
  *
  * tcp.c the table and the passes; stream.c the two ways of a stream; dial.c and
- * listen.c how streams come to be; addr.c addresses; why.c what is told to
- * people whose configuration does not work.
+ * listen.c how streams come to be, end.c how they end; addr.c addresses; why.c
+ * what is told to people whose configuration does not work.
  */
 #ifndef M0_SRC_LND_TCP_TCP_INTERNAL_H
 #define M0_SRC_LND_TCP_TCP_INTERNAL_H
@@ -143,7 +143,8 @@ static inline struct m0_tcp_io *m0_tcp__io(struct m0_sock_io *io)
 struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
 					 bool dials);
 /** Resets the connection and frees the stream. */
-void m0_tcp__stream_free(struct m0_tcp_stream *stream);
+/** @param reset  as of sio_hangup. */
+void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset);
 /** Reads, and calls up. @return true if there may be more at once. */
 bool m0_tcp__stream_in(struct m0_tcp_stream *stream);
 /** Takes what was only looked at from its socket. @retval <0  not all of it. */
@@ -196,6 +197,14 @@ int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
  */
 bool m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
 		      const struct m0_sock_addr *remote);
+
+/* -- end.c ----------------------------------------------------------------- */
+
+/**
+ * Ends a connection and closes its socket; never blocks.
+ * @param reset  as of sio_hangup.
+ */
+void m0_tcp__fd_end(int fd, bool reset);
 
 /* -- addr.c ---------------------------------------------------------------- */
 

@@ -122,13 +122,14 @@ static void io_in(struct m0_sock_io *io, void *ref)
 	++stream->rs_in_nr;
 }
 
-static void io_hangup(struct m0_sock_io *io, void *ref)
+static void io_hangup(struct m0_sock_io *io, void *ref, bool reset)
 {
 	struct rig_stream *stream = ref;
 
 	(void)io;
 	assert_false(stream->rs_hung);
 	stream->rs_hung = true;
+	stream->rs_reset = reset;
 	stream->rs_out = false;
 	stream->rs_dialling = false;
 }

@@ -35,7 +35,9 @@ struct rig_stream {
 	bool                 rs_used;
 	bool                 rs_dialling;
 	bool                 rs_hung;
-	bool                 rs_out;
+	/** It was hung up with a reset. */
+	bool rs_reset;
+	bool rs_out;
 	/** sio_in was called. */
 	unsigned            rs_in_nr;
 	struct m0_sock_addr rs_from;

@@ -97,10 +97,20 @@ void fake_congestion(const struct m0_sock_conn *conn, char name[16])
 		close(fd);
 }
 
-void fake_hangup(struct m0_sock_conn *conn)
+static void hangup(struct m0_sock_conn *conn, bool reset)
 {
 	conn->fc_status = -ECANCELED;
-	fake.fs_io->si_ops->sio_hangup(fake.fs_io, conn->fc_stream);
+	fake.fs_io->si_ops->sio_hangup(fake.fs_io, conn->fc_stream, reset);
+}
+
+void fake_hangup(struct m0_sock_conn *conn)
+{
+	hangup(conn, true);
+}
+
+void fake_end(struct m0_sock_conn *conn)
+{
+	hangup(conn, false);
 }
 
 struct m0_sock_conn *fake_dial(void)

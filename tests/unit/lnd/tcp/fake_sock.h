@@ -95,8 +95,10 @@ struct m0_sock_conn *fake_pair(struct m0_sock_conn **ret_accepted);
 void                 fake_free(struct m0_sock_conn *conn);
 /** Congestion control of a connection; NULL: as the system would have it. */
 void fake_congestion(const struct m0_sock_conn *conn, char name[16]);
-/** Hangs up. */
+/** Hangs up with a reset. */
 void fake_hangup(struct m0_sock_conn *conn);
+/** Hangs up in order. */
+void fake_end(struct m0_sock_conn *conn);
 /** Wants `nr` bytes more to be sent. */
 void fake_send(struct m0_sock_conn *conn, size_t nr);
 /** Takes `max` bytes in all from now on. */

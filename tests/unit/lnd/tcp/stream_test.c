@@ -503,6 +503,53 @@ static void stream_end_of_peer_is_status_0(void **state)
 	fake_free(ours);
 }
 
+/*
+ * Our end is an orderly one, though bytes of the peer are unread and on their
+ * way: it has ours, and the end of the stream; and no port stays behind.
+ */
+static void stream_end_of_ours_is_orderly(void **state)
+{
+	struct m0_sock_conn    *ours;
+	struct m0_sock_conn    *theirs;
+	struct m0_sock_addr     local;
+	struct sockaddr_storage sa;
+	socklen_t               len;
+	int                     fd;
+	int                     i;
+
+	(void)state;
+	for (i = 0; i < 2; ++i) {
+		fake_open("127.0.0.1", NULL);
+		ours = fake_pair(&theirs);
+		local = ours->fc_local;
+		fake_send(ours, 5000);
+		fake_in_max(ours, 100);
+		fake_send(theirs, 70000);
+		while (ours->fc_in < 100)
+			(void)fake_step();
+		/* The first bytes are unread in our socket now. */
+		fake_end(i == 0 ? ours : theirs);
+		if (i == 0) {
+			fake_until(theirs->fc_status != FAKE_OPEN);
+			assert_int_equal(theirs->fc_in, 5000);
+			assert_int_equal(theirs->fc_status, 0);
+		} else {
+			fake_in_max(ours, SIZE_MAX);
+			fake_until(ours->fc_status != FAKE_OPEN);
+			assert_int_equal(ours->fc_in, 70000);
+			assert_int_equal(ours->fc_status, 0);
+		}
+		fake_close();
+		fake_free(ours);
+	}
+	/* Without SO_REUSEADDR a port in TIME_WAIT could not be had. */
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	len = m0_tcp__addr_to(&local, &sa);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, len), 0);
+	assert_int_equal(close(fd), 0);
+}
+
 /* A write that fails does not lose what the peer had said before. */
 static void stream_failed_write_reads_rest_first(void **state)
 {
@@ -630,6 +677,7 @@ int main(void)
 		cmocka_unit_test(stream_writes_are_bounded),
 		cmocka_unit_test(stream_reset_by_peer_is_told_once),
 		cmocka_unit_test(stream_end_of_peer_is_status_0),
+		cmocka_unit_test(stream_end_of_ours_is_orderly),
 		cmocka_unit_test(stream_failed_write_reads_rest_first),
 		cmocka_unit_test(stream_failed_write_ends_pause),
 		cmocka_unit_test(stream_hangup_in_call_up_is_safe),

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a connection ends.
+ *
+ * A Lustre node does not notice that an idle connection was reset: it keeps the
+ * connection, refuses the next ones, and loses the next message that it sends.
+ * It notices the end of the stream at once. So shutdown() sends FIN first,
+ * behind what was written; close() alone would send a reset instead if bytes
+ * were unread. TCP_LINGER2 = -1 (listen.c) makes the system forget the
+ * connection when the peer has acknowledged the FIN, so that none of the few
+ * privileged ports waits in TIME_WAIT.
+ */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include "lnd/tcp/tcp_internal.h"
+
+enum {
+	/** System calls that discard unread bytes; each takes all there are. */
+	DISCARDS_MAX = 16,
+	DISCARD_BYTES = 1 << 30,
+	/** The system sends what was written for so long after the end. */
+	LAST_BYTES_MS = 5000
+};
+
+/* MSG_TRUNC: the system discards them without a copy. */
+static void unread_discard(int fd)
+{
+	ssize_t nr = 1;
+	int     i;
+
+	for (i = 0; i < DISCARDS_MAX && nr > 0; ++i)
+		nr = recv(fd, NULL, DISCARD_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+}
+
+static void orderly_prepare(int fd)
+{
+	static const unsigned last_ms = LAST_BYTES_MS;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &last_ms,
+			 sizeof last_ms);
+	/* It fails if the peer has ended the connection already. */
+	if (shutdown(fd, SHUT_WR) == 0)
+		unread_discard(fd);
+}
+
+static void reset_prepare(int fd)
+{
+	static const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}
+
+void m0_tcp__fd_end(int fd, bool reset)
+{
+	if (reset)
+		reset_prepare(fd);
+	else
+		orderly_prepare(fd);
+	(void)close(fd);
+}
