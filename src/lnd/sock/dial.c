@@ -243,6 +243,16 @@ void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
 	m0_sock__rouse(peer->sp_ni->sni_sock);
 }
 
+/**
+ * A peer that held connections to an earlier process with our NID has closed
+ * them when it answered NONE, and accepts the next connection. A peer that is
+ * connecting to us refuses once more, and then there is a pause.
+ */
+static bool is_for_old_life(const struct m0_sock__peer *peer)
+{
+	return peer->sp_refusals_nr == 1 && peer->sp_open_nr == 0;
+}
+
 void m0_sock__dial_refused(struct m0_sock__peer *peer)
 {
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
@@ -250,7 +260,9 @@ void m0_sock__dial_refused(struct m0_sock__peer *peer)
 	++peer->sp_ni->sni_info.ldi_refused_nr;
 	if (++peer->sp_refusals_nr < M0_SOCK__REFUSALS_MAX) {
 		peer->sp_retrying = true;
-		pause_for(peer, sock->sk_cfg.soc_reconnect_min_ns);
+		pause_for(peer, is_for_old_life(peer)
+					? 0
+					: sock->sk_cfg.soc_reconnect_min_ns);
 	} else if (has_all_types(peer)) {
 		peer->sp_refusals_nr = 0;
 		peer->sp_wants = false;

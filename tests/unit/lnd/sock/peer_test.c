@@ -385,11 +385,38 @@ static void answer_none(struct rig_stream *ours)
 	assert_true(ours->rs_hung);
 }
 
-/* NONE: again after a second and up to a quarter, with what waits. */
+/* A first NONE, and nothing else is open: the peer has just forgotten an earlier
+ * life of ours. The next connection is made at once. */
+static void refused_first_dial_is_repeated_at_once(void **state)
+{
+	struct rig_stream *ours[3];
+
+	(void)state;
+	send_one(0);
+	answer_none(rig_dial(&rig));
+	rig_pass(&rig, M0_TIME_ONE_MSEC);
+	ours[0] = rig_open_next(&rig);
+	assert_int_equal(txs[0].rt_done, 1);
+	assert_int_equal(txs[0].rt_status, 0);
+	/* With that open, a refusal is one too many: there is a pause. */
+	ours[1] = rig_dial(&rig);
+	assert_non_null(ours[1]);
+	answer_none(ours[1]);
+	rig_pass(&rig, RIG_SECONDS(1) - 1);
+	assert_null(rig_dial(&rig));
+	assert_false(ours[0]->rs_hung);
+	assert_false(ours[1]->rs_reset);
+	rig_pass(&rig, RIG_SECONDS(1) / 4 + M0_TIME_ONE_MSEC);
+	assert_non_null(rig_dial(&rig));
+}
+
+/* The next NONE: again after a second and up to a quarter, with what waits. */
 static void refused_dial_is_repeated_after_a_second(void **state)
 {
 	(void)state;
 	send_one(0);
+	answer_none(rig_dial(&rig));
+	rig_pass(&rig, M0_TIME_ONE_MSEC);
 	answer_none(rig_dial(&rig));
 	assert_int_equal(txs[0].rt_done, 0);
 	send_one(1);
@@ -399,7 +426,7 @@ static void refused_dial_is_repeated_after_a_second(void **state)
 	(void)rig_open_next(&rig);
 	assert_int_equal(txs[0].rt_status + txs[1].rt_status, 0);
 	assert_int_equal(txs[0].rt_done + txs[1].rt_done, 2);
-	assert_int_equal(info().ldi_refused_nr, 1);
+	assert_int_equal(info().ldi_refused_nr, 2);
 }
 
 /* Three times: given up, with back-off. */
@@ -652,6 +679,7 @@ int main(void)
 		CASE(dial_for_answers_leaves_room),
 		CASE(peer_with_flagged_pid_is_answered),
 		CASE(bulk_dial_failing_keeps_control),
+		CASE(refused_first_dial_is_repeated_at_once),
 		CASE(refused_dial_is_repeated_after_a_second),
 		CASE(refused_dial_is_given_up),
 		CASE(refused_surplus_is_not_asked_for_again),
