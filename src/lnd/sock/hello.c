@@ -112,17 +112,31 @@ static int want(struct m0_sock_conn *conn, enum m0_sock__in in, unsigned bytes)
 	return 0;
 }
 
+static int refuse_request(struct m0_sock_conn *conn)
+{
+	conn->cn_own_bytes =
+		(unsigned)m0_sock__request_refuse(conn->cn_own_buf);
+	return refuse(conn);
+}
+
+static int request_magic(struct m0_sock_conn *conn)
+{
+	switch (m0_sock__request_magic(conn->cn_stage)) {
+	case 0:
+		return want(conn, M0_SOCK__IN_REQUEST_HEAD, M0_SOCK_HEAD_BYTES);
+	case -EPROTONOSUPPORT:
+		return refuse_request(conn);
+	default:
+		return wrong(conn, -EPROTO, "not a connection request of LNet");
+	}
+}
+
 static int request_head(struct m0_sock_conn *conn)
 {
 	int nr = m0_sock__request_bytes(conn->cn_stage);
 
-	if (nr > 0)
-		return want(conn, M0_SOCK__IN_REQUEST, (unsigned)nr);
-	if (nr != -EPROTONOSUPPORT)
-		return wrong(conn, -EPROTO, "not a connection request of LNet");
-	conn->cn_own_bytes =
-		(unsigned)m0_sock__request_refuse(conn->cn_own_buf);
-	return refuse(conn);
+	return nr > 0 ? want(conn, M0_SOCK__IN_REQUEST, (unsigned)nr)
+		      : refuse_request(conn);
 }
 
 static int request_come(struct m0_sock_conn *conn)
@@ -353,6 +367,8 @@ static int ips_come(struct m0_sock_conn *conn)
 int m0_sock__hello_staged(struct m0_sock_conn *conn)
 {
 	switch (conn->cn_in) {
+	case M0_SOCK__IN_REQUEST_MAGIC:
+		return request_magic(conn);
 	case M0_SOCK__IN_REQUEST_HEAD:
 		return request_head(conn);
 	case M0_SOCK__IN_REQUEST:
@@ -451,8 +467,8 @@ struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
 	conn->cn_stream = stream;
 	conn->cn_state = M0_SOCK__ACCEPTING;
 	conn->cn_local = *local;
-	conn->cn_in = M0_SOCK__IN_REQUEST_HEAD;
-	conn->cn_want = M0_SOCK_HEAD_BYTES;
+	conn->cn_in = M0_SOCK__IN_REQUEST_MAGIC;
+	conn->cn_want = M0_SOCK_MAGIC_BYTES;
 	++sock->sk_accepting_nr;
 	m0_list_add_tail(&sock->sk_accepting, &conn->cn_link);
 	conn->cn_deadline =

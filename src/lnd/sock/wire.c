@@ -92,18 +92,33 @@ size_t m0_sock__request_encode(const struct m0_sock_request *req,
 	return m0_cursor_pos(&cur);
 }
 
+int m0_sock__request_magic(const void *bytes)
+{
+	struct m0_cursor cur;
+
+	m0_cursor_init_const(&cur, bytes, M0_SOCK_MAGIC_BYTES);
+	switch (m0_cursor_get_le32(&cur)) {
+	case M0_SOCK_MAGIC_ACCEPTOR:
+	case __builtin_bswap32(M0_SOCK_MAGIC_ACCEPTOR):
+		return 0;
+	case M0_SOCK_MAGIC_HELLO:
+	case __builtin_bswap32(M0_SOCK_MAGIC_HELLO):
+		return -EPROTONOSUPPORT;
+	default:
+		return -EPROTO;
+	}
+}
+
 int m0_sock__request_bytes(const void *bytes)
 {
 	struct m0_cursor cur;
 	struct head      head;
+	int              rc = m0_sock__request_magic(bytes);
 
+	if (rc != 0)
+		return rc;
 	m0_cursor_init_const(&cur, bytes, M0_SOCK_HEAD_BYTES);
 	head = head_get(&cur, M0_SOCK_MAGIC_ACCEPTOR);
-	if (head.hd_magic == M0_SOCK_MAGIC_HELLO ||
-	    head.hd_magic == __builtin_bswap32(M0_SOCK_MAGIC_HELLO))
-		return -EPROTONOSUPPORT;
-	if (head.hd_magic != M0_SOCK_MAGIC_ACCEPTOR)
-		return -EPROTO;
 	switch (head.hd_version) {
 	case REQUEST_V1:
 		return M0_SOCK_REQUEST_V1_BYTES;

@@ -19,6 +19,7 @@ enum {
 	M0_SOCK_REQUEST_V2_BYTES = 28,
 	M0_SOCK_REQUEST_BYTES_MAX = 28,
 	/** Magic and version, which tell the size of a request or HELLO. */
+	M0_SOCK_MAGIC_BYTES = 4,
 	M0_SOCK_HEAD_BYTES = 8,
 	M0_SOCK_HELLO_V1_BYTES = 72,
 	M0_SOCK_HELLO_V3_BYTES = 56,
@@ -58,10 +59,18 @@ struct m0_sock_request {
 size_t m0_sock__request_encode(const struct m0_sock_request *req,
 			       uint8_t buf[M0_SOCK_REQUEST_BYTES_MAX]);
 /**
+ * Do the first M0_SOCK_MAGIC_BYTES begin a connection request?
+ * @retval 0                they do.
+ * @retval -EPROTONOSUPPORT the general LNet magic: a peer that asks for our
+ *                          version. Answer with m0_sock__request_refuse(), then
+ *                          close.
+ * @retval -EPROTO          another protocol: close, in silence.
+ */
+int m0_sock__request_magic(const void *magic);
+/**
  * Bytes of a request whose first M0_SOCK_HEAD_BYTES are given.
- * @retval -EPROTO          no request: close, in silence.
- * @retval -EPROTONOSUPPORT another version, or the general LNet magic: answer
- *                          with m0_sock__request_refuse, then close.
+ * @retval -EPROTO          no request.
+ * @retval -EPROTONOSUPPORT another version, or the general LNet magic.
  */
 int m0_sock__request_bytes(const void *head);
 /** Pre: all bytes are there. @retval -EPROTO  a NID that cannot be. */

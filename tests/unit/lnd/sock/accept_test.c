@@ -63,9 +63,11 @@ static void acceptor_hello_answers_as_worked_example(void **state)
 	(void)state;
 	for (mode = RIG_DIRECT; mode <= RIG_BOTH; ++mode) {
 		for (i = 0; i < ARRAY_SIZE(pieces); ++i) {
-			struct rig_stream *stream =
-				rig_connect(&rig, "10.0.0.2", 1023);
+			struct rig_stream *stream;
 
+			/* Of a type that one peer may have once. */
+			rig_again(&rig);
+			stream = rig_connect(&rig, "10.0.0.2", 1023);
 			rig.rg_mode = mode;
 			rig.rg_piece = pieces[i];
 			assert_int_equal(rig_feed(&rig, stream, asked,
@@ -465,8 +467,10 @@ static void acceptor_unchecked_fields_are_unchecked(void **state)
 	(void)state;
 	hello = rig_see_hello(&rig, offer(M0_SOCK_V3, 16, junk, 8));
 	assert_int_equal(hello.sh_ctype, M0_SOCK_CONTROL);
+	rig_again(&rig);
 	hello = rig_see_hello(&rig, offer(M0_SOCK_V3, 28, junk, 4));
 	assert_int_equal(hello.sh_ctype, M0_SOCK_CONTROL);
+	rig_again(&rig);
 	hello = rig_see_hello(&rig, offer(M0_SOCK_V3, 40, junk, 8));
 	assert_int_equal(hello.sh_ctype, M0_SOCK_CONTROL);
 }
@@ -616,6 +620,56 @@ static void acceptor_too_many_of_a_type_are_refused(void **state)
 	assert_int_equal(rig_see_hello(&rig, his).sh_ctype, M0_SOCK_BULK_IN);
 }
 
+/* The general magic is answered when its four bytes are there, another one ends
+ * the connection then. */
+static void acceptor_magic_is_looked_at_alone(void **state)
+{
+	static const uint8_t refusal[16] = { 0x00, 0x71, 0xce, 0xac, 1 };
+	struct rig_stream   *stream = rig_connect(&rig, "10.0.0.2", 1023);
+
+	(void)state;
+	assert_int_equal(rig_feed(&rig, stream, strangers[0].st_bytes, 3), 3);
+	rig_run(&rig);
+	assert_int_equal(rig_unseen(stream), 0);
+	assert_int_equal(rig_feed(&rig, stream, strangers[0].st_bytes + 3, 1),
+			 1);
+	rig_run(&rig);
+	assert_memory_equal(rig_see(&rig, stream, 16), refusal, 16);
+	rig_pass(&rig, 100 * M0_TIME_ONE_MSEC);
+	assert_true(stream->rs_hung && !stream->rs_reset);
+	stream = rig_connect(&rig, "10.0.0.2", 1023);
+	assert_true(rig_feed(&rig, stream, "GET ", 4) < 0);
+	assert_true(stream->rs_hung && stream->rs_reset);
+}
+
+/* A peer that breaks the protocol, or says nothing, is reset; others, and an
+ * end of ours, see the end of the stream. */
+static void hostile_peer_alone_is_reset(void **state)
+{
+	struct rig_stream *his[3];
+	struct rig_stream *silent;
+	unsigned           i;
+
+	(void)state;
+	for (i = 0; i < 3; ++i)
+		his[i] = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL + i);
+	silent = rig_connect(&rig, "10.0.0.3", 1023);
+	/* No frame begins so: all connections of that peer end. */
+	(void)rig_feed(&rig, his[1], strangers[0].st_bytes, 8);
+	(void)rig_feed(&rig, his[1], (uint8_t[16]){ 0 }, 16);
+	rig_run(&rig);
+	for (i = 0; i < 3; ++i) {
+		assert_true(his[i]->rs_hung);
+		assert_int_equal(his[i]->rs_reset, i == 1);
+	}
+	rig_pass(&rig, RIG_SECONDS(6));
+	assert_true(silent->rs_hung && silent->rs_reset);
+	his[0] = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	rig_fini(&rig);
+	assert_true(his[0]->rs_hung && !his[0]->rs_reset);
+	rig_init(&rig);
+}
+
 /* Large NIDs: request of version 2, HELLO of version 4. */
 static void acceptor_ipv6_is_accepted(void **state)
 {
@@ -704,6 +758,8 @@ int main(void)
 		CASE(acceptor_other_version_is_told_to_retry),
 		CASE(acceptor_other_peers_are_others),
 		CASE(acceptor_too_many_of_a_type_are_refused),
+		CASE(acceptor_magic_is_looked_at_alone),
+		CASE(hostile_peer_alone_is_reset),
 		CASE(acceptor_ipv6_is_accepted),
 		CASE(acceptor_refusal_lingers_until_it_is_read),
 		CASE(log_is_bounded),
