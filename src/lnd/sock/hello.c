@@ -191,13 +191,46 @@ static void reborn(struct m0_sock__peer *peer)
 	peer->sp_version = 0;
 }
 
-static unsigned type_max(const struct m0_sock *sock)
+static unsigned type_max(const struct m0_sock *sock, uint32_t ctype)
 {
 	unsigned nr = sock->sk_cfg.soc_conns_per_peer;
 
+	if (ctype == M0_SOCK_CONTROL)
+		return 1;
 	return nr > M0_SOCK__CONNS_PER_TYPE_MAX
 		       ? nr
 		       : (unsigned)M0_SOCK__CONNS_PER_TYPE_MAX;
+}
+
+/**
+ * A peer asks for more connections of a type than it may have: it may have lost
+ * those that are open here. If so, its system answers what we say on them with
+ * a reset, and the next connection is accepted.
+ */
+static void surplus_ask(struct m0_sock__peer *peer, uint32_t ctype)
+{
+	struct m0_sock_conn *conn;
+
+	if (peer->sp_version < M0_SOCK_V3)
+		return;
+	m0_list_for_each_entry(&peer->sp_conns[ctype], conn,
+			       struct m0_sock_conn, cn_link) {
+		if (!m0_list_is_empty(&conn->cn_out))
+			continue;
+		conn->cn_keepalive = true;
+		m0_sock__out_own(conn);
+	}
+}
+
+/** True if the peer has all the connections of the type that it may have. */
+static bool is_surplus(const struct m0_sock_conn *conn,
+		       struct m0_sock__peer      *peer)
+{
+	if (peer->sp_nr[conn->cn_ctype] <
+	    type_max(conn->cn_sock, conn->cn_ctype))
+		return false;
+	surplus_ask(peer, conn->cn_ctype);
+	return true;
 }
 
 /** What cannot be whatever else is so. */
@@ -252,7 +285,7 @@ static int hello_asked(struct m0_sock_conn        *conn,
 		reborn(peer);
 		unwanted = true;
 	}
-	if (unwanted || peer->sp_nr[conn->cn_ctype] >= type_max(conn->cn_sock))
+	if (unwanted || is_surplus(conn, peer))
 		rc = refuse_hello(conn, conn->cn_version, &peer->sp_nid);
 	else
 		rc = accept_open(conn, peer, hello);

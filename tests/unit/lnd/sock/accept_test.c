@@ -620,6 +620,34 @@ static void acceptor_too_many_of_a_type_are_refused(void **state)
 	assert_int_equal(rig_see_hello(&rig, his).sh_ctype, M0_SOCK_BULK_IN);
 }
 
+/*
+ * A second CONTROL connection of the same process is refused, as Lustre 2.17
+ * does it; the first one stays, and is asked for a sign of life.
+ */
+static void acceptor_second_control_is_refused(void **state)
+{
+	struct rig_stream   *first;
+	struct rig_stream   *second;
+	struct m0_sock_frame frame;
+
+	(void)state;
+	first = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+	second = rig_accept_from(&rig, &rig_b, M0_SOCK_V3, M0_SOCK_CONTROL,
+				 RIG_INCARNATION_B);
+	assert_int_equal(rig_see_hello(&rig, second).sh_ctype, M0_SOCK_NONE);
+	rig_pass(&rig, 100 * M0_TIME_ONE_MSEC);
+	assert_true(second->rs_hung && !second->rs_reset);
+	assert_false(first->rs_hung);
+	frame = rig_see_frame(&rig, first);
+	assert_int_equal(frame.sfr_type, M0_SOCK_FRAME_NOOP);
+	assert_int_equal(frame.sfr_cookie[0], 0);
+	assert_int_equal(frame.sfr_cookie[1], 1);
+	/* The peer had lost it: its system says so, and the next is accepted. */
+	m0_sock_broken(first->rs_conn, -ECONNRESET);
+	rig_run(&rig);
+	(void)rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
+}
+
 /* The general magic is answered when its four bytes are there, another one ends
  * the connection then. */
 static void acceptor_magic_is_looked_at_alone(void **state)
@@ -758,6 +786,7 @@ int main(void)
 		CASE(acceptor_other_version_is_told_to_retry),
 		CASE(acceptor_other_peers_are_others),
 		CASE(acceptor_too_many_of_a_type_are_refused),
+		CASE(acceptor_second_control_is_refused),
 		CASE(acceptor_magic_is_looked_at_alone),
 		CASE(hostile_peer_alone_is_reset),
 		CASE(acceptor_ipv6_is_accepted),
