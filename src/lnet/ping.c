@@ -58,10 +58,11 @@ static struct ping *ping_of(const struct m0_lnet_engine *eng)
 
 static uint32_t base_features(const struct m0_lnet_engine *eng)
 {
-	uint32_t features = M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_RTE_DISABLED;
+	uint32_t features = M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_RTE_DISABLED |
+			    M0_LNET_FEAT_MULTI_RAIL;
 
 	if (eng->le_cfg.lec_discovery)
-		features |= M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY;
+		features |= M0_LNET_FEAT_DISCOVERY;
 	return features;
 }
 

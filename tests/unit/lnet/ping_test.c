@@ -82,7 +82,7 @@ static void features_are_as_nids_and_discovery_need(void **state)
 {
 	(void)state;
 	assert_int_equal(features_with(true, "10.0.0.1@tcp", NULL), 0x1e);
-	assert_int_equal(features_with(false, "10.0.0.1@tcp", NULL), 0x06);
+	assert_int_equal(features_with(false, "10.0.0.1@tcp", NULL), 0x0e);
 	assert_int_equal(features_with(true, "10.0.0.1@tcp", "fd77::1@tcp"),
 			 0x3e);
 	assert_int_equal(features_with(true, "fd77::1@tcp", NULL), 0x7e);
