@@ -22,8 +22,22 @@ static void ask_tell(struct m0_lnet_ask *ask, int status)
 	if (ask->as_told)
 		return;
 	ask->as_told = true;
+	/* Back-off is why it cannot be sent again, not why it failed. */
+	if (ask->as_is_resent && status == -EHOSTUNREACH)
+		status = -ECONNRESET;
 	ask->as_status = status;
 	ask->as_done(ask->as_engine, ask);
+}
+
+/**
+ * A node that restarted unseen answers the first message on an old connection
+ * with a reset. The next one goes on a new connection.
+ */
+static bool is_resendable(const struct m0_lnet_ask *ask)
+{
+	return ask->as_failure == -ECONNRESET && !ask->as_is_resent &&
+	       ask->as_may_resend && !ask->as_told &&
+	       ask->as_engine->le_now < ask->as_deadline;
 }
 
 /** Its end goes on from the timer: not on the stack of an event of it. */
@@ -42,7 +56,8 @@ static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	switch (ev->ev_type) {
 	case M0_LNET_EV_SEND:
 		/* Perhaps on the stack of whoever began it: told later. */
-		ask->as_failure = ev->ev_status;
+		if (ev->ev_status != 0)
+			ask->as_failure = ev->ev_status;
 		break;
 	case M0_LNET_EV_REPLY:
 	case M0_LNET_EV_ACK:
@@ -52,13 +67,34 @@ static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	default:
 		break;
 	}
-	if (ends) {
+	if (ends && is_resendable(ask)) {
+		ask->as_is_bound = false;
+		ask->as_is_resent = true;
+		ask->as_failure = 0;
+		ask_end_soon(ask);
+	} else if (ends) {
 		ask_tell(ask,
 			 ask->as_failure != 0 ? ask->as_failure : -ECANCELED);
 		ask_free(ask);
 	} else if (ask->as_told || ask->as_failure != 0) {
 		ask_end_soon(ask);
 	}
+}
+
+static void md_prepare(struct m0_lnet_ask *ask)
+{
+	ask->as_md = (struct m0_lnet_md){
+		.md_attr = {
+			.mda_vec = &ask->as_vec,
+			.mda_length = ask->as_bytes,
+			/* SEND, and REPLY or ACK. */
+			.mda_threshold = 2,
+			.mda_options = M0_LNET_MD_TRUNCATE |
+				       M0_LNET_MD_NO_TRACK_RESPONSE,
+			.mda_auto_unlink = true,
+		},
+		.md_done = ask_event,
+	};
 }
 
 static bool ask_begin(struct m0_lnet_ask *ask)
@@ -68,6 +104,7 @@ static bool ask_begin(struct m0_lnet_ask *ask)
 
 	if (msg == NULL)
 		return false;
+	md_prepare(ask);
 	msg->msg_op = ask->as_op;
 	msg->msg_md = &ask->as_md;
 	ask->as_is_bound = true;
@@ -89,6 +126,12 @@ static void ask_again_later(struct m0_lnet_ask *ask)
 				     m0_time_add(eng->le_now, RETRY_NS)));
 }
 
+static void ask_start(struct m0_lnet_ask *ask)
+{
+	if (!ask_begin(ask))
+		ask_again_later(ask);
+}
+
 static void ask_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 		     m0_time_t now)
 {
@@ -96,31 +139,16 @@ static void ask_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 		container_of(timer, struct m0_lnet_ask, as_timer);
 
 	if (!ask->as_is_bound && !ask->as_told && now < ask->as_deadline) {
-		if (!ask_begin(ask))
-			ask_again_later(ask);
+		ask_start(ask);
 		return;
 	}
-	ask_tell(ask, ask->as_failure != 0 ? ask->as_failure : -ETIMEDOUT);
+	if (!is_resendable(ask))
+		ask_tell(ask,
+			 ask->as_failure != 0 ? ask->as_failure : -ETIMEDOUT);
 	if (ask->as_is_bound)
 		m0_lnet_engine_md_unlink(eng, &ask->as_md);
 	else
 		ask_free(ask);
-}
-
-static void ask_start(struct m0_lnet_ask *ask)
-{
-	ask->as_md.md_attr = (struct m0_lnet_md_attr){
-		.mda_vec = &ask->as_vec,
-		.mda_length = ask->as_bytes,
-		/* SEND, and REPLY or ACK. */
-		.mda_threshold = 2,
-		.mda_options = M0_LNET_MD_TRUNCATE |
-			       M0_LNET_MD_NO_TRACK_RESPONSE,
-		.mda_auto_unlink = true,
-	};
-	ask->as_md.md_done = ask_event;
-	if (!ask_begin(ask))
-		ask_again_later(ask);
 }
 
 static struct m0_lnet_ask *ask_new(struct m0_lnet_engine    *eng,
@@ -194,7 +222,9 @@ struct m0_lnet_ask *m0_lnet__ask_push(
 
 void m0_lnet__ask_fail(struct m0_lnet_ask *ask, int status)
 {
-	ask_tell(ask, status);
+	ask->as_failure = status;
+	if (!is_resendable(ask))
+		ask_tell(ask, status);
 	ask_end_soon(ask);
 }
 

@@ -22,6 +22,9 @@ struct m0_lnet_ask {
 	bool as_is_bound;
 	/** as_done was called, or is not to be. */
 	bool as_told;
+	/** It is to be sent once more if its connection is dead; it was. */
+	bool as_may_resend;
+	bool as_is_resent;
 	/** Of the SEND. */
 	int as_failure;
 	/** 0: the first as_got bytes at as_addr are a ping's answer. */

@@ -154,6 +154,8 @@ static void probe_ping(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 					deadline, probe_pinged, po);
 	if (po->lpo_ask == NULL)
 		probe_end(eng, po, -ENOMEM);
+	else
+		po->lpo_ask->as_may_resend = true;
 }
 
 /** Joins the discovery of its peer, or has it begin. */
