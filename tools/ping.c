@@ -15,8 +15,9 @@ enum {
 	KEY_SOURCE = 256,
 	KEY_TIMEOUT,
 	KEY_FORCE,
-	/** lnetctl's. */
-	PING_TIMEOUT_MS = 1000,
+	/** More than the pauses between a peer's refusals, which a node that
+	 * remembers an earlier process with our NID may begin with. */
+	PING_TIMEOUT_MS = 3000,
 	/** Beyond the time that its work may take, for the node to answer. */
 	GRACE_MS = 10000
 };
@@ -55,7 +56,7 @@ static const struct argp_option ping_options[] = {
 	SOURCE_OPTION,
 	VERBOSE_OPTION,
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
-	  "An answer must come within; default 1", 0 },
+	  "An answer must come within; default 3", 0 },
 	JSON_OPTION,
 	{ 0 },
 };
@@ -215,6 +216,8 @@ static int own_open(struct ping_args *args, struct m0_lnet **lnet)
 	/* Peers answer on the connections we make. */
 	if (!args->pga_opts.nop_accept_given)
 		cfg->lc_accept = M0_LNET_ACCEPT_NONE;
+	/* Peers log connections that end before they are used. */
+	cfg->lc_control_only = true;
 	rc = m0_lnet_open(lnet, cfg, why);
 	return rc == 0 ? 0 : lnet_opts_open_fail(&args->pga_opts, rc, why);
 }

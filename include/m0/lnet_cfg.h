@@ -66,6 +66,9 @@ struct m0_lnet_cfg {
 	/** All peers are Colibri nodes: over IPv6 any port may be used then. A
 	 * Lustre node with accept=all would crash (2.16, 2.17). */
 	bool lc_peers_colibri;
+	/** Make only the CONTROL connection to a peer, whatever
+	 * lc_conns_per_peer says: for a program that asks little and ends. */
+	bool lc_control_only;
 
 	/** Messages on their way to one peer and by one interface
 	 * (`peer_credits`, `credits`). */
@@ -87,7 +90,7 @@ struct m0_lnet_cfg {
 	uint64_t lc_reconnect_min_ms;
 	uint64_t lc_reconnect_max_ms;
 
-	/** Advertise and do discovery (features 0x1e; else 0x06). */
+	/** Advertise and do discovery (features 0x1e; else 0x0e). */
 	bool lc_discovery;
 
 	/** Bounds: everything a peer can make us keep is under one of them. */

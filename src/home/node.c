@@ -129,7 +129,8 @@ static int sock_make(struct m0_lnet *lnet, m0_time_t now)
 	scfg.soc_src_port_min = cfg->lc_src_port_min;
 	scfg.soc_peers_colibri = cfg->lc_peers_colibri;
 	scfg.soc_pid = M0_LNET_PID_LUSTRE;
-	scfg.soc_conns_per_peer = cfg->lc_conns_per_peer;
+	scfg.soc_conns_per_peer = cfg->lc_control_only ? 0
+						       : cfg->lc_conns_per_peer;
 	scfg.soc_timeout_ns = ms(cfg->lc_timeout_ms);
 	scfg.soc_accept_timeout_ns = ms(cfg->lc_accept_timeout_ms);
 	scfg.soc_keepalive_ns = ms(cfg->lc_keepalive_ms);
