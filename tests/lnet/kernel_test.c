@@ -192,8 +192,7 @@ static void ping_on_dead_connection_is_sent_again(void **state)
 	m0_sim_run_ms(&sim, 100);
 	node_kill();
 	node_open(&node);
-	assert_true(ping_ns(&kernel, &node.n_nid) <
-		    SOON_MS * M0_TIME_ONE_MSEC);
+	assert_true(ping_ns(&kernel, &node.n_nid) < SOON_MS * M0_TIME_ONE_MSEC);
 	/* Once: a node that is not there is told of. */
 	m0_sim_run_ms(&sim, 100);
 	node_kill();

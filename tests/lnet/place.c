@@ -261,15 +261,26 @@ void place_up(struct place *place, enum place_kind kind,
 		 kind == PLACE_SOCKETS6 ? "tcp1(%s)" : "tcp(%s)");
 	if (tune != NULL)
 		tune(&place->pl_cfg);
+	place_node_open(place);
+	node_open(&place->pl_good, &good);
+	place_ping(place);
+	assert_true(place_wait(place, good_has_all_connections, place, 1000));
+	place->pl_ping_ns_max = 0;
+}
+
+void place_node_close(struct place *place)
+{
+	m0_lnet_close(place->pl_node);
+	place->pl_node = NULL;
+}
+
+void place_node_open(struct place *place)
+{
 	if (place_is_sim(place))
 		m0_sim_host_use(place->pl_hosts[PLACE_NODE]);
 	node_open(&place->pl_node, &place->pl_cfg);
 	if (place_is_sim(place))
 		m0_sim_host_use(place->pl_hosts[PLACE_GOOD]);
-	node_open(&place->pl_good, &good);
-	place_ping(place);
-	assert_true(place_wait(place, good_has_all_connections, place, 1000));
-	place->pl_ping_ns_max = 0;
 }
 
 static void ports_free(struct place *place)

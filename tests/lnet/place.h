@@ -71,6 +71,9 @@ struct place {
 void place_up(struct place *place, enum place_kind kind,
 	      void (*tune)(struct m0_lnet_cfg *cfg));
 void place_down(struct place *place);
+/** Ends pl_node, and begins another life of it, by pl_cfg. */
+void place_node_close(struct place *place);
+void place_node_open(struct place *place);
 
 bool place_is_sim(const struct place *place);
 bool place_is_ip6(const struct place *place);
