@@ -38,7 +38,11 @@
  * comes later (m0_lnet_md_attach); of an inline machine in the next poll, which
  * does that before it looks for messages.
  *
- * Limits: segment 1 MiB, 256 segments, buffer 16 MiB, message 1 MiB.
+ * A portal above 63 is refused by an event, FAILED with -EINVAL; a text that is no
+ * address by m0_net_tm_start().
+ *
+ * Limits: segment 1 MiB, 256 segments, buffer 16 MiB, message 1 MiB. A message of
+ * more than one segment has shorter ones.
  *
  * Outcomes, all by event:
  *  - MSG_SEND ends when the message has left: 0, whether anybody takes it or
@@ -50,8 +54,8 @@
  *    -ENOBUFS there; too large for each of its buffers: the first gets
  *    -EMSGSIZE, nbe_length what was wanted.
  *  - ACTIVE_*: -EINVAL not a descriptor; -EPERM wrong direction; -EACCES made
- *    for another initiator; -EFBIG on both sides: the receiving buffer is too
- *    small; -ETIMEDOUT after the node's transaction time-out: nobody answers,
+ *    for another initiator; -EFBIG: the receiving buffer is too small, and the
+ *    passive buffer stays queued; -ETIMEDOUT after the node's transaction time-out: nobody answers,
  *    the passive buffer is no longer queued, say. Errors of the network.
  *
  * A buffer that is cancelled or whose time has come ends at once if it waits, or

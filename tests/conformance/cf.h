@@ -77,6 +77,8 @@ struct cf_row {
 	enum cf_who r_toobig;
 	/** Is a bad descriptor refused by the add? */
 	bool r_desc_at_add;
+	/** Does -EFBIG of an active buffer leave the passive one queued? */
+	bool r_efbig_alone;
 	/** Passive buffer that is gone: -ENOENT or -ETIMEDOUT. */
 	int         r_stale;
 	m0_bcount_t r_seg_max;

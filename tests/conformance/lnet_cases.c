@@ -52,6 +52,21 @@ static void numbers_descend(void)
 	cf_exchange(t[3], t[2]);
 }
 
+/* A portal beyond the last is an address: start takes it, and fails. */
+static void portal_beyond_fails(void)
+{
+	static const char        addr[] = "127.0.0.1@tcp:12345:64:1";
+	struct cf_tm            *t = cf_tm_new(0);
+	struct cf_tm            *other = cf_up(0);
+	struct m0_net_end_point *ep;
+
+	CF_EQ(m0_net_tm_start(&t->ct_tm, addr), 0, "start at %s", addr);
+	cf_wait_state(t, M0_NET_TM_FAILED);
+	CF_EQ(t->ct_failed_status, -EINVAL, "status of the FAILED event");
+	CF_EQ(m0_net_end_point_create(&ep, &other->ct_tm, addr), -EINVAL,
+	      "end point");
+}
+
 /* NULL: the first NID, the default portal. */
 static void null_is_a_default(void)
 {
@@ -493,6 +508,7 @@ static void polled_beside_a_thread(void)
 static const struct cf_case cases[] = {
 	{ "numbers descend", numbers_descend },
 	{ "NULL is a default", null_is_a_default },
+	{ "portal beyond the last fails", portal_beyond_fails },
 	{ "foreign NID fails", foreign_nid_fails },
 	{ "0@lo reaches us", loopback_reaches_us },
 	{ "a number is taken on all NIDs", number_is_taken_on_all_nids },

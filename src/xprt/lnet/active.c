@@ -55,24 +55,6 @@ static void pieces_begin(struct xlnet_buf *xb)
 	}
 }
 
-/* Tells the other side that it does not fit: one message without bytes. */
-static int complain(struct xlnet_buf *xb)
-{
-	struct m0_net_kit_buf *kb = xb->xb_md.xd_kb;
-	struct xlnet_machine  *xm = xlnet_machine(kb->nkb_machine);
-	struct m0_lnet_md_attr attr = { .mda_threshold = 1,
-					.mda_auto_unlink = true };
-	struct m0_lnet_op      op;
-
-	xb->xb_status = -EFBIG;
-	m0_xlnet__op(xm, &xb->xb_peer, xb->xb_bits, &op);
-	if (xb->xb_is_get)
-		op.lo_offset = XLNET_OFFSET_TOO_BIG;
-	else
-		op.lo_hdr_data = put_words(xb);
-	return m0_xlnet__bind(xm, &attr, &op, xb->xb_is_get, &xb->xb_md);
-}
-
 static int bulk_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
 		      const struct m0_net_kit_desc *desc)
 {
@@ -90,8 +72,9 @@ static int bulk_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
 	xb->xb_total = xb->xb_is_get ? desc->nks_size : kb->nkb_send_nr;
 	xb->xb_transfer =
 		__atomic_add_fetch(&transfers_nr, 1, __ATOMIC_RELAXED);
+	/* The passive buffer stays queued, and hears nothing of it. */
 	if (xb->xb_total > (xb->xb_is_get ? kb->nkb_size : desc->nks_size))
-		return complain(xb);
+		return -EFBIG;
 	pieces = (xb->xb_total + XLNET_PIECE - 1) / XLNET_PIECE;
 	attr.mda_threshold = (int32_t)(2 * pieces);
 	attr.mda_length = xb->xb_total;

@@ -110,11 +110,16 @@ static int parse(const char *text, bool wanted, struct m0_net_kit_addr *ret)
 
 	if (tmid == NULL || portal == NULL || pid == NULL ||
 	    !tmid_parse(tmid, tmid_end, wanted, &addr.xa_tmid) ||
-	    !number_parse(portal, portal_end, XLNET_PORTALS_NR - 1,
+	    !number_parse(portal, portal_end,
+			  wanted ? UINT32_MAX : XLNET_PORTALS_NR - 1,
 			  &addr.xa_portal) ||
 	    !number_parse(pid, pid_end, M0_NET_LNET_PID, &nr) ||
-	    nr != M0_NET_LNET_PID || !nid_parse(text, nid_end, &addr.xa_nid) ||
-	    !addr_ok(&addr, wanted))
+	    nr != M0_NET_LNET_PID || !nid_parse(text, nid_end, &addr.xa_nid))
+		return -EINVAL;
+	/* It is an address, and start finds out that it cannot be ours. */
+	if (addr.xa_portal >= XLNET_PORTALS_NR)
+		addr.xa_portal = M0_LNET_PORTAL_RESERVED;
+	else if (!addr_ok(&addr, wanted))
 		return -EINVAL;
 	m0_xlnet__addr_pack(&addr, ret);
 	return 0;

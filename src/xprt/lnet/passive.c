@@ -9,8 +9,9 @@
  * piece was fetched. One piece is all there is to buffers of at most 1 MiB,
  * whose MD therefore ends by itself.
  *
- * An initiator that finds its buffer or ours too small says so: a PUT without
- * bytes, announcing too many; a GET for no bytes at the last offset.
+ * A PUT that announces more than there is room for moves nothing: the buffer
+ * goes on to wait. An initiator of ours that finds its buffer or the passive one
+ * too small does not send at all.
  */
 #include "xprt/lnet/xlnet_internal.h"
 
@@ -94,7 +95,6 @@ int m0_xlnet__passive(struct m0_net_kit_buf        *kb,
 	xb->xb_pieces = 0;
 	xb->xb_broken = false;
 	xb->xb_all = false;
-	xb->xb_too_big = false;
 	xb->xb_peer.xa_nid = m0_lnet_nid_any;
 	if (desc->nks_active.nka_len > 0)
 		(void)m0_xlnet__addr_unpack(&desc->nks_active, &xb->xb_peer);
@@ -140,10 +140,8 @@ static enum progress put_in(struct xlnet_buf           *xb,
 	uint32_t total = (uint32_t)ev->ev_hdr_data;
 	uint32_t nr;
 
-	if (total > xb->xb_md.xd_kb->nkb_size) {
-		xb->xb_too_big = true;
-		return PROGRESS_ALL;
-	}
+	if (total > xb->xb_md.xd_kb->nkb_size)
+		return PROGRESS_NONE;
 	if (transfer != xb->xb_transfer || total != xb->xb_total) {
 		xb->xb_transfer = transfer;
 		xb->xb_total = total;
@@ -160,10 +158,6 @@ static enum progress get_in(struct xlnet_buf           *xb,
 {
 	uint32_t nr;
 
-	if (ev->ev_offset == XLNET_OFFSET_TOO_BIG && ev->ev_rlength == 0) {
-		xb->xb_too_big = true;
-		return PROGRESS_ALL;
-	}
 	if (!piece_of(xb, ev, &nr))
 		return PROGRESS_NONE;
 	/* Of another transfer: the one before was given up. */
@@ -222,7 +216,7 @@ void m0_xlnet__passive_event(struct xlnet_buf           *xb,
 		if (xb->xb_all)
 			m0_xlnet__end(xb, 0);
 	} else if (xb->xb_all) {
-		passive_end(xb, xb->xb_too_big ? -EFBIG : 0);
+		passive_end(xb, 0);
 	} else if (xb->xb_ends) {
 		passive_end(xb, xb->xb_status);
 	} else {

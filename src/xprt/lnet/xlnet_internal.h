@@ -128,9 +128,8 @@ struct xlnet_buf {
 	uint32_t    xb_pieces;
 	/** A piece was lost: only the first begins anew. */
 	bool xb_broken;
-	/** All is there, or it was told that something is too small. */
+	/** All is there. */
 	bool xb_all;
-	bool xb_too_big;
 };
 
 static inline struct xlnet_machine *xlnet_machine(
@@ -225,8 +224,5 @@ void     m0_xlnet__bulk(struct m0_net_kit_buf        *kb,
 			const struct m0_net_kit_desc *desc);
 void     m0_xlnet__active_event(struct xlnet_buf           *xb,
 				const struct m0_lnet_event *ev);
-
-/** Of a GET for no bytes: the initiator has no room for what there is. */
-#define XLNET_OFFSET_TOO_BIG UINT32_MAX
 
 #endif /* M0_SRC_XPRT_LNET_XLNET_INTERNAL_H */

@@ -72,6 +72,26 @@ static void wanted_number_may_be_any(void **state)
 			 -EINVAL);
 }
 
+/* Start alone takes a portal that cannot be, and then finds that out. */
+static void wanted_portal_is_for_start_to_refuse(void **state)
+{
+	struct m0_net_kit_addr addr;
+	struct xlnet_addr      xa;
+
+	(void)state;
+	assert_int_equal(m0_xlnet__addr_parse("0@lo:12345:64:1", &addr),
+			 -EINVAL);
+	assert_int_equal(m0_xlnet__wanted_parse("0@lo:12345:64:1", &addr), 0);
+	assert_int_equal(m0_xlnet__addr_unpack(&addr, &xa), -EINVAL);
+	assert_int_equal(m0_xlnet__wanted_parse("0@lo:12345:999999:*", &addr),
+			 0);
+	assert_int_equal(m0_xlnet__addr_unpack(&addr, &xa), -EINVAL);
+	assert_int_equal(m0_xlnet__wanted_parse("0@lo:12345:0:1", &addr),
+			 -EINVAL);
+	assert_int_equal(m0_xlnet__wanted_parse("0@lo:12345:x:1", &addr),
+			 -EINVAL);
+}
+
 /* Bytes of a descriptor may be anybody's. */
 static void unpack_of_noise_is_refused(void **state)
 {
@@ -157,6 +177,7 @@ int main(void)
 		cmocka_unit_test(address_in_many_spellings_is_canonical),
 		cmocka_unit_test(address_wrong_is_refused),
 		cmocka_unit_test(wanted_number_may_be_any),
+		cmocka_unit_test(wanted_portal_is_for_start_to_refuse),
 		cmocka_unit_test(unpack_of_noise_is_refused),
 		cmocka_unit_test(net_cmp_looks_at_nids),
 		cmocka_unit_test(bits_keep_the_machine_and_are_not_a_message),
