@@ -23,11 +23,14 @@ static struct m0_net_kit_buf  kb;
 static struct xlnet_buf       xb;
 static struct xlnet_machine   machine;
 static struct m0_lnet_md_attr attached;
-static unsigned               attached_nr;
-static unsigned               asked_to_end_nr;
-static unsigned               ended_nr;
-static int32_t                ended_status;
-static m0_bcount_t            ended_bytes;
+static struct m0_lnet_me_attr attached_me;
+/** The address that every initiator's bytes stand for. */
+static struct xlnet_addr initiator;
+static unsigned          attached_nr;
+static unsigned          asked_to_end_nr;
+static unsigned          ended_nr;
+static int32_t           ended_status;
+static m0_bcount_t       ended_bytes;
 
 void *m0_net_kit_buf_pvt(struct m0_net_kit_buf *buf)
 {
@@ -59,7 +62,7 @@ int m0_xlnet__addr_unpack(const struct m0_net_kit_addr *addr,
 			  struct xlnet_addr            *ret)
 {
 	(void)addr;
-	(void)ret;
+	*ret = initiator;
 	return 0;
 }
 
@@ -67,9 +70,9 @@ int m0_xlnet__attach(struct xlnet_machine *xm, const struct m0_lnet_me_attr *me,
 		     struct m0_lnet_md_attr *attr, struct xlnet_md *xd)
 {
 	(void)xm;
-	(void)me;
 	(void)xd;
 	attached = *attr;
+	attached_me = *me;
 	++attached_nr;
 	return 0;
 }
@@ -285,6 +288,33 @@ static struct m0_lnet_event some_event(struct m0_rand *rand)
 	return ev;
 }
 
+/*
+ * A descriptor made for one initiator admits that NID alone: another node that
+ * sends the right match bits does not match. Without an initiator any may.
+ */
+static void entry_admits_its_initiator_alone(void **state)
+{
+	struct m0_net_kit_desc desc = {
+		.nks_qtype = M0_NET_QT_PASSIVE_BULK_RECV,
+		.nks_id = 7,
+		.nks_active = { .nka_len = 1 },
+	};
+
+	(void)state;
+	machine.xm_addr.xa_portal = 40;
+	wait_for(M0_NET_QT_PASSIVE_BULK_RECV, PIECE);
+	assert_true(m0_lnet_nid_is_any(&attached_me.mea_id.lp_nid));
+	assert_int_equal(m0_lnet_nid_parse(&initiator.xa_nid, "10.0.0.7@tcp"),
+			 0);
+	assert_int_equal(m0_xlnet__passive(&kb, &desc), 0);
+	assert_true(
+		m0_lnet_nid_eq(&attached_me.mea_id.lp_nid, &initiator.xa_nid));
+	assert_int_equal(attached_me.mea_id.lp_pid, M0_LNET_PID_ANY);
+	assert_int_equal(attached_me.mea_portal, 40);
+	assert_int_equal(attached_me.mea_match_bits, m0_xlnet__bits(&desc));
+	assert_int_equal(attached_me.mea_ignore_bits, 0);
+}
+
 /* Whatever comes: it ends exactly once, not before its MD has. */
 static void random_events_end_it_once(void **state)
 {
@@ -321,6 +351,7 @@ int main(void)
 		cmocka_unit_test(get_piece_twice_begins_anew),
 		cmocka_unit_test(get_piece_lost_waits_for_the_first),
 		cmocka_unit_test(single_piece_lost_is_attached_again),
+		cmocka_unit_test(entry_admits_its_initiator_alone),
 		cmocka_unit_test(random_events_end_it_once),
 	};
 
