@@ -353,9 +353,6 @@ extern const struct m0_lnd_up_ops m0_lnet__up_ops;
 /** Ours with this NID; NULL: none. */
 struct m0_lnet_ni *m0_lnet__ni_find(const struct m0_lnet_engine *eng,
 				    const struct m0_lnet_nid    *nid);
-/** Are we on this net? The first NI of it. */
-struct m0_lnet_ni *m0_lnet__ni_on_net(const struct m0_lnet_engine *eng,
-				      uint32_t                     net);
 /** Can it speak with this NID without a router? */
 bool m0_lnet__ni_fits(const struct m0_lnet_ni  *ni,
 		      const struct m0_lnet_nid *nid);

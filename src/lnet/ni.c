@@ -21,17 +21,6 @@ struct m0_lnet_ni *m0_lnet__ni_find(const struct m0_lnet_engine *eng,
 	return NULL;
 }
 
-struct m0_lnet_ni *m0_lnet__ni_on_net(const struct m0_lnet_engine *eng,
-				      uint32_t                     net)
-{
-	struct m0_lnet_ni *ni;
-
-	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		if (m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) == net)
-			return ni;
-	return NULL;
-}
-
 bool m0_lnet__ni_fits(const struct m0_lnet_ni  *ni,
 		      const struct m0_lnet_nid *nid)
 {

@@ -82,11 +82,8 @@ static void ni_is_used_once_it_is_up(void **state)
 	m0_lnet_engine_ni_up(one->pno_engine, ni);
 	assert_non_null(for_nid("10.0.0.6@tcp3"));
 	assert_int_equal(one->pno_engine->le_seq, 3);
-	assert_ptr_equal(m0_lnet__ni_on_net(one->pno_engine,
-					    m0_lnet_net(M0_LNET_TYPE_TCP, 3)),
-			 found("10.0.0.5@tcp3"));
-	assert_null(m0_lnet__ni_on_net(one->pno_engine,
-				       m0_lnet_net(M0_LNET_TYPE_TCP, 4)));
+	assert_ptr_equal(for_nid("10.0.0.6@tcp3"), found("10.0.0.5@tcp3"));
+	assert_null(for_nid("10.0.0.6@tcp4"));
 	m0_lnet_engine_ni_del(one->pno_engine, ni);
 	/* On its way out it serves nothing; twice is once. */
 	m0_lnet_engine_ni_del(one->pno_engine, ni);

@@ -183,6 +183,25 @@ static void strangers_do_not_evict_who_is_in_use(void **state)
 	m0_lnet__lpni_put(one->pno_engine, lpni[1]);
 }
 
+/* A peer that was sent to a moment ago makes room after those that were not. */
+static void peer_sent_to_is_evicted_last(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+	struct m0_lnet_lpni      *lpni;
+
+	(void)state;
+	cfg.lec_peers_max = 2;
+	way_open(1, &cfg);
+	(void)heard("10.0.0.7@tcp", "10.0.0.7@tcp");
+	(void)heard("10.0.0.8@tcp", "10.0.0.8@tcp");
+	lpni = lpni_of(one, "10.0.0.7@tcp");
+	m0_lnet__lpni_hold(one->pno_engine, lpni);
+	m0_lnet__lpni_put(one->pno_engine, lpni);
+	(void)heard("10.0.0.9@tcp", "10.0.0.9@tcp");
+	assert_non_null(lpni_of(one, "10.0.0.7@tcp"));
+	assert_null(lpni_of(one, "10.0.0.8@tcp"));
+}
+
 /* One that tells thousands of NIDs gets no more than its share. */
 static void nids_of_a_peer_are_bounded(void **state)
 {
@@ -422,6 +441,7 @@ int main(void)
 		WAY(heard_again_is_up_again),
 		WAY(strangers_evict_the_oldest),
 		WAY(strangers_do_not_evict_who_is_in_use),
+		WAY(peer_sent_to_is_evicted_last),
 		WAY(nids_of_a_peer_are_bounded),
 		WAY(learned_nids_become_one_peer),
 		WAY(learned_loss_of_nid_in_use_splits_it_off),

@@ -85,6 +85,32 @@ static void entries_of_a_class_are_in_order(void **state)
 	}
 }
 
+/* Entries put last stay behind all others, in the order of attaching. */
+static void entries_put_last_are_in_order(void **state)
+{
+	struct m0_lnet_handle last[3];
+	struct m0_lnet_handle plain;
+	uint64_t              ignore;
+	uint64_t              bits;
+	unsigned              i;
+
+	(void)state;
+	for (ignore = 0; ignore < 2; ++ignore) {
+		bits = BITS + 16 * ignore;
+		for (i = 0; i < 3; ++i)
+			last[i] = on(pair_me(one, PORTAL, bits, ignore,
+					     M0_LNET_ME_LAST),
+				     1);
+		plain = on(pair_me(one, PORTAL, bits, ignore, 0), 1);
+		stranger_put(bits, 1, 0);
+		assert_taken_by(plain);
+		for (i = 0; i < 3; ++i) {
+			stranger_put(bits, 1, 0);
+			assert_taken_by(last[i]);
+		}
+	}
+}
+
 /* An entry whose MD was used up keeps its place for the next one. */
 static void entry_keeps_its_place_between_mds(void **state)
 {
@@ -726,6 +752,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		STORY(entry_with_ignore_bits_goes_before_exact),
 		STORY(entries_of_a_class_are_in_order),
+		STORY(entries_put_last_are_in_order),
 		STORY(entry_keeps_its_place_between_mds),
 		STORY(entry_in_the_middle_keeps_its_place),
 		STORY(portal_kind_is_by_its_first_entry),

@@ -518,6 +518,61 @@ static void way_to_rails_goes_round(void **state)
 	}
 }
 
+/* Of two rails the one with more credits left, even if it was used last. */
+static void way_prefers_rail_with_credits(void **state)
+{
+	unsigned sent;
+	unsigned i;
+
+	(void)state;
+	way_open(2, NULL);
+	(void)pair_ni(one, "10.0.1.1@tcp1");
+	(void)pair_ni(two, "10.0.1.2@tcp1");
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	pair->pai_hook = all_slow;
+	for (i = 0; i < 3; ++i)
+		put_from(one, "10.0.0.1@tcp", "10.0.0.2@tcp");
+	pair_run(pair, 10);
+	pair->pai_hook = NULL;
+	put_from(one, "10.0.1.1@tcp1", "10.0.0.2@tcp");
+	pair_run(pair, 10);
+	assert_true(lpni_of(one, "10.0.0.2@tcp")->lpn_used_nr <
+		    lpni_of(one, "10.0.1.2@tcp1")->lpn_used_nr);
+	sent = pair_frames_nr(pair, 0, M0_LNET_PUT);
+	for (i = 0; i < 2; ++i) {
+		put_to(one, "10.0.0.2@tcp", 8);
+		pair_run(pair, 10);
+		assert_way(sent + i, "10.0.1.1@tcp1", "10.0.1.2@tcp1");
+	}
+	pair_release(pair);
+	pair_run(pair, 10);
+}
+
+/* Of two own NIs on a net, too. */
+static void way_prefers_ni_with_credits(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+	unsigned                  i;
+
+	(void)state;
+	way_open(3, &cfg);
+	(void)pair_ni(one, "10.0.0.101@tcp");
+	pair->pai_hook = all_slow;
+	for (i = 0; i < 3; ++i)
+		put_from(one, "10.0.0.1@tcp", "10.0.0.2@tcp");
+	pair_run(pair, 10);
+	pair->pai_hook = NULL;
+	put_from(one, "10.0.0.101@tcp", "10.0.0.2@tcp");
+	pair_run(pair, 10);
+	assert_true(ni_of(one, 1)->lni_used_nr < ni_of(one, 2)->lni_used_nr);
+	put_to(one, "10.0.0.3@tcp", 8);
+	pair_run(pair, 10);
+	assert_way(4, "10.0.0.101@tcp", "10.0.0.3@tcp");
+	pair_release(pair);
+	pair_run(pair, 10);
+}
+
 /* A rail that was lost is left alone for a minute, whatever the peer tells of
  * it, unless it is heard from. */
 static void way_avoids_lost_rail_for_a_while(void **state)
@@ -708,6 +763,8 @@ int main(void)
 		WAY(way_to_plain_peer_keeps_its_ni),
 		WAY(way_prefers_ni_that_is_up),
 		WAY(way_to_rails_goes_round),
+		WAY(way_prefers_rail_with_credits),
+		WAY(way_prefers_ni_with_credits),
 		WAY(way_avoids_lost_rail_for_a_while),
 		WAY(way_by_other_rail_tells_primary),
 		WAY(way_of_answer_is_that_of_request),
