@@ -291,6 +291,39 @@ static void dial_in_vain_is_remembered_of_few(void **state)
 	assert_int_equal(peers_nr(), 0);
 }
 
+/* A peer that fails again and again takes one place of them, not more: it does
+ * not push out others, nor itself. */
+static void dial_in_vain_again_takes_one_place(void **state)
+{
+	enum {
+		MAX = 3
+	};
+	unsigned i;
+
+	(void)state;
+	rig_fini(&rig);
+	rig_cfg(&rig);
+	rig.rg_cfg.soc_failed_max = MAX;
+	rig_start(&rig, &rig_a);
+	rig.rg_dial_rc = -ECONNREFUSED;
+	for (i = 0; i < 2 * MAX; ++i) {
+		send_in_vain(7);
+		assert_int_equal(txs[0].rt_status, -ECONNREFUSED);
+		rig_pass(&rig, RIG_SECONDS(1 << i) + RIG_SECONDS(1 << i) / 4);
+	}
+	for (i = 1; i < MAX; ++i)
+		send_in_vain(i);
+	send_in_vain(7);
+	assert_int_equal(txs[0].rt_status, -ECONNREFUSED);
+	for (i = 1; i < MAX; ++i) {
+		send_in_vain(i);
+		assert_int_equal(txs[0].rt_status, -EHOSTUNREACH);
+	}
+	send_in_vain(7);
+	assert_int_equal(txs[0].rt_status, -EHOSTUNREACH);
+	assert_int_equal(peers_nr(), MAX);
+}
+
 static void send_to(struct rig_tx *tx, uint32_t pid, bool is_answer)
 {
 	rig_tx_init(tx, NULL, 0, 1);
@@ -676,6 +709,7 @@ int main(void)
 		CASE(dial_impossible_fails_messages),
 		CASE(dial_of_the_unreachable_fails),
 		CASE(dial_in_vain_is_remembered_of_few),
+		CASE(dial_in_vain_again_takes_one_place),
 		CASE(dial_for_answers_leaves_room),
 		CASE(peer_with_flagged_pid_is_answered),
 		CASE(bulk_dial_failing_keeps_control),
