@@ -130,6 +130,33 @@ RT_CASE(idle_forgotten)
 	rt_ends(rt_ask(c, RT_ECHO, 1, 3), 0, "of a stream");
 }
 
+/* Nor one that says nothing for as long, but waits for an answer. */
+RT_CASE(waiting_not_forgotten)
+{
+	const unsigned     idle_ms = cf.c_sim ? 30 : 200;
+	struct m0_rpc_cfg  cfg;
+	struct rt_machine *s;
+	struct rt_machine *m;
+	struct rt_client  *c;
+	struct rt_item    *i;
+
+	rt_cfg(&cfg);
+	cfg.rc_client_idle_ns = idle_ms * M0_TIME_ONE_MSEC;
+	s = rt_up(0, &cfg);
+	rt_cfg(&cfg);
+	cfg.rc_resend_ns = 20 * M0_TIME_ONE_SECOND;
+	cfg.rc_resend_max_ns = cfg.rc_resend_ns;
+	m = rt_up(1, &cfg);
+	c = rt_client(m, s);
+	i = rt_ask(c, RT_HOLD, 0, 1);
+	rt_held_wait(1, "it has come");
+	rt_run_ms(3 * idle_ms);
+	CF_EQ(rt_stats(s).rs_clients, 1, "it is remembered");
+	rt_release(1);
+	rt_ends(i, 0, "answered");
+	CF_EQ(cf_get(&rt.rt_log_nr), 1, "executed once");
+}
+
 /* The server dies and comes back with nothing in mind. */
 RT_CASE(restart)
 {
@@ -254,6 +281,7 @@ const struct cf_case rpc_suite_conn[] = {
 	{ "nobody is there", nobody },
 	{ "an older incarnation is fenced", fenced },
 	{ "an idle client is forgotten", idle_forgotten },
+	{ "not forgotten while it waits", waiting_not_forgotten },
 	{ "server comes back", restart },
 	{ "a service moves", retarget },
 	{ "watch", watch },

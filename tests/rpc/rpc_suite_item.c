@@ -228,6 +228,7 @@ RT_CASE(expires)
 	for (n = 0; n < 2; ++n)
 		rt_ends(i[n], -ETIMEDOUT, "its time is up");
 	CF_EQ(rt_stats(m).rs_nr_timedout_items, 2, "counted");
+	CF_EQ(rt_stats(m).rs_nr_failed_items, 2, "as failures, too");
 	rt_held_wait(2, "both have come");
 	for (n = 0; n < 2; ++n)
 		k[n] = rt_ask(c, RT_ECHO, n, 2);
@@ -257,6 +258,7 @@ RT_CASE(expired_at_server)
 	rt_ends(first, 0, "the first one");
 	rt_ends(rt_ask(c, RT_ECHO, 1, 3), 0, "the stream goes on");
 	CF_EQ(cf_get(&rt.rt_log_nr), log + 1, "only the third was executed");
+	CF_EQ(rt_stats(m).rs_nr_failed_items, 1, "the second is counted");
 }
 
 /* Cancelled wherever it is; ended once; the server is told. */
@@ -340,17 +342,24 @@ RT_CASE(again)
 RT_CASE(resend)
 {
 	struct rt_item *i[2];
+	uint64_t        before;
 	uint32_t        k;
 
 	up();
 	for (k = 0; k < 2; ++k) {
+		before = rt_stats(m).rs_nr_resend_attempts;
 		i[k] = rt_item(c, RT_HOLD, k, k);
 		i[k]->rti_raw.rr_item.ri_resend_interval = 5000000;
 		CF_EQ(rt_post(i[k]), 0, "post");
+		rt_held_wait((int)k + 1, "it has come");
+		while (cf_get(&i[k]->rti_sent) < 3)
+			rt_run_ms(2);
+		CF_TRUE(rt_stats(m).rs_nr_resend_attempts >= before + 2,
+			"each attempt is counted");
+		if (k == 0)
+			i[k]->rti_raw.rr_item.ri_resend_interval =
+				M0_TIME_ONE_SECOND;
 	}
-	rt_held_wait(2, "both");
-	while (cf_get(&i[0]->rti_sent) < 3 || cf_get(&i[1]->rti_sent) < 3)
-		rt_run_ms(2);
 	CF_EQ(cf_get(&rt.rt_log_nr), 2, "each executed once");
 	rt_release(2);
 	rt_ends(i[0], 0, "echo");

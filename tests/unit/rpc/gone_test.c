@@ -179,12 +179,110 @@ static void clients_that_went_are_bounded(void **state)
 	release();
 }
 
+/* A client that moves only when it is told to. */
+static struct m0_rpc_machine still;
+static struct m0_rpc_conn    still_conn;
+static struct m0_rpc_session still_session;
+
+static void still_until_conn(enum m0_rpc_conn_state state)
+{
+	while (still_conn.c_state != state)
+		m0_rpc_machine_progress(&still);
+}
+
+static void still_until_session(enum m0_rpc_session_state state)
+{
+	while (still_session.s_state != state)
+		m0_rpc_machine_progress(&still);
+}
+
+static void still_up(void)
+{
+	struct m0_rpc_cfg cfg;
+
+	m0_rpc_cfg_init(&cfg);
+	cfg.rc_inline = true;
+	assert_int_equal(m0_rpc_machine_init(&still, &dom[1], &cfg, NULL, NULL,
+					     M0_BUFFER_ANY_COLOUR, 0, 0),
+			 0);
+	assert_int_equal(m0_rpc_conn_init(&still_conn, M0_UINT128(0, 0),
+					  m0_rpc_machine_addr(&server), &still,
+					  8),
+			 0);
+	assert_int_equal(m0_rpc_conn_establish(&still_conn, M0_TIME_NEVER), 0);
+	still_until_conn(M0_RPC_CONN_ACTIVE);
+	assert_int_equal(m0_rpc_session_init(&still_session, &still_conn), 0);
+	assert_int_equal(
+		m0_rpc_session_establish(&still_session, M0_TIME_NEVER), 0);
+	still_until_session(M0_RPC_SESSION_IDLE);
+}
+
+static void still_down(void)
+{
+	assert_int_equal(
+		m0_rpc_session_terminate(&still_session, M0_TIME_NEVER), 0);
+	still_until_session(M0_RPC_SESSION_TERMINATED);
+	m0_rpc_session_fini(&still_session);
+	assert_int_equal(m0_rpc_conn_terminate(&still_conn, M0_TIME_NEVER), 0);
+	still_until_conn(M0_RPC_CONN_TERMINATED);
+	m0_rpc_conn_fini(&still_conn);
+	m0_rpc_machine_fini(&still);
+}
+
+/* A request whose time is over when its turn comes is not executed, and counted,
+ * though its client has said nothing. */
+static void turn_after_its_time_is_counted(void **state)
+{
+	struct m0_rpc_stats stats;
+	struct m0_rpc_raw   raw[2];
+	m0_time_t           end = m0_time_from_now(0, 400 * M0_TIME_ONE_MSEC);
+	int                 i;
+
+	(void)state;
+	still_up();
+	m0_rpc_machine_get_stats(&server, &stats, true);
+	for (i = 0; i < 2; ++i) {
+		m0_rpc_raw_init(&raw[i], &ask, "ask", 3, NULL);
+		raw[i].rr_item.ri_session = &still_session;
+		raw[i].rr_item.ri_stream = 1;
+		if (i == 1)
+			raw[i].rr_item.ri_expires = end;
+		assert_int_equal(m0_rpc_post(&raw[i].rr_item), 0);
+	}
+	do {
+		m0_rpc_machine_progress(&still);
+		m0_rpc_machine_get_stats(&server, &stats, false);
+	} while (stats.rs_nr_rcvd_items < 2 && m0_time_now() < end);
+	(void)m0_nanosleep(m0_time_sub(m0_time_add(end, M0_TIME_ONE_MSEC),
+				       min64u(m0_time_now(), end)),
+			   NULL);
+	release();
+	/* Where the test is too slow it is the client that ends it. */
+	while (stats.rs_nr_rcvd_items == 2 && stats.rs_nr_expired_items == 0 &&
+	       m0_time_now() < m0_time_add(end, 20 * M0_TIME_ONE_SECOND))
+		m0_rpc_machine_get_stats(&server, &stats, false);
+	if (stats.rs_nr_rcvd_items == 2)
+		assert_int_equal(stats.rs_nr_expired_items, 1);
+	for (i = 0; i < 2; ++i) {
+		while (m0_rpc_item_state(&raw[i].rr_item) !=
+			       M0_RPC_ITEM_REPLIED &&
+		       m0_rpc_item_state(&raw[i].rr_item) != M0_RPC_ITEM_FAILED)
+			m0_rpc_machine_progress(&still);
+		assert_int_equal(m0_rpc_item_error(&raw[i].rr_item),
+				 i == 0 ? 0 : -ETIMEDOUT);
+		m0_rpc_item_put(&raw[i].rr_item);
+	}
+	still_down();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sessions_that_went_are_bounded,
 						up, down),
 		cmocka_unit_test_setup_teardown(clients_that_went_are_bounded,
+						up, down),
+		cmocka_unit_test_setup_teardown(turn_after_its_time_is_counted,
 						up, down),
 	};
 

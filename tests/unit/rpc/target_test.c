@@ -150,6 +150,40 @@ static void target_is_found_by_address(void **state)
 	m0_rpc__target_put(other);
 }
 
+/* A packet that ended for a reason of its own says nothing of its link; one that
+ * the network lost does, unless the connection has no other. */
+static void link_is_blamed_for_the_network_alone(void **state)
+{
+	static const int       own[] = { 0,        -ECANCELED, -ENOBUFS,
+					 -ENODATA, -EMSGSIZE,  -ENOMEM };
+	struct m0_rpc__target *t =
+		m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
+	struct m0_rpc__conn conn = { .rcx_machine = m, .rcx_links_nr = 2 };
+	struct m0_rpc__link link = { .lnk_conn = &conn };
+	unsigned            i;
+
+	(void)state;
+	m0_timer_init(&conn.rcx_tick.rpa_timer);
+	m0_list_link_init(&link.lnk_target_link);
+	m0_list_add_tail(&t->trg_links, &link.lnk_target_link);
+	for (i = 0; i < ARRAY_SIZE(own); ++i) {
+		m0_rpc__links_failed(t, own[i]);
+		assert_false(link.lnk_failed);
+		assert_false(m0_timer_is_armed(&conn.rcx_tick.rpa_timer));
+	}
+	conn.rcx_links_nr = 1;
+	m0_rpc__links_failed(t, -ECONNRESET);
+	assert_false(link.lnk_failed);
+	conn.rcx_links_nr = 2;
+	m0_rpc__links_failed(t, -ECONNRESET);
+	assert_true(link.lnk_failed);
+	assert_true(m0_timer_is_armed(&conn.rcx_tick.rpa_timer));
+	m0_timerq_cancel(&m->rml_pauses, &conn.rcx_tick.rpa_timer);
+	m0_list_del(&link.lnk_target_link);
+	m0_list_link_fini(&link.lnk_target_link);
+	m0_rpc__target_put(t);
+}
+
 /* ----------------------------------------------------------------- notes -- */
 
 static void note_is_of(enum m0_rpc_wire_op op, uint64_t flags)
@@ -258,6 +292,7 @@ int main(void)
 		CASE(target_shrinks_below_kept_reply),
 		CASE(target_put_last_is_forgotten),
 		CASE(target_is_found_by_address),
+		CASE(link_is_blamed_for_the_network_alone),
 		CASE(note_types_are_of_their_opcode),
 		CASE(note_encodes_its_body),
 		CASE(notices_to_a_place_are_bounded),
