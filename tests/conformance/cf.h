@@ -248,7 +248,8 @@ void cf_wait(bool (*cond)(void *arg), void *arg, const char *what);
 void cf_run_ms(unsigned ms);
 /** Lets time pass without any call of the library. */
 void cf_sleep_ms(unsigned ms);
-/** Steps of the simulator so far; threads: context switches. */
+/** Steps of the simulator so far; on threads, how often threads other than the
+ * caller have gone to sleep. */
 uint64_t cf_activity(void);
 /** Allocations of the library so far. */
 uint64_t cf_allocs(void);

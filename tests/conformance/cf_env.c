@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fixture's environment: real threads, or the simulator. */
+#include <dirent.h>
+#include <errno.h>
 #include <poll.h>
 #include <sched.h>
-
-#include <sys/resource.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "lib/env.h"
 #include "sim/heap.h"
@@ -52,14 +56,43 @@ void cf_sleep_ms(unsigned ms)
 	(void)m0_nanosleep(ms * M0_TIME_ONE_MSEC, NULL);
 }
 
+/* How often a thread has gone to sleep since it began. */
+static uint64_t sleeps_nr(const char *tid)
+{
+	static const char key[] = "\nvoluntary_ctxt_switches:";
+	char              text[4096];
+	char              path[64];
+	const char       *at;
+	FILE             *f;
+	size_t            nr;
+
+	snprintf(path, sizeof path, "/proc/self/task/%.20s/status", tid);
+	f = fopen(path, "r");
+	if (f == NULL)
+		return 0; /* It has ended. */
+	nr = fread(text, 1, sizeof text - 1, f);
+	fclose(f);
+	text[nr] = 0;
+	at = strstr(text, key);
+	CF_TRUE(at != NULL, "no count of switches in %s", path);
+	return strtoull(at + sizeof key - 1, NULL, 10);
+}
+
 uint64_t cf_activity(void)
 {
-	struct rusage ru;
+	uint64_t       nr = 0;
+	struct dirent *entry;
+	DIR           *dir;
 
 	if (cf.c_sim)
 		return m0_sim_turns_nr(&env.env_sim);
-	getrusage(RUSAGE_SELF, &ru);
-	return (uint64_t)ru.ru_nvcsw;
+	dir = opendir("/proc/self/task");
+	CF_TRUE(dir != NULL, "/proc/self/task: %s", strerror(errno));
+	while ((entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.' && atoi(entry->d_name) != gettid())
+			nr += sleeps_nr(entry->d_name);
+	closedir(dir);
+	return nr;
 }
 
 void cf__env_yield(void)

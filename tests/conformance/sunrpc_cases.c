@@ -271,9 +271,11 @@ static void accept_is(struct raw *raw, int want, const char *why)
 /* Other programs, versions, procedures are refused in RPC's own words. */
 static void wrong_calls(void)
 {
-	struct cf_tm *a = cf_up(0);
-	struct cf_tm *b = cf_up(1);
-	struct raw    raw;
+	struct cf_tm                   *a = cf_up(0);
+	struct cf_tm                   *b = cf_up(1);
+	struct raw                      raw;
+	struct m0_net_bulk_sunrpc_stats before = stats();
+	struct m0_net_bulk_sunrpc_stats after;
 
 	raw_open(&raw);
 	call_begin(&raw, 2, PROG, 1, 0, 0);
@@ -296,6 +298,11 @@ static void wrong_calls(void)
 	CF_EQ(answer(&raw, W_DENIED), 1, "credentials");
 	call_begin(&raw, 2, PROG, 1, 0, 1);
 	accept_is(&raw, 0, "and it goes on");
+	after = stats();
+	CF_EQ(after.nss_calls_served_nr - before.nss_calls_served_nr, 2,
+	      "two are counted as served");
+	CF_EQ(after.nss_calls_refused_nr - before.nss_calls_refused_nr, 6,
+	      "and six as refused");
 	(void)close(raw.ra_fd);
 	cf_exchange(a, b);
 }
