@@ -162,11 +162,12 @@ struct m0_lnet_peer_info {
 
 /** As `lnetctl stats show`; ours after them. */
 struct m0_lnet_stats {
-	uint64_t                ls_msgs_alloc;
-	uint64_t                ls_msgs_max;
-	uint64_t                ls_rst_alloc;
-	uint64_t                ls_errors;
-	uint64_t                ls_send_count;
+	uint64_t ls_msgs_alloc;
+	uint64_t ls_msgs_max;
+	uint64_t ls_rst_alloc;
+	uint64_t ls_errors;
+	uint64_t ls_send_count;
+	/** 0: the engine does not send a message again yet. */
 	uint64_t                ls_resend_count;
 	uint64_t                ls_response_timeout_count;
 	struct m0_lnet_failures ls_failures;
