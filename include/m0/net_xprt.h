@@ -123,6 +123,12 @@ struct m0_net_xprt_ops {
 	void (*xo_rider_wake)(struct m0_net_transfer_mc *tm);
 };
 
+/**
+ * Serialises domain init and fini, and the registry of transports: held in
+ * xo_dom_init and xo_dom_fini. Outermost.
+ */
+M0_EXTERN struct m0_mutex m0_net_mutex;
+
 /** Default hints: 128 KiB; 1; the clipped size or the largest buffer; 1. */
 M0_EXTERN m0_bcount_t default_xo_rpc_max_seg_size(struct m0_net_domain *dom);
 M0_EXTERN uint32_t    default_xo_rpc_max_segs_nr(struct m0_net_domain *dom);

@@ -25,9 +25,6 @@ M0_TL_DESCR_DEFINE(net_q, "tm queue", static, struct m0_net_buffer,
 		   M0_NET_BUFFER_HEAD_MAGIC);
 M0_TL_DEFINE(net_q, static inline, struct m0_net_buffer);
 
-/** Serialises domain init and fini, and the registry of transports. */
-extern struct m0_mutex m0_net_mutex;
-
 /** Domains between init and fini, under m0_net_mutex. */
 extern uint32_t m0_net__domains_nr;
 

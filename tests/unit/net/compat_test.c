@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program in the manner of code that was written for the original interface:
- * its include paths are thin forwarding headers (compat/), its names are used
+ * its include paths are those of include/m0/compat, its names are used
  * as they stand. Two machines, a message, a bulk transfer, a pool.
  */
 #include <setjmp.h>

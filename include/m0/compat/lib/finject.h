@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The reference's points of fault injection: there are none. How failures are
+ * tested here is in docs/architecture.md, section 5.
+ */
+#ifndef M0_COMPAT_LIB_FINJECT_H
+#define M0_COMPAT_LIB_FINJECT_H
+
+#include "m0/compat/helpers.h"
+
+#define M0_FI_ENABLED(tag) (false)
+
+#endif /* M0_COMPAT_LIB_FINJECT_H */

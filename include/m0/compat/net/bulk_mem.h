@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "m0/compat/helpers.h"
+#include "m0/mem.h"

@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "m0/net.h"
-#include "m0/net_xprt.h"
