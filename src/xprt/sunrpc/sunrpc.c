@@ -203,6 +203,7 @@ static int machine_enter(struct sr_machine *sm, struct sr_ep *ep, bool any_id)
 	m0_sunrpc__addr(&sm->sm_node.nan_addr, ep);
 	rc = m0_net_kit_addr_add(&m0_sunrpc__node.sn_machines, &sm->sm_node);
 	if (rc == 0) {
+		m0_list_link_init(&sm->sm_link);
 		m0_list_add_tail(&m0_sunrpc__node.sn_machine_list,
 				 &sm->sm_link);
 		++m0_sunrpc__node.sn_machines_nr;
