@@ -55,6 +55,18 @@ def lines(table, full=True):
     return out
 
 
+def congestion(table):
+    """Which congestion control the TCP connections of how many rows had."""
+    rows = {}
+    for row in table:
+        if row.get('congestion'):
+            name = ' and '.join(row['congestion'])
+            rows[name] = rows.get(name, 0) + 1
+    return ['congestion control of TCP: ' + ', '.join(
+        '%s in %d rows' % each for each in sorted(
+            rows.items(), key=lambda each: -each[1]))] if rows else []
+
+
 def summary(table):
     """How many rows met their goals, and plainly which did not."""
     goals = [r for r in table if r['goal'] is not None]
@@ -69,7 +81,7 @@ def summary(table):
     out += ['NOT MET: %s: %s of the goal %s' % (
         r['row'], cell(r['ratio']), cell(r['goal'])) for r in missed]
     out += ['no verdict: %s: %s' % (r['row'], r['note']) for r in unknown]
-    return out
+    return out + congestion(table)
 
 
 def readme(text, table, about):

@@ -325,6 +325,13 @@ class TableTest(unittest.TestCase):
         self.assertIn('NOT MET: bad: 0.5 of the goal 1', words)
         self.assertTrue(words[-1].startswith('no verdict: gone: '))
 
+    def test_summary_says_which_congestion_control(self):
+        table = [dict(row, congestion=names) for row, names in zip(
+            self.TABLE, (['cubic'], ['bbr', 'reno'], ['cubic'], []))]
+        self.assertEqual(benchtable.summary(table)[-1],
+                         'congestion control of TCP: cubic in 2 rows, '
+                         'bbr and reno in 1 rows')
+
     def test_readme_keeps_what_is_around(self):
         text = 'before\n%sold numbers\n%safter\n' % (benchtable.BEGIN,
                                                       benchtable.END)
