@@ -321,7 +321,7 @@ static const struct argp perf_argp = {
 	"their rate, and bulk transfer (put: by active send, get: by active "
 	"receive). Both are in this process; or B is at EP, where "
 	"`colibri perf --listen' runs, here or on another host. Then it is "
-	"told, too, what bounds each result: wire, processor or window.\v"
+	"told, too, what bounds each result: wire, processor, window or a busy host.\v"
 	"Times are those of an operation, from a histogram; cpu/op is the "
 	"processor time of the processes of both machines.\n\n"
 	"Examples:\n"

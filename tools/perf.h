@@ -78,6 +78,11 @@ struct perf_row {
 	 * was measured. B's is 0 if both are in one.
 	 */
 	double prw_busy[PERF_SIDES_NR];
+	/**
+	 * How long threads of that process were ready to run and waited for a
+	 * processor, of the same time; above 1 if several did.
+	 */
+	double prw_waited[PERF_SIDES_NR];
 };
 
 /** The default of --depth. */
@@ -99,6 +104,8 @@ struct perf_verdict;
 void perf_table_row(const struct perf_row     *row,
 		    const struct perf_verdict *verdict);
 /** What bounds a row, in a sentence: below the table. */
+/** A line that says that the host was busy. */
+void perf_table_busy(const struct perf_row *row);
 void perf_table_verdict(const struct perf_row     *row,
 			const struct perf_verdict *verdict);
 struct json_t;

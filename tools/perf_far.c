@@ -206,6 +206,7 @@ int perf_far_look(struct perf_run *run, bool stop, struct perf_look *ret)
 	if (rc != 0)
 		return run_fail(run, rc, far->pfa_text);
 	ret->pk_cpu_ns = far->pfa_answer.psg_cpu_ns;
+	ret->pk_wait_ns = far->pfa_answer.psg_wait_ns;
 	ret->pk_now_ns = far->pfa_answer.psg_now_ns;
 	ret->pk_queued_nr = far->pfa_answer.psg_queued_nr;
 	ret->pk_recv_nr = far->pfa_answer.psg_recv_nr;

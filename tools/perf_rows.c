@@ -172,6 +172,22 @@ static void verdicts_print(const struct rows_told *told)
 		perf_table_verdict(&told->ro_rows[i], &told->ro_verdicts[i]);
 }
 
+/* Without another process there are no verdicts, but a busy host matters. */
+static void busy_print(const struct rows_told *told)
+{
+	bool   none = true;
+	size_t i;
+
+	for (i = 0; i < told->ro_nr; ++i) {
+		if (!perf_host_is_busy(&told->ro_rows[i]))
+			continue;
+		if (none)
+			printf("\n");
+		none = false;
+		perf_table_busy(&told->ro_rows[i]);
+	}
+}
+
 static void rows_tell(struct perf_args *args, struct rows_told *told)
 {
 	struct json_t  *tree = NULL;
@@ -190,6 +206,8 @@ static void rows_tell(struct perf_args *args, struct rows_told *told)
 		(void)jout_print(tree, stdout);
 	else if (args->pa_setup.pu_far != NULL && told->ro_nr > 0)
 		verdicts_print(told);
+	else if (rc == 0)
+		busy_print(told);
 	if (tree != NULL)
 		jout_free(tree);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One row: its two sides, one of them perhaps elsewhere, and time. */
+#include <dirent.h>
+#include <stdio.h>
 #include <sys/resource.h>
 
 #include "perf_far.h"
@@ -108,9 +110,48 @@ static uint64_t cpu_now(void)
 	       (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000;
 }
 
+/*
+ * What the kernel counts for each thread: nanoseconds on a processor, and
+ * nanoseconds of being ready to run without one.
+ */
+static uint64_t thread_waited(const char *tid)
+{
+	char     path[64];
+	uint64_t ran;
+	uint64_t waited = 0;
+	FILE    *file;
+
+	snprintf(path, sizeof path, "/proc/self/task/%.20s/schedstat", tid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
+		waited = 0;
+	(void)fclose(file);
+	return waited;
+}
+
+/* All threads of the process; 0 where the kernel does not tell. */
+static uint64_t waited_now(void)
+{
+	DIR           *dir = opendir("/proc/self/task");
+	uint64_t       sum = 0;
+	struct dirent *entry;
+
+	if (dir == NULL)
+		return 0;
+	while ((entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] != '.')
+			sum += thread_waited(entry->d_name);
+	}
+	(void)closedir(dir);
+	return sum;
+}
+
 void perf_look_here(const struct perf_side *side, struct perf_look *ret)
 {
 	ret->pk_cpu_ns = cpu_now();
+	ret->pk_wait_ns = waited_now();
 	ret->pk_now_ns = m0_time_now();
 	ret->pk_queued_nr =
 		__atomic_load_n(&side->pe_queued_nr, __ATOMIC_RELAXED);
@@ -184,14 +225,22 @@ static void row_settle(struct perf_run *run)
 	}
 }
 
-/* Processor time between two looks at a side, and the share of that. */
+/*
+ * Processor time between two looks at a side, and the shares of that and of
+ * waiting for it. A thread that has ended meanwhile takes its time with it.
+ */
 static double look_busy(const struct perf_look *from,
-			const struct perf_look *to, double *ret_busy)
+			const struct perf_look *to, struct perf_row *row,
+			int side)
 {
 	double cpu_ns = (double)(to->pk_cpu_ns - from->pk_cpu_ns);
 	double ns = (double)m0_time_sub(to->pk_now_ns, from->pk_now_ns);
+	double wait_ns = to->pk_wait_ns > from->pk_wait_ns
+				 ? (double)(to->pk_wait_ns - from->pk_wait_ns)
+				 : 0;
 
-	*ret_busy = ns > 0 ? cpu_ns / ns : 0;
+	row->prw_busy[side] = ns > 0 ? cpu_ns / ns : 0;
+	row->prw_waited[side] = ns > 0 ? wait_ns / ns : 0;
 	return cpu_ns;
 }
 
@@ -213,10 +262,9 @@ static void row_measure(struct perf_run *run)
 	perf_phase_set(run, PHASE_MEASURE, PHASE_STOP);
 	perf_look_here(a, &to[PERF_A]);
 	(void)look_there(run, true, &to[PERF_B]);
-	cpu_ns = look_busy(&from[PERF_A], &to[PERF_A], &row->prw_busy[PERF_A]);
+	cpu_ns = look_busy(&from[PERF_A], &to[PERF_A], row, PERF_A);
 	if (run->pn_setup->pu_far != NULL)
-		cpu_ns += look_busy(&from[PERF_B], &to[PERF_B],
-				    &row->prw_busy[PERF_B]);
+		cpu_ns += look_busy(&from[PERF_B], &to[PERF_B], row, PERF_B);
 	row->prw_cpu_ns = row->prw_ops > 0 ? cpu_ns / (double)row->prw_ops : 0;
 	row_settle(run);
 }
@@ -254,6 +302,7 @@ int perf_row_run(const struct perf_setup *setup, struct perf_row *row,
 
 	row->prw_ops = 0;
 	row->prw_busy[PERF_B] = 0;
+	row->prw_waited[PERF_B] = 0;
 	m0_hist_init(&row->prw_lat);
 	m0_mutex_init(&run.pn_lock);
 	rc = sides_start(&run);

@@ -71,6 +71,8 @@ enum perf_phase {
 struct perf_look {
 	/** Processor time of its process, and the time, by its clock. */
 	uint64_t pk_cpu_ns;
+	/** Time that threads of its process waited for a processor. */
+	uint64_t pk_wait_ns;
 	uint64_t pk_now_ns;
 	uint64_t pk_queued_nr;
 	uint64_t pk_recv_nr;

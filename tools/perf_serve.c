@@ -211,6 +211,7 @@ static void look_answer(struct perf_server *server, const struct perf_msg *msg)
 			perf_phase_set(run, PHASE_WARM, PHASE_STOP);
 		perf_look_here(&run->pn_sides[PERF_B], &look);
 		reply.psg_cpu_ns = look.pk_cpu_ns;
+		reply.psg_wait_ns = look.pk_wait_ns;
 		reply.psg_now_ns = look.pk_now_ns;
 		reply.psg_queued_nr = look.pk_queued_nr;
 		reply.psg_recv_nr = look.pk_recv_nr;

@@ -105,6 +105,17 @@ void perf_table_verdict(const struct perf_row     *row,
 	       verdict->pv_why);
 }
 
+void perf_table_busy(const struct perf_row *row)
+{
+	char text[TEXT_MAX];
+
+	printf("%s %s x %u: host busy: threads that were ready waited for a "
+	       "processor, %.2f of the time.\n",
+	       perf_test_names[row->prw_test],
+	       text_size_short(text, row->prw_size), row->prw_depth,
+	       row->prw_waited[PERF_A]);
+}
+
 void perf_json_head(struct json_t *tree, const struct perf_setup *setup)
 {
 	struct json_t *cpus;
@@ -134,6 +145,8 @@ static void json_verdict(struct json_t *object, const struct perf_row *row,
 {
 	jout_real(object, "client_busy", row->prw_busy[PERF_A]);
 	jout_real(object, "server_busy", row->prw_busy[PERF_B]);
+	jout_real(object, "client_waited", row->prw_waited[PERF_A]);
+	jout_real(object, "server_waited", row->prw_waited[PERF_B]);
 	if (verdict->pv_probe_rate > 0) {
 		jout_real(object, "ops_per_second_of_one",
 			  verdict->pv_probe_rate);
@@ -168,6 +181,7 @@ void perf_json_row(struct json_t *array, const struct perf_row *row,
 					    percentiles[i].permyriad));
 	jout_num(ns, "max", m0_hist_max(&row->prw_lat));
 	jout_num(ns, "mean", m0_hist_mean(&row->prw_lat));
+	jout_bool(object, "host_busy", perf_host_is_busy(row));
 	if (verdict != NULL)
 		json_verdict(object, row, verdict);
 }

@@ -6,14 +6,15 @@
 /* Of a processor; and how much longer an operation may take among others. */
 #define BUSY_LEAST   0.85
 #define QUEUED_LEAST 1.5
+/** Of the time of a row, waited for a processor. */
+#define WAITED_LEAST 0.1
 /** A gain that is a loss, and not by chance. */
 #define LOSS_MOST 0.9
 
 const char *const perf_bound_names[PERF_BOUNDS_NR] = {
-	[PERF_BOUND_WIRE] = "wire",
-	[PERF_BOUND_CPU] = "cpu",
-	[PERF_BOUND_WINDOW] = "window",
-	[PERF_BOUND_UNKNOWN] = "unknown",
+	[PERF_BOUND_WIRE] = "wire",     [PERF_BOUND_CPU] = "cpu",
+	[PERF_BOUND_WINDOW] = "window", [PERF_BOUND_UNKNOWN] = "unknown",
+	[PERF_BOUND_HOST] = "host",
 };
 
 double perf_rate(const struct perf_row *row)
@@ -23,9 +24,17 @@ double perf_rate(const struct perf_row *row)
 		       : (double)row->prw_ops * 1e9 / (double)row->prw_ns;
 }
 
+bool perf_host_is_busy(const struct perf_row *row)
+{
+	return row->prw_waited[PERF_A] >= WAITED_LEAST ||
+	       row->prw_waited[PERF_B] >= WAITED_LEAST;
+}
+
 static enum perf_bound bound_of(const struct perf_row *row, double gain,
 				bool spins)
 {
+	if (perf_host_is_busy(row))
+		return PERF_BOUND_HOST;
 	if (!spins && (row->prw_busy[PERF_A] >= BUSY_LEAST ||
 		       row->prw_busy[PERF_B] >= BUSY_LEAST))
 		return PERF_BOUND_CPU;
@@ -96,6 +105,14 @@ void perf_verdict_make(const struct perf_row *row, const struct perf_row *probe,
 	ret->pv_gain = alone > 0 ? perf_rate(row) / alone : 1;
 	ret->pv_bound = bound_of(row, ret->pv_gain, spins);
 	switch (ret->pv_bound) {
+	case PERF_BOUND_HOST:
+		snprintf(ret->pv_why, sizeof ret->pv_why,
+			 "host busy: threads that were ready waited for a "
+			 "processor (client %.2f, server %.2f of the time); "
+			 "measure while nothing else runs there, or with fewer "
+			 "threads",
+			 row->prw_waited[PERF_A], row->prw_waited[PERF_B]);
+		break;
 	case PERF_BOUND_CPU:
 		why_cpu(row, ret);
 		break;

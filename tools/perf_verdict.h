@@ -4,6 +4,9 @@
  *
  * The same test runs with one operation on its way first, for a while (the
  * probe). Then:
+ *  - host: threads of a side waited for a processor for at least 0.1 of the
+ *    time: others use the processors, or there are too few, and the figures
+ *    are not those of an idle host;
  *  - cpu: the process of a side took at least 0.85 of a processor;
  *  - window: with `depth` on their way an operation takes less than 1.5 times
  *    what it takes alone, so that more of them would move more. How long an
@@ -23,6 +26,7 @@ enum perf_bound {
 	PERF_BOUND_CPU,
 	PERF_BOUND_WINDOW,
 	PERF_BOUND_UNKNOWN,
+	PERF_BOUND_HOST,
 	PERF_BOUNDS_NR
 };
 
@@ -38,6 +42,8 @@ struct perf_verdict {
 	char pv_why[320];
 };
 
+/** Did threads of a side wait for a processor so long that it matters? */
+bool perf_host_is_busy(const struct perf_row *row);
 /** Operations a second. */
 double perf_rate(const struct perf_row *row);
 /**

@@ -61,6 +61,7 @@ int perf_msg_encode(const struct perf_msg *msg, void *bytes, size_t size)
 	le_put64(at + 64, msg->psg_queued_nr);
 	le_put64(at + 72, msg->psg_recv_nr);
 	le_put32(at + 80, msg->psg_text_nr);
+	le_put64(at + 88, msg->psg_wait_ns);
 	if (msg->psg_text_nr > 0)
 		memcpy(at + PERF_MSG_HEAD_BYTES, msg->psg_text,
 		       msg->psg_text_nr);
@@ -83,6 +84,7 @@ static void msg_fields(struct perf_msg *msg, const uint8_t *at)
 	msg->psg_queued_nr = le_get64(at + 64);
 	msg->psg_recv_nr = le_get64(at + 72);
 	msg->psg_text_nr = le_get32(at + 80);
+	msg->psg_wait_ns = le_get64(at + 88);
 	msg->psg_text = (const char *)at + PERF_MSG_HEAD_BYTES;
 }
 
@@ -113,7 +115,8 @@ static bool test_is_sane(const struct perf_msg *msg, bool has)
 static bool counts_are_sane(const struct perf_msg *msg, bool has)
 {
 	return has || (msg->psg_cpu_ns == 0 && msg->psg_now_ns == 0 &&
-		       msg->psg_queued_nr == 0 && msg->psg_recv_nr == 0);
+		       msg->psg_wait_ns == 0 && msg->psg_queued_nr == 0 &&
+		       msg->psg_recv_nr == 0);
 }
 
 /* What the fields may be, by type. */

@@ -11,8 +11,9 @@
  *	                                   ->  starts B's machine for the row
  *	         <-  ROW_REPLY(row, status, address of B's machine, or reason)
  *	LOOK(row, flags)                   ->  STOP in flags: B begins nothing more
- *	         <-  LOOK_REPLY(row, status, processor time, time, messages queued
- *	             and received by B's machine, or reason)
+ *	         <-  LOOK_REPLY(row, status, processor time, time, time that
+ *	             threads waited for a processor, messages queued and received
+ *	             by B's machine, or reason)
  *	...                                    the next ROW ends the one before
  *	BYE(status)                        ->  ends the last one
  *
@@ -23,14 +24,15 @@
  *
  * Form, little-endian; what a type does not use is 0:
  *	 0  4  "CBPF"                48  8  processor time of the process, ns
- *	 4  1  version, 1            56  8  time, ns, by the server's clock
+ *	 4  1  version, 2            56  8  time, ns, by the server's clock
  *	 5  1  type                  64  8  messages queued by B
  *	 6  2  reserved, 0           72  8  messages received by B
  *	 8  4  number of the question
  *	12  4  status: 0 or -errno   80  4  length of the text
  *	16  8  conversation, not 0   84  4  reserved, 0
- *	24  4  row                   88  -  text
- *	28  4  test
+ *	24  4  row                   88  8  time that threads of the process
+ *	                                    waited for a processor, ns
+ *	28  4  test                  96  -  text
  *	32  8  size
  *	40  4  depth
  *	44  4  flags
@@ -56,8 +58,8 @@ enum perf_msg_type {
 };
 
 enum {
-	PERF_VERSION = 1,
-	PERF_MSG_HEAD_BYTES = 88,
+	PERF_VERSION = 2,
+	PERF_MSG_HEAD_BYTES = 96,
 	/** Most of an address or reason. */
 	PERF_TEXT_MAX = 512,
 	/** LOOK: B begins nothing more. */
@@ -78,6 +80,7 @@ struct perf_msg {
 	uint32_t           psg_depth;
 	uint32_t           psg_flags;
 	uint64_t           psg_cpu_ns;
+	uint64_t           psg_wait_ns;
 	uint64_t           psg_now_ns;
 	uint64_t           psg_queued_nr;
 	uint64_t           psg_recv_nr;

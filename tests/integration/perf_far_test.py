@@ -15,7 +15,7 @@ import time
 import cli
 import lnet
 
-BOUNDS = ('wire', 'cpu', 'window', 'unknown')
+BOUNDS = ('wire', 'cpu', 'window', 'unknown', 'host')
 QUICK = ('--time', '0.05')
 
 
@@ -162,6 +162,7 @@ class Measures(Case):
             self.assertGreaterEqual(row['server_busy'], 0)
             self.assertGreater(row['client_busy'] + row['server_busy'], 0)
             self.assertIn(row['bound'], BOUNDS)
+            self.assertEqual(row['bound'] == 'host', row['host_busy'])
             self.assertGreater(len(row['why']), 20)
             if row['depth'] == 1:
                 self.assertIsNone(row['gain'])
@@ -207,7 +208,7 @@ class Measures(Case):
             server = Server(self, *yours)
             for row in self.rows(server, *mine, '--test', 'rate,put',
                                  '--size', '64'):
-                self.assertIn(row['bound'], ('window', 'unknown'))
+                self.assertIn(row['bound'], ('window', 'unknown', 'host'))
             self.assertEqual(server.stop(), 0)
 
     def test_one_processor_for_each(self):

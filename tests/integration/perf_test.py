@@ -59,6 +59,28 @@ class Measures(cli.Case):
     def test_several_workers(self):
         self.check('--workers', '3')
 
+    def test_busy_host_is_told(self):
+        """A thread that polls shares its processor with others that compute."""
+        if not os.path.exists('/proc/self/schedstat'):
+            self.skipTest('the kernel does not count waiting')
+        cpu = {min(os.sched_getaffinity(0))}
+
+        def bind():
+            os.sched_setaffinity(0, cpu)
+
+        for _ in range(3):
+            child = cli.subprocess.Popen(['sh', '-c', 'while :; do :; done'],
+                                         preexec_fn=bind)
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
+        options = ('--mode', 'inline', '--test', 'latency', '--time', '0.5')
+        result = cli.run('perf', '--json', *options, preexec_fn=bind)
+        self.assert_done(result)
+        self.assertTrue(json.loads(result.stdout)['rows'][0]['host_busy'])
+        result = cli.run('perf', *options, preexec_fn=bind)
+        self.assert_done(result)
+        self.assertIn(b'latency 64 x 1: host busy: ', result.stdout)
+
     def test_processors(self):
         cpus = sorted(os.sched_getaffinity(0))
         for mode in ('async', 'sync', 'inline'):
@@ -101,8 +123,10 @@ class Measures(cli.Case):
         lines = result.stdout.decode().splitlines()
         self.assertIn('p99.9', lines[3])
         self.assertIn('cpu/op', lines[3])
-        self.assertEqual([line.split()[0] for line in lines[4:]],
+        # On a busy host lines that say so follow.
+        self.assertEqual([line.split()[0] for line in lines[4:8]],
                          ['rate', 'put', 'put', 'put'])
+        self.assertEqual(lines[8:9], [''] if len(lines) > 8 else [])
 
 
 class Refuses(cli.Case):

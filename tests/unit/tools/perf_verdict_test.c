@@ -106,6 +106,26 @@ static void row_of_threads_that_spin_is_not_judged_by_cpu(void **state)
 	assert_non_null(strstr(verdict(true).pv_why, "--spin 0"));
 }
 
+/* Threads that waited for a processor come before all: the host was busy. */
+static void row_of_threads_that_waited_is_of_a_busy_host(void **state)
+{
+	int side;
+
+	(void)state;
+	for (side = PERF_A; side <= PERF_B; ++side) {
+		row_set(8, 8000, 0.9, 0.9);
+		row.prw_waited[side] = 0.1;
+		assert_true(perf_host_is_busy(&row));
+		assert_int_equal(verdict(false).pv_bound, PERF_BOUND_HOST);
+		assert_int_equal(verdict(true).pv_bound, PERF_BOUND_HOST);
+		assert_non_null(strstr(verdict(false).pv_why, "host busy"));
+		row.prw_waited[side] = 0.09;
+		assert_false(perf_host_is_busy(&row));
+		assert_int_equal(verdict(false).pv_bound, PERF_BOUND_CPU);
+		row.prw_waited[side] = 0;
+	}
+}
+
 /* A probe that measured nothing is no divisor. */
 static void row_with_an_empty_probe_is_judged(void **state)
 {
@@ -125,6 +145,7 @@ int main(void)
 		cmocka_unit_test(row_of_latency_does_not_ask_for_depth),
 		cmocka_unit_test(row_that_is_neither_is_bound_by_wire),
 		cmocka_unit_test(row_of_threads_that_spin_is_not_judged_by_cpu),
+		cmocka_unit_test(row_of_threads_that_waited_is_of_a_busy_host),
 		cmocka_unit_test(row_with_an_empty_probe_is_judged),
 	};
 

@@ -38,6 +38,7 @@ static struct perf_msg look_msg(void)
 		.psg_row = 2,
 		.psg_cpu_ns = 1ULL << 60,
 		.psg_now_ns = 12345678901,
+		.psg_wait_ns = 1ULL << 59,
 		.psg_queued_nr = 11,
 		.psg_recv_nr = 13,
 	};
@@ -68,6 +69,7 @@ static void message_encoded_decodes_equal(void **state)
 		assert_int_equal(got.psg_depth, msg->psg_depth);
 		assert_int_equal(got.psg_cpu_ns, msg->psg_cpu_ns);
 		assert_int_equal(got.psg_now_ns, msg->psg_now_ns);
+		assert_int_equal(got.psg_wait_ns, msg->psg_wait_ns);
 		assert_int_equal(got.psg_queued_nr, msg->psg_queued_nr);
 		assert_int_equal(got.psg_recv_nr, msg->psg_recv_nr);
 		assert_int_equal(got.psg_text_nr, msg->psg_text_nr);
@@ -85,7 +87,7 @@ static void message_form_is_little_endian(void **state)
 
 	(void)state;
 	assert_true(perf_msg_encode(&msg, bytes, sizeof bytes) > 0);
-	assert_memory_equal(bytes, "CBPF\1\3\0\0\4\3\2\1", 12);
+	assert_memory_equal(bytes, "CBPF\2\3\0\0\4\3\2\1", 12);
 	assert_int_equal(bytes[16], 0x88);
 	assert_int_equal(bytes[23], 0x11);
 }
@@ -135,7 +137,7 @@ static void message_damaged_is_refused(void **state)
 	static const struct damage damages[] = {
 		{ 0, 'X', -EBADMSG },
 		{ 4, 0, -EPROTONOSUPPORT }, /* version */
-		{ 4, 2, -EPROTONOSUPPORT },
+		{ 4, 3, -EPROTONOSUPPORT },
 		{ 5, 0, -EBADMSG }, /* type */
 		{ 5, PERF_BYE + 1, -EBADMSG },
 		{ 5, 255, -EBADMSG },
@@ -157,9 +159,10 @@ static void message_damaged_is_refused(void **state)
 		{ 80, 5, -EBADMSG }, /* length of the text */
 		{ 83, 0xff, -EBADMSG },
 		{ 84, 1, -EBADMSG },
-		{ 88, 0, -EBADMSG }, /* text that is not printable */
-		{ 89, 0x1b, -EBADMSG },
-		{ 90, 0xc3, -EBADMSG },
+		{ 88, 1, -EBADMSG },
+		{ 96, 0, -EBADMSG }, /* text that is not printable */
+		{ 97, 0x1b, -EBADMSG },
+		{ 98, 0xc3, -EBADMSG },
 	};
 	struct perf_msg msg = row_msg();
 	struct perf_msg got;
