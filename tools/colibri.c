@@ -11,6 +11,35 @@
 
 #include "cmd.h"
 
+/** Commands of lnetctl that there are none of here. */
+static const struct {
+	const char *name;
+	const char *instead;
+} others[] = {
+	{ "lnet", "`colibri node' is a node as long as it runs" },
+	{ "route", "nodes do not route yet" },
+	{ "routing", "nodes do not route yet" },
+	{ "set", "parameters are options of `colibri node', and `colibri "
+		 "global show' shows them" },
+	{ "import", "the configuration of a node is the options of `colibri "
+		    "node'" },
+	{ "export", "`colibri net show', `peer show' and `global show' print "
+		    "what a node has" },
+	{ "udsp", "nodes have no selection policies yet" },
+	{ "debug", "`colibri node --verbose' says what happens to peers" },
+};
+
+static const char *instead_of(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(others); ++i) {
+		if (strcmp(others[i].name, word) == 0)
+			return others[i].instead;
+	}
+	return NULL;
+}
+
 static int command_run(const struct tool_cmd *cmd, int argc, char **argv)
 {
 	char name[64];
@@ -79,6 +108,9 @@ int main(int argc, char **argv)
 			"colibri: '%s' is not a command; there are: "
 			"%s\n",
 			word, names);
+	if (instead_of(word) != NULL)
+		fprintf(stderr, "Instead of lnetctl's `%s': %s.\n", word,
+			instead_of(word));
 	fprintf(stderr, "Try `colibri --help'.\n");
 	return TOOL_USAGE;
 }

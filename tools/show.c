@@ -21,7 +21,30 @@ struct show_word {
 	enum ctl_verb shw_verb;
 };
 
+/** A word of lnetctl's that a node does not serve, and what to do instead. */
+struct show_other {
+	const char *sho_command;
+	const char *sho_word;
+	const char *sho_instead;
+};
+
+static const struct show_other others[] = {
+	{ "net", "del",
+	  "start the node again with --net for the networks that stay" },
+	{ "net", "set",
+	  "start the node again with --lnd-timeout, --conns-per-peer, --credits "
+	  "or --peer-credits" },
+	{ "peer", "add",
+	  "a peer is made when it is first spoken to: `colibri discover NID'" },
+	{ "peer", "del",
+	  "peers that are not used make room for others by themselves" },
+	{ "peer", "set",
+	  "health and state of peers are not kept, and cannot be set" },
+};
+
 struct show_args {
+	/** "net". */
+	const char *sha_command;
 	/** The last has no name. */
 	const struct show_word *sha_words;
 	struct ctl_request      sha_req;
@@ -43,7 +66,63 @@ static void words_text(const struct show_args *args, char *ret, size_t size)
 					 used == 0 ? "" : ", ", word->shw_name);
 }
 
-static void word_option(struct show_args *args, const char *text)
+/* The value of `--NAME VALUE` or `--NAME=VALUE` from state->next on. */
+static const char *value_after(const struct argp_state *state, const char *name)
+{
+	size_t nr = strlen(name);
+	int    i;
+
+	for (i = state->next; i < state->argc; ++i) {
+		const char *arg = state->argv[i];
+
+		if (strncmp(arg, name, nr) != 0)
+			continue;
+		if (arg[nr] == '=')
+			return arg + nr + 1;
+		if (arg[nr] == '\0' && i + 1 < state->argc)
+			return state->argv[i + 1];
+	}
+	return NULL;
+}
+
+/* `net add --net tcp1 --if eth1`: how a node gets that network. */
+static void net_add_fail(struct show_args *args, const struct argp_state *state)
+{
+	const char *net = value_after(state, "--net");
+	const char *device = value_after(state, "--if");
+
+	tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		      "'add' is not accepted: a node has the networks that it "
+		      "was started with; start it again as `colibri node --net "
+		      "'%.64s(%.64s)'', with --net for each of its networks",
+		      net != NULL ? net : "tcp",
+		      device != NULL ? device : "eth0");
+}
+
+/* @return is it a word of lnetctl's that is not served here? */
+static bool is_other(struct show_args *args, const char *text,
+		     struct argp_state *state)
+{
+	size_t i;
+
+	if (strcmp(args->sha_command, "net") == 0 && strcmp(text, "add") == 0)
+		net_add_fail(args, state);
+	for (i = 0; i < ARRAY_SIZE(others); ++i) {
+		if (strcmp(args->sha_command, others[i].sho_command) == 0 &&
+		    strcmp(text, others[i].sho_word) == 0)
+			tool_fail_set(&args->sha_fail, TOOL_USAGE,
+				      "'%s' is not accepted: %s", text,
+				      others[i].sho_instead);
+	}
+	if (args->sha_fail.tf_exit == TOOL_OK)
+		return false;
+	/* Its options are not ours. */
+	state->next = state->argc;
+	return true;
+}
+
+static void word_option(struct show_args *args, const char *text,
+			struct argp_state *state)
 {
 	const struct show_word *word;
 	char                    words[64];
@@ -60,6 +139,8 @@ static void word_option(struct show_args *args, const char *text)
 			return;
 		}
 	}
+	if (is_other(args, text, state))
+		return;
 	words_text(args, words, sizeof words);
 	tool_fail_set(&args->sha_fail, TOOL_USAGE,
 		      "'%s' is not accepted; there is: %s", text, words);
@@ -129,7 +210,7 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 		if (open && arg[0] >= '0' && arg[0] <= '9')
 			verbose_option(args, arg);
 		else
-			word_option(args, arg);
+			word_option(args, arg, state);
 		break;
 	case ARGP_KEY_END:
 		if (!args->sha_has_word)
@@ -142,9 +223,10 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 }
 
 static int show_main(int argc, char **argv, const struct argp *argp,
-		     const struct show_word *words)
+		     const struct show_word *words, const char *command)
 {
-	struct show_args args = { .sha_words = words,
+	struct show_args args = { .sha_command = command,
+				  .sha_words = words,
 				  .sha_timeout_ms = TIMEOUT_MS };
 	int              code = TOOL_OK;
 
@@ -193,7 +275,7 @@ int net_main(int argc, char **argv)
 		NULL,
 	};
 
-	return show_main(argc, argv, &argp, words);
+	return show_main(argc, argv, &argp, words, "net");
 }
 
 int peer_main(int argc, char **argv)
@@ -218,7 +300,7 @@ int peer_main(int argc, char **argv)
 		NULL,
 	};
 
-	return show_main(argc, argv, &argp, words);
+	return show_main(argc, argv, &argp, words, "peer");
 }
 
 int stats_main(int argc, char **argv)
@@ -240,7 +322,7 @@ int stats_main(int argc, char **argv)
 		NULL,
 	};
 
-	return show_main(argc, argv, &argp, words);
+	return show_main(argc, argv, &argp, words, "stats");
 }
 
 int global_main(int argc, char **argv)
@@ -258,5 +340,5 @@ int global_main(int argc, char **argv)
 		NULL,
 	};
 
-	return show_main(argc, argv, &argp, words);
+	return show_main(argc, argv, &argp, words, "global");
 }

@@ -1010,6 +1010,21 @@ class Refuses(Case):
             self.check((command, 'show', '--timeout=0'), '--timeout',
                        'seconds')
         self.check(('net', 'show', '--net=x'), "--net 'x'")
+        # What lnetctl has, and how it is had here.
+        for options in ((), ('--net', 'tcp1', '--if', 'eth1'),
+                        ('--if=eth1', '--net=tcp1', '--peer-credits', '9')):
+            self.check(('net', 'add', *options), "'add'", '`colibri node --net '
+                       + ("'tcp1(eth1)'" if options else "'tcp(eth0)'"))
+        self.check(('net', 'del', '--net', 'tcp1'), "'del'", '--net')
+        self.check(('net', 'set', '--conns-per-peer', '2'), "'set'",
+                   '--conns-per-peer')
+        self.check(('peer', 'add', '--prim_nid', '1.2.3.4@tcp'), "'add'",
+                   'colibri discover NID')
+        for word in ('del', 'set'):
+            self.check(('peer', word, '--nid', '1.2.3.4@tcp'), f"'{word}'")
+        for word in ('lnet', 'route', 'set', 'import', 'export'):
+            self.check((word, 'show'), f"'{word}' is not a command",
+                       'Instead of')
         self.check(('peer', 'show', '--nid=x'), "--nid 'x'")
 
 
