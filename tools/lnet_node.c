@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** `colibri node`: an LNet node in the foreground. */
 #include <grp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -201,6 +202,8 @@ static void node_loop(struct lnet_node *node)
 
 static int fds_init(struct lnet_node *node)
 {
+	/* A service manager or a script that rotates logs may send it. */
+	(void)signal(SIGHUP, SIG_IGN);
 	node->lno_stop_fd = stop_init();
 	node->lno_log_fd =
 		log_pipe_init(node->lno_verbose ? M0_LOG_INFO : M0_LOG_NOTICE);
@@ -228,16 +231,16 @@ static int path_choose(struct lnet_node *node)
 static int node_start(struct lnet_node *node)
 {
 	struct tool_fail *fail = &node->lno_fail;
-	char              why[M0_LNET_WHY_BYTES] = "";
 	int               rc;
 
 	if (path_choose(node) != 0 ||
 	    ctl_server_probe(node->lno_path, fail) != 0 || fds_init(node) != 0)
 		return fail->tf_exit;
 	node->lno_since = m0_time_now();
-	rc = m0_lnet_open(&node->lno_lnet, &node->lno_opts.nop_cfg, why);
+	rc = lnet_opts_open(&node->lno_opts, &node->lno_opts.nop_cfg,
+			    &node->lno_lnet);
 	if (rc != 0)
-		return lnet_opts_open_fail(&node->lno_opts, rc, why);
+		return rc;
 	node->lno_server.csv_serve = node_serve;
 	rc = ctl_server_open(&node->lno_server, node->lno_path,
 			     node->lno_ctl_mode, node->lno_ctl_group, fail);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "lnet_opts.h"
+#include "stop.h"
 #include "text.h"
 
 enum {
@@ -17,7 +20,10 @@ enum {
 	KEY_TRANSACTION_TIMEOUT,
 	KEY_LND_TIMEOUT,
 	KEY_KEEPALIVE,
+	KEY_WAIT,
 	KEY_CTL,
+	/** Between two looks for a device. */
+	WAIT_TICK_MS = 300,
 	CREDITS_MAX = UINT16_MAX,
 	CONNS_MAX = 127,
 	DAY_MS = 86400000
@@ -58,6 +64,10 @@ static const struct argp_option lnet_options[] = {
 	{ "keepalive", KEY_KEEPALIVE, "TIME", 0,
 	  "An idle peer gets a sign of life this often; default 30; 0: "
 	  "never",
+	  0 },
+	{ "wait", KEY_WAIT, "TIME", OPTION_ARG_OPTIONAL,
+	  "Wait for a device or an address that is not there yet, for TIME at "
+	  "most; default: without end",
 	  0 },
 	{ 0 },
 };
@@ -226,6 +236,12 @@ static error_t lnet_option(int key, char *arg, struct argp_state *state)
 	case KEY_PEERS_COLIBRI:
 		opts->nop_cfg.lc_peers_colibri = true;
 		break;
+	case KEY_WAIT:
+		opts->nop_wait_ms = arg == NULL
+					    ? UINT64_MAX
+					    : tool_ms_option(opts->nop_fail,
+							     "--wait", arg, 1);
+		break;
 	case KEY_NO_DISCOVERY:
 		opts->nop_cfg.lc_discovery = false;
 		break;
@@ -310,19 +326,74 @@ char *lnet_opts_words(char *ret, size_t size, const char *why)
 	return ret;
 }
 
+static bool is_absent(int rc)
+{
+	return M0_IN(rc, (-ENODEV, -EADDRNOTAVAIL, -ENETDOWN));
+}
+
 int lnet_opts_open_fail(const struct lnet_opts *opts, int rc, const char *why)
 {
-	bool net = (rc == -ENODEV || rc == -EADDRNOTAVAIL) &&
-		   opts->nop_cfg.lc_nets_nr > 0;
+	bool        net = is_absent(rc) && opts->nop_cfg.lc_nets_nr > 0;
 	const char *option = opts->nop_net_option ?: "--net";
 	char        text[M0_LNET_WHY_BYTES];
 
 	lnet_opts_words(text, sizeof text,
 			why[0] != '\0' ? why : tool_errtext(rc));
 	return tool_fail_set(opts->nop_fail,
-			     net || rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED,
-			     "%s%s%s", net ? option : "", net ? ": " : "",
-			     text);
+			     rc == -EINVAL ? TOOL_USAGE : TOOL_FAILED,
+			     "%s%s%s%s", net ? option : "", net ? ": " : "",
+			     text,
+			     is_absent(rc) && opts->nop_wait_ms == 0
+				     ? "; to wait for it: --wait"
+				     : "");
+}
+
+/* Some commands have them blocked until they look. */
+static bool is_interrupted(void)
+{
+	sigset_t set;
+
+	return stop_signal() != 0 ||
+	       (sigpending(&set) == 0 && (sigismember(&set, SIGINT) == 1 ||
+					  sigismember(&set, SIGTERM) == 1));
+}
+
+static void waiting_say(const struct lnet_opts *opts, const char *why)
+{
+	char text[M0_LNET_WHY_BYTES];
+
+	if (!stop_lets_say(stderr))
+		return;
+	lnet_opts_words(text, sizeof text, why);
+	/* The rest of it is what there is. */
+	fprintf(stderr, "colibri: %s: %.*s; waiting for it\n",
+		opts->nop_net_option ?: "--net", (int)strcspn(text, "\n"),
+		text);
+}
+
+int lnet_opts_open(const struct lnet_opts *opts, const struct m0_lnet_cfg *cfg,
+		   struct m0_lnet **ret)
+{
+	m0_time_t begin = m0_time_now();
+	char      why[M0_LNET_WHY_BYTES] = "";
+	bool      said = false;
+	int       rc;
+
+	while ((rc = m0_lnet_open(ret, cfg, why)) != 0) {
+		if (!is_absent(rc) ||
+		    (m0_time_now() - begin) / M0_TIME_ONE_MSEC >=
+			    opts->nop_wait_ms)
+			return lnet_opts_open_fail(opts, rc, why);
+		if (!said)
+			waiting_say(opts, why);
+		said = true;
+		(void)poll(NULL, 0, WAIT_TICK_MS);
+		if (is_interrupted())
+			return tool_fail_set(opts->nop_fail, TOOL_FAILED,
+					     "interrupted while a device was "
+					     "waited for");
+	}
+	return 0;
 }
 
 void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms)

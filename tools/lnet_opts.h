@@ -16,6 +16,8 @@ struct lnet_opts {
 	bool nop_given;
 	/** So was --accept. */
 	bool nop_accept_given;
+	/** How long a device that is not there is waited for; 0: not at all. */
+	uint64_t nop_wait_ms;
 	/** What names the networks; NULL: --net. */
 	const char *nop_net_option;
 	/** Path of a control socket; NULL: the default. */
@@ -42,8 +44,17 @@ void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms);
 char *lnet_opts_words(char *ret, size_t size, const char *why);
 
 /**
+ * Opens a node, and with --wait waits for a device or an address that is not
+ * there yet.
+ * @param cfg  `opts->nop_cfg`, or a changed copy of it.
+ * @return 0, or the exit code.
+ */
+int lnet_opts_open(const struct lnet_opts *opts, const struct m0_lnet_cfg *cfg,
+		   struct m0_lnet **ret);
+
+/**
  * Notes why m0_lnet_open() failed: with the library's words, if it had any; a
- * network that was asked for and cannot be here is an option that is wrong.
+ * device that is not there may come, and is not an option that is wrong.
  * @return the exit code.
  */
 int lnet_opts_open_fail(const struct lnet_opts *opts, int rc, const char *why);

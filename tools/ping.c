@@ -210,16 +210,13 @@ static void own_wait(struct ping_args *args, struct own_probe *own)
 static int own_open(struct ping_args *args, struct m0_lnet **lnet)
 {
 	struct m0_lnet_cfg *cfg = &args->pga_opts.nop_cfg;
-	char                why[M0_LNET_WHY_BYTES] = "";
-	int                 rc;
 
 	/* Peers answer on the connections we make. */
 	if (!args->pga_opts.nop_accept_given)
 		cfg->lc_accept = M0_LNET_ACCEPT_NONE;
 	/* Peers log connections that end before they are used. */
 	cfg->lc_control_only = true;
-	rc = m0_lnet_open(lnet, cfg, why);
-	return rc == 0 ? 0 : lnet_opts_open_fail(&args->pga_opts, rc, why);
+	return lnet_opts_open(&args->pga_opts, cfg, lnet);
 }
 
 static int own_ask(struct ping_args *args, struct own_probe *own)

@@ -28,7 +28,6 @@ int tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
 		    const struct lnet_opts *opts, bool accept, bool polled)
 {
 	static bool log_is_set;
-	char        why[M0_LNET_WHY_BYTES] = "";
 	int         rc;
 
 	M0_SET0(place);
@@ -47,15 +46,16 @@ int tool_place_open(struct tool_place *place, const struct tool_xprt *xprt,
 	if (!log_is_set)
 		m0_log_set(&log_say, NULL);
 	log_is_set = true;
-	rc = m0_lnet_open(&place->tpl_lnet, &place->tpl_cfg, why);
+	rc = lnet_opts_open(opts, &place->tpl_cfg, &place->tpl_lnet);
 	if (rc == 0) {
 		rc = m0_net_lnet_use(place->tpl_lnet);
 		if (rc == 0)
 			return 0;
 		m0_lnet_close(place->tpl_lnet);
+		rc = lnet_opts_open_fail(opts, rc, "");
 	}
 	place->tpl_lnet = NULL;
-	return lnet_opts_open_fail(opts, rc, why);
+	return rc;
 }
 
 void tool_place_close(struct tool_place *place)

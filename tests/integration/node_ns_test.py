@@ -128,6 +128,36 @@ class Case(cli.Case):
                     '/proc/sys/net/ipv4/ip_unprivileged_port_start')
 
 
+class Later(Case):
+    def test_device_that_comes_later_is_waited_for(self):
+        errors = self.path('errors')
+        options = ('--net=tcp(late0)', '--wait')
+        with open(errors, 'wb') as file:
+            child = subprocess.Popen(
+                [*self.enter(0), self.colibri, 'node', '--ctl',
+                 self.path('ctl'), *options], stdout=subprocess.PIPE,
+                stderr=file)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        deadline = time.monotonic() + cli.PATIENCE
+        while b'late0' not in self.read(errors):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        # A device, then an address, then it is up.
+        for words in (('link', 'add', 'late0', 'type', 'veth', 'peer', 'name',
+                       'late1'), ('addr', 'add', '10.98.0.1/24', 'dev', 'late0'),
+                      ('link', 'set', 'late1', 'up'),
+                      ('link', 'set', 'late0', 'up')):
+            self.within(0, IP, *words)
+            time.sleep(0.4)
+        words = [child.stdout.readline().decode() for _ in range(3)]
+        self.assertIn('10.98.0.1@tcp on late0', words[1])
+        self.assertEqual(self.read(errors).count(b'waiting for it'), 1)
+        child.terminate()
+        self.assertEqual(child.wait(cli.PATIENCE), 0)
+
+
 class Elsewhere(Case):
     def test_node_of_another_namespace_is_told(self):
         ctl = self.path('node.sock')

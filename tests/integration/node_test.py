@@ -78,7 +78,7 @@ class Speaks(Case):
 
     def test_start_and_end_in_words(self):
         ctl = self.path('ctl')
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM):
             child = subprocess.Popen(
                 [cli.COLIBRI, 'node', '--ctl', ctl, *self.options(1)],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -86,6 +86,9 @@ class Speaks(Case):
             lines = [child.stdout.readline().decode() for _ in range(3)]
             if number == signal.SIGTERM:
                 self.assert_done(self.ping(2, self.nid(1)))
+            # Not an end: it answers as before.
+            child.send_signal(signal.SIGHUP)
+            self.assert_done(cli.run('net', 'show', '--ctl', ctl))
             child.send_signal(number)
             rest, errors = child.communicate(timeout=cli.PATIENCE)
             self.assertEqual(child.returncode, 0, errors)
@@ -932,9 +935,9 @@ class Control(Case):
 
 
 class Refuses(Case):
-    def check(self, args, *words):
+    def check(self, args, *words, code=2):
         with self.subTest(args=args):
-            self.assert_refused(cli.run(*args), 2, *words)
+            self.assert_refused(cli.run(*args), code, *words)
 
     def test_options_of_a_node(self):
         table = (
@@ -975,13 +978,33 @@ class Refuses(Case):
                      ('copy', '--listen', self.dir), ('copy', src, f'{ep}:x'),
                      ('perf', ep), ('put', src, f'{ep}:x')):
             for net in ('192.0.2.1', 'nosuch0'):
-                # The loopback is what there is everywhere.
+                # The loopback is what there is everywhere. The other may come,
+                # so it is no option that is wrong.
                 self.check((*args, '--net', f'tcp({net})', '--port',
-                            str(self.port)), '--net: ', net, ': lo')
+                            str(self.port)), '--net: ', net, ': lo', '--wait',
+                           code=1)
         self.check(('perf', '--transport=lnet', '--net=tcp(lo)',
                     '--peer-net=tcp(nosuch0)', '--port', str(self.port)),
-                   '--peer-net: ', 'nosuch0')
+                   '--peer-net: ', 'nosuch0', code=1)
         self.assert_holds('src')
+        for args in (('node', '--ctl', self.path('ctl')), ('serve', self.dir)):
+            result = cli.run(*args, '--net=tcp(nosuch0)', '--wait=500ms',
+                             '--port', str(self.port))
+            self.assert_refused(result, 1, 'nosuch0', '; waiting for it')
+
+    def test_waiting_for_a_device_is_interrupted(self):
+        for args in (('node', '--ctl', self.path('ctl')), ('serve', self.dir),
+                     ('copy', '--listen', self.dir), ('ping', '1.2.3.4@tcp')):
+            child = subprocess.Popen(
+                [cli.COLIBRI, *args, '--net=tcp(nosuch0)', '--wait', '--port',
+                 str(self.port)], stderr=subprocess.PIPE)
+            self.addCleanup(child.kill)
+            self.assertIn(b'waiting for it', child.stderr.readline())
+            self.assertIsNone(child.poll())
+            child.terminate()
+            _, errors = child.communicate(timeout=cli.PATIENCE)
+            self.assertEqual(child.returncode, 1, errors)
+            self.assertIn(b'interrupted', errors)
 
     def test_operands_of_ping_and_discover(self):
         for verb in ('ping', 'discover'):

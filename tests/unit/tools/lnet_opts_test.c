@@ -116,6 +116,27 @@ static void option_wrong_is_refused_with_what_is_right(void **state)
 	}
 }
 
+/* A device is not waited for, or without end, or for so long. */
+static void wait_has_an_optional_time(void **state)
+{
+	struct lnet_opts opts = opts_of("--port=1", NULL);
+
+	(void)state;
+	assert_true(opts.nop_wait_ms == 0);
+	opts = opts_of("--wait", NULL);
+	assert_true(opts.nop_wait_ms == UINT64_MAX && opts.nop_given);
+	opts = opts_of("--wait=1.5", NULL);
+	assert_true(opts.nop_wait_ms == 1500);
+	(void)opts_of("--wait=0", NULL);
+	assert_int_equal(fail.tf_exit, TOOL_USAGE);
+	/* Without --wait the message names it. */
+	opts = opts_of("--net=tcp(eth7)", NULL);
+	assert_int_equal(lnet_opts_open_fail(&opts, -ENODEV, "no eth7"),
+			 TOOL_FAILED);
+	assert_string_equal(fail.tf_text,
+			    "--net: no eth7; to wait for it: --wait");
+}
+
 /* Durations without a unit are seconds, as in LNet's parameters. */
 static void duration_without_unit_is_seconds(void **state)
 {
@@ -157,6 +178,7 @@ static void words_of_the_library_become_options(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wait_has_an_optional_time),
 		cmocka_unit_test(options_set_their_fields),
 		cmocka_unit_test(options_left_out_are_lustres_defaults),
 		cmocka_unit_test(option_wrong_is_refused_with_what_is_right),
