@@ -13,6 +13,8 @@ struct seen_peer {
 	struct m0_lnet_nid snp_nid;
 	bool               snp_up;
 	bool               snp_down;
+	/** How often it was lost. */
+	uint64_t snp_lost_nr;
 };
 
 enum {

@@ -178,6 +178,7 @@ static struct seen_peer *seen_alloc(const struct m0_lnet_info *info,
 			seen[*ret_nr].snp_nid = ni->pni_nid;
 			seen[*ret_nr].snp_up = ni->pni_up;
 			seen[*ret_nr].snp_down = ni->pni_down;
+			seen[*ret_nr].snp_lost_nr = ni->pni_lost_nr;
 			++*ret_nr;
 		}
 	}
@@ -202,6 +203,13 @@ static void say_peer(struct lnet_node *node, const struct seen_peer *peer,
 	}
 }
 
+/* Between two looks a peer may go down and come up again. */
+static bool is_lost_since(const struct seen_peer *old,
+			  const struct seen_peer *now)
+{
+	return now->snp_lost_nr > (old == NULL ? 0 : old->snp_lost_nr);
+}
+
 /* A peer before and now; NULL: not there. */
 static void peer_compare(struct lnet_node *node, const struct seen_peer *old,
 			 const struct seen_peer *now)
@@ -212,7 +220,16 @@ static void peer_compare(struct lnet_node *node, const struct seen_peer *old,
 	}
 	if (old == NULL)
 		say_peer(node, now, "new");
-	else if (now->snp_up && !old->snp_up)
+	if (is_lost_since(old, now)) {
+		/* It was up, whatever it was before and is now. */
+		if (old != NULL && !old->snp_up)
+			say_peer(node, now, "up");
+		say_peer(node, now, "down");
+		if (now->snp_up)
+			say_peer(node, now, "up");
+		return;
+	}
+	if (old != NULL && now->snp_up && !old->snp_up)
 		say_peer(node, now, "up");
 	if (now->snp_down && (old == NULL || !old->snp_down))
 		say_peer(node, now, "down");

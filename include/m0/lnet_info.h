@@ -135,6 +135,8 @@ struct m0_lnet_peer_ni_info {
 	int      pni_credits_low;
 	uint64_t pni_queued_bytes;
 	unsigned pni_refs_nr;
+	/** How often it was lost while it was up. Not reset with counters. */
+	uint64_t pni_lost_nr;
 	/** As nii_health. */
 	unsigned                pni_health;
 	struct m0_lnet_traffic  pni_traffic;

@@ -97,6 +97,7 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 	to->pni_nid = lpni->lpn_nid;
 	to->pni_up = lpni->lpn_known_up;
 	to->pni_down = lpni->lpn_known_down;
+	to->pni_lost_nr = lpni->lpn_lost_nr;
 	to->pni_credits_max =
 		min_check(cfg->lec_peer_credits, cfg->lec_credits);
 	to->pni_credits_free = lpni->lpn_credits;

@@ -73,6 +73,8 @@ struct m0_lnet_lpni {
 	unsigned lpn_answers_nr;
 	bool     lpn_known_up;
 	bool     lpn_known_down;
+	/** Times that it was up and the driver lost it. */
+	uint64_t lpn_lost_nr;
 	/** Its node says so. */
 	bool lpn_told_down;
 	/** When the driver lost it, unless it was heard again; 0. */

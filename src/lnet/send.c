@@ -728,6 +728,7 @@ void m0_lnet__send_delayed_go(struct m0_lnet_engine *eng)
 static void node_down(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		      int status)
 {
+	lpni->lpn_lost_nr += lpni->lpn_known_up ? 1 : 0;
 	lpni->lpn_known_up = false;
 	if (status < 0) {
 		lpni->lpn_known_down = true;

@@ -112,6 +112,26 @@ class Speaks(Case):
             node.wait_for('refused', connections=1)
         self.assertEqual(node.stop()[0], 0)
 
+    def test_peer_that_is_down_for_a_moment_is_told_of(self):
+        """However soon it is back, between two looks."""
+        node = self.node(1, '-v')
+        for i in range(3):
+            two = self.node(2)
+            self.assert_done(two.run('ping', '--timeout=20', self.nid(1)))
+            two.child.kill()
+            two.child.wait()
+        self.assert_done(self.ping(2, '--timeout=20', self.nid(1)))
+        self.assertEqual(node.stop()[0], 0)
+        told = [event['is'] for event in node.events
+                if event['event'] == 'peer']
+        self.assertEqual(told[0], 'new')
+        self.assertIn('down', told)
+        # Never twice the same, and in an order that can be.
+        for before, after in zip(told, told[1:]):
+            self.assertIn((before, after), (('new', 'down'), ('down', 'up'),
+                                            ('up', 'down')))
+        self.assertEqual(told[-1], 'down')
+
     def test_node_takes_all_files_it_may_have(self):
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)

@@ -126,6 +126,40 @@ static void picture_shows_nis_peers_and_queues(void **state)
 	pair_release(pair);
 }
 
+static uint64_t lost_nr(const char *nid)
+{
+	const struct m0_lnet_peer_info *peer;
+	struct m0_lnet_info            *info;
+	uint64_t                        nr;
+
+	assert_int_equal(m0_lnet_engine_info(one->pno_engine, &info), 0);
+	peer = peer_in(info, nid);
+	assert_non_null(peer);
+	nr = peer->pei_nis[0].pni_lost_nr;
+	m0_free(info);
+	return nr;
+}
+
+/* Each loss of a peer that was up counts, however soon it is up again; a try
+ * that fails while it is down does not. */
+static void picture_counts_losses_of_peers(void **state)
+{
+	(void)state;
+	way_open(2, NULL);
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	assert_int_equal(lost_nr("10.0.0.2@tcp"), 0);
+	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
+	assert_int_equal(lost_nr("10.0.0.2@tcp"), 1);
+	pair_peer_down(one, "10.0.0.2@tcp", -ECONNREFUSED);
+	assert_int_equal(lost_nr("10.0.0.2@tcp"), 1);
+	put_to(one, "10.0.0.2@tcp", 8);
+	pair_run(pair, 10);
+	/* Connected anew before it was told. */
+	pair_peer_down(one, "10.0.0.2@tcp", 0);
+	assert_int_equal(lost_nr("10.0.0.2@tcp"), 2);
+}
+
 /* No memory: said, and nothing else. */
 static void picture_without_memory_is_refused(void **state)
 {
@@ -183,6 +217,7 @@ int main(void)
 		WAY(dist_is_zero_one_or_none),
 		WAY(dist_of_rails_is_that_of_the_nearest),
 		WAY(picture_shows_nis_peers_and_queues),
+		WAY(picture_counts_losses_of_peers),
 		WAY(picture_without_memory_is_refused),
 		WAY(counters_are_reset_everywhere),
 	};
