@@ -108,6 +108,17 @@ struct m0_rpc_cfg {
 	uint32_t rc_cached_max;
 	/** Bytes of replies kept for streams, of all clients: 64 MiB. */
 	m0_bcount_t rc_replies_bytes_max;
+	/**
+	 * Bytes that one client may cost, and all together: what is known of it,
+	 * its sessions, its streams (made when their first request is accepted),
+	 * replies kept; and, by address and once more as much, answers that wait
+	 * to be read. 16 MiB, 512 MiB. Beyond that a client, session or stream is
+	 * refused with -EDQUOT, and a request outside of streams is dropped, or
+	 * its answer is, and counted, to be sent again; of a place where less than
+	 * 64 KiB wait this is not so, whatever wait for others.
+	 */
+	m0_bcount_t rc_client_bytes_max;
+	m0_bcount_t rc_clients_bytes_max;
 	/** Larger payloads go by bulk in m0/rpc_bulk.h: half a packet. */
 	m0_bcount_t rc_bulk_cutoff;
 	/** Of connections that name none, and of replies. */
@@ -165,6 +176,10 @@ struct m0_rpc_stats {
 	uint64_t rs_clients;
 	uint64_t rs_executing;
 	uint64_t rs_replies_bytes;
+	/** Now: bytes of what is known of clients, with their sessions and
+	 * streams; bytes of items that wait to be sent. */
+	uint64_t rs_clients_bytes;
+	uint64_t rs_waiting_bytes;
 };
 
 /**

@@ -33,6 +33,8 @@ void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg)
 		.rc_executing_max = 4096,
 		.rc_cached_max = 1000000,
 		.rc_replies_bytes_max = 64 << 20,
+		.rc_client_bytes_max = 16 << 20,
+		.rc_clients_bytes_max = 512 << 20,
 		.rc_policy = &m0_rpc_frm_fifo,
 		.rc_network = &m0_rpc_frm_line,
 		.rc_spin_ns = M0_TIME_NEVER,
@@ -72,6 +74,10 @@ static const char *cfg_bad(const struct m0_rpc_cfg *cfg)
 		return "rc_executing_max";
 	if (cfg->rc_cached_max == 0)
 		return "rc_cached_max";
+	if (cfg->rc_client_bytes_max < M0_RPC__CLIENT_BYTES_MIN)
+		return "rc_client_bytes_max";
+	if (cfg->rc_clients_bytes_max < cfg->rc_client_bytes_max)
+		return "rc_clients_bytes_max";
 	return NULL;
 }
 

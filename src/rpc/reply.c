@@ -166,9 +166,14 @@ void m0_rpc__request_finish(struct m0_rpc__machine *m,
 		return;
 	}
 	if (reply != NULL &&
-	    (il->ril_client->rct_gone || il->ril_target == NULL))
+	    (il->ril_client->rct_gone || il->ril_target == NULL)) {
 		m0_rpc__item_end(reply, -ESTALE, NULL);
-	else if (reply != NULL)
+	} else if (reply != NULL &&
+		   M0_UNLIKELY(m0_rpc__is_crowded(m, il->ril_target))) {
+		/* Nobody reads them there: who does asks again. */
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		m0_rpc__item_end(reply, -ENOBUFS, NULL);
+	} else if (reply != NULL)
 		m0_rpc__reply_send(m, reply, il->ril_target);
 	m0_rpc__request_done(m, request);
 }

@@ -127,6 +127,21 @@ static void blobs_free(struct m0_rpc__shake *shake)
 	}
 }
 
+/* Streams for all of them: without one a request would be executed twice. */
+static int streams_make(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
+{
+	struct m0_rpc__sstream *stream;
+	struct blob            *blob;
+	int                     rc = 0;
+
+	for (blob = shake->shk_blobs; rc == 0 && blob != NULL;
+	     blob = blob->blb_next)
+		if (blob->blb_stream >= 1 &&
+		    blob->blb_stream <= s->rsw_streams_nr)
+			rc = m0_rpc__sstream_get(s, blob->blb_stream, &stream);
+	return rc;
+}
+
 /* Gives them to the streams of a session that was made for them. */
 static void blobs_give(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
 {
@@ -150,14 +165,15 @@ static void blobs_give(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
 		if (blob->blb_stream >= 1 &&
 		    blob->blb_stream <= s->rsw_streams_nr)
 			rc = m0_rpc_sstream_restore(
-				&s->rsw_streams[blob->blb_stream - 1].rsq_core,
+				&s->rsw_streams[blob->blb_stream - 1]->rsq_core,
 				blob->blb_xid, blob->blb_ack, &blob->blb_item,
 				sizeof *blob + blob->blb_nr, blob->blb_rc);
 		if (rc != 0)
 			m0_rpc__item_end(&blob->blb_item, rc, NULL);
 	}
 	for (i = 0; i < s->rsw_streams_nr; ++i)
-		m0_rpc_sstream_restored(&s->rsw_streams[i].rsq_core);
+		if (s->rsw_streams[i] != NULL)
+			m0_rpc_sstream_restored(&s->rsw_streams[i]->rsq_core);
 }
 
 /* ------------------------------------------------------- in transactions -- */
@@ -265,7 +281,11 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 					     shake->shk_session.rrs_streams,
 					     shake->shk_session.rrs_window, &s);
 		if (rc == 0 && s != NULL)
+			rc = streams_make(shake, s);
+		if (rc == 0 && s != NULL)
 			blobs_give(shake, s);
+		else if (s != NULL)
+			m0_rpc__ssession_drop(s);
 	}
 	/* What it shared a commit with has failed, a full disk say: nothing is
 	 * known against the client, who asks again. */

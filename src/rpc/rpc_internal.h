@@ -66,7 +66,9 @@ enum {
 	/** Of these, to one place: perhaps nobody reads them there. */
 	M0_RPC__NOTICES_EACH_MAX = 64,
 	/** Packets that one receive buffer takes. */
-	M0_RPC__RECV_MSGS_MAX = 256
+	M0_RPC__RECV_MSGS_MAX = 256,
+	/** Least rc_client_bytes_max; so much may wait for each place. */
+	M0_RPC__CLIENT_BYTES_MIN = 65536
 };
 
 /* ---------------------------------------------------------------- call.c -- */
@@ -267,7 +269,9 @@ struct m0_rpc__machine {
 	struct m0_rpc__client *rml_client_last;
 	uint32_t               rml_clients_nr;
 	/** Forgotten, and something of them is being executed. */
-	uint32_t              rml_clients_gone_nr;
+	uint32_t rml_clients_gone_nr;
+	/** Of clients, their sessions and streams. */
+	m0_bcount_t           rml_clients_bytes;
 	struct m0_rpc_sbudget rml_budget;
 	struct m0_rpc_store  *rml_store;
 	struct m0_rpc_store   rml_store_own;

@@ -6,11 +6,6 @@
  */
 #include "rpc/server.h"
 
-enum {
-	/** Answers that wait for one address, in rc_executing_max. */
-	ANSWERS_EACH = 4
-};
-
 /* ---------------------------------------------------------------- items -- */
 
 /* In place of an item that could not be made: its turn in the stream comes. */
@@ -314,24 +309,55 @@ static void unwanted_set(struct m0_rpc__item *il)
 			  __ATOMIC_RELAXED);
 }
 
-/* What waits for its turn, or is being executed. */
+/* What waits for its turn, or is being executed; NULL: neither. */
+static struct m0_rpc_item *unanswered(const struct m0_rpc__sstream *stream,
+				      uint64_t                      xid)
+{
+	const struct m0_rpc_sstream *core = &stream->rsq_core;
+
+	if (xid == core->rss_running)
+		return stream->rsq_item;
+	return m0_rpc_sstream_state(core, xid) == M0_RPC_SS_HELD
+		       ? core->rss_slot[xid % core->rss_window].rsl_handle
+		       : NULL;
+}
+
 static void came_again(struct m0_rpc__machine *m,
 		       struct m0_rpc__sstream *stream,
 		       struct m0_rpc__came    *came)
 {
-	const struct m0_rpc_sstream *core = &stream->rsq_core;
-	uint64_t                     xid = came->rca_item.rwi_xid;
-	struct m0_rpc_item          *item = NULL;
+	struct m0_rpc_item *item = unanswered(stream, came->rca_item.rwi_xid);
 
-	if (xid == core->rss_running) {
-		item = stream->rsq_item;
-		if (item != NULL &&
-		    (came->rca_item.rwi_flags & M0_RPC_WIRE_SKIP))
-			unwanted_set(m0_rpc__il(item));
-	} else if (m0_rpc_sstream_state(core, xid) == M0_RPC_SS_HELD)
-		item = core->rss_slot[xid % core->rss_window].rsl_handle;
-	if (item != NULL)
-		m0_rpc__request_moved(m, item, came);
+	if (item == NULL)
+		return;
+	if (came->rca_item.rwi_flags & M0_RPC_WIRE_SKIP)
+		unwanted_set(m0_rpc__il(item));
+	m0_rpc__request_moved(m, item, came);
+}
+
+/*
+ * The first item of a stream that can be accepted. One for which there is no room
+ * is answered as if it had been executed and failed: its sender acknowledges that,
+ * so that it never will be.
+ */
+static bool stream_begin(struct m0_rpc__machine *m, struct m0_rpc__ssession *s,
+			 struct m0_rpc__came     *came,
+			 struct m0_rpc__sstream **ret)
+{
+	const struct m0_rpc_wire_item *w = &came->rca_item;
+	enum m0_rpc_wire_op            op = M0_RPC_OP_REFUSED;
+	int rc = m0_rpc_sstream_first(s->rsw_window, w->rwi_xid, w->rwi_ack);
+
+	if (rc == 0) {
+		op = M0_RPC_OP_STATUS;
+		rc = m0_rpc__sstream_get(s, w->rwi_stream, ret);
+	}
+	if (rc == 0)
+		return true;
+	M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+	if (rc != -ENOMEM)
+		m0_rpc__refuse(m, m0_rpc__came_target(m, came), w, op, rc);
+	return false;
 }
 
 static void came_in_stream(struct m0_rpc__machine  *m,
@@ -351,12 +377,16 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 			       M0_RPC_OP_REFUSED, -EPROTO);
 		return;
 	}
-	stream = &s->rsw_streams[w->rwi_stream - 1];
+	stream = s->rsw_streams[w->rwi_stream - 1];
 	if (w->rwi_flags & M0_RPC_WIRE_ACK) {
+		if (stream == NULL)
+			return;
 		m0_rpc_sstream_ack(&stream->rsq_core, w->rwi_ack);
 		m0_rpc__sstream_run(m, stream);
 		return;
 	}
+	if (stream == NULL && !stream_begin(m, s, came, &stream))
+		return;
 	if (!(w->rwi_flags & M0_RPC_WIRE_SKIP)) {
 		rc = request_decode(m, came, M0_RPC_ITEM_TYPE_REQUEST, &item);
 		if (rc != 0)
@@ -383,35 +413,6 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 
 /* ------------------------------------------------------------- of none -- */
 
-/* Own requests that are outstanding there, whose number is bounded. */
-static uint64_t own_nr(const struct m0_rpc__target *target)
-{
-	const struct m0_rpc__link *link;
-	uint64_t                   nr = 0;
-
-	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,
-			       lnk_target_link)
-		nr += link->lnk_info.lki_items_nr;
-	return nr;
-}
-
-/*
- * Answers wait that nobody takes: nothing more is begun for him. Those of
- * streams are counted elsewhere.
- */
-static bool is_crowded(struct m0_rpc__machine *m, struct m0_rpc__came *came)
-{
-	struct m0_rpc__target *target = m0_rpc__came_target(m, came);
-	uint64_t max = ANSWERS_EACH * (uint64_t)m->rml_cfg.rc_executing_max;
-
-	if (m->rml_frms.fs_items_nr >= m->rml_cfg.rc_cached_max &&
-	    m->rml_frms.fs_items_nr >=
-		    m->rml_cfg.rc_cached_max + (uint64_t)m0_rpc__cached_nr(m))
-		return true;
-	return target != NULL && target->trg_frm.f_items_nr >= max &&
-	       target->trg_frm.f_items_nr >= max + own_nr(target);
-}
-
 static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 		       struct m0_rpc__came *came)
 {
@@ -432,7 +433,7 @@ static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 			came);
 		return;
 	}
-	if (M0_UNLIKELY(is_crowded(m, came))) {
+	if (M0_UNLIKELY(m0_rpc__is_crowded(m, m0_rpc__came_target(m, came)))) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;
 	}
@@ -498,7 +499,7 @@ static void came_cancel(struct m0_rpc__client     *client,
 			const struct m0_rpc__came *came)
 {
 	const struct m0_rpc_wire_item *w = &came->rca_item;
-	const struct m0_rpc_sstream   *core;
+	struct m0_rpc__sstream        *stream;
 	struct m0_rpc_dup             *dup;
 	struct m0_rpc_item            *item = NULL;
 
@@ -509,13 +510,8 @@ static void came_cancel(struct m0_rpc__client     *client,
 			item = m0_rpc__item_of(container_of(
 				dup, struct m0_rpc__item, ril_dup));
 	} else if (w->rwi_stream <= s->rsw_streams_nr) {
-		core = &s->rsw_streams[w->rwi_stream - 1].rsq_core;
-		if (w->rwi_xid == core->rss_running)
-			item = s->rsw_streams[w->rwi_stream - 1].rsq_item;
-		else if (m0_rpc_sstream_state(core, w->rwi_xid) ==
-			 M0_RPC_SS_HELD)
-			item = core->rss_slot[w->rwi_xid % core->rss_window]
-				       .rsl_handle;
+		stream = s->rsw_streams[w->rwi_stream - 1];
+		item = stream != NULL ? unanswered(stream, w->rwi_xid) : NULL;
 	}
 	if (item != NULL)
 		unwanted_set(m0_rpc__il(item));

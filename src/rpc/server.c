@@ -22,8 +22,10 @@ static void ssession_free(struct m0_rpc__ssession *s)
 	struct m0_rpc__client *client = s->rsw_client;
 	uint32_t               i;
 
-	for (i = 0; i < s->rsw_streams_nr; ++i)
-		m0_rpc_sstream_fini(&s->rsw_streams[i].rsq_core);
+	for (i = 0; s->rsw_streams != NULL && i < s->rsw_streams_nr; ++i)
+		m0_rpc__sstream_free(s, i + 1);
+	m0_rpc__cost(client,
+		     -(int64_t)m0_rpc__ssession_bytes(s->rsw_streams_nr));
 	client->rct_sessions_gone_nr -= s->rsw_gone;
 	m0_free(s->rsw_streams);
 	m0_free(s);
@@ -38,7 +40,7 @@ void m0_rpc__ssession_release(struct m0_rpc__ssession *s)
 }
 
 /* Not found any more; goes when nothing of it is being executed. */
-static void ssession_drop(struct m0_rpc__ssession *s)
+void m0_rpc__ssession_drop(struct m0_rpc__ssession *s)
 {
 	struct m0_rpc__client *client = s->rsw_client;
 
@@ -58,8 +60,6 @@ static struct m0_rpc__ssession *ssession_new(struct m0_rpc__client *client,
 					     uint32_t streams, uint32_t window)
 {
 	struct m0_rpc__ssession *s;
-	uint32_t                 i;
-	int                      rc = 0;
 
 	M0_ALLOC_PTR(s);
 	if (s == NULL)
@@ -68,20 +68,12 @@ static struct m0_rpc__ssession *ssession_new(struct m0_rpc__client *client,
 	s->rsw_client = client;
 	s->rsw_id = id;
 	s->rsw_conn = conn;
+	s->rsw_streams_nr = streams;
 	s->rsw_window = window;
 	m0_list_link_init(&s->rsw_link);
-	for (i = 0; s->rsw_streams != NULL && i < streams && rc == 0; ++i) {
-		rc = m0_rpc_sstream_init(&s->rsw_streams[i].rsq_core,
-					 &m0_rpc__sstream_ops, window,
-					 &client->rct_budget);
-		if (rc != 0)
-			break;
-		s->rsw_streams[i].rsq_session = s;
-		s->rsw_streams[i].rsq_nr = i + 1;
-		s->rsw_streams_nr = i + 1;
-	}
+	m0_rpc__cost(client, (int64_t)m0_rpc__ssession_bytes(streams));
 	++client->rct_refs;
-	if (s->rsw_streams_nr < streams) {
+	if (s->rsw_streams == NULL) {
 		ssession_free(s);
 		return NULL;
 	}
@@ -136,6 +128,7 @@ static void client_free(struct m0_rpc__client *client)
 	m0_rpc_dups_fini(&client->rct_dups);
 	m0_list_fini(&client->rct_sessions);
 	m->rml_clients_gone_nr -= client->rct_gone;
+	m0_rpc__cost(client, -(int64_t)sizeof *client);
 	m0_free(client);
 }
 
@@ -159,7 +152,7 @@ static void client_drop(struct m0_rpc__client *client)
 	m0_timerq_cancel(&m->rml_client_timers, &client->rct_timer);
 	++client->rct_refs;
 	while ((link = m0_list_first(&client->rct_sessions)) != NULL)
-		ssession_drop(
+		m0_rpc__ssession_drop(
 			container_of(link, struct m0_rpc__ssession, rsw_link));
 	client->rct_gone = true;
 	++m->rml_clients_gone_nr;
@@ -191,6 +184,7 @@ static struct m0_rpc__client *client_new(struct m0_rpc__machine *m,
 		return NULL;
 	}
 	client->rct_machine = m;
+	m0_rpc__cost(client, sizeof *client);
 	client->rct_uuid = packet->rwp_sender;
 	client->rct_incarnation = packet->rwp_incarnation;
 	do {
@@ -199,7 +193,9 @@ static struct m0_rpc__client *client_new(struct m0_rpc__machine *m,
 	m0_timer_init(&client->rct_timer);
 	m0_list_init(&client->rct_sessions);
 	client->rct_budget.rsb_parent = &m->rml_budget;
-	client->rct_budget.rsb_bytes_max = m->rml_cfg.rc_replies_bytes_max;
+	client->rct_budget.rsb_bytes_max =
+		min64u(m->rml_cfg.rc_replies_bytes_max,
+		       m->rml_cfg.rc_client_bytes_max);
 	client->rct_budget.rsb_held_max = m->rml_cfg.rc_executing_max;
 	if (m0_hash_add(&m->rml_clients, &client->rct_hash, &client->rct_uuid,
 			sizeof client->rct_uuid) != 0) {
@@ -350,6 +346,8 @@ static int client_admit(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	if (client == NULL && is_full(m->rml_clients_nr, m->rml_clients_gone_nr,
 				      m->rml_cfg.rc_clients_max))
 		return -ENOSPC;
+	if (client == NULL && !m0_rpc__may_cost(m, NULL, sizeof *client))
+		return -EDQUOT;
 	if (client == NULL)
 		client = client_new(m, came);
 	*ret = client;
@@ -435,7 +433,7 @@ static int conn_terminate(struct m0_rpc__machine *m,
 			container_of(link, struct m0_rpc__ssession, rsw_link);
 
 		if (s->rsw_conn == nr)
-			ssession_drop(s);
+			m0_rpc__ssession_drop(s);
 	}
 	if (client->rct_sessions_nr > 0)
 		return 0;
@@ -480,7 +478,10 @@ static void session_answer(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	rep->rsr_streams_nr = s->rsw_streams_nr;
 	rep->rsr_window = s->rsw_window;
 	for (i = 0; i < s->rsw_streams_nr; ++i)
-		rep->rsr_xid[i] = s->rsw_streams[i].rsq_core.rss_last;
+		rep->rsr_xid[i] =
+			s->rsw_streams[i] == NULL
+				? 0
+				: s->rsw_streams[i]->rsq_core.rss_last;
 	note->rno_nr = (uint32_t)m0_rpc__session_rep_put(note->rno_body, rep);
 	m0_free(rep);
 	m0_rpc__note_reply(note, came->rca_target, &came->rca_item, 0);
@@ -494,6 +495,7 @@ static int session_make(struct m0_rpc__client           *client,
 {
 	const struct m0_rpc_cfg *cfg = &client->rct_machine->rml_cfg;
 	uint64_t                 id = came->rca_item.rwi_session;
+	uint32_t                 streams;
 
 	*ret = m0_rpc__ssession_find(client, id);
 	if (*ret != NULL)
@@ -503,10 +505,13 @@ static int session_make(struct m0_rpc__client           *client,
 		return -ENOENT;
 	if (has_sessions(client))
 		return -ENOSPC;
-	*ret = ssession_new(
-		client, id, est->rse_conn,
-		(uint32_t)min64u(est->rse_streams_nr, cfg->rc_streams_max),
-		(uint32_t)min64u(est->rse_window, cfg->rc_window_max));
+	streams = (uint32_t)min64u(est->rse_streams_nr, cfg->rc_streams_max);
+	if (!m0_rpc__may_cost(client->rct_machine, client,
+			      m0_rpc__ssession_bytes(streams)))
+		return -EDQUOT;
+	*ret = ssession_new(client, id, est->rse_conn, streams,
+			    (uint32_t)min64u(est->rse_window,
+					     cfg->rc_window_max));
 	if (*ret == NULL)
 		return -ENOMEM;
 	client->rct_session_max = id;
@@ -530,6 +535,8 @@ int m0_rpc__session_restore(struct m0_rpc__machine          *m,
 		return -ENOSPC;
 	if (streams == 0 || streams > M0_RPC_WIRE_STREAMS_MAX || window == 0)
 		return -ENOENT;
+	if (!m0_rpc__may_cost(m, client, m0_rpc__ssession_bytes(streams)))
+		return -EDQUOT;
 	*ret = ssession_new(client, id, est->rse_conn, streams, window);
 	if (*ret == NULL)
 		return -ENOMEM;
@@ -553,7 +560,7 @@ static void session_created(struct m0_rpc__machine    *m,
 	if (rc == 0)
 		s->rsw_kept = true;
 	else if (!s->rsw_kept)
-		ssession_drop(s);
+		m0_rpc__ssession_drop(s);
 }
 
 /* It may have been resumed while the store was asked to forget it. */
@@ -566,7 +573,7 @@ static void session_dropped(struct m0_rpc__machine *m,
 	if (m0_rpc__client_find(m, &came->rca_packet, &client) == 0)
 		s = m0_rpc__ssession_find(client, came->rca_item.rwi_session);
 	if (s != NULL)
-		ssession_drop(s);
+		m0_rpc__ssession_drop(s);
 	answer(m, came, M0_RPC_OP_SESSION_TERMINATE_REPLY, 0);
 }
 
@@ -647,7 +654,7 @@ static void session_terminate(struct m0_rpc__machine *m,
 		m0_rpc__ssession_find(client, came->rca_item.rwi_session);
 
 	if (s != NULL)
-		ssession_drop(s);
+		m0_rpc__ssession_drop(s);
 	session_forget(m, came);
 }
 

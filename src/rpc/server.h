@@ -42,8 +42,9 @@ struct m0_rpc__ssession {
 	/** The store has it. */
 	bool rsw_kept;
 	/** As watches see it. */
-	struct m0_rpc_session   rsw_session;
-	struct m0_rpc__sstream *rsw_streams;
+	struct m0_rpc_session rsw_session;
+	/** rsw_streams_nr; NULL: no item of it was accepted yet. */
+	struct m0_rpc__sstream **rsw_streams;
 };
 
 /** A peer that has connected: one incarnation of it. */
@@ -71,6 +72,8 @@ struct m0_rpc__client {
 	uint64_t              rct_session_max;
 	struct m0_rpc_dups    rct_dups;
 	struct m0_rpc_sbudget rct_budget;
+	/** Its own, and of its sessions and streams; in rml_clients_bytes. */
+	m0_bcount_t rct_bytes;
 	/** One-way items that are with pools. */
 	uint32_t rct_oneways_nr;
 	/** Sessions, requests being executed, one-way items with pools. */
@@ -92,6 +95,8 @@ struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
 					       uint64_t               id);
 void                     m0_rpc__client_release(struct m0_rpc__client *client);
 void m0_rpc__ssession_release(struct m0_rpc__ssession *session);
+/** Not found any more; it goes when nothing of it is being executed. */
+void m0_rpc__ssession_drop(struct m0_rpc__ssession *session);
 void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
 /** A handshake came: opcodes below 64. */
 void m0_rpc__came_handshake(struct m0_rpc__machine *m,
@@ -108,6 +113,24 @@ int m0_rpc__session_restore(struct m0_rpc__machine          *m,
 			    const struct m0_rpc_session_est *est,
 			    uint32_t streams, uint32_t window,
 			    struct m0_rpc__ssession **ret);
+
+/* ---------------------------------------------------------------- cost.c -- */
+
+/** A client costs so many bytes more, or (negative) less. */
+void m0_rpc__cost(struct m0_rpc__client *client, int64_t nr);
+/** May all, and this client (NULL: a new one), cost so much more? */
+bool        m0_rpc__may_cost(const struct m0_rpc__machine *m,
+			     const struct m0_rpc__client *client, m0_bcount_t nr);
+m0_bcount_t m0_rpc__ssession_bytes(uint32_t streams);
+/** A stream of the session, made if it was not.
+ * @retval -EDQUOT  the client, or all, cost as much as may be. @retval -ENOMEM */
+int  m0_rpc__sstream_get(struct m0_rpc__ssession *session, uint32_t nr,
+			 struct m0_rpc__sstream **ret);
+void m0_rpc__sstream_free(struct m0_rpc__ssession *session, uint32_t nr);
+/** As many answers wait there, in number or bytes, as may; or for all, and more
+ * than a few there. Those of streams are counted elsewhere. */
+bool m0_rpc__is_crowded(const struct m0_rpc__machine *m,
+			const struct m0_rpc__target  *target);
 
 /* ------------------------------------------------------------- restore.c -- */
 

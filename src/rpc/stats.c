@@ -4,10 +4,10 @@
 
 /* ---------------------------------------------------------------- stats -- */
 
-/* All are numbers of 64 bits. The last three tell of now. */
+/* All are numbers of 64 bits. The last five tell of now. */
 enum {
 	STATS_NR = sizeof(struct m0_rpc_stats) / sizeof(uint64_t),
-	GAUGES_NR = 3
+	GAUGES_NR = 5
 };
 
 _Static_assert(offsetof(struct m0_rpc_stats, rs_clients) ==
@@ -21,6 +21,8 @@ static void gauges_do(struct m0_rpc__machine *m, void *arg)
 	stats->rs_clients = m->rml_clients_nr;
 	stats->rs_executing = m->rml_executing_nr;
 	stats->rs_replies_bytes = m->rml_budget.rsb_bytes;
+	stats->rs_clients_bytes = m->rml_clients_bytes;
+	stats->rs_waiting_bytes = m->rml_frms.fs_bytes;
 }
 
 void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,

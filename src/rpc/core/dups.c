@@ -3,18 +3,21 @@
 
 #include <errno.h>
 
+enum {
+	BUCKETS_MIN = 64,
+	BUCKETS_MAX = 1 << 16,
+	/** A table grows by so much, when there are as many of them as buckets. */
+	GROWTH = 4
+};
+
 int m0_rpc_dups_init(struct m0_rpc_dups *dups, uint32_t max)
 {
-	uint32_t buckets = 1;
-
 	M0_PRE(max > 0);
 	M0_SET0(dups);
-	while (buckets < max && buckets < 1u << 16)
-		buckets *= 2;
-	dups->rdp_bucket = m0_alloc_arr(buckets, sizeof *dups->rdp_bucket);
+	dups->rdp_bucket = m0_alloc_arr(BUCKETS_MIN, sizeof *dups->rdp_bucket);
 	if (dups->rdp_bucket == NULL)
 		return -ENOMEM;
-	dups->rdp_mask = buckets - 1;
+	dups->rdp_mask = BUCKETS_MIN - 1;
 	dups->rdp_max = max;
 	return 0;
 }
@@ -46,6 +49,34 @@ static struct m0_rpc_dup **place_of(const struct m0_rpc_dups *dups,
 	return at;
 }
 
+static void grow(struct m0_rpc_dups *dups)
+{
+	struct m0_rpc_dup **old = dups->rdp_bucket;
+	uint32_t            old_nr = dups->rdp_mask + 1;
+	struct m0_rpc_dup **more;
+	struct m0_rpc_dup  *dup;
+	uint32_t            i;
+
+	if (old_nr >= BUCKETS_MAX)
+		return;
+	more = m0_alloc_arr(GROWTH * old_nr, sizeof *more);
+	if (more == NULL)
+		return;
+	dups->rdp_bucket = more;
+	dups->rdp_mask = GROWTH * old_nr - 1;
+	for (i = 0; i < old_nr; ++i) {
+		while ((dup = old[i]) != NULL) {
+			struct m0_rpc_dup **at =
+				bucket_of(dups, dup->rdu_session, dup->rdu_xid);
+
+			old[i] = dup->rdu_next;
+			dup->rdu_next = *at;
+			*at = dup;
+		}
+	}
+	m0_free(old);
+}
+
 int m0_rpc_dups_add(struct m0_rpc_dups *dups, struct m0_rpc_dup *dup,
 		    uint64_t session, uint64_t xid)
 {
@@ -59,7 +90,8 @@ int m0_rpc_dups_add(struct m0_rpc_dups *dups, struct m0_rpc_dup *dup,
 	dup->rdu_xid = xid;
 	dup->rdu_next = NULL;
 	*at = dup;
-	dups->rdp_nr++;
+	if (dups->rdp_nr++ > dups->rdp_mask)
+		grow(dups);
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Requests outside of streams that are being executed, so that a resend of one
- * is not begun beside it. One for each client; the space is reserved at init.
+ * is not begun beside it. One for each client. A table is small at first and grows
+ * with them; if there is no memory for that it is slower.
  */
 #ifndef M0_SRC_RPC_CORE_DUPS_H
 #define M0_SRC_RPC_CORE_DUPS_H

@@ -134,6 +134,7 @@ static inline void count_in(struct m0_rpc_frm            *frm,
 
 	++frm->f_nr[kind];
 	frm->f_bytes[kind] += item->fi_view.fv_size;
+	frm->f_set->fs_bytes += item->fi_view.fv_size;
 	frm->f_segs_nr[kind] += item->fi_segs_nr;
 }
 
@@ -144,6 +145,7 @@ static inline void count_out(struct m0_rpc_frm            *frm,
 
 	--frm->f_nr[kind];
 	frm->f_bytes[kind] -= item->fi_view.fv_size;
+	frm->f_set->fs_bytes -= item->fi_view.fv_size;
 	frm->f_segs_nr[kind] -= item->fi_segs_nr;
 }
 

@@ -164,6 +164,8 @@ struct m0_rpc_frm_set {
 	struct m0_list fs_without;
 	/** Cached in all formations. */
 	uint64_t fs_items_nr;
+	/** Of these, as they will be in packets. */
+	m0_bcount_t fs_bytes;
 };
 
 struct m0_rpc_frm {

@@ -310,6 +310,21 @@ static enum m0_rpc_saction apply(struct m0_rpc_sstream     *stream,
 	}
 }
 
+/** Of an item, when all below `known` are acknowledged. */
+static int numbers_check(uint64_t known, uint32_t window, uint64_t xid,
+			 uint64_t ack)
+{
+	if (xid == 0 || ack == 0 || ack > xid)
+		return -EPROTO;
+	return xid >= known && xid - max64u(ack, known) >= window ? -EOVERFLOW
+								  : 0;
+}
+
+int m0_rpc_sstream_first(uint32_t window, uint64_t xid, uint64_t ack)
+{
+	return numbers_check(1, window, xid, ack);
+}
+
 enum m0_rpc_saction m0_rpc_sstream_accept(struct m0_rpc_sstream *stream,
 					  uint64_t xid, uint64_t ack, bool skip,
 					  void                  *body,
@@ -319,15 +334,10 @@ enum m0_rpc_saction m0_rpc_sstream_accept(struct m0_rpc_sstream *stream,
 
 	M0_SET0(ret);
 	ret->rsa_xid = xid;
-	if (xid == 0 || ack == 0 || ack > xid) {
-		ret->rsa_rc = -EPROTO;
+	ret->rsa_rc =
+		numbers_check(stream->rss_ack, stream->rss_window, xid, ack);
+	if (ret->rsa_rc != 0)
 		return M0_RPC_SA_REFUSE;
-	}
-	if (xid >= stream->rss_ack &&
-	    xid - max64u(ack, stream->rss_ack) >= stream->rss_window) {
-		ret->rsa_rc = -EOVERFLOW;
-		return M0_RPC_SA_REFUSE;
-	}
 	m0_rpc_sstream_ack(stream, ack);
 	rule = rule_of(stream, xid, skip ? M0_RPC_SI_SKIP : M0_RPC_SI_REQUEST);
 	return apply(stream, rule, xid, body, ret);

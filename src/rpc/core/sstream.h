@@ -161,6 +161,9 @@ struct m0_rpc_sstream {
 int m0_rpc_sstream_init(struct m0_rpc_sstream           *stream,
 			const struct m0_rpc_sstream_ops *ops, uint32_t window,
 			struct m0_rpc_sbudget *budget);
+/** May an item with these numbers come first in a stream? @retval -EPROTO  never.
+ * @retval -EOVERFLOW  it is beyond the window. */
+int m0_rpc_sstream_first(uint32_t window, uint64_t xid, uint64_t ack);
 /** Drops what it keeps. Pre: nothing is being executed. */
 void m0_rpc_sstream_fini(struct m0_rpc_sstream *stream);
 

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What peers cost: bytes of clients, sessions and streams, which are refused when
+ * they would cost too much, and answers that wait for places that do not read.
+ */
+#include "rpc/server.h"
+
+enum {
+	/** Answers that wait for one address, in rc_executing_max. */
+	ANSWERS_EACH = 4
+};
+
+void m0_rpc__cost(struct m0_rpc__client *client, int64_t nr)
+{
+	client->rct_bytes += (m0_bcount_t)nr;
+	client->rct_machine->rml_clients_bytes += (m0_bcount_t)nr;
+}
+
+bool m0_rpc__may_cost(const struct m0_rpc__machine *m,
+		      const struct m0_rpc__client *client, m0_bcount_t nr)
+{
+	m0_bcount_t all = m->rml_clients_bytes + m->rml_budget.rsb_bytes + nr;
+	m0_bcount_t own = nr;
+
+	if (client != NULL)
+		own += client->rct_bytes + client->rct_budget.rsb_bytes;
+	return own <= m->rml_cfg.rc_client_bytes_max &&
+	       all <= m->rml_cfg.rc_clients_bytes_max;
+}
+
+/* -------------------------------------------------------------- streams -- */
+
+m0_bcount_t m0_rpc__ssession_bytes(uint32_t streams)
+{
+	return sizeof(struct m0_rpc__ssession) +
+	       streams * sizeof(struct m0_rpc__sstream *);
+}
+
+static m0_bcount_t stream_bytes(const struct m0_rpc__ssession *s)
+{
+	return sizeof(struct m0_rpc__sstream) +
+	       s->rsw_window * sizeof(struct m0_rpc_sslot);
+}
+
+int m0_rpc__sstream_get(struct m0_rpc__ssession *s, uint32_t nr,
+			struct m0_rpc__sstream **ret)
+{
+	struct m0_rpc__client  *client = s->rsw_client;
+	struct m0_rpc__sstream *stream = s->rsw_streams[nr - 1];
+	int                     rc = 0;
+
+	if (stream != NULL) {
+		*ret = stream;
+		return 0;
+	}
+	if (!m0_rpc__may_cost(client->rct_machine, client, stream_bytes(s)))
+		return -EDQUOT;
+	M0_ALLOC_PTR(stream);
+	if (stream == NULL)
+		return -ENOMEM;
+	rc = m0_rpc_sstream_init(&stream->rsq_core, &m0_rpc__sstream_ops,
+				 s->rsw_window, &client->rct_budget);
+	if (rc != 0) {
+		m0_free(stream);
+		return rc;
+	}
+	m0_rpc__cost(client, (int64_t)stream_bytes(s));
+	stream->rsq_session = s;
+	stream->rsq_nr = nr;
+	s->rsw_streams[nr - 1] = stream;
+	*ret = stream;
+	return 0;
+}
+
+void m0_rpc__sstream_free(struct m0_rpc__ssession *s, uint32_t nr)
+{
+	struct m0_rpc__sstream *stream = s->rsw_streams[nr - 1];
+
+	if (stream == NULL)
+		return;
+	m0_rpc_sstream_fini(&stream->rsq_core);
+	m0_free(stream);
+	m0_rpc__cost(s->rsw_client, -(int64_t)stream_bytes(s));
+}
+
+/* -------------------------------------------------------------- answers -- */
+
+/* Own requests that are outstanding there, which others bound; their bytes. */
+static uint64_t own_nr(const struct m0_rpc__target *target,
+		       m0_bcount_t                 *ret_bytes)
+{
+	const struct m0_rpc__link *link;
+	uint64_t                   nr = 0;
+
+	*ret_bytes = 0;
+	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,
+			       lnk_target_link) {
+		nr += link->lnk_info.lki_items_nr;
+		*ret_bytes += link->lnk_info.lki_bytes;
+	}
+	return nr;
+}
+
+static m0_bcount_t bytes_of(uint64_t items, m0_bcount_t payload)
+{
+	return payload + items * sizeof(struct m0_rpc_item);
+}
+
+/* Of all: a place where little waits is served all the same. */
+static bool are_crowded(const struct m0_rpc__machine *m, m0_bcount_t here)
+{
+	const struct m0_rpc_frm_set *set = &m->rml_frms;
+
+	if (set->fs_items_nr >= m->rml_cfg.rc_cached_max &&
+	    set->fs_items_nr >=
+		    m->rml_cfg.rc_cached_max + (uint64_t)m0_rpc__cached_nr(m))
+		return true;
+	return here >= M0_RPC__CLIENT_BYTES_MIN &&
+	       bytes_of(set->fs_items_nr, set->fs_bytes) >=
+		       m->rml_cfg.rc_clients_bytes_max;
+}
+
+bool m0_rpc__is_crowded(const struct m0_rpc__machine *m,
+			const struct m0_rpc__target  *target)
+{
+	const struct m0_rpc_frm *frm;
+	uint64_t    max = ANSWERS_EACH * (uint64_t)m->rml_cfg.rc_executing_max;
+	m0_bcount_t here;
+	m0_bcount_t own_bytes;
+	uint64_t    own;
+
+	if (target == NULL)
+		return are_crowded(m, 0);
+	frm = &target->trg_frm;
+	here = bytes_of(frm->f_items_nr,
+			frm->f_bytes[0] + frm->f_bytes[1] + frm->f_bytes[2]);
+	if (M0_UNLIKELY(are_crowded(m, here)))
+		return true;
+	if (M0_LIKELY(frm->f_items_nr < max &&
+		      here < m->rml_cfg.rc_client_bytes_max))
+		return false;
+	own = own_nr(target, &own_bytes);
+	return frm->f_items_nr >= max + own ||
+	       here >= m->rml_cfg.rc_client_bytes_max +
+			       bytes_of(own, own_bytes);
+}
