@@ -177,7 +177,8 @@ static int dst_make(struct get_job *gj)
 	if (gj->gj_root_fd >= 0)
 		return 0;
 	if (mkdir(dst, 0777) == 0 || errno == EEXIST)
-		gj->gj_root_fd = open(dst, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		gj->gj_root_fd = open(dst, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+						   O_NOFOLLOW);
 	return gj->gj_root_fd >= 0 ? 0
 				   : tool_fail_set(gj->gj_args->ga_fail,
 						   TOOL_FAILED, "DST '%s': %s",

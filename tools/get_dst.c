@@ -105,8 +105,15 @@ int get_dst_check(int dir_fd, const char *base)
 
 const char *get_dst_errtext(int rc)
 {
-	return rc == -EMEDIUMTYPE ? "it is there and no regular file"
-				  : tool_errtext(rc);
+	switch (rc) {
+	case -EMEDIUMTYPE:
+		return "it is there and no regular file";
+	case -EBUSY:
+		return "its part files, .colibri-*.part beside it, are in use "
+		       "or not of this user's making; remove them";
+	default:
+		return tool_errtext(rc);
+	}
 }
 
 int get_dst_write(int fd, const void *bytes, uint64_t nr, uint64_t off)

@@ -75,6 +75,14 @@ static void local_fail(struct get_file *file, int rc)
 		file->gf_rc = rc - LOCAL_ERROR;
 }
 
+/* Is it a file that this user has made for itself alone? In a shared directory
+ * others may have put something in its place. */
+static bool part_is_ours(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+	       st->st_nlink == 1 && (st->st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
 /* Is it nobody else's, and what has its name still? */
 static int part_lock(const struct get_file *file, int fd, struct stat *ret)
 {
@@ -84,12 +92,30 @@ static int part_lock(const struct get_file *file, int fd, struct stat *ret)
 		return -EBUSY;
 	if (fstat(fd, ret) != 0)
 		return -errno;
-	return fstatat(file->gf_dir_fd, file->gf_tmp, &named,
-		       AT_SYMLINK_NOFOLLOW) == 0 &&
+	return part_is_ours(ret) &&
+			       fstatat(file->gf_dir_fd, file->gf_tmp, &named,
+				       AT_SYMLINK_NOFOLLOW) == 0 &&
 			       named.st_dev == ret->st_dev &&
 			       named.st_ino == ret->st_ino
 		       ? 0
 		       : -EBUSY;
+}
+
+/* Makes the part file, or opens one that is there, of a get that was cut.
+ * @retval -EBUSY  what is there can be none, or has just gone. */
+static int part_make(const struct get_file *file)
+{
+	int fd = openat(file->gf_dir_fd, file->gf_tmp,
+			O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0 && errno == EEXIST) {
+		fd = openat(file->gf_dir_fd, file->gf_tmp,
+			    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+				    O_NOCTTY);
+		if (fd < 0)
+			return -EBUSY;
+	}
+	return fd < 0 ? -errno : fd;
 }
 
 /* Opens the i-th. @retval -EBUSY  another get has it, or had. */
@@ -104,10 +130,9 @@ static int part_try(struct get_file *file, const char *hex, unsigned i,
 		snprintf(nth, sizeof nth, ".%u", i);
 	snprintf(file->gf_tmp, sizeof file->gf_tmp, ".colibri-%s%s.part", hex,
 		 nth);
-	fd = openat(file->gf_dir_fd, file->gf_tmp,
-		    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = part_make(file);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	rc = part_lock(file, fd, ret);
 	if (rc == 0)
 		file->gf_fd = fd;

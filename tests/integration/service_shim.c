@@ -10,7 +10,8 @@
  *	hang	fsync() waits as long as it is there, and makes `hangs'
  *	clock	holds seconds that the wall clock is ahead
  *	slow	the store's thread sleeps whenever it frees memory
- *	walk	fts_read() has no memory
+ *	walk	readdir() has no memory
+ *	lock	flock() waits as long as it is there, and makes `locks'
  *	named	the process is killed when a file has got its name
  *	page	what is written to memory finds no room there
  *	nopage	there is not even memory for writing to it
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -128,19 +130,25 @@ SHIM int clock_gettime(clockid_t clock, struct timespec *ret)
 	return rc;
 }
 
-/* No header names it: <fts.h> gives it the name of fts_read. */
-SHIM void *fts64_read(void *walk);
+/* No header names it here: <dirent.h> gives it the name of readdir. */
+SHIM void *readdir64(void *dir);
 
-SHIM void *fts64_read(void *walk)
+SHIM void *readdir64(void *dir)
 {
-	void *(*next)(void *walk);
+	void *(*next)(void *dir);
 
 	if (is_said("walk")) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	*(void **)&next = dlsym(RTLD_NEXT, "fts64_read");
-	return next(walk);
+	*(void **)&next = dlsym(RTLD_NEXT, "readdir64");
+	return next(dir);
+}
+
+SHIM int flock(int fd, int operation)
+{
+	wait_while("lock", "locks");
+	return (int)syscall(SYS_flock, fd, operation);
 }
 
 SHIM FILE *open_memstream(char **text, size_t *nr)
