@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** `colibri put`. */
-#include <fts.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,7 +20,7 @@ struct put_args {
 struct put_job {
 	struct obj_job         pj_job;
 	const struct put_args *pj_args;
-	FTS                   *pj_fts;
+	struct put_walk        pj_walk;
 	/** Large files in hand; one that waits for a lane, opened. */
 	struct put_file *pj_large;
 	struct put_file *pj_next;
@@ -112,74 +111,55 @@ static void name_of(const struct put_args *args, const char *root,
 		snprintf(ret + nr, size - nr, "%s", rest);
 }
 
-/* The operand that an entry lies below. */
-static void root_of(const FTSENT *entry, char ret[PATH_MAX])
+/* A file that was found, opened. NULL: not; that was told. */
+static struct put_file *file_open(struct put_job *pj)
 {
-	const FTSENT *root = entry;
+	struct put_walk *walk = &pj->pj_walk;
+	char             name[PATH_MAX + OBJ_NAME_MAX];
 
-	while (root->fts_level > FTS_ROOTLEVEL)
-		root = root->fts_parent;
-	snprintf(ret, PATH_MAX, "%.*s", (int)root->fts_pathlen,
-		 entry->fts_path);
+	name_of(pj->pj_args, walk->pwk_root, walk->pwk_path, name, sizeof name);
+	return put_file_new(&pj->pj_job, walk, name);
 }
 
-static struct put_file *entry_open(struct put_job *pj, FTSENT *entry)
+static struct put_file *found_take(struct put_job *pj, enum put_found found)
 {
-	struct obj_job *job = &pj->pj_job;
-	char            name[PATH_MAX + OBJ_NAME_MAX];
-	char            root[PATH_MAX];
+	struct put_walk *walk = &pj->pj_walk;
+	struct obj_job  *job = &pj->pj_job;
 
-	switch (entry->fts_info) {
-	case FTS_F:
-		root_of(entry, root);
-		name_of(pj->pj_args, root, entry->fts_path, name, sizeof name);
-		return put_file_new(job, entry->fts_path, name);
-	case FTS_D:
-		if (pj->pj_args->puta_recursive)
-			return NULL;
-		obj_job_fail(job, entry->fts_path, 0,
+	switch (found) {
+	case PUT_FOUND_FILE:
+		return file_open(pj);
+	case PUT_FOUND_DIR:
+		obj_job_fail(job, walk->pwk_path, 0,
 			     "is a directory; use -r for all in it");
-		(void)fts_set(pj->pj_fts, entry, FTS_SKIP);
-		return NULL;
-	case FTS_DP:
-		return NULL;
-	case FTS_DNR:
-	case FTS_ERR:
-	case FTS_NS:
-		obj_job_fail(job, entry->fts_path, 0, "%s",
-			     tool_errtext(entry->fts_errno));
-		return NULL;
+		break;
+	case PUT_FOUND_ERROR:
+		obj_job_fail(job, walk->pwk_path, 0, "%s",
+			     tool_errtext(walk->pwk_rc));
+		break;
+	case PUT_FOUND_LESS:
+		obj_job_fail(job, walk->pwk_path, 0, "not all was found: %s",
+			     tool_errtext(walk->pwk_rc));
+		break;
 	default:
-		if (entry->fts_level == FTS_ROOTLEVEL)
-			obj_job_fail(job, entry->fts_path, 0,
+		if (put_walk_at_root(walk))
+			obj_job_fail(job, walk->pwk_path, 0,
 				     "is no regular file");
 		else
 			++job->jb_ignored_nr;
-		return NULL;
 	}
-}
-
-/* There is no more, or the rest cannot be come by. */
-static void walk_end(struct put_job *pj, int rc)
-{
-	pj->pj_walked = true;
-	if (rc != 0)
-		obj_job_fail(&pj->pj_job, pj->pj_args->puta_src[0], 0,
-			     "not all was found: %s", tool_errtext(rc));
+	return NULL;
 }
 
 static struct put_file *file_next(struct put_job *pj)
 {
 	struct put_file *file = NULL;
-	FTSENT          *entry;
+	enum put_found   found;
 
 	while (file == NULL && !pj->pj_walked && !pj->pj_job.jb_fatal) {
-		errno = 0;
-		entry = fts_read(pj->pj_fts);
-		if (entry == NULL)
-			walk_end(pj, errno);
-		else
-			file = entry_open(pj, entry);
+		pj->pj_walked = !put_walk_next(&pj->pj_walk, &found);
+		if (!pj->pj_walked)
+			file = found_take(pj, found);
 	}
 	return file;
 }
@@ -258,16 +238,15 @@ static void job_run(struct put_job *pj)
 /* How much there is, for the progress. */
 static uint64_t sources_size(const struct put_args *args)
 {
-	FTS     *fts = fts_open(args->puta_src,
-				FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
-	FTSENT  *entry;
-	uint64_t size = 0;
+	static struct put_walk walk;
+	enum put_found         found;
+	uint64_t               size = 0;
 
-	while (fts != NULL && (entry = fts_read(fts)) != NULL)
-		if (entry->fts_info == FTS_F)
-			size += (uint64_t)entry->fts_statp->st_size;
-	if (fts != NULL)
-		(void)fts_close(fts);
+	put_walk_init(&walk, args->puta_src, args->puta_recursive);
+	while (put_walk_next(&walk, &found))
+		if (found == PUT_FOUND_FILE)
+			size += (uint64_t)walk.pwk_stat.st_size;
+	put_walk_fini(&walk);
 	return size;
 }
 
@@ -284,23 +263,46 @@ static void put_all(struct put_job *pj)
 	(void)obj_job_say(job, "put");
 }
 
+/* Names the operands that are not there before it looks for the service, and
+ * goes on with the others. */
+static int sources_check(struct put_job *pj, struct put_args *args)
+{
+	char      **src = args->puta_src;
+	struct stat st;
+	unsigned    kept = 0;
+	unsigned    i;
+
+	pj->pj_job.jb_client.oc_args = &args->puta_obj;
+	for (i = 0; i < args->puta_src_nr; ++i) {
+		if (stat(src[i], &st) == 0)
+			src[kept++] = src[i];
+		else if (args->puta_src_nr == 1)
+			return tool_fail_set(args->puta_fail, TOOL_USAGE,
+					     "SRC '%s': %s", src[i],
+					     tool_errtext(errno));
+		else
+			obj_job_fail(&pj->pj_job, src[i], 0, "%s",
+				     tool_errtext(errno));
+	}
+	src[kept] = NULL;
+	return kept > 0 ? 0
+			: tool_fail_set(args->puta_fail, TOOL_USAGE,
+					"none of the %u SRC is there",
+					args->puta_src_nr);
+}
+
 static void put_run(struct put_args *args)
 {
 	static struct put_job pj;
 
 	pj.pj_args = args;
-	if (obj_job_open(&pj.pj_job, &args->puta_obj, &args->puta_target,
+	if (sources_check(&pj, args) != 0 ||
+	    obj_job_open(&pj.pj_job, &args->puta_obj, &args->puta_target,
 			 args->puta_fail) != 0)
 		return;
-	pj.pj_fts = fts_open(args->puta_src,
-			     FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
-	if (pj.pj_fts == NULL) {
-		tool_fail_set(args->puta_fail, TOOL_FAILED, "%s",
-			      tool_errtext(errno));
-	} else {
-		put_all(&pj);
-		(void)fts_close(pj.pj_fts);
-	}
+	put_walk_init(&pj.pj_walk, args->puta_src, args->puta_recursive);
+	put_all(&pj);
+	put_walk_fini(&pj.pj_walk);
 	obj_job_close(&pj.pj_job);
 }
 

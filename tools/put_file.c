@@ -46,12 +46,12 @@ bool put_file_is_large(const struct put_file *file)
 	return file->pf_size > OBJ_INLINE_MAX;
 }
 
-static int file_open(struct put_file *file)
+static int file_open(struct put_file *file, const struct put_walk *walk)
 {
-	/* Not blocking, so that a pipe is refused and not waited for. */
-	file->pf_fd = open(file->pf_path,
-			   O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (file->pf_fd < 0 || fstat(file->pf_fd, &file->pf_stat) != 0)
+	file->pf_fd = put_walk_open(walk);
+	if (file->pf_fd < 0)
+		return file->pf_fd;
+	if (fstat(file->pf_fd, &file->pf_stat) != 0)
 		return -errno;
 	if (!S_ISREG(file->pf_stat.st_mode))
 		return -EMEDIUMTYPE;
@@ -64,9 +64,10 @@ static int file_open(struct put_file *file)
 	return file->pf_sums == NULL ? -ENOMEM : 0;
 }
 
-struct put_file *put_file_new(struct obj_job *job, const char *path,
+struct put_file *put_file_new(struct obj_job *job, const struct put_walk *walk,
 			      const char *name)
 {
+	const char      *path = walk->pwk_path;
 	struct put_file *file;
 	int              rc = obj_name_check(name, strlen(name));
 
@@ -83,12 +84,17 @@ struct put_file *put_file_new(struct obj_job *job, const char *path,
 	file->pf_fd = -1;
 	file->pf_path = strdup(path);
 	file->pf_name = strdup(name);
-	rc = file->pf_path == NULL || file->pf_name == NULL ? -ENOMEM
-							    : file_open(file);
+	rc = file->pf_path == NULL || file->pf_name == NULL
+		     ? -ENOMEM
+		     : file_open(file, walk);
 	if (rc != 0) {
-		obj_job_fail(job, path, rc, "cannot be read: %s",
-			     rc == -EMEDIUMTYPE ? "no regular file"
-						: tool_errtext(rc));
+		/* A link that has taken the file's place is left out. */
+		if (rc == -ELOOP && !put_walk_at_root(walk))
+			++job->jb_ignored_nr;
+		else
+			obj_job_fail(job, path, rc, "cannot be read: %s",
+				     rc == -EMEDIUMTYPE ? "no regular file"
+							: tool_errtext(rc));
 		put_file_free(file);
 		return NULL;
 	}

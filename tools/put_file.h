@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "put.h"
+#include "put_walk.h"
 
 enum put_state {
 	/** To be told of: PUT if it is small, else BEGIN. */
@@ -41,8 +42,9 @@ struct put_file {
 	struct put_file *pf_link;
 };
 
-/** Opens it; NULL: it failed, which was told. */
-struct put_file *put_file_new(struct obj_job *job, const char *path,
+/** Opens what a walk has found; NULL: it failed, which was told, or is no file
+ * any more. */
+struct put_file *put_file_new(struct obj_job *job, const struct put_walk *walk,
 			      const char *name);
 void             put_file_free(struct put_file *file);
 bool             put_file_is_large(const struct put_file *file);

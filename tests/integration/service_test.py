@@ -705,6 +705,15 @@ class Refuses(service.Case):
         result = cli.run(verb, *words)
         self.assert_refused(result, 2, f'colibri {verb}: ', args[-1])
 
+    def test_put_names_what_is_missing_before_it_dials(self):
+        # Nobody is at the end point, and nobody is waited for.
+        ep = f'{lnet.address(2)}@tcp:12345:40:1'
+        none = self.path('none')
+        result = self.run_client('put', none, f'{ep}:x', timeout='3600')
+        self.assert_refused(result, 2, f"SRC '{none}'", 'No such file')
+        result = self.run_client('put', none, none, f'{ep}:', timeout='3600')
+        self.assert_refused(result, 2, f"'{none}'", 'none of the 2 SRC')
+
     def test_operands_that_do_not_fit(self):
         ep = f'{lnet.address(2)}@tcp:12345:40:1'
         src = self.make('src', b'abc')
