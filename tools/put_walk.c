@@ -11,10 +11,10 @@
 #include "put_walk.h"
 
 struct put_dir {
-	DIR            *pd_dir;
-	struct put_dir *pd_up;
+	DIR            *pwd_dir;
+	struct put_dir *pwd_up;
 	/** Length of its path. */
-	size_t pd_path_nr;
+	size_t pwd_path_nr;
 };
 
 void put_walk_init(struct put_walk *walk, char *const *roots, bool recursive)
@@ -28,8 +28,8 @@ static void dir_leave(struct put_walk *walk)
 {
 	struct put_dir *dir = walk->pwk_dir;
 
-	walk->pwk_dir = dir->pd_up;
-	(void)closedir(dir->pd_dir);
+	walk->pwk_dir = dir->pwd_up;
+	(void)closedir(dir->pwd_dir);
 	m0_free(dir);
 }
 
@@ -54,22 +54,21 @@ static int dir_enter(struct put_walk *walk)
 {
 	struct put_dir *dir;
 	int             fd = openat(walk->pwk_dir_fd, walk->pwk_base,
-				    O_RDONLY | O_DIRECTORY | O_CLOEXEC |
-					    no_follow(walk));
+				    O_RDONLY | O_DIRECTORY | O_CLOEXEC | no_follow(walk));
 	int             rc = fd < 0 ? -errno : 0;
 
 	if (rc != 0)
 		return rc;
 	M0_ALLOC_PTR(dir);
 	if (dir != NULL)
-		dir->pd_dir = fdopendir(fd);
-	if (dir == NULL || dir->pd_dir == NULL) {
+		dir->pwd_dir = fdopendir(fd);
+	if (dir == NULL || dir->pwd_dir == NULL) {
 		(void)close(fd);
 		m0_free(dir);
 		return -ENOMEM;
 	}
-	dir->pd_path_nr = strlen(walk->pwk_path);
-	dir->pd_up = walk->pwk_dir;
+	dir->pwd_path_nr = strlen(walk->pwk_path);
+	dir->pwd_up = walk->pwk_dir;
 	walk->pwk_dir = dir;
 	return 0;
 }
@@ -82,7 +81,7 @@ static const char *name_next(struct put_walk *walk)
 
 	do {
 		errno = 0;
-		entry = readdir(walk->pwk_dir->pd_dir);
+		entry = readdir(walk->pwk_dir->pwd_dir);
 	} while (entry != NULL && (strcmp(entry->d_name, ".") == 0 ||
 				   strcmp(entry->d_name, "..") == 0));
 	return entry == NULL ? NULL : entry->d_name;
@@ -91,7 +90,7 @@ static const char *name_next(struct put_walk *walk)
 /* Makes pwk_path that of a name in the directory. */
 static int path_set(struct put_walk *walk, const char *name)
 {
-	size_t nr = walk->pwk_dir->pd_path_nr;
+	size_t nr = walk->pwk_dir->pwd_path_nr;
 	char  *at = walk->pwk_path + nr;
 	size_t room = sizeof walk->pwk_path - nr;
 	bool   slash = nr > 0 && walk->pwk_path[nr - 1] == '/';
@@ -119,8 +118,8 @@ static bool look(struct put_walk *walk, enum put_found *ret)
 	} else {
 		walk->pwk_rc = dir_enter(walk);
 		/* No directory any more, but a link, say. */
-		if (!root && (walk->pwk_rc == -ENOTDIR ||
-			      walk->pwk_rc == -ELOOP))
+		if (!root &&
+		    (walk->pwk_rc == -ENOTDIR || walk->pwk_rc == -ELOOP))
 			*ret = PUT_FOUND_OTHER;
 		return walk->pwk_rc != 0;
 	}
@@ -151,14 +150,14 @@ bool put_walk_next(struct put_walk *walk, enum put_found *ret)
 		walk->pwk_rc = -errno;
 		if (name != NULL) {
 			walk->pwk_rc = path_set(walk, name);
-			walk->pwk_dir_fd = dirfd(walk->pwk_dir->pd_dir);
+			walk->pwk_dir_fd = dirfd(walk->pwk_dir->pwd_dir);
 			walk->pwk_base = name;
 			*ret = PUT_FOUND_ERROR;
 			if (walk->pwk_rc != 0 || look(walk, ret))
 				return true;
 			continue;
 		}
-		walk->pwk_path[walk->pwk_dir->pd_path_nr] = '\0';
+		walk->pwk_path[walk->pwk_dir->pwd_path_nr] = '\0';
 		dir_leave(walk);
 		*ret = PUT_FOUND_LESS;
 		if (walk->pwk_rc != 0)

@@ -51,7 +51,7 @@ class Races(service.Case):
                           self.path('src', f'{i}link')))
             os.symlink(self.path('out', 'file'), pairs[-1][1])
         self.start_racer(*pairs)
-        for _ in range(40):
+        for _ in range(25):
             # Names that are there once and then not are no matter here.
             result = self.run_client('put', '-q', '-r', self.path('src'),
                                      f'{server.ep}:')
@@ -62,14 +62,14 @@ class Races(service.Case):
                     path = os.path.join(where, name)
                     self.assertEqual(self.read(path), b'public', path)
 
-    def part_name(self, server, shim):
-        """What a get of `big` to `dst` calls its part file."""
+    def start_get(self, server, shim, i=3):
+        """A get of `big` to `dst` that has made its part file and waits."""
         env = dict(os.environ, LD_PRELOAD=os.environ['SERVICE_SHIM'],
                    SERVICE_SHIM_DIR=shim)
         with open(os.path.join(shim, 'lock'), 'wb'):
             pass
         child = subprocess.Popen(
-            [cli.COLIBRI, 'get', *self.client_net(3), f'{server.ep}:big',
+            [cli.COLIBRI, 'get', *self.client_net(i), f'{server.ep}:big',
              self.path('shared', 'dst')], env=env, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
         for stop in (child.stdout.close, child.stderr.close, child.wait,
@@ -77,7 +77,8 @@ class Races(service.Case):
             self.addCleanup(stop)
         self.wait_until(lambda: os.path.exists(os.path.join(shim, 'locks')),
                         'nothing is locked')
-        name, = os.listdir(self.path('shared'))
+        name, = (name for name in os.listdir(self.path('shared'))
+                 if name.endswith('.part'))
         return child, self.path('shared', name)
 
     def get(self, server, src):
@@ -89,7 +90,8 @@ class Races(service.Case):
     def start_server(self):
         shim = self.shim()
         server = service.Server(self, '--store', 'volatile')
-        src = self.make('big', random.Random(1).randbytes(3 << 20))
+        # Its mode is that of part files.
+        src = self.make('big', random.Random(1).randbytes(3 << 20), 0o600)
         self.json('put', src, f'{server.ep}:')
         os.mkdir(self.path('shared'))
         os.chmod(self.path('shared'), 0o1777)
@@ -97,7 +99,7 @@ class Races(service.Case):
 
     def test_get_takes_no_part_file_of_others(self):
         server, src, shim = self.start_server()
-        child, part = self.part_name(server, shim)
+        child, part = self.start_get(server, shim)
         child.kill()
         child.wait()
         # Its own, of a get that was cut, is used up.
@@ -123,7 +125,7 @@ class Races(service.Case):
 
     def test_get_names_part_files_that_are_in_its_way(self):
         server, _, shim = self.start_server()
-        child, part = self.part_name(server, shim)
+        child, part = self.start_get(server, shim)
         child.kill()
         child.wait()
         os.unlink(part)
@@ -135,19 +137,23 @@ class Races(service.Case):
 
     def test_get_leaves_a_part_file_that_has_got_its_name(self):
         server, src, shim = self.start_server()
-        child, part = self.part_name(server, shim)
+        child, part = self.start_get(server, shim)
         # Another one locks it first, fills it, and gives it its name.
         dst = self.path('shared', 'dst')
         self.json('get', f'{server.ep}:big', dst)
         self.assertFalse(os.path.exists(part))
-        inode = os.stat(dst).st_ino
-        os.link(dst, self.path('first'))
-        os.unlink(os.path.join(shim, 'lock'))
-        _, text = child.communicate(timeout=cli.PATIENCE)
-        self.assertEqual(child.returncode, 0, text)
-        self.assertEqual(self.read(dst), self.read(src))
-        self.assertNotEqual(os.stat(dst).st_ino, inode)
-        self.assertEqual(self.read(self.path('first')), self.read(src))
+        # A third one makes a part file of the same name.
+        os.mkdir(self.path('shim', 'third'))
+        third, same = self.start_get(server, self.path('shim', 'third'), i=4)
+        self.assertEqual(same, part)
+        for waiting, lock in ((child, ('shim', 'lock')),
+                              (third, ('shim', 'third', 'lock'))):
+            inode = os.stat(dst).st_ino
+            os.unlink(self.path(*lock))
+            _, text = waiting.communicate(timeout=cli.PATIENCE)
+            self.assertEqual(waiting.returncode, 0, text)
+            self.assertEqual(self.read(dst), self.read(src))
+            self.assertNotEqual(os.stat(dst).st_ino, inode)
         self.assert_holds('dst', directory=self.path('shared'))
 
 

@@ -363,6 +363,66 @@ static void transactions_are_bounded(void **state)
 	assert_int_equal(dels_max, BATCH);
 }
 
+/* In place of the C library's: the directories that were synced. */
+static ino_t    synced[8];
+static unsigned synced_nr;
+
+int fsync(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_true(synced_nr < ARRAY_SIZE(synced));
+	synced[synced_nr++] = st.st_ino;
+	return 0;
+}
+
+static bool was_synced(const char *name)
+{
+	struct stat st;
+	unsigned    i;
+
+	assert_int_equal(fstatat(sv.sv_dir.sd_data_fd, name, &st, 0), 0);
+	for (i = 0; i < synced_nr; ++i)
+		if (synced[i] == st.st_ino)
+			return true;
+	return false;
+}
+
+/* Before the records go, every directory that had one of the files is synced,
+ * and once. */
+static void each_directory_is_synced(void **state)
+{
+	static const char   *dirs[] = { "01", "02", "03" };
+	static const uint8_t ids[][OBJ_ID_BYTES] = {
+		{ 1 }, { 1, 2 }, { 2 }, { 3 }, { 3, 2 },
+	};
+	struct serve_file file;
+	unsigned          i;
+
+	(void)state;
+	synced_nr = 0;
+	sv.sv_sync = SERVE_SYNC_COMMIT;
+	for (i = 0; i < ARRAY_SIZE(ids); ++i) {
+		assert_int_equal(serve_file_open(&file, &sv.sv_dir, ids[i],
+						 O_RDWR | O_CREAT),
+				 0);
+		serve_file_close(&file);
+		garbage(ids[i]);
+	}
+	assert_int_equal(serve_gc_start(&sv), 0);
+	assert_true(becomes(false, 1) && becomes(false, 3));
+	serve_gc_stop(&sv);
+	assert_int_equal(synced_nr, ARRAY_SIZE(dirs));
+	for (i = 0; i < ARRAY_SIZE(dirs); ++i) {
+		assert_true(was_synced(dirs[i]));
+		assert_int_equal(unlinkat(sv.sv_dir.sd_data_fd, dirs[i],
+					  AT_REMOVEDIR),
+				 0);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest cases[] = {
@@ -379,6 +439,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			garbage_that_stays_keeps_no_other, up, down),
 		cmocka_unit_test_setup_teardown(transactions_are_bounded, up,
+						down),
+		cmocka_unit_test_setup_teardown(each_directory_is_synced, up,
 						down),
 	};
 
