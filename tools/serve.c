@@ -26,6 +26,7 @@ enum {
 	KEY_THREADS,
 	KEY_BUFFERS,
 	KEY_KEEP,
+	KEY_UPLOADS_MAX,
 	KEY_TIMEOUT,
 	EPS_MAX = 8,
 	/** Receive buffers: as many packets may hold requests that wait. */
@@ -54,6 +55,7 @@ struct serve_args {
 	uint64_t                va_threads;
 	uint64_t                va_buffers;
 	uint64_t                va_keep_ms;
+	uint64_t                va_uploads_max;
 	uint64_t                va_timeout_ms;
 	const struct tool_xprt *va_xprt;
 	struct lnet_opts        va_opts;
@@ -86,6 +88,8 @@ static const struct argp_option serve_options[] = {
 	  "Of 1 MiB, for data on its way; default 32", 0 },
 	{ "keep", KEY_KEEP, "TIME", 0,
 	  "Uploads that were cut are kept for so long; default a day", 0 },
+	{ "uploads-max", KEY_UPLOADS_MAX, "N", 0,
+	  "Uploads that are not finished; default 16384", 0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "A peer that is silent for so long is lost, and a transfer that "
 	  "takes longer fails; default 10",
@@ -157,6 +161,10 @@ static bool limit_option(int key, char *arg, struct serve_args *args)
 		return true;
 	case KEY_KEEP:
 		args->va_keep_ms = tool_ms_option(fail, "--keep", arg, 1);
+		return true;
+	case KEY_UPLOADS_MAX:
+		args->va_uploads_max = tool_number_option(fail, "--uploads-max",
+							  arg, 1, 1 << 20);
 		return true;
 	case KEY_TIMEOUT:
 		args->va_timeout_ms = tool_ms_option(fail, "--timeout", arg, 1);
@@ -377,6 +385,7 @@ static void server_init(struct server *sv, const struct serve_args *args)
 	sv->sv_is_volatile = args->va_volatile;
 	sv->sv_object_max = args->va_object_max;
 	sv->sv_timeout_ns = args->va_timeout_ms * M0_TIME_ONE_MSEC;
+	sv->sv_uploads_max = args->va_uploads_max;
 	sv->sv_keep_ns = args->va_keep_ms * M0_TIME_ONE_MSEC;
 	m0_mutex_init(&sv->sv_lock);
 	m0_cond_init(&sv->sv_work_cond, &sv->sv_lock);
@@ -693,6 +702,7 @@ int serve_main(int argc, char **argv)
 		.va_threads = 8,
 		.va_buffers = 32,
 		.va_keep_ms = DAY_MS,
+		.va_uploads_max = 16384,
 		.va_timeout_ms = TIMEOUT_MS,
 	};
 	struct tool_fail fail = { .tf_exit = TOOL_OK };

@@ -112,6 +112,7 @@ struct serve_upload {
 
 enum {
 	UPLOAD_BUCKETS = 256,
+	/** In memory. */
 	UPLOADS_MAX = 4096,
 	/** Requests of a client that wait for a buffer; as many as a client
 	 * of this command may have on their way. */
@@ -162,6 +163,8 @@ struct server {
 	bool                  sv_machine_on;
 	uint64_t              sv_object_max;
 	uint64_t              sv_keep_ns;
+	/** Records of uploads in the store, at most. */
+	uint64_t sv_uploads_max;
 
 	/** Of all below. */
 	struct m0_mutex       sv_lock;
@@ -203,6 +206,7 @@ struct server {
 	struct m0_cond   sv_gc_cond;
 	struct m0_thread sv_gc_thread;
 	bool             sv_gc_due;
+	bool             sv_crowded;
 	bool             sv_gc_on;
 };
 
@@ -330,5 +334,8 @@ void serve_gc_stop(struct server *sv);
 void serve_gc_expire(struct server *sv);
 /** There is some, in a transaction that may not be committed yet. */
 void serve_gc_due(struct server *sv);
+/** There are as many uploads as there may be: those that nobody works at are not
+ * kept as long as they would be. */
+void serve_gc_crowded(struct server *sv);
 
 #endif /* M0_TOOLS_SERVE_H */

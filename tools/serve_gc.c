@@ -17,6 +17,10 @@ enum {
  * lie. */
 #define LOOK_NS   (30 * M0_TIME_ONE_SECOND)
 #define LINGER_NS (M0_TIME_ONE_SECOND / 5)
+/** While there are as many uploads as there may be: how long one that nobody
+ * works at is kept at most, and how often they are looked for. */
+#define CROWDED_KEEP_NS (600 * M0_TIME_ONE_SECOND)
+#define CROWDED_LOOK_NS M0_TIME_ONE_SECOND
 
 static uint64_t wall_ns(void)
 {
@@ -131,10 +135,10 @@ static bool garbage_collect(struct server *sv, uint8_t key[1 + OBJ_ID_BYTES])
 
 /* Has nobody begun it, gone on with it, or written to it since? */
 static bool is_old(struct server *sv, const uint8_t *source,
-		   const struct obj_rep *record)
+		   const struct obj_rep *record, uint64_t keep_ns)
 {
 	/* The clock of a machine that has none begins at 0. */
-	uint64_t limit = m0_time_sub(wall_ns(), sv->sv_keep_ns);
+	uint64_t limit = m0_time_sub(wall_ns(), keep_ns);
 	bool     old;
 
 	if (record->orp_mtime_ns >= limit ||
@@ -142,9 +146,22 @@ static bool is_old(struct server *sv, const uint8_t *source,
 		return false;
 	m0_mutex_lock(&sv->sv_lock);
 	old = serve_upload_expire(sv, source,
-				  m0_time_sub(m0_time_now(), sv->sv_keep_ns));
+				  m0_time_sub(m0_time_now(), keep_ns));
 	m0_mutex_unlock(&sv->sv_lock);
 	return old;
+}
+
+/* How long uploads are kept now. */
+static uint64_t keep_take(struct server *sv)
+{
+	bool crowded;
+
+	m0_mutex_lock(&sv->sv_lock);
+	crowded = sv->sv_crowded;
+	sv->sv_crowded = false;
+	m0_mutex_unlock(&sv->sv_lock);
+	return crowded ? min64u(sv->sv_keep_ns, CROWDED_KEEP_NS)
+		       : sv->sv_keep_ns;
 }
 
 void serve_gc_expire(struct server *sv)
@@ -155,6 +172,7 @@ void serve_gc_expire(struct server *sv)
 	uint8_t                        key[1 + OBJ_ID_BYTES];
 	uint8_t                        file[OBJ_ID_BYTES];
 	struct obj_rep                 record;
+	uint64_t                       keep_ns = keep_take(sv);
 	struct m0_rpc_tx               tx;
 	int                            rc = 0;
 
@@ -163,7 +181,7 @@ void serve_gc_expire(struct server *sv)
 	key_first(key, SERVE_KEY_UPLOAD);
 	while (rc == 0 && less.oin_uploads < BATCH &&
 	       upload_next(&tx, key, &record)) {
-		if (!is_old(sv, key + 1, &record))
+		if (!is_old(sv, key + 1, &record, keep_ns))
 			continue;
 		memcpy(file, record.orp_id, OBJ_ID_BYTES);
 		rc = serve_key_del(&tx, key, sizeof key);
@@ -203,6 +221,7 @@ static void gc_run(struct server *sv)
 		max64u(min64u(LOOK_NS, sv->sv_keep_ns / 4), LINGER_NS);
 	uint8_t   key[1 + OBJ_ID_BYTES];
 	m0_time_t look = 0;
+	m0_time_t last = 0;
 	bool      more = false;
 
 	m0_mutex_lock(&sv->sv_lock);
@@ -219,10 +238,13 @@ static void gc_run(struct server *sv)
 			sv->sv_gc_due = false;
 			key_first(key, SERVE_KEY_GARBAGE);
 		}
+		if (sv->sv_crowded)
+			look = min64u(look, m0_time_add(last, CROWDED_LOOK_NS));
 		m0_mutex_unlock(&sv->sv_lock);
 		if (m0_time_now() >= look) {
 			serve_gc_expire(sv);
-			look = m0_time_add(m0_time_now(), look_ns);
+			last = m0_time_now();
+			look = m0_time_add(last, look_ns);
 		}
 		more = garbage_collect(sv, key);
 		m0_mutex_lock(&sv->sv_lock);
@@ -238,6 +260,14 @@ void serve_gc_due(struct server *sv)
 		m0_cond_signal(&sv->sv_gc_cond);
 	}
 	m0_mutex_unlock(&sv->sv_lock);
+}
+
+void serve_gc_crowded(struct server *sv)
+{
+	m0_mutex_lock(&sv->sv_lock);
+	sv->sv_crowded = true;
+	m0_mutex_unlock(&sv->sv_lock);
+	serve_gc_due(sv);
 }
 
 /* Noted when it is done, so that it is not left out by who comes after a service

@@ -209,6 +209,19 @@ static void upload_reopen(const uint8_t *source)
 	m0_mutex_unlock(&sv->sv_lock);
 }
 
+/* Are there as many as there may be? */
+static bool is_crowded(struct m0_rpc_tx *tx)
+{
+	struct server  *sv = serve_server;
+	struct obj_info info;
+
+	serve_info_get(tx, &info);
+	if (info.oin_uploads < sv->sv_uploads_max)
+		return false;
+	serve_gc_crowded(sv);
+	return true;
+}
+
 /* A record of an upload, and a name for its file. */
 static int upload_make(struct m0_rpc_tx *tx, const struct obj_req *req,
 		       const uint8_t *key, size_t nr, struct obj_rep *old)
@@ -219,6 +232,8 @@ static int upload_make(struct m0_rpc_tx *tx, const struct obj_req *req,
 	uint8_t         file[OBJ_ID_BYTES];
 	int             rc;
 
+	if (old == NULL && is_crowded(tx))
+		return -EBUSY;
 	object_of(req, &record);
 	record.orp_mtime_ns = wall_ns();
 	if (getrandom(record.orp_id, OBJ_ID_BYTES, 0) != OBJ_ID_BYTES)

@@ -141,6 +141,21 @@ class Faults(service.Case):
         self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 1)
         self.ask(server, 'end goes on')
 
+    def test_uploads_are_bounded(self):
+        server = service.Server(self, '--uploads-max', '8', '--keep', '3600',
+                                shim=self.shim())
+        self.ask(server, 'crowd')
+        src = self.make('src', random.Random(5).randbytes(100000))
+        result = self.run_client('put', src, f'{server.ep}:', timeout='2')
+        self.assert_refused(result, 1, 'busy')
+        self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 8)
+        # Those that nobody works at make place before their time.
+        server.kill()
+        self.set('clock', '700')
+        server.start()
+        self.json('put', src, f'{server.ep}:')
+        self.assertEqual(self.names(server), ['src'])
+
     def test_block_that_is_late_leaves_no_file(self):
         server = service.Server(self, shim=self.shim())
         self.set('create')

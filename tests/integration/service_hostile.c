@@ -7,7 +7,7 @@
  *	PROGRAM NET PORT EP [WHAT]
  *
  * Without WHAT: the service was started with --object-max=64M. `full': it has a
- * small store. `list': a list, in steps. `cancelled': EP is of sunrpc. `begin
+ * small store. `crowd': with --uploads-max=8. `list': a list, in steps. `cancelled': EP is of sunrpc. `begin
  * NAME', `end NAME': an upload, and that it will not be. `get NAME', `put NAME':
  * the client asks for many blocks of an object, or offers them, and stops itself
  * before they are moved; `some NAME': when it has got half of them. Ends with 0 if each question had the answer that is its
@@ -446,6 +446,22 @@ static void begin(const char *name)
 	asks(name, OBJ_WRITE, tail_of(&upload), 0);
 }
 
+/* More uploads than the service takes, which are eight. */
+static void crowd(void)
+{
+	char     name[16];
+	unsigned i;
+
+	for (i = 0; i <= 8; ++i) {
+		snprintf(name, sizeof name, "crowd%u", i);
+		asks(name, OBJ_BEGIN, upload_of(name), i < 8 ? 0 : -EBUSY);
+	}
+	asks("one that is there", OBJ_BEGIN, upload_of("crowd0"), 0);
+	asks("one ends", OBJ_ABORT, upload_of("crowd0"), 0);
+	asks("its place", OBJ_BEGIN, upload_of("crowd8"), 0);
+	asks("one more", OBJ_BEGIN, upload_of("crowd0"), -EBUSY);
+}
+
 static void list(void)
 {
 	const struct obj_req all = { .orq_name_nr = 0 };
@@ -591,6 +607,8 @@ int main(int argc, char **argv)
 			begin(argv[4] + 6);
 		else if (strncmp(argv[4], "end ", 4) == 0)
 			asks("end", OBJ_ABORT, upload_of(argv[4] + 4), 0);
+		else if (strcmp(argv[4], "crowd") == 0)
+			crowd();
 		else if (strcmp(argv[4], "list") == 0)
 			list();
 		else if (strncmp(argv[4], "get ", 4) == 0)
