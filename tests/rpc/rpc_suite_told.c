@@ -122,6 +122,34 @@ RT_CASE(peer_comes_and_leaves)
 	m0_rpc_machine_watch_detach(&w);
 }
 
+/* A handler's requests name their clients, in a stream or not. */
+RT_CASE(request_names_its_client)
+{
+	struct rt_machine *s = rt_up(0, NULL);
+	struct m0_rpc_cfg  cfg;
+	struct m0_uint128  uuid;
+	struct rt_client  *c[2];
+	struct rt_item    *i[4];
+	int                k;
+
+	rt_cfg(&cfg);
+	for (k = 0; k < 2; ++k) {
+		cfg.rc_uuid = M0_UINT128(7, 1 + (uint64_t)k);
+		c[k] = rt_client(rt_up(1 + (unsigned)k, &cfg), s);
+	}
+	for (k = 0; k < 4; ++k) {
+		i[k] = rt_ask(c[k % 2], RT_HOLD, (uint32_t)k / 2,
+			      (uint64_t)k);
+		rt_held_wait(k + 1, "it is held");
+		uuid = m0_rpc_request_client(rt.rt_held[k]);
+		CF_EQ(uuid.u_hi, 7, "a client's");
+		CF_EQ(uuid.u_lo, 1 + k % 2, "that client's");
+	}
+	rt_release(4);
+	for (k = 0; k < 4; ++k)
+		rt_ends(i[k], 0, "it is answered");
+}
+
 /* Of a machine's own: removed as often as added. */
 RT_CASE(own_come_and_leave)
 {
@@ -348,6 +376,7 @@ RT_CASE(event_loop)
 
 const struct cf_case rpc_suite_told[] = {
 	{ "a peer comes and leaves", peer_comes_and_leaves },
+	{ "a request names its client", request_names_its_client },
 	{ "own connections come and leave", own_come_and_leave },
 	{ "a life without waiting", life_without_waiting },
 	{ "establish fails", establish_fails },
