@@ -61,6 +61,9 @@ static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		break;
 	case M0_LNET_EV_REPLY:
 	case M0_LNET_EV_ACK:
+		/* Of what is unlinked to be sent again. */
+		if (ev->ev_status != 0 && is_resendable(ask))
+			break;
 		ask->as_got = ev->ev_mlength;
 		ask_tell(ask, ev->ev_status);
 		break;
@@ -222,6 +225,9 @@ struct m0_lnet_ask *m0_lnet__ask_push(
 
 void m0_lnet__ask_fail(struct m0_lnet_ask *ask, int status)
 {
+	/* It is about the connection that failed it before. */
+	if (ask->as_is_resent && !ask->as_is_bound)
+		return;
 	ask->as_failure = status;
 	if (!is_resendable(ask))
 		ask_tell(ask, status);

@@ -7,6 +7,7 @@
  * notice the end of a stream.
  */
 #include "lnet/node.h"
+#include "m0/lnet_fault.h"
 
 enum {
 	/** As `colibri ping` gives. */
@@ -201,6 +202,45 @@ static void ping_on_dead_connection_is_sent_again(void **state)
 	down();
 }
 
+static void reset_soon(struct m0_sim_timer *timer)
+{
+	(void)timer;
+	m0_sim_host_reset(node.n_host);
+}
+
+/* The connection is lost while the answer is awaited: the ping is sent again,
+ * once. */
+static void ping_awaiting_answer_is_sent_again(void **state)
+{
+	struct m0_lnet_fault_attr attr;
+	struct m0_sim_timer       timer = {};
+	char                      why[M0_LNET_WHY_BYTES] = "";
+	unsigned                  lost;
+
+	(void)state;
+	up(one_shot_tune);
+	m0_sim_host_ignore_resets(kernel.n_host, false);
+	for (lost = 1; lost <= 2; ++lost) {
+		m0_lnet_fault_attr_init(&attr, M0_LNET_FAULT_DROP);
+		attr.lfa_msgs = M0_LNET_FAULT_GET;
+		attr.lfa_rate = 1;
+		attr.lfa_max = lost;
+		assert_int_equal(m0_lnet_fault_add(kernel.n_lnet, &attr, why),
+				 0);
+		node_open(&node);
+		m0_sim_timer_arm(&sim, &timer,
+				 m0_sim_now(&sim) + 10 * M0_TIME_ONE_MSEC,
+				 reset_soon);
+		assert_int_equal(node_ping(&node, &kernel.n_nid, PING_MS),
+				 lost == 1 ? 0 : -ETIMEDOUT);
+		node_close(&node);
+		m0_sim_run_ms(&sim, 100);
+		(void)m0_lnet_fault_del(kernel.n_lnet, M0_LNET_FAULT_ANY, NULL,
+					NULL);
+	}
+	down();
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -209,6 +249,7 @@ int main(void)
 		cmocka_unit_test(ends_in_order_at_any_point_are_survived),
 		cmocka_unit_test(kills_at_any_point_are_survived),
 		cmocka_unit_test(ping_on_dead_connection_is_sent_again),
+		cmocka_unit_test(ping_awaiting_answer_is_sent_again),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);
