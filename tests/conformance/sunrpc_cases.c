@@ -307,6 +307,32 @@ static void wrong_calls(void)
 	cf_exchange(a, b);
 }
 
+/* A record may be cut anywhere, and pieces of it may be empty, the last too. */
+static void fragments(void)
+{
+	struct cf_tm *a = cf_up(0);
+	struct cf_tm *b = cf_up(1);
+	struct raw    raw;
+	struct raw    cut;
+	uint32_t      i;
+
+	raw_open(&raw);
+	cut = raw;
+	call_begin(&raw, 2, PROG, 1, 0, 0);
+	cut.ra_nr = 0;
+	for (i = 4; i < raw.ra_nr; i += 4) {
+		put32(&cut, 0);
+		put32(&cut, 4);
+		memcpy(cut.ra_bytes + cut.ra_nr, raw.ra_bytes + i, 4);
+		cut.ra_nr += 4;
+	}
+	put32(&cut, 0x80000000);
+	raw_send(&cut);
+	CF_EQ(answer(&cut, W_ACCEPT), 0, "it is answered");
+	(void)close(raw.ra_fd);
+	cf_exchange(a, b);
+}
+
 /* Records that cannot be end the connection, and nothing else. */
 static void wrong_records(void)
 {
@@ -727,6 +753,7 @@ static void conns_are_shared_and_age(void)
 static const struct cf_case cases[] = {
 	{ "a client that is not ours", other_client },
 	{ "wrong calls", wrong_calls },
+	{ "fragments", fragments },
 	{ "wrong records", wrong_records },
 	{ "lying lengths", lying_lengths },
 	{ "forged descriptors", forged },

@@ -57,6 +57,9 @@ static void assert_info_and_impossible_are_formatted(void **state)
 	(void)state;
 	assert_panics(M0_ASSERT_INFO(1 > 2, "limit %d of %s", 7, "it"));
 	assert_non_null(strstr(panics_text, "limit 7 of it"));
+	/* Behind the place and the condition. */
+	assert_non_null(strstr(panics_text, "assert_test.c:"));
+	assert_non_null(strstr(panics_text, "1 > 2"));
 	assert_panics(M0_IMPOSSIBLE("state %d", 9));
 	assert_non_null(strstr(panics_text, "state 9"));
 }

@@ -57,6 +57,8 @@ static void timer_fires_at_its_time(void **state)
 	m0_lnet__timer_cancel(eng, &timer);
 	assert_true(m0_lnet_engine_step(eng, now) == M0_TIME_NEVER);
 	m0_lnet__timer_arm(eng, &timer, now + 10 * M0_TIME_ONE_MSEC);
+	/* No step before it has anything to do. */
+	assert_true(eng->le_timers_at >= now + 10 * M0_TIME_ONE_MSEC);
 	next = m0_lnet_engine_step(eng, now);
 	assert_true(next <= now + 11 * M0_TIME_ONE_MSEC && next > now);
 	assert_int_equal(fired_nr, 0);

@@ -95,6 +95,23 @@ static void guess_is_none_of_small_or_many(void **state)
 	m0_lnet_engine_md_unlink(one->pno_engine, small);
 }
 
+/* The end of a small one, of the largest size that is small, is not that of a
+ * large one. */
+static void guess_is_made_after_a_small_get(void **state)
+{
+	struct m0_lnet_md *small = guess_md(16 << 10);
+	struct m0_lnet_md *md = guess_md(GUESS_BYTES);
+	struct m0_lnet_hdr reply = get_unanswered(small, 0);
+
+	(void)state;
+	inject(&reply);
+	assert_int_equal(one->pno_engine->le_gets_nr, 0);
+	(void)get_unanswered(md, 0);
+	assert_int_equal(guess_from(STRANGER).lpy_bytes, GUESS_BYTES);
+	m0_lnet_engine_md_unlink(one->pno_engine, md);
+	m0_lnet_engine_md_unlink(one->pno_engine, small);
+}
+
 /* Nobody waits any more: its memory may be anybody's. */
 static void guess_ends_with_the_get(void **state)
 {
@@ -230,6 +247,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		STORY(guess_is_the_place_of_the_only_large_get),
 		STORY(guess_is_none_of_small_or_many),
+		STORY(guess_is_made_after_a_small_get),
 		STORY(guess_ends_with_the_get),
 		STORY(guess_is_none_of_an_ended_one_of_two),
 		STORY(guess_ends_with_the_time_out),

@@ -4,6 +4,7 @@
  * transport that notes what it was asked for, and when it is pushed.
  */
 #include "kit_rig.h"
+#include "net/kit_internal.h"
 
 enum {
 	BUFS = 2
@@ -52,8 +53,34 @@ static void push_note(struct m0_net_kit_machine *machine)
 	}
 }
 
+/** Work that is posted when another is refused, and where it came. */
+static struct m0_net_kit_work follow = { .nkw_op = M0_NET_KIT_WORK_XPRT };
+static unsigned               followed_nr;
+
+static bool work_note(struct m0_net_kit_machine *machine,
+		      struct m0_net_kit_work    *work)
+{
+	assert_ptr_equal(machine, m0_net_kit_machine_of(&rig.r_tm));
+	assert_ptr_equal(work, &follow);
+	++followed_nr;
+	return true;
+}
+
+static void refuse_post(struct m0_net_kit_work *work)
+{
+	assert_ptr_not_equal(work, &follow);
+	m0_net_kit_post(m0_net_kit_machine_of(&rig.r_tm), &follow);
+}
+
 static const struct m0_net_kit_ops kit_ops = {
-	RIG_KIT_OPS(send_note),
+	.nko_buffer_max = RIG_BYTES,
+	.nko_segment_max = RIG_BYTES,
+	.nko_segments_max = 1,
+	.nko_addr_parse = rig_addr_parse,
+	.nko_addr_print = rig_addr_print,
+	.nko_send = send_note,
+	.nko_work = work_note,
+	.nko_refuse = refuse_post,
 	.nko_start = rig_start,
 	.nko_bulk = bulk_note,
 	.nko_push = push_note,
@@ -165,6 +192,26 @@ static void bulk_is_pushed_with_all_else(void **state)
 	m0_net_desc_free(&rig.r_buf.nb_desc);
 }
 
+/* What a refusal posts leaves with the pass that had the refused item. */
+static void work_of_a_refusal_leaves_with_its_pass(void **state)
+{
+	static struct m0_net_transfer_mc closed;
+	struct m0_net_kit_work work = { .nkw_op = M0_NET_KIT_WORK_XPRT };
+
+	(void)state;
+	followed_nr = 0;
+	M0_SET0(&closed);
+	closed.ntm_callbacks = rig.r_tm.ntm_callbacks;
+	assert_int_equal(m0_net_tm_init(&closed, &rig.r_dom), 0);
+	m0_net_kit_machine_of(&closed)->nkm_closed = true;
+	kit_pass_open(m0_time_now());
+	m0_net_kit_post(m0_net_kit_machine_of(&closed), &work);
+	kit_pass_close();
+	rig_deliver();
+	assert_int_equal(followed_nr, 1);
+	assert_int_equal(m0_net_tm_fini(&closed), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -172,6 +219,8 @@ int main(void)
 			message_is_pushed_after_the_last_callback, up, down),
 		cmocka_unit_test_setup_teardown(bulk_is_pushed_with_all_else,
 						up, down),
+		cmocka_unit_test_setup_teardown(
+			work_of_a_refusal_leaves_with_its_pass, up, down),
 	};
 
 	return cmocka_run_group_tests_name("net/kit_push", tests, NULL, NULL);

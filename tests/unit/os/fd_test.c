@@ -3,10 +3,22 @@
 
 #include <poll.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "os/os.h"
 
 static struct m0_os_fd fd;
+
+static unsigned reads_nr;
+
+ssize_t __real_read(int from, void *buf, size_t nr);
+ssize_t __wrap_read(int from, void *buf, size_t nr);
+
+ssize_t __wrap_read(int from, void *buf, size_t nr)
+{
+	reads_nr += from == fd.of_event;
+	return __real_read(from, buf, nr);
+}
 
 static int setup(void **state)
 {
@@ -46,6 +58,18 @@ static void fd_signal_and_clear(void **state)
 		m0_os_fd_clear(&fd);
 	}
 	assert_false(readable(0));
+}
+
+/* A clear makes a system call only if a signal has written. */
+static void fd_clear_reads_what_was_written(void **state)
+{
+	(void)state;
+	m0_os_fd_signal(&fd);
+	reads_nr = 0;
+	m0_os_fd_clear(&fd);
+	assert_int_equal(reads_nr, 1);
+	m0_os_fd_clear(&fd);
+	assert_int_equal(reads_nr, 1);
 }
 
 /* Readable once the deadline has passed, not before, until cleared. */
@@ -182,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(fd_signal_and_clear),
+		CASE(fd_clear_reads_what_was_written),
 		CASE(fd_deadline_makes_readable),
 		CASE(fd_arm_edges),
 		CASE(fd_arm_unchanged_makes_no_call),

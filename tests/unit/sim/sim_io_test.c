@@ -718,6 +718,9 @@ static void record_is_read_again(void **state)
 	m0_sim_run_ms(&sim, 100);
 	say(conns[1], "pong", 4);
 	m0_sim_run_ms(&sim, 10);
+	/* One byte is a packet, too. */
+	say(conns[1], "!", 1);
+	m0_sim_run_ms(&sim, 10);
 	table->sio_unlisten(nodes[1].s_io, &listener);
 	down();
 	assert_int_equal(pcap_load(&pcap, path), 0);
@@ -728,7 +731,8 @@ static void record_is_read_again(void **state)
 	assert_int_equal(pcap.pc_streams[0].ps_said[0].pcb_nr, sizeof bytes);
 	assert_memory_equal(pcap.pc_streams[0].ps_said[0].pcb_bytes, bytes,
 			    sizeof bytes);
-	assert_memory_equal(pcap.pc_streams[0].ps_said[1].pcb_bytes, "pong", 4);
+	assert_memory_equal(pcap.pc_streams[0].ps_said[1].pcb_bytes, "pong!",
+			    5);
 	pcap_free(&pcap);
 	(void)unlink(path);
 }

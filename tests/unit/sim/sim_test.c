@@ -337,6 +337,40 @@ static void strand_slow_runs_late(void **state)
 	m0_sim_fini(&sim);
 }
 
+/** How late a strand runs that was started where `pct` of them are slow. */
+static m0_time_t late_where(unsigned pct)
+{
+	struct m0_sim_cfg cfg = m0_sim_cfg_calm;
+	struct m0_sim     sim;
+	struct worker     w;
+	m0_time_t         late = 0;
+	m0_time_t         at;
+	int               i;
+
+	cfg.simc_slow_pct = pct;
+	cfg.simc_late_ns_max = M0_TIME_ONE_MSEC;
+	m0_sim_init_cfg(&sim, SEED, &cfg);
+	worker_start(&w, "w", NULL, NULL);
+	m0_sim_run_ms(&sim, 2);
+	for (i = 0; i < 20; ++i) {
+		at = m0_sim_now(&sim);
+		m0_strand_wake(&w.w_strand);
+		m0_sim_run_ms(&sim, 2);
+		late = max64u(late, w.w_at - at);
+	}
+	worker_stop(&w);
+	m0_sim_fini(&sim);
+	return late;
+}
+
+/* The configuration says how many strands are slow. */
+static void strands_are_slow_by_chance(void **state)
+{
+	(void)state;
+	assert_int_equal(late_where(0), 0);
+	assert_in_range(late_where(100), 1, M0_TIME_ONE_MSEC);
+}
+
 /* -- bad ends --------------------------------------------------------------- */
 
 static void deadlock(void)
@@ -518,6 +552,7 @@ int main(void)
 		cmocka_unit_test(order_calm_first_come_first_served),
 		cmocka_unit_test(order_seeds_find_every_order),
 		cmocka_unit_test(strand_slow_runs_late),
+		cmocka_unit_test(strands_are_slow_by_chance),
 		cmocka_unit_test(wait_nothing_left_is_deadlock),
 		cmocka_unit_test(wake_forgotten_is_named),
 		cmocka_unit_test(run_without_end_is_livelock),

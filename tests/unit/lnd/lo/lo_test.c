@@ -31,16 +31,20 @@ static unsigned          done_nr;
 static unsigned          stopped_nr;
 static size_t            header_bytes;
 static unsigned          stall_id;
-static bool              cancel_at_begin;
-static char              sink[BIG];
-static char              source[BIG];
-static void             *sink_ptr = sink;
-static void             *source_ptr = source;
-static m0_bcount_t       sink_len = BIG;
-static m0_bcount_t       source_len = BIG;
-static struct m0_bufvec  sink_vec;
-static struct m0_bufvec  source_vec;
-static m0_bcount_t       accept_max;
+/** Words of the engine that a message keeps while it is stalled. */
+static uint64_t         stall_lazy;
+static uint64_t         begun_lazy;
+static uint64_t         begun_faults;
+static bool             cancel_at_begin;
+static char             sink[BIG];
+static char             source[BIG];
+static void            *sink_ptr = sink;
+static void            *source_ptr = source;
+static m0_bcount_t      sink_len = BIG;
+static m0_bcount_t      source_len = BIG;
+static struct m0_bufvec sink_vec;
+static struct m0_bufvec source_vec;
+static m0_bcount_t      accept_max;
 
 static size_t tx_header(struct m0_lnd_tx *tx, bool large,
 			uint8_t buf[M0_LND_HDR_BYTES_MAX])
@@ -76,8 +80,13 @@ static int rx_begin(struct m0_lnd_ni *at, struct m0_lnd_rx *rx,
 	assert_true(m0_lnet_nid_eq(&rx->lr_nid, &m0_lnet_nid_lo));
 	memcpy(&id, bytes, sizeof id);
 	memcpy(&nr, (const char *)bytes + sizeof id, 8);
-	if (begin_rc != 0 && (stall_id == MSGS || stall_id == id))
+	begun_lazy = rx->lr_lazy;
+	begun_faults = rx->lr_faults;
+	if (begin_rc != 0 && (stall_id == MSGS || stall_id == id)) {
+		rx->lr_lazy = stall_lazy;
+		rx->lr_faults = stall_lazy + 1;
 		return begin_rc;
+	}
 	++begun_nr;
 	begun_rx = rx;
 	rx->lr_payload.lpy_vec = &sink_vec;
@@ -231,6 +240,7 @@ static void message_stalled_is_asked_again(void **state)
 	(void)state;
 	begin_rc = -EAGAIN;
 	stall_id = 0;
+	stall_lazy = 77;
 	send(0, 8);
 	send(1, 8);
 	(void)step(1);
@@ -241,6 +251,9 @@ static void message_stalled_is_asked_again(void **state)
 	assert_int_equal(done_nr, 1);
 	begin_rc = 0;
 	assert_int_equal(step(3), 0);
+	/* With what the engine has noted of it. */
+	assert_int_equal(begun_lazy, 77);
+	assert_int_equal(begun_faults, 78);
 	assert_int_equal(msgs[0].mg_done_nr, 1);
 	assert_int_equal(msgs[0].mg_status, 0);
 }

@@ -327,6 +327,10 @@ static int up_rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	int            rc;
 
 	++rig->rg_begun_nr;
+	/* An engine that wants nothing need not say so. */
+	assert_null(rx->lr_payload.lpy_vec);
+	assert_int_equal(rx->lr_payload.lpy_bytes, 0);
+	assert_int_equal(rx->lr_discard_bytes, 0);
 	memcpy(&payload, (const uint8_t *)bytes + (large ? 52 : 28), 4);
 	rc = payload > RIG_PAYLOAD_MAX ? -EPROTO : 0;
 	if (rig->rg_begin_rc != 0 &&
