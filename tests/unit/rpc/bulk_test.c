@@ -297,31 +297,6 @@ static void offer_unused_times_out(void **state)
 	end_down(&e);
 }
 
-/* One of several was withdrawn, and then another fails: the failure is the
- * outcome, for it is why there is no more to come. */
-static void withdrawn_then_failed_tells_the_failure(void **state)
-{
-	struct m0_net_buf_desc_data desc[DESCS_MAX];
-	struct m0_rpc_bulk_buf     *first;
-	struct end                  e;
-	uint32_t                    nr;
-
-	(void)state;
-	end_up(&e, 20 * MIB, 20 * MIB);
-	e.en_rb.rb_timeout_ns = 500 * M0_TIME_ONE_MSEC;
-	nr = offer(&e, M0_NET_QT_PASSIVE_BULK_RECV, desc);
-	assert_true(nr > 1);
-	m0_mutex_lock(&e.en_rb.rb_mutex);
-	first = container_of(m0_list_first(&e.en_rb.rb_buflist.td_head),
-			     struct m0_rpc_bulk_buf, bb_link.t_link);
-	m0_mutex_unlock(&e.en_rb.rb_mutex);
-	(void)m0_net_buffer_del(first->bb_nbuf, &side[0].sd_machine.rm_tm);
-	assert_int_equal(m0_rpc_bulk_wait(&e.en_rb), -ETIMEDOUT);
-	m0_semaphore_down(&done_sem);
-	descs_free(desc, nr);
-	end_down(&e);
-}
-
 /* A server may move some of what was offered, in its own order. */
 static void run_of_descriptors_moves_alone(void **state)
 {
@@ -806,7 +781,6 @@ int main(void)
 		CASE(transfer_many_leaves_nothing),
 		CASE(cancel_offered_ends_and_is_stale),
 		CASE(offer_unused_times_out),
-		CASE(withdrawn_then_failed_tells_the_failure),
 		CASE(run_of_descriptors_moves_alone),
 		CASE(put_short_tells_length),
 		CASE(descriptor_lies_fail_by_name),
