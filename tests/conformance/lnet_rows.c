@@ -4,6 +4,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
 
@@ -220,6 +221,27 @@ struct addr6_request {
 	int             ar_index;
 };
 
+/* Wait until the kernel lets sockets bind to the address: it does so from a work
+ * queue of its own, after SIOCSIFADDR has returned. */
+static bool addr6_wait(const struct in6_addr *addr)
+{
+	struct sockaddr_in6   sa = { .sin6_family = AF_INET6 };
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	bool                  ok = false;
+	int                   tries;
+	int                   fd;
+
+	sa.sin6_addr = *addr;
+	for (tries = 0; tries < 5000 && !ok; ++tries) {
+		fd = socket(AF_INET6, SOCK_DGRAM, 0);
+		ok = bind(fd, (struct sockaddr *)&sa, sizeof sa) == 0;
+		(void)close(fd);
+		if (!ok)
+			(void)nanosleep(&pause, NULL);
+	}
+	return ok;
+}
+
 /* A network of this process's own, with fd00::2 on its loopback. */
 static bool addr6_make(void)
 {
@@ -239,7 +261,8 @@ static bool addr6_make(void)
 	ok = ok && ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
 	request.ar_index = (int)if_nametoindex("lo");
 	ok = ok && inet_pton(AF_INET6, other6, &request.ar_addr) == 1 &&
-	     ioctl(fd, SIOCSIFADDR, &request) == 0;
+	     ioctl(fd, SIOCSIFADDR, &request) == 0 &&
+	     addr6_wait(&request.ar_addr);
 	close(fd);
 	return ok;
 }
