@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lnet_opts.h"
 #include "stop.h"
@@ -282,10 +283,21 @@ const struct argp lnet_opts_argp = {
 	ctl_options, ctl_option, NULL, NULL, own_child, NULL, NULL,
 };
 
+/* Too long, it has no end, which lnet_opts_check() finds. */
+static void cpus_of_env(struct m0_lnet_cfg *cfg)
+{
+	const char *cpus = getenv("M0_LNET_CPUS");
+
+	if (cpus != NULL)
+		memcpy(cfg->lc_cpus, cpus,
+		       min64u(strlen(cpus) + 1, sizeof cfg->lc_cpus));
+}
+
 void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail)
 {
 	M0_SET0(opts);
 	m0_lnet_cfg_default(&opts->nop_cfg);
+	cpus_of_env(&opts->nop_cfg);
 	opts->nop_fail = fail;
 }
 
@@ -296,6 +308,7 @@ char *lnet_opts_words(char *ret, size_t size, const char *why)
 		{ "lc_src_port_min and _max 0", "--source-ports any" },
 		{ "lc_src_port_min", "--source-ports" },
 		{ "lc_accept", "--accept" },
+		{ "lc_cpus", "$M0_LNET_CPUS" },
 		{ "lc_port", "--port" },
 		{ "lc_transaction_timeout_ms", "--transaction-timeout" },
 		{ "lc_timeout_ms", "--lnd-timeout" },

@@ -163,6 +163,19 @@ class Speaks(Case):
         self.assertLess(wakes() - before, 20)
 
 
+    def test_processors_of_the_environment(self):
+        cpu = max(os.sched_getaffinity(0))
+        node = lnet.Node(self, *self.options(1),
+                         env={**os.environ, 'M0_LNET_CPUS': str(cpu)})
+        found = []
+        for tid in os.listdir(f'/proc/{node.pid}/task'):
+            with open(f'/proc/{node.pid}/task/{tid}/comm',
+                      encoding='ascii') as file:
+                if file.read().strip() == 'm0-lnet':
+                    found.append(os.sched_getaffinity(int(tid)))
+        self.assertEqual(found, [{cpu}])
+
+
 class Asks(Case):
     def test_node_pings_several_in_their_order(self):
         one, two, three = (self.node(i) for i in (1, 2, 3))
@@ -990,6 +1003,11 @@ class Refuses(Case):
         self.check(('node', '--ctl', self.path('x' * 120)), '--ctl', '107')
         self.check(('node', 'x'), "'x'", 'no operand')
         self.check(('node', '--nosuch'), '--nosuch')
+
+    def test_processors_of_the_environment(self):
+        for cpus in ('0-', 'x', '1024', '0' * 64):
+            done = cli.run('node', env={**os.environ, 'M0_LNET_CPUS': cpus})
+            self.assert_refused(done, 2, '$M0_LNET_CPUS')
 
     def test_addresses_that_are_not_here(self):
         ep = '1.2.3.4@tcp:12345:40:1'
