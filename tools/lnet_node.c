@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** `colibri node`: an LNet node in the foreground. */
 #include <grp.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -202,8 +201,7 @@ static void node_loop(struct lnet_node *node)
 
 static int fds_init(struct lnet_node *node)
 {
-	/* A service manager or a script that rotates logs may send it. */
-	(void)signal(SIGHUP, SIG_IGN);
+	stop_hangup_ignore();
 	node->lno_stop_fd = stop_init();
 	node->lno_log_fd =
 		log_pipe_init(node->lno_verbose ? M0_LOG_INFO : M0_LOG_NOTICE);

@@ -673,6 +673,7 @@ static void serve_run(struct serve_args *args)
 
 	if (args_check(args) != 0)
 		return;
+	stop_hangup_ignore();
 	fd = stop_init();
 	if (fd < 0) {
 		tool_fail_set(args->va_fail, TOOL_FAILED, "signals: %s",

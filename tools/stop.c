@@ -38,6 +38,11 @@ bool stop_hangup_is_ignored(void)
 	       action.sa_handler == SIG_IGN;
 }
 
+void stop_hangup_ignore(void)
+{
+	(void)signal(SIGHUP, SIG_IGN);
+}
+
 int stop_init(void)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };

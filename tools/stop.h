@@ -17,6 +17,12 @@
 int stop_init(void);
 /** By who has started us. */
 bool stop_hangup_is_ignored(void);
+/**
+ * Before stop_init(): SIGHUP does not end a service. A service manager or a
+ * script that rotates logs sends it, and there is no configuration to be read
+ * again.
+ */
+void stop_hangup_ignore(void);
 /** Has there been one? 0, or its number. */
 int stop_signal(void);
 

@@ -629,6 +629,22 @@ class Ends(Case):
             child.terminate()
             child.communicate(timeout=cli.PATIENCE)
 
+    def test_hangup_ends_no_service(self):
+        for args in (('node', '--ctl', self.path('ctl'), *self.options(1)),
+                     ('serve', *self.options(2), self.path('objects'))):
+            os.makedirs(self.path('objects'), exist_ok=True)
+            child = subprocess.Popen([cli.COLIBRI, *args],
+                                     stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE)
+            self.addCleanup(child.kill)
+            self.assertNotEqual(child.stdout.readline(), b'')
+            child.send_signal(signal.SIGHUP)
+            with self.assertRaises(subprocess.TimeoutExpired):
+                child.wait(0.3)
+            child.terminate()
+            _, errors = child.communicate(timeout=cli.PATIENCE)
+            self.assertEqual(child.returncode, 0, errors)
+
     def test_closed_output_is_a_failure(self):
         ctl = self.path('ctl')
         with open('/dev/full', 'wb') as full:
