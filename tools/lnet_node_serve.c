@@ -55,22 +55,35 @@ static bool is_elsewhere(const struct ctl_request *req)
 
 /* ---------------------------------------------- why peers were not reached */
 
+/* A connection that the peer closes fails as one that was reset. */
+static bool why_parse(struct node_why *why, const char *text)
+{
+	int at = -1;
+
+	M0_BASSERT(sizeof why->nwh_nid >= 64);
+	if (sscanf(text, "sock: cannot connect to %63s (%23[A-Z0-9])",
+		   why->nwh_nid, why->nwh_errname) == 2)
+		return true;
+	snprintf(why->nwh_errname, sizeof why->nwh_errname, "%s",
+		 m0_errname(-ECONNRESET));
+	return sscanf(text, "sock: %63s closed our connection before %n",
+		      why->nwh_nid, &at) == 1 &&
+	       at > 0;
+}
+
 /*
- * The socket driver says "sock: cannot connect to NID (ERROR): why" once, when it
- * tries; in the pause after it a ping fails for the same reason.
+ * The socket driver says "sock: cannot connect to NID (ERROR): why", or "sock: NID
+ * closed our connection before ...", once, when it tries; in the pause after it a
+ * ping fails for the same reason.
  */
 void node_why_note(struct lnet_node *node, const char *text)
 {
-	static const char prefix[] = "sock: cannot connect to ";
-	struct node_why   why;
-	struct node_why  *old;
-	unsigned          i;
+	struct node_why  why;
+	struct node_why *old;
+	unsigned         i;
 
-	if (strncmp(text, prefix, sizeof prefix - 1) != 0 ||
-	    sscanf(text + sizeof prefix - 1, "%63s (%23[A-Z0-9])", why.nwh_nid,
-		   why.nwh_errname) != 2)
+	if (!why_parse(&why, text))
 		return;
-	M0_BASSERT(sizeof why.nwh_nid >= 64);
 	snprintf(why.nwh_text, sizeof why.nwh_text, "%s",
 		 text + sizeof "sock: " - 1);
 	for (i = 0; i < NODE_WHYS_MAX; ++i) {

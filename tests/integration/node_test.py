@@ -236,6 +236,16 @@ class Asks(Case):
         self.assertIn(failure_text(self.nid(7), errno.ECONNREFUSED),
                       result.stderr)
 
+    def test_peer_that_wants_another_port_is_told_of(self):
+        """By a ping through a node, as by one of its own."""
+        self.node(1, '--accept=secure')
+        two = self.node(2)
+        for result in (two.run('ping', self.nid(1)),
+                       two.run('ping', self.nid(1)), self.ping(3, self.nid(1))):
+            self.assertEqual(result.returncode, 1)
+            self.assertIn('wants another source port', result.stderr.decode())
+            self.assertIn(f'errno: -{errno.ECONNRESET}', result.stderr.decode())
+
     def test_source_that_is_not_ours(self):
         node = self.node(0)
         for where in (self.options(1), ('--ctl', node.ctl)):
