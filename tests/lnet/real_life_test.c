@@ -734,7 +734,7 @@ static void peer_that_dies_ends_operations(void **state)
 	 * the answer is that of the attempt. */
 	for (i = 0; i < 100000; ++i) {
 		probe_run(&re.re_a, &probe);
-		if (!M0_IN(probe.pr_status, (-ECONNREFUSED, -ECONNRESET)))
+		if (probe.pr_status == 0)
 			break;
 	}
 	assert_int_equal(probe.pr_status, 0);
