@@ -21,7 +21,7 @@ enum {
 	NODE_WHYS_MAX = 32
 };
 
-/** What the library has said about a peer that it could not connect to. */
+/** The reason that the library gave for a peer it could not connect to. */
 struct node_why {
 	char nwh_nid[M0_LNET_NIDSTR_SIZE];
 	/** "EPERM". */

@@ -221,7 +221,7 @@ static void peer_compare(struct lnet_node *node, const struct seen_peer *old,
 	if (old == NULL)
 		say_peer(node, now, "new");
 	if (is_lost_since(old, now)) {
-		/* It was up, whatever it was before and is now. */
+		/* The peer was up in between. */
 		if (old != NULL && !old->snp_up)
 			say_peer(node, now, "up");
 		say_peer(node, now, "down");

@@ -6,7 +6,7 @@
 /* Of a processor; and how much longer an operation may take among others. */
 #define BUSY_LEAST   0.85
 #define QUEUED_LEAST 1.5
-/** Of the time of a row, waited for a processor. */
+/** Share of the time of a row that threads waited for a processor. */
 #define WAITED_LEAST 0.1
 /** A gain that is a loss, and not by chance. */
 #define LOSS_MOST 0.9

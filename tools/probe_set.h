@@ -12,7 +12,7 @@ struct probe_set {
 	struct m0_lnet_probe *pst_probes;
 	/** A running node asks, not one that was opened for it. */
 	bool pst_by_node;
-	/** That node is in another network namespace than its client. */
+	/** The node is in another network namespace than its client. */
 	bool pst_elsewhere;
 	/**
 	 * What the library has said about the NID of a probe that failed, or

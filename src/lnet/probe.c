@@ -86,7 +86,7 @@ static void probe_end_peer(struct m0_lnet_engine  *eng,
 	lpni = m0_lnet__lpni_find(eng, &po->lpo_probe->pr_nid);
 	if (status == 0 && lpni != NULL) {
 		probe_fill_peer(po->lpo_probe, lpni->lpn_peer);
-		/* It was asked, and is not to be told: lnetctl fails, too. */
+		/* Such a peer is asked and told nothing: lnetctl fails, too. */
 		if ((lpni->lpn_peer->lpe_state & M0_LNET_PEER_NO_DISCOVERY) !=
 		    0)
 			status = -EOPNOTSUPP;

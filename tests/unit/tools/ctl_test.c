@@ -281,7 +281,7 @@ static void server_for_its_user_alone_hears_nobody_else(void **state)
 	assert_true(is_served(OTHER));
 }
 
-/* What a client gets that may only read, for a request; to be compared. */
+/* A client that may only read is refused a request that changes the node. */
 static void refused_as_change(const char *line, const char *verb)
 {
 	char got[512] = "";
