@@ -57,23 +57,33 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct m0_rpc_store          store;
 	struct m0_rpc_tx             tx;
 	struct m0_rpc_record_session ses;
-	uint64_t                     incarnation;
+	struct m0_rpc_record_client  client;
+	struct m0_uint128            at = { 0 };
 	unsigned                     nr = 0;
+	uint32_t                     gone;
 	int                          rc;
 
 	M0_ASSERT(m0_rpc_store_volatile_init(&store, 1 << 20) == 0);
 	M0_ASSERT(store.rst_ops->rso_begin(&store, &tx) == 0);
 	while (in.fi_left > 0)
 		one_put(&tx, &in);
-	rc = m0_rpc_record_client_get(&tx, uuid, &incarnation);
+	rc = m0_rpc_record_client_get(&tx, uuid, &client);
 	M0_ASSERT(M0_IN(rc, (0, -ENOENT, -EPROTO)));
+	while ((rc = m0_rpc_record_client_next(&tx, at, &client)) == 0)
+		at = client.rrc_uuid;
+	M0_ASSERT(M0_IN(rc, (-ENOENT, -EPROTO)));
+	do {
+		rc = m0_rpc_record_client_trim(&tx, uuid, 3, &gone);
+		M0_ASSERT(gone <= 3);
+	} while (rc == -EAGAIN);
+	M0_ASSERT(M0_IN(rc, (0, -EPROTO)));
 	rc = m0_rpc_record_session_get(&tx, uuid, 3, &ses);
 	M0_ASSERT(M0_IN(rc, (0, -ENOENT, -EPROTO)));
 	rc = m0_rpc_record_replies(&tx, uuid, 3, found, &nr);
 	M0_ASSERT(M0_IN(rc, (0, -EPROTO)));
 	/* However it looked, it can be made away with. */
 	M0_ASSERT(m0_rpc_record_client_del(&tx, uuid) == 0);
-	M0_ASSERT(m0_rpc_record_client_get(&tx, uuid, &incarnation) == -ENOENT);
+	M0_ASSERT(m0_rpc_record_client_get(&tx, uuid, &client) == -ENOENT);
 	nr = 0;
 	M0_ASSERT(m0_rpc_record_replies(&tx, uuid, 3, found, &nr) == 0);
 	M0_ASSERT(nr == 0);

@@ -89,6 +89,11 @@ struct m0_rpc_cfg {
 	/** A peer that has said nothing for so long is forgotten as a client,
 	 * with its replies kept in memory: 600 s. */
 	m0_time_t rc_client_idle_ns;
+	/** With a store that was given: what it has of a client that departed
+	 * without a word, its answers and the fence of an older incarnation, is
+	 * deleted after so long, by wall time: 24 h. When the store is full,
+	 * after rc_client_idle_ns already. */
+	m0_time_t rc_client_keep_ns;
 	/** Replies and streams; NULL: a volatile one of the machine's own. */
 	struct m0_rpc_store *rc_store;
 	/** Bounds of what peers may make: clients 1,024, sessions of each 64,

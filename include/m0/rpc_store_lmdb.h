@@ -41,7 +41,8 @@ enum m0_rpc_store_sync {
 struct m0_rpc_store_lmdb_cfg {
 	/** The file never grows beyond; -ENOSPC then. 4 GiB, at least 1 MiB. It
 	 * may be another with every opening, but no less than the file has. A
-	 * little of it is kept for deleting: a full store can be emptied, and a
+	 * little of it is kept for deleting, and half of that for the library's
+	 * own keys: a full store can be emptied, and a
 	 * transaction may put small values (1 KiB) in place of what it has
 	 * deleted or replaces, of as many bytes. */
 	m0_bcount_t            rlc_bytes_max;

@@ -26,6 +26,7 @@ void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg)
 		.rc_slack_ns = M0_TIME_ONE_SECOND,
 		.rc_drain_ns = 10 * M0_TIME_ONE_SECOND,
 		.rc_client_idle_ns = 600 * M0_TIME_ONE_SECOND,
+		.rc_client_keep_ns = 86400 * M0_TIME_ONE_SECOND,
 		.rc_clients_max = 1024,
 		.rc_sessions_max = 64,
 		.rc_streams_max = 64,
@@ -63,6 +64,8 @@ static const char *cfg_bad(const struct m0_rpc_cfg *cfg)
 		return "rc_link_idle_ns";
 	if (cfg->rc_client_idle_ns == 0)
 		return "rc_client_idle_ns";
+	if (cfg->rc_client_keep_ns == 0)
+		return "rc_client_keep_ns";
 	if (cfg->rc_sessions_max == 0)
 		return "rc_sessions_max";
 	if (cfg->rc_streams_max == 0 ||
@@ -213,9 +216,13 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 		(void)m0_rpc__ended_run(m, tells);
 	if (m->rml_phase == M0_RPC__DRAINS)
 		m0_rpc__machine_drain(m);
-	if (m->rml_jobs != NULL)
-		m0_rpc__store_give(m);
 	next = step_next(m);
+	if (m->rml_jobs != NULL) {
+		m0_rpc__store_give(m);
+		/* A store without a thread does them in the next step. */
+		if (m->rml_store->rst_ops->rso_step != NULL)
+			next = M0_TIME_IMMEDIATELY;
+	}
 	if (m->rml_tell)
 		m0_rpc__waiters_wake(m);
 	m0_rpc__leave(before);
@@ -380,6 +387,7 @@ static void lib_fini(struct m0_rpc__machine *m, bool with_tm)
 	}
 	m0_rpc__recv_fini(m);
 	m0_rpc__session0_fini(m);
+	m0_rpc__sweep_fini(m);
 	if (m->rml_store_is_own && m->rml_store_own.rst_ops != NULL)
 		m0_rpc_store_volatile_fini(&m->rml_store_own);
 	for (i = 0; m->rml_hist != NULL && i < M0_RPC__TYPES_MAX; ++i)
@@ -420,6 +428,7 @@ int m0_rpc_machine_init(struct m0_rpc_machine *machine,
 	machine->rm_tm.ntm_callbacks = &tm_callbacks;
 	parts_init(m);
 	rc = store_init(m) ?: m0_rpc__session0_init(m);
+	rc = rc ?: m0_rpc__sweep_init(m);
 	rc = rc ?: m0_rpc__recv_init(m, recv_pool);
 	if (rc == 0)
 		rc = m0_net_tm_init(&machine->rm_tm, dom);

@@ -181,27 +181,35 @@ static void blobs_give(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
 static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 {
 	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
-	uint64_t                         known = 0;
-	int  rc = m0_rpc_record_client_get(tx, packet->rwp_sender, &known);
-	bool fences = rc == 0;
+	const struct m0_rpc_cfg         *cfg = &shake->shk_machine->rml_cfg;
+	struct m0_rpc_record_client      known;
+	uint64_t                         now = m0_os_wall_ns();
+	int rc = m0_rpc_record_client_get(tx, packet->rwp_sender, &known);
 
-	if (rc != 0 && rc != -ENOENT)
+	if (rc == -ENOENT)
+		known = (struct m0_rpc_record_client){
+			.rrc_uuid = packet->rwp_sender
+		};
+	else if (rc != 0)
 		return rc;
-	if (rc == 0 && known > packet->rwp_incarnation)
+	if (known.rrc_incarnation > packet->rwp_incarnation)
 		return -ESTALE;
-	if (rc == 0 && known == packet->rwp_incarnation) {
-		shake->shk_has_read = true;
-		return 0;
-	}
-	/* What an older one had in streams is of no use to this one. */
-	if (rc == 0)
+	if (rc == 0 && known.rrc_incarnation == packet->rwp_incarnation) {
+		/* Written now and then, so that it does not expire. */
+		if (now - known.rrc_lived_ns < cfg->rc_client_keep_ns / 2) {
+			shake->shk_has_read = true;
+			return 0;
+		}
+	} else if (rc == 0) {
+		/* What an older one had in streams is of no use to it. */
 		rc = m0_rpc_record_client_del(tx, packet->rwp_sender);
-	else
-		rc = 0;
-	return rc
-		       ?: m0_rpc_record_client_put(tx, packet->rwp_sender,
-						   packet->rwp_incarnation,
-						   fences);
+		if (rc != 0)
+			return rc;
+		known.rrc_fences = true;
+	}
+	known.rrc_incarnation = packet->rwp_incarnation;
+	known.rrc_lived_ns = now;
+	return m0_rpc_record_client_put(tx, &known);
 }
 
 static int resume_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
@@ -276,6 +284,8 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 
 	came->rca_body = NULL;
 	--m->rml_shakes_nr;
+	if (shake->shk_rc == -ENOSPC)
+		m0_rpc__sweep_need(m);
 	if (rc == 0 && shake->shk_kind == M0_RPC__SHAKE_RESUME) {
 		rc = m0_rpc__session_restore(m, came, &shake->shk_est,
 					     shake->shk_session.rrs_streams,

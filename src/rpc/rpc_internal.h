@@ -276,6 +276,7 @@ struct m0_rpc__machine {
 	struct m0_rpc_store  *rml_store;
 	struct m0_rpc_store   rml_store_own;
 	bool                  rml_store_is_own;
+	struct m0_rpc__sweep *rml_sweep;
 	/** Requests with handlers, of no use to stop without. */
 	uint32_t rml_executing_nr;
 	/** Of these, handshakes that are with the store. */

@@ -228,6 +228,12 @@ static struct m0_rpc__client *client_lookup(struct m0_rpc__machine  *m,
 	return m->rml_client_last;
 }
 
+bool m0_rpc__client_lives(const struct m0_rpc__machine *m,
+			  const struct m0_uint128      *uuid)
+{
+	return m0_hash_find(&m->rml_clients, uuid, sizeof *uuid) != NULL;
+}
+
 int m0_rpc__client_find(struct m0_rpc__machine          *m,
 			const struct m0_rpc_wire_packet *packet,
 			struct m0_rpc__client          **ret)

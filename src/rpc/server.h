@@ -88,9 +88,12 @@ void m0_rpc__client_heard(struct m0_rpc__client *client,
 			  struct m0_rpc__came   *came);
 /** The client that sent it, if what it says of itself is right now.
  * @retval -ENOTCONN  to be established. @retval -ESTALE  fenced. */
-int                      m0_rpc__client_find(struct m0_rpc__machine          *m,
-					     const struct m0_rpc_wire_packet *packet,
-					     struct m0_rpc__client          **ret);
+int m0_rpc__client_find(struct m0_rpc__machine          *m,
+			const struct m0_rpc_wire_packet *packet,
+			struct m0_rpc__client          **ret);
+/** Is it known, in whatever incarnation? */
+bool                     m0_rpc__client_lives(const struct m0_rpc__machine *m,
+					      const struct m0_uint128      *uuid);
 struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
 					       uint64_t               id);
 void                     m0_rpc__client_release(struct m0_rpc__client *client);
@@ -131,6 +134,14 @@ void m0_rpc__sstream_free(struct m0_rpc__ssession *session, uint32_t nr);
  * than a few there. Those of streams are counted elsewhere. */
 bool m0_rpc__is_crowded(const struct m0_rpc__machine *m,
 			const struct m0_rpc__target  *target);
+
+/* -------------------------------------------------------------- expire.c -- */
+
+/** Of what a store that outlives the machine keeps of clients. @retval -ENOMEM */
+int  m0_rpc__sweep_init(struct m0_rpc__machine *m);
+void m0_rpc__sweep_fini(struct m0_rpc__machine *m);
+/** The store has refused something for lack of room. */
+void m0_rpc__sweep_need(struct m0_rpc__machine *m);
 
 /* ------------------------------------------------------------- restore.c -- */
 

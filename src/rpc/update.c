@@ -90,6 +90,8 @@ static void job_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	m0_rpc__il(request)->ril_answer = NULL;
 	m0_rpc__il(request)->ril_job = NULL;
 	m0_free(job);
+	if (rc == -ENOSPC)
+		m0_rpc__sweep_need(m);
 	if (rc != 0 && answer != NULL) {
 		m0_rpc__item_end(answer, rc, NULL);
 		answer = NULL;

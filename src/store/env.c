@@ -14,8 +14,8 @@
 enum {
 	/** Inside one another: a batch, and its job. */
 	DEPTH = 2,
-	/** Pages that only deleting and the library's own keys may take, so
-	 * that a full store can be emptied; and one for each so many more. */
+	/** Pages that only deleting may take, and half of them the library's own
+	 * keys, so that a full store can be emptied; one for each so many more. */
 	RESERVE = 32,
 	RESERVE_PART = 64,
 	/** From a tree's root to a leaf, more than it ever is. */
@@ -31,8 +31,9 @@ struct m0_store__txn {
 	/** For next; opened by the first. */
 	MDB_cursor *stx_cursor;
 	bool        stx_wrote;
-	/** Pages that may still be taken, more or less. */
+	/** Pages that are left, more or less, and of these kept for deleting. */
 	uint64_t stx_left;
+	uint64_t stx_reserve;
 	/** Bytes that its deleting gave back, and no put took yet. */
 	uint64_t stx_freed;
 	/** The first failure of a change, which ended it. */
@@ -116,20 +117,19 @@ static uint64_t free_nr(struct m0_store__env *env)
 }
 
 /** Those held are counted only when it matters. */
-static uint64_t pages_left(struct m0_store__env *env)
+static uint64_t pages_left(struct m0_store__env *env, uint64_t *ret_reserve)
 {
 	MDB_envinfo info;
 	uint64_t    all;
-	uint64_t    reserve;
 	uint64_t    left;
 
 	(void)mdb_env_info(env->ste_env, &info);
 	all = info.me_mapsize / env->ste_page_bytes;
-	reserve = RESERVE + all / RESERVE_PART;
+	*ret_reserve = RESERVE + all / RESERVE_PART;
 	left = all > info.me_last_pgno ? all - info.me_last_pgno - 1 : 0;
-	if (left < 2 * reserve)
+	if (left < 2 * *ret_reserve)
 		left += free_nr(env);
-	return left > reserve ? left - reserve : 0;
+	return left;
 }
 
 /** Bytes of a key and its value; 0: there is none. */
@@ -157,16 +157,19 @@ static bool is_paid(struct m0_store__txn *txn, struct m0_rpc_slice key,
 	return true;
 }
 
+/* The layer above, whose keys begin with 0, may take half of what is kept: a full
+ * store lets in whoever will empty it, and can be emptied. */
 static bool has_room(struct m0_store__txn *txn, struct m0_rpc_slice key,
 		     size_t nr)
 {
-	uint64_t need = PATH + nr / txn->stx_env->ste_page_bytes;
+	uint64_t pages = nr / txn->stx_env->ste_page_bytes;
+	uint64_t keep = *(const uint8_t *)key.sl_data == 0
+				? txn->stx_reserve / 2
+				: txn->stx_reserve;
 
-	if (*(const uint8_t *)key.sl_data == 0)
-		return true;
-	if (txn->stx_left < need)
+	if (txn->stx_left < keep + PATH + pages)
 		return is_paid(txn, key, nr);
-	txn->stx_left -= 1 + nr / txn->stx_env->ste_page_bytes;
+	txn->stx_left -= 1 + pages;
 	return true;
 }
 
@@ -177,10 +180,16 @@ int m0_store__txn_begin(struct m0_store__env *env, struct m0_store__txn *within,
 {
 	struct m0_store__txn *txn = &env->ste_txn[env->ste_depth];
 	uint64_t              left;
+	uint64_t              reserve;
 	int                   rc;
 
 	M0_PRE(env->ste_depth == (within == NULL ? 0 : 1));
-	left = within == NULL ? pages_left(env) : within->stx_left;
+	if (within == NULL) {
+		left = pages_left(env, &reserve);
+	} else {
+		left = within->stx_left;
+		reserve = within->stx_reserve;
+	}
 	*txn = (struct m0_store__txn){ .stx_env = env, .stx_within = within };
 	rc = mdb_txn_begin(env->ste_env,
 			   within == NULL ? NULL : within->stx_txn, 0,
@@ -189,6 +198,7 @@ int m0_store__txn_begin(struct m0_store__env *env, struct m0_store__txn *within,
 		return rc_of(rc);
 	++env->ste_depth;
 	txn->stx_left = left;
+	txn->stx_reserve = reserve;
 	*ret = txn;
 	return 0;
 }
@@ -377,8 +387,7 @@ static int del_at(MDB_cursor *cursor, struct m0_rpc_slice key,
 	if (rc != 0)
 		return rc;
 	/* The key may lie in the page that changes. */
-	*ret_bytes = *(const uint8_t *)key.sl_data != 0 ? key.sl_nr + v.mv_size
-							: 0;
+	*ret_bytes = key.sl_nr + v.mv_size;
 	return mdb_cursor_del(cursor, 0);
 }
 

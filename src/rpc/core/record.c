@@ -12,7 +12,9 @@ enum {
 	KEY_CLIENT_BYTES = 2 + 16,
 	KEY_SESSION_BYTES = KEY_CLIENT_BYTES + 8,
 	KEY_REPLY_BYTES = KEY_SESSION_BYTES + 8,
-	CLIENT_BYTES = 16,
+	/** Of an older library, without the last word. */
+	CLIENT_BYTES_MIN = 16,
+	CLIENT_BYTES = 24,
 	SESSION_BYTES = 24
 };
 
@@ -101,8 +103,10 @@ static bool has_prefix(struct m0_rpc_slice key, const struct key *prefix)
 	       memcmp(key.sl_data, prefix->rky_bytes, prefix->rky_nr) == 0;
 }
 
-/** Deletes all keys that begin so. */
-static int prefix_del(struct m0_rpc_tx *tx, const struct key *prefix)
+/** Deletes keys that begin so; takes what it deletes from *left.
+ * @retval -EAGAIN  there are more. */
+static int prefix_del_some(struct m0_rpc_tx *tx, const struct key *prefix,
+			   uint32_t *left)
 {
 	const struct m0_rpc_store_ops *ops = tx->tx_store->rst_ops;
 	struct m0_rpc_slice            key;
@@ -119,11 +123,27 @@ static int prefix_del(struct m0_rpc_tx *tx, const struct key *prefix)
 			return rc;
 		if (key.sl_nr > sizeof copy)
 			return -EPROTO;
+		if (*left == 0)
+			return -EAGAIN;
+		--*left;
 		memcpy(copy, key.sl_data, key.sl_nr);
 		rc = ops->rso_del(tx, slice(copy, key.sl_nr));
 		if (rc != 0)
 			return rc;
 	}
+}
+
+/** Deletes all. */
+static int prefix_del(struct m0_rpc_tx *tx, const struct key *prefix)
+{
+	uint32_t left;
+	int      rc;
+
+	do {
+		left = UINT32_MAX;
+		rc = prefix_del_some(tx, prefix, &left);
+	} while (rc == -EAGAIN);
+	return rc;
 }
 
 static int key_del(struct m0_rpc_tx *tx, const struct key *key)
@@ -136,32 +156,81 @@ static int key_del(struct m0_rpc_tx *tx, const struct key *key)
 
 /* ---------------------------------------------------------- clients -- */
 
+static void client_decode(struct m0_rpc_slice value, struct m0_uint128 uuid,
+			  struct m0_rpc_record_client *ret)
+{
+	*ret = (struct m0_rpc_record_client){
+		.rrc_uuid = uuid,
+		.rrc_fences = word_get(value.sl_data, 4, 4) != 0,
+		.rrc_incarnation = word_get(value.sl_data, 8, 8),
+	};
+	if (value.sl_nr >= CLIENT_BYTES)
+		ret->rrc_lived_ns = word_get(value.sl_data, 16, 8);
+}
+
 int m0_rpc_record_client_get(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
-			     uint64_t *ret_incarnation)
+			     struct m0_rpc_record_client *ret)
 {
 	const struct key    key = key_make(CLIENT, uuid);
 	struct m0_rpc_slice value;
-	int                 rc = value_get(tx, &key, CLIENT_BYTES, &value);
+	int                 rc = value_get(tx, &key, CLIENT_BYTES_MIN, &value);
 
 	if (rc == 0)
-		*ret_incarnation = word_get(value.sl_data, 8, 8);
+		client_decode(value, uuid, ret);
 	return rc;
 }
 
-int m0_rpc_record_client_put(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
-			     uint64_t incarnation, bool fences)
+int m0_rpc_record_client_put(struct m0_rpc_tx                  *tx,
+			     const struct m0_rpc_record_client *rec)
 {
-	const struct key key = key_make(CLIENT, uuid);
+	const struct key key = key_make(CLIENT, rec->rrc_uuid);
 	uint8_t          value[CLIENT_BYTES] = { 0 };
 
 	word_put(value, 0, VERSION, 4);
-	word_put(value, 4, fences, 4);
-	word_put(value, 8, incarnation, 8);
+	word_put(value, 4, rec->rrc_fences, 4);
+	word_put(value, 8, rec->rrc_incarnation, 8);
+	word_put(value, 16, rec->rrc_lived_ns, 8);
 	return value_put(tx, &key, value, sizeof value);
 }
 
-int m0_rpc_record_client_del(struct m0_rpc_tx *tx, struct m0_uint128 uuid)
+/** Eight bytes of a key, the most significant first. */
+static uint64_t key_word(struct m0_rpc_slice key, size_t at)
 {
+	const uint8_t *from = (const uint8_t *)key.sl_data + at;
+	uint64_t       number = 0;
+	unsigned       i;
+
+	for (i = 0; i < 8; ++i)
+		number = number << 8 | from[i];
+	return number;
+}
+
+int m0_rpc_record_client_next(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			      struct m0_rpc_record_client *ret)
+{
+	const struct key from = key_make(CLIENT, uuid);
+	const struct key prefix = { .rky_bytes = { 0, CLIENT }, .rky_nr = 2 };
+	struct m0_rpc_slice key;
+	struct m0_rpc_slice value;
+	int                 rc = tx->tx_store->rst_ops->rso_next(
+				tx, slice(from.rky_bytes, from.rky_nr), &key, &value);
+
+	if (rc != 0)
+		return rc;
+	if (!has_prefix(key, &prefix))
+		return -ENOENT;
+	if (key.sl_nr != KEY_CLIENT_BYTES || value.sl_nr < CLIENT_BYTES_MIN ||
+	    word_get(value.sl_data, 0, 4) != VERSION)
+		return -EPROTO;
+	client_decode(value, M0_UINT128(key_word(key, 2), key_word(key, 10)),
+		      ret);
+	return 0;
+}
+
+int m0_rpc_record_client_del_some(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+				  uint32_t max)
+{
+	/* A session without its replies would have its requests done again. */
 	const uint8_t kinds[] = { SESSION, REPLY };
 	struct key    key;
 	unsigned      i;
@@ -169,12 +238,22 @@ int m0_rpc_record_client_del(struct m0_rpc_tx *tx, struct m0_uint128 uuid)
 
 	for (i = 0; i < ARRAY_SIZE(kinds); ++i) {
 		key = key_make(kinds[i], uuid);
-		rc = prefix_del(tx, &key);
+		rc = prefix_del_some(tx, &key, &max);
 		if (rc != 0)
 			return rc;
 	}
 	key = key_make(CLIENT, uuid);
 	return key_del(tx, &key);
+}
+
+int m0_rpc_record_client_del(struct m0_rpc_tx *tx, struct m0_uint128 uuid)
+{
+	int rc;
+
+	do {
+		rc = m0_rpc_record_client_del_some(tx, uuid, UINT32_MAX);
+	} while (rc == -EAGAIN);
+	return rc;
 }
 
 /** Is there a key that begins so? Else -ENOENT. */
@@ -314,6 +393,82 @@ int m0_rpc_record_replies(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
 			rc = reply_decode(key, value, session, &rec);
 		if (rc == 0)
 			rc = found(&rec, arg);
+		if (rc != 0)
+			return rc;
+	}
+}
+
+/** Of a stream's keys: the highest ack, and the number that has it. */
+struct acked {
+	struct key acd_stream;
+	uint64_t   acd_ack;
+};
+
+/** Is the key of the stream after this one? Then it becomes the one looked at. */
+static int acked_look(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
+		      struct acked *at)
+{
+	const struct m0_rpc_store_ops *ops = tx->tx_store->rst_ops;
+	struct m0_rpc_slice            value;
+	int                            rc = 0;
+
+	at->acd_ack = 0;
+	at->acd_stream.rky_nr = KEY_REPLY_BYTES - 4;
+	memcpy(at->acd_stream.rky_bytes, key.sl_data, at->acd_stream.rky_nr);
+	key = slice(at->acd_stream.rky_bytes, at->acd_stream.rky_nr);
+	for (;;) {
+		rc = ops->rso_next(tx, key, &key, &value);
+		if (rc == -ENOENT ||
+		    (rc == 0 && !has_prefix(key, &at->acd_stream)))
+			return 0;
+		if (rc != 0)
+			return rc;
+		if (value.sl_nr >= M0_RPC_RECORD_HEAD)
+			at->acd_ack = max64u(at->acd_ack,
+					     word_get(value.sl_data, 16, 8));
+	}
+}
+
+int m0_rpc_record_client_trim(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			      uint32_t max, uint32_t *ret_nr)
+{
+	const struct m0_rpc_store_ops *ops = tx->tx_store->rst_ops;
+	const struct key               prefix = key_make(REPLY, uuid);
+	struct acked                   at = { .acd_ack = 0 };
+	struct key                     now = prefix;
+	struct m0_rpc_slice            key;
+	struct m0_rpc_slice            value;
+	int                            rc;
+
+	*ret_nr = 0;
+	for (;;) {
+		rc = ops->rso_next(tx, slice(now.rky_bytes, now.rky_nr), &key,
+				   &value);
+		if (rc == -ENOENT || (rc == 0 && !has_prefix(key, &prefix)))
+			return 0;
+		if (rc != 0)
+			return rc;
+		if (key.sl_nr != KEY_REPLY_BYTES ||
+		    value.sl_nr < M0_RPC_RECORD_HEAD)
+			return -EPROTO;
+		now.rky_nr = key.sl_nr;
+		memcpy(now.rky_bytes, key.sl_data, key.sl_nr);
+		if (!has_prefix(key, &at.acd_stream) ||
+		    at.acd_stream.rky_nr == 0) {
+			rc = acked_look(tx, key, &at);
+			if (rc == 0)
+				rc = ops->rso_get(
+					tx, slice(now.rky_bytes, now.rky_nr),
+					&value);
+			if (rc != 0)
+				return rc;
+		}
+		if (word_get(value.sl_data, 8, 8) >= at.acd_ack)
+			continue;
+		if (*ret_nr == max)
+			return -EAGAIN;
+		++*ret_nr;
+		rc = ops->rso_del(tx, slice(now.rky_bytes, now.rky_nr));
 		if (rc != 0)
 			return rc;
 	}

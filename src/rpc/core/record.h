@@ -4,7 +4,8 @@
  * values and how to find them again. Keys begin with the byte 0.
  *
  *   c uuid                          -> incarnation: older ones are refused;
- *                                      whether there was one
+ *                                      whether there was one; when it was
+ *                                      known to live, in wall time
  *   s uuid session                  -> incarnation, streams, window
  *   r uuid session stream slot      -> number, ack, code, reply
  *
@@ -44,12 +45,34 @@ struct m0_rpc_record_reply {
 	struct m0_rpc_slice rrr_reply;
 };
 
+struct m0_rpc_record_client {
+	struct m0_uint128 rrc_uuid;
+	uint64_t          rrc_incarnation;
+	/** There was an older one, which may be somewhere still. */
+	bool rrc_fences;
+	/** Nanoseconds of wall time; 0: not known, by an older library. */
+	uint64_t rrc_lived_ns;
+};
+
 /** @retval -ENOENT  the client was never here. -EPROTO  not a record. */
 int m0_rpc_record_client_get(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
-			     uint64_t *ret_incarnation);
-/** @param fences  there was an older one, which may be somewhere still. */
-int m0_rpc_record_client_put(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
-			     uint64_t incarnation, bool fences);
+			     struct m0_rpc_record_client *ret);
+int m0_rpc_record_client_put(struct m0_rpc_tx                  *tx,
+			     const struct m0_rpc_record_client *rec);
+/** The client after `uuid`, in the order of keys; of {0, 0}: the first.
+ * @retval -ENOENT  there is none. @retval -EPROTO  not a record. */
+int m0_rpc_record_client_next(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			      struct m0_rpc_record_client *ret);
+/**
+ * Deletes replies that were acknowledged, which are kept until their slots are
+ * used again; of each stream the last one stays.
+ * @param ret_nr  keys deleted, at most `max`. @retval -EAGAIN  there may be more.
+ */
+int m0_rpc_record_client_trim(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+			      uint32_t max, uint32_t *ret_nr);
+/** As m0_rpc_record_client_del(), a part. @retval -EAGAIN  there is more. */
+int m0_rpc_record_client_del_some(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
+				  uint32_t max);
 /** With all its sessions and replies. */
 int m0_rpc_record_client_del(struct m0_rpc_tx *tx, struct m0_uint128 uuid);
 /** Has left: goes, if it is the last one known, has no session and keeps no

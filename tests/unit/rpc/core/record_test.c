@@ -56,6 +56,30 @@ struct seen {
 	uint64_t se_streams;
 };
 
+static int client_get(struct m0_rpc_tx *tx, struct m0_uint128 whose,
+		      uint64_t *ret)
+{
+	struct m0_rpc_record_client rec;
+	int rc = m0_rpc_record_client_get(tx, whose, &rec);
+
+	if (rc == 0)
+		*ret = rec.rrc_incarnation;
+	return rc;
+}
+
+static int client_put(struct m0_rpc_tx *tx, struct m0_uint128 whose,
+		      uint64_t incarnation, bool fences)
+{
+	const struct m0_rpc_record_client rec = {
+		.rrc_uuid = whose,
+		.rrc_incarnation = incarnation,
+		.rrc_fences = fences,
+		.rrc_lived_ns = 5,
+	};
+
+	return m0_rpc_record_client_put(tx, &rec);
+}
+
 static int found(const struct m0_rpc_record_reply *rec, void *arg)
 {
 	struct seen   *seen = arg;
@@ -96,15 +120,10 @@ static void records_put_are_got(void **state)
 
 	(void)state;
 	begin(&st);
-	assert_int_equal(m0_rpc_record_client_put(&st.st_tx, uuid, 1ULL << 40,
-						  false),
-			 0);
-	assert_int_equal(
-		m0_rpc_record_client_get(&st.st_tx, uuid, &incarnation), 0);
+	assert_int_equal(client_put(&st.st_tx, uuid, 1ULL << 40, false), 0);
+	assert_int_equal(client_get(&st.st_tx, uuid, &incarnation), 0);
 	assert_int_equal(incarnation, 1ULL << 40);
-	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, behind,
-						  &incarnation),
-			 -ENOENT);
+	assert_int_equal(client_get(&st.st_tx, behind, &incarnation), -ENOENT);
 	assert_int_equal(m0_rpc_record_session_put(&st.st_tx, uuid, &put), 0);
 	assert_int_equal(m0_rpc_record_session_get(&st.st_tx, uuid, 5, &got),
 			 0);
@@ -161,9 +180,7 @@ static void delete_takes_all_and_no_more(void **state)
 	begin(&st);
 	assert_int_equal(m0_rpc_tx_put(&st.st_tx, theirs, theirs), 0);
 	for (i = 0; i < 3; ++i) {
-		assert_int_equal(m0_rpc_record_client_put(&st.st_tx, all[i], 1,
-							  false),
-				 0);
+		assert_int_equal(client_put(&st.st_tx, all[i], 1, false), 0);
 		assert_int_equal(
 			m0_rpc_record_session_put(&st.st_tx, all[i], &rec), 0);
 		assert_int_equal(m0_rpc_record_session_put(&st.st_tx, all[i],
@@ -180,15 +197,12 @@ static void delete_takes_all_and_no_more(void **state)
 	assert_int_equal(replies(&st, uuid, 0).se_nr, 0);
 	assert_int_equal(replies(&st, uuid, 1).se_nr, 1);
 	assert_int_equal(m0_rpc_record_client_del(&st.st_tx, uuid), 0);
-	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid,
-						  &incarnation),
-			 -ENOENT);
+	assert_int_equal(client_get(&st.st_tx, uuid, &incarnation), -ENOENT);
 	assert_int_equal(replies(&st, uuid, 1).se_nr, 0);
 	assert_int_equal(m0_rpc_record_session_get(&st.st_tx, uuid, 1, &got),
 			 -ENOENT);
 	for (i = 0; i < 3; i += 2) {
-		assert_int_equal(m0_rpc_record_client_get(&st.st_tx, all[i],
-							  &incarnation),
+		assert_int_equal(client_get(&st.st_tx, all[i], &incarnation),
 				 0);
 		assert_int_equal(replies(&st, all[i], 0).se_nr, 2);
 		assert_int_equal(replies(&st, all[i], 1).se_nr, 1);
@@ -208,22 +222,21 @@ static void client_that_leaves_goes(void **state)
 	(void)state;
 	begin(&st);
 	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 7), 0);
-	(void)m0_rpc_record_client_put(&st.st_tx, uuid, 7, false);
+	(void)client_put(&st.st_tx, uuid, 7, false);
 	(void)m0_rpc_record_session_put(&st.st_tx, behind, &rec);
 	(void)m0_rpc_record_session_put(&st.st_tx, uuid, &rec);
 	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 7), 0);
-	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid, &known), 0);
+	assert_int_equal(client_get(&st.st_tx, uuid, &known), 0);
 	(void)m0_rpc_record_session_del(&st.st_tx, uuid, 0);
 	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 6), 0);
-	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid, &known), 0);
+	assert_int_equal(client_get(&st.st_tx, uuid, &known), 0);
 	reply_put(&st, uuid, 0, 1, 2, 1);
 	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 7), 0);
-	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid, &known),
-			 -ENOENT);
+	assert_int_equal(client_get(&st.st_tx, uuid, &known), -ENOENT);
 	assert_int_equal(replies(&st, uuid, 0).se_nr, 0);
-	(void)m0_rpc_record_client_put(&st.st_tx, uuid, 8, true);
+	(void)client_put(&st.st_tx, uuid, 8, true);
 	assert_int_equal(m0_rpc_record_client_leave(&st.st_tx, uuid, 8), 0);
-	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid, &known), 0);
+	assert_int_equal(client_get(&st.st_tx, uuid, &known), 0);
 	assert_int_equal(known, 8);
 	end(&st);
 }
@@ -246,7 +259,7 @@ static void records_damaged_are_refused(void **state)
 
 	(void)state;
 	begin(&st);
-	(void)m0_rpc_record_client_put(&st.st_tx, uuid, 1, false);
+	(void)client_put(&st.st_tx, uuid, 1, false);
 	(void)m0_rpc_record_session_put(&st.st_tx, uuid, &rec);
 	reply_put(&st, uuid, 0, 1, 2, 1);
 	memset(junk, 9, sizeof junk);
@@ -259,9 +272,7 @@ static void records_damaged_are_refused(void **state)
 		(void)st.st_store.rst_ops->rso_put(
 			&st.st_tx, key, (struct m0_rpc_slice){ junk, i });
 	}
-	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid,
-						  &incarnation),
-			 -EPROTO);
+	assert_int_equal(client_get(&st.st_tx, uuid, &incarnation), -EPROTO);
 	assert_int_equal(m0_rpc_record_session_get(&st.st_tx, uuid, 0, &got),
 			 -EPROTO);
 	assert_int_equal(m0_rpc_record_replies(&st.st_tx, uuid, 0, found,
@@ -285,7 +296,7 @@ static void records_cut_off_are_refused(void **state)
 
 	(void)state;
 	begin(&st);
-	(void)m0_rpc_record_client_put(&st.st_tx, uuid, 1, false);
+	(void)client_put(&st.st_tx, uuid, 1, false);
 	(void)m0_rpc_record_session_put(&st.st_tx, uuid, &rec);
 	while (st.st_store.rst_ops->rso_next(&st.st_tx, key, &key, &value) ==
 	       0) {
@@ -296,9 +307,7 @@ static void records_cut_off_are_refused(void **state)
 			&st.st_tx, key,
 			(struct m0_rpc_slice){ head, sizeof head - 1 });
 	}
-	assert_int_equal(m0_rpc_record_client_get(&st.st_tx, uuid,
-						  &incarnation),
-			 -EPROTO);
+	assert_int_equal(client_get(&st.st_tx, uuid, &incarnation), -EPROTO);
 	assert_int_equal(m0_rpc_record_session_get(&st.st_tx, uuid, 0, &got),
 			 -EPROTO);
 	end(&st);

@@ -212,8 +212,11 @@ static int conn_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 
 	if (rc != 0)
 		return rc;
-	return m0_rpc_record_client_put(tx, client_uuid,
-					j->j_msg.ms_incarnation, false);
+	return m0_rpc_record_client_put(
+		tx, &(struct m0_rpc_record_client){
+			    .rrc_uuid = client_uuid,
+			    .rrc_incarnation = j->j_msg.ms_incarnation,
+		    });
 }
 
 static void job_done(struct m0_rpc_store_job *job, int rc)
@@ -387,7 +390,8 @@ void server_got(struct world *w, const struct msg *msg)
 
 void server_start(struct world *w)
 {
-	struct m0_rpc_tx tx;
+	struct m0_rpc_record_client rec;
+	struct m0_rpc_tx            tx;
 
 	M0_SET0(&w->w_server);
 	w->w_server.s_budget.rsb_bytes_max = 2 * WINDOW_MAX - 4;
@@ -395,6 +399,7 @@ void server_start(struct world *w)
 	w->w_server.s_epoch = ++w->w_epochs;
 	M0_SET_ARR0(w->w_job);
 	(void)w->w_store.stc_work.rst_ops->rso_begin(&w->w_store.stc_work, &tx);
-	(void)m0_rpc_record_client_get(&tx, client_uuid, &w->w_server.s_client);
+	if (m0_rpc_record_client_get(&tx, client_uuid, &rec) == 0)
+		w->w_server.s_client = rec.rrc_incarnation;
 	w->w_store.stc_work.rst_ops->rso_abort(&tx);
 }
