@@ -3,6 +3,7 @@
 
 NEEDS = {
     'rpcbench': '',
+    'rpcidle': '',
     'zmqreq': ' (needs the package libzmq5)',
     'nngreq': ' (needs the package libnng-dev)',
 }
@@ -26,6 +27,11 @@ PROBES = {
     'rpc-bulk-1': 'rpcbench -t 0.01 -n 9 bulk 1048576 1',
 }
 PEERS = {}
+
+# What clients that are idle cost their service: run once.
+IDLE_PROBE = 'rpc-idle'
+IDLE_GOAL = 64 << 10
+PROBES[IDLE_PROBE] = 'rpcidle 200'
 
 for _flight in FLIGHTS:
     PROBES['rpc-%d' % _flight] = 'rpcbench -t 0.003 -n 31 req %d' % _flight

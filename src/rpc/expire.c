@@ -238,7 +238,8 @@ static void sweep_end(struct m0_rpc__sweep *w)
 	/* One that was needed before the machine was up for long enough is
 	 * needed again then. */
 	if (w->swp_needs &&
-	    m->rml_now <= m0_time_add(w->swp_began, m->rml_cfg.rc_client_idle_ns))
+	    m->rml_now <=
+		    m0_time_add(w->swp_began, m->rml_cfg.rc_client_idle_ns))
 		w->swp_needs_more = true;
 	w->swp_needs = w->swp_needs_more;
 	w->swp_needs_more = false;
@@ -308,9 +309,9 @@ void m0_rpc__sweep_need(struct m0_rpc__machine *m)
 	}
 	/* At once, but not again and again. */
 	at = max64u(m->rml_now + M0_TIME_ONE_MSEC,
-		    w->swp_ended == 0 ? 0
-				      : m0_time_add(w->swp_ended,
-						    NEED_PAUSE_NS));
+		    w->swp_ended == 0
+			    ? 0
+			    : m0_time_add(w->swp_ended, NEED_PAUSE_NS));
 	w->swp_needs = true;
 	if (m0_timer_deadline(&w->swp_pause.rpa_timer) > at)
 		pause_arm(w, at - m->rml_now);

@@ -138,8 +138,7 @@ RT_CASE(request_names_its_client)
 		c[k] = rt_client(rt_up(1 + (unsigned)k, &cfg), s);
 	}
 	for (k = 0; k < 4; ++k) {
-		i[k] = rt_ask(c[k % 2], RT_HOLD, (uint32_t)k / 2,
-			      (uint64_t)k);
+		i[k] = rt_ask(c[k % 2], RT_HOLD, (uint32_t)k / 2, (uint64_t)k);
 		rt_held_wait(k + 1, "it is held");
 		uuid = m0_rpc_request_client(rt.rt_held[k]);
 		CF_EQ(uuid.u_hi, 7, "a client's");

@@ -119,8 +119,7 @@ static void vectors(void **state)
 
 static void lists(void **state)
 {
-	struct foo          foos[3] = { { .f_val = 1 }, { .f_val = 2 },
-					{ .f_val = 4 } };
+	struct foo foos[3] = { { .f_val = 1 }, { .f_val = 2 }, { .f_val = 4 } };
 	struct m0_list      plain;
 	struct m0_list_link link;
 	struct foo         *foo;
@@ -132,8 +131,7 @@ static void lists(void **state)
 	for (i = 0; i < ARRAY_SIZE(foos); ++i)
 		foo_tlink_init_at_tail(&foos[i], &head);
 	assert_int_equal(m0_tl_fold(foo, f, &head, sum, 0, sum + f->f_val), 7);
-	m0_tl_for(foo, &head, foo)
-	{
+	m0_tl_for(foo, &head, foo) {
 		foo_tlist_del(foo);
 		foo_tlink_fini(foo);
 	}
@@ -220,8 +218,8 @@ static void state_wait(struct m0_net_transfer_mc *tm, struct m0_clink *clink,
 /* What the reference asserts of its structures holds of ours. */
 static void invariants(void **state)
 {
-	static const struct m0_net_tm_callbacks cb = { .ntc_event_cb =
-							       tm_event };
+	static const struct m0_net_tm_callbacks     cb = { .ntc_event_cb =
+								   tm_event };
 	static const struct m0_net_buffer_callbacks bcb = {
 		.nbc_cb = { [M0_NET_QT_MSG_RECV] = buf_event }
 	};

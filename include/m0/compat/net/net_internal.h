@@ -76,8 +76,8 @@ static inline bool m0_net__tm_invariant(const struct m0_net_transfer_mc *tm)
 {
 	bool before = M0_IN(tm->ntm_state,
 			    (M0_NET_TM_INITIALIZED, M0_NET_TM_STARTING));
-	bool runs = M0_IN(tm->ntm_state,
-			  (M0_NET_TM_STARTED, M0_NET_TM_STOPPING));
+	bool runs =
+		M0_IN(tm->ntm_state, (M0_NET_TM_STARTED, M0_NET_TM_STOPPING));
 
 	return _0C(tm->ntm_callbacks != NULL &&
 		   tm->ntm_callbacks->ntc_event_cb != NULL) &&
