@@ -136,9 +136,11 @@ struct serve_op {
 	struct serve_client *op_client;
 	/** The client's transfers, by this; since when; whether the buffer
 	 * was taken back. */
-	struct m0_list_link     op_moving;
-	m0_time_t               op_began;
-	bool                    op_revoked;
+	struct m0_list_link op_moving;
+	m0_time_t           op_began;
+	bool                op_revoked;
+	/** Read: it has ended. */
+	bool                    op_left;
 	struct m0_rpc_bulk      op_rb;
 	struct obj_rep          op_rep;
 	struct m0_rpc_store_job op_job;
@@ -214,7 +216,7 @@ struct server {
 extern struct server *serve_server;
 
 /* serve_share.c; the functions of buffers and moves with the lock, but for
- * serve_buffer(). */
+ * serve_buffer() and serve_move_ns(). */
 void serve_share_init(struct server *sv);
 int  serve_share_start(struct server *sv, uint32_t bufs_nr);
 /** After serve_work_stop(). */

@@ -45,8 +45,7 @@ static int all_out(int fd, uint8_t *at, uint64_t nr, uint64_t off)
 	return rc == 0 && done < nr ? -EIO : rc;
 }
 
-/* Moves `nr` bytes of the operation's buffer. Under the lock, so that the end of
- * the transfer finds the operation in its lists. */
+/* Moves `nr` bytes of the operation's buffer. */
 static int bulk_start(struct serve_op *op, enum m0_net_queue_type    qtype,
 		      void (*done)(struct m0_rpc_bulk *rb), uint64_t nr)
 {
@@ -65,10 +64,8 @@ static int bulk_start(struct serve_op *op, enum m0_net_queue_type    qtype,
 		m0_rpc_bulk_qtype(&op->op_rb, qtype);
 		rc = m0_rpc_bulk_load_for(&op->op_rb, op->op_item,
 					  &op->op_req.orq_desc);
-		if (rc == 0) {
-			serve_move_begin(op);
+		if (rc == 0)
 			return 0;
-		}
 	}
 	m0_rpc_bulk_buflist_empty(&op->op_rb);
 	m0_rpc_bulk_fini(&op->op_rb);
@@ -180,8 +177,10 @@ static void write_fetch(struct serve_op *op)
 	if (rc == 0)
 		rc = bulk_start(op, M0_NET_QT_ACTIVE_BULK_RECV, &write_came,
 				op->op_req.orq_count);
-	if (rc == 0)
+	if (rc == 0) {
 		m0_list_add_tail(&op->op_upload->su_fetches, &op->op_link);
+		serve_move_begin(op);
+	}
 	m0_mutex_unlock(&sv->sv_lock);
 	if (rc != 0)
 		serve_op_end(op, rc);
@@ -250,17 +249,47 @@ void serve_write(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 
 /* ---------------------------------------------------------------- read -- */
 
+/* The transfer has ended; with the lock, which it releases. */
+static void read_over(struct serve_op *op)
+{
+	int rc = serve_move_end(op, op->op_rb.rb_rc);
+
+	m0_mutex_unlock(&op->op_server->sv_lock);
+	m0_rpc_bulk_fini(&op->op_rb);
+	serve_op_end(op, rc);
+}
+
+/* If read_send() has not come that far, the rest is for that. */
 static void read_left(struct m0_rpc_bulk *rb)
 {
 	struct serve_op *op = container_of(rb, struct serve_op, op_rb);
 	struct server   *sv = op->op_server;
-	int              rc;
 
 	m0_mutex_lock(&sv->sv_lock);
-	rc = serve_move_end(op, rb->rb_rc);
-	m0_mutex_unlock(&sv->sv_lock);
-	m0_rpc_bulk_fini(rb);
-	serve_op_end(op, rc);
+	op->op_left = true;
+	if (op->op_began != 0)
+		read_over(op);
+	else
+		m0_mutex_unlock(&sv->sv_lock);
+}
+
+/* Without the lock, for the bytes may leave at once, by this thread. */
+static void read_send(struct serve_op *op)
+{
+	struct server *sv = op->op_server;
+	int rc = bulk_start(op, M0_NET_QT_ACTIVE_BULK_SEND, &read_left,
+			    op->op_rep.orp_size);
+
+	if (rc != 0) {
+		serve_op_end(op, rc);
+		return;
+	}
+	m0_mutex_lock(&sv->sv_lock);
+	serve_move_begin(op);
+	if (op->op_left)
+		read_over(op);
+	else
+		m0_mutex_unlock(&sv->sv_lock);
 }
 
 /* The sum that came with a block; a part of one gets its own. */
@@ -308,18 +337,12 @@ static int block_load(struct serve_op *op)
 
 static void read_load(struct serve_op *op)
 {
-	struct server *sv = op->op_server;
-	int            rc = block_load(op);
+	int rc = block_load(op);
 
 	if (rc != 0) {
 		serve_op_end(op, rc);
 	} else if (op->op_req.orq_desc.bdd_desc.nbd_len > 0) {
-		m0_mutex_lock(&sv->sv_lock);
-		rc = bulk_start(op, M0_NET_QT_ACTIVE_BULK_SEND, &read_left,
-				op->op_rep.orp_size);
-		m0_mutex_unlock(&sv->sv_lock);
-		if (rc != 0)
-			serve_op_end(op, rc);
+		read_send(op);
 	} else {
 		op->op_rep.orp_data = op_bytes(op);
 		op->op_rep.orp_data_nr = (uint32_t)op->op_rep.orp_size;

@@ -306,7 +306,7 @@ m0_time_t serve_move_ns(const struct serve_op *op)
 	m0_time_t            now = m0_time_now();
 	m0_time_t            end = op->op_item->ri_remote_expires;
 
-	if (sv->sv_closed || end <= now)
+	if (__atomic_load_n(&sv->sv_closed, __ATOMIC_RELAXED) || end <= now)
 		return 0;
 	return end == M0_TIME_NEVER ? sv->sv_timeout_ns
 				    : min64u(end - now, sv->sv_timeout_ns);
@@ -368,7 +368,7 @@ static void client_look(struct server *sv, struct serve_client *client,
 	if (sv->sv_closed) {
 		for (; op != NULL; op = first_moving(client))
 			op_revoke(op);
-	} else if (client->scl_held_nr > share_of(sv) &&
+	} else if (sv->sv_free_nr == 0 && client->scl_held_nr > share_of(sv) &&
 		   now >= op->op_began + SLOW_NS) {
 		client->scl_window = 1;
 		op_revoke(op);
@@ -425,7 +425,8 @@ static void look_run(struct server *sv)
 		(void)m0_cond_timedwait(&sv->sv_look_cond,
 					m0_time_add(m0_time_now(), LOOK_NS));
 		now = m0_time_now();
-		sv->sv_closed = now >= sv->sv_close_at;
+		__atomic_store_n(&sv->sv_closed, now >= sv->sv_close_at,
+				 __ATOMIC_RELAXED);
 		waiting_look(sv, now);
 		clients_look(sv, now);
 		buffers_share(sv);
