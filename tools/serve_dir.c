@@ -82,7 +82,8 @@ void serve_file_close(struct serve_file *file)
 
 static int dir_sync(int at, const char *name)
 {
-	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(at, name,
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	int rc;
 
 	if (fd < 0)
@@ -179,7 +180,9 @@ static int text_put(int at, const char *name, const char *text)
 	int  rc = 0;
 
 	snprintf(tmp, sizeof tmp, "%s.new", name);
-	fd = openat(at, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = openat(at, tmp,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		    0600);
 	if (fd < 0)
 		return -errno;
 	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) ||
