@@ -223,6 +223,8 @@ int  serve_share_start(struct server *sv, uint32_t bufs_nr);
 void serve_share_stop(struct server *sv);
 /** From `at` on, requests that wait are refused and transfers end. */
 void serve_share_close(struct server *sv, m0_time_t at);
+/** Refuses what waits for too long, revokes what others have a right to. */
+void serve_share_look(struct server *sv, m0_time_t now);
 /** Calls op_next with op_nb, now or later; or ends the operation. */
 void serve_buffer(struct serve_op *op, void (*next)(struct serve_op *op));
 /** Returns op_nb. */

@@ -357,9 +357,10 @@ static struct serve_op *first_moving(const struct serve_client *client)
 	return NULL;
 }
 
-/* A client that holds more than its share loses the oldest, if that is slow. */
+/* A client that holds more than its share loses the oldest, if that is slow and
+ * one that has a right to a buffer is lacking it. */
 static void client_look(struct server *sv, struct serve_client *client,
-			m0_time_t now)
+			bool lacking, m0_time_t now)
 {
 	struct serve_op *op = first_moving(client);
 
@@ -368,7 +369,7 @@ static void client_look(struct server *sv, struct serve_client *client,
 	if (sv->sv_closed) {
 		for (; op != NULL; op = first_moving(client))
 			op_revoke(op);
-	} else if (sv->sv_free_nr == 0 && client->scl_held_nr > share_of(sv) &&
+	} else if (lacking && client->scl_held_nr > share_of(sv) &&
 		   now >= op->op_began + SLOW_NS) {
 		client->scl_window = 1;
 		op_revoke(op);
@@ -377,7 +378,8 @@ static void client_look(struct server *sv, struct serve_client *client,
 
 static void clients_look(struct server *sv, m0_time_t now)
 {
-	int i;
+	bool lacking = sv->sv_free_nr == 0 && next_entitled(sv) != NULL;
+	int  i;
 
 	for (i = 0; i < UPLOAD_BUCKETS; ++i) {
 		struct m0_list_link *at;
@@ -387,7 +389,7 @@ static void clients_look(struct server *sv, m0_time_t now)
 			client_look(sv,
 				    container_of(at, struct serve_client,
 						 scl_link),
-				    now);
+				    lacking, now);
 	}
 }
 
@@ -411,10 +413,17 @@ static void waiting_look(struct server *sv, m0_time_t now)
 	}
 }
 
+void serve_share_look(struct server *sv, m0_time_t now)
+{
+	__atomic_store_n(&sv->sv_closed, now >= sv->sv_close_at,
+			 __ATOMIC_RELAXED);
+	waiting_look(sv, now);
+	clients_look(sv, now);
+	buffers_share(sv);
+}
+
 static void look_run(struct server *sv)
 {
-	m0_time_t now;
-
 	m0_mutex_lock(&sv->sv_lock);
 	while (!sv->sv_stopping) {
 		if (m0_list_is_empty(&sv->sv_turns) &&
@@ -424,12 +433,7 @@ static void look_run(struct server *sv)
 		}
 		(void)m0_cond_timedwait(&sv->sv_look_cond,
 					m0_time_add(m0_time_now(), LOOK_NS));
-		now = m0_time_now();
-		__atomic_store_n(&sv->sv_closed, now >= sv->sv_close_at,
-				 __ATOMIC_RELAXED);
-		waiting_look(sv, now);
-		clients_look(sv, now);
-		buffers_share(sv);
+		serve_share_look(sv, m0_time_now());
 	}
 	m0_mutex_unlock(&sv->sv_lock);
 }
