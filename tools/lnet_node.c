@@ -16,8 +16,8 @@ enum {
 	LOG_TURN_MAX = 64
 };
 
-/** How long clients have to take their answers when the node stops. */
-#define LAST_ANSWERS M0_TIME_ONE_SECOND
+/** How long a stop may take, with the clients that do not take their answers. */
+#define STOP_TIME (M0_TIME_ONE_SECOND / 2)
 
 static const struct argp_option node_options[] = {
 	{ "verbose", 'v', NULL, 0, "Tell of peers that come and go", 0 },
@@ -254,7 +254,7 @@ static int node_start(struct lnet_node *node)
 static void node_stop(struct lnet_node *node)
 {
 	struct m0_lnet_info *info = NULL;
-	m0_time_t            until;
+	m0_time_t            until = m0_time_add(m0_time_now(), STOP_TIME);
 
 	ctl_server_close(&node->lno_server);
 	(void)m0_lnet_info_get(node->lno_lnet, &info);
@@ -263,7 +263,6 @@ static void node_stop(struct lnet_node *node)
 	m0_lnet_close(node->lno_lnet);
 	node->lno_lnet = NULL;
 	node_jobs_finish(node);
-	until = m0_time_add(m0_time_now(), LAST_ANSWERS);
 	while (ctl_server_is_busy(&node->lno_server) && m0_time_now() < until)
 		turn(node, until);
 	ctl_server_fini(&node->lno_server);
