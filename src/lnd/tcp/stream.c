@@ -53,8 +53,7 @@ void m0_tcp__stream_in_add(struct m0_tcp_stream *stream)
  */
 static void out_failed(struct m0_tcp_stream *stream, int rc)
 {
-	/* A reset after the end of the stream says the same. */
-	stream->tcs_out_rc = rc == -EPIPE ? -ECONNRESET : rc;
+	stream->tcs_out_rc = rc;
 	full_set(stream, true);
 	stream->tcs_ends = true;
 	if (!m0_list_link_is_in(&stream->tcs_ready))
@@ -161,7 +160,8 @@ void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status)
 	struct m0_sock_conn *conn = stream->tcs_conn;
 
 	m0_tcp__stream_free(stream, false);
-	m0_sock_broken(conn, status);
+	/* The peer's reset came after its end of the stream. */
+	m0_sock_broken(conn, status == -EPIPE ? -ECONNRESET : status);
 }
 
 /* -- in -------------------------------------------------------------------- */

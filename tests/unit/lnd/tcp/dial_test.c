@@ -121,6 +121,40 @@ static void dial_skips_port_of_listeners(void **state)
 	fake_free(conn);
 }
 
+/* A peer that accepts, ends the stream and then resets it has reset it, also if
+ * all of that comes before the dial is looked at. */
+static void dial_reset_after_end_is_a_reset(void **state)
+{
+	static const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
+	struct m0_sock_addr        from = fake_addr("127.0.0.1", 0);
+	struct m0_sock_addr        to = fake_addr("127.0.0.1", 0);
+	struct sockaddr_storage    sa;
+	struct m0_sock_conn       *conn;
+	socklen_t                  len = m0_tcp__addr_to(&to, &sa);
+	int                        at = socket(AF_INET, SOCK_STREAM, 0);
+	int                        fd;
+
+	(void)state;
+	assert_int_equal(bind(at, (struct sockaddr *)&sa, len), 0);
+	assert_int_equal(listen(at, 1), 0);
+	assert_int_equal(m0_tcp__addr_bound(at, &to), 0);
+	fake_open("127.0.0.1", NULL);
+	conn = fake_conn();
+	assert_int_equal(dial(conn, &from, 0, 0, &to), 0);
+	fd = accept(at, NULL, NULL);
+	assert_true(fd >= 0);
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger,
+				    sizeof linger),
+			 0);
+	assert_int_equal(close(fd), 0);
+	fake_until(conn->fc_status != FAKE_OPEN);
+	assert_int_equal(conn->fc_status, -ECONNRESET);
+	assert_int_equal(close(at), 0);
+	fake_close();
+	fake_free(conn);
+}
+
 /* A refused dial is told once, later, not by the call. */
 static void dial_refused_is_broken(void **state)
 {
@@ -331,6 +365,7 @@ int main(void)
 		cmocka_unit_test(dial_exhausted_range_is_eaddrinuse),
 		cmocka_unit_test(dial_port_is_shared_by_peers),
 		cmocka_unit_test(dial_skips_port_of_listeners),
+		cmocka_unit_test(dial_reset_after_end_is_a_reset),
 		cmocka_unit_test(dial_refused_is_broken),
 		cmocka_unit_test(dial_from_foreign_address_fails),
 		cmocka_unit_test(dial_hangup_before_end_is_silent),
