@@ -44,7 +44,7 @@ soak:
 	@M0_SEEDS_NR=$(SEEDS) $(BUILD)/tests/sim/swarm $(FIRST)
 
 check:
-	@scripts/deps build sanitize check
+	@scripts/deps build sanitize check fuzz
 	@scripts/check
 
 bench:
