@@ -20,7 +20,8 @@ help:
 	@echo 'make check             sanitizers, source rules, layout, requirement tags'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
 	@echo 'make fuzz [T=60]       each decoder with random input, T seconds each'
-	@echo 'make mutants           does a test fail for each bug of tests/mutants?'
+	@echo 'make mutants           does a test fail for each bug of tests/mutants, and for'
+	@echo '                       new ones? (scripts/mutate)'
 	@echo 'make all               build the library and the command'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]'
 	@echo 'make clean             remove every build directory'
@@ -57,7 +58,7 @@ fuzz:
 
 mutants:
 	@scripts/deps build check
-	@scripts/mutants
+	@scripts/mutants; kept=$$?; scripts/mutate && exit $$kept
 
 # The second build only writes down where files go.
 install: all
