@@ -109,10 +109,10 @@ static void replied(struct m0_rpc_item *item)
 	o->ho_end = m0_time_now();
 	o->ho_error = item->ri_error;
 	o->ho_rc = item->ri_error != 0 ? 0 : m0_rpc_item_error(item);
-	o->ho_sent = item->ri_nr_sent;
+	o->ho_sent = item->ri_nr_sent + o->ho_merged;
 	if (o->ho_error == 0 && o->ho_rc == 0)
 		CF_EQ(memcmp(m0_rpc_raw_of(item->ri_reply)->rr_data, o->ho_body,
-			     sizeof o->ho_body),
+			     o->ho_is_bulk ? HI_RECORD : o->ho_raw.rr_nr),
 		      0, "the reply is that of %u", (unsigned)o->ho_body[0]);
 	hi_bulk_end(o);
 	cf_wake();
@@ -143,8 +143,13 @@ static struct hi_op *post(unsigned client, unsigned server, unsigned stream,
 	if (stream == 0)
 		o->ho_stream = 0;
 	m0_rpc_raw_init(&o->ho_raw, hi_type(stream == 0 ? HI_ECHO : HI_APPEND),
-			o->ho_body, sizeof o->ho_body, NULL);
+			o->ho_body, HI_RECORD, NULL);
 	item = &o->ho_raw.rr_item;
+	item->ri_key = (struct m0_rpc_item_key){
+		.rk_fid = M0_UINT128(1 + o->ho_session, o->ho_stream),
+		.rk_offset = hi.hw_next[client][server][o->ho_stream]++,
+		.rk_nr = 1,
+	};
 	item->ri_session = &k->hk_session;
 	if (stream != 0 && cf_rand(5) == 0 && hi_bulk_offer(o, hi.hw_ops_nr)) {
 		o->ho_is_bulk = true;
@@ -341,15 +346,17 @@ static void faults_draw(void)
 	};
 
 	hi.hw_linked = cf_rand(2);
+	hi.hw_merges = cf_rand(2);
 	hi.hw_store_thread = cf_rand(2);
 	hi.hw_fault_pct = cf_rand(2) ? 0 : 4;
 	hi.hw_dies_max = cf_rand(2) ? 0 : 20 + (unsigned)cf_rand(500);
 	m0_sim_say(cf__sim(),
 		   "%u servers, %u clients, drop %u%%, twice %u%%, late %u%%, "
-		   "%sstore %s, fails %u%%, dies within %u",
+		   "%s%sstore %s, fails %u%%, dies within %u",
 		   hi.hw_servers_nr, hi.hw_clients_nr, faults.tf_drop_pct,
 		   faults.tf_duplicate_pct, faults.tf_delay_pct,
 		   hi.hw_linked ? "two ways, " : "",
+		   hi.hw_merges ? "merges, " : "",
 		   hi.hw_store_thread ? "apart" : "within", hi.hw_fault_pct,
 		   hi.hw_dies_max);
 	toy_faults_set(&faults);

@@ -39,6 +39,10 @@ enum {
 	HI_LINK_IDLE_MS = 40,
 	/** What late strands and the application's own pace add. */
 	HI_LATE_MS = 400,
+	/** Records that one request carries at most: worlds that merge. */
+	HI_MERGED = 6,
+	/** Bytes of one. */
+	HI_RECORD = 2 * sizeof(uint64_t),
 	/** Some updates are done and answered with a status. */
 	HI_ODD_RC = -EDOM
 };
@@ -51,8 +55,10 @@ static inline bool hi_is_odd(unsigned op)
 /** A record, posted once. */
 struct hi_op {
 	struct m0_rpc_raw ho_raw;
-	/** Its number, and what tells its place. */
-	uint64_t ho_body[2];
+	/** Its number, and what tells its place; those of what it carries. */
+	uint64_t ho_body[2 * HI_MERGED];
+	/** Another one carries it. */
+	bool ho_merged;
 	/** It moves bulk; NULL: none, or it is over. */
 	struct hi_bulk *ho_bulk;
 	bool            ho_is_bulk;
@@ -138,6 +144,9 @@ struct hi_world {
 	bool hw_small;
 	/** Servers have two addresses, and clients use both. */
 	bool hw_linked;
+	/** Adjacent records of a stream are merged; where each begins. */
+	bool     hw_merges;
+	uint64_t hw_next[HI_CLIENTS][HI_SERVERS][HI_STREAMS + 1];
 	/** The store is a thread's of its own, and takes its time. */
 	bool     hw_store_thread;
 	unsigned hw_fault_pct;

@@ -73,7 +73,7 @@ bool hi_bulk_offer(struct hi_op *o, unsigned op)
 {
 	struct m0_net_buf_desc_data desc;
 	struct hi_bulk             *b;
-	m0_bcount_t                 nr = sizeof o->ho_body;
+	m0_bcount_t                 nr = HI_RECORD;
 
 	b = bulk_new(op, 1,
 		     is_put(op) ? M0_NET_QT_PASSIVE_BULK_SEND
@@ -153,7 +153,7 @@ void hi_bulk_deliver(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 {
 	const struct m0_rpc_raw    *raw = m0_rpc_raw_of(item);
 	const uint8_t              *at = raw->rr_data;
-	m0_bcount_t                 head = 2 * sizeof(uint64_t);
+	m0_bcount_t                 head = HI_RECORD;
 	struct m0_net_buf_desc_data desc;
 	struct hi_bulk             *job;
 	uint64_t                    op;

@@ -172,6 +172,7 @@ static void tell(void)
 	unsigned unknown = 0;
 	unsigned unknown_there = 0;
 	unsigned again = 0;
+	unsigned merged = 0;
 	unsigned lives = 0;
 	unsigned i;
 
@@ -186,13 +187,15 @@ static void tell(void)
 		unknown += o->ho_error != 0;
 		unknown_there += o->ho_error != 0 && o->ho_found > 0;
 		again += o->ho_runs > 1;
+		merged += o->ho_merged;
 	}
 	for (i = 0; i < hi.hw_servers_nr; ++i)
 		lives += hi.hw_server[i].hs_lives;
 	printf("# seed %llu: %u posted, %u appended, %u refused, %u unknown (%u "
-	       "there, %u stale), %u run again; %u lives of %u servers\n",
+	       "there, %u stale), %u run again, %u merged; %u lives of %u servers\n",
 	       (unsigned long long)cf.c_seed, hi.hw_ops_nr, done, refused,
-	       unknown, unknown_there, stale, again, lives, hi.hw_servers_nr);
+	       unknown, unknown_there, stale, again, merged, lives,
+	       hi.hw_servers_nr);
 }
 
 void hi_check(void)

@@ -24,15 +24,79 @@ static struct m0_rpc_item_type     types[4] = {
 	      .rit_flags = M0_RPC_ITEM_TYPE_REQUEST | M0_RPC_ITEM_TYPE_MUTABO },
 };
 
-static unsigned number_of(struct m0_rpc_item *item)
+/* Records in a body. One with bulk has descriptors behind it. */
+static unsigned records_nr(struct m0_rpc_item *item)
 {
-	struct m0_rpc_raw *raw = m0_rpc_raw_of(item);
-	uint64_t           number = 0;
+	m0_bcount_t nr = m0_rpc_raw_of(item)->rr_nr;
 
-	CF_TRUE(raw->rr_nr >= 2 * sizeof number, "size of what came");
-	memcpy(&number, raw->rr_data, sizeof number);
+	if (item->ri_type == hi_type(HI_BULK)) {
+		CF_TRUE(nr >= HI_RECORD, "size of what came");
+		return 1;
+	}
+	CF_TRUE(nr > 0 && nr % HI_RECORD == 0 && nr <= HI_MERGED * HI_RECORD,
+		"size of what came");
+	return (unsigned)(nr / HI_RECORD);
+}
+
+static unsigned number_at(struct m0_rpc_item *item, unsigned i)
+{
+	uint64_t number;
+
+	memcpy(&number,
+	       (const uint8_t *)m0_rpc_raw_of(item)->rr_data +
+		       (size_t)i * HI_RECORD,
+	       sizeof number);
 	CF_TRUE(number < hi.hw_ops_nr, "a number that was posted");
 	return (unsigned)number;
+}
+
+static unsigned number_of(struct m0_rpc_item *item)
+{
+	CF_EQ(records_nr(item), 1, "one record");
+	return number_at(item, 0);
+}
+
+static struct hi_op *op_of(struct m0_rpc_item *item)
+{
+	return container_of(item, struct hi_op, ho_raw.rr_item);
+}
+
+/* Of a stream, as others are; what has an answer of its own is not. */
+static bool append_coalesce(struct m0_rpc_item *item, struct m0_rpc_item *next)
+{
+	struct hi_op *o = op_of(item);
+	struct hi_op *n = op_of(next);
+	m0_bcount_t   nr = o->ho_raw.rr_nr;
+
+	CF_TRUE(item->ri_stream != 0 && item->ri_stream == next->ri_stream,
+		"of one stream");
+	if (nr + n->ho_raw.rr_nr > sizeof o->ho_body ||
+	    hi_is_odd((unsigned)o->ho_body[0]) ||
+	    hi_is_odd((unsigned)n->ho_body[0]))
+		return false;
+	memcpy((uint8_t *)o->ho_body + nr, n->ho_body, n->ho_raw.rr_nr);
+	o->ho_raw.rr_nr += n->ho_raw.rr_nr;
+	item->ri_key.rk_nr += next->ri_key.rk_nr;
+	n->ho_merged = true;
+	return true;
+}
+
+/* A part's answer is what the whole was answered with, of it. */
+static int append_split(struct m0_rpc_item *item, struct m0_rpc_item *part)
+{
+	const struct hi_op *n = op_of(part);
+	struct m0_rpc_raw  *reply =
+		m0_rpc_raw_new(hi_type(HI_REPLY), n->ho_body, HI_RECORD);
+	int      rc = m0_rpc_item_error(item);
+	unsigned i = 0;
+
+	if (rc == 0)
+		while (number_at(item->ri_reply, i) != n->ho_body[0])
+			CF_TRUE(++i < records_nr(item->ri_reply),
+				"it is in the answer");
+	reply->rr_item.ri_error = rc;
+	part->ri_reply = &reply->rr_item;
+	return 0;
 }
 
 static struct hi_server *server_of(const struct m0_rpc_item *item)
@@ -44,18 +108,23 @@ static void echo(struct m0_rpc_item *item)
 {
 	struct m0_rpc_raw *raw = m0_rpc_raw_of(item);
 	struct m0_rpc_raw *reply =
-		m0_rpc_raw_new(&types[2], raw->rr_data, 2 * sizeof(uint64_t));
+		m0_rpc_raw_new(&types[2], raw->rr_data,
+			       (m0_bcount_t)records_nr(item) * HI_RECORD);
 
 	m0_rpc_reply_post(item, &reply->rr_item);
 }
 
 void hi_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 {
-	int rc = hi_append(server_of(item), tx, number_of(item));
+	unsigned nr = records_nr(item);
+	unsigned i;
+	int      rc = 0;
 
+	for (i = 0; i < nr && rc == 0; ++i)
+		rc = hi_append(server_of(item), tx, number_at(item, i));
 	/* The store takes it all back, or the reply would be wrong. */
 	CF_EQ(rc, 0, "append");
-	if (hi_is_odd(number_of(item)))
+	if (nr == 1 && hi_is_odd(number_of(item)))
 		m0_rpc_reply_rc(item, HI_ODD_RC);
 	else
 		echo(item);
@@ -85,6 +154,8 @@ void hi_types_up(void)
 		CF_EQ(m0_rpc_item_type_register(&types[i]), 0, "register");
 	}
 	ops[0].rito_deliver = append_deliver;
+	ops[0].rito_io_coalesce = append_coalesce;
+	ops[0].rito_split = append_split;
 	ops[1].rito_deliver = echo_deliver;
 	ops[3].rito_deliver = hi_bulk_deliver;
 }
@@ -272,6 +343,7 @@ void hi_client_up(struct hi_client *c)
 	cfg_fill(&cfg);
 	cfg.rc_uuid = M0_UINT128(8, c->hc_nr);
 	cfg.rc_incarnation = 100 + ++c->hc_lives;
+	cfg.rc_policy = hi.hw_merges ? &m0_rpc_frm_data : NULL;
 	hi.hw_cut &= ~(UINT64_C(1) << c->hc_nr);
 	machine_up(&c->hc_machine, 1, &cfg, c->hc_addr);
 	c->hc_up = true;
