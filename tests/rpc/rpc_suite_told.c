@@ -200,9 +200,12 @@ static void session_changed(struct m0_rpc_session    *s,
 
 static void conn_changed(struct m0_rpc_conn *conn, enum m0_rpc_conn_state state)
 {
+	bool goes_on = is_chain && state == M0_RPC_CONN_ACTIVE;
+
 	CF_TRUE(conn->c_app_private == &session, "the application's pointer");
+	/* The case may go on with another one when this is noted. */
 	note((int)state, conn->c_rc);
-	if (is_chain && state == M0_RPC_CONN_ACTIVE)
+	if (goes_on)
 		CF_EQ(m0_rpc_session_establish(session, M0_TIME_NEVER), 0,
 		      "begun");
 }
