@@ -4,7 +4,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <sched.h>
-#include <time.h>
+#include <poll.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
 
@@ -225,11 +225,10 @@ struct addr6_request {
  * queue of its own, after SIOCSIFADDR has returned. */
 static bool addr6_wait(const struct in6_addr *addr)
 {
-	struct sockaddr_in6   sa = { .sin6_family = AF_INET6 };
-	const struct timespec pause = { .tv_nsec = 1000000 };
-	bool                  ok = false;
-	int                   tries;
-	int                   fd;
+	struct sockaddr_in6 sa = { .sin6_family = AF_INET6 };
+	bool                ok = false;
+	int                 tries;
+	int                 fd;
 
 	sa.sin6_addr = *addr;
 	for (tries = 0; tries < 5000 && !ok; ++tries) {
@@ -237,7 +236,7 @@ static bool addr6_wait(const struct in6_addr *addr)
 		ok = bind(fd, (struct sockaddr *)&sa, sizeof sa) == 0;
 		(void)close(fd);
 		if (!ok)
-			(void)nanosleep(&pause, NULL);
+			(void)poll(NULL, 0, 1);
 	}
 	return ok;
 }
