@@ -99,7 +99,7 @@ static int path_set(struct put_walk *walk, const char *name)
 	return need < 0 || (size_t)need >= room ? -ENAMETOOLONG : 0;
 }
 
-/* What is at pwk_base? @return false: a directory, which is read now. */
+/* Looks at pwk_base. @return false: a directory, which is read now. */
 static bool look(struct put_walk *walk, enum put_found *ret)
 {
 	bool root = put_walk_at_root(walk);

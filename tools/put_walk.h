@@ -2,7 +2,7 @@
 /**
  * A walk over files and directories for `colibri put`: each directory is opened
  * below the one that names it, and a symbolic link is never followed but as an
- * operand. Whoever replaces a name while the walk goes on cannot lead it
+ * operand. A process that replaces a name while the walk goes on cannot lead it
  * elsewhere.
  */
 #ifndef M0_TOOLS_PUT_WALK_H
@@ -30,7 +30,7 @@ struct put_walk {
 	/** The next operand; NULL ends them. */
 	char *const *pwk_next;
 	bool         pwk_recursive;
-	/** What was found last: its operand, its path, which begins with the
+	/** The last find: its operand, its path, which begins with the
 	 * operand, and where to open it. */
 	const char *pwk_root;
 	char        pwk_path[PATH_MAX];

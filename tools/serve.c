@@ -89,7 +89,9 @@ static const struct argp_option serve_options[] = {
 	{ "keep", KEY_KEEP, "TIME", 0,
 	  "Uploads that were cut are kept for so long; default a day", 0 },
 	{ "uploads-max", KEY_UPLOADS_MAX, "N", 0,
-	  "Uploads that are not finished; default 16384", 0 },
+	  "Number of unfinished uploads that the service keeps; default "
+	  "16384",
+	  0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "A peer that is silent for so long is lost, and a transfer that "
 	  "takes longer fails; default 10",

@@ -233,12 +233,12 @@ void serve_buffer_put(struct serve_op *op);
 m0_time_t serve_move_ns(const struct serve_op *op);
 /** A transfer has begun. */
 void serve_move_begin(struct serve_op *op);
-/** It has ended with `rc`. @return  what the operation ends with. */
+/** The transfer has ended with `rc`. @return  the outcome of the operation. */
 int serve_move_end(struct serve_op *op, int rc);
 
 /* serve_work.c */
 int serve_work_start(struct server *sv, uint32_t threads_nr);
-/** What waits is done; then the threads are no more. */
+/** Finishes the operations that wait, and ends the threads. */
 void serve_work_stop(struct server *sv);
 /** Calls op_next on a worker. */
 void serve_work(struct serve_op *op, void (*next)(struct serve_op *op));

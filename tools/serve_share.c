@@ -217,7 +217,7 @@ static void wait_refuse(struct server *sv, struct serve_client *client, int rc)
 	client_settle(sv, client, true);
 }
 
-/* What failed: the way to the client, or its memory as the client named it? */
+/* Did the way to the client fail, and not the memory that the client named? */
 static bool is_of_client(int rc)
 {
 	return !M0_IN(rc, (-ECANCELED, -EINVAL, -EPERM, -EACCES, -EFBIG,

@@ -90,7 +90,7 @@ class Races(service.Case):
     def start_server(self):
         shim = self.shim()
         server = service.Server(self, '--store', 'volatile')
-        # Its mode is that of part files.
+        # Part files have this mode, too.
         src = self.make('big', random.Random(1).randbytes(3 << 20), 0o600)
         self.json('put', src, f'{server.ep}:')
         os.mkdir(self.path('shared'))
@@ -102,7 +102,7 @@ class Races(service.Case):
         child, part = self.start_get(server, shim)
         child.kill()
         child.wait()
-        # Its own, of a get that was cut, is used up.
+        # A part file of a get that was cut is used up.
         self.get(server, src)
         self.assert_holds(directory=self.path('shared'))
         kept = self.make('kept', b'kept')

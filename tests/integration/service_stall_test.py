@@ -61,7 +61,7 @@ class Stalls(service.Case):
         begin = time.monotonic()
         code, last = server.stop()
         self.assertEqual((code, last['event']), (0, 'ended'))
-        # What the manual says, and what a busy host may add to it.
+        # The manual says 10 s; a busy host may add to it.
         self.assertLess(time.monotonic() - begin, 60)
         server.start()
         self.assertEqual(self.names(server), ['big'])

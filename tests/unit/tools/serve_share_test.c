@@ -18,7 +18,7 @@ static struct m0_net_buffer bufs[BUFS];
 static struct m0_rpc_item   items[OPS];
 static struct serve_op     *ops[OPS];
 static unsigned             ops_nr;
-/* What each operation was answered with; 1: it was not. */
+/* The answer to each operation; 1: none yet. */
 static int answers[OPS];
 /* Transfers that were cancelled. */
 static unsigned cancelled_nr;
@@ -74,7 +74,7 @@ static int up(void **state)
 	return 0;
 }
 
-/* What workers would do. */
+/* Does what workers would do. */
 static void work(void)
 {
 	struct m0_list_link *at;
@@ -249,8 +249,8 @@ static void stalled_clients_have_a_quarter(void **state)
 	assert_int_equal(moving_nr(i, 24), BUFS / 4 + 1);
 }
 
-/* It is not the client's fault if there was no time, or if it named memory that
- * is none. */
+/* A client is not stalled because there was no time, or because it named memory
+ * that is none. */
 static void client_that_had_no_time_is_not_stalled(void **state)
 {
 	unsigned first = asks(1, 4);
@@ -309,7 +309,7 @@ static void request_that_waits_too_long_is_answered(void **state)
 	assert_int_equal(answers[nr], -ETIMEDOUT);
 }
 
-/* What was a fair share is none when others come: the slow ones are revoked, as
+/* A fair share becomes less when others come: the slow transfers are revoked, as
  * soon as no buffer is free, and no more than are beyond the share. */
 static void slow_transfers_beyond_the_share_are_revoked(void **state)
 {
