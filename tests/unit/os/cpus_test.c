@@ -114,6 +114,31 @@ static void set_without_processor_is_refused(void **state)
 	m0_os_cpus_stop(&cpus);
 }
 
+static void *no_memory(size_t size, unsigned shift)
+{
+	(void)size;
+	(void)shift;
+	return NULL;
+}
+
+/* Without memory for the copy nothing changes. */
+static void set_without_memory_changes_nothing(void **state)
+{
+	static struct m0_alloc_ops none = { .ao_alloc = no_memory };
+	int                        rc;
+
+	(void)state;
+	assert_int_equal(m0_os_cpus_start(&cpus, &strand), 0);
+	(void)m0_alloc_hook_set(&none);
+	rc = m0_os_cpus_set(&cpus, false, &last);
+	(void)m0_alloc_hook_set(NULL);
+	assert_int_equal(rc, -ENOMEM);
+	assert_false(m0_os_cpus_is_set(&cpus));
+	assert_int_equal(m0_os_cpus_set(&cpus, false, &last), 0);
+	assert_true(is_confined());
+	m0_os_cpus_stop(&cpus);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -123,6 +148,7 @@ int main(void)
 		CASE(set_outlives_the_strand),
 		CASE(hint_yields_to_the_set),
 		CASE(set_without_processor_is_refused),
+		CASE(set_without_memory_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
