@@ -76,7 +76,7 @@ static bool has_type(uint32_t ctype)
 static const uint8_t *unseen(const struct conn *conn, size_t *ret_nr)
 {
 	*ret_nr = conn->c_end->pe_in_nr - conn->c_end->pe_done;
-	return conn->c_end->pe_in + conn->c_end->pe_done;
+	return *ret_nr == 0 ? NULL : conn->c_end->pe_in + conn->c_end->pe_done;
 }
 
 static void hello_come(struct conn *conn, const struct m0_sock_hello *hello)
