@@ -126,6 +126,26 @@ static void destination_closed_early_leaves_nothing(void **state)
 	assert_int_equal(access(f->f_dst_path, F_OK), -1);
 }
 
+/* In a process without standard input the new file may be descriptor 0. */
+static void destination_closes_descriptor_0(void **state)
+{
+	struct fixture *f = *state;
+	int             input = dup(0);
+
+	assert_int_equal(dst_file_open(&f->f_dst, f->f_dst_path, &f->f_src,
+				       &f->f_fail),
+			 0);
+	assert_int_equal(dup2(f->f_dst.df_fd, 0), 0);
+	(void)close(f->f_dst.df_fd);
+	f->f_dst.df_fd = 0;
+	dst_file_close(&f->f_dst);
+	assert_int_equal(fcntl(0, F_GETFD), -1);
+	if (input >= 0) {
+		assert_int_equal(dup2(input, 0), 0);
+		(void)close(input);
+	}
+}
+
 /* Committed, it has its name, its mode and its bytes; the old one is gone. */
 static void destination_committed_replaces_the_old(void **state)
 {
@@ -193,6 +213,7 @@ int main(void)
 		CASE(source_written_soon_check_fails),
 		CASE(source_with_more_than_its_size_check_fails),
 		CASE(destination_closed_early_leaves_nothing),
+		CASE(destination_closes_descriptor_0),
 		CASE(destination_committed_replaces_the_old),
 		CASE(destination_damaged_reads_back_otherwise),
 		CASE(destination_reading_back_stops_when_told),

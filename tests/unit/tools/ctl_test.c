@@ -538,6 +538,24 @@ static void server_leaves_files_alone(void **state)
 	(void)unlink(name);
 }
 
+/* In a process without standard input the connection may be descriptor 0. */
+static void client_may_be_descriptor_0(void **state)
+{
+	int input = dup(0);
+	int fd;
+
+	(void)state;
+	(void)close(0);
+	fd = ctl_connect(path);
+	assert_int_equal(fd, 0);
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), 1);
+	(void)close(fd);
+	if (input >= 0) {
+		assert_int_equal(dup2(input, 0), 0);
+		(void)close(input);
+	}
+}
+
 int main(void)
 {
 #define ON_SERVER(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -551,6 +569,7 @@ int main(void)
 		ON_SERVER(server_answers_a_request_in_pieces),
 		ON_SERVER(server_refuses_rubbish),
 		ON_SERVER(server_hangs_up_on_the_silent),
+		ON_SERVER(client_may_be_descriptor_0),
 		ON_SERVER(server_bounds_its_clients),
 		ON_SERVER(server_outlives_who_does_not_read),
 		ON_SERVER(server_takes_the_place_of_the_dead_only),
