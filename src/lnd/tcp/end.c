@@ -4,12 +4,18 @@
  *
  * A Lustre node does not notice that an idle connection was reset: it keeps the
  * connection, refuses the next ones, and loses the next message that it sends.
- * It notices the end of the stream at once. So shutdown() sends FIN first,
- * behind what was written; close() alone would send a reset instead if bytes
- * were unread. TCP_LINGER2 = -1 (listen.c) makes the system forget the
- * connection when the peer has acknowledged the FIN, so that none of the few
- * privileged ports waits in TIME_WAIT.
+ * It notices the end of the stream at once. So FIN must leave first, behind what
+ * was written, but the system resets the connection in its place if bytes are
+ * unread at close(), or if bytes arrive after it and before the FIN is
+ * acknowledged. A filter therefore cuts the payload off what arrives from now on,
+ * and the bytes that are there already are discarded.
+ *
+ * TCP_LINGER2 = -1 (listen.c) makes the system forget the connection when the
+ * peer has acknowledged the FIN, so that none of the few privileged ports waits in
+ * TIME_WAIT. This holds for closed sockets alone. close() therefore sends the FIN:
+ * after shutdown() a fast peer could answer it before close().
  */
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
@@ -34,15 +40,25 @@ static void unread_discard(int fd)
 		nr = recv(fd, NULL, DISCARD_BYTES, MSG_TRUNC | MSG_DONTWAIT);
 }
 
+/* The headers of TCP are kept, whatever the filter says. */
+static bool payloads_refuse(int fd)
+{
+	static struct sock_filter      header = BPF_STMT(BPF_RET | BPF_K, 1);
+	static const struct sock_fprog prog = { .len = 1, .filter = &header };
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog,
+			  sizeof prog) == 0;
+}
+
 static void orderly_prepare(int fd)
 {
 	static const unsigned last_ms = LAST_BYTES_MS;
 
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &last_ms,
 			 sizeof last_ms);
-	/* It fails if the peer has ended the connection already. */
-	if (shutdown(fd, SHUT_WR) == 0)
-		unread_discard(fd);
+	if (!payloads_refuse(fd))
+		(void)shutdown(fd, SHUT_WR);
+	unread_discard(fd);
 }
 
 static void reset_prepare(int fd)

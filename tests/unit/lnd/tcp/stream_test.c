@@ -8,6 +8,7 @@
 #include "sim/heap.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <limits.h>
@@ -550,6 +551,71 @@ static void stream_end_of_ours_is_orderly(void **state)
 	assert_int_equal(close(fd), 0);
 }
 
+/* A dialled connection; the listening side, *ret_peer, has a small buffer. */
+static int dialled_pair(int *ret_peer, struct sockaddr_in *ret_local)
+{
+	static const int   small = 4096;
+	static const int   no_wait = -1;
+	struct sockaddr_in sa = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	struct sockaddr_in local = sa;
+	socklen_t          len = sizeof sa;
+	int                listener = socket(AF_INET, SOCK_STREAM, 0);
+	int                fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_true(listener >= 0 && fd >= 0);
+	assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small,
+				    sizeof small),
+			 0);
+	assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_LINGER2, &no_wait,
+				    sizeof no_wait),
+			 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&sa, len), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&local, len), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&sa, &len),
+			 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&sa, len), 0);
+	*ret_peer = accept(listener, NULL, NULL);
+	assert_true(*ret_peer >= 0);
+	assert_int_equal(close(listener), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)ret_local, &len),
+			 0);
+	return fd;
+}
+
+/*
+ * The peer takes nothing while our connection ends, and goes on sending: it still
+ * gets all bytes and the end of the stream, and the port is free at once.
+ */
+static void stream_end_awaits_peer_that_sends(void **state)
+{
+	static char        bytes[100000];
+	struct sockaddr_in local;
+	size_t             sent = 0;
+	ssize_t            nr;
+	int                peer;
+	int                fd = dialled_pair(&peer, &local);
+
+	(void)state;
+	while ((nr = send(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+		sent += (size_t)nr;
+	m0_tcp__fd_end(fd, false);
+	assert_int_equal(send(peer, bytes, 1000, 0), 1000);
+	while ((nr = recv(peer, bytes, sizeof bytes, 0)) > 0)
+		sent -= (size_t)nr;
+	assert_int_equal(nr, 0);
+	assert_int_equal(sent, 0);
+	assert_int_equal(close(peer), 0);
+	/* Without SO_REUSEADDR a port in TIME_WAIT could not be had. */
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&local, sizeof local), 0);
+	assert_int_equal(close(fd), 0);
+}
+
 /* A write that fails does not lose what the peer had said before. */
 static void stream_failed_write_reads_rest_first(void **state)
 {
@@ -677,6 +743,7 @@ int main(void)
 		cmocka_unit_test(stream_reset_by_peer_is_told_once),
 		cmocka_unit_test(stream_end_of_peer_is_status_0),
 		cmocka_unit_test(stream_end_of_ours_is_orderly),
+		cmocka_unit_test(stream_end_awaits_peer_that_sends),
 		cmocka_unit_test(stream_failed_write_reads_rest_first),
 		cmocka_unit_test(stream_failed_write_ends_pause),
 		cmocka_unit_test(stream_hangup_in_call_up_is_safe),
