@@ -170,11 +170,28 @@ int m0_tcp__listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
 	return 0;
 }
 
+/* close() of a listener resets the connections that were not accepted yet. */
+static void callers_end(int listener_fd)
+{
+	int i;
+
+	for (i = 0; i < BACKLOG; ++i) {
+		int fd = accept4(listener_fd, NULL, NULL,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0)
+			m0_tcp__fd_end(fd, false);
+		else if (errno != ECONNABORTED)
+			break;
+	}
+}
+
 void m0_tcp__unlisten(struct m0_sock_io *io, struct m0_sock_listener *listener)
 {
 	struct m0_tcp_listener *tcp = listener->slr_stream;
 
 	m0_loop_del(&m0_tcp__io(io)->tci_loop, &tcp->tcl_fd);
+	callers_end(tcp->tcl_fd.lof_fd);
 	(void)close(tcp->tcl_fd.lof_fd);
 	m0_list_del(&tcp->tcl_all);
 	m0_list_del(&tcp->tcl_callers);

@@ -201,8 +201,9 @@ static void listen_caller_without_memory_sees_end(void **state)
 /* A listener that is gone takes nobody, though somebody waited. */
 static void listen_ended_takes_nobody(void **state)
 {
-	int fd;
-	int i;
+	char byte;
+	int  fd;
+	int  i;
 
 	(void)state;
 	fake_open("127.0.0.1", NULL);
@@ -211,6 +212,8 @@ static void listen_ended_takes_nobody(void **state)
 	for (i = 0; i < 20; ++i)
 		(void)fake_step();
 	assert_int_equal(fake.fs_accepted_nr, 0);
+	/* A caller that waited sees the end of the stream, not a reset. */
+	assert_int_equal(recv(fd, &byte, 1, 0), 0);
 	assert_int_equal(close(fd), 0);
 	fake_close();
 }
