@@ -37,9 +37,10 @@ struct m0_strand_ops {
 	 * none. `now` is the clock as read for this step. Holds no lock of the
 	 * library when called and when it returns. Must not block.
 	 *
-	 * A step that leaves work for another one returns M0_TIME_IMMEDIATELY;
-	 * what was due at `now` is done. So the same deadline, passed already,
-	 * returned by two steps in a row is a step in vain: see struct m0_vain.
+	 * A step that leaves work for another one returns M0_TIME_IMMEDIATELY or
+	 * `now`; what was due at `now` is done. So the same deadline, passed
+	 * already, returned by two steps in a row is a step in vain: see struct
+	 * m0_vain.
 	 */
 	m0_time_t (*so_step)(struct m0_strand *strand, m0_time_t now);
 	/**

@@ -157,7 +157,9 @@ m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now)
 	m0_time_pass_begin(now);
 	count(&strand->st_steps_nr);
 	deadline = strand->st_ops->so_step(strand, now);
-	m0_vain_note(&strand->st_vain, strand->st_name, now, deadline);
+	/* Nodes say `now` where others say M0_TIME_IMMEDIATELY. */
+	m0_vain_note(&strand->st_vain, strand->st_name, now,
+		     deadline == now ? M0_TIME_IMMEDIATELY : deadline);
 	m0_time_pass_end();
 	current_strand = before;
 	/* An application may hold a mutex of its own while it polls. */

@@ -228,7 +228,8 @@ static void strand_steps_in_vain_are_counted(void **state)
 	m0_semaphore_down(&counter.co_done);
 	counter_end();
 	assert_int_equal(steps_nr(), 10);
-	assert_int_equal(counter.co_strand.st_vain.va_nr, 8);
+	/* The step that the deadline caused may be made at that very time. */
+	assert_in_range(counter.co_strand.st_vain.va_nr, 7, 8);
 }
 
 /* After a step for a deadline alone the strand sleeps at once. */
