@@ -212,6 +212,9 @@ int m0_sock__conn_fail(struct m0_sock_conn *conn, int status)
 	case M0_SOCK__ASKING:
 		m0_sock__conn_kill(conn, status);
 		m0_sock__dial_failed(peer, status);
+		/* The set that it was for was lost: as in peer_reset(). */
+		if (conn->cn_ctype != M0_SOCK_CONTROL && peer->sp_open_nr == 0)
+			m0_sock__dial_forget(peer);
 		break;
 	case M0_SOCK__ACCEPTING:
 		m0_sock__bad_count(conn->cn_sock, conn->cn_ni);

@@ -276,6 +276,11 @@ void m0_sock__peer_reset(struct m0_sock__peer *peer, int status)
 					   status);
 	m0_sock__acks_fini(&peer->sp_acks);
 	m0_list_del(&peer->sp_acks_link);
+	/*
+	 * A bulk connection that could not be made while the peer was ending
+	 * says nothing about its next life.
+	 */
+	m0_sock__dial_forget(peer);
 	/* Connections are made anew when there is something to send. */
 	if (peer->sp_dial == NULL && !peer->sp_retrying)
 		peer->sp_wants = false;

@@ -411,6 +411,30 @@ static void bulk_dial_failing_keeps_control(void **state)
 	assert_int_equal(txs[1].rt_done, 1);
 }
 
+/* It could not be made because the peer was ending, and its end is noticed before
+ * or after: the next life of the peer is dialled at once. */
+static void bulk_dial_failing_at_end_is_forgotten(void **state)
+{
+	struct rig_stream *ctl;
+	struct rig_stream *bulk;
+	unsigned           i;
+
+	(void)state;
+	for (i = 0; i < 2; ++i) {
+		send_one(i);
+		ctl = rig_open_next(&rig);
+		bulk = rig_dial(&rig);
+		assert_non_null(bulk);
+		dial_ends(i == 0 ? bulk : ctl, -ECONNREFUSED);
+		dial_ends(i == 0 ? ctl : bulk, -ECONNREFUSED);
+		assert_null(rig_dial(&rig));
+	}
+	send_one(i);
+	(void)rig_open_next(&rig);
+	for (i = 0; i < 3; ++i)
+		assert_int_equal(txs[i].rt_status, 0);
+}
+
 /* -- refused --------------------------------------------------------------- */
 
 static void answer_none(struct rig_stream *ours)
@@ -715,6 +739,7 @@ int main(void)
 		CASE(dial_for_answers_leaves_room),
 		CASE(peer_with_flagged_pid_is_answered),
 		CASE(bulk_dial_failing_keeps_control),
+		CASE(bulk_dial_failing_at_end_is_forgotten),
 		CASE(refused_first_dial_is_repeated_at_once),
 		CASE(refused_dial_is_repeated_after_a_second),
 		CASE(refused_dial_is_given_up),
