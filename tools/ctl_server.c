@@ -280,26 +280,28 @@ static void client_read(struct ctl_client *client)
 	}
 }
 
-/* May the client at `fd` change the node, as its user and root may? */
-static bool may_change(int fd)
+/* Only the user of the node and root may change it. */
+static bool may_change(uid_t uid)
 {
-	uid_t uid;
-
-	(void)peer_of(fd, &uid);
 	return uid == 0 || uid == geteuid();
 }
 
-static unsigned readers_nr(const struct ctl_server *server)
+/* May no other client of this user, which may only read, be connected? */
+static bool is_full_of_readers(const struct ctl_server *server, uid_t uid)
 {
 	unsigned nr = 0;
+	unsigned user_nr = 0;
 	size_t   i;
 
 	for (i = 0; i < CTL_CLIENTS_MAX; ++i) {
-		if (server->csv_clients[i].cc_state != CTL_FREE &&
-		    !server->csv_clients[i].cc_may_change)
-			++nr;
+		const struct ctl_client *client = &server->csv_clients[i];
+
+		if (client->cc_state == CTL_FREE || client->cc_may_change)
+			continue;
+		++nr;
+		user_nr += client->cc_uid == uid ? 1 : 0;
 	}
-	return nr;
+	return nr >= CTL_READERS_MAX || user_nr >= CTL_READERS_OF_USER_MAX;
 }
 
 static struct ctl_client *client_free(struct ctl_server *server)
@@ -316,9 +318,11 @@ static struct ctl_client *client_free(struct ctl_server *server)
 static void client_begin(struct ctl_server *server, struct ctl_client *client,
 			 int fd, m0_time_t now)
 {
-	bool full = readers_nr(server) >= CTL_READERS_MAX;
+	bool full;
 
-	client->cc_may_change = may_change(fd);
+	(void)peer_of(fd, &client->cc_uid);
+	full = is_full_of_readers(server, client->cc_uid);
+	client->cc_may_change = may_change(client->cc_uid);
 	/* A second fence: a socket for its user alone stays that. */
 	if (!client->cc_may_change && (server->csv_mode & 077) == 0) {
 		(void)close(fd);
@@ -329,10 +333,12 @@ static void client_begin(struct ctl_server *server, struct ctl_client *client,
 	client->cc_nr = 0;
 	client->cc_deadline = m0_time_add(now, READ_TIME);
 	if (!client->cc_may_change && full)
-		client_refuse(client,
-			      "%d clients that may only read are connected, "
-			      "and no more are accepted; try again later",
-			      (int)CTL_READERS_MAX);
+		client_refuse(
+			client,
+			"too many clients that may only read are "
+			"connected; accepted: %d of a user, and %d of all; "
+			"try again later",
+			(int)CTL_READERS_OF_USER_MAX, (int)CTL_READERS_MAX);
 	else
 		client_read(client);
 }

@@ -27,7 +27,8 @@ struct ctl_client {
 	enum ctl_client_state cc_state;
 	int                   cc_fd;
 	/** Whether it may change the node, or only read: by its credentials. */
-	bool cc_may_change;
+	bool  cc_may_change;
+	uid_t cc_uid;
 	/** Of reading and of writing. */
 	m0_time_t cc_deadline;
 	/** Bytes of the request, or of the answer that have been sent. */
@@ -41,6 +42,8 @@ enum {
 	CTL_CLIENTS_MAX = 64,
 	/** Clients that may only read, at a time: they cannot lock others out. */
 	CTL_READERS_MAX = CTL_CLIENTS_MAX - 16,
+	/** And those of one user: it takes several users to lock others out. */
+	CTL_READERS_OF_USER_MAX = CTL_READERS_MAX / 4,
 	CTL_POLLFDS_MAX = CTL_CLIENTS_MAX + 1
 };
 
