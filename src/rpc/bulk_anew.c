@@ -41,13 +41,18 @@ bool m0_rpc__bulk_rc_passes(int rc)
 static bool is_wanted(const struct m0_rpc_bulk *rb)
 {
 	const struct m0_rpc_item     *item = rb->rb_item;
-	const struct m0_rpc__item    *il = m0_rpc__il(item);
 	const struct m0_rpc__machine *m = rb->rb_machine->rm_lib;
-	m0_time_t                     now = m0_time_now();
+	const struct m0_rpc__item    *il;
+	m0_time_t                     now;
 
-	return (rb->rb_flags & M0_RPC__BULK_ANEW) &&
-	       !(rb->rb_flags & M0_RPC__BULK_STOPS) && !m->rml_aborts &&
-	       now < rb->rb_expires && now < item->ri_remote_expires &&
+	/* Without the first flag there may be no request. */
+	if ((rb->rb_flags & (M0_RPC__BULK_ANEW | M0_RPC__BULK_STOPS)) !=
+	    M0_RPC__BULK_ANEW)
+		return false;
+	il = m0_rpc__il(item);
+	now = m0_time_now();
+	return !m->rml_aborts && now < rb->rb_expires &&
+	       now < item->ri_remote_expires &&
 	       !(__atomic_load_n(&il->ril_flags, __ATOMIC_RELAXED) &
 		 (M0_RPC__IF_ANSWERED | M0_RPC__IF_UNWANTED)) &&
 	       /* There until the answer has been taken. */
