@@ -783,6 +783,9 @@ $user /tmp/colibri net show || exit 92
 $user /tmp/colibri peer show || exit 93
 $user /tmp/colibri stats reset
 [ $? = 1 ] || exit 94
+# Another user cannot keep it from that node.
+mkdir -m 777 /tmp/colibri-65534
+env -u XDG_RUNTIME_DIR $user /tmp/colibri net show || exit 97
 chown 65534 /run/colibri && /tmp/colibri stats reset || exit 95
 chmod 777 /run/colibri
 /tmp/colibri stats reset
