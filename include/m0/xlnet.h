@@ -1,67 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The LNet transport: transfer machines on nodes of m0/lnet.h, in one process
- * or in many, on one host or on many. All of it in user space, none of it under
- * the GPL, and many messages to one system call.
+ * The LNet transport: transfer machines (TMs) on nodes of m0/lnet.h, in one
+ * process or in many, on one host or on many. It runs in user space, is free of
+ * GPL code, and sends many messages with one system call.
  * [r.M0.net.xprt.lnet.user] [r.M0.net.xprt.lnet.user.no-gpl]
  * [r.M0.net.xprt.lnet.user.min-syscalls]
  *
- * Address: "NID:12345:portal:tmid", for example `10.0.0.1@tcp:12345:40:7`, read
- * from the right, so that IPv6 NIDs are no trouble. Portals 1 to 63 (take one
- * of 34 to 49 or 53 to 63: Lustre uses the first ones, and its self-test 50 to
- * 52); machines 0 to 4095. At start the machine's number may be `*`: the
- * highest that is free, and the address may be NULL: the first NID of the first
- * node, portal 40, number `*`. Servers take low numbers, which this leaves free
- * longest. [r.M0.net.xprt.lnet.end-point-address]
+ * Address: "NID:12345:portal:tmid", for example `10.0.0.1@tcp:12345:40:7`. The
+ * transport parses it from the right, so that a NID may contain colons (IPv6).
+ * Portals are 1 to 63; choose one of 34 to 49 or 53 to 63, because Lustre uses
+ * the first ones, and its self-test 50 to 52. TM numbers are 0 to 4095. At
+ * start the number may be `*`, which picks the highest free one; or the address
+ * may be NULL, which stands for the first NID of the first node, portal 40,
+ * number `*`. Servers should use low numbers, which `*` picks last.
+ * [r.M0.net.xprt.lnet.end-point-address]
  * [r.M0.net.xprt.lnet.dynamic-address-assignment]
  * [r.M0.net.xprt.lnet.address-assignment]
  *
- * Nodes. A machine uses the node of this process that has the NID of its
- * address: one that the application has opened and named by
- * m0_net_lnet_use(), or the default one. m0_net_domain_init() opens that if
- * there is none at all, from the text in $M0_LNET (as `networks` of
- * m0_lnet_cfg_networks, say "tcp(eth1)"; default: tcp on the first device),
- * with $M0_LNET_PORT, $M0_LNET_ACCEPT ("secure", "all", "none") and
- * $M0_LNET_TIMEOUT_MS (of a transaction, and of a peer that is silent) and
- * $M0_LNET_CPUS (processors of its thread, as lc_cpus) if they are set; it is closed with the last domain. It has 64 peer credits, so that as
- * many messages may leave together.
+ * Nodes. A TM uses the node of this process that has the NID of its address: a
+ * node that the application has opened and passed to m0_net_lnet_use(), or the
+ * default node. m0_net_domain_init() opens the default node if there is no node
+ * at all. It reads the configuration from the environment:
+ *  - $M0_LNET: the networks, as `networks` of m0_lnet_cfg_networks, for example
+ *    "tcp(eth1)"; default: tcp on the first device;
+ *  - $M0_LNET_PORT;
+ *  - $M0_LNET_ACCEPT: "secure", "all" or "none";
+ *  - $M0_LNET_TIMEOUT_MS: time-out of a transaction, and of a silent peer;
+ *  - $M0_LNET_CPUS: processors of the node's thread, as lc_cpus.
+ * The default node has 64 peer credits, so that 64 messages to a peer may leave
+ * together. It is closed with the last domain.
  *
- * Threads. A machine is run by the thread of its node; a confined one has its
- * own thread, and while it is alone on its node, the node's thread runs on the same
- * processors, unless the node has a set of its own (lc_cpus, m0_lnet_confine()).
- * A node whose machines are all inline has no thread: then who polls
- * a machine moves the node. It gets one, for good, with the first machine of
- * another mode, and when one is asked for a notify.
+ * Threads. A TM runs on the thread of its node. A confined TM has its own
+ * thread; while it is the only TM of its node, the node's thread runs on the
+ * same processors, unless the node has a set of its own (lc_cpus,
+ * m0_lnet_confine()). A node whose TMs are all inline has no thread: a thread
+ * that polls a TM then runs the node as well. The node gets a thread, for good,
+ * with its first TM of another mode, or with the first notify that is
+ * requested.
  *
- * What was added is there, as m0_net_buffer_add() says, however the machine is
- * run: the add itself has the node attach the buffer, before anything that
- * comes later (m0_lnet_md_attach); of an inline machine in the next poll, which
- * does that before it looks for messages.
+ * A buffer is ready when m0_net_buffer_add() returns, as that function says, in
+ * every mode: during the add, the node attaches the buffer before anything that
+ * arrives later (m0_lnet_md_attach). With an inline TM, the next poll attaches
+ * it, before it looks for messages.
  *
- * A portal above 63 is refused by an event, FAILED with -EINVAL; a text that is no
- * address by m0_net_tm_start().
+ * Start with a portal above 63 fails by an event, FAILED with -EINVAL. Start
+ * with a text that is not an address fails in m0_net_tm_start().
  *
- * Limits: segment 1 MiB, 256 segments, buffer 16 MiB, message 1 MiB. A message of
- * more than one segment has shorter ones.
+ * Limits: segment 1 MiB, 256 segments, buffer 16 MiB, message 1 MiB in all its
+ * segments.
  *
- * Outcomes, all by event:
- *  - MSG_SEND ends when the message has left: 0, whether anybody takes it or
- *    not; -EMSGSIZE above 1 MiB; -ENOBUFS: more than lc_msgs_max of m0/lnet.h
- *    are outstanding; errors of the network. With
- *    m0_net_lnet_send_acked() it ends when the message was taken, or
- *    -ETIMEDOUT.
- *  - A message for a machine without a free receive buffer: ERROR event
- *    -ENOBUFS there; too large for each of its buffers: the first gets
- *    -EMSGSIZE, nbe_length what was wanted.
- *  - ACTIVE_*: -EINVAL not a descriptor; -EPERM wrong direction; -EACCES made
- *    for another initiator; -EFBIG: the receiving buffer is too small, and the
- *    passive buffer stays queued; -ETIMEDOUT after the node's transaction time-out: nobody answers,
- *    the passive buffer is no longer queued, say. Errors of the network.
+ * Outcomes, all delivered by event:
+ *  - MSG_SEND completes when the message has left: with 0, whether or not a
+ *    receiver takes it; -EMSGSIZE above 1 MiB; -ENOBUFS if more than
+ *    lc_msgs_max of m0/lnet.h are outstanding; or an error of the network.
+ *    After m0_net_lnet_send_acked(dom, true) it completes when the receiver has
+ *    taken the message, or with -ETIMEDOUT.
+ *  - A message for a TM without a free receive buffer causes an ERROR event
+ *    -ENOBUFS there. If it is too large for each of its buffers, the first one
+ *    gets -EMSGSIZE, with the length of the message in nbe_length.
+ *  - ACTIVE_*: -EINVAL if the bytes are not a descriptor; -EPERM if the
+ *    direction is wrong; -EACCES if the descriptor was made for another
+ *    initiator; -EFBIG if the receiving buffer is too small (the passive buffer
+ *    stays queued); -ETIMEDOUT after the node's transaction time-out if the
+ *    peer does not answer, for example because the passive buffer is no longer
+ *    queued; or an error of the network.
  *
- * A buffer that is cancelled or whose time has come ends at once if it waits, or
- * is being filled. One whose bytes are on their way to a peer that does not take
- * them, or takes them slowly, ends when they have left, or when the peer is given
- * up: lc_timeout_ms of the node later at the latest.
+ * A buffer that is cancelled or times out completes at once if it waits or is
+ * being filled. If its bytes are in flight to a peer that takes them slowly or
+ * not at all, it completes when the bytes have left or when the node declares
+ * the peer dead, lc_timeout_ms of the node later at the latest.
  * Seed 001; section "Match bits" and those after it.
  */
 #ifndef M0_XLNET_H
@@ -87,24 +94,30 @@ enum {
 	M0_NET_LNET_MESSAGE_MAX = 1 << 20
 };
 
-/** The transport's variable. [r.M0.net.xprt.lnet.transport-variable] */
+/** The transport. [r.M0.net.xprt.lnet.transport-variable] */
 M0_EXTERN const struct m0_net_xprt m0_lnet_xprt;
-/** The same object. */
+/** Another name of m0_lnet_xprt. */
 M0_EXTERN const struct m0_net_xprt m0_net_lnet_xprt;
 
 /**
- * Machines may use this node from now on. The application goes on to own it.
- * @retval -EEXIST  they may already. @retval -ENOMEM
+ * Lets TMs use this node from now on. The application continues to own it.
+ * @retval -EEXIST  TMs may use it already.
+ * @retval -ENOMEM
  */
 M0_EXTERN int m0_net_lnet_use(struct m0_lnet *lnet);
 /**
- * They may not any more: before it is closed. Blocks until its callbacks have
- * returned. @retval -EBUSY  a machine is on it. @retval -ENOENT
+ * Ends the use of the node by TMs; call it before the node is closed. The call
+ * blocks until the callbacks of the node have returned.
+ * @retval -EBUSY  a TM uses the node.
+ * @retval -ENOENT  m0_net_lnet_use() was not called for it.
  */
 M0_EXTERN int m0_net_lnet_unuse(struct m0_lnet *lnet);
 
-/** Messages sent from this domain end when they were taken, or when they left
- * (the default). Of those added from now on. */
+/**
+ * Sets whether messages sent from this domain complete when the receiver has
+ * taken them, or when they have left (the default). It applies to buffers added
+ * from now on.
+ */
 M0_EXTERN void m0_net_lnet_send_acked(struct m0_net_domain *dom, bool acked);
 
 /**
@@ -113,11 +126,12 @@ M0_EXTERN void m0_net_lnet_send_acked(struct m0_net_domain *dom, bool acked);
  */
 M0_EXTERN int m0_net_lnet_ep_addr_net_cmp(const char *a1, const char *a2);
 /**
- * The NIDs of this process' nodes, NULL at the end, `0@lo` once.
+ * Returns the NIDs of this process' nodes, NULL at the end; `0@lo` appears
+ * once.
  * @retval -ENOMEM
  */
 M0_EXTERN int m0_net_lnet_ifaces_get(struct m0_net_domain *dom, char ***addrs);
-/** Frees them and clears *addrs. */
+/** Frees the array and clears *addrs. */
 M0_EXTERN void m0_net_lnet_ifaces_put(struct m0_net_domain *dom, char ***addrs);
 
 #ifdef __cplusplus
