@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Assertions: on in every build, so each costs one predictable branch. A
- * failing one is a programmer's error: it is written to the log with file,
- * line, condition and the conjunct that failed, and the process aborts.
- * What a peer or the machine does wrong is never asserted on.
+ * Assertions. They are active in every build, so each costs one predictable
+ * branch. A failing assertion is a programmer's error: it writes file, line,
+ * condition and the conjunct that failed to the log, and aborts the process.
+ * Faults of a peer or of the host are never asserted on.
  */
 #ifndef M0_ASSERT_H
 #define M0_ASSERT_H
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/** Where an assertion stands. */
+/** Position of an assertion in the source. */
 struct m0_panic_place {
 	const char *pp_kind;
 	const char *pp_expr;
@@ -23,16 +23,17 @@ struct m0_panic_place {
 	int         pp_line;
 };
 
-/** Ends the process, telling the log why. `fmt` may be NULL. */
+/** Logs the reason and ends the process. `fmt` may be NULL. */
 M0_EXTERN void m0_panic(const struct m0_panic_place *place, const char *fmt,
 			...) __attribute__((noreturn, cold)) M0_PRINTF(2, 3);
 
-/** Remembers `expr` as this thread's last false conjunct. Returns false. */
+/** Records `expr` as this thread's last false conjunct. Returns false. */
 M0_EXTERN bool m0_panic_conjunct(const char *expr) __attribute__((cold));
 
 /**
- * Called by a failing assertion, after the log was written, instead of abort();
- * must not return. Tests install one that jumps away. NULL: abort.
+ * Called by a failing assertion after it has written to the log, instead of
+ * abort(). The hook must not return: the hook of a test jumps away. NULL:
+ * abort.
  */
 typedef void (*m0_panic_hook_t)(const struct m0_panic_place *place,
 				const char                  *text);
@@ -50,16 +51,19 @@ M0_EXTERN m0_panic_hook_t m0_panic_hook_set(m0_panic_hook_t hook);
 	(void)0; })
 /* clang-format on */
 
-/** Something that must be true here. */
+/** A condition that must be true here. */
 #define M0_ASSERT(cond) M0_PANIC_IF_("assertion", #cond, cond, NULL)
-/** Precondition: the caller is to blame. */
+/** A precondition: if it is false, the caller is wrong. */
 #define M0_PRE(cond) M0_PANIC_IF_("precondition", #cond, cond, NULL)
-/** Postcondition: this function is to blame. */
+/** A postcondition: if it is false, this function is wrong. */
 #define M0_POST(cond) M0_PANIC_IF_("postcondition", #cond, cond, NULL)
 /** Assertion with a printf-style explanation. */
 #define M0_ASSERT_INFO(cond, ...) \
 	M0_PANIC_IF_("assertion", #cond, cond, __VA_ARGS__)
-/** An invariant too dear for every build: looked at with -DM0_DEBUG_CHECKS only. */
+/**
+ * An invariant that is too expensive for every build; only -DM0_DEBUG_CHECKS
+ * checks it.
+ */
 #ifdef M0_DEBUG_CHECKS
 #define M0_INVARIANT_EX(cond) M0_PANIC_IF_("invariant", #cond, cond, NULL)
 #else
@@ -69,7 +73,7 @@ M0_EXTERN m0_panic_hook_t m0_panic_hook_set(m0_panic_hook_t hook);
 #define M0_PRE_EX(cond)    M0_INVARIANT_EX(cond)
 #define M0_POST_EX(cond)   M0_INVARIANT_EX(cond)
 /* clang-format off */
-/** A place that is never reached. M0_IMPOSSIBLE("why") or with a format. */
+/** Marks code that is never reached: M0_IMPOSSIBLE("why"), or with a format. */
 #define M0_IMPOSSIBLE(...) ({                                      \
 	static const struct m0_panic_place m0_place_ = {           \
 		"impossible", "reached", __func__, __FILE__, __LINE__ \
@@ -78,8 +82,8 @@ M0_EXTERN m0_panic_hook_t m0_panic_hook_set(m0_panic_hook_t hook);
 /* clang-format on */
 
 /**
- * Marks a conjunct of an invariant, so that the assertion which fails over the
- * whole names the part: `return _0C(a > 0) && _0C(b < a);`
+ * Marks a conjunct of an invariant, so that a failing assertion of the whole
+ * invariant names it: `return _0C(a > 0) && _0C(b < a);`
  */
 #define _0C(expr) (M0_LIKELY(expr) ? true : m0_panic_conjunct(#expr))
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What every other header of the library stands on: numbers, memory, counts of
- * references, atomics, sets of bits, buffers, the version. Includes its
- * neighbours: macro.h, assert.h, time.h, log.h, list.h, vec.h, sync.h.
+ * The base of every other header of the library: numbers, memory, reference
+ * counts, atomics, sets of bits, buffers, the version. It includes macro.h,
+ * assert.h, time.h, log.h, list.h, vec.h and sync.h.
  *
- * Unless said otherwise a function here may be called by any thread, and an
- * object is protected by its owner.
+ * Unless said otherwise, any thread may call a function declared here, and the
+ * owner of an object protects it.
  */
 #ifndef M0_BASE_H
 #define M0_BASE_H
@@ -24,7 +24,7 @@ extern "C" {
 
 /** Number of bytes. */
 typedef uint64_t m0_bcount_t;
-/** Position of a byte. */
+/** Offset of a byte. */
 typedef uint64_t m0_bindex_t;
 
 #define M0_BCOUNT_MAX (~(m0_bcount_t)0)
@@ -38,38 +38,55 @@ typedef uint64_t m0_bindex_t;
 #define M0_VERSION_STR           \
 	M0_STR(M0_VERSION_MAJOR) \
 	"." M0_STR(M0_VERSION_MINOR) "." M0_STR(M0_VERSION_PATCH)
-/** Version of the library that runs (the macros: of the headers): "0.2.0". */
+/**
+ * Returns the version of the library that runs, such as "0.2.0". The macros
+ * have the version of the headers.
+ */
 M0_EXTERN const char *m0_version(void);
 
 /* Memory ------------------------------------------------------------------- */
 
-/** Replaceable source of memory, for programs that count or fail it. */
+/**
+ * A replaceable allocator, for programs that count allocations or make them
+ * fail.
+ */
 struct m0_alloc_ops {
-	/** Zeroed memory at a multiple of 2^shift bytes; NULL: none left. */
+	/**
+	 * Returns zeroed memory at a multiple of 2^shift bytes; NULL: no
+	 * memory.
+	 */
 	void *(*ao_alloc)(size_t size, unsigned shift);
-	/** Same size and shift; size 0 if the caller does not know it. */
+	/**
+	 * Frees memory. Size and shift are those of the allocation; size is 0
+	 * if the caller does not know it.
+	 */
 	void (*ao_free)(void *data, size_t size, unsigned shift);
 };
 
 /**
- * Installs another source; NULL: the C library's. Memory must go back to the
- * source it came from.
- * @return the source before.
+ * Installs an allocator; NULL: the C library's. Memory must be freed by the
+ * allocator that it came from.
+ * @return the previous allocator.
  */
 M0_EXTERN const struct m0_alloc_ops *m0_alloc_hook_set(
 	const struct m0_alloc_ops *ops);
 
-/** Zeroed memory, aligned for any type; NULL if there is none. */
+/** Returns zeroed memory, aligned for any type; NULL: no memory. */
 M0_EXTERN void *m0_alloc(size_t size) __attribute__((malloc, alloc_size(1)));
-/** Zeroed array; NULL also if its size does not fit a size_t. */
+/**
+ * Returns a zeroed array; NULL: no memory, or its size does not fit a size_t.
+ */
 M0_EXTERN void *m0_alloc_arr(size_t nr, size_t size)
 	__attribute__((malloc, alloc_size(1, 2)));
-/** NULL is allowed. */
+/** Frees memory of m0_alloc(). NULL is allowed. */
 M0_EXTERN void m0_free(void *data);
-/** Zeroed memory at a multiple of 2^shift bytes. */
+/** Returns zeroed memory at a multiple of 2^shift bytes; NULL: no memory. */
 M0_EXTERN void *m0_alloc_aligned(size_t size, unsigned shift)
 	__attribute__((malloc, alloc_size(1)));
-/** `size` and `shift` as given to m0_alloc_aligned(). NULL is allowed. */
+/**
+ * Frees memory of m0_alloc_aligned(), with the same `size` and `shift`. NULL is
+ * allowed.
+ */
 M0_EXTERN void m0_free_aligned(void *data, size_t size, unsigned shift);
 
 /** Allocates what `ptr` points to. */
@@ -88,8 +105,8 @@ M0_EXTERN void m0_free_aligned(void *data, size_t size, unsigned shift);
 /* Atomics ------------------------------------------------------------------ */
 
 /**
- * 64-bit counter. Changes are sequentially consistent, `get` acquires, `set`
- * releases.
+ * A 64-bit counter. Changes are sequentially consistent, `get` is an acquire,
+ * `set` a release.
  */
 struct m0_atomic64 {
 	int64_t a_value;
@@ -146,7 +163,10 @@ static inline bool m0_atomic64_dec_and_test(struct m0_atomic64 *a)
 	return m0_atomic64_sub_return(a, 1) == 0;
 }
 
-/** Replaces `old` by `fresh`; false, and no change, if `*loc` was another. */
+/**
+ * Replaces `old` by `fresh`. Returns false, and changes nothing, if `*loc` had
+ * another value.
+ */
 static inline bool m0_atomic64_cas(int64_t *loc, int64_t old, int64_t fresh)
 {
 	return __atomic_compare_exchange_n(loc, &old, fresh, false,
@@ -155,10 +175,13 @@ static inline bool m0_atomic64_cas(int64_t *loc, int64_t old, int64_t fresh)
 
 /* References --------------------------------------------------------------- */
 
-/** Counted reference: the object that holds it ends when the count is 0. */
+/**
+ * A reference count: the object that holds it is released when the count
+ * becomes 0.
+ */
 struct m0_ref {
 	struct m0_atomic64 ref_cnt;
-	/** Called by the put that ended the last reference, on its stack. */
+	/** The put that drops the last reference calls it, on its own stack. */
 	void (*release)(struct m0_ref *ref);
 };
 
@@ -169,7 +192,7 @@ static inline void m0_ref_init(struct m0_ref *ref, int init_nr,
 	ref->release = release;
 }
 
-/** Pre: there is a reference already. */
+/** Takes another reference. Pre: there is one already. */
 static inline void m0_ref_get(struct m0_ref *ref)
 {
 	int64_t nr = m0_atomic64_add_return(&ref->ref_cnt, 1);
@@ -193,7 +216,7 @@ static inline int64_t m0_ref_read(const struct m0_ref *ref)
 
 /* Bitmap ------------------------------------------------------------------- */
 
-/** Array of bits; bit `i` is bit `i % 64` of word `i / 64`. */
+/** An array of bits; bit `i` is bit `i % 64` of word `i / 64`. */
 struct m0_bitmap {
 	size_t    b_nr;
 	uint64_t *b_words;
@@ -205,20 +228,23 @@ struct m0_bitmap {
  */
 M0_EXTERN int  m0_bitmap_init(struct m0_bitmap *map, size_t nr);
 M0_EXTERN void m0_bitmap_fini(struct m0_bitmap *map);
-/** Pre: dst->b_nr >= src->b_nr. The bits `src` lacks are cleared. */
+/**
+ * Copies a bitmap. Bits that `src` does not have are cleared. Pre: dst->b_nr >=
+ * src->b_nr.
+ */
 M0_EXTERN void m0_bitmap_copy(struct m0_bitmap       *dst,
 			      const struct m0_bitmap *src);
-/** Clears all. */
+/** Clears all bits. */
 M0_EXTERN void m0_bitmap_reset(struct m0_bitmap *map);
-/** Number of set bits. */
+/** Returns the number of set bits. */
 M0_EXTERN size_t m0_bitmap_set_nr(const struct m0_bitmap *map);
 /**
  * Sets the bits that `text` names, such as "0-3,8", and clears the others.
- * @retval -EINVAL  it is no such list, or names a bit that `map` does not have; all
- *                  bits are clear.
+ * @retval -EINVAL  `text` is not such a list, or names a bit that `map` does
+ *                  not have; all bits are clear.
  */
 M0_EXTERN int m0_bitmap_parse(struct m0_bitmap *map, const char *text);
-/** First set bit at or after `idx`; b_nr if there is none. */
+/** Returns the first set bit at or after `idx`; b_nr if there is none. */
 M0_EXTERN size_t m0_bitmap_next(const struct m0_bitmap *map, size_t idx);
 
 static inline bool m0_bitmap_get(const struct m0_bitmap *map, size_t idx)
@@ -240,7 +266,7 @@ static inline void m0_bitmap_set(struct m0_bitmap *map, size_t idx, bool val)
 
 /* Flat buffer, 128-bit numbers, pseudo-random numbers ---------------------- */
 
-/** Bytes somewhere. */
+/** A flat buffer. */
 struct m0_buf {
 	m0_bcount_t b_nob;
 	void       *b_addr;
@@ -262,11 +288,17 @@ static inline bool m0_buf_is_set(const struct m0_buf *buf)
 	return buf->b_nob > 0 && buf->b_addr != NULL;
 }
 
-/** @retval -ENOMEM  and `buf` is unchanged. */
+/**
+ * Allocates a buffer.
+ * @retval -ENOMEM  `buf` is unchanged.
+ */
 M0_EXTERN int m0_buf_alloc(struct m0_buf *buf, m0_bcount_t nob);
 /** Frees the bytes and empties `buf`. */
 M0_EXTERN void m0_buf_free(struct m0_buf *buf);
-/** Allocates a copy. @retval -ENOMEM */
+/**
+ * Allocates a copy.
+ * @retval -ENOMEM
+ */
 M0_EXTERN int  m0_buf_copy(struct m0_buf *dst, const struct m0_buf *src);
 M0_EXTERN bool m0_buf_eq(const struct m0_buf *a, const struct m0_buf *b);
 
@@ -290,7 +322,10 @@ static inline bool m0_uint128_eq(const struct m0_uint128 *a,
 	return a->u_hi == b->u_hi && a->u_lo == b->u_lo;
 }
 
-/** Negative, 0, positive as `a` is below, equal to, above `b`. */
+/**
+ * Returns a negative number, 0 or a positive number if `a` is below, equal to
+ * or above `b`.
+ */
 static inline int m0_uint128_cmp(const struct m0_uint128 *a,
 				 const struct m0_uint128 *b)
 {
@@ -298,9 +333,12 @@ static inline int m0_uint128_cmp(const struct m0_uint128 *a,
 				  : (a->u_lo > b->u_lo) - (a->u_lo < b->u_lo);
 }
 
-/** Next of a sequence that is fixed by the first `*seed`. Not for secrets. */
+/**
+ * Returns the next number of a pseudo-random sequence, which the first `*seed`
+ * determines. Not for secrets.
+ */
 M0_EXTERN uint64_t m0_rnd64(uint64_t *seed);
-/** The same in [0, max). Pre: max > 0. */
+/** Returns the next number of such a sequence in [0, max). Pre: max > 0. */
 M0_EXTERN uint64_t m0_rnd(uint64_t max, uint64_t *seed);
 
 #ifdef __cplusplus

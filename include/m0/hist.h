@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Histogram of latencies or sizes: exact below 64, within 1/32 above, up to
- * 2^44 (in nanoseconds: five hours), where it saturates. Recording is a few
- * instructions; one writer, or the owner's lock.
+ * A histogram of latencies or sizes. It is exact below 64 and within 1/32
+ * above, up to 2^44 (in nanoseconds: five hours), where it saturates. Recording
+ * takes a few instructions. A histogram has one writer, or the owner's lock
+ * protects it.
  */
 #ifndef M0_HIST_H
 #define M0_HIST_H
@@ -34,9 +35,9 @@ M0_EXTERN void m0_hist_record(struct m0_hist *hist, uint64_t value);
 /** Adds all of `from` to `hist`. */
 M0_EXTERN void m0_hist_merge(struct m0_hist *hist, const struct m0_hist *from);
 /**
- * Least value that `permyriad` of 10000 recorded ones do not exceed (9990: the
- * 99.9th percentile), rounded up by at most 1/32, but never above the maximum.
- * 0 if nothing was recorded.
+ * Returns the least value that `permyriad` of 10000 recorded values do not
+ * exceed (9990: the 99.9th percentile), rounded up by at most 1/32, but never
+ * above the maximum. Returns 0 if nothing was recorded.
  */
 M0_EXTERN uint64_t m0_hist_percentile(const struct m0_hist *hist,
 				      unsigned              permyriad);
@@ -46,7 +47,7 @@ static inline uint64_t m0_hist_nr(const struct m0_hist *hist)
 	return hist->hi_nr;
 }
 
-/** Exact; 0 if nothing was recorded. */
+/** Returns the exact minimum; 0 if nothing was recorded. */
 static inline uint64_t m0_hist_min(const struct m0_hist *hist)
 {
 	return hist->hi_nr == 0 ? 0 : hist->hi_min;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Doubly-linked lists whose links are embedded in the objects: plain ones here,
- * typed ones with magic numbers in m0/tlist.h (included at the end).
+ * Doubly-linked lists whose links are embedded in the objects: plain lists
+ * here, typed lists with magic numbers in m0/tlist.h (included at the end).
  *
- * A link is in one list at most. One that m0_list_link_is_in(), _del(), _move()
- * or _fini() is called for must be initialised, or have been added to a list; an
- * add takes any link, as in the reference. Nothing is locked. Everything takes a few instructions except where O(n) is said.
+ * A link is in one list at most. Before a call of m0_list_link_is_in(), _del(),
+ * _move() or _fini(), the link must be initialised, or have been added to a
+ * list; an add takes any link, as in the reference. Lists have no lock. Every
+ * operation takes a few instructions unless its comment says O(n).
  */
 #ifndef M0_LIST_H
 #define M0_LIST_H
@@ -21,7 +22,7 @@ struct m0_list_link {
 	struct m0_list_link *ll_prev;
 };
 
-/** Circular: the head is a link that belongs to no object. */
+/** A circular list: the head is a link that belongs to no object. */
 struct m0_list {
 	struct m0_list_link l_head;
 };
@@ -38,7 +39,7 @@ static inline bool m0_list_link_is_in(const struct m0_list_link *link)
 	return link->ll_next != link;
 }
 
-/** Pre: the link is in no list. */
+/** Finalises a link. Pre: the link is in no list. */
 static inline void m0_list_link_fini(struct m0_list_link *link)
 {
 	M0_PRE(!m0_list_link_is_in(link));
@@ -54,25 +55,27 @@ static inline bool m0_list_is_empty(const struct m0_list *list)
 	return list->l_head.ll_next == &list->l_head;
 }
 
-/** Pre: empty. */
+/** Finalises a list. Pre: the list is empty. */
 static inline void m0_list_fini(struct m0_list *list)
 {
 	M0_PRE(m0_list_is_empty(list));
 }
 
-/** First link; NULL if the list is empty. */
+/** Returns the first link; NULL if the list is empty. */
 static inline struct m0_list_link *m0_list_first(const struct m0_list *list)
 {
 	return m0_list_is_empty(list) ? NULL : list->l_head.ll_next;
 }
 
-/** Last link; NULL if the list is empty. */
+/** Returns the last link; NULL if the list is empty. */
 static inline struct m0_list_link *m0_list_last(const struct m0_list *list)
 {
 	return m0_list_is_empty(list) ? NULL : list->l_head.ll_prev;
 }
 
-/** The link behind `link`; NULL at the end of `list`, which it is in. */
+/**
+ * Returns the link behind `link`, which is in `list`; NULL if it is the last.
+ */
 static inline struct m0_list_link *m0_list_next(const struct m0_list      *list,
 						const struct m0_list_link *link)
 {
@@ -80,8 +83,8 @@ static inline struct m0_list_link *m0_list_next(const struct m0_list      *list,
 }
 
 /**
- * Puts `link`, which is in no list, right behind `prev`, which is in a list (or is
- * its head).
+ * Puts `link`, which is in no list, right behind `prev`, which is in a list (or
+ * is the head of one).
  */
 static inline void m0_list_add_after(struct m0_list_link *prev,
 				     struct m0_list_link *link)
@@ -93,27 +96,30 @@ static inline void m0_list_add_after(struct m0_list_link *prev,
 	prev->ll_next = link;
 }
 
-/** Puts `link` right before `next`, which is in a list (or is its head). */
+/**
+ * Puts `link`, which is in no list, right before `next`, which is in a list (or
+ * is the head of one).
+ */
 static inline void m0_list_add_before(struct m0_list_link *next,
 				      struct m0_list_link *link)
 {
 	m0_list_add_after(next->ll_prev, link);
 }
 
-/** Makes `link` the first. */
+/** Makes `link` the first of `list`. */
 static inline void m0_list_add(struct m0_list *list, struct m0_list_link *link)
 {
 	m0_list_add_after(&list->l_head, link);
 }
 
-/** Makes `link` the last. */
+/** Makes `link` the last of `list`. */
 static inline void m0_list_add_tail(struct m0_list      *list,
 				    struct m0_list_link *link)
 {
 	m0_list_add_after(list->l_head.ll_prev, link);
 }
 
-/** Takes the link out of its list; nothing happens if it is in none. */
+/** Takes the link out of its list; does nothing if it is in none. */
 static inline void m0_list_del(struct m0_list_link *link)
 {
 	link->ll_prev->ll_next = link->ll_next;
@@ -121,14 +127,14 @@ static inline void m0_list_del(struct m0_list_link *link)
 	m0_list_link_init(link);
 }
 
-/** Takes the link out of where it is and makes it the first of `list`. */
+/** Takes the link out of its list and makes it the first of `list`. */
 static inline void m0_list_move(struct m0_list *list, struct m0_list_link *link)
 {
 	m0_list_del(link);
 	m0_list_add(list, link);
 }
 
-/** Takes the link out of where it is and makes it the last of `list`. */
+/** Takes the link out of its list and makes it the last of `list`. */
 static inline void m0_list_move_tail(struct m0_list      *list,
 				     struct m0_list_link *link)
 {
@@ -158,12 +164,12 @@ static inline bool m0_list_link_is_last(const struct m0_list_link *link,
 	return link->ll_next == &list->l_head;
 }
 
-/** O(n). */
+/** Returns the number of links. O(n). */
 M0_EXTERN size_t m0_list_length(const struct m0_list *list);
-/** O(n). */
+/** Returns true if `link` is in `list`. O(n). */
 M0_EXTERN bool m0_list_contains(const struct m0_list      *list,
 				const struct m0_list_link *link);
-/** Links point at each other all the way round. O(n). */
+/** Returns true if all links of the list point at each other. O(n). */
 M0_EXTERN bool m0_list_invariant(const struct m0_list *list);
 
 #define m0_list_entry(link, type, member) container_of(link, type, member)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Small words of the C dialect spoken here: bits, membership, quantifiers,
- * containers, bounds. Nothing in this file generates code of its own.
+ * Small macros: bits, membership, quantifiers, containers, bounds. Nothing in
+ * this file generates code of its own.
  */
 #ifndef M0_MACRO_H
 #define M0_MACRO_H
@@ -22,12 +22,15 @@
 #define M0_PRINTF(fmt_at, args_at) \
 	__attribute__((format(printf, fmt_at, args_at)))
 
-/** A function of the library that is called from other files of it only. */
+/** Marks a function that only other files of the library call. */
 #define M0_INTERNAL
-/** A function or object that programs using the library see. */
+/** Marks a function or object that programs using the library see. */
 #define M0_EXTERN extern __attribute__((visibility("default")))
 
-/** Fails the compilation if `cond` is false. A declaration, at any scope. */
+/**
+ * Fails the compilation if `cond` is false. It is a declaration, allowed at any
+ * scope.
+ */
 #ifdef __cplusplus
 #define M0_BASSERT(cond) static_assert((cond), #cond)
 #else
@@ -47,14 +50,17 @@
 #define M0_SET_ARR0(arr)            ((void)memset((arr), 0, sizeof(arr)))
 #define M0_FIELD_VALUE(type, field) (((type *)NULL)->field)
 
-/** Implication: `a` is false or `b` is true. `b` is looked at only if `a`. */
+/**
+ * Implication: `a` is false or `b` is true. `b` is evaluated only if `a` is
+ * true.
+ */
 #define ergo(a, b) (!(a) || (b))
 /** Equivalence. */
 #define equi(a, b) (!(a) == !(b))
 
 /* clang-format off */
 
-/* Smaller and greater of two values of one type; each evaluated once. */
+/* Smaller and greater of two values of one type; each is evaluated once. */
 #define M0_MIN_(a, b, x, y) ({           \
 	__typeof__(a) x = (a);           \
 	__typeof__(b) y = (b);           \
@@ -67,7 +73,9 @@
 	x > y ? x : y; })
 /* clang-format on */
 
-/** A difference of types is a warning. */
+/**
+ * Smaller and greater of two values. The compiler warns if their types differ.
+ */
 #define min_check(a, b) \
 	M0_MIN_(a, b, M0_CAT(m0_x_, __COUNTER__), M0_CAT(m0_y_, __COUNTER__))
 #define max_check(a, b) \
@@ -93,7 +101,7 @@ static inline int64_t max64(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/** The value nearest to `x` in [lo, hi]. */
+/** Returns the value nearest to `x` in [lo, hi]. */
 static inline uint64_t clip64u(uint64_t lo, uint64_t hi, uint64_t x)
 {
 	return x < lo ? lo : x > hi ? hi : x;
@@ -105,7 +113,7 @@ static inline bool m0_is_po2(uint64_t x)
 	return x != 0 && (x & (x - 1)) == 0;
 }
 
-/** Least multiple of `a` (a power of two) that is not below `x`. */
+/** Returns the least multiple of `a` (a power of two) that is not below `x`. */
 static inline uint64_t m0_align(uint64_t x, uint64_t a)
 {
 	return (x + a - 1) & ~(a - 1);
@@ -119,8 +127,8 @@ static inline bool m0_is_aligned(uint64_t x, uint64_t a)
 /* clang-format off */
 
 /*
- * Lists of arguments. M0_COUNT(a, b, c) is 3 - 1 = 2: the number of commas; up
- * to 16 arguments.
+ * Lists of arguments. M0_COUNT() is the number of commas, 2 for M0_COUNT(a, b,
+ * c); there may be up to 16 arguments.
  */
 #define M0_COUNT_(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, \
 		  _14, _15, nr, ...) nr
@@ -148,7 +156,9 @@ static inline bool m0_is_aligned(uint64_t x, uint64_t a)
 #define M0_IN_(x, v, ...) ({                                       \
 	__typeof__(x) v = (x);                                     \
 	M0_IN_N_(M0_COUNT(__VA_ARGS__), v, __VA_ARGS__); })
-/** M0_IN(x, (a, b, ...)): `x`, evaluated once, equals one of the list. */
+/**
+ * M0_IN(x, (a, b, ...)) is true if `x`, evaluated once, equals one of the list.
+ */
 #define M0_IN(x, list) \
 	M0_IN_(x, M0_CAT(m0_in_, __COUNTER__), M0_UNPACK list)
 
@@ -168,7 +178,7 @@ static inline bool m0_is_aligned(uint64_t x, uint64_t a)
 #define M0_BITS_13(a, ...) (1ULL << (a)) | M0_BITS_12(__VA_ARGS__)
 #define M0_BITS_14(a, ...) (1ULL << (a)) | M0_BITS_13(__VA_ARGS__)
 #define M0_BITS_15(a, ...) (1ULL << (a)) | M0_BITS_14(__VA_ARGS__)
-/** Set of bit numbers, as a constant expression: M0_BITS(0, 3) is 9. */
+/** A set of bit numbers, as a constant expression: M0_BITS(0, 3) is 9. */
 #define M0_BITS(...) \
 	(M0_CAT(M0_BITS_, M0_COUNT(__VA_ARGS__))(__VA_ARGS__))
 

@@ -2,11 +2,11 @@
 /**
  * Locks and threads. Channels are in m0/chan.h, included at the end.
  *
- * What blocks (semaphores, conditions, channel waits, sleeps) is for the
- * application's threads: it is asserted that the thread runs no strand of the
- * library. A thread may block while it holds mutexes of the application, but none of
- * the library's, such as ntm_mutex; no callback that the wait depends on may take
- * one that it holds.
+ * Functions that block (semaphores, conditions, channel waits, sleeps) are for
+ * the application's threads: they assert that the calling thread runs no strand
+ * of the library. A thread may block while it holds mutexes of the application,
+ * but not mutexes of the library such as ntm_mutex. A callback that the wait
+ * depends on must not take a mutex that the waiting thread holds.
  */
 #ifndef M0_SYNC_H
 #define M0_SYNC_H
@@ -19,20 +19,23 @@ extern "C" {
 
 /* Mutex -------------------------------------------------------------------- */
 
-/** What the library keeps for each thread, where a lock finds it at once. */
+/** State of the library for each thread, which locks read without a call. */
 struct m0_sync_tls {
-	/** Mutexes and read-write locks held. Its address names the thread. */
+	/**
+	 * Mutexes and read-write locks that the thread holds. The address of
+	 * this structure identifies the thread.
+	 */
 	uint32_t sy_held_nr;
 };
 M0_EXTERN __thread struct m0_sync_tls m0_sync_tls
 	__attribute__((tls_model("initial-exec")));
 
 /**
- * Mutual exclusion: spins a little, then sleeps. Not recursive. Zeroed memory
- * is an unlocked mutex.
+ * A mutex: a waiting thread spins a little, then sleeps. Not recursive. Zeroed
+ * memory is an unlocked mutex.
  */
 struct m0_mutex {
-	/** 0: free, 1: held, 2: held and perhaps somebody sleeps. */
+	/** 0: free, 1: held, 2: held and a thread may be sleeping. */
 	uint32_t mx_word;
 	/** The thread that holds it; NULL: none. */
 	struct m0_sync_tls *mx_owner;
@@ -53,7 +56,7 @@ M0_EXTERN void m0_mutex_unlock_slow(struct m0_mutex *mutex);
 #define M0_SYNC_TSAN 1
 #endif
 #endif
-/* Tell the sanitizer that this is a lock, so that it sees lock orders. */
+/* Tell the sanitizer that this is a lock, so that it checks lock orders. */
 #ifdef M0_SYNC_TSAN
 #include <sanitizer/tsan_interface.h>
 #define M0_SYNC_TSAN_DO(call) call
@@ -81,20 +84,20 @@ static inline bool m0_mutex_is_not_locked(const struct m0_mutex *mutex)
 	return !m0_mutex_is_locked(mutex);
 }
 
-/** Pre: nobody holds the mutex. */
+/** Finalises a mutex. Pre: no thread holds the mutex. */
 static inline void m0_mutex_fini(struct m0_mutex *mutex)
 {
 	M0_PRE(__atomic_load_n(&mutex->mx_word, __ATOMIC_RELAXED) == 0);
 	M0_SYNC_TSAN_DO(__tsan_mutex_destroy(mutex, 0));
 }
 
-/** Number of locks that the calling thread holds. */
+/** Returns the number of locks that the calling thread holds. */
 static inline uint32_t m0_mutex_held_nr(void)
 {
 	return m0_sync_tls.sy_held_nr;
 }
 
-/* In line, also where the compiler thinks that there is enough of it. */
+/* Always inline, also where the compiler's limits would stop it. */
 static inline __attribute__((always_inline)) void m0_mutex_lock(
 	struct m0_mutex *mutex)
 {
@@ -135,7 +138,7 @@ static inline int m0_mutex_trylock(struct m0_mutex *mutex)
 	return 0;
 }
 
-/** Pre: the calling thread holds the mutex. */
+/** Releases the mutex. Pre: the calling thread holds it. */
 static inline void m0_mutex_unlock(struct m0_mutex *mutex)
 {
 	M0_PRE(m0_mutex_is_locked(mutex));
@@ -144,9 +147,10 @@ static inline void m0_mutex_unlock(struct m0_mutex *mutex)
 			 __ATOMIC_RELAXED);
 	M0_SYNC_TSAN_DO(__tsan_mutex_pre_unlock(mutex, 0));
 	/*
-	 * A thread that goes to sleep between these two is not woken; it wakes
-	 * by itself (see m0_mutex_lock_slow()). A locked instruction for each
-	 * release, to make that impossible, would cost more than it ever does.
+	 * A thread that goes to sleep between the load and the store gets no
+	 * wake-up, but it wakes by itself (see m0_mutex_lock_slow()). A locked
+	 * instruction in each release would prevent this, at a higher cost than
+	 * the rare delay.
 	 */
 	if (M0_LIKELY(__atomic_load_n(&mutex->mx_word, __ATOMIC_RELAXED) == 1))
 		__atomic_store_n(&mutex->mx_word, 0, __ATOMIC_RELEASE);
@@ -157,12 +161,15 @@ static inline void m0_mutex_unlock(struct m0_mutex *mutex)
 
 /* Read-write lock ---------------------------------------------------------- */
 
-/** Many readers or one writer; a waiting writer keeps new readers out. */
+/**
+ * A lock for many readers or one writer. A waiting writer keeps new readers
+ * out.
+ */
 struct m0_rwlock {
-	/** Number of readers, or the greatest number for a writer. */
+	/** Number of readers, or UINT32_MAX for a writer. */
 	uint32_t rw_word;
 	uint32_t rw_writers_nr;
-	/** What sleepers sleep on: counts releases. */
+	/** The futex of sleeping threads; it counts releases. */
 	uint32_t rw_seq;
 	uint32_t rw_sleepers_nr;
 };
@@ -176,7 +183,7 @@ M0_EXTERN void m0_rwlock_write_unlock(struct m0_rwlock *lock);
 
 /* Condition ---------------------------------------------------------------- */
 
-/** Condition variable; belongs to one mutex. */
+/** A condition variable, which belongs to one mutex. */
 struct m0_cond {
 	struct m0_mutex *c_mutex;
 	uint32_t         c_seq;
@@ -184,36 +191,50 @@ struct m0_cond {
 };
 
 M0_EXTERN void m0_cond_init(struct m0_cond *cond, struct m0_mutex *mutex);
-/** Pre: nobody waits. */
+/** Finalises a condition variable. Pre: no thread waits. */
 M0_EXTERN void m0_cond_fini(struct m0_cond *cond);
-/** Releases the mutex, waits, takes it again. May return without a signal. */
+/**
+ * Releases the mutex, waits, and takes the mutex again. It may return without a
+ * signal.
+ */
 M0_EXTERN void m0_cond_wait(struct m0_cond *cond);
-/** False if `deadline` has passed first. */
+/**
+ * Waits until `deadline` at most. Returns false if it passed before a signal.
+ */
 M0_EXTERN bool m0_cond_timedwait(struct m0_cond *cond, m0_time_t deadline);
 M0_EXTERN void m0_cond_signal(struct m0_cond *cond);
 M0_EXTERN void m0_cond_broadcast(struct m0_cond *cond);
 
 /* Semaphore ---------------------------------------------------------------- */
 
-/** Counter that is waited for. Low half: the count; high half: waiters. */
+/**
+ * A counter that threads wait for. Low half: the count; high half: number of
+ * waiters.
+ */
 struct m0_semaphore {
 	uint64_t s_state;
 };
 
-/** @return 0. */
+/** Initialises a semaphore. @return 0. */
 M0_EXTERN int m0_semaphore_init(struct m0_semaphore *semaphore, unsigned value);
-/** Pre: nobody waits. */
+/** Finalises a semaphore. Pre: no thread waits. */
 M0_EXTERN void m0_semaphore_fini(struct m0_semaphore *semaphore);
-/** Adds 1. Any thread; the waiter may fini the semaphore at once. */
+/**
+ * Adds 1. Any thread may call it. The waiter may finalise the semaphore at
+ * once.
+ */
 M0_EXTERN void m0_semaphore_up(struct m0_semaphore *semaphore);
 /** Waits until the count is not 0, and takes 1. */
 M0_EXTERN void m0_semaphore_down(struct m0_semaphore *semaphore);
-/** Takes 1 if the count is not 0. Never blocks. */
+/** Takes 1 if the count is not 0, otherwise returns false. Never blocks. */
 M0_EXTERN bool m0_semaphore_trydown(struct m0_semaphore *semaphore);
-/** False if `deadline` has passed and the count was 0 all the time. */
+/**
+ * As m0_semaphore_down(), but waits until `deadline` at most: returns false if
+ * the count was 0 all the time.
+ */
 M0_EXTERN bool m0_semaphore_timeddown(struct m0_semaphore *semaphore,
 				      m0_time_t            deadline);
-/** The count, which may have changed already. */
+/** Returns the count, which may have changed already. */
 M0_EXTERN unsigned m0_semaphore_value(const struct m0_semaphore *semaphore);
 
 /* Thread ------------------------------------------------------------------- */
@@ -227,7 +248,7 @@ enum m0_thread_state {
 	TS_RUNNING,
 };
 
-/** A function called with a `TYPE` argument, seen as one called with this. */
+/** A function with one argument of any `TYPE`, cast to this type. */
 typedef void (*m0_thread_any_t)(void);
 
 struct m0_thread {
@@ -238,9 +259,9 @@ struct m0_thread {
 	void (*t_func)(void *arg);
 	void *t_arg;
 	int   t_init_rc;
-	/** 1 when t_init has returned; a futex. */
+	/** Futex, 1 when t_init has returned. */
 	uint32_t t_ready;
-	/** Kernel's number of the thread. */
+	/** The kernel's id of the thread. */
 	int  t_tid;
 	char t_name[M0_THREAD_NAME_LEN + 1];
 };
@@ -252,11 +273,12 @@ M0_EXTERN int m0_thread_init(struct m0_thread *thread, m0_thread_any_t init,
 
 /**
  * Starts a thread that calls `init(arg)` and, if that returned 0, `func(arg)`.
- * Returns when init has: 0; what init returned, if not 0, and then there is no
- * thread; -EAGAIN or -ENOMEM if there is none to be had.
+ * The call returns when init has returned. It returns 0, or the error of init,
+ * or -EAGAIN or -ENOMEM if the system cannot start a thread. After an error
+ * there is no thread.
  *
  * @param TYPE  type of the argument of both functions, pointer or integer.
- * @param init  `int (*)(TYPE)`; NULL: nothing to be done.
+ * @param init  `int (*)(TYPE)`; NULL: no init.
  * @param func  `void (*)(TYPE)`.
  */
 /* clang-format off */
@@ -275,20 +297,20 @@ M0_EXTERN int m0_thread_init(struct m0_thread *thread, m0_thread_any_t init,
  * @retval 0
  */
 M0_EXTERN int m0_thread_join(struct m0_thread *thread);
-/** Pre: joined, or never started. */
+/** Finalises a thread. Pre: the thread is joined, or never started. */
 M0_EXTERN void m0_thread_fini(struct m0_thread *thread);
-/** The calling thread; one that the library did not start has one, too. */
+/** Returns the calling thread, also if the library did not start it. */
 M0_EXTERN struct m0_thread *m0_thread_self(void);
 /**
- * Lets the thread run on the processors of the set only.
- * @retval -EINVAL  the set names no processor of this machine.
+ * Confines the thread to the processors of the set.
+ * @retval -EINVAL  the set names no processor of this host.
  */
 M0_EXTERN int m0_thread_confine(struct m0_thread       *thread,
 				const struct m0_bitmap *processors);
 
 /* State machine group ------------------------------------------------------ */
 
-/** What state machines under one lock share. Here: the lock. */
+/** The lock that the state machines of a group share. */
 struct m0_sm_group {
 	struct m0_mutex s_lock;
 };

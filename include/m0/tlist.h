@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Typed lists: m0_list plus a descriptor that knows which objects are in it,
- * where their link is and which magic numbers the object and the head carry.
+ * Typed lists: m0_list plus a descriptor that specifies which objects are in
+ * the list, where their link is, and which magic numbers the object and the
+ * head carry.
  *
  *	M0_TL_DESCR_DEFINE(buf, "buffers", static, struct buf, b_link, b_magic,
  *			   0x62756661, 0x62756668);
  *	M0_TL_DEFINE(buf, static, struct buf);
  *
- * gives buf_tlist_init(head), buf_tlist_add(head, obj) and so on, listed at
+ * defines buf_tlist_init(head), buf_tlist_add(head, obj) and so on, listed at
  * M0_TL_DEFINE. A wrong object or head, or one that was overwritten, fails an
- * assertion. Where the descriptor is `static` everything is inlined and folded
- * to the instructions of a plain list and one compare. A magic number of 0 is
- * neither set nor checked; several links of one object share its magic field.
+ * assertion. If the descriptor is `static`, the compiler inlines everything to
+ * the instructions of a plain list and one compare. A magic number of 0 is
+ * neither set nor checked. Several links of one object share its magic field.
  */
 #ifndef M0_TLIST_H
 #define M0_TLIST_H
@@ -45,7 +46,8 @@ struct m0_tl_descr {
 	scope const struct m0_tl_descr name##_tl
 
 /**
- * @param hname  for humans.
+ * Defines the descriptor of a typed list.
+ * @param hname  name of the list in plain words.
  * @param scope  static, or empty (M0_INTERNAL).
  */
 #define M0_TL_DESCR_DEFINE(name, hname, scope, amb_type, amb_link_field, \
@@ -244,7 +246,7 @@ static inline void m0_tlist_move_tail(const struct m0_tl_descr *d,
 	m0_tlist_add_tail(d, head, obj);
 }
 
-/** O(n). */
+/** Returns the number of objects. O(n). */
 static inline size_t m0_tlist_length(const struct m0_tl_descr *d,
 				     const struct m0_tl       *head)
 {
@@ -252,10 +254,10 @@ static inline size_t m0_tlist_length(const struct m0_tl_descr *d,
 	return m0_list_length(&head->td_head);
 }
 
-/** O(n). */
+/** Returns true if the object is in the list. O(n). */
 M0_EXTERN bool m0_tlist_contains(const struct m0_tl_descr *d,
 				 const struct m0_tl *head, const void *obj);
-/** Links and magic numbers of the whole list. O(n). */
+/** Checks the links and magic numbers of the whole list. O(n). */
 M0_EXTERN bool m0_tlist_invariant(const struct m0_tl_descr *d,
 				  const struct m0_tl       *head);
 
@@ -293,12 +295,12 @@ scope amb_type *name##_tlist_prev(const struct m0_tl *head,                    \
 				  const amb_type *amb)
 
 /**
- * Defines the functions of a typed list; the descriptor comes before it.
+ * Defines the functions of a typed list, after its descriptor.
  *
- * head, tail, next, prev, pop return NULL at the end; pop deletes the first;
- * del asserts that the object is in a list, remove does not; move and move_tail
- * take the object from whichever list it is in; add_after(a, b) puts b behind
- * a, add_before(a, b) before; length and contains are O(n).
+ * head, tail, next, prev and pop return NULL at the end; pop deletes the first
+ * object; del asserts that the object is in a list, remove does not; move and
+ * move_tail take the object from its current list; add_after(a, b) puts b
+ * behind a, add_before(a, b) puts it before a; length and contains are O(n).
  */
 #define M0_TL_DEFINE(name, scope, amb_type)                                    \
 scope M0_UNUSED void name##_tlist_init(struct m0_tl *head)                     \
@@ -358,7 +360,7 @@ scope M0_UNUSED amb_type *name##_tlist_prev(const struct m0_tl *head,          \
 struct name##_tl_semicolon__
 
 /**
- * Visits the objects of a list; the body may delete and free `obj`.
+ * Visits the objects of a list. The body may delete and free `obj`.
  *	m0_tl_for (buf, &head, obj) { ... } m0_tl_endfor;
  */
 #define m0_tl_for(name, head, obj)                                             \
@@ -378,15 +380,18 @@ do {                                                                           \
 	     (obj) != NULL && ((void)(next = name##_tlist_next(head, (obj))),  \
 			       1);                                             \
 	     (obj) = next)
-/** The same as an ordinary loop, without an end word. */
+/** m0_tl_for() as an ordinary loop, without m0_tl_endfor. */
 #define m0_tl_foreach(name, head, obj)                                         \
 	M0_TL_FOREACH_(name, head, obj, M0_CAT(m0_tl_next_, __COUNTER__))
 
-/** Deletes the objects one by one; the body disposes of `obj`. */
+/** Deletes the objects one by one. The body frees or keeps `obj`. */
 #define m0_tl_teardown(name, head, obj) \
 	while (((obj) = name##_tlist_pop(head)) != NULL)
 
-/** First object (`var` in the expression) for which it is true, or NULL. */
+/**
+ * Returns the first object (`var` in the expression) for which the expression
+ * is true, or NULL.
+ */
 #define m0_tl_find(name, var, head, ...) ({                                    \
 	__typeof__(name##_tlist_head(NULL)) var;                               \
 	for (var = name##_tlist_head(head);                                    \
