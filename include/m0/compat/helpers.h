@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Small helpers of the reference that its clients use and this library does not.
- * Each header of lib/ includes all of them, so it does not matter which one a
- * client thinks they come from.
+ * Small helpers of the reference that its clients use and this library does
+ * not. Each header of lib/ includes all of them, so a client gets a helper from
+ * whichever of these headers it includes.
  */
 #ifndef M0_COMPAT_HELPERS_H
 #define M0_COMPAT_HELPERS_H
@@ -43,7 +43,10 @@ static inline uint32_t clip32u(uint32_t lo, uint32_t hi, uint32_t x)
 #define min_type(type, a, b) min_check((type)(a), (type)(b))
 #define max_type(type, a, b) max_check((type)(a), (type)(b))
 
-/** Least multiple of `step`, any number but 0, that is not below `x`. */
+/**
+ * Returns the least multiple of `step`, any number but 0, that is not below
+ * `x`.
+ */
 static inline uint64_t m0_round_up(uint64_t x, uint64_t step)
 {
 	return (x + step - 1) / step * step;
@@ -56,7 +59,7 @@ static inline uint64_t m0_round_down(uint64_t x, uint64_t step)
 
 /* clang-format off */
 
-/** -1, 0, 1 as `a` is below, equal to, above `b`. */
+/** -1, 0 or 1 if `a` is below, equal to or above `b`. */
 #define M0_3WAY(a, b) ({                   \
 	__typeof__(a) m0_3way_a = (a);     \
 	__typeof__(b) m0_3way_b = (b);     \
@@ -67,7 +70,7 @@ static inline uint64_t m0_round_down(uint64_t x, uint64_t step)
 	__typeof__(cnt) *m0_cnt = &(cnt);                   \
 	M0_ASSERT((__typeof__(cnt))(*m0_cnt + 1) != 0);     \
 	++*m0_cnt; })
-/** Takes 1 from a counter that must not be 0. */
+/** Subtracts 1 from a counter that must not be 0. */
 #define M0_CNT_DEC(cnt) ({                                  \
 	__typeof__(cnt) *m0_cnt = &(cnt);                   \
 	M0_ASSERT(*m0_cnt != 0);                            \
@@ -93,7 +96,7 @@ static inline bool m0_streq(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
-/** A copy, to be freed with m0_free(); NULL: no memory. */
+/** Returns a copy, which the caller frees with m0_free(); NULL: no memory. */
 static inline char *m0_strdup(const char *text)
 {
 	size_t size = strlen(text) + 1;
@@ -106,14 +109,17 @@ static inline char *m0_strdup(const char *text)
 
 /* Atomics, bitmaps, vectors ------------------------------------------------ */
 
-/** Replaces `old` by `fresh`; false, and no change, if `*loc` was another. */
+/**
+ * Replaces `old` by `fresh`. Returns false, and changes nothing, if `*loc` had
+ * another value.
+ */
 static inline bool m0_atomic64_cas_ptr(void **loc, void *old, void *fresh)
 {
 	return __atomic_compare_exchange_n(loc, &old, fresh, false,
 					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/** First clear bit; -1 if all are set. */
+/** Returns the first clear bit; -1 if all are set. */
 static inline int m0_bitmap_ffz(const struct m0_bitmap *map)
 {
 	size_t i;
@@ -126,12 +132,16 @@ static inline int m0_bitmap_ffz(const struct m0_bitmap *map)
 }
 
 enum {
-	/** Segments of buffers are a page each where the client leaves it open. */
+	/**
+	 * Segments of buffers are a page each if the client does not choose.
+	 */
 	M0_SEG_SHIFT = 12,
 	M0_SEG_SIZE = 1 << M0_SEG_SHIFT
 };
 
-/** Copies up to `num_bytes` from the start of one vector to that of the other. */
+/**
+ * Copies up to `num_bytes` from the start of one buffer to that of the other.
+ */
 static inline m0_bcount_t m0_bufvec_copy(struct m0_bufvec *dst,
 					 struct m0_bufvec *src,
 					 m0_bcount_t       num_bytes)
@@ -148,7 +158,10 @@ static inline m0_bcount_t m0_bufvec_copy(struct m0_bufvec *dst,
 
 /* clang-format off */
 
-/** `accum`, first `init`, becomes the expression for each object `var`. */
+/**
+ * Folds a list: `accum` starts as `init` and becomes the value of the
+ * expression for each object `var`.
+ */
 #define m0_tl_fold(name, var, head, accum, init, ...) ({                       \
 	__typeof__(init) accum = (init);                                       \
 	__typeof__(name##_tlist_head(NULL)) var;                               \

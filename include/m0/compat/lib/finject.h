@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The reference's points of fault injection: there are none. How failures are
- * tested here is in docs/architecture.md, section 5.
+ * The reference's points of fault injection. This library has none:
+ * docs/architecture.md, section 5, says how it tests failures.
  */
 #ifndef M0_COMPAT_LIB_FINJECT_H
 #define M0_COMPAT_LIB_FINJECT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The reference's trace statements, as lines of m0/log.h. What a function is
- * entered and left with is checked by the compiler and not logged.
+ * The reference's trace statements, as lines of m0/log.h. The compiler checks
+ * the arguments of M0_ENTRY and M0_LEAVE, but the library does not log them.
  */
 #ifndef M0_COMPAT_LIB_TRACE_H
 #define M0_COMPAT_LIB_TRACE_H
@@ -24,7 +24,7 @@ enum m0_trace_level {
 	M0_CALL = M0_LOG_NR
 };
 
-/** Never called: gives the compiler a format to check. */
+/** Never called: it lets the compiler check a format. */
 static inline void m0_compat_format(const char *fmt, ...) M0_PRINTF(1, 2);
 static inline void m0_compat_format(const char *fmt, ...)
 {
@@ -33,7 +33,7 @@ static inline void m0_compat_format(const char *fmt, ...)
 
 /* clang-format off */
 
-/** M0_NONE and M0_CALL are logged nowhere. */
+/** Logs a line; lines of the levels M0_NONE and M0_CALL are not logged. */
 #define M0_LOG(level, ...) ({                                              \
 	if ((level) >= M0_FATAL && (level) <= M0_DEBUG)                    \
 		m0_log((enum m0_log_level)(level), __VA_ARGS__);           \
@@ -45,14 +45,14 @@ static inline void m0_compat_format(const char *fmt, ...)
 	(void)0; })
 #define M0_LEAVE(...) M0_ENTRY(__VA_ARGS__)
 
-/** The value, for `return M0_RC(rc);`. */
+/** Returns the value, for `return M0_RC(rc);`. */
 #define M0_RC(rc) ({                                                       \
 	__typeof__(rc) m0_rc_ = (rc);                                      \
 	m0_rc_; })
 #define M0_RC_INFO(rc, ...) ({                                             \
 	M0_ENTRY(__VA_ARGS__);                                             \
 	M0_RC(rc); })
-/** The same of a failure, which is logged. Pre: not 0. */
+/** M0_RC() for a failure, which it logs. Pre: not 0. */
 #define M0_ERR(rc) ({                                                      \
 	__typeof__(rc) m0_rc_ = (rc);                                      \
 	M0_ASSERT(m0_rc_ != 0);                                            \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * For transports and tests that were written for the reference: its global mutex,
- * and what it asserts of its structures. The library has invariants of its own.
+ * For transports and tests that were written for the reference: its global
+ * mutex, and its assertions about its structures. The library has invariants of
+ * its own.
  */
 #ifndef M0_COMPAT_NET_NET_INTERNAL_H
 #define M0_COMPAT_NET_NET_INTERNAL_H
@@ -25,7 +26,10 @@ static inline bool m0_net__qtype_is_valid(enum m0_net_queue_type qt)
 	return (unsigned)qt < M0_NET_QT_NR;
 }
 
-/** @param under_tm_mutex  the caller holds ntm_mutex: looks at its list, too. */
+/**
+ * Invariant of an end point.
+ * @param under_tm_mutex  the caller holds ntm_mutex: checks the TM's list, too.
+ */
 static inline bool m0_net__ep_invariant(struct m0_net_end_point   *ep,
 					struct m0_net_transfer_mc *tm,
 					bool under_tm_mutex)
@@ -70,8 +74,10 @@ static inline bool m0_net__tm_event_invariant(const struct m0_net_tm_event *ev)
 			ev->nte_ep != NULL));
 }
 
-/** Queues that are not empty need a state in which they may be so: here also
- * receive queues before STARTED. */
+/**
+ * Invariant of a TM. Queues may be non-empty only in some states; here receive
+ * queues may be non-empty before STARTED, too.
+ */
 static inline bool m0_net__tm_invariant(const struct m0_net_transfer_mc *tm)
 {
 	bool before = M0_IN(tm->ntm_state,

@@ -1,3 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Of state machines there is the group, which is a lock. */
+/**
+ * The library has only the group of the reference's state machines, which is a
+ * lock.
+ */
 #include "m0/compat/helpers.h"
