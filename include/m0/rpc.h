@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The RPC layer of seed 002: what a storage service calls. It sends *items* -
- * requests, replies, one-way notices - over any transport of m0/net.h, many of
- * them in one message, and executes requests of *update streams* exactly once
- * and in order, whatever the network does; with a durable store also when the
- * server dies.
+ * The RPC layer of seed 002, for storage services. It sends *items* - requests,
+ * replies, one-way items - over any transport of m0/net.h, many of them in one
+ * message. It executes requests of *update streams* exactly once and in order,
+ * whatever the network does; with a durable store also if the server dies.
  *
  * Words.
- *  - *machine* (m0/rpc.h): one transfer machine and all that is spoken there;
- *    it serves and asks at once.
+ *  - *RPC machine* (m0/rpc.h): one transfer machine (TM) with the RPC state
+ *    above it; it acts as client and as server at the same time.
  *  - *item* (m0/rpc_item.h): a unit of work, of a registered *type*.
- *  - *connection*, *session*, *stream* (m0/rpc_conn.h): a connection joins a
- *    machine to a *service*, a logical name that a map of the machine binds to
- *    a network address; a session is one user of it; a stream is a sequence of
- *    requests in a session that the server executes one after the other.
- *  - *cache*: items posted and not yet in a packet. *Formation*
- *    (m0/rpc_frm.h) chooses what leaves together, in a *packet*, which is one
- *    network message.
+ *  - *connection*, *session*, *stream* (m0/rpc_conn.h): a connection joins an
+ *    RPC machine to a *service*, a logical name that a map of the RPC machine
+ *    binds to a network address. A session is one user of the connection. A
+ *    stream is a sequence of requests in a session that the server executes one
+ *    after the other.
+ *  - *cache*: the items that are posted and not yet in a packet. *Formation*
+ *    (m0/rpc_frm.h) chooses which of them leave together in a *packet*, which
+ *    is one network message.
  *  - *store* (m0/rpc_store.h): where the server keeps what a stream has
  *    executed and answered, in one transaction with the changes themselves.
  *  - *bulk* (m0/rpc_bulk.h): data that does not travel in items: the server
- *    fetches it from, or places it in, the memory of who asked.
+ *    reads it from the requester's memory, or writes it there.
  *
- * Threads. Everything of a machine moves on one thread, the one that delivers
- * for its transfer machine: handlers, callbacks, formation. A post from any
- * thread is one push to the machine's inbox, without a lock; what is posted
- * from handlers and callbacks leaves at the end of the pass. No callback is
- * made on the stack of a call, and none under a lock.
+ * Threads. One thread, the one that delivers for its TM, runs all of an RPC
+ * machine: handlers, callbacks, formation. A post from any thread is one push
+ * to the RPC machine's inbox, without a lock. Items that handlers and callbacks
+ * post leave at the end of the pass. The library makes no callback on the stack
+ * of a call, and none with a lock held.
  *
- * Promise. Every item that a call has accepted ends exactly once, in bounded
- * time: at ri_expires and rc_slack_ns later at the latest. What a peer sends
- * cannot make a machine grow past the bounds in its configuration.
+ * Promise. Every item that a call has accepted completes exactly once and in
+ * bounded time: at the latest rc_slack_ns after ri_expires. Nothing that a peer
+ * sends makes an RPC machine exceed the bounds in its configuration.
  *
- * A worked example stands in docs/rpc.md.
+ * docs/rpc.md has a worked example.
  */
 #ifndef M0_RPC_H
 #define M0_RPC_H
@@ -54,162 +54,194 @@ struct m0_rpc_frm_policy;
 struct m0_rpc_frm_network;
 
 enum {
-	/** Receive buffers kept queued, if 0 is given. */
+	/** Default of queue_len: receive buffers in the queue. */
 	M0_RPC_DEF_QUEUE_LEN = 16,
-	/** Bytes of a packet, if 0 is given: 128 KiB. */
+	/** Default of msg_size, bytes of a packet: 128 KiB. */
 	M0_RPC_DEF_MAX_RPC_MSG_SIZE = 128 * 1024
 };
 
 /**
- * Configuration of a machine. m0_rpc_cfg_init() gives the defaults named here.
- * The library copies it.
+ * Configuration of an RPC machine. m0_rpc_cfg_init() sets the defaults named
+ * here. The library copies it.
  */
 struct m0_rpc_cfg {
-	/** The caller of m0_rpc_machine_progress() runs it; no thread. */
+	/** The RPC machine has no thread; a thread that calls
+	 * m0_rpc_machine_progress() runs it. */
 	bool rc_inline;
-	/** Every item in a packet of its own, as it comes: for comparison. */
+	/** Send every item at once, in a packet of its own. For comparison. */
 	bool rc_formation_off;
 	/**
-	 * Who this is, as a client: the same after a restart, so that its older
-	 * connections can be told and fenced. Default 0: drawn at random.
+	 * Identity of this client. It must stay the same over a restart, so
+	 * that servers can recognise and fence the client's older connections.
+	 * Default 0: drawn at random.
 	 */
 	struct m0_uint128 rc_uuid;
-	/** Rises with every start of the same uuid. 0: by the wall clock. */
+	/**
+	 * Higher with every start of the same rc_uuid. 0: from the wall clock.
+	 */
 	uint64_t rc_incarnation;
-	/** Resend after this; doubled by each resend up to the second. 1 s,
-	 * 8 s. */
+	/** Time until the first resend; each resend doubles it, up to
+	 * rc_resend_max_ns. 1 s, 8 s. */
 	m0_time_t rc_resend_ns;
 	m0_time_t rc_resend_max_ns;
-	/** Default of ri_expires, after the post: 60 s. */
+	/** Default of ri_expires, counted from the post: 60 s. */
 	m0_time_t rc_timeout_ns;
-	/** An item that has expired ends within this: 1 s. */
+	/** Longest time from the expiry of an item to its completion: 1 s. */
 	m0_time_t rc_slack_ns;
-	/** A stop that does not abort lets items finish for this long: 10 s. */
+	/** How long a stop without abort waits for items to complete: 10 s. */
 	m0_time_t rc_drain_ns;
-	/** A peer that has said nothing for so long is forgotten as a client,
-	 * with its replies kept in memory: 600 s. */
+	/** If a client has sent nothing for so long, the server forgets it and
+	 * the replies kept for it in memory: 600 s. */
 	m0_time_t rc_client_idle_ns;
-	/** With a store that was given: what it has of a client that departed
-	 * without a word, its answers and the fence of an older incarnation, is
-	 * deleted after so long, by wall time: 24 h. When the store is full,
-	 * after rc_client_idle_ns already. */
+	/**
+	 * Only with rc_store set. If a client disappeared without terminating
+	 * its connection, the server deletes its replies, and the fence of its
+	 * older incarnations, from the store after so long, by wall time: 24 h.
+	 * If the store is full, it already deletes them after
+	 * rc_client_idle_ns.
+	 */
 	m0_time_t rc_client_keep_ns;
-	/** Replies and streams; NULL: a volatile one of the machine's own. */
+	/** Store of replies and streams. NULL: the RPC machine makes a volatile
+	 * one. */
 	struct m0_rpc_store *rc_store;
-	/** Bounds of what peers may make: clients 1,024, sessions of each 64,
-	 * streams of a session 64, requests of a stream ahead of the oldest
-	 * not acknowledged 64, requests of a client being executed 4,096. Of
-	 * clients and sessions that have ended while something of them was
-	 * being executed there are as many more at most. */
+	/**
+	 * Bounds on what peers may create: clients 1,024; sessions of each
+	 * client 64; streams of a session 64; requests of a stream ahead of the
+	 * oldest one not acknowledged 64; requests of a client in execution
+	 * 4,096. Clients and sessions that ended while a request of theirs was
+	 * in execution count separately, up to the same number again.
+	 */
 	uint32_t rc_clients_max;
 	uint32_t rc_sessions_max;
 	uint32_t rc_streams_max;
 	uint32_t rc_window_max;
 	uint32_t rc_executing_max;
-	/** Items in the machine's inbox and cache; a post beyond is -EAGAIN,
-	 * and a request whose answer would find no room is dropped and counted,
-	 * to be sent again: 1,000,000. For answers to one address four times
-	 * rc_executing_max. */
+	/**
+	 * Items in the RPC machine's inbox and cache: 1,000,000. A post beyond
+	 * that returns -EAGAIN. A request whose answer would exceed it is
+	 * dropped and counted; its sender resends it. For answers to one
+	 * address the bound is four times rc_executing_max.
+	 */
 	uint32_t rc_cached_max;
-	/** Bytes of replies kept for streams, of all clients: 64 MiB. */
+	/** Bytes of replies kept for the streams of all clients: 64 MiB. */
 	m0_bcount_t rc_replies_bytes_max;
 	/**
-	 * Bytes that one client may cost, and all together: what is known of it,
-	 * its sessions, its streams (made when their first request is accepted),
-	 * replies kept; and, by address and once more as much, answers that wait
-	 * to be read. 16 MiB, 512 MiB. Beyond that a client, session or stream is
-	 * refused with -EDQUOT, and a request outside of streams is dropped, or
-	 * its answer is, and counted, to be sent again; of a place where less than
-	 * 64 KiB wait this is not so, whatever wait for others.
+	 * Bytes that one client may cost, and all clients together: 16 MiB, 512
+	 * MiB. They count the state of the client, its sessions, its streams
+	 * (created when their first request is accepted) and the replies kept
+	 * for it. The same limits apply separately to the answers that wait for
+	 * an address to read them, and to those for all addresses.
+	 *
+	 * Beyond a limit, the server refuses a client, session or stream with
+	 * -EDQUOT. It drops a request outside of streams, or the answer to it,
+	 * and counts that; the sender resends the request. An address for which
+	 * less than 64 KiB wait is served whatever waits for others.
 	 */
 	m0_bcount_t rc_client_bytes_max;
 	m0_bcount_t rc_clients_bytes_max;
-	/** Larger payloads go by bulk in m0/rpc_bulk.h: half a packet. */
+	/** Largest payload that m0/rpc_bulk.h puts into the item: half a
+	 * packet. */
 	m0_bcount_t rc_bulk_cutoff;
-	/** Of connections that name none, and of replies. */
+	/** Target policy of replies, and of connections that set none. */
 	const struct m0_rpc_frm_policy *rc_policy;
-	/** When packets leave, within which limits; NULL: m0_rpc_frm_line. */
+	/** Network policy: when packets leave, and within which limits. NULL:
+	 * m0_rpc_frm_line. */
 	const struct m0_rpc_frm_network *rc_network;
-	/** Nanoseconds to spin before sleeping; ~0 (default): the machine's. */
+	/** How long the thread polls before it sleeps; ~0 (default): the
+	 * library's default. */
 	m0_time_t rc_spin_ns;
-	/** A link, of several, on which something is outstanding and nothing
-	 * was heard for so long is dead: m0/rpc_link.h. 500 ms. */
+	/** If a connection has several links, a link on which something is
+	 * outstanding and nothing was received for so long is dead
+	 * (m0/rpc_link.h). 500 ms. */
 	m0_time_t rc_link_idle_ns;
-	/** The application's: rm_app_private, from before the first handler is
-	 * called. */
+	/**
+	 * Initial value of rm_app_private, set before the first handler runs.
+	 */
 	void *rc_app_private;
-	/** As m0_rpc_machine_epoch_set(), from the first packet on. 0: none. */
+	/** The epoch of m0_rpc_machine_epoch_set(), from the first packet on.
+	 * 0: none. */
 	uint32_t rc_epoch;
 };
 
 M0_EXTERN void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg);
 
-/** What a machine has done since its start, or since the last reset. */
+/** Counters of an RPC machine since its start, or since the last reset. */
 struct m0_rpc_stats {
-	/** Items that came and were understood; duplicates included. */
+	/** Items received and decoded; duplicates included. */
 	uint64_t rs_nr_rcvd_items;
-	/** Items that left in packets; resends included. */
+	/** Items sent in packets; resends included. */
 	uint64_t rs_nr_sent_items;
 	uint64_t rs_nr_failed_items;
-	/** Came and were dropped: no such opcode, session, request... */
+	/** Items received and dropped: unknown opcode, session, request, ... */
 	uint64_t rs_nr_dropped_items;
 	uint64_t rs_nr_timedout_items;
-	/** Posted items that left for the first time. */
+	/** Posted items sent for the first time. */
 	uint64_t rs_nr_sent_items_uniq;
 	uint64_t rs_nr_resent_items;
 	uint64_t rs_nr_resend_attempts;
-	/** Requests that came after their time, not executed. */
+	/** Requests received after their expiry and not executed. */
 	uint64_t rs_nr_expired_items;
-	/** Requests that came again and were answered from the cache. */
+	/**
+	 * Duplicates of requests that the server answered with the kept reply.
+	 */
 	uint64_t rs_nr_replayed_items;
-	/** Requests cancelled by their sender before they were begun. */
+	/** Requests that their sender cancelled before execution began. */
 	uint64_t rs_nr_cancelled_items;
-	/** Items merged into others by a data policy. */
+	/** Items that a data policy merged into others. */
 	uint64_t rs_nr_coalesced_items;
 	uint64_t rs_nr_rcvd_packets;
 	uint64_t rs_nr_sent_packets;
 	uint64_t rs_nr_failed_packets;
-	/** Packets that could not be decoded: not ours, bad sum, lies. */
+	/** Packets that could not be decoded: foreign, bad checksum, or
+	 * malformed. */
 	uint64_t rs_nr_bad_packets;
 	uint64_t rs_nr_sent_bytes;
 	uint64_t rs_nr_rcvd_bytes;
-	/** Buffers of bulk that were begun anew over another link. */
+	/** Bulk buffers that were restarted over another link. */
 	uint64_t rs_nr_moved_bulk;
-	/** Buffers of bulk that were begun anew after a failure. */
+	/** Bulk buffers that were restarted after a failure. */
 	uint64_t rs_nr_restarted_bulk;
-	/** Now: clients, requests being executed, bytes of replies kept. */
+	/**
+	 * At present: clients, requests in execution, bytes of replies kept.
+	 */
 	uint64_t rs_clients;
 	uint64_t rs_executing;
 	uint64_t rs_replies_bytes;
-	/** Now: bytes of what is known of clients, with their sessions and
+	/** At present: bytes of the state of clients, with their sessions and
 	 * streams; bytes of items that wait to be sent. */
 	uint64_t rs_clients_bytes;
 	uint64_t rs_waiting_bytes;
 };
 
 /**
- * Hooks that watch a machine: its own connections and sessions, and (c_flags of
- * the connection: M0_RPC_CONN_RECV_END) those that peers make to it. All the
- * connections of one incarnation of a peer's machine are one here. The library
- * calls the hooks on the machine's thread; each may be NULL; none may block or
- * detach. What peers have made is the library's, and may be looked at until the
- * hook of its removal has returned.
+ * Hooks that watch an RPC machine: its own connections and sessions, and
+ * (connections with M0_RPC_CONN_RECV_END in c_flags) those that peers make to
+ * it. All the connections of one incarnation of a peer's RPC machine are one
+ * connection here. The library calls the hooks on the RPC machine's thread.
+ * Each may be NULL; none may block or detach. The library owns the connections
+ * and sessions of peers; the application may read them until the hook of their
+ * removal has returned.
  */
 struct m0_rpc_machine_watch {
-	/** It is ACTIVE for the first time; a peer has connected. */
+	/** The connection is ACTIVE for the first time, or a peer has
+	 * connected. */
 	void (*mw_conn_added)(struct m0_rpc_machine_watch *watch,
 			      struct m0_rpc_conn          *conn);
-	/** It is established for the first time; a peer has made it. */
+	/** The session is established for the first time, or a peer has made
+	 * it. */
 	void (*mw_session_added)(struct m0_rpc_machine_watch *watch,
 				 struct m0_rpc_session       *session);
-	/** Once for each that was added, before or after this watch was
-	 * attached: it is FAILED or TERMINATED; the peer has left, was forgotten
-	 * or fenced, or the machine ends. Sessions before their connection. */
+	/**
+	 * The library calls these once for each connection and session that was
+	 * added, before or after this watch was attached: it is FAILED or
+	 * TERMINATED; the peer has left, or was forgotten or fenced; or the RPC
+	 * machine ends. Sessions come before their connection.
+	 */
 	void (*mw_session_removed)(struct m0_rpc_machine_watch *watch,
 				   struct m0_rpc_session       *session);
 	void (*mw_conn_removed)(struct m0_rpc_machine_watch *watch,
 				struct m0_rpc_conn          *conn);
-	/** The machine is finalised; the watch is detached already. */
+	/** The RPC machine is finalised; the watch is already detached. */
 	void (*mw_mach_terminated)(struct m0_rpc_machine_watch *watch);
 	/* The library's. */
 	struct m0_rpc_machine *mw_mach;
@@ -217,39 +249,40 @@ struct m0_rpc_machine_watch {
 };
 
 struct m0_rpc_machine {
-	/** Its transfer machine: modes, statistics, end point. Not to be
-	 * stopped or finalised but by the calls below. */
+	/** The TM: modes, statistics, end point. Only the calls below may stop
+	 * or finalise it. */
 	struct m0_net_transfer_mc rm_tm;
-	/** Largest packet, and largest item with its headers. */
+	/** Largest packet; an item with its headers is not larger. */
 	m0_bcount_t rm_min_recv_size;
-	/** Payloads up to this travel in items. */
+	/** Payloads up to this size travel in items. */
 	m0_bcount_t rm_bulk_cutoff;
-	/** Its domain, for buffers that a handler makes. */
+	/** The domain, for buffers that a handler makes. */
 	struct m0_net_domain *rm_dom;
-	/** The application's, initially rc_app_private: what handlers that are
-	 * given the machine work on. The library does not use it. */
+	/** For the application, initially rc_app_private: the state that
+	 * handlers work on, as they get the RPC machine. The library does not
+	 * use it. */
 	void *rm_app_private;
 	/** The library's: src/rpc/rpc_internal.h. */
 	struct m0_rpc__machine *rm_lib;
 };
 
 /**
- * Makes a machine, starts its transfer machine and waits until that has
- * STARTED (inline: makes progress meanwhile). Not from a callback.
+ * Initialises an RPC machine, starts its TM and waits until that is STARTED
+ * (inline: makes progress meanwhile). Not from a callback. After an error
+ * nothing is left to finalise.
  *
  * @param cfg        NULL: the defaults.
- * @param ep_addr    as m0_net_tm_start(), NULL: a free one.
- * @param recv_pool  of receive buffers, of this domain, unlocked, with its
- *                   not-empty callback m0_net_domain_buffer_pool_not_empty; may
- *                   be shared by machines. NULL: the machine makes its own.
+ * @param ep_addr    as for m0_net_tm_start(); NULL: the transport chooses one.
+ * @param recv_pool  pool of receive buffers, of this domain, unlocked, with the
+ *                   not-empty callback m0_net_domain_buffer_pool_not_empty; RPC
+ *                   machines may share it. NULL: the RPC machine makes its own.
  * @param colour     for the pool; M0_BUFFER_ANY_COLOUR.
  * @param msg_size   bytes of a packet; 0: 128 KiB or the transport's maximum.
  * @param queue_len  receive buffers to keep queued; 0: 16.
- * @retval -EINVAL   a field of `cfg` is out of bounds (it is logged which), or
- *                   msg_size below 1 KiB or above the transport's maximum.
- * @retval -EADDRINUSE, -EADDRNOTAVAIL, ... as the transport fails the start.
- * @retval -ENOSYS   the transport cannot run a machine above its own.
- * With an error nothing is left.
+ * @retval -EINVAL   a field of `cfg` is out of bounds (the log names it), or
+ *                   msg_size is below 1 KiB or above the transport's maximum.
+ * @retval -EADDRINUSE, -EADDRNOTAVAIL, ...  the transport could not start.
+ * @retval -ENOSYS   the transport cannot run an RPC machine above its own.
  */
 M0_EXTERN int m0_rpc_machine_init(struct m0_rpc_machine     *machine,
 				  struct m0_net_domain      *dom,
@@ -259,55 +292,59 @@ M0_EXTERN int m0_rpc_machine_init(struct m0_rpc_machine     *machine,
 				  uint32_t colour, m0_bcount_t msg_size,
 				  uint32_t queue_len);
 /**
- * Refuses new work and ends all there is: with `abort` at once, else after
- * what is under way has finished or rc_drain_ns have gone by. Every item gets
- * its end, requests being executed are waited for (their replies go nowhere).
+ * Refuses new work and ends everything in progress: with `abort` at once,
+ * otherwise after it has completed or rc_drain_ns have passed. Every item
+ * completes. The call waits for requests in execution, and drops their replies.
  * Blocks; not from a callback. Idempotent.
  */
 M0_EXTERN void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort);
-/** Stops it with abort if it is not stopped. Pre: no connections made here, and
- * no thread inside a call of the machine. */
+/** Stops the RPC machine with abort if it is not stopped, and finalises it.
+ * Pre: no connection made here is left, and no thread is inside a call of the
+ * RPC machine. */
 M0_EXTERN void m0_rpc_machine_fini(struct m0_rpc_machine *machine);
 
-/** Inline: does what can be done now, delivers all events of the machine.
- * Never blocks. Not from a callback. */
+/** Inline: does the work that is due and delivers all events of the RPC
+ * machine. Never blocks. Not from a callback. */
 M0_EXTERN void m0_rpc_machine_progress(struct m0_rpc_machine *machine);
-/** As m0_net_tm_fd() of rm_tm, for inline machines in event loops. */
+/** m0_net_tm_fd() of rm_tm, for inline RPC machines in event loops. */
 M0_EXTERN int m0_rpc_machine_fd(struct m0_rpc_machine *machine);
 /**
  * Sets the epoch: a number of the application's configuration (seed 002: "a
  * common header storing generic information, like epoch numbers"). Every packet
- * formed from now on carries it, and what comes out of it at the peer has it in
- * ri_epoch. The library compares nothing: a handler that finds a request of an
- * older configuration answers as the application has agreed. What is sent again
- * carries the epoch of that time. Any thread.
+ * formed from now on carries it, also one with resent items, and the peer finds
+ * it in ri_epoch of the items in that packet. The library does not compare
+ * epochs: if a handler finds that a request is from an older configuration, it
+ * answers as the application requires. Any thread.
  */
 M0_EXTERN void     m0_rpc_machine_epoch_set(struct m0_rpc_machine *machine,
 					    uint32_t               epoch);
 M0_EXTERN uint32_t m0_rpc_machine_epoch(const struct m0_rpc_machine *machine);
-/** Address of the machine's own end point. */
+/** Address of the first end point of the RPC machine. */
 M0_EXTERN const char *m0_rpc_machine_addr(const struct m0_rpc_machine *machine);
 
-/** Any thread. */
+/** Copies the counters. Any thread. */
 M0_EXTERN void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
 					struct m0_rpc_stats *stats, bool reset);
 /**
- * From post to reply, nanoseconds, of all requests of a type posted here.
- * @retval -ENOENT  none was.
+ * Times from post to reply, in nanoseconds, of all requests of a type posted
+ * here.
+ * @retval -ENOENT  no request of the type was posted.
  */
 M0_EXTERN int  m0_rpc_machine_latency(struct m0_rpc_machine         *machine,
 				      const struct m0_rpc_item_type *type,
 				      struct m0_hist                *ret_hist);
 M0_EXTERN void m0_rpc_machine_watch_attach(struct m0_rpc_machine       *machine,
 					   struct m0_rpc_machine_watch *watch);
-/** No hook is called any more when this returns. Not from a hook. */
+/** When this has returned, the library calls no hook of the watch any more. Not
+ * from a hook. */
 M0_EXTERN void m0_rpc_machine_watch_detach(struct m0_rpc_machine_watch *watch);
 
 /**
- * Binds a service to a network address, from now on: connections to it speak
- * there, items in the cache and those waiting for replies are sent there.
- * Several addresses at once: m0/rpc_link.h. Any thread.
- * @retval -EINVAL  not an address of the transport; nothing has changed.
+ * Binds a service to a network address. From now on its connections use that
+ * address; items in the cache and items that wait for replies are sent there.
+ * For several addresses at once see m0/rpc_link.h. Any thread.
+ * @retval -EINVAL  `addr` is not an address of the transport; nothing has
+ *                  changed.
  */
 M0_EXTERN int m0_rpc_machine_map(struct m0_rpc_machine *machine,
 				 struct m0_uint128 service, const char *addr);
@@ -315,10 +352,10 @@ M0_EXTERN int m0_rpc_machine_map(struct m0_rpc_machine *machine,
 /* ------------------------------------------- pools of receive buffers -- */
 
 /**
- * Initialises a pool for machines' receive buffers and fills it.
- * @param bufs_nr  as m0_rpc_bufs_nr().
- * @param tm_nr    machines that will share it, hence colours.
- * @retval -ENOMEM  nothing is left.
+ * Initialises a pool of receive buffers for RPC machines, and fills it.
+ * @param bufs_nr  number of buffers, see m0_rpc_bufs_nr().
+ * @param tm_nr    number of RPC machines that will share it, hence of colours.
+ * @retval -ENOMEM  nothing is left to finalise.
  */
 M0_EXTERN int  m0_rpc_net_buffer_pool_setup(struct m0_net_domain      *dom,
 					    struct m0_net_buffer_pool *pool,
@@ -330,16 +367,21 @@ M0_EXTERN uint32_t m0_rpc_bufs_nr(uint32_t len, uint32_t tms_nr);
 /* ----------------------------------------------- handlers that block -- */
 
 /**
- * Threads for handlers that may block: rit_pool of types. Requests wait in it,
- * at most rc_executing_max of each client, and as many one-way items; one that
- * is beyond is dropped and counted. What has expired or was cancelled when its
- * turn comes is not begun. A machine's stop waits for all that it has there.
+ * Threads for handlers that may block: rit_pool of item types. At most
+ * rc_executing_max requests of each client, and as many one-way items, wait in
+ * its queue; further ones are dropped and counted. A thread that takes a
+ * request which has expired or was cancelled does not start it. Stopping an RPC
+ * machine waits for all of its items in the pool.
  */
 struct m0_rpc_pool;
-/** @param threads_nr 1 to 256. @retval -EINVAL, -ENOMEM, -EAGAIN */
+/**
+ * @param threads_nr  1 to 256.
+ * @retval -EINVAL, -ENOMEM, -EAGAIN
+ */
 M0_EXTERN int m0_rpc_pool_create(struct m0_rpc_pool **ret_pool,
 				 uint32_t threads_nr, const char *name);
-/** Waits for handlers that run. Pre: no machine that could call is left. */
+/** Waits for handlers that run. Pre: no RPC machine is left that could use the
+ * pool. */
 M0_EXTERN void m0_rpc_pool_destroy(struct m0_rpc_pool *pool);
 
 #ifdef __cplusplus
