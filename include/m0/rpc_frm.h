@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Formation: which items of the cache leave together, and when. Included by
- * m0/rpc.h, whose opening comment applies.
+ * Formation chooses which items of the cache leave together, and when. Included
+ * by m0/rpc.h, whose opening comment applies.
  *
  * There is one formation for each pair of a destination and a network (seed
  * 002, "Formation"), and it asks two policies, each a table of pure functions.
- * The *network* policy, chosen per machine (rc_network), says when a packet may
- * leave and within which limits: packets in flight, bytes, fragments. The
+ * The *network* policy, chosen per RPC machine (rc_network), says when a packet
+ * may leave and within which limits: packets in flight, bytes, fragments. The
  * *target* policy, chosen per connection, says in which order items are taken,
  * whether two are to be merged, and where a packet is to end.
  *
- * By the default network policy, m0_rpc_frm_line, a packet is formed when fewer
- * than fc_max_nr_packets_enqed are in flight and
- *  - none is in flight (a lone item never waits for company), or
- *  - an urgent item waits: ri_deadline 0 or passed, write-through, or its group
- *    was closed, or
- *  - what waits fills a packet.
- * Items of an open group wait, within its linger, unless they fill a packet or
- * the bound below is reached.
+ * By the default network policy, m0_rpc_frm_line, formation forms a packet when
+ * fewer than fc_max_nr_packets_enqed are in flight and
+ *  - none is in flight (so a lone item never waits for others), or
+ *  - an urgent item waits: its ri_deadline is 0 or has passed, it is
+ *    write-through, or its group was closed, or
+ *  - the waiting items fill a packet.
+ * Items of an open group wait, within its rg_linger_ns, unless they fill a
+ * packet or the bound below is reached.
  *
- * Order: urgent before others, then by ri_prio, then as the policy says, then
- * as posted; of one update stream always as posted, and what is urgent pulls
- * those before it in its stream along. Starvation is bounded: a packet passes an
- * item over if it takes one that came later; what M0_RPC_FRM_PASSED_MAX packets
- * have passed over goes first in the next.
+ * Order. Urgent items leave before others, then by ri_prio, then as the policy
+ * says, then in the order of posts. Items of one update stream always leave in
+ * the order of posts, and an urgent one makes those before it in its stream
+ * urgent, too. Starvation is bounded. A packet passes an item over if it takes
+ * one that was posted later; an item that M0_RPC_FRM_PASSED_MAX packets have
+ * passed over goes first in the next.
  */
 /* First, and outside the guard: rpc.h puts its parts in order. */
 #include "m0/rpc.h"
@@ -36,11 +37,11 @@ extern "C" {
 #endif
 
 enum {
-	/** Packets that may leave before an item that was there earlier. */
+	/** Packets that may pass one item over. */
 	M0_RPC_FRM_PASSED_MAX = 16
 };
 
-/** Limits of what leaves for one destination: all are enforced. */
+/** Limits for one destination; formation enforces all of them. */
 struct m0_rpc_frm_constraints {
 	/** Packets in flight to the destination. */
 	uint64_t fc_max_nr_packets_enqed;
@@ -48,53 +49,57 @@ struct m0_rpc_frm_constraints {
 	m0_bcount_t fc_max_packet_size;
 	/** Disjoint pieces of memory in a packet. */
 	uint64_t fc_max_nr_segments;
-	/** Bytes that wait and are as good as a full packet. */
+	/** If so many bytes wait, formation treats them as a full packet. */
 	m0_bcount_t fc_max_nr_bytes_accumulated;
 };
 
-/** What is cached for a destination, and on its way there. */
+/** Items cached for a destination, and packets in flight to it. */
 struct m0_rpc_frm_load {
-	/** Items: urgent; that may wait for company; of open groups. */
+	/** Numbers of items: urgent ones; ones that may wait for others; ones
+	 * of open groups. */
 	uint64_t fl_urgent_nr;
 	uint64_t fl_waiting_nr;
 	uint64_t fl_held_nr;
-	/** Bytes of all of them. */
+	/** Bytes of all these items. */
 	m0_bcount_t fl_bytes;
 	uint64_t    fl_packets_enqed;
-	/** They fill a packet: by bytes, accumulated bytes or segments. */
+	/** The items fill a packet: by bytes, accumulated bytes or segments. */
 	bool fl_is_full;
 };
 
-/** A network policy. Pure functions: no state, no calls. */
+/** A network policy. Its functions are pure: they have no state and make no
+ * calls. */
 struct m0_rpc_frm_network {
 	const char *fn_name;
 	/**
-	 * Optional: tightens the limits for a destination. `limits` comes with
-	 * what transport, machine and connections allow; what is set higher
-	 * than that, or too low to carry a handshake (a packet of 1 KiB, 16
-	 * segments, one packet in flight), is corrected. An item that does not
-	 * fit into fc_max_packet_size fails with -EMSGSIZE. Asked again when
-	 * connections change.
+	 * Optional: tightens the limits for a destination. `limits` initially
+	 * has the limits of transport, RPC machine and connections. Formation
+	 * corrects a value that is higher than that, or too low for a handshake
+	 * (a packet of 1 KiB, 16 segments, one packet in flight). An item that
+	 * does not fit into fc_max_packet_size fails with -EMSGSIZE. Formation
+	 * calls this again when connections change.
 	 */
 	void (*fn_limits)(const char                    *ep_addr,
 			  struct m0_rpc_frm_constraints *limits);
 	/**
-	 * Optional: may a packet leave now? Asked when an item that is urgent or
-	 * may wait is there, or what is cached fills a packet, and fewer than
-	 * fc_max_nr_packets_enqed are in flight. Items wait until true, at most
-	 * until they expire. NULL: as m0_rpc_frm_line.
+	 * Optional: may a packet leave now? Formation asks when an urgent item
+	 * or one that may wait is cached, or the cached items fill a packet,
+	 * and fewer than fc_max_nr_packets_enqed are in flight. Items wait
+	 * until this returns true, at most until they expire. NULL: as
+	 * m0_rpc_frm_line.
 	 */
 	bool (*fn_ready)(const struct m0_rpc_frm_constraints *limits,
 			 const struct m0_rpc_frm_load        *load);
 };
 
-/** As described at the top of this file. The default. */
+/** The policy described at the top of this file; the default. */
 M0_EXTERN const struct m0_rpc_frm_network m0_rpc_frm_line;
-/** Items that may wait do so on an idle line, too: until they fill a packet, or
- * one is urgent. For networks where a packet costs much. */
+/** As m0_rpc_frm_line, but items that may wait do so also when nothing is in
+ * flight, until they fill a packet or one is urgent. For networks on which a
+ * packet costs much. */
 M0_EXTERN const struct m0_rpc_frm_network m0_rpc_frm_batch;
 
-/** What a target policy sees of an item. */
+/** The part of an item that a target policy sees. */
 struct m0_rpc_frm_view {
 	const struct m0_rpc_item_type *fv_type;
 	const struct m0_rpc_item_key  *fv_key;
@@ -102,27 +107,30 @@ struct m0_rpc_frm_view {
 	m0_bcount_t                    fv_size;
 };
 
-/** A target policy. Pure functions: no state, no calls. */
+/** A target policy. Its functions are pure: they have no state and make no
+ * calls. */
 struct m0_rpc_frm_policy {
 	const char *fp_name;
-	/** Optional: <0, 0, >0 as `a` is to leave before, beside, after `b`,
-	 * which have the same priority and are not of one stream. */
+	/** Optional: <0, 0, >0 if `a` is to leave before, together with, or
+	 * after `b`. Both have the same priority, and they are not of the same
+	 * stream. */
 	int (*fp_cmp)(const struct m0_rpc_frm_view *a,
 		      const struct m0_rpc_frm_view *b);
-	/** Optional: `next` would be taken after `last`, into the same packet;
-	 * true: end the packet before it. Not asked about urgent items. */
+	/** Optional: true ends the packet before `next`, which formation would
+	 * take after `last`, into the same packet. Formation does not ask about
+	 * urgent items. */
 	bool (*fp_cut)(const struct m0_rpc_frm_view *last,
 		       const struct m0_rpc_frm_view *next);
-	/** Optional: may `next`, which follows `last` in order, be given to
-	 * rito_io_coalesce? */
+	/** Optional: may formation pass `next`, which follows `last` in order,
+	 * to rito_io_coalesce? */
 	bool (*fp_merge)(const struct m0_rpc_frm_view *last,
 			 const struct m0_rpc_frm_view *next);
 };
 
-/** As posted. The default. */
+/** In the order of posts. The default. */
 M0_EXTERN const struct m0_rpc_frm_policy m0_rpc_frm_fifo;
-/** By (fid, offset); merges what is contiguous; ends packets where an aligned
- * MiB of an object ends. */
+/** By (fid, offset). Merges contiguous items, and ends a packet where an
+ * aligned MiB of an object ends. */
 M0_EXTERN const struct m0_rpc_frm_policy m0_rpc_frm_data;
 /** By fid. */
 M0_EXTERN const struct m0_rpc_frm_policy m0_rpc_frm_metadata;
