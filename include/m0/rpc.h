@@ -243,7 +243,7 @@ struct m0_rpc_machine_watch {
 				struct m0_rpc_conn          *conn);
 	/** The RPC machine is finalised; the watch is already detached. */
 	void (*mw_mach_terminated)(struct m0_rpc_machine_watch *watch);
-	/* The library's. */
+	/* For the library. */
 	struct m0_rpc_machine *mw_mach;
 	struct m0_list_link    mw_link;
 };
@@ -262,7 +262,7 @@ struct m0_rpc_machine {
 	 * handlers work on, as they get the RPC machine. The library does not
 	 * use it. */
 	void *rm_app_private;
-	/** The library's: src/rpc/rpc_internal.h. */
+	/** For the library; see src/rpc/rpc_internal.h. */
 	struct m0_rpc__machine *rm_lib;
 };
 

@@ -1,55 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Bulk data of RPCs (seed 002, "Bulk"): a request names memory of its sender
- * by descriptors in its body; the server moves the data when it is ready for
- * it, straight between that memory and its own, and answers after.
+ * Bulk data of RPCs (seed 002, "Bulk"): the body of a request has descriptors
+ * of memory of its sender. The server moves the data when it is ready for it,
+ * directly between that memory and its own, and answers after that.
  *
- * Requester: m0_rpc_bulk_init(), add buffers, m0_rpc_bulk_qtype(PASSIVE_*),
- * m0_rpc_bulk_store() writes descriptors into the body; post; when the reply
- * is there (or will not come) m0_rpc_bulk_store_del() and wait until empty.
+ * Requester: m0_rpc_bulk_init(); add buffers; m0_rpc_bulk_qtype(PASSIVE_*);
+ * m0_rpc_bulk_store() writes the descriptors into the body; post the request.
+ * When the reply is there (or will not come), call m0_rpc_bulk_store_del() and
+ * wait until the list is empty.
  * Server: the handler takes the descriptors from the body, adds buffers that
- * fit them (m0_rpc_bulk_add_as() does), qtype(ACTIVE_*), m0_rpc_bulk_load();
- * when rb_done is called, or rb_chan is signalled and the list is empty, rb_rc
- * is the outcome; then it answers.
+ * fit them (as m0_rpc_bulk_add_as() does), calls m0_rpc_bulk_qtype(ACTIVE_*)
+ * and m0_rpc_bulk_load(). When the library calls rb_done, or signals rb_chan
+ * and the list is empty, rb_rc is the outcome; then the server answers.
  *
- * Parts. A buffer moves whole, from the first byte that its owner offered:
- * at most what it offers, fewer bytes if the sending side has fewer. Any part
- * of the caller's memory may be offered, as any number of buffers, and a
- * server may load any run of descriptors, others later or never; m0_net knows
- * no offset into another's buffer.
+ * Parts. The server moves a buffer as a whole, from the first byte that its
+ * owner offered: at most the bytes offered, fewer if the sending side has
+ * fewer. The requester may offer any part of its memory, as any number of
+ * buffers. A server may load any run of descriptors, and others later or never;
+ * m0_net has no offset into the buffer of a peer.
  *
- * Ownership. Memory is the caller's, and the network's from store or load until
- * the buffer has left the list; net buffers made by m0_rpc_bulk_buf_add() are
- * the library's and go with their place in the list, those given to it are
- * the caller's again then (nb_callbacks, nb_app_private and nb_desc are used
- * meanwhile), registered as they were. The rbulk is the caller's; it must live
- * until its list is empty and, if it has an rb_done, that was called.
+ * Ownership. The caller owns the memory; the network uses it from store or load
+ * until the buffer has left the list. The library owns net buffers that it made
+ * in m0_rpc_bulk_buf_add(), and frees them when they leave the list. A net
+ * buffer that the caller provided is the caller's again then, registered as it
+ * was before; meanwhile the library uses its nb_callbacks, nb_app_private and
+ * nb_desc. The caller owns the rbulk, which must live until its list is empty
+ * and, if rb_done is set, the library has called it.
  *
- * Links. Over a connection with several (m0/rpc_link.h) a buffer is offered on
- * each, on M0_RPC_BULK_WAYS_MAX of them at most, and its descriptor names all
- * these ways. The server takes the way by which the request came, and when that
- * ends in an error, or the request comes again over another link because its own
- * is dead, it begins that buffer anew over the other; each way is tried once.
- * So bulk outlives a link as its request does; the two need not be on the same.
- * Memory is the network's until all ways of a buffer are closed, which happens
- * when it has been moved over one - with m0_rpc_bulk_store_for() when the request
- * has ended, too: what we believe to have sent may have been lost with its link.
+ * Links. If the connection has several links (m0/rpc_link.h), the requester
+ * offers a buffer on each, on at most M0_RPC_BULK_WAYS_MAX of them, and its
+ * descriptor names all these paths. The server uses the path by which the
+ * request came. If that fails, or the request comes again over another link
+ * because its own is dead, the server restarts that buffer over the other path;
+ * it tries each path once. So bulk survives the death of a link as its request
+ * does; the two need not use the same link. The network uses the memory until
+ * all paths of a buffer are closed. They close when the buffer has been moved
+ * over one of them; with m0_rpc_bulk_store_for() only when the request has
+ * ended, too, as bytes that were sent may have been lost with their link.
  *
- * Streams. A request of a stream is executed once, so its bulk survives what the
- * request survives: if it was offered by m0_rpc_bulk_store_for() and is moved by
- * m0_rpc_bulk_load_for(), a buffer that fails because a connection was reset or
- * a message was lost is moved anew, from its first byte, until the deadline of the
- * request or rb_timeout_ns, whichever is first. Its offer stays until the request
- * has ended. The errors below that name a wrong descriptor or a wrong size end
- * the list at once. If the offer was withdrawn, it ends after about one second.
+ * Streams. The server executes a request of a stream once, so its bulk must
+ * survive whatever the request survives. If the requester offered it by
+ * m0_rpc_bulk_store_for() and the server moves it by m0_rpc_bulk_load_for(),
+ * the server restarts a buffer that fails because a connection was reset or a
+ * message was lost, from its first byte, until the deadline of the request or
+ * rb_timeout_ns, whichever is first. The offer stays until the request has
+ * ended. The errors below that report a wrong descriptor or a wrong size end
+ * the list at once. If the offer was withdrawn, the attempts end after about
+ * one second.
  *
- * Failures, in rb_rc: those of m0_net for the transport (-EINVAL not a
- * descriptor or one of another transport, -EPERM made for the other direction,
- * -ENETUNREACH, -ENOENT or -ETIMEDOUT its buffer is no longer there), -EPROTO:
- * other than the descriptor's bytes were moved.
+ * Failures, in rb_rc: those of m0_net for the transport (-EINVAL: not a
+ * descriptor, or one of another transport; -EPERM: made for the other
+ * direction; -ENETUNREACH; -ENOENT or -ETIMEDOUT: the peer's buffer is no
+ * longer there), and -EPROTO: the number of bytes moved differs from the
+ * descriptor's.
  *
- * Any thread may make the calls below, one at a time for one rbulk but for
- * m0_rpc_bulk_store_del(), _wait() and _is_empty().
+ * Any thread may make the calls below, one at a time for one rbulk; only
+ * m0_rpc_bulk_store_del(), _wait() and _is_empty() may run concurrently with
+ * others.
  */
 #ifndef M0_RPC_BULK_H
 #define M0_RPC_BULK_H
@@ -67,9 +74,9 @@ enum m0_rpc_bulk_buf_flags {
 };
 
 enum {
-	/** Ways of a buffer, over links. */
+	/** Most paths of a buffer, over links. */
 	M0_RPC_BULK_WAYS_MAX = 4,
-	/** A buffer's time-out, 60 s, unless rb_timeout_ns says another. */
+	/** Default time-out of a buffer, see rb_timeout_ns. */
 	M0_RPC_BULK_TIMEOUT_S = 60
 };
 
@@ -83,14 +90,15 @@ struct m0_rpc_bulk_buf {
 	struct m0_rpc_bulk   *bb_rbulk;
 	struct m0_tlink       bb_link;
 	uint64_t              bb_flags;
-	/** Segments filled of those asked for. */
+	/** Segments that have memory, and most segments. */
 	uint32_t bb_segs_nr;
 	uint32_t bb_segs_max;
-	/** Bytes to be filled, filled, and (load) said by the descriptor. */
+	/** Capacity in bytes; bytes that have memory; (load) bytes that the
+	 * descriptor states. */
 	m0_bcount_t bb_length;
 	m0_bcount_t bb_filled;
 	m0_bcount_t bb_expected;
-	/* The library's: its other offers; how it may be moved. */
+	/* For the library: its other offers; its possible paths. */
 	struct m0_rpc__bulk_spares *bb_spares;
 	struct m0_rpc__bulk_ways   *bb_ways;
 	uint64_t                    bb_magic;
@@ -99,43 +107,51 @@ struct m0_rpc_bulk_buf {
 struct m0_rpc_bulk {
 	struct m0_tl    rb_buflist;
 	struct m0_mutex rb_mutex;
-	/** Under rb_mutex; signalled when the list has become empty. */
+	/** Signalled under rb_mutex when the list has become empty. */
 	struct m0_chan rb_chan;
-	/** Bytes in all its buffers. */
+	/** Bytes in all buffers. */
 	m0_bcount_t rb_bytes;
-	/** Bytes that were moved, of buffers that have ended well. */
+	/** Bytes moved, of buffers that succeeded. */
 	m0_bcount_t rb_moved;
-	/** The first error of its buffers; -ECANCELED only without another. */
+	/**
+	 * The first error of a buffer; -ECANCELED only if there is no other.
+	 */
 	int32_t rb_rc;
-	/* The library's. */
+	/* For the library. */
 	uint32_t rb_flags;
-	/** Of each buffer, from store or load. Default: 60 s. */
+	/**
+	 * Time-out of each buffer, counted from store or load. Default: 60 s.
+	 */
 	m0_time_t rb_timeout_ns;
-	/** Optional: called once for every store and load that returned 0,
-	 * when the list has become empty, on the thread of the machine, no
-	 * lock held, last of all: the rbulk may be finalised in it. */
+	/**
+	 * Optional: the library calls this once for every store and load that
+	 * returned 0, when the list has become empty, on the RPC machine's
+	 * thread, with no lock held. It does not use the rbulk after that, so
+	 * the callback may finalise it.
+	 */
 	void (*rb_done)(struct m0_rpc_bulk *rb);
-	/* The library's. */
+	/* For the library. */
 	struct m0_rpc_machine     *rb_machine;
 	const struct m0_rpc_item  *rb_item;
 	struct m0_rpc__bulk_again *rb_again;
 	struct m0_list_link        rb_link;
 	m0_time_t                  rb_expires;
 	uint64_t                   rb_magic;
-	/** In use if it has a bb_rbulk: for the caller's own net buffer. */
+	/** Used for the caller's own net buffer; in use if bb_rbulk is set. */
 	struct m0_rpc_bulk_buf rb_one;
 };
 
 M0_EXTERN void m0_rpc_bulk_init(struct m0_rpc_bulk *rb);
-/** Pre: the list is empty. */
+/** Finalises an rbulk. Pre: the list is empty. */
 M0_EXTERN void m0_rpc_bulk_fini(struct m0_rpc_bulk *rb);
 /**
- * Adds a buffer of `segs_nr` segments to come, `length` bytes in all.
- * @param nb  the caller's net buffer, its memory set, registered or not; then
+ * Adds a buffer with space for `segs_nr` segments, `length` bytes in all.
+ * @param nb  the caller's net buffer, its memory set, registered or not. Then
  *            `segs_nr` is not used, no memory is added to it, and `length`
  *            bytes from its nb_offset are offered or moved. NULL: the library
  *            makes one.
- * @retval -EMSGSIZE  above a limit of the domain. @retval -ENOMEM
+ * @retval -EMSGSIZE  above a limit of the domain.
+ * @retval -ENOMEM
  */
 M0_EXTERN int m0_rpc_bulk_buf_add(struct m0_rpc_bulk *rb, uint32_t segs_nr,
 				  m0_bcount_t              length,
@@ -143,9 +159,9 @@ M0_EXTERN int m0_rpc_bulk_buf_add(struct m0_rpc_bulk *rb, uint32_t segs_nr,
 				  struct m0_net_buffer    *nb,
 				  struct m0_rpc_bulk_buf **ret_buf);
 /**
- * Appends memory of the caller to a buffer. What is filled when it is stored
- * or loaded counts, and may be less than `length`.
- * @param index  where the memory belongs, for the caller's use; not looked at.
+ * Appends memory of the caller to a buffer. Store and load use the memory
+ * appended until then, which may be less than `length`.
+ * @param index  position of the memory, for the caller; the library ignores it.
  * @retval -EMSGSIZE  larger than a segment may be, more than the buffer's
  *                    length, or no segment left.
  */
@@ -154,99 +170,109 @@ M0_EXTERN int m0_rpc_bulk_buf_databuf_add(struct m0_rpc_bulk_buf *rbuf,
 					  m0_bindex_t           index,
 					  struct m0_net_domain *netdom);
 /**
- * Splits memory of the caller into as many buffers as the transport's limits
- * ask for and adds them: buf_add and databuf_add in one. (Ours.)
- * @return number of buffers added, or <0 and none was.
+ * Extension: splits memory of the caller into as many buffers as the
+ * transport's limits require, and adds them: buf_add and databuf_add in one.
+ * @return number of buffers added, or <0 and none was added.
  */
 M0_EXTERN int m0_rpc_bulk_add(struct m0_rpc_bulk     *rb,
 			      const struct m0_bufvec *memory,
 			      struct m0_net_domain   *netdom);
 /**
- * The same on the server: one buffer for each descriptor, as large as it says
- * and made of the next bytes of `memory`, which may have more.
- * @retval -EMSGSIZE  memory is smaller than they are together, or one of them
- *                    is above a limit of the domain. @retval -EPROTO  one is
- *                    empty. @retval -ENOMEM
+ * m0_rpc_bulk_add() for the server: adds one buffer for each descriptor, of the
+ * size that the descriptor states, and made of the next bytes of `memory`,
+ * which may have more.
+ * @retval -EMSGSIZE  `memory` is smaller than all descriptors together, or one
+ *                    of them is above a limit of the domain.
+ * @retval -EPROTO  a descriptor is empty.
+ * @retval -ENOMEM
  */
 M0_EXTERN int m0_rpc_bulk_add_as(struct m0_rpc_bulk                *rb,
 				 const struct m0_bufvec            *memory,
 				 struct m0_net_domain              *netdom,
 				 const struct m0_net_buf_desc_data *desc,
 				 uint32_t                           nr);
-/** Buffers that m0_rpc_bulk_add() will make of `nr` bytes in `segs_nr`
- * segments, so that a body can be sized: at most; exactly of one segment. */
+/** Most buffers that m0_rpc_bulk_add() makes of `nr` bytes in `segs_nr`
+ * segments, to size a body; the exact number for one segment. */
 M0_EXTERN uint32_t m0_rpc_bulk_bufs_nr(struct m0_net_domain *netdom,
 				       uint32_t segs_nr, m0_bcount_t nr);
 M0_EXTERN void     m0_rpc_bulk_qtype(struct m0_rpc_bulk    *rb,
 				     enum m0_net_queue_type q);
 /**
- * Requester: registers and offers the buffers, at the machine's address from
- * which the connection speaks at present, or on all links; writes one descriptor for each,
- * in order, which the caller frees with m0_net_desc_free(). With an error there
- * are no descriptors, the list is given up, and rb_done is not called; the list
- * is empty at once, unless an error came after the first buffers had been
- * offered: m0_rpc_bulk_wait(), or rb_chan. Pre: not empty.
+ * Requester: registers the buffers and offers them, at the address from which
+ * the connection sends at present, or on all links. Writes one descriptor for
+ * each buffer, in order; the caller frees them with m0_net_desc_free(). After
+ * an error there are no descriptors, the library releases the list and does not
+ * call rb_done. The list is empty at once, unless the error came after the
+ * first buffers had been offered; then use m0_rpc_bulk_wait() or rb_chan. Pre:
+ * not empty.
  * @retval -EBADR  the queue type is not a passive one; nothing has changed.
  * @retval -EMSGSIZE  a buffer has no bytes.
- * @retval <0  of m0_net_buffer_register(), m0_net_buffer_add().
+ * @retval <0  from m0_net_buffer_register() or m0_net_buffer_add().
  */
 M0_EXTERN int m0_rpc_bulk_store(struct m0_rpc_bulk          *rb,
 				const struct m0_rpc_conn    *conn,
 				struct m0_net_buf_desc_data *to_desc);
 /**
- * The same for a request that is to be posted, of a session: ri_session is set.
- * What was offered stays until it was moved and the request has ended, so that
- * the server may ask for it again after a connection was lost, or over another
- * link; and it counts among the bytes of the link that the request goes over. The request must be initialised,
- * and not posted before this returns.
+ * m0_rpc_bulk_store() for a request of a session (ri_session is set). The offer
+ * stays until the buffer was moved and the request has ended, so that the
+ * server may fetch it again after a connection was lost, or over another link.
+ * Its bytes count among those of the link that the request uses. The request
+ * must be initialised, and must not be posted before this returns.
  */
 M0_EXTERN int m0_rpc_bulk_store_for(struct m0_rpc_bulk          *rb,
 				    const struct m0_rpc_item    *request,
 				    struct m0_net_buf_desc_data *to_desc);
 /**
- * Server: moves the data: buffer i of the list with descriptor i, which is
- * copied. `machine` is the handler's. 0: something is under way; the outcome is
- * rb_rc when the list is empty, and the first failure cancels the rest. With an
- * error nothing was moved, the list was emptied, and rb_done is not called.
- * Pre: not empty.
+ * Server: moves the data, buffer i of the list with descriptor i, which the
+ * library copies. `machine` is the handler's. If it returns 0, the transfer is
+ * in progress; its outcome is rb_rc when the list is empty, and the first
+ * failure cancels the rest. After an error nothing was moved, the list is
+ * empty, and the library does not call rb_done. Pre: not empty.
  * @retval -EBADR  not an active queue type; nothing has changed.
- * @retval -EMSGSIZE  a buffer is smaller than what its descriptor says it must
- *                    take, or (ACTIVE_BULK_SEND) has more than there is room.
+ * @retval -EMSGSIZE  a buffer is smaller than its descriptor requires, or
+ *                    (ACTIVE_BULK_SEND) has more bytes than the peer's buffer.
  * @retval -EPROTO  a descriptor is empty, or longer than any of this domain.
- * @retval <0  of m0_net_buffer_register(), m0_net_buffer_add().
+ * @retval <0  from m0_net_buffer_register() or m0_net_buffer_add().
  */
 M0_EXTERN int m0_rpc_bulk_load(struct m0_rpc_bulk                *rb,
 			       struct m0_rpc_machine             *machine,
 			       const struct m0_net_buf_desc_data *from_desc);
 /**
- * The same for a request that is being handled, over the address of the machine
- * by which it came (m0/rpc_link.h): the way that its sender knows to be good. If
- * it comes again over another one, what is under way is moved there. If the
- * request is of a stream, what fails is begun anew (see "Streams" above). To be
- * called before the request is answered; nothing is begun anew after that.
+ * m0_rpc_bulk_load() for a request in execution, over the address of the RPC
+ * machine by which the request came (m0/rpc_link.h), as its sender knows that
+ * path to work. If the request comes again over another path, the library moves
+ * the transfer there. If the request is of a stream, the library restarts
+ * buffers that fail (see "Streams" above). Call it before the request is
+ * answered; the library restarts nothing after that.
  */
 M0_EXTERN int m0_rpc_bulk_load_for(
 	struct m0_rpc_bulk *rb, const struct m0_rpc_item *request,
 	const struct m0_net_buf_desc_data *from_desc);
-/** Withdraws what was offered and stops what is under way, as far as it can be;
- * the list is empty soon after, at once if nothing was stored or loaded. */
+/** Withdraws the offers and cancels transfers in progress, as far as possible.
+ * The list is empty soon after; at once if nothing was stored or loaded. */
 M0_EXTERN void m0_rpc_bulk_store_del(struct m0_rpc_bulk *rb);
-/** Blocks until the list is empty, makes progress if the machine is inline;
- * rb_rc. Not from a callback. */
+/** Blocks until the list is empty, and returns rb_rc; makes progress if the RPC
+ * machine is inline. Not from a callback. */
 M0_EXTERN int m0_rpc_bulk_wait(struct m0_rpc_bulk *rb);
-/** Frees buffers never stored or loaded. */
+/** Removes and frees buffers that were never stored or loaded. */
 M0_EXTERN void        m0_rpc_bulk_buflist_empty(struct m0_rpc_bulk *rb);
 M0_EXTERN bool        m0_rpc_bulk_is_empty(struct m0_rpc_bulk *rb);
 M0_EXTERN m0_bcount_t m0_rpc_bulk_buf_length(struct m0_rpc_bulk *rb);
 
-/** Encodes a descriptor with its length at a body's place; see
- * m0_rpc_bulk_desc_size(). @return bytes written. */
+/**
+ * Encodes a descriptor with its length into a body; see
+ * m0_rpc_bulk_desc_size().
+ * @return bytes written.
+ */
 M0_EXTERN m0_bcount_t
 m0_rpc_bulk_desc_put(void *bytes, const struct m0_net_buf_desc_data *desc);
 M0_EXTERN m0_bcount_t
 m0_rpc_bulk_desc_size(const struct m0_net_buf_desc_data *desc);
-/** Takes one from a body; the descriptor points into it.
- * @return bytes read. @retval -EPROTO  not one that desc_put() makes. */
+/**
+ * Decodes a descriptor from a body; the result points into it.
+ * @return bytes read.
+ * @retval -EPROTO  not a descriptor that m0_rpc_bulk_desc_put() makes.
+ */
 M0_EXTERN int64_t m0_rpc_bulk_desc_get(const void *bytes, m0_bcount_t nr,
 				       struct m0_net_buf_desc_data *ret_desc);
 

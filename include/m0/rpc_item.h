@@ -187,7 +187,7 @@ struct m0_rpc_item_type {
 	/** The handler may block and runs in this pool. NULL: it runs on the
 	 * RPC machine's thread. */
 	struct m0_rpc_pool *rit_pool;
-	/* The library's. */
+	/* For the library. */
 	struct m0_list_link rit_link;
 	uint32_t            rit_index;
 };
@@ -434,7 +434,7 @@ M0_EXTERN int m0_rpc_post_sync(struct m0_rpc_item *item);
 struct m0_rpc_group {
 	/** Default 1 ms. */
 	m0_time_t rg_linger_ns;
-	/* The library's. */
+	/* For the library. */
 	uint32_t rg_open;
 	uint32_t rg_posted_nr;
 	uint32_t rg_ended_nr;
@@ -460,7 +460,7 @@ struct m0_rpc_item_source_ops;
 struct m0_rpc_item_source {
 	const char                          *ris_name;
 	const struct m0_rpc_item_source_ops *ris_ops;
-	/* The library's. */
+	/* For the library. */
 	struct m0_rpc_conn *ris_conn;
 	struct m0_list_link ris_link;
 };
