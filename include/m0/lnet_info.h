@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a node of m0/lnet.h knows of itself and of others: ping and discovery,
- * interfaces, peers, counters.
+ * Information of a node of m0/lnet.h about itself and its peers: ping and
+ * discovery, interfaces, peers, counters.
  */
 #ifndef M0_LNET_INFO_H
 #define M0_LNET_INFO_H
@@ -14,69 +14,83 @@ extern "C" {
 #endif
 
 enum m0_lnet_probe_kind {
-	/** Ask a node for its NIDs. */
+	/** Request the NIDs of a node. */
 	M0_LNET_PING,
-	/** Ask, tell it ours, and remember what it is. */
+	/** Request the NIDs of a node, send it ours, and record the peer. */
 	M0_LNET_DISCOVER
 };
 
 enum {
-	/** NIDs of an answer that are kept. */
+	/** Most NIDs kept of an answer. */
 	M0_LNET_PROBE_NIDS_MAX = 64
 };
 
 /**
- * A ping or discovery. The caller's memory, from the call to pr_done. Fields up
- * to pr_user are set by the caller.
+ * A ping or discovery. The caller provides the memory, which the node uses from
+ * the call until pr_done. The caller sets the fields up to pr_user.
  */
 struct m0_lnet_probe {
 	enum m0_lnet_probe_kind pr_kind;
 	struct m0_lnet_nid      pr_nid;
-	/** Source, or ANY. */
+	/** Source NID, or ANY. */
 	struct m0_lnet_nid pr_self;
-	/** 0: lc_transaction_timeout_ms. */
+	/** Time-out; 0: lc_transaction_timeout_ms. */
 	uint64_t pr_timeout_ms;
-	/** DISCOVER: also a peer that is up to date. */
+	/** DISCOVER: send requests even if the record of the peer is up to
+	 * date. */
 	bool pr_force;
-	/** Called once, as a callback of an event queue is. */
+	/** The node calls this once, as it calls callbacks of event queues. */
 	void (*pr_done)(struct m0_lnet_probe *probe);
 	void *pr_user;
 
-	/** 0; -ETIMEDOUT; -EPROTO: no sense in the answer; -EOPNOTSUPP: a peer
-	 * to be discovered answers, but takes no part in discovery; -EHOSTUNREACH,
-	 * -ECONNREFUSED and others of the network; -ESHUTDOWN. */
+	/**
+	 * Outcome: 0; -ETIMEDOUT; -EPROTO: the answer is malformed;
+	 * -EOPNOTSUPP: DISCOVER, and the peer answers, but does not take part
+	 * in discovery; -EHOSTUNREACH, -ECONNREFUSED and other errors of the
+	 * network; -ESHUTDOWN.
+	 */
 	int pr_status;
-	/** NID of ours that asked; ANY if nothing was sent, or to ourselves. */
+	/** NID of this node that sent the request; ANY if nothing was sent, or
+	 * the probe was for this node itself. */
 	struct m0_lnet_nid pr_source;
 	struct m0_lnet_nid pr_primary;
 	uint32_t           pr_pid;
 	uint32_t           pr_features;
-	/** Our record of the peer has it as Multi-Rail: not before discovery. */
+	/** The node's record of the peer says that it is Multi-Rail; never
+	 * before discovery. */
 	bool pr_multi_rail;
-	/** NIDs as told, primary first, `0@lo` left out. */
+	/**
+	 * NIDs that the peer reported, the primary one first, without `0@lo`.
+	 */
 	unsigned           pr_nids_nr;
 	struct m0_lnet_nid pr_nids[M0_LNET_PROBE_NIDS_MAX];
 	bool               pr_nids_up[M0_LNET_PROBE_NIDS_MAX];
-	/** How long it took. */
+	/** Duration of the probe. */
 	m0_time_t pr_took_ns;
 
-	/** The library's. */
+	/** For the library. */
 	struct m0_list_link pr_link;
 	m0_time_t           pr_since;
 	void               *pr_priv;
 };
 
 /**
- * Begins; ends once, by pr_done, pr_timeout_ms later at the latest.
- * @retval -EINVAL  the NID. @retval -ESHUTDOWN
+ * Starts a probe. It completes once, by pr_done, at the latest after
+ * pr_timeout_ms.
+ * @retval -EINVAL  the NID is invalid.
+ * @retval -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_probe(struct m0_lnet *lnet, struct m0_lnet_probe *probe);
-/** The same, and waits. pr_done is not used. Blocks: not from callbacks.
- * @return pr_status. */
+/**
+ * m0_lnet_probe(), and waits for the outcome; pr_done is not used. Blocks: not
+ * from callbacks.
+ * @return pr_status.
+ */
 M0_EXTERN int m0_lnet_probe_sync(struct m0_lnet       *lnet,
 				 struct m0_lnet_probe *probe);
 
-/** Messages by type: put, get, reply, ack (hello is always 0). */
+/** Numbers of messages by type: put, get, reply, ack. (The number of hello
+ * messages is always 0.) */
 struct m0_lnet_msg_counts {
 	uint64_t lmc_put;
 	uint64_t lmc_get;
@@ -90,7 +104,7 @@ struct m0_lnet_traffic {
 	struct m0_lnet_msg_counts lt_dropped;
 };
 
-/** Failures by class, as enum m0_lnd_health. */
+/** Numbers of failures by class, as enum m0_lnd_health. */
 struct m0_lnet_failures {
 	uint64_t lf_local_interrupt;
 	uint64_t lf_local_dropped;
@@ -104,21 +118,22 @@ struct m0_lnet_failures {
 	uint64_t lf_network_timeout;
 };
 
-/** Health that is not there. */
+/** Value for a health that the node does not keep. */
 #define M0_LNET_HEALTH_NA UINT32_MAX
 
 struct m0_lnet_ni_info {
 	struct m0_lnet_nid nii_nid;
 	char               nii_device[16];
 	bool               nii_up;
-	/** 0 for lo. */
+	/** Credits; 0 for lo. */
 	unsigned nii_peer_credits;
 	unsigned nii_credits;
 	int      nii_credits_free;
 	int      nii_credits_low;
 	unsigned nii_conns_per_peer;
 	uint64_t nii_timeout_ms;
-	/** 0 to 1000; M0_LNET_HEALTH_NA: it is not kept, as now always. */
+	/** Health, 0 to 1000. M0_LNET_HEALTH_NA: not kept, which is always so
+	 * at present. */
 	unsigned                nii_health;
 	struct m0_lnet_traffic  nii_traffic;
 	struct m0_lnet_failures nii_failures;
@@ -127,7 +142,7 @@ struct m0_lnet_ni_info {
 
 struct m0_lnet_peer_ni_info {
 	struct m0_lnet_nid pni_nid;
-	/** Known to be up, down, or (false, false) not known. */
+	/** State of the peer NI: up or down; unknown if both are false. */
 	bool     pni_up;
 	bool     pni_down;
 	unsigned pni_credits_max;
@@ -135,7 +150,8 @@ struct m0_lnet_peer_ni_info {
 	int      pni_credits_low;
 	uint64_t pni_queued_bytes;
 	unsigned pni_refs_nr;
-	/** How often it was lost while it was up. Not reset with counters. */
+	/** How often the peer NI was lost while it was up.
+	 * m0_lnet_stats_reset() does not reset it. */
 	uint64_t pni_lost_nr;
 	/** As nii_health. */
 	unsigned                pni_health;
@@ -143,11 +159,11 @@ struct m0_lnet_peer_ni_info {
 	struct m0_lnet_failures pni_failures;
 };
 
-/** Bits of pei_state, as lnetctl shows them. */
+/** Bits of pei_state, with the values that lnetctl shows. Bit 2 is for routers,
+ * which the library does not have yet. */
 enum m0_lnet_peer_state {
 	M0_LNET_PEER_MULTI_RAIL = 1 << 0,
 	M0_LNET_PEER_NO_DISCOVERY = 1 << 1,
-	/** Bit 2 is that of routers, which there are none of yet. */
 	M0_LNET_PEER_CONFIGURED = 1 << 3,
 	M0_LNET_PEER_DISCOVERED = 1 << 4,
 	M0_LNET_PEER_DISCOVERING = 1 << 6,
@@ -162,14 +178,14 @@ struct m0_lnet_peer_info {
 	struct m0_lnet_peer_ni_info *pei_nis;
 };
 
-/** As `lnetctl stats show`; ours after them. */
+/** Counters as in `lnetctl stats show`, followed by those of this library. */
 struct m0_lnet_stats {
 	uint64_t ls_msgs_alloc;
 	uint64_t ls_msgs_max;
 	uint64_t ls_rst_alloc;
 	uint64_t ls_errors;
 	uint64_t ls_send_count;
-	/** 0: the engine does not send a message again yet. */
+	/** Always 0: the engine does not resend messages yet. */
 	uint64_t                ls_resend_count;
 	uint64_t                ls_response_timeout_count;
 	struct m0_lnet_failures ls_failures;
@@ -180,18 +196,18 @@ struct m0_lnet_stats {
 	uint64_t                ls_recv_length;
 	uint64_t                ls_route_length;
 	uint64_t                ls_drop_length;
-	/** Why things were dropped or connections closed. */
+	/** Reasons for which messages were dropped or connections closed. */
 	uint64_t ls_drop_no_match;
 	uint64_t ls_drop_too_big;
 	uint64_t ls_drop_not_ours;
 	uint64_t ls_drop_stale;
 	uint64_t ls_drop_no_room;
 	uint64_t ls_proto_errors;
-	/** Dropped by a fault rule. */
+	/** Messages that a fault rule dropped. */
 	uint64_t ls_drop_fault;
 };
 
-/** A picture of the node at one moment, in one piece of memory. */
+/** A snapshot of the node, in one block of memory. */
 struct m0_lnet_info {
 	uint32_t                  li_features;
 	uint32_t                  li_pid;
@@ -205,12 +221,13 @@ struct m0_lnet_info {
 };
 
 /**
- * Takes a picture. Blocks until the node has drawn it: not from callbacks.
+ * Takes a snapshot. Blocks until the node has made it: not from callbacks.
  * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret);
 M0_EXTERN void m0_lnet_info_free(struct m0_lnet_info *info);
-/** Only the counters; any thread, cheap, not one moment of all. */
+/** Copies only the counters. Any thread, and cheap; they are not all from the
+ * same moment. */
 M0_EXTERN void m0_lnet_stats_get(struct m0_lnet       *lnet,
 				 struct m0_lnet_stats *st);
 /** Sets the counters of the node, its NIs and its peers to 0. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * For authors of layers above m0/lnet.h: work of theirs that is done by the
- * thread that runs the node, so that what a message leads to costs no wake-up
- * of another thread.
+ * For authors of layers above m0/lnet.h: the thread that runs the node also
+ * does work of these layers, so that handling a message does not require waking
+ * another thread.
  */
 #ifndef M0_LNET_RUN_H
 #define M0_LNET_RUN_H
@@ -14,53 +14,58 @@ extern "C" {
 #endif
 
 /**
- * A runner: its ru_run is called after the events of a pass were told, in their
- * context: on the node's thread (inline: in m0_lnet_progress), no lock held.
+ * A runner. The node calls its ru_run after the callbacks of a pass, in the
+ * same context: on the node's thread (inline: in m0_lnet_progress), with no
+ * lock held.
  */
 struct m0_lnet_runner {
-	/** @return when to be called again, M0_TIME_NEVER: when woken. */
+	/** @return time of the next call; M0_TIME_NEVER: only when woken. */
 	m0_time_t (*ru_run)(struct m0_lnet_runner *runner, m0_time_t now);
-	/** The library's. */
+	/** For the library. */
 	struct m0_list_link ru_link;
 	struct m0_list_link ru_woken_link;
 	bool                ru_woken;
 	m0_time_t           ru_at;
 };
 
-/** `ru_run` is set. It is called once woken. */
+/**
+ * Adds a runner. The node first calls it when it is woken. Pre: ru_run is set.
+ */
 M0_EXTERN void m0_lnet_runner_add(struct m0_lnet        *lnet,
 				  struct m0_lnet_runner *runner);
-/** It is not called any more when this returns. Not from ru_run itself. */
+/** Removes a runner. When this has returned, the node does not call it any
+ * more. Not from ru_run itself. */
 M0_EXTERN void m0_lnet_runner_del(struct m0_lnet        *lnet,
 				  struct m0_lnet_runner *runner);
 /**
- * Has it called soon. Any thread, locks of the caller may be held; a system
- * call only if the node's thread sleeps, none from callbacks.
+ * Makes the node call the runner soon. Any thread; the caller may hold locks.
+ * It makes a system call only if the node's thread sleeps, and none in
+ * callbacks.
  */
 M0_EXTERN void m0_lnet_runner_wake(struct m0_lnet        *lnet,
 				   struct m0_lnet_runner *runner);
 
 /**
- * Gives an inline node a thread, for good: m0_lnet_progress() does nothing from
- * now on. May wait for a pass that another thread makes.
- * @retval 0        it has one.
+ * Gives an inline node a thread, permanently: m0_lnet_progress() does nothing
+ * from now on. It may wait for a pass that another thread runs.
+ * @retval 0        the node has a thread.
  * @retval -EDEADLK called from a callback of the node.
- * @retval <0       no thread could be made.
+ * @retval <0       the thread could not be created.
  */
 M0_EXTERN int m0_lnet_thread_start(struct m0_lnet *lnet);
 /**
- * Inline: what was asked for since the last progress leaves now, and nobody
- * looks for what has come. Does nothing if nothing was asked for.
+ * Inline: starts all operations posted since the last progress, without looking
+ * for incoming messages. Does nothing if no operation was posted.
  */
 M0_EXTERN void m0_lnet_push(struct m0_lnet *lnet);
 /**
- * m0_lnet_progress() of who does so all the time, and has just read the clock: it
- * is `now`. He hears what has come first; what else there is to do may be left to
- * his next call, but not twice in a row.
+ * m0_lnet_progress() for a thread that polls all the time, and has just read
+ * the clock as `now`. It processes incoming messages first. It may leave other
+ * work to the next call, but not twice in a row.
  */
 M0_EXTERN bool m0_lnet_poll_at(struct m0_lnet *lnet, m0_time_t now);
 /**
- * m0_lnet_me_attach and m0_lnet_md_attach in one. The entry has no handle, it
+ * m0_lnet_me_attach and m0_lnet_md_attach in one. The ME has no handle, and
  * ends with its MD. Pre: M0_LNET_ME_UNLINK in mea_flags.
  * @param ret  the MD.
  * @retval as of both; then nothing was attached.
@@ -70,8 +75,8 @@ M0_EXTERN int m0_lnet_entry_attach(struct m0_lnet               *lnet,
 				   const struct m0_lnet_md_attr *md_attr,
 				   struct m0_lnet_handle        *ret);
 /**
- * m0_lnet_md_bind and m0_lnet_put in one. More may be put from the MD if it
- * outlives that.
+ * m0_lnet_md_bind and m0_lnet_put in one. If the MD does not end with the PUT,
+ * the caller may put more from it.
  * @param ret  the MD.
  * @retval as of both; then nothing was bound.
  */
@@ -79,25 +84,29 @@ M0_EXTERN int m0_lnet_bind_put(struct m0_lnet               *lnet,
 			       const struct m0_lnet_md_attr *attr,
 			       const struct m0_lnet_op      *op,
 			       struct m0_lnet_handle        *ret);
-/** The same with m0_lnet_get. */
+/** m0_lnet_md_bind and m0_lnet_get in one, as m0_lnet_bind_put(). */
 M0_EXTERN int m0_lnet_bind_get(struct m0_lnet               *lnet,
 			       const struct m0_lnet_md_attr *attr,
 			       const struct m0_lnet_op      *op,
 			       struct m0_lnet_handle        *ret);
 /**
- * `told` is called after the queue's events of a pass, or before another
- * queue's, by the same thread: what the callback began for one event may go on
- * for those that follow, a lock included. Before the first MD.
+ * Sets a function that the node calls after the queue's last callback of a
+ * pass, or before another queue's, on the same thread. So work that the
+ * callback began for one event may continue for the events that follow, with a
+ * lock held, too. Before the first MD.
  */
 M0_EXTERN void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
 				   void (*told)(struct m0_lnet_eq *eq));
 /**
- * m0_lnet_confine() for the layer above: counts while the node has no set of its
- * own. @param processors  NULL: no hint any more.
+ * m0_lnet_confine() for the layer above: it applies while the node has no set
+ * of its own.
+ * @param processors  NULL: remove the hint.
  */
 M0_EXTERN int m0_lnet_confine_hint(struct m0_lnet         *lnet,
 				   const struct m0_bitmap *processors);
-/** Has it none? Then it moves only when somebody makes progress. */
+/**
+ * True if the node has no thread: it moves only when a thread makes progress.
+ */
 M0_EXTERN bool m0_lnet_is_inline(const struct m0_lnet *lnet);
 
 #ifdef __cplusplus
