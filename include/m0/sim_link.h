@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A message link of the simulator: two ends, each carries whole messages to
- * the other, with the manners of a network drawn from the seed.
+ * A message link of the simulator. It has two ends, and carries whole messages
+ * from each to the other, with delays and faults of a network drawn from the
+ * seed.
  *
- * A message leaves when those before it have left (rate), travels latency plus
- * jitter, and is delivered by callback at its virtual time. Order is kept,
- * except for what is drawn to be reordered or is the second copy of a
- * duplicate. Each direction has faults, queue and counters of its own.
+ * A message leaves when those before it have left (rate), travels for the
+ * latency plus jitter, and is delivered by callback at its virtual time. Order
+ * is kept, except for messages drawn to be reordered and second copies of
+ * duplicates. Each direction has its own faults, queue and counters.
  */
 #ifndef M0_SIM_LINK_H
 #define M0_SIM_LINK_H
@@ -26,35 +27,36 @@ struct m0_sim_link_cfg {
 	m0_time_t simlc_latency_ns;
 	/** Added to the latency, uniform from 0. */
 	m0_time_t simlc_jitter_ns;
-	/** Chances in a million, a message. */
+	/** Probabilities for each message, in parts per million. */
 	uint32_t simlc_loss_ppm;
 	uint32_t simlc_duplicate_ppm;
 	uint32_t simlc_reorder_ppm;
-	/** How much later than in order a reordered message may come. */
+	/** Longest delay of a reordered message after its arrival in order. */
 	m0_time_t simlc_reorder_ns;
-	/** Messages on their way in one direction; 0: 1024. */
+	/** Most messages in flight in one direction; 0: 1024. */
 	unsigned simlc_queue_max;
-	/** Bytes of one message; 0: 1 MiB. */
+	/** Most bytes of one message; 0: 1 MiB. */
 	size_t simlc_bytes_max;
 };
 
-/** What became of the messages sent from one end. */
+/** Counters of the messages sent from one end. */
 struct m0_sim_link_stats {
 	uint64_t simls_sent_nr;
 	uint64_t simls_delivered_nr;
 	uint64_t simls_lost_nr;
 	uint64_t simls_duplicated_nr;
 	uint64_t simls_reordered_nr;
-	/** Dropped because the direction was cut, at sending or on the way. */
+	/** Dropped because the direction was cut, when sent or in flight. */
 	uint64_t simls_cut_nr;
-	/** Refused: the queue was full. */
+	/** Refused because the queue was full. */
 	uint64_t simls_refused_nr;
 };
 
-/** One direction, named by the end that sends. Private. */
+/** One direction, identified by the end that sends. Private. */
 struct m0_sim_link_dir {
 	bool simld_cut;
-	/** When the last message has left, and the latest in-order arrival. */
+	/** Time at which the last message has left, and latest arrival in
+	 * order. */
 	m0_time_t                simld_free_at;
 	m0_time_t                simld_arrival;
 	unsigned                 simld_queued_nr;
@@ -69,12 +71,13 @@ struct m0_sim_link {
 	struct m0_sim_rand     siml_rand;
 	struct m0_sim_link_dir siml_dir[2];
 	/**
-	 * A message for end `end` (0 or 1) has come; `bytes` are the link's and
-	 * valid during the call. Runs as a timer does: may send, must not wait.
+	 * A message for end `end` (0 or 1) has arrived. `bytes` belong to the
+	 * link and are valid during the call. Runs as a timer does: it may
+	 * send, and must not wait.
 	 */
 	void (*siml_deliver)(struct m0_sim_link *link, int end,
 			     const void *bytes, size_t nr);
-	/** The owner's. */
+	/** For the owner. */
 	void *siml_data;
 };
 
@@ -83,19 +86,21 @@ void m0_sim_link_init(struct m0_sim_link *link, struct m0_sim *sim,
 		      const char *name, const struct m0_sim_link_cfg *cfg,
 		      void (*deliver)(struct m0_sim_link *link, int end,
 				      const void *bytes, size_t nr));
-/** Drops what is on its way, uncounted. */
+/** Finalises a link. Drops the messages in flight without counting them. */
 void m0_sim_link_fini(struct m0_sim_link *link);
 /**
  * Sends a copy of `bytes` from end `end` to the other one. From anywhere, also
- * from a step, a timer or a delivery. 0 says nothing about arrival.
- * @retval -ENOBUFS   simlc_queue_max messages are on their way.
+ * from a step, a timer or a delivery. A result of 0 does not mean that the
+ * message will arrive.
+ * @retval -ENOBUFS   simlc_queue_max messages are in flight.
  * @retval -EMSGSIZE  more than simlc_bytes_max.
  */
 int m0_sim_link_send(struct m0_sim_link *link, int end, const void *bytes,
 		     size_t nr);
-/** Cuts or mends what is sent from `end`; the other direction is untouched. */
+/** Cuts or restores the direction from `end`; the other one does not change. */
 void m0_sim_link_cut(struct m0_sim_link *link, int end, bool cut);
-/** Faults and speed from now on; what is on its way keeps its time. */
+/** Sets faults and speed for messages sent from now on; those in flight keep
+ * their arrival times. */
 void                            m0_sim_link_cfg_set(struct m0_sim_link           *link,
 						    const struct m0_sim_link_cfg *cfg);
 const struct m0_sim_link_stats *m0_sim_link_stats(

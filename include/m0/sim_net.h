@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A network of simulated hosts: LNet nodes speak over streams of the simulator
- * instead of sockets, with addresses, ports and faults.
+ * A network of simulated hosts. LNet nodes use streams of the simulator instead
+ * of sockets, with addresses, ports and faults.
  *
- * One network at a time, on one simulation. A node opened after m0_sim_host_use
+ * One network at a time, in one simulation. A node opened after m0_sim_host_use
  * has the interfaces of that host.
  *
  *     m0_sim_net_init(&sim, &cfg);
@@ -24,96 +24,106 @@ extern "C" {
 
 struct m0_sim_host;
 
-/** @param cfg  of all streams; kept by value. */
+/** @param cfg  for all streams; kept by value. */
 void m0_sim_net_init(struct m0_sim *sim, const struct m0_sim_stream_cfg *cfg);
 /**
- * Drops hosts, streams and raw ends, and puts the table of before back. Fails
- * the case if a node has left an io, a listener or a stream behind.
+ * Drops hosts, streams and raw ends, and restores the previous table of io
+ * functions. Fails the case if a node has left an io, a listener or a stream
+ * open.
  */
 void m0_sim_net_fini(void);
-/** Of streams that begin from now on. */
+/** Sets the configuration of streams that begin from now on. */
 void m0_sim_net_cfg_set(const struct m0_sim_stream_cfg *cfg);
 /**
- * Records what is written from now on to new streams, in a pcap file. So does
- * $M0_SIM_PCAP from the beginning; each network of a program begins it anew.
+ * Records the bytes written from now on to new streams, in a pcap file.
+ * $M0_SIM_PCAP does the same from the beginning; each network of a program
+ * overwrites it.
  */
 void m0_sim_net_pcap(const char *path);
-/** Streams that somebody still holds an end of. */
+/** Number of streams of which at least one end is open. */
 unsigned m0_sim_net_streams_nr(void);
 
 /* -- hosts and their faults ------------------------------------------------ */
 
 /**
- * Adds a host; addresses as text with blanks between, at most 8.
+ * Adds a host. `addrs` has at most 8 addresses as text, separated by blanks.
  * @param name  kept by pointer.
  */
 struct m0_sim_host *m0_sim_host_add(const char *name, const char *addrs);
 /**
- * The application speaks for this host from now on: nodes opened are on it and
- * have its interfaces, strands started are its own, the wall clock is its own.
- * NULL: for nobody; nodes opened have the interfaces of all.
+ * From now on the application runs on this host: the nodes it opens have the
+ * interfaces of the host, strands it starts belong to the host, and it has the
+ * wall clock of the host. NULL: on no host; nodes have the interfaces of all.
  */
 void m0_sim_host_use(struct m0_sim_host *host);
-/** Bytes and SYNs from one host to the other vanish (or come again). */
+/** Cuts or restores one direction: bytes and SYNs from one host to the other
+ * vanish, or arrive again. */
 void m0_sim_host_cut_way(struct m0_sim_host *from, struct m0_sim_host *to,
 			 bool cut);
-/** Both ways, to and from all others: half-open death, without a notice. */
+/** Cuts or restores both directions to all other hosts: connections die
+ * half-open, without a notification. */
 void m0_sim_host_cut(struct m0_sim_host *host, bool cut);
 /**
- * The host dies as of a loss of power: from now on nothing of it reaches
- * anybody and nothing reaches it; nobody is told. Who dials it gets no answer.
+ * The host loses power: from now on nothing from it reaches another host and
+ * nothing reaches it; no peer is notified. A peer that connects to it gets no
+ * answer.
  *
- * What it leaves is in the same memory as everything else, so it is still to be
- * finalised, by the calls that a program makes which ends: machines, domains,
- * nodes. Nothing of that can be seen from outside. Those calls end as they
- * promise, with errors and time-outs, and virtual time passes meanwhile; take
- * what they tell (callbacks, too) for what nobody has lived to see: ask
- * m0_sim_host_is_down(). What the service kept on disk is what it had written
- * before the crash: either keep a copy of that, or let a store commit after it
- * what was begun, which is as if it had been done just before.
+ * The state of the host is in the memory of the test, which must still finalise
+ * it, by the calls that a program makes when it exits: RPC machines, domains,
+ * nodes. Other hosts cannot observe these calls. They complete as documented,
+ * with errors and time-outs, and virtual time passes meanwhile. Treat their
+ * results and callbacks as lost with the host; use m0_sim_host_is_down() for
+ * that. The disk of the service has what it had written before the crash.
+ * Either keep a copy of that, or let the store commit afterwards what was in
+ * progress, which is as if it had done so just before the crash.
  *
- * Messages of m0/sim_link.h know no hosts: cut the links.
- * Pre: it is up.
+ * Messages of m0/sim_link.h do not depend on hosts: cut their links.
+ * Pre: the host is up.
  */
 void m0_sim_host_crash(struct m0_sim_host *host);
 /**
- * The same, but only the program dies (SIGKILL): the system of the host lives,
- * resets its streams now and refuses who dials it.
+ * m0_sim_host_crash() of the program only (SIGKILL): the operating system of
+ * the host continues, resets its streams now, and refuses new connections.
  */
 void m0_sim_host_kill(struct m0_sim_host *host);
 /**
- * It comes back. Its former life must be finalised, what is opened from now on
- * is a new one with a new incarnation. Who still holds a stream to the former
- * life has it reset when he says something, cuts permitting.
+ * Restarts a host that is down. Everything that it had open must be finalised.
+ * Nodes opened from now on have a new incarnation. If a peer still has a stream
+ * to the former incarnation, that is reset when the peer sends something,
+ * unless a cut prevents that.
  */
 void m0_sim_host_restart(struct m0_sim_host *host);
 bool m0_sim_host_is_down(const struct m0_sim_host *host);
-/** Its wall clock is ahead by so much, from now on; behind if negative. */
+/** Moves the wall clock of the host ahead by so much from now on; back if
+ * negative. */
 void m0_sim_host_skew(struct m0_sim_host *host, int64_t skew_ns);
-/** Its strands run up to so much later than they would; 0: on time. */
+/** Makes the strands of the host run up to so much late; 0: on time. */
 void m0_sim_host_late(struct m0_sim_host *host, m0_time_t late_ns_max);
 
-/** All its streams are reset at both ends, now. */
+/** Resets all streams of the host at both ends, now. */
 void m0_sim_host_reset(struct m0_sim_host *host);
-/** Only those to `other`. */
+/** m0_sim_host_reset() for the streams to `other` only. */
 void m0_sim_host_reset_way(struct m0_sim_host *host, struct m0_sim_host *other);
 /**
- * Streams that it holds or gets are reset without its notice, until it writes:
- * as the LNet of a kernel, which keeps such a connection and its incarnation,
- * and answers the next HELLO of another incarnation with type NONE.
+ * Makes the host ignore resets of its present and later streams until it writes
+ * to them. The LNet of a kernel does so: it keeps such a connection and its
+ * incarnation, and answers the next HELLO of another incarnation with type
+ * NONE.
  */
 void m0_sim_host_ignore_resets(struct m0_sim_host *host, bool ignores);
-/** Who dials it is told -EHOSTUNREACH. */
+/** Makes connecting to the host fail with -EHOSTUNREACH. */
 void m0_sim_host_unreachable(struct m0_sim_host *host, bool unreachable);
-/** It reads so many bytes a second on each stream; 0: no limit. */
+/** Makes the host read at most so many bytes per second on each stream; 0: no
+ * limit. */
 void m0_sim_host_slow(struct m0_sim_host *host, uint64_t bytes_per_s);
-/** Listening fails with this from now on; 0: no. */
+/** Makes listening fail with this error from now on; 0: succeed. */
 void m0_sim_host_listen_fails(struct m0_sim_host *host, int rc);
-/** Its devices are up (as at first) or down: only what sio_ifaces tells. */
+/** Sets the devices of the host up (the default) or down. This only changes
+ * what sio_ifaces reports. */
 void m0_sim_host_iface_up(struct m0_sim_host *host, bool up);
-/** Connections that it has begun ever, raw ones included. */
+/** Number of connections that the host has ever started, raw ones included. */
 unsigned m0_sim_host_dials_nr(const struct m0_sim_host *host);
-/** Streams of the host that it holds, or that others hold to it. */
+/** Number of streams of the host of which it, or the peer, has its end open. */
 unsigned m0_sim_host_streams_nr(const struct m0_sim_host *host);
 
 #ifdef __cplusplus
