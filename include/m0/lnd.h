@@ -180,9 +180,10 @@ struct m0_lnd_up_ops {
 	 * Before a header has arrived: returns memory into which the driver may
 	 * read the payload together with the header. If another message arrives
 	 * instead, the driver moves the payload away. `ret` is memory of a
-	 * request of ours whose answer is outstanding; its content is undefined
-	 * until then, and it has space for the whole answer. The driver may use
-	 * it until lu_rx_guessed, or until it makes another up call or returns.
+	 * request of this node whose answer is outstanding; its content is
+	 * undefined until then, and it has space for the whole answer. The
+	 * driver may use it until lu_rx_guessed, or until it makes another up
+	 * call or returns.
 	 * @param rx   lr_nid is set.
 	 * @param ret  lpy_bytes 0: there is no such memory.
 	 */

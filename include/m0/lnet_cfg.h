@@ -81,12 +81,13 @@ struct m0_lnet_cfg {
 	/** Time-out for an ACK or REPLY (`lnet_transaction_timeout`). */
 	uint64_t lc_transaction_timeout_ms;
 	/**
-	 * A peer that makes no progress for so long is lost (`sock_timeout`).
+	 * The node declares a peer lost that makes no progress for this long
+	 * (`sock_timeout`).
 	 */
 	uint64_t lc_timeout_ms;
 	/** Time-out for the hello of a connection (`accept_timeout`). */
 	uint64_t lc_accept_timeout_ms;
-	/** After so long without traffic, the node sends a peer a keep-alive
+	/** The node sends a peer a keep-alive after this long without traffic
 	 * (`keepalive`); 0: never. */
 	uint64_t lc_keepalive_ms;
 	/** Back-off after a failed connection (`min_`, `max_reconnectms`). */

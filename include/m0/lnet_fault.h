@@ -85,10 +85,10 @@ struct m0_lnet_fault_attr {
 	bool lfa_random;
 	/** One message at a random moment of each interval. */
 	uint64_t lfa_interval_ms;
-	/** One of so many messages, at a random position among them; of 2, the
-	 * first one. Not with an interval. */
+	/** One of this many messages, at a random position among them; of 2,
+	 * the first one. Not with an interval. */
 	uint64_t lfa_rate;
-	/** Extension: the rule acts at most so often; 0: no limit. */
+	/** Extension: the rule acts at most this often; 0: no limit. */
 	uint64_t lfa_max;
 	/** Extension: seed of the random choices, so that they can be repeated;
 	 * 0: a seed of the node. */

@@ -16,7 +16,8 @@ extern "C" {
 enum m0_lnet_probe_kind {
 	/** Request the NIDs of a node. */
 	M0_LNET_PING,
-	/** Request the NIDs of a node, send it ours, and record the peer. */
+	/** Request the NIDs of a node, send it those of this node, and record
+	 * the peer. */
 	M0_LNET_DISCOVER
 };
 

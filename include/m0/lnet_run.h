@@ -68,7 +68,7 @@ M0_EXTERN bool m0_lnet_poll_at(struct m0_lnet *lnet, m0_time_t now);
  * m0_lnet_me_attach and m0_lnet_md_attach in one. The ME has no handle, and
  * ends with its MD. Pre: M0_LNET_ME_UNLINK in mea_flags.
  * @param ret  the MD.
- * @retval as of both; then nothing was attached.
+ * @retval as both of them; after an error nothing was attached.
  */
 M0_EXTERN int m0_lnet_entry_attach(struct m0_lnet               *lnet,
 				   const struct m0_lnet_me_attr *me_attr,
@@ -78,7 +78,7 @@ M0_EXTERN int m0_lnet_entry_attach(struct m0_lnet               *lnet,
  * m0_lnet_md_bind and m0_lnet_put in one. If the MD does not end with the PUT,
  * the caller may put more from it.
  * @param ret  the MD.
- * @retval as of both; then nothing was bound.
+ * @retval as both of them; after an error nothing was bound.
  */
 M0_EXTERN int m0_lnet_bind_put(struct m0_lnet               *lnet,
 			       const struct m0_lnet_md_attr *attr,

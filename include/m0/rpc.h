@@ -90,14 +90,14 @@ struct m0_rpc_cfg {
 	m0_time_t rc_slack_ns;
 	/** How long a stop without abort waits for items to complete: 10 s. */
 	m0_time_t rc_drain_ns;
-	/** If a client has sent nothing for so long, the server forgets it and
-	 * the replies kept for it in memory: 600 s. */
+	/** If a client has sent nothing for this long, the server forgets it
+	 * and the replies kept for it in memory: 600 s. */
 	m0_time_t rc_client_idle_ns;
 	/**
 	 * Only with rc_store set. If a client disappeared without terminating
 	 * its connection, the server deletes its replies, and the fence of its
-	 * older incarnations, from the store after so long, by wall time: 24 h.
-	 * If the store is full, it already deletes them after
+	 * older incarnations, from the store after this long, by wall time: 24
+	 * h. If the store is full, it already deletes them after
 	 * rc_client_idle_ns.
 	 */
 	m0_time_t rc_client_keep_ns;
@@ -139,8 +139,8 @@ struct m0_rpc_cfg {
 	 */
 	m0_bcount_t rc_client_bytes_max;
 	m0_bcount_t rc_clients_bytes_max;
-	/** Largest payload that m0/rpc_bulk.h puts into the item: half a
-	 * packet. */
+	/** For the application: payloads up to this size travel in items,
+	 * larger ones by m0/rpc_bulk.h. 0 (default): half a packet. */
 	m0_bcount_t rc_bulk_cutoff;
 	/** Target policy of replies, and of connections that set none. */
 	const struct m0_rpc_frm_policy *rc_policy;
@@ -151,7 +151,7 @@ struct m0_rpc_cfg {
 	 * library's default. */
 	m0_time_t rc_spin_ns;
 	/** If a connection has several links, a link on which something is
-	 * outstanding and nothing was received for so long is dead
+	 * outstanding and nothing was received for this long is dead
 	 * (m0/rpc_link.h). 500 ms. */
 	m0_time_t rc_link_idle_ns;
 	/**
@@ -216,7 +216,7 @@ struct m0_rpc_stats {
 /**
  * Hooks that watch an RPC machine: its own connections and sessions, and
  * (connections with M0_RPC_CONN_RECV_END in c_flags) those that peers make to
- * it. All the connections of one incarnation of a peer's RPC machine are one
+ * it. All connections of one incarnation of a peer's RPC machine appear as one
  * connection here. The library calls the hooks on the RPC machine's thread.
  * Each may be NULL; none may block or detach. The library owns the connections
  * and sessions of peers; the application may read them until the hook of their
@@ -254,7 +254,7 @@ struct m0_rpc_machine {
 	struct m0_net_transfer_mc rm_tm;
 	/** Largest packet; an item with its headers is not larger. */
 	m0_bcount_t rm_min_recv_size;
-	/** Payloads up to this size travel in items. */
+	/** rc_bulk_cutoff, or the default for it. */
 	m0_bcount_t rm_bulk_cutoff;
 	/** The domain, for buffers that a handler makes. */
 	struct m0_net_domain *rm_dom;
@@ -282,7 +282,7 @@ struct m0_rpc_machine {
  * @retval -EINVAL   a field of `cfg` is out of bounds (the log names it), or
  *                   msg_size is below 1 KiB or above the transport's maximum.
  * @retval -EADDRINUSE, -EADDRNOTAVAIL, ...  the transport could not start.
- * @retval -ENOSYS   the transport cannot run an RPC machine above its own.
+ * @retval -ENOSYS   the transport cannot run the RPC machine on a TM thread.
  */
 M0_EXTERN int m0_rpc_machine_init(struct m0_rpc_machine     *machine,
 				  struct m0_net_domain      *dom,

@@ -21,7 +21,7 @@
  * incarnations: the server answers their requests with -ESTALE and does not
  * execute them.
  */
-/* First, and outside the guard: rpc.h puts its parts in order. */
+/* Include this first, outside the guard: rpc.h includes its parts in order. */
 #include "m0/rpc.h"
 
 #ifndef M0_RPC_CONN_H

@@ -26,7 +26,7 @@
  * one that was posted later; an item that M0_RPC_FRM_PASSED_MAX packets have
  * passed over goes first in the next.
  */
-/* First, and outside the guard: rpc.h puts its parts in order. */
+/* Include this first, outside the guard: rpc.h includes its parts in order. */
 #include "m0/rpc.h"
 
 #ifndef M0_RPC_FRM_H
@@ -49,7 +49,7 @@ struct m0_rpc_frm_constraints {
 	m0_bcount_t fc_max_packet_size;
 	/** Disjoint pieces of memory in a packet. */
 	uint64_t fc_max_nr_segments;
-	/** If so many bytes wait, formation treats them as a full packet. */
+	/** Formation treats this many waiting bytes as a full packet. */
 	m0_bcount_t fc_max_nr_bytes_accumulated;
 };
 

@@ -16,7 +16,7 @@
  * An item that came from a peer is ACCEPTED, and REPLIED once its reply was
  * posted.
  */
-/* First, and outside the guard: rpc.h puts its parts in order. */
+/* Include this first, outside the guard: rpc.h includes its parts in order. */
 #include "m0/rpc.h"
 
 #ifndef M0_RPC_ITEM_H
@@ -129,8 +129,8 @@ struct m0_rpc_item_type_ops {
 	 * reference is put, so the item may point into it; the RPC machine does
 	 * not reuse that buffer meanwhile. A peer wrote these bytes: check
 	 * everything.
-	 * @retval -EPROTO or any <0 the library drops the item and counts it,
-	 *         and answers a request with the error.
+	 * @retval <0  for example -EPROTO: the library drops the item and
+	 *             counts it, and answers a request with the error.
 	 */
 	int (*rito_decode)(const struct m0_rpc_item_type *type,
 			   struct m0_rpc_item **ret_item, const void *bytes,

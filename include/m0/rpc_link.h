@@ -24,7 +24,7 @@
  * An RPC machine may also have several addresses of its own; see
  * m0_rpc_machine_link_add().
  */
-/* First, and outside the guard: rpc.h puts its parts in order. */
+/* Include this first, outside the guard: rpc.h includes its parts in order. */
 #include "m0/rpc.h"
 
 #ifndef M0_RPC_LINK_H
@@ -107,7 +107,7 @@ M0_EXTERN int m0_rpc_machine_link_del(struct m0_rpc_machine *machine,
 /**
  * Copies address `i` of the RPC machine into M0_RPC_ADDR_MAX bytes; 0 is its
  * first.
- * @retval -ENOENT  it has not so many.
+ * @retval -ENOENT  the RPC machine has no address `i`.
  */
 M0_EXTERN int m0_rpc_machine_link_addr(struct m0_rpc_machine *machine,
 				       uint32_t i, char *ret_addr);

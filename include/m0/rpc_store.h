@@ -7,7 +7,7 @@
  *
  * Keys of the library begin with the byte 0, those of handlers with any other.
  */
-/* First, and outside the guard: rpc.h puts its parts in order. */
+/* Include this first, outside the guard: rpc.h includes its parts in order. */
 #include "m0/rpc.h"
 
 #ifndef M0_RPC_STORE_H

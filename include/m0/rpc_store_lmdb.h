@@ -46,17 +46,17 @@ enum m0_rpc_store_sync {
 struct m0_rpc_store_lmdb_cfg {
 	/**
 	 * Largest size of the file; beyond it puts fail with -ENOSPC. 4 GiB, at
-	 * least 1 MiB. It may differ at every opening, but may not be less than
-	 * the file has. The store reserves a little of it for deletes, and half
-	 * of that for keys of the library. So a full store can be emptied, and
-	 * a transaction may put small values (1 KiB) in place of those that it
-	 * has deleted or replaced, of as many bytes.
+	 * least 1 MiB. It may differ at every opening, but must not be less
+	 * than the present size of the file. The store reserves a little of it
+	 * for deletes, and half of that for keys of the library. So a full
+	 * store can be emptied, and a transaction may replace values that it
+	 * has deleted or overwritten by small ones (1 KiB) of as many bytes.
 	 */
 	m0_bcount_t            rlc_bytes_max;
 	enum m0_rpc_store_sync rlc_sync;
 	/** Most jobs that share a commit; 1: each has its own. 256. */
 	uint32_t rlc_batch_max;
-	/** When the jobs of a batch have run for so long, the store starts no
+	/** When the jobs of a batch have run for this long, the store starts no
 	 * more of them. 10 ms. */
 	m0_time_t rlc_batch_ns;
 	/** Time to wait for more jobs before a commit that has fewer than

@@ -94,10 +94,10 @@ void m0_sim_host_kill(struct m0_sim_host *host);
  */
 void m0_sim_host_restart(struct m0_sim_host *host);
 bool m0_sim_host_is_down(const struct m0_sim_host *host);
-/** Moves the wall clock of the host ahead by so much from now on; back if
+/** Moves the wall clock of the host ahead by `skew_ns` from now on; back if
  * negative. */
 void m0_sim_host_skew(struct m0_sim_host *host, int64_t skew_ns);
-/** Makes the strands of the host run up to so much late; 0: on time. */
+/** Makes the strands of the host run up to `late_ns_max` late; 0: on time. */
 void m0_sim_host_late(struct m0_sim_host *host, m0_time_t late_ns_max);
 
 /** Resets all streams of the host at both ends, now. */
@@ -113,8 +113,7 @@ void m0_sim_host_reset_way(struct m0_sim_host *host, struct m0_sim_host *other);
 void m0_sim_host_ignore_resets(struct m0_sim_host *host, bool ignores);
 /** Makes connecting to the host fail with -EHOSTUNREACH. */
 void m0_sim_host_unreachable(struct m0_sim_host *host, bool unreachable);
-/** Makes the host read at most so many bytes per second on each stream; 0: no
- * limit. */
+/** Makes the host read at most `bytes_per_s` on each stream; 0: no limit. */
 void m0_sim_host_slow(struct m0_sim_host *host, uint64_t bytes_per_s);
 /** Makes listening fail with this error from now on; 0: succeed. */
 void m0_sim_host_listen_fails(struct m0_sim_host *host, int rc);

@@ -37,7 +37,7 @@ struct m0_sim_stream_cfg {
 	m0_time_t ssc_jitter_ns;
 	/** Most bytes written and not yet read; 0: 256 KiB. */
 	size_t ssc_window_bytes;
-	/** Pieces have 1 to so many bytes, drawn; 0: always 64 KiB. */
+	/** Pieces have 1 to this many bytes, drawn; 0: always 64 KiB. */
 	size_t ssc_piece_bytes_max;
 };
 
@@ -92,7 +92,7 @@ struct m0_sim_stream {
 	/** The end knows that the stream was reset, and with which status. */
 	bool sst_reset[2];
 	int  sst_reset_status[2];
-	/** m0_sim_stream_ignore_reset(). */
+	/** Set by m0_sim_stream_ignore_reset(). */
 	bool sst_ignores_reset[2];
 	/**
 	 * Something has changed for `end`: it has bytes to read, or space to
@@ -134,7 +134,7 @@ ssize_t m0_sim_stream_write(struct m0_sim_stream *stream, int end,
  */
 ssize_t m0_sim_stream_read(struct m0_sim_stream *stream, int end, void *buf,
 			   size_t nr);
-/** Would a read return something other than -EAGAIN? */
+/** True if a read would return something other than -EAGAIN. */
 bool m0_sim_stream_is_readable(const struct m0_sim_stream *stream, int end);
 /** Number of bytes that `end` can write now. */
 size_t m0_sim_stream_room(const struct m0_sim_stream *stream, int end);
@@ -175,9 +175,7 @@ void m0_sim_stream_keepalive(struct m0_sim_stream *stream, int end,
  */
 void m0_sim_stream_ignore_reset(struct m0_sim_stream *stream, int end,
 				bool ignores);
-/**
- * Makes `end` read at most so many bytes per second from now on; 0: no limit.
- */
+/** Makes `end` read at most `bytes_per_s` from now on; 0: no limit. */
 void m0_sim_stream_slow(struct m0_sim_stream *stream, int end,
 			uint64_t bytes_per_s);
 
