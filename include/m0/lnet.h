@@ -414,9 +414,9 @@ struct m0_lnet_op {
 };
 
 /**
- * Sends the bytes of a bound MD. The first event is SEND. If an ACK was
- * requested and SEND succeeded, ACK follows: with 0, or with -ETIMEDOUT after
- * the transaction time-out, which does not unlink the MD. A peer that has no
+ * Sends the bytes of a bound MD. The MD gets SEND and, if an ACK was requested
+ * and SEND has no error, also ACK: with 0, or with -ETIMEDOUT after the
+ * transaction time-out, which does not unlink the MD. A peer that has no
  * matching ME does not answer. If the MD has ended or its threshold is used up
  * meanwhile, the event is SEND with -ENOENT.
  * @retval -ENOENT   the MD does not exist.
@@ -429,8 +429,8 @@ struct m0_lnet_op {
 M0_EXTERN int m0_lnet_put(struct m0_lnet *lnet, struct m0_lnet_handle md,
 			  const struct m0_lnet_op *op);
 /**
- * Fetches bytes into a bound MD. The first event is SEND; if that succeeded,
- * REPLY follows with the bytes, or with -ETIMEDOUT. Errors are those of
+ * Fetches bytes into a bound MD. The MD gets SEND and, if that has no error,
+ * also REPLY: with the bytes, or with -ETIMEDOUT. Errors are those of
  * m0_lnet_put. Until the last event any part of the range may change, and after
  * it the bytes beyond the REPLY's ev_mlength are undefined.
  */

@@ -96,8 +96,8 @@ struct m0_rpc_cfg {
 	/**
 	 * Only with rc_store set. If a client disappeared without terminating
 	 * its connection, the server deletes its replies, and the fence of its
-	 * older incarnations, from the store after this long, by wall time: 24
-	 * h. If the store is full, it already deletes them after
+	 * older incarnations, from the store after this long, by wall time: one
+	 * day. If the store is full, it already deletes them after
 	 * rc_client_idle_ns.
 	 */
 	m0_time_t rc_client_keep_ns;

@@ -122,7 +122,9 @@ void m0_sim_host_listen_fails(struct m0_sim_host *host, int rc);
 void m0_sim_host_iface_up(struct m0_sim_host *host, bool up);
 /** Number of connections that the host has ever started, raw ones included. */
 unsigned m0_sim_host_dials_nr(const struct m0_sim_host *host);
-/** Number of streams of the host of which it, or the peer, has its end open. */
+/**
+ * Number of streams that have an end on the host, and at least one end open.
+ */
 unsigned m0_sim_host_streams_nr(const struct m0_sim_host *host);
 
 #ifdef __cplusplus
