@@ -411,8 +411,8 @@ static void bulk_dial_failing_keeps_control(void **state)
 	assert_int_equal(txs[1].rt_done, 1);
 }
 
-/* It could not be made because the peer was ending, and its end is noticed before
- * or after: the next life of the peer is dialled at once. */
+/* A bulk connection could not be made because the peer was ending, and its end is
+ * noticed before or after: the next life of the peer is dialled at once. */
 static void bulk_dial_failing_at_end_is_forgotten(void **state)
 {
 	struct rig_stream *ctl;
