@@ -7,8 +7,9 @@
  * all of them, some in each transaction: it renews those of clients that live, and
  * deletes those of others that are older than rc_client_keep_ns. If the store has
  * refused something for lack of room, it also deletes answers that were
- * acknowledged, and what is left of clients that this machine does not know, once
- * it has been up for rc_client_idle_ns: so long they had to come back.
+ * acknowledged, and what is left of clients that this machine does not know and
+ * that are older than rc_client_idle_ns. It deletes none before it has been up for
+ * rc_client_idle_ns: so long they have to come back.
  *
  * A job reads, the machine decides, as it knows who lives, and a second job does
  * it, unless the record has changed meanwhile.
@@ -199,6 +200,13 @@ static uint64_t age_ns(const struct m0_rpc__sweep        *w,
 		       : 0;
 }
 
+/* Those that lived when the machine before this one ended had to come back. */
+static bool is_up_for(const struct m0_rpc__machine *m,
+		      const struct m0_rpc__sweep *w, m0_time_t ns)
+{
+	return m->rml_now > m0_time_add(w->swp_began, ns);
+}
+
 static enum fate fate_of(const struct m0_rpc__sweep        *w,
 			 const struct m0_rpc_record_client *rec)
 {
@@ -214,9 +222,10 @@ static enum fate fate_of(const struct m0_rpc__sweep        *w,
 	/* Not known, by an older library: its time begins now. */
 	if (rec->rrc_lived_ns == 0)
 		return FATE_RENEWED;
-	if (age > cfg->rc_client_keep_ns ||
-	    (w->swp_needs && age > cfg->rc_client_idle_ns &&
-	     m->rml_now > m0_time_add(w->swp_began, cfg->rc_client_idle_ns)))
+	if (is_up_for(m, w,
+		      min64u(cfg->rc_client_idle_ns, cfg->rc_client_keep_ns)) &&
+	    (age > cfg->rc_client_keep_ns ||
+	     (w->swp_needs && age > cfg->rc_client_idle_ns)))
 		return FATE_DELETED;
 	return w->swp_needs ? FATE_TRIMMED : FATE_STAYS;
 }
@@ -237,9 +246,7 @@ static void sweep_end(struct m0_rpc__sweep *w)
 
 	/* One that was needed before the machine was up for long enough is
 	 * needed again then. */
-	if (w->swp_needs &&
-	    m->rml_now <=
-		    m0_time_add(w->swp_began, m->rml_cfg.rc_client_idle_ns))
+	if (w->swp_needs && !is_up_for(m, w, m->rml_cfg.rc_client_idle_ns))
 		w->swp_needs_more = true;
 	w->swp_needs = w->swp_needs_more;
 	w->swp_needs_more = false;

@@ -195,8 +195,12 @@ static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 	if (known.rrc_incarnation > packet->rwp_incarnation)
 		return -ESTALE;
 	if (rc == 0 && known.rrc_incarnation == packet->rwp_incarnation) {
-		/* Written now and then, so that it does not expire. */
-		if (now - known.rrc_lived_ns < cfg->rc_client_keep_ns / 2) {
+		/* Written now and then, so that it does not expire; and
+		 * whenever a sweep may be about to delete it, which looks
+		 * whether it has changed. */
+		if (now - known.rrc_lived_ns <
+		    min64u(cfg->rc_client_keep_ns / 2,
+			   cfg->rc_client_idle_ns)) {
 			shake->shk_has_read = true;
 			return 0;
 		}

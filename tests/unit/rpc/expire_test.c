@@ -291,6 +291,47 @@ static void full_store_makes_room(void **state)
 	client_killed();
 }
 
+/* When the record of the only client says that it was known to live. */
+static uint64_t lived_ns(void)
+{
+	struct m0_rpc_slice key = { "\0c", 2 };
+	struct m0_rpc_slice value;
+	struct m0_rpc_tx    tx;
+	const uint8_t      *bytes;
+	uint64_t            ns = 0;
+	int                 i;
+
+	assert_int_equal(store.rst_ops->rso_begin(&store, &tx), 0);
+	assert_int_equal(store.rst_ops->rso_next(&tx, key, &key, &value), 0);
+	assert_true(value.sl_nr >= 24);
+	bytes = value.sl_data;
+	for (i = 23; i >= 16; --i)
+		ns = ns << 8 | bytes[i];
+	store.rst_ops->rso_abort(&tx);
+	return ns;
+}
+
+/* One that comes back after it was silent for so long that a sweep may be about to
+ * delete its record changes the record: so the sweep leaves it. */
+static void client_that_comes_back_is_noted(void **state)
+{
+	struct m0_rpc_stats st;
+	uint64_t            before;
+
+	(void)state;
+	server_up(50 * M0_TIME_ONE_MSEC, 86400 * M0_TIME_ONE_SECOND);
+	assert_int_equal(client_up(1), 0);
+	assert_int_equal(added(1), 0);
+	before = lived_ns();
+	do {
+		(void)m0_nanosleep(5 * M0_TIME_ONE_MSEC, NULL);
+		m0_rpc_machine_get_stats(&server, &st, false);
+	} while (st.rs_clients_bytes > 0);
+	assert_int_equal(added(1), 0);
+	assert_true(lived_ns() > before);
+	client_killed();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +339,8 @@ int main(void)
 						down),
 		cmocka_unit_test_setup_teardown(client_that_lives_stays, mem_up,
 						down),
+		cmocka_unit_test_setup_teardown(client_that_comes_back_is_noted,
+						mem_up, down),
 		cmocka_unit_test_setup_teardown(full_store_makes_room, mem_up,
 						down),
 		cmocka_unit_test_setup_teardown(full_store_makes_room, lmdb_up,
