@@ -33,6 +33,8 @@ struct m0_rpc__came {
 	uint32_t rca_refs_nr;
 	/** Of a client that is to be established. */
 	uint32_t rca_packet_max;
+	/** What an item keeps of its packet, if its neighbours do, too. */
+	uint32_t rca_share;
 };
 /** rca_target; NULL: no memory. */
 static inline struct m0_rpc__target *m0_rpc__came_target(

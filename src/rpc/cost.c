@@ -83,6 +83,36 @@ void m0_rpc__sstream_free(struct m0_rpc__ssession *s, uint32_t nr)
 	m0_rpc__cost(s->rsw_client, -(int64_t)stream_bytes(s));
 }
 
+/* ------------------------------------------------------------- requests -- */
+
+bool m0_rpc__copies_are_full(const struct m0_rpc__machine *m)
+{
+	return __atomic_load_n(&m->rml_copies_bytes, __ATOMIC_RELAXED) >=
+	       m->rml_cfg.rc_clients_bytes_max;
+}
+
+bool m0_rpc__may_hold(const struct m0_rpc__machine *m,
+		      const struct m0_rpc__client *client, m0_bcount_t nr)
+{
+	m0_bcount_t own = client->rct_holds_bytes + nr;
+
+	if (own <= M0_RPC__CLIENT_BYTES_MIN)
+		return true;
+	return own <= m->rml_cfg.rc_client_bytes_max &&
+	       m->rml_holds_bytes + nr <= m->rml_cfg.rc_clients_bytes_max &&
+	       !m0_rpc__copies_are_full(m);
+}
+
+void m0_rpc__hold(struct m0_rpc__item *il, uint32_t nr)
+{
+	struct m0_rpc__client *client = il->ril_client;
+	m0_bcount_t            more = (m0_bcount_t)nr - il->ril_held_bytes;
+
+	client->rct_holds_bytes += more;
+	client->rct_machine->rml_holds_bytes += more;
+	il->ril_held_bytes = nr;
+}
+
 /* -------------------------------------------------------------- answers -- */
 
 /* Own requests that are outstanding there, which others bound; their bytes. */

@@ -38,6 +38,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 /** A copy of a packet. */
 struct copy {
 	struct rbuf_count cpy_count;
+	m0_bcount_t       cpy_nr;
 	_Alignas(8) uint8_t cpy_bytes[];
 };
 
@@ -87,6 +88,13 @@ static void buffer_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb)
 	m0_net_buffer_pool_unlock(pool);
 }
 
+static void copy_free(struct m0_rpc__machine *m, struct copy *copy)
+{
+	__atomic_sub_fetch(&m->rml_copies_bytes, copy->cpy_nr,
+			   __ATOMIC_RELAXED);
+	m0_free(copy);
+}
+
 /* Apart: the machine's thread mostly counts for itself, and needs no frame. */
 static __attribute__((noinline)) void rbuf_less(struct m0_rpc__machine *m,
 						uintptr_t rbuf, uint32_t nr)
@@ -95,7 +103,7 @@ static __attribute__((noinline)) void rbuf_less(struct m0_rpc__machine *m,
 	    0)
 		return;
 	if (rbuf & ON_HEAP) {
-		m0_free((void *)(rbuf & ~(uintptr_t)ON_HEAP));
+		copy_free(m, (struct copy *)(rbuf & ~(uintptr_t)ON_HEAP));
 		return;
 	}
 	__atomic_sub_fetch(&m->rml_held_nr, 1, __ATOMIC_RELAXED);
@@ -251,11 +259,13 @@ static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	came.rca_rbuf = rbuf;
 	came.rca_refs_nr = 0;
 	came.rca_packet_max = 0;
+	came.rca_share = 0;
 	rc = m0_rpc__wire_open(&in, &came.rca_packet, bytes, nr, &m->rml_sum);
 	if (rc == 0) {
 		M0_RPC__COUNT(m, rs_nr_rcvd_packets, 1);
 		M0_RPC__COUNT(m, rs_nr_rcvd_bytes, nr);
 		came.rca_refs_nr = came.rca_packet.rwp_items_nr;
+		came.rca_share = (uint32_t)(nr / larger(came.rca_refs_nr, 1));
 		rbuf_get(rbuf, came.rca_refs_nr);
 		while ((rc = m0_rpc__wire_next(&in, &came.rca_item,
 					       &came.rca_body)) == 1)
@@ -292,6 +302,9 @@ static void message_came(struct m0_rpc__machine           *m,
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;
 	}
+	copy->cpy_nr = sizeof *copy + ev->nbe_length;
+	__atomic_add_fetch(&m->rml_copies_bytes, copy->cpy_nr,
+			   __ATOMIC_RELAXED);
 	rbuf_begin((uintptr_t)copy | ON_HEAP);
 	copy_out(&nb->nb_buffer, ev->nbe_offset, copy->cpy_bytes,
 		 ev->nbe_length);

@@ -6,6 +6,12 @@
  */
 #include "rpc/server.h"
 
+enum {
+	/** Requests of none that a client may have executed, whatever the
+	 * others cost. */
+	FEW = 16
+};
+
 /* ---------------------------------------------------------------- items -- */
 
 /* In place of an item that could not be made: its turn in the stream comes. */
@@ -49,6 +55,7 @@ static inline void executed_init(struct m0_rpc_item *item)
 	il->ril_in_ack = 0;
 	il->ril_in_stream = 0;
 	il->ril_bad = 0;
+	il->ril_held_bytes = 0;
 	il->ril_answer = NULL;
 	il->ril_job = NULL;
 	il->ril_status = 0;
@@ -73,11 +80,19 @@ static void request_fill(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	m0_rpc__state_set(item, M0_RPC_ITEM_ACCEPTED);
 }
 
+/* It waits for its turn no more. */
+static inline void held_end(struct m0_rpc__item *il)
+{
+	if (il->ril_held_bytes != 0)
+		m0_rpc__hold(il, 0);
+}
+
 /* Not to be executed: the library's reference. */
 static void request_drop(struct m0_rpc_item *item)
 {
 	struct m0_rpc__target *target = m0_rpc__il(item)->ril_target;
 
+	held_end(m0_rpc__il(item));
 	m0_rpc__il(item)->ril_target = NULL;
 	if (target != NULL)
 		m0_rpc__target_put(target);
@@ -144,6 +159,7 @@ static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	il->ril_flags |= M0_RPC__IF_EXECUTING;
 	++m->rml_executing_nr;
 	if (il->ril_sstream != NULL) {
+		held_end(il);
 		++il->ril_sstream->rsq_session->rsw_refs;
 		il->ril_sstream->rsq_item = item;
 		/* For its record, which another thread may make. */
@@ -360,6 +376,15 @@ static bool stream_begin(struct m0_rpc__machine *m, struct m0_rpc__ssession *s,
 	return false;
 }
 
+/* Would it be held until those before it have come, and been executed? */
+static bool is_ahead(const struct m0_rpc__sstream  *stream,
+		     const struct m0_rpc_wire_item *w)
+{
+	return w->rwi_xid > w->rwi_ack &&
+	       M0_IN(m0_rpc_sstream_state(&stream->rsq_core, w->rwi_xid),
+		     (M0_RPC_SS_AHEAD, M0_RPC_SS_BEYOND));
+}
+
 static void came_in_stream(struct m0_rpc__machine  *m,
 			   struct m0_rpc__ssession *s,
 			   struct m0_rpc__came     *came)
@@ -387,6 +412,11 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 	}
 	if (stream == NULL && !stream_begin(m, s, came, &stream))
 		return;
+	if (M0_UNLIKELY(is_ahead(stream, w)) &&
+	    !m0_rpc__may_hold(m, s->rsw_client, came->rca_share)) {
+		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
+		return;
+	}
 	if (!(w->rwi_flags & M0_RPC_WIRE_SKIP)) {
 		rc = request_decode(m, came, M0_RPC_ITEM_TYPE_REQUEST, &item);
 		if (rc != 0)
@@ -404,6 +434,8 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 	(void)stream_does(m, stream, came, what, &ans);
 	if (what == M0_RPC_SA_IGNORE)
 		came_again(m, stream, came);
+	else if (what == M0_RPC_SA_HOLD && item != NULL)
+		m0_rpc__hold(m0_rpc__il(item), came->rca_share);
 	if (what != M0_RPC_SA_EXECUTE && what != M0_RPC_SA_HOLD && item != NULL)
 		request_drop(item);
 	m0_rpc__ssession_release(s);
@@ -433,7 +465,9 @@ static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 			came);
 		return;
 	}
-	if (M0_UNLIKELY(m0_rpc__is_crowded(m, m0_rpc__came_target(m, came)))) {
+	if (M0_UNLIKELY(m0_rpc__is_crowded(m, m0_rpc__came_target(m, came)) ||
+			(client->rct_dups.rdp_nr >= FEW &&
+			 m0_rpc__copies_are_full(m)))) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;
 	}

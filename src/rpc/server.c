@@ -196,6 +196,7 @@ static struct m0_rpc__client *client_new(struct m0_rpc__machine *m,
 	client->rct_budget.rsb_bytes_max =
 		min64u(m->rml_cfg.rc_replies_bytes_max,
 		       m->rml_cfg.rc_client_bytes_max);
+	client->rct_budget.rsb_bytes_min = M0_RPC__CLIENT_BYTES_MIN;
 	client->rct_budget.rsb_held_max = m->rml_cfg.rc_executing_max;
 	if (m0_hash_add(&m->rml_clients, &client->rct_hash, &client->rct_uuid,
 			sizeof client->rct_uuid) != 0) {

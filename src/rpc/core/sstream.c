@@ -99,9 +99,12 @@ const char *const m0_rpc_saction_names[M0_RPC_SA_NR] = {
 
 static bool budget_has_bytes(const struct m0_rpc_sbudget *budget)
 {
-	for (; budget != NULL; budget = budget->rsb_parent)
+	for (; budget != NULL; budget = budget->rsb_parent) {
 		if (budget->rsb_bytes >= budget->rsb_bytes_max)
 			return false;
+		if (budget->rsb_bytes < budget->rsb_bytes_min)
+			return true;
+	}
 	return true;
 }
 

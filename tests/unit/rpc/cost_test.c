@@ -20,6 +20,7 @@ enum {
 	STREAMS = 64,
 	WINDOW = 64,
 	ASKS_NR = 600,
+	HELD_NR = 40,
 	CLIENTS_NR = 8,
 	MSG_BYTES = 8192,
 	IDLE_GOAL = 64 * 1024
@@ -34,6 +35,8 @@ struct peer {
 static struct m0_net_domain  dom[2];
 static struct m0_rpc_machine server;
 static struct peer           peer[CLIENTS_NR];
+/* Of all clients; 0: as many as there are by default. */
+static m0_bcount_t replies_max;
 
 static struct m0_rpc_item_type_ops ask_ops;
 static struct m0_rpc_item_type     ask = {
@@ -49,6 +52,12 @@ static struct m0_rpc_item_type tell = {
 	.rit_flags = M0_RPC_ITEM_TYPE_REPLY,
 };
 
+/* Of streams, that are not answered yet: by the machine's thread while parks. */
+static struct m0_rpc_item *parked[STREAMS];
+static uint32_t            parked_nr;
+static uint32_t            parks;
+static uint32_t            delivered_nr;
+
 static void ask_deliver(struct m0_rpc_machine *machine,
 			struct m0_rpc_item    *item)
 {
@@ -57,6 +66,14 @@ static void ask_deliver(struct m0_rpc_machine *machine,
 
 	(void)machine;
 	assert_non_null(reply);
+	__atomic_fetch_add(&delivered_nr, 1, __ATOMIC_RELAXED);
+	if (item->ri_stream != 0 &&
+	    __atomic_load_n(&parks, __ATOMIC_ACQUIRE) != 0) {
+		m0_rpc_item_put(&reply->rr_item);
+		parked[parked_nr] = item;
+		__atomic_store_n(&parked_nr, parked_nr + 1, __ATOMIC_RELEASE);
+		return;
+	}
 	m0_rpc_reply_post(item, &reply->rr_item);
 }
 
@@ -95,6 +112,8 @@ static void server_up(m0_bcount_t each_max, m0_bcount_t all_max)
 	m0_rpc_cfg_init(&cfg);
 	cfg.rc_client_bytes_max = each_max;
 	cfg.rc_clients_bytes_max = all_max;
+	if (replies_max != 0)
+		cfg.rc_replies_bytes_max = replies_max;
 	assert_int_equal(m0_rpc_machine_init(&server, &dom[0], &cfg, NULL, NULL,
 					     M0_BUFFER_ANY_COLOUR, MSG_BYTES,
 					     0),
@@ -290,11 +309,80 @@ static void answers_unread_are_bounded(void **state)
 	peer_down(&peer[1]);
 }
 
+/* Requests that wait behind one that is not answered cost their client bytes:
+ * those beyond its budget are dropped, and come again; each is executed once. */
+static void requests_held_are_bounded(void **state)
+{
+	static struct m0_rpc_raw raw[ASKS_NR];
+	static const uint8_t     bytes[LARGE];
+	const m0_bcount_t        max = 64 << 10;
+	uint32_t                 i;
+
+	(void)state;
+	server_up(max, 1 << 20);
+	assert_int_equal(peer_up(&peer[0], false), 0);
+	assert_int_equal(peer_up(&peer[1], false), 0);
+	ended_nr = 0;
+	delivered_nr = 0;
+	parked_nr = 0;
+	__atomic_store_n(&parks, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < HELD_NR; ++i) {
+		m0_rpc_raw_init(&raw[i], &ask, bytes, LARGE, NULL);
+		raw[i].rr_item.ri_session = &peer[0].pe_session;
+		raw[i].rr_item.ri_stream = 1 + i % 2;
+		raw[i].rr_item.ri_ops = &item_ops;
+		assert_int_equal(m0_rpc_post(&raw[i].rr_item), 0);
+	}
+	while (__atomic_load_n(&parked_nr, __ATOMIC_ACQUIRE) < 2 ||
+	       stats().rs_nr_rcvd_items < HELD_NR)
+		(void)m0_nanosleep(M0_TIME_ONE_MSEC, NULL);
+	/* 38 that wait take 150 KB. */
+	assert_in_range(stats().rs_nr_dropped_items, HELD_NR / 3, UINT32_MAX);
+	assert_int_equal(asked(&peer[1], 0), 0);
+	__atomic_store_n(&parks, 0, __ATOMIC_RELEASE);
+	for (i = 0; i < 2; ++i)
+		m0_rpc_reply_rc(parked[i], 0);
+	for (i = 0; i < HELD_NR; ++i) {
+		assert_int_equal(m0_rpc_item_wait_for_reply(&raw[i].rr_item,
+							    M0_TIME_NEVER),
+				 0);
+		m0_rpc_item_put(&raw[i].rr_item);
+	}
+	assert_int_equal(delivered_nr, HELD_NR + 1);
+	peer_down(&peer[0]);
+	peer_down(&peer[1]);
+}
+
+/* Clients that acknowledge nothing fill what all may keep of answers: one that has
+ * little there is served all the same. */
+static void answers_kept_hinder_no_other(void **state)
+{
+	uint32_t stream = 0;
+
+	(void)state;
+	replies_max = 64 << 10;
+	server_up(1 << 20, 4 << 20);
+	replies_max = 0;
+	assert_int_equal(peer_up(&peer[0], true), 0);
+	assert_int_equal(peer_up(&peer[1], false), 0);
+	while (stats().rs_replies_bytes < 64 << 10)
+		assert_int_equal(asked(&peer[0], ++stream), 0);
+	assert_true(stream < STREAMS);
+	assert_int_equal(asked(&peer[1], 1), 0);
+	assert_int_equal(asked(&peer[1], 2), 0);
+	peer_down(&peer[0]);
+	peer_down(&peer[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(idle_client_is_small, up, down),
 		cmocka_unit_test_setup_teardown(stream_beyond_budget_is_refused,
+						up, down),
+		cmocka_unit_test_setup_teardown(requests_held_are_bounded, up,
+						down),
+		cmocka_unit_test_setup_teardown(answers_kept_hinder_no_other,
 						up, down),
 		cmocka_unit_test_setup_teardown(
 			client_beyond_budget_of_all_is_refused, up, down),
