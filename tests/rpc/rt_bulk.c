@@ -2,6 +2,9 @@
 /* Requests with bulk, for the suite. */
 #include "rt_bulk.h"
 
+/** For bulk that is begun anew as often as chance will have it. */
+#define LONG_NS (600 * M0_TIME_ONE_SECOND)
+
 enum {
 	OP_BULK = 200
 };
@@ -144,6 +147,8 @@ void rt_bulk_serve(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 	job->jb_item = item;
 	m0_rpc_bulk_init(&job->jb_rb);
 	job->jb_rb.rb_done = job_done;
+	if (item->ri_stream != 0)
+		job->jb_rb.rb_timeout_ns = LONG_NS;
 	rc = job_begin(job, machine);
 	if (rc != 0)
 		job_end(job, rc);
@@ -221,9 +226,14 @@ struct rt_deal *rt_deal_new(struct rt_client *c, m0_bcount_t nr, bool is_put,
 		"%d buffers", d->dl_descs_nr);
 	m0_rpc_bulk_qtype(&d->dl_rb, is_put ? M0_NET_QT_PASSIVE_BULK_RECV
 					    : M0_NET_QT_PASSIVE_BULK_SEND);
-	if (rt_bulk.rtb_streams > 0)
+	if (rt_bulk.rtb_streams > 0) {
 		stream = 1 + (uint32_t)deals_nr % rt_bulk.rtb_streams;
+		d->dl_rb.rb_timeout_ns = LONG_NS;
+	}
 	d->dl_item = rt_item(c, RT_ECHO, stream, key);
+	if (stream != 0)
+		d->dl_item->rti_raw.rr_item.ri_expires =
+			m0_time_add(m0_time_now(), LONG_NS);
 	CF_EQ(rt_bulk.rtb_for
 		      ? m0_rpc_bulk_store_for(&d->dl_rb,
 					      &d->dl_item->rti_raw.rr_item,
