@@ -32,6 +32,9 @@ const char *obj_errtext(int rc)
 	case -ENOSPC:
 		return "No space left on the service's disk, or in its store; "
 		       "free some, or see --store-max of colibri-serve(1)";
+	case -EDQUOT:
+		return "the service has no memory left for more clients or "
+		       "streams; repeat the command";
 	case -EFBIG:
 		return "larger than the service's --object-max, or than files "
 		       "may be there (ulimit -f)";
@@ -101,6 +104,13 @@ static int reach_fail(struct obj_client *client, int rc)
 				     "`colibri serve' running there?",
 				     target->ot_eps[0],
 				     (double)args->oa_timeout_ms / 1e3);
+	if (rc == -ENOSPC || rc == -EDQUOT)
+		return tool_fail_set(client->oc_fail, TOOL_FAILED,
+				     "%s takes no more clients now, or its "
+				     "store is full; repeat the command, or "
+				     "see --clients-max and --store-max of "
+				     "colibri-serve(1)",
+				     target->ot_eps[0]);
 	return tool_fail_set(client->oc_fail, TOOL_FAILED,
 			     "%s cannot be reached: %s; is `colibri serve' "
 			     "running there?",

@@ -55,6 +55,18 @@ class Stalls(service.Case):
         self.start_stopped(server, 8)
         self.assert_served(server, src)
 
+    def test_full_service_says_so(self):
+        server = service.Server(self, '--clients-max', '1')
+        src = self.make('src', b'abc')
+        child = self.start_asking(server, 'list')
+        self.assertEqual(child.stdout.readline(), b'ready\n')
+        result = self.run_client('put', src, f'{server.ep}:small', i=4)
+        self.assert_refused(result, 1, 'takes no more clients now')
+        child.stdin.write(b'\n\n')
+        child.stdin.flush()
+        self.assertEqual(child.wait(), 0)
+        self.json('put', src, f'{server.ep}:small', i=4)
+
     def test_end_does_not_wait_for_stopped_clients(self):
         server, _ = self.start_server('--timeout', '3600')
         self.start_stopped(server, 8)
