@@ -33,7 +33,7 @@ struct m0_rpc__came {
 	uint32_t rca_refs_nr;
 	/** Of a client that is to be established. */
 	uint32_t rca_packet_max;
-	/** What an item keeps of its packet, if its neighbours do, too. */
+	/** Bytes of the packet for each of its items. */
 	uint32_t rca_share;
 };
 /** rca_target; NULL: no memory. */

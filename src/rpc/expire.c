@@ -200,7 +200,7 @@ static uint64_t age_ns(const struct m0_rpc__sweep        *w,
 		       : 0;
 }
 
-/* Those that lived when the machine before this one ended had to come back. */
+/* Clients of the machine before this one need time to come back. */
 static bool is_up_for(const struct m0_rpc__machine *m,
 		      const struct m0_rpc__sweep *w, m0_time_t ns)
 {

@@ -236,7 +236,7 @@ struct m0_rpc__machine {
 	uint32_t rml_held_max;
 	/** Buffers that items hold though they are full. Atomic. */
 	uint32_t rml_held_nr;
-	/** Of packets that were copied. Atomic. */
+	/** Bytes of packets that were copied. Atomic. */
 	m0_bcount_t rml_copies_bytes;
 
 	/* As a client. */
@@ -274,7 +274,7 @@ struct m0_rpc__machine {
 	uint32_t rml_clients_gone_nr;
 	/** Of clients, their sessions and streams. */
 	m0_bcount_t rml_clients_bytes;
-	/** Of requests that wait for their turn in streams. */
+	/** Bytes of requests that wait for their turn in streams. */
 	m0_bcount_t           rml_holds_bytes;
 	struct m0_rpc_sbudget rml_budget;
 	struct m0_rpc_store  *rml_store;
@@ -493,7 +493,7 @@ struct m0_rpc__item {
 			uint32_t                   ril_in_stream;
 			int32_t                    ril_bad;
 			struct m0_rpc_dup          ril_dup;
-			/** That its client is charged while it is held. */
+			/** Bytes that the client is charged while it is held. */
 			uint32_t ril_held_bytes;
 			/** By its update, not sent yet. */
 			struct m0_rpc_item *ril_answer;

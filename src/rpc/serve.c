@@ -7,8 +7,8 @@
 #include "rpc/server.h"
 
 enum {
-	/** Requests of none that a client may have executed, whatever the
-	 * others cost. */
+	/** Each client may have so many requests without a stream
+	 * executed, whatever the others cost. */
 	FEW = 16
 };
 
@@ -80,7 +80,7 @@ static void request_fill(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	m0_rpc__state_set(item, M0_RPC_ITEM_ACCEPTED);
 }
 
-/* It waits for its turn no more. */
+/* Ends the wait of a request for its turn. */
 static inline void held_end(struct m0_rpc__item *il)
 {
 	if (il->ril_held_bytes != 0)
@@ -376,7 +376,7 @@ static bool stream_begin(struct m0_rpc__machine *m, struct m0_rpc__ssession *s,
 	return false;
 }
 
-/* Would it be held until those before it have come, and been executed? */
+/* Tells whether a request has to wait until those before it were executed. */
 static bool is_ahead(const struct m0_rpc__sstream  *stream,
 		     const struct m0_rpc_wire_item *w)
 {

@@ -74,7 +74,7 @@ struct m0_rpc__client {
 	struct m0_rpc_sbudget rct_budget;
 	/** Its own, and of its sessions and streams; in rml_clients_bytes. */
 	m0_bcount_t rct_bytes;
-	/** Of requests that wait for their turn; in rml_holds_bytes. */
+	/** Bytes of requests that wait for their turn; in rml_holds_bytes. */
 	m0_bcount_t rct_holds_bytes;
 	/** One-way items that are with pools. */
 	uint32_t rct_oneways_nr;
@@ -132,14 +132,14 @@ m0_bcount_t m0_rpc__ssession_bytes(uint32_t streams);
 int  m0_rpc__sstream_get(struct m0_rpc__ssession *session, uint32_t nr,
 			 struct m0_rpc__sstream **ret);
 void m0_rpc__sstream_free(struct m0_rpc__ssession *session, uint32_t nr);
-/** Packets that were copied, as the receive buffers were all in use, take as much
- * as clients may. */
+/** Tells whether packets that were copied, since all receive buffers were in use,
+ * take as much as clients may. */
 bool m0_rpc__copies_are_full(const struct m0_rpc__machine *m);
-/** May a request of so many bytes wait for its turn in a stream? If not it is
- * dropped: the client asks again. */
+/** Tells whether a request of so many bytes may wait for its turn in a stream. If
+ * not it is dropped: the client asks again. */
 bool m0_rpc__may_hold(const struct m0_rpc__machine *m,
 		      const struct m0_rpc__client *client, m0_bcount_t nr);
-/** It waits, and costs its client so much; 0: it waits no more. */
+/** Charges the client for a request that waits; 0: it waits no more. */
 void m0_rpc__hold(struct m0_rpc__item *il, uint32_t nr);
 /** As many answers wait there, in number or bytes, as may; or for all, and more
  * than a few there. Those of streams are counted elsewhere. */

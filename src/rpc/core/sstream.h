@@ -39,7 +39,7 @@ struct m0_rpc_sbudget {
 	 * executed then still adds its reply. */
 	m0_bcount_t rsb_bytes;
 	m0_bcount_t rsb_bytes_max;
-	/** As long as it has fewer, its parent's do not matter. */
+	/** The parent's do not matter while this budget has fewer. */
 	m0_bcount_t rsb_bytes_min;
 	/** Requests held before their turn. */
 	uint64_t rsb_held;

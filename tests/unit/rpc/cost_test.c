@@ -35,7 +35,7 @@ struct peer {
 static struct m0_net_domain  dom[2];
 static struct m0_rpc_machine server;
 static struct peer           peer[CLIENTS_NR];
-/* Of all clients; 0: as many as there are by default. */
+/* Bytes of replies that all clients may have kept; 0: the default. */
 static m0_bcount_t replies_max;
 
 static struct m0_rpc_item_type_ops ask_ops;
@@ -52,7 +52,7 @@ static struct m0_rpc_item_type tell = {
 	.rit_flags = M0_RPC_ITEM_TYPE_REPLY,
 };
 
-/* Of streams, that are not answered yet: by the machine's thread while parks. */
+/* Requests of streams that the machine's thread left unanswered, while parks. */
 static struct m0_rpc_item *parked[STREAMS];
 static uint32_t            parked_nr;
 static uint32_t            parks;

@@ -291,7 +291,7 @@ static void full_store_makes_room(void **state)
 	client_killed();
 }
 
-/* When the record of the only client says that it was known to live. */
+/* Reads from the record of the only client when it was known to live. */
 static uint64_t lived_ns(void)
 {
 	struct m0_rpc_slice key = { "\0c", 2 };
@@ -311,8 +311,8 @@ static uint64_t lived_ns(void)
 	return ns;
 }
 
-/* One that comes back after it was silent for so long that a sweep may be about to
- * delete its record changes the record: so the sweep leaves it. */
+/* A client that comes back when a sweep may be about to delete its record changes
+ * the record, so that the sweep leaves it. */
 static void client_that_comes_back_is_noted(void **state)
 {
 	struct m0_rpc_stats st;
