@@ -33,8 +33,8 @@ struct m0_rpc__came {
 	uint32_t rca_refs_nr;
 	/** Of a client that is to be established. */
 	uint32_t rca_packet_max;
-	/** Bytes of the packet for each of its items. */
-	uint32_t rca_share;
+	/** Bytes of the packet. */
+	uint32_t rca_nr;
 };
 /** rca_target; NULL: no memory. */
 static inline struct m0_rpc__target *m0_rpc__came_target(

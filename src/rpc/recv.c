@@ -259,13 +259,12 @@ static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	came.rca_rbuf = rbuf;
 	came.rca_refs_nr = 0;
 	came.rca_packet_max = 0;
-	came.rca_share = 0;
+	came.rca_nr = (uint32_t)nr;
 	rc = m0_rpc__wire_open(&in, &came.rca_packet, bytes, nr, &m->rml_sum);
 	if (rc == 0) {
 		M0_RPC__COUNT(m, rs_nr_rcvd_packets, 1);
 		M0_RPC__COUNT(m, rs_nr_rcvd_bytes, nr);
 		came.rca_refs_nr = came.rca_packet.rwp_items_nr;
-		came.rca_share = (uint32_t)(nr / larger(came.rca_refs_nr, 1));
 		rbuf_get(rbuf, came.rca_refs_nr);
 		while ((rc = m0_rpc__wire_next(&in, &came.rca_item,
 					       &came.rca_body)) == 1)

@@ -376,11 +376,18 @@ static bool stream_begin(struct m0_rpc__machine *m, struct m0_rpc__ssession *s,
 	return false;
 }
 
+/* Each item of a packet keeps as much of it as the others. */
+static uint32_t share_of(const struct m0_rpc__came *came)
+{
+	return came->rca_nr / came->rca_packet.rwp_items_nr;
+}
+
 /* Tells whether a request has to wait until those before it were executed. */
 static bool is_ahead(const struct m0_rpc__sstream  *stream,
 		     const struct m0_rpc_wire_item *w)
 {
-	return w->rwi_xid > w->rwi_ack &&
+	return w->rwi_xid > stream->rsq_core.rss_last + 1 &&
+	       w->rwi_xid > w->rwi_ack &&
 	       M0_IN(m0_rpc_sstream_state(&stream->rsq_core, w->rwi_xid),
 		     (M0_RPC_SS_AHEAD, M0_RPC_SS_BEYOND));
 }
@@ -413,7 +420,7 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 	if (stream == NULL && !stream_begin(m, s, came, &stream))
 		return;
 	if (M0_UNLIKELY(is_ahead(stream, w)) &&
-	    !m0_rpc__may_hold(m, s->rsw_client, came->rca_share)) {
+	    !m0_rpc__may_hold(m, s->rsw_client, share_of(came))) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;
 	}
@@ -435,7 +442,7 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 	if (what == M0_RPC_SA_IGNORE)
 		came_again(m, stream, came);
 	else if (what == M0_RPC_SA_HOLD && item != NULL)
-		m0_rpc__hold(m0_rpc__il(item), came->rca_share);
+		m0_rpc__hold(m0_rpc__il(item), share_of(came));
 	if (what != M0_RPC_SA_EXECUTE && what != M0_RPC_SA_HOLD && item != NULL)
 		request_drop(item);
 	m0_rpc__ssession_release(s);
