@@ -495,7 +495,7 @@ class Refuses(service.Case):
                                ('get', (f'{server.ep}:src',
                                         self.path('back')))):
                 child = subprocess.Popen(
-                    [cli.COLIBRI, verb, *options, *self.client_net(), *args],
+                    [cli.COLIBRI, verb, *options, *self.client_net(3), *args],
                     stdout=out, stderr=out, stdin=subprocess.DEVNULL)
                 self.addCleanup(child.wait)
                 self.addCleanup(child.kill)
