@@ -21,6 +21,8 @@
 #include "m0/xlnet.h"
 #include "net_world.h"
 
+static const char usage[] = "rpcidle [-c CPU,CPU] CLIENTS, 1 to 1000";
+
 enum {
 	ASK = 100,
 	TELL,
@@ -218,14 +220,14 @@ static void service(unsigned nr, int in, int out)
 
 int main(int argc, char **argv)
 {
-	unsigned nr = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
+	int      at = bench_options(argc, argv, usage);
+	unsigned nr = (unsigned)atoi(argv[at]);
 	int      to[2];
 	int      from[2];
 	pid_t    pid;
 
 	if (nr == 0 || nr > CLIENTS_MAX)
-		bench_die("rpcidle: usage: rpcidle CLIENTS, 1 to %d",
-			  CLIENTS_MAX);
+		bench_die("%s", usage);
 	port = world_port();
 	if (pipe(to) != 0 || pipe(from) != 0)
 		bench_die("rpcidle: pipe: %s", strerror(errno));
