@@ -121,6 +121,9 @@ class Speaks(Case):
             two.child.kill()
             two.child.wait()
         self.assert_done(self.ping(2, '--timeout=20', self.nid(1)))
+        # The node looks once a second: its last line may still come.
+        while node.events[-1].get('is') != 'down':
+            node.read()
         self.assertEqual(node.stop()[0], 0)
         told = [event['is'] for event in node.events
                 if event['event'] == 'peer']
