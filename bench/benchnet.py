@@ -66,7 +66,7 @@ class Network:
         allowed = system('tcp_allowed_congestion_control').split()
         self.fallback = CONTROL if (
             os.geteuid() == 0 or CONTROL in allowed) else 'reno'
-        # What sockets of each probe had when they were looked at.
+        # Congestion control of the sockets of each probe, when the runner looked.
         self.seen = {}
 
     def try_out(self, unshare):

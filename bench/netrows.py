@@ -63,7 +63,7 @@ for _size, _flight, _slice in BULK:
                                      _flight))
         PEERS[probe(_who, _size, _flight)] = _name
 
-# What a user has who configures nothing: reno within the host for us, the system's
+# The defaults of each side: reno within the host for the library, the system's choice
 # for sockets (benchnet.py).
 DEFAULT_BULK = [
     (1 << 16, 1, '-t 0.003 -n 21'),

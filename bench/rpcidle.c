@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients of an RPC service cost that are idle. The service is in this
- * process; in another one so many clients, each a machine of its own with a
- * connection, a session of 64 streams with windows of 64, and one request behind it
- * in each of four streams. Prints lines `name value unit`.
+ * Measures the memory that idle RPC clients cost their service. The service is in this
+ * process. Another process has the clients: each is an RPC machine of its own with a
+ * connection, a session of 64 streams with windows of 64, and one finished request
+ * in each of four streams. The program prints lines `name value unit`.
  */
 #include <errno.h>
 #include <malloc.h>

@@ -28,7 +28,7 @@ PROBES = {
 }
 PEERS = {}
 
-# What clients that are idle cost their service: run once.
+# The probe of what idle clients cost their service runs once.
 IDLE_PROBE = 'rpc-idle'
 IDLE_GOAL = 64 << 10
 PROBES[IDLE_PROBE] = 'rpcidle 200'
