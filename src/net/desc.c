@@ -8,7 +8,7 @@
  * by its address; other memory, which an application may have filled in
  * itself, came from m0_alloc().
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 #include "base/cursor.h"
 #include "os/os.h"
 

@@ -3,15 +3,15 @@
  * The life of queued buffers in the transport kit: added, claimed by whoever
  * moves data, cancelled, timed out, stopped, completed, told, added again; each
  * by another thread. Mirrors, rule by rule,
- *   add               src/net/kit_buf.c: m0_net_kit_buf_add(), arm()
+ *   add               src/kit/kit_buf.c: m0_net_kit_buf_add(), arm()
  *   give_up           kit_buf.c: kit_give_up(), given_up_end(); called for a
  *                     cancel, a time-out (kit_timers_expire()) and a stop
- *                     (src/net/kit_machine.c: kit_queues_stop())
+ *                     (src/kit/kit_machine.c: kit_queues_stop())
  *   claim_id, unclaim kit_buf.c: m0_net_kit_claim_id(), m0_net_kit_unclaim()
  *   finish            kit_buf.c: m0_net_kit_done(), end_status()
  *   complete, tell    kit_buf.c: kit_complete();
- *                     src/net/kit_deliver.c: kit_deliver(), retire()
- *   mover             src/net/kit_bulk.c: batch_take(), bulk_begin(),
+ *                     src/kit/kit_deliver.c: kit_deliver(), retire()
+ *   mover             src/kit/kit_bulk.c: batch_take(), bulk_begin(),
  *                     moves_make(); src/xprt/mem/mem.c: mem_bulk()
  * Each line is one step, and what stands within atomic: an exchange, a store or
  * a load of nkb_word, kb_late or kb_reason. Locks are locks.

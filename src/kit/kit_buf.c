@@ -10,7 +10,7 @@
  * on to another message. A given-up send or active operation may be in some
  * thread's hands, which then fails to claim it and ends it; nko_cancel tells.
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 #include "base/probes.h"
 
 static uint64_t word_get(const struct kit_buf *kb)

@@ -4,7 +4,7 @@
  * transport that notes what it was asked for, and when it is pushed.
  */
 #include "kit_rig.h"
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 
 enum {
 	BUFS = 2

@@ -14,7 +14,7 @@
 #ifndef M0_SRC_NET_KIT_INTERNAL_H
 #define M0_SRC_NET_KIT_INTERNAL_H
 
-#include "net/net_internal.h"
+#include "net/net_core.h"
 #include "base/timerq.h"
 #include "os/os.h"
 #include "os/pass.h"

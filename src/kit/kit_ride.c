@@ -8,7 +8,7 @@
  * run then asks to be repeated. Who wakes on a thread that is in such a run
  * already has no more to do than that.
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 
 static bool is_woken(const struct m0_net_tm_rider *rider)
 {

@@ -7,7 +7,7 @@
  * does: so it is never freed, only used again for another buffer, until the
  * last domain goes and nobody is left to look.
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 
 enum {
 	CHUNK_SLOTS = 1024,

@@ -3,7 +3,7 @@
  * Bulk: descriptors of passive buffers, and active operations handed to the
  * transport by the machine's workers.
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 #include "base/probes.h"
 
 static uint64_t incarnation;

@@ -10,7 +10,7 @@
  * is posted to the machine any more. Runs that may deliver states: a strand's (of an inline
  * machine only while a start or stop lasts), and deliver_all of an inline one.
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 
 /* --------------------------------------------------------------- domain -- */
 

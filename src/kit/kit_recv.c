@@ -10,7 +10,7 @@
  * last in its ring. The ring has room for as many events as the buffer can
  * ever have, from the add on.
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 #include "base/probes.h"
 
 /* Messages, of a byte or more, after which the buffer is surely full. */

@@ -3,7 +3,7 @@
  * Delivery of the kit's events: those of a machine's ready buffers, one after
  * the other, with its lock released for each callback.
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 #include "net/event.h"
 
 /* From here on the buffer may be added again. */

@@ -5,7 +5,7 @@
  * KIT_EPS_IDLE_MAX of them, so that a receiver that keeps no reference to a
  * sender does not make its end point anew for every message.
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 #include "base/hash.h"
 #include "base/probes.h"
 

@@ -11,7 +11,7 @@
  * kit_run() is what a strand's step and an application's pending and
  * deliver_all come down to; flags say how much of it.
  */
-#include "net/kit_internal.h"
+#include "kit/kit.h"
 
 __thread struct kit_pass kit_pass __attribute__((tls_model("initial-exec")));
 
