@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "lib/fuzz.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/ksock_wire.h"
 #include "lnet/node.h"
 #include "lnet/wire.h"
 

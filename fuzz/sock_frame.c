@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames of the socket driver, in both byte orders, and what they acknowledge. */
 #include "lib/fuzz.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/ksock_wire.h"
 
 static void frame_check(const uint8_t *bytes, bool swapped)
 {

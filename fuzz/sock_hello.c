@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HELLO of the socket driver, versions 1 to 4, with its addresses. */
 #include "lib/fuzz.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/ksock_wire.h"
 
 /* What was decoded is encoded to what decodes to the same. */
 static void again_check(const struct m0_sock_hello *hello, size_t bytes)

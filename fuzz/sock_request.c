@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connection requests, versions 1 and 2. */
 #include "lib/fuzz.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/ksock_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -17,7 +17,7 @@
 #define M0_SRC_HOME_HOME_INTERNAL_H
 
 #include "lnet/engine.h"
-#include "lnd/sock/sock.h"
+#include "lnd/ksock/sock.h"
 #include "os/os.h"
 
 struct m0_home_op;

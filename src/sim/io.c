@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/net_internal.h"
-#include "lnd/sock/sock.h"
+#include "lnd/ksock/sock.h"
 
 enum {
 	/** What one pass does for one connection, and for one listener. */

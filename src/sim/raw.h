@@ -9,7 +9,7 @@
 #define M0_SRC_SIM_RAW_H
 
 #include "m0/sim_net.h"
-#include "lnd/sock/io.h"
+#include "lnd/ksock/io.h"
 
 struct m0_sim_raw;
 

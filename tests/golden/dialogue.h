@@ -19,7 +19,7 @@
 #define M0_TESTS_GOLDEN_DIALOGUE_H
 
 #include "lib/pcap.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/ksock_wire.h"
 #include "lnet/wire.h"
 
 enum dialogue_kind {

@@ -7,7 +7,7 @@
 #ifndef M0_TESTS_LIB_IO_HOOK_H
 #define M0_TESTS_LIB_IO_HOOK_H
 
-#include "lnd/sock/io.h"
+#include "lnd/ksock/io.h"
 
 /** One node's. */
 struct io_hook {

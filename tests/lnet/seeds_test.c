@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/ksock_wire.h"
 #include "lnet/node.h"
 #include "lnet/wire.h"
 

@@ -7,7 +7,7 @@
 #define M0_TESTS_LNET_SPEECH_H
 
 #include "lnet/place.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/ksock_wire.h"
 #include "lnet/wire.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the files of this room share: the streams of lnd/sock/io.h as TCP
+ * What the files of this room share: the streams of lnd/ksock/io.h as TCP
  * sockets.
  *
  * tcp.c the table and the passes; stream.c the two ways of a stream; dial.c and
@@ -12,7 +12,7 @@
 
 #include <sys/socket.h>
 
-#include "lnd/sock/sock.h"
+#include "lnd/ksock/sock.h"
 #include "loop/loop.h"
 #include "os/os.h"
 

@@ -5,7 +5,7 @@
  */
 #include "lib/pcap.h"
 #include "sim/raw.h"
-#include "lnd/sock/sock.h"
+#include "lnd/ksock/sock.h"
 #include "unit/sim/worker.h"
 
 enum {

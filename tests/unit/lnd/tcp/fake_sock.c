@@ -167,7 +167,7 @@ void fake_sleep(void)
 			m0_time_from_now(0, 10 * (long)M0_TIME_ONE_MSEC));
 }
 
-/* -- what room lnd/sock has ------------------------------------------------ */
+/* -- what room lnd/ksock has ------------------------------------------------ */
 
 void m0_sock_io_set(const struct m0_sock_io_ops *ops)
 {

@@ -2,7 +2,7 @@
 /**
  * A driver that speaks no protocol: connections that take and give bytes of a
  * known pattern, in pieces, with pauses and hang-ups as the test likes. It
- * stands where room lnd/sock does.
+ * stands where room lnd/ksock does.
  *
  * A fixture has one room of streams with a listener; what it dials it accepts
  * itself.

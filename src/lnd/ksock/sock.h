@@ -21,7 +21,7 @@
 #include <sys/uio.h>
 
 #include "m0/lnd.h"
-#include "lnd/sock/io.h"
+#include "lnd/ksock/io.h"
 
 struct m0_sock;
 struct m0_sock_conn;

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "lnd/sock/sock_internal.h"
+#include "lnd/ksock/sock_internal.h"
 
 /* -- what we say ----------------------------------------------------------- */
 

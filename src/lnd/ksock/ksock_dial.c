@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who connects to whom, when, and when again. */
-#include "lnd/sock/sock_internal.h"
+#include "lnd/ksock/sock_internal.h"
 
 /** Which connection to make next: CONTROL, then the bulk ones in turn. */
 static uint32_t next_type(const struct m0_sock__peer *peer)

@@ -2,7 +2,7 @@
 /* Who connects, when, and when again; what becomes of a lost peer. */
 #include "rig.h"
 
-#include "lnd/sock/sock_internal.h"
+#include "lnd/ksock/sock_internal.h"
 
 static struct rig    rig;
 static struct rig_tx txs[8];

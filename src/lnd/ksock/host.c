@@ -4,7 +4,7 @@
  * connections that no others get one. All of a network may share the first half
  * of an IPv6 address, so the whole of it counts.
  */
-#include "lnd/sock/sock_internal.h"
+#include "lnd/ksock/sock_internal.h"
 
 unsigned m0_sock__share(const struct m0_sock *sock)
 {

@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "lnd/sock/sock.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/sock.h"
+#include "lnd/ksock/ksock_wire.h"
 
 enum {
 	RIG_STREAMS_MAX = 256,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of a connection, and its time-outs. */
-#include "lnd/sock/sock_internal.h"
+#include "lnd/ksock/sock_internal.h"
 
 /* -- what is late ---------------------------------------------------------- */
 

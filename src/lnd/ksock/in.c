@@ -5,7 +5,7 @@
  * with its header is taken apart where it lies if it came in one piece, else
  * it is put together in cn_stage.
  */
-#include "lnd/sock/sock_internal.h"
+#include "lnd/ksock/sock_internal.h"
 
 /** Keeps what is rare from making dear what is not. */
 #define RARE __attribute__((noinline, cold))

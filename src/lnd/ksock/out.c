@@ -6,7 +6,7 @@
  */
 #include <sys/uio.h>
 
-#include "lnd/sock/sock_internal.h"
+#include "lnd/ksock/sock_internal.h"
 
 /* -- the queue ------------------------------------------------------------- */
 

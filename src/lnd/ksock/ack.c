@@ -3,7 +3,7 @@
  * A peer numbers what it wants acknowledged one after the other, so that what
  * is owed is one range most of the time, or a few.
  */
-#include "lnd/sock/sock_internal.h"
+#include "lnd/ksock/sock_internal.h"
 
 static uint64_t (*ranges_of(struct m0_sock__acks *acks))[2]
 {

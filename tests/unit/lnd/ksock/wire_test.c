@@ -2,7 +2,7 @@
 #include "../../base/panics.h"
 
 #include "base/rand.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/ksock_wire.h"
 
 /* A and B of the worked examples: 10.0.0.1@tcp and 10.0.0.2@tcp. */
 #define NID_A                                                            \

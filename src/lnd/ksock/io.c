@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lnd/sock/io.h"
+#include "lnd/ksock/io.h"
 
 static const struct m0_sock_io_ops *table;
 

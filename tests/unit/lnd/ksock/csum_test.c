@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/ksock_wire.h"
 
 /** By the book: one bit a step. */
 static uint32_t csum_slow(uint32_t csum, const uint8_t *bytes, size_t nr)

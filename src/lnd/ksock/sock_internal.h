@@ -14,8 +14,8 @@
 #include "base/hash.h"
 #include "base/rand.h"
 #include "base/timerq.h"
-#include "lnd/sock/sock.h"
-#include "lnd/sock/wire.h"
+#include "lnd/ksock/sock.h"
+#include "lnd/ksock/ksock_wire.h"
 
 enum {
 	M0_SOCK__HDR_SMALL_BYTES = 72,
