@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Headers of LNet messages, 72 and 96 bytes. */
 #include "lib/fuzz.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 static void hdr_check(const uint8_t *data, bool large)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ping information: small and large entries, metadata, cut short. */
 #include "lib/fuzz.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 enum {
 	NIS_MAX = 64

@@ -14,7 +14,7 @@
 #include "lib/fuzz.h"
 #include "lnd/ksock/ksock_wire.h"
 #include "lnet/node.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 enum {
 	RAWS_MAX = 8,

@@ -15,7 +15,7 @@
 #include "m0/lnet_fault.h"
 #include "base/hash.h"
 #include "base/timerq.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 struct m0_lnet_engine;
 struct m0_lnet_me;

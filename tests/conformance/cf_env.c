@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/env.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 #include "cf.h"
 #include "cf_internal.h"

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "base/probes.h"
-#include "sim/raw.h"
+#include "sim/net/sim_raw.h"
 
 #include "m0/lnet.h"
 #include "m0/xlnet.h"

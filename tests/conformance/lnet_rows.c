@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 
 #include "lib/io_hook.h"
-#include "sim/raw.h"
+#include "sim/net/sim_raw.h"
 
 #include "m0/lnet.h"
 #include "m0/xlnet.h"

@@ -21,7 +21,7 @@
 
 #include "m0/net.h"
 #include "m0/sim_net.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 struct fail_story {
 	const char *fst_name;

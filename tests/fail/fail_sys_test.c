@@ -18,7 +18,7 @@
 
 #include "fail/sys.h"
 #include "m0/lnet.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 enum {
 	PORTAL = 30,

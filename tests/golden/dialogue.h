@@ -20,7 +20,7 @@
 
 #include "lib/pcap.h"
 #include "lnd/ksock/ksock_wire.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 enum dialogue_kind {
 	DIALOGUE_REQUEST,

@@ -20,7 +20,7 @@
 #define M0_TESTS_GOLDEN_REPLAY_H
 
 #include "golden/dialogue.h"
-#include "sim/raw.h"
+#include "sim/net/sim_raw.h"
 #include "m0/lnet.h"
 
 enum {

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "m0/lnet.h"
-#include "sim/raw.h"
+#include "sim/net/sim_raw.h"
 
 enum {
 	NODE_PORTAL = 30,

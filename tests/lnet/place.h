@@ -24,7 +24,7 @@
 #include <cmocka.h>
 
 #include "m0/lnet.h"
-#include "sim/raw.h"
+#include "sim/net/sim_raw.h"
 
 enum place_kind {
 	PLACE_SIM,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of real nodes: what an open does without it, and what a warm node still
  * asks for. */
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 #include "lnet/real.h"
 
 static int open_and_close(void *arg)

@@ -14,7 +14,7 @@
 
 #include "lnd/ksock/ksock_wire.h"
 #include "lnet/node.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 enum {
 	SEEDS_NR = 100,

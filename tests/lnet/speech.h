@@ -8,7 +8,7 @@
 
 #include "lnet/place.h"
 #include "lnd/ksock/ksock_wire.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 enum {
 	SPEECH_BYTES_MAX = 4096,

@@ -2,7 +2,7 @@
 /* The engine as a whole: life, time, shutdown. */
 #include "unit/lnet/story.h"
 
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 static struct m0_lnet_timer timer;
 static m0_time_t            fired_at;

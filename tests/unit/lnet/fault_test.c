@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnet/way.h"
 
-#include "lnet/fault.h"
+#include "lnet/fault/fault.h"
 
 enum {
 	SEED = 7,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnet/way.h"
 
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 static int dist(const char *text, struct m0_lnet_nid *src, uint32_t *order)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnet/way.h"
 
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 static struct m0_lnd_ni *add(const char *text, struct m0_lnd *lnd)
 {

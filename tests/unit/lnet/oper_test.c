@@ -2,7 +2,7 @@
 /* PUT and GET of ours: their events, and responses good, late and wrong. */
 #include "unit/lnet/story.h"
 
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 enum {
 	/** More than the transaction time-out of the nodes here. */

@@ -5,7 +5,7 @@
 
 #include "base/cursor.h"
 #include "base/rand.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 enum {
 	NIS = 8,

@@ -2,7 +2,7 @@
 /* Matching: which MD takes a message, how much of it, and who must wait. */
 #include "unit/lnet/story.h"
 
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 /** An MD for PUTs on `me` that takes `threshold` messages, told by its handle. */
 static struct m0_lnet_handle on(struct m0_lnet_me *me, int32_t threshold)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnet/foreign.h"
 
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 static struct m0_lnet_probe probe;
 

@@ -2,7 +2,7 @@
 #include "../base/panics.h"
 
 #include "base/rand.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 /* A and B of the worked examples: 10.0.0.1@tcp and 10.0.0.2@tcp. */
 #define NID_A                                                           \

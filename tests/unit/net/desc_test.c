@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "dummy.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 #include <desc_xdr.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools: counts, callbacks, colours, their lapse, prune. */
 #include "dummy.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 #include "unit/base/panics.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include "m0/mem.h"
 #include "m0/rpc_bulk.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 enum {
 	BYTES = 4096,

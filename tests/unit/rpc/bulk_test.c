@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 #include "m0/mem.h"
 #include "m0/rpc_bulk.h"
 

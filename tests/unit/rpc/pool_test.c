@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "lib/env.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 #include "rpc/rpc_internal.h"
 
 enum {

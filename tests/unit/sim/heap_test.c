@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 /* Every allocation and free counts, whatever call it came by. */
 static void heap_counts_calls(void **state)

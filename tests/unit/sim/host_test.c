@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sim/raw.h"
+#include "sim/net/sim_raw.h"
 #include "unit/sim/worker.h"
 
 enum {

@@ -4,7 +4,7 @@
  * and sends and takes plain bytes.
  */
 #include "lib/pcap.h"
-#include "sim/raw.h"
+#include "sim/net/sim_raw.h"
 #include "lnd/ksock/sock.h"
 #include "unit/sim/worker.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnd/tcp/fake_sock.h"
 
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
  */
 #include "unit/lnd/tcp/fake_sock.h"
 
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "rpc/core/cstream.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 enum {
 	WINDOW = 3,

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "rpc/core/dups.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 enum {
 	MANY = 100

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "rpc/core/sstream.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 enum {
 	WINDOW = 4,

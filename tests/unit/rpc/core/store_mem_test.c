@@ -10,7 +10,7 @@
 #include "m0/sync.h"
 #include "base/rand.h"
 #include "m0/rpc_store.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 enum {
 	KEYS = 40,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timers of the simulator: a binary heap by deadline, then order of arming. */
-#include "sim/sim_internal.h"
+#include "sim/sched/sim_internal.h"
 
 static bool timer_before(const struct m0_sim_timer *a,
 			 const struct m0_sim_timer *b)

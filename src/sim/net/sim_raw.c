@@ -2,7 +2,7 @@
 /* Raw ends: connections of the test's own, byte by byte. */
 #include <stdlib.h>
 
-#include "sim/net_internal.h"
+#include "sim/net/sim_net_internal.h"
 
 enum {
 	READ_BYTES = 64 * 1024

@@ -3,7 +3,7 @@
  * Pings and discoveries that the application asks for. A ping asks for itself;
  * a discovery joins that of its peer. Each has a time of its own.
  */
-#include "lnet/discovery.h"
+#include "lnet/talk/discovery.h"
 
 enum {
 	/** Room for a ping's answer, as `lnetctl ping` gives. */

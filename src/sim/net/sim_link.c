@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "sim/sim_internal.h"
+#include "sim/sched/sim_internal.h"
 #include "m0/sim_link.h"
 
 enum {

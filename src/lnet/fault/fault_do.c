@@ -2,7 +2,7 @@
 /**
  * Fault rules in the engine: none of this is reached without a rule.
  */
-#include "lnet/fault.h"
+#include "lnet/fault/fault.h"
 #include "lnet/lnet_internal.h"
 
 enum {

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "sim/net_internal.h"
+#include "sim/net/sim_net_internal.h"
 
 enum {
 	LINK_ETHERNET = 1,

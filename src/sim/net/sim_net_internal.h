@@ -12,8 +12,8 @@
 
 #include <sys/queue.h>
 
-#include "sim/sim_internal.h"
-#include "sim/raw.h"
+#include "sim/sched/sim_internal.h"
+#include "sim/net/sim_raw.h"
 #include "m0/lnd.h"
 #include "os/os.h"
 

@@ -3,7 +3,7 @@
 #ifndef M0_SRC_LNET_DISCOVERY_H
 #define M0_SRC_LNET_DISCOVERY_H
 
-#include "lnet/ask.h"
+#include "lnet/talk/ask.h"
 
 enum m0_lnet_disc_state {
 	M0_LNET_DISC_IDLE,

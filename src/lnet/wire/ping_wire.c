@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cursor.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 enum {
 	PING_MAGIC = 0x70696e67,

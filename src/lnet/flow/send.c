@@ -7,8 +7,8 @@
  * length of the queue: below 0, so many wait. Only what waits here has a timer;
  * the driver keeps to the deadline of what it has.
  */
-#include "lnet/discovery.h"
-#include "lnet/fault.h"
+#include "lnet/talk/discovery.h"
+#include "lnet/fault/fault.h"
 #include "lnet/lnet_internal.h"
 
 /* -- ends ------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cursor.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 const struct m0_lnet_wmd m0_lnet__wmd_none = {
 	{ 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,

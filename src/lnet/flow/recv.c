@@ -4,7 +4,7 @@
  * on: it breaks the rules and its connection is closed, or it is dropped and
  * counted, or it finds its MD.
  */
-#include "lnet/fault.h"
+#include "lnet/fault/fault.h"
 #include "lnet/lnet_internal.h"
 
 /** A header on its way through this file. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lnet/fault.h"
+#include "lnet/fault/fault.h"
 
 enum {
 	PORTALS_NR = 64,

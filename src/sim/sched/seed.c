@@ -2,8 +2,8 @@
 /* Runs over many seeds. */
 #include <stdlib.h>
 
-#include "sim/heap.h"
-#include "sim/sim_internal.h"
+#include "sim/sched/heap.h"
+#include "sim/sched/sim_internal.h"
 
 /* A number of the environment; false: not there, or not a number. */
 static bool env_number(const char *name, uint64_t *ret_val)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hooks.h"
-#include "sim/heap.h"
+#include "sim/sched/heap.h"
 
 /* There if the sanitizer is. */
 extern void __asan_poison_memory_region(const volatile void *addr, size_t size)

@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "sim/sim_internal.h"
+#include "sim/sched/sim_internal.h"
 
 /* Where the simulated wall clock starts: 2020-09-13, 12:26:40 UTC. */
 #define SIM_WALL_START (1600000000ULL * M0_TIME_ONE_SECOND)

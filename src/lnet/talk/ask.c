@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lnet/ask.h"
+#include "lnet/talk/ask.h"
 
 enum {
 	/** A message was not to be had: how soon again. */

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
-#include "sim/net_internal.h"
+#include "sim/net/sim_net_internal.h"
 
 /* How often a SYN without an answer is sent again, and how long in all. */
 #define SYN_WAIT_NS    M0_TIME_ONE_SECOND

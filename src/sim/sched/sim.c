@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "sim/sim_internal.h"
+#include "sim/sched/sim_internal.h"
 
 struct m0_sim_core *m0_sim__live;
 

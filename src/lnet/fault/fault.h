@@ -10,7 +10,7 @@
 
 #include "m0/lnet_fault.h"
 #include "base/rand.h"
-#include "lnet/wire.h"
+#include "lnet/wire/wire.h"
 
 /** What is to be done to a message. */
 enum m0_lnet__fault_act {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/probes.h"
-#include "sim/sim_internal.h"
+#include "sim/sched/sim_internal.h"
 
 /* There if a sanitizer is. */
 extern void __sanitizer_set_death_callback(void (*callback)(void))

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "sim/sim_internal.h"
+#include "sim/sched/sim_internal.h"
 #include "m0/sim_stream.h"
 
 enum {

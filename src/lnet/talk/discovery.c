@@ -12,7 +12,7 @@
  * Multi-Rail, and asked again now and then while there is traffic. A peer that
  * cannot be reached is asked again with the next message.
  */
-#include "lnet/discovery.h"
+#include "lnet/talk/discovery.h"
 
 enum {
 	/** At a time, not counting those that take long already: whoever does

@@ -2,7 +2,7 @@
 /* The table m0_sock_io_ops over the streams of the simulated network. */
 #include <stdlib.h>
 
-#include "sim/net_internal.h"
+#include "sim/net/sim_net_internal.h"
 #include "lnd/ksock/sock.h"
 
 enum {
