@@ -2,7 +2,7 @@
 /* Packets of the RPC layer, with the sum put right and as it came. */
 #include "lib/fuzz.h"
 #include "os/os.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 
 static const struct m0_rpc_wire_sum sum = { .rws_add = m0_os_crc32c };
 

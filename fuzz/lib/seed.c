@@ -15,7 +15,7 @@
 #include "m0/rpc_bulk.h"
 #include "os/os.h"
 #include "../../tools/perf_wire.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 #include "xprt/sunrpc/sunrpc_internal.h"
 
 enum {

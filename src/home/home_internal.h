@@ -336,7 +336,7 @@ void m0_home__md_op_done(struct m0_lnet *lnet, struct m0_home_md *hmd);
 bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
 			  const struct m0_lnet_nid *nid);
 
-/* -- oper.c, msg.c: hm_lock is held ---------------------------------------- */
+/* -- me_md.c, home_msg.c: hm_lock is held ---------------------------------- */
 
 /** One operation or event less that names it. */
 void m0_home__me_put(struct m0_lnet *lnet, struct m0_home_me *hme);
@@ -415,7 +415,7 @@ void m0_home__close_step(struct m0_lnet *lnet, m0_time_t now);
 /** An open has failed: ends what it has begun, and frees the node. */
 void m0_home__undo(struct m0_lnet *lnet);
 
-/* -- node.c ---------------------------------------------------------------- */
+/* -- home_node.c ----------------------------------------------------------- */
 
 /** Frees engine, drivers and sockets. No interface is left. */
 void m0_home__parts_free(struct m0_lnet *lnet);

@@ -4,7 +4,7 @@
  * the other, with its lock released for each callback.
  */
 #include "kit/kit.h"
-#include "net/event.h"
+#include "net/net_event.h"
 
 /* From here on the buffer may be added again. */
 static void retire(struct m0_net_kit_machine *m, struct kit_buf *kb)

@@ -3,7 +3,7 @@
  * Provisioning: receive queues filled from pools.
  *
  * A buffer that leaves the queue is replaced by the thread that delivers its
- * event (event.c). What the pool could not give is the machine's deficit. When
+ * event (net_event.c). What the pool could not give is the machine's deficit. When
  * the pool is no longer empty, its callback, which holds the pool's lock and
  * perhaps runs on another processor's thread, only notes the pool and wakes the
  * domain's provisioner: a strand of the domain, which takes the locks in their

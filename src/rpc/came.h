@@ -5,7 +5,7 @@
 #ifndef M0_SRC_RPC_CAME_H
 #define M0_SRC_RPC_CAME_H
 
-/* ---------------------------------------------------------------- recv.c -- */
+/* ------------------------------------------------------------ rpc_recv.c -- */
 
 /**
  * Memory of packets that came: a net buffer of the pool, whose nb_app_private

@@ -28,7 +28,7 @@ int  m0_rpc__addrs_find(struct m0_rpc__machine *m, struct m0_uint128 service,
 bool m0_rpc__addrs_have(const struct m0_rpc__addrs *addrs, const char *addr);
 void m0_rpc__places_fini(struct m0_rpc__machine *m);
 
-/* ---------------------------------------------------------------- conn.c -- */
+/* ------------------------------------------------------------ rpc_conn.c -- */
 
 /** A way over a link: from one of the machine's addresses, to that of the server
  * with this m0_rpc__at(). */
@@ -185,7 +185,7 @@ uint32_t m0_rpc__conn_ways(const struct m0_rpc_conn *conn,
 /** Limits of its formation: by the connections that go there. */
 void m0_rpc__target_limits(struct m0_rpc__target *target);
 
-/* --------------------------------------------------------------- probe.c -- */
+/* ----------------------------------------------------------- rpc_probe.c -- */
 
 /** Looks after the links not later than this. */
 void m0_rpc__links_watch(struct m0_rpc__conn *conn, m0_time_t at);

@@ -4,7 +4,7 @@
  * server that has restarted costs no time. From the second in a row on they
  * wait, longer each time: a server that forgets for ever costs little.
  *
- * Packets that were refused (send.c) wait in the same queue, by rules of their
+ * Packets that were refused (rpc_send.c) wait in the same queue, by rules of their
  * own.
  */
 #include "rpc/rpc_internal.h"

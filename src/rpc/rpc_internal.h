@@ -15,12 +15,12 @@
  * the same pass, and what was added leaves behind it.
  *
  * Files: machine.c life and step; call.c inbox, waiting; type.c; item.c states
- * and ends; target.c destinations; send.c packets that leave; recv.c packets
- * that come; post.c requests; reply.c their replies; conn.c, session.c,
- * session_wait.c the client's handshakes; map.c, link.c, probe.c, rail.c its
+ * and ends; target.c destinations; rpc_send.c packets that leave; rpc_recv.c packets
+ * that come; post.c requests; reply.c their replies; rpc_conn.c, session.c,
+ * session_wait.c the client's handshakes; map.c, link.c, rpc_probe.c, rail.c its
  * addresses and those of services; server.c peers as clients; serve.c their
  * requests; update.c transactions; restore.c what a store keeps of clients;
- * told.c completions and hooks; raw.c, group.c, source.c, stats.c.
+ * told.c completions and hooks; rpc_raw.c, group.c, source.c, stats.c.
  */
 #ifndef M0_SRC_RPC_RPC_INTERNAL_H
 #define M0_SRC_RPC_RPC_INTERNAL_H
@@ -33,7 +33,7 @@
 #include "rpc/core/dups.h"
 #include "rpc/core/frm.h"
 #include "rpc/core/sstream.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 #include "rpc/bulks.h"
 
 struct m0_rpc__machine;
@@ -696,7 +696,7 @@ void m0_rpc__targets_fini(struct m0_rpc__machine *m);
 
 #include "rpc/pause.h"
 
-/* ---------------------------------------------------------------- send.c -- */
+/* ------------------------------------------------------------ rpc_send.c -- */
 
 /** A packet, and its registered buffer. */
 struct m0_rpc__packet {
@@ -766,14 +766,14 @@ void m0_rpc__watch_session(struct m0_rpc__machine *m,
 			   struct m0_rpc_session  *session);
 void m0_rpc__watch_end(struct m0_rpc__machine *m);
 
-/* ----------------------------------------------------------------- raw.c -- */
+/* ------------------------------------------------------------- rpc_raw.c -- */
 
 void m0_rpc__raws_free(struct m0_rpc__machine *m);
 
-/* ------------------------------------------- for pools of threads (pool.c) -- */
+/* ------------------------------------- for pools of threads (rpc_pool.c) -- */
 
 /**
- * pool.c's: has rito_deliver(machine, item) called on a thread of the pool. On
+ * rpc_pool.c's: has rito_deliver(machine, item) called on a thread of the pool. On
  * the machine's thread; one reference goes along. @retval <0  it will not be.
  */
 int m0_rpc__pool_hand(struct m0_rpc_pool *pool, struct m0_rpc_machine *machine,

@@ -13,7 +13,7 @@
 #define M0_TESTS_RPC_HOSTILE_H
 
 #include "os/os.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 #include "rt.h"
 
 enum {

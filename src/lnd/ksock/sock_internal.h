@@ -404,7 +404,7 @@ void m0_sock__acks_take_noop(struct m0_sock__acks *acks, bool ranges,
 			     uint64_t cookie[2]);
 void m0_sock__acks_fini(struct m0_sock__acks *acks);
 
-/* -- peer.c, dial.c -------------------------------------------------------- */
+/* -- ksock_peer.c, ksock_dial.c -------------------------------------------- */
 
 /** Finds or makes it. NULL: no memory. */
 struct m0_sock__peer *m0_sock__peer_get(struct m0_sock__ni       *ni,
@@ -444,7 +444,7 @@ void m0_sock__dial_ended(struct m0_sock_conn *conn);
 /** It has not failed, or that is not to be remembered any more. */
 void m0_sock__dial_forget(struct m0_sock__peer *peer);
 
-/* -- conn.c ---------------------------------------------------------------- */
+/* -- ksock_conn.c ---------------------------------------------------------- */
 
 /** NULL: no memory, or too many. */
 struct m0_sock_conn *m0_sock__conn_new(struct m0_sock *sock);

@@ -3,8 +3,8 @@
  * What the files of this room share: the streams of lnd/ksock/io.h as TCP
  * sockets.
  *
- * tcp.c the table and the passes; stream.c the two ways of a stream; dial.c and
- * listen.c how streams come to be, end.c how they end; addr.c addresses; why.c
+ * tcp.c the table and the passes; tcp_stream.c the two ways of a stream; tcp_dial.c and
+ * listen.c how streams come to be, end.c how they end; tcp_addr.c addresses; why.c
  * what is told to people whose configuration does not work.
  */
 #ifndef M0_SRC_LND_TCP_TCP_INTERNAL_H
@@ -134,7 +134,7 @@ static inline struct m0_tcp_io *m0_tcp__io(struct m0_sock_io *io)
 	return container_of(io, struct m0_tcp_io, tci_io);
 }
 
-/* -- stream.c -------------------------------------------------------------- */
+/* -- tcp_stream.c ---------------------------------------------------------- */
 
 /**
  * Makes a stream of a socket, and has it watched. It owns the socket then.
@@ -166,7 +166,7 @@ size_t m0_tcp__unsent(struct m0_sock_io *io, void *stream);
 /** Ends the stream, and tells so. */
 void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status);
 
-/* -- dial.c, listen.c ------------------------------------------------------ */
+/* -- tcp_dial.c, listen.c -------------------------------------------------- */
 
 int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
 		 const struct m0_sock_addr *from, uint16_t port_min,
@@ -206,7 +206,7 @@ bool m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
  */
 void m0_tcp__fd_end(int fd, bool reset);
 
-/* -- addr.c ---------------------------------------------------------------- */
+/* -- tcp_addr.c ------------------------------------------------------------ */
 
 /** @return the length of `ret`. */
 socklen_t m0_tcp__addr_to(const struct m0_sock_addr *addr,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache: what is in it, in which class. pack.c forms packets. */
 #include "rpc/core/frm_internal.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 
 /* ------------------------------------------------------------- classes -- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formation of packets from the cache of frm.c. */
 #include "rpc/core/frm_internal.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 
 /** A packet while it is being filled. */
 struct packing {

@@ -2,7 +2,7 @@
 /**
  * The LNet transport: what its files share.
  *
- * addr.c addresses; place.c nodes, and machines on them; msg.c messages;
+ * xlnet_addr.c addresses; place.c nodes, and machines on them; xlnet_msg.c messages;
  * passive.c, active.c the two sides of bulk; xlnet.c the table.
  *
  * Each MD of ours names in mda_user what it is for (struct xlnet_md). Events
@@ -35,7 +35,7 @@ enum {
 };
 #define XLNET_BITS_MASK ((UINT64_C(1) << XLNET_TMID_SHIFT) - 1)
 
-/* -- addr.c ---------------------------------------------------------------- */
+/* -- xlnet_addr.c ---------------------------------------------------------- */
 
 struct xlnet_addr {
 	struct m0_lnet_nid xa_nid;
@@ -205,7 +205,7 @@ void m0_xlnet__catch_event(struct xlnet_machine       *xm,
 void m0_xlnet__stage_event(struct xlnet_machine *xm, struct xlnet_md *xd,
 			   const struct m0_lnet_event *ev);
 
-/* -- msg.c, passive.c, active.c: ntm_mutex is held, but for m0_xlnet__bulk -- */
+/* -- xlnet_msg.c, passive.c, active.c: ntm_mutex is held, but for m0_xlnet__bulk  */
 
 void m0_xlnet__send(struct m0_net_kit_buf *kb);
 int  m0_xlnet__recv(struct m0_net_kit_buf *kb);

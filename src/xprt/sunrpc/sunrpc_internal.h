@@ -2,10 +2,10 @@
 /**
  * What the files of the sunrpc transport share (m0/sunrpc.h is its contract).
  *
- * Files: sunrpc.c table, addresses, machines; node.c the one thread of the
- * process, its listener, time; conn.c connections, what they send; record.c
- * what they receive; call.c messages and active bulk, over the connections a
- * domain has made; serve.c calls of others; tirpc.c the bytes of RPC, the only
+ * Files: sunrpc.c table, addresses, machines; sunrpc_node.c the one thread of the
+ * process, its listener, time; sunrpc_conn.c connections, what they send; sunrpc_record.c
+ * what they receive; sunrpc_call.c messages and active bulk, over the connections a
+ * domain has made; sunrpc_serve.c calls of others; tirpc.c the bytes of RPC, the only
  * file that sees libtirpc.
  *
  * The thread owns connections, calls and replies: no lock. Others leave calls

@@ -6,7 +6,7 @@
 #include "../../base/panics.h"
 
 #include "rpc/core/frm.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 
 enum {
 	FAKE_ITEMS_MAX = 2048,

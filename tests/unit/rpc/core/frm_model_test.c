@@ -8,7 +8,7 @@
 
 #include "base/rand.h"
 #include "rpc/core/frm.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 
 enum {
 	ITEMS = 80,

@@ -3,7 +3,7 @@
 
 #include "base/rand.h"
 #include "os/os.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 
 static const struct m0_rpc_wire_sum sum = { .rws_add = m0_os_crc32c };
 

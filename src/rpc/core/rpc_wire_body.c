@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bodies of the library's own items. */
 #include "base/cursor.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 
 /** A decoder's last word: nothing missing, nothing left. */
 static int ended(const struct m0_cursor *cur, bool right)

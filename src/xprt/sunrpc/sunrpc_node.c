@@ -115,7 +115,7 @@ void m0_sunrpc__node_unlisten(void)
 	m0_sunrpc__node_wake();
 }
 
-/* ---------------------------------------------------------------- rpcbind -- */
+/* --------------------------------------------------------------- rpcbind -- */
 
 static bool rpcbind_is_asked_for(void)
 {
@@ -157,7 +157,7 @@ void m0_sunrpc__node_rpcbind(void)
 	m0_mutex_unlock(&rpcbind_lock);
 }
 
-/* -------------------------------------------------------------- accepting -- */
+/* ------------------------------------------------------------- accepting -- */
 
 /* The listener may be closed by others: under the lock it is not. */
 static int accept_one(uint64_t *epoch)

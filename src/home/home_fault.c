@@ -13,7 +13,7 @@ enum {
 		   M0_LNET_FAULT_REPLY
 };
 
-/* -------------------------------------------------------------- attributes -- */
+/* ------------------------------------------------------------ attributes -- */
 
 void m0_lnet_fault_attr_init(struct m0_lnet_fault_attr *attr,
 			     enum m0_lnet_fault_kind    kind)
@@ -107,7 +107,7 @@ int m0_lnet_fault_attr_check(const struct m0_lnet_fault_attr *attr, char *why)
 	return rc == 0 ? kind_check(attr, why) : rc;
 }
 
-/* ------------------------------------------------------------- on the strand -- */
+/* --------------------------------------------------------- on the strand -- */
 
 /** A call: what is to be done with the rules, and what came of it. */
 struct fault_call {

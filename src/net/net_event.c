@@ -2,9 +2,9 @@
 /**
  * Events: the one way off a queue, and the one way a machine's state changes
  * without the application's doing. What the events of buffers have in common
- * with those of the kit is in event.h.
+ * with those of the kit is in net_event.h.
  */
-#include "net/event.h"
+#include "net/net_event.h"
 
 static bool event_invariant(const struct m0_net_buffer_event *ev)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Buffers: registration, and their way onto the queues. Their way off them is
- * in event.c.
+ * in net_event.c.
  */
 #include "net/net_core.h"
 #include "base/probes.h"

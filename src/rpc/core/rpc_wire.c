@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cursor.h"
-#include "rpc/core/wire.h"
+#include "rpc/core/rpc_wire.h"
 
 enum {
 	KINDS = M0_RPC_WIRE_REQUEST | M0_RPC_WIRE_REPLY | M0_RPC_WIRE_ONEWAY,

@@ -28,7 +28,7 @@ static uint32_t padded(uint32_t nr)
 	return (nr + 3) & ~(uint32_t)3;
 }
 
-/* ------------------------------------------------------------ where it goes -- */
+/* --------------------------------------------------------- where it goes -- */
 
 /* Blocks are of few sizes, and one of each is kept: messages in part come often. */
 static uint8_t **spare_of(uint32_t nr)
