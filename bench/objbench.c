@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "../tools/obj_lane.h"
+#include "../tools/object/obj_lane.h"
 
 enum {
 	/** Of one pass, and of memory they come from or go to. */

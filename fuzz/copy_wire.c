@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of `colibri copy`. */
-#include "../tools/copy_wire.h"
+#include "../tools/copy/copy_wire.h"
 #include "lib/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests on the control socket of a node: a line of words. */
-#include "../tools/ctl.h"
+#include "../tools/node/ctl.h"
 #include "lib/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests and replies of the object service, and what it keeps of objects. */
-#include "../tools/obj_wire.h"
+#include "../tools/object/obj_wire.h"
 #include "lib/fuzz.h"
 
 /* What is taken is what would have been said, to the byte. */

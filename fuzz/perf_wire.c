@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages by which two `colibri perf` agree. */
 #include "lib/fuzz.h"
-#include "../tools/perf_wire.h"
+#include "../tools/perf/perf_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cmd.h"
+#include "base/cmd.h"
 
 /** Commands of lnetctl that there are none of here. */
 static const struct {

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "../../tools/copy_wire.h"
-#include "../../tools/obj_wire.h"
+#include "../../tools/copy/copy_wire.h"
+#include "../../tools/object/obj_wire.h"
 #include "golden/golden.h"
 #include "fuzz.h"
 #include "m0/net_kit.h"
 #include "m0/rpc_bulk.h"
 #include "os/os.h"
-#include "../../tools/perf_wire.h"
+#include "../../tools/perf/perf_wire.h"
 #include "rpc/core/rpc_wire.h"
 #include "xprt/sunrpc/sunrpc_internal.h"
 

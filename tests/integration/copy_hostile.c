@@ -3,7 +3,7 @@
  * To a receiver of `colibri copy`: noise, damaged messages, copies that are begun
  * and left, blocks that nobody offers.
  */
-#include "../../tools/copy_wire.h"
+#include "../../tools/copy/copy_wire.h"
 #include "hostile.h"
 
 static bool leads(void *bytes, size_t nr, char ret[HOSTILE_ADDR_MAX])

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../tools/place.h"
+#include "../../tools/net/place.h"
 #include "hostile.h"
 
 static struct tool_port port;

@@ -10,7 +10,7 @@
 #ifndef M0_TESTS_INTEGRATION_HOSTILE_H
 #define M0_TESTS_INTEGRATION_HOSTILE_H
 
-#include "../../tools/port.h"
+#include "../../tools/net/port.h"
 
 enum {
 	HOSTILE_ADDR_MAX = 1300

@@ -6,8 +6,8 @@
  */
 #include <stdio.h>
 
-#include "../../tools/perf.h"
-#include "../../tools/perf_wire.h"
+#include "../../tools/perf/perf.h"
+#include "../../tools/perf/perf_wire.h"
 #include "hostile.h"
 
 enum {

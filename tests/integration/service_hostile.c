@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../tools/obj_client.h"
+#include "../../tools/object/obj_client.h"
 
 static struct obj_client client;
 static unsigned          failures;

@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../../tools/le.h"
-#include "../../tools/obj_client.h"
+#include "../../tools/base/le.h"
+#include "../../tools/object/obj_client.h"
 
 enum {
 	/** Of an entry of a list, before its name. */

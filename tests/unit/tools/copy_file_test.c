@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../../tools/copy_file.h"
+#include "../../../tools/copy/copy_file.h"
 
 enum {
 	SIZE = 10000

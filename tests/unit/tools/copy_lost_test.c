@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../../tools/copy_role.h"
+#include "../../../tools/copy/copy_role.h"
 
 enum {
 	BLOCK = 4096,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../../tools/copy_file.h"
+#include "../../../tools/copy/copy_file.h"
 
 static char dir[] = "/tmp/copy-name-XXXXXX";
 static int  dir_fd;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../../tools/copy_wire.h"
+#include "../../../tools/copy/copy_wire.h"
 
 static uint8_t desc_bytes[] = { 0xde, 0xad, 0xbe, 0xef, 0x01 };
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "../../../tools/ctl_server.h"
+#include "../../../tools/node/ctl_server.h"
 
 static char              dir[] = "/tmp/colibri-ctl-XXXXXX";
 static char              path[64];

@@ -8,7 +8,7 @@
 
 #include "m0/base.h"
 
-#include "../../../tools/jout.h"
+#include "../../../tools/base/jout.h"
 
 static void yaml_is(struct json_t *tree, unsigned indent, const char *want)
 {

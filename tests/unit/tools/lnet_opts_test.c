@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../../../tools/lnet_opts.h"
-#include "../../../tools/text.h"
+#include "../../../tools/node/lnet_opts.h"
+#include "../../../tools/base/text.h"
 
 static struct tool_fail fail;
 

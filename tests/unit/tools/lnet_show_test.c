@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../../../tools/lnet_show.h"
-#include "../../../tools/probe_set.h"
+#include "../../../tools/node/lnet_show.h"
+#include "../../../tools/node/probe_set.h"
 #include "lnetctl.h"
 
 /* The node that lnetctl was asked about. */

@@ -7,7 +7,7 @@
 
 #include "m0/base.h"
 
-#include "../../../tools/obj_name.h"
+#include "../../../tools/object/obj_name.h"
 
 static void is(const char *name, int rc)
 {

@@ -7,7 +7,7 @@
 
 #include "m0/base.h"
 
-#include "../../../tools/obj_wire.h"
+#include "../../../tools/object/obj_wire.h"
 
 enum {
 	ROOM = 4096,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../../../tools/perf_verdict.h"
+#include "../../../tools/perf/perf_verdict.h"
 
 /* Rows have a histogram in them, and are large. */
 static struct perf_row row;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../../../tools/perf_wire.h"
+#include "../../../tools/perf/perf_wire.h"
 
 enum {
 	BYTES_MAX = PERF_MSG_HEAD_BYTES + PERF_TEXT_MAX

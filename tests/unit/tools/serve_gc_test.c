@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../../tools/serve.h"
+#include "../../../tools/object/serve.h"
 
 enum {
 	/** Of one transaction. */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../../tools/serve.h"
+#include "../../../tools/object/serve.h"
 
 enum {
 	BUFS = 32,

@@ -8,7 +8,7 @@
 
 #include "m0/base.h"
 
-#include "../../../tools/text.h"
+#include "../../../tools/base/text.h"
 
 static void size_is(const char *text, uint64_t want)
 {

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * How a command speaks to a running node, by its control socket: a Unix stream
+ * socket. One request, a line of words:
+ *
+ *	VERB [key=value ...] [NID ...]
+ *
+ * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
+ * stats.reset, global.show, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
+ *
+ *	status CODE OUT ERR
+ *
+ * and OUT bytes for standard output and ERR bytes for standard error. CODE is
+ * the exit code of the command.
+ */
+#ifndef M0_TOOLS_CTL_H
+#define M0_TOOLS_CTL_H
+
+#include "m0/lnet.h"
+#include "m0/lnet_fault.h"
+
+#include "../base/cmd.h"
+
+enum ctl_verb {
+	CTL_PING,
+	CTL_DISCOVER,
+	CTL_NET_SHOW,
+	CTL_PEER_SHOW,
+	CTL_PEER_LIST,
+	CTL_STATS_SHOW,
+	CTL_STATS_RESET,
+	CTL_GLOBAL_SHOW,
+	CTL_FAULT_ADD,
+	CTL_FAULT_DEL,
+	CTL_FAULT_SHOW,
+	CTL_FAULT_RESET,
+	CTL_VERBS_NR
+};
+
+enum {
+	CTL_NIDS_MAX = 64,
+	/** A request, with its newline and a NUL. */
+	CTL_LINE_BYTES = 8192,
+	CTL_PATH_BYTES = 108,
+	/** Two paths, and a word. */
+	CTL_WHERE_BYTES = 2 * CTL_PATH_BYTES + 8,
+	CTL_VERBOSE_MAX = 4
+};
+
+struct ctl_request {
+	enum ctl_verb cq_verb;
+	bool          cq_json;
+	/** 0 to CTL_VERBOSE_MAX: how much is shown. */
+	unsigned cq_verbose;
+	/** discover: also a peer that is up to date. */
+	bool cq_force;
+	/** ping, discover: 0 is the node's own. */
+	uint64_t cq_timeout_ms;
+	/**
+	 * Network namespace of a client that did not name the node: ctl_netns();
+	 * the node says so if its own is another. 0: it does not matter.
+	 */
+	uint64_t cq_netns;
+	/** net.show: of this one; M0_LNET_NET_ANY: all. */
+	uint32_t cq_net;
+	/** ping, discover: from; ANY: chosen. */
+	struct m0_lnet_nid cq_source;
+	/** ping, discover: of whom; peer.show: at most one, none is all. */
+	struct m0_lnet_nid cq_nids[CTL_NIDS_MAX];
+	unsigned           cq_nids_nr;
+	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs. */
+	struct m0_lnet_fault_attr cq_fault;
+};
+
+/* -- ctl_fault.c: fault rules in a request --------------------------------- */
+
+/** Reads a value of a key without its "fault.". @return what is wrong; NULL. */
+const char *ctl_fault_parse(struct m0_lnet_fault_attr *attr, const char *key,
+			    const char *value);
+enum {
+	/** Room for what ctl_fault_print() puts, with a NUL. */
+	CTL_FAULT_BYTES = 768
+};
+/** As words with a blank before each. */
+void ctl_fault_print(const struct m0_lnet_fault_attr *attr,
+		     char                             ret[CTL_FAULT_BYTES]);
+
+void ctl_request_init(struct ctl_request *req, enum ctl_verb verb);
+/** The verb as a request has it, "net.show". */
+const char *ctl_verb_name(enum ctl_verb verb);
+/**
+ * Does it change the node? Only the node's user and root may do that; others
+ * whom the control socket lets in may read. A ping counts as reading: it tells
+ * the caller what the pinged node tells everybody.
+ */
+bool ctl_verb_changes(enum ctl_verb verb);
+/**
+ * Reads a line without its newline. It is cut up.
+ * @retval -EINVAL  and `*ret_why` is what is wrong.
+ */
+int ctl_request_parse(struct ctl_request *req, char *line,
+		      const char **ret_why);
+/** As a line with its newline. @return its length. */
+size_t ctl_request_print(const struct ctl_request *req,
+			 char                      buf[CTL_LINE_BYTES]);
+
+/**
+ * The default path of a node: in the first directory of $RUNTIME_DIRECTORY; of
+ * root, /run/colibri/node.sock; else in $XDG_RUNTIME_DIR, or in a directory of
+ * this user's in /tmp.
+ * @param make  make the directory if there is none.
+ * @return the exit code: the directory is not to be trusted or made.
+ */
+int ctl_path(char ret[CTL_PATH_BYTES], bool make, struct tool_fail *fail);
+/**
+ * Connects to the node at the default path, or else to that of the system, at
+ * /run/colibri/node.sock.
+ * @param ret_where  the path, or both, for messages.
+ * @return as ctl_connect(); -EPERM: `fail` says why the path is not trusted.
+ */
+int ctl_connect_default(char              ret_where[CTL_WHERE_BYTES],
+			struct tool_fail *fail);
+/** Identifies the network namespace of this process; 0: not known. */
+uint64_t ctl_netns(void);
+/**
+ * Connects to a node.
+ * @return a descriptor, or -ENOENT, -ECONNREFUSED (nobody is there), -EACCES,
+ *         -ENAMETOOLONG and others.
+ */
+int ctl_connect(const char *path);
+/**
+ * Asks, and prints the answer. Closes `fd`.
+ * @param timeout_ms  for all of it.
+ * @param stop_fd  readable: give up ("interrupted"); < 0: none.
+ * @return the exit code.
+ */
+int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
+	    int stop_fd, struct tool_fail *fail);
+/** The same of the node at `path`; NULL: the default. */
+int ctl_ask_at(const char *path, const struct ctl_request *req,
+	       uint64_t timeout_ms, struct tool_fail *fail);
+/** Notes that nobody answers at `path`, and what to do. */
+void ctl_nobody(const char *path, int rc, struct tool_fail *fail);
+
+#endif /* M0_TOOLS_CTL_H */

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "ctl.h"
+#include "../base/text.h"
+
+static const char *const verb_names[CTL_VERBS_NR] = {
+	[CTL_PING] = "ping",
+	[CTL_DISCOVER] = "discover",
+	[CTL_NET_SHOW] = "net.show",
+	[CTL_PEER_SHOW] = "peer.show",
+	[CTL_PEER_LIST] = "peer.list",
+	[CTL_STATS_SHOW] = "stats.show",
+	[CTL_STATS_RESET] = "stats.reset",
+	[CTL_GLOBAL_SHOW] = "global.show",
+	[CTL_FAULT_ADD] = "fault.add",
+	[CTL_FAULT_DEL] = "fault.del",
+	[CTL_FAULT_SHOW] = "fault.show",
+	[CTL_FAULT_RESET] = "fault.reset",
+};
+
+#define FAULT_PREFIX "fault."
+
+enum {
+	TIMEOUT_MS_MAX = 86400000
+};
+
+const char *ctl_verb_name(enum ctl_verb verb)
+{
+	return verb_names[verb];
+}
+
+bool ctl_verb_changes(enum ctl_verb verb)
+{
+	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_FAULT_ADD,
+			    CTL_FAULT_DEL, CTL_FAULT_RESET));
+}
+
+void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
+{
+	M0_SET0(req);
+	req->cq_verb = verb;
+	req->cq_net = M0_LNET_NET_ANY;
+	req->cq_source = m0_lnet_nid_any;
+	m0_lnet_fault_attr_init(&req->cq_fault, M0_LNET_FAULT_ANY);
+}
+
+static bool number(const char *text, uint64_t max, uint64_t *ret)
+{
+	return text_number_parse(text, ret) == 0 && *ret <= max;
+}
+
+/* @return what is wrong, or NULL. */
+static const char *pair_parse(struct ctl_request *req, const char *key,
+			      const char *value)
+{
+	uint64_t nr = 0;
+
+	if (strncmp(key, FAULT_PREFIX, sizeof FAULT_PREFIX - 1) == 0)
+		return ctl_fault_parse(&req->cq_fault,
+				       key + sizeof FAULT_PREFIX - 1, value);
+	if (strcmp(key, "json") == 0 && number(value, 1, &nr))
+		req->cq_json = nr != 0;
+	else if (strcmp(key, "force") == 0 && number(value, 1, &nr))
+		req->cq_force = nr != 0;
+	else if (strcmp(key, "verbose") == 0 &&
+		 number(value, CTL_VERBOSE_MAX, &nr))
+		req->cq_verbose = (unsigned)nr;
+	else if (strcmp(key, "timeout_ms") == 0 &&
+		 number(value, TIMEOUT_MS_MAX, &nr))
+		req->cq_timeout_ms = nr;
+	else if (strcmp(key, "netns") == 0 && number(value, UINT64_MAX, &nr))
+		req->cq_netns = nr;
+	else if (strcmp(key, "net") == 0)
+		return m0_lnet_net_parse(&req->cq_net, value) == 0
+			       ? NULL
+			       : "not a network";
+	else if (strcmp(key, "source") == 0)
+		return m0_lnet_nid_parse(&req->cq_source, value) == 0
+			       ? NULL
+			       : "not a NID";
+	else
+		return "not a key, or not a value of it";
+	return NULL;
+}
+
+static const char *word_parse(struct ctl_request *req, char *word)
+{
+	char *value = strchr(word, '=');
+
+	if (value != NULL) {
+		*value++ = '\0';
+		return pair_parse(req, word, value);
+	}
+	if (req->cq_nids_nr == CTL_NIDS_MAX)
+		return "too many NIDs";
+	if (m0_lnet_nid_parse(&req->cq_nids[req->cq_nids_nr], word) != 0)
+		return "not a NID";
+	++req->cq_nids_nr;
+	return NULL;
+}
+
+static const char *verb_parse(struct ctl_request *req, const char *word)
+{
+	int i;
+
+	for (i = 0; word != NULL && i < CTL_VERBS_NR; ++i) {
+		if (strcmp(word, verb_names[i]) == 0) {
+			ctl_request_init(req, (enum ctl_verb)i);
+			return NULL;
+		}
+	}
+	return "not a verb";
+}
+
+/* How many NIDs the verb wants. */
+static const char *nids_check(const struct ctl_request *req)
+{
+	bool     probes = M0_IN(req->cq_verb, (CTL_PING, CTL_DISCOVER));
+	unsigned max = probes ? CTL_NIDS_MAX
+			      : (req->cq_verb == CTL_PEER_SHOW ? 1 : 0);
+
+	if (probes && req->cq_nids_nr == 0)
+		return "no NID";
+	return req->cq_nids_nr > max ? "a NID too many" : NULL;
+}
+
+int ctl_request_parse(struct ctl_request *req, char *line, const char **ret_why)
+{
+	char *rest;
+	char *word = strtok_r(line, " ", &rest);
+
+	*ret_why = verb_parse(req, word);
+	while (*ret_why == NULL && (word = strtok_r(NULL, " ", &rest)) != NULL)
+		*ret_why = word_parse(req, word);
+	if (*ret_why == NULL)
+		*ret_why = nids_check(req);
+	return *ret_why == NULL ? 0 : -EINVAL;
+}
+
+struct line {
+	char  *cln_buf;
+	size_t cln_nr;
+};
+
+static void line_put(struct line *line, const char *fmt, ...) M0_PRINTF(2, 3);
+
+static void line_put(struct line *line, const char *fmt, ...)
+{
+	size_t  room = CTL_LINE_BYTES - line->cln_nr;
+	va_list args;
+	int     nr;
+
+	va_start(args, fmt);
+	nr = vsnprintf(line->cln_buf + line->cln_nr, room, fmt, args);
+	va_end(args);
+	M0_ASSERT(nr >= 0 && (size_t)nr < room);
+	line->cln_nr += (size_t)nr;
+}
+
+size_t ctl_request_print(const struct ctl_request *req,
+			 char                      buf[CTL_LINE_BYTES])
+{
+	struct line line = { .cln_buf = buf };
+	char        text[M0_LNET_NIDSTR_SIZE];
+	char        fault[CTL_FAULT_BYTES];
+	unsigned    i;
+
+	M0_BASSERT(CTL_NIDS_MAX * (M0_LNET_NIDSTR_SIZE + 1) + CTL_FAULT_BYTES +
+			   512 <
+		   CTL_LINE_BYTES);
+	line_put(&line, "%s json=%d verbose=%u force=%d timeout_ms=%" PRIu64,
+		 verb_names[req->cq_verb], req->cq_json, req->cq_verbose,
+		 req->cq_force, req->cq_timeout_ms);
+	if (req->cq_netns != 0)
+		line_put(&line, " netns=%" PRIu64, req->cq_netns);
+	if (req->cq_net != M0_LNET_NET_ANY)
+		line_put(&line, " net=%s",
+			 m0_lnet_net_print(req->cq_net, text, sizeof text));
+	if (!m0_lnet_nid_is_any(&req->cq_source))
+		line_put(&line, " source=%s",
+			 m0_lnet_nid_print(&req->cq_source, text, sizeof text));
+	if (req->cq_verb >= CTL_FAULT_ADD) {
+		ctl_fault_print(&req->cq_fault, fault);
+		line_put(&line, "%s", fault);
+	}
+	for (i = 0; i < req->cq_nids_nr; ++i)
+		line_put(&line, " %s",
+			 m0_lnet_nid_print(&req->cq_nids[i], text,
+					   sizeof text));
+	line_put(&line, "\n");
+	return line.cln_nr;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** `colibri node`: an LNet node in the foreground. */
+#include <grp.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "lnet_node.h"
+#include "../base/log_pipe.h"
+#include "../base/stop.h"
+
+enum {
+	KEY_CTL_MODE = 256,
+	KEY_CTL_GROUP,
+	/** Lines of the library that are printed in one turn. */
+	LOG_TURN_MAX = 64
+};
+
+/** How long a stop may take, with the clients that do not take their answers. */
+#define STOP_TIME (M0_TIME_ONE_SECOND / 2)
+
+static const struct argp_option node_options[] = {
+	{ "verbose", 'v', NULL, 0, "Tell of peers that come and go", 0 },
+	{ "ctl-mode", KEY_CTL_MODE, "OCTAL", 0,
+	  "Mode of the control socket, 600 (default) to 666: others whom it "
+	  "lets in may read and ping, and change nothing",
+	  3 },
+	{ "ctl-group", KEY_CTL_GROUP, "GROUP", 0,
+	  "Members of this group may read and ping by the control socket, whose "
+	  "mode is 660 by default then",
+	  3 },
+	{ "json", 'j', NULL, 0, "Print a JSON object for each line", 0 },
+	{ 0 },
+};
+
+static void ctl_mode_option(struct lnet_node *node, const char *text)
+{
+	char         *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	if (text[0] < '0' || text[0] > '7' || *end != '\0' ||
+	    (mode & 0600) != 0600 || mode > 0666 || (mode & 0111) != 0)
+		tool_bad_value(&node->lno_fail, "--ctl-mode", text,
+			       "600 to 666, octal, as 660");
+	else
+		node->lno_ctl_mode = (mode_t)mode;
+}
+
+static void ctl_group_option(struct lnet_node *node, const char *text)
+{
+	const struct group *group = getgrnam(text);
+	char               *end;
+	unsigned long       gid = strtoul(text, &end, 10);
+
+	if (group != NULL)
+		node->lno_ctl_group = group->gr_gid;
+	else if (text[0] >= '0' && text[0] <= '9' && *end == '\0' &&
+		 gid < UINT32_MAX)
+		node->lno_ctl_group = (gid_t)gid;
+	else
+		tool_bad_value(&node->lno_fail, "--ctl-group", text,
+			       "the name or the number of a group");
+}
+
+/* A group is given to let its members in. */
+static void ctl_check(struct lnet_node *node)
+{
+	bool has_group = node->lno_ctl_group != (gid_t)-1;
+
+	if (has_group && node->lno_ctl_mode != 0 &&
+	    (node->lno_ctl_mode & 060) != 060)
+		tool_fail_set(&node->lno_fail, TOOL_USAGE,
+			      "--ctl-mode %o is not accepted with --ctl-group; "
+			      "accepted: 660 to 666",
+			      (unsigned)node->lno_ctl_mode);
+	if (node->lno_ctl_mode == 0)
+		node->lno_ctl_mode = has_group ? 0660 : 0600;
+}
+
+static error_t node_option(int key, char *arg, struct argp_state *state)
+{
+	struct lnet_node *node = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &node->lno_opts;
+		break;
+	case 'v':
+		node->lno_verbose = true;
+		break;
+	case 'j':
+		node->lno_json = true;
+		break;
+	case KEY_CTL_MODE:
+		ctl_mode_option(node, arg);
+		break;
+	case KEY_CTL_GROUP:
+		ctl_group_option(node, arg);
+		break;
+	case ARGP_KEY_END:
+		ctl_check(node);
+		break;
+	case ARGP_KEY_ARG:
+		tool_fail_set(&node->lno_fail, TOOL_USAGE,
+			      "'%s': no operand is accepted", arg);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child node_children[] = {
+	{ &lnet_opts_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+static const struct argp node_argp = {
+	node_options,
+	node_option,
+	NULL,
+	"Be an LNet node until SIGINT or SIGTERM: answer pings and discovery, "
+	"and serve `colibri ping', `discover', `net', `peer', `stats', "
+	"`global' and `fault' by a control socket.\v"
+	"TIME is in seconds, or as 500ms, 50s. See colibri-node(1).",
+	node_children,
+	NULL,
+	NULL,
+};
+
+/* -------------------------------------------------------------------- turns */
+
+static m0_time_t deadline_of(const struct lnet_node *node)
+{
+	m0_time_t deadline = ctl_server_deadline(&node->lno_server);
+
+	return node->lno_verbose && node->lno_lnet != NULL
+		       ? min_check(deadline, node->lno_look_at)
+		       : deadline;
+}
+
+static void logs_print(struct lnet_node *node)
+{
+	enum m0_log_level level;
+	char              text[LOG_PIPE_TEXT_BYTES];
+	char              words[LOG_PIPE_TEXT_BYTES];
+	int               i;
+
+	for (i = 0; i < LOG_TURN_MAX && log_pipe_get(&level, text); ++i) {
+		lnet_opts_words(words, sizeof words, text);
+		node_why_note(node, words);
+		node_say_log(node, level, words);
+	}
+}
+
+static void look(struct lnet_node *node, m0_time_t now)
+{
+	struct m0_lnet_info *info;
+
+	if (!node->lno_verbose || now < node->lno_look_at)
+		return;
+	node->lno_look_at = m0_time_add(now, M0_TIME_ONE_SECOND);
+	if (m0_lnet_info_get(node->lno_lnet, &info) != 0)
+		return;
+	node_say_peers(node, info);
+	m0_lnet_info_free(info);
+}
+
+/* Waits for something, until `deadline` at the latest, and does it. */
+static void turn(struct lnet_node *node, m0_time_t deadline)
+{
+	struct pollfd   fds[CTL_POLLFDS_MAX + 3];
+	struct timespec wait;
+	m0_time_t       now = m0_time_now();
+	unsigned        nr = ctl_server_poll(&node->lno_server, fds);
+	m0_time_t       left = deadline > now ? deadline - now : 0;
+
+	fds[nr++] = (struct pollfd){ node->lno_log_fd, POLLIN, 0 };
+	fds[nr++] = (struct pollfd){ node->lno_wake_fd, POLLIN, 0 };
+	/* The signal has been seen once the node is closed. */
+	if (node->lno_lnet != NULL)
+		fds[nr++] = (struct pollfd){ node->lno_stop_fd, POLLIN, 0 };
+	wait.tv_sec = (time_t)(left / M0_TIME_ONE_SECOND);
+	wait.tv_nsec = (long)(left % M0_TIME_ONE_SECOND);
+	(void)ppoll(fds, nr, deadline == M0_TIME_NEVER ? NULL : &wait, NULL);
+	logs_print(node);
+	node_jobs_finish(node);
+	ctl_server_step(&node->lno_server, m0_time_now());
+}
+
+static void node_loop(struct lnet_node *node)
+{
+	while (stop_signal() == 0) {
+		turn(node, deadline_of(node));
+		look(node, m0_time_now());
+	}
+	node_say_stopping(node, stop_signal());
+}
+
+/* ------------------------------------------------------------ start and end */
+
+static int fds_init(struct lnet_node *node)
+{
+	stop_hangup_ignore();
+	node->lno_stop_fd = stop_init();
+	node->lno_log_fd =
+		log_pipe_init(node->lno_verbose ? M0_LOG_INFO : M0_LOG_NOTICE);
+	node->lno_wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (node->lno_stop_fd >= 0 && node->lno_log_fd >= 0 &&
+	    node->lno_wake_fd >= 0)
+		return 0;
+	return tool_fail_set(&node->lno_fail, TOOL_FAILED,
+			     "no descriptors are left: %s",
+			     tool_errtext(errno));
+}
+
+static int path_choose(struct lnet_node *node)
+{
+	const char *path = node->lno_opts.nop_ctl;
+
+	if (path == NULL)
+		return ctl_path(node->lno_path, true, &node->lno_fail);
+	if (strlen(path) >= sizeof node->lno_path)
+		return ctl_server_probe(path, &node->lno_fail);
+	snprintf(node->lno_path, sizeof node->lno_path, "%s", path);
+	return 0;
+}
+
+static int node_start(struct lnet_node *node)
+{
+	struct tool_fail *fail = &node->lno_fail;
+	int               rc;
+
+	if (path_choose(node) != 0 ||
+	    ctl_server_probe(node->lno_path, fail) != 0 || fds_init(node) != 0)
+		return fail->tf_exit;
+	node->lno_since = m0_time_now();
+	rc = lnet_opts_open(&node->lno_opts, &node->lno_opts.nop_cfg,
+			    &node->lno_lnet);
+	if (rc != 0)
+		return rc;
+	node->lno_server.csv_serve = node_serve;
+	rc = ctl_server_open(&node->lno_server, node->lno_path,
+			     node->lno_ctl_mode, node->lno_ctl_group, fail);
+	if (rc != 0) {
+		m0_lnet_close(node->lno_lnet);
+		return rc;
+	}
+	node_say_start(node);
+	return 0;
+}
+
+/* Nobody new is served; who waits is answered, with what has become of it. */
+static void node_stop(struct lnet_node *node)
+{
+	struct m0_lnet_info *info = NULL;
+	m0_time_t            until = m0_time_add(m0_time_now(), STOP_TIME);
+
+	ctl_server_close(&node->lno_server);
+	(void)m0_lnet_info_get(node->lno_lnet, &info);
+	if (node->lno_verbose && info != NULL)
+		node_say_peers(node, info);
+	m0_lnet_close(node->lno_lnet);
+	node->lno_lnet = NULL;
+	node_jobs_finish(node);
+	while (ctl_server_is_busy(&node->lno_server) && m0_time_now() < until)
+		turn(node, until);
+	ctl_server_fini(&node->lno_server);
+	logs_print(node);
+	node_say_end(node, info);
+	if (info != NULL)
+		m0_lnet_info_free(info);
+	free(node->lno_seen);
+}
+
+int node_main(int argc, char **argv)
+{
+	static struct lnet_node node = {
+		.lno_ctl_group = (gid_t)-1,
+		.lno_server = { .csv_fd = -1 },
+	};
+
+	lnet_opts_init(&node.lno_opts, &node.lno_fail);
+	if (tool_parse(&node_argp, argc, argv, 0, &node) != 0)
+		return TOOL_USAGE;
+	m0_mutex_init(&node.lno_lock);
+	if (lnet_opts_check(&node.lno_opts) == 0 && node_start(&node) == 0) {
+		node_loop(&node);
+		node_stop(&node);
+		stop_mute_check(&node.lno_fail);
+	}
+	m0_mutex_fini(&node.lno_lock);
+	return tool_finish_output(argv[0],
+				  tool_fail_print(&node.lno_fail, argv[0]));
+}

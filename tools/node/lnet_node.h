@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What the files of `colibri node` share. */
+#ifndef M0_TOOLS_LNET_NODE_H
+#define M0_TOOLS_LNET_NODE_H
+
+#include "ctl_server.h"
+#include "lnet_opts.h"
+#include "../base/log_pipe.h"
+#include "probe_set.h"
+
+/** A peer as it was when somebody last looked. */
+struct seen_peer {
+	struct m0_lnet_nid snp_nid;
+	bool               snp_up;
+	bool               snp_down;
+	/** How often it was lost. */
+	uint64_t snp_lost_nr;
+};
+
+enum {
+	NODE_WHYS_MAX = 32
+};
+
+/** The reason that the library gave for a peer it could not connect to. */
+struct node_why {
+	char nwh_nid[M0_LNET_NIDSTR_SIZE];
+	/** "EPERM". */
+	char nwh_errname[24];
+	char nwh_text[LOG_PIPE_TEXT_BYTES];
+};
+
+struct lnet_node {
+	struct lnet_opts lno_opts;
+	bool             lno_json;
+	/** Tell of peers, for which the node is looked at once a second. */
+	bool lno_verbose;
+	/** 0: not given. */
+	mode_t lno_ctl_mode;
+	/** (gid_t)-1: not given. */
+	gid_t             lno_ctl_group;
+	char              lno_path[CTL_PATH_BYTES];
+	struct tool_fail  lno_fail;
+	struct m0_lnet   *lno_lnet;
+	struct ctl_server lno_server;
+	int               lno_stop_fd;
+	int               lno_log_fd;
+	/** Readable: jobs have ended. */
+	int              lno_wake_fd;
+	struct m0_mutex  lno_lock;
+	struct node_job *lno_done;
+	m0_time_t        lno_look_at;
+	m0_time_t        lno_since;
+	/** The last of them; the next one goes to lno_whys_at. */
+	struct node_why lno_whys[NODE_WHYS_MAX];
+	unsigned        lno_whys_at;
+	/** Sorted by NID. */
+	struct seen_peer *lno_seen;
+	size_t            lno_seen_nr;
+	/** Of all interfaces, at the last look. */
+	uint64_t lno_refused_nr;
+};
+
+/* -- lnet_node_say.c: what it prints --------------------------------------- */
+
+/** Who it is, where it listens, how it is spoken to. */
+void node_say_start(struct lnet_node *node);
+/** One of the library's lines. */
+void node_say_log(struct lnet_node *node, enum m0_log_level level,
+		  const char *text);
+/** What has changed about peers since the last look. */
+void node_say_peers(struct lnet_node *node, const struct m0_lnet_info *info);
+/** A signal has come. */
+void node_say_stopping(struct lnet_node *node, int number);
+/** The last words. @param info  of just before it was closed; or NULL. */
+void node_say_end(struct lnet_node *node, const struct m0_lnet_info *info);
+
+/* -- lnet_node_serve.c: requests ------------------------------------------- */
+
+/** Serves a request of the control socket. */
+void node_serve(struct ctl_server *server, struct ctl_client *client,
+		const struct ctl_request *req);
+/** Remembers a line of the library that says why a peer was not reached. */
+void node_why_note(struct lnet_node *node, const char *text);
+/** Answers those whose pings and discoveries have ended. */
+void node_jobs_finish(struct lnet_node *node);
+
+#endif /* M0_TOOLS_LNET_NODE_H */

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../base/jout.h"
+#include "lnet_show.h"
+
+enum {
+	/** Columns of lnetctl's lists, and of its numbers of the node. */
+	LIST_INDENT = 6,
+	NUMBERS_INDENT = 4,
+	/** What lnetctl shows of a tcp interface that nobody has configured. */
+	PEER_TIMEOUT_SECONDS = 180
+};
+
+/* ------------------------------------------------- what several have in them */
+
+static uint64_t seconds(uint64_t ms)
+{
+	return (ms + 999) / 1000;
+}
+
+static uint64_t msgs_sum(const struct m0_lnet_msg_counts *counts)
+{
+	return counts->lmc_put + counts->lmc_get + counts->lmc_reply +
+	       counts->lmc_ack;
+}
+
+static void statistics_add(struct json_t                *item,
+			   const struct m0_lnet_traffic *traffic)
+{
+	struct json_t *object = jout_object(item, "statistics");
+
+	jout_num(object, "send_count", msgs_sum(&traffic->lt_sent));
+	jout_num(object, "recv_count", msgs_sum(&traffic->lt_received));
+	jout_num(object, "drop_count", msgs_sum(&traffic->lt_dropped));
+}
+
+static void counts_add(struct json_t *item, const char *key,
+		       const struct m0_lnet_msg_counts *counts)
+{
+	struct json_t *object = jout_object(item, key);
+
+	jout_num(object, "put", counts->lmc_put);
+	jout_num(object, "get", counts->lmc_get);
+	jout_num(object, "reply", counts->lmc_reply);
+	jout_num(object, "ack", counts->lmc_ack);
+	/* Never an LNet message. */
+	jout_num(object, "hello", 0);
+}
+
+static void traffic_add(struct json_t                *item,
+			const struct m0_lnet_traffic *traffic)
+{
+	counts_add(item, "sent_stats", &traffic->lt_sent);
+	counts_add(item, "received_stats", &traffic->lt_received);
+	counts_add(item, "dropped_stats", &traffic->lt_dropped);
+}
+
+static void udsp_add(struct json_t *item)
+{
+	struct json_t *object = jout_object(item, "udsp info");
+
+	jout_int(object, "net priority", -1);
+	jout_int(object, "nid priority", -1);
+}
+
+static void health_add(struct json_t *object, unsigned health)
+{
+	if (health == M0_LNET_HEALTH_NA)
+		jout_str(object, "health value", "NA");
+	else
+		jout_num(object, "health value", health);
+}
+
+static void nid_add(struct json_t *item, const char *key,
+		    const struct m0_lnet_nid *nid)
+{
+	char text[M0_LNET_NIDSTR_SIZE];
+
+	jout_str(item, key, m0_lnet_nid_print(nid, text, sizeof text));
+}
+
+/* ----------------------------------------------------------------- net show */
+
+static void ni_health_add(struct json_t *item, const struct m0_lnet_ni_info *ni)
+{
+	const struct m0_lnet_failures *bad = &ni->nii_failures;
+	struct json_t *object = jout_object(item, "health stats");
+
+	jout_num(object, "fatal_error", ni->nii_up ? 0 : 1);
+	health_add(object,
+		   m0_lnet_nid_is_lo(&ni->nii_nid) ? 0 : ni->nii_health);
+	jout_num(object, "interrupts", bad->lf_local_interrupt);
+	jout_num(object, "dropped", bad->lf_local_dropped);
+	jout_num(object, "aborted", bad->lf_local_aborted);
+	jout_num(object, "no route", bad->lf_local_no_route);
+	jout_num(object, "timeouts", bad->lf_local_timeout);
+	jout_num(object, "error", bad->lf_local_error);
+	jout_num(object, "ping_count", 0);
+	jout_num(object, "next_ping", 0);
+}
+
+static void ni_tunables_add(struct json_t                *item,
+			    const struct m0_lnet_ni_info *ni)
+{
+	bool           lo = m0_lnet_nid_is_lo(&ni->nii_nid);
+	struct json_t *object = jout_object(item, "tunables");
+
+	jout_num(object, "peer_timeout", lo ? 0 : PEER_TIMEOUT_SECONDS);
+	jout_num(object, "peer_credits", ni->nii_peer_credits);
+	jout_num(object, "peer_buffer_credits", 0);
+	jout_num(object, "credits", ni->nii_credits);
+	if (!lo) {
+		object = jout_object(item, "lnd tunables");
+		jout_num(object, "conns_per_peer", ni->nii_conns_per_peer);
+		jout_num(object, "timeout", seconds(ni->nii_timeout_ms));
+		jout_int(object, "tos", -1);
+	}
+	jout_int(item, "dev cpt", lo ? 0 : -1);
+	jout_str(item, "CPT", "[0]");
+}
+
+static void ni_colibri_add(struct json_t                *item,
+			   const struct m0_lnet_ni_info *ni)
+{
+	const struct m0_lnd_ni_info *lnd = &ni->nii_lnd;
+	struct json_t               *object = jout_object(item, "colibri");
+
+	jout_int(object, "credits_free", ni->nii_credits_free);
+	jout_int(object, "credits_low", ni->nii_credits_low);
+	jout_num(object, "connections", lnd->ldi_connections_nr);
+	jout_num(object, "accepted", lnd->ldi_accepted_nr);
+	jout_num(object, "dialled", lnd->ldi_dialled_nr);
+	jout_num(object, "bad_peers", lnd->ldi_bad_peers_nr);
+	jout_num(object, "refused", lnd->ldi_refused_nr);
+	jout_num(object, "lost", lnd->ldi_lost_nr);
+	jout_num(object, "direct_bytes", lnd->ldi_direct_bytes);
+	jout_num(object, "copied_bytes", lnd->ldi_copied_bytes);
+	jout_num(object, "read_calls", lnd->ldi_read_calls_nr);
+	jout_num(object, "write_calls", lnd->ldi_write_calls_nr);
+}
+
+static void ni_add(struct json_t *list, const struct m0_lnet_ni_info *ni,
+		   unsigned verbose)
+{
+	struct json_t *item = jout_append(list);
+	bool           lo = m0_lnet_nid_is_lo(&ni->nii_nid);
+
+	nid_add(item, "nid", &ni->nii_nid);
+	jout_str(item, "status", ni->nii_up ? "up" : "down");
+	if (!lo && ni->nii_device[0] != '\0')
+		jout_str(jout_object(item, "interfaces"), "0", ni->nii_device);
+	if (verbose < 1)
+		return;
+	statistics_add(item, &ni->nii_traffic);
+	if (verbose >= 4)
+		udsp_add(item);
+	if (verbose >= 2) {
+		traffic_add(item, &ni->nii_traffic);
+		ni_health_add(item, ni);
+	}
+	ni_tunables_add(item, ni);
+	if (verbose >= 4 && !lo)
+		ni_colibri_add(item, ni);
+}
+
+/* One item for each network, in the order of its first interface. */
+static void nets_add(struct json_t *list, const struct ctl_request *req,
+		     const struct m0_lnet_info *info)
+{
+	unsigned i;
+	unsigned j;
+
+	for (i = 0; i < info->li_nis_nr; ++i) {
+		uint32_t       net = m0_lnet_nid_net(&info->li_nis[i].nii_nid);
+		char           text[M0_LNET_NIDSTR_SIZE];
+		struct json_t *item;
+		struct json_t *nis;
+
+		for (j = 0; j < i; ++j) {
+			if (m0_lnet_nid_net(&info->li_nis[j].nii_nid) == net)
+				break;
+		}
+		if (j < i ||
+		    (req->cq_net != M0_LNET_NET_ANY && req->cq_net != net))
+			continue;
+		item = jout_append(list);
+		jout_str(item, "net type",
+			 m0_lnet_net_print(net, text, sizeof text));
+		nis = jout_array(item, "local NI(s)");
+		for (; j < info->li_nis_nr; ++j) {
+			if (m0_lnet_nid_net(&info->li_nis[j].nii_nid) == net)
+				ni_add(nis, &info->li_nis[j], req->cq_verbose);
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- peer show */
+
+static void peer_health_add(struct json_t                     *item,
+			    const struct m0_lnet_peer_ni_info *ni)
+{
+	const struct m0_lnet_failures *bad = &ni->pni_failures;
+	struct json_t *object = jout_object(item, "health stats");
+
+	health_add(object, ni->pni_health);
+	jout_num(object, "dropped", bad->lf_remote_dropped);
+	jout_num(object, "timeout", bad->lf_remote_timeout);
+	jout_num(object, "error", bad->lf_remote_error);
+	jout_num(object, "network timeout", bad->lf_network_timeout);
+	jout_num(object, "ping_count", 0);
+	jout_num(object, "next_ping", 0);
+}
+
+static void peer_ni_add(struct json_t                     *list,
+			const struct m0_lnet_peer_ni_info *ni, unsigned verbose)
+{
+	struct json_t *item = jout_append(list);
+
+	nid_add(item, "nid", &ni->pni_nid);
+	if (verbose >= 4)
+		udsp_add(item);
+	/* Only routers watch over their peers. */
+	jout_str(item, "state", "NA");
+	if (verbose < 1)
+		return;
+	jout_num(item, "max_ni_tx_credits", ni->pni_credits_max);
+	jout_int(item, "available_tx_credits", ni->pni_credits_free);
+	jout_int(item, "min_tx_credits", ni->pni_credits_low);
+	jout_num(item, "tx_q_num_of_buf", ni->pni_queued_bytes);
+	jout_num(item, "available_rtr_credits", ni->pni_credits_max);
+	jout_num(item, "min_rtr_credits", ni->pni_credits_max);
+	/* One is that of the table. */
+	jout_num(item, "refcount", ni->pni_refs_nr + 1);
+	statistics_add(item, &ni->pni_traffic);
+	if (verbose >= 2) {
+		traffic_add(item, &ni->pni_traffic);
+		peer_health_add(item, ni);
+	}
+	if (verbose >= 4)
+		jout_str(jout_object(item, "colibri"), "alive",
+			 ni->pni_up     ? "up"
+			 : ni->pni_down ? "down"
+					: "unknown");
+}
+
+static bool peer_has(const struct m0_lnet_peer_info *peer,
+		     const struct m0_lnet_nid       *nid)
+{
+	unsigned i;
+
+	for (i = 0; i < peer->pei_nis_nr; ++i) {
+		if (m0_lnet_nid_eq(&peer->pei_nis[i].pni_nid, nid))
+			return true;
+	}
+	return m0_lnet_nid_eq(&peer->pei_primary, nid);
+}
+
+static void peer_add(struct json_t *list, const struct m0_lnet_peer_info *peer,
+		     unsigned verbose)
+{
+	struct json_t *item = jout_append(list);
+	struct json_t *nis;
+	unsigned       i;
+
+	nid_add(item, "primary nid", &peer->pei_primary);
+	jout_bool(item, "Multi-Rail", peer->pei_multi_rail);
+	if (verbose >= 3)
+		jout_num(item, "peer state", peer->pei_state);
+	nis = jout_array(item, "peer ni");
+	for (i = 0; i < peer->pei_nis_nr; ++i)
+		peer_ni_add(nis, &peer->pei_nis[i], verbose);
+}
+
+static void peers_add(struct json_t *list, const struct ctl_request *req,
+		      const struct m0_lnet_info *info)
+{
+	unsigned i;
+
+	for (i = 0; i < info->li_peers_nr; ++i) {
+		const struct m0_lnet_peer_info *peer = &info->li_peers[i];
+
+		if (req->cq_verb == CTL_PEER_LIST)
+			nid_add(jout_append(list), "nid", &peer->pei_primary);
+		else if (req->cq_nids_nr == 0 ||
+			 peer_has(peer, &req->cq_nids[0]))
+			peer_add(list, peer, req->cq_verbose);
+	}
+}
+
+/* ------------------------------------------------------ stats, global show */
+
+static void failures_add(struct json_t                 *object,
+			 const struct m0_lnet_failures *bad)
+{
+	jout_num(object, "local_interrupt_count", bad->lf_local_interrupt);
+	jout_num(object, "local_dropped_count", bad->lf_local_dropped);
+	jout_num(object, "local_aborted_count", bad->lf_local_aborted);
+	jout_num(object, "local_no_route_count", bad->lf_local_no_route);
+	jout_num(object, "local_timeout_count", bad->lf_local_timeout);
+	jout_num(object, "local_error_count", bad->lf_local_error);
+	jout_num(object, "remote_dropped_count", bad->lf_remote_dropped);
+	jout_num(object, "remote_error_count", bad->lf_remote_error);
+	jout_num(object, "remote_timeout_count", bad->lf_remote_timeout);
+	jout_num(object, "network_timeout_count", bad->lf_network_timeout);
+}
+
+static void stats_add(struct json_t *tree, const struct m0_lnet_stats *st,
+		      unsigned verbose)
+{
+	struct json_t *object = jout_object(tree, "statistics");
+
+	jout_num(object, "msgs_alloc", st->ls_msgs_alloc);
+	jout_num(object, "msgs_max", st->ls_msgs_max);
+	jout_num(object, "rst_alloc", st->ls_rst_alloc);
+	jout_num(object, "errors", st->ls_errors);
+	jout_num(object, "send_count", st->ls_send_count);
+	jout_num(object, "resend_count", st->ls_resend_count);
+	jout_num(object, "response_timeout_count",
+		 st->ls_response_timeout_count);
+	failures_add(object, &st->ls_failures);
+	jout_num(object, "failed_resends", 0);
+	jout_num(object, "successful_resends", 0);
+	jout_num(object, "recv_count", st->ls_recv_count);
+	jout_num(object, "route_count", st->ls_route_count);
+	jout_num(object, "drop_count", st->ls_drop_count);
+	jout_num(object, "send_length", st->ls_send_length);
+	jout_num(object, "recv_length", st->ls_recv_length);
+	jout_num(object, "route_length", st->ls_route_length);
+	jout_num(object, "drop_length", st->ls_drop_length);
+	if (verbose < 4)
+		return;
+	object = jout_object(tree, "colibri");
+	jout_num(object, "drop_no_match", st->ls_drop_no_match);
+	jout_num(object, "drop_too_big", st->ls_drop_too_big);
+	jout_num(object, "drop_not_ours", st->ls_drop_not_ours);
+	jout_num(object, "drop_stale", st->ls_drop_stale);
+	jout_num(object, "drop_no_room", st->ls_drop_no_room);
+	jout_num(object, "proto_errors", st->ls_proto_errors);
+	jout_num(object, "drop_fault", st->ls_drop_fault);
+}
+
+/* Without resends and health, whose parameters are those of "off". */
+static void global_add(struct json_t *tree, const struct m0_lnet_cfg *cfg)
+{
+	struct json_t *object = jout_object(tree, "global");
+
+	jout_num(object, "numa_range", 0);
+	jout_num(object, "max_interfaces",
+		 M0_LNET_CFG_NETS_MAX * M0_LNET_CFG_IFACES_MAX);
+	jout_num(object, "discovery", cfg->lc_discovery ? 1 : 0);
+	jout_num(object, "drop_asym_route", 0);
+	jout_num(object, "retry_count", 0);
+	jout_num(object, "transaction_timeout",
+		 seconds(cfg->lc_transaction_timeout_ms));
+	jout_num(object, "health_sensitivity", 0);
+	jout_num(object, "recovery_interval", 1);
+	jout_num(object, "router_sensitivity", 100);
+	jout_num(object, "lnd_timeout", seconds(cfg->lc_timeout_ms));
+	jout_num(object, "response_tracking", 3);
+	jout_num(object, "recovery_limit", 0);
+	jout_num(object, "max_recovery_ping_interval", 900);
+}
+
+/* ------------------------------------------------------------------- answers */
+
+static void tree_print(const struct ctl_request *req, struct json_t *tree,
+		       unsigned indent, FILE *out)
+{
+	if (req->cq_json)
+		(void)jout_print(tree, out);
+	else
+		(void)jout_print_yaml(tree, indent, out);
+}
+
+/* A list; an empty one is nothing, or not what was asked for. */
+static int list_print(const struct ctl_request *req, struct json_t *tree,
+		      const struct json_t *list, FILE *out, FILE *err)
+{
+	char text[M0_LNET_NIDSTR_SIZE];
+
+	if (jout_is_empty(list) && req->cq_net != M0_LNET_NET_ANY) {
+		fprintf(err, "colibri: the node is on no network %s\n",
+			m0_lnet_net_print(req->cq_net, text, sizeof text));
+		return TOOL_FAILED;
+	}
+	if (jout_is_empty(list) && req->cq_nids_nr > 0) {
+		fprintf(err, "colibri: the node knows no peer %s\n",
+			m0_lnet_nid_print(&req->cq_nids[0], text, sizeof text));
+		return TOOL_FAILED;
+	}
+	if (req->cq_json || !jout_is_empty(list))
+		tree_print(req, tree, LIST_INDENT, out);
+	return TOOL_OK;
+}
+
+int lnet_show(const struct ctl_request *req, const struct m0_lnet_cfg *cfg,
+	      const struct m0_lnet_info *info, FILE *out, FILE *err)
+{
+	struct json_t *tree = jout_alloc();
+	struct json_t *list = NULL;
+	int            code = TOOL_OK;
+
+	switch (req->cq_verb) {
+	case CTL_NET_SHOW:
+		list = jout_array(tree, "net");
+		nets_add(list, req, info);
+		break;
+	case CTL_PEER_SHOW:
+		list = jout_array(tree, "peer");
+		peers_add(list, req, info);
+		break;
+	case CTL_PEER_LIST:
+		list = jout_array(tree, "peer list");
+		peers_add(list, req, info);
+		break;
+	case CTL_STATS_SHOW:
+		stats_add(tree, &info->li_stats, req->cq_verbose);
+		break;
+	default:
+		M0_PRE(req->cq_verb == CTL_GLOBAL_SHOW);
+		global_add(tree, cfg);
+		break;
+	}
+	if (list != NULL)
+		code = list_print(req, tree, list, out, err);
+	else
+		tree_print(req, tree, NUMBERS_INDENT, out);
+	jout_free(tree);
+	return code;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server: its door, its loop, what it says. */
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "../base/jout.h"
+#include "perf_server.h"
+#include "../base/stop.h"
+
+/* Everything that is a message at all; whose, main knows. */
+static bool door_wants(struct tool_door *door, struct m0_net_end_point *from,
+		       void *bytes, size_t nr)
+{
+	struct perf_msg msg;
+	int             rc = perf_msg_decode(&msg, bytes, nr);
+
+	(void)door;
+	(void)from;
+	return rc == 0 ||
+	       (rc == -EPROTONOSUPPORT && msg.psg_type == PERF_HELLO);
+}
+
+/* Locked. */
+static void door_lost(struct tool_port *port, struct m0_net_end_point *to,
+		      int rc)
+{
+	struct perf_server *server =
+		container_of(port, struct perf_server, psv_door.tdo_port);
+
+	if (to != server->psv_from || server->psv_lost != 0)
+		return;
+	server->psv_lost = rc;
+	(void)eventfd_write(server->psv_door.tdo_wake_fd, 1);
+}
+
+static bool server_is_over(const struct perf_server *server)
+{
+	return stop_signal() != 0 ||
+	       (server->psv_args->pa_once &&
+		server->psv_served_nr + server->psv_failed_nr > 0);
+}
+
+static void server_loop(struct perf_server *server)
+{
+	struct pollfd fds[] = {
+		{ .fd = server->psv_door.tdo_wake_fd, .events = POLLIN },
+		{ .fd = server->psv_args->pa_stop_fd, .events = POLLIN },
+	};
+	int alive_ms =
+		(int)max64u(tool_port_alive_ns(&server->psv_door.tdo_port) /
+				    M0_TIME_ONE_MSEC,
+			    1);
+	eventfd_t value;
+
+	while (!server_is_over(server)) {
+		if (poll(fds, ARRAY_SIZE(fds),
+			 server->psv_from != NULL ? alive_ms : -1) > 0 &&
+		    (fds[0].revents & POLLIN))
+			(void)eventfd_read(server->psv_door.tdo_wake_fd,
+					   &value);
+		perf_server_look(server);
+	}
+	server->psv_stopping = true;
+}
+
+static void listen_say(const struct perf_server *server)
+{
+	const struct perf_args *args = server->psv_args;
+	const struct tool_port *port = &server->psv_door.tdo_port;
+	const char             *addr = tool_node_addr(&port->tpo_node);
+	char                    words[512];
+	char                    command[1024];
+
+	if (!stop_lets_say(stdout))
+		return;
+	tool_place_words(&args->pa_places[PERF_A], addr, words, sizeof words);
+	snprintf(command, sizeof command, "colibri perf %s%s", words, addr);
+	if (args->pa_json) {
+		struct json_t *tree = jout_alloc();
+
+		jout_str(tree, "event", "listening");
+		jout_str(tree, "ep", addr);
+		jout_str(tree, "command", command);
+		(void)jout_print_line(tree, stdout);
+		jout_free(tree);
+	} else {
+		printf("on the other side:\n\n  %s\n\n", command);
+	}
+	(void)fflush(stdout);
+}
+
+static void end_say(struct perf_server *server)
+{
+	const struct perf_args *args = server->psv_args;
+	struct tool_port       *port = &server->psv_door.tdo_port;
+	uint64_t                strays;
+
+	if (!stop_lets_say(stdout))
+		return;
+	m0_mutex_lock(&port->tpo_lock);
+	strays = port->tpo_strays_nr;
+	m0_mutex_unlock(&port->tpo_lock);
+	if (args->pa_json) {
+		struct json_t *tree = jout_alloc();
+
+		jout_str(tree, "event", "ended");
+		jout_num(tree, "served", server->psv_served_nr);
+		jout_num(tree, "failed", server->psv_failed_nr);
+		jout_num(tree, "strays", strays);
+		(void)jout_print_line(tree, stdout);
+		jout_free(tree);
+		return;
+	}
+	printf("served %" PRIu64 " client%s, failed %" PRIu64,
+	       server->psv_served_nr, server->psv_served_nr == 1 ? "" : "s",
+	       server->psv_failed_nr);
+	if (strays > 0)
+		printf("; %" PRIu64 " messages of strangers left alone",
+		       strays);
+	printf("\n");
+}
+
+void perf_listen_run(struct perf_args *args)
+{
+	struct perf_server *server;
+	struct tool_port   *port;
+	char                beside[M0_NET_LNET_XEP_ADDR_LEN];
+
+	M0_ALLOC_PTR(server);
+	if (server == NULL) {
+		tool_fail_set(args->pa_fail, TOOL_FAILED, "no memory");
+		return;
+	}
+	port = &server->psv_door.tdo_port;
+	server->psv_args = args;
+	server->psv_door.tdo_wants = door_wants;
+	port->tpo_lost = door_lost;
+	port->tpo_timeout_ns = args->pa_timeout_ms * M0_TIME_ONE_MSEC;
+	port->tpo_msg_bytes = PERF_MSG_HEAD_BYTES + PERF_TEXT_MAX;
+	if (tool_door_open(&server->psv_door, args->pa_setup.pu_xprt,
+			   args->pa_ep, args->pa_fail) == 0) {
+		args->pa_setup.pu_addrs[PERF_B] = perf_addr_beside(
+			beside, tool_node_addr(&port->tpo_node));
+		listen_say(server);
+		server_loop(server);
+		perf_server_dismiss(server);
+		end_say(server);
+		if (args->pa_once && server->psv_served_nr == 0)
+			tool_fail_set(args->pa_fail, TOOL_FAILED,
+				      server->psv_failed_nr == 0
+					      ? "interrupted; nobody was served"
+					      : "the client was not served to "
+						"the end");
+		stop_mute_check(args->pa_fail);
+	}
+	tool_door_close(&server->psv_door, PERF_BYE_NS);
+	m0_free(server);
+}
