@@ -17,7 +17,7 @@ import unittest
 
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../bench')
 sys.dont_write_bytecode = True
-sys.path.insert(0, BENCH)
+sys.path[:0] = [os.path.join(BENCH, d) for d in ('lib', 'net', 'rpc', 'object')]
 import benchnet  # noqa: E402
 import benchtable  # noqa: E402
 from benchrow import Missing, Row  # noqa: E402

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "net_world.h"
+#include "../net/net_world.h"
 #include "req.h"
 
 static const char usage[] =

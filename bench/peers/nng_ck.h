@@ -5,7 +5,7 @@
 
 #include <nng/nng.h>
 
-#include "bench.h"
+#include "../lib/bench.h"
 
 static inline void ck(int rc, const char *what)
 {

@@ -6,7 +6,7 @@
 #ifndef BENCH_RPC_M0_H
 #define BENCH_RPC_M0_H
 
-#include "net_m0.h"
+#include "../net/net_m0.h"
 #include "m0/rpc_bulk.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef BENCH_REQ_H
 #define BENCH_REQ_H
 
-#include "bench.h"
+#include "../lib/bench.h"
 
 enum {
 	REQ_BYTES = 64,

@@ -7,7 +7,7 @@
 #define BENCH_NET_M0_H
 
 #include "net_world.h"
-#include "pair.h"
+#include "../lib/pair.h"
 
 struct net_m0 {
 	enum world_kind m_kind;

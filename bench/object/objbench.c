@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "../tools/object/obj_lane.h"
+#include "../lib/bench.h"
+#include "../../tools/object/obj_lane.h"
 
 enum {
 	/** Of one pass, and of memory they come from or go to. */

@@ -24,7 +24,7 @@
 #include "m0/net.h"
 #include "m0/sunrpc.h"
 
-#include "bench.h"
+#include "../lib/bench.h"
 
 enum {
 	PIECE = 1 << 20,

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "bench.h"
+#include "../lib/bench.h"
 
 enum {
 	ZMQ_PAIR = 0,

@@ -3,7 +3,7 @@
 #ifndef BENCH_BULK_H
 #define BENCH_BULK_H
 
-#include "pair.h"
+#include "../lib/pair.h"
 
 /**
  * Two inline machines on one thread. A transfer is: a buffer is added to a

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The object service beside what the system itself can do with the same files.
 
-  bench/servicebench.py [-c A,B] COLIBRI blocks|data|tree
+  bench/object/servicebench.py [-c A,B] COLIBRI blocks|data|tree
 
 Prints "name value unit", the time of a block of 1 MiB or of a file. `blocks`: requests
 of 1 MiB, as objbench makes them, beside bare sockets and files. `data`:
@@ -21,6 +21,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../lib'))
 import benchnet  # noqa: E402
 
 BLOCK = 1 << 20

@@ -3,7 +3,7 @@
 #ifndef BENCH_MSG_H
 #define BENCH_MSG_H
 
-#include "pair.h"
+#include "../lib/pair.h"
 
 /** Bytes of a message. */
 enum {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lnet_duo.h"
-#include "raw_end.h"
+#include "../lib/raw_end.h"
 
 static const char usage[] =
 	"lnetwire [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] TEST\n"

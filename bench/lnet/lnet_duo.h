@@ -7,7 +7,7 @@
 #ifndef BENCH_LNET_DUO_H
 #define BENCH_LNET_DUO_H
 
-#include "bench.h"
+#include "../lib/bench.h"
 
 /** Who makes progress. */
 enum bench_drive {

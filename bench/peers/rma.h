@@ -4,7 +4,7 @@
 #ifndef BENCH_RMA_H
 #define BENCH_RMA_H
 
-#include "bench.h"
+#include "../lib/bench.h"
 
 enum {
 	RMA_NAME_MAX = 1024,

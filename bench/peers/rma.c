@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net_world.h"
+#include "../net/net_world.h"
 #include "rma.h"
 
 static const char usage[] =

@@ -10,7 +10,7 @@
 
 #include "net_m0.h"
 #include "net_raw.h"
-#include "raw_end.h"
+#include "../lib/raw_end.h"
 
 static const char usage[] =
 	"netbench [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] XPRT TEST\n"

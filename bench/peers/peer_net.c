@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net_world.h"
+#include "../net/net_world.h"
 #include "peer.h"
 
 static const char usage[] =

@@ -9,7 +9,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "bench.h"
+#include "../lib/bench.h"
 
 enum world_kind {
 	/** Two processes. */

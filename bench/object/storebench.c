@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "../lib/bench.h"
 #include "m0/mem.h"
 #include "m0/rpc_store_lmdb.h"
 

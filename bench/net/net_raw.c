@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "net_raw.h"
-#include "raw_end.h"
+#include "../lib/raw_end.h"
 
 /** What both sides see. */
 struct seen {

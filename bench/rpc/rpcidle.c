@@ -15,11 +15,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "bench.h"
+#include "../lib/bench.h"
 #include "m0/lnet.h"
 #include "m0/rpc.h"
 #include "m0/xlnet.h"
-#include "net_world.h"
+#include "../net/net_world.h"
 
 static const char usage[] = "rpcidle [-c CPU,CPU] CLIENTS, 1 to 1000";
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net_raw.h"
+#include "../net/net_raw.h"
 #include "rpc_m0.h"
 
 static const char usage[] =

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "../lib/bench.h"
 #include "lnet/engine.h"
 
 static const char usage[] =

@@ -3,7 +3,7 @@
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
-#include "bench.h"
+#include "../lib/bench.h"
 
 /** One end of a pair of sockets. */
 struct peer;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lnet_duo.h"
-#include "raw_end.h"
+#include "../lib/raw_end.h"
 
 struct bench_raw {
 	struct bench_worker *r_worker;
