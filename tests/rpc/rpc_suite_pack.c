@@ -19,6 +19,8 @@ static struct rt_machine *m;
 static struct rt_client  *c;
 static struct rt_item    *posted[MANY];
 static unsigned           posted_nr;
+/* Network policy of the next machine, used once; NULL: the default. */
+static const struct m0_rpc_frm_network *network;
 
 static void up(const struct m0_rpc_frm_policy *policy, uint64_t in_flight)
 {
@@ -26,6 +28,9 @@ static void up(const struct m0_rpc_frm_policy *policy, uint64_t in_flight)
 
 	rt_cfg(&cfg);
 	cfg.rc_policy = policy;
+	if (network != NULL)
+		cfg.rc_network = network;
+	network = NULL;
 	s = rt_up(0, NULL);
 	m = rt_up(1, &cfg);
 	c = rt_conn_begin(m, s->rtm_addr, in_flight);
@@ -46,15 +51,22 @@ static bool post_all(struct rt_item *item)
 	return false;
 }
 
-/* Posts what is in posted[] within one callback; waits for all. */
-static void all_end(int rc)
+/* Posts the items of posted[] within one callback. */
+static void all_post(void)
 {
 	struct rt_item *first = rt_item(c, RT_STATUS, 0, 0);
-	unsigned        i;
 
 	first->rti_hook = post_all;
 	CF_EQ(rt_post(first), 0, "post");
 	rt_ends(first, 0, "the first");
+}
+
+/* Posts the items of posted[] within one callback; waits for all. */
+static void all_end(int rc)
+{
+	unsigned i;
+
+	all_post();
 	for (i = 0; i < posted_nr; ++i)
 		rt_ends(posted[i], rc, "one of them");
 }
@@ -202,11 +214,7 @@ static void extents(unsigned nr)
 /* Posts them in a callback, and waits until one came for all. */
 static void extents_post(void)
 {
-	struct rt_item *first = rt_item(c, RT_STATUS, 0, 0);
-
-	first->rti_hook = post_all;
-	CF_EQ(rt_post(first), 0, "post");
-	rt_ends(first, 0, "the first");
+	all_post();
 	rt_held_wait(1, "an extent came");
 	CF_EQ(extents_came, 120, "with all the work");
 	CF_EQ(extents_merged, 11, "of twelve");
@@ -244,6 +252,48 @@ RT_CASE(extents_end)
 	for (i = 0; i < 12; ++i)
 		rt_ends(posted[i], -ECANCELED, "given up");
 	rt_release(1);
+}
+
+static bool gate_is_open;
+
+static bool gate_ready(const struct m0_rpc_frm_constraints *limits,
+		       const struct m0_rpc_frm_load        *load)
+{
+	(void)limits;
+	(void)load;
+	return __atomic_load_n(&gate_is_open, __ATOMIC_ACQUIRE);
+}
+
+static const struct m0_rpc_frm_network gate = { .fn_name = "gate",
+						.fn_ready = gate_ready };
+
+/* An extent that was sent before is neither merged into another one nor carries
+ * one: it may have been executed, and the answer of its first copy would count
+ * for both. */
+RT_CASE(extents_sent_before)
+{
+	int i;
+
+	network = &gate;
+	__atomic_store_n(&gate_is_open, true, __ATOMIC_RELEASE);
+	extents(3);
+	/* Their offsets are 0, 10 and 20: of posted[0], [2] and [1]. */
+	posted[2]->rti_raw.rr_item.ri_resend_interval = 5000000;
+	CF_EQ(rt_post(posted[2]), 0, "post");
+	rt_held_wait(1, "the one in the middle has come");
+	__atomic_store_n(&gate_is_open, false, __ATOMIC_RELEASE);
+	rt_run_ms(50);
+	for (i = 0; i < 2; ++i)
+		CF_EQ(rt_post(posted[i]), 0, "post");
+	rt_run_ms(2);
+	__atomic_store_n(&gate_is_open, true, __ATOMIC_RELEASE);
+	rt_ends(rt_ask(c, RT_ECHO, 0, 1), 0, "it looks at what waits");
+	rt_held_wait(3, "the others have come");
+	CF_EQ(cf_get(&extents_merged), 0, "one of them was sent before");
+	rt_release(3);
+	for (i = 0; i < 3; ++i)
+		rt_ends(posted[i], 0, "an extent");
+	CF_EQ(extents_came, 30, "nothing came twice");
 }
 
 /* The same in an update stream, posted in their order. */
@@ -713,6 +763,7 @@ const struct cf_case rpc_suite_pack[] = {
 	{ "answers_bounded", answers_bounded },
 	{ "priorities_in_packet", priorities_in_packet },
 	{ "extents_merge", extents_merge },
+	{ "extents_sent_before", extents_sent_before },
 	{ "extents_end", extents_end },
 	{ "extents_of_stream", extents_of_stream },
 	{ "extents_of_stream_end", extents_of_stream_end },
