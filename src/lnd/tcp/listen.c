@@ -54,14 +54,24 @@ static int options_always(int fd)
  * What does not leave the host meets no congestion; reno, which is always there,
  * does the least about it.
  */
-bool m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
+void m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
 		      const struct m0_sock_addr *remote)
 {
 	static const char name[] = "reno";
 
-	return cfg->sic_congestion[0] == 0 && m0_tcp__addr_is_near(remote) &&
-	       setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
-			  sizeof name - 1) == 0;
+	if (cfg->sic_congestion[0] == 0 && m0_tcp__addr_is_near(remote))
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
+				 sizeof name - 1);
+}
+
+bool m0_tcp__has_bbr(int fd)
+{
+	static const char bbr[] = "bbr";
+	char              name[16] = "";
+	socklen_t         len = sizeof name;
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len) == 0 &&
+	       strncmp(name, bbr, sizeof bbr - 1) == 0;
 }
 
 static int options_wanted(int fd, const struct m0_sock_io_cfg *cfg)
@@ -212,7 +222,8 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 		m0_tcp__fd_end(fd, false);
 		return;
 	}
-	stream->tcs_is_near = m0_tcp__near_set(&io->tci_cfg, fd, &remote);
+	m0_tcp__near_set(&io->tci_cfg, fd, &remote);
+	stream->tcs_has_bbr = m0_tcp__has_bbr(fd);
 	stream->tcs_local = listener->tcl_listener->slr_addr;
 	if (m0_tcp__addr_is_any(&stream->tcs_local))
 		(void)m0_tcp__addr_bound(fd, &stream->tcs_local);

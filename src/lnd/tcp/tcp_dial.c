@@ -18,7 +18,6 @@ struct dial {
 	const struct m0_sock_addr *tcd_to;
 	/** The socket, and what it was bound to. */
 	int                 tcd_fd;
-	bool                tcd_is_near;
 	struct m0_sock_addr tcd_local;
 };
 
@@ -35,7 +34,7 @@ static int dial_socket(struct dial *dial)
 	int                          fd = m0_tcp__socket(cfg, dial->tcd_from);
 
 	if (fd >= 0)
-		dial->tcd_is_near = m0_tcp__near_set(cfg, fd, dial->tcd_to);
+		m0_tcp__near_set(cfg, fd, dial->tcd_to);
 	return fd;
 }
 
@@ -143,7 +142,6 @@ int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
 		return rc;
 	}
 	stream->tcs_conn = conn;
-	stream->tcs_is_near = dial.tcd_is_near;
 	stream->tcs_local = dial.tcd_local;
 	*ret_stream = stream;
 	return 0;
@@ -173,6 +171,7 @@ bool m0_tcp__dial_end(struct m0_tcp_stream *stream)
 		m0_tcp__stream_broken(stream, rc);
 		return false;
 	}
+	stream->tcs_has_bbr = m0_tcp__has_bbr(fd);
 	m0_tcp__stream_out_add(stream);
 	io->tci_current = stream;
 	m0_sock_dialled(stream->tcs_conn, &stream->tcs_local);

@@ -27,11 +27,12 @@ enum {
 	/** What one stream may move in one pass, before others have had a turn.
 	 */
 	M0_TCP_TURN_BYTES = 1 << 20,
-	/** What one system call writes to another host. BBR counts segments,
-	 * and thinks too little of a way whose full ones leave as fast as they
-	 * are made: then it holds them back, and none that its timer lets go
-	 * leaves before the call ends. The short one that ends a call helps
-	 * against the former, a shorter call against the latter.
+	/** Most bytes of one call that writes to a connection with bbr. BBR
+	 * counts segments, and underestimates a path whose full segments leave
+	 * as fast as the call makes them. Then it holds segments back, and
+	 * those that its timer releases do not leave before the call ends. The
+	 * short segment that ends a call corrects the estimate, and a shorter
+	 * call ends the wait. Other algorithms only lose by a second call.
 	 */
 	M0_TCP_CALL_BYTES = 640 << 10,
 	M0_TCP_ACCEPTS_MAX = 16
@@ -94,8 +95,8 @@ struct m0_tcp_stream {
 	struct m0_list_link  tcs_seen;
 	/** Not connected yet. */
 	bool tcs_dials;
-	/** Within the host, where nothing is congested. */
-	bool tcs_is_near;
+	/** It has bbr, so one call writes M0_TCP_CALL_BYTES at most. */
+	bool tcs_has_bbr;
 	/** Its end, or an error, is near: short reads prove nothing. */
 	bool tcs_ends;
 	/** The connection wants no bytes until sio_in. */
@@ -192,11 +193,14 @@ void m0_tcp__accept(struct m0_tcp_io *io);
 int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
 		   const struct m0_sock_addr   *addr);
 /**
- * Sets what is best for a socket that connects, or is connected, to `remote`.
- * @retval true  that is on this host, and nobody has asked for something else.
+ * Gives reno to a socket that connects, or is connected, to an address of this
+ * host, unless the configuration names another congestion control. A route that
+ * locks its own overrides this, before or after.
  */
-bool m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
+void m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
 		      const struct m0_sock_addr *remote);
+/** Does a socket that is connected have bbr, of whatever version? */
+bool m0_tcp__has_bbr(int fd);
 
 /* -- end.c ----------------------------------------------------------------- */
 

@@ -512,7 +512,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	if (segs == 0 || io->tci_current != stream)
 		return false;
 	all = iov_bytes(iov, segs);
-	if (!stream->tcs_is_near)
+	if (stream->tcs_has_bbr)
 		segs = pieces_cut(iov, segs, &all);
 	segs = pieces_join(io, iov, segs, all);
 	nr = out_call(stream, iov, segs);

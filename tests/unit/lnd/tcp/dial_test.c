@@ -330,7 +330,6 @@ static void near_has_reno_unless_asked(void **state)
 {
 	struct m0_sock_io_cfg cfg = { 0 };
 	struct m0_sock_conn  *ends[2];
-	struct m0_tcp_stream *stream;
 	char                  name[16];
 	int                   i;
 
@@ -340,8 +339,6 @@ static void near_has_reno_unless_asked(void **state)
 	for (i = 0; i < 2; ++i) {
 		fake_congestion(ends[i], name);
 		assert_string_equal(name, "reno");
-		stream = ends[i]->fc_stream;
-		assert_true(stream->tcs_is_near);
 	}
 	fake_close();
 	fake_free(ends[0]);
@@ -351,8 +348,6 @@ static void near_has_reno_unless_asked(void **state)
 	for (i = 0; i < 2; ++i) {
 		fake_congestion(ends[i], name);
 		assert_string_equal(name, cfg.sic_congestion);
-		stream = ends[i]->fc_stream;
-		assert_false(stream->tcs_is_near);
 	}
 	fake_close();
 	fake_free(ends[0]);

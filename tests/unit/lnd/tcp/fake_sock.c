@@ -292,6 +292,7 @@ int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
 {
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
 	conn->fc_out += nr;
+	conn->fc_out_most = max64u(conn->fc_out_most, nr);
 	assert_true(conn->fc_out <= conn->fc_out_all);
 	return 0;
 }

@@ -51,8 +51,10 @@ struct m0_sock_conn {
 	struct m0_sock_conn *fc_victim;
 	size_t               fc_where_nr;
 	/** To be sent in all, and what was; in segments of so many bytes. */
-	size_t   fc_out_all;
-	size_t   fc_out;
+	size_t fc_out_all;
+	size_t fc_out;
+	/** Bytes of the longest write. */
+	size_t   fc_out_most;
 	size_t   fc_out_seg;
 	unsigned fc_reads_nr;
 	unsigned fc_writes_nr;

@@ -438,28 +438,57 @@ static void stream_turns_are_bounded(void **state)
 		fake_free(ours[i]);
 }
 
-/* However much there is to write, no call takes more than its share: within the
- * host, if its congestion control is the one of other ways. */
-static void stream_writes_are_bounded(void **state)
+static bool has_congestion(const char *name)
+{
+	int  fd = socket(AF_INET, SOCK_STREAM, 0);
+	bool has = setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
+			      (socklen_t)strlen(name)) == 0;
+
+	close(fd);
+	return has;
+}
+
+/*
+ * Send several times as much as one call writes with bbr, from the end that
+ * dialled or from the other one. @return bytes of the longest write.
+ */
+static size_t longest_write(const char *congestion, bool is_dialler)
 {
 	struct m0_sock_io_cfg cfg = { 0 };
-	struct m0_sock_conn  *ours;
-	struct m0_sock_conn  *theirs;
+	struct m0_sock_conn  *ends[2];
+	struct m0_sock_conn  *from;
+	size_t                most;
 
-	(void)state;
-	fake_congestion(NULL, cfg.sic_congestion);
+	strcpy(cfg.sic_congestion, congestion);
 	fake_open("127.0.0.1", &cfg);
-	/* The boundary is amid a piece, then at the end of one. */
+	/* The bound is inside a piece of the first write. */
 	fake.fs_model.fc_out_seg = M0_TCP_CALL_BYTES / 4 * 3;
-	ours = fake_pair(&theirs);
-	fake_send(ours, 6 * M0_TCP_CALL_BYTES);
-	while (theirs->fc_in < 6 * M0_TCP_CALL_BYTES) {
-		(void)fake_step();
-		assert_true(ours->fc_out <=
-			    ours->fc_writes_nr * (size_t)M0_TCP_CALL_BYTES);
-	}
+	ends[0] = fake_pair(&ends[1]);
+	from = ends[is_dialler ? 0 : 1];
+	fake_send(from, 6 * M0_TCP_CALL_BYTES);
+	fake_until(ends[is_dialler ? 1 : 0]->fc_in == 6 * M0_TCP_CALL_BYTES);
+	most = from->fc_out_most;
 	fake_close();
-	fake_free(ours);
+	fake_free(ends[0]);
+	return most;
+}
+
+/* With bbr no call writes more than the bound, however much there is. */
+static void stream_writes_are_bounded_with_bbr(void **state)
+{
+	(void)state;
+	if (!has_congestion("bbr"))
+		skip();
+	assert_true(longest_write("bbr", true) <= M0_TCP_CALL_BYTES);
+	assert_true(longest_write("bbr", false) <= M0_TCP_CALL_BYTES);
+}
+
+/* With another congestion control one call writes what the socket takes. */
+static void stream_writes_are_whole_without_bbr(void **state)
+{
+	(void)state;
+	assert_true(longest_write("reno", true) > M0_TCP_CALL_BYTES);
+	assert_true(longest_write("reno", false) > M0_TCP_CALL_BYTES);
 }
 
 /* The peer's reset is told once; bytes before it are not lost. */
@@ -739,7 +768,8 @@ int main(void)
 		cmocka_unit_test(stream_pause_without_memory_ends),
 		cmocka_unit_test(stream_pause_without_bytes_reads_nothing),
 		cmocka_unit_test(stream_turns_are_bounded),
-		cmocka_unit_test(stream_writes_are_bounded),
+		cmocka_unit_test(stream_writes_are_bounded_with_bbr),
+		cmocka_unit_test(stream_writes_are_whole_without_bbr),
 		cmocka_unit_test(stream_reset_by_peer_is_told_once),
 		cmocka_unit_test(stream_end_of_peer_is_status_0),
 		cmocka_unit_test(stream_end_of_ours_is_orderly),
