@@ -14,7 +14,8 @@
 #ifndef M0_SRC_NET_KIT_INTERNAL_H
 #define M0_SRC_NET_KIT_INTERNAL_H
 
-#include "net/net_core.h"
+#include "net/net_edge.h"
+#include "net/net_desc.h"
 #include "base/timerq.h"
 #include "os/os.h"
 #include "os/pass.h"
@@ -395,8 +396,6 @@ struct kit_pass {
 	struct kit_moves *kp_moves;
 	/** What this thread has copied to last: to compare with, no more. */
 	const struct m0_net_kit_buf *kp_moved;
-	/** The memory of a descriptor freed in this pass: for the next one. */
-	struct desc_slot *kp_desc;
 };
 extern __thread struct kit_pass kit_pass
 	__attribute__((tls_model("initial-exec")));
@@ -427,8 +426,7 @@ static inline void kit_pass_close(void)
 	if (--kit_pass.kp_depth > 0)
 		return;
 	m0_time_pass_end();
-	if (kit_pass.kp_desc != NULL)
-		m0_net__desc_pass_end();
+	m0_net__desc_pass_end();
 }
 
 /** So that somebody runs the machine soon. ntm_mutex held. */
@@ -565,7 +563,7 @@ void                   kit_recv_give_up(struct kit_buf *kb, int32_t reason);
 struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb);
 void                   kit_recv_event_pop(struct kit_buf *kb);
 
-/* ---------------------------------------------------------------- desc.c -- */
+/* ------------------------------------------------------------ kit_desc.c -- */
 
 void kit_desc_tail_make(struct kit_desc_tail         *ret,
 			const struct m0_net_kit_addr *passive);

@@ -25,6 +25,7 @@ void kit_pass_open(m0_time_t now)
 	} else {
 		kit_pass.kp_now = now;
 		m0_time_pass_begin(now);
+		m0_net__desc_pass_begin();
 	}
 }
 

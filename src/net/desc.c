@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Buffer descriptors: their bytes (m0/desc.x), and where the bytes live.
+ * Memory of buffer descriptors.
  *
  * Bytes come from slots of one size, cut from chunks that are kept until the
  * layer is finalised, so that making and freeing descriptors allocates nothing
@@ -8,19 +8,17 @@
  * by its address; other memory, which an application may have filled in
  * itself, came from m0_alloc().
  */
-#include "kit/kit.h"
-#include "base/cursor.h"
+#include "net/net_desc.h"
 #include "os/os.h"
 
 enum {
-	DESC_VERSION = 0x4d300001,
 	/** Slots of the first chunk; each further one doubles them all. */
 	CHUNK_SLOTS = 256,
 	CHUNKS_MAX = 16
 };
 
 struct desc_slot {
-	uint8_t ds_bytes[M0_NET_KIT_DESC_MAX];
+	uint8_t ds_bytes[M0_NET__DESC_SLOT_BYTES];
 	/** Next free slot, as in slab_head; atomic. */
 	uint32_t ds_next;
 	uint32_t ds_index;
@@ -119,28 +117,33 @@ static struct desc_slot *slot_pop_or_make(void)
 	return slot;
 }
 
+__thread struct m0_net__desc_pass m0_net__desc_pass
+	__attribute__((tls_model("initial-exec")));
+
 /*
- * Who frees a descriptor in a callback often makes the next one there: a pass
- * keeps the slot meanwhile.
+ * Keeps a slot for the next descriptor of this pass, because a callback that
+ * frees one often makes another. Returns false if the thread is in no pass, or
+ * keeps a slot already.
  */
 static bool slot_keep(struct desc_slot *slot)
 {
-	if (kit_pass.kp_depth == 0 || kit_pass.kp_desc != NULL)
+	if (!m0_net__desc_pass.dp_open || m0_net__desc_pass.dp_kept != NULL)
 		return false;
-	kit_pass.kp_desc = slot;
+	m0_net__desc_pass.dp_kept = slot;
 	return true;
 }
 
 static struct desc_slot *kept_take(void)
 {
-	struct desc_slot *slot = kit_pass.kp_desc;
+	struct desc_slot *slot = m0_net__desc_pass.dp_kept;
 
-	kit_pass.kp_desc = NULL;
+	m0_net__desc_pass.dp_kept = NULL;
 	return slot;
 }
 
-void m0_net__desc_pass_end(void)
+void m0_net__desc_kept_return(void)
 {
+	M0_PRE(m0_net__desc_pass.dp_kept != NULL);
 	slot_push(kept_take());
 }
 
@@ -149,7 +152,7 @@ uint8_t *m0_net__desc_bytes_get(uint32_t nr)
 	struct desc_slot *slot;
 
 	M0_PRE(nr > 0);
-	if (nr > M0_NET_KIT_DESC_MAX)
+	if (nr > M0_NET__DESC_SLOT_BYTES)
 		return m0_alloc(nr);
 	slot = kept_take() ?: slot_pop() ?: slot_pop_or_make();
 	return slot == NULL ? NULL : slot->ds_bytes;
@@ -211,145 +214,4 @@ int m0_net_desc_copy(const struct m0_net_buf_desc *from,
 	to->nbd_len = from->nbd_len;
 	to->nbd_data = bytes;
 	return 0;
-}
-
-/* ------------------------------------------------------------ the bytes -- */
-
-/* Version, queue, identity, size, incarnation. */
-enum {
-	HEAD_LEN = 32,
-	CRC_LEN = 4
-};
-
-static void head_put(struct m0_cursor *cur, const struct m0_net_kit_desc *desc)
-{
-	/* Two numbers in one: the checksum reads them as one. */
-	m0_cursor_put_be64(cur, (uint64_t)DESC_VERSION << 32 | desc->nks_qtype);
-	m0_cursor_put_be64(cur, desc->nks_id);
-	m0_cursor_put_be64(cur, desc->nks_size);
-	m0_cursor_put_be64(cur, desc->nks_incarnation);
-}
-
-static void addr_put(struct m0_cursor *cur, const struct m0_net_kit_addr *addr)
-{
-	m0_cursor_put_opaque(cur, addr->nka_bytes, addr->nka_len);
-}
-
-/* The checksum, and whose the bytes are from here on. */
-static void desc_end(struct m0_cursor *cur, struct m0_net_buf_desc *ret)
-{
-	uint8_t *bytes = cur->cu_start;
-
-	m0_cursor_put_be32(cur, m0_os_crc32c(0, bytes, m0_cursor_pos(cur)));
-	M0_POST(m0_cursor_is_ok(cur));
-	ret->nbd_len = (uint32_t)m0_cursor_pos(cur);
-	ret->nbd_data = bytes;
-}
-
-int m0_net_kit_desc_encode(const struct m0_net_kit_desc *desc,
-			   struct m0_net_buf_desc       *ret)
-{
-	uint8_t         *bytes = m0_net__desc_bytes_get(M0_NET_KIT_DESC_MAX);
-	struct m0_cursor cur;
-
-	if (bytes == NULL)
-		return -ENOMEM;
-	m0_cursor_init(&cur, bytes, M0_NET_KIT_DESC_MAX);
-	head_put(&cur, desc);
-	addr_put(&cur, &desc->nks_passive);
-	addr_put(&cur, &desc->nks_active);
-	desc_end(&cur, ret);
-	return 0;
-}
-
-void kit_desc_tail_make(struct kit_desc_tail         *ret,
-			const struct m0_net_kit_addr *passive)
-{
-	struct m0_cursor cur;
-
-	m0_cursor_init(&cur, ret->dt_bytes, sizeof ret->dt_bytes);
-	addr_put(&cur, passive);
-	m0_cursor_put_be32(&cur, 0);
-	M0_POST(m0_cursor_is_ok(&cur));
-	ret->dt_len = (uint32_t)m0_cursor_pos(&cur);
-}
-
-int kit_desc_encode_any(const struct m0_net_kit_desc *desc,
-			const struct kit_desc_tail   *tail,
-			struct m0_net_buf_desc       *ret)
-{
-	uint8_t         *bytes = m0_net__desc_bytes_get(M0_NET_KIT_DESC_MAX);
-	struct m0_cursor cur;
-	uint32_t         i;
-
-	M0_BASSERT(HEAD_LEN + sizeof tail->dt_bytes + CRC_LEN <=
-		   M0_NET_KIT_DESC_MAX);
-	if (bytes == NULL)
-		return -ENOMEM;
-	m0_cursor_init(&cur, bytes, M0_NET_KIT_DESC_MAX);
-	head_put(&cur, desc);
-	/* What is copied beyond the end is room for the checksum, or free. */
-	for (i = 0; i < tail->dt_len; i += KIT_DESC_TAIL_STEP)
-		memcpy(bytes + HEAD_LEN + i, tail->dt_bytes + i,
-		       KIT_DESC_TAIL_STEP);
-	(void)m0_cursor_skip(&cur, tail->dt_len);
-	desc_end(&cur, ret);
-	return 0;
-}
-
-static void addr_get(struct m0_cursor *cur, struct m0_net_kit_addr *ret)
-{
-	const uint8_t *bytes =
-		m0_cursor_get_opaque(cur, M0_NET_KIT_ADDR_MAX, &ret->nka_len);
-	uint32_t i;
-
-	/* With what fills the last word: a call would take longer. */
-	for (i = 0; i < ret->nka_len; i += sizeof(uint32_t))
-		memcpy(ret->nka_bytes + i, bytes + i, sizeof(uint32_t));
-}
-
-/* False: of another version. */
-static bool head_get(const uint8_t *head, struct m0_net_kit_desc *ret)
-{
-	struct m0_cursor cur;
-	uint32_t         version;
-
-	m0_cursor_init_const(&cur, head, HEAD_LEN);
-	version = m0_cursor_get_be32(&cur);
-	ret->nks_qtype = m0_cursor_get_be32(&cur);
-	ret->nks_id = m0_cursor_get_be64(&cur);
-	ret->nks_size = m0_cursor_get_be64(&cur);
-	ret->nks_incarnation = m0_cursor_get_be64(&cur);
-	return version == DESC_VERSION;
-}
-
-int m0_net_kit_desc_decode(const struct m0_net_buf_desc *bytes,
-			   struct m0_net_kit_desc       *ret)
-{
-	struct m0_cursor cur;
-	const uint8_t   *head;
-	uint32_t         crc;
-
-	m0_cursor_init_const(&cur, bytes->nbd_data, bytes->nbd_len);
-	head = m0_cursor_skip(&cur, HEAD_LEN);
-	if (head == NULL || !head_get(head, ret))
-		return -EINVAL;
-	addr_get(&cur, &ret->nks_passive);
-	addr_get(&cur, &ret->nks_active);
-	if (!m0_cursor_is_ok(&cur))
-		return -EINVAL;
-	crc = m0_os_crc32c(0, bytes->nbd_data, m0_cursor_pos(&cur));
-	if (m0_cursor_get_be32(&cur) != crc || !m0_cursor_is_ok(&cur) ||
-	    m0_cursor_left(&cur) > 0)
-		return -EINVAL;
-	if (!m0_net__qt_is_passive(ret->nks_qtype) || ret->nks_size == 0 ||
-	    ret->nks_passive.nka_len == 0)
-		return -EINVAL;
-	return 0;
-}
-
-m0_bcount_t m0_net_kit_get_max_buffer_desc_size(const struct m0_net_domain *dom)
-{
-	(void)dom;
-	return M0_NET_KIT_DESC_MAX;
 }

@@ -2,7 +2,7 @@
 /**
  * Domains: one transport, its limits, and what is registered with it.
  */
-#include "net/net_core.h"
+#include "net/net_internal.h"
 
 /* Domains by transport, so that a transport in use is not taken away. Under
  * m0_net_mutex. */

@@ -2,7 +2,7 @@
 /**
  * End points: references, and the text of LNet end points.
  */
-#include "net/net_core.h"
+#include "net/net_internal.h"
 
 M0_TL_DESCR_DEFINE(m0_nep, "end points", , struct m0_net_end_point,
 		   nep_tm_linkage, nep_magix, M0_NET_EP_MAGIC,

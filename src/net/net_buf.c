@@ -3,7 +3,7 @@
  * Buffers: registration, and their way onto the queues. Their way off them is
  * in net_event.c.
  */
-#include "net/net_core.h"
+#include "net/net_internal.h"
 #include "base/probes.h"
 #include "os/pass.h"
 

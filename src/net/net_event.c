@@ -5,6 +5,7 @@
  * with those of the kit is in net_event.h.
  */
 #include "net/net_event.h"
+#include "net/net_internal.h"
 
 static bool event_invariant(const struct m0_net_buffer_event *ev)
 {

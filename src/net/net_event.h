@@ -6,7 +6,7 @@
 #ifndef M0_SRC_NET_EVENT_H
 #define M0_SRC_NET_EVENT_H
 
-#include "net/net_core.h"
+#include "net/net_edge.h"
 #include "base/probes.h"
 
 /**

@@ -8,7 +8,7 @@
  * of get is the head of one of the three. Colours lapse in the order of
  * nbp_lru: nbp_lapse_next is the first buffer in it that still has one.
  */
-#include "net/net_core.h"
+#include "net/net_internal.h"
 #include "base/probes.h"
 #include "os/os.h"
 

@@ -10,7 +10,7 @@
  * order (pool, domain, machine) and fills the deficits. Seed 001, "Concurrency
  * control". [r.M0.net.xprt.support-for-auto-provisioned-receive-queue]
  */
-#include "net/net_core.h"
+#include "net/net_internal.h"
 #include "base/probes.h"
 #include "os/os.h"
 

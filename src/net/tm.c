@@ -2,7 +2,7 @@
 /**
  * Transfer machines: life, statistics, settings, modes of delivery.
  */
-#include "net/net_core.h"
+#include "net/net_internal.h"
 #include "base/probes.h"
 #include "os/os.h"
 

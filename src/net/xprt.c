@@ -2,7 +2,8 @@
 /**
  * Start-up of the layer and the registry of transports.
  */
-#include "net/net_core.h"
+#include "net/net_internal.h"
+#include "net/net_desc.h"
 
 struct m0_mutex m0_net_mutex = M0_MUTEX_SINIT(&m0_net_mutex);
 uint32_t        m0_net__domains_nr;
