@@ -4,61 +4,6 @@
  */
 #include "net/net_internal.h"
 
-/* Domains by transport, so that a transport in use is not taken away. Under
- * m0_net_mutex. */
-static struct xprt_use {
-	const struct m0_net_xprt *xu_xprt;
-	uint32_t                  xu_nr;
-} xprt_uses[2 * M0_NET_XPRT_MAX];
-
-static struct xprt_use *use_find(const struct m0_net_xprt *xprt)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(xprt_uses); ++i) {
-		if (xprt_uses[i].xu_nr > 0 && xprt_uses[i].xu_xprt == xprt)
-			return &xprt_uses[i];
-	}
-	return NULL;
-}
-
-static void use_add(const struct m0_net_xprt *xprt)
-{
-	struct xprt_use *use = use_find(xprt);
-	size_t           i;
-
-	/* A table that overflows only loses the -EBUSY of xprt_fini. */
-	for (i = 0; i < ARRAY_SIZE(xprt_uses) && use == NULL; ++i) {
-		if (xprt_uses[i].xu_nr == 0) {
-			use = &xprt_uses[i];
-			use->xu_xprt = xprt;
-		}
-	}
-	if (use != NULL)
-		++use->xu_nr;
-}
-
-static void use_del(const struct m0_net_xprt *xprt)
-{
-	struct xprt_use *use = use_find(xprt);
-
-	if (use != NULL)
-		--use->xu_nr;
-}
-
-uint32_t m0_net__xprt_domains_nr(const struct m0_net_xprt *xprt)
-{
-	const struct xprt_use *use = use_find(xprt);
-
-	return use == NULL ? 0 : use->xu_nr;
-}
-
-bool m0_net__domain_invariant(const struct m0_net_domain *dom)
-{
-	return _0C(dom != NULL) && _0C(dom->nd_xprt != NULL) &&
-	       _0C(dom->nd_magix == M0_NET_DOM_MAGIC);
-}
-
 static void limits_read(struct m0_net_domain *dom)
 {
 	const struct m0_net_xprt_ops *ops = m0_net__ops(dom);
@@ -115,8 +60,7 @@ int m0_net_domain_init(struct m0_net_domain     *dom,
 	rc = xprt->nx_ops->xo_dom_init(xprt, dom);
 	if (rc == 0) {
 		limits_read(dom);
-		++m0_net__domains_nr;
-		use_add(xprt);
+		m0_net__xprt_use(xprt);
 	} else {
 		fields_fini(dom);
 	}
@@ -141,8 +85,7 @@ int m0_net_domain_fini(struct m0_net_domain *dom)
 	if (!busy) {
 		m0_net__provisioner_fini(dom);
 		m0_net__ops(dom)->xo_dom_fini(dom);
-		use_del(dom->nd_xprt);
-		--m0_net__domains_nr;
+		m0_net__xprt_unuse(dom->nd_xprt);
 		fields_fini(dom);
 	}
 	m0_mutex_unlock(&m0_net_mutex);
@@ -179,4 +122,34 @@ uint32_t m0_net_domain_get_buffer_alignment(struct m0_net_domain *dom)
 {
 	M0_PRE(m0_net__domain_invariant(dom));
 	return dom->nd_get_buffer_alignment;
+}
+
+m0_bcount_t default_xo_rpc_max_seg_size(struct m0_net_domain *dom)
+{
+	(void)dom;
+	return 128 << 10;
+}
+
+uint32_t default_xo_rpc_max_segs_nr(struct m0_net_domain *dom)
+{
+	(void)dom;
+	return 1;
+}
+
+m0_bcount_t default_xo_rpc_max_msg_size(struct m0_net_domain *dom,
+					m0_bcount_t           rpc_size)
+{
+	m0_bcount_t max = m0_net_domain_get_max_buffer_size(dom);
+
+	if (rpc_size == 0 || rpc_size > max)
+		return max;
+	return rpc_size < 4096 ? 4096 : rpc_size;
+}
+
+uint32_t default_xo_rpc_max_recv_msgs(struct m0_net_domain *dom,
+				      m0_bcount_t           rpc_size)
+{
+	(void)dom;
+	(void)rpc_size;
+	return 1;
 }

@@ -4,11 +4,6 @@
  */
 #include "net/net_internal.h"
 
-M0_TL_DESCR_DEFINE(m0_nep, "end points", , struct m0_net_end_point,
-		   nep_tm_linkage, nep_magix, M0_NET_EP_MAGIC,
-		   M0_NET_EP_HEAD_MAGIC);
-M0_TL_DEFINE(m0_nep, , struct m0_net_end_point);
-
 int m0_net_end_point_create(struct m0_net_end_point  **epp,
 			    struct m0_net_transfer_mc *tm, const char *addr)
 {

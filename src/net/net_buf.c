@@ -7,17 +7,6 @@
 #include "base/probes.h"
 #include "os/pass.h"
 
-bool m0_net__buffer_invariant(const struct m0_net_buffer *buf)
-{
-	return _0C(buf != NULL) && _0C(buf->nb_dom != NULL) &&
-	       _0C(buf->nb_magic == M0_NET_BUFFER_MAGIC) &&
-	       _0C((buf->nb_flags & M0_NET_BUF_REGISTERED) != 0) &&
-	       _0C(ergo(buf->nb_flags & M0_NET_BUF_QUEUED,
-			buf->nb_tm != NULL && buf->nb_callbacks != NULL &&
-				(size_t)buf->nb_qtype < M0_NET_QT_NR &&
-				buf->nb_tm->ntm_dom == buf->nb_dom));
-}
-
 static int limits_check(const struct m0_net_domain *dom,
 			const struct m0_bufvec     *bv)
 {

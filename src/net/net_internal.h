@@ -15,11 +15,9 @@ enum {
 	M0_NET_DOM_MAGIC = 0x6e657420646f6d21
 };
 
-/** Domains between init and fini, under m0_net_mutex. */
-extern uint32_t m0_net__domains_nr;
-
-/** Domains of one transport. m0_net_mutex held. */
-uint32_t m0_net__xprt_domains_nr(const struct m0_net_xprt *xprt);
+/** Count the domains of a transport, which keep it. m0_net_mutex held. */
+void m0_net__xprt_use(const struct m0_net_xprt *xprt);
+void m0_net__xprt_unuse(const struct m0_net_xprt *xprt);
 
 static inline const struct m0_net_xprt_ops *m0_net__ops(
 	const struct m0_net_domain *dom)

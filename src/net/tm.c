@@ -3,90 +3,7 @@
  * Transfer machines: life, statistics, settings, modes of delivery.
  */
 #include "net/net_internal.h"
-#include "base/probes.h"
 #include "os/os.h"
-
-M0_TL_DESCR_DEFINE(m0_net_tm, "tm queue", , struct m0_net_buffer, nb_tm_linkage,
-		   nb_magic, M0_NET_BUFFER_MAGIC, M0_NET_BUFFER_HEAD_MAGIC);
-M0_TL_DEFINE(m0_net_tm, , struct m0_net_buffer);
-
-/* Name, and the states that may come next. */
-static const struct tm_state_row {
-	const char *ts_name;
-	uint32_t    ts_next;
-} tm_states[] = {
-	[M0_NET_TM_UNDEFINED] = { "undefined", M0_BITS(M0_NET_TM_INITIALIZED) },
-	[M0_NET_TM_INITIALIZED] = { "initialized",
-				    M0_BITS(M0_NET_TM_STARTING,
-					    M0_NET_TM_STOPPING,
-					    M0_NET_TM_FAILED,
-					    M0_NET_TM_UNDEFINED) },
-	[M0_NET_TM_STARTING] = { "starting",
-				 M0_BITS(M0_NET_TM_STARTED, M0_NET_TM_STOPPING,
-					 M0_NET_TM_FAILED) },
-	[M0_NET_TM_STARTED] = { "started",
-				M0_BITS(M0_NET_TM_STOPPING, M0_NET_TM_FAILED) },
-	/* Back to one of the three if the transport refuses to stop. */
-	[M0_NET_TM_STOPPING] = { "stopping",
-				 M0_BITS(M0_NET_TM_STOPPED, M0_NET_TM_FAILED,
-					 M0_NET_TM_INITIALIZED,
-					 M0_NET_TM_STARTING,
-					 M0_NET_TM_STARTED) },
-	[M0_NET_TM_STOPPED] = { "stopped", M0_BITS(M0_NET_TM_UNDEFINED) },
-	[M0_NET_TM_FAILED] = { "failed", M0_BITS(M0_NET_TM_UNDEFINED) }
-};
-
-const char *m0_net__tm_state_name(enum m0_net_tm_state state)
-{
-	return (size_t)state < ARRAY_SIZE(tm_states) ? tm_states[state].ts_name
-						     : "?";
-}
-
-const char *m0_net__qt_name(enum m0_net_queue_type qt)
-{
-	static const char *const names[] = { "msg-recv",     "msg-send",
-					     "passive-recv", "passive-send",
-					     "active-recv",  "active-send" };
-
-	return (size_t)qt < ARRAY_SIZE(names) ? names[qt] : "?";
-}
-
-void m0_net__tm_state_set(struct m0_net_transfer_mc *tm,
-			  enum m0_net_tm_state       state)
-{
-	M0_PRE((tm_states[tm->ntm_state].ts_next >> state) & 1);
-	m0_probe_tm_state(m0_net__tm_name(tm),
-			  m0_net__tm_state_name(tm->ntm_state),
-			  m0_net__tm_state_name(state));
-	__atomic_store_n(&tm->ntm_state, state, __ATOMIC_RELEASE);
-}
-
-bool m0_net__tm_queues_are_empty(const struct m0_net_transfer_mc *tm)
-{
-	return m0_forall(i, M0_NET_QT_NR, net_q_tlist_is_empty(&tm->ntm_q[i]));
-}
-
-bool m0_net__tm_invariant(const struct m0_net_transfer_mc *tm)
-{
-	return _0C(tm->ntm_callbacks != NULL) &&
-	       _0C(tm->ntm_callbacks->ntc_event_cb != NULL) &&
-	       _0C(tm->ntm_dom != NULL) &&
-	       _0C(ergo(tm->ntm_state == M0_NET_TM_STARTED,
-			tm->ntm_ep != NULL)) &&
-	       _0C(ergo(tm->ntm_recv_pool != NULL,
-			tm->ntm_recv_pool->nbp_ndom == tm->ntm_dom)) &&
-	       _0C(ergo(!M0_IN(tm->ntm_state, (M0_NET_TM_STARTED)),
-			m0_atomic64_get(&tm->ntm_recv_queue_deficit) == 0))
-#ifdef M0_DEBUG_CHECKS
-	       &&
-	       _0C(ergo(!M0_IN(tm->ntm_state,
-			       (M0_NET_TM_STARTED, M0_NET_TM_STOPPING)),
-			m0_forall(i, M0_NET_QT_NR,
-				  i == M0_NET_QT_MSG_RECV ||
-					  net_q_tlist_is_empty(&tm->ntm_q[i]))))
-#endif
-		;
-}
 
 static void tm_fields_init(struct m0_net_transfer_mc *tm,
 			   struct m0_net_domain      *dom)
@@ -222,14 +139,6 @@ int m0_net_tm_fini(struct m0_net_transfer_mc *tm)
 	}
 	m0_mutex_unlock(&dom->nd_mutex);
 	return busy ? -EBUSY : 0;
-}
-
-void m0_net__flush(struct m0_net_transfer_mc *tm)
-{
-	const struct m0_net_xprt_ops *ops = m0_net__ops(tm->ntm_dom);
-
-	if (ops->xo_flush != NULL)
-		ops->xo_flush(tm);
 }
 
 /* What was added before a start that failed at once. */

@@ -6,13 +6,60 @@
 #include "net/net_desc.h"
 
 struct m0_mutex m0_net_mutex = M0_MUTEX_SINIT(&m0_net_mutex);
-uint32_t        m0_net__domains_nr;
 
 /* All under m0_net_mutex. */
 static uint32_t                  net_inits_nr;
+static uint32_t                  domains_nr;
 static struct m0_net_xprt       *xprts[M0_NET_XPRT_MAX];
 static int                       xprts_nr;
 static const struct m0_net_xprt *xprt_default;
+
+/*
+ * Number of domains of each transport, because a transport in use stays
+ * registered. m0_net_mutex guards it.
+ */
+static struct xprt_use {
+	const struct m0_net_xprt *xu_xprt;
+	uint32_t                  xu_nr;
+} xprt_uses[2 * M0_NET_XPRT_MAX];
+
+static struct xprt_use *use_find(const struct m0_net_xprt *xprt)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(xprt_uses); ++i) {
+		if (xprt_uses[i].xu_nr > 0 && xprt_uses[i].xu_xprt == xprt)
+			return &xprt_uses[i];
+	}
+	return NULL;
+}
+
+void m0_net__xprt_use(const struct m0_net_xprt *xprt)
+{
+	struct xprt_use *use = use_find(xprt);
+	size_t           i;
+
+	++domains_nr;
+	/* A table that overflows only loses the -EBUSY of xprt_fini. */
+	for (i = 0; i < ARRAY_SIZE(xprt_uses) && use == NULL; ++i) {
+		if (xprt_uses[i].xu_nr == 0) {
+			use = &xprt_uses[i];
+			use->xu_xprt = xprt;
+		}
+	}
+	if (use != NULL)
+		++use->xu_nr;
+}
+
+void m0_net__xprt_unuse(const struct m0_net_xprt *xprt)
+{
+	struct xprt_use *use = use_find(xprt);
+
+	M0_PRE(domains_nr > 0);
+	--domains_nr;
+	if (use != NULL)
+		--use->xu_nr;
+}
 
 int m0_net_init(void)
 {
@@ -28,7 +75,7 @@ int m0_net_fini(void)
 
 	m0_mutex_lock(&m0_net_mutex);
 	M0_PRE(net_inits_nr > 0);
-	if (net_inits_nr == 1 && m0_net__domains_nr > 0)
+	if (net_inits_nr == 1 && domains_nr > 0)
 		rc = -EBUSY;
 	else if (--net_inits_nr == 0)
 		m0_net__desc_slab_fini();
@@ -106,7 +153,7 @@ int m0_net_xprt_fini(const struct m0_net_xprt *xprt)
 
 	m0_mutex_lock(&m0_net_mutex);
 	i = xprt_index(xprt);
-	if (m0_net__xprt_domains_nr(xprt) > 0)
+	if (use_find(xprt) != NULL)
 		rc = -EBUSY;
 	else if (i >= 0)
 		xprt_remove(i);
@@ -180,34 +227,4 @@ void m0_net_print_xprt(void)
 		m0_log(M0_LOG_INFO, "net: transport %s%s", xprts[i]->nx_name,
 		       xprts[i] == xprt_default ? " (default)" : "");
 	m0_mutex_unlock(&m0_net_mutex);
-}
-
-m0_bcount_t default_xo_rpc_max_seg_size(struct m0_net_domain *dom)
-{
-	(void)dom;
-	return 128 << 10;
-}
-
-uint32_t default_xo_rpc_max_segs_nr(struct m0_net_domain *dom)
-{
-	(void)dom;
-	return 1;
-}
-
-m0_bcount_t default_xo_rpc_max_msg_size(struct m0_net_domain *dom,
-					m0_bcount_t           rpc_size)
-{
-	m0_bcount_t max = m0_net_domain_get_max_buffer_size(dom);
-
-	if (rpc_size == 0 || rpc_size > max)
-		return max;
-	return rpc_size < 4096 ? 4096 : rpc_size;
-}
-
-uint32_t default_xo_rpc_max_recv_msgs(struct m0_net_domain *dom,
-				      m0_bcount_t           rpc_size)
-{
-	(void)dom;
-	(void)rpc_size;
-	return 1;
 }
