@@ -2,7 +2,7 @@
 /* Bodies of the RPC layer's own items: each of them is what its encoder puts,
  * to the byte, or is refused. */
 #include "lib/fuzz.h"
-#include "rpc/bulk.h"
+#include "rpc/bulk/bulk.h"
 
 static uint8_t buf[M0_RPC_WIRE_BODY_MAX];
 

@@ -8,7 +8,7 @@
  */
 #include <limits.h>
 
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 /* Rounds of a step, for what callbacks push; then the pass has to end. */
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Life of a machine, its configuration, and its step. */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 #include "m0/log.h"
 #include "m0/net_xprt.h"
 

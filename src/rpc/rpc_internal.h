@@ -34,7 +34,7 @@
 #include "rpc/core/frm.h"
 #include "rpc/core/sstream.h"
 #include "rpc/core/rpc_wire.h"
-#include "rpc/bulks.h"
+#include "rpc/bulk/bulks.h"
 
 struct m0_rpc__machine;
 struct m0_rpc__target;
@@ -729,7 +729,7 @@ void m0_rpc__packets_fini(struct m0_rpc__machine *m);
 void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
 			  struct m0_net_end_point *ep);
 
-#include "rpc/came.h"
+#include "rpc/item/came.h"
 
 /* ---------------------------------------------------------------- post.c -- */
 
@@ -746,8 +746,8 @@ struct m0_rpc_item *m0_rpc__xid_find(const struct m0_rpc__session *session,
 void m0_rpc__xid_del(struct m0_rpc__session *session, struct m0_rpc_item *item);
 
 #include "rpc/told.h"
-#include "rpc/conn.h"
-#include "rpc/session.h"
+#include "rpc/client/conn.h"
+#include "rpc/client/session.h"
 
 /* --------------------------------------- group.c, source.c, stats.c... -- */
 

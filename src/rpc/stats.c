@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What a machine has counted, how long requests took, and who watches. */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 /* ---------------------------------------------------------------- stats -- */
 

@@ -5,7 +5,7 @@
  * the top of a step; a waiter may see the state earlier, and the owner's fini
  * waits for the call.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 /* ----------------------------------------------------------- completions -- */
 

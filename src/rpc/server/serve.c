@@ -4,7 +4,7 @@
  * the stream's table, which says what is executed, held, answered again or
  * refused; what is of none through its client's table of what is executed.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 enum {
 	/** Each client may have so many requests without a stream

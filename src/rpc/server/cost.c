@@ -3,7 +3,7 @@
  * What peers cost: bytes of clients, sessions and streams, which are refused when
  * they would cost too much, and answers that wait for places that do not read.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 enum {
 	/** Answers that wait for one address, in rc_executing_max. */

@@ -3,7 +3,7 @@
  * Replies. They take the same path as requests; those of streams are kept, as
  * they are, until the client has acknowledged them.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 /*
  * One that is on its way, and is asked for over another link; perhaps the first

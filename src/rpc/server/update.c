@@ -4,7 +4,7 @@
  * the store. To a store that outlives the machine the answer is added as a
  * record, so that it is found when the request comes again after a restart.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 #include "rpc/core/record.h"
 
 /* Of the record, before the reply's body: its opcode. */

@@ -9,7 +9,7 @@
  * but for rb_done, which may finalise it. bulk_add.c makes the buffers; what
  * there is to several links is in bulk_ways.c.
  */
-#include "rpc/bulk.h"
+#include "rpc/bulk/bulk.h"
 
 enum {
 	/** Inline: looks before a nap. */

@@ -9,7 +9,7 @@
  * thread, which gets them all and puts most, counts for itself alone. When the
  * queue gives it up what it has counted goes to that of all threads.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 enum {
 	/** Bytes of a receive buffer, in packets of the largest size. */

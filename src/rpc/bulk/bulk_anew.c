@@ -8,8 +8,8 @@
  * Between two attempts the buffer is in no queue. A timer of the machine begins
  * it; so whoever gives it up sets a flag, and it ends when the timer fires.
  */
-#include "rpc/bulk.h"
-#include "rpc/server.h"
+#include "rpc/bulk/bulk.h"
+#include "rpc/server/server.h"
 
 #define PAUSE_MIN_NS M0_TIME_ONE_MSEC
 #define PAUSE_MAX_NS (256 * M0_TIME_ONE_MSEC)

@@ -2,7 +2,7 @@
 /* Descriptors of bulk in bodies of items: the only bytes of a body that the
  * layer knows. One that names several ways has a transport's for each. */
 #include "base/cursor.h"
-#include "rpc/bulk.h"
+#include "rpc/bulk/bulk.h"
 
 enum {
 	/** In a body: bytes in use, length of the descriptor, 0; all aligned. */

@@ -7,7 +7,7 @@
  * of another are not of this life. When a younger incarnation comes the older
  * one is gone; what it still has being executed is let go when that ends.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 #include "rpc/core/record.h"
 
 enum {

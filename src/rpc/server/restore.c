@@ -8,7 +8,7 @@
  * machine when that was committed. Duplicates may run beside it; all that is
  * done can be done twice.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 #include "rpc/core/record.h"
 
 /* A reply out of the store: an item whose type is its own. */

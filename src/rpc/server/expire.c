@@ -14,7 +14,7 @@
  * A job reads, the machine decides, as it knows who lives, and a second job does
  * it, unless the record has changed meanwhile.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 #include "rpc/core/record.h"
 
 enum {

@@ -7,7 +7,7 @@
  * the server to resume it; if the server has forgotten it takes a number never
  * used before and begins anew.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 enum {
 	STREAMS_DEF = 8,

@@ -4,7 +4,7 @@
  * by one and what is cut by the library is the same thing in the end: a net
  * buffer over the caller's memory.
  */
-#include "rpc/bulk.h"
+#include "rpc/bulk/bulk.h"
 
 /** A buffer whose net buffer is the library's; arrays of segments follow. */
 struct bulk_own {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Groups of items, and sources of items that ride along. */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 _Static_assert(sizeof(struct m0_rpc_frm_group) <=
 		       sizeof(((struct m0_rpc_group *)0)->rg_lib),

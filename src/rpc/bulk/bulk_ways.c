@@ -9,7 +9,7 @@
  * that we have them. He asks again then over another way, and finds it as long
  * as the request has not ended.
  */
-#include "rpc/bulk.h"
+#include "rpc/bulk/bulk.h"
 
 /* ------------------------------------------------------------- passive -- */
 

@@ -4,7 +4,7 @@
  * connection that is ACTIVE and learns that the server does not know it any more
  * establishes itself again, and then its sessions, while items wait.
  */
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 static void conn_ask(struct m0_rpc__conn *conn);
 
