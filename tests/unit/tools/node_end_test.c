@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "../../../tools/lnet_node.h"
+#include "../../../tools/node/lnet_node.h"
 
 enum {
 	/** Clients that ask and do not read. */

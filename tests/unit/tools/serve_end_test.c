@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../../../tools/serve.h"
+#include "../../../tools/object/serve.h"
 
 enum {
 	/** Ends a service that does not end: the test fails. */
