@@ -17,7 +17,7 @@ static void note(int *value)
 	(void)pthread_getname_np(pthread_self(), seen_name, sizeof seen_name);
 }
 
-/* The thread gets its argument and name, and knows itself. */
+/* A thread's argument and name are what the caller passes. It knows itself. */
 static void thread_runs_function_with_argument(void **state)
 {
 	struct m0_thread thread;
@@ -33,6 +33,13 @@ static void thread_runs_function_with_argument(void **state)
 	assert_ptr_equal(seen_self, &thread);
 	assert_string_equal(thread.t_name, "worker-12-of-many");
 	assert_string_equal(seen_name, "worker-12-of-ma");
+	/* A name is no format. */
+	assert_int_equal(M0_THREAD_INIT(&thread, int *, NULL, note, &value,
+					"%s", "50%%s"),
+			 0);
+	assert_int_equal(m0_thread_join(&thread), 0);
+	m0_thread_fini(&thread);
+	assert_string_equal(seen_name, "50%%s");
 }
 
 static int init_seen;

@@ -258,6 +258,29 @@ static void message_stalled_is_asked_again(void **state)
 	assert_int_equal(msgs[0].mg_status, 0);
 }
 
+/* A stalled message that takes several steps keeps the places of those behind it. */
+static void message_stalled_and_large_keeps_the_others(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	begin_rc = -EAGAIN;
+	send(0, BIG);
+	send(1, 8);
+	send(2, 8);
+	(void)step(1);
+	begin_rc = 0;
+	(void)step(2);
+	assert_int_equal(begun_nr, 1);
+	for (i = 0; i < 8; ++i)
+		(void)step(3);
+	assert_int_equal(done_nr, 3);
+	for (i = 0; i < 3; ++i) {
+		assert_int_equal(msgs[i].mg_status, 0);
+		assert_int_equal(msgs[i].mg_order, i + 1);
+	}
+}
+
 /* A stalled message whose time is over fails. */
 static void message_stalled_times_out(void **state)
 {
@@ -364,6 +387,7 @@ int main(void)
 		CASE(message_large_takes_several_steps),
 		CASE(messages_many_take_several_steps),
 		CASE(message_stalled_is_asked_again),
+		CASE(message_stalled_and_large_keeps_the_others),
 		CASE(message_stalled_times_out),
 		CASE(cancel_ends_what_has_not_begun),
 		CASE(receive_cancelled_copies_no_more),
