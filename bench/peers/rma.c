@@ -19,21 +19,25 @@ enum {
 };
 
 struct rma {
-	size_t            r_bytes;
-	unsigned          r_flight;
+	size_t   r_bytes;
+	unsigned r_flight;
+	/** One more than is in flight if that is one, as netbench has. */
+	unsigned          r_bufs_nr;
 	char             *r_mem[2];
 	struct rma_card  *r_card;
 	struct world_play r_play;
 	bool              r_is_put;
-	unsigned          r_idle_nr;
-	unsigned          r_idle[FLIGHT_MAX];
+	/** Buffers at rest, a ring: all are used in turns. */
+	uint64_t r_rested;
+	uint64_t r_begun;
+	unsigned r_idle[FLIGHT_MAX];
 };
 
 static struct rma rma;
 
 void rma_over(unsigned slot)
 {
-	rma.r_idle[rma.r_idle_nr++] = slot;
+	rma.r_idle[rma.r_rested++ % rma.r_bufs_nr] = slot;
 }
 
 static void prepare(void *arg)
@@ -44,7 +48,7 @@ static void prepare(void *arg)
 
 static void side_open(void *arg, int side)
 {
-	size_t all = rma.r_bytes * rma.r_flight;
+	size_t all = rma.r_bytes * rma.r_bufs_nr;
 
 	(void)arg;
 	rma.r_mem[side] = bench_huge(all);
@@ -52,7 +56,7 @@ static void side_open(void *arg, int side)
 		rma_offer(rma.r_mem[1], all, rma.r_card);
 	else
 		rma_reach(rma.r_mem[0], all, rma.r_card);
-	for (unsigned i = 0; side == 0 && i < rma.r_flight; i++)
+	for (unsigned i = 0; side == 0 && i < rma.r_bufs_nr; i++)
 		rma_over(i);
 }
 
@@ -70,6 +74,11 @@ static void serve(void *arg)
 		rma_poll();
 }
 
+static uint64_t in_flight(void)
+{
+	return rma.r_bufs_nr - (rma.r_rested - rma.r_begun);
+}
+
 static uint64_t run(bool is_put, uint64_t nr)
 {
 	uint64_t flight = rma.r_flight;
@@ -77,17 +86,17 @@ static uint64_t run(bool is_put, uint64_t nr)
 
 	nr = (nr + flight - 1) / flight * flight;
 	left = nr;
-	while (left > 0 || rma.r_idle_nr < flight) {
-		while (left > 0 && rma.r_idle_nr > 0) {
-			unsigned slot = rma.r_idle[rma.r_idle_nr - 1];
+	while (left > 0 || in_flight() > 0) {
+		while (left > 0 && in_flight() < flight) {
+			unsigned slot =
+				rma.r_idle[rma.r_begun++ % rma.r_bufs_nr];
 
-			rma.r_idle_nr--;
 			/* The last ones end when all have come; one at a time
 			 * means that each has. */
 			if (!rma_begin(slot, is_put, slot * rma.r_bytes,
 				       rma.r_bytes,
 				       flight == 1 || left <= flight)) {
-				rma.r_idle_nr++;
+				rma.r_begun--;
 				break;
 			}
 			left--;
@@ -140,6 +149,7 @@ int main(int argc, char **argv)
 		bench_die("%s", usage);
 	rma.r_bytes = (size_t)atoi(argv[i + 1]);
 	rma.r_flight = (unsigned)atoi(argv[i + 2]);
+	rma.r_bufs_nr = rma.r_flight == 1 ? 2 : rma.r_flight;
 	rma.r_play = (struct world_play){ .wp_prepare = &prepare,
 					  .wp_open = &side_open,
 					  .wp_close = &side_close,
