@@ -14,16 +14,15 @@
 #define PAUSE_MIN_NS M0_TIME_ONE_MSEC
 #define PAUSE_MAX_NS (256 * M0_TIME_ONE_MSEC)
 
-enum {
-	/** Attempts in a row that found no offer: it may be on its way back to
-	 * its queue, or withdrawn. They take about one second. */
-	NOENT_MAX = 10
-};
+/** How long attempts may find no offer: it may be on its way back to its queue, or
+ * withdrawn. */
+#define NOENT_NS M0_TIME_ONE_SECOND
 
 struct m0_rpc__bulk_again {
 	struct m0_rpc__pause bag_pause;
 	struct m0_rpc_bulk  *bag_rb;
-	uint32_t             bag_noent_nr;
+	/** Time of the first of the latest attempts that found no offer; 0: none. */
+	m0_time_t bag_noent_at;
 };
 
 void m0_rpc__bulk_anew_allow(struct m0_rpc_bulk *rb)
@@ -38,19 +37,17 @@ bool m0_rpc__bulk_rc_passes(int rc)
 }
 
 /* Does the request still wait for it? The machine's thread. */
-static bool is_wanted(const struct m0_rpc_bulk *rb)
+static bool is_wanted(const struct m0_rpc_bulk *rb, m0_time_t now)
 {
 	const struct m0_rpc_item     *item = rb->rb_item;
 	const struct m0_rpc__machine *m = rb->rb_machine->rm_lib;
 	const struct m0_rpc__item    *il;
-	m0_time_t                     now;
 
 	/* Without the first flag there may be no request. */
 	if ((rb->rb_flags & (M0_RPC__BULK_ANEW | M0_RPC__BULK_STOPS)) !=
 	    M0_RPC__BULK_ANEW)
 		return false;
 	il = m0_rpc__il(item);
-	now = m0_time_now();
 	return !m->rml_aborts && now < rb->rb_expires &&
 	       now < item->ri_remote_expires &&
 	       !(__atomic_load_n(&il->ril_flags, __ATOMIC_RELAXED) &
@@ -64,7 +61,7 @@ static int begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf)
 {
 	int rc = -ECANCELED;
 
-	if (is_wanted(rb))
+	if (is_wanted(rb, m0_time_now()))
 		rc = m0_rpc__bulk_again(rb, rbuf,
 					m0_rpc__request_tm(rb->rb_item));
 	if (rc == 0)
@@ -109,31 +106,45 @@ static struct m0_rpc__bulk_again *again_get(struct m0_rpc_bulk *rb)
 	return again;
 }
 
-bool m0_rpc__bulk_anew(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
-		       int rc)
+/* Has no attempt found an offer for too long? */
+static bool is_withdrawn(struct m0_rpc__bulk_again *again, int rc,
+			 m0_time_t now)
 {
-	struct m0_rpc__machine    *m = rb->rb_machine->rm_lib;
-	struct m0_rpc__bulk_again *again;
-	struct m0_rpc__pause      *pause;
+	if (rc != -ENOENT)
+		again->bag_noent_at = 0;
+	else if (again->bag_noent_at == 0)
+		again->bag_noent_at = now;
+	return rc == -ENOENT &&
+	       now > m0_time_add(again->bag_noent_at, NOENT_NS);
+}
 
-	if (!is_wanted(rb) || !m0_rpc__bulk_rc_passes(rc))
-		return false;
-	again = again_get(rb);
-	if (again == NULL)
-		return false;
-	again->bag_noent_nr = rc == -ENOENT ? again->bag_noent_nr + 1 : 0;
-	if (again->bag_noent_nr > NOENT_MAX)
-		return false;
-	rbuf->bb_flags |= M0_RPC__BULK_BUF_PAUSED;
-	pause = &again->bag_pause;
-	if (m0_timer_is_armed(&pause->rpa_timer))
-		return true;
+static void pause_begin(struct m0_rpc__machine    *m,
+			struct m0_rpc__bulk_again *again, m0_time_t now)
+{
+	struct m0_rpc__pause *pause = &again->bag_pause;
+
 	pause->rpa_ns = pause->rpa_ns == 0
 				? PAUSE_MIN_NS
 				: min64u(2 * pause->rpa_ns, PAUSE_MAX_NS);
 	++m->rml_bulks.bks_paused_nr;
 	m0_timerq_arm(&m->rml_pauses, &pause->rpa_timer,
-		      m0_time_add(m0_time_now(), pause->rpa_ns));
+		      m0_time_add(now, pause->rpa_ns));
+}
+
+bool m0_rpc__bulk_anew(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
+		       int rc)
+{
+	m0_time_t                  now = m0_time_now();
+	struct m0_rpc__bulk_again *again;
+
+	if (!is_wanted(rb, now) || !m0_rpc__bulk_rc_passes(rc))
+		return false;
+	again = again_get(rb);
+	if (again == NULL || is_withdrawn(again, rc, now))
+		return false;
+	rbuf->bb_flags |= M0_RPC__BULK_BUF_PAUSED;
+	if (!m0_timer_is_armed(&again->bag_pause.rpa_timer))
+		pause_begin(rb->rb_machine->rm_lib, again, now);
 	return true;
 }
 
