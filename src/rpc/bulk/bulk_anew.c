@@ -7,9 +7,14 @@
  *
  * Between two attempts the buffer is in no queue. A timer of the machine begins
  * it; so whoever gives it up sets a flag, and it ends when the timer fires.
+ *
+ * The pause between two attempts doubles. Its second half is random: requests
+ * whose bulk failed at one time, with one connection, would otherwise use one
+ * connection at one time again, and the next failure would end all of them again.
  */
 #include "rpc/bulk/bulk.h"
 #include "rpc/server/server.h"
+#include "base/rand.h"
 
 #define PAUSE_MIN_NS M0_TIME_ONE_MSEC
 #define PAUSE_MAX_NS (256 * M0_TIME_ONE_MSEC)
@@ -22,7 +27,8 @@ struct m0_rpc__bulk_again {
 	struct m0_rpc__pause bag_pause;
 	struct m0_rpc_bulk  *bag_rb;
 	/** Time of the first of the latest attempts that found no offer; 0: none. */
-	m0_time_t bag_noent_at;
+	m0_time_t      bag_noent_at;
+	struct m0_rand bag_rand;
 };
 
 void m0_rpc__bulk_anew_allow(struct m0_rpc_bulk *rb)
@@ -94,6 +100,7 @@ static void pause_over(struct m0_rpc__pause *pause)
 static struct m0_rpc__bulk_again *again_get(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc__bulk_again *again = rb->rb_again;
+	uint64_t                   seed;
 
 	if (again != NULL)
 		return again;
@@ -102,6 +109,8 @@ static struct m0_rpc__bulk_again *again_get(struct m0_rpc_bulk *rb)
 		return NULL;
 	m0_rpc__pause_init(&again->bag_pause, pause_over);
 	again->bag_rb = rb;
+	m0_os_random(&seed, sizeof seed);
+	m0_rand_init(&again->bag_rand, seed);
 	rb->rb_again = again;
 	return again;
 }
@@ -128,7 +137,9 @@ static void pause_begin(struct m0_rpc__machine    *m,
 				: min64u(2 * pause->rpa_ns, PAUSE_MAX_NS);
 	++m->rml_bulks.bks_paused_nr;
 	m0_timerq_arm(&m->rml_pauses, &pause->rpa_timer,
-		      m0_time_add(now, pause->rpa_ns));
+		      m0_time_add(now, m0_rand_in(&again->bag_rand,
+						  pause->rpa_ns / 2,
+						  pause->rpa_ns)));
 }
 
 bool m0_rpc__bulk_anew(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,

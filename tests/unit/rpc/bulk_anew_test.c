@@ -248,6 +248,61 @@ static void deal_ends(unsigned i)
 
 /* ---------------------------------------------------------------- tests -- */
 
+static m0_time_t pause_of(const struct moved *mv, unsigned nr)
+{
+	return mv->mv_at[nr] - mv->mv_at[nr - 1];
+}
+
+/* Each pause is at most twice as long as the one before it, up to 256 ms; and at
+ * least half of that. The clock of timers has ticks of 1 ms. */
+static void pauses_double(const struct moved *mv)
+{
+	unsigned k;
+
+	for (k = 1; k < mv->mv_nr; ++k) {
+		m0_time_t ns = min64u(1U << (k - 1), PAUSE_MAX_MS) *
+			       M0_TIME_ONE_MSEC;
+
+		assert_true(pause_of(mv, k) >= ns / 2);
+		assert_true(pause_of(mv, k) <= ns + 2 * M0_TIME_ONE_MSEC);
+	}
+}
+
+/* Requests whose bulk failed at one time, as with one connection, are begun anew
+ * at different times: otherwise they fail together again. */
+static void bulk_that_failed_together_is_begun_apart(void **state)
+{
+	enum {
+		FAILS = 10
+	};
+	uint64_t seed;
+	unsigned i;
+
+	(void)state;
+	for (seed = 1; seed <= SEEDS; ++seed) {
+		m0_time_t first = M0_TIME_NEVER;
+		m0_time_t last = 0;
+
+		up(seed);
+		for (i = 0; i < DEALS_MAX; ++i)
+			moved[i].mv_fails = FAILS;
+		for (i = 0; i < DEALS_MAX; ++i)
+			deal_begin(i, 1);
+		for (i = 0; i < DEALS_MAX; ++i)
+			deal_ends(i);
+		assert_int_equal(moved_nr, DEALS_MAX);
+		for (i = 0; i < DEALS_MAX; ++i) {
+			assert_int_equal(moved[i].mv_nr, FAILS + 1);
+			pauses_double(&moved[i]);
+			first = min64u(first, moved[i].mv_at[FAILS]);
+			last = max64u(last, moved[i].mv_at[FAILS]);
+		}
+		assert_true(last - first >=
+			    PAUSE_MAX_MS / 8 * M0_TIME_ONE_MSEC);
+		down();
+	}
+}
+
 /* Offers of many buffers may be on their way back to their queues at one time. */
 static void many_that_find_no_offer_are_begun_anew(void **state)
 {
@@ -291,6 +346,7 @@ static void no_offer_for_a_second_ends_the_request(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bulk_that_failed_together_is_begun_apart),
 		cmocka_unit_test(many_that_find_no_offer_are_begun_anew),
 		cmocka_unit_test(no_offer_for_a_second_ends_the_request),
 	};
