@@ -230,8 +230,11 @@ static bool buf_ends(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 		    m0_rpc__bulk_anew(rb, rbuf, *ret_rc))
 			return false;
 	}
-	if (*ret_rc == 0)
+	if (*ret_rc == 0) {
 		rb->rb_moved += nr;
+		if (rb->rb_again != NULL)
+			m0_rpc__bulk_anew_moved(rb);
+	}
 	return true;
 }
 

@@ -162,6 +162,9 @@ void m0_rpc__bulk_anew_allow(struct m0_rpc_bulk *rb);
 /** A buffer has failed. True: it will be begun anew. With rb_mutex. */
 bool m0_rpc__bulk_anew(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 		       int rc);
+/** A buffer of a list that has rb_again was moved: the next pause is the shortest.
+ * With rb_mutex. */
+void m0_rpc__bulk_anew_moved(struct m0_rpc_bulk *rb);
 /** The list is empty: what the above has made goes. @return the reference to be
  * put when rb_mutex is released; NULL. */
 const struct m0_rpc_item *m0_rpc__bulk_anew_end(struct m0_rpc_bulk *rb);

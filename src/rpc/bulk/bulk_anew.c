@@ -11,6 +11,7 @@
  * The pause between two attempts doubles. Its second half is random: requests
  * whose bulk failed at one time, with one connection, would otherwise use one
  * connection at one time again, and the next failure would end all of them again.
+ * The pause falls back to the shortest when a buffer of the list was moved.
  */
 #include "rpc/bulk/bulk.h"
 #include "rpc/server/server.h"
@@ -157,6 +158,12 @@ bool m0_rpc__bulk_anew(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 	if (!m0_timer_is_armed(&again->bag_pause.rpa_timer))
 		pause_begin(rb->rb_machine->rm_lib, again, now);
 	return true;
+}
+
+void m0_rpc__bulk_anew_moved(struct m0_rpc_bulk *rb)
+{
+	rb->rb_again->bag_pause.rpa_ns = 0;
+	rb->rb_again->bag_noent_at = 0;
 }
 
 const struct m0_rpc_item *m0_rpc__bulk_anew_end(struct m0_rpc_bulk *rb)

@@ -303,6 +303,34 @@ static void bulk_that_failed_together_is_begun_apart(void **state)
 	}
 }
 
+/* A buffer that was moved says that there is a way again: what waits beside it in
+ * its list is begun anew soon, and not after a pause that has grown. */
+static void pause_falls_back_after_a_success(void **state)
+{
+	enum {
+		FAILS = 8
+	};
+	uint64_t  seed;
+	m0_time_t long_ns = M0_TIME_ONE_MSEC << (FAILS - 2);
+
+	(void)state;
+	for (seed = 1; seed <= SEEDS; ++seed) {
+		up(seed);
+		moved[0].mv_fails = FAILS;
+		moved[1].mv_fails = FAILS + 2;
+		deal_begin(0, 2);
+		deal_ends(0);
+		assert_int_equal(moved_nr, 2);
+		assert_int_equal(moved[0].mv_nr, FAILS + 1);
+		assert_int_equal(moved[1].mv_nr, FAILS + 3);
+		assert_true(pause_of(&moved[1], FAILS) >= long_ns / 2);
+		/* The first buffer has been moved when this one fails again. */
+		assert_true(pause_of(&moved[1], FAILS + 2) <=
+			    4 * M0_TIME_ONE_MSEC);
+		down();
+	}
+}
+
 /* Offers of many buffers may be on their way back to their queues at one time. */
 static void many_that_find_no_offer_are_begun_anew(void **state)
 {
@@ -347,6 +375,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bulk_that_failed_together_is_begun_apart),
+		cmocka_unit_test(pause_falls_back_after_a_success),
 		cmocka_unit_test(many_that_find_no_offer_are_begun_anew),
 		cmocka_unit_test(no_offer_for_a_second_ends_the_request),
 	};
