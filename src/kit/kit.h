@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the files of the transport kit share (m0/net_kit.h is its contract).
+ * Declarations shared by the files of the transport kit (m0/net_kit.h is its
+ * contract).
  *
- * Files: kit_machine.c life and modes of machines; kit_pass.c passes, inboxes,
- * the run that strands and pollers make; kit_buf.c buffers, claims, time-outs,
- * cancels; kit_deliver.c their events; kit_recv.c receive buffers; kit_bulk.c
- * active operations; kit_ep.c end points; kit_ride.c riders; kit_slot.c the
- * table of all registered buffers.
+ * Files, each of which calls only those before it, but for kit_ride.c and
+ * kit_pass.c:
+ *   kit_slot.c     table of all registered buffers
+ *   kit_desc.c     bytes of descriptors
+ *   kit_ep.c       end points
+ *   kit_pass.c     passes and inboxes
+ *   kit_ride.c     riders
+ *   kit_strand.c   threads of a TM
+ *   kit_claim.c    claims and completions of buffers
+ *   kit_bulk.c     active and passive operations
+ *   kit_recv.c     receive buffers
+ *   kit_buf.c      registration, add, cancel, time-out
+ *   kit_poll.c     polls of inline TMs
+ *   kit_deliver.c  events of buffers
+ *   kit_state.c    states of a TM
+ *   kit_run.c      the run of a TM, visits
+ *   kit_machine.c  life and modes of TMs
  *
  * Who guards what in a machine: ntm_mutex everything but the fields named here;
  * nkm_inbox_lock (a leaf) the fields of the second group.
@@ -158,6 +171,18 @@ static inline enum m0_net_queue_type kit_buf_qtype(const struct kit_buf *kb)
 		__atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_RELAXED));
 }
 
+static inline uint64_t kb_word_get(const struct kit_buf *kb)
+{
+	return __atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_SEQ_CST);
+}
+
+static inline bool kb_word_cas(struct kit_buf *kb, uint64_t old, uint64_t new)
+{
+	return __atomic_compare_exchange_n(&kb->kb_pub.nkb_word, &old, new,
+					   false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
 /** For who holds the buffer: no exchange is needed, others only look. */
 static inline void kb_state_set(struct kit_buf *kb, enum kit_buf_state state)
 {
@@ -302,6 +327,8 @@ struct m0_net_kit_machine {
 	/** NULL: has strands of its own. */
 	const struct m0_net_kit_runner *nkm_runner;
 	struct kit_worker              *nkm_workers;
+	/** Steps of the strands; so that any file may start them. */
+	const struct m0_strand_ops *nkm_worker_ops;
 	_Alignas(16) uint8_t nkm_pvt[];
 };
 
@@ -314,6 +341,11 @@ static inline struct m0_net_kit_machine *kit_machine(
 static inline struct kit_buf *kit_buf_of(const struct m0_net_buffer *buf)
 {
 	return buf->nb_xprt_private;
+}
+
+static inline bool kit_inbox_is_empty(const struct m0_net_kit_machine *m)
+{
+	return __atomic_load_n(&m->nkm_inbox.wl_head, __ATOMIC_ACQUIRE) == NULL;
 }
 
 static inline bool kit_work_list_is_empty(const struct kit_work_list *list)
@@ -429,11 +461,12 @@ static inline void kit_pass_close(void)
 	m0_net__desc_pass_end();
 }
 
+/** Takes all items of the inbox. */
+void kit_inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret);
+/** Puts back, before all others, what was taken and not handled. */
+void kit_inbox_return(struct m0_net_kit_machine *m, struct kit_work_list *list);
 /** So that somebody runs the machine soon. ntm_mutex held. */
 void kit_kick(struct m0_net_kit_machine *m);
-/** Strands of the machine run from here on. ntm_mutex held. */
-int  kit_strands_start(struct m0_net_kit_machine *m);
-void kit_strands_stop(struct m0_net_kit_machine *m);
 /** Wakes a thread that runs the machine. nkm_wakes is set. */
 void kit_strands_wake(struct m0_net_kit_machine *m);
 /** Does a poster wake the strand? Recomputed; ntm_mutex held. */
@@ -442,6 +475,17 @@ void kit_wakes_update(struct m0_net_kit_machine *m);
 void kit_inbox_close(struct m0_net_kit_machine *m);
 /** Waits for posters that still wake it; none are to come. */
 void kit_wakers_wait(struct m0_net_kit_machine *m);
+
+/* ---------------------------------------------------------- kit_strand.c -- */
+
+/** Strands of the machine run from here on. ntm_mutex held. */
+int  kit_strands_start(struct m0_net_kit_machine *m);
+void kit_strands_stop(struct m0_net_kit_machine *m);
+
+/* ------------------------------------------------------------- kit_run.c -- */
+
+/** A strand's step: m0_net_kit_machine_run(). */
+extern const struct m0_strand_ops kit_worker_ops;
 
 enum kit_run_flags {
 	KIT_RUN_PROGRESS = 1 << 0,
@@ -454,18 +498,6 @@ enum kit_run_flags {
  * M0_TIME_IMMEDIATELY if there is more to do at once.
  */
 m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags);
-/**
- * Has the transport move what it has for an inline machine. No lock.
- * @param now  the time of the poll; unchanged if it needs none.
- */
-bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now);
-/**
- * The same by the thread of an inline machine; of another one, nothing. Its end is
- * not told meanwhile: the run that follows looks whether it is due.
- */
-bool kit_helper_poll(struct m0_net_kit_machine *m);
-/** The same for what was just asked for alone. No lock. */
-void kit_push(struct m0_net_kit_machine *m);
 /** A poll of an inline machine would surely find nothing. No lock.
  * @param now  0: not known. */
 bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now);
@@ -497,7 +529,26 @@ m0_time_t kit_rider_next(const struct m0_net_kit_machine *m);
 /** Before then a poll surely makes no step. No lock. Pre: there is a rider. */
 m0_time_t kit_rider_quiet_until(const struct m0_net_kit_machine *m);
 
-/* --------------------------------------------------------- kit_machine.c -- */
+/* ------------------------------------------------------------ kit_poll.c -- */
+
+/** Adds what the transport of an inline TM polls to nkm_fd. */
+void kit_fd_poll_add(struct m0_net_kit_machine *m);
+/**
+ * Has the transport of an inline TM make progress. No lock held.
+ * @param now  time of the poll; unchanged if the TM needs none.
+ * @return true if the TM progresses only when polled.
+ */
+bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now);
+/**
+ * kit_poll() by the thread of an inline TM; nothing for other TMs. The state
+ * that ends the TM is not delivered meanwhile: the run that follows looks
+ * whether it is due. No lock held.
+ */
+bool kit_helper_poll(struct m0_net_kit_machine *m);
+/** Starts operations requested since the last poll, no more. No lock held. */
+void kit_push(struct m0_net_kit_machine *m);
+
+/* ----------------------------------------------------------- kit_state.c -- */
 
 void kit_start_do(struct m0_net_kit_machine *m);
 void kit_stop_do(struct m0_net_kit_machine *m);
@@ -516,10 +567,11 @@ static inline bool kit_states_pending(const struct m0_net_kit_machine *m)
 /** Cancels what is queued, or gives it until the drain limit. Locked. */
 void kit_queues_stop(struct m0_net_kit_machine *m, bool abort);
 
-/* ------------------------------------------------------------- kit_buf.c -- */
+/* ----------------------------------------------------------- kit_claim.c -- */
 
-/** Ends an armed buffer with `reason`, or notes that if it is claimed. */
-void kit_give_up(struct kit_buf *kb, int32_t reason);
+/** Sets the deadline of a buffer, at which it ends with `status`. */
+void kit_timer_arm(struct kit_buf *kb, m0_time_t deadline, int32_t status);
+
 /** Queues the event of a buffer. ntm_mutex of its machine held. */
 void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length);
 void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb);
@@ -532,7 +584,6 @@ static inline void kit_event_prefetch(const struct kit_buf *kb)
 	__builtin_prefetch(&buf->nb_flags, 1);
 	__builtin_prefetch(&buf->nb_tm_linkage, 1);
 }
-void kit_timers_expire(struct m0_net_kit_machine *m, m0_time_t now);
 /** kit_done_drain() when there is something. */
 void kit_done_complete(struct m0_net_kit_machine *m);
 /** Completes what this run of `m` ended without its lock. Now held. */
@@ -543,6 +594,12 @@ static inline void kit_done_drain(struct m0_net_kit_machine *m)
 }
 /** WORK_DONE has come. ntm_mutex held. */
 void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work);
+
+/* ------------------------------------------------------------- kit_buf.c -- */
+
+/** Ends an armed buffer with `reason`, or notes that if it is claimed. */
+void kit_give_up(struct kit_buf *kb, int32_t reason);
+void kit_timers_expire(struct m0_net_kit_machine *m, m0_time_t now);
 
 /* --------------------------------------------------------- kit_deliver.c -- */
 

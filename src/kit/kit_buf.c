@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Buffers of the kit: from add to completion; their events are delivered by
- * kit_deliver.c.
- *
- * nkb_word decides every race. add stores ARMED with a new generation. Whoever
- * wants to move data claims: ARMED to CLAIMED, by any thread. Whoever wants to
- * end it early, under its machine's lock, gives it up: ARMED to GIVEN_UP; a
- * claimed one only gets a note (kb_late), honoured if it is unclaimed or goes
- * on to another message. A given-up send or active operation may be in some
- * thread's hands, which then fails to claim it and ends it; nko_cancel tells.
+ * Buffers of the kit: registration, add, cancel and time-out. kit_claim.c
+ * completes them, and kit_deliver.c delivers their events.
  */
 #include "kit/kit.h"
 #include "base/probes.h"
-
-static uint64_t word_get(const struct kit_buf *kb)
-{
-	return __atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_SEQ_CST);
-}
-
-static bool word_cas(struct kit_buf *kb, uint64_t old, uint64_t new)
-{
-	return __atomic_compare_exchange_n(&kb->kb_pub.nkb_word, &old, new,
-					   false, __ATOMIC_ACQ_REL,
-					   __ATOMIC_ACQUIRE);
-}
 
 /* -------------------------------------------------------- registration -- */
 
@@ -51,7 +32,7 @@ void m0_net_kit_buf_deregister(struct m0_net_buffer *buf)
 {
 	struct kit_buf *kb = kit_buf_of(buf);
 
-	M0_PRE(kb_state(word_get(kb)) == KB_IDLE);
+	M0_PRE(kb_state(kb_word_get(kb)) == KB_IDLE);
 	if (kb->kb_ev != &kb->kb_ev_one)
 		m0_free(kb->kb_ev);
 	m0_timer_fini(&kb->kb_timer);
@@ -69,45 +50,12 @@ void *m0_net_kit_buf_pvt(struct m0_net_kit_buf *kb)
 	return kit_buf_full(kb)->kb_pvt;
 }
 
-uint64_t m0_net_kit_buf_id(const struct m0_net_kit_buf *kb)
-{
-	uint64_t word = __atomic_load_n(&kb->nkb_word, __ATOMIC_RELAXED);
-
-	return kb_gen(word) << KB_INDEX_BITS | kb->nkb_index;
-}
-
 /* ------------------------------------------------------------ add, del -- */
-
-static void timer_arm(struct kit_buf *kb, m0_time_t deadline, int32_t status)
-{
-	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
-	bool first = deadline < m0_timerq_next(&m->nkm_timerq);
-
-	kb->kb_timer_status = status;
-	m0_timerq_arm(&m->nkm_timerq, &kb->kb_timer, deadline);
-	/* The strand sleeps until a deadline that is now too late. */
-	if (first && (kit_pass.kp_machine != m || kit_pass.kp_visits))
-		kit_kick(m);
-}
-
-void m0_net_kit_deadline(struct m0_net_kit_buf *pub, m0_time_t deadline,
-			 int32_t status)
-{
-	struct kit_buf    *kb = kit_buf_full(pub);
-	enum kit_buf_state state = kb_state(word_get(kb));
-
-	/* One that is over keeps the time at which it was. */
-	if ((state == KB_ARMED || state == KB_CLAIMED) &&
-	    deadline < M0_TIME_NEVER &&
-	    (!m0_timer_is_armed(&kb->kb_timer) ||
-	     deadline < m0_timer_deadline(&kb->kb_timer)))
-		timer_arm(kb, deadline, status);
-}
 
 static void arm(struct kit_buf *kb, struct m0_net_buffer *buf,
 		enum m0_net_queue_type qt)
 {
-	uint64_t word = word_get(kb);
+	uint64_t word = kb_word_get(kb);
 	bool     again = buf->nb_flags & M0_NET_BUF_AGAIN;
 	/* As many bits as an id has for it. */
 	uint64_t gen = (kb_gen(word) + !again) & (UINT64_MAX >> KB_INDEX_BITS);
@@ -175,10 +123,10 @@ static __attribute__((noinline)) int timed_add(struct kit_buf        *kb,
 	arm(kb, buf, qt);
 	/* Others may be over at once, and these not be taken. */
 	if (!waits)
-		timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
+		kit_timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
 	rc = begin(kb, buf, qt);
 	if (waits && rc == 0)
-		timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
+		kit_timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
 	return rc;
 }
 
@@ -204,110 +152,7 @@ void m0_net_kit_buf_del(struct m0_net_buffer *buf)
 	kit_give_up(kit_buf_of(buf), -ECANCELED);
 }
 
-/* -------------------------------------------------------------- claims -- */
-
-bool m0_net_kit_claim(struct m0_net_kit_buf *pub)
-{
-	struct kit_buf *kb = kit_buf_full(pub);
-	uint64_t        word = word_get(kb);
-
-	return kb_state(word) == KB_ARMED &&
-	       word_cas(kb, word, kb_with_state(word, KB_CLAIMED));
-}
-
-int m0_net_kit_claim_id(uint64_t id, enum m0_net_queue_type qtype,
-			struct m0_net_kit_buf **ret)
-{
-	struct kit_buf *kb =
-		kit_slot_find((uint32_t)(id & ((1 << KB_INDEX_BITS) - 1)));
-	uint64_t armed;
-	uint64_t word;
-
-	if (kb == NULL)
-		return -ENOENT;
-	armed = kb_word(id >> KB_INDEX_BITS, qtype, KB_ARMED);
-	word = word_get(kb);
-	if (word != armed)
-		return kb_gen(word) == kb_gen(armed) &&
-				       kb_state(word) == KB_ARMED
-			       ? -EPERM
-			       : -ENOENT;
-	if (!word_cas(kb, armed, kb_with_state(armed, KB_CLAIMED)))
-		return -ENOENT;
-	*ret = &kb->kb_pub;
-	return 0;
-}
-
-void m0_net_kit_unclaim(struct m0_net_kit_buf *pub)
-{
-	struct kit_buf *kb = kit_buf_full(pub);
-	uint64_t        armed = kb_with_state(word_get(kb), KB_ARMED);
-	int32_t         late;
-
-	__atomic_store_n(&kb->kb_pub.nkb_word, armed, __ATOMIC_SEQ_CST);
-	/*
-	 * Noted while it was claimed: the machine itself gives it up. The note
-	 * stays where it is, for whoever may have claimed it meanwhile; and if
-	 * it was added again, neither the note nor the buffer is ours.
-	 */
-	late = __atomic_load_n(&kb->kb_late, __ATOMIC_SEQ_CST);
-	if (late != 0 && word_cas(kb, armed, kb_with_state(armed, KB_CLAIMED)))
-		m0_net_kit_done(pub, late, 0);
-}
-
-bool m0_net_kit_wait(struct m0_net_kit_buf *pub, m0_time_t deadline,
-		     int32_t status)
-{
-	struct kit_buf *kb = kit_buf_full(pub);
-
-	if (kb_state(word_get(kb)) != KB_ARMED) {
-		m0_net_kit_done(pub, 0, 0);
-		return false;
-	}
-	/* It stays armed: to give it up takes the lock, or its identity. */
-	kb->kb_bulk = KIT_BULK_WAITS;
-	m0_net_kit_deadline(pub, deadline, status);
-	return true;
-}
-
-/* ------------------------------------------------------------- endings -- */
-
-void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb)
-{
-	if (kb->kb_is_ready || kb->kb_delivering)
-		return;
-	kb->kb_is_ready = true;
-	kb->kb_ready_next = NULL;
-	if (m->nkm_ready_tail != NULL)
-		m->nkm_ready_tail->kb_ready_next = kb;
-	else
-		m->nkm_ready_head = kb;
-	m->nkm_ready_tail = kb;
-}
-
-static inline void complete(struct kit_buf *kb, int32_t status,
-			    m0_bcount_t length)
-{
-	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
-
-	kit_event_prefetch(kb);
-	kb->kb_pub.nkb_status = status;
-	kb->kb_pub.nkb_length = length;
-	kb_state_set(kb, KB_DONE);
-	++m->nkm_events_nr;
-	kit_ready_add(m, kb);
-	if (kit_pass.kp_machine != m)
-		kit_kick(m);
-}
-
-void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length)
-{
-	const struct m0_net_kit_ops *ops = kb->kb_pub.nkb_machine->nkm_ops;
-
-	if (kit_buf_qtype(kb) == M0_NET_QT_MSG_SEND && ops->nko_ended != NULL)
-		ops->nko_ended(&kb->kb_pub);
-	complete(kb, status, length);
-}
+/* --------------------------------------------------- cancel, time out -- */
 
 static void flags_set(struct kit_buf *kb, int32_t reason)
 {
@@ -339,7 +184,7 @@ static void given_up_end(struct kit_buf *kb, enum m0_net_queue_type qt)
 
 void kit_give_up(struct kit_buf *kb, int32_t reason)
 {
-	uint64_t word = word_get(kb);
+	uint64_t word = kb_word_get(kb);
 
 	if (kb_qtype(word) == M0_NET_QT_MSG_RECV) {
 		kit_recv_give_up(kb, reason);
@@ -350,20 +195,20 @@ void kit_give_up(struct kit_buf *kb, int32_t reason)
 			__atomic_store_n(&kb->kb_late, reason,
 					 __ATOMIC_SEQ_CST);
 			/* Unless m0_net_kit_unclaim() was just before. */
-			word = word_get(kb);
+			word = kb_word_get(kb);
 			if (kb_state(word) != KB_ARMED)
 				return;
 		}
 		/* Before the exchange: who fails to claim reads it. */
 		__atomic_store_n(&kb->kb_reason, reason, __ATOMIC_RELAXED);
-		if (word_cas(kb, word, kb_with_state(word, KB_GIVEN_UP))) {
+		if (kb_word_cas(kb, word, kb_with_state(word, KB_GIVEN_UP))) {
 			flags_set(kb, reason);
 			m0_timerq_cancel(&kb->kb_pub.nkb_machine->nkm_timerq,
 					 &kb->kb_timer);
 			given_up_end(kb, kb_qtype(word));
 			return;
 		}
-		word = word_get(kb);
+		word = kb_word_get(kb);
 	}
 }
 
@@ -382,78 +227,4 @@ void kit_timers_expire(struct m0_net_kit_machine *m, m0_time_t now)
 			m0_net__qt_name(kb->kb_pub.nkb_buffer->nb_qtype));
 		kit_give_up(kb, kb->kb_timer_status);
 	}
-}
-
-/* The status of a buffer that is ended now: its reason if it was given up. */
-static int32_t end_status(struct kit_buf *kb, int32_t status)
-{
-	uint64_t word = word_get(kb);
-
-	if (kb_state(word) == KB_ARMED &&
-	    word_cas(kb, word, kb_with_state(word, KB_CLAIMED)))
-		return status;
-	return kb_state(word_get(kb)) == KB_GIVEN_UP
-		       ? __atomic_load_n(&kb->kb_reason, __ATOMIC_RELAXED)
-		       : status;
-}
-
-void m0_net_kit_done(struct m0_net_kit_buf *pub, int32_t status,
-		     m0_bcount_t length)
-{
-	struct kit_buf            *kb = kit_buf_full(pub);
-	struct m0_net_kit_machine *m = pub->nkb_machine;
-
-	pub->nkb_status = end_status(kb, status);
-	pub->nkb_length = pub->nkb_status == 0 ? length : 0;
-	pub->nkb_work.nkw_op = M0_NET_KIT_WORK_DONE;
-	if (kit_pass.kp_machine != m)
-		m0_net_kit_post(m, &pub->nkb_work);
-	else if (m0_mutex_is_locked(&m->nkm_tm->ntm_mutex))
-		kit_complete(kb, pub->nkb_status, pub->nkb_length);
-	else
-		/* In this thread's run of the machine, which drains them. */
-		kit_work_add_tail(&kit_pass.kp_done, &pub->nkb_work);
-}
-
-void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
-{
-	struct kit_buf *kb = kit_buf_full(pub);
-	uint64_t        cut = M0_NET_BUF_CANCELLED | M0_NET_BUF_TIMED_OUT;
-	uint64_t        word = word_get(kb);
-	const struct m0_net_kit_machine *m = pub->nkb_machine;
-
-	M0_PRE_EX(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
-	if (M0_UNLIKELY(kb_state(word) == KB_GIVEN_UP)) {
-		pub->nkb_buffer->nb_flags &= ~cut;
-		__atomic_store_n(&kb->kb_reason, 0, __ATOMIC_RELAXED);
-	} else if (kb_qtype(word) == M0_NET_QT_MSG_SEND) {
-		/*
-		 * Claimed by its transport alone, which is here, and given up
-		 * under the lock: needs no exchange.
-		 */
-		if (M0_LIKELY(kit_pass.kp_machine == m &&
-			      m->nkm_ops->nko_ended == NULL)) {
-			complete(kb, 0, length);
-			return;
-		}
-		kb_state_set(kb, KB_CLAIMED);
-	}
-	m0_net_kit_done(pub, 0, length);
-}
-
-void kit_work_done(struct m0_net_kit_machine *m, struct m0_net_kit_work *work)
-{
-	struct kit_buf *kb =
-		container_of(work, struct kit_buf, kb_pub.nkb_work);
-
-	M0_ASSERT(kb->kb_pub.nkb_machine == m);
-	kit_complete(kb, kb->kb_pub.nkb_status, kb->kb_pub.nkb_length);
-}
-
-void kit_done_complete(struct m0_net_kit_machine *m)
-{
-	struct m0_net_kit_work *work;
-
-	while ((work = kit_work_pop(&kit_pass.kp_done)) != NULL)
-		kit_work_done(m, work);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Machines of the kit: domain, start and stop, the three modes.
- *
- * Start: xo_tm_start starts the strands; the first run puts the machine on the
- * network and delivers STARTED, or, when the queues are empty, FAILED. Stop:
- * xo_tm_stop gives up what is queued or sets it a limit; the next run keeps new
- * messages out; the run that finds the queues empty and no callback running
- * takes the machine off the network and delivers STOPPED, and after it nothing
- * is posted to the machine any more. Runs that may deliver states: a strand's (of an inline
- * machine only while a start or stop lasts), and deliver_all of an inline one.
+ * The operations of a transport's table that concern domains and TMs: life,
+ * start and stop, the three modes of delivery.
  */
 #include "kit/kit.h"
 
@@ -96,6 +89,7 @@ int m0_net_kit_tm_init(struct m0_net_transfer_mc *tm)
 	m->nkm_dom = tm->ntm_dom;
 	m->nkm_tm = tm;
 	m->nkm_workers_nr = 1;
+	m->nkm_worker_ops = &kit_worker_ops;
 	m->nkm_epoch =
 		__atomic_add_fetch(&machines_seen_nr, 1, __ATOMIC_RELAXED)
 		<< KIT_EPOCH_BITS;
@@ -159,7 +153,7 @@ const struct m0_bitmap *m0_net_kit_machine_cpus(
 	return m->nkm_cpus.b_nr > 0 ? &m->nkm_cpus : NULL;
 }
 
-/* -------------------------------------------------------------- start -- */
+/* -------------------------------------------------------- start, stop -- */
 
 int m0_net_kit_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 {
@@ -187,92 +181,6 @@ int m0_net_kit_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 	return 0;
 }
 
-/* Of an inline machine: what its transport polls is in the descriptor. */
-static void fd_poll_add(struct m0_net_kit_machine *m)
-{
-	int fd = -1;
-
-	if (m->nkm_inline && m->nkm_ops->nko_poll_fd != NULL)
-		fd = m->nkm_ops->nko_poll_fd(m);
-	if (fd < 0 || m0_os_fd_join(&m->nkm_fd, fd) != 0)
-		return;
-	m->nkm_fd_polled = fd;
-	__atomic_store_n(&m->nkm_fd_joined, true, __ATOMIC_RELAXED);
-}
-
-/*
- * Someone else moves what is there by now. Until he has, the descriptor would
- * be readable, and polls find nothing.
- */
-static void fd_poll_del(struct m0_net_kit_machine *m)
-{
-	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
-	if (m->nkm_fd_joined)
-		m0_os_fd_leave(&m->nkm_fd, m->nkm_fd_polled);
-	__atomic_store_n(&m->nkm_fd_joined, false, __ATOMIC_RELAXED);
-	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
-}
-
-void kit_start_do(struct m0_net_kit_machine *m)
-{
-	struct m0_net_transfer_mc    *tm = m->nkm_tm;
-	const struct m0_net_kit_addr *wanted =
-		m->nkm_wanted.nka_len > 0 ? &m->nkm_wanted : NULL;
-	int rc;
-
-	m->nkm_start_wanted = false;
-	if (tm->ntm_state != M0_NET_TM_STARTING)
-		return;
-	m0_mutex_unlock(&tm->ntm_mutex);
-	rc = m->nkm_ops->nko_start(m, wanted, &m->nkm_addr);
-	if (rc == 0) {
-		kit_desc_tail_make(&m->nkm_desc_tail, &m->nkm_addr);
-		__atomic_store_n(&m->nkm_open, 1, __ATOMIC_RELEASE);
-	}
-	m0_mutex_lock(&tm->ntm_mutex);
-	m->nkm_entered = rc == 0;
-	/* Asked for before there was an address. */
-	if (rc == 0 && m->nkm_fd_open && !m->nkm_fd_joined)
-		fd_poll_add(m);
-	if (rc == 0) {
-		m->nkm_own_ep = m0_net_kit_ep_get(m, &m->nkm_addr);
-		if (m->nkm_own_ep == NULL)
-			rc = -ENOMEM;
-	}
-	m->nkm_started = rc == 0;
-	m->nkm_start_rc = rc;
-	if (rc == 0)
-		return;
-	/* FAILED comes when what was queued before start is gone. */
-	kit_queues_stop(m, true);
-	kit_stop_do(m);
-}
-
-/* --------------------------------------------------------------- stop -- */
-
-void kit_queues_stop(struct m0_net_kit_machine *m, bool abort)
-{
-	struct m0_net_transfer_mc *tm = m->nkm_tm;
-	m0_time_t limit = m0_time_add(kit_now(), tm->ntm_drain_limit);
-	struct m0_net_buffer *buf;
-	struct kit_buf       *kb;
-	int                   qt;
-
-	for (qt = 0; qt < M0_NET_QT_NR; ++qt) {
-		for (buf = net_q_tlist_head(&tm->ntm_q[qt]); buf != NULL;
-		     buf = net_q_tlist_next(&tm->ntm_q[qt], buf)) {
-			kb = kit_buf_of(buf);
-			if (abort)
-				++tm->ntm_qstats[qt].nqs_num_dels;
-			if (abort || qt == M0_NET_QT_MSG_RECV)
-				kit_give_up(kb, -ECANCELED);
-			else
-				m0_net_kit_deadline(&kb->kb_pub, limit,
-						    -ECANCELED);
-		}
-	}
-}
-
 int m0_net_kit_tm_stop(struct m0_net_transfer_mc *tm, bool cancel)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
@@ -286,136 +194,6 @@ int m0_net_kit_tm_stop(struct m0_net_transfer_mc *tm, bool cancel)
 	kit_wakes_update(m);
 	kit_kick(m);
 	return 0;
-}
-
-void kit_stop_do(struct m0_net_kit_machine *m)
-{
-	struct m0_net_transfer_mc *tm = m->nkm_tm;
-
-	m->nkm_left = true;
-	if (!__atomic_load_n(&m->nkm_open, __ATOMIC_ACQUIRE))
-		return;
-	m0_mutex_unlock(&tm->ntm_mutex);
-	if (m->nkm_ops->nko_stop != NULL)
-		m->nkm_ops->nko_stop(m);
-	__atomic_store_n(&m->nkm_open, 0, __ATOMIC_RELEASE);
-	m0_mutex_lock(&tm->ntm_mutex);
-}
-
-/* ---------------------------------------------------- states delivered -- */
-
-static bool is_idle(const struct m0_net_kit_machine *m)
-{
-	return !m->nkm_stepping && m->nkm_tm->ntm_callback_counter == 0 &&
-	       m->nkm_pins_nr == 0 && m0_net__tm_queues_are_empty(m->nkm_tm);
-}
-
-enum state_due {
-	DUE_NONE,
-	DUE_STARTED,
-	DUE_FAILED,
-	DUE_STOPPED
-};
-
-static enum state_due state_due(const struct m0_net_kit_machine *m)
-{
-	enum m0_net_tm_state state = m->nkm_tm->ntm_state;
-
-	if (m->nkm_ended)
-		return DUE_NONE;
-	if (state == M0_NET_TM_STARTING && m->nkm_started)
-		return DUE_STARTED;
-	if (state == M0_NET_TM_STARTING && m->nkm_start_rc != 0 && is_idle(m))
-		return DUE_FAILED;
-	if (state == M0_NET_TM_STOPPING && m->nkm_left && is_idle(m))
-		return DUE_STOPPED;
-	return DUE_NONE;
-}
-
-bool kit_states_due(const struct m0_net_kit_machine *m)
-{
-	return !m->nkm_ended &&
-	       (m->nkm_enobufs_nr > 0 || state_due(m) != DUE_NONE);
-}
-
-static void errors_deliver(struct m0_net_kit_machine *m)
-{
-	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_ERROR,
-				      .nte_tm = m->nkm_tm,
-				      .nte_time = kit_now(),
-				      .nte_status = -ENOBUFS };
-	uint32_t               nr = m->nkm_enobufs_nr;
-
-	m->nkm_enobufs_nr = 0;
-	if (nr > 0)
-		kit_rider_owe(m);
-	while (nr-- > 0)
-		m0_net__tm_event(&ev);
-}
-
-/* The machine's last words. */
-static void machine_end(struct m0_net_kit_machine *m,
-			struct m0_net_tm_event    *ev)
-{
-	struct m0_net_transfer_mc *tm = m->nkm_tm;
-
-	m->nkm_ended = true;
-	m->nkm_notify = NULL;
-	kit_stop_do(m);
-	/* A machine stopped before STARTED: its end point was not given out. */
-	if (m->nkm_own_ep != NULL && tm->ntm_ep == NULL) {
-		m0_net__ep_put(m->nkm_own_ep);
-		m->nkm_own_ep = NULL;
-	}
-	m0_mutex_unlock(&tm->ntm_mutex);
-	if (m->nkm_entered && m->nkm_ops->nko_leave != NULL)
-		m->nkm_ops->nko_leave(m);
-	kit_inbox_close(m);
-	kit_pass_flush();
-	m0_mutex_lock(&tm->ntm_mutex);
-	/* What the transport had in hand still may have found no buffer. */
-	errors_deliver(m);
-	m0_net__tm_event(ev);
-}
-
-static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
-{
-	struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_STATE_CHANGE,
-				      .nte_tm = m->nkm_tm,
-				      .nte_time = kit_now() };
-
-	switch (due) {
-	case DUE_STARTED:
-		m->nkm_started = false;
-		ev.nte_next_state = M0_NET_TM_STARTED;
-		ev.nte_ep = m->nkm_own_ep;
-		kit_recv_open(m);
-		m0_net__tm_event(&ev);
-		kit_rider_begin(m);
-		break;
-	case DUE_FAILED:
-		ev.nte_next_state = M0_NET_TM_FAILED;
-		ev.nte_status = m->nkm_start_rc;
-		machine_end(m, &ev);
-		break;
-	default:
-		ev.nte_next_state = M0_NET_TM_STOPPED;
-		machine_end(m, &ev);
-	}
-	kit_wakes_update(m);
-}
-
-void kit_states_deliver(struct m0_net_kit_machine *m)
-{
-	enum state_due due;
-
-	/* The last words are whose thread says them. */
-	if (m->nkm_ended)
-		return;
-	errors_deliver(m);
-	due = state_due(m);
-	if (due != DUE_NONE)
-		state_deliver(m, due);
 }
 
 /* --------------------------------------------------------------- modes -- */
@@ -436,47 +214,6 @@ int m0_net_kit_tm_inline(struct m0_net_transfer_mc *tm)
 	if (m->nkm_running)
 		kit_wakes_update(m);
 	return 0;
-}
-
-bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now)
-{
-	bool moves;
-
-	if (!m->nkm_inline || m->nkm_ops->nko_poll == NULL)
-		return false;
-	*now = m0_time_now();
-	m0_time_pass_begin(*now);
-	moves = m->nkm_ops->nko_poll(m, unattended);
-	m0_time_pass_end();
-	if (!moves && __atomic_load_n(&m->nkm_fd_joined, __ATOMIC_RELAXED))
-		fd_poll_del(m);
-	return moves;
-}
-
-bool kit_helper_poll(struct m0_net_kit_machine *m)
-{
-	m0_time_t now;
-	bool      notifies;
-	bool      polls;
-
-	if (M0_LIKELY(!m->nkm_inline))
-		return false;
-	/* Told of its end, the application may let go of what is polled. */
-	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
-	notifies = m->nkm_notify != NULL;
-	++m->nkm_pins_nr;
-	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
-	polls = kit_poll(m, notifies, &now);
-	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
-	--m->nkm_pins_nr;
-	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
-	return polls;
-}
-
-void kit_push(struct m0_net_kit_machine *m)
-{
-	if (m->nkm_inline && m->nkm_ops->nko_push != NULL)
-		m->nkm_ops->nko_push(m);
 }
 
 /*
@@ -572,7 +309,7 @@ int m0_net_kit_tm_fd(struct m0_net_transfer_mc *tm)
 			__atomic_store_n(&m->nkm_fd_open, true,
 					 __ATOMIC_RELEASE);
 			m0_mutex_unlock(&m->nkm_inbox_lock);
-			fd_poll_add(m);
+			kit_fd_poll_add(m);
 			/* What is there already; a first poll may find none. */
 			kit_kick(m);
 		}

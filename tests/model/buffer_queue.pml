@@ -6,10 +6,10 @@
  *   add               src/kit/kit_buf.c: m0_net_kit_buf_add(), arm()
  *   give_up           kit_buf.c: kit_give_up(), given_up_end(); called for a
  *                     cancel, a time-out (kit_timers_expire()) and a stop
- *                     (src/kit/kit_machine.c: kit_queues_stop())
- *   claim_id, unclaim kit_buf.c: m0_net_kit_claim_id(), m0_net_kit_unclaim()
- *   finish            kit_buf.c: m0_net_kit_done(), end_status()
- *   complete, tell    kit_buf.c: kit_complete();
+ *                     (src/kit/kit_state.c: kit_queues_stop())
+ *   claim_id, unclaim kit_claim.c: m0_net_kit_claim_id(), m0_net_kit_unclaim()
+ *   finish            kit_claim.c: m0_net_kit_done(), end_status()
+ *   complete, tell    kit_claim.c: kit_complete();
  *                     src/kit/kit_deliver.c: kit_deliver(), retire()
  *   mover             src/kit/kit_bulk.c: batch_take(), bulk_begin(),
  *                     moves_make(); src/xprt/mem/mem.c: mem_bulk()

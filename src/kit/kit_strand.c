@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Strands of a TM: the threads that run it, or the runner of its transport.
+ */
+#include "kit/kit.h"
+
+int kit_strands_start(struct m0_net_kit_machine *m)
+{
+	const struct m0_bitmap *cpus = m->nkm_cpus.b_nr > 0 ? &m->nkm_cpus
+							    : NULL;
+	size_t                  nr = m->nkm_inline ? 1 : m->nkm_workers_nr;
+	size_t                  i;
+	int                     rc = 0;
+
+	/* Until all run, nkm_wakes is false: none of them takes our lock. */
+	if (m->nkm_running)
+		return 0;
+	if (m->nkm_runner != NULL) {
+		__atomic_store_n(&m->nkm_running, true, __ATOMIC_RELEASE);
+		kit_wakes_update(m);
+		kit_kick(m);
+		return 0;
+	}
+	M0_ALLOC_ARR(m->nkm_workers, nr);
+	if (m->nkm_workers == NULL)
+		return -ENOMEM;
+	m->nkm_workers_nr = nr;
+	for (i = 0; i < nr && rc == 0; ++i) {
+		struct kit_worker *w = &m->nkm_workers[i];
+
+		w->kw_machine = m;
+		m0_strand_init(&w->kw_strand, m->nkm_worker_ops, "net-tm");
+		/* Who polls it does the looking. */
+		w->kw_strand.st_spin_ns = m->nkm_inline ? 0
+							: m->nkm_tm->ntm_spin;
+		rc = m0_strand_start(&w->kw_strand, cpus);
+	}
+	if (rc == 0) {
+		__atomic_store_n(&m->nkm_running, true, __ATOMIC_RELEASE);
+		kit_wakes_update(m);
+		kit_kick(m);
+		return 0;
+	}
+	m0_strand_fini(&m->nkm_workers[--i].kw_strand);
+	while (i-- > 0) {
+		m0_strand_stop(&m->nkm_workers[i].kw_strand);
+		m0_strand_fini(&m->nkm_workers[i].kw_strand);
+	}
+	m0_free0(&m->nkm_workers);
+	return rc;
+}
+
+void kit_strands_stop(struct m0_net_kit_machine *m)
+{
+	size_t i;
+
+	if (!m->nkm_running)
+		return;
+	if (m->nkm_runner != NULL) {
+		m->nkm_runner->nkr_stop(m);
+		__atomic_store_n(&m->nkm_running, false, __ATOMIC_RELEASE);
+		return;
+	}
+	for (i = 0; i < m->nkm_workers_nr; ++i)
+		m0_strand_stop(&m->nkm_workers[i].kw_strand);
+	__atomic_store_n(&m->nkm_running, false, __ATOMIC_RELEASE);
+	for (i = 0; i < m->nkm_workers_nr; ++i)
+		m0_strand_fini(&m->nkm_workers[i].kw_strand);
+	m0_free0(&m->nkm_workers);
+}
