@@ -21,8 +21,7 @@
  *   kit_run.c      the run of a TM, visits
  *   kit_machine.c  life and modes of TMs
  *
- * Who guards what in a machine: ntm_mutex everything but the fields named here;
- * nkm_inbox_lock (a leaf) the fields of the second group.
+ * ntm_mutex guards a TM, but for nkm_inbox, which has a lock of its own.
  */
 #ifndef M0_SRC_NET_KIT_INTERNAL_H
 #define M0_SRC_NET_KIT_INTERNAL_H
@@ -240,8 +239,98 @@ struct kit_desc_tail {
 			 KIT_DESC_TAIL_STEP * KIT_DESC_TAIL_STEP];
 };
 
+/** What other threads post to a TM. kin_lock, a leaf, guards it. */
+struct kit_inbox {
+	struct m0_mutex      kin_lock;
+	struct kit_work_list kin_list;
+	/** No other inbox ever has the same: see kit_pass.c. */
+	uint64_t kin_epoch;
+	/** No pass will ever come again: the inbox refuses work. */
+	bool kin_closed;
+	/**
+	 * A poster wakes the strand. False: inline and not helped. A thread
+	 * changes this and the next with ntm_mutex held, too.
+	 */
+	bool kin_wakes;
+	/** A poster signals the descriptor of the TM. */
+	bool kin_fd_open;
+	/** Posters between releasing the lock and having woken the TM. */
+	uint32_t kin_wakers_nr;
+};
+
+/** Buffers with events to deliver, and the number of these events. */
+struct kit_ready {
+	struct kit_buf *kre_head;
+	struct kit_buf *kre_tail;
+	uint32_t        kre_events_nr;
+};
+
+/** Active operations to begin: nkb_work of their buffers. */
+struct kit_bulk_list {
+	struct kit_work_list kbl_list;
+	uint32_t             kbl_nr;
+};
+
+/** End points, busy and idle. */
+struct kit_eps {
+	struct m0_net_kit_addr_table kes_table;
+	struct m0_list               kes_idle;
+	uint32_t                     kes_idle_nr;
+	/** The end point that was looked up last. */
+	struct kit_ep *kes_last;
+};
+
+/** The channel of m0_net_buffer_event_notify(). */
+struct kit_notify {
+	struct m0_chan *kno_chan;
+	/** Threads that signal a channel, which was kno_chan. */
+	uint32_t kno_signals_nr;
+};
+
+/** The layer above that moves with the TM; see kit_ride.c. */
+struct kit_ride {
+	struct m0_net_tm_rider *krd_rider;
+	/** A step of it runs. */
+	bool           krd_stepping;
+	struct m0_vain krd_vain;
+	/** The TM has STARTED. */
+	bool krd_begun;
+};
+
+/** How far start and stop have come. */
+struct kit_life {
+	bool                     kli_start_wanted;
+	bool                     kli_entered;
+	bool                     kli_started;
+	bool                     kli_left;
+	bool                     kli_ended;
+	int                      kli_start_rc;
+	struct m0_net_end_point *kli_own_ep;
+	/** Address that start got. */
+	struct m0_net_kit_addr kli_wanted;
+};
+
+/** The pollable descriptor of m0_net_tm_fd(). */
+struct kit_fd {
+	struct m0_os_fd kfd_fd;
+	/** What is polled is in kfd_fd: kfd_polled. Read without a lock. */
+	bool kfd_joined;
+	int  kfd_polled;
+};
+
+/** Threads that run the TM. */
+struct kit_strands {
+	size_t kst_nr;
+	bool   kst_running;
+	/** NULL: the TM has strands of its own. */
+	const struct m0_net_kit_runner *kst_runner;
+	struct kit_worker              *kst_workers;
+	/** Steps of the strands; so that any file may start them. */
+	const struct m0_strand_ops *kst_ops;
+};
+
 struct m0_net_kit_machine {
-	/* Seldom written: other machines' threads read these. */
+	/* Seldom written: threads of other TMs read these. */
 	const struct m0_net_kit_ops *nkm_ops;
 	struct m0_net_domain        *nkm_dom;
 	struct m0_net_transfer_mc   *nkm_tm;
@@ -249,86 +338,42 @@ struct m0_net_kit_machine {
 	uint32_t                     nkm_open;
 	bool                         nkm_sync;
 	bool                         nkm_inline;
-	/** Of nkm_addr. */
+	/** Made of nkm_addr. */
 	struct kit_desc_tail nkm_desc_tail;
 
-	_Alignas(KIT_CACHE_LINE) struct m0_mutex nkm_inbox_lock;
-	struct kit_work_list nkm_inbox;
-	/** No other inbox ever has the same: see kit_pass.c. */
-	uint64_t nkm_epoch;
-	/** No pass will ever come again: work is refused. */
-	bool nkm_closed;
-	/**
-	 * A poster wakes the strand. False: inline and not helped. This and the
-	 * next are changed with ntm_mutex held, too.
-	 */
-	bool nkm_wakes;
-	/** A poster signals nkm_fd. */
-	bool nkm_fd_open;
-	/** Posters between releasing the inbox and having woken the machine. */
-	uint32_t nkm_wakers_nr;
+	_Alignas(KIT_CACHE_LINE) struct kit_inbox nkm_inbox;
 
 	_Alignas(KIT_CACHE_LINE) struct m0_ref nkm_ref;
-	/** Buffers with events to deliver, and the number of these events. */
-	struct kit_buf *nkm_ready_head;
-	struct kit_buf *nkm_ready_tail;
-	uint32_t        nkm_events_nr;
-	/** Until then a poll need not look; 0: it must. Read without a lock:
-	 * see quiet_update(). */
+	struct kit_ready nkm_ready;
+	/**
+	 * Until then a poll need not look; 0: it must. Read without a lock: see
+	 * quiet_update().
+	 */
 	m0_time_t nkm_quiet_until;
 	/** A thread makes progress(); others leave it to that one. */
 	bool nkm_stepping;
 	/** This run delivers buffer events, so that messages may wait. */
 	bool nkm_delivers;
 	/** Receive buffers that take messages, oldest first. */
-	struct m0_list nkm_recvq;
-	/** Active operations to begin: nkb_work of their buffers. */
-	struct kit_work_list nkm_bulk;
-	uint32_t             nkm_bulk_nr;
+	struct m0_list       nkm_recvq;
+	struct kit_bulk_list nkm_bulk;
 	/** Work that is not due yet, by nkw_due. */
 	struct kit_work_list nkm_deferred;
 	struct m0_timerq     nkm_timerq;
-	/** End points, busy and idle. */
-	struct m0_net_kit_addr_table nkm_eps;
-	struct m0_list               nkm_eps_idle;
-	uint32_t                     nkm_eps_idle_nr;
-	struct kit_ep               *nkm_ep_last;
+	struct kit_eps       nkm_eps;
 
 	/** A message that waits for a buffer to be added; sg_from NULL: none. */
 	struct kit_staged nkm_staged;
-	struct m0_chan   *nkm_notify;
-	/** Threads that signal a channel, which was nkm_notify. */
-	uint32_t nkm_signals_nr;
-	/** See kit_ride.c; a step of it runs; the machine has STARTED. */
-	struct m0_net_tm_rider *nkm_rider;
-	bool                    nkm_riding;
-	struct m0_vain          nkm_rider_vain;
-	bool                    nkm_rides;
+	struct kit_notify nkm_notify;
+	struct kit_ride   nkm_ride;
 	/** ERROR events to deliver. */
-	uint32_t nkm_enobufs_nr;
-	/** What start and stop have come to. */
-	bool                     nkm_start_wanted;
-	bool                     nkm_entered;
-	bool                     nkm_started;
-	bool                     nkm_left;
-	bool                     nkm_ended;
-	int                      nkm_start_rc;
-	struct m0_net_end_point *nkm_own_ep;
-	struct m0_net_kit_addr   nkm_wanted;
-	struct m0_bitmap         nkm_cpus;
-	struct m0_os_fd          nkm_fd;
-	/** What is polled is in nkm_fd: nkm_fd_polled. Read without a lock. */
-	bool nkm_fd_joined;
-	int  nkm_fd_polled;
+	uint32_t         nkm_enobufs_nr;
+	struct kit_life  nkm_life;
+	struct m0_bitmap nkm_cpus;
+	struct kit_fd    nkm_fd;
 	/** Reasons of the transport's against STOPPED. */
-	uint32_t nkm_pins_nr;
-	size_t   nkm_workers_nr;
-	bool     nkm_running;
-	/** NULL: has strands of its own. */
-	const struct m0_net_kit_runner *nkm_runner;
-	struct kit_worker              *nkm_workers;
-	/** Steps of the strands; so that any file may start them. */
-	const struct m0_strand_ops *nkm_worker_ops;
+	uint32_t           nkm_pins_nr;
+	struct kit_strands nkm_strands;
 	_Alignas(16) uint8_t nkm_pvt[];
 };
 
@@ -345,7 +390,8 @@ static inline struct kit_buf *kit_buf_of(const struct m0_net_buffer *buf)
 
 static inline bool kit_inbox_is_empty(const struct m0_net_kit_machine *m)
 {
-	return __atomic_load_n(&m->nkm_inbox.wl_head, __ATOMIC_ACQUIRE) == NULL;
+	return __atomic_load_n(&m->nkm_inbox.kin_list.wl_head,
+			       __ATOMIC_ACQUIRE) == NULL;
 }
 
 static inline bool kit_work_list_is_empty(const struct kit_work_list *list)
@@ -467,7 +513,7 @@ void kit_inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret);
 void kit_inbox_return(struct m0_net_kit_machine *m, struct kit_work_list *list);
 /** So that somebody runs the machine soon. ntm_mutex held. */
 void kit_kick(struct m0_net_kit_machine *m);
-/** Wakes a thread that runs the machine. nkm_wakes is set. */
+/** Wakes a thread that runs the machine. nkm_inbox.kin_wakes is set. */
 void kit_strands_wake(struct m0_net_kit_machine *m);
 /** Does a poster wake the strand? Recomputed; ntm_mutex held. */
 void kit_wakes_update(struct m0_net_kit_machine *m);
@@ -512,7 +558,7 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered);
 void kit_rider_owe(struct m0_net_kit_machine *m);
 /** The machine has STARTED. ntm_mutex held. */
 void kit_rider_begin(struct m0_net_kit_machine *m);
-/** nkm_fd is readable from `next` on, or when the rider is due: @return when. */
+/** nkm_fd.kfd_fd is readable from `next` on, or when the rider is due: @return when. */
 m0_time_t kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next);
 /** Would a run that may deliver make a step? ntm_mutex held. */
 bool kit_rider_is_due(const struct m0_net_kit_machine *m);
@@ -522,7 +568,8 @@ bool kit_rider_is_due(const struct m0_net_kit_machine *m);
  */
 static inline bool kit_polls_have_work(const struct m0_net_kit_machine *m)
 {
-	return m->nkm_inline || m->nkm_events_nr > 0 || kit_rider_is_due(m);
+	return m->nkm_inline || m->nkm_ready.kre_events_nr > 0 ||
+	       kit_rider_is_due(m);
 }
 /** When it will be due. ntm_mutex held. */
 m0_time_t kit_rider_next(const struct m0_net_kit_machine *m);
@@ -531,7 +578,7 @@ m0_time_t kit_rider_quiet_until(const struct m0_net_kit_machine *m);
 
 /* ------------------------------------------------------------ kit_poll.c -- */
 
-/** Adds what the transport of an inline TM polls to nkm_fd. */
+/** Adds what the transport of an inline TM polls to nkm_fd.kfd_fd. */
 void kit_fd_poll_add(struct m0_net_kit_machine *m);
 /**
  * Has the transport of an inline TM make progress. No lock held.

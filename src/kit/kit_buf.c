@@ -117,7 +117,7 @@ static __attribute__((noinline)) int timed_add(struct kit_buf        *kb,
 	int  rc;
 
 	/* Before start only a time-out needs somebody to watch it. */
-	rc = m->nkm_running ? 0 : kit_strands_start(m);
+	rc = m->nkm_strands.kst_running ? 0 : kit_strands_start(m);
 	if (rc != 0)
 		return rc;
 	arm(kb, buf, qt);
@@ -146,7 +146,7 @@ void m0_net_kit_buf_del(struct m0_net_buffer *buf)
 	struct m0_net_kit_machine *m = kit_machine(buf->nb_tm);
 
 	/* A buffer queued before start: somebody must deliver the event. */
-	if (!m->nkm_running && kit_strands_start(m) != 0)
+	if (!m->nkm_strands.kst_running && kit_strands_start(m) != 0)
 		m0_log(M0_LOG_WARN, "net: no thread to deliver a cancellation; "
 				    "it follows when the machine starts");
 	kit_give_up(kit_buf_of(buf), -ECANCELED);
@@ -170,8 +170,8 @@ static void given_up_end(struct kit_buf *kb, enum m0_net_queue_type qt)
 
 	if (kb->kb_bulk == KIT_BULK_LISTED) {
 		kb->kb_bulk = KIT_BULK_NONE;
-		kit_work_del(&m->nkm_bulk, &kb->kb_pub.nkb_work);
-		--m->nkm_bulk_nr;
+		kit_work_del(&m->nkm_bulk.kbl_list, &kb->kb_pub.nkb_work);
+		--m->nkm_bulk.kbl_nr;
 	} else if (!m0_net__qt_is_passive(qt) ||
 		   m->nkm_ops->nko_passive != NULL) {
 		free = kb->kb_bulk == KIT_BULK_WAITS ||

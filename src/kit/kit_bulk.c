@@ -78,11 +78,11 @@ void kit_active_add(struct kit_buf *kb)
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
 	kb->kb_bulk = KIT_BULK_LISTED;
-	kit_work_add_tail(&m->nkm_bulk, &kb->kb_pub.nkb_work);
-	++m->nkm_bulk_nr;
+	kit_work_add_tail(&m->nkm_bulk.kbl_list, &kb->kb_pub.nkb_work);
+	++m->nkm_bulk.kbl_nr;
 	kit_pass.kp_bulk = true;
 	/* A run of this machine on this thread will see it. */
-	if (kit_pass.kp_machine != m || m->nkm_workers_nr > 1)
+	if (kit_pass.kp_machine != m || m->nkm_strands.kst_nr > 1)
 		kit_kick(m);
 }
 
@@ -225,15 +225,15 @@ static void moves_make(const struct kit_moves *moves)
 static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 			   struct kit_buf **ret)
 {
-	uint32_t                max = m->nkm_workers_nr > 1 ? 1 : KIT_BULK_NR;
+	uint32_t max = m->nkm_strands.kst_nr > 1 ? 1 : KIT_BULK_NR;
 	struct m0_net_kit_work *work;
 	struct kit_buf         *kb;
 	m0_bcount_t             bytes = 0;
 	uint32_t                nr = 0;
 
 	while (nr < min64u(nr_max, max) && bytes < KIT_BULK_BYTES &&
-	       (work = kit_work_pop(&m->nkm_bulk)) != NULL) {
-		--m->nkm_bulk_nr;
+	       (work = kit_work_pop(&m->nkm_bulk.kbl_list)) != NULL) {
+		--m->nkm_bulk.kbl_nr;
 		kb = container_of(work, struct kit_buf, kb_pub.nkb_work);
 		kb->kb_bulk = KIT_BULK_NONE;
 		/* Who would give it up needs our lock: no exchange. */
@@ -249,7 +249,7 @@ static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 void kit_bulk_run(struct m0_net_kit_machine *m)
 {
 	/* What callbacks and other threads add meanwhile is for the next. */
-	uint32_t         left = m->nkm_bulk_nr;
+	uint32_t         left = m->nkm_bulk.kbl_nr;
 	struct kit_buf  *batch[KIT_BULK_NR];
 	struct kit_moves moves;
 	uint32_t         nr;

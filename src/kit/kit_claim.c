@@ -92,7 +92,8 @@ void m0_net_kit_unclaim(struct m0_net_kit_buf *pub)
 	 * it was added again, neither the note nor the buffer is ours.
 	 */
 	late = __atomic_load_n(&kb->kb_late, __ATOMIC_SEQ_CST);
-	if (late != 0 && kb_word_cas(kb, armed, kb_with_state(armed, KB_CLAIMED)))
+	if (late != 0 &&
+	    kb_word_cas(kb, armed, kb_with_state(armed, KB_CLAIMED)))
 		m0_net_kit_done(pub, late, 0);
 }
 
@@ -119,11 +120,11 @@ void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb)
 		return;
 	kb->kb_is_ready = true;
 	kb->kb_ready_next = NULL;
-	if (m->nkm_ready_tail != NULL)
-		m->nkm_ready_tail->kb_ready_next = kb;
+	if (m->nkm_ready.kre_tail != NULL)
+		m->nkm_ready.kre_tail->kb_ready_next = kb;
 	else
-		m->nkm_ready_head = kb;
-	m->nkm_ready_tail = kb;
+		m->nkm_ready.kre_head = kb;
+	m->nkm_ready.kre_tail = kb;
 }
 
 static inline void complete(struct kit_buf *kb, int32_t status,
@@ -135,7 +136,7 @@ static inline void complete(struct kit_buf *kb, int32_t status,
 	kb->kb_pub.nkb_status = status;
 	kb->kb_pub.nkb_length = length;
 	kb_state_set(kb, KB_DONE);
-	++m->nkm_events_nr;
+	++m->nkm_ready.kre_events_nr;
 	kit_ready_add(m, kb);
 	if (kit_pass.kp_machine != m)
 		kit_kick(m);

@@ -32,9 +32,10 @@ static m0_time_t event_time(const struct kit_buf *kb, m0_time_t now)
  */
 static bool pushes(const struct m0_net_kit_machine *m)
 {
-	if (m->nkm_events_nr > 0 || !m->nkm_inline || m->nkm_rider != NULL)
+	if (m->nkm_ready.kre_events_nr > 0 || !m->nkm_inline ||
+	    m->nkm_ride.krd_rider != NULL)
 		return false;
-	kit_pass.kp_bulk = m->nkm_bulk.wl_head != NULL;
+	kit_pass.kp_bulk = m->nkm_bulk.kbl_list.wl_head != NULL;
 	return true;
 }
 
@@ -118,25 +119,25 @@ static inline void done_deliver(struct m0_net_kit_machine *m,
 
 static struct kit_buf *ready_pop(struct m0_net_kit_machine *m)
 {
-	struct kit_buf *kb = m->nkm_ready_head;
+	struct kit_buf *kb = m->nkm_ready.kre_head;
 
-	m->nkm_ready_head = kb->kb_ready_next;
-	if (m->nkm_ready_head == NULL)
-		m->nkm_ready_tail = NULL;
+	m->nkm_ready.kre_head = kb->kb_ready_next;
+	if (m->nkm_ready.kre_head == NULL)
+		m->nkm_ready.kre_tail = NULL;
 	else
-		kit_event_prefetch(m->nkm_ready_head);
+		kit_event_prefetch(m->nkm_ready.kre_head);
 	kb->kb_is_ready = false;
-	--m->nkm_events_nr;
+	--m->nkm_ready.kre_events_nr;
 	return kb;
 }
 
 void kit_deliver(struct m0_net_kit_machine *m)
 {
 	m0_time_t       now = kit_now();
-	uint32_t        nr = m->nkm_events_nr;
+	uint32_t        nr = m->nkm_ready.kre_events_nr;
 	struct kit_buf *kb;
 
-	while (nr-- > 0 && m->nkm_ready_head != NULL) {
+	while (nr-- > 0 && m->nkm_ready.kre_head != NULL) {
 		kb = ready_pop(m);
 		if (kit_buf_qtype(kb) == M0_NET_QT_MSG_RECV)
 			recv_deliver(m, kb, now);

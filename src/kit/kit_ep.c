@@ -83,18 +83,18 @@ static void ep_free(struct m0_net_kit_machine *m, struct kit_ep *ke)
 {
 	if (m->nkm_ops->nko_ep_fini != NULL)
 		m->nkm_ops->nko_ep_fini(&ke->ke_ep);
-	if (m->nkm_ep_last == ke)
-		m->nkm_ep_last = NULL;
-	m0_net_kit_addr_del(&m->nkm_eps, &ke->ke_node);
+	if (m->nkm_eps.kes_last == ke)
+		m->nkm_eps.kes_last = NULL;
+	m0_net_kit_addr_del(&m->nkm_eps.kes_table, &ke->ke_node);
 	m0_list_del(&ke->ke_idle_link);
-	--m->nkm_eps_idle_nr;
+	--m->nkm_eps.kes_idle_nr;
 	m0_list_link_fini(&ke->ke_idle_link);
 	m0_free(ke);
 }
 
 static struct kit_ep *idle_oldest(const struct m0_net_kit_machine *m)
 {
-	return container_of(m0_list_first(&m->nkm_eps_idle), struct kit_ep,
+	return container_of(m0_list_first(&m->nkm_eps.kes_idle), struct kit_ep,
 			    ke_idle_link);
 }
 
@@ -110,8 +110,8 @@ static void ep_release(struct m0_ref *ref)
 	if (M0_UNLIKELY(m0_probe_sink != NULL))
 		m0_probe_ep_release(m0_net__tm_name(ep->nep_tm), ep->nep_addr);
 	m0_nep_tlist_del(ep);
-	m0_list_add_tail(&m->nkm_eps_idle, &ke->ke_idle_link);
-	if (++m->nkm_eps_idle_nr > KIT_EPS_IDLE_MAX)
+	m0_list_add_tail(&m->nkm_eps.kes_idle, &ke->ke_idle_link);
+	if (++m->nkm_eps.kes_idle_nr > KIT_EPS_IDLE_MAX)
 		ep_free(m, idle_oldest(m));
 }
 
@@ -123,7 +123,7 @@ static struct kit_ep *ep_make(struct m0_net_kit_machine    *m,
 	if (ke == NULL)
 		return NULL;
 	ke->ke_node.nan_addr = *addr;
-	if (m0_net_kit_addr_add(&m->nkm_eps, &ke->ke_node) != 0) {
+	if (m0_net_kit_addr_add(&m->nkm_eps.kes_table, &ke->ke_node) != 0) {
 		m0_free(ke);
 		return NULL;
 	}
@@ -151,7 +151,7 @@ static void ep_take(struct m0_net_kit_machine *m, struct kit_ep *ke)
 		return;
 	}
 	m0_list_del(&ke->ke_idle_link);
-	--m->nkm_eps_idle_nr;
+	--m->nkm_eps.kes_idle_nr;
 	ep_use(m, ke);
 }
 
@@ -159,11 +159,11 @@ struct m0_net_end_point *m0_net_kit_ep_get(struct m0_net_kit_machine    *m,
 					   const struct m0_net_kit_addr *addr)
 {
 	struct m0_net_kit_addr_node *node;
-	struct kit_ep               *ke = m->nkm_ep_last;
+	struct kit_ep               *ke = m->nkm_eps.kes_last;
 
 	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
 	if (ke == NULL || !m0_net_kit_addr_eq(&ke->ke_node.nan_addr, addr)) {
-		node = m0_net_kit_addr_find(&m->nkm_eps, addr);
+		node = m0_net_kit_addr_find(&m->nkm_eps.kes_table, addr);
 		if (node != NULL) {
 			ke = container_of(node, struct kit_ep, ke_node);
 		} else {
@@ -171,10 +171,10 @@ struct m0_net_end_point *m0_net_kit_ep_get(struct m0_net_kit_machine    *m,
 			if (ke == NULL)
 				return NULL;
 			ep_use(m, ke);
-			m->nkm_ep_last = ke;
+			m->nkm_eps.kes_last = ke;
 			return &ke->ke_ep;
 		}
-		m->nkm_ep_last = ke;
+		m->nkm_eps.kes_last = ke;
 	}
 	ep_take(m, ke);
 	return &ke->ke_ep;
@@ -183,7 +183,7 @@ struct m0_net_end_point *m0_net_kit_ep_get(struct m0_net_kit_machine    *m,
 struct m0_net_end_point *m0_net_kit_ep_recent(
 	const struct m0_net_kit_machine *m)
 {
-	return m->nkm_ep_last == NULL ? NULL : &m->nkm_ep_last->ke_ep;
+	return m->nkm_eps.kes_last == NULL ? NULL : &m->nkm_eps.kes_last->ke_ep;
 }
 
 void m0_net_kit_ep_take(struct m0_net_end_point *ep)
@@ -209,7 +209,7 @@ int m0_net_kit_end_point_create(struct m0_net_end_point  **epp,
 
 void kit_eps_fini(struct m0_net_kit_machine *m)
 {
-	while (m->nkm_eps_idle_nr > 0)
+	while (m->nkm_eps.kes_idle_nr > 0)
 		ep_free(m, idle_oldest(m));
 }
 

@@ -73,7 +73,7 @@ static void machine_release(struct m0_ref *ref)
 	struct m0_net_kit_machine *m =
 		container_of(ref, struct m0_net_kit_machine, nkm_ref);
 
-	m0_mutex_fini(&m->nkm_inbox_lock);
+	m0_mutex_fini(&m->nkm_inbox.kin_lock);
 	m0_free_aligned(m, sizeof *m + m->nkm_ops->nko_machine_size, 6);
 }
 
@@ -88,16 +88,16 @@ int m0_net_kit_tm_init(struct m0_net_transfer_mc *tm)
 	m->nkm_ops = kd->kd_ops;
 	m->nkm_dom = tm->ntm_dom;
 	m->nkm_tm = tm;
-	m->nkm_workers_nr = 1;
-	m->nkm_worker_ops = &kit_worker_ops;
-	m->nkm_epoch =
+	m->nkm_strands.kst_nr = 1;
+	m->nkm_strands.kst_ops = &kit_worker_ops;
+	m->nkm_inbox.kin_epoch =
 		__atomic_add_fetch(&machines_seen_nr, 1, __ATOMIC_RELAXED)
 		<< KIT_EPOCH_BITS;
-	m->nkm_fd.of_fd = -1;
+	m->nkm_fd.kfd_fd.of_fd = -1;
 	m0_ref_init(&m->nkm_ref, 1, machine_release);
-	m0_mutex_init(&m->nkm_inbox_lock);
+	m0_mutex_init(&m->nkm_inbox.kin_lock);
 	m0_list_init(&m->nkm_recvq);
-	m0_list_init(&m->nkm_eps_idle);
+	m0_list_init(&m->nkm_eps.kes_idle);
 	m0_timerq_init(&m->nkm_timerq, m0_time_now());
 	tm->ntm_xprt_private = m;
 	return 0;
@@ -113,12 +113,12 @@ void m0_net_kit_tm_fini(struct m0_net_transfer_mc *tm)
 	m0_mutex_lock(&tm->ntm_mutex);
 	kit_eps_fini(m);
 	m0_mutex_unlock(&tm->ntm_mutex);
-	if (m->nkm_fd_open)
-		m0_os_fd_close(&m->nkm_fd);
+	if (m->nkm_inbox.kin_fd_open)
+		m0_os_fd_close(&m->nkm_fd.kfd_fd);
 	if (m->nkm_cpus.b_nr > 0)
 		m0_bitmap_fini(&m->nkm_cpus);
 	m0_timerq_fini(&m->nkm_timerq);
-	m0_list_fini(&m->nkm_eps_idle);
+	m0_list_fini(&m->nkm_eps.kes_idle);
 	m0_list_fini(&m->nkm_recvq);
 	m->nkm_tm = NULL;
 	tm->ntm_xprt_private = NULL;
@@ -135,7 +135,7 @@ int m0_net_kit_tm_confine(struct m0_net_transfer_mc *tm,
 	if (!m0_os_cpus_valid(processors))
 		return -EINVAL;
 	/* They are where they began. */
-	if (m->nkm_running)
+	if (m->nkm_strands.kst_running)
 		return -EBUSY;
 	rc = m0_bitmap_init(&copy, processors->b_nr);
 	if (rc != 0)
@@ -160,22 +160,24 @@ int m0_net_kit_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 	struct m0_net_kit_machine *m = kit_machine(tm);
 	int                        rc = 0;
 
-	m->nkm_wanted.nka_len = 0;
+	m->nkm_life.kli_wanted.nka_len = 0;
 	if (addr != NULL)
 		rc = m->nkm_ops->nko_wanted_parse != NULL
-			     ? m->nkm_ops->nko_wanted_parse(addr,
-							    &m->nkm_wanted)
-			     : m->nkm_ops->nko_addr_parse(addr, &m->nkm_wanted);
+			     ? m->nkm_ops->nko_wanted_parse(
+				       addr, &m->nkm_life.kli_wanted)
+			     : m->nkm_ops->nko_addr_parse(
+				       addr, &m->nkm_life.kli_wanted);
 	if (rc != 0)
 		return rc;
-	if (m->nkm_ops->nko_runner != NULL && !m->nkm_running &&
-	    !m->nkm_inline && m->nkm_cpus.b_nr == 0 && m->nkm_workers_nr == 1)
-		m->nkm_runner = m->nkm_ops->nko_runner(
-			m, addr != NULL ? &m->nkm_wanted : NULL);
+	if (m->nkm_ops->nko_runner != NULL && !m->nkm_strands.kst_running &&
+	    !m->nkm_inline && m->nkm_cpus.b_nr == 0 &&
+	    m->nkm_strands.kst_nr == 1)
+		m->nkm_strands.kst_runner = m->nkm_ops->nko_runner(
+			m, addr != NULL ? &m->nkm_life.kli_wanted : NULL);
 	rc = kit_strands_start(m);
 	if (rc != 0)
 		return rc;
-	m->nkm_start_wanted = true;
+	m->nkm_life.kli_start_wanted = true;
 	kit_wakes_update(m);
 	kit_kick(m);
 	return 0;
@@ -189,7 +191,7 @@ int m0_net_kit_tm_stop(struct m0_net_transfer_mc *tm, bool cancel)
 	rc = kit_strands_start(m);
 	if (rc != 0)
 		return rc;
-	m->nkm_start_wanted = false;
+	m->nkm_life.kli_start_wanted = false;
 	kit_queues_stop(m, cancel);
 	kit_wakes_update(m);
 	kit_kick(m);
@@ -211,7 +213,7 @@ int m0_net_kit_tm_inline(struct m0_net_transfer_mc *tm)
 	/* A buffer added before has a thread already: it goes on to help. */
 	m->nkm_sync = true;
 	m->nkm_inline = true;
-	if (m->nkm_running)
+	if (m->nkm_strands.kst_running)
 		kit_wakes_update(m);
 	return 0;
 }
@@ -267,7 +269,7 @@ bool m0_net_kit_bev_pending(struct m0_net_transfer_mc *tm)
 		kit_pass_close();
 	}
 	m0_mutex_lock(&tm->ntm_mutex);
-	pending = m->nkm_events_nr > 0 ||
+	pending = m->nkm_ready.kre_events_nr > 0 ||
 		  (m->nkm_inline && kit_states_pending(m)) ||
 		  kit_rider_is_due(m);
 	m0_mutex_unlock(&tm->ntm_mutex);
@@ -278,8 +280,8 @@ void m0_net_kit_bev_notify(struct m0_net_transfer_mc *tm, struct m0_chan *chan)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
 
-	if (!m->nkm_ended) {
-		m->nkm_notify = chan;
+	if (!m->nkm_life.kli_ended) {
+		m->nkm_notify.kno_chan = chan;
 		kit_wakes_update(m);
 		kit_kick(m);
 	}
@@ -290,7 +292,7 @@ void m0_net_kit_bev_notify(struct m0_net_transfer_mc *tm, struct m0_chan *chan)
 	 */
 	if (chan == NULL && m0_mutex_held_nr() == 1) {
 		m0_mutex_unlock(&tm->ntm_mutex);
-		m0_os_zero_wait(&m->nkm_signals_nr);
+		m0_os_zero_wait(&m->nkm_notify.kno_signals_nr);
 		m0_mutex_lock(&tm->ntm_mutex);
 	}
 }
@@ -301,21 +303,21 @@ int m0_net_kit_tm_fd(struct m0_net_transfer_mc *tm)
 	int                        rc = 0;
 
 	m0_mutex_lock(&tm->ntm_mutex);
-	if (!m->nkm_fd_open) {
-		rc = m0_os_fd_open(&m->nkm_fd);
+	if (!m->nkm_inbox.kin_fd_open) {
+		rc = m0_os_fd_open(&m->nkm_fd.kfd_fd);
 		if (rc == 0) {
-			m0_mutex_lock(&m->nkm_inbox_lock);
+			m0_mutex_lock(&m->nkm_inbox.kin_lock);
 			/* Wakers of riders and polls read it without a lock. */
-			__atomic_store_n(&m->nkm_fd_open, true,
+			__atomic_store_n(&m->nkm_inbox.kin_fd_open, true,
 					 __ATOMIC_RELEASE);
-			m0_mutex_unlock(&m->nkm_inbox_lock);
+			m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 			kit_fd_poll_add(m);
 			/* What is there already; a first poll may find none. */
 			kit_kick(m);
 		}
 	}
 	m0_mutex_unlock(&tm->ntm_mutex);
-	return rc == 0 ? m->nkm_fd.of_fd : rc;
+	return rc == 0 ? m->nkm_fd.kfd_fd.of_fd : rc;
 }
 
 /* ----------------------------------------------------------- accessors -- */
@@ -368,12 +370,13 @@ void m0_net_kit_machine_workers_set(struct m0_net_transfer_mc *tm, size_t nr)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
 
-	M0_PRE(tm->ntm_state == M0_NET_TM_INITIALIZED && !m->nkm_running);
+	M0_PRE(tm->ntm_state == M0_NET_TM_INITIALIZED &&
+	       !m->nkm_strands.kst_running);
 	M0_PRE(nr >= 1 && nr <= KIT_WORKERS_MAX);
-	m->nkm_workers_nr = nr;
+	m->nkm_strands.kst_nr = nr;
 }
 
 size_t m0_net_kit_machine_workers_get(const struct m0_net_transfer_mc *tm)
 {
-	return kit_machine(tm)->nkm_workers_nr;
+	return kit_machine(tm)->nkm_strands.kst_nr;
 }

@@ -30,7 +30,8 @@ void kit_pass_open(m0_time_t now)
 static void inbox_head_set(struct m0_net_kit_machine *m,
 			   struct m0_net_kit_work    *work)
 {
-	__atomic_store_n(&m->nkm_inbox.wl_head, work, __ATOMIC_RELEASE);
+	__atomic_store_n(&m->nkm_inbox.kin_list.wl_head, work,
+			 __ATOMIC_RELEASE);
 }
 
 /*
@@ -49,12 +50,12 @@ static void epoch_set(struct m0_net_kit_work *work, uint64_t epoch)
 static void inbox_add(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_work    *work)
 {
-	epoch_set(work, m->nkm_epoch);
+	epoch_set(work, m->nkm_inbox.kin_epoch);
 	work->nkw_next = NULL;
-	work->nkw_prev = m->nkm_inbox.wl_tail;
-	if (m->nkm_inbox.wl_tail != NULL)
-		m->nkm_inbox.wl_tail->nkw_next = work;
-	m->nkm_inbox.wl_tail = work;
+	work->nkw_prev = m->nkm_inbox.kin_list.wl_tail;
+	if (m->nkm_inbox.kin_list.wl_tail != NULL)
+		m->nkm_inbox.kin_list.wl_tail->nkw_next = work;
+	m->nkm_inbox.kin_list.wl_tail = work;
 	if (work->nkw_prev == NULL)
 		inbox_head_set(m, work);
 }
@@ -70,12 +71,12 @@ static void inbox_del(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_work    *work)
 {
 	epoch_set(work, 0);
-	if (work == m->nkm_inbox.wl_head)
+	if (work == m->nkm_inbox.kin_list.wl_head)
 		inbox_head_set(m, work->nkw_next);
 	else
 		work->nkw_prev->nkw_next = work->nkw_next;
-	if (work == m->nkm_inbox.wl_tail)
-		m->nkm_inbox.wl_tail = work->nkw_prev;
+	if (work == m->nkm_inbox.kin_list.wl_tail)
+		m->nkm_inbox.kin_list.wl_tail = work->nkw_prev;
 	else
 		work->nkw_next->nkw_prev = work->nkw_prev;
 }
@@ -84,22 +85,24 @@ void kit_strands_wake(struct m0_net_kit_machine *m)
 {
 	size_t i;
 
-	if (!__atomic_load_n(&m->nkm_running, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&m->nkm_strands.kst_running, __ATOMIC_ACQUIRE))
 		return;
-	if (m->nkm_runner != NULL) {
-		m->nkm_runner->nkr_wake(m);
+	if (m->nkm_strands.kst_runner != NULL) {
+		m->nkm_strands.kst_runner->nkr_wake(m);
 		return;
 	}
 	/* A worker that sleeps, if the first is busy with a callback. */
-	for (i = 1; i < m->nkm_workers_nr &&
-		    !m0_strand_sleeps(&m->nkm_workers[0].kw_strand);
+	for (i = 1; i < m->nkm_strands.kst_nr &&
+		    !m0_strand_sleeps(&m->nkm_strands.kst_workers[0].kw_strand);
 	     ++i) {
-		if (m0_strand_sleeps(&m->nkm_workers[i].kw_strand)) {
-			m0_strand_wake(&m->nkm_workers[i].kw_strand);
+		if (m0_strand_sleeps(
+			    &m->nkm_strands.kst_workers[i].kw_strand)) {
+			m0_strand_wake(
+				&m->nkm_strands.kst_workers[i].kw_strand);
 			break;
 		}
 	}
-	m0_strand_wake(&m->nkm_workers[0].kw_strand);
+	m0_strand_wake(&m->nkm_strands.kst_workers[0].kw_strand);
 }
 
 /*
@@ -129,37 +132,39 @@ static void inbox_deliver(struct kit_work_list *out,
 	bool                       wakes;
 	bool                       signals;
 
-	m0_mutex_lock(&m->nkm_inbox_lock);
-	was_empty = m->nkm_inbox.wl_head == NULL;
+	m0_mutex_lock(&m->nkm_inbox.kin_lock);
+	was_empty = m->nkm_inbox.kin_list.wl_head == NULL;
 	while (out->wl_head != NULL && out->wl_head->nkw_dest == m) {
 		work = kit_work_pop(out);
-		if (m->nkm_closed || work_is_unwanted(work))
+		if (m->nkm_inbox.kin_closed || work_is_unwanted(work))
 			refused_add(refused, work, m->nkm_ops);
 		else
 			inbox_add(m, work);
 	}
-	was_empty = was_empty && m->nkm_inbox.wl_head != NULL;
-	wakes = was_empty && m->nkm_wakes;
+	was_empty = was_empty && m->nkm_inbox.kin_list.wl_head != NULL;
+	wakes = was_empty && m->nkm_inbox.kin_wakes;
 	/* Else its strand tells, when there is something to deliver. */
-	signals = was_empty && m->nkm_fd_open && m->nkm_inline;
+	signals = was_empty && m->nkm_inbox.kin_fd_open && m->nkm_inline;
 	/* Once the lock is released the machine may go, but for this. */
 	if (wakes || signals)
-		__atomic_add_fetch(&m->nkm_wakers_nr, 1, __ATOMIC_RELAXED);
-	m0_mutex_unlock(&m->nkm_inbox_lock);
+		__atomic_add_fetch(&m->nkm_inbox.kin_wakers_nr, 1,
+				   __ATOMIC_RELAXED);
+	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 	/* Without the lock: who wakes on this processor would wait for it. */
 	if (wakes)
 		kit_strands_wake(m);
 	if (signals)
-		m0_os_fd_signal(&m->nkm_fd);
+		m0_os_fd_signal(&m->nkm_fd.kfd_fd);
 	if (wakes || signals)
-		__atomic_sub_fetch(&m->nkm_wakers_nr, 1, __ATOMIC_RELEASE);
+		__atomic_sub_fetch(&m->nkm_inbox.kin_wakers_nr, 1,
+				   __ATOMIC_RELEASE);
 }
 
 void kit_wakers_wait(struct m0_net_kit_machine *m)
 {
-	M0_PRE(m->nkm_closed);
+	M0_PRE(m->nkm_inbox.kin_closed);
 	/* A system call of another thread's is all that is waited for. */
-	m0_os_zero_wait(&m->nkm_wakers_nr);
+	m0_os_zero_wait(&m->nkm_inbox.kin_wakers_nr);
 }
 
 void kit_pass_push(void)
@@ -213,28 +218,28 @@ bool m0_net_kit_unpost(struct m0_net_kit_work *work)
 
 	if (m == NULL)
 		return false;
-	m0_mutex_lock(&m->nkm_inbox_lock);
+	m0_mutex_lock(&m->nkm_inbox.kin_lock);
 	in_inbox = __atomic_load_n(&work->nkw_epoch, __ATOMIC_ACQUIRE) ==
-		   m->nkm_epoch;
+		   m->nkm_inbox.kin_epoch;
 	mine = __atomic_load_n(&work->nkw_dest, __ATOMIC_ACQUIRE) == m;
 	if (in_inbox)
 		inbox_del(m, work);
 	else if (mine)
 		__atomic_store_n(&work->nkw_unwanted, 1, __ATOMIC_RELAXED);
-	m0_mutex_unlock(&m->nkm_inbox_lock);
+	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 	return in_inbox;
 }
 
 void kit_inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret)
 {
-	m0_mutex_lock(&m->nkm_inbox_lock);
-	*ret = m->nkm_inbox;
+	m0_mutex_lock(&m->nkm_inbox.kin_lock);
+	*ret = m->nkm_inbox.kin_list;
 	inbox_head_set(m, NULL);
-	m->nkm_inbox.wl_tail = NULL;
+	m->nkm_inbox.kin_list.wl_tail = NULL;
 	/* Within its bits: below them is nobody, above them the machine. */
-	m->nkm_epoch = (m->nkm_epoch & ~EPOCH_MASK) |
-		       ((m->nkm_epoch + 1) & EPOCH_MASK);
-	m0_mutex_unlock(&m->nkm_inbox_lock);
+	m->nkm_inbox.kin_epoch = (m->nkm_inbox.kin_epoch & ~EPOCH_MASK) |
+				 ((m->nkm_inbox.kin_epoch + 1) & EPOCH_MASK);
+	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 }
 
 /* Puts back, before all others, what was taken and not handled. */
@@ -243,22 +248,22 @@ void kit_inbox_return(struct m0_net_kit_machine *m, struct kit_work_list *list)
 	struct kit_work_list    refused = { NULL, NULL };
 	struct m0_net_kit_work *work;
 
-	m0_mutex_lock(&m->nkm_inbox_lock);
+	m0_mutex_lock(&m->nkm_inbox.kin_lock);
 	while ((work = list->wl_tail) != NULL) {
 		kit_work_del(list, work);
 		if (work_is_unwanted(work)) {
 			kit_work_add_tail(&refused, work);
 			continue;
 		}
-		epoch_set(work, m->nkm_epoch);
-		work->nkw_next = m->nkm_inbox.wl_head;
+		epoch_set(work, m->nkm_inbox.kin_epoch);
+		work->nkw_next = m->nkm_inbox.kin_list.wl_head;
 		if (work->nkw_next != NULL)
 			work->nkw_next->nkw_prev = work;
 		else
-			m->nkm_inbox.wl_tail = work;
+			m->nkm_inbox.kin_list.wl_tail = work;
 		inbox_head_set(m, work);
 	}
-	m0_mutex_unlock(&m->nkm_inbox_lock);
+	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 	while ((work = kit_work_pop(&refused)) != NULL)
 		m->nkm_ops->nko_refuse(work);
 }
@@ -269,9 +274,9 @@ void kit_inbox_close(struct m0_net_kit_machine *m)
 	struct kit_work_list    deferred;
 	struct m0_net_kit_work *work;
 
-	m0_mutex_lock(&m->nkm_inbox_lock);
-	m->nkm_closed = true;
-	m0_mutex_unlock(&m->nkm_inbox_lock);
+	m0_mutex_lock(&m->nkm_inbox.kin_lock);
+	m->nkm_inbox.kin_closed = true;
+	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 	kit_inbox_take(m, &list);
 	/* Other workers may be in a run still. */
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
@@ -285,10 +290,10 @@ void kit_inbox_close(struct m0_net_kit_machine *m)
 
 static __attribute__((noinline)) void kick_waiters(struct m0_net_kit_machine *m)
 {
-	if (m->nkm_wakes)
+	if (m->nkm_inbox.kin_wakes)
 		kit_strands_wake(m);
-	if (m->nkm_fd_open && kit_polls_have_work(m))
-		m0_os_fd_signal(&m->nkm_fd);
+	if (m->nkm_inbox.kin_fd_open && kit_polls_have_work(m))
+		m0_os_fd_signal(&m->nkm_fd.kfd_fd);
 }
 
 void kit_kick(struct m0_net_kit_machine *m)
@@ -296,17 +301,17 @@ void kit_kick(struct m0_net_kit_machine *m)
 	M0_PRE(m0_mutex_is_locked(&m->nkm_tm->ntm_mutex));
 	__atomic_store_n(&m->nkm_quiet_until, 0, __ATOMIC_RELEASE);
 	/* Changed with both locks held, so that either suffices to read. */
-	if (m->nkm_wakes || m->nkm_fd_open)
+	if (m->nkm_inbox.kin_wakes || m->nkm_inbox.kin_fd_open)
 		kick_waiters(m);
 }
 
 void kit_wakes_update(struct m0_net_kit_machine *m)
 {
 	enum m0_net_tm_state state = m->nkm_tm->ntm_state;
-	bool                 wakes = !m->nkm_inline || m->nkm_notify != NULL ||
+	bool wakes = !m->nkm_inline || m->nkm_notify.kno_chan != NULL ||
 		     state == M0_NET_TM_STARTING || state == M0_NET_TM_STOPPING;
 
-	m0_mutex_lock(&m->nkm_inbox_lock);
-	__atomic_store_n(&m->nkm_wakes, wakes, __ATOMIC_RELEASE);
-	m0_mutex_unlock(&m->nkm_inbox_lock);
+	m0_mutex_lock(&m->nkm_inbox.kin_lock);
+	__atomic_store_n(&m->nkm_inbox.kin_wakes, wakes, __ATOMIC_RELEASE);
+	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 }

@@ -12,10 +12,10 @@ void kit_fd_poll_add(struct m0_net_kit_machine *m)
 
 	if (m->nkm_inline && m->nkm_ops->nko_poll_fd != NULL)
 		fd = m->nkm_ops->nko_poll_fd(m);
-	if (fd < 0 || m0_os_fd_join(&m->nkm_fd, fd) != 0)
+	if (fd < 0 || m0_os_fd_join(&m->nkm_fd.kfd_fd, fd) != 0)
 		return;
-	m->nkm_fd_polled = fd;
-	__atomic_store_n(&m->nkm_fd_joined, true, __ATOMIC_RELAXED);
+	m->nkm_fd.kfd_polled = fd;
+	__atomic_store_n(&m->nkm_fd.kfd_joined, true, __ATOMIC_RELAXED);
 }
 
 /*
@@ -25,9 +25,9 @@ void kit_fd_poll_add(struct m0_net_kit_machine *m)
 static void fd_poll_del(struct m0_net_kit_machine *m)
 {
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
-	if (m->nkm_fd_joined)
-		m0_os_fd_leave(&m->nkm_fd, m->nkm_fd_polled);
-	__atomic_store_n(&m->nkm_fd_joined, false, __ATOMIC_RELAXED);
+	if (m->nkm_fd.kfd_joined)
+		m0_os_fd_leave(&m->nkm_fd.kfd_fd, m->nkm_fd.kfd_polled);
+	__atomic_store_n(&m->nkm_fd.kfd_joined, false, __ATOMIC_RELAXED);
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 }
 
@@ -41,7 +41,7 @@ bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now)
 	m0_time_pass_begin(*now);
 	moves = m->nkm_ops->nko_poll(m, unattended);
 	m0_time_pass_end();
-	if (!moves && __atomic_load_n(&m->nkm_fd_joined, __ATOMIC_RELAXED))
+	if (!moves && __atomic_load_n(&m->nkm_fd.kfd_joined, __ATOMIC_RELAXED))
 		fd_poll_del(m);
 	return moves;
 }
@@ -56,7 +56,7 @@ bool kit_helper_poll(struct m0_net_kit_machine *m)
 		return false;
 	/* Told of its end, the application may let go of what is polled. */
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
-	notifies = m->nkm_notify != NULL;
+	notifies = m->nkm_notify.kno_chan != NULL;
 	++m->nkm_pins_nr;
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 	polls = kit_poll(m, notifies, &now);

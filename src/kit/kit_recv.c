@@ -130,7 +130,7 @@ static void event_push(struct kit_buf *kb, const struct kit_recv_event *re)
 	M0_PRE(kb->kb_ev_nr < kb->kb_ev_cap);
 	kb->kb_ev[at < kb->kb_ev_cap ? at : at - kb->kb_ev_cap] = *re;
 	++kb->kb_ev_nr;
-	++m->nkm_events_nr;
+	++m->nkm_ready.kre_events_nr;
 	if (re->re_final) {
 		kb_state_set(kb, KB_DONE);
 		++m->nkm_tm->ntm_recv_spent_nr;
@@ -191,7 +191,7 @@ void kit_recv_give_up(struct kit_buf *kb, int32_t reason)
 bool m0_net_kit_msg_must_wait(const struct m0_net_kit_machine *machine)
 {
 	return m0_list_is_empty(&machine->nkm_recvq) && machine->nkm_delivers &&
-	       machine->nkm_events_nr > 0;
+	       machine->nkm_ready.kre_events_nr > 0;
 }
 
 /* First buffer with room; NULL: none. */
@@ -381,7 +381,7 @@ static void next_tell(struct kit_buf *kb, m0_bindex_t end)
 	kb->kb_recv_used = max64u(kb->kb_recv_used, end);
 	++kb->kb_ev_nr;
 	++kb->kb_recv_nr;
-	++m->nkm_events_nr;
+	++m->nkm_ready.kre_events_nr;
 	kit_ready_add(m, kb);
 }
 

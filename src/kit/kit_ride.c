@@ -23,7 +23,7 @@ static m0_time_t due_at(const struct m0_net_tm_rider *rider)
 /* Does it take part at present? */
 static bool rides(const struct m0_net_kit_machine *m)
 {
-	return m->nkm_rides && !m->nkm_ended;
+	return m->nkm_ride.krd_begun && !m->nkm_life.kli_ended;
 }
 
 int m0_net_kit_tm_ride(struct m0_net_transfer_mc *tm,
@@ -33,7 +33,7 @@ int m0_net_kit_tm_ride(struct m0_net_transfer_mc *tm,
 
 	rider->ntr_at = M0_TIME_NEVER;
 	rider->ntr_woken = 0;
-	m->nkm_rider = rider;
+	m->nkm_ride.krd_rider = rider;
 	return 0;
 }
 
@@ -45,67 +45,72 @@ void m0_net_kit_rider_wake(struct m0_net_transfer_mc *tm)
 	if (kit_pass.kp_rides == m ||
 	    (state != M0_NET_TM_STARTED && state != M0_NET_TM_STOPPING))
 		return;
-	if (__atomic_load_n(&m->nkm_wakes, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&m->nkm_inbox.kin_wakes, __ATOMIC_ACQUIRE))
 		kit_strands_wake(m);
-	if (__atomic_load_n(&m->nkm_fd_open, __ATOMIC_ACQUIRE))
-		m0_os_fd_signal(&m->nkm_fd);
+	if (__atomic_load_n(&m->nkm_inbox.kin_fd_open, __ATOMIC_ACQUIRE))
+		m0_os_fd_signal(&m->nkm_fd.kfd_fd);
 }
 
 void kit_rider_owe(struct m0_net_kit_machine *m)
 {
-	if (m->nkm_rider != NULL)
-		__atomic_store_n(&m->nkm_rider->ntr_woken, 1, __ATOMIC_SEQ_CST);
+	if (m->nkm_ride.krd_rider != NULL)
+		__atomic_store_n(&m->nkm_ride.krd_rider->ntr_woken, 1,
+				 __ATOMIC_SEQ_CST);
 }
 
 void kit_rider_begin(struct m0_net_kit_machine *m)
 {
-	m->nkm_rides = m->nkm_rider != NULL;
+	m->nkm_ride.krd_begun = m->nkm_ride.krd_rider != NULL;
 	kit_rider_owe(m);
 }
 
 /* Past deadlines are not worth a change: the descriptor is signalled then. */
 m0_time_t kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next)
 {
-	if (m->nkm_rider != NULL && rides(m))
-		next = min64u(next, due_at(m->nkm_rider));
+	if (m->nkm_ride.krd_rider != NULL && rides(m))
+		next = min64u(next, due_at(m->nkm_ride.krd_rider));
 	if (next != M0_TIME_IMMEDIATELY)
-		m0_os_fd_arm(&m->nkm_fd, next);
+		m0_os_fd_arm(&m->nkm_fd.kfd_fd, next);
 	return next;
 }
 
 bool kit_rider_is_due(const struct m0_net_kit_machine *m)
 {
-	return m->nkm_rider != NULL && !m->nkm_riding && rides(m) &&
-	       (is_woken(m->nkm_rider) || due_at(m->nkm_rider) <= kit_now());
+	return m->nkm_ride.krd_rider != NULL && !m->nkm_ride.krd_stepping &&
+	       rides(m) &&
+	       (is_woken(m->nkm_ride.krd_rider) ||
+		due_at(m->nkm_ride.krd_rider) <= kit_now());
 }
 
 m0_time_t kit_rider_quiet_until(const struct m0_net_kit_machine *m)
 {
-	return is_woken(m->nkm_rider) ? M0_TIME_IMMEDIATELY
-				      : due_at(m->nkm_rider);
+	return is_woken(m->nkm_ride.krd_rider) ? M0_TIME_IMMEDIATELY
+					       : due_at(m->nkm_ride.krd_rider);
 }
 
 m0_time_t kit_rider_next(const struct m0_net_kit_machine *m)
 {
 	/* Who is in the step asks again when that has ended. */
-	if (m->nkm_rider == NULL || m->nkm_riding || !rides(m))
+	if (m->nkm_ride.krd_rider == NULL || m->nkm_ride.krd_stepping ||
+	    !rides(m))
 		return M0_TIME_NEVER;
-	return is_woken(m->nkm_rider) ? M0_TIME_IMMEDIATELY
-				      : due_at(m->nkm_rider);
+	return is_woken(m->nkm_ride.krd_rider) ? M0_TIME_IMMEDIATELY
+					       : due_at(m->nkm_ride.krd_rider);
 }
 
 void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
-	struct m0_net_tm_rider    *rider = m->nkm_rider;
+	struct m0_net_tm_rider    *rider = m->nkm_ride.krd_rider;
 	m0_time_t                  at;
 	uint32_t                   held_nr;
 
-	if (M0_UNLIKELY(m->nkm_riding) && delivered)
+	if (M0_UNLIKELY(m->nkm_ride.krd_stepping) && delivered)
 		kit_rider_owe(m);
-	if (m->nkm_riding || !rides(m) || (!delivered && !kit_rider_is_due(m)))
+	if (m->nkm_ride.krd_stepping || !rides(m) ||
+	    (!delivered && !kit_rider_is_due(m)))
 		return;
-	m->nkm_riding = true;
+	m->nkm_ride.krd_stepping = true;
 	/* What was done before a wake is seen by this step. */
 	if (is_woken(rider))
 		(void)__atomic_exchange_n(&rider->ntr_woken, 0,
@@ -115,14 +120,14 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
 	m0_mutex_unlock(&tm->ntm_mutex);
 	held_nr = m0_mutex_held_nr();
 	at = rider->ntr_step(rider, kit_now());
-	m0_vain_note(&m->nkm_rider_vain, "rider", kit_now(), at);
+	m0_vain_note(&m->nkm_ride.krd_vain, "rider", kit_now(), at);
 	M0_ASSERT(m0_mutex_held_nr() == held_nr);
 	m0_mutex_lock(&tm->ntm_mutex);
 	__atomic_store_n(&rider->ntr_at, at, __ATOMIC_RELAXED);
-	m->nkm_riding = false;
+	m->nkm_ride.krd_stepping = false;
 	--tm->ntm_callback_counter;
 	m0_chan_broadcast(&tm->ntm_chan);
 	/* The strand that is to signal knows another time. */
-	if (M0_UNLIKELY(m->nkm_notify != NULL))
+	if (M0_UNLIKELY(m->nkm_notify.kno_chan != NULL))
 		kit_kick(m);
 }

@@ -36,7 +36,7 @@ static bool work_handle(struct m0_net_kit_machine *m,
 		return true;
 	}
 	/* After its end nobody would look at what is put off. */
-	if (work->nkw_due > now && !m->nkm_ended) {
+	if (work->nkw_due > now && !m->nkm_life.kli_ended) {
 		deferred_add(m, work);
 		return true;
 	}
@@ -83,12 +83,13 @@ static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)
 
 static bool stop_is_owed(const struct m0_net_kit_machine *m)
 {
-	return m->nkm_tm->ntm_state == M0_NET_TM_STOPPING && !m->nkm_left;
+	return m->nkm_tm->ntm_state == M0_NET_TM_STOPPING &&
+	       !m->nkm_life.kli_left;
 }
 
 static void progress(struct m0_net_kit_machine *m, m0_time_t now)
 {
-	if (m->nkm_start_wanted)
+	if (m->nkm_life.kli_start_wanted)
 		kit_start_do(m);
 	if (stop_is_owed(m))
 		kit_stop_do(m);
@@ -101,23 +102,24 @@ static void progress(struct m0_net_kit_machine *m, m0_time_t now)
 
 bool kit_is_pending(const struct m0_net_kit_machine *m)
 {
-	return m->nkm_events_nr > 0 || kit_states_pending(m);
+	return m->nkm_ready.kre_events_nr > 0 || kit_states_pending(m);
 }
 
 static void notify_signal(struct m0_net_kit_machine *m)
 {
-	struct m0_chan *chan = m->nkm_notify;
+	struct m0_chan *chan = m->nkm_notify.kno_chan;
 
-	if (chan == NULL || (m->nkm_events_nr == 0 && !kit_rider_is_due(m)))
+	if (chan == NULL ||
+	    (m->nkm_ready.kre_events_nr == 0 && !kit_rider_is_due(m)))
 		return;
-	m->nkm_notify = NULL;
+	m->nkm_notify.kno_chan = NULL;
 	kit_wakes_update(m);
 	/* As a callback: fini waits for it. */
 	++m->nkm_tm->ntm_callback_counter;
-	__atomic_add_fetch(&m->nkm_signals_nr, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&m->nkm_notify.kno_signals_nr, 1, __ATOMIC_SEQ_CST);
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 	m0_chan_signal_lock(chan);
-	__atomic_sub_fetch(&m->nkm_signals_nr, 1, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(&m->nkm_notify.kno_signals_nr, 1, __ATOMIC_SEQ_CST);
 	m0_mutex_lock(&m->nkm_tm->ntm_mutex);
 	--m->nkm_tm->ntm_callback_counter;
 	m0_chan_broadcast(&m->nkm_tm->ntm_chan);
@@ -140,7 +142,8 @@ static m0_time_t deadline_next(const struct m0_net_kit_machine *m)
  */
 static bool has_state(const struct m0_net_kit_machine *m)
 {
-	return !m->nkm_stepping && (m->nkm_start_wanted || stop_is_owed(m));
+	return !m->nkm_stepping &&
+	       (m->nkm_life.kli_start_wanted || stop_is_owed(m));
 }
 
 /* Work for whoever runs the machine next, not counting what only polls see. */
@@ -148,7 +151,7 @@ static bool has_work(const struct m0_net_kit_machine *m)
 {
 	return (!kit_inbox_is_empty(m) && !m->nkm_stepping &&
 		m->nkm_tm->ntm_state >= M0_NET_TM_STARTED) ||
-	       m->nkm_bulk.wl_head != NULL;
+	       m->nkm_bulk.kbl_list.wl_head != NULL;
 }
 
 /* It had not for this pass, whose time stands still. */
@@ -166,15 +169,16 @@ static void fd_update(struct m0_net_kit_machine *m)
 	if (m->nkm_sync)
 		next = kit_rider_fd_arm(m, m->nkm_inline ? deadline_next(m)
 							 : M0_TIME_NEVER);
-	if (m->nkm_events_nr > 0 || (m->nkm_sync && kit_rider_is_due(m)) ||
+	if (m->nkm_ready.kre_events_nr > 0 ||
+	    (m->nkm_sync && kit_rider_is_due(m)) ||
 	    (m->nkm_inline && (kit_states_pending(m) || has_work(m)))) {
-		m0_os_fd_signal(&m->nkm_fd);
+		m0_os_fd_signal(&m->nkm_fd.kfd_fd);
 	} else {
-		m0_os_fd_clear(&m->nkm_fd);
+		m0_os_fd_clear(&m->nkm_fd.kfd_fd);
 		/* A post, or the deadline, between the look and the clearing. */
 		if ((m->nkm_inline && !kit_inbox_is_empty(m)) ||
 		    (m->nkm_sync && kit_rider_is_due(m)) || has_passed(next))
-			m0_os_fd_signal(&m->nkm_fd);
+			m0_os_fd_signal(&m->nkm_fd.kfd_fd);
 	}
 }
 
@@ -184,8 +188,8 @@ static void fd_update(struct m0_net_kit_machine *m)
  */
 static void quiet_update(struct m0_net_kit_machine *m, m0_time_t next)
 {
-	bool quiet = m->nkm_inline && m->nkm_events_nr == 0 &&
-		     m->nkm_bulk.wl_head == NULL && !m->nkm_stepping &&
+	bool quiet = m->nkm_inline && m->nkm_ready.kre_events_nr == 0 &&
+		     m->nkm_bulk.kbl_list.wl_head == NULL && !m->nkm_stepping &&
 		     m->nkm_enobufs_nr == 0 &&
 		     m->nkm_tm->ntm_state == M0_NET_TM_STARTED;
 
@@ -196,8 +200,8 @@ static void quiet_update(struct m0_net_kit_machine *m, m0_time_t next)
 /* A signal may come after the run that has seen its reason: another clears it. */
 static bool fd_is_clear(const struct m0_net_kit_machine *m)
 {
-	return !__atomic_load_n(&m->nkm_fd_open, __ATOMIC_ACQUIRE) ||
-	       m0_os_fd_is_clear(&m->nkm_fd);
+	return !__atomic_load_n(&m->nkm_inbox.kin_fd_open, __ATOMIC_ACQUIRE) ||
+	       m0_os_fd_is_clear(&m->nkm_fd.kfd_fd);
 }
 
 bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now)
@@ -207,7 +211,7 @@ bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now)
 
 	if (until == 0 || !kit_inbox_is_empty(m) || !fd_is_clear(m))
 		return false;
-	if (m->nkm_rider != NULL)
+	if (m->nkm_ride.krd_rider != NULL)
 		until = min64u(until, kit_rider_quiet_until(m));
 	if (until == M0_TIME_NEVER)
 		return true;
@@ -217,7 +221,7 @@ bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now)
 static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags,
 			  m0_time_t next)
 {
-	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready_head != NULL)
+	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready.kre_head != NULL)
 		return M0_TIME_IMMEDIATELY;
 	if ((flags & KIT_RUN_PROGRESS) && (has_work(m) || has_state(m)))
 		return M0_TIME_IMMEDIATELY;
@@ -225,8 +229,8 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags,
 	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
 		return M0_TIME_IMMEDIATELY;
 	/* Else who polls looks after the rider. */
-	if (M0_UNLIKELY(m->nkm_rider != NULL) &&
-	    ((flags & KIT_RUN_BUFFERS) || m->nkm_notify != NULL))
+	if (M0_UNLIKELY(m->nkm_ride.krd_rider != NULL) &&
+	    ((flags & KIT_RUN_BUFFERS) || m->nkm_notify.kno_chan != NULL))
 		next = min64u(next, kit_rider_next(m));
 	return next;
 }
@@ -234,12 +238,15 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags,
 /* There is more to do than one thread can at a time. */
 static void helpers_wake(struct m0_net_kit_machine *m)
 {
-	uint32_t nr = m->nkm_bulk_nr + (m->nkm_sync ? 0 : m->nkm_events_nr);
-	size_t   i;
+	uint32_t nr = m->nkm_bulk.kbl_nr +
+		      (m->nkm_sync ? 0 : m->nkm_ready.kre_events_nr);
+	size_t i;
 
-	for (i = 0; i < m->nkm_workers_nr && nr > 1; ++i) {
-		if (m0_strand_sleeps(&m->nkm_workers[i].kw_strand)) {
-			m0_strand_wake(&m->nkm_workers[i].kw_strand);
+	for (i = 0; i < m->nkm_strands.kst_nr && nr > 1; ++i) {
+		if (m0_strand_sleeps(
+			    &m->nkm_strands.kst_workers[i].kw_strand)) {
+			m0_strand_wake(
+				&m->nkm_strands.kst_workers[i].kw_strand);
 			--nr;
 		}
 	}
@@ -268,7 +275,7 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	bool                       delivers;
 	m0_time_t                  next;
 
-	rides = rides && m->nkm_rider != NULL;
+	rides = rides && m->nkm_ride.krd_rider != NULL;
 	if (M0_UNLIKELY(rides))
 		kit_pass.kp_rides = m;
 	kit_pass.kp_done = (struct kit_work_list){ NULL, NULL };
@@ -281,12 +288,12 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 			progress(m, kit_now());
 			m->nkm_stepping = false;
 		}
-		if (M0_UNLIKELY(m->nkm_workers_nr > 1))
+		if (M0_UNLIKELY(m->nkm_strands.kst_nr > 1))
 			helpers_wake(m);
-		if (m->nkm_bulk.wl_head != NULL)
+		if (m->nkm_bulk.kbl_list.wl_head != NULL)
 			kit_bulk_run(m);
 	}
-	delivers = m->nkm_events_nr > 0;
+	delivers = m->nkm_ready.kre_events_nr > 0;
 	if (flags & KIT_RUN_BUFFERS)
 		kit_deliver(m);
 	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
@@ -297,7 +304,8 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	 * What callbacks have asked for leaves with the push that follows. Of a
 	 * transport without one it would move here, and keep others waiting.
 	 */
-	if ((flags & KIT_RUN_PROGRESS) && m->nkm_bulk.wl_head != NULL &&
+	if ((flags & KIT_RUN_PROGRESS) &&
+	    m->nkm_bulk.kbl_list.wl_head != NULL &&
 	    m->nkm_ops->nko_push != NULL)
 		kit_bulk_run(m);
 	/* They are pending, too: for who is told of that. */
@@ -307,13 +315,13 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 		quiet_update(m, deadline_next(m));
 		notify_signal(m);
 	}
-	if (m->nkm_fd_open)
+	if (m->nkm_inbox.kin_fd_open)
 		fd_update(m);
 	/* The strand waits for the last event to deliver STOPPED. */
 	if (m->nkm_sync && !(flags & KIT_RUN_STATES) &&
 	    tm->ntm_state != M0_NET_TM_STARTED)
 		kit_kick(m);
-	if (M0_UNLIKELY(m->nkm_notify != NULL))
+	if (M0_UNLIKELY(m->nkm_notify.kno_chan != NULL))
 		notifier_wake(m, flags);
 	next = deadline_next(m);
 	quiet_update(m, next);
@@ -345,7 +353,7 @@ void m0_net_kit_leave(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_visit   *visit)
 {
 	kit_done_drain(m);
-	if (kit_is_pending(m) || m->nkm_bulk.wl_head != NULL)
+	if (kit_is_pending(m) || m->nkm_bulk.kbl_list.wl_head != NULL)
 		kit_kick(m);
 	kit_pass.kp_visits = false;
 	kit_pass.kp_machine = visit->nkv_outer;
@@ -378,9 +386,9 @@ m0_time_t m0_net_kit_machine_run(struct m0_net_kit_machine *m, m0_time_t now)
 	bool      wakes;
 	bool      polls;
 
-	m0_mutex_lock(&m->nkm_inbox_lock);
-	wakes = m->nkm_wakes;
-	m0_mutex_unlock(&m->nkm_inbox_lock);
+	m0_mutex_lock(&m->nkm_inbox.kin_lock);
+	wakes = m->nkm_inbox.kin_wakes;
+	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 	/* The strand of an inline machine that nobody needs. */
 	if (!wakes)
 		return M0_TIME_NEVER;
@@ -411,4 +419,4 @@ static bool worker_ready(const struct m0_strand *strand)
 }
 
 const struct m0_strand_ops kit_worker_ops = { .so_step = worker_step,
-						 .so_ready = worker_ready };
+					      .so_ready = worker_ready };

@@ -38,7 +38,7 @@ void kit_stop_do(struct m0_net_kit_machine *m)
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
 
-	m->nkm_left = true;
+	m->nkm_life.kli_left = true;
 	if (!__atomic_load_n(&m->nkm_open, __ATOMIC_ACQUIRE))
 		return;
 	m0_mutex_unlock(&tm->ntm_mutex);
@@ -52,10 +52,11 @@ void kit_start_do(struct m0_net_kit_machine *m)
 {
 	struct m0_net_transfer_mc    *tm = m->nkm_tm;
 	const struct m0_net_kit_addr *wanted =
-		m->nkm_wanted.nka_len > 0 ? &m->nkm_wanted : NULL;
+		m->nkm_life.kli_wanted.nka_len > 0 ? &m->nkm_life.kli_wanted
+						   : NULL;
 	int rc;
 
-	m->nkm_start_wanted = false;
+	m->nkm_life.kli_start_wanted = false;
 	if (tm->ntm_state != M0_NET_TM_STARTING)
 		return;
 	m0_mutex_unlock(&tm->ntm_mutex);
@@ -65,17 +66,17 @@ void kit_start_do(struct m0_net_kit_machine *m)
 		__atomic_store_n(&m->nkm_open, 1, __ATOMIC_RELEASE);
 	}
 	m0_mutex_lock(&tm->ntm_mutex);
-	m->nkm_entered = rc == 0;
+	m->nkm_life.kli_entered = rc == 0;
 	/* Asked for before there was an address. */
-	if (rc == 0 && m->nkm_fd_open && !m->nkm_fd_joined)
+	if (rc == 0 && m->nkm_inbox.kin_fd_open && !m->nkm_fd.kfd_joined)
 		kit_fd_poll_add(m);
 	if (rc == 0) {
-		m->nkm_own_ep = m0_net_kit_ep_get(m, &m->nkm_addr);
-		if (m->nkm_own_ep == NULL)
+		m->nkm_life.kli_own_ep = m0_net_kit_ep_get(m, &m->nkm_addr);
+		if (m->nkm_life.kli_own_ep == NULL)
 			rc = -ENOMEM;
 	}
-	m->nkm_started = rc == 0;
-	m->nkm_start_rc = rc;
+	m->nkm_life.kli_started = rc == 0;
+	m->nkm_life.kli_start_rc = rc;
 	if (rc == 0)
 		return;
 	/* FAILED comes when what was queued before start is gone. */
@@ -102,20 +103,21 @@ static enum state_due state_due(const struct m0_net_kit_machine *m)
 {
 	enum m0_net_tm_state state = m->nkm_tm->ntm_state;
 
-	if (m->nkm_ended)
+	if (m->nkm_life.kli_ended)
 		return DUE_NONE;
-	if (state == M0_NET_TM_STARTING && m->nkm_started)
+	if (state == M0_NET_TM_STARTING && m->nkm_life.kli_started)
 		return DUE_STARTED;
-	if (state == M0_NET_TM_STARTING && m->nkm_start_rc != 0 && is_idle(m))
+	if (state == M0_NET_TM_STARTING && m->nkm_life.kli_start_rc != 0 &&
+	    is_idle(m))
 		return DUE_FAILED;
-	if (state == M0_NET_TM_STOPPING && m->nkm_left && is_idle(m))
+	if (state == M0_NET_TM_STOPPING && m->nkm_life.kli_left && is_idle(m))
 		return DUE_STOPPED;
 	return DUE_NONE;
 }
 
 bool kit_states_due(const struct m0_net_kit_machine *m)
 {
-	return !m->nkm_ended &&
+	return !m->nkm_life.kli_ended &&
 	       (m->nkm_enobufs_nr > 0 || state_due(m) != DUE_NONE);
 }
 
@@ -140,16 +142,16 @@ static void machine_end(struct m0_net_kit_machine *m,
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
 
-	m->nkm_ended = true;
-	m->nkm_notify = NULL;
+	m->nkm_life.kli_ended = true;
+	m->nkm_notify.kno_chan = NULL;
 	kit_stop_do(m);
 	/* A machine stopped before STARTED: its end point was not given out. */
-	if (m->nkm_own_ep != NULL && tm->ntm_ep == NULL) {
-		m0_net__ep_put(m->nkm_own_ep);
-		m->nkm_own_ep = NULL;
+	if (m->nkm_life.kli_own_ep != NULL && tm->ntm_ep == NULL) {
+		m0_net__ep_put(m->nkm_life.kli_own_ep);
+		m->nkm_life.kli_own_ep = NULL;
 	}
 	m0_mutex_unlock(&tm->ntm_mutex);
-	if (m->nkm_entered && m->nkm_ops->nko_leave != NULL)
+	if (m->nkm_life.kli_entered && m->nkm_ops->nko_leave != NULL)
 		m->nkm_ops->nko_leave(m);
 	kit_inbox_close(m);
 	kit_pass_flush();
@@ -167,16 +169,16 @@ static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
 
 	switch (due) {
 	case DUE_STARTED:
-		m->nkm_started = false;
+		m->nkm_life.kli_started = false;
 		ev.nte_next_state = M0_NET_TM_STARTED;
-		ev.nte_ep = m->nkm_own_ep;
+		ev.nte_ep = m->nkm_life.kli_own_ep;
 		kit_recv_open(m);
 		m0_net__tm_event(&ev);
 		kit_rider_begin(m);
 		break;
 	case DUE_FAILED:
 		ev.nte_next_state = M0_NET_TM_FAILED;
-		ev.nte_status = m->nkm_start_rc;
+		ev.nte_status = m->nkm_life.kli_start_rc;
 		machine_end(m, &ev);
 		break;
 	default:
@@ -191,7 +193,7 @@ void kit_states_deliver(struct m0_net_kit_machine *m)
 	enum state_due due;
 
 	/* The last words are whose thread says them. */
-	if (m->nkm_ended)
+	if (m->nkm_life.kli_ended)
 		return;
 	errors_deliver(m);
 	due = state_due(m);

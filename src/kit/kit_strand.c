@@ -6,65 +6,67 @@
 
 int kit_strands_start(struct m0_net_kit_machine *m)
 {
+	struct kit_strands     *st = &m->nkm_strands;
 	const struct m0_bitmap *cpus = m->nkm_cpus.b_nr > 0 ? &m->nkm_cpus
 							    : NULL;
-	size_t                  nr = m->nkm_inline ? 1 : m->nkm_workers_nr;
+	size_t                  nr = m->nkm_inline ? 1 : st->kst_nr;
 	size_t                  i;
 	int                     rc = 0;
 
-	/* Until all run, nkm_wakes is false: none of them takes our lock. */
-	if (m->nkm_running)
+	/* Until all run kin_wakes is false, so none of them takes our lock. */
+	if (st->kst_running)
 		return 0;
-	if (m->nkm_runner != NULL) {
-		__atomic_store_n(&m->nkm_running, true, __ATOMIC_RELEASE);
+	if (st->kst_runner != NULL) {
+		__atomic_store_n(&st->kst_running, true, __ATOMIC_RELEASE);
 		kit_wakes_update(m);
 		kit_kick(m);
 		return 0;
 	}
-	M0_ALLOC_ARR(m->nkm_workers, nr);
-	if (m->nkm_workers == NULL)
+	M0_ALLOC_ARR(st->kst_workers, nr);
+	if (st->kst_workers == NULL)
 		return -ENOMEM;
-	m->nkm_workers_nr = nr;
+	st->kst_nr = nr;
 	for (i = 0; i < nr && rc == 0; ++i) {
-		struct kit_worker *w = &m->nkm_workers[i];
+		struct kit_worker *w = &st->kst_workers[i];
 
 		w->kw_machine = m;
-		m0_strand_init(&w->kw_strand, m->nkm_worker_ops, "net-tm");
+		m0_strand_init(&w->kw_strand, st->kst_ops, "net-tm");
 		/* Who polls it does the looking. */
 		w->kw_strand.st_spin_ns = m->nkm_inline ? 0
 							: m->nkm_tm->ntm_spin;
 		rc = m0_strand_start(&w->kw_strand, cpus);
 	}
 	if (rc == 0) {
-		__atomic_store_n(&m->nkm_running, true, __ATOMIC_RELEASE);
+		__atomic_store_n(&st->kst_running, true, __ATOMIC_RELEASE);
 		kit_wakes_update(m);
 		kit_kick(m);
 		return 0;
 	}
-	m0_strand_fini(&m->nkm_workers[--i].kw_strand);
+	m0_strand_fini(&st->kst_workers[--i].kw_strand);
 	while (i-- > 0) {
-		m0_strand_stop(&m->nkm_workers[i].kw_strand);
-		m0_strand_fini(&m->nkm_workers[i].kw_strand);
+		m0_strand_stop(&st->kst_workers[i].kw_strand);
+		m0_strand_fini(&st->kst_workers[i].kw_strand);
 	}
-	m0_free0(&m->nkm_workers);
+	m0_free0(&st->kst_workers);
 	return rc;
 }
 
 void kit_strands_stop(struct m0_net_kit_machine *m)
 {
-	size_t i;
+	struct kit_strands *st = &m->nkm_strands;
+	size_t              i;
 
-	if (!m->nkm_running)
+	if (!st->kst_running)
 		return;
-	if (m->nkm_runner != NULL) {
-		m->nkm_runner->nkr_stop(m);
-		__atomic_store_n(&m->nkm_running, false, __ATOMIC_RELEASE);
+	if (st->kst_runner != NULL) {
+		st->kst_runner->nkr_stop(m);
+		__atomic_store_n(&st->kst_running, false, __ATOMIC_RELEASE);
 		return;
 	}
-	for (i = 0; i < m->nkm_workers_nr; ++i)
-		m0_strand_stop(&m->nkm_workers[i].kw_strand);
-	__atomic_store_n(&m->nkm_running, false, __ATOMIC_RELEASE);
-	for (i = 0; i < m->nkm_workers_nr; ++i)
-		m0_strand_fini(&m->nkm_workers[i].kw_strand);
-	m0_free0(&m->nkm_workers);
+	for (i = 0; i < st->kst_nr; ++i)
+		m0_strand_stop(&st->kst_workers[i].kw_strand);
+	__atomic_store_n(&st->kst_running, false, __ATOMIC_RELEASE);
+	for (i = 0; i < st->kst_nr; ++i)
+		m0_strand_fini(&st->kst_workers[i].kw_strand);
+	m0_free0(&st->kst_workers);
 }

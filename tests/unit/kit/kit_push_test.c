@@ -203,7 +203,7 @@ static void work_of_a_refusal_leaves_with_its_pass(void **state)
 	M0_SET0(&closed);
 	closed.ntm_callbacks = rig.r_tm.ntm_callbacks;
 	assert_int_equal(m0_net_tm_init(&closed, &rig.r_dom), 0);
-	m0_net_kit_machine_of(&closed)->nkm_closed = true;
+	m0_net_kit_machine_of(&closed)->nkm_inbox.kin_closed = true;
 	kit_pass_open(m0_time_now());
 	m0_net_kit_post(m0_net_kit_machine_of(&closed), &work);
 	kit_pass_close();
