@@ -4,7 +4,15 @@
  */
 #include "lnet/lnet_internal.h"
 
-#define TICK_NS (UINT64_C(1) << M0_TIMERQ_TICK_SHIFT)
+static const struct m0_lnet__hooks hooks = {
+	.lhk_sent = m0_lnet__sent,
+	.lhk_wait_end = m0_lnet__wait_end,
+	.lhk_abort = m0_lnet__op_abort,
+	.lhk_discovery_needed = m0_lnet__discovery_needed,
+	.lhk_peer_lost = m0_lnet__discovery_lost,
+	.lhk_peer_forget = m0_lnet__discovery_forget,
+	.lhk_pushed = m0_lnet__discovery_pushed,
+};
 
 static int parts_init(struct m0_lnet_engine *eng)
 {
@@ -45,6 +53,7 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 	if (eng == NULL)
 		return -ENOMEM;
 	eng->le_cfg = *cfg;
+	eng->le_hooks = &hooks;
 	eng->le_now = now;
 	eng->le_cookie_next = 1;
 	eng->le_timers_at = M0_TIME_NEVER;
@@ -122,88 +131,11 @@ void m0_lnet_engine_time(struct m0_lnet_engine *eng, m0_time_t now)
 	eng->le_now = now;
 }
 
-static void timers_fire(struct m0_lnet_engine *eng, m0_time_t now)
-{
-	struct m0_lnet_timer *timer;
-	struct m0_timer      *due;
-
-	while ((due = m0_timerq_expire(&eng->le_timers, now)) != NULL) {
-		timer = container_of(due, struct m0_lnet_timer, ltm_timer);
-		timer->ltm_fire(eng, timer, now);
-	}
-	eng->le_timers_at = m0_timerq_next(&eng->le_timers);
-}
-
 m0_time_t m0_lnet_engine_step(struct m0_lnet_engine *eng, m0_time_t now)
 {
 	eng->le_now = now;
 	if (M0_UNLIKELY(now >= eng->le_timers_at))
-		timers_fire(eng, now);
+		m0_lnet__timers_expire(eng, now);
 	m0_lnet__send_step(eng);
 	return m0_list_is_empty(&eng->le_deferred) ? eng->le_timers_at : now;
-}
-
-void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
-			m0_time_t deadline)
-{
-	/* Zeroed memory will do. */
-	if (timer->ltm_timer.ti_link.ll_next == NULL)
-		m0_timer_init(&timer->ltm_timer);
-	m0_timerq_arm(&eng->le_timers, &timer->ltm_timer, deadline);
-	/* It expires with the tick that is not before its deadline. */
-	if (deadline != M0_TIME_NEVER)
-		deadline = m0_time_add(deadline, TICK_NS - 1) & ~(TICK_NS - 1);
-	eng->le_timers_at = min64u(eng->le_timers_at, deadline);
-}
-
-void m0_lnet__timer_cancel(struct m0_lnet_engine *eng,
-			   struct m0_lnet_timer  *timer)
-{
-	if (timer->ltm_timer.ti_link.ll_next == NULL)
-		return;
-	m0_timerq_cancel(&eng->le_timers, &timer->ltm_timer);
-	/* Else it may be too early: a step for nothing, and then it is right. */
-	if (eng->le_timers.tq_nr == 0)
-		eng->le_timers_at = M0_TIME_NEVER;
-}
-
-/* ---------------------------------------------------------------- counters -- */
-
-void m0_lnet__failure_count(struct m0_lnet_failures *lf,
-			    enum m0_lnd_health       health)
-{
-	/* In the order of the enumeration, without OK. */
-	uint64_t *const counts[] = {
-		[M0_LND_LOCAL_INTERRUPT] = &lf->lf_local_interrupt,
-		[M0_LND_LOCAL_DROPPED] = &lf->lf_local_dropped,
-		[M0_LND_LOCAL_ABORTED] = &lf->lf_local_aborted,
-		[M0_LND_LOCAL_NO_ROUTE] = &lf->lf_local_no_route,
-		[M0_LND_LOCAL_ERROR] = &lf->lf_local_error,
-		[M0_LND_LOCAL_TIMEOUT] = &lf->lf_local_timeout,
-		[M0_LND_REMOTE_ERROR] = &lf->lf_remote_error,
-		[M0_LND_REMOTE_DROPPED] = &lf->lf_remote_dropped,
-		[M0_LND_REMOTE_TIMEOUT] = &lf->lf_remote_timeout,
-		[M0_LND_NETWORK_TIMEOUT] = &lf->lf_network_timeout,
-	};
-
-	if (health != M0_LND_OK && health < ARRAY_SIZE(counts))
-		++*counts[health];
-}
-
-void m0_lnet__traffic_count(struct m0_lnet_msg_counts *counts, uint32_t type)
-{
-	switch (type) {
-	case M0_LNET_ACK:
-		++counts->lmc_ack;
-		break;
-	case M0_LNET_PUT:
-		++counts->lmc_put;
-		break;
-	case M0_LNET_GET:
-		++counts->lmc_get;
-		break;
-	default:
-		++counts->lmc_reply;
-		break;
-	}
 }

@@ -102,9 +102,41 @@ struct m0_lnet_peer {
 	uint64_t lpe_used_nr;
 };
 
+/**
+ * Calls from the lower files of the engine to the upper ones: from entries and
+ * peers to operations, and from all of these to discovery. engine.c fills it.
+ */
+struct m0_lnet__hooks {
+	/** A message that was given to m0_lnet__send has left, or never will.
+	 * Exactly once, never within m0_lnet__send. */
+	void (*lhk_sent)(struct m0_lnet_msg *msg, int status);
+	/** The MD of the message is used up, so nothing waits for its
+	 * response. Pre: msg_waits. */
+	void (*lhk_wait_end)(struct m0_lnet_msg *msg);
+	/** The MD of the message is being unlinked: end what can be ended. */
+	void (*lhk_abort)(struct m0_lnet_msg *msg);
+	/** Returns true if a request to this peer must wait for its discovery,
+	 * which it starts or joins. */
+	bool (*lhk_discovery_needed)(struct m0_lnet_engine    *eng,
+				     struct m0_lnet_peer      *peer,
+				     const struct m0_lnet_msg *msg);
+	/** The driver has lost this NID: no answer comes, and what is known of
+	 * the peer may be old. */
+	void (*lhk_peer_lost)(struct m0_lnet_engine     *eng,
+			      const struct m0_lnet_lpni *lpni, int status);
+	/** The peer is about to be freed. */
+	void (*lhk_peer_forget)(struct m0_lnet_engine *eng,
+				struct m0_lnet_peer   *peer);
+	/** A push has come; `nr` bytes of it are there. */
+	void (*lhk_pushed)(struct m0_lnet_engine    *eng,
+			   const struct m0_lnet_nid *from, const void *bytes,
+			   size_t nr);
+};
+
 struct m0_lnet_engine {
-	struct m0_lnet_engine_cfg le_cfg;
-	struct m0_timerq          le_timers;
+	struct m0_lnet_engine_cfg    le_cfg;
+	const struct m0_lnet__hooks *le_hooks;
+	struct m0_timerq             le_timers;
 	/** Not later than the first of them expires. */
 	m0_time_t              le_timers_at;
 	m0_time_t              le_now;
@@ -167,6 +199,11 @@ static inline uint64_t m0_lnet__nid4(const struct m0_lnet_nid *nid)
 {
 	return m0_lnet_nid_is_nid4(nid) ? m0_lnet_nid_to4(nid)
 					: M0_LNET_NID4_ANY;
+}
+
+static inline bool m0_lnet__peer_is_up_to_date(const struct m0_lnet_peer *peer)
+{
+	return (peer->lpe_state & M0_LNET_PEER_NIDS_UPTODATE) != 0;
 }
 
 /* -- event.c --------------------------------------------------------------- */
@@ -273,9 +310,9 @@ void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status);
 
 /* -- oper.c ---------------------------------------------------------------- */
 
-/** From send.c: a message that was given to m0_lnet__send has left, or never
- * will. Exactly once, never within m0_lnet__send. */
+/** lhk_sent, lhk_wait_end. */
 void m0_lnet__sent(struct m0_lnet_msg *msg, int status);
+void m0_lnet__wait_end(struct m0_lnet_msg *msg);
 /** Whose ACK or REPLY is this? NULL: nobody's (any more). */
 struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
 					   const struct m0_lnet_wmd *wmd);
@@ -289,7 +326,12 @@ struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg);
  */
 void m0_lnet__response_end(struct m0_lnet_msg        *msg,
 			   struct m0_lnet_event_node *node);
-/** The MD is being unlinked: ends what can be ended of the operation. */
+/** Ends the wait for a response by its event, with this status. */
+void m0_lnet__response_fail(struct m0_lnet_msg *msg, int status);
+
+/* -- abort.c --------------------------------------------------------------- */
+
+/** lhk_abort. */
 void m0_lnet__op_abort(struct m0_lnet_msg *msg);
 
 /* -- send.c ---------------------------------------------------------------- */
@@ -316,9 +358,6 @@ void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status);
 void m0_lnet__send_step(struct m0_lnet_engine *eng);
 /** An NI goes out of service: fails what waits to leave by it. */
 void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status);
-
-/** Fault rules were taken away: what they hold up leaves at the next step. */
-void m0_lnet__send_delayed_go(struct m0_lnet_engine *eng);
 
 /* -- fault_do.c: only with fault rules ------------------------------------- */
 
@@ -349,9 +388,12 @@ void m0_lnet__fault_out(struct m0_lnet_msg            *msg,
  */
 bool m0_lnet__fault_again(struct m0_lnet_msg *msg, int *status);
 
-/* -- ni.c ------------------------------------------------------------------ */
+/* -- ni_life.c ------------------------------------------------------------- */
 
 extern const struct m0_lnd_up_ops m0_lnet__up_ops;
+
+/* -- ni.c ------------------------------------------------------------------ */
+
 /** Ours with this NID; NULL: none. */
 struct m0_lnet_ni *m0_lnet__ni_find(const struct m0_lnet_engine *eng,
 				    const struct m0_lnet_nid    *nid);
@@ -435,8 +477,11 @@ bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
 
 int  m0_lnet__ping_init(struct m0_lnet_engine *eng);
 void m0_lnet__ping_fini(struct m0_lnet_engine *eng);
-/** Ours has changed: next sequence number, new information, push it. */
-void m0_lnet__ping_changed(struct m0_lnet_engine *eng);
+/**
+ * The information of this node has changed: takes the next sequence number.
+ * @return true: there is new information to push; false: no memory.
+ */
+bool m0_lnet__ping_changed(struct m0_lnet_engine *eng);
 /** Features of ours, as they are told. */
 uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng);
 /** What we tell of ourselves. `*ret` stays valid until ours changes. */
@@ -447,16 +492,16 @@ size_t m0_lnet__ping_bytes(const struct m0_lnet_engine *eng, const void **ret);
  * @return false  there is none.
  */
 bool m0_lnet__ping_sink_cut(struct m0_lnet_engine *eng);
-/** A push has come; `nr` bytes of it are there. */
+/** lhk_pushed. */
 void m0_lnet__discovery_pushed(struct m0_lnet_engine    *eng,
 			       const struct m0_lnet_nid *from,
 			       const void *bytes, size_t nr);
 /** Ours has changed: those who know us are to know. */
 void m0_lnet__discovery_renew(struct m0_lnet_engine *eng);
-/** The driver has lost this NID: no answer comes, what we know may be old. */
+/** lhk_peer_lost. */
 void m0_lnet__discovery_lost(struct m0_lnet_engine     *eng,
 			     const struct m0_lnet_lpni *lpni, int status);
-/** Must a request to this peer wait? Then begins or joins the discovery. */
+/** lhk_discovery_needed. */
 bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
 			       struct m0_lnet_peer      *peer,
 			       const struct m0_lnet_msg *msg);
@@ -464,16 +509,21 @@ int  m0_lnet__discovery_init(struct m0_lnet_engine *eng);
 /** Ends all, told -ESHUTDOWN. */
 void m0_lnet__discovery_stop(struct m0_lnet_engine *eng);
 void m0_lnet__discovery_fini(struct m0_lnet_engine *eng);
-/** A peer goes away: nothing of it may be kept. */
+/** lhk_peer_forget. */
 void m0_lnet__discovery_forget(struct m0_lnet_engine *eng,
 			       struct m0_lnet_peer   *peer);
 
-/* -- engine.c -------------------------------------------------------------- */
+/* -- base/clock.c ---------------------------------------------------------- */
 
 void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 			m0_time_t deadline);
 void m0_lnet__timer_cancel(struct m0_lnet_engine *eng,
 			   struct m0_lnet_timer  *timer);
+/** Fires the timers that are due. */
+void m0_lnet__timers_expire(struct m0_lnet_engine *eng, m0_time_t now);
+
+/* -- base/count.c ---------------------------------------------------------- */
+
 /** Adds to lf by class; M0_LND_OK: nothing. */
 void m0_lnet__failure_count(struct m0_lnet_failures *lf,
 			    enum m0_lnd_health       health);

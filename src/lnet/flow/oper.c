@@ -115,8 +115,13 @@ void m0_lnet__response_end(struct m0_lnet_msg        *msg,
 	m0_lnet__md_event(msg->msg_engine, msg, node, !msg->msg_sending);
 }
 
-/* Nothing has come. */
-static void response_fail(struct m0_lnet_msg *msg, int status)
+void m0_lnet__wait_end(struct m0_lnet_msg *msg)
+{
+	m0_lnet__response_drop(msg);
+	m0_lnet__response_end(msg, NULL);
+}
+
+void m0_lnet__response_fail(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event *ev = m0_lnet__response_event(msg);
 
@@ -140,7 +145,7 @@ static void response_overdue(struct m0_lnet_engine *eng,
 	if (msg->msg_sending)
 		msg->msg_late = true;
 	else
-		response_fail(msg, -ETIMEDOUT);
+		m0_lnet__response_fail(msg, -ETIMEDOUT);
 }
 
 static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
@@ -282,7 +287,7 @@ static void op_sent(struct m0_lnet_msg *msg, int status)
 	m0_lnet__md_event(msg->msg_engine, msg, node,
 			  !msg->msg_waits && msg->msg_rx == NULL && !late);
 	if (late)
-		response_fail(msg, -ETIMEDOUT);
+		m0_lnet__response_fail(msg, -ETIMEDOUT);
 }
 
 /* An answer of ours has. */
@@ -307,22 +312,4 @@ void m0_lnet__sent(struct m0_lnet_msg *msg, int status)
 		response_sent(msg, status);
 	else
 		op_sent(msg, status);
-}
-
-void m0_lnet__op_abort(struct m0_lnet_msg *msg)
-{
-	int  status = m0_lnet__abort_status(msg->msg_engine);
-	bool sending = msg->msg_sending;
-
-	/* Without a send to end, each of these is the message's end. */
-	msg->msg_late = false;
-	if (msg->msg_rx != NULL) {
-		m0_lnet__rx_cut(msg, status);
-	} else if (msg->msg_waits) {
-		m0_lnet__response_drop(msg);
-		if (!sending)
-			response_fail(msg, status);
-	}
-	if (sending)
-		m0_lnet__send_cancel(msg);
 }

@@ -7,7 +7,6 @@
  * length of the queue: below 0, so many wait. Only what waits here has a timer;
  * the driver keeps to the deadline of what it has.
  */
-#include "lnet/talk/discovery.h"
 #include "lnet/fault/fault.h"
 #include "lnet/lnet_internal.h"
 
@@ -39,7 +38,7 @@ static void sent_now(struct m0_lnet_msg *msg, int status)
 {
 	if (status < 0 && status != -ECANCELED)
 		++msg->msg_engine->le_stats.ls_errors;
-	m0_lnet__sent(msg, status);
+	msg->msg_engine->le_hooks->lhk_sent(msg, status);
 }
 
 /** Those that are there now: what they lead to is for the next step. */
@@ -402,7 +401,8 @@ static bool path_again(struct m0_lnet_msg *msg)
 	    !m0_lnet_nid_eq(&msg->msg_hdr.lhd_dest_nid, &lpni->lpn_nid) ||
 	    !m0_lnet_nid_eq(&msg->msg_op.lo_self, &ni->lni_lnd.ldn_nid) ||
 	    !m0_lnet__ni_is_usable(ni) ||
-	    (!is_up_to_date(lpni->lpn_peer) && eng->le_cfg.lec_discovery))
+	    (!m0_lnet__peer_is_up_to_date(lpni->lpn_peer) &&
+	     eng->le_cfg.lec_discovery))
 		return false;
 	m0_lnet__lpni_hold(eng, lpni);
 	msg->msg_lpni = lpni;
@@ -529,8 +529,8 @@ static __attribute__((noinline)) void send_first(struct m0_lnet_msg *msg)
 		return;
 	}
 	rc = dest_find(msg);
-	if (rc == 0 &&
-	    m0_lnet__discovery_needed(eng, msg->msg_lpni->lpn_peer, msg))
+	if (rc == 0 && eng->le_hooks->lhk_discovery_needed(
+			       eng, msg->msg_lpni->lpn_peer, msg))
 		msg_queue(msg, &msg->msg_lpni->lpn_peer->lpe_waiting,
 			  M0_LNET_MSG_DISCOVERING);
 	else
@@ -715,15 +715,6 @@ void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status)
 	queue_fail(&eng->le_delayed, &lost, status);
 }
 
-void m0_lnet__send_delayed_go(struct m0_lnet_engine *eng)
-{
-	struct m0_lnet_msg *msg;
-
-	m0_list_for_each_entry(&eng->le_delayed, msg, struct m0_lnet_msg,
-			       msg_link)
-		m0_lnet__timer_arm(eng, &msg->msg_send_timer, eng->le_now);
-}
-
 /** The node itself, whoever else there may be behind its NID. */
 static void node_down(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		      int status)
@@ -734,7 +725,8 @@ static void node_down(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		lpni->lpn_known_down = true;
 		lpni->lpn_lost_at = eng->le_now;
 	}
-	m0_lnet__discovery_lost(eng, lpni, status < 0 ? status : -ECONNRESET);
+	eng->le_hooks->lhk_peer_lost(eng, lpni,
+				     status < 0 ? status : -ECONNRESET);
 }
 
 /*

@@ -104,7 +104,8 @@ bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md)
 /* Responses to a used-up MD would be dropped: nobody waits for them. Apart: the
  * loop's registers are not to be saved for each message by who comes here for
  * few of them. */
-static __attribute__((noinline)) void waits_end(struct m0_lnet_md *md)
+static __attribute__((noinline)) void waits_end(struct m0_lnet_engine *eng,
+						struct m0_lnet_md     *md)
 {
 	struct m0_list_link *pos;
 	struct m0_list_link *next;
@@ -112,10 +113,8 @@ static __attribute__((noinline)) void waits_end(struct m0_lnet_md *md)
 
 	m0_list_for_each_safe(&md->md_msgs, pos, next) {
 		msg = m0_list_entry(pos, struct m0_lnet_msg, msg_md_link);
-		if (msg->msg_waits) {
-			m0_lnet__response_drop(msg);
-			m0_lnet__response_end(msg, NULL);
-		}
+		if (msg->msg_waits)
+			eng->le_hooks->lhk_wait_end(msg);
 	}
 }
 
@@ -128,7 +127,7 @@ void m0_lnet__md_used(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 	if (md->md_me == NULL) {
 		/* Beside the operation that took the last of it. */
 		if (md->md_busy_nr > 1)
-			waits_end(md);
+			waits_end(eng, md);
 	} else if (md->md_attr.mda_auto_unlink) {
 		m0_lnet__md_detach(eng, md);
 	} else {
@@ -144,7 +143,7 @@ void m0_lnet_engine_md_bind(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 }
 
 /* What the driver or a queue has is ended there; the rest ends here. */
-static void msgs_abort(struct m0_lnet_md *md)
+static void msgs_abort(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	struct m0_list       todo;
 	struct m0_list_link *link;
@@ -156,7 +155,7 @@ static void msgs_abort(struct m0_lnet_md *md)
 	while ((link = m0_list_first(&todo)) != NULL) {
 		m0_list_move_tail(&md->md_msgs, link);
 		msg = m0_list_entry(link, struct m0_lnet_msg, msg_md_link);
-		m0_lnet__op_abort(msg);
+		eng->le_hooks->lhk_abort(msg);
 	}
 }
 
@@ -170,5 +169,5 @@ void m0_lnet_engine_md_unlink(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 	if (md->md_busy_nr == 0)
 		m0_lnet__md_end(eng, md, 0);
 	else
-		msgs_abort(md);
+		msgs_abort(eng, md);
 }

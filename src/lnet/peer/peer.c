@@ -67,7 +67,7 @@ static void peer_free(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
 	M0_PRE(m0_list_is_empty(&peer->lpe_lpnis));
 	m0_list_del(&peer->lpe_link);
 	--eng->le_peers_nr;
-	m0_lnet__discovery_forget(eng, peer);
+	eng->le_hooks->lhk_peer_forget(eng, peer);
 	M0_ASSERT(m0_list_is_empty(&peer->lpe_waiting));
 	m0_free(peer);
 }

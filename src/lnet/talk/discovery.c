@@ -386,8 +386,9 @@ bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
 	const struct m0_lnet_lpni *best;
 	struct m0_lnet_disc       *di;
 
-	if (M0_LIKELY(is_up_to_date(peer)) || !eng->le_cfg.lec_discovery ||
-	    msg->msg_is_response || all_of(eng)->dy_stopped ||
+	if (M0_LIKELY(m0_lnet__peer_is_up_to_date(peer)) ||
+	    !eng->le_cfg.lec_discovery || msg->msg_is_response ||
+	    all_of(eng)->dy_stopped ||
 	    msg->msg_hdr.lhd_portal == M0_LNET_PORTAL_RESERVED)
 		return false;
 	di = m0_lnet__disc_get(eng, peer);
@@ -419,7 +420,7 @@ void m0_lnet__discovery_renew(struct m0_lnet_engine *eng)
 	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
 			       lpe_link) {
 		di = peer->lpe_discovery;
-		if (di == NULL || !is_up_to_date(peer) ||
+		if (di == NULL || !m0_lnet__peer_is_up_to_date(peer) ||
 		    !wants_push(eng, peer))
 			continue;
 		lpni = peer_best(eng, peer);

@@ -71,11 +71,6 @@ static inline struct m0_lnet_discovery *all_of(const struct m0_lnet_engine *eng)
 	return eng->le_discovery;
 }
 
-static inline bool is_up_to_date(const struct m0_lnet_peer *peer)
-{
-	return (peer->lpe_state & M0_LNET_PEER_NIDS_UPTODATE) != 0;
-}
-
 /* -- discovery.c ----------------------------------------------------------- */
 
 /** `info` is good until the next call. @retval -EPROTO */

@@ -233,7 +233,7 @@ static void buf_use(struct ping *ping, struct ping_buf *buf)
 	ping->pi_md.md_attr.mda_length = buf->pbf_told;
 }
 
-void m0_lnet__ping_changed(struct m0_lnet_engine *eng)
+bool m0_lnet__ping_changed(struct m0_lnet_engine *eng)
 {
 	struct ping     *ping = ping_of(eng);
 	struct ping_buf *buf;
@@ -244,11 +244,11 @@ void m0_lnet__ping_changed(struct m0_lnet_engine *eng)
 		m0_log(M0_LOG_ERROR,
 		       "lnet: no memory: what is told of this node is old");
 		--eng->le_seq;
-		return;
+		return false;
 	}
 	buf_use(ping, buf);
 	olds_free(ping);
-	m0_lnet__discovery_renew(eng);
+	return true;
 }
 
 static const struct m0_lnet_me_attr me_attr = {
@@ -324,7 +324,7 @@ static void sink_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		if (ev->ev_rlength > ping->pi_sink_bytes)
 			ping->pi_sink_bytes = min_check(
 				ev->ev_rlength, (m0_bcount_t)SINK_BYTES_MAX);
-		m0_lnet__discovery_pushed(eng, &ev->ev_source.lp_nid,
+		eng->le_hooks->lhk_pushed(eng, &ev->ev_source.lp_nid,
 					  sink->psk_addr, ev->ev_mlength);
 	}
 	if (ends && !ping->pi_ends)

@@ -176,7 +176,8 @@ static void probe_join(struct m0_lnet_engine *eng, struct m0_lnet_probing *po)
 	}
 	if (di == NULL) {
 		probe_end(eng, po, -ENOBUFS);
-	} else if (is_up_to_date(lpni->lpn_peer) && !probe->pr_force) {
+	} else if (m0_lnet__peer_is_up_to_date(lpni->lpn_peer) &&
+		   !probe->pr_force) {
 		probe_end_peer(eng, po, 0);
 	} else {
 		m0_list_add_tail(&di->di_probes, &po->lpo_link);

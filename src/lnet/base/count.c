@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Counters of messages and failures. */
+#include "lnet/lnet_internal.h"
+
+void m0_lnet__failure_count(struct m0_lnet_failures *lf,
+			    enum m0_lnd_health       health)
+{
+	/* In the order of the enumeration, without OK. */
+	uint64_t *const counts[] = {
+		[M0_LND_LOCAL_INTERRUPT] = &lf->lf_local_interrupt,
+		[M0_LND_LOCAL_DROPPED] = &lf->lf_local_dropped,
+		[M0_LND_LOCAL_ABORTED] = &lf->lf_local_aborted,
+		[M0_LND_LOCAL_NO_ROUTE] = &lf->lf_local_no_route,
+		[M0_LND_LOCAL_ERROR] = &lf->lf_local_error,
+		[M0_LND_LOCAL_TIMEOUT] = &lf->lf_local_timeout,
+		[M0_LND_REMOTE_ERROR] = &lf->lf_remote_error,
+		[M0_LND_REMOTE_DROPPED] = &lf->lf_remote_dropped,
+		[M0_LND_REMOTE_TIMEOUT] = &lf->lf_remote_timeout,
+		[M0_LND_NETWORK_TIMEOUT] = &lf->lf_network_timeout,
+	};
+
+	if (health != M0_LND_OK && health < ARRAY_SIZE(counts))
+		++*counts[health];
+}
+
+void m0_lnet__traffic_count(struct m0_lnet_msg_counts *counts, uint32_t type)
+{
+	switch (type) {
+	case M0_LNET_ACK:
+		++counts->lmc_ack;
+		break;
+	case M0_LNET_PUT:
+		++counts->lmc_put;
+		break;
+	case M0_LNET_GET:
+		++counts->lmc_get;
+		break;
+	default:
+		++counts->lmc_reply;
+		break;
+	}
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** An operation of an MD that is being unlinked ends early. */
+#include "lnet/lnet_internal.h"
+
+void m0_lnet__op_abort(struct m0_lnet_msg *msg)
+{
+	int  status = m0_lnet__abort_status(msg->msg_engine);
+	bool sending = msg->msg_sending;
+
+	/* Without a send to end, each of these is the message's end. */
+	msg->msg_late = false;
+	if (msg->msg_rx != NULL) {
+		m0_lnet__rx_cut(msg, status);
+	} else if (msg->msg_waits) {
+		m0_lnet__response_drop(msg);
+		if (!sending)
+			m0_lnet__response_fail(msg, status);
+	}
+	if (sending)
+		m0_lnet__send_cancel(msg);
+}

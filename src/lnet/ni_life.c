@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Interfaces: how they come and go, and the calls that their drivers make. */
+#include "lnet/lnet_internal.h"
+
+static struct m0_lnet_ni *ni_of(struct m0_lnd_ni *lnd_ni)
+{
+	return container_of(lnd_ni, struct m0_lnet_ni, lni_lnd);
+}
+
+/** What is told of us has changed; `0@lo` is in it always. */
+static void ni_tell(struct m0_lnet_ni *ni)
+{
+	if (ni != ni->lni_engine->le_lo &&
+	    m0_lnet__ping_changed(ni->lni_engine))
+		m0_lnet__discovery_renew(ni->lni_engine);
+}
+
+static void ni_free(struct m0_lnet_ni *ni)
+{
+	M0_ASSERT(ni->lni_msgs_nr == 0);
+	M0_ASSERT(m0_list_is_empty(&ni->lni_queue));
+	if (ni->lni_engine->le_lo == ni)
+		ni->lni_engine->le_lo = NULL;
+	ni->lni_engine->le_path_lpni = NULL;
+	m0_list_del(&ni->lni_link);
+	m0_free(ni);
+}
+
+/* -- from the driver ------------------------------------------------------- */
+
+static void lu_ni_status(struct m0_lnd_ni *lnd_ni)
+{
+	struct m0_lnet_ni *ni = ni_of(lnd_ni);
+
+	if (m0_lnet__ni_is_usable(ni))
+		ni_tell(ni);
+}
+
+static void lu_ni_stopped(struct m0_lnd_ni *lnd_ni)
+{
+	struct m0_lnet_ni *ni = ni_of(lnd_ni);
+
+	M0_PRE(ni->lni_stopping);
+	ni_free(ni);
+}
+
+const struct m0_lnd_up_ops m0_lnet__up_ops = {
+	.lu_tx_header = m0_lnet__tx_header,
+	.lu_tx_done = m0_lnet__tx_done,
+	.lu_rx_begin = m0_lnet__rx_begin,
+	.lu_rx_done = m0_lnet__rx_done,
+	.lu_rx_guess = m0_lnet__rx_guess,
+	.lu_rx_guessed = m0_lnet__rx_guessed,
+	.lu_peer_down = m0_lnet__peer_down,
+	.lu_ni_status = lu_ni_status,
+	.lu_ni_stopped = lu_ni_stopped,
+};
+
+/* -- life ------------------------------------------------------------------ */
+
+static void ni_init(struct m0_lnet_ni *ni, struct m0_lnet_engine *eng,
+		    const struct m0_lnet_nid *nid, const char *device,
+		    uint64_t incarnation, struct m0_lnd *lnd)
+{
+	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
+	struct m0_lnd_ni                *ln = &ni->lni_lnd;
+
+	ln->ldn_nid = *nid;
+	ni->lni_nid4 = m0_lnet__nid4(nid);
+	if (device != NULL)
+		strncpy(ln->ldn_device, device, sizeof ln->ldn_device - 1);
+	ln->ldn_incarnation = incarnation;
+	if (!m0_lnet_nid_is_lo(nid)) {
+		ln->ldn_credits = cfg->lec_credits;
+		ln->ldn_peer_credits =
+			min_check(cfg->lec_peer_credits, cfg->lec_credits);
+	}
+	ln->ldn_lnd = lnd;
+	ln->ldn_ops = &m0_lnet__up_ops;
+	ln->ldn_engine = eng;
+	ni->lni_engine = eng;
+	ni->lni_credits = (int)ln->ldn_credits;
+	ni->lni_credits_low = ni->lni_credits;
+	m0_list_init(&ni->lni_queue);
+	m0_list_link_init(&ni->lni_link);
+}
+
+int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
+			  const struct m0_lnet_nid *nid, const char *device,
+			  uint64_t incarnation, struct m0_lnd *lnd,
+			  struct m0_lnd_ni **ret)
+{
+	struct m0_lnet_ni *ni;
+
+	if (m0_lnet__ni_find(eng, nid) != NULL)
+		return -EEXIST;
+	M0_ALLOC_PTR(ni);
+	if (ni == NULL)
+		return -ENOMEM;
+	ni_init(ni, eng, nid, device, incarnation, lnd);
+	m0_list_add_tail(&eng->le_nis, &ni->lni_link);
+	/* What was a peer's NID may be ours now. */
+	eng->le_path_lpni = NULL;
+	if (m0_lnet_nid_is_lo(nid))
+		eng->le_lo = ni;
+	*ret = &ni->lni_lnd;
+	return 0;
+}
+
+void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
+{
+	struct m0_lnet_ni *ni = ni_of(lnd_ni);
+
+	M0_PRE(ni->lni_engine == eng && !ni->lni_is_up && !ni->lni_stopping);
+	ni->lni_is_up = true;
+	ni_tell(ni);
+}
+
+void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
+{
+	struct m0_lnet_ni *ni = ni_of(lnd_ni);
+	bool               started = ni->lni_is_up;
+
+	M0_PRE(ni->lni_engine == eng);
+	if (ni->lni_stopping)
+		return;
+	ni->lni_stopping = true;
+	ni->lni_is_up = false;
+	m0_lnet__peers_ni_gone(eng, ni);
+	m0_lnet__send_ni_flush(ni, -ENETDOWN);
+	if (started)
+		ni_tell(ni);
+	if (started && lnd_ni->ldn_lnd != NULL)
+		lnd_ni->ldn_lnd->ld_ops->ldo_ni_stop(lnd_ni);
+	else
+		ni_free(ni);
+}
