@@ -162,9 +162,11 @@ struct m0_lnet_msg {
 	/** The engine's queues. */
 	struct m0_list_link msg_link;
 	struct m0_list_link msg_md_link;
-	/** Bytes of the MD that it moves. */
-	m0_bcount_t msg_md_offset;
-	m0_bcount_t msg_mlength;
+	/** Memory of the payload: where it leaves from or comes to. With an MD
+	 * it is the MD's, from msg_md_offset on. */
+	struct m0_lnd_payload msg_payload;
+	m0_bcount_t           msg_md_offset;
+	/** Bytes asked for; msg_payload may have fewer. */
 	m0_bcount_t msg_rlength;
 	/** With msg_rx: the NI it comes by. */
 	struct m0_lnet_ni *msg_rx_ni;

@@ -236,6 +236,16 @@ static inline bool m0_lnet__md_is_own(const struct m0_lnet_md *md)
 {
 	return md->md_done != NULL;
 }
+/** Has the payload of `msg` be `bytes` of the MD, from msg_md_offset on. */
+static inline void m0_lnet__payload_set(struct m0_lnet_msg      *msg,
+					const struct m0_lnet_md *md,
+					m0_bcount_t              bytes)
+{
+	msg->msg_payload.lpy_vec = md->md_attr.mda_vec;
+	msg->msg_payload.lpy_offset = md->md_attr.mda_vec_offset +
+				      msg->msg_md_offset;
+	msg->msg_payload.lpy_bytes = bytes;
+}
 /** Begins its life, on `me` or (NULL) bound. */
 void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
 /** Ends an idle one: UNLINK. */
@@ -274,7 +284,7 @@ enum m0_lnet_match {
 
 /**
  * Finds the MD for a PUT or GET (msg_hdr, msg_primary) and takes the place in
- * it: msg_md, msg_md_offset, msg_mlength, threshold; detaches what is used up.
+ * it: msg_md, msg_md_offset, msg_payload, threshold; detaches what is used up.
  * @param last_too  an entry that is LAST counts, too.
  */
 enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
@@ -337,8 +347,8 @@ void m0_lnet__op_abort(struct m0_lnet_msg *msg);
 /* -- send.c ---------------------------------------------------------------- */
 
 /**
- * Sends msg_hdr (type, pids, lhd_dest_nid as asked for) with the payload
- * msg_md's [msg_md_offset, + lhd_payload_bytes). Chooses NI and peer NI, and
+ * Sends msg_hdr (type, pids, lhd_dest_nid as asked for) with lhd_payload_bytes
+ * of msg_payload, which are all of it or none. Chooses NI and peer NI, and
  * with them the NIDs of the header; waits for discovery and credits.
  */
 void m0_lnet__send(struct m0_lnet_msg *msg);

@@ -174,16 +174,15 @@ void m0_lnet__fault_payload_mark(struct m0_lnd_rx *rx)
 
 void m0_lnet__fault_payload(struct m0_lnet_msg *msg)
 {
-	const struct m0_lnet_md_attr *attr = &msg->msg_md->md_attr;
-	m0_bcount_t at = attr->mda_vec_offset + msg->msg_md_offset +
-			 msg->msg_fault_bit / BITS;
+	const struct m0_lnd_payload *payload = &msg->msg_payload;
+	m0_bcount_t at = payload->lpy_offset + msg->msg_fault_bit / BITS;
 	struct m0_bufvec_cursor cur;
 	uint8_t                *byte;
 
 	if ((msg->msg_faults & M0_LNET__FAULT_PAYLOAD) == 0)
 		return;
 	msg->msg_faults &= (uint8_t)~M0_LNET__FAULT_PAYLOAD;
-	m0_bufvec_cursor_init(&cur, attr->mda_vec);
+	m0_bufvec_cursor_init(&cur, payload->lpy_vec);
 	if (m0_bufvec_cursor_move(&cur, at))
 		return;
 	byte = m0_bufvec_cursor_addr(&cur);

@@ -240,6 +240,7 @@ static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 				   ? op->lo_bytes
 				   : md->md_attr.mda_length - op->lo_md_offset;
 	M0_PRE(msg->msg_rlength <= M0_LNET_MTU);
+	m0_lnet__payload_set(msg, md, msg->msg_rlength);
 	/* GETs need a name for the answer even if SEND is all that the MD has
 	 * left to tell, and the answer will find nobody. */
 	answered = type == M0_LNET_GET || (op->lo_ack && md->md_threshold != 1);

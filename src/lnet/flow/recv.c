@@ -77,9 +77,10 @@ static int drop(const struct coming *in, uint64_t *reason)
 
 /* ---------------------------------------------------------- what goes well -- */
 
-/* Bytes of the payload go to the place of `msg` in `md`, the rest nowhere. */
-static inline int take(const struct coming *in, const struct m0_lnet_md *md,
-		       struct m0_lnet_msg *msg, m0_bcount_t bytes)
+/* The driver reads `bytes` of the payload to the memory of `msg`, and discards
+ * the rest. */
+static inline int take(const struct coming *in, const struct m0_lnet_msg *msg,
+		       m0_bcount_t bytes)
 {
 	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
 	struct m0_lnd_rx     *rx = in->cmi_rx;
@@ -91,10 +92,13 @@ static inline int take(const struct coming *in, const struct m0_lnet_md *md,
 	if (in->cmi_lpni != NULL)
 		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_received,
 				       type);
-	rx->lr_payload.lpy_vec = bytes == 0 ? NULL : md->md_attr.mda_vec;
-	rx->lr_payload.lpy_offset = bytes == 0 ? 0
-					       : md->md_attr.mda_vec_offset +
-							 msg->msg_md_offset;
+	if (bytes == 0) {
+		rx->lr_payload.lpy_vec = NULL;
+		rx->lr_payload.lpy_offset = 0;
+	} else {
+		rx->lr_payload.lpy_vec = msg->msg_payload.lpy_vec;
+		rx->lr_payload.lpy_offset = msg->msg_payload.lpy_offset;
+	}
 	rx->lr_payload.lpy_bytes = bytes;
 	rx->lr_discard_bytes = in->cmi_hdr.lhd_payload_bytes - bytes;
 	return 0;
@@ -118,7 +122,7 @@ static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
 	ev->ev_match_bits = hdr->lhd_match_bits;
 	ev->ev_hdr_data = hdr->lhd_hdr_data;
 	ev->ev_rlength = msg->msg_rlength;
-	ev->ev_mlength = msg->msg_mlength;
+	ev->ev_mlength = msg->msg_payload.lpy_bytes;
 	ev->ev_offset = msg->msg_md_offset;
 	ev->ev_is_get = type == M0_LNET_EV_GET;
 }
@@ -140,9 +144,9 @@ static void answer(struct m0_lnet_msg *msg, uint32_t type)
 	hdr->lhd_offset = 0;
 	if (type == M0_LNET_ACK) {
 		hdr->lhd_payload_bytes = 0;
-		hdr->lhd_length = (uint32_t)msg->msg_mlength;
+		hdr->lhd_length = (uint32_t)msg->msg_payload.lpy_bytes;
 	} else {
-		hdr->lhd_payload_bytes = (uint32_t)msg->msg_mlength;
+		hdr->lhd_payload_bytes = (uint32_t)msg->msg_payload.lpy_bytes;
 		hdr->lhd_match_bits = 0;
 		hdr->lhd_length = 0;
 	}
@@ -178,13 +182,13 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 	msg->msg_rx_ni = in->cmi_ni;
 	msg->msg_want_hop = rx->lr_nid;
 	if (in->cmi_hdr.lhd_type == M0_LNET_PUT) {
-		rc = take(in, msg->msg_md, msg, msg->msg_mlength);
+		rc = take(in, msg, msg->msg_payload.lpy_bytes);
 		msg->msg_state = M0_LNET_MSG_COMING;
 		msg->msg_rx = rx;
 		rx->lr_priv = msg;
 		return rc;
 	}
-	rc = take(in, msg->msg_md, msg, 0);
+	rc = take(in, msg, 0);
 	request_event(msg, M0_LNET_EV_GET, 0);
 	answer(msg, M0_LNET_REPLY);
 	return rc;
@@ -315,7 +319,7 @@ static int ack_in(const struct coming *in)
 
 	if (msg == NULL)
 		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale);
-	take(in, msg->msg_md, msg, 0);
+	take(in, msg, 0);
 	ev = response_take(in, msg);
 	ev->ev_match_bits = in->cmi_hdr.lhd_match_bits;
 	/* No more than was sent, whatever he says. */
@@ -338,7 +342,7 @@ static int reply_in(const struct coming *in)
 			return drop(in, &in->cmi_eng->le_stats.ls_drop_too_big);
 		bytes = msg->msg_rlength;
 	}
-	take(in, msg->msg_md, msg, bytes);
+	take(in, msg, bytes);
 	/* Held by msg_rx from here on, whatever the MD makes of it. */
 	msg->msg_rx = in->cmi_rx;
 	msg->msg_rx_ni = in->cmi_ni;
@@ -369,15 +373,11 @@ void m0_lnet__rx_guess(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
 {
 	const struct m0_lnet_msg *msg =
 		guess(container_of(ni, struct m0_lnet_ni, lni_lnd)->lni_engine);
-	const struct m0_lnet_md *md;
 
 	ret->lpy_bytes = 0;
 	if (msg == NULL || !m0_lnet_nid_eq(&msg->msg_tx.ltx_nid, &rx->lr_nid))
 		return;
-	md = msg->msg_md;
-	ret->lpy_vec = md->md_attr.mda_vec;
-	ret->lpy_offset = md->md_attr.mda_vec_offset + msg->msg_md_offset;
-	ret->lpy_bytes = msg->msg_rlength;
+	*ret = msg->msg_payload;
 }
 
 bool m0_lnet__rx_guessed(struct m0_lnd_ni *ni, const void *bytes, bool large)

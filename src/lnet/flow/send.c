@@ -76,16 +76,9 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 		return;
 	}
 	msg->msg_state = M0_LNET_MSG_LEAVING;
-	tx->ltx_payload = (struct m0_lnd_payload){
-		.lpy_vec = hdr->lhd_payload_bytes == 0
-				   ? NULL
-				   : msg->msg_md->md_attr.mda_vec,
-		.lpy_offset = hdr->lhd_payload_bytes == 0
-				      ? 0
-				      : msg->msg_md->md_attr.mda_vec_offset +
-						msg->msg_md_offset,
-		.lpy_bytes = hdr->lhd_payload_bytes,
-	};
+	tx->ltx_payload = hdr->lhd_payload_bytes == 0
+				  ? (struct m0_lnd_payload){ .lpy_vec = NULL }
+				  : msg->msg_payload;
 	tx->ltx_deadline = msg->msg_deadline;
 	tx->ltx_is_answer = msg->msg_is_response;
 	ni->ldn_lnd->ld_ops->ldo_xmit(ni, tx);

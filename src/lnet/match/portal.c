@@ -391,10 +391,10 @@ static m0_bcount_t md_place(const struct m0_lnet_md  *md,
 		       : md->md_local_offset;
 }
 
-/* More than msg_rlength for msg_mlength: it does not fit. */
+/* More bytes than msg_rlength: the message does not fit. */
 static bool msg_fits(const struct m0_lnet_msg *msg)
 {
-	return msg->msg_mlength <= msg->msg_rlength;
+	return msg->msg_payload.lpy_bytes <= msg->msg_rlength;
 }
 
 /*
@@ -405,7 +405,8 @@ static inline bool md_wants(const struct m0_lnet_md *md,
 			    struct m0_lnet_msg      *msg)
 {
 	msg->msg_md_offset = md_place(md, msg);
-	msg->msg_mlength = room(md, msg->msg_md_offset, msg->msg_rlength);
+	msg->msg_payload.lpy_bytes =
+		room(md, msg->msg_md_offset, msg->msg_rlength);
 	return msg_fits(msg) ||
 	       (md->md_attr.mda_options & M0_LNET_MD_IF_FITS) == 0;
 }
@@ -493,9 +494,10 @@ static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 		return M0_LNET_MATCH_TOO_BIG;
 	if (eq != NULL && !ops->ho_eq_room(eng, eq))
 		return M0_LNET_MATCH_NO_ROOM;
-	md->md_local_offset = msg->msg_md_offset + msg->msg_mlength;
+	md->md_local_offset = msg->msg_md_offset + msg->msg_payload.lpy_bytes;
 	if (md->md_threshold > 0)
 		--md->md_threshold;
+	m0_lnet__payload_set(msg, md, msg->msg_payload.lpy_bytes);
 	m0_lnet__md_get(md, msg);
 	m0_lnet__md_used(eng, md);
 	return M0_LNET_MATCH_OK;

@@ -199,8 +199,7 @@ static bool buf_is_leaving(const struct ping *ping, const struct ping_buf *buf)
 
 	m0_list_for_each_entry(&ping->pi_md.md_msgs, msg, struct m0_lnet_msg,
 			       msg_md_link)
-		if (msg->msg_state == M0_LNET_MSG_LEAVING &&
-		    msg->msg_tx.ltx_payload.lpy_vec == &buf->pbf_vec)
+		if (msg->msg_payload.lpy_vec == &buf->pbf_vec)
 			return true;
 	return false;
 }
@@ -224,10 +223,23 @@ static void ping_told(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	olds_free(ping_of(eng));
 }
 
+/** Answers that the driver does not have yet leave from `buf`. */
+static void answers_move(struct ping *ping, const struct ping_buf *buf)
+{
+	struct m0_lnet_msg *msg;
+
+	m0_list_for_each_entry(&ping->pi_md.md_msgs, msg, struct m0_lnet_msg,
+			       msg_md_link)
+		if (msg->msg_state != M0_LNET_MSG_LEAVING)
+			msg->msg_payload.lpy_vec = &buf->pbf_vec;
+}
+
 static void buf_use(struct ping *ping, struct ping_buf *buf)
 {
-	if (ping->pi_buf != NULL)
+	if (ping->pi_buf != NULL) {
 		m0_list_add_tail(&ping->pi_old, &ping->pi_buf->pbf_link);
+		answers_move(ping, buf);
+	}
 	ping->pi_buf = buf;
 	ping->pi_md.md_attr.mda_vec = &buf->pbf_vec;
 	ping->pi_md.md_attr.mda_length = buf->pbf_told;
