@@ -2,10 +2,10 @@
 /*
  * Which addresses a configuration means.
  */
-#include <arpa/inet.h>
 #include <stdio.h>
 
 #include "home/home_internal.h"
+#include "base/ip_text.h"
 
 /* What is looked at, and where the answers go. */
 struct iface_pick {
@@ -211,10 +211,10 @@ static bool addr_parse(const char *text, struct m0_sock_addr *addr)
 {
 	M0_SET0(addr);
 	addr->sa_bytes_nr = 4;
-	if (inet_pton(AF_INET, text, addr->sa_bytes) == 1)
+	if (m0_ip4_parse(text, addr->sa_bytes))
 		return true;
 	addr->sa_bytes_nr = 16;
-	return inet_pton(AF_INET6, text, addr->sa_bytes) == 1;
+	return m0_ip6_parse(text, addr->sa_bytes);
 }
 
 static int pick_net(struct iface_pick *pick, const struct m0_lnet_net_cfg *net)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The instance, its interfaces, its steps. */
-#include <arpa/inet.h>
 #include <stdio.h>
 
 #include "lnd/ksock/sock_internal.h"
+#include "base/ip_text.h"
 
 enum {
 	/** Lines that peers may make us log at once; then one a second. */
@@ -102,10 +102,12 @@ void m0_sock__bad_count(struct m0_sock *sock, struct m0_sock__ni *ni)
 char *m0_sock__addr_print(const struct m0_sock_addr *addr,
 			  char buf[M0_SOCK__ADDRSTR_BYTES])
 {
-	char ip[INET6_ADDRSTRLEN] = "?";
+	char ip[M0_IP_TEXT_BYTES];
 
-	(void)inet_ntop(addr->sa_bytes_nr == 16 ? AF_INET6 : AF_INET,
-			addr->sa_bytes, ip, sizeof ip);
+	m0_ip_print(addr->sa_bytes,
+		    addr->sa_bytes_nr == M0_IP6_BYTES ? M0_IP6_BYTES
+						      : M0_IP4_BYTES,
+		    ip, sizeof ip);
 	snprintf(buf, M0_SOCK__ADDRSTR_BYTES,
 		 addr->sa_bytes_nr == 16 ? "[%s]:%u" : "%s:%u", ip,
 		 addr->sa_port);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <arpa/inet.h>
 #include <stdio.h>
 
 #include "m0/lnet_nid.h"
 #include "base/cursor.h"
+#include "base/ip_text.h"
 
 /** How addresses of a type of network are written. */
 enum addr_form {
@@ -79,11 +79,11 @@ static void addr_print(const struct m0_lnet_nid *nid,
 	bool ip = type != NULL && type->nt_form <= ADDR_IP;
 
 	if (nid->ln_size == 0 && ip)
-		(void)inet_ntop(AF_INET, nid->ln_addr, buf, (socklen_t)size);
+		m0_ip_print(nid->ln_addr, M0_IP4_BYTES, buf, size);
 	else if (nid->ln_size == 0 && type != NULL)
 		(void)snprintf(buf, size, "%u", number_at(nid->ln_addr));
 	else if (nid->ln_size == M0_LNET_NID_SIZE_IPV6 && ip)
-		(void)inet_ntop(AF_INET6, nid->ln_addr, buf, (socklen_t)size);
+		m0_ip_print(nid->ln_addr, M0_IP6_BYTES, buf, size);
 	else
 		words_print(nid, buf, size);
 }
@@ -226,14 +226,13 @@ static int addr_parse(struct m0_lnet_nid *nid, enum addr_form form,
 		m0_cursor_put_be32(&cur, number);
 		return 0;
 	case ADDR_IP:
-		if (inet_pton(AF_INET6, text, nid->ln_addr) == 1) {
+		if (m0_ip6_parse(text, nid->ln_addr)) {
 			nid->ln_size = M0_LNET_NID_SIZE_IPV6;
 			return 0;
 		}
-		/* fall through */
+		__attribute__((fallthrough));
 	case ADDR_IP4:
-		return inet_pton(AF_INET, text, nid->ln_addr) == 1 ? 0
-								   : -EINVAL;
+		return m0_ip4_parse(text, nid->ln_addr) ? 0 : -EINVAL;
 	}
 	return -EINVAL;
 }
