@@ -274,7 +274,7 @@ struct m0_lnd_ops {
 	void (*ldo_fini)(struct m0_lnd *lnd);
 };
 enum {
-	M0_LND_WHY_BYTES = 1024
+	M0_LND_WHY_BYTES = 768
 };
 
 /** An instance of a driver: one for each node and type. The driver embeds it in

@@ -88,7 +88,7 @@ M0_EXTERN int m0_lnet_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
  */
 M0_EXTERN void m0_lnet_close(struct m0_lnet *lnet);
 enum {
-	M0_LNET_WHY_BYTES = 1024
+	M0_LNET_WHY_BYTES = 768
 };
 
 /**

@@ -4,7 +4,7 @@
 #include "base/hooks.h"
 
 enum {
-	LINE_MAX_BYTES = 1280
+	LINE_MAX_BYTES = 960
 };
 
 static m0_log_sink_t     sink;
