@@ -67,4 +67,4 @@ install: all
 	@DESTDIR='$(DESTDIR)' meson install --no-rebuild -C $(BUILD)
 
 clean:
-	rm -rf build build-debug build-demo build-asan build-tsan build-fuzz build-mutants
+	rm -rf build build-debug build-demo build-asan build-tsan build-fuzz build-mutants build-cov
