@@ -141,8 +141,7 @@ struct m0_home_msg {
 	/** The engine, and each event of it in a polled queue. */
 	unsigned hms_users_nr;
 	/** Of an operation of the application's. */
-	bool hms_own;
-	/** Of it M0_LNET_MSG_ZERO_BYTES are zeroed. */
+	bool               hms_own;
 	struct m0_lnet_msg hms_msg;
 };
 

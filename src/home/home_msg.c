@@ -26,7 +26,6 @@ static struct m0_home_msg *msg_of_slot(struct m0_home_slot *slot, bool own)
 
 	hms->hms_own = own;
 	hms->hms_users_nr = 1;
-	memset(&hms->hms_msg, 0, M0_LNET_MSG_ZERO_BYTES);
 	return hms;
 }
 

@@ -145,7 +145,7 @@ static int op_post(struct m0_lnet *lnet, struct m0_lnet_handle md,
 		m0_mutex_unlock(&lnet->hm_lock);
 		return rc;
 	}
-	hms->hms_msg.msg_op = *op;
+	hms->hms_msg.msg_op.mop_attr = *op;
 	hms->hms_op.op_do = op_do;
 	hms->hms_op.op_kind = M0_HOME_OP_ANY;
 	m0_home__post_unlock(lnet, &hms->hms_op);
@@ -214,7 +214,7 @@ static int bound_post(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		m0_mutex_unlock(&lnet->hm_lock);
 		return rc;
 	}
-	hms->hms_msg.msg_op = *op;
+	hms->hms_msg.msg_op.mop_attr = *op;
 	hms->hms_op.op_do = op_do;
 	hms->hms_op.op_kind = M0_HOME_OP_MSG;
 	*ret = hms->hms_msg.msg_md->md_handle;

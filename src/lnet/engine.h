@@ -122,82 +122,95 @@ enum m0_lnet_msg_state {
 	M0_LNET_MSG_COMING
 };
 
+/** The part of a message that is an operation of this node, a PUT or GET. */
+struct m0_lnet_msg_op {
+	/** Set by the home before m0_lnet_engine_put or m0_lnet_engine_get. */
+	struct m0_lnet_op mop_attr;
+	/** The operation waits for its response, in le_waiting. */
+	bool mop_waits;
+	/** The response is overdue. Its event follows that of the SEND. */
+	bool mop_late;
+	/** The response has arrived, or is arriving. */
+	bool mop_answered;
+	/** Key in le_waiting, with mop_waits. */
+	uint64_t             mop_cookie;
+	struct m0_hash_link  mop_link;
+	struct m0_lnet_timer mop_timer;
+};
+
+/** The part of a message that leaves: path, credits and deadline. */
+struct m0_lnet_msg_tx {
+	/** The path, once it was chosen; mtx_lpni holds a reference. */
+	struct m0_lnet_ni   *mtx_ni;
+	struct m0_lnet_lpni *mtx_lpni;
+	/** The message holds, or queues for, a credit of each of them. */
+	bool mtx_has_credits;
+	/** The message answers a request: it leaves where that came in. */
+	bool mtx_is_answer;
+	bool mtx_cancelled;
+	/** Set from m0_lnet__send to lhk_sent. */
+	bool mtx_sending;
+	/** In a queue of the engine. While it waits there for a discovery, a
+	 * credit or a fault rule, mtx_timer is armed. */
+	struct m0_list_link  mtx_link;
+	struct m0_lnet_timer mtx_timer;
+	/** Its ltx_deadline is also the deadline of the queues. */
+	struct m0_lnd_tx mtx_lnd;
+};
+
+/** The part of a message that arrives: a request of a peer, or a REPLY. */
+struct m0_lnet_msg_rx {
+	/** The driver's object while the payload arrives; else NULL. */
+	struct m0_lnd_rx *mrx_lnd;
+	/** The peer NI in whose lpn_answers_nr the answer is counted, or NULL;
+	 * holds a reference. */
+	struct m0_lnet_lpni *mrx_asked_by;
+	/** NI and NID by which the message arrived. */
+	struct m0_lnet_ni *mrx_ni;
+	struct m0_lnet_nid mrx_hop;
+	/** Primary NID of the sender. */
+	struct m0_lnet_nid mrx_primary;
+	/** Bit of the payload that a fault rule inverts, with msg_faults. */
+	uint32_t mrx_fault_bit;
+};
+
 /**
- * A PUT or GET of ours with its response; or one of a peer with ours. The home
- * zeroes the first M0_LNET_MSG_ZERO_BYTES, and sets msg_op and msg_md for
- * m0_lnet_engine_put and _get.
+ * A message: a request of this node with its response, or a request of a peer
+ * with the answer to it. The first uses msg_op and msg_tx, and msg_rx for a
+ * REPLY; the second msg_rx, and msg_tx for the answer.
+ *
+ * The home need not initialise it. For m0_lnet_engine_put and m0_lnet_engine_get
+ * it sets msg_op.mop_attr and msg_md.
  */
 struct m0_lnet_msg {
-	/* Zeroed: what is asked before it may have been set. */
-
-	/** Counted in md_busy_nr, linked to md_msgs. */
-	struct m0_lnet_md *msg_md;
-	/** Of one that leaves: its path. */
-	struct m0_lnet_ni   *msg_ni;
-	struct m0_lnet_lpni *msg_lpni;
-	/** Whose request a response answers: the hop's; NULL: not counted. */
-	struct m0_lnet_lpni *msg_asked_by;
-	/** Coming in. */
-	struct m0_lnd_rx      *msg_rx;
-	enum m0_lnet_msg_state msg_state;
-	bool                   msg_has_credits;
-	bool                   msg_is_response;
-	bool                   msg_cancelled;
-	/** What fault rules are still to do to it: enum m0_lnet__fault_act. */
-	uint8_t msg_faults;
-	/** It waits for the response. */
-	bool msg_waits;
-	/** Given to m0_lnet__send, m0_lnet__sent not yet called. */
-	bool msg_sending;
-	/** The response is overdue, to be told after SEND. */
-	bool msg_late;
-	/** It has come, or is coming in. */
-	bool msg_answered;
-
-	/* Not zeroed: who begins a message, and who fills an event, sets all. */
-
-	/** Whoever still needs it: driver, response, each posted event. */
-	unsigned               msg_refs_nr;
+	/** Linked to its md_msgs by msg_md_link, and counted in md_busy_nr. */
+	struct m0_lnet_md     *msg_md;
 	struct m0_lnet_engine *msg_engine;
-	/** The engine's queues. */
-	struct m0_list_link msg_link;
+	/** One for the driver, one for the response, one for each event. */
+	unsigned               msg_refs_nr;
+	enum m0_lnet_msg_state msg_state;
+	/** Pending acts of fault rules: enum m0_lnet__fault_act. */
+	uint8_t             msg_faults;
 	struct m0_list_link msg_md_link;
 	/** Memory of the payload: where it leaves from or comes to. With an MD
 	 * it is the MD's, from msg_md_offset on. */
 	struct m0_lnd_payload msg_payload;
 	m0_bcount_t           msg_md_offset;
 	/** Bytes asked for; msg_payload may have fewer. */
-	m0_bcount_t msg_rlength;
-	/** With msg_rx: the NI it comes by. */
-	struct m0_lnet_ni *msg_rx_ni;
-	/** Answers: the NI the request came by, to be kept to. */
-	struct m0_lnet_ni *msg_want_ni;
-	struct m0_lnd_tx   msg_tx;
-	struct m0_lnet_op  msg_op;
+	m0_bcount_t           msg_rlength;
+	struct m0_lnet_msg_rx msg_rx;
+	struct m0_lnet_msg_tx msg_tx;
+	struct m0_lnet_msg_op msg_op;
+	/** The header that arrived, or that leaves. */
 	struct m0_lnet_hdr msg_hdr;
-	/** Given to m0_lnet__send. */
-	m0_time_t            msg_deadline;
-	struct m0_lnet_timer msg_send_timer;
-	/** With msg_waits, timed or not. */
-	uint64_t             msg_cookie;
-	struct m0_lnet_timer msg_reply_timer;
-	struct m0_hash_link  msg_cookie_link;
-	/** Of a peer: who it is, and the peer NI it came by. */
-	struct m0_lnet_nid msg_primary;
-	struct m0_lnet_nid msg_want_hop;
-	/** With msg_faults. */
-	uint32_t msg_fault_bit;
 	/** [0] SEND, or PUT and GET of a peer; [1] ACK or REPLY. */
 	struct m0_lnet_event_node msg_event[2];
 };
 
-#define M0_LNET_MSG_ZERO_BYTES offsetof(struct m0_lnet_msg, msg_refs_nr)
-
 /** What the engine asks of the home. */
 struct m0_lnet_home_ops {
-	/** A message for what a peer sends or the engine itself, its first
-	 * M0_LNET_MSG_ZERO_BYTES zeroed; NULL: lc_msgs_max are in use, so it
-	 * will be asked again. */
+	/** A message for a request of a peer, or for the engine itself. NULL:
+	 * lc_msgs_max are in use, and the engine asks again. */
 	struct m0_lnet_msg *(*ho_msg_get)(struct m0_lnet_engine *eng);
 	void (*ho_msg_put)(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
 	/** Takes an event to en_eq, to be told after the pass. The home calls

@@ -111,7 +111,7 @@ struct m0_lnet__hooks {
 	 * Exactly once, never within m0_lnet__send. */
 	void (*lhk_sent)(struct m0_lnet_msg *msg, int status);
 	/** The MD of the message is used up, so nothing waits for its
-	 * response. Pre: msg_waits. */
+	 * response. Pre: msg_op.mop_waits. */
 	void (*lhk_wait_end)(struct m0_lnet_msg *msg);
 	/** The MD of the message is being unlinked: end what can be ended. */
 	void (*lhk_abort)(struct m0_lnet_msg *msg);
@@ -210,7 +210,7 @@ static inline bool m0_lnet__peer_is_up_to_date(const struct m0_lnet_peer *peer)
 
 /** A message of the home's, with one reference. NULL: not now. */
 struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng);
-/** What is to be set in a zeroed one; one reference. */
+/** Initialises all but msg_md and msg_op.mop_attr; one reference. */
 void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
 void m0_lnet__msg_get(struct m0_lnet_msg *msg);
 /** The last one returns it to the home. */
@@ -283,7 +283,7 @@ enum m0_lnet_match {
 };
 
 /**
- * Finds the MD for a PUT or GET (msg_hdr, msg_primary) and takes the place in
+ * Finds the MD for a PUT or GET (msg_hdr, msg_rx.mrx_primary) and takes the place in
  * it: msg_md, msg_md_offset, msg_payload, threshold; detaches what is used up.
  * @param last_too  an entry that is LAST counts, too.
  */

@@ -85,7 +85,7 @@ void pair_op(struct pair_node *node, struct m0_lnet_md *md,
 	struct m0_lnet_msg *msg = pair__msg_get(node->pno_engine);
 
 	M0_ASSERT(msg != NULL);
-	msg->msg_op = *op;
+	msg->msg_op.mop_attr = *op;
 	msg->msg_md = md;
 	if (get)
 		m0_lnet_engine_get(node->pno_engine, msg);

@@ -32,8 +32,8 @@ static void delayed_go(struct m0_lnet_engine *eng)
 	struct m0_lnet_msg *msg;
 
 	m0_list_for_each_entry(&eng->le_delayed, msg, struct m0_lnet_msg,
-			       msg_link)
-		m0_lnet__timer_arm(eng, &msg->msg_send_timer, eng->le_now);
+			       msg_tx.mtx_link)
+		m0_lnet__timer_arm(eng, &msg->msg_tx.mtx_timer, eng->le_now);
 }
 
 int m0_lnet_engine_fault_del(struct m0_lnet_engine    *eng,
@@ -169,13 +169,14 @@ void m0_lnet__fault_payload_mark(struct m0_lnd_rx *rx)
 	if (msg == NULL || bits == 0)
 		return;
 	msg->msg_faults |= M0_LNET__FAULT_PAYLOAD;
-	msg->msg_fault_bit = (uint32_t)((rx->lr_faults >> CHOICE_SHIFT) % bits);
+	msg->msg_rx.mrx_fault_bit =
+		(uint32_t)((rx->lr_faults >> CHOICE_SHIFT) % bits);
 }
 
 void m0_lnet__fault_payload(struct m0_lnet_msg *msg)
 {
 	const struct m0_lnd_payload *payload = &msg->msg_payload;
-	m0_bcount_t at = payload->lpy_offset + msg->msg_fault_bit / BITS;
+	m0_bcount_t at = payload->lpy_offset + msg->msg_rx.mrx_fault_bit / BITS;
 	struct m0_bufvec_cursor cur;
 	uint8_t                *byte;
 
@@ -186,7 +187,7 @@ void m0_lnet__fault_payload(struct m0_lnet_msg *msg)
 	if (m0_bufvec_cursor_move(&cur, at))
 		return;
 	byte = m0_bufvec_cursor_addr(&cur);
-	*byte ^= (uint8_t)(1U << msg->msg_fault_bit % BITS);
+	*byte ^= (uint8_t)(1U << msg->msg_rx.mrx_fault_bit % BITS);
 }
 
 /* -------------------------------------------------------------- what leaves -- */
@@ -194,13 +195,13 @@ void m0_lnet__fault_payload(struct m0_lnet_msg *msg)
 void m0_lnet__fault_out(struct m0_lnet_msg            *msg,
 			struct m0_lnet__fault_verdict *ret)
 {
-	judge(msg->msg_ni, &msg->msg_hdr, true, ret);
+	judge(msg->msg_tx.mtx_ni, &msg->msg_hdr, true, ret);
 	if ((ret->fav_acts & M0_LNET__FAULT_DROP) != 0)
 		return;
 	if ((ret->fav_acts & M0_LNET__FAULT_DUPLICATE) != 0)
 		msg->msg_faults |= M0_LNET__FAULT_DUPLICATE;
 	if ((ret->fav_acts & M0_LNET__FAULT_CUT) != 0)
-		cut(msg->msg_ni, &msg->msg_tx.ltx_nid);
+		cut(msg->msg_tx.mtx_ni, &msg->msg_tx.mtx_lnd.ltx_nid);
 }
 
 /* The first has left: whatever becomes of the second, that was well. */
@@ -214,7 +215,7 @@ bool m0_lnet__fault_again(struct m0_lnet_msg *msg, int *status)
 	if ((msg->msg_faults & M0_LNET__FAULT_DUPLICATE) == 0)
 		return false;
 	msg->msg_faults &= (uint8_t)~M0_LNET__FAULT_DUPLICATE;
-	if (*status != 0 || msg->msg_cancelled)
+	if (*status != 0 || msg->msg_tx.mtx_cancelled)
 		return false;
 	msg->msg_faults |= M0_LNET__FAULT_AGAIN;
 	return true;

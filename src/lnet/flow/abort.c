@@ -5,13 +5,13 @@
 void m0_lnet__op_abort(struct m0_lnet_msg *msg)
 {
 	int  status = m0_lnet__abort_status(msg->msg_engine);
-	bool sending = msg->msg_sending;
+	bool sending = msg->msg_tx.mtx_sending;
 
 	/* Without a send to end, each of these is the message's end. */
-	msg->msg_late = false;
-	if (msg->msg_rx != NULL) {
+	msg->msg_op.mop_late = false;
+	if (msg->msg_rx.mrx_lnd != NULL) {
 		m0_lnet__rx_cut(msg, status);
-	} else if (msg->msg_waits) {
+	} else if (msg->msg_op.mop_waits) {
 		m0_lnet__response_drop(msg);
 		if (!sending)
 			m0_lnet__response_fail(msg, status);

@@ -10,8 +10,21 @@ void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 
 	msg->msg_engine = eng;
 	msg->msg_refs_nr = 1;
+	msg->msg_state = M0_LNET_MSG_FREE;
+	msg->msg_faults = 0;
 	m0_list_link_init(&msg->msg_md_link);
-	m0_timer_init(&msg->msg_reply_timer.ltm_timer);
+	msg->msg_rx.mrx_lnd = NULL;
+	msg->msg_rx.mrx_asked_by = NULL;
+	msg->msg_tx.mtx_ni = NULL;
+	msg->msg_tx.mtx_lpni = NULL;
+	msg->msg_tx.mtx_has_credits = false;
+	msg->msg_tx.mtx_is_answer = false;
+	msg->msg_tx.mtx_cancelled = false;
+	msg->msg_tx.mtx_sending = false;
+	msg->msg_op.mop_waits = false;
+	msg->msg_op.mop_late = false;
+	msg->msg_op.mop_answered = false;
+	m0_timer_init(&msg->msg_op.mop_timer.ltm_timer);
 	if (++stats->ls_msgs_alloc > stats->ls_msgs_max)
 		stats->ls_msgs_max = stats->ls_msgs_alloc;
 }
@@ -20,8 +33,10 @@ struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet_msg *msg = eng->le_cfg.lec_home_ops->ho_msg_get(eng);
 
-	if (msg != NULL)
-		m0_lnet__msg_init(eng, msg);
+	if (msg == NULL)
+		return NULL;
+	msg->msg_md = NULL;
+	m0_lnet__msg_init(eng, msg);
 	return msg;
 }
 
@@ -37,7 +52,8 @@ void m0_lnet__msg_put(struct m0_lnet_msg *msg)
 	M0_PRE(msg->msg_refs_nr > 0);
 	if (--msg->msg_refs_nr > 0)
 		return;
-	M0_ASSERT(msg->msg_md == NULL && !msg->msg_waits && !msg->msg_sending);
+	M0_ASSERT(msg->msg_md == NULL && !msg->msg_op.mop_waits &&
+		  !msg->msg_tx.mtx_sending);
 	--eng->le_stats.ls_msgs_alloc;
 	eng->le_cfg.lec_home_ops->ho_msg_put(eng, msg);
 }

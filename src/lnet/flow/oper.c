@@ -26,7 +26,7 @@ static void op_fill(struct m0_lnet_event_node *node,
 		    const struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
 		    int status)
 {
-	const struct m0_lnet_op *op = &msg->msg_op;
+	const struct m0_lnet_op *op = &msg->msg_op.mop_attr;
 	struct m0_lnet_event    *ev = &node->en_event;
 	uint32_t                 pid = msg->msg_hdr.lhd_src_pid;
 
@@ -65,7 +65,7 @@ struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
 	link = m0_hash_find(&eng->le_waiting, &half[1], sizeof half[1]);
 	return link == NULL ? NULL
 			    : container_of(link, struct m0_lnet_msg,
-					   msg_cookie_link);
+					   msg_op.mop_link);
 }
 
 /* A GET waits for a REPLY whose place is worth a guess. */
@@ -91,13 +91,13 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
 
-	if (!msg->msg_waits)
+	if (!msg->msg_op.mop_waits)
 		return;
-	msg->msg_waits = false;
+	msg->msg_op.mop_waits = false;
 	guess_end(eng, msg);
 	--eng->le_stats.ls_rst_alloc;
-	m0_hash_del(&eng->le_waiting, &msg->msg_cookie_link);
-	m0_lnet__timer_cancel(eng, &msg->msg_reply_timer);
+	m0_hash_del(&eng->le_waiting, &msg->msg_op.mop_link);
+	m0_lnet__timer_cancel(eng, &msg->msg_op.mop_timer);
 }
 
 struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg)
@@ -112,7 +112,7 @@ struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg)
 void m0_lnet__response_end(struct m0_lnet_msg        *msg,
 			   struct m0_lnet_event_node *node)
 {
-	m0_lnet__md_event(msg->msg_engine, msg, node, !msg->msg_sending);
+	m0_lnet__md_event(msg->msg_engine, msg, node, !msg->msg_tx.mtx_sending);
 }
 
 void m0_lnet__wait_end(struct m0_lnet_msg *msg)
@@ -125,8 +125,8 @@ void m0_lnet__response_fail(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event *ev = m0_lnet__response_event(msg);
 
-	ev->ev_source = msg->msg_op.lo_target;
-	ev->ev_initiator = msg->msg_op.lo_target;
+	ev->ev_source = msg->msg_op.mop_attr.lo_target;
+	ev->ev_initiator = msg->msg_op.mop_attr.lo_target;
 	ev->ev_mlength = 0;
 	ev->ev_status = status;
 	m0_lnet__response_end(msg, &msg->msg_event[1]);
@@ -136,14 +136,14 @@ static void response_overdue(struct m0_lnet_engine *eng,
 			     struct m0_lnet_timer *timer, m0_time_t now)
 {
 	struct m0_lnet_msg *msg =
-		container_of(timer, struct m0_lnet_msg, msg_reply_timer);
+		container_of(timer, struct m0_lnet_msg, msg_op.mop_timer);
 
 	(void)now;
 	m0_lnet__response_drop(msg);
 	++eng->le_stats.ls_response_timeout_count;
 	/* If SEND fails none may follow: it goes first. */
-	if (msg->msg_sending)
-		msg->msg_late = true;
+	if (msg->msg_tx.mtx_sending)
+		msg->msg_op.mop_late = true;
 	else
 		m0_lnet__response_fail(msg, -ETIMEDOUT);
 }
@@ -152,18 +152,19 @@ static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
 	int rc;
 
-	rc = m0_hash_add(&eng->le_waiting, &msg->msg_cookie_link,
-			 &msg->msg_cookie, sizeof msg->msg_cookie);
+	rc = m0_hash_add(&eng->le_waiting, &msg->msg_op.mop_link,
+			 &msg->msg_op.mop_cookie,
+			 sizeof msg->msg_op.mop_cookie);
 	if (rc != 0)
 		return rc;
-	msg->msg_waits = true;
+	msg->msg_op.mop_waits = true;
 	guess_begin(eng, msg);
 	++eng->le_stats.ls_rst_alloc;
 	if ((msg->msg_md->md_attr.mda_options & M0_LNET_MD_NO_TRACK_RESPONSE) !=
 	    0)
 		return 0;
-	msg->msg_reply_timer.ltm_fire = response_overdue;
-	m0_lnet__timer_arm(eng, &msg->msg_reply_timer,
+	msg->msg_op.mop_timer.ltm_fire = response_overdue;
+	m0_lnet__timer_arm(eng, &msg->msg_op.mop_timer,
 			   m0_time_add(eng->le_now,
 				       eng->le_cfg.lec_transaction_timeout_ns));
 	return 0;
@@ -174,7 +175,7 @@ static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 static void op_header(struct m0_lnet_msg *msg, uint32_t type, bool answered)
 {
 	struct m0_lnet_engine   *eng = msg->msg_engine;
-	const struct m0_lnet_op *op = &msg->msg_op;
+	const struct m0_lnet_op *op = &msg->msg_op.mop_attr;
 	struct m0_lnet_hdr      *hdr = &msg->msg_hdr;
 	uint64_t                 half[2];
 
@@ -200,10 +201,10 @@ static void op_header(struct m0_lnet_msg *msg, uint32_t type, bool answered)
 		hdr->lhd_wmd = m0_lnet__wmd_none;
 		return;
 	}
-	msg->msg_cookie = eng->le_cookie_next;
+	msg->msg_op.mop_cookie = eng->le_cookie_next;
 	eng->le_cookie_next += COOKIE_STEP;
 	half[0] = eng->le_cfg.lec_cookie;
-	half[1] = msg->msg_cookie;
+	half[1] = msg->msg_op.mop_cookie;
 	memcpy(&hdr->lhd_wmd, half, sizeof hdr->lhd_wmd);
 }
 
@@ -230,7 +231,7 @@ static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 		     uint32_t type)
 {
 	struct m0_lnet_md       *md = msg->msg_md;
-	const struct m0_lnet_op *op = &msg->msg_op;
+	const struct m0_lnet_op *op = &msg->msg_op.mop_attr;
 	bool                     answered;
 	int                      rc;
 
@@ -256,7 +257,7 @@ static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 		--md->md_threshold;
 	m0_lnet__md_get(md, msg);
 	m0_lnet__md_used(eng, md);
-	msg->msg_sending = true;
+	msg->msg_tx.mtx_sending = true;
 	m0_lnet__send(msg);
 }
 
@@ -279,14 +280,15 @@ static void op_sent(struct m0_lnet_msg *msg, int status)
 	bool                       late;
 
 	/* Who answers has it, whatever the driver knows of that. */
-	if (msg->msg_answered)
+	if (msg->msg_op.mop_answered)
 		status = 0;
 	if (status != 0)
 		m0_lnet__response_drop(msg);
-	late = msg->msg_late && status == 0;
+	late = msg->msg_op.mop_late && status == 0;
 	op_fill(node, msg, M0_LNET_EV_SEND, status);
 	m0_lnet__md_event(msg->msg_engine, msg, node,
-			  !msg->msg_waits && msg->msg_rx == NULL && !late);
+			  !msg->msg_op.mop_waits &&
+				  msg->msg_rx.mrx_lnd == NULL && !late);
 	if (late)
 		m0_lnet__response_fail(msg, -ETIMEDOUT);
 }
@@ -307,9 +309,9 @@ static void response_sent(struct m0_lnet_msg *msg, int status)
 
 void m0_lnet__sent(struct m0_lnet_msg *msg, int status)
 {
-	M0_PRE(msg->msg_sending);
-	msg->msg_sending = false;
-	if (msg->msg_is_response)
+	M0_PRE(msg->msg_tx.mtx_sending);
+	msg->msg_tx.mtx_sending = false;
+	if (msg->msg_tx.mtx_is_answer)
 		response_sent(msg, status);
 	else
 		op_sent(msg, status);

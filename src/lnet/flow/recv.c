@@ -117,7 +117,8 @@ static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
 	ev->ev_status = status;
 	ev->ev_unlinked = false;
 	ev->ev_op_user = NULL;
-	m0_lnet__event_fill(ev, hdr, &msg->msg_primary, &msg->msg_want_hop);
+	m0_lnet__event_fill(ev, hdr, &msg->msg_rx.mrx_primary,
+			    &msg->msg_rx.mrx_hop);
 	ev->ev_portal = hdr->lhd_portal;
 	ev->ev_match_bits = hdr->lhd_match_bits;
 	ev->ev_hdr_data = hdr->lhd_hdr_data;
@@ -150,10 +151,9 @@ static void answer(struct m0_lnet_msg *msg, uint32_t type)
 		hdr->lhd_match_bits = 0;
 		hdr->lhd_length = 0;
 	}
-	msg->msg_is_response = true;
-	msg->msg_want_ni = msg->msg_rx_ni;
-	msg->msg_sending = true;
-	m0_lnet__answer_begin(msg, &msg->msg_want_hop);
+	msg->msg_tx.mtx_is_answer = true;
+	msg->msg_tx.mtx_sending = true;
+	m0_lnet__answer_begin(msg, &msg->msg_rx.mrx_hop);
 	m0_lnet__send(msg);
 }
 
@@ -179,12 +179,12 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 
 	rx->lr_mark = 0;
 	rx->lr_lazy = 0;
-	msg->msg_rx_ni = in->cmi_ni;
-	msg->msg_want_hop = rx->lr_nid;
+	msg->msg_rx.mrx_ni = in->cmi_ni;
+	msg->msg_rx.mrx_hop = rx->lr_nid;
 	if (in->cmi_hdr.lhd_type == M0_LNET_PUT) {
 		rc = take(in, msg, msg->msg_payload.lpy_bytes);
 		msg->msg_state = M0_LNET_MSG_COMING;
-		msg->msg_rx = rx;
+		msg->msg_rx.mrx_lnd = rx;
 		rx->lr_priv = msg;
 		return rc;
 	}
@@ -274,7 +274,7 @@ static int request_in(struct coming *in)
 	if (msg == NULL)
 		return -EAGAIN;
 	msg->msg_hdr = in->cmi_hdr;
-	msg->msg_primary = in->cmi_primary;
+	msg->msg_rx.mrx_primary = in->cmi_primary;
 	match = request_match(in, msg);
 	if (M0_UNLIKELY(match != M0_LNET_MATCH_OK))
 		match = late_match(in, msg, match);
@@ -302,7 +302,7 @@ static struct m0_lnet_event *response_take(const struct coming *in,
 	struct m0_lnet_md    *md = msg->msg_md;
 
 	m0_lnet__response_drop(msg);
-	msg->msg_answered = true;
+	msg->msg_op.mop_answered = true;
 	m0_lnet__event_fill(ev, &in->cmi_hdr, &in->cmi_primary,
 			    &in->cmi_rx->lr_nid);
 	ev->ev_status = 0;
@@ -343,9 +343,9 @@ static int reply_in(const struct coming *in)
 		bytes = msg->msg_rlength;
 	}
 	take(in, msg, bytes);
-	/* Held by msg_rx from here on, whatever the MD makes of it. */
-	msg->msg_rx = in->cmi_rx;
-	msg->msg_rx_ni = in->cmi_ni;
+	/* Held by msg_rx.mrx_lnd from here on, whatever the MD makes of it. */
+	msg->msg_rx.mrx_lnd = in->cmi_rx;
+	msg->msg_rx.mrx_ni = in->cmi_ni;
 	in->cmi_rx->lr_priv = msg;
 	ev = response_take(in, msg);
 	ev->ev_rlength = in->cmi_hdr.lhd_payload_bytes;
@@ -375,7 +375,8 @@ void m0_lnet__rx_guess(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
 		guess(container_of(ni, struct m0_lnet_ni, lni_lnd)->lni_engine);
 
 	ret->lpy_bytes = 0;
-	if (msg == NULL || !m0_lnet_nid_eq(&msg->msg_tx.ltx_nid, &rx->lr_nid))
+	if (msg == NULL ||
+	    !m0_lnet_nid_eq(&msg->msg_tx.mtx_lnd.ltx_nid, &rx->lr_nid))
 		return;
 	*ret = msg->msg_payload;
 }
@@ -577,7 +578,7 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	return first_in(&in, bytes, large);
 }
 
-/* `msg` has left msg_rx. */
+/* `msg` has left msg_rx.mrx_lnd. */
 static void rx_end(struct m0_lnet_msg *msg, int status)
 {
 	if (msg->msg_state == M0_LNET_MSG_COMING) {
@@ -590,9 +591,9 @@ static void rx_end(struct m0_lnet_msg *msg, int status)
 
 void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status)
 {
-	msg->msg_rx->lr_cancelled = true;
-	msg->msg_rx->lr_priv = NULL;
-	msg->msg_rx = NULL;
+	msg->msg_rx.mrx_lnd->lr_cancelled = true;
+	msg->msg_rx.mrx_lnd->lr_priv = NULL;
+	msg->msg_rx.mrx_lnd = NULL;
 	rx_end(msg, status);
 }
 
@@ -604,12 +605,13 @@ void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 	if (msg == NULL)
 		return;
 	rx->lr_priv = NULL;
-	msg->msg_rx = NULL;
+	msg->msg_rx.mrx_lnd = NULL;
 	if (M0_UNLIKELY(msg->msg_faults != 0))
 		m0_lnet__fault_payload(msg);
 	if (M0_UNLIKELY(status != 0)) {
 		++msg->msg_engine->le_stats.ls_errors;
-		m0_lnet__failure_count(&msg->msg_rx_ni->lni_failures, health);
+		m0_lnet__failure_count(&msg->msg_rx.mrx_ni->lni_failures,
+				       health);
 	}
 	rx_end(msg, status);
 }

@@ -15,12 +15,12 @@
 /** Nothing of the path is held any more. */
 static void path_put(struct m0_lnet_msg *msg)
 {
-	if (msg->msg_lpni != NULL)
-		m0_lnet__lpni_put(msg->msg_engine, msg->msg_lpni);
-	if (msg->msg_ni != NULL)
-		--msg->msg_ni->lni_msgs_nr;
-	msg->msg_lpni = NULL;
-	msg->msg_ni = NULL;
+	if (msg->msg_tx.mtx_lpni != NULL)
+		m0_lnet__lpni_put(msg->msg_engine, msg->msg_tx.mtx_lpni);
+	if (msg->msg_tx.mtx_ni != NULL)
+		--msg->msg_tx.mtx_ni->lni_msgs_nr;
+	msg->msg_tx.mtx_lpni = NULL;
+	msg->msg_tx.mtx_ni = NULL;
 }
 
 /** m0_lnet__sent is to be told, from outside of all this. */
@@ -30,8 +30,8 @@ static void sent_later(struct m0_lnet_msg *msg, int status)
 
 	path_put(msg);
 	msg->msg_state = M0_LNET_MSG_SENT;
-	msg->msg_tx.ltx_word[0] = (uint64_t)(int64_t)status;
-	m0_list_add_tail(&eng->le_deferred, &msg->msg_link);
+	msg->msg_tx.mtx_lnd.ltx_word[0] = (uint64_t)(int64_t)status;
+	m0_list_add_tail(&eng->le_deferred, &msg->msg_tx.mtx_link);
 }
 
 static void sent_now(struct m0_lnet_msg *msg, int status)
@@ -51,9 +51,9 @@ static void list_sent(struct m0_list *list)
 	m0_list_splice_tail(&now, list);
 	while (!m0_list_is_empty(&now)) {
 		msg = m0_list_entry(m0_list_first(&now), struct m0_lnet_msg,
-				    msg_link);
-		m0_list_del(&msg->msg_link);
-		sent_now(msg, (int)(int64_t)msg->msg_tx.ltx_word[0]);
+				    msg_tx.mtx_link);
+		m0_list_del(&msg->msg_tx.mtx_link);
+		sent_now(msg, (int)(int64_t)msg->msg_tx.mtx_lnd.ltx_word[0]);
 	}
 }
 
@@ -68,8 +68,8 @@ void m0_lnet__send_step(struct m0_lnet_engine *eng)
 static void msg_xmit(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_hdr *hdr = &msg->msg_hdr;
-	struct m0_lnd_tx   *tx = &msg->msg_tx;
-	struct m0_lnd_ni   *ni = &msg->msg_ni->lni_lnd;
+	struct m0_lnd_tx   *tx = &msg->msg_tx.mtx_lnd;
+	struct m0_lnd_ni   *ni = &msg->msg_tx.mtx_ni->lni_lnd;
 
 	if (ni->ldn_lnd == NULL) {
 		m0_lnet__tx_done(tx, -ENETDOWN, M0_LND_LOCAL_ERROR);
@@ -79,8 +79,7 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 	tx->ltx_payload = hdr->lhd_payload_bytes == 0
 				  ? (struct m0_lnd_payload){ .lpy_vec = NULL }
 				  : msg->msg_payload;
-	tx->ltx_deadline = msg->msg_deadline;
-	tx->ltx_is_answer = msg->msg_is_response;
+	tx->ltx_is_answer = msg->msg_tx.mtx_is_answer;
 	ni->ldn_lnd->ld_ops->ldo_xmit(ni, tx);
 }
 
@@ -94,17 +93,17 @@ static void msg_drop(struct m0_lnet_msg *msg, enum m0_lnd_health health)
 	struct m0_list_link   *link;
 
 	msg->msg_state = M0_LNET_MSG_SENT;
-	msg->msg_tx.ltx_word[1] = health;
-	m0_list_add_tail(&eng->le_dropped, &msg->msg_link);
+	msg->msg_tx.mtx_lnd.ltx_word[1] = health;
+	m0_list_add_tail(&eng->le_dropped, &msg->msg_tx.mtx_link);
 	if (eng->le_drops)
 		return;
 	eng->le_drops = true;
 	while ((link = m0_list_first(&eng->le_dropped)) != NULL) {
 		m0_list_del(link);
-		msg = m0_list_entry(link, struct m0_lnet_msg, msg_link);
-		health = (enum m0_lnd_health)msg->msg_tx.ltx_word[1];
-		m0_lnet__tx_done(&msg->msg_tx, m0_lnet__fault_status(health),
-				 health);
+		msg = m0_list_entry(link, struct m0_lnet_msg, msg_tx.mtx_link);
+		health = (enum m0_lnd_health)msg->msg_tx.mtx_lnd.ltx_word[1];
+		m0_lnet__tx_done(&msg->msg_tx.mtx_lnd,
+				 m0_lnet__fault_status(health), health);
 	}
 	eng->le_drops = false;
 }
@@ -123,10 +122,10 @@ static __attribute__((cold, noinline)) void msg_leave_faulty(
 	}
 	if ((verdict.fav_acts & M0_LNET__FAULT_DELAY) != 0) {
 		msg->msg_state = M0_LNET_MSG_DELAYED;
-		m0_list_add_tail(&eng->le_delayed, &msg->msg_link);
-		m0_lnet__timer_arm(eng, &msg->msg_send_timer,
+		m0_list_add_tail(&eng->le_delayed, &msg->msg_tx.mtx_link);
+		m0_lnet__timer_arm(eng, &msg->msg_tx.mtx_timer,
 				   min64u(verdict.fav_until,
-					  msg->msg_deadline));
+					  msg->msg_tx.mtx_lnd.ltx_deadline));
 		return;
 	}
 	msg_xmit(msg);
@@ -134,7 +133,7 @@ static __attribute__((cold, noinline)) void msg_leave_faulty(
 
 static void msg_leave(struct m0_lnet_msg *msg)
 {
-	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_send_timer);
+	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_tx.mtx_timer);
 	if (M0_UNLIKELY(msg->msg_engine->le_faults != NULL))
 		msg_leave_faulty(msg);
 	else
@@ -145,14 +144,14 @@ static void msg_queue(struct m0_lnet_msg *msg, struct m0_list *queue,
 		      enum m0_lnet_msg_state state)
 {
 	msg->msg_state = state;
-	m0_list_add_tail(queue, &msg->msg_link);
-	m0_lnet__timer_arm(msg->msg_engine, &msg->msg_send_timer,
-			   msg->msg_deadline);
+	m0_list_add_tail(queue, &msg->msg_tx.mtx_link);
+	m0_lnet__timer_arm(msg->msg_engine, &msg->msg_tx.mtx_timer,
+			   msg->msg_tx.mtx_lnd.ltx_deadline);
 }
 
 static void ni_credit_take(struct m0_lnet_msg *msg)
 {
-	struct m0_lnet_ni *ni = msg->msg_ni;
+	struct m0_lnet_ni *ni = msg->msg_tx.mtx_ni;
 
 	--ni->lni_credits;
 	ni->lni_credits_low = min_check(ni->lni_credits_low, ni->lni_credits);
@@ -164,9 +163,9 @@ static void ni_credit_take(struct m0_lnet_msg *msg)
 
 static void credits_take(struct m0_lnet_msg *msg)
 {
-	struct m0_lnet_lpni *lpni = msg->msg_lpni;
+	struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
 
-	msg->msg_has_credits = true;
+	msg->msg_tx.mtx_has_credits = true;
 	--lpni->lpn_credits;
 	lpni->lpn_credits_low =
 		min_check(lpni->lpn_credits_low, lpni->lpn_credits);
@@ -181,8 +180,9 @@ static void credits_take(struct m0_lnet_msg *msg)
 /** Takes it out of the queue for its peer's credit. */
 static void peer_unqueue(struct m0_lnet_msg *msg)
 {
-	m0_list_del(&msg->msg_link);
-	msg->msg_lpni->lpn_queued_bytes -= msg->msg_hdr.lhd_payload_bytes;
+	m0_list_del(&msg->msg_tx.mtx_link);
+	msg->msg_tx.mtx_lpni->lpn_queued_bytes -=
+		msg->msg_hdr.lhd_payload_bytes;
 }
 
 static void ni_credit_put(struct m0_lnet_ni *ni)
@@ -193,8 +193,8 @@ static void ni_credit_put(struct m0_lnet_ni *ni)
 	if (m0_list_is_empty(&ni->lni_queue))
 		return;
 	msg = m0_list_entry(m0_list_first(&ni->lni_queue), struct m0_lnet_msg,
-			    msg_link);
-	m0_list_del(&msg->msg_link);
+			    msg_tx.mtx_link);
+	m0_list_del(&msg->msg_tx.mtx_link);
 	msg_leave(msg);
 }
 
@@ -206,41 +206,41 @@ static void peer_credit_put(struct m0_lnet_lpni *lpni)
 	if (m0_list_is_empty(&lpni->lpn_queue))
 		return;
 	msg = m0_list_entry(m0_list_first(&lpni->lpn_queue), struct m0_lnet_msg,
-			    msg_link);
+			    msg_tx.mtx_link);
 	peer_unqueue(msg);
 	ni_credit_take(msg);
 }
 
 static void credits_put(struct m0_lnet_msg *msg)
 {
-	if (!msg->msg_has_credits)
+	if (!msg->msg_tx.mtx_has_credits)
 		return;
-	msg->msg_has_credits = false;
-	ni_credit_put(msg->msg_ni);
-	peer_credit_put(msg->msg_lpni);
+	msg->msg_tx.mtx_has_credits = false;
+	ni_credit_put(msg->msg_tx.mtx_ni);
+	peer_credit_put(msg->msg_tx.mtx_lpni);
 }
 
 /** Takes a message out of whatever it waits in. Others may go on by that. */
 static void msg_pull(struct m0_lnet_msg *msg)
 {
-	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_send_timer);
+	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_tx.mtx_timer);
 	switch (msg->msg_state) {
 	case M0_LNET_MSG_PEER_QUEUE:
 		peer_unqueue(msg);
-		++msg->msg_lpni->lpn_credits;
+		++msg->msg_tx.mtx_lpni->lpn_credits;
 		break;
 	case M0_LNET_MSG_NI_QUEUE:
-		m0_list_del(&msg->msg_link);
-		++msg->msg_ni->lni_credits;
-		peer_credit_put(msg->msg_lpni);
+		m0_list_del(&msg->msg_tx.mtx_link);
+		++msg->msg_tx.mtx_ni->lni_credits;
+		peer_credit_put(msg->msg_tx.mtx_lpni);
 		break;
 	case M0_LNET_MSG_DELAYED:
-		m0_list_del(&msg->msg_link);
+		m0_list_del(&msg->msg_tx.mtx_link);
 		credits_put(msg);
 		break;
 	default:
 		M0_ASSERT(msg->msg_state == M0_LNET_MSG_DISCOVERING);
-		m0_list_del(&msg->msg_link);
+		m0_list_del(&msg->msg_tx.mtx_link);
 	}
 }
 
@@ -256,17 +256,17 @@ static bool msg_is_queued(const struct m0_lnet_msg *msg)
 static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
 		     struct m0_lnet_lpni *lpni)
 {
-	msg->msg_ni = ni;
+	msg->msg_tx.mtx_ni = ni;
 	++ni->lni_msgs_nr;
 	/* Used longest ago comes next, and who is new need not catch up. */
 	ni->lni_used_nr = ++msg->msg_engine->le_used_nr;
-	msg->msg_tx.ltx_pid = msg->msg_hdr.lhd_dest_pid;
+	msg->msg_tx.mtx_lnd.ltx_pid = msg->msg_hdr.lhd_dest_pid;
 	if (lpni == NULL) {
-		msg->msg_tx.ltx_nid = m0_lnet_nid_lo;
+		msg->msg_tx.mtx_lnd.ltx_nid = m0_lnet_nid_lo;
 		return;
 	}
 	lpni->lpn_used_nr = ++lpni->lpn_peer->lpe_used_nr;
-	msg->msg_tx.ltx_nid = lpni->lpn_nid;
+	msg->msg_tx.mtx_lnd.ltx_nid = lpni->lpn_nid;
 	msg->msg_hdr.lhd_src_nid = ni->lni_lnd.ldn_nid;
 }
 
@@ -278,10 +278,11 @@ static int path_lo(struct m0_lnet_msg *msg)
 
 	if (eng->le_lo == NULL || !m0_lnet__ni_is_usable(eng->le_lo))
 		return -ENETDOWN;
-	if (!msg->msg_is_response)
-		hdr->lhd_src_nid = m0_lnet_nid_is_any(&msg->msg_op.lo_self)
-					   ? hdr->lhd_dest_nid
-					   : msg->msg_op.lo_self;
+	if (!msg->msg_tx.mtx_is_answer)
+		hdr->lhd_src_nid =
+			m0_lnet_nid_is_any(&msg->msg_op.mop_attr.lo_self)
+				? hdr->lhd_dest_nid
+				: msg->msg_op.mop_attr.lo_self;
 	path_set(msg, eng->le_lo, NULL);
 	return 0;
 }
@@ -294,19 +295,19 @@ static int path_response(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine    *eng = msg->msg_engine;
 	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
-	struct m0_lnet_ni        *ni = msg->msg_want_ni;
+	struct m0_lnet_ni        *ni = msg->msg_rx.mrx_ni;
 	bool                      direct;
 
 	if (ni == NULL || !m0_lnet__ni_is_usable(ni))
 		return -ENETDOWN;
 	direct = m0_lnet__ni_fits(ni, dest);
-	msg->msg_lpni =
-		m0_lnet__lpni_get(eng, direct ? dest : &msg->msg_want_hop);
-	if (msg->msg_lpni == NULL)
+	msg->msg_tx.mtx_lpni =
+		m0_lnet__lpni_get(eng, direct ? dest : &msg->msg_rx.mrx_hop);
+	if (msg->msg_tx.mtx_lpni == NULL)
 		return -ENOBUFS;
-	path_set(msg, ni, msg->msg_lpni);
+	path_set(msg, ni, msg->msg_tx.mtx_lpni);
 	if (!direct)
-		msg->msg_tx.ltx_pid = M0_LNET_PID_LUSTRE;
+		msg->msg_tx.mtx_lnd.ltx_pid = M0_LNET_PID_LUSTRE;
 	return 0;
 }
 
@@ -364,9 +365,9 @@ static struct m0_lnet_ni *path_kept(const struct m0_lnet_msg *msg,
 {
 	struct m0_lnet_ni *ni = peer->lpe_ni;
 
-	if (ni != NULL && m0_lnet__ni_fits(ni, &msg->msg_lpni->lpn_nid))
+	if (ni != NULL && m0_lnet__ni_fits(ni, &msg->msg_tx.mtx_lpni->lpn_nid))
 		return ni;
-	ni = m0_lnet__ni_for(msg->msg_engine, &msg->msg_lpni->lpn_nid);
+	ni = m0_lnet__ni_for(msg->msg_engine, &msg->msg_tx.mtx_lpni->lpn_nid);
 	if (msg->msg_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED)
 		peer->lpe_ni = ni;
 	return ni;
@@ -390,28 +391,29 @@ static bool path_again(struct m0_lnet_msg *msg)
 	struct m0_lnet_lpni   *lpni = eng->le_path_lpni;
 	struct m0_lnet_ni     *ni = eng->le_path_ni;
 
-	if (lpni == NULL || msg->msg_is_response ||
+	if (lpni == NULL || msg->msg_tx.mtx_is_answer ||
 	    !m0_lnet_nid_eq(&msg->msg_hdr.lhd_dest_nid, &lpni->lpn_nid) ||
-	    !m0_lnet_nid_eq(&msg->msg_op.lo_self, &ni->lni_lnd.ldn_nid) ||
+	    !m0_lnet_nid_eq(&msg->msg_op.mop_attr.lo_self,
+			    &ni->lni_lnd.ldn_nid) ||
 	    !m0_lnet__ni_is_usable(ni) ||
 	    (!m0_lnet__peer_is_up_to_date(lpni->lpn_peer) &&
 	     eng->le_cfg.lec_discovery))
 		return false;
 	m0_lnet__lpni_hold(eng, lpni);
-	msg->msg_lpni = lpni;
+	msg->msg_tx.mtx_lpni = lpni;
 	path_set(msg, ni, lpni);
 	return true;
 }
 
 /**
- * NI and peer NI for a request whose destination is msg_lpni. Networks that we
+ * NI and peer NI for a request whose destination is msg_tx.mtx_lpni. Networks that we
  * are not on are reached by none: there is no routing.
  */
 static int path_request(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine    *eng = msg->msg_engine;
-	const struct m0_lnet_nid *self = &msg->msg_op.lo_self;
-	struct m0_lnet_lpni      *lpni = msg->msg_lpni;
+	const struct m0_lnet_nid *self = &msg->msg_op.mop_attr.lo_self;
+	struct m0_lnet_lpni      *lpni = msg->msg_tx.mtx_lpni;
 	struct m0_lnet_peer      *peer = lpni->lpn_peer;
 	bool rails = (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
 	struct m0_lnet_ni *ni = NULL;
@@ -433,31 +435,31 @@ static int path_request(struct m0_lnet_msg *msg)
 	}
 	if (ni == NULL || lpni == NULL)
 		return -EHOSTUNREACH;
-	if (lpni != msg->msg_lpni) {
+	if (lpni != msg->msg_tx.mtx_lpni) {
 		m0_lnet__lpni_hold(eng, lpni);
-		m0_lnet__lpni_put(eng, msg->msg_lpni);
-		msg->msg_lpni = lpni;
+		m0_lnet__lpni_put(eng, msg->msg_tx.mtx_lpni);
+		msg->msg_tx.mtx_lpni = lpni;
 	}
 	msg->msg_hdr.lhd_dest_nid = lpni->lpn_nid;
 	path_set(msg, ni, lpni);
 	return 0;
 }
 
-/** Finds msg_lpni; a NID that nothing leads to is not worth remembering. */
+/** Finds msg_tx.mtx_lpni; a NID that nothing leads to is not worth remembering. */
 static int dest_find(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine    *eng = msg->msg_engine;
 	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
 
-	msg->msg_lpni = m0_lnet__lpni_find(eng, dest);
-	if (M0_LIKELY(msg->msg_lpni != NULL)) {
-		m0_lnet__lpni_hold(eng, msg->msg_lpni);
+	msg->msg_tx.mtx_lpni = m0_lnet__lpni_find(eng, dest);
+	if (M0_LIKELY(msg->msg_tx.mtx_lpni != NULL)) {
+		m0_lnet__lpni_hold(eng, msg->msg_tx.mtx_lpni);
 		return 0;
 	}
 	if (m0_lnet__ni_for(eng, dest) == NULL)
 		return -EHOSTUNREACH;
-	msg->msg_lpni = m0_lnet__lpni_get(eng, dest);
-	return msg->msg_lpni == NULL ? -ENOBUFS : 0;
+	msg->msg_tx.mtx_lpni = m0_lnet__lpni_get(eng, dest);
+	return msg->msg_tx.mtx_lpni == NULL ? -ENOBUFS : 0;
 }
 
 static bool dest_is_own(const struct m0_lnet_msg *msg)
@@ -474,12 +476,13 @@ static void send_timed_out(struct m0_lnet_engine *eng,
 			   struct m0_lnet_timer *timer, m0_time_t now)
 {
 	struct m0_lnet_msg *msg =
-		container_of(timer, struct m0_lnet_msg, msg_send_timer);
+		container_of(timer, struct m0_lnet_msg, msg_tx.mtx_timer);
 
 	if (!msg_is_queued(msg))
 		return;
-	if (msg->msg_state == M0_LNET_MSG_DELAYED && now < msg->msg_deadline) {
-		m0_list_del(&msg->msg_link);
+	if (msg->msg_state == M0_LNET_MSG_DELAYED &&
+	    now < msg->msg_tx.mtx_lnd.ltx_deadline) {
+		m0_list_del(&msg->msg_tx.mtx_link);
 		msg_xmit(msg);
 		return;
 	}
@@ -513,7 +516,7 @@ static __attribute__((noinline)) void send_first(struct m0_lnet_msg *msg)
 			sent_later(msg, rc);
 		return;
 	}
-	if (msg->msg_is_response) {
+	if (msg->msg_tx.mtx_is_answer) {
 		rc = path_response(msg);
 		if (rc == 0)
 			credits_take(msg);
@@ -523,8 +526,8 @@ static __attribute__((noinline)) void send_first(struct m0_lnet_msg *msg)
 	}
 	rc = dest_find(msg);
 	if (rc == 0 && eng->le_hooks->lhk_discovery_needed(
-			       eng, msg->msg_lpni->lpn_peer, msg))
-		msg_queue(msg, &msg->msg_lpni->lpn_peer->lpe_waiting,
+			       eng, msg->msg_tx.mtx_lpni->lpn_peer, msg))
+		msg_queue(msg, &msg->msg_tx.mtx_lpni->lpn_peer->lpe_waiting,
 			  M0_LNET_MSG_DISCOVERING);
 	else
 		send_on(msg, rc);
@@ -534,11 +537,11 @@ void m0_lnet__send(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
 
-	m0_list_link_init(&msg->msg_link);
-	m0_timer_init(&msg->msg_send_timer.ltm_timer);
-	msg->msg_send_timer.ltm_fire = send_timed_out;
-	msg->msg_deadline = m0_time_add(eng->le_now,
-					eng->le_cfg.lec_transaction_timeout_ns);
+	m0_list_link_init(&msg->msg_tx.mtx_link);
+	m0_timer_init(&msg->msg_tx.mtx_timer.ltm_timer);
+	msg->msg_tx.mtx_timer.ltm_fire = send_timed_out;
+	msg->msg_tx.mtx_lnd.ltx_deadline = m0_time_add(
+		eng->le_now, eng->le_cfg.lec_transaction_timeout_ns);
 	if (M0_LIKELY(path_again(msg)))
 		credits_take(msg);
 	else
@@ -558,16 +561,16 @@ void m0_lnet__send_cancel(struct m0_lnet_msg *msg)
 {
 	struct m0_lnd_ni *ni;
 
-	if (msg->msg_cancelled)
+	if (msg->msg_tx.mtx_cancelled)
 		return;
 	if (msg_is_queued(msg)) {
-		msg->msg_cancelled = true;
+		msg->msg_tx.mtx_cancelled = true;
 		msg_pull(msg);
 		sent_later(msg, -ECANCELED);
 	} else if (msg->msg_state == M0_LNET_MSG_LEAVING) {
-		msg->msg_cancelled = true;
-		ni = &msg->msg_ni->lni_lnd;
-		ni->ldn_lnd->ld_ops->ldo_tx_cancel(ni, &msg->msg_tx);
+		msg->msg_tx.mtx_cancelled = true;
+		ni = &msg->msg_tx.mtx_ni->lni_lnd;
+		ni->ldn_lnd->ld_ops->ldo_tx_cancel(ni, &msg->msg_tx.mtx_lnd);
 	}
 }
 
@@ -575,7 +578,7 @@ void m0_lnet__send_cancel(struct m0_lnet_msg *msg)
 
 static struct m0_lnet_msg *msg_of(struct m0_lnd_tx *tx)
 {
-	return container_of(tx, struct m0_lnet_msg, msg_tx);
+	return container_of(tx, struct m0_lnet_msg, msg_tx.mtx_lnd);
 }
 
 size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
@@ -587,8 +590,8 @@ size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
 static __attribute__((cold, noinline)) void tx_count_failure(
 	struct m0_lnet_msg *msg, uint32_t type, enum m0_lnd_health health)
 {
-	struct m0_lnet_ni   *ni = msg->msg_ni;
-	struct m0_lnet_lpni *lpni = msg->msg_lpni;
+	struct m0_lnet_ni   *ni = msg->msg_tx.mtx_ni;
+	struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
 
 	m0_lnet__traffic_count(&ni->lni_traffic.lt_dropped, type);
 	m0_lnet__failure_count(&ni->lni_failures, health);
@@ -609,10 +612,10 @@ static inline __attribute__((always_inline)) void tx_count(
 		tx_count_failure(msg, type, health);
 		return;
 	}
-	m0_lnet__traffic_count(&msg->msg_ni->lni_traffic.lt_sent, type);
-	if (msg->msg_lpni != NULL)
-		m0_lnet__traffic_count(&msg->msg_lpni->lpn_traffic.lt_sent,
-				       type);
+	m0_lnet__traffic_count(&msg->msg_tx.mtx_ni->lni_traffic.lt_sent, type);
+	if (msg->msg_tx.mtx_lpni != NULL)
+		m0_lnet__traffic_count(
+			&msg->msg_tx.mtx_lpni->lpn_traffic.lt_sent, type);
 	++stats->ls_send_count;
 	stats->ls_send_length += msg->msg_hdr.lhd_payload_bytes;
 }
@@ -665,9 +668,11 @@ struct lost {
 
 static bool is_lost(const struct m0_lnet_msg *msg, const struct lost *lost)
 {
-	return (lost->lwh_ni == NULL || msg->msg_ni == lost->lwh_ni) &&
-	       (lost->lwh_lpni == NULL || msg->msg_lpni == lost->lwh_lpni) &&
-	       (lost->lwh_pid == NULL || msg->msg_tx.ltx_pid == *lost->lwh_pid);
+	return (lost->lwh_ni == NULL || msg->msg_tx.mtx_ni == lost->lwh_ni) &&
+	       (lost->lwh_lpni == NULL ||
+		msg->msg_tx.mtx_lpni == lost->lwh_lpni) &&
+	       (lost->lwh_pid == NULL ||
+		msg->msg_tx.mtx_lnd.ltx_pid == *lost->lwh_pid);
 }
 
 static void queue_fail(struct m0_list *queue, const struct lost *lost,
@@ -681,12 +686,12 @@ static void queue_fail(struct m0_list *queue, const struct lost *lost,
 	 * before them. */
 	m0_list_init(&failed);
 	m0_list_for_each_entry_safe(queue, msg, next, struct m0_lnet_msg,
-				    msg_link)
+				    msg_tx.mtx_link)
 		if (is_lost(msg, lost))
-			m0_list_move_tail(&failed, &msg->msg_link);
+			m0_list_move_tail(&failed, &msg->msg_tx.mtx_link);
 	while (!m0_list_is_empty(&failed)) {
 		msg = m0_list_entry(m0_list_first(&failed), struct m0_lnet_msg,
-				    msg_link);
+				    msg_tx.mtx_link);
 		msg_pull(msg);
 		sent_later(msg, status);
 	}

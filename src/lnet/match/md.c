@@ -113,7 +113,7 @@ static __attribute__((noinline)) void waits_end(struct m0_lnet_engine *eng,
 
 	m0_list_for_each_safe(&md->md_msgs, pos, next) {
 		msg = m0_list_entry(pos, struct m0_lnet_msg, msg_md_link);
-		if (msg->msg_waits)
+		if (msg->msg_op.mop_waits)
 			eng->le_hooks->lhk_wait_end(msg);
 	}
 }

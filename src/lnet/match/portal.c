@@ -420,8 +420,8 @@ static bool me_is_for(const struct m0_lnet_engine *eng,
 	return (id->lp_pid == M0_LNET_PID_ANY ||
 		id->lp_pid == msg->msg_hdr.lhd_src_pid) &&
 	       (me->me_any_nid ||
-		m0_lnet_nid_eq(&id->lp_nid, &msg->msg_primary) ||
-		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_primary));
+		m0_lnet_nid_eq(&id->lp_nid, &msg->msg_rx.mrx_primary) ||
+		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_rx.mrx_primary));
 }
 
 /* The MD of an entry whose match bits fit, and its place in it. */

@@ -266,7 +266,7 @@ void m0_lnet__answer_begin(struct m0_lnet_msg       *msg,
 {
 	struct m0_lnet_lpni *lpni = m0_lnet__lpni_find(msg->msg_engine, hop);
 
-	msg->msg_asked_by = lpni;
+	msg->msg_rx.mrx_asked_by = lpni;
 	if (lpni == NULL)
 		return;
 	++lpni->lpn_refs_nr;
@@ -275,9 +275,9 @@ void m0_lnet__answer_begin(struct m0_lnet_msg       *msg,
 
 void m0_lnet__answer_end(struct m0_lnet_msg *msg)
 {
-	struct m0_lnet_lpni *lpni = msg->msg_asked_by;
+	struct m0_lnet_lpni *lpni = msg->msg_rx.mrx_asked_by;
 
-	msg->msg_asked_by = NULL;
+	msg->msg_rx.mrx_asked_by = NULL;
 	if (lpni == NULL)
 		return;
 	--lpni->lpn_answers_nr;

@@ -108,7 +108,7 @@ static bool ask_begin(struct m0_lnet_ask *ask)
 	if (msg == NULL)
 		return false;
 	md_prepare(ask);
-	msg->msg_op = ask->as_op;
+	msg->msg_op.mop_attr = ask->as_op;
 	msg->msg_md = &ask->as_md;
 	ask->as_is_bound = true;
 	m0_lnet_engine_md_bind(eng, &ask->as_md);

@@ -91,7 +91,7 @@ static void waiting_end(struct m0_lnet_peer *peer, int status)
 	m0_list_splice_tail(&now, &peer->lpe_waiting);
 	while ((link = m0_list_first(&now)) != NULL)
 		m0_lnet__send_resume(container_of(link, struct m0_lnet_msg,
-						  msg_link),
+						  msg_tx.mtx_link),
 				     status);
 }
 
@@ -382,12 +382,12 @@ bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
 			       struct m0_lnet_peer      *peer,
 			       const struct m0_lnet_msg *msg)
 {
-	const struct m0_lnet_lpni *lpni = msg->msg_lpni;
+	const struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
 	const struct m0_lnet_lpni *best;
 	struct m0_lnet_disc       *di;
 
 	if (M0_LIKELY(m0_lnet__peer_is_up_to_date(peer)) ||
-	    !eng->le_cfg.lec_discovery || msg->msg_is_response ||
+	    !eng->le_cfg.lec_discovery || msg->msg_tx.mtx_is_answer ||
 	    all_of(eng)->dy_stopped ||
 	    msg->msg_hdr.lhd_portal == M0_LNET_PORTAL_RESERVED)
 		return false;
