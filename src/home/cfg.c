@@ -230,18 +230,50 @@ int m0_home__cpus_set(struct m0_lnet *lnet, char *why)
 				      cfg->lc_cpus);
 }
 
+const char *m0_home__nets_text(char buf[M0_HOME_NETS_TEXT_BYTES])
+{
+	char                     first[M0_LNET_NIDSTR_SIZE];
+	char                     last[M0_LNET_NIDSTR_SIZE];
+	const struct m0_lnd_row *row;
+	size_t                   at = 0;
+	unsigned                 i;
+	unsigned                 j;
+
+	buf[0] = 0;
+	for (i = 0; (row = m0_lnd_row_at(i)) != NULL; ++i) {
+		for (j = 0; j < M0_LND_ROW_TYPES_MAX; ++j) {
+			uint32_t net = (uint32_t)row->lrw_types[j] << 16;
+
+			if (net == 0 || row->lrw_types[j] == M0_LNET_TYPE_LO)
+				break;
+			(void)m0_lnet_net_print(net, first, sizeof first);
+			(void)m0_lnet_net_print(net | UINT16_MAX, last,
+						sizeof last);
+			at += (size_t)snprintf(
+				buf + at, M0_HOME_NETS_TEXT_BYTES - at,
+				"%s%s to %s", at == 0 ? "" : ", ", first, last);
+			/* The rest does not fit. */
+			if (at >= M0_HOME_NETS_TEXT_BYTES)
+				return buf;
+		}
+	}
+	return buf;
+}
+
 static int net_check(const struct m0_lnet_cfg *cfg, unsigned i, char *why)
 {
 	const struct m0_lnet_net_cfg *net = &cfg->lc_nets[i];
 	char                          text[M0_LNET_NIDSTR_SIZE];
+	char                          nets[M0_HOME_NETS_TEXT_BYTES];
 	unsigned                      j;
 
 	(void)m0_lnet_net_print(net->lnc_net, text, sizeof text);
-	if (m0_lnet_net_type(net->lnc_net) != M0_LNET_TYPE_TCP)
+	if (m0_lnet_net_type(net->lnc_net) == M0_LNET_TYPE_LO ||
+	    m0_lnd_row_of(m0_lnet_net_type(net->lnc_net)) == NULL)
 		return m0_home__why(why, -EINVAL,
 				    "lc_nets[%u] is of network %s; it may be "
-				    "of tcp to tcp65535",
-				    i, text);
+				    "of %s",
+				    i, text, m0_home__nets_text(nets));
 	if (net->lnc_ifaces_nr > M0_LNET_CFG_IFACES_MAX)
 		return m0_home__why(why, -EINVAL,
 				    "network %s: lnc_ifaces_nr is %u; it may "

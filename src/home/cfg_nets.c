@@ -11,6 +11,8 @@
  * in a process has no use for: it is read and left alone. So is the network lo,
  * which every node is on.
  */
+#include <stdio.h>
+
 #include "home/home_internal.h"
 
 enum {
@@ -132,6 +134,16 @@ static bool is_known(const struct m0_lnet_cfg *cfg, uint32_t net)
 	return false;
 }
 
+static int net_unknown(const struct nets_text *nt)
+{
+	char nets[M0_HOME_NETS_TEXT_BYTES];
+	char text[M0_HOME_NETS_TEXT_BYTES + 32];
+
+	snprintf(text, sizeof text, "not a network of ours (%s)",
+		 m0_home__nets_text(nets));
+	return syntax(nt, text);
+}
+
 /* The network's name. */
 static int net_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
 {
@@ -145,10 +157,9 @@ static int net_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
 	if (rc != 0)
 		return rc;
 	if (m0_lnet_net_parse(&net->lnc_net, name) != 0 ||
-	    (m0_lnet_net_type(net->lnc_net) != M0_LNET_TYPE_TCP &&
-	     m0_lnet_net_type(net->lnc_net) != M0_LNET_TYPE_LO)) {
+	    m0_lnd_row_of(m0_lnet_net_type(net->lnc_net)) == NULL) {
 		nt->ntx_at = at;
-		return syntax(nt, "not a network of ours (tcp to tcp65535)");
+		return net_unknown(nt);
 	}
 	if (is_known(nt->ntx_cfg, net->lnc_net)) {
 		nt->ntx_at = at;

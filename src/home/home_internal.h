@@ -16,9 +16,11 @@
 #ifndef M0_SRC_HOME_HOME_INTERNAL_H
 #define M0_SRC_HOME_HOME_INTERNAL_H
 
+#include "lnd/table/lnd_table.h"
 #include "lnet/engine.h"
-#include "lnd/ksock/sock.h"
 #include "os/os.h"
+#include "reactor/host_ops.h"
+#include "reactor/reactor.h"
 
 struct m0_home_op;
 struct m0_lnet_runner;
@@ -149,8 +151,7 @@ struct m0_home_msg {
 
 enum {
 	M0_HOME_IFACES_MAX = 256,
-	M0_HOME_NIS_MAX = M0_LNET_CFG_NETS_MAX * M0_LNET_CFG_IFACES_MAX,
-	M0_HOME_LNDS_NR = 2
+	M0_HOME_NIS_MAX = M0_LNET_CFG_NETS_MAX * M0_LNET_CFG_IFACES_MAX
 };
 
 /** An interface that the configuration comes down to. */
@@ -229,8 +230,12 @@ struct m0_lnet {
 	enum m0_home_state     hm_state;
 	m0_time_t              hm_end_by;
 	struct m0_lnet_engine *hm_engine;
-	struct m0_sock_io     *hm_io;
-	struct m0_lnd         *hm_lnds[M0_HOME_LNDS_NR];
+	struct m0_reactor     *hm_reactor;
+	/** The drivers that the configuration needs, in the order of the table.
+	 */
+	struct m0_lnd           *hm_lnds[M0_LND_ROWS_MAX];
+	const struct m0_lnd_row *hm_rows[M0_LND_ROWS_MAX];
+	unsigned                 hm_lnds_nr;
 	/** Events to be told at the end of the pass. */
 	struct m0_lnet_event_node  *hm_events;
 	struct m0_lnet_event_node **hm_events_tail;
@@ -429,11 +434,16 @@ void m0_home__free(struct m0_lnet *lnet);
  * @retval -ENODEV, -EADDRNOTAVAIL, -ENETDOWN, -EINVAL, -ENOSPC
  */
 int m0_home__ifaces(const struct m0_lnet_cfg   *cfg,
-		    const struct m0_sock_iface *ifaces, unsigned ifaces_nr,
+		    const struct m0_host_iface *ifaces, unsigned ifaces_nr,
 		    struct m0_home_iface *ret, unsigned max, unsigned *ret_nr,
 		    char *why);
 /** Takes the processors of the configuration. @param why  as for m0_lnet_open. */
 int m0_home__cpus_set(struct m0_lnet *lnet, char *why);
+enum {
+	M0_HOME_NETS_TEXT_BYTES = 256
+};
+/** The networks that the table of drivers has, for messages. @return buf. */
+const char *m0_home__nets_text(char buf[M0_HOME_NETS_TEXT_BYTES]);
 /** Formats why, which may be NULL; returns rc. */
 int m0_home__why(char *why, int rc, const char *fmt, ...) M0_PRINTF(3, 4);
 

@@ -3,14 +3,7 @@
  * Opening a node.
  */
 #include "home/home_internal.h"
-#include "lnd/lo/lo.h"
 #include "m0/lnet_run.h"
-
-enum {
-	/** In the order of hm_lnds. */
-	LND_SOCK,
-	LND_LO
-};
 
 static m0_time_t ms(uint64_t nr)
 {
@@ -104,105 +97,98 @@ static int engine_make(struct m0_lnet *lnet, m0_time_t now)
 	return m0_lnet_engine_create(&lnet->hm_engine, &ecfg, now);
 }
 
-static enum m0_sock_accept accept_of(enum m0_lnet_accept accept)
+/* The driver of this type of network; NULL: none was made. */
+static struct m0_lnd *lnd_of(const struct m0_lnet *lnet, uint8_t type)
 {
-	switch (accept) {
-	case M0_LNET_ACCEPT_SECURE:
-		return M0_SOCK_ACCEPT_SECURE;
-	case M0_LNET_ACCEPT_ALL:
-		return M0_SOCK_ACCEPT_ALL;
-	default:
-		return M0_SOCK_ACCEPT_NONE;
+	unsigned i;
+
+	for (i = 0; i < lnet->hm_lnds_nr; ++i)
+		if (m0_lnd_row_has(lnet->hm_rows[i], type))
+			return lnet->hm_lnds[i];
+	return NULL;
+}
+
+/* Does the configuration have a network that this driver serves? */
+static bool is_wanted(const struct m0_lnet_cfg *cfg,
+		      const struct m0_lnd_row  *row)
+{
+	unsigned i;
+
+	for (i = 0; i < cfg->lc_nets_nr; ++i)
+		if (m0_lnd_row_has(row,
+				   m0_lnet_net_type(cfg->lc_nets[i].lnc_net)))
+			return true;
+	return m0_lnd_row_has(row, M0_LNET_TYPE_LO) ||
+	       (cfg->lc_nets_nr == 0 && m0_lnd_row_has(row, M0_LNET_TYPE_TCP));
+}
+
+static int lnds_make(struct m0_lnet *lnet, m0_time_t now, char *why)
+{
+	struct m0_lnd_env        env = { .lev_reactor = lnet->hm_reactor,
+					 .lev_cfg = &lnet->hm_cfg,
+					 .lev_now = now };
+	const struct m0_lnd_row *row;
+	unsigned                 i;
+	int                      rc = 0;
+
+	m0_os_random(&env.lev_seed, sizeof env.lev_seed);
+	for (i = 0; rc == 0 && (row = m0_lnd_row_at(i)) != NULL; ++i) {
+		if (!is_wanted(&lnet->hm_cfg, row))
+			continue;
+		rc = row->lrw_create(&lnet->hm_lnds[lnet->hm_lnds_nr], &env,
+				     why);
+		if (rc == 0)
+			lnet->hm_rows[lnet->hm_lnds_nr++] = row;
 	}
+	return rc;
 }
 
-static int sock_make(struct m0_lnet *lnet, m0_time_t now)
-{
-	const struct m0_lnet_cfg *cfg = &lnet->hm_cfg;
-	struct m0_sock_cfg        scfg;
-	uint64_t                  seed;
-
-	m0_sock_cfg_default(&scfg);
-	scfg.soc_port = cfg->lc_port;
-	scfg.soc_accept = accept_of(cfg->lc_accept);
-	scfg.soc_src_port_max = cfg->lc_src_port_max;
-	scfg.soc_src_port_min = cfg->lc_src_port_min;
-	scfg.soc_peers_colibri = cfg->lc_peers_colibri;
-	scfg.soc_pid = M0_LNET_PID_LUSTRE;
-	scfg.soc_conns_per_peer = cfg->lc_control_only ? 0
-						       : cfg->lc_conns_per_peer;
-	scfg.soc_timeout_ns = ms(cfg->lc_timeout_ms);
-	scfg.soc_accept_timeout_ns = ms(cfg->lc_accept_timeout_ms);
-	scfg.soc_keepalive_ns = ms(cfg->lc_keepalive_ms);
-	scfg.soc_reconnect_min_ns = ms(cfg->lc_reconnect_min_ms);
-	scfg.soc_reconnect_max_ns = ms(cfg->lc_reconnect_max_ms);
-	scfg.soc_conns_max = cfg->lc_conns_max;
-	scfg.soc_accepting_max = cfg->lc_accepting_max;
-	scfg.soc_failed_max = cfg->lc_peers_max;
-	m0_os_random(&seed, sizeof seed);
-	return m0_sock_create(&lnet->hm_lnds[LND_SOCK], &scfg, lnet->hm_io,
-			      seed, now);
-}
-
-static int io_make(struct m0_lnet *lnet, const struct m0_sock_io_ops *ops)
-{
-	const struct m0_lnet_cfg *cfg = &lnet->hm_cfg;
-	struct m0_sock_io_cfg     icfg = {
-		    .sic_sndbuf_bytes = cfg->lc_sndbuf_bytes,
-		    .sic_rcvbuf_bytes = cfg->lc_rcvbuf_bytes,
-	};
-
-	memcpy(icfg.sic_congestion, cfg->lc_congestion,
-	       sizeof icfg.sic_congestion);
-	return ops->sio_create(&lnet->hm_io, &icfg);
-}
-
-/* Sockets, engine and drivers, bottom up; what was made stays on failure. */
-static int parts_make(struct m0_lnet *lnet, const struct m0_sock_io_ops *ops,
+/* Reactor, engine and drivers, bottom up; what was made stays on failure. */
+static int parts_make(struct m0_lnet *lnet, const struct m0_host_ops *host,
 		      char *why)
 {
 	m0_time_t now = m0_time_now();
-	int       rc = io_make(lnet, ops);
+	int       rc = host->hso_reactor_create(&lnet->hm_reactor);
 
 	if (rc != 0)
 		return m0_home__why(why, rc, "sockets cannot be watched: %s",
 				    m0_errname(rc));
-	if (ops->sio_strand_set != NULL)
-		ops->sio_strand_set(lnet->hm_io, &lnet->hm_strand);
+	lnet->hm_reactor->rtr_now = now;
+	if (lnet->hm_reactor->rtr_ops->rtro_strand_set != NULL)
+		lnet->hm_reactor->rtr_ops->rtro_strand_set(lnet->hm_reactor,
+							   &lnet->hm_strand);
 	rc = engine_make(lnet, now);
 	if (rc == 0)
-		rc = sock_make(lnet, now);
-	if (rc == 0)
-		rc = m0_lo_create(&lnet->hm_lnds[LND_LO]);
-	return rc == 0 ? 0
-		       : m0_home__why(why, rc, "the node cannot be made: %s",
-				      m0_errname(rc));
+		rc = lnds_make(lnet, now, why);
+	if (rc == 0 || why[0] != 0)
+		return rc;
+	return m0_home__why(why, rc, "the node cannot be made: %s",
+			    m0_errname(rc));
 }
 
 void m0_home__parts_free(struct m0_lnet *lnet)
 {
-	int i;
-
 	if (lnet->hm_engine != NULL)
 		m0_lnet_engine_destroy(lnet->hm_engine);
-	/* The socket driver ends the room below it, too. */
-	if (lnet->hm_lnds[LND_SOCK] == NULL && lnet->hm_io != NULL)
-		lnet->hm_io->si_ops->sio_destroy(lnet->hm_io);
-	for (i = 0; i < M0_HOME_LNDS_NR; ++i) {
-		if (lnet->hm_lnds[i] != NULL)
-			lnet->hm_lnds[i]->ld_ops->ldo_fini(lnet->hm_lnds[i]);
-		lnet->hm_lnds[i] = NULL;
+	while (lnet->hm_lnds_nr > 0) {
+		struct m0_lnd *lnd = lnet->hm_lnds[--lnet->hm_lnds_nr];
+
+		lnd->ld_ops->ldo_fini(lnd);
 	}
+	if (lnet->hm_reactor != NULL)
+		lnet->hm_reactor->rtr_ops->rtro_destroy(lnet->hm_reactor);
 	lnet->hm_engine = NULL;
-	lnet->hm_io = NULL;
+	lnet->hm_reactor = NULL;
 }
 
 static int ni_start(struct m0_lnet *lnet, const struct m0_lnet_nid *nid,
-		    const char *device, uint64_t incarnation,
-		    struct m0_lnd *lnd, char *why)
+		    const char *device, uint64_t incarnation, char *why)
 {
+	struct m0_lnd    *lnd = lnd_of(lnet, nid->ln_type);
 	struct m0_lnd_ni *ni;
 	int               rc;
+
+	M0_PRE(lnd != NULL);
 
 	rc = m0_lnet_engine_ni_add(lnet->hm_engine, nid, device, incarnation,
 				   lnd, &ni);
@@ -227,27 +213,26 @@ static int nis_start(struct m0_lnet *lnet, const struct m0_home_iface *ifaces,
 	int      rc;
 
 	m0_lnet_engine_time(lnet->hm_engine, m0_time_now());
-	rc = ni_start(lnet, &m0_lnet_nid_lo, "lo", incarnation,
-		      lnet->hm_lnds[LND_LO], why);
+	rc = ni_start(lnet, &m0_lnet_nid_lo, "lo", incarnation, why);
 	for (i = 0; rc == 0 && i < nr; ++i)
 		rc = ni_start(lnet, &ifaces[i].hif_nid, ifaces[i].hif_device,
-			      incarnation, lnet->hm_lnds[LND_SOCK], why);
+			      incarnation, why);
 	return rc;
 }
 
 /* The interfaces of the configuration, as addresses. */
-static int ifaces_find(const struct m0_lnet_cfg    *cfg,
-		       const struct m0_sock_io_ops *ops,
+static int ifaces_find(const struct m0_lnet_cfg *cfg,
+		       const struct m0_host_ops *host,
 		       struct m0_home_iface *ret, unsigned *ret_nr, char *why)
 {
-	struct m0_sock_iface *ifaces;
+	struct m0_host_iface *ifaces;
 	int                   nr;
 	int                   rc;
 
 	M0_ALLOC_ARR(ifaces, M0_HOME_IFACES_MAX);
 	if (ifaces == NULL)
 		return -ENOMEM;
-	nr = ops->sio_ifaces(ifaces, M0_HOME_IFACES_MAX);
+	nr = host->hso_ifaces(ifaces, M0_HOME_IFACES_MAX);
 	if (nr < 0)
 		rc = m0_home__why(why, nr,
 				  "the addresses of this machine cannot be "
@@ -262,7 +247,7 @@ static int ifaces_find(const struct m0_lnet_cfg    *cfg,
 	return rc;
 }
 
-static int lnet_start(struct m0_lnet *lnet, const struct m0_sock_io_ops *ops,
+static int lnet_start(struct m0_lnet *lnet, const struct m0_host_ops *host,
 		      char *why)
 {
 	struct m0_home_iface *ifaces;
@@ -274,9 +259,9 @@ static int lnet_start(struct m0_lnet *lnet, const struct m0_sock_io_ops *ops,
 		return -ENOMEM;
 	rc = m0_home__cpus_set(lnet, why);
 	if (rc == 0)
-		rc = ifaces_find(&lnet->hm_cfg, ops, ifaces, &nr, why);
+		rc = ifaces_find(&lnet->hm_cfg, host, ifaces, &nr, why);
 	if (rc == 0)
-		rc = parts_make(lnet, ops, why);
+		rc = parts_make(lnet, host, why);
 	if (rc == 0)
 		rc = nis_start(lnet, ifaces, nr, why);
 	m0_free(ifaces);
@@ -285,11 +270,11 @@ static int lnet_start(struct m0_lnet *lnet, const struct m0_sock_io_ops *ops,
 
 int m0_lnet_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg, char *why)
 {
-	const struct m0_sock_io_ops *ops = m0_sock_io_get();
-	struct m0_lnet_cfg           dflt;
-	struct m0_lnet              *lnet;
-	char                         text[M0_LNET_WHY_BYTES] = "";
-	int                          rc;
+	const struct m0_host_ops *host = m0_host_ops_get();
+	struct m0_lnet_cfg        dflt;
+	struct m0_lnet           *lnet;
+	char                      text[M0_LNET_WHY_BYTES] = "";
+	int                       rc;
 
 	M0_BASSERT((int)M0_LND_WHY_BYTES == (int)M0_LNET_WHY_BYTES);
 	if (cfg == NULL) {
@@ -299,13 +284,13 @@ int m0_lnet_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg, char *why)
 	rc = m0_lnet_cfg_check(cfg, why);
 	if (rc != 0)
 		return rc;
-	if (ops == NULL)
+	if (host == NULL)
 		return m0_home__why(why, -ENOSYS,
 				    "this program was built without sockets");
 	lnet = lnet_new(cfg);
 	if (lnet == NULL)
 		return m0_home__why(why, -ENOMEM, "no memory for a node");
-	rc = lnet_start(lnet, ops, text);
+	rc = lnet_start(lnet, host, text);
 	if (rc == 0 && !cfg->lc_inline)
 		rc = m0_lnet_thread_start(lnet);
 	if (rc == 0) {

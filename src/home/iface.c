@@ -9,7 +9,7 @@
 
 /* What is looked at, and where the answers go. */
 struct iface_pick {
-	const struct m0_sock_iface *ip_ifaces;
+	const struct m0_host_iface *ip_ifaces;
 	unsigned                    ip_nr;
 	uint32_t                    ip_net;
 	struct m0_home_iface       *ip_ret;
@@ -24,7 +24,7 @@ static const char *net_text(const struct iface_pick *pick, char *buf)
 	return m0_lnet_net_print(pick->ip_net, buf, M0_LNET_NIDSTR_SIZE);
 }
 
-static int pick_add(struct iface_pick *pick, const struct m0_sock_addr *addr,
+static int pick_add(struct iface_pick *pick, const struct m0_host_addr *addr,
 		    const char *device)
 {
 	struct m0_home_iface *hif;
@@ -53,20 +53,20 @@ static int pick_add(struct iface_pick *pick, const struct m0_sock_addr *addr,
 	return 0;
 }
 
-static bool has_name(const struct m0_sock_iface *sif, const char *name)
+static bool has_name(const struct m0_host_iface *sif, const char *name)
 {
 	return strncmp(sif->sif_name, name, sizeof sif->sif_name) == 0;
 }
 
 /* The address by which a device is known; NULL: it has none. */
-static const struct m0_sock_iface *device_addr(const struct iface_pick *pick,
+static const struct m0_host_iface *device_addr(const struct iface_pick *pick,
 					       const char              *name)
 {
-	const struct m0_sock_iface *six = NULL;
+	const struct m0_host_iface *six = NULL;
 	unsigned                    i;
 
 	for (i = 0; i < pick->ip_nr; ++i) {
-		const struct m0_sock_iface *sif = &pick->ip_ifaces[i];
+		const struct m0_host_iface *sif = &pick->ip_ifaces[i];
 
 		if (!has_name(sif, name))
 			continue;
@@ -107,7 +107,7 @@ static const char *devices_text(const struct iface_pick *pick, char *buf,
 
 static int pick_device(struct iface_pick *pick, const char *name)
 {
-	const struct m0_sock_iface *sif = NULL;
+	const struct m0_host_iface *sif = NULL;
 	char                        net[M0_LNET_NIDSTR_SIZE];
 	char                        text[256];
 	unsigned                    i;
@@ -146,7 +146,7 @@ static int pick_first(struct iface_pick *pick)
 	unsigned i;
 
 	for (i = 0; i < pick->ip_nr; ++i) {
-		const struct m0_sock_iface *sif = &pick->ip_ifaces[i];
+		const struct m0_host_iface *sif = &pick->ip_ifaces[i];
 
 		if (sif->sif_is_loopback || !sif->sif_is_up)
 			continue;
@@ -161,18 +161,18 @@ static int pick_first(struct iface_pick *pick)
 			    net_text(pick, net), net);
 }
 
-static bool is_loopback_block(const struct m0_sock_addr *addr)
+static bool is_loopback_block(const struct m0_host_addr *addr)
 {
 	return addr->sa_bytes_nr == 4 && addr->sa_bytes[0] == 127;
 }
 
-static bool is_link_local(const struct m0_sock_addr *addr)
+static bool is_link_local(const struct m0_host_addr *addr)
 {
 	return addr->sa_bytes_nr == 16 && addr->sa_bytes[0] == 0xfe &&
 	       (addr->sa_bytes[1] & 0xc0) == 0x80;
 }
 
-static int pick_addr(struct iface_pick *pick, const struct m0_sock_addr *addr,
+static int pick_addr(struct iface_pick *pick, const struct m0_host_addr *addr,
 		     const char *text)
 {
 	const char *device = NULL;
@@ -187,7 +187,7 @@ static int pick_addr(struct iface_pick *pick, const struct m0_sock_addr *addr,
 			"node can be known; use a global one",
 			net_text(pick, net), text);
 	for (i = 0; i < pick->ip_nr && device == NULL; ++i) {
-		const struct m0_sock_iface *sif = &pick->ip_ifaces[i];
+		const struct m0_host_iface *sif = &pick->ip_ifaces[i];
 
 		/* All of 127.0.0.0/8 is ours where one of it is. */
 		if (sif->sif_addr.sa_bytes_nr == addr->sa_bytes_nr &&
@@ -207,7 +207,7 @@ static int pick_addr(struct iface_pick *pick, const struct m0_sock_addr *addr,
 	return pick_add(pick, addr, device);
 }
 
-static bool addr_parse(const char *text, struct m0_sock_addr *addr)
+static bool addr_parse(const char *text, struct m0_host_addr *addr)
 {
 	M0_SET0(addr);
 	addr->sa_bytes_nr = 4;
@@ -219,7 +219,7 @@ static bool addr_parse(const char *text, struct m0_sock_addr *addr)
 
 static int pick_net(struct iface_pick *pick, const struct m0_lnet_net_cfg *net)
 {
-	struct m0_sock_addr addr;
+	struct m0_host_addr addr;
 	unsigned            i;
 	int                 rc = 0;
 
@@ -238,7 +238,7 @@ static int pick_net(struct iface_pick *pick, const struct m0_lnet_net_cfg *net)
 }
 
 int m0_home__ifaces(const struct m0_lnet_cfg   *cfg,
-		    const struct m0_sock_iface *ifaces, unsigned ifaces_nr,
+		    const struct m0_host_iface *ifaces, unsigned ifaces_nr,
 		    struct m0_home_iface *ret, unsigned max, unsigned *ret_nr,
 		    char *why)
 {

@@ -18,12 +18,10 @@ bool m0_home__is_inside(const struct m0_lnet *lnet)
 
 void m0_home__wake(struct m0_lnet *lnet)
 {
-	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
-
 	if (M0_HOME_GET(lnet->hm_inline)) {
 		if (M0_HOME_GET(lnet->hm_sleeps) ||
 		    M0_HOME_GET(lnet->hm_has_fd))
-			io->sio_rouse(lnet->hm_io);
+			lnet->hm_reactor->rtr_ops->rtro_rouse(lnet->hm_reactor);
 	} else if (m0_strand_sleeps(&lnet->hm_strand)) {
 		m0_strand_wake(&lnet->hm_strand);
 	}

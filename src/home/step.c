@@ -22,13 +22,13 @@ static struct m0_lnet *lnet_of(const struct m0_strand *strand)
 static m0_time_t lnds_step(struct m0_lnet *lnet, m0_time_t now)
 {
 	m0_time_t next = M0_TIME_NEVER;
-	int       i;
+	unsigned  i;
 
-	for (i = 0; i < M0_HOME_LNDS_NR; ++i) {
+	lnet->hm_reactor->rtr_called = false;
+	for (i = 0; i < lnet->hm_lnds_nr; ++i) {
 		struct m0_lnd *lnd = lnet->hm_lnds[i];
 
-		if (lnd != NULL)
-			next = min64u(next, lnd->ld_ops->ldo_step(lnd, now));
+		next = min64u(next, lnd->ld_ops->ldo_step(lnd, now));
 	}
 	return next;
 }
@@ -108,30 +108,28 @@ static bool is_idle(const struct m0_lnet *lnet, m0_time_t now)
 /* Reads, does, writes and tells what there is. @return true: there is more. */
 static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 {
-	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
-	bool                         idle = is_idle(lnet, now);
-	bool                         more;
+	struct m0_reactor *reactor = lnet->hm_reactor;
+	bool               idle = is_idle(lnet, now);
+	bool               more;
 
 	lnet->hm_again = false;
 	m0_home__told_end(lnet);
 	m0_lnet_engine_time(lnet->hm_engine, now);
-	/* Messages begin to leave before the io sets it. */
-	if (lnet->hm_io->si_sock != NULL)
-		m0_sock_now_set(lnet->hm_io->si_sock, now);
+	reactor->rtr_now = now;
 	if (m0_home__inbox_do(lnet)) {
 		lnet->hm_did = true;
 		idle = false;
 	}
-	more = io->sio_pass(lnet->hm_io, now);
-	if (idle && !more && !lnet->hm_io->si_called) {
-		io->sio_flush(lnet->hm_io);
+	more = m0_reactor_pass(reactor, now);
+	if (idle && !more && !reactor->rtr_called) {
+		m0_reactor_flush(reactor);
 		if (lnet->hm_events == NULL && !lnet->hm_again)
 			return false;
 	}
 	lnet->hm_owes = tells_first(lnet);
 	if (!lnet->hm_owes)
 		lnet->hm_next = engine_turns(lnet, now);
-	io->sio_flush(lnet->hm_io);
+	m0_reactor_flush(reactor);
 	if (tell(lnet))
 		lnet->hm_did = true;
 	if (lnet->hm_owes)
@@ -162,7 +160,7 @@ static m0_time_t push_do(struct m0_lnet *lnet)
 {
 	struct m0_home_op *entries = m0_home__inbox_push(lnet);
 
-	lnet->hm_io->si_ops->sio_flush(lnet->hm_io);
+	m0_reactor_flush(lnet->hm_reactor);
 	m0_home__ops_do(lnet, entries);
 	m0_home__told_end(lnet);
 	return M0_TIME_IMMEDIATELY;
@@ -184,7 +182,7 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 		if (i > 0) {
 			now = m0_time_now();
 			m0_time_pass_move(now);
-			lnet->hm_io->si_looked = true;
+			lnet->hm_reactor->rtr_looked = true;
 		}
 		lnet->hm_step_now = now;
 		more = round_do(lnet, now);
@@ -192,7 +190,7 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 		if (lnet->hm_owes && !M0_HOME_GET(lnet->hm_posted))
 			break;
 	}
-	lnet->hm_io->si_looked = false;
+	lnet->hm_reactor->rtr_looked = false;
 	/* Else the next step does it, or the push before. */
 	if (!M0_HOME_GET(lnet->hm_inline) || M0_HOME_GET(lnet->hm_has_fd) ||
 	    M0_HOME_GET(lnet->hm_starved))
@@ -209,21 +207,21 @@ static bool home_ready(const struct m0_strand *strand)
 
 	return M0_HOME_GET(lnet->hm_posted) ||
 	       M0_HOME_GET(lnet->hm_has_woken) ||
-	       lnet->hm_io->si_ops->sio_ready(lnet->hm_io);
+	       lnet->hm_reactor->rtr_ops->rtro_ready(lnet->hm_reactor);
 }
 
 static void home_sleep(struct m0_strand *strand, m0_time_t deadline)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
 
-	lnet->hm_io->si_ops->sio_sleep(lnet->hm_io, deadline);
+	lnet->hm_reactor->rtr_ops->rtro_sleep(lnet->hm_reactor, deadline);
 }
 
 static void home_rouse(struct m0_strand *strand)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
 
-	lnet->hm_io->si_ops->sio_rouse(lnet->hm_io);
+	lnet->hm_reactor->rtr_ops->rtro_rouse(lnet->hm_reactor);
 }
 
 const struct m0_strand_ops m0_home__strand_ops = {
@@ -242,13 +240,13 @@ const struct m0_strand_ops m0_home__strand_ops = {
 static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 			 m0_time_t deadline)
 {
-	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
-	m0_time_t                    until = min64u(deadline, lnet->hm_next);
+	struct m0_reactor *reactor = lnet->hm_reactor;
+	m0_time_t          until = min64u(deadline, lnet->hm_next);
 
 	M0_HOME_SET(lnet->hm_sleeps, true);
 	if (!home_ready(&lnet->hm_strand) && m0_semaphore_value(sem) == 0) {
-		if (io->sio_sleep != NULL)
-			io->sio_sleep(lnet->hm_io, until);
+		if (reactor->rtr_ops->rtro_sleep != NULL)
+			reactor->rtr_ops->rtro_sleep(reactor, until);
 		else
 			m0_time_sleep(
 				min64u(until, m0_time_from_now(0, 1000000)));
@@ -259,9 +257,9 @@ static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 /* A step that the caller makes; hm_stepping is his. */
 static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 {
-	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
-	m0_time_t                    next;
-	bool                         did;
+	struct m0_reactor *reactor = lnet->hm_reactor;
+	m0_time_t          next;
+	bool               did;
 
 	lnet->hm_did = false;
 	next = m0_strand_step(&lnet->hm_strand, now);
@@ -274,11 +272,11 @@ static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 		__atomic_store_n(&lnet->hm_stepping, false, __ATOMIC_RELEASE);
 		return did;
 	}
-	io->sio_arm(lnet->hm_io, next);
+	reactor->rtr_ops->rtro_arm(reactor, next);
 	M0_HOME_SET(lnet->hm_stepping, false);
 	/* Its poster may have seen the descriptor readable still. */
 	if (M0_HOME_GET(lnet->hm_posted))
-		io->sio_rouse(lnet->hm_io);
+		reactor->rtr_ops->rtro_rouse(reactor);
 	return did;
 }
 
@@ -344,7 +342,7 @@ void m0_lnet_push(struct m0_lnet *lnet)
 	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE)) {
 		lnet->hm_pushes = lnet->hm_step_now > 0 &&
 				  !M0_HOME_GET(lnet->hm_has_fd);
-		lnet->hm_io->si_looked = !lnet->hm_pushes;
+		lnet->hm_reactor->rtr_looked = !lnet->hm_pushes;
 		(void)inline_step(lnet, lnet->hm_step_now > 0
 						? lnet->hm_step_now
 						: m0_time_now());
@@ -353,16 +351,16 @@ void m0_lnet_push(struct m0_lnet *lnet)
 
 int m0_lnet_fd(struct m0_lnet *lnet)
 {
-	const struct m0_sock_io_ops *io = lnet->hm_io->si_ops;
-	int                          fd;
+	struct m0_reactor *reactor = lnet->hm_reactor;
+	int                fd;
 
 	if (!M0_HOME_GET(lnet->hm_inline))
 		return -ENOSYS;
-	fd = io->sio_fd(lnet->hm_io);
+	fd = reactor->rtr_ops->rtro_fd(reactor);
 	if (!M0_HOME_GET(lnet->hm_has_fd)) {
 		M0_HOME_SET(lnet->hm_has_fd, true);
 		/* What is there already; the next progress arms it. */
-		io->sio_rouse(lnet->hm_io);
+		reactor->rtr_ops->rtro_rouse(reactor);
 	}
 	return fd;
 }

@@ -2,18 +2,18 @@
 /**
  * A loop of events: one epoll descriptor, ended by other threads or a deadline.
  *
- * Descriptors are watched edge-triggered, for both directions, and told to the
- * kernel once: whoever is told that something can be read reads until nothing
- * is left (a read that brings less than was asked for says so) or remembers that
- * he has not. A loop belongs to one thread at a time; m0_loop_rouse() is for
- * any.
+ * The loop watches descriptors edge-triggered, in both directions, and registers
+ * each with the kernel once. A handler that learns of input must read until
+ * nothing is left (a read that returns less than it asked for has emptied the
+ * descriptor), or remember that it has not. A loop belongs to one thread at a
+ * time; any thread may call m0_loop_rouse().
  */
 #ifndef M0_SRC_LOOP_LOOP_H
 #define M0_SRC_LOOP_LOOP_H
 
 #include "m0/base.h"
 
-/** What has become of a descriptor. */
+/** Events of a descriptor. */
 enum m0_loop_event {
 	M0_LOOP_IN = 1,
 	M0_LOOP_OUT = 2,
@@ -21,11 +21,11 @@ enum m0_loop_event {
 	M0_LOOP_END = 4
 };
 
-/** What a wait has found. */
+/** Results of a wait. */
 enum m0_loop_found {
 	/** A handler was called. */
 	M0_LOOP_FD = 1,
-	/** Somebody has called m0_loop_rouse(): look at what he left. */
+	/** Another thread has called m0_loop_rouse(). */
 	M0_LOOP_ROUSED = 2
 };
 
@@ -51,7 +51,7 @@ struct m0_loop {
 	/** Is a rouse on its way? Then another one makes no system call. */
 	uint32_t  lop_roused;
 	m0_time_t lop_armed;
-	/** What one look has found and was not handled yet. */
+	/** Events that one wait has found and that are not handled yet. */
 	void    *lop_found[M0_LOOP_EVENTS_MAX];
 	unsigned lop_found_nr;
 };

@@ -13,7 +13,7 @@ enum {
 	MSG_BYTES_MAX = (1 << 20) + 4096
 };
 
-static const char *addr_text(const struct m0_sock_addr *addr, char *buf)
+static const char *addr_text(const struct m0_host_addr *addr, char *buf)
 {
 	return inet_ntop(addr->sa_bytes_nr == 4 ? AF_INET : AF_INET6,
 			 addr->sa_bytes, buf, INET6_ADDRSTRLEN);
@@ -21,7 +21,7 @@ static const char *addr_text(const struct m0_sock_addr *addr, char *buf)
 
 static void end_text(const struct pcap_end *end, char *buf)
 {
-	struct m0_sock_addr addr = { .sa_bytes_nr =
+	struct m0_host_addr addr = { .sa_bytes_nr =
 					     (uint8_t)end->pe_addr_bytes };
 
 	memcpy(addr.sa_bytes, end->pe_addr, end->pe_addr_bytes);
@@ -189,7 +189,7 @@ static void came(struct m0_sim_raw *raw, void *arg)
 void replay__listen(struct replay *replay)
 {
 	const struct replay_machine *machine;
-	struct m0_sock_addr          addr = {};
+	struct m0_host_addr          addr = {};
 	char                         text[INET6_ADDRSTRLEN];
 	char                         seen[32][INET6_ADDRSTRLEN];
 	unsigned                     seen_nr = 0;

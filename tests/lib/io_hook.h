@@ -7,7 +7,8 @@
 #ifndef M0_TESTS_LIB_IO_HOOK_H
 #define M0_TESTS_LIB_IO_HOOK_H
 
-#include "lnd/ksock/io.h"
+#include "reactor/host_ops.h"
+#include "reactor/reactor.h"
 
 /** One node's. */
 struct io_hook {
@@ -20,9 +21,11 @@ struct io_hook {
 	bool ih_armed;
 	/** Time of the pass. */
 	m0_time_t ih_now;
-	/** The node's sockets, and the table that was put aside. */
-	struct m0_sock_io           *ih_io;
-	const struct m0_sock_io_ops *ih_under;
+	/** The first source of the node's reactor. */
+	struct m0_reactor_source ih_source;
+	/** The tables that were put aside. */
+	const struct m0_host_ops    *ih_under;
+	const struct m0_reactor_ops *ih_reactor_ops;
 };
 
 /** The next node that is opened has the hook. One in a process. */

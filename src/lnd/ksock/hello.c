@@ -66,9 +66,10 @@ static int refuse(struct m0_sock_conn *conn)
 	conn->cn_state = M0_SOCK__REFUSED;
 	conn->cn_in = M0_SOCK__IN_SINK;
 	m0_sock__out_own(conn);
-	m0_sock__alarm_set(sock, &conn->cn_alarm,
-			   min64u(conn->cn_deadline,
-				  sock->sk_now + M0_SOCK__LINGER_NS));
+	m0_sock__alarm_set(
+		sock, &conn->cn_alarm,
+		min64u(conn->cn_deadline,
+		       sock->sk_reactor->rtr_now + M0_SOCK__LINGER_NS));
 	return 0;
 }
 
@@ -418,7 +419,7 @@ int m0_sock__hello_staged(struct m0_sock_conn *conn)
 
 /* -- from the room below --------------------------------------------------- */
 
-static bool may_come(struct m0_sock *sock, const struct m0_sock_addr *remote)
+static bool may_come(struct m0_sock *sock, const struct m0_host_addr *remote)
 {
 	const struct m0_sock_cfg *cfg = &sock->sk_cfg;
 	char                      addr[M0_SOCK__ADDRSTR_BYTES];
@@ -438,7 +439,7 @@ static bool may_come(struct m0_sock *sock, const struct m0_sock_addr *remote)
 }
 
 static struct m0_sock_conn *come(struct m0_sock            *sock,
-				 const struct m0_sock_addr *remote)
+				 const struct m0_host_addr *remote)
 {
 	struct m0_sock_conn *conn;
 	char                 addr[M0_SOCK__ADDRSTR_BYTES];
@@ -482,16 +483,16 @@ static void room_make(struct m0_sock *sock)
 		container_of(oldest, struct m0_sock_conn, cn_link), -EUSERS);
 }
 
-struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
-				      struct m0_sock_listener   *listener,
-				      const struct m0_sock_addr *local,
-				      const struct m0_sock_addr *remote,
-				      void                      *stream)
+void *m0_sock__accepted(void *owner, struct m0_stream_listener *listener,
+			const struct m0_host_addr *local,
+			const struct m0_host_addr *remote,
+			struct m0_stream          *stream)
 {
+	struct m0_sock      *sock = owner;
 	struct m0_sock_conn *conn = come(sock, remote);
 
 	(void)listener;
-	sock->sk_io->si_called = true;
+	sock->sk_reactor->rtr_called = true;
 	if (conn == NULL) {
 		m0_sock__bad_count(sock, NULL);
 		return NULL;
@@ -504,17 +505,18 @@ struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
 	conn->cn_want = M0_SOCK_MAGIC_BYTES;
 	++sock->sk_accepting_nr;
 	m0_list_add_tail(&sock->sk_accepting, &conn->cn_link);
-	conn->cn_deadline =
-		m0_time_add(sock->sk_now, sock->sk_cfg.soc_accept_timeout_ns);
+	conn->cn_deadline = m0_time_add(sock->sk_reactor->rtr_now,
+					sock->sk_cfg.soc_accept_timeout_ns);
 	m0_sock__alarm_set(sock, &conn->cn_alarm, conn->cn_deadline);
 	return conn;
 }
 
-void m0_sock_dialled(struct m0_sock_conn       *conn,
-		     const struct m0_sock_addr *local)
+void m0_sock__dialled(void *user, const struct m0_host_addr *local)
 {
+	struct m0_sock_conn *conn = user;
+
 	M0_PRE(conn->cn_state == M0_SOCK__DIALLING);
-	conn->cn_sock->sk_io->si_called = true;
+	conn->cn_sock->sk_reactor->rtr_called = true;
 	conn->cn_local = *local;
 	m0_sock__hello_ask(conn);
 }

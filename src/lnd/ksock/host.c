@@ -14,7 +14,7 @@ unsigned m0_sock__share(const struct m0_sock *sock)
 }
 
 static struct m0_sock__host *host_find(const struct m0_sock      *sock,
-				       const struct m0_sock_addr *addr)
+				       const struct m0_host_addr *addr)
 {
 	struct m0_hash_link *link = m0_hash_find(
 		&sock->sk_hosts, addr->sa_bytes, addr->sa_bytes_nr);
@@ -25,7 +25,7 @@ static struct m0_sock__host *host_find(const struct m0_sock      *sock,
 }
 
 static struct m0_sock__host *host_new(struct m0_sock            *sock,
-				      const struct m0_sock_addr *addr)
+				      const struct m0_host_addr *addr)
 {
 	struct m0_sock__host *host;
 
@@ -42,7 +42,7 @@ static struct m0_sock__host *host_new(struct m0_sock            *sock,
 }
 
 bool m0_sock__host_is_full(struct m0_sock            *sock,
-			   const struct m0_sock_addr *addr)
+			   const struct m0_host_addr *addr)
 {
 	struct m0_sock__host *host = host_find(sock, addr);
 	char                  text[M0_SOCK__ADDRSTR_BYTES];

@@ -111,7 +111,7 @@ static void progress(struct m0_sock_conn *conn, uint64_t nr)
 	if (conn->cn_in_run < M0_SOCK__PROGRESS_BYTES)
 		return;
 	conn->cn_in_run = 0;
-	conn->cn_in_since = conn->cn_sock->sk_now;
+	conn->cn_in_since = conn->cn_sock->sk_reactor->rtr_now;
 }
 
 /** Goes through the segments that `nr` bytes of payload fill. */
@@ -274,7 +274,7 @@ static int message_come(struct m0_sock_conn        *conn,
 
 	conn->cn_cookie = frame->sfr_cookie[0];
 	conn->cn_in_csum_on = false;
-	conn->cn_in_since = conn->cn_sock->sk_now;
+	conn->cn_in_since = conn->cn_sock->sk_reactor->rtr_now;
 	conn->cn_in_run = 0;
 	if (M0_UNLIKELY(frame->sfr_csum != 0))
 		csum_begin(conn, frame, head, conn->cn_head_bytes);
@@ -413,7 +413,7 @@ bool m0_sock__in_is_partial(const struct m0_sock_conn *conn)
 /** Before bytes are looked at. */
 static void batch_begin(struct m0_sock_conn *conn)
 {
-	m0_time_t now = conn->cn_sock->sk_now;
+	m0_time_t now = conn->cn_sock->sk_reactor->rtr_now;
 
 	if (M0_UNLIKELY(conn->cn_state != M0_SOCK__OPEN))
 		return;
@@ -430,18 +430,18 @@ static void batch_end(struct m0_sock_conn *conn)
 
 	if (conn->cn_state == M0_SOCK__OPEN && m0_sock__in_is_partial(conn))
 		m0_sock__alarm_by(sock, &conn->cn_alarm,
-				  m0_time_add(sock->sk_now,
+				  m0_time_add(sock->sk_reactor->rtr_now,
 					      sock->sk_cfg.soc_timeout_ns));
 }
 
-ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
-			 size_t nr)
+ssize_t m0_sock__in_bytes(void *user, const void *bytes, size_t nr)
 {
-	const uint8_t *from = bytes;
-	size_t         at = 0;
-	ssize_t        rc;
+	struct m0_sock_conn *conn = user;
+	const uint8_t       *from = bytes;
+	size_t               at = 0;
+	ssize_t              rc;
 
-	conn->cn_sock->sk_io->si_called = true;
+	conn->cn_sock->sk_reactor->rtr_called = true;
 	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
 		return -ECONNRESET;
 	batch_begin(conn);
@@ -491,11 +491,12 @@ static int guess_come(struct m0_sock_conn *conn, size_t nr)
 	return payload_come(conn, NULL, nr);
 }
 
-int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
+int m0_sock__in_arrived(void *user, size_t nr)
 {
-	int rc;
+	struct m0_sock_conn *conn = user;
+	int                  rc;
 
-	conn->cn_sock->sk_io->si_called = true;
+	conn->cn_sock->sk_reactor->rtr_called = true;
 	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
 		return -ECONNRESET;
 	if (nr == 0)
@@ -504,13 +505,13 @@ int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
 		M0_PRE(nr <= conn->cn_left);
-		conn->cn_peer->sp_heard = conn->cn_sock->sk_now;
+		conn->cn_peer->sp_heard = conn->cn_sock->sk_reactor->rtr_now;
 		conn->cn_ni->sni_info.ldi_direct_bytes += nr;
 		rc = payload_come(conn, NULL, nr);
 		break;
 	case M0_SOCK__IN_DISCARD:
 		M0_PRE(nr <= conn->cn_left);
-		conn->cn_peer->sp_heard = conn->cn_sock->sk_now;
+		conn->cn_peer->sp_heard = conn->cn_sock->sk_reactor->rtr_now;
 		rc = discard_come(conn, nr);
 		break;
 	case M0_SOCK__IN_SINK:
@@ -619,9 +620,11 @@ static size_t where_ahead(const struct m0_sock_conn *conn)
 	return conn->cn_in == M0_SOCK__IN_FRAME ? 0 : conn->cn_head_bytes;
 }
 
-unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
-			  unsigned max, size_t *ret_ahead)
+unsigned m0_sock__in_where(void *user, struct iovec *iov, unsigned max,
+			   size_t *ret_ahead)
 {
+	struct m0_sock_conn *conn = user;
+
 	*ret_ahead = where_ahead(conn);
 	conn->cn_guess.lpy_bytes = 0;
 	cancelled_look(conn);
@@ -661,7 +664,7 @@ void m0_sock__in_retry(struct m0_sock_conn *conn)
 		return;
 	m0_list_del(&conn->cn_paused);
 	conn->cn_staged = 0;
-	conn->cn_in_since = sock->sk_now;
-	sock->sk_ops->sio_in(sock->sk_io, conn->cn_stream);
+	conn->cn_in_since = sock->sk_reactor->rtr_now;
+	sock->sk_ops->sto_in(sock->sk_streams, conn->cn_stream);
 	batch_end(conn);
 }

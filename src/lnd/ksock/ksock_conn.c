@@ -11,15 +11,16 @@
 static bool is_mute(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
-	size_t unsent = sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream);
+	size_t          unsent =
+		sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream);
 
 	if (unsent == 0 || unsent != conn->cn_unsent ||
 	    conn->cn_out_since > conn->cn_unsent_since) {
 		conn->cn_unsent = unsent;
-		conn->cn_unsent_since = sock->sk_now;
+		conn->cn_unsent_since = sock->sk_reactor->rtr_now;
 		return false;
 	}
-	return sock->sk_now >=
+	return sock->sk_reactor->rtr_now >=
 	       m0_time_add(conn->cn_unsent_since, sock->sk_cfg.soc_timeout_ns);
 }
 
@@ -27,7 +28,7 @@ static bool is_mute(struct m0_sock_conn *conn)
 static m0_time_t open_deadline(struct m0_sock_conn *conn)
 {
 	m0_time_t timeout = conn->cn_sock->sk_cfg.soc_timeout_ns;
-	m0_time_t now = conn->cn_sock->sk_now;
+	m0_time_t now = conn->cn_sock->sk_reactor->rtr_now;
 	m0_time_t next = M0_TIME_NEVER;
 	m0_time_t late;
 
@@ -76,18 +77,19 @@ static void refused_look(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
-	if (sock->sk_now >= conn->cn_deadline) {
+	if (sock->sk_reactor->rtr_now >= conn->cn_deadline) {
 		(void)m0_sock__conn_fail(conn, -ETIMEDOUT);
 		return;
 	}
 	if (m0_list_is_empty(&conn->cn_out) &&
-	    sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream) == 0) {
+	    sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream) == 0) {
 		m0_sock__conn_kill(conn, -ECONNREFUSED);
 		return;
 	}
-	m0_sock__alarm_set(sock, &conn->cn_alarm,
-			   min64u(conn->cn_deadline,
-				  sock->sk_now + M0_SOCK__LINGER_NS));
+	m0_sock__alarm_set(
+		sock, &conn->cn_alarm,
+		min64u(conn->cn_deadline,
+		       sock->sk_reactor->rtr_now + M0_SOCK__LINGER_NS));
 }
 
 static void conn_rings(struct m0_sock__alarm *alarm)
@@ -136,6 +138,8 @@ void m0_sock__conn_ni(struct m0_sock_conn *conn, struct m0_sock__ni *ni)
 	M0_PRE(conn->cn_ni == NULL);
 	conn->cn_ni = ni;
 	++ni->sni_conns_nr;
+	if (conn->cn_stream != NULL)
+		conn->cn_stream->stm_counts = &ni->sni_calls;
 }
 
 /** Takes it out of wherever it is. */
@@ -172,7 +176,7 @@ void m0_sock__conn_kill(struct m0_sock_conn *conn, int status)
 	conn->cn_status = status == 0 ? -ECONNRESET : status;
 	m0_timerq_cancel(&sock->sk_timers, &conn->cn_alarm.al_timer);
 	if (conn->cn_stream != NULL)
-		sock->sk_ops->sio_hangup(sock->sk_io, conn->cn_stream,
+		sock->sk_ops->sto_hangup(sock->sk_streams, conn->cn_stream,
 					 conn->cn_is_hostile);
 	conn->cn_stream = NULL;
 	m0_list_del(&conn->cn_paused);
@@ -262,11 +266,12 @@ static bool is_turned_away(const struct m0_sock_conn *conn, int status)
 	       (conn->cn_state == M0_SOCK__DIALLING && status == -ECONNRESET);
 }
 
-void m0_sock_broken(struct m0_sock_conn *conn, int status)
+void m0_sock__broken(void *user, int status)
 {
-	char nid[M0_LNET_NIDSTR_SIZE];
+	struct m0_sock_conn *conn = user;
+	char                 nid[M0_LNET_NIDSTR_SIZE];
 
-	conn->cn_sock->sk_io->si_called = true;
+	conn->cn_sock->sk_reactor->rtr_called = true;
 	conn->cn_stream = NULL;
 	if (is_turned_away(conn, status))
 		M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,
@@ -279,7 +284,7 @@ void m0_sock_broken(struct m0_sock_conn *conn, int status)
 	(void)m0_sock__conn_fail(conn, status == 0 ? -ECONNRESET : status);
 }
 
-void *m0_sock_conn_stream(const struct m0_sock_conn *conn)
+struct m0_stream *m0_sock_conn_stream(const struct m0_sock_conn *conn)
 {
 	return conn->cn_stream;
 }
@@ -288,13 +293,4 @@ bool m0_sock_conn_is_bulk(const struct m0_sock_conn *conn)
 {
 	return conn->cn_ctype == M0_SOCK_BULK_IN ||
 	       conn->cn_ctype == M0_SOCK_BULK_OUT;
-}
-
-void m0_sock_calls_count(struct m0_sock_conn *conn, unsigned reads,
-			 unsigned writes)
-{
-	if (conn->cn_ni == NULL)
-		return;
-	conn->cn_ni->sni_info.ldi_read_calls_nr += reads;
-	conn->cn_ni->sni_info.ldi_write_calls_nr += writes;
 }

@@ -23,7 +23,7 @@ static bool has_all_types(const struct m0_sock__peer *peer)
 	       peer->sp_nr[M0_SOCK_BULK_OUT] > 0;
 }
 
-static void addr_of_nid(struct m0_sock_addr      *addr,
+static void addr_of_nid(struct m0_host_addr      *addr,
 			const struct m0_lnet_nid *nid, uint16_t port)
 {
 	M0_SET0(addr);
@@ -37,7 +37,7 @@ static void addr_of_nid(struct m0_sock_addr      *addr,
  * a port that is not privileged.
  */
 static bool is_dangerous(const struct m0_sock_cfg  *cfg,
-			 const struct m0_sock_addr *to)
+			 const struct m0_host_addr *to)
 {
 	return to->sa_bytes_nr == 16 && !cfg->soc_peers_colibri &&
 	       (cfg->soc_src_port_max == 0 ||
@@ -60,6 +60,8 @@ static int dial_begin(struct m0_sock__peer *peer, struct m0_sock_conn *conn,
 {
 	struct m0_sock           *sock = conn->cn_sock;
 	const struct m0_sock_cfg *cfg = &sock->sk_cfg;
+	struct m0_stream         *stream;
+	int                       rc;
 	static const char         danger[] =
 		"over IPv6 a connection from a port above 1023 would crash a "
 		"Lustre node with accept=all; set the source ports to 1023 or "
@@ -73,10 +75,15 @@ static int dial_begin(struct m0_sock__peer *peer, struct m0_sock_conn *conn,
 		memcpy(why, danger, sizeof danger);
 		return -EPERM;
 	}
-	return sock->sk_ops->sio_dial(sock->sk_io, conn, &conn->cn_local,
-				      cfg->soc_src_port_min,
-				      cfg->soc_src_port_max, &conn->cn_remote,
-				      &conn->cn_stream, why);
+	rc = sock->sk_ops->sto_dial(sock->sk_streams, conn, &conn->cn_local,
+				    cfg->soc_src_port_min,
+				    cfg->soc_src_port_max, &conn->cn_remote,
+				    &stream, why);
+	if (rc != 0)
+		return rc;
+	conn->cn_stream = stream;
+	stream->stm_counts = &conn->cn_ni->sni_calls;
+	return 0;
 }
 
 /** Nobody wants to speak to it, but who says that he is it. */
@@ -119,11 +126,10 @@ static void dial(struct m0_sock__peer *peer, uint32_t ctype)
 	conn->cn_answering = is_for_answers(peer);
 	sock->sk_answering_nr += conn->cn_answering;
 	m0_sock__alarm_set(sock, &conn->cn_alarm,
-			   m0_time_add(sock->sk_now,
+			   m0_time_add(sock->sk_reactor->rtr_now,
 				       sock->sk_cfg.soc_timeout_ns));
 	rc = dial_begin(peer, conn, why);
 	if (rc != 0) {
-		conn->cn_stream = NULL;
 		said_why(peer, rc, why);
 		(void)m0_sock__conn_fail(conn, rc);
 	}
@@ -135,7 +141,7 @@ void m0_sock__dial_more(struct m0_sock__peer *peer)
 
 	if (!peer->sp_wants || peer->sp_dial != NULL ||
 	    peer->sp_ni->sni_stopping ||
-	    peer->sp_ni->sni_sock->sk_now < peer->sp_retry_at)
+	    peer->sp_ni->sni_sock->sk_reactor->rtr_now < peer->sp_retry_at)
 		return;
 	type = next_type(peer);
 	if (type == M0_SOCK_NONE) {
@@ -165,7 +171,7 @@ int m0_sock__dial_want(struct m0_sock__peer *peer)
 	    peer->sp_nid.ln_type != M0_LNET_TYPE_TCP)
 		return -EHOSTUNREACH;
 	/* In the pause the answer is that of the last try. */
-	if (sock->sk_now < peer->sp_retry_at)
+	if (sock->sk_reactor->rtr_now < peer->sp_retry_at)
 		return peer->sp_failed_status != 0 ? peer->sp_failed_status
 						   : -EHOSTUNREACH;
 	peer->sp_wants = true;
@@ -178,7 +184,8 @@ static void pause_for(struct m0_sock__peer *peer, m0_time_t pause)
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
 	m0_time_t       jitter = m0_rand_below(&sock->sk_rand, pause / 4 + 1);
 
-	peer->sp_retry_at = m0_time_add(sock->sk_now, pause + jitter);
+	peer->sp_retry_at =
+		m0_time_add(sock->sk_reactor->rtr_now, pause + jitter);
 }
 
 void m0_sock__dial_forget(struct m0_sock__peer *peer)

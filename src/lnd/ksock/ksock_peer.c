@@ -32,7 +32,7 @@ static size_t backlog(const struct m0_sock_conn *conn)
 	struct m0_sock *sock = conn->cn_sock;
 
 	return (size_t)conn->cn_out_bytes +
-	       sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream);
+	       sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream);
 }
 
 /** The one with less to send, or that was used longer ago. */
@@ -157,7 +157,7 @@ void m0_sock__peer_xmit(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 		return;
 	}
 	if (M0_UNLIKELY(peer->sp_wants) && peer->sp_dial == NULL &&
-	    peer->sp_ni->sni_sock->sk_now >= peer->sp_retry_at)
+	    peer->sp_ni->sni_sock->sk_reactor->rtr_now >= peer->sp_retry_at)
 		m0_sock__peer_work(peer);
 	m0_sock__out_add(conn, tx);
 }
@@ -244,7 +244,7 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 		++info->ldi_accepted_nr;
 	}
 	peer->sp_version = conn->cn_version;
-	peer->sp_heard = sock->sk_now;
+	peer->sp_heard = sock->sk_reactor->rtr_now;
 	m0_sock__dial_forget(peer);
 	routes_set(peer);
 	m0_sock__in_open(conn);
@@ -295,7 +295,7 @@ void m0_sock__peer_reset(struct m0_sock__peer *peer, int status)
 /** Ends what has waited too long. @return next deadline. */
 static m0_time_t waiting_expire(struct m0_sock__peer *peer)
 {
-	m0_time_t            now = peer->sp_ni->sni_sock->sk_now;
+	m0_time_t            now = peer->sp_ni->sni_sock->sk_reactor->rtr_now;
 	m0_time_t            next = M0_TIME_NEVER;
 	struct m0_list_link *link;
 	struct m0_list_link *after;
@@ -344,13 +344,13 @@ static m0_time_t keepalive(struct m0_sock__peer *peer)
 	/* The last one was acknowledged: he was there then. */
 	if (peer->sp_kept_alive > peer->sp_heard &&
 	    m0_list_is_empty(&conn->cn_out) &&
-	    sock->sk_ops->sio_unsent(sock->sk_io, conn->cn_stream) == 0)
+	    sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream) == 0)
 		peer->sp_heard = peer->sp_kept_alive;
-	if (sock->sk_now < keepalive_at(peer))
+	if (sock->sk_reactor->rtr_now < keepalive_at(peer))
 		return keepalive_at(peer);
-	if (sock->sk_now >=
+	if (sock->sk_reactor->rtr_now >=
 	    m0_time_add(peer->sp_kept_alive, M0_SOCK__KEEPALIVE_GAP_NS)) {
-		peer->sp_kept_alive = sock->sk_now;
+		peer->sp_kept_alive = sock->sk_reactor->rtr_now;
 		conn->cn_keepalive = true;
 		m0_sock__out_own(conn);
 	}
@@ -366,8 +366,9 @@ static bool peer_is_idle(const struct m0_sock__peer *peer)
 	       !peer->sp_retrying && !peer->sp_down &&
 	       m0_list_is_empty(&peer->sp_waiting) &&
 	       (peer->sp_interval == 0 || peer->sp_ni->sni_stopping ||
-		sock->sk_now >= m0_time_add(peer->sp_retry_at,
-					    sock->sk_cfg.soc_reconnect_max_ns));
+		sock->sk_reactor->rtr_now >=
+			m0_time_add(peer->sp_retry_at,
+				    sock->sk_cfg.soc_reconnect_max_ns));
 }
 
 void m0_sock__peer_alarm(struct m0_sock__peer *peer)

@@ -15,7 +15,7 @@ static void announce(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
-	sock->sk_ops->sio_out(sock->sk_io, conn->cn_stream);
+	sock->sk_ops->sto_out(sock->sk_streams, conn->cn_stream);
 }
 
 /**
@@ -32,7 +32,7 @@ static void queue_begins(struct m0_sock_conn *conn)
 	conn->cn_out_new = true;
 	if (conn->cn_state == M0_SOCK__OPEN)
 		m0_sock__alarm_by(sock, &conn->cn_alarm,
-				  m0_time_add(sock->sk_now,
+				  m0_time_add(sock->sk_reactor->rtr_now,
 					      sock->sk_cfg.soc_timeout_ns));
 }
 
@@ -40,7 +40,7 @@ m0_time_t m0_sock__out_since(struct m0_sock_conn *conn)
 {
 	if (conn->cn_out_new) {
 		conn->cn_out_new = false;
-		conn->cn_out_since = conn->cn_sock->sk_now;
+		conn->cn_out_since = conn->cn_sock->sk_reactor->rtr_now;
 	}
 	return conn->cn_out_since;
 }
@@ -110,14 +110,14 @@ void m0_sock__out_hurry(struct m0_sock_conn *conn)
 
 	if (conn->cn_out_by != 0)
 		return;
-	conn->cn_out_by =
-		m0_time_add(sock->sk_now, sock->sk_cfg.soc_timeout_ns);
+	conn->cn_out_by = m0_time_add(sock->sk_reactor->rtr_now,
+				      sock->sk_cfg.soc_timeout_ns);
 	m0_sock__alarm_by(sock, &conn->cn_alarm, conn->cn_out_by);
 }
 
 m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
 {
-	m0_time_t            now = conn->cn_sock->sk_now;
+	m0_time_t            now = conn->cn_sock->sk_reactor->rtr_now;
 	m0_time_t            next = M0_TIME_NEVER;
 	struct m0_list_link *link;
 	struct m0_list_link *after;
@@ -313,14 +313,14 @@ static bool gather_own(struct gather *gather, struct m0_sock_conn *conn,
 /** A message with a NID that the protocol of the peer does not know. */
 static void unsendable(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 {
-	conn->cn_sock->sk_io->si_called = true;
+	conn->cn_sock->sk_reactor->rtr_called = true;
 	unqueue(conn, tx);
 	m0_sock__tx_end(tx, -EAFNOSUPPORT, M0_LND_LOCAL_ERROR);
 }
 
-unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
-			  unsigned max)
+unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max)
 {
+	struct m0_sock_conn *conn = user;
 	struct gather        gather = { .ga_iov = iov, .ga_end = iov + max };
 	m0_bcount_t          at = conn->cn_out_at;
 	struct m0_list_link *link;
@@ -398,15 +398,16 @@ static struct m0_list_link *queue_advance(struct m0_sock_conn *conn,
 	return gone;
 }
 
-int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
+int m0_sock__out_left(void *user, size_t nr)
 {
+	struct m0_sock_conn *conn = user;
 	struct m0_list_link *link;
 	struct m0_list_link *next;
 
-	conn->cn_sock->sk_io->si_called = true;
+	conn->cn_sock->sk_reactor->rtr_called = true;
 	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
 		return -ECONNRESET;
-	conn->cn_out_since = conn->cn_sock->sk_now;
+	conn->cn_out_since = conn->cn_sock->sk_reactor->rtr_now;
 	for (link = queue_advance(conn, nr); link != NULL; link = next) {
 		next = link->ll_next;
 		conn->cn_ni->sni_ni->ldn_ops->lu_tx_done(m0_sock__tx_of(link),

@@ -38,7 +38,7 @@ void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
 			m0_time_t deadline)
 {
 	/* What is late already rings at the next look, not at this one. */
-	deadline = max64u(deadline, sock->sk_now + 1);
+	deadline = max64u(deadline, sock->sk_reactor->rtr_now + 1);
 	m0_timerq_arm(&sock->sk_timers, &alarm->al_timer, deadline);
 	sock->sk_next = min64u(sock->sk_next, deadline);
 }
@@ -46,20 +46,20 @@ void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
 void m0_sock__rouse(struct m0_sock *sock)
 {
 	sock->sk_pending = true;
-	sock->sk_io->si_called = true;
+	sock->sk_reactor->rtr_called = true;
 	if (sock->sk_roused)
 		return;
 	sock->sk_roused = true;
-	sock->sk_ops->sio_rouse(sock->sk_io);
+	sock->sk_reactor->rtr_ops->rtro_rouse(sock->sk_reactor);
 }
 
 bool m0_sock__may_say(struct m0_sock *sock)
 {
 	uint64_t seconds = m0_time_seconds(
-		m0_time_sub(sock->sk_now, sock->sk_lines_since));
+		m0_time_sub(sock->sk_reactor->rtr_now, sock->sk_lines_since));
 
 	if (seconds > 0) {
-		sock->sk_lines_since = sock->sk_now;
+		sock->sk_lines_since = sock->sk_reactor->rtr_now;
 		sock->sk_lines_nr = (unsigned)min64u(
 			LINES_MAX, sock->sk_lines_nr + seconds);
 	}
@@ -99,7 +99,7 @@ void m0_sock__bad_count(struct m0_sock *sock, struct m0_sock__ni *ni)
 		++ni->sni_info.ldi_bad_peers_nr;
 }
 
-char *m0_sock__addr_print(const struct m0_sock_addr *addr,
+char *m0_sock__addr_print(const struct m0_host_addr *addr,
 			  char buf[M0_SOCK__ADDRSTR_BYTES])
 {
 	char ip[M0_IP_TEXT_BYTES];
@@ -119,21 +119,16 @@ struct m0_sock *m0_sock_of_lnd(struct m0_lnd *lnd)
 	return container_of(lnd, struct m0_sock, sk_lnd);
 }
 
-void m0_sock_now_set(struct m0_sock *sock, m0_time_t now)
-{
-	sock->sk_now = now;
-}
-
 /* -- listeners ------------------------------------------------------------- */
 
-static bool addr_eq(const struct m0_sock_addr *a, const struct m0_sock_addr *b)
+static bool addr_eq(const struct m0_host_addr *a, const struct m0_host_addr *b)
 {
 	return a->sa_bytes_nr == b->sa_bytes_nr && a->sa_port == b->sa_port &&
 	       memcmp(a->sa_bytes, b->sa_bytes, a->sa_bytes_nr) == 0;
 }
 
 static struct m0_sock__listener *listener_find(struct m0_sock            *sock,
-					       const struct m0_sock_addr *addr)
+					       const struct m0_host_addr *addr)
 {
 	struct m0_sock__listener *listener;
 
@@ -144,7 +139,7 @@ static struct m0_sock__listener *listener_find(struct m0_sock            *sock,
 	return NULL;
 }
 
-static int listener_get(struct m0_sock *sock, const struct m0_sock_addr *addr,
+static int listener_get(struct m0_sock *sock, const struct m0_host_addr *addr,
 			char *why, struct m0_sock__listener **ret)
 {
 	struct m0_sock__listener *listener = listener_find(sock, addr);
@@ -161,7 +156,7 @@ static int listener_get(struct m0_sock *sock, const struct m0_sock_addr *addr,
 	listener->lsn_listener.slr_addr = *addr;
 	listener->lsn_users_nr = 1;
 	m0_list_link_init(&listener->lsn_link);
-	rc = sock->sk_ops->sio_listen(sock->sk_io, &listener->lsn_listener,
+	rc = sock->sk_ops->sto_listen(sock->sk_streams, &listener->lsn_listener,
 				      why);
 	if (rc != 0) {
 		m0_free(listener);
@@ -177,7 +172,7 @@ static void listener_put(struct m0_sock           *sock,
 {
 	if (listener == NULL || --listener->lsn_users_nr > 0)
 		return;
-	sock->sk_ops->sio_unlisten(sock->sk_io, &listener->lsn_listener);
+	sock->sk_ops->sto_unlisten(sock->sk_streams, &listener->lsn_listener);
 	m0_list_del(&listener->lsn_link);
 	m0_free(listener);
 }
@@ -188,7 +183,7 @@ static int ni_listen(struct m0_sock__ni *ni, char *why)
 {
 	struct m0_sock           *sock = ni->sni_sock;
 	const struct m0_lnet_nid *nid = &ni->sni_ni->ldn_nid;
-	struct m0_sock_addr       addr = { .sa_port = sock->sk_cfg.soc_port };
+	struct m0_host_addr       addr = { .sa_port = sock->sk_cfg.soc_port };
 	char                      text[M0_LNET_NIDSTR_SIZE];
 
 	addr.sa_bytes_nr = nid->ln_size == M0_LNET_NID_SIZE_IPV6 ? 16 : 4;
@@ -209,12 +204,14 @@ static int ni_listen(struct m0_sock__ni *ni, char *why)
  */
 static void ni_taken_say(const struct m0_sock__ni *ni)
 {
-	const struct m0_sock_io_ops *ops = ni->sni_sock->sk_ops;
-	char                         nid[M0_LNET_NIDSTR_SIZE];
-	char                         why[M0_LND_WHY_BYTES];
+	const struct m0_host_ops *host = m0_host_ops_get();
+	char                      nid[M0_LNET_NIDSTR_SIZE];
+	char                      why[M0_LND_WHY_BYTES];
 
+	if (host == NULL || host->hso_nid_taken == NULL)
+		return;
 	(void)m0_lnet_nid_print(&ni->sni_ni->ldn_nid, nid, sizeof nid);
-	if (ops->sio_nid_taken != NULL && ops->sio_nid_taken(nid, why))
+	if (host->hso_nid_taken(nid, why))
 		m0_log(M0_LOG_WARN, "sock: %s", why);
 }
 
@@ -363,6 +360,8 @@ static void sock_ni_info(const struct m0_lnd_ni *lnd_ni,
 	const struct m0_sock__ni *ni = lnd_ni->ldn_priv;
 
 	*info = ni->sni_info;
+	info->ldi_read_calls_nr = ni->sni_calls.stc_reads_nr;
+	info->ldi_write_calls_nr = ni->sni_calls.stc_writes_nr;
 }
 
 /* -- steps ----------------------------------------------------------------- */
@@ -371,8 +370,8 @@ static void alarms_ring(struct m0_sock *sock)
 {
 	struct m0_timer *timer;
 
-	while ((timer = m0_timerq_expire(&sock->sk_timers, sock->sk_now)) !=
-	       NULL) {
+	while ((timer = m0_timerq_expire(&sock->sk_timers,
+					 sock->sk_reactor->rtr_now)) != NULL) {
 		struct m0_sock__alarm *alarm =
 			container_of(timer, struct m0_sock__alarm, al_timer);
 
@@ -396,7 +395,7 @@ static m0_time_t retry_next(const struct m0_sock *sock)
 	struct m0_sock_conn *conn;
 
 	conn = container_of(link, struct m0_sock_conn, cn_paused);
-	return m0_time_add(sock->sk_now,
+	return m0_time_add(sock->sk_reactor->rtr_now,
 			   conn->cn_retry_round == sock->sk_retry_round
 				   ? M0_SOCK__RETRY_LATE_NS
 				   : M0_SOCK__RETRY_SOON_NS);
@@ -413,9 +412,9 @@ static void paused_retry(struct m0_sock *sock)
 	struct m0_list_link *link;
 	unsigned             nr;
 
-	if (sock->sk_now >= sock->sk_retry_at)
-		sock->sk_retried = sock->sk_now;
-	else if (sock->sk_now != sock->sk_retried)
+	if (sock->sk_reactor->rtr_now >= sock->sk_retry_at)
+		sock->sk_retried = sock->sk_reactor->rtr_now;
+	else if (sock->sk_reactor->rtr_now != sock->sk_retried)
 		++sock->sk_retry_round;
 	m0_list_init(&tried);
 	for (nr = 0; nr < M0_SOCK__RETRIES_MAX; ++nr) {
@@ -509,8 +508,7 @@ static m0_time_t sock_step(struct m0_lnd *lnd, m0_time_t now)
 {
 	struct m0_sock *sock = m0_sock_of_lnd(lnd);
 
-	sock->sk_now = now;
-	sock->sk_io->si_called = false;
+	M0_PRE(sock->sk_reactor->rtr_now == now);
 	if (M0_LIKELY(!sock->sk_pending && now < sock->sk_next &&
 		      m0_list_is_empty(&sock->sk_paused)))
 		return sock->sk_next;
@@ -541,7 +539,7 @@ static void sock_fini(struct m0_lnd *lnd)
 				   -ENETDOWN);
 	dead_bury(sock);
 	M0_ASSERT(sock->sk_conns_nr == 0);
-	sock->sk_ops->sio_destroy(sock->sk_io);
+	sock->sk_ops->sto_destroy(sock->sk_streams);
 	m0_timerq_fini(&sock->sk_timers);
 	m0_hash_fini(&sock->sk_hosts);
 	m0_free(sock);
@@ -558,8 +556,19 @@ static const struct m0_lnd_ops sock_ops = { .ldo_name = "sock",
 					    .ldo_ni_info = sock_ni_info,
 					    .ldo_fini = sock_fini };
 
+static const struct m0_streams_up streams_up = {
+	.stu_accepted = m0_sock__accepted,
+	.stu_dialled = m0_sock__dialled,
+	.stu_broken = m0_sock__broken,
+	.stu_in_where = m0_sock__in_where,
+	.stu_in_arrived = m0_sock__in_arrived,
+	.stu_in_bytes = m0_sock__in_bytes,
+	.stu_out_what = m0_sock__out_what,
+	.stu_out_left = m0_sock__out_left,
+};
+
 int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
-		   struct m0_sock_io *io, uint64_t seed, m0_time_t now)
+		   struct m0_streams *streams, uint64_t seed, m0_time_t now)
 {
 	struct m0_sock *sock;
 
@@ -568,12 +577,12 @@ int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
 		return -ENOMEM;
 	sock->sk_lnd.ld_ops = &sock_ops;
 	sock->sk_cfg = *cfg;
-	if (io->si_streams_max != 0)
+	if (streams->sts_max != 0)
 		sock->sk_cfg.soc_conns_max =
-			min_check(cfg->soc_conns_max, io->si_streams_max);
-	sock->sk_io = io;
-	sock->sk_ops = io->si_ops;
-	sock->sk_now = now;
+			min_check(cfg->soc_conns_max, streams->sts_max);
+	sock->sk_streams = streams;
+	sock->sk_ops = streams->sts_ops;
+	sock->sk_reactor = streams->sts_reactor;
 	sock->sk_lines_nr = LINES_MAX;
 	sock->sk_lines_since = now;
 	sock->sk_retry_at = M0_TIME_NEVER;
@@ -589,7 +598,8 @@ int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
 	m0_list_init(&sock->sk_dead);
 	m0_list_init(&sock->sk_peers);
 	m0_list_init(&sock->sk_failed);
-	io->si_sock = sock;
+	streams->sts_owner = sock;
+	streams->sts_up = &streams_up;
 	*ret = &sock->sk_lnd;
 	return 0;
 }

@@ -4,32 +4,20 @@
  * introduce themselves, which connection a message takes, when a peer is lost,
  * and for each connection what bytes come next.
  *
- * Pure. Below it is whatever carries streams of bytes (io.h): sockets (room
- * lnd/tcp) or the simulator. That room asks a connection where the next bytes
- * go and says how many have come; asks what shall be written next and says how
- * many have left. It moves them straight between the stream and the
- * application's memory.
+ * Pure. Below it are byte streams (stream/stream.h): sockets (room lnd/tcp) or
+ * the simulator. The provider of the streams moves bytes straight between them
+ * and the memory of the application.
  *
- *     in:   m0_sock_in_where  -> bytes are read ->  m0_sock_in_arrived
- *     out:  m0_sock_out_what  -> bytes are written -> m0_sock_out_left
- *
- * All calls on the node's strand.
+ * All calls are on the node's strand.
  */
 #ifndef M0_SRC_LND_SOCK_SOCK_H
 #define M0_SRC_LND_SOCK_SOCK_H
 
-#include <sys/uio.h>
-
 #include "m0/lnd.h"
-#include "lnd/ksock/io.h"
+#include "stream/stream.h"
 
 struct m0_sock;
 struct m0_sock_conn;
-
-enum {
-	/** What m0_sock_in_arrived may have to be moved. */
-	M0_SOCK_AGAIN_BYTES_MAX = (64 << 10) + 128
-};
 
 /** Who may connect to us. */
 enum m0_sock_accept {
@@ -77,7 +65,7 @@ struct m0_sock_cfg {
 	 * and always 64; so many may be being made for answers), those that have
 	 * not introduced themselves, acknowledgements owed to one peer, peers
 	 * that were not reached and are remembered for that. */
-	unsigned soc_conns_max; /**< And si_streams_max. */
+	unsigned soc_conns_max; /**< And sts_max. */
 	unsigned soc_accepting_max;
 	unsigned soc_acks_max;
 	unsigned soc_failed_max;
@@ -89,78 +77,16 @@ struct m0_sock_cfg {
 void m0_sock_cfg_default(struct m0_sock_cfg *cfg);
 
 /**
- * Makes a driver over `io`, which m0_sock_fini ends, too.
+ * Makes a driver over `streams`, which ldo_fini destroys, too.
  * @param seed  of the jitter of its back-off.
  */
 int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
-		   struct m0_sock_io *io, uint64_t seed, m0_time_t now);
+		   struct m0_streams *streams, uint64_t seed, m0_time_t now);
 
-/* -- from the room below --------------------------------------------------- */
+/* -- for tests ------------------------------------------------------------- */
 
-/**
- * Somebody has connected to a listener of ours.
- * @param stream  the room's: sck_stream of the connection.
- * @return NULL: not wanted (bounds, source port); the room ends it in order.
- */
-struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
-				      struct m0_sock_listener   *listener,
-				      const struct m0_sock_addr *local,
-				      const struct m0_sock_addr *remote,
-				      void                      *stream);
-/** sio_dial has succeeded. */
-void m0_sock_dialled(struct m0_sock_conn       *conn,
-		     const struct m0_sock_addr *local);
-/**
- * The stream has ended: status 0 by the peer between bytes, else a negative
- * errno; also a dial that failed. The connection is gone: sio_hangup is not
- * called for it.
- */
-void m0_sock_broken(struct m0_sock_conn *conn, int status);
-
-/**
- * Where the next bytes of the peer go.
- * @param iov        room for `max` (at least 1) segments.
- * @param ret_ahead  how many bytes more may be read along with them, to be
- *                   given to m0_sock_in_bytes.
- * @return segments set; 0: read nothing now, sio_in will be called.
- */
-unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
-			  unsigned max, size_t *ret_ahead);
-/**
- * `nr` bytes are where m0_sock_in_where said, and nothing else has been done
- * since.
- * @retval >0  all of them, `nr`, at most M0_SOCK_AGAIN_BYTES_MAX, were in the
- *             wrong place: copy them away, then give them to m0_sock_in_bytes.
- * @retval <0  the connection was ended (hung up): forget it.
- */
-int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr);
-/**
- * The same for bytes that are elsewhere: they are copied.
- * @return bytes taken, fewer if the connection must pause: give the rest again
- *         before anything else is read.
- * @retval <0  as above.
- */
-ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
-			 size_t nr);
-
-/**
- * What shall be written next: as many messages as fit.
- * @return segments set; 0: nothing.
- */
-unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
-			  unsigned max);
-/** `nr` bytes of it have been taken by the stream. @retval <0  as above. */
-int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr);
-
-/** For the room below and for tests. */
-void *m0_sock_conn_stream(const struct m0_sock_conn *conn);
-bool  m0_sock_conn_is_bulk(const struct m0_sock_conn *conn);
-/** A clock reading for the calls above: the pass's. */
-void m0_sock_now_set(struct m0_sock *sock, m0_time_t now);
-/** Counts of system calls, by the room below. */
-void m0_sock_calls_count(struct m0_sock_conn *conn, unsigned reads,
-			 unsigned writes);
-
-struct m0_sock *m0_sock_of_lnd(struct m0_lnd *lnd);
+struct m0_stream *m0_sock_conn_stream(const struct m0_sock_conn *conn);
+bool              m0_sock_conn_is_bulk(const struct m0_sock_conn *conn);
+struct m0_sock   *m0_sock_of_lnd(struct m0_lnd *lnd);
 
 #endif /* M0_SRC_LND_SOCK_SOCK_H */

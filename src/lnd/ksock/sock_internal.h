@@ -53,7 +53,7 @@ enum {
 	 * one before was smaller. */
 	M0_SOCK__LARGE_BYTES = 32 << 10,
 	/** Read with a header to where its payload may belong. */
-	M0_SOCK__GUESS_BYTES = M0_SOCK_AGAIN_BYTES_MAX -
+	M0_SOCK__GUESS_BYTES = M0_STREAM_AGAIN_BYTES_MAX -
 			       (M0_SOCK_FRAME_BYTES + M0_SOCK__HDR_LARGE_BYTES),
 	M0_SOCK__SINK_BYTES = 32 << 10,
 	/** So much of a message, and its time to come in begins anew. */
@@ -82,10 +82,11 @@ struct m0_sock__alarm {
 struct m0_sock {
 	struct m0_lnd                sk_lnd;
 	struct m0_sock_cfg           sk_cfg;
-	struct m0_sock_io           *sk_io;
-	const struct m0_sock_io_ops *sk_ops;
-	m0_time_t                    sk_now;
-	struct m0_timerq             sk_timers;
+	struct m0_streams           *sk_streams;
+	const struct m0_streams_ops *sk_ops;
+	/** Has the time of the step, rtr_now. */
+	struct m0_reactor *sk_reactor;
+	struct m0_timerq   sk_timers;
 	/** No timer is due before. */
 	m0_time_t sk_next;
 	/** One of the lists below, but sk_paused, has got something. */
@@ -135,9 +136,9 @@ struct m0_sock {
 
 /** Interfaces with one address share it. */
 struct m0_sock__listener {
-	struct m0_sock_listener lsn_listener;
-	struct m0_list_link     lsn_link;
-	unsigned                lsn_users_nr;
+	struct m0_stream_listener lsn_listener;
+	struct m0_list_link       lsn_link;
+	unsigned                  lsn_users_nr;
 };
 
 struct m0_sock__ni {
@@ -149,6 +150,8 @@ struct m0_sock__ni {
 	/** The one that was sent to last. */
 	struct m0_sock__peer *sni_recent;
 	struct m0_lnd_ni_info sni_info;
+	/** System calls of its streams. */
+	struct m0_stream_counts sni_calls;
 	/** Not free of connections before this is 0. */
 	unsigned sni_conns_nr;
 	bool     sni_stopping;
@@ -217,7 +220,7 @@ struct m0_sock__peer {
 /** An address, and how many connections it has made that are there. */
 struct m0_sock__host {
 	struct m0_hash_link sho_hash;
-	struct m0_sock_addr sho_addr;
+	struct m0_host_addr sho_addr;
 	unsigned            sho_conns_nr;
 };
 
@@ -257,7 +260,7 @@ struct m0_sock_conn {
 	struct m0_sock       *cn_sock;
 	struct m0_sock__ni   *cn_ni;
 	struct m0_sock__peer *cn_peer;
-	void                 *cn_stream;
+	struct m0_stream     *cn_stream;
 	/** NULL: we made it. */
 	struct m0_sock__host *cn_host;
 	enum m0_sock__state   cn_state;
@@ -271,8 +274,8 @@ struct m0_sock_conn {
 	bool                  cn_is_hostile;
 	bool                  cn_swapped;
 	bool                  cn_large;
-	struct m0_sock_addr   cn_local;
-	struct m0_sock_addr   cn_remote;
+	struct m0_host_addr   cn_local;
+	struct m0_host_addr   cn_remote;
 	m0_time_t             cn_deadline;
 	struct m0_sock__alarm cn_alarm;
 
@@ -357,8 +360,23 @@ enum {
 	M0_SOCK__ADDRSTR_BYTES = 64
 };
 /** "10.0.0.1:988". @return buf. */
-char *m0_sock__addr_print(const struct m0_sock_addr *addr,
+char *m0_sock__addr_print(const struct m0_host_addr *addr,
 			  char buf[M0_SOCK__ADDRSTR_BYTES]);
+
+/* -- calls up from the streams (stream/stream.h) --------------------------- */
+
+void    *m0_sock__accepted(void *owner, struct m0_stream_listener *listener,
+			   const struct m0_host_addr *local,
+			   const struct m0_host_addr *remote,
+			   struct m0_stream          *stream);
+void     m0_sock__dialled(void *user, const struct m0_host_addr *local);
+void     m0_sock__broken(void *user, int status);
+unsigned m0_sock__in_where(void *user, struct iovec *iov, unsigned max,
+			   size_t *ret_ahead);
+int      m0_sock__in_arrived(void *user, size_t nr);
+ssize_t  m0_sock__in_bytes(void *user, const void *bytes, size_t nr);
+unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max);
+int      m0_sock__out_left(void *user, size_t nr);
 
 /* -- tx.c: messages that wait or have ended -------------------------------- */
 
@@ -472,7 +490,7 @@ void m0_sock__conn_alarm(struct m0_sock_conn *conn);
 unsigned m0_sock__share(const struct m0_sock *sock);
 /** Has this address all the connections that it may have? Says so. */
 bool m0_sock__host_is_full(struct m0_sock            *sock,
-			   const struct m0_sock_addr *addr);
+			   const struct m0_host_addr *addr);
 /** Counts a connection to the address it comes from. @retval -ENOMEM */
 int m0_sock__host_get(struct m0_sock_conn *conn);
 /** It has ended; nothing if it was not counted. */

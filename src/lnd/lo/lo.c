@@ -413,3 +413,15 @@ int m0_lo_create(struct m0_lnd **ret)
 	*ret = &lo->lob_lnd;
 	return 0;
 }
+
+static int lo_row_create(struct m0_lnd **ret, const struct m0_lnd_env *env,
+			 char *why)
+{
+	(void)env;
+	(void)why;
+	return m0_lo_create(ret);
+}
+
+const struct m0_lnd_row m0_lo_row = { .lrw_name = "lo",
+				      .lrw_types = { M0_LNET_TYPE_LO },
+				      .lrw_create = lo_row_create };

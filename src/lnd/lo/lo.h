@@ -6,9 +6,11 @@
 #ifndef M0_SRC_LND_LO_LO_H
 #define M0_SRC_LND_LO_LO_H
 
-#include "m0/lnd.h"
+#include "lnd/lnd_row.h"
 
 /** @retval -ENOMEM */
 int m0_lo_create(struct m0_lnd **ret);
+
+extern const struct m0_lnd_row m0_lo_row;
 
 #endif /* M0_SRC_LND_LO_LO_H */

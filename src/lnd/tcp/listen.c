@@ -54,8 +54,8 @@ static int options_always(int fd)
  * What does not leave the host meets no congestion; reno, which is always there,
  * does the least about it.
  */
-void m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
-		      const struct m0_sock_addr *remote)
+void m0_tcp__near_set(const struct m0_streams_cfg *cfg, int fd,
+		      const struct m0_host_addr *remote)
 {
 	static const char name[] = "reno";
 
@@ -74,7 +74,7 @@ bool m0_tcp__has_bbr(int fd)
 	       strncmp(name, bbr, sizeof bbr - 1) == 0;
 }
 
-static int options_wanted(int fd, const struct m0_sock_io_cfg *cfg)
+static int options_wanted(int fd, const struct m0_streams_cfg *cfg)
 {
 	size_t len = strnlen(cfg->sic_congestion, sizeof cfg->sic_congestion);
 	int    rc = 0;
@@ -91,8 +91,8 @@ static int options_wanted(int fd, const struct m0_sock_io_cfg *cfg)
 	return rc;
 }
 
-int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
-		   const struct m0_sock_addr   *addr)
+int m0_tcp__socket(const struct m0_streams_cfg *cfg,
+		   const struct m0_host_addr   *addr)
 {
 	bool is_ip6 = addr->sa_bytes_nr == 16;
 	int  one = 1;
@@ -124,7 +124,7 @@ static void listener_told(struct m0_loop_fd *fd, unsigned events)
 				 &listener->tcl_callers);
 }
 
-static int socket_listen(int fd, struct m0_sock_addr *addr)
+static int socket_listen(int fd, struct m0_host_addr *addr)
 {
 	struct sockaddr_storage sa;
 	socklen_t               len = m0_tcp__addr_to(addr, &sa);
@@ -139,7 +139,7 @@ static int socket_listen(int fd, struct m0_sock_addr *addr)
 static int listener_open(struct m0_tcp_listener *listener)
 {
 	struct m0_tcp_io    *io = listener->tcl_io;
-	struct m0_sock_addr *addr = &listener->tcl_listener->slr_addr;
+	struct m0_host_addr *addr = &listener->tcl_listener->slr_addr;
 	int                  fd = m0_tcp__socket(&io->tci_cfg, addr);
 	int                  rc;
 
@@ -148,13 +148,13 @@ static int listener_open(struct m0_tcp_listener *listener)
 	listener->tcl_fd.lof_fd = fd;
 	rc = socket_listen(fd, addr);
 	if (rc == 0)
-		rc = m0_loop_add(&io->tci_loop, &listener->tcl_fd);
+		rc = m0_loop_add(m0_tcp__loop(io), &listener->tcl_fd);
 	if (rc != 0)
 		(void)close(fd);
 	return rc;
 }
 
-int m0_tcp__listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
+int m0_tcp__listen(struct m0_streams *io, struct m0_stream_listener *listener,
 		   char *why)
 {
 	struct m0_tcp_listener *tcp;
@@ -176,7 +176,7 @@ int m0_tcp__listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
 		return rc;
 	}
 	m0_list_add_tail(&tcp->tcl_io->tci_listeners, &tcp->tcl_all);
-	listener->slr_stream = tcp;
+	listener->slr_priv = tcp;
 	return 0;
 }
 
@@ -196,17 +196,18 @@ static void callers_end(int listener_fd)
 	}
 }
 
-void m0_tcp__unlisten(struct m0_sock_io *io, struct m0_sock_listener *listener)
+void m0_tcp__unlisten(struct m0_streams         *io,
+		      struct m0_stream_listener *listener)
 {
-	struct m0_tcp_listener *tcp = listener->slr_stream;
+	struct m0_tcp_listener *tcp = listener->slr_priv;
 
-	m0_loop_del(&m0_tcp__io(io)->tci_loop, &tcp->tcl_fd);
+	m0_loop_del(m0_tcp__loop(m0_tcp__io(io)), &tcp->tcl_fd);
 	callers_end(tcp->tcl_fd.lof_fd);
 	(void)close(tcp->tcl_fd.lof_fd);
 	m0_list_del(&tcp->tcl_all);
 	m0_list_del(&tcp->tcl_callers);
 	m0_free(tcp);
-	listener->slr_stream = NULL;
+	listener->slr_priv = NULL;
 }
 
 static void caller_take(struct m0_tcp_listener *listener, int fd,
@@ -214,8 +215,8 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 {
 	struct m0_tcp_io     *io = listener->tcl_io;
 	struct m0_tcp_stream *stream;
-	struct m0_sock_conn  *conn;
-	struct m0_sock_addr   remote;
+	void                 *user;
+	struct m0_host_addr   remote;
 
 	if (!m0_tcp__addr_from((const struct sockaddr *)sa, &remote) ||
 	    (stream = m0_tcp__stream_new(io, fd, false)) == NULL) {
@@ -228,12 +229,14 @@ static void caller_take(struct m0_tcp_listener *listener, int fd,
 	if (m0_tcp__addr_is_any(&stream->tcs_local))
 		(void)m0_tcp__addr_bound(fd, &stream->tcs_local);
 	io->tci_current = stream;
-	conn = m0_sock_accepted(io->tci_io.si_sock, listener->tcl_listener,
-				&stream->tcs_local, &remote, stream);
-	if (io->tci_current == stream && conn == NULL)
+	user = io->tci_streams.sts_up->stu_accepted(io->tci_streams.sts_owner,
+						    listener->tcl_listener,
+						    &stream->tcs_local, &remote,
+						    &stream->tcs_stream);
+	if (io->tci_current == stream && user == NULL)
 		m0_tcp__stream_free(stream, false);
 	else if (io->tci_current == stream)
-		stream->tcs_conn = conn;
+		stream->tcs_stream.stm_user = user;
 	io->tci_current = NULL;
 }
 

@@ -2,9 +2,9 @@
 /*
  * Passes. Whoever polls makes one pass after the other: then the stream that
  * was read last is tried without asking epoll whether it has something, which
- * saves a call for each message. Whoever asks before a pass (sio_ready), or
- * sleeps, has had epoll's answer, and who makes several passes in a step says so
- * (si_looked): these do not look again. Now and then epoll is asked in any case.
+ * saves a call for each message. A pass that follows a question to epoll (by
+ * rtro_ready, a sleeper, or another source), or another pass of the same step
+ * (rtr_looked), does not ask again. Now and then epoll is asked in any case.
  *
  * Who waits may wait for another stream than the last. While the last one is not
  * known to be the only one, epoll is asked after some tries for nothing, and
@@ -29,10 +29,6 @@ enum {
 	ASK_MISSES = 4
 };
 
-static int  tcp_create(struct m0_sock_io          **ret,
-		       const struct m0_sock_io_cfg *cfg);
-static void tcp_destroy(struct m0_sock_io *io);
-
 static bool callers_wait(const struct m0_tcp_io *io)
 {
 	return io->tci_pause_until == 0 && !m0_list_is_empty(&io->tci_callers);
@@ -41,8 +37,7 @@ static bool callers_wait(const struct m0_tcp_io *io)
 /* For a pass. */
 static bool has_input(const struct m0_tcp_io *io)
 {
-	return !m0_list_is_empty(&io->tci_ready) || callers_wait(io) ||
-	       io->tci_was_roused;
+	return !m0_list_is_empty(&io->tci_ready) || callers_wait(io);
 }
 
 /* For a pass, or the flush that follows it. */
@@ -61,17 +56,18 @@ static void all_seen_take(struct m0_tcp_io *io)
 			m0_list_entry(link, struct m0_tcp_stream, tcs_seen));
 }
 
-static unsigned ask(struct m0_tcp_io *io, m0_time_t deadline)
+static struct m0_tcp_io *io_of(struct m0_reactor_source *src)
 {
-	unsigned found;
+	return container_of(src, struct m0_tcp_io, tci_source);
+}
+
+static void tcp_look(struct m0_reactor_source *src)
+{
+	struct m0_tcp_io *io = io_of(src);
 
 	all_seen_take(io);
 	io->tci_others = false;
 	io->tci_passes_nr = 0;
-	found = m0_loop_wait(&io->tci_loop, deadline);
-	if (found & M0_LOOP_ROUSED)
-		io->tci_was_roused = true;
-	return found;
 }
 
 /*
@@ -97,7 +93,7 @@ static struct m0_tcp_stream *hot_try(struct m0_tcp_io *io)
 	    io->tci_hits_nr < HITS_MIN && m0_is_po2(io->tci_misses_nr))
 		return NULL;
 	if (io->tci_hits_nr >= HITS_MIN && !hot->tcs_unwatched &&
-	    !hot->tcs_out_full && !io->tci_is_polled)
+	    !hot->tcs_out_full && !io->tci_reactor->lre_is_polled)
 		m0_tcp__hot_unwatch(io);
 	return hot;
 }
@@ -109,23 +105,35 @@ static void hot_watch(struct m0_tcp_io *io)
 		m0_tcp__stream_watch(io->tci_hot);
 }
 
+/* The last stream, if epoll does not watch it, is to be tried in this pass. */
+static void hot_add(struct m0_tcp_io *io)
+{
+	if (io->tci_hot != NULL && io->tci_hot->tcs_unwatched)
+		m0_tcp__stream_in_add(io->tci_hot);
+}
+
 /*
  * Finds work if none is known, and nobody has looked just now.
  * @return a stream to be tried, if that is all; or NULL.
  */
 static struct m0_tcp_stream *look(struct m0_tcp_io *io)
 {
-	bool     has_looked = io->tci_io.si_looked || io->tci_was_asked;
+	struct m0_loop_reactor *lre = io->tci_reactor;
+	bool                    was_asked = io->tci_asks_nr != lre->lre_asks_nr;
+	bool     has_looked = lre->lre_reactor.rtr_looked || was_asked;
 	bool     others = io->tci_others || io->tci_full_nr > 0;
 	unsigned passes_max = others ? ASK_PASSES : ASK_PASSES_ALONE;
 	struct m0_tcp_stream *hot;
 
-	io->tci_was_asked = false;
+	io->tci_asks_nr = lre->lre_asks_nr;
 	++io->tci_passes_nr;
 	if (!has_looked)
 		all_seen_take(io);
-	if (M0_UNLIKELY(io->tci_is_polled))
+	if (M0_UNLIKELY(lre->lre_is_polled))
 		hot_watch(io);
+	/* Another source has asked in its pass: epoll did not watch the last. */
+	if (M0_UNLIKELY(was_asked))
+		hot_add(io);
 	if (has_looked)
 		return NULL;
 	if (io->tci_passes_nr < passes_max) {
@@ -135,9 +143,9 @@ static struct m0_tcp_stream *look(struct m0_tcp_io *io)
 		if (hot != NULL)
 			return hot;
 	}
-	(void)ask(io, M0_TIME_IMMEDIATELY);
-	if (io->tci_hot != NULL && io->tci_hot->tcs_unwatched)
-		m0_tcp__stream_in_add(io->tci_hot);
+	(void)m0_loop_reactor_ask(lre, M0_TIME_IMMEDIATELY);
+	io->tci_asks_nr = lre->lre_asks_nr;
+	hot_add(io);
 	return NULL;
 }
 
@@ -164,32 +172,20 @@ static void in_turn(struct m0_tcp_io *io)
 	}
 }
 
-static bool tcp_pass(struct m0_sock_io *sio, m0_time_t now)
+static bool tcp_pass(struct m0_reactor_source *src, m0_time_t now)
 {
-	struct m0_tcp_io     *io = m0_tcp__io(sio);
+	struct m0_tcp_io     *io = io_of(src);
 	struct m0_tcp_stream *hot;
-	bool                  was_roused;
 
-	if (sio->si_sock != NULL)
-		m0_sock_now_set(sio->si_sock, now);
 	io->tci_now = now;
 	hot = look(io);
-	was_roused = io->tci_was_roused;
-	io->tci_was_roused = false;
 	if (hot != NULL)
 		stream_turn(hot);
 	if (!m0_list_is_empty(&io->tci_callers))
 		m0_tcp__accept(io);
 	if (hot == NULL)
 		in_turn(io);
-	return was_roused || has_input(io);
-}
-
-/* What is left over must show in the descriptor. */
-static void show(struct m0_tcp_io *io)
-{
-	if (io->tci_is_polled && has_work(io))
-		m0_loop_rouse(&io->tci_loop);
+	return has_input(io);
 }
 
 static void out_turn(struct m0_tcp_io *io)
@@ -208,121 +204,88 @@ static void out_turn(struct m0_tcp_io *io)
 	}
 }
 
-static void tcp_flush(struct m0_sock_io *sio)
+static void tcp_flush(struct m0_reactor_source *src)
 {
-	struct m0_tcp_io *io = m0_tcp__io(sio);
+	struct m0_tcp_io *io = io_of(src);
 
 	if (!m0_list_is_empty(&io->tci_out))
 		out_turn(io);
-	show(io);
+	if (M0_UNLIKELY(io->tci_reactor->lre_is_polled))
+		m0_loop_reactor_show(io->tci_reactor, has_work(io));
 }
 
-static m0_time_t deadline_of(const struct m0_tcp_io *io, m0_time_t deadline)
+static bool tcp_has_work(const struct m0_reactor_source *src)
 {
+	return has_work(container_of(src, struct m0_tcp_io, tci_source));
+}
+
+static m0_time_t tcp_wait(struct m0_reactor_source *src, m0_time_t deadline)
+{
+	struct m0_tcp_io *io = io_of(src);
+
+	hot_watch(io);
 	return io->tci_pause_until == 0 ? deadline
 					: min64u(deadline, io->tci_pause_until);
 }
 
-static void tcp_sleep(struct m0_sock_io *sio, m0_time_t deadline)
-{
-	struct m0_tcp_io *io = m0_tcp__io(sio);
-	unsigned          found;
+static const struct m0_reactor_source_ops source_ops = {
+	.rtso_pass = tcp_pass,
+	.rtso_flush = tcp_flush,
+	.rtso_has_work = tcp_has_work,
+	.rtso_look = tcp_look,
+	.rtso_wait = tcp_wait,
+};
 
-	hot_watch(io);
-	deadline = deadline_of(io, deadline);
-	/* What epoll finds may be done already, or be room to write. */
-	while (!has_work(io)) {
-		found = ask(io, deadline);
-		if (found == 0 && m0_time_now() >= deadline)
-			break;
-	}
-	io->tci_was_asked = true;
+static void tcp_out(struct m0_streams *streams, struct m0_stream *stream)
+{
+	(void)streams;
+	m0_tcp__stream_out_add(m0_tcp__stream(stream));
 }
 
-static void tcp_rouse(struct m0_sock_io *io)
+static void tcp_in(struct m0_streams *streams, struct m0_stream *ref)
 {
-	m0_loop_rouse(&m0_tcp__io(io)->tci_loop);
-}
+	struct m0_tcp_stream *stream = m0_tcp__stream(ref);
 
-static bool tcp_ready(struct m0_sock_io *sio)
-{
-	struct m0_tcp_io *io = m0_tcp__io(sio);
-
-	if (!has_work(io)) {
-		hot_watch(io);
-		(void)ask(io, M0_TIME_IMMEDIATELY);
-		io->tci_was_asked = true;
-	}
-	return has_work(io);
-}
-
-static int tcp_fd(struct m0_sock_io *sio)
-{
-	return m0_loop_pollable(&m0_tcp__io(sio)->tci_loop);
-}
-
-static void tcp_arm(struct m0_sock_io *sio, m0_time_t deadline)
-{
-	struct m0_tcp_io *io = m0_tcp__io(sio);
-	int               rc;
-
-	io->tci_is_polled = true;
-	hot_watch(io);
-	rc = m0_loop_arm(&io->tci_loop, deadline_of(io, deadline));
-	/* No timer to be had: readable at once is early, not late. */
-	if (rc != 0)
-		m0_loop_rouse(&io->tci_loop);
-	show(io);
-}
-
-static void tcp_strand_set(struct m0_sock_io *io, struct m0_strand *strand)
-{
-	(void)io;
-	(void)strand;
-}
-
-static void tcp_out(struct m0_sock_io *io, void *stream)
-{
-	(void)io;
-	m0_tcp__stream_out_add(stream);
-}
-
-static void tcp_in(struct m0_sock_io *io, void *ref)
-{
-	struct m0_tcp_stream *stream = ref;
-
-	(void)io;
+	(void)streams;
 	stream->tcs_in_paused = false;
 	if (!stream->tcs_dials)
 		m0_tcp__stream_in_add(stream);
 }
 
-static void tcp_hangup(struct m0_sock_io *io, void *stream, bool reset)
+static void tcp_hangup(struct m0_streams *streams, struct m0_stream *stream,
+		       bool reset)
 {
-	(void)io;
-	m0_tcp__stream_free(stream, reset);
+	(void)streams;
+	m0_tcp__stream_free(m0_tcp__stream(stream), reset);
 }
 
-const struct m0_sock_io_ops m0_tcp__io_ops = {
-	.sio_create = tcp_create,
-	.sio_destroy = tcp_destroy,
-	.sio_ifaces = m0_tcp__ifaces,
-	.sio_pass = tcp_pass,
-	.sio_flush = tcp_flush,
-	.sio_sleep = tcp_sleep,
-	.sio_rouse = tcp_rouse,
-	.sio_ready = tcp_ready,
-	.sio_fd = tcp_fd,
-	.sio_arm = tcp_arm,
-	.sio_strand_set = tcp_strand_set,
-	.sio_nid_taken = m0_tcp__kernel_has_nid,
-	.sio_listen = m0_tcp__listen,
-	.sio_unlisten = m0_tcp__unlisten,
-	.sio_dial = m0_tcp__dial,
-	.sio_out = tcp_out,
-	.sio_in = tcp_in,
-	.sio_hangup = tcp_hangup,
-	.sio_unsent = m0_tcp__unsent,
+static void tcp_destroy(struct m0_streams *streams)
+{
+	struct m0_tcp_io    *io = m0_tcp__io(streams);
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&io->tci_all)) != NULL)
+		m0_tcp__stream_free(m0_list_entry(link, struct m0_tcp_stream,
+						  tcs_all),
+				    false);
+	while ((link = m0_list_first(&io->tci_listeners)) != NULL)
+		m0_tcp__unlisten(streams,
+				 m0_list_entry(link, struct m0_tcp_listener,
+					       tcl_all)
+					 ->tcl_listener);
+	m0_reactor_del(&io->tci_source);
+	m0_free(io);
+}
+
+static const struct m0_streams_ops streams_ops = {
+	.sto_destroy = tcp_destroy,
+	.sto_listen = m0_tcp__listen,
+	.sto_unlisten = m0_tcp__unlisten,
+	.sto_dial = m0_tcp__dial,
+	.sto_out = tcp_out,
+	.sto_in = tcp_in,
+	.sto_hangup = tcp_hangup,
+	.sto_unsent = m0_tcp__unsent,
 };
 
 /*
@@ -342,52 +305,40 @@ static unsigned streams_max(void)
 	return (unsigned)clip64u(1, UINT32_MAX, nr);
 }
 
-static int tcp_create(struct m0_sock_io **ret, const struct m0_sock_io_cfg *cfg)
+static int tcp_create(struct m0_streams **ret, struct m0_reactor *reactor,
+		      const struct m0_streams_cfg *cfg)
 {
 	struct m0_tcp_io *io;
-	int               rc;
 
 	M0_ALLOC_PTR(io);
 	if (io == NULL)
 		return -ENOMEM;
-	rc = m0_loop_init(&io->tci_loop);
-	if (rc != 0) {
-		m0_free(io);
-		return rc;
-	}
-	io->tci_io.si_ops = &m0_tcp__io_ops;
-	io->tci_io.si_streams_max = streams_max();
+	io->tci_streams.sts_ops = &streams_ops;
+	io->tci_streams.sts_reactor = reactor;
+	io->tci_streams.sts_max = streams_max();
 	io->tci_cfg = *cfg;
+	io->tci_reactor = m0_loop_reactor_of(reactor);
 	m0_list_init(&io->tci_ready);
 	m0_list_init(&io->tci_out);
 	m0_list_init(&io->tci_seen);
-	m0_list_init(&io->tci_streams);
+	m0_list_init(&io->tci_all);
 	m0_list_init(&io->tci_listeners);
 	m0_list_init(&io->tci_callers);
-	*ret = &io->tci_io;
+	io->tci_source.rts_ops = &source_ops;
+	m0_reactor_add(reactor, &io->tci_source);
+	*ret = &io->tci_streams;
 	return 0;
 }
 
-static void tcp_destroy(struct m0_sock_io *sio)
-{
-	struct m0_tcp_io    *io = m0_tcp__io(sio);
-	struct m0_list_link *link;
+const struct m0_host_ops m0_tcp__host_ops = {
+	.hso_reactor_create = m0_loop_reactor_create,
+	.hso_streams_create = tcp_create,
+	.hso_ifaces = m0_tcp__ifaces,
+	.hso_nid_taken = m0_tcp__kernel_has_nid,
+};
 
-	while ((link = m0_list_first(&io->tci_streams)) != NULL)
-		m0_tcp__stream_free(m0_list_entry(link, struct m0_tcp_stream,
-						  tcs_all),
-				    false);
-	while ((link = m0_list_first(&io->tci_listeners)) != NULL)
-		m0_tcp__unlisten(sio,
-				 m0_list_entry(link, struct m0_tcp_listener,
-					       tcl_all)
-					 ->tcl_listener);
-	m0_loop_fini(&io->tci_loop);
-	m0_free(io);
-}
-
-/* Unless somebody sets another one, nodes speak by sockets. */
+/* Unless somebody sets another table, nodes use sockets. */
 __attribute__((constructor)) static void tcp_install(void)
 {
-	m0_sock_io_set(&m0_tcp__io_ops);
+	m0_host_ops_set(&m0_tcp__host_ops);
 }

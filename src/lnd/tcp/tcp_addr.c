@@ -7,7 +7,7 @@
 
 #include "lnd/tcp/tcp_internal.h"
 
-socklen_t m0_tcp__addr_to(const struct m0_sock_addr *addr,
+socklen_t m0_tcp__addr_to(const struct m0_host_addr *addr,
 			  struct sockaddr_storage   *ret)
 {
 	struct sockaddr_in  *in = (struct sockaddr_in *)ret;
@@ -26,7 +26,7 @@ socklen_t m0_tcp__addr_to(const struct m0_sock_addr *addr,
 	return sizeof *in6;
 }
 
-bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_sock_addr *ret)
+bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_host_addr *ret)
 {
 	const struct sockaddr_in  *in = (const struct sockaddr_in *)sa;
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
@@ -46,7 +46,7 @@ bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_sock_addr *ret)
 	return true;
 }
 
-int m0_tcp__addr_bound(int fd, struct m0_sock_addr *ret)
+int m0_tcp__addr_bound(int fd, struct m0_host_addr *ret)
 {
 	struct sockaddr_storage sa = { 0 };
 	socklen_t               len = sizeof sa;
@@ -57,14 +57,14 @@ int m0_tcp__addr_bound(int fd, struct m0_sock_addr *ret)
 							      : -EAFNOSUPPORT;
 }
 
-bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr)
+bool m0_tcp__addr_is_any(const struct m0_host_addr *addr)
 {
 	static const uint8_t any[16];
 
 	return memcmp(addr->sa_bytes, any, addr->sa_bytes_nr) == 0;
 }
 
-static bool is_loopback(const struct m0_sock_addr *addr)
+static bool is_loopback(const struct m0_host_addr *addr)
 {
 	return addr->sa_bytes_nr == 4
 		       ? addr->sa_bytes[0] == IN_LOOPBACKNET
@@ -74,10 +74,10 @@ static bool is_loopback(const struct m0_sock_addr *addr)
 
 /* The system's choice of where to speak to an address of its own from is that
  * address. */
-static bool is_own(const struct m0_sock_addr *addr)
+static bool is_own(const struct m0_host_addr *addr)
 {
 	struct sockaddr_storage sa;
-	struct m0_sock_addr     from;
+	struct m0_host_addr     from;
 	socklen_t               len = m0_tcp__addr_to(addr, &sa);
 	bool                    ret;
 	int fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -91,12 +91,12 @@ static bool is_own(const struct m0_sock_addr *addr)
 	return ret;
 }
 
-bool m0_tcp__addr_is_near(const struct m0_sock_addr *addr)
+bool m0_tcp__addr_is_near(const struct m0_host_addr *addr)
 {
 	return is_loopback(addr) || is_own(addr);
 }
 
-const char *m0_tcp__addr_text(const struct m0_sock_addr *addr,
+const char *m0_tcp__addr_text(const struct m0_host_addr *addr,
 			      char                       buf[M0_TCP_TEXT_BYTES])
 {
 	int family = addr->sa_bytes_nr == 4 ? AF_INET : AF_INET6;
@@ -106,13 +106,13 @@ const char *m0_tcp__addr_text(const struct m0_sock_addr *addr,
 	return buf;
 }
 
-static bool is_link_local(const struct m0_sock_addr *addr)
+static bool is_link_local(const struct m0_host_addr *addr)
 {
 	return addr->sa_bytes_nr == 16 && addr->sa_bytes[0] == 0xfe &&
 	       (addr->sa_bytes[1] & 0xc0) == 0x80;
 }
 
-static bool iface_set(struct m0_sock_iface *iface, const struct ifaddrs *from)
+static bool iface_set(struct m0_host_iface *iface, const struct ifaddrs *from)
 {
 	M0_SET0(iface);
 	if (from->ifa_addr == NULL ||
@@ -127,9 +127,9 @@ static bool iface_set(struct m0_sock_iface *iface, const struct ifaddrs *from)
 	return true;
 }
 
-int m0_tcp__ifaces(struct m0_sock_iface *ifaces, unsigned max)
+int m0_tcp__ifaces(struct m0_host_iface *ifaces, unsigned max)
 {
-	struct m0_sock_iface one;
+	struct m0_host_iface one;
 	struct ifaddrs      *all;
 	struct ifaddrs      *each;
 	unsigned             nr = 0;

@@ -14,11 +14,11 @@
 
 struct dial {
 	struct m0_tcp_io          *tcd_io;
-	const struct m0_sock_addr *tcd_from;
-	const struct m0_sock_addr *tcd_to;
+	const struct m0_host_addr *tcd_from;
+	const struct m0_host_addr *tcd_to;
 	/** The socket, and what it was bound to. */
 	int                 tcd_fd;
-	struct m0_sock_addr tcd_local;
+	struct m0_host_addr tcd_local;
 };
 
 static void dial_close(struct dial *dial)
@@ -30,7 +30,7 @@ static void dial_close(struct dial *dial)
 
 static int dial_socket(struct dial *dial)
 {
-	const struct m0_sock_io_cfg *cfg = &dial->tcd_io->tci_cfg;
+	const struct m0_streams_cfg *cfg = &dial->tcd_io->tci_cfg;
 	int                          fd = m0_tcp__socket(cfg, dial->tcd_from);
 
 	if (fd >= 0)
@@ -118,12 +118,12 @@ static int dial_any(struct dial *dial, uint16_t port_min, uint16_t port_max)
 	return rc;
 }
 
-int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
-		 const struct m0_sock_addr *from, uint16_t port_min,
-		 uint16_t port_max, const struct m0_sock_addr *to,
-		 void **ret_stream, char *why)
+int m0_tcp__dial(struct m0_streams *streams, void *user,
+		 const struct m0_host_addr *from, uint16_t port_min,
+		 uint16_t port_max, const struct m0_host_addr *to,
+		 struct m0_stream **ret, char *why)
 {
-	struct m0_tcp_io     *tcp = m0_tcp__io(io);
+	struct m0_tcp_io     *tcp = m0_tcp__io(streams);
 	struct m0_tcp_stream *stream;
 	struct dial           dial = {
 			  .tcd_io = tcp, .tcd_from = from, .tcd_to = to, .tcd_fd = -1
@@ -141,9 +141,9 @@ int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
 				 to, rc);
 		return rc;
 	}
-	stream->tcs_conn = conn;
+	stream->tcs_stream.stm_user = user;
 	stream->tcs_local = dial.tcd_local;
-	*ret_stream = stream;
+	*ret = &stream->tcs_stream;
 	return 0;
 }
 
@@ -174,7 +174,8 @@ bool m0_tcp__dial_end(struct m0_tcp_stream *stream)
 	stream->tcs_has_bbr = m0_tcp__has_bbr(fd);
 	m0_tcp__stream_out_add(stream);
 	io->tci_current = stream;
-	m0_sock_dialled(stream->tcs_conn, &stream->tcs_local);
+	io->tci_streams.sts_up->stu_dialled(stream->tcs_stream.stm_user,
+					    &stream->tcs_local);
 	is_there = io->tci_current == stream;
 	io->tci_current = NULL;
 	return is_there;

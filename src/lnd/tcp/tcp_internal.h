@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the files of this room share: the streams of lnd/ksock/io.h as TCP
+ * What the files of this room share: the streams of stream/stream.h as TCP
  * sockets.
  *
  * tcp.c the table and the passes; tcp_stream.c the two ways of a stream; tcp_dial.c and
@@ -12,9 +12,10 @@
 
 #include <sys/socket.h>
 
-#include "lnd/ksock/sock.h"
-#include "loop/loop.h"
+#include "m0/lnd.h"
+#include "loop/loop_reactor.h"
 #include "os/os.h"
+#include "stream/stream.h"
 
 enum {
 	/** Read ahead at most, of all connections: one after the other. */
@@ -39,15 +40,16 @@ enum {
 };
 
 struct m0_tcp_io {
-	struct m0_sock_io     tci_io;
-	struct m0_sock_io_cfg tci_cfg;
-	struct m0_loop        tci_loop;
+	struct m0_streams        tci_streams;
+	struct m0_reactor_source tci_source;
+	struct m0_streams_cfg    tci_cfg;
+	struct m0_loop_reactor  *tci_reactor;
 	/** Streams that have something to read, or whose dial has ended. */
 	struct m0_list tci_ready;
 	/** Streams that have something to write and may. */
 	struct m0_list tci_out;
 	/** All streams; all listeners. */
-	struct m0_list tci_streams;
+	struct m0_list tci_all;
 	struct m0_list tci_listeners;
 	/** Streams with bytes to be taken before the next look. */
 	struct m0_list tci_seen;
@@ -75,31 +77,27 @@ struct m0_tcp_io {
 	m0_time_t tci_pause_until;
 	m0_time_t tci_pause_ns;
 	m0_time_t tci_now;
-	/** Somebody polls our descriptor: work left over must show in it. */
-	bool tci_is_polled;
-	/** Epoll has been asked since the last pass. */
-	bool tci_was_asked;
-	/** A rouse was taken by a pass: there may be more. */
-	bool tci_was_roused;
+	/** Value of lre_asks_nr at the last pass. */
+	unsigned tci_asks_nr;
 	/** Read ahead; before it, what went to a wrong place. */
-	uint8_t tci_staging[M0_SOCK_AGAIN_BYTES_MAX + M0_TCP_STAGING_BYTES];
+	uint8_t tci_staging[M0_STREAM_AGAIN_BYTES_MAX + M0_TCP_STAGING_BYTES];
 };
 
 struct m0_tcp_stream {
-	struct m0_loop_fd    tcs_fd;
-	struct m0_tcp_io    *tcs_io;
-	struct m0_sock_conn *tcs_conn;
-	struct m0_list_link  tcs_all;
-	struct m0_list_link  tcs_ready;
-	struct m0_list_link  tcs_out;
-	struct m0_list_link  tcs_seen;
+	struct m0_loop_fd   tcs_fd;
+	struct m0_stream    tcs_stream;
+	struct m0_tcp_io   *tcs_io;
+	struct m0_list_link tcs_all;
+	struct m0_list_link tcs_ready;
+	struct m0_list_link tcs_out;
+	struct m0_list_link tcs_seen;
 	/** Not connected yet. */
 	bool tcs_dials;
 	/** It has bbr, so one call writes M0_TCP_CALL_BYTES at most. */
 	bool tcs_has_bbr;
 	/** Its end, or an error, is near: short reads prove nothing. */
 	bool tcs_ends;
-	/** The connection wants no bytes until sio_in. */
+	/** The connection wants no bytes until sto_in. */
 	bool tcs_in_paused;
 	/** Epoll does not watch it: the last stream alone. */
 	bool tcs_unwatched;
@@ -116,23 +114,34 @@ struct m0_tcp_stream {
 	size_t   tcs_kept_at;
 	size_t   tcs_kept_nr;
 	/** What we are bound to. */
-	struct m0_sock_addr tcs_local;
+	struct m0_host_addr tcs_local;
 };
 
 struct m0_tcp_listener {
-	struct m0_loop_fd        tcl_fd;
-	struct m0_tcp_io        *tcl_io;
-	struct m0_sock_listener *tcl_listener;
-	struct m0_list_link      tcl_all;
-	struct m0_list_link      tcl_callers;
+	struct m0_loop_fd          tcl_fd;
+	struct m0_tcp_io          *tcl_io;
+	struct m0_stream_listener *tcl_listener;
+	struct m0_list_link        tcl_all;
+	struct m0_list_link        tcl_callers;
 };
 
-/** The table; tests use it directly. */
-extern const struct m0_sock_io_ops m0_tcp__io_ops;
+/** The table of the host; tests use it directly. */
+extern const struct m0_host_ops m0_tcp__host_ops;
 
-static inline struct m0_tcp_io *m0_tcp__io(struct m0_sock_io *io)
+static inline struct m0_tcp_io *m0_tcp__io(struct m0_streams *streams)
 {
-	return container_of(io, struct m0_tcp_io, tci_io);
+	return container_of(streams, struct m0_tcp_io, tci_streams);
+}
+
+static inline struct m0_tcp_stream *m0_tcp__stream(struct m0_stream *stream)
+{
+	return container_of(stream, struct m0_tcp_stream, tcs_stream);
+}
+
+/** The loop in which the descriptors are watched. */
+static inline struct m0_loop *m0_tcp__loop(struct m0_tcp_io *io)
+{
+	return &io->tci_reactor->lre_loop;
 }
 
 /* -- tcp_stream.c ---------------------------------------------------------- */
@@ -144,7 +153,7 @@ static inline struct m0_tcp_io *m0_tcp__io(struct m0_sock_io *io)
 struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
 					 bool dials);
 /** Resets the connection and frees the stream. */
-/** @param reset  as of sio_hangup. */
+/** @param reset  as of sto_hangup. */
 void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset);
 /** Reads, and calls up. @return true if there may be more at once. */
 bool m0_tcp__stream_in(struct m0_tcp_stream *stream);
@@ -163,25 +172,26 @@ void m0_tcp__stream_watch(struct m0_tcp_stream *stream);
 /** There is no last stream any more. */
 void m0_tcp__hot_leave(struct m0_tcp_io *io);
 /** Bytes that the peer has not acknowledged. */
-size_t m0_tcp__unsent(struct m0_sock_io *io, void *stream);
+size_t m0_tcp__unsent(struct m0_streams *streams, struct m0_stream *stream);
 /** Ends the stream, and tells so. */
 void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status);
 
 /* -- tcp_dial.c, listen.c -------------------------------------------------- */
 
-int m0_tcp__dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
-		 const struct m0_sock_addr *from, uint16_t port_min,
-		 uint16_t port_max, const struct m0_sock_addr *to,
-		 void **stream, char *why);
+int m0_tcp__dial(struct m0_streams *streams, void *user,
+		 const struct m0_host_addr *from, uint16_t port_min,
+		 uint16_t port_max, const struct m0_host_addr *to,
+		 struct m0_stream **ret, char *why);
 /**
  * The dial of a stream has ended, one way or the other: calls up.
  * @retval false  the stream is gone.
  */
 bool m0_tcp__dial_end(struct m0_tcp_stream *stream);
 
-int  m0_tcp__listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
+int  m0_tcp__listen(struct m0_streams *io, struct m0_stream_listener *listener,
 		    char *why);
-void m0_tcp__unlisten(struct m0_sock_io *io, struct m0_sock_listener *listener);
+void m0_tcp__unlisten(struct m0_streams         *io,
+		      struct m0_stream_listener *listener);
 /** Accepts some of those who wait, and calls up. */
 void m0_tcp__accept(struct m0_tcp_io *io);
 
@@ -190,15 +200,15 @@ void m0_tcp__accept(struct m0_tcp_io *io);
  * are inherited by what it accepts.
  * @return it, or a negative errno.
  */
-int m0_tcp__socket(const struct m0_sock_io_cfg *cfg,
-		   const struct m0_sock_addr   *addr);
+int m0_tcp__socket(const struct m0_streams_cfg *cfg,
+		   const struct m0_host_addr   *addr);
 /**
  * Gives reno to a socket that connects, or is connected, to an address of this
  * host, unless the configuration names another congestion control. A route that
  * locks its own overrides this, before or after.
  */
-void m0_tcp__near_set(const struct m0_sock_io_cfg *cfg, int fd,
-		      const struct m0_sock_addr *remote);
+void m0_tcp__near_set(const struct m0_streams_cfg *cfg, int fd,
+		      const struct m0_host_addr *remote);
 /** Does a socket that is connected have bbr, of whatever version? */
 bool m0_tcp__has_bbr(int fd);
 
@@ -206,44 +216,44 @@ bool m0_tcp__has_bbr(int fd);
 
 /**
  * Ends a connection and closes its socket; never blocks.
- * @param reset  as of sio_hangup.
+ * @param reset  as of sto_hangup.
  */
 void m0_tcp__fd_end(int fd, bool reset);
 
 /* -- tcp_addr.c ------------------------------------------------------------ */
 
 /** @return the length of `ret`. */
-socklen_t m0_tcp__addr_to(const struct m0_sock_addr *addr,
+socklen_t m0_tcp__addr_to(const struct m0_host_addr *addr,
 			  struct sockaddr_storage   *ret);
 /** @retval false  neither IPv4 nor IPv6. */
-bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_sock_addr *ret);
+bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_host_addr *ret);
 /** What a socket is bound to. */
-int m0_tcp__addr_bound(int fd, struct m0_sock_addr *ret);
+int m0_tcp__addr_bound(int fd, struct m0_host_addr *ret);
 /** Is it 0.0.0.0 or ::? */
-bool m0_tcp__addr_is_any(const struct m0_sock_addr *addr);
+bool m0_tcp__addr_is_any(const struct m0_host_addr *addr);
 /** Is it an address of this host? */
-bool m0_tcp__addr_is_near(const struct m0_sock_addr *addr);
+bool m0_tcp__addr_is_near(const struct m0_host_addr *addr);
 
 enum {
 	M0_TCP_TEXT_BYTES = 64
 };
 /** As text, without the port. @return buf. */
-const char *m0_tcp__addr_text(const struct m0_sock_addr *addr,
+const char *m0_tcp__addr_text(const struct m0_host_addr *addr,
 			      char buf[M0_TCP_TEXT_BYTES]);
-int         m0_tcp__ifaces(struct m0_sock_iface *ifaces, unsigned max);
+int         m0_tcp__ifaces(struct m0_host_iface *ifaces, unsigned max);
 
 /* -- why.c: into M0_LND_WHY_BYTES ------------------------------------------ */
 
 /** Where the kernel's files are looked for: "", or a test's own place. */
 extern const char *m0_tcp__root;
-/** See sio_nid_taken. What cannot be read is not known: false. */
+/** See hso_nid_taken. What cannot be read is not known: false. */
 bool m0_tcp__kernel_has_nid(const char *nid, char *why);
 /** Listening at `addr` has failed with `rc`. */
-void m0_tcp__why_listen(char *why, const struct m0_sock_io_cfg *cfg,
-			const struct m0_sock_addr *addr, int rc);
+void m0_tcp__why_listen(char *why, const struct m0_streams_cfg *cfg,
+			const struct m0_host_addr *addr, int rc);
 /** No connection to `to` can be made from `from`. */
-void m0_tcp__why_dial(char *why, const struct m0_sock_io_cfg *cfg,
-		      const struct m0_sock_addr *from, uint16_t port_min,
-		      uint16_t port_max, const struct m0_sock_addr *to, int rc);
+void m0_tcp__why_dial(char *why, const struct m0_streams_cfg *cfg,
+		      const struct m0_host_addr *from, uint16_t port_min,
+		      uint16_t port_max, const struct m0_host_addr *to, int rc);
 
 #endif /* M0_SRC_LND_TCP_TCP_INTERNAL_H */

@@ -23,6 +23,16 @@ enum {
 	JOIN_MEAN_BYTES = 512
 };
 
+static const struct m0_streams_up *up(const struct m0_tcp_stream *stream)
+{
+	return stream->tcs_io->tci_streams.sts_up;
+}
+
+static void *user(const struct m0_tcp_stream *stream)
+{
+	return stream->tcs_stream.stm_user;
+}
+
 static void full_set(struct m0_tcp_stream *stream, bool full)
 {
 	unsigned *nr = &stream->tcs_io->tci_full_nr;
@@ -67,7 +77,7 @@ static void out_failed(struct m0_tcp_stream *stream, int rc)
  */
 void m0_tcp__hot_unwatch(struct m0_tcp_io *io)
 {
-	m0_loop_del(&io->tci_loop, &io->tci_hot->tcs_fd);
+	m0_loop_del(m0_tcp__loop(io), &io->tci_hot->tcs_fd);
 	io->tci_hot->tcs_unwatched = true;
 }
 
@@ -81,7 +91,7 @@ void m0_tcp__stream_watch(struct m0_tcp_stream *stream)
 	stream->tcs_unwatched = false;
 	io->tci_hits_nr = 0;
 	/* What there is already is told, too. */
-	rc = m0_loop_add(&io->tci_loop, &stream->tcs_fd);
+	rc = m0_loop_add(m0_tcp__loop(io), &stream->tcs_fd);
 	if (rc != 0)
 		out_failed(stream, rc);
 }
@@ -123,16 +133,17 @@ struct m0_tcp_stream *m0_tcp__stream_new(struct m0_tcp_io *io, int fd,
 	stream->tcs_fd.lof_fd = fd;
 	stream->tcs_fd.lof_handler = stream_told;
 	stream->tcs_io = io;
+	stream->tcs_stream.stm_counts = &io->tci_streams.sts_counts;
 	stream->tcs_dials = dials;
 	m0_list_link_init(&stream->tcs_ready);
 	m0_list_link_init(&stream->tcs_out);
 	m0_list_link_init(&stream->tcs_seen);
 	m0_list_link_init(&stream->tcs_all);
-	if (m0_loop_add(&io->tci_loop, &stream->tcs_fd) != 0) {
+	if (m0_loop_add(m0_tcp__loop(io), &stream->tcs_fd) != 0) {
 		m0_free(stream);
 		return NULL;
 	}
-	m0_list_add_tail(&io->tci_streams, &stream->tcs_all);
+	m0_list_add_tail(&io->tci_all, &stream->tcs_all);
 	return stream;
 }
 
@@ -145,7 +156,7 @@ void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset)
 	if (io->tci_hot == stream)
 		io->tci_hot = NULL;
 	full_set(stream, false);
-	m0_loop_del(&io->tci_loop, &stream->tcs_fd);
+	m0_loop_del(m0_tcp__loop(io), &stream->tcs_fd);
 	m0_tcp__fd_end(stream->tcs_fd.lof_fd, reset);
 	m0_list_del(&stream->tcs_ready);
 	m0_list_del(&stream->tcs_out);
@@ -157,11 +168,12 @@ void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset)
 
 void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status)
 {
-	struct m0_sock_conn *conn = stream->tcs_conn;
+	const struct m0_streams_up *up = stream->tcs_io->tci_streams.sts_up;
+	void                       *user = stream->tcs_stream.stm_user;
 
 	m0_tcp__stream_free(stream, false);
 	/* The peer's reset came after its end of the stream. */
-	m0_sock_broken(conn, status == -EPIPE ? -ECONNRESET : status);
+	up->stu_broken(user, status == -EPIPE ? -ECONNRESET : status);
 }
 
 /* -- in -------------------------------------------------------------------- */
@@ -205,7 +217,7 @@ static bool staged_give(struct m0_tcp_stream *stream, const uint8_t *bytes,
 			size_t nr)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
-	ssize_t           taken = m0_sock_in_bytes(stream->tcs_conn, bytes, nr);
+	ssize_t taken = up(stream)->stu_in_bytes(user(stream), bytes, nr);
 
 	if (taken < 0 || io->tci_current != stream)
 		return false;
@@ -224,8 +236,8 @@ static bool kept_give(struct m0_tcp_stream *stream)
 	size_t            nr = stream->tcs_kept_nr - stream->tcs_kept_at;
 	ssize_t           taken;
 
-	taken = m0_sock_in_bytes(stream->tcs_conn,
-				 stream->tcs_kept + stream->tcs_kept_at, nr);
+	taken = up(stream)->stu_in_bytes(
+		user(stream), stream->tcs_kept + stream->tcs_kept_at, nr);
 	if (taken < 0 || io->tci_current != stream)
 		return false;
 	M0_ASSERT((size_t)taken <= nr);
@@ -253,8 +265,8 @@ static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 {
 	size_t ahead = 0;
 
-	plan->pl_nr = m0_sock_in_where(stream->tcs_conn, plan->pl_iov,
-				       M0_TCP_IN_SEGS_MAX, &ahead);
+	plan->pl_nr = up(stream)->stu_in_where(user(stream), plan->pl_iov,
+					       M0_TCP_IN_SEGS_MAX, &ahead);
 	if (plan->pl_nr == 0)
 		return false;
 	plan->pl_direct = iov_bytes(plan->pl_iov, plan->pl_nr);
@@ -302,7 +314,7 @@ static ssize_t in_call(struct m0_tcp_stream *stream, struct in_plan *plan)
 	int     fd = stream->tcs_fd.lof_fd;
 	ssize_t nr;
 
-	m0_sock_calls_count(stream->tcs_conn, 1, 0);
+	++stream->tcs_stream.stm_counts->stc_reads_nr;
 	do {
 		/* The call for one segment is the cheaper one. */
 		nr = plan->pl_nr == 1
@@ -326,7 +338,7 @@ int m0_tcp__seen_take(struct m0_tcp_stream *stream)
 	ssize_t nr;
 
 	m0_list_del(&stream->tcs_seen);
-	m0_sock_calls_count(stream->tcs_conn, 1, 0);
+	++stream->tcs_stream.stm_counts->stc_reads_nr;
 	do {
 		nr = recv(stream->tcs_fd.lof_fd, NULL, stream->tcs_seen_nr,
 			  MSG_TRUNC);
@@ -345,7 +357,7 @@ static size_t again_stage(struct m0_tcp_io *io, const struct in_plan *plan,
 	size_t   part;
 	unsigned i;
 
-	M0_ASSERT(direct <= M0_SOCK_AGAIN_BYTES_MAX);
+	M0_ASSERT(direct <= M0_STREAM_AGAIN_BYTES_MAX);
 	memmove(to + direct, to, nr - direct);
 	for (i = 0; direct > 0; ++i) {
 		part = min64u(direct, plan->pl_iov[i].iov_len);
@@ -365,7 +377,7 @@ static bool in_give(struct m0_tcp_stream *stream, const struct in_plan *plan,
 	int               rc = 0;
 
 	if (direct > 0)
-		rc = m0_sock_in_arrived(stream->tcs_conn, direct);
+		rc = up(stream)->stu_in_arrived(user(stream), direct);
 	if (rc < 0 || io->tci_current != stream)
 		return false;
 	if (M0_UNLIKELY(rc > 0))
@@ -490,7 +502,7 @@ static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
 	int           fd = stream->tcs_fd.lof_fd;
 	ssize_t       rc;
 
-	m0_sock_calls_count(stream->tcs_conn, 0, 1);
+	++stream->tcs_stream.stm_counts->stc_writes_nr;
 	do {
 		rc = nr == 1 ? send(fd, iov->iov_base, iov->iov_len,
 				    MSG_NOSIGNAL)
@@ -508,7 +520,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	ssize_t           nr;
 	unsigned          segs;
 
-	segs = m0_sock_out_what(stream->tcs_conn, iov, ARRAY_SIZE(iov));
+	segs = up(stream)->stu_out_what(user(stream), iov, ARRAY_SIZE(iov));
 	if (segs == 0 || io->tci_current != stream)
 		return false;
 	all = iov_bytes(iov, segs);
@@ -525,7 +537,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	full_set(stream, (size_t)nr < all);
 	*left -= min64u(*left, (size_t)nr);
 	return (nr == 0 ||
-		(m0_sock_out_left(stream->tcs_conn, (size_t)nr) >= 0 &&
+		(up(stream)->stu_out_left(user(stream), (size_t)nr) >= 0 &&
 		 io->tci_current == stream)) &&
 	       !stream->tcs_out_full;
 }
@@ -543,13 +555,12 @@ bool m0_tcp__stream_out(struct m0_tcp_stream *stream)
 	return more;
 }
 
-size_t m0_tcp__unsent(struct m0_sock_io *io, void *ref)
+size_t m0_tcp__unsent(struct m0_streams *streams, struct m0_stream *stream)
 {
-	struct m0_tcp_stream *stream = ref;
-	int                   nr = 0;
+	int nr = 0;
 
-	(void)io;
-	return ioctl(stream->tcs_fd.lof_fd, SIOCOUTQ, &nr) == 0
+	(void)streams;
+	return ioctl(m0_tcp__stream(stream)->tcs_fd.lof_fd, SIOCOUTQ, &nr) == 0
 		       ? (size_t)max64(nr, 0)
 		       : 0;
 }

@@ -91,7 +91,7 @@ static void put_privilege(struct text *text, uint16_t port)
 
 static void put_ifaces(struct text *text, uint8_t bytes_nr)
 {
-	struct m0_sock_iface ifaces[IFACES_MAX];
+	struct m0_host_iface ifaces[IFACES_MAX];
 	char                 buf[M0_TCP_TEXT_BYTES];
 	int                  nr = m0_tcp__ifaces(ifaces, IFACES_MAX);
 	int                  i;
@@ -164,7 +164,7 @@ bool m0_tcp__kernel_has_nid(const char *nid, char *why)
 	return true;
 }
 
-static void put_in_use(struct text *text, const struct m0_sock_addr *addr)
+static void put_in_use(struct text *text, const struct m0_host_addr *addr)
 {
 	char buf[M0_TCP_TEXT_BYTES];
 
@@ -188,14 +188,14 @@ static void put_in_use(struct text *text, const struct m0_sock_addr *addr)
 	    m0_tcp__addr_text(addr, buf));
 }
 
-static bool is_loopback(const struct m0_sock_addr *addr)
+static bool is_loopback(const struct m0_host_addr *addr)
 {
 	return addr->sa_bytes_nr == 4 && addr->sa_bytes[0] == 127;
 }
 
 /* What has nothing to do with ports. */
-static void put_other(struct text *text, const struct m0_sock_io_cfg *cfg,
-		      const struct m0_sock_addr *addr, int rc)
+static void put_other(struct text *text, const struct m0_streams_cfg *cfg,
+		      const struct m0_host_addr *addr, int rc)
 {
 	if (rc == -EADDRNOTAVAIL)
 		put_ifaces(text, addr->sa_bytes_nr);
@@ -227,8 +227,8 @@ static void text_end(struct text *text)
 		text->tct_buf[--text->tct_at] = 0;
 }
 
-void m0_tcp__why_listen(char *why, const struct m0_sock_io_cfg *cfg,
-			const struct m0_sock_addr *addr, int rc)
+void m0_tcp__why_listen(char *why, const struct m0_streams_cfg *cfg,
+			const struct m0_host_addr *addr, int rc)
 {
 	struct text text = { .tct_buf = why };
 	char        buf[M0_TCP_TEXT_BYTES];
@@ -252,9 +252,9 @@ void m0_tcp__why_listen(char *why, const struct m0_sock_io_cfg *cfg,
 	text_end(&text);
 }
 
-void m0_tcp__why_dial(char *why, const struct m0_sock_io_cfg *cfg,
-		      const struct m0_sock_addr *from, uint16_t port_min,
-		      uint16_t port_max, const struct m0_sock_addr *to, int rc)
+void m0_tcp__why_dial(char *why, const struct m0_streams_cfg *cfg,
+		      const struct m0_host_addr *from, uint16_t port_min,
+		      uint16_t port_max, const struct m0_host_addr *to, int rc)
 {
 	struct text text = { .tct_buf = why };
 	char        buf[M0_TCP_TEXT_BYTES];

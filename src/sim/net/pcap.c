@@ -56,8 +56,8 @@ void m0_sim_net_pcap(const char *path)
 	file_put(rest, sizeof rest);
 }
 
-static size_t ip_put(uint8_t *at, const struct m0_sock_addr *from,
-		     const struct m0_sock_addr *to, size_t bytes)
+static size_t ip_put(uint8_t *at, const struct m0_host_addr *from,
+		     const struct m0_host_addr *to, size_t bytes)
 {
 	if (from->sa_bytes_nr == 4) {
 		put16(at - 2, 0x0800);
@@ -82,8 +82,8 @@ static size_t ip_put(uint8_t *at, const struct m0_sock_addr *from,
 static void packet_put(struct sim_wire *wire, int end, unsigned flags,
 		       const void *bytes, size_t nr)
 {
-	const struct m0_sock_addr *from = &wire->siw_end[end].sie_addr;
-	const struct m0_sock_addr *to = &wire->siw_end[1 - end].sie_addr;
+	const struct m0_host_addr *from = &wire->siw_end[end].sie_addr;
+	const struct m0_host_addr *to = &wire->siw_end[1 - end].sie_addr;
 	uint8_t   head[ETHER_BYTES + IP6_BYTES + TCP_BYTES] = {};
 	m0_time_t now = m0_sim_elapsed_ns(m0_sim__net()->sin_sim);
 	size_t    at = ETHER_BYTES +

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table m0_sock_io_ops over the streams of the simulated network. */
+/*
+ * The table of a simulated host, and byte streams over the streams of the
+ * simulated network.
+ */
 #include <stdlib.h>
 
 #include "sim/net/sim_net_internal.h"
-#include "lnd/ksock/sock.h"
 
 enum {
 	/** What one pass does for one connection, and for one listener. */
@@ -17,17 +19,24 @@ enum {
 #define KEEP_IDLE_NS (30 * M0_TIME_ONE_SECOND)
 #define KEEP_GAP_NS  (5 * M0_TIME_ONE_SECOND)
 
-static struct sim_io *io_of(struct m0_sock_io *io)
+static struct sim_io *io_of(struct m0_streams *streams)
 {
-	return container_of(io, struct sim_io, sno_io);
+	return container_of(streams, struct sim_io, sno_streams);
+}
+
+static const struct m0_streams_up *up(const struct sim_end *end)
+{
+	return end->sie_io->sno_streams.sts_up;
+}
+
+static void *user(const struct sim_end *end)
+{
+	return end->sie_stream.stm_user;
 }
 
 static void io_wake(struct sim_io *io)
 {
-	if (io->sno_strand != NULL)
-		m0_strand_wake(io->sno_strand);
-	if (io->sno_fd_is_open)
-		m0_os_fd_signal(&io->sno_fd);
+	m0_sim__reactor_wake(io->sno_reactor);
 }
 
 /* -- queues ---------------------------------------------------------------- */
@@ -85,16 +94,18 @@ static void end_forget(struct sim_end *end, bool reset)
 
 static void end_broken(struct sim_end *end, int status)
 {
-	struct m0_sock_conn *conn = end->sie_conn;
+	const struct m0_streams_up *calls = up(end);
+	void                       *whom = user(end);
 
 	end_forget(end, false);
-	m0_sock_broken(conn, status);
+	calls->stu_broken(whom, status);
 }
 
 static void end_adopt(struct sim_end *end, struct sim_io *io)
 {
 	end->sie_owner = SIM_OWNER_NODE;
 	end->sie_io = io;
+	end->sie_stream.stm_counts = &io->sno_streams.sts_counts;
 	++io->sno_ends_nr;
 	m0_sim_stream_keepalive(m0_sim__stream(end), end->sie_nr, KEEP_IDLE_NS,
 				KEEP_GAP_NS, KEEP_NR);
@@ -132,9 +143,8 @@ static bool held_give(struct sim_io *io, struct sim_end *end)
 {
 	ssize_t taken;
 
-	taken = m0_sock_in_bytes(end->sie_conn,
-				 end->sie_held + end->sie_held_at,
-				 end->sie_held_nr);
+	taken = up(end)->stu_in_bytes(
+		user(end), end->sie_held + end->sie_held_at, end->sie_held_nr);
 	if (!end_lives(io, end, taken))
 		return false;
 	end->sie_held_at += (size_t)taken;
@@ -180,7 +190,7 @@ static void held_make(struct sim_end *end)
 {
 	if (end->sie_held == NULL)
 		end->sie_held = m0_sim__realloc(
-			NULL, 1, M0_SOCK_AGAIN_BYTES_MAX + AHEAD_MAX);
+			NULL, 1, M0_STREAM_AGAIN_BYTES_MAX + AHEAD_MAX);
 }
 
 /* What went to the wrong place joins what was read behind it. */
@@ -189,7 +199,7 @@ static void held_again(struct sim_end *end, const struct iovec *iov, size_t nr)
 	uint8_t *to;
 	size_t   part;
 
-	M0_ASSERT(nr <= M0_SOCK_AGAIN_BYTES_MAX);
+	M0_ASSERT(nr <= M0_STREAM_AGAIN_BYTES_MAX);
 	held_make(end);
 	to = end->sie_held;
 	memmove(to + nr, to, end->sie_held_nr);
@@ -228,7 +238,7 @@ static bool end_read(struct sim_io *io, struct sim_end *end)
 
 	if (end->sie_held_nr > 0 && !held_give(io, end))
 		return false;
-	nr = m0_sock_in_where(end->sie_conn, iov, IOV_NR, &ahead);
+	nr = up(end)->stu_in_where(user(end), iov, IOV_NR, &ahead);
 	M0_ASSERT(nr <= IOV_NR);
 	if (nr == 0) {
 		end->sie_is_paused = true;
@@ -244,8 +254,8 @@ static bool end_read(struct sim_io *io, struct sim_end *end)
 	}
 	if ((size_t)rc == iov_bytes(iov, nr) && ahead > 0)
 		ahead_read(end, ahead);
-	m0_sock_calls_count(end->sie_conn, 1, 0);
-	rc = m0_sock_in_arrived(end->sie_conn, (size_t)rc);
+	++end->sie_stream.stm_counts->stc_reads_nr;
+	rc = up(end)->stu_in_arrived(user(end), (size_t)rc);
 	if (!end_lives(io, end, rc))
 		return false;
 	if (rc > 0)
@@ -261,7 +271,7 @@ static bool dial_tell(struct sim_io *io, struct sim_end *end)
 		return false;
 	}
 	end->sie_is_told = true;
-	m0_sock_dialled(end->sie_conn, &end->sie_addr);
+	up(end)->stu_dialled(user(end), &end->sie_addr);
 	return end_lives(io, end, 0);
 }
 
@@ -292,9 +302,10 @@ out:
 
 static void listener_accept(struct sim_io *io, struct sim_listener *listener)
 {
-	struct sim_end      *end;
-	struct m0_sock_conn *conn;
-	unsigned             nr;
+	const struct m0_streams *streams = &io->sno_streams;
+	struct sim_end          *end;
+	void                    *whom;
+	unsigned                 nr;
 
 	for (nr = 0; nr < ACCEPTS_MAX; ++nr) {
 		end = TAILQ_FIRST(&listener->sil_backlog);
@@ -303,15 +314,15 @@ static void listener_accept(struct sim_io *io, struct sim_listener *listener)
 		TAILQ_REMOVE(&listener->sil_backlog, end, sie_backlog_link);
 		--listener->sil_backlog_nr;
 		end_adopt(end, io);
-		conn = m0_sock_accepted(io->sno_io.si_sock,
-					listener->sil_listener, &end->sie_addr,
-					&end->sie_wire->siw_end[0].sie_addr,
-					end);
-		if (conn == NULL) {
+		whom = streams->sts_up->stu_accepted(
+			streams->sts_owner, listener->sil_listener,
+			&end->sie_addr, &end->sie_wire->siw_end[0].sie_addr,
+			&end->sie_stream);
+		if (whom == NULL) {
 			end_forget(end, false);
 			continue;
 		}
-		end->sie_conn = conn;
+		end->sie_stream.stm_user = whom;
 		ready_add(end);
 	}
 }
@@ -326,19 +337,19 @@ static bool backlog_is_empty(const struct sim_io *io)
 	return true;
 }
 
-static bool sim_pass(struct m0_sock_io *base, m0_time_t now)
+static struct sim_io *io_of_source(struct m0_reactor_source *src)
 {
-	struct sim_io       *io = io_of(base);
+	return container_of(src, struct sim_io, sno_source);
+}
+
+static bool sim_pass(struct m0_reactor_source *src, m0_time_t now)
+{
+	struct sim_io       *io = io_of_source(src);
 	struct sim_listener *listener;
 	struct sim_end      *end;
 	unsigned             nr;
 
-	if (base->si_sock == NULL)
-		return false;
-	if (io->sno_fd_is_open)
-		m0_os_fd_clear(&io->sno_fd);
-	io->sno_has_told = false;
-	m0_sock_now_set(base->si_sock, now);
+	(void)now;
 	TAILQ_FOREACH(listener, &m0_sim__net()->sin_listeners, sil_link)
 	if (listener->sil_io == io)
 		listener_accept(io, listener);
@@ -361,7 +372,7 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 
 	io->sno_serving = end;
 	for (;;) {
-		nr = m0_sock_out_what(end->sie_conn, iov, IOV_NR);
+		nr = up(end)->stu_out_what(user(end), iov, IOV_NR);
 		M0_ASSERT(nr <= IOV_NR);
 		if (nr == 0)
 			break;
@@ -370,24 +381,24 @@ static void end_write(struct sim_io *io, struct sim_end *end)
 		rc = m0_sim_stream_write(m0_sim__stream(end), end->sie_nr, iov,
 					 nr);
 		if (rc < 0) {
-			io->sno_has_told = true;
+			io->sno_reactor->sra_has_told = true;
 			end_broken(end, (int)rc);
 			break;
 		}
-		m0_sock_calls_count(end->sie_conn, 0, 1);
+		++end->sie_stream.stm_counts->stc_writes_nr;
 		end->sie_is_blocked = (size_t)rc < bytes;
 		if (rc == 0 ||
 		    !end_lives(io, end,
-			       m0_sock_out_left(end->sie_conn, (size_t)rc)) ||
+			       up(end)->stu_out_left(user(end), (size_t)rc)) ||
 		    end->sie_is_blocked)
 			break;
 	}
 	io->sno_serving = NULL;
 }
 
-static void sim_flush(struct m0_sock_io *base)
+static void sim_flush(struct m0_reactor_source *src)
 {
-	struct sim_io  *io = io_of(base);
+	struct sim_io  *io = io_of_source(src);
 	struct sim_ends later = TAILQ_HEAD_INITIALIZER(later);
 	struct sim_end *end;
 
@@ -403,67 +414,47 @@ static void sim_flush(struct m0_sock_io *base)
 	TAILQ_CONCAT(&io->sno_outs, &later, sie_out_link);
 }
 
-static bool sim_ready(struct m0_sock_io *base)
+static bool sim_has_work(const struct m0_reactor_source *src)
 {
-	struct sim_io *io = io_of(base);
+	const struct sim_io *io =
+		container_of(src, const struct sim_io, sno_source);
 
-	return io->sno_has_told || !TAILQ_EMPTY(&io->sno_ready) ||
-	       !backlog_is_empty(io);
+	return !TAILQ_EMPTY(&io->sno_ready) || !backlog_is_empty(io);
 }
 
-static void sim_rouse(struct m0_sock_io *base)
-{
-	io_wake(io_of(base));
-}
-
-static int sim_fd(struct m0_sock_io *base)
-{
-	struct sim_io *io = io_of(base);
-	int            rc;
-
-	if (!io->sno_fd_is_open) {
-		rc = m0_os_fd_open(&io->sno_fd);
-		if (rc != 0)
-			return rc;
-		io->sno_fd_is_open = true;
-		m0_os_fd_signal(&io->sno_fd);
-	}
-	return io->sno_fd.of_fd;
-}
-
-static void sim_arm(struct m0_sock_io *base, m0_time_t deadline)
-{
-	struct sim_io *io = io_of(base);
-
-	if (io->sno_fd_is_open)
-		m0_os_fd_arm(&io->sno_fd, deadline);
-}
-
-static void sim_strand_set(struct m0_sock_io *base, struct m0_strand *strand)
-{
-	io_of(base)->sno_strand = strand;
-}
+static const struct m0_reactor_source_ops source_ops = {
+	.rtso_pass = sim_pass,
+	.rtso_flush = sim_flush,
+	.rtso_has_work = sim_has_work,
+};
 
 /* -- life ------------------------------------------------------------------ */
 
-static int sim_create(struct m0_sock_io **ret, const struct m0_sock_io_cfg *cfg)
+static const struct m0_streams_ops streams_ops;
+
+static int sim_create(struct m0_streams **ret, struct m0_reactor *reactor,
+		      const struct m0_streams_cfg *cfg)
 {
 	struct sim_net *net = m0_sim__net();
 	struct sim_io  *io = m0_sim__realloc(NULL, 1, sizeof *io);
 
 	(void)cfg;
-	*io = (struct sim_io){ .sno_io.si_ops = &m0_sim_io_ops,
+	*io = (struct sim_io){ .sno_streams.sts_ops = &streams_ops,
+			       .sno_streams.sts_reactor = reactor,
+			       .sno_source.rts_ops = &source_ops,
+			       .sno_reactor = m0_sim__reactor_of(reactor),
 			       .sno_host = net->sin_host_used };
 	TAILQ_INIT(&io->sno_ready);
 	TAILQ_INIT(&io->sno_outs);
+	m0_reactor_add(reactor, &io->sno_source);
 	++net->sin_ios_nr;
 	if (io->sno_host != NULL)
 		++io->sno_host->smh_ios_nr;
-	*ret = &io->sno_io;
+	*ret = &io->sno_streams;
 	return 0;
 }
 
-static void sim_destroy(struct m0_sock_io *base)
+static void sim_destroy(struct m0_streams *base)
 {
 	struct sim_net *net = m0_sim__net();
 	struct sim_io  *io = io_of(base);
@@ -472,8 +463,7 @@ static void sim_destroy(struct m0_sock_io *base)
 		m0_sim_fail(net->sin_sim,
 			    "an io ends with %u streams and %u listeners",
 			    io->sno_ends_nr, io->sno_listeners_nr);
-	if (io->sno_fd_is_open)
-		m0_os_fd_close(&io->sno_fd);
+	m0_reactor_del(&io->sno_source);
 	--net->sin_ios_nr;
 	if (io->sno_host != NULL)
 		--io->sno_host->smh_ios_nr;
@@ -481,17 +471,17 @@ static void sim_destroy(struct m0_sock_io *base)
 }
 
 static unsigned host_ifaces(const struct m0_sim_host *host,
-			    struct m0_sock_iface *ifaces, unsigned max,
+			    struct m0_host_iface *ifaces, unsigned max,
 			    unsigned nr)
 {
-	const struct m0_sock_addr *addr;
+	const struct m0_host_addr *addr;
 	unsigned                   i;
 
 	for (i = 0; i < host->smh_addrs_nr; ++i, ++nr) {
 		addr = &host->smh_addrs[i];
 		if (nr >= max)
 			continue;
-		ifaces[nr] = (struct m0_sock_iface){
+		ifaces[nr] = (struct m0_host_iface){
 			.sif_addr = *addr,
 			.sif_is_up = !host->smh_iface_down,
 			.sif_is_link_local = addr->sa_bytes_nr == 16 &&
@@ -507,7 +497,7 @@ static unsigned host_ifaces(const struct m0_sim_host *host,
 	return nr;
 }
 
-static int sim_ifaces(struct m0_sock_iface *ifaces, unsigned max)
+static int sim_ifaces(struct m0_host_iface *ifaces, unsigned max)
 {
 	struct sim_net *net = m0_sim__net();
 	unsigned        nr = 0;
@@ -522,7 +512,7 @@ static int sim_ifaces(struct m0_sock_iface *ifaces, unsigned max)
 
 /* -- for the driver -------------------------------------------------------- */
 
-static int sim_listen(struct m0_sock_io *base, struct m0_sock_listener *at,
+static int sim_listen(struct m0_streams *base, struct m0_stream_listener *at,
 		      char *why)
 {
 	struct sim_listener *listener;
@@ -541,25 +531,25 @@ static int sim_listen(struct m0_sock_io *base, struct m0_sock_listener *at,
 		return rc;
 	}
 	++io_of(base)->sno_listeners_nr;
-	at->slr_stream = listener;
+	at->slr_priv = listener;
 	return 0;
 }
 
-static void sim_unlisten(struct m0_sock_io *base, struct m0_sock_listener *at)
+static void sim_unlisten(struct m0_streams *base, struct m0_stream_listener *at)
 {
-	struct sim_listener *listener = at->slr_stream;
+	struct sim_listener *listener = at->slr_priv;
 
 	M0_PRE(listener->sil_io == io_of(base));
 	m0_sim__listener_del(listener);
 	--listener->sil_io->sno_listeners_nr;
 	free(listener);
-	at->slr_stream = NULL;
+	at->slr_priv = NULL;
 }
 
-static int sim_dial(struct m0_sock_io *base, struct m0_sock_conn *conn,
-		    const struct m0_sock_addr *from, uint16_t port_min,
-		    uint16_t port_max, const struct m0_sock_addr *to,
-		    void **stream, char *why)
+static int sim_dial(struct m0_streams *base, void *whom,
+		    const struct m0_host_addr *from, uint16_t port_min,
+		    uint16_t port_max, const struct m0_host_addr *to,
+		    struct m0_stream **ret, char *why)
 {
 	struct sim_end *end;
 	int             rc;
@@ -574,21 +564,21 @@ static int sim_dial(struct m0_sock_io *base, struct m0_sock_conn *conn,
 		return rc;
 	}
 	end_adopt(end, io_of(base));
-	end->sie_conn = conn;
-	*stream = end;
+	end->sie_stream.stm_user = whom;
+	*ret = &end->sie_stream;
 	return 0;
 }
 
-static struct sim_end *end_of(struct m0_sock_io *base, void *stream)
+static struct sim_end *end_of(struct m0_streams *base, struct m0_stream *stream)
 {
-	struct sim_end *end = stream;
+	struct sim_end *end = container_of(stream, struct sim_end, sie_stream);
 
 	M0_PRE(end->sie_owner == SIM_OWNER_NODE);
 	M0_PRE(end->sie_io == io_of(base));
 	return end;
 }
 
-static void sim_out(struct m0_sock_io *base, void *stream)
+static void sim_out(struct m0_streams *base, struct m0_stream *stream)
 {
 	struct sim_end *end = end_of(base, stream);
 
@@ -596,7 +586,7 @@ static void sim_out(struct m0_sock_io *base, void *stream)
 		out_add(end);
 }
 
-static void sim_in(struct m0_sock_io *base, void *stream)
+static void sim_in(struct m0_streams *base, struct m0_stream *stream)
 {
 	struct sim_end *end = end_of(base, stream);
 
@@ -605,35 +595,32 @@ static void sim_in(struct m0_sock_io *base, void *stream)
 	io_wake(end->sie_io);
 }
 
-static void sim_hangup(struct m0_sock_io *base, void *stream, bool reset)
+static void sim_hangup(struct m0_streams *base, struct m0_stream *stream,
+		       bool reset)
 {
 	end_forget(end_of(base, stream), reset);
 }
 
-static size_t sim_unsent(struct m0_sock_io *base, void *stream)
+static size_t sim_unsent(struct m0_streams *base, struct m0_stream *stream)
 {
 	struct sim_end *end = end_of(base, stream);
 
 	return m0_sim_stream_unsent(m0_sim__stream(end), end->sie_nr);
 }
 
-/* Nobody sleeps in it: sio_sleep is not set. */
-const struct m0_sock_io_ops m0_sim_io_ops = {
-	.sio_create = sim_create,
-	.sio_destroy = sim_destroy,
-	.sio_ifaces = sim_ifaces,
-	.sio_pass = sim_pass,
-	.sio_flush = sim_flush,
-	.sio_rouse = sim_rouse,
-	.sio_ready = sim_ready,
-	.sio_fd = sim_fd,
-	.sio_arm = sim_arm,
-	.sio_strand_set = sim_strand_set,
-	.sio_listen = sim_listen,
-	.sio_unlisten = sim_unlisten,
-	.sio_dial = sim_dial,
-	.sio_out = sim_out,
-	.sio_in = sim_in,
-	.sio_hangup = sim_hangup,
-	.sio_unsent = sim_unsent,
+static const struct m0_streams_ops streams_ops = {
+	.sto_destroy = sim_destroy,
+	.sto_listen = sim_listen,
+	.sto_unlisten = sim_unlisten,
+	.sto_dial = sim_dial,
+	.sto_out = sim_out,
+	.sto_in = sim_in,
+	.sto_hangup = sim_hangup,
+	.sto_unsent = sim_unsent,
+};
+
+const struct m0_host_ops m0_sim_host_ops = {
+	.hso_reactor_create = m0_sim__reactor_create,
+	.hso_streams_create = sim_create,
+	.hso_ifaces = sim_ifaces,
 };

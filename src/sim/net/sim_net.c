@@ -38,8 +38,8 @@ static struct sim_end *end_other(struct sim_end *end)
 
 /* -- addresses ------------------------------------------------------------- */
 
-bool m0_sim__addr_eq(const struct m0_sock_addr *left,
-		     const struct m0_sock_addr *right, bool ports)
+bool m0_sim__addr_eq(const struct m0_host_addr *left,
+		     const struct m0_host_addr *right, bool ports)
 {
 	return left->sa_bytes_nr == right->sa_bytes_nr &&
 	       memcmp(left->sa_bytes, right->sa_bytes, left->sa_bytes_nr) ==
@@ -47,9 +47,9 @@ bool m0_sim__addr_eq(const struct m0_sock_addr *left,
 	       (!ports || left->sa_port == right->sa_port);
 }
 
-struct m0_sock_addr m0_sim_addr(const char *text, uint16_t port)
+struct m0_host_addr m0_sim_addr(const char *text, uint16_t port)
 {
-	struct m0_sock_addr addr = { .sa_port = port };
+	struct m0_host_addr addr = { .sa_port = port };
 
 	if (inet_pton(AF_INET, text, addr.sa_bytes) == 1)
 		addr.sa_bytes_nr = 4;
@@ -60,7 +60,7 @@ struct m0_sock_addr m0_sim_addr(const char *text, uint16_t port)
 	return addr;
 }
 
-struct m0_sim_host *m0_sim__host_at(const struct m0_sock_addr *addr)
+struct m0_sim_host *m0_sim__host_at(const struct m0_host_addr *addr)
 {
 	struct sim_net     *net = m0_sim__net();
 	struct m0_sim_host *host;
@@ -76,7 +76,7 @@ struct m0_sim_host *m0_sim__host_at(const struct m0_sock_addr *addr)
 	return NULL;
 }
 
-struct sim_listener *m0_sim__listener_at(const struct m0_sock_addr *addr)
+struct sim_listener *m0_sim__listener_at(const struct m0_host_addr *addr)
 {
 	struct sim_listener *listener;
 
@@ -87,7 +87,7 @@ struct sim_listener *m0_sim__listener_at(const struct m0_sock_addr *addr)
 }
 
 int m0_sim__listener_add(struct sim_listener       *listener,
-			 const struct m0_sock_addr *addr)
+			 const struct m0_host_addr *addr)
 {
 	struct m0_sim_host *host = m0_sim__host_at(addr);
 
@@ -200,7 +200,7 @@ static bool wire_holds_port(const struct sim_wire *wire)
 	       (end->sie_io != NULL && dir->ssd_shut && dir->ssd_way != NULL);
 }
 
-static bool port_is_taken(const struct m0_sock_addr *addr)
+static bool port_is_taken(const struct m0_host_addr *addr)
 {
 	const struct sim_wire *wire;
 
@@ -213,12 +213,12 @@ static bool port_is_taken(const struct m0_sock_addr *addr)
 
 bool m0_sim_port_is_free(const char *at, uint16_t port)
 {
-	struct m0_sock_addr addr = m0_sim_addr(at, port);
+	struct m0_host_addr addr = m0_sim_addr(at, port);
 
 	return !port_is_taken(&addr);
 }
 
-static int port_find(struct m0_sock_addr *addr, uint16_t min, uint16_t max)
+static int port_find(struct m0_host_addr *addr, uint16_t min, uint16_t max)
 {
 	struct sim_net *net = m0_sim__net();
 	unsigned        port;
@@ -251,13 +251,13 @@ static void syn_arm(struct sim_wire *wire, m0_time_t wait)
 			 m0_sim_now(net->sin_sim) + wait, syn_fire);
 }
 
-int m0_sim__dial(const struct m0_sock_addr *from, uint16_t port_min,
-		 uint16_t port_max, const struct m0_sock_addr *to,
+int m0_sim__dial(const struct m0_host_addr *from, uint16_t port_min,
+		 uint16_t port_max, const struct m0_host_addr *to,
 		 struct sim_end **ret)
 {
 	struct sim_net     *net = m0_sim__net();
 	struct m0_sim_host *host = m0_sim__host_at(from);
-	struct m0_sock_addr addr = *from;
+	struct m0_host_addr addr = *from;
 	struct sim_wire    *wire;
 	int                 rc;
 
@@ -413,7 +413,7 @@ static void syn_fire(struct m0_sim_timer *timer)
 
 void m0_sim_net_init(struct m0_sim *sim, const struct m0_sim_stream_cfg *cfg)
 {
-	const struct m0_sock_io_ops *before = m0_sock_io_get();
+	const struct m0_host_ops *before = m0_host_ops_get();
 
 	/* One that a failed test has left: its memory is not looked at. */
 	if (the_net != NULL)
@@ -428,7 +428,7 @@ void m0_sim_net_init(struct m0_sim *sim, const struct m0_sim_stream_cfg *cfg)
 	the_net->sin_grave_timer.simt_data = the_net;
 	m0_rand_init(&the_net->sin_rand,
 		     m0_rand_next(&sim->sim_core->simk_link_rand));
-	m0_sock_io_set(&m0_sim_io_ops);
+	m0_host_ops_set(&m0_sim_host_ops);
 	if (getenv("M0_SIM_PCAP") != NULL)
 		m0_sim_net_pcap(getenv("M0_SIM_PCAP"));
 }
@@ -464,7 +464,7 @@ void m0_sim_net_fini(void)
 		free(net->sin_hosts[i]);
 	}
 	m0_sim__pcap_fini(net);
-	m0_sock_io_set(net->sin_ops_before);
+	m0_host_ops_set(net->sin_ops_before);
 	free(net);
 	the_net = NULL;
 }

@@ -15,6 +15,7 @@
 #include "sim/sched/sim_internal.h"
 #include "sim/net/sim_raw.h"
 #include "m0/lnd.h"
+#include "stream/stream.h"
 #include "os/os.h"
 
 enum {
@@ -36,7 +37,7 @@ struct m0_sim_host {
 	unsigned            smh_ios_nr;
 	const char         *smh_name;
 	unsigned            smh_index;
-	struct m0_sock_addr smh_addrs[SIM_ADDRS_MAX];
+	struct m0_host_addr smh_addrs[SIM_ADDRS_MAX];
 	unsigned            smh_addrs_nr;
 	bool                smh_unreachable;
 	bool                smh_iface_down;
@@ -62,11 +63,11 @@ struct sim_end {
 	int                 sie_nr;
 	enum sim_owner      sie_owner;
 	struct m0_sim_host *sie_host;
-	struct m0_sock_addr sie_addr;
+	struct m0_host_addr sie_addr;
 	struct m0_sim_raw  *sie_raw;
 
-	struct sim_io       *sie_io;
-	struct m0_sock_conn *sie_conn;
+	struct m0_stream sie_stream;
+	struct sim_io   *sie_io;
 	/** Of the end that dials: it has come to an end (0 or errno), and the
 	 * node was told. Of the other both are true. */
 	bool sie_is_dialled;
@@ -104,77 +105,90 @@ struct sim_wire {
 TAILQ_HEAD(sim_wires, sim_wire);
 
 struct sim_listener {
-	struct m0_sock_addr      sil_addr;
-	struct sim_io           *sil_io;
-	struct m0_sock_listener *sil_listener;
-	struct sim_ends          sil_backlog;
-	unsigned                 sil_backlog_nr;
+	struct m0_host_addr        sil_addr;
+	struct sim_io             *sil_io;
+	struct m0_stream_listener *sil_listener;
+	struct sim_ends            sil_backlog;
+	unsigned                   sil_backlog_nr;
 	void (*sil_accepted)(struct m0_sim_raw *raw, void *arg);
 	void *sil_arg;
 	TAILQ_ENTRY(sim_listener) sil_link;
 };
 TAILQ_HEAD(sim_listeners, sim_listener);
 
-/** Of a node. */
+/** The reactor of a node. */
+struct sim_reactor {
+	struct m0_reactor sra_reactor;
+	/** The first source: its pass forgets what has woken the node. */
+	struct m0_reactor_source sra_source;
+	struct m0_strand        *sra_strand;
+	struct m0_os_fd          sra_fd;
+	bool                     sra_fd_is_open;
+	/** A flush has called up: the driver needs another step. */
+	bool sra_has_told;
+};
+
+/** The streams of a node. */
 struct sim_io {
-	struct m0_sock_io   sno_io;
-	struct m0_sim_host *sno_host;
-	struct m0_strand   *sno_strand;
-	struct m0_os_fd     sno_fd;
-	bool                sno_fd_is_open;
-	struct sim_ends     sno_ready;
-	unsigned            sno_ready_nr;
-	struct sim_ends     sno_outs;
-	unsigned            sno_ends_nr;
-	unsigned            sno_listeners_nr;
+	struct m0_streams        sno_streams;
+	struct m0_reactor_source sno_source;
+	struct sim_reactor      *sno_reactor;
+	struct m0_sim_host      *sno_host;
+	struct sim_ends          sno_ready;
+	unsigned                 sno_ready_nr;
+	struct sim_ends          sno_outs;
+	unsigned                 sno_ends_nr;
+	unsigned                 sno_listeners_nr;
 	/** Whom a call up is about; NULL once he has hung up. */
 	struct sim_end *sno_serving;
-	/** A flush has called up: the driver needs another step. */
-	bool sno_has_told;
 };
 
 struct sim_net {
-	struct m0_sim               *sin_sim;
-	struct m0_sim_stream_cfg     sin_cfg;
-	const struct m0_sock_io_ops *sin_ops_before;
-	struct m0_sim_host          *sin_hosts[SIM_HOSTS_MAX];
-	unsigned                     sin_hosts_nr;
-	struct m0_sim_host          *sin_host_used;
-	bool                         sin_cut[SIM_HOSTS_MAX][SIM_HOSTS_MAX];
-	struct sim_wires             sin_wires;
-	struct sim_wires             sin_grave;
-	struct m0_sim_timer          sin_grave_timer;
-	struct sim_listeners         sin_listeners;
-	struct m0_sim_raw           *sin_raws;
-	struct m0_rand               sin_rand;
-	uint16_t                     sin_port;
-	unsigned                     sin_ios_nr;
-	unsigned                     sin_wires_nr;
-	unsigned                     sin_left_nr;
-	FILE                        *sin_pcap;
+	struct m0_sim            *sin_sim;
+	struct m0_sim_stream_cfg  sin_cfg;
+	const struct m0_host_ops *sin_ops_before;
+	struct m0_sim_host       *sin_hosts[SIM_HOSTS_MAX];
+	unsigned                  sin_hosts_nr;
+	struct m0_sim_host       *sin_host_used;
+	bool                      sin_cut[SIM_HOSTS_MAX][SIM_HOSTS_MAX];
+	struct sim_wires          sin_wires;
+	struct sim_wires          sin_grave;
+	struct m0_sim_timer       sin_grave_timer;
+	struct sim_listeners      sin_listeners;
+	struct m0_sim_raw        *sin_raws;
+	struct m0_rand            sin_rand;
+	uint16_t                  sin_port;
+	unsigned                  sin_ios_nr;
+	unsigned                  sin_wires_nr;
+	unsigned                  sin_left_nr;
+	FILE                     *sin_pcap;
 };
 
 /** The one network; asserts that it is there. */
 struct sim_net *m0_sim__net(void);
 
-bool                 m0_sim__addr_eq(const struct m0_sock_addr *left,
-				     const struct m0_sock_addr *right, bool ports);
-struct m0_sim_host  *m0_sim__host_at(const struct m0_sock_addr *addr);
-struct sim_listener *m0_sim__listener_at(const struct m0_sock_addr *addr);
+bool                 m0_sim__addr_eq(const struct m0_host_addr *left,
+				     const struct m0_host_addr *right, bool ports);
+struct m0_sim_host  *m0_sim__host_at(const struct m0_host_addr *addr);
+struct sim_listener *m0_sim__listener_at(const struct m0_host_addr *addr);
 /** @retval -EADDRINUSE, -EADDRNOTAVAIL */
 int  m0_sim__listener_add(struct sim_listener       *listener,
-			  const struct m0_sock_addr *addr);
+			  const struct m0_host_addr *addr);
 void m0_sim__listener_del(struct sim_listener *listener);
 
 /**
  * Begins a connection; the caller sets the owner of *ret.
  * @retval -EADDRINUSE  no port is left.  @retval -EADDRNOTAVAIL  `from`.
  */
-int m0_sim__dial(const struct m0_sock_addr *from, uint16_t port_min,
-		 uint16_t port_max, const struct m0_sock_addr *to,
+int m0_sim__dial(const struct m0_host_addr *from, uint16_t port_min,
+		 uint16_t port_max, const struct m0_host_addr *to,
 		 struct sim_end **ret);
 /** The owner lets go of an end: with a reset, or as close() does. */
 void m0_sim__end_leave(struct sim_end *end, bool reset);
+
+int                 m0_sim__reactor_create(struct m0_reactor **ret);
+struct sim_reactor *m0_sim__reactor_of(struct m0_reactor *reactor);
+void                m0_sim__reactor_wake(struct sim_reactor *reactor);
 
 struct m0_sim_stream *m0_sim__stream(struct sim_end *end);
 

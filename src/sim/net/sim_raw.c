@@ -150,8 +150,8 @@ void m0_sim__raw_accepted(struct sim_listener *listener, struct sim_end *end)
 struct m0_sim_raw *m0_sim_raw_dial(const char *from, uint16_t from_port,
 				   const char *to, uint16_t to_port)
 {
-	struct m0_sock_addr from_addr = m0_sim_addr(from, from_port);
-	struct m0_sock_addr to_addr = m0_sim_addr(to, to_port);
+	struct m0_host_addr from_addr = m0_sim_addr(from, from_port);
+	struct m0_host_addr to_addr = m0_sim_addr(to, to_port);
 	struct sim_end     *end;
 	int                 rc;
 
@@ -166,7 +166,7 @@ void m0_sim_raw_listen(const char *at, uint16_t port,
 		       void (*accepted)(struct m0_sim_raw *raw, void *arg),
 		       void *arg)
 {
-	struct m0_sock_addr  addr = m0_sim_addr(at, port);
+	struct m0_host_addr  addr = m0_sim_addr(at, port);
 	struct sim_listener *listener = m0_sim__listener_at(&addr);
 	int                  rc;
 

@@ -9,12 +9,12 @@
 #define M0_SRC_SIM_RAW_H
 
 #include "m0/sim_net.h"
-#include "lnd/ksock/io.h"
+#include "reactor/host_ops.h"
 
 struct m0_sim_raw;
 
 /** What m0_sim_net_init installs. */
-extern const struct m0_sock_io_ops m0_sim_io_ops;
+extern const struct m0_host_ops m0_sim_host_ops;
 
 /* -- raw ends -------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ struct m0_sim_raw {
 	m0_time_t smr_in_at;
 	m0_time_t smr_ended_at;
 	/** The address of the other side. */
-	struct m0_sock_addr smr_remote;
+	struct m0_host_addr smr_remote;
 	/** Optional: called when bytes, end of file or an end have come, and
 	 * when it was connected. May send and close. */
 	void (*smr_input)(struct m0_sim_raw *raw);
@@ -59,7 +59,7 @@ struct m0_sim_raw {
 };
 
 /** Parses an address; the test fails if it is none. */
-struct m0_sock_addr m0_sim_addr(const char *text, uint16_t port);
+struct m0_host_addr m0_sim_addr(const char *text, uint16_t port);
 /** Could one connect from there? */
 bool m0_sim_port_is_free(const char *at, uint16_t port);
 /** Begins to connect from an address of some host. @param port  0: any. */

@@ -12,7 +12,7 @@ enum {
 	LINK_LOCAL = 4
 };
 
-static struct m0_sock_iface ifaces[8];
+static struct m0_host_iface ifaces[8];
 static unsigned             ifaces_nr;
 static struct m0_lnet_cfg   cfg;
 static struct m0_home_iface found[4];
@@ -21,7 +21,7 @@ static char                 why[M0_LNET_WHY_BYTES];
 
 static void iface_add(const char *name, const char *addr, int flags)
 {
-	struct m0_sock_iface *sif = &ifaces[ifaces_nr++];
+	struct m0_host_iface *sif = &ifaces[ifaces_nr++];
 	bool                  six = strchr(addr, ':') != NULL;
 
 	M0_SET0(sif);

@@ -4,8 +4,9 @@
  * and sends and takes plain bytes.
  */
 #include "lib/pcap.h"
+#include "m0/lnd.h"
 #include "sim/net/sim_raw.h"
-#include "lnd/ksock/sock.h"
+#include "stream/stream.h"
 #include "unit/sim/worker.h"
 
 enum {
@@ -16,32 +17,30 @@ enum {
 };
 
 struct m0_sock_conn {
-	struct m0_sock_io  *c_io;
-	void               *c_stream;
+	struct m0_streams  *c_io;
+	struct m0_stream   *c_stream;
 	bool                c_is_up;
 	bool                c_is_broken;
 	int                 c_status;
-	struct m0_sock_addr c_local;
-	struct m0_sock_addr c_remote;
+	struct m0_host_addr c_local;
+	struct m0_host_addr c_remote;
 	uint8_t             c_in[BUF_BYTES];
 	size_t              c_in_nr;
 	unsigned            c_arrived_nr;
 	/** Takes no more than this; then it pauses. */
-	size_t         c_in_max;
-	const uint8_t *c_out;
-	size_t         c_out_nr;
-	unsigned       c_reads_nr;
-	unsigned       c_writes_nr;
+	size_t                  c_in_max;
+	const uint8_t          *c_out;
+	size_t                  c_out_nr;
+	struct m0_stream_counts c_counts;
 	/** Hangs up when it has so many bytes. */
 	size_t c_hangup_at;
 };
 
 /** A node: an io run by a strand. */
 struct m0_sock {
-	struct m0_sock_io *s_io;
+	struct m0_streams *s_io;
 	struct m0_strand   s_strand;
 	bool               s_refuses;
-	m0_time_t          s_now;
 };
 
 static struct m0_sim        sim;
@@ -50,17 +49,7 @@ static struct m0_sock       nodes[3];
 static struct m0_sock_conn *conns[CONNS_MAX];
 static unsigned             conns_nr;
 
-static const struct m0_sock_io_ops *table;
-
-void m0_sock_io_set(const struct m0_sock_io_ops *ops)
-{
-	table = ops;
-}
-
-const struct m0_sock_io_ops *m0_sock_io_get(void)
-{
-	return table;
-}
+static const struct m0_streams_up up_ops;
 
 static struct m0_sock_conn *conn_new(struct m0_sock *sock)
 {
@@ -74,12 +63,12 @@ static struct m0_sock_conn *conn_new(struct m0_sock *sock)
 	return conn;
 }
 
-struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
-				      struct m0_sock_listener   *listener,
-				      const struct m0_sock_addr *local,
-				      const struct m0_sock_addr *remote,
-				      void                      *stream)
+static void *up_accepted(void *owner, struct m0_stream_listener *listener,
+			 const struct m0_host_addr *local,
+			 const struct m0_host_addr *remote,
+			 struct m0_stream          *stream)
 {
+	struct m0_sock      *sock = owner;
 	struct m0_sock_conn *conn;
 
 	(void)listener;
@@ -87,21 +76,25 @@ struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
 		return NULL;
 	conn = conn_new(sock);
 	conn->c_stream = stream;
+	stream->stm_counts = &conn->c_counts;
 	conn->c_local = *local;
 	conn->c_remote = *remote;
 	conn->c_is_up = true;
 	return conn;
 }
 
-void m0_sock_dialled(struct m0_sock_conn       *conn,
-		     const struct m0_sock_addr *local)
+static void up_dialled(void *user, const struct m0_host_addr *local)
 {
+	struct m0_sock_conn *conn = user;
+
 	conn->c_is_up = true;
 	conn->c_local = *local;
 }
 
-void m0_sock_broken(struct m0_sock_conn *conn, int status)
+static void up_broken(void *user, int status)
 {
+	struct m0_sock_conn *conn = user;
+
 	assert_false(conn->c_is_broken);
 	conn->c_is_broken = true;
 	conn->c_status = status;
@@ -112,16 +105,17 @@ static int hangup_maybe(struct m0_sock_conn *conn)
 {
 	if (conn->c_hangup_at == 0 || conn->c_in_nr < conn->c_hangup_at)
 		return 0;
-	table->sio_hangup(conn->c_io, conn->c_stream, true);
+	conn->c_io->sts_ops->sto_hangup(conn->c_io, conn->c_stream, true);
 	conn->c_stream = NULL;
 	return -ECANCELED;
 }
 
 /* Two segments of unequal size, and twelve bytes ahead. */
-unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
-			  unsigned max, size_t *ret_ahead)
+static unsigned up_in_where(void *user, struct iovec *iov, unsigned max,
+			    size_t *ret_ahead)
 {
-	size_t room = min64u(conn->c_in_max - conn->c_in_nr, 24);
+	struct m0_sock_conn *conn = user;
+	size_t               room = min64u(conn->c_in_max - conn->c_in_nr, 24);
 
 	assert_true(max >= 2);
 	if (room == 0)
@@ -134,8 +128,10 @@ unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
 	return iov[1].iov_len > 0 ? 2 : 1;
 }
 
-int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
+static int up_in_arrived(void *user, size_t nr)
 {
+	struct m0_sock_conn *conn = user;
+
 	assert_true(nr > 0);
 	/* At times it was the wrong place. */
 	if (++conn->c_arrived_nr % 3 == 0)
@@ -144,10 +140,10 @@ int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
 	return hangup_maybe(conn);
 }
 
-ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
-			 size_t nr)
+static ssize_t up_in_bytes(void *user, const void *bytes, size_t nr)
 {
-	int rc;
+	struct m0_sock_conn *conn = user;
+	int                  rc;
 
 	assert_in_range(nr, 1, 36);
 	assert_true(nr <= 12 || conn->c_arrived_nr % 3 == 0);
@@ -158,43 +154,44 @@ ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
 	return rc < 0 ? rc : (ssize_t)nr;
 }
 
-unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
-			  unsigned max)
+static unsigned up_out_what(void *user, struct iovec *iov, unsigned max)
 {
+	struct m0_sock_conn *conn = user;
+
 	assert_true(max > 0);
 	iov[0].iov_base = (void *)(uintptr_t)conn->c_out;
 	iov[0].iov_len = min64u(conn->c_out_nr, 1000);
 	return conn->c_out_nr > 0;
 }
 
-int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
+static int up_out_left(void *user, size_t nr)
 {
+	struct m0_sock_conn *conn = user;
+
 	conn->c_out += nr;
 	conn->c_out_nr -= nr;
 	return 0;
 }
 
-void m0_sock_now_set(struct m0_sock *sock, m0_time_t now)
-{
-	sock->s_now = now;
-}
-
-void m0_sock_calls_count(struct m0_sock_conn *conn, unsigned reads,
-			 unsigned writes)
-{
-	conn->c_reads_nr += reads;
-	conn->c_writes_nr += writes;
-}
+static const struct m0_streams_up up_ops = {
+	.stu_accepted = up_accepted,
+	.stu_dialled = up_dialled,
+	.stu_broken = up_broken,
+	.stu_in_where = up_in_where,
+	.stu_in_arrived = up_in_arrived,
+	.stu_in_bytes = up_in_bytes,
+	.stu_out_what = up_out_what,
+	.stu_out_left = up_out_left,
+};
 
 /* -- nodes ----------------------------------------------------------------- */
 
 static m0_time_t node_step(struct m0_strand *strand, m0_time_t now)
 {
 	struct m0_sock *node = container_of(strand, struct m0_sock, s_strand);
-	bool            more = table->sio_pass(node->s_io, now);
+	bool            more = m0_reactor_pass(node->s_io->sts_reactor, now);
 
-	assert_true(node->s_now == now);
-	table->sio_flush(node->s_io);
+	m0_reactor_flush(node->s_io->sts_reactor);
 	return more ? now : M0_TIME_NEVER;
 }
 
@@ -205,43 +202,52 @@ static void up(const struct m0_sim_stream_cfg *cfg)
 	static const char *const addrs[] = { "10.0.0.1 2001:db8::1", "10.0.0.2",
 					     "10.0.0.3" };
 	static const char *const names[] = { "a", "b", "c" };
+	struct m0_reactor       *reactor;
 	unsigned                 i;
 
 	conns_nr = 0;
 	memset(nodes, 0, sizeof nodes);
 	m0_sim_init_cfg(&sim, SEED, &m0_sim_cfg_calm);
 	m0_sim_net_init(&sim, cfg);
-	assert_ptr_equal(table, &m0_sim_io_ops);
+	assert_ptr_equal(m0_host_ops_get(), &m0_sim_host_ops);
 	for (i = 0; i < ARRAY_SIZE(hosts); ++i) {
 		hosts[i] = m0_sim_host_add(names[i], addrs[i]);
 		m0_sim_host_use(hosts[i]);
-		assert_int_equal(table->sio_create(&nodes[i].s_io, NULL), 0);
-		nodes[i].s_io->si_sock = &nodes[i];
+		assert_int_equal(m0_sim_host_ops.hso_reactor_create(&reactor),
+				 0);
+		assert_int_equal(m0_sim_host_ops.hso_streams_create(
+					 &nodes[i].s_io, reactor, NULL),
+				 0);
+		nodes[i].s_io->sts_owner = &nodes[i];
+		nodes[i].s_io->sts_up = &up_ops;
 		m0_strand_init(&nodes[i].s_strand, &node_ops, names[i]);
 		assert_int_equal(m0_strand_start(&nodes[i].s_strand, NULL), 0);
-		table->sio_strand_set(nodes[i].s_io, &nodes[i].s_strand);
+		reactor->rtr_ops->rtro_strand_set(reactor, &nodes[i].s_strand);
 	}
 }
 
 static void down(void)
 {
-	unsigned i;
+	struct m0_reactor *reactor;
+	unsigned           i;
 
 	for (i = 0; i < conns_nr; ++i) {
 		if (conns[i]->c_stream != NULL)
-			table->sio_hangup(conns[i]->c_io, conns[i]->c_stream,
-					  true);
+			conns[i]->c_io->sts_ops->sto_hangup(
+				conns[i]->c_io, conns[i]->c_stream, true);
 		free(conns[i]);
 	}
 	for (i = 0; i < ARRAY_SIZE(hosts); ++i) {
-		table->sio_strand_set(nodes[i].s_io, NULL);
+		reactor = nodes[i].s_io->sts_reactor;
+		reactor->rtr_ops->rtro_strand_set(reactor, NULL);
 		m0_strand_stop(&nodes[i].s_strand);
 		m0_strand_fini(&nodes[i].s_strand);
-		table->sio_destroy(nodes[i].s_io);
+		nodes[i].s_io->sts_ops->sto_destroy(nodes[i].s_io);
+		reactor->rtr_ops->rtro_destroy(reactor);
 	}
 	m0_sim_net_fini();
 	m0_sim_fini(&sim);
-	assert_null(table);
+	assert_null(m0_host_ops_get());
 }
 
 static const struct m0_sim_stream_cfg cfg_plain = {
@@ -254,15 +260,17 @@ static struct m0_sock_conn *dial_from(unsigned node, const char *from,
 				      uint16_t port_max, int expect)
 {
 	struct m0_sock_conn *conn = conn_new(&nodes[node]);
-	struct m0_sock_addr  from_addr = m0_sim_addr(from, 0);
-	struct m0_sock_addr  to_addr = m0_sim_addr(to, PORT);
+	struct m0_host_addr  from_addr = m0_sim_addr(from, 0);
+	struct m0_host_addr  to_addr = m0_sim_addr(to, PORT);
 	char                 why[M0_LND_WHY_BYTES] = "";
 
-	assert_int_equal(table->sio_dial(conn->c_io, conn, &from_addr, port_min,
-					 port_max, &to_addr, &conn->c_stream,
-					 why),
+	assert_int_equal(conn->c_io->sts_ops->sto_dial(
+				 conn->c_io, conn, &from_addr, port_min,
+				 port_max, &to_addr, &conn->c_stream, why),
 			 expect);
 	assert_true((expect == 0) == (why[0] == 0));
+	if (expect == 0)
+		conn->c_stream->stm_counts = &conn->c_counts;
 	return conn;
 }
 
@@ -271,13 +279,14 @@ static struct m0_sock_conn *dial(const char *to)
 	return dial_from(0, "10.0.0.1", to, 512, 1023, 0);
 }
 
-static void listen_at(struct m0_sock_listener *listener, unsigned node,
+static void listen_at(struct m0_stream_listener *listener, unsigned node,
 		      const char *at, int expect)
 {
 	char why[M0_LND_WHY_BYTES] = "";
 
 	listener->slr_addr = m0_sim_addr(at, PORT);
-	assert_int_equal(table->sio_listen(nodes[node].s_io, listener, why),
+	assert_int_equal(nodes[node].s_io->sts_ops->sto_listen(nodes[node].s_io,
+							       listener, why),
 			 expect);
 	assert_true((expect == 0) == (why[0] == 0));
 }
@@ -286,18 +295,18 @@ static void say(struct m0_sock_conn *conn, const void *bytes, size_t nr)
 {
 	conn->c_out = bytes;
 	conn->c_out_nr = nr;
-	table->sio_out(conn->c_io, conn->c_stream);
-	table->sio_out(conn->c_io, conn->c_stream);
-	table->sio_rouse(conn->c_io);
+	conn->c_io->sts_ops->sto_out(conn->c_io, conn->c_stream);
+	conn->c_io->sts_ops->sto_out(conn->c_io, conn->c_stream);
+	conn->c_io->sts_reactor->rtr_ops->rtro_rouse(conn->c_io->sts_reactor);
 }
 
 /* A dial finds a listener; bytes go both ways, whatever the pieces. */
 static void dial_meets_listener(void **state)
 {
-	static uint8_t          bytes[BUF_BYTES];
-	struct m0_sock_listener listener;
-	struct m0_sock_conn    *there;
-	struct m0_sock_conn    *here;
+	static uint8_t            bytes[BUF_BYTES];
+	struct m0_stream_listener listener;
+	struct m0_sock_conn      *there;
+	struct m0_sock_conn      *here;
 
 	(void)state;
 	up(&cfg_plain);
@@ -317,27 +326,29 @@ static void dial_meets_listener(void **state)
 	assert_int_equal(there->c_local.sa_bytes[3], 2);
 	assert_int_equal(there->c_in_nr, sizeof bytes);
 	assert_memory_equal(there->c_in, bytes, sizeof bytes);
-	assert_true(here->c_writes_nr > 1 && there->c_reads_nr > 100);
+	assert_true(here->c_counts.stc_writes_nr > 1 &&
+		    there->c_counts.stc_reads_nr > 100);
 	say(there, "pong", 4);
 	m0_sim_run_ms(&sim, 1);
 	assert_memory_equal(here->c_in, "pong", 4);
-	assert_int_equal(table->sio_unsent(here->c_io, here->c_stream), 0);
+	assert_int_equal(
+		here->c_io->sts_ops->sto_unsent(here->c_io, here->c_stream), 0);
 	/* One hangs up, the other is told. */
-	table->sio_hangup(here->c_io, here->c_stream, true);
+	here->c_io->sts_ops->sto_hangup(here->c_io, here->c_stream, true);
 	here->c_stream = NULL;
 	m0_sim_run_ms(&sim, 1);
 	assert_true(there->c_is_broken && !here->c_is_broken);
 	assert_int_equal(there->c_status, -ECONNRESET);
 	assert_int_equal(m0_sim_net_streams_nr(), 0);
-	table->sio_unlisten(nodes[1].s_io, &listener);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &listener);
 	down();
 }
 
 /* Each dial takes the next lower port; with none left it is refused. */
 static void ports_are_taken_downwards(void **state)
 {
-	struct m0_sock_listener listener;
-	unsigned                i;
+	struct m0_stream_listener listener;
+	unsigned                  i;
 
 	(void)state;
 	up(&cfg_plain);
@@ -352,7 +363,7 @@ static void ports_are_taken_downwards(void **state)
 	(void)dial_from(0, "10.0.0.1", "10.0.0.2", 0, 0, 0);
 	m0_sim_run_ms(&sim, 10);
 	assert_true(conns[9]->c_remote.sa_port > 32767);
-	table->sio_unlisten(nodes[1].s_io, &listener);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &listener);
 	down();
 }
 
@@ -382,9 +393,9 @@ static void dial_fails_as_networks_do(void **state)
 /* Cut in one direction, the other still works; mended, what was said comes. */
 static void cut_one_way_lets_the_other_through(void **state)
 {
-	struct m0_sock_listener listener;
-	struct m0_sock_conn    *there;
-	struct m0_sock_conn    *here;
+	struct m0_stream_listener listener;
+	struct m0_sock_conn      *there;
+	struct m0_sock_conn      *here;
 
 	(void)state;
 	up(&cfg_plain);
@@ -403,15 +414,15 @@ static void cut_one_way_lets_the_other_through(void **state)
 	m0_sim_run_ms(&sim, 1000);
 	assert_int_equal(here->c_in_nr, 4);
 	assert_memory_equal(here->c_in, "pong", 4);
-	table->sio_unlisten(nodes[1].s_io, &listener);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &listener);
 	down();
 }
 
 /* A SYN that vanishes: no answer; mended soon, it comes to be; else not. */
 static void dial_into_cut_waits(void **state)
 {
-	struct m0_sock_listener listener;
-	struct m0_sock_conn    *conn;
+	struct m0_stream_listener listener;
+	struct m0_sock_conn      *conn;
 
 	(void)state;
 	up(&cfg_plain);
@@ -432,23 +443,23 @@ static void dial_into_cut_waits(void **state)
 	assert_int_equal(conn->c_status, -ETIMEDOUT);
 	/* One that hangs up while it dials leaves nothing. */
 	conn = dial("10.0.0.2");
-	table->sio_hangup(conn->c_io, conn->c_stream, true);
+	conn->c_io->sts_ops->sto_hangup(conn->c_io, conn->c_stream, true);
 	conn->c_stream = NULL;
 	m0_sim_run_ms(&sim, 200000);
 	assert_false(conn->c_is_broken);
 	/* Meanwhile the other one has ended by keep-alive. */
 	assert_int_equal(conns[0]->c_status, -ETIMEDOUT);
 	assert_int_equal(m0_sim_host_dials_nr(hosts[0]), 3);
-	table->sio_unlisten(nodes[1].s_io, &listener);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &listener);
 	down();
 }
 
 /* Listening: taken, not ours, refused by the system, refused by the driver. */
 static void listen_fails_as_systems_do(void **state)
 {
-	struct m0_sock_listener one;
-	struct m0_sock_listener two;
-	struct m0_sock_conn    *conn;
+	struct m0_stream_listener one;
+	struct m0_stream_listener two;
+	struct m0_sock_conn      *conn;
 
 	(void)state;
 	up(&cfg_plain);
@@ -462,20 +473,20 @@ static void listen_fails_as_systems_do(void **state)
 	m0_sim_run_ms(&sim, 10);
 	assert_true(conn->c_is_up && conn->c_is_broken);
 	assert_int_equal(conn->c_status, 0);
-	table->sio_unlisten(nodes[1].s_io, &one);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &one);
 	listen_at(&one, 2, "10.0.0.2", 0);
-	table->sio_unlisten(nodes[2].s_io, &one);
+	nodes[2].s_io->sts_ops->sto_unlisten(nodes[2].s_io, &one);
 	down();
 }
 
 /* A driver that pauses gets nothing until it asks, and then all, in order. */
 static void pause_holds_bytes(void **state)
 {
-	static uint8_t          bytes[1000];
-	struct m0_sock_listener listener;
-	struct m0_sock_conn    *there;
-	struct m0_sock_conn    *here;
-	size_t                  i;
+	static uint8_t            bytes[1000];
+	struct m0_stream_listener listener;
+	struct m0_sock_conn      *there;
+	struct m0_sock_conn      *here;
+	size_t                    i;
 
 	(void)state;
 	up(&cfg_plain);
@@ -487,35 +498,35 @@ static void pause_holds_bytes(void **state)
 	there = conns[1];
 	for (i = 1; i < 40; ++i) {
 		there->c_in_max = 25 * i;
-		table->sio_in(there->c_io, there->c_stream);
+		there->c_io->sts_ops->sto_in(there->c_io, there->c_stream);
 		if (i == 1)
 			say(here, bytes, sizeof bytes);
 		m0_sim_run_ms(&sim, 10);
 		assert_int_equal(there->c_in_nr, 25 * i);
 	}
 	there->c_in_max = BUF_BYTES;
-	table->sio_in(there->c_io, there->c_stream);
+	there->c_io->sts_ops->sto_in(there->c_io, there->c_stream);
 	m0_sim_run_ms(&sim, 10);
 	assert_int_equal(there->c_in_nr, 1000);
 	assert_memory_equal(there->c_in, bytes, 1000);
 	/* A paused one hears of a reset all the same. */
 	there->c_in_max = 1000;
-	table->sio_in(there->c_io, there->c_stream);
+	there->c_io->sts_ops->sto_in(there->c_io, there->c_stream);
 	m0_sim_run_ms(&sim, 10);
 	m0_sim_host_reset_way(hosts[0], hosts[1]);
 	m0_sim_run_ms(&sim, 10);
 	assert_int_equal(there->c_status, -ECONNRESET);
 	assert_int_equal(here->c_status, -ECONNRESET);
-	table->sio_unlisten(nodes[1].s_io, &listener);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &listener);
 	down();
 }
 
 /* A driver may hang up in the middle of what it is told. */
 static void hangup_inside_is_allowed(void **state)
 {
-	static const uint8_t    bytes[600];
-	struct m0_sock_listener listener;
-	unsigned                i;
+	static const uint8_t      bytes[600];
+	struct m0_stream_listener listener;
+	unsigned                  i;
 
 	(void)state;
 	up(&cfg_plain);
@@ -535,7 +546,7 @@ static void hangup_inside_is_allowed(void **state)
 		assert_int_equal(conns[i]->c_status, -ECONNRESET);
 	}
 	assert_int_equal(m0_sim_net_streams_nr(), 0);
-	table->sio_unlisten(nodes[1].s_io, &listener);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &listener);
 	down();
 }
 
@@ -543,10 +554,10 @@ static void hangup_inside_is_allowed(void **state)
  * a new connection under the old one's ports comes to be. */
 static void host_restarted_resets_old_streams(void **state)
 {
-	struct m0_sock_listener listener;
-	struct m0_sock_conn    *there;
-	struct m0_sock_conn    *here;
-	unsigned                i;
+	struct m0_stream_listener listener;
+	struct m0_sock_conn      *there;
+	struct m0_sock_conn      *here;
+	unsigned                  i;
 
 	(void)state;
 	up(&cfg_plain);
@@ -556,7 +567,8 @@ static void host_restarted_resets_old_streams(void **state)
 		m0_sim_run_ms(&sim, 10);
 		there = conns[conns_nr - 1];
 		m0_sim_host_cut(hosts[0], true);
-		table->sio_hangup(here->c_io, here->c_stream, true);
+		here->c_io->sts_ops->sto_hangup(here->c_io, here->c_stream,
+						true);
 		here->c_stream = NULL;
 		m0_sim_run_ms(&sim, 10);
 		assert_false(there->c_is_broken);
@@ -576,7 +588,7 @@ static void host_restarted_resets_old_streams(void **state)
 		m0_sim_run_ms(&sim, 1000);
 		assert_true(here->c_is_up);
 	}
-	table->sio_unlisten(nodes[1].s_io, &listener);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &listener);
 	down();
 }
 
@@ -599,9 +611,9 @@ static void echo(struct m0_sim_raw *raw)
 /* A test listens and dials itself. */
 static void raw_ends_speak_bytes(void **state)
 {
-	struct m0_sock_listener listener;
-	struct m0_sock_conn    *conn;
-	struct m0_sim_raw      *raw;
+	struct m0_stream_listener listener;
+	struct m0_sock_conn      *conn;
+	struct m0_sim_raw        *raw;
 
 	(void)state;
 	up(&cfg_plain);
@@ -631,7 +643,7 @@ static void raw_ends_speak_bytes(void **state)
 	conn = conns[1];
 	assert_int_equal(conn->c_remote.sa_port, 77);
 	assert_memory_equal(conn->c_in, "xyz", 3);
-	table->sio_hangup(conn->c_io, conn->c_stream, true);
+	conn->c_io->sts_ops->sto_hangup(conn->c_io, conn->c_stream, true);
 	conn->c_stream = NULL;
 	m0_sim_run_ms(&sim, 10);
 	assert_int_equal(raw->smr_state, M0_SIM_RAW_BROKEN);
@@ -640,7 +652,7 @@ static void raw_ends_speak_bytes(void **state)
 	raw = m0_sim_raw_dial("10.0.0.3", 0, "10.0.0.1", PORT);
 	m0_sim_run_ms(&sim, 10);
 	assert_int_equal(raw->smr_status, -ECONNREFUSED);
-	table->sio_unlisten(nodes[1].s_io, &listener);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &listener);
 	down();
 }
 
@@ -676,19 +688,19 @@ static void raw_mute_fills_window(void **state)
 /* What the devices are: those of the host in use, or of all. */
 static void ifaces_are_the_hosts(void **state)
 {
-	struct m0_sock_iface ifaces[8];
+	struct m0_host_iface ifaces[8];
 
 	(void)state;
 	up(&cfg_plain);
 	m0_sim_host_use(hosts[0]);
-	assert_int_equal(table->sio_ifaces(ifaces, 8), 2);
+	assert_int_equal(m0_sim_host_ops.hso_ifaces(ifaces, 8), 2);
 	assert_string_equal(ifaces[0].sif_name, "sim0");
 	assert_true(ifaces[1].sif_is_up);
 	assert_int_equal(ifaces[1].sif_addr.sa_bytes_nr, 16);
 	m0_sim_host_use(NULL);
-	assert_int_equal(table->sio_ifaces(ifaces, 1), 4);
+	assert_int_equal(m0_sim_host_ops.hso_ifaces(ifaces, 1), 4);
 	m0_sim_host_iface_up(hosts[0], false);
-	assert_int_equal(table->sio_ifaces(ifaces, 8), 4);
+	assert_int_equal(m0_sim_host_ops.hso_ifaces(ifaces, 8), 4);
 	assert_false(ifaces[0].sif_is_up);
 	assert_true(ifaces[3].sif_is_up);
 	down();
@@ -697,13 +709,13 @@ static void ifaces_are_the_hosts(void **state)
 /* What is said can be read again from a record. */
 static void record_is_read_again(void **state)
 {
-	static uint8_t          bytes[BUF_BYTES];
-	struct m0_sock_listener listener;
-	struct m0_sock_conn    *here;
-	struct pcap             pcap;
-	char                    path[] = "/tmp/sim_io_test.XXXXXX";
-	int                     fd = mkstemp(path);
-	unsigned                i;
+	static uint8_t            bytes[BUF_BYTES];
+	struct m0_stream_listener listener;
+	struct m0_sock_conn      *here;
+	struct pcap               pcap;
+	char                      path[] = "/tmp/sim_io_test.XXXXXX";
+	int                       fd = mkstemp(path);
+	unsigned                  i;
 
 	(void)state;
 	assert_true(fd >= 0);
@@ -721,7 +733,7 @@ static void record_is_read_again(void **state)
 	/* One byte is a packet, too. */
 	say(conns[1], "!", 1);
 	m0_sim_run_ms(&sim, 10);
-	table->sio_unlisten(nodes[1].s_io, &listener);
+	nodes[1].s_io->sts_ops->sto_unlisten(nodes[1].s_io, &listener);
 	down();
 	assert_int_equal(pcap_load(&pcap, path), 0);
 	assert_int_equal(pcap.pc_streams_nr, 1);

@@ -308,7 +308,7 @@ static void acceptor_bounds_are_those_of_the_streams(void **state)
 
 	(void)state;
 	again();
-	rig.rg_io.si_streams_max = 100;
+	rig.rg_io.sts_max = 100;
 	rig_start(&rig, &rig_a);
 	for (i = 0; i < 64; ++i)
 		assert_non_null(rig_connect(&rig, "10.0.0.9", 1023));
@@ -345,7 +345,7 @@ static void acceptor_address_has_a_share(void **state)
 	assert_int_equal(info.ldi_bad_peers_nr, 1);
 	assert_non_null(rig_connect(&rig, "10.0.0.8", 1023));
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
-	m0_sock_broken(streams[7]->rs_conn, 0);
+	rig.rg_io.sts_up->stu_broken(streams[7]->rs_conn, 0);
 	streams[7]->rs_conn = NULL;
 	assert_non_null(rig_connect(&rig, "10.0.0.9", 1022));
 	assert_null(rig_connect(&rig, "10.0.0.9", 1021));
@@ -643,7 +643,7 @@ static void acceptor_second_control_is_refused(void **state)
 	assert_int_equal(frame.sfr_cookie[0], 0);
 	assert_int_equal(frame.sfr_cookie[1], 1);
 	/* The peer had lost it: its system says so, and the next is accepted. */
-	m0_sock_broken(first->rs_conn, -ECONNRESET);
+	rig.rg_io.sts_up->stu_broken(first->rs_conn, -ECONNRESET);
 	rig_run(&rig);
 	(void)rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 }

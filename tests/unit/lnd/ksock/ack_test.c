@@ -188,7 +188,7 @@ static void acks_end_with_their_connections(void **state)
 	(void)state;
 	ASK(his, 2);
 	his->rs_hung = true;
-	m0_sock_broken(his->rs_conn, 0);
+	rig.rg_io.sts_up->stu_broken(his->rs_conn, 0);
 	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	rig_run(&rig);
 	send_one(0, 0);

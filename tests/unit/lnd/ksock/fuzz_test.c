@@ -138,10 +138,10 @@ static void dial_some(uint8_t *buf)
 	ours->rs_dialling = false;
 	if (m0_rand_chance(&rnd, 300)) {
 		ours->rs_hung = true;
-		m0_sock_broken(ours->rs_conn, -ECONNREFUSED);
+		rig.rg_io.sts_up->stu_broken(ours->rs_conn, -ECONNREFUSED);
 		return;
 	}
-	m0_sock_dialled(ours->rs_conn, &ours->rs_from);
+	rig.rg_io.sts_up->stu_dialled(ours->rs_conn, &ours->rs_from);
 	nr = dialogue(buf, M0_SOCK_V3) - 16;
 	memmove(buf, buf + 16, nr);
 	if (m0_rand_chance(&rnd, 200))
@@ -185,8 +185,9 @@ static void streams_some(void)
 		stream->rs_out = true;
 		if (m0_rand_chance(&rnd, 50)) {
 			stream->rs_hung = true;
-			m0_sock_broken(stream->rs_conn,
-				       m0_rand_chance(&rnd, 500) ? 0 : -EPIPE);
+			rig.rg_io.sts_up->stu_broken(
+				stream->rs_conn,
+				m0_rand_chance(&rnd, 500) ? 0 : -EPIPE);
 		}
 	}
 }

@@ -110,15 +110,21 @@ static void guess_large_is_bounded(void **state)
 
 	(void)state;
 	rig.rg_guess_bytes = RIG_PAYLOAD_MAX;
-	assert_int_equal(m0_sock_in_where(his->rs_conn, iov, 4, &ahead), 2);
+	assert_int_equal(rig.rg_io.sts_up->stu_in_where(his->rs_conn, iov, 4,
+							&ahead),
+			 2);
 	assert_int_equal(ahead, 0);
 	assert_in_range(iov[0].iov_len + iov[1].iov_len, 64 << 10,
-			M0_SOCK_AGAIN_BYTES_MAX);
+			M0_STREAM_AGAIN_BYTES_MAX);
 	rig.rg_guess_bytes = 0;
-	assert_int_equal(m0_sock_in_where(his->rs_conn, iov, 4, &ahead), 1);
+	assert_int_equal(rig.rg_io.sts_up->stu_in_where(his->rs_conn, iov, 4,
+							&ahead),
+			 1);
 	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	rig.rg_guess_bytes = 64 << 10;
-	assert_int_equal(m0_sock_in_where(his->rs_conn, iov, 4, &ahead), 1);
+	assert_int_equal(rig.rg_io.sts_up->stu_in_where(his->rs_conn, iov, 4,
+							&ahead),
+			 1);
 }
 
 /* What the engine does not want after all is thrown away; what it does not

@@ -78,8 +78,9 @@ static void dialler_speaks_as_worked_example(void **state)
 	assert_memory_equal(ours->rs_to.sa_bytes, rig_b.ln_addr, 4);
 	assert_int_equal(ours->rs_to.sa_port, 988);
 	ours->rs_dialling = false;
-	m0_sock_dialled(ours->rs_conn, &ours->rs_from);
-	assert_int_equal(m0_sock_out_what(ours->rs_conn, iov, 4), 1);
+	rig.rg_io.sts_up->stu_dialled(ours->rs_conn, &ours->rs_from);
+	assert_int_equal(rig.rg_io.sts_up->stu_out_what(ours->rs_conn, iov, 4),
+			 1);
 	assert_int_equal(iov[0].iov_len, sizeof said);
 	assert_memory_equal(iov[0].iov_base, said, sizeof said);
 	rig_answer(&rig, ours, M0_SOCK_V3, M0_SOCK_CONTROL);
@@ -283,7 +284,7 @@ static void dialler_closed_before_hello_fails(void **state)
 	(void)state;
 	(void)rig_dialled(&rig, ours);
 	m0_log_set(line_keep, NULL);
-	m0_sock_broken(ours->rs_conn, 0);
+	rig.rg_io.sts_up->stu_broken(ours->rs_conn, 0);
 	rig_run(&rig);
 	assert_non_null(strstr(last_line, "accept=secure"));
 	assert_int_equal(tx.rt_status, -ECONNRESET);
@@ -314,7 +315,7 @@ static void dialler_closed_at_once_is_explained(void **state)
 		ours = ask();
 		m0_log_set(line_keep, NULL);
 		last_line[0] = 0;
-		m0_sock_broken(ours->rs_conn, rows[i].cr_status);
+		rig.rg_io.sts_up->stu_broken(ours->rs_conn, rows[i].cr_status);
 		m0_log_set(NULL, NULL);
 		assert_int_equal(strstr(last_line, "accept=secure") != NULL,
 				 rows[i].cr_explained);

@@ -205,14 +205,15 @@ static void ahead_is_smaller_on_bulk(void **state)
 	size_t             ahead;
 
 	(void)state;
-	m0_sock_in_where(rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL)->rs_conn,
-			 iov, 4, &ahead);
+	rig.rg_io.sts_up->stu_in_where(
+		rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL)->rs_conn, iov, 4,
+		&ahead);
 	assert_int_equal(ahead, 64 << 10);
 	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
-	m0_sock_in_where(his->rs_conn, iov, 4, &ahead);
+	rig.rg_io.sts_up->stu_in_where(his->rs_conn, iov, 4, &ahead);
 	assert_int_equal(ahead, 0);
 	(void)message_copied(his, 100);
-	m0_sock_in_where(his->rs_conn, iov, 4, &ahead);
+	rig.rg_io.sts_up->stu_in_where(his->rs_conn, iov, 4, &ahead);
 	assert_int_equal(ahead, 64 << 10);
 }
 
@@ -250,10 +251,11 @@ static void pause_and_resume_lose_nothing(void **state)
 			rig.rg_begin_rc = -EAGAIN;
 			fed = rig_feed(&rig, his, rig_said, nr);
 			assert_int_equal(fed, RIG_HEAD_V3);
-			assert_int_equal(m0_sock_in_where(his->rs_conn, iov, 4,
-							  &ahead),
+			assert_int_equal(rig.rg_io.sts_up->stu_in_where(
+						 his->rs_conn, iov, 4, &ahead),
 					 0);
-			assert_int_equal(m0_sock_in_bytes(his->rs_conn, "x", 1),
+			assert_int_equal(rig.rg_io.sts_up->stu_in_bytes(
+						 his->rs_conn, "x", 1),
 					 0);
 			/* It may take longer than any time-out. */
 			rig_pass(&rig, RIG_SECONDS(100));
@@ -319,7 +321,7 @@ static void pause_then_broken_is_clean(void **state)
 	(void)rig_put_message(buf, false, 0, 0);
 	rig.rg_begin_rc = -EAGAIN;
 	assert_int_equal(rig_feed(&rig, his, buf, sizeof buf), sizeof buf);
-	m0_sock_broken(his->rs_conn, 0);
+	rig.rg_io.sts_up->stu_broken(his->rs_conn, 0);
 	his->rs_hung = true;
 	rig.rg_begin_rc = 0;
 	rig_run(&rig);
@@ -368,7 +370,7 @@ static void pause_of_many_costs_a_step_little(void **state)
 	(void)state;
 	many_pause();
 	before = rig.rg_begun_nr;
-	(void)rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now);
+	(void)rig_step(&rig);
 	assert_in_range(rig.rg_begun_nr - before, 1, 64);
 	rig_pass(&rig, RIG_SECONDS(1));
 	before = rig.rg_begun_nr;
@@ -561,7 +563,7 @@ static void broken_within_message_ends_it(void **state)
 
 	(void)state;
 	assert_int_equal(rig_feed(&rig, his, rig_said, nr + 10), nr + 10);
-	m0_sock_broken(his->rs_conn, 0);
+	rig.rg_io.sts_up->stu_broken(his->rs_conn, 0);
 	his->rs_hung = true;
 	rig_run(&rig);
 	assert_int_equal(rig.rg_msgs_nr, 1);

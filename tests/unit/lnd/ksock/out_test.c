@@ -197,9 +197,12 @@ static void messages_are_gathered(void **state)
 	(void)state;
 	for (i = 0; i < 40; ++i)
 		send_one(i, i % 2 * 64);
-	assert_int_equal(m0_sock_out_what(his->rs_conn, iov, 64), 60);
-	assert_int_equal(m0_sock_out_what(his->rs_conn, iov, 7), 7);
-	assert_int_equal(m0_sock_out_what(his->rs_conn, iov, 1), 1);
+	assert_int_equal(rig.rg_io.sts_up->stu_out_what(his->rs_conn, iov, 64),
+			 60);
+	assert_int_equal(rig.rg_io.sts_up->stu_out_what(his->rs_conn, iov, 7),
+			 7);
+	assert_int_equal(rig.rg_io.sts_up->stu_out_what(his->rs_conn, iov, 1),
+			 1);
 	rig_run(&rig);
 	for (i = 0; i < 40; ++i)
 		(void)see(his, i, i % 2 * 64);
@@ -217,7 +220,7 @@ static void gathering_is_bounded(void **state)
 	(void)state;
 	for (i = 0; i < 8; ++i)
 		send_one(i, 300000);
-	nr = m0_sock_out_what(his->rs_conn, iov, 64);
+	nr = rig.rg_io.sts_up->stu_out_what(his->rs_conn, iov, 64);
 	for (i = 0; i < nr; ++i)
 		sum += iov[i].iov_len;
 	assert_true(sum >= 1 << 20);
@@ -575,7 +578,7 @@ static void broken_ends_messages_with_reason(void **state)
 		send_one(1, 0);
 		rig_run(&rig);
 		his->rs_hung = true;
-		m0_sock_broken(his->rs_conn, rows[i].br_status);
+		rig.rg_io.sts_up->stu_broken(his->rs_conn, rows[i].br_status);
 		rig_run(&rig);
 		assert_int_equal(txs[0].rt_status, rows[i].br_told);
 		assert_int_equal(txs[0].rt_health, rows[i].br_begun);

@@ -31,8 +31,8 @@ static void dial_ends(struct rig_stream *stream, int status)
 {
 	stream->rs_dialling = false;
 	stream->rs_hung = true;
-	m0_sock_now_set(rig.rg_sock, rig.rg_now);
-	m0_sock_broken(stream->rs_conn, status);
+	rig.rg_reactor.rtr_now = rig.rg_now;
+	rig.rg_io.sts_up->stu_broken(stream->rs_conn, status);
 	rig_run(&rig);
 }
 
@@ -550,7 +550,7 @@ static void lost_connection_ends_all_of_peer(void **state)
 	other = rig_accept_from(&rig, &rig_low, M0_SOCK_V3, M0_SOCK_CONTROL, 1);
 	(void)rig_see_hello(&rig, other);
 	ours[1]->rs_hung = true;
-	m0_sock_broken(ours[1]->rs_conn, 0);
+	rig.rg_io.sts_up->stu_broken(ours[1]->rs_conn, 0);
 	rig_run(&rig);
 	for (i = 0; i < 3; ++i)
 		assert_true(ours[i]->rs_hung);
@@ -584,7 +584,7 @@ static void lost_message_can_be_sent_again_at_once(void **state)
 	rig.rg_on_tx_done = send_again;
 	send_one(0);
 	ours[0]->rs_hung = true;
-	m0_sock_broken(ours[0]->rs_conn, -ECONNRESET);
+	rig.rg_io.sts_up->stu_broken(ours[0]->rs_conn, -ECONNRESET);
 	rig_open_set(&rig, ours);
 	assert_int_equal(txs[0].rt_status, -ECONNRESET);
 	assert_int_equal(txs[1].rt_status, 0);
@@ -712,7 +712,7 @@ static void peers_come_and_go(void **state)
 				      1);
 		(void)rig_see_hello(&rig, his);
 		his->rs_hung = true;
-		m0_sock_broken(his->rs_conn, 0);
+		rig.rg_io.sts_up->stu_broken(his->rs_conn, 0);
 		rig_run(&rig);
 		rig_streams_forget(&rig);
 	}

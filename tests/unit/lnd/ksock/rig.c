@@ -22,7 +22,7 @@ const struct m0_lnet_nid rig_b6 = {
 
 /* -- streams --------------------------------------------------------------- */
 
-static struct rig *rig_of(struct m0_sock_io *io)
+static struct rig *rig_of(struct m0_streams *io)
 {
 	return container_of(io, struct rig, rg_io);
 }
@@ -34,8 +34,14 @@ static struct rig_stream *stream_new(struct rig *rig)
 	assert_true(rig->rg_streams_nr <= RIG_STREAMS_MAX);
 	memset(stream, 0, sizeof *stream);
 	stream->rs_used = true;
+	stream->rs_stream.stm_counts = &rig->rg_io.sts_counts;
 	stream->rs_room = SIZE_MAX;
 	return stream;
+}
+
+static struct rig_stream *stream_of(struct m0_stream *stream)
+{
+	return container_of(stream, struct rig_stream, rs_stream);
 }
 
 void rig_streams_forget(struct rig *rig)
@@ -47,17 +53,20 @@ void rig_streams_forget(struct rig *rig)
 	rig->rg_streams_nr = 0;
 }
 
-static void io_destroy(struct m0_sock_io *io)
+static void io_destroy(struct m0_streams *io)
 {
 	rig_streams_forget(rig_of(io));
 }
 
-static void io_rouse(struct m0_sock_io *io)
+static void reactor_rouse(struct m0_reactor *reactor)
 {
-	++rig_of(io)->rg_rouses_nr;
+	++container_of(reactor, struct rig, rg_reactor)->rg_rouses_nr;
 }
 
-static int io_listen(struct m0_sock_io *io, struct m0_sock_listener *listener,
+static const struct m0_reactor_ops reactor_ops = { .rtro_rouse =
+							   reactor_rouse };
+
+static int io_listen(struct m0_streams *io, struct m0_stream_listener *listener,
 		     char *why)
 {
 	(void)why;
@@ -75,17 +84,17 @@ static bool io_nid_taken(const char *nid, char *why)
 	return rig_kernel_has_nid;
 }
 
-static void io_unlisten(struct m0_sock_io       *io,
-			struct m0_sock_listener *listener)
+static void io_unlisten(struct m0_streams         *io,
+			struct m0_stream_listener *listener)
 {
 	(void)listener;
 	--rig_of(io)->rg_listeners_nr;
 }
 
-static int io_dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
-		   const struct m0_sock_addr *from, uint16_t port_min,
-		   uint16_t port_max, const struct m0_sock_addr *to, void **ret,
-		   char *why)
+static int io_dial(struct m0_streams *io, void *conn,
+		   const struct m0_host_addr *from, uint16_t port_min,
+		   uint16_t port_max, const struct m0_host_addr *to,
+		   struct m0_stream **ret, char *why)
 {
 	struct rig        *rig = rig_of(io);
 	struct rig_stream *stream;
@@ -100,31 +109,32 @@ static int io_dial(struct m0_sock_io *io, struct m0_sock_conn *conn,
 	stream->rs_to = *to;
 	stream->rs_port_min = port_min;
 	stream->rs_port_max = port_max;
-	*ret = stream;
+	stream->rs_stream.stm_user = conn;
+	*ret = &stream->rs_stream;
 	return 0;
 }
 
-static void io_out(struct m0_sock_io *io, void *ref)
+static void io_out(struct m0_streams *io, struct m0_stream *ref)
 {
-	struct rig_stream *stream = ref;
+	struct rig_stream *stream = stream_of(ref);
 
 	(void)io;
 	assert_false(stream->rs_hung);
 	stream->rs_out = true;
 }
 
-static void io_in(struct m0_sock_io *io, void *ref)
+static void io_in(struct m0_streams *io, struct m0_stream *ref)
 {
-	struct rig_stream *stream = ref;
+	struct rig_stream *stream = stream_of(ref);
 
 	(void)io;
 	assert_false(stream->rs_hung);
 	++stream->rs_in_nr;
 }
 
-static void io_hangup(struct m0_sock_io *io, void *ref, bool reset)
+static void io_hangup(struct m0_streams *io, struct m0_stream *ref, bool reset)
 {
-	struct rig_stream *stream = ref;
+	struct rig_stream *stream = stream_of(ref);
 
 	(void)io;
 	assert_false(stream->rs_hung);
@@ -134,25 +144,25 @@ static void io_hangup(struct m0_sock_io *io, void *ref, bool reset)
 	stream->rs_dialling = false;
 }
 
-static size_t io_unsent(struct m0_sock_io *io, void *ref)
+static size_t io_unsent(struct m0_streams *io, struct m0_stream *ref)
 {
-	struct rig_stream *stream = ref;
+	struct rig_stream *stream = stream_of(ref);
 
 	(void)io;
 	assert_false(stream->rs_hung);
 	return stream->rs_unsent;
 }
 
-static const struct m0_sock_io_ops io_ops = { .sio_destroy = io_destroy,
-					      .sio_rouse = io_rouse,
-					      .sio_nid_taken = io_nid_taken,
-					      .sio_listen = io_listen,
-					      .sio_unlisten = io_unlisten,
-					      .sio_dial = io_dial,
-					      .sio_out = io_out,
-					      .sio_in = io_in,
-					      .sio_hangup = io_hangup,
-					      .sio_unsent = io_unsent };
+static const struct m0_streams_ops io_ops = { .sto_destroy = io_destroy,
+					      .sto_listen = io_listen,
+					      .sto_unlisten = io_unlisten,
+					      .sto_dial = io_dial,
+					      .sto_out = io_out,
+					      .sto_in = io_in,
+					      .sto_hangup = io_hangup,
+					      .sto_unsent = io_unsent };
+
+static const struct m0_host_ops host_ops = { .hso_nid_taken = io_nid_taken };
 
 /* -- the engine ------------------------------------------------------------ */
 
@@ -403,6 +413,12 @@ static const struct m0_lnd_up_ops up_ops = { .lu_tx_header = up_tx_header,
 
 /* -- life ------------------------------------------------------------------ */
 
+m0_time_t rig_step(struct rig *rig)
+{
+	rig->rg_reactor.rtr_now = rig->rg_now;
+	return rig->rg_lnd->ld_ops->ldo_step(rig->rg_lnd, rig->rg_now);
+}
+
 static void no_log(void *arg, enum m0_log_level level, const char *text)
 {
 	(void)arg;
@@ -414,7 +430,10 @@ void rig_cfg(struct rig *rig)
 {
 	memset(rig, 0, sizeof *rig);
 	m0_sock_cfg_default(&rig->rg_cfg);
-	rig->rg_io.si_ops = &io_ops;
+	rig->rg_io.sts_ops = &io_ops;
+	rig->rg_io.sts_reactor = &rig->rg_reactor;
+	rig->rg_reactor.rtr_ops = &reactor_ops;
+	m0_host_ops_set(&host_ops);
 	rig->rg_now = RIG_SECONDS(1000);
 	rig->rg_want = SIZE_MAX;
 	rig->rg_seg_bytes = SIZE_MAX;
@@ -434,7 +453,7 @@ void rig_start(struct rig *rig, const struct m0_lnet_nid *nid)
 					1, rig->rg_now),
 			 0);
 	rig->rg_sock = m0_sock_of_lnd(rig->rg_lnd);
-	assert_true(rig->rg_io.si_sock == rig->rg_sock);
+	assert_true(rig->rg_io.sts_owner == rig->rg_sock);
 	rig->rg_ni.ldn_nid = *nid;
 	rig->rg_ni.ldn_incarnation = RIG_INCARNATION_A;
 	rig->rg_ni.ldn_ops = &up_ops;
@@ -488,7 +507,8 @@ static bool stream_flush(struct rig_stream *stream)
 
 	if (!stream->rs_out || stream->rs_hung || stream->rs_dialling)
 		return false;
-	nr = m0_sock_out_what(stream->rs_conn, iov, ARRAY_SIZE(iov));
+	nr = the_rig->rg_io.sts_up->stu_out_what(stream->rs_conn, iov,
+						 ARRAY_SIZE(iov));
 	if (stream->rs_wrote == NULL)
 		stream->rs_wrote = malloc(RIG_WROTE_MAX);
 	for (i = 0; i < nr && stream->rs_room > 0; ++i) {
@@ -507,7 +527,7 @@ static bool stream_flush(struct rig_stream *stream)
 		stream->rs_out = false;
 	if (left == 0)
 		return false;
-	(void)m0_sock_out_left(stream->rs_conn, left);
+	(void)the_rig->rg_io.sts_up->stu_out_left(stream->rs_conn, left);
 	return true;
 }
 
@@ -527,8 +547,8 @@ static m0_time_t rig_settle(struct rig *rig)
 	unsigned  i;
 
 	for (i = 0; i < 10000; ++i) {
-		m0_sock_now_set(rig->rg_sock, rig->rg_now);
-		next = rig->rg_lnd->ld_ops->ldo_step(rig->rg_lnd, rig->rg_now);
+		rig->rg_reactor.rtr_now = rig->rg_now;
+		next = rig_step(rig);
 		if (!rig_flush(rig) && next > rig->rg_now)
 			return next;
 	}
@@ -554,7 +574,7 @@ void rig_pass(struct rig *rig, m0_time_t ns)
 
 /* -- the peer -------------------------------------------------------------- */
 
-static void addr_set(struct m0_sock_addr *addr, const char *ip, uint16_t port)
+static void addr_set(struct m0_host_addr *addr, const char *ip, uint16_t port)
 {
 	addr->sa_port = port;
 	if (inet_pton(AF_INET, ip, addr->sa_bytes) == 1) {
@@ -567,19 +587,21 @@ static void addr_set(struct m0_sock_addr *addr, const char *ip, uint16_t port)
 
 struct rig_stream *rig_connect(struct rig *rig, const char *ip, uint16_t port)
 {
-	struct rig_stream      *stream = stream_new(rig);
-	struct m0_sock_listener listener = { .slr_stream = NULL };
+	struct rig_stream        *stream = stream_new(rig);
+	struct m0_stream_listener listener = { .slr_priv = NULL };
 
 	addr_set(&stream->rs_from, ip, port);
 	addr_set(&stream->rs_to, "10.0.0.1", 988);
-	m0_sock_now_set(rig->rg_sock, rig->rg_now);
-	stream->rs_conn = m0_sock_accepted(rig->rg_sock, &listener,
-					   &stream->rs_to, &stream->rs_from,
-					   stream);
+	rig->rg_reactor.rtr_now = rig->rg_now;
+	stream->rs_conn = rig->rg_io.sts_up->stu_accepted(
+		rig->rg_sock, &listener, &stream->rs_to, &stream->rs_from,
+		&stream->rs_stream);
+	stream->rs_stream.stm_user = stream->rs_conn;
 	if (stream->rs_conn == NULL)
 		stream->rs_hung = true;
 	else
-		assert_true(m0_sock_conn_stream(stream->rs_conn) == stream);
+		assert_true(m0_sock_conn_stream(stream->rs_conn) ==
+			    &stream->rs_stream);
 	return stream->rs_conn == NULL ? NULL : stream;
 }
 
@@ -591,14 +613,14 @@ static ssize_t feed_again(struct rig_stream *stream, const struct iovec *iov,
 	size_t   at = 0;
 	ssize_t  rc;
 
-	assert_true(nr <= M0_SOCK_AGAIN_BYTES_MAX);
+	assert_true(nr <= M0_STREAM_AGAIN_BYTES_MAX);
 	for (; at < nr; ++iov) {
 		size_t part = nr - at < iov->iov_len ? nr - at : iov->iov_len;
 
 		memcpy(copy + at, iov->iov_base, part);
 		at += part;
 	}
-	rc = m0_sock_in_bytes(stream->rs_conn, copy, nr);
+	rc = the_rig->rg_io.sts_up->stu_in_bytes(stream->rs_conn, copy, nr);
 	free(copy);
 	return rc;
 }
@@ -613,8 +635,8 @@ static ssize_t feed_direct(struct rig_stream *stream, const uint8_t *bytes,
 	unsigned     i;
 	int          rc;
 
-	segs = m0_sock_in_where(stream->rs_conn, iov, ARRAY_SIZE(iov),
-				ret_ahead);
+	segs = the_rig->rg_io.sts_up->stu_in_where(stream->rs_conn, iov,
+						   ARRAY_SIZE(iov), ret_ahead);
 	for (i = 0; i < segs && at < nr; ++i) {
 		size_t part = nr - at < iov[i].iov_len ? nr - at
 						       : iov[i].iov_len;
@@ -625,7 +647,7 @@ static ssize_t feed_direct(struct rig_stream *stream, const uint8_t *bytes,
 	}
 	if (at == 0)
 		return 0;
-	rc = m0_sock_in_arrived(stream->rs_conn, at);
+	rc = the_rig->rg_io.sts_up->stu_in_arrived(stream->rs_conn, at);
 	if (rc > 0) {
 		assert_int_equal(rc, at);
 		return feed_again(stream, iov, at);
@@ -641,7 +663,7 @@ ssize_t rig_feed(struct rig *rig, struct rig_stream *stream, const void *bytes,
 	size_t         ahead;
 	ssize_t        rc;
 
-	m0_sock_now_set(rig->rg_sock, rig->rg_now);
+	rig->rg_reactor.rtr_now = rig->rg_now;
 	while (at < nr) {
 		size_t part = nr - at < rig->rg_piece ? nr - at : rig->rg_piece;
 
@@ -658,7 +680,8 @@ ssize_t rig_feed(struct rig *rig, struct rig_stream *stream, const void *bytes,
 				continue;
 			part = part < ahead ? part : ahead;
 		}
-		rc = m0_sock_in_bytes(stream->rs_conn, from + at, part);
+		rc = rig->rg_io.sts_up->stu_in_bytes(stream->rs_conn, from + at,
+						     part);
 		if (rc < 0)
 			return rc;
 		at += (size_t)rc;
@@ -731,8 +754,8 @@ struct m0_sock_hello rig_dialled(struct rig *rig, struct rig_stream *stream)
 	const uint8_t *head;
 
 	stream->rs_dialling = false;
-	m0_sock_now_set(rig->rg_sock, rig->rg_now);
-	m0_sock_dialled(stream->rs_conn, &stream->rs_from);
+	rig->rg_reactor.rtr_now = rig->rg_now;
+	rig->rg_io.sts_up->stu_dialled(stream->rs_conn, &stream->rs_from);
 	head = rig_see(rig, stream, 8);
 	(void)rig_see(rig, stream, (size_t)m0_sock__request_bytes(head) - 8);
 	return rig_see_hello(rig, stream);
@@ -771,29 +794,4 @@ void rig_open_set(struct rig *rig, struct rig_stream *streams[3])
 	for (i = 0; i < 3; ++i)
 		streams[i] = rig_open_next(rig);
 	assert_null(rig_dial(rig));
-}
-
-/* -- our messages ---------------------------------------------------------- */
-
-void rig_tx_init(struct rig_tx *tx, void *payload, size_t nr, uint8_t mark)
-{
-	memset(tx, 0, sizeof *tx);
-	tx->rt_count[0] = nr;
-	tx->rt_buf[0] = payload;
-	tx->rt_vec.ov_vec.v_nr = 1;
-	tx->rt_vec.ov_vec.v_count = tx->rt_count;
-	tx->rt_vec.ov_buf = tx->rt_buf;
-	tx->rt_mark = mark;
-	tx->rt_tx.ltx_nid = rig_b;
-	tx->rt_tx.ltx_pid = 12345;
-	tx->rt_tx.ltx_deadline = M0_TIME_NEVER;
-	tx->rt_tx.ltx_payload.lpy_vec = &tx->rt_vec;
-	tx->rt_tx.ltx_payload.lpy_bytes = nr;
-}
-
-void rig_xmit(struct rig *rig, struct rig_tx *tx)
-{
-	m0_sock_now_set(rig->rg_sock, rig->rg_now);
-	rig->rg_lnd->ld_ops->ldo_xmit(&rig->rg_ni, &tx->rt_tx);
-	assert_int_equal(tx->rt_done, 0);
 }

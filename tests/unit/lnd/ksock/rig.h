@@ -31,6 +31,7 @@ enum {
 };
 
 struct rig_stream {
+	struct m0_stream     rs_stream;
 	struct m0_sock_conn *rs_conn;
 	bool                 rs_used;
 	bool                 rs_dialling;
@@ -38,13 +39,13 @@ struct rig_stream {
 	/** It was hung up with a reset. */
 	bool rs_reset;
 	bool rs_out;
-	/** sio_in was called. */
+	/** sto_in was called. */
 	unsigned            rs_in_nr;
-	struct m0_sock_addr rs_from;
-	struct m0_sock_addr rs_to;
+	struct m0_host_addr rs_from;
+	struct m0_host_addr rs_to;
 	uint16_t            rs_port_min;
 	uint16_t            rs_port_max;
-	/** What sio_unsent says; how many bytes may still be written. */
+	/** What sto_unsent says; how many bytes may still be written. */
 	size_t rs_unsent;
 	size_t rs_room;
 	/** Written by the driver, and how much of it the case has looked at. */
@@ -97,7 +98,8 @@ enum rig_mode {
 };
 
 struct rig {
-	struct m0_sock_io  rg_io;
+	struct m0_streams  rg_io;
+	struct m0_reactor  rg_reactor;
 	struct m0_sock_cfg rg_cfg;
 	struct m0_lnd     *rg_lnd;
 	struct m0_sock    *rg_sock;
@@ -154,7 +156,7 @@ extern const struct m0_lnet_nid rig_b;
 extern const struct m0_lnet_nid rig_low;
 extern const struct m0_lnet_nid rig_a6;
 extern const struct m0_lnet_nid rig_b6;
-/** What sio_nid_taken says of every NID. */
+/** What hso_nid_taken says of every NID. */
 extern bool rig_kernel_has_nid;
 
 enum {
@@ -171,6 +173,8 @@ void rig_fini(struct rig *rig);
 /** A new one, as of rig_init, in place of this. */
 void rig_again(struct rig *rig);
 
+/** One step of the driver, at the case's time. */
+m0_time_t rig_step(struct rig *rig);
 /** Steps and flushes until there is nothing to do. */
 void rig_run(struct rig *rig);
 /** The same, and time passes. */

@@ -95,3 +95,28 @@ struct m0_sock_frame rig_see_frame(struct rig *rig, struct rig_stream *stream)
 			 0);
 	return frame;
 }
+
+/* -- our messages ---------------------------------------------------------- */
+
+void rig_tx_init(struct rig_tx *tx, void *payload, size_t nr, uint8_t mark)
+{
+	memset(tx, 0, sizeof *tx);
+	tx->rt_count[0] = nr;
+	tx->rt_buf[0] = payload;
+	tx->rt_vec.ov_vec.v_nr = 1;
+	tx->rt_vec.ov_vec.v_count = tx->rt_count;
+	tx->rt_vec.ov_buf = tx->rt_buf;
+	tx->rt_mark = mark;
+	tx->rt_tx.ltx_nid = rig_b;
+	tx->rt_tx.ltx_pid = 12345;
+	tx->rt_tx.ltx_deadline = M0_TIME_NEVER;
+	tx->rt_tx.ltx_payload.lpy_vec = &tx->rt_vec;
+	tx->rt_tx.ltx_payload.lpy_bytes = nr;
+}
+
+void rig_xmit(struct rig *rig, struct rig_tx *tx)
+{
+	rig->rg_reactor.rtr_now = rig->rg_now;
+	rig->rg_lnd->ld_ops->ldo_xmit(&rig->rg_ni, &tx->rt_tx);
+	assert_int_equal(tx->rt_done, 0);
+}

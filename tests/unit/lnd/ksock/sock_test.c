@@ -231,20 +231,27 @@ static void refused_peer_may_go(void **state)
 	(void)state;
 	assert_int_equal(rig_feed(&rig, his, head, 8), 8);
 	his->rs_hung = true;
-	m0_sock_broken(his->rs_conn, 0);
+	rig.rg_io.sts_up->stu_broken(his->rs_conn, 0);
 	rig_pass(&rig, RIG_SECONDS(10));
 }
 
-/* Calls of the room below are counted for the interface. */
+static void calls_count(struct rig_stream *stream, unsigned reads,
+			unsigned writes)
+{
+	stream->rs_stream.stm_counts->stc_reads_nr += reads;
+	stream->rs_stream.stm_counts->stc_writes_nr += writes;
+}
+
+/* Calls of the provider of streams are counted for the interface. */
 static void calls_are_counted(void **state)
 {
 	struct m0_lnd_ni_info info;
 	struct rig_stream    *his = rig_connect(&rig, "10.0.0.2", 1000);
 
 	(void)state;
-	m0_sock_calls_count(his->rs_conn, 1, 0);
+	calls_count(his, 1, 0);
 	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
-	m0_sock_calls_count(his->rs_conn, 3, 4);
+	calls_count(his, 3, 4);
 	rig.rg_lnd->ld_ops->ldo_ni_info(&rig.rg_ni, &info);
 	assert_int_equal(info.ldi_read_calls_nr, 3);
 	assert_int_equal(info.ldi_write_calls_nr, 4);
@@ -293,19 +300,17 @@ static void step_that_called_up_wants_another(void **state)
 	(void)rig_put_message(buf, false, 0, 0);
 	rig.rg_begin_rc = -EAGAIN;
 	assert_int_equal(rig_feed(&rig, his, buf, sizeof buf), sizeof buf);
-	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) > 0);
+	assert_true(rig_step(&rig) > 0);
 	rig.rg_begin_rc = 0;
-	assert_int_equal(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now),
-			 0);
+	assert_int_equal(rig_step(&rig), 0);
 	assert_int_equal(rig.rg_msgs_nr, 1);
-	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) > 0);
+	assert_true(rig_step(&rig) > 0);
 	/* A peer is lost. */
 	his->rs_hung = true;
-	m0_sock_broken(his->rs_conn, 0);
-	assert_int_equal(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now),
-			 0);
+	rig.rg_io.sts_up->stu_broken(his->rs_conn, 0);
+	assert_int_equal(rig_step(&rig), 0);
 	assert_int_equal(rig.rg_downs_nr, 1);
-	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) > 0);
+	assert_true(rig_step(&rig) > 0);
 }
 
 /* An idle driver wants no steps. */
@@ -313,16 +318,13 @@ static void idle_driver_sleeps(void **state)
 {
 	(void)state;
 	rig_run(&rig);
-	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) ==
-		    M0_TIME_NEVER);
+	assert_true(rig_step(&rig) == M0_TIME_NEVER);
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
 	rig_pass(&rig, RIG_SECONDS(6));
-	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) ==
-		    M0_TIME_NEVER);
+	assert_true(rig_step(&rig) == M0_TIME_NEVER);
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
 	rig_pass(&rig, RIG_SECONDS(6));
-	assert_true(rig.rg_lnd->ld_ops->ldo_step(rig.rg_lnd, rig.rg_now) >
-		    rig.rg_now + RIG_SECONDS(20));
+	assert_true(rig_step(&rig) > rig.rg_now + RIG_SECONDS(20));
 }
 
 /* What the memory of a peer with three connections is made of. */

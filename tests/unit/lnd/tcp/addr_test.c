@@ -10,8 +10,8 @@ static void addr_goes_there_and_back(void **state)
 					     "2001:db8::5", "::1" };
 	char                     buf[M0_TCP_TEXT_BYTES];
 	struct sockaddr_storage  sa;
-	struct m0_sock_addr      addr;
-	struct m0_sock_addr      back;
+	struct m0_host_addr      addr;
+	struct m0_host_addr      back;
 	size_t                   i;
 
 	(void)state;
@@ -31,7 +31,7 @@ static void addr_goes_there_and_back(void **state)
 static void addr_of_other_family_is_refused(void **state)
 {
 	struct sockaddr     sa = { .sa_family = AF_UNIX };
-	struct m0_sock_addr addr;
+	struct m0_host_addr addr;
 
 	(void)state;
 	assert_false(m0_tcp__addr_from(&sa, &addr));
@@ -39,10 +39,10 @@ static void addr_of_other_family_is_refused(void **state)
 
 static void addr_any_is_known(void **state)
 {
-	struct m0_sock_addr any = fake_addr("0.0.0.0", 5);
-	struct m0_sock_addr any6 = fake_addr("::", 5);
-	struct m0_sock_addr one = fake_addr("0.0.0.1", 0);
-	struct m0_sock_addr one6 = fake_addr("::1", 0);
+	struct m0_host_addr any = fake_addr("0.0.0.0", 5);
+	struct m0_host_addr any6 = fake_addr("::", 5);
+	struct m0_host_addr one = fake_addr("0.0.0.1", 0);
+	struct m0_host_addr one6 = fake_addr("::1", 0);
 
 	(void)state;
 	assert_true(m0_tcp__addr_is_any(&any));
@@ -53,7 +53,7 @@ static void addr_any_is_known(void **state)
 
 static bool is_near(const char *text)
 {
-	struct m0_sock_addr addr = fake_addr(text, 988);
+	struct m0_host_addr addr = fake_addr(text, 988);
 
 	return m0_tcp__addr_is_near(&addr);
 }
@@ -62,7 +62,7 @@ static bool is_near(const char *text)
  * for examples (RFC 5737, 3849) are nobody's. */
 static void addr_of_this_host_is_near(void **state)
 {
-	static struct m0_sock_iface ifaces[256];
+	static struct m0_host_iface ifaces[256];
 	int                         nr = m0_tcp__ifaces(ifaces, 256);
 	int                         i;
 
@@ -82,8 +82,8 @@ static void addr_of_this_host_is_near(void **state)
 /* The loopback device is listed, as what it is; no room is no harm. */
 static void addr_ifaces_lists_loopback(void **state)
 {
-	static struct m0_sock_iface ifaces[256];
-	struct m0_sock_addr         lo = fake_addr("127.0.0.1", 0);
+	static struct m0_host_iface ifaces[256];
+	struct m0_host_addr         lo = fake_addr("127.0.0.1", 0);
 	int                         nr = m0_tcp__ifaces(ifaces, 256);
 	int                         i;
 

@@ -16,19 +16,23 @@ enum {
 	PORT_MAX = 18214
 };
 
-static int dial(struct m0_sock_conn *conn, const struct m0_sock_addr *from,
+static int dial(struct m0_sock_conn *conn, const struct m0_host_addr *from,
 		uint16_t port_min, uint16_t port_max,
-		const struct m0_sock_addr *to)
+		const struct m0_host_addr *to)
 {
-	return fake.fs_io->si_ops->sio_dial(fake.fs_io, conn, from, port_min,
-					    port_max, to, &conn->fc_stream,
-					    fake.fs_why);
+	int rc = fake.fs_io->sts_ops->sto_dial(fake.fs_io, conn, from, port_min,
+					       port_max, to, &conn->fc_stream,
+					       fake.fs_why);
+
+	if (rc == 0)
+		conn->fc_stream->stm_counts = &conn->fc_counts;
+	return rc;
 }
 
 static int dial_self(struct m0_sock_conn *conn, uint16_t port_min,
 		     uint16_t port_max)
 {
-	struct m0_sock_addr from = fake.fs_listener.slr_addr;
+	struct m0_host_addr from = fake.fs_listener.slr_addr;
 
 	return dial(conn, &from, port_min, port_max,
 		    &fake.fs_listener.slr_addr);
@@ -82,10 +86,10 @@ static void dial_exhausted_range_is_eaddrinuse(void **state)
 /* One source port serves two peers. */
 static void dial_port_is_shared_by_peers(void **state)
 {
-	struct m0_sock_listener other = { .slr_addr =
-						  fake_addr("127.0.0.1", 0) };
-	struct m0_sock_conn    *conn[2];
-	struct m0_sock_addr     from = fake_addr("127.0.0.1", 0);
+	struct m0_stream_listener other = { .slr_addr =
+						    fake_addr("127.0.0.1", 0) };
+	struct m0_sock_conn      *conn[2];
+	struct m0_host_addr       from = fake_addr("127.0.0.1", 0);
 
 	(void)state;
 	fake_open("127.0.0.1", NULL);
@@ -106,8 +110,8 @@ static void dial_port_is_shared_by_peers(void **state)
 /* The port that peers listen on is not used to connect from. */
 static void dial_skips_port_of_listeners(void **state)
 {
-	struct m0_sock_addr  from = fake_addr("127.0.0.1", 0);
-	struct m0_sock_addr  to = fake_addr("127.0.0.1", PORT_MAX);
+	struct m0_host_addr  from = fake_addr("127.0.0.1", 0);
+	struct m0_host_addr  to = fake_addr("127.0.0.1", PORT_MAX);
 	struct m0_sock_conn *conn;
 
 	(void)state;
@@ -126,8 +130,8 @@ static void dial_skips_port_of_listeners(void **state)
 static void dial_reset_after_end_is_a_reset(void **state)
 {
 	static const struct linger linger = { .l_onoff = 1, .l_linger = 0 };
-	struct m0_sock_addr        from = fake_addr("127.0.0.1", 0);
-	struct m0_sock_addr        to = fake_addr("127.0.0.1", 0);
+	struct m0_host_addr        from = fake_addr("127.0.0.1", 0);
+	struct m0_host_addr        to = fake_addr("127.0.0.1", 0);
 	struct sockaddr_storage    sa;
 	struct m0_sock_conn       *conn;
 	socklen_t                  len = m0_tcp__addr_to(&to, &sa);
@@ -160,7 +164,7 @@ static void dial_refused_is_broken(void **state)
 {
 	static const char *const addrs[] = { "127.0.0.1", "::1" };
 	struct m0_sock_conn     *conn;
-	struct m0_sock_addr      to;
+	struct m0_host_addr      to;
 	size_t                   i;
 
 	(void)state;
@@ -183,7 +187,7 @@ static void dial_refused_is_broken(void **state)
 /* An address that is not ours: what ours are is said. */
 static void dial_from_foreign_address_fails(void **state)
 {
-	struct m0_sock_addr  from = fake_addr("192.0.2.77", 0);
+	struct m0_host_addr  from = fake_addr("192.0.2.77", 0);
 	struct m0_sock_conn *conn;
 
 	(void)state;
@@ -226,8 +230,8 @@ static void dial_output_waits_for_end(void **state)
 	fake_open("127.0.0.1", NULL);
 	conn = fake_dial();
 	fake_send(conn, 5000);
-	fake.fs_io->si_ops->sio_flush(fake.fs_io);
-	assert_int_equal(conn->fc_writes_nr, 0);
+	m0_reactor_flush(fake.fs_reactor);
+	assert_int_equal(conn->fc_counts.stc_writes_nr, 0);
 	fake_until(fake.fs_accepted_nr == 1 &&
 		   fake.fs_accepted[0]->fc_in == 5000);
 	fake_close();
@@ -281,7 +285,7 @@ static void dial_without_files_names_limit(void **state)
 
 static int option_of(const struct m0_sock_conn *conn, int level, int name)
 {
-	struct m0_tcp_stream *stream = conn->fc_stream;
+	struct m0_tcp_stream *stream = m0_tcp__stream(conn->fc_stream);
 	int                   val = -1;
 	socklen_t             len = sizeof val;
 
@@ -293,7 +297,7 @@ static int option_of(const struct m0_sock_conn *conn, int level, int name)
 /* Options of both ends: what is accepted has those of its listener. */
 static void dial_and_accept_set_options(void **state)
 {
-	static const struct m0_sock_io_cfg cfg = { .sic_sndbuf_bytes = 50000,
+	static const struct m0_streams_cfg cfg = { .sic_sndbuf_bytes = 50000,
 						   .sic_congestion = "reno" };
 	struct m0_sock_conn               *ends[2];
 	char                               name[16];
@@ -328,7 +332,7 @@ static void dial_and_accept_set_options(void **state)
  * too; who asks for none has the cheapest there. */
 static void near_has_reno_unless_asked(void **state)
 {
-	struct m0_sock_io_cfg cfg = { 0 };
+	struct m0_streams_cfg cfg = { 0 };
 	struct m0_sock_conn  *ends[2];
 	char                  name[16];
 	int                   i;

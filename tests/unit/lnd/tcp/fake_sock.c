@@ -9,6 +9,8 @@
 
 struct m0_sock fake;
 
+static const struct m0_streams_up fake_up;
+
 enum {
 	BUF_BYTES = 4 << 20
 };
@@ -21,9 +23,9 @@ uint8_t fake_byte(size_t at)
 	return (uint8_t)(at % 251);
 }
 
-struct m0_sock_addr fake_addr(const char *text, uint16_t port)
+struct m0_host_addr fake_addr(const char *text, uint16_t port)
 {
-	struct m0_sock_addr addr = { .sa_port = port, .sa_bytes_nr = 4 };
+	struct m0_host_addr addr = { .sa_port = port, .sa_bytes_nr = 4 };
 
 	if (inet_pton(AF_INET, text, addr.sa_bytes) == 1)
 		return addr;
@@ -50,9 +52,31 @@ void fake_free(struct m0_sock_conn *conn)
 	free(conn);
 }
 
-void fake_open(const char *addr, const struct m0_sock_io_cfg *cfg)
+int fake_streams_create(struct m0_streams          **ret,
+			const struct m0_streams_cfg *cfg)
 {
-	static const struct m0_sock_io_cfg none;
+	struct m0_reactor *reactor;
+	int                rc = m0_tcp__host_ops.hso_reactor_create(&reactor);
+
+	if (rc != 0)
+		return rc;
+	rc = m0_tcp__host_ops.hso_streams_create(ret, reactor, cfg);
+	if (rc != 0)
+		reactor->rtr_ops->rtro_destroy(reactor);
+	return rc;
+}
+
+void fake_streams_destroy(struct m0_streams *io)
+{
+	struct m0_reactor *reactor = io->sts_reactor;
+
+	io->sts_ops->sto_destroy(io);
+	reactor->rtr_ops->rtro_destroy(reactor);
+}
+
+void fake_open(const char *addr, const struct m0_streams_cfg *cfg)
+{
+	static const struct m0_streams_cfg none;
 	size_t                             i;
 
 	for (i = 0; i < sizeof pattern; ++i)
@@ -64,12 +88,13 @@ void fake_open(const char *addr, const struct m0_sock_io_cfg *cfg)
 	fake.fs_model.fc_in_max = SIZE_MAX;
 	fake.fs_model.fc_hangup_at = SIZE_MAX;
 	fake.fs_model.fc_out_seg = 1 << 20;
-	assert_int_equal(m0_tcp__io_ops.sio_create(&fake.fs_io,
-						   cfg != NULL ? cfg : &none),
-			 0);
-	fake.fs_io->si_sock = &fake;
+	assert_int_equal(
+		fake_streams_create(&fake.fs_io, cfg != NULL ? cfg : &none), 0);
+	fake.fs_reactor = fake.fs_io->sts_reactor;
+	fake.fs_io->sts_owner = &fake;
+	fake.fs_io->sts_up = &fake_up;
 	fake.fs_listener.slr_addr = fake_addr(addr, 0);
-	assert_int_equal(fake.fs_io->si_ops->sio_listen(
+	assert_int_equal(fake.fs_io->sts_ops->sto_listen(
 				 fake.fs_io, &fake.fs_listener, fake.fs_why),
 			 0);
 }
@@ -78,17 +103,18 @@ void fake_close(void)
 {
 	unsigned i;
 
-	fake.fs_io->si_ops->sio_destroy(fake.fs_io);
+	fake_streams_destroy(fake.fs_io);
 	for (i = 0; i < fake.fs_accepted_nr; ++i)
 		fake_free(fake.fs_accepted[i]);
 }
 
 void fake_congestion(const struct m0_sock_conn *conn, char name[16])
 {
-	struct m0_tcp_stream *stream = conn == NULL ? NULL : conn->fc_stream;
-	socklen_t             len = 16;
-	int fd = stream == NULL ? socket(AF_INET, SOCK_STREAM, 0)
-				: stream->tcs_fd.lof_fd;
+	struct m0_tcp_stream *stream =
+		conn == NULL ? NULL : m0_tcp__stream(conn->fc_stream);
+	socklen_t len = 16;
+	int       fd = stream == NULL ? socket(AF_INET, SOCK_STREAM, 0)
+				      : stream->tcs_fd.lof_fd;
 
 	memset(name, 0, 16);
 	assert_int_equal(
@@ -100,7 +126,7 @@ void fake_congestion(const struct m0_sock_conn *conn, char name[16])
 static void hangup(struct m0_sock_conn *conn, bool reset)
 {
 	conn->fc_status = -ECANCELED;
-	fake.fs_io->si_ops->sio_hangup(fake.fs_io, conn->fc_stream, reset);
+	fake.fs_io->sts_ops->sto_hangup(fake.fs_io, conn->fc_stream, reset);
 }
 
 void fake_hangup(struct m0_sock_conn *conn)
@@ -116,13 +142,14 @@ void fake_end(struct m0_sock_conn *conn)
 struct m0_sock_conn *fake_dial(void)
 {
 	struct m0_sock_conn      *conn = fake_conn();
-	const struct m0_sock_addr from = fake.fs_listener.slr_addr;
+	const struct m0_host_addr from = fake.fs_listener.slr_addr;
 
 	assert_int_equal(
-		fake.fs_io->si_ops->sio_dial(fake.fs_io, conn, &from, 0, 0,
-					     &fake.fs_listener.slr_addr,
-					     &conn->fc_stream, fake.fs_why),
+		fake.fs_io->sts_ops->sto_dial(fake.fs_io, conn, &from, 0, 0,
+					      &fake.fs_listener.slr_addr,
+					      &conn->fc_stream, fake.fs_why),
 		0);
+	conn->fc_stream->stm_counts = &conn->fc_counts;
 	return conn;
 }
 
@@ -142,44 +169,39 @@ struct m0_sock_conn *fake_pair(struct m0_sock_conn **ret_accepted)
 void fake_send(struct m0_sock_conn *conn, size_t nr)
 {
 	conn->fc_out_all += nr;
-	fake.fs_io->si_ops->sio_out(fake.fs_io, conn->fc_stream);
+	fake.fs_io->sts_ops->sto_out(fake.fs_io, conn->fc_stream);
 }
 
 void fake_in_max(struct m0_sock_conn *conn, size_t max)
 {
 	conn->fc_in_max = max;
-	fake.fs_io->si_ops->sio_in(fake.fs_io, conn->fc_stream);
+	fake.fs_io->sts_ops->sto_in(fake.fs_io, conn->fc_stream);
 }
 
 bool fake_step(void)
 {
-	bool more = fake.fs_io->si_ops->sio_pass(fake.fs_io, m0_time_now());
+	bool more = m0_reactor_pass(fake.fs_reactor, m0_time_now());
 
-	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	m0_reactor_flush(fake.fs_reactor);
 	return more;
 }
 
 void fake_sleep(void)
 {
-	if (!fake.fs_io->si_ops->sio_ready(fake.fs_io))
-		fake.fs_io->si_ops->sio_sleep(
-			fake.fs_io,
+	if (!fake.fs_reactor->rtr_ops->rtro_ready(fake.fs_reactor))
+		fake.fs_reactor->rtr_ops->rtro_sleep(
+			fake.fs_reactor,
 			m0_time_from_now(0, 10 * (long)M0_TIME_ONE_MSEC));
 }
 
-/* -- what room lnd/ksock has ------------------------------------------------ */
+/* -- calls up --------------------------------------------------------------- */
 
-void m0_sock_io_set(const struct m0_sock_io_ops *ops)
+static void *fake_accepted(void *owner, struct m0_stream_listener *listener,
+			   const struct m0_host_addr *local,
+			   const struct m0_host_addr *remote,
+			   struct m0_stream          *stream)
 {
-	(void)ops;
-}
-
-struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
-				      struct m0_sock_listener   *listener,
-				      const struct m0_sock_addr *local,
-				      const struct m0_sock_addr *remote,
-				      void                      *stream)
-{
+	struct m0_sock      *sock = owner;
 	struct m0_sock_conn *conn;
 
 	assert_true(listener == &sock->fs_listener ||
@@ -190,33 +212,38 @@ struct m0_sock_conn *m0_sock_accepted(struct m0_sock            *sock,
 	}
 	conn = fake_conn();
 	conn->fc_stream = stream;
+	stream->stm_counts = &conn->fc_counts;
 	conn->fc_local = *local;
 	conn->fc_remote = *remote;
 	sock->fs_accepted[sock->fs_accepted_nr++] = conn;
 	return conn;
 }
 
-void m0_sock_dialled(struct m0_sock_conn       *conn,
-		     const struct m0_sock_addr *local)
+static void fake_dialled(void *user, const struct m0_host_addr *local)
 {
+	struct m0_sock_conn *conn = user;
+
 	assert_false(conn->fc_is_dialled);
 	conn->fc_is_dialled = true;
 	conn->fc_local = *local;
 }
 
-void m0_sock_broken(struct m0_sock_conn *conn, int status)
+static void fake_broken(void *user, int status)
 {
+	struct m0_sock_conn *conn = user;
+
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
 	conn->fc_status = status;
 	++conn->fc_broken_nr;
 }
 
-unsigned m0_sock_in_where(struct m0_sock_conn *conn, struct iovec *iov,
-			  unsigned max, size_t *ret_ahead)
+static unsigned fake_in_where(void *user, struct iovec *iov, unsigned max,
+			      size_t *ret_ahead)
 {
-	size_t   left = conn->fc_in_max - conn->fc_in;
-	size_t   at = 0;
-	unsigned nr = 0;
+	struct m0_sock_conn *conn = user;
+	size_t               left = conn->fc_in_max - conn->fc_in;
+	size_t               at = 0;
+	unsigned             nr = 0;
 
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
 	assert_true(max >= 1);
@@ -251,8 +278,10 @@ static int fake_take(struct m0_sock_conn *conn, const uint8_t *bytes, size_t nr)
 	return victim == conn ? -1 : 0;
 }
 
-int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
+static int fake_in_arrived(void *user, size_t nr)
 {
+	struct m0_sock_conn *conn = user;
+
 	if (conn->fc_again_nr > 0) {
 		--conn->fc_again_nr;
 		return (int)nr;
@@ -261,10 +290,10 @@ int m0_sock_in_arrived(struct m0_sock_conn *conn, size_t nr)
 	return fake_take(conn, conn->fc_buf, nr);
 }
 
-ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
-			 size_t nr)
+static ssize_t fake_in_bytes(void *user, const void *bytes, size_t nr)
 {
-	size_t taken = min64u(nr, conn->fc_in_max - conn->fc_in);
+	struct m0_sock_conn *conn = user;
+	size_t               taken = min64u(nr, conn->fc_in_max - conn->fc_in);
 
 	conn->fc_copied += taken;
 	if (taken > 0 && fake_take(conn, bytes, taken) < 0)
@@ -272,11 +301,11 @@ ssize_t m0_sock_in_bytes(struct m0_sock_conn *conn, const void *bytes,
 	return (ssize_t)taken;
 }
 
-unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
-			  unsigned max)
+static unsigned fake_out_what(void *user, struct iovec *iov, unsigned max)
 {
-	size_t   at = conn->fc_out;
-	unsigned nr;
+	struct m0_sock_conn *conn = user;
+	size_t               at = conn->fc_out;
+	unsigned             nr;
 
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
 	for (nr = 0; nr < max && at < conn->fc_out_all; ++nr) {
@@ -288,8 +317,10 @@ unsigned m0_sock_out_what(struct m0_sock_conn *conn, struct iovec *iov,
 	return nr;
 }
 
-int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
+static int fake_out_left(void *user, size_t nr)
 {
+	struct m0_sock_conn *conn = user;
+
 	assert_int_equal(conn->fc_status, FAKE_OPEN);
 	conn->fc_out += nr;
 	conn->fc_out_most = max64u(conn->fc_out_most, nr);
@@ -297,14 +328,13 @@ int m0_sock_out_left(struct m0_sock_conn *conn, size_t nr)
 	return 0;
 }
 
-void m0_sock_now_set(struct m0_sock *sock, m0_time_t now)
-{
-	sock->fs_now = now;
-}
-
-void m0_sock_calls_count(struct m0_sock_conn *conn, unsigned reads,
-			 unsigned writes)
-{
-	conn->fc_reads_nr += reads;
-	conn->fc_writes_nr += writes;
-}
+static const struct m0_streams_up fake_up = {
+	.stu_accepted = fake_accepted,
+	.stu_dialled = fake_dialled,
+	.stu_broken = fake_broken,
+	.stu_in_where = fake_in_where,
+	.stu_in_arrived = fake_in_arrived,
+	.stu_in_bytes = fake_in_bytes,
+	.stu_out_what = fake_out_what,
+	.stu_out_left = fake_out_left,
+};

@@ -26,9 +26,9 @@ enum {
 
 struct m0_sock_conn {
 	struct m0_sock     *fc_sock;
-	void               *fc_stream;
-	struct m0_sock_addr fc_local;
-	struct m0_sock_addr fc_remote;
+	struct m0_stream   *fc_stream;
+	struct m0_host_addr fc_local;
+	struct m0_host_addr fc_remote;
 	bool                fc_is_dialled;
 	/** FAKE_OPEN, or how it was broken. */
 	int      fc_status;
@@ -54,19 +54,18 @@ struct m0_sock_conn {
 	size_t fc_out_all;
 	size_t fc_out;
 	/** Bytes of the longest write. */
-	size_t   fc_out_most;
-	size_t   fc_out_seg;
-	unsigned fc_reads_nr;
-	unsigned fc_writes_nr;
-	uint8_t *fc_buf;
+	size_t                  fc_out_most;
+	size_t                  fc_out_seg;
+	struct m0_stream_counts fc_counts;
+	uint8_t                *fc_buf;
 };
 
 struct m0_sock {
-	struct m0_sock_io      *fs_io;
-	struct m0_sock_listener fs_listener;
+	struct m0_reactor        *fs_reactor;
+	struct m0_streams        *fs_io;
+	struct m0_stream_listener fs_listener;
 	/** Another one, if the test has it. */
-	struct m0_sock_listener *fs_other;
-	m0_time_t                fs_now;
+	struct m0_stream_listener *fs_other;
 	/** Refuses whoever connects. */
 	bool                 fs_refuses;
 	unsigned             fs_refused_nr;
@@ -82,12 +81,16 @@ extern struct m0_sock fake;
 /** The byte at a place of every stream. */
 uint8_t fake_byte(size_t at);
 
+/** Streams in a reactor of their own. */
+int  fake_streams_create(struct m0_streams          **ret,
+			 const struct m0_streams_cfg *cfg);
+void fake_streams_destroy(struct m0_streams *io);
 /** Listens at an address as text, port 0: of the system's choice. */
-void fake_open(const char *addr, const struct m0_sock_io_cfg *cfg);
+void fake_open(const char *addr, const struct m0_streams_cfg *cfg);
 /** Ends everything, and frees all connections. */
 void fake_close(void);
 
-struct m0_sock_addr fake_addr(const char *text, uint16_t port);
+struct m0_host_addr fake_addr(const char *text, uint16_t port);
 /** A connection that takes all and sends nothing. */
 struct m0_sock_conn *fake_conn(void);
 /** Dials our own listener from its address and any port. */

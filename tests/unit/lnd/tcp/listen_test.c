@@ -11,7 +11,7 @@
 /* A client of the machine's own: connects, and says nothing. */
 static int client(const char *addr)
 {
-	struct m0_sock_addr to =
+	struct m0_host_addr to =
 		fake_addr(addr, fake.fs_listener.slr_addr.sa_port);
 	struct sockaddr_storage sa;
 	socklen_t               len = m0_tcp__addr_to(&to, &sa);
@@ -74,7 +74,7 @@ static void listen_tells_local_and_remote(void **state)
 	static const char *const by[] = { "127.0.0.1", "127.0.0.1", "::1",
 					  "::1" };
 	struct sockaddr_storage  sa;
-	struct m0_sock_addr      own;
+	struct m0_host_addr      own;
 	struct m0_sock_conn     *conn;
 	socklen_t                len;
 	size_t                   i;
@@ -101,8 +101,8 @@ static void listen_tells_local_and_remote(void **state)
 /* One port at two addresses; not twice at one. */
 static void listen_address_is_used_once(void **state)
 {
-	struct m0_sock_listener second;
-	char                    why[M0_LND_WHY_BYTES];
+	struct m0_stream_listener second;
+	char                      why[M0_LND_WHY_BYTES];
 
 	(void)state;
 	fake_open("127.0.0.1", NULL);
@@ -141,7 +141,7 @@ static void listen_without_sockets_pauses(void **state)
 	fake_until(m0_tcp__io(fake.fs_io)->tci_pause_until != 0);
 	assert_int_equal(fake.fs_accepted_nr, 0);
 	/* It does not spin meanwhile. */
-	assert_false(fake.fs_io->si_ops->sio_pass(fake.fs_io, 1));
+	assert_false(m0_reactor_pass(fake.fs_reactor, 1));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	fake_until(fake.fs_accepted_nr == 2);
 	assert_int_equal(m0_tcp__io(fake.fs_io)->tci_pause_ns, 0);
@@ -153,19 +153,19 @@ static void listen_without_sockets_pauses(void **state)
 
 static int open_and_close(void *arg)
 {
-	struct m0_sock_io_cfg   cfg = {};
-	struct m0_sock_listener listener = { .slr_addr = fake_addr("127.0.0.1",
-								   0) };
-	struct m0_sock_io      *io;
-	char                    why[M0_LND_WHY_BYTES];
-	int                     rc;
+	struct m0_streams_cfg     cfg = {};
+	struct m0_stream_listener listener = { .slr_addr = fake_addr(
+						       "127.0.0.1", 0) };
+	struct m0_streams        *io;
+	char                      why[M0_LND_WHY_BYTES];
+	int                       rc;
 
 	(void)arg;
-	rc = m0_tcp__io_ops.sio_create(&io, &cfg);
+	rc = fake_streams_create(&io, &cfg);
 	if (rc != 0)
 		return rc;
 	rc = m0_tcp__listen(io, &listener, why);
-	m0_tcp__io_ops.sio_destroy(io);
+	fake_streams_destroy(io);
 	return rc;
 }
 
@@ -173,7 +173,7 @@ static int open_and_close(void *arg)
 static void listen_without_memory_leaves_nothing(void **state)
 {
 	(void)state;
-	assert_int_equal(m0_heap_fail_each(open_and_close, NULL), 2);
+	assert_int_equal(m0_heap_fail_each(open_and_close, NULL), 3);
 }
 
 /* A caller for which there is no memory sees the end; the next one is taken. */

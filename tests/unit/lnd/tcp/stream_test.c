@@ -43,7 +43,7 @@ static void stream_bytes_arrive_both_ways(void **state)
 /* Tiny buffers of the kernel: writes are taken in parts, none is lost. */
 static void stream_small_buffers_carry_all(void **state)
 {
-	static const struct m0_sock_io_cfg cfg = { .sic_sndbuf_bytes = 4096,
+	static const struct m0_streams_cfg cfg = { .sic_sndbuf_bytes = 4096,
 						   .sic_rcvbuf_bytes = 4096 };
 	struct m0_sock_conn               *ours;
 	struct m0_sock_conn               *theirs;
@@ -57,7 +57,7 @@ static void stream_small_buffers_carry_all(void **state)
 	fake_send(ours, MIB);
 	fake_until(theirs->fc_in == MIB);
 	assert_int_equal(ours->fc_out, MIB);
-	assert_true(ours->fc_writes_nr > 10);
+	assert_true(ours->fc_counts.stc_writes_nr > 10);
 	fake_close();
 	fake_free(ours);
 }
@@ -66,7 +66,7 @@ static void stream_small_buffers_carry_all(void **state)
  * none is lost, none comes twice. */
 static void stream_joined_pieces_leave_in_parts(void **state)
 {
-	static const struct m0_sock_io_cfg cfg = { .sic_sndbuf_bytes = 4096,
+	static const struct m0_streams_cfg cfg = { .sic_sndbuf_bytes = 4096,
 						   .sic_rcvbuf_bytes = 4096 };
 	struct m0_sock_conn               *ours;
 	struct m0_sock_conn               *theirs;
@@ -79,7 +79,7 @@ static void stream_joined_pieces_leave_in_parts(void **state)
 	fake_send(ours, MIB);
 	fake_until(theirs->fc_in == MIB);
 	assert_int_equal(ours->fc_out, MIB);
-	assert_true(ours->fc_writes_nr > 10);
+	assert_true(ours->fc_counts.stc_writes_nr > 10);
 	fake_close();
 	fake_free(ours);
 }
@@ -89,7 +89,7 @@ static void stream_many_messages_are_one_read(void **state)
 {
 	struct m0_sock_conn *ours;
 	struct m0_sock_conn *theirs;
-	unsigned             reads_nr;
+	uint64_t             reads_nr;
 
 	(void)state;
 	fake_open("127.0.0.1", NULL);
@@ -99,14 +99,14 @@ static void stream_many_messages_are_one_read(void **state)
 	ours = fake_pair(&theirs);
 	fake_in_max(theirs, 0);
 	(void)fake_step();
-	reads_nr = theirs->fc_reads_nr;
+	reads_nr = theirs->fc_counts.stc_reads_nr;
 	/* More segments than one call takes; still two calls at most. */
 	fake_send(ours, 300 * 160);
 	fake_until(ours->fc_out == 300 * 160);
-	assert_int_equal(ours->fc_writes_nr, 2);
+	assert_int_equal(ours->fc_counts.stc_writes_nr, 2);
 	fake_in_max(theirs, SIZE_MAX);
 	fake_until(theirs->fc_in == 300 * 160);
-	assert_int_equal(theirs->fc_reads_nr - reads_nr, 1);
+	assert_int_equal(theirs->fc_counts.stc_reads_nr - reads_nr, 1);
 	assert_int_equal(theirs->fc_direct, 0);
 	fake_close();
 	fake_free(ours);
@@ -144,7 +144,7 @@ static void stream_large_place_is_filled_straight(void **state)
  * of it is not wanted yet waits. */
 static void stream_wrong_place_is_given_again(void **state)
 {
-	const size_t         max = M0_SOCK_AGAIN_BYTES_MAX;
+	const size_t         max = M0_STREAM_AGAIN_BYTES_MAX;
 	struct m0_sock_conn *ours;
 	struct m0_sock_conn *theirs;
 
@@ -181,7 +181,7 @@ static void stream_short_read_is_the_last(void **state)
 {
 	struct m0_sock_conn *ours;
 	struct m0_sock_conn *theirs;
-	unsigned             reads_nr;
+	uint64_t             reads_nr;
 	unsigned             i;
 
 	(void)state;
@@ -189,13 +189,13 @@ static void stream_short_read_is_the_last(void **state)
 	ours = fake_pair(&theirs);
 	/* Not by trying the last one again. */
 	m0_tcp__io(fake.fs_io)->tci_hot = NULL;
-	reads_nr = theirs->fc_reads_nr;
+	reads_nr = theirs->fc_counts.stc_reads_nr;
 	for (i = 1; i <= 20; ++i) {
 		fake_send(ours, 160);
 		fake_until(theirs->fc_in == i * 160);
 		m0_tcp__io(fake.fs_io)->tci_hot = NULL;
-		assert_int_equal(theirs->fc_reads_nr - reads_nr, i);
-		assert_int_equal(ours->fc_writes_nr, i);
+		assert_int_equal(theirs->fc_counts.stc_reads_nr - reads_nr, i);
+		assert_int_equal(ours->fc_counts.stc_writes_nr, i);
 	}
 	fake_close();
 	fake_free(ours);
@@ -203,7 +203,7 @@ static void stream_short_read_is_the_last(void **state)
 
 static int inside(const struct m0_sock_conn *conn)
 {
-	const struct m0_tcp_stream *stream = conn->fc_stream;
+	const struct m0_tcp_stream *stream = m0_tcp__stream(conn->fc_stream);
 	int                         nr = -1;
 
 	assert_int_equal(ioctl(stream->tcs_fd.lof_fd, FIONREAD, &nr), 0);
@@ -238,10 +238,10 @@ static void stream_one_way_little_is_taken_late(void **state)
 
 	(void)state;
 	ours = one_way(&theirs);
-	fake.fs_io->si_looked = true;
+	fake.fs_reactor->rtr_looked = true;
 	(void)fake_step();
 	assert_int_equal(inside(theirs), 96);
-	fake.fs_io->si_looked = false;
+	fake.fs_reactor->rtr_looked = false;
 	(void)fake_step();
 	assert_int_equal(inside(theirs), 0);
 	assert_int_equal(theirs->fc_in, 20 * 96);
@@ -257,7 +257,7 @@ static void stream_one_way_little_is_taken_before_sleep(void **state)
 
 	(void)state;
 	ours = one_way(&theirs);
-	fake.fs_io->si_ops->sio_sleep(fake.fs_io, m0_time_now());
+	fake.fs_reactor->rtr_ops->rtro_sleep(fake.fs_reactor, m0_time_now());
 	assert_int_equal(inside(theirs), 0);
 	fake_close();
 	fake_free(ours);
@@ -333,7 +333,7 @@ static void stream_pause_keeps_what_was_read(void **state)
 {
 	struct m0_sock_conn *ours;
 	struct m0_sock_conn *theirs;
-	unsigned             reads_nr;
+	uint64_t             reads_nr;
 	size_t               at;
 
 	(void)state;
@@ -344,16 +344,16 @@ static void stream_pause_keeps_what_was_read(void **state)
 	fake_in_max(theirs, 1000);
 	fake_send(ours, 10000);
 	fake_until(theirs->fc_in == 1000);
-	reads_nr = theirs->fc_reads_nr;
+	reads_nr = theirs->fc_counts.stc_reads_nr;
 	fake_send(ours, 10000);
 	(void)fake_step();
 	(void)fake_step();
-	assert_int_equal(theirs->fc_reads_nr, reads_nr);
+	assert_int_equal(theirs->fc_counts.stc_reads_nr, reads_nr);
 	for (at = 1001; at < 10000; at += 1777) {
 		fake_in_max(theirs, at);
 		(void)fake_step();
 		assert_int_equal(theirs->fc_in, at);
-		assert_int_equal(theirs->fc_reads_nr, reads_nr);
+		assert_int_equal(theirs->fc_counts.stc_reads_nr, reads_nr);
 	}
 	fake_in_max(theirs, SIZE_MAX);
 	fake_until(theirs->fc_in == 20000);
@@ -399,7 +399,7 @@ static void stream_pause_without_bytes_reads_nothing(void **state)
 	fake_send(ours, 500);
 	fake_until(theirs->fc_where_nr == 1);
 	(void)fake_step();
-	assert_int_equal(theirs->fc_reads_nr, 0);
+	assert_int_equal(theirs->fc_counts.stc_reads_nr, 0);
 	fake_in_max(theirs, 200);
 	fake_until(theirs->fc_in == 200);
 	fake_in_max(theirs, SIZE_MAX);
@@ -454,7 +454,7 @@ static bool has_congestion(const char *name)
  */
 static size_t longest_write(const char *congestion, bool is_dialler)
 {
-	struct m0_sock_io_cfg cfg = { 0 };
+	struct m0_streams_cfg cfg = { 0 };
 	struct m0_sock_conn  *ends[2];
 	struct m0_sock_conn  *from;
 	size_t                most;
@@ -501,7 +501,7 @@ static void stream_reset_by_peer_is_told_once(void **state)
 	fake_open("127.0.0.1", NULL);
 	ours = fake_pair(&theirs);
 	fake_send(ours, 5000);
-	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	m0_reactor_flush(fake.fs_reactor);
 	fake_hangup(ours);
 	fake_until(theirs->fc_status != FAKE_OPEN);
 	assert_int_equal(theirs->fc_in, 5000);
@@ -524,7 +524,7 @@ static void stream_end_of_peer_is_status_0(void **state)
 	ours = fake_pair(&theirs);
 	fake_send(ours, 5000);
 	(void)fake_step();
-	stream = ours->fc_stream;
+	stream = m0_tcp__stream(ours->fc_stream);
 	assert_int_equal(shutdown(stream->tcs_fd.lof_fd, SHUT_WR), 0);
 	fake_until(theirs->fc_status != FAKE_OPEN);
 	assert_int_equal(theirs->fc_in, 5000);
@@ -541,7 +541,7 @@ static void stream_end_of_ours_is_orderly(void **state)
 {
 	struct m0_sock_conn    *ours;
 	struct m0_sock_conn    *theirs;
-	struct m0_sock_addr     local;
+	struct m0_host_addr     local;
 	struct sockaddr_storage sa;
 	socklen_t               len;
 	int                     fd;
@@ -655,11 +655,11 @@ static void stream_failed_write_reads_rest_first(void **state)
 	fake_open("127.0.0.1", NULL);
 	ours = fake_pair(&theirs);
 	fake_send(ours, 700);
-	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	m0_reactor_flush(fake.fs_reactor);
 	fake_hangup(ours);
 	/* Before any pass has read: the write meets the reset. */
 	fake_send(theirs, 100);
-	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	m0_reactor_flush(fake.fs_reactor);
 	assert_int_equal(theirs->fc_status, FAKE_OPEN);
 	fake_until(theirs->fc_status != FAKE_OPEN);
 	assert_int_equal(theirs->fc_in, 700);
@@ -683,9 +683,9 @@ static void stream_failed_write_ends_pause(void **state)
 	fake_until(theirs->fc_in == 100);
 	fake_hangup(ours);
 	fake_send(theirs, 100);
-	fake.fs_io->si_ops->sio_flush(fake.fs_io);
+	m0_reactor_flush(fake.fs_reactor);
 	assert_int_equal(theirs->fc_status, FAKE_OPEN);
-	assert_true(fake.fs_io->si_ops->sio_ready(fake.fs_io));
+	assert_true(fake.fs_reactor->rtr_ops->rtro_ready(fake.fs_reactor));
 	(void)fake_step();
 	assert_int_not_equal(theirs->fc_status, FAKE_OPEN);
 	assert_int_equal(theirs->fc_in, 100);
@@ -728,21 +728,22 @@ static void stream_hangup_in_call_up_is_safe(void **state)
 /* Bytes nobody has acknowledged are counted while the peer does not read. */
 static void stream_unsent_counts_bytes(void **state)
 {
-	static const struct m0_sock_io_cfg cfg = { .sic_rcvbuf_bytes = 4096 };
+	static const struct m0_streams_cfg cfg = { .sic_rcvbuf_bytes = 4096 };
 	struct m0_sock_conn               *ours;
 	struct m0_sock_conn               *theirs;
 
 	(void)state;
 	fake_open("127.0.0.1", &cfg);
 	ours = fake_pair(&theirs);
-	assert_int_equal(
-		fake.fs_io->si_ops->sio_unsent(fake.fs_io, ours->fc_stream), 0);
+	assert_int_equal(fake.fs_io->sts_ops->sto_unsent(fake.fs_io,
+							 ours->fc_stream),
+			 0);
 	fake_in_max(theirs, 0);
 	fake_send(ours, 3 * MIB);
 	(void)fake_step();
 	(void)fake_step();
-	assert_true(fake.fs_io->si_ops->sio_unsent(fake.fs_io,
-						   ours->fc_stream) > 0);
+	assert_true(fake.fs_io->sts_ops->sto_unsent(fake.fs_io,
+						    ours->fc_stream) > 0);
 	fake_in_max(theirs, SIZE_MAX);
 	fake_until(theirs->fc_in == 3 * MIB);
 	fake_close();

@@ -5,8 +5,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const struct m0_sock_io_ops *const ops = &m0_tcp__io_ops;
-
 static m0_time_t soon(void)
 {
 	return m0_time_from_now(20, 0);
@@ -14,7 +12,9 @@ static m0_time_t soon(void)
 
 static bool is_readable(void)
 {
-	struct pollfd fd = { .fd = ops->sio_fd(fake.fs_io), .events = POLLIN };
+	struct pollfd fd = { .fd = fake.fs_reactor->rtr_ops->rtro_fd(
+				     fake.fs_reactor),
+			     .events = POLLIN };
 
 	return poll(&fd, 1, 0) == 1;
 }
@@ -26,7 +26,7 @@ static void settle(void)
 
 	for (i = 0; i < 200; ++i)
 		(void)fake_step();
-	assert_false(ops->sio_ready(fake.fs_io));
+	assert_false(fake.fs_reactor->rtr_ops->rtro_ready(fake.fs_reactor));
 }
 
 /* The clock of a pass goes to the driver before anything else. */
@@ -34,8 +34,8 @@ static void tcp_pass_sets_clock(void **state)
 {
 	(void)state;
 	fake_open("127.0.0.1", NULL);
-	(void)ops->sio_pass(fake.fs_io, 12345);
-	assert_int_equal(fake.fs_now, 12345);
+	(void)m0_reactor_pass(fake.fs_reactor, 12345);
+	assert_int_equal(fake.fs_reactor->rtr_now, 12345);
 	fake_close();
 }
 
@@ -51,19 +51,19 @@ static void tcp_sleep_ends_by_bytes_rouse_deadline(void **state)
 	ours = fake_pair(&theirs);
 	settle();
 	fake_send(ours, 100);
-	ops->sio_flush(fake.fs_io);
-	ops->sio_sleep(fake.fs_io, soon());
+	m0_reactor_flush(fake.fs_reactor);
+	fake.fs_reactor->rtr_ops->rtro_sleep(fake.fs_reactor, soon());
 	(void)fake_step();
 	assert_int_equal(theirs->fc_in, 100);
 	settle();
-	ops->sio_rouse(fake.fs_io);
-	ops->sio_rouse(fake.fs_io);
-	ops->sio_sleep(fake.fs_io, soon());
+	fake.fs_reactor->rtr_ops->rtro_rouse(fake.fs_reactor);
+	fake.fs_reactor->rtr_ops->rtro_rouse(fake.fs_reactor);
+	fake.fs_reactor->rtr_ops->rtro_sleep(fake.fs_reactor, soon());
 	/* Whoever roused may have left something: once more. */
 	assert_true(fake_step());
 	assert_false(fake_step());
 	deadline = m0_time_from_now(0, 3000000);
-	ops->sio_sleep(fake.fs_io, deadline);
+	fake.fs_reactor->rtr_ops->rtro_sleep(fake.fs_reactor, deadline);
 	assert_true(m0_time_now() >= deadline);
 	fake_close();
 	fake_free(ours);
@@ -82,7 +82,7 @@ static void tcp_sleep_is_not_ended_by_room(void **state)
 	fake_send(ours, 100);
 	fake_until(theirs->fc_in == 100);
 	deadline = m0_time_from_now(0, 3000000);
-	ops->sio_sleep(fake.fs_io, deadline);
+	fake.fs_reactor->rtr_ops->rtro_sleep(fake.fs_reactor, deadline);
 	assert_true(m0_time_now() >= deadline);
 	fake_close();
 	fake_free(ours);
@@ -99,17 +99,17 @@ static void tcp_ready_sees_bytes(void **state)
 	ours = fake_pair(&theirs);
 	settle();
 	fake_send(ours, 100);
-	ops->sio_flush(fake.fs_io);
-	while (!ops->sio_ready(fake.fs_io))
+	m0_reactor_flush(fake.fs_reactor);
+	while (!fake.fs_reactor->rtr_ops->rtro_ready(fake.fs_reactor))
 		;
-	assert_true(ops->sio_ready(fake.fs_io));
+	assert_true(fake.fs_reactor->rtr_ops->rtro_ready(fake.fs_reactor));
 	(void)fake_step();
 	assert_int_equal(theirs->fc_in, 100);
 	/* Output that was announced is something, too. */
 	settle();
 	fake_send(ours, 100);
-	assert_true(ops->sio_ready(fake.fs_io));
-	ops->sio_rouse(fake.fs_io);
+	assert_true(fake.fs_reactor->rtr_ops->rtro_ready(fake.fs_reactor));
+	fake.fs_reactor->rtr_ops->rtro_rouse(fake.fs_reactor);
 	fake_until(theirs->fc_in == 200);
 	fake_close();
 	fake_free(ours);
@@ -126,14 +126,14 @@ static void tcp_fd_shows_work(void **state)
 	(void)state;
 	fake_open("127.0.0.1", NULL);
 	ours = fake_pair(&theirs);
-	fd.fd = ops->sio_fd(fake.fs_io);
-	ops->sio_rouse(fake.fs_io);
+	fd.fd = fake.fs_reactor->rtr_ops->rtro_fd(fake.fs_reactor);
+	fake.fs_reactor->rtr_ops->rtro_rouse(fake.fs_reactor);
 	assert_true(is_readable());
-	ops->sio_arm(fake.fs_io, M0_TIME_NEVER);
+	fake.fs_reactor->rtr_ops->rtro_arm(fake.fs_reactor, M0_TIME_NEVER);
 	settle();
 	assert_false(is_readable());
 	fake_send(ours, 4 * M0_TCP_TURN_BYTES);
-	ops->sio_flush(fake.fs_io);
+	m0_reactor_flush(fake.fs_reactor);
 	/* With nothing but this descriptor all is moved. */
 	while (theirs->fc_in < 4 * M0_TCP_TURN_BYTES) {
 		assert_int_equal(poll(&fd, 1, 20000), 1);
@@ -141,11 +141,11 @@ static void tcp_fd_shows_work(void **state)
 	}
 	settle();
 	assert_false(is_readable());
-	ops->sio_rouse(fake.fs_io);
+	fake.fs_reactor->rtr_ops->rtro_rouse(fake.fs_reactor);
 	assert_true(is_readable());
 	settle();
 	deadline = m0_time_from_now(0, 3000000);
-	ops->sio_arm(fake.fs_io, deadline);
+	fake.fs_reactor->rtr_ops->rtro_arm(fake.fs_reactor, deadline);
 	assert_int_equal(poll(&fd, 1, 20000), 1);
 	assert_true(m0_time_now() >= deadline);
 	settle();
@@ -159,7 +159,7 @@ static void tcp_last_stream_is_tried_first(void **state)
 {
 	struct m0_sock_conn *ours;
 	struct m0_sock_conn *theirs;
-	unsigned             reads_nr;
+	uint64_t             reads_nr;
 	int                  i;
 
 	(void)state;
@@ -170,11 +170,11 @@ static void tcp_last_stream_is_tried_first(void **state)
 	/* A while, then it is left to epoll. */
 	for (i = 0; i < 1000; ++i)
 		(void)fake_step();
-	reads_nr = theirs->fc_reads_nr;
+	reads_nr = theirs->fc_counts.stc_reads_nr;
 	assert_in_range(reads_nr, 3, 100);
 	for (i = 0; i < 1000; ++i)
 		(void)fake_step();
-	assert_int_equal(theirs->fc_reads_nr, reads_nr);
+	assert_int_equal(theirs->fc_counts.stc_reads_nr, reads_nr);
 	fake_send(ours, 100);
 	fake_until(theirs->fc_in == 200);
 	fake_close();
@@ -185,7 +185,7 @@ static void tcp_last_stream_is_tried_first(void **state)
 static struct m0_tcp_stream *unwatch(struct m0_sock_conn *from,
 				     struct m0_sock_conn *to)
 {
-	struct m0_tcp_stream *stream = to->fc_stream;
+	struct m0_tcp_stream *stream = m0_tcp__stream(to->fc_stream);
 	m0_time_t             end = m0_time_from_now(20, 0);
 	size_t                want;
 
@@ -216,16 +216,16 @@ static void tcp_tried_stream_is_watched_for_others(void **state)
 	stream = unwatch(ours, theirs);
 	in = theirs->fc_in;
 	fake_send(ours, 100);
-	ops->sio_flush(fake.fs_io);
-	ops->sio_sleep(fake.fs_io, soon());
+	m0_reactor_flush(fake.fs_reactor);
+	fake.fs_reactor->rtr_ops->rtro_sleep(fake.fs_reactor, soon());
 	assert_false(stream->tcs_unwatched);
 	(void)fake_step();
 	assert_int_equal(theirs->fc_in, in + 100);
 	(void)unwatch(ours, theirs);
 	in = theirs->fc_in;
 	fake_send(ours, 100);
-	ops->sio_flush(fake.fs_io);
-	while (!ops->sio_ready(fake.fs_io))
+	m0_reactor_flush(fake.fs_reactor);
+	while (!fake.fs_reactor->rtr_ops->rtro_ready(fake.fs_reactor))
 		;
 	(void)fake_step();
 	assert_int_equal(theirs->fc_in, in + 100);
@@ -241,7 +241,7 @@ static void tcp_tried_stream_is_watched_for_others(void **state)
 	settle();
 	assert_false(is_readable());
 	fake_send(ours, 100);
-	ops->sio_flush(fake.fs_io);
+	m0_reactor_flush(fake.fs_reactor);
 	fake_until(is_readable());
 	fake_until(theirs->fc_in == in + 100);
 	fake_close();
@@ -292,7 +292,7 @@ static void tcp_passes_of_one_step_look_once(void **state)
 	struct m0_sock_conn *ours;
 	struct m0_sock_conn *theirs;
 	m0_time_t            now;
-	unsigned             reads_nr;
+	uint64_t             reads_nr;
 
 	(void)state;
 	fake_open("127.0.0.1", NULL);
@@ -300,17 +300,17 @@ static void tcp_passes_of_one_step_look_once(void **state)
 	fake_send(ours, 100);
 	fake_until(theirs->fc_in == 100);
 	now = m0_time_now();
-	(void)ops->sio_pass(fake.fs_io, now);
-	reads_nr = theirs->fc_reads_nr;
-	fake.fs_io->si_looked = true;
-	(void)ops->sio_pass(fake.fs_io, now);
-	(void)ops->sio_pass(fake.fs_io, now + 1);
-	assert_int_equal(theirs->fc_reads_nr, reads_nr);
+	(void)m0_reactor_pass(fake.fs_reactor, now);
+	reads_nr = theirs->fc_counts.stc_reads_nr;
+	fake.fs_reactor->rtr_looked = true;
+	(void)m0_reactor_pass(fake.fs_reactor, now);
+	(void)m0_reactor_pass(fake.fs_reactor, now + 1);
+	assert_int_equal(theirs->fc_counts.stc_reads_nr, reads_nr);
 	fake_send(ours, 100);
-	ops->sio_flush(fake.fs_io);
-	fake.fs_io->si_looked = false;
-	(void)ops->sio_pass(fake.fs_io, now + 1);
-	assert_int_equal(theirs->fc_reads_nr, reads_nr + 1);
+	m0_reactor_flush(fake.fs_reactor);
+	fake.fs_reactor->rtr_looked = false;
+	(void)m0_reactor_pass(fake.fs_reactor, now + 1);
+	assert_int_equal(theirs->fc_counts.stc_reads_nr, reads_nr + 1);
 	assert_int_equal(theirs->fc_in, 200);
 	fake_close();
 	fake_free(ours);
@@ -343,13 +343,13 @@ static void tcp_busy_stream_starves_nobody(void **state)
 static unsigned passes_until_in(struct m0_sock_conn *from,
 				struct m0_sock_conn *to)
 {
-	const struct m0_tcp_stream *stream = to->fc_stream;
+	const struct m0_tcp_stream *stream = m0_tcp__stream(to->fc_stream);
 	struct pollfd fd = { .fd = stream->tcs_fd.lof_fd, .events = POLLIN };
 	size_t        want = to->fc_in + 100;
 	unsigned      nr = 0;
 
 	fake_send(from, 100);
-	ops->sio_flush(fake.fs_io);
+	m0_reactor_flush(fake.fs_reactor);
 	assert_int_equal(poll(&fd, 1, 20000), 1);
 	while (to->fc_in < want) {
 		(void)fake_step();
@@ -399,7 +399,7 @@ static void rouser(int nr)
 
 	for (i = 1; i <= nr; ++i) {
 		__atomic_store_n(&rouser_step, i, __ATOMIC_SEQ_CST);
-		ops->sio_rouse(fake.fs_io);
+		fake.fs_reactor->rtr_ops->rtro_rouse(fake.fs_reactor);
 	}
 }
 
@@ -415,9 +415,10 @@ static void tcp_rouse_by_thread_is_never_lost(void **state)
 	assert_int_equal(
 		M0_THREAD_INIT(&thread, int, NULL, rouser, 20000, "rouser"), 0);
 	while (__atomic_load_n(&rouser_step, __ATOMIC_SEQ_CST) < 20000) {
-		if (!ops->sio_pass(fake.fs_io, 1) &&
+		if (!m0_reactor_pass(fake.fs_reactor, 1) &&
 		    __atomic_load_n(&rouser_step, __ATOMIC_SEQ_CST) < 20000)
-			ops->sio_sleep(fake.fs_io, end);
+			fake.fs_reactor->rtr_ops->rtro_sleep(fake.fs_reactor,
+							     end);
 		assert_true(m0_time_now() < end);
 	}
 	assert_int_equal(m0_thread_join(&thread), 0);
@@ -430,7 +431,7 @@ static void fd_asker(int *fd)
 	int i;
 
 	for (i = 0; i < 1000; ++i)
-		*fd = ops->sio_fd(fake.fs_io);
+		*fd = fake.fs_reactor->rtr_ops->rtro_fd(fake.fs_reactor);
 }
 
 /* Who asks for the descriptor may be another than who steps. */
@@ -454,7 +455,8 @@ static void tcp_fd_is_any_threads(void **state)
 	}
 	assert_int_equal(m0_thread_join(&thread), 0);
 	m0_thread_fini(&thread);
-	assert_int_equal(fd, ops->sio_fd(fake.fs_io));
+	assert_int_equal(fd,
+			 fake.fs_reactor->rtr_ops->rtro_fd(fake.fs_reactor));
 	fake_close();
 	fake_free(ours);
 }
@@ -488,10 +490,10 @@ static void tcp_leaves_files_to_others(void **state)
 		rlim_t   files;
 		unsigned max;
 	} rows[] = { { 1024, 768 }, { 300, 225 }, { 20, 15 } };
-	static const struct m0_sock_io_cfg cfg;
+	static const struct m0_streams_cfg cfg;
 	struct rlimit                      all;
 	struct rlimit                      few;
-	struct m0_sock_io                 *io;
+	struct m0_streams                 *io;
 	size_t                             i;
 
 	(void)state;
@@ -499,9 +501,9 @@ static void tcp_leaves_files_to_others(void **state)
 	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
 		few = (struct rlimit){ rows[i].files, all.rlim_max };
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-		assert_int_equal(ops->sio_create(&io, &cfg), 0);
-		assert_int_equal(io->si_streams_max, rows[i].max);
-		ops->sio_destroy(io);
+		assert_int_equal(fake_streams_create(&io, &cfg), 0);
+		assert_int_equal(io->sts_max, rows[i].max);
+		fake_streams_destroy(io);
 	}
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
 }

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct m0_sock_io_cfg no_cfg;
+static const struct m0_streams_cfg no_cfg;
 static char                        why[M0_LND_WHY_BYTES];
 
 static void why_has(const char *text)
@@ -16,10 +16,10 @@ static void why_has(const char *text)
 		fail_msg("\"%s\" is not in: %s", text, why);
 }
 
-static void listen_why(const struct m0_sock_io_cfg *cfg, const char *addr,
+static void listen_why(const struct m0_streams_cfg *cfg, const char *addr,
 		       uint16_t port, int rc)
 {
-	struct m0_sock_addr at = fake_addr(addr, port);
+	struct m0_host_addr at = fake_addr(addr, port);
 
 	memset(why, 'x', sizeof why);
 	m0_tcp__why_listen(why, cfg, &at, rc);
@@ -47,8 +47,8 @@ static void why_listen_eacces_names_remedies(void **state)
 /* The same for ports to connect from. */
 static void why_dial_eacces_names_remedies(void **state)
 {
-	struct m0_sock_addr from = fake_addr("10.0.0.1", 0);
-	struct m0_sock_addr to = fake_addr("10.0.0.2", 988);
+	struct m0_host_addr from = fake_addr("10.0.0.1", 0);
+	struct m0_host_addr to = fake_addr("10.0.0.2", 988);
 
 	(void)state;
 	m0_tcp__why_dial(why, &no_cfg, &from, 512, 1023, &to, -EACCES);
@@ -165,7 +165,7 @@ static void why_eaddrnotavail_lists_addresses(void **state)
 /* Congestion control that is not there, or not for everybody. */
 static void why_congestion_is_named(void **state)
 {
-	static const struct m0_sock_io_cfg cfg = { .sic_congestion = "nosuch" };
+	static const struct m0_streams_cfg cfg = { .sic_congestion = "nosuch" };
 
 	(void)state;
 	listen_why(&cfg, "10.0.0.1", 988, -ENOENT);
@@ -212,11 +212,11 @@ static bool capability_set(bool on)
 /* Without the privilege both calls fail with the remedy, and leave nothing. */
 static void why_without_privilege_is_told(void **state)
 {
-	struct m0_sock_listener listener = { .slr_addr = fake_addr("127.0.0.1",
-								   602) };
-	struct m0_sock_addr     from = fake_addr("127.0.0.1", 0);
-	struct m0_sock_conn    *conn;
-	int                     rc;
+	struct m0_stream_listener listener = { .slr_addr = fake_addr(
+						       "127.0.0.1", 602) };
+	struct m0_host_addr       from = fake_addr("127.0.0.1", 0);
+	struct m0_sock_conn      *conn;
+	int                       rc;
 
 	(void)state;
 	fake_open("127.0.0.1", NULL);
