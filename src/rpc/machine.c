@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Life of a machine, its configuration, and its step. */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 #include "m0/log.h"
 #include "m0/net_xprt.h"
 
 enum {
 	MSG_SIZE_MIN = 1024,
-	/** Segments of a send buffer, if the transport allows more. */
-	SEGS_MAX = 64,
 	/** Of a step. */
 	ROUNDS_NR = 4,
 	/** Posters told in a step: what they post leaves while others wait to
@@ -99,22 +97,22 @@ static int cfg_take(struct m0_rpc__machine *m, const struct m0_rpc_cfg *cfg,
 	if (ops->xo_rpc_max_msg_size != NULL)
 		max = min64u(max, ops->xo_rpc_max_msg_size(m->rml_dom, 0));
 	max = min64u(max, M0_RPC_WIRE_PACKET_MAX);
-	m->rml_msg_size = msg_size != 0
-				  ? msg_size
-				  : min64u(M0_RPC_DEF_MAX_RPC_MSG_SIZE, max);
+	m->rml_sender.rsn_msg_size =
+		msg_size != 0 ? msg_size
+			      : min64u(M0_RPC_DEF_MAX_RPC_MSG_SIZE, max);
 	bad = cfg_bad(&m->rml_cfg);
-	if (bad == NULL &&
-	    (m->rml_msg_size < MSG_SIZE_MIN || m->rml_msg_size > max))
+	if (bad == NULL && (m->rml_sender.rsn_msg_size < MSG_SIZE_MIN ||
+			    m->rml_sender.rsn_msg_size > max))
 		bad = "msg_size";
 	if (bad != NULL) {
 		m0_log(M0_LOG_ERROR, "rpc: %s is out of bounds", bad);
 		return -EINVAL;
 	}
-	m->rml_msg_size &= ~(m0_bcount_t)(M0_RPC_WIRE_ALIGN - 1);
+	m->rml_sender.rsn_msg_size &= ~(m0_bcount_t)(M0_RPC_WIRE_ALIGN - 1);
 	if (m->rml_cfg.rc_policy == NULL)
 		m->rml_cfg.rc_policy = &m0_rpc_frm_fifo;
 	if (m->rml_cfg.rc_bulk_cutoff == 0)
-		m->rml_cfg.rc_bulk_cutoff = m->rml_msg_size / 2;
+		m->rml_cfg.rc_bulk_cutoff = m->rml_sender.rsn_msg_size / 2;
 	while (m->rml_cfg.rc_uuid.u_hi == 0 && m->rml_cfg.rc_uuid.u_lo == 0)
 		m0_os_random(&m->rml_cfg.rc_uuid, sizeof m->rml_cfg.rc_uuid);
 	if (m->rml_cfg.rc_incarnation == 0)
@@ -128,16 +126,17 @@ static void timers_run(struct m0_rpc__machine *m)
 {
 	struct m0_timer *t;
 
-	while (m->rml_timers.tq_nr > 0 &&
-	       (t = m0_timerq_expire(&m->rml_timers, m->rml_now)) != NULL)
+	while (m->rml_timers.rtm_items.tq_nr > 0 &&
+	       (t = m0_timerq_expire(&m->rml_timers.rtm_items, m->rml_now)) !=
+		       NULL)
 		m0_rpc__item_timer(m, t);
-	while (m->rml_stream_timers.tq_nr > 0 &&
-	       (t = m0_timerq_expire(&m->rml_stream_timers, m->rml_now)) !=
+	while (m->rml_timers.rtm_streams.tq_nr > 0 &&
+	       (t = m0_timerq_expire(&m->rml_timers.rtm_streams, m->rml_now)) !=
 		       NULL)
 		m0_rpc__stream_timer(m, t);
 	m0_rpc__pauses_run(m);
-	while (m->rml_client_timers.tq_nr > 0 &&
-	       (t = m0_timerq_expire(&m->rml_client_timers, m->rml_now)) !=
+	while (m->rml_timers.rtm_clients.tq_nr > 0 &&
+	       (t = m0_timerq_expire(&m->rml_timers.rtm_clients, m->rml_now)) !=
 		       NULL)
 		m0_rpc__client_timer(m, t);
 }
@@ -150,20 +149,21 @@ static m0_time_t queue_next(const struct m0_timerq *queue)
 /* Calls, ends to be told, streams that have something to say. */
 static bool has_work(const struct m0_rpc__machine *m)
 {
-	return m0_rpc__calls_wait(m) || !m0_list_is_empty(&m->rml_ended) ||
-	       !m0_list_is_empty(&m->rml_streams);
+	return m0_rpc__calls_wait(m) ||
+	       !m0_list_is_empty(&m->rml_ends.ren_list) ||
+	       !m0_list_is_empty(&m->rml_conns.rcn_streams);
 }
 
 static m0_time_t step_next(const struct m0_rpc__machine *m)
 {
-	m0_time_t next = m0_rpc__frm_set_next(&m->rml_frms);
+	m0_time_t next = m0_rpc__frm_set_next(&m->rml_sender.rsn_frms);
 
 	if (has_work(m))
 		return M0_TIME_IMMEDIATELY;
-	next = min64u(next, queue_next(&m->rml_timers));
-	next = min64u(next, queue_next(&m->rml_stream_timers));
-	next = min64u(next, queue_next(&m->rml_client_timers));
-	next = min64u(next, queue_next(&m->rml_pauses));
+	next = min64u(next, queue_next(&m->rml_timers.rtm_items));
+	next = min64u(next, queue_next(&m->rml_timers.rtm_streams));
+	next = min64u(next, queue_next(&m->rml_timers.rtm_clients));
+	next = min64u(next, queue_next(&m->rml_timers.rtm_pauses));
 	/* After that it waits for handlers, who wake it. */
 	if (m->rml_phase == M0_RPC__DRAINS && m->rml_drain_at > m->rml_now)
 		next = min64u(next, m->rml_drain_at);
@@ -176,13 +176,13 @@ static void work_run(struct m0_rpc__machine *m, unsigned *tells)
 	int i;
 
 	for (i = 0; i < ROUNDS_NR; ++i) {
-		if (!m0_list_is_empty(&m->rml_ended))
+		if (!m0_list_is_empty(&m->rml_ends.ren_list))
 			*tells -= m0_rpc__ended_run(m, *tells);
 		if (m0_rpc__calls_wait(m))
 			m0_rpc__calls_run(m);
-		if (!m0_list_is_empty(&m->rml_streams))
+		if (!m0_list_is_empty(&m->rml_conns.rcn_streams))
 			m0_rpc__streams_run(m);
-		if ((m0_list_is_empty(&m->rml_ended) || *tells == 0) &&
+		if ((m0_list_is_empty(&m->rml_ends.ren_list) || *tells == 0) &&
 		    !m0_rpc__calls_wait(m))
 			break;
 	}
@@ -197,33 +197,33 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	m0_time_t               next;
 
 	m->rml_now = now;
-	if (M0_UNLIKELY(m->rml_rails_nr > 0 ||
-			!m0_list_is_empty(&m->rml_rails_stopping)))
+	if (M0_UNLIKELY(m->rml_rails.rlr_nr > 0 ||
+			!m0_list_is_empty(&m->rml_rails.rlr_stopping)))
 		m0_rpc__rails_deliver(m);
 	timers_run(m);
 	if (has_work(m))
 		work_run(m, &tells);
-	if (m->rml_jobs != NULL)
+	if (m->rml_jobs.rjb_list != NULL)
 		m0_rpc__store_give(m);
-	if (m->rml_store->rst_ops->rso_step != NULL) {
-		m->rml_store->rst_ops->rso_step(m->rml_store);
+	if (m->rml_jobs.rjb_store->rst_ops->rso_step != NULL) {
+		m->rml_jobs.rjb_store->rst_ops->rso_step(m->rml_jobs.rjb_store);
 		/* Updates that it has committed have replies. */
 		if (has_work(m))
 			work_run(m, &tells);
 	}
-	(void)m0_rpc__frm_set_run(&m->rml_frms, now);
-	if (!m0_list_is_empty(&m->rml_ended))
+	(void)m0_rpc__frm_set_run(&m->rml_sender.rsn_frms, now);
+	if (!m0_list_is_empty(&m->rml_ends.ren_list))
 		(void)m0_rpc__ended_run(m, tells);
 	if (m->rml_phase == M0_RPC__DRAINS)
 		m0_rpc__machine_drain(m);
 	next = step_next(m);
-	if (m->rml_jobs != NULL) {
+	if (m->rml_jobs.rjb_list != NULL) {
 		m0_rpc__store_give(m);
 		/* A store without a thread does them in the next step. */
-		if (m->rml_store->rst_ops->rso_step != NULL)
+		if (m->rml_jobs.rjb_store->rst_ops->rso_step != NULL)
 			next = M0_TIME_IMMEDIATELY;
 	}
-	if (m->rml_tell)
+	if (m->rml_inbox.rib_tell)
 		m0_rpc__waiters_wake(m);
 	m0_rpc__leave(before);
 	return next;
@@ -260,70 +260,31 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_time_t now = m0_time_now();
 
 	m->rml_now = now;
-	m0_mutex_init(&m->rml_waiters_lock);
-	m0_list_init(&m->rml_waiters);
-	m0_mutex_init(&m->rml_ended_lock);
-	m0_mutex_init(&m->rml_notice_lock);
-	m0_chan_init(&m->rml_notice, &m->rml_notice_lock);
 	m0_semaphore_init(&m->rml_state_sem, 0);
-	m0_timerq_init(&m->rml_timers, now);
-	m0_timerq_init(&m->rml_stream_timers, now);
-	m0_timerq_init(&m->rml_client_timers, now);
-	m0_timerq_init(&m->rml_pauses, now);
-	m0_rpc__frm_set_init(&m->rml_frms, now, m->rml_cfg.rc_formation_off);
-	m->rml_frms.fs_network = m->rml_cfg.rc_network;
-	m0_list_init(&m->rml_ended);
-	m->rml_jobs_tail = &m->rml_jobs;
-	m0_list_init(&m->rml_streams);
-	m0_hash_init(&m->rml_targets);
-	m0_list_init(&m->rml_packets);
-	m0_list_init(&m->rml_packets_busy);
-	m0_hash_init(&m->rml_sessions);
-	m0_list_init(&m->rml_conns);
-	m0_list_init(&m->rml_places);
-	m0_mutex_init(&m->rml_places_lock);
-	m0_mutex_init(&m->rml_rails_lock);
-	m0_list_init(&m->rml_rails_stopping);
-	m0_list_init(&m->rml_rails_gone);
+	m0_rpc__inbox_init(&m->rml_inbox);
+	m0_rpc__ends_init(&m->rml_ends);
+	m0_rpc__timers_init(&m->rml_timers, now);
+	m0_rpc__conns_init(&m->rml_conns);
+	m0_rpc__sender_init(m);
+	m0_rpc__server_init(&m->rml_server, &m->rml_cfg);
+	m0_rpc__map_init(&m->rml_map);
+	m0_rpc__rails_init(&m->rml_rails);
 	m0_rpc__bulks_init(&m->rml_bulks);
-	m0_hash_init(&m->rml_clients);
-	m0_mutex_init(&m->rml_stats_lock);
-	m0_list_init(&m->rml_watches);
-	m->rml_segs_max = (uint32_t)min64u(
-		m->rml_dom->nd_get_max_buffer_segments, SEGS_MAX);
-	m->rml_sum.rws_add = m0_os_crc32c;
-	m->rml_budget.rsb_bytes_max = m->rml_cfg.rc_replies_bytes_max;
-	m->rml_budget.rsb_held_max = UINT64_MAX;
+	m0_rpc__counts_init(&m->rml_counts);
 }
 
 static void parts_fini(struct m0_rpc__machine *m)
 {
-	m0_list_fini(&m->rml_watches);
-	m0_mutex_fini(&m->rml_stats_lock);
-	m0_hash_fini(&m->rml_clients);
-	m0_rpc__places_fini(m);
+	m0_rpc__counts_fini(&m->rml_counts);
 	m0_rpc__bulks_fini(&m->rml_bulks);
-	m0_list_fini(&m->rml_rails_gone);
-	m0_list_fini(&m->rml_rails_stopping);
-	m0_mutex_fini(&m->rml_rails_lock);
-	m0_list_fini(&m->rml_conns);
-	m0_hash_fini(&m->rml_sessions);
-	m0_list_fini(&m->rml_packets_busy);
-	m0_list_fini(&m->rml_packets);
-	m0_hash_fini(&m->rml_targets);
-	m0_list_fini(&m->rml_streams);
-	m0_list_fini(&m->rml_ended);
-	m0_rpc__frm_set_fini(&m->rml_frms);
-	m0_timerq_fini(&m->rml_client_timers);
-	m0_timerq_fini(&m->rml_pauses);
-	m0_timerq_fini(&m->rml_stream_timers);
-	m0_timerq_fini(&m->rml_timers);
+	m0_rpc__map_fini(&m->rml_map);
+	m0_rpc__server_fini(&m->rml_server);
+	m0_rpc__sender_fini(&m->rml_sender);
+	m0_rpc__conns_fini(&m->rml_conns);
+	m0_rpc__timers_fini(&m->rml_timers);
+	m0_rpc__ends_fini(&m->rml_ends);
+	m0_rpc__inbox_fini(&m->rml_inbox);
 	m0_semaphore_fini(&m->rml_state_sem);
-	m0_chan_fini_lock(&m->rml_notice);
-	m0_mutex_fini(&m->rml_notice_lock);
-	m0_mutex_fini(&m->rml_ended_lock);
-	m0_list_fini(&m->rml_waiters);
-	m0_mutex_fini(&m->rml_waiters_lock);
 }
 
 static int tm_start(struct m0_rpc__machine *m, const char *ep_addr)
@@ -337,13 +298,13 @@ static int tm_start(struct m0_rpc__machine *m, const char *ep_addr)
 	if (m->rml_cfg.rc_inline)
 		rc = m0_net_tm_inline(tm);
 	rc = rc ?: m0_net_tm_ride(tm, &m->rml_rider);
-	m0_net_tm_colour_set(tm, m->rml_colour);
+	m0_net_tm_colour_set(tm, m->rml_receiver.rrv_colour);
 	rc = rc
-		     ?: m0_net_tm_pool_attach(tm, m->rml_pool,
+		     ?: m0_net_tm_pool_attach(tm, m->rml_receiver.rrv_pool,
 					      &m0_rpc__recv_callbacks,
-					      m->rml_msg_size,
+					      m->rml_sender.rsn_msg_size,
 					      M0_RPC__RECV_MSGS_MAX,
-					      m->rml_queue_len);
+					      m->rml_receiver.rrv_queue_len);
 	if (rc != 0)
 		return rc;
 	rc = m0_net_tm_start(tm, ep_addr);
@@ -351,17 +312,6 @@ static int tm_start(struct m0_rpc__machine *m, const char *ep_addr)
 		return rc;
 	m0_semaphore_down(&m->rml_state_sem);
 	return m->rml_failed_rc;
-}
-
-static int store_init(struct m0_rpc__machine *m)
-{
-	m->rml_store = m->rml_cfg.rc_store;
-	if (m->rml_store != NULL)
-		return 0;
-	m->rml_store = &m->rml_store_own;
-	m->rml_store_is_own = true;
-	return m0_rpc_store_volatile_init(&m->rml_store_own,
-					  m->rml_cfg.rc_replies_bytes_max);
 }
 
 static void lib_free(struct m0_rpc__machine *m)
@@ -375,8 +325,6 @@ static void lib_free(struct m0_rpc__machine *m)
 /* In the reverse order of init; the transfer machine does not run. */
 static void lib_fini(struct m0_rpc__machine *m, bool with_tm)
 {
-	uint32_t i;
-
 	m0_rpc__targets_fini(m);
 	m0_rpc__packets_fini(m);
 	m0_rpc__rails_fini(m);
@@ -388,11 +336,7 @@ static void lib_fini(struct m0_rpc__machine *m, bool with_tm)
 	m0_rpc__recv_fini(m);
 	m0_rpc__session0_fini(m);
 	m0_rpc__sweep_fini(m);
-	if (m->rml_store_is_own && m->rml_store_own.rst_ops != NULL)
-		m0_rpc_store_volatile_fini(&m->rml_store_own);
-	for (i = 0; m->rml_hist != NULL && i < M0_RPC__TYPES_MAX; ++i)
-		m0_free(m->rml_hist[i]);
-	m0_free(m->rml_hist);
+	m0_rpc__jobs_fini(&m->rml_jobs);
 	parts_fini(m);
 	lib_free(m);
 }
@@ -413,21 +357,23 @@ int m0_rpc_machine_init(struct m0_rpc_machine *machine,
 	machine->rm_lib = m;
 	m->rml_machine = machine;
 	m->rml_dom = dom;
-	m->rml_colour = colour;
-	m->rml_queue_len = queue_len != 0 ? queue_len : M0_RPC_DEF_QUEUE_LEN;
+	m->rml_receiver.rrv_colour = colour;
+	m->rml_receiver.rrv_queue_len = queue_len != 0 ? queue_len
+						       : M0_RPC_DEF_QUEUE_LEN;
 	rc = cfg_take(m, cfg, msg_size);
 	if (rc != 0) {
 		lib_free(m);
 		return rc;
 	}
-	machine->rm_min_recv_size = m->rml_msg_size;
+	machine->rm_min_recv_size = m->rml_sender.rsn_msg_size;
 	machine->rm_bulk_cutoff = m->rml_cfg.rc_bulk_cutoff;
 	m->rml_epoch = m->rml_cfg.rc_epoch;
 	machine->rm_dom = dom;
 	machine->rm_app_private = m->rml_cfg.rc_app_private;
 	machine->rm_tm.ntm_callbacks = &tm_callbacks;
 	parts_init(m);
-	rc = store_init(m) ?: m0_rpc__session0_init(m);
+	rc = m0_rpc__jobs_init(&m->rml_jobs, &m->rml_cfg);
+	rc = rc ?: m0_rpc__session0_init(m);
 	rc = rc ?: m0_rpc__sweep_init(m);
 	rc = rc ?: m0_rpc__recv_init(m, recv_pool);
 	if (rc == 0)
@@ -452,15 +398,15 @@ static void items_abort(struct m0_rpc__machine *m)
 	struct m0_rpc__session *session;
 
 	m->rml_aborts = true;
-	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
-			       rcx_link) {
+	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
+			       struct m0_rpc__conn, rcx_link) {
 		m0_list_for_each_entry(&conn->rcx_sessions, session,
 				       struct m0_rpc__session, rsx_link)
 			m0_rpc__session_end_items(session, -ESHUTDOWN);
 		m0_rpc__conn_end_items(conn, -ESHUTDOWN);
 		m0_rpc__conn_abort(conn);
 	}
-	m0_rpc__session_end_items(m->rml_session0, -ESHUTDOWN);
+	m0_rpc__session_end_items(m->rml_conns.rcn_session0, -ESHUTDOWN);
 }
 
 static bool has_items(const struct m0_rpc__machine *m)
@@ -468,10 +414,10 @@ static bool has_items(const struct m0_rpc__machine *m)
 	const struct m0_rpc__conn    *conn;
 	const struct m0_rpc__session *session;
 
-	if (!m0_list_is_empty(&m->rml_session0->rsx_items))
+	if (!m0_list_is_empty(&m->rml_conns.rcn_session0->rsx_items))
 		return true;
-	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
-			       rcx_link) {
+	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
+			       struct m0_rpc__conn, rcx_link) {
 		if (!m0_list_is_empty(&conn->rcx_items))
 			return true;
 		m0_list_for_each_entry(&conn->rcx_sessions, session,
@@ -492,12 +438,13 @@ void m0_rpc__machine_drain(struct m0_rpc__machine *m)
 		items_abort(m);
 	if (over)
 		m0_rpc__packets_stop(m);
-	if (has_items(m) || m->rml_executing_nr > 0 || m->rml_handed_nr > 0 ||
-	    m->rml_bulks.bks_paused_nr > 0 || !m0_list_is_empty(&m->rml_ended))
+	if (has_items(m) || m->rml_server.rsv_executing_nr > 0 ||
+	    m->rml_server.rsv_handed_nr > 0 || m->rml_bulks.bks_paused_nr > 0 ||
+	    !m0_list_is_empty(&m->rml_ends.ren_list))
 		return;
 	/* Replies leave, unless there is no time. */
-	if (!over &&
-	    (m->rml_packets_busy_nr > 0 || !m0_rpc__targets_are_idle(m)))
+	if (!over && (m->rml_sender.rsn_packets_busy_nr > 0 ||
+		      !m0_rpc__targets_are_idle(m)))
 		return;
 	__atomic_store_n(&m->rml_phase, M0_RPC__QUIET, __ATOMIC_RELEASE);
 	m0_rpc__tell(m);
@@ -547,16 +494,16 @@ void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 
 	M0_PRE(!m0_rpc__is_here(m));
 	/* Who changes addresses has begun before it, or does not begin. */
-	m0_mutex_lock(&m->rml_rails_lock);
+	m0_mutex_lock(&m->rml_rails.rlr_lock);
 	__atomic_store_n(&m->rml_stops, 1, __ATOMIC_SEQ_CST);
-	m0_mutex_unlock(&m->rml_rails_lock);
+	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 	m0_rpc__do(m, stop_begin, &abort);
 	(void)m0_rpc__wait(m, is_quiet, m, M0_TIME_NEVER);
 	/* The threads of stores and pools, which told it the last things. */
 	m0_rpc__wakers_wait(m);
 	/* One of those who stop it goes on, and the others have no machine to
 	 * wait for any more. */
-	if (__atomic_exchange_n(&m->rml_ends, 1, __ATOMIC_SEQ_CST) != 0)
+	if (__atomic_exchange_n(&m->rml_stopper, 1, __ATOMIC_SEQ_CST) != 0)
 		return;
 	m0_rpc__rails_stop(m);
 	(void)m0_net_tm_stop(&machine->rm_tm, true);
@@ -569,7 +516,7 @@ void m0_rpc_machine_fini(struct m0_rpc_machine *machine)
 	struct m0_rpc__machine *m = machine->rm_lib;
 
 	m0_rpc_machine_stop(machine, true);
-	M0_PRE(m0_list_is_empty(&m->rml_conns));
+	M0_PRE(m0_list_is_empty(&m->rml_conns.rcn_list));
 	m0_rpc__do(m, m0_rpc__clients_fini, NULL);
 	m0_rpc__watch_end(m);
 	m0_rpc__wakers_wait(m);

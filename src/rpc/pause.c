@@ -9,6 +9,22 @@
  */
 #include "rpc/rpc_internal.h"
 
+void m0_rpc__timers_init(struct m0_rpc__timers *timers, m0_time_t now)
+{
+	m0_timerq_init(&timers->rtm_items, now);
+	m0_timerq_init(&timers->rtm_streams, now);
+	m0_timerq_init(&timers->rtm_clients, now);
+	m0_timerq_init(&timers->rtm_pauses, now);
+}
+
+void m0_rpc__timers_fini(struct m0_rpc__timers *timers)
+{
+	m0_timerq_fini(&timers->rtm_pauses);
+	m0_timerq_fini(&timers->rtm_clients);
+	m0_timerq_fini(&timers->rtm_streams);
+	m0_timerq_fini(&timers->rtm_items);
+}
+
 void m0_rpc__pause_init(struct m0_rpc__pause *pause,
 			void (*run)(struct m0_rpc__pause *pause))
 {
@@ -27,7 +43,7 @@ bool m0_rpc__pause(struct m0_rpc__machine *m, struct m0_rpc__pause *pause,
 				? m->rml_cfg.rc_resend_ns
 				: min64u(2 * pause->rpa_ns,
 					 m->rml_cfg.rc_resend_max_ns);
-	m0_timerq_arm(&m->rml_pauses, &pause->rpa_timer,
+	m0_timerq_arm(&m->rml_timers.rtm_pauses, &pause->rpa_timer,
 		      min64u(latest, m0_time_add(m->rml_now, pause->rpa_ns)));
 	return true;
 }
@@ -37,8 +53,9 @@ void m0_rpc__pauses_run(struct m0_rpc__machine *m)
 	struct m0_timer      *t;
 	struct m0_rpc__pause *pause;
 
-	while (m->rml_pauses.tq_nr > 0 &&
-	       (t = m0_timerq_expire(&m->rml_pauses, m->rml_now)) != NULL) {
+	while (m->rml_timers.rtm_pauses.tq_nr > 0 &&
+	       (t = m0_timerq_expire(&m->rml_timers.rtm_pauses, m->rml_now)) !=
+		       NULL) {
 		pause = container_of(t, struct m0_rpc__pause, rpa_timer);
 		pause->rpa_run(pause);
 	}

@@ -5,7 +5,17 @@
 #ifndef M0_SRC_RPC_PAUSE_H
 #define M0_SRC_RPC_PAUSE_H
 
-/* --------------------------------------------------------------- pause.c -- */
+/** Timers of a machine. */
+struct m0_rpc__timers {
+	struct m0_timerq rtm_items;
+	struct m0_timerq rtm_streams;
+	struct m0_timerq rtm_clients;
+	/** Of struct m0_rpc__pause, and of packets that were refused. */
+	struct m0_timerq rtm_pauses;
+};
+
+void m0_rpc__timers_init(struct m0_rpc__timers *timers, m0_time_t now);
+void m0_rpc__timers_fini(struct m0_rpc__timers *timers);
 
 /** Before a handshake that is asked again; a packet that was refused. */
 struct m0_rpc__pause {

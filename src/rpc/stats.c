@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What a machine has counted, how long requests took, and who watches. */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 /* ---------------------------------------------------------------- stats -- */
+
+void m0_rpc__counts_init(struct m0_rpc__counts *counts)
+{
+	m0_mutex_init(&counts->rco_lock);
+	m0_list_init(&counts->rco_watches);
+}
+
+void m0_rpc__counts_fini(struct m0_rpc__counts *counts)
+{
+	uint32_t i;
+
+	for (i = 0; counts->rco_hist != NULL && i < M0_RPC__TYPES_MAX; ++i)
+		m0_free(counts->rco_hist[i]);
+	m0_free(counts->rco_hist);
+	m0_list_fini(&counts->rco_watches);
+	m0_mutex_fini(&counts->rco_lock);
+}
 
 /* All are numbers of 64 bits. The last five tell of now. */
 enum {
@@ -18,33 +35,33 @@ static void gauges_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc_stats *stats = arg;
 
-	stats->rs_clients = m->rml_clients_nr;
-	stats->rs_executing = m->rml_executing_nr;
-	stats->rs_replies_bytes = m->rml_budget.rsb_bytes;
-	stats->rs_clients_bytes = m->rml_clients_bytes;
-	stats->rs_waiting_bytes = m->rml_frms.fs_bytes;
+	stats->rs_clients = m->rml_server.rsv_clients_nr;
+	stats->rs_executing = m->rml_server.rsv_executing_nr;
+	stats->rs_replies_bytes = m->rml_server.rsv_budget.rsb_bytes;
+	stats->rs_clients_bytes = m->rml_server.rsv_clients_bytes;
+	stats->rs_waiting_bytes = m->rml_sender.rsn_frms.fs_bytes;
 }
 
 void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
 			      struct m0_rpc_stats *stats, bool reset)
 {
 	struct m0_rpc__machine *m = machine->rm_lib;
-	uint64_t               *base = (uint64_t *)&m->rml_stats_base;
+	uint64_t               *base = (uint64_t *)&m->rml_counts.rco_base;
 	uint64_t               *ret = (uint64_t *)stats;
 	int                     i;
 
 	m0_rpc__do(m, gauges_do, stats);
-	m0_mutex_lock(&m->rml_stats_lock);
+	m0_mutex_lock(&m->rml_counts.rco_lock);
 	for (i = 0; i < STATS_NR - GAUGES_NR; ++i) {
-		uint64_t now =
-			__atomic_load_n(&((const uint64_t *)&m->rml_stats)[i],
-					__ATOMIC_RELAXED);
+		uint64_t now = __atomic_load_n(
+			&((const uint64_t *)&m->rml_counts.rco_stats)[i],
+			__ATOMIC_RELAXED);
 
 		ret[i] = now - base[i];
 		if (reset)
 			base[i] = now;
 	}
-	m0_mutex_unlock(&m->rml_stats_lock);
+	m0_mutex_unlock(&m->rml_counts.rco_lock);
 }
 
 /* -------------------------------------------------------------- latency -- */
@@ -55,11 +72,11 @@ static __attribute__((noinline)) struct m0_rpc__hist *hist_begin(
 {
 	struct m0_rpc__hist **hist;
 
-	if (m->rml_hist == NULL)
-		M0_ALLOC_ARR(m->rml_hist, M0_RPC__TYPES_MAX);
-	if (m->rml_hist == NULL)
+	if (m->rml_counts.rco_hist == NULL)
+		M0_ALLOC_ARR(m->rml_counts.rco_hist, M0_RPC__TYPES_MAX);
+	if (m->rml_counts.rco_hist == NULL)
 		return NULL;
-	hist = &m->rml_hist[m0_rpc__type_place(type)];
+	hist = &m->rml_counts.rco_hist[m0_rpc__type_place(type)];
 	if (*hist == NULL)
 		M0_ALLOC_PTR(*hist);
 	if (*hist == NULL)
@@ -74,8 +91,8 @@ void m0_rpc__latency(struct m0_rpc__machine        *m,
 {
 	struct m0_rpc__hist *hist = NULL;
 
-	if (M0_LIKELY(m->rml_hist != NULL))
-		hist = m->rml_hist[m0_rpc__type_place(type)];
+	if (M0_LIKELY(m->rml_counts.rco_hist != NULL))
+		hist = m->rml_counts.rco_hist[m0_rpc__type_place(type)];
 	if (M0_UNLIKELY(hist == NULL || hist->rhi_index != type->rit_index))
 		hist = hist_begin(m, type);
 	if (M0_LIKELY(hist != NULL))
@@ -92,8 +109,9 @@ static void latency_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct latency            *lat = arg;
 	const struct m0_rpc__hist *hist =
-		m->rml_hist != NULL
-			? m->rml_hist[m0_rpc__type_place(lat->lat_type)]
+		m->rml_counts.rco_hist != NULL
+			? m->rml_counts
+				  .rco_hist[m0_rpc__type_place(lat->lat_type)]
 			: NULL;
 
 	lat->lat_rc = hist == NULL || hist->rhi_index !=
@@ -120,7 +138,7 @@ static void attach_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc_machine_watch *watch = arg;
 
-	m0_list_add_tail(&m->rml_watches, &watch->mw_link);
+	m0_list_add_tail(&m->rml_counts.rco_watches, &watch->mw_link);
 }
 
 void m0_rpc_machine_watch_attach(struct m0_rpc_machine       *machine,
@@ -152,7 +170,7 @@ void m0_rpc__watch_conn(struct m0_rpc__machine *m, struct m0_rpc_conn *conn)
 {
 	struct m0_rpc_machine_watch *watch;
 
-	m0_list_for_each_entry(&m->rml_watches, watch,
+	m0_list_for_each_entry(&m->rml_counts.rco_watches, watch,
 			       struct m0_rpc_machine_watch, mw_link)
 		if (watch->mw_conn_added != NULL)
 			watch->mw_conn_added(watch, conn);
@@ -163,7 +181,7 @@ void m0_rpc__watch_session(struct m0_rpc__machine *m,
 {
 	struct m0_rpc_machine_watch *watch;
 
-	m0_list_for_each_entry(&m->rml_watches, watch,
+	m0_list_for_each_entry(&m->rml_counts.rco_watches, watch,
 			       struct m0_rpc_machine_watch, mw_link)
 		if (watch->mw_session_added != NULL)
 			watch->mw_session_added(watch, session);
@@ -173,7 +191,7 @@ void m0_rpc__watch_end(struct m0_rpc__machine *m)
 {
 	struct m0_list_link *link;
 
-	while ((link = m0_list_first(&m->rml_watches)) != NULL) {
+	while ((link = m0_list_first(&m->rml_counts.rco_watches)) != NULL) {
 		struct m0_rpc_machine_watch *watch = container_of(
 			link, struct m0_rpc_machine_watch, mw_link);
 

@@ -5,7 +5,7 @@
  * the top of a step; a waiter may see the state earlier, and the owner's fini
  * waits for the call.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 /* ----------------------------------------------------------- completions -- */
 
@@ -44,7 +44,7 @@ void m0_rpc__watch_conn_removed(struct m0_rpc__machine *m,
 {
 	struct m0_rpc_machine_watch *watch;
 
-	m0_list_for_each_entry(&m->rml_watches, watch,
+	m0_list_for_each_entry(&m->rml_counts.rco_watches, watch,
 			       struct m0_rpc_machine_watch, mw_link)
 		if (watch->mw_conn_removed != NULL)
 			watch->mw_conn_removed(watch, conn);
@@ -55,7 +55,7 @@ void m0_rpc__watch_session_removed(struct m0_rpc__machine *m,
 {
 	struct m0_rpc_machine_watch *watch;
 
-	m0_list_for_each_entry(&m->rml_watches, watch,
+	m0_list_for_each_entry(&m->rml_counts.rco_watches, watch,
 			       struct m0_rpc_machine_watch, mw_link)
 		if (watch->mw_session_removed != NULL)
 			watch->mw_session_removed(watch, session);

@@ -14,7 +14,6 @@
  * The pause falls back to the shortest when a buffer of the list was moved.
  */
 #include "rpc/bulk/bulk.h"
-#include "rpc/server/server.h"
 #include "base/rand.h"
 
 #define PAUSE_MIN_NS M0_TIME_ONE_MSEC
@@ -137,7 +136,7 @@ static void pause_begin(struct m0_rpc__machine    *m,
 				? PAUSE_MIN_NS
 				: min64u(2 * pause->rpa_ns, PAUSE_MAX_NS);
 	++m->rml_bulks.bks_paused_nr;
-	m0_timerq_arm(&m->rml_pauses, &pause->rpa_timer,
+	m0_timerq_arm(&m->rml_timers.rtm_pauses, &pause->rpa_timer,
 		      m0_time_add(now, m0_rand_in(&again->bag_rand,
 						  pause->rpa_ns / 2,
 						  pause->rpa_ns)));

@@ -124,7 +124,8 @@ static void stream_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	il->ril_citem.rci_sent_max = max64u(item->ri_nr_sent_max, 1);
 	il->ril_citem.rci_owner = item;
 	il->ril_flags |= M0_RPC__IF_IN_STREAM;
-	m0_timerq_arm(&m->rml_timers, &il->ril_timer, item->ri_expires);
+	m0_timerq_arm(&m->rml_timers.rtm_items, &il->ril_timer,
+		      item->ri_expires);
 	m0_rpc_cstream_post(&stream->rsy_core, &il->ril_citem, m->rml_now);
 	m0_rpc__stream_ready(stream);
 }
@@ -141,7 +142,7 @@ static void plain_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		m0_rpc__item_end(item, rc, NULL);
 		return;
 	}
-	m0_timerq_arm(&m->rml_timers, &il->ril_timer,
+	m0_timerq_arm(&m->rml_timers.rtm_items, &il->ril_timer,
 		      min64u(item->ri_expires,
 			     m0_time_add(m->rml_now, il->ril_resend_ns)));
 	if (!s->rsx_is_up && !m0_rpc__is_note(item)) {
@@ -214,10 +215,11 @@ static inline bool cached_take(struct m0_rpc__machine *m)
 		m0_rpc__cached_add(m, 1);
 		return true;
 	}
-	(void)__atomic_fetch_add(&m->rml_cached_nr, 1, __ATOMIC_RELAXED);
+	(void)__atomic_fetch_add(&m->rml_inbox.rib_cached_nr, 1,
+				 __ATOMIC_RELAXED);
 	if (m0_rpc__cached_nr(m) <= max)
 		return true;
-	__atomic_sub_fetch(&m->rml_cached_nr, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&m->rml_inbox.rib_cached_nr, 1, __ATOMIC_RELAXED);
 	return false;
 }
 
@@ -240,8 +242,8 @@ static inline int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	if (item->ri_group != NULL)
 		m0_rpc__group_posted(item->ri_group);
 	/* From its own rio_replied: the reference of the post before stays. */
-	if (m0_rpc__is_here(m) && m->rml_told == item)
-		m->rml_told_again = true;
+	if (m0_rpc__is_here(m) && m->rml_ends.ren_told == item)
+		m->rml_ends.ren_told_again = true;
 	else
 		m0_rpc_item_get(item);
 	return 0;
@@ -251,8 +253,8 @@ static inline int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
  * posted is counted when that has ended. */
 static void session_hold(struct m0_rpc__machine *m, struct m0_rpc__session *s)
 {
-	if (m0_rpc__is_here(m) && m->rml_told_session == s)
-		++m->rml_told_posts;
+	if (m0_rpc__is_here(m) && m->rml_ends.ren_told_session == s)
+		++m->rml_ends.ren_told_posts;
 	else
 		__atomic_fetch_add(&s->rsx_session->s_hold_cnt, 1,
 				   __ATOMIC_SEQ_CST);
@@ -262,7 +264,7 @@ static void session_hold(struct m0_rpc__machine *m, struct m0_rpc__session *s)
 static int post_undo(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		     int rc)
 {
-	__atomic_sub_fetch(&m->rml_cached_nr, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&m->rml_inbox.rib_cached_nr, 1, __ATOMIC_RELAXED);
 	if (item->ri_group != NULL)
 		m0_rpc__group_ended(item->ri_group);
 	(void)fail(item, rc);
@@ -323,7 +325,8 @@ static void oneway_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 				 NULL);
 		return;
 	}
-	m0_timerq_arm(&m->rml_timers, &il->ril_timer, item->ri_expires);
+	m0_timerq_arm(&m->rml_timers.rtm_items, &il->ril_timer,
+		      item->ri_expires);
 	m0_rpc__item_again(m, item);
 }
 
@@ -387,7 +390,7 @@ void m0_rpc__item_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
 		resend(m, item);
 	if (!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)))
 		m0_timerq_arm(
-			&m->rml_timers, timer,
+			&m->rml_timers.rtm_items, timer,
 			min64u(item->ri_expires,
 			       m0_time_add(m->rml_now, il->ril_resend_ns)));
 }

@@ -4,13 +4,13 @@
  * connection that is ACTIVE and learns that the server does not know it any more
  * establishes itself again, and then its sessions, while items wait.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 static void conn_ask(struct m0_rpc__conn *conn);
 
 static void pause_end(struct m0_rpc__conn *conn)
 {
-	m0_timerq_cancel(&conn->rcx_machine->rml_pauses,
+	m0_timerq_cancel(&conn->rcx_machine->rml_timers.rtm_pauses,
 			 &conn->rcx_pause.rpa_timer);
 }
 
@@ -72,8 +72,8 @@ static void conn_link(struct m0_rpc__machine *m, void *arg)
 		m0_rpc__links_free(conn);
 		return;
 	}
-	conn->rcx_nr = ++m->rml_conn_seq;
-	m0_list_add_tail(&m->rml_conns, &conn->rcx_link);
+	conn->rcx_nr = ++m->rml_conns.rcn_conn_seq;
+	m0_list_add_tail(&m->rml_conns.rcn_list, &conn->rcx_link);
 }
 
 static void lib_free(struct m0_rpc__conn *lib)
@@ -113,7 +113,7 @@ int m0_rpc_conn_init(struct m0_rpc_conn *conn, struct m0_uint128 service,
 	m0_list_init(&lib->rcx_sessions);
 	m0_list_init(&lib->rcx_items);
 	m0_list_init(&lib->rcx_sources);
-	lib->rcx_packet_max = lib->rcx_machine->rml_msg_size;
+	lib->rcx_packet_max = lib->rcx_machine->rml_sender.rsn_msg_size;
 	M0_SET0(conn);
 	conn->c_flags = M0_RPC_CONN_SENDER_END;
 	conn->c_uuid = lib->rcx_machine->rml_cfg.rc_uuid;
@@ -248,7 +248,7 @@ static int answer_take(struct m0_rpc__conn *conn, const void *body,
 	    M0_RPC_WIRE_PACKET_BYTES + M0_RPC_WIRE_ITEM_BYTES)
 		return -EPROTO;
 	__atomic_store_n(&conn->rcx_packet_max,
-			 min64u(conn->rcx_machine->rml_msg_size,
+			 min64u(conn->rcx_machine->rml_sender.rsn_msg_size,
 				rep.rcr_packet_max),
 			 __ATOMIC_RELAXED);
 	conn->rcx_conn->c_server_incarnation = rep.rcr_incarnation;
@@ -307,7 +307,8 @@ uint32_t m0_rpc__conn_est(const struct m0_rpc__conn *conn, void *body)
 	struct m0_rpc_conn_est est = {
 		.rce_service = conn->rcx_conn->c_service,
 		.rce_conn = conn->rcx_nr,
-		.rce_packet_max = (uint32_t)conn->rcx_machine->rml_msg_size,
+		.rce_packet_max =
+			(uint32_t)conn->rcx_machine->rml_sender.rsn_msg_size,
 	};
 
 	return (uint32_t)m0_rpc__conn_est_put(body, &est);
@@ -345,7 +346,7 @@ static void conn_ask(struct m0_rpc__conn *conn)
 	note->rno_done = conn_answered;
 	note->rno_arg = conn;
 	note_is(conn, note);
-	m0_rpc__note_ask(note, conn, m->rml_session0,
+	m0_rpc__note_ask(note, conn, m->rml_conns.rcn_session0,
 			 conn->rcx_again ? m0_time_add(m->rml_now,
 						       m->rml_cfg.rc_timeout_ns)
 					 : conn->rcx_expires);
@@ -417,8 +418,8 @@ void m0_rpc__conns_refused(struct m0_rpc__machine  *m,
 {
 	struct m0_rpc__conn *conn;
 
-	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
-			       rcx_link) {
+	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
+			       struct m0_rpc__conn, rcx_link) {
 		struct m0_rpc__note *note = conn->rcx_note;
 
 		if (note == NULL || conn->rcx_target == NULL ||
@@ -523,7 +524,8 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	note->rno_done = terminated;
 	note->rno_arg = conn;
 	note_is(conn, note);
-	m0_rpc__note_ask(note, conn, m->rml_session0, conn->rcx_expires);
+	m0_rpc__note_ask(note, conn, m->rml_conns.rcn_session0,
+			 conn->rcx_expires);
 }
 
 int m0_rpc_conn_terminate(struct m0_rpc_conn *conn, m0_time_t abs_timeout)

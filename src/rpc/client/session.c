@@ -7,7 +7,7 @@
  * the server to resume it; if the server has forgotten it takes a number never
  * used before and begins anew.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 enum {
 	STREAMS_DEF = 8,
@@ -18,14 +18,15 @@ static void session_ask(struct m0_rpc__session *s);
 
 static void pause_end(struct m0_rpc__session *s)
 {
-	m0_timerq_cancel(&s->rsx_machine->rml_pauses, &s->rsx_pause.rpa_timer);
+	m0_timerq_cancel(&s->rsx_machine->rml_timers.rtm_pauses,
+			 &s->rsx_pause.rpa_timer);
 }
 
 /* A new one has an end also while its connection is not there. */
 static void end_arm(struct m0_rpc__session *s)
 {
 	if (!s->rsx_was_up && s->rsx_note == NULL)
-		m0_timerq_arm(&s->rsx_machine->rml_pauses,
+		m0_timerq_arm(&s->rsx_machine->rml_timers.rtm_pauses,
 			      &s->rsx_pause.rpa_timer, s->rsx_expires);
 }
 
@@ -87,22 +88,37 @@ static void state_set(struct m0_rpc__session   *s,
 struct m0_rpc__session *m0_rpc__session_find(const struct m0_rpc__machine *m,
 					     uint64_t                      id)
 {
-	struct m0_rpc__session *last = m->rml_session_last;
+	struct m0_rpc__session *last = m->rml_conns.rcn_session_last;
 	struct m0_hash_link    *link;
 
 	if (id == 0)
-		return m->rml_session0;
+		return m->rml_conns.rcn_session0;
 	if (last != NULL && last->rsx_id == id)
 		return last;
-	link = m0_hash_find(&m->rml_sessions, &id, sizeof id);
+	link = m0_hash_find(&m->rml_conns.rcn_sessions, &id, sizeof id);
 	if (link == NULL)
 		return NULL;
 	last = container_of(link, struct m0_rpc__session, rsx_hash);
-	((struct m0_rpc__machine *)(uintptr_t)m)->rml_session_last = last;
+	((struct m0_rpc__machine *)(uintptr_t)m)->rml_conns.rcn_session_last =
+		last;
 	return last;
 }
 
 /* ---------------------------------------------------------------- life -- */
+
+void m0_rpc__conns_init(struct m0_rpc__conns *conns)
+{
+	m0_hash_init(&conns->rcn_sessions);
+	m0_list_init(&conns->rcn_list);
+	m0_list_init(&conns->rcn_streams);
+}
+
+void m0_rpc__conns_fini(struct m0_rpc__conns *conns)
+{
+	m0_list_fini(&conns->rcn_streams);
+	m0_list_fini(&conns->rcn_list);
+	m0_hash_fini(&conns->rcn_sessions);
+}
 
 static struct m0_rpc__session *session_new(struct m0_rpc__machine *m)
 {
@@ -122,25 +138,25 @@ int m0_rpc__session0_init(struct m0_rpc__machine *m)
 {
 	uint32_t first[2];
 
-	m->rml_session0 = session_new(m);
-	if (m->rml_session0 == NULL)
+	m->rml_conns.rcn_session0 = session_new(m);
+	if (m->rml_conns.rcn_session0 == NULL)
 		return -ENOMEM;
 	/* Not 1: what comes late for an older life of this machine, at the
 	 * same address, must fit nothing of this one's. */
 	m0_os_random(first, sizeof first);
-	m->rml_session_seq = first[0];
-	m->rml_session0->rsx_xid = first[1];
-	m->rml_session0->rsx_is_up = true;
+	m->rml_conns.rcn_session_seq = first[0];
+	m->rml_conns.rcn_session0->rsx_xid = first[1];
+	m->rml_conns.rcn_session0->rsx_is_up = true;
 	return 0;
 }
 
 void m0_rpc__session0_fini(struct m0_rpc__machine *m)
 {
-	if (m->rml_session0 == NULL)
+	if (m->rml_conns.rcn_session0 == NULL)
 		return;
-	m0_list_fini(&m->rml_session0->rsx_items);
-	m0_free(m->rml_session0->rsx_table);
-	m0_free(m->rml_session0);
+	m0_list_fini(&m->rml_conns.rcn_session0->rsx_items);
+	m0_free(m->rml_conns.rcn_session0->rsx_table);
+	m0_free(m->rml_conns.rcn_session0);
 }
 
 static void link_do(struct m0_rpc__machine *m, void *arg)
@@ -179,9 +195,9 @@ static void number_drop(struct m0_rpc__session *s)
 
 	if (s->rsx_id == 0)
 		return;
-	m0_hash_del(&m->rml_sessions, &s->rsx_hash);
-	if (m->rml_session_last == s)
-		m->rml_session_last = NULL;
+	m0_hash_del(&m->rml_conns.rcn_sessions, &s->rsx_hash);
+	if (m->rml_conns.rcn_session_last == s)
+		m->rml_conns.rcn_session_last = NULL;
 	s->rsx_id = 0;
 }
 
@@ -191,8 +207,8 @@ static int number_take(struct m0_rpc__session *s)
 	int                     rc;
 
 	number_drop(s);
-	s->rsx_id = ++m->rml_session_seq;
-	rc = m0_hash_add(&m->rml_sessions, &s->rsx_hash, &s->rsx_id,
+	s->rsx_id = ++m->rml_conns.rcn_session_seq;
+	rc = m0_hash_add(&m->rml_conns.rcn_sessions, &s->rsx_hash, &s->rsx_id,
 			 sizeof s->rsx_id);
 	if (rc != 0)
 		s->rsx_id = 0;
@@ -273,9 +289,9 @@ void m0_rpc__session_release(struct m0_rpc__session *s)
 		state_set(s, M0_RPC_SESSION_IDLE);
 	m0_rpc__tell(m);
 	/* One has ended, and some may have been posted by who was told. */
-	posts = m->rml_told_posts;
-	m->rml_told_posts = 0;
-	m->rml_told_session = NULL;
+	posts = m->rml_ends.ren_told_posts;
+	m->rml_ends.ren_told_posts = 0;
+	m->rml_ends.ren_told_session = NULL;
 	if (posts != 1)
 		__atomic_add_fetch(&session->s_hold_cnt, posts - 1,
 				   __ATOMIC_ACQ_REL);

@@ -5,7 +5,8 @@
 void m0_rpc__stream_ready(struct m0_rpc__stream *stream)
 {
 	if (!m0_list_link_is_in(&stream->rsy_ready_link))
-		m0_list_add_tail(&stream->rsy_session->rsx_machine->rml_streams,
+		m0_list_add_tail(&stream->rsy_session->rsx_machine->rml_conns
+					  .rcn_streams,
 				 &stream->rsy_ready_link);
 }
 
@@ -93,9 +94,9 @@ void m0_rpc__stream_arm(struct m0_rpc__stream *stream)
 	if (due != M0_TIME_NEVER &&
 	    (!m0_timer_is_armed(&stream->rsy_timer) ||
 	     due < m0_timer_deadline(&stream->rsy_timer)))
-		m0_timerq_arm(
-			&stream->rsy_session->rsx_machine->rml_stream_timers,
-			&stream->rsy_timer, due);
+		m0_timerq_arm(&stream->rsy_session->rsx_machine->rml_timers
+				       .rtm_streams,
+			      &stream->rsy_timer, due);
 }
 
 void m0_rpc__streams_run(struct m0_rpc__machine *m)
@@ -103,7 +104,7 @@ void m0_rpc__streams_run(struct m0_rpc__machine *m)
 	struct m0_rpc__stream *stream;
 	struct m0_list_link   *link;
 
-	while ((link = m0_list_first(&m->rml_streams)) != NULL) {
+	while ((link = m0_list_first(&m->rml_conns.rcn_streams)) != NULL) {
 		stream = container_of(link, struct m0_rpc__stream,
 				      rsy_ready_link);
 		m0_list_del(link);
@@ -128,7 +129,7 @@ static void stream_fini(struct m0_rpc__stream *stream)
 		m0_rpc__note_drop(stream->rsy_note);
 	if (m0_list_link_is_in(&stream->rsy_ready_link))
 		m0_list_del(&stream->rsy_ready_link);
-	m0_timerq_cancel(&m->rml_stream_timers, &stream->rsy_timer);
+	m0_timerq_cancel(&m->rml_timers.rtm_streams, &stream->rsy_timer);
 	m0_timer_fini(&stream->rsy_timer);
 	m0_rpc__frm_stream_fini(&stream->rsy_frm);
 	m0_rpc_cstream_fini(&stream->rsy_core);

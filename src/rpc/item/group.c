@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Groups of items, and sources of items that ride along. */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 _Static_assert(sizeof(struct m0_rpc_frm_group) <=
 		       sizeof(((struct m0_rpc_group *)0)->rg_lib),
@@ -134,7 +134,8 @@ static struct m0_rpc_frm_item *source_item(struct m0_rpc__conn   *conn,
 	__atomic_fetch_add(&conn->rcx_hold_nr, 1, __ATOMIC_SEQ_CST);
 	m0_list_add_tail(&conn->rcx_items, &il->ril_link);
 	item->ri_expires = m0_time_add(m->rml_now, m->rml_cfg.rc_timeout_ns);
-	m0_timerq_arm(&m->rml_timers, &il->ril_timer, item->ri_expires);
+	m0_timerq_arm(&m->rml_timers.rtm_items, &il->ril_timer,
+		      item->ri_expires);
 	il->ril_frm.fi_view.fv_type = item->ri_type;
 	il->ril_frm.fi_view.fv_key = &item->ri_key;
 	il->ril_frm.fi_view.fv_prio = item->ri_prio;

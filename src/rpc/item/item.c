@@ -131,7 +131,7 @@ static __attribute__((noinline)) uint32_t gathered_segs(
 	uint32_t                           pieces;
 
 	/* The packet's own memory is before and behind them. */
-	max = (uint32_t)min64u(max, m->rml_segs_max - 1);
+	max = (uint32_t)min64u(max, m->rml_sender.rsn_segs_max - 1);
 	if (ops->rito_gather == NULL || max < 2)
 		return 0;
 	pieces = ops->rito_gather(
@@ -238,7 +238,7 @@ static void ended_add(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	if (m0_list_link_is_in(&il->ril_link))
 		m0_list_del(&il->ril_link);
 	il->ril_flags |= M0_RPC__IF_ENDED;
-	m0_list_add_tail(&m->rml_ended, &il->ril_link);
+	m0_list_add_tail(&m->rml_ends.ren_list, &il->ril_link);
 }
 
 /* Were others merged into it? Only into requests, which have a session. */
@@ -303,7 +303,7 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 	item->ri_reply = reply;
 	/* Replies have none. */
 	if (m0_timer_is_armed(&il->ril_timer))
-		m0_timerq_cancel(&m->rml_timers, &il->ril_timer);
+		m0_timerq_cancel(&m->rml_timers.rtm_items, &il->ril_timer);
 	if (M0_UNLIKELY(il->ril_flags & M0_RPC__IF_PART))
 		part_leave(item);
 	if (M0_UNLIKELY(m0_rpc__bulks_are(&m->rml_bulks)))
@@ -342,6 +342,16 @@ void m0_rpc__item_ends(struct m0_rpc_item *item)
 	ended_add(item->ri_rmachine->rm_lib, item);
 }
 
+void m0_rpc__ends_init(struct m0_rpc__ends *ends)
+{
+	m0_list_init(&ends->ren_list);
+}
+
+void m0_rpc__ends_fini(struct m0_rpc__ends *ends)
+{
+	m0_list_fini(&ends->ren_list);
+}
+
 static void item_count(struct m0_rpc__machine   *m,
 		       const struct m0_rpc_item *item)
 {
@@ -363,19 +373,19 @@ static inline void poster_tell(struct m0_rpc__machine *m,
 
 	if (item->ri_group != NULL)
 		m0_rpc__group_ended(item->ri_group);
-	__atomic_store_n(&m->rml_telling, item, __ATOMIC_RELAXED);
-	m->rml_told_session = session;
-	m->rml_told_again = false;
-	m->rml_told = item;
+	__atomic_store_n(&m->rml_ends.ren_telling, item, __ATOMIC_RELAXED);
+	m->rml_ends.ren_told_session = session;
+	m->rml_ends.ren_told_again = false;
+	m->rml_ends.ren_told = item;
 	m0_rpc__state_set(item, state);
 	if (ops != NULL && ops->rio_replied != NULL)
 		ops->rio_replied(item);
-	m->rml_told = NULL;
+	m->rml_ends.ren_told = NULL;
 	/* It may be gone, or be posted again: its reference is what is ours. */
-	if (!m->rml_told_again)
+	if (!m->rml_ends.ren_told_again)
 		type_ops->rito_item_put(item);
-	__atomic_store_n(&m->rml_telling, (const struct m0_rpc_item *)NULL,
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(&m->rml_ends.ren_telling,
+			 (const struct m0_rpc_item *)NULL, __ATOMIC_RELEASE);
 }
 
 static inline void item_tell(struct m0_rpc__machine *m,
@@ -429,7 +439,8 @@ unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
 	struct m0_rpc__item *il;
 	unsigned             nr;
 
-	for (nr = 0; nr < max && (link = m0_list_first(&m->rml_ended)) != NULL;
+	for (nr = 0;
+	     nr < max && (link = m0_list_first(&m->rml_ends.ren_list)) != NULL;
 	     ++nr) {
 		il = container_of(link, struct m0_rpc__item, ril_link);
 		m0_list_del(&il->ril_link);
@@ -528,7 +539,7 @@ static bool state_is(void *arg)
 
 	return (w->wfo_states & UINT64_C(1) << state) &&
 	       (!m0_rpc__item_is_final(state) ||
-		__atomic_load_n(&w->wfo_machine->rml_telling,
+		__atomic_load_n(&w->wfo_machine->rml_ends.ren_telling,
 				__ATOMIC_ACQUIRE) != w->wfo_item);
 }
 

@@ -66,12 +66,12 @@ static const struct m0_rpc_item_type lib_types[] = {
 static struct m0_rpc__note *note_take(void)
 {
 	struct m0_rpc__machine *m = m0_rpc__here;
-	struct m0_rpc__note    *note = m == NULL ? NULL : m->rml_notes;
+	struct m0_rpc__note    *note = m == NULL ? NULL : m->rml_kept.rkp_notes;
 
 	if (note == NULL)
 		return NULL;
-	m->rml_notes = note->rno_arg;
-	--m->rml_notes_nr;
+	m->rml_kept.rkp_notes = note->rno_arg;
+	--m->rml_kept.rkp_notes_nr;
 	memset(&note->rno_ref, 0,
 	       sizeof *note - offsetof(struct m0_rpc__note, rno_ref));
 	m0_rpc__il(&note->rno_item)->ril_flags = 0;
@@ -85,21 +85,22 @@ static void note_keep(struct m0_rpc__note *note)
 {
 	struct m0_rpc__machine *m = m0_rpc__here;
 
-	if (m == NULL || !note->rno_is_plain || m->rml_notes_nr == NOTES_MAX) {
+	if (m == NULL || !note->rno_is_plain ||
+	    m->rml_kept.rkp_notes_nr == NOTES_MAX) {
 		m0_free(note);
 		return;
 	}
-	note->rno_arg = m->rml_notes;
-	m->rml_notes = note;
-	++m->rml_notes_nr;
+	note->rno_arg = m->rml_kept.rkp_notes;
+	m->rml_kept.rkp_notes = note;
+	++m->rml_kept.rkp_notes_nr;
 }
 
 void m0_rpc__notes_free(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__note *note;
 
-	while ((note = m->rml_notes) != NULL) {
-		m->rml_notes = note->rno_arg;
+	while ((note = m->rml_kept.rkp_notes) != NULL) {
+		m->rml_kept.rkp_notes = note->rno_arg;
 		m0_free(note);
 	}
 }
@@ -110,7 +111,7 @@ static void note_release(struct m0_ref *ref)
 		container_of(ref, struct m0_rpc__note, rno_ref);
 
 	if (note->rno_counted != NULL) {
-		--note->rno_machine->rml_notices_nr;
+		--note->rno_machine->rml_sender.rsn_notices_nr;
 		--note->rno_counted->trg_notices_nr;
 		m0_rpc__target_put(note->rno_counted);
 	}
@@ -208,7 +209,7 @@ struct m0_rpc__note *m0_rpc__notice_new(struct m0_rpc__target *target,
 	    target->trg_notices_nr >= M0_RPC__NOTICES_EACH_MAX)
 		return NULL;
 	m = target->trg_machine;
-	if (m->rml_notices_nr >= M0_RPC__NOTICES_MAX)
+	if (m->rml_sender.rsn_notices_nr >= M0_RPC__NOTICES_MAX)
 		return NULL;
 	note = m0_rpc__note_new(m, op, nr_max);
 	if (note == NULL)
@@ -216,7 +217,7 @@ struct m0_rpc__note *m0_rpc__notice_new(struct m0_rpc__target *target,
 	note->rno_counted = target;
 	m0_rpc__target_ref(target);
 	++target->trg_notices_nr;
-	++m->rml_notices_nr;
+	++m->rml_sender.rsn_notices_nr;
 	return note;
 }
 

@@ -70,12 +70,12 @@ void m0_rpc_raw_init(struct m0_rpc_raw             *raw,
 static inline struct m0_rpc_raw *raw_take(void)
 {
 	struct m0_rpc__machine *m = m0_rpc__here;
-	struct m0_rpc_raw      *raw = m == NULL ? NULL : m->rml_raws;
+	struct m0_rpc_raw      *raw = m == NULL ? NULL : m->rml_kept.rkp_raws;
 
 	if (raw == NULL)
 		return NULL;
-	m->rml_raws = (struct m0_rpc_raw *)(uintptr_t)raw->rr_data;
-	--m->rml_raws_nr;
+	m->rml_kept.rkp_raws = (struct m0_rpc_raw *)(uintptr_t)raw->rr_data;
+	--m->rml_kept.rkp_raws_nr;
 	return raw;
 }
 
@@ -83,21 +83,22 @@ static void raw_keep(struct m0_rpc_raw *raw)
 {
 	struct m0_rpc__machine *m = m0_rpc__here;
 
-	if (m == NULL || m->rml_raws_nr == RAWS_MAX) {
+	if (m == NULL || m->rml_kept.rkp_raws_nr == RAWS_MAX) {
 		m0_free(raw);
 		return;
 	}
-	raw->rr_data = m->rml_raws;
-	m->rml_raws = raw;
-	++m->rml_raws_nr;
+	raw->rr_data = m->rml_kept.rkp_raws;
+	m->rml_kept.rkp_raws = raw;
+	++m->rml_kept.rkp_raws_nr;
 }
 
 void m0_rpc__raws_free(struct m0_rpc__machine *m)
 {
 	struct m0_rpc_raw *raw;
 
-	while ((raw = m->rml_raws) != NULL) {
-		m->rml_raws = (struct m0_rpc_raw *)(uintptr_t)raw->rr_data;
+	while ((raw = m->rml_kept.rkp_raws) != NULL) {
+		m->rml_kept.rkp_raws =
+			(struct m0_rpc_raw *)(uintptr_t)raw->rr_data;
 		m0_free(raw);
 	}
 }

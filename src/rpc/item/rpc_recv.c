@@ -9,7 +9,7 @@
  * thread, which gets them all and puts most, counts for itself alone. When the
  * queue gives it up what it has counted goes to that of all threads.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 enum {
 	/** Bytes of a receive buffer, in packets of the largest size. */
@@ -80,17 +80,17 @@ static void rbuf_unget(uintptr_t rbuf, uint32_t nr)
 
 static void buffer_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb)
 {
-	struct m0_net_buffer_pool *pool = m->rml_pool;
+	struct m0_net_buffer_pool *pool = m->rml_receiver.rrv_pool;
 
 	memset(&nb->nb_app_private, 0, sizeof nb->nb_app_private);
 	m0_net_buffer_pool_lock(pool);
-	m0_net_buffer_pool_put(pool, nb, m->rml_colour);
+	m0_net_buffer_pool_put(pool, nb, m->rml_receiver.rrv_colour);
 	m0_net_buffer_pool_unlock(pool);
 }
 
 static void copy_free(struct m0_rpc__machine *m, struct copy *copy)
 {
-	__atomic_sub_fetch(&m->rml_copies_bytes, copy->cpy_nr,
+	__atomic_sub_fetch(&m->rml_receiver.rrv_copies_bytes, copy->cpy_nr,
 			   __ATOMIC_RELAXED);
 	m0_free(copy);
 }
@@ -106,7 +106,7 @@ static __attribute__((noinline)) void rbuf_less(struct m0_rpc__machine *m,
 		copy_free(m, (struct copy *)(rbuf & ~(uintptr_t)ON_HEAP));
 		return;
 	}
-	__atomic_sub_fetch(&m->rml_held_nr, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&m->rml_receiver.rrv_held_nr, 1, __ATOMIC_RELAXED);
 	buffer_put(m, (struct m0_net_buffer *)rbuf);
 }
 
@@ -136,11 +136,11 @@ static void queue_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb,
 	/* The machine stops, and items are in it still: it is not put back
 	 * for us. */
 	if (status == -ECANCELED) {
-		m0_net_buffer_pool_lock(m->rml_pool);
-		m0_net_buffer_pool_keep(m->rml_pool, nb);
-		m0_net_buffer_pool_unlock(m->rml_pool);
+		m0_net_buffer_pool_lock(m->rml_receiver.rrv_pool);
+		m0_net_buffer_pool_keep(m->rml_receiver.rrv_pool, nb);
+		m0_net_buffer_pool_unlock(m->rml_receiver.rrv_pool);
 	}
-	__atomic_add_fetch(&m->rml_held_nr, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&m->rml_receiver.rrv_held_nr, 1, __ATOMIC_RELAXED);
 	rbuf_give_up(m, (uintptr_t)nb);
 }
 
@@ -260,7 +260,8 @@ static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	came.rca_refs_nr = 0;
 	came.rca_packet_max = 0;
 	came.rca_nr = (uint32_t)nr;
-	rc = m0_rpc__wire_open(&in, &came.rca_packet, bytes, nr, &m->rml_sum);
+	rc = m0_rpc__wire_open(&in, &came.rca_packet, bytes, nr,
+			       &m->rml_sender.rsn_sum);
 	if (rc == 0) {
 		M0_RPC__COUNT(m, rs_nr_rcvd_packets, 1);
 		M0_RPC__COUNT(m, rs_nr_rcvd_bytes, nr);
@@ -290,8 +291,9 @@ static void message_came(struct m0_rpc__machine           *m,
 	struct copy *copy;
 
 	if (M0_LIKELY(bytes != NULL && (uintptr_t)bytes % 8 == 0 &&
-		      __atomic_load_n(&m->rml_held_nr, __ATOMIC_RELAXED) <
-			      m->rml_held_max)) {
+		      __atomic_load_n(&m->rml_receiver.rrv_held_nr,
+				      __ATOMIC_RELAXED) <
+			      m->rml_receiver.rrv_held_max)) {
 		packet_came(m, ev->nbe_ep, bytes, ev->nbe_length,
 			    (uintptr_t)nb);
 		return;
@@ -302,7 +304,7 @@ static void message_came(struct m0_rpc__machine           *m,
 		return;
 	}
 	copy->cpy_nr = sizeof *copy + ev->nbe_length;
-	__atomic_add_fetch(&m->rml_copies_bytes, copy->cpy_nr,
+	__atomic_add_fetch(&m->rml_receiver.rrv_copies_bytes, copy->cpy_nr,
 			   __ATOMIC_RELAXED);
 	rbuf_begin((uintptr_t)copy | ON_HEAP);
 	copy_out(&nb->nb_buffer, ev->nbe_offset, copy->cpy_bytes,
@@ -345,33 +347,37 @@ int m0_rpc__recv_init(struct m0_rpc__machine    *m,
 	struct m0_net_domain *dom = m->rml_dom;
 	m0_bcount_t           max = min64u(dom->nd_get_max_buffer_size,
 					   dom->nd_get_max_buffer_segment_size);
-	uint32_t              nr = 2 * m->rml_queue_len;
+	uint32_t              nr = 2 * m->rml_receiver.rrv_queue_len;
 	int                   rc;
 
 	if (pool != NULL) {
 		uint32_t share = larger(pool->nbp_colours_nr, 1);
 
-		m->rml_pool = pool;
-		m->rml_held_max = larger(
-			pool->nbp_buf_nr / share > m->rml_queue_len
-				? pool->nbp_buf_nr / share - m->rml_queue_len
+		m->rml_receiver.rrv_pool = pool;
+		m->rml_receiver.rrv_held_max = larger(
+			pool->nbp_buf_nr / share > m->rml_receiver.rrv_queue_len
+				? pool->nbp_buf_nr / share -
+					  m->rml_receiver.rrv_queue_len
 				: 0,
 			1);
 		return 0;
 	}
-	m->rml_colour = M0_BUFFER_ANY_COLOUR;
+	m->rml_receiver.rrv_colour = M0_BUFFER_ANY_COLOUR;
 	rc = m0_net_buffer_pool_init(
-		&m->rml_pool_own, dom, 0, 1,
-		min64u(max, BUFFER_PACKETS * m->rml_msg_size), 0, 12, false);
+		&m->rml_receiver.rrv_pool_own, dom, 0, 1,
+		min64u(max, BUFFER_PACKETS * m->rml_sender.rsn_msg_size), 0, 12,
+		false);
 	if (rc != 0)
 		return rc;
-	m->rml_pool = &m->rml_pool_own;
-	m->rml_pool_own.nbp_ops = &pool_ops;
-	m->rml_held_max = m->rml_queue_len;
-	m0_net_buffer_pool_lock(m->rml_pool);
-	rc = m0_net_buffer_pool_provision(m->rml_pool, nr) < (int)nr ? -ENOMEM
-								     : 0;
-	m0_net_buffer_pool_unlock(m->rml_pool);
+	m->rml_receiver.rrv_pool = &m->rml_receiver.rrv_pool_own;
+	m->rml_receiver.rrv_pool_own.nbp_ops = &pool_ops;
+	m->rml_receiver.rrv_held_max = m->rml_receiver.rrv_queue_len;
+	m0_net_buffer_pool_lock(m->rml_receiver.rrv_pool);
+	rc = m0_net_buffer_pool_provision(m->rml_receiver.rrv_pool, nr) <
+			     (int)nr
+		     ? -ENOMEM
+		     : 0;
+	m0_net_buffer_pool_unlock(m->rml_receiver.rrv_pool);
 	return rc;
 }
 
@@ -379,8 +385,8 @@ void m0_rpc__recv_fini(struct m0_rpc__machine *m)
 {
 	int rc = 0;
 
-	if (m->rml_pool == &m->rml_pool_own)
-		rc = m0_net_buffer_pool_fini(m->rml_pool);
+	if (m->rml_receiver.rrv_pool == &m->rml_receiver.rrv_pool_own)
+		rc = m0_net_buffer_pool_fini(m->rml_receiver.rrv_pool);
 	M0_ASSERT_INFO(rc == 0, "items that came here are still referred to");
 }
 

@@ -11,7 +11,35 @@
 #define REFUSED_MAX_NS (32 * M0_TIME_ONE_MSEC)
 #define REFUSED_ENDS   M0_TIME_NEVER
 
+enum {
+	/** Segments of a send buffer, if the transport allows more. */
+	SEGS_MAX = 64
+};
+
 /* ------------------------------------------------------------- buffers -- */
+
+void m0_rpc__sender_init(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__sender *sender = &m->rml_sender;
+
+	m0_rpc__frm_set_init(&sender->rsn_frms, m->rml_now,
+			     m->rml_cfg.rc_formation_off);
+	sender->rsn_frms.fs_network = m->rml_cfg.rc_network;
+	m0_hash_init(&sender->rsn_targets);
+	m0_list_init(&sender->rsn_packets);
+	m0_list_init(&sender->rsn_packets_busy);
+	sender->rsn_segs_max = (uint32_t)min64u(
+		m->rml_dom->nd_get_max_buffer_segments, SEGS_MAX);
+	sender->rsn_sum.rws_add = m0_os_crc32c;
+}
+
+void m0_rpc__sender_fini(struct m0_rpc__sender *sender)
+{
+	m0_list_fini(&sender->rsn_packets_busy);
+	m0_list_fini(&sender->rsn_packets);
+	m0_hash_fini(&sender->rsn_targets);
+	m0_rpc__frm_set_fini(&sender->rsn_frms);
+}
 
 static void packet_free(struct m0_rpc__packet *p)
 {
@@ -21,7 +49,8 @@ static void packet_free(struct m0_rpc__packet *p)
 					       p->rpk_machine->rml_dom);
 	}
 	m0_timer_fini(&p->rpk_pause.rpa_timer);
-	m0_free_aligned(p->rpk_memory, p->rpk_machine->rml_msg_size, 12);
+	m0_free_aligned(p->rpk_memory, p->rpk_machine->rml_sender.rsn_msg_size,
+			12);
 	m0_free(p->rpk_base);
 	m0_free(p->rpk_count);
 	m0_free(p->rpk_seg);
@@ -44,17 +73,17 @@ static struct m0_rpc__packet *packet_new(struct m0_rpc__machine *m)
 	if (p == NULL)
 		return NULL;
 	p->rpk_machine = m;
-	p->rpk_memory = m0_alloc_aligned(m->rml_msg_size, 12);
-	M0_ALLOC_ARR(p->rpk_base, m->rml_segs_max);
-	M0_ALLOC_ARR(p->rpk_count, m->rml_segs_max);
-	M0_ALLOC_ARR(p->rpk_seg, m->rml_segs_max);
+	p->rpk_memory = m0_alloc_aligned(m->rml_sender.rsn_msg_size, 12);
+	M0_ALLOC_ARR(p->rpk_base, m->rml_sender.rsn_segs_max);
+	M0_ALLOC_ARR(p->rpk_count, m->rml_sender.rsn_segs_max);
+	M0_ALLOC_ARR(p->rpk_seg, m->rml_sender.rsn_segs_max);
 	m0_list_init(&p->rpk_frm.fpk_items);
 	m0_list_link_init(&p->rpk_link);
 	m0_rpc__pause_init(&p->rpk_pause, packet_again);
 	if (p->rpk_memory != NULL && p->rpk_base != NULL &&
 	    p->rpk_count != NULL && p->rpk_seg != NULL) {
 		p->rpk_base[0] = p->rpk_memory;
-		p->rpk_count[0] = m->rml_msg_size;
+		p->rpk_count[0] = m->rml_sender.rsn_msg_size;
 		p->rpk_nb.nb_buffer.ov_vec.v_nr = 1;
 		p->rpk_nb.nb_buffer.ov_vec.v_count = p->rpk_count;
 		p->rpk_nb.nb_buffer.ov_buf = p->rpk_base;
@@ -66,26 +95,27 @@ static struct m0_rpc__packet *packet_new(struct m0_rpc__machine *m)
 		packet_free(p);
 		return NULL;
 	}
-	++m->rml_packets_nr;
+	++m->rml_sender.rsn_packets_nr;
 	return p;
 }
 
 static struct m0_rpc__packet *packet_get(struct m0_rpc__machine *m)
 {
-	struct m0_list_link   *link = m0_list_first(&m->rml_packets);
+	struct m0_list_link   *link = m0_list_first(&m->rml_sender.rsn_packets);
 	struct m0_rpc__packet *p;
 
 	if (link != NULL) {
 		p = container_of(link, struct m0_rpc__packet, rpk_link);
 		m0_list_del(link);
 	} else {
-		p = m->rml_packets_nr < M0_RPC__PACKETS_MAX ? packet_new(m)
-							    : NULL;
+		p = m->rml_sender.rsn_packets_nr < M0_RPC__PACKETS_MAX
+			    ? packet_new(m)
+			    : NULL;
 		if (p == NULL)
 			return NULL;
 	}
-	m0_list_add(&m->rml_packets_busy, &p->rpk_link);
-	++m->rml_packets_busy_nr;
+	m0_list_add(&m->rml_sender.rsn_packets_busy, &p->rpk_link);
+	++m->rml_sender.rsn_packets_busy_nr;
 	p->rpk_segs_nr = 0;
 	p->rpk_used = M0_RPC_WIRE_PACKET_BYTES;
 	p->rpk_cut = 0;
@@ -99,16 +129,16 @@ static void packet_put(struct m0_rpc__packet *p)
 	struct m0_rpc__machine *m = p->rpk_machine;
 
 	/* The memory used last is warm. */
-	m0_list_move(&m->rml_packets, &p->rpk_link);
-	--m->rml_packets_busy_nr;
+	m0_list_move(&m->rml_sender.rsn_packets, &p->rpk_link);
+	--m->rml_sender.rsn_packets_busy_nr;
 }
 
 void m0_rpc__packets_fini(struct m0_rpc__machine *m)
 {
 	struct m0_list_link *link;
 
-	M0_PRE(m0_list_is_empty(&m->rml_packets_busy));
-	while ((link = m0_list_first(&m->rml_packets)) != NULL) {
+	M0_PRE(m0_list_is_empty(&m->rml_sender.rsn_packets_busy));
+	while ((link = m0_list_first(&m->rml_sender.rsn_packets)) != NULL) {
 		m0_list_del(link);
 		packet_free(
 			container_of(link, struct m0_rpc__packet, rpk_link));
@@ -309,7 +339,7 @@ static int item_put(struct m0_rpc__packet *p, struct m0_rpc_item *item)
  */
 static bool may_have(const struct m0_rpc__machine *m, uint64_t nr)
 {
-	uint32_t left = M0_RPC__PACKETS_MAX - m->rml_packets_busy_nr;
+	uint32_t left = M0_RPC__PACKETS_MAX - m->rml_sender.rsn_packets_busy_nr;
 
 	return left > M0_RPC__PACKETS_MAX / 2 ||
 	       nr * M0_RPC__PACKETS_SHARE < left;
@@ -363,8 +393,8 @@ static void seal(struct m0_rpc__packet *p, uint32_t nr)
 	unsigned i;
 
 	piece_cut(p);
-	p->rpk_nb.nb_length = m0_rpc__wire_seal(&head, p->rpk_seg,
-						p->rpk_segs_nr, &m->rml_sum);
+	p->rpk_nb.nb_length = m0_rpc__wire_seal(
+		&head, p->rpk_seg, p->rpk_segs_nr, &m->rml_sender.rsn_sum);
 	for (i = 0; i < p->rpk_segs_nr; ++i) {
 		p->rpk_base[i] = p->rpk_seg[i].rwg_base;
 		p->rpk_count[i] = p->rpk_seg[i].rwg_nr;
@@ -631,7 +661,7 @@ static void packet_left(struct m0_rpc__packet *p, int rc)
 		packet_sent(p, rc);
 		return;
 	}
-	m0_timerq_arm(&m->rml_pauses, &p->rpk_pause.rpa_timer,
+	m0_timerq_arm(&m->rml_timers.rtm_pauses, &p->rpk_pause.rpa_timer,
 		      m0_time_add(m->rml_now, p->rpk_pause.rpa_ns));
 	p->rpk_pause.rpa_ns *= 2;
 }
@@ -662,8 +692,8 @@ static void packet_cancel(struct m0_rpc__packet *p)
 
 	p->rpk_pause.rpa_ns = REFUSED_ENDS;
 	if (is_refused(p))
-		m0_timerq_arm(&m->rml_pauses, &p->rpk_pause.rpa_timer,
-			      m->rml_now);
+		m0_timerq_arm(&m->rml_timers.rtm_pauses,
+			      &p->rpk_pause.rpa_timer, m->rml_now);
 	else
 		(void)m0_net_buffer_del(&p->rpk_nb,
 					p->rpk_target->trg_key.trk_ep->nep_tm);
@@ -675,8 +705,9 @@ void m0_rpc__packets_cancel(struct m0_rpc__target *target)
 
 	if (target == NULL)
 		return;
-	m0_list_for_each_entry(&target->trg_machine->rml_packets_busy, p,
-			       struct m0_rpc__packet, rpk_link)
+	m0_list_for_each_entry(
+		&target->trg_machine->rml_sender.rsn_packets_busy, p,
+		struct m0_rpc__packet, rpk_link)
 		if (p->rpk_target == target)
 			packet_cancel(p);
 }
@@ -685,8 +716,8 @@ static struct m0_rpc__packet *refused_first(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__packet *p;
 
-	m0_list_for_each_entry(&m->rml_packets_busy, p, struct m0_rpc__packet,
-			       rpk_link)
+	m0_list_for_each_entry(&m->rml_sender.rsn_packets_busy, p,
+			       struct m0_rpc__packet, rpk_link)
 		if (is_refused(p))
 			return p;
 	return NULL;
@@ -698,7 +729,8 @@ void m0_rpc__packets_stop(struct m0_rpc__machine *m)
 	struct m0_rpc__packet *p;
 
 	while ((p = refused_first(m)) != NULL) {
-		m0_timerq_cancel(&m->rml_pauses, &p->rpk_pause.rpa_timer);
+		m0_timerq_cancel(&m->rml_timers.rtm_pauses,
+				 &p->rpk_pause.rpa_timer);
 		p->rpk_pause.rpa_ns = REFUSED_ENDS;
 		packet_again(&p->rpk_pause);
 	}
@@ -706,7 +738,7 @@ void m0_rpc__packets_stop(struct m0_rpc__machine *m)
 
 static void refusal_put(struct m0_rpc__packet *p)
 {
-	--p->rpk_machine->rml_refusals_nr;
+	--p->rpk_machine->rml_sender.rsn_refusals_nr;
 	packet_put(p);
 }
 
@@ -732,14 +764,15 @@ static void send_cb(const struct m0_net_buffer_event *ev)
 void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
 			  struct m0_net_end_point *ep)
 {
-	struct m0_rpc__packet *p = m->rml_refusals_nr < M0_RPC__REFUSALS_MAX
+	struct m0_rpc__packet *p = m->rml_sender.rsn_refusals_nr <
+						   M0_RPC__REFUSALS_MAX
 					   ? packet_get(m)
 					   : NULL;
 
 	if (p == NULL)
 		return;
-	++m->rml_refusals_nr;
-	m0_rpc__wire_refusal_put(p->rpk_memory, &m->rml_sum);
+	++m->rml_sender.rsn_refusals_nr;
+	m0_rpc__wire_refusal_put(p->rpk_memory, &m->rml_sender.rsn_sum);
 	p->rpk_base[0] = p->rpk_memory;
 	p->rpk_count[0] = M0_RPC_WIRE_REFUSAL_BYTES;
 	p->rpk_nb.nb_buffer.ov_vec.v_nr = 1;

@@ -9,7 +9,7 @@ struct m0_rpc__target *m0_rpc__target_get(
 	const struct m0_rpc_frm_policy *policy)
 {
 	struct m0_rpc_frm_constraints limits;
-	struct m0_rpc__target        *t = m->rml_target_last;
+	struct m0_rpc__target        *t = m->rml_sender.rsn_target_last;
 	struct m0_hash_link          *link;
 	struct m0_rpc__target_key     key = { ep, policy };
 
@@ -18,18 +18,18 @@ struct m0_rpc__target *m0_rpc__target_get(
 		++t->trg_refs;
 		return t;
 	}
-	link = m0_hash_find(&m->rml_targets, &key, sizeof key);
+	link = m0_hash_find(&m->rml_sender.rsn_targets, &key, sizeof key);
 	if (link != NULL) {
 		t = container_of(link, struct m0_rpc__target, trg_hash);
 		++t->trg_refs;
-		m->rml_target_last = t;
+		m->rml_sender.rsn_target_last = t;
 		return t;
 	}
 	M0_ALLOC_PTR(t);
 	if (t == NULL)
 		return NULL;
 	t->trg_key = key;
-	if (m0_hash_add(&m->rml_targets, &t->trg_hash, &t->trg_key,
+	if (m0_hash_add(&m->rml_sender.rsn_targets, &t->trg_hash, &t->trg_key,
 			sizeof t->trg_key) != 0) {
 		m0_free(t);
 		return NULL;
@@ -39,15 +39,15 @@ struct m0_rpc__target *m0_rpc__target_get(
 	t->trg_refs = 1;
 	m0_list_init(&t->trg_links);
 	m0_rpc__frm_constraints_get_defaults(&limits);
-	limits.fc_max_packet_size = m->rml_msg_size;
-	limits.fc_max_nr_bytes_accumulated = m->rml_msg_size;
-	limits.fc_max_nr_segments = m->rml_segs_max;
+	limits.fc_max_packet_size = m->rml_sender.rsn_msg_size;
+	limits.fc_max_nr_bytes_accumulated = m->rml_sender.rsn_msg_size;
+	limits.fc_max_nr_segments = m->rml_sender.rsn_segs_max;
 	t->trg_limits = limits;
-	m0_rpc__frm_network_limits(m->rml_frms.fs_network, ep->nep_addr,
-				   &limits);
-	m0_rpc__frm_init(&t->trg_frm, &m->rml_frms, &limits, policy,
+	m0_rpc__frm_network_limits(m->rml_sender.rsn_frms.fs_network,
+				   ep->nep_addr, &limits);
+	m0_rpc__frm_init(&t->trg_frm, &m->rml_sender.rsn_frms, &limits, policy,
 			 &m0_rpc__frm_ops);
-	m->rml_target_last = t;
+	m->rml_sender.rsn_target_last = t;
 	return t;
 }
 
@@ -78,9 +78,9 @@ void m0_rpc__target_check(struct m0_rpc__target *t)
 
 	if (t->trg_refs > 0 || !m0_rpc__frm_is_idle(&t->trg_frm))
 		return;
-	if (m->rml_target_last == t)
-		m->rml_target_last = NULL;
-	m0_hash_del(&m->rml_targets, &t->trg_hash);
+	if (m->rml_sender.rsn_target_last == t)
+		m->rml_sender.rsn_target_last = NULL;
+	m0_hash_del(&m->rml_sender.rsn_targets, &t->trg_hash);
 	m0_rpc__frm_fini(&t->trg_frm);
 	m0_list_fini(&t->trg_links);
 	(void)m0_net_end_point_put(t->trg_key.trk_ep);
@@ -91,7 +91,7 @@ bool m0_rpc__targets_are_idle(const struct m0_rpc__machine *m)
 {
 	const struct m0_hash_link *link;
 
-	for (link = m0_hash_first(&m->rml_targets); link != NULL;
+	for (link = m0_hash_first(&m->rml_sender.rsn_targets); link != NULL;
 	     link = m0_hash_next(link))
 		if (!m0_rpc__frm_is_idle(
 			    &container_of(link, struct m0_rpc__target, trg_hash)
@@ -109,7 +109,7 @@ void m0_rpc__targets_fini(struct m0_rpc__machine *m)
 	struct m0_rpc__target  *t;
 
 	/* All items first: one that ends here may have held another place. */
-	for (link = m0_hash_first(&m->rml_targets); link != NULL;
+	for (link = m0_hash_first(&m->rml_sender.rsn_targets); link != NULL;
 	     link = m0_hash_next(link)) {
 		t = container_of(link, struct m0_rpc__target, trg_hash);
 		while ((fi = m0_rpc__frm_oldest(&t->trg_frm)) != NULL)
@@ -119,7 +119,7 @@ void m0_rpc__targets_fini(struct m0_rpc__machine *m)
 				-ESHUTDOWN, NULL);
 	}
 	(void)m0_rpc__ended_run(m, UINT_MAX);
-	while ((link = m0_hash_first(&m->rml_targets)) != NULL) {
+	while ((link = m0_hash_first(&m->rml_sender.rsn_targets)) != NULL) {
 		t = container_of(link, struct m0_rpc__target, trg_hash);
 		M0_ASSERT(t->trg_refs == 0);
 		m0_rpc__target_check(t);

@@ -79,7 +79,8 @@ static struct m0_rpc__link *stream_link(const struct m0_rpc_item *item)
 	if (now == NULL || !m0_rpc__link_is_up(now) ||
 	    (item->ri_nr_sent > 0 && now == il->ril_on) ||
 	    now->lnk_info.lki_bytes >
-		    best->lnk_info.lki_bytes + conn->rcx_machine->rml_msg_size)
+		    best->lnk_info.lki_bytes +
+			    conn->rcx_machine->rml_sender.rsn_msg_size)
 		stream->rsy_link = best;
 	return stream->rsy_link;
 }
@@ -146,7 +147,8 @@ void m0_rpc__target_limits(struct m0_rpc__target *target)
 
 	if (!m0_list_is_empty(&target->trg_links))
 		limits.fc_max_nr_packets_enqed = 1;
-	limits.fc_max_packet_size = target->trg_machine->rml_msg_size;
+	limits.fc_max_packet_size =
+		target->trg_machine->rml_sender.rsn_msg_size;
 	if (target->trg_packet_max != 0)
 		limits.fc_max_packet_size = min64u(limits.fc_max_packet_size,
 						   target->trg_packet_max);
@@ -161,8 +163,9 @@ void m0_rpc__target_limits(struct m0_rpc__target *target)
 	}
 	limits.fc_max_nr_bytes_accumulated = limits.fc_max_packet_size;
 	target->trg_limits = limits;
-	m0_rpc__frm_network_limits(target->trg_machine->rml_frms.fs_network,
-				   target->trg_key.trk_ep->nep_addr, &limits);
+	m0_rpc__frm_network_limits(
+		target->trg_machine->rml_sender.rsn_frms.fs_network,
+		target->trg_key.trk_ep->nep_addr, &limits);
 	m0_rpc__frm_constraints_set(&target->trg_frm, &limits);
 }
 
@@ -398,7 +401,7 @@ static void link_clear(struct m0_rpc__link *link)
 	struct m0_rpc__conn    *conn = link->lnk_conn;
 	struct m0_rpc__session *session;
 
-	items_out(link, &conn->rcx_machine->rml_session0->rsx_items);
+	items_out(link, &conn->rcx_machine->rml_conns.rcn_session0->rsx_items);
 	items_out(link, &conn->rcx_items);
 	m0_list_for_each_entry(&conn->rcx_sessions, session,
 			       struct m0_rpc__session, rsx_link) {
@@ -412,7 +415,7 @@ static void link_refill(struct m0_rpc__conn *conn)
 	struct m0_rpc__session *session;
 
 	items_in(conn->rcx_machine,
-		 &conn->rcx_machine->rml_session0->rsx_items);
+		 &conn->rcx_machine->rml_conns.rcn_session0->rsx_items);
 	items_in(conn->rcx_machine, &conn->rcx_items);
 	m0_list_for_each_entry(&conn->rcx_sessions, session,
 			       struct m0_rpc__session, rsx_link) {
@@ -496,7 +499,7 @@ void m0_rpc__links_free(struct m0_rpc__conn *conn)
 {
 	struct m0_list_link *at;
 
-	m0_timerq_cancel(&conn->rcx_machine->rml_pauses,
+	m0_timerq_cancel(&conn->rcx_machine->rml_timers.rtm_pauses,
 			 &conn->rcx_tick.rpa_timer);
 	while ((at = m0_list_first(&conn->rcx_links)) != NULL)
 		link_free(container_of(at, struct m0_rpc__link, lnk_link));

@@ -52,8 +52,8 @@ static struct m0_rpc__place *place_find(struct m0_rpc__machine *m,
 {
 	struct m0_rpc__place *place;
 
-	m0_list_for_each_entry(&m->rml_places, place, struct m0_rpc__place,
-			       rpl_link)
+	m0_list_for_each_entry(&m->rml_map.rmp_places, place,
+			       struct m0_rpc__place, rpl_link)
 		if (m0_uint128_eq(&place->rpl_service, &service))
 			return place;
 	return NULL;
@@ -72,22 +72,28 @@ static struct m0_rpc__place *place_get(struct m0_rpc__machine *m,
 		return NULL;
 	place->rpl_service = service;
 	m0_list_link_init(&place->rpl_link);
-	m0_list_add_tail(&m->rml_places, &place->rpl_link);
+	m0_list_add_tail(&m->rml_map.rmp_places, &place->rpl_link);
 	return place;
 }
 
-void m0_rpc__places_fini(struct m0_rpc__machine *m)
+void m0_rpc__map_init(struct m0_rpc__map *map)
+{
+	m0_list_init(&map->rmp_places);
+	m0_mutex_init(&map->rmp_lock);
+}
+
+void m0_rpc__map_fini(struct m0_rpc__map *map)
 {
 	struct m0_rpc__place *place;
 
-	while (!m0_list_is_empty(&m->rml_places)) {
-		place = container_of(m0_list_first(&m->rml_places),
+	while (!m0_list_is_empty(&map->rmp_places)) {
+		place = container_of(m0_list_first(&map->rmp_places),
 				     struct m0_rpc__place, rpl_link);
 		m0_list_del(&place->rpl_link);
 		m0_free(place);
 	}
-	m0_list_fini(&m->rml_places);
-	m0_mutex_fini(&m->rml_places_lock);
+	m0_list_fini(&map->rmp_places);
+	m0_mutex_fini(&map->rmp_lock);
 }
 
 int m0_rpc__addrs_find(struct m0_rpc__machine *m, struct m0_uint128 service,
@@ -103,13 +109,13 @@ int m0_rpc__addrs_find(struct m0_rpc__machine *m, struct m0_uint128 service,
 			addrs_add(ret, addr);
 		return rc;
 	}
-	m0_mutex_lock(&m->rml_places_lock);
+	m0_mutex_lock(&m->rml_map.rmp_lock);
 	place = place_find(m, service);
 	if (place != NULL && place->rpl_addrs.rad_nr > 0)
 		*ret = place->rpl_addrs;
 	else
 		rc = -ENOENT;
-	m0_mutex_unlock(&m->rml_places_lock);
+	m0_mutex_unlock(&m->rml_map.rmp_lock);
 	return rc;
 }
 
@@ -124,8 +130,8 @@ static void changed_do(struct m0_rpc__machine *m, void *arg)
 
 	if (m0_rpc__addrs_find(m, *service, NULL, &addrs) != 0)
 		return;
-	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
-			       rcx_link)
+	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
+			       struct m0_rpc__conn, rcx_link)
 		if (m0_uint128_eq(&conn->rcx_conn->c_service, service))
 			m0_rpc__links_change(conn, &addrs);
 }
@@ -149,11 +155,11 @@ int m0_rpc_machine_map_links(struct m0_rpc_machine *machine,
 	}
 	if (rc != 0)
 		return rc;
-	m0_mutex_lock(&m->rml_places_lock);
+	m0_mutex_lock(&m->rml_map.rmp_lock);
 	place = place_get(m, service);
 	if (place != NULL)
 		place->rpl_addrs = set;
-	m0_mutex_unlock(&m->rml_places_lock);
+	m0_mutex_unlock(&m->rml_map.rmp_lock);
 	if (place == NULL)
 		return -ENOMEM;
 	m0_rpc__do(m, changed_do, &service);
@@ -175,7 +181,7 @@ int m0_rpc_machine_map_add(struct m0_rpc_machine *machine,
 
 	if (rc != 0)
 		return rc;
-	m0_mutex_lock(&m->rml_places_lock);
+	m0_mutex_lock(&m->rml_map.rmp_lock);
 	place = place_get(m, service);
 	if (place == NULL)
 		rc = -ENOMEM;
@@ -185,7 +191,7 @@ int m0_rpc_machine_map_add(struct m0_rpc_machine *machine,
 		rc = -ENOSPC;
 	else
 		addrs_add(&place->rpl_addrs, addr);
-	m0_mutex_unlock(&m->rml_places_lock);
+	m0_mutex_unlock(&m->rml_map.rmp_lock);
 	if (rc == 0)
 		m0_rpc__do(m, changed_do, &service);
 	return rc;
@@ -198,7 +204,7 @@ int m0_rpc_machine_map_del(struct m0_rpc_machine *machine,
 	struct m0_rpc__place   *place;
 	int                     rc = 0;
 
-	m0_mutex_lock(&m->rml_places_lock);
+	m0_mutex_lock(&m->rml_map.rmp_lock);
 	place = place_find(m, service);
 	if (place == NULL || !m0_rpc__addrs_have(&place->rpl_addrs, addr))
 		rc = -ENOENT;
@@ -206,7 +212,7 @@ int m0_rpc_machine_map_del(struct m0_rpc_machine *machine,
 		rc = -EBUSY;
 	else
 		addrs_del(&place->rpl_addrs, addr);
-	m0_mutex_unlock(&m->rml_places_lock);
+	m0_mutex_unlock(&m->rml_map.rmp_lock);
 	if (rc == 0)
 		m0_rpc__do(m, changed_do, &service);
 	return rc;

@@ -29,8 +29,9 @@ struct m0_rpc__machine *m0_rpc__machine_of(struct m0_net_transfer_mc *tm)
 struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 					   uint32_t                      i)
 {
-	i %= 1 + m->rml_rails_nr;
-	return i == 0 ? &m->rml_machine->rm_tm : &m->rml_rails[i - 1]->rrl_tm;
+	i %= 1 + m->rml_rails.rlr_nr;
+	return i == 0 ? &m->rml_machine->rm_tm
+		      : &m->rml_rails.rlr_rail[i - 1]->rrl_tm;
 }
 
 bool m0_rpc__rail_is(const struct m0_rpc__machine    *m,
@@ -38,7 +39,7 @@ bool m0_rpc__rail_is(const struct m0_rpc__machine    *m,
 {
 	uint32_t i;
 
-	for (i = 0; i <= m->rml_rails_nr; ++i)
+	for (i = 0; i <= m->rml_rails.rlr_nr; ++i)
 		if (m0_rpc__rail_tm(m, i) == tm)
 			return true;
 	return false;
@@ -74,13 +75,13 @@ struct m0_net_transfer_mc *m0_rpc__at_find(struct m0_rpc__machine *m,
 	struct m0_net_transfer_mc *tm;
 	uint32_t                   i;
 
-	m0_mutex_lock(&m->rml_rails_lock);
-	for (i = 0; i <= m->rml_rails_nr && found == NULL; ++i) {
+	m0_mutex_lock(&m->rml_rails.rlr_lock);
+	for (i = 0; i <= m->rml_rails.rlr_nr && found == NULL; ++i) {
 		tm = m0_rpc__rail_tm(m, i);
 		if (m0_rpc__at(tm->ntm_ep->nep_addr) == at)
 			found = tm;
 	}
-	m0_mutex_unlock(&m->rml_rails_lock);
+	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 	return found;
 }
 
@@ -148,14 +149,21 @@ void m0_rpc__rails_deliver(struct m0_rpc__machine *m)
 	struct m0_rpc__rail *rail;
 	uint32_t             i;
 
-	for (i = 0; i < m->rml_rails_nr; ++i)
-		rail_deliver(m->rml_rails[i]);
-	m0_list_for_each_entry(&m->rml_rails_stopping, rail,
+	for (i = 0; i < m->rml_rails.rlr_nr; ++i)
+		rail_deliver(m->rml_rails.rlr_rail[i]);
+	m0_list_for_each_entry(&m->rml_rails.rlr_stopping, rail,
 			       struct m0_rpc__rail, rrl_link)
 		rail_deliver(rail);
 }
 
 /* ------------------------------------------------------------------ life -- */
+
+void m0_rpc__rails_init(struct m0_rpc__rails *rails)
+{
+	m0_mutex_init(&rails->rlr_lock);
+	m0_list_init(&rails->rlr_stopping);
+	m0_list_init(&rails->rlr_gone);
+}
 
 static void rail_free(struct m0_rpc__rail *rail)
 {
@@ -188,42 +196,42 @@ static struct m0_rpc__rail *rail_new(struct m0_rpc__machine *m)
 
 static void pool_prune(struct m0_rpc__machine *m)
 {
-	while (m->rml_pool_spare_nr > 0 &&
-	       m0_net_buffer_pool_prune(m->rml_pool))
-		--m->rml_pool_spare_nr;
+	while (m->rml_receiver.rrv_pool_spare_nr > 0 &&
+	       m0_net_buffer_pool_prune(m->rml_receiver.rrv_pool))
+		--m->rml_receiver.rrv_pool_spare_nr;
 }
 
 /* The machine's own pool gets buffers for it. */
 static int pool_grow(struct m0_rpc__machine *m)
 {
-	uint32_t nr = 2 * m->rml_queue_len;
+	uint32_t nr = 2 * m->rml_receiver.rrv_queue_len;
 	uint32_t spare_nr;
 	uint32_t got;
 
-	if (m->rml_pool != &m->rml_pool_own)
+	if (m->rml_receiver.rrv_pool != &m->rml_receiver.rrv_pool_own)
 		return 0;
-	m0_net_buffer_pool_lock(m->rml_pool);
-	spare_nr = (uint32_t)min64u(m->rml_pool_spare_nr, nr);
-	got = spare_nr + (uint32_t)m0_net_buffer_pool_provision(m->rml_pool,
-								nr - spare_nr);
-	m->rml_pool_spare_nr -= spare_nr;
+	m0_net_buffer_pool_lock(m->rml_receiver.rrv_pool);
+	spare_nr = (uint32_t)min64u(m->rml_receiver.rrv_pool_spare_nr, nr);
+	got = spare_nr + (uint32_t)m0_net_buffer_pool_provision(
+				 m->rml_receiver.rrv_pool, nr - spare_nr);
+	m->rml_receiver.rrv_pool_spare_nr -= spare_nr;
 	if (got < nr) {
-		m->rml_pool_spare_nr += got;
+		m->rml_receiver.rrv_pool_spare_nr += got;
 		pool_prune(m);
 	}
-	m0_net_buffer_pool_unlock(m->rml_pool);
+	m0_net_buffer_pool_unlock(m->rml_receiver.rrv_pool);
 	return got < nr ? -ENOMEM : 0;
 }
 
 /* Gives as many back; those in use when another one goes. */
 static void pool_shrink(struct m0_rpc__machine *m)
 {
-	if (m->rml_pool != &m->rml_pool_own)
+	if (m->rml_receiver.rrv_pool != &m->rml_receiver.rrv_pool_own)
 		return;
-	m0_net_buffer_pool_lock(m->rml_pool);
-	m->rml_pool_spare_nr += 2 * m->rml_queue_len;
+	m0_net_buffer_pool_lock(m->rml_receiver.rrv_pool);
+	m->rml_receiver.rrv_pool_spare_nr += 2 * m->rml_receiver.rrv_queue_len;
 	pool_prune(m);
-	m0_net_buffer_pool_unlock(m->rml_pool);
+	m0_net_buffer_pool_unlock(m->rml_receiver.rrv_pool);
 }
 
 static int rail_start(struct m0_rpc__rail *rail, const char *ep_addr)
@@ -235,13 +243,13 @@ static int rail_start(struct m0_rpc__rail *rail, const char *ep_addr)
 	if (m->rml_cfg.rc_spin_ns != M0_TIME_NEVER)
 		m0_net_tm_spin_set(tm, m->rml_cfg.rc_spin_ns);
 	rc = m0_net_buffer_event_deliver_synchronously(tm);
-	m0_net_tm_colour_set(tm, m->rml_colour);
+	m0_net_tm_colour_set(tm, m->rml_receiver.rrv_colour);
 	rc = rc
-		     ?: m0_net_tm_pool_attach(tm, m->rml_pool,
+		     ?: m0_net_tm_pool_attach(tm, m->rml_receiver.rrv_pool,
 					      &m0_rpc__recv_callbacks,
-					      m->rml_msg_size,
+					      m->rml_sender.rsn_msg_size,
 					      M0_RPC__RECV_MSGS_MAX,
-					      m->rml_queue_len);
+					      m->rml_receiver.rrv_queue_len);
 	rc = rc ?: m0_net_tm_start(tm, ep_addr);
 	if (rc != 0)
 		return rc;
@@ -253,10 +261,10 @@ static void add_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc__rail *rail = arg;
 
-	m0_mutex_lock(&m->rml_rails_lock);
-	m->rml_rails[m->rml_rails_nr++] = rail;
-	m0_mutex_unlock(&m->rml_rails_lock);
-	m->rml_held_max += m->rml_queue_len;
+	m0_mutex_lock(&m->rml_rails.rlr_lock);
+	m->rml_rails.rlr_rail[m->rml_rails.rlr_nr++] = rail;
+	m0_mutex_unlock(&m->rml_rails.rlr_lock);
+	m->rml_receiver.rrv_held_max += m->rml_receiver.rrv_queue_len;
 	/* What has come meanwhile. */
 	__atomic_store_n(&rail->rrl_pends, 1, __ATOMIC_SEQ_CST);
 	rail_deliver(rail);
@@ -266,18 +274,18 @@ static bool place_take(struct m0_rpc__machine *m)
 {
 	bool is_room;
 
-	m0_mutex_lock(&m->rml_rails_lock);
-	is_room = m->rml_rails_taken < ARRAY_SIZE(m->rml_rails);
-	m->rml_rails_taken += is_room;
-	m0_mutex_unlock(&m->rml_rails_lock);
+	m0_mutex_lock(&m->rml_rails.rlr_lock);
+	is_room = m->rml_rails.rlr_taken < ARRAY_SIZE(m->rml_rails.rlr_rail);
+	m->rml_rails.rlr_taken += is_room;
+	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 	return is_room;
 }
 
 static void place_give(struct m0_rpc__machine *m)
 {
-	m0_mutex_lock(&m->rml_rails_lock);
-	--m->rml_rails_taken;
-	m0_mutex_unlock(&m->rml_rails_lock);
+	m0_mutex_lock(&m->rml_rails.rlr_lock);
+	--m->rml_rails.rlr_taken;
+	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 }
 
 static int rail_up(struct m0_rpc__rail *rail, const char *ep_addr)
@@ -322,25 +330,27 @@ static int users_enter(struct m0_rpc__machine *m)
 {
 	int rc = 0;
 
-	m0_mutex_lock(&m->rml_rails_lock);
+	m0_mutex_lock(&m->rml_rails.rlr_lock);
 	if (__atomic_load_n(&m->rml_stops, __ATOMIC_SEQ_CST))
 		rc = -ESHUTDOWN;
 	else
-		(void)__atomic_add_fetch(&m->rml_rails_users_nr, 1,
+		(void)__atomic_add_fetch(&m->rml_rails.rlr_users_nr, 1,
 					 __ATOMIC_SEQ_CST);
-	m0_mutex_unlock(&m->rml_rails_lock);
+	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 	return rc;
 }
 
 static void users_leave(struct m0_rpc__machine *m, void *arg)
 {
 	(void)arg;
-	(void)__atomic_sub_fetch(&m->rml_rails_users_nr, 1, __ATOMIC_SEQ_CST);
+	(void)__atomic_sub_fetch(&m->rml_rails.rlr_users_nr, 1,
+				 __ATOMIC_SEQ_CST);
 }
 
 bool m0_rpc__rails_are_changed(const struct m0_rpc__machine *m)
 {
-	return __atomic_load_n(&m->rml_rails_users_nr, __ATOMIC_SEQ_CST) > 0;
+	return __atomic_load_n(&m->rml_rails.rlr_users_nr, __ATOMIC_SEQ_CST) >
+	       0;
 }
 
 static int link_change(struct m0_rpc_machine *machine, const char *ep_addr,
@@ -385,8 +395,8 @@ void m0_rpc__rails_stop(struct m0_rpc__machine *m)
 {
 	uint32_t i;
 
-	for (i = 0; i < m->rml_rails_nr; ++i)
-		rail_stop(m->rml_rails[i]);
+	for (i = 0; i < m->rml_rails.rlr_nr; ++i)
+		rail_stop(m->rml_rails.rlr_rail[i]);
 }
 
 static void rail_fini(struct m0_rpc__rail *rail)
@@ -402,14 +412,17 @@ void m0_rpc__rails_fini(struct m0_rpc__machine *m)
 	struct m0_rpc__rail *rail;
 	struct m0_rpc__rail *next;
 
-	while (m->rml_rails_nr > 0)
-		rail_fini(m->rml_rails[--m->rml_rails_nr]);
-	M0_PRE(m0_list_is_empty(&m->rml_rails_stopping));
-	m0_list_for_each_entry_safe(&m->rml_rails_gone, rail, next,
+	while (m->rml_rails.rlr_nr > 0)
+		rail_fini(m->rml_rails.rlr_rail[--m->rml_rails.rlr_nr]);
+	M0_PRE(m0_list_is_empty(&m->rml_rails.rlr_stopping));
+	m0_list_for_each_entry_safe(&m->rml_rails.rlr_gone, rail, next,
 				    struct m0_rpc__rail, rrl_link) {
 		m0_list_del(&rail->rrl_link);
 		rail_fini(rail);
 	}
+	m0_list_fini(&m->rml_rails.rlr_gone);
+	m0_list_fini(&m->rml_rails.rlr_stopping);
+	m0_mutex_fini(&m->rml_rails.rlr_lock);
 }
 
 struct taking {
@@ -427,22 +440,22 @@ static void del_do(struct m0_rpc__machine *m, void *arg)
 	struct taking *take = arg;
 	uint32_t       i;
 
-	m0_mutex_lock(&m->rml_rails_lock);
-	for (i = 0; i < m->rml_rails_nr && take->tkg_rail == NULL; ++i)
-		if (is_at(m->rml_rails[i], take->tkg_addr))
-			take->tkg_rail = m->rml_rails[i];
+	m0_mutex_lock(&m->rml_rails.rlr_lock);
+	for (i = 0; i < m->rml_rails.rlr_nr && take->tkg_rail == NULL; ++i)
+		if (is_at(m->rml_rails.rlr_rail[i], take->tkg_addr))
+			take->tkg_rail = m->rml_rails.rlr_rail[i];
 	if (take->tkg_rail != NULL) {
-		--m->rml_rails_nr;
-		--m->rml_rails_taken;
-		for (--i; i < m->rml_rails_nr; ++i)
-			m->rml_rails[i] = m->rml_rails[i + 1];
+		--m->rml_rails.rlr_nr;
+		--m->rml_rails.rlr_taken;
+		for (--i; i < m->rml_rails.rlr_nr; ++i)
+			m->rml_rails.rlr_rail[i] = m->rml_rails.rlr_rail[i + 1];
 	}
-	m0_mutex_unlock(&m->rml_rails_lock);
+	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 	if (take->tkg_rail == NULL)
 		return;
 	/* What ends there is delivered still. */
-	m0_list_add_tail(&m->rml_rails_stopping, &take->tkg_rail->rrl_link);
-	m->rml_held_max -= m->rml_queue_len;
+	m0_list_add_tail(&m->rml_rails.rlr_stopping, &take->tkg_rail->rrl_link);
+	m->rml_receiver.rrv_held_max -= m->rml_receiver.rrv_queue_len;
 	m0_rpc__links_from(m, &take->tkg_rail->rrl_tm);
 }
 
@@ -450,7 +463,7 @@ static void stopped_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc__rail *rail = arg;
 
-	m0_list_move_tail(&m->rml_rails_gone, &rail->rrl_link);
+	m0_list_move_tail(&m->rml_rails.rlr_gone, &rail->rrl_link);
 }
 
 static int rail_del(struct m0_rpc__machine *m, const char *ep_addr)
@@ -477,11 +490,11 @@ int m0_rpc_machine_link_addr(struct m0_rpc_machine *machine, uint32_t i,
 	struct m0_rpc__machine *m = machine->rm_lib;
 	int                     rc = 0;
 
-	m0_mutex_lock(&m->rml_rails_lock);
-	if (i <= m->rml_rails_nr)
+	m0_mutex_lock(&m->rml_rails.rlr_lock);
+	if (i <= m->rml_rails.rlr_nr)
 		strcpy(ret_addr, m0_rpc__rail_tm(m, i)->ntm_ep->nep_addr);
 	else
 		rc = -ENOENT;
-	m0_mutex_unlock(&m->rml_rails_lock);
+	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 	return rc;
 }

@@ -31,7 +31,8 @@ void m0_rpc__links_watch(struct m0_rpc__conn *conn, m0_time_t at)
 	struct m0_timer *timer = &conn->rcx_tick.rpa_timer;
 
 	if (!m0_timer_is_armed(timer) || at < m0_timer_deadline(timer))
-		m0_timerq_arm(&conn->rcx_machine->rml_pauses, timer, at);
+		m0_timerq_arm(&conn->rcx_machine->rml_timers.rtm_pauses, timer,
+			      at);
 }
 
 /* ------------------------------------------------------------ questions -- */
@@ -57,8 +58,8 @@ void m0_rpc__probes_end(struct m0_rpc__machine *m)
 	struct m0_rpc__conn *conn;
 	struct m0_rpc__link *link;
 
-	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
-			       rcx_link)
+	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
+			       struct m0_rpc__conn, rcx_link)
 		m0_list_for_each_entry(&conn->rcx_links, link,
 				       struct m0_rpc__link, lnk_link)
 			m0_rpc__probe_end(link);
@@ -72,7 +73,7 @@ static void ask(struct m0_rpc__link *link, struct m0_rpc__note *note,
 	note->rno_arg = link;
 	note->rno_link = link;
 	link->lnk_note = note;
-	m0_rpc__note_ask(note, conn, conn->rcx_machine->rml_session0,
+	m0_rpc__note_ask(note, conn, conn->rcx_machine->rml_conns.rcn_session0,
 			 m0_time_add(now_of(link), wait_ns));
 }
 
@@ -221,8 +222,8 @@ void m0_rpc__links_from(struct m0_rpc__machine          *m,
 	struct m0_rpc__conn *conn;
 	struct m0_rpc__link *link;
 
-	m0_list_for_each_entry(&m->rml_conns, conn, struct m0_rpc__conn,
-			       rcx_link) {
+	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
+			       struct m0_rpc__conn, rcx_link) {
 		m0_list_for_each_entry(&conn->rcx_links, link,
 				       struct m0_rpc__link, lnk_link) {
 			if (link->lnk_target == NULL ||

@@ -3,7 +3,7 @@
  * What peers cost: bytes of clients, sessions and streams, which are refused when
  * they would cost too much, and answers that wait for places that do not read.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 enum {
 	/** Answers that wait for one address, in rc_executing_max. */
@@ -13,13 +13,14 @@ enum {
 void m0_rpc__cost(struct m0_rpc__client *client, int64_t nr)
 {
 	client->rct_bytes += (m0_bcount_t)nr;
-	client->rct_machine->rml_clients_bytes += (m0_bcount_t)nr;
+	client->rct_machine->rml_server.rsv_clients_bytes += (m0_bcount_t)nr;
 }
 
 bool m0_rpc__may_cost(const struct m0_rpc__machine *m,
 		      const struct m0_rpc__client *client, m0_bcount_t nr)
 {
-	m0_bcount_t all = m->rml_clients_bytes + m->rml_budget.rsb_bytes + nr;
+	m0_bcount_t all = m->rml_server.rsv_clients_bytes +
+			  m->rml_server.rsv_budget.rsb_bytes + nr;
 	m0_bcount_t own = nr;
 
 	if (client != NULL)
@@ -87,7 +88,8 @@ void m0_rpc__sstream_free(struct m0_rpc__ssession *s, uint32_t nr)
 
 bool m0_rpc__copies_are_full(const struct m0_rpc__machine *m)
 {
-	return __atomic_load_n(&m->rml_copies_bytes, __ATOMIC_RELAXED) >=
+	return __atomic_load_n(&m->rml_receiver.rrv_copies_bytes,
+			       __ATOMIC_RELAXED) >=
 	       m->rml_cfg.rc_clients_bytes_max;
 }
 
@@ -99,7 +101,8 @@ bool m0_rpc__may_hold(const struct m0_rpc__machine *m,
 	if (own <= M0_RPC__CLIENT_BYTES_MIN)
 		return true;
 	return own <= m->rml_cfg.rc_client_bytes_max &&
-	       m->rml_holds_bytes + nr <= m->rml_cfg.rc_clients_bytes_max &&
+	       m->rml_server.rsv_holds_bytes + nr <=
+		       m->rml_cfg.rc_clients_bytes_max &&
 	       !m0_rpc__copies_are_full(m);
 }
 
@@ -109,7 +112,7 @@ void m0_rpc__hold(struct m0_rpc__item *il, uint32_t nr)
 	m0_bcount_t            more = (m0_bcount_t)nr - il->ril_held_bytes;
 
 	client->rct_holds_bytes += more;
-	client->rct_machine->rml_holds_bytes += more;
+	client->rct_machine->rml_server.rsv_holds_bytes += more;
 	il->ril_held_bytes = nr;
 }
 
@@ -139,7 +142,7 @@ static m0_bcount_t bytes_of(uint64_t items, m0_bcount_t payload)
 /* Of all: a place where little waits is served all the same. */
 static bool are_crowded(const struct m0_rpc__machine *m, m0_bcount_t here)
 {
-	const struct m0_rpc_frm_set *set = &m->rml_frms;
+	const struct m0_rpc_frm_set *set = &m->rml_sender.rsn_frms;
 
 	if (set->fs_items_nr >= m->rml_cfg.rc_cached_max &&
 	    set->fs_items_nr >=

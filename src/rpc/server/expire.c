@@ -14,7 +14,7 @@
  * A job reads, the machine decides, as it knows who lives, and a second job does
  * it, unless the record has changed meanwhile.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 #include "rpc/core/record.h"
 
 enum {
@@ -156,7 +156,7 @@ static void pause_arm(struct m0_rpc__sweep *w, m0_time_t ns)
 {
 	struct m0_rpc__machine *m = w->swp_machine;
 
-	m0_timerq_arm(&m->rml_pauses, &w->swp_pause.rpa_timer,
+	m0_timerq_arm(&m->rml_timers.rtm_pauses, &w->swp_pause.rpa_timer,
 		      m0_time_add(m->rml_now, ns));
 }
 
@@ -185,7 +185,7 @@ static void sweep_give(struct m0_rpc__sweep *w, bool acts)
 
 	w->swp_acts = acts;
 	w->swp_runs = true;
-	++m->rml_executing_nr;
+	++m->rml_server.rsv_executing_nr;
 	w->swp_store.sj_run = sweep_run;
 	w->swp_store.sj_done = job_done;
 	m0_rpc__store_exec(m, &w->swp_store);
@@ -263,7 +263,7 @@ static void sweep_done(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	uint32_t i;
 
 	w->swp_runs = false;
-	--m->rml_executing_nr;
+	--m->rml_server.rsv_executing_nr;
 	w->swp_needs_more = w->swp_needs_more || w->swp_rc == -ENOSPC;
 	if (w->swp_rc != 0 || !may_run(m)) {
 		sweep_end(w);
@@ -305,7 +305,7 @@ static void sweep_begin(struct m0_rpc__pause *pause)
 
 void m0_rpc__sweep_need(struct m0_rpc__machine *m)
 {
-	struct m0_rpc__sweep *w = m->rml_sweep;
+	struct m0_rpc__sweep *w = m->rml_server.rsv_sweep;
 	m0_time_t             at;
 
 	if (w == NULL || !may_run(m))
@@ -328,7 +328,7 @@ int m0_rpc__sweep_init(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__sweep *w;
 
-	if (m->rml_store_is_own)
+	if (m->rml_jobs.rjb_store_is_own)
 		return 0;
 	M0_ALLOC_PTR(w);
 	if (w == NULL)
@@ -336,20 +336,20 @@ int m0_rpc__sweep_init(struct m0_rpc__machine *m)
 	w->swp_machine = m;
 	w->swp_began = m->rml_now;
 	m0_rpc__pause_init(&w->swp_pause, sweep_begin);
-	m->rml_sweep = w;
+	m->rml_server.rsv_sweep = w;
 	pause_arm(w, pause_ns(m));
 	return 0;
 }
 
 void m0_rpc__sweep_fini(struct m0_rpc__machine *m)
 {
-	struct m0_rpc__sweep *w = m->rml_sweep;
+	struct m0_rpc__sweep *w = m->rml_server.rsv_sweep;
 
 	if (w == NULL)
 		return;
 	M0_PRE(!w->swp_runs);
-	m0_timerq_cancel(&m->rml_pauses, &w->swp_pause.rpa_timer);
+	m0_timerq_cancel(&m->rml_timers.rtm_pauses, &w->swp_pause.rpa_timer);
 	m0_timer_fini(&w->swp_pause.rpa_timer);
 	m0_free(w);
-	m->rml_sweep = NULL;
+	m->rml_server.rsv_sweep = NULL;
 }

@@ -3,7 +3,7 @@
  * Replies. They take the same path as requests; those of streams are kept, as
  * they are, until the client has acknowledged them.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 /*
  * One that is on its way, and is asked for over another link; perhaps the first
@@ -88,7 +88,7 @@ void m0_rpc__request_done(struct m0_rpc__machine *m,
 	il->ril_target = NULL;
 	if (stream != NULL)
 		stream->rsq_item = NULL;
-	--m->rml_executing_nr;
+	--m->rml_server.rsv_executing_nr;
 	m0_rpc__state_set(request, M0_RPC_ITEM_REPLIED);
 	m0_rpc_item_put(request);
 	if (target != NULL)
@@ -287,9 +287,9 @@ void m0_rpc_reply_post(struct m0_rpc_item *request, struct m0_rpc_item *reply)
 	struct m0_rpc__machine      *m = request->ri_rmachine->rm_lib;
 	struct m0_rpc__item         *il = m0_rpc__il(reply);
 	const struct m0_rpc__client *client = m0_rpc__il(request)->ril_client;
-	m0_bcount_t                  max =
-		min64u(m->rml_msg_size, __atomic_load_n(&client->rct_packet_max,
-							__ATOMIC_RELAXED));
+	m0_bcount_t                  max = min64u(m->rml_sender.rsn_msg_size,
+						  __atomic_load_n(&client->rct_packet_max,
+								  __ATOMIC_RELAXED));
 
 	M0_PRE(request->ri_state == M0_RPC_ITEM_ACCEPTED);
 	M0_PRE(reply->ri_state == M0_RPC_ITEM_INITIALISED);

@@ -8,7 +8,7 @@
  * machine when that was committed. Duplicates may run beside it; all that is
  * done can be done twice.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 #include "rpc/core/record.h"
 
 /* A reply out of the store: an item whose type is its own. */
@@ -287,7 +287,7 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	int                      rc = shake->shk_rc;
 
 	came->rca_body = NULL;
-	--m->rml_shakes_nr;
+	--m->rml_server.rsv_shakes_nr;
 	if (shake->shk_rc == -ENOSPC)
 		m0_rpc__sweep_need(m);
 	if (rc == 0 && shake->shk_kind == M0_RPC__SHAKE_RESUME) {
@@ -306,7 +306,7 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	if (shake->shk_rc == 0 || !shake->shk_has_read)
 		m0_rpc__shake_done(m, came, shake->shk_kind, rc);
 	blobs_free(shake);
-	--m->rml_executing_nr;
+	--m->rml_server.rsv_executing_nr;
 	m0_rpc__target_put(came->rca_target);
 	m0_free(shake);
 }
@@ -331,9 +331,9 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	struct m0_rpc__shake *shake;
 
 	if (m0_rpc__came_target(m, came) == NULL ||
-	    m->rml_notices_nr >= M0_RPC__NOTICES_MAX)
+	    m->rml_sender.rsn_notices_nr >= M0_RPC__NOTICES_MAX)
 		return -ENOMEM;
-	if (m->rml_shakes_nr >= M0_RPC__SHAKES_MAX)
+	if (m->rml_server.rsv_shakes_nr >= M0_RPC__SHAKES_MAX)
 		return -EAGAIN;
 	M0_ALLOC_PTR(shake);
 	if (shake == NULL)
@@ -353,8 +353,8 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			.rrs_window = session->rsw_window,
 		};
 	m0_rpc__target_ref(came->rca_target);
-	++m->rml_executing_nr;
-	++m->rml_shakes_nr;
+	++m->rml_server.rsv_executing_nr;
+	++m->rml_server.rsv_shakes_nr;
 	m0_rpc__store_exec(m, &shake->shk_store);
 	return 0;
 }

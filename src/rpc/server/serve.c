@@ -4,7 +4,7 @@
  * the stream's table, which says what is executed, held, answered again or
  * refused; what is of none through its client's table of what is executed.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 enum {
 	/** Each client may have so many requests without a stream
@@ -141,10 +141,10 @@ static int hand(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	int rc;
 
 	m0_rpc_item_get(item);
-	++m->rml_handed_nr;
+	++m->rml_server.rsv_handed_nr;
 	rc = m0_rpc__pool_hand(item->ri_type->rit_pool, m->rml_machine, item);
 	if (rc != 0) {
-		--m->rml_handed_nr;
+		--m->rml_server.rsv_handed_nr;
 		m0_rpc_item_put(item);
 	}
 	return rc;
@@ -157,7 +157,7 @@ static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	int                            rc = why_not(m, item, m->rml_now);
 
 	il->ril_flags |= M0_RPC__IF_EXECUTING;
-	++m->rml_executing_nr;
+	++m->rml_server.rsv_executing_nr;
 	if (il->ril_sstream != NULL) {
 		held_end(il);
 		++il->ril_sstream->rsq_session->rsw_refs;
@@ -201,7 +201,7 @@ static void back_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__client *client =
 		il->ril_flags & M0_RPC__IF_EXECUTING ? NULL : il->ril_client;
 
-	--m->rml_handed_nr;
+	--m->rml_server.rsv_handed_nr;
 	if (il->ril_bad != 0)
 		why_count(m, il->ril_bad);
 	m0_rpc_item_put(m0_rpc__item_of(il));

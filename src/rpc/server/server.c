@@ -7,7 +7,7 @@
  * of another are not of this life. When a younger incarnation comes the older
  * one is gone; what it still has being executed is let go when that ends.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 #include "rpc/core/record.h"
 
 enum {
@@ -115,6 +115,19 @@ struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
 
 /* --------------------------------------------------------------- clients -- */
 
+void m0_rpc__server_init(struct m0_rpc__server   *server,
+			 const struct m0_rpc_cfg *cfg)
+{
+	m0_hash_init(&server->rsv_clients);
+	server->rsv_budget.rsb_bytes_max = cfg->rc_replies_bytes_max;
+	server->rsv_budget.rsb_held_max = UINT64_MAX;
+}
+
+void m0_rpc__server_fini(struct m0_rpc__server *server)
+{
+	m0_hash_fini(&server->rsv_clients);
+}
+
 static void client_free(struct m0_rpc__client *client)
 {
 	struct m0_rpc__machine *m = client->rct_machine;
@@ -123,11 +136,11 @@ static void client_free(struct m0_rpc__client *client)
 		m0_rpc__target_put(client->rct_target);
 	if (client->rct_other != NULL)
 		m0_rpc__target_put(client->rct_other);
-	m0_timerq_cancel(&m->rml_client_timers, &client->rct_timer);
+	m0_timerq_cancel(&m->rml_timers.rtm_clients, &client->rct_timer);
 	m0_timer_fini(&client->rct_timer);
 	m0_rpc_dups_fini(&client->rct_dups);
 	m0_list_fini(&client->rct_sessions);
-	m->rml_clients_gone_nr -= client->rct_gone;
+	m->rml_server.rsv_clients_gone_nr -= client->rct_gone;
 	m0_rpc__cost(client, -(int64_t)sizeof *client);
 	m0_free(client);
 }
@@ -145,17 +158,17 @@ static void client_drop(struct m0_rpc__client *client)
 	struct m0_rpc__machine *m = client->rct_machine;
 	struct m0_list_link    *link;
 
-	if (m->rml_client_last == client)
-		m->rml_client_last = NULL;
-	m0_hash_del(&m->rml_clients, &client->rct_hash);
-	--m->rml_clients_nr;
-	m0_timerq_cancel(&m->rml_client_timers, &client->rct_timer);
+	if (m->rml_server.rsv_client_last == client)
+		m->rml_server.rsv_client_last = NULL;
+	m0_hash_del(&m->rml_server.rsv_clients, &client->rct_hash);
+	--m->rml_server.rsv_clients_nr;
+	m0_timerq_cancel(&m->rml_timers.rtm_clients, &client->rct_timer);
 	++client->rct_refs;
 	while ((link = m0_list_first(&client->rct_sessions)) != NULL)
 		m0_rpc__ssession_drop(
 			container_of(link, struct m0_rpc__ssession, rsw_link));
 	client->rct_gone = true;
-	++m->rml_clients_gone_nr;
+	++m->rml_server.rsv_clients_gone_nr;
 	m0_rpc__watch_client_removed(client);
 	m0_rpc__client_release(client);
 }
@@ -192,20 +205,20 @@ static struct m0_rpc__client *client_new(struct m0_rpc__machine *m,
 	} while (client->rct_life == 0);
 	m0_timer_init(&client->rct_timer);
 	m0_list_init(&client->rct_sessions);
-	client->rct_budget.rsb_parent = &m->rml_budget;
+	client->rct_budget.rsb_parent = &m->rml_server.rsv_budget;
 	client->rct_budget.rsb_bytes_max =
 		min64u(m->rml_cfg.rc_replies_bytes_max,
 		       m->rml_cfg.rc_client_bytes_max);
 	client->rct_budget.rsb_bytes_min = M0_RPC__CLIENT_BYTES_MIN;
 	client->rct_budget.rsb_held_max = m->rml_cfg.rc_executing_max;
-	if (m0_hash_add(&m->rml_clients, &client->rct_hash, &client->rct_uuid,
-			sizeof client->rct_uuid) != 0) {
+	if (m0_hash_add(&m->rml_server.rsv_clients, &client->rct_hash,
+			&client->rct_uuid, sizeof client->rct_uuid) != 0) {
 		client_free(client);
 		return NULL;
 	}
-	++m->rml_clients_nr;
+	++m->rml_server.rsv_clients_nr;
 	client->rct_heard = m->rml_now;
-	m0_timerq_arm(&m->rml_client_timers, &client->rct_timer,
+	m0_timerq_arm(&m->rml_timers.rtm_clients, &client->rct_timer,
 		      m0_time_add(m->rml_now, m->rml_cfg.rc_client_idle_ns));
 	packet_max_note(client, came);
 	m0_rpc__client_heard(client, came);
@@ -216,23 +229,24 @@ static struct m0_rpc__client *client_new(struct m0_rpc__machine *m,
 static struct m0_rpc__client *client_lookup(struct m0_rpc__machine  *m,
 					    const struct m0_uint128 *uuid)
 {
-	struct m0_rpc__client *last = m->rml_client_last;
+	struct m0_rpc__client *last = m->rml_server.rsv_client_last;
 	struct m0_hash_link   *link;
 
 	if (last != NULL && m0_uint128_eq(&last->rct_uuid, uuid))
 		return last;
-	link = m0_hash_find(&m->rml_clients, uuid, sizeof *uuid);
+	link = m0_hash_find(&m->rml_server.rsv_clients, uuid, sizeof *uuid);
 	if (link == NULL)
 		return NULL;
-	m->rml_client_last =
+	m->rml_server.rsv_client_last =
 		container_of(link, struct m0_rpc__client, rct_hash);
-	return m->rml_client_last;
+	return m->rml_server.rsv_client_last;
 }
 
 bool m0_rpc__client_lives(const struct m0_rpc__machine *m,
 			  const struct m0_uint128      *uuid)
 {
-	return m0_hash_find(&m->rml_clients, uuid, sizeof *uuid) != NULL;
+	return m0_hash_find(&m->rml_server.rsv_clients, uuid, sizeof *uuid) !=
+	       NULL;
 }
 
 int m0_rpc__client_find(struct m0_rpc__machine          *m,
@@ -303,7 +317,7 @@ void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
 	if (at <= m->rml_now && client->rct_dups.rdp_nr == 0)
 		client_drop(client);
 	else
-		m0_timerq_arm(&m->rml_client_timers, timer,
+		m0_timerq_arm(&m->rml_timers.rtm_clients, timer,
 			      max64u(at, m->rml_now + M0_TIME_ONE_SECOND));
 }
 
@@ -312,7 +326,7 @@ void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused)
 	struct m0_hash_link *link;
 
 	(void)unused;
-	while ((link = m0_hash_first(&m->rml_clients)) != NULL)
+	while ((link = m0_hash_first(&m->rml_server.rsv_clients)) != NULL)
 		client_drop(
 			container_of(link, struct m0_rpc__client, rct_hash));
 }
@@ -330,7 +344,8 @@ static bool client_is_too_many(struct m0_rpc__machine          *m,
 			       const struct m0_rpc_wire_packet *packet)
 {
 	return client_lookup(m, &packet->rwp_sender) == NULL &&
-	       is_full(m->rml_clients_nr, m->rml_clients_gone_nr,
+	       is_full(m->rml_server.rsv_clients_nr,
+		       m->rml_server.rsv_clients_gone_nr,
 		       m->rml_cfg.rc_clients_max);
 }
 
@@ -350,7 +365,8 @@ static int client_admit(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	}
 	if (client == NULL && m->rml_cfg.rc_clients_max == 0)
 		return -ECONNREFUSED;
-	if (client == NULL && is_full(m->rml_clients_nr, m->rml_clients_gone_nr,
+	if (client == NULL && is_full(m->rml_server.rsv_clients_nr,
+				      m->rml_server.rsv_clients_gone_nr,
 				      m->rml_cfg.rc_clients_max))
 		return -ENOSPC;
 	if (client == NULL && !m0_rpc__may_cost(m, NULL, sizeof *client))
@@ -381,7 +397,7 @@ static void client_established(struct m0_rpc__machine *m,
 
 	if (rc != 0) {
 		/* There was room when the store was asked. */
-		if (!m->rml_store_is_own)
+		if (!m->rml_jobs.rjb_store_is_own)
 			(void)m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL,
 					    NULL);
 		answer(m, came, M0_RPC_OP_REFUSED, rc);
@@ -397,8 +413,8 @@ static void client_established(struct m0_rpc__machine *m,
 	packet_max_set(client, came->rca_target);
 	rep.rcr_incarnation = m->rml_cfg.rc_incarnation;
 	rep.rcr_life = client->rct_life;
-	rep.rcr_packet_max = (uint32_t)m->rml_msg_size;
-	rep.rcr_durable = m->rml_store->rst_ops->rso_durable;
+	rep.rcr_packet_max = (uint32_t)m->rml_sender.rsn_msg_size;
+	rep.rcr_durable = m->rml_jobs.rjb_store->rst_ops->rso_durable;
 	note->rno_nr = (uint32_t)m0_rpc__conn_rep_put(note->rno_body, &rep);
 	m0_rpc__note_reply(note, came->rca_target, &came->rca_item, 0);
 }
@@ -415,7 +431,7 @@ static void conn_establish(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 		rc = -ECONNREFUSED;
 	if (rc == 0 && client_is_too_many(m, &came->rca_packet))
 		rc = -ENOSPC;
-	if (rc == 0 && !m->rml_store_is_own)
+	if (rc == 0 && !m->rml_jobs.rjb_store_is_own)
 		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_CLIENT, NULL, NULL);
 	else if (rc == 0)
 		client_established(m, came);
@@ -445,7 +461,7 @@ static int conn_terminate(struct m0_rpc__machine *m,
 	if (client->rct_sessions_nr > 0)
 		return 0;
 	/* What is asked of the store by those that went comes before it. */
-	if (!m->rml_store_is_own)
+	if (!m->rml_jobs.rjb_store_is_own)
 		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL, NULL);
 	if (rc == -EAGAIN)
 		return rc;
@@ -629,9 +645,9 @@ static void session_establish(struct m0_rpc__machine *m,
 	if (rc == 0 && came->rca_item.rwi_session == 0)
 		rc = -EPROTO;
 	rc = rc ?: session_make(client, came, est, &s);
-	if (!m->rml_store_is_own && rc == -ENOENT && est->rse_again)
+	if (!m->rml_jobs.rjb_store_is_own && rc == -ENOENT && est->rse_again)
 		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_RESUME, est, NULL);
-	else if (!m->rml_store_is_own && rc == 0)
+	else if (!m->rml_jobs.rjb_store_is_own && rc == 0)
 		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_CREATE, est, s);
 	else if (rc == 0)
 		session_answer(m, came, s);
@@ -645,7 +661,7 @@ static void session_forget(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
 	int rc = -ENOMEM;
 
-	if (!m->rml_store_is_own)
+	if (!m->rml_jobs.rjb_store_is_own)
 		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_DROP, NULL, NULL);
 	if (rc == -EAGAIN)
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
@@ -671,7 +687,7 @@ static void conn_forget(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
 	int rc = 0;
 
-	if (!m->rml_store_is_own &&
+	if (!m->rml_jobs.rjb_store_is_own &&
 	    client_lookup(m, &came->rca_packet.rwp_sender) == NULL)
 		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL, NULL);
 	if (rc == -EAGAIN)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The server's side of the room: peers as clients, their sessions and streams,
- * their requests from packet to reply.
+ * their requests from packet to reply. Part of rpc_internal.h.
  */
 #ifndef M0_SRC_RPC_SERVER_H
 #define M0_SRC_RPC_SERVER_H
-
-#include "rpc/rpc_internal.h"
 
 /* -------------------------------------------------------------- server.c -- */
 
@@ -72,9 +70,9 @@ struct m0_rpc__client {
 	uint64_t              rct_session_max;
 	struct m0_rpc_dups    rct_dups;
 	struct m0_rpc_sbudget rct_budget;
-	/** Its own, and of its sessions and streams; in rml_clients_bytes. */
+	/** Its own, and of its sessions and streams; in rml_server.rsv_clients_bytes. */
 	m0_bcount_t rct_bytes;
-	/** Bytes of requests that wait for their turn; in rml_holds_bytes. */
+	/** Bytes of requests that wait for their turn; in rml_server.rsv_holds_bytes. */
 	m0_bcount_t rct_holds_bytes;
 	/** One-way items that are with pools. */
 	uint32_t rct_oneways_nr;
@@ -84,6 +82,34 @@ struct m0_rpc__client {
 	/** As watches see it. */
 	struct m0_rpc_conn rct_conn;
 };
+
+/** What a machine has as a server. */
+struct m0_rpc__server {
+	/** Peers by uuid; the one found last. */
+	struct m0_hash         rsv_clients;
+	struct m0_rpc__client *rsv_client_last;
+	uint32_t               rsv_clients_nr;
+	/** Forgotten peers of which something is being executed. */
+	uint32_t rsv_clients_gone_nr;
+	/** Bytes of peers, their sessions and streams. */
+	m0_bcount_t rsv_clients_bytes;
+	/** Bytes of requests that wait for their turn in streams. */
+	m0_bcount_t           rsv_holds_bytes;
+	struct m0_rpc_sbudget rsv_budget;
+	/** NULL: the store does not outlive the machine. */
+	struct m0_rpc__sweep *rsv_sweep;
+	/** Requests being executed, and jobs of the store: stop waits for
+	 * them. */
+	uint32_t rsv_executing_nr;
+	/** Handshakes that are with the store. */
+	uint32_t rsv_shakes_nr;
+	/** Items that pools have not handed back. */
+	uint32_t rsv_handed_nr;
+};
+
+void m0_rpc__server_init(struct m0_rpc__server   *server,
+			 const struct m0_rpc_cfg *cfg);
+void m0_rpc__server_fini(struct m0_rpc__server *server);
 
 /** Where its replies go: to where it is heard from now. */
 void m0_rpc__client_heard(struct m0_rpc__client *client,
@@ -198,14 +224,6 @@ void m0_rpc__request_finish(struct m0_rpc__machine *m,
 void m0_rpc__request_answered(struct m0_rpc__machine *m,
 			      struct m0_rpc_item     *request,
 			      struct m0_rpc_item     *reply);
-/**
- * Gives a job to the store. Those of one step together, at its end: it wakes
- * its thread for the first, and finds the others beside it, to share a commit.
- */
-void m0_rpc__store_exec(struct m0_rpc__machine  *m,
-			struct m0_rpc_store_job *job);
-/** That end. */
-void m0_rpc__store_give(struct m0_rpc__machine *m);
 /** A request is over: the library lets go of it. */
 void m0_rpc__request_done(struct m0_rpc__machine *m,
 			  struct m0_rpc_item     *request);

@@ -4,7 +4,7 @@
  * the store. To a store that outlives the machine the answer is added as a
  * record, so that it is found when the request comes again after a restart.
  */
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 #include "rpc/core/record.h"
 
 /* Of the record, before the reply's body: its opcode. */
@@ -76,7 +76,9 @@ static int job_run(struct m0_rpc_store_job *store_job, struct m0_rpc_tx *tx)
 	/* There is no memory for it, or it is too large: nothing is to change. */
 	if (m0_rpc__il(job->job_request)->ril_answer == NULL)
 		return m0_rpc__il(job->job_request)->ril_status;
-	return job->job_machine->rml_store_is_own ? 0 : record_put(job, tx);
+	return job->job_machine->rml_jobs.rjb_store_is_own
+		       ? 0
+		       : record_put(job, tx);
 }
 
 static void job_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
@@ -109,39 +111,6 @@ static void job_done(struct m0_rpc_store_job *store_job, int rc)
 	job->job_call.rcl_run = job_finish;
 	pushed = m0_rpc__call_push(job->job_machine, &job->job_call);
 	M0_ASSERT_INFO(pushed == 0, "requests are waited for by stop");
-}
-
-void m0_rpc__store_exec(struct m0_rpc__machine *m, struct m0_rpc_store_job *job)
-{
-	const struct m0_rpc_store_ops *ops = m->rml_store->rst_ops;
-
-	if (m0_rpc__is_here(m)) {
-		job->sj_next = NULL;
-		*m->rml_jobs_tail = job;
-		m->rml_jobs_tail = &job->sj_next;
-		return;
-	}
-	ops->rso_exec(m->rml_store, job);
-	if (ops->rso_step != NULL)
-		m0_net_tm_rider_wake(&m->rml_rider);
-}
-
-void m0_rpc__store_give(struct m0_rpc__machine *m)
-{
-	const struct m0_rpc_store_ops *ops = m->rml_store->rst_ops;
-	struct m0_rpc_store_job       *job = m->rml_jobs;
-	struct m0_rpc_store_job       *next;
-
-	m->rml_jobs = NULL;
-	m->rml_jobs_tail = &m->rml_jobs;
-	if (ops->rso_exec_all != NULL && job != NULL) {
-		ops->rso_exec_all(m->rml_store, job);
-		return;
-	}
-	for (; job != NULL; job = next) {
-		next = job->sj_next;
-		ops->rso_exec(m->rml_store, job);
-	}
 }
 
 static int job_begin(struct m0_rpc__machine *m, struct m0_rpc_item *request,
@@ -180,7 +149,8 @@ void m0_rpc__request_answered(struct m0_rpc__machine *m,
 			      struct m0_rpc_item     *reply)
 {
 	/* Its outcome is in the store before the reply leaves. */
-	if (m0_rpc__il(request)->ril_sstream != NULL && !m->rml_store_is_own) {
+	if (m0_rpc__il(request)->ril_sstream != NULL &&
+	    !m->rml_jobs.rjb_store_is_own) {
 		m0_rpc__il(request)->ril_answer = reply;
 		if (job_begin(m, request, NULL) == 0)
 			return;

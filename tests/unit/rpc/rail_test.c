@@ -63,7 +63,7 @@ static int down(void **state)
 
 static struct m0_net_buffer_pool *pool(void)
 {
-	return machine.rm_lib->rml_pool;
+	return machine.rm_lib->rml_receiver.rrv_pool;
 }
 
 static uint32_t pool_nr(void)
@@ -149,9 +149,9 @@ static void links_that_went_are_out_of_the_way(void **state)
 	(void)state;
 	add();
 	del();
-	assert_int_equal(m->rml_rails_nr, 0);
-	assert_true(m0_list_is_empty(&m->rml_rails_stopping));
-	assert_false(m0_list_is_empty(&m->rml_rails_gone));
+	assert_int_equal(m->rml_rails.rlr_nr, 0);
+	assert_true(m0_list_is_empty(&m->rml_rails.rlr_stopping));
+	assert_false(m0_list_is_empty(&m->rml_rails.rlr_gone));
 }
 
 /* ------------------------------------------------------------------ stop -- */

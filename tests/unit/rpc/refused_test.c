@@ -144,7 +144,7 @@ static int refused_nr(void)
 	const struct m0_rpc__packet *p;
 	int                          nr = 0;
 
-	m0_list_for_each_entry(&client.rm_lib->rml_packets_busy, p,
+	m0_list_for_each_entry(&client.rm_lib->rml_sender.rsn_packets_busy, p,
 			       struct m0_rpc__packet, rpk_link)
 		nr += m0_timer_is_armed(&p->rpk_pause.rpa_timer);
 	return nr;
@@ -154,7 +154,7 @@ static struct m0_rpc__packet *refused_first(void)
 {
 	struct m0_rpc__packet *p;
 
-	m0_list_for_each_entry(&client.rm_lib->rml_packets_busy, p,
+	m0_list_for_each_entry(&client.rm_lib->rml_sender.rsn_packets_busy, p,
 			       struct m0_rpc__packet, rpk_link)
 		if (m0_timer_is_armed(&p->rpk_pause.rpa_timer))
 			return p;
@@ -167,7 +167,7 @@ static void progress_patiently(void)
 {
 	struct m0_rpc__packet *p;
 
-	m0_list_for_each_entry(&client.rm_lib->rml_packets_busy, p,
+	m0_list_for_each_entry(&client.rm_lib->rml_sender.rsn_packets_busy, p,
 			       struct m0_rpc__packet, rpk_link)
 		p->rpk_pause.rpa_ns = M0_TIME_ONE_MSEC;
 	m0_rpc_machine_progress(&client);

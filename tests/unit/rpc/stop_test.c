@@ -121,7 +121,8 @@ static void quiet_machine_begins_nothing(void **state)
 	struct m0_thread        th = {};
 
 	(void)state;
-	(void)__atomic_add_fetch(&m->rml_wakers_nr, 1, __ATOMIC_SEQ_CST);
+	(void)__atomic_add_fetch(&m->rml_inbox.rib_wakers_nr, 1,
+				 __ATOMIC_SEQ_CST);
 	assert_int_equal(M0_THREAD_INIT(&th, struct m0_rpc_machine *, NULL,
 					stop_main, &server, "stop"),
 			 0);
@@ -131,7 +132,8 @@ static void quiet_machine_begins_nothing(void **state)
 	notes_send();
 	while (dropped_nr() + begun() < NOTES_NR)
 		(void)sched_yield();
-	(void)__atomic_sub_fetch(&m->rml_wakers_nr, 1, __ATOMIC_RELEASE);
+	(void)__atomic_sub_fetch(&m->rml_inbox.rib_wakers_nr, 1,
+				 __ATOMIC_RELEASE);
 	assert_int_equal(m0_thread_join(&th), 0);
 	m0_thread_fini(&th);
 	assert_int_equal(begun(), 0);
@@ -139,7 +141,7 @@ static void quiet_machine_begins_nothing(void **state)
 
 static void executing_add(struct m0_rpc__machine *m, void *arg)
 {
-	m->rml_executing_nr += *(const uint32_t *)arg;
+	m->rml_server.rsv_executing_nr += *(const uint32_t *)arg;
 }
 
 static const struct m0_rpc_store_ops *store_ops;
@@ -156,10 +158,10 @@ static void step_count(struct m0_rpc_store *store)
 static void steps_count(struct m0_rpc__machine *m, void *arg)
 {
 	(void)arg;
-	store_ops = m->rml_store->rst_ops;
+	store_ops = m->rml_jobs.rjb_store->rst_ops;
 	counting_ops = *store_ops;
 	counting_ops.rso_step = step_count;
-	m->rml_store->rst_ops = &counting_ops;
+	m->rml_jobs.rjb_store->rst_ops = &counting_ops;
 }
 
 /* In how many of so many looks, 5 ms apart, there have been steps since the last. */

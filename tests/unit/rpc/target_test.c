@@ -72,7 +72,7 @@ static void target_is_one_for_place_and_policy(void **state)
 	assert_ptr_equal(t[2]->trg_key.trk_ep, ep[1]);
 	for (i = 0; i < ARRAY_SIZE(t); ++i)
 		m0_rpc__target_put(t[i]);
-	assert_null(m0_hash_first(&m->rml_targets));
+	assert_null(m0_hash_first(&m->rml_sender.rsn_targets));
 }
 
 /* A kept reply waits, and the peer says that it takes less: it is not sent, and
@@ -108,7 +108,7 @@ static void target_shrinks_below_kept_reply(void **state)
 	m0_rpc__item_end(reply, 0, NULL);
 	assert_int_equal(m0_rpc__ended_run(m, 9), 1);
 	m0_rpc__target_put(t);
-	assert_null(m0_hash_first(&m->rml_targets));
+	assert_null(m0_hash_first(&m->rml_sender.rsn_targets));
 }
 
 /* The last one lets go of it, and it is not found by its shadow. */
@@ -120,10 +120,10 @@ static void target_put_last_is_forgotten(void **state)
 	t = m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
 	m0_rpc__target_ref(t);
 	m0_rpc__target_put(t);
-	assert_non_null(m0_hash_first(&m->rml_targets));
+	assert_non_null(m0_hash_first(&m->rml_sender.rsn_targets));
 	m0_rpc__target_put(t);
-	assert_null(m0_hash_first(&m->rml_targets));
-	assert_null(m->rml_target_last);
+	assert_null(m0_hash_first(&m->rml_sender.rsn_targets));
+	assert_null(m->rml_sender.rsn_target_last);
 	t = m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
 	assert_int_equal(t->trg_refs, 1);
 	m0_rpc__target_put(t);
@@ -138,7 +138,7 @@ static void target_is_found_by_address(void **state)
 	(void)state;
 	assert_true(m0_rpc__target_find(m, &machine.rm_tm, "nowhere",
 					&m0_rpc_frm_fifo, &t) < 0);
-	assert_null(m0_hash_first(&m->rml_targets));
+	assert_null(m0_hash_first(&m->rml_sender.rsn_targets));
 	assert_int_equal(m0_rpc__target_find(m, &machine.rm_tm,
 					     "127.0.0.1:7101", &m0_rpc_frm_fifo,
 					     &t),
@@ -178,7 +178,7 @@ static void link_is_blamed_for_the_network_alone(void **state)
 	m0_rpc__links_failed(t, -ECONNRESET);
 	assert_true(link.lnk_failed);
 	assert_true(m0_timer_is_armed(&conn.rcx_tick.rpa_timer));
-	m0_timerq_cancel(&m->rml_pauses, &conn.rcx_tick.rpa_timer);
+	m0_timerq_cancel(&m->rml_timers.rtm_pauses, &conn.rcx_tick.rpa_timer);
 	m0_list_del(&link.lnk_target_link);
 	m0_list_link_fini(&link.lnk_target_link);
 	m0_rpc__target_put(t);
@@ -263,7 +263,7 @@ static void notices_to_a_place_are_bounded(void **state)
 	assert_non_null(note[0]);
 	for (i = 0; i < ARRAY_SIZE(note); ++i)
 		m0_rpc_item_put(&note[i]->rno_item);
-	assert_int_equal(m->rml_notices_nr, 0);
+	assert_int_equal(m->rml_sender.rsn_notices_nr, 0);
 	assert_int_equal(t->trg_notices_nr, 0);
 	m0_rpc__target_put(other);
 	m0_rpc__target_put(t);
@@ -276,10 +276,10 @@ static void notices_of_a_machine_are_bounded(void **state)
 		m0_rpc__target_get(m, ep[0], &m0_rpc_frm_fifo);
 
 	(void)state;
-	m->rml_notices_nr = M0_RPC__NOTICES_MAX;
+	m->rml_sender.rsn_notices_nr = M0_RPC__NOTICES_MAX;
 	assert_null(m0_rpc__notice_new(t, M0_RPC_OP_REFUSED, 0));
 	assert_int_equal(t->trg_refs, 1);
-	m->rml_notices_nr = 0;
+	m->rml_sender.rsn_notices_nr = 0;
 	m0_rpc__target_put(t);
 }
 

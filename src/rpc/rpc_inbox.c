@@ -8,7 +8,7 @@
  */
 #include <limits.h>
 
-#include "rpc/server/server.h"
+#include "rpc/rpc_internal.h"
 
 /* Rounds of a step, for what callbacks push; then the pass has to end. */
 enum {
@@ -37,15 +37,16 @@ static bool push_try(struct m0_rpc__machine *m, struct m0_rpc__call *call,
 	bool done;
 
 	if (wakes)
-		(void)__atomic_add_fetch(&m->rml_wakers_nr, 1,
+		(void)__atomic_add_fetch(&m->rml_inbox.rib_wakers_nr, 1,
 					 __ATOMIC_SEQ_CST);
 	call->rcl_next = *head;
-	done = __atomic_compare_exchange_n(&m->rml_inbox, head, call, true,
-					   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	done = __atomic_compare_exchange_n(&m->rml_inbox.rib_head, head, call,
+					   true, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
 	if (done && wakes)
 		m0_net_tm_rider_wake(&m->rml_rider);
 	if (wakes)
-		(void)__atomic_sub_fetch(&m->rml_wakers_nr, 1,
+		(void)__atomic_sub_fetch(&m->rml_inbox.rib_wakers_nr, 1,
 					 __ATOMIC_RELEASE);
 	return done;
 }
@@ -53,7 +54,7 @@ static bool push_try(struct m0_rpc__machine *m, struct m0_rpc__call *call,
 int m0_rpc__inbox_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
 	struct m0_rpc__call *head =
-		__atomic_load_n(&m->rml_inbox, __ATOMIC_RELAXED);
+		__atomic_load_n(&m->rml_inbox.rib_head, __ATOMIC_RELAXED);
 
 	while (head != &closed)
 		if (push_try(m, call, &head))
@@ -63,15 +64,34 @@ int m0_rpc__inbox_push(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 
 void m0_rpc__wakers_wait(const struct m0_rpc__machine *m)
 {
-	m0_os_zero_wait(&m->rml_wakers_nr);
+	m0_os_zero_wait(&m->rml_inbox.rib_wakers_nr);
+}
+
+void m0_rpc__inbox_init(struct m0_rpc__inbox *inbox)
+{
+	m0_mutex_init(&inbox->rib_waiters_lock);
+	m0_list_init(&inbox->rib_waiters);
+	m0_mutex_init(&inbox->rib_ended_lock);
+	m0_mutex_init(&inbox->rib_notice_lock);
+	m0_chan_init(&inbox->rib_notice, &inbox->rib_notice_lock);
+}
+
+void m0_rpc__inbox_fini(struct m0_rpc__inbox *inbox)
+{
+	m0_chan_fini_lock(&inbox->rib_notice);
+	m0_mutex_fini(&inbox->rib_notice_lock);
+	m0_mutex_fini(&inbox->rib_ended_lock);
+	m0_list_fini(&inbox->rib_waiters);
+	m0_mutex_fini(&inbox->rib_waiters_lock);
 }
 
 bool m0_rpc__calls_wait(const struct m0_rpc__machine *m)
 {
 	struct m0_rpc__call *head =
-		__atomic_load_n(&m->rml_inbox, __ATOMIC_SEQ_CST);
+		__atomic_load_n(&m->rml_inbox.rib_head, __ATOMIC_SEQ_CST);
 
-	return m->rml_own_head != NULL || (head != NULL && head != &closed);
+	return m->rml_inbox.rib_own_head != NULL ||
+	       (head != NULL && head != &closed);
 }
 
 static void list_run(struct m0_rpc__machine *m, struct m0_rpc__call *stack)
@@ -92,11 +112,11 @@ static void list_run(struct m0_rpc__machine *m, struct m0_rpc__call *stack)
 
 static void own_run(struct m0_rpc__machine *m)
 {
-	struct m0_rpc__call *list = m->rml_own_head;
+	struct m0_rpc__call *list = m->rml_inbox.rib_own_head;
 	struct m0_rpc__call *next;
 
-	m->rml_own_head = NULL;
-	m->rml_own_tail = NULL;
+	m->rml_inbox.rib_own_head = NULL;
+	m->rml_inbox.rib_own_tail = NULL;
 	for (; list != NULL; list = next) {
 		next = list->rcl_next;
 		list->rcl_run(m, list);
@@ -109,9 +129,11 @@ void m0_rpc__calls_run(struct m0_rpc__machine *m)
 
 	for (i = 0; i < ROUNDS_NR && m0_rpc__calls_wait(m); ++i) {
 		/* Closed only when nobody steps it any more. */
-		if (__atomic_load_n(&m->rml_inbox, __ATOMIC_RELAXED) != NULL)
-			list_run(m, __atomic_exchange_n(&m->rml_inbox, NULL,
-							__ATOMIC_SEQ_CST));
+		if (__atomic_load_n(&m->rml_inbox.rib_head, __ATOMIC_RELAXED) !=
+		    NULL)
+			list_run(m,
+				 __atomic_exchange_n(&m->rml_inbox.rib_head,
+						     NULL, __ATOMIC_SEQ_CST));
 		own_run(m);
 	}
 }
@@ -123,17 +145,18 @@ static void ended_do(struct m0_rpc__machine *m,
 {
 	struct m0_rpc__machine *before;
 
-	m0_mutex_lock(&m->rml_ended_lock);
+	m0_mutex_lock(&m->rml_inbox.rib_ended_lock);
 	before = m0_rpc__enter(m);
 	m->rml_now = m0_time_now();
 	fn(m, arg);
 	do {
 		own_run(m);
 		(void)m0_rpc__ended_run(m, UINT_MAX);
-	} while (m->rml_own_head != NULL || !m0_list_is_empty(&m->rml_ended));
+	} while (m->rml_inbox.rib_own_head != NULL ||
+		 !m0_list_is_empty(&m->rml_ends.ren_list));
 	m0_rpc__store_give(m);
 	m0_rpc__leave(before);
-	m0_mutex_unlock(&m->rml_ended_lock);
+	m0_mutex_unlock(&m->rml_inbox.rib_ended_lock);
 	m0_rpc__waiters_wake(m);
 }
 
@@ -144,8 +167,8 @@ static void stack_run(struct m0_rpc__machine *m, void *arg)
 
 void m0_rpc__calls_close(struct m0_rpc__machine *m)
 {
-	struct m0_rpc__call *stack =
-		__atomic_exchange_n(&m->rml_inbox, &closed, __ATOMIC_SEQ_CST);
+	struct m0_rpc__call *stack = __atomic_exchange_n(
+		&m->rml_inbox.rib_head, &closed, __ATOMIC_SEQ_CST);
 
 	if (stack != &closed)
 		ended_do(m, stack_run, stack);
@@ -205,7 +228,7 @@ void m0_rpc__waiters_wake(struct m0_rpc__machine *m)
 	struct m0_list_link *link;
 	struct waiter       *w;
 
-	m->rml_tell = false;
+	m->rml_inbox.rib_tell = false;
 	/* They poll, and look for themselves. */
 	if (m->rml_cfg.rc_inline)
 		return;
@@ -213,15 +236,16 @@ void m0_rpc__waiters_wake(struct m0_rpc__machine *m)
 	 * What has changed is seen by who comes, or he is seen here. No fence:
 	 * those ThreadSanitizer does not know.
 	 */
-	if (__atomic_fetch_add(&m->rml_waiters_nr, 0, __ATOMIC_SEQ_CST) == 0)
+	if (__atomic_fetch_add(&m->rml_inbox.rib_waiters_nr, 0,
+			       __ATOMIC_SEQ_CST) == 0)
 		return;
-	m0_mutex_lock(&m->rml_waiters_lock);
-	m0_list_for_each(&m->rml_waiters, link) {
+	m0_mutex_lock(&m->rml_inbox.rib_waiters_lock);
+	m0_list_for_each(&m->rml_inbox.rib_waiters, link) {
 		w = container_of(link, struct waiter, wtr_link);
 		if (w->wtr_cond(w->wtr_arg))
 			m0_semaphore_up(&w->wtr_sem);
 	}
-	m0_mutex_unlock(&m->rml_waiters_lock);
+	m0_mutex_unlock(&m->rml_inbox.rib_waiters_lock);
 }
 
 /* Moves the machine; sleeps when there is nothing to move for long. */
@@ -233,7 +257,7 @@ static bool inline_wait(struct m0_rpc__machine *m, struct waiter *w,
 	int                        i;
 
 	m0_clink_init(&link, NULL);
-	m0_clink_add_lock(&m->rml_notice, &link);
+	m0_clink_add_lock(&m->rml_inbox.rib_notice, &link);
 	for (i = 0; !w->wtr_cond(w->wtr_arg); ++i) {
 		if (m0_net_buffer_event_pending(tm)) {
 			m0_net_buffer_event_deliver_all(tm);
@@ -241,7 +265,8 @@ static bool inline_wait(struct m0_rpc__machine *m, struct waiter *w,
 		} else if (m0_time_now() >= deadline) {
 			break;
 		} else if (i >= POLLS_NR) {
-			m0_net_buffer_event_notify(tm, &m->rml_notice);
+			m0_net_buffer_event_notify(tm,
+						   &m->rml_inbox.rib_notice);
 			(void)m0_chan_timedwait(
 				&link, min64u(deadline,
 					      m0_time_from_now(0, 10000000)));
@@ -269,18 +294,18 @@ int m0_rpc__wait(struct m0_rpc__machine *m, bool (*cond)(void *arg), void *arg,
 	M0_PRE(!m0_rpc__is_here(m));
 	m0_list_link_init(&w.wtr_link);
 	m0_semaphore_init(&w.wtr_sem, 0);
-	m0_mutex_lock(&m->rml_waiters_lock);
-	m0_list_add_tail(&m->rml_waiters, &w.wtr_link);
-	__atomic_add_fetch(&m->rml_waiters_nr, 1, __ATOMIC_SEQ_CST);
-	m0_mutex_unlock(&m->rml_waiters_lock);
+	m0_mutex_lock(&m->rml_inbox.rib_waiters_lock);
+	m0_list_add_tail(&m->rml_inbox.rib_waiters, &w.wtr_link);
+	__atomic_add_fetch(&m->rml_inbox.rib_waiters_nr, 1, __ATOMIC_SEQ_CST);
+	m0_mutex_unlock(&m->rml_inbox.rib_waiters_lock);
 	if (m->rml_cfg.rc_inline)
 		is = inline_wait(m, &w, abs_timeout);
 	else
 		is = async_wait(&w, abs_timeout);
-	m0_mutex_lock(&m->rml_waiters_lock);
+	m0_mutex_lock(&m->rml_inbox.rib_waiters_lock);
 	m0_list_del(&w.wtr_link);
-	__atomic_sub_fetch(&m->rml_waiters_nr, 1, __ATOMIC_SEQ_CST);
-	m0_mutex_unlock(&m->rml_waiters_lock);
+	__atomic_sub_fetch(&m->rml_inbox.rib_waiters_nr, 1, __ATOMIC_SEQ_CST);
+	m0_mutex_unlock(&m->rml_inbox.rib_waiters_lock);
 	m0_semaphore_fini(&w.wtr_sem);
 	return is ? 0 : -ETIMEDOUT;
 }

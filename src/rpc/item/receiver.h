@@ -2,10 +2,8 @@
 /**
  * Packets and items that come. Part of rpc_internal.h.
  */
-#ifndef M0_SRC_RPC_CAME_H
-#define M0_SRC_RPC_CAME_H
-
-/* ------------------------------------------------------------ rpc_recv.c -- */
+#ifndef M0_SRC_RPC_RECEIVER_H
+#define M0_SRC_RPC_RECEIVER_H
 
 /**
  * Memory of packets that came: a net buffer of the pool, whose nb_app_private
@@ -13,6 +11,23 @@
  */
 /** What an item has of it. Any thread. */
 void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf);
+/** Receive buffers. */
+struct m0_rpc__receiver {
+	/** The application's, or rrv_pool_own. */
+	struct m0_net_buffer_pool *rrv_pool;
+	struct m0_net_buffer_pool  rrv_pool_own;
+	/** Buffers of rrv_pool_own to be freed: they were in use when the
+	 * address that they were for went. Under its lock. */
+	uint32_t rrv_pool_spare_nr;
+	uint32_t rrv_colour;
+	uint32_t rrv_queue_len;
+	/** Full buffers that items may hold; that they hold. Atomic. */
+	uint32_t rrv_held_max;
+	uint32_t rrv_held_nr;
+	/** Bytes of packets that were copied. Atomic. */
+	m0_bcount_t rrv_copies_bytes;
+};
+
 extern const struct m0_net_buffer_callbacks m0_rpc__recv_callbacks;
 int  m0_rpc__recv_init(struct m0_rpc__machine    *m,
 		       struct m0_net_buffer_pool *pool);
@@ -36,18 +51,9 @@ struct m0_rpc__came {
 	/** Bytes of the packet. */
 	uint32_t rca_nr;
 };
-/** rca_target; NULL: no memory. */
-static inline struct m0_rpc__target *m0_rpc__came_target(
-	struct m0_rpc__machine *m, struct m0_rpc__came *came)
-{
-	if (came->rca_target == NULL)
-		came->rca_target = m0_rpc__target_get(m, came->rca_ep,
-						      m->rml_cfg.rc_policy);
-	return came->rca_target;
-}
 /** Makes an item of it. */
 int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			const struct m0_rpc_item_type *type,
 			struct m0_rpc_item           **ret);
 
-#endif /* M0_SRC_RPC_CAME_H */
+#endif /* M0_SRC_RPC_RECEIVER_H */

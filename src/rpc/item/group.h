@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Groups of items, and sources of items that ride along. Part of
+ * rpc_internal.h.
+ */
+#ifndef M0_SRC_RPC_GROUP_H
+#define M0_SRC_RPC_GROUP_H
+
+void                     m0_rpc__group_ended(struct m0_rpc_group *group);
+void                     m0_rpc__group_posted(struct m0_rpc_group *group);
+struct m0_rpc_frm_group *m0_rpc__group_frm(struct m0_rpc_group *group);
+/** Formation has room for one more. */
+struct m0_rpc_frm_item *m0_rpc__source_ask(struct m0_rpc__target *target,
+					   m0_bcount_t            bytes);
+void                    m0_rpc__sources_end(struct m0_rpc__conn *conn);
+
+#endif /* M0_SRC_RPC_GROUP_H */

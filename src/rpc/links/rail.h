@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Further addresses of a machine. Part of rpc_internal.h.
+ */
+#ifndef M0_SRC_RPC_RAIL_H
+#define M0_SRC_RPC_RAIL_H
+
+/** A further address of a machine. */
+struct m0_rpc__rail {
+	struct m0_net_transfer_mc rrl_tm;
+	struct m0_rpc__machine   *rrl_machine;
+	/** STARTED, STOPPED or FAILED was delivered. */
+	struct m0_semaphore rrl_sem;
+	int32_t             rrl_failed_rc;
+	/** Signalled when something is pending. */
+	struct m0_mutex rrl_lock;
+	struct m0_chan  rrl_chan;
+	struct m0_clink rrl_clink;
+	/** It was. Atomic. */
+	uint32_t rrl_pends;
+	/** In rml_rails.rlr_stopping, rml_rails.rlr_gone. */
+	struct m0_list_link rrl_link;
+};
+
+/** Further addresses of a machine. */
+struct m0_rpc__rails {
+	/** The machine's thread reads rlr_nr of them without the lock. */
+	struct m0_rpc__rail *rlr_rail[M0_RPC_LINKS_MAX - 1];
+	uint32_t             rlr_nr;
+	/** With those being started. Under the lock. */
+	uint32_t rlr_taken;
+	/** By rrl_link: those being stopped; those that were stopped and wait
+	 * for the machine's end. The machine's thread's. */
+	struct m0_list  rlr_stopping;
+	struct m0_list  rlr_gone;
+	struct m0_mutex rlr_lock;
+	/** Threads that add or remove one: the machine stops after them. Atomic,
+	 * raised under the lock. */
+	uint32_t rlr_users_nr;
+};
+
+void m0_rpc__rails_init(struct m0_rpc__rails *rails);
+/** The `i`-th modulo their number. */
+struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
+					   uint32_t                      i);
+/** Is it one of the machine's addresses, and not one that was taken? */
+bool m0_rpc__rail_is(const struct m0_rpc__machine    *m,
+		     const struct m0_net_transfer_mc *tm);
+/** By which a connection speaks, a request came. Any thread; they may be those
+ * of a moment ago, and are there as long as the machine. */
+struct m0_net_transfer_mc *m0_rpc__conn_tm(const struct m0_rpc_conn *conn);
+struct m0_net_transfer_mc *m0_rpc__request_tm(
+	const struct m0_rpc_item *request);
+/** A number for an address, by which both sides know it; not 0. */
+uint64_t m0_rpc__at(const char *addr);
+/** The machine's address of this number; NULL: none is. Any thread. */
+struct m0_net_transfer_mc *m0_rpc__at_find(struct m0_rpc__machine *m,
+					   uint64_t                at);
+/** Whose transfer machine it is. */
+struct m0_rpc__machine *m0_rpc__machine_of(struct m0_net_transfer_mc *tm);
+/** Delivers what has come there. */
+void m0_rpc__rails_deliver(struct m0_rpc__machine *m);
+/** Somebody adds one or takes one; who waits is told when nobody does. Any
+ * thread. */
+bool m0_rpc__rails_are_changed(const struct m0_rpc__machine *m);
+/** An application's thread; the machine's own address still moves, and nobody
+ * changes them. */
+void m0_rpc__rails_stop(struct m0_rpc__machine *m);
+void m0_rpc__rails_fini(struct m0_rpc__machine *m);
+
+#endif /* M0_SRC_RPC_RAIL_H */
