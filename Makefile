@@ -5,13 +5,14 @@
 BUILD  = build
 PREFIX = /usr/local
 ROWS   =
+REF    =
 SEEDS  = 20000
 # One a day has not seen.
 FIRST  = $(shell date +%Y%m%d0000000)
 T      = 60
 TALLY  = scripts/tally $(BUILD)
 
-.PHONY: help all demo test soak check bench fuzz mutants install clean
+.PHONY: help all demo test soak check bench bench-against fuzz mutants install clean
 
 help:
 	@echo 'make demo              real files into a service that is killed, and back'
@@ -19,6 +20,7 @@ help:
 	@echo 'make soak [SEEDS=n]    nodes at random, on networks that fail: n seeds'
 	@echo 'make check             sanitizers, source rules, layout, requirement tags'
 	@echo 'make bench [ROWS=re]   measure against the goals; build/bench.json'
+	@echo 'make bench-against REF=commit [ROWS=re]  is HEAD as fast as that commit?'
 	@echo 'make fuzz [T=60]       each decoder with random input, T seconds each'
 	@echo 'make mutants           does a test fail for each bug of tests/mutants, and for'
 	@echo '                       new ones? (scripts/mutate)'
@@ -51,6 +53,10 @@ check:
 bench:
 	@scripts/deps build bench
 	@bench/run --build $(BUILD) $(if $(ROWS),--rows '$(ROWS)')
+
+bench-against:
+	@scripts/deps build bench
+	@bench/against --build $(BUILD) $(if $(ROWS),--rows '$(ROWS)') -- '$(REF)'
 
 fuzz:
 	@scripts/deps build sanitize fuzz

@@ -19,21 +19,23 @@ BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../bench')
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(BENCH, d) for d in ('lib', 'net', 'rpc', 'object')]
 import benchnet  # noqa: E402
+import benchpairs  # noqa: E402
 import benchtable  # noqa: E402
 from benchrow import Missing, Row  # noqa: E402
 
 
-def load_run():
-    """bench/run as a module: its name has no ending."""
-    path = os.path.join(BENCH, 'run')
-    loader = importlib.machinery.SourceFileLoader('bench_run', path)
+def load(name):
+    """bench/NAME as a module: its name has no ending."""
+    path = os.path.join(BENCH, name)
+    loader = importlib.machinery.SourceFileLoader('bench_' + name, path)
     module = importlib.util.module_from_spec(
-        importlib.util.spec_from_loader('bench_run', loader))
+        importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
 
 
-run = load_run()
+run = load('run')
+against = load('against')
 
 
 class Figures:
@@ -361,6 +363,89 @@ class TableTest(unittest.TestCase):
             finally:
                 sys.argv = argv
         self.assertTrue(re.search(r'(?m)^NOT MET: bad', out.getvalue()))
+
+
+class PairsTest(unittest.TestCase):
+    """Two builds: intervals, ratios and the verdict."""
+
+    def test_interval_is_that_of_the_sign_test(self):
+        """Ranks of the usual tables for a median, at 95 %."""
+        for nr, rank in ((6, 1), (8, 1), (9, 2), (11, 2), (12, 3), (20, 6)):
+            self.assertEqual(benchpairs.interval(range(nr, 0, -1)),
+                             (rank, nr + 1 - rank), nr)
+
+    def test_too_few_pairs_have_no_interval(self):
+        with self.assertRaisesRegex(ValueError, '5 pairs; at least 6'):
+            benchpairs.interval([1.0] * 5)
+
+    def test_geometric_mean(self):
+        self.assertAlmostEqual(benchpairs.geomean([0.5, 2.0]), 1)
+        self.assertAlmostEqual(benchpairs.geomean([0.98]), 0.98)
+
+    def test_above_one_the_head_is_better(self):
+        """Whether the figure is a time or a rate, and pair by pair."""
+        base = [10, 20, 30, 10, 20, 30]
+        head = [5, 10, 15, 5, 10, 15]
+        for better, want in (('lower', 2), ('higher', 0.5)):
+            row = benchpairs.compare('r', 'ns', better, base, head)
+            self.assertEqual((row['ratio'], row['low'], row['high']),
+                             (want, want, want))
+
+    @staticmethod
+    def row(*pairs):
+        """A row of a rate with these ratios."""
+        return benchpairs.compare('r', 'M/s', 'higher', [1] * len(pairs), pairs)
+
+    def test_row_that_is_surely_worse_is_not_met(self):
+        self.assertFalse(self.row(*[0.96] * 6)['met'])
+        self.assertTrue(self.row(*[0.975] * 6)['met'])
+        self.assertTrue(self.row(0.9, 0.9, 0.9, 0.9, 0.9, 1.01)['met'],
+                        'the interval includes 1')
+
+    def test_verdict(self):
+        good, bad = self.row(*[1.0] * 6), self.row(*[0.9] * 6)
+        counts = {'instructions': (1000, 1030)}
+        self.assertEqual(benchpairs.failures([good], counts), [])
+        self.assertEqual(benchpairs.failures([], {}), [])
+        self.assertRegex(benchpairs.failures([good] * 9 + [bad], {})[0],
+                         r'^r: 0.900 .0.900 to 0.900. is below 0.97')
+        # No row is below its bound, but all together are.
+        self.assertEqual(
+            benchpairs.failures([self.row(*[0.975] * 6)] * 3, {}),
+            ['geometric mean: 0.975 is below 0.98'])
+        self.assertEqual(
+            benchpairs.failures([good], {'instructions': (1000, 1031)}),
+            ['instructions: 1031 is 1.031 times 1000, above 1.03'])
+
+    def test_table_says_what_is_worse_and_what_is_noise(self):
+        words = benchpairs.table([self.row(*[0.9] * 6)], {'n': (1000, 500)})
+        self.assertRegex(words[1], r'0\.900 +\[0\.900-0\.900\] +WORSE$')
+        self.assertRegex(words[2], r'^n .* 2\.000$')
+        self.assertRegex(words[-1], '^geometric mean of 1 ratios: 0.9000')
+        noisy = self.row(0.8, 0.9, 1.0, 1.1, 1.2, 1.3)
+        self.assertIn('quiet machine', benchpairs.table([noisy], {})[-1])
+
+    def test_every_probe_has_rows(self):
+        rows = against.chosen_rows(run, '.')
+        self.assertEqual({row.ours.split(':')[0] for _, row in rows},
+                         set(against.CHOSEN))
+        self.assertEqual(len({name for name, _ in rows}), len(rows))
+        for _, row in rows:
+            program = run.PROBES[row.ours.split(':')[0]].split()[0]
+            self.assertIn(program, against.PROGRAMS + against.ROOMS)
+
+    def test_bad_words_end_with_2_and_say_what_is_accepted(self):
+        for words, want in (
+                (['no-such-ref'], 'REF: "no-such-ref" is not a commit'),
+                ([''], 'REF: "" is not a commit'),
+                (['HEAD', '--pairs', '5'], '--pairs: 5 .* at least 6'),
+                (['HEAD', '--rows', '('], r'--rows: "\(" is no regular'),
+                (['HEAD', '--rows', 'no such row'],
+                 '--rows: "no such row" matches no row')):
+            done = subprocess.run([os.path.join(BENCH, 'against'), *words],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertRegex(done.stderr, want)
 
 
 if __name__ == '__main__':
