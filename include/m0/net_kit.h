@@ -472,6 +472,11 @@ struct m0_net_kit_visit {
 };
 M0_EXTERN void m0_net_kit_enter(struct m0_net_kit_machine *machine,
 				struct m0_net_kit_visit   *visit);
+/**
+ * Ends a visit. If a runner runs the TM, the TM is asynchronous, and no other
+ * thread is in one of its callbacks, this call delivers the events of the TM;
+ * otherwise it wakes a thread that does.
+ */
 M0_EXTERN void m0_net_kit_leave(struct m0_net_kit_machine *machine,
 				struct m0_net_kit_visit   *visit);
 /**

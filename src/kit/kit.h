@@ -295,6 +295,8 @@ struct kit_ride {
 	struct m0_vain krd_vain;
 	/** The TM has STARTED. */
 	bool krd_begun;
+	/** When the rider was due as the last run told its caller. */
+	m0_time_t krd_told;
 };
 
 /** How far start and stop have come. */
@@ -354,6 +356,8 @@ struct m0_net_kit_machine {
 	bool nkm_stepping;
 	/** This run delivers buffer events, so that messages may wait. */
 	bool nkm_delivers;
+	/** A visitor delivers buffer events; runs leave them to it. */
+	bool nkm_visitor_delivers;
 	/** Receive buffers that take messages, oldest first. */
 	struct m0_list       nkm_recvq;
 	struct kit_bulk_list nkm_bulk;

@@ -221,7 +221,8 @@ bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now)
 static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags,
 			  m0_time_t next)
 {
-	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready.kre_head != NULL)
+	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready.kre_head != NULL &&
+	    !m->nkm_visitor_delivers)
 		return M0_TIME_IMMEDIATELY;
 	if ((flags & KIT_RUN_PROGRESS) && (has_work(m) || has_state(m)))
 		return M0_TIME_IMMEDIATELY;
@@ -230,8 +231,10 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags,
 		return M0_TIME_IMMEDIATELY;
 	/* Else who polls looks after the rider. */
 	if (M0_UNLIKELY(m->nkm_ride.krd_rider != NULL) &&
-	    ((flags & KIT_RUN_BUFFERS) || m->nkm_notify.kno_chan != NULL))
-		next = min64u(next, kit_rider_next(m));
+	    ((flags & KIT_RUN_BUFFERS) || m->nkm_notify.kno_chan != NULL)) {
+		m->nkm_ride.krd_told = kit_rider_next(m);
+		next = min64u(next, m->nkm_ride.krd_told);
+	}
 	return next;
 }
 
@@ -294,7 +297,7 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 			kit_bulk_run(m);
 	}
 	delivers = m->nkm_ready.kre_events_nr > 0;
-	if (flags & KIT_RUN_BUFFERS)
+	if ((flags & KIT_RUN_BUFFERS) && !m->nkm_visitor_delivers)
 		kit_deliver(m);
 	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
 		kit_states_deliver(m);
@@ -349,11 +352,50 @@ void m0_net_kit_enter(struct m0_net_kit_machine *m,
 	kit_pass.kp_visits = true;
 }
 
+/*
+ * A runner's TM has no thread of its own: it is not inline, not confined, and
+ * has one worker. So the visitor, a thread of the transport like the runner,
+ * delivers the events itself, unless the application delivers them or another
+ * thread is in a callback of the TM.
+ */
+static bool visitor_delivers(const struct m0_net_kit_machine *m)
+{
+	return m->nkm_strands.kst_runner != NULL && !m->nkm_sync &&
+	       m->nkm_ready.kre_events_nr > 0 &&
+	       m->nkm_tm->ntm_callback_counter == 0;
+}
+
+/* Returns true if the rider is due before the runner comes by itself. */
+static bool rider_is_early(const struct m0_net_kit_machine *m)
+{
+	return M0_UNLIKELY(m->nkm_ride.krd_rider != NULL) &&
+	       kit_rider_next(m) < m->nkm_ride.krd_told;
+}
+
+static void visitor_deliver(struct m0_net_kit_machine *m)
+{
+	struct m0_net_kit_machine *outer_rides = kit_pass.kp_rides;
+	bool rides = M0_UNLIKELY(m->nkm_ride.krd_rider != NULL);
+
+	m->nkm_visitor_delivers = true;
+	if (rides)
+		kit_pass.kp_rides = m;
+	kit_deliver(m);
+	if (rides)
+		kit_rider_step(m, true);
+	kit_pass.kp_rides = outer_rides;
+	m->nkm_visitor_delivers = false;
+	kit_done_drain(m);
+}
+
 void m0_net_kit_leave(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_visit   *visit)
 {
 	kit_done_drain(m);
-	if (kit_is_pending(m) || m->nkm_bulk.kbl_list.wl_head != NULL)
+	if (visitor_delivers(m))
+		visitor_deliver(m);
+	if (kit_is_pending(m) || m->nkm_bulk.kbl_list.wl_head != NULL ||
+	    rider_is_early(m))
 		kit_kick(m);
 	kit_pass.kp_visits = false;
 	kit_pass.kp_machine = visit->nkv_outer;
