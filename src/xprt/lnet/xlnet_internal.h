@@ -2,8 +2,19 @@
 /**
  * The LNet transport: what its files share.
  *
- * xlnet_addr.c addresses; place.c nodes, and machines on them; xlnet_msg.c messages;
- * passive.c, active.c the two sides of bulk; xlnet.c the table.
+ * Files, each of which calls only those before it:
+ *   xlnet_addr.c     addresses
+ *   xlnet_md.c       MDs and entries of a TM
+ *   catch.c          messages that no receive buffer takes
+ *   xlnet_msg.c      messages
+ *   passive.c        the passive side of bulk
+ *   active.c         the active side of bulk
+ *   xlnet_visit.c    events of MDs
+ *   xlnet_node.c     nodes
+ *   xlnet_default.c  the default node
+ *   xlnet_place.c    places of TMs on nodes, start and stop
+ *   xlnet_run.c      threads of TMs, polls
+ *   xlnet.c          the table
  *
  * Each MD of ours names in mda_user what it is for (struct xlnet_md). Events
  * come on the node's thread, which takes the machine's lock for them
@@ -177,15 +188,69 @@ static inline uint64_t xlnet_msg_bits(uint32_t tmid)
  */
 uint64_t m0_xlnet__bits(const struct m0_net_kit_desc *desc);
 
-/* -- place.c --------------------------------------------------------------- */
+/* -- xlnet_node.c ---------------------------------------------------------- */
+
+struct xlnet_node {
+	struct m0_list_link xn_link;
+	struct m0_lnet     *xn_lnet;
+	struct m0_lnet_eq   xn_eq;
+	/** TMs that have a place on it. */
+	struct m0_list xn_machines;
+	/** TMs that refer to it. */
+	uint32_t xn_users_nr;
+	/** The transport opened it. */
+	bool xn_is_default;
+	/** For the node's thread: the TM that it visits; NULL: none. */
+	struct m0_net_kit_machine *xn_visited;
+	struct m0_net_kit_visit    xn_visit;
+	unsigned                   xn_visit_nr;
+};
+
+/** Guards the list of nodes and their places; the innermost of all locks. */
+extern struct m0_mutex m0_xlnet__lock;
+
+struct xlnet_node *m0_xlnet__node_make(struct m0_lnet *lnet);
+/** Returns false if the list has a node of this m0_lnet. */
+bool m0_xlnet__node_add(struct xlnet_node *node);
+/** Pre: the node is not on the list any more. */
+void m0_xlnet__node_free(struct xlnet_node *node);
+/** m0_xlnet__lock is held. */
+bool m0_xlnet__nodes_are_empty(void);
+/**
+ * Takes the default node off the list; NULL: there is none. m0_xlnet__lock is
+ * held.
+ */
+struct xlnet_node *m0_xlnet__node_take_default(void);
+/** Finds the node of a TM and refers to it. */
+int m0_xlnet__node_get(struct xlnet_machine         *xm,
+		       const struct m0_net_kit_addr *wanted);
+/**
+ * Drops the reference of a TM. The node may go then; polls of the TM, which may
+ * still come, find none.
+ */
+void m0_xlnet__node_put(struct xlnet_machine *xm);
+
+/* -- xlnet_visit.c: callbacks of a node's event queue ---------------------- */
+
+void m0_xlnet__event(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev);
+/** Leaves the TM that the thread visits. */
+void m0_xlnet__events_told(struct m0_lnet_eq *eq);
+
+/* -- xlnet_default.c ------------------------------------------------------- */
 
 int  m0_xlnet__nodes_get(void);
 void m0_xlnet__nodes_put(void);
+
+/* -- xlnet_place.c --------------------------------------------------------- */
+
 int  m0_xlnet__start(struct m0_net_kit_machine    *machine,
 		     const struct m0_net_kit_addr *wanted,
 		     struct m0_net_kit_addr       *ret_own);
 void m0_xlnet__stop(struct m0_net_kit_machine *machine);
 void m0_xlnet__leave(struct m0_net_kit_machine *machine);
+
+/* -- xlnet_run.c ----------------------------------------------------------- */
+
 const struct m0_net_kit_runner *m0_xlnet__runner(
 	struct m0_net_kit_machine    *machine,
 	const struct m0_net_kit_addr *wanted);
