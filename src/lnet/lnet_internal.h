@@ -133,6 +133,22 @@ struct m0_lnet__hooks {
 			   size_t nr);
 };
 
+/** A path: an NI of this node, and a NID of a peer that it reaches. */
+struct m0_lnet__path {
+	struct m0_lnet_ni   *pth_ni;
+	struct m0_lnet_lpni *pth_lpni;
+};
+
+/** Results of searches that the next search most often asks for again. They
+ * hold for one generation of the topology. */
+struct m0_lnet__cache {
+	uint64_t lch_generation;
+	/** The last sender; NULL: none. */
+	struct m0_lnet_lpni *lch_heard;
+	/** The path of the last request that named its NI; NULLs: none. */
+	struct m0_lnet__path lch_path;
+};
+
 struct m0_lnet_engine {
 	struct m0_lnet_engine_cfg    le_cfg;
 	const struct m0_lnet__hooks *le_hooks;
@@ -146,14 +162,13 @@ struct m0_lnet_engine {
 	uint64_t           le_used_nr;
 	struct m0_lnet_ni *le_lo;
 	struct m0_hash     le_lpnis;
-	/** Heard from last: most often the next one is from it too. */
-	struct m0_lnet_lpni *le_heard;
-	/** Where a request went last that said from which NI, and that NI; they
-	 * are on one net. NULL: not known. */
-	struct m0_lnet_lpni *le_path_lpni;
-	struct m0_lnet_ni   *le_path_ni;
-	struct m0_list       le_peers;
-	unsigned             le_peers_nr;
+	/** Counts changes of topology: an NI was added, went up or down, or is
+	 * going; a peer NI moved to another peer, or goes; a peer must be
+	 * discovered again. */
+	uint64_t              le_generation;
+	struct m0_lnet__cache le_cache;
+	struct m0_list        le_peers;
+	unsigned              le_peers_nr;
 	/** Messages of ours that wait for a response, by cookie. */
 	struct m0_hash le_waiting;
 	uint64_t       le_cookie_next;
@@ -199,6 +214,40 @@ static inline uint64_t m0_lnet__nid4(const struct m0_lnet_nid *nid)
 {
 	return m0_lnet_nid_is_nid4(nid) ? m0_lnet_nid_to4(nid)
 					: M0_LNET_NID4_ANY;
+}
+
+/** The topology has changed: nothing that was cached holds. */
+static inline void m0_lnet__topology_changed(struct m0_lnet_engine *eng)
+{
+	++eng->le_generation;
+}
+
+/** Returns the cache, emptied if the topology has changed since. */
+static inline struct m0_lnet__cache *m0_lnet__cache_fresh(
+	struct m0_lnet_engine *eng)
+{
+	struct m0_lnet__cache *cache = &eng->le_cache;
+
+	if (M0_UNLIKELY(cache->lch_generation != eng->le_generation))
+		*cache = (struct m0_lnet__cache){ .lch_generation =
+							  eng->le_generation };
+	return cache;
+}
+
+/** Returns the peer NI of the last sender; NULL: not known. */
+static inline struct m0_lnet_lpni *m0_lnet__cache_heard(
+	const struct m0_lnet_engine *eng)
+{
+	const struct m0_lnet__cache *cache = &eng->le_cache;
+
+	return M0_LIKELY(cache->lch_generation == eng->le_generation)
+		       ? cache->lch_heard
+		       : NULL;
+}
+
+static inline bool m0_lnet__peer_is_multi_rail(const struct m0_lnet_peer *peer)
+{
+	return (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
 }
 
 static inline bool m0_lnet__peer_is_up_to_date(const struct m0_lnet_peer *peer)
@@ -344,6 +393,54 @@ void m0_lnet__response_fail(struct m0_lnet_msg *msg, int status);
 /** lhk_abort. */
 void m0_lnet__op_abort(struct m0_lnet_msg *msg);
 
+/* -- select.c -------------------------------------------------------------- */
+
+/** What a path is wanted for. */
+struct m0_lnet__want {
+	/** To any NID of this peer, or (NULL) to one NID. */
+	const struct m0_lnet_peer *wnt_peer;
+	const struct m0_lnet_nid  *wnt_nid;
+	/** From this NI only; NULL: from any. */
+	const struct m0_lnet_ni *wnt_ni;
+	/** To ask the peer about itself: prefer its first NID to an idle one. */
+	bool wnt_ask;
+};
+
+/** Returns the best path; its pth_ni is NULL if there is none. pth_lpni is NULL
+ * with wnt_nid. */
+struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,
+				     const struct m0_lnet__want  *want);
+/** Returns the best NI to reach a NID; NULL: none does. */
+struct m0_lnet_ni *m0_lnet__ni_for(const struct m0_lnet_engine *eng,
+				   const struct m0_lnet_nid    *nid);
+
+/* -- path.c ---------------------------------------------------------------- */
+
+/** Releases the references to NI and peer NI. */
+void m0_lnet__path_put(struct m0_lnet_msg *msg);
+/** Is the destination a NID of this node? */
+bool m0_lnet__path_is_lo(const struct m0_lnet_msg *msg);
+/** Sets the path to this node itself. @retval -ENETDOWN */
+int m0_lnet__path_lo(struct m0_lnet_msg *msg);
+/**
+ * Sets the path of an answer, which leaves where the request came in: to the
+ * NID that asked if it is on the net of the NI, else to the hop that brought it.
+ * @retval -ENETDOWN, -ENOBUFS
+ */
+int m0_lnet__path_answer(struct m0_lnet_msg *msg);
+/** Uses the path of the last request; false: it does not fit this one. */
+bool m0_lnet__path_again(struct m0_lnet_msg *msg);
+/** Finds or makes the peer NI of the destination, mtx_lpni.
+ * @retval -EHOSTUNREACH, -ENOBUFS */
+int m0_lnet__path_peer(struct m0_lnet_msg *msg);
+/**
+ * Sets the path of a request to the peer of mtx_lpni.
+ * @retval -EINVAL        no NI has the NID that the operation names.
+ * @retval -ENETDOWN      this NI is not usable.
+ * @retval -EHOSTUNREACH  no NI reaches the peer.
+ */
+int m0_lnet__path_request(struct m0_lnet_msg *msg);
+
 /* -- send.c ---------------------------------------------------------------- */
 
 /**
@@ -412,9 +509,6 @@ bool m0_lnet__ni_fits(const struct m0_lnet_ni  *ni,
 		      const struct m0_lnet_nid *nid);
 /** In service: ni_up was called, ni_del was not. */
 bool m0_lnet__ni_is_usable(const struct m0_lnet_ni *ni);
-/** The best of those that fit; NULL: none. */
-struct m0_lnet_ni *m0_lnet__ni_for(const struct m0_lnet_engine *eng,
-				   const struct m0_lnet_nid    *nid);
 
 /* -- peer.c ---------------------------------------------------------------- */
 
@@ -451,6 +545,10 @@ struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
 /** Takes in what a peer says of itself. @retval -EPROTO, -ENOMEM, -ENOSPC */
 int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 			const struct m0_lnet_ping_info *info);
+/** What is known of the peer may be old: discover it again before the next
+ * request. */
+void m0_lnet__peer_outdate(struct m0_lnet_engine *eng,
+			   struct m0_lnet_peer   *peer);
 /** Are both NIDs of one known peer? */
 bool m0_lnet__peer_same(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid    *left,

@@ -21,7 +21,6 @@ static void ni_free(struct m0_lnet_ni *ni)
 	M0_ASSERT(m0_list_is_empty(&ni->lni_queue));
 	if (ni->lni_engine->le_lo == ni)
 		ni->lni_engine->le_lo = NULL;
-	ni->lni_engine->le_path_lpni = NULL;
 	m0_list_del(&ni->lni_link);
 	m0_free(ni);
 }
@@ -32,6 +31,7 @@ static void lu_ni_status(struct m0_lnd_ni *lnd_ni)
 {
 	struct m0_lnet_ni *ni = ni_of(lnd_ni);
 
+	m0_lnet__topology_changed(ni->lni_engine);
 	if (m0_lnet__ni_is_usable(ni))
 		ni_tell(ni);
 }
@@ -99,8 +99,8 @@ int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 		return -ENOMEM;
 	ni_init(ni, eng, nid, device, incarnation, lnd);
 	m0_list_add_tail(&eng->le_nis, &ni->lni_link);
-	/* What was a peer's NID may be ours now. */
-	eng->le_path_lpni = NULL;
+	/* The NID may have been a peer's. */
+	m0_lnet__topology_changed(eng);
 	if (m0_lnet_nid_is_lo(nid))
 		eng->le_lo = ni;
 	*ret = &ni->lni_lnd;
@@ -113,6 +113,7 @@ void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
 
 	M0_PRE(ni->lni_engine == eng && !ni->lni_is_up && !ni->lni_stopping);
 	ni->lni_is_up = true;
+	m0_lnet__topology_changed(eng);
 	ni_tell(ni);
 }
 
@@ -126,6 +127,7 @@ void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
 		return;
 	ni->lni_stopping = true;
 	ni->lni_is_up = false;
+	m0_lnet__topology_changed(eng);
 	m0_lnet__peers_ni_gone(eng, ni);
 	m0_lnet__send_ni_flush(ni, -ENETDOWN);
 	if (started)

@@ -487,7 +487,7 @@ static int sound_in(struct coming *in, bool ours)
  */
 static bool is_again(const struct coming *in, const void *bytes)
 {
-	const struct m0_lnet_lpni *lpni = in->cmi_eng->le_heard;
+	const struct m0_lnet_lpni *lpni = m0_lnet__cache_heard(in->cmi_eng);
 
 	return lpni != NULL &&
 	       m0_lnet__hdr_is_between(bytes, in->cmi_ni->lni_nid4,
@@ -497,7 +497,7 @@ static bool is_again(const struct coming *in, const void *bytes)
 
 static int again_in(struct coming *in, const void *bytes)
 {
-	struct m0_lnet_lpni *lpni = in->cmi_eng->le_heard;
+	struct m0_lnet_lpni *lpni = in->cmi_eng->le_cache.lch_heard;
 	const char          *why;
 
 	in->cmi_hdr.lhd_dest_nid = in->cmi_ni->lni_lnd.ldn_nid;

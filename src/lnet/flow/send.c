@@ -12,23 +12,12 @@
 
 /* -- ends ------------------------------------------------------------------ */
 
-/** Nothing of the path is held any more. */
-static void path_put(struct m0_lnet_msg *msg)
-{
-	if (msg->msg_tx.mtx_lpni != NULL)
-		m0_lnet__lpni_put(msg->msg_engine, msg->msg_tx.mtx_lpni);
-	if (msg->msg_tx.mtx_ni != NULL)
-		--msg->msg_tx.mtx_ni->lni_msgs_nr;
-	msg->msg_tx.mtx_lpni = NULL;
-	msg->msg_tx.mtx_ni = NULL;
-}
-
 /** m0_lnet__sent is to be told, from outside of all this. */
 static void sent_later(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
 
-	path_put(msg);
+	m0_lnet__path_put(msg);
 	msg->msg_state = M0_LNET_MSG_SENT;
 	msg->msg_tx.mtx_lnd.ltx_word[0] = (uint64_t)(int64_t)status;
 	m0_list_add_tail(&eng->le_deferred, &msg->msg_tx.mtx_link);
@@ -251,225 +240,6 @@ static bool msg_is_queued(const struct m0_lnet_msg *msg)
 		      M0_LNET_MSG_NI_QUEUE, M0_LNET_MSG_DELAYED));
 }
 
-/* -- path ------------------------------------------------------------------ */
-
-static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
-		     struct m0_lnet_lpni *lpni)
-{
-	msg->msg_tx.mtx_ni = ni;
-	++ni->lni_msgs_nr;
-	/* Used longest ago comes next, and who is new need not catch up. */
-	ni->lni_used_nr = ++msg->msg_engine->le_used_nr;
-	msg->msg_tx.mtx_lnd.ltx_pid = msg->msg_hdr.lhd_dest_pid;
-	if (lpni == NULL) {
-		msg->msg_tx.mtx_lnd.ltx_nid = m0_lnet_nid_lo;
-		return;
-	}
-	lpni->lpn_used_nr = ++lpni->lpn_peer->lpe_used_nr;
-	msg->msg_tx.mtx_lnd.ltx_nid = lpni->lpn_nid;
-	msg->msg_hdr.lhd_src_nid = ni->lni_lnd.ldn_nid;
-}
-
-/** To ourselves: the header says what was asked for. */
-static int path_lo(struct m0_lnet_msg *msg)
-{
-	struct m0_lnet_engine *eng = msg->msg_engine;
-	struct m0_lnet_hdr    *hdr = &msg->msg_hdr;
-
-	if (eng->le_lo == NULL || !m0_lnet__ni_is_usable(eng->le_lo))
-		return -ENETDOWN;
-	if (!msg->msg_tx.mtx_is_answer)
-		hdr->lhd_src_nid =
-			m0_lnet_nid_is_any(&msg->msg_op.mop_attr.lo_self)
-				? hdr->lhd_dest_nid
-				: msg->msg_op.mop_attr.lo_self;
-	path_set(msg, eng->le_lo, NULL);
-	return 0;
-}
-
-/**
- * An answer goes out where the request came in: to the NID that asked if it is
- * a neighbour, else by the hop that brought it.
- */
-static int path_response(struct m0_lnet_msg *msg)
-{
-	struct m0_lnet_engine    *eng = msg->msg_engine;
-	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
-	struct m0_lnet_ni        *ni = msg->msg_rx.mrx_ni;
-	bool                      direct;
-
-	if (ni == NULL || !m0_lnet__ni_is_usable(ni))
-		return -ENETDOWN;
-	direct = m0_lnet__ni_fits(ni, dest);
-	msg->msg_tx.mtx_lpni =
-		m0_lnet__lpni_get(eng, direct ? dest : &msg->msg_rx.mrx_hop);
-	if (msg->msg_tx.mtx_lpni == NULL)
-		return -ENOBUFS;
-	path_set(msg, ni, msg->msg_tx.mtx_lpni);
-	if (!direct)
-		msg->msg_tx.mtx_lnd.ltx_pid = M0_LNET_PID_LUSTRE;
-	return 0;
-}
-
-static bool lpni_is_better(const struct m0_lnet_engine *eng,
-			   const struct m0_lnet_lpni   *left,
-			   const struct m0_lnet_lpni   *right)
-{
-	bool down = m0_lnet__lpni_is_down(eng, left);
-
-	if (down != m0_lnet__lpni_is_down(eng, right))
-		return !down;
-	if (left->lpn_credits != right->lpn_credits)
-		return left->lpn_credits > right->lpn_credits;
-	return left->lpn_used_nr < right->lpn_used_nr;
-}
-
-/**
- * The NID of a Multi-Rail peer that is to be used, and our NI for it; `ni` if
- * that is given.
- */
-static struct m0_lnet_lpni *path_rail(struct m0_lnet_msg        *msg,
-				      const struct m0_lnet_peer *peer,
-				      struct m0_lnet_ni        **ni)
-{
-	struct m0_lnet_lpni *best = NULL;
-	struct m0_lnet_ni   *best_ni = *ni;
-	struct m0_lnet_lpni *lpni;
-	struct m0_lnet_ni   *own;
-
-	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
-			       lpn_link) {
-		own = *ni == NULL
-			      ? m0_lnet__ni_for(msg->msg_engine, &lpni->lpn_nid)
-		      : m0_lnet__ni_fits(*ni, &lpni->lpn_nid) ? *ni
-							      : NULL;
-		if (own == NULL)
-			continue;
-		if (best != NULL && best_ni->lni_lnd.ldn_up &&
-		    !own->lni_lnd.ldn_up)
-			continue;
-		if (best == NULL ||
-		    best_ni->lni_lnd.ldn_up != own->lni_lnd.ldn_up ||
-		    lpni_is_better(msg->msg_engine, lpni, best)) {
-			best = lpni;
-			best_ni = own;
-		}
-	}
-	*ni = best_ni;
-	return best;
-}
-
-/** A peer that is not Multi-Rail knows us by one NID, so keep to it. */
-static struct m0_lnet_ni *path_kept(const struct m0_lnet_msg *msg,
-				    struct m0_lnet_peer      *peer)
-{
-	struct m0_lnet_ni *ni = peer->lpe_ni;
-
-	if (ni != NULL && m0_lnet__ni_fits(ni, &msg->msg_tx.mtx_lpni->lpn_nid))
-		return ni;
-	ni = m0_lnet__ni_for(msg->msg_engine, &msg->msg_tx.mtx_lpni->lpn_nid);
-	if (msg->msg_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED)
-		peer->lpe_ni = ni;
-	return ni;
-}
-
-/** The NI was asked for, and fits: there is no choice, next time either. */
-static void path_keep(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni,
-		      struct m0_lnet_lpni *lpni)
-{
-	eng->le_path_ni = ni;
-	eng->le_path_lpni = lpni;
-}
-
-/**
- * Most often a request goes where the one before went, from the same NI. Only
- * what may have changed since is looked at.
- */
-static bool path_again(struct m0_lnet_msg *msg)
-{
-	struct m0_lnet_engine *eng = msg->msg_engine;
-	struct m0_lnet_lpni   *lpni = eng->le_path_lpni;
-	struct m0_lnet_ni     *ni = eng->le_path_ni;
-
-	if (lpni == NULL || msg->msg_tx.mtx_is_answer ||
-	    !m0_lnet_nid_eq(&msg->msg_hdr.lhd_dest_nid, &lpni->lpn_nid) ||
-	    !m0_lnet_nid_eq(&msg->msg_op.mop_attr.lo_self,
-			    &ni->lni_lnd.ldn_nid) ||
-	    !m0_lnet__ni_is_usable(ni) ||
-	    (!m0_lnet__peer_is_up_to_date(lpni->lpn_peer) &&
-	     eng->le_cfg.lec_discovery))
-		return false;
-	m0_lnet__lpni_hold(eng, lpni);
-	msg->msg_tx.mtx_lpni = lpni;
-	path_set(msg, ni, lpni);
-	return true;
-}
-
-/**
- * NI and peer NI for a request whose destination is msg_tx.mtx_lpni. Networks that we
- * are not on are reached by none: there is no routing.
- */
-static int path_request(struct m0_lnet_msg *msg)
-{
-	struct m0_lnet_engine    *eng = msg->msg_engine;
-	const struct m0_lnet_nid *self = &msg->msg_op.mop_attr.lo_self;
-	struct m0_lnet_lpni      *lpni = msg->msg_tx.mtx_lpni;
-	struct m0_lnet_peer      *peer = lpni->lpn_peer;
-	bool rails = (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
-	struct m0_lnet_ni *ni = NULL;
-
-	if (!m0_lnet_nid_is_any(self)) {
-		ni = m0_lnet__ni_find(eng, self);
-		if (ni == NULL)
-			return -EINVAL;
-		if (!m0_lnet__ni_is_usable(ni))
-			return -ENETDOWN;
-		if (m0_lnet__ni_fits(ni, &lpni->lpn_nid))
-			path_keep(eng, ni, lpni);
-		else
-			lpni = rails ? path_rail(msg, peer, &ni) : NULL;
-	} else if (rails) {
-		lpni = path_rail(msg, peer, &ni);
-	} else {
-		ni = path_kept(msg, peer);
-	}
-	if (ni == NULL || lpni == NULL)
-		return -EHOSTUNREACH;
-	if (lpni != msg->msg_tx.mtx_lpni) {
-		m0_lnet__lpni_hold(eng, lpni);
-		m0_lnet__lpni_put(eng, msg->msg_tx.mtx_lpni);
-		msg->msg_tx.mtx_lpni = lpni;
-	}
-	msg->msg_hdr.lhd_dest_nid = lpni->lpn_nid;
-	path_set(msg, ni, lpni);
-	return 0;
-}
-
-/** Finds msg_tx.mtx_lpni; a NID that nothing leads to is not worth remembering. */
-static int dest_find(struct m0_lnet_msg *msg)
-{
-	struct m0_lnet_engine    *eng = msg->msg_engine;
-	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
-
-	msg->msg_tx.mtx_lpni = m0_lnet__lpni_find(eng, dest);
-	if (M0_LIKELY(msg->msg_tx.mtx_lpni != NULL)) {
-		m0_lnet__lpni_hold(eng, msg->msg_tx.mtx_lpni);
-		return 0;
-	}
-	if (m0_lnet__ni_for(eng, dest) == NULL)
-		return -EHOSTUNREACH;
-	msg->msg_tx.mtx_lpni = m0_lnet__lpni_get(eng, dest);
-	return msg->msg_tx.mtx_lpni == NULL ? -ENOBUFS : 0;
-}
-
-static bool dest_is_own(const struct m0_lnet_msg *msg)
-{
-	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
-
-	return m0_lnet_nid_is_lo(dest) ||
-	       m0_lnet__ni_find(msg->msg_engine, dest) != NULL;
-}
-
 /* -- entries --------------------------------------------------------------- */
 
 static void send_timed_out(struct m0_lnet_engine *eng,
@@ -495,7 +265,7 @@ static void send_timed_out(struct m0_lnet_engine *eng,
 static void send_on(struct m0_lnet_msg *msg, int rc)
 {
 	if (rc == 0)
-		rc = path_request(msg);
+		rc = m0_lnet__path_request(msg);
 	if (rc != 0)
 		sent_later(msg, rc);
 	else
@@ -508,8 +278,8 @@ static __attribute__((noinline)) void send_first(struct m0_lnet_msg *msg)
 	struct m0_lnet_engine *eng = msg->msg_engine;
 	int                    rc;
 
-	if (dest_is_own(msg)) {
-		rc = path_lo(msg);
+	if (m0_lnet__path_is_lo(msg)) {
+		rc = m0_lnet__path_lo(msg);
 		if (rc == 0)
 			msg_leave(msg);
 		else
@@ -517,14 +287,14 @@ static __attribute__((noinline)) void send_first(struct m0_lnet_msg *msg)
 		return;
 	}
 	if (msg->msg_tx.mtx_is_answer) {
-		rc = path_response(msg);
+		rc = m0_lnet__path_answer(msg);
 		if (rc == 0)
 			credits_take(msg);
 		else
 			sent_later(msg, rc);
 		return;
 	}
-	rc = dest_find(msg);
+	rc = m0_lnet__path_peer(msg);
 	if (rc == 0 && eng->le_hooks->lhk_discovery_needed(
 			       eng, msg->msg_tx.mtx_lpni->lpn_peer, msg))
 		msg_queue(msg, &msg->msg_tx.mtx_lpni->lpn_peer->lpe_waiting,
@@ -542,7 +312,7 @@ void m0_lnet__send(struct m0_lnet_msg *msg)
 	msg->msg_tx.mtx_timer.ltm_fire = send_timed_out;
 	msg->msg_tx.mtx_lnd.ltx_deadline = m0_time_add(
 		eng->le_now, eng->le_cfg.lec_transaction_timeout_ns);
-	if (M0_LIKELY(path_again(msg)))
+	if (M0_LIKELY(m0_lnet__path_again(msg)))
 		credits_take(msg);
 	else
 		send_first(msg);
@@ -553,8 +323,8 @@ void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status)
 	M0_PRE(msg->msg_state == M0_LNET_MSG_DISCOVERING);
 	msg_pull(msg);
 	/* Its peer may be another one by now. */
-	path_put(msg);
-	send_on(msg, status != 0 ? status : dest_find(msg));
+	m0_lnet__path_put(msg);
+	send_on(msg, status != 0 ? status : m0_lnet__path_peer(msg));
 }
 
 void m0_lnet__send_cancel(struct m0_lnet_msg *msg)
@@ -652,7 +422,7 @@ void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 	}
 	tx_count(msg, status, health);
 	credits_put(msg);
-	path_put(msg);
+	m0_lnet__path_put(msg);
 	msg->msg_state = M0_LNET_MSG_SENT;
 	sent_now(msg, status);
 }

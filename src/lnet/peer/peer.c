@@ -24,11 +24,6 @@ static struct m0_lnet_lpni *lpni_of_link(const struct m0_list_link *link)
 	return container_of(link, struct m0_lnet_lpni, lpn_link);
 }
 
-static bool is_multi_rail(const struct m0_lnet_peer *peer)
-{
-	return (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
-}
-
 static bool is_configured(const struct m0_lnet_peer *peer)
 {
 	return (peer->lpe_state & M0_LNET_PEER_CONFIGURED) != 0;
@@ -105,10 +100,7 @@ static void lpni_free(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 {
 	M0_PRE(lpni->lpn_refs_nr == 0);
 	M0_ASSERT(m0_list_is_empty(&lpni->lpn_queue));
-	if (eng->le_heard == lpni)
-		eng->le_heard = NULL;
-	if (eng->le_path_lpni == lpni)
-		eng->le_path_lpni = NULL;
+	m0_lnet__topology_changed(eng);
 	m0_list_del(&lpni->lpn_link);
 	m0_hash_del(&eng->le_lpnis, &lpni->lpn_hash);
 	m0_free(lpni);
@@ -196,11 +188,11 @@ static struct m0_lnet_lpni *lpni_make(struct m0_lnet_engine    *eng,
 struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 					const struct m0_lnet_nid    *nid)
 {
+	struct m0_lnet_lpni *heard = m0_lnet__cache_heard(eng);
 	struct m0_hash_link *link;
 
-	if (eng->le_heard != NULL &&
-	    m0_lnet_nid_eq(&eng->le_heard->lpn_nid, nid))
-		return eng->le_heard;
+	if (heard != NULL && m0_lnet_nid_eq(&heard->lpn_nid, nid))
+		return heard;
 	link = m0_hash_find(&eng->le_lpnis, nid, sizeof *nid);
 	return link == NULL ? NULL
 			    : container_of(link, struct m0_lnet_lpni, lpn_hash);
@@ -236,7 +228,7 @@ struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
 					 const struct m0_lnet_nid *hop,
 					 struct m0_lnet_nid       *primary)
 {
-	struct m0_lnet_lpni *lpni = eng->le_heard;
+	struct m0_lnet_lpni *lpni = m0_lnet__cache_heard(eng);
 	struct m0_lnet_lpni *from;
 
 	*primary = *nid;
@@ -248,7 +240,7 @@ struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
 			lpni = lpni_make(eng, hop);
 		if (lpni != NULL)
 			peer_touch(eng, lpni->lpn_peer);
-		eng->le_heard = lpni;
+		m0_lnet__cache_fresh(eng)->lch_heard = lpni;
 	}
 	/* Who speaks through a router is not remembered for it. */
 	from = m0_lnet_nid_eq(nid, hop) ? lpni : m0_lnet__lpni_find(eng, nid);
@@ -309,8 +301,10 @@ bool m0_lnet__peer_same(const struct m0_lnet_engine *eng,
 
 /* -- learning -------------------------------------------------------------- */
 
-static void lpni_move(struct m0_lnet_lpni *lpni, struct m0_lnet_peer *to)
+static void lpni_move(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
+		      struct m0_lnet_peer *to)
 {
+	m0_lnet__topology_changed(eng);
 	m0_list_move_tail(&to->lpe_lpnis, &lpni->lpn_link);
 	lpni->lpn_peer = to;
 }
@@ -339,7 +333,7 @@ static void peer_merge(struct m0_lnet_engine *eng, struct m0_lnet_peer *into,
 	struct m0_list_link *link;
 
 	while ((link = m0_list_first(&from->lpe_lpnis)) != NULL)
-		lpni_move(lpni_of_link(link), into);
+		lpni_move(eng, lpni_of_link(link), into);
 	into->lpe_seq_told = max_check(into->lpe_seq_told, from->lpe_seq_told);
 	into->lpe_used_nr = max_check(into->lpe_used_nr, from->lpe_used_nr);
 	if (into->lpe_ni == NULL)
@@ -358,7 +352,7 @@ static void lpni_leave(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 	}
 	own = peer_new(eng, &lpni->lpn_nid);
 	if (own != NULL)
-		lpni_move(lpni, own);
+		lpni_move(eng, lpni, own);
 }
 
 static bool info_lists(const struct m0_lnet_ping_info *info,
@@ -398,9 +392,9 @@ static void nid_learn(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
 		return;
 	if (primary) {
 		peer_merge(eng, peer, other);
-	} else if (!is_multi_rail(other) ||
+	} else if (!m0_lnet__peer_is_multi_rail(other) ||
 		   (other->lpe_state & M0_LNET_PEER_NIDS_UPTODATE) == 0) {
-		lpni_move(lpni, peer);
+		lpni_move(eng, lpni, peer);
 		peer_lessened(eng, other);
 	}
 }
@@ -484,12 +478,19 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		   info_lists(info, &lpni->lpn_nid, &up)) {
 		peer->lpe_state |= M0_LNET_PEER_MULTI_RAIL;
 		rails_learn(eng, lpni, info);
-	} else if (is_multi_rail(peer)) {
+	} else if (m0_lnet__peer_is_multi_rail(peer)) {
 		peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_MULTI_RAIL;
 		single_learn(eng, lpni);
 	}
 	statuses_learn(peer, info);
 	return 0;
+}
+
+void m0_lnet__peer_outdate(struct m0_lnet_engine *eng,
+			   struct m0_lnet_peer   *peer)
+{
+	peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_NIDS_UPTODATE;
+	m0_lnet__topology_changed(eng);
 }
 
 /* -- all ------------------------------------------------------------------- */

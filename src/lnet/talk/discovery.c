@@ -129,7 +129,7 @@ static void disc_end(struct m0_lnet_disc *di, int status)
 				   M0_LNET_PEER_NIDS_UPTODATE;
 		di->di_mute = false;
 	} else {
-		peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_NIDS_UPTODATE;
+		m0_lnet__peer_outdate(eng, peer);
 		if (M0_IN(status, (-ETIMEDOUT, -EPROTO))) {
 			di->di_mute = true;
 			di->di_pause_until = m0_time_add(eng->le_now, PAUSE_NS);
@@ -362,20 +362,13 @@ struct m0_lnet_disc *m0_lnet__disc_get(struct m0_lnet_engine *eng,
 
 /* -- what begins one ------------------------------------------------------- */
 
-/** The NID of a peer that is most likely to answer. */
+/** The NID of a peer that is most likely to answer; NULL: none is reached. */
 static const struct m0_lnet_lpni *peer_best(const struct m0_lnet_engine *eng,
 					    const struct m0_lnet_peer   *peer)
 {
-	struct m0_lnet_lpni *best = NULL;
-	struct m0_lnet_lpni *lpni;
-
-	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
-			       lpn_link)
-		if (m0_lnet__ni_for(eng, &lpni->lpn_nid) != NULL &&
-		    (best == NULL || (m0_lnet__lpni_is_down(eng, best) &&
-				      !m0_lnet__lpni_is_down(eng, lpni))))
-			best = lpni;
-	return best;
+	return m0_lnet__select(eng, &(struct m0_lnet__want){ .wnt_peer = peer,
+							     .wnt_ask = true })
+		.pth_lpni;
 }
 
 bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
@@ -490,7 +483,7 @@ void m0_lnet__discovery_lost(struct m0_lnet_engine     *eng,
 
 	/* It may come back as another, which does not know us. */
 	peer->lpe_seq_told = 0;
-	peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_NIDS_UPTODATE;
+	m0_lnet__peer_outdate(eng, peer);
 	m0_lnet__probes_lost(eng, &lpni->lpn_nid, status);
 	if (di != NULL && di->di_ask != NULL &&
 	    m0_lnet_nid_eq(&di->di_nid, &lpni->lpn_nid))

@@ -27,15 +27,21 @@ static void assert_way(const char *from, const char *to)
 	assert_nid(&frame->pfr_hdr.lhd_dest_nid, to);
 }
 
+/** The path that is cached; NULLs: none. */
+static const struct m0_lnet__path *kept(void)
+{
+	return &m0_lnet__cache_fresh(one->pno_engine)->lch_path;
+}
+
 static bool is_kept(const char *from, const char *to)
 {
-	const struct m0_lnet_engine *eng = one->pno_engine;
-	struct m0_lnet_nid           self = pair_nid(from);
-	struct m0_lnet_nid           nid = pair_nid(to);
+	const struct m0_lnet__path *path = kept();
+	struct m0_lnet_nid          self = pair_nid(from);
+	struct m0_lnet_nid          nid = pair_nid(to);
 
-	return eng->le_path_lpni != NULL &&
-	       m0_lnet_nid_eq(&eng->le_path_lpni->lpn_nid, &nid) &&
-	       m0_lnet_nid_eq(&eng->le_path_ni->lni_lnd.ldn_nid, &self);
+	return path->pth_lpni != NULL &&
+	       m0_lnet_nid_eq(&path->pth_lpni->lpn_nid, &nid) &&
+	       m0_lnet_nid_eq(&path->pth_ni->lni_lnd.ldn_nid, &self);
 }
 
 /* It counts like any other. */
@@ -52,8 +58,8 @@ static void path_kept_is_counted_as_one_found(void **state)
 		sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 		assert_way("10.0.0.1@tcp", "10.0.0.2@tcp");
 		assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
-		lpni = one->pno_engine->le_path_lpni;
-		ni = one->pno_engine->le_path_ni;
+		lpni = kept()->pth_lpni;
+		ni = kept()->pth_ni;
 		assert_int_equal(one->pno_engine->le_used_nr, i);
 		assert_int_equal(ni->lni_used_nr, i);
 		assert_int_equal(ni->lni_msgs_nr, 0);
@@ -97,11 +103,11 @@ static void path_ends_with_our_ni(void **state)
 	sends("10.0.0.101@tcp", "10.0.0.2@tcp");
 	assert_int_equal(send_status(one, 0), 0);
 	m0_lnet_engine_ni_del(one->pno_engine, one->pno_ni[2]);
-	/* It is there still, but not used; then it is gone. */
-	assert_true(is_kept("10.0.0.101@tcp", "10.0.0.2@tcp"));
+	/* The NI is there still, but not used; then it is gone. */
+	assert_false(is_kept("10.0.0.101@tcp", "10.0.0.2@tcp"));
 	sends("10.0.0.101@tcp", "10.0.0.2@tcp");
 	assert_int_equal(send_status(one, 1), -ENETDOWN);
-	assert_null(one->pno_engine->le_path_lpni);
+	assert_null(kept()->pth_lpni);
 	sends("10.0.0.101@tcp", "10.0.0.2@tcp");
 	assert_int_equal(send_status(one, 2), -EINVAL);
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
@@ -135,7 +141,7 @@ static void path_ends_with_the_peer(void **state)
 	/* It makes room. */
 	put_to(one, "10.0.0.7@tcp", 8);
 	assert_null(lpni_of(one, "10.0.0.2@tcp"));
-	assert_null(one->pno_engine->le_path_lpni);
+	assert_null(kept()->pth_lpni);
 	pair_run(pair, 10);
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_way("10.0.0.1@tcp", "10.0.0.2@tcp");
@@ -152,12 +158,141 @@ static void path_waits_for_discovery(void **state)
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
-	peer_of(one, "10.0.0.2@tcp")->lpe_state &=
-		~(uint32_t)M0_LNET_PEER_NIDS_UPTODATE;
+	m0_lnet__peer_outdate(one->pno_engine, peer_of(one, "10.0.0.2@tcp"));
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
 	assert_way("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_int_equal(send_status(one, 2), 0);
+}
+
+/* -- generations ----------------------------------------------------------- */
+
+static struct m0_lnd_ni *ni_new;
+
+static void ni_comes(void)
+{
+	struct m0_lnet_nid nid = pair_nid("10.0.0.50@tcp");
+
+	assert_int_equal(m0_lnet_engine_ni_add(one->pno_engine, &nid, NULL, 1,
+					       NULL, &ni_new),
+			 0);
+}
+
+static void ni_goes_up(void)
+{
+	m0_lnet_engine_ni_up(one->pno_engine, ni_new);
+}
+
+static void ni_stops(void)
+{
+	m0_lnet_engine_ni_del(one->pno_engine, one->pno_ni[2]);
+}
+
+static void ni_changes_state(void)
+{
+	struct m0_lnd_ni *ni = one->pno_ni[2];
+
+	ni->ldn_up = false;
+	ni->ldn_ops->lu_ni_status(ni);
+}
+
+static void peer_is_lost(void)
+{
+	struct m0_lnd_ni  *ni = one->pno_ni[1];
+	struct m0_lnet_nid nid = pair_nid("10.0.0.2@tcp");
+
+	ni->ldn_ops->lu_peer_down(ni, &nid, M0_LNET_PID_LUSTRE, -ECONNRESET);
+}
+
+static void peer_is_evicted(void)
+{
+	put_to(one, "10.0.0.7@tcp", 8);
+	put_to(one, "10.0.0.8@tcp", 8);
+}
+
+/** The peer says that 10.0.0.8, known as a peer of its own, is its NID, too;
+ * or (seq 3) that it is not any more. */
+static void peer_says(uint32_t seq, unsigned nids_nr)
+{
+	struct m0_lnet_ping_ni nis[] = {
+		{ .lpg_nid = pair_nid("10.0.0.2@tcp"), .lpg_up = true },
+		{ .lpg_nid = pair_nid("10.0.0.8@tcp"), .lpg_up = true },
+	};
+	struct m0_lnet_ping_info info = {
+		.lpi_features = M0_LNET_FEAT_MULTI_RAIL |
+				M0_LNET_FEAT_DISCOVERY,
+		.lpi_seq = seq,
+		.lpi_nis_nr = nids_nr,
+		.lpi_nis_max = 2,
+		.lpi_nis = nis,
+	};
+
+	assert_int_equal(m0_lnet__peer_learn(one->pno_engine,
+					     lpni_of(one, "10.0.0.2@tcp"),
+					     &info),
+			 0);
+}
+
+static void peer_gets_nid(void)
+{
+	struct m0_lnet_nid nid = pair_nid("10.0.0.8@tcp");
+
+	m0_lnet__lpni_put(one->pno_engine,
+			  m0_lnet__lpni_get(one->pno_engine, &nid));
+	m0_lnet__cache_fresh(one->pno_engine);
+	peer_says(2, 2);
+}
+
+static void peer_loses_nid(void)
+{
+	struct m0_lnet_lpni *lpni = lpni_of(one, "10.0.0.8@tcp");
+
+	assert_non_null(lpni);
+	/* In use: it becomes a peer of its own. */
+	m0_lnet__lpni_hold(one->pno_engine, lpni);
+	peer_says(3, 1);
+	m0_lnet__lpni_put(one->pno_engine, lpni);
+}
+
+/** What was cached before a change of topology is not used after it: each of
+ * them counts as a generation. */
+static void topology_change_empties_the_cache(void **state)
+{
+	static const struct {
+		const char *name;
+		void (*change)(void);
+	} changes[] = {
+		{ "an NI is added", ni_comes },
+		{ "an NI goes up", ni_goes_up },
+		{ "an NI changes its state", ni_changes_state },
+		{ "a peer gets another NID", peer_gets_nid },
+		{ "a peer loses a NID", peer_loses_nid },
+		{ "a peer is lost", peer_is_lost },
+		{ "a peer is evicted", peer_is_evicted },
+		{ "an NI stops", ni_stops },
+	};
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+	struct m0_lnet_engine    *eng;
+	struct m0_lnet__path      path;
+	unsigned                  i;
+
+	(void)state;
+	cfg.lec_peers_max = 2;
+	way_open(2, &cfg);
+	(void)pair_ni(one, "10.0.0.101@tcp");
+	eng = one->pno_engine;
+	for (i = 0; i < ARRAY_SIZE(changes); ++i) {
+		sends("10.0.0.1@tcp", "10.0.0.2@tcp");
+		path = eng->le_cache.lch_path;
+		m0_lnet__cache_fresh(eng)->lch_heard = path.pth_lpni;
+		assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
+		changes[i].change();
+		if (m0_lnet__cache_heard(eng) != NULL ||
+		    kept()->pth_lpni != NULL)
+			fail_msg("%s, and the cache is used", changes[i].name);
+		pair_run(pair, 10);
+	}
+	m0_lnet_engine_ni_del(eng, ni_new);
 }
 
 int main(void)
@@ -169,6 +304,7 @@ int main(void)
 		WAY(path_to_what_is_ours_now_is_lo),
 		WAY(path_ends_with_the_peer),
 		WAY(path_waits_for_discovery),
+		WAY(topology_change_empties_the_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The path of a message that leaves: its NI and its peer NI, and with them the
+ * NIDs of the header and the next hop. select.c chooses where there is a choice.
+ */
+#include "lnet/lnet_internal.h"
+
+void m0_lnet__path_put(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_msg_tx *tx = &msg->msg_tx;
+
+	if (tx->mtx_lpni != NULL)
+		m0_lnet__lpni_put(msg->msg_engine, tx->mtx_lpni);
+	if (tx->mtx_ni != NULL)
+		--tx->mtx_ni->lni_msgs_nr;
+	tx->mtx_lpni = NULL;
+	tx->mtx_ni = NULL;
+}
+
+static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
+		     struct m0_lnet_lpni *lpni)
+{
+	struct m0_lnet_msg_tx *tx = &msg->msg_tx;
+
+	tx->mtx_ni = ni;
+	++ni->lni_msgs_nr;
+	/* A number that all NIs share: a new NI need not catch up. */
+	ni->lni_used_nr = ++msg->msg_engine->le_used_nr;
+	tx->mtx_lnd.ltx_pid = msg->msg_hdr.lhd_dest_pid;
+	if (lpni == NULL) {
+		tx->mtx_lnd.ltx_nid = m0_lnet_nid_lo;
+		return;
+	}
+	lpni->lpn_used_nr = ++lpni->lpn_peer->lpe_used_nr;
+	tx->mtx_lnd.ltx_nid = lpni->lpn_nid;
+	msg->msg_hdr.lhd_src_nid = ni->lni_lnd.ldn_nid;
+}
+
+bool m0_lnet__path_is_lo(const struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
+
+	return m0_lnet_nid_is_lo(dest) ||
+	       m0_lnet__ni_find(msg->msg_engine, dest) != NULL;
+}
+
+int m0_lnet__path_lo(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine    *eng = msg->msg_engine;
+	struct m0_lnet_hdr       *hdr = &msg->msg_hdr;
+	const struct m0_lnet_nid *self = &msg->msg_op.mop_attr.lo_self;
+
+	if (eng->le_lo == NULL || !m0_lnet__ni_is_usable(eng->le_lo))
+		return -ENETDOWN;
+	if (!msg->msg_tx.mtx_is_answer)
+		hdr->lhd_src_nid =
+			m0_lnet_nid_is_any(self) ? hdr->lhd_dest_nid : *self;
+	path_set(msg, eng->le_lo, NULL);
+	return 0;
+}
+
+int m0_lnet__path_answer(struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_msg_rx *rx = &msg->msg_rx;
+	struct m0_lnet_msg_tx       *tx = &msg->msg_tx;
+	const struct m0_lnet_nid    *dest = &msg->msg_hdr.lhd_dest_nid;
+	bool                         direct;
+
+	M0_PRE(tx->mtx_is_answer && rx->mrx_ni != NULL);
+	if (!m0_lnet__ni_is_usable(rx->mrx_ni))
+		return -ENETDOWN;
+	direct = m0_lnet__ni_fits(rx->mrx_ni, dest);
+	tx->mtx_lpni = m0_lnet__lpni_get(msg->msg_engine,
+					 direct ? dest : &rx->mrx_hop);
+	if (tx->mtx_lpni == NULL)
+		return -ENOBUFS;
+	path_set(msg, rx->mrx_ni, tx->mtx_lpni);
+	if (!direct)
+		tx->mtx_lnd.ltx_pid = M0_LNET_PID_LUSTRE;
+	return 0;
+}
+
+int m0_lnet__path_peer(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine    *eng = msg->msg_engine;
+	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
+	struct m0_lnet_lpni      *lpni = m0_lnet__lpni_find(eng, dest);
+
+	if (M0_LIKELY(lpni != NULL)) {
+		m0_lnet__lpni_hold(eng, lpni);
+	} else {
+		/* A NID that no NI reaches is not worth a record. */
+		if (m0_lnet__ni_for(eng, dest) == NULL)
+			return -EHOSTUNREACH;
+		lpni = m0_lnet__lpni_get(eng, dest);
+	}
+	msg->msg_tx.mtx_lpni = lpni;
+	return lpni == NULL ? -ENOBUFS : 0;
+}
+
+/* -- requests -------------------------------------------------------------- */
+
+/** A peer that is not Multi-Rail knows this node by one NID. */
+static struct m0_lnet_ni *path_ni_kept(const struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
+	struct m0_lnet_peer       *peer = lpni->lpn_peer;
+	struct m0_lnet_ni         *ni = peer->lpe_ni;
+
+	if (ni != NULL && m0_lnet__ni_fits(ni, &lpni->lpn_nid))
+		return ni;
+	ni = m0_lnet__ni_for(msg->msg_engine, &lpni->lpn_nid);
+	if (msg->msg_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED)
+		peer->lpe_ni = ni;
+	return ni;
+}
+
+/** Returns true if a request to this peer need not wait for its discovery. */
+static bool is_discovered(const struct m0_lnet_lpni *lpni)
+{
+	return m0_lnet__peer_is_up_to_date(lpni->lpn_peer);
+}
+
+/** The operation names this NI, which reaches the NID: there is no choice, and
+ * there will be none for the next such request. */
+static void path_keep(struct m0_lnet_engine *eng,
+		      const struct m0_lnet__path *path)
+{
+	if (is_discovered(path->pth_lpni) || !eng->le_cfg.lec_discovery)
+		m0_lnet__cache_fresh(eng)->lch_path = *path;
+}
+
+bool m0_lnet__path_again(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine      *eng = msg->msg_engine;
+	const struct m0_lnet__path *path = &m0_lnet__cache_fresh(eng)->lch_path;
+	struct m0_lnet_lpni        *lpni = path->pth_lpni;
+	struct m0_lnet_ni          *ni = path->pth_ni;
+
+	if (lpni == NULL || msg->msg_tx.mtx_is_answer ||
+	    !m0_lnet_nid_eq(&msg->msg_hdr.lhd_dest_nid, &lpni->lpn_nid) ||
+	    !m0_lnet_nid_eq(&msg->msg_op.mop_attr.lo_self,
+			    &ni->lni_lnd.ldn_nid))
+		return false;
+	M0_ASSERT_EX(m0_lnet__ni_is_usable(ni));
+	M0_ASSERT_EX(m0_lnet__ni_fits(ni, &lpni->lpn_nid));
+	M0_ASSERT_EX(is_discovered(lpni) || !eng->le_cfg.lec_discovery);
+	m0_lnet__lpni_hold(eng, lpni);
+	msg->msg_tx.mtx_lpni = lpni;
+	path_set(msg, ni, lpni);
+	return true;
+}
+
+/** The path of a request of which the NI is given; -EINVAL, -ENETDOWN. */
+static int path_from(const struct m0_lnet_msg *msg, const struct m0_lnet_nid *self,
+		     struct m0_lnet__path *path)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	struct m0_lnet_lpni   *lpni = msg->msg_tx.mtx_lpni;
+	struct m0_lnet_ni     *ni = m0_lnet__ni_find(eng, self);
+
+	if (ni == NULL)
+		return -EINVAL;
+	if (!m0_lnet__ni_is_usable(ni))
+		return -ENETDOWN;
+	if (m0_lnet__ni_fits(ni, &lpni->lpn_nid)) {
+		*path = (struct m0_lnet__path){ ni, lpni };
+		path_keep(eng, path);
+	} else if (m0_lnet__peer_is_multi_rail(lpni->lpn_peer)) {
+		*path = m0_lnet__select(
+			eng, &(struct m0_lnet__want){
+				     .wnt_peer = lpni->lpn_peer, .wnt_ni = ni });
+	}
+	return 0;
+}
+
+int m0_lnet__path_request(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine    *eng = msg->msg_engine;
+	struct m0_lnet_msg_tx    *tx = &msg->msg_tx;
+	const struct m0_lnet_nid *self = &msg->msg_op.mop_attr.lo_self;
+	struct m0_lnet_peer      *peer = tx->mtx_lpni->lpn_peer;
+	struct m0_lnet__path      path = { NULL, NULL };
+	int                       rc = 0;
+
+	if (!m0_lnet_nid_is_any(self))
+		rc = path_from(msg, self, &path);
+	else if (m0_lnet__peer_is_multi_rail(peer))
+		path = m0_lnet__select(
+			eng, &(struct m0_lnet__want){ .wnt_peer = peer });
+	else
+		path = (struct m0_lnet__path){ path_ni_kept(msg),
+					       tx->mtx_lpni };
+	if (rc != 0)
+		return rc;
+	if (path.pth_ni == NULL)
+		return -EHOSTUNREACH;
+	if (path.pth_lpni != tx->mtx_lpni) {
+		m0_lnet__lpni_hold(eng, path.pth_lpni);
+		m0_lnet__lpni_put(eng, tx->mtx_lpni);
+		tx->mtx_lpni = path.pth_lpni;
+	}
+	msg->msg_hdr.lhd_dest_nid = path.pth_lpni->lpn_nid;
+	path_set(msg, path.pth_ni, path.pth_lpni);
+	return 0;
+}
