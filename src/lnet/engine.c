@@ -49,6 +49,8 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 	struct m0_lnet_engine *eng;
 	int                    rc;
 
+	M0_PRE(cfg->lec_portals_nr > 0 && cfg->lec_peers_max > 0);
+	M0_PRE(cfg->lec_home_ops != NULL);
 	M0_ALLOC_PTR(eng);
 	if (eng == NULL)
 		return -ENOMEM;
@@ -73,12 +75,14 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 		m0_free(eng);
 		return rc;
 	}
+	M0_POST(m0_lnet__engine_invariant(eng));
 	*ret = eng;
 	return 0;
 }
 
 void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 {
+	M0_PRE(m0_lnet__engine_invariant(eng));
 	M0_PRE(m0_lnet_engine_is_quiet(eng));
 	M0_PRE(m0_list_is_empty(&eng->le_nis));
 	m0_lnet__faults_off(eng);
@@ -86,6 +90,8 @@ void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 	m0_lnet__ping_fini(eng);
 	m0_lnet__peers_fini(eng);
 	m0_lnet__portals_fini(eng);
+	M0_ASSERT(m0_list_is_empty(&eng->le_deferred));
+	M0_ASSERT(m0_hash_nr(&eng->le_waiting) == 0);
 	m0_hash_fini(&eng->le_waiting);
 	m0_timerq_fini(&eng->le_timers);
 	m0_free(eng);
@@ -101,6 +107,7 @@ void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now)
 	struct m0_list       todo;
 	struct m0_list_link *link;
 
+	M0_PRE(m0_lnet__engine_invariant(eng));
 	if (eng->le_shutdown)
 		return;
 	eng->le_now = now;
@@ -117,6 +124,7 @@ void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now)
 		m0_lnet_engine_md_unlink(
 			eng, m0_list_entry(link, struct m0_lnet_md, md_link));
 	}
+	M0_POST(m0_list_is_empty(&eng->le_mes));
 }
 
 bool m0_lnet_engine_is_quiet(const struct m0_lnet_engine *eng)
@@ -128,14 +136,18 @@ bool m0_lnet_engine_is_quiet(const struct m0_lnet_engine *eng)
 
 void m0_lnet_engine_time(struct m0_lnet_engine *eng, m0_time_t now)
 {
+	M0_PRE(now >= eng->le_now);
 	eng->le_now = now;
 }
 
 m0_time_t m0_lnet_engine_step(struct m0_lnet_engine *eng, m0_time_t now)
 {
+	M0_PRE(now >= eng->le_now);
+	M0_PRE_EX(m0_lnet__tables_invariant(eng));
 	eng->le_now = now;
 	if (M0_UNLIKELY(now >= eng->le_timers_at))
 		m0_lnet__timers_expire(eng, now);
 	m0_lnet__send_step(eng);
+	M0_POST_EX(m0_lnet__tables_invariant(eng));
 	return m0_list_is_empty(&eng->le_deferred) ? eng->le_timers_at : now;
 }

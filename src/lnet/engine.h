@@ -119,7 +119,8 @@ enum m0_lnet_msg_state {
 	M0_LNET_MSG_LEAVING,
 	M0_LNET_MSG_SENT,
 	/** Comes in: payload is being read. */
-	M0_LNET_MSG_COMING
+	M0_LNET_MSG_COMING,
+	M0_LNET_MSG_STATES_NR
 };
 
 /** The part of a message that is an operation of this node, a PUT or GET. */

@@ -166,6 +166,7 @@ int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 	info->li_nis = (void *)(info + 1);
 	info->li_peers = (void *)(info->li_nis + nis_nr);
 	all_draw(eng, info, (void *)(info->li_peers + peers_nr));
+	M0_POST(info->li_nis_nr == nis_nr && info->li_peers_nr == peers_nr);
 	m0_lnet_engine_stats(eng, &info->li_stats);
 	*ret = info;
 	return 0;

@@ -290,6 +290,8 @@ static inline void m0_lnet__payload_set(struct m0_lnet_msg      *msg,
 					const struct m0_lnet_md *md,
 					m0_bcount_t              bytes)
 {
+	M0_PRE_EX(msg->msg_md_offset + bytes <= md->md_attr.mda_length ||
+		  bytes == 0);
 	msg->msg_payload.lpy_vec = md->md_attr.mda_vec;
 	msg->msg_payload.lpy_offset = md->md_attr.mda_vec_offset +
 				      msg->msg_md_offset;
@@ -620,6 +622,27 @@ void m0_lnet__discovery_fini(struct m0_lnet_engine *eng);
 /** lhk_peer_forget. */
 void m0_lnet__discovery_forget(struct m0_lnet_engine *eng,
 			       struct m0_lnet_peer   *peer);
+
+/* -- base/invariant.c ------------------------------------------------------ */
+
+/** The states that follow each state, as bits. */
+extern const uint16_t m0_lnet__msg_next[M0_LNET_MSG_STATES_NR];
+/** Moves the message to a state that may follow its state. */
+static inline void m0_lnet__msg_state_set(struct m0_lnet_msg    *msg,
+					  enum m0_lnet_msg_state state)
+{
+	M0_PRE((m0_lnet__msg_next[msg->msg_state] & 1U << state) != 0);
+	msg->msg_state = state;
+}
+
+bool m0_lnet__msg_invariant(const struct m0_lnet_msg *msg);
+bool m0_lnet__md_invariant(const struct m0_lnet_md *md);
+bool m0_lnet__ni_invariant(const struct m0_lnet_ni *ni);
+bool m0_lnet__lpni_invariant(const struct m0_lnet_lpni *lpni);
+bool m0_lnet__peer_invariant(const struct m0_lnet_peer *peer);
+bool m0_lnet__engine_invariant(const struct m0_lnet_engine *eng);
+/** All of the engine, its NIs, peers and MDs. Only with M0_DEBUG_CHECKS. */
+bool m0_lnet__tables_invariant(const struct m0_lnet_engine *eng);
 
 /* -- base/clock.c ---------------------------------------------------------- */
 

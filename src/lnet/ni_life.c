@@ -17,8 +17,10 @@ static void ni_tell(struct m0_lnet_ni *ni)
 
 static void ni_free(struct m0_lnet_ni *ni)
 {
+	M0_PRE(ni->lni_stopping && !ni->lni_is_up);
 	M0_ASSERT(ni->lni_msgs_nr == 0);
 	M0_ASSERT(m0_list_is_empty(&ni->lni_queue));
+	M0_ASSERT(ni->lni_credits == (int)ni->lni_lnd.ldn_credits);
 	if (ni->lni_engine->le_lo == ni)
 		ni->lni_engine->le_lo = NULL;
 	m0_list_del(&ni->lni_link);
@@ -31,6 +33,7 @@ static void lu_ni_status(struct m0_lnd_ni *lnd_ni)
 {
 	struct m0_lnet_ni *ni = ni_of(lnd_ni);
 
+	M0_PRE(m0_lnet__ni_invariant(ni));
 	m0_lnet__topology_changed(ni->lni_engine);
 	if (m0_lnet__ni_is_usable(ni))
 		ni_tell(ni);
@@ -92,6 +95,7 @@ int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 {
 	struct m0_lnet_ni *ni;
 
+	M0_PRE(!m0_lnet_nid_is_any(nid));
 	if (m0_lnet__ni_find(eng, nid) != NULL)
 		return -EEXIST;
 	M0_ALLOC_PTR(ni);
@@ -103,6 +107,7 @@ int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 	m0_lnet__topology_changed(eng);
 	if (m0_lnet_nid_is_lo(nid))
 		eng->le_lo = ni;
+	M0_POST(m0_lnet__ni_invariant(ni) && !m0_lnet__ni_is_usable(ni));
 	*ret = &ni->lni_lnd;
 	return 0;
 }
@@ -123,6 +128,7 @@ void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
 	bool               started = ni->lni_is_up;
 
 	M0_PRE(ni->lni_engine == eng);
+	M0_PRE(m0_lnet__ni_invariant(ni));
 	if (ni->lni_stopping)
 		return;
 	ni->lni_stopping = true;

@@ -9,6 +9,7 @@ void m0_lnet__timers_expire(struct m0_lnet_engine *eng, m0_time_t now)
 	struct m0_lnet_timer *timer;
 	struct m0_timer      *due;
 
+	M0_PRE(now >= eng->le_timers_at);
 	while ((due = m0_timerq_expire(&eng->le_timers, now)) != NULL) {
 		timer = container_of(due, struct m0_lnet_timer, ltm_timer);
 		timer->ltm_fire(eng, timer, now);
@@ -19,6 +20,7 @@ void m0_lnet__timers_expire(struct m0_lnet_engine *eng, m0_time_t now)
 void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 			m0_time_t deadline)
 {
+	M0_PRE(timer->ltm_fire != NULL);
 	/* Zeroed memory will do. */
 	if (timer->ltm_timer.ti_link.ll_next == NULL)
 		m0_timer_init(&timer->ltm_timer);
@@ -27,6 +29,7 @@ void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 	if (deadline != M0_TIME_NEVER)
 		deadline = m0_time_add(deadline, TICK_NS - 1) & ~(TICK_NS - 1);
 	eng->le_timers_at = min64u(eng->le_timers_at, deadline);
+	M0_POST_EX(eng->le_timers_at <= deadline);
 }
 
 void m0_lnet__timer_cancel(struct m0_lnet_engine *eng,

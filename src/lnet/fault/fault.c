@@ -47,6 +47,7 @@ static void window_open(struct rule *rule, uint64_t begin)
 	rule->rul_done = false;
 	rule->rul_hit = begin + m0_rand_below(&rule->rul_rand,
 					      max64u(window_size(rule), 1));
+	M0_POST(rule->rul_hit >= begin);
 }
 
 static void rule_begin(struct rule *rule, m0_time_t now)
@@ -63,6 +64,8 @@ int m0_lnet__faults_add(struct m0_lnet__faults          *faults,
 {
 	struct rule *rule;
 
+	M0_PRE(faults->lfs_nr <= M0_LNET_FAULTS_MAX);
+	M0_PRE(attr->lfa_kind != M0_LNET_FAULT_ANY);
 	if (faults->lfs_nr == M0_LNET_FAULTS_MAX)
 		return -ENOSPC;
 	M0_ALLOC_PTR(rule);
@@ -113,6 +116,7 @@ int m0_lnet__faults_del(struct m0_lnet__faults   *faults,
 			continue;
 		m0_list_del(&rule->rul_link);
 		m0_free(rule);
+		M0_ASSERT(faults->lfs_nr > 0);
 		--faults->lfs_nr;
 		++nr;
 	}
@@ -124,6 +128,7 @@ void m0_lnet__faults_destroy(struct m0_lnet__faults *faults)
 	if (faults == NULL)
 		return;
 	(void)m0_lnet__faults_del(faults, M0_LNET_FAULT_ANY, NULL, NULL);
+	M0_ASSERT(faults->lfs_nr == 0);
 	m0_free(faults);
 }
 
@@ -267,6 +272,7 @@ static bool window_hit(struct rule *rule, uint64_t at, bool exactly)
 	uint64_t size = window_size(rule);
 	uint64_t gone = at - rule->rul_begin;
 
+	M0_PRE(size > 0 && at >= rule->rul_begin);
 	if (gone >= size)
 		window_open(rule, at - gone % size);
 	if (rule->rul_done ||
@@ -299,9 +305,11 @@ static enum m0_lnd_health health_pick(struct rule *rule)
 	unsigned mask = rule->rul_fault.lft_attr.lfa_health;
 	uint64_t nr;
 
+	M0_PRE(mask != 0);
 	nr = m0_rand_below(&rule->rul_rand, (uint64_t)__builtin_popcount(mask));
 	for (; nr > 0; --nr)
 		mask &= mask - 1;
+	M0_ASSERT(mask != 0);
 	return (enum m0_lnd_health)__builtin_ctz(mask);
 }
 
@@ -331,6 +339,7 @@ static void act(struct rule *rule, m0_time_t now,
 		ret->fav_bit = (uint32_t)m0_rand_next(&rule->rul_rand);
 		break;
 	default:
+		M0_ASSERT(attr->lfa_kind == M0_LNET_FAULT_CUT);
 		ret->fav_acts |= M0_LNET__FAULT_CUT;
 		break;
 	}

@@ -61,6 +61,7 @@ void m0_lnet__faults_off(struct m0_lnet_engine *eng)
 	eng->le_faults = NULL;
 	m0_lnet__timer_cancel(eng, &eng->le_held_timer);
 	eng->le_held_at = M0_TIME_NEVER;
+	M0_POST(eng->le_held_at == M0_TIME_NEVER);
 }
 
 int m0_lnet_engine_fault_reset(struct m0_lnet_engine  *eng,
@@ -91,6 +92,7 @@ static void judge(const struct m0_lnet_ni *ni, const struct m0_lnet_hdr *hdr,
 		.flo_now = ni->lni_engine->le_now,
 	};
 
+	M0_PRE(ni->lni_engine->le_faults != NULL);
 	m0_lnet__faults_judge(ni->lni_engine->le_faults, &look, ret);
 }
 
@@ -115,6 +117,7 @@ static void held_go(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 
 static void held_await(struct m0_lnet_engine *eng, m0_time_t until)
 {
+	M0_PRE(until > eng->le_now);
 	/* One that is due now was asked for in vain, or by another message. */
 	if (until >= eng->le_held_at && eng->le_held_at > eng->le_now)
 		return;
@@ -157,6 +160,7 @@ void m0_lnet__fault_header(const struct m0_lnd_rx *rx, uint8_t *bytes,
 {
 	size_t bit = (size_t)(rx->lr_faults >> CHOICE_SHIFT) % (nr * BITS);
 
+	M0_PRE(nr > 0 && nr <= M0_LNET_HDR_LARGE_BYTES);
 	bytes[bit / BITS] ^= (uint8_t)(1U << bit % BITS);
 }
 
@@ -168,6 +172,7 @@ void m0_lnet__fault_payload_mark(struct m0_lnd_rx *rx)
 
 	if (msg == NULL || bits == 0)
 		return;
+	M0_ASSERT(msg->msg_rx.mrx_lnd == rx);
 	msg->msg_faults |= M0_LNET__FAULT_PAYLOAD;
 	msg->msg_rx.mrx_fault_bit =
 		(uint32_t)((rx->lr_faults >> CHOICE_SHIFT) % bits);
@@ -182,6 +187,7 @@ void m0_lnet__fault_payload(struct m0_lnet_msg *msg)
 
 	if ((msg->msg_faults & M0_LNET__FAULT_PAYLOAD) == 0)
 		return;
+	M0_ASSERT(msg->msg_rx.mrx_fault_bit / BITS < payload->lpy_bytes);
 	msg->msg_faults &= (uint8_t)~M0_LNET__FAULT_PAYLOAD;
 	m0_bufvec_cursor_init(&cur, payload->lpy_vec);
 	if (m0_bufvec_cursor_move(&cur, at))
@@ -195,6 +201,7 @@ void m0_lnet__fault_payload(struct m0_lnet_msg *msg)
 void m0_lnet__fault_out(struct m0_lnet_msg            *msg,
 			struct m0_lnet__fault_verdict *ret)
 {
+	M0_PRE(msg->msg_tx.mtx_ni != NULL);
 	judge(msg->msg_tx.mtx_ni, &msg->msg_hdr, true, ret);
 	if ((ret->fav_acts & M0_LNET__FAULT_DROP) != 0)
 		return;
@@ -207,6 +214,7 @@ void m0_lnet__fault_out(struct m0_lnet_msg            *msg,
 /* The first has left: whatever becomes of the second, that was well. */
 bool m0_lnet__fault_again(struct m0_lnet_msg *msg, int *status)
 {
+	M0_PRE(msg->msg_state == M0_LNET_MSG_LEAVING);
 	if ((msg->msg_faults & M0_LNET__FAULT_AGAIN) != 0) {
 		msg->msg_faults &= (uint8_t)~M0_LNET__FAULT_AGAIN;
 		*status = 0;

@@ -7,6 +7,8 @@ void m0_lnet__op_abort(struct m0_lnet_msg *msg)
 	int  status = m0_lnet__abort_status(msg->msg_engine);
 	bool sending = msg->msg_tx.mtx_sending;
 
+	M0_PRE(msg->msg_md != NULL && msg->msg_md->md_aborted);
+	M0_PRE(m0_lnet__msg_invariant(msg));
 	/* Without a send to end, each of these is the message's end. */
 	msg->msg_op.mop_late = false;
 	if (msg->msg_rx.mrx_lnd != NULL) {

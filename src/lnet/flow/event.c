@@ -42,6 +42,7 @@ struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng)
 
 void m0_lnet__msg_get(struct m0_lnet_msg *msg)
 {
+	M0_PRE_EX(m0_lnet__msg_invariant(msg));
 	++msg->msg_refs_nr;
 }
 
@@ -54,6 +55,7 @@ void m0_lnet__msg_put(struct m0_lnet_msg *msg)
 		return;
 	M0_ASSERT(msg->msg_md == NULL && !msg->msg_op.mop_waits &&
 		  !msg->msg_tx.mtx_sending);
+	M0_ASSERT(eng->le_stats.ls_msgs_alloc > 0);
 	--eng->le_stats.ls_msgs_alloc;
 	eng->le_cfg.lec_home_ops->ho_msg_put(eng, msg);
 }
@@ -89,6 +91,8 @@ inline void m0_lnet__event_post(struct m0_lnet_engine     *eng,
 {
 	struct m0_lnet_event *ev = &node->en_event;
 
+	M0_PRE_EX(msg == NULL || msg->msg_refs_nr > 0);
+	M0_PRE_EX(ev->ev_status <= 0);
 	ev->ev_md = md->md_handle;
 	ev->ev_md_user = md->md_attr.mda_user;
 	if (m0_lnet__md_is_own(md)) {

@@ -82,6 +82,7 @@ static void guess_end(struct m0_lnet_engine *eng, const struct m0_lnet_msg *msg)
 {
 	if (!op_is_get(msg) || msg->msg_rlength <= LARGE_BYTES)
 		return;
+	M0_ASSERT(eng->le_gets_nr > 0);
 	--eng->le_gets_nr;
 	if (eng->le_get == msg)
 		eng->le_get = NULL;
@@ -93,6 +94,7 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 
 	if (!msg->msg_op.mop_waits)
 		return;
+	M0_ASSERT(eng->le_stats.ls_rst_alloc > 0);
 	msg->msg_op.mop_waits = false;
 	guess_end(eng, msg);
 	--eng->le_stats.ls_rst_alloc;
@@ -112,11 +114,13 @@ struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg)
 void m0_lnet__response_end(struct m0_lnet_msg        *msg,
 			   struct m0_lnet_event_node *node)
 {
+	M0_PRE_EX(!msg->msg_op.mop_waits);
 	m0_lnet__md_event(msg->msg_engine, msg, node, !msg->msg_tx.mtx_sending);
 }
 
 void m0_lnet__wait_end(struct m0_lnet_msg *msg)
 {
+	M0_PRE(msg->msg_op.mop_waits);
 	m0_lnet__response_drop(msg);
 	m0_lnet__response_end(msg, NULL);
 }
@@ -125,6 +129,7 @@ void m0_lnet__response_fail(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event *ev = m0_lnet__response_event(msg);
 
+	M0_PRE(status < 0 && !msg->msg_op.mop_waits);
 	ev->ev_source = msg->msg_op.mop_attr.lo_target;
 	ev->ev_initiator = msg->msg_op.mop_attr.lo_target;
 	ev->ev_mlength = 0;
@@ -138,6 +143,7 @@ static void response_overdue(struct m0_lnet_engine *eng,
 	struct m0_lnet_msg *msg =
 		container_of(timer, struct m0_lnet_msg, msg_op.mop_timer);
 
+	M0_PRE(msg->msg_op.mop_waits);
 	(void)now;
 	m0_lnet__response_drop(msg);
 	++eng->le_stats.ls_response_timeout_count;
@@ -152,6 +158,7 @@ static int response_await(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
 	int rc;
 
+	M0_PRE_EX(!msg->msg_op.mop_waits);
 	rc = m0_hash_add(&eng->le_waiting, &msg->msg_op.mop_link,
 			 &msg->msg_op.mop_cookie,
 			 sizeof msg->msg_op.mop_cookie);
@@ -214,6 +221,7 @@ static void op_refuse(struct m0_lnet_msg *msg, int status)
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
 	struct m0_lnet_md         *md = msg->msg_md;
 
+	M0_PRE(status < 0 && !msg->msg_op.mop_waits);
 	msg->msg_md = NULL;
 	op_fill(node, msg, M0_LNET_EV_SEND, status);
 	m0_lnet__event_post(msg->msg_engine, md, node, msg);
@@ -235,6 +243,9 @@ static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 	bool                     answered;
 	int                      rc;
 
+	M0_PRE_EX(m0_lnet__engine_invariant(eng));
+	M0_PRE_EX(m0_lnet__md_invariant(md));
+	M0_PRE(op->lo_md_offset <= md->md_attr.mda_length);
 	m0_lnet__msg_init(eng, msg);
 	msg->msg_md_offset = op->lo_md_offset;
 	msg->msg_rlength = op->lo_bytes != 0
@@ -258,6 +269,7 @@ static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 	m0_lnet__md_get(md, msg);
 	m0_lnet__md_used(eng, md);
 	msg->msg_tx.mtx_sending = true;
+	M0_ASSERT_EX(m0_lnet__msg_invariant(msg));
 	m0_lnet__send(msg);
 }
 
@@ -279,6 +291,7 @@ static void op_sent(struct m0_lnet_msg *msg, int status)
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
 	bool                       late;
 
+	M0_PRE_EX(msg->msg_md != NULL);
 	/* Who answers has it, whatever the driver knows of that. */
 	if (msg->msg_op.mop_answered)
 		status = 0;
@@ -298,6 +311,7 @@ static void response_sent(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
 
+	M0_PRE(msg->msg_tx.mtx_is_answer);
 	m0_lnet__answer_end(msg);
 	if (msg->msg_md == NULL) {
 		m0_lnet__msg_put(msg);
@@ -309,6 +323,7 @@ static void response_sent(struct m0_lnet_msg *msg, int status)
 
 void m0_lnet__sent(struct m0_lnet_msg *msg, int status)
 {
+	M0_PRE_EX(m0_lnet__msg_invariant(msg) && status <= 0);
 	M0_PRE(msg->msg_tx.mtx_sending);
 	msg->msg_tx.mtx_sending = false;
 	if (msg->msg_tx.mtx_is_answer)

@@ -22,6 +22,7 @@ static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
 {
 	struct m0_lnet_msg_tx *tx = &msg->msg_tx;
 
+	M0_PRE_EX(tx->mtx_ni == NULL && m0_lnet__ni_is_usable(ni));
 	tx->mtx_ni = ni;
 	++ni->lni_msgs_nr;
 	/* A number that all NIs share: a new NI need not catch up. */
@@ -50,11 +51,12 @@ int m0_lnet__path_lo(struct m0_lnet_msg *msg)
 	struct m0_lnet_hdr       *hdr = &msg->msg_hdr;
 	const struct m0_lnet_nid *self = &msg->msg_op.mop_attr.lo_self;
 
+	M0_PRE(msg->msg_tx.mtx_lpni == NULL);
 	if (eng->le_lo == NULL || !m0_lnet__ni_is_usable(eng->le_lo))
 		return -ENETDOWN;
 	if (!msg->msg_tx.mtx_is_answer)
-		hdr->lhd_src_nid =
-			m0_lnet_nid_is_any(self) ? hdr->lhd_dest_nid : *self;
+		hdr->lhd_src_nid = m0_lnet_nid_is_any(self) ? hdr->lhd_dest_nid
+							    : *self;
 	path_set(msg, eng->le_lo, NULL);
 	return 0;
 }
@@ -86,6 +88,7 @@ int m0_lnet__path_peer(struct m0_lnet_msg *msg)
 	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
 	struct m0_lnet_lpni      *lpni = m0_lnet__lpni_find(eng, dest);
 
+	M0_PRE(msg->msg_tx.mtx_lpni == NULL);
 	if (M0_LIKELY(lpni != NULL)) {
 		m0_lnet__lpni_hold(eng, lpni);
 	} else {
@@ -107,6 +110,7 @@ static struct m0_lnet_ni *path_ni_kept(const struct m0_lnet_msg *msg)
 	struct m0_lnet_peer       *peer = lpni->lpn_peer;
 	struct m0_lnet_ni         *ni = peer->lpe_ni;
 
+	M0_PRE(!m0_lnet__peer_is_multi_rail(peer));
 	if (ni != NULL && m0_lnet__ni_fits(ni, &lpni->lpn_nid))
 		return ni;
 	ni = m0_lnet__ni_for(msg->msg_engine, &lpni->lpn_nid);
@@ -123,7 +127,7 @@ static bool is_discovered(const struct m0_lnet_lpni *lpni)
 
 /** The operation names this NI, which reaches the NID: there is no choice, and
  * there will be none for the next such request. */
-static void path_keep(struct m0_lnet_engine *eng,
+static void path_keep(struct m0_lnet_engine      *eng,
 		      const struct m0_lnet__path *path)
 {
 	if (is_discovered(path->pth_lpni) || !eng->le_cfg.lec_discovery)
@@ -152,8 +156,8 @@ bool m0_lnet__path_again(struct m0_lnet_msg *msg)
 }
 
 /** The path of a request of which the NI is given; -EINVAL, -ENETDOWN. */
-static int path_from(const struct m0_lnet_msg *msg, const struct m0_lnet_nid *self,
-		     struct m0_lnet__path *path)
+static int path_from(const struct m0_lnet_msg *msg,
+		     const struct m0_lnet_nid *self, struct m0_lnet__path *path)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
 	struct m0_lnet_lpni   *lpni = msg->msg_tx.mtx_lpni;
@@ -167,9 +171,9 @@ static int path_from(const struct m0_lnet_msg *msg, const struct m0_lnet_nid *se
 		*path = (struct m0_lnet__path){ ni, lpni };
 		path_keep(eng, path);
 	} else if (m0_lnet__peer_is_multi_rail(lpni->lpn_peer)) {
-		*path = m0_lnet__select(
-			eng, &(struct m0_lnet__want){
-				     .wnt_peer = lpni->lpn_peer, .wnt_ni = ni });
+		*path = m0_lnet__select(eng, &(struct m0_lnet__want){
+						     .wnt_peer = lpni->lpn_peer,
+						     .wnt_ni = ni });
 	}
 	return 0;
 }
@@ -183,6 +187,7 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 	struct m0_lnet__path      path = { NULL, NULL };
 	int                       rc = 0;
 
+	M0_PRE(!tx->mtx_is_answer && peer != NULL);
 	if (!m0_lnet_nid_is_any(self))
 		rc = path_from(msg, self, &path);
 	else if (m0_lnet__peer_is_multi_rail(peer))

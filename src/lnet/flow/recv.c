@@ -86,6 +86,8 @@ static inline int take(const struct coming *in, const struct m0_lnet_msg *msg,
 	struct m0_lnd_rx     *rx = in->cmi_rx;
 	uint32_t              type = in->cmi_hdr.lhd_type;
 
+	M0_PRE_EX(bytes <= in->cmi_hdr.lhd_payload_bytes);
+	M0_PRE_EX(bytes <= msg->msg_payload.lpy_bytes);
 	++stats->ls_recv_count;
 	stats->ls_recv_length += in->cmi_hdr.lhd_payload_bytes;
 	m0_lnet__traffic_count(&in->cmi_ni->lni_traffic.lt_received, type);
@@ -135,6 +137,8 @@ static void answer(struct m0_lnet_msg *msg, uint32_t type)
 	struct m0_lnet_process_id *src = &msg->msg_event[0].en_event.ev_source;
 	struct m0_lnet_nid         self = hdr->lhd_dest_nid;
 
+	M0_PRE_EX(!msg->msg_tx.mtx_sending && msg->msg_rx.mrx_lnd == NULL);
+	M0_PRE_EX(M0_IN(type, (M0_LNET_ACK, M0_LNET_REPLY)));
 	hdr->lhd_type = type;
 	hdr->lhd_dest_nid = src->lp_nid;
 	hdr->lhd_dest_pid = src->lp_pid;
@@ -164,6 +168,7 @@ static void put_end(struct m0_lnet_msg *msg, int status)
 	bool     ack = status == 0 && (options & M0_LNET_MD_ACK_DISABLE) == 0 &&
 		   !m0_lnet__wmd_is_none(&msg->msg_hdr.lhd_wmd);
 
+	M0_PRE_EX(m0_lnet__msg_invariant(msg) && status <= 0);
 	request_event(msg, M0_LNET_EV_PUT, status);
 	if (ack)
 		m0_lnet__msg_get(msg);
@@ -177,13 +182,14 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 	struct m0_lnd_rx *rx = in->cmi_rx;
 	int               rc;
 
+	M0_PRE_EX(msg->msg_md != NULL && rx->lr_priv == NULL);
 	rx->lr_mark = 0;
 	rx->lr_lazy = 0;
 	msg->msg_rx.mrx_ni = in->cmi_ni;
 	msg->msg_rx.mrx_hop = rx->lr_nid;
 	if (in->cmi_hdr.lhd_type == M0_LNET_PUT) {
 		rc = take(in, msg, msg->msg_payload.lpy_bytes);
-		msg->msg_state = M0_LNET_MSG_COMING;
+		m0_lnet__msg_state_set(msg, M0_LNET_MSG_COMING);
 		msg->msg_rx.mrx_lnd = rx;
 		rx->lr_priv = msg;
 		return rc;
@@ -246,6 +252,7 @@ static int unmatched(const struct coming *in, struct m0_lnet_msg *msg,
 	struct m0_lnet_engine *eng = in->cmi_eng;
 	struct m0_lnet_stats  *stats = &eng->le_stats;
 
+	M0_PRE(match != M0_LNET_MATCH_OK && msg->msg_md == NULL);
 	m0_lnet__msg_put(msg);
 	if (match == M0_LNET_MATCH_LATER)
 		return -EAGAIN;
@@ -301,6 +308,7 @@ static struct m0_lnet_event *response_take(const struct coming *in,
 	struct m0_lnet_event *ev = m0_lnet__response_event(msg);
 	struct m0_lnet_md    *md = msg->msg_md;
 
+	M0_PRE_EX(msg->msg_op.mop_waits && md != NULL);
 	m0_lnet__response_drop(msg);
 	msg->msg_op.mop_answered = true;
 	m0_lnet__event_fill(ev, &in->cmi_hdr, &in->cmi_primary,
@@ -524,6 +532,7 @@ static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
 	unsigned acts;
 	int      rc = 0;
 
+	M0_PRE(in->cmi_eng->le_faults != NULL);
 	acts = m0_lnet__fault_in(in->cmi_ni, rx, &in->cmi_hdr);
 	if ((acts & M0_LNET__FAULT_DROP) != 0) {
 		rc = drop(in, &in->cmi_eng->le_stats.ls_drop_fault);
@@ -568,6 +577,7 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 
 	in.cmi_ni = container_of(ni, struct m0_lnet_ni, lni_lnd);
 	in.cmi_eng = in.cmi_ni->lni_engine;
+	M0_PRE_EX(m0_lnet__engine_invariant(in.cmi_eng));
 	in.cmi_lpni = NULL;
 	in.cmi_rx = rx;
 	rx->lr_cancelled = false;
@@ -581,6 +591,7 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 /* `msg` has left msg_rx.mrx_lnd. */
 static void rx_end(struct m0_lnet_msg *msg, int status)
 {
+	M0_PRE_EX(msg->msg_rx.mrx_lnd == NULL && msg->msg_md != NULL);
 	if (msg->msg_state == M0_LNET_MSG_COMING) {
 		put_end(msg, status);
 		return;
@@ -591,6 +602,7 @@ static void rx_end(struct m0_lnet_msg *msg, int status)
 
 void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status)
 {
+	M0_PRE(msg->msg_rx.mrx_lnd != NULL && status < 0);
 	msg->msg_rx.mrx_lnd->lr_cancelled = true;
 	msg->msg_rx.mrx_lnd->lr_priv = NULL;
 	msg->msg_rx.mrx_lnd = NULL;
@@ -602,8 +614,10 @@ void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 {
 	struct m0_lnet_msg *msg = rx->lr_priv;
 
+	M0_PRE(status <= 0);
 	if (msg == NULL)
 		return;
+	M0_ASSERT_EX(msg->msg_rx.mrx_lnd == rx);
 	rx->lr_priv = NULL;
 	msg->msg_rx.mrx_lnd = NULL;
 	if (M0_UNLIKELY(msg->msg_faults != 0))

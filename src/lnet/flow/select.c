@@ -85,11 +85,11 @@ static int ni_turn(const struct m0_lnet_engine *eng,
 	return used_cmp(left->pth_ni->lni_used_nr, right->pth_ni->lni_used_nr);
 }
 
-static const criterion_t to_send[] = { ni_up,	   peer_up,    peer_credits,
-				       peer_turn,  peer_order, ni_credits,
-				       ni_turn,	   NULL };
+static const criterion_t to_send[] = { ni_up,     peer_up,    peer_credits,
+				       peer_turn, peer_order, ni_credits,
+				       ni_turn,   NULL };
 /** A peer is asked by its first NID, unless that is down. */
-static const criterion_t to_ask[] = { peer_up,	  peer_order, ni_up,
+static const criterion_t to_ask[] = { peer_up,    peer_order, ni_up,
 				      ni_credits, ni_turn,    NULL };
 
 static bool is_better(const struct m0_lnet_engine *eng,
@@ -113,6 +113,7 @@ static void nid_try(const struct m0_lnet_engine *eng,
 	const criterion_t   *chain = want->wnt_ask ? to_ask : to_send;
 	struct m0_lnet__path path = { .pth_lpni = lpni };
 
+	M0_PRE(lpni == NULL || lpni->lpn_peer == want->wnt_peer);
 	m0_list_for_each_entry(&eng->le_nis, path.pth_ni, struct m0_lnet_ni,
 			       lni_link) {
 		if ((want->wnt_ni != NULL && path.pth_ni != want->wnt_ni) ||

@@ -17,14 +17,16 @@ static void sent_later(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
 
+	M0_PRE(msg->msg_tx.mtx_sending && status <= 0);
 	m0_lnet__path_put(msg);
-	msg->msg_state = M0_LNET_MSG_SENT;
+	m0_lnet__msg_state_set(msg, M0_LNET_MSG_SENT);
 	msg->msg_tx.mtx_lnd.ltx_word[0] = (uint64_t)(int64_t)status;
 	m0_list_add_tail(&eng->le_deferred, &msg->msg_tx.mtx_link);
 }
 
 static void sent_now(struct m0_lnet_msg *msg, int status)
 {
+	M0_PRE_EX(msg->msg_tx.mtx_ni == NULL && msg->msg_tx.mtx_lpni == NULL);
 	if (status < 0 && status != -ECANCELED)
 		++msg->msg_engine->le_stats.ls_errors;
 	msg->msg_engine->le_hooks->lhk_sent(msg, status);
@@ -42,6 +44,7 @@ static void list_sent(struct m0_list *list)
 		msg = m0_list_entry(m0_list_first(&now), struct m0_lnet_msg,
 				    msg_tx.mtx_link);
 		m0_list_del(&msg->msg_tx.mtx_link);
+		M0_ASSERT(msg->msg_state == M0_LNET_MSG_SENT);
 		sent_now(msg, (int)(int64_t)msg->msg_tx.mtx_lnd.ltx_word[0]);
 	}
 }
@@ -60,11 +63,14 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 	struct m0_lnd_tx   *tx = &msg->msg_tx.mtx_lnd;
 	struct m0_lnd_ni   *ni = &msg->msg_tx.mtx_ni->lni_lnd;
 
+	M0_PRE_EX(m0_lnet__msg_invariant(msg));
 	if (ni->ldn_lnd == NULL) {
 		m0_lnet__tx_done(tx, -ENETDOWN, M0_LND_LOCAL_ERROR);
 		return;
 	}
-	msg->msg_state = M0_LNET_MSG_LEAVING;
+	m0_lnet__msg_state_set(msg, M0_LNET_MSG_LEAVING);
+	M0_ASSERT_EX(hdr->lhd_payload_bytes == 0 ||
+		     hdr->lhd_payload_bytes == msg->msg_payload.lpy_bytes);
 	tx->ltx_payload = hdr->lhd_payload_bytes == 0
 				  ? (struct m0_lnd_payload){ .lpy_vec = NULL }
 				  : msg->msg_payload;
@@ -81,7 +87,8 @@ static void msg_drop(struct m0_lnet_msg *msg, enum m0_lnd_health health)
 	struct m0_lnet_engine *eng = msg->msg_engine;
 	struct m0_list_link   *link;
 
-	msg->msg_state = M0_LNET_MSG_SENT;
+	M0_PRE(eng->le_faults != NULL && health != M0_LND_OK);
+	m0_lnet__msg_state_set(msg, M0_LNET_MSG_SENT);
 	msg->msg_tx.mtx_lnd.ltx_word[1] = health;
 	m0_list_add_tail(&eng->le_dropped, &msg->msg_tx.mtx_link);
 	if (eng->le_drops)
@@ -110,7 +117,7 @@ static __attribute__((cold, noinline)) void msg_leave_faulty(
 		return;
 	}
 	if ((verdict.fav_acts & M0_LNET__FAULT_DELAY) != 0) {
-		msg->msg_state = M0_LNET_MSG_DELAYED;
+		m0_lnet__msg_state_set(msg, M0_LNET_MSG_DELAYED);
 		m0_list_add_tail(&eng->le_delayed, &msg->msg_tx.mtx_link);
 		m0_lnet__timer_arm(eng, &msg->msg_tx.mtx_timer,
 				   min64u(verdict.fav_until,
@@ -132,7 +139,8 @@ static void msg_leave(struct m0_lnet_msg *msg)
 static void msg_queue(struct m0_lnet_msg *msg, struct m0_list *queue,
 		      enum m0_lnet_msg_state state)
 {
-	msg->msg_state = state;
+	M0_PRE(!m0_list_link_is_in(&msg->msg_tx.mtx_link));
+	m0_lnet__msg_state_set(msg, state);
 	m0_list_add_tail(queue, &msg->msg_tx.mtx_link);
 	m0_lnet__timer_arm(msg->msg_engine, &msg->msg_tx.mtx_timer,
 			   msg->msg_tx.mtx_lnd.ltx_deadline);
@@ -154,6 +162,7 @@ static void credits_take(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
 
+	M0_PRE_EX(lpni != NULL && !msg->msg_tx.mtx_has_credits);
 	msg->msg_tx.mtx_has_credits = true;
 	--lpni->lpn_credits;
 	lpni->lpn_credits_low =
@@ -169,6 +178,8 @@ static void credits_take(struct m0_lnet_msg *msg)
 /** Takes it out of the queue for its peer's credit. */
 static void peer_unqueue(struct m0_lnet_msg *msg)
 {
+	M0_PRE(msg->msg_tx.mtx_lpni->lpn_queued_bytes >=
+	       msg->msg_hdr.lhd_payload_bytes);
 	m0_list_del(&msg->msg_tx.mtx_link);
 	msg->msg_tx.mtx_lpni->lpn_queued_bytes -=
 		msg->msg_hdr.lhd_payload_bytes;
@@ -178,6 +189,7 @@ static void ni_credit_put(struct m0_lnet_ni *ni)
 {
 	struct m0_lnet_msg *msg;
 
+	M0_PRE_EX(ni->lni_credits < (int)ni->lni_lnd.ldn_credits);
 	++ni->lni_credits;
 	if (m0_list_is_empty(&ni->lni_queue))
 		return;
@@ -191,6 +203,7 @@ static void peer_credit_put(struct m0_lnet_lpni *lpni)
 {
 	struct m0_lnet_msg *msg;
 
+	M0_PRE_EX(m0_lnet__lpni_invariant(lpni));
 	++lpni->lpn_credits;
 	if (m0_list_is_empty(&lpni->lpn_queue))
 		return;
@@ -212,6 +225,7 @@ static void credits_put(struct m0_lnet_msg *msg)
 /** Takes a message out of whatever it waits in. Others may go on by that. */
 static void msg_pull(struct m0_lnet_msg *msg)
 {
+	M0_PRE(m0_list_link_is_in(&msg->msg_tx.mtx_link));
 	m0_lnet__timer_cancel(msg->msg_engine, &msg->msg_tx.mtx_timer);
 	switch (msg->msg_state) {
 	case M0_LNET_MSG_PEER_QUEUE:
@@ -264,6 +278,7 @@ static void send_timed_out(struct m0_lnet_engine *eng,
 
 static void send_on(struct m0_lnet_msg *msg, int rc)
 {
+	M0_PRE(rc <= 0);
 	if (rc == 0)
 		rc = m0_lnet__path_request(msg);
 	if (rc != 0)
@@ -307,6 +322,9 @@ void m0_lnet__send(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
 
+	M0_PRE_EX(m0_lnet__msg_invariant(msg) && msg->msg_tx.mtx_sending);
+	M0_PRE_EX(
+		M0_IN(msg->msg_state, (M0_LNET_MSG_FREE, M0_LNET_MSG_COMING)));
 	m0_list_link_init(&msg->msg_tx.mtx_link);
 	m0_timer_init(&msg->msg_tx.mtx_timer.ltm_timer);
 	msg->msg_tx.mtx_timer.ltm_fire = send_timed_out;
@@ -320,6 +338,7 @@ void m0_lnet__send(struct m0_lnet_msg *msg)
 
 void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status)
 {
+	M0_PRE(status <= 0);
 	M0_PRE(msg->msg_state == M0_LNET_MSG_DISCOVERING);
 	msg_pull(msg);
 	/* Its peer may be another one by now. */
@@ -331,6 +350,7 @@ void m0_lnet__send_cancel(struct m0_lnet_msg *msg)
 {
 	struct m0_lnd_ni *ni;
 
+	M0_PRE(msg->msg_tx.mtx_sending);
 	if (msg->msg_tx.mtx_cancelled)
 		return;
 	if (msg_is_queued(msg)) {
@@ -354,6 +374,7 @@ static struct m0_lnet_msg *msg_of(struct m0_lnd_tx *tx)
 size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
 			  uint8_t buf[M0_LND_HDR_BYTES_MAX])
 {
+	M0_PRE_EX(msg_of(tx)->msg_state == M0_LNET_MSG_LEAVING);
 	return m0_lnet__hdr_encode(&msg_of(tx)->msg_hdr, large, buf);
 }
 
@@ -394,6 +415,7 @@ static inline __attribute__((always_inline)) void tx_count(
 static __attribute__((cold, noinline)) void tx_done_here(
 	struct m0_lnet_msg *msg, int status, enum m0_lnd_health health)
 {
+	M0_PRE(status < 0);
 	tx_count(msg, status, health);
 	credits_put(msg);
 	sent_later(msg, status);
@@ -411,6 +433,8 @@ void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 {
 	struct m0_lnet_msg *msg = msg_of(tx);
 
+	M0_PRE(status <= 0);
+	M0_PRE_EX(m0_lnet__msg_invariant(msg));
 	if (M0_UNLIKELY(msg->msg_state != M0_LNET_MSG_LEAVING)) {
 		tx_done_here(msg, status, health);
 		return;
@@ -423,7 +447,7 @@ void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 	tx_count(msg, status, health);
 	credits_put(msg);
 	m0_lnet__path_put(msg);
-	msg->msg_state = M0_LNET_MSG_SENT;
+	m0_lnet__msg_state_set(msg, M0_LNET_MSG_SENT);
 	sent_now(msg, status);
 }
 
@@ -452,6 +476,7 @@ static void queue_fail(struct m0_list *queue, const struct lost *lost,
 	struct m0_lnet_msg *msg;
 	struct m0_lnet_msg *next;
 
+	M0_PRE(status < 0);
 	/* First out, then the credits: else they would take the places of those
 	 * before them. */
 	m0_list_init(&failed);
@@ -474,6 +499,7 @@ void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status)
 	struct m0_hash_link   *at;
 	struct m0_lnet_lpni   *lpni;
 
+	M0_PRE(!m0_lnet__ni_is_usable(ni));
 	for (at = m0_hash_first(&eng->le_lpnis); at != NULL;
 	     at = m0_hash_next(at)) {
 		lpni = container_of(at, struct m0_lnet_lpni, lpn_hash);
@@ -481,12 +507,14 @@ void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status)
 	}
 	queue_fail(&ni->lni_queue, &lost, status);
 	queue_fail(&eng->le_delayed, &lost, status);
+	M0_POST(m0_list_is_empty(&ni->lni_queue) && ni->lni_credits >= 0);
 }
 
 /** The node itself, whoever else there may be behind its NID. */
 static void node_down(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		      int status)
 {
+	M0_PRE(lpni->lpn_refs_nr > 0);
 	lpni->lpn_lost_nr += lpni->lpn_known_up ? 1 : 0;
 	lpni->lpn_known_up = false;
 	if (status < 0) {
@@ -511,6 +539,7 @@ void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 	struct m0_lnet_lpni   *lpni = m0_lnet__lpni_find(eng, nid);
 	const struct lost      lost = { ni, lpni, &pid };
 
+	M0_PRE(status <= 0 && m0_lnet__ni_invariant(ni));
 	if (lpni == NULL)
 		return;
 	/* A referee, lest it go away underfoot. */

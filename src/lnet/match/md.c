@@ -22,6 +22,7 @@ inline void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 		return;
 	m0_list_add_tail(&eng->le_mds, &md->md_link);
 	++eng->le_busy_nr;
+	M0_POST_EX(m0_lnet__md_invariant(md));
 }
 
 int m0_lnet__abort_status(const struct m0_lnet_engine *eng)
@@ -32,6 +33,7 @@ int m0_lnet__abort_status(const struct m0_lnet_engine *eng)
 /* Its last event is about to be posted. */
 static void ended(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
+	M0_PRE_EX(md->md_dead && !md->md_ended && md->md_busy_nr == 0);
 	md->md_ended = true;
 	if (m0_lnet__md_is_own(md))
 		return;
@@ -44,6 +46,7 @@ void m0_lnet__md_end(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 {
 	struct m0_lnet_event *ev = &md->md_last.en_event;
 
+	M0_PRE(status <= 0);
 	M0_PRE(md->md_busy_nr == 0 && !md->md_ended);
 	md->md_dead = true;
 	M0_SET0(&md->md_last);
@@ -56,6 +59,8 @@ void m0_lnet__md_end(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 
 void m0_lnet__md_get(struct m0_lnet_md *md, struct m0_lnet_msg *msg)
 {
+	M0_PRE_EX(m0_lnet__md_invariant(md) && !md->md_ended);
+	M0_PRE_EX(!m0_list_link_is_in(&msg->msg_md_link));
 	msg->msg_md = md;
 	m0_list_add_tail(&md->md_msgs, &msg->msg_md_link);
 	++md->md_busy_nr;
@@ -67,6 +72,9 @@ void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 	struct m0_lnet_md *md = msg->msg_md;
 	bool               ends;
 
+	M0_PRE_EX(md != NULL && m0_lnet__md_invariant(md));
+	M0_PRE_EX(m0_list_link_is_in(&msg->msg_md_link));
+	M0_PRE_EX(md->md_busy_nr > 0 && !md->md_ended);
 	if (last) {
 		m0_list_del(&msg->msg_md_link);
 		msg->msg_md = NULL;
@@ -111,6 +119,7 @@ static __attribute__((noinline)) void waits_end(struct m0_lnet_engine *eng,
 	struct m0_list_link *next;
 	struct m0_lnet_msg  *msg;
 
+	M0_PRE(m0_lnet__md_is_exhausted(md));
 	m0_list_for_each_safe(&md->md_msgs, pos, next) {
 		msg = m0_list_entry(pos, struct m0_lnet_msg, msg_md_link);
 		if (msg->msg_op.mop_waits)
@@ -149,6 +158,7 @@ static void msgs_abort(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 	struct m0_list_link *link;
 	struct m0_lnet_msg  *msg;
 
+	M0_PRE(md->md_aborted && md->md_busy_nr > 0);
 	/* Each may end while its turn is; none may be met twice. */
 	m0_list_init(&todo);
 	m0_list_splice_tail(&todo, &md->md_msgs);
@@ -161,11 +171,13 @@ static void msgs_abort(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 
 void m0_lnet_engine_md_unlink(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
+	M0_PRE(m0_lnet__md_invariant(md));
 	if (md->md_ended || md->md_aborted)
 		return;
 	md->md_aborted = true;
 	md->md_dead = true;
 	m0_lnet__md_detach(eng, md);
+	M0_ASSERT(md->md_me == NULL);
 	if (md->md_busy_nr == 0)
 		m0_lnet__md_end(eng, md, 0);
 	else

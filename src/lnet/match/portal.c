@@ -74,6 +74,7 @@ static void wild_show(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
 {
 	struct m0_list_link *pos = portal->lpt_wild.l_head.ll_prev;
 
+	M0_PRE(me->me_attr.mea_ignore_bits != 0);
 	while (pos != &portal->lpt_wild.l_head &&
 	       link_me(pos)->me_order > me->me_order)
 		pos = pos->ll_prev;
@@ -92,6 +93,7 @@ static struct m0_lnet_me *ring_find(struct m0_lnet_portal *portal,
 	if (link == NULL)
 		return NULL;
 	head = container_of(link, struct m0_lnet_me, me_hash);
+	M0_POST_EX(head->me_is_head);
 	portal->lpt_recent = head;
 	return head;
 }
@@ -100,6 +102,7 @@ static struct m0_lnet_me *ring_find(struct m0_lnet_portal *portal,
 static void ring_head(struct m0_lnet_portal *portal, struct m0_lnet_me *head,
 		      struct m0_lnet_me *me)
 {
+	M0_PRE(head->me_is_head && !me->me_is_head);
 	m0_hash_replace(&portal->lpt_exact, &head->me_hash, &me->me_hash,
 			&me->me_attr.mea_match_bits);
 	head->me_is_head = false;
@@ -113,6 +116,7 @@ static int exact_show(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
 	struct m0_list_link *pos;
 	int                  rc;
 
+	M0_PRE(me->me_attr.mea_ignore_bits == 0 && !me->me_is_head);
 	rc = m0_hash_keep(&portal->lpt_exact);
 	if (rc != 0)
 		return rc;
@@ -149,6 +153,7 @@ static void exact_hide(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
 		}
 	}
 	m0_list_del(&me->me_link);
+	M0_POST(!me->me_is_head);
 }
 
 static int me_show(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
@@ -156,6 +161,7 @@ static int me_show(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	struct m0_lnet_portal *portal = portal_of(eng, me);
 	int                    rc = 0;
 
+	M0_PRE(me->me_state == M0_LNET_ME_NEW);
 	if (me->me_attr.mea_ignore_bits != 0)
 		wild_show(portal, me);
 	else
@@ -174,6 +180,7 @@ void m0_lnet__me_hide(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	else
 		exact_hide(portal_of(eng, me), me);
 	me->me_state = M0_LNET_ME_NEW;
+	M0_POST(!m0_list_link_is_in(&me->me_link));
 }
 
 /* --------------------------------------------------------- entries, MDs -- */
@@ -218,11 +225,13 @@ void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 
 static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
+	M0_PRE(me->me_state != M0_LNET_ME_GONE);
 	m0_lnet__me_hide(eng, me);
 	me->me_state = M0_LNET_ME_GONE;
 	if (is_own(me))
 		return;
 	m0_list_del(&me->me_all);
+	M0_ASSERT(eng->le_busy_nr > 0);
 	--eng->le_busy_nr;
 	eng->le_cfg.lec_home_ops->ho_me_gone(eng, me);
 }
@@ -252,6 +261,7 @@ void m0_lnet__md_detach(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 
 	if (me == NULL)
 		return;
+	M0_ASSERT_EX(m0_list_link_is_in(&md->md_on_me));
 	md->md_me = NULL;
 	m0_list_del(&md->md_on_me);
 	if (M0_LIKELY(is_queue(me))) {
@@ -301,6 +311,7 @@ static int attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
 
 static void md_add(struct m0_lnet_me *me, struct m0_lnet_md *md)
 {
+	M0_PRE_EX(md->md_me == NULL && !md->md_dead);
 	md->md_me = me;
 	m0_list_add_tail(&me->me_mds, &md->md_on_me);
 }
@@ -312,6 +323,7 @@ static __attribute__((noinline)) void md_add_first(struct m0_lnet_engine *eng,
 {
 	int rc = attach(eng, me, md);
 
+	M0_PRE(!md->md_ended);
 	if (rc == 0) {
 		md_add(me, md);
 		return;
@@ -490,10 +502,12 @@ static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 	const struct m0_lnet_home_ops *ops = eng->le_cfg.lec_home_ops;
 	struct m0_lnet_eq             *eq = md->md_attr.mda_eq;
 
+	M0_PRE_EX(!md->md_dead && !m0_lnet__md_is_exhausted(md));
 	if (!msg_fits(msg))
 		return M0_LNET_MATCH_TOO_BIG;
 	if (eq != NULL && !ops->ho_eq_room(eng, eq))
 		return M0_LNET_MATCH_NO_ROOM;
+	M0_ASSERT(msg->msg_payload.lpy_bytes <= M0_LNET_PAYLOAD_MAX);
 	md->md_local_offset = msg->msg_md_offset + msg->msg_payload.lpy_bytes;
 	if (md->md_threshold > 0)
 		--md->md_threshold;
@@ -505,6 +519,7 @@ static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 
 static bool is_last(const struct m0_lnet_md *md)
 {
+	M0_PRE_EX(md->md_me != NULL);
 	return (md->md_me->me_attr.mea_flags & M0_LNET_ME_LAST) != 0;
 }
 
@@ -517,6 +532,8 @@ enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
 	struct m0_lnet_portal *portal;
 	struct m0_lnet_md     *md;
 
+	M0_PRE(get || hdr->lhd_type == M0_LNET_PUT);
+	M0_PRE(msg->msg_md == NULL);
 	if (hdr->lhd_portal >= eng->le_cfg.lec_portals_nr)
 		return M0_LNET_MATCH_NONE;
 	portal = &eng->le_portals[hdr->lhd_portal];

@@ -44,6 +44,7 @@ static struct m0_lnet_peer *peer_new(struct m0_lnet_engine    *eng,
 {
 	struct m0_lnet_peer *peer;
 
+	M0_PRE(!m0_lnet_nid_is_any(primary));
 	M0_ALLOC_PTR(peer);
 	if (peer == NULL)
 		return NULL;
@@ -59,6 +60,7 @@ static struct m0_lnet_peer *peer_new(struct m0_lnet_engine    *eng,
 /** Pre: without NIDs. What waited for it goes on by those it has become. */
 static void peer_free(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
 {
+	M0_PRE(eng->le_peers_nr > 0);
 	M0_PRE(m0_list_is_empty(&peer->lpe_lpnis));
 	m0_list_del(&peer->lpe_link);
 	--eng->le_peers_nr;
@@ -74,6 +76,7 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
 	struct m0_lnet_lpni             *lpni;
 
+	M0_PRE(peer != NULL && !m0_lnet_nid_is_any(nid));
 	/* The key of the table is the NID's bytes. */
 	M0_BASSERT(sizeof(struct m0_lnet_nid) == M0_LNET_NID_BYTES);
 	M0_ALLOC_PTR(lpni);
@@ -93,6 +96,7 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 	}
 	lpni->lpn_peer = peer;
 	m0_list_add_tail(&peer->lpe_lpnis, &lpni->lpn_link);
+	M0_POST(m0_lnet__lpni_invariant(lpni));
 	return lpni;
 }
 
@@ -100,6 +104,10 @@ static void lpni_free(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 {
 	M0_PRE(lpni->lpn_refs_nr == 0);
 	M0_ASSERT(m0_list_is_empty(&lpni->lpn_queue));
+	M0_ASSERT(lpni->lpn_answers_nr == 0 && lpni->lpn_queued_bytes == 0);
+	M0_ASSERT(lpni->lpn_credits ==
+		  (int)min_check(eng->le_cfg.lec_peer_credits,
+				 eng->le_cfg.lec_credits));
 	m0_lnet__topology_changed(eng);
 	m0_list_del(&lpni->lpn_link);
 	m0_hash_del(&eng->le_lpnis, &lpni->lpn_hash);
@@ -110,6 +118,7 @@ static void peer_destroy(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
 {
 	struct m0_list_link *link;
 
+	M0_PRE(m0_list_is_empty(&peer->lpe_waiting));
 	while ((link = m0_list_first(&peer->lpe_lpnis)) != NULL)
 		lpni_free(eng, lpni_of_link(link));
 	peer_free(eng, peer);
@@ -153,6 +162,7 @@ static bool peer_evict(struct m0_lnet_engine *eng)
 	for (i = 0; i < EVICT_LOOKS_MAX && i < eng->le_peers_nr; ++i) {
 		peer = container_of(m0_list_first(&eng->le_peers),
 				    struct m0_lnet_peer, lpe_link);
+		M0_ASSERT(m0_lnet__peer_invariant(peer));
 		if (peer_is_idle(peer)) {
 			peer_destroy(eng, peer);
 			return true;
@@ -212,6 +222,7 @@ struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
 
 void m0_lnet__lpni_hold(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 {
+	M0_PRE_EX(m0_lnet__lpni_invariant(lpni));
 	++lpni->lpn_refs_nr;
 	peer_touch(eng, lpni->lpn_peer);
 }
@@ -221,6 +232,7 @@ void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 	(void)eng;
 	M0_PRE(lpni->lpn_refs_nr > 0);
 	--lpni->lpn_refs_nr;
+	M0_POST_EX(lpni->lpn_answers_nr <= lpni->lpn_refs_nr);
 }
 
 struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
@@ -258,6 +270,7 @@ void m0_lnet__answer_begin(struct m0_lnet_msg       *msg,
 {
 	struct m0_lnet_lpni *lpni = m0_lnet__lpni_find(msg->msg_engine, hop);
 
+	M0_PRE_EX(msg->msg_rx.mrx_asked_by == NULL);
 	msg->msg_rx.mrx_asked_by = lpni;
 	if (lpni == NULL)
 		return;
@@ -272,6 +285,7 @@ void m0_lnet__answer_end(struct m0_lnet_msg *msg)
 	msg->msg_rx.mrx_asked_by = NULL;
 	if (lpni == NULL)
 		return;
+	M0_ASSERT(lpni->lpn_answers_nr > 0);
 	--lpni->lpn_answers_nr;
 	m0_lnet__lpni_put(msg->msg_engine, lpni);
 }
@@ -304,6 +318,7 @@ bool m0_lnet__peer_same(const struct m0_lnet_engine *eng,
 static void lpni_move(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		      struct m0_lnet_peer *to)
 {
+	M0_PRE(lpni->lpn_peer != to);
 	m0_lnet__topology_changed(eng);
 	m0_list_move_tail(&to->lpe_lpnis, &lpni->lpn_link);
 	lpni->lpn_peer = to;
@@ -324,6 +339,7 @@ static void peer_lessened(struct m0_lnet_engine *eng, struct m0_lnet_peer *from)
 		if (m0_lnet_nid_eq(&lpni->lpn_nid, &from->lpe_primary))
 			return;
 	from->lpe_primary = lpni_of_link(first)->lpn_nid;
+	M0_POST(m0_lnet__peer_invariant(from));
 }
 
 /** All of `from` is `into`. */
@@ -332,6 +348,7 @@ static void peer_merge(struct m0_lnet_engine *eng, struct m0_lnet_peer *into,
 {
 	struct m0_list_link *link;
 
+	M0_PRE(into != from);
 	while ((link = m0_list_first(&from->lpe_lpnis)) != NULL)
 		lpni_move(eng, lpni_of_link(link), into);
 	into->lpe_seq_told = max_check(into->lpe_seq_told, from->lpe_seq_told);
@@ -441,6 +458,7 @@ static void rails_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 	peer->lpe_primary =
 		lpni_of_link(m0_list_first(&peer->lpe_lpnis))->lpn_nid;
 	peer->lpe_ni = NULL;
+	M0_POST(m0_lnet__peer_invariant(peer));
 }
 
 /** Each NID of it is a peer of its own. */
@@ -455,6 +473,7 @@ static void single_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 		if (at != lpni)
 			lpni_leave(eng, at);
 	peer->lpe_primary = lpni->lpn_nid;
+	M0_POST(m0_lnet__peer_invariant(peer));
 }
 
 int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
@@ -464,6 +483,7 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 	const uint32_t rails = M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY;
 	bool           up;
 
+	M0_PRE(m0_lnet__peer_invariant(peer));
 	peer->lpe_features = info->lpi_features;
 	if (info->lpi_seq < peer->lpe_seq_heard)
 		/* It lives again, and has forgotten us. */
@@ -483,6 +503,7 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		single_learn(eng, lpni);
 	}
 	statuses_learn(peer, info);
+	M0_POST(lpni->lpn_peer == peer && m0_lnet__peer_invariant(peer));
 	return 0;
 }
 
@@ -500,6 +521,7 @@ void m0_lnet__peers_ni_gone(struct m0_lnet_engine   *eng,
 {
 	struct m0_lnet_peer *peer;
 
+	M0_PRE(!m0_lnet__ni_is_usable(ni));
 	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
 			       lpe_link)
 		if (peer->lpe_ni == ni)
@@ -520,5 +542,6 @@ void m0_lnet__peers_fini(struct m0_lnet_engine *eng)
 	while ((link = m0_list_first(&eng->le_peers)) != NULL)
 		peer_destroy(eng,
 			     container_of(link, struct m0_lnet_peer, lpe_link));
+	M0_POST(eng->le_peers_nr == 0 && m0_hash_nr(&eng->le_lpnis) == 0);
 	m0_hash_fini(&eng->le_lpnis);
 }

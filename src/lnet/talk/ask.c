@@ -21,6 +21,7 @@ static void ask_tell(struct m0_lnet_ask *ask, int status)
 {
 	if (ask->as_told)
 		return;
+	M0_ASSERT(status <= 0 && ask->as_done != NULL);
 	ask->as_told = true;
 	/* Back-off is why it cannot be sent again, not why it failed. */
 	if (ask->as_is_resent && status == -EHOSTUNREACH)
@@ -52,6 +53,7 @@ static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	struct m0_lnet_ask *ask = container_of(md, struct m0_lnet_ask, as_md);
 	bool                ends = ev->ev_unlinked;
 
+	M0_PRE(ask->as_is_bound);
 	(void)eng;
 	switch (ev->ev_type) {
 	case M0_LNET_EV_SEND:
@@ -105,6 +107,7 @@ static bool ask_begin(struct m0_lnet_ask *ask)
 	struct m0_lnet_engine *eng = ask->as_engine;
 	struct m0_lnet_msg    *msg = eng->le_cfg.lec_home_ops->ho_msg_get(eng);
 
+	M0_PRE(!ask->as_is_bound && !ask->as_told);
 	if (msg == NULL)
 		return false;
 	md_prepare(ask);
@@ -161,6 +164,8 @@ static struct m0_lnet_ask *ask_new(struct m0_lnet_engine    *eng,
 {
 	struct m0_lnet_ask *ask;
 
+	M0_PRE(bytes > 0 && deadline >= eng->le_now);
+	M0_PRE(!m0_lnet_nid_is_any(nid));
 	M0_ALLOC_PTR(ask);
 	if (ask == NULL)
 		return NULL;
@@ -194,6 +199,7 @@ struct m0_lnet_ask *m0_lnet__ask_ping(
 {
 	struct m0_lnet_ask *ask = ask_new(eng, nid, self, bytes, deadline);
 
+	M0_PRE(done != NULL);
 	if (ask == NULL)
 		return NULL;
 	ask->as_done = done;
@@ -212,6 +218,7 @@ struct m0_lnet_ask *m0_lnet__ask_push(
 	size_t              nr = m0_lnet__ping_bytes(eng, &bytes);
 	struct m0_lnet_ask *ask = ask_new(eng, nid, self, nr, deadline);
 
+	M0_PRE(done != NULL);
 	if (ask == NULL)
 		return NULL;
 	memcpy(ask->as_addr, bytes, nr);
@@ -225,6 +232,7 @@ struct m0_lnet_ask *m0_lnet__ask_push(
 
 void m0_lnet__ask_fail(struct m0_lnet_ask *ask, int status)
 {
+	M0_PRE(status < 0);
 	/* It is about the connection that failed it before. */
 	if (ask->as_is_resent && !ask->as_is_bound)
 		return;

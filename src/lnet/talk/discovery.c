@@ -61,6 +61,8 @@ static void disc_run_next(struct m0_lnet_engine *eng)
 
 static void disc_uncount(struct m0_lnet_disc *di)
 {
+	M0_ASSERT(!di->di_is_counted ||
+		  all_of(di->di_engine)->dy_running_nr > 0);
 	if (di->di_is_counted)
 		--all_of(di->di_engine)->dy_running_nr;
 	di->di_is_counted = false;
@@ -76,6 +78,7 @@ static void disc_idle(struct m0_lnet_disc *di)
 	m0_lnet__timer_cancel(eng, &di->di_timer);
 	m0_lnet__ask_drop(di->di_ask);
 	di->di_ask = NULL;
+	M0_ASSERT(!m0_list_link_is_in(&di->di_link) && di->di_ask == NULL);
 	di->di_state = M0_LNET_DISC_IDLE;
 	di->di_peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_DISCOVERING;
 	disc_run_next(eng);
@@ -100,6 +103,7 @@ void m0_lnet__disc_begin(struct m0_lnet_disc *di, const struct m0_lnet_nid *nid,
 {
 	struct m0_lnet_engine *eng = di->di_engine;
 
+	M0_PRE(!m0_lnet_nid_is_any(nid));
 	if (all_of(eng)->dy_stopped)
 		return;
 	if (di->di_state != M0_LNET_DISC_IDLE) {
@@ -123,6 +127,7 @@ static void disc_end(struct m0_lnet_disc *di, int status)
 	struct m0_lnet_engine *eng = di->di_engine;
 	struct m0_lnet_peer   *peer = di->di_peer;
 
+	M0_PRE(status <= 0 && di->di_state == M0_LNET_DISC_RUNNING);
 	disc_idle(di);
 	if (status == 0) {
 		peer->lpe_state |= M0_LNET_PEER_DISCOVERED |
@@ -163,6 +168,7 @@ static bool wants_push(const struct m0_lnet_engine *eng,
 
 static void disc_push_or_end(struct m0_lnet_disc *di)
 {
+	M0_PRE(di->di_state == M0_LNET_DISC_RUNNING && di->di_ask == NULL);
 	if (di->di_reping) {
 		di->di_reping = false;
 		di->di_is_push = false;
@@ -181,6 +187,7 @@ static void pushed(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 {
 	struct m0_lnet_disc *di = ask->as_user;
 
+	M0_PRE(di->di_ask == ask);
 	(void)eng;
 	di->di_ask = NULL;
 	if (ask->as_status != 0) {
@@ -212,6 +219,7 @@ static bool disc_try_next(struct m0_lnet_disc *di)
 		m0_lnet__lpni_find(di->di_engine, &di->di_nid);
 	struct m0_list_link *link;
 
+	M0_PRE(di->di_ask == NULL);
 	if (lpni == NULL || lpni->lpn_peer != di->di_peer)
 		return false;
 	do {
@@ -247,6 +255,7 @@ static void answered(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 	struct m0_lnet_ping_info info;
 	int                      rc = ask->as_status;
 
+	M0_PRE(di->di_ask == ask);
 	di->di_ask = NULL;
 	if (is_unreached(ask) && disc_try_next(di))
 		return;
@@ -280,6 +289,7 @@ static void disc_go(struct m0_lnet_disc *di)
 	m0_time_t              deadline = m0_time_add(
 			     eng->le_now, eng->le_cfg.lec_transaction_timeout_ns);
 
+	M0_PRE(di->di_state == M0_LNET_DISC_RUNNING && di->di_ask == NULL);
 	/* To this NID, not just to any of the peer's: so the source is said. */
 	if (m0_lnet_nid_is_any(&self) && ni != NULL)
 		self = ni->lni_lnd.ldn_nid;
@@ -305,6 +315,7 @@ void m0_lnet__disc_await(struct m0_lnet_disc *di)
 {
 	if (di->di_state != M0_LNET_DISC_QUEUED || !di->di_is_later)
 		return;
+	M0_ASSERT(m0_list_link_is_in(&di->di_link));
 	di->di_is_later = false;
 	m0_list_move_tail(&all_of(di->di_engine)->dy_queue, &di->di_link);
 }
@@ -320,6 +331,7 @@ static void disc_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 		disc_uncount(di);
 		disc_run_next(eng);
 		return;
+		M0_ASSERT(di->di_state == M0_LNET_DISC_SOON);
 	}
 	if (all->dy_running_nr >= RUNNING_MAX) {
 		di->di_state = M0_LNET_DISC_QUEUED;
@@ -495,6 +507,7 @@ void m0_lnet__discovery_forget(struct m0_lnet_engine *eng,
 {
 	struct m0_lnet_disc *di = peer->lpe_discovery;
 
+	M0_PRE(m0_list_is_empty(&peer->lpe_lpnis));
 	(void)eng;
 	if (di == NULL)
 		return;
@@ -523,12 +536,14 @@ void m0_lnet__discovery_stop(struct m0_lnet_engine *eng)
 		m0_lnet__probes_end(eng, &di->di_probes, -ESHUTDOWN);
 		waiting_end(peer, -ESHUTDOWN);
 	}
+	M0_POST(m0_list_is_empty(&all->dy_pings));
 }
 
 int m0_lnet__discovery_init(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet_discovery *all;
 
+	M0_PRE(eng->le_discovery == NULL);
 	M0_ALLOC_PTR(all);
 	if (all == NULL)
 		return -ENOMEM;

@@ -159,6 +159,7 @@ static struct ping_buf *buf_new(const struct m0_lnet_ping_info *info,
 		return NULL;
 	}
 	buf->pbf_told = m0_lnet__ping_encode(info, buf->pbf_addr, told);
+	M0_ASSERT(buf->pbf_told == told);
 	buf->pbf_vec = (struct m0_bufvec)M0_BUFVEC_INIT_BUF(&buf->pbf_addr,
 							    &buf->pbf_bytes);
 	return buf;
@@ -236,6 +237,7 @@ static void answers_move(struct ping *ping, const struct ping_buf *buf)
 
 static void buf_use(struct ping *ping, struct ping_buf *buf)
 {
+	M0_PRE(buf->pbf_told > 0 && buf != ping->pi_buf);
 	if (ping->pi_buf != NULL) {
 		m0_list_add_tail(&ping->pi_old, &ping->pi_buf->pbf_link);
 		answers_move(ping, buf);
@@ -250,6 +252,7 @@ bool m0_lnet__ping_changed(struct m0_lnet_engine *eng)
 	struct ping     *ping = ping_of(eng);
 	struct ping_buf *buf;
 
+	M0_PRE(ping != NULL && ping->pi_buf != NULL);
 	++eng->le_seq;
 	buf = buf_make(eng, ping->pi_buf->pbf_bytes);
 	if (buf == NULL) {
@@ -313,6 +316,7 @@ static bool sink_room(struct ping_sink *sink, m0_bcount_t bytes)
 
 static void sink_post(struct m0_lnet_engine *eng, struct ping_sink *sink)
 {
+	M0_PRE(sink->psk_me.me_state != M0_LNET_ME_GONE);
 	(void)sink_room(sink, ping_of(eng)->pi_sink_bytes);
 	sink->psk_md.md_attr = (struct m0_lnet_md_attr){
 		.mda_vec = &sink->psk_vec,
@@ -349,6 +353,7 @@ bool m0_lnet__ping_sink_cut(struct m0_lnet_engine *eng)
 	struct ping_sink *sink;
 	unsigned          i;
 
+	M0_PRE(!ping->pi_ends);
 	/* They are cut in turn: so it is the one that was taken first, if there
 	 * were others cut before. */
 	for (i = 0; i < SINKS_NR; ++i) {
@@ -395,6 +400,7 @@ int m0_lnet__ping_init(struct m0_lnet_engine *eng)
 	bool             posted;
 	unsigned         i;
 
+	M0_PRE(eng->le_ping == NULL);
 	M0_ALLOC_PTR(ping);
 	if (ping == NULL)
 		return -ENOMEM;
@@ -431,6 +437,7 @@ void m0_lnet__ping_fini(struct m0_lnet_engine *eng)
 	struct ping *ping = ping_of(eng);
 	unsigned     i;
 
+	M0_PRE(m0_list_is_empty(&eng->le_nis));
 	/* No NI is left, so nothing is under way and all ends at once. */
 	ping->pi_ends = true;
 	for (i = 0; i < SINKS_NR; ++i)

@@ -17,6 +17,7 @@ static void probe_end(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 {
 	struct m0_lnet_probe *probe = po->lpo_probe;
 
+	M0_PRE(status <= 0 && probe->pr_priv == po);
 	m0_list_del(&po->lpo_link);
 	m0_lnet__timer_cancel(eng, &po->lpo_timer);
 	m0_lnet__ask_drop(po->lpo_ask);
@@ -117,6 +118,7 @@ static void probe_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 	struct m0_lnet_ping_info info;
 	int                      rc = ask->as_status;
 
+	M0_PRE(po->lpo_ask == ask);
 	po->lpo_ask = NULL;
 	if (rc == 0)
 		rc = m0_lnet__info_decode(eng, ask->as_addr, ask->as_got,
@@ -144,6 +146,7 @@ static void probe_ping(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 	const struct m0_lnet_ni *ni = m0_lnet__ni_for(eng, &probe->pr_nid);
 	struct m0_lnet_nid       self = probe->pr_self;
 
+	M0_PRE(po->lpo_ask == NULL);
 	if (m0_lnet_nid_is_any(&self) && ni != NULL &&
 	    m0_lnet__ni_find(eng, &probe->pr_nid) == NULL)
 		self = ni->lni_lnd.ldn_nid;
@@ -165,6 +168,7 @@ static void probe_join(struct m0_lnet_engine *eng, struct m0_lnet_probing *po)
 	struct m0_lnet_lpni  *lpni = NULL;
 	struct m0_lnet_disc  *di = NULL;
 
+	M0_PRE(!m0_list_link_is_in(&po->lpo_link));
 	if (m0_lnet__ni_for(eng, &probe->pr_nid) == NULL) {
 		probe_end(eng, po, -EHOSTUNREACH);
 		return;

@@ -93,6 +93,7 @@ char *m0_lnet_nid_print(const struct m0_lnet_nid *nid, char *buf, size_t size)
 	char addr[M0_LNET_NIDSTR_SIZE];
 	char net[M0_LNET_NIDSTR_SIZE];
 
+	M0_PRE(size > 0);
 	if (m0_lnet_nid_is_any(nid)) {
 		(void)snprintf(buf, size, "%s", any_text);
 		return buf;
@@ -108,6 +109,7 @@ char *m0_lnet_net_print(uint32_t net, char *buf, size_t size)
 {
 	const struct net_type *type = NULL;
 
+	M0_PRE(size > 0);
 	if (net >> 24 == 0)
 		type = net_type_find(m0_lnet_net_type(net));
 	if (net == M0_LNET_NET_ANY)
@@ -129,6 +131,7 @@ char *m0_lnet_id_print(const struct m0_lnet_process_id *id, char *buf,
 	const uint32_t flag = UINT32_C(1) << 31;
 	char           nid[M0_LNET_NIDSTR_SIZE];
 
+	M0_PRE(size > 0);
 	(void)m0_lnet_nid_print(&id->lp_nid, nid, sizeof nid);
 	if (id->lp_pid == M0_LNET_PID_ANY)
 		(void)snprintf(buf, size, "LNET_PID_ANY-%s", nid);
@@ -159,6 +162,7 @@ static int number_parse(const char *text, unsigned base, uint32_t max,
 {
 	uint64_t number = 0;
 
+	M0_PRE(base == 10 || base == 16);
 	if (*text == '\0')
 		return -EINVAL;
 	for (; *text != '\0'; ++text) {

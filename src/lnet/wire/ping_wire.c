@@ -42,6 +42,7 @@ size_t m0_lnet__ping_size(const struct m0_lnet_ping_info *info)
 	size_t   size = M0_LNET_PING_HEADER_BYTES + M0_LNET_PING_ENTRY_BYTES;
 	unsigned i;
 
+	M0_PRE(info->lpi_nis_nr == 0 || info->lpi_nis != NULL);
 	for (i = 0; i < info->lpi_nis_nr; ++i)
 		size += is_large(&info->lpi_nis[i])
 				? large_size(info->lpi_nis[i].lpg_nid.ln_size)
@@ -61,6 +62,7 @@ static void entry_put(struct m0_cursor *cur, const struct m0_lnet_nid *nid,
 	uint8_t          bytes[M0_LNET_PING_ENTRY_BYTES];
 	struct m0_cursor part;
 
+	M0_PRE(m0_lnet_nid_is_nid4(nid));
 	m0_cursor_init(&part, bytes, sizeof bytes);
 	m0_cursor_put_le64(&part, m0_lnet_nid_to4(nid));
 	m0_cursor_put_le32(&part, status);
@@ -126,6 +128,7 @@ size_t m0_lnet__ping_encode(const struct m0_lnet_ping_info *info, void *buf,
 	for (i = 0; i < info->lpi_nis_nr; ++i)
 		if (is_large(&nis[i]))
 			large_put(&cur, &nis[i]);
+	M0_POST(m0_cursor_pos(&cur) <= max);
 	return m0_cursor_pos(&cur);
 }
 
@@ -251,6 +254,7 @@ int m0_lnet__ping_decode(struct m0_lnet_ping_info *info, const void *bytes,
 	uint32_t            whole;
 	uint64_t            lo;
 
+	M0_PRE(info->lpi_nis_max == 0 || info->lpi_nis != NULL);
 	m0_cursor_init_const(&dec.pd_cur, bytes, nr);
 	dec.pd_swapped = m0_cursor_get_le32(&dec.pd_cur) ==
 			 __builtin_bswap32(PING_MAGIC);
