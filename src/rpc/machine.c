@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Life of a machine, its configuration, and its step. */
+#include <limits.h>
+
 #include "rpc/rpc_internal.h"
 #include "m0/log.h"
 #include "m0/net_xprt.h"
@@ -229,18 +231,6 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	return next;
 }
 
-void m0_rpc__tm_state(const struct m0_net_tm_event *ev,
-		      struct m0_semaphore *sem, int32_t *failed_rc)
-{
-	if (ev->nte_type != M0_NET_TEV_STATE_CHANGE)
-		return;
-	if (ev->nte_next_state == M0_NET_TM_FAILED)
-		*failed_rc = ev->nte_status;
-	if (M0_IN(ev->nte_next_state,
-		  (M0_NET_TM_STARTED, M0_NET_TM_STOPPED, M0_NET_TM_FAILED)))
-		m0_semaphore_up(sem);
-}
-
 static void tm_event(const struct m0_net_tm_event *ev)
 {
 	struct m0_rpc_machine *machine =
@@ -255,13 +245,24 @@ static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =
 
 /* --------------------------------------------------------------- start -- */
 
+/* What a step would do, for a machine that has ended. */
+static void rest_run(struct m0_rpc__machine *m)
+{
+	do {
+		m0_rpc__own_run(m);
+		(void)m0_rpc__ended_run(m, UINT_MAX);
+	} while (m->rml_inbox.rib_own_head != NULL ||
+		 !m0_list_is_empty(&m->rml_ends.ren_list));
+	m0_rpc__store_give(m);
+}
+
 static void parts_init(struct m0_rpc__machine *m)
 {
 	m0_time_t now = m0_time_now();
 
 	m->rml_now = now;
 	m0_semaphore_init(&m->rml_state_sem, 0);
-	m0_rpc__inbox_init(&m->rml_inbox);
+	m0_rpc__inbox_init(&m->rml_inbox, rest_run);
 	m0_rpc__ends_init(&m->rml_ends);
 	m0_rpc__timers_init(&m->rml_timers, now);
 	m0_rpc__conns_init(&m->rml_conns);
@@ -269,7 +270,7 @@ static void parts_init(struct m0_rpc__machine *m)
 	m0_rpc__server_init(&m->rml_server, &m->rml_cfg);
 	m0_rpc__map_init(&m->rml_map);
 	m0_rpc__rails_init(&m->rml_rails);
-	m0_rpc__bulks_init(&m->rml_bulks);
+	m0_rpc__bulks_init(&m->rml_bulks, &m0_rpc__bulk_ops);
 	m0_rpc__counts_init(&m->rml_counts);
 }
 
@@ -322,10 +323,37 @@ static void lib_free(struct m0_rpc__machine *m)
 	m0_free_aligned(m, sizeof *m, 6);
 }
 
+/* What is left is replies to whom nobody counts any more. */
+static void targets_fini(struct m0_rpc__machine *m)
+{
+	struct m0_rpc__machine *before = m0_rpc__enter(m);
+	struct m0_hash_link    *link;
+	struct m0_rpc_frm_item *fi;
+	struct m0_rpc__target  *t;
+
+	/* All items first: one that ends here may have held another place. */
+	for (link = m0_hash_first(&m->rml_sender.rsn_targets); link != NULL;
+	     link = m0_hash_next(link)) {
+		t = container_of(link, struct m0_rpc__target, trg_hash);
+		while ((fi = m0_rpc__frm_oldest(&t->trg_frm)) != NULL)
+			m0_rpc__item_end(
+				m0_rpc__item_of(container_of(
+					fi, struct m0_rpc__item, ril_frm)),
+				-ESHUTDOWN, NULL);
+	}
+	(void)m0_rpc__ended_run(m, UINT_MAX);
+	while ((link = m0_hash_first(&m->rml_sender.rsn_targets)) != NULL) {
+		t = container_of(link, struct m0_rpc__target, trg_hash);
+		M0_ASSERT(t->trg_refs == 0);
+		m0_rpc__target_check(t);
+	}
+	m0_rpc__leave(before);
+}
+
 /* In the reverse order of init; the transfer machine does not run. */
 static void lib_fini(struct m0_rpc__machine *m, bool with_tm)
 {
-	m0_rpc__targets_fini(m);
+	targets_fini(m);
 	m0_rpc__packets_fini(m);
 	m0_rpc__rails_fini(m);
 	if (with_tm) {

@@ -6,8 +6,6 @@
  * it and turns it round. Only who pushes to an empty one wakes the machine. What
  * its own thread pushes goes into a list of its own, without an atomic.
  */
-#include <limits.h>
-
 #include "rpc/rpc_internal.h"
 
 /* Rounds of a step, for what callbacks push; then the pass has to end. */
@@ -67,8 +65,10 @@ void m0_rpc__wakers_wait(const struct m0_rpc__machine *m)
 	m0_os_zero_wait(&m->rml_inbox.rib_wakers_nr);
 }
 
-void m0_rpc__inbox_init(struct m0_rpc__inbox *inbox)
+void m0_rpc__inbox_init(struct m0_rpc__inbox *inbox,
+			void (*rest)(struct m0_rpc__machine *m))
 {
+	inbox->rib_rest = rest;
 	m0_mutex_init(&inbox->rib_waiters_lock);
 	m0_list_init(&inbox->rib_waiters);
 	m0_mutex_init(&inbox->rib_ended_lock);
@@ -110,7 +110,7 @@ static void list_run(struct m0_rpc__machine *m, struct m0_rpc__call *stack)
 	}
 }
 
-static void own_run(struct m0_rpc__machine *m)
+void m0_rpc__own_run(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__call *list = m->rml_inbox.rib_own_head;
 	struct m0_rpc__call *next;
@@ -134,7 +134,7 @@ void m0_rpc__calls_run(struct m0_rpc__machine *m)
 			list_run(m,
 				 __atomic_exchange_n(&m->rml_inbox.rib_head,
 						     NULL, __ATOMIC_SEQ_CST));
-		own_run(m);
+		m0_rpc__own_run(m);
 	}
 }
 
@@ -149,12 +149,7 @@ static void ended_do(struct m0_rpc__machine *m,
 	before = m0_rpc__enter(m);
 	m->rml_now = m0_time_now();
 	fn(m, arg);
-	do {
-		own_run(m);
-		(void)m0_rpc__ended_run(m, UINT_MAX);
-	} while (m->rml_inbox.rib_own_head != NULL ||
-		 !m0_list_is_empty(&m->rml_ends.ren_list));
-	m0_rpc__store_give(m);
+	m->rml_inbox.rib_rest(m);
 	m0_rpc__leave(before);
 	m0_mutex_unlock(&m->rml_inbox.rib_ended_lock);
 	m0_rpc__waiters_wake(m);

@@ -41,11 +41,17 @@ struct m0_rpc__inbox {
 	/** Items that the machine's thread has posted, less all that have
 	 * ended. Atomic. */
 	uint32_t rib_cached_own_nr;
+	/** Runs the machine's own calls and what they leave for the end of a
+	 * step, until nothing is left. The machine sets it; the inbox calls it
+	 * when a thread does something for a machine that has ended, which has
+	 * no step any more. */
+	void (*rib_rest)(struct m0_rpc__machine *m);
 	/** Something that a thread may wait for has changed in this step. */
 	bool rib_tell;
 };
 
-void m0_rpc__inbox_init(struct m0_rpc__inbox *inbox);
+void m0_rpc__inbox_init(struct m0_rpc__inbox *inbox,
+			void (*rest)(struct m0_rpc__machine *m));
 void m0_rpc__inbox_fini(struct m0_rpc__inbox *inbox);
 /**
  * Any thread, no lock. Calls of one thread are run in their order.
@@ -94,6 +100,8 @@ int m0_rpc__wait(struct m0_rpc__machine *m, bool (*cond)(void *arg), void *arg,
 static inline void m0_rpc__tell(struct m0_rpc__machine *m);
 /** The end of a step: lets go who waits for what is so. */
 void m0_rpc__waiters_wake(struct m0_rpc__machine *m);
+/** Runs what the machine's thread has pushed. */
+void m0_rpc__own_run(struct m0_rpc__machine *m);
 /** Runs what has been pushed. */
 void m0_rpc__calls_run(struct m0_rpc__machine *m);
 /** Is there something to run? */

@@ -194,10 +194,6 @@ static inline uint32_t m0_rpc__session_state(
 
 /** May be told to stop: looks whether it is quiet. The step's end. */
 void m0_rpc__machine_drain(struct m0_rpc__machine *m);
-/** An event of one of its transfer machines: whether it has started, stopped or
- * failed, and why. */
-void m0_rpc__tm_state(const struct m0_net_tm_event *ev,
-		      struct m0_semaphore *sem, int32_t *failed_rc);
 
 /** rca_target; NULL: no memory. */
 static inline struct m0_rpc__target *m0_rpc__came_target(
@@ -209,10 +205,27 @@ static inline struct m0_rpc__target *m0_rpc__came_target(
 	return came->rca_target;
 }
 
-static inline void m0_rpc__link_left(struct m0_rpc_item *item)
+/** A stream has perhaps something to say. */
+static inline void m0_rpc__stream_ready(struct m0_rpc__stream *stream)
 {
-	if (m0_rpc__il(item)->ril_on != NULL)
-		m0_rpc__link_off(item);
+	if (!m0_list_link_is_in(&stream->rsy_ready_link))
+		m0_list_add_tail(&stream->rsy_session->rsx_machine->rml_conns
+					  .rcn_streams,
+				 &stream->rsy_ready_link);
+}
+
+/** Its timer fires when it is due, or before. */
+static inline void m0_rpc__stream_arm(struct m0_rpc__stream *stream)
+{
+	m0_time_t due = m0_rpc_cstream_due(&stream->rsy_core);
+
+	/* One that fires too early is armed again. */
+	if (due != M0_TIME_NEVER &&
+	    (!m0_timer_is_armed(&stream->rsy_timer) ||
+	     due < m0_timer_deadline(&stream->rsy_timer)))
+		m0_timerq_arm(&stream->rsy_session->rsx_machine->rml_timers
+				       .rtm_streams,
+			      &stream->rsy_timer, due);
 }
 
 #endif /* M0_SRC_RPC_RPC_INTERNAL_H */

@@ -144,7 +144,7 @@ static void cancel(struct m0_rpc_bulk *rb)
 	m0_tl_endfor;
 }
 
-void m0_rpc__bulk_settle(struct m0_rpc_bulk *rb)
+static void bulk_settle(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
@@ -160,7 +160,7 @@ void m0_rpc__bulk_settle(struct m0_rpc_bulk *rb)
 	m0_mutex_unlock(&rb->rb_mutex);
 }
 
-void m0_rpc__bulk_move(struct m0_rpc_bulk *rb, uint64_t at)
+static void bulk_move(struct m0_rpc_bulk *rb, uint64_t at)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
@@ -173,6 +173,9 @@ void m0_rpc__bulk_move(struct m0_rpc_bulk *rb, uint64_t at)
 	m0_tl_endfor;
 	m0_mutex_unlock(&rb->rb_mutex);
 }
+
+const struct m0_rpc__bulk_ops m0_rpc__bulk_ops = { .bko_settle = bulk_settle,
+						   .bko_move = bulk_move };
 
 static void rc_note(struct m0_rpc_bulk *rb, int rc)
 {

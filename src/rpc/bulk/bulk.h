@@ -48,10 +48,6 @@ bool m0_rpc__bulk_over(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 void m0_rpc__bulk_paused_due(struct m0_rpc_bulk *rb);
 /** Takes one whose turn has come; NULL: none. With rb_mutex. */
 struct m0_rpc_bulk_buf *m0_rpc__bulk_due(struct m0_rpc_bulk *rb);
-/** Its item has ended: what was moved is closed. The machine's thread. */
-void m0_rpc__bulk_settle(struct m0_rpc_bulk *rb);
-/** The request has come again, by the address of this m0_rpc__at(). */
-void m0_rpc__bulk_move(struct m0_rpc_bulk *rb, uint64_t at);
 /** Takes a buffer into the list, at its end. */
 void m0_rpc__bulk_link(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf);
 /** Frees the last of the list. */

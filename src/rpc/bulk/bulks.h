@@ -9,15 +9,27 @@
 #include "m0/rpc.h"
 
 struct m0_rpc__machine;
+struct m0_rpc_bulk;
 
 enum {
 	M0_RPC__BULKS_BUCKETS = 64
 };
 
+/** What the registry calls of a list of bulk. The owner is bulk.c. */
+struct m0_rpc__bulk_ops {
+	/** The request has ended: what was moved is offered no more. The
+	 * machine's thread, without locks. */
+	void (*bko_settle)(struct m0_rpc_bulk *rb);
+	/** The request has come again, by the address of this m0_rpc__at(). */
+	void (*bko_move)(struct m0_rpc_bulk *rb, uint64_t at);
+};
+extern const struct m0_rpc__bulk_ops m0_rpc__bulk_ops;
+
 /** Bulk with several ways, by the request that it belongs to. Who moves the
  * machine looks and takes out, any thread adds. */
 struct m0_rpc__bulks {
-	struct m0_mutex bks_lock;
+	const struct m0_rpc__bulk_ops *bks_ops;
+	struct m0_mutex                bks_lock;
 	/** Atomic. */
 	uint32_t bks_nr;
 	/** Lists with buffers that wait to be begun anew. The machine's
@@ -27,7 +39,8 @@ struct m0_rpc__bulks {
 	struct m0_list bks_bucket[M0_RPC__BULKS_BUCKETS];
 };
 
-void m0_rpc__bulks_init(struct m0_rpc__bulks *bulks);
+void m0_rpc__bulks_init(struct m0_rpc__bulks          *bulks,
+			const struct m0_rpc__bulk_ops *ops);
 void m0_rpc__bulks_fini(struct m0_rpc__bulks *bulks);
 /** A request that was posted here has ended. */
 void m0_rpc__bulks_ended(struct m0_rpc__machine   *m,

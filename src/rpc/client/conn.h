@@ -83,8 +83,6 @@ void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc);
 void m0_rpc__conn_retarget(struct m0_rpc__conn *conn);
 /** Its one-way items. */
 void m0_rpc__conn_end_items(struct m0_rpc__conn *conn, int rc);
-/** One of them is final. */
-void m0_rpc__conn_release(struct m0_rpc__conn *conn);
 /** Whoever is at this end point does not speak our version. */
 void m0_rpc__conns_refused(struct m0_rpc__machine  *m,
 			   struct m0_net_end_point *ep);

@@ -176,24 +176,6 @@ void m0_rpc_conn_fini(struct m0_rpc_conn *conn)
 	conn->c_state = M0_RPC_CONN_UNINITIALISED;
 }
 
-void m0_rpc__conn_end_items(struct m0_rpc__conn *conn, int rc)
-{
-	struct m0_rpc__item *il;
-	struct m0_list_link *link;
-	struct m0_list_link *next;
-
-	m0_list_for_each_safe(&conn->rcx_items, link, next) {
-		il = container_of(link, struct m0_rpc__item, ril_link);
-		if (!(il->ril_flags & M0_RPC__IF_ENDS))
-			m0_rpc__item_end(m0_rpc__item_of(il), rc, NULL);
-	}
-}
-
-void m0_rpc__conn_release(struct m0_rpc__conn *conn)
-{
-	__atomic_sub_fetch(&conn->rcx_hold_nr, 1, __ATOMIC_ACQ_REL);
-}
-
 /* ----------------------------------------------------------- establish -- */
 
 void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc)

@@ -263,66 +263,6 @@ void m0_rpc_session_fini(struct m0_rpc_session *session)
 	session->s_state = M0_RPC_SESSION_UNINITIALISED;
 }
 
-/* Of the application: what the library itself asks is there, too. */
-static bool has_items(const struct m0_rpc__session *s)
-{
-	struct m0_list_link *link;
-
-	m0_list_for_each(&s->rsx_items, link)
-		if (!m0_rpc__is_note(m0_rpc__item_of(
-			    container_of(link, struct m0_rpc__item, ril_link))))
-			return true;
-	return false;
-}
-
-void m0_rpc__session_release(struct m0_rpc__session *s)
-{
-	struct m0_rpc_session  *session = s->rsx_session;
-	struct m0_rpc__machine *m = s->rsx_machine;
-	uint32_t                posts;
-
-	if (session == NULL)
-		return;
-	/* Before the count: then it may be gone. */
-	if (!has_items(s) &&
-	    m0_rpc__session_state(session) == M0_RPC_SESSION_BUSY)
-		state_set(s, M0_RPC_SESSION_IDLE);
-	m0_rpc__tell(m);
-	/* One has ended, and some may have been posted by who was told. */
-	posts = m->rml_ends.ren_told_posts;
-	m->rml_ends.ren_told_posts = 0;
-	m->rml_ends.ren_told_session = NULL;
-	if (posts != 1)
-		__atomic_add_fetch(&session->s_hold_cnt, posts - 1,
-				   __ATOMIC_ACQ_REL);
-}
-
-/* The next one that does not end with another. */
-static struct m0_list_link *whole(struct m0_rpc__session *s,
-				  struct m0_list_link    *link)
-{
-	while (link != NULL &&
-	       (container_of(link, struct m0_rpc__item, ril_link)->ril_flags &
-		M0_RPC__IF_PART))
-		link = m0_list_next(&s->rsx_items, link);
-	return link;
-}
-
-void m0_rpc__session_end_items(struct m0_rpc__session *s, int rc)
-{
-	struct m0_list_link *link = whole(s, m0_list_first(&s->rsx_items));
-	struct m0_list_link *next;
-
-	for (; link != NULL; link = next) {
-		struct m0_rpc__item *il =
-			container_of(link, struct m0_rpc__item, ril_link);
-
-		next = whole(s, m0_list_next(&s->rsx_items, link));
-		if (!(il->ril_flags & M0_RPC__IF_ENDS))
-			m0_rpc__item_end(m0_rpc__item_of(il), rc, NULL);
-	}
-}
-
 void m0_rpc__session_fail(struct m0_rpc__session *s, int rc)
 {
 	uint32_t state = m0_rpc__session_state(s->rsx_session);

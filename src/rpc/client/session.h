@@ -59,16 +59,8 @@ struct m0_rpc__session {
 /** The machine aborts. */
 void m0_rpc__conn_abort(struct m0_rpc__conn *conn);
 
-/** A stream has perhaps something to say. */
-void m0_rpc__stream_ready(struct m0_rpc__stream *stream);
 void m0_rpc__streams_run(struct m0_rpc__machine *m);
 void m0_rpc__stream_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
-/** Its timer fires when it is due, or before. */
-void m0_rpc__stream_arm(struct m0_rpc__stream *stream);
-/** One that was taken out of the formation (`was_cached`) or out of a packet
- * that has not left: will its stream say RESEND of it? Not if it has said so
- * already, while the packet was on its way. */
-bool m0_rpc__stream_resends(const struct m0_rpc_item *item, bool was_cached);
 /** Its one header-only item has to go. */
 void m0_rpc__stream_control(struct m0_rpc__stream *stream);
 int  m0_rpc__streams_make(struct m0_rpc__session *session, uint32_t nr,
@@ -84,7 +76,15 @@ struct m0_rpc__session *m0_rpc__session_find(const struct m0_rpc__machine *m,
 					     uint64_t                      id);
 int                     m0_rpc__session0_init(struct m0_rpc__machine *m);
 void                    m0_rpc__session0_fini(struct m0_rpc__machine *m);
-/** One item less, that is final. Then the session may be IDLE. */
-void m0_rpc__session_release(struct m0_rpc__session *session);
+
+/** One that was taken out of the formation (`was_cached`) or out of a packet
+ * that has not left: will its stream say RESEND of it? Not if it has said so
+ * already, while the packet was on its way. */
+static inline bool m0_rpc__stream_resends(const struct m0_rpc_item *item,
+					  bool                      was_cached)
+{
+	return item->ri_stream != 0 && !was_cached &&
+	       !(m0_rpc__il(item)->ril_flags & M0_RPC__IF_AGAIN);
+}
 
 #endif /* M0_SRC_RPC_SESSION_H */

@@ -95,19 +95,6 @@ int m0_rpc_session_destroy(struct m0_rpc_session *session,
 	return rc;
 }
 
-int m0_rpc_session_validate(const struct m0_rpc_session *session)
-{
-	uint32_t state = __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
-
-	if (state == M0_RPC_SESSION_UNINITIALISED || session->s_lib == NULL)
-		return -EINVAL;
-	if (__atomic_load_n(&session->s_cancelled, __ATOMIC_ACQUIRE))
-		return -ECANCELED;
-	return state == M0_RPC_SESSION_IDLE || state == M0_RPC_SESSION_BUSY
-		       ? 0
-		       : -ENOTCONN;
-}
-
 m0_bcount_t m0_rpc_session_get_max_item_size(
 	const struct m0_rpc_session *session)
 {

@@ -2,14 +2,6 @@
 /** What moves the client's half of update streams (rpc/core/cstream.h). */
 #include "rpc/rpc_internal.h"
 
-void m0_rpc__stream_ready(struct m0_rpc__stream *stream)
-{
-	if (!m0_list_link_is_in(&stream->rsy_ready_link))
-		m0_list_add_tail(&stream->rsy_session->rsx_machine->rml_conns
-					  .rcn_streams,
-				 &stream->rsy_ready_link);
-}
-
 static void stream_form(struct m0_rpc__stream *stream, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
@@ -21,12 +13,6 @@ static void stream_form(struct m0_rpc__stream *stream, struct m0_rpc_item *item)
 		il->ril_flags |= M0_RPC__IF_AGAIN;
 	else if (!m0_rpc__frm_item_is_cached(&il->ril_frm))
 		m0_rpc__item_again(stream->rsy_session->rsx_machine, item);
-}
-
-bool m0_rpc__stream_resends(const struct m0_rpc_item *item, bool was_cached)
-{
-	return item->ri_stream != 0 && !was_cached &&
-	       !(m0_rpc__il(item)->ril_flags & M0_RPC__IF_AGAIN);
 }
 
 void m0_rpc__stream_control(struct m0_rpc__stream *stream)
@@ -84,19 +70,6 @@ static bool stream_step(struct m0_rpc__stream *stream, m0_time_t now)
 		return false;
 	}
 	return true;
-}
-
-void m0_rpc__stream_arm(struct m0_rpc__stream *stream)
-{
-	m0_time_t due = m0_rpc_cstream_due(&stream->rsy_core);
-
-	/* One that fires too early is armed again. */
-	if (due != M0_TIME_NEVER &&
-	    (!m0_timer_is_armed(&stream->rsy_timer) ||
-	     due < m0_timer_deadline(&stream->rsy_timer)))
-		m0_timerq_arm(&stream->rsy_session->rsx_machine->rml_timers
-				       .rtm_streams,
-			      &stream->rsy_timer, due);
 }
 
 void m0_rpc__streams_run(struct m0_rpc__machine *m)

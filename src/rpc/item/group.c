@@ -10,27 +10,12 @@ enum {
 	LINGER_NS = 1000000
 };
 
-struct m0_rpc_frm_group *m0_rpc__group_frm(struct m0_rpc_group *group)
-{
-	return (struct m0_rpc_frm_group *)(void *)group->rg_lib;
-}
-
 void m0_rpc_group_init(struct m0_rpc_group *group)
 {
 	M0_SET0(group);
 	group->rg_linger_ns = LINGER_NS;
 	group->rg_open = 1;
 	m0_rpc__frm_group_init(m0_rpc__group_frm(group));
-}
-
-void m0_rpc__group_posted(struct m0_rpc_group *group)
-{
-	__atomic_add_fetch(&group->rg_posted_nr, 1, __ATOMIC_RELAXED);
-}
-
-void m0_rpc__group_ended(struct m0_rpc_group *group)
-{
-	__atomic_add_fetch(&group->rg_ended_nr, 1, __ATOMIC_RELEASE);
 }
 
 static void close_do(struct m0_rpc__machine *m, void *arg)
@@ -129,6 +114,7 @@ static struct m0_rpc_frm_item *source_item(struct m0_rpc__conn   *conn,
 	M0_ASSERT(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_ONEWAY);
 	il->ril_payload = item->ri_type->rit_ops->rito_payload_size(item);
 	m0_rpc__item_prepare(m, item);
+	il->ril_owner = &m0_rpc__conn_owner;
 	il->ril_conn = conn;
 	il->ril_target = target;
 	__atomic_fetch_add(&conn->rcx_hold_nr, 1, __ATOMIC_SEQ_CST);

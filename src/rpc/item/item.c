@@ -5,9 +5,6 @@
  * An item ends in two parts: m0_rpc__item_end() takes it out of everything, and
  * at the end of the step its poster is told. If a packet on its way has its
  * memory, the first part waits for that.
- *
- * Of a cancel that is in the inbox only a bit in ril_gate tells; who tells the
- * end sees it there and leaves the rest to the cancel.
  */
 #include "rpc/rpc_internal.h"
 
@@ -106,6 +103,7 @@ void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	il->ril_flags = 0;
 	il->ril_gate = 0;
 	il->ril_packet = NULL;
+	il->ril_owner = NULL;
 	il->ril_session = NULL;
 	il->ril_conn = NULL;
 	il->ril_on = NULL;
@@ -176,15 +174,6 @@ void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		m0_rpc__item_end(item, rc, NULL);
 }
 
-void m0_rpc__item_again(struct m0_rpc__machine *m, struct m0_rpc_item *item)
-{
-	m0_rpc__route(item);
-	if (m0_rpc__il(item)->ril_target != NULL)
-		m0_rpc__item_form(m, item);
-	else
-		m0_rpc__item_end(item, -ENOTCONN, NULL);
-}
-
 bool m0_rpc__item_take_out(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
@@ -205,31 +194,6 @@ bool m0_rpc__item_take_out(struct m0_rpc_item *item)
 }
 
 /* ----------------------------------------------------------------- end -- */
-
-static __attribute__((noinline)) void stream_leave(struct m0_rpc__machine *m,
-						   struct m0_rpc_item     *item)
-{
-	struct m0_rpc__item   *il = m0_rpc__il(item);
-	struct m0_rpc__stream *stream =
-		&il->ril_session->rsx_streams[item->ri_stream - 1];
-
-	il->ril_flags &= ~(uint32_t)M0_RPC__IF_IN_STREAM;
-	(void)m0_rpc_cstream_drop(&stream->rsy_core, &il->ril_citem,
-				  m->rml_now);
-	m0_rpc__stream_ready(stream);
-}
-
-/* Out of what knows it by number. */
-static inline void numbers_leave(struct m0_rpc__machine *m,
-				 struct m0_rpc_item     *item)
-{
-	struct m0_rpc__item *il = m0_rpc__il(item);
-
-	if (il->ril_flags & M0_RPC__IF_IN_STREAM)
-		stream_leave(m, item);
-	else if (il->ril_session != NULL && il->ril_xid != 0)
-		m0_rpc__xid_del(il->ril_session, item);
-}
 
 static void ended_add(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
@@ -308,7 +272,8 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 		part_leave(item);
 	if (M0_UNLIKELY(m0_rpc__bulks_are(&m->rml_bulks)))
 		m0_rpc__bulks_ended(m, item);
-	numbers_leave(m, item);
+	if (il->ril_owner != NULL)
+		il->ril_owner->own_leave(m, item);
 	m0_rpc__link_left(item);
 	if (m0_rpc__item_unform(item)) {
 		if (has_parts(item))
@@ -391,10 +356,11 @@ static inline void poster_tell(struct m0_rpc__machine *m,
 static inline void item_tell(struct m0_rpc__machine *m,
 			     struct m0_rpc_item     *item)
 {
-	struct m0_rpc__item    *il = m0_rpc__il(item);
-	struct m0_rpc__session *session = il->ril_session;
-	struct m0_rpc__conn    *conn = il->ril_conn;
-	enum m0_rpc_item_state  state = M0_RPC_ITEM_REPLIED;
+	struct m0_rpc__item        *il = m0_rpc__il(item);
+	struct m0_rpc__session     *session = il->ril_session;
+	struct m0_rpc__conn        *conn = il->ril_conn;
+	const struct m0_rpc__owner *owner = il->ril_owner;
+	enum m0_rpc_item_state      state = M0_RPC_ITEM_REPLIED;
 
 	if (item->ri_error != 0)
 		state = M0_RPC_ITEM_FAILED;
@@ -412,10 +378,13 @@ static inline void item_tell(struct m0_rpc__machine *m,
 		m0_rpc__latency(m, item->ri_type, item->ri_rpc_time);
 	item_count(m, item);
 	poster_tell(m, item, session, state);
-	if (session != NULL)
-		m0_rpc__session_release(session);
-	else if (conn != NULL)
-		m0_rpc__conn_release(conn);
+	if (owner != NULL)
+		owner->own_release(session, conn);
+}
+
+void m0_rpc__item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	item_tell(m, item);
 }
 
 /* Of no session here, and nobody gives it up. */
@@ -456,71 +425,6 @@ unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
 		m0_rpc__tell(m);
 	}
 	return nr;
-}
-
-/* -------------------------------------------------------------- cancel -- */
-
-/* A request that the server may have: it need not begin. */
-static void server_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
-{
-	struct m0_rpc__item *il = m0_rpc__il(item);
-	struct m0_rpc__note *note;
-
-	if (item->ri_nr_sent == 0 || il->ril_session == NULL ||
-	    il->ril_session->rsx_session == NULL ||
-	    il->ril_conn->rcx_target == NULL)
-		return;
-	note = m0_rpc__note_new(m, M0_RPC_OP_CANCEL, 0);
-	if (note == NULL)
-		return;
-	note->rno_flags = M0_RPC_WIRE_ONEWAY | M0_RPC_WIRE_CANCEL;
-	m0_rpc__il(&note->rno_item)->ril_re = (struct m0_rpc__re){
-		.rre_session = il->ril_session->rsx_id,
-		.rre_stream = item->ri_stream,
-		.rre_xid = item->ri_stream != 0 ? il->ril_citem.rci_xid
-						: il->ril_xid,
-	};
-	m0_rpc__note_send(note, il->ril_on != NULL ? il->ril_on->lnk_target
-						   : il->ril_conn->rcx_target);
-}
-
-static void cancel_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
-{
-	struct m0_rpc__item *il =
-		container_of(call, struct m0_rpc__item, ril_cancel);
-	struct m0_rpc_item *item = m0_rpc__item_of(il);
-
-	if (__atomic_fetch_and(&il->ril_gate, ~(uint32_t)M0_RPC__IG_CANCEL,
-			       __ATOMIC_ACQ_REL) &
-	    M0_RPC__IG_ENDED) {
-		item_tell(m, item);
-		m0_rpc__tell(m);
-		return;
-	}
-	if (il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS))
-		return;
-	server_tell(m, item);
-	m0_rpc__item_end(item, -ECANCELED, NULL);
-}
-
-void m0_rpc_item_cancel(struct m0_rpc_item *item)
-{
-	struct m0_rpc__item   *il = m0_rpc__il(item);
-	uint32_t               gate = 0;
-	enum m0_rpc_item_state state = m0_rpc_item_state(item);
-
-	if (state == M0_RPC_ITEM_INITIALISED || m0_rpc__item_is_final(state) ||
-	    is_reply(item))
-		return;
-	/* Cancelled already, or ending. */
-	if (!__atomic_compare_exchange_n(&il->ril_gate, &gate,
-					 M0_RPC__IG_CANCEL, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		return;
-	il->ril_cancel.rcl_run = cancel_run;
-	if (m0_rpc__call_push(item->ri_rmachine->rm_lib, &il->ril_cancel) != 0)
-		__atomic_fetch_and(&il->ril_gate, ~(uint32_t)M0_RPC__IG_CANCEL,
-				   __ATOMIC_ACQ_REL);
 }
 
 /* ---------------------------------------------------------------- wait -- */
@@ -565,15 +469,4 @@ int m0_rpc_item_wait_for_reply(struct m0_rpc_item *item, m0_time_t abs_timeout)
 				      abs_timeout);
 
 	return rc != 0 ? rc : item->ri_error;
-}
-
-int m0_rpc_post_sync(struct m0_rpc_item *item)
-{
-	int rc = m0_rpc_post(item);
-
-	if (rc != 0)
-		return rc;
-	rc = m0_rpc_item_wait_for_reply(item, M0_TIME_NEVER);
-	M0_ASSERT(rc != -ETIMEDOUT || item->ri_error == -ETIMEDOUT);
-	return m0_rpc_item_error(item);
 }

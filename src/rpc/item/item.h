@@ -69,6 +69,27 @@ struct m0_rpc__re {
 	struct m0_rpc_item *rre_request;
 };
 
+/**
+ * The owner of a posted item is the session or connection that it was posted
+ * to. Replies and notes that ask nothing have none. The table of an owner is in
+ * client/posted.c; all three functions are there, and are called on the
+ * machine's thread.
+ */
+struct m0_rpc__owner {
+	/** The packet of the item has left, or was lost with this error. The
+	 * item has not ended. */
+	void (*own_sent)(struct m0_rpc__machine *m, struct m0_rpc_item *item,
+			 int rc);
+	/** The item ends: the owner removes it from where it is found by its
+	 * number. */
+	void (*own_leave)(struct m0_rpc__machine *m, struct m0_rpc_item *item);
+	/** The poster has been notified: the owner has one item less, and may be
+	 * gone after this. So may the item: the owner is told by its session
+	 * and connection. */
+	void (*own_release)(struct m0_rpc__session *session,
+			    struct m0_rpc__conn    *conn);
+};
+
 /** ri_lib: what the library keeps of an item. */
 struct m0_rpc__item {
 	/** Its post, or what becomes of it; in the inbox. */
@@ -88,11 +109,13 @@ struct m0_rpc__item {
 	union {
 		/** Outgoing. */
 		struct {
-			struct m0_rpc_frm_item  ril_frm;
-			struct m0_timer         ril_timer;
-			struct m0_rpc__packet  *ril_packet;
-			struct m0_rpc__session *ril_session;
-			struct m0_rpc__conn    *ril_conn;
+			struct m0_rpc_frm_item ril_frm;
+			struct m0_timer        ril_timer;
+			struct m0_rpc__packet *ril_packet;
+			/** NULL: it has none. */
+			const struct m0_rpc__owner *ril_owner;
+			struct m0_rpc__session     *ril_session;
+			struct m0_rpc__conn        *ril_conn;
 			/** That counts it, with so many bytes. */
 			struct m0_rpc__link *ril_on;
 			m0_bcount_t          ril_on_bytes;
@@ -196,6 +219,9 @@ void m0_rpc__item_ends(struct m0_rpc_item *item);
  * @return of how many.
  */
 unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max);
+/** Notifies the poster of an item that has ended, and puts the reference of its
+ * post. Not of replies. */
+void m0_rpc__item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** Sets what post and the like have in common; a reply to what it was before is
  * forgotten. Any thread. */
 void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item);
@@ -205,8 +231,6 @@ uint32_t m0_rpc__item_segs(const struct m0_rpc__machine *m,
 			   const struct m0_rpc_item *item, uint32_t max);
 /** Puts an item into the formation of ril_target; ends it if that fails. */
 void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item);
-/** The same over the link that is best now: of requests. */
-void m0_rpc__item_again(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** Part of m0_rpc__item_unform(). */
 bool m0_rpc__item_take_out(struct m0_rpc_item *item);
 /** Out of formation or packet; false: a packet on its way has its memory. */

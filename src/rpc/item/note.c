@@ -136,35 +136,6 @@ struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
 	return note;
 }
 
-/* Of handshakes that no answer has ended. */
-static void note_replied(struct m0_rpc_item *item)
-{
-	struct m0_rpc__note *note = m0_rpc__note_of(item);
-
-	if (note->rno_done != NULL)
-		note->rno_done(note, item->ri_error, NULL, 0);
-	note->rno_done = NULL;
-}
-
-static const struct m0_rpc_item_ops note_item_ops = { .rio_replied =
-							      note_replied };
-
-void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
-		      struct m0_rpc__session *session, m0_time_t expires)
-{
-	struct m0_rpc__machine *m = note->rno_machine;
-	struct m0_rpc_item     *item = &note->rno_item;
-	struct m0_rpc__item    *il = m0_rpc__il(item);
-
-	item->ri_ops = &note_item_ops;
-	item->ri_expires = expires;
-	il->ril_payload = note->rno_nr;
-	m0_rpc__item_prepare(m, item);
-	il->ril_session = session;
-	il->ril_conn = conn;
-	m0_rpc__post_form(m, item);
-}
-
 void m0_rpc__note_drop(struct m0_rpc__note *note)
 {
 	note->rno_done = NULL;

@@ -59,9 +59,6 @@ static inline struct m0_rpc__note *m0_rpc__note_of(
  * way, to him or to all. */
 struct m0_rpc__note *m0_rpc__notice_new(struct m0_rpc__target *target,
 					enum m0_rpc_wire_op op, size_t nr_max);
-/** Sends a handshake request: rno_done is called once, on the machine. */
-void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
-		      struct m0_rpc__session *session, m0_time_t expires);
 /** Nobody asks for its answer any more. It may have ended, and not been told. */
 void m0_rpc__note_drop(struct m0_rpc__note *note);
 /** Sends a one-way note and forgets it. */

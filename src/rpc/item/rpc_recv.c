@@ -9,25 +9,11 @@
  * thread, which gets them all and puts most, counts for itself alone. When the
  * queue gives it up what it has counted goes to that of all threads.
  */
-#include "rpc/rpc_internal.h"
+#include "rpc/item/rbuf.h"
 
 enum {
 	/** Bytes of a receive buffer, in packets of the largest size. */
-	BUFFER_PACKETS = 2,
-	ON_HEAP = 1
-};
-
-/** The queue's count: more than items have. */
-#define QUEUED (UINT32_C(1) << 31)
-/** In rbc_own: the queue has none. */
-#define GIVEN_UP UINT32_MAX
-
-/** Who refers to a buffer. Clear: nobody. */
-struct rbuf_count {
-	/** The queue, less what other threads have put; later all. Atomic. */
-	uint32_t rbc_all;
-	/** What the machine's thread has got and not put. */
-	uint32_t rbc_own;
+	BUFFER_PACKETS = 2
 };
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -35,99 +21,14 @@ static uint32_t larger(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/** A copy of a packet. */
-struct copy {
-	struct rbuf_count cpy_count;
-	m0_bcount_t       cpy_nr;
-	_Alignas(8) uint8_t cpy_bytes[];
-};
-
-static struct rbuf_count *count_of(uintptr_t rbuf)
-{
-	struct m0_net_buffer *nb = (struct m0_net_buffer *)rbuf;
-
-	_Static_assert(sizeof nb->nb_app_private == sizeof(struct rbuf_count),
-		       "the count takes the pointer's place");
-	return rbuf & ON_HEAP
-		       ? &((struct copy *)(rbuf & ~(uintptr_t)ON_HEAP))
-				  ->cpy_count
-		       : (struct rbuf_count *)(void *)&nb->nb_app_private;
-}
-
-/* The machine's thread, as all that follow but m0_rpc__rbuf_put(). */
-static void rbuf_begin(uintptr_t rbuf)
-{
-	struct rbuf_count *count = count_of(rbuf);
-
-	/* Others put what they have of a queued one, too. */
-	if (__atomic_load_n(&count->rbc_all, __ATOMIC_RELAXED) != 0)
-		return;
-	__atomic_store_n(&count->rbc_all, QUEUED, __ATOMIC_RELAXED);
-	count->rbc_own = 0;
-}
-
-/* For the items of a packet, all at once. */
-static void rbuf_get(uintptr_t rbuf, uint32_t nr)
-{
-	count_of(rbuf)->rbc_own += nr;
-}
-
-/* What no item has taken. */
-static void rbuf_unget(uintptr_t rbuf, uint32_t nr)
-{
-	count_of(rbuf)->rbc_own -= nr;
-}
-
-static void buffer_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb)
-{
-	struct m0_net_buffer_pool *pool = m->rml_receiver.rrv_pool;
-
-	memset(&nb->nb_app_private, 0, sizeof nb->nb_app_private);
-	m0_net_buffer_pool_lock(pool);
-	m0_net_buffer_pool_put(pool, nb, m->rml_receiver.rrv_colour);
-	m0_net_buffer_pool_unlock(pool);
-}
-
-static void copy_free(struct m0_rpc__machine *m, struct copy *copy)
-{
-	__atomic_sub_fetch(&m->rml_receiver.rrv_copies_bytes, copy->cpy_nr,
-			   __ATOMIC_RELAXED);
-	m0_free(copy);
-}
-
-/* Apart: the machine's thread mostly counts for itself, and needs no frame. */
-static __attribute__((noinline)) void rbuf_less(struct m0_rpc__machine *m,
-						uintptr_t rbuf, uint32_t nr)
-{
-	if (__atomic_sub_fetch(&count_of(rbuf)->rbc_all, nr, __ATOMIC_ACQ_REL) >
-	    0)
-		return;
-	if (rbuf & ON_HEAP) {
-		copy_free(m, (struct copy *)(rbuf & ~(uintptr_t)ON_HEAP));
-		return;
-	}
-	__atomic_sub_fetch(&m->rml_receiver.rrv_held_nr, 1, __ATOMIC_RELAXED);
-	buffer_put(m, (struct m0_net_buffer *)rbuf);
-}
-
-void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf)
-{
-	struct rbuf_count *count = count_of(rbuf);
-
-	if (m0_rpc__is_here(m) && count->rbc_own != GIVEN_UP)
-		--count->rbc_own;
-	else
-		rbuf_less(m, rbuf, 1);
-}
-
 /* The queue's own. */
 static void rbuf_give_up(struct m0_rpc__machine *m, uintptr_t rbuf)
 {
-	struct rbuf_count *count = count_of(rbuf);
-	uint32_t           own = count->rbc_own;
+	struct m0_rpc__rbuf_count *count = m0_rpc__rbuf_count_of(rbuf);
+	uint32_t                   own = count->rbc_own;
 
-	count->rbc_own = GIVEN_UP;
-	rbuf_less(m, rbuf, QUEUED - own);
+	count->rbc_own = M0_RPC__RBUF_GIVEN_UP;
+	m0_rpc__rbuf_less(m, rbuf, M0_RPC__RBUF_QUEUED - own);
 }
 
 static void queue_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb,
@@ -181,41 +82,6 @@ static void copy_out(const struct m0_bufvec *bv, m0_bindex_t at, uint8_t *to,
 	}
 }
 
-int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-			const struct m0_rpc_item_type *type,
-			struct m0_rpc_item           **ret)
-{
-	struct m0_rpc_item *item = NULL;
-	int                 rc;
-
-	rc = type->rit_ops->rito_decode(type, &item, came->rca_body,
-					came->rca_item.rwi_size);
-	if (rc < 0)
-		return rc;
-	M0_ASSERT(item != NULL && item->ri_state == M0_RPC_ITEM_INITIALISED);
-	/* Those that are executed have more: see serve.c. */
-	m0_rpc__il(item)->ril_flags = 0;
-	m0_rpc__il(item)->ril_gate = 0;
-	m0_rpc__il(item)->ril_tm = NULL;
-	M0_ASSERT(came->rca_refs_nr > 0);
-	--came->rca_refs_nr;
-	m0_rpc__il(item)->ril_rbuf = came->rca_rbuf;
-	item->ri_rmachine = m->rml_machine;
-	item->ri_prio = (enum m0_rpc_item_priority)came->rca_item.rwi_prio;
-	item->ri_stream = came->rca_item.rwi_stream;
-	item->ri_dup = came->rca_item.rwi_flags & M0_RPC_WIRE_DUP;
-	item->ri_epoch = came->rca_packet.rwp_epoch;
-	item->ri_size = m0_rpc__wire_item_size(came->rca_item.rwi_size);
-	item->ri_remote_expires =
-		came->rca_item.rwi_remaining_ms == 0
-			? M0_TIME_NEVER
-			: m0_time_add(m->rml_now,
-				      came->rca_item.rwi_remaining_ms *
-					      M0_TIME_ONE_MSEC);
-	*ret = item;
-	return 0;
-}
-
 /*
  * Stop waits for what is being executed, so nothing more may be begun: once it
  * has run out of time, or it might never end; and once all is quiet, though the
@@ -229,6 +95,14 @@ static bool is_refused(const struct m0_rpc__machine *m,
 		!(came->rca_item.rwi_flags & M0_RPC_WIRE_REPLY));
 }
 
+/* The library's own items are, but for words about requests and streams. */
+static bool is_handshake(const struct m0_rpc_wire_item *w)
+{
+	return w->rwi_opcode < M0_RPC_OP_USER &&
+	       !M0_IN(w->rwi_opcode,
+		      (M0_RPC_OP_CANCEL, M0_RPC_OP_ACK, M0_RPC_OP_SKIP));
+}
+
 static void item_came(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
 	if (M0_UNLIKELY(is_refused(m, came))) {
@@ -238,7 +112,7 @@ static void item_came(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	M0_RPC__COUNT(m, rs_nr_rcvd_items, 1);
 	if (came->rca_item.rwi_flags & M0_RPC_WIRE_REPLY)
 		m0_rpc__came_reply(m, came);
-	else if (came->rca_item.rwi_opcode < M0_RPC_OP_USER)
+	else if (is_handshake(&came->rca_item))
 		m0_rpc__came_handshake(m, came);
 	else
 		m0_rpc__came_request(m, came);
@@ -266,11 +140,11 @@ static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 		M0_RPC__COUNT(m, rs_nr_rcvd_packets, 1);
 		M0_RPC__COUNT(m, rs_nr_rcvd_bytes, nr);
 		came.rca_refs_nr = came.rca_packet.rwp_items_nr;
-		rbuf_get(rbuf, came.rca_refs_nr);
+		m0_rpc__rbuf_get(rbuf, came.rca_refs_nr);
 		while ((rc = m0_rpc__wire_next(&in, &came.rca_item,
 					       &came.rca_body)) == 1)
 			item_came(m, &came);
-		rbuf_unget(rbuf, came.rca_refs_nr);
+		m0_rpc__rbuf_unget(rbuf, came.rca_refs_nr);
 	} else if (rc == -EPROTONOSUPPORT) {
 		m0_rpc__refusal_send(m, ep);
 	} else if (rc == -EOPNOTSUPP) {
@@ -288,7 +162,7 @@ static void message_came(struct m0_rpc__machine           *m,
 	struct m0_net_buffer *nb = ev->nbe_buffer;
 	const uint8_t        *bytes =
 		piece_of(&nb->nb_buffer, ev->nbe_offset, ev->nbe_length);
-	struct copy *copy;
+	struct m0_rpc__copy *copy;
 
 	if (M0_LIKELY(bytes != NULL && (uintptr_t)bytes % 8 == 0 &&
 		      __atomic_load_n(&m->rml_receiver.rrv_held_nr,
@@ -306,12 +180,12 @@ static void message_came(struct m0_rpc__machine           *m,
 	copy->cpy_nr = sizeof *copy + ev->nbe_length;
 	__atomic_add_fetch(&m->rml_receiver.rrv_copies_bytes, copy->cpy_nr,
 			   __ATOMIC_RELAXED);
-	rbuf_begin((uintptr_t)copy | ON_HEAP);
+	m0_rpc__rbuf_begin((uintptr_t)copy | M0_RPC__RBUF_ON_HEAP);
 	copy_out(&nb->nb_buffer, ev->nbe_offset, copy->cpy_bytes,
 		 ev->nbe_length);
 	packet_came(m, ev->nbe_ep, copy->cpy_bytes, ev->nbe_length,
-		    (uintptr_t)copy | ON_HEAP);
-	rbuf_give_up(m, (uintptr_t)copy | ON_HEAP);
+		    (uintptr_t)copy | M0_RPC__RBUF_ON_HEAP);
+	rbuf_give_up(m, (uintptr_t)copy | M0_RPC__RBUF_ON_HEAP);
 }
 
 static void recv_cb(const struct m0_net_buffer_event *ev)
@@ -323,7 +197,7 @@ static void recv_cb(const struct m0_net_buffer_event *ev)
 	bool is_final = !(nb->nb_flags & M0_NET_BUF_QUEUED);
 
 	m->rml_now = m0_time_cached();
-	rbuf_begin((uintptr_t)nb);
+	m0_rpc__rbuf_begin((uintptr_t)nb);
 	if (ev->nbe_status == 0)
 		message_came(m, ev);
 	if (is_final)

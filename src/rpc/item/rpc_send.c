@@ -18,29 +18,6 @@ enum {
 
 /* ------------------------------------------------------------- buffers -- */
 
-void m0_rpc__sender_init(struct m0_rpc__machine *m)
-{
-	struct m0_rpc__sender *sender = &m->rml_sender;
-
-	m0_rpc__frm_set_init(&sender->rsn_frms, m->rml_now,
-			     m->rml_cfg.rc_formation_off);
-	sender->rsn_frms.fs_network = m->rml_cfg.rc_network;
-	m0_hash_init(&sender->rsn_targets);
-	m0_list_init(&sender->rsn_packets);
-	m0_list_init(&sender->rsn_packets_busy);
-	sender->rsn_segs_max = (uint32_t)min64u(
-		m->rml_dom->nd_get_max_buffer_segments, SEGS_MAX);
-	sender->rsn_sum.rws_add = m0_os_crc32c;
-}
-
-void m0_rpc__sender_fini(struct m0_rpc__sender *sender)
-{
-	m0_list_fini(&sender->rsn_packets_busy);
-	m0_list_fini(&sender->rsn_packets);
-	m0_hash_fini(&sender->rsn_targets);
-	m0_rpc__frm_set_fini(&sender->rsn_frms);
-}
-
 static void packet_free(struct m0_rpc__packet *p)
 {
 	if (p->rpk_nb.nb_dom != NULL) {
@@ -531,7 +508,7 @@ static void frm_refused(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
 		m0_rpc__item_end(m0_rpc__item_of(il), rc, NULL);
 }
 
-const struct m0_rpc_frm_ops m0_rpc__frm_ops = {
+static const struct m0_rpc_frm_ops frm_ops = {
 	.fo_packet_get = frm_packet_get,
 	.fo_packet_ready = frm_packet_ready,
 	.fo_merge = frm_merge,
@@ -540,20 +517,31 @@ const struct m0_rpc_frm_ops m0_rpc__frm_ops = {
 	.fo_refused = frm_refused,
 };
 
-/* ---------------------------------------------------------------- sent -- */
-
-/* A request whose packet has left, or was lost: its timer does the rest. */
-static void request_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+void m0_rpc__sender_init(struct m0_rpc__machine *m)
 {
-	struct m0_rpc__item *il = m0_rpc__il(item);
+	struct m0_rpc__sender *sender = &m->rml_sender;
 
-	m0_rpc__state_set(item, M0_RPC_ITEM_WAITING_FOR_REPLY);
-	/* Its session was suspended, or it was to be sent again meanwhile. */
-	if (!il->ril_session->rsx_is_up && !m0_rpc__is_note(item))
-		il->ril_flags |= M0_RPC__IF_PARKED;
-	else if (il->ril_flags & M0_RPC__IF_AGAIN)
-		m0_rpc__item_again(m, item);
+	m0_rpc__frm_set_init(&sender->rsn_frms, m->rml_now,
+			     m->rml_cfg.rc_formation_off);
+	sender->rsn_frms.fs_network = m->rml_cfg.rc_network;
+	m0_hash_init(&sender->rsn_targets);
+	m0_list_init(&sender->rsn_packets);
+	m0_list_init(&sender->rsn_packets_busy);
+	sender->rsn_segs_max = (uint32_t)min64u(
+		m->rml_dom->nd_get_max_buffer_segments, SEGS_MAX);
+	sender->rsn_frm_ops = &frm_ops;
+	sender->rsn_sum.rws_add = m0_os_crc32c;
 }
+
+void m0_rpc__sender_fini(struct m0_rpc__sender *sender)
+{
+	m0_list_fini(&sender->rsn_packets_busy);
+	m0_list_fini(&sender->rsn_packets);
+	m0_hash_fini(&sender->rsn_targets);
+	m0_rpc__frm_set_fini(&sender->rsn_frms);
+}
+
+/* ---------------------------------------------------------------- sent -- */
 
 /* A reply that was asked for over another link meanwhile. */
 static void reply_again(struct m0_rpc__machine *m, struct m0_rpc_item *reply)
@@ -609,8 +597,8 @@ static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		return;
 	if (il->ril_flags & M0_RPC__IF_ENDS)
 		m0_rpc__item_ends(item);
-	else if (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST)
-		request_sent(m, item);
+	else if (il->ril_owner != NULL)
+		il->ril_owner->own_sent(m, item, rc);
 	else if (il->ril_flags & M0_RPC__IF_AGAIN)
 		reply_again(m, item);
 	else if (il->ril_flags & M0_RPC__IF_KEPT)

@@ -28,7 +28,9 @@ struct m0_rpc__packet {
 
 /** Where packets go, and the packets that are on their way. */
 struct m0_rpc__sender {
-	struct m0_rpc_frm_set rsn_frms;
+	/** What formation calls; rpc_send.c's, the same for all targets. */
+	const struct m0_rpc_frm_ops *rsn_frm_ops;
+	struct m0_rpc_frm_set        rsn_frms;
 	/** Destinations by end point and policy; the one found last. */
 	struct m0_hash         rsn_targets;
 	struct m0_rpc__target *rsn_target_last;
@@ -52,7 +54,6 @@ struct m0_rpc__sender {
 void m0_rpc__sender_init(struct m0_rpc__machine *m);
 void m0_rpc__sender_fini(struct m0_rpc__sender *sender);
 
-extern const struct m0_rpc_frm_ops m0_rpc__frm_ops;
 /** Gives up what is on its way there. */
 void m0_rpc__packets_cancel(struct m0_rpc__target *target);
 /** Packets that were refused do not leave again: the machine stops. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Destinations: one formation for each end point and policy. */
-#include <limits.h>
-
 #include "rpc/rpc_internal.h"
 
 struct m0_rpc__target *m0_rpc__target_get(
@@ -46,7 +44,7 @@ struct m0_rpc__target *m0_rpc__target_get(
 	m0_rpc__frm_network_limits(m->rml_sender.rsn_frms.fs_network,
 				   ep->nep_addr, &limits);
 	m0_rpc__frm_init(&t->trg_frm, &m->rml_sender.rsn_frms, &limits, policy,
-			 &m0_rpc__frm_ops);
+			 m->rml_sender.rsn_frm_ops);
 	m->rml_sender.rsn_target_last = t;
 	return t;
 }
@@ -65,6 +63,35 @@ int m0_rpc__target_find(struct m0_rpc__machine    *m,
 	*ret = m0_rpc__target_get(m, ep, policy);
 	(void)m0_net_end_point_put(ep);
 	return *ret == NULL ? -ENOMEM : 0;
+}
+
+void m0_rpc__target_limits(struct m0_rpc__target *target)
+{
+	struct m0_rpc_frm_constraints limits = target->trg_limits;
+	struct m0_rpc__link          *link;
+
+	if (!m0_list_is_empty(&target->trg_links))
+		limits.fc_max_nr_packets_enqed = 1;
+	limits.fc_max_packet_size =
+		target->trg_machine->rml_sender.rsn_msg_size;
+	if (target->trg_packet_max != 0)
+		limits.fc_max_packet_size = min64u(limits.fc_max_packet_size,
+						   target->trg_packet_max);
+	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,
+			       lnk_target_link) {
+		limits.fc_max_nr_packets_enqed =
+			max64u(limits.fc_max_nr_packets_enqed,
+			       link->lnk_conn->rcx_conn->c_max_rpcs_in_flight);
+		limits.fc_max_packet_size =
+			min64u(limits.fc_max_packet_size,
+			       m0_rpc__packet_max(link->lnk_conn));
+	}
+	limits.fc_max_nr_bytes_accumulated = limits.fc_max_packet_size;
+	target->trg_limits = limits;
+	m0_rpc__frm_network_limits(
+		target->trg_machine->rml_sender.rsn_frms.fs_network,
+		target->trg_key.trk_ep->nep_addr, &limits);
+	m0_rpc__frm_constraints_set(&target->trg_frm, &limits);
 }
 
 void m0_rpc__target_ref(struct m0_rpc__target *t)
@@ -98,31 +125,4 @@ bool m0_rpc__targets_are_idle(const struct m0_rpc__machine *m)
 				     ->trg_frm))
 			return false;
 	return true;
-}
-
-/* What is left is replies to whom nobody counts any more. */
-void m0_rpc__targets_fini(struct m0_rpc__machine *m)
-{
-	struct m0_rpc__machine *before = m0_rpc__enter(m);
-	struct m0_hash_link    *link;
-	struct m0_rpc_frm_item *fi;
-	struct m0_rpc__target  *t;
-
-	/* All items first: one that ends here may have held another place. */
-	for (link = m0_hash_first(&m->rml_sender.rsn_targets); link != NULL;
-	     link = m0_hash_next(link)) {
-		t = container_of(link, struct m0_rpc__target, trg_hash);
-		while ((fi = m0_rpc__frm_oldest(&t->trg_frm)) != NULL)
-			m0_rpc__item_end(
-				m0_rpc__item_of(container_of(
-					fi, struct m0_rpc__item, ril_frm)),
-				-ESHUTDOWN, NULL);
-	}
-	(void)m0_rpc__ended_run(m, UINT_MAX);
-	while ((link = m0_hash_first(&m->rml_sender.rsn_targets)) != NULL) {
-		t = container_of(link, struct m0_rpc__target, trg_hash);
-		M0_ASSERT(t->trg_refs == 0);
-		m0_rpc__target_check(t);
-	}
-	m0_rpc__leave(before);
 }

@@ -50,7 +50,8 @@ static inline void m0_rpc__target_put(struct m0_rpc__target *target)
 	if (--target->trg_refs == 0)
 		m0_rpc__target_check(target);
 }
+/** Limits of its formation: by the connections that go there. */
+void m0_rpc__target_limits(struct m0_rpc__target *target);
 bool m0_rpc__targets_are_idle(const struct m0_rpc__machine *m);
-void m0_rpc__targets_fini(struct m0_rpc__machine *m);
 
 #endif /* M0_SRC_RPC_TARGET_H */

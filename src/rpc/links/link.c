@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Links of connections: which item goes over which, and what becomes of those
- * of a link that dies or goes.
+ * Links of connections: which item goes over which.
  *
  * An item that is outstanding on a link (ril_on) is counted there, from when it
- * is put into a formation until its end. Of a stream, what is cached is in one
- * formation, so the stream changes links only when nothing of it is.
+ * is put into a formation until its end.
  */
 #include "rpc/rpc_internal.h"
 
@@ -27,16 +25,6 @@ static inline void link_on(struct m0_rpc__link *link, struct m0_rpc_item *item,
 	info->lki_put_bytes += bytes;
 	info->lki_resent_nr += item->ri_nr_sent > 0;
 	++info->lki_items_nr;
-}
-
-void m0_rpc__link_off(struct m0_rpc_item *item)
-{
-	struct m0_rpc__item     *il = m0_rpc__il(item);
-	struct m0_rpc_link_info *info = &il->ril_on->lnk_info;
-
-	--info->lki_items_nr;
-	info->lki_bytes -= il->ril_on_bytes;
-	il->ril_on = NULL;
 }
 
 /* --------------------------------------------------------------- choice -- */
@@ -125,6 +113,15 @@ void m0_rpc__route(struct m0_rpc_item *item)
 		route_any(item);
 }
 
+void m0_rpc__item_again(struct m0_rpc__machine *m, struct m0_rpc_item *item)
+{
+	m0_rpc__route(item);
+	if (m0_rpc__il(item)->ril_target != NULL)
+		m0_rpc__item_form(m, item);
+	else
+		m0_rpc__item_end(item, -ENOTCONN, NULL);
+}
+
 struct m0_rpc__link *m0_rpc__link_of(const struct m0_rpc__conn     *conn,
 				     const struct m0_net_end_point *ep)
 {
@@ -140,35 +137,6 @@ struct m0_rpc__link *m0_rpc__link_of(const struct m0_rpc__conn     *conn,
 
 /* ---------------------------------------------------------- destinations -- */
 
-void m0_rpc__target_limits(struct m0_rpc__target *target)
-{
-	struct m0_rpc_frm_constraints limits = target->trg_limits;
-	struct m0_rpc__link          *link;
-
-	if (!m0_list_is_empty(&target->trg_links))
-		limits.fc_max_nr_packets_enqed = 1;
-	limits.fc_max_packet_size =
-		target->trg_machine->rml_sender.rsn_msg_size;
-	if (target->trg_packet_max != 0)
-		limits.fc_max_packet_size = min64u(limits.fc_max_packet_size,
-						   target->trg_packet_max);
-	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,
-			       lnk_target_link) {
-		limits.fc_max_nr_packets_enqed =
-			max64u(limits.fc_max_nr_packets_enqed,
-			       link->lnk_conn->rcx_conn->c_max_rpcs_in_flight);
-		limits.fc_max_packet_size =
-			min64u(limits.fc_max_packet_size,
-			       m0_rpc__packet_max(link->lnk_conn));
-	}
-	limits.fc_max_nr_bytes_accumulated = limits.fc_max_packet_size;
-	target->trg_limits = limits;
-	m0_rpc__frm_network_limits(
-		target->trg_machine->rml_sender.rsn_frms.fs_network,
-		target->trg_key.trk_ep->nep_addr, &limits);
-	m0_rpc__frm_constraints_set(&target->trg_frm, &limits);
-}
-
 bool m0_rpc__link_is_ours(const struct m0_rpc__link *link)
 {
 	return link->lnk_target == NULL ||
@@ -176,15 +144,14 @@ bool m0_rpc__link_is_ours(const struct m0_rpc__link *link)
 			       link->lnk_target->trg_key.trk_ep->nep_tm);
 }
 
-int m0_rpc__link_take(struct m0_rpc__link *link)
+int m0_rpc__link_connect(struct m0_rpc__link *link)
 {
 	struct m0_rpc__conn            *conn = link->lnk_conn;
 	const struct m0_rpc_frm_policy *policy = conn->rcx_conn->c_policy;
 	struct m0_rpc__machine         *m = conn->rcx_machine;
 	int                             rc;
 
-	if (link->lnk_target != NULL)
-		return m0_rpc__link_is_ours(link) ? 0 : m0_rpc__link_turn(link);
+	M0_PRE(link->lnk_target == NULL);
 	rc = m0_rpc__target_find(m, m0_rpc__rail_tm(m, link->lnk_from),
 				 link->lnk_info.lki_addr,
 				 policy != NULL ? policy : m->rml_cfg.rc_policy,
@@ -246,7 +213,7 @@ void m0_rpc__ways_note(struct m0_rpc__conn *conn)
 	m0_mutex_unlock(&conn->rcx_ways_lock);
 }
 
-static void main_is(struct m0_rpc__conn *conn, struct m0_rpc__link *link)
+void m0_rpc__main_is(struct m0_rpc__conn *conn, struct m0_rpc__link *link)
 {
 	struct m0_rpc__target *target = link->lnk_target;
 
@@ -258,202 +225,16 @@ static void main_is(struct m0_rpc__conn *conn, struct m0_rpc__link *link)
 	m0_rpc__ways_note(conn);
 }
 
-int m0_rpc__main_take(struct m0_rpc__conn *conn)
-{
-	int rc = m0_rpc__link_take(conn->rcx_main);
-
-	main_is(conn, conn->rcx_main);
-	return rc;
-}
-
 void m0_rpc__main_set(struct m0_rpc__link *link)
 {
 	M0_PRE(link->lnk_target != NULL);
-	main_is(link->lnk_conn, link);
-}
-
-void m0_rpc__links_failed(struct m0_rpc__target *target, int rc)
-{
-	struct m0_rpc__link *link;
-
-	/* Of a packet, not of the way. */
-	if (M0_IN(rc, (0, -ECANCELED, -ENOBUFS, -ENODATA, -EMSGSIZE, -ENOMEM)))
-		return;
-	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,
-			       lnk_target_link) {
-		if (link->lnk_conn->rcx_links_nr == 1)
-			continue;
-		link->lnk_failed = true;
-		m0_rpc__links_watch(link->lnk_conn,
-				    link->lnk_conn->rcx_machine->rml_now);
-	}
-}
-
-/* --------------------------------------------------------------- moving -- */
-
-/* Out of formation or packet; IF_MOVES: to be put on another. */
-static void item_out(struct m0_rpc__link *link, struct m0_rpc_item *item)
-{
-	struct m0_rpc__item *il = m0_rpc__il(item);
-	bool                 cached = m0_rpc__frm_item_is_cached(&il->ril_frm);
-	bool                 leaving = il->ril_packet != NULL;
-	bool is_request = item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST;
-
-	if (il->ril_on != link ||
-	    (il->ril_flags & (M0_RPC__IF_ENDS | M0_RPC__IF_ENDED)))
-		return;
-	if (!is_request && !cached) {
-		/* Once at most: it ends with its packet. */
-		m0_rpc__link_off(item);
-		return;
-	}
-	++link->lnk_info.lki_moved_nr;
-	m0_rpc__link_off(item);
-	if (item->ri_stream != 0 && !cached) {
-		struct m0_rpc__stream *stream =
-			&il->ril_session->rsx_streams[item->ri_stream - 1];
-
-		m0_rpc_cstream_hasten(&stream->rsy_core, &il->ril_citem,
-				      link->lnk_conn->rcx_machine->rml_now);
-		m0_rpc__stream_ready(stream);
-	}
-	if (!m0_rpc__item_unform(item)) {
-		il->ril_flags |= M0_RPC__IF_AGAIN;
-		return;
-	}
-	/* It may arrive all the same. */
-	item->ri_nr_sent += leaving;
-	il->ril_target = NULL;
-	if (m0_rpc__stream_resends(item, cached))
-		m0_rpc__state_set(item, M0_RPC_ITEM_WAITING_FOR_REPLY);
-	else if (cached || item->ri_stream != 0 ||
-		 item->ri_nr_sent < item->ri_nr_sent_max)
-		il->ril_flags |= M0_RPC__IF_MOVES;
-}
-
-static void item_in(struct m0_rpc__machine *m, struct m0_rpc_item *item)
-{
-	struct m0_rpc__item *il = m0_rpc__il(item);
-
-	if (!(il->ril_flags & M0_RPC__IF_MOVES))
-		return;
-	il->ril_flags &= ~(uint32_t)M0_RPC__IF_MOVES;
-	if (il->ril_session != NULL && !il->ril_session->rsx_is_up &&
-	    !m0_rpc__is_note(item)) {
-		il->ril_flags |= M0_RPC__IF_PARKED;
-		return;
-	}
-	m0_rpc__item_again(m, item);
-}
-
-static void items_out(struct m0_rpc__link *link, const struct m0_list *items)
-{
-	struct m0_list_link *at;
-	struct m0_list_link *next;
-
-	m0_list_for_each_safe(items, at, next)
-		item_out(link, m0_rpc__item_of(container_of(
-				       at, struct m0_rpc__item, ril_link)));
-}
-
-static void items_in(struct m0_rpc__machine *m, const struct m0_list *items)
-{
-	struct m0_list_link *at;
-	struct m0_list_link *next;
-
-	m0_list_for_each_safe(items, at, next)
-		item_in(m, m0_rpc__item_of(container_of(at, struct m0_rpc__item,
-							ril_link)));
-}
-
-/* The words of its streams, which ask nothing of anybody. */
-static void words_out(struct m0_rpc__link *link, struct m0_rpc__session *s)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->rsx_streams_nr; ++i) {
-		struct m0_rpc__stream *stream = &s->rsx_streams[i];
-		struct m0_rpc__note   *note = stream->rsy_note;
-
-		if (stream->rsy_link == link)
-			stream->rsy_link = NULL;
-		if (note == NULL ||
-		    m0_rpc__il(&note->rno_item)->ril_target != link->lnk_target)
-			continue;
-		note->rno_stream = NULL;
-		m0_rpc__note_drop(note);
-		stream->rsy_note = NULL;
-		stream->rsy_owes = true;
-	}
-}
-
-static void words_in(struct m0_rpc__session *s)
-{
-	uint32_t i;
-
-	for (i = 0; s->rsx_is_up && i < s->rsx_streams_nr; ++i)
-		if (s->rsx_streams[i].rsy_owes)
-			m0_rpc__stream_control(&s->rsx_streams[i]);
-}
-
-static void link_clear(struct m0_rpc__link *link)
-{
-	struct m0_rpc__conn    *conn = link->lnk_conn;
-	struct m0_rpc__session *session;
-
-	items_out(link, &conn->rcx_machine->rml_conns.rcn_session0->rsx_items);
-	items_out(link, &conn->rcx_items);
-	m0_list_for_each_entry(&conn->rcx_sessions, session,
-			       struct m0_rpc__session, rsx_link) {
-		items_out(link, &session->rsx_items);
-		words_out(link, session);
-	}
-}
-
-static void link_refill(struct m0_rpc__conn *conn)
-{
-	struct m0_rpc__session *session;
-
-	items_in(conn->rcx_machine,
-		 &conn->rcx_machine->rml_conns.rcn_session0->rsx_items);
-	items_in(conn->rcx_machine, &conn->rcx_items);
-	m0_list_for_each_entry(&conn->rcx_sessions, session,
-			       struct m0_rpc__session, rsx_link) {
-		items_in(conn->rcx_machine, &session->rsx_items);
-		words_in(session);
-	}
-}
-
-void m0_rpc__link_empty(struct m0_rpc__link *link)
-{
-	link_clear(link);
-	link_refill(link->lnk_conn);
-}
-
-int m0_rpc__link_turn(struct m0_rpc__link *link)
-{
-	struct m0_rpc__conn *conn = link->lnk_conn;
-	int                  rc;
-
-	if (link->lnk_target == NULL)
-		return m0_rpc__link_take(link);
-	if (link->lnk_target->trg_key.trk_ep->nep_tm ==
-	    m0_rpc__rail_tm(conn->rcx_machine, link->lnk_from))
-		return 0;
-	m0_rpc__probe_end(link);
-	link_clear(link);
-	m0_rpc__link_leave(link);
-	rc = m0_rpc__link_take(link);
-	if (conn->rcx_main == link)
-		main_is(conn, link);
-	link_refill(conn);
-	return rc;
+	m0_rpc__main_is(link->lnk_conn, link);
 }
 
 /* -------------------------------------------------------------- the map -- */
 
-static struct m0_rpc__link *link_new(struct m0_rpc__conn *conn,
-				     const char          *addr)
+struct m0_rpc__link *m0_rpc__link_new(struct m0_rpc__conn *conn,
+				      const char          *addr)
 {
 	struct m0_rpc__link *link;
 
@@ -473,8 +254,24 @@ static struct m0_rpc__link *link_new(struct m0_rpc__conn *conn,
 	return link;
 }
 
+void m0_rpc__probe_end(struct m0_rpc__link *link)
+{
+	struct m0_rpc__note   *note = link->lnk_note;
+	struct m0_rpc__packet *packet;
+
+	if (note == NULL)
+		return;
+	link->lnk_note = NULL;
+	packet = m0_rpc__il(&note->rno_item)->ril_packet;
+	if (packet != NULL)
+		(void)m0_net_buffer_del(
+			&packet->rpk_nb,
+			link->lnk_target->trg_key.trk_ep->nep_tm);
+	m0_rpc__note_drop(note);
+}
+
 /* Pre: nothing is on it. */
-static void link_free(struct m0_rpc__link *link)
+void m0_rpc__link_free(struct m0_rpc__link *link)
 {
 	M0_PRE(link->lnk_info.lki_items_nr == 0);
 	m0_rpc__probe_end(link);
@@ -490,7 +287,7 @@ int m0_rpc__links_make(struct m0_rpc__conn        *conn,
 	uint32_t i;
 
 	for (i = 0; i < addrs->rad_nr; ++i)
-		if (link_new(conn, addrs->rad_text[i]) == NULL)
+		if (m0_rpc__link_new(conn, addrs->rad_text[i]) == NULL)
 			return -ENOMEM;
 	return 0;
 }
@@ -502,7 +299,8 @@ void m0_rpc__links_free(struct m0_rpc__conn *conn)
 	m0_timerq_cancel(&conn->rcx_machine->rml_timers.rtm_pauses,
 			 &conn->rcx_tick.rpa_timer);
 	while ((at = m0_list_first(&conn->rcx_links)) != NULL)
-		link_free(container_of(at, struct m0_rpc__link, lnk_link));
+		m0_rpc__link_free(
+			container_of(at, struct m0_rpc__link, lnk_link));
 }
 
 void m0_rpc__links_up(struct m0_rpc__conn *conn)
@@ -523,121 +321,6 @@ void m0_rpc__links_up(struct m0_rpc__conn *conn)
 	conn->rcx_main->lnk_info.lki_heard = m->rml_now;
 	if (conn->rcx_links_nr > 1)
 		m0_rpc__links_watch(conn, m->rml_now);
-}
-
-/* Which of the two is the better one to speak over? */
-static struct m0_rpc__link *better(struct m0_rpc__link *a,
-				   struct m0_rpc__link *b)
-{
-	if (a == NULL)
-		return b;
-	return m0_rpc__link_is_up(b) && !m0_rpc__link_is_up(a) ? b : a;
-}
-
-/* What the map does not have any more goes; returns the best that stays. */
-static struct m0_rpc__link *links_mark(struct m0_rpc__conn        *conn,
-				       const struct m0_rpc__addrs *addrs)
-{
-	struct m0_rpc__link *stays = NULL;
-	struct m0_rpc__link *link;
-
-	m0_list_for_each_entry(&conn->rcx_links, link, struct m0_rpc__link,
-			       lnk_link) {
-		link->lnk_goes =
-			!m0_rpc__addrs_have(addrs, link->lnk_info.lki_addr);
-		if (!link->lnk_goes)
-			stays = better(stays, link);
-	}
-	return stays;
-}
-
-static bool has_link(const struct m0_rpc__conn *conn, const char *addr)
-{
-	const struct m0_rpc__link *link;
-
-	m0_list_for_each_entry(&conn->rcx_links, link, struct m0_rpc__link,
-			       lnk_link)
-		if (strcmp(link->lnk_info.lki_addr, addr) == 0)
-			return true;
-	return false;
-}
-
-static struct m0_rpc__link *links_add(struct m0_rpc__conn        *conn,
-				      const struct m0_rpc__addrs *addrs)
-{
-	struct m0_rpc__link *first = NULL;
-	struct m0_rpc__link *link;
-	uint32_t             i;
-
-	for (i = 0; i < addrs->rad_nr; ++i) {
-		if (has_link(conn, addrs->rad_text[i]))
-			continue;
-		link = link_new(conn, addrs->rad_text[i]);
-		if (link != NULL)
-			link->lnk_probe_at = conn->rcx_machine->rml_now;
-		first = first ?: link;
-	}
-	return first;
-}
-
-/* Those that go: their items first, all of them, then they. */
-static void links_drop(struct m0_rpc__conn *conn)
-{
-	struct m0_list_link *at;
-	struct m0_list_link *next;
-
-	m0_list_for_each(&conn->rcx_links, at) {
-		struct m0_rpc__link *link =
-			container_of(at, struct m0_rpc__link, lnk_link);
-
-		if (!link->lnk_goes)
-			continue;
-		link->lnk_info.lki_state = M0_RPC_LINK_DOWN;
-		link_clear(link);
-		/* Others may use it. */
-		if (link->lnk_target != NULL &&
-		    m0_list_first(&link->lnk_target->trg_links) ==
-			    m0_list_last(&link->lnk_target->trg_links))
-			m0_rpc__packets_cancel(link->lnk_target);
-	}
-	m0_list_for_each_safe(&conn->rcx_links, at, next) {
-		struct m0_rpc__link *link =
-			container_of(at, struct m0_rpc__link, lnk_link);
-
-		if (link->lnk_goes)
-			link_free(link);
-	}
-}
-
-void m0_rpc__links_change(struct m0_rpc__conn        *conn,
-			  const struct m0_rpc__addrs *addrs)
-{
-	struct m0_rpc__link *stays = links_mark(conn, addrs);
-	struct m0_rpc__link *first = links_add(conn, addrs);
-	bool                 was_taken = conn->rcx_target != NULL;
-
-	if (stays == NULL && first == NULL)
-		return;
-	if (stays == NULL ||
-	    (conn->rcx_main->lnk_goes && !m0_rpc__link_is_up(stays))) {
-		/* Nothing is known of where it is now. */
-		conn->rcx_main = stays ?: first;
-		conn->rcx_target = NULL;
-		if (was_taken)
-			m0_rpc__conn_retarget(conn);
-		links_drop(conn);
-		if (was_taken)
-			link_refill(conn);
-		m0_rpc__ways_note(conn);
-		m0_rpc__links_watch(conn, conn->rcx_machine->rml_now);
-		return;
-	}
-	if (conn->rcx_main->lnk_goes)
-		m0_rpc__main_set(stays);
-	links_drop(conn);
-	link_refill(conn);
-	m0_rpc__ways_note(conn);
-	m0_rpc__links_watch(conn, conn->rcx_machine->rml_now);
 }
 
 /* ---------------------------------------------------------------- info -- */

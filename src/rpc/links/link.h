@@ -46,9 +46,13 @@ static inline bool m0_rpc__link_is_up(const struct m0_rpc__link *link)
 int  m0_rpc__links_make(struct m0_rpc__conn        *conn,
 			const struct m0_rpc__addrs *addrs);
 void m0_rpc__links_free(struct m0_rpc__conn *conn);
-/** The service is there now. */
-void m0_rpc__links_change(struct m0_rpc__conn        *conn,
-			  const struct m0_rpc__addrs *addrs);
+/** A new link of the connection, to an address. NULL: no memory. */
+struct m0_rpc__link *m0_rpc__link_new(struct m0_rpc__conn *conn,
+				      const char          *addr);
+/** Frees a link on which nothing is. */
+void m0_rpc__link_free(struct m0_rpc__link *link);
+/** Gives a link its destination. Pre: it has none. @retval -ENOMEM, -EINVAL */
+int m0_rpc__link_connect(struct m0_rpc__link *link);
 /** Its destination, from one of the machine's addresses, another one if that was
  * taken; gives it up: nothing must be on it. @retval -ENOMEM, -EINVAL */
 int  m0_rpc__link_take(struct m0_rpc__link *link);
@@ -59,6 +63,8 @@ bool m0_rpc__link_is_ours(const struct m0_rpc__link *link);
 int m0_rpc__link_turn(struct m0_rpc__link *link);
 /** rcx_main has a destination. @retval -ENOMEM, -EINVAL */
 int m0_rpc__main_take(struct m0_rpc__conn *conn);
+/** Makes a link, which may have no destination, the main one. */
+void m0_rpc__main_is(struct m0_rpc__conn *conn, struct m0_rpc__link *link);
 /** It is this one from now on, which has a destination. */
 void m0_rpc__main_set(struct m0_rpc__link *link);
 /** The connection was established (again) over its main link: only that is
@@ -66,14 +72,33 @@ void m0_rpc__main_set(struct m0_rpc__link *link);
 void m0_rpc__links_up(struct m0_rpc__conn *conn);
 /** Chooses the link of an item of a connection: ril_target. */
 void m0_rpc__route(struct m0_rpc_item *item);
-/** It is not outstanding there any more. */
-void               m0_rpc__link_off(struct m0_rpc_item *item);
-static inline void m0_rpc__link_left(struct m0_rpc_item *item);
+/** It is not outstanding on its link any more. */
+static inline void m0_rpc__link_off(struct m0_rpc_item *item)
+{
+	struct m0_rpc__item     *il = m0_rpc__il(item);
+	struct m0_rpc_link_info *info = &il->ril_on->lnk_info;
+
+	--info->lki_items_nr;
+	info->lki_bytes -= il->ril_on_bytes;
+	il->ril_on = NULL;
+}
+
+static inline void m0_rpc__link_left(struct m0_rpc_item *item)
+{
+	if (m0_rpc__il(item)->ril_on != NULL)
+		m0_rpc__link_off(item);
+}
+/** Puts an item into the formation of the link that is best now. */
+void m0_rpc__item_again(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** The link to this end point; NULL. */
 struct m0_rpc__link *m0_rpc__link_of(const struct m0_rpc__conn     *conn,
 				     const struct m0_net_end_point *ep);
 /** A packet to there could not be sent. */
 void m0_rpc__links_failed(struct m0_rpc__target *target, int rc);
+/** Takes a link's items off it; puts what was taken off links of the connection
+ * on others. */
+void m0_rpc__link_clear(struct m0_rpc__link *link);
+void m0_rpc__link_refill(struct m0_rpc__conn *conn);
 /** Takes a link's items off it, and puts them on others, or it again. */
 void m0_rpc__link_empty(struct m0_rpc__link *link);
 /** From there nothing leaves any more: those links die, and find others; one that
@@ -86,8 +111,6 @@ void m0_rpc__ways_note(struct m0_rpc__conn *conn);
  * @return how many, not 0. */
 uint32_t m0_rpc__conn_ways(const struct m0_rpc_conn *conn,
 			   struct m0_rpc__way *ret, uint32_t max);
-/** Limits of its formation: by the connections that go there. */
-void m0_rpc__target_limits(struct m0_rpc__target *target);
 
 /* ----------------------------------------------------------- rpc_probe.c -- */
 

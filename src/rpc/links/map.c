@@ -12,14 +12,14 @@ bool m0_rpc__addrs_have(const struct m0_rpc__addrs *addrs, const char *addr)
 	return false;
 }
 
-static void addrs_add(struct m0_rpc__addrs *addrs, const char *addr)
+void m0_rpc__addrs_add(struct m0_rpc__addrs *addrs, const char *addr)
 {
 	M0_PRE(addrs->rad_nr < M0_RPC_LINKS_MAX);
 	if (!m0_rpc__addrs_have(addrs, addr))
 		strcpy(addrs->rad_text[addrs->rad_nr++], addr);
 }
 
-static void addrs_del(struct m0_rpc__addrs *addrs, const char *addr)
+void m0_rpc__addrs_del(struct m0_rpc__addrs *addrs, const char *addr)
 {
 	uint32_t i;
 	uint32_t k = 0;
@@ -34,7 +34,7 @@ static void addrs_del(struct m0_rpc__addrs *addrs, const char *addr)
 	addrs->rad_nr = k;
 }
 
-static int addr_check(struct m0_rpc__machine *m, const char *addr)
+int m0_rpc__addr_check(struct m0_rpc__machine *m, const char *addr)
 {
 	struct m0_net_end_point *ep;
 	int                      rc;
@@ -47,8 +47,8 @@ static int addr_check(struct m0_rpc__machine *m, const char *addr)
 	return rc;
 }
 
-static struct m0_rpc__place *place_find(struct m0_rpc__machine *m,
-					struct m0_uint128       service)
+struct m0_rpc__place *m0_rpc__place_find(struct m0_rpc__machine *m,
+					 struct m0_uint128       service)
 {
 	struct m0_rpc__place *place;
 
@@ -60,10 +60,10 @@ static struct m0_rpc__place *place_find(struct m0_rpc__machine *m,
 }
 
 /* Found or made, without an address. NULL: no memory. */
-static struct m0_rpc__place *place_get(struct m0_rpc__machine *m,
-				       struct m0_uint128       service)
+struct m0_rpc__place *m0_rpc__place_get(struct m0_rpc__machine *m,
+					struct m0_uint128       service)
 {
-	struct m0_rpc__place *place = place_find(m, service);
+	struct m0_rpc__place *place = m0_rpc__place_find(m, service);
 
 	if (place != NULL)
 		return place;
@@ -104,116 +104,17 @@ int m0_rpc__addrs_find(struct m0_rpc__machine *m, struct m0_uint128 service,
 
 	M0_SET0(ret);
 	if (addr != NULL) {
-		rc = addr_check(m, addr);
+		rc = m0_rpc__addr_check(m, addr);
 		if (rc == 0)
-			addrs_add(ret, addr);
+			m0_rpc__addrs_add(ret, addr);
 		return rc;
 	}
 	m0_mutex_lock(&m->rml_map.rmp_lock);
-	place = place_find(m, service);
+	place = m0_rpc__place_find(m, service);
 	if (place != NULL && place->rpl_addrs.rad_nr > 0)
 		*ret = place->rpl_addrs;
 	else
 		rc = -ENOENT;
 	m0_mutex_unlock(&m->rml_map.rmp_lock);
-	return rc;
-}
-
-/* -------------------------------------------------------------- changes -- */
-
-/* The connections go by what the map says when this is run. */
-static void changed_do(struct m0_rpc__machine *m, void *arg)
-{
-	const struct m0_uint128 *service = arg;
-	struct m0_rpc__addrs     addrs;
-	struct m0_rpc__conn     *conn;
-
-	if (m0_rpc__addrs_find(m, *service, NULL, &addrs) != 0)
-		return;
-	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
-			       struct m0_rpc__conn, rcx_link)
-		if (m0_uint128_eq(&conn->rcx_conn->c_service, service))
-			m0_rpc__links_change(conn, &addrs);
-}
-
-int m0_rpc_machine_map_links(struct m0_rpc_machine *machine,
-			     struct m0_uint128      service,
-			     const char *const *addrs, uint32_t nr)
-{
-	struct m0_rpc__machine *m = machine->rm_lib;
-	struct m0_rpc__addrs    set = { 0 };
-	struct m0_rpc__place   *place;
-	uint32_t                i;
-	int                     rc = 0;
-
-	if (nr == 0 || nr > M0_RPC_LINKS_MAX)
-		return -EINVAL;
-	for (i = 0; i < nr && rc == 0; ++i) {
-		rc = addr_check(m, addrs[i]);
-		if (rc == 0)
-			addrs_add(&set, addrs[i]);
-	}
-	if (rc != 0)
-		return rc;
-	m0_mutex_lock(&m->rml_map.rmp_lock);
-	place = place_get(m, service);
-	if (place != NULL)
-		place->rpl_addrs = set;
-	m0_mutex_unlock(&m->rml_map.rmp_lock);
-	if (place == NULL)
-		return -ENOMEM;
-	m0_rpc__do(m, changed_do, &service);
-	return 0;
-}
-
-int m0_rpc_machine_map(struct m0_rpc_machine *machine,
-		       struct m0_uint128 service, const char *addr)
-{
-	return m0_rpc_machine_map_links(machine, service, &addr, 1);
-}
-
-int m0_rpc_machine_map_add(struct m0_rpc_machine *machine,
-			   struct m0_uint128 service, const char *addr)
-{
-	struct m0_rpc__machine *m = machine->rm_lib;
-	struct m0_rpc__place   *place;
-	int                     rc = addr_check(m, addr);
-
-	if (rc != 0)
-		return rc;
-	m0_mutex_lock(&m->rml_map.rmp_lock);
-	place = place_get(m, service);
-	if (place == NULL)
-		rc = -ENOMEM;
-	else if (m0_rpc__addrs_have(&place->rpl_addrs, addr))
-		rc = -EEXIST;
-	else if (place->rpl_addrs.rad_nr == M0_RPC_LINKS_MAX)
-		rc = -ENOSPC;
-	else
-		addrs_add(&place->rpl_addrs, addr);
-	m0_mutex_unlock(&m->rml_map.rmp_lock);
-	if (rc == 0)
-		m0_rpc__do(m, changed_do, &service);
-	return rc;
-}
-
-int m0_rpc_machine_map_del(struct m0_rpc_machine *machine,
-			   struct m0_uint128 service, const char *addr)
-{
-	struct m0_rpc__machine *m = machine->rm_lib;
-	struct m0_rpc__place   *place;
-	int                     rc = 0;
-
-	m0_mutex_lock(&m->rml_map.rmp_lock);
-	place = place_find(m, service);
-	if (place == NULL || !m0_rpc__addrs_have(&place->rpl_addrs, addr))
-		rc = -ENOENT;
-	else if (place->rpl_addrs.rad_nr == 1)
-		rc = -EBUSY;
-	else
-		addrs_del(&place->rpl_addrs, addr);
-	m0_mutex_unlock(&m->rml_map.rmp_lock);
-	if (rc == 0)
-		m0_rpc__do(m, changed_do, &service);
 	return rc;
 }

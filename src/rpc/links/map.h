@@ -29,8 +29,19 @@ void m0_rpc__map_init(struct m0_rpc__map *map);
 void m0_rpc__map_fini(struct m0_rpc__map *map);
 /** As a connection is given them: `addr`, or (NULL) as the map has it.
  * @retval -EINVAL, -ENOENT */
-int  m0_rpc__addrs_find(struct m0_rpc__machine *m, struct m0_uint128 service,
-			const char *addr, struct m0_rpc__addrs *ret);
+int m0_rpc__addrs_find(struct m0_rpc__machine *m, struct m0_uint128 service,
+		       const char *addr, struct m0_rpc__addrs *ret);
+/** Adds an address if it is not there. Pre: there is room. */
+void m0_rpc__addrs_add(struct m0_rpc__addrs *addrs, const char *addr);
+void m0_rpc__addrs_del(struct m0_rpc__addrs *addrs, const char *addr);
+/** @retval -EINVAL  not an address of the machine's network. */
+int m0_rpc__addr_check(struct m0_rpc__machine *m, const char *addr);
+/** An entry of the map, NULL: there is none; found or made without an address,
+ * NULL: no memory. Under the lock. */
+struct m0_rpc__place *m0_rpc__place_find(struct m0_rpc__machine *m,
+					 struct m0_uint128       service);
+struct m0_rpc__place *m0_rpc__place_get(struct m0_rpc__machine *m,
+					struct m0_uint128       service);
 bool m0_rpc__addrs_have(const struct m0_rpc__addrs *addrs, const char *addr);
 
 #endif /* M0_SRC_RPC_MAP_H */

@@ -58,6 +58,13 @@ struct m0_net_transfer_mc *m0_rpc__at_find(struct m0_rpc__machine *m,
 					   uint64_t                at);
 /** Whose transfer machine it is. */
 struct m0_rpc__machine *m0_rpc__machine_of(struct m0_net_transfer_mc *tm);
+/** Of each further address. */
+extern const struct m0_net_tm_callbacks m0_rpc__rail_callbacks;
+/** An event of one of a machine's transfer machines: notes whether that has
+ * started, stopped or failed, and why. */
+void m0_rpc__tm_state(const struct m0_net_tm_event *ev,
+		      struct m0_semaphore *sem, int32_t *failed_rc);
+void m0_rpc__rail_deliver(struct m0_rpc__rail *rail);
 /** Delivers what has come there. */
 void m0_rpc__rails_deliver(struct m0_rpc__machine *m);
 /** Somebody adds one or takes one; who waits is told when nobody does. Any

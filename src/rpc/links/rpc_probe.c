@@ -26,32 +26,7 @@ static m0_time_t wait_max(const struct m0_rpc__link *link)
 		      link->lnk_conn->rcx_machine->rml_cfg.rc_resend_max_ns);
 }
 
-void m0_rpc__links_watch(struct m0_rpc__conn *conn, m0_time_t at)
-{
-	struct m0_timer *timer = &conn->rcx_tick.rpa_timer;
-
-	if (!m0_timer_is_armed(timer) || at < m0_timer_deadline(timer))
-		m0_timerq_arm(&conn->rcx_machine->rml_timers.rtm_pauses, timer,
-			      at);
-}
-
 /* ------------------------------------------------------------ questions -- */
-
-void m0_rpc__probe_end(struct m0_rpc__link *link)
-{
-	struct m0_rpc__note   *note = link->lnk_note;
-	struct m0_rpc__packet *packet;
-
-	if (note == NULL)
-		return;
-	link->lnk_note = NULL;
-	packet = m0_rpc__il(&note->rno_item)->ril_packet;
-	if (packet != NULL)
-		(void)m0_net_buffer_del(
-			&packet->rpk_nb,
-			link->lnk_target->trg_key.trk_ep->nep_tm);
-	m0_rpc__note_drop(note);
-}
 
 void m0_rpc__probes_end(struct m0_rpc__machine *m)
 {

@@ -37,53 +37,6 @@ m0_bcount_t m0_rpc__ssession_bytes(uint32_t streams)
 	       streams * sizeof(struct m0_rpc__sstream *);
 }
 
-static m0_bcount_t stream_bytes(const struct m0_rpc__ssession *s)
-{
-	return sizeof(struct m0_rpc__sstream) +
-	       s->rsw_window * sizeof(struct m0_rpc_sslot);
-}
-
-int m0_rpc__sstream_get(struct m0_rpc__ssession *s, uint32_t nr,
-			struct m0_rpc__sstream **ret)
-{
-	struct m0_rpc__client  *client = s->rsw_client;
-	struct m0_rpc__sstream *stream = s->rsw_streams[nr - 1];
-	int                     rc = 0;
-
-	if (stream != NULL) {
-		*ret = stream;
-		return 0;
-	}
-	if (!m0_rpc__may_cost(client->rct_machine, client, stream_bytes(s)))
-		return -EDQUOT;
-	M0_ALLOC_PTR(stream);
-	if (stream == NULL)
-		return -ENOMEM;
-	rc = m0_rpc_sstream_init(&stream->rsq_core, &m0_rpc__sstream_ops,
-				 s->rsw_window, &client->rct_budget);
-	if (rc != 0) {
-		m0_free(stream);
-		return rc;
-	}
-	m0_rpc__cost(client, (int64_t)stream_bytes(s));
-	stream->rsq_session = s;
-	stream->rsq_nr = nr;
-	s->rsw_streams[nr - 1] = stream;
-	*ret = stream;
-	return 0;
-}
-
-void m0_rpc__sstream_free(struct m0_rpc__ssession *s, uint32_t nr)
-{
-	struct m0_rpc__sstream *stream = s->rsw_streams[nr - 1];
-
-	if (stream == NULL)
-		return;
-	m0_rpc_sstream_fini(&stream->rsq_core);
-	m0_free(stream);
-	m0_rpc__cost(s->rsw_client, -(int64_t)stream_bytes(s));
-}
-
 /* ------------------------------------------------------------- requests -- */
 
 bool m0_rpc__copies_are_full(const struct m0_rpc__machine *m)

@@ -31,6 +31,7 @@ struct m0_rpc__shake {
 	struct m0_rpc__machine   *shk_machine;
 	struct m0_rpc__came       shk_came;
 	struct m0_rpc_session_est shk_est;
+	m0_rpc__shake_done_t      shk_done;
 	enum m0_rpc__shake_kind   shk_kind;
 	int32_t                   shk_rc;
 	/** It ran well and changed nothing. */
@@ -304,7 +305,7 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	/* What it shared a commit with has failed, a full disk say: nothing is
 	 * known against the client, who asks again. */
 	if (shake->shk_rc == 0 || !shake->shk_has_read)
-		m0_rpc__shake_done(m, came, shake->shk_kind, rc);
+		shake->shk_done(m, came, shake->shk_kind, rc);
 	blobs_free(shake);
 	--m->rml_server.rsv_executing_nr;
 	m0_rpc__target_put(came->rca_target);
@@ -326,7 +327,8 @@ static void shake_done(struct m0_rpc_store_job *job, int rc)
 int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		  enum m0_rpc__shake_kind          kind,
 		  const struct m0_rpc_session_est *est,
-		  const struct m0_rpc__ssession   *session)
+		  const struct m0_rpc__ssession   *session,
+		  m0_rpc__shake_done_t             done)
 {
 	struct m0_rpc__shake *shake;
 
@@ -343,6 +345,7 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	shake->shk_machine = m;
 	shake->shk_came = *came;
 	shake->shk_kind = kind;
+	shake->shk_done = done;
 	if (est != NULL)
 		shake->shk_est = *est;
 	if (session != NULL)

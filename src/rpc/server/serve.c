@@ -80,25 +80,6 @@ static void request_fill(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	m0_rpc__state_set(item, M0_RPC_ITEM_ACCEPTED);
 }
 
-/* Ends the wait of a request for its turn. */
-static inline void held_end(struct m0_rpc__item *il)
-{
-	if (il->ril_held_bytes != 0)
-		m0_rpc__hold(il, 0);
-}
-
-/* Not to be executed: the library's reference. */
-static void request_drop(struct m0_rpc_item *item)
-{
-	struct m0_rpc__target *target = m0_rpc__il(item)->ril_target;
-
-	held_end(m0_rpc__il(item));
-	m0_rpc__il(item)->ril_target = NULL;
-	if (target != NULL)
-		m0_rpc__target_put(target);
-	m0_rpc_item_put(item);
-}
-
 struct m0_uint128 m0_rpc_request_client(const struct m0_rpc_item *request)
 {
 	M0_PRE(m0_rpc_item_state(request) == M0_RPC_ITEM_ACCEPTED);
@@ -159,7 +140,7 @@ static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	il->ril_flags |= M0_RPC__IF_EXECUTING;
 	++m->rml_server.rsv_executing_nr;
 	if (il->ril_sstream != NULL) {
-		held_end(il);
+		m0_rpc__held_end(il);
 		++il->ril_sstream->rsq_session->rsw_refs;
 		il->ril_sstream->rsq_item = item;
 		/* For its record, which another thread may make. */
@@ -224,22 +205,6 @@ void m0_rpc__handed_back(struct m0_rpc_machine *machine,
 }
 
 /* --------------------------------------------------------------- streams -- */
-
-static void body_drop(struct m0_rpc_sstream *core, void *body)
-{
-	(void)core;
-	request_drop(body);
-}
-
-static void reply_drop(struct m0_rpc_sstream *core, void *reply)
-{
-	(void)core;
-	m0_rpc__item_end(reply, 0, NULL);
-}
-
-const struct m0_rpc_sstream_ops m0_rpc__sstream_ops = {
-	.sso_body_drop = body_drop, .sso_reply_drop = reply_drop
-};
 
 static void status_send(struct m0_rpc__machine       *m,
 			struct m0_rpc__target        *target,
@@ -444,7 +409,7 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 	else if (what == M0_RPC_SA_HOLD && item != NULL)
 		m0_rpc__hold(m0_rpc__il(item), share_of(came));
 	if (what != M0_RPC_SA_EXECUTE && what != M0_RPC_SA_HOLD && item != NULL)
-		request_drop(item);
+		m0_rpc__request_drop(item);
 	m0_rpc__ssession_release(s);
 	if (!s->rsw_gone)
 		m0_rpc__sstream_run(m, stream);
@@ -491,7 +456,7 @@ static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 			     came->rca_item.rwi_xid);
 	if (rc != 0) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
-		request_drop(item);
+		m0_rpc__request_drop(item);
 		return;
 	}
 	m0_rpc__il(item)->ril_flags |= M0_RPC__IF_IN_DUPS;

@@ -119,6 +119,33 @@ void m0_rpc__client_heard(struct m0_rpc__client *client,
 int m0_rpc__client_find(struct m0_rpc__machine          *m,
 			const struct m0_rpc_wire_packet *packet,
 			struct m0_rpc__client          **ret);
+/** In whatever incarnation; NULL: it is not known. */
+struct m0_rpc__client *m0_rpc__client_lookup(struct m0_rpc__machine  *m,
+					     const struct m0_uint128 *uuid);
+/** Makes the client that a packet is from. NULL: no memory. */
+struct m0_rpc__client *m0_rpc__client_new(struct m0_rpc__machine *m,
+					  struct m0_rpc__came    *came);
+/** Forgets a client: its sessions go, as far as they can. */
+void m0_rpc__client_drop(struct m0_rpc__client *client);
+/** Notes how large packets the client takes; makes a destination keep to it. */
+void m0_rpc__packet_max_note(struct m0_rpc__client     *client,
+			     const struct m0_rpc__came *came);
+void m0_rpc__packet_max_set(const struct m0_rpc__client *client,
+			    struct m0_rpc__target       *target);
+/** Tells whether there are `max` already, or twice as many with those that have
+ * gone and of which something is being executed. */
+bool m0_rpc__is_full(uint32_t nr, uint32_t gone_nr, uint32_t max);
+/** The same of a client's sessions. */
+bool m0_rpc__client_is_full(const struct m0_rpc__client *client);
+/** NULL: no memory. */
+struct m0_rpc__ssession *m0_rpc__ssession_new(struct m0_rpc__client *client,
+					      uint64_t id, uint64_t conn,
+					      uint32_t streams,
+					      uint32_t window);
+/** A request is not to be executed: puts the library's reference. */
+void m0_rpc__request_drop(struct m0_rpc_item *item);
+/** Ends the wait of a request for its turn. */
+void m0_rpc__held_end(struct m0_rpc__item *il);
 /** Is it known, in whatever incarnation? */
 bool                     m0_rpc__client_lives(const struct m0_rpc__machine *m,
 					      const struct m0_uint128      *uuid);
@@ -135,9 +162,6 @@ void m0_rpc__came_handshake(struct m0_rpc__machine *m,
 /** As for m0_rpc__do(). */
 void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused);
 
-/** The body of a handshake is done with; the rest is as it came. Answers. */
-void m0_rpc__shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
-			enum m0_rpc__shake_kind kind, int rc);
 /** Of the store, or NULL in *ret: it is there already. */
 int m0_rpc__session_restore(struct m0_rpc__machine          *m,
 			    const struct m0_rpc__came       *came,
@@ -182,15 +206,21 @@ void m0_rpc__sweep_need(struct m0_rpc__machine *m);
 
 /* ------------------------------------------------------------- restore.c -- */
 
+/** The store is done with a handshake: answers it. rca_body is NULL, the rest is
+ * as it came. */
+typedef void (*m0_rpc__shake_done_t)(struct m0_rpc__machine *m,
+				     struct m0_rpc__came    *came,
+				     enum m0_rpc__shake_kind kind, int rc);
 /**
- * Does in the store what a handshake is about; then m0_rpc__shake_done(). Only
- * if the store outlives the machine. @retval -ENOMEM
+ * Does in the store what a handshake is about; then `done` is called. Only if the
+ * store outlives the machine. @retval -ENOMEM
  * @retval -EAGAIN  too many wait for it: to be dropped, and asked again.
  */
 int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 		  enum m0_rpc__shake_kind          kind,
 		  const struct m0_rpc_session_est *est,
-		  const struct m0_rpc__ssession   *session);
+		  const struct m0_rpc__ssession   *session,
+		  m0_rpc__shake_done_t             done);
 
 /* --------------------------------------------------------------- serve.c -- */
 
@@ -199,7 +229,6 @@ void m0_rpc__came_request(struct m0_rpc__machine *m, struct m0_rpc__came *came);
 /** What a server's stream has to say: executes, answers. */
 void m0_rpc__sstream_run(struct m0_rpc__machine *m,
 			 struct m0_rpc__sstream *stream);
-extern const struct m0_rpc_sstream_ops m0_rpc__sstream_ops;
 
 /* --------------------------------------------------------------- reply.c -- */
 
