@@ -48,8 +48,9 @@ static struct seen *seen;
 
 /* This is the node's process. */
 static bool is_node;
-/* The node's clock, once it ends; 0: the real one. */
-static m0_time_t clock_ns;
+/* The clock of the node's main thread, once it ends; 0: the real one. The threads of
+ * the library keep the real one, which never goes back. */
+static __thread m0_time_t clock_ns;
 /* How long the close takes. */
 static m0_time_t close_ns;
 static char      dir[64];
