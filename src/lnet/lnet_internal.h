@@ -10,6 +10,7 @@
 #ifndef M0_SRC_LNET_LNET_INTERNAL_H
 #define M0_SRC_LNET_LNET_INTERNAL_H
 
+#include "base/probes.h"
 #include "lnet/engine.h"
 
 enum m0_lnet_portal_kind {
@@ -39,7 +40,9 @@ struct m0_lnet_portal {
 struct m0_lnet_ni {
 	struct m0_lnd_ni lni_lnd;
 	/** Its NID as m0_lnet__nid4() says. */
-	uint64_t                lni_nid4;
+	uint64_t lni_nid4;
+	/** The NID as text, for probes. */
+	char                    lni_text[M0_LNET_NIDSTR_SIZE];
 	struct m0_lnet_engine  *lni_engine;
 	struct m0_list_link     lni_link;
 	int                     lni_credits;
@@ -57,7 +60,9 @@ struct m0_lnet_ni {
 struct m0_lnet_lpni {
 	struct m0_lnet_nid lpn_nid;
 	/** As m0_lnet__nid4() says. */
-	uint64_t                lpn_nid4;
+	uint64_t lpn_nid4;
+	/** The NID as text, for probes. */
+	char                    lpn_text[M0_LNET_NIDSTR_SIZE];
 	struct m0_hash_link     lpn_hash;
 	struct m0_lnet_peer    *lpn_peer;
 	struct m0_list_link     lpn_link;
@@ -243,6 +248,12 @@ static inline struct m0_lnet_lpni *m0_lnet__cache_heard(
 	return M0_LIKELY(cache->lch_generation == eng->le_generation)
 		       ? cache->lch_heard
 		       : NULL;
+}
+
+/** The NID of a peer NI, for probes; NULL is this node itself. */
+static inline const char *m0_lnet__lpni_text(const struct m0_lnet_lpni *lpni)
+{
+	return lpni != NULL ? lpni->lpn_text : "0@lo";
 }
 
 static inline bool m0_lnet__peer_is_multi_rail(const struct m0_lnet_peer *peer)
@@ -658,6 +669,8 @@ void m0_lnet__timers_expire(struct m0_lnet_engine *eng, m0_time_t now);
 /** Adds to lf by class; M0_LND_OK: nothing. */
 void m0_lnet__failure_count(struct m0_lnet_failures *lf,
 			    enum m0_lnd_health       health);
+/** Name of a type of message, for probes. */
+const char *m0_lnet__type_name(uint32_t type);
 /** Adds one message of `type`. */
 void m0_lnet__traffic_count(struct m0_lnet_msg_counts *counts, uint32_t type);
 

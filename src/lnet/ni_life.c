@@ -70,6 +70,7 @@ static void ni_init(struct m0_lnet_ni *ni, struct m0_lnet_engine *eng,
 
 	ln->ldn_nid = *nid;
 	ni->lni_nid4 = m0_lnet__nid4(nid);
+	(void)m0_lnet_nid_print(nid, ni->lni_text, sizeof ni->lni_text);
 	if (device != NULL)
 		strncpy(ln->ldn_device, device, sizeof ln->ldn_device - 1);
 	ln->ldn_incarnation = incarnation;

@@ -23,6 +23,19 @@ void m0_lnet__failure_count(struct m0_lnet_failures *lf,
 		++*counts[health];
 }
 
+const char *m0_lnet__type_name(uint32_t type)
+{
+	static const char *const names[] = {
+		[M0_LNET_ACK] = "ACK",
+		[M0_LNET_PUT] = "PUT",
+		[M0_LNET_GET] = "GET",
+		[M0_LNET_REPLY] = "REPLY",
+	};
+
+	M0_PRE_EX(type < ARRAY_SIZE(names));
+	return names[type];
+}
+
 void m0_lnet__traffic_count(struct m0_lnet_msg_counts *counts, uint32_t type)
 {
 	switch (type) {

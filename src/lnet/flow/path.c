@@ -37,6 +37,14 @@ static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
 	msg->msg_hdr.lhd_src_nid = ni->lni_lnd.ldn_nid;
 }
 
+/** A path was searched for, and found. */
+static void path_probe(const struct m0_lnet_msg *msg)
+{
+	m0_probe_lnet_path(msg->msg_tx.mtx_ni->lni_text,
+			   m0_lnet__lpni_text(msg->msg_tx.mtx_lpni),
+			   m0_lnet__type_name(msg->msg_hdr.lhd_type));
+}
+
 bool m0_lnet__path_is_lo(const struct m0_lnet_msg *msg)
 {
 	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
@@ -79,6 +87,7 @@ int m0_lnet__path_answer(struct m0_lnet_msg *msg)
 	path_set(msg, rx->mrx_ni, tx->mtx_lpni);
 	if (!direct)
 		tx->mtx_lnd.ltx_pid = M0_LNET_PID_LUSTRE;
+	path_probe(msg);
 	return 0;
 }
 
@@ -207,5 +216,6 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 	}
 	msg->msg_hdr.lhd_dest_nid = path.pth_lpni->lpn_nid;
 	path_set(msg, path.pth_ni, path.pth_lpni);
+	path_probe(msg);
 	return 0;
 }

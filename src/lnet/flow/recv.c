@@ -54,11 +54,14 @@ static int refuse(const struct coming *in, const char *why)
 }
 
 /* Its payload is read and thrown away. */
-static int drop(const struct coming *in, uint64_t *reason)
+static int drop(const struct coming *in, uint64_t *reason, const char *why)
 {
 	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
 	uint32_t              type = in->cmi_hdr.lhd_type;
 
+	m0_probe_lnet_drop(in->cmi_ni->lni_text,
+			   m0_lnet__lpni_text(in->cmi_lpni),
+			   m0_lnet__type_name(type), why);
 	++*reason;
 	++stats->ls_drop_count;
 	stats->ls_drop_length += in->cmi_hdr.lhd_payload_bytes;
@@ -88,6 +91,10 @@ static inline int take(const struct coming *in, const struct m0_lnet_msg *msg,
 
 	M0_PRE_EX(bytes <= in->cmi_hdr.lhd_payload_bytes);
 	M0_PRE_EX(bytes <= msg->msg_payload.lpy_bytes);
+	m0_probe_lnet_recv(in->cmi_ni->lni_text,
+			   m0_lnet__lpni_text(in->cmi_lpni),
+			   m0_lnet__type_name(type),
+			   in->cmi_hdr.lhd_payload_bytes);
 	++stats->ls_recv_count;
 	stats->ls_recv_length += in->cmi_hdr.lhd_payload_bytes;
 	m0_lnet__traffic_count(&in->cmi_ni->lni_traffic.lt_received, type);
@@ -257,14 +264,14 @@ static int unmatched(const struct coming *in, struct m0_lnet_msg *msg,
 	if (match == M0_LNET_MATCH_LATER)
 		return -EAGAIN;
 	if (match == M0_LNET_MATCH_TOO_BIG)
-		return drop(in, &stats->ls_drop_too_big);
+		return drop(in, &stats->ls_drop_too_big, "too big");
 	if (match == M0_LNET_MATCH_NO_ROOM)
-		return drop(in, &stats->ls_drop_no_room);
+		return drop(in, &stats->ls_drop_no_room, "no room");
 	if (in->cmi_hdr.lhd_type == M0_LNET_PUT &&
 	    m0_lnet__portal_is_lazy(eng, in->cmi_hdr.lhd_portal,
 				    &in->cmi_rx->lr_lazy))
 		return -EAGAIN;
-	return drop(in, &stats->ls_drop_no_match);
+	return drop(in, &stats->ls_drop_no_match, "no match");
 }
 
 static int request_in(struct coming *in)
@@ -326,7 +333,7 @@ static int ack_in(const struct coming *in)
 	struct m0_lnet_event *ev;
 
 	if (msg == NULL)
-		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale);
+		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale, "stale");
 	take(in, msg, 0);
 	ev = response_take(in, msg);
 	ev->ev_match_bits = in->cmi_hdr.lhd_match_bits;
@@ -343,11 +350,12 @@ static int reply_in(const struct coming *in)
 	m0_bcount_t           bytes = in->cmi_hdr.lhd_payload_bytes;
 
 	if (msg == NULL)
-		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale);
+		return drop(in, &in->cmi_eng->le_stats.ls_drop_stale, "stale");
 	if (bytes > msg->msg_rlength) {
 		if ((msg->msg_md->md_attr.mda_options & M0_LNET_MD_TRUNCATE) ==
 		    0)
-			return drop(in, &in->cmi_eng->le_stats.ls_drop_too_big);
+			return drop(in, &in->cmi_eng->le_stats.ls_drop_too_big,
+				    "too big");
 		bytes = msg->msg_rlength;
 	}
 	take(in, msg, bytes);
@@ -481,7 +489,8 @@ static int sound_in(struct coming *in, bool ours)
 	struct m0_lnet_engine *eng = in->cmi_eng;
 
 	if (!ours)
-		return drop(in, &eng->le_stats.ls_drop_not_ours);
+		return drop(in, &eng->le_stats.ls_drop_not_ours,
+			    "not for this node");
 	in->cmi_lpni = m0_lnet__peer_heard(eng, &in->cmi_hdr.lhd_src_nid,
 					   &in->cmi_rx->lr_nid,
 					   &in->cmi_primary);
@@ -535,7 +544,8 @@ static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
 	M0_PRE(in->cmi_eng->le_faults != NULL);
 	acts = m0_lnet__fault_in(in->cmi_ni, rx, &in->cmi_hdr);
 	if ((acts & M0_LNET__FAULT_DROP) != 0) {
-		rc = drop(in, &in->cmi_eng->le_stats.ls_drop_fault);
+		rc = drop(in, &in->cmi_eng->le_stats.ls_drop_fault,
+			  "fault rule");
 		rx->lr_faults = 0;
 		return rc;
 	}

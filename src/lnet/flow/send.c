@@ -75,6 +75,10 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 				  ? (struct m0_lnd_payload){ .lpy_vec = NULL }
 				  : msg->msg_payload;
 	tx->ltx_is_answer = msg->msg_tx.mtx_is_answer;
+	m0_probe_lnet_send(msg->msg_tx.mtx_ni->lni_text,
+			   m0_lnet__lpni_text(msg->msg_tx.mtx_lpni),
+			   m0_lnet__type_name(hdr->lhd_type),
+			   hdr->lhd_payload_bytes);
 	ni->ldn_lnd->ld_ops->ldo_xmit(ni, tx);
 }
 
@@ -146,15 +150,23 @@ static void msg_queue(struct m0_lnet_msg *msg, struct m0_list *queue,
 			   msg->msg_tx.mtx_lnd.ltx_deadline);
 }
 
+static void credit_probe(const struct m0_lnet_msg *msg, const char *of)
+{
+	m0_probe_lnet_credit(msg->msg_tx.mtx_ni->lni_text,
+			     m0_lnet__lpni_text(msg->msg_tx.mtx_lpni),
+			     m0_lnet__type_name(msg->msg_hdr.lhd_type), of);
+}
+
 static void ni_credit_take(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_ni *ni = msg->msg_tx.mtx_ni;
 
 	--ni->lni_credits;
 	ni->lni_credits_low = min_check(ni->lni_credits_low, ni->lni_credits);
-	if (ni->lni_credits < 0)
+	if (ni->lni_credits < 0) {
+		credit_probe(msg, "NI");
 		msg_queue(msg, &ni->lni_queue, M0_LNET_MSG_NI_QUEUE);
-	else
+	} else
 		msg_leave(msg);
 }
 
@@ -168,6 +180,7 @@ static void credits_take(struct m0_lnet_msg *msg)
 	lpni->lpn_credits_low =
 		min_check(lpni->lpn_credits_low, lpni->lpn_credits);
 	if (lpni->lpn_credits < 0) {
+		credit_probe(msg, "peer");
 		lpni->lpn_queued_bytes += msg->msg_hdr.lhd_payload_bytes;
 		msg_queue(msg, &lpni->lpn_queue, M0_LNET_MSG_PEER_QUEUE);
 	} else {
@@ -384,6 +397,8 @@ static __attribute__((cold, noinline)) void tx_count_failure(
 	struct m0_lnet_ni   *ni = msg->msg_tx.mtx_ni;
 	struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
 
+	m0_probe_lnet_drop(ni->lni_text, m0_lnet__lpni_text(lpni),
+			   m0_lnet__type_name(type), "not sent");
 	m0_lnet__traffic_count(&ni->lni_traffic.lt_dropped, type);
 	m0_lnet__failure_count(&ni->lni_failures, health);
 	m0_lnet__failure_count(&msg->msg_engine->le_stats.ls_failures, health);

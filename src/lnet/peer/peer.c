@@ -84,6 +84,7 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 		return NULL;
 	lpni->lpn_nid = *nid;
 	lpni->lpn_nid4 = m0_lnet__nid4(nid);
+	(void)m0_lnet_nid_print(nid, lpni->lpn_text, sizeof lpni->lpn_text);
 	lpni->lpn_credits =
 		(int)min_check(cfg->lec_peer_credits, cfg->lec_credits);
 	lpni->lpn_credits_low = lpni->lpn_credits;

@@ -98,6 +98,19 @@ static void waiting_end(struct m0_lnet_peer *peer, int status)
 				     status);
 }
 
+static void discovery_probe(const struct m0_lnet_disc *di, const char *what,
+			    int status)
+{
+	const struct m0_list_link *first =
+		m0_list_first(&di->di_peer->lpe_lpnis);
+
+	if (first != NULL)
+		m0_probe_lnet_discovery(container_of(first, struct m0_lnet_lpni,
+						     lpn_link)
+						->lpn_text,
+					what, status);
+}
+
 void m0_lnet__disc_begin(struct m0_lnet_disc *di, const struct m0_lnet_nid *nid,
 			 const struct m0_lnet_nid *self, bool push)
 {
@@ -119,6 +132,7 @@ void m0_lnet__disc_begin(struct m0_lnet_disc *di, const struct m0_lnet_nid *nid,
 	di->di_tried_nr = 0;
 	di->di_state = M0_LNET_DISC_SOON;
 	di->di_peer->lpe_state |= M0_LNET_PEER_DISCOVERING;
+	discovery_probe(di, push ? "push" : "ping", 0);
 	m0_lnet__timer_arm(eng, &di->di_timer, M0_TIME_IMMEDIATELY);
 }
 
@@ -128,6 +142,7 @@ static void disc_end(struct m0_lnet_disc *di, int status)
 	struct m0_lnet_peer   *peer = di->di_peer;
 
 	M0_PRE(status <= 0 && di->di_state == M0_LNET_DISC_RUNNING);
+	discovery_probe(di, "done", status);
 	disc_idle(di);
 	if (status == 0) {
 		peer->lpe_state |= M0_LNET_PEER_DISCOVERED |
