@@ -136,13 +136,11 @@ bool m0_lnet_engine_is_quiet(const struct m0_lnet_engine *eng)
 
 void m0_lnet_engine_time(struct m0_lnet_engine *eng, m0_time_t now)
 {
-	M0_PRE(now >= eng->le_now);
 	eng->le_now = now;
 }
 
 m0_time_t m0_lnet_engine_step(struct m0_lnet_engine *eng, m0_time_t now)
 {
-	M0_PRE(now >= eng->le_now);
 	M0_PRE_EX(m0_lnet__tables_invariant(eng));
 	eng->le_now = now;
 	if (M0_UNLIKELY(now >= eng->le_timers_at))
