@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/base/panics.h"
 
+#include <sys/mman.h>
+
 #include "base/rand.h"
 #include "os/os.h"
 
@@ -42,11 +44,32 @@ static void crc32c_pieces_continue(void **state)
 	}
 }
 
+/* More bytes than the library below takes in one call, by one and by none: nothing
+ * is left out. The pages are those of zeros, and take no memory. */
+static void crc32c_of_many_bytes_is_whole(void **state)
+{
+	const size_t   many = (size_t)1 << 30;
+	const uint8_t *bytes = mmap(NULL, many + 1, PROT_READ,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				    -1, 0);
+	uint32_t       sum;
+
+	(void)state;
+	assert_true(bytes != MAP_FAILED);
+	sum = m0_os_crc32c(0, bytes, many);
+	assert_true(m0_os_crc32c(m0_os_crc32c(0, bytes, many / 2), bytes,
+				 many / 2) == sum);
+	assert_true(m0_os_crc32c(0, bytes, many + 1) ==
+		    m0_os_crc32c(sum, bytes, 1));
+	(void)munmap((void *)(uintptr_t)bytes, many + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crc32c_matches_published_values),
 		cmocka_unit_test(crc32c_pieces_continue),
+		cmocka_unit_test(crc32c_of_many_bytes_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,6 +200,28 @@ static void fd_open_failure_leaves_nothing_open(void **state)
 	m0_os_fd_close(&more);
 }
 
+/* A process that has closed its standard input gets descriptor 0 for the event. */
+static void fd_event_may_be_zero(void **state)
+{
+	int input = dup(STDIN_FILENO);
+
+	(void)state;
+	assert_true(input > STDERR_FILENO);
+	m0_os_fd_close(&fd);
+	assert_int_equal(close(STDIN_FILENO), 0);
+	assert_int_equal(m0_os_fd_open(&fd), 0);
+	assert_int_equal(fd.of_event, STDIN_FILENO);
+	m0_os_fd_signal(&fd);
+	assert_true(readable(0));
+	m0_os_fd_clear(&fd);
+	assert_false(readable(0));
+	m0_os_fd_close(&fd);
+	assert_int_equal(close(STDIN_FILENO), -1);
+	assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+	assert_int_equal(close(input), 0);
+	assert_int_equal(m0_os_fd_open(&fd), 0);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -212,6 +234,7 @@ int main(void)
 		CASE(fd_arm_unchanged_makes_no_call),
 		CASE(fd_signals_are_never_lost),
 		CASE(fd_open_failure_leaves_nothing_open),
+		CASE(fd_event_may_be_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
