@@ -6,8 +6,8 @@
 #include "m0/base.h"
 
 enum {
-	WORDS        = M0_IP6_BYTES / 2,
-	WORD_DIGITS  = 4,
+	WORDS = M0_IP6_BYTES / 2,
+	WORD_DIGITS = 4,
 	/** The first word of an embedded IPv4 address. */
 	WORDS_BEFORE_IP4 = WORDS - M0_IP4_BYTES / 2
 };
@@ -91,8 +91,7 @@ static int words_parse(const char *at, uint8_t addr[M0_IP6_BYTES], int *ret_gap)
 			if (*++at == '\0')
 				return nr;
 		}
-		if (nr <= WORDS_BEFORE_IP4 &&
-		    m0_ip4_parse(at, &addr[nr * 2]))
+		if (nr <= WORDS_BEFORE_IP4 && m0_ip4_parse(at, &addr[nr * 2]))
 			return nr + M0_IP4_BYTES / 2;
 		if (nr == WORDS)
 			return -1;
@@ -140,14 +139,14 @@ static unsigned word_at(const uint8_t *addr, unsigned i)
 static unsigned zeros_find(const uint8_t *addr, unsigned *ret_at)
 {
 	unsigned best = 0;
-	unsigned nr   = 0;
+	unsigned nr = 0;
 	unsigned i;
 
 	*ret_at = WORDS;
 	for (i = 0; i < WORDS; ++i) {
 		nr = word_at(addr, i) == 0 ? nr + 1 : 0;
 		if (nr > best && nr >= 2) {
-			best    = nr;
+			best = nr;
 			*ret_at = i + 1 - nr;
 		}
 	}
@@ -158,7 +157,7 @@ static void ip6_print(const uint8_t *addr, char *buf, size_t size)
 {
 	unsigned zeros_at;
 	unsigned zeros = zeros_find(addr, &zeros_at);
-	bool     ip4   = zeros_at == 0 &&
+	bool     ip4 = zeros_at == 0 &&
 		   (zeros == WORDS_BEFORE_IP4 ||
 		    (zeros == WORDS_BEFORE_IP4 - 1 &&
 		     word_at(addr, WORDS_BEFORE_IP4 - 1) == 0xffff));

@@ -5,7 +5,7 @@
  */
 #include "xprt/lnet/xlnet_internal.h"
 
-struct m0_mutex m0_xlnet__lock = M0_MUTEX_SINIT(&m0_xlnet__lock);
+struct m0_mutex       m0_xlnet__lock = M0_MUTEX_SINIT(&m0_xlnet__lock);
 static struct m0_list nodes;
 static bool           nodes_inited;
 
@@ -158,7 +158,7 @@ static void addr_any(const struct xlnet_node *node, struct xlnet_addr *ret)
 }
 
 int m0_xlnet__node_get(struct xlnet_machine         *xm,
-		    const struct m0_net_kit_addr *wanted)
+		       const struct m0_net_kit_addr *wanted)
 {
 	struct xlnet_addr  addr;
 	struct xlnet_node *node;
