@@ -144,8 +144,78 @@ struct m0_net_kit_desc {
 	struct m0_net_kit_addr nks_active;
 };
 
-/** Constants and functions that a transport supplies. */
+/**
+ * Operations of a transport that copies data into buffers, as in memory or over
+ * ONC RPC: its TMs exchange work, and the kit finds the buffer of a message
+ * (m0_net_kit_msg_in()). nkc_work and nkc_refuse are NULL if TMs exchange no work.
+ */
+struct m0_net_kit_copy_ops {
+	/**
+	 * True if nko_bulk always completes its buffer, or passes it to
+	 * m0_net_kit_move(), before it returns. The kit then claims the buffer
+	 * before the call, which is cheaper.
+	 */
+	bool nkc_bulk_is_short;
+	/**
+	 * Handles the transport's own work (op >= M0_NET_KIT_WORK_XPRT) and
+	 * returns true. It may return false if m0_net_kit_msg_must_wait(); the
+	 * kit then calls it again after it has delivered events. ntm_mutex is
+	 * held; the function may release it and take it again.
+	 */
+	bool (*nkc_work)(struct m0_net_kit_machine *machine,
+			 struct m0_net_kit_work    *work);
+	/**
+	 * Takes work that will not be handled, because its TM has gone
+	 * (nkw_dest is NULL then) or m0_net_kit_unpost() came too late. Any
+	 * thread; no lock of a TM is held.
+	 */
+	void (*nkc_refuse)(struct m0_net_kit_work *work);
+};
+
+/**
+ * Operations of a transport whose driver writes into buffers before the kit
+ * knows of it, as LNet does. All are needed.
+ */
+struct m0_net_kit_place_ops {
+	/**
+	 * Makes a receive buffer ready for messages. The transport reports each
+	 * message with m0_net_kit_recv_placed(), and the last with
+	 * m0_net_kit_recv_ended(). The first m0_net_kit_recv_used() bytes are
+	 * in use already. If a peer sends because it knows that this call has
+	 * returned, its message finds the buffer. The TM is STARTED; ntm_mutex
+	 * held.
+	 * @retval <0  the buffer completes with this status, or its add fails.
+	 */
+	int (*nkp_recv)(struct m0_net_kit_buf *kb);
+	/**
+	 * Ends the use of a receive buffer: the transport places no more
+	 * messages in it, and calls m0_net_kit_recv_ended(). ntm_mutex held.
+	 */
+	void (*nkp_recv_cancel)(struct m0_net_kit_buf *kb);
+	/**
+	 * Returns the identity for the descriptor of a passive buffer.
+	 * ntm_mutex held.
+	 */
+	uint64_t (*nkp_passive_id)(struct m0_net_kit_buf *kb);
+	/**
+	 * Makes a passive buffer ready: an operation that a peer starts after
+	 * this call has returned finds it. The transport completes the buffer
+	 * with m0_net_kit_done(); the kit may call nko_cancel to complete it
+	 * sooner. ntm_mutex held.
+	 * @retval <0  the add of the buffer fails.
+	 */
+	int (*nkp_passive)(struct m0_net_kit_buf        *kb,
+			   const struct m0_net_kit_desc *desc);
+};
+
+/**
+ * Constants and functions that a transport supplies, with one of the two tables
+ * above.
+ */
 struct m0_net_kit_ops {
+	/** One of both is NULL. */
+	const struct m0_net_kit_copy_ops  *nko_copy;
+	const struct m0_net_kit_place_ops *nko_place;
 	/**
 	 * Size in bytes of the transport's own part of each TM, end point and
 	 * buffer.
@@ -215,33 +285,13 @@ struct m0_net_kit_ops {
 	void (*nko_bulk)(struct m0_net_kit_buf        *kb,
 			 const struct m0_net_kit_desc *desc);
 	/**
-	 * True if nko_bulk always completes its buffer, or passes it to
-	 * m0_net_kit_move(), before it returns. The kit then claims the buffer
-	 * before the call, which is cheaper.
-	 */
-	bool nko_bulk_is_short;
-	/**
-	 * A buffer that nko_send, nko_bulk or nko_passive started was cancelled
+	 * A buffer that nko_send, nko_bulk or nkp_passive started was cancelled
 	 * or has timed out. True: nothing of the transport refers to the buffer
 	 * any more, and the kit completes it. False: the thread that still
 	 * works on it will fail to claim it and then calls m0_net_kit_done().
 	 * ntm_mutex is held. NULL: as if it always returned false.
 	 */
 	bool (*nko_cancel)(struct m0_net_kit_buf *kb);
-	/**
-	 * Handles the transport's own work (op >= M0_NET_KIT_WORK_XPRT) and
-	 * returns true. It may return false if m0_net_kit_msg_must_wait(); the
-	 * kit then calls it again after it has delivered events. ntm_mutex is
-	 * held; the function may release it and take it again.
-	 */
-	bool (*nko_work)(struct m0_net_kit_machine *machine,
-			 struct m0_net_kit_work    *work);
-	/**
-	 * Takes work that will not be handled, because its TM has gone
-	 * (nkw_dest is NULL then) or m0_net_kit_unpost() came too late. Any
-	 * thread; no lock of a TM is held.
-	 */
-	void (*nko_refuse)(struct m0_net_kit_work *work);
 	/**
 	 * Optional: a buffer of the MSG_SEND queue has completed, and none of
 	 * its data is in flight any more. ntm_mutex held.
@@ -283,42 +333,6 @@ struct m0_net_kit_ops {
 	 * has something to do; < 0: none. No lock is held.
 	 */
 	int (*nko_poll_fd)(struct m0_net_kit_machine *machine);
-
-	/*
-	 * The following operations are for transports that place data in
-	 * buffers before the kit knows of it.
-	 */
-
-	/**
-	 * Makes a receive buffer ready for messages. The transport reports each
-	 * message with m0_net_kit_recv_placed(), and the last with
-	 * m0_net_kit_recv_ended(). The first m0_net_kit_recv_used() bytes are
-	 * in use already. If a peer sends because it knows that this call has
-	 * returned, its message finds the buffer. The TM is STARTED; ntm_mutex
-	 * held.
-	 * @retval <0  the buffer completes with this status, or its add fails.
-	 */
-	int (*nko_recv)(struct m0_net_kit_buf *kb);
-	/**
-	 * Ends the use of a receive buffer: the transport places no more
-	 * messages in it, and calls m0_net_kit_recv_ended(). ntm_mutex held.
-	 * Needed with nko_recv.
-	 */
-	void (*nko_recv_cancel)(struct m0_net_kit_buf *kb);
-	/**
-	 * Returns the identity for the descriptor of a passive buffer.
-	 * ntm_mutex held.
-	 */
-	uint64_t (*nko_passive_id)(struct m0_net_kit_buf *kb);
-	/**
-	 * Makes a passive buffer ready: an operation that a peer starts after
-	 * this call has returned finds it. The transport completes the buffer
-	 * with m0_net_kit_done(); the kit may call nko_cancel to complete it
-	 * sooner. ntm_mutex held; needs nko_passive_id.
-	 * @retval <0  the add of the buffer fails.
-	 */
-	int (*nko_passive)(struct m0_net_kit_buf        *kb,
-			   const struct m0_net_kit_desc *desc);
 };
 
 /* ---------------------------------------------- operations for the table -- */
@@ -626,7 +640,7 @@ M0_EXTERN int m0_net_kit_msg_in(struct m0_net_kit_machine    *machine,
 				m0_bindex_t offset, m0_bcount_t nr);
 
 /**
- * Reports a message in a buffer of nko_recv: `nr` bytes at `offset`, where the
+ * Reports a message in a buffer of nkp_recv: `nr` bytes at `offset`, where the
  * previous message ended. The transport may report messages out of order; the
  * kit delivers their events in order. ntm_mutex held.
  * @param from    end point of the sender; the reference passes to the event.
@@ -638,7 +652,7 @@ M0_EXTERN void m0_net_kit_recv_placed(struct m0_net_kit_buf   *kb,
 				      m0_bindex_t offset, m0_bcount_t nr,
 				      int32_t status);
 /**
- * Reports that no more messages follow in a buffer of nko_recv. ntm_mutex held.
+ * Reports that no more messages follow in a buffer of nkp_recv. ntm_mutex held.
  */
 M0_EXTERN void m0_net_kit_recv_ended(struct m0_net_kit_buf *kb, int32_t status);
 /**
@@ -653,13 +667,13 @@ M0_EXTERN int m0_net_kit_msg_staged(struct m0_net_kit_machine    *machine,
 				    m0_bindex_t offset, m0_bcount_t nr);
 /**
  * Returns the number of bytes of a receive buffer that are in use when the kit
- * calls nko_recv.
+ * calls nkp_recv.
  */
 M0_EXTERN m0_bcount_t m0_net_kit_recv_used(const struct m0_net_kit_buf *kb);
 /** Returns how many more messages a receive buffer can take. */
 M0_EXTERN uint32_t m0_net_kit_recv_max(const struct m0_net_kit_buf *kb);
 /**
- * Reports a message that no buffer of nko_recv has taken. ntm_mutex held.
+ * Reports a message that no buffer of nkp_recv has taken. ntm_mutex held.
  * @retval -ENOBUFS   no receive buffer is there (ERROR event here).
  * @retval -EMSGSIZE  the first buffer gets an event.
  */

@@ -124,7 +124,7 @@ struct kit_buf {
 	bool kb_delivering;
 	/** Of enum kit_bulk. */
 	uint8_t kb_bulk;
-	/** The transport has it, see nko_recv. */
+	/** The transport has it, see nkp_recv. */
 	bool kb_recv_placing;
 	/** Was to be given up while claimed: why. */
 	int32_t kb_late;
@@ -334,12 +334,15 @@ struct kit_strands {
 struct m0_net_kit_machine {
 	/* Seldom written: threads of other TMs read these. */
 	const struct m0_net_kit_ops *nkm_ops;
-	struct m0_net_domain        *nkm_dom;
-	struct m0_net_transfer_mc   *nkm_tm;
-	struct m0_net_kit_addr       nkm_addr;
-	uint32_t                     nkm_open;
-	bool                         nkm_sync;
-	bool                         nkm_inline;
+	/** The tables of nkm_ops, one of them NULL. */
+	const struct m0_net_kit_copy_ops  *nkm_copy;
+	const struct m0_net_kit_place_ops *nkm_place;
+	struct m0_net_domain              *nkm_dom;
+	struct m0_net_transfer_mc         *nkm_tm;
+	struct m0_net_kit_addr             nkm_addr;
+	uint32_t                           nkm_open;
+	bool                               nkm_sync;
+	bool                               nkm_inline;
 	/** Made of nkm_addr. */
 	struct kit_desc_tail nkm_desc_tail;
 

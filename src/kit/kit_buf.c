@@ -172,8 +172,7 @@ static void given_up_end(struct kit_buf *kb, enum m0_net_queue_type qt)
 		kb->kb_bulk = KIT_BULK_NONE;
 		kit_work_del(&m->nkm_bulk.kbl_list, &kb->kb_pub.nkb_work);
 		--m->nkm_bulk.kbl_nr;
-	} else if (!m0_net__qt_is_passive(qt) ||
-		   m->nkm_ops->nko_passive != NULL) {
+	} else if (!m0_net__qt_is_passive(qt) || m->nkm_place != NULL) {
 		free = kb->kb_bulk == KIT_BULK_WAITS ||
 		       (m->nkm_ops->nko_cancel != NULL &&
 			m->nkm_ops->nko_cancel(&kb->kb_pub));

@@ -32,22 +32,22 @@ uint64_t m0_net_kit_incarnation(void)
 /* The identity in the descriptor; of a buffer that is added again, its last. */
 static uint64_t passive_id(struct kit_buf *kb)
 {
-	const struct m0_net_kit_ops *ops = kb->kb_pub.nkb_machine->nkm_ops;
+	const struct m0_net_kit_place_ops *place =
+		kb->kb_pub.nkb_machine->nkm_place;
 
-	if (ops->nko_passive_id == NULL)
+	if (place == NULL)
 		return m0_net_kit_buf_id(&kb->kb_pub);
 	if (!(kb->kb_pub.nkb_buffer->nb_flags & M0_NET_BUF_AGAIN))
-		kb->kb_passive_id = ops->nko_passive_id(&kb->kb_pub);
+		kb->kb_passive_id = place->nkp_passive_id(&kb->kb_pub);
 	return kb->kb_passive_id;
 }
 
 int kit_passive_add(struct kit_buf *kb)
 {
-	struct m0_net_kit_machine   *m = kb->kb_pub.nkb_machine;
-	struct m0_net_buffer        *buf = kb->kb_pub.nkb_buffer;
-	const struct m0_net_kit_ops *ops = m->nkm_ops;
-	struct m0_net_kit_desc       desc;
-	int                          rc;
+	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
+	struct m0_net_buffer      *buf = kb->kb_pub.nkb_buffer;
+	struct m0_net_kit_desc     desc;
+	int                        rc;
 
 	desc.nks_qtype = buf->nb_qtype;
 	desc.nks_id = passive_id(kb);
@@ -64,10 +64,10 @@ int kit_passive_add(struct kit_buf *kb)
 		desc.nks_active = *m0_net_kit_ep_addr(buf->nb_ep);
 		rc = m0_net_kit_desc_encode(&desc, &buf->nb_desc);
 	}
-	if (rc != 0 || ops->nko_passive == NULL)
+	if (rc != 0 || m->nkm_place == NULL)
 		return rc;
 	desc.nks_passive = m->nkm_addr;
-	rc = ops->nko_passive(&kb->kb_pub, &desc);
+	rc = m->nkm_place->nkp_passive(&kb->kb_pub, &desc);
 	if (rc != 0)
 		m0_net_desc_free(&buf->nb_desc);
 	return rc;
@@ -237,7 +237,7 @@ static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 		kb = container_of(work, struct kit_buf, kb_pub.nkb_work);
 		kb->kb_bulk = KIT_BULK_NONE;
 		/* Who would give it up needs our lock: no exchange. */
-		if (m->nkm_ops->nko_bulk_is_short)
+		if (m->nkm_copy != NULL && m->nkm_copy->nkc_bulk_is_short)
 			kb_state_set(kb, KB_CLAIMED);
 		kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_IN_USE;
 		bytes += kb->kb_pub.nkb_size;

@@ -7,6 +7,19 @@
 
 /* --------------------------------------------------------------- domain -- */
 
+static bool copy_ops_invariant(const struct m0_net_kit_copy_ops *ops)
+{
+	return _0C((ops->nkc_work == NULL) == (ops->nkc_refuse == NULL));
+}
+
+static bool place_ops_invariant(const struct m0_net_kit_place_ops *ops)
+{
+	return _0C(ops->nkp_recv != NULL) &&
+	       _0C(ops->nkp_recv_cancel != NULL) &&
+	       _0C(ops->nkp_passive_id != NULL) &&
+	       _0C(ops->nkp_passive != NULL);
+}
+
 int m0_net_kit_dom_init(struct m0_net_domain        *dom,
 			const struct m0_net_kit_ops *ops)
 {
@@ -16,7 +29,9 @@ int m0_net_kit_dom_init(struct m0_net_domain        *dom,
 	M0_PRE(ops->nko_buffer_max > 0 && ops->nko_segment_max > 0);
 	M0_PRE(ops->nko_segments_max > 0 && ops->nko_start != NULL);
 	M0_PRE(ops->nko_send != NULL && ops->nko_bulk != NULL);
-	M0_PRE(ops->nko_work != NULL && ops->nko_refuse != NULL);
+	M0_PRE((ops->nko_copy == NULL) != (ops->nko_place == NULL));
+	M0_PRE(ops->nko_copy == NULL || copy_ops_invariant(ops->nko_copy));
+	M0_PRE(ops->nko_place == NULL || place_ops_invariant(ops->nko_place));
 	M0_ALLOC_PTR(kd);
 	if (kd == NULL)
 		return -ENOMEM;
@@ -86,6 +101,8 @@ int m0_net_kit_tm_init(struct m0_net_transfer_mc *tm)
 	if (m == NULL)
 		return -ENOMEM;
 	m->nkm_ops = kd->kd_ops;
+	m->nkm_copy = m->nkm_ops->nko_copy;
+	m->nkm_place = m->nkm_ops->nko_place;
 	m->nkm_dom = tm->ntm_dom;
 	m->nkm_tm = tm;
 	m->nkm_strands.kst_nr = 1;

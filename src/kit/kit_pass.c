@@ -105,6 +105,14 @@ void kit_strands_wake(struct m0_net_kit_machine *m)
 	m0_strand_wake(&m->nkm_strands.kst_workers[0].kw_strand);
 }
 
+/* Completions need no refusal: the end of the TM waits for them. */
+static void refuse(const struct m0_net_kit_ops *ops,
+		   struct m0_net_kit_work      *work)
+{
+	if (ops->nko_copy != NULL && ops->nko_copy->nkc_refuse != NULL)
+		ops->nko_copy->nkc_refuse(work);
+}
+
 /*
  * Its destination may be gone when it is handled: what is needed of it then is
  * kept in place of its time, and unposting finds nothing.
@@ -183,7 +191,7 @@ void kit_pass_post(void)
 	while ((work = kit_work_pop(&kit_pass.kp_refused)) != NULL) {
 		ops = work->nkw_refuser;
 		work->nkw_due = 0;
-		ops->nko_refuse(work);
+		refuse(ops, work);
 		kit_pass_push();
 	}
 }
@@ -265,7 +273,7 @@ void kit_inbox_return(struct m0_net_kit_machine *m, struct kit_work_list *list)
 	}
 	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 	while ((work = kit_work_pop(&refused)) != NULL)
-		m->nkm_ops->nko_refuse(work);
+		refuse(m->nkm_ops, work);
 }
 
 void kit_inbox_close(struct m0_net_kit_machine *m)
@@ -285,7 +293,7 @@ void kit_inbox_close(struct m0_net_kit_machine *m)
 	m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 	while ((work = kit_work_pop(&list)) != NULL ||
 	       (work = kit_work_pop(&deferred)) != NULL)
-		m->nkm_ops->nko_refuse(work);
+		refuse(m->nkm_ops, work);
 }
 
 static __attribute__((noinline)) void kick_waiters(struct m0_net_kit_machine *m)

@@ -32,9 +32,9 @@ static int place_begin(struct kit_buf *kb)
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	int                        rc;
 
-	if (m->nkm_ops->nko_recv == NULL)
+	if (m->nkm_place == NULL)
 		return 0;
-	rc = m->nkm_ops->nko_recv(&kb->kb_pub);
+	rc = m->nkm_place->nkp_recv(&kb->kb_pub);
 	kb->kb_recv_placing = rc == 0;
 	return rc;
 }
@@ -168,7 +168,7 @@ static void place_end(struct kit_buf *kb, int32_t reason, m0_bcount_t length)
 	kb_late_set(kb, reason);
 	kb->kb_late_nr = length;
 	m0_list_del(&kb->kb_recv_link);
-	kb->kb_pub.nkb_machine->nkm_ops->nko_recv_cancel(&kb->kb_pub);
+	kb->kb_pub.nkb_machine->nkm_place->nkp_recv_cancel(&kb->kb_pub);
 }
 
 void kit_recv_give_up(struct kit_buf *kb, int32_t reason)

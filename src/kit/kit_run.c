@@ -40,7 +40,8 @@ static bool work_handle(struct m0_net_kit_machine *m,
 		deferred_add(m, work);
 		return true;
 	}
-	return m->nkm_ops->nko_work(m, work);
+	M0_ASSERT(m->nkm_copy != NULL && m->nkm_copy->nkc_work != NULL);
+	return m->nkm_copy->nkc_work(m, work);
 }
 
 static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)

@@ -118,7 +118,13 @@ static bool work(struct m0_net_kit_machine *machine,
 	return true;
 }
 
+static const struct m0_net_kit_copy_ops copy_ops = {
+	.nkc_work = work,
+	.nkc_refuse = toy_wire_drop,
+};
+
 static const struct m0_net_kit_ops kit_ops = {
+	.nko_copy = &copy_ops,
 	.nko_buffer_max = 16 << 20,
 	.nko_segment_max = 1 << 20,
 	.nko_segments_max = 16,
@@ -128,8 +134,6 @@ static const struct m0_net_kit_ops kit_ops = {
 	.nko_leave = toy_wire_detach,
 	.nko_send = message,
 	.nko_bulk = bulk,
-	.nko_work = work,
-	.nko_refuse = toy_wire_drop,
 };
 
 static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *dom)

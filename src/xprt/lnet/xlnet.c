@@ -14,21 +14,15 @@ static bool xlnet_cancel(struct m0_net_kit_buf *kb)
 	return false;
 }
 
-/* Nothing is posted between machines. */
-static bool xlnet_work(struct m0_net_kit_machine *machine,
-		       struct m0_net_kit_work    *work)
-{
-	(void)machine;
-	(void)work;
-	return true;
-}
-
-static void xlnet_refuse(struct m0_net_kit_work *work)
-{
-	(void)work;
-}
+static const struct m0_net_kit_place_ops xlnet_place_ops = {
+	.nkp_recv = m0_xlnet__recv,
+	.nkp_recv_cancel = m0_xlnet__recv_cancel,
+	.nkp_passive_id = m0_xlnet__passive_id,
+	.nkp_passive = m0_xlnet__passive
+};
 
 static const struct m0_net_kit_ops xlnet_kit_ops = {
+	.nko_place = &xlnet_place_ops,
 	.nko_machine_size = sizeof(struct xlnet_machine),
 	.nko_ep_size = sizeof(struct xlnet_ep),
 	.nko_buf_size = sizeof(struct xlnet_buf),
@@ -44,16 +38,10 @@ static const struct m0_net_kit_ops xlnet_kit_ops = {
 	.nko_send = m0_xlnet__send,
 	.nko_bulk = m0_xlnet__bulk,
 	.nko_cancel = xlnet_cancel,
-	.nko_work = xlnet_work,
-	.nko_refuse = xlnet_refuse,
 	.nko_runner = m0_xlnet__runner,
 	.nko_poll = m0_xlnet__poll,
 	.nko_push = m0_xlnet__push,
-	.nko_poll_fd = m0_xlnet__poll_fd,
-	.nko_recv = m0_xlnet__recv,
-	.nko_recv_cancel = m0_xlnet__recv_cancel,
-	.nko_passive_id = m0_xlnet__passive_id,
-	.nko_passive = m0_xlnet__passive
+	.nko_poll_fd = m0_xlnet__poll_fd
 };
 
 static int xlnet_dom_init(const struct m0_net_xprt *xprt,

@@ -375,7 +375,14 @@ static void mem_bulk(struct m0_net_kit_buf        *kb,
 
 /* ---------------------------------------------------------------- table -- */
 
+static const struct m0_net_kit_copy_ops mem_copy_ops = {
+	.nkc_bulk_is_short = true,
+	.nkc_work = mem_work,
+	.nkc_refuse = mem_refuse
+};
+
 static const struct m0_net_kit_ops mem_kit_ops = {
+	.nko_copy = &mem_copy_ops,
 	.nko_machine_size = sizeof(struct mem_machine),
 	.nko_ep_size = sizeof(struct mem_ep),
 	.nko_buf_size = sizeof(struct mem_buf),
@@ -388,11 +395,8 @@ static const struct m0_net_kit_ops mem_kit_ops = {
 	.nko_stop = mem_stop,
 	.nko_send = mem_send,
 	.nko_bulk = mem_bulk,
-	.nko_bulk_is_short = true,
 	.nko_cancel = mem_cancel,
 	.nko_ended = mem_ended,
-	.nko_work = mem_work,
-	.nko_refuse = mem_refuse,
 	.nko_ep_fini = mem_ep_fini
 };
 

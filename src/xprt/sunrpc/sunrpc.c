@@ -284,23 +284,12 @@ static bool sunrpc_cancel(struct m0_net_kit_buf *kb)
 	return waits;
 }
 
-/* No work is ever posted to machines but the kit's own. */
-static bool sunrpc_work(struct m0_net_kit_machine *machine,
-			struct m0_net_kit_work    *work)
-{
-	(void)machine;
-	(void)work;
-	M0_IMPOSSIBLE("work of the transport's own");
-	return true;
-}
-
-static void sunrpc_refuse(struct m0_net_kit_work *work)
-{
-	(void)work;
-	M0_IMPOSSIBLE("work of the transport's own");
-}
+/* Its TMs exchange no work: threads of connections visit them. */
+static const struct m0_net_kit_copy_ops sunrpc_copy_ops = { .nkc_bulk_is_short =
+								    false };
 
 static const struct m0_net_kit_ops sunrpc_kit_ops = {
+	.nko_copy = &sunrpc_copy_ops,
 	.nko_machine_size = sizeof(struct sr_machine),
 	.nko_buf_size = sizeof(struct sr_buf),
 	.nko_buffer_max = M0_NET_BULK_SUNRPC_BUFFER_MAX,
@@ -314,9 +303,7 @@ static const struct m0_net_kit_ops sunrpc_kit_ops = {
 	.nko_leave = sunrpc_leave,
 	.nko_send = m0_sunrpc__send,
 	.nko_bulk = m0_sunrpc__bulk,
-	.nko_cancel = sunrpc_cancel,
-	.nko_work = sunrpc_work,
-	.nko_refuse = sunrpc_refuse
+	.nko_cancel = sunrpc_cancel
 };
 
 /* --------------------------------------------------------------- domains -- */

@@ -65,12 +65,31 @@ static void bulk(struct m0_net_kit_buf *kb, const struct m0_net_kit_desc *desc)
 	m0_net_kit_done(kb, -ENOSYS, 0);
 }
 
+static uint64_t no_passive_id(struct m0_net_kit_buf *kb)
+{
+	return m0_net_kit_buf_id(kb);
+}
+
+static int no_passive(struct m0_net_kit_buf        *kb,
+		      const struct m0_net_kit_desc *desc)
+{
+	(void)kb;
+	(void)desc;
+	return -ENOSYS;
+}
+
+static const struct m0_net_kit_place_ops place_ops = {
+	.nkp_recv = recv_begin,
+	.nkp_recv_cancel = recv_cancel,
+	.nkp_passive_id = no_passive_id,
+	.nkp_passive = no_passive,
+};
+
 static const struct m0_net_kit_ops kit_ops = {
-	RIG_KIT_OPS(rig_no_send),
+	RIG_KIT_COMMON(rig_no_send),
+	.nko_place = &place_ops,
 	.nko_start = rig_start,
 	.nko_bulk = bulk,
-	.nko_recv = recv_begin,
-	.nko_recv_cancel = recv_cancel,
 };
 
 static const struct rig_xprt xprt = RIG_XPRT("place", &kit_ops);

@@ -72,15 +72,19 @@ static void refuse_post(struct m0_net_kit_work *work)
 	m0_net_kit_post(m0_net_kit_machine_of(&rig.r_tm), &follow);
 }
 
+static const struct m0_net_kit_copy_ops copy_ops = {
+	.nkc_work = work_note,
+	.nkc_refuse = refuse_post,
+};
+
 static const struct m0_net_kit_ops kit_ops = {
+	.nko_copy = &copy_ops,
 	.nko_buffer_max = RIG_BYTES,
 	.nko_segment_max = RIG_BYTES,
 	.nko_segments_max = 1,
 	.nko_addr_parse = rig_addr_parse,
 	.nko_addr_print = rig_addr_print,
 	.nko_send = send_note,
-	.nko_work = work_note,
-	.nko_refuse = refuse_post,
 	.nko_start = rig_start,
 	.nko_bulk = bulk_note,
 	.nko_push = push_note,

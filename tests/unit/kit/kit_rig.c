@@ -173,15 +173,15 @@ void rig_no_send(struct m0_net_kit_buf *kb)
 	m0_net_kit_done(kb, -ENOSYS, 0);
 }
 
-bool rig_no_work(struct m0_net_kit_machine *machine,
-		 struct m0_net_kit_work    *work)
+static bool no_work(struct m0_net_kit_machine *machine,
+		    struct m0_net_kit_work    *work)
 {
 	(void)machine;
 	(void)work;
 	return true;
 }
 
-void rig_no_refuse(struct m0_net_kit_work *work)
+static void no_refuse(struct m0_net_kit_work *work)
 {
 	(void)work;
 }
@@ -191,6 +191,9 @@ static int dom_init(const struct m0_net_xprt *xprt, struct m0_net_domain *nd)
 	return m0_net_kit_dom_init(
 		nd, container_of(xprt, struct rig_xprt, rx_xprt)->rx_ops);
 }
+
+const struct m0_net_kit_copy_ops rig_copy_ops = { .nkc_work = no_work,
+						  .nkc_refuse = no_refuse };
 
 const struct m0_net_xprt_ops rig_xprt_ops = {
 	M0_NET_KIT_XPRT_OPS,

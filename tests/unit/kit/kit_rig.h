@@ -54,16 +54,16 @@ int  rig_start(struct m0_net_kit_machine    *machine,
 	       const struct m0_net_kit_addr *wanted,
 	       struct m0_net_kit_addr       *ret_own);
 void rig_no_send(struct m0_net_kit_buf *kb);
-bool rig_no_work(struct m0_net_kit_machine *machine,
-		 struct m0_net_kit_work    *work);
-void rig_no_refuse(struct m0_net_kit_work *work);
+extern const struct m0_net_kit_copy_ops rig_copy_ops;
 
-/** A transport whose addresses are letters, but for nko_start and nko_bulk. */
-#define RIG_KIT_OPS(send)                                          \
+/** Operations of a transport whose addresses are letters, without nko_start,
+ * nko_bulk and the table of its kind. */
+#define RIG_KIT_COMMON(send)                                       \
 	.nko_buffer_max = RIG_BYTES, .nko_segment_max = RIG_BYTES, \
 	.nko_segments_max = 1, .nko_addr_parse = rig_addr_parse,   \
-	.nko_addr_print = rig_addr_print, .nko_send = (send),      \
-	.nko_work = rig_no_work, .nko_refuse = rig_no_refuse
+	.nko_addr_print = rig_addr_print, .nko_send = (send)
+/** RIG_KIT_COMMON() of a transport that copies. */
+#define RIG_KIT_OPS(send) RIG_KIT_COMMON(send), .nko_copy = &rig_copy_ops
 
 /** A transport of these operations. */
 struct rig_xprt {
