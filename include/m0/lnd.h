@@ -24,13 +24,15 @@ extern "C" {
 #endif
 
 struct m0_lnd_ni;
+struct m0_lnd_rx;
 
 enum {
 	M0_LND_HDR_BYTES_MAX = 96,
 	/** A header preceded by the framing of a driver. */
 	M0_LND_HEAD_BYTES_MAX = 128,
 	/** Most segments of one payload. */
-	M0_LND_SEGS_MAX = 256
+	M0_LND_SEGS_MAX = 256,
+	M0_LND_RX_WORDS = 4
 };
 
 /**
@@ -59,31 +61,9 @@ struct m0_lnd_payload {
 	const struct m0_bufvec *lpy_vec;
 	m0_bcount_t             lpy_offset;
 	m0_bcount_t             lpy_bytes;
-};
-
-/**
- * A message to send, embedded in a message of the engine. The driver owns it
- * from ldo_xmit to lu_tx_done.
- */
-struct m0_lnd_tx {
-	/** For the driver's queues. */
-	struct m0_list_link ltx_link;
-	/** The next hop: a peer on the NI's network, and its pid. */
-	struct m0_lnet_nid    ltx_nid;
-	uint32_t              ltx_pid;
-	struct m0_lnd_payload ltx_payload;
-	/** The message fails with -ETIMEDOUT if the driver has not started to
-	 * send it by then. */
-	m0_time_t ltx_deadline;
-	/** The message answers one that came in. A peer chose its target, which
-	 * may be any node. */
-	bool ltx_is_answer;
-	/** For the driver: its state of the message, framing included.
-	 * Undefined before ldo_xmit, also when the engine passes a message to
-	 * ldo_xmit again to resend it. */
-	void    *ltx_priv[2];
-	uint64_t ltx_word[2];
-	uint8_t  ltx_head[M0_LND_HEAD_BYTES_MAX];
+	/** Region that the buffers of the vector are offsets of; 0: the whole
+	 * address space of the process, so the buffers are addresses. */
+	uint32_t lpy_region;
 };
 
 /**
@@ -103,17 +83,52 @@ struct m0_lnd_rx {
 	/** Set by the engine, at any time: discard everything that is still to
 	 * come. */
 	bool lr_cancelled;
+	/** Set by the engine in lu_rx_begin, if the driver has ldo_rx_release:
+	 * the message is a GET whose REPLY will name this object (ltx_answers).
+	 * The driver keeps the object until ldo_rx_release. */
+	bool lr_kept;
 	/** For the engine. */
 	void *lr_priv;
 	/** For the engine: 0 when the driver offers a header for the first
-	 * time; the driver does not change it while lu_rx_begin puts that
+	 * time; the driver does not change them while lu_rx_begin puts that
 	 * header off. */
-	uint64_t lr_mark;
-	/** For the engine's lazy portals; as lr_mark. */
-	uint64_t lr_lazy;
-	/** For the engine's fault rules; as lr_mark. */
-	uint64_t  lr_faults;
-	m0_time_t lr_held_until;
+	uint64_t lr_words[M0_LND_RX_WORDS];
+};
+
+/**
+ * A message to send, embedded in a message of the engine. The driver owns it
+ * from ldo_xmit to lu_tx_done.
+ */
+struct m0_lnd_tx {
+	/** For the driver's queues. */
+	struct m0_list_link ltx_link;
+	/** The next hop: a peer on the NI's network, and its pid. */
+	struct m0_lnet_nid    ltx_nid;
+	uint32_t              ltx_pid;
+	struct m0_lnd_payload ltx_payload;
+	/** The message fails with -ETIMEDOUT if the driver has not started to
+	 * send it by then. */
+	m0_time_t ltx_deadline;
+	/** The message answers one that came in. A peer chose its target, which
+	 * may be any node. */
+	bool ltx_is_answer;
+	/** A GET: memory for the payload of its REPLY, valid until that has
+	 * arrived or the driver has completed the GET with an error. NULL:
+	 * another message. */
+	const struct m0_lnd_payload *ltx_sink;
+	/** A REPLY: the GET that it answers, if the driver keeps those
+	 * (lr_kept). NULL: another message. */
+	struct m0_lnd_rx *ltx_answers;
+	/** For the driver: its state of the message, framing included.
+	 * Undefined before ldo_xmit, also when the engine passes a message to
+	 * ldo_xmit again to resend it. */
+	void    *ltx_priv[2];
+	uint64_t ltx_word[2];
+	union {
+		uint8_t ltx_head[M0_LND_HEAD_BYTES_MAX];
+		/** For a driver that delivers messages within the node. */
+		struct m0_lnd_rx ltx_rx;
+	};
 };
 
 /** An interface (NI): its identity, limits and state. */
@@ -134,6 +149,36 @@ struct m0_lnd_ni {
 	const struct m0_lnd_up_ops *ldn_ops;
 	/** For the engine. */
 	void *ldn_engine;
+};
+
+/**
+ * Calls of drivers over byte streams, which may read the payload of the next
+ * message together with its header, before they know what it is.
+ */
+struct m0_lnd_guess_ops {
+	/**
+	 * Before a header has arrived: returns memory into which the driver may
+	 * read the payload together with the header. If another message arrives
+	 * instead, the driver moves the payload away. `ret` is memory of a
+	 * request of this node whose answer is outstanding; its content is
+	 * undefined until then, and it has space for the whole answer. The
+	 * driver may use it until lgu_guessed, or until it makes another up
+	 * call or returns.
+	 * @param rx   lr_nid is set.
+	 * @param ret  lpy_bytes 0: there is no such memory.
+	 */
+	void (*lgu_guess)(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
+			  struct m0_lnd_payload *ret);
+	/**
+	 * The header has arrived.
+	 * @return true: it is the message that lgu_guess expected. The driver
+	 *         calls lu_rx_begin next, which accepts the message at once,
+	 *         with a payload of the same length in the same memory, or
+	 *         discards it. False: the driver moves the payload that it read
+	 *         there before it calls up.
+	 */
+	bool (*lgu_guessed)(struct m0_lnd_ni *ni, const void *bytes,
+			    bool large);
 };
 
 /** Calls from the driver to the engine. */
@@ -177,29 +222,6 @@ struct m0_lnd_up_ops {
 	void (*lu_rx_done)(struct m0_lnd_rx *rx, int status,
 			   enum m0_lnd_health health);
 	/**
-	 * Before a header has arrived: returns memory into which the driver may
-	 * read the payload together with the header. If another message arrives
-	 * instead, the driver moves the payload away. `ret` is memory of a
-	 * request of this node whose answer is outstanding; its content is
-	 * undefined until then, and it has space for the whole answer. The
-	 * driver may use it until lu_rx_guessed, or until it makes another up
-	 * call or returns.
-	 * @param rx   lr_nid is set.
-	 * @param ret  lpy_bytes 0: there is no such memory.
-	 */
-	void (*lu_rx_guess)(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
-			    struct m0_lnd_payload *ret);
-	/**
-	 * The header has arrived.
-	 * @return true: it is the message that lu_rx_guess expected. The driver
-	 *         calls lu_rx_begin next, which accepts the message at once,
-	 *         with a payload of the same length in the same memory, or
-	 *         discards it. False: the driver moves the payload that it read
-	 *         there before it calls up.
-	 */
-	bool (*lu_rx_guessed)(struct m0_lnd_ni *ni, const void *bytes,
-			      bool large);
-	/**
 	 * The last connection to a peer was lost, or the driver could not make
 	 * one.
 	 * @param status  the reason; 0: a new connection exists already, but
@@ -214,6 +236,8 @@ struct m0_lnd_up_ops {
 	/** ldo_ni_stop has finished: the driver makes no more calls for this
 	 * NI. */
 	void (*lu_ni_stopped)(struct m0_lnd_ni *ni);
+	/** NULL: the engine does not guess. */
+	const struct m0_lnd_guess_ops *lu_guess;
 };
 
 /** Counters of a driver's NI, for ldo_ni_info. */
@@ -247,7 +271,8 @@ struct m0_lnd_ops {
 			    char *ret_why);
 	/**
 	 * Completes every message (-ECANCELED, -ENETDOWN), ends every
-	 * connection and refuses new ones; then calls lu_ni_stopped.
+	 * connection and refuses new ones; then, when the engine has released
+	 * every kept GET, calls lu_ni_stopped.
 	 */
 	void (*ldo_ni_stop)(struct m0_lnd_ni *ni);
 	void (*ldo_xmit)(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx);
@@ -270,6 +295,12 @@ struct m0_lnd_ops {
 			      const struct m0_lnet_nid *nid);
 	void (*ldo_ni_info)(const struct m0_lnd_ni *ni,
 			    struct m0_lnd_ni_info  *info);
+	/**
+	 * The REPLY to a GET with lr_kept has completed, or there will be none.
+	 * Exactly once for each such GET, later than lu_rx_begin. NULL: the
+	 * driver keeps no GETs.
+	 */
+	void (*ldo_rx_release)(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx);
 	/** Frees the driver. Pre: it has no NI. */
 	void (*ldo_fini)(struct m0_lnd *lnd);
 };

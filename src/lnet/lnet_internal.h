@@ -36,6 +36,17 @@ struct m0_lnet_portal {
 	struct m0_lnet_me *lpt_recent;
 };
 
+/** Words of m0_lnd_rx. */
+enum {
+	/** When the message came, for ho_is_behind; 0: not asked yet. */
+	M0_LNET__RX_MARK,
+	/** lpt_lazy_nr of the portal that it waits for; 0: it does not wait. */
+	M0_LNET__RX_LAZY,
+	/** Verdict of the fault rules; and until when they hold the message. */
+	M0_LNET__RX_FAULTS,
+	M0_LNET__RX_HELD
+};
+
 /** A local interface. */
 struct m0_lnet_ni {
 	struct m0_lnd_ni lni_lnd;
@@ -304,6 +315,7 @@ static inline void m0_lnet__payload_set(struct m0_lnet_msg      *msg,
 	M0_PRE_EX(msg->msg_md_offset + bytes <= md->md_attr.mda_length ||
 		  bytes == 0);
 	msg->msg_payload.lpy_vec = md->md_attr.mda_vec;
+	msg->msg_payload.lpy_region = 0;
 	msg->msg_payload.lpy_offset = md->md_attr.mda_vec_offset +
 				      msg->msg_md_offset;
 	msg->msg_payload.lpy_bytes = bytes;
@@ -373,7 +385,7 @@ int  m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		       const void *bytes, bool large);
 void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 		      enum m0_lnd_health health);
-/** lu_rx_guess, lu_rx_guessed: the REPLY to the only large GET. */
+/** lgu_guess, lgu_guessed: the REPLY to the only large GET. */
 void m0_lnet__rx_guess(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
 		       struct m0_lnd_payload *ret);
 bool m0_lnet__rx_guessed(struct m0_lnd_ni *ni, const void *bytes, bool large);

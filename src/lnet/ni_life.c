@@ -47,16 +47,20 @@ static void lu_ni_stopped(struct m0_lnd_ni *lnd_ni)
 	ni_free(ni);
 }
 
+static const struct m0_lnd_guess_ops guess_ops = {
+	.lgu_guess = m0_lnet__rx_guess,
+	.lgu_guessed = m0_lnet__rx_guessed,
+};
+
 const struct m0_lnd_up_ops m0_lnet__up_ops = {
 	.lu_tx_header = m0_lnet__tx_header,
 	.lu_tx_done = m0_lnet__tx_done,
 	.lu_rx_begin = m0_lnet__rx_begin,
 	.lu_rx_done = m0_lnet__rx_done,
-	.lu_rx_guess = m0_lnet__rx_guess,
-	.lu_rx_guessed = m0_lnet__rx_guessed,
 	.lu_peer_down = m0_lnet__peer_down,
 	.lu_ni_status = lu_ni_status,
 	.lu_ni_stopped = lu_ni_stopped,
+	.lu_guess = &guess_ops,
 };
 
 /* -- life ------------------------------------------------------------------ */

@@ -474,7 +474,7 @@ static int guess_come(struct m0_sock_conn *conn, size_t nr)
 	if (m0_sock__frame_decode(&frame, conn->cn_swapped, conn->cn_stage) !=
 		    0 ||
 	    frame.sfr_type != M0_SOCK_FRAME_LNET ||
-	    !ni->ldn_ops->lu_rx_guessed(
+	    !ni->ldn_ops->lu_guess->lgu_guessed(
 		    ni, conn->cn_stage + M0_SOCK_FRAME_BYTES, conn->cn_large))
 		return 1;
 	batch_begin(conn);
@@ -597,7 +597,9 @@ static unsigned where_guess(struct m0_sock_conn *conn, struct iovec *iov,
 	    !m0_sock_conn_is_bulk(conn))
 		return 0;
 	ni = conn->cn_ni->sni_ni;
-	ni->ldn_ops->lu_rx_guess(ni, &conn->cn_rx, guess);
+	if (ni->ldn_ops->lu_guess == NULL)
+		return 0;
+	ni->ldn_ops->lu_guess->lgu_guess(ni, &conn->cn_rx, guess);
 	if (guess->lpy_bytes == 0)
 		return 0;
 	/* What follows that has a better place than the reader's. */

@@ -14,8 +14,7 @@ enum {
 	STEP_BYTES_MAX = 1 << 20
 };
 
-/** ltx_word[0]. Of a message that was put off ltx_word[1] is lr_faults, and
- * ltx_priv[1] lr_lazy. */
+/** Flags in ltx_word[0]. */
 enum lo_tx_flags {
 	TX_CANCELLED = 1
 };
@@ -26,7 +25,6 @@ struct lo {
 	struct m0_list lob_stalled;
 	/** The message being copied; NULL: none. */
 	struct m0_lnd_tx *lob_tx;
-	struct m0_lnd_rx  lob_rx;
 	m0_bcount_t       lob_done_bytes;
 	/** Messages that have not ended. */
 	unsigned       lob_txs_nr;
@@ -114,8 +112,9 @@ static void lo_xmit(struct m0_lnd_ni *ni, struct m0_lnd_tx *tx)
 
 	tx->ltx_priv[0] = ni;
 	tx->ltx_word[0] = 0;
-	tx->ltx_priv[1] = NULL;
-	tx->ltx_word[1] = 0;
+	M0_SET0(&tx->ltx_rx);
+	tx->ltx_rx.lr_nid = ni->ldn_nid;
+	tx->ltx_rx.lr_pid = tx->ltx_pid;
 	m0_list_link_init(&tx->ltx_link);
 	m0_list_add_tail(&lo->lob_fresh, &tx->ltx_link);
 	++lo_ni_of(ni)->loi_txs_nr;
@@ -163,15 +162,11 @@ enum lo_begun {
 	ENDED
 };
 
-/*
- * Asks the engine where the message goes. Nothing is delayed here, and entries do
- * not overtake what is sent to ourselves: of what the engine keeps in `rx` while
- * it is put off, what is kept is all.
- */
+/* Asks the engine where the message goes. */
 static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 {
 	const struct m0_lnd_up_ops *up = ni_of(tx)->ldn_ops;
-	struct m0_lnd_rx           *rx = &lo->lob_rx;
+	struct m0_lnd_rx           *rx = &tx->ltx_rx;
 	uint8_t                     hdr[M0_LND_HDR_BYTES_MAX];
 	int                         rc;
 
@@ -179,11 +174,6 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 		tx_end(tx, -EAFNOSUPPORT, M0_LND_LOCAL_ERROR);
 		return ENDED;
 	}
-	M0_SET0(rx);
-	rx->lr_nid = ni_of(tx)->ldn_nid;
-	rx->lr_pid = tx->ltx_pid;
-	rx->lr_faults = tx->ltx_word[1];
-	rx->lr_lazy = (uintptr_t)tx->ltx_priv[1];
 	rc = up->lu_rx_begin(ni_of(tx), rx, hdr, true);
 	if (rc == 0) {
 		lo->lob_tx = tx;
@@ -191,8 +181,6 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 		return BEGUN;
 	}
 	if (rc == -EAGAIN) {
-		tx->ltx_word[1] = rx->lr_faults;
-		tx->ltx_priv[1] = (void *)(uintptr_t)rx->lr_lazy;
 		m0_list_add_tail(&lo->lob_stalled, &tx->ltx_link);
 		return STALLED;
 	}
@@ -204,12 +192,12 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 static m0_bcount_t tx_copy(struct lo *lo, m0_bcount_t max)
 {
 	const struct m0_lnd_payload *src = &lo->lob_tx->ltx_payload;
-	const struct m0_lnd_payload *dst = &lo->lob_rx.lr_payload;
+	const struct m0_lnd_payload *dst = &lo->lob_tx->ltx_rx.lr_payload;
 	m0_bcount_t                  done = lo->lob_done_bytes;
 	m0_bcount_t                  nr;
 
 	/* What is thrown away costs nothing. */
-	if (lo->lob_rx.lr_cancelled || done >= dst->lpy_bytes) {
+	if (lo->lob_tx->ltx_rx.lr_cancelled || done >= dst->lpy_bytes) {
 		lo->lob_done_bytes = src->lpy_bytes;
 		return 0;
 	}
@@ -231,7 +219,7 @@ static void tx_finish(struct lo *lo, int status, enum m0_lnd_health health)
 	struct m0_lnd_tx           *tx = lo->lob_tx;
 
 	lo->lob_tx = NULL;
-	up->lu_rx_done(&lo->lob_rx, status, health);
+	up->lu_rx_done(&tx->ltx_rx, status, health);
 	tx_end(tx, status, health);
 }
 

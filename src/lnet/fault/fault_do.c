@@ -7,7 +7,7 @@
 
 enum {
 	BITS = 8,
-	/** Of lr_faults: acts, then the epoch, then 32 bits to choose by. */
+	/** Of M0_LNET__RX_FAULTS: acts, then the epoch, then 32 bits to choose by. */
 	ACTS_MASK = 0xff,
 	EPOCH_SHIFT = 8,
 	EPOCH_MASK = 0xffffff,
@@ -135,30 +135,33 @@ unsigned m0_lnet__fault_in(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 {
 	struct m0_lnet_engine        *eng = ni->lni_engine;
 	struct m0_lnet__fault_verdict verdict;
-	unsigned                      acts = rx->lr_faults & ACTS_MASK;
-	uint64_t epoch = rx->lr_faults >> EPOCH_SHIFT & EPOCH_MASK;
+	unsigned acts = rx->lr_words[M0_LNET__RX_FAULTS] & ACTS_MASK;
+	uint64_t epoch = rx->lr_words[M0_LNET__RX_FAULTS] >> EPOCH_SHIFT &
+			 EPOCH_MASK;
 
 	if (acts == 0 || epoch != eng->le_fault_epoch) {
 		judge(ni, hdr, false, &verdict);
 		acts = verdict.fav_acts | M0_LNET__FAULT_JUDGED;
 		if ((acts & M0_LNET__FAULT_CUT) != 0)
 			cut(ni, &rx->lr_nid);
-		rx->lr_held_until = verdict.fav_until;
-		rx->lr_faults = (uint64_t)verdict.fav_bit << CHOICE_SHIFT |
-				(uint64_t)eng->le_fault_epoch << EPOCH_SHIFT |
-				acts;
+		rx->lr_words[M0_LNET__RX_HELD] = verdict.fav_until;
+		rx->lr_words[M0_LNET__RX_FAULTS] =
+			(uint64_t)verdict.fav_bit << CHOICE_SHIFT |
+			(uint64_t)eng->le_fault_epoch << EPOCH_SHIFT | acts;
 	}
-	if (eng->le_now >= rx->lr_held_until)
+	if (eng->le_now >= rx->lr_words[M0_LNET__RX_HELD])
 		acts &= ~(unsigned)M0_LNET__FAULT_DELAY;
 	if ((acts & M0_LNET__FAULT_DELAY) != 0)
-		held_await(eng, rx->lr_held_until);
+		held_await(eng, rx->lr_words[M0_LNET__RX_HELD]);
 	return acts;
 }
 
 void m0_lnet__fault_header(const struct m0_lnd_rx *rx, uint8_t *bytes,
 			   size_t nr)
 {
-	size_t bit = (size_t)(rx->lr_faults >> CHOICE_SHIFT) % (nr * BITS);
+	size_t bit =
+		(size_t)(rx->lr_words[M0_LNET__RX_FAULTS] >> CHOICE_SHIFT) %
+		(nr * BITS);
 
 	M0_PRE(nr > 0 && nr <= M0_LNET_HDR_LARGE_BYTES);
 	bytes[bit / BITS] ^= (uint8_t)(1U << bit % BITS);
@@ -175,7 +178,8 @@ void m0_lnet__fault_payload_mark(struct m0_lnd_rx *rx)
 	M0_ASSERT(msg->msg_rx.mrx_lnd == rx);
 	msg->msg_faults |= M0_LNET__FAULT_PAYLOAD;
 	msg->msg_rx.mrx_fault_bit =
-		(uint32_t)((rx->lr_faults >> CHOICE_SHIFT) % bits);
+		(uint32_t)((rx->lr_words[M0_LNET__RX_FAULTS] >> CHOICE_SHIFT) %
+			   bits);
 }
 
 void m0_lnet__fault_payload(struct m0_lnet_msg *msg)

@@ -21,6 +21,7 @@ void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	msg->msg_tx.mtx_is_answer = false;
 	msg->msg_tx.mtx_cancelled = false;
 	msg->msg_tx.mtx_sending = false;
+	msg->msg_tx.mtx_lnd.ltx_answers = NULL;
 	msg->msg_op.mop_waits = false;
 	msg->msg_op.mop_late = false;
 	msg->msg_op.mop_answered = false;

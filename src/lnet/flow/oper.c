@@ -307,11 +307,24 @@ static void op_sent(struct m0_lnet_msg *msg, int status)
 }
 
 /* An answer of ours has. */
+/* The driver keeps the GET no longer. */
+static void get_release(struct m0_lnet_msg *msg)
+{
+	struct m0_lnd_ni *ni = &msg->msg_rx.mrx_ni->lni_lnd;
+	struct m0_lnd_rx *rx = msg->msg_tx.mtx_lnd.ltx_answers;
+
+	M0_PRE(rx->lr_kept);
+	msg->msg_tx.mtx_lnd.ltx_answers = NULL;
+	ni->ldn_lnd->ld_ops->ldo_rx_release(ni, rx);
+}
+
 static void response_sent(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
 
 	M0_PRE(msg->msg_tx.mtx_is_answer);
+	if (M0_UNLIKELY(msg->msg_tx.mtx_lnd.ltx_answers != NULL))
+		get_release(msg);
 	m0_lnet__answer_end(msg);
 	if (msg->msg_md == NULL) {
 		m0_lnet__msg_put(msg);

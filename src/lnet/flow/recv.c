@@ -69,8 +69,8 @@ static int drop(const struct coming *in, uint64_t *reason, const char *why)
 	if (in->cmi_lpni != NULL)
 		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_dropped,
 				       type);
-	in->cmi_rx->lr_mark = 0;
-	in->cmi_rx->lr_lazy = 0;
+	in->cmi_rx->lr_words[M0_LNET__RX_MARK] = 0;
+	in->cmi_rx->lr_words[M0_LNET__RX_LAZY] = 0;
 	in->cmi_rx->lr_payload.lpy_vec = NULL;
 	in->cmi_rx->lr_payload.lpy_offset = 0;
 	in->cmi_rx->lr_payload.lpy_bytes = 0;
@@ -184,14 +184,22 @@ static void put_end(struct m0_lnet_msg *msg, int status)
 		answer(msg, M0_LNET_ACK);
 }
 
+/* Does the driver keep a GET until its REPLY has left? */
+static bool keeps_gets(const struct m0_lnet_ni *ni)
+{
+	const struct m0_lnd *lnd = ni->lni_lnd.ldn_lnd;
+
+	return lnd != NULL && lnd->ld_ops->ldo_rx_release != NULL;
+}
+
 static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 {
 	struct m0_lnd_rx *rx = in->cmi_rx;
 	int               rc;
 
 	M0_PRE_EX(msg->msg_md != NULL && rx->lr_priv == NULL);
-	rx->lr_mark = 0;
-	rx->lr_lazy = 0;
+	rx->lr_words[M0_LNET__RX_MARK] = 0;
+	rx->lr_words[M0_LNET__RX_LAZY] = 0;
 	msg->msg_rx.mrx_ni = in->cmi_ni;
 	msg->msg_rx.mrx_hop = rx->lr_nid;
 	if (in->cmi_hdr.lhd_type == M0_LNET_PUT) {
@@ -203,6 +211,10 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 	}
 	rc = take(in, msg, 0);
 	request_event(msg, M0_LNET_EV_GET, 0);
+	if (keeps_gets(in->cmi_ni)) {
+		rx->lr_kept = true;
+		msg->msg_tx.mtx_lnd.ltx_answers = rx;
+	}
 	answer(msg, M0_LNET_REPLY);
 	return rc;
 }
@@ -235,8 +247,8 @@ static bool is_behind(const struct coming *in)
 
 	return in->cmi_ni != eng->le_lo &&
 	       in->cmi_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED &&
-	       eng->le_cfg.lec_home_ops->ho_is_behind(eng,
-						      &in->cmi_rx->lr_mark);
+	       eng->le_cfg.lec_home_ops->ho_is_behind(
+		       eng, &in->cmi_rx->lr_words[M0_LNET__RX_MARK]);
 }
 
 /* Not at once: the entry that is LAST, unless another one may be coming. */
@@ -269,7 +281,7 @@ static int unmatched(const struct coming *in, struct m0_lnet_msg *msg,
 		return drop(in, &stats->ls_drop_no_room, "no room");
 	if (in->cmi_hdr.lhd_type == M0_LNET_PUT &&
 	    m0_lnet__portal_is_lazy(eng, in->cmi_hdr.lhd_portal,
-				    &in->cmi_rx->lr_lazy))
+				    &in->cmi_rx->lr_words[M0_LNET__RX_LAZY]))
 		return -EAGAIN;
 	return drop(in, &stats->ls_drop_no_match, "no match");
 }
@@ -281,7 +293,8 @@ static int request_in(struct coming *in)
 	enum m0_lnet_match     match;
 
 	/* In this pass nothing has changed. */
-	if (M0_UNLIKELY(in->cmi_rx->lr_mark != 0) && is_behind(in))
+	if (M0_UNLIKELY(in->cmi_rx->lr_words[M0_LNET__RX_MARK] != 0) &&
+	    is_behind(in))
 		return -EAGAIN;
 	if (M0_LIKELY(!m0_lnet__lpni_is_greedy(eng, in->cmi_lpni)))
 		msg = m0_lnet__msg_new(eng);
@@ -546,7 +559,7 @@ static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
 	if ((acts & M0_LNET__FAULT_DROP) != 0) {
 		rc = drop(in, &in->cmi_eng->le_stats.ls_drop_fault,
 			  "fault rule");
-		rx->lr_faults = 0;
+		rx->lr_words[M0_LNET__RX_FAULTS] = 0;
 		return rc;
 	}
 	if ((acts & M0_LNET__FAULT_DELAY) != 0)
@@ -562,7 +575,7 @@ static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
 		return rc;
 	if (rc == 0 && (acts & M0_LNET__FAULT_PAYLOAD) != 0)
 		m0_lnet__fault_payload_mark(rx);
-	rx->lr_faults = 0;
+	rx->lr_words[M0_LNET__RX_FAULTS] = 0;
 	return rc;
 }
 
@@ -591,6 +604,7 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	in.cmi_lpni = NULL;
 	in.cmi_rx = rx;
 	rx->lr_cancelled = false;
+	rx->lr_kept = false;
 	rx->lr_priv = NULL;
 	if (M0_LIKELY(!large && in.cmi_eng->le_faults == NULL &&
 		      is_again(&in, bytes)))

@@ -75,6 +75,7 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 				  ? (struct m0_lnd_payload){ .lpy_vec = NULL }
 				  : msg->msg_payload;
 	tx->ltx_is_answer = msg->msg_tx.mtx_is_answer;
+	tx->ltx_sink = hdr->lhd_type == M0_LNET_GET ? &msg->msg_payload : NULL;
 	m0_probe_lnet_send(msg->msg_tx.mtx_ni->lni_text,
 			   m0_lnet__lpni_text(msg->msg_tx.mtx_lpni),
 			   m0_lnet__type_name(hdr->lhd_type),

@@ -33,7 +33,7 @@ static struct m0_lnd_payload guess_from(const char *nid)
 	struct m0_lnd_rx      rx = { .lr_nid = pair_nid(nid) };
 	struct m0_lnd_payload place = { .lpy_bytes = 1 };
 
-	ni->ldn_ops->lu_rx_guess(ni, &rx, &place);
+	ni->ldn_ops->lu_guess->lgu_guess(ni, &rx, &place);
 	return place;
 }
 
@@ -43,7 +43,7 @@ static bool guessed(const struct m0_lnet_hdr *hdr, bool large)
 	uint8_t           buf[M0_LNET_HDR_LARGE_BYTES];
 
 	(void)m0_lnet__hdr_encode(hdr, large, buf);
-	return ni->ldn_ops->lu_rx_guessed(ni, buf, large);
+	return ni->ldn_ops->lu_guess->lgu_guessed(ni, buf, large);
 }
 
 static struct m0_lnet_md *guess_md(m0_bcount_t bytes)
@@ -231,8 +231,9 @@ static void guess_wrong_is_not_made_again_soon(void **state)
 		if (tries == 3)
 			wrong.lhd_wmd = m0_lnet__wmd_none;
 		if (tries == 4)
-			assert_false(one->pno_ni[1]->ldn_ops->lu_rx_guessed(
-				one->pno_ni[1], nonsense, true));
+			assert_false(
+				one->pno_ni[1]->ldn_ops->lu_guess->lgu_guessed(
+					one->pno_ni[1], nonsense, true));
 		else
 			assert_false(guessed(&wrong, false));
 		assert_false(guessed(&reply, false));

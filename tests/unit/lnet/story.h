@@ -99,8 +99,8 @@ static inline int rx_begin(struct m0_lnd_rx *rx, const struct m0_lnet_hdr *hdr)
 	memset(rx, 0x5a, sizeof *rx);
 	rx->lr_nid = pair_nid(STRANGER);
 	rx->lr_pid = M0_LNET_PID_LUSTRE;
-	rx->lr_mark = 0;
-	rx->lr_lazy = 0;
+	rx->lr_words[M0_LNET__RX_MARK] = 0;
+	rx->lr_words[M0_LNET__RX_LAZY] = 0;
 	return ni->ldn_ops->lu_rx_begin(ni, rx, buf, false);
 }
 

@@ -2,8 +2,8 @@
 #include "rig.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* clang-format off */
 const struct m0_lnet_nid rig_a = {
@@ -19,8 +19,6 @@ const struct m0_lnet_nid rig_b6 = {
 	.ln_size = M0_LNET_NID_SIZE_IPV6, .ln_type = M0_LNET_TYPE_TCP,
 	.ln_addr = { 0x20, 1, 0x0d, 0xb8, [15] = 2 } };
 /* clang-format on */
-
-/* -- streams --------------------------------------------------------------- */
 
 static struct rig *rig_of(struct m0_streams *io)
 {
@@ -402,12 +400,16 @@ static void up_ni_stopped(struct m0_lnd_ni *ni)
 	++rig_of_ni(ni)->rg_stopped_nr;
 }
 
+static const struct m0_lnd_guess_ops guess_ops = {
+	.lgu_guess = up_rx_guess,
+	.lgu_guessed = up_rx_guessed,
+};
+
 static const struct m0_lnd_up_ops up_ops = { .lu_tx_header = up_tx_header,
 					     .lu_tx_done = up_tx_done,
 					     .lu_rx_begin = up_rx_begin,
 					     .lu_rx_done = up_rx_done,
-					     .lu_rx_guess = up_rx_guess,
-					     .lu_rx_guessed = up_rx_guessed,
+					     .lu_guess = &guess_ops,
 					     .lu_peer_down = up_peer_down,
 					     .lu_ni_stopped = up_ni_stopped };
 

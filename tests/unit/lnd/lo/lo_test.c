@@ -80,11 +80,11 @@ static int rx_begin(struct m0_lnd_ni *at, struct m0_lnd_rx *rx,
 	assert_true(m0_lnet_nid_eq(&rx->lr_nid, &m0_lnet_nid_lo));
 	memcpy(&id, bytes, sizeof id);
 	memcpy(&nr, (const char *)bytes + sizeof id, 8);
-	begun_lazy = rx->lr_lazy;
-	begun_faults = rx->lr_faults;
+	begun_lazy = rx->lr_words[1];
+	begun_faults = rx->lr_words[2];
 	if (begin_rc != 0 && (stall_id == MSGS || stall_id == id)) {
-		rx->lr_lazy = stall_lazy;
-		rx->lr_faults = stall_lazy + 1;
+		rx->lr_words[1] = stall_lazy;
+		rx->lr_words[2] = stall_lazy + 1;
 		return begin_rc;
 	}
 	++begun_nr;
