@@ -258,7 +258,7 @@ class Refuses(cli.Case):
                        'EP:PATH or --listen')
         for option in ('--block=4K', '-n1'):
             self.check((option, '--listen', self.path()), 2, '--block',
-                       '--inflight', 'the sender chooses')
+                       '--inflight', 'they are not accepted')
         self.check(('--once', self.src, self.dst), 2, '--once', '--listen')
 
     def test_operands_too_few_and_too_many(self):

@@ -246,7 +246,7 @@ class Asks(Case):
         for result in (two.run('ping', self.nid(1)),
                        two.run('ping', self.nid(1)), self.ping(3, self.nid(1))):
             self.assertEqual(result.returncode, 1)
-            self.assertIn('wants another source port', result.stderr.decode())
+            self.assertIn('accepts other source ports only', result.stderr.decode())
             self.assertIn(f'errno: -{errno.ECONNRESET}', result.stderr.decode())
 
     def test_source_that_is_not_ours(self):

@@ -61,7 +61,7 @@ class Stalls(service.Case):
         child = self.start_asking(server, 'list')
         self.assertEqual(child.stdout.readline(), b'ready\n')
         result = self.run_client('put', src, f'{server.ep}:small', i=4)
-        self.assert_refused(result, 1, 'takes no more clients now')
+        self.assert_refused(result, 1, 'accepts no more clients now')
         child.stdin.write(b'\n\n')
         child.stdin.flush()
         self.assertEqual(child.wait(), 0)

@@ -32,34 +32,31 @@ enum {
 
 static const struct argp_option copy_options[] = {
 	{ "block", 'b', "SIZE", 0,
-	  "Bytes moved at a time, as 4096, 64K, 1M or 1MiB; default 1M", 0 },
+	  "Size of a block in bytes, as 4096, 64K, 1M or 1MiB; default 1M", 0 },
 	{ "inflight", 'n', "N", 0,
-	  "Blocks on their way at a time, 1 to 256; "
-	  "default 8",
-	  0 },
+	  "Number of blocks in flight, 1 to 256; default 8", 0 },
 	{ "transport", 't', "NAME", 0,
-	  "What carries them: mem, lnet or sunrpc; default mem within this "
-	  "process, else what EP is of, or lnet",
+	  "Transport: mem, lnet or sunrpc; default mem within this process, "
+	  "otherwise that of EP, or lnet",
 	  0 },
 	{ "listen", 'l', NULL, 0,
 	  "Receive files below DIR until SIGINT; prints the command for the "
 	  "other side",
 	  0 },
-	{ "once", KEY_ONCE, NULL, 0, "With --listen: end after one copy", 0 },
+	{ "once", KEY_ONCE, NULL, 0, "With --listen: exit after one copy", 0 },
 	{ "ep", KEY_EP, "EP", 0,
-	  "Our own address, NID:12345:portal:machine, as "
-	  "10.0.0.1@tcp:12345:40:*, or of sunrpc HOST:port:machine, as "
+	  "Local end point, NID:12345:portal:tmid, as "
+	  "10.0.0.1@tcp:12345:40:*; with sunrpc HOST:port:tmid, as "
 	  "10.0.0.1:7988:1",
 	  0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
-	  "Another process that is silent for so long is given up; default 30",
-	  0 },
+	  "Fail if the other process is silent for this long; default 30", 0 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0,
-	  "Do not read the new file back; what was received is checked all "
-	  "the same",
+	  "Do not read the new file back; received blocks are still checked",
 	  0 },
 	{ "json", 'j', NULL, 0, "Print the result as JSON", 0 },
-	{ "quiet", 'q', NULL, 0, "No progress; no result but by --json", 0 },
+	{ "quiet", 'q', NULL, 0,
+	  "Print no progress, and no result except with --json", 0 },
 	{ 0 },
 };
 
@@ -91,11 +88,11 @@ static void copy_operands_check(const struct copy_args *args)
 			      missing);
 	if (args->ca_once && !args->ca_listen)
 		tool_fail_set(args->ca_fail, TOOL_USAGE,
-			      "--once is for --listen");
+			      "--once is accepted with --listen only");
 	if (args->ca_window_given && args->ca_listen)
 		tool_fail_set(args->ca_fail, TOOL_USAGE,
-			      "--block and --inflight are accepted by who "
-			      "sends; with --listen the sender chooses");
+			      "--block and --inflight are options of the "
+			      "sender; with --listen they are not accepted");
 }
 
 static error_t copy_option(int key, char *arg, struct argp_state *state)

@@ -45,14 +45,14 @@ static int open_ask(struct copy_sender *sender)
 	rc = tool_call(&sender->cs_call);
 	if (rc == 0)
 		return 0;
-	tool_port_fail_lock(port, -ETIMEDOUT,
-			    rc == -EBUSY
-				    ? "the receiver at %s was busy with others "
-				      "for %g s"
-				    : "no answer from %s in %g s: nobody "
-				      "receives there",
-			    sender->cs_target->cta_addr,
-			    (double)port->tpo_timeout_ns / 1e9);
+	tool_port_fail_lock(
+		port, -ETIMEDOUT,
+		rc == -EBUSY ? "the receiver at %s was busy with other copies "
+			       "for %g s; try again later"
+			     : "no answer from %s in %g s: is `colibri copy "
+			       "--listen' running there?",
+		sender->cs_target->cta_addr,
+		(double)port->tpo_timeout_ns / 1e9);
 	return tool_port_rc(port);
 }
 

@@ -226,7 +226,7 @@ static int block_fill(struct copy_sender *sender, struct send_slot *slot,
 		tool_port_fail_lock(&sender->cs_port, rc,
 				    "SRC '%s' shrank "
 				    "while it was read, from %" PRIu64 " bytes;"
-				    " copy it when nobody writes to it",
+				    " copy it when no process writes to it",
 				    src->sf_path,
 				    (uint64_t)src->sf_stat.st_size);
 	else if (rc != 0)
@@ -344,11 +344,12 @@ static int source_check(struct copy_sender *sender)
 	int              rc = src_file_check(src);
 
 	if (rc == -ESTALE)
-		tool_port_fail_lock(&sender->cs_port, rc,
-				    "SRC '%s' changed "
-				    "while it was read; copy it when nobody "
-				    "writes to it",
-				    src->sf_path);
+		tool_port_fail_lock(
+			&sender->cs_port, rc,
+			"SRC '%s' changed "
+			"while it was read; copy it when no process "
+			"writes to it",
+			src->sf_path);
 	else if (rc != 0)
 		tool_port_fail_lock(&sender->cs_port, rc, "SRC '%s': %s",
 				    src->sf_path, tool_errtext(rc));

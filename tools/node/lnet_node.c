@@ -20,14 +20,14 @@ enum {
 #define STOP_TIME (M0_TIME_ONE_SECOND / 2)
 
 static const struct argp_option node_options[] = {
-	{ "verbose", 'v', NULL, 0, "Tell of peers that come and go", 0 },
+	{ "verbose", 'v', NULL, 0, "Print peers that come up and go down", 0 },
 	{ "ctl-mode", KEY_CTL_MODE, "OCTAL", 0,
-	  "Mode of the control socket, 600 (default) to 666: others whom it "
-	  "lets in may read and ping, and change nothing",
+	  "Mode of the control socket, 600 (default) to 666; users that only "
+	  "the mode admits may read and ping, and change nothing",
 	  3 },
 	{ "ctl-group", KEY_CTL_GROUP, "GROUP", 0,
-	  "Members of this group may read and ping by the control socket, whose "
-	  "mode is 660 by default then",
+	  "Group whose members may read and ping through the control socket; "
+	  "its default mode is then 660",
 	  3 },
 	{ "json", 'j', NULL, 0, "Print a JSON object for each line", 0 },
 	{ 0 },

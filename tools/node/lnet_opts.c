@@ -33,42 +33,39 @@ enum {
 static const struct argp_option lnet_options[] = {
 	{ NULL, 0, NULL, 0, "The node:", 1 },
 	{ "net", KEY_NET, "TEXT", 0,
-	  "Networks to be on, as tcp, tcp(eth0), tcp1(10.0.0.1,10.0.0.2); "
+	  "Networks of the node, as tcp, tcp(eth0), tcp1(10.0.0.1,10.0.0.2); "
 	  "may be repeated; default tcp, on the first device that is up",
 	  0 },
 	{ "port", KEY_PORT, "N", 0,
-	  "Port of the nodes, here and there; default "
-	  "988",
-	  0 },
+	  "TCP port of this node and of its peers; default 988", 0 },
 	{ "accept", KEY_ACCEPT, "WHOM", 0,
-	  "Who may connect: secure (from ports up to 1023), all, or none "
-	  "(do not listen)",
+	  "Peers that may connect: secure (from ports up to 1023), all, or "
+	  "none (do not listen)",
 	  0 },
 	{ "source-ports", KEY_SOURCE_PORTS, "LO-HI", 0,
-	  "Ports to connect from, or any; default 512-1023", 0 },
+	  "Source ports of connections, or any; default 512-1023", 0 },
 	{ "peers-colibri", KEY_PEERS_COLIBRI, NULL, 0,
-	  "All peers are Colibri nodes: any port may be connected from over "
-	  "IPv6",
+	  "All peers are Colibri nodes: connect from any port over IPv6, too",
 	  0 },
 	{ "no-discovery", KEY_NO_DISCOVERY, NULL, 0,
-	  "Neither offer nor do discovery", 0 },
+	  "Neither offer nor perform discovery", 0 },
 	{ "peer-credits", KEY_PEER_CREDITS, "N", 0,
-	  "Messages on their way to one peer; default 8", 0 },
+	  "Number of messages in flight per peer; default 8", 0 },
 	{ "credits", KEY_CREDITS, "N", 0,
-	  "Messages on their way by one interface; default 256", 0 },
+	  "Number of messages in flight per interface; default 256", 0 },
 	{ "conns-per-peer", KEY_CONNS_PER_PEER, "N", 0,
-	  "Connections of each bulk type to a peer; default 1", 0 },
+	  "Number of connections of each bulk type per peer; default 1", 0 },
 	{ "transaction-timeout", KEY_TRANSACTION_TIMEOUT, "TIME", 0,
-	  "An answer must come within; default 150", 0 },
+	  "Fail a request without an answer after this long; default 150", 0 },
 	{ "lnd-timeout", KEY_LND_TIMEOUT, "TIME", 0,
-	  "A peer that makes no progress for so long is lost; default 50", 0 },
+	  "Close a connection that makes no progress for this long; default 50",
+	  0 },
 	{ "keepalive", KEY_KEEPALIVE, "TIME", 0,
-	  "An idle peer gets a sign of life this often; default 30; 0: "
-	  "never",
+	  "Send a keepalive to an idle peer this often; default 30; 0: never",
 	  0 },
 	{ "wait", KEY_WAIT, "TIME", OPTION_ARG_OPTIONAL,
-	  "Wait for a device or an address that is not there yet, for TIME at "
-	  "most; default: without end",
+	  "Wait for a device or an address that is missing, at most TIME; "
+	  "default: without limit",
 	  0 },
 	{ 0 },
 };

@@ -36,37 +36,39 @@ struct own_probe {
 	int              opr_done_fd;
 };
 
-#define SOURCE_OPTION                                                    \
-	{                                                                \
-		"source", KEY_SOURCE, "NID", 0,                          \
-			"Send from this NID of ours; default: chosen", 0 \
+#define SOURCE_OPTION                                                \
+	{                                                            \
+		"source", KEY_SOURCE, "NID", 0,                      \
+			"Local NID to send from; default: chosen", 0 \
 	}
 #define JSON_OPTION                                   \
 	{                                             \
 		"json", 'j', NULL, 0, "Print JSON", 0 \
 	}
 
-#define VERBOSE_OPTION                                                    \
-	{                                                                 \
-		"verbose", 'v', NULL, 0,                                  \
-			"Say which node has asked, and from which NID", 0 \
+#define VERBOSE_OPTION                                               \
+	{                                                            \
+		"verbose", 'v', NULL, 0,                             \
+			"Print which node has asked, and its NID", 0 \
 	}
 
 static const struct argp_option ping_options[] = {
 	SOURCE_OPTION,
 	VERBOSE_OPTION,
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
-	  "An answer must come within; default 3", 0 },
+	  "Fail without an answer after this long; default 3", 0 },
 	JSON_OPTION,
 	{ 0 },
 };
 
 static const struct argp_option discover_options[] = {
-	{ "force", KEY_FORCE, NULL, 0, "Also a peer that is up to date", 0 },
+	{ "force", KEY_FORCE, NULL, 0,
+	  "Discover a peer again that is up to date", 0 },
 	SOURCE_OPTION,
 	VERBOSE_OPTION,
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
-	  "It must be done within; default: the node's transaction time-out",
+	  "Fail if not done after this long; default: the node's "
+	  "transaction time-out",
 	  0 },
 	JSON_OPTION,
 	{ 0 },

@@ -32,7 +32,8 @@ static const struct show_other others[] = {
 	{ "net", "del",
 	  "start the node again with --net for the networks that stay" },
 	{ "net", "set",
-	  "start the node again with --lnd-timeout, --conns-per-peer, --credits "
+	  "start the node again with --lnd-timeout, --conns-per-peer, "
+	  "--credits "
 	  "or --peer-credits" },
 	{ "peer", "add",
 	  "a peer is made when it is first spoken to: `colibri discover NID'" },
@@ -250,7 +251,7 @@ static int show_main(int argc, char **argv, const struct argp *argp,
 #define COMMON                                                                \
 	{ "json", 'j', NULL, 0, "Print JSON", 0 },                            \
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,                                  \
-	  "The node must answer within; default 30", 0 },                     \
+	  "Fail if the node does not answer for this long; default 30", 0 },                     \
 	{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the node", 0 },       \
 	{ 0 }
 /* clang-format on */
@@ -330,7 +331,7 @@ int global_main(int argc, char **argv)
 	static const struct show_word   words[] = { { "show", CTL_GLOBAL_SHOW },
 						    { NULL, 0 } };
 	static const struct argp_option options[] = {
-		VERBOSE("accepted, and means nothing"),
+		VERBOSE("accepted for compatibility, without effect"),
 		COMMON,
 	};
 	static const struct argp argp = {

@@ -41,7 +41,7 @@ struct get_job {
 };
 
 static const struct argp_option get_options[] = {
-	{ "recursive", 'r', NULL, 0, "All objects below NAME", 0 },
+	{ "recursive", 'r', NULL, 0, "Get all objects below NAME", 0 },
 	{ 0 },
 };
 

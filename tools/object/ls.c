@@ -116,7 +116,7 @@ static const char *time_text(uint64_t ns, char *ret, size_t size)
 /* ------------------------------------------------------------------- ls -- */
 
 static const struct argp_option ls_options[] = {
-	{ "long", 'l', NULL, 0, "With permissions, size and time", 0 },
+	{ "long", 'l', NULL, 0, "Print permissions, size and time, too", 0 },
 	{ 0 },
 };
 
@@ -310,7 +310,7 @@ int stat_main(int argc, char **argv)
 /* ------------------------------------------------------------------- rm -- */
 
 static const struct argp_option rm_options[] = {
-	{ "recursive", 'r', NULL, 0, "All objects below NAME", 0 },
+	{ "recursive", 'r', NULL, 0, "Remove all objects below NAME", 0 },
 	{ 0 },
 };
 

@@ -18,26 +18,24 @@ enum {
 
 static const struct argp_option obj_options[] = {
 	{ "ep", KEY_EP, "EP", 0,
-	  "Our own address, NID:12345:portal:machine, as "
-	  "10.0.0.1@tcp:12345:40:*",
+	  "Local end point, NID:12345:portal:tmid, as 10.0.0.1@tcp:12345:40:*",
 	  0 },
-	{ "transport", 't', "NAME", 0, "What carries it; default lnet", 0 },
+	{ "transport", 't', "NAME", 0, "Transport; default lnet", 0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
-	  "A service that does not answer for so long is given up; default "
-	  "30",
-	  0 },
+	  "Fail if the service does not answer for this long; default 30", 0 },
 	{ "inflight", KEY_INFLIGHT, "N", 0,
-	  "Requests on their way at a time, 1 to 256; default 64", 0 },
+	  "Number of requests in flight, 1 to 256; default 64", 0 },
 	{ "blocks", KEY_BLOCKS, "N", 0,
-	  "Blocks of 1 MiB on their way at a time, 1 to 256; default 8", 0 },
+	  "Number of 1 MiB blocks in flight, 1 to 256; default 8", 0 },
 	{ "stream", KEY_STREAM, "N", 0,
-	  "Update streams, 1 to 256: changes that are made beside each "
-	  "other; default as many as --inflight",
+	  "Number of update streams, 1 to 256: updates of different streams "
+	  "run in parallel; default as many as --inflight",
 	  0 },
 	{ "no-batch", KEY_NO_BATCH, NULL, 0,
-	  "Each request in a message of its own, for comparison", 0 },
+	  "Send each request in a message of its own, for comparison", 0 },
 	{ "json", 'j', NULL, 0, "Print JSON", 0 },
-	{ "quiet", 'q', NULL, 0, "No progress; no result but by --json", 0 },
+	{ "quiet", 'q', NULL, 0,
+	  "Print no progress, and no result except with --json", 0 },
 	{ 0 },
 };
 

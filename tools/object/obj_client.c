@@ -106,7 +106,7 @@ static int reach_fail(struct obj_client *client, int rc)
 				     (double)args->oa_timeout_ms / 1e3);
 	if (rc == -ENOSPC || rc == -EDQUOT)
 		return tool_fail_set(client->oc_fail, TOOL_FAILED,
-				     "%s takes no more clients now, or its "
+				     "%s accepts no more clients now, or its "
 				     "store is full; repeat the command, or "
 				     "see --clients-max and --store-max of "
 				     "colibri-serve(1)",

@@ -28,7 +28,8 @@ struct put_job {
 };
 
 static const struct argp_option put_options[] = {
-	{ "recursive", 'r', NULL, 0, "Directories, and all below them", 0 },
+	{ "recursive", 'r', NULL, 0,
+	  "Put directories with everything below them", 0 },
 	{ 0 },
 };
 

@@ -65,39 +65,39 @@ struct serve_args {
 
 static const struct argp_option serve_options[] = {
 	{ "ep", KEY_EP, "EP", 0,
-	  "An address to be reached at, NID:12345:portal:machine, as "
+	  "End point to listen at, NID:12345:portal:tmid, as "
 	  "10.0.0.1@tcp:12345:40:1; may be repeated, one for each link; "
-	  "default machine 1 of the first network",
+	  "default tmid 1 of the first network",
 	  0 },
-	{ "transport", 't', "NAME", 0, "What carries it; default lnet", 0 },
+	{ "transport", 't', "NAME", 0, "Transport; default lnet", 0 },
 	{ "store", KEY_STORE, "KIND", 0,
-	  "Where names, sums and small objects are: lmdb, which survives the "
-	  "process and the machine, or volatile; default lmdb",
+	  "Store of names, checksums and small objects: lmdb, which survives "
+	  "the process and the host, or volatile; default lmdb",
 	  0 },
 	{ "sync", KEY_SYNC, "WHEN", 0,
-	  "When the disk is waited for: commit (an object is on it when put "
-	  "ends), write (and each block of it), none; default commit",
+	  "When to wait for the disk: commit (an object is on disk when its "
+	  "put ends), write (also each of its blocks), none; default commit",
 	  0 },
-	{ "object-max", KEY_OBJECT_MAX, "SIZE", 0, "Largest object; default 1T",
-	  0 },
+	{ "object-max", KEY_OBJECT_MAX, "SIZE", 0,
+	  "Largest size of an object; default 1T", 0 },
 	{ "store-max", KEY_STORE_MAX, "SIZE", 0,
-	  "Bound of the store; default 4G", 0 },
-	{ "clients-max", KEY_CLIENTS_MAX, "N", 0, "Default 1024", 0 },
-	{ "threads", KEY_THREADS, "N", 0, "That work on files; default 8", 0 },
+	  "Largest size of the store; default 4G", 0 },
+	{ "clients-max", KEY_CLIENTS_MAX, "N", 0,
+	  "Largest number of clients; default 1024", 0 },
+	{ "threads", KEY_THREADS, "N", 0,
+	  "Number of file worker threads; default 8", 0 },
 	{ "buffers", KEY_BUFFERS, "N", 0,
-	  "Of 1 MiB, for data on its way; default 32", 0 },
+	  "Number of 1 MiB data buffers; default 32", 0 },
 	{ "keep", KEY_KEEP, "TIME", 0,
-	  "Uploads that were cut are kept for so long; default a day", 0 },
+	  "Keep unfinished uploads for this long; default a day", 0 },
 	{ "uploads-max", KEY_UPLOADS_MAX, "N", 0,
-	  "Number of unfinished uploads that the service keeps; default "
-	  "16384",
-	  0 },
+	  "Largest number of unfinished uploads; default 16384", 0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
-	  "A peer that is silent for so long is lost, and a transfer that "
-	  "takes longer fails; default 10",
+	  "Drop a peer that is silent, and fail a transfer that takes, longer "
+	  "than this; default 10",
 	  0 },
-	{ "json", 'j', NULL, 0, "One JSON object a line", 0 },
-	{ "quiet", 'q', NULL, 0, "Print nothing but failures", 0 },
+	{ "json", 'j', NULL, 0, "Print one JSON object per line", 0 },
+	{ "quiet", 'q', NULL, 0, "Print only failures", 0 },
 	{ 0 },
 };
 
@@ -629,7 +629,7 @@ static void link_change(struct server *sv, const struct serve_args *args)
 			       : m0_rpc_machine_link_add(&sv->sv_machine, ep);
 	if (!args->va_quiet && stop_lets_say(stderr))
 		fprintf(stderr, "colibri serve: end point %s %s%s%s\n", ep,
-			number == SIGUSR1 ? "given up" : "taken again",
+			number == SIGUSR1 ? "closed" : "opened again",
 			rc == 0 ? "" : ": ", rc == 0 ? "" : tool_errtext(rc));
 }
 

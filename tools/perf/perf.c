@@ -22,57 +22,48 @@ enum {
 
 static const struct argp_option perf_options[] = {
 	{ "transport", 't', "NAME", 0,
-	  "What is measured: mem, lnet or sunrpc; default mem within this "
-	  "process, else what EP is of, or lnet",
+	  "Transport to measure: mem, lnet or sunrpc; default mem within this "
+	  "process, otherwise that of EP, or lnet",
 	  0 },
 	{ "listen", 'l', NULL, 0,
-	  "Be machine B for others, one after the other, until SIGINT; prints "
+	  "Serve as side B for one client after another until SIGINT; prints "
 	  "the command for the other side",
 	  0 },
-	{ "once", KEY_ONCE, NULL, 0, "With --listen: end after one client", 0 },
+	{ "once", KEY_ONCE, NULL, 0, "With --listen: exit after one client",
+	  0 },
 	{ "ep", KEY_EP, "EP", 0,
-	  "Our own address, NID:12345:portal:machine, as "
-	  "10.0.0.1@tcp:12345:40:*",
+	  "Local end point, NID:12345:portal:tmid, as 10.0.0.1@tcp:12345:40:*",
 	  0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
-	  "Another process that is silent for so long is given up; default 30",
-	  0 },
+	  "Fail if the other process is silent for this long; default 30", 0 },
 	{ "peer-net", KEY_PEER_NET, "TEXT", 0,
-	  "With lnet: machine B is on a node of its own, on this network, as "
-	  "tcp(127.0.0.2); default: both on one",
+	  "With lnet: run side B on a node of its own on this network, as "
+	  "tcp(127.0.0.2); default: both sides on one node",
 	  0 },
-	{ "test", 'T', "LIST", 0, "latency, rate, put, get or all (default)",
-	  0 },
+	{ "test", 'T', "LIST", 0,
+	  "Tests to run: latency, rate, put, get or all (default)", 0 },
 	{ "size", 's', "LIST", 0,
-	  "Bytes of a message or transfer, as 64,4K,1M;"
-	  " default 64 for messages, 4K,64K,1M for bulk",
+	  "Sizes of a message or transfer in bytes, as 64,4K,1M; default 64 "
+	  "for messages, 4K,64K,1M for bulk",
 	  0 },
 	{ "depth", 'd', "N", 0,
-	  "Operations on their way at a time, 1 to 1024; "
-	  "default 64 for rate, 8 for bulk; always 1 for latency",
+	  "Number of operations in flight, 1 to 1024; default 64 for rate, 8 "
+	  "for bulk; always 1 for latency",
 	  0 },
 	{ "mode", 'm', "MODE", 0,
-	  "Who delivers events: async (default), sync "
-	  "or inline",
-	  0 },
+	  "Delivery of events: async (default), sync or inline", 0 },
 	{ "spin", KEY_SPIN, "NS", 0,
-	  "How long threads look for work before "
-	  "they sleep, as 0, 50us; default: the library's; with EP and "
-	  "--listen 0",
+	  "Time for which threads poll before they sleep, as 0, 50us; "
+	  "default: the library's; with EP and --listen 0",
 	  0 },
-	{ "cpus", KEY_CPUS, "A[,B]", 0,
-	  "Processors that the two machines run "
-	  "on",
-	  0 },
+	{ "cpus", KEY_CPUS, "A[,B]", 0, "Processors for side A and side B", 0 },
 	{ "time", KEY_TIME, "SECONDS", 0,
-	  "How long a row is measured; default "
-	  "1",
-	  0 },
-	{ "workers", KEY_WORKERS, "N", 0, "Threads of each machine; default 1",
-	  0 },
+	  "Seconds for which each row is measured; default 1", 0 },
+	{ "workers", KEY_WORKERS, "N", 0,
+	  "Number of threads of each transfer machine; default 1", 0 },
 	{ "threads", KEY_THREADS, "N", 0,
-	  "Threads that poll in inline mode: 1 "
-	  "for both machines (default), or 2",
+	  "Number of threads that poll in inline mode: 1 for both sides "
+	  "(default), or 2",
 	  0 },
 	{ "json", 'j', NULL, 0, "Print JSON", 0 },
 	{ 0 },
@@ -321,7 +312,8 @@ static const struct argp perf_argp = {
 	"their rate, and bulk transfer (put: by active send, get: by active "
 	"receive). Both are in this process; or B is at EP, where "
 	"`colibri perf --listen' runs, here or on another host. Then it is "
-	"told, too, what bounds each result: wire, processor, window or a busy host.\v"
+	"told, too, what bounds each result: wire, processor, window or a "
+	"busy host.\v"
 	"Times are those of an operation, from a histogram; cpu/op is the "
 	"processor time of the processes of both machines.\n\n"
 	"Examples:\n"

@@ -146,11 +146,11 @@ void perf_listen_run(struct perf_args *args)
 		perf_server_dismiss(server);
 		end_say(server);
 		if (args->pa_once && server->psv_served_nr == 0)
-			tool_fail_set(args->pa_fail, TOOL_FAILED,
-				      server->psv_failed_nr == 0
-					      ? "interrupted; nobody was served"
-					      : "the client was not served to "
-						"the end");
+			tool_fail_set(
+				args->pa_fail, TOOL_FAILED,
+				server->psv_failed_nr == 0
+					? "interrupted before a client came"
+					: "the client did not finish its rows");
 		stop_mute_check(args->pa_fail);
 	}
 	tool_door_close(&server->psv_door, PERF_BYE_NS);

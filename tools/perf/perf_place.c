@@ -44,10 +44,10 @@ static const struct {
 static void fits_check(const struct perf_args *args)
 {
 	static const char *const where[] = {
-		[LOCAL] = "when both machines are in this process, not with EP "
+		[LOCAL] = "when both sides are in this process, not with EP "
 			  "or --listen",
-		[LOCAL | CLIENT] = "by who measures; with --listen the client "
-				   "chooses",
+		[LOCAL | CLIENT] = "from the side that measures; with --listen "
+				   "the client chooses",
 		[SERVER] = "with --listen",
 		[CLIENT | SERVER] = "with EP or --listen",
 	};

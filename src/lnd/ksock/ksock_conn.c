@@ -275,8 +275,8 @@ void m0_sock__broken(void *user, int status)
 	conn->cn_stream = NULL;
 	if (is_turned_away(conn, status))
 		M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,
-			     "sock: %s closed our connection before it said "
-			     "who it is: it wants another source port "
+			     "sock: %s closed our connection before its HELLO: "
+			     "it accepts other source ports only "
 			     "(accept=secure: 1023 at most), or that NID is "
 			     "not one of its own",
 			     m0_lnet_nid_print(&conn->cn_peer->sp_nid, nid,

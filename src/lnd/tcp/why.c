@@ -170,9 +170,9 @@ static void put_in_use(struct text *text, const struct m0_host_addr *addr)
 
 	if (!kernel_has_lnet()) {
 		put(text,
-		    "somebody else listens there; who, shows\n"
+		    "another process listens there; to see which, run\n"
 		    "  ss -ltnp 'sport = :%u'\n"
-		    "stop him, or use another address, or a network namespace",
+		    "stop it, or use another address, or a network namespace",
 		    addr->sa_port);
 		return;
 	}
@@ -214,11 +214,10 @@ static void put_other(struct text *text, const struct m0_streams_cfg *cfg,
 		put(text, "from an address of the loopback only this machine "
 			  "can be reached; the node needs another interface");
 	else if (rc == -EAFNOSUPPORT)
-		put(text, "this machine has no %s",
+		put(text, "this host has no %s",
 		    addr->sa_bytes_nr == 4 ? "IPv4" : "IPv6");
 	else if (M0_IN(rc, (-EMFILE, -ENFILE)))
-		put(text,
-		    "no more files to be had: raise the limit (ulimit -n)");
+		put(text, "too many open files: raise the limit (ulimit -n)");
 }
 
 static void text_end(struct text *text)
