@@ -57,6 +57,7 @@ static const struct text_case good[] = {
 	{ "10.1.2.3@gip7", NID(M0_LNET_TYPE_GIP, 7, 10, 1, 2, 3), NULL },
 	{ "5@gni3", NID(M0_LNET_TYPE_GNI, 3, 0, 0, 0, 5), NULL },
 	{ "0x1F@gni", NID(M0_LNET_TYPE_GNI, 0, 0, 0, 0, 31), "31@gni" },
+	{ "0xaf@gni", NID(M0_LNET_TYPE_GNI, 0, 0, 0, 0, 175), "175@gni" },
 	{ "4294967295@kfi",
 	  NID(M0_LNET_TYPE_KFI, 0, 255, 255, 255, 255), NULL },
 	{ "258@ptlf", NID(M0_LNET_TYPE_PTLF, 0, 0, 0, 1, 2), NULL },
