@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * The engine as a whole: its life, its time, its counters.
- */
+/** The engine as a whole: creation, shutdown, steps. */
 #include "lnet/lnet_internal.h"
 
 static const struct m0_lnet__hooks hooks = {
@@ -116,7 +114,7 @@ void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now)
 	while ((link = m0_list_first(&eng->le_mes)) != NULL)
 		m0_lnet_engine_me_unlink(
 			eng, m0_list_entry(link, struct m0_lnet_me, me_all));
-	/* Those that the driver still has stay. */
+	/* MDs with messages at the driver stay in le_mds. */
 	m0_list_init(&todo);
 	m0_list_splice_tail(&todo, &eng->le_mds);
 	while ((link = m0_list_first(&todo)) != NULL) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The LNet engine, as the home sees it: what goes in, what comes out.
+ * The interface between the LNet engine and the home.
  *
- * Pure: no lock, no clock, no thread; all calls are made on the node's strand,
- * with the time of the pass. Memory of MEs, MDs and messages is the home's,
- * which allocates it when an operation is accepted, so that nothing here can
- * fail for want of it.
+ * The engine is pure: it has no lock, clock or thread. The home makes all calls
+ * on the node's strand, with the time of the pass. The home owns the memory of
+ * MEs, MDs and messages, and allocates it when it accepts an operation, so that
+ * no operation fails later for want of memory.
  */
 #ifndef M0_SRC_LNET_ENGINE_H
 #define M0_SRC_LNET_ENGINE_H
@@ -25,32 +25,36 @@ struct m0_lnet_ni;
 struct m0_lnet_lpni;
 struct m0_lnet_peer;
 
-/** A timer that knows what to do. */
+/** A timer with the function that it calls. */
 struct m0_lnet_timer {
 	struct m0_timer ltm_timer;
 	void (*ltm_fire)(struct m0_lnet_engine *eng,
 			 struct m0_lnet_timer *timer, m0_time_t now);
 };
 
-/** An event on its way to the application, within the memory it is about. */
+/**
+ * An event on its way to the application; it lies in the object that it is
+ * about.
+ */
 struct m0_lnet_event_node {
 	struct m0_lnet_event_node *en_next;
 	struct m0_lnet_event       en_event;
 	struct m0_lnet_eq         *en_eq;
-	/** Held until the event was taken; NULL: none. */
+	/** Message to which the event holds a reference until it is taken;
+	 * NULL: none. */
 	struct m0_lnet_msg *en_msg;
-	/** Set if ev_unlinked: the MD's memory is the home's again then. */
+	/** Set with ev_unlinked: the home may reuse the memory of the MD. */
 	struct m0_lnet_md *en_md;
-	/** Counts towards eq_max. */
+	/** The event counts towards eq_max. */
 	bool en_incoming;
 };
 
 enum m0_lnet_me_state {
-	/** Has no MD, or one that is used up: not searched. A queue is, once it
-	 * has had one. */
+	/** The ME has no MD, or one that is used up, and is not searched. A
+	 * queue that has had an MD stays LINKED. */
 	M0_LNET_ME_NEW,
 	M0_LNET_ME_LINKED,
-	/** On a portal of the other kind: matches nothing. */
+	/** The portal is of the other kind: the ME matches nothing. */
 	M0_LNET_ME_BARRED,
 	M0_LNET_ME_GONE
 };
@@ -58,20 +62,21 @@ enum m0_lnet_me_state {
 struct m0_lnet_me {
 	struct m0_lnet_me_attr me_attr;
 	enum m0_lnet_me_state  me_state;
-	/** Its MDs by md_on_me: one, unless it is a queue. */
+	/** Its MDs, by md_on_me: one, unless the ME is a queue. */
 	struct m0_list me_mds;
-	/** Its place among those of its class, which it keeps while it is not
+	/** Order among the MEs of its class. It stays while the ME is not
 	 * searched. */
 	int64_t me_order;
 	bool    me_any_nid;
-	/** With ignore bits: in the portal's list. Exact ones: in a ring of
-	 * the same bits, of which me_is_head (the first) is in the table. */
+	/** An ME with ignore bits is in the list of the portal. Exact MEs of
+	 * the same bits are in a ring, of which the first (me_is_head) is in
+	 * the table. */
 	struct m0_list_link me_link;
 	struct m0_hash_link me_hash;
 	bool                me_is_head;
-	/** In le_mes. */
+	/** Link in le_mes. */
 	struct m0_list_link me_all;
-	/** The home's. */
+	/** For the home. */
 	struct m0_lnet_handle me_handle;
 	void                 *me_home;
 };
@@ -79,46 +84,47 @@ struct m0_lnet_me {
 struct m0_lnet_md {
 	struct m0_lnet_md_attr md_attr;
 	struct m0_lnet_handle  md_handle;
-	/** NULL: bound. */
+	/** NULL: the MD is bound. */
 	struct m0_lnet_me  *md_me;
 	struct m0_list_link md_on_me;
-	/** What is left of md_attr.md_threshold; < 0: no end. */
+	/** Rest of md_attr.mda_threshold; < 0: unlimited. */
 	int32_t     md_threshold;
 	m0_bcount_t md_local_offset;
-	/** Off its ME, or ended by unlink: takes nothing new. */
+	/** The MD is off its ME, or was unlinked, and takes no new
+	 * operation. */
 	bool md_dead;
-	/** md_unlink was called: its last event has -ETIMEDOUT if nothing
-	 * else was wrong. */
+	/** md_unlink was called: the last event has -ETIMEDOUT unless an
+	 * operation failed otherwise. */
 	bool md_aborted;
 	/** The last event was posted. */
 	bool md_ended;
-	/** Operations under way: messages by msg_md_link. */
+	/** Number of operations in progress; their messages, by msg_md_link. */
 	unsigned       md_busy_nr;
 	struct m0_list md_msgs;
-	/** Of the engine's own MDs, instead of an EQ. */
+	/** Called instead of posting to an EQ; MDs of the engine itself. */
 	void (*md_done)(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 			const struct m0_lnet_event *ev);
-	/** In le_mds. */
+	/** Link in le_mds. */
 	struct m0_list_link md_link;
 	void               *md_home;
-	/** The event that ends an idle MD. Cleared by then: need not be zeroed. */
+	/** The event that ends an idle MD. The engine clears it. */
 	struct m0_lnet_event_node md_last;
 };
 
-/** What a message waits for; a message is in one place at a time. */
+/** The stage of a message; in a queue it is in one queue at a time. */
 enum m0_lnet_msg_state {
 	M0_LNET_MSG_FREE,
-	/** Its peer is being discovered. */
+	/** Waits for the discovery of its peer. */
 	M0_LNET_MSG_DISCOVERING,
-	/** Queues for credits. */
+	/** Waits for a credit of the peer NI, or of the NI. */
 	M0_LNET_MSG_PEER_QUEUE,
 	M0_LNET_MSG_NI_QUEUE,
-	/** Held up by a fault rule; it has its credits. */
+	/** Delayed by a fault rule; holds its credits. */
 	M0_LNET_MSG_DELAYED,
-	/** The driver has it. */
+	/** The driver sends it. */
 	M0_LNET_MSG_LEAVING,
 	M0_LNET_MSG_SENT,
-	/** Comes in: payload is being read. */
+	/** Its payload is arriving. */
 	M0_LNET_MSG_COMING,
 	M0_LNET_MSG_STATES_NR
 };
@@ -208,48 +214,48 @@ struct m0_lnet_msg {
 	struct m0_lnet_event_node msg_event[2];
 };
 
-/** What the engine asks of the home. */
+/** Calls from the engine to the home. */
 struct m0_lnet_home_ops {
 	/** A message for a request of a peer, or for the engine itself. NULL:
 	 * lc_msgs_max are in use, and the engine asks again. */
 	struct m0_lnet_msg *(*ho_msg_get)(struct m0_lnet_engine *eng);
 	void (*ho_msg_put)(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
-	/** Takes an event to en_eq, to be told after the pass. The home calls
-	 * m0_lnet_engine_event_taken() when the application has had it. */
+	/** Queues an event for en_eq; the home delivers it after the pass, and
+	 * calls m0_lnet_engine_event_taken() when the application has had
+	 * it. */
 	void (*ho_event)(struct m0_lnet_engine     *eng,
 			 struct m0_lnet_event_node *node);
-	/** May one more incoming message be told on this queue? If so its event
-	 * will come, when it is there or answered, and has its place from now
-	 * on. If not it is dropped; the home counts. */
+	/** Returns true if the queue takes one more incoming message, and then
+	 * reserves the space of its event. Otherwise the home counts, and the
+	 * engine drops the message. */
 	bool (*ho_eq_room)(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq);
-	/**
-	 * Asked of a message of a peer that finds no entry: was the home asked
-	 * for anything before it came that the engine was not told yet? Then
-	 * the message is put off and asked about again.
-	 * @param mark  when it came: 0 in the first question about a message,
-	 *              then the home's.
-	 */
+	/** The engine asks this about a message of a peer that finds no entry:
+	 * had the application made any call before the message arrived that the
+	 * engine does not know yet? If so, the engine puts the message off and
+	 * asks again.
+	 * @param mark  identifies the time of arrival: 0 in the first call for
+	 *              a message, then what the home has stored. */
 	bool (*ho_is_behind)(struct m0_lnet_engine *eng, uint64_t *mark);
-	/** The ME has ended; its memory is the home's. */
+	/** The ME has ended; the home may reuse its memory. */
 	void (*ho_me_gone)(struct m0_lnet_engine *eng, struct m0_lnet_me *me);
-	/** A probe has ended: to be told like an event. */
+	/** A probe has ended; the home delivers that like an event. */
 	void (*ho_probe_done)(struct m0_lnet_engine *eng,
 			      struct m0_lnet_probe  *probe);
 };
 
-/** What an engine is opened with; the numbers of m0_lnet_cfg that concern it. */
+/** Configuration of an engine: the values of m0_lnet_cfg that concern it. */
 struct m0_lnet_engine_cfg {
 	uint32_t lec_pid;
 	unsigned lec_portals_nr;
 	unsigned lec_peers_max;
-	/** Messages that the home has, for itself and for peers. */
+	/** Number of messages that the home has, for itself and for peers. */
 	unsigned  lec_msgs_max;
 	unsigned  lec_peer_credits;
 	unsigned  lec_credits;
 	bool      lec_discovery;
 	m0_time_t lec_transaction_timeout_ns;
 	m0_time_t lec_timeout_ns;
-	/** First half of every wmd: different in each life of a node. */
+	/** First half of every wmd; it differs in each life of a node. */
 	uint64_t                       lec_cookie;
 	const struct m0_lnet_home_ops *lec_home_ops;
 	void                          *lec_home;
@@ -263,53 +269,56 @@ void  m0_lnet_engine_destroy(struct m0_lnet_engine *eng);
 void *m0_lnet_engine_home(const struct m0_lnet_engine *eng);
 
 /**
- * Ends everything that is outstanding, MDs included, with -ESHUTDOWN where
- * nothing else is nearer. NIs go on, so that what is told to peers leaves.
+ * Ends everything outstanding, MDs included, with -ESHUTDOWN unless another
+ * reason is closer. The NIs stay in service, so that messages to peers leave.
  */
 void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now);
-/** Nothing of the application's is left in it, and no event. */
+/** Returns true if no object of the application, and no event, is left. */
 bool m0_lnet_engine_is_quiet(const struct m0_lnet_engine *eng);
 
 /**
- * Gives the engine an interface. Before ni_up, the home has its driver start
- * it with the same `m0_lnd_ni`, whose ldn_ops and identity this call sets.
- * @param lnd  NULL: none may be needed (tests).
- * @retval -EEXIST  we have this NID. @retval -ENOMEM
+ * Adds an interface, and sets ldn_ops and the identity of its `m0_lnd_ni`. The
+ * home then starts the driver with that, before it calls ni_up.
+ * @param lnd  may be NULL in tests.
+ * @retval -EEXIST  the node has this NID.
+ * @retval -ENOMEM
  */
 int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 			  const struct m0_lnet_nid *nid, const char *device,
 			  uint64_t incarnation, struct m0_lnd *lnd,
 			  struct m0_lnd_ni **ret);
-/** The driver serves it: advertise it (the sequence number goes up). */
+/**
+ * The driver serves the interface: advertises it (the sequence number rises).
+ */
 void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *ni);
 /**
- * Stops using it, has the driver stop it; removed at lu_ni_stopped. One that
- * never was up is removed at once, and the driver not asked.
+ * Stops using an interface, and has the driver stop it; lu_ni_stopped removes
+ * it. An interface that never was up is removed at once.
  */
 void m0_lnet_engine_ni_del(struct m0_lnet_engine *eng, struct m0_lnd_ni *ni);
 unsigned m0_lnet_engine_nis_nr(const struct m0_lnet_engine *eng);
-/** i-th NI, in the order of adding; NULL: no more. */
+/** Returns the i-th NI, in the order of adding; NULL: no more. */
 struct m0_lnd_ni *m0_lnet_engine_ni(const struct m0_lnet_engine *eng,
 				    unsigned                     i);
 
-/** The time of the pass that begins. */
+/** Sets the time of the pass that begins. */
 void m0_lnet_engine_time(struct m0_lnet_engine *eng, m0_time_t now);
-/** Expires timers, goes on with what waits. @return next deadline. */
+/** Fires timers, and continues what waits. @return the next deadline. */
 m0_time_t m0_lnet_engine_step(struct m0_lnet_engine *eng, m0_time_t now);
 
-/* Operations: arguments were checked by the home; outcomes are events. */
+/* Operations. The home has checked the arguments; outcomes are events. */
 void m0_lnet_engine_me_attach(struct m0_lnet_engine *eng,
 			      struct m0_lnet_me     *me);
 void m0_lnet_engine_me_unlink(struct m0_lnet_engine *eng,
 			      struct m0_lnet_me     *me);
 /**
- * UNLINK at once with -ENOENT (the ME has ended; NULL), -EPERM (it is barred),
- * -EBUSY (has an MD, and is no queue), -ENOMEM, -ESHUTDOWN.
+ * Posts UNLINK at once with -ENOENT (`me` is NULL, or has ended), -EPERM (the
+ * ME is barred), -EBUSY (it has an MD, and is no queue), -ENOMEM or -ESHUTDOWN.
  */
 void m0_lnet_engine_md_attach(struct m0_lnet_engine *eng, struct m0_lnet_me *me,
 			      struct m0_lnet_md *md);
 void m0_lnet_engine_md_bind(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
-/** A no-op if it was called before or the MD has ended. */
+/** Does nothing if it was called before, or the MD has ended. */
 void m0_lnet_engine_md_unlink(struct m0_lnet_engine *eng,
 			      struct m0_lnet_md     *md);
 void m0_lnet_engine_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
@@ -318,17 +327,17 @@ void m0_lnet_engine_lazy_set(struct m0_lnet_engine *eng, uint32_t portal,
 			     bool lazy);
 void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
 			  struct m0_lnet_probe  *probe);
-/** The application has had the event: drops en_msg's reference. */
+/** The application has had the event: releases the reference of en_msg. */
 void m0_lnet_engine_event_taken(struct m0_lnet_engine     *eng,
 				struct m0_lnet_event_node *node);
 
 int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid *dst, struct m0_lnet_nid *src,
 			uint32_t *order);
-/** Fills a picture allocated by it with m0_alloc, in one piece. */
+/** Allocates and fills the information, one block of m0_alloc. */
 int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 			struct m0_lnet_info        **ret);
-/* Fault rules, as m0/lnet_fault.h has them; attributes were checked. */
+/* Fault rules, see m0/lnet_fault.h. The home has checked the attributes. */
 int m0_lnet_engine_fault_add(struct m0_lnet_engine           *eng,
 			     const struct m0_lnet_fault_attr *attr);
 int m0_lnet_engine_fault_del(struct m0_lnet_engine    *eng,
@@ -341,7 +350,9 @@ int m0_lnet_engine_fault_get(const struct m0_lnet_engine *eng,
 			     enum m0_lnet_fault_kind      kind,
 			     struct m0_lnet_fault *ret, unsigned max);
 
-/** Live: words that the strand writes and anybody may look at. */
+/**
+ * Returns the live counters: the strand writes them, any thread may read them.
+ */
 const struct m0_lnet_stats *m0_lnet_engine_counters(
 	const struct m0_lnet_engine *eng);
 void m0_lnet_engine_stats(const struct m0_lnet_engine *eng,

@@ -3,7 +3,7 @@
 
 /* -- distance -------------------------------------------------------------- */
 
-/** Place of an NI among those that are not `0@lo`, from 1. */
+/** Position of an NI among those that are not `0@lo`, from 1. */
 static uint32_t ni_order(const struct m0_lnet_engine *eng,
 			 const struct m0_lnet_ni     *of)
 {
@@ -20,7 +20,7 @@ static uint32_t ni_order(const struct m0_lnet_engine *eng,
 	return order;
 }
 
-/** An NI by which the peer that has this NID is a neighbour. */
+/** Finds an NI that reaches any NID of the peer that has this one. */
 static struct m0_lnet_ni *ni_towards(const struct m0_lnet_engine *eng,
 				     const struct m0_lnet_nid    *dst)
 {
@@ -79,7 +79,7 @@ static void ni_draw(const struct m0_lnet_engine *eng,
 	if (ni != eng->le_lo)
 		to->nii_timeout_ms = eng->le_cfg.lec_timeout_ns /
 				     M0_TIME_ONE_MSEC;
-	/* Nothing changes or uses health yet. */
+	/* Health is neither changed nor used yet. */
 	to->nii_health = M0_LNET_HEALTH_NA;
 	to->nii_traffic = ni->lni_traffic;
 	to->nii_failures = ni->lni_failures;
@@ -109,7 +109,7 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 	to->pni_failures = lpni->lpn_failures;
 }
 
-/** @return where the NIs of the next peer go. */
+/** Fills in one peer. @return where the NIs of the next peer go. */
 static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_engine *eng,
 					      const struct m0_lnet_peer   *peer,
 					      struct m0_lnet_peer_info    *to,
@@ -154,7 +154,7 @@ int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 	size_t               peer_nis_nr = m0_hash_nr(&eng->le_lpnis);
 	struct m0_lnet_info *info;
 
-	/* All parts are of 64-bit alignment. */
+	/* Every part has an alignment of 64 bits. */
 	info = m0_alloc(sizeof *info + nis_nr * sizeof *info->li_nis +
 			peers_nr * sizeof *info->li_peers +
 			peer_nis_nr * sizeof *info->li_peers->pei_nis);
@@ -195,7 +195,7 @@ void m0_lnet_engine_stats_reset(struct m0_lnet_engine *eng)
 	struct m0_lnet_lpni *lpni;
 
 	M0_SET0(&eng->le_stats);
-	/* Not counts, but how many there are. */
+	/* These are not counts of events, but of what exists now. */
 	eng->le_stats.ls_msgs_alloc = msgs_alloc;
 	eng->le_stats.ls_rst_alloc = rst_alloc;
 	eng->le_stats.ls_msgs_max = msgs_alloc;

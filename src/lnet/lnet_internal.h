@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the files of the engine share.
+ * Declarations that the files of the engine share.
  *
- * A message of ours: oper.c makes it, send.c finds its way (peer.c, discovery.c)
- * and its credits, the driver takes it, send.c hears that it has left and tells
- * oper.c. A message of a peer: recv.c decodes it, portal.c finds its MD, the
- * driver fills that, recv.c posts the event (event.c) and answers (send.c).
+ * The life of a message of this node: oper.c creates it, path.c and select.c
+ * choose its path, send.c takes its credits and passes it to the driver, and
+ * the completion of the driver returns through send.c to oper.c.
+ *
+ * The life of a message of a peer: recv.c decodes it, portal.c finds its MD,
+ * the driver fills the MD, and recv.c posts the event (event.c) and sends the
+ * answer (send.c).
  */
 #ifndef M0_SRC_LNET_LNET_INTERNAL_H
 #define M0_SRC_LNET_LNET_INTERNAL_H
@@ -22,17 +25,20 @@ enum m0_lnet_portal_kind {
 struct m0_lnet_portal {
 	enum m0_lnet_portal_kind lpt_kind;
 	bool                     lpt_lazy;
-	/** How often it has become lazy: what waits does so since one of them. */
+	/** Number of times the portal has become lazy. A message that waits
+	 * there waits for one of them. */
 	uint64_t lpt_lazy_nr;
-	/** Places given to the last entry put before, and after, all others. */
+	/** Order of the last entry that was put before, and after, all
+	 * others. */
 	int64_t lpt_order_low;
 	int64_t lpt_order_high;
-	/** MEs with ignore bits that have an MD not used up, in order. */
+	/** MEs with ignore bits and an MD that is not used up, in order. */
 	struct m0_list lpt_wild;
-	/** Such MEs without: by match bits, in order among equals. */
+	/** Such MEs without ignore bits: by match bits, in order among
+	 * equals. */
 	struct m0_hash lpt_exact;
-	/** The first of those of some match bits, asked for last: most often
-	 * it is asked for again. NULL: none. */
+	/** First ME of the match bits searched for last, which are most often
+	 * searched for again. NULL: none. */
 	struct m0_lnet_me *lpt_recent;
 };
 
@@ -50,7 +56,7 @@ enum {
 /** A local interface. */
 struct m0_lnet_ni {
 	struct m0_lnd_ni lni_lnd;
-	/** Its NID as m0_lnet__nid4() says. */
+	/** The NID, as m0_lnet__nid4() encodes it. */
 	uint64_t lni_nid4;
 	/** The NID as text, for probes. */
 	char                    lni_text[M0_LNET_NIDSTR_SIZE];
@@ -67,10 +73,10 @@ struct m0_lnet_ni {
 	uint64_t                lni_used_nr;
 };
 
-/** One NID of a peer. Found by hash; at least one for each peer. */
+/** One NID of a peer, found by hash. A peer has at least one. */
 struct m0_lnet_lpni {
 	struct m0_lnet_nid lpn_nid;
-	/** As m0_lnet__nid4() says. */
+	/** The NID, as m0_lnet__nid4() encodes it. */
 	uint64_t lpn_nid4;
 	/** The NID as text, for probes. */
 	char                    lpn_text[M0_LNET_NIDSTR_SIZE];
@@ -83,17 +89,18 @@ struct m0_lnet_lpni {
 	uint64_t                lpn_queued_bytes;
 	struct m0_lnet_traffic  lpn_traffic;
 	struct m0_lnet_failures lpn_failures;
-	/** Messages that name it. */
+	/** References: messages that name this peer NI, and others. */
 	unsigned lpn_refs_nr;
-	/** Of them those that answer what came by it. */
+	/** References of answers to requests that arrived by this peer NI. */
 	unsigned lpn_answers_nr;
 	bool     lpn_known_up;
 	bool     lpn_known_down;
-	/** Times that it was up and the driver lost it. */
+	/** Number of times that the driver lost the peer NI while it was up. */
 	uint64_t lpn_lost_nr;
-	/** Its node says so. */
+	/** The peer reports that this NI is down. */
 	bool lpn_told_down;
-	/** When the driver lost it, unless it was heard again; 0. */
+	/** Time when the driver lost it; 0 if it was not lost, or a message has
+	 * arrived since. */
 	m0_time_t lpn_lost_at;
 	m0_time_t lpn_heard_at;
 	uint64_t  lpn_used_nr;
@@ -105,15 +112,17 @@ struct m0_lnet_peer {
 	struct m0_list_link lpe_link;
 	/** enum m0_lnet_peer_state. */
 	uint32_t lpe_state;
-	/** Messages that wait for its discovery. */
+	/** Messages that wait for the discovery of this peer. */
 	struct m0_list lpe_waiting;
-	/** Of ours that it has seen, of its own that we have. */
+	/** Sequence number of this node that the peer has seen, and the peer's
+	 * own that this node has seen. */
 	uint32_t lpe_seq_told;
 	uint32_t lpe_seq_heard;
 	uint32_t lpe_features;
-	/** A peer that is not Multi-Rail is always sent to from one NI. */
+	/** The NI from which all requests to a peer that is not Multi-Rail
+	 * leave. */
 	struct m0_lnet_ni *lpe_ni;
-	/** discovery.c's. */
+	/** State of discovery.c. */
 	void    *lpe_discovery;
 	uint64_t lpe_used_nr;
 };
@@ -169,12 +178,13 @@ struct m0_lnet_engine {
 	struct m0_lnet_engine_cfg    le_cfg;
 	const struct m0_lnet__hooks *le_hooks;
 	struct m0_timerq             le_timers;
-	/** Not later than the first of them expires. */
+	/** Not later than the first expiry in le_timers. */
 	m0_time_t              le_timers_at;
 	m0_time_t              le_now;
 	struct m0_lnet_portal *le_portals;
 	struct m0_list         le_nis;
-	/** Messages sent by them: when an NI was used last. */
+	/** Number of messages sent; the number at its last use orders the
+	 * NIs. */
 	uint64_t           le_used_nr;
 	struct m0_lnet_ni *le_lo;
 	struct m0_hash     le_lpnis;
@@ -185,54 +195,59 @@ struct m0_lnet_engine {
 	struct m0_lnet__cache le_cache;
 	struct m0_list        le_peers;
 	unsigned              le_peers_nr;
-	/** Messages of ours that wait for a response, by cookie. */
+	/** Operations that wait for a response, by cookie. */
 	struct m0_hash le_waiting;
 	uint64_t       le_cookie_next;
-	/** Of them large GETs, and the last; NULL: its REPLY is not guessed. So
-	 * many to come are not either, after a wrong guess. */
+	/** Number of large GETs in le_waiting, and the last one; NULL: its
+	 * REPLY is not guessed. After a wrong guess le_unguessed_nr GETs are
+	 * not guessed. */
 	unsigned            le_gets_nr;
 	unsigned            le_unguessed_nr;
 	struct m0_lnet_msg *le_get;
 	/** The application's MEs and MDs. */
 	struct m0_list le_mes;
 	struct m0_list le_mds;
-	/** Counts these, and events not taken. */
+	/** Number of these, plus events that were not taken. */
 	uint64_t le_busy_nr;
-	/** When a peer's errors may be logged again, and how many were not. */
+	/** Time when a protocol error may be logged again, and the number of
+	 * errors not logged since. */
 	m0_time_t            le_grumble_at;
 	uint64_t             le_grumble_nr;
 	bool                 le_shutdown;
 	struct m0_lnet_stats le_stats;
-	/** ping.c's: our own information and what answers with it. */
+	/** State of ping.c: the information of this node, and the MDs that
+	 * serve it. */
 	void    *le_ping;
 	uint32_t le_seq;
-	/** discovery.c's. */
+	/** State of discovery.c. */
 	void *le_discovery;
-	/** Sent outside of a driver's call: at the next step. */
+	/** Messages that ended outside a driver's call; they complete in the
+	 * next step. */
 	struct m0_list le_deferred;
-	/** Fault rules; NULL: there are none. */
+	/** Fault rules; NULL: none. */
 	struct m0_lnet__faults *le_faults;
-	/** Rules were taken away so often. */
+	/** Number of times that rules were deleted. */
 	uint32_t le_fault_epoch;
-	/** When a message that comes in, and is held up, may go on: a step. */
+	/** Expires when a delayed incoming message may continue, so that a step
+	 * runs. */
 	struct m0_lnet_timer le_held_timer;
 	m0_time_t            le_held_at;
-	/** Messages of M0_LNET_MSG_DELAYED. */
+	/** Messages in M0_LNET_MSG_DELAYED. */
 	struct m0_list le_delayed;
-	/** Messages that rules have fail where they leave, and somebody is at
-	 * it. */
+	/** Messages that fault rules fail as they leave; le_drops: a caller is
+	 * completing them. */
 	struct m0_list le_dropped;
 	bool           le_drops;
 };
 
-/** A NID as a header of 72 bytes has it; ANY: it cannot have it. */
+/** Encodes a NID as a header of 72 bytes does; ANY if it cannot. */
 static inline uint64_t m0_lnet__nid4(const struct m0_lnet_nid *nid)
 {
 	return m0_lnet_nid_is_nid4(nid) ? m0_lnet_nid_to4(nid)
 					: M0_LNET_NID4_ANY;
 }
 
-/** The topology has changed: nothing that was cached holds. */
+/** Invalidates what is cached: the topology has changed. */
 static inline void m0_lnet__topology_changed(struct m0_lnet_engine *eng)
 {
 	++eng->le_generation;
@@ -261,7 +276,7 @@ static inline struct m0_lnet_lpni *m0_lnet__cache_heard(
 		       : NULL;
 }
 
-/** The NID of a peer NI, for probes; NULL is this node itself. */
+/** Returns the NID of a peer NI as text, for probes; NULL is this node. */
 static inline const char *m0_lnet__lpni_text(const struct m0_lnet_lpni *lpni)
 {
 	return lpni != NULL ? lpni->lpn_text : "0@lo";
@@ -279,22 +294,25 @@ static inline bool m0_lnet__peer_is_up_to_date(const struct m0_lnet_peer *peer)
 
 /* -- event.c --------------------------------------------------------------- */
 
-/** A message of the home's, with one reference. NULL: not now. */
+/** Gets a message with one reference from the home; NULL: none is free now. */
 struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng);
 /** Initialises all but msg_md and msg_op.mop_attr; one reference. */
 void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
 void m0_lnet__msg_get(struct m0_lnet_msg *msg);
-/** The last one returns it to the home. */
+/** Releases a reference. The last one returns the message to the home. */
 void m0_lnet__msg_put(struct m0_lnet_msg *msg);
-/** Fills in who sent `hdr`, which came by `hop`, to whom. */
+/**
+ * Fills in target, source, initiator and sender of `hdr`, which arrived by
+ * `hop`.
+ */
 void m0_lnet__event_fill(struct m0_lnet_event     *ev,
 			 const struct m0_lnet_hdr *hdr,
 			 const struct m0_lnet_nid *primary,
 			 const struct m0_lnet_nid *hop);
 /**
- * Has the event told by the MD's queue, or its md_done. A reference to `msg`
- * goes with it until the event was taken; NULL: none. With ev_unlinked the MD
- * is not to be touched any more.
+ * Posts the event to the EQ of the MD, or calls md_done. The event holds a
+ * reference to `msg` until it is taken; NULL: none. After an event with
+ * ev_unlinked the caller does not touch the MD.
  */
 void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 			 struct m0_lnet_event_node *node,
@@ -302,12 +320,12 @@ void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 
 /* -- md.c ------------------------------------------------------------------ */
 
-/** Is it the engine's own, of which the home knows nothing? */
+/** Returns true for MDs of the engine itself, which the home does not know. */
 static inline bool m0_lnet__md_is_own(const struct m0_lnet_md *md)
 {
 	return md->md_done != NULL;
 }
-/** Has the payload of `msg` be `bytes` of the MD, from msg_md_offset on. */
+/** Sets the payload of `msg` to `bytes` of the MD, from msg_md_offset on. */
 static inline void m0_lnet__payload_set(struct m0_lnet_msg      *msg,
 					const struct m0_lnet_md *md,
 					m0_bcount_t              bytes)
@@ -320,26 +338,30 @@ static inline void m0_lnet__payload_set(struct m0_lnet_msg      *msg,
 				      msg->msg_md_offset;
 	msg->msg_payload.lpy_bytes = bytes;
 }
-/** Begins its life, on `me` or (NULL) bound. */
+/** Initialises an MD from md_attr, without an ME. */
 void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
-/** Ends an idle one: UNLINK. */
+/** Ends an idle MD with an UNLINK event. */
 void m0_lnet__md_end(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		     int status);
-/** Links a message to its MD and counts it busy. */
+/** Links a message to its MD, and counts it in md_busy_nr. */
 void m0_lnet__md_get(struct m0_lnet_md *md, struct m0_lnet_msg *msg);
 /**
- * Posts `node` (NULL: none) on the MD of `msg`; ev_type, ev_status and what the
- * message says are filled in.
- * @param last  the message has no more to do with the MD, and its reference
- *              goes. If the MD ends by it, this is the MD's last event.
+ * Posts `node` (NULL: no event) on the MD of `msg`. The caller has filled in
+ * ev_type, ev_status and the fields of the message.
+ * @param last  the message does not use the MD any more, and its reference to
+ *              the MD is released. If that ends the MD, this event is the last
+ *              of the MD.
  */
 void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 		       struct m0_lnet_event_node *node, bool last);
-/** Is it used up: threshold 0, or MAX_SIZE without room? */
+/** Returns true if the threshold is 0, or MAX_SIZE does not fit any more. */
 bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md);
-/** An operation was begun on it (threshold, offset): is it used up by that? */
+/**
+ * Handles an MD that may be used up after an operation took threshold or
+ * offset.
+ */
 void m0_lnet__md_used(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
-/** What an operation that is cut off ends with. */
+/** Returns the status of an operation that is cut off. */
 int m0_lnet__abort_status(const struct m0_lnet_engine *eng);
 
 /* -- portal.c -------------------------------------------------------------- */
@@ -347,70 +369,72 @@ int m0_lnet__abort_status(const struct m0_lnet_engine *eng);
 enum m0_lnet_match {
 	M0_LNET_MATCH_OK,
 	M0_LNET_MATCH_NONE,
-	/** Only an entry that is LAST. */
+	/** Only an entry that is LAST matches. */
 	M0_LNET_MATCH_LAST,
 	M0_LNET_MATCH_TOO_BIG,
-	/** The queue takes no more incoming messages. */
+	/** The EQ takes no more incoming messages. */
 	M0_LNET_MATCH_NO_ROOM,
-	/** One may be coming. */
+	/** A matching entry may be on its way to the engine. */
 	M0_LNET_MATCH_LATER
 };
 
 /**
- * Finds the MD for a PUT or GET (msg_hdr, msg_rx.mrx_primary) and takes the place in
- * it: msg_md, msg_md_offset, msg_payload, threshold; detaches what is used up.
- * @param last_too  an entry that is LAST counts, too.
+ * Finds the MD for a PUT or GET (msg_hdr, mrx_primary) and reserves the space
+ * in it: msg_md, msg_md_offset, msg_payload, threshold. Detaches an MD that is
+ * used up by that.
+ * @param last_too  also match an entry that is LAST.
  */
 enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
 					 struct m0_lnet_msg    *msg,
 					 bool                   last_too);
 /**
- * Does a PUT that matches nothing there wait?
- * @param since  0 if it has not waited yet, then the portal's: not beyond a time
- *               when that was not lazy.
+ * Returns true if a PUT that matches no entry of the portal waits for one.
+ * @param since  0 if the message has not waited yet, then the period of the
+ *               portal: a message does not wait beyond the end of the lazy
+ *               period in which it came.
  */
 bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal,
 			     uint64_t *since);
-/** Its MD is used up: it is not searched any more. */
+/** Stops searching an entry whose MD is used up. */
 void m0_lnet__me_hide(struct m0_lnet_engine *eng, struct m0_lnet_me *me);
-/** Takes the MD off its ME, which ends too if it was asked to. */
+/** Takes the MD off its ME. The ME ends too if its flags say so. */
 void m0_lnet__md_detach(struct m0_lnet_engine *eng, struct m0_lnet_md *md);
 int  m0_lnet__portals_init(struct m0_lnet_engine *eng);
 void m0_lnet__portals_fini(struct m0_lnet_engine *eng);
 
 /* -- recv.c ---------------------------------------------------------------- */
 
-/** lu_rx_begin, lu_rx_done. */
+/** lu_rx_begin and lu_rx_done. */
 int  m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 		       const void *bytes, bool large);
 void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 		      enum m0_lnd_health health);
-/** lgu_guess, lgu_guessed: the REPLY to the only large GET. */
+/** lgu_guess and lgu_guessed, for the REPLY to the only large GET. */
 void m0_lnet__rx_guess(struct m0_lnd_ni *ni, const struct m0_lnd_rx *rx,
 		       struct m0_lnd_payload *ret);
 bool m0_lnet__rx_guessed(struct m0_lnd_ni *ni, const void *bytes, bool large);
-/** The rest of the payload is not wanted: its part of `msg` ends now. */
+/** Ends the arrival of `msg`; the driver discards the rest of the payload. */
 void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status);
 
 /* -- oper.c ---------------------------------------------------------------- */
 
-/** lhk_sent, lhk_wait_end. */
+/** lhk_sent and lhk_wait_end. */
 void m0_lnet__sent(struct m0_lnet_msg *msg, int status);
 void m0_lnet__wait_end(struct m0_lnet_msg *msg);
-/** Whose ACK or REPLY is this? NULL: nobody's (any more). */
+/** Finds the operation that waits for this ACK or REPLY; NULL: none does. */
 struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
 					   const struct m0_lnet_wmd *wmd);
-/** Takes it off: nobody waits for it now. */
+/** Removes the operation from le_waiting. */
 void m0_lnet__response_drop(struct m0_lnet_msg *msg);
-/** Begins the event that tells of a response, with what the operation says. */
+/** Prepares the event of a response from the fields of the operation. */
 struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg);
 /**
- * The part of `msg` that waits for a response, or takes one in, is over.
- * @param node  the event that tells so; NULL: nobody is told.
+ * Ends the wait for a response, or its arrival.
+ * @param node  the event to post; NULL: none.
  */
 void m0_lnet__response_end(struct m0_lnet_msg        *msg,
 			   struct m0_lnet_event_node *node);
-/** Ends the wait for a response by its event, with this status. */
+/** Posts the event of a response that failed with this status. */
 void m0_lnet__response_fail(struct m0_lnet_msg *msg, int status);
 
 /* -- abort.c --------------------------------------------------------------- */
@@ -420,7 +444,7 @@ void m0_lnet__op_abort(struct m0_lnet_msg *msg);
 
 /* -- select.c -------------------------------------------------------------- */
 
-/** What a path is wanted for. */
+/** The request for a path. */
 struct m0_lnet__want {
 	/** To any NID of this peer, or (NULL) to one NID. */
 	const struct m0_lnet_peer *wnt_peer;
@@ -443,7 +467,7 @@ struct m0_lnet_ni *m0_lnet__ni_for(const struct m0_lnet_engine *eng,
 
 /** Releases the references to NI and peer NI. */
 void m0_lnet__path_put(struct m0_lnet_msg *msg);
-/** Is the destination a NID of this node? */
+/** Returns true if the destination is a NID of this node. */
 bool m0_lnet__path_is_lo(const struct m0_lnet_msg *msg);
 /** Sets the path to this node itself. @retval -ENETDOWN */
 int m0_lnet__path_lo(struct m0_lnet_msg *msg);
@@ -469,54 +493,66 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg);
 /* -- send.c ---------------------------------------------------------------- */
 
 /**
- * Sends msg_hdr (type, pids, lhd_dest_nid as asked for) with lhd_payload_bytes
- * of msg_payload, which are all of it or none. Chooses NI and peer NI, and
- * with them the NIDs of the header; waits for discovery and credits.
+ * Sends msg_hdr (type, pids, and lhd_dest_nid as the operation names it) with
+ * lhd_payload_bytes of msg_payload, which are all of it or none. Chooses NI and
+ * peer NI, and with them the NIDs of the header; waits for discovery and
+ * credits.
  */
 void m0_lnet__send(struct m0_lnet_msg *msg);
-/** Has it end early, if it has not begun to leave: -ECANCELED. */
+/**
+ * Completes the message early with -ECANCELED, if it has not started to leave.
+ */
 void m0_lnet__send_cancel(struct m0_lnet_msg *msg);
-/** lu_tx_header, lu_tx_done, lu_peer_down. */
+/** lu_tx_header, lu_tx_done and lu_peer_down. */
 size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
 			  uint8_t buf[M0_LND_HDR_BYTES_MAX]);
 void   m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 			enum m0_lnd_health health);
 void   m0_lnet__peer_down(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid,
 			  uint32_t pid, int status);
-/** A message that has waited for a discovery goes on, or (status) fails. */
+/**
+ * Continues a message that has waited for a discovery, or (status) fails it.
+ */
 void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status);
-/** In each step, after the timers: tells m0_lnet__sent of all of le_deferred,
- * of which there may be new ones after any call, up or down. */
+/**
+ * Completes the messages in le_deferred. Each step calls it after the timers;
+ * any call, up or down, may add more.
+ */
 void m0_lnet__send_step(struct m0_lnet_engine *eng);
-/** An NI goes out of service: fails what waits to leave by it. */
+/** Fails the messages that wait to leave by an NI that goes out of service. */
 void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status);
 
 /* -- fault_do.c: only with fault rules ------------------------------------- */
 
 struct m0_lnet__fault_verdict;
 
-/** No rules any more. */
+/** Removes all fault rules. */
 void m0_lnet__faults_off(struct m0_lnet_engine *eng);
 /**
- * What is to be done to a message that comes in: enum m0_lnet__fault_act; DELAY:
- * not yet. Connections are cut here.
+ * Returns the acts of the fault rules on a message that arrives, as bits of
+ * enum m0_lnet__fault_act; with DELAY the message is put off. Closes
+ * connections itself.
  */
 unsigned m0_lnet__fault_in(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 			   const struct m0_lnet_hdr *hdr);
-/** Turns a bit of a copy of the header. */
+/** Inverts a bit of a copy of the header. */
 void m0_lnet__fault_header(const struct m0_lnd_rx *rx, uint8_t *bytes,
 			   size_t nr);
-/** The engine has taken the message: a bit of its payload is to be turned; now
- * that it is there. */
+/**
+ * Marks a message that the engine has accepted: a bit of its payload is to be
+ * inverted when the payload is there. The second call does that.
+ */
 void m0_lnet__fault_payload_mark(struct m0_lnd_rx *rx);
 void m0_lnet__fault_payload(struct m0_lnet_msg *msg);
-/** What is to be done to one that leaves: DROP, DELAY; the rest is done here,
- * or later. */
+/**
+ * Returns the acts of the fault rules on a message that leaves: DROP and DELAY
+ * are the caller's; the rest is done here, or later.
+ */
 void m0_lnet__fault_out(struct m0_lnet_msg            *msg,
 			struct m0_lnet__fault_verdict *ret);
 /**
- * The driver is done with a message that has msg_faults.
- * @return true: send it once more.
+ * Handles the completion by the driver of a message that has msg_faults.
+ * @return true: send the message once more.
  */
 bool m0_lnet__fault_again(struct m0_lnet_msg *msg, int *status);
 
@@ -526,30 +562,36 @@ extern const struct m0_lnd_up_ops m0_lnet__up_ops;
 
 /* -- ni.c ------------------------------------------------------------------ */
 
-/** Ours with this NID; NULL: none. */
+/** Finds the NI of this node that has this NID; NULL: none. */
 struct m0_lnet_ni *m0_lnet__ni_find(const struct m0_lnet_engine *eng,
 				    const struct m0_lnet_nid    *nid);
-/** Can it speak with this NID without a router? */
+/** Returns true if the NI reaches this NID without a router. */
 bool m0_lnet__ni_fits(const struct m0_lnet_ni  *ni,
 		      const struct m0_lnet_nid *nid);
-/** In service: ni_up was called, ni_del was not. */
+/** Returns true between ni_up and ni_del. */
 bool m0_lnet__ni_is_usable(const struct m0_lnet_ni *ni);
 
 /* -- peer.c ---------------------------------------------------------------- */
 
-/** Finds or makes. NULL: lec_peers_max, and none is idle; no memory. */
+/**
+ * Finds or creates a peer NI, and takes a reference. NULL: lec_peers_max, and
+ * no peer is idle; or no memory.
+ */
 struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
 				       const struct m0_lnet_nid *nid);
-/** Finds; NULL: not known. Takes no reference. */
+/** Finds a peer NI; NULL: not known. Takes no reference. */
 struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 					const struct m0_lnet_nid    *nid);
-/** Better another of the peer's: it says so itself, or was lost just now. */
+/**
+ * Returns true if another NID of the peer is preferable: the peer reports this
+ * one down, or the driver has lost it recently.
+ */
 bool m0_lnet__lpni_is_down(const struct m0_lnet_engine *eng,
 			   const struct m0_lnet_lpni   *lpni);
-/** Another reference. */
+/** Takes another reference. */
 void m0_lnet__lpni_hold(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
 void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni);
-/** Something came by it: it lives. */
+/** Notes that a message has arrived by this peer NI. */
 static inline void m0_lnet__lpni_heard(const struct m0_lnet_engine *eng,
 				       struct m0_lnet_lpni         *lpni)
 {
@@ -560,38 +602,48 @@ static inline void m0_lnet__lpni_heard(const struct m0_lnet_engine *eng,
 	lpni->lpn_lost_at = 0;
 }
 /**
- * Something came from `nid` by `hop`: they live. Sets *primary.
- * @return the hop's, for counting; NULL: `0@lo`, or there is no room.
+ * Notes that a message of `nid` has arrived by `hop`. Sets *primary.
+ * @return the peer NI of the hop, for counting; NULL: `0@lo`, or the tables are
+ *             full.
  */
 struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
 					 const struct m0_lnet_nid *nid,
 					 const struct m0_lnet_nid *hop,
 					 struct m0_lnet_nid       *primary);
-/** Takes in what a peer says of itself. @retval -EPROTO, -ENOMEM, -ENOSPC */
+/**
+ * Learns NIDs and features of a peer from its ping information.
+ * @retval -EPROTO, -ENOMEM, -ENOSPC
+ */
 int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 			const struct m0_lnet_ping_info *info);
-/** What is known of the peer may be old: discover it again before the next
- * request. */
+/**
+ * Marks the knowledge about a peer as old: the next request discovers the peer
+ * again.
+ */
 void m0_lnet__peer_outdate(struct m0_lnet_engine *eng,
 			   struct m0_lnet_peer   *peer);
-/** Are both NIDs of one known peer? */
+/** Returns true if both NIDs belong to one known peer. */
 bool m0_lnet__peer_same(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid    *left,
 			const struct m0_lnet_nid    *right);
-/** Nobody is to be sent to from this NI by habit. */
+/** Forgets the NI as the one that any peer is always reached from. */
 void m0_lnet__peers_ni_gone(struct m0_lnet_engine   *eng,
 			    const struct m0_lnet_ni *ni);
 int  m0_lnet__peers_init(struct m0_lnet_engine *eng);
 void m0_lnet__peers_fini(struct m0_lnet_engine *eng);
 
-/** An answer to what came by `hop` is on its way, and has left. */
+/**
+ * Counts an answer to a request that arrived by `hop`, from its start to its
+ * end.
+ */
 void m0_lnet__answer_begin(struct m0_lnet_msg       *msg,
 			   const struct m0_lnet_nid *hop);
 void m0_lnet__answer_end(struct m0_lnet_msg *msg);
 /**
- * Has it so many answers on their way that it is not to be listened to? As many
- * as there are messages left: so nobody, not even one that asks and does not
- * read, takes them all, and the more who do, the less for each.
+ * Returns true if so many answers to the peer NI are on their way that its
+ * requests must wait: as many as messages are left. No peer, not even one that
+ * never reads, can take all messages, and the more peers ask, the fewer each
+ * gets.
  */
 bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
 			     const struct m0_lnet_lpni   *lpni);
@@ -602,10 +654,11 @@ bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
 #define M0_LNET__PING_BITS (UINT64_C(1) << 63)
 
 /*
- * The engine's own MDs have md_done, its MEs are those of portal 0. They are
- * neither counted in le_busy_nr nor told to the home, and m0_lnet_engine_shutdown
- * leaves them alone. md_done takes the place of ho_event, at once, and the event
- * counts as taken; with ev_unlinked the memory of the MD is its owner's again.
+ * The engine's own MDs have md_done, and its MEs are those of portal 0. They
+ * are not counted in le_busy_nr, the home does not know them, and
+ * m0_lnet_engine_shutdown does not end them. md_done replaces ho_event; it is
+ * called at once, and the event counts as taken. With ev_unlinked the memory of
+ * the MD is its owner's again.
  */
 
 int  m0_lnet__ping_init(struct m0_lnet_engine *eng);
@@ -615,21 +668,25 @@ void m0_lnet__ping_fini(struct m0_lnet_engine *eng);
  * @return true: there is new information to push; false: no memory.
  */
 bool m0_lnet__ping_changed(struct m0_lnet_engine *eng);
-/** Features of ours, as they are told. */
+/** Returns the feature bits of this node. */
 uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng);
-/** What we tell of ourselves. `*ret` stays valid until ours changes. */
+/**
+ * Returns the encoded information of this node; it is valid until the next
+ * change.
+ */
 size_t m0_lnet__ping_bytes(const struct m0_lnet_engine *eng, const void **ret);
 /**
- * A push has come, and all places for pushes have one that comes in: frees one of
- * them. Were it dropped, half a push for each would keep all others out.
- * @return false  there is none.
+ * Frees one of the buffers for pushes, when a push has arrived and all buffers
+ * have a push that is still arriving. If the new one were dropped instead, one
+ * incomplete push for each buffer would exclude all others.
+ * @return false: none could be freed.
  */
 bool m0_lnet__ping_sink_cut(struct m0_lnet_engine *eng);
 /** lhk_pushed. */
 void m0_lnet__discovery_pushed(struct m0_lnet_engine    *eng,
 			       const struct m0_lnet_nid *from,
 			       const void *bytes, size_t nr);
-/** Ours has changed: those who know us are to know. */
+/** Pushes the changed information of this node to the peers that know it. */
 void m0_lnet__discovery_renew(struct m0_lnet_engine *eng);
 /** lhk_peer_lost. */
 void m0_lnet__discovery_lost(struct m0_lnet_engine     *eng,
@@ -639,7 +696,7 @@ bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
 			       struct m0_lnet_peer      *peer,
 			       const struct m0_lnet_msg *msg);
 int  m0_lnet__discovery_init(struct m0_lnet_engine *eng);
-/** Ends all, told -ESHUTDOWN. */
+/** Ends all discoveries and probes with -ESHUTDOWN. */
 void m0_lnet__discovery_stop(struct m0_lnet_engine *eng);
 void m0_lnet__discovery_fini(struct m0_lnet_engine *eng);
 /** lhk_peer_forget. */
@@ -650,7 +707,7 @@ void m0_lnet__discovery_forget(struct m0_lnet_engine *eng,
 
 /** The states that follow each state, as bits. */
 extern const uint16_t m0_lnet__msg_next[M0_LNET_MSG_STATES_NR];
-/** Moves the message to a state that may follow its state. */
+/** Changes the state of the message, as the table allows. */
 static inline void m0_lnet__msg_state_set(struct m0_lnet_msg    *msg,
 					  enum m0_lnet_msg_state state)
 {
@@ -664,7 +721,7 @@ bool m0_lnet__ni_invariant(const struct m0_lnet_ni *ni);
 bool m0_lnet__lpni_invariant(const struct m0_lnet_lpni *lpni);
 bool m0_lnet__peer_invariant(const struct m0_lnet_peer *peer);
 bool m0_lnet__engine_invariant(const struct m0_lnet_engine *eng);
-/** All of the engine, its NIs, peers and MDs. Only with M0_DEBUG_CHECKS. */
+/** Checks the engine with all NIs, peers and MDs. Only with M0_DEBUG_CHECKS. */
 bool m0_lnet__tables_invariant(const struct m0_lnet_engine *eng);
 
 /* -- base/clock.c ---------------------------------------------------------- */
@@ -678,12 +735,12 @@ void m0_lnet__timers_expire(struct m0_lnet_engine *eng, m0_time_t now);
 
 /* -- base/count.c ---------------------------------------------------------- */
 
-/** Adds to lf by class; M0_LND_OK: nothing. */
+/** Counts a failure by its class; M0_LND_OK is not counted. */
 void m0_lnet__failure_count(struct m0_lnet_failures *lf,
 			    enum m0_lnd_health       health);
-/** Name of a type of message, for probes. */
+/** Returns the name of a type of message, for probes. */
 const char *m0_lnet__type_name(uint32_t type);
-/** Adds one message of `type`. */
+/** Counts one message of `type`. */
 void m0_lnet__traffic_count(struct m0_lnet_msg_counts *counts, uint32_t type);
 
 #endif /* M0_SRC_LNET_LNET_INTERNAL_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Interfaces: how they come and go, and the calls that their drivers make. */
+/** Interfaces: adding, starting, stopping, and the calls of their drivers. */
 #include "lnet/lnet_internal.h"
 
 static struct m0_lnet_ni *ni_of(struct m0_lnd_ni *lnd_ni)
@@ -7,7 +7,7 @@ static struct m0_lnet_ni *ni_of(struct m0_lnd_ni *lnd_ni)
 	return container_of(lnd_ni, struct m0_lnet_ni, lni_lnd);
 }
 
-/** What is told of us has changed; `0@lo` is in it always. */
+/** Publishes a change of the NIs. `0@lo` is always part of the information. */
 static void ni_tell(struct m0_lnet_ni *ni)
 {
 	if (ni != ni->lni_engine->le_lo &&

@@ -21,11 +21,12 @@ void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 			m0_time_t deadline)
 {
 	M0_PRE(timer->ltm_fire != NULL);
-	/* Zeroed memory will do. */
+	/* Zeroed memory is a valid timer that was never armed. */
 	if (timer->ltm_timer.ti_link.ll_next == NULL)
 		m0_timer_init(&timer->ltm_timer);
 	m0_timerq_arm(&eng->le_timers, &timer->ltm_timer, deadline);
-	/* It expires with the tick that is not before its deadline. */
+	/* The timer expires with the first tick that is not before its
+	 * deadline. */
 	if (deadline != M0_TIME_NEVER)
 		deadline = m0_time_add(deadline, TICK_NS - 1) & ~(TICK_NS - 1);
 	eng->le_timers_at = min64u(eng->le_timers_at, deadline);
@@ -38,7 +39,8 @@ void m0_lnet__timer_cancel(struct m0_lnet_engine *eng,
 	if (timer->ltm_timer.ti_link.ll_next == NULL)
 		return;
 	m0_timerq_cancel(&eng->le_timers, &timer->ltm_timer);
-	/* Else it may be too early: a step for nothing, and then it is right. */
+	/* With timers left, le_timers_at may be too early: one step fires none
+	 * and corrects it. */
 	if (eng->le_timers.tq_nr == 0)
 		eng->le_timers_at = M0_TIME_NEVER;
 }

@@ -5,7 +5,7 @@
 void m0_lnet__failure_count(struct m0_lnet_failures *lf,
 			    enum m0_lnd_health       health)
 {
-	/* In the order of the enumeration, without OK. */
+	/* In the order of the enumeration, without M0_LND_OK. */
 	uint64_t *const counts[] = {
 		[M0_LND_LOCAL_INTERRUPT] = &lf->lf_local_interrupt,
 		[M0_LND_LOCAL_DROPPED] = &lf->lf_local_dropped,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What always holds of the engine's objects, between its calls. Checks of one
- * object take a bounded time; the check of all tables is for debug builds.
+ * Invariants of the engine's objects, true between its calls. A check of one
+ * object takes a bounded time; the check of all tables is for debug builds.
  */
 #include "lnet/lnet_internal.h"
 
 #define TO(state) (1U << M0_LNET_MSG_##state)
 
-/* A message that is being sent goes to one of these, from wherever it waits. */
+/* The states that a message reaches from any queue, and from the start. */
 #define TO_LEAVE (TO(DELAYED) | TO(LEAVING) | TO(SENT))
 #define TO_QUEUE (TO(PEER_QUEUE) | TO(NI_QUEUE) | TO_LEAVE)
 
@@ -17,10 +17,10 @@ const uint16_t m0_lnet__msg_next[M0_LNET_MSG_STATES_NR] = {
 	[M0_LNET_MSG_PEER_QUEUE] = TO(NI_QUEUE) | TO_LEAVE,
 	[M0_LNET_MSG_NI_QUEUE] = TO_LEAVE,
 	[M0_LNET_MSG_DELAYED] = TO(LEAVING) | TO(SENT),
-	/* A fault rule may have it leave twice. */
+	/* A fault rule may make a message leave twice. */
 	[M0_LNET_MSG_LEAVING] = TO(LEAVING) | TO(SENT),
 	[M0_LNET_MSG_SENT] = TO(SENT),
-	/* A PUT is answered by an ACK. */
+	/* The ACK of a PUT. */
 	[M0_LNET_MSG_COMING] = TO_QUEUE,
 };
 

@@ -10,11 +10,11 @@ struct rule {
 	struct m0_list_link  rul_link;
 	struct m0_lnet_fault rul_fault;
 	struct m0_rand       rul_rand;
-	/** Where the window began (a number of messages, or a time), and which
-	 * of it is hit. */
+	/** Start of the window (a number of messages, or a time), and the
+	 * position in it that is hit. */
 	uint64_t rul_begin;
 	uint64_t rul_hit;
-	/** The one of this window was hit. */
+	/** The position of this window was hit. */
 	bool rul_done;
 };
 
@@ -40,7 +40,7 @@ static uint64_t window_size(const struct rule *rule)
 					 : attr->lfa_rate;
 }
 
-/* Another window. */
+/* Opens the next window. */
 static void window_open(struct rule *rule, uint64_t begin)
 {
 	rule->rul_begin = begin;
@@ -209,7 +209,10 @@ static bool portal_fits(uint64_t portals, const struct m0_lnet_hdr *hdr)
 	       (portals & UINT64_C(1) << hdr->lhd_portal) != 0;
 }
 
-/* Does a rule of this kind act here? See the top of m0/lnet_fault.h. */
+/*
+ * Returns true if a rule of this kind acts here. See the top of
+ * m0/lnet_fault.h.
+ */
 static bool place_fits(const struct m0_lnet_fault_attr  *attr,
 		       const struct m0_lnet__fault_look *look)
 {
@@ -266,7 +269,7 @@ static void seen(struct m0_lnet_fault *fault, uint32_t type)
 	}
 }
 
-/* `at` is the number of the message, or the time. */
+/* Returns true if the rule hits `at`, a number of messages or a time. */
 static bool window_hit(struct rule *rule, uint64_t at, bool exactly)
 {
 	uint64_t size = window_size(rule);
@@ -282,7 +285,7 @@ static bool window_hit(struct rule *rule, uint64_t at, bool exactly)
 	return true;
 }
 
-/* The message was counted. */
+/* Decides whether the rule hits a message that was counted. */
 static bool is_hit(struct rule *rule, m0_time_t now)
 {
 	const struct m0_lnet_fault      *fault = &rule->rul_fault;
@@ -299,7 +302,7 @@ static bool is_hit(struct rule *rule, m0_time_t now)
 	return window_hit(rule, fault->lft_seen_nr - 1, true);
 }
 
-/* One of those that are set. */
+/* Picks one of the classes of failure that are set. */
 static enum m0_lnd_health health_pick(struct rule *rule)
 {
 	unsigned mask = rule->rul_fault.lft_attr.lfa_health;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Fault rules in the engine: none of this is reached without a rule.
- */
+/** Acts of fault rules in the engine. Without a rule nothing here is called. */
 #include "lnet/fault/fault.h"
 #include "lnet/lnet_internal.h"
 
 enum {
 	BITS = 8,
-	/** Of M0_LNET__RX_FAULTS: acts, then the epoch, then 32 bits to choose by. */
+	/** Layout of M0_LNET__RX_FAULTS: acts, then the epoch, then 32 random
+	 * bits. */
 	ACTS_MASK = 0xff,
 	EPOCH_SHIFT = 8,
 	EPOCH_MASK = 0xffffff,
@@ -26,7 +25,7 @@ int m0_lnet_engine_fault_add(struct m0_lnet_engine           *eng,
 		       : m0_lnet__faults_add(eng->le_faults, attr, eng->le_now);
 }
 
-/** Rules were taken away: messages that they hold up leave at the next step. */
+/** Releases delayed messages at the next step, after rules were deleted. */
 static void delayed_go(struct m0_lnet_engine *eng)
 {
 	struct m0_lnet_msg *msg;
@@ -106,7 +105,7 @@ static void cut(struct m0_lnet_ni *ni, const struct m0_lnet_nid *nid)
 
 /* ----------------------------------------------------------- what comes in -- */
 
-/* The drivers, which ask again in each step, have been asked by it. */
+/* Firing is enough: the step has the drivers offer their messages again. */
 static void held_go(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 		    m0_time_t now)
 {
@@ -118,7 +117,7 @@ static void held_go(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 static void held_await(struct m0_lnet_engine *eng, m0_time_t until)
 {
 	M0_PRE(until > eng->le_now);
-	/* One that is due now was asked for in vain, or by another message. */
+	/* A time that is due was not used by its message: replace it. */
 	if (until >= eng->le_held_at && eng->le_held_at > eng->le_now)
 		return;
 	eng->le_held_at = until;
@@ -127,8 +126,8 @@ static void held_await(struct m0_lnet_engine *eng, m0_time_t until)
 }
 
 /*
- * What was found is kept in `rx` while the message is put off. It holds as long
- * as no rule is taken away; what is left there by messages of before does not.
+ * The verdict is kept in `rx` while the message is put off. It holds until a
+ * rule is deleted; a verdict of an earlier epoch is ignored.
  */
 unsigned m0_lnet__fault_in(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 			   const struct m0_lnet_hdr *hdr)
@@ -167,7 +166,9 @@ void m0_lnet__fault_header(const struct m0_lnd_rx *rx, uint8_t *bytes,
 	bytes[bit / BITS] ^= (uint8_t)(1U << bit % BITS);
 }
 
-/* The payload is still to come: it is done by fault_payload(). */
+/*
+ * Notes the bit; m0_lnet__fault_payload() inverts it when the payload is there.
+ */
 void m0_lnet__fault_payload_mark(struct m0_lnd_rx *rx)
 {
 	struct m0_lnet_msg *msg = rx->lr_priv;
@@ -215,7 +216,7 @@ void m0_lnet__fault_out(struct m0_lnet_msg            *msg,
 		cut(msg->msg_tx.mtx_ni, &msg->msg_tx.mtx_lnd.ltx_nid);
 }
 
-/* The first has left: whatever becomes of the second, that was well. */
+/* The first copy has been sent: the status of the second does not count. */
 bool m0_lnet__fault_again(struct m0_lnet_msg *msg, int *status)
 {
 	M0_PRE(msg->msg_state == M0_LNET_MSG_LEAVING);

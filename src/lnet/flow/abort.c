@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** An operation of an MD that is being unlinked ends early. */
+/** Aborts an operation whose MD is being unlinked. */
 #include "lnet/lnet_internal.h"
 
 void m0_lnet__op_abort(struct m0_lnet_msg *msg)
@@ -9,7 +9,7 @@ void m0_lnet__op_abort(struct m0_lnet_msg *msg)
 
 	M0_PRE(msg->msg_md != NULL && msg->msg_md->md_aborted);
 	M0_PRE(m0_lnet__msg_invariant(msg));
-	/* Without a send to end, each of these is the message's end. */
+	/* If no send is in progress, either branch completes the message. */
 	msg->msg_op.mop_late = false;
 	if (msg->msg_rx.mrx_lnd != NULL) {
 		m0_lnet__rx_cut(msg, status);

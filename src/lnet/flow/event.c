@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Events on their way out, and the messages that carry them.
- */
+/** Messages and their references, and the posting of events. */
 #include "lnet/lnet_internal.h"
 
 void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
@@ -75,7 +73,7 @@ void m0_lnet__event_fill(struct m0_lnet_event     *ev,
 	ev->ev_sender = *hop;
 }
 
-/* The engine's own: told at once, and taken by that. */
+/* Calls md_done at once, which takes the event. */
 static void own_done(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		     struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
@@ -84,7 +82,7 @@ static void own_done(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		m0_lnet__msg_put(msg);
 }
 
-/* For each message, on both sides: in its caller. */
+/* Inline: every message passes here on both sides. */
 inline void m0_lnet__event_post(struct m0_lnet_engine     *eng,
 				struct m0_lnet_md         *md,
 				struct m0_lnet_event_node *node,

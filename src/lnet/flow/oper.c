@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Operations of ours: PUT and GET, from the call to their last event.
+ * Operations of this node: PUT and GET, from the call to the last event.
  *
- * One message serves an operation all along. It is sent; and, if a response is
- * wanted, it waits in le_waiting under its cookie. Both ends come in either
- * order, and the second of them is the message's last on its MD.
+ * One message serves the whole operation. It is sent, and if a response is
+ * wanted it waits in le_waiting by its cookie. The send and the response end in
+ * either order; the second of them is the last use of the MD by the message.
  */
 #include "lnet/lnet_internal.h"
 
 enum {
-	/** Cookies count in steps, so that their lowest bits tell an MD's. */
+	/** Cookies count in steps, so that their lowest bits mark an MD. */
 	COOKIE_STEP = 4,
 	COOKIE_KIND = 1,
-	/** Drivers read so much along with a header anyway. */
+	/** Drivers read this many bytes together with a header anyway. */
 	LARGE_BYTES = 16 << 10
 };
 
@@ -21,7 +21,7 @@ static bool op_is_get(const struct m0_lnet_msg *msg)
 	return msg->msg_hdr.lhd_type == M0_LNET_GET;
 }
 
-/* What the operation says for an event of `type`, and how it went. */
+/* Fills an event of `type` from the operation, with its status. */
 static void op_fill(struct m0_lnet_event_node *node,
 		    const struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
 		    int status)
@@ -35,7 +35,8 @@ static void op_fill(struct m0_lnet_event_node *node,
 	ev->ev_status = status;
 	ev->ev_unlinked = false;
 	ev->ev_target = op->lo_target;
-	/* What was just stored in parts is not loaded as a whole: that waits. */
+	/* Two stores of parts: a load of the whole after a store of a part
+	 * would stall. */
 	ev->ev_initiator.lp_nid = m0_lnet_nid_any;
 	ev->ev_initiator.lp_pid = pid;
 	ev->ev_source.lp_nid = m0_lnet_nid_any;
@@ -68,7 +69,7 @@ struct m0_lnet_msg *m0_lnet__response_find(struct m0_lnet_engine    *eng,
 					   msg_op.mop_link);
 }
 
-/* A GET waits for a REPLY whose place is worth a guess. */
+/* Notes a GET whose REPLY is large enough for a guess of its memory. */
 static void guess_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
 	if (!op_is_get(msg) || msg->msg_rlength <= LARGE_BYTES)
@@ -147,7 +148,7 @@ static void response_overdue(struct m0_lnet_engine *eng,
 	(void)now;
 	m0_lnet__response_drop(msg);
 	++eng->le_stats.ls_response_timeout_count;
-	/* If SEND fails none may follow: it goes first. */
+	/* After a failed SEND no event may follow, so the SEND goes first. */
 	if (msg->msg_tx.mtx_sending)
 		msg->msg_op.mop_late = true;
 	else
@@ -193,7 +194,7 @@ static void op_header(struct m0_lnet_msg *msg, uint32_t type, bool answered)
 	hdr->lhd_match_bits = op->lo_match_bits;
 	hdr->lhd_portal = op->lo_portal;
 	hdr->lhd_offset = op->lo_offset;
-	/* Until a path is chosen. */
+	/* Set when a path is chosen. */
 	hdr->lhd_src_nid = m0_lnet_nid_any;
 	if (type == M0_LNET_PUT) {
 		hdr->lhd_payload_bytes = (uint32_t)msg->msg_rlength;
@@ -215,7 +216,7 @@ static void op_header(struct m0_lnet_msg *msg, uint32_t type, bool answered)
 	memcpy(&hdr->lhd_wmd, half, sizeof hdr->lhd_wmd);
 }
 
-/* It ends before it has begun. */
+/* Completes an operation that was not started. */
 static void op_refuse(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
@@ -253,8 +254,8 @@ static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 				   : md->md_attr.mda_length - op->lo_md_offset;
 	M0_PRE(msg->msg_rlength <= M0_LNET_MTU);
 	m0_lnet__payload_set(msg, md, msg->msg_rlength);
-	/* GETs need a name for the answer even if SEND is all that the MD has
-	 * left to tell, and the answer will find nobody. */
+	/* A GET carries a name for the answer even if the MD has only the SEND
+	 * left to report. The answer is then dropped as stale. */
 	answered = type == M0_LNET_GET || (op->lo_ack && md->md_threshold != 1);
 	op_header(msg, type, answered);
 	rc = op_check(eng, md);
@@ -285,14 +286,15 @@ void m0_lnet_engine_get(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 
 /* ----------------------------------------------------------------- the ends -- */
 
-/* A PUT or GET of ours has left, or not. */
+/* The PUT or GET was sent, or could not be. */
 static void op_sent(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
 	bool                       late;
 
 	M0_PRE_EX(msg->msg_md != NULL);
-	/* Who answers has it, whatever the driver knows of that. */
+	/* A peer that has answered has the message, whatever the driver
+	 * reports. */
 	if (msg->msg_op.mop_answered)
 		status = 0;
 	if (status != 0)
@@ -306,8 +308,7 @@ static void op_sent(struct m0_lnet_msg *msg, int status)
 		m0_lnet__response_fail(msg, -ETIMEDOUT);
 }
 
-/* An answer of ours has. */
-/* The driver keeps the GET no longer. */
+/* Returns the GET to the driver, which has kept it for its REPLY. */
 static void get_release(struct m0_lnet_msg *msg)
 {
 	struct m0_lnd_ni *ni = &msg->msg_rx.mrx_ni->lni_lnd;
@@ -318,6 +319,7 @@ static void get_release(struct m0_lnet_msg *msg)
 	ni->ldn_lnd->ld_ops->ldo_rx_release(ni, rx);
 }
 
+/* The answer to a peer was sent, or could not be. */
 static void response_sent(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[0];

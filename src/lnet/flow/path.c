@@ -37,7 +37,7 @@ static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
 	msg->msg_hdr.lhd_src_nid = ni->lni_lnd.ldn_nid;
 }
 
-/** A path was searched for, and found. */
+/** Reports a path that was found by a search. */
 static void path_probe(const struct m0_lnet_msg *msg)
 {
 	m0_probe_lnet_path(msg->msg_tx.mtx_ni->lni_text,
@@ -164,7 +164,7 @@ bool m0_lnet__path_again(struct m0_lnet_msg *msg)
 	return true;
 }
 
-/** The path of a request of which the NI is given; -EINVAL, -ENETDOWN. */
+/** Finds the path of a request that names its NI. @retval -EINVAL, -ENETDOWN */
 static int path_from(const struct m0_lnet_msg *msg,
 		     const struct m0_lnet_nid *self, struct m0_lnet__path *path)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Messages that come in. What a peer sends is checked here and never asserted
- * on: it breaks the rules and its connection is closed, or it is dropped and
- * counted, or it finds its MD.
+ * Messages that arrive. Nothing that a peer sends is asserted on: a message
+ * that violates the protocol closes its connection, another one is dropped and
+ * counted, or finds its MD.
  */
 #include "lnet/fault/fault.h"
 #include "lnet/lnet_internal.h"
 
-/** A header on its way through this file. */
+/** The header that is being handled. */
 struct coming {
 	struct m0_lnet_engine *cmi_eng;
 	struct m0_lnet_ni     *cmi_ni;
-	/** NULL: `0@lo`, or no room for peers. */
+	/** NULL: the sender is `0@lo`, or the table of peers is full. */
 	struct m0_lnet_lpni *cmi_lpni;
 	struct m0_lnd_rx    *cmi_rx;
 	struct m0_lnet_nid   cmi_primary;
@@ -24,7 +24,7 @@ enum {
 	GRUMBLE_EVERY_NS = 1000000000
 };
 
-/* A line a second at most, or peers would fill the log. */
+/* Logs at most one line a second, so that peers cannot fill the log. */
 static void grumble(struct m0_lnet_engine *eng, const struct m0_lnd_rx *rx,
 		    const char *why)
 {
@@ -53,7 +53,7 @@ static int refuse(const struct coming *in, const char *why)
 	return -EPROTO;
 }
 
-/* Its payload is read and thrown away. */
+/* Drops the message; the driver reads and discards its payload. */
 static int drop(const struct coming *in, uint64_t *reason, const char *why)
 {
 	struct m0_lnet_stats *stats = &in->cmi_eng->le_stats;
@@ -113,7 +113,7 @@ static inline int take(const struct coming *in, const struct m0_lnet_msg *msg,
 	return 0;
 }
 
-/* Both of them begin the same. */
+/* Fills the event of a PUT or GET of a peer. */
 static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
 			  int status)
 {
@@ -137,7 +137,7 @@ static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
 	ev->ev_is_get = type == M0_LNET_EV_GET;
 }
 
-/* Turns a request into the answer to it, and sends that. */
+/* Turns the request into its answer, and sends that. */
 static void answer(struct m0_lnet_msg *msg, uint32_t type)
 {
 	struct m0_lnet_hdr        *hdr = &msg->msg_hdr;
@@ -168,7 +168,7 @@ static void answer(struct m0_lnet_msg *msg, uint32_t type)
 	m0_lnet__send(msg);
 }
 
-/* A PUT has its data, or will not have it. */
+/* Ends a PUT of a peer: its data has arrived, or will not. */
 static void put_end(struct m0_lnet_msg *msg, int status)
 {
 	unsigned options = msg->msg_md->md_attr.mda_options;
@@ -219,7 +219,9 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 	return rc;
 }
 
-/** What is for the engine itself never finds all places taken. */
+/**
+ * Matches a request. A push finds a free buffer even if all of them are in use.
+ */
 static enum m0_lnet_match request_match(const struct coming *in,
 					struct m0_lnet_msg  *msg)
 {
@@ -237,9 +239,9 @@ static enum m0_lnet_match request_match(const struct coming *in,
 }
 
 /*
- * May what a request is for be on its way here? Its sender may know of an entry
- * that was attached, and be faster than the home. What we send ourselves takes
- * the same way as entries do, behind them.
+ * Returns true if an entry for the request may be on its way to the engine: the
+ * sender may know that the entry was attached before the engine does. Messages
+ * of this node to itself come behind the entries, in the same queue.
  */
 static bool is_behind(const struct coming *in)
 {
@@ -251,7 +253,7 @@ static bool is_behind(const struct coming *in)
 		       eng, &in->cmi_rx->lr_words[M0_LNET__RX_MARK]);
 }
 
-/* Not at once: the entry that is LAST, unless another one may be coming. */
+/* Matches an entry that is LAST, unless another entry may be on its way. */
 static enum m0_lnet_match late_match(const struct coming *in,
 				     struct m0_lnet_msg  *msg,
 				     enum m0_lnet_match   match)
@@ -292,7 +294,7 @@ static int request_in(struct coming *in)
 	struct m0_lnet_msg    *msg = NULL;
 	enum m0_lnet_match     match;
 
-	/* In this pass nothing has changed. */
+	/* Nothing has changed in this pass. */
 	if (M0_UNLIKELY(in->cmi_rx->lr_words[M0_LNET__RX_MARK] != 0) &&
 	    is_behind(in))
 		return -EAGAIN;
@@ -312,7 +314,10 @@ static int request_in(struct coming *in)
 
 /* ------------------------------------------------------------- responses -- */
 
-/* The message that waits for it; NULL: none, or for one of the other kind. */
+/*
+ * Finds the operation that this response is for; NULL: none waits, or for a
+ * response of the other kind.
+ */
 static struct m0_lnet_msg *waiting(const struct coming *in, uint32_t type)
 {
 	struct m0_lnet_msg *msg =
@@ -321,7 +326,7 @@ static struct m0_lnet_msg *waiting(const struct coming *in, uint32_t type)
 	return msg != NULL && msg->msg_hdr.lhd_type == type ? msg : NULL;
 }
 
-/* From now on another such response finds nobody. */
+/* Takes the response; another one for the operation is dropped from now on. */
 static struct m0_lnet_event *response_take(const struct coming *in,
 					   struct m0_lnet_msg  *msg)
 {
@@ -350,7 +355,7 @@ static int ack_in(const struct coming *in)
 	take(in, msg, 0);
 	ev = response_take(in, msg);
 	ev->ev_match_bits = in->cmi_hdr.lhd_match_bits;
-	/* No more than was sent, whatever he says. */
+	/* Not more than was sent, whatever the peer says. */
 	ev->ev_mlength = min64u(in->cmi_hdr.lhd_length, msg->msg_rlength);
 	m0_lnet__response_end(msg, &msg->msg_event[1]);
 	return 0;
@@ -372,7 +377,7 @@ static int reply_in(const struct coming *in)
 		bytes = msg->msg_rlength;
 	}
 	take(in, msg, bytes);
-	/* Held by msg_rx.mrx_lnd from here on, whatever the MD makes of it. */
+	/* mrx_lnd keeps the message alive, even if the MD ends now. */
 	msg->msg_rx.mrx_lnd = in->cmi_rx;
 	msg->msg_rx.mrx_ni = in->cmi_ni;
 	in->cmi_rx->lr_priv = msg;
@@ -386,11 +391,12 @@ static int reply_in(const struct coming *in)
 /* --------------------------------------------------------------- guesses -- */
 
 enum {
-	/* A wrong guess costs moving what was read: not of each GET. */
+	/* After a wrong guess the driver has to move bytes; so many GETs are
+	 * not guessed. */
 	UNGUESSED_NR = 16
 };
 
-/* The GET whose REPLY may be guessed to come next; NULL: none. */
+/* Returns the GET whose REPLY is expected next; NULL: no guess. */
 static struct m0_lnet_msg *guess(const struct m0_lnet_engine *eng)
 {
 	return eng->le_gets_nr == 1 && eng->le_faults == NULL ? eng->le_get
@@ -430,7 +436,7 @@ bool m0_lnet__rx_guessed(struct m0_lnd_ni *ni, const void *bytes, bool large)
 
 /* -------------------------------------------------------------- up calls -- */
 
-/* What is wrong with its payload; NULL: nothing. */
+/* Returns what is wrong with the payload; NULL: nothing. */
 static const char *payload_flaw(const struct m0_lnet_hdr *hdr)
 {
 	bool empty = hdr->lhd_type == M0_LNET_ACK ||
@@ -443,7 +449,10 @@ static const char *payload_flaw(const struct m0_lnet_hdr *hdr)
 		       : NULL;
 }
 
-/* What is wrong with it; NULL: nothing. *ours: it is for this interface. */
+/*
+ * Returns what is wrong with the header; NULL: nothing. *ours: the message is
+ * for this interface.
+ */
 static const char *flaw(const struct coming *in, bool *ours)
 {
 	const struct m0_lnet_hdr *hdr = &in->cmi_hdr;
@@ -471,7 +480,8 @@ static const char unreadable[] =
 	"a header of unknown type or with a NID that cannot be";
 
 /*
- * Reads the header. @return 0, and *ours: it is for this interface; else refused.
+ * Decodes and checks the header. @return 0, and *ours: the message is for this
+ * interface; or the result of refuse().
  */
 static int vet(struct coming *in, const void *bytes, bool large, bool *ours)
 {
@@ -511,9 +521,8 @@ static int sound_in(struct coming *in, bool ours)
 }
 
 /*
- * Most often a message is for the interface that it comes by, and from the
- * neighbour that was heard last: then both are known, and so is that they may
- * be there.
+ * Returns true if the message is for the interface by which it arrives, and
+ * from the last sender. Most messages are; their NIDs need no further check.
  */
 static bool is_again(const struct coming *in, const void *bytes)
 {
@@ -543,7 +552,7 @@ static int again_in(struct coming *in, const void *bytes)
 	return heard_in(in);
 }
 
-/* There are fault rules, or this message was put off when there were. */
+/* Handles the message by the fault rules, which exist. */
 static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
 						     const void    *bytes,
 						     bool large, bool ours)
@@ -579,7 +588,7 @@ static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
 	return rc;
 }
 
-/* Nothing is known of it. */
+/* Handles a message of a sender that is not the last one. */
 static __attribute__((noinline)) int first_in(struct coming *in,
 					      const void *bytes, bool large)
 {
@@ -612,7 +621,7 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 	return first_in(&in, bytes, large);
 }
 
-/* `msg` has left msg_rx.mrx_lnd. */
+/* Ends the arrival of a message, whose mrx_lnd is NULL. */
 static void rx_end(struct m0_lnet_msg *msg, int status)
 {
 	M0_PRE_EX(msg->msg_rx.mrx_lnd == NULL && msg->msg_md != NULL);

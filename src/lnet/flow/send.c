@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of a message out of the engine: path, discovery, credits, driver.
+ * The transmission of a message: path, discovery, credits, driver.
  *
- * A message holds a reference to its peer NI from the choice of its path (or
- * from when it waits for a discovery) to its end. Credits are counted as the
- * length of the queue: below 0, so many wait. Only what waits here has a timer;
- * the driver keeps to the deadline of what it has.
+ * A message holds a reference to its peer NI from the choice of its path, or
+ * from the start of its wait for a discovery, until it completes. A negative
+ * number of credits is the length of the queue. Only messages that wait here
+ * have a timer; the driver observes the deadline of the messages that it has.
  */
 #include "lnet/fault/fault.h"
 #include "lnet/lnet_internal.h"
 
 /* -- ends ------------------------------------------------------------------ */
 
-/** m0_lnet__sent is to be told, from outside of all this. */
+/** Completes a message in the next step, outside the current call. */
 static void sent_later(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
@@ -32,7 +32,10 @@ static void sent_now(struct m0_lnet_msg *msg, int status)
 	msg->msg_engine->le_hooks->lhk_sent(msg, status);
 }
 
-/** Those that are there now: what they lead to is for the next step. */
+/**
+ * Completes the messages that are in the list now; later ones wait for the next
+ * step.
+ */
 static void list_sent(struct m0_list *list)
 {
 	struct m0_list      now;
@@ -56,7 +59,7 @@ void m0_lnet__send_step(struct m0_lnet_engine *eng)
 
 /* -- credits --------------------------------------------------------------- */
 
-/** To the driver. */
+/** Passes the message to the driver. */
 static void msg_xmit(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_hdr *hdr = &msg->msg_hdr;
@@ -84,8 +87,9 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 }
 
 /**
- * A rule has it fail. Its credits let the next one leave, which may fail, too:
- * they do so one after the other, not each on the stack of the one before.
+ * Fails the message because a fault rule says so. Its credits let the next
+ * message leave, which may fail too: a loop completes them in turn, without
+ * recursion.
  */
 static void msg_drop(struct m0_lnet_msg *msg, enum m0_lnd_health health)
 {
@@ -109,7 +113,7 @@ static void msg_drop(struct m0_lnet_msg *msg, enum m0_lnd_health health)
 	eng->le_drops = false;
 }
 
-/** There are fault rules. */
+/** Sends a message while fault rules exist. */
 static __attribute__((cold, noinline)) void msg_leave_faulty(
 	struct m0_lnet_msg *msg)
 {
@@ -189,7 +193,7 @@ static void credits_take(struct m0_lnet_msg *msg)
 	}
 }
 
-/** Takes it out of the queue for its peer's credit. */
+/** Removes the message from the queue of its peer NI. */
 static void peer_unqueue(struct m0_lnet_msg *msg)
 {
 	M0_PRE(msg->msg_tx.mtx_lpni->lpn_queued_bytes >=
@@ -236,7 +240,10 @@ static void credits_put(struct m0_lnet_msg *msg)
 	peer_credit_put(msg->msg_tx.mtx_lpni);
 }
 
-/** Takes a message out of whatever it waits in. Others may go on by that. */
+/**
+ * Removes the message from its queue, and returns its credits, by which other
+ * messages may leave.
+ */
 static void msg_pull(struct m0_lnet_msg *msg)
 {
 	M0_PRE(m0_list_link_is_in(&msg->msg_tx.mtx_link));
@@ -301,7 +308,10 @@ static void send_on(struct m0_lnet_msg *msg, int rc)
 		credits_take(msg);
 }
 
-/** Its path is to be found. Apart: few messages need it. */
+/**
+ * Finds the path of a message that path_again() could not. Not inline, because
+ * few messages need it.
+ */
 static __attribute__((noinline)) void send_first(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
@@ -355,7 +365,7 @@ void m0_lnet__send_resume(struct m0_lnet_msg *msg, int status)
 	M0_PRE(status <= 0);
 	M0_PRE(msg->msg_state == M0_LNET_MSG_DISCOVERING);
 	msg_pull(msg);
-	/* Its peer may be another one by now. */
+	/* The destination may belong to another peer by now. */
 	m0_lnet__path_put(msg);
 	send_on(msg, status != 0 ? status : m0_lnet__path_peer(msg));
 }
@@ -427,7 +437,7 @@ static inline __attribute__((always_inline)) void tx_count(
 	stats->ls_send_length += msg->msg_hdr.lhd_payload_bytes;
 }
 
-/** No driver has had it: told later. */
+/** Completes a message that no driver has had. */
 static __attribute__((cold, noinline)) void tx_done_here(
 	struct m0_lnet_msg *msg, int status, enum m0_lnd_health health)
 {
@@ -437,7 +447,7 @@ static __attribute__((cold, noinline)) void tx_done_here(
 	sent_later(msg, status);
 }
 
-/** It has left, and is to do so once more. */
+/** Sends the message once more. */
 static __attribute__((cold, noinline)) void tx_again(struct m0_lnet_msg *msg)
 {
 	tx_count(msg, 0, M0_LND_OK);
@@ -469,7 +479,7 @@ void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 
 /* -- what is not to be waited for any more --------------------------------- */
 
-/** Which messages of a queue: NULL: all. */
+/** Selects messages of a queue; NULL members select all. */
 struct lost {
 	const struct m0_lnet_ni   *lwh_ni;
 	const struct m0_lnet_lpni *lwh_lpni;
@@ -493,8 +503,8 @@ static void queue_fail(struct m0_list *queue, const struct lost *lost,
 	struct m0_lnet_msg *next;
 
 	M0_PRE(status < 0);
-	/* First out, then the credits: else they would take the places of those
-	 * before them. */
+	/* Remove all of them first: returning a credit would let one of them
+	 * leave before the others. */
 	m0_list_init(&failed);
 	m0_list_for_each_entry_safe(queue, msg, next, struct m0_lnet_msg,
 				    msg_tx.mtx_link)
@@ -526,7 +536,7 @@ void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status)
 	M0_POST(m0_list_is_empty(&ni->lni_queue) && ni->lni_credits >= 0);
 }
 
-/** The node itself, whoever else there may be behind its NID. */
+/** The driver has lost the node itself, not only one of its processes. */
 static void node_down(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		      int status)
 {
@@ -542,9 +552,8 @@ static void node_down(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 }
 
 /*
- * Drivers know peers by NID and pid. A pid that nobody has, of a header or of a
- * call, may be lost as often as somebody likes: what is on its way to the node
- * goes on.
+ * Drivers know peers by NID and pid. Anyone can make the driver lose a pid that
+ * does not exist, by a header or a call; messages to the node itself continue.
  */
 void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 			uint32_t pid, int status)
@@ -558,7 +567,7 @@ void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 	M0_PRE(status <= 0 && m0_lnet__ni_invariant(ni));
 	if (lpni == NULL)
 		return;
-	/* A referee, lest it go away underfoot. */
+	/* A reference keeps it while messages fail. */
 	m0_lnet__lpni_hold(eng, lpni);
 	if (status < 0) {
 		queue_fail(&lpni->lpn_queue, &lost, status);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Lives of MDs. One ends when it takes nothing new (md_dead) and no operation
- * is under way: with the event of the last of them, else with UNLINK.
+ * The life of MDs. An MD ends when it takes nothing new (md_dead) and no
+ * operation is in progress: with the event of the last operation, or else with
+ * UNLINK.
  */
 #include "lnet/lnet_internal.h"
 
-/* For each message, on both sides: in its callers. */
+/* Inline: every message passes here on both sides. */
 inline void m0_lnet__md_init(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	md->md_me = NULL;
@@ -30,7 +31,7 @@ int m0_lnet__abort_status(const struct m0_lnet_engine *eng)
 	return eng->le_shutdown ? -ESHUTDOWN : -ETIMEDOUT;
 }
 
-/* Its last event is about to be posted. */
+/* Marks the end of an MD whose last event is about to be posted. */
 static void ended(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	M0_PRE_EX(md->md_dead && !md->md_ended && md->md_busy_nr == 0);
@@ -109,9 +110,10 @@ bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md)
 			md->md_attr.mda_length);
 }
 
-/* Responses to a used-up MD would be dropped: nobody waits for them. Apart: the
- * loop's registers are not to be saved for each message by who comes here for
- * few of them. */
+/*
+ * Ends the waits for responses to an MD that is used up; the responses will be
+ * dropped. Not inline, because few messages need it.
+ */
 static __attribute__((noinline)) void waits_end(struct m0_lnet_engine *eng,
 						struct m0_lnet_md     *md)
 {
@@ -134,7 +136,7 @@ void m0_lnet__md_used(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 	if (md->md_attr.mda_auto_unlink)
 		md->md_dead = true;
 	if (md->md_me == NULL) {
-		/* Beside the operation that took the last of it. */
+		/* Other operations than the one that used the MD up. */
 		if (md->md_busy_nr > 1)
 			waits_end(eng, md);
 	} else if (md->md_attr.mda_auto_unlink) {
@@ -151,7 +153,10 @@ void m0_lnet_engine_md_bind(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 		m0_lnet__md_end(eng, md, -ESHUTDOWN);
 }
 
-/* What the driver or a queue has is ended there; the rest ends here. */
+/*
+ * Aborts the operations of the MD. Those that the driver or a queue has
+ * complete later.
+ */
 static void msgs_abort(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
 	struct m0_list       todo;
@@ -159,7 +164,8 @@ static void msgs_abort(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 	struct m0_lnet_msg  *msg;
 
 	M0_PRE(md->md_aborted && md->md_busy_nr > 0);
-	/* Each may end while its turn is; none may be met twice. */
+	/* An operation may end during its turn, and none may be visited
+	 * twice. */
 	m0_list_init(&todo);
 	m0_list_splice_tail(&todo, &md->md_msgs);
 	while ((link = m0_list_first(&todo)) != NULL) {

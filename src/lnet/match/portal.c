@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Portals: which MD a message is for.
+ * Portals find the MD that a message is for.
  *
- * Only entries that can match are searched: those whose MD is not used up. Each
- * entry has a place among those of its class, a number, so that it comes back
- * to where it was when it gets another MD. Entries with ignore bits are a list;
- * those without are found by their match bits, and those of the same bits form
- * a ring, of which the first is in the table.
+ * Only entries that can match are searched: those with an MD that is not used
+ * up. Each entry has a number as its order in its class, so that it returns to
+ * its position when it gets another MD. Entries with ignore bits form a list.
+ * Entries without are found by their match bits; those of the same bits form a
+ * ring, of which the first is in the table.
  *
- * An entry that is a queue has many MDs, and is searched from the first of them
- * on: to take an MD off it, or to put one behind, changes nothing but its list.
+ * An entry that is a queue has many MDs, and is searched from the first on.
+ * Taking an MD off it, or adding one at its end, changes nothing but its list.
  */
 #include "lnet/lnet_internal.h"
 
@@ -69,7 +69,10 @@ void m0_lnet__portals_fini(struct m0_lnet_engine *eng)
 
 /* ------------------------------------------------------- what is searched -- */
 
-/* Behind the last of those before it; most often that is the very last. */
+/*
+ * Inserts after the last entry that comes before it, which most often is the
+ * last of all.
+ */
 static void wild_show(struct m0_lnet_portal *portal, struct m0_lnet_me *me)
 {
 	struct m0_list_link *pos = portal->lpt_wild.l_head.ll_prev;
@@ -98,7 +101,7 @@ static struct m0_lnet_me *ring_find(struct m0_lnet_portal *portal,
 	return head;
 }
 
-/* `me` takes the place of `head` in the table. */
+/* Replaces `head` by `me` in the table. */
 static void ring_head(struct m0_lnet_portal *portal, struct m0_lnet_me *head,
 		      struct m0_lnet_me *me)
 {
@@ -237,9 +240,8 @@ static void me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 }
 
 /*
- * Many MDs of a queue are used in turn, each out of cold memory: asks ahead for
- * what the next message changes of the one that is the first now, and for the
- * one behind it.
+ * The MDs of a queue are used in turn, each from cold memory. Prefetches the
+ * fields of the first MD that the next message changes, and the MD after it.
  */
 static void queue_prefetch(const struct m0_lnet_me *me)
 {
@@ -280,7 +282,7 @@ void m0_lnet_engine_me_unlink(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 
 	if (me->me_state == M0_LNET_ME_GONE)
 		return;
-	/* Its memory is the home's when it is gone. */
+	/* After me_gone() the home may reuse the ME. */
 	m0_list_init(&mds);
 	m0_list_splice_tail(&mds, &me->me_mds);
 	m0_list_for_each(&mds, link)
@@ -316,7 +318,7 @@ static void md_add(struct m0_lnet_me *me, struct m0_lnet_md *md)
 	m0_list_add_tail(&me->me_mds, &md->md_on_me);
 }
 
-/* The entry is to be searched from now on, or takes none. */
+/* Attaches an MD to an entry that is not searched yet, or refuses it. */
 static __attribute__((noinline)) void md_add_first(struct m0_lnet_engine *eng,
 						   struct m0_lnet_me     *me,
 						   struct m0_lnet_md     *md)
@@ -375,9 +377,9 @@ bool m0_lnet__portal_is_lazy(const struct m0_lnet_engine *eng, uint32_t portal,
 /* --------------------------------------------------------------- matching -- */
 
 /*
- * How many of `wanted` bytes the MD takes at `offset`; more than `wanted`: it
- * takes none. Both may be a peer's: nothing is beyond the MD, nor is there more
- * than a message can carry.
+ * Returns how many of `wanted` bytes the MD takes at `offset`; more than
+ * `wanted`: none. Peers may have sent both, so nothing goes beyond the MD or
+ * the size of a message.
  */
 static m0_bcount_t room(const struct m0_lnet_md *md, m0_bcount_t offset,
 			m0_bcount_t wanted)
@@ -403,14 +405,14 @@ static m0_bcount_t md_place(const struct m0_lnet_md  *md,
 		       : md->md_local_offset;
 }
 
-/* More bytes than msg_rlength: the message does not fit. */
+/* With more bytes than msg_rlength the message does not fit. */
 static bool msg_fits(const struct m0_lnet_msg *msg)
 {
 	return msg->msg_payload.lpy_bytes <= msg->msg_rlength;
 }
 
 /*
- * Finds the place that the message would have in the MD. Unless it is for
+ * Computes the space of the message in the MD. @return false: the MD is for
  * messages that fit, and this one does not.
  */
 static inline bool md_wants(const struct m0_lnet_md *md,
@@ -436,7 +438,7 @@ static bool me_is_for(const struct m0_lnet_engine *eng,
 		m0_lnet__peer_same(eng, &id->lp_nid, &msg->msg_rx.mrx_primary));
 }
 
-/* The MD of an entry whose match bits fit, and its place in it. */
+/* Finds the MD of an entry whose match bits fit, and the space in it. */
 static inline __attribute__((always_inline)) struct m0_lnet_md *me_match(
 	const struct m0_lnet_engine *eng, const struct m0_lnet_me *me,
 	struct m0_lnet_msg *msg, unsigned op)

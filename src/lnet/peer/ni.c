@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lnet/lnet_internal.h"
 
-/* A node has a handful: a walk is faster than a table. */
+/* A node has few NIs: a walk is faster than a table. */
 
 struct m0_lnet_ni *m0_lnet__ni_find(const struct m0_lnet_engine *eng,
 				    const struct m0_lnet_nid    *nid)
@@ -19,8 +19,8 @@ bool m0_lnet__ni_fits(const struct m0_lnet_ni  *ni,
 {
 	const struct m0_lnet_nid *own = &ni->lni_lnd.ldn_nid;
 
-	/* One net may have addresses of both sorts, and neither sort reaches
-	 * the other. */
+	/* A net may have addresses of both families, which do not reach each
+	 * other. */
 	return own->ln_type == nid->ln_type && own->ln_num == nid->ln_num &&
 	       own->ln_size == nid->ln_size;
 }

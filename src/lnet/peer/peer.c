@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is out there: peer NIs by NID, and the peers they belong to.
+ * Peer NIs by NID, and the peers that they belong to.
  *
- * Whoever is sent to, or speaks to us, gets a peer of its own with that NID.
- * Discovery joins those that are one node. All of it is bounded: the peer that
- * was not heard of longest makes room, if nothing of it is under way.
+ * A NID that a message leaves for, or arrives from, gets a peer of its own.
+ * Discovery joins the peers that are one node. The tables are bounded: the
+ * least recently used peer makes room, if it is idle.
  */
 #include "lnet/lnet_internal.h"
 
 enum {
-	/** NIDs of a peer that are kept, and of all peers for each there may
-	 * be. */
+	/** Limit on the NIDs of a peer, and on the NIDs of all peers for each
+	 * peer that is allowed. */
 	LPNIS_OF_PEER_MAX = 64,
 	LPNIS_PER_PEER_NR = 4,
-	/** Peers looked at for one that may go. */
+	/** Number of peers that an eviction examines. */
 	EVICT_LOOKS_MAX = 32
 };
-/** A lost NID is tried again after this, if the peer has others. */
+/** A peer with several NIDs is tried by a lost NID again after this time. */
 #define LOST_NS (60 * M0_TIME_ONE_SECOND)
 
 static struct m0_lnet_lpni *lpni_of_link(const struct m0_list_link *link)
@@ -57,7 +57,10 @@ static struct m0_lnet_peer *peer_new(struct m0_lnet_engine    *eng,
 	return peer;
 }
 
-/** Pre: without NIDs. What waited for it goes on by those it has become. */
+/**
+ * Frees a peer without NIDs. Messages that wait for it continue by the peers
+ * that have its NIDs now.
+ */
 static void peer_free(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
 {
 	M0_PRE(eng->le_peers_nr > 0);
@@ -77,7 +80,7 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 	struct m0_lnet_lpni             *lpni;
 
 	M0_PRE(peer != NULL && !m0_lnet_nid_is_any(nid));
-	/* The key of the table is the NID's bytes. */
+	/* The bytes of the NID are the key of the table. */
 	M0_BASSERT(sizeof(struct m0_lnet_nid) == M0_LNET_NID_BYTES);
 	M0_ALLOC_PTR(lpni);
 	if (lpni == NULL)
@@ -141,7 +144,7 @@ static bool peer_is_idle(const struct m0_lnet_peer *peer)
 	return true;
 }
 
-/** Used now: last to be evicted. */
+/** Moves the peer to the end of the order of eviction. */
 static void peer_touch(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
 {
 	if (!m0_list_link_is_last(&peer->lpe_link, &eng->le_peers))
@@ -255,7 +258,7 @@ struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
 			peer_touch(eng, lpni->lpn_peer);
 		m0_lnet__cache_fresh(eng)->lch_heard = lpni;
 	}
-	/* Who speaks through a router is not remembered for it. */
+	/* A sender behind a router gets no record of its own. */
 	from = m0_lnet_nid_eq(nid, hop) ? lpni : m0_lnet__lpni_find(eng, nid);
 	if (from != NULL)
 		*primary = from->lpn_peer->lpe_primary;
@@ -294,7 +297,8 @@ void m0_lnet__answer_end(struct m0_lnet_msg *msg)
 bool m0_lnet__lpni_is_greedy(const struct m0_lnet_engine *eng,
 			     const struct m0_lnet_lpni   *lpni)
 {
-	/* Without answers on their way nothing would make him be heard again. */
+	/* Without answers that complete, nothing would offer the message
+	 * again. */
 	return lpni != NULL && lpni->lpn_answers_nr > 0 &&
 	       lpni->lpn_answers_nr + eng->le_stats.ls_msgs_alloc >=
 		       eng->le_cfg.lec_msgs_max;
@@ -325,7 +329,9 @@ static void lpni_move(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 	lpni->lpn_peer = to;
 }
 
-/** `from` has lost an NID: it has another primary one, or ends. */
+/**
+ * Handles the loss of a NID by a peer: it gets another primary NID, or ends.
+ */
 static void peer_lessened(struct m0_lnet_engine *eng, struct m0_lnet_peer *from)
 {
 	struct m0_list_link *first = m0_list_first(&from->lpe_lpnis);
@@ -343,7 +349,7 @@ static void peer_lessened(struct m0_lnet_engine *eng, struct m0_lnet_peer *from)
 	M0_POST(m0_lnet__peer_invariant(from));
 }
 
-/** All of `from` is `into`. */
+/** Merges the peer `from` into the peer `into`. */
 static void peer_merge(struct m0_lnet_engine *eng, struct m0_lnet_peer *into,
 		       struct m0_lnet_peer *from)
 {
@@ -359,7 +365,7 @@ static void peer_merge(struct m0_lnet_engine *eng, struct m0_lnet_peer *into,
 	peer_free(eng, from);
 }
 
-/** An NID leaves its peer: it is one of its own while it is in use. */
+/** Takes a NID off its peer. A NID in use becomes a peer of its own. */
 static void lpni_leave(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 {
 	struct m0_lnet_peer *own;
@@ -387,14 +393,14 @@ static bool info_lists(const struct m0_lnet_ping_info *info,
 	return false;
 }
 
-/** Has `peer` have this NID too, if that can be. */
+/** Adds a NID to a peer, unless limits or another peer's claim forbid it. */
 static void nid_learn(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
 		      const struct m0_lnet_nid *nid, bool primary)
 {
 	struct m0_lnet_lpni *lpni;
 	struct m0_lnet_peer *other;
 
-	/* Whoever tells one of ours as his is mistaken. */
+	/* A peer that reports a NID of this node is mistaken. */
 	if (m0_lnet__ni_find(eng, nid) != NULL)
 		return;
 	lpni = m0_lnet__lpni_find(eng, nid);
@@ -432,7 +438,7 @@ static void statuses_learn(struct m0_lnet_peer            *peer,
 		}
 }
 
-/** A peer with several NIDs: they are those it tells. */
+/** Sets the NIDs of a Multi-Rail peer to the ones that it reports. */
 static void rails_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 			const struct m0_lnet_ping_info *info)
 {
@@ -450,7 +456,7 @@ static void rails_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 					    struct m0_lnet_lpni, lpn_link)
 			if (at != lpni && !info_lists(info, &at->lpn_nid, &up))
 				lpni_leave(eng, at);
-	/* In the order they are told in, the primary one first. */
+	/* The order is that of the report, with the primary NID first. */
 	for (i = nr; i > 0; --i) {
 		at = m0_lnet__lpni_find(eng, &info->lpi_nis[i - 1].lpg_nid);
 		if (at != NULL && at->lpn_peer == peer)
@@ -462,7 +468,7 @@ static void rails_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 	M0_POST(m0_lnet__peer_invariant(peer));
 }
 
-/** Each NID of it is a peer of its own. */
+/** Splits a peer: each other NID becomes a peer of its own. */
 static void single_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 {
 	struct m0_lnet_peer *peer = lpni->lpn_peer;
@@ -487,14 +493,16 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 	M0_PRE(m0_lnet__peer_invariant(peer));
 	peer->lpe_features = info->lpi_features;
 	if (info->lpi_seq < peer->lpe_seq_heard)
-		/* It lives again, and has forgotten us. */
+		/* The peer has restarted, and does not know this node any
+		 * more. */
 		peer->lpe_seq_told = 0;
 	peer->lpe_seq_heard = info->lpi_seq;
 	peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_NO_DISCOVERY;
 	if ((info->lpi_features & M0_LNET_FEAT_DISCOVERY) == 0)
 		peer->lpe_state |= M0_LNET_PEER_NO_DISCOVERY;
 	if (is_configured(peer) || !eng->le_cfg.lec_discovery) {
-		/* As it is. */
+		/* Configured peers, and all peers without discovery, keep their
+		 * NIDs. */
 	} else if ((info->lpi_features & rails) == rails &&
 		   info_lists(info, &lpni->lpn_nid, &up)) {
 		peer->lpe_state |= M0_LNET_PEER_MULTI_RAIL;

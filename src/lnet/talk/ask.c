@@ -2,7 +2,7 @@
 #include "lnet/talk/ask.h"
 
 enum {
-	/** A message was not to be had: how soon again. */
+	/** Pause before the next attempt, when no message was free. */
 	RETRY_NS = 20000000
 };
 
@@ -23,7 +23,8 @@ static void ask_tell(struct m0_lnet_ask *ask, int status)
 		return;
 	M0_ASSERT(status <= 0 && ask->as_done != NULL);
 	ask->as_told = true;
-	/* Back-off is why it cannot be sent again, not why it failed. */
+	/* The back-off of the driver only prevents a second attempt; the reset
+	 * was the failure. */
 	if (ask->as_is_resent && status == -EHOSTUNREACH)
 		status = -ECONNRESET;
 	ask->as_status = status;
@@ -31,8 +32,9 @@ static void ask_tell(struct m0_lnet_ask *ask, int status)
 }
 
 /**
- * A node that restarted unseen answers the first message on an old connection
- * with a reset. The next one goes on a new connection.
+ * Returns true if the request may be sent once more. A node that has restarted
+ * unnoticed answers the first message on an old connection with a reset; the
+ * next message uses a new connection.
  */
 static bool is_resendable(const struct m0_lnet_ask *ask)
 {
@@ -41,7 +43,7 @@ static bool is_resendable(const struct m0_lnet_ask *ask)
 	       ask->as_engine->le_now < ask->as_deadline;
 }
 
-/** Its end goes on from the timer: not on the stack of an event of it. */
+/** Ends the request from its timer, not on the stack of its own event. */
 static void ask_end_soon(struct m0_lnet_ask *ask)
 {
 	m0_lnet__timer_arm(ask->as_engine, &ask->as_timer, M0_TIME_IMMEDIATELY);
@@ -57,13 +59,14 @@ static void ask_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	(void)eng;
 	switch (ev->ev_type) {
 	case M0_LNET_EV_SEND:
-		/* Perhaps on the stack of whoever began it: told later. */
+		/* The event may be on the stack of the caller that started it:
+		 * report it later. */
 		if (ev->ev_status != 0)
 			ask->as_failure = ev->ev_status;
 		break;
 	case M0_LNET_EV_REPLY:
 	case M0_LNET_EV_ACK:
-		/* Of what is unlinked to be sent again. */
+		/* The request was unlinked in order to be sent again. */
 		if (ev->ev_status != 0 && is_resendable(ask))
 			break;
 		ask->as_got = ev->ev_mlength;
@@ -92,7 +95,7 @@ static void md_prepare(struct m0_lnet_ask *ask)
 		.md_attr = {
 			.mda_vec = &ask->as_vec,
 			.mda_length = ask->as_bytes,
-			/* SEND, and REPLY or ACK. */
+			/* One for the SEND, one for the REPLY or ACK. */
 			.mda_threshold = 2,
 			.mda_options = M0_LNET_MD_TRUNCATE |
 				       M0_LNET_MD_NO_TRACK_RESPONSE,
@@ -233,7 +236,7 @@ struct m0_lnet_ask *m0_lnet__ask_push(
 void m0_lnet__ask_fail(struct m0_lnet_ask *ask, int status)
 {
 	M0_PRE(status < 0);
-	/* It is about the connection that failed it before. */
+	/* This failure is of the connection of the first attempt. */
 	if (ask->as_is_resent && !ask->as_is_bound)
 		return;
 	ask->as_failure = status;

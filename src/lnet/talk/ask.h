@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the engine itself asks of a node: a ping (GET) or a push (PUT with ACK),
- * and one answer, in bounded time.
+ * Requests of the engine itself to another node: a ping (GET) or a push (PUT
+ * with ACK), with one answer in bounded time.
  */
 #ifndef M0_SRC_LNET_ASK_H
 #define M0_SRC_LNET_ASK_H
@@ -18,16 +18,17 @@ struct m0_lnet_ask {
 	bool                   as_is_push;
 	struct m0_lnet_timer   as_timer;
 	m0_time_t              as_deadline;
-	/** The MD is the engine's. */
+	/** The engine has the MD. */
 	bool as_is_bound;
-	/** as_done was called, or is not to be. */
+	/** as_done was called, or must not be called. */
 	bool as_told;
-	/** It is to be sent once more if its connection is dead; it was. */
+	/** The request may be sent once more if its connection is dead; it was
+	 * sent again. */
 	bool as_may_resend;
 	bool as_is_resent;
-	/** Of the SEND. */
+	/** Status of the SEND. */
 	int as_failure;
-	/** 0: the first as_got bytes at as_addr are a ping's answer. */
+	/** If 0, the first as_got bytes at as_addr are the answer to a ping. */
 	int    as_status;
 	size_t as_got;
 	void (*as_done)(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask);
@@ -35,11 +36,11 @@ struct m0_lnet_ask {
 };
 
 /**
- * Asks `nid` for what it tells of itself.
- * @param self   from this NID of ours, or ANY.
- * @param bytes  room for the answer.
- * @param done   called once, never within this call, until `deadline` at the
- *               latest; the ask ends with it, and its memory too.
+ * Asks `nid` for its ping information.
+ * @param self   NID of this node to ask from, or ANY.
+ * @param bytes  space for the answer.
+ * @param done   called once, never within this call, at `deadline` at the
+ *               latest. The request ends with it, and its memory is freed.
  * @return NULL: no memory.
  */
 struct m0_lnet_ask *m0_lnet__ask_ping(
@@ -47,15 +48,15 @@ struct m0_lnet_ask *m0_lnet__ask_ping(
 	const struct m0_lnet_nid *self, size_t bytes, m0_time_t deadline,
 	void (*done)(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask),
 	void *user);
-/** Tells `nid` what we tell of ourselves now. */
+/** Pushes the current information of this node to `nid`. */
 struct m0_lnet_ask *m0_lnet__ask_push(
 	struct m0_lnet_engine *eng, const struct m0_lnet_nid *nid,
 	const struct m0_lnet_nid *self, m0_time_t deadline,
 	void (*done)(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask),
 	void *user);
-/** Ends it now: `done` is called with this status. */
+/** Ends the request now; calls `done` with this status. */
 void m0_lnet__ask_fail(struct m0_lnet_ask *ask, int status);
-/** Forgets it: `done` is not called. NULL is allowed. */
+/** Ends the request without a call of `done`. `ask` may be NULL. */
 void m0_lnet__ask_drop(struct m0_lnet_ask *ask);
 
 #endif /* M0_SRC_LNET_ASK_H */

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Discovery: before the first request to a peer it is asked for its NIDs
- * (ping), and told ours (push), if it is one to be told. One at a time for each
- * peer, and so many at a time for the node; the others queue, those that nobody
- * here waits for (a push has come, or ours is to be told) behind all that
- * somebody does: strangers can have as many begin as there may be peers.
+ * Discovery of peers. Before the first request to a peer, it is asked for its
+ * NIDs (ping), and gets those of this node (push) if it wants them. A peer has
+ * one discovery at a time, and the node a limited number; the others queue.
+ * Discoveries that nothing here waits for (a push has arrived, or the own
+ * information is to be pushed) queue behind those that something waits for,
+ * because strangers can start as many as there may be peers.
  *
- * Messages wait for it no longer than their own time, and fail with it. A peer
- * that does not answer, or makes no sense, fails those that waited when that
- * was found; from then on it is spoken to without waiting, as one that is not
- * Multi-Rail, and asked again now and then while there is traffic. A peer that
- * cannot be reached is asked again with the next message.
+ * A message waits for a discovery no longer than its own deadline, and fails
+ * with the discovery. If a peer does not answer, or answers with garbage, the
+ * messages that wait then fail; afterwards messages are sent to it without
+ * waiting, as to a peer that is not Multi-Rail, and it is asked again from time
+ * to time while there is traffic. A peer that cannot be reached is asked again
+ * with the next message.
  */
 #include "lnet/talk/discovery.h"
 
 enum {
-	/** At a time, not counting those that take long already: whoever does
-	 * not answer is not to keep others waiting. */
+	/** Limit on discoveries that run, without the slow ones: a peer that
+	 * does not answer must not delay the others. */
 	RUNNING_MAX = 64,
 };
-/** Long. */
+/** A discovery is slow after this time. */
 #define SLOW_NS M0_TIME_ONE_SECOND
-/** How soon a peer that answered with nonsense or not at all is asked again. */
+/** Pause after a peer has not answered, or has answered with garbage. */
 #define PAUSE_NS (60 * M0_TIME_ONE_SECOND)
 
 int m0_lnet__info_decode(struct m0_lnet_engine *eng, const void *bytes,
@@ -68,7 +70,7 @@ static void disc_uncount(struct m0_lnet_disc *di)
 	di->di_is_counted = false;
 }
 
-/** Nothing of it runs or waits to run. */
+/** Stops the discovery: nothing of it runs or is queued. */
 static void disc_idle(struct m0_lnet_disc *di)
 {
 	struct m0_lnet_engine *eng = di->di_engine;
@@ -84,7 +86,7 @@ static void disc_idle(struct m0_lnet_disc *di)
 	disc_run_next(eng);
 }
 
-/** Those that waited go on, or fail. The peer may be gone after it. */
+/** Continues or fails the messages that wait. The peer may be freed by that. */
 static void waiting_end(struct m0_lnet_peer *peer, int status)
 {
 	struct m0_list       now;
@@ -159,7 +161,10 @@ static void disc_end(struct m0_lnet_disc *di, int status)
 	waiting_end(peer, status);
 }
 
-/** It has asked an NID that is not its peer's: what waits goes its way. */
+/**
+ * Ends a discovery whose NID belongs to another peer now; its messages and
+ * probes continue there.
+ */
 static void disc_astray(struct m0_lnet_disc *di)
 {
 	struct m0_lnet_engine *eng = di->di_engine;
@@ -172,7 +177,10 @@ static void disc_astray(struct m0_lnet_disc *di)
 	m0_lnet__probes_join(eng, &probes);
 }
 
-/** Has it what we tell now? And is it one to be told? */
+/**
+ * Returns true if the peer wants pushes, and has not seen the current
+ * information.
+ */
 static bool wants_push(const struct m0_lnet_engine *eng,
 		       const struct m0_lnet_peer   *peer)
 {
@@ -213,20 +221,20 @@ static void pushed(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 	disc_push_or_end(di);
 }
 
-/** Its NIDs are known now. */
+/** Learns the NIDs of the peer. */
 static int info_take(struct m0_lnet_disc            *di,
 		     const struct m0_lnet_ping_info *info)
 {
 	struct m0_lnet_engine *eng = di->di_engine;
 	struct m0_lnet_lpni   *lpni = m0_lnet__lpni_find(eng, &di->di_nid);
-	/* It is another peer's by now, and what is learned may end this one. */
+	/* Learning for another peer might end this one. */
 	if (lpni == NULL || lpni->lpn_peer != di->di_peer)
 		return -ESTALE;
 	m0_lnet__probes_learn(eng, &di->di_probes, info);
 	return m0_lnet__peer_learn(eng, lpni, info);
 }
 
-/** The NID was not reached: the next one of the peer, all round once. */
+/** Tries the next NID of the peer after one that was not reached; each once. */
 static bool disc_try_next(struct m0_lnet_disc *di)
 {
 	struct m0_list      *all = &di->di_peer->lpe_lpnis;
@@ -252,8 +260,9 @@ static bool disc_try_next(struct m0_lnet_disc *di)
 }
 
 /**
- * Was it not reached? Then it may be by another NID. It was if it has had all of
- * its time to answer: the driver gives up sooner, and may say so by a time-out.
+ * Returns true if the NID was not reached, so that another one may be. A
+ * request that had all its time was received and not answered: the driver gives
+ * up earlier, and may report that as a time-out, too.
  */
 static bool is_unreached(const struct m0_lnet_ask *ask)
 {
@@ -305,7 +314,8 @@ static void disc_go(struct m0_lnet_disc *di)
 			     eng->le_now, eng->le_cfg.lec_transaction_timeout_ns);
 
 	M0_PRE(di->di_state == M0_LNET_DISC_RUNNING && di->di_ask == NULL);
-	/* To this NID, not just to any of the peer's: so the source is said. */
+	/* With a source the request goes to this NID, not to any NID of the
+	 * peer. */
 	if (m0_lnet_nid_is_any(&self) && ni != NULL)
 		self = ni->lni_lnd.ldn_nid;
 	di->di_from = self;
@@ -389,7 +399,9 @@ struct m0_lnet_disc *m0_lnet__disc_get(struct m0_lnet_engine *eng,
 
 /* -- what begins one ------------------------------------------------------- */
 
-/** The NID of a peer that is most likely to answer; NULL: none is reached. */
+/**
+ * Returns the NID of a peer that most likely answers; NULL: none is reached.
+ */
 static const struct m0_lnet_lpni *peer_best(const struct m0_lnet_engine *eng,
 					    const struct m0_lnet_peer   *peer)
 {
@@ -450,7 +462,7 @@ void m0_lnet__discovery_renew(struct m0_lnet_engine *eng)
 	}
 }
 
-/** A ping is to say what a push did not. */
+/** Asks a peer whose push was incomplete. */
 static void push_ask_back(struct m0_lnet_engine     *eng,
 			  const struct m0_lnet_lpni *lpni, size_t bytes)
 {
@@ -473,7 +485,7 @@ void m0_lnet__discovery_pushed(struct m0_lnet_engine    *eng,
 	struct m0_lnet_peer     *peer;
 	struct m0_lnet_disc     *di;
 
-	/* Who came through a router and is not known stays unknown. */
+	/* An unknown sender behind a router stays unknown. */
 	if (lpni == NULL || all_of(eng)->dy_stopped)
 		return;
 	if (m0_lnet__info_decode(eng, bytes, nr, &info) != 0) {
@@ -508,7 +520,7 @@ void m0_lnet__discovery_lost(struct m0_lnet_engine     *eng,
 	struct m0_lnet_peer *peer = lpni->lpn_peer;
 	struct m0_lnet_disc *di = peer->lpe_discovery;
 
-	/* It may come back as another, which does not know us. */
+	/* The node may return as another one, which does not know this node. */
 	peer->lpe_seq_told = 0;
 	m0_lnet__peer_outdate(eng, peer);
 	m0_lnet__probes_lost(eng, &lpni->lpn_nid, status);
@@ -526,7 +538,7 @@ void m0_lnet__discovery_forget(struct m0_lnet_engine *eng,
 	(void)eng;
 	if (di == NULL)
 		return;
-	/* Its NIDs are another peer's by now. */
+	/* The NIDs belong to another peer now. */
 	disc_astray(di);
 	peer->lpe_discovery = NULL;
 	m0_free(di);

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What we tell of ourselves, the MD that answers pings with it, and those that
- * pushes of others come into.
+ * The information of this node, the MD that answers pings with it, and the MDs
+ * that take the pushes of peers.
  *
- * The MD that answers stays where it is; when the information changes it gets
- * another buffer. The old one goes when the last answer from it has left. No
- * buffer is smaller than the one before: an answer that was begun with the old
- * length may leave from the new one, with zeroes at its end.
+ * The MD that answers pings stays; when the information changes it gets another
+ * buffer. The old buffer is freed when the last answer from it has left. No
+ * buffer is smaller than the one before: an answer that was started with the
+ * old length may leave from the new buffer, with zeroes at its end.
  */
 #include "lnet/lnet_internal.h"
 
 enum {
-	/** Pushes that may be coming in at one time. */
+	/** Number of pushes that may arrive at one time. */
 	SINKS_NR = 32,
-	/** Longer pushes are asked for by ping. */
+	/** A peer whose push is longer is asked by a ping. */
 	SINK_BYTES_MAX = 16384
 };
 
-/** Information, encoded. */
+/** A buffer with the encoded information. */
 struct ping_buf {
 	struct m0_list_link pbf_link;
 	struct m0_bufvec    pbf_vec;
 	void               *pbf_addr;
-	/** Of the buffer, and of it those that are told. */
+	/** Size of the buffer, and of the information in it. */
 	m0_bcount_t pbf_bytes;
 	size_t      pbf_told;
 };
 
-/** Where a push comes in. */
+/** A buffer for one push. */
 struct ping_sink {
 	struct m0_lnet_me psk_me;
 	struct m0_lnet_md psk_md;
@@ -40,11 +40,11 @@ struct ping {
 	struct m0_lnet_me pi_me;
 	struct m0_lnet_md pi_md;
 	struct ping_buf  *pi_buf;
-	/** Still being sent from. */
+	/** Old buffers from which answers are still leaving. */
 	struct m0_list   pi_old;
 	struct ping_sink pi_sinks[SINKS_NR];
 	m0_bcount_t      pi_sink_bytes;
-	/** The sink that is to be cut next, should all be in use. */
+	/** Index of the sink to free next, if all are in use. */
 	unsigned pi_cut_next;
 	bool     pi_ends;
 };
@@ -89,7 +89,7 @@ uint32_t m0_lnet__ping_features(const struct m0_lnet_engine *eng)
 	return features;
 }
 
-/** Is there one of the same net before it? */
+/** Returns true if an earlier NI is on the same net. */
 static bool net_is_told(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_ni     *upto)
 {
@@ -121,7 +121,7 @@ static void net_tell(const struct m0_lnet_engine *eng, uint32_t net,
 				};
 }
 
-/** Net by net, each where its first NI stands. */
+/** Lists the NIs by net; each net comes where its first NI is. */
 static void nis_tell(const struct m0_lnet_engine *eng,
 		     struct m0_lnet_ping_info    *info)
 {
@@ -224,7 +224,7 @@ static void ping_told(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	olds_free(ping_of(eng));
 }
 
-/** Answers that the driver does not have yet leave from `buf`. */
+/** Moves the answers that the driver does not have yet to `buf`. */
 static void answers_move(struct ping *ping, const struct ping_buf *buf)
 {
 	struct m0_lnet_msg *msg;
@@ -296,7 +296,7 @@ static void answers_post(struct m0_lnet_engine *eng, struct ping *ping)
 static void sink_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		       const struct m0_lnet_event *ev);
 
-/** The room that pushes are given grows with what was announced. */
+/** Makes space for pushes as long as the longest that was announced. */
 static bool sink_room(struct ping_sink *sink, m0_bcount_t bytes)
 {
 	void *addr;
@@ -354,13 +354,13 @@ bool m0_lnet__ping_sink_cut(struct m0_lnet_engine *eng)
 	unsigned          i;
 
 	M0_PRE(!ping->pi_ends);
-	/* They are cut in turn: so it is the one that was taken first, if there
-	 * were others cut before. */
+	/* Sinks are freed in turn, so this is most often the one taken
+	 * first. */
 	for (i = 0; i < SINKS_NR; ++i) {
 		sink = &ping->pi_sinks[ping->pi_cut_next++ % SINKS_NR];
 		if (sink->psk_md.md_me != NULL || sink->psk_md.md_ended)
 			continue;
-		/* Its event has it posted again. */
+		/* The event posts the sink again. */
 		m0_lnet_engine_md_unlink(eng, &sink->psk_md);
 		return true;
 	}
@@ -415,7 +415,7 @@ int m0_lnet__ping_init(struct m0_lnet_engine *eng)
 		eng->le_ping = NULL;
 		return -ENOMEM;
 	}
-	/* One that is not taken is not posted again. */
+	/* A sink that is refused is not posted again. */
 	ping->pi_ends = true;
 	answers_post(eng, ping);
 	posted = !m0_list_is_empty(&ping->pi_me.me_mds);
@@ -438,7 +438,7 @@ void m0_lnet__ping_fini(struct m0_lnet_engine *eng)
 	unsigned     i;
 
 	M0_PRE(m0_list_is_empty(&eng->le_nis));
-	/* No NI is left, so nothing is under way and all ends at once. */
+	/* Without NIs nothing is in progress, and everything ends at once. */
 	ping->pi_ends = true;
 	for (i = 0; i < SINKS_NR; ++i)
 		m0_lnet_engine_me_unlink(eng, &ping->pi_sinks[i].psk_me);

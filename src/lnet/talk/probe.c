@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pings and discoveries that the application asks for. A ping asks for itself;
- * a discovery joins that of its peer. Each has a time of its own.
+ * Pings and discoveries of the application. A ping sends its own request; a
+ * discovery joins that of its peer. Each probe has its own deadline.
  */
 #include "lnet/talk/discovery.h"
 
 enum {
-	/** Room for a ping's answer, as `lnetctl ping` gives. */
+	/** Space for the answer to a ping, as `lnetctl ping` has it. */
 	PING_BYTES = 3960
 };
 
@@ -52,7 +52,7 @@ static void probe_fill_info(struct m0_lnet_engine          *eng,
 						  : probe->pr_nid;
 	probe->pr_pid = info->lpi_pid;
 	probe->pr_features = info->lpi_features;
-	/* As our own record of the peer has it: false until discovered. */
+	/* As the record of the peer says: false until it is discovered. */
 	lpni = m0_lnet__lpni_find(eng, &probe->pr_nid);
 	probe->pr_multi_rail = lpni != NULL && (lpni->lpn_peer->lpe_state &
 						M0_LNET_PEER_MULTI_RAIL) != 0;
@@ -78,7 +78,10 @@ static void probe_fill_peer(struct m0_lnet_probe      *probe,
 	probe->pr_multi_rail = (peer->lpe_state & M0_LNET_PEER_MULTI_RAIL) != 0;
 }
 
-/** A discovery that others began, or that was done before, is told of too. */
+/**
+ * Ends a probe of a discovery that was done before, or that something else
+ * started.
+ */
 static void probe_end_peer(struct m0_lnet_engine  *eng,
 			   struct m0_lnet_probing *po, int status)
 {
@@ -87,7 +90,7 @@ static void probe_end_peer(struct m0_lnet_engine  *eng,
 	lpni = m0_lnet__lpni_find(eng, &po->lpo_probe->pr_nid);
 	if (status == 0 && lpni != NULL) {
 		probe_fill_peer(po->lpo_probe, lpni->lpn_peer);
-		/* Such a peer is asked and told nothing: lnetctl fails, too. */
+		/* Such a peer is neither asked nor told; lnetctl fails, too. */
 		if ((lpni->lpn_peer->lpe_state & M0_LNET_PEER_NO_DISCOVERY) !=
 		    0)
 			status = -EOPNOTSUPP;
@@ -138,7 +141,10 @@ static void probe_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 	probe_end(eng, po, -ETIMEDOUT);
 }
 
-/** Asks itself: it is about this NID, and nothing is remembered of it. */
+/**
+ * Sends a request of its own: the probe is about this NID, and nothing is
+ * recorded.
+ */
 static void probe_ping(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 		       m0_time_t deadline)
 {
@@ -161,7 +167,7 @@ static void probe_ping(struct m0_lnet_engine *eng, struct m0_lnet_probing *po,
 		po->lpo_ask->as_may_resend = true;
 }
 
-/** Joins the discovery of its peer, or has it begin. */
+/** Joins the discovery of the peer, or starts it. */
 static void probe_join(struct m0_lnet_engine *eng, struct m0_lnet_probing *po)
 {
 	struct m0_lnet_probe *probe = po->lpo_probe;

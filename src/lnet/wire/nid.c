@@ -17,7 +17,7 @@ const struct m0_lnet_nid m0_lnet_nid_any = {
 
 const struct m0_lnet_nid m0_lnet_nid_lo = { .ln_type = M0_LNET_TYPE_LO };
 
-/** Size, type and number in the order in which they compare. */
+/** Returns size, type and number in the order of comparison. */
 static uint32_t nid_head(const struct m0_lnet_nid *nid)
 {
 	return (uint32_t)nid->ln_size << 24 | (uint32_t)nid->ln_type << 16 |
@@ -40,8 +40,8 @@ bool m0_lnet_nid_is_nid4(const struct m0_lnet_nid *nid)
 }
 
 /*
- * Several times for each message, so inline in the whole library, and no memcmp.
- * The first 8 bytes are all of an IPv4 address.
+ * Inline in the whole library and without memcmp, because each message calls it
+ * several times. The first 8 bytes contain all of an IPv4 address.
  */
 inline bool m0_lnet_nid_eq(const struct m0_lnet_nid *left,
 			   const struct m0_lnet_nid *right)
@@ -54,7 +54,7 @@ inline bool m0_lnet_nid_eq(const struct m0_lnet_nid *left,
 	M0_BASSERT(sizeof *left == sizeof l + sizeof lend);
 	__builtin_memcpy(l, left, sizeof l);
 	__builtin_memcpy(r, right, sizeof r);
-	/* The other members of ANY mean nothing. */
+	/* The other members of ANY have no meaning. */
 	if (l[0] != r[0])
 		return m0_lnet_nid_is_any(left) && m0_lnet_nid_is_any(right);
 	__builtin_memcpy(&lend, (const char *)left + sizeof l, sizeof lend);
@@ -110,7 +110,7 @@ int m0_lnet_nid_from4(struct m0_lnet_nid *nid, uint64_t nid4)
 		*nid = m0_lnet_nid_any;
 		return 0;
 	}
-	/* The number of a type is a byte; 255 would read as ANY. */
+	/* A type is a byte; 255 would mean ANY. */
 	if (net >= m0_lnet_net(M0_LNET_TYPE_ANY, 0))
 		return -EINVAL;
 	nid->ln_size = 0;
@@ -156,14 +156,14 @@ void m0_lnet_nid_encode(const struct m0_lnet_nid *nid,
 	       sizeof nid->ln_addr);
 }
 
-/** Are the bytes that the size of the address does not cover zero? */
+/** Returns true if the bytes beyond the size of the address are zero. */
 static bool tail_is_zero(const uint8_t *addr, size_t size)
 {
 	static const uint8_t zeroes[M0_LNET_NID_ADDR_BYTES - ADDR4_BYTES];
 	uint8_t              bits = 0;
 	size_t               i;
 
-	/* The two that there are. */
+	/* The two sizes in use. */
 	if (size == M0_LNET_NID_SIZE_IPV6)
 		return true;
 	if (size == 0)

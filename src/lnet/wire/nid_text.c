@@ -5,12 +5,12 @@
 #include "base/cursor.h"
 #include "base/ip_text.h"
 
-/** How addresses of a type of network are written. */
+/** Text form of the addresses of a type of network. */
 enum addr_form {
 	ADDR_IP4,
 	ADDR_IP,
 	ADDR_NUMBER,
-	/** Any text is 0. */
+	/** Any text means 0. */
 	ADDR_LO
 };
 
@@ -20,7 +20,7 @@ struct net_type {
 	enum addr_form nt_form;
 };
 
-/** In the order in which names are tried as prefixes. */
+/** Order in which names are tried as prefixes. */
 static const struct net_type net_types[] = {
 	{ "lo", M0_LNET_TYPE_LO, ADDR_LO },
 	{ "tcp", M0_LNET_TYPE_TCP, ADDR_IP },
@@ -35,7 +35,7 @@ static const struct net_type net_types[] = {
 
 static const char any_text[] = "<?>";
 
-/** NULL: not one of ours. */
+/** Returns NULL for an unknown type. */
 static const struct net_type *net_type_find(uint8_t type)
 {
 	size_t i;
@@ -56,7 +56,7 @@ static uint32_t number_at(const uint8_t *addr)
 	return m0_cursor_get_be32(&cur);
 }
 
-/** An address whose form is not known: words of 32 bits, in hex. */
+/** Prints an address of unknown form as words of 32 bits, in hex. */
 static void words_print(const struct m0_lnet_nid *nid, char *buf, size_t size)
 {
 	size_t nr = min_check((size_t)nid->ln_size + 7,
@@ -144,7 +144,7 @@ char *m0_lnet_id_print(const struct m0_lnet_process_id *id, char *buf,
 
 /* -- parsing --------------------------------------------------------------- */
 
-/** 0 to 15; 16 for what is no digit. */
+/** Returns 0 to 15, or 16 if `c` is not a digit. */
 static unsigned digit_of(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -156,7 +156,7 @@ static unsigned digit_of(char c)
 	return 16;
 }
 
-/** All of `text` as a number, at most `max`. @retval -EINVAL */
+/** Parses all of `text` as a number up to `max`. @retval -EINVAL */
 static int number_parse(const char *text, unsigned base, uint32_t max,
 			uint32_t *ret_number)
 {

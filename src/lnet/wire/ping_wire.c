@@ -4,7 +4,7 @@
 
 enum {
 	PING_MAGIC = 0x70696e67,
-	/** Features that say what follows the entries of 64-bit NIDs. */
+	/** Features that describe what follows the entries of 64-bit NIDs. */
 	FEATURES_OF_LAYOUT = M0_LNET_FEAT_LARGE_ADDR |
 			     M0_LNET_FEAT_PRIMARY_LARGE | M0_LNET_FEAT_METADATA,
 	/** Status and the head of a NID, without its address. */
@@ -15,7 +15,9 @@ enum {
 
 /* -- encoding -------------------------------------------------------------- */
 
-/** Bytes of a large entry: status, then the NID without the end it lacks. */
+/**
+ * Returns the bytes of a large entry: the status, and the NID up to its size.
+ */
 static size_t large_size(uint8_t nid_size)
 {
 	return m0_cursor_xdr_size(LARGE_FIXED_BYTES + ADDR_LEAST_BYTES +
@@ -134,7 +136,7 @@ size_t m0_lnet__ping_encode(const struct m0_lnet_ping_info *info, void *buf,
 
 /* -- decoding -------------------------------------------------------------- */
 
-/** A decoding: bytes of one order into one info. */
+/** The state of a decoder, for either byte order. */
 struct ping_decoder {
 	struct m0_cursor          pd_cur;
 	struct m0_lnet_ping_info *pd_info;
@@ -153,7 +155,7 @@ static uint64_t get64(struct ping_decoder *dec)
 			       : m0_cursor_get_le64(&dec->pd_cur);
 }
 
-/** Notes an NI, if it is one that can be sent to. */
+/** Adds an NI, if it is one that messages can be sent to. */
 static void ni_add(struct m0_lnet_ping_info *info,
 		   const struct m0_lnet_nid *nid, uint32_t status)
 {
@@ -167,7 +169,7 @@ static void ni_add(struct m0_lnet_ping_info *info,
 	++info->lpi_nis_nr;
 }
 
-/** Gets `nr` entries of 64-bit NIDs, as far as they are there. */
+/** Decodes up to `nr` entries of 64-bit NIDs, as many as are complete. */
 static void entries_get(struct ping_decoder *dec, uint32_t nr)
 {
 	struct m0_lnet_nid nid;
@@ -185,7 +187,7 @@ static void entries_get(struct ping_decoder *dec, uint32_t nr)
 	}
 }
 
-/** Gets the large entry that comes next; false at the end. */
+/** Decodes the next large entry; false at the end. */
 static bool large_get(struct ping_decoder *dec, bool wanted)
 {
 	struct m0_cursor  *cur = &dec->pd_cur;
@@ -202,7 +204,7 @@ static bool large_get(struct ping_decoder *dec, bool wanted)
 	at = m0_cursor_skip(cur, size - sizeof status);
 	if (at == NULL)
 		return false;
-	/* What follows a NID of odd size up to the next word is not of it. */
+	/* Bytes between a NID of odd size and the next word are padding. */
 	memcpy(bytes, at,
 	       min_check((size_t)at[0] + LARGE_FIXED_BYTES, sizeof bytes));
 	if (wanted && at[0] <= M0_LNET_NID_SIZE_IPV6 &&
@@ -212,8 +214,8 @@ static bool large_get(struct ping_decoder *dec, bool wanted)
 }
 
 /**
- * The entries, with the primary NID first: that is the first large one if the
- * features say so.
+ * Decodes the entries with the primary NID first, which is the first large one
+ * if the features say so.
  */
 static void nis_get(struct ping_decoder *dec, uint32_t entries_nr, size_t end)
 {

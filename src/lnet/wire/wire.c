@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) void hdr_put(
 	m0_cursor_put_le32(cur, hdr->lhd_type);
 	m0_cursor_put_le32(cur, hdr->lhd_payload_bytes);
 	wmd_put(cur, &hdr->lhd_wmd);
-	/* What a type does not carry is 0. */
+	/* Fields that a type does not carry are 0. */
 	memset(cur->cu_at, 0, (size_t)(cur->cu_end - cur->cu_at));
 	switch (hdr->lhd_type) {
 	case M0_LNET_ACK:
@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void hdr_put(
 	}
 }
 
-/** Can be told in 64 bits? */
+/** Returns true if the NID fits in 64 bits. */
 static inline __attribute__((always_inline)) bool fits_small(
 	const struct m0_lnet_nid *nid)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What LNet messages look like on every network: the header in its two forms,
- * and the ping information. The only encoder and decoder of each.
+ * Wire formats of LNet on every network: the header in its two forms, and the
+ * ping information. Each has its only encoder and decoder here.
  */
 #ifndef M0_SRC_LNET_WIRE_H
 #define M0_SRC_LNET_WIRE_H
@@ -23,16 +23,19 @@ enum {
 	M0_LNET_PAYLOAD_MAX = 1 << 20
 };
 
-/** The handle by which an ACK or REPLY finds its MD: opaque to its echo. */
+/**
+ * Handle by which an ACK or REPLY finds its MD; opaque to the node that returns
+ * it.
+ */
 struct m0_lnet_wmd {
 	uint8_t wm_bytes[16];
 };
 
-/** All ones: no ACK wanted. */
+/** All ones: no ACK is requested. */
 extern const struct m0_lnet_wmd m0_lnet__wmd_none;
 bool m0_lnet__wmd_is_none(const struct m0_lnet_wmd *wmd);
 
-/** A header; members that a type does not carry are 0. */
+/** A header. Members that a type does not carry are 0. */
 struct m0_lnet_hdr {
 	struct m0_lnet_nid lhd_dest_nid;
 	struct m0_lnet_nid lhd_src_nid;
@@ -41,7 +44,8 @@ struct m0_lnet_hdr {
 	/** enum m0_lnet_msg_type. */
 	uint32_t lhd_type;
 	uint32_t lhd_payload_bytes;
-	/** PUT: whom to acknowledge. GET: whom to reply to. Else: to whom. */
+	/** PUT, GET: the handle for the ACK or REPLY. ACK, REPLY: the handle of
+	 * the request. */
 	struct m0_lnet_wmd lhd_wmd;
 	/** ACK, PUT, GET. */
 	uint64_t lhd_match_bits;
@@ -50,29 +54,29 @@ struct m0_lnet_hdr {
 	/** PUT, GET. */
 	uint32_t lhd_portal;
 	uint32_t lhd_offset;
-	/** GET: bytes wanted. ACK: bytes taken. */
+	/** GET: bytes requested. ACK: bytes taken. */
 	uint32_t lhd_length;
 };
 
 /**
- * @param large  96 bytes; else 72, and then both NIDs are nid4 (or ANY).
- * @return bytes put into `buf`; 0 if a NID does not fit the small form.
+ * Encodes a header.
+ * @param large  use 96 bytes; else 72, and both NIDs must be nid4 or ANY.
+ * @return bytes written; 0: a NID does not fit the small form.
  */
 size_t m0_lnet__hdr_encode(const struct m0_lnet_hdr *hdr, bool large,
 			   uint8_t buf[M0_LNET_HDR_LARGE_BYTES]);
 /**
- * Checks form only; whether the message makes sense here is the engine's.
- * @retval -EPROTO  unknown type, or a NID that cannot be. `hdr` is to be
- *                  forgotten.
+ * Decodes a header, and checks its form only; the engine checks its meaning.
+ * @retval -EPROTO  unknown type, or an impossible NID. `hdr` is undefined.
  */
 int m0_lnet__hdr_decode(struct m0_lnet_hdr *hdr, bool large, const void *bytes)
 	__attribute__((nonnull));
 /**
- * Is a header of 72 bytes for the one of these NIDs, and from the other? Of
- * those that are ANY none is.
+ * Returns true if a header of 72 bytes is for and from these NIDs. ANY equals
+ * none.
  */
 bool m0_lnet__hdr_is_between(const void *bytes, uint64_t dest4, uint64_t src4);
-/** All of a header of 72 bytes but its NIDs, which stay as they are. */
+/** Decodes a header of 72 bytes, except its NIDs. */
 int m0_lnet__hdr_decode_rest(struct m0_lnet_hdr *hdr, const void *bytes)
 	__attribute__((nonnull));
 
@@ -92,9 +96,9 @@ enum m0_lnet_feature {
 enum {
 	M0_LNET_PING_HEADER_BYTES = 16,
 	M0_LNET_PING_ENTRY_BYTES = 16,
-	/** The least buffer that a ping or push is asked or taken with. */
+	/** Smallest buffer with which a ping is sent, or a push is taken. */
 	M0_LNET_PING_SINK_BYTES = 272,
-	/** More entries are not believed, nor more bytes. */
+	/** Information with more entries, or more bytes, is malformed. */
 	M0_LNET_PING_NIS_MAX = 4096,
 	M0_LNET_PING_BYTES_MAX = 1 << 17
 };
@@ -106,7 +110,7 @@ struct m0_lnet_ping_ni {
 	bool               lpg_up;
 };
 
-/** What a node says of itself. `0@lo` is not among lpi_nis. */
+/** Ping information of a node. `0@lo` is not in lpi_nis. */
 struct m0_lnet_ping_info {
 	uint32_t lpi_features;
 	uint32_t lpi_pid;
@@ -117,32 +121,31 @@ struct m0_lnet_ping_info {
 	 */
 	struct m0_lnet_ping_ni *lpi_nis;
 	unsigned                lpi_nis_max;
-	/** NIs there are; a decoder stores the first lpi_nis_max. */
+	/** Number of NIs; a decoder stores the first lpi_nis_max. */
 	unsigned lpi_nis_nr;
-	/** Decoder: bytes of the whole, metadata aside. */
+	/** Decoder: bytes of the whole information, without metadata. */
 	size_t lpi_bytes;
-	/**
-	 * Decoder: fewer than lpi_bytes were given. The NIs are those that were
-	 * there, and a large primary one may not be among them.
-	 */
+	/** Decoder: there were fewer than lpi_bytes. The NIs are the ones that
+	 * were present; a large primary NI may be missing. */
 	bool lpi_truncated;
 };
 
-/** Bytes that the encoder will put. */
+/** Returns the number of bytes that the encoder writes. */
 size_t m0_lnet__ping_size(const struct m0_lnet_ping_info *info);
 /**
- * Puts as much as fits, to the byte: readers ask again with more room. Entries
- * of 64-bit NIDs first, then large ones, with the feature bits 0x20 and 0x40 as
- * the NIDs need them and 0x80 never. Pre: none is ANY. @return bytes put.
+ * Encodes as many bytes as fit; a reader asks again with more space. Entries of
+ * 64-bit NIDs come first, then large ones. Feature bits 0x20 and 0x40 are set
+ * as the NIDs need them, and 0x80 never. Pre: no NID is ANY.
+ * @return bytes written.
  */
 size_t m0_lnet__ping_encode(const struct m0_lnet_ping_info *info, void *buf,
 			    size_t max);
 /**
- * Either byte order; `nr` may be fewer bytes than the whole, see lpi_truncated.
- * Metadata and entries that are no NID known here are passed over.
- * @retval -EPROTO  no ping information: magic, no NI_STATUS, no `0@lo` first,
- *                  too few bytes for these, or more entries or bytes than are
- *                  believed. `info` is to be forgotten.
+ * Decodes either byte order. `nr` may be less than the whole, see
+ * lpi_truncated. Metadata and entries with unknown NIDs are skipped.
+ * @retval -EPROTO  no ping information: wrong magic, no NI_STATUS, `0@lo` is
+ *                  not first, too few bytes for these, or more entries or bytes
+ *                  than allowed. `info` is undefined.
  */
 int m0_lnet__ping_decode(struct m0_lnet_ping_info *info, const void *bytes,
 			 size_t nr);
