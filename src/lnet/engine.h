@@ -131,14 +131,17 @@ enum m0_lnet_msg_state {
 
 /** The part of a message that is an operation of this node, a PUT or GET. */
 struct m0_lnet_msg_op {
-	/** Set by the home before m0_lnet_engine_put or m0_lnet_engine_get. */
-	struct m0_lnet_op mop_attr;
 	/** The operation waits for its response, in le_waiting. */
 	bool mop_waits;
 	/** The response is overdue. Its event follows that of the SEND. */
 	bool mop_late;
 	/** The response has arrived, or is arriving. */
 	bool mop_answered;
+
+	/* The members above are zeroed for a new message. */
+
+	/** Set by the home before m0_lnet_engine_put or m0_lnet_engine_get. */
+	struct m0_lnet_op mop_attr;
 	/** Key in le_waiting, with mop_waits. */
 	uint64_t             mop_cookie;
 	struct m0_hash_link  mop_link;
@@ -157,6 +160,9 @@ struct m0_lnet_msg_tx {
 	bool mtx_cancelled;
 	/** Set from m0_lnet__send to lhk_sent. */
 	bool mtx_sending;
+
+	/* The members above are zeroed for a new message. */
+
 	/** In a queue of the engine. While it waits there for a discovery, a
 	 * credit or a fault rule, mtx_timer is armed. */
 	struct m0_list_link  mtx_link;
@@ -172,6 +178,9 @@ struct m0_lnet_msg_rx {
 	/** The peer NI in whose lpn_answers_nr the answer is counted, or NULL;
 	 * holds a reference. */
 	struct m0_lnet_lpni *mrx_asked_by;
+
+	/* The members above are zeroed for a new message. */
+
 	/** NI and NID by which the message arrived. */
 	struct m0_lnet_ni *mrx_ni;
 	struct m0_lnet_nid mrx_hop;

@@ -711,7 +711,7 @@ extern const uint16_t m0_lnet__msg_next[M0_LNET_MSG_STATES_NR];
 static inline void m0_lnet__msg_state_set(struct m0_lnet_msg    *msg,
 					  enum m0_lnet_msg_state state)
 {
-	M0_PRE((m0_lnet__msg_next[msg->msg_state] & 1U << state) != 0);
+	M0_PRE_EX((m0_lnet__msg_next[msg->msg_state] & 1U << state) != 0);
 	msg->msg_state = state;
 }
 

@@ -20,7 +20,7 @@ void m0_lnet__timers_expire(struct m0_lnet_engine *eng, m0_time_t now)
 void m0_lnet__timer_arm(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 			m0_time_t deadline)
 {
-	M0_PRE(timer->ltm_fire != NULL);
+	M0_PRE_EX(timer->ltm_fire != NULL);
 	/* Zeroed memory is a valid timer that was never armed. */
 	if (timer->ltm_timer.ti_link.ll_next == NULL)
 		m0_timer_init(&timer->ltm_timer);

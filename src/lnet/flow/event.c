@@ -11,18 +11,10 @@ void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	msg->msg_state = M0_LNET_MSG_FREE;
 	msg->msg_faults = 0;
 	m0_list_link_init(&msg->msg_md_link);
-	msg->msg_rx.mrx_lnd = NULL;
-	msg->msg_rx.mrx_asked_by = NULL;
-	msg->msg_tx.mtx_ni = NULL;
-	msg->msg_tx.mtx_lpni = NULL;
-	msg->msg_tx.mtx_has_credits = false;
-	msg->msg_tx.mtx_is_answer = false;
-	msg->msg_tx.mtx_cancelled = false;
-	msg->msg_tx.mtx_sending = false;
+	memset(&msg->msg_rx, 0, offsetof(struct m0_lnet_msg_rx, mrx_ni));
+	memset(&msg->msg_tx, 0, offsetof(struct m0_lnet_msg_tx, mtx_link));
+	memset(&msg->msg_op, 0, offsetof(struct m0_lnet_msg_op, mop_attr));
 	msg->msg_tx.mtx_lnd.ltx_answers = NULL;
-	msg->msg_op.mop_waits = false;
-	msg->msg_op.mop_late = false;
-	msg->msg_op.mop_answered = false;
 	m0_timer_init(&msg->msg_op.mop_timer.ltm_timer);
 	if (++stats->ls_msgs_alloc > stats->ls_msgs_max)
 		stats->ls_msgs_max = stats->ls_msgs_alloc;
@@ -52,9 +44,9 @@ void m0_lnet__msg_put(struct m0_lnet_msg *msg)
 	M0_PRE(msg->msg_refs_nr > 0);
 	if (--msg->msg_refs_nr > 0)
 		return;
-	M0_ASSERT(msg->msg_md == NULL && !msg->msg_op.mop_waits &&
-		  !msg->msg_tx.mtx_sending);
-	M0_ASSERT(eng->le_stats.ls_msgs_alloc > 0);
+	M0_ASSERT_EX(msg->msg_md == NULL && !msg->msg_op.mop_waits &&
+		     !msg->msg_tx.mtx_sending);
+	M0_ASSERT_EX(eng->le_stats.ls_msgs_alloc > 0);
 	--eng->le_stats.ls_msgs_alloc;
 	eng->le_cfg.lec_home_ops->ho_msg_put(eng, msg);
 }

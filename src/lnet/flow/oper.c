@@ -83,7 +83,7 @@ static void guess_end(struct m0_lnet_engine *eng, const struct m0_lnet_msg *msg)
 {
 	if (!op_is_get(msg) || msg->msg_rlength <= LARGE_BYTES)
 		return;
-	M0_ASSERT(eng->le_gets_nr > 0);
+	M0_ASSERT_EX(eng->le_gets_nr > 0);
 	--eng->le_gets_nr;
 	if (eng->le_get == msg)
 		eng->le_get = NULL;
@@ -95,7 +95,7 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 
 	if (!msg->msg_op.mop_waits)
 		return;
-	M0_ASSERT(eng->le_stats.ls_rst_alloc > 0);
+	M0_ASSERT_EX(eng->le_stats.ls_rst_alloc > 0);
 	msg->msg_op.mop_waits = false;
 	guess_end(eng, msg);
 	--eng->le_stats.ls_rst_alloc;
@@ -246,7 +246,7 @@ static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 
 	M0_PRE_EX(m0_lnet__engine_invariant(eng));
 	M0_PRE_EX(m0_lnet__md_invariant(md));
-	M0_PRE(op->lo_md_offset <= md->md_attr.mda_length);
+	M0_PRE_EX(op->lo_md_offset <= md->md_attr.mda_length);
 	m0_lnet__msg_init(eng, msg);
 	msg->msg_md_offset = op->lo_md_offset;
 	msg->msg_rlength = op->lo_bytes != 0
@@ -324,7 +324,7 @@ static void response_sent(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_event_node *node = &msg->msg_event[0];
 
-	M0_PRE(msg->msg_tx.mtx_is_answer);
+	M0_PRE_EX(msg->msg_tx.mtx_is_answer);
 	if (M0_UNLIKELY(msg->msg_tx.mtx_lnd.ltx_answers != NULL))
 		get_release(msg);
 	m0_lnet__answer_end(msg);

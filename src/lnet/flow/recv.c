@@ -647,7 +647,7 @@ void m0_lnet__rx_done(struct m0_lnd_rx *rx, int status,
 {
 	struct m0_lnet_msg *msg = rx->lr_priv;
 
-	M0_PRE(status <= 0);
+	M0_PRE_EX(status <= 0);
 	if (msg == NULL)
 		return;
 	M0_ASSERT_EX(msg->msg_rx.mrx_lnd == rx);

@@ -459,8 +459,7 @@ void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 {
 	struct m0_lnet_msg *msg = msg_of(tx);
 
-	M0_PRE(status <= 0);
-	M0_PRE_EX(m0_lnet__msg_invariant(msg));
+	M0_PRE_EX(status <= 0 && m0_lnet__msg_invariant(msg));
 	if (M0_UNLIKELY(msg->msg_state != M0_LNET_MSG_LEAVING)) {
 		tx_done_here(msg, status, health);
 		return;

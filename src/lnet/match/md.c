@@ -177,13 +177,13 @@ static void msgs_abort(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 
 void m0_lnet_engine_md_unlink(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 {
-	M0_PRE(m0_lnet__md_invariant(md));
+	M0_PRE_EX(m0_lnet__md_invariant(md));
 	if (md->md_ended || md->md_aborted)
 		return;
 	md->md_aborted = true;
 	md->md_dead = true;
 	m0_lnet__md_detach(eng, md);
-	M0_ASSERT(md->md_me == NULL);
+	M0_ASSERT_EX(md->md_me == NULL);
 	if (md->md_busy_nr == 0)
 		m0_lnet__md_end(eng, md, 0);
 	else

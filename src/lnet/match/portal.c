@@ -509,7 +509,7 @@ static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 		return M0_LNET_MATCH_TOO_BIG;
 	if (eq != NULL && !ops->ho_eq_room(eng, eq))
 		return M0_LNET_MATCH_NO_ROOM;
-	M0_ASSERT(msg->msg_payload.lpy_bytes <= M0_LNET_PAYLOAD_MAX);
+	M0_ASSERT_EX(msg->msg_payload.lpy_bytes <= M0_LNET_PAYLOAD_MAX);
 	md->md_local_offset = msg->msg_md_offset + msg->msg_payload.lpy_bytes;
 	if (md->md_threshold > 0)
 		--md->md_threshold;
@@ -534,8 +534,8 @@ enum m0_lnet_match m0_lnet__portal_match(struct m0_lnet_engine *eng,
 	struct m0_lnet_portal *portal;
 	struct m0_lnet_md     *md;
 
-	M0_PRE(get || hdr->lhd_type == M0_LNET_PUT);
-	M0_PRE(msg->msg_md == NULL);
+	M0_PRE_EX(get || hdr->lhd_type == M0_LNET_PUT);
+	M0_PRE_EX(msg->msg_md == NULL);
 	if (hdr->lhd_portal >= eng->le_cfg.lec_portals_nr)
 		return M0_LNET_MATCH_NONE;
 	portal = &eng->le_portals[hdr->lhd_portal];
