@@ -82,7 +82,7 @@ static void last_entry_leaves_it_to_one_that_comes(void **state)
 	assert_int_not_equal(last_event(one)->ev_md.lh_gen, handle.lh_gen);
 }
 
-/* What finds its entry waits for no other. */
+/* A message that finds its entry does not wait for others. */
 static void match_waits_for_nothing(void **state)
 {
 	(void)state;

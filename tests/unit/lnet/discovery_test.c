@@ -98,7 +98,10 @@ static void discovery_many_wait_leave_in_order(void **state)
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
 }
 
-/* What is told only once it is known: the sequence number goes up with NIs. */
+/*
+ * A change of the NIs is pushed to the peers that know this node: the sequence
+ * number rises.
+ */
 static void discovery_our_change_is_pushed_again(void **state)
 {
 	const struct pair_frame *frame;
@@ -146,7 +149,7 @@ static void discovery_push_from_new_nid_merges(void **state)
 			 peer_of(one, "10.0.1.9@tcp"));
 	assert_nid(&peer_of(one, "10.0.1.9@tcp")->lpe_primary, "10.0.0.9@tcp");
 	assert_int_equal(one->pno_engine->le_peers_nr, 1);
-	/* It has ours already. */
+	/* The peer has the information already. */
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 1);
 }
 
@@ -241,7 +244,7 @@ static void discovery_long_answer_gets_more_room_once(void **state)
 	assert_int_equal(one->pno_engine->le_peers_nr, 1);
 }
 
-/* Whoever is longer than he says each time is not asked for ever. */
+/* A peer whose answer is longer than it says each time is not asked forever. */
 static void discovery_truncated_twice_is_nonsense(void **state)
 {
 	static const char *const nids[4] = { FOREIGN, "10.0.1.9@tcp" };
@@ -346,7 +349,7 @@ static void discovery_of_nobody_fails_with_the_networks_error(void **state)
 	assert_int_equal(one->pno_nobody_nr, 2);
 }
 
-/* It went away after it was asked: no need to wait for its answer. */
+/* The peer was lost after it was asked, so its answer is not awaited. */
 static void discovery_of_lost_peer_fails_at_once(void **state)
 {
 	(void)state;
@@ -399,8 +402,10 @@ static enum pair_act first_takes_no_call(struct pair       *p,
 	return PAIR_FAIL;
 }
 
-/* Who is not reached by one NID is asked by the next, also if that shows by a
- * time-out: what is silent there is the way, not the peer. */
+/*
+ * A peer that is not reached by one NID is asked by the next one. That includes
+ * a time-out, if the path is silent and not the peer.
+ */
 static void discovery_by_mute_rail_goes_on_by_next(void **state)
 {
 	(void)state;

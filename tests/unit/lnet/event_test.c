@@ -120,7 +120,7 @@ static void own_md_is_told_at_once(void **state)
 	assert_int_equal(one->pno_msgs_nr, 0);
 }
 
-/* They are left alone by a shutdown, and may be used during it. */
+/* A shutdown does not end the engine's own MDs, and they work during it. */
 static void own_md_outlives_shutdown(void **state)
 {
 	struct m0_lnet_md md = own_md(M0_LNET_MD_THRESHOLD_INF);

@@ -59,7 +59,7 @@ static unsigned judge(struct m0_lnet__faults *faults, bool leaves)
 	return judge_at(faults, leaves, 0, &verdict);
 }
 
-/* What one rule alone does to the present header. */
+/* Returns the acts of a single rule on the present header. */
 static unsigned alone(const struct m0_lnet_fault_attr *attr, bool leaves)
 {
 	struct m0_lnet__faults *faults = m0_lnet__faults_create(1);
@@ -242,7 +242,7 @@ static void rate_hits_one_of_each_window(void **state)
 	m0_lnet__faults_destroy(faults);
 }
 
-/* Of 2 the very first is hit, of 1 every one. */
+/* A rate of 2 begins with a hit, and a rate of 1 always hits. */
 static void rate_of_two_begins_with_the_first(void **state)
 {
 	struct m0_lnet_fault_attr attr = rule_of(M0_LNET_FAULT_DROP);
@@ -323,7 +323,7 @@ static void random_hits_half_and_max_ends_it(void **state)
 	m0_lnet__faults_destroy(faults);
 }
 
-/* Of several delays the longest counts, whichever is the newest. */
+/* With several delays the longest counts, not the newest. */
 static void delays_do_not_shorten(void **state)
 {
 	struct m0_lnet__faults       *faults;
@@ -558,7 +558,7 @@ static void delay_out_ends_in_every_way(void **state)
 	pair_run(pair, 10);
 	assert_int_equal(send_status(one, 3), 0);
 	assert_int_equal(lpni_of(one, "10.0.0.2@tcp")->lpn_credits, 8);
-	/* What is held up when all ends. */
+	/* A message is delayed when everything ends. */
 	fault_add(one, &attr);
 	put_to(one, "10.0.0.2@tcp", 8);
 	pair_run(pair, 10);
@@ -678,7 +678,10 @@ static void corrupt_turns_a_bit_of_the_payload(void **state)
 	assert_int_equal(fault_of(two).lft_seen_nr, 1);
 }
 
-/* Whatever bit of the header it is: told, dropped or refused, and counted. */
+/*
+ * Any inverted bit of a header leads to a delivery, a drop or a refusal, which
+ * is counted.
+ */
 static void corrupt_header_is_survived(void **state)
 {
 	struct m0_lnet_fault_attr   attr = rule_of(M0_LNET_FAULT_CORRUPT);
@@ -729,7 +732,7 @@ static void cut_drops_the_peer(void **state)
 	assert_int_equal(events_nr(one, M0_LNET_EV_SEND), 3);
 }
 
-/* What we send to ourselves is held up once, without credits. */
+/* A message of the node to itself is delayed once, without credits. */
 static void delay_of_own_messages(void **state)
 {
 	struct m0_lnet_fault_attr attr = rule_of(M0_LNET_FAULT_DELAY);

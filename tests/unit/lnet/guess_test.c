@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is guessed to come next: the REPLY to the only large GET, or nothing. */
+/*
+ * The REPLY to the only large GET is guessed to come next; otherwise there is
+ * no guess.
+ */
 #include "unit/lnet/story.h"
 
 enum {
@@ -68,7 +71,7 @@ static void guess_is_the_place_of_the_only_large_get(void **state)
 	assert_int_equal(guess_from("10.0.0.2@tcp").lpy_bytes, 0);
 	assert_true(guessed(&reply, false));
 	assert_true(guessed(&reply, true));
-	/* What it is guessed to be it need not be in all: it is told nobody. */
+	/* A guess need not be right in all fields: nobody was told of it. */
 	assert_int_equal(one->pno_events_nr, 1);
 	inject(&reply);
 	assert_int_equal(one->pno_events_nr, 2);
@@ -126,7 +129,7 @@ static void guess_ends_with_the_get(void **state)
 	pair_settle(pair);
 }
 
-/* Of two the newer one ends: what was known of it is forgotten. */
+/* The newer of two GETs ends, and its guess is forgotten. */
 static void guess_is_none_of_an_ended_one_of_two(void **state)
 {
 	struct m0_lnet_md *first = guess_md(GUESS_BYTES);

@@ -82,7 +82,7 @@ static void unlink_of_ended_md_tells_nothing(void **state)
 	assert_true(last_event(one)->ev_unlinked);
 }
 
-/* What waits to be sent is cancelled; that is the last event. */
+/* A message that waits to be sent is cancelled, and that is the last event. */
 static void unlink_cancels_what_waits_to_be_sent(void **state)
 {
 	struct m0_lnet_md *md = pair_md_bind(one, bytes_out, 64, 2, 0);
@@ -99,7 +99,7 @@ static void unlink_cancels_what_waits_to_be_sent(void **state)
 	assert_true(last_event(one)->ev_unlinked);
 }
 
-/* What is leaving leaves; its success is told as the abort it was. */
+/* A message that is leaving continues; its success is reported as the abort. */
 static void unlink_waits_for_what_is_leaving(void **state)
 {
 	struct m0_lnet_md *md = pair_md_bind(one, bytes_out, 64, 2, 0);
@@ -165,7 +165,7 @@ static void unlink_cuts_payload_that_comes(void **state)
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 0);
 }
 
-/* Of several messages each has its event, the last one alone ends the MD. */
+/* Each of several messages has its event, and only the last one ends the MD. */
 static void unlink_busy_ends_with_the_last(void **state)
 {
 	struct m0_lnet_md *md = sink(one, BITS, -1, 0);
@@ -249,7 +249,7 @@ static void unlink_cuts_reply_that_comes(void **state)
 	assert_int_equal(unlinked_nr(one), 1);
 }
 
-/* The same while the GET itself is still with the driver: it ends the MD. */
+/* While the driver still has the GET, the end of the GET ends the MD. */
 static void unlink_cuts_reply_before_send(void **state)
 {
 	struct m0_lnet_md *md = pair_md_bind(one, bytes_in, 64, 2, 0);

@@ -28,7 +28,10 @@ static struct m0_lnet_ni *for_nid(const char *text)
 	return m0_lnet__ni_for(one->pno_engine, &nid);
 }
 
-/* What the driver finds in it, and in which order they are. */
+/*
+ * The driver finds identity and limits in an NI; NIs are in the order of
+ * adding.
+ */
 static void ni_added_has_identity_and_limits(void **state)
 {
 	struct m0_lnd_ni *ni;
@@ -153,7 +156,7 @@ static void ni_without_memory_leaves_all_as_it_was(void **state)
 	(void)state;
 	way_open(1, NULL);
 	m0_log_level_set(M0_LOG_FATAL);
-	/* What was told grows once. */
+	/* The buffer of the information grows once. */
 	assert_int_equal(ni_life(NULL), 0);
 	assert_true(m0_heap_fail_each(ni_life, NULL) > 4);
 	m0_log_level_set(M0_LOG_WARN);

@@ -131,7 +131,7 @@ static const char *const bad[] = {
 	"00000000000000000000000000000000000000000000000000000000000000001@gni",
 };
 
-/* What a text means, and how it is printed again. */
+/* Each text is parsed to a NID, and printed in its normal form. */
 static void nid_text_is_parsed_and_printed(void **state)
 {
 	char               text[M0_LNET_NIDSTR_SIZE];
@@ -153,7 +153,7 @@ static void nid_text_is_parsed_and_printed(void **state)
 	}
 }
 
-/* What is not exactly a NID is refused, and nothing is changed. */
+/* A text that is not exactly a NID is refused, and nothing is changed. */
 static void nid_text_that_is_none_is_refused(void **state)
 {
 	struct m0_lnet_nid nid = m0_lnet_nid_lo;
@@ -232,7 +232,7 @@ static void nid_text_longest_has_room(void **state)
 		    M0_LNET_NIDSTR_SIZE);
 }
 
-/* Whatever the room, the text ends within it. */
+/* The text ends within a buffer of any size. */
 static void nid_text_is_cut_to_room(void **state)
 {
 	char   text[M0_LNET_NIDSTR_SIZE + 1];

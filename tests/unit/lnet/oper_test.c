@@ -446,7 +446,7 @@ static void reply_repeated_while_coming_is_dropped(void **state)
 	rx_done(&rx, 0);
 	pair_settle(pair);
 	assert_int_equal(events_nr(one, M0_LNET_EV_REPLY), 1);
-	/* It cannot be overdue any more either. */
+	/* The response cannot become overdue any more. */
 	pair_run(pair, TOO_LONG_MS);
 	assert_int_equal(one->pno_events_nr, 2);
 }
@@ -497,7 +497,7 @@ static void cookies_are_all_different(void **state)
 	m0_lnet_engine_md_unlink(one->pno_engine, md);
 }
 
-/* He cannot have taken more than was sent. */
+/* A peer cannot have taken more than was sent. */
 static void ack_of_too_much_is_cut(void **state)
 {
 	struct m0_lnet_hdr ack =
@@ -653,7 +653,7 @@ static void operation_to_own_node_goes_by_lo(void **state)
 	assert_memory_equal(bytes_in, bytes_out, 64);
 }
 
-/* Whoever answers by `0@lo` does so as the NID that was asked. */
+/* An answer over `0@lo` comes from the NID that was asked. */
 static void operation_to_own_nid_is_answered_by_it(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What entries and MDs of ours can do that those of Lustre's nodes cannot. */
+/* Flags of entries and MDs that Lustre does not have. */
 #include "unit/lnet/story.h"
 
 static struct m0_lnet_handle put_md(struct m0_lnet_me *me, size_t nr,

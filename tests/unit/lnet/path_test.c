@@ -44,7 +44,7 @@ static bool is_kept(const char *from, const char *to)
 	       m0_lnet_nid_eq(&path->pth_ni->lni_lnd.ldn_nid, &self);
 }
 
-/* It counts like any other. */
+/* A cached path counts like one that was searched for. */
 static void path_kept_is_counted_as_one_found(void **state)
 {
 	struct m0_lnet_engine_cfg  cfg = cfg_plain();
@@ -138,7 +138,7 @@ static void path_ends_with_the_peer(void **state)
 	way_open(2, &cfg);
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
-	/* It makes room. */
+	/* The peer makes room. */
 	put_to(one, "10.0.0.7@tcp", 8);
 	assert_null(lpni_of(one, "10.0.0.2@tcp"));
 	assert_null(kept()->pth_lpni);
@@ -149,7 +149,7 @@ static void path_ends_with_the_peer(void **state)
 		lpni_of(one, "10.0.0.2@tcp")->lpn_traffic.lt_sent.lmc_put, 1);
 }
 
-/* Of whom not all is known any more, it is asked first. */
+/* A peer that must be discovered again is asked first. */
 static void path_waits_for_discovery(void **state)
 {
 	(void)state;
@@ -254,8 +254,10 @@ static void peer_loses_nid(void)
 	m0_lnet__lpni_put(one->pno_engine, lpni);
 }
 
-/** What was cached before a change of topology is not used after it: each of
- * them counts as a generation. */
+/**
+ * After a change of topology the cache is empty: each change counts as a
+ * generation.
+ */
 static void topology_change_empties_the_cache(void **state)
 {
 	static const struct {

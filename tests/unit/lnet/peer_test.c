@@ -68,7 +68,10 @@ static unsigned peers_nr(void)
 
 /* -- hearing --------------------------------------------------------------- */
 
-/* Whoever speaks is a peer of its own; we are none, nor who a router is for. */
+/*
+ * A sender becomes a peer; this node does not, and neither does a sender behind
+ * a router.
+ */
 static void heard_makes_a_peer_of_the_hop_only(void **state)
 {
 	struct m0_lnet_nid primary;
@@ -123,7 +126,7 @@ static void heard_again_is_up_again(void **state)
 	pair_peer_down(one, "10.0.0.9@tcp", 0);
 	assert_false(lpni_of(one, "10.0.0.9@tcp")->lpn_known_down);
 	assert_false(lpni_of(one, "10.0.0.9@tcp")->lpn_known_up);
-	/* Of one that is not known there is nothing to say. */
+	/* Nothing is recorded about a peer that is not known. */
 	pair_peer_down(one, "10.0.0.10@tcp", -ECONNRESET);
 	assert_int_equal(peers_nr(), 1);
 }
@@ -156,8 +159,10 @@ static void strangers_evict_the_oldest(void **state)
 	assert_int_equal(one->pno_engine->le_stats.ls_drop_no_room, 0);
 }
 
-/* Those in use stay; if all are, the stranger is not remembered, and what he
- * sends is taken all the same. */
+/*
+ * Peers in use stay. If all are in use, a stranger gets no record, but its
+ * messages are taken.
+ */
 static void strangers_do_not_evict_who_is_in_use(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = pair_cfg();

@@ -90,7 +90,7 @@ static void features_are_as_nids_and_discovery_need(void **state)
 			 0x7e);
 }
 
-/* Whatever room there is, from whatever offset: cut, never refused. */
+/* The answer is cut to any length, from any offset, and never refused. */
 static void answer_is_cut_to_the_room(void **state)
 {
 	static const struct {

@@ -93,7 +93,7 @@ static void check_order(struct m0_lnet_ping_ni *nis, unsigned nr,
 	unsigned                 i;
 
 	info_init(&info, nis, nr);
-	/* What the layout says is no choice of the caller's. */
+	/* The caller cannot choose the features that describe the layout. */
 	info.lpi_features ^= M0_LNET_FEAT_LARGE_ADDR |
 			     M0_LNET_FEAT_PRIMARY_LARGE | M0_LNET_FEAT_METADATA;
 	size = m0_lnet__ping_encode(&info, buf, sizeof buf);

@@ -169,7 +169,7 @@ static void entry_in_the_middle_keeps_its_place(void **state)
 	}
 }
 
-/* What makes a portal one of wildcards: each of the three alone. */
+/* Each of three attributes alone makes a portal one of wildcards. */
 static void portal_kind_is_by_its_first_entry(void **state)
 {
 	struct m0_lnet_me *me[4];
@@ -237,7 +237,7 @@ static void portal_wildcard_bars_unique(void **state)
 	assert_int_equal(stats_of(one)->ls_drop_no_match, 1);
 }
 
-/* Who sent it counts: pid as the header says, NID the peer's primary one. */
+/* The sender counts: the pid of the header, and the primary NID of the peer. */
 static void sender_other_does_not_match(void **state)
 {
 	struct m0_lnet_handle his;

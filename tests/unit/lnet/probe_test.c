@@ -263,8 +263,10 @@ static void shutdown_between_ping_and_push_leaves_nothing(void **state)
 	}
 }
 
-/* Whatever allocation fails, each is told once and nothing is left; and what
- * goes wrong by it once does not stay so. */
+/*
+ * Whichever allocation fails, each probe ends once and nothing is left; the
+ * failure does not last.
+ */
 static void probes_without_memory_end_all_the_same(void **state)
 {
 	struct m0_heap heap;

@@ -104,7 +104,7 @@ static void queue_goes_on_without_one_of_its_mds(void **state)
 	assert_int_equal(stats_of(one)->ls_drop_no_match, 1);
 }
 
-/* It keeps its place among other entries, also while it has no MD. */
+/* A queue keeps its order among other entries, also while it has no MD. */
 static void queue_keeps_its_place_while_empty(void **state)
 {
 	struct m0_lnet_handle last;
@@ -128,7 +128,7 @@ static void queue_keeps_its_place_while_empty(void **state)
 	assert_put_to(BITS, 8, h);
 }
 
-/* Whose match is for one sender has that checked once for all of its MDs. */
+/* The sender of a message is checked once for all MDs of a queue. */
 static void queue_is_for_its_senders(void **state)
 {
 	struct m0_lnet_me *me = queue(BITS, 0);

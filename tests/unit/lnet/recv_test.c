@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes in: taken, answered, dropped, or the end of its connection. */
+/*
+ * A message that arrives is taken, answered or dropped, or ends its connection.
+ */
 #include "unit/lnet/story.h"
 
 static unsigned log_lines_nr;
@@ -378,7 +380,7 @@ static void queue_full_drops(void **state)
 	assert_int_equal(last_event(one)->ev_offset, 0);
 }
 
-/* What is read to be thrown away may break off as it likes. */
+/* A payload that is discarded may fail. */
 static void dropped_payload_may_fail(void **state)
 {
 	struct m0_lnet_hdr hdr = hdr_of(M0_LNET_PUT, 400);

@@ -108,8 +108,10 @@ static void credits_of_ni_are_shared_in_order(void **state)
 	assert_int_equal(ni_of(one, 1)->lni_credits, 4);
 }
 
-/* What has not left by its deadline fails, where it waits; those that wait
- * behind it go on. */
+/*
+ * A message that has not left by its deadline fails where it waits; those that
+ * wait behind it continue.
+ */
 static void queue_deadline_fails_where_it_waits(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
@@ -142,8 +144,11 @@ static void queue_deadline_fails_where_it_waits(void **state)
 	assert_int_equal(lpni->lpn_credits, 1);
 }
 
-/* What is cancelled in the queue for the NI's credits has one of its peer's: who
- * waits for that has it at once, not when the next message has left. */
+/*
+ * A message that is cancelled in the queue of the NI has a credit of its peer.
+ * The next message for the peer gets that at once, not when another message has
+ * left.
+ */
 static void queue_cancel_lets_the_next_on(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
@@ -518,7 +523,7 @@ static void way_to_rails_goes_round(void **state)
 	}
 }
 
-/* Of two rails the one with more credits left, even if it was used last. */
+/* The rail with more credits is used, even if it was used last. */
 static void way_prefers_rail_with_credits(void **state)
 {
 	unsigned sent;
@@ -549,7 +554,7 @@ static void way_prefers_rail_with_credits(void **state)
 	pair_run(pair, 10);
 }
 
-/* Of two own NIs on a net, too. */
+/* This holds for two NIs of this node on one net. */
 static void way_prefers_ni_with_credits(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
@@ -619,7 +624,7 @@ static void way_by_other_rail_tells_primary(void **state)
 		   "10.0.0.1@tcp");
 }
 
-/* What came through a router is answered through it. */
+/* A request that came through a router is answered through it. */
 static void way_of_answer_is_that_of_request(void **state)
 {
 	struct m0_lnet_hdr hdr = {
@@ -656,7 +661,7 @@ static void way_of_answer_is_that_of_request(void **state)
 	assert_nid(&frame->pfr_hop, "10.0.0.8@tcp");
 	assert_int_equal(frame->pfr_hop_pid, 77);
 	assert_nid(&frame->pfr_hdr.lhd_dest_nid, "10.0.0.8@tcp");
-	/* Who is behind the router is not remembered. */
+	/* A sender behind the router gets no record. */
 	assert_null(lpni_of(one, "10.7.7.7@tcp7"));
 }
 

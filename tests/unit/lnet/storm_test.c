@@ -87,7 +87,7 @@ static struct m0_lnet_engine_cfg cfg_random(void)
 	return cfg;
 }
 
-/** What came since the last look. */
+/** Handles the events since the last call. */
 static void look(unsigned n)
 {
 	struct pair_node           *node = &pair->pai_node[n];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the stories of the engine begin with: two nodes of one network without
- * discovery, `one` 10.0.0.1@tcp and `two` 10.0.0.2@tcp; and a hand that brings
- * `one` messages of a stranger, 10.0.0.9@tcp.
+ * Fixture of the stories of the engine: two nodes of one network without
+ * discovery, `one` 10.0.0.1@tcp and `two` 10.0.0.2@tcp; and functions that
+ * bring `one` messages of a stranger, 10.0.0.9@tcp.
  */
 #ifndef M0_TESTS_UNIT_LNET_STORY_H
 #define M0_TESTS_UNIT_LNET_STORY_H
@@ -138,7 +138,7 @@ static inline struct m0_lnet_md *sink(struct pair_node *node, uint64_t bits,
 			      false);
 }
 
-/** What the stranger can name an operation of `one` by: it is the n-th. */
+/** Returns the handle by which the stranger names the operation of a frame. */
 static inline struct m0_lnet_wmd wmd_of(const struct pair_frame *frame)
 {
 	assert_non_null(frame);

@@ -21,7 +21,9 @@ struct rx_slot {
 
 static uint64_t           seed;
 static struct m0_lnet_me *mes[MES_MAX];
-/* Those that have not ended, and their handles; the memory is the pair's. */
+/*
+ * MDs that have not ended, and their handles; the memory belongs to the pair.
+ */
 static struct m0_lnet_md *mds[MDS_MAX];
 static uint32_t           gens[MDS_MAX];
 static struct rx_slot     rxs[RXS_MAX];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the tests of ways and peers begin with: nodes of lnet_pair, opened by
- * each test as it needs them and closed after it, and looks into their engines.
+ * Fixture of the tests of paths and peers: nodes of lnet_pair, which each test
+ * opens as it needs them and which are closed after it, and functions that look
+ * into their engines.
  */
 #ifndef M0_TESTS_UNIT_LNET_WAY_H
 #define M0_TESTS_UNIT_LNET_WAY_H

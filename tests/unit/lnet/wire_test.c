@@ -212,7 +212,7 @@ static void hdr_between_known_nids_reads_the_same(void **state)
 	assert_hdr_eq(&hdr, &example->hc_hdr);
 }
 
-/* Who has no NID of 64 bits is not meant by a header that says ANY. */
+/* A header that says ANY does not match a node without a NID of 64 bits. */
 static void hdr_of_any_is_between_nobody(void **state)
 {
 	const struct hdr_case *example = &examples[0];
@@ -253,7 +253,7 @@ static void hdr_of_impossible_nid_is_refused(void **state)
 	}
 }
 
-/* Whatever comes, what is taken from it can be said again. */
+/* Any bytes that are decoded can be encoded again. */
 static void hdr_of_random_bytes_survives(void **state)
 {
 	uint64_t           seed = 4;
