@@ -199,17 +199,25 @@ static struct m0_lnet_lpni *lpni_make(struct m0_lnet_engine    *eng,
 
 /* -- finding --------------------------------------------------------------- */
 
+static struct m0_lnet_lpni *lpni_search(const struct m0_lnet_engine *eng,
+					const struct m0_lnet_nid    *nid)
+{
+	struct m0_hash_link *link =
+		m0_hash_find(&eng->le_lpnis, nid, sizeof *nid);
+
+	return link == NULL ? NULL
+			    : container_of(link, struct m0_lnet_lpni, lpn_hash);
+}
+
 struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 					const struct m0_lnet_nid    *nid)
 {
 	struct m0_lnet_lpni *heard = m0_lnet__cache_heard(eng);
-	struct m0_hash_link *link;
 
-	if (heard != NULL && m0_lnet_nid_eq(&heard->lpn_nid, nid))
-		return heard;
-	link = m0_hash_find(&eng->le_lpnis, nid, sizeof *nid);
-	return link == NULL ? NULL
-			    : container_of(link, struct m0_lnet_lpni, lpn_hash);
+	if (heard == NULL || !m0_lnet_nid_eq(&heard->lpn_nid, nid))
+		return lpni_search(eng, nid);
+	M0_ASSERT_EX(heard == lpni_search(eng, nid));
+	return heard;
 }
 
 struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
