@@ -131,6 +131,14 @@ struct m0_lnd_tx {
 	};
 };
 
+/** Memory that the application has registered. */
+struct m0_lnd_mem {
+	void  *lme_addr;
+	size_t lme_bytes;
+	/** The region's number, from 1, for lpy_region. */
+	uint32_t lme_region;
+};
+
 /** An interface (NI): its identity, limits and state. */
 struct m0_lnd_ni {
 	/** Set by the engine: identity and limits. */
@@ -295,6 +303,17 @@ struct m0_lnd_ops {
 			      const struct m0_lnet_nid *nid);
 	void (*ldo_ni_info)(const struct m0_lnd_ni *ni,
 			    struct m0_lnd_ni_info  *info);
+	/**
+	 * The application has registered memory, of which messages may move
+	 * payload from now on. Once for each region; a driver that cannot
+	 * register the region copies. NULL, as ldo_mem_del: the driver has no
+	 * use for regions.
+	 * @param mem  valid until ldo_mem_del.
+	 */
+	void (*ldo_mem_add)(struct m0_lnd *lnd, const struct m0_lnd_mem *mem);
+	/** The application may return the memory to the system after this call.
+	 * No message uses it. */
+	void (*ldo_mem_del)(struct m0_lnd *lnd, const struct m0_lnd_mem *mem);
 	/**
 	 * The REPLY to a GET with lr_kept has completed, or there will be none.
 	 * Exactly once for each such GET, later than lu_rx_begin. NULL: the

@@ -448,13 +448,20 @@ M0_EXTERN int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal,
 			       bool lazy);
 
 /**
- * Announces memory that MDs will use. In a process that runs the node itself
- * the call does nothing and may be left out; a process that uses the node of
- * another process needs it.
- * @retval -EINVAL  `bytes` is 0.
+ * Announces memory that MDs will use: the drivers of the node may then move
+ * payload to and from it without a copy. The drivers of this version have no use
+ * for it, and over TCP it may be left out; a process that uses the node of
+ * another process needs it. The same memory may be registered several times.
+ * @retval -EINVAL     `bytes` is 0.
+ * @retval -ENOSPC     too many regions.
+ * @retval -ESHUTDOWN  the node is being closed.
  */
-M0_EXTERN int  m0_lnet_mem_register(struct m0_lnet *lnet, void *addr,
-				    size_t bytes);
+M0_EXTERN int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr,
+				   size_t bytes);
+/**
+ * Takes back one m0_lnet_mem_register() with the same arguments. No operation
+ * uses the memory. Waits until the drivers have let go of it.
+ */
 M0_EXTERN void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr,
 				      size_t bytes);
 

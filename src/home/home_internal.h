@@ -16,6 +16,7 @@
 #ifndef M0_SRC_HOME_HOME_INTERNAL_H
 #define M0_SRC_HOME_HOME_INTERNAL_H
 
+#include "base/hash.h"
 #include "lnd/table/lnd_table.h"
 #include "lnet/engine.h"
 #include "os/os.h"
@@ -179,6 +180,18 @@ struct m0_home_lazy {
 	bool hlz_wanted;
 };
 
+/** Registered memory, of home_mem.c. */
+struct m0_home_mems {
+	/** Regions by address and size. Under hm_lock. */
+	struct m0_hash hmz_regions;
+	/** Region number given last. Under hm_lock. */
+	uint32_t hmz_last;
+	/** Regions that the drivers have. The strand's. */
+	struct m0_list hmz_added;
+	/** A driver takes regions. Atomic. */
+	bool hmz_are_wanted;
+};
+
 struct m0_lnet {
 	struct m0_lnet_cfg hm_cfg;
 	struct m0_strand   hm_strand;
@@ -199,6 +212,7 @@ struct m0_lnet {
 	struct m0_list       hm_probes;
 	struct m0_list       hm_eqs;
 	struct m0_home_lazy *hm_lazy;
+	struct m0_home_mems  hm_mems;
 	/** Runners; those to be run. */
 	struct m0_list hm_runners;
 	struct m0_list hm_woken;
@@ -425,6 +439,16 @@ void m0_home__undo(struct m0_lnet *lnet);
 void m0_home__parts_free(struct m0_lnet *lnet);
 /** Frees the node's memory. */
 void m0_home__free(struct m0_lnet *lnet);
+
+/* -- home_mem.c ----------------------------------------------------------------- */
+
+void m0_home__mems_init(struct m0_lnet *lnet);
+/** Takes the regions that are left from the drivers. After the last step. */
+void m0_home__mems_fini(struct m0_lnet *lnet);
+/** Strand, or before the first step: adds a driver to the node, and gives it the
+ * regions that there are. */
+void m0_home__lnd_add(struct m0_lnet *lnet, const struct m0_lnd_row *row,
+		      struct m0_lnd *lnd);
 
 /* -- iface.c, cfg.c -------------------------------------------------------- */
 

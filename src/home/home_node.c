@@ -60,6 +60,7 @@ static struct m0_lnet *lnet_new(const struct m0_lnet_cfg *cfg)
 	m0_list_init(&lnet->hm_eqs);
 	m0_list_init(&lnet->hm_runners);
 	m0_list_init(&lnet->hm_woken);
+	m0_home__mems_init(lnet);
 	lnet->hm_run_at = M0_TIME_NEVER;
 	lnet->hm_inline = true;
 	lnet->hm_inbox_tail = &lnet->hm_inbox;
@@ -128,6 +129,7 @@ static int lnds_make(struct m0_lnet *lnet, m0_time_t now, char *why)
 					 .lev_cfg = &lnet->hm_cfg,
 					 .lev_now = now };
 	const struct m0_lnd_row *row;
+	struct m0_lnd           *lnd;
 	unsigned                 i;
 	int                      rc = 0;
 
@@ -135,10 +137,9 @@ static int lnds_make(struct m0_lnet *lnet, m0_time_t now, char *why)
 	for (i = 0; rc == 0 && (row = m0_lnd_row_at(i)) != NULL; ++i) {
 		if (!is_wanted(&lnet->hm_cfg, row))
 			continue;
-		rc = row->lrw_create(&lnet->hm_lnds[lnet->hm_lnds_nr], &env,
-				     why);
+		rc = row->lrw_create(&lnd, &env, why);
 		if (rc == 0)
-			lnet->hm_rows[lnet->hm_lnds_nr++] = row;
+			m0_home__lnd_add(lnet, row, lnd);
 	}
 	return rc;
 }
@@ -170,6 +171,7 @@ void m0_home__parts_free(struct m0_lnet *lnet)
 {
 	if (lnet->hm_engine != NULL)
 		m0_lnet_engine_destroy(lnet->hm_engine);
+	m0_home__mems_fini(lnet);
 	while (lnet->hm_lnds_nr > 0) {
 		struct m0_lnd *lnd = lnet->hm_lnds[--lnet->hm_lnds_nr];
 

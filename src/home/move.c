@@ -276,19 +276,3 @@ int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal, bool lazy)
 	m0_home__post_unlock(lnet, &wish->hlz_op);
 	return 0;
 }
-
-/* --------------------------------------------------------------- memory -- */
-
-int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
-{
-	(void)lnet;
-	(void)addr;
-	return bytes == 0 ? -EINVAL : 0;
-}
-
-void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
-{
-	(void)lnet;
-	(void)addr;
-	(void)bytes;
-}

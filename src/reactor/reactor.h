@@ -22,7 +22,9 @@ struct m0_strand;
 struct m0_reactor_source_ops {
 	/**
 	 * Reads the input that has arrived and calls up. Bounded; what it leaves
-	 * is ready at the next pass.
+	 * is ready at the next pass. A node that is polled makes passes without
+	 * ever waiting, so a source that must ask the system for its input does
+	 * it here (m0_loop_reactor_ask), unless rtr_looked.
 	 * @return true if there may be more at once.
 	 */
 	bool (*rtso_pass)(struct m0_reactor_source *src, m0_time_t now);
