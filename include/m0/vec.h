@@ -86,7 +86,11 @@ struct m0_bufvec {
  */
 M0_EXTERN int m0_bufvec_alloc(struct m0_bufvec *bufvec, uint32_t num_segs,
 			      m0_bcount_t seg_size);
-/** As m0_bufvec_alloc(), but each segment is at a multiple of 2^shift. */
+/**
+ * As m0_bufvec_alloc(), but each segment is at a multiple of 2^shift. From shift
+ * 12 (a page) on, the memory comes out of a few large regions that all such
+ * buffers share, which a driver registers once.
+ */
 M0_EXTERN int m0_bufvec_alloc_aligned(struct m0_bufvec *bufvec,
 				      uint32_t num_segs, m0_bcount_t seg_size,
 				      unsigned shift);

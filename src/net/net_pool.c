@@ -16,6 +16,11 @@ M0_TL_DESCR_DEFINE(m0_net_pool, "pool", , struct m0_net_buffer, nb_lru,
 		   nb_magic, M0_NET_BUFFER_MAGIC, M0_NET_BUFFER_HEAD_MAGIC);
 M0_TL_DEFINE(m0_net_pool, , struct m0_net_buffer);
 
+enum {
+	/** log2 of the size of a page. */
+	PAGE_SHIFT = 12
+};
+
 /* One second. */
 static const m0_time_t COLOUR_LAPSE_DEF_NS = 1000000000;
 
@@ -88,10 +93,15 @@ int m0_net_buffer_pool_init(struct m0_net_buffer_pool *pool,
 
 static unsigned pool_shift(const struct m0_net_buffer_pool *pool)
 {
-	/* Memory kept out of dumps is given and taken by whole pages. */
-	return pool->nbp_dont_dump
-		       ? (pool->nbp_align > 12 ? pool->nbp_align : 12)
-		       : pool->nbp_align;
+	/*
+	 * Memory of whole pages comes out of the regions that drivers register,
+	 * and memory kept out of dumps is given and taken by whole pages.
+	 */
+	bool pages = pool->nbp_dont_dump ||
+		     pool->nbp_seg_size >= (m0_bcount_t)1 << PAGE_SHIFT;
+
+	return pages && pool->nbp_align < PAGE_SHIFT ? PAGE_SHIFT
+						     : pool->nbp_align;
 }
 
 static void memory_dump_set(struct m0_bufvec *bv, bool dump)

@@ -315,6 +315,14 @@ void *m0_os_region_alloc(size_t bytes);
 /** `bytes` as given to the allocation. NULL is allowed. */
 void m0_os_region_free(void *region, size_t bytes);
 
+/**
+ * Finds the region in which the library's allocator has placed some memory.
+ * Memory aligned to a page or more (m0_alloc_aligned()) comes out of regions,
+ * and all users share them.
+ * @return false if it is other memory.
+ */
+bool m0_os_region_of(const void *addr, void **ret_base, size_t *ret_bytes);
+
 /** Keeps the whole pages in a range out of core dumps, or lets them in. */
 void m0_os_dump_set(void *addr, size_t bytes, bool dump);
 

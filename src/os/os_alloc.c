@@ -5,8 +5,22 @@
 
 /* 2^4 is what malloc() gives anyway. */
 enum {
-	MALLOC_SHIFT = 4
+	MALLOC_SHIFT = 4,
+	/** Whole pages come out of regions. */
+	REGION_SHIFT_MIN = 12
 };
+
+/* A sanitizer shall see the bounds of each buffer. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+static const bool uses_regions = false;
+#else
+static const bool uses_regions = true;
+#endif
 
 static void *os_alloc(size_t size, unsigned shift)
 {
@@ -17,6 +31,11 @@ static void *os_alloc(size_t size, unsigned shift)
 		size = 1;
 	if (shift <= MALLOC_SHIFT)
 		return calloc(1, size);
+	data = uses_regions && shift >= REGION_SHIFT_MIN
+		       ? m0_os__arena_alloc(size, shift)
+		       : NULL;
+	if (data != NULL)
+		return data;
 	if (shift >= 8 * sizeof size ||
 	    posix_memalign(&data, (size_t)1 << shift, size) != 0)
 		return NULL;
@@ -26,8 +45,9 @@ static void *os_alloc(size_t size, unsigned shift)
 static void os_free(void *data, size_t size, unsigned shift)
 {
 	(void)size;
-	(void)shift;
-	free(data);
+	if (!uses_regions || shift < REGION_SHIFT_MIN ||
+	    !m0_os__arena_free(data))
+		free(data);
 }
 
 const struct m0_alloc_ops m0_os__alloc_ops = {

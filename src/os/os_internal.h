@@ -54,6 +54,11 @@ void m0_os__random(void *ret_bytes, size_t nr);
 
 extern const struct m0_alloc_ops m0_os__alloc_ops;
 
+/** Zeroed memory out of regions; `shift` is at least that of a page. */
+void *m0_os__arena_alloc(size_t size, unsigned shift);
+/** Returns false if the memory is not of the arena. */
+bool m0_os__arena_free(void *data);
+
 /**
  * Asserts that the calling thread may block: that it runs no strand. The mutexes
  * that an application's thread holds are the application's affair.

@@ -62,7 +62,7 @@ static void region_use_does_not_fault(void **state)
 	before = faults_nr();
 	for (at = 0; at < 8 * MIB; at += 4096)
 		region[at] = 1;
-	/* Of 2048 pages; a few are for the measuring itself. */
+	/* The region has 2048 pages; a few faults are of the measuring itself. */
 	assert_in_range(faults_nr() - before, 0, 40);
 	m0_os_region_free((void *)region, 8 * MIB);
 }
@@ -141,11 +141,136 @@ static void region_absurd_size_is_null(void **state)
 	assert_null(m0_os_region_alloc((size_t)1 << 60));
 }
 
+/* ------------------------------------------ memory aligned to whole pages -- */
+
+static void must_be_in_region(const void *addr, char **ret_base,
+			      size_t *ret_bytes)
+{
+	void *base;
+
+	assert_true(m0_os_region_of(addr, &base, ret_bytes));
+	*ret_base = base;
+	assert_true(m0_is_aligned((uintptr_t)base, 2 * MIB));
+}
+
+/* Users of few pages share a region, which goes with the last of them. */
+static void aligned_memory_shares_a_region(void **state)
+{
+	char  *a = m0_alloc_aligned(5000, 12);
+	char  *b = m0_alloc_aligned(4096, 14);
+	void  *heap = m0_alloc(4096);
+	char  *base[2];
+	size_t bytes[2];
+	void  *any;
+
+	(void)state;
+#ifdef SANITIZED
+	m0_free_aligned(a, 5000, 12);
+	m0_free_aligned(b, 4096, 14);
+	m0_free(heap);
+	skip();
+#endif
+	must_be_in_region(a, &base[0], &bytes[0]);
+	must_be_in_region(b, &base[1], &bytes[1]);
+	assert_ptr_equal(base[0], base[1]);
+	assert_int_equal(bytes[0], 2 * MIB);
+	assert_true(m0_is_aligned((uintptr_t)b, (size_t)1 << 14));
+	assert_true(b >= a + 8192 || a >= b + 4096);
+	assert_false(m0_os_region_of(heap, &any, &bytes[0]));
+	m0_free_aligned(a, 5000, 12);
+	must_be_in_region(b, &base[1], &bytes[1]);
+	m0_free_aligned(b, 4096, 14);
+	assert_false(m0_os_region_of(b, &any, &bytes[0]));
+	m0_free(heap);
+}
+
+/* Pages that were used before are zero in their next use. */
+static void pages_used_again_are_zero(void **state)
+{
+	char *keep = m0_alloc_aligned(4096, 12);
+	char *a = m0_alloc_aligned(8192, 12);
+	char *b;
+
+	(void)state;
+	memset(a, 0x5a, 8192);
+	m0_free_aligned(a, 8192, 12);
+	b = m0_alloc_aligned(8192, 12);
+#ifndef SANITIZED
+	assert_ptr_equal(a, b);
+#endif
+	assert_int_equal(b[0] | b[4095] | b[8191], 0);
+	m0_free_aligned(b, 8192, 12);
+	m0_free_aligned(keep, 4096, 12);
+}
+
+/* More than fits has a region of its own, found by each of its addresses. */
+static void large_memory_has_its_own_region(void **state)
+{
+	char  *keep = m0_alloc_aligned(4096, 12);
+	char  *a = m0_alloc_aligned(5 * MIB, 12);
+	char  *base;
+	size_t bytes;
+
+	(void)state;
+	assert_non_null(a);
+	a[5 * MIB - 1] = 1;
+#ifndef SANITIZED
+	must_be_in_region(a + 5 * MIB - 1, &base, &bytes);
+	assert_ptr_equal(base, a);
+	assert_int_equal(bytes, 6 * MIB);
+	must_be_in_region(keep, &base, &bytes);
+	assert_ptr_not_equal(base, a);
+#endif
+	(void)base;
+	(void)bytes;
+	m0_free_aligned(a, 5 * MIB, 12);
+	m0_free_aligned(keep, 4096, 12);
+}
+
+/* Runs never overlap, whatever comes and goes. */
+static void runs_do_not_overlap(void **state)
+{
+	enum {
+		NR = 64,
+		STEPS = 4000
+	};
+	static uint8_t *run[NR];
+	static size_t   size[NR];
+	uint32_t        seed = 12345;
+	size_t          i;
+	unsigned        k;
+
+	(void)state;
+	for (k = 0; k < STEPS; ++k) {
+		seed = seed * 1664525 + 1013904223;
+		i = seed >> 8 & (NR - 1);
+		if (run[i] != NULL) {
+			assert_int_equal(run[i][0], i);
+			assert_int_equal(run[i][size[i] - 1], i);
+			m0_free_aligned(run[i], size[i], 12);
+			run[i] = NULL;
+			continue;
+		}
+		size[i] = 1 + (seed >> 14 & 0x1ffff);
+		run[i] = m0_alloc_aligned(size[i], 12 + (seed >> 28 & 3));
+		assert_non_null(run[i]);
+		assert_int_equal(run[i][0] | run[i][size[i] - 1], 0);
+		run[i][0] = (uint8_t)i;
+		run[i][size[i] - 1] = (uint8_t)i;
+	}
+	for (i = 0; i < NR; ++i)
+		m0_free_aligned(run[i], size[i], 12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(region_is_aligned_and_usable),
 		cmocka_unit_test(region_use_does_not_fault),
+		cmocka_unit_test(aligned_memory_shares_a_region),
+		cmocka_unit_test(pages_used_again_are_zero),
+		cmocka_unit_test(large_memory_has_its_own_region),
+		cmocka_unit_test(runs_do_not_overlap),
 		cmocka_unit_test(region_leaves_no_space_behind),
 		cmocka_unit_test(region_dump_is_of_whole_pages),
 		cmocka_unit_test(region_absurd_size_is_null),
