@@ -178,6 +178,14 @@ struct m0_net_kit_copy_ops {
  */
 struct m0_net_kit_place_ops {
 	/**
+	 * Prepares the memory of a buffer for the driver. nd_mutex held.
+	 * @retval <0  the registration of the buffer fails.
+	 */
+	int (*nkp_register)(struct m0_net_kit_buf *kb);
+	/** Ends what nkp_register began. The buffer is on no queue. nd_mutex
+	 * held. */
+	void (*nkp_deregister)(struct m0_net_kit_buf *kb);
+	/**
 	 * Makes a receive buffer ready for messages. The transport reports each
 	 * message with m0_net_kit_recv_placed(), and the last with
 	 * m0_net_kit_recv_ended(). The first m0_net_kit_recv_used() bytes are

@@ -8,10 +8,21 @@
 
 /* -------------------------------------------------------- registration -- */
 
+static void buf_fini(struct kit_buf *kb)
+{
+	if (kb->kb_ev != &kb->kb_ev_one)
+		m0_free(kb->kb_ev);
+	m0_timer_fini(&kb->kb_timer);
+	m0_list_link_fini(&kb->kb_recv_link);
+	kit_slot_put(kb);
+}
+
 int m0_net_kit_buf_register(struct m0_net_buffer *buf)
 {
-	struct kit_domain *kd = buf->nb_dom->nd_xprt_private;
-	struct kit_buf    *kb = kit_slot_get(kd->kd_ops->nko_buf_size);
+	struct kit_domain           *kd = buf->nb_dom->nd_xprt_private;
+	const struct m0_net_kit_ops *ops = kd->kd_ops;
+	struct kit_buf              *kb = kit_slot_get(ops->nko_buf_size);
+	int                          rc = 0;
 
 	if (kb == NULL)
 		return -ENOMEM;
@@ -24,20 +35,25 @@ int m0_net_kit_buf_register(struct m0_net_buffer *buf)
 	m0_list_link_init(&kb->kb_recv_link);
 	kb->kb_ev = &kb->kb_ev_one;
 	kb->kb_ev_cap = 1;
-	buf->nb_xprt_private = kb;
-	return 0;
+	if (ops->nko_place != NULL)
+		rc = ops->nko_place->nkp_register(&kb->kb_pub);
+	if (rc == 0)
+		buf->nb_xprt_private = kb;
+	else
+		buf_fini(kb);
+	return rc;
 }
 
 void m0_net_kit_buf_deregister(struct m0_net_buffer *buf)
 {
-	struct kit_buf *kb = kit_buf_of(buf);
+	struct kit_domain           *kd = buf->nb_dom->nd_xprt_private;
+	const struct m0_net_kit_ops *ops = kd->kd_ops;
+	struct kit_buf              *kb = kit_buf_of(buf);
 
 	M0_PRE(kb_state(kb_word_get(kb)) == KB_IDLE);
-	if (kb->kb_ev != &kb->kb_ev_one)
-		m0_free(kb->kb_ev);
-	m0_timer_fini(&kb->kb_timer);
-	m0_list_link_fini(&kb->kb_recv_link);
-	kit_slot_put(kb);
+	if (ops->nko_place != NULL)
+		ops->nko_place->nkp_deregister(&kb->kb_pub);
+	buf_fini(kb);
 }
 
 struct m0_net_kit_buf *m0_net_kit_buf_of(const struct m0_net_buffer *buf)

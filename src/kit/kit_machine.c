@@ -14,7 +14,8 @@ static bool copy_ops_invariant(const struct m0_net_kit_copy_ops *ops)
 
 static bool place_ops_invariant(const struct m0_net_kit_place_ops *ops)
 {
-	return _0C(ops->nkp_recv != NULL) &&
+	return _0C(ops->nkp_register != NULL) &&
+	       _0C(ops->nkp_deregister != NULL) && _0C(ops->nkp_recv != NULL) &&
 	       _0C(ops->nkp_recv_cancel != NULL) &&
 	       _0C(ops->nkp_passive_id != NULL) &&
 	       _0C(ops->nkp_passive != NULL);

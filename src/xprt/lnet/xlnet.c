@@ -15,6 +15,8 @@ static bool xlnet_cancel(struct m0_net_kit_buf *kb)
 }
 
 static const struct m0_net_kit_place_ops xlnet_place_ops = {
+	.nkp_register = m0_xlnet__mem_register,
+	.nkp_deregister = m0_xlnet__mem_deregister,
 	.nkp_recv = m0_xlnet__recv,
 	.nkp_recv_cancel = m0_xlnet__recv_cancel,
 	.nkp_passive_id = m0_xlnet__passive_id,

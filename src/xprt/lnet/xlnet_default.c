@@ -112,8 +112,12 @@ static int default_open(void)
 		return -ENOMEM;
 	}
 	node->xn_is_default = true;
-	(void)m0_xlnet__node_add(node);
-	return 0;
+	rc = m0_xlnet__node_add(node);
+	if (rc != 0) {
+		m0_xlnet__node_free(node);
+		m0_lnet_close(lnet);
+	}
+	return rc;
 }
 
 /* Another domain's node is being opened or closed: waits. */

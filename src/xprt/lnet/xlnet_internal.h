@@ -10,7 +10,8 @@
  *   passive.c        the passive side of bulk
  *   active.c         the active side of bulk
  *   xlnet_visit.c    events of MDs
- *   xlnet_node.c     nodes
+ *   xlnet_mem.c      memory of buffers
+ *   xlnet_node.c     nodes, which xlnet_mem.c goes through
  *   xlnet_default.c  the default node
  *   xlnet_place.c    places of TMs on nodes, start and stop
  *   xlnet_run.c      threads of TMs, polls
@@ -210,8 +211,10 @@ struct xlnet_node {
 extern struct m0_mutex m0_xlnet__lock;
 
 struct xlnet_node *m0_xlnet__node_make(struct m0_lnet *lnet);
-/** Returns false if the list has a node of this m0_lnet. */
-bool m0_xlnet__node_add(struct xlnet_node *node);
+/** @retval -EEXIST  the list has a node of this m0_lnet. */
+int m0_xlnet__node_add(struct xlnet_node *node);
+/** Returns the node after this one, the first for NULL. m0_xlnet__lock held. */
+struct xlnet_node *m0_xlnet__node_next(const struct xlnet_node *node);
 /** Pre: the node is not on the list any more. */
 void m0_xlnet__node_free(struct xlnet_node *node);
 /** m0_xlnet__lock is held. */
@@ -229,6 +232,15 @@ int m0_xlnet__node_get(struct xlnet_machine         *xm,
  * still come, find none.
  */
 void m0_xlnet__node_put(struct xlnet_machine *xm);
+
+/* -- xlnet_mem.c ----------------------------------------------------------- */
+
+/** Registers the memory of a buffer with all nodes. */
+int  m0_xlnet__mem_register(struct m0_net_kit_buf *kb);
+void m0_xlnet__mem_deregister(struct m0_net_kit_buf *kb);
+/** Registers the memory of all buffers with a new node. m0_xlnet__lock held. */
+int  m0_xlnet__mem_node_enter(struct m0_lnet *lnet);
+void m0_xlnet__mem_node_leave(struct m0_lnet *lnet);
 
 /* -- xlnet_visit.c: callbacks of a node's event queue ---------------------- */
 

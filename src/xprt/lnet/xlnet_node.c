@@ -73,17 +73,36 @@ struct xlnet_node *m0_xlnet__node_make(struct m0_lnet *lnet)
 	return node;
 }
 
-bool m0_xlnet__node_add(struct xlnet_node *node)
+int m0_xlnet__node_add(struct xlnet_node *node)
 {
-	bool known;
+	int rc = -EEXIST;
 
 	m0_mutex_lock(&m0_xlnet__lock);
 	nodes_init();
-	known = node_of_lnet(node->xn_lnet) != NULL;
-	if (!known)
+	if (node_of_lnet(node->xn_lnet) == NULL)
+		rc = m0_xlnet__mem_node_enter(node->xn_lnet);
+	if (rc == 0)
 		m0_list_add_tail(&nodes, &node->xn_link);
 	m0_mutex_unlock(&m0_xlnet__lock);
-	return !known;
+	return rc;
+}
+
+struct xlnet_node *m0_xlnet__node_next(const struct xlnet_node *node)
+{
+	struct m0_list_link *link = NULL;
+
+	if (nodes_inited)
+		link = node == NULL ? m0_list_first(&nodes)
+				    : m0_list_next(&nodes, &node->xn_link);
+	return link == NULL ? NULL
+			    : container_of(link, struct xlnet_node, xn_link);
+}
+
+/* Takes a node off the list. m0_xlnet__lock is held. */
+static void node_del(struct xlnet_node *node)
+{
+	m0_list_del(&node->xn_link);
+	m0_xlnet__mem_node_leave(node->xn_lnet);
 }
 
 void m0_xlnet__node_free(struct xlnet_node *node)
@@ -97,13 +116,14 @@ void m0_xlnet__node_free(struct xlnet_node *node)
 int m0_net_lnet_use(struct m0_lnet *lnet)
 {
 	struct xlnet_node *node = m0_xlnet__node_make(lnet);
+	int                rc;
 
 	if (node == NULL)
 		return -ENOMEM;
-	if (m0_xlnet__node_add(node))
-		return 0;
-	m0_xlnet__node_free(node);
-	return -EEXIST;
+	rc = m0_xlnet__node_add(node);
+	if (rc != 0)
+		m0_xlnet__node_free(node);
+	return rc;
 }
 
 int m0_net_lnet_unuse(struct m0_lnet *lnet)
@@ -118,7 +138,7 @@ int m0_net_lnet_unuse(struct m0_lnet *lnet)
 	else if (node->xn_users_nr > 0)
 		rc = -EBUSY;
 	else
-		m0_list_del(&node->xn_link);
+		node_del(node);
 	m0_mutex_unlock(&m0_xlnet__lock);
 	if (rc == 0)
 		m0_xlnet__node_free(node);
@@ -138,7 +158,7 @@ struct xlnet_node *m0_xlnet__node_take_default(void)
 		return NULL;
 	m0_list_for_each_entry(&nodes, node, struct xlnet_node, xn_link) {
 		if (node->xn_is_default) {
-			m0_list_del(&node->xn_link);
+			node_del(node);
 			return node;
 		}
 	}

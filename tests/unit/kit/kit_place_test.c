@@ -78,7 +78,28 @@ static int no_passive(struct m0_net_kit_buf        *kb,
 	return -ENOSYS;
 }
 
+/** Buffers that are registered with the transport. */
+static int  registered_nr;
+static bool refuses_memory;
+
+static int mem_register(struct m0_net_kit_buf *kb)
+{
+	assert_non_null(kb->nkb_buffer);
+	if (refuses_memory)
+		return -EPERM;
+	++registered_nr;
+	return 0;
+}
+
+static void mem_deregister(struct m0_net_kit_buf *kb)
+{
+	assert_non_null(kb->nkb_buffer);
+	--registered_nr;
+}
+
 static const struct m0_net_kit_place_ops place_ops = {
+	.nkp_register = mem_register,
+	.nkp_deregister = mem_deregister,
 	.nkp_recv = recv_begin,
 	.nkp_recv_cancel = recv_cancel,
 	.nkp_passive_id = no_passive_id,
@@ -340,9 +361,32 @@ static void pool_that_goes_ends_no_round(void **state)
 	pooled_down();
 }
 
+/* The transport has each buffer once, from its registration to the end of that. */
+static void transport_has_each_registered_buffer_once(void **state)
+{
+	struct m0_net_buffer buf;
+
+	(void)state;
+	M0_SET0(&buf);
+	assert_int_equal(registered_nr, 1);
+	assert_int_equal(m0_bufvec_alloc(&buf.nb_buffer, 1, RIG_BYTES), 0);
+	refuses_memory = true;
+	assert_int_equal(m0_net_buffer_register(&buf, &rig.r_dom), -EPERM);
+	refuses_memory = false;
+	assert_int_equal(registered_nr, 1);
+	assert_int_equal(m0_net_buffer_register(&buf, &rig.r_dom), 0);
+	assert_int_equal(registered_nr, 2);
+	m0_net_buffer_deregister(&buf, &rig.r_dom);
+	assert_int_equal(registered_nr, 1);
+	m0_bufvec_free(&buf.nb_buffer);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			transport_has_each_registered_buffer_once, up,
+			rig_down),
 		cmocka_unit_test_setup_teardown(
 			placed_without_memory_waits_for_another, up, rig_down),
 		cmocka_unit_test_setup_teardown(

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Memory of buffers, registered with the nodes.
+ *
+ * A buffer's segment in a region of the library's allocator registers the whole
+ * region; other memory registers the segment alone. A range is registered once
+ * with each node, however many buffers use it, and goes with the last of them.
+ */
+#include "xprt/lnet/xlnet_internal.h"
+#include "base/hash.h"
+#include "os/os.h"
+
+struct xlnet_span {
+	void  *xsp_addr;
+	size_t xsp_bytes;
+};
+
+struct xlnet_range {
+	struct m0_hash_link xr_link;
+	/** Number of segments of buffers in it. */
+	uint32_t          xr_users_nr;
+	struct xlnet_span xr_span;
+};
+
+/* m0_xlnet__lock guards it. */
+static struct m0_hash ranges;
+
+static struct xlnet_range *range_of(struct m0_hash_link *link)
+{
+	return link == NULL ? NULL
+			    : container_of(link, struct xlnet_range, xr_link);
+}
+
+static struct xlnet_range *range_find(const struct xlnet_span *span)
+{
+	return ranges.ha_nr == 0
+		       ? NULL
+		       : range_of(m0_hash_find(&ranges, span, sizeof *span));
+}
+
+/* The range that registers a segment. */
+static struct xlnet_span span_of(const struct m0_bufvec *bv, uint32_t i)
+{
+	struct xlnet_span span = { .xsp_addr = bv->ov_buf[i],
+				   .xsp_bytes = bv->ov_vec.v_count[i] };
+
+	(void)m0_os_region_of(bv->ov_buf[i], &span.xsp_addr, &span.xsp_bytes);
+	return span;
+}
+
+static void span_leave(const struct xlnet_span *span, struct xlnet_node *end)
+{
+	struct xlnet_node *node;
+
+	for (node = m0_xlnet__node_next(NULL); node != end;
+	     node = m0_xlnet__node_next(node))
+		m0_lnet_mem_deregister(node->xn_lnet, span->xsp_addr,
+				       span->xsp_bytes);
+}
+
+/* Registers with all nodes or with none. */
+static int span_enter(const struct xlnet_span *span)
+{
+	struct xlnet_node *node;
+	int                rc;
+
+	for (node = m0_xlnet__node_next(NULL); node != NULL;
+	     node = m0_xlnet__node_next(node)) {
+		rc = m0_lnet_mem_register(node->xn_lnet, span->xsp_addr,
+					  span->xsp_bytes);
+		if (rc != 0) {
+			span_leave(span, node);
+			return rc;
+		}
+	}
+	return 0;
+}
+
+static int range_get(const struct xlnet_span *span)
+{
+	struct xlnet_range *range = range_find(span);
+	int                 rc;
+
+	if (range != NULL) {
+		++range->xr_users_nr;
+		return 0;
+	}
+	M0_ALLOC_PTR(range);
+	if (range == NULL)
+		return -ENOMEM;
+	range->xr_users_nr = 1;
+	range->xr_span = *span;
+	if (ranges.ha_nr == 0)
+		m0_hash_init(&ranges);
+	rc = m0_hash_add(&ranges, &range->xr_link, &range->xr_span,
+			 sizeof range->xr_span)
+		     ?: span_enter(span);
+	if (rc == 0)
+		return 0;
+	if (range_find(span) == range)
+		m0_hash_del(&ranges, &range->xr_link);
+	m0_free(range);
+	return rc;
+}
+
+static void range_put(const struct xlnet_span *span)
+{
+	struct xlnet_range *range = range_find(span);
+
+	/* The application has exchanged the segments of its buffer. */
+	if (range == NULL) {
+		m0_log(M0_LOG_WARN,
+		       "lnet: a buffer is deregistered with other segments "
+		       "than it was registered with");
+		return;
+	}
+	M0_ASSERT(range->xr_users_nr > 0);
+	if (--range->xr_users_nr > 0)
+		return;
+	span_leave(span, NULL);
+	m0_hash_del(&ranges, &range->xr_link);
+	m0_free(range);
+}
+
+/* The first `nr` segments. */
+static void segments_put(const struct m0_bufvec *bv, uint32_t nr)
+{
+	struct xlnet_span span;
+
+	while (nr-- > 0) {
+		span = span_of(bv, nr);
+		if (span.xsp_bytes > 0)
+			range_put(&span);
+	}
+}
+
+int m0_xlnet__mem_register(struct m0_net_kit_buf *kb)
+{
+	const struct m0_bufvec *bv = &kb->nkb_buffer->nb_buffer;
+	struct xlnet_span       span;
+	uint32_t                i;
+	int                     rc = 0;
+
+	m0_mutex_lock(&m0_xlnet__lock);
+	for (i = 0; i < bv->ov_vec.v_nr && rc == 0; ++i) {
+		span = span_of(bv, i);
+		if (span.xsp_bytes > 0)
+			rc = range_get(&span);
+	}
+	if (rc != 0)
+		segments_put(bv, i - 1);
+	m0_mutex_unlock(&m0_xlnet__lock);
+	return rc;
+}
+
+void m0_xlnet__mem_deregister(struct m0_net_kit_buf *kb)
+{
+	const struct m0_bufvec *bv = &kb->nkb_buffer->nb_buffer;
+
+	m0_mutex_lock(&m0_xlnet__lock);
+	segments_put(bv, bv->ov_vec.v_nr);
+	m0_mutex_unlock(&m0_xlnet__lock);
+}
+
+/* Deregisters those before `end`. */
+static void node_leave(struct m0_lnet *lnet, const struct xlnet_range *end)
+{
+	struct xlnet_range *range;
+
+	for (range = ranges.ha_nr == 0 ? NULL
+				       : range_of(m0_hash_first(&ranges));
+	     range != end; range = range_of(m0_hash_next(&range->xr_link)))
+		m0_lnet_mem_deregister(lnet, range->xr_span.xsp_addr,
+				       range->xr_span.xsp_bytes);
+}
+
+int m0_xlnet__mem_node_enter(struct m0_lnet *lnet)
+{
+	struct xlnet_range *range;
+	int                 rc;
+
+	for (range = ranges.ha_nr == 0 ? NULL
+				       : range_of(m0_hash_first(&ranges));
+	     range != NULL; range = range_of(m0_hash_next(&range->xr_link))) {
+		rc = m0_lnet_mem_register(lnet, range->xr_span.xsp_addr,
+					  range->xr_span.xsp_bytes);
+		if (rc != 0) {
+			node_leave(lnet, range);
+			return rc;
+		}
+	}
+	return 0;
+}
+
+void m0_xlnet__mem_node_leave(struct m0_lnet *lnet)
+{
+	node_leave(lnet, NULL);
+}
