@@ -54,6 +54,9 @@ struct m0_rpc__sender {
 void m0_rpc__sender_init(struct m0_rpc__machine *m);
 void m0_rpc__sender_fini(struct m0_rpc__sender *sender);
 
+/** Formation asks whether the second item may leave as part of the first. */
+bool m0_rpc__frm_merge(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *fi,
+		       struct m0_rpc_frm_item *fi_next);
 /** Gives up what is on its way there. */
 void m0_rpc__packets_cancel(struct m0_rpc__target *target);
 /** Packets that were refused do not leave again: the machine stops. */
