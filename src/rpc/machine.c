@@ -128,6 +128,7 @@ static void timers_run(struct m0_rpc__machine *m)
 {
 	struct m0_timer *t;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	while (m->rml_timers.rtm_items.tq_nr > 0 &&
 	       (t = m0_timerq_expire(&m->rml_timers.rtm_items, m->rml_now)) !=
 		       NULL)
@@ -160,6 +161,7 @@ static m0_time_t step_next(const struct m0_rpc__machine *m)
 {
 	m0_time_t next = m0_rpc__frm_set_next(&m->rml_sender.rsn_frms);
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	if (has_work(m))
 		return M0_TIME_IMMEDIATELY;
 	next = min64u(next, queue_next(&m->rml_timers.rtm_items));
@@ -177,6 +179,8 @@ static void work_run(struct m0_rpc__machine *m, unsigned *tells)
 {
 	int i;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(*tells <= TELLS_MAX);
 	for (i = 0; i < ROUNDS_NR; ++i) {
 		if (!m0_list_is_empty(&m->rml_ends.ren_list))
 			*tells -= m0_rpc__ended_run(m, *tells);
@@ -190,6 +194,24 @@ static void work_run(struct m0_rpc__machine *m, unsigned *tells)
 	}
 }
 
+/* All parts; the machine's thread. */
+static bool machine_invariant(const struct m0_rpc__machine *m)
+{
+	return _0C(m->rml_machine != NULL && m->rml_machine->rm_lib == m) &&
+	       _0C(M0_IN(m->rml_phase,
+			 (M0_RPC__RUNS, M0_RPC__DRAINS, M0_RPC__QUIET))) &&
+	       _0C(ergo(m->rml_phase != M0_RPC__RUNS, m->rml_stops)) &&
+	       m0_rpc__inbox_invariant(&m->rml_inbox) &&
+	       m0_rpc__ends_invariant(&m->rml_ends) &&
+	       m0_rpc__conns_invariant(&m->rml_conns) &&
+	       m0_rpc__sender_invariant(&m->rml_sender) &&
+	       m0_rpc__receiver_invariant(&m->rml_receiver) &&
+	       m0_rpc__kept_invariant(&m->rml_kept) &&
+	       m0_rpc__server_invariant(&m->rml_server) &&
+	       m0_rpc__jobs_invariant(&m->rml_jobs) &&
+	       m0_rpc__rails_invariant(&m->rml_rails);
+}
+
 static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 {
 	struct m0_rpc__machine *m =
@@ -198,6 +220,7 @@ static m0_time_t step(struct m0_net_tm_rider *rider, m0_time_t now)
 	unsigned                tells = TELLS_MAX;
 	m0_time_t               next;
 
+	M0_PRE_EX(machine_invariant(m));
 	m->rml_now = now;
 	if (M0_UNLIKELY(m->rml_rails.rlr_nr > 0 ||
 			!m0_list_is_empty(&m->rml_rails.rlr_stopping)))
@@ -245,9 +268,11 @@ static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =
 
 /* --------------------------------------------------------------- start -- */
 
-/* What a step would do, for a machine that has ended. */
+/* Do the work of a step for a machine that has ended. */
 static void rest_run(struct m0_rpc__machine *m)
 {
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(m0_rpc__jobs_invariant(&m->rml_jobs));
 	do {
 		m0_rpc__own_run(m);
 		(void)m0_rpc__ended_run(m, UINT_MAX);
@@ -293,6 +318,8 @@ static int tm_start(struct m0_rpc__machine *m, const char *ep_addr)
 	struct m0_net_transfer_mc *tm = &m->rml_machine->rm_tm;
 	int                        rc = 0;
 
+	M0_PRE(m0_rpc__receiver_invariant(&m->rml_receiver));
+	M0_PRE(m0_rpc__sender_invariant(&m->rml_sender));
 	m->rml_rider.ntr_step = step;
 	if (m->rml_cfg.rc_spin_ns != M0_TIME_NEVER)
 		m0_net_tm_spin_set(tm, m->rml_cfg.rc_spin_ns);
@@ -425,6 +452,7 @@ static void items_abort(struct m0_rpc__machine *m)
 	struct m0_rpc__conn    *conn;
 	struct m0_rpc__session *session;
 
+	M0_PRE(m0_rpc__is_here(m));
 	m->rml_aborts = true;
 	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
 			       struct m0_rpc__conn, rcx_link) {
@@ -462,6 +490,8 @@ void m0_rpc__machine_drain(struct m0_rpc__machine *m)
 {
 	bool over = m->rml_aborts || m->rml_now >= m->rml_drain_at;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(m->rml_phase == M0_RPC__DRAINS);
 	if (over && !m->rml_aborts)
 		items_abort(m);
 	if (over)
@@ -482,6 +512,7 @@ static void stop_begin(struct m0_rpc__machine *m, void *arg)
 {
 	const bool *now = arg;
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (m->rml_phase == M0_RPC__RUNS) {
 		__atomic_store_n(&m->rml_phase, M0_RPC__DRAINS,
 				 __ATOMIC_RELEASE);
@@ -520,6 +551,7 @@ void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 {
 	struct m0_rpc__machine *m = machine->rm_lib;
 
+	M0_PRE(m != NULL && m->rml_machine == machine);
 	M0_PRE(!m0_rpc__is_here(m));
 	/* Who changes addresses has begun before it, or does not begin. */
 	m0_mutex_lock(&m->rml_rails.rlr_lock);
@@ -543,6 +575,7 @@ void m0_rpc_machine_fini(struct m0_rpc_machine *machine)
 {
 	struct m0_rpc__machine *m = machine->rm_lib;
 
+	M0_PRE(machine->rm_lib != NULL);
 	m0_rpc_machine_stop(machine, true);
 	M0_PRE(m0_list_is_empty(&m->rml_conns.rcn_list));
 	m0_rpc__do(m, m0_rpc__clients_fini, NULL);
@@ -561,6 +594,7 @@ void m0_rpc_machine_progress(struct m0_rpc_machine *machine)
 
 int m0_rpc_machine_fd(struct m0_rpc_machine *machine)
 {
+	M0_PRE(machine->rm_lib != NULL);
 	return m0_net_tm_fd(&machine->rm_tm);
 }
 
@@ -576,5 +610,6 @@ uint32_t m0_rpc_machine_epoch(const struct m0_rpc_machine *machine)
 
 const char *m0_rpc_machine_addr(const struct m0_rpc_machine *machine)
 {
+	M0_PRE(machine->rm_lib != NULL);
 	return machine->rm_tm.ntm_ep->nep_addr;
 }

@@ -28,6 +28,7 @@ void m0_rpc__timers_fini(struct m0_rpc__timers *timers)
 void m0_rpc__pause_init(struct m0_rpc__pause *pause,
 			void (*run)(struct m0_rpc__pause *pause))
 {
+	M0_PRE(run != NULL);
 	m0_timer_init(&pause->rpa_timer);
 	pause->rpa_run = run;
 	pause->rpa_nr = 0;
@@ -37,6 +38,8 @@ void m0_rpc__pause_init(struct m0_rpc__pause *pause,
 bool m0_rpc__pause(struct m0_rpc__machine *m, struct m0_rpc__pause *pause,
 		   m0_time_t latest)
 {
+	M0_PRE(pause->rpa_run != NULL);
+	M0_PRE(m0_rpc__is_here(m));
 	if (pause->rpa_nr++ == 0)
 		return false;
 	pause->rpa_ns = pause->rpa_ns == 0
@@ -53,6 +56,7 @@ void m0_rpc__pauses_run(struct m0_rpc__machine *m)
 	struct m0_timer      *t;
 	struct m0_rpc__pause *pause;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	while (m->rml_timers.rtm_pauses.tq_nr > 0 &&
 	       (t = m0_timerq_expire(&m->rml_timers.rtm_pauses, m->rml_now)) !=
 		       NULL) {

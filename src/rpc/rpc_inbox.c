@@ -34,6 +34,7 @@ static bool push_try(struct m0_rpc__machine *m, struct m0_rpc__call *call,
 	bool wakes = *head == NULL;
 	bool done;
 
+	M0_PRE_EX(call->rcl_run != NULL);
 	if (wakes)
 		(void)__atomic_add_fetch(&m->rml_inbox.rib_wakers_nr, 1,
 					 __ATOMIC_SEQ_CST);
@@ -68,6 +69,7 @@ void m0_rpc__wakers_wait(const struct m0_rpc__machine *m)
 void m0_rpc__inbox_init(struct m0_rpc__inbox *inbox,
 			void (*rest)(struct m0_rpc__machine *m))
 {
+	M0_PRE(rest != NULL);
 	inbox->rib_rest = rest;
 	m0_mutex_init(&inbox->rib_waiters_lock);
 	m0_list_init(&inbox->rib_waiters);
@@ -78,6 +80,8 @@ void m0_rpc__inbox_init(struct m0_rpc__inbox *inbox,
 
 void m0_rpc__inbox_fini(struct m0_rpc__inbox *inbox)
 {
+	M0_PRE(inbox->rib_own_head == NULL);
+	M0_PRE(m0_list_is_empty(&inbox->rib_waiters));
 	m0_chan_fini_lock(&inbox->rib_notice);
 	m0_mutex_fini(&inbox->rib_notice_lock);
 	m0_mutex_fini(&inbox->rib_ended_lock);
@@ -115,6 +119,7 @@ void m0_rpc__own_run(struct m0_rpc__machine *m)
 	struct m0_rpc__call *list = m->rml_inbox.rib_own_head;
 	struct m0_rpc__call *next;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	m->rml_inbox.rib_own_head = NULL;
 	m->rml_inbox.rib_own_tail = NULL;
 	for (; list != NULL; list = next) {
@@ -127,6 +132,8 @@ void m0_rpc__calls_run(struct m0_rpc__machine *m)
 {
 	int i;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(m0_rpc__inbox_invariant(&m->rml_inbox));
 	for (i = 0; i < ROUNDS_NR && m0_rpc__calls_wait(m); ++i) {
 		/* Closed only when nobody steps it any more. */
 		if (__atomic_load_n(&m->rml_inbox.rib_head, __ATOMIC_RELAXED) !=
@@ -145,6 +152,8 @@ static void ended_do(struct m0_rpc__machine *m,
 {
 	struct m0_rpc__machine *before;
 
+	M0_PRE(fn != NULL);
+	M0_PRE(!m0_rpc__is_here(m));
 	m0_mutex_lock(&m->rml_inbox.rib_ended_lock);
 	before = m0_rpc__enter(m);
 	m->rml_now = m0_time_now();
@@ -182,6 +191,7 @@ static void doing_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
 	struct doing *d = container_of(call, struct doing, dng_call);
 
+	M0_PRE(m0_rpc__is_here(m));
 	d->dng_fn(m, d->dng_arg);
 	__atomic_store_n(&d->dng_done, 1, __ATOMIC_RELEASE);
 	m0_rpc__tell(m);
@@ -201,6 +211,7 @@ void m0_rpc__do(struct m0_rpc__machine *m,
 			   .dng_fn = fn,
 			   .dng_arg = arg };
 
+	M0_PRE(fn != NULL);
 	if (m0_rpc__is_here(m))
 		fn(m, arg);
 	else if (m0_rpc__call_push(m, &d.dng_call) != 0)
@@ -286,6 +297,7 @@ int m0_rpc__wait(struct m0_rpc__machine *m, bool (*cond)(void *arg), void *arg,
 	struct waiter w = { .wtr_cond = cond, .wtr_arg = arg };
 	bool          is;
 
+	M0_PRE(cond != NULL);
 	M0_PRE(!m0_rpc__is_here(m));
 	m0_list_link_init(&w.wtr_link);
 	m0_semaphore_init(&w.wtr_sem, 0);

@@ -109,4 +109,12 @@ bool m0_rpc__calls_wait(const struct m0_rpc__machine *m);
 /** Nothing is pushed any more; what was is run. An application's thread. */
 void m0_rpc__calls_close(struct m0_rpc__machine *m);
 
+/** The machine's thread. */
+static inline bool m0_rpc__inbox_invariant(const struct m0_rpc__inbox *inbox)
+{
+	return _0C((inbox->rib_own_head == NULL) ==
+		   (inbox->rib_own_tail == NULL)) &&
+	       _0C(inbox->rib_rest != NULL);
+}
+
 #endif /* M0_SRC_RPC_RPC_INBOX_H */

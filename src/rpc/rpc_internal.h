@@ -228,4 +228,18 @@ static inline void m0_rpc__stream_arm(struct m0_rpc__stream *stream)
 			      &stream->rsy_timer, due);
 }
 
+static inline bool m0_rpc__client_invariant(const struct m0_rpc__client *client)
+{
+	return _0C(client->rct_machine != NULL) && _0C(client->rct_life != 0) &&
+	       _0C(client->rct_refs >= client->rct_sessions_nr +
+					       client->rct_sessions_gone_nr +
+					       client->rct_oneways_nr) &&
+	       _0C(ergo(client->rct_session_last != NULL,
+			client->rct_sessions_nr > 0)) &&
+	       _0C(client->rct_bytes <=
+		   client->rct_machine->rml_server.rsv_clients_bytes) &&
+	       _0C(client->rct_holds_bytes <=
+		   client->rct_machine->rml_server.rsv_holds_bytes);
+}
+
 #endif /* M0_SRC_RPC_RPC_INTERNAL_H */

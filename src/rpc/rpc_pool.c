@@ -182,6 +182,7 @@ int m0_rpc__pool_hand(struct m0_rpc_pool *pool, struct m0_rpc_machine *machine,
 {
 	uint32_t turn;
 
+	M0_PRE(item->ri_type->rit_ops->rito_deliver != NULL);
 	M0_PRE(item->ri_rmachine == machine);
 	m0_mutex_lock(&pool->pol_lock);
 	if (pool->pol_ends) {

@@ -35,6 +35,7 @@ static void gauges_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc_stats *stats = arg;
 
+	M0_PRE(m0_rpc__server_invariant(&m->rml_server));
 	stats->rs_clients = m->rml_server.rsv_clients_nr;
 	stats->rs_executing = m->rml_server.rsv_executing_nr;
 	stats->rs_replies_bytes = m->rml_server.rsv_budget.rsb_bytes;
@@ -50,6 +51,7 @@ void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
 	uint64_t               *ret = (uint64_t *)stats;
 	int                     i;
 
+	M0_PRE(stats != NULL);
 	m0_rpc__do(m, gauges_do, stats);
 	m0_mutex_lock(&m->rml_counts.rco_lock);
 	for (i = 0; i < STATS_NR - GAUGES_NR; ++i) {
@@ -72,6 +74,7 @@ static __attribute__((noinline)) struct m0_rpc__hist *hist_begin(
 {
 	struct m0_rpc__hist **hist;
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (m->rml_counts.rco_hist == NULL)
 		M0_ALLOC_ARR(m->rml_counts.rco_hist, M0_RPC__TYPES_MAX);
 	if (m->rml_counts.rco_hist == NULL)
@@ -91,6 +94,7 @@ void m0_rpc__latency(struct m0_rpc__machine        *m,
 {
 	struct m0_rpc__hist *hist = NULL;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	if (M0_LIKELY(m->rml_counts.rco_hist != NULL))
 		hist = m->rml_counts.rco_hist[m0_rpc__type_place(type)];
 	if (M0_UNLIKELY(hist == NULL || hist->rhi_index != type->rit_index))
@@ -128,6 +132,7 @@ int m0_rpc_machine_latency(struct m0_rpc_machine         *machine,
 {
 	struct latency lat = { type, ret_hist, 0 };
 
+	M0_PRE(ret_hist != NULL);
 	m0_rpc__do(machine->rm_lib, latency_do, &lat);
 	return lat.lat_rc;
 }
@@ -138,12 +143,14 @@ static void attach_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc_machine_watch *watch = arg;
 
+	M0_PRE(!m0_list_link_is_in(&watch->mw_link));
 	m0_list_add_tail(&m->rml_counts.rco_watches, &watch->mw_link);
 }
 
 void m0_rpc_machine_watch_attach(struct m0_rpc_machine       *machine,
 				 struct m0_rpc_machine_watch *watch)
 {
+	M0_PRE(machine->rm_lib != NULL);
 	m0_list_link_init(&watch->mw_link);
 	watch->mw_mach = machine;
 	m0_rpc__do(machine->rm_lib, attach_do, watch);
@@ -170,6 +177,7 @@ void m0_rpc__watch_conn(struct m0_rpc__machine *m, struct m0_rpc_conn *conn)
 {
 	struct m0_rpc_machine_watch *watch;
 
+	M0_PRE(m0_rpc__is_here(m));
 	m0_list_for_each_entry(&m->rml_counts.rco_watches, watch,
 			       struct m0_rpc_machine_watch, mw_link)
 		if (watch->mw_conn_added != NULL)
@@ -181,6 +189,7 @@ void m0_rpc__watch_session(struct m0_rpc__machine *m,
 {
 	struct m0_rpc_machine_watch *watch;
 
+	M0_PRE(m0_rpc__is_here(m));
 	m0_list_for_each_entry(&m->rml_counts.rco_watches, watch,
 			       struct m0_rpc_machine_watch, mw_link)
 		if (watch->mw_session_added != NULL)

@@ -14,6 +14,8 @@ void m0_rpc__told_add(struct m0_rpc__machine *m, struct m0_rpc__told *told,
 		      void (*run)(struct m0_rpc__machine *m,
 				  struct m0_rpc__call    *call))
 {
+	M0_PRE(state < 32);
+	M0_PRE(run != NULL);
 	M0_PRE(m0_rpc__is_here(m));
 	if (__atomic_fetch_or(&told->tld_states, UINT32_C(1) << state,
 			      __ATOMIC_ACQ_REL) != 0)
@@ -27,6 +29,8 @@ void m0_rpc__told_run(struct m0_rpc__machine *m, struct m0_rpc__told *told,
 {
 	uint32_t left = __atomic_load_n(&told->tld_states, __ATOMIC_RELAXED);
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(tell != NULL);
 	while (left != 0) {
 		uint32_t bit = left & -left;
 
@@ -44,6 +48,7 @@ void m0_rpc__watch_conn_removed(struct m0_rpc__machine *m,
 {
 	struct m0_rpc_machine_watch *watch;
 
+	M0_PRE(conn->c_rpc_machine == m->rml_machine);
 	m0_list_for_each_entry(&m->rml_counts.rco_watches, watch,
 			       struct m0_rpc_machine_watch, mw_link)
 		if (watch->mw_conn_removed != NULL)
@@ -65,6 +70,7 @@ void m0_rpc__watch_client(struct m0_rpc__client *client)
 {
 	struct m0_rpc__machine *m = client->rct_machine;
 
+	M0_PRE(m0_rpc__client_invariant(client));
 	client->rct_conn = (struct m0_rpc_conn){
 		.c_flags = M0_RPC_CONN_RECV_END,
 		.c_uuid = client->rct_uuid,
@@ -78,6 +84,7 @@ void m0_rpc__watch_client(struct m0_rpc__client *client)
 
 void m0_rpc__watch_client_removed(struct m0_rpc__client *client)
 {
+	M0_PRE(client->rct_gone);
 	client->rct_conn.c_state = M0_RPC_CONN_TERMINATED;
 	m0_rpc__watch_conn_removed(client->rct_machine, &client->rct_conn);
 }
@@ -86,6 +93,7 @@ void m0_rpc__watch_ssession(struct m0_rpc__ssession *session)
 {
 	struct m0_rpc__client *client = session->rsw_client;
 
+	M0_PRE(m0_rpc__ssession_invariant(session));
 	session->rsw_session = (struct m0_rpc_session){
 		.s_streams_nr = session->rsw_streams_nr,
 		.s_window = session->rsw_window,
@@ -98,6 +106,7 @@ void m0_rpc__watch_ssession(struct m0_rpc__ssession *session)
 
 void m0_rpc__watch_ssession_removed(struct m0_rpc__ssession *session)
 {
+	M0_PRE(session->rsw_gone);
 	session->rsw_session.s_state = M0_RPC_SESSION_TERMINATED;
 	m0_rpc__watch_session_removed(session->rsw_client->rct_machine,
 				      &session->rsw_session);

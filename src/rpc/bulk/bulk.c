@@ -87,6 +87,8 @@ static void drop(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf)
 	struct m0_net_buffer *nb = rbuf->bb_nbuf;
 	int                   rc = 0;
 
+	M0_PRE(rbuf->bb_rbulk == rb);
+	M0_PRE(m0_mutex_is_locked(&rb->rb_mutex));
 	bulk_tlink_del_fini(rbuf);
 	rb->rb_bytes -= rbuf->bb_length;
 	rbuf->bb_magic = 0;
@@ -115,6 +117,7 @@ static void drop_idle(struct m0_rpc_bulk *rb)
 	struct m0_rpc_bulk_buf *rbuf = bulk_tlist_head(&rb->rb_buflist);
 	struct m0_rpc_bulk_buf *next;
 
+	M0_PRE(m0_mutex_is_locked(&rb->rb_mutex));
 	for (; rbuf != NULL; rbuf = next) {
 		next = bulk_tlist_next(&rb->rb_buflist, rbuf);
 		if ((rbuf->bb_flags & M0_RPC_BULK_NETBUF_QUEUED) == 0)
@@ -137,6 +140,7 @@ static void cancel(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
+	M0_PRE(m0_mutex_is_locked(&rb->rb_mutex));
 	rb->rb_flags |= M0_RPC__BULK_STOPS;
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
 		buf_cancel(rbuf);
@@ -148,6 +152,7 @@ static void bulk_settle(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
+	M0_PRE(is_ours(rb));
 	m0_mutex_lock(&rb->rb_mutex);
 	rb->rb_flags &= ~(uint32_t)M0_RPC__BULK_HOLDS;
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
@@ -164,6 +169,8 @@ static void bulk_move(struct m0_rpc_bulk *rb, uint64_t at)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
+	M0_PRE(is_ours(rb));
+	M0_PRE(at != 0);
 	m0_mutex_lock(&rb->rb_mutex);
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
 		if (rbuf->bb_ways != NULL &&
@@ -247,6 +254,8 @@ static void list_end(struct m0_rpc_bulk *rb)
 	const struct m0_rpc_item *item = m0_rpc__bulk_anew_end(rb);
 	void (*done)(struct m0_rpc_bulk * rb) = NULL;
 
+	M0_PRE(bulk_tlist_is_empty(&rb->rb_buflist));
+	M0_PRE(rb->rb_flags & M0_RPC__BULK_BUSY);
 	if ((rb->rb_flags & M0_RPC__BULK_QUIET) == 0)
 		done = rb->rb_done;
 	if (rb->rb_flags & M0_RPC__BULK_KNOWN)
@@ -264,6 +273,8 @@ static void list_end(struct m0_rpc_bulk *rb)
 bool m0_rpc__bulk_over(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 		       int rc)
 {
+	M0_PRE(is_ours(rb));
+	M0_PRE(rbuf->bb_rbulk == rb);
 	rc_note(rb, rc);
 	if (rc != 0 && is_active(rbuf->bb_nbuf->nb_qtype))
 		cancel(rb);
@@ -278,6 +289,7 @@ void m0_rpc__bulk_paused_due(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
+	M0_PRE(m0_mutex_is_locked(&rb->rb_mutex));
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
 		if (!(rbuf->bb_flags & M0_RPC__BULK_BUF_PAUSED))
 			continue;
@@ -291,6 +303,7 @@ struct m0_rpc_bulk_buf *m0_rpc__bulk_due(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
+	M0_PRE(m0_mutex_is_locked(&rb->rb_mutex));
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
 		if (rbuf->bb_flags & M0_RPC__BULK_BUF_DUE) {
 			rbuf->bb_flags &= ~(uint64_t)M0_RPC__BULK_BUF_DUE;
@@ -307,6 +320,7 @@ static void bulk_event(const struct m0_net_buffer_event *ev)
 	struct m0_rpc_bulk     *rb = rbuf->bb_rbulk;
 	int                     rc;
 
+	M0_PRE(is_ours(rb));
 	m0_mutex_lock(&rb->rb_mutex);
 	if (!buf_ends(rb, rbuf, ev, &rc) || !m0_rpc__bulk_over(rb, rbuf, rc))
 		m0_mutex_unlock(&rb->rb_mutex);
@@ -320,6 +334,7 @@ static int prepare(struct m0_rpc_bulk *rb, struct m0_net_domain *dom)
 	struct m0_rpc_bulk_buf *rbuf;
 	int                     rc = 0;
 
+	M0_PRE(dom != NULL);
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
 		struct m0_net_buffer *nb = rbuf->bb_nbuf;
 
@@ -348,6 +363,7 @@ static int add_one(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 {
 	int rc;
 
+	M0_PRE(!(rbuf->bb_flags & M0_RPC_BULK_NETBUF_QUEUED));
 	if (rbuf->bb_spares != NULL) {
 		rc = m0_rpc__bulk_spares_add(rbuf, ways, rb->rb_expires);
 	} else if (rbuf->bb_ways != NULL) {
@@ -369,6 +385,7 @@ static int add_all(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 	struct m0_rpc_bulk_buf *rbuf;
 	int                     rc = 0;
 
+	M0_PRE(!(rb->rb_flags & M0_RPC__BULK_BUSY));
 	rb->rb_flags |= M0_RPC__BULK_BUSY;
 	rb->rb_machine = machine;
 	rb->rb_expires = m0_time_add(m0_time_now(), rb->rb_timeout_ns);
@@ -426,6 +443,7 @@ static void spares_make(struct m0_rpc_bulk *rb, uint32_t nr)
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
+	M0_PRE(nr > 1);
 	m0_tl_for(bulk, &rb->rb_buflist, rbuf) {
 		m0_rpc__bulk_spares_make(rbuf, nr);
 	}
@@ -441,6 +459,7 @@ static int store(struct m0_rpc_bulk *rb, const struct m0_rpc_conn *conn,
 	uint32_t               nr;
 	int                    rc;
 
+	M0_PRE(to_desc != NULL);
 	m0_mutex_lock(&rb->rb_mutex);
 	if (!is_passive(type_of(rb))) {
 		m0_mutex_unlock(&rb->rb_mutex);
@@ -540,6 +559,7 @@ static int load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 	struct m0_rpc__way    way = { tm, 0 };
 	int                   rc = 0;
 
+	M0_PRE(tm != NULL && from_desc != NULL);
 	m0_mutex_lock(&rb->rb_mutex);
 	if (!is_active(type_of(rb))) {
 		m0_mutex_unlock(&rb->rb_mutex);
@@ -611,6 +631,7 @@ int m0_rpc_bulk_wait(struct m0_rpc_bulk *rb)
 	uint32_t               looks = 0;
 	int                    rc;
 
+	M0_PRE(is_ours(rb));
 	m0_clink_init(&clink, NULL);
 	m0_clink_add_lock(&rb->rb_chan, &clink);
 	while ((machine = busy_machine(rb)) != NULL) {

@@ -45,6 +45,7 @@ static struct m0_rpc_bulk_buf *lent_new(struct m0_rpc_bulk   *rb,
 {
 	struct m0_rpc_bulk_buf *rbuf = lent_get(rb);
 
+	M0_PRE(nb != NULL);
 	if (rbuf != NULL) {
 		rbuf->bb_nbuf = nb;
 		rbuf->bb_segs_nr = nb->nb_buffer.ov_vec.v_nr;
@@ -68,6 +69,7 @@ int m0_rpc_bulk_buf_add(struct m0_rpc_bulk *rb, uint32_t segs_nr,
 {
 	struct m0_rpc_bulk_buf *rbuf;
 
+	M0_PRE(rb->rb_magic == M0_RPC__BULK_MAGIC);
 	if (length == 0 || length > netdom->nd_get_max_buffer_size)
 		return -EMSGSIZE;
 	if (nb == NULL &&
@@ -91,6 +93,7 @@ int m0_rpc_bulk_buf_databuf_add(struct m0_rpc_bulk_buf *rbuf, void *buf,
 {
 	struct m0_bufvec *bufvec = &rbuf->bb_nbuf->nb_buffer;
 
+	M0_PRE(rbuf->bb_rbulk != NULL);
 	(void)index;
 	if (rbuf->bb_segs_nr == rbuf->bb_segs_max ||
 	    count > netdom->nd_get_max_buffer_segment_size ||
@@ -147,6 +150,7 @@ static int cut(struct m0_rpc_bulk *rb, struct m0_bufvec_cursor *cur,
 	m0_bcount_t             step;
 	int rc = m0_rpc_bulk_buf_add(rb, segs_nr, nr, dom, NULL, &rbuf);
 
+	M0_PRE(nr > 0);
 	for (; rc == 0 && nr > 0; nr -= step) {
 		step = piece(cur, nr, dom);
 		rc = m0_rpc_bulk_buf_databuf_add(
@@ -166,6 +170,7 @@ int m0_rpc_bulk_add(struct m0_rpc_bulk *rb, const struct m0_bufvec *memory,
 	int                     bufs_nr = 0;
 	int                     rc = 0;
 
+	M0_PRE(rb->rb_magic == M0_RPC__BULK_MAGIC);
 	m0_bufvec_cursor_init(&cur, memory);
 	while (rc == 0 && !at_end(&cur)) {
 		nr = measure(cur, netdom->nd_get_max_buffer_size, netdom,
@@ -201,6 +206,7 @@ int m0_rpc_bulk_add_as(struct m0_rpc_bulk *rb, const struct m0_bufvec *memory,
 	uint32_t                i;
 	int                     rc = 0;
 
+	M0_PRE(desc != NULL || nr == 0);
 	m0_bufvec_cursor_init(&cur, memory);
 	for (i = 0; i < nr; ++i) {
 		rc = cut_as(rb, &cur, desc[i].bdd_used, netdom);

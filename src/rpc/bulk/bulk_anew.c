@@ -33,6 +33,8 @@ struct m0_rpc__bulk_again {
 
 void m0_rpc__bulk_anew_allow(struct m0_rpc_bulk *rb)
 {
+	M0_PRE(rb->rb_item != NULL);
+	M0_PRE(!(rb->rb_flags & M0_RPC__BULK_ANEW));
 	m0_rpc_item_get((struct m0_rpc_item *)(uintptr_t)rb->rb_item);
 	rb->rb_flags |= M0_RPC__BULK_ANEW;
 }
@@ -67,6 +69,7 @@ static int begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf)
 {
 	int rc = -ECANCELED;
 
+	M0_PRE(rbuf->bb_rbulk == rb);
 	if (is_wanted(rb, m0_time_now()))
 		rc = m0_rpc__bulk_again(rb, rbuf,
 					m0_rpc__request_tm(rb->rb_item));
@@ -85,6 +88,7 @@ static void pause_over(struct m0_rpc__pause *pause)
 	struct m0_rpc_bulk_buf *rbuf;
 	int                     rc;
 
+	M0_PRE(again->bag_rb->rb_again == again);
 	m0_mutex_lock(&rb->rb_mutex);
 	--rb->rb_machine->rm_lib->rml_bulks.bks_paused_nr;
 	m0_rpc__bulk_paused_due(rb);
@@ -169,6 +173,7 @@ const struct m0_rpc_item *m0_rpc__bulk_anew_end(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc__bulk_again *again = rb->rb_again;
 
+	M0_PRE(again == NULL || again->bag_rb == rb);
 	rb->rb_again = NULL;
 	if (again != NULL) {
 		M0_ASSERT(!m0_timer_is_armed(&again->bag_pause.rpa_timer));

@@ -16,6 +16,7 @@
 static struct m0_net_buffer *offer_at(const struct m0_rpc_bulk_buf *rbuf,
 				      uint32_t                      i)
 {
+	M0_PRE(i == 0 || i <= rbuf->bb_spares->bsp_nr);
 	return i == 0 ? rbuf->bb_nbuf : &rbuf->bb_spares->bsp_nb[i - 1];
 }
 
@@ -41,6 +42,7 @@ void m0_rpc__bulk_spares_make(struct m0_rpc_bulk_buf *rbuf, uint32_t nr)
 {
 	struct m0_rpc__bulk_spares *spares;
 
+	M0_PRE(rbuf->bb_spares == NULL);
 	M0_PRE(nr > 1 && nr <= M0_RPC_BULK_WAYS_MAX);
 	M0_ALLOC_PTR(spares);
 	rbuf->bb_spares = spares;
@@ -58,6 +60,7 @@ int m0_rpc__bulk_spares_add(struct m0_rpc_bulk_buf   *rbuf,
 	uint32_t                    i;
 	int                         rc = 0;
 
+	M0_PRE(spares != NULL && spares->bsp_queued == 0);
 	for (i = 0; i <= spares->bsp_nr; ++i) {
 		offer_at(rbuf, i)->nb_timeout = expires;
 		rc = m0_net_buffer_add(offer_at(rbuf, i), ways[i].way_tm);
@@ -75,6 +78,7 @@ void m0_rpc__bulk_spares_del(struct m0_rpc_bulk_buf *rbuf)
 	struct m0_net_buffer             *nb;
 	uint32_t                          i;
 
+	M0_PRE(spares->bsp_nr < M0_RPC_BULK_WAYS_MAX);
 	for (i = 0; i <= spares->bsp_nr; ++i) {
 		nb = offer_at(rbuf, i);
 		if (spares->bsp_queued & 1U << i)
@@ -147,6 +151,7 @@ void m0_rpc__bulk_spares_free(struct m0_rpc_bulk_buf *rbuf)
 	uint32_t                    i;
 	int                         rc;
 
+	M0_PRE(spares == NULL || spares->bsp_queued == 0);
 	if (spares == NULL)
 		return;
 	for (i = 0; i < spares->bsp_nr; ++i) {
@@ -168,6 +173,7 @@ int m0_rpc__bulk_ways_get(struct m0_rpc_bulk_buf       *rbuf,
 	struct m0_rpc__bulk_ways *ways;
 	int                       nr = m0_rpc__bulk_desc_part(desc, max, way);
 
+	M0_PRE(rbuf->bb_ways == NULL);
 	if (nr <= 0)
 		return nr;
 	ways = m0_alloc(sizeof *ways + desc->nbd_len);
@@ -231,6 +237,7 @@ int m0_rpc__bulk_way_begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 	uint32_t                  i;
 	int                       rc;
 
+	M0_PRE(ways != NULL);
 	while ((i = way_next(ways)) < ways->bws_nr) {
 		ways->bws_tried |= 1U << i;
 		ways->bws_now = i;
@@ -267,6 +274,7 @@ bool m0_rpc__bulk_way_failed(struct m0_rpc_bulk     *rb,
 {
 	struct m0_rpc__bulk_ways *ways = rbuf->bb_ways;
 
+	M0_PRE(ways != NULL);
 	if (!m0_rpc__bulk_rc_passes(*rc))
 		return false;
 	way_rc_note(ways, *rc);
@@ -283,6 +291,7 @@ bool m0_rpc__bulk_way_turns(struct m0_rpc__bulk_ways *ways, uint64_t at)
 {
 	uint32_t next;
 
+	M0_PRE(ways->bws_now < ways->bws_nr);
 	if (ways->bws_way[ways->bws_now].bwy_at == at)
 		return false;
 	ways->bws_want = at;

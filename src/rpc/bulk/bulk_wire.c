@@ -87,6 +87,7 @@ int m0_rpc__bulk_desc_join(const struct m0_rpc__bulk_way *ways, uint32_t nr,
 	uint8_t                    *bytes;
 	uint32_t                    i;
 
+	M0_PRE(nr > 1 && nr <= M0_RPC_BULK_WAYS_MAX);
 	for (i = 0; i < nr; ++i) {
 		way = way_data(&ways[i]);
 		size += m0_rpc_bulk_desc_size(&way);
@@ -130,6 +131,7 @@ int m0_rpc__bulk_desc_part(const struct m0_net_buf_desc *desc, m0_bcount_t max,
 	uint32_t         nr;
 	uint32_t         i;
 
+	M0_PRE(ret != NULL);
 	m0_cursor_init_const(&cur, desc->nbd_data, desc->nbd_len);
 	magic = m0_cursor_get_le32(&cur);
 	if (!m0_cursor_is_ok(&cur) || magic != WAYS_MAGIC)

@@ -11,6 +11,7 @@ void m0_rpc__bulks_init(struct m0_rpc__bulks          *bulks,
 {
 	unsigned i;
 
+	M0_PRE(ops->bko_settle != NULL && ops->bko_move != NULL);
 	bulks->bks_ops = ops;
 	m0_mutex_init(&bulks->bks_lock);
 	for (i = 0; i < ARRAY_SIZE(bulks->bks_bucket); ++i)
@@ -21,6 +22,8 @@ void m0_rpc__bulks_fini(struct m0_rpc__bulks *bulks)
 {
 	unsigned i;
 
+	M0_PRE(bulks->bks_nr == 0);
+	M0_PRE(bulks->bks_paused_nr == 0);
 	for (i = 0; i < ARRAY_SIZE(bulks->bks_bucket); ++i)
 		m0_list_fini(&bulks->bks_bucket[i]);
 	m0_mutex_fini(&bulks->bks_lock);
@@ -37,6 +40,8 @@ void m0_rpc__bulk_know(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc__bulks *bulks = &rb->rb_machine->rm_lib->rml_bulks;
 
+	M0_PRE(rb->rb_item != NULL);
+	M0_PRE(!(rb->rb_flags & M0_RPC__BULK_KNOWN));
 	rb->rb_flags |= M0_RPC__BULK_KNOWN;
 	m0_list_link_init(&rb->rb_link);
 	m0_mutex_lock(&bulks->bks_lock);
@@ -50,6 +55,7 @@ void m0_rpc__bulk_forget(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc__bulks *bulks = &rb->rb_machine->rm_lib->rml_bulks;
 
+	M0_PRE(rb->rb_flags & M0_RPC__BULK_KNOWN);
 	m0_mutex_lock(&bulks->bks_lock);
 	m0_list_del(&rb->rb_link);
 	__atomic_sub_fetch(&bulks->bks_nr, 1, __ATOMIC_RELEASE);
@@ -84,6 +90,7 @@ void m0_rpc__bulks_ended(struct m0_rpc__machine   *m,
 {
 	struct m0_rpc_bulk *rb = NULL;
 
+	M0_PRE(m0_rpc__is_here(m));
 	while ((rb = bulk_next(m, request, rb)) != NULL)
 		m->rml_bulks.bks_ops->bko_settle(rb);
 }
@@ -95,6 +102,7 @@ void m0_rpc__bulks_moved(struct m0_rpc__machine          *m,
 	uint64_t            at = m0_rpc__at(tm->ntm_ep->nep_addr);
 	struct m0_rpc_bulk *rb = NULL;
 
+	M0_PRE(m0_rpc__is_here(m));
 	while ((rb = bulk_next(m, request, rb)) != NULL)
 		m->rml_bulks.bks_ops->bko_move(rb, at);
 }
@@ -105,6 +113,7 @@ m0_bcount_t m0_rpc__bulks_bytes(const struct m0_rpc__machine *m,
 	const struct m0_rpc_bulk *rb = NULL;
 	m0_bcount_t               nr = 0;
 
+	M0_PRE(m0_rpc__is_here(m));
 	while ((rb = bulk_next(m, request, rb)) != NULL)
 		nr += __atomic_load_n(&rb->rb_bytes, __ATOMIC_RELAXED);
 	return nr;

@@ -9,6 +9,7 @@ static struct m0_rpc_item *status_reply(struct m0_rpc__machine *m, int32_t rc)
 {
 	struct m0_rpc__note *note = m0_rpc__note_new(m, M0_RPC_OP_STATUS, 0);
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (note == NULL)
 		return NULL;
 	note->rno_item.ri_error = rc;
@@ -43,6 +44,7 @@ static void note_answered(struct m0_rpc__note       *note,
 	void (*done)(struct m0_rpc__note *, int, const void *, m0_bcount_t) =
 		note->rno_done;
 
+	M0_PRE(m0_rpc__is_note(&note->rno_item));
 	note->rno_done = NULL;
 	m0_rpc__item_end(&note->rno_item, 0, NULL);
 	if (done != NULL)
@@ -57,6 +59,8 @@ static void replied(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	struct m0_rpc_item *reply = NULL;
 	int                 rc;
 
+	M0_PRE_EX(m0_rpc__item_invariant(item));
+	M0_PRE_EX(!(m0_rpc__il(item)->ril_flags & M0_RPC__IF_ENDED));
 	if (item->ri_type->rit_opcode < M0_RPC_OP_USER) {
 		note_answered(m0_rpc__note_of(item), came);
 		return;
@@ -92,6 +96,7 @@ static void refused(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	struct m0_rpc_item *item = NULL;
 	int32_t             rc = came->rca_item.rwi_status;
 
+	M0_PRE(m0_rpc__session_invariant(s));
 	if (rc >= 0)
 		rc = -EPROTO;
 	if (rc == -ENOTCONN && s->rsx_session != NULL) {
@@ -124,6 +129,7 @@ static void stream_replied(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	uint32_t               nr = came->rca_item.rwi_stream;
 	enum m0_rpc_creply     what = M0_RPC_CR_STRAY;
 
+	M0_PRE_EX(m0_rpc__session_invariant(s));
 	if (nr <= s->rsx_streams_nr) {
 		stream = &s->rsx_streams[nr - 1];
 		what = m0_rpc_cstream_replied(&stream->rsy_core,
@@ -156,6 +162,7 @@ static bool is_from(const struct m0_rpc__session *s,
 	const struct m0_rpc__conn *conn = s->rsx_conn;
 	struct m0_rpc__link       *link;
 
+	M0_PRE_EX(m0_rpc__session_invariant(s));
 	if (s->rsx_session == NULL)
 		return true;
 	link = m0_rpc__link_of(conn, came->rca_ep);
@@ -173,6 +180,8 @@ void m0_rpc__came_reply(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 		m0_rpc__session_find(m, came->rca_item.rwi_session);
 	struct m0_rpc_item *item;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(came->rca_ep != NULL);
 	if (s == NULL || !is_from(s, came)) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;

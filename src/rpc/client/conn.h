@@ -5,7 +5,7 @@
 #ifndef M0_SRC_RPC_CONN_H
 #define M0_SRC_RPC_CONN_H
 
-/** What a machine has as a client. */
+/** The machine as a client. */
 struct m0_rpc__conns {
 	/** Numbers that were given last: of sessions, of connections. */
 	uint64_t rcn_session_seq;
@@ -73,6 +73,25 @@ struct m0_rpc__conn {
 static inline m0_bcount_t m0_rpc__packet_max(const struct m0_rpc__conn *conn)
 {
 	return __atomic_load_n(&conn->rcx_packet_max, __ATOMIC_RELAXED);
+}
+
+/** Holds between init and fini. */
+static inline bool m0_rpc__conn_invariant(const struct m0_rpc__conn *conn)
+{
+	return _0C(conn->rcx_machine != NULL) && _0C(conn->rcx_conn != NULL) &&
+	       _0C((conn->rcx_links_nr == 0) ==
+		   m0_list_is_empty(&conn->rcx_links)) &&
+	       _0C(ergo(conn->rcx_target != NULL,
+			conn->rcx_main->lnk_target == conn->rcx_target)) &&
+	       _0C(conn->rcx_ways_nr <= M0_RPC_LINKS_MAX) &&
+	       _0C(conn->rcx_packet_max > 0);
+}
+
+static inline bool m0_rpc__conns_invariant(const struct m0_rpc__conns *conns)
+{
+	return _0C(conns->rcn_session0 != NULL) &&
+	       _0C(ergo(conns->rcn_session_last != NULL,
+			m0_hash_first(&conns->rcn_sessions) != NULL));
 }
 
 /** The server does not know us (any more): asks again, then for sessions. */

@@ -17,6 +17,8 @@ static void stream_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	struct m0_rpc__stream *stream =
 		&il->ril_session->rsx_streams[item->ri_stream - 1];
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(item->ri_stream <= il->ril_session->rsx_streams_nr);
 	m0_rpc_citem_init(&il->ril_citem);
 	il->ril_citem.rci_resend_ns = resend_first(m, item);
 	il->ril_citem.rci_sent_max = max64u(item->ri_nr_sent_max, 1);
@@ -34,6 +36,8 @@ static void plain_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	struct m0_rpc__session *s = il->ril_session;
 	int                     rc;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(item->ri_stream == 0);
 	il->ril_resend_ns = resend_first(m, item);
 	rc = m0_rpc__xid_add(s, item);
 	if (rc != 0) {
@@ -54,6 +58,8 @@ void m0_rpc__post_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(m0_rpc__item_invariant(item));
+	M0_PRE_EX(m0_rpc__session_invariant(il->ril_session));
 	if (item->ri_expires == 0)
 		item->ri_expires =
 			m0_time_add(m->rml_now, m->rml_cfg.rc_timeout_ns);
@@ -80,6 +86,8 @@ static void post_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc_item    *item = m0_rpc__item_of(il);
 	struct m0_rpc_session *session = item->ri_session;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(il->ril_flags & M0_RPC__IF_CACHED);
 	bool cancelled =
 		__atomic_load_n(&session->s_cancelled, __ATOMIC_ACQUIRE);
 
@@ -96,6 +104,7 @@ static void post_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 
 static int fail(struct m0_rpc_item *item, int rc)
 {
+	M0_PRE(rc < 0);
 	item->ri_error = rc;
 	m0_rpc__state_set(item, M0_RPC_ITEM_FAILED);
 	return rc;
@@ -151,6 +160,7 @@ static inline int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
  * posted is counted when that has ended. */
 static void session_hold(struct m0_rpc__machine *m, struct m0_rpc__session *s)
 {
+	M0_PRE_EX(s->rsx_session != NULL);
 	if (m0_rpc__is_here(m) && m->rml_ends.ren_told_session == s)
 		++m->rml_ends.ren_told_posts;
 	else
@@ -162,6 +172,8 @@ static void session_hold(struct m0_rpc__machine *m, struct m0_rpc__session *s)
 static int post_undo(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		     int rc)
 {
+	M0_PRE(rc < 0);
+	M0_PRE(!m0_rpc__is_here(m));
 	__atomic_sub_fetch(&m->rml_inbox.rib_cached_nr, 1, __ATOMIC_RELAXED);
 	if (item->ri_group != NULL)
 		m0_rpc__group_ended(item->ri_group);
@@ -174,6 +186,7 @@ int m0_rpc_session_validate(const struct m0_rpc_session *session)
 {
 	uint32_t state = __atomic_load_n(&session->s_state, __ATOMIC_ACQUIRE);
 
+	M0_PRE_EX(session != NULL);
 	if (state == M0_RPC_SESSION_UNINITIALISED || session->s_lib == NULL)
 		return -EINVAL;
 	if (__atomic_load_n(&session->s_cancelled, __ATOMIC_ACQUIRE))
@@ -190,6 +203,7 @@ int m0_rpc_post(struct m0_rpc_item *item)
 	struct m0_rpc__machine *m;
 	int                     rc;
 
+	M0_PRE_EX(item != NULL && session != NULL);
 	M0_PRE(item->ri_state == M0_RPC_ITEM_INITIALISED ||
 	       m0_rpc__item_is_final(m0_rpc_item_state(item)));
 	M0_PRE(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST);
@@ -227,6 +241,8 @@ static void oneway_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc_item  *item = m0_rpc__item_of(il);
 	struct m0_rpc__conn *conn = il->ril_conn;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(m0_rpc__conn_invariant(conn));
 	if (item->ri_expires == 0)
 		item->ri_expires =
 			m0_time_add(m->rml_now, m->rml_cfg.rc_timeout_ns);
@@ -247,6 +263,7 @@ int m0_rpc_oneway_item_post(struct m0_rpc_conn *conn, struct m0_rpc_item *item)
 	struct m0_rpc__machine *m = conn->c_rpc_machine->rm_lib;
 	int                     rc;
 
+	M0_PRE(conn->c_lib != NULL);
 	M0_PRE(item->ri_state == M0_RPC_ITEM_INITIALISED ||
 	       m0_rpc__item_is_final(m0_rpc_item_state(item)));
 	M0_PRE(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_ONEWAY);
@@ -287,6 +304,7 @@ static void note_replied(struct m0_rpc_item *item)
 {
 	struct m0_rpc__note *note = m0_rpc__note_of(item);
 
+	M0_PRE(m0_rpc__is_note(item));
 	if (note->rno_done != NULL)
 		note->rno_done(note, item->ri_error, NULL, 0);
 	note->rno_done = NULL;
@@ -302,6 +320,9 @@ void m0_rpc__note_ask(struct m0_rpc__note *note, struct m0_rpc__conn *conn,
 	struct m0_rpc_item     *item = &note->rno_item;
 	struct m0_rpc__item    *il = m0_rpc__il(item);
 
+	M0_PRE(conn != NULL && session != NULL);
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(note->rno_done != NULL);
 	item->ri_ops = &note_item_ops;
 	item->ri_expires = expires;
 	il->ril_payload = note->rno_nr;

@@ -18,6 +18,7 @@ enum {
 static struct m0_rpc_item **xid_bucket(const struct m0_rpc__session *s,
 				       uint64_t                      xid)
 {
+	M0_PRE_EX(s->rsx_table_nr > 0);
 	return &s->rsx_table[xid & (s->rsx_table_nr - 1)];
 }
 
@@ -31,6 +32,7 @@ static int table_grow(struct m0_rpc__session *s)
 	uint32_t             nr = old_nr == 0 ? TABLE_NR : 2 * old_nr;
 	uint32_t             i;
 
+	M0_PRE(m0_rpc__session_invariant(s));
 	M0_ALLOC_ARR(s->rsx_table, nr);
 	if (s->rsx_table == NULL) {
 		s->rsx_table = old;
@@ -73,6 +75,7 @@ static __attribute__((noinline)) int grow_and_put(struct m0_rpc__session *s,
 
 int m0_rpc__xid_add(struct m0_rpc__session *s, struct m0_rpc_item *item)
 {
+	M0_PRE_EX(m0_rpc__il(item)->ril_xid == 0);
 	if (M0_UNLIKELY(s->rsx_items_nr >= s->rsx_table_nr))
 		return grow_and_put(s, item);
 	xid_put(s, item);
@@ -84,6 +87,7 @@ struct m0_rpc_item *m0_rpc__xid_find(const struct m0_rpc__session *s,
 {
 	struct m0_rpc_item *item;
 
+	M0_PRE_EX(m0_rpc__session_invariant(s));
 	if (s->rsx_table_nr == 0)
 		return NULL;
 	for (item = *xid_bucket(s, xid);
@@ -98,6 +102,8 @@ void m0_rpc__xid_del(struct m0_rpc__session *s, struct m0_rpc_item *item)
 	struct m0_rpc__item *il = m0_rpc__il(item);
 	struct m0_rpc_item **at = xid_bucket(s, il->ril_xid);
 
+	M0_PRE_EX(il->ril_xid != 0);
+	M0_PRE_EX(s->rsx_items_nr > 0);
 	while (*at != item)
 		at = &m0_rpc__il(*at)->ril_xid_next;
 	*at = il->ril_xid_next;
@@ -111,6 +117,8 @@ static void resend(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(item->ri_stream == 0);
+	M0_PRE_EX(m0_rpc__item_invariant(item));
 	if (item->ri_nr_sent >= item->ri_nr_sent_max) {
 		m0_rpc__item_end(item, -ETIMEDOUT, NULL);
 		return;
@@ -128,6 +136,8 @@ void m0_rpc__item_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
 		container_of(timer, struct m0_rpc__item, ril_timer);
 	struct m0_rpc_item *item = m0_rpc__item_of(il);
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)));
 	if (m->rml_now >= item->ri_expires) {
 		m0_rpc__item_end(item, -ETIMEDOUT, NULL);
 		return;
@@ -152,6 +162,8 @@ static void session_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(il->ril_packet == NULL);
+	M0_PRE_EX(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST);
 	(void)rc;
 	m0_rpc__state_set(item, M0_RPC_ITEM_WAITING_FOR_REPLY);
 	/* Its session was suspended, or it was to be sent again meanwhile. */
@@ -168,6 +180,7 @@ static __attribute__((noinline)) void stream_leave(struct m0_rpc__machine *m,
 	struct m0_rpc__stream *stream =
 		&il->ril_session->rsx_streams[item->ri_stream - 1];
 
+	M0_PRE_EX(m0_rpc__stream_invariant(stream));
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_IN_STREAM;
 	(void)m0_rpc_cstream_drop(&stream->rsy_core, &il->ril_citem,
 				  m->rml_now);
@@ -178,6 +191,7 @@ static void session_leave(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(il->ril_session != NULL);
 	if (il->ril_flags & M0_RPC__IF_IN_STREAM)
 		stream_leave(m, item);
 	else if (il->ril_xid != 0)
@@ -203,6 +217,7 @@ static void session_release(struct m0_rpc__session *s,
 	struct m0_rpc__machine *m = s->rsx_machine;
 	uint32_t                posts;
 
+	M0_PRE_EX(s != NULL && m0_rpc__session_invariant(s));
 	(void)conn;
 	if (session == NULL)
 		return;
@@ -231,6 +246,7 @@ const struct m0_rpc__owner m0_rpc__session_owner = {
 static void conn_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		      int rc)
 {
+	M0_PRE(m0_rpc__il(item)->ril_session == NULL);
 	(void)m;
 	m0_rpc__item_end(item, rc, NULL);
 }
@@ -238,13 +254,14 @@ static void conn_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 /* It has no number. */
 static void conn_leave(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
+	M0_PRE(m0_rpc__il(item)->ril_conn != NULL);
 	(void)m;
-	(void)item;
 }
 
 static void conn_release(struct m0_rpc__session *session,
 			 struct m0_rpc__conn    *conn)
 {
+	M0_PRE(conn->rcx_hold_nr > 0);
 	(void)session;
 	__atomic_sub_fetch(&conn->rcx_hold_nr, 1, __ATOMIC_ACQ_REL);
 }
@@ -273,6 +290,7 @@ void m0_rpc__session_end_items(struct m0_rpc__session *s, int rc)
 	struct m0_list_link *link = whole(s, m0_list_first(&s->rsx_items));
 	struct m0_list_link *next;
 
+	M0_PRE(m0_rpc__is_here(s->rsx_machine));
 	for (; link != NULL; link = next) {
 		struct m0_rpc__item *il =
 			container_of(link, struct m0_rpc__item, ril_link);
@@ -289,6 +307,7 @@ void m0_rpc__conn_end_items(struct m0_rpc__conn *conn, int rc)
 	struct m0_list_link *link;
 	struct m0_list_link *next;
 
+	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	m0_list_for_each_safe(&conn->rcx_items, link, next) {
 		il = container_of(link, struct m0_rpc__item, ril_link);
 		if (!(il->ril_flags & M0_RPC__IF_ENDS))

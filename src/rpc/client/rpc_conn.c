@@ -10,6 +10,7 @@ static void conn_ask(struct m0_rpc__conn *conn);
 
 static void pause_end(struct m0_rpc__conn *conn)
 {
+	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	m0_timerq_cancel(&conn->rcx_machine->rml_timers.rtm_pauses,
 			 &conn->rcx_pause.rpa_timer);
 }
@@ -29,6 +30,7 @@ static void changed_tell(struct m0_rpc__told *told, uint32_t state)
 
 static void changed_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 {
+	M0_PRE(m0_rpc__is_here(m));
 	m0_rpc__told_run(m, container_of(call, struct m0_rpc__told, tld_call),
 			 changed_tell);
 }
@@ -44,6 +46,7 @@ static void watch_removed(struct m0_rpc__conn *conn)
 void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,
 			    enum m0_rpc_conn_state state)
 {
+	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	if (conn->rcx_conn->c_changed != NULL)
 		m0_rpc__told_add(conn->rcx_machine, &conn->rcx_told, state,
 				 changed_run);
@@ -67,6 +70,8 @@ static void conn_link(struct m0_rpc__machine *m, void *arg)
 	struct birth        *birth = arg;
 	struct m0_rpc__conn *conn = birth->bth_conn;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(birth->bth_addrs->rad_nr > 0);
 	birth->bth_rc = m0_rpc__links_make(conn, birth->bth_addrs);
 	if (birth->bth_rc != 0) {
 		m0_rpc__links_free(conn);
@@ -78,6 +83,8 @@ static void conn_link(struct m0_rpc__machine *m, void *arg)
 
 static void lib_free(struct m0_rpc__conn *lib)
 {
+	M0_PRE(lib->rcx_hold_nr == 0);
+	M0_PRE(lib->rcx_links_nr == 0);
 	m0_list_fini(&lib->rcx_links);
 	m0_mutex_fini(&lib->rcx_ways_lock);
 	m0_list_fini(&lib->rcx_sessions);
@@ -95,6 +102,7 @@ int m0_rpc_conn_init(struct m0_rpc_conn *conn, struct m0_uint128 service,
 	struct birth         birth = { .bth_addrs = &addrs };
 	int                  rc;
 
+	M0_PRE(conn != NULL && machine->rm_lib != NULL);
 	rc = m0_rpc__addrs_find(machine->rm_lib, service, addr, &addrs);
 	if (rc != 0)
 		return rc;
@@ -137,6 +145,8 @@ static void conn_unlink(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc__conn *conn = arg;
 
+	M0_PRE(m0_rpc__conn_invariant(conn));
+	M0_PRE(m0_list_is_empty(&conn->rcx_sessions));
 	(void)m;
 	watch_removed(conn);
 	pause_end(conn);
@@ -163,6 +173,7 @@ void m0_rpc_conn_fini(struct m0_rpc_conn *conn)
 {
 	struct m0_rpc__conn *lib = conn->c_lib;
 
+	M0_PRE(lib != NULL && lib->rcx_conn == conn);
 	M0_PRE(M0_IN(conn->c_state,
 		     (M0_RPC_CONN_INITIALISED, M0_RPC_CONN_FAILED,
 		      M0_RPC_CONN_TERMINATED)));
@@ -184,6 +195,7 @@ void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc)
 	struct m0_list_link    *link;
 	struct m0_list_link    *next;
 
+	M0_PRE(m0_rpc__conn_invariant(conn));
 	/* It ends by itself; or has. */
 	if (!M0_IN(m0_rpc__conn_state(conn->rcx_conn),
 		   (M0_RPC_CONN_CONNECTING, M0_RPC_CONN_ACTIVE)))
@@ -209,6 +221,7 @@ void m0_rpc__conn_abort(struct m0_rpc__conn *conn)
 	struct m0_list_link    *link;
 	struct m0_list_link    *next;
 
+	M0_PRE(conn->rcx_machine->rml_aborts);
 	if (m0_timer_is_armed(&conn->rcx_pause.rpa_timer))
 		m0_rpc__conn_fail(conn, -ESHUTDOWN);
 	m0_list_for_each_safe(&conn->rcx_sessions, link, next) {
@@ -224,6 +237,7 @@ static int answer_take(struct m0_rpc__conn *conn, const void *body,
 	struct m0_rpc_conn_rep rep;
 	int                    rc = m0_rpc__conn_rep_get(&rep, body, nr);
 
+	M0_PRE(conn->rcx_target != NULL);
 	if (rc != 0)
 		return rc;
 	if (rep.rcr_packet_max <
@@ -245,6 +259,8 @@ static void conn_up(struct m0_rpc__conn *conn)
 	struct m0_list_link    *link;
 	struct m0_list_link    *next;
 
+	M0_PRE(m0_rpc__conn_invariant(conn));
+	M0_PRE(conn->rcx_note == NULL);
 	m0_rpc__links_up(conn);
 	if (!conn->rcx_again) {
 		m0_rpc__conn_state_set(conn, M0_RPC_CONN_ACTIVE);
@@ -293,6 +309,7 @@ uint32_t m0_rpc__conn_est(const struct m0_rpc__conn *conn, void *body)
 			(uint32_t)conn->rcx_machine->rml_sender.rsn_msg_size,
 	};
 
+	M0_PRE(conn->rcx_nr != 0);
 	return (uint32_t)m0_rpc__conn_est_put(body, &est);
 }
 
@@ -301,6 +318,8 @@ static void note_is(struct m0_rpc__conn *conn, struct m0_rpc__note *note)
 {
 	struct m0_rpc__machine *m = conn->rcx_machine;
 
+	M0_PRE(note != NULL);
+	M0_PRE(conn->rcx_note == NULL);
 	conn->rcx_note = note;
 	conn->rcx_note_at = m->rml_now;
 	if (conn->rcx_links_nr > 1)
@@ -315,6 +334,8 @@ static void conn_ask(struct m0_rpc__conn *conn)
 	struct m0_rpc__note    *note;
 	int                     rc = 0;
 
+	M0_PRE(m0_rpc__conn_invariant(conn));
+	M0_PRE(conn->rcx_note == NULL);
 	if (conn->rcx_target == NULL)
 		rc = m0_rpc__main_take(conn);
 	note = rc == 0 ? m0_rpc__note_new(m, M0_RPC_OP_CONN_ESTABLISH,
@@ -338,6 +359,7 @@ void m0_rpc__conn_again(struct m0_rpc__conn *conn)
 {
 	struct m0_rpc__session *session;
 
+	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	if (conn->rcx_again ||
 	    m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE)
 		return;
@@ -372,6 +394,7 @@ void m0_rpc__conn_retarget(struct m0_rpc__conn *conn)
 	struct m0_rpc__session *session;
 	int                     rc;
 
+	M0_PRE(conn->rcx_target == NULL);
 	m0_list_for_each_entry(&conn->rcx_sessions, session,
 			       struct m0_rpc__session, rsx_link)
 		m0_rpc__session_suspend(session);
@@ -400,6 +423,7 @@ void m0_rpc__conns_refused(struct m0_rpc__machine  *m,
 {
 	struct m0_rpc__conn *conn;
 
+	M0_PRE(m0_rpc__is_here(m));
 	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
 			       struct m0_rpc__conn, rcx_link) {
 		struct m0_rpc__note *note = conn->rcx_note;
@@ -420,6 +444,7 @@ static void establish_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__conn *conn =
 		container_of(call, struct m0_rpc__conn, rcx_call);
 
+	M0_PRE(m0_rpc__is_here(m));
 	conn->rcx_conn->c_rc = 0;
 	if (m->rml_aborts)
 		m0_rpc__conn_fail(conn, -ESHUTDOWN);
@@ -440,6 +465,7 @@ int m0_rpc_conn_establish(struct m0_rpc_conn *conn, m0_time_t abs_timeout)
 	struct m0_rpc__conn *lib = conn->c_lib;
 	int                  rc;
 
+	M0_PRE(lib != NULL);
 	M0_PRE(conn->c_state == M0_RPC_CONN_INITIALISED);
 	if (__atomic_load_n(&lib->rcx_machine->rml_stops, __ATOMIC_RELAXED))
 		return -ESHUTDOWN;
@@ -461,6 +487,7 @@ static void terminated(struct m0_rpc__note *note, int rc, const void *body,
 {
 	struct m0_rpc__conn *conn = note->rno_arg;
 
+	M0_PRE(conn->rcx_note == note);
 	(void)body;
 	(void)nr;
 	conn->rcx_note = NULL;
@@ -490,6 +517,7 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		container_of(call, struct m0_rpc__conn, rcx_call);
 	struct m0_rpc__note *note;
 
+	M0_PRE(m0_rpc__conn_invariant(conn));
 	if (conn->rcx_note != NULL) {
 		m0_rpc__note_drop(conn->rcx_note);
 		conn->rcx_note = NULL;

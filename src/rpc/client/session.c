@@ -78,6 +78,7 @@ static void state_tell(struct m0_rpc__session   *s,
 static void state_set(struct m0_rpc__session   *s,
 		      enum m0_rpc_session_state state)
 {
+	M0_PRE_EX(m0_rpc__is_here(s->rsx_machine));
 	__atomic_store_n(&s->rsx_session->s_state, (uint32_t)state,
 			 __ATOMIC_RELEASE);
 	if (state != M0_RPC_SESSION_IDLE)
@@ -91,6 +92,8 @@ struct m0_rpc__session *m0_rpc__session_find(const struct m0_rpc__machine *m,
 	struct m0_rpc__session *last = m->rml_conns.rcn_session_last;
 	struct m0_hash_link    *link;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(m0_rpc__conns_invariant(&m->rml_conns));
 	if (id == 0)
 		return m->rml_conns.rcn_session0;
 	if (last != NULL && last->rsx_id == id)
@@ -138,6 +141,7 @@ int m0_rpc__session0_init(struct m0_rpc__machine *m)
 {
 	uint32_t first[2];
 
+	M0_PRE(m->rml_conns.rcn_session0 == NULL);
 	m->rml_conns.rcn_session0 = session_new(m);
 	if (m->rml_conns.rcn_session0 == NULL)
 		return -ENOMEM;
@@ -152,6 +156,7 @@ int m0_rpc__session0_init(struct m0_rpc__machine *m)
 
 void m0_rpc__session0_fini(struct m0_rpc__machine *m)
 {
+	M0_PRE(m0_hash_first(&m->rml_conns.rcn_sessions) == NULL);
 	if (m->rml_conns.rcn_session0 == NULL)
 		return;
 	m0_list_fini(&m->rml_conns.rcn_session0->rsx_items);
@@ -172,6 +177,7 @@ int m0_rpc_session_init(struct m0_rpc_session *session,
 {
 	struct m0_rpc__session *s;
 
+	M0_PRE(conn->c_lib != NULL);
 	M0_PRE(conn->c_flags & M0_RPC_CONN_SENDER_END);
 	s = session_new(conn->c_rpc_machine->rm_lib);
 	if (s == NULL)
@@ -193,6 +199,7 @@ static void number_drop(struct m0_rpc__session *s)
 {
 	struct m0_rpc__machine *m = s->rsx_machine;
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (s->rsx_id == 0)
 		return;
 	m0_hash_del(&m->rml_conns.rcn_sessions, &s->rsx_hash);
@@ -206,6 +213,7 @@ static int number_take(struct m0_rpc__session *s)
 	struct m0_rpc__machine *m = s->rsx_machine;
 	int                     rc;
 
+	M0_PRE(m0_rpc__session_invariant(s));
 	number_drop(s);
 	s->rsx_id = ++m->rml_conns.rcn_session_seq;
 	rc = m0_hash_add(&m->rml_conns.rcn_sessions, &s->rsx_hash, &s->rsx_id,
@@ -221,6 +229,7 @@ static void unlink_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc__session *s = arg;
 
+	M0_PRE(m0_list_is_empty(&s->rsx_items));
 	(void)m;
 	watch_removed(s);
 	pause_end(s);
@@ -248,6 +257,7 @@ void m0_rpc_session_fini(struct m0_rpc_session *session)
 {
 	struct m0_rpc__session *s = session->s_lib;
 
+	M0_PRE(s != NULL && s->rsx_session == session);
 	M0_PRE(M0_IN(session->s_state,
 		     (M0_RPC_SESSION_INITIALISED, M0_RPC_SESSION_FAILED,
 		      M0_RPC_SESSION_TERMINATED)));
@@ -267,6 +277,7 @@ void m0_rpc__session_fail(struct m0_rpc__session *s, int rc)
 {
 	uint32_t state = m0_rpc__session_state(s->rsx_session);
 
+	M0_PRE(m0_rpc__session_invariant(s));
 	if (M0_IN(state,
 		  (M0_RPC_SESSION_INITIALISED, M0_RPC_SESSION_FAILED,
 		   M0_RPC_SESSION_TERMINATED, M0_RPC_SESSION_TERMINATING)))
@@ -292,6 +303,7 @@ static void items_unpark(struct m0_rpc__session *s)
 	struct m0_list_link    *link;
 	struct m0_list_link    *next;
 
+	M0_PRE(s->rsx_is_up);
 	m0_list_for_each_safe(&s->rsx_items, link, next) {
 		struct m0_rpc__item *il =
 			container_of(link, struct m0_rpc__item, ril_link);
@@ -418,6 +430,8 @@ static void session_ask(struct m0_rpc__session *s)
 	struct m0_rpc__note      *note = NULL;
 	int                       rc = 0;
 
+	M0_PRE(m0_rpc__session_invariant(s));
+	M0_PRE(s->rsx_note == NULL);
 	pause_end(s);
 	if (s->rsx_id == 0 || s->rsx_resets || !s->rsx_was_up)
 		rc = number_take(s);
@@ -451,6 +465,7 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 	struct m0_list_link *link;
 	uint32_t             i;
 
+	M0_PRE(m0_rpc__session_invariant(s));
 	/* Its farewell is understood without it. */
 	if (m0_rpc__session_state(s->rsx_session) == M0_RPC_SESSION_TERMINATING)
 		return;
@@ -493,6 +508,7 @@ void m0_rpc__session_suspend(struct m0_rpc__session *s)
 
 void m0_rpc__session_again(struct m0_rpc__session *s)
 {
+	M0_PRE(s->rsx_session != NULL);
 	/* A late answer of the server's last life may have brought it up. */
 	m0_rpc__session_suspend(s);
 	if (M0_IN(m0_rpc__session_state(s->rsx_session),
@@ -508,6 +524,7 @@ static void establish_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__session *s =
 		container_of(call, struct m0_rpc__session, rsx_call);
 
+	M0_PRE(m0_rpc__is_here(m));
 	s->rsx_session->s_rc = 0;
 	if (m->rml_aborts)
 		m0_rpc__session_fail(s, -ESHUTDOWN);
@@ -534,6 +551,7 @@ int m0_rpc_session_establish(struct m0_rpc_session *session,
 	struct m0_rpc__session *s = session->s_lib;
 	int                     rc;
 
+	M0_PRE(s != NULL);
 	M0_PRE(session->s_state == M0_RPC_SESSION_INITIALISED);
 	M0_PRE(session->s_streams_nr > 0 && session->s_window > 0 &&
 	       session->s_streams_nr <= M0_RPC_WIRE_STREAMS_MAX);
@@ -564,6 +582,7 @@ static void terminated(struct m0_rpc__note *note, int rc, const void *body,
 {
 	struct m0_rpc__session *s = note->rno_arg;
 
+	M0_PRE(s->rsx_note == note);
 	(void)body;
 	(void)nr;
 	s->rsx_note = NULL;
@@ -593,6 +612,8 @@ static void terminate_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__note *note;
 	int                  rc;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(m0_rpc__session_invariant(s));
 	if (s->rsx_note != NULL) {
 		m0_rpc__note_drop(s->rsx_note);
 		s->rsx_note = NULL;
@@ -615,6 +636,7 @@ int m0_rpc_session_terminate(struct m0_rpc_session *session,
 {
 	struct m0_rpc__session *s = session->s_lib;
 
+	M0_PRE(s != NULL);
 	M0_PRE(M0_IN(m0_rpc__session_state(session),
 		     (M0_RPC_SESSION_IDLE, M0_RPC_SESSION_BUSY,
 		      M0_RPC_SESSION_FAILED)));
@@ -638,6 +660,7 @@ static void cancel_do(struct m0_rpc__machine *m, void *arg)
 
 void m0_rpc_session_cancel(struct m0_rpc_session *session)
 {
+	M0_PRE(session->s_lib != NULL);
 	__atomic_store_n(&session->s_cancelled, true, __ATOMIC_SEQ_CST);
 	m0_rpc__do(session->s_lib->rsx_machine, cancel_do, session->s_lib);
 }

@@ -56,6 +56,24 @@ struct m0_rpc__session {
 	bool                rsx_seen;
 };
 
+static inline bool m0_rpc__session_invariant(const struct m0_rpc__session *s)
+{
+	return _0C(s->rsx_machine != NULL) &&
+	       _0C((s->rsx_session == NULL) == (s->rsx_conn == NULL)) &&
+	       _0C((s->rsx_table == NULL) == (s->rsx_table_nr == 0)) &&
+	       _0C((s->rsx_table_nr & (s->rsx_table_nr - 1)) == 0) &&
+	       _0C(ergo(s->rsx_items_nr > 0, s->rsx_table != NULL)) &&
+	       _0C(ergo(s->rsx_streams_nr > 0, s->rsx_streams != NULL));
+}
+
+static inline bool m0_rpc__stream_invariant(const struct m0_rpc__stream *stream)
+{
+	return _0C(stream->rsy_session != NULL) &&
+	       _0C(stream->rsy_session->rsx_streams + (stream->rsy_nr - 1) ==
+		   stream) &&
+	       _0C(ergo(stream->rsy_note != NULL, !stream->rsy_owes));
+}
+
 /** The machine aborts. */
 void m0_rpc__conn_abort(struct m0_rpc__conn *conn);
 

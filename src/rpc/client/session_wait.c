@@ -32,6 +32,7 @@ int m0_rpc_session_timedwait(struct m0_rpc_session *session, uint64_t states,
 {
 	struct session_wait w = { session, states };
 
+	M0_PRE(session->s_lib != NULL);
 	return m0_rpc__wait(session->s_lib->rsx_machine, session_is, &w,
 			    abs_timeout);
 }
@@ -78,6 +79,7 @@ int m0_rpc_session_terminate_sync(struct m0_rpc_session *session,
 
 void m0_rpc_session_quiesce(struct m0_rpc_session *session)
 {
+	M0_PRE(session->s_lib != NULL);
 	(void)m0_rpc_session_timedwait(
 		session, ~(UINT64_C(1) << M0_RPC_SESSION_BUSY), M0_TIME_NEVER);
 	(void)m0_rpc__wait(session->s_lib->rsx_machine, is_let_go, session,
@@ -98,6 +100,7 @@ int m0_rpc_session_destroy(struct m0_rpc_session *session,
 m0_bcount_t m0_rpc_session_get_max_item_size(
 	const struct m0_rpc_session *session)
 {
+	M0_PRE(session->s_conn->c_lib != NULL);
 	return m0_rpc__packet_max(session->s_conn->c_lib) -
 	       M0_RPC_WIRE_PACKET_BYTES;
 }

@@ -6,6 +6,8 @@ static void stream_form(struct m0_rpc__stream *stream, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(m0_rpc__stream_invariant(stream));
+	M0_PRE_EX(m0_rpc__il(item)->ril_flags & M0_RPC__IF_IN_STREAM);
 	if (il->ril_frm.fi_order == 0)
 		il->ril_frm.fi_order = ++stream->rsy_order;
 	il->ril_frm.fi_stream = &stream->rsy_frm;
@@ -19,6 +21,7 @@ void m0_rpc__stream_control(struct m0_rpc__stream *stream)
 {
 	struct m0_rpc__session *s = stream->rsy_session;
 
+	M0_PRE(m0_rpc__is_here(s->rsx_machine));
 	if (stream->rsy_note != NULL)
 		return;
 	stream->rsy_note = m0_rpc__note_new(s->rsx_machine, M0_RPC_OP_ACK, 0);
@@ -31,6 +34,8 @@ void m0_rpc__stream_control(struct m0_rpc__stream *stream)
 
 static void stream_ends(struct m0_rpc_item *item, int rc)
 {
+	M0_PRE(rc < 0);
+	M0_PRE(m0_rpc__il(item)->ril_flags & M0_RPC__IF_IN_STREAM);
 	m0_rpc__il(item)->ril_flags &= ~(uint32_t)M0_RPC__IF_IN_STREAM;
 	m0_rpc__item_end(item, rc, NULL);
 }
@@ -43,6 +48,7 @@ static bool stream_step(struct m0_rpc__stream *stream, m0_time_t now)
 	struct m0_rpc_item     *item;
 	enum m0_rpc_ctodo       todo;
 
+	M0_PRE_EX(m0_rpc__stream_invariant(stream));
 	todo = m0_rpc_cstream_step(&stream->rsy_core, now, &citem);
 	item = citem != NULL ? citem->rci_owner : NULL;
 	switch (todo) {
@@ -77,6 +83,7 @@ void m0_rpc__streams_run(struct m0_rpc__machine *m)
 	struct m0_rpc__stream *stream;
 	struct m0_list_link   *link;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	while ((link = m0_list_first(&m->rml_conns.rcn_streams)) != NULL) {
 		stream = container_of(link, struct m0_rpc__stream,
 				      rsy_ready_link);
@@ -89,6 +96,7 @@ void m0_rpc__streams_run(struct m0_rpc__machine *m)
 
 void m0_rpc__stream_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
 {
+	M0_PRE(m0_rpc__is_here(m));
 	(void)m;
 	m0_rpc__stream_ready(
 		container_of(timer, struct m0_rpc__stream, rsy_timer));
@@ -121,6 +129,8 @@ int m0_rpc__streams_make(struct m0_rpc__session *s, uint32_t nr,
 	uint32_t i;
 	int      rc = 0;
 
+	M0_PRE(s->rsx_streams == NULL);
+	M0_PRE(nr > 0 && window > 0);
 	M0_ALLOC_ARR(s->rsx_streams, nr);
 	if (s->rsx_streams == NULL)
 		return -ENOMEM;
@@ -145,6 +155,7 @@ void m0_rpc__streams_fini(struct m0_rpc__session *s)
 {
 	uint32_t i;
 
+	M0_PRE(m0_rpc__is_here(s->rsx_machine));
 	for (i = 0; i < s->rsx_streams_nr; ++i)
 		stream_fini(&s->rsx_streams[i]);
 }

@@ -13,6 +13,7 @@ static void server_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	struct m0_rpc__item *il = m0_rpc__il(item);
 	struct m0_rpc__note *note;
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (item->ri_nr_sent == 0 || il->ril_session == NULL ||
 	    il->ril_session->rsx_session == NULL ||
 	    il->ril_conn->rcx_target == NULL)
@@ -37,6 +38,7 @@ static void cancel_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		container_of(call, struct m0_rpc__item, ril_cancel);
 	struct m0_rpc_item *item = m0_rpc__item_of(il);
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (__atomic_fetch_and(&il->ril_gate, ~(uint32_t)M0_RPC__IG_CANCEL,
 			       __ATOMIC_ACQ_REL) &
 	    M0_RPC__IG_ENDED) {
@@ -56,6 +58,7 @@ void m0_rpc_item_cancel(struct m0_rpc_item *item)
 	uint32_t               gate = 0;
 	enum m0_rpc_item_state state = m0_rpc_item_state(item);
 
+	M0_PRE(item->ri_type != NULL);
 	if (state == M0_RPC_ITEM_INITIALISED || m0_rpc__item_is_final(state) ||
 	    (item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY))
 		return;

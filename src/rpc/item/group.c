@@ -52,6 +52,7 @@ static void register_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct source_arg *a = arg;
 
+	M0_PRE(!m0_list_link_is_in(&a->sar_source->ris_link));
 	(void)m;
 	a->sar_source->ris_conn = a->sar_conn->rcx_conn;
 	m0_list_add_tail(&a->sar_conn->rcx_sources, &a->sar_source->ris_link);
@@ -92,6 +93,7 @@ void m0_rpc__sources_end(struct m0_rpc__conn *conn)
 {
 	struct m0_list_link *link;
 
+	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	while ((link = m0_list_first(&conn->rcx_sources)) != NULL) {
 		struct m0_rpc_item_source *source =
 			container_of(link, struct m0_rpc_item_source, ris_link);
@@ -111,6 +113,7 @@ static struct m0_rpc_frm_item *source_item(struct m0_rpc__conn   *conn,
 	struct m0_rpc__machine *m = conn->rcx_machine;
 	struct m0_rpc__item    *il = m0_rpc__il(item);
 
+	M0_PRE(m0_rpc__conn_invariant(conn));
 	M0_ASSERT(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_ONEWAY);
 	il->ril_payload = item->ri_type->rit_ops->rito_payload_size(item);
 	m0_rpc__item_prepare(m, item);
@@ -137,6 +140,7 @@ struct m0_rpc_frm_item *m0_rpc__source_ask(struct m0_rpc__target *target,
 	struct m0_rpc__link       *link;
 	struct m0_rpc_item        *item;
 
+	M0_PRE_EX(m0_rpc__is_here(target->trg_machine));
 	if (bytes < M0_RPC_WIRE_ITEM_BYTES + M0_RPC_WIRE_ALIGN)
 		return NULL;
 	bytes = (bytes - M0_RPC_WIRE_ITEM_BYTES) &

@@ -11,6 +11,8 @@
 void m0_rpc_item_init(struct m0_rpc_item            *item,
 		      const struct m0_rpc_item_type *type)
 {
+	M0_PRE_EX(item != NULL && type != NULL);
+	M0_PRE_EX(type->rit_ops != NULL);
 	/* The poster's; in pieces short enough for a few moves. */
 	memset(item, 0, offsetof(struct m0_rpc_item, ri_nr_sent_max));
 	item->ri_prio = M0_RPC_ITEM_PRIO_MID;
@@ -46,11 +48,13 @@ void m0_rpc_item_fini(struct m0_rpc_item *item)
 
 void m0_rpc_item_get(struct m0_rpc_item *item)
 {
+	M0_PRE_EX(item->ri_type != NULL);
 	item->ri_type->rit_ops->rito_item_get(item);
 }
 
 void m0_rpc_item_put(struct m0_rpc_item *item)
 {
+	M0_PRE_EX(item->ri_type != NULL);
 	item->ri_type->rit_ops->rito_item_put(item);
 }
 
@@ -92,6 +96,8 @@ void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	struct m0_rpc__item *il = m0_rpc__il(item);
 	m0_time_t now = m0_rpc__is_here(m) ? m->rml_now : m0_time_cached();
 
+	M0_PRE_EX(!m0_rpc__is_here(m) || m0_rpc__machine(m->rml_machine) == m);
+	M0_PRE_EX(item->ri_type != NULL);
 	item->ri_reply = NULL;
 	item->ri_error = 0;
 	item->ri_rmachine = m->rml_machine;
@@ -128,6 +134,7 @@ static __attribute__((noinline)) uint32_t gathered_segs(
 	m0_bcount_t                        nr[M0_RPC__GATHER_MAX];
 	uint32_t                           pieces;
 
+	M0_PRE(item->ri_type->rit_ops != NULL);
 	/* The packet's own memory is before and behind them. */
 	max = (uint32_t)min64u(max, m->rml_sender.rsn_segs_max - 1);
 	if (ops->rito_gather == NULL || max < 2)
@@ -152,6 +159,10 @@ void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	struct m0_rpc_group    *group = item->ri_group;
 	int                     rc;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(il->ril_target != NULL);
+	M0_PRE_EX(m0_rpc__item_invariant(item));
+	M0_PRE_EX(!m0_rpc__frm_item_is_cached(fi) && il->ril_packet == NULL);
 	il->ril_flags &= ~(uint32_t)(M0_RPC__IF_AGAIN | M0_RPC__IF_PARKED);
 	fi->fi_view.fv_type = item->ri_type;
 	fi->fi_view.fv_key = &item->ri_key;
@@ -178,6 +189,8 @@ bool m0_rpc__item_take_out(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(il->ril_packet != NULL ||
+		  m0_rpc__frm_item_is_cached(&il->ril_frm));
 	if (il->ril_packet == NULL) {
 		m0_rpc__frm_remove(&il->ril_frm);
 		return true;
@@ -199,6 +212,9 @@ static void ended_add(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(!(il->ril_flags & M0_RPC__IF_ENDED));
+	M0_PRE_EX(il->ril_packet == NULL);
+	M0_PRE_EX(!m0_rpc__frm_item_is_cached(&il->ril_frm));
 	if (m0_list_link_is_in(&il->ril_link))
 		m0_list_del(&il->ril_link);
 	il->ril_flags |= M0_RPC__IF_ENDED;
@@ -219,6 +235,7 @@ static __attribute__((noinline)) void parts_end(struct m0_rpc_item *item,
 	struct m0_rpc_item *part = m0_rpc__il(item)->ril_parts;
 	struct m0_rpc_item *next;
 
+	M0_PRE(item->ri_type->rit_ops->rito_split != NULL || rc != 0);
 	m0_rpc__il(item)->ril_parts = NULL;
 	for (; part != NULL; part = next) {
 		struct m0_rpc_item *reply = NULL;
@@ -243,6 +260,7 @@ static __attribute__((noinline)) void part_leave(struct m0_rpc_item *part)
 	const struct m0_list *items = &m0_rpc__il(part)->ril_session->rsx_items;
 	struct m0_list_link  *link;
 
+	M0_PRE(m0_rpc__il(part)->ril_session != NULL);
 	m0_list_for_each(items, link) {
 		struct m0_rpc__item *il =
 			container_of(link, struct m0_rpc__item, ril_link);
@@ -262,6 +280,8 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 	struct m0_rpc__machine *m = item->ri_rmachine->rm_lib;
 	struct m0_rpc__item    *il = m0_rpc__il(item);
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(m0_rpc__item_invariant(item));
 	M0_PRE(!(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)));
 	item->ri_error = rc;
 	item->ri_reply = reply;
@@ -286,6 +306,7 @@ void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 
 void m0_rpc__reply_end(struct m0_rpc_item *reply, int rc)
 {
+	M0_PRE_EX(m0_rpc__item_invariant(reply));
 	M0_PRE(!(m0_rpc__il(reply)->ril_flags &
 		 (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)));
 	reply->ri_error = rc;
@@ -297,6 +318,8 @@ void m0_rpc__item_ends(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(il->ril_flags & M0_RPC__IF_ENDS);
+	M0_PRE_EX(il->ril_packet == NULL);
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_ENDS;
 	/* A reply that was to leave over another link: see reply.c. */
 	if ((il->ril_flags & M0_RPC__IF_AGAIN) &&
@@ -314,6 +337,7 @@ void m0_rpc__ends_init(struct m0_rpc__ends *ends)
 
 void m0_rpc__ends_fini(struct m0_rpc__ends *ends)
 {
+	M0_PRE(ends->ren_told == NULL);
 	m0_list_fini(&ends->ren_list);
 }
 
@@ -336,6 +360,8 @@ static inline void poster_tell(struct m0_rpc__machine *m,
 	const struct m0_rpc_item_ops      *ops = item->ri_ops;
 	const struct m0_rpc_item_type_ops *type_ops = item->ri_type->rit_ops;
 
+	M0_PRE_EX(m0_rpc__item_is_final(state));
+	M0_PRE_EX(m->rml_ends.ren_told == NULL);
 	if (item->ri_group != NULL)
 		m0_rpc__group_ended(item->ri_group);
 	__atomic_store_n(&m->rml_ends.ren_telling, item, __ATOMIC_RELAXED);
@@ -384,6 +410,8 @@ static inline void item_tell(struct m0_rpc__machine *m,
 
 void m0_rpc__item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(!(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY));
 	item_tell(m, item);
 }
 
@@ -408,6 +436,8 @@ unsigned m0_rpc__ended_run(struct m0_rpc__machine *m, unsigned max)
 	struct m0_rpc__item *il;
 	unsigned             nr;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(m0_rpc__ends_invariant(&m->rml_ends));
 	for (nr = 0;
 	     nr < max && (link = m0_list_first(&m->rml_ends.ren_list)) != NULL;
 	     ++nr) {

@@ -248,4 +248,29 @@ static inline bool m0_rpc__item_is_final(enum m0_rpc_item_state state)
 	       state == M0_RPC_ITEM_FAILED;
 }
 
+static inline bool m0_rpc__ends_invariant(const struct m0_rpc__ends *ends)
+{
+	return _0C(ergo(ends->ren_told_session == NULL,
+			ends->ren_told_posts == 0)) &&
+	       _0C(ergo(ends->ren_told != NULL,
+			ends->ren_told == ends->ren_telling));
+}
+
+/** For posted items and replies. The machine's thread. */
+static inline bool m0_rpc__item_invariant(const struct m0_rpc_item *item)
+{
+	const struct m0_rpc__item *il = m0_rpc__il(item);
+
+	return _0C(item->ri_rmachine != NULL) && _0C(item->ri_type != NULL) &&
+	       _0C(ergo(il->ril_flags & M0_RPC__IF_ENDED,
+			m0_list_link_is_in(&il->ril_link))) &&
+	       _0C(ergo(il->ril_flags & M0_RPC__IF_ENDS,
+			il->ril_flags & M0_RPC__IF_GATHERED)) &&
+	       _0C(ergo(il->ril_flags & M0_RPC__IF_GATHERED,
+			il->ril_packet != NULL)) &&
+	       _0C(ergo(il->ril_session != NULL, il->ril_owner != NULL)) &&
+	       _0C(ergo(il->ril_flags & M0_RPC__IF_IN_STREAM,
+			item->ri_stream != 0 && il->ril_session != NULL));
+}
+
 #endif /* M0_SRC_RPC_ITEM_H */

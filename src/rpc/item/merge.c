@@ -29,6 +29,7 @@ static void part_unstream(struct m0_rpc_item *part)
 	struct m0_rpc__stream *stream =
 		&il->ril_session->rsx_streams[part->ri_stream - 1];
 
+	M0_PRE(il->ril_flags & M0_RPC__IF_IN_STREAM);
 	(void)m0_rpc_cstream_drop(&stream->rsy_core, &il->ril_citem,
 				  il->ril_session->rsx_machine->rml_now);
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_IN_STREAM;

@@ -85,6 +85,7 @@ static void note_keep(struct m0_rpc__note *note)
 {
 	struct m0_rpc__machine *m = m0_rpc__here;
 
+	M0_PRE_EX(note->rno_stream == NULL);
 	if (m == NULL || !note->rno_is_plain ||
 	    m->rml_kept.rkp_notes_nr == NOTES_MAX) {
 		m0_free(note);
@@ -124,6 +125,8 @@ struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
 {
 	struct m0_rpc__note *note = nr_max == 0 ? note_take() : NULL;
 
+	M0_PRE_EX(op < ARRAY_SIZE(lib_types) && lib_types[op].rit_ops != NULL);
+	M0_PRE_EX(nr_max <= M0_RPC_WIRE_BODY_MAX);
 	if (note == NULL)
 		note = m0_alloc(sizeof *note + nr_max);
 	if (note == NULL)
@@ -138,6 +141,7 @@ struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
 
 void m0_rpc__note_drop(struct m0_rpc__note *note)
 {
+	M0_PRE(m0_rpc__is_note(&note->rno_item));
 	note->rno_done = NULL;
 	if (!(m0_rpc__il(&note->rno_item)->ril_flags &
 	      (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS)))
@@ -150,6 +154,8 @@ void m0_rpc__note_send(struct m0_rpc__note *note, struct m0_rpc__target *target)
 	struct m0_rpc__item *il = m0_rpc__il(item);
 	struct m0_rpc__re    re = il->ril_re;
 
+	M0_PRE_EX(m0_rpc__is_here(note->rno_machine));
+	M0_PRE_EX(target != NULL);
 	il->ril_payload = note->rno_nr;
 	m0_rpc__item_prepare(note->rno_machine, item);
 	il->ril_re = re;
@@ -161,6 +167,7 @@ void m0_rpc__note_reply(struct m0_rpc__note           *note,
 			struct m0_rpc__target         *target,
 			const struct m0_rpc_wire_item *to, int32_t status)
 {
+	M0_PRE(target->trg_machine == note->rno_machine);
 	m0_rpc__il(&note->rno_item)->ril_re = (struct m0_rpc__re){
 		.rre_session = to->rwi_session,
 		.rre_stream = to->rwi_stream,
@@ -176,6 +183,7 @@ struct m0_rpc__note *m0_rpc__notice_new(struct m0_rpc__target *target,
 	struct m0_rpc__machine *m;
 	struct m0_rpc__note    *note;
 
+	M0_PRE(target == NULL || m0_rpc__is_here(target->trg_machine));
 	if (target == NULL ||
 	    target->trg_notices_nr >= M0_RPC__NOTICES_EACH_MAX)
 		return NULL;

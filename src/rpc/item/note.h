@@ -79,4 +79,10 @@ void m0_rpc__refuse(struct m0_rpc__machine *m, struct m0_rpc__target *target,
 		    const struct m0_rpc_wire_item *to, enum m0_rpc_wire_op op,
 		    int32_t status);
 
+static inline bool m0_rpc__kept_invariant(const struct m0_rpc__kept *kept)
+{
+	return _0C((kept->rkp_raws == NULL) == (kept->rkp_raws_nr == 0)) &&
+	       _0C((kept->rkp_notes == NULL) == (kept->rkp_notes_nr == 0));
+}
+
 #endif /* M0_SRC_RPC_NOTE_H */

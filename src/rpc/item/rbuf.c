@@ -27,6 +27,7 @@ static void copy_free(struct m0_rpc__machine *m, struct m0_rpc__copy *copy)
 /* Apart: the machine's thread mostly counts for itself, and needs no frame. */
 void m0_rpc__rbuf_less(struct m0_rpc__machine *m, uintptr_t rbuf, uint32_t nr)
 {
+	M0_PRE_EX(nr > 0);
 	if (__atomic_sub_fetch(&m0_rpc__rbuf_count_of(rbuf)->rbc_all, nr,
 			       __ATOMIC_ACQ_REL) > 0)
 		return;
@@ -44,6 +45,7 @@ void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf)
 {
 	struct m0_rpc__rbuf_count *count = m0_rpc__rbuf_count_of(rbuf);
 
+	M0_PRE_EX(rbuf != 0);
 	if (m0_rpc__is_here(m) && count->rbc_own != M0_RPC__RBUF_GIVEN_UP)
 		--count->rbc_own;
 	else
@@ -57,6 +59,7 @@ int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	struct m0_rpc_item *item = NULL;
 	int                 rc;
 
+	M0_PRE(came->rca_refs_nr > 0);
 	rc = type->rit_ops->rito_decode(type, &item, came->rca_body,
 					came->rca_item.rwi_size);
 	if (rc < 0)

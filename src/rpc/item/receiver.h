@@ -28,6 +28,16 @@ struct m0_rpc__receiver {
 	m0_bcount_t rrv_copies_bytes;
 };
 
+static inline bool m0_rpc__receiver_invariant(
+	const struct m0_rpc__receiver *receiver)
+{
+	return _0C(receiver->rrv_pool != NULL) &&
+	       _0C(receiver->rrv_held_max > 0) &&
+	       _0C(receiver->rrv_queue_len > 0) &&
+	       _0C(ergo(receiver->rrv_pool != &receiver->rrv_pool_own,
+			receiver->rrv_pool_spare_nr == 0));
+}
+
 extern const struct m0_net_buffer_callbacks m0_rpc__recv_callbacks;
 int  m0_rpc__recv_init(struct m0_rpc__machine    *m,
 		       struct m0_net_buffer_pool *pool);

@@ -59,6 +59,7 @@ void m0_rpc_raw_init(struct m0_rpc_raw             *raw,
 		     const struct m0_rpc_item_type *type, const void *data,
 		     m0_bcount_t nr, void (*free)(struct m0_rpc_raw *raw))
 {
+	M0_PRE_EX(raw != NULL && type != NULL);
 	m0_rpc_item_init(&raw->rr_item, type);
 	raw->rr_data = data;
 	raw->rr_nr = nr;
@@ -83,6 +84,7 @@ static void raw_keep(struct m0_rpc_raw *raw)
 {
 	struct m0_rpc__machine *m = m0_rpc__here;
 
+	M0_PRE_EX(m0_ref_read(&raw->rr_ref) == 0);
 	if (m == NULL || m->rml_kept.rkp_raws_nr == RAWS_MAX) {
 		m0_free(raw);
 		return;
@@ -162,6 +164,7 @@ struct m0_rpc_raw *m0_rpc_raw_new(const struct m0_rpc_item_type *type,
 {
 	struct m0_rpc_raw *raw = m0_alloc(sizeof *raw + nr);
 
+	M0_PRE_EX(type != NULL);
 	if (raw == NULL)
 		return NULL;
 	if (nr > 0)

@@ -27,6 +27,7 @@ static void rbuf_give_up(struct m0_rpc__machine *m, uintptr_t rbuf)
 	struct m0_rpc__rbuf_count *count = m0_rpc__rbuf_count_of(rbuf);
 	uint32_t                   own = count->rbc_own;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	count->rbc_own = M0_RPC__RBUF_GIVEN_UP;
 	m0_rpc__rbuf_less(m, rbuf, M0_RPC__RBUF_QUEUED - own);
 }
@@ -34,6 +35,7 @@ static void rbuf_give_up(struct m0_rpc__machine *m, uintptr_t rbuf)
 static void queue_put(struct m0_rpc__machine *m, struct m0_net_buffer *nb,
 		      int32_t status)
 {
+	M0_PRE(m0_rpc__is_here(m));
 	/* The machine stops, and items are in it still: it is not put back
 	 * for us. */
 	if (status == -ECANCELED) {
@@ -105,6 +107,7 @@ static bool is_handshake(const struct m0_rpc_wire_item *w)
 
 static void item_came(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
+	M0_PRE_EX(m0_rpc__is_here(m));
 	if (M0_UNLIKELY(is_refused(m, came))) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		return;
@@ -125,6 +128,7 @@ static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	struct m0_rpc_wire_in in;
 	int                   rc;
 
+	M0_PRE_EX(rbuf != 0);
 	/* The headers are the decoder's to fill. */
 	came.rca_body = NULL;
 	came.rca_ep = ep;
@@ -196,6 +200,7 @@ static void recv_cb(const struct m0_net_buffer_event *ev)
 	/* Asked now: items may put it meanwhile, and it is queued again. */
 	bool is_final = !(nb->nb_flags & M0_NET_BUF_QUEUED);
 
+	M0_PRE_EX(m0_rpc__receiver_invariant(&m->rml_receiver));
 	m->rml_now = m0_time_cached();
 	m0_rpc__rbuf_begin((uintptr_t)nb);
 	if (ev->nbe_status == 0)
@@ -224,6 +229,8 @@ int m0_rpc__recv_init(struct m0_rpc__machine    *m,
 	uint32_t              nr = 2 * m->rml_receiver.rrv_queue_len;
 	int                   rc;
 
+	M0_PRE(m->rml_receiver.rrv_queue_len > 0);
+	M0_PRE(m->rml_sender.rsn_msg_size > 0);
 	if (pool != NULL) {
 		uint32_t share = larger(pool->nbp_colours_nr, 1);
 

@@ -20,6 +20,7 @@ enum {
 
 static void packet_free(struct m0_rpc__packet *p)
 {
+	M0_PRE(!m0_list_link_is_in(&p->rpk_link));
 	if (p->rpk_nb.nb_dom != NULL) {
 		p->rpk_nb.nb_buffer.ov_vec.v_nr = 1;
 		(void)m0_net_buffer_deregister(&p->rpk_nb,
@@ -46,6 +47,7 @@ static struct m0_rpc__packet *packet_new(struct m0_rpc__machine *m)
 	struct m0_rpc__packet *p;
 	int                    rc = -ENOMEM;
 
+	M0_PRE(m->rml_sender.rsn_packets_nr < M0_RPC__PACKETS_MAX);
 	M0_ALLOC_PTR(p);
 	if (p == NULL)
 		return NULL;
@@ -81,6 +83,7 @@ static struct m0_rpc__packet *packet_get(struct m0_rpc__machine *m)
 	struct m0_list_link   *link = m0_list_first(&m->rml_sender.rsn_packets);
 	struct m0_rpc__packet *p;
 
+	M0_PRE_EX(m0_rpc__sender_invariant(&m->rml_sender));
 	if (link != NULL) {
 		p = container_of(link, struct m0_rpc__packet, rpk_link);
 		m0_list_del(link);
@@ -105,6 +108,8 @@ static void packet_put(struct m0_rpc__packet *p)
 {
 	struct m0_rpc__machine *m = p->rpk_machine;
 
+	M0_PRE_EX(m0_rpc__packet_invariant(p));
+	M0_PRE_EX(m->rml_sender.rsn_packets_busy_nr > 0);
 	/* The memory used last is warm. */
 	m0_list_move(&m->rml_sender.rsn_packets, &p->rpk_link);
 	--m->rml_sender.rsn_packets_busy_nr;
@@ -114,6 +119,7 @@ void m0_rpc__packets_fini(struct m0_rpc__machine *m)
 {
 	struct m0_list_link *link;
 
+	M0_PRE(m->rml_sender.rsn_packets_busy_nr == 0);
 	M0_PRE(m0_list_is_empty(&m->rml_sender.rsn_packets_busy));
 	while ((link = m0_list_first(&m->rml_sender.rsn_packets)) != NULL) {
 		m0_list_del(link);
@@ -127,8 +133,10 @@ void m0_rpc__packets_fini(struct m0_rpc__machine *m)
 /* Ends the piece of own memory that is open. */
 static void piece_cut(struct m0_rpc__packet *p)
 {
+	M0_PRE_EX(m0_rpc__packet_invariant(p));
 	if (p->rpk_used == p->rpk_cut)
 		return;
+	M0_ASSERT_EX(p->rpk_segs_nr < p->rpk_machine->rml_sender.rsn_segs_max);
 	p->rpk_seg[p->rpk_segs_nr].rwg_base = p->rpk_memory + p->rpk_cut;
 	p->rpk_seg[p->rpk_segs_nr++].rwg_nr = p->rpk_used - p->rpk_cut;
 	p->rpk_cut = p->rpk_used;
@@ -166,6 +174,7 @@ static int body_put(struct m0_rpc__packet *p, struct m0_rpc_item *item)
 	uint8_t    *at = p->rpk_memory + p->rpk_used;
 	int         rc = 0;
 
+	M0_PRE_EX(m0_rpc__packet_invariant(p));
 	if (body_gather(p, item)) {
 		p->rpk_used += m0_rpc__wire_pad_put(at, nr);
 		return 0;
@@ -195,6 +204,8 @@ static void request_header(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	struct m0_rpc__stream *stream;
 	struct m0_rpc_cmark    mark;
 
+	M0_PRE_EX(il->ril_session != NULL);
+	M0_PRE_EX(il->ril_owner != NULL);
 	w->rwi_session = il->ril_session->rsx_id;
 	w->rwi_stream = item->ri_stream;
 	w->rwi_remaining_ms = remaining_ms(m, item->ri_expires);
@@ -329,6 +340,7 @@ static struct m0_rpc_frm_packet *frm_packet_get(struct m0_rpc_frm *frm)
 	struct m0_rpc__machine *m = t->trg_machine;
 	struct m0_rpc__packet  *p;
 
+	M0_PRE_EX(m0_rpc__target_invariant(t));
 	if (!may_have(m, frm->f_packets_enqed))
 		return NULL;
 	p = packet_get(m);
@@ -369,6 +381,8 @@ static void seal(struct m0_rpc__packet *p, uint32_t nr)
 	};
 	unsigned i;
 
+	M0_PRE_EX(nr > 0);
+	M0_PRE_EX(m0_rpc__packet_invariant(p));
 	piece_cut(p);
 	p->rpk_nb.nb_length = m0_rpc__wire_seal(
 		&head, p->rpk_seg, p->rpk_segs_nr, &m->rml_sender.rsn_sum);
@@ -385,6 +399,7 @@ static void packet_leave(struct m0_rpc__packet *p)
 {
 	int rc;
 
+	M0_PRE_EX(p->rpk_target != NULL);
 	p->rpk_nb.nb_ep = p->rpk_target->trg_key.trk_ep;
 	rc = m0_net_buffer_add(&p->rpk_nb, p->rpk_nb.nb_ep->nep_tm);
 	if (rc != 0)
@@ -451,6 +466,7 @@ void m0_rpc__sender_init(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__sender *sender = &m->rml_sender;
 
+	M0_PRE(sender->rsn_msg_size > 0);
 	m0_rpc__frm_set_init(&sender->rsn_frms, m->rml_now,
 			     m->rml_cfg.rc_formation_off);
 	sender->rsn_frms.fs_network = m->rml_cfg.rc_network;
@@ -465,6 +481,8 @@ void m0_rpc__sender_init(struct m0_rpc__machine *m)
 
 void m0_rpc__sender_fini(struct m0_rpc__sender *sender)
 {
+	M0_PRE(sender->rsn_packets_busy_nr == 0);
+	M0_PRE(sender->rsn_notices_nr == 0);
 	m0_list_fini(&sender->rsn_packets_busy);
 	m0_list_fini(&sender->rsn_packets);
 	m0_hash_fini(&sender->rsn_targets);
@@ -519,6 +537,8 @@ static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(m0_rpc__item_invariant(item));
+	M0_PRE_EX(m0_rpc__is_here(m));
 	il->ril_packet = NULL;
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_GATHERED;
 	sent_tell(m, item, rc);
@@ -546,6 +566,7 @@ static void packet_sent(struct m0_rpc__packet *p, int rc)
 	struct m0_rpc__machine *m = p->rpk_machine;
 	struct m0_list_link    *link;
 
+	M0_PRE_EX(p->rpk_target != NULL);
 	if (rc == 0) {
 		M0_RPC__COUNT(m, rs_nr_sent_packets, 1);
 		M0_RPC__COUNT(m, rs_nr_sent_bytes, p->rpk_nb.nb_length);
@@ -574,6 +595,7 @@ static void packet_left(struct m0_rpc__packet *p, int rc)
 {
 	struct m0_rpc__machine *m = p->rpk_machine;
 
+	M0_PRE_EX(m0_rpc__packet_invariant(p));
 	if (M0_LIKELY(rc != -ENOBUFS) || m->rml_aborts ||
 	    p->rpk_pause.rpa_ns > REFUSED_MAX_NS) {
 		packet_sent(p, rc);
@@ -595,6 +617,7 @@ static void packet_again(struct m0_rpc__pause *pause)
 		container_of(pause, struct m0_rpc__packet, rpk_pause);
 	struct m0_rpc__target *t = p->rpk_target;
 
+	M0_PRE_EX(m0_rpc__is_here(p->rpk_machine));
 	if (pause->rpa_ns == REFUSED_ENDS)
 		packet_sent(p, -ECANCELED);
 	else
@@ -608,6 +631,7 @@ static void packet_cancel(struct m0_rpc__packet *p)
 {
 	struct m0_rpc__machine *m = p->rpk_machine;
 
+	M0_PRE(p->rpk_target != NULL);
 	p->rpk_pause.rpa_ns = REFUSED_ENDS;
 	if (is_refused(p))
 		m0_timerq_arm(&m->rml_timers.rtm_pauses,
@@ -646,6 +670,7 @@ void m0_rpc__packets_stop(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__packet *p;
 
+	M0_PRE(m0_rpc__is_here(m));
 	while ((p = refused_first(m)) != NULL) {
 		m0_timerq_cancel(&m->rml_timers.rtm_pauses,
 				 &p->rpk_pause.rpa_timer);
@@ -656,6 +681,8 @@ void m0_rpc__packets_stop(struct m0_rpc__machine *m)
 
 static void refusal_put(struct m0_rpc__packet *p)
 {
+	M0_PRE(p->rpk_machine->rml_sender.rsn_refusals_nr > 0);
+	M0_PRE(p->rpk_target == NULL);
 	--p->rpk_machine->rml_sender.rsn_refusals_nr;
 	packet_put(p);
 }
@@ -687,6 +714,8 @@ void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
 					   ? packet_get(m)
 					   : NULL;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(ep != NULL);
 	if (p == NULL)
 		return;
 	++m->rml_sender.rsn_refusals_nr;

@@ -66,4 +66,24 @@ void m0_rpc__packets_fini(struct m0_rpc__machine *m);
 void m0_rpc__refusal_send(struct m0_rpc__machine  *m,
 			  struct m0_net_end_point *ep);
 
+static inline bool m0_rpc__sender_invariant(const struct m0_rpc__sender *sender)
+{
+	return _0C(sender->rsn_frm_ops != NULL) &&
+	       _0C(sender->rsn_packets_nr <= M0_RPC__PACKETS_MAX) &&
+	       _0C(sender->rsn_packets_busy_nr <= sender->rsn_packets_nr) &&
+	       _0C(sender->rsn_refusals_nr <= sender->rsn_packets_busy_nr) &&
+	       _0C(sender->rsn_refusals_nr <= M0_RPC__REFUSALS_MAX) &&
+	       _0C(sender->rsn_notices_nr <= M0_RPC__NOTICES_MAX) &&
+	       _0C((sender->rsn_packets_busy_nr == 0) ==
+		   m0_list_is_empty(&sender->rsn_packets_busy)) &&
+	       _0C(sender->rsn_segs_max > 0) && _0C(sender->rsn_msg_size > 0);
+}
+
+static inline bool m0_rpc__packet_invariant(const struct m0_rpc__packet *packet)
+{
+	return _0C(packet->rpk_machine != NULL) &&
+	       _0C(packet->rpk_memory != NULL) &&
+	       _0C(packet->rpk_cut <= packet->rpk_used);
+}
+
 #endif /* M0_SRC_RPC_SENDER_H */

@@ -11,6 +11,9 @@ struct m0_rpc__target *m0_rpc__target_get(
 	struct m0_hash_link          *link;
 	struct m0_rpc__target_key     key = { ep, policy };
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(ep != NULL);
+	M0_PRE_EX(policy != NULL);
 	if (t != NULL && t->trg_key.trk_ep == ep &&
 	    t->trg_key.trk_policy == policy) {
 		++t->trg_refs;
@@ -57,6 +60,7 @@ int m0_rpc__target_find(struct m0_rpc__machine    *m,
 	struct m0_net_end_point *ep;
 	int                      rc;
 
+	M0_PRE(addr != NULL);
 	rc = m0_net_end_point_create(&ep, tm, addr);
 	if (rc != 0)
 		return rc;
@@ -70,6 +74,7 @@ void m0_rpc__target_limits(struct m0_rpc__target *target)
 	struct m0_rpc_frm_constraints limits = target->trg_limits;
 	struct m0_rpc__link          *link;
 
+	M0_PRE(m0_rpc__target_invariant(target));
 	if (!m0_list_is_empty(&target->trg_links))
 		limits.fc_max_nr_packets_enqed = 1;
 	limits.fc_max_packet_size =
@@ -96,6 +101,7 @@ void m0_rpc__target_limits(struct m0_rpc__target *target)
 
 void m0_rpc__target_ref(struct m0_rpc__target *t)
 {
+	M0_PRE_EX(m0_rpc__target_invariant(t));
 	++t->trg_refs;
 }
 
@@ -103,6 +109,7 @@ void m0_rpc__target_check(struct m0_rpc__target *t)
 {
 	struct m0_rpc__machine *m = t->trg_machine;
 
+	M0_PRE_EX(m0_rpc__target_invariant(t));
 	if (t->trg_refs > 0 || !m0_rpc__frm_is_idle(&t->trg_frm))
 		return;
 	if (m->rml_sender.rsn_target_last == t)

@@ -32,6 +32,14 @@ struct m0_rpc__target {
 	struct m0_list trg_links;
 };
 
+static inline bool m0_rpc__target_invariant(const struct m0_rpc__target *target)
+{
+	return _0C(target->trg_machine != NULL) &&
+	       _0C(target->trg_key.trk_ep != NULL) &&
+	       _0C(target->trg_notices_nr <= M0_RPC__NOTICES_EACH_MAX) &&
+	       _0C(target->trg_notices_nr <= target->trg_refs);
+}
+
 /** With a reference; NULL: no memory. */
 struct m0_rpc__target *m0_rpc__target_get(
 	struct m0_rpc__machine *m, struct m0_net_end_point *ep,

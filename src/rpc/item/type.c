@@ -36,6 +36,7 @@ _Static_assert(M0_RPC__TYPES_MAX == 1 << 12, "place_of() gives 12 bits");
 
 static struct m0_rpc_item_type *type_at(uint32_t i)
 {
+	M0_PRE(i < M0_RPC__TYPES_MAX);
 	return __atomic_load_n(&types[i], __ATOMIC_ACQUIRE);
 }
 
@@ -75,6 +76,7 @@ int m0_rpc_item_type_register(struct m0_rpc_item_type *type)
 	uint32_t i;
 	int      rc = 0;
 
+	M0_PRE(type != NULL);
 	if (!type_is_right(type))
 		return -EINVAL;
 	types_lock_get();
@@ -99,6 +101,7 @@ void m0_rpc_item_type_deregister(struct m0_rpc_item_type *type)
 {
 	uint32_t i = m0_rpc__type_place(type);
 
+	M0_PRE(type->rit_index != 0);
 	types_lock_get();
 	M0_PRE(types[i] == type);
 	__atomic_store_n(&types[i], &tombstone, __ATOMIC_RELEASE);

@@ -16,6 +16,7 @@ static inline void link_on(struct m0_rpc__link *link, struct m0_rpc_item *item,
 	struct m0_rpc__item     *il = m0_rpc__il(item);
 	struct m0_rpc_link_info *info = &link->lnk_info;
 
+	M0_PRE_EX(m0_rpc__link_invariant(link));
 	m0_rpc__link_left(item);
 	il->ril_target = link->lnk_target;
 	il->ril_on = link;
@@ -36,6 +37,7 @@ static struct m0_rpc__link *choose(const struct m0_rpc__conn *conn,
 	struct m0_rpc__link *best = NULL;
 	struct m0_rpc__link *link;
 
+	M0_PRE_EX(m0_rpc__conn_invariant(conn));
 	if (M0_LIKELY(conn->rcx_links_nr == 1))
 		return conn->rcx_main;
 	m0_list_for_each_entry(&conn->rcx_links, link, struct m0_rpc__link,
@@ -59,6 +61,7 @@ static struct m0_rpc__link *stream_link(const struct m0_rpc_item *item)
 	struct m0_rpc__link *now = stream->rsy_link;
 	struct m0_rpc__link *best;
 
+	M0_PRE_EX(m0_rpc__stream_invariant(stream));
 	if (conn->rcx_links_nr == 1)
 		return stream->rsy_link = conn->rcx_main;
 	if (now != NULL && !m0_list_is_empty(&stream->rsy_frm.fst_items))
@@ -105,6 +108,7 @@ void m0_rpc__route(struct m0_rpc_item *item)
 {
 	const struct m0_rpc__conn *conn = m0_rpc__il(item)->ril_conn;
 
+	M0_PRE_EX(conn != NULL);
 	if (M0_LIKELY(conn->rcx_links_nr == 1 && item->ri_stream == 0 &&
 		      !m0_rpc__is_note(item) &&
 		      !m0_rpc__bulks_are(&conn->rcx_machine->rml_bulks)))
@@ -115,6 +119,8 @@ void m0_rpc__route(struct m0_rpc_item *item)
 
 void m0_rpc__item_again(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(!m0_rpc__frm_item_is_cached(&m0_rpc__il(item)->ril_frm));
 	m0_rpc__route(item);
 	if (m0_rpc__il(item)->ril_target != NULL)
 		m0_rpc__item_form(m, item);
@@ -167,6 +173,7 @@ void m0_rpc__link_leave(struct m0_rpc__link *link)
 {
 	struct m0_rpc__target *target = link->lnk_target;
 
+	M0_PRE(m0_rpc__link_invariant(link));
 	if (target == NULL)
 		return;
 	m0_list_del(&link->lnk_target_link);
@@ -182,6 +189,7 @@ static uint32_t way_add(struct m0_rpc__conn *conn, uint32_t nr,
 {
 	const struct m0_net_end_point *ep = target->trg_key.trk_ep;
 
+	M0_PRE(nr < M0_RPC_LINKS_MAX);
 	conn->rcx_ways[nr] =
 		(struct m0_rpc__way){ ep->nep_tm, m0_rpc__at(ep->nep_addr) };
 	return nr + 1;
@@ -204,6 +212,7 @@ void m0_rpc__ways_note(struct m0_rpc__conn *conn)
 {
 	uint32_t nr = 0;
 
+	M0_PRE(m0_rpc__conn_invariant(conn));
 	m0_mutex_lock(&conn->rcx_ways_lock);
 	if (conn->rcx_target != NULL)
 		nr = way_add(conn, nr, conn->rcx_target);
@@ -217,6 +226,7 @@ void m0_rpc__main_is(struct m0_rpc__conn *conn, struct m0_rpc__link *link)
 {
 	struct m0_rpc__target *target = link->lnk_target;
 
+	M0_PRE(link->lnk_conn == conn);
 	conn->rcx_main = link;
 	conn->rcx_target = target;
 	__atomic_store_n(&conn->rcx_tm,
@@ -238,6 +248,7 @@ struct m0_rpc__link *m0_rpc__link_new(struct m0_rpc__conn *conn,
 {
 	struct m0_rpc__link *link;
 
+	M0_PRE(addr[0] != 0 && strlen(addr) < M0_RPC_ADDR_MAX);
 	M0_ALLOC_PTR(link);
 	if (link == NULL)
 		return NULL;
@@ -259,6 +270,7 @@ void m0_rpc__probe_end(struct m0_rpc__link *link)
 	struct m0_rpc__note   *note = link->lnk_note;
 	struct m0_rpc__packet *packet;
 
+	M0_PRE(m0_rpc__link_invariant(link));
 	if (note == NULL)
 		return;
 	link->lnk_note = NULL;
@@ -273,6 +285,8 @@ void m0_rpc__probe_end(struct m0_rpc__link *link)
 /* Pre: nothing is on it. */
 void m0_rpc__link_free(struct m0_rpc__link *link)
 {
+	M0_PRE(m0_rpc__link_invariant(link));
+	M0_PRE(link->lnk_conn->rcx_links_nr > 0);
 	M0_PRE(link->lnk_info.lki_items_nr == 0);
 	m0_rpc__probe_end(link);
 	m0_rpc__link_leave(link);
@@ -286,6 +300,8 @@ int m0_rpc__links_make(struct m0_rpc__conn        *conn,
 {
 	uint32_t i;
 
+	M0_PRE(addrs->rad_nr > 0);
+	M0_PRE(conn->rcx_links_nr == 0);
 	for (i = 0; i < addrs->rad_nr; ++i)
 		if (m0_rpc__link_new(conn, addrs->rad_text[i]) == NULL)
 			return -ENOMEM;
@@ -296,6 +312,7 @@ void m0_rpc__links_free(struct m0_rpc__conn *conn)
 {
 	struct m0_list_link *at;
 
+	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	m0_timerq_cancel(&conn->rcx_machine->rml_timers.rtm_pauses,
 			 &conn->rcx_tick.rpa_timer);
 	while ((at = m0_list_first(&conn->rcx_links)) != NULL)
@@ -308,6 +325,7 @@ void m0_rpc__links_up(struct m0_rpc__conn *conn)
 	struct m0_rpc__machine *m = conn->rcx_machine;
 	struct m0_rpc__link    *link;
 
+	M0_PRE(conn->rcx_target != NULL);
 	m0_list_for_each_entry(&conn->rcx_links, link, struct m0_rpc__link,
 			       lnk_link) {
 		link->lnk_info.lki_state = link == conn->rcx_main

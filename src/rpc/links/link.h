@@ -42,6 +42,18 @@ static inline bool m0_rpc__link_is_up(const struct m0_rpc__link *link)
 	return link->lnk_info.lki_state == M0_RPC_LINK_UP;
 }
 
+static inline bool m0_rpc__link_invariant(const struct m0_rpc__link *link)
+{
+	const struct m0_rpc_link_info *info = &link->lnk_info;
+
+	return _0C(link->lnk_conn != NULL) &&
+	       _0C(ergo(info->lki_items_nr == 0, info->lki_bytes == 0)) &&
+	       _0C(info->lki_items_nr <= info->lki_put_nr) &&
+	       _0C(info->lki_addr[0] != 0) &&
+	       _0C((link->lnk_target != NULL) ==
+		   m0_list_link_is_in(&link->lnk_target_link));
+}
+
 /** The first ones. @retval -ENOMEM  it has what it has. */
 int  m0_rpc__links_make(struct m0_rpc__conn        *conn,
 			const struct m0_rpc__addrs *addrs);

@@ -16,6 +16,7 @@ static void item_out(struct m0_rpc__link *link, struct m0_rpc_item *item)
 	bool                 leaving = il->ril_packet != NULL;
 	bool is_request = item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REQUEST;
 
+	M0_PRE_EX(m0_rpc__item_invariant(item));
 	if (il->ril_on != link ||
 	    (il->ril_flags & (M0_RPC__IF_ENDS | M0_RPC__IF_ENDED)))
 		return;
@@ -52,6 +53,7 @@ static void item_in(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
 
+	M0_PRE_EX(m0_rpc__item_invariant(item));
 	if (!(il->ril_flags & M0_RPC__IF_MOVES))
 		return;
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_MOVES;
@@ -88,6 +90,7 @@ static void words_out(struct m0_rpc__link *link, struct m0_rpc__session *s)
 {
 	uint32_t i;
 
+	M0_PRE(link->lnk_conn == s->rsx_conn);
 	for (i = 0; i < s->rsx_streams_nr; ++i) {
 		struct m0_rpc__stream *stream = &s->rsx_streams[i];
 		struct m0_rpc__note   *note = stream->rsy_note;
@@ -118,6 +121,7 @@ void m0_rpc__link_clear(struct m0_rpc__link *link)
 	struct m0_rpc__conn    *conn = link->lnk_conn;
 	struct m0_rpc__session *session;
 
+	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	items_out(link, &conn->rcx_machine->rml_conns.rcn_session0->rsx_items);
 	items_out(link, &conn->rcx_items);
 	m0_list_for_each_entry(&conn->rcx_sessions, session,
@@ -131,6 +135,7 @@ void m0_rpc__link_refill(struct m0_rpc__conn *conn)
 {
 	struct m0_rpc__session *session;
 
+	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	items_in(conn->rcx_machine,
 		 &conn->rcx_machine->rml_conns.rcn_session0->rsx_items);
 	items_in(conn->rcx_machine, &conn->rcx_items);
@@ -143,6 +148,7 @@ void m0_rpc__link_refill(struct m0_rpc__conn *conn)
 
 void m0_rpc__link_empty(struct m0_rpc__link *link)
 {
+	M0_PRE(m0_rpc__link_invariant(link));
 	m0_rpc__link_clear(link);
 	m0_rpc__link_refill(link->lnk_conn);
 }
@@ -152,6 +158,7 @@ int m0_rpc__link_turn(struct m0_rpc__link *link)
 	struct m0_rpc__conn *conn = link->lnk_conn;
 	int                  rc;
 
+	M0_PRE(m0_rpc__link_invariant(link));
 	if (link->lnk_target == NULL)
 		return m0_rpc__link_connect(link);
 	if (link->lnk_target->trg_key.trk_ep->nep_tm ==
@@ -169,6 +176,7 @@ int m0_rpc__link_turn(struct m0_rpc__link *link)
 
 int m0_rpc__link_take(struct m0_rpc__link *link)
 {
+	M0_PRE(m0_rpc__link_invariant(link));
 	if (link->lnk_target == NULL)
 		return m0_rpc__link_connect(link);
 	return m0_rpc__link_is_ours(link) ? 0 : m0_rpc__link_turn(link);
@@ -178,6 +186,7 @@ int m0_rpc__main_take(struct m0_rpc__conn *conn)
 {
 	int rc = m0_rpc__link_take(conn->rcx_main);
 
+	M0_PRE(conn->rcx_main != NULL);
 	m0_rpc__main_is(conn, conn->rcx_main);
 	return rc;
 }

@@ -8,6 +8,7 @@ void m0_rpc__links_watch(struct m0_rpc__conn *conn, m0_time_t at)
 {
 	struct m0_timer *timer = &conn->rcx_tick.rpa_timer;
 
+	M0_PRE(at != M0_TIME_NEVER);
 	if (!m0_timer_is_armed(timer) || at < m0_timer_deadline(timer))
 		m0_timerq_arm(&conn->rcx_machine->rml_timers.rtm_pauses, timer,
 			      at);
@@ -17,6 +18,7 @@ void m0_rpc__links_failed(struct m0_rpc__target *target, int rc)
 {
 	struct m0_rpc__link *link;
 
+	M0_PRE_EX(m0_rpc__target_invariant(target));
 	/* Of a packet, not of the way. */
 	if (M0_IN(rc, (0, -ECANCELED, -ENOBUFS, -ENODATA, -EMSGSIZE, -ENOMEM)))
 		return;

@@ -6,6 +6,7 @@ bool m0_rpc__addrs_have(const struct m0_rpc__addrs *addrs, const char *addr)
 {
 	uint32_t i;
 
+	M0_PRE(m0_rpc__addrs_invariant(addrs));
 	for (i = 0; i < addrs->rad_nr; ++i)
 		if (strcmp(addrs->rad_text[i], addr) == 0)
 			return true;
@@ -14,6 +15,7 @@ bool m0_rpc__addrs_have(const struct m0_rpc__addrs *addrs, const char *addr)
 
 void m0_rpc__addrs_add(struct m0_rpc__addrs *addrs, const char *addr)
 {
+	M0_PRE(strlen(addr) < M0_RPC_ADDR_MAX);
 	M0_PRE(addrs->rad_nr < M0_RPC_LINKS_MAX);
 	if (!m0_rpc__addrs_have(addrs, addr))
 		strcpy(addrs->rad_text[addrs->rad_nr++], addr);
@@ -24,6 +26,7 @@ void m0_rpc__addrs_del(struct m0_rpc__addrs *addrs, const char *addr)
 	uint32_t i;
 	uint32_t k = 0;
 
+	M0_PRE(m0_rpc__addrs_have(addrs, addr));
 	for (i = 0; i < addrs->rad_nr; ++i) {
 		if (strcmp(addrs->rad_text[i], addr) == 0)
 			continue;
@@ -52,6 +55,7 @@ struct m0_rpc__place *m0_rpc__place_find(struct m0_rpc__machine *m,
 {
 	struct m0_rpc__place *place;
 
+	M0_PRE(m0_mutex_is_locked(&m->rml_map.rmp_lock));
 	m0_list_for_each_entry(&m->rml_map.rmp_places, place,
 			       struct m0_rpc__place, rpl_link)
 		if (m0_uint128_eq(&place->rpl_service, &service))
@@ -86,6 +90,7 @@ void m0_rpc__map_fini(struct m0_rpc__map *map)
 {
 	struct m0_rpc__place *place;
 
+	M0_PRE(m0_mutex_is_not_locked(&map->rmp_lock));
 	while (!m0_list_is_empty(&map->rmp_places)) {
 		place = container_of(m0_list_first(&map->rmp_places),
 				     struct m0_rpc__place, rpl_link);

@@ -25,6 +25,11 @@ struct m0_rpc__map {
 	struct m0_mutex rmp_lock;
 };
 
+static inline bool m0_rpc__addrs_invariant(const struct m0_rpc__addrs *addrs)
+{
+	return _0C(addrs->rad_nr <= M0_RPC_LINKS_MAX);
+}
+
 void m0_rpc__map_init(struct m0_rpc__map *map);
 void m0_rpc__map_fini(struct m0_rpc__map *map);
 /** As a connection is given them: `addr`, or (NULL) as the map has it.

@@ -20,6 +20,7 @@ static struct m0_rpc__link *links_mark(struct m0_rpc__conn        *conn,
 	struct m0_rpc__link *stays = NULL;
 	struct m0_rpc__link *link;
 
+	M0_PRE(m0_rpc__addrs_invariant(addrs));
 	m0_list_for_each_entry(&conn->rcx_links, link, struct m0_rpc__link,
 			       lnk_link) {
 		link->lnk_goes =
@@ -65,6 +66,7 @@ static void links_drop(struct m0_rpc__conn *conn)
 	struct m0_list_link *at;
 	struct m0_list_link *next;
 
+	M0_PRE(m0_rpc__is_here(conn->rcx_machine));
 	m0_list_for_each(&conn->rcx_links, at) {
 		struct m0_rpc__link *link =
 			container_of(at, struct m0_rpc__link, lnk_link);
@@ -95,6 +97,7 @@ static void links_change(struct m0_rpc__conn        *conn,
 	struct m0_rpc__link *first = links_add(conn, addrs);
 	bool                 was_taken = conn->rcx_target != NULL;
 
+	M0_PRE(addrs->rad_nr > 0);
 	if (stays == NULL && first == NULL)
 		return;
 	if (stays == NULL ||
@@ -128,6 +131,7 @@ static void changed_do(struct m0_rpc__machine *m, void *arg)
 	struct m0_rpc__addrs     addrs;
 	struct m0_rpc__conn     *conn;
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (m0_rpc__addrs_find(m, *service, NULL, &addrs) != 0)
 		return;
 	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
@@ -146,6 +150,7 @@ int m0_rpc_machine_map_links(struct m0_rpc_machine *machine,
 	uint32_t                i;
 	int                     rc = 0;
 
+	M0_PRE(addrs != NULL);
 	if (nr == 0 || nr > M0_RPC_LINKS_MAX)
 		return -EINVAL;
 	for (i = 0; i < nr && rc == 0; ++i) {

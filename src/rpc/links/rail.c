@@ -10,6 +10,7 @@
 void m0_rpc__tm_state(const struct m0_net_tm_event *ev,
 		      struct m0_semaphore *sem, int32_t *failed_rc)
 {
+	M0_PRE(sem != NULL && failed_rc != NULL);
 	if (ev->nte_type != M0_NET_TEV_STATE_CHANGE)
 		return;
 	if (ev->nte_next_state == M0_NET_TM_FAILED)
@@ -41,6 +42,7 @@ struct m0_rpc__machine *m0_rpc__machine_of(struct m0_net_transfer_mc *tm)
 struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 					   uint32_t                      i)
 {
+	M0_PRE_EX(m0_rpc__rails_invariant(&m->rml_rails));
 	i %= 1 + m->rml_rails.rlr_nr;
 	return i == 0 ? &m->rml_machine->rm_tm
 		      : &m->rml_rails.rlr_rail[i - 1]->rrl_tm;
@@ -75,6 +77,7 @@ uint64_t m0_rpc__at(const char *addr)
 {
 	uint64_t at = 0xcbf29ce484222325;
 
+	M0_PRE_EX(addr != NULL);
 	for (; *addr != 0; ++addr)
 		at = (at ^ (uint8_t)*addr) * 0x100000001b3;
 	return at != 0 ? at : 1;
@@ -114,6 +117,7 @@ uint32_t m0_rpc__conn_ways(const struct m0_rpc_conn *conn,
 	uint32_t             nr = 0;
 	uint32_t             i;
 
+	M0_PRE(max > 0);
 	if (lib != NULL &&
 	    __atomic_load_n(&lib->rcx_ways_nr, __ATOMIC_RELAXED) > 1) {
 		m0_mutex_lock(&lib->rcx_ways_lock);
@@ -151,6 +155,7 @@ void m0_rpc__rails_deliver(struct m0_rpc__machine *m)
 	struct m0_rpc__rail *rail;
 	uint32_t             i;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	for (i = 0; i < m->rml_rails.rlr_nr; ++i)
 		m0_rpc__rail_deliver(m->rml_rails.rlr_rail[i]);
 	m0_list_for_each_entry(&m->rml_rails.rlr_stopping, rail,

@@ -75,4 +75,12 @@ bool m0_rpc__rails_are_changed(const struct m0_rpc__machine *m);
 void m0_rpc__rails_stop(struct m0_rpc__machine *m);
 void m0_rpc__rails_fini(struct m0_rpc__machine *m);
 
+/** The machine's thread, or under the lock. */
+static inline bool m0_rpc__rails_invariant(const struct m0_rpc__rails *rails)
+{
+	return _0C(rails->rlr_nr <= ARRAY_SIZE(rails->rlr_rail)) &&
+	       _0C(ergo(rails->rlr_nr > 0,
+			rails->rlr_rail[rails->rlr_nr - 1] != NULL));
+}
+
 #endif /* M0_SRC_RPC_RAIL_H */

@@ -9,6 +9,7 @@
 
 static void rail_free(struct m0_rpc__rail *rail)
 {
+	M0_PRE(!m0_list_link_is_in(&rail->rrl_link));
 	m0_list_link_fini(&rail->rrl_link);
 	m0_clink_cleanup(&rail->rrl_clink);
 	m0_clink_fini(&rail->rrl_clink);
@@ -60,6 +61,7 @@ static int pool_grow(struct m0_rpc__machine *m)
 	uint32_t spare_nr;
 	uint32_t got;
 
+	M0_PRE(m->rml_receiver.rrv_queue_len > 0);
 	if (m->rml_receiver.rrv_pool != &m->rml_receiver.rrv_pool_own)
 		return 0;
 	m0_net_buffer_pool_lock(m->rml_receiver.rrv_pool);
@@ -92,6 +94,7 @@ static int rail_start(struct m0_rpc__rail *rail, const char *ep_addr)
 	struct m0_net_transfer_mc *tm = &rail->rrl_tm;
 	int                        rc;
 
+	M0_PRE(rail->rrl_machine != NULL);
 	if (m->rml_cfg.rc_spin_ns != M0_TIME_NEVER)
 		m0_net_tm_spin_set(tm, m->rml_cfg.rc_spin_ns);
 	rc = m0_net_buffer_event_deliver_synchronously(tm);
@@ -113,6 +116,8 @@ static void add_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc__rail *rail = arg;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(m->rml_rails.rlr_nr < ARRAY_SIZE(m->rml_rails.rlr_rail));
 	m0_mutex_lock(&m->rml_rails.rlr_lock);
 	m->rml_rails.rlr_rail[m->rml_rails.rlr_nr++] = rail;
 	m0_mutex_unlock(&m->rml_rails.rlr_lock);
@@ -135,6 +140,7 @@ static bool place_take(struct m0_rpc__machine *m)
 
 static void place_give(struct m0_rpc__machine *m)
 {
+	M0_PRE(m->rml_rails.rlr_taken > 0);
 	m0_mutex_lock(&m->rml_rails.rlr_lock);
 	--m->rml_rails.rlr_taken;
 	m0_mutex_unlock(&m->rml_rails.rlr_lock);
@@ -194,6 +200,7 @@ static int users_enter(struct m0_rpc__machine *m)
 
 static void users_leave(struct m0_rpc__machine *m, void *arg)
 {
+	M0_PRE(m->rml_rails.rlr_users_nr > 0);
 	(void)arg;
 	(void)__atomic_sub_fetch(&m->rml_rails.rlr_users_nr, 1,
 				 __ATOMIC_SEQ_CST);
@@ -264,6 +271,7 @@ void m0_rpc__rails_fini(struct m0_rpc__machine *m)
 	struct m0_rpc__rail *rail;
 	struct m0_rpc__rail *next;
 
+	M0_PRE(m->rml_rails.rlr_users_nr == 0);
 	while (m->rml_rails.rlr_nr > 0)
 		rail_fini(m->rml_rails.rlr_rail[--m->rml_rails.rlr_nr]);
 	M0_PRE(m0_list_is_empty(&m->rml_rails.rlr_stopping));
@@ -292,6 +300,8 @@ static void del_do(struct m0_rpc__machine *m, void *arg)
 	struct taking *take = arg;
 	uint32_t       i;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(m0_rpc__rails_invariant(&m->rml_rails));
 	m0_mutex_lock(&m->rml_rails.rlr_lock);
 	for (i = 0; i < m->rml_rails.rlr_nr && take->tkg_rail == NULL; ++i)
 		if (is_at(m->rml_rails.rlr_rail[i], take->tkg_addr))
@@ -315,6 +325,8 @@ static void stopped_do(struct m0_rpc__machine *m, void *arg)
 {
 	struct m0_rpc__rail *rail = arg;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(m0_list_link_is_in(&rail->rrl_link));
 	m0_list_move_tail(&m->rml_rails.rlr_gone, &rail->rrl_link);
 }
 

@@ -33,6 +33,7 @@ void m0_rpc__probes_end(struct m0_rpc__machine *m)
 	struct m0_rpc__conn *conn;
 	struct m0_rpc__link *link;
 
+	M0_PRE(m0_rpc__is_here(m));
 	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
 			       struct m0_rpc__conn, rcx_link)
 		m0_list_for_each_entry(&conn->rcx_links, link,
@@ -45,6 +46,8 @@ static void ask(struct m0_rpc__link *link, struct m0_rpc__note *note,
 {
 	struct m0_rpc__conn *conn = link->lnk_conn;
 
+	M0_PRE(link->lnk_note == NULL);
+	M0_PRE(link->lnk_target != NULL);
 	note->rno_arg = link;
 	note->rno_link = link;
 	link->lnk_note = note;
@@ -86,6 +89,8 @@ static void link_up(struct m0_rpc__link *link)
 	struct m0_rpc__conn *conn = link->lnk_conn;
 	struct m0_rpc__link *other;
 
+	M0_PRE(link->lnk_target != NULL);
+	M0_PRE(m0_rpc__link_invariant(link));
 	link->lnk_info.lki_state = M0_RPC_LINK_UP;
 	link->lnk_up_at = now_of(link);
 	link->lnk_since = now_of(link);
@@ -137,6 +142,7 @@ static void probe(struct m0_rpc__link *link)
 	bool                 again = link->lnk_note != NULL;
 	m0_time_t            wait_ns = link->lnk_wait_ns;
 
+	M0_PRE(!m0_rpc__link_is_up(link));
 	m0_rpc__probe_end(link);
 	link->lnk_probe_at = m0_time_add(now_of(link), wait_ns);
 	link->lnk_wait_ns = min64u(2 * wait_ns, wait_max(link));
@@ -173,6 +179,7 @@ static void link_die(struct m0_rpc__link *link)
 	struct m0_rpc__conn *conn = link->lnk_conn;
 	struct m0_rpc__link *other = up_other(link);
 
+	M0_PRE(m0_rpc__link_is_up(link));
 	link->lnk_info.lki_state = M0_RPC_LINK_DOWN;
 	++link->lnk_info.lki_deaths_nr;
 	m0_rpc__probe_end(link);
@@ -197,6 +204,7 @@ void m0_rpc__links_from(struct m0_rpc__machine          *m,
 	struct m0_rpc__conn *conn;
 	struct m0_rpc__link *link;
 
+	M0_PRE(m0_rpc__is_here(m));
 	m0_list_for_each_entry(&m->rml_conns.rcn_list, conn,
 			       struct m0_rpc__conn, rcx_link) {
 		m0_list_for_each_entry(&conn->rcx_links, link,
@@ -226,6 +234,7 @@ static void main_turn(struct m0_rpc__conn *conn)
 	struct m0_rpc__link *old = conn->rcx_main;
 	struct m0_rpc__link *link = old;
 
+	M0_PRE(conn->rcx_note != NULL);
 	conn->rcx_note_at = conn->rcx_machine->rml_now;
 	do {
 		link = link_after(link);
@@ -262,6 +271,8 @@ static m0_time_t up_tick(struct m0_rpc__link *link)
 	m0_time_t silent = max64u(link->lnk_info.lki_heard, link->lnk_since);
 	bool      failed = link->lnk_failed;
 
+	M0_PRE(m0_rpc__link_is_up(link));
+	M0_PRE(m0_rpc__link_invariant(link));
 	link->lnk_failed = false;
 	if (!failed && link->lnk_info.lki_items_nr == 0)
 		return M0_TIME_NEVER;
@@ -280,6 +291,8 @@ static m0_time_t down_tick(struct m0_rpc__link *link)
 {
 	struct m0_rpc__conn *conn = link->lnk_conn;
 
+	M0_PRE(!m0_rpc__link_is_up(link));
+	M0_PRE(m0_rpc__link_invariant(link));
 	link->lnk_failed = false;
 	if (m0_rpc__conn_state(conn->rcx_conn) != M0_RPC_CONN_ACTIVE ||
 	    conn->rcx_again || conn->rcx_machine->rml_phase != M0_RPC__RUNS)
@@ -295,6 +308,7 @@ static void alone_look(struct m0_rpc__link *link)
 {
 	uint64_t epoch;
 
+	M0_PRE(link->lnk_conn->rcx_links_nr == 1);
 	if (m0_rpc__link_is_ours(link))
 		return;
 	epoch = link->lnk_target->trg_life;
@@ -309,6 +323,7 @@ void m0_rpc__links_tick(struct m0_rpc__pause *pause)
 	struct m0_rpc__link *link;
 	m0_time_t            next = M0_TIME_NEVER;
 
+	M0_PRE(m0_rpc__conn_invariant(conn));
 	if (conn->rcx_links_nr == 1) {
 		alone_look(conn->rcx_main);
 		return;

@@ -18,6 +18,7 @@ enum {
 /* Ends the wait of a request for its turn. */
 void m0_rpc__held_end(struct m0_rpc__item *il)
 {
+	M0_PRE_EX(il->ril_client != NULL || il->ril_held_bytes == 0);
 	if (il->ril_held_bytes != 0)
 		m0_rpc__hold(il, 0);
 }
@@ -27,6 +28,7 @@ void m0_rpc__request_drop(struct m0_rpc_item *item)
 {
 	struct m0_rpc__target *target = m0_rpc__il(item)->ril_target;
 
+	M0_PRE_EX(!(m0_rpc__il(item)->ril_flags & M0_RPC__IF_EXECUTING));
 	m0_rpc__held_end(m0_rpc__il(item));
 	m0_rpc__il(item)->ril_target = NULL;
 	if (target != NULL)
@@ -65,6 +67,7 @@ int m0_rpc__sstream_get(struct m0_rpc__ssession *s, uint32_t nr,
 	struct m0_rpc__sstream *stream = s->rsw_streams[nr - 1];
 	int                     rc = 0;
 
+	M0_PRE(m0_rpc__ssession_invariant(s));
 	if (stream != NULL) {
 		*ret = stream;
 		return 0;
@@ -92,6 +95,7 @@ void m0_rpc__sstream_free(struct m0_rpc__ssession *s, uint32_t nr)
 {
 	struct m0_rpc__sstream *stream = s->rsw_streams[nr - 1];
 
+	M0_PRE(nr > 0 && nr <= s->rsw_streams_nr);
 	if (stream == NULL)
 		return;
 	m0_rpc_sstream_fini(&stream->rsq_core);
@@ -128,6 +132,8 @@ void m0_rpc__ssession_drop(struct m0_rpc__ssession *s)
 {
 	struct m0_rpc__client *client = s->rsw_client;
 
+	M0_PRE(m0_rpc__ssession_invariant(s));
+	M0_PRE(!s->rsw_gone);
 	if (client->rct_session_last == s)
 		client->rct_session_last = NULL;
 	m0_list_del(&s->rsw_link);
@@ -145,6 +151,7 @@ struct m0_rpc__ssession *m0_rpc__ssession_new(struct m0_rpc__client *client,
 {
 	struct m0_rpc__ssession *s;
 
+	M0_PRE(m0_rpc__client_invariant(client));
 	M0_ALLOC_PTR(s);
 	if (s == NULL)
 		return NULL;
@@ -186,6 +193,7 @@ struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
 {
 	struct m0_rpc__ssession *s = client->rct_session_last;
 
+	M0_PRE_EX(m0_rpc__client_invariant(client));
 	if (s != NULL && s->rsw_id == id)
 		return s;
 	m0_list_for_each_entry(&client->rct_sessions, s,
@@ -210,6 +218,8 @@ void m0_rpc__server_init(struct m0_rpc__server   *server,
 
 void m0_rpc__server_fini(struct m0_rpc__server *server)
 {
+	M0_PRE(server->rsv_clients_nr == 0);
+	M0_PRE(server->rsv_executing_nr == 0);
 	m0_hash_fini(&server->rsv_clients);
 }
 
@@ -217,6 +227,8 @@ static void client_free(struct m0_rpc__client *client)
 {
 	struct m0_rpc__machine *m = client->rct_machine;
 
+	M0_PRE(client->rct_refs == 0);
+	M0_PRE(client->rct_sessions_nr + client->rct_sessions_gone_nr == 0);
 	if (client->rct_target != NULL)
 		m0_rpc__target_put(client->rct_target);
 	if (client->rct_other != NULL)
@@ -232,6 +244,7 @@ static void client_free(struct m0_rpc__client *client)
 
 void m0_rpc__client_release(struct m0_rpc__client *client)
 {
+	M0_PRE_EX(m0_rpc__client_invariant(client));
 	M0_PRE(client->rct_refs > 0);
 	if (--client->rct_refs == 0 && client->rct_gone)
 		client_free(client);
@@ -243,6 +256,8 @@ void m0_rpc__client_drop(struct m0_rpc__client *client)
 	struct m0_rpc__machine *m = client->rct_machine;
 	struct m0_list_link    *link;
 
+	M0_PRE(!client->rct_gone);
+	M0_PRE(m0_rpc__client_invariant(client));
 	if (m->rml_server.rsv_client_last == client)
 		m->rml_server.rsv_client_last = NULL;
 	m0_hash_del(&m->rml_server.rsv_clients, &client->rct_hash);
@@ -273,6 +288,7 @@ struct m0_rpc__client *m0_rpc__client_new(struct m0_rpc__machine *m,
 	const struct m0_rpc_wire_packet *packet = &came->rca_packet;
 	struct m0_rpc__client           *client;
 
+	M0_PRE(m0_rpc__is_here(m));
 	M0_ALLOC_PTR(client);
 	if (client == NULL)
 		return NULL;
@@ -341,6 +357,7 @@ int m0_rpc__client_find(struct m0_rpc__machine          *m,
 	struct m0_rpc__client *client =
 		m0_rpc__client_lookup(m, &packet->rwp_sender);
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	if (client == NULL)
 		return -ENOTCONN;
 	if (packet->rwp_incarnation < client->rct_incarnation)
@@ -369,6 +386,7 @@ void m0_rpc__client_heard(struct m0_rpc__client *client,
 	struct m0_rpc__target *target = client->rct_target;
 	struct m0_rpc__target *other = client->rct_other;
 
+	M0_PRE_EX(m0_rpc__client_invariant(client));
 	if (M0_LIKELY(target != NULL &&
 		      target->trg_key.trk_ep == came->rca_ep)) {
 		if (came->rca_target == NULL) {
@@ -400,6 +418,8 @@ void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer)
 	m0_time_t at =
 		m0_time_add(client->rct_heard, m->rml_cfg.rc_client_idle_ns);
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(!client->rct_gone);
 	if (at <= m->rml_now && client->rct_dups.rdp_nr == 0)
 		m0_rpc__client_drop(client);
 	else
@@ -411,6 +431,7 @@ void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused)
 {
 	struct m0_hash_link *link;
 
+	M0_PRE(m0_rpc__is_here(m));
 	(void)unused;
 	while ((link = m0_hash_first(&m->rml_server.rsv_clients)) != NULL)
 		m0_rpc__client_drop(
@@ -427,6 +448,7 @@ int m0_rpc__session_restore(struct m0_rpc__machine          *m,
 	uint64_t               id = came->rca_item.rwi_session;
 	int rc = m0_rpc__client_find(m, &came->rca_packet, &client);
 
+	M0_PRE(m0_rpc__is_here(m));
 	*ret = NULL;
 	if (rc != 0 || m0_rpc__ssession_find(client, id) != NULL)
 		return rc;

@@ -12,6 +12,7 @@ enum {
 
 void m0_rpc__cost(struct m0_rpc__client *client, int64_t nr)
 {
+	M0_PRE_EX(nr >= 0 || client->rct_bytes >= (m0_bcount_t)-nr);
 	client->rct_bytes += (m0_bcount_t)nr;
 	client->rct_machine->rml_server.rsv_clients_bytes += (m0_bcount_t)nr;
 }
@@ -64,6 +65,8 @@ void m0_rpc__hold(struct m0_rpc__item *il, uint32_t nr)
 	struct m0_rpc__client *client = il->ril_client;
 	m0_bcount_t            more = (m0_bcount_t)nr - il->ril_held_bytes;
 
+	M0_PRE_EX(client != NULL);
+	M0_PRE_EX(client->rct_holds_bytes >= il->ril_held_bytes);
 	client->rct_holds_bytes += more;
 	client->rct_machine->rml_server.rsv_holds_bytes += more;
 	il->ril_held_bytes = nr;

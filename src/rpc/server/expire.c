@@ -91,6 +91,7 @@ static int act_one(struct m0_rpc__sweep *w, struct m0_rpc_tx *tx, uint32_t i,
 	uint32_t                     nr = 0;
 	int rc = m0_rpc_record_client_get(tx, rec->rrc_uuid, &now);
 
+	M0_PRE(i < w->swp_nr);
 	if (rc == -ENOENT)
 		return 0;
 	if (rc != 0 || now.rrc_incarnation != rec->rrc_incarnation)
@@ -122,6 +123,7 @@ static int act_run(struct m0_rpc__sweep *w, struct m0_rpc_tx *tx)
 	uint32_t i;
 	int      rc;
 
+	M0_PRE(w->swp_nr <= RECORDS_NR);
 	for (i = 0; i < w->swp_nr && keys > 0; ++i) {
 		rc = act_one(w, tx, i, &keys);
 		if (rc == -EAGAIN)
@@ -183,6 +185,7 @@ static void sweep_give(struct m0_rpc__sweep *w, bool acts)
 {
 	struct m0_rpc__machine *m = w->swp_machine;
 
+	M0_PRE(!w->swp_runs);
 	w->swp_acts = acts;
 	w->swp_runs = true;
 	++m->rml_server.rsv_executing_nr;
@@ -244,6 +247,7 @@ static void sweep_end(struct m0_rpc__sweep *w)
 {
 	struct m0_rpc__machine *m = w->swp_machine;
 
+	M0_PRE(!w->swp_runs);
 	/* One that was needed before the machine was up for long enough is
 	 * needed again then. */
 	if (w->swp_needs && !is_up_for(m, w, m->rml_cfg.rc_client_idle_ns))
@@ -262,6 +266,8 @@ static void sweep_done(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		container_of(call, struct m0_rpc__sweep, swp_call);
 	uint32_t i;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(w->swp_runs);
 	w->swp_runs = false;
 	--m->rml_server.rsv_executing_nr;
 	w->swp_needs_more = w->swp_needs_more || w->swp_rc == -ENOSPC;
@@ -308,6 +314,7 @@ void m0_rpc__sweep_need(struct m0_rpc__machine *m)
 	struct m0_rpc__sweep *w = m->rml_server.rsv_sweep;
 	m0_time_t             at;
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (w == NULL || !may_run(m))
 		return;
 	if (w->swp_runs) {
@@ -328,6 +335,7 @@ int m0_rpc__sweep_init(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__sweep *w;
 
+	M0_PRE(m->rml_server.rsv_sweep == NULL);
 	if (m->rml_jobs.rjb_store_is_own)
 		return 0;
 	M0_ALLOC_PTR(w);

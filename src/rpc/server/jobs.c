@@ -19,6 +19,7 @@ int m0_rpc__jobs_init(struct m0_rpc__jobs *jobs, const struct m0_rpc_cfg *cfg)
 
 void m0_rpc__jobs_fini(struct m0_rpc__jobs *jobs)
 {
+	M0_PRE(jobs->rjb_list == NULL);
 	if (jobs->rjb_store_is_own && jobs->rjb_store_own.rst_ops != NULL)
 		m0_rpc_store_volatile_fini(&jobs->rjb_store_own);
 }
@@ -27,6 +28,7 @@ void m0_rpc__store_exec(struct m0_rpc__machine *m, struct m0_rpc_store_job *job)
 {
 	const struct m0_rpc_store_ops *ops = m->rml_jobs.rjb_store->rst_ops;
 
+	M0_PRE_EX(job->sj_run != NULL && job->sj_done != NULL);
 	if (m0_rpc__is_here(m)) {
 		job->sj_next = NULL;
 		*m->rml_jobs.rjb_tail = job;
@@ -44,6 +46,7 @@ void m0_rpc__store_give(struct m0_rpc__machine *m)
 	struct m0_rpc_store_job       *job = m->rml_jobs.rjb_list;
 	struct m0_rpc_store_job       *next;
 
+	M0_PRE_EX(m0_rpc__jobs_invariant(&m->rml_jobs));
 	m->rml_jobs.rjb_list = NULL;
 	m->rml_jobs.rjb_tail = &m->rml_jobs.rjb_list;
 	if (ops->rso_exec_all != NULL && job != NULL) {

@@ -26,4 +26,14 @@ void m0_rpc__store_exec(struct m0_rpc__machine  *m,
 /** That end. */
 void m0_rpc__store_give(struct m0_rpc__machine *m);
 
+static inline bool m0_rpc__jobs_invariant(const struct m0_rpc__jobs *jobs)
+{
+	return _0C(jobs->rjb_store != NULL) &&
+	       _0C(jobs->rjb_store_is_own ==
+		   (jobs->rjb_store == &jobs->rjb_store_own)) &&
+	       _0C((jobs->rjb_list == NULL) ==
+		   (jobs->rjb_tail == &jobs->rjb_list)) &&
+	       _0C(*jobs->rjb_tail == NULL);
+}
+
 #endif /* M0_SRC_RPC_JOBS_H */

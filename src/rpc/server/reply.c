@@ -15,6 +15,7 @@ static __attribute__((noinline)) bool reply_move(struct m0_rpc_item    *reply,
 	struct m0_rpc__item   *il = m0_rpc__il(reply);
 	struct m0_rpc__target *old = il->ril_target;
 
+	M0_PRE(target != NULL);
 	/* Where it is cached, or its packet is, it was sent to last. */
 	if (!(il->ril_flags & M0_RPC__IF_AGAIN) && m0_rpc__item_unform(reply)) {
 		m0_rpc__target_check(old);
@@ -34,6 +35,7 @@ void m0_rpc__request_moved(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	struct m0_rpc__item   *il = m0_rpc__il(item);
 	struct m0_rpc__target *target = il->ril_target;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	/* The first one, which comes late, says nothing of where to. */
 	if (!(came->rca_item.rwi_flags & M0_RPC_WIRE_DUP) || target == NULL ||
 	    target->trg_key.trk_ep == came->rca_ep ||
@@ -64,6 +66,8 @@ void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
 {
 	struct m0_rpc__item *il = m0_rpc__il(reply);
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(m0_rpc__item_invariant(reply));
 	if (target == NULL || (il->ril_flags & M0_RPC__IF_ENDED))
 		return;
 	if (m0_rpc__frm_item_is_cached(&il->ril_frm) ||
@@ -83,6 +87,9 @@ void m0_rpc__request_done(struct m0_rpc__machine *m,
 	struct m0_rpc__client  *client = il->ril_client;
 	struct m0_rpc__sstream *stream = il->ril_sstream;
 
+	M0_PRE_EX(il->ril_flags & M0_RPC__IF_EXECUTING);
+	M0_PRE_EX(m->rml_server.rsv_executing_nr > 0);
+	M0_PRE_EX(il->ril_held_bytes == 0);
 	if (il->ril_flags & M0_RPC__IF_IN_DUPS)
 		m0_rpc_dups_del(&client->rct_dups, &il->ril_dup);
 	il->ril_target = NULL;
@@ -118,6 +125,7 @@ static void reply_address(const struct m0_rpc_item *request,
 	const struct m0_rpc__item *il = m0_rpc__il(request);
 	struct m0_rpc__re         *re = &m0_rpc__il(reply)->ril_re;
 
+	M0_PRE_EX(m0_rpc__il(reply)->ril_owner == NULL);
 	re->rre_session = il->ril_in_session;
 	re->rre_stream = il->ril_in_stream;
 	re->rre_xid = il->ril_xid;
@@ -135,6 +143,8 @@ static __attribute__((noinline)) void stream_finish(struct m0_rpc__machine *m,
 	struct m0_rpc__ssession *s = stream->rsq_session;
 	m0_bcount_t              bytes = 0;
 
+	M0_PRE_EX(m0_rpc__sstream_invariant(stream));
+	M0_PRE_EX(stream->rsq_item == request);
 	if (reply != NULL) {
 		bytes = sizeof *reply + m0_rpc__il(reply)->ril_payload;
 		m0_rpc__il(reply)->ril_flags |= M0_RPC__IF_KEPT;
@@ -157,6 +167,8 @@ void m0_rpc__request_finish(struct m0_rpc__machine *m,
 {
 	struct m0_rpc__item *il = m0_rpc__il(request);
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(il->ril_flags & M0_RPC__IF_EXECUTING);
 	if (reply == NULL)
 		reply = status_item(m, rc);
 	if (reply != NULL)
@@ -183,6 +195,7 @@ static void reply_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__item *il =
 		container_of(call, struct m0_rpc__item, ril_call);
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	m0_rpc__request_answered(m, il->ril_re.rre_request,
 				 m0_rpc__item_of(il));
 }
@@ -192,6 +205,7 @@ static void status_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__item *il =
 		container_of(call, struct m0_rpc__item, ril_call);
 
+	M0_PRE(m0_rpc__is_here(m));
 	m0_rpc__request_finish(m, m0_rpc__item_of(il), NULL, il->ril_status);
 }
 

@@ -135,6 +135,7 @@ static int streams_make(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
 	struct blob            *blob;
 	int                     rc = 0;
 
+	M0_PRE(m0_rpc__ssession_invariant(s));
 	for (blob = shake->shk_blobs; rc == 0 && blob != NULL;
 	     blob = blob->blb_next)
 		if (blob->blb_stream >= 1 &&
@@ -149,6 +150,7 @@ static void blobs_give(struct m0_rpc__shake *shake, struct m0_rpc__ssession *s)
 	struct blob *blob;
 	uint32_t     i;
 
+	M0_PRE(m0_rpc__ssession_invariant(s));
 	while ((blob = shake->shk_blobs) != NULL) {
 		struct m0_rpc__item *il = m0_rpc__il(&blob->blb_item);
 		int                  rc = -EPROTO;
@@ -287,6 +289,9 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__ssession *s = NULL;
 	int                      rc = shake->shk_rc;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(m->rml_server.rsv_shakes_nr > 0);
+	M0_PRE(m->rml_server.rsv_executing_nr > 0);
 	came->rca_body = NULL;
 	--m->rml_server.rsv_shakes_nr;
 	if (shake->shk_rc == -ENOSPC)
@@ -332,6 +337,9 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 {
 	struct m0_rpc__shake *shake;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(done != NULL);
+	M0_PRE(!m->rml_jobs.rjb_store_is_own);
 	if (m0_rpc__came_target(m, came) == NULL ||
 	    m->rml_sender.rsn_notices_nr >= M0_RPC__NOTICES_MAX)
 		return -ENOMEM;

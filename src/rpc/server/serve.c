@@ -68,6 +68,7 @@ static void request_fill(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	struct m0_rpc__target *target = m0_rpc__came_target(m, came);
 	struct m0_rpc__item   *il = m0_rpc__il(item);
 
+	M0_PRE_EX(m0_rpc__client_invariant(client));
 	executed_init(item);
 	il->ril_client = client;
 	il->ril_in_session = came->rca_item.rwi_session;
@@ -121,6 +122,7 @@ static int hand(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	int rc;
 
+	M0_PRE_EX(item->ri_type->rit_pool != NULL);
 	m0_rpc_item_get(item);
 	++m->rml_server.rsv_handed_nr;
 	rc = m0_rpc__pool_hand(item->ri_type->rit_pool, m->rml_machine, item);
@@ -137,6 +139,9 @@ static void execute(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	const struct m0_rpc_item_type *type = item->ri_type;
 	int                            rc = why_not(m, item, m->rml_now);
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(!(il->ril_flags & M0_RPC__IF_EXECUTING));
+	M0_PRE_EX(il->ril_client != NULL);
 	il->ril_flags |= M0_RPC__IF_EXECUTING;
 	++m->rml_server.rsv_executing_nr;
 	if (il->ril_sstream != NULL) {
@@ -182,6 +187,8 @@ static void back_run(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc__client *client =
 		il->ril_flags & M0_RPC__IF_EXECUTING ? NULL : il->ril_client;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(m->rml_server.rsv_handed_nr > 0);
 	--m->rml_server.rsv_handed_nr;
 	if (il->ril_bad != 0)
 		why_count(m, il->ril_bad);
@@ -269,6 +276,8 @@ void m0_rpc__sstream_run(struct m0_rpc__machine *m,
 	struct m0_rpc_sanswer    ans;
 	enum m0_rpc_saction      what;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
+	M0_PRE_EX(m0_rpc__sstream_invariant(stream));
 	/* What is answered without a handler finishes in here, as many as are
 	 * held: one after the other, not one inside the other. */
 	if (stream->rsq_runs)
@@ -286,6 +295,7 @@ void m0_rpc__sstream_run(struct m0_rpc__machine *m,
 /* Its sender has given it up: it need not begin, nor its bulk begin anew. */
 static void unwanted_set(struct m0_rpc__item *il)
 {
+	M0_PRE_EX(il->ril_client != NULL);
 	__atomic_fetch_or(&il->ril_flags, M0_RPC__IF_UNWANTED,
 			  __ATOMIC_RELAXED);
 }
@@ -309,6 +319,7 @@ static void came_again(struct m0_rpc__machine *m,
 {
 	struct m0_rpc_item *item = unanswered(stream, came->rca_item.rwi_xid);
 
+	M0_PRE_EX(m0_rpc__sstream_invariant(stream));
 	if (item == NULL)
 		return;
 	if (came->rca_item.rwi_flags & M0_RPC_WIRE_SKIP)
@@ -368,6 +379,7 @@ static void came_in_stream(struct m0_rpc__machine  *m,
 	enum m0_rpc_saction      what;
 	int                      rc;
 
+	M0_PRE_EX(m0_rpc__ssession_invariant(s));
 	if (w->rwi_stream > s->rsw_streams_nr) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		m0_rpc__refuse(m, m0_rpc__came_target(m, came), w,
@@ -424,6 +436,7 @@ static void came_plain(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 	struct m0_rpc_dup  *dup = NULL;
 	int                 rc;
 
+	M0_PRE_EX(m0_rpc__client_invariant(client));
 	/* The first one is being executed: it will be answered. */
 	if (came->rca_item.rwi_flags & M0_RPC_WIRE_DUP)
 		dup = m0_rpc_dups_find(&client->rct_dups,
@@ -469,6 +482,7 @@ static int oneway_hand(struct m0_rpc__machine *m, struct m0_rpc__client *client,
 {
 	int rc;
 
+	M0_PRE(item->ri_type->rit_pool != NULL);
 	if (client->rct_oneways_nr >= m->rml_cfg.rc_executing_max)
 		return -EBUSY;
 	m0_rpc__il(item)->ril_client = client;
@@ -543,6 +557,7 @@ void m0_rpc__came_request(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	struct m0_rpc__client         *client = came->rca_client;
 	struct m0_rpc__ssession       *s = NULL;
 
+	M0_PRE_EX(m0_rpc__is_here(m));
 	if (rc == 0 && w->rwi_session != 0) {
 		s = m0_rpc__ssession_find(client, w->rwi_session);
 		if (s == NULL)

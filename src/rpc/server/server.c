@@ -35,6 +35,7 @@ static int client_admit(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	struct m0_rpc__client           *client =
 		m0_rpc__client_lookup(m, &packet->rwp_sender);
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (client != NULL && packet->rwp_incarnation < client->rct_incarnation)
 		return -ESTALE;
 	if (client != NULL &&
@@ -74,6 +75,7 @@ static void client_established(struct m0_rpc__machine *m,
 	struct m0_rpc__note   *note = NULL;
 	int                    rc = client_admit(m, came, &client);
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (rc != 0) {
 		/* There was room when the store was asked. */
 		if (!m->rml_jobs.rjb_store_is_own)
@@ -129,6 +131,7 @@ static int conn_terminate(struct m0_rpc__machine *m,
 	int                  rc = m0_rpc__number_get(&nr, came->rca_body,
 						     came->rca_item.rwi_size);
 
+	M0_PRE(m0_rpc__client_invariant(client));
 	if (rc != 0)
 		return rc;
 	m0_list_for_each_safe(&client->rct_sessions, link, next) {
@@ -170,6 +173,7 @@ static void session_answer(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	struct m0_rpc_session_rep *rep;
 	uint32_t                   i;
 
+	M0_PRE(m0_rpc__ssession_invariant(s));
 	M0_ALLOC_PTR(rep);
 	if (rep != NULL)
 		note = m0_rpc__notice_new(m0_rpc__came_target(m, came),
@@ -201,6 +205,7 @@ static int session_make(struct m0_rpc__client           *client,
 	uint64_t                 id = came->rca_item.rwi_session;
 	uint32_t                 streams;
 
+	M0_PRE(m0_rpc__client_invariant(client));
 	*ret = m0_rpc__ssession_find(client, id);
 	if (*ret != NULL)
 		return 0;
@@ -229,6 +234,7 @@ static void session_created(struct m0_rpc__machine    *m,
 	struct m0_rpc__client   *client = NULL;
 	struct m0_rpc__ssession *s;
 
+	M0_PRE(m0_rpc__is_here(m));
 	if (m0_rpc__client_find(m, &came->rca_packet, &client) != 0)
 		return;
 	s = m0_rpc__ssession_find(client, came->rca_item.rwi_session);
@@ -260,6 +266,7 @@ static void shake_done(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	struct m0_rpc__client   *client = NULL;
 	struct m0_rpc__ssession *s = NULL;
 
+	M0_PRE(!m->rml_jobs.rjb_store_is_own);
 	if (kind == M0_RPC__SHAKE_CREATE)
 		session_created(m, came, rc);
 	if (rc == 0 && kind == M0_RPC__SHAKE_CLIENT) {
@@ -397,6 +404,8 @@ void m0_rpc__came_handshake(struct m0_rpc__machine *m,
 	uint32_t               op = came->rca_item.rwi_opcode;
 	int                    rc;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE_EX(m0_rpc__server_invariant(&m->rml_server));
 	/* It may not be known any more, or be another one. */
 	came->rca_client = NULL;
 	if (!(came->rca_item.rwi_flags & M0_RPC_WIRE_REQUEST)) {

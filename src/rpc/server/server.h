@@ -83,7 +83,7 @@ struct m0_rpc__client {
 	struct m0_rpc_conn rct_conn;
 };
 
-/** What a machine has as a server. */
+/** The machine as a server. */
 struct m0_rpc__server {
 	/** Peers by uuid; the one found last. */
 	struct m0_hash         rsv_clients;
@@ -106,6 +106,35 @@ struct m0_rpc__server {
 	/** Items that pools have not handed back. */
 	uint32_t rsv_handed_nr;
 };
+
+static inline bool m0_rpc__server_invariant(const struct m0_rpc__server *server)
+{
+	return _0C(server->rsv_shakes_nr <= server->rsv_executing_nr) &&
+	       _0C(server->rsv_shakes_nr <= M0_RPC__SHAKES_MAX) &&
+	       _0C((server->rsv_clients_nr == 0) ==
+		   (m0_hash_first(&server->rsv_clients) == NULL)) &&
+	       _0C(ergo(server->rsv_client_last != NULL,
+			server->rsv_clients_nr > 0));
+}
+
+static inline bool m0_rpc__ssession_invariant(const struct m0_rpc__ssession *s)
+{
+	return _0C(s->rsw_client != NULL) && _0C(s->rsw_id != 0) &&
+	       _0C(s->rsw_streams_nr > 0 &&
+		   s->rsw_streams_nr <= M0_RPC_WIRE_STREAMS_MAX) &&
+	       _0C(s->rsw_window > 0) && _0C(s->rsw_streams != NULL) &&
+	       _0C(s->rsw_gone != m0_list_link_is_in(&s->rsw_link));
+}
+
+static inline bool m0_rpc__sstream_invariant(
+	const struct m0_rpc__sstream *stream)
+{
+	return _0C(stream->rsq_session != NULL) &&
+	       _0C(stream->rsq_nr > 0 &&
+		   stream->rsq_nr <= stream->rsq_session->rsw_streams_nr) &&
+	       _0C(stream->rsq_session->rsw_streams[stream->rsq_nr - 1] ==
+		   stream);
+}
 
 void m0_rpc__server_init(struct m0_rpc__server   *server,
 			 const struct m0_rpc_cfg *cfg);

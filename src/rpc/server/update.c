@@ -40,6 +40,7 @@ static int record_put(struct m0_rpc__job *job, struct m0_rpc_tx *tx)
 	uint8_t    *value = m0_alloc(bytes);
 	int         rc = 0;
 
+	M0_PRE(stream != NULL && reply != NULL);
 	if (value == NULL)
 		return -ENOMEM;
 	(void)m0_rpc__number_put(value + M0_RPC_RECORD_HEAD,
@@ -62,6 +63,7 @@ static int job_run(struct m0_rpc_store_job *store_job, struct m0_rpc_tx *tx)
 	const struct m0_rpc__sstream *stream =
 		m0_rpc__il(job->job_request)->ril_sstream;
 
+	M0_PRE(stream != NULL);
 	/* Fenced meanwhile: what the younger one does comes after it. */
 	if (__atomic_load_n(&stream->rsq_session->rsw_gone, __ATOMIC_RELAXED))
 		return -ESTALE;
@@ -89,6 +91,8 @@ static void job_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 	struct m0_rpc_item *answer = m0_rpc__il(request)->ril_answer;
 	int                 rc = job->job_rc;
 
+	M0_PRE(m0_rpc__is_here(m));
+	M0_PRE(m0_rpc__il(request)->ril_job == job);
 	m0_rpc__il(request)->ril_answer = NULL;
 	m0_rpc__il(request)->ril_job = NULL;
 	m0_free(job);
@@ -119,6 +123,8 @@ static int job_begin(struct m0_rpc__machine *m, struct m0_rpc_item *request,
 {
 	struct m0_rpc__job *job;
 
+	M0_PRE(m0_rpc__il(request)->ril_job == NULL);
+	M0_PRE(m0_rpc__il(request)->ril_sstream != NULL);
 	M0_ALLOC_PTR(job);
 	if (job == NULL)
 		return -ENOMEM;
