@@ -8,7 +8,7 @@
 
 enum {
 	MSG_SIZE_MIN = 1024,
-	/** Of a step. */
+	/** Rounds of a step. */
 	ROUNDS_NR = 4,
 	/** Posters told in a step: what they post leaves while others wait to
 	 * be told, so that both sides work at the same time. */
@@ -43,7 +43,8 @@ void m0_rpc_cfg_init(struct m0_rpc_cfg *cfg)
 	};
 }
 
-/* What a field of the configuration may be. */
+/* Return the name of the first field that is out of bounds; NULL: all are
+ * right. */
 static const char *cfg_bad(const struct m0_rpc_cfg *cfg)
 {
 	const m0_time_t day = 86400 * M0_TIME_ONE_SECOND;
@@ -174,7 +175,7 @@ static m0_time_t step_next(const struct m0_rpc__machine *m)
 	return next;
 }
 
-/* What was posted, also by those who are told of ends. */
+/* Run what was posted, also by the callbacks of items that end. */
 static void work_run(struct m0_rpc__machine *m, unsigned *tells)
 {
 	int i;
@@ -350,7 +351,7 @@ static void lib_free(struct m0_rpc__machine *m)
 	m0_free_aligned(m, sizeof *m, 6);
 }
 
-/* What is left is replies to whom nobody counts any more. */
+/* End the replies that are left: nothing counts them any more. */
 static void targets_fini(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__machine *before = m0_rpc__enter(m);
@@ -553,7 +554,8 @@ void m0_rpc_machine_stop(struct m0_rpc_machine *machine, bool abort)
 
 	M0_PRE(m != NULL && m->rml_machine == machine);
 	M0_PRE(!m0_rpc__is_here(m));
-	/* Who changes addresses has begun before it, or does not begin. */
+	/* A thread that changes addresses has begun before this, or does not
+	 * begin. */
 	m0_mutex_lock(&m->rml_rails.rlr_lock);
 	__atomic_store_n(&m->rml_stops, 1, __ATOMIC_SEQ_CST);
 	m0_mutex_unlock(&m->rml_rails.rlr_lock);

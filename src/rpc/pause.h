@@ -10,7 +10,7 @@ struct m0_rpc__timers {
 	struct m0_timerq rtm_items;
 	struct m0_timerq rtm_streams;
 	struct m0_timerq rtm_clients;
-	/** Of struct m0_rpc__pause, and of packets that were refused. */
+	/** Pauses, and packets that were refused. */
 	struct m0_timerq rtm_pauses;
 };
 

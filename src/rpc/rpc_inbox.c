@@ -24,10 +24,8 @@ __thread struct m0_rpc__machine *m0_rpc__here
 /* The head of an inbox that takes no more. */
 static struct m0_rpc__call closed;
 
-/**
- * Who wakes the machine is counted before the machine can see his call: with
- * what he pushed all may be over, and he is still on his way out of the wake.
- */
+/** Count the thread before the machine can see its call: the call may be the
+ * last, and the thread is still inside the wake when the machine ends. */
 static bool push_try(struct m0_rpc__machine *m, struct m0_rpc__call *call,
 		     struct m0_rpc__call **head)
 {
@@ -235,13 +233,12 @@ void m0_rpc__waiters_wake(struct m0_rpc__machine *m)
 	struct waiter       *w;
 
 	m->rml_inbox.rib_tell = false;
-	/* They poll, and look for themselves. */
+	/* These threads poll, and look by themselves. */
 	if (m->rml_cfg.rc_inline)
 		return;
-	/*
-	 * What has changed is seen by who comes, or he is seen here. No fence:
-	 * those ThreadSanitizer does not know.
-	 */
+	/* Either a thread that begins to wait sees the change, or this code
+	 * sees the thread. ThreadSanitizer does not know fences, so there is
+	 * none. */
 	if (__atomic_fetch_add(&m->rml_inbox.rib_waiters_nr, 0,
 			       __ATOMIC_SEQ_CST) == 0)
 		return;

@@ -12,8 +12,8 @@ struct m0_rpc__call {
 	void (*rcl_run)(struct m0_rpc__machine *m, struct m0_rpc__call *call);
 };
 
-/** What threads leave for the machine's thread, and the threads that wait for
- * it. Each group of fields that other threads write has its own cache line. */
+/** Calls from other threads, and the threads that wait for the machine. Each
+ * group of fields that other threads write has its own cache line. */
 struct m0_rpc__inbox {
 	/** Stack of calls; the sentinel of rpc_inbox.c if the machine has ended. */
 	_Alignas(64) struct m0_rpc__call *rib_head;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the files of room `rpc` share. The contract is m0/rpc.h; what is pure -
- * packets, formation, streams - is in rpc/core.
+ * Definitions that the files of room `rpc` share. The contract is m0/rpc.h; the
+ * pure code (packets, formation, streams) is in rpc/core.
  *
  * One thread at a time moves a machine: the one that delivers for its transfer
  * machine, in callbacks of buffers and in the rider's step. All functions below
@@ -55,13 +55,13 @@ enum {
 	 * is left. */
 	M0_RPC__PACKETS_MAX = 256,
 	M0_RPC__PACKETS_SHARE = 16,
-	/** Of these, to whoever does not speak our version. */
+	/** Busy packets that refuse a version. */
 	M0_RPC__REFUSALS_MAX = 8,
 	/** Replies of the library's own, to whoever it may be, under way. */
 	M0_RPC__NOTICES_MAX = 1024,
 	/** Handshakes that wait for the store. */
 	M0_RPC__SHAKES_MAX = 1024,
-	/** Of these, to one place: perhaps nobody reads them there. */
+	/** Notices to one destination, whose host may never read them. */
 	M0_RPC__NOTICES_EACH_MAX = 64,
 	/** Packets that one receive buffer takes. */
 	M0_RPC__RECV_MSGS_MAX = 256,

@@ -30,7 +30,7 @@ struct m0_rpc_pool {
 	bool     pol_is_simulated;
 	uint32_t pol_turn;
 	uint32_t pol_nr;
-	/** What debuggers show. */
+	/** Name for debuggers. */
 	char               pol_name[M0_THREAD_NAME_LEN + 1];
 	struct pool_worker pol_worker[];
 };

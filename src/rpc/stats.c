@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What a machine has counted, how long requests took, and who watches. */
+/** Counters and latencies of a machine, and the watches of the application. */
 #include "rpc/rpc_internal.h"
 
 /* ---------------------------------------------------------------- stats -- */

@@ -39,7 +39,7 @@ void m0_rpc__watch_session_removed(struct m0_rpc__machine *m,
 /** A peer has connected; has made a session. */
 void m0_rpc__watch_client(struct m0_rpc__client *client);
 void m0_rpc__watch_ssession(struct m0_rpc__ssession *session);
-/** They go. */
+/** The client, or its session, is removed. */
 void m0_rpc__watch_client_removed(struct m0_rpc__client *client);
 void m0_rpc__watch_ssession_removed(struct m0_rpc__ssession *session);
 

@@ -111,7 +111,7 @@ void m0_rpc__bulk_unlink_last(struct m0_rpc_bulk *rb)
 	m0_mutex_unlock(&rb->rb_mutex);
 }
 
-/* Those that are in no queue. */
+/* Drop the buffers that are in no queue. */
 static void drop_idle(struct m0_rpc_bulk *rb)
 {
 	struct m0_rpc_bulk_buf *rbuf = bulk_tlist_head(&rb->rb_buflist);
@@ -190,7 +190,7 @@ static void rc_note(struct m0_rpc_bulk *rb, int rc)
 		rb->rb_rc = rc;
 }
 
-/* What an event says of its buffer. */
+/* Return the status of an event, and the bytes that were moved. */
 static int outcome(const struct m0_rpc_bulk_buf     *rbuf,
 		   const struct m0_net_buffer_event *ev, m0_bcount_t *ret_nr)
 {
@@ -398,7 +398,7 @@ static int add_all(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 	return rc;
 }
 
-/* What is in a queue is withdrawn, the rest goes. */
+/* Withdraw the buffers in queues, and drop the others. */
 static void give_up(struct m0_rpc_bulk *rb, int rc)
 {
 	rc_note(rb, rc);
@@ -572,7 +572,8 @@ static int load(struct m0_rpc_bulk *rb, struct m0_rpc_machine *machine,
 	rc = rc ?: add_all(rb, machine, &way);
 	if (rc != 0) {
 		give_up(rb, rc);
-		/* What is under way tells the outcome when it has ended. */
+		/* The buffers that are under way report the outcome when they
+		 * end. */
 		if (!bulk_tlist_is_empty(&rb->rb_buflist))
 			rc = 0;
 	} else if (item != NULL) {

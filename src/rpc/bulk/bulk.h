@@ -21,11 +21,11 @@ enum m0_rpc__bulk_flags {
 	M0_RPC__BULK_BUSY = 1,
 	/** The store has failed: rb_done is not called. */
 	M0_RPC__BULK_QUIET = 2,
-	/** It was given up: nothing is begun anew. */
+	/** The list was cancelled: start nothing again. */
 	M0_RPC__BULK_STOPS = 4,
-	/** What was moved stays offered until rb_item has ended. */
+	/** Keep moved buffers offered until rb_item has ended. */
 	M0_RPC__BULK_HOLDS = 8,
-	/** What fails is begun anew; there is a reference to rb_item. */
+	/** Start failed buffers again; holds a reference to rb_item. */
 	M0_RPC__BULK_ANEW = 16,
 	/** m0_rpc__bulk_know() was called. */
 	M0_RPC__BULK_KNOWN = 32
@@ -99,7 +99,7 @@ struct m0_rpc__bulk_ways {
 	/** By bit: that were tried. */
 	uint32_t bws_tried;
 	uint32_t bws_now;
-	/** Of those not tried the best: m0_rpc__at() of its address. */
+	/** m0_rpc__at() of the address to prefer among the ways not tried. */
 	uint64_t bws_want;
 	/** The first error. */
 	int32_t                 bws_rc;
@@ -131,7 +131,7 @@ void m0_rpc__bulk_spares_desc(struct m0_rpc_bulk_buf   *rbuf,
 			      struct m0_net_buf_desc   *ret);
 void m0_rpc__bulk_spares_free(struct m0_rpc_bulk_buf *rbuf);
 
-/** Of a descriptor; bb_ways is NULL if it is a transport's.
+/** Take the ways of a descriptor; bb_ways stays NULL if a transport made it.
  * @retval -EPROTO, -ENOMEM */
 int m0_rpc__bulk_ways_get(struct m0_rpc_bulk_buf       *rbuf,
 			  const struct m0_net_buf_desc *desc, m0_bcount_t max);
@@ -139,7 +139,8 @@ int m0_rpc__bulk_ways_get(struct m0_rpc_bulk_buf       *rbuf,
  * address of the machine. @retval <0  there is none; the first error. */
 int m0_rpc__bulk_way_begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 			   struct m0_net_transfer_mc *tm);
-/** It has ended with this error; true: it was begun over another way. */
+/** The buffer has failed with this error. True: it was started over another
+ * way. */
 bool m0_rpc__bulk_way_failed(struct m0_rpc_bulk     *rb,
 			     struct m0_rpc_bulk_buf *rbuf, int *rc);
 
@@ -167,9 +168,9 @@ const struct m0_rpc_item *m0_rpc__bulk_anew_end(struct m0_rpc_bulk *rb);
 /** Might it be well another time, or over another way? */
 bool m0_rpc__bulk_rc_passes(int rc);
 
-/** It is known by its item from now on. With rb_mutex. */
+/** Register the list with its item. With rb_mutex. */
 void m0_rpc__bulk_know(struct m0_rpc_bulk *rb);
-/** It ends. */
+/** Remove a list that ends. */
 void m0_rpc__bulk_forget(struct m0_rpc_bulk *rb);
 
 #endif /* M0_SRC_RPC_BULK_H */

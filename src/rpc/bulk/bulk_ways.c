@@ -20,7 +20,7 @@ static struct m0_net_buffer *offer_at(const struct m0_rpc_bulk_buf *rbuf,
 	return i == 0 ? rbuf->bb_nbuf : &rbuf->bb_spares->bsp_nb[i - 1];
 }
 
-/* The same memory, and all that the first one is. */
+/* Offer the same memory with the attributes of the first buffer. */
 static int spare_make(struct m0_net_buffer       *nb,
 		      const struct m0_net_buffer *first)
 {

@@ -40,7 +40,7 @@ m0_bcount_t m0_rpc_bulk_desc_put(void                              *bytes,
 	return nr;
 }
 
-/* What a descriptor leaves of its place is 0. */
+/* The bytes that a descriptor leaves unused are 0. */
 static bool is_padded(const uint8_t *data, m0_bcount_t len)
 {
 	static const uint8_t zeroes[DESC_ALIGN];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * What a machine knows of bulk that has several ways: bulk_ways.c. Part of
- * rpc_internal.h.
- */
+/** Registry of bulk that has several ways, by request: bulks.c. Part of
+ * rpc_internal.h. */
 #ifndef M0_SRC_RPC_BULKS_H
 #define M0_SRC_RPC_BULKS_H
 
@@ -15,7 +13,7 @@ enum {
 	M0_RPC__BULKS_BUCKETS = 64
 };
 
-/** What the registry calls of a list of bulk. The owner is bulk.c. */
+/** Functions that the registry calls for a list. The owner is bulk.c. */
 struct m0_rpc__bulk_ops {
 	/** The request has ended: what was moved is offered no more. The
 	 * machine's thread, without locks. */
@@ -49,7 +47,7 @@ void m0_rpc__bulks_ended(struct m0_rpc__machine   *m,
 void m0_rpc__bulks_moved(struct m0_rpc__machine          *m,
 			 const struct m0_rpc_item        *request,
 			 const struct m0_net_transfer_mc *tm);
-/** What a request offers. */
+/** Bytes that a request offers. */
 m0_bcount_t        m0_rpc__bulks_bytes(const struct m0_rpc__machine *m,
 				       const struct m0_rpc_item     *request);
 static inline bool m0_rpc__bulks_are(const struct m0_rpc__bulks *bulks)

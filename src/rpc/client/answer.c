@@ -37,7 +37,7 @@ static int reply_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	return rc;
 }
 
-/* It is out of its session first, which may end by what is done then. */
+/* Take the note out of its session first: the callback may end the session. */
 static void note_answered(struct m0_rpc__note       *note,
 			  const struct m0_rpc__came *came)
 {
@@ -147,7 +147,7 @@ static void stream_replied(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	}
 }
 
-/* What is answered by who knows nothing of it, too. */
+/* Opcodes that a server answers without knowing the client. */
 static bool is_of_any_life(const struct m0_rpc__came *came)
 {
 	return M0_IN(came->rca_item.rwi_opcode,

@@ -31,7 +31,8 @@ struct m0_rpc__conn {
 	/** By lnk_link; never empty but at its end. */
 	struct m0_list rcx_links;
 	uint32_t       rcx_links_nr;
-	/** Of all links ever: spreads them over the machine's addresses. */
+	/** Number of links ever made; spreads them over the machine's
+	 * addresses. */
 	uint32_t rcx_links_seq;
 	/** Over which handshakes go; up, if any is. Its destination; NULL:
 	 * nothing was asked yet. */
@@ -39,8 +40,8 @@ struct m0_rpc__conn {
 	struct m0_rpc__target *rcx_target;
 	/** The machine's address that it is from. Atomic. */
 	struct m0_net_transfer_mc *rcx_tm;
-	/** Of all links, the main one first, then those that are up. Under the
-	 * lock; how many may be looked at without. */
+	/** Ways of all links: the main one, then those that are up. Under the
+	 * lock; the number may be read without. */
 	struct m0_mutex    rcx_ways_lock;
 	uint32_t           rcx_ways_nr;
 	struct m0_rpc__way rcx_ways[M0_RPC_LINKS_MAX];
@@ -96,13 +97,13 @@ static inline bool m0_rpc__conns_invariant(const struct m0_rpc__conns *conns)
 
 /** The server does not know us (any more): asks again, then for sessions. */
 void m0_rpc__conn_again(struct m0_rpc__conn *conn);
-/** It will not be: sessions and items end with it. */
+/** The connection fails: its sessions and items end. */
 void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc);
 /** The map has changed, and rcx_main is to a place where nothing was asked. */
 void m0_rpc__conn_retarget(struct m0_rpc__conn *conn);
 /** Its one-way items. */
 void m0_rpc__conn_end_items(struct m0_rpc__conn *conn, int rc);
-/** Whoever is at this end point does not speak our version. */
+/** The host at this end point does not speak our version. */
 void m0_rpc__conns_refused(struct m0_rpc__machine  *m,
 			   struct m0_net_end_point *ep);
 void m0_rpc__conn_state_set(struct m0_rpc__conn   *conn,

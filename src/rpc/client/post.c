@@ -130,7 +130,7 @@ static inline bool cached_take(struct m0_rpc__machine *m)
 	return false;
 }
 
-/* What post and oneway_item_post have in common. */
+/* The common part of both kinds of post. */
 static inline int post(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		       m0_bcount_t packet_max)
 {
@@ -299,7 +299,7 @@ int m0_rpc_post_sync(struct m0_rpc_item *item)
 
 /* ------------------------------------------------------------------- notes -- */
 
-/* Of handshakes that no answer has ended. */
+/* A note has ended without an answer. */
 static void note_replied(struct m0_rpc_item *item)
 {
 	struct m0_rpc__note *note = m0_rpc__note_of(item);

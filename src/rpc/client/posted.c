@@ -198,7 +198,7 @@ static void session_leave(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 		m0_rpc__xid_del(il->ril_session, item);
 }
 
-/* Of the application: what the library itself asks is there, too. */
+/* Only items of the application count; the library posts notes, too. */
 static bool has_items(const struct m0_rpc__session *s)
 {
 	struct m0_list_link *link;
@@ -251,7 +251,7 @@ static void conn_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	m0_rpc__item_end(item, rc, NULL);
 }
 
-/* It has no number. */
+/* One-way items have no number. */
 static void conn_leave(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	M0_PRE(m0_rpc__il(item)->ril_conn != NULL);

@@ -196,7 +196,7 @@ void m0_rpc__conn_fail(struct m0_rpc__conn *conn, int rc)
 	struct m0_list_link    *next;
 
 	M0_PRE(m0_rpc__conn_invariant(conn));
-	/* It ends by itself; or has. */
+	/* A connection in another state ends by itself, or has ended. */
 	if (!M0_IN(m0_rpc__conn_state(conn->rcx_conn),
 		   (M0_RPC_CONN_CONNECTING, M0_RPC_CONN_ACTIVE)))
 		return;
@@ -281,7 +281,7 @@ static void conn_answered(struct m0_rpc__note *note, int rc, const void *body,
 	struct m0_rpc__conn   *conn = note->rno_arg;
 	struct m0_rpc__target *target;
 
-	/* It has another one by now, or has gone to another place. */
+	/* The connection has another note by now, or another main link. */
 	if (conn->rcx_note != note)
 		return;
 	conn->rcx_note = NULL;

@@ -398,7 +398,8 @@ static void answered(struct m0_rpc__note *note, int rc, const void *body,
 	s->rsx_note = NULL;
 	if (rc == 0) {
 		rc = answer_take(s, body, nr);
-		/* It has executed what was never asked. */
+		/* The server claims to have executed requests that were never
+		 * sent. */
 		if (rc == -ESTALE && !s->rsx_was_up)
 			rc = -EPROTO;
 	}

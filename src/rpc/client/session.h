@@ -33,7 +33,8 @@ struct m0_rpc__session {
 	struct m0_list_link     rsx_link;
 	/** Posted items, by ril_link. */
 	struct m0_list rsx_items;
-	/** Of no stream: the last number, and who waits by number. */
+	/** Requests outside streams: the last number, and the table by
+	 * number. */
 	uint64_t             rsx_xid;
 	struct m0_rpc_item **rsx_table;
 	uint32_t             rsx_table_nr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What moves the client's half of update streams (rpc/core/cstream.h). */
+/** Driving of the client's half of update streams (rpc/core/cstream.h). */
 #include "rpc/rpc_internal.h"
 
 static void stream_form(struct m0_rpc__stream *stream, struct m0_rpc_item *item)

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/** Of an item. */
+/** States of an item. */
 enum {
 	CI_NONE = 0,
 	/** Beyond the window. */
@@ -15,7 +15,7 @@ enum {
 	CI_STALE
 };
 
-/** Of a slot; those of numbers outside [low, next) are free. */
+/** States of a slot; slots of numbers outside [low, next) are free. */
 enum {
 	CL_FREE = 0,
 	/** In the formation once more. */
@@ -236,7 +236,7 @@ static void slot_sent(struct m0_rpc_cstream *stream, struct m0_rpc_cslot *slot,
 	slot->csl_wait_ns =
 		min64u(m0_time_add(slot->csl_wait_ns, slot->csl_wait_ns),
 		       stream->rcs_cfg.scc_resend_max_ns);
-	/* It is sent until it is answered, and the ack with it. */
+	/* The request, and the ack with it, is sent until it is answered. */
 	stream->rcs_ack_due = M0_TIME_NEVER;
 }
 
@@ -407,7 +407,7 @@ static void window_set(struct m0_rpc_cstream *stream, uint32_t window)
 	stream->rcs_window = window < max ? window : max;
 }
 
-/** What was sent is sent again, to whoever the server is now. */
+/** Send again what was sent, to whichever server it is now. */
 static void again(struct m0_rpc_cstream *stream, m0_time_t now)
 {
 	struct m0_rpc_cslot *slot;
@@ -436,7 +436,7 @@ int m0_rpc_cstream_resume(struct m0_rpc_cstream *stream, uint64_t last,
 		window_set(stream, window);
 	stream->rcs_active = true;
 	again(stream, now);
-	/* It may have lost that its replies were acknowledged. */
+	/* The server may have lost the acknowledgements. */
 	if (stream->rcs_low > 1)
 		ack_new(stream, now);
 	return 0;

@@ -41,8 +41,8 @@ enum {
 	M0_RPC_CSTREAM_ACKS = 3
 };
 
-/** What a stream keeps of an item; embedded in it. All but the first three
- * fields, set before the post, are the stream's. */
+/** State of an item that belongs to the stream; embedded in the item. The owner
+ * sets the first three fields before the post. */
 struct m0_rpc_citem {
 	/** First resend after this. */
 	m0_time_t rci_resend_ns;
@@ -55,7 +55,7 @@ struct m0_rpc_citem {
 	struct m0_list_link rci_link;
 };
 
-/** What is known of a number that is not yet below the window. */
+/** State of a number that is not yet below the window. */
 struct m0_rpc_cslot {
 	/** NULL: it ended without this; the number is to be filled. */
 	struct m0_rpc_citem *csl_item;
@@ -105,20 +105,20 @@ struct m0_rpc_cstream {
 	struct m0_rpc_cslot *rcs_slot;
 };
 
-/** What is to be done, about an item or (CONTROL) the stream. */
+/** Action for an item or (CONTROL) for the stream. */
 enum m0_rpc_ctodo {
 	M0_RPC_CT_NONE = 0,
-	/** It is within the window: put it into the formation. In this order:
-	 * they are numbered as they are taken. */
+	/** The item is within the window: put it into the formation, in this
+	 * order, because items are numbered as they are taken. */
 	M0_RPC_CT_FORM,
 	/** No answer came: put it into the formation again, urgent. */
 	M0_RPC_CT_RESEND,
-	/** It was sent as often as it may be: ends with -ETIMEDOUT; the
-	 * stream knows it no more. */
+	/** The item was sent as often as it may be: it ends with -ETIMEDOUT and
+	 * leaves the stream. */
 	M0_RPC_CT_GIVE_UP,
-	/** It may have been executed by a server that has forgotten it: ends
-	 * with -ESTALE, also if it is in the formation; the stream knows it
-	 * no more. */
+	/** A server that has forgotten the item may have executed it: it ends
+	 * with -ESTALE, also if it is in the formation, and leaves the
+	 * stream. */
 	M0_RPC_CT_STALE,
 	/** The stream's own item has to go. */
 	M0_RPC_CT_CONTROL,
@@ -127,7 +127,7 @@ enum m0_rpc_ctodo {
 	M0_RPC_CT_UNFORM
 };
 
-/** What an item's header says. */
+/** Fields of an item's header. */
 struct m0_rpc_cmark {
 	uint64_t rck_xid;
 	uint64_t rck_ack;
@@ -138,10 +138,10 @@ struct m0_rpc_cmark {
 	bool rck_skip;
 };
 
-/** What a reply is to the client. */
+/** Meaning of a reply for the client. */
 enum m0_rpc_creply {
-	/** Of this item: it ends with the reply; the stream knows it no more,
-	 * and it leaves the formation if it is there. */
+	/** The reply of this item: it ends with the reply, leaves the stream,
+	 * and leaves the formation if it is there. */
 	M0_RPC_CR_ITEM = 0,
 	/** Fills a number that nobody waits for. */
 	M0_RPC_CR_SKIP,
@@ -149,7 +149,7 @@ enum m0_rpc_creply {
 	M0_RPC_CR_STRAY
 };
 
-/** What became of a dropped item. */
+/** Outcome of a drop. */
 enum m0_rpc_cdrop {
 	/** Never had a number: it was not executed. */
 	M0_RPC_CD_UNSENT = 0,

@@ -46,7 +46,7 @@ static __attribute__((noinline)) void slot_in(struct m0_rpc_frm      *frm,
 	const struct m0_order_node *last = m0_rpc__order_last(class);
 
 	item->fi_slot = class;
-	/* What has just come is last, unless the policy has other ideas. */
+	/* A new item is the last, unless the policy orders it otherwise. */
 	if (frm->f_policy->fp_cmp == NULL &&
 	    (last == NULL || m0_rpc__frm_item_of(last)->fi_seq < item->fi_seq))
 		m0_rpc__order_append(class, &item->fi_node);
@@ -120,8 +120,8 @@ static void stream_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item)
 		item->fi_seq = frm->f_seq++;
 		m0_list_add_tail(&frm->f_age, &item->fi_link);
 	} else {
-		/* It is waited for as long as that one: nobody is passed over
-		 * more often because of those before it. */
+		/* The item is as old as that one, so that no item is passed
+		 * over more often because of those before it. */
 		item->fi_seq = behind->fi_seq;
 		m0_list_add_before(&behind->fi_link, &item->fi_link);
 	}
@@ -181,8 +181,8 @@ bool m0_rpc__frm_item_is_urgent(const struct m0_rpc_frm_item *item)
 
 static bool is_urgent(const struct m0_rpc_frm_item *item, m0_time_t now)
 {
-	/* Of a closed group also what comes only now: a stream's, perhaps, that
-	 * had no place in its window. */
+	/* Count also items that come after the group was closed, for example
+	 * one of a stream that had no room in its window. */
 	return item->fi_is_write_through || item->fi_deadline <= now ||
 	       (item->fi_group != NULL && item->fi_group->fg_is_closed);
 }
@@ -244,7 +244,7 @@ void m0_rpc__frm_item_expired(struct m0_rpc_frm_item *item, m0_time_t now)
 
 void m0_rpc__frm_item_init(struct m0_rpc_frm_item *item)
 {
-	/* What is behind fi_frm is enq's to set. */
+	/* m0_rpc__frm_enq() sets the fields behind fi_frm. */
 	memset(item, 0, offsetof(struct m0_rpc_frm_item, fi_seq));
 	m0_list_link_init(&item->fi_link);
 }
@@ -261,7 +261,8 @@ bool m0_rpc__frm_fits(const struct m0_rpc_frm      *frm,
 	       segs_nr + item->fi_segs_nr <= limit->fc_max_nr_segments;
 }
 
-/** Of no stream: behind all others, unless the policy has other ideas. */
+/** An item outside streams goes behind all others, unless the policy orders it
+ * otherwise. */
 static inline void newest_in(struct m0_rpc_frm      *frm,
 			     struct m0_rpc_frm_item *item)
 {

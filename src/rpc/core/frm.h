@@ -93,8 +93,8 @@ struct m0_rpc_frm_item {
 	 * which it stands; NULL: not the first of its stream. */
 	uint8_t fi_class;
 	uint8_t fi_kind;
-	/** It came when it could not leave at once: fi_group_link and fi_timer
-	 * are in use. */
+	/** The item could not leave at once: fi_group_link and fi_timer are in
+	 * use. */
 	bool                 fi_waits;
 	struct m0_order     *fi_slot;
 	struct m0_order_node fi_node;
@@ -121,7 +121,7 @@ struct m0_rpc_frm_packet {
 };
 
 /**
- * What formation asks of its owner. Only from m0_rpc__frm_set_run(), _run(),
+ * Functions that formation calls, only from m0_rpc__frm_set_run(), _run(),
  * _constraints_set() and _group_close(). They must not run any;
  * fo_packet_ready and fo_refused may enq and remove, the others neither.
  */
@@ -129,8 +129,9 @@ struct m0_rpc_frm_ops {
 	/** A packet to fill. NULL: there is none (buffers, memory): all stays
 	 * queued, and the next run asks again. */
 	struct m0_rpc_frm_packet *(*fo_packet_get)(struct m0_rpc_frm *frm);
-	/** It is full or there is no more; never empty. The owner calls
-	 * m0_rpc__frm_packet_done() when it has left or failed, also at once. */
+	/** The packet is full or nothing more fits; it is never empty. The
+	 * owner calls m0_rpc__frm_packet_done() when it has left or failed,
+	 * possibly inside this call. */
 	void (*fo_packet_ready)(struct m0_rpc_frm        *frm,
 				struct m0_rpc_frm_packet *packet);
 	/** Optional: rito_io_coalesce. True: `next`, which is in no cache when
@@ -164,7 +165,7 @@ struct m0_rpc_frm_set {
 	struct m0_list fs_without;
 	/** Cached in all formations. */
 	uint64_t fs_items_nr;
-	/** Of these, as they will be in packets. */
+	/** Bytes of these items in packets. */
 	m0_bcount_t fs_bytes;
 };
 
@@ -176,7 +177,7 @@ struct m0_rpc_frm {
 	struct m0_rpc_frm_constraints f_constraints;
 	struct m0_list_link           f_ready_link;
 
-	/* What is cached. Counters of classes: held, waiting, urgent. */
+	/* Cached items. Counters of classes: held, waiting, urgent. */
 	uint64_t        f_items_nr;
 	uint64_t        f_nr[3];
 	m0_bcount_t     f_bytes[3];
@@ -185,7 +186,7 @@ struct m0_rpc_frm {
 	struct m0_order f_class[M0_RPC_FRM_CLASS_NR];
 
 	uint64_t f_packets_enqed;
-	/** Of the next item. */
+	/** Sequence number of the next item. */
 	uint64_t f_seq;
 	/** The latest item of each of the PASSED_MAX packets that took the
 	 * latest ones, descending: what is older than the last is starved. */

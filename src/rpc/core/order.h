@@ -16,7 +16,7 @@ struct m0_order_node {
 	struct m0_order_node *on_up;
 	struct m0_order_node *on_left;
 	struct m0_order_node *on_right;
-	/** Of the heap: a parent's is not less than its children's. */
+	/** Rank in the heap: a parent's is not less than its children's. */
 	uint32_t on_rank;
 	bool     on_is_in_tree;
 };
@@ -39,7 +39,7 @@ void m0_rpc__order_init(struct m0_order *order,
 				   const void                 *env),
 			const void *env);
 void m0_rpc__order_add(struct m0_order *order, struct m0_order_node *node);
-/** The same, without a comparison. Pre: it comes after all others. */
+/** Add without a comparison. Pre: the node comes after all others. */
 void m0_rpc__order_append(struct m0_order *order, struct m0_order_node *node);
 /** Part of m0_rpc__order_del(). */
 void m0_rpc__order_tree_del(struct m0_order *order, struct m0_order_node *node);

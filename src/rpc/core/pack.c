@@ -16,7 +16,7 @@ struct packing {
 
 /* --------------------------------------------------------------- ready -- */
 
-/** What is cached fills a packet. */
+/** The cached items fill a packet. */
 static bool is_full(const struct m0_rpc_frm *frm)
 {
 	const struct m0_rpc_frm_constraints *limit = &frm->f_constraints;
@@ -48,7 +48,7 @@ static __attribute__((noinline)) bool network_is_ready(
 		.fl_is_full = is_full(frm),
 	};
 
-	/* Of held items alone no packet is formed before they fill one. */
+	/* Held items alone form no packet before they fill one. */
 	if (load.fl_urgent_nr + load.fl_waiting_nr == 0 && !load.fl_is_full)
 		return false;
 	return frm->f_set->fs_network->fn_ready(&frm->f_constraints, &load);
@@ -153,8 +153,8 @@ static struct m0_order_node *merge(struct packing         *pack,
 	return node;
 }
 
-/** The same of a stream, where the next is the one that follows in the stream,
- * unless it would not leave now: it stands in a lower class. */
+/** Candidate of a stream: the item that follows in the stream, unless it would
+ * not leave now because it stands in a lower class. */
 static void merge_stream(struct packing *pack, struct m0_rpc_frm_item *item,
 			 const struct m0_order *class)
 {
@@ -199,15 +199,15 @@ static bool is_cut(const struct packing *pack, unsigned slot,
 	       policy->fp_cut(&pack->pk_last->fi_view, &item->fi_view);
 }
 
-/** What was passed over too often, oldest first. False: no younger one is to
- * be taken. */
+/** Take items that were passed over too often, oldest first. False: no younger
+ * item may be taken. */
 static bool pack_starved(struct packing *pack)
 {
 	struct m0_rpc_frm *frm = pack->pk_frm;
 	uint64_t           limit = frm->f_passed[M0_RPC_FRM_PASSED_MAX - 1];
 	struct m0_rpc_frm_item *item = m0_rpc__frm_oldest(frm);
 
-	/* Of a stream: its first, as those behind it are not older. */
+	/* The first item of a stream is its oldest. */
 	for (; item != NULL && item->fi_seq < limit;
 	     item = m0_rpc__frm_oldest(frm)) {
 		if (!fits(pack, item))

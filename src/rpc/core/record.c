@@ -12,7 +12,7 @@ enum {
 	KEY_CLIENT_BYTES = 2 + 16,
 	KEY_SESSION_BYTES = KEY_CLIENT_BYTES + 8,
 	KEY_REPLY_BYTES = KEY_SESSION_BYTES + 8,
-	/** Of an older library, without the last word. */
+	/** Record of an older library, without the last word. */
 	CLIENT_BYTES_MIN = 16,
 	CLIENT_BYTES = 24,
 	SESSION_BYTES = 24
@@ -398,7 +398,7 @@ int m0_rpc_record_replies(struct m0_rpc_tx *tx, struct m0_uint128 uuid,
 	}
 }
 
-/** Of a stream's keys: the highest ack, and the number that has it. */
+/** The highest ack of a stream's keys, and the number that has it. */
 struct acked {
 	struct key acd_stream;
 	uint64_t   acd_ack;

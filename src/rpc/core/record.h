@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the server keeps of clients, sessions and streams in the store: keys,
+ * Records of clients, sessions and streams in the store of a server: keys,
  * values and how to find them again. Keys begin with the byte 0.
  *
  *   c uuid                          -> incarnation: older ones are refused;

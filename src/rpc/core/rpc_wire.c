@@ -6,7 +6,7 @@ enum {
 	KINDS = M0_RPC_WIRE_REQUEST | M0_RPC_WIRE_REPLY | M0_RPC_WIRE_ONEWAY,
 	FLAGS = KINDS | M0_RPC_WIRE_DUP | M0_RPC_WIRE_CANCEL |
 		M0_RPC_WIRE_SKIP | M0_RPC_WIRE_ACK,
-	/** What packets of all versions begin with. */
+	/** Common prefix of packets of all versions. */
 	PREFIX_BYTES = 16,
 	/** Where the sum is, and where what it covers begins. */
 	SUM_AT = 4,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a packet of the RPC layer looks like, and its only encoder and decoder.
+ * Layout of a packet of the RPC layer, with the only encoder and decoder.
  * Numbers are little-endian. Everything begins at a multiple of 8 bytes from
  * the packet's beginning and is padded with zeroes to the next.
  *
@@ -285,7 +285,7 @@ int m0_rpc__session_est_get(struct m0_rpc_session_est *body, const void *at,
 struct m0_rpc_session_rep {
 	uint32_t rsr_streams_nr;
 	uint32_t rsr_window;
-	/** It is new here, whatever the client says. */
+	/** The session is new here, whatever the client says. */
 	bool rsr_unknown;
 	/** Executed last of stream i + 1; 0: none. */
 	uint64_t rsr_xid[M0_RPC_WIRE_STREAMS_MAX];

@@ -7,7 +7,7 @@
 /* clang-format off */
 #define RULE_(action, next) { M0_RPC_SA_##action, M0_RPC_SS_##next }
 
-/* What a number's state and an input lead to: action, next state. */
+/* Action and next state for each state of a number and each input. */
 const struct m0_rpc_srule m0_rpc_srules[M0_RPC_SS_NR][M0_RPC_SI_NR] = {
 	[M0_RPC_SS_BEYOND] = {
 		[M0_RPC_SI_REQUEST] = RULE_(REFUSE, BEYOND),
@@ -173,7 +173,7 @@ static const struct m0_rpc_srule *rule_of(const struct m0_rpc_sstream *stream,
 	return &m0_rpc_srules[m0_rpc_sstream_state(stream, xid)][input];
 }
 
-/** What is held or kept goes back to the owner. */
+/** Return a held request or kept reply to the owner. */
 static void slot_drop(struct m0_rpc_sstream *stream, struct m0_rpc_sslot *slot)
 {
 	if (slot->rsl_state == M0_RPC_SS_HELD) {
@@ -244,7 +244,7 @@ void m0_rpc_sstream_ack(struct m0_rpc_sstream *stream, uint64_t ack)
 	for (; nr > 0; --nr)
 		slot_drop(stream, slot_of(stream, stream->rss_ack + nr - 1));
 	stream->rss_ack = ack;
-	/* What runs is waited for; nothing else below has to be. */
+	/* Only the running request is waited for. */
 	if (stream->rss_running == 0)
 		finished(stream, stream->rss_last);
 }
@@ -313,7 +313,7 @@ static enum m0_rpc_saction apply(struct m0_rpc_sstream     *stream,
 	}
 }
 
-/** Of an item, when all below `known` are acknowledged. */
+/** State of an item when all below `known` are acknowledged. */
 static int numbers_check(uint64_t known, uint32_t window, uint64_t xid,
 			 uint64_t ack)
 {

@@ -32,7 +32,7 @@
 
 struct m0_rpc_sstream;
 
-/** What may be kept, of one client or (rsb_parent) of all. */
+/** Budget of kept replies, of one client or (rsb_parent) of all. */
 struct m0_rpc_sbudget {
 	struct m0_rpc_sbudget *rsb_parent;
 	/** Bytes of replies kept, and when no more is begun: what is being
@@ -52,7 +52,7 @@ struct m0_rpc_sstream_ops {
 	void (*sso_reply_drop)(struct m0_rpc_sstream *stream, void *reply);
 };
 
-/** Of a number. */
+/** States of a number. */
 enum m0_rpc_sstate {
 	/** At the window's end or behind it. */
 	M0_RPC_SS_BEYOND = 0,
@@ -189,7 +189,7 @@ void m0_rpc_sstream_ack(struct m0_rpc_sstream *stream, uint64_t ack);
  */
 void m0_rpc_sstream_executed(struct m0_rpc_sstream *stream, uint64_t xid,
 			     void *reply, m0_bcount_t bytes, int rc);
-/** What else is to be done: EXECUTE, SKIPPED or NONE. */
+/** Return the next action: EXECUTE, SKIPPED or NONE. */
 enum m0_rpc_saction m0_rpc_sstream_next(struct m0_rpc_sstream *stream,
 					struct m0_rpc_sanswer *ret);
 

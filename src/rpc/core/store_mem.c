@@ -38,7 +38,7 @@ struct store {
 	m0_bcount_t  sms_bytes;
 	m0_bcount_t  sms_bytes_before;
 	m0_bcount_t  sms_bytes_max;
-	/** Whoever is inside a transaction or steps. */
+	/** Thread that is inside a transaction or a step. */
 	uint32_t sms_busy;
 	/** Last given first. */
 	struct m0_rpc_store_job *sms_jobs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What handlers see of a transaction: all keys but the library's. */
+/* Transactions as handlers see them: all keys but the library's. */
 #include "m0/rpc_store.h"
 
 #include <errno.h>

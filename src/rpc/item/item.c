@@ -170,7 +170,7 @@ void m0_rpc__item_form(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	fi->fi_view.fv_size = item->ri_size;
 	fi->fi_segs_nr = m0_rpc__item_segs(m, item, UINT32_MAX);
 	fi->fi_is_write_through = item->ri_cache & M0_RPC_ITEM_WRITE_THROUGH;
-	/* What is sent again has waited. */
+	/* An item that is sent again has waited already. */
 	fi->fi_deadline = item->ri_nr_sent > 0 ? 0 : item->ri_deadline;
 	fi->fi_group = group != NULL && item->ri_nr_sent == 0
 			       ? m0_rpc__group_frm(group)
@@ -228,7 +228,7 @@ static bool has_parts(const struct m0_rpc_item *item)
 	       m0_rpc__il(item)->ril_parts != NULL;
 }
 
-/* They get their parts of its outcome. */
+/* Parts get their shares of the outcome. */
 static __attribute__((noinline)) void parts_end(struct m0_rpc_item *item,
 						int                 rc)
 {
@@ -372,7 +372,8 @@ static inline void poster_tell(struct m0_rpc__machine *m,
 	if (ops != NULL && ops->rio_replied != NULL)
 		ops->rio_replied(item);
 	m->rml_ends.ren_told = NULL;
-	/* It may be gone, or be posted again: its reference is what is ours. */
+	/* The item may be gone or posted again: only the reference of this post
+	 * is ours. */
 	if (!m->rml_ends.ren_told_again)
 		type_ops->rito_item_put(item);
 	__atomic_store_n(&m->rml_ends.ren_telling,
@@ -415,7 +416,7 @@ void m0_rpc__item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 	item_tell(m, item);
 }
 
-/* Of no session here, and nobody gives it up. */
+/* Replies belong to no session here, and nothing cancels them. */
 static bool is_reply(const struct m0_rpc_item *item)
 {
 	return item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY;

@@ -116,15 +116,15 @@ struct m0_rpc__item {
 			const struct m0_rpc__owner *ril_owner;
 			struct m0_rpc__session     *ril_session;
 			struct m0_rpc__conn        *ril_conn;
-			/** That counts it, with so many bytes. */
+			/** Link that counts the item, with so many bytes. */
 			struct m0_rpc__link *ril_on;
 			m0_bcount_t          ril_on_bytes;
 			/** Carried by this one, or next. */
 			struct m0_rpc_item *ril_parts;
 			union {
-				/** Of a stream. */
+				/** State of an item in a stream. */
 				struct m0_rpc_citem ril_citem;
-				/** Of none. */
+				/** State of an item outside streams. */
 				struct {
 					m0_time_t           ril_resend_ns;
 					struct m0_rpc_item *ril_xid_next;
@@ -209,8 +209,8 @@ bool m0_rpc__item_answered(struct m0_rpc_item *item);
  */
 void m0_rpc__item_end(struct m0_rpc_item *item, int rc,
 		      struct m0_rpc_item *reply);
-/** The same of a reply whose packet has left, or was lost: it is in nothing any
- * more. */
+/** End a reply whose packet has left or was lost; the reply is in no formation,
+ * packet or list. */
 void m0_rpc__reply_end(struct m0_rpc_item *reply, int rc);
 /** Its packet has left, and it was to end then. */
 void m0_rpc__item_ends(struct m0_rpc_item *item);
@@ -225,8 +225,8 @@ void m0_rpc__item_tell(struct m0_rpc__machine *m, struct m0_rpc_item *item);
 /** Sets what post and the like have in common; a reply to what it was before is
  * forgotten. Any thread. */
 void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item);
-/** What its body by reference takes of a packet's segments, with the packet's own
- * memory behind it, `max` at most; 0: it is to be encoded. */
+/** Number of segments that the body takes by reference, with the packet's own
+ * memory behind it, at most `max`; 0: encode the body. */
 uint32_t m0_rpc__item_segs(const struct m0_rpc__machine *m,
 			   const struct m0_rpc_item *item, uint32_t max);
 /** Puts an item into the formation of ril_target; ends it if that fails. */

@@ -53,7 +53,7 @@ static const struct m0_rpc_item_type lib_types[] = {
 	LIB_TYPE(SESSION_TERMINATE_REPLY, REPLY),
 	LIB_TYPE(CANCEL, ONEWAY),
 	LIB_TYPE(ACK, ONEWAY),
-	/* Of a stream: no request of a session's list. */
+	/* Items of streams; no request of a session's list. */
 	LIB_TYPE(SKIP, ONEWAY),
 	LIB_TYPE(STATUS, REPLY),
 	LIB_TYPE(PING, REQUEST),

@@ -27,21 +27,21 @@ struct m0_rpc__note {
 			 m0_bcount_t nr);
 	void                   *rno_arg;
 	struct m0_rpc__machine *rno_machine;
-	/** Of a stream: what is said when it leaves. */
+	/** Stream whose acknowledgement or skip this note carries. */
 	struct m0_rpc__stream *rno_stream;
 	/** Counted in rml_sender.rsn_notices_nr, and there, with a reference; NULL. */
 	struct m0_rpc__target *rno_counted;
 	/** Asks over this one alone. */
 	struct m0_rpc__link *rno_link;
 	uint16_t             rno_flags;
-	/** It has no room for a body. */
+	/** The note has no room for a body. */
 	bool     rno_is_plain;
 	uint32_t rno_nr;
 	_Alignas(8) uint8_t rno_body[];
 };
 
 extern const struct m0_rpc_item_type_ops m0_rpc__note_ops;
-/** Those that are kept; no thread runs the machine any more. */
+/** Free the notes that are kept; no thread runs the machine any more. */
 void m0_rpc__notes_free(struct m0_rpc__machine *m);
 /** One reference; NULL: no memory. */
 struct m0_rpc__note *m0_rpc__note_new(struct m0_rpc__machine *m,
@@ -64,8 +64,8 @@ void m0_rpc__note_drop(struct m0_rpc__note *note);
 /** Sends a one-way note and forgets it. */
 void m0_rpc__note_send(struct m0_rpc__note   *note,
 		       struct m0_rpc__target *target);
-/** What a handler says, as it may leave: a status that no packet can carry
- * would cost the peer all of the packet. */
+/** Return a status that a packet can carry: with another one, the peer would
+ * reject the whole packet. */
 static inline int32_t m0_rpc__status(int rc)
 {
 	return rc > 0 || rc < -4095 ? -EPROTO : rc;
@@ -74,7 +74,7 @@ static inline int32_t m0_rpc__status(int rc)
 void m0_rpc__note_reply(struct m0_rpc__note           *note,
 			struct m0_rpc__target         *target,
 			const struct m0_rpc_wire_item *to, int32_t status);
-/** The same with a status alone; drops it if too many are on their way. */
+/** Answer with a status alone; drop the answer if too many are on their way. */
 void m0_rpc__refuse(struct m0_rpc__machine *m, struct m0_rpc__target *target,
 		    const struct m0_rpc_wire_item *to, enum m0_rpc_wire_op op,
 		    int32_t status);

@@ -65,7 +65,7 @@ int m0_rpc__came_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	if (rc < 0)
 		return rc;
 	M0_ASSERT(item != NULL && item->ri_state == M0_RPC_ITEM_INITIALISED);
-	/* Those that are executed have more: see serve.c. */
+	/* serve.c sets further fields of items that are executed. */
 	m0_rpc__il(item)->ril_flags = 0;
 	m0_rpc__il(item)->ril_gate = 0;
 	m0_rpc__il(item)->ril_tm = NULL;

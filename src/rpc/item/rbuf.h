@@ -23,11 +23,11 @@ enum {
 /** In rbc_own: the queue has none. */
 #define M0_RPC__RBUF_GIVEN_UP UINT32_MAX
 
-/** Who refers to a buffer. Clear: nobody. */
+/** References to a buffer. All 0: there are none. */
 struct m0_rpc__rbuf_count {
 	/** The queue, less what other threads have put; later all. Atomic. */
 	uint32_t rbc_all;
-	/** What the machine's thread has got and not put. */
+	/** References that the machine's thread has taken and not put. */
 	uint32_t rbc_own;
 };
 
@@ -72,7 +72,7 @@ static inline void m0_rpc__rbuf_get(uintptr_t rbuf, uint32_t nr)
 	m0_rpc__rbuf_count_of(rbuf)->rbc_own += nr;
 }
 
-/* What no item has taken. */
+/* Return the references that no item has taken. */
 static inline void m0_rpc__rbuf_unget(uintptr_t rbuf, uint32_t nr)
 {
 	m0_rpc__rbuf_count_of(rbuf)->rbc_own -= nr;

@@ -9,7 +9,7 @@
  * Memory of packets that came: a net buffer of the pool, whose nb_app_private
  * counts who refers to it, or with bit 0 set a block on the heap. 0: none.
  */
-/** What an item has of it. Any thread. */
+/** Put the reference of an item. Any thread. */
 void m0_rpc__rbuf_put(struct m0_rpc__machine *m, uintptr_t rbuf);
 /** Receive buffers. */
 struct m0_rpc__receiver {
@@ -56,7 +56,7 @@ struct m0_rpc__came {
 	uintptr_t              rca_rbuf;
 	/** References to that, for items still to be made. */
 	uint32_t rca_refs_nr;
-	/** Of a client that is to be established. */
+	/** Packet size of a client that is to be established. */
 	uint32_t rca_packet_max;
 	/** Bytes of the packet. */
 	uint32_t rca_nr;

@@ -526,7 +526,7 @@ bool m0_rpc__item_answered(struct m0_rpc_item *item)
 	/* Where others read its memory it stays until the packet's event. */
 	if (il->ril_packet == NULL || (il->ril_flags & M0_RPC__IF_GATHERED))
 		return true;
-	/* It is not moved to another any more. */
+	/* The item is not moved to another link any more. */
 	m0_rpc__link_left(item);
 	sent_tell(item->ri_rmachine->rm_lib, item, 0);
 	return !(il->ril_flags & (M0_RPC__IF_ENDED | M0_RPC__IF_ENDS));

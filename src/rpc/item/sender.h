@@ -22,13 +22,13 @@ struct m0_rpc__packet {
 	/** Written into rpk_memory; of it, before the piece that is open. */
 	size_t rpk_used;
 	size_t rpk_cut;
-	/** It was refused, and leaves again; rpa_ns: how late the next time. */
+	/** The packet was refused and leaves again; rpa_ns is the next wait. */
 	struct m0_rpc__pause rpk_pause;
 };
 
 /** Where packets go, and the packets that are on their way. */
 struct m0_rpc__sender {
-	/** What formation calls; rpc_send.c's, the same for all targets. */
+	/** Functions that formation calls: rpc_send.c's, for all targets. */
 	const struct m0_rpc_frm_ops *rsn_frm_ops;
 	struct m0_rpc_frm_set        rsn_frms;
 	/** Destinations by end point and policy; the one found last. */

@@ -14,16 +14,17 @@ struct m0_rpc__target_key {
 struct m0_rpc__target {
 	struct m0_rpc_frm         trg_frm;
 	struct m0_rpc__target_key trg_key;
-	/** What transport and connections allow; the network policy's are in
-	 * trg_frm. */
+	/** Limits of transport and connections; those of the network policy are
+	 * in trg_frm. */
 	struct m0_rpc_frm_constraints trg_limits;
 	struct m0_hash_link           trg_hash;
 	struct m0_rpc__machine       *trg_machine;
-	/** Of connections, clients, requests. It goes when it is idle, too. */
+	/** References of connections, clients and requests. The target is freed
+	 * when it is idle, too. */
 	uint32_t trg_refs;
 	/** On their way. */
 	uint32_t trg_notices_nr;
-	/** What the peer told us to put into packets. */
+	/** Life that the peer expects in packets. */
 	uint64_t trg_life;
 	/** Bytes of a packet that it takes, as it said as a client; 0: it did
 	 * not. */
@@ -44,13 +45,13 @@ static inline bool m0_rpc__target_invariant(const struct m0_rpc__target *target)
 struct m0_rpc__target *m0_rpc__target_get(
 	struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	const struct m0_rpc_frm_policy *policy);
-/** The same by address. @retval -EINVAL, -ENOMEM */
+/** Find by address. @retval -EINVAL, -ENOMEM */
 int  m0_rpc__target_find(struct m0_rpc__machine    *m,
 			 struct m0_net_transfer_mc *tm, const char *addr,
 			 const struct m0_rpc_frm_policy *policy,
 			 struct m0_rpc__target         **ret);
 void m0_rpc__target_ref(struct m0_rpc__target *target);
-/** It may have become idle. */
+/** Free the target if it is idle and has no reference. */
 void               m0_rpc__target_check(struct m0_rpc__target *target);
 static inline void m0_rpc__target_put(struct m0_rpc__target *target)
 {

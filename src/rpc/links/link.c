@@ -9,7 +9,7 @@
 
 /* ----------------------------------------------------------- accounting -- */
 
-/* It goes there, and is outstanding there from now on. */
+/* Count the item as outstanding on the link. */
 static inline void link_on(struct m0_rpc__link *link, struct m0_rpc_item *item,
 			   m0_bcount_t bytes)
 {
@@ -195,7 +195,7 @@ static uint32_t way_add(struct m0_rpc__conn *conn, uint32_t nr,
 	return nr + 1;
 }
 
-/* Those that are up, or are not. */
+/* Add the ways of links that are up, or of those that are not. */
 static uint32_t ways_add(struct m0_rpc__conn *conn, uint32_t nr, bool up)
 {
 	const struct m0_rpc__link *link;

@@ -12,7 +12,7 @@ struct m0_rpc__way {
 	uint64_t                   way_at;
 };
 
-/** Of a connection, to one address of its service. */
+/** Link of a connection, to one address of its service. */
 struct m0_rpc__link {
 	struct m0_rpc__conn *lnk_conn;
 	struct m0_list_link  lnk_link;
@@ -69,22 +69,22 @@ int m0_rpc__link_connect(struct m0_rpc__link *link);
  * taken; gives it up: nothing must be on it. @retval -ENOMEM, -EINVAL */
 int  m0_rpc__link_take(struct m0_rpc__link *link);
 void m0_rpc__link_leave(struct m0_rpc__link *link);
-/** It is not from an address that was taken. */
+/** True: the link is not from an address that was removed. */
 bool m0_rpc__link_is_ours(const struct m0_rpc__link *link);
-/** It is from where lnk_from says now; what is on it leaves it. */
+/** Move the link to the address that lnk_from says; its items leave it. */
 int m0_rpc__link_turn(struct m0_rpc__link *link);
 /** rcx_main has a destination. @retval -ENOMEM, -EINVAL */
 int m0_rpc__main_take(struct m0_rpc__conn *conn);
 /** Makes a link, which may have no destination, the main one. */
 void m0_rpc__main_is(struct m0_rpc__conn *conn, struct m0_rpc__link *link);
-/** It is this one from now on, which has a destination. */
+/** Make a link that has a destination the main one. */
 void m0_rpc__main_set(struct m0_rpc__link *link);
 /** The connection was established (again) over its main link: only that is
  * known to be good. */
 void m0_rpc__links_up(struct m0_rpc__conn *conn);
 /** Chooses the link of an item of a connection: ril_target. */
 void m0_rpc__route(struct m0_rpc_item *item);
-/** It is not outstanding on its link any more. */
+/** Count the item as outstanding no more. */
 static inline void m0_rpc__link_off(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item     *il = m0_rpc__il(item);

@@ -39,7 +39,7 @@ static void item_out(struct m0_rpc__link *link, struct m0_rpc_item *item)
 		il->ril_flags |= M0_RPC__IF_AGAIN;
 		return;
 	}
-	/* It may arrive all the same. */
+	/* The item may arrive all the same. */
 	item->ri_nr_sent += leaving;
 	il->ril_target = NULL;
 	if (m0_rpc__stream_resends(item, cached))

@@ -19,7 +19,7 @@ void m0_rpc__links_failed(struct m0_rpc__target *target, int rc)
 	struct m0_rpc__link *link;
 
 	M0_PRE_EX(m0_rpc__target_invariant(target));
-	/* Of a packet, not of the way. */
+	/* These errors concern a packet, not the way. */
 	if (M0_IN(rc, (0, -ECANCELED, -ENOBUFS, -ENODATA, -EMSGSIZE, -ENOMEM)))
 		return;
 	m0_list_for_each_entry(&target->trg_links, link, struct m0_rpc__link,

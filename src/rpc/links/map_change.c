@@ -13,7 +13,8 @@ static struct m0_rpc__link *better(struct m0_rpc__link *a,
 	return m0_rpc__link_is_up(b) && !m0_rpc__link_is_up(a) ? b : a;
 }
 
-/* What the map does not have any more goes; returns the best that stays. */
+/* Mark the links that the map does not have any more; return the best that
+ * stays. */
 static struct m0_rpc__link *links_mark(struct m0_rpc__conn        *conn,
 				       const struct m0_rpc__addrs *addrs)
 {
@@ -60,7 +61,7 @@ static struct m0_rpc__link *links_add(struct m0_rpc__conn        *conn,
 	return first;
 }
 
-/* Those that go: their items first, all of them, then they. */
+/* Remove the marked links: first the items of all, then the links. */
 static void links_drop(struct m0_rpc__conn *conn)
 {
 	struct m0_list_link *at;

@@ -59,7 +59,7 @@ bool m0_rpc__rail_is(const struct m0_rpc__machine    *m,
 	return false;
 }
 
-/* It may be stopped. */
+/* The transfer machine may be stopped. */
 static bool is_started(const struct m0_net_transfer_mc *tm)
 {
 	return __atomic_load_n(&tm->ntm_state, __ATOMIC_ACQUIRE) ==

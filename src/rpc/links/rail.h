@@ -16,7 +16,7 @@ struct m0_rpc__rail {
 	struct m0_mutex rrl_lock;
 	struct m0_chan  rrl_chan;
 	struct m0_clink rrl_clink;
-	/** It was. Atomic. */
+	/** An event is pending. Atomic. */
 	uint32_t rrl_pends;
 	/** In rml_rails.rlr_stopping, rml_rails.rlr_gone. */
 	struct m0_list_link rrl_link;
@@ -56,9 +56,9 @@ uint64_t m0_rpc__at(const char *addr);
 /** The machine's address of this number; NULL: none is. Any thread. */
 struct m0_net_transfer_mc *m0_rpc__at_find(struct m0_rpc__machine *m,
 					   uint64_t                at);
-/** Whose transfer machine it is. */
+/** Return the machine of a transfer machine. */
 struct m0_rpc__machine *m0_rpc__machine_of(struct m0_net_transfer_mc *tm);
-/** Of each further address. */
+/** Callbacks of further addresses. */
 extern const struct m0_net_tm_callbacks m0_rpc__rail_callbacks;
 /** An event of one of a machine's transfer machines: notes whether that has
  * started, stopped or failed, and why. */

@@ -122,7 +122,7 @@ static void add_do(struct m0_rpc__machine *m, void *arg)
 	m->rml_rails.rlr_rail[m->rml_rails.rlr_nr++] = rail;
 	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 	m->rml_receiver.rrv_held_max += m->rml_receiver.rrv_queue_len;
-	/* What has come meanwhile. */
+	/* Deliver events that have come meanwhile. */
 	__atomic_store_n(&rail->rrl_pends, 1, __ATOMIC_SEQ_CST);
 	m0_rpc__rail_deliver(rail);
 }
@@ -315,7 +315,7 @@ static void del_do(struct m0_rpc__machine *m, void *arg)
 	m0_mutex_unlock(&m->rml_rails.rlr_lock);
 	if (take->tkg_rail == NULL)
 		return;
-	/* What ends there is delivered still. */
+	/* Deliver the events of operations that end there. */
 	m0_list_add_tail(&m->rml_rails.rlr_stopping, &take->tkg_rail->rrl_link);
 	m->rml_receiver.rrv_held_max -= m->rml_receiver.rrv_queue_len;
 	m0_rpc__links_from(m, &take->tkg_rail->rrl_tm);

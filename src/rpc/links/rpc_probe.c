@@ -99,7 +99,7 @@ static void link_up(struct m0_rpc__link *link)
 		m0_rpc__main_set(link);
 	else
 		m0_rpc__ways_note(conn);
-	/* What is on dead ones, this one too, has not been answered. */
+	/* Items on dead links, and on this one, have not been answered. */
 	m0_list_for_each_entry(&conn->rcx_links, other, struct m0_rpc__link,
 			       lnk_link)
 		if (!m0_rpc__link_is_up(other) || other == link)

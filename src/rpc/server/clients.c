@@ -174,8 +174,8 @@ struct m0_rpc__ssession *m0_rpc__ssession_new(struct m0_rpc__client *client,
 	return s;
 }
 
-/* Those that have gone are memory as long as something of them is executed: a
- * peer that makes and ends them has as many of these at most. */
+/* Removed sessions take memory while one of their requests is executed: a peer
+ * that makes and ends sessions has at most as many of them. */
 bool m0_rpc__is_full(uint32_t nr, uint32_t gone_nr, uint32_t max)
 {
 	return nr >= max || (uint64_t)nr + gone_nr >= 2 * (uint64_t)max;
@@ -273,7 +273,8 @@ void m0_rpc__client_drop(struct m0_rpc__client *client)
 	m0_rpc__client_release(client);
 }
 
-/* What it takes: no machine takes less, and handshakes always fit. */
+/* Note the packet size of the client: no machine takes less, and handshakes
+ * always fit. */
 void m0_rpc__packet_max_note(struct m0_rpc__client     *client,
 			     const struct m0_rpc__came *came)
 {
@@ -370,7 +371,7 @@ int m0_rpc__client_find(struct m0_rpc__machine          *m,
 	return 0;
 }
 
-/* What goes there fits into its receive buffers. */
+/* Keep packets to the client within its receive buffers. */
 void m0_rpc__packet_max_set(const struct m0_rpc__client *client,
 			    struct m0_rpc__target       *target)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * What peers cost: bytes of clients, sessions and streams, which are refused when
- * they would cost too much, and answers that wait for places that do not read.
- */
+/** Cost of peers: bytes of clients, sessions and streams, which are refused
+ * when they would cost too much, and answers that wait for hosts that do not
+ * read. */
 #include "rpc/rpc_internal.h"
 
 enum {
@@ -95,7 +94,7 @@ static m0_bcount_t bytes_of(uint64_t items, m0_bcount_t payload)
 	return payload + items * sizeof(struct m0_rpc_item);
 }
 
-/* Of all: a place where little waits is served all the same. */
+/* Sum over all destinations: one where little waits is served all the same. */
 static bool are_crowded(const struct m0_rpc__machine *m, m0_bcount_t here)
 {
 	const struct m0_rpc_frm_set *set = &m->rml_sender.rsn_frms;

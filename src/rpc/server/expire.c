@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a store that outlives the machine keeps of clients that have departed
- * without a word goes by time, and by need when the store is full.
+ * Records of clients that have departed without a word are deleted by age, and by
+ * need when the store is full, if the store outlives the machine.
  *
  * The record of a client says when it was known to live. A *sweep* goes through
  * all of them, some in each transaction: it renews those of clients that live, and
@@ -47,7 +47,7 @@ struct m0_rpc__sweep {
 	int32_t                 swp_rc;
 	/** A job is with the store. */
 	bool swp_runs;
-	/** It does, the others read. */
+	/** This job deletes and renews; the others read. */
 	bool swp_acts;
 	/** Something was refused: since the sweep began; before it did. */
 	bool      swp_needs_more;
@@ -105,7 +105,7 @@ static int act_one(struct m0_rpc__sweep *w, struct m0_rpc_tx *tx, uint32_t i,
 		*keys -= nr;
 		return rc;
 	case FATE_DELETED:
-		/* It has come back meanwhile. */
+		/* The client has come back meanwhile. */
 		if (now.rrc_lived_ns != rec->rrc_lived_ns)
 			return 0;
 		rc = m0_rpc_record_client_del_some(tx, rec->rrc_uuid, *keys);
@@ -116,7 +116,7 @@ static int act_one(struct m0_rpc__sweep *w, struct m0_rpc_tx *tx, uint32_t i,
 	}
 }
 
-/* What is done is noted, so that the next job goes on from there. */
+/* Note what is done, so that the next job goes on from there. */
 static int act_run(struct m0_rpc__sweep *w, struct m0_rpc_tx *tx)
 {
 	uint32_t keys = KEYS_NR;

@@ -23,7 +23,7 @@ void m0_rpc__jobs_fini(struct m0_rpc__jobs *jobs);
  */
 void m0_rpc__store_exec(struct m0_rpc__machine  *m,
 			struct m0_rpc_store_job *job);
-/** That end. */
+/** Give the jobs of a step to the store, at its end. */
 void m0_rpc__store_give(struct m0_rpc__machine *m);
 
 static inline bool m0_rpc__jobs_invariant(const struct m0_rpc__jobs *jobs)

@@ -132,7 +132,7 @@ static void reply_address(const struct m0_rpc_item *request,
 	reply->ri_prio = request->ri_prio;
 }
 
-/* Of a stream: kept, sent, and the next one may begin. */
+/* Keep and send the reply of a stream's request; the next may begin. */
 static __attribute__((noinline)) void stream_finish(struct m0_rpc__machine *m,
 						    struct m0_rpc_item *request,
 						    struct m0_rpc_item *reply,
@@ -262,7 +262,7 @@ static void answer(struct m0_rpc__machine *m, struct m0_rpc_item *request,
 		il->ril_answer = reply;
 		return;
 	}
-	/* Of a stream: what follows calls handlers. */
+	/* The requests that follow in a stream call handlers. */
 	if (m0_rpc__is_here(m) && il->ril_sstream == NULL) {
 		m0_rpc__request_finish(m, request, reply, 0);
 		return;

@@ -34,9 +34,9 @@ struct m0_rpc__shake {
 	m0_rpc__shake_done_t      shk_done;
 	enum m0_rpc__shake_kind   shk_kind;
 	int32_t                   shk_rc;
-	/** It ran well and changed nothing. */
+	/** The job succeeded and changed nothing. */
 	bool shk_has_read;
-	/** What was found. */
+	/** Records that were found. */
 	struct m0_rpc_record_session shk_session;
 	struct blob                 *shk_blobs;
 };
@@ -208,7 +208,8 @@ static int client_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 			return 0;
 		}
 	} else if (rc == 0) {
-		/* What an older one had in streams is of no use to it. */
+		/* A younger incarnation has no use for the streams of an older
+		 * one. */
 		rc = m0_rpc_record_client_del(tx, packet->rwp_sender);
 		if (rc != 0)
 			return rc;
@@ -244,7 +245,7 @@ static int create_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 					 &shake->shk_session);
 }
 
-/* Of this incarnation: the machine may not know whose number it is. */
+/* Check the incarnation: the machine may not know whose number it is. */
 static int drop_run(struct m0_rpc__shake *shake, struct m0_rpc_tx *tx)
 {
 	const struct m0_rpc_wire_packet *packet = &shake->shk_came.rca_packet;
@@ -307,8 +308,9 @@ static void shake_finish(struct m0_rpc__machine *m, struct m0_rpc__call *call)
 		else if (s != NULL)
 			m0_rpc__ssession_drop(s);
 	}
-	/* What it shared a commit with has failed, a full disk say: nothing is
-	 * known against the client, who asks again. */
+	/* The commit that this job shared has failed, for example because the
+	 * disk is full: nothing is known against the client, which asks
+	 * again. */
 	if (shake->shk_rc == 0 || !shake->shk_has_read)
 		shake->shk_done(m, came, shake->shk_kind, rc);
 	blobs_free(shake);

@@ -42,7 +42,7 @@ static int request_decode(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	return m0_rpc__came_decode(m, came, type, ret);
 }
 
-/* What those have that are executed, requests and one-way items. */
+/* Set the fields of items that are executed: requests and one-way items. */
 static inline void executed_init(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item *il = m0_rpc__il(item);
@@ -278,8 +278,8 @@ void m0_rpc__sstream_run(struct m0_rpc__machine *m,
 
 	M0_PRE_EX(m0_rpc__is_here(m));
 	M0_PRE_EX(m0_rpc__sstream_invariant(stream));
-	/* What is answered without a handler finishes in here, as many as are
-	 * held: one after the other, not one inside the other. */
+	/* Requests that are answered without a handler finish in here, as many
+	 * as are held: one after the other, not one inside the other. */
 	if (stream->rsq_runs)
 		return;
 	stream->rsq_runs = true;
@@ -300,7 +300,8 @@ static void unwanted_set(struct m0_rpc__item *il)
 			  __ATOMIC_RELAXED);
 }
 
-/* What waits for its turn, or is being executed; NULL: neither. */
+/* Return the request that waits for its turn or is being executed; NULL:
+ * neither. */
 static struct m0_rpc_item *unanswered(const struct m0_rpc__sstream *stream,
 				      uint64_t                      xid)
 {

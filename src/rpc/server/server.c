@@ -27,7 +27,7 @@ static bool client_is_too_many(struct m0_rpc__machine          *m,
 			       m->rml_cfg.rc_clients_max);
 }
 
-/* Who asks may: he is made, or has been. */
+/* Admit the client: make it, or find it made. */
 static int client_admit(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 			struct m0_rpc__client **ret)
 {
@@ -57,7 +57,7 @@ static int client_admit(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 	return client == NULL ? -ENOMEM : 0;
 }
 
-/* Who is not answered asks again. */
+/* A client that gets no answer asks again. */
 static void refuse(struct m0_rpc__machine *m, struct m0_rpc__came *came, int rc)
 {
 	if (rc == -EAGAIN)
@@ -66,7 +66,7 @@ static void refuse(struct m0_rpc__machine *m, struct m0_rpc__came *came, int rc)
 		answer(m, came, M0_RPC_OP_REFUSED, rc);
 }
 
-/* He may be, as far as the store knows. */
+/* The store has no objection to the client. */
 static void client_established(struct m0_rpc__machine *m,
 			       struct m0_rpc__came    *came)
 {
@@ -143,13 +143,13 @@ static int conn_terminate(struct m0_rpc__machine *m,
 	}
 	if (client->rct_sessions_nr > 0)
 		return 0;
-	/* What is asked of the store by those that went comes before it. */
+	/* Jobs of sessions that were dropped come before this job. */
 	if (!m->rml_jobs.rjb_store_is_own)
 		rc = m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL, NULL,
 				   shake_done);
 	if (rc == -EAGAIN)
 		return rc;
-	/* It is made again if there is another connection. */
+	/* Another connection makes the client again. */
 	m0_rpc__client_drop(client);
 	return 0;
 }
@@ -246,7 +246,7 @@ static void session_created(struct m0_rpc__machine    *m,
 		m0_rpc__ssession_drop(s);
 }
 
-/* It may have been resumed while the store was asked to forget it. */
+/* The session may have been resumed while the store was deleting it. */
 static void session_dropped(struct m0_rpc__machine *m,
 			    struct m0_rpc__came    *came)
 {
@@ -319,7 +319,7 @@ static void session_establish(struct m0_rpc__machine *m,
 		refuse(m, came, rc);
 }
 
-/* What is to be forgotten is, also by the store. */
+/* Delete the session, in the store as well. */
 static void session_forget(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
 	int rc = -ENOMEM;
@@ -345,8 +345,9 @@ static void session_terminate(struct m0_rpc__machine *m,
 	session_forget(m, came);
 }
 
-/* Of one that is not known here. The store may know it of a machine before this
- * one; if another connection of it has come already, it has not left. */
+/* Terminate the connection of a client that is not known here. The store may
+ * know it from an earlier machine; if another connection of it has come
+ * already, the client has not left. */
 static void conn_forget(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
 	int rc = 0;
@@ -377,7 +378,7 @@ static void ping(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 	m0_rpc__note_reply(note, came->rca_target, &came->rca_item, 0);
 }
 
-/* Of a client that is known. */
+/* Handle a handshake of a known client. */
 static void client_handshake(struct m0_rpc__machine *m,
 			     struct m0_rpc__client  *client,
 			     struct m0_rpc__came    *came)
@@ -406,7 +407,7 @@ void m0_rpc__came_handshake(struct m0_rpc__machine *m,
 
 	M0_PRE(m0_rpc__is_here(m));
 	M0_PRE_EX(m0_rpc__server_invariant(&m->rml_server));
-	/* It may not be known any more, or be another one. */
+	/* The client may be unknown by now, or another one. */
 	came->rca_client = NULL;
 	if (!(came->rca_item.rwi_flags & M0_RPC_WIRE_REQUEST)) {
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);

@@ -16,14 +16,14 @@ enum m0_rpc__shake_kind {
 	M0_RPC__SHAKE_LEAVE
 };
 
-/** Of a peer's session. */
+/** Stream of a peer's session. */
 struct m0_rpc__sstream {
 	struct m0_rpc_sstream    rsq_core;
 	struct m0_rpc__ssession *rsq_session;
 	uint32_t                 rsq_nr;
-	/** What is being executed; NULL. */
+	/** Request being executed; NULL. */
 	struct m0_rpc_item *rsq_item;
-	/** What it has to say is being asked. */
+	/** m0_rpc__sstream_run() is active. */
 	bool rsq_runs;
 };
 
@@ -164,7 +164,7 @@ void m0_rpc__packet_max_set(const struct m0_rpc__client *client,
 /** Tells whether there are `max` already, or twice as many with those that have
  * gone and of which something is being executed. */
 bool m0_rpc__is_full(uint32_t nr, uint32_t gone_nr, uint32_t max);
-/** The same of a client's sessions. */
+/** Tell whether a client has as many sessions as it may. */
 bool m0_rpc__client_is_full(const struct m0_rpc__client *client);
 /** NULL: no memory. */
 struct m0_rpc__ssession *m0_rpc__ssession_new(struct m0_rpc__client *client,
@@ -191,7 +191,7 @@ void m0_rpc__came_handshake(struct m0_rpc__machine *m,
 /** As for m0_rpc__do(). */
 void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused);
 
-/** Of the store, or NULL in *ret: it is there already. */
+/** Make a session that the store knows; NULL in *ret: it is there already. */
 int m0_rpc__session_restore(struct m0_rpc__machine          *m,
 			    const struct m0_rpc__came       *came,
 			    const struct m0_rpc_session_est *est,
@@ -227,7 +227,7 @@ bool m0_rpc__is_crowded(const struct m0_rpc__machine *m,
 
 /* -------------------------------------------------------------- expire.c -- */
 
-/** Of what a store that outlives the machine keeps of clients. @retval -ENOMEM */
+/** Sweeps of the records of clients. @retval -ENOMEM */
 int  m0_rpc__sweep_init(struct m0_rpc__machine *m);
 void m0_rpc__sweep_fini(struct m0_rpc__machine *m);
 /** The store has refused something for lack of room. */
@@ -255,7 +255,7 @@ int m0_rpc__shake(struct m0_rpc__machine *m, struct m0_rpc__came *came,
 
 /** A request or one-way item came. */
 void m0_rpc__came_request(struct m0_rpc__machine *m, struct m0_rpc__came *came);
-/** What a server's stream has to say: executes, answers. */
+/** Run what a stream has to do: execute, answer. */
 void m0_rpc__sstream_run(struct m0_rpc__machine *m,
 			 struct m0_rpc__sstream *stream);
 
@@ -278,7 +278,8 @@ void m0_rpc__reply_send(struct m0_rpc__machine *m, struct m0_rpc_item *reply,
 void m0_rpc__request_finish(struct m0_rpc__machine *m,
 			    struct m0_rpc_item     *request,
 			    struct m0_rpc_item *reply, int rc);
-/** The same, after the store has it, if that outlives the machine. */
+/** Finish a request after the store has its answer, if the store outlives the
+ * machine. */
 void m0_rpc__request_answered(struct m0_rpc__machine *m,
 			      struct m0_rpc_item     *request,
 			      struct m0_rpc_item     *reply);

@@ -7,7 +7,7 @@
 #include "rpc/rpc_internal.h"
 #include "rpc/core/record.h"
 
-/* Of the record, before the reply's body: its opcode. */
+/* The opcode, before the reply's body in the record. */
 enum {
 	REPLY_HEAD = 8
 };
