@@ -63,7 +63,7 @@ static void event(struct m0_lnet_engine *eng, struct m0_lnet_event_node *en)
 	no->no_posted = en;
 }
 
-static bool eq_room(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq)
+static bool eq_room(struct m0_lnet_engine *eng, uint32_t eq)
 {
 	(void)eng;
 	(void)eq;
@@ -158,12 +158,11 @@ static void node_open(struct node *no)
 
 static void entries_add(struct node *no, unsigned nr)
 {
-	static char              bytes[4096];
-	static void             *addr = bytes;
-	static m0_bcount_t       length = sizeof bytes;
-	static struct m0_bufvec  vec = M0_BUFVEC_INIT_BUF(&addr, &length);
-	static struct m0_lnet_eq eq;
-	unsigned                 i;
+	static char             bytes[4096];
+	static void            *addr = bytes;
+	static m0_bcount_t      length = sizeof bytes;
+	static struct m0_bufvec vec = M0_BUFVEC_INIT_BUF(&addr, &length);
+	unsigned                i;
 
 	no->no_mes = m0_alloc_arr(nr, sizeof *no->no_mes);
 	no->no_mds = m0_alloc_arr(nr, sizeof *no->no_mds);
@@ -180,8 +179,8 @@ static void entries_add(struct node *no, unsigned nr)
 			.mda_threshold = M0_LNET_MD_THRESHOLD_INF,
 			.mda_options = M0_LNET_MD_OP_PUT |
 				       M0_LNET_MD_MANAGE_REMOTE,
-			.mda_eq = &eq,
 		};
+		no->no_mds[i].md_eq = 1;
 		m0_lnet_engine_me_attach(no->no_engine, &no->no_mes[i]);
 		m0_lnet_engine_md_attach(no->no_engine, &no->no_mes[i],
 					 &no->no_mds[i]);

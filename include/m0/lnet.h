@@ -206,7 +206,10 @@ struct m0_lnet_eq {
 	/** Polled: most incoming messages in the queue, including those that
 	 * the node is still receiving or answering. It drops further ones. */
 	unsigned eq_max;
-	unsigned eq_queued_nr;
+	/** Number of the queue at its node; 0: the node had none left. */
+	uint32_t eq_number;
+	/** Polled: incoming messages that the node has accepted for it. */
+	uint32_t eq_accepted_nr;
 	/**
 	 * Incoming messages that the node dropped because eq_max were queued.
 	 */
@@ -222,6 +225,8 @@ struct m0_lnet_eq {
 };
 
 /**
+ * A node has at most 65,536 queues. If it has no number for another one, or no
+ * memory for it, it refuses MDs of that queue with -ENOSPC.
  * @param callback  NULL: the queue is polled.
  * @param max       polled: most incoming messages in the queue; 0: 1024.
  */
@@ -366,7 +371,7 @@ struct m0_lnet_md_attr {
  *                   many segments; an ME with QUEUE and no mda_auto_unlink.
  * @retval -ENOENT   the ME has ended.
  * @retval -EBUSY    the ME has an MD, and is no QUEUE.
- * @retval -ENOSPC   the node has lc_mds_max MDs.
+ * @retval -ENOSPC   the node has lc_mds_max MDs, or had no number for mda_eq.
  * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,

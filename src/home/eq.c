@@ -15,6 +15,70 @@ enum {
 	TOLD_MAX = 32
 };
 
+/* ------------------------------------------------------------- numbers -- */
+
+static struct m0_home_eq *eq_of_slot(struct m0_home_slot *slot)
+{
+	return container_of(slot, struct m0_home_eq, heq_slot);
+}
+
+struct m0_home_eq *m0_home__eq_at(const struct m0_lnet *lnet, uint32_t number)
+{
+	struct m0_home_eq *heq;
+
+	M0_PRE(number != 0);
+	heq = eq_of_slot(m0_home__slot_at(&lnet->hm_eq_slots, number - 1));
+	M0_ASSERT(heq->heq_eq->eq_number == number);
+	return heq;
+}
+
+uint32_t m0_home__eq_queued_nr(const struct m0_home_eq *heq)
+{
+	return __atomic_load_n(&heq->heq_eq->eq_accepted_nr, __ATOMIC_RELAXED) -
+	       __atomic_load_n(&heq->heq_taken_nr, __ATOMIC_RELAXED);
+}
+
+static struct m0_lnet_eq *eq_of_number(const struct m0_lnet *lnet,
+				       uint32_t              number)
+{
+	return number == 0 ? NULL : m0_home__eq_at(lnet, number)->heq_eq;
+}
+
+/*
+ * Gives the queue a number if there is one; without it, the node refuses MDs of
+ * this queue. hm_lock is held, and released meanwhile.
+ */
+static void number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
+{
+	struct m0_home_slots *slots = &lnet->hm_eq_slots;
+	struct m0_home_slot  *slot;
+	struct m0_home_eq    *heq;
+
+	do {
+		slot = m0_home__slot_get(slots);
+	} while (slot == NULL && !m0_home__slots_are_full(slots) &&
+		 m0_home__grow(lnet, slots) == 0);
+	if (slot == NULL)
+		return;
+	heq = eq_of_slot(slot);
+	heq->heq_eq = eq;
+	heq->heq_taken_nr = 0;
+	eq->eq_number = slot->hsl_index + 1;
+}
+
+/* hm_lock is held. */
+static void number_put(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
+{
+	struct m0_home_eq *heq;
+
+	if (eq->eq_number == 0)
+		return;
+	heq = m0_home__eq_at(lnet, eq->eq_number);
+	M0_ASSERT(m0_home__eq_queued_nr(heq) == 0);
+	m0_home__slot_put(&lnet->hm_eq_slots, &heq->heq_slot);
+	eq->eq_number = 0;
+}
+
 void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
 		     void (*callback)(struct m0_lnet_eq          *eq,
 				      const struct m0_lnet_event *ev),
@@ -28,6 +92,7 @@ void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
 	(void)m0_semaphore_init(&eq->eq_sem, 0);
 	m0_mutex_lock(&lnet->hm_lock);
 	M0_PRE(!lnet->hm_dead);
+	number_take(lnet, eq);
 	m0_list_add_tail(&lnet->hm_eqs, &eq->eq_link);
 	m0_mutex_unlock(&lnet->hm_lock);
 }
@@ -88,10 +153,9 @@ void m0_home__told_give(struct m0_lnet *lnet)
 	m0_mutex_unlock(&lnet->hm_lock);
 }
 
-static void event_call(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
+static void event_call(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
+		       struct m0_lnet_event_node *node)
 {
-	struct m0_lnet_eq *eq = node->en_eq;
-
 	if (eq != NULL)
 		eq->eq_callback(eq, &node->en_event);
 	node->en_next = lnet->hm_told;
@@ -144,7 +208,7 @@ static void events_push(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 	m0_mutex_lock(&lnet->hm_lock);
 	for (; node != NULL; node = next) {
 		next = node->en_next;
-		eq = node->en_eq;
+		eq = eq_of_number(lnet, node->en_eq);
 		if (eq_push(eq, node)) {
 			/* He may go on; m0_lnet_eq_fini() waits for us. */
 			m0_mutex_unlock(&lnet->hm_lock);
@@ -170,6 +234,7 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 	struct m0_lnet_event_node  *polled = NULL;
 	struct m0_lnet_event_node **polled_tail = &polled;
 	struct m0_lnet_eq          *last = NULL;
+	struct m0_lnet_eq          *eq;
 
 	lnet->hm_events = NULL;
 	lnet->hm_events_tail = &lnet->hm_events;
@@ -178,9 +243,10 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 		/* Its queue will look there; with many MDs it is cold. */
 		if (next != NULL)
 			__builtin_prefetch(next->en_event.ev_md_user, 1);
-		if (node->en_eq == NULL || node->en_eq->eq_callback != NULL) {
-			told(&last, node->en_eq);
-			event_call(lnet, node);
+		eq = eq_of_number(lnet, node->en_eq);
+		if (eq == NULL || eq->eq_callback != NULL) {
+			told(&last, eq);
+			event_call(lnet, eq, node);
 		} else {
 			node->en_next = NULL;
 			*polled_tail = node;
@@ -200,12 +266,16 @@ static bool event_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 	struct m0_lnet_event_node *node = eq->eq_first;
 	struct m0_lnet_msg        *msg = node->en_msg;
 	struct m0_lnet_md         *md = node->en_md;
+	struct m0_home_eq         *heq;
 
 	eq->eq_first = node->en_next;
 	if (eq->eq_first == NULL)
 		eq->eq_last = NULL;
-	if (node->en_incoming)
-		__atomic_fetch_sub(&eq->eq_queued_nr, 1, __ATOMIC_RELAXED);
+	if (node->en_incoming) {
+		heq = m0_home__eq_at(lnet, eq->eq_number);
+		__atomic_store_n(&heq->heq_taken_nr, heq->heq_taken_nr + 1,
+				 __ATOMIC_RELAXED);
+	}
 	*event = node->en_event;
 	if (md != NULL)
 		m0_home__md_put(lnet, m0_home__md_of(md));
@@ -314,6 +384,7 @@ void m0_lnet_eq_fini(struct m0_lnet_eq *eq)
 		barrier_wait(lnet);
 	m0_mutex_lock(&lnet->hm_lock);
 	M0_PRE(eq->eq_users_nr == 0 && eq->eq_first == NULL);
+	number_put(lnet, eq);
 	m0_list_del(&eq->eq_link);
 	eq->eq_lnet = NULL;
 	m0_semaphore_fini(&eq->eq_sem);

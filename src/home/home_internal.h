@@ -85,6 +85,9 @@ void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot);
 /** Debug: whoever counts on what nobody has set shall find out. */
 void m0_home__slot_spoil(const struct m0_home_slots *slots,
 			 struct m0_home_slot        *slot);
+/** Strand: the slot `index`, which is in use and was posted to the strand. */
+struct m0_home_slot *m0_home__slot_at(const struct m0_home_slots *slots,
+				      uint32_t                    index);
 /** NULL: the handle is void. */
 struct m0_home_slot *m0_home__slot_find(const struct m0_home_slots *slots,
 					struct m0_lnet_handle       handle);
@@ -148,10 +151,23 @@ struct m0_home_msg {
 	struct m0_lnet_msg hms_msg;
 };
 
+/** What the node keeps of an event queue. The engine knows its number only. */
+struct m0_home_eq {
+	struct m0_home_slot heq_slot;
+	struct m0_lnet_eq  *heq_eq;
+	/**
+	 * Messages that the application has taken, of the eq_accepted_nr that
+	 * the strand has accepted. A thread that holds hm_lock publishes it.
+	 */
+	uint32_t heq_taken_nr;
+};
+
 /* -- the node -------------------------------------------------------------- */
 
 enum {
 	M0_HOME_IFACES_MAX = 256,
+	/** Event queues of a node. */
+	M0_HOME_EQS_MAX = 1 << 16,
 	M0_HOME_NIS_MAX = M0_LNET_CFG_NETS_MAX * M0_LNET_CFG_IFACES_MAX
 };
 
@@ -203,6 +219,7 @@ struct m0_lnet {
 	struct m0_home_slots hm_mes;
 	struct m0_home_slots hm_mds;
 	struct m0_home_slots hm_msgs;
+	struct m0_home_slots hm_eq_slots;
 	unsigned             hm_msgs_own_nr;
 	struct m0_home_op   *hm_inbox;
 	struct m0_home_op  **hm_inbox_tail;
@@ -375,9 +392,12 @@ int m0_home__slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
 /** Makes an MD of a slot, counted for its life. */
 struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 				   const struct m0_lnet_md_attr *attr);
-/** Are these the attributes of an MD to be bound? Without hm_lock, too. */
-bool m0_home__md_bind_ok(const struct m0_lnet         *lnet,
-			 const struct m0_lnet_md_attr *attr);
+/**
+ * Checks the attributes of an MD to be bound; hm_lock need not be held.
+ * @retval -EINVAL, -ENOSPC
+ */
+int m0_home__md_bind_check(const struct m0_lnet         *lnet,
+			   const struct m0_lnet_md_attr *attr);
 /** Releases hm_lock meanwhile. @retval -ENOMEM */
 int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots);
 
@@ -396,6 +416,10 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 
 /* -- eq.c ------------------------------------------------------------------ */
 
+/** Strand: the queue with this number. Pre: the number is not 0. */
+struct m0_home_eq *m0_home__eq_at(const struct m0_lnet *lnet, uint32_t number);
+/** Incoming messages in the queue, or on their way to it. */
+uint32_t m0_home__eq_queued_nr(const struct m0_home_eq *heq);
 /** Tells all events posted so far. */
 void m0_home__events_tell(struct m0_lnet *lnet);
 /** m0_home__told_end() when there is something. */

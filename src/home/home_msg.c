@@ -172,13 +172,17 @@ static void home_event(struct m0_lnet_engine     *eng,
 }
 
 /* Only the strand adds to it. */
-static bool home_eq_room(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq)
+static bool home_eq_room(struct m0_lnet_engine *eng, uint32_t number)
 {
-	(void)eng;
-	if (eq == NULL || eq->eq_callback != NULL)
+	struct m0_home_eq *heq =
+		m0_home__eq_at(m0_lnet_engine_home(eng), number);
+	struct m0_lnet_eq *eq = heq->heq_eq;
+
+	if (eq->eq_callback != NULL)
 		return true;
-	if (__atomic_load_n(&eq->eq_queued_nr, __ATOMIC_RELAXED) < eq->eq_max) {
-		__atomic_fetch_add(&eq->eq_queued_nr, 1, __ATOMIC_RELAXED);
+	if (m0_home__eq_queued_nr(heq) < eq->eq_max) {
+		__atomic_store_n(&eq->eq_accepted_nr, eq->eq_accepted_nr + 1,
+				 __ATOMIC_RELAXED);
 		return true;
 	}
 	__atomic_fetch_add(&eq->eq_dropped_nr, 1, __ATOMIC_RELAXED);

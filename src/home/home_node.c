@@ -30,6 +30,10 @@ static int memory_init(struct m0_lnet *lnet)
 		rc = m0_home__slots_init(&lnet->hm_msgs,
 					 sizeof(struct m0_home_msg),
 					 cfg->lc_msgs_max);
+	if (rc == 0)
+		rc = m0_home__slots_init(&lnet->hm_eq_slots,
+					 sizeof(struct m0_home_eq),
+					 M0_HOME_EQS_MAX);
 	m0_home__msgs_share(lnet);
 	return rc;
 }
@@ -37,6 +41,7 @@ static int memory_init(struct m0_lnet *lnet)
 /* Also after a failed memory_init(). */
 void m0_home__free(struct m0_lnet *lnet)
 {
+	m0_home__slots_fini(&lnet->hm_eq_slots);
 	m0_home__slots_fini(&lnet->hm_msgs);
 	m0_home__slots_fini(&lnet->hm_mds);
 	m0_home__slots_fini(&lnet->hm_mes);

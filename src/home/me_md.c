@@ -69,11 +69,14 @@ void m0_home__me_put(struct m0_lnet *lnet, struct m0_home_me *hme)
 
 void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd)
 {
+	uint32_t eq;
+
 	M0_PRE(hmd->hmd_users_nr > 0);
 	if (--hmd->hmd_users_nr > 0)
 		return;
-	if (hmd->hmd_md.md_attr.mda_eq != NULL)
-		--hmd->hmd_md.md_attr.mda_eq->eq_users_nr;
+	eq = hmd->hmd_md.md_eq;
+	if (eq != 0)
+		--m0_home__eq_at(lnet, eq)->heq_eq->eq_users_nr;
 	if (hmd->hmd_queued)
 		m0_home__me_put(lnet, hmd->hmd_me);
 	m0_home__slot_put(&lnet->hm_mds, &hmd->hmd_slot);
@@ -251,8 +254,8 @@ static bool md_is_for_me(const struct m0_lnet_md_attr *attr)
 }
 
 /* For each message, on both sides: in its callers. */
-static inline bool md_attr_ok(const struct m0_lnet         *lnet,
-			      const struct m0_lnet_md_attr *attr, bool for_me)
+static inline int md_attr_check(const struct m0_lnet         *lnet,
+				const struct m0_lnet_md_attr *attr, bool for_me)
 {
 	const struct m0_bufvec *vec = attr->mda_vec;
 	m0_bcount_t             there;
@@ -261,23 +264,27 @@ static inline bool md_attr_ok(const struct m0_lnet         *lnet,
 	if ((attr->mda_options & ~md_options_all) != 0 ||
 	    md_is_for_me(attr) != for_me || attr->mda_threshold == 0 ||
 	    attr->mda_threshold < M0_LNET_MD_THRESHOLD_INF)
-		return false;
+		return -EINVAL;
 	if ((attr->mda_options & (M0_LNET_MD_MAX_SIZE | M0_LNET_MD_MIN_ROOM)) !=
 		    0 &&
 	    attr->mda_max_size > attr->mda_length)
-		return false;
+		return -EINVAL;
+	if (attr->mda_eq != NULL && attr->mda_eq->eq_number == 0)
+		return -ENOSPC;
 	if (vec == NULL)
-		return attr->mda_length == 0;
+		return attr->mda_length == 0 ? 0 : -EINVAL;
 	there = m0_vec_count(&vec->ov_vec);
 	return vec->ov_vec.v_nr <= M0_LNET_MD_SEGS_MAX &&
-	       attr->mda_vec_offset <= there &&
-	       attr->mda_length <= there - attr->mda_vec_offset;
+			       attr->mda_vec_offset <= there &&
+			       attr->mda_length <= there - attr->mda_vec_offset
+		       ? 0
+		       : -EINVAL;
 }
 
-bool m0_home__md_bind_ok(const struct m0_lnet         *lnet,
-			 const struct m0_lnet_md_attr *attr)
+int m0_home__md_bind_check(const struct m0_lnet         *lnet,
+			   const struct m0_lnet_md_attr *attr)
 {
-	return md_attr_ok(lnet, attr, false);
+	return md_attr_check(lnet, attr, false);
 }
 
 /*
@@ -299,7 +306,7 @@ static void attr_copy(struct m0_lnet_md_attr       *ret,
 	ret->mda_max_size = attr->mda_max_size;
 	ret->mda_options = attr->mda_options;
 	ret->mda_auto_unlink = attr->mda_auto_unlink;
-	ret->mda_eq = attr->mda_eq;
+	ret->mda_eq = NULL;
 	ret->mda_user = attr->mda_user;
 }
 
@@ -317,8 +324,11 @@ inline struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 	hmd->hmd_ended = false;
 	hmd->hmd_me = NULL;
 	hmd->hmd_queued = false;
-	if (attr->mda_eq != NULL)
+	hmd->hmd_md.md_eq = 0;
+	if (attr->mda_eq != NULL) {
+		hmd->hmd_md.md_eq = attr->mda_eq->eq_number;
 		++attr->mda_eq->eq_users_nr;
+	}
 	return hmd;
 }
 
@@ -378,8 +388,9 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 	struct m0_home_md   *hmd;
 	int                  rc;
 
-	if (!md_attr_ok(lnet, attr, true))
-		return -EINVAL;
+	rc = md_attr_check(lnet, attr, true);
+	if (rc != 0)
+		return rc;
 	m0_home__lock(lnet);
 	rc = m0_home__slot_take(lnet, &lnet->hm_mds, &slot);
 	if (rc != 0) {
@@ -440,8 +451,11 @@ int m0_lnet_entry_attach(struct m0_lnet               *lnet,
 	int                  rc;
 
 	M0_PRE((me_attr->mea_flags & M0_LNET_ME_UNLINK) != 0);
-	if (!me_attr_ok(lnet, me_attr) || !md_attr_ok(lnet, md_attr, true))
+	if (!me_attr_ok(lnet, me_attr))
 		return -EINVAL;
+	rc = md_attr_check(lnet, md_attr, true);
+	if (rc != 0)
+		return rc;
 	m0_home__lock(lnet);
 	rc = entry_slots(lnet, &me, &md);
 	if (rc != 0) {
@@ -464,8 +478,9 @@ int m0_lnet_md_bind(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	struct m0_home_md   *hmd;
 	int                  rc;
 
-	if (!m0_home__md_bind_ok(lnet, attr))
-		return -EINVAL;
+	rc = m0_home__md_bind_check(lnet, attr);
+	if (rc != 0)
+		return rc;
 	m0_home__lock(lnet);
 	rc = m0_home__slot_take(lnet, &lnet->hm_mds, &slot);
 	if (rc != 0) {

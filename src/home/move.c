@@ -87,14 +87,13 @@ static bool op_ok(const struct m0_lnet *lnet, const struct m0_lnet_op *op)
 		m0_home__nid_is_ours(lnet, &op->lo_self));
 }
 
-static bool range_ok(const struct m0_lnet_md_attr *attr,
-		     const struct m0_lnet_op      *op)
+static bool range_ok(m0_bcount_t md_length, const struct m0_lnet_op *op)
 {
 	m0_bcount_t there;
 
-	if (op->lo_md_offset > attr->mda_length)
+	if (op->lo_md_offset > md_length)
 		return false;
-	there = attr->mda_length - op->lo_md_offset;
+	there = md_length - op->lo_md_offset;
 	return op->lo_bytes <= there &&
 	       (op->lo_bytes != 0 ? op->lo_bytes : there) <= M0_LNET_MTU;
 }
@@ -119,7 +118,8 @@ static int msg_take(struct m0_lnet *lnet, struct m0_lnet_handle md,
 		hmd = m0_home__md_find(lnet, md);
 		if (hmd == NULL)
 			return -ENOENT;
-		if (hmd->hmd_me != NULL || !range_ok(&hmd->hmd_md.md_attr, op))
+		if (hmd->hmd_me != NULL ||
+		    !range_ok(hmd->hmd_md.md_attr.mda_length, op))
 			return -EINVAL;
 		*ret = m0_home__msg_get(lnet, true, &grow);
 		if (*ret == NULL && !more_msgs(lnet, grow))
@@ -205,8 +205,10 @@ static int bound_post(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	struct m0_home_msg *hms;
 	int                 rc;
 
-	if (!m0_home__md_bind_ok(lnet, attr) || !range_ok(attr, op) ||
-	    !op_ok(lnet, op))
+	rc = m0_home__md_bind_check(lnet, attr);
+	if (rc != 0)
+		return rc;
+	if (!range_ok(attr->mda_length, op) || !op_ok(lnet, op))
 		return -EINVAL;
 	m0_home__lock(lnet);
 	rc = bound_take(lnet, attr, &hms);

@@ -6,8 +6,8 @@
  */
 #include "home/home_internal.h"
 
-static struct m0_home_slot *slot_at(const struct m0_home_slots *slots,
-				    uint32_t                    index)
+inline struct m0_home_slot *m0_home__slot_at(const struct m0_home_slots *slots,
+					     uint32_t                    index)
 {
 	char *chunk = slots->hss_chunks[index / M0_HOME_CHUNK_NR];
 
@@ -84,7 +84,8 @@ bool m0_home__slots_grow(struct m0_home_slots *slots, void *chunk)
 	slots->hss_nr += nr;
 	/* The first one on top. */
 	for (i = 1; i <= nr; ++i) {
-		struct m0_home_slot *slot = slot_at(slots, slots->hss_nr - i);
+		struct m0_home_slot *slot =
+			m0_home__slot_at(slots, slots->hss_nr - i);
 
 		slot->hsl_index = slots->hss_nr - i;
 		m0_home__slot_spoil(slots, slot);
@@ -124,6 +125,6 @@ struct m0_home_slot *m0_home__slot_find(const struct m0_home_slots *slots,
 
 	if (handle.lh_slot >= slots->hss_nr)
 		return NULL;
-	slot = slot_at(slots, handle.lh_slot);
+	slot = m0_home__slot_at(slots, handle.lh_slot);
 	return slot->hsl_used && slot->hsl_gen == handle.lh_gen ? slot : NULL;
 }

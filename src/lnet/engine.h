@@ -39,7 +39,8 @@ struct m0_lnet_timer {
 struct m0_lnet_event_node {
 	struct m0_lnet_event_node *en_next;
 	struct m0_lnet_event       en_event;
-	struct m0_lnet_eq         *en_eq;
+	/** Number of its event queue; 0: none. */
+	uint32_t en_eq;
 	/** Message to which the event holds a reference until it is taken;
 	 * NULL: none. */
 	struct m0_lnet_msg *en_msg;
@@ -82,8 +83,11 @@ struct m0_lnet_me {
 };
 
 struct m0_lnet_md {
+	/** The engine does not use mda_eq. */
 	struct m0_lnet_md_attr md_attr;
-	struct m0_lnet_handle  md_handle;
+	/** Number that the home gave the event queue; 0: none. */
+	uint32_t              md_eq;
+	struct m0_lnet_handle md_handle;
 	/** NULL: the MD is bound. */
 	struct m0_lnet_me  *md_me;
 	struct m0_list_link md_on_me;
@@ -237,7 +241,7 @@ struct m0_lnet_home_ops {
 	/** Returns true if the queue takes one more incoming message, and then
 	 * reserves the space of its event. Otherwise the home counts, and the
 	 * engine drops the message. */
-	bool (*ho_eq_room)(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq);
+	bool (*ho_eq_room)(struct m0_lnet_engine *eng, uint32_t eq);
 	/** The engine asks this about a message of a peer that finds no entry:
 	 * had the application made any call before the message arrived that the
 	 * engine does not know yet? If so, the engine puts the message off and

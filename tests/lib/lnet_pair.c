@@ -438,11 +438,11 @@ static void home_event(struct m0_lnet_engine     *eng,
 	*at = event;
 }
 
-static bool home_eq_room(struct m0_lnet_engine *eng, struct m0_lnet_eq *eq)
+static bool home_eq_room(struct m0_lnet_engine *eng, uint32_t eq)
 {
 	struct pair_node *node = m0_lnet_engine_home(eng);
 
-	M0_ASSERT(eq == &node->pno_eq);
+	M0_ASSERT(eq == PAIR_EQ);
 	return !node->pno_eq_full;
 }
 

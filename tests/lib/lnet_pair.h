@@ -22,7 +22,9 @@ enum {
 	PAIR_EVENTS_MAX = 4096,
 	PAIR_FRAMES_MAX = 4096,
 	/** Bytes of a payload that a frame shows. */
-	PAIR_FRAME_BYTES = 512
+	PAIR_FRAME_BYTES = 512,
+	/** Number of the event queue of each node. */
+	PAIR_EQ = 7
 };
 
 struct pair;
@@ -90,9 +92,8 @@ struct pair_node {
 	bool     pno_eq_full;
 	/** Something was asked for that the engine has not been told; how often
 	 * it has been told such. */
-	bool              pno_behind;
-	uint64_t          pno_takes_nr;
-	struct m0_lnet_eq pno_eq;
+	bool     pno_behind;
+	uint64_t pno_takes_nr;
 	/** Posted, to be taken at the end of the pass unless pno_keep. */
 	struct m0_lnet_event_node *pno_posted;
 	bool                       pno_keep;

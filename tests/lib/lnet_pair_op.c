@@ -48,9 +48,9 @@ static struct m0_lnet_md *md_make(struct pair_node *node, void *buf,
 		.mda_threshold = threshold,
 		.mda_options = options,
 		.mda_auto_unlink = auto_unlink,
-		.mda_eq = &node->pno_eq,
 		.mda_user = pmd,
 	};
+	pmd->pmd_md.md_eq = PAIR_EQ;
 	pmd->pmd_md.md_handle = handle_next(node);
 	++node->pno_mds_nr;
 	return &pmd->pmd_md;

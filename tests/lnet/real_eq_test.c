@@ -64,12 +64,51 @@ static void waiter_is_woken_though_others_look(void **state)
 	real_close(&re);
 }
 
+/* A node numbers so many queues and refuses MDs of further ones; a number
+ * that was returned goes to another queue. */
+static void queues_have_numbers_up_to_limit(void **state)
+{
+	enum {
+		/* Each end of the pair has two queues. */
+		NR = (1 << 16) - 2
+	};
+	static struct m0_lnet_eq eqs[NR];
+	struct m0_lnet_eq        more;
+	struct m0_lnet_md_attr   attr;
+	struct m0_lnet_handle    md;
+	unsigned                 i;
+
+	real_open(&re, *(enum real_mode *)*state, NULL);
+	for (i = 0; i < NR; ++i) {
+		m0_lnet_eq_init(&eqs[i], re.re_a.rn_lnet, NULL, 0);
+		assert_int_not_equal(eqs[i].eq_number, 0);
+	}
+	m0_lnet_eq_init(&more, re.re_a.rn_lnet, NULL, 0);
+	attr = real_md(NULL, 0, 0, &more);
+	assert_int_equal(m0_lnet_md_bind(re.re_a.rn_lnet, &attr, &md), -ENOSPC);
+	m0_lnet_eq_fini(&more);
+	m0_lnet_eq_fini(&eqs[0]);
+	m0_lnet_eq_init(&more, re.re_a.rn_lnet, NULL, 0);
+	attr = real_md(NULL, 0, 0, &more);
+	md = real_bind(&re.re_a, &attr);
+	assert_int_equal(m0_lnet_md_unlink(re.re_a.rn_lnet, md), 0);
+	while (m0_lnet_eq_get(&more, &(struct m0_lnet_event){ 0 }) != 0)
+		;
+	m0_lnet_eq_fini(&more);
+	for (i = 1; i < NR; ++i)
+		m0_lnet_eq_fini(&eqs[i]);
+	real_close(&re);
+}
+
 int main(void)
 {
 	static enum real_mode   threads = REAL_THREADS;
+	static enum real_mode   polled = REAL_INLINE;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_prestate(waiter_is_woken_though_others_look,
 					  &threads),
+		cmocka_unit_test_prestate(queues_have_numbers_up_to_limit,
+					  &polled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

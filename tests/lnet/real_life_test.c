@@ -558,8 +558,8 @@ static void messages_held_leave_room(void **state)
 		i += m0_lnet_put(re.re_a.rn_lnet, md, &op) == 0;
 		real_turn(&re);
 	}
-	while (__atomic_load_n(&re.re_b.rn_eq.eq_queued_nr, __ATOMIC_RELAXED) <
-	       HELD)
+	while (__atomic_load_n(&re.re_b.rn_eq.eq_accepted_nr,
+			       __ATOMIC_RELAXED) < HELD)
 		real_turn(&re);
 	/* Its own to 0@lo, where nothing matches. */
 	attr.mda_eq = &re.re_b.rn_cb;
@@ -567,7 +567,7 @@ static void messages_held_leave_room(void **state)
 	op.lo_target.lp_nid = re.re_a.rn_nid;
 	assert_int_equal(m0_lnet_put(re.re_b.rn_lnet, md, &op), 0);
 	real_log_until(&re, &re.re_b, M0_LNET_EV_SEND, 1);
-	assert_int_equal(re.re_b.rn_eq.eq_queued_nr, HELD);
+	assert_int_equal(re.re_b.rn_eq.eq_accepted_nr, HELD);
 	for (i = 0; i < NR; ++i)
 		real_expect(&re, &re.re_b, M0_LNET_EV_PUT, 0, &ev);
 	real_none(&re.re_b);

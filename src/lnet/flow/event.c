@@ -90,7 +90,7 @@ inline void m0_lnet__event_post(struct m0_lnet_engine     *eng,
 		own_done(eng, md, ev, msg);
 		return;
 	}
-	node->en_eq = md->md_attr.mda_eq;
+	node->en_eq = md->md_eq;
 	node->en_md = ev->ev_unlinked ? md : NULL;
 	node->en_msg = msg;
 	++eng->le_busy_nr;

@@ -502,12 +502,12 @@ static enum m0_lnet_match md_take(struct m0_lnet_engine *eng,
 				  struct m0_lnet_msg    *msg)
 {
 	const struct m0_lnet_home_ops *ops = eng->le_cfg.lec_home_ops;
-	struct m0_lnet_eq             *eq = md->md_attr.mda_eq;
+	uint32_t                       eq = md->md_eq;
 
 	M0_PRE_EX(!md->md_dead && !m0_lnet__md_is_exhausted(md));
 	if (!msg_fits(msg))
 		return M0_LNET_MATCH_TOO_BIG;
-	if (eq != NULL && !ops->ho_eq_room(eng, eq))
+	if (eq != 0 && !ops->ho_eq_room(eng, eq))
 		return M0_LNET_MATCH_NO_ROOM;
 	M0_ASSERT_EX(msg->msg_payload.lpy_bytes <= M0_LNET_PAYLOAD_MAX);
 	md->md_local_offset = msg->msg_md_offset + msg->msg_payload.lpy_bytes;

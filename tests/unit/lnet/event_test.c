@@ -66,7 +66,7 @@ static void event_taken_is_left_as_it_was(void **state)
 	node = one->pno_posted;
 	assert_ptr_equal(node, &md->md_last);
 	assert_ptr_equal(node->en_md, md);
-	assert_ptr_equal(node->en_eq, &one->pno_eq);
+	assert_int_equal(node->en_eq, PAIR_EQ);
 	assert_null(node->en_msg);
 	assert_false(node->en_incoming);
 	one->pno_keep = false;

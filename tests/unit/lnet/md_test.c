@@ -341,7 +341,7 @@ static void md_without_queue_ends(void **state)
 	struct m0_lnet_md *md = sink(one, BITS, 1, 0);
 
 	(void)state;
-	md->md_attr.mda_eq = NULL;
+	md->md_eq = 0;
 	one->pno_eq_full = true;
 	stranger_put(BITS, 4, 0);
 	unlink_settle(md);
