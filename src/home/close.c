@@ -28,7 +28,7 @@ static void nis_stop(struct m0_lnet *lnet)
 		m0_lnet_engine_ni_del(eng, ni);
 }
 
-static void close_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__close_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	m0_time_t now = m0_time_cached();
 
@@ -63,8 +63,7 @@ void m0_lnet_close(struct m0_lnet *lnet)
 	m0_home__lock(lnet);
 	M0_PRE(!lnet->hm_shut);
 	lnet->hm_shut = true;
-	lnet->hm_close.op_do = close_do;
-	m0_home__post_unlock(lnet, &lnet->hm_close);
+	m0_home__post_unlock(lnet, M0_HOME_OP_CLOSE, 0, &lnet->hm_close);
 	(void)m0_home__wait(lnet, &lnet->hm_closed_sem, M0_TIME_NEVER);
 	if (!M0_HOME_GET(lnet->hm_inline))
 		m0_os_cpus_stop(&lnet->hm_cpus);
@@ -85,8 +84,8 @@ void m0_home__undo(struct m0_lnet *lnet)
 	    m0_lnet_engine_nis_nr(lnet->hm_engine) > 0) {
 		m0_home__lock(lnet);
 		lnet->hm_shut = true;
-		lnet->hm_close.op_do = close_do;
-		m0_home__post_unlock(lnet, &lnet->hm_close);
+		m0_home__post_unlock(lnet, M0_HOME_OP_CLOSE, 0,
+				     &lnet->hm_close);
 		while (lnet->hm_state != M0_HOME_CLOSED)
 			(void)m0_strand_step(&lnet->hm_strand, m0_time_now());
 	}

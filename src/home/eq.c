@@ -234,7 +234,8 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 	struct m0_lnet_event_node  *polled = NULL;
 	struct m0_lnet_event_node **polled_tail = &polled;
 	struct m0_lnet_eq          *last = NULL;
-	struct m0_lnet_eq          *eq;
+	struct m0_lnet_eq          *eq = NULL;
+	uint32_t                    number = 0;
 
 	lnet->hm_events = NULL;
 	lnet->hm_events_tail = &lnet->hm_events;
@@ -243,7 +244,11 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 		/* Its queue will look there; with many MDs it is cold. */
 		if (next != NULL)
 			__builtin_prefetch(next->en_event.ev_md_user, 1);
-		eq = eq_of_number(lnet, node->en_eq);
+		/* Events of one queue often come one after the other. */
+		if (node->en_eq != number) {
+			number = node->en_eq;
+			eq = eq_of_number(lnet, number);
+		}
 		if (eq == NULL || eq->eq_callback != NULL) {
 			told(&last, eq);
 			event_call(lnet, eq, node);
@@ -338,36 +343,39 @@ int m0_lnet_eq_wait(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
 /* ------------------------------------------------------------------ end -- */
 
 struct home_barrier {
-	struct m0_home_op   hb_op;
+	struct m0_home_call hb_call;
 	struct m0_semaphore hb_sem;
 };
 
-static void barrier_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__barrier_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
-	op->op_next = lnet->hm_barriers;
-	lnet->hm_barriers = op;
+	struct m0_home_call *call =
+		container_of(op, struct m0_home_call, ca_op);
+
+	m0_list_add_tail(&lnet->hm_barriers, &call->ca_link);
 }
 
 void m0_home__barriers_tell(struct m0_lnet *lnet)
 {
-	struct m0_home_op *op;
+	struct m0_list_link *link;
 
-	while ((op = lnet->hm_barriers) != NULL) {
-		lnet->hm_barriers = op->op_next;
-		m0_semaphore_up(
-			&container_of(op, struct home_barrier, hb_op)->hb_sem);
+	while ((link = m0_list_first(&lnet->hm_barriers)) != NULL) {
+		m0_list_del(link);
+		m0_semaphore_up(&container_of(link, struct home_barrier,
+					      hb_call.ca_link)
+					 ->hb_sem);
 	}
 }
 
 /* Waits until what was posted has been told, and nobody is in a callback. */
 static void barrier_wait(struct m0_lnet *lnet)
 {
-	struct home_barrier barrier = { .hb_op.op_do = barrier_do };
+	struct home_barrier barrier;
 
 	M0_PRE(!m0_home__is_inside(lnet));
 	(void)m0_semaphore_init(&barrier.hb_sem, 0);
 	m0_mutex_lock(&lnet->hm_lock);
-	m0_home__post_unlock(lnet, &barrier.hb_op);
+	m0_home__call_unlock(lnet, M0_HOME_OP_BARRIER, &barrier.hb_call);
 	(void)m0_home__wait(lnet, &barrier.hb_sem, M0_TIME_NEVER);
 	m0_semaphore_fini(&barrier.hb_sem);
 }

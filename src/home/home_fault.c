@@ -111,7 +111,7 @@ int m0_lnet_fault_attr_check(const struct m0_lnet_fault_attr *attr, char *why)
 
 /** A call: what is to be done with the rules, and what came of it. */
 struct fault_call {
-	struct m0_home_op   flc_op;
+	struct m0_home_call flc_call;
 	struct m0_semaphore flc_sem;
 	int (*flc_do)(struct m0_lnet_engine   *eng,
 		      const struct fault_call *call);
@@ -124,9 +124,10 @@ struct fault_call {
 	int                              flc_rc;
 };
 
-static void call_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__fault_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
-	struct fault_call *call = container_of(op, struct fault_call, flc_op);
+	struct fault_call *call =
+		container_of(op, struct fault_call, flc_call.ca_op);
 
 	call->flc_rc = call->flc_do(lnet->hm_engine, call);
 	m0_semaphore_up(&call->flc_sem);
@@ -134,7 +135,6 @@ static void call_do(struct m0_lnet *lnet, struct m0_home_op *op)
 
 static int call_make(struct m0_lnet *lnet, struct fault_call *call)
 {
-	call->flc_op.op_do = call_do;
 	m0_home__lock(lnet);
 	if (lnet->hm_shut) {
 		m0_mutex_unlock(&lnet->hm_lock);
@@ -146,7 +146,7 @@ static int call_make(struct m0_lnet *lnet, struct fault_call *call)
 		return call->flc_do(lnet->hm_engine, call);
 	}
 	(void)m0_semaphore_init(&call->flc_sem, 0);
-	m0_home__post_unlock(lnet, &call->flc_op);
+	m0_home__call_unlock(lnet, M0_HOME_OP_FAULT, &call->flc_call);
 	(void)m0_home__wait(lnet, &call->flc_sem, M0_TIME_NEVER);
 	m0_semaphore_fini(&call->flc_sem);
 	return call->flc_rc;

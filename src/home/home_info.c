@@ -99,16 +99,17 @@ int m0_lnet_probe_sync(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
 /* --------------------------------------------------------------- picture -- */
 
 struct home_info {
-	struct m0_home_op    hin_op;
+	struct m0_home_call  hin_call;
 	struct m0_semaphore  hin_sem;
 	struct m0_lnet_info *hin_info;
 	int                  hin_rc;
 };
 
-static void info_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__info_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
-	struct home_info *info = container_of(op, struct home_info, hin_op);
-	unsigned          i;
+	struct home_info *info =
+		container_of(op, struct home_info, hin_call.ca_op);
+	unsigned i;
 
 	info->hin_rc = m0_lnet_engine_info(lnet->hm_engine, &info->hin_info);
 	if (info->hin_rc == 0) {
@@ -123,7 +124,7 @@ static void info_do(struct m0_lnet *lnet, struct m0_home_op *op)
 
 int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
 {
-	struct home_info info = { .hin_op.op_do = info_do };
+	struct home_info info = { .hin_rc = 0 };
 
 	M0_PRE(!m0_home__is_inside(lnet));
 	(void)m0_semaphore_init(&info.hin_sem, 0);
@@ -132,7 +133,7 @@ int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
 		m0_mutex_unlock(&lnet->hm_lock);
 		return -ESHUTDOWN;
 	}
-	m0_home__post_unlock(lnet, &info.hin_op);
+	m0_home__call_unlock(lnet, M0_HOME_OP_INFO, &info.hin_call);
 	(void)m0_home__wait(lnet, &info.hin_sem, M0_TIME_NEVER);
 	m0_semaphore_fini(&info.hin_sem);
 	*ret = info.hin_info;
@@ -172,7 +173,7 @@ void m0_lnet_stats_get(struct m0_lnet *lnet, struct m0_lnet_stats *st)
 		      sizeof *st / sizeof(uint64_t));
 }
 
-static void reset_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__reset_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	M0_HOME_SET(lnet->hm_reset_posted, false);
 	(void)op;
@@ -187,6 +188,5 @@ void m0_lnet_stats_reset(struct m0_lnet *lnet)
 		return;
 	}
 	M0_HOME_SET(lnet->hm_reset_posted, true);
-	lnet->hm_reset.op_do = reset_do;
-	m0_home__post_unlock(lnet, &lnet->hm_reset);
+	m0_home__post_unlock(lnet, M0_HOME_OP_STATS_RESET, 0, &lnet->hm_reset);
 }

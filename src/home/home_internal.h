@@ -26,21 +26,59 @@
 struct m0_home_op;
 struct m0_lnet_runner;
 
-enum m0_home_op_kind {
-	M0_HOME_OP_ANY,
-	/** A message that leaves, of an MD of its own. */
-	M0_HOME_OP_MSG,
-	/** An entry for messages that come. */
-	M0_HOME_OP_ENTRY
+enum m0_home_opcode {
+	/** No entry. */
+	M0_HOME_OP_NONE,
+	/** On an ME or MD; the slot is that of the ME or MD. */
+	M0_HOME_OP_ME_ATTACH,
+	M0_HOME_OP_ME_UNLINK,
+	M0_HOME_OP_MD_ATTACH,
+	M0_HOME_OP_MD_UNLINK,
+	/** An MD for a queue; an MD with its own ME. */
+	M0_HOME_OP_QUEUE_ATTACH,
+	M0_HOME_OP_ENTRY_ATTACH,
+	/** The slot is that of the message; BIND: its MD is to be bound first. */
+	M0_HOME_OP_PUT,
+	M0_HOME_OP_GET,
+	M0_HOME_OP_BIND_PUT,
+	M0_HOME_OP_BIND_GET,
+	/** The slot is the portal. */
+	M0_HOME_OP_LAZY,
+	M0_HOME_OP_STATS_RESET,
+	M0_HOME_OP_CLOSE,
+	/** The oldest of hm_calls. */
+	M0_HOME_OP_BARRIER,
+	M0_HOME_OP_INFO,
+	M0_HOME_OP_FAULT,
+	M0_HOME_OP_MEM_ADD,
+	M0_HOME_OP_MEM_DEL,
+	M0_HOME_OPS_NR
 };
 
-/** Something to be done on the strand; embedded in what it is about. */
-struct m0_home_op {
-	struct m0_home_op *op_next;
-	void (*op_do)(struct m0_lnet *lnet, struct m0_home_op *op);
-	/** Which of them may overtake which. */
-	enum m0_home_op_kind op_kind;
+/** An operation in the inbox. It contains only integers of fixed width. */
+struct m0_home_entry {
+	/** enum m0_home_opcode */
+	uint32_t hen_opcode;
+	uint32_t hen_slot;
 };
+
+/**
+ * Place of an operation in the inbox; embedded in the slot that the entry
+ * names, so that there is always room for it.
+ */
+struct m0_home_op {
+	/** The entry after this one. */
+	struct m0_home_entry op_next;
+};
+
+/** An operation on something that has no slot. */
+struct m0_home_call {
+	struct m0_home_op   ca_op;
+	struct m0_list_link ca_link;
+};
+
+/** Carries out an operation on the strand. */
+typedef void (*m0_home_do_t)(struct m0_lnet *lnet, struct m0_home_op *op);
 
 /* -- slot.c ---------------------------------------------------------------- */
 
@@ -137,8 +175,10 @@ struct m0_home_md {
 	/** NULL: bound. */
 	struct m0_home_me *hmd_me;
 	/** hmd_me is a queue: counted there, too, while the MD lives. */
-	bool              hmd_queued;
-	struct m0_lnet_md hmd_md;
+	bool hmd_queued;
+	/** Its event queue, which counts it; NULL: none. */
+	struct m0_lnet_eq *hmd_eq;
+	struct m0_lnet_md  hmd_md;
 };
 
 struct m0_home_msg {
@@ -221,10 +261,13 @@ struct m0_lnet {
 	struct m0_home_slots hm_msgs;
 	struct m0_home_slots hm_eq_slots;
 	unsigned             hm_msgs_own_nr;
-	struct m0_home_op   *hm_inbox;
-	struct m0_home_op  **hm_inbox_tail;
-	/** Something in it is no entry. */
+	/** The oldest entry of the inbox, and where the next one goes. */
+	struct m0_home_entry  hm_inbox;
+	struct m0_home_entry *hm_inbox_tail;
+	/** Some entry of the inbox may not be overtaken. */
 	bool hm_inbox_mixed;
+	/** Calls in the inbox, oldest first. */
+	struct m0_list hm_calls;
 	/** Probes that wait to be begun. */
 	struct m0_list       hm_probes;
 	struct m0_list       hm_eqs;
@@ -257,7 +300,9 @@ struct m0_lnet {
 
 	/* The strand's. */
 	/** How often it has taken the inbox. */
-	uint64_t               hm_takes_nr;
+	uint64_t hm_takes_nr;
+	/** Calls of the entries that it took last. */
+	struct m0_list         hm_calls_taken;
 	enum m0_home_state     hm_state;
 	m0_time_t              hm_end_by;
 	struct m0_lnet_engine *hm_engine;
@@ -283,8 +328,9 @@ struct m0_lnet {
 	struct m0_list       hm_probes_done;
 	/** Somebody waits for it in m0_lnet_close. */
 	struct m0_semaphore hm_closed_sem;
-	/** Who waits until all that was posted has been told. */
-	struct m0_home_op *hm_barriers;
+	/** Calls that wait until all events posted so far have been delivered;
+	 * by ca_link. */
+	struct m0_list hm_barriers;
 	/** Something happened that needs another look at once. */
 	bool hm_again;
 	/** The step did something. */
@@ -305,6 +351,8 @@ struct m0_lnet {
 	struct m0_home_op hm_reset;
 	bool              hm_reset_posted;
 
+	/** Constant: what carries out each enum m0_home_opcode. */
+	const m0_home_do_t *hm_do;
 	/** Constant: the most messages that one side may have. */
 	unsigned hm_share_max;
 	/** Constant: `0@lo`, then in the order of the configuration. */
@@ -345,7 +393,11 @@ void m0_home__lock(struct m0_lnet *lnet);
  * Pushes an operation and releases hm_lock, then has the strand look, unless
  * this is the strand.
  */
-void m0_home__post_unlock(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__post_unlock(struct m0_lnet *lnet, enum m0_home_opcode opcode,
+			  uint32_t slot, struct m0_home_op *op);
+/** Pushes an operation on something that has no slot. */
+void m0_home__call_unlock(struct m0_lnet *lnet, enum m0_home_opcode opcode,
+			  struct m0_home_call *call);
 /** hm_lock is held: something other than an operation is there to be taken. */
 void m0_home__posted_unlock(struct m0_lnet *lnet);
 /** Without hm_lock: the strand shall make a step. */
@@ -356,8 +408,8 @@ bool m0_home__inbox_do(struct m0_lnet *lnet);
  * Strand: the same, so that messages may leave at once; hm_posted was seen.
  * @return entries that they have overtaken, for m0_home__ops_do().
  */
-struct m0_home_op *m0_home__inbox_push(struct m0_lnet *lnet);
-void               m0_home__ops_do(struct m0_lnet *lnet, struct m0_home_op *op);
+struct m0_home_entry m0_home__inbox_push(struct m0_lnet *lnet);
+void m0_home__ops_do(struct m0_lnet *lnet, struct m0_home_entry first);
 /** ho_is_behind. */
 bool m0_home__is_behind(struct m0_lnet_engine *eng, uint64_t *mark);
 /** Is this thread inside a step of the node? */
@@ -370,6 +422,29 @@ struct m0_home_md *m0_home__md_find(struct m0_lnet       *lnet,
 void m0_home__md_op_done(struct m0_lnet *lnet, struct m0_home_md *hmd);
 bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
 			  const struct m0_lnet_nid *nid);
+
+/* -- what carries out operations: on the strand, by hm_do ------------------- */
+
+extern const m0_home_do_t m0_home__do[M0_HOME_OPS_NR];
+
+void m0_home__me_attach_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__me_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__md_attach_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__md_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__queue_attach_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__entry_attach_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__put_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__get_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__bind_put_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__bind_get_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__lazy_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__reset_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__close_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__barrier_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__info_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__fault_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__mem_add_do(struct m0_lnet *lnet, struct m0_home_op *op);
+void m0_home__mem_del_do(struct m0_lnet *lnet, struct m0_home_op *op);
 
 /* -- me_md.c, home_msg.c: hm_lock is held ---------------------------------- */
 

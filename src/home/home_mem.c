@@ -22,9 +22,9 @@ struct home_mem {
 	struct mem_key      hmr_key;
 	struct m0_hash_link hmr_link;
 	/** Registrations less deregistrations. */
-	uint64_t          hmr_users_nr;
-	struct m0_home_op hmr_add;
-	struct m0_home_op hmr_del;
+	uint64_t            hmr_users_nr;
+	struct m0_home_call hmr_add;
+	struct m0_home_call hmr_del;
 	/** For the thread that waits for hmr_del; NULL: none does. */
 	struct m0_semaphore *hmr_sem;
 
@@ -61,9 +61,9 @@ static void drivers_del(struct m0_lnet *lnet, struct home_mem *mem)
 	}
 }
 
-static void add_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__mem_add_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
-	struct home_mem *mem = container_of(op, struct home_mem, hmr_add);
+	struct home_mem *mem = container_of(op, struct home_mem, hmr_add.ca_op);
 	unsigned         i;
 
 	if (mem->hmr_is_gone) {
@@ -75,9 +75,9 @@ static void add_do(struct m0_lnet *lnet, struct m0_home_op *op)
 		lnd_mem_add(lnet->hm_lnds[i], mem);
 }
 
-static void del_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__mem_del_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
-	struct home_mem     *mem = container_of(op, struct home_mem, hmr_del);
+	struct home_mem *mem = container_of(op, struct home_mem, hmr_del.ca_op);
 	struct m0_semaphore *sem = mem->hmr_sem;
 
 	drivers_del(lnet, mem);
@@ -171,15 +171,13 @@ int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 		return -ENOMEM;
 	mem->hmr_key = (struct mem_key){ addr, bytes };
 	mem->hmr_users_nr = 1;
-	mem->hmr_add.op_do = add_do;
-	mem->hmr_del.op_do = del_do;
 	mem->hmr_mem.lme_addr = addr;
 	mem->hmr_mem.lme_bytes = bytes;
 	m0_list_link_init(&mem->hmr_added);
 	m0_home__lock(lnet);
 	rc = mem_use(lnet, mem, &used);
 	if (used == mem) {
-		m0_home__post_unlock(lnet, &mem->hmr_add);
+		m0_home__call_unlock(lnet, M0_HOME_OP_MEM_ADD, &mem->hmr_add);
 		return 0;
 	}
 	m0_mutex_unlock(&lnet->hm_lock);
@@ -223,7 +221,7 @@ void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 		(void)m0_semaphore_init(&sem, 0);
 		mem->hmr_sem = &sem;
 	}
-	m0_home__post_unlock(lnet, &mem->hmr_del);
+	m0_home__call_unlock(lnet, M0_HOME_OP_MEM_DEL, &mem->hmr_del);
 	if (!waits)
 		return;
 	(void)m0_home__wait(lnet, &sem, M0_TIME_NEVER);

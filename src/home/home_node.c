@@ -69,6 +69,10 @@ static struct m0_lnet *lnet_new(const struct m0_lnet_cfg *cfg)
 	lnet->hm_run_at = M0_TIME_NEVER;
 	lnet->hm_inline = true;
 	lnet->hm_inbox_tail = &lnet->hm_inbox;
+	lnet->hm_do = m0_home__do;
+	m0_list_init(&lnet->hm_calls);
+	m0_list_init(&lnet->hm_calls_taken);
+	m0_list_init(&lnet->hm_barriers);
 	lnet->hm_events_tail = &lnet->hm_events;
 	(void)m0_semaphore_init(&lnet->hm_closed_sem, 0);
 	m0_strand_init(&lnet->hm_strand, &m0_home__strand_ops, "m0-lnet");

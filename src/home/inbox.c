@@ -44,14 +44,40 @@ void m0_home__posted_unlock(struct m0_lnet *lnet)
 		first_posted_unlock(lnet);
 }
 
-void m0_home__post_unlock(struct m0_lnet *lnet, struct m0_home_op *op)
+static bool is_entry(enum m0_home_opcode opcode)
 {
-	op->op_next = NULL;
-	*lnet->hm_inbox_tail = op;
+	return opcode == M0_HOME_OP_QUEUE_ATTACH ||
+	       opcode == M0_HOME_OP_ENTRY_ATTACH;
+}
+
+/* A message that leaves, of an MD of its own. */
+static bool is_alone(enum m0_home_opcode opcode)
+{
+	return opcode == M0_HOME_OP_BIND_PUT || opcode == M0_HOME_OP_BIND_GET;
+}
+
+void m0_home__post_unlock(struct m0_lnet *lnet, enum m0_home_opcode opcode,
+			  uint32_t slot, struct m0_home_op *op)
+{
+	struct m0_home_entry *at = lnet->hm_inbox_tail;
+
+	M0_PRE(opcode != M0_HOME_OP_NONE && opcode < M0_HOME_OPS_NR);
+	M0_ASSERT(at->hen_opcode == M0_HOME_OP_NONE);
+	op->op_next.hen_opcode = M0_HOME_OP_NONE;
+	at->hen_opcode = opcode;
+	at->hen_slot = slot;
 	lnet->hm_inbox_tail = &op->op_next;
-	if (op->op_kind != M0_HOME_OP_ENTRY)
+	if (!is_entry(opcode))
 		lnet->hm_inbox_mixed = true;
 	m0_home__posted_unlock(lnet);
+}
+
+void m0_home__call_unlock(struct m0_lnet *lnet, enum m0_home_opcode opcode,
+			  struct m0_home_call *call)
+{
+	m0_list_link_init(&call->ca_link);
+	m0_list_add_tail(&lnet->hm_calls, &call->ca_link);
+	m0_home__post_unlock(lnet, opcode, 0, &call->ca_op);
 }
 
 static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
@@ -70,36 +96,99 @@ static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
  * Whoever calls has seen hm_posted: an empty inbox is not worth hm_lock. It may
  * be empty all the same: who pushes has looked before the step was his.
  */
-static struct m0_home_op *inbox_take(struct m0_lnet *lnet, bool *mixed)
+static struct m0_home_entry inbox_take(struct m0_lnet *lnet, bool *mixed)
 {
-	struct m0_home_op *op;
-	struct m0_list     probes;
+	struct m0_home_entry first;
+	struct m0_list       probes;
 
 	m0_list_init(&probes);
 	m0_mutex_lock(&lnet->hm_lock);
-	op = lnet->hm_inbox;
+	first = lnet->hm_inbox;
 	*mixed = lnet->hm_inbox_mixed;
 	lnet->hm_inbox_mixed = false;
-	lnet->hm_inbox = NULL;
+	lnet->hm_inbox.hen_opcode = M0_HOME_OP_NONE;
 	lnet->hm_inbox_tail = &lnet->hm_inbox;
 	m0_list_splice_tail(&probes, &lnet->hm_probes);
+	m0_list_splice_tail(&lnet->hm_calls_taken, &lnet->hm_calls);
 	/* Who sets it has hm_lock, too; who sees it late looks for nothing. */
 	__atomic_store_n(&lnet->hm_posted, false, __ATOMIC_RELEASE);
 	++lnet->hm_takes_nr;
 	m0_mutex_unlock(&lnet->hm_lock);
 	/* First: a close may be among the operations. */
 	probes_begin(lnet, &probes);
-	return op;
+	return first;
 }
 
-void m0_home__ops_do(struct m0_lnet *lnet, struct m0_home_op *op)
+static struct m0_home_op *call_take(struct m0_lnet *lnet)
 {
-	struct m0_home_op *next;
+	struct m0_list_link *link = m0_list_first(&lnet->hm_calls_taken);
 
-	for (; op != NULL; op = next) {
+	M0_ASSERT(link != NULL);
+	m0_list_del(link);
+	return &container_of(link, struct m0_home_call, ca_link)->ca_op;
+}
+
+static struct m0_home_me *me_at(const struct m0_lnet *lnet, uint32_t slot)
+{
+	return container_of(m0_home__slot_at(&lnet->hm_mes, slot),
+			    struct m0_home_me, hme_slot);
+}
+
+static struct m0_home_md *md_at(const struct m0_lnet *lnet, uint32_t slot)
+{
+	return container_of(m0_home__slot_at(&lnet->hm_mds, slot),
+			    struct m0_home_md, hmd_slot);
+}
+
+static struct m0_home_msg *msg_at(const struct m0_lnet *lnet, uint32_t slot)
+{
+	return container_of(m0_home__slot_at(&lnet->hm_msgs, slot),
+			    struct m0_home_msg, hms_slot);
+}
+
+/* The place of an entry that is taken now. */
+static struct m0_home_op *op_take(struct m0_lnet      *lnet,
+				  struct m0_home_entry entry)
+{
+	switch ((enum m0_home_opcode)entry.hen_opcode) {
+	case M0_HOME_OP_ME_ATTACH:
+		return &me_at(lnet, entry.hen_slot)->hme_attach;
+	case M0_HOME_OP_ME_UNLINK:
+		return &me_at(lnet, entry.hen_slot)->hme_unlink;
+	case M0_HOME_OP_MD_ATTACH:
+	case M0_HOME_OP_QUEUE_ATTACH:
+	case M0_HOME_OP_ENTRY_ATTACH:
+		return &md_at(lnet, entry.hen_slot)->hmd_attach;
+	case M0_HOME_OP_MD_UNLINK:
+		return &md_at(lnet, entry.hen_slot)->hmd_unlink;
+	case M0_HOME_OP_PUT:
+	case M0_HOME_OP_GET:
+	case M0_HOME_OP_BIND_PUT:
+	case M0_HOME_OP_BIND_GET:
+		return &msg_at(lnet, entry.hen_slot)->hms_op;
+	case M0_HOME_OP_LAZY:
+		return &lnet->hm_lazy[entry.hen_slot].hlz_op;
+	case M0_HOME_OP_STATS_RESET:
+		return &lnet->hm_reset;
+	case M0_HOME_OP_CLOSE:
+		return &lnet->hm_close;
+	default:
+		return call_take(lnet);
+	}
+}
+
+void m0_home__ops_do(struct m0_lnet *lnet, struct m0_home_entry first)
+{
+	struct m0_home_entry entry = first;
+	struct m0_home_op   *op;
+
+	while (entry.hen_opcode != M0_HOME_OP_NONE) {
+		m0_home_do_t op_do = lnet->hm_do[entry.hen_opcode];
+
+		op = op_take(lnet, entry);
 		/* The memory of an operation may go with it. */
-		next = op->op_next;
-		op->op_do(lnet, op);
+		entry = op->op_next;
+		op_do(lnet, op);
 	}
 }
 
@@ -114,30 +203,33 @@ bool m0_home__inbox_do(struct m0_lnet *lnet)
 }
 
 /* Only messages overtake entries: anything else may be about one of them. */
-struct m0_home_op *m0_home__inbox_push(struct m0_lnet *lnet)
+struct m0_home_entry m0_home__inbox_push(struct m0_lnet *lnet)
 {
-	bool                mixed;
-	struct m0_home_op  *op = inbox_take(lnet, &mixed);
-	struct m0_home_op  *next;
-	struct m0_home_op  *entries = NULL;
-	struct m0_home_op **tail = &entries;
+	bool                  mixed;
+	struct m0_home_entry  entry = inbox_take(lnet, &mixed);
+	struct m0_home_entry  now;
+	struct m0_home_entry  entries = { .hen_opcode = M0_HOME_OP_NONE };
+	struct m0_home_entry *tail = &entries;
+	struct m0_home_op    *op;
 
 	if (!mixed)
-		return op;
-	for (; op != NULL; op = next) {
-		next = op->op_next;
-		if (op->op_kind == M0_HOME_OP_ENTRY) {
-			op->op_next = NULL;
-			*tail = op;
+		return entry;
+	while (entry.hen_opcode != M0_HOME_OP_NONE) {
+		now = entry;
+		op = op_take(lnet, now);
+		entry = op->op_next;
+		if (is_entry(now.hen_opcode)) {
+			*tail = now;
 			tail = &op->op_next;
+			tail->hen_opcode = M0_HOME_OP_NONE;
 			continue;
 		}
-		if (op->op_kind == M0_HOME_OP_ANY) {
+		if (!is_alone(now.hen_opcode)) {
 			m0_home__ops_do(lnet, entries);
-			entries = NULL;
+			entries.hen_opcode = M0_HOME_OP_NONE;
 			tail = &entries;
 		}
-		op->op_do(lnet, op);
+		lnet->hm_do[now.hen_opcode](lnet, op);
 	}
 	return entries;
 }

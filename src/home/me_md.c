@@ -29,13 +29,6 @@ static struct m0_home_md *md_of_slot(struct m0_home_slot *slot)
 			    : container_of(slot, struct m0_home_md, hmd_slot);
 }
 
-static struct m0_home_op op_of(enum m0_home_op_kind kind,
-			       void (*op_do)(struct m0_lnet    *lnet,
-					     struct m0_home_op *op))
-{
-	return (struct m0_home_op){ .op_do = op_do, .op_kind = kind };
-}
-
 /* The ME, if it has not ended. */
 static struct m0_home_me *me_find(struct m0_lnet       *lnet,
 				  struct m0_lnet_handle handle)
@@ -69,14 +62,13 @@ void m0_home__me_put(struct m0_lnet *lnet, struct m0_home_me *hme)
 
 void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd)
 {
-	uint32_t eq;
-
 	M0_PRE(hmd->hmd_users_nr > 0);
 	if (--hmd->hmd_users_nr > 0)
 		return;
-	eq = hmd->hmd_md.md_eq;
-	if (eq != 0)
-		--m0_home__eq_at(lnet, eq)->heq_eq->eq_users_nr;
+	if (hmd->hmd_eq != NULL) {
+		M0_ASSERT(hmd->hmd_eq->eq_users_nr > 0);
+		--hmd->hmd_eq->eq_users_nr;
+	}
 	if (hmd->hmd_queued)
 		m0_home__me_put(lnet, hmd->hmd_me);
 	m0_home__slot_put(&lnet->hm_mds, &hmd->hmd_slot);
@@ -130,7 +122,7 @@ inline int m0_home__slot_take(struct m0_lnet *lnet, struct m0_home_slots *slots,
 
 /* ------------------------------------------------------------------- ME -- */
 
-static void me_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__me_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_me *hme =
 		container_of(op, struct m0_home_me, hme_attach);
@@ -139,7 +131,7 @@ static void me_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	me_op_done(lnet, hme);
 }
 
-static void me_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__me_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_me *hme =
 		container_of(op, struct m0_home_me, hme_unlink);
@@ -192,9 +184,9 @@ int m0_lnet_me_attach(struct m0_lnet *lnet, const struct m0_lnet_me_attr *attr,
 	}
 	hme = me_new(slot, attr);
 	++hme->hme_users_nr;
-	hme->hme_attach = op_of(M0_HOME_OP_ANY, me_attach_do);
 	*ret = hme->hme_me.me_handle;
-	m0_home__post_unlock(lnet, &hme->hme_attach);
+	m0_home__post_unlock(lnet, M0_HOME_OP_ME_ATTACH, slot->hsl_index,
+			     &hme->hme_attach);
 	return 0;
 }
 
@@ -214,14 +206,14 @@ int m0_lnet_me_unlink(struct m0_lnet *lnet, struct m0_lnet_handle me)
 	if (hmd != NULL)
 		hmd->hmd_unlinked = true;
 	++hme->hme_users_nr;
-	hme->hme_unlink = op_of(M0_HOME_OP_ANY, me_unlink_do);
-	m0_home__post_unlock(lnet, &hme->hme_unlink);
+	m0_home__post_unlock(lnet, M0_HOME_OP_ME_UNLINK,
+			     hme->hme_slot.hsl_index, &hme->hme_unlink);
 	return 0;
 }
 
 /* ------------------------------------------------------------------- MD -- */
 
-static void md_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__md_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_md *hmd =
 		container_of(op, struct m0_home_md, hmd_attach);
@@ -237,7 +229,7 @@ static void md_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	m0_home__md_op_done(lnet, hmd);
 }
 
-static void md_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__md_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_md *hmd =
 		container_of(op, struct m0_home_md, hmd_unlink);
@@ -324,6 +316,7 @@ inline struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 	hmd->hmd_ended = false;
 	hmd->hmd_me = NULL;
 	hmd->hmd_queued = false;
+	hmd->hmd_eq = attr->mda_eq;
 	hmd->hmd_md.md_eq = 0;
 	if (attr->mda_eq != NULL) {
 		hmd->hmd_md.md_eq = attr->mda_eq->eq_number;
@@ -333,7 +326,7 @@ inline struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
 }
 
 /* The engine hears of it before it can end: nobody else counts. */
-static void queue_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__queue_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_md *hmd =
 		container_of(op, struct m0_home_md, hmd_attach);
@@ -358,25 +351,19 @@ static int me_takes(struct m0_lnet *lnet, const struct m0_home_me *hme,
 	return m0_home__md_find(lnet, hme->hme_md) != NULL ? -EBUSY : 0;
 }
 
-/* It is to be attached, or bound, and is counted for that. */
-static void md_attach_op(struct m0_home_md *hmd)
-{
-	++hmd->hmd_users_nr;
-	hmd->hmd_attach = op_of(M0_HOME_OP_ANY, md_attach_do);
-}
-
-/* Counts the one for the other; hm_lock is held. */
-static void md_on_me(struct m0_home_md *hmd, struct m0_home_me *hme)
+/* Counts the one for the other; hm_lock is held. @return how to attach it. */
+static enum m0_home_opcode md_on_me(struct m0_home_md *hmd,
+				    struct m0_home_me *hme)
 {
 	hmd->hmd_me = hme;
 	++hme->hme_users_nr;
 	if (!me_is_queue(hme)) {
 		hme->hme_md = hmd->hmd_md.md_handle;
-		md_attach_op(hmd);
-		return;
+		++hmd->hmd_users_nr;
+		return M0_HOME_OP_MD_ATTACH;
 	}
 	hmd->hmd_queued = true;
-	hmd->hmd_attach = op_of(M0_HOME_OP_ENTRY, queue_attach_do);
+	return M0_HOME_OP_QUEUE_ATTACH;
 }
 
 int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
@@ -386,6 +373,7 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 	struct m0_home_slot *slot;
 	struct m0_home_me   *hme;
 	struct m0_home_md   *hmd;
+	enum m0_home_opcode  opcode;
 	int                  rc;
 
 	rc = md_attr_check(lnet, attr, true);
@@ -406,9 +394,9 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
 		return rc;
 	}
 	hmd = m0_home__md_new(slot, attr);
-	md_on_me(hmd, hme);
+	opcode = md_on_me(hmd, hme);
 	*ret = hmd->hmd_md.md_handle;
-	m0_home__post_unlock(lnet, &hmd->hmd_attach);
+	m0_home__post_unlock(lnet, opcode, slot->hsl_index, &hmd->hmd_attach);
 	return 0;
 }
 
@@ -416,7 +404,7 @@ int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,
  * The engine hears of both at once, and nothing ends before it has: nobody else
  * counts.
  */
-static void entry_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__entry_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_md *hmd =
 		container_of(op, struct m0_home_md, hmd_attach);
@@ -463,11 +451,11 @@ int m0_lnet_entry_attach(struct m0_lnet               *lnet,
 		return rc;
 	}
 	hmd = m0_home__md_new(md, md_attr);
-	hmd->hmd_attach = op_of(M0_HOME_OP_ENTRY, entry_attach_do);
 	hmd->hmd_me = me_new(me, me_attr);
 	hmd->hmd_me->hme_md = hmd->hmd_md.md_handle;
 	*ret = hmd->hmd_md.md_handle;
-	m0_home__post_unlock(lnet, &hmd->hmd_attach);
+	m0_home__post_unlock(lnet, M0_HOME_OP_ENTRY_ATTACH, md->hsl_index,
+			     &hmd->hmd_attach);
 	return 0;
 }
 
@@ -488,9 +476,10 @@ int m0_lnet_md_bind(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		return rc;
 	}
 	hmd = m0_home__md_new(slot, attr);
-	md_attach_op(hmd);
+	++hmd->hmd_users_nr;
 	*ret = hmd->hmd_md.md_handle;
-	m0_home__post_unlock(lnet, &hmd->hmd_attach);
+	m0_home__post_unlock(lnet, M0_HOME_OP_MD_ATTACH, slot->hsl_index,
+			     &hmd->hmd_attach);
 	return 0;
 }
 
@@ -519,7 +508,7 @@ int m0_lnet_md_unlink(struct m0_lnet *lnet, struct m0_lnet_handle md)
 	hmd->hmd_unlinked = true;
 	md_me_unlink(hmd->hmd_me, md);
 	++hmd->hmd_users_nr;
-	hmd->hmd_unlink = op_of(M0_HOME_OP_ANY, md_unlink_do);
-	m0_home__post_unlock(lnet, &hmd->hmd_unlink);
+	m0_home__post_unlock(lnet, M0_HOME_OP_MD_UNLINK,
+			     hmd->hmd_slot.hsl_index, &hmd->hmd_unlink);
 	return 0;
 }

@@ -15,7 +15,7 @@ static struct m0_home_msg *msg_of_op(struct m0_home_op *op)
 	return container_of(op, struct m0_home_msg, hms_op);
 }
 
-static void put_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__put_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_msg *hms = msg_of_op(op);
 	struct m0_home_md  *hmd = m0_home__md_of(hms->hms_msg.msg_md);
@@ -24,7 +24,7 @@ static void put_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	m0_home__md_op_done(lnet, hmd);
 }
 
-static void get_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__get_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_msg *hms = msg_of_op(op);
 	struct m0_home_md  *hmd = m0_home__md_of(hms->hms_msg.msg_md);
@@ -48,7 +48,7 @@ static bool md_bound(struct m0_lnet *lnet, struct m0_home_msg *hms)
 	return false;
 }
 
-static void bind_put_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__bind_put_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_msg *hms = msg_of_op(op);
 
@@ -56,7 +56,7 @@ static void bind_put_do(struct m0_lnet *lnet, struct m0_home_op *op)
 		m0_lnet_engine_put(lnet->hm_engine, &hms->hms_msg);
 }
 
-static void bind_get_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__bind_get_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_msg *hms = msg_of_op(op);
 
@@ -131,8 +131,7 @@ static int msg_take(struct m0_lnet *lnet, struct m0_lnet_handle md,
 }
 
 static int op_post(struct m0_lnet *lnet, struct m0_lnet_handle md,
-		   const struct m0_lnet_op *op,
-		   void (*op_do)(struct m0_lnet *lnet, struct m0_home_op *op))
+		   const struct m0_lnet_op *op, enum m0_home_opcode opcode)
 {
 	struct m0_home_msg *hms;
 	int                 rc;
@@ -146,22 +145,21 @@ static int op_post(struct m0_lnet *lnet, struct m0_lnet_handle md,
 		return rc;
 	}
 	hms->hms_msg.msg_op.mop_attr = *op;
-	hms->hms_op.op_do = op_do;
-	hms->hms_op.op_kind = M0_HOME_OP_ANY;
-	m0_home__post_unlock(lnet, &hms->hms_op);
+	m0_home__post_unlock(lnet, opcode, hms->hms_slot.hsl_index,
+			     &hms->hms_op);
 	return 0;
 }
 
 int m0_lnet_put(struct m0_lnet *lnet, struct m0_lnet_handle md,
 		const struct m0_lnet_op *op)
 {
-	return op_post(lnet, md, op, put_do);
+	return op_post(lnet, md, op, M0_HOME_OP_PUT);
 }
 
 int m0_lnet_get(struct m0_lnet *lnet, struct m0_lnet_handle md,
 		const struct m0_lnet_op *op)
 {
-	return op_post(lnet, md, op, get_do);
+	return op_post(lnet, md, op, M0_HOME_OP_GET);
 }
 
 /* A message of ours, having memory made for it; hm_lock is held. */
@@ -199,8 +197,7 @@ static int bound_take(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 
 static int bound_post(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		      const struct m0_lnet_op *op, struct m0_lnet_handle *ret,
-		      void (*op_do)(struct m0_lnet    *lnet,
-				    struct m0_home_op *op))
+		      enum m0_home_opcode opcode)
 {
 	struct m0_home_msg *hms;
 	int                 rc;
@@ -217,28 +214,27 @@ static int bound_post(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		return rc;
 	}
 	hms->hms_msg.msg_op.mop_attr = *op;
-	hms->hms_op.op_do = op_do;
-	hms->hms_op.op_kind = M0_HOME_OP_MSG;
 	*ret = hms->hms_msg.msg_md->md_handle;
-	m0_home__post_unlock(lnet, &hms->hms_op);
+	m0_home__post_unlock(lnet, opcode, hms->hms_slot.hsl_index,
+			     &hms->hms_op);
 	return 0;
 }
 
 int m0_lnet_bind_put(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		     const struct m0_lnet_op *op, struct m0_lnet_handle *ret)
 {
-	return bound_post(lnet, attr, op, ret, bind_put_do);
+	return bound_post(lnet, attr, op, ret, M0_HOME_OP_BIND_PUT);
 }
 
 int m0_lnet_bind_get(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 		     const struct m0_lnet_op *op, struct m0_lnet_handle *ret)
 {
-	return bound_post(lnet, attr, op, ret, bind_get_do);
+	return bound_post(lnet, attr, op, ret, M0_HOME_OP_BIND_GET);
 }
 
 /* ----------------------------------------------------------------- lazy -- */
 
-static void lazy_do(struct m0_lnet *lnet, struct m0_home_op *op)
+void m0_home__lazy_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	struct m0_home_lazy *lazy =
 		container_of(op, struct m0_home_lazy, hlz_op);
@@ -274,7 +270,6 @@ int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal, bool lazy)
 		return 0;
 	}
 	wish->hlz_queued = true;
-	wish->hlz_op.op_do = lazy_do;
-	m0_home__post_unlock(lnet, &wish->hlz_op);
+	m0_home__post_unlock(lnet, M0_HOME_OP_LAZY, portal, &wish->hlz_op);
 	return 0;
 }

@@ -75,7 +75,8 @@ static bool tell(struct m0_lnet *lnet)
 
 	m0_home__events_tell(lnet);
 	/* Who waits for these counts on it. */
-	if (lnet->hm_barriers != NULL || lnet->hm_state != M0_HOME_OPEN)
+	if (!m0_list_is_empty(&lnet->hm_barriers) ||
+	    lnet->hm_state != M0_HOME_OPEN)
 		m0_home__told_end(lnet);
 	probes_tell(lnet);
 	m0_home__barriers_tell(lnet);
@@ -158,7 +159,7 @@ static uint64_t moved_nr(const struct m0_lnet *lnet)
  */
 static m0_time_t push_do(struct m0_lnet *lnet)
 {
-	struct m0_home_op *entries = m0_home__inbox_push(lnet);
+	struct m0_home_entry entries = m0_home__inbox_push(lnet);
 
 	m0_reactor_flush(lnet->hm_reactor);
 	m0_home__ops_do(lnet, entries);
