@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The contract of drivers (m0/lnd.h): each case runs with each driver, between two
+ * fakes of the engine: sockets over TCP, sockets over simulated streams, messages
+ * of a node to itself, and the second driver of the tests.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/unix_lnd.h"
+#include "lnd/ksock/ksock_row.h"
+#include "lnd/lo/lo.h"
+#include "m0/sim.h"
+#include "m0/sim_net.h"
+#include "os/os.h"
+#include "reactor/host_ops.h"
+#include "reactor/reactor.h"
+
+enum {
+	MSGS_MAX = 256,
+	BYTES_MAX = 1 << 20,
+	SEG_BYTES = 100000,
+	LIMIT_S = 30
+};
+
+struct kind {
+	const char              *kd_name;
+	const struct m0_lnd_row *kd_row;
+	const char              *kd_nid[2];
+	bool                     kd_is_sim;
+};
+
+/** A message, by its number. */
+struct msg {
+	struct m0_lnd_tx ms_tx;
+	struct m0_bufvec ms_vec;
+	size_t           ms_bytes;
+	unsigned         ms_done_nr;
+	int              ms_status;
+	/** At the receiver. */
+	struct m0_lnd_rx *ms_rx;
+	struct m0_bufvec  ms_sink;
+	unsigned          ms_begun_nr;
+	unsigned          ms_ended_nr;
+	int               ms_rx_status;
+	unsigned          ms_offers_nr;
+	/** Offers to be put off; bytes wanted; what lu_rx_begin returns then. */
+	unsigned ms_puts_off_nr;
+	size_t   ms_want;
+	int      ms_rc;
+	bool     ms_cancels;
+};
+
+struct side {
+	struct m0_strand   sd_strand;
+	struct m0_reactor *sd_reactor;
+	struct m0_lnd     *sd_lnd;
+	struct m0_lnd_ni   sd_ni;
+	bool               sd_is_stopping;
+	unsigned           sd_stopped_nr;
+};
+
+static const struct kind *kind;
+static struct m0_sim      sim;
+static struct side        sides[2];
+static struct msg         msgs[MSGS_MAX];
+static unsigned           msgs_nr;
+static struct m0_lnet_cfg cfg;
+
+/* -- memory ---------------------------------------------------------------- */
+
+static void vec_make(struct m0_bufvec *vec, size_t bytes)
+{
+	uint32_t nr = (uint32_t)(bytes / SEG_BYTES) + 1;
+	uint32_t i;
+
+	vec->ov_vec.v_nr = nr;
+	vec->ov_vec.v_count = calloc(nr, sizeof *vec->ov_vec.v_count);
+	vec->ov_buf = calloc(nr, sizeof *vec->ov_buf);
+	for (i = 0; i < nr; ++i) {
+		vec->ov_vec.v_count[i] = min64u(bytes + 1, SEG_BYTES);
+		bytes -= min64u(bytes, SEG_BYTES);
+		vec->ov_buf[i] = calloc(1, vec->ov_vec.v_count[i]);
+	}
+}
+
+static void vec_free(struct m0_bufvec *vec)
+{
+	uint32_t i;
+
+	for (i = 0; i < vec->ov_vec.v_nr; ++i)
+		free(vec->ov_buf[i]);
+	free(vec->ov_vec.v_count);
+	free(vec->ov_buf);
+	M0_SET0(vec);
+}
+
+static uint8_t *byte_at(struct m0_bufvec *vec, size_t at)
+{
+	return (uint8_t *)vec->ov_buf[at / SEG_BYTES] + at % SEG_BYTES;
+}
+
+static uint8_t pattern(const struct msg *msg, size_t at)
+{
+	return (uint8_t)((at + (size_t)(msg - msgs) * 7) % 251);
+}
+
+/* -- the engine ------------------------------------------------------------ */
+
+static size_t tx_header(struct m0_lnd_tx *tx, bool large,
+			uint8_t buf[M0_LND_HDR_BYTES_MAX])
+{
+	unsigned id = (unsigned)(container_of(tx, struct msg, ms_tx) - msgs);
+
+	memset(buf, 0, M0_LND_HDR_BYTES_MAX);
+	memcpy(buf, &id, sizeof id);
+	return large ? 96 : 72;
+}
+
+static void tx_done(struct m0_lnd_tx *tx, int status, enum m0_lnd_health health)
+{
+	struct msg *msg = container_of(tx, struct msg, ms_tx);
+
+	assert_true((status == 0) == (health == M0_LND_OK));
+	++msg->ms_done_nr;
+	msg->ms_status = status;
+}
+
+static int rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
+		    const void *bytes, bool large)
+{
+	struct msg *msg;
+	unsigned    id;
+
+	(void)ni;
+	(void)large;
+	memcpy(&id, bytes, sizeof id);
+	assert_true(id < msgs_nr);
+	msg = &msgs[id];
+	/* The words are 0 at first, and ours while the header waits. */
+	assert_int_equal(rx->lr_words[0], msg->ms_offers_nr);
+	assert_true(m0_lnet_nid_eq(&rx->lr_nid, &sides[0].sd_ni.ldn_nid));
+	if (msg->ms_offers_nr < msg->ms_puts_off_nr) {
+		rx->lr_words[0] = ++msg->ms_offers_nr;
+		return -EAGAIN;
+	}
+	rx->lr_words[0] = 0;
+	rx->lr_kept = false;
+	if (msg->ms_rc != 0)
+		return msg->ms_rc;
+	++msg->ms_begun_nr;
+	msg->ms_rx = rx;
+	rx->lr_priv = msg;
+	rx->lr_payload.lpy_bytes = min64u(msg->ms_bytes, msg->ms_want);
+	rx->lr_payload.lpy_offset = 0;
+	rx->lr_payload.lpy_vec = NULL;
+	if (rx->lr_payload.lpy_bytes > 0) {
+		vec_make(&msg->ms_sink, rx->lr_payload.lpy_bytes);
+		rx->lr_payload.lpy_vec = &msg->ms_sink;
+	}
+	rx->lr_discard_bytes = msg->ms_bytes - rx->lr_payload.lpy_bytes;
+	rx->lr_cancelled = msg->ms_cancels;
+	return 0;
+}
+
+static void rx_done(struct m0_lnd_rx *rx, int status, enum m0_lnd_health health)
+{
+	struct msg *msg = rx->lr_priv;
+
+	assert_ptr_equal(msg->ms_rx, rx);
+	assert_true((status == 0) == (health == M0_LND_OK));
+	++msg->ms_ended_nr;
+	msg->ms_rx_status = status;
+}
+
+static void peer_down(struct m0_lnd_ni *ni, const struct m0_lnet_nid *nid,
+		      uint32_t pid, int status)
+{
+	(void)ni;
+	(void)nid;
+	(void)pid;
+	(void)status;
+}
+
+static void ni_status(struct m0_lnd_ni *ni)
+{
+	(void)ni;
+}
+
+static void ni_stopped(struct m0_lnd_ni *ni)
+{
+	++container_of(ni, struct side, sd_ni)->sd_stopped_nr;
+}
+
+static const struct m0_lnd_up_ops up_ops = {
+	.lu_tx_header = tx_header,
+	.lu_tx_done = tx_done,
+	.lu_rx_begin = rx_begin,
+	.lu_rx_done = rx_done,
+	.lu_peer_down = peer_down,
+	.lu_ni_status = ni_status,
+	.lu_ni_stopped = ni_stopped,
+};
+
+/* -- sides ----------------------------------------------------------------- */
+
+static m0_time_t side_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct side *side = container_of(strand, struct side, sd_strand);
+	m0_time_t    next;
+	bool         more;
+
+	more = m0_reactor_pass(side->sd_reactor, now);
+	side->sd_reactor->rtr_called = false;
+	next = side->sd_lnd->ld_ops->ldo_step(side->sd_lnd, now);
+	m0_reactor_flush(side->sd_reactor);
+	return more || next <= now ? now : next;
+}
+
+static const struct m0_strand_ops side_ops = { .so_step = side_step };
+
+/* The receiver. */
+static struct side *other(void)
+{
+	return kind->kd_row == &m0_lo_row ? &sides[0] : &sides[1];
+}
+
+static void side_open(struct side *side, unsigned i)
+{
+	const struct m0_host_ops *host = m0_host_ops_get();
+	struct m0_lnd_env         env = { .lev_cfg = &cfg, .lev_seed = 5 + i };
+	char                      why[M0_LND_WHY_BYTES] = "";
+	int                       rc;
+
+	M0_SET0(side);
+	assert_int_equal(host->hso_reactor_create(&side->sd_reactor), 0);
+	env.lev_now = m0_time_now();
+	env.lev_reactor = side->sd_reactor;
+	side->sd_reactor->rtr_now = env.lev_now;
+	assert_int_equal(kind->kd_row->lrw_create(&side->sd_lnd, &env, why), 0);
+	assert_int_equal(
+		m0_lnet_nid_parse(&side->sd_ni.ldn_nid, kind->kd_nid[i]), 0);
+	side->sd_ni.ldn_incarnation = 100 + i;
+	side->sd_ni.ldn_ops = &up_ops;
+	side->sd_ni.ldn_lnd = side->sd_lnd;
+	side->sd_ni.ldn_peer_credits = 8;
+	side->sd_ni.ldn_credits = 256;
+	rc = side->sd_lnd->ld_ops->ldo_ni_start(side->sd_lnd, &side->sd_ni,
+						why);
+	if (rc != 0)
+		print_message("%s: %s\n", kind->kd_name, why);
+	assert_int_equal(rc, 0);
+	assert_true(side->sd_ni.ldn_up);
+	m0_strand_init(&side->sd_strand, &side_ops, kind->kd_nid[i]);
+	if (!kind->kd_is_sim)
+		return;
+	side->sd_reactor->rtr_ops->rtro_strand_set(side->sd_reactor,
+						   &side->sd_strand);
+	assert_int_equal(m0_strand_start(&side->sd_strand, NULL), 0);
+}
+
+static void side_close(struct side *side)
+{
+	if (kind->kd_is_sim) {
+		side->sd_reactor->rtr_ops->rtro_strand_set(side->sd_reactor,
+							   NULL);
+		m0_strand_stop(&side->sd_strand);
+	}
+	m0_strand_fini(&side->sd_strand);
+	side->sd_lnd->ld_ops->ldo_fini(side->sd_lnd);
+	side->sd_reactor->rtr_ops->rtro_destroy(side->sd_reactor);
+}
+
+static void turn(void)
+{
+	struct side *side;
+
+	if (kind->kd_is_sim) {
+		m0_strand_wake(&sides[0].sd_strand);
+		m0_strand_wake(&sides[1].sd_strand);
+		m0_sim_run_ms(&sim, 1);
+		return;
+	}
+	for (side = sides; side <= other(); ++side)
+		(void)side_step(&side->sd_strand, m0_time_now());
+}
+
+#define UNTIL(cond)                                                 \
+	do {                                                        \
+		m0_time_t until_end = m0_time_from_now(LIMIT_S, 0); \
+		while (!(cond)) {                                   \
+			assert_true(m0_time_now() < until_end);     \
+			turn();                                     \
+		}                                                   \
+	} while (0)
+
+static void stop(struct side *side)
+{
+	side->sd_is_stopping = true;
+	side->sd_lnd->ld_ops->ldo_ni_stop(&side->sd_ni);
+}
+
+static int case_open(void **state)
+{
+	kind = *state;
+	memset(msgs, 0, sizeof msgs);
+	msgs_nr = 0;
+	m0_lnet_cfg_default(&cfg);
+	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
+	cfg.lc_src_port_min = 0;
+	cfg.lc_src_port_max = 0;
+	cfg.lc_port = (uint16_t)(20000 + (unsigned)getpid() % 20000);
+	cfg.lc_reconnect_min_ms = 10;
+	cfg.lc_timeout_ms = 3000;
+	if (kind->kd_is_sim) {
+		static const struct m0_sim_stream_cfg streams = {
+			.ssc_latency_ns = 100000
+		};
+
+		m0_sim_init_cfg(&sim, 7, &m0_sim_cfg_calm);
+		m0_sim_net_init(&sim, &streams);
+		m0_sim_host_add("a", "10.0.0.1");
+		m0_sim_host_add("b", "10.0.0.2");
+	}
+	side_open(&sides[0], 0);
+	if (other() != &sides[0])
+		side_open(&sides[1], 1);
+	return 0;
+}
+
+static int case_close(void **state)
+{
+	struct side *side;
+	unsigned     i;
+
+	(void)state;
+	for (side = sides; side <= other(); ++side)
+		if (!side->sd_is_stopping)
+			stop(side);
+	UNTIL(sides[0].sd_stopped_nr == 1 && other()->sd_stopped_nr == 1);
+	for (side = sides; side <= other(); ++side) {
+		assert_false(side->sd_ni.ldn_up);
+		side_close(side);
+	}
+	for (i = 0; i < msgs_nr; ++i) {
+		/* Exactly once, whatever became of it. */
+		assert_int_equal(msgs[i].ms_done_nr, 1);
+		assert_int_equal(msgs[i].ms_begun_nr, msgs[i].ms_ended_nr);
+		vec_free(&msgs[i].ms_vec);
+		vec_free(&msgs[i].ms_sink);
+	}
+	if (kind->kd_is_sim) {
+		m0_sim_net_fini();
+		m0_sim_fini(&sim);
+	}
+	return 0;
+}
+
+/* A message from the first side to the other; not sent yet. */
+static struct msg *msg_make(size_t bytes)
+{
+	struct msg *msg = &msgs[msgs_nr++];
+	size_t      i;
+
+	assert_true(msgs_nr <= MSGS_MAX);
+	msg->ms_bytes = bytes;
+	msg->ms_want = SIZE_MAX;
+	vec_make(&msg->ms_vec, bytes);
+	for (i = 0; i < bytes; ++i)
+		*byte_at(&msg->ms_vec, i) = pattern(msg, i);
+	msg->ms_tx.ltx_nid = other()->sd_ni.ldn_nid;
+	msg->ms_tx.ltx_pid = M0_LNET_PID_LUSTRE;
+	msg->ms_tx.ltx_payload.lpy_vec = bytes > 0 ? &msg->ms_vec : NULL;
+	msg->ms_tx.ltx_payload.lpy_bytes = bytes;
+	msg->ms_tx.ltx_deadline = m0_time_from_now(LIMIT_S, 0);
+	return msg;
+}
+
+static struct msg *send_(struct msg *msg)
+{
+	sides[0].sd_lnd->ld_ops->ldo_xmit(&sides[0].sd_ni, &msg->ms_tx);
+	return msg;
+}
+
+static bool has_arrived(const struct msg *msg)
+{
+	return msg->ms_done_nr == 1 && msg->ms_ended_nr == 1;
+}
+
+static void check(struct msg *msg)
+{
+	size_t i;
+
+	assert_int_equal(msg->ms_status, 0);
+	assert_int_equal(msg->ms_rx_status, 0);
+	for (i = 0; i < min64u(msg->ms_bytes, msg->ms_want); ++i)
+		if (*byte_at(&msg->ms_sink, i) != pattern(msg, i))
+			fail_msg("byte %zu of message %u", i,
+				 (unsigned)(msg - msgs));
+}
+
+/* -- cases ----------------------------------------------------------------- */
+
+static void messages_arrive(void **state)
+{
+	static const size_t sizes[] = { 0,      1,         64, 4096, SEG_BYTES,
+					300001, BYTES_MAX, 0,  64 };
+	unsigned            i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(sizes); ++i) {
+		send_(msg_make(sizes[i]));
+		UNTIL(has_arrived(&msgs[i]));
+		check(&msgs[i]);
+	}
+}
+
+static void many_messages_arrive_at_once(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 200; ++i)
+		send_(msg_make(i * 97));
+	for (i = 0; i < 200; ++i) {
+		UNTIL(has_arrived(&msgs[i]));
+		check(&msgs[i]);
+	}
+}
+
+static void unwanted_bytes_are_discarded(void **state)
+{
+	static const size_t wants[] = { 0, 1, 999, SEG_BYTES };
+	unsigned            i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(wants); ++i) {
+		msg_make(250000)->ms_want = wants[i];
+		send_(&msgs[i]);
+	}
+	send_(msg_make(64));
+	for (i = 0; i < msgs_nr; ++i) {
+		UNTIL(has_arrived(&msgs[i]));
+		check(&msgs[i]);
+	}
+}
+
+static void cancelled_payload_is_discarded(void **state)
+{
+	(void)state;
+	msg_make(250000)->ms_cancels = true;
+	send_(&msgs[0]);
+	send_(msg_make(64));
+	UNTIL(has_arrived(&msgs[0]) && has_arrived(&msgs[1]));
+	check(&msgs[1]);
+}
+
+static void message_put_off_is_offered_again(void **state)
+{
+	(void)state;
+	msg_make(5000)->ms_puts_off_nr = 5;
+	send_(&msgs[0]);
+	send_(msg_make(64));
+	UNTIL(has_arrived(&msgs[0]) && has_arrived(&msgs[1]));
+	assert_int_equal(msgs[0].ms_offers_nr, 5);
+	check(&msgs[0]);
+	check(&msgs[1]);
+}
+
+static void refused_message_has_no_end(void **state)
+{
+	(void)state;
+	msg_make(5000)->ms_rc = -EPROTO;
+	send_(&msgs[0]);
+	UNTIL(msgs[0].ms_done_nr == 1);
+	assert_int_equal(msgs[0].ms_ended_nr, 0);
+}
+
+static void message_cancelled_at_once_does_not_leave(void **state)
+{
+	(void)state;
+	send_(msg_make(5000));
+	sides[0].sd_lnd->ld_ops->ldo_tx_cancel(&sides[0].sd_ni, &msgs[0].ms_tx);
+	send_(msg_make(64));
+	UNTIL(msgs[0].ms_done_nr == 1 && has_arrived(&msgs[1]));
+	assert_int_equal(msgs[0].ms_status, -ECANCELED);
+	assert_int_equal(msgs[0].ms_begun_nr, 0);
+}
+
+static void late_message_times_out(void **state)
+{
+	(void)state;
+	msg_make(64)->ms_tx.ltx_deadline = m0_time_now();
+	send_(&msgs[0]);
+	UNTIL(msgs[0].ms_done_nr == 1);
+	assert_int_equal(msgs[0].ms_status, -ETIMEDOUT);
+	assert_int_equal(msgs[0].ms_begun_nr, 0);
+}
+
+/* A NI that stops completes what it has, then says so once. */
+static void stop_completes_messages(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 20; ++i)
+		send_(msg_make(20000));
+	stop(&sides[0]);
+	UNTIL(sides[0].sd_stopped_nr == 1);
+	for (i = 0; i < 20; ++i)
+		assert_int_equal(msgs[i].ms_done_nr, 1);
+}
+
+/* The receiver stops, at any moment: nothing hangs. */
+static void stop_of_receiver_completes_messages(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	send_(msg_make(64));
+	UNTIL(has_arrived(&msgs[0]));
+	for (i = 0; i < 20; ++i)
+		send_(msg_make(100000));
+	turn();
+	stop(other());
+	for (i = 1; i <= 20; ++i)
+		UNTIL(msgs[i].ms_done_nr == 1);
+}
+
+/* No NI has the NID, or (lo) it is ours by definition. */
+static void unknown_peer_is_given_up(void **state)
+{
+	(void)state;
+	msg_make(64);
+	if (other() != &sides[0])
+		msgs[0].ms_tx.ltx_nid.ln_addr[3] = 77;
+	send_(&msgs[0]);
+	UNTIL(msgs[0].ms_done_nr == 1);
+	assert_true((msgs[0].ms_status == 0) == (other() == &sides[0]));
+}
+
+int main(void)
+{
+	static struct kind kinds[] = {
+		{ "sock over tcp",
+		  &m0_ksock_row,
+		  { "127.0.0.1@tcp", "127.0.0.2@tcp" },
+		  false },
+		{ "sock over simulated streams",
+		  &m0_ksock_row,
+		  { "10.0.0.1@tcp", "10.0.0.2@tcp" },
+		  true },
+		{ "lo", &m0_lo_row, { "0@lo", "0@lo" }, false },
+		{ "unix",
+		  &unix_lnd_row,
+		  { "127.0.0.1@o2ib", "127.0.0.2@o2ib" },
+		  false },
+	};
+#define CASE(name)                                            \
+	{                                                     \
+#name, name, case_open, case_close, &kinds[i] \
+	}
+	unsigned i;
+	int      rc = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); ++i) {
+		const struct CMUnitTest tests[] = {
+			CASE(messages_arrive),
+			CASE(many_messages_arrive_at_once),
+			CASE(unwanted_bytes_are_discarded),
+			CASE(cancelled_payload_is_discarded),
+			CASE(message_put_off_is_offered_again),
+			CASE(refused_message_has_no_end),
+			CASE(message_cancelled_at_once_does_not_leave),
+			CASE(late_message_times_out),
+			CASE(stop_completes_messages),
+			CASE(stop_of_receiver_completes_messages),
+			CASE(unknown_peer_is_given_up),
+		};
+
+		rc |= cmocka_run_group_tests_name(kinds[i].kd_name, tests, NULL,
+						  NULL);
+	}
+	return rc;
+}
