@@ -114,3 +114,18 @@ void m0_sock__acks_fini(struct m0_sock__acks *acks)
 	m0_free(acks->ack_more);
 	M0_SET0(acks);
 }
+
+int m0_sock__peer_owe(struct m0_sock__peer *peer, uint64_t cookie)
+{
+	struct m0_sock *sock = peer->sp_ni->sni_sock;
+	int             rc;
+
+	rc = m0_sock__acks_add(&peer->sp_acks, cookie,
+			       sock->sk_cfg.soc_acks_max);
+	if (rc != 0)
+		return rc;
+	if (!m0_list_link_is_in(&peer->sp_acks_link))
+		m0_list_add_tail(&sock->sk_acks, &peer->sp_acks_link);
+	sock->sk_pending = true;
+	return 0;
+}

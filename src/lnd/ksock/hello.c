@@ -30,10 +30,10 @@ static bool hello_put(struct m0_sock_conn *conn, uint32_t version,
 		   .sh_src_incarnation = ni->ldn_incarnation,
 		   .sh_ctype = ctype
 	};
-	size_t nr = m0_sock__hello_encode(&hello, conn->cn_own_buf +
-							  conn->cn_own_bytes);
+	size_t nr = m0_sock__hello_encode(
+		&hello, conn->cn_own.ow_buf + conn->cn_own.ow_bytes);
 
-	conn->cn_own_bytes += (unsigned)nr;
+	conn->cn_own.ow_bytes += (unsigned)nr;
 	return nr > 0;
 }
 
@@ -45,8 +45,8 @@ void m0_sock__hello_ask(struct m0_sock_conn *conn)
 	conn->cn_state = M0_SOCK__ASKING;
 	conn->cn_version = peer->sp_version != 0 ? peer->sp_version
 						 : own_version(peer->sp_ni);
-	conn->cn_own_bytes =
-		(unsigned)m0_sock__request_encode(&req, conn->cn_own_buf);
+	conn->cn_own.ow_bytes =
+		(unsigned)m0_sock__request_encode(&req, conn->cn_own.ow_buf);
 	conn->cn_in = M0_SOCK__IN_HELLO_HEAD;
 	conn->cn_want = M0_SOCK_HEAD_BYTES;
 	if (!hello_put(conn, conn->cn_version, &peer->sp_nid, conn->cn_ctype)) {
@@ -56,7 +56,7 @@ void m0_sock__hello_ask(struct m0_sock_conn *conn)
 	m0_sock__out_own(conn);
 }
 
-/** The words in cn_own_buf are the last; the connection ends when they left. */
+/** The words in cn_own.ow_buf are the last; the connection ends when they left. */
 static int refuse(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
@@ -115,8 +115,8 @@ static int want(struct m0_sock_conn *conn, enum m0_sock__in in, unsigned bytes)
 
 static int refuse_request(struct m0_sock_conn *conn)
 {
-	conn->cn_own_bytes =
-		(unsigned)m0_sock__request_refuse(conn->cn_own_buf);
+	conn->cn_own.ow_bytes =
+		(unsigned)m0_sock__request_refuse(conn->cn_own.ow_buf);
 	return refuse(conn);
 }
 
@@ -216,9 +216,9 @@ static void surplus_ask(struct m0_sock__peer *peer, uint32_t ctype)
 		return;
 	m0_list_for_each_entry(&peer->sp_conns[ctype], conn,
 			       struct m0_sock_conn, cn_link) {
-		if (!m0_list_is_empty(&conn->cn_out))
+		if (!m0_list_is_empty(&conn->cn_queue.qu_list))
 			continue;
-		conn->cn_keepalive = true;
+		conn->cn_own.ow_keepalive = true;
 		m0_sock__out_own(conn);
 	}
 }
@@ -264,6 +264,8 @@ static int accept_open(struct m0_sock_conn *conn, struct m0_sock__peer *peer,
 	m0_list_del(&conn->cn_link);
 	peer->sp_incarnation = hello->sh_src_incarnation;
 	m0_sock__out_own(conn);
+	conn->cn_peer = peer;
+	m0_sock__in_open(conn);
 	m0_sock__peer_opened(peer, conn);
 	return 0;
 }
@@ -328,6 +330,8 @@ static int hello_answered(struct m0_sock_conn        *conn,
 	if (is_reborn(peer, hello))
 		reborn(peer);
 	peer->sp_incarnation = hello->sh_src_incarnation;
+	conn->cn_peer = peer;
+	m0_sock__in_open(conn);
 	m0_sock__peer_opened(peer, conn);
 	return 0;
 }

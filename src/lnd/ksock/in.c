@@ -34,8 +34,8 @@ void m0_sock__in_open(struct m0_sock_conn *conn)
 /** All of a message is there. @retval <0  the connection was ended. */
 static int message_end(struct m0_sock_conn *conn)
 {
-	bool good = !conn->cn_in_csum_on ||
-		    conn->cn_in_csum == conn->cn_in_csum_want;
+	bool good = !conn->cn_sum.su_is_on ||
+		    conn->cn_sum.su_now == conn->cn_sum.su_want;
 	int status = good ? 0 : -EIO;
 
 	frame_next(conn);
@@ -58,11 +58,11 @@ static int message_end(struct m0_sock_conn *conn)
 /** What is to come is thrown away, `nr` bytes of it. */
 static int discard_begin(struct m0_sock_conn *conn, uint64_t nr)
 {
-	conn->cn_left = nr;
+	conn->cn_rest.rs_left = nr;
 	if (nr == 0)
 		return message_end(conn);
 	/* What was not kept cannot be checked. */
-	conn->cn_in_csum_on = false;
+	conn->cn_sum.su_is_on = false;
 	conn->cn_in = M0_SOCK__IN_DISCARD;
 	return 0;
 }
@@ -72,9 +72,9 @@ static void seg_settle(struct m0_sock_conn *conn, const struct m0_bufvec *vec)
 {
 	const m0_bcount_t *count = vec->ov_vec.v_count;
 
-	while (conn->cn_seg_at >= count[conn->cn_seg]) {
-		conn->cn_seg_at -= count[conn->cn_seg++];
-		M0_ASSERT(conn->cn_seg < vec->ov_vec.v_nr);
+	while (conn->cn_rest.rs_seg_at >= count[conn->cn_rest.rs_seg]) {
+		conn->cn_rest.rs_seg_at -= count[conn->cn_rest.rs_seg++];
+		M0_ASSERT(conn->cn_rest.rs_seg < vec->ov_vec.v_nr);
 	}
 }
 
@@ -84,13 +84,14 @@ static int payload_begin(struct m0_sock_conn *conn)
 	const struct m0_lnd_payload *payload = &conn->cn_rx.lr_payload;
 
 	conn->cn_in_rx = true;
-	conn->cn_left = payload->lpy_bytes;
+	conn->cn_rest.rs_left = payload->lpy_bytes;
 	conn->cn_in_small = payload->lpy_bytes < M0_SOCK__LARGE_BYTES;
-	if (conn->cn_left == 0 || conn->cn_rx.lr_cancelled)
-		return discard_begin(
-			conn, conn->cn_left + conn->cn_rx.lr_discard_bytes);
-	conn->cn_seg = 0;
-	conn->cn_seg_at = payload->lpy_offset;
+	if (conn->cn_rest.rs_left == 0 || conn->cn_rx.lr_cancelled)
+		return discard_begin(conn,
+				     conn->cn_rest.rs_left +
+					     conn->cn_rx.lr_discard_bytes);
+	conn->cn_rest.rs_seg = 0;
+	conn->cn_rest.rs_seg_at = payload->lpy_offset;
 	seg_settle(conn, payload->lpy_vec);
 	conn->cn_in = M0_SOCK__IN_PAYLOAD;
 	return 0;
@@ -100,18 +101,18 @@ static int payload_begin(struct m0_sock_conn *conn)
 static void cancelled_look(struct m0_sock_conn *conn)
 {
 	if (conn->cn_in == M0_SOCK__IN_PAYLOAD && conn->cn_rx.lr_cancelled)
-		(void)discard_begin(conn, conn->cn_left +
+		(void)discard_begin(conn, conn->cn_rest.rs_left +
 						  conn->cn_rx.lr_discard_bytes);
 }
 
 /** So many bytes of the message have come. */
 static void progress(struct m0_sock_conn *conn, uint64_t nr)
 {
-	conn->cn_in_run += nr;
-	if (conn->cn_in_run < M0_SOCK__PROGRESS_BYTES)
+	conn->cn_pace.pac_run += nr;
+	if (conn->cn_pace.pac_run < M0_SOCK__PROGRESS_BYTES)
 		return;
-	conn->cn_in_run = 0;
-	conn->cn_in_since = conn->cn_sock->sk_reactor->rtr_now;
+	conn->cn_pace.pac_run = 0;
+	conn->cn_pace.pac_since = conn->cn_sock->sk_reactor->rtr_now;
 }
 
 /** Goes through the segments that `nr` bytes of payload fill. */
@@ -121,27 +122,29 @@ static RARE void segs_fill(struct m0_sock_conn *conn, const uint8_t *from,
 	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 
 	while (nr > 0) {
-		char  *at = (char *)vec->ov_buf[conn->cn_seg] + conn->cn_seg_at;
-		size_t room = (size_t)(vec->ov_vec.v_count[conn->cn_seg] -
-				       conn->cn_seg_at);
+		char *at = (char *)vec->ov_buf[conn->cn_rest.rs_seg] +
+			   conn->cn_rest.rs_seg_at;
+		size_t room =
+			(size_t)(vec->ov_vec.v_count[conn->cn_rest.rs_seg] -
+				 conn->cn_rest.rs_seg_at);
 		size_t part = room < nr ? room : nr;
 
 		if (from != NULL) {
 			memcpy(at, from, part);
 			from += part;
 		}
-		if (M0_UNLIKELY(conn->cn_in_csum_on))
-			conn->cn_in_csum =
-				m0_sock__csum(conn->cn_in_csum, at, part);
+		if (M0_UNLIKELY(conn->cn_sum.su_is_on))
+			conn->cn_sum.su_now =
+				m0_sock__csum(conn->cn_sum.su_now, at, part);
 		nr -= part;
-		conn->cn_seg_at += part;
-		if (nr > 0 || conn->cn_left > 0)
+		conn->cn_rest.rs_seg_at += part;
+		if (nr > 0 || conn->cn_rest.rs_left > 0)
 			seg_settle(conn, vec);
 	}
 }
 
 /**
- * `nr` (at most cn_left) bytes of payload are in place, or if `from` is given
+ * `nr` (at most cn_rest.rs_left) bytes of payload are in place, or if `from` is given
  * to be put there.
  */
 static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
@@ -149,17 +152,18 @@ static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
 {
 	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 
-	conn->cn_left -= nr;
+	conn->cn_rest.rs_left -= nr;
 	/* A small payload is one piece, in one segment. */
-	if (M0_LIKELY(from != NULL && conn->cn_left == 0 &&
-		      !conn->cn_in_csum_on &&
-		      nr <= vec->ov_vec.v_count[conn->cn_seg] -
-				      conn->cn_seg_at))
-		memcpy((char *)vec->ov_buf[conn->cn_seg] + conn->cn_seg_at,
+	if (M0_LIKELY(from != NULL && conn->cn_rest.rs_left == 0 &&
+		      !conn->cn_sum.su_is_on &&
+		      nr <= vec->ov_vec.v_count[conn->cn_rest.rs_seg] -
+				      conn->cn_rest.rs_seg_at))
+		memcpy((char *)vec->ov_buf[conn->cn_rest.rs_seg] +
+			       conn->cn_rest.rs_seg_at,
 		       from, nr);
 	else
 		segs_fill(conn, from, nr);
-	if (conn->cn_left == 0)
+	if (conn->cn_rest.rs_left == 0)
 		return discard_begin(conn, conn->cn_rx.lr_discard_bytes);
 	progress(conn, nr);
 	return 0;
@@ -167,9 +171,9 @@ static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
 
 static int discard_come(struct m0_sock_conn *conn, size_t nr)
 {
-	conn->cn_left -= nr;
+	conn->cn_rest.rs_left -= nr;
 	progress(conn, nr);
-	return conn->cn_left == 0 ? message_end(conn) : 0;
+	return conn->cn_rest.rs_left == 0 ? message_end(conn) : 0;
 }
 
 /* -- frames ---------------------------------------------------------------- */
@@ -200,9 +204,9 @@ static RARE void csum_begin(struct m0_sock_conn        *conn,
 	csum = m0_sock__csum(csum, none, sizeof none);
 	csum = m0_sock__csum(csum, head + at + sizeof none,
 			     nr - at - sizeof none);
-	conn->cn_in_csum_on = true;
-	conn->cn_in_csum = csum;
-	conn->cn_in_csum_want = frame->sfr_csum;
+	conn->cn_sum.su_is_on = true;
+	conn->cn_sum.su_now = csum;
+	conn->cn_sum.su_want = frame->sfr_csum;
 }
 
 /** NULL, or what is wrong with a frame: nothing of ours is outstanding. */
@@ -230,7 +234,7 @@ static int noop_come(struct m0_sock_conn        *conn,
 	if (frame->sfr_csum == 0)
 		return 0;
 	csum_begin(conn, frame, head, M0_SOCK_FRAME_BYTES);
-	return conn->cn_in_csum == conn->cn_in_csum_want
+	return conn->cn_sum.su_now == conn->cn_sum.su_want
 		       ? 0
 		       : broke(conn, "a wrong checksum");
 }
@@ -273,9 +277,9 @@ static int message_come(struct m0_sock_conn        *conn,
 	int rc;
 
 	conn->cn_cookie = frame->sfr_cookie[0];
-	conn->cn_in_csum_on = false;
-	conn->cn_in_since = conn->cn_sock->sk_reactor->rtr_now;
-	conn->cn_in_run = 0;
+	conn->cn_sum.su_is_on = false;
+	conn->cn_pace.pac_since = conn->cn_sock->sk_reactor->rtr_now;
+	conn->cn_pace.pac_run = 0;
 	if (M0_UNLIKELY(frame->sfr_csum != 0))
 		csum_begin(conn, frame, head, conn->cn_head_bytes);
 	rc = header_offer(conn, head + M0_SOCK_FRAME_BYTES);
@@ -333,7 +337,7 @@ static RARE int stage_use(struct m0_sock_conn *conn)
 
 	if (conn->cn_in < M0_SOCK__IN_FRAME)
 		return conn->cn_staged == conn->cn_want
-			       ? m0_sock__hello_staged(conn)
+			       ? conn->cn_sock->sk_hello_staged(conn)
 			       : 0;
 	while (conn->cn_in == M0_SOCK__IN_FRAME && conn->cn_staged > 0) {
 		rc = frame_take(conn, conn->cn_stage, conn->cn_staged);
@@ -363,7 +367,7 @@ static __attribute__((noinline)) ssize_t other_take(struct m0_sock_conn *conn,
 	case M0_SOCK__IN_SINK:
 		break;
 	case M0_SOCK__IN_DISCARD:
-		part = (size_t)min64u(nr, conn->cn_left);
+		part = (size_t)min64u(nr, conn->cn_rest.rs_left);
 		rc = discard_come(conn, part);
 		break;
 	default:
@@ -383,7 +387,7 @@ static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 	int    rc;
 
 	if (conn->cn_in == M0_SOCK__IN_PAYLOAD) {
-		part = (size_t)min64u(nr, conn->cn_left);
+		part = (size_t)min64u(nr, conn->cn_rest.rs_left);
 		conn->cn_ni->sni_info.ldi_copied_bytes += part;
 		rc = payload_come(conn, bytes, part);
 		return M0_UNLIKELY(rc < 0) ? rc : (ssize_t)part;
@@ -397,19 +401,6 @@ static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 	return other_take(conn, bytes, nr);
 }
 
-bool m0_sock__in_is_partial(const struct m0_sock_conn *conn)
-{
-	switch (conn->cn_in) {
-	case M0_SOCK__IN_FRAME:
-		return conn->cn_staged > 0;
-	case M0_SOCK__IN_PAYLOAD:
-	case M0_SOCK__IN_DISCARD:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /** Before bytes are looked at. */
 static void batch_begin(struct m0_sock_conn *conn)
 {
@@ -419,7 +410,7 @@ static void batch_begin(struct m0_sock_conn *conn)
 		return;
 	conn->cn_peer->sp_heard = now;
 	if (conn->cn_in == M0_SOCK__IN_FRAME && conn->cn_staged == 0)
-		conn->cn_in_since = now;
+		conn->cn_pace.pac_since = now;
 	cancelled_look(conn);
 }
 
@@ -504,13 +495,13 @@ int m0_sock__in_arrived(void *user, size_t nr)
 	/* It did not know yet where the bytes went: no cancel is seen here. */
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
-		M0_PRE(nr <= conn->cn_left);
+		M0_PRE(nr <= conn->cn_rest.rs_left);
 		conn->cn_peer->sp_heard = conn->cn_sock->sk_reactor->rtr_now;
 		conn->cn_ni->sni_info.ldi_direct_bytes += nr;
 		rc = payload_come(conn, NULL, nr);
 		break;
 	case M0_SOCK__IN_DISCARD:
-		M0_PRE(nr <= conn->cn_left);
+		M0_PRE(nr <= conn->cn_rest.rs_left);
 		conn->cn_peer->sp_heard = conn->cn_sock->sk_reactor->rtr_now;
 		rc = discard_come(conn, nr);
 		break;
@@ -632,10 +623,13 @@ unsigned m0_sock__in_where(void *user, struct iovec *iov, unsigned max,
 	cancelled_look(conn);
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
-		return where_vec(conn->cn_rx.lr_payload.lpy_vec, conn->cn_seg,
-				 conn->cn_seg_at, conn->cn_left, iov, max);
+		return where_vec(conn->cn_rx.lr_payload.lpy_vec,
+				 conn->cn_rest.rs_seg,
+				 conn->cn_rest.rs_seg_at,
+				 conn->cn_rest.rs_left, iov, max);
 	case M0_SOCK__IN_DISCARD:
-		return where_sink(conn->cn_sock, iov, max, conn->cn_left);
+		return where_sink(conn->cn_sock, iov, max,
+				  conn->cn_rest.rs_left);
 	case M0_SOCK__IN_SINK:
 		*ret_ahead = 0;
 		return where_sink(conn->cn_sock, iov, 1, M0_SOCK__SINK_BYTES);
@@ -666,7 +660,7 @@ void m0_sock__in_retry(struct m0_sock_conn *conn)
 		return;
 	m0_list_del(&conn->cn_paused);
 	conn->cn_staged = 0;
-	conn->cn_in_since = sock->sk_reactor->rtr_now;
+	conn->cn_pace.pac_since = sock->sk_reactor->rtr_now;
 	sock->sk_ops->sto_in(sock->sk_streams, conn->cn_stream);
 	batch_end(conn);
 }

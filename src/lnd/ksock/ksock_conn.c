@@ -14,14 +14,15 @@ static bool is_mute(struct m0_sock_conn *conn)
 	size_t          unsent =
 		sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream);
 
-	if (unsent == 0 || unsent != conn->cn_unsent ||
-	    conn->cn_out_since > conn->cn_unsent_since) {
-		conn->cn_unsent = unsent;
-		conn->cn_unsent_since = sock->sk_reactor->rtr_now;
+	if (unsent == 0 || unsent != conn->cn_queue.qu_unsent ||
+	    conn->cn_queue.qu_since > conn->cn_queue.qu_unsent_since) {
+		conn->cn_queue.qu_unsent = unsent;
+		conn->cn_queue.qu_unsent_since = sock->sk_reactor->rtr_now;
 		return false;
 	}
 	return sock->sk_reactor->rtr_now >=
-	       m0_time_add(conn->cn_unsent_since, sock->sk_cfg.soc_timeout_ns);
+	       m0_time_add(conn->cn_queue.qu_unsent_since,
+			   sock->sk_cfg.soc_timeout_ns);
 }
 
 /** Next point at which an open connection may be late; 0: it is. */
@@ -33,17 +34,17 @@ static m0_time_t open_deadline(struct m0_sock_conn *conn)
 	m0_time_t late;
 
 	if (m0_sock__in_is_partial(conn)) {
-		late = m0_time_add(conn->cn_in_since, timeout);
+		late = m0_time_add(conn->cn_pace.pac_since, timeout);
 		if (late <= now)
 			return 0;
 		next = late;
 	}
-	if (M0_UNLIKELY(conn->cn_out_by != 0)) {
-		if (conn->cn_out_by <= now)
+	if (M0_UNLIKELY(conn->cn_queue.qu_by != 0)) {
+		if (conn->cn_queue.qu_by <= now)
 			return 0;
-		next = min64u(next, conn->cn_out_by);
+		next = min64u(next, conn->cn_queue.qu_by);
 	}
-	if (!m0_list_is_empty(&conn->cn_out)) {
+	if (!m0_list_is_empty(&conn->cn_queue.qu_list)) {
 		late = m0_time_add(m0_sock__out_since(conn), timeout);
 		if (late <= now)
 			return 0;
@@ -52,9 +53,9 @@ static m0_time_t open_deadline(struct m0_sock_conn *conn)
 	}
 	if (is_mute(conn))
 		return 0;
-	if (conn->cn_unsent > 0)
-		next = min64u(next,
-			      m0_time_add(conn->cn_unsent_since, timeout));
+	if (conn->cn_queue.qu_unsent > 0)
+		next = min64u(next, m0_time_add(conn->cn_queue.qu_unsent_since,
+						timeout));
 	return next;
 }
 
@@ -81,7 +82,7 @@ static void refused_look(struct m0_sock_conn *conn)
 		(void)m0_sock__conn_fail(conn, -ETIMEDOUT);
 		return;
 	}
-	if (m0_list_is_empty(&conn->cn_out) &&
+	if (m0_list_is_empty(&conn->cn_queue.qu_list) &&
 	    sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream) == 0) {
 		m0_sock__conn_kill(conn, -ECONNREFUSED);
 		return;
@@ -127,8 +128,8 @@ struct m0_sock_conn *m0_sock__conn_new(struct m0_sock *sock)
 	m0_timer_init(&conn->cn_alarm.al_timer);
 	m0_list_link_init(&conn->cn_link);
 	m0_list_link_init(&conn->cn_paused);
-	m0_list_link_init(&conn->cn_own);
-	m0_list_init(&conn->cn_out);
+	m0_list_link_init(&conn->cn_own.ow_link);
+	m0_list_init(&conn->cn_queue.qu_list);
 	++sock->sk_conns_nr;
 	return conn;
 }
@@ -282,15 +283,4 @@ void m0_sock__broken(void *user, int status)
 			     m0_lnet_nid_print(&conn->cn_peer->sp_nid, nid,
 					       sizeof nid));
 	(void)m0_sock__conn_fail(conn, status == 0 ? -ECONNRESET : status);
-}
-
-struct m0_stream *m0_sock_conn_stream(const struct m0_sock_conn *conn)
-{
-	return conn->cn_stream;
-}
-
-bool m0_sock_conn_is_bulk(const struct m0_sock_conn *conn)
-{
-	return conn->cn_ctype == M0_SOCK_BULK_IN ||
-	       conn->cn_ctype == M0_SOCK_BULK_OUT;
 }

@@ -31,7 +31,7 @@ static size_t backlog(const struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
-	return (size_t)conn->cn_out_bytes +
+	return (size_t)conn->cn_queue.qu_bytes +
 	       sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream);
 }
 
@@ -185,21 +185,6 @@ static void waiting_go(struct m0_sock__peer *peer)
 
 /* -- acknowledgements ------------------------------------------------------ */
 
-int m0_sock__peer_owe(struct m0_sock__peer *peer, uint64_t cookie)
-{
-	struct m0_sock *sock = peer->sp_ni->sni_sock;
-	int             rc;
-
-	rc = m0_sock__acks_add(&peer->sp_acks, cookie,
-			       sock->sk_cfg.soc_acks_max);
-	if (rc != 0)
-		return rc;
-	if (!m0_list_link_is_in(&peer->sp_acks_link))
-		m0_list_add_tail(&sock->sk_acks, &peer->sp_acks_link);
-	sock->sk_pending = true;
-	return 0;
-}
-
 void m0_sock__peer_acks_place(struct m0_sock__peer *peer)
 {
 	/* The channel that Lustre uses for it comes first. */
@@ -231,7 +216,7 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 
 	M0_PRE(conn->cn_ctype < M0_SOCK__TYPES_NR);
 	conn->cn_state = M0_SOCK__OPEN;
-	conn->cn_peer = peer;
+	M0_PRE(conn->cn_peer == peer);
 	m0_list_add_tail(&peer->sp_conns[conn->cn_ctype], &conn->cn_link);
 	++peer->sp_nr[conn->cn_ctype];
 	++peer->sp_open_nr;
@@ -247,7 +232,6 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 	peer->sp_heard = sock->sk_reactor->rtr_now;
 	m0_sock__dial_forget(peer);
 	routes_set(peer);
-	m0_sock__in_open(conn);
 	waiting_go(peer);
 	m0_sock__dial_more(peer);
 	m0_sock__peer_alarm(peer);
@@ -343,7 +327,7 @@ static m0_time_t keepalive(struct m0_sock__peer *peer)
 	conn = container_of(link, struct m0_sock_conn, cn_link);
 	/* The last one was acknowledged: he was there then. */
 	if (peer->sp_kept_alive > peer->sp_heard &&
-	    m0_list_is_empty(&conn->cn_out) &&
+	    m0_list_is_empty(&conn->cn_queue.qu_list) &&
 	    sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream) == 0)
 		peer->sp_heard = peer->sp_kept_alive;
 	if (sock->sk_reactor->rtr_now < keepalive_at(peer))
@@ -351,7 +335,7 @@ static m0_time_t keepalive(struct m0_sock__peer *peer)
 	if (sock->sk_reactor->rtr_now >=
 	    m0_time_add(peer->sp_kept_alive, M0_SOCK__KEEPALIVE_GAP_NS)) {
 		peer->sp_kept_alive = sock->sk_reactor->rtr_now;
-		conn->cn_keepalive = true;
+		conn->cn_own.ow_keepalive = true;
 		m0_sock__out_own(conn);
 	}
 	return m0_time_add(peer->sp_kept_alive, M0_SOCK__KEEPALIVE_GAP_NS);

@@ -27,9 +27,9 @@ static void queue_begins(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
-	if (!m0_list_is_empty(&conn->cn_out))
+	if (!m0_list_is_empty(&conn->cn_queue.qu_list))
 		return;
-	conn->cn_out_new = true;
+	conn->cn_queue.qu_is_new = true;
 	if (conn->cn_state == M0_SOCK__OPEN)
 		m0_sock__alarm_by(sock, &conn->cn_alarm,
 				  m0_time_add(sock->sk_reactor->rtr_now,
@@ -38,11 +38,11 @@ static void queue_begins(struct m0_sock_conn *conn)
 
 m0_time_t m0_sock__out_since(struct m0_sock_conn *conn)
 {
-	if (conn->cn_out_new) {
-		conn->cn_out_new = false;
-		conn->cn_out_since = conn->cn_sock->sk_reactor->rtr_now;
+	if (conn->cn_queue.qu_is_new) {
+		conn->cn_queue.qu_is_new = false;
+		conn->cn_queue.qu_since = conn->cn_sock->sk_reactor->rtr_now;
 	}
-	return conn->cn_out_since;
+	return conn->cn_queue.qu_since;
 }
 
 void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
@@ -53,9 +53,9 @@ void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 	tx->ltx_priv[1] = conn;
 	tx->ltx_word[0] = 0;
 	tx->ltx_word[1] = conn->cn_head_bytes + tx->ltx_payload.lpy_bytes;
-	conn->cn_out_bytes += tx->ltx_word[1];
+	conn->cn_queue.qu_bytes += tx->ltx_word[1];
 	conn->cn_used = ++sock->sk_used;
-	m0_list_add_tail(&conn->cn_out, &tx->ltx_link);
+	m0_list_add_tail(&conn->cn_queue.qu_list, &tx->ltx_link);
 	if (M0_UNLIKELY(tx->ltx_deadline < conn->cn_alarm.al_timer.ti_deadline))
 		m0_sock__alarm_by(sock, &conn->cn_alarm, tx->ltx_deadline);
 	announce(conn);
@@ -63,9 +63,10 @@ void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 
 void m0_sock__out_own(struct m0_sock_conn *conn)
 {
-	if (!m0_list_link_is_in(&conn->cn_own)) {
+	if (!m0_list_link_is_in(&conn->cn_own.ow_link)) {
 		queue_begins(conn);
-		m0_list_add_tail(&conn->cn_out, &conn->cn_own);
+		m0_list_add_tail(&conn->cn_queue.qu_list,
+				 &conn->cn_own.ow_link);
 	}
 	announce(conn);
 }
@@ -74,8 +75,8 @@ void m0_sock__out_own(struct m0_sock_conn *conn)
 static bool has_begun(const struct m0_sock_conn *conn,
 		      const struct m0_lnd_tx    *tx)
 {
-	return conn->cn_out_at > 0 &&
-	       m0_list_first(&conn->cn_out) == &tx->ltx_link;
+	return conn->cn_queue.qu_at > 0 &&
+	       m0_list_first(&conn->cn_queue.qu_list) == &tx->ltx_link;
 }
 
 /** Takes it out of the queue; what its head says is to be said elsewhere. */
@@ -84,7 +85,7 @@ static void unqueue(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 	struct m0_sock_frame frame;
 
 	m0_list_del(&tx->ltx_link);
-	conn->cn_out_bytes -= tx->ltx_word[1];
+	conn->cn_queue.qu_bytes -= tx->ltx_word[1];
 	tx->ltx_priv[1] = NULL;
 	if (tx->ltx_word[0] == 0)
 		return;
@@ -108,11 +109,11 @@ void m0_sock__out_hurry(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
-	if (conn->cn_out_by != 0)
+	if (conn->cn_queue.qu_by != 0)
 		return;
-	conn->cn_out_by = m0_time_add(sock->sk_reactor->rtr_now,
-				      sock->sk_cfg.soc_timeout_ns);
-	m0_sock__alarm_by(sock, &conn->cn_alarm, conn->cn_out_by);
+	conn->cn_queue.qu_by = m0_time_add(sock->sk_reactor->rtr_now,
+					   sock->sk_cfg.soc_timeout_ns);
+	m0_sock__alarm_by(sock, &conn->cn_alarm, conn->cn_queue.qu_by);
 }
 
 m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
@@ -122,10 +123,10 @@ m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
 	struct m0_list_link *link;
 	struct m0_list_link *after;
 
-	m0_list_for_each_safe(&conn->cn_out, link, after) {
+	m0_list_for_each_safe(&conn->cn_queue.qu_list, link, after) {
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 
-		if (link == &conn->cn_own || has_begun(conn, tx))
+		if (link == &conn->cn_own.ow_link || has_begun(conn, tx))
 			continue;
 		if (tx->ltx_deadline > now) {
 			next = min64u(next, tx->ltx_deadline);
@@ -139,17 +140,18 @@ m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
 
 void m0_sock__out_kill(struct m0_sock_conn *conn, int status)
 {
-	struct m0_list_link *link = m0_list_first(&conn->cn_out);
+	struct m0_list_link *link = m0_list_first(&conn->cn_queue.qu_list);
 
-	m0_list_del(&conn->cn_own);
+	m0_list_del(&conn->cn_own.ow_link);
 	/* What the peer may have got in part is not sent again. */
-	if (link != NULL && link != &conn->cn_own && conn->cn_out_at > 0) {
+	if (link != NULL && link != &conn->cn_own.ow_link &&
+	    conn->cn_queue.qu_at > 0) {
 		m0_list_del(link);
 		m0_sock__tx_end(m0_sock__tx_of(link), status,
 				status == -ETIMEDOUT ? M0_LND_REMOTE_TIMEOUT
 						     : M0_LND_LOCAL_ERROR);
 	}
-	m0_sock__tx_end_all(&conn->cn_out, status);
+	m0_sock__tx_end_all(&conn->cn_queue.qu_list, status);
 }
 
 /* -- heads ----------------------------------------------------------------- */
@@ -220,10 +222,10 @@ static void noops_make(struct m0_sock_conn *conn)
 	unsigned             nr;
 
 	for (nr = 0; nr < M0_SOCK__NOOPS_MAX; ++nr) {
-		uint8_t *at = conn->cn_own_buf + conn->cn_own_bytes;
+		uint8_t *at = conn->cn_own.ow_buf + conn->cn_own.ow_bytes;
 
-		if (conn->cn_keepalive) {
-			conn->cn_keepalive = false;
+		if (conn->cn_own.ow_keepalive) {
+			conn->cn_own.ow_keepalive = false;
 			frame.sfr_cookie[0] = 0;
 			frame.sfr_cookie[1] = 1;
 		} else if (are_acks_due(conn)) {
@@ -237,7 +239,7 @@ static void noops_make(struct m0_sock_conn *conn)
 		m0_sock__frame_encode(&frame, at);
 		if (csum_is_on(conn))
 			csum_put(&frame, at, M0_SOCK_FRAME_BYTES, NULL);
-		conn->cn_own_bytes += M0_SOCK_FRAME_BYTES;
+		conn->cn_own.ow_bytes += M0_SOCK_FRAME_BYTES;
 	}
 }
 
@@ -302,11 +304,12 @@ static bool gather_tx(struct gather *gather, struct m0_lnd_tx *tx,
 static bool gather_own(struct gather *gather, struct m0_sock_conn *conn,
 		       m0_bcount_t at)
 {
-	if (conn->cn_own_bytes == 0)
+	if (conn->cn_own.ow_bytes == 0)
 		noops_make(conn);
-	if (conn->cn_own_bytes == 0)
+	if (conn->cn_own.ow_bytes == 0)
 		return false;
-	gather_bytes(gather, conn->cn_own_buf + at, conn->cn_own_bytes - at);
+	gather_bytes(gather, conn->cn_own.ow_buf + at,
+		     conn->cn_own.ow_bytes - at);
 	return true;
 }
 
@@ -322,18 +325,18 @@ unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max)
 {
 	struct m0_sock_conn *conn = user;
 	struct gather        gather = { .ga_iov = iov, .ga_end = iov + max };
-	m0_bcount_t          at = conn->cn_out_at;
+	m0_bcount_t          at = conn->cn_queue.qu_at;
 	struct m0_list_link *link;
 	struct m0_list_link *after;
 
 	(void)m0_sock__out_since(conn);
-	m0_list_for_each_safe(&conn->cn_out, link, after) {
+	m0_list_for_each_safe(&conn->cn_queue.qu_list, link, after) {
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 
 		if (gather.ga_iov == gather.ga_end ||
 		    gather.ga_bytes >= M0_SOCK__GATHER_BYTES_MAX)
 			break;
-		if (link == &conn->cn_own) {
+		if (link == &conn->cn_own.ow_link) {
 			if (!gather_own(&gather, conn, at))
 				m0_list_del(link);
 		} else if (M0_UNLIKELY(tx->ltx_word[0] == 0 &&
@@ -352,9 +355,9 @@ unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max)
 /** The connection's own words have left. */
 static void own_left(struct m0_sock_conn *conn)
 {
-	m0_list_del(&conn->cn_own);
-	conn->cn_own_bytes = 0;
-	if (conn->cn_keepalive || are_acks_due(conn))
+	m0_list_del(&conn->cn_own.ow_link);
+	conn->cn_own.ow_bytes = 0;
+	if (conn->cn_own.ow_keepalive || are_acks_due(conn))
 		m0_sock__out_own(conn);
 }
 
@@ -369,27 +372,28 @@ static struct m0_list_link *queue_advance(struct m0_sock_conn *conn,
 	struct m0_list_link **tail = &gone;
 
 	while (nr > 0) {
-		struct m0_list_link *link = m0_list_first(&conn->cn_out);
-		struct m0_lnd_tx    *tx = m0_sock__tx_of(link);
-		uint64_t             left;
+		struct m0_list_link *link =
+			m0_list_first(&conn->cn_queue.qu_list);
+		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
+		uint64_t          left;
 
 		M0_ASSERT(link != NULL);
-		left = (link == &conn->cn_own ? conn->cn_own_bytes
-					      : tx->ltx_word[1]) -
-		       conn->cn_out_at;
+		left = (link == &conn->cn_own.ow_link ? conn->cn_own.ow_bytes
+						      : tx->ltx_word[1]) -
+		       conn->cn_queue.qu_at;
 		if (nr < left) {
-			conn->cn_out_at += nr;
+			conn->cn_queue.qu_at += nr;
 			break;
 		}
 		nr -= left;
-		conn->cn_out_at = 0;
-		conn->cn_out_by = 0;
-		if (link == &conn->cn_own) {
+		conn->cn_queue.qu_at = 0;
+		conn->cn_queue.qu_by = 0;
+		if (link == &conn->cn_own.ow_link) {
 			own_left(conn);
 			continue;
 		}
 		m0_list_del(link);
-		conn->cn_out_bytes -= tx->ltx_word[1];
+		conn->cn_queue.qu_bytes -= tx->ltx_word[1];
 		tx->ltx_priv[1] = NULL;
 		*tail = link;
 		tail = &link->ll_next;
@@ -407,7 +411,7 @@ int m0_sock__out_left(void *user, size_t nr)
 	conn->cn_sock->sk_reactor->rtr_called = true;
 	if (M0_UNLIKELY(conn->cn_state == M0_SOCK__DEAD))
 		return -ECONNRESET;
-	conn->cn_out_since = conn->cn_sock->sk_reactor->rtr_now;
+	conn->cn_queue.qu_since = conn->cn_sock->sk_reactor->rtr_now;
 	for (link = queue_advance(conn, nr); link != NULL; link = next) {
 		next = link->ll_next;
 		conn->cn_ni->sni_ni->ldn_ops->lu_tx_done(m0_sock__tx_of(link),

@@ -35,6 +35,9 @@ enum {
 	/** Connections that wait for the engine and are offered to it again by
 	 * one step. */
 	M0_SOCK__RETRIES_MAX = 64,
+	/** Lines that peers may make the driver log at once; then one a second.
+	 */
+	M0_SOCK__LINES_MAX = 20,
 	/** Refusals in a row after which no more connections are asked for. */
 	M0_SOCK__REFUSALS_MAX = 3,
 	/** CONTROL, BULK_IN, BULK_OUT, ANY. */
@@ -123,6 +126,8 @@ struct m0_sock {
 	/** An interface or peer shall be ended. */
 	bool sk_orders;
 	bool sk_roused;
+	/** m0_sock__hello_staged, which lies above those that call it. */
+	int (*sk_hello_staged)(struct m0_sock_conn *conn);
 	/** Called up in this step. */
 	bool sk_spoke;
 	/** Counts messages, to tell which connection was used last. */
@@ -254,6 +259,51 @@ enum m0_sock__in {
 	M0_SOCK__IN_SINK
 };
 
+/** Checksum of the message that arrives: switched on, so far, as sent. */
+struct m0_sock__sum {
+	bool     su_is_on;
+	uint32_t su_now;
+	uint32_t su_want;
+};
+
+/** Payload that is still to arrive, and the position in its vector. */
+struct m0_sock__rest {
+	uint64_t    rs_left;
+	m0_bcount_t rs_seg_at;
+	uint32_t    rs_seg;
+};
+
+/** Progress of the message that arrives: bytes since a point in time. */
+struct m0_sock__pace {
+	uint64_t  pac_run;
+	m0_time_t pac_since;
+};
+
+/** Messages that leave on a connection. */
+struct m0_sock__queue {
+	/** ltx_link of messages, and ow_link. */
+	struct m0_list qu_list;
+	/** Bytes of the first that have left. */
+	m0_bcount_t qu_at;
+	/** Not 0: the first was cancelled, and must have left by then. */
+	m0_time_t   qu_by;
+	m0_bcount_t qu_bytes;
+	/** Time of the last change; not known yet if qu_is_new. */
+	m0_time_t qu_since;
+	bool      qu_is_new;
+	/** Bytes the peer had not acknowledged, and since when. */
+	size_t    qu_unsent;
+	m0_time_t qu_unsent_since;
+};
+
+/** Bytes of the connection's own beside messages: HELLO, NOOPs. */
+struct m0_sock__own {
+	struct m0_list_link ow_link;
+	unsigned            ow_bytes;
+	bool                ow_keepalive;
+	uint8_t             ow_buf[M0_SOCK__OWN_BYTES];
+};
+
 struct m0_sock_conn {
 	/** In sp_conns, sk_accepting or sk_dead. */
 	struct m0_list_link   cn_link;
@@ -282,25 +332,18 @@ struct m0_sock_conn {
 	/* Receive half. */
 	enum m0_sock__in cn_in;
 	/** lu_rx_begin has succeeded, lu_rx_done is due. */
-	bool     cn_in_rx;
-	bool     cn_in_csum_on;
-	uint32_t cn_in_csum;
-	uint32_t cn_in_csum_want;
+	bool                cn_in_rx;
+	struct m0_sock__sum cn_sum;
 	/** Of the header: of the frame with it. */
-	unsigned cn_head_bytes;
-	unsigned cn_want;
-	unsigned cn_staged;
-	/** What of the payload is to come, and where it goes. */
-	uint64_t    cn_left;
-	m0_bcount_t cn_seg_at;
-	uint32_t    cn_seg;
+	unsigned             cn_head_bytes;
+	unsigned             cn_want;
+	unsigned             cn_staged;
+	struct m0_sock__rest cn_rest;
 	/** The last payload had less than M0_SOCK__LARGE_BYTES. */
-	bool cn_in_small;
-	/** Bytes since cn_in_since. */
-	uint64_t         cn_in_run;
-	m0_time_t        cn_in_since;
-	uint64_t         cn_cookie;
-	struct m0_lnd_rx cn_rx;
+	bool                 cn_in_small;
+	struct m0_sock__pace cn_pace;
+	uint64_t             cn_cookie;
+	struct m0_lnd_rx     cn_rx;
 	/** Where m0_sock_in_where sent what follows a header; 0 bytes: none. */
 	struct m0_lnd_payload cn_guess;
 	struct m0_list_link   cn_paused;
@@ -308,29 +351,13 @@ struct m0_sock_conn {
 	uint8_t               cn_stage[M0_SOCK__STAGE_BYTES];
 
 	/* Transmit half. */
-	/** ltx_link of messages, and cn_own. */
-	struct m0_list cn_out;
-	/** Of the first: bytes that have left. */
-	m0_bcount_t cn_out_at;
-	/** Not 0: it was cancelled, and must have left by then. */
-	m0_time_t   cn_out_by;
-	m0_bcount_t cn_out_bytes;
-	/** Since when it is as it is; not known yet if cn_out_new. */
-	m0_time_t cn_out_since;
-	bool      cn_out_new;
-	/** Bytes the peer had not acknowledged, and since when. */
-	size_t    cn_unsent;
-	m0_time_t cn_unsent_since;
-	uint64_t  cn_used;
-	/** What is said beside messages: HELLO, NOOPs. */
-	struct m0_list_link cn_own;
-	unsigned            cn_own_bytes;
-	bool                cn_keepalive;
-	int                 cn_status;
-	uint8_t             cn_own_buf[M0_SOCK__OWN_BYTES];
+	struct m0_sock__queue cn_queue;
+	uint64_t              cn_used;
+	int                   cn_status;
+	struct m0_sock__own   cn_own;
 };
 
-/* -- sock.c: the instance -------------------------------------------------- */
+/* -- ksock_base.c ---------------------------------------------------------- */
 
 void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
 			m0_time_t deadline);
@@ -509,12 +536,23 @@ void m0_sock__in_open(struct m0_sock_conn *conn);
 /** Offers a message to the engine once more. */
 void m0_sock__in_retry(struct m0_sock_conn *conn);
 /** A message has begun and is not complete. */
-bool m0_sock__in_is_partial(const struct m0_sock_conn *conn);
+static inline bool m0_sock__in_is_partial(const struct m0_sock_conn *conn)
+{
+	switch (conn->cn_in) {
+	case M0_SOCK__IN_FRAME:
+		return conn->cn_staged > 0;
+	case M0_SOCK__IN_PAYLOAD:
+	case M0_SOCK__IN_DISCARD:
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* -- out.c ----------------------------------------------------------------- */
 
 void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx);
-/** The connection shall say what is in cn_own_buf or, if that is empty, NOOPs
+/** The connection shall say what is in cn_own.ow_buf or, if that is empty, NOOPs
  * that are due. */
 void m0_sock__out_own(struct m0_sock_conn *conn);
 /** Since when nothing has left that could. */
