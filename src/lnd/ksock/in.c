@@ -58,7 +58,7 @@ static int message_end(struct m0_sock_conn *conn)
 /** What is to come is thrown away, `nr` bytes of it. */
 static int discard_begin(struct m0_sock_conn *conn, uint64_t nr)
 {
-	conn->cn_rest.rs_left = nr;
+	conn->cn_rest.rem_left = nr;
 	if (nr == 0)
 		return message_end(conn);
 	/* What was not kept cannot be checked. */
@@ -72,9 +72,9 @@ static void seg_settle(struct m0_sock_conn *conn, const struct m0_bufvec *vec)
 {
 	const m0_bcount_t *count = vec->ov_vec.v_count;
 
-	while (conn->cn_rest.rs_seg_at >= count[conn->cn_rest.rs_seg]) {
-		conn->cn_rest.rs_seg_at -= count[conn->cn_rest.rs_seg++];
-		M0_ASSERT(conn->cn_rest.rs_seg < vec->ov_vec.v_nr);
+	while (conn->cn_rest.rem_seg_at >= count[conn->cn_rest.rem_seg]) {
+		conn->cn_rest.rem_seg_at -= count[conn->cn_rest.rem_seg++];
+		M0_ASSERT(conn->cn_rest.rem_seg < vec->ov_vec.v_nr);
 	}
 }
 
@@ -84,14 +84,14 @@ static int payload_begin(struct m0_sock_conn *conn)
 	const struct m0_lnd_payload *payload = &conn->cn_rx.lr_payload;
 
 	conn->cn_in_rx = true;
-	conn->cn_rest.rs_left = payload->lpy_bytes;
+	conn->cn_rest.rem_left = payload->lpy_bytes;
 	conn->cn_in_small = payload->lpy_bytes < M0_SOCK__LARGE_BYTES;
-	if (conn->cn_rest.rs_left == 0 || conn->cn_rx.lr_cancelled)
+	if (conn->cn_rest.rem_left == 0 || conn->cn_rx.lr_cancelled)
 		return discard_begin(conn,
-				     conn->cn_rest.rs_left +
+				     conn->cn_rest.rem_left +
 					     conn->cn_rx.lr_discard_bytes);
-	conn->cn_rest.rs_seg = 0;
-	conn->cn_rest.rs_seg_at = payload->lpy_offset;
+	conn->cn_rest.rem_seg = 0;
+	conn->cn_rest.rem_seg_at = payload->lpy_offset;
 	seg_settle(conn, payload->lpy_vec);
 	conn->cn_in = M0_SOCK__IN_PAYLOAD;
 	return 0;
@@ -101,7 +101,7 @@ static int payload_begin(struct m0_sock_conn *conn)
 static void cancelled_look(struct m0_sock_conn *conn)
 {
 	if (conn->cn_in == M0_SOCK__IN_PAYLOAD && conn->cn_rx.lr_cancelled)
-		(void)discard_begin(conn, conn->cn_rest.rs_left +
+		(void)discard_begin(conn, conn->cn_rest.rem_left +
 						  conn->cn_rx.lr_discard_bytes);
 }
 
@@ -122,11 +122,11 @@ static RARE void segs_fill(struct m0_sock_conn *conn, const uint8_t *from,
 	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 
 	while (nr > 0) {
-		char *at = (char *)vec->ov_buf[conn->cn_rest.rs_seg] +
-			   conn->cn_rest.rs_seg_at;
+		char *at = (char *)vec->ov_buf[conn->cn_rest.rem_seg] +
+			   conn->cn_rest.rem_seg_at;
 		size_t room =
-			(size_t)(vec->ov_vec.v_count[conn->cn_rest.rs_seg] -
-				 conn->cn_rest.rs_seg_at);
+			(size_t)(vec->ov_vec.v_count[conn->cn_rest.rem_seg] -
+				 conn->cn_rest.rem_seg_at);
 		size_t part = room < nr ? room : nr;
 
 		if (from != NULL) {
@@ -137,14 +137,14 @@ static RARE void segs_fill(struct m0_sock_conn *conn, const uint8_t *from,
 			conn->cn_sum.su_now =
 				m0_sock__csum(conn->cn_sum.su_now, at, part);
 		nr -= part;
-		conn->cn_rest.rs_seg_at += part;
-		if (nr > 0 || conn->cn_rest.rs_left > 0)
+		conn->cn_rest.rem_seg_at += part;
+		if (nr > 0 || conn->cn_rest.rem_left > 0)
 			seg_settle(conn, vec);
 	}
 }
 
 /**
- * `nr` (at most cn_rest.rs_left) bytes of payload are in place, or if `from` is given
+ * `nr` (at most cn_rest.rem_left) bytes of payload are in place, or if `from` is given
  * to be put there.
  */
 static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
@@ -152,18 +152,18 @@ static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
 {
 	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 
-	conn->cn_rest.rs_left -= nr;
+	conn->cn_rest.rem_left -= nr;
 	/* A small payload is one piece, in one segment. */
-	if (M0_LIKELY(from != NULL && conn->cn_rest.rs_left == 0 &&
+	if (M0_LIKELY(from != NULL && conn->cn_rest.rem_left == 0 &&
 		      !conn->cn_sum.su_is_on &&
-		      nr <= vec->ov_vec.v_count[conn->cn_rest.rs_seg] -
-				      conn->cn_rest.rs_seg_at))
-		memcpy((char *)vec->ov_buf[conn->cn_rest.rs_seg] +
-			       conn->cn_rest.rs_seg_at,
+		      nr <= vec->ov_vec.v_count[conn->cn_rest.rem_seg] -
+				      conn->cn_rest.rem_seg_at))
+		memcpy((char *)vec->ov_buf[conn->cn_rest.rem_seg] +
+			       conn->cn_rest.rem_seg_at,
 		       from, nr);
 	else
 		segs_fill(conn, from, nr);
-	if (conn->cn_rest.rs_left == 0)
+	if (conn->cn_rest.rem_left == 0)
 		return discard_begin(conn, conn->cn_rx.lr_discard_bytes);
 	progress(conn, nr);
 	return 0;
@@ -171,9 +171,9 @@ static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
 
 static int discard_come(struct m0_sock_conn *conn, size_t nr)
 {
-	conn->cn_rest.rs_left -= nr;
+	conn->cn_rest.rem_left -= nr;
 	progress(conn, nr);
-	return conn->cn_rest.rs_left == 0 ? message_end(conn) : 0;
+	return conn->cn_rest.rem_left == 0 ? message_end(conn) : 0;
 }
 
 /* -- frames ---------------------------------------------------------------- */
@@ -367,7 +367,7 @@ static __attribute__((noinline)) ssize_t other_take(struct m0_sock_conn *conn,
 	case M0_SOCK__IN_SINK:
 		break;
 	case M0_SOCK__IN_DISCARD:
-		part = (size_t)min64u(nr, conn->cn_rest.rs_left);
+		part = (size_t)min64u(nr, conn->cn_rest.rem_left);
 		rc = discard_come(conn, part);
 		break;
 	default:
@@ -387,7 +387,7 @@ static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 	int    rc;
 
 	if (conn->cn_in == M0_SOCK__IN_PAYLOAD) {
-		part = (size_t)min64u(nr, conn->cn_rest.rs_left);
+		part = (size_t)min64u(nr, conn->cn_rest.rem_left);
 		conn->cn_ni->sni_info.ldi_copied_bytes += part;
 		rc = payload_come(conn, bytes, part);
 		return M0_UNLIKELY(rc < 0) ? rc : (ssize_t)part;
@@ -495,13 +495,13 @@ int m0_sock__in_arrived(void *user, size_t nr)
 	/* It did not know yet where the bytes went: no cancel is seen here. */
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
-		M0_PRE(nr <= conn->cn_rest.rs_left);
+		M0_PRE(nr <= conn->cn_rest.rem_left);
 		conn->cn_peer->sp_heard = conn->cn_sock->sk_reactor->rtr_now;
 		conn->cn_ni->sni_info.ldi_direct_bytes += nr;
 		rc = payload_come(conn, NULL, nr);
 		break;
 	case M0_SOCK__IN_DISCARD:
-		M0_PRE(nr <= conn->cn_rest.rs_left);
+		M0_PRE(nr <= conn->cn_rest.rem_left);
 		conn->cn_peer->sp_heard = conn->cn_sock->sk_reactor->rtr_now;
 		rc = discard_come(conn, nr);
 		break;
@@ -624,12 +624,12 @@ unsigned m0_sock__in_where(void *user, struct iovec *iov, unsigned max,
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
 		return where_vec(conn->cn_rx.lr_payload.lpy_vec,
-				 conn->cn_rest.rs_seg,
-				 conn->cn_rest.rs_seg_at,
-				 conn->cn_rest.rs_left, iov, max);
+				 conn->cn_rest.rem_seg,
+				 conn->cn_rest.rem_seg_at,
+				 conn->cn_rest.rem_left, iov, max);
 	case M0_SOCK__IN_DISCARD:
 		return where_sink(conn->cn_sock, iov, max,
-				  conn->cn_rest.rs_left);
+				  conn->cn_rest.rem_left);
 	case M0_SOCK__IN_SINK:
 		*ret_ahead = 0;
 		return where_sink(conn->cn_sock, iov, 1, M0_SOCK__SINK_BYTES);

@@ -268,9 +268,9 @@ struct m0_sock__sum {
 
 /** Payload that is still to arrive, and the position in its vector. */
 struct m0_sock__rest {
-	uint64_t    rs_left;
-	m0_bcount_t rs_seg_at;
-	uint32_t    rs_seg;
+	uint64_t    rem_left;
+	m0_bcount_t rem_seg_at;
+	uint32_t    rem_seg;
 };
 
 /** Progress of the message that arrives: bytes since a point in time. */
