@@ -296,7 +296,7 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 {
 	m0_time_t now;
 
-	/* Who is to make it come would wait for himself. */
+	/* The thread that makes steps would wait for itself. */
 	M0_PRE(!m0_home__is_inside(lnet));
 	if (!M0_HOME_GET(lnet->hm_inline))
 		return m0_semaphore_timeddown(sem, deadline);
