@@ -9,6 +9,7 @@ static const struct m0_lnet__hooks hooks = {
 	.lhk_discovery_needed = m0_lnet__discovery_needed,
 	.lhk_peer_lost = m0_lnet__discovery_lost,
 	.lhk_peer_forget = m0_lnet__discovery_forget,
+	.lhk_push_room = m0_lnet__ping_sink_cut,
 	.lhk_pushed = m0_lnet__discovery_pushed,
 };
 

@@ -152,6 +152,9 @@ struct m0_lnet__hooks {
 	/** The peer is about to be freed. */
 	void (*lhk_peer_forget)(struct m0_lnet_engine *eng,
 				struct m0_lnet_peer   *peer);
+	/** A push has come, and no buffer for pushes is free: frees one. Returns
+	 * false if none could be freed. */
+	bool (*lhk_push_room)(struct m0_lnet_engine *eng);
 	/** A push has come; `nr` bytes of it are there. */
 	void (*lhk_pushed)(struct m0_lnet_engine    *eng,
 			   const struct m0_lnet_nid *from, const void *bytes,
@@ -292,7 +295,7 @@ static inline bool m0_lnet__peer_is_up_to_date(const struct m0_lnet_peer *peer)
 	return (peer->lpe_state & M0_LNET_PEER_NIDS_UPTODATE) != 0;
 }
 
-/* -- event.c --------------------------------------------------------------- */
+/* -- base/event.c ---------------------------------------------------------- */
 
 /** Gets a message with one reference from the home; NULL: none is free now. */
 struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng);

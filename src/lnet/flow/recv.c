@@ -233,7 +233,7 @@ static enum m0_lnet_match request_match(const struct coming *in,
 			hdr->lhd_type == M0_LNET_PUT &&
 			hdr->lhd_portal == M0_LNET_PORTAL_RESERVED &&
 			hdr->lhd_match_bits == M0_LNET__PING_BITS &&
-			m0_lnet__ping_sink_cut(in->cmi_eng)))
+			in->cmi_eng->le_hooks->lhk_push_room(in->cmi_eng)))
 		match = m0_lnet__portal_match(in->cmi_eng, msg, false);
 	return match;
 }
