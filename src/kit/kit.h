@@ -390,6 +390,12 @@ static inline struct m0_net_kit_machine *kit_machine(
 	return tm->ntm_xprt_private;
 }
 
+/** For preconditions: the calling thread holds the lock of the TM. */
+static inline bool kit_is_locked(const struct m0_net_kit_machine *m)
+{
+	return m0_mutex_is_locked(&m->nkm_tm->ntm_mutex);
+}
+
 static inline struct kit_buf *kit_buf_of(const struct m0_net_buffer *buf)
 {
 	return buf->nb_xprt_private;

@@ -76,6 +76,7 @@ static void arm(struct kit_buf *kb, struct m0_net_buffer *buf,
 	/* As many bits as an id has for it. */
 	uint64_t gen = (kb_gen(word) + !again) & (UINT64_MAX >> KB_INDEX_BITS);
 
+	M0_PRE_EX(kit_is_locked(kit_machine(buf->nb_tm)));
 	M0_PRE(kb_state(word) == KB_IDLE);
 	kb->kb_pub.nkb_machine = kit_machine(buf->nb_tm);
 	kb->kb_pub.nkb_ep = buf->nb_ep;
@@ -161,6 +162,7 @@ void m0_net_kit_buf_del(struct m0_net_buffer *buf)
 {
 	struct m0_net_kit_machine *m = kit_machine(buf->nb_tm);
 
+	M0_PRE_EX(kit_is_locked(m));
 	/* A buffer queued before start: somebody must deliver the event. */
 	if (!m->nkm_strands.kst_running && kit_strands_start(m) != 0)
 		m0_log(M0_LOG_WARN, "net: no thread to deliver a cancellation; "
@@ -184,6 +186,7 @@ static void given_up_end(struct kit_buf *kb, enum m0_net_queue_type qt)
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	bool                       free = true;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	if (kb->kb_bulk == KIT_BULK_LISTED) {
 		kb->kb_bulk = KIT_BULK_NONE;
 		kit_work_del(&m->nkm_bulk.kbl_list, &kb->kb_pub.nkb_work);
@@ -201,6 +204,7 @@ void kit_give_up(struct kit_buf *kb, int32_t reason)
 {
 	uint64_t word = kb_word_get(kb);
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	if (kb_qtype(word) == M0_NET_QT_MSG_RECV) {
 		kit_recv_give_up(kb, reason);
 		return;
@@ -232,6 +236,7 @@ void kit_timers_expire(struct m0_net_kit_machine *m, m0_time_t now)
 	struct m0_timer *timer;
 	struct kit_buf  *kb;
 
+	M0_PRE_EX(kit_is_locked(m));
 	if (m0_timerq_next(&m->nkm_timerq) > now)
 		return;
 	while ((timer = m0_timerq_expire(&m->nkm_timerq, now)) != NULL) {

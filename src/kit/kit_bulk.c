@@ -49,6 +49,7 @@ int kit_passive_add(struct kit_buf *kb)
 	struct m0_net_kit_desc     desc;
 	int                        rc;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	desc.nks_qtype = buf->nb_qtype;
 	desc.nks_id = passive_id(kb);
 	desc.nks_size = buf->nb_qtype == M0_NET_QT_PASSIVE_BULK_SEND
@@ -77,6 +78,7 @@ void kit_active_add(struct kit_buf *kb)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	kb->kb_bulk = KIT_BULK_LISTED;
 	kit_work_add_tail(&m->nkm_bulk.kbl_list, &kb->kb_pub.nkb_work);
 	++m->nkm_bulk.kbl_nr;
@@ -164,6 +166,7 @@ static void move_make(const struct kit_move *mv)
 {
 	const struct m0_net_buffer *fb;
 
+	M0_PRE_EX(mv->mv_nr <= mv->mv_to->nkb_size);
 	kit_pass.kp_moved = mv->mv_to;
 	if (M0_LIKELY(mv->mv_src != NULL && mv->mv_dst != NULL)) {
 		memcpy(mv->mv_dst, mv->mv_src, mv->mv_nr);
@@ -231,6 +234,7 @@ static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 	m0_bcount_t             bytes = 0;
 	uint32_t                nr = 0;
 
+	M0_PRE_EX(kit_is_locked(m));
 	while (nr < min64u(nr_max, max) && bytes < KIT_BULK_BYTES &&
 	       (work = kit_work_pop(&m->nkm_bulk.kbl_list)) != NULL) {
 		--m->nkm_bulk.kbl_nr;
@@ -248,6 +252,8 @@ static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 
 void kit_bulk_run(struct m0_net_kit_machine *m)
 {
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(kit_pass.kp_moves == NULL);
 	/* What callbacks and other threads add meanwhile is for the next. */
 	uint32_t         left = m->nkm_bulk.kbl_nr;
 	struct kit_buf  *batch[KIT_BULK_NR];

@@ -24,6 +24,7 @@ void kit_timer_arm(struct kit_buf *kb, m0_time_t deadline, int32_t status)
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	bool first = deadline < m0_timerq_next(&m->nkm_timerq);
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	kb->kb_timer_status = status;
 	m0_timerq_arm(&m->nkm_timerq, &kb->kb_timer, deadline);
 	/* The strand sleeps until a deadline that is now too late. */
@@ -37,6 +38,7 @@ void m0_net_kit_deadline(struct m0_net_kit_buf *pub, m0_time_t deadline,
 	struct kit_buf    *kb = kit_buf_full(pub);
 	enum kit_buf_state state = kb_state(kb_word_get(kb));
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	/* One that is over keeps the time at which it was. */
 	if ((state == KB_ARMED || state == KB_CLAIMED) &&
 	    deadline < M0_TIME_NEVER &&
@@ -102,6 +104,7 @@ bool m0_net_kit_wait(struct m0_net_kit_buf *pub, m0_time_t deadline,
 {
 	struct kit_buf *kb = kit_buf_full(pub);
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	if (kb_state(kb_word_get(kb)) != KB_ARMED) {
 		m0_net_kit_done(pub, 0, 0);
 		return false;
@@ -116,6 +119,7 @@ bool m0_net_kit_wait(struct m0_net_kit_buf *pub, m0_time_t deadline,
 
 void kit_ready_add(struct m0_net_kit_machine *m, struct kit_buf *kb)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	if (kb->kb_is_ready || kb->kb_delivering)
 		return;
 	kb->kb_is_ready = true;
@@ -132,6 +136,7 @@ static inline void complete(struct kit_buf *kb, int32_t status,
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	kit_event_prefetch(kb);
 	kb->kb_pub.nkb_status = status;
 	kb->kb_pub.nkb_length = length;
@@ -146,6 +151,7 @@ void kit_complete(struct kit_buf *kb, int32_t status, m0_bcount_t length)
 {
 	const struct m0_net_kit_ops *ops = kb->kb_pub.nkb_machine->nkm_ops;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	if (kit_buf_qtype(kb) == M0_NET_QT_MSG_SEND && ops->nko_ended != NULL)
 		ops->nko_ended(&kb->kb_pub);
 	complete(kb, status, length);
@@ -221,6 +227,7 @@ void kit_done_complete(struct m0_net_kit_machine *m)
 {
 	struct m0_net_kit_work *work;
 
+	M0_PRE_EX(kit_is_locked(m));
 	while ((work = kit_work_pop(&kit_pass.kp_done)) != NULL)
 		kit_work_done(m, work);
 }

@@ -9,6 +9,7 @@
 /* From here on the buffer may be added again. */
 static void retire(struct m0_net_kit_machine *m, struct kit_buf *kb)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	/* Its timer is rarely armed, and lies in a part that is rarely used. */
 	if (M0_UNLIKELY(m->nkm_timerq.tq_nr > 0) &&
 	    m0_timer_is_armed(&kb->kb_timer))
@@ -47,6 +48,7 @@ static inline __attribute__((always_inline)) void event_deliver(
 	bool                       push = pushes(m);
 	struct m0_net_end_point   *ep;
 
+	M0_PRE_EX(kit_is_locked(m));
 	ep = m0_net__event_begin(tm, ev, qt, final);
 	m0_net__event_call(ev, qt);
 	/* The buffer may be gone now. */
@@ -82,6 +84,7 @@ static inline void recv_deliver(struct m0_net_kit_machine *m,
 						.nbe_ep = re->re_ep };
 	bool                             final = re->re_final;
 
+	M0_PRE_EX(kb->kb_ev_nr > 0);
 	kit_recv_event_pop(kb);
 	if (!final) {
 		part_deliver(m, kb, &ev);
@@ -110,6 +113,7 @@ static inline void done_deliver(struct m0_net_kit_machine *m,
 	};
 	enum m0_net_queue_type qt = kit_buf_qtype(kb);
 
+	M0_PRE_EX(kb_state(kb_word_get(kb)) == KB_DONE);
 	retire(m, kb);
 	if (qt == M0_NET_QT_MSG_SEND)
 		event_deliver(m, &ev, M0_NET_QT_MSG_SEND, true);
@@ -121,6 +125,9 @@ static struct kit_buf *ready_pop(struct m0_net_kit_machine *m)
 {
 	struct kit_buf *kb = m->nkm_ready.kre_head;
 
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE_EX(m->nkm_ready.kre_head != NULL);
+	M0_PRE_EX(m->nkm_ready.kre_events_nr > 0);
 	m->nkm_ready.kre_head = kb->kb_ready_next;
 	if (m->nkm_ready.kre_head == NULL)
 		m->nkm_ready.kre_tail = NULL;
@@ -137,6 +144,8 @@ void kit_deliver(struct m0_net_kit_machine *m)
 	uint32_t        nr = m->nkm_ready.kre_events_nr;
 	struct kit_buf *kb;
 
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(kit_pass.kp_depth > 0);
 	while (nr-- > 0 && m->nkm_ready.kre_head != NULL) {
 		kb = ready_pop(m);
 		if (kit_buf_qtype(kb) == M0_NET_QT_MSG_RECV)

@@ -81,6 +81,7 @@ static struct kit_ep *ep_full(const struct m0_net_end_point *ep)
 
 static void ep_free(struct m0_net_kit_machine *m, struct kit_ep *ke)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	if (m->nkm_ops->nko_ep_fini != NULL)
 		m->nkm_ops->nko_ep_fini(&ke->ke_ep);
 	if (m->nkm_eps.kes_last == ke)
@@ -138,6 +139,7 @@ static struct kit_ep *ep_make(struct m0_net_kit_machine    *m,
 
 static void ep_use(struct m0_net_kit_machine *m, struct kit_ep *ke)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	m0_ref_init(&ke->ke_ep.nep_ref, 1, ep_release);
 	m0_nep_tlist_add_tail(&m->nkm_tm->ntm_end_points, &ke->ke_ep);
 	if (M0_UNLIKELY(m0_probe_sink != NULL))
@@ -146,6 +148,7 @@ static void ep_use(struct m0_net_kit_machine *m, struct kit_ep *ke)
 
 static void ep_take(struct m0_net_kit_machine *m, struct kit_ep *ke)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	if (M0_LIKELY(!m0_list_link_is_in(&ke->ke_idle_link))) {
 		m0_net__ep_get(&ke->ke_ep);
 		return;
@@ -209,6 +212,7 @@ int m0_net_kit_end_point_create(struct m0_net_end_point  **epp,
 
 void kit_eps_fini(struct m0_net_kit_machine *m)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	while (m->nkm_eps.kes_idle_nr > 0)
 		ep_free(m, idle_oldest(m));
 }

@@ -150,6 +150,7 @@ int m0_net_kit_tm_confine(struct m0_net_transfer_mc *tm,
 	struct m0_bitmap           copy;
 	int                        rc;
 
+	M0_PRE_EX(kit_is_locked(m));
 	if (!m0_os_cpus_valid(processors))
 		return -EINVAL;
 	/* They are where they began. */
@@ -178,6 +179,7 @@ int m0_net_kit_tm_start(struct m0_net_transfer_mc *tm, const char *addr)
 	struct m0_net_kit_machine *m = kit_machine(tm);
 	int                        rc = 0;
 
+	M0_PRE_EX(kit_is_locked(m));
 	m->nkm_life.kli_wanted.nka_len = 0;
 	if (addr != NULL)
 		rc = m->nkm_ops->nko_wanted_parse != NULL
@@ -206,6 +208,7 @@ int m0_net_kit_tm_stop(struct m0_net_transfer_mc *tm, bool cancel)
 	struct m0_net_kit_machine *m = kit_machine(tm);
 	int                        rc;
 
+	M0_PRE_EX(kit_is_locked(m));
 	rc = kit_strands_start(m);
 	if (rc != 0)
 		return rc;
@@ -298,6 +301,7 @@ void m0_net_kit_bev_notify(struct m0_net_transfer_mc *tm, struct m0_chan *chan)
 {
 	struct m0_net_kit_machine *m = kit_machine(tm);
 
+	M0_PRE_EX(kit_is_locked(m));
 	if (!m->nkm_life.kli_ended) {
 		m->nkm_notify.kno_chan = chan;
 		kit_wakes_update(m);

@@ -50,6 +50,7 @@ static void epoch_set(struct m0_net_kit_work *work, uint64_t epoch)
 static void inbox_add(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_work    *work)
 {
+	M0_PRE_EX(m0_mutex_is_locked(&m->nkm_inbox.kin_lock));
 	epoch_set(work, m->nkm_inbox.kin_epoch);
 	work->nkw_next = NULL;
 	work->nkw_prev = m->nkm_inbox.kin_list.wl_tail;
@@ -70,6 +71,7 @@ static bool work_is_unwanted(const struct m0_net_kit_work *work)
 static void inbox_del(struct m0_net_kit_machine *m,
 		      struct m0_net_kit_work    *work)
 {
+	M0_PRE_EX(m0_mutex_is_locked(&m->nkm_inbox.kin_lock));
 	epoch_set(work, 0);
 	if (work == m->nkm_inbox.kin_list.wl_head)
 		inbox_head_set(m, work->nkw_next);
@@ -140,6 +142,7 @@ static void inbox_deliver(struct kit_work_list *out,
 	bool                       wakes;
 	bool                       signals;
 
+	M0_PRE_EX(out->wl_head != NULL);
 	m0_mutex_lock(&m->nkm_inbox.kin_lock);
 	was_empty = m->nkm_inbox.kin_list.wl_head == NULL;
 	while (out->wl_head != NULL && out->wl_head->nkw_dest == m) {
@@ -256,6 +259,7 @@ void kit_inbox_return(struct m0_net_kit_machine *m, struct kit_work_list *list)
 	struct kit_work_list    refused = { NULL, NULL };
 	struct m0_net_kit_work *work;
 
+	M0_PRE(list->wl_tail != NULL);
 	m0_mutex_lock(&m->nkm_inbox.kin_lock);
 	while ((work = list->wl_tail) != NULL) {
 		kit_work_del(list, work);
@@ -282,6 +286,7 @@ void kit_inbox_close(struct m0_net_kit_machine *m)
 	struct kit_work_list    deferred;
 	struct m0_net_kit_work *work;
 
+	M0_PRE_EX(m0_mutex_is_not_locked(&m->nkm_tm->ntm_mutex));
 	m0_mutex_lock(&m->nkm_inbox.kin_lock);
 	m->nkm_inbox.kin_closed = true;
 	m0_mutex_unlock(&m->nkm_inbox.kin_lock);
@@ -319,6 +324,7 @@ void kit_wakes_update(struct m0_net_kit_machine *m)
 	bool wakes = !m->nkm_inline || m->nkm_notify.kno_chan != NULL ||
 		     state == M0_NET_TM_STARTING || state == M0_NET_TM_STOPPING;
 
+	M0_PRE_EX(kit_is_locked(m));
 	m0_mutex_lock(&m->nkm_inbox.kin_lock);
 	__atomic_store_n(&m->nkm_inbox.kin_wakes, wakes, __ATOMIC_RELEASE);
 	m0_mutex_unlock(&m->nkm_inbox.kin_lock);

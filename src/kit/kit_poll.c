@@ -10,6 +10,7 @@ void kit_fd_poll_add(struct m0_net_kit_machine *m)
 {
 	int fd = -1;
 
+	M0_PRE_EX(kit_is_locked(m));
 	if (m->nkm_inline && m->nkm_ops->nko_poll_fd != NULL)
 		fd = m->nkm_ops->nko_poll_fd(m);
 	if (fd < 0 || m0_os_fd_join(&m->nkm_fd.kfd_fd, fd) != 0)
@@ -35,6 +36,7 @@ bool kit_poll(struct m0_net_kit_machine *m, bool unattended, m0_time_t *now)
 {
 	bool moves;
 
+	M0_PRE_EX(m0_mutex_is_not_locked(&m->nkm_tm->ntm_mutex));
 	if (!m->nkm_inline || m->nkm_ops->nko_poll == NULL)
 		return false;
 	*now = m0_time_now();

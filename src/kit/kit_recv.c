@@ -32,6 +32,7 @@ static int place_begin(struct kit_buf *kb)
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	int                        rc;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	if (m->nkm_place == NULL)
 		return 0;
 	rc = m->nkm_place->nkp_recv(&kb->kb_pub);
@@ -51,6 +52,7 @@ static struct kit_recv_event *ring_at(struct kit_buf *kb, uint32_t i)
 /* No message follows the last that waits for delivery. */
 static void last_is_final(struct kit_buf *kb)
 {
+	M0_PRE_EX(kb->kb_ev_nr > 0);
 	ring_at(kb, kb->kb_ev_nr - 1)->re_final = true;
 	kb_state_set(kb, KB_DONE);
 	++kb->kb_pub.nkb_machine->nkm_tm->ntm_recv_spent_nr;
@@ -88,6 +90,8 @@ int kit_recv_add(struct kit_buf *kb)
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	int                        rc;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
+	M0_PRE_EX(kit_buf_qtype(kb) == M0_NET_QT_MSG_RECV);
 	kb->kb_recv_max = recv_max(kb);
 	if (M0_UNLIKELY(kb->kb_recv_max > kb->kb_ev_cap) &&
 	    ring_grow(kb) != 0) {
@@ -117,6 +121,7 @@ struct kit_recv_event *kit_recv_event_first(struct kit_buf *kb)
 
 void kit_recv_event_pop(struct kit_buf *kb)
 {
+	M0_PRE_EX(kb->kb_ev_nr > 0);
 	kb->kb_ev_first =
 		kb->kb_ev_first + 1 == kb->kb_ev_cap ? 0 : kb->kb_ev_first + 1;
 	--kb->kb_ev_nr;
@@ -127,6 +132,7 @@ static void event_push(struct kit_buf *kb, const struct kit_recv_event *re)
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	uint32_t                   at = kb->kb_ev_first + kb->kb_ev_nr;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	M0_PRE(kb->kb_ev_nr < kb->kb_ev_cap);
 	kb->kb_ev[at < kb->kb_ev_cap ? at : at - kb->kb_ev_cap] = *re;
 	++kb->kb_ev_nr;
@@ -163,6 +169,8 @@ static void flags_set(struct kit_buf *kb, int32_t reason)
 /* The transport lets go of it first. */
 static void place_end(struct kit_buf *kb, int32_t reason, m0_bcount_t length)
 {
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
+	M0_PRE(kb->kb_recv_placing);
 	if (kb->kb_late != 0)
 		return;
 	kb_late_set(kb, reason);
@@ -175,6 +183,7 @@ void kit_recv_give_up(struct kit_buf *kb, int32_t reason)
 {
 	uint64_t word = __atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_RELAXED);
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	if (kb_state(word) == KB_CLAIMED)
 		kb_late_set(kb, reason);
 	if (kb_state(word) != KB_ARMED)
@@ -226,6 +235,7 @@ static int recv_refuse(struct m0_net_kit_machine *m, m0_bcount_t nr)
 	struct m0_list_link *link = m0_list_first(&m->nkm_recvq);
 	struct kit_buf      *kb;
 
+	M0_PRE_EX(kit_is_locked(m));
 	if (link == NULL) {
 		++m->nkm_tm->ntm_qstats[M0_NET_QT_MSG_RECV].nqs_num_f_events;
 		++m->nkm_enobufs_nr;
@@ -242,6 +252,8 @@ static void copy_long(struct kit_buf *kb, const struct m0_bufvec *data,
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
+	M0_PRE(nr > KIT_COPY_LOCKED);
 	m0_list_del(&kb->kb_recv_link);
 	kb_state_set(kb, KB_CLAIMED);
 	/* A callback of an earlier message may look at the flags. */
@@ -262,6 +274,8 @@ static void message_push(struct kit_buf *kb, struct m0_net_end_point *ep,
 				     .re_length = nr,
 				     .re_ep = ep };
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
+	M0_PRE(ep != NULL);
 	kb->kb_recv_used += nr;
 	++kb->kb_recv_nr;
 	re.re_final = kb->kb_recv_nr == kb->kb_recv_max ||
@@ -327,6 +341,7 @@ void kit_recv_open(struct m0_net_kit_machine *m)
 	struct kit_buf      *kb;
 	int                  rc;
 
+	M0_PRE_EX(kit_is_locked(m));
 	m0_list_for_each_safe(&m->nkm_recvq, link, next) {
 		kb = container_of(link, struct kit_buf, kb_recv_link);
 		rc = place_begin(kb);
@@ -367,6 +382,7 @@ static void held_drop(struct kit_buf *kb)
 {
 	uint32_t i;
 
+	M0_PRE(kb->kb_ev_held_nr > 0);
 	--kb->kb_ev_held_nr;
 	for (i = kb->kb_ev_nr; i < kb->kb_ev_nr + kb->kb_ev_held_nr; ++i)
 		*ring_at(kb, i) = *ring_at(kb, i + 1);
@@ -484,6 +500,7 @@ static __attribute__((noinline)) void ended_else(struct kit_buf *kb,
 {
 	const struct m0_net_transfer_mc *tm = kb->kb_pub.nkb_machine->nkm_tm;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
 	/* With 0, there was no memory for those that have sent. */
 	if ((status == -EAGAIN || status == 0) && kb->kb_late == 0 &&
 	    kb->kb_recv_nr == 0 && tm->ntm_state == M0_NET_TM_STARTED) {
@@ -555,6 +572,8 @@ static __attribute__((noinline)) bool staged_take(struct kit_buf *kb)
 	const struct kit_staged   *sg = &m->nkm_staged;
 	struct m0_net_end_point   *ep;
 
+	M0_PRE_EX(kit_is_locked(kb->kb_pub.nkb_machine));
+	M0_PRE(m->nkm_staged.sg_from != NULL);
 	if (sg->sg_nr > kb->kb_pub.nkb_size)
 		return false;
 	ep = m0_net_kit_ep_get(m, sg->sg_from);

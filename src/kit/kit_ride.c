@@ -60,6 +60,7 @@ void kit_rider_owe(struct m0_net_kit_machine *m)
 
 void kit_rider_begin(struct m0_net_kit_machine *m)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	m->nkm_ride.krd_begun = m->nkm_ride.krd_rider != NULL;
 	kit_rider_owe(m);
 }
@@ -67,6 +68,7 @@ void kit_rider_begin(struct m0_net_kit_machine *m)
 /* Past deadlines are not worth a change: the descriptor is signalled then. */
 m0_time_t kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	if (m->nkm_ride.krd_rider != NULL && rides(m))
 		next = min64u(next, due_at(m->nkm_ride.krd_rider));
 	if (next != M0_TIME_IMMEDIATELY)
@@ -90,6 +92,7 @@ m0_time_t kit_rider_quiet_until(const struct m0_net_kit_machine *m)
 
 m0_time_t kit_rider_next(const struct m0_net_kit_machine *m)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	/* Who is in the step asks again when that has ended. */
 	if (m->nkm_ride.krd_rider == NULL || m->nkm_ride.krd_stepping ||
 	    !rides(m))
@@ -105,6 +108,8 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
 	m0_time_t                  at;
 	uint32_t                   held_nr;
 
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(rider != NULL);
 	if (M0_UNLIKELY(m->nkm_ride.krd_stepping) && delivered)
 		kit_rider_owe(m);
 	if (m->nkm_ride.krd_stepping || !rides(m) ||

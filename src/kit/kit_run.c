@@ -12,6 +12,8 @@ static void deferred_add(struct m0_net_kit_machine *m,
 {
 	struct m0_net_kit_work *after = m->nkm_deferred.wl_tail;
 
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(work->nkw_due > 0);
 	while (after != NULL && after->nkw_due > work->nkw_due)
 		after = after->nkw_prev;
 	work->nkw_prev = after;
@@ -50,6 +52,7 @@ static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)
 	struct m0_net_kit_work *work;
 	uint32_t                nr = 0;
 
+	M0_PRE_EX(kit_is_locked(m));
 	while (m->nkm_deferred.wl_head != NULL &&
 	       m->nkm_deferred.wl_head->nkw_due <= now) {
 		work = kit_work_pop(&m->nkm_deferred);
@@ -90,6 +93,8 @@ static bool stop_is_owed(const struct m0_net_kit_machine *m)
 
 static void progress(struct m0_net_kit_machine *m, m0_time_t now)
 {
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(m->nkm_stepping);
 	if (m->nkm_life.kli_start_wanted)
 		kit_start_do(m);
 	if (stop_is_owed(m))
@@ -103,6 +108,7 @@ static void progress(struct m0_net_kit_machine *m, m0_time_t now)
 
 bool kit_is_pending(const struct m0_net_kit_machine *m)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	return m->nkm_ready.kre_events_nr > 0 || kit_states_pending(m);
 }
 
@@ -110,6 +116,7 @@ static void notify_signal(struct m0_net_kit_machine *m)
 {
 	struct m0_chan *chan = m->nkm_notify.kno_chan;
 
+	M0_PRE_EX(kit_is_locked(m));
 	if (chan == NULL ||
 	    (m->nkm_ready.kre_events_nr == 0 && !kit_rider_is_due(m)))
 		return;
@@ -167,6 +174,8 @@ static void fd_update(struct m0_net_kit_machine *m)
 {
 	m0_time_t next = M0_TIME_NEVER;
 
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(m->nkm_inbox.kin_fd_open);
 	if (m->nkm_sync)
 		next = kit_rider_fd_arm(m, m->nkm_inline ? deadline_next(m)
 							 : M0_TIME_NEVER);
@@ -194,6 +203,7 @@ static void quiet_update(struct m0_net_kit_machine *m, m0_time_t next)
 		     m->nkm_enobufs_nr == 0 &&
 		     m->nkm_tm->ntm_state == M0_NET_TM_STARTED;
 
+	M0_PRE_EX(kit_is_locked(m));
 	__atomic_store_n(&m->nkm_quiet_until, quiet ? next : 0,
 			 __ATOMIC_RELEASE);
 }
@@ -222,6 +232,7 @@ bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now)
 static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags,
 			  m0_time_t next)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	if ((flags & KIT_RUN_BUFFERS) && m->nkm_ready.kre_head != NULL &&
 	    !m->nkm_visitor_delivers)
 		return M0_TIME_IMMEDIATELY;
@@ -246,6 +257,7 @@ static void helpers_wake(struct m0_net_kit_machine *m)
 		      (m->nkm_sync ? 0 : m->nkm_ready.kre_events_nr);
 	size_t i;
 
+	M0_PRE_EX(kit_is_locked(m));
 	for (i = 0; i < m->nkm_strands.kst_nr && nr > 1; ++i) {
 		if (m0_strand_sleeps(
 			    &m->nkm_strands.kst_workers[i].kw_strand)) {
@@ -262,6 +274,7 @@ static void helpers_wake(struct m0_net_kit_machine *m)
  */
 static void notifier_wake(struct m0_net_kit_machine *m, uint32_t flags)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	if ((flags & (KIT_RUN_PROGRESS | KIT_RUN_NOTIFY)) == KIT_RUN_PROGRESS &&
 	    (kit_is_pending(m) || has_work(m) ||
 	     deadline_next(m) != M0_TIME_NEVER))
@@ -378,6 +391,8 @@ static void visitor_deliver(struct m0_net_kit_machine *m)
 	struct m0_net_kit_machine *outer_rides = kit_pass.kp_rides;
 	bool rides = M0_UNLIKELY(m->nkm_ride.krd_rider != NULL);
 
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(!m->nkm_visitor_delivers);
 	m->nkm_visitor_delivers = true;
 	if (rides)
 		kit_pass.kp_rides = m;

@@ -38,6 +38,7 @@ static struct kit_buf *free_take(size_t bytes)
 	struct kit_buf **at;
 	struct kit_buf  *kb;
 
+	M0_PRE_EX(m0_mutex_is_locked(&slots_lock));
 	for (at = &slots_free; (kb = *at) != NULL; at = &kb->kb_free_next) {
 		if (kb->kb_bytes == bytes) {
 			*at = kb->kb_free_next;
@@ -83,6 +84,7 @@ static bool slot_enter(struct kit_buf *kb, size_t pvt_bytes)
 {
 	struct kit_buf **chunk;
 
+	M0_PRE_EX(m0_mutex_is_locked(&slots_lock));
 	if (slots_nr == (uint32_t)CHUNKS_MAX * CHUNK_SLOTS)
 		return false;
 	chunk = slots[slots_nr / CHUNK_SLOTS];
@@ -109,6 +111,7 @@ static struct kit_buf *slots_make(size_t pvt_bytes)
 	size_t        nr;
 	char         *at;
 
+	M0_PRE_EX(m0_mutex_is_locked(&slots_lock));
 	if (block == NULL)
 		return NULL;
 	block->bl_next = slots_blocks;

@@ -19,6 +19,7 @@ void kit_queues_stop(struct m0_net_kit_machine *m, bool abort)
 	struct kit_buf       *kb;
 	int                   qt;
 
+	M0_PRE_EX(kit_is_locked(m));
 	for (qt = 0; qt < M0_NET_QT_NR; ++qt) {
 		for (buf = net_q_tlist_head(&tm->ntm_q[qt]); buf != NULL;
 		     buf = net_q_tlist_next(&tm->ntm_q[qt], buf)) {
@@ -38,6 +39,7 @@ void kit_stop_do(struct m0_net_kit_machine *m)
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
 
+	M0_PRE_EX(kit_is_locked(m));
 	m->nkm_life.kli_left = true;
 	if (!__atomic_load_n(&m->nkm_open, __ATOMIC_ACQUIRE))
 		return;
@@ -56,6 +58,8 @@ void kit_start_do(struct m0_net_kit_machine *m)
 						   : NULL;
 	int rc;
 
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(m->nkm_life.kli_start_wanted);
 	m->nkm_life.kli_start_wanted = false;
 	if (tm->ntm_state != M0_NET_TM_STARTING)
 		return;
@@ -117,6 +121,7 @@ static enum state_due state_due(const struct m0_net_kit_machine *m)
 
 bool kit_states_due(const struct m0_net_kit_machine *m)
 {
+	M0_PRE_EX(kit_is_locked(m));
 	return !m->nkm_life.kli_ended &&
 	       (m->nkm_enobufs_nr > 0 || state_due(m) != DUE_NONE);
 }
@@ -129,6 +134,7 @@ static void errors_deliver(struct m0_net_kit_machine *m)
 				      .nte_status = -ENOBUFS };
 	uint32_t               nr = m->nkm_enobufs_nr;
 
+	M0_PRE_EX(kit_is_locked(m));
 	m->nkm_enobufs_nr = 0;
 	if (nr > 0)
 		kit_rider_owe(m);
@@ -142,6 +148,9 @@ static void machine_end(struct m0_net_kit_machine *m,
 {
 	struct m0_net_transfer_mc *tm = m->nkm_tm;
 
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(!m->nkm_life.kli_ended);
+	M0_PRE(m0_net__tm_queues_are_empty(m->nkm_tm));
 	m->nkm_life.kli_ended = true;
 	m->nkm_notify.kno_chan = NULL;
 	kit_stop_do(m);
@@ -167,6 +176,8 @@ static void state_deliver(struct m0_net_kit_machine *m, enum state_due due)
 				      .nte_tm = m->nkm_tm,
 				      .nte_time = kit_now() };
 
+	M0_PRE_EX(kit_is_locked(m));
+	M0_PRE(due != DUE_NONE);
 	switch (due) {
 	case DUE_STARTED:
 		m->nkm_life.kli_started = false;
@@ -192,6 +203,7 @@ void kit_states_deliver(struct m0_net_kit_machine *m)
 {
 	enum state_due due;
 
+	M0_PRE_EX(kit_is_locked(m));
 	/* The last words are whose thread says them. */
 	if (m->nkm_life.kli_ended)
 		return;

@@ -19,6 +19,8 @@ static void piece_next(struct xlnet_buf *xb, struct m0_lnet_op *op)
 {
 	struct m0_net_kit_buf *kb = xb->xb_md.xd_kb;
 
+	M0_PRE_EX(xb->xb_next <= xb->xb_total);
+	M0_PRE_EX(xb->xb_moving_nr < XLNET_WINDOW);
 	m0_xlnet__op(xlnet_machine(kb->nkb_machine), &xb->xb_peer, xb->xb_bits,
 		     op);
 	op->lo_bytes = min64u(xb->xb_total - xb->xb_next, XLNET_PIECE);
@@ -47,6 +49,7 @@ static void pieces_begin(struct xlnet_buf *xb)
 {
 	int rc;
 
+	M0_PRE_EX(xlnet_is_locked(xb->xb_md.xd_machine));
 	while (!xb->xb_ends && xb->xb_next < xb->xb_total &&
 	       xb->xb_moving_nr < XLNET_WINDOW) {
 		rc = piece_begin(xb);
@@ -64,6 +67,7 @@ static int bulk_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
 	m0_bcount_t            pieces;
 	int                    rc;
 
+	M0_PRE_EX(xlnet_is_locked(kb->nkb_machine));
 	if (m0_xlnet__addr_unpack(&desc->nks_passive, &xb->xb_peer) != 0 ||
 	    xb->xb_peer.xa_tmid > M0_NET_LNET_TMID_MAX)
 		return -EINVAL;
@@ -119,6 +123,8 @@ static void piece_end(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
 {
 	m0_bcount_t wanted = (m0_bcount_t)(uintptr_t)ev->ev_op_user;
 
+	M0_PRE_EX(xlnet_is_locked(xb->xb_md.xd_machine));
+	M0_PRE(xb->xb_moving_nr > 0);
 	--xb->xb_moving_nr;
 	if (ev->ev_status != 0)
 		m0_xlnet__end(xb, ev->ev_status);
@@ -133,6 +139,8 @@ void m0_xlnet__active_event(struct xlnet_buf           *xb,
 {
 	struct m0_net_kit_buf *kb = xb->xb_md.xd_kb;
 
+	M0_PRE_EX(xlnet_is_locked(xb->xb_md.xd_machine));
+	M0_PRE_EX(xb->xb_md.xd_kind == XLNET_ACTIVE);
 	if (ev->ev_type == M0_LNET_EV_ACK || ev->ev_type == M0_LNET_EV_REPLY)
 		piece_end(xb, ev);
 	else if (ev->ev_status != 0)

@@ -29,6 +29,7 @@ static int any_attach(struct xlnet_machine *xm, unsigned flags,
 {
 	struct m0_lnet_me_attr me;
 
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
 	m0_xlnet__me_any(xm, &me);
 	me.mea_flags |= flags;
 	return m0_xlnet__attach(xm, &me, attr, xd);
@@ -59,6 +60,8 @@ static int stage_attach(struct xlnet_machine *xm, struct xlnet_stage *xs)
 		.mda_auto_unlink = true,
 	};
 
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
+	M0_PRE_EX(xs->xs_md.xd_kind == XLNET_STAGE);
 	return any_attach(xm, M0_LNET_ME_LAST | M0_LNET_ME_BEFORE, &attr,
 			  &xs->xs_md);
 }
@@ -94,6 +97,7 @@ static int stages_make(struct xlnet_machine *xm)
 		m0_net_kit_machine_tm(xm->xm_machine);
 	unsigned i;
 
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
 	if (tm->ntm_recv_pool == NULL)
 		return 0;
 	for (i = 0; i < XLNET_STAGES_NR; ++i) {
@@ -109,6 +113,8 @@ int m0_xlnet__catch_begin(struct xlnet_machine *xm)
 	unsigned i;
 	int      rc = stages_make(xm);
 
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
+	M0_PRE(!xm->xm_stopping);
 	if (rc == 0)
 		rc = catch_attach(xm);
 	if (rc != 0) {
@@ -128,6 +134,7 @@ int m0_xlnet__catch_begin(struct xlnet_machine *xm)
 
 static void catch_unlink(struct xlnet_machine *xm, const struct xlnet_md *xd)
 {
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
 	if (xd->xd_kind != XLNET_NONE)
 		(void)m0_lnet_md_unlink(m0_xlnet__machine_lnet(xm), xd->xd_md);
 }
@@ -136,6 +143,7 @@ void m0_xlnet__catch_end(struct xlnet_machine *xm)
 {
 	unsigned i;
 
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
 	xm->xm_stopping = true;
 	catch_unlink(xm, &xm->xm_catch);
 	for (i = 0; i < XLNET_STAGES_NR; ++i) {
@@ -148,6 +156,7 @@ void m0_xlnet__catch_end(struct xlnet_machine *xm)
 static bool is_message(const struct xlnet_machine *xm,
 		       const struct m0_lnet_event *ev)
 {
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
 	/* Ours are of a byte at least. */
 	return ev->ev_type == M0_LNET_EV_PUT && ev->ev_status == 0 &&
 	       ev->ev_rlength > 0 &&
@@ -158,6 +167,8 @@ static bool is_message(const struct xlnet_machine *xm,
 void m0_xlnet__catch_event(struct xlnet_machine       *xm,
 			   const struct m0_lnet_event *ev)
 {
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
+	M0_PRE_EX(xm->xm_catch.xd_kind == XLNET_CATCH);
 	if (is_message(xm, ev))
 		(void)m0_net_kit_msg_refused(xm->xm_machine, ev->ev_rlength);
 	if (ev->ev_unlinked) {
@@ -172,6 +183,8 @@ void m0_xlnet__stage_event(struct xlnet_machine *xm, struct xlnet_md *xd,
 	struct xlnet_stage    *xs = container_of(xd, struct xlnet_stage, xs_md);
 	struct m0_net_kit_addr from;
 
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
+	M0_PRE_EX(xd->xd_kind == XLNET_STAGE);
 	if (is_message(xm, ev) && m0_xlnet__sender(ev, &from) == 0)
 		(void)m0_net_kit_msg_staged(xm->xm_machine, &from, &xs->xs_vec,
 					    ev->ev_offset, ev->ev_mlength);

@@ -155,6 +155,12 @@ static inline struct xlnet_buf *xlnet_buf(struct m0_net_kit_buf *kb)
 	return m0_net_kit_buf_pvt(kb);
 }
 
+/** For preconditions: the calling thread holds the lock of the TM. */
+static inline bool xlnet_is_locked(const struct m0_net_kit_machine *machine)
+{
+	return m0_mutex_is_locked(&m0_net_kit_machine_tm(machine)->ntm_mutex);
+}
+
 /** The node of a machine; of a buffer's machine. */
 struct m0_lnet *m0_xlnet__machine_lnet(const struct xlnet_machine *xm);
 struct m0_lnet *m0_xlnet__lnet(const struct m0_net_kit_buf *kb);

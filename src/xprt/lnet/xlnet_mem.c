@@ -64,6 +64,7 @@ static int span_enter(const struct xlnet_span *span)
 	struct xlnet_node *node;
 	int                rc;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	for (node = m0_xlnet__node_next(NULL); node != NULL;
 	     node = m0_xlnet__node_next(node)) {
 		rc = m0_lnet_mem_register(node->xn_lnet, span->xsp_addr,
@@ -81,6 +82,7 @@ static int range_get(const struct xlnet_span *span)
 	struct xlnet_range *range = range_find(span);
 	int                 rc;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	if (range != NULL) {
 		++range->xr_users_nr;
 		return 0;
@@ -107,6 +109,7 @@ static void range_put(const struct xlnet_span *span)
 {
 	struct xlnet_range *range = range_find(span);
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	/* The application has exchanged the segments of its buffer. */
 	if (range == NULL) {
 		m0_log(M0_LOG_WARN,
@@ -167,6 +170,7 @@ static void node_leave(struct m0_lnet *lnet, const struct xlnet_range *end)
 {
 	struct xlnet_range *range;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	for (range = ranges.ha_nr == 0 ? NULL
 				       : range_of(m0_hash_first(&ranges));
 	     range != end; range = range_of(m0_hash_next(&range->xr_link)))
@@ -179,6 +183,7 @@ int m0_xlnet__mem_node_enter(struct m0_lnet *lnet)
 	struct xlnet_range *range;
 	int                 rc;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	for (range = ranges.ha_nr == 0 ? NULL
 				       : range_of(m0_hash_first(&ranges));
 	     range != NULL; range = range_of(m0_hash_next(&range->xr_link))) {

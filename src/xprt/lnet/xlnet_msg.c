@@ -37,6 +37,7 @@ static int ep_make(const struct xlnet_machine    *xm,
 	struct xlnet_addr addr;
 	int rc = m0_xlnet__addr_unpack(m0_net_kit_ep_addr(ep), &addr);
 
+	M0_PRE_EX(xlnet_is_locked(xm->xm_machine));
 	if (rc != 0)
 		return rc;
 	m0_xlnet__op(xm, &addr, xlnet_msg_bits(addr.xa_tmid), &xe->xe_op);
@@ -63,6 +64,8 @@ static int send_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 					.mda_auto_unlink = true };
 	int                    rc = 0;
 
+	M0_PRE_EX(xlnet_is_locked(kb->nkb_machine));
+	M0_PRE_EX(kb->nkb_ep != NULL);
 	if (kb->nkb_send_nr > M0_NET_LNET_MESSAGE_MAX)
 		return -EMSGSIZE;
 	if (M0_UNLIKELY(!ep_is_made(xe)))
@@ -76,6 +79,8 @@ static int send_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb)
 static void buf_begin(struct m0_net_kit_buf *kb, struct xlnet_buf *xb,
 		      enum xlnet_kind kind)
 {
+	M0_PRE_EX(xlnet_is_locked(kb->nkb_machine));
+	M0_PRE_EX(xb->xb_md.xd_kind == XLNET_NONE);
 	xb->xb_md.xd_kind = kind;
 	xb->xb_md.xd_machine = kb->nkb_machine;
 	xb->xb_md.xd_kb = kb;
@@ -98,6 +103,8 @@ void m0_xlnet__send(struct m0_net_kit_buf *kb)
 
 void m0_xlnet__send_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
 {
+	M0_PRE_EX(xlnet_is_locked(xb->xb_md.xd_machine));
+	M0_PRE_EX(xb->xb_md.xd_kind == XLNET_SEND);
 	if (ev->ev_status != 0 && xb->xb_status == 0)
 		xb->xb_status = ev->ev_status;
 	if (ev->ev_unlinked) {
@@ -130,6 +137,8 @@ int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 		.mda_auto_unlink = true,
 	};
 
+	M0_PRE_EX(xlnet_is_locked(kb->nkb_machine));
+	M0_PRE_EX(used < kb->nkb_size && max > 0);
 	if (max > 1 || used > 0) {
 		attr.mda_options |= M0_LNET_MD_MIN_ROOM;
 		attr.mda_max_size = kb->nkb_buffer->nb_min_receive_size;
@@ -141,6 +150,7 @@ int m0_xlnet__recv(struct m0_net_kit_buf *kb)
 
 void m0_xlnet__recv_cancel(struct m0_net_kit_buf *kb)
 {
+	M0_PRE_EX(xlnet_is_locked(kb->nkb_machine));
 	m0_xlnet__end(xlnet_buf(kb), -ECANCELED);
 }
 
@@ -175,6 +185,7 @@ static int sender_ep(struct m0_net_kit_machine  *machine,
 	struct m0_net_kit_addr   from;
 	int                      rc;
 
+	M0_PRE_EX(xlnet_is_locked(machine));
 	if (M0_LIKELY(xe != NULL && ep_is_made(xe) &&
 		      ev->ev_hdr_data == xe->xe_hdr_data &&
 		      ev->ev_mlength != 0 &&
@@ -202,6 +213,8 @@ void m0_xlnet__recv_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
 	struct m0_net_end_point *from = NULL;
 	int32_t                  status = ev->ev_status;
 
+	M0_PRE_EX(xlnet_is_locked(kb->nkb_machine));
+	M0_PRE_EX(xb->xb_md.xd_kind == XLNET_RECV);
 	if (ev->ev_type == M0_LNET_EV_PUT) {
 		if (status == 0)
 			status = sender_ep(kb->nkb_machine, ev, &from);

@@ -22,6 +22,7 @@ static struct xlnet_node *node_of_lnet(const struct m0_lnet *lnet)
 {
 	struct xlnet_node *node;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	if (!nodes_inited)
 		return NULL;
 	m0_list_for_each_entry(&nodes, node, struct xlnet_node, xn_link) {
@@ -49,6 +50,7 @@ static struct xlnet_node *node_of_nid(const struct m0_lnet_nid *nid)
 {
 	struct xlnet_node *node;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	if (!nodes_inited)
 		return NULL;
 	m0_list_for_each_entry(&nodes, node, struct xlnet_node, xn_link) {
@@ -91,6 +93,7 @@ struct xlnet_node *m0_xlnet__node_next(const struct xlnet_node *node)
 {
 	struct m0_list_link *link = NULL;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	if (nodes_inited)
 		link = node == NULL ? m0_list_first(&nodes)
 				    : m0_list_next(&nodes, &node->xn_link);
@@ -101,12 +104,15 @@ struct xlnet_node *m0_xlnet__node_next(const struct xlnet_node *node)
 /* Takes a node off the list. m0_xlnet__lock is held. */
 static void node_del(struct xlnet_node *node)
 {
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	m0_list_del(&node->xn_link);
 	m0_xlnet__mem_node_leave(node->xn_lnet);
 }
 
 void m0_xlnet__node_free(struct xlnet_node *node)
 {
+	M0_PRE(m0_list_is_empty(&node->xn_machines));
+	M0_PRE(node->xn_users_nr == 0);
 	m0_lnet_eq_fini(&node->xn_eq);
 	m0_list_fini(&node->xn_machines);
 	m0_list_link_fini(&node->xn_link);
@@ -154,6 +160,7 @@ struct xlnet_node *m0_xlnet__node_take_default(void)
 {
 	struct xlnet_node *node;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	if (!nodes_inited)
 		return NULL;
 	m0_list_for_each_entry(&nodes, node, struct xlnet_node, xn_link) {

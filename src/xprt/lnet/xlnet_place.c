@@ -12,6 +12,7 @@ static bool tmid_is_taken(const struct xlnet_node *node, uint32_t portal,
 {
 	struct xlnet_machine *xm;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	m0_list_for_each_entry(&node->xn_machines, xm, struct xlnet_machine,
 			       xm_link) {
 		if (xm->xm_addr.xa_portal == portal &&
@@ -26,6 +27,7 @@ static int tmid_take(struct xlnet_node *node, struct xlnet_machine *xm)
 	struct xlnet_addr *addr = &xm->xm_addr;
 	uint32_t           tmid;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	if (addr->xa_tmid != XLNET_TMID_ANY) {
 		if (tmid_is_taken(node, addr->xa_portal, addr->xa_tmid))
 			return -EADDRINUSE;
@@ -53,6 +55,7 @@ static void cpus_hint(struct xlnet_node *node)
 	uint32_t                    nr = 0;
 	int                         rc;
 
+	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
 	m0_list_for_each_entry(&node->xn_machines, xm, struct xlnet_machine,
 			       xm_link) {
 		cpus = m0_net_kit_machine_cpus(xm->xm_machine);
@@ -80,6 +83,7 @@ static int place_take(struct xlnet_machine *xm)
 	struct m0_net_transfer_mc *tm = m0_net_kit_machine_tm(xm->xm_machine);
 	int                        rc;
 
+	M0_PRE(xm->xm_node != NULL);
 	m0_mutex_lock(&m0_xlnet__lock);
 	rc = tmid_take(xm->xm_node, xm);
 	if (rc == 0)
@@ -140,6 +144,7 @@ void m0_xlnet__leave(struct m0_net_kit_machine *machine)
 {
 	struct xlnet_machine *xm = xlnet_machine(machine);
 
+	M0_PRE(xm->xm_node != NULL);
 	m0_xlnet__queue_end(xm);
 	place_leave(xm);
 	m0_xlnet__catch_free(xm);

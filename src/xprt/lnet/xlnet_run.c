@@ -23,6 +23,7 @@ static void machine_unrun(struct m0_net_kit_machine *machine)
 {
 	struct xlnet_machine *xm = xlnet_machine(machine);
 
+	M0_PRE(xm->xm_has_runner);
 	m0_lnet_runner_del(xm->xm_node->xn_lnet, &xm->xm_runner);
 	m0_xlnet__node_put(xm);
 }
@@ -36,6 +37,8 @@ const struct m0_net_kit_runner *m0_xlnet__runner(
 	};
 	struct xlnet_machine *xm = xlnet_machine(machine);
 
+	M0_PRE_EX(xlnet_is_locked(machine));
+	M0_PRE(!xm->xm_has_runner);
 	xm->xm_machine = machine;
 	if (m0_xlnet__node_get(xm, wanted) != 0)
 		return NULL;

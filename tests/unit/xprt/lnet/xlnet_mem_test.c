@@ -196,6 +196,7 @@ static void node_that_comes_later_has_all_memory(void **state)
 	buf_make(&buf, bytes, PAGE, bytes + PAGE, PAGE);
 	assert_int_equal(m0_xlnet__mem_register(&buf.b_kb), 0);
 	assert_int_equal(mems_nr, 2);
+	m0_mutex_lock(&m0_xlnet__lock);
 	allowed_nr = 1;
 	assert_int_equal(m0_xlnet__mem_node_enter(lnet_of(1)), -ENOSPC);
 	assert_int_equal(mems_nr, 2);
@@ -203,6 +204,7 @@ static void node_that_comes_later_has_all_memory(void **state)
 	assert_int_equal(m0_xlnet__mem_node_enter(lnet_of(1)), 0);
 	assert_int_equal(mems_nr, 4);
 	m0_xlnet__mem_node_leave(lnet_of(1));
+	m0_mutex_unlock(&m0_xlnet__lock);
 	assert_int_equal(mems_nr, 2);
 	m0_xlnet__mem_deregister(&buf.b_kb);
 	assert_int_equal(mems_nr, 0);
