@@ -284,7 +284,7 @@ static void die(void)
 	}
 }
 
-/* Whoever is down and whose time has come comes back. */
+/* A service that is down and whose time has come starts again. */
 static void come_back(m0_time_t now)
 {
 	unsigned i;
@@ -472,7 +472,7 @@ static void world_down(void)
 
 	for (i = 0; i < hi.hw_clients_nr; ++i)
 		hi_client_end(&hi.hw_client[i]);
-	/* What is late has come. */
+	/* Late messages have arrived. */
 	hi_run_ms(500);
 	for (i = 0; i < hi.hw_servers_nr; ++i) {
 		server_check(&hi.hw_server[i]);
@@ -544,7 +544,7 @@ static unsigned run_small(unsigned dies_at)
 }
 
 enum {
-	/** Of tests/rpc/meson.build: more than there are points. */
+	/** Bound in tests/rpc/meson.build: more than there are points. */
 	SEEDS_ALL = 200
 };
 

@@ -37,7 +37,7 @@ enum {
 	/** The second address of a server is so much above its first. */
 	HI_SECOND = 32,
 	HI_LINK_IDLE_MS = 40,
-	/** What late strands and the application's own pace add. */
+	/** Time that late strands and the application's own pace add. */
 	HI_LATE_MS = 400,
 	/** Records that one request carries at most: worlds that merge. */
 	HI_MERGED = 6,
@@ -59,7 +59,7 @@ struct hi_op {
 	uint64_t ho_body[2 * HI_MERGED];
 	/** Another one carries it. */
 	bool ho_merged;
-	/** It moves bulk; NULL: none, or it is over. */
+	/** List that moves bulk; NULL: none, or it has ended. */
 	struct hi_bulk *ho_bulk;
 	bool            ho_is_bulk;
 	unsigned        ho_client;
@@ -73,7 +73,7 @@ struct hi_op {
 	int       ho_ended;
 	m0_time_t ho_end;
 	int       ho_error;
-	/** Of REPLIED. */
+	/** Results of items that are REPLIED. */
 	int      ho_rc;
 	uint64_t ho_sent;
 	/** How often its handler ran, committed or not. */
@@ -97,17 +97,18 @@ struct hi_server {
 	struct store_crash    hs_store;
 	struct hi_life        hs_life;
 	char                  hs_addr[CF_ADDR_MAX];
-	/** Of worlds with links: its second one. */
+	/** Second address, in worlds with links. */
 	char      hs_addr2[CF_ADDR_MAX];
 	unsigned  hs_nr;
 	unsigned  hs_lives;
 	bool      hs_up;
 	m0_time_t hs_back_at;
-	/** It dies at this point of its store, counted down; 0: at none. */
+	/** Point of the store at which the service dies, counted down; 0:
+	 * none. */
 	unsigned hs_dies_at;
 	/** Points that its store has come by. */
 	unsigned hs_points;
-	/** Of the volatile store: what was appended, in order. */
+	/** Appends in the volatile store, in order. */
 	unsigned hs_log[4 * HI_OPS];
 	unsigned hs_log_nr;
 };
@@ -179,7 +180,7 @@ bool hi_client_tend(struct hi_client *c);
 void hi_client_end(struct hi_client *c);
 void hi_server_end(struct hi_server *s);
 
-/** Of an append: in its transaction. */
+/** Called in the transaction of an append. */
 void hi_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx);
 
 /* history_bulk.c */

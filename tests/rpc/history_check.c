@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What servers keep, and whether it is what clients were told. */
+/* Compares the records of servers with the answers that clients got. */
 #include "history.h"
 
 /* Keys: 'L' client stream index -> number; 'N' client stream -> next index.
@@ -55,7 +55,7 @@ int hi_append(struct hi_server *s, struct m0_rpc_tx *tx, unsigned op)
 
 /* -------------------------------------------------------- what is there -- */
 
-/** Of one stream of one client at one server: the last that was met. */
+/** The last number met, for one stream of one client at one server. */
 struct at {
 	bool     at_any;
 	unsigned at_life;
@@ -163,7 +163,7 @@ static void op_check(const struct hi_op *o, unsigned nr)
 		CF_TRUE(o->ho_runs > 0, "%u: answered, so executed", nr);
 }
 
-/* That a run is worth something: $HISTORY_TELL. */
+/* Show that a run is worth something: $HISTORY_TELL. */
 static void tell(void)
 {
 	unsigned done = 0;

@@ -61,7 +61,7 @@ static struct hi_op *op_of(struct m0_rpc_item *item)
 	return container_of(item, struct hi_op, ho_raw.rr_item);
 }
 
-/* Of a stream, as others are; what has an answer of its own is not. */
+/* A request of a stream, like others; one with an answer of its own is not. */
 static bool append_coalesce(struct m0_rpc_item *item, struct m0_rpc_item *next)
 {
 	struct hi_op *o = op_of(item);
@@ -222,7 +222,7 @@ static void life_exec(struct m0_rpc_store *store, struct m0_rpc_store_job *job)
 			&life->hl_under->stc_store, &j->hj_job);
 }
 
-/* What is begun during the end of a dead machine ends as well. */
+/* Operations that start while a dead machine ends complete as well. */
 static void life_end_jobs(struct hi_life *life)
 {
 	struct m0_list_link *link;

@@ -36,7 +36,7 @@ enum foe_op {
 	FOE_NOBODY,
 };
 
-/** What came to a foe. */
+/** Packet that arrived at the hostile peer. */
 struct foe_item {
 	struct m0_rpc_wire_packet fit_packet;
 	struct m0_rpc_wire_item   fit_item;
@@ -84,7 +84,7 @@ extern struct rt_machine *m;
 extern struct rt_client  *good;
 extern struct foe        *foe;
 
-/** Of FOE_ECHO, FOE_HOLD, FOE_POOL. */
+/** Handlers of FOE_ECHO, FOE_HOLD and FOE_POOL. */
 extern int foe_executed;
 extern int foe_held_nr;
 
@@ -118,7 +118,7 @@ void pk_seal(struct pkt *p);
 void pk_sum(struct pkt *p);
 /** Sends bytes as they are; waits until there is a buffer. */
 void foe_say(struct foe *f, const void *bytes, m0_bcount_t nr);
-/** The same from the hook, to whom it was; dropped if there is none. */
+/** Send from the hook, to the peer of the packet; drop it if there is none. */
 void foe_answer(struct foe *f, struct m0_net_end_point *to, const void *bytes,
 		m0_bcount_t nr);
 void foe_say_pk(struct foe *f, const struct pkt *p);
@@ -131,7 +131,7 @@ void foe_ping(struct foe *f);
 void foe_join(struct foe *f, uint64_t id, uint32_t streams, uint32_t window);
 /** The last that came with this opcode; NULL. */
 const struct foe_item *foe_last(const struct foe *f, uint32_t op);
-/** The same must be there, with this status; forgets all that came. */
+/** Require an answer with this status; forget all that arrived. */
 void foe_told(struct foe *f, uint32_t op, int32_t status, const char *why);
 void foe_forget(struct foe *f);
 /** A request header of the foe's session. */

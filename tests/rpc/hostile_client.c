@@ -102,7 +102,7 @@ FOE_CASE(replayed)
 	CF_EQ(foe_executed, NR, "once each");
 	CF_TRUE(rt_stats(s).rs_nr_replayed_items > before.rs_nr_replayed_items,
 		"answered from what is kept");
-	/* Of no stream: while the first is being executed. */
+	/* A duplicate outside streams, while the first is being executed. */
 	for (i = 0; i < 10; ++i)
 		ask(FOE_HOLD, 0, 1, 0);
 	foe_ping(foe);
@@ -128,7 +128,8 @@ FOE_CASE(replies_unasked)
 
 	foe_world(NULL);
 	mute = foe_up(3, NULL);
-	/* What could be forged: a handshake and a request, both waiting. */
+	/* Forge what a peer could: answers to a handshake and a request, both
+	 * waiting. */
 	c = rt_conn_begin(m, mute->foe_tm->ct_addr, 0);
 	held = rt_ask(good, RT_HOLD, 0, 5);
 	rt_held_wait(1, "the good one waits for its reply");
@@ -152,7 +153,7 @@ FOE_CASE(replies_unasked)
 	rt_release(1);
 	rt_ends(held, 0, "the true reply");
 	good_check();
-	/* Who was asked does not speak our version, and says so thrice. */
+	/* The server does not speak our version, and reports it three times. */
 	strcpy(mute->foe_to, m->rtm_addr);
 	m0_rpc__wire_refusal_put(refusal,
 				 &(struct m0_rpc_wire_sum){ m0_os_crc32c });
@@ -188,7 +189,7 @@ FOE_CASE(numbers)
 	good_check();
 }
 
-/* It never says that answers have come: a window of them is kept. */
+/* The client never acknowledges answers: the server keeps a window of them. */
 FOE_CASE(never_acknowledges)
 {
 	struct m0_rpc_cfg cfg;
@@ -222,8 +223,8 @@ FOE_CASE(never_acknowledges)
 	good_check();
 }
 
-/* What it asks is never answered, and it asks for more: of it, not of others,
- * no more is begun. */
+/* Requests of this client are never answered, and it sends more: the server
+ * begins no more of its requests, but those of others. */
 FOE_CASE(executing_bounded)
 {
 	struct m0_rpc_cfg cfg;

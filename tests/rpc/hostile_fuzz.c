@@ -5,7 +5,7 @@
 
 enum {
 	THREADS_NR = 100000,
-	/** Of each seed in the simulator. */
+	/** Rounds for each seed in the simulator. */
 	SIM_NR = 5000
 };
 
@@ -69,7 +69,8 @@ static void lets_go(void)
 	rt_release(rt.rt_held_nr);
 }
 
-/* It lives, keeps what it may, and the good client is served all the time. */
+/* The server lives, keeps within its limits, and serves the good client all the
+ * time. */
 FOE_CASE(mutated)
 {
 	int      nr = cf.c_sim ? SIM_NR : THREADS_NR;

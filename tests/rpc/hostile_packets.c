@@ -4,7 +4,7 @@
 
 static struct pkt p;
 
-/* Of s: packets that came, good or bad, since `before`. */
+/* Count the packets, good or bad, that server s received since `before`. */
 static struct m0_rpc_stats before;
 
 static void mark(void)
@@ -352,7 +352,8 @@ FOE_CASE(sizes)
 	foe_join(foe, 1, 2, 8);
 	two();
 	mark();
-	/* Of the packet; how many items; of the first body. */
+	/* Parts of a packet: the header, the number of items, the first
+	 * body. */
 	for (i = 0; i < 3 * ARRAY_SIZE(lies); ++i) {
 		uint8_t *at = p.pk_bytes + (i % 3 == 0   ? 12
 					    : i % 3 == 1 ? 16
@@ -388,7 +389,8 @@ static void refused(uint32_t op, uint16_t flags, uint32_t stream, uint64_t xid,
 		      (int)op);
 }
 
-/* What cannot be asked is refused by name; in a stream it has its turn. */
+/* A request that cannot be executed is refused by name; in a stream it takes
+ * its turn. */
 FOE_CASE(opcodes)
 {
 	uint32_t op;

@@ -4,13 +4,13 @@
  * connections. */
 #include "hostile.h"
 
-/* What the server answers. */
+/* Answers of the hostile server. */
 static struct lies {
 	/** Connect: this body and status; NULL: a right one. */
 	const void *li_conn;
 	uint32_t    li_conn_nr;
 	int32_t     li_conn_status;
-	/** The same of a session. */
+	/** Answers to a session's handshake. */
 	const void *li_session;
 	uint32_t    li_session_nr;
 	int32_t     li_session_status;
@@ -21,7 +21,7 @@ static struct lies {
 	void (*li_request)(struct foe *f, const struct foe_item *it,
 			   struct m0_net_end_point *from);
 	int li_asked;
-	/** Of these, handshakes. */
+	/** Handshakes among them. */
 	int li_shakes;
 } li;
 
@@ -115,7 +115,7 @@ static void world(void)
 	liar->foe_hook = hook;
 }
 
-/* What the connection ends with. */
+/* Error with which the connection ends. */
 static void connects(int want, const char *why)
 {
 	struct rt_client *c = rt_conn_begin(m, liar->foe_tm->ct_addr, 0);
@@ -167,7 +167,7 @@ FOE_CASE(connections)
 	connects(-1234, "whatever it says");
 }
 
-/* It takes packets of next to nothing, or says that it takes all there are. */
+/* The server takes packets of next to nothing, or claims to take all sizes. */
 FOE_CASE(packets_max)
 {
 	struct m0_rpc_conn_rep rep = { .rcr_incarnation = 1, .rcr_life = 2 };
@@ -311,7 +311,8 @@ FOE_CASE(replies)
 		stream = k % 2;
 		request_op = all[k / 2].op;
 		request_status = all[k / 2].status;
-		/* It cannot be of a stream: there it waits for a better one. */
+		/* The answer cannot be that of a stream: there the request
+		 * waits for a better one. */
 		if (request_op == M0_RPC_OP_REFUSED && stream == 1)
 			continue;
 		i = rt_item(c, stream == 1 ? RT_APPEND : RT_ECHO, stream, k);
@@ -429,12 +430,12 @@ FOE_CASE(forgets_for_ever)
 	good_check();
 }
 
-/* The same: whatever it has forgotten, it is not asked without rest. */
+/* Also here the server is not asked without rest, whatever it has forgotten. */
 FOE_CASE(forgets_in_peace)
 {
 	enum {
 		MS = 2000,
-		/* Of rt_cfg() in the simulator. */
+		/* Time-outs of rt_cfg() in the simulator. */
 		RESEND_MS = 20,
 		/* For each: connection, session, session anew. */
 		SHAKES_MAX = 3 * (MS / RESEND_MS + 5)
@@ -476,8 +477,8 @@ FOE_CASE(forgets_in_peace)
 	}
 }
 
-/* It knows the connection again and says nothing of the session: that is no
- * more busy than it was, and can be ended. */
+/* The server knows the connection again and does not report the session: the
+ * session is no longer busy, and can be terminated. */
 FOE_CASE(resumes_never)
 {
 	struct rt_client *c;
@@ -501,7 +502,7 @@ FOE_CASE(resumes_never)
 				       m0_time_from_now(10, 0)),
 	      0, "nothing of it is left");
 	good_check();
-	/* It may be asked just now. */
+	/* The handshake may be under way just now. */
 	__atomic_store_n(&li.li_session_mute, false, __ATOMIC_RELAXED);
 	rt_client_end(c);
 	good_check();
@@ -540,7 +541,8 @@ FOE_CASE(fences)
 		i = rt_ask(c, RT_ECHO, 0, 1);
 		(void)foe_wait_ms(never, NULL, 2);
 		if (k == 2) {
-			/* It comes while the session is being terminated. */
+			/* The answer arrives while the session is being
+			 * terminated. */
 			struct foe_item it = {
 				.fit_item = { .rwi_session =
 						      c->rtc_session

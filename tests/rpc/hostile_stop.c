@@ -6,9 +6,9 @@
 enum {
 	/** Answered when the next one begins, so that there is always one. */
 	FOE_LATE = 220,
-	/** That leave at a time. */
+	/** Requests that leave at a time. */
 	FLOOD_NR = 8,
-	/** That leave when none is begun any more. */
+	/** Requests that leave when none is begun any more. */
 	LATE_NR = 40
 };
 
@@ -18,7 +18,7 @@ static struct flood {
 	uint64_t                 fld_xid;
 	struct m0_rpc_item      *fld_late;
 	int                      fld_begun;
-	/** Of the server's own, which ends when it has no more time. */
+	/** A request of the server itself, which ends when its time is over. */
 	const struct rt_item *fld_sign;
 	/** Begun before that, sent since. */
 	int fld_before;
@@ -49,7 +49,7 @@ static struct m0_rpc_item_type     late_type = { .rit_opcode = FOE_LATE,
 						 .rit_flags =
 							 M0_RPC_ITEM_TYPE_REQUEST };
 
-/* Of no stream, in a packet of its own. */
+/* A request outside streams, in a packet of its own. */
 static void flood_say(struct foe *f)
 {
 	struct m0_rpc_wire_item w = foe_request(

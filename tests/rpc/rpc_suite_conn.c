@@ -78,7 +78,7 @@ RT_CASE(nobody)
 	CF_EQ(rt_conn_wait(c), -ETIMEDOUT, "nobody answers");
 }
 
-/* The same client, younger: the older one is fenced. */
+/* A younger incarnation of the same client fences the older one. */
 RT_CASE(fenced)
 {
 	struct m0_rpc_cfg  cfg;
@@ -263,7 +263,8 @@ RT_CASE(watch)
 	m0_rpc_machine_watch_attach(&m->rtm_machine, &w[1]);
 	m0_rpc_machine_watch_detach(&w[1]);
 	c = rt_client(m, s);
-	/* Who waits for a state may be sooner than the hook. */
+	/* A thread that waits for a state may return before the hook is
+	 * called. */
 	rt_wait_count(&conns_seen, 1, "a connection is seen");
 	rt_wait_count(&sessions_seen, 1, "a session is seen");
 	CF_EQ(cf_get(&conns_seen), 1, "one connection");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leaves together, and what waits. */
+/* Items that leave together, and items that wait. */
 #include "rt.h"
 
 static struct rt_machine *s;
@@ -152,7 +152,7 @@ static void source_end(struct m0_rpc_item_source *source)
 	cf_inc(&source_ended);
 }
 
-/* What a source has rides along, and causes no packet. */
+/* Items of a source ride along, and cause no packet. */
 RT_CASE(source)
 {
 	static const struct m0_rpc_item_source_ops ops = {
@@ -184,7 +184,7 @@ RT_CASE(source)
 	CF_EQ(cf_get(&source_ended), 1, "told of the end");
 }
 
-/* What may wait leaves at once when nothing is on its way. */
+/* An item that may wait leaves at once when nothing is on its way. */
 RT_CASE(lone_item)
 {
 	struct rt_item *i;

@@ -80,7 +80,7 @@ RT_CASE(many)
 /* A body by reference, as large as may be, and one byte more. */
 RT_CASE(large)
 {
-	/* They stay as they are until the item is final. */
+	/* The bytes stay as they are until the item is final. */
 	static uint8_t  bytes[3][65536];
 	struct rt_item *i[3];
 	int             k;
@@ -155,7 +155,8 @@ RT_CASE(status_strange)
 	rt_ends(rt_ask(c, RT_STATUS, 0, (uint64_t)-4095), -4095, "the last");
 }
 
-/* What the server cannot take is answered with why, and so are the others. */
+/* A request that the server cannot take is answered with the reason, and so are
+ * the others. */
 RT_CASE(refused)
 {
 	struct rt_item *i[6];
@@ -175,7 +176,7 @@ RT_CASE(refused)
 	CF_EQ(rt_stats(s).rs_nr_dropped_items, 4, "four were dropped");
 }
 
-/* What cannot be encoded fails here, and holds nobody up. */
+/* An item that cannot be encoded fails here, and delays no other. */
 RT_CASE(not_encoded)
 {
 	struct rt_item *i[4];
@@ -238,7 +239,7 @@ RT_CASE(expires)
 	rt_ends(k[1], 0, "in the stream");
 }
 
-/* What has expired by its turn is not executed, and counted. */
+/* A request that has expired by its turn is not executed, and is counted. */
 RT_CASE(expired_at_server)
 {
 	struct rt_item *first;
@@ -414,7 +415,7 @@ RT_CASE(blocking)
 	      "conn destroy");
 }
 
-/* Of what was sent again, which a slow machine may do, some may be lost. */
+/* A slow machine may send again; some of these may be lost. */
 static bool has_come(uint64_t rcvd, uint64_t sent, uint64_t again)
 {
 	return rcvd <= sent && rcvd + again >= sent;
@@ -486,7 +487,7 @@ static int latency_nr(struct m0_rpc_item_type *type, int nr)
 	return rc != 0 ? rc : (int)m0_hist_nr(&hist);
 }
 
-/* What is said of a type is not of one that had its number before. */
+/* Latencies of a type are not those of a type that had its number before. */
 RT_CASE(latency_of_type)
 {
 	struct m0_rpc_item_type old = *rt_type(RT_STATUS);

@@ -16,7 +16,7 @@ struct lt {
 	struct rt_machine *lt_server;
 	struct rt_machine *lt_client;
 	struct rt_client  *lt_rtc;
-	/** Of the server, that can be cut. */
+	/** Addresses of the server that can be cut. */
 	char     lt_addr[3][CF_ADDR_MAX];
 	unsigned lt_nr;
 };
@@ -291,8 +291,8 @@ static unsigned log_count(uint64_t number)
 	return nr;
 }
 
-/* What was executed while its link died is not executed again: the answer goes
- * where the request is sent again. */
+/* A request that was executed while its link died is not executed again: the
+ * answer goes to the address from which the request is sent again. */
 RT_CASE(reply_finds_way)
 {
 	struct rt_item *i[4];
@@ -519,7 +519,7 @@ enum {
 	BOTH = 2
 };
 
-/* Of a machine, which it has or has not. */
+/* An address that the machine has or does not have. */
 struct some {
 	struct rt_machine *som_machine;
 	char               som_addr[ADDRS][CF_ADDR_MAX];
@@ -589,7 +589,7 @@ RT_CASE(all_change)
 	rt_ends(rt_ask(lt.lt_rtc, RT_ECHO, 0, 1), 0, "echo");
 }
 
-/* What cannot be is said. */
+/* Impossible arguments are reported. */
 RT_CASE(arguments)
 {
 	struct m0_rpc_machine *m;

@@ -296,7 +296,7 @@ RT_CASE(extents_sent_before)
 	CF_EQ(extents_came, 30, "nothing came twice");
 }
 
-/* The same in an update stream, posted in their order. */
+/* Merging in an update stream, posted in order. */
 static void extents_in_stream(unsigned nr)
 {
 	unsigned i;
@@ -319,7 +319,7 @@ RT_CASE(extents_of_stream)
 	extents_in_stream(12);
 	extents_post();
 	after = rt_ask(c, RT_ECHO, 1, 99);
-	/* It is sent again, and is the same number. */
+	/* The merged request is sent again with the same number. */
 	rt_run_ms(cf.c_sim ? 100 : 500);
 	CF_EQ(extents_came, 120, "executed once");
 	CF_EQ(cf_get(&after->rti_ended), 0, "it waits for its turn");
@@ -502,7 +502,7 @@ static void pieces_make(unsigned i)
 						 .rk_nr = PIECE };
 }
 
-/* What is sent by reference merges, too. */
+/* Items whose body is sent by reference merge, too. */
 RT_CASE(pieces_merge)
 {
 	pieces_ops = m0_rpc_raw_ops;
@@ -631,7 +631,7 @@ RT_CASE(in_flight_shared)
 	CF_EQ(sends_max, 1, "what is left");
 }
 
-/* What an item in the cache says of itself: one that may wait, one that may not,
+/* State of an item in the cache: one that may wait, one that may not,
  * and one whose deadline came while it was held. */
 RT_CASE(states_in_cache)
 {
@@ -696,7 +696,7 @@ RT_CASE(group_of_streams)
 		"few packets");
 }
 
-/* What does not belong to the group pulls those before it in its stream. */
+/* An item outside the group pulls those before it in its stream. */
 RT_CASE(group_is_pulled)
 {
 	struct m0_rpc_group group;

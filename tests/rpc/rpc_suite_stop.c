@@ -35,7 +35,7 @@ RT_CASE(client_aborts)
 	rt_release(cf_get(&rt.rt_held_nr));
 }
 
-/* It lets them finish, if they do in time. */
+/* Stop lets the requests finish, if they do in time. */
 RT_CASE(client_drains)
 {
 	struct rt_item *i[40];

@@ -9,7 +9,7 @@ enum {
 	LOG_MAX = 32
 };
 
-/* What the hooks of a server's watch have seen. */
+/* Calls of the hooks of a server's watch. */
 static struct seen {
 	int      sn_conns;
 	int      sn_conns_removed;
@@ -149,7 +149,7 @@ RT_CASE(request_names_its_client)
 		rt_ends(i[k], 0, "it is answered");
 }
 
-/* Of a machine's own: removed as often as added. */
+/* Connections of a machine itself are removed as often as added. */
 RT_CASE(own_come_and_leave)
 {
 	struct rt_machine          *s = rt_up(0, NULL);

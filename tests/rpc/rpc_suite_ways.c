@@ -105,7 +105,7 @@ static void down(void)
 
 static struct rt_deal *d[DEALS];
 
-/* Of all sizes, both ways by turns. */
+/* All sizes, in both directions by turns. */
 static void deals_post(uint64_t key)
 {
 	unsigned i;
@@ -259,7 +259,8 @@ RT_CASE(map_del_moves)
 	down();
 }
 
-/* What was moved stays offered until the request has ended, and goes then. */
+/* A moved buffer stays offered until the request has ended, and is withdrawn
+ * then. */
 RT_CASE(offer_lasts)
 {
 	unsigned i;
@@ -306,7 +307,7 @@ static void last_way_pad(uint8_t *desc)
 	end[-1] = 1;
 }
 
-/* What a peer may say of ways: an error each, nothing is begun. */
+/* Each wrong descriptor of ways fails with an error, and nothing is begun. */
 RT_CASE(lies)
 {
 	struct lie {

@@ -36,7 +36,7 @@ enum rt_op {
 	RT_BAD,
 	/** Refuses to be encoded. */
 	RT_NOENC,
-	/** Of streams: its number is logged, in a transaction. */
+	/** Request of a stream: its number is logged, in a transaction. */
 	RT_APPEND,
 	/** Never registered. */
 	RT_UNKNOWN,
@@ -82,11 +82,11 @@ struct rt {
 	struct m0_rpc_item *rt_held[RT_HELD];
 	int                 rt_held_nr;
 	bool                rt_ends;
-	/** What handlers have executed, in order: numbers of bodies. */
+	/** Numbers of the bodies that handlers have executed, in order. */
 	uint64_t rt_log[RT_LOG];
 	int      rt_log_nr;
 	int      rt_oneways;
-	/** Of echoes, unless NULL. */
+	/** Pool of echoes, unless NULL. */
 	struct m0_rpc_group *rt_group;
 };
 extern struct rt rt;

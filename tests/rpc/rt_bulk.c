@@ -109,7 +109,8 @@ static int descs_get(const struct m0_rpc_raw *raw, struct job *job,
 		used = m0_rpc_bulk_desc_get(at, left, &desc[nr]);
 		if (used < 0)
 			return (int)used;
-		/* What a stranger says is no reason to allocate it. */
+		/* The claim of an unknown peer is no reason to allocate
+		 * memory. */
 		if (desc[nr].bdd_used > 64 * MIB)
 			return -EMSGSIZE;
 		job->jb_nr += desc[nr++].bdd_used;

@@ -108,7 +108,7 @@ static void done_cb(struct m0_rpc_bulk *rb)
 
 /* ---------------------------------------------------------------- helpers -- */
 
-/** What one side has in its hands. */
+/** State of one side. */
 struct end {
 	struct m0_rpc_bulk en_rb;
 	uint8_t           *en_mem;
@@ -255,7 +255,7 @@ static void transfer_many_leaves_nothing(void **state)
 	m0_heap_fini(&heap);
 }
 
-/* What was offered can be withdrawn, and nobody finds it afterwards. */
+/* An offer can be withdrawn, and no peer finds it afterwards. */
 static void cancel_offered_ends_and_is_stale(void **state)
 {
 	struct m0_net_buf_desc_data desc[DESCS_MAX];

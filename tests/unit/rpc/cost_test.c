@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What peers may cost: bytes of clients, sessions and streams, and of answers that
+ * Cost of peers: bytes of clients, sessions and streams, and of answers that
  * nobody reads.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a store keeps of clients that departed without a word: it goes by time, and
+ * Records of clients that departed without a word: they are deleted by time, and
  * by need.
  */
 #include <errno.h>
@@ -198,7 +198,7 @@ static int added(uint32_t stream)
 	return rc;
 }
 
-/* Of the library: clients, sessions, answers. */
+/* Keys of the library: clients, sessions, answers. */
 static unsigned keys_nr(char kind)
 {
 	struct m0_rpc_slice key = { "", 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What handshakes leave in a store that outlives its machine, and what they cost
+ * Records that handshakes leave in a store that outlives its machine, and what they cost
  * while it is slow or refuses.
  */
 #include <errno.h>
@@ -135,7 +135,7 @@ static void server_again(uint32_t clients_max, uint32_t sessions_max)
 	server_up_at(addr, clients_max, sessions_max);
 }
 
-/* Of the clients that are made next. */
+/* Uuid of the clients that are made next. */
 static uint64_t resend_ns = 10 * M0_TIME_ONE_MSEC;
 
 /* The i-th, with a name of its own if `uuid` is 0. */
@@ -196,8 +196,8 @@ static bool conn_is_up(struct m0_rpc_conn *conn)
 	return conn->c_state == M0_RPC_CONN_ACTIVE;
 }
 
-/* Whoever asks for a handshake costs memory until the store has done it: so many
- * may, and the others are asked again. */
+/* A client that asks for a handshake costs memory until the store has done it:
+ * the machine admits so many, and drops the others, which ask again. */
 static void handshakes_that_wait_for_the_store_are_bounded(void **state)
 {
 	struct m0_rpc_stats stats;

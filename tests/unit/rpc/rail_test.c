@@ -113,7 +113,7 @@ static void pool_after_bad_link_is_as_before(void **state)
 	assert_int_equal(pool_nr(), nr);
 }
 
-/* What is in use when its address goes is used by the next one, or given back
+/* Buffers in use when their address goes are used by the next address, or freed
  * with that. */
 static void pool_of_held_buffers_shrinks_later(void **state)
 {
@@ -141,7 +141,7 @@ static void pool_of_held_buffers_shrinks_later(void **state)
 	assert_int_equal(pool_nr(), nr);
 }
 
-/* Those that went wait for the end where no step meets them. */
+/* Removed addresses wait for the end where no step meets them. */
 static void links_that_went_are_out_of_the_way(void **state)
 {
 	struct m0_rpc__machine *m = machine.rm_lib;
@@ -203,7 +203,8 @@ static void stop_while_they_change(bool is_inline)
 	m0_semaphore_fini(&changed);
 }
 
-/* Whoever adds or takes an address comes to an end, and so does the machine. */
+/* A thread that adds or removes an address returns, and so does the machine's
+ * stop. */
 static void stop_while_links_change_ends(void **state)
 {
 	(void)state;

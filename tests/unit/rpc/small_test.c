@@ -174,7 +174,7 @@ static void answer_too_large_is_told(void **state)
 	assert_int_equal(ask_end(&raw), -EMSGSIZE);
 }
 
-/* Of an update nothing remains. */
+/* Nothing remains of an update. */
 static void answer_of_an_update_too_large_undoes_it(void **state)
 {
 	static const m0_bcount_t bytes[] = { LARGE, 64, 64 };

@@ -113,8 +113,8 @@ static void stop_main(struct m0_rpc_machine *machine)
 	m0_rpc_machine_stop(machine, false);
 }
 
-/* What comes when all is quiet is counted and not begun. Who wakes the machine
- * keeps it there for as long as it takes. */
+/* Requests that arrive when all is quiet are counted and not begun. A thread
+ * that wakes the machine keeps it there for as long as that takes. */
 static void quiet_machine_begins_nothing(void **state)
 {
 	struct m0_rpc__machine *m = server.rm_lib;

@@ -52,8 +52,8 @@ static int down(void **state)
 	return 0;
 }
 
-/* The same for the same place and policy, also when another was asked for in
- * between; another for each other. */
+/* One end point and policy have one target, also when another was asked for in
+ * between; each other pair has another target. */
 static void target_is_one_for_place_and_policy(void **state)
 {
 	struct m0_rpc__target *t[4];
@@ -269,7 +269,7 @@ static void notices_to_a_place_are_bounded(void **state)
 	m0_rpc__target_put(t);
 }
 
-/* Of the machine so many, to however many places. */
+/* A machine has so many notices, to however many destinations. */
 static void notices_of_a_machine_are_bounded(void **state)
 {
 	struct m0_rpc__target *t =

@@ -73,7 +73,8 @@ static int place_decode(const struct m0_rpc_item_type *type,
 	if (pi == NULL)
 		return -ENOMEM;
 	xdrmem_create(&xdr, (char *)(uintptr_t)bytes, (unsigned)nr, XDR_DECODE);
-	/* What it could not finish it has left behind, and so it must end. */
+	/* The encoder has left behind what it could not finish, and so it must
+	 * end. */
 	if (!xdr_place(&xdr, &pi->pi_place) || xdr_getpos(&xdr) != nr) {
 		xdr_free((xdrproc_t)xdr_place, (char *)&pi->pi_place);
 		m0_free(pi);
@@ -141,7 +142,7 @@ static struct place_item *place_new(char *name, unsigned *stripes)
 
 /* ------------------------------------------------------------------- cases -- */
 
-/* What was encoded is decoded, and no part of it is taken for the whole. */
+/* An encoded body is decoded, and no part of it is taken for the whole. */
 static void body_encoded_decodes_whole(void **state)
 {
 	char                name[] = "here";
@@ -172,7 +173,7 @@ static void body_encoded_decodes_whole(void **state)
 	place_put(&pi->pi_item);
 }
 
-/* It travels between machines as any item does. */
+/* The body travels between machines as any item does. */
 static void body_posted_arrives(void **state)
 {
 	static struct m0_net_domain  dom[2];

@@ -215,7 +215,7 @@ static void item_sent_max_times_is_given_up(void **state)
 	end(&st);
 }
 
-/* What never left is dropped without a trace, and makes room. */
+/* An item that never left is dropped without a trace, and makes room. */
 static void drop_of_unsent_leaves_no_number(void **state)
 {
 	struct story st;
@@ -238,7 +238,7 @@ static void drop_of_unsent_leaves_no_number(void **state)
 	end(&st);
 }
 
-/* What has left is filled: a SKIP of its number leaves at once and again until
+/* The number of an item that has left is filled: a SKIP of its number leaves at once and again until
  * the server answers; the ack stays below it so long. */
 static void drop_of_sent_is_filled_until_answered(void **state)
 {
@@ -532,7 +532,8 @@ static void resume_when_idle_acks_anew(void **state)
 	end(&st);
 }
 
-/* What a stream owed the server that has forgotten is not owed the next. */
+/* The stream owes the next server nothing that it owed the server that has
+ * forgotten. */
 static void reset_when_idle_owes_nothing(void **state)
 {
 	struct story st;
@@ -711,7 +712,7 @@ static void follower_is_the_next_without_a_number(void **state)
 	assert_true(m0_rpc_cstream_follows(&st.st_stream, &it[0], &it[1]));
 	assert_false(m0_rpc_cstream_follows(&st.st_stream, &it[1], &it[0]));
 	assert_false(m0_rpc_cstream_follows(&st.st_stream, &it[0], &it[2]));
-	/* It is beyond the window. */
+	/* The number is beyond the window. */
 	assert_false(m0_rpc_cstream_follows(&st.st_stream, &it[2], &it[3]));
 	/* The part leaves without a number, and leaves none to be filled. */
 	assert_int_equal(m0_rpc_cstream_drop(&st.st_stream, &it[1], st.st_now),

@@ -234,7 +234,7 @@ static inline void fake_end(void)
 	m0_rpc__frm_set_fini(&fake.fk_set);
 }
 
-/** What the reference's tests call the state. */
+/** Names that the reference's tests use for the state. */
 static inline void fake_check(unsigned cached, unsigned flying)
 {
 	assert_int_equal(fake.fk_frm.f_items_nr, cached);

@@ -645,14 +645,14 @@ static void fifo_random_is_as_the_model(void **state)
 	random_ops(&m0_rpc_frm_fifo, 1);
 }
 
-/* The same with sorting and cutting. */
+/* Random items with sorting and cutting. */
 static void data_random_is_as_the_model(void **state)
 {
 	(void)state;
 	random_ops(&m0_rpc_frm_data, 2);
 }
 
-/* The same with sorting by object, where many are equal. */
+/* Random items with sorting by object, where many are equal. */
 static void metadata_random_is_as_the_model(void **state)
 {
 	(void)state;

@@ -65,7 +65,7 @@ static struct fake_item *stream_post(unsigned nr, uint64_t order,
 	return it;
 }
 
-/* What is urgent and important pulls those before it in its stream along. */
+/* An urgent and important item pulls those before it in its stream along. */
 static void stream_urgent_pulls_those_before(void **state)
 {
 	struct fake_item *a;
@@ -113,8 +113,8 @@ static void stream_resent_goes_first(void **state)
 	end();
 }
 
-/* Whatever priorities, deadlines, policy: numbers of each stream ascend, and
- * nothing is lost. */
+/* With any priorities, deadlines and policy, the numbers of each stream ascend,
+ * and nothing is lost. */
 static void stream_order_is_kept(void **state)
 {
 	const struct m0_rpc_frm_policy *policy[] = { &m0_rpc_frm_fifo,
@@ -193,8 +193,8 @@ static void item_starved_goes_first(void **state)
 	end();
 }
 
-/* What waits for its turn is not passed over: a queue of one kind is served
- * as it came, however long. */
+/* Items that wait for their turn are not passed over: a queue of one kind is
+ * served in order, however long. */
 static void item_in_its_turn_is_not_starved(void **state)
 {
 	unsigned i;
@@ -417,7 +417,7 @@ static void data_is_sorted_by_offset(void **state)
 	end();
 }
 
-/* What is contiguous becomes one item; gaps, other objects, other types and
+/* Contiguous requests become one item; gaps, other objects, other types and
  * streams stay apart. */
 static void data_contiguous_is_merged(void **state)
 {

@@ -142,8 +142,8 @@ static void limits_wide(const char *ep_addr, struct m0_rpc_frm_constraints *c)
 	memset(c, 0xff, sizeof *c);
 }
 
-/* What a network policy says is neither wider than what is allowed nor too tight
- * to live. */
+/* Limits of a network policy are neither wider than allowed nor too tight for
+ * one packet. */
 static void network_limits_are_corrected(void **state)
 {
 	static const struct m0_rpc_frm_network tight = { "t", limits_zero,
@@ -327,7 +327,7 @@ static void items_divide_into_packets(void **state)
 	}
 }
 
-/* The same by fragments. */
+/* Limits by fragments. */
 static void limit_of_segments_is_kept(void **state)
 {
 	struct m0_rpc_frm_constraints limits = fake_limits(100);
@@ -351,7 +351,7 @@ static void limit_of_segments_is_kept(void **state)
 	fake_end();
 }
 
-/* What fits into no packet is refused, also when limits shrink. */
+/* An item that fits into no packet is refused, also when limits shrink. */
 static void item_too_large_is_refused(void **state)
 {
 	struct m0_rpc_frm_constraints limits = fake_limits(2);
@@ -435,7 +435,7 @@ static void packet_not_there_keeps_items(void **state)
 	assert_false(m0_rpc__frm_set_is_due(&fake.fk_set));
 	assert_false(m0_rpc__frm_set_run(&fake.fk_set, fake.fk_now));
 	fake_check(1, 0);
-	/* The same, of this formation alone. */
+	/* Run this formation alone. */
 	assert_false(m0_rpc__frm_run(&fake.fk_frm));
 	fake.fk_no_packet = false;
 	assert_true(m0_rpc__frm_set_run(&fake.fk_set, fake.fk_now));
@@ -565,7 +565,7 @@ static void spare_room_goes_to_sources(void **state)
 	assert_int_equal(fake.fk_packets_nr, 3);
 }
 
-/* What is removed is gone, wherever it stood, and its deadline with it. */
+/* A removed item is gone, wherever it stood, and its deadline with it. */
 static void item_removed_is_gone(void **state)
 {
 	struct m0_rpc_frm_constraints limits = fake_limits(100);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server keeps in the store, and finds again. */
+/* Records that the server keeps in the store, and finds again. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -107,7 +107,8 @@ static struct seen replies(struct story *st, struct m0_uint128 whose,
 	return seen;
 }
 
-/* What is put is got, of each kind; of others it is not there. */
+/* A record of each kind is read as it was written, and is not there for
+ * others. */
 static void records_put_are_got(void **state)
 {
 	const struct m0_rpc_record_session put = { .rrs_session = 5,
@@ -211,8 +212,8 @@ static void delete_takes_all_and_no_more(void **state)
 	end(&st);
 }
 
-/* Who leaves is forgotten, unless it is needed: by one that is younger, by its
- * sessions, against one that is older. */
+/* The record of a client that leaves is deleted, unless it is needed: by a
+ * younger incarnation, by its sessions, or against an older one. */
 static void client_that_leaves_goes(void **state)
 {
 	const struct m0_rpc_record_session rec = { .rrs_window = 4 };

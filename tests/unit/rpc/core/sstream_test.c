@@ -17,7 +17,7 @@ enum {
 
 static const char *rules_path;
 
-/** What came back to the owner. */
+/** Bodies and replies that were returned to the owner. */
 static unsigned bodies_nr;
 static unsigned replies_nr;
 static int      a_body;
@@ -290,7 +290,7 @@ static void ack_of_all_drops_all(void **state)
 	m0_rpc_sstream_fini(&stream);
 }
 
-/* What runs while everything round it is acknowledged keeps its successors
+/* A request that runs while all around it is acknowledged keeps its successors
  * waiting, and its reply is not kept. */
 static void ack_of_running_number_waits_for_it(void **state)
 {

@@ -330,7 +330,8 @@ static void crowd_run(struct crowd *cr)
 			store->rst_ops->rso_abort(&tx);
 		}
 	}
-	/* Who held the store while this one stepped did the job, or does. */
+	/* The thread that held the store while this one stepped did the job, or
+	 * does. */
 	store->rst_ops->rso_step(store);
 }
 

@@ -139,7 +139,7 @@ static void packet_bytes_are_golden(void **state)
 	assert_memory_equal(buf.at, golden, sizeof golden);
 }
 
-/* What was put is what is got. */
+/* A packet is decoded as it was encoded. */
 static void packet_round_trip_is_equal(void **state)
 {
 	struct m0_rpc_wire_in     in;
@@ -439,7 +439,7 @@ static void body_of_connections_round_trip(void **state)
 	assert_true(number == 77);
 }
 
-/* The same of sessions, with and without numbers of streams. */
+/* Sessions, with and without numbers of streams. */
 static void body_of_sessions_round_trip(void **state)
 {
 	size_t   nr;

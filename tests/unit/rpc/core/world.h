@@ -102,7 +102,7 @@ struct world;
 struct job {
 	struct m0_rpc_store_job j_job;
 	struct world           *j_world;
-	/** Of this life of the server and client; else nobody is told. */
+	/** Answers of this life of server and client; others are dropped. */
 	uint64_t   j_epoch;
 	unsigned   j_stream;
 	uint64_t   j_xid;
@@ -141,7 +141,7 @@ struct world {
 	/** Replies and bodies that the server keeps. */
 	int w_kept;
 	int w_kept_max;
-	/** What schedules have reached, over all. */
+	/** Sum over all schedules of the cases that they have reached. */
 	unsigned *w_seen;
 };
 

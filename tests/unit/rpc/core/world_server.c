@@ -84,7 +84,7 @@ static int update_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 	if (j->j_world->w_op[j->j_op].op_fails)
 		return -EDOM;
 	value[M0_RPC_RECORD_HEAD] = (uint8_t)j->j_op;
-	/* It may be acknowledged already, after a restart. */
+	/* The reply may be acknowledged already, after a restart. */
 	rec.rrr_ack = min64u(rec.rrr_ack, rec.rrr_xid);
 	return m0_rpc_record_reply_put(tx, client_uuid, &rec, value,
 				       sizeof value);
