@@ -39,11 +39,11 @@ enum {
 	/** Longest copy that is made under a lock. */
 	KIT_COPY_LOCKED = 4096,
 	KIT_CACHE_LINE = 64,
-	/** Takings of an inbox, in the low bits of its epoch. */
+	/** Low bits of an epoch: how often the inbox was taken. */
 	KIT_EPOCH_BITS = 40,
-	/** Items of a pass after which it posts what it has to post. */
+	/** Number of items after which a pass posts what it has listed. */
 	KIT_PUSH_NR = 16,
-	/** Active operations begun together: so many, or of so many bytes. */
+	/** Limits of active operations that start together. */
 	KIT_BULK_NR = 8,
 	KIT_BULK_BYTES = 1 << 20
 };
@@ -51,13 +51,13 @@ enum {
 /** State of a buffer, in the low bits of nkb_word. */
 enum kit_buf_state {
 	KB_IDLE,
-	/** Queued; may be claimed or given up. */
+	/** Queued; a thread may claim it or give it up. */
 	KB_ARMED,
 	/** Data is being moved. */
 	KB_CLAIMED,
-	/** Cancelled or timed out, but in some thread's hands. */
+	/** Cancelled or timed out, but a thread still works on it. */
 	KB_GIVEN_UP,
-	/** Over; its event waits for delivery. */
+	/** Complete; its event waits for delivery. */
 	KB_DONE
 };
 
@@ -120,13 +120,13 @@ struct kit_buf {
 	/** Ready list of its machine. */
 	struct kit_buf *kb_ready_next;
 	bool            kb_is_ready;
-	/** A callback of it runs, and it is not the final one. */
+	/** A callback that is not the final one runs. */
 	bool kb_delivering;
-	/** Of enum kit_bulk. */
+	/** A value of enum kit_bulk. */
 	uint8_t kb_bulk;
 	/** The transport has it, see nkp_recv. */
 	bool kb_recv_placing;
-	/** Was to be given up while claimed: why. */
+	/** Reason to give it up that came while it was claimed; 0: none. */
 	int32_t kb_late;
 	/* A bulk transfer needs the two cache lines above, and none below. */
 	m0_bcount_t kb_late_nr;
@@ -146,15 +146,15 @@ struct kit_buf {
 	struct kit_recv_event  kb_ev_one;
 	/** Behind those kb_ev_nr: placed, but not what is before them. */
 	uint32_t kb_ev_held_nr;
-	/** PASSIVE_*: what its descriptor says. */
+	/** PASSIVE_*: the identity in its descriptor. */
 	uint64_t kb_passive_id;
-	/** While not registered. */
+	/** Next free slot, while the buffer is not registered. */
 	struct kit_buf *kb_free_next;
 	size_t          kb_bytes;
 	_Alignas(16) uint8_t kb_pvt[];
 };
 
-/* Else adding a buffer out of cold memory waits for one more line. */
+/* A third line would be one more miss when a cold buffer is added. */
 _Static_assert(offsetof(struct kit_buf, kb_late_nr) <= 2 * KIT_CACHE_LINE,
 	       "the first part of a buffer has grown");
 
@@ -163,7 +163,7 @@ static inline struct kit_buf *kit_buf_full(struct m0_net_kit_buf *pub)
 	return container_of(pub, struct kit_buf, kb_pub);
 }
 
-/** The queue of the present add, for who holds the buffer. */
+/** Returns the queue of the current add. The caller holds the buffer. */
 static inline enum m0_net_queue_type kit_buf_qtype(const struct kit_buf *kb)
 {
 	return kb_qtype(
@@ -182,7 +182,7 @@ static inline bool kb_word_cas(struct kit_buf *kb, uint64_t old, uint64_t new)
 					   __ATOMIC_ACQUIRE);
 }
 
-/** For who holds the buffer: no exchange is needed, others only look. */
+/** For the thread that holds the buffer; others only read the word. */
 static inline void kb_state_set(struct kit_buf *kb, enum kit_buf_state state)
 {
 	uint64_t word = __atomic_load_n(&kb->kb_pub.nkb_word, __ATOMIC_RELAXED);
@@ -191,7 +191,7 @@ static inline void kb_state_set(struct kit_buf *kb, enum kit_buf_state state)
 			 __ATOMIC_RELEASE);
 }
 
-/** Who has just let go of it may look still: m0_net_kit_unclaim(). */
+/** A thread in m0_net_kit_unclaim() may still read the field. */
 static inline void kb_late_set(struct kit_buf *kb, int32_t reason)
 {
 	__atomic_store_n(&kb->kb_late, reason, __ATOMIC_RELAXED);
@@ -239,7 +239,7 @@ struct kit_desc_tail {
 			 KIT_DESC_TAIL_STEP * KIT_DESC_TAIL_STEP];
 };
 
-/** What other threads post to a TM. kin_lock, a leaf, guards it. */
+/** Work that other threads post to a TM. kin_lock, a leaf, guards it. */
 struct kit_inbox {
 	struct m0_mutex      kin_lock;
 	struct kit_work_list kin_list;
@@ -315,7 +315,7 @@ struct kit_life {
 /** The pollable descriptor of m0_net_tm_fd(). */
 struct kit_fd {
 	struct m0_os_fd kfd_fd;
-	/** What is polled is in kfd_fd: kfd_polled. Read without a lock. */
+	/** kfd_fd contains kfd_polled. Read without a lock. */
 	bool kfd_joined;
 	int  kfd_polled;
 };
@@ -473,11 +473,11 @@ struct kit_pass {
 	/** The clock, while kp_depth > 0. */
 	m0_time_t                  kp_now;
 	struct m0_net_kit_machine *kp_machine;
-	/** It visits that machine: no run's end looks after it. */
+	/** The thread visits kp_machine, so no end of a run follows. */
 	bool kp_visits;
 	/** The machine, with a rider, whose events this thread delivers. */
 	struct m0_net_kit_machine *kp_rides;
-	/** What could not be posted. */
+	/** Work that its TM refused. */
 	struct kit_work_list kp_refused;
 	/** Buffers of kp_machine that ended while its lock was released. */
 	struct kit_work_list kp_done;
@@ -485,16 +485,16 @@ struct kit_pass {
 	bool kp_bulk;
 	/** Where kit_bulk_run() collects; NULL outside of it. */
 	struct kit_moves *kp_moves;
-	/** What this thread has copied to last: to compare with, no more. */
+	/** Target of the last copy of this thread; only for comparison. */
 	const struct m0_net_kit_buf *kp_moved;
 };
 extern __thread struct kit_pass kit_pass
 	__attribute__((tls_model("initial-exec")));
 
 void kit_pass_open(m0_time_t now);
-/** kit_pass_flush() when there is something. */
+/** kit_pass_flush() if the list is not empty. */
 void kit_pass_post(void);
-/** Posts it, but refuses nothing: a machine's lock may be held. */
+/** Posts the list, but refuses nothing. The lock of a TM may be held. */
 void kit_pass_push(void);
 /** The clock of this thread's pass, or else the clock. */
 static inline m0_time_t kit_now(void)
@@ -524,15 +524,15 @@ static inline void kit_pass_close(void)
 void kit_inbox_take(struct m0_net_kit_machine *m, struct kit_work_list *ret);
 /** Puts back, before all others, what was taken and not handled. */
 void kit_inbox_return(struct m0_net_kit_machine *m, struct kit_work_list *list);
-/** So that somebody runs the machine soon. ntm_mutex held. */
+/** Has a thread run the TM soon. ntm_mutex held. */
 void kit_kick(struct m0_net_kit_machine *m);
 /** Wakes a thread that runs the machine. nkm_inbox.kin_wakes is set. */
 void kit_strands_wake(struct m0_net_kit_machine *m);
-/** Does a poster wake the strand? Recomputed; ntm_mutex held. */
+/** Recomputes whether a poster wakes the strand. ntm_mutex held. */
 void kit_wakes_update(struct m0_net_kit_machine *m);
-/** No more work: refuses what is in the inbox. No lock held. */
+/** Closes the inbox and refuses the work in it. No lock held. */
 void kit_inbox_close(struct m0_net_kit_machine *m);
-/** Waits for posters that still wake it; none are to come. */
+/** Waits for posters that still wake the TM. Pre: the inbox is closed. */
 void kit_wakers_wait(struct m0_net_kit_machine *m);
 
 /* ---------------------------------------------------------- kit_strand.c -- */
@@ -560,20 +560,20 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags);
 /** A poll of an inline machine would surely find nothing. No lock.
  * @param now  0: not known. */
 bool kit_is_quiet(const struct m0_net_kit_machine *m, m0_time_t now);
-/** Is there something for deliver_all? ntm_mutex held. */
+/** Returns true if deliver_all has work. ntm_mutex held. */
 bool kit_is_pending(const struct m0_net_kit_machine *m);
 
 /* ------------------------------------------------------------ kit_ride.c -- */
 
 /** At the end of a run that may deliver. ntm_mutex held, released. */
 void kit_rider_step(struct m0_net_kit_machine *m, bool delivered);
-/** The rider, if there is one, gets a step. ntm_mutex held. */
+/** Gives the rider, if there is one, another step. ntm_mutex held. */
 void kit_rider_owe(struct m0_net_kit_machine *m);
 /** The machine has STARTED. ntm_mutex held. */
 void kit_rider_begin(struct m0_net_kit_machine *m);
 /** nkm_fd.kfd_fd is readable from `next` on, or when the rider is due: @return when. */
 m0_time_t kit_rider_fd_arm(struct m0_net_kit_machine *m, m0_time_t next);
-/** Would a run that may deliver make a step? ntm_mutex held. */
+/** Returns true if a run that may deliver would step. ntm_mutex held. */
 bool kit_rider_is_due(const struct m0_net_kit_machine *m);
 /**
  * Does who polls have something to look for? Else the strand has, and tells

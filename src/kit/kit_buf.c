@@ -103,7 +103,7 @@ static __attribute__((noinline)) int bulk_add(struct kit_buf        *kb,
 {
 	int rc = 0;
 
-	/* Many use their large buffers in turn, as they registered them. */
+	/* Applications often use large buffers in the order of registration. */
 	kit_slot_prefetch_next(kb,
 			       kb->kb_pub.nkb_machine->nkm_ops->nko_buf_size);
 	if (m0_net__qt_is_active(qt))
@@ -115,7 +115,7 @@ static __attribute__((noinline)) int bulk_add(struct kit_buf        *kb,
 	return rc;
 }
 
-/* What the queue is for begins. If it fails the buffer is IDLE. */
+/* Starts the operation of the queue. On failure the buffer is IDLE. */
 static inline int begin(struct kit_buf *kb, struct m0_net_buffer *buf,
 			enum m0_net_queue_type qt)
 {
@@ -138,7 +138,7 @@ static __attribute__((noinline)) int timed_add(struct kit_buf        *kb,
 	if (rc != 0)
 		return rc;
 	arm(kb, buf, qt);
-	/* Others may be over at once, and these not be taken. */
+	/* Other operations may complete at once, or not be accepted. */
 	if (!waits)
 		kit_timer_arm(kb, buf->nb_timeout, -ETIMEDOUT);
 	rc = begin(kb, buf, qt);
@@ -180,7 +180,7 @@ static void flags_set(struct kit_buf *kb, int32_t reason)
 		kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_TIMED_OUT;
 }
 
-/* Ends what is given up unless somebody has it in hand. */
+/* Completes a buffer given up unless a thread still works on it. */
 static void given_up_end(struct kit_buf *kb, enum m0_net_queue_type qt)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;

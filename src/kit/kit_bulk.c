@@ -224,7 +224,7 @@ static void moves_make(const struct kit_moves *moves)
 	}
 }
 
-/* What to begin together. Several workers share the list one by one. */
+/* Takes a batch to start. Several workers take one at a time. */
 static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 			   struct kit_buf **ret)
 {
@@ -240,7 +240,7 @@ static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 		--m->nkm_bulk.kbl_nr;
 		kb = container_of(work, struct kit_buf, kb_pub.nkb_work);
 		kb->kb_bulk = KIT_BULK_NONE;
-		/* Who would give it up needs our lock: no exchange. */
+		/* To give it up takes our lock, so no exchange is needed. */
 		if (m->nkm_copy != NULL && m->nkm_copy->nkc_bulk_is_short)
 			kb_state_set(kb, KB_CLAIMED);
 		kb->kb_pub.nkb_buffer->nb_flags |= M0_NET_BUF_IN_USE;
@@ -254,7 +254,7 @@ void kit_bulk_run(struct m0_net_kit_machine *m)
 {
 	M0_PRE_EX(kit_is_locked(m));
 	M0_PRE(kit_pass.kp_moves == NULL);
-	/* What callbacks and other threads add meanwhile is for the next. */
+	/* Operations that are added meanwhile wait for the next run. */
 	uint32_t         left = m->nkm_bulk.kbl_nr;
 	struct kit_buf  *batch[KIT_BULK_NR];
 	struct kit_moves moves;

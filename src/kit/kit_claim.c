@@ -109,7 +109,7 @@ bool m0_net_kit_wait(struct m0_net_kit_buf *pub, m0_time_t deadline,
 		m0_net_kit_done(pub, 0, 0);
 		return false;
 	}
-	/* It stays armed: to give it up takes the lock, or its identity. */
+	/* The buffer stays armed: ending it takes the lock or its identity. */
 	kb->kb_bulk = KIT_BULK_WAITS;
 	m0_net_kit_deadline(pub, deadline, status);
 	return true;

@@ -83,7 +83,7 @@ int kit_desc_encode_any(const struct m0_net_kit_desc *desc,
 		return -ENOMEM;
 	m0_cursor_init(&cur, bytes, M0_NET_KIT_DESC_MAX);
 	head_put(&cur, desc);
-	/* What is copied beyond the end is room for the checksum, or free. */
+	/* Bytes copied beyond the end are for the checksum, or unused. */
 	for (i = 0; i < tail->dt_len; i += KIT_DESC_TAIL_STEP)
 		memcpy(bytes + HEAD_LEN + i, tail->dt_bytes + i,
 		       KIT_DESC_TAIL_STEP);

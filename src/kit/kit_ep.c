@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/probes.h"
 
-/* What the public node's space holds. */
+/* The link in the space of a public node. */
 static struct m0_hash_link *node_link(struct m0_net_kit_addr_node *node)
 {
 	M0_BASSERT(sizeof node->nan_handle == sizeof(struct m0_hash_link));
@@ -24,7 +24,7 @@ static struct m0_net_kit_addr_node *link_node(struct m0_hash_link *link)
 						nan_handle));
 }
 
-/* What is public of a table is its first entry: zeroed memory is a table. */
+/* A public table is only its first entry, so zeroed memory is a table. */
 static void table_open(const struct m0_net_kit_addr_table *table,
 		       struct m0_hash                     *hash)
 {

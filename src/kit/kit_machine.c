@@ -153,7 +153,7 @@ int m0_net_kit_tm_confine(struct m0_net_transfer_mc *tm,
 	M0_PRE_EX(kit_is_locked(m));
 	if (!m0_os_cpus_valid(processors))
 		return -EINVAL;
-	/* They are where they began. */
+	/* Running threads stay on their processors. */
 	if (m->nkm_strands.kst_running)
 		return -EBUSY;
 	rc = m0_bitmap_init(&copy, processors->b_nr);
@@ -259,7 +259,7 @@ void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 	struct m0_net_kit_machine *m = kit_machine(tm);
 	m0_time_t                  now = 0;
 
-	/* What an outer pass has posted may be waited for in a loop of us. */
+	/* The caller may loop until work of an outer pass is done: post it. */
 	kit_pass_flush();
 	early_run(m);
 	(void)kit_poll(m, false, &now);
@@ -270,7 +270,7 @@ void m0_net_kit_bev_deliver_all(struct m0_net_transfer_mc *tm)
 			   (m->nkm_inline ? KIT_RUN_PROGRESS | KIT_RUN_STATES
 					  : 0));
 	kit_pass_close();
-	/* What callbacks have asked for does not wait for the next poll. */
+	/* Push requests of callbacks now instead of at the next poll. */
 	kit_push(m);
 }
 
@@ -334,7 +334,7 @@ int m0_net_kit_tm_fd(struct m0_net_transfer_mc *tm)
 					 __ATOMIC_RELEASE);
 			m0_mutex_unlock(&m->nkm_inbox.kin_lock);
 			kit_fd_poll_add(m);
-			/* What is there already; a first poll may find none. */
+			/* Signal events that are there already. */
 			kit_kick(m);
 		}
 	}

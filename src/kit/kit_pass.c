@@ -16,7 +16,7 @@ __thread struct kit_pass kit_pass __attribute__((tls_model("initial-exec")));
 
 void kit_pass_open(m0_time_t now)
 {
-	/* What an outer pass has posted must not wait for an inner one. */
+	/* Post the work of an outer pass, which must not wait for the inner. */
 	if (kit_pass.kp_depth++ > 0) {
 		kit_pass_flush();
 	} else {
@@ -154,7 +154,7 @@ static void inbox_deliver(struct kit_work_list *out,
 	}
 	was_empty = was_empty && m->nkm_inbox.kin_list.wl_head != NULL;
 	wakes = was_empty && m->nkm_inbox.kin_wakes;
-	/* Else its strand tells, when there is something to deliver. */
+	/* Otherwise its strand signals when there is an event to deliver. */
 	signals = was_empty && m->nkm_inbox.kin_fd_open && m->nkm_inline;
 	/* Once the lock is released the machine may go, but for this. */
 	if (wakes || signals)

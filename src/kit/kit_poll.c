@@ -5,7 +5,7 @@
  */
 #include "kit/kit.h"
 
-/* Of an inline machine: what its transport polls is in the descriptor. */
+/* Only the descriptor of an inline TM contains what its transport polls. */
 void kit_fd_poll_add(struct m0_net_kit_machine *m)
 {
 	int fd = -1;

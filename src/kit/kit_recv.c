@@ -77,7 +77,7 @@ static __attribute__((noinline)) int place_failed(struct kit_buf *kb, int rc)
 {
 	m0_list_del(&kb->kb_recv_link);
 	if (kb->kb_ev_nr > 0) {
-		/* It has its message, and takes no other. */
+		/* The buffer has a message, and takes no other. */
 		last_is_final(kb);
 		return 0;
 	}
@@ -106,7 +106,7 @@ int kit_recv_add(struct kit_buf *kb)
 	m0_list_add_tail(&m->nkm_recvq, &kb->kb_recv_link);
 	if (M0_UNLIKELY(m->nkm_staged.sg_from != NULL) && staged_take(kb))
 		return 0;
-	/* Those of before are told at STARTED. */
+	/* kit_recv_open() opens the buffers added before STARTED. */
 	if (M0_UNLIKELY(m->nkm_tm->ntm_state != M0_NET_TM_STARTED))
 		return 0;
 	rc = place_begin(kb);
@@ -466,7 +466,7 @@ static inline __attribute__((always_inline)) void placed(
 	placed_kick(kb->kb_pub.nkb_machine);
 }
 
-/* The same when somebody looks on. Apart: nobody else needs a frame for it. */
+/* placed() with a probe; a function of its own keeps the frame off placed(). */
 static __attribute__((noinline)) void placed_told(struct kit_buf          *kb,
 						  struct m0_net_end_point *from,
 						  m0_bindex_t offset,

@@ -93,7 +93,7 @@ m0_time_t kit_rider_quiet_until(const struct m0_net_kit_machine *m)
 m0_time_t kit_rider_next(const struct m0_net_kit_machine *m)
 {
 	M0_PRE_EX(kit_is_locked(m));
-	/* Who is in the step asks again when that has ended. */
+	/* The thread in the step asks again after the step. */
 	if (m->nkm_ride.krd_rider == NULL || m->nkm_ride.krd_stepping ||
 	    !rides(m))
 		return M0_TIME_NEVER;
@@ -116,7 +116,7 @@ void kit_rider_step(struct m0_net_kit_machine *m, bool delivered)
 	    (!delivered && !kit_rider_is_due(m)))
 		return;
 	m->nkm_ride.krd_stepping = true;
-	/* What was done before a wake is seen by this step. */
+	/* This step sees everything that was done before the wake. */
 	if (is_woken(rider))
 		(void)__atomic_exchange_n(&rider->ntr_woken, 0,
 					  __ATOMIC_SEQ_CST);

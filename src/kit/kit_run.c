@@ -65,7 +65,7 @@ static void inbox_run(struct m0_net_kit_machine *m, m0_time_t now)
 		return;
 	kit_inbox_take(m, &list);
 	while ((work = kit_work_pop(&list)) != NULL) {
-		/* What others wait for leaves before a long pass ends. */
+		/* Post for waiting threads before a long pass ends. */
 		if (++nr % KIT_PUSH_NR == 0)
 			kit_pass_push();
 		/* Not of NULL: no page is there, which is looked for in vain. */
@@ -162,7 +162,7 @@ static bool has_work(const struct m0_net_kit_machine *m)
 	       m->nkm_bulk.kbl_list.wl_head != NULL;
 }
 
-/* It had not for this pass, whose time stands still. */
+/* Returns true if a deadline has passed since the pass read the clock. */
 static bool has_passed(m0_time_t next)
 {
 	return next != M0_TIME_NEVER && kit_now() < next &&
@@ -193,8 +193,8 @@ static void fd_update(struct m0_net_kit_machine *m)
 }
 
 /*
- * Whoever adds something but to the inbox, or an earlier deadline, clears it by
- * kit_kick(). `next` is the machine's own deadline.
+ * kit_kick() clears the time for anything that is added except to the inbox, and
+ * for an earlier deadline. `next` is the deadline of the TM itself.
  */
 static void quiet_update(struct m0_net_kit_machine *m, m0_time_t next)
 {
@@ -241,7 +241,7 @@ static m0_time_t run_next(struct m0_net_kit_machine *m, uint32_t flags,
 	/* Become due while this thread delivered the one before. */
 	if ((flags & KIT_RUN_STATES) && kit_states_pending(m))
 		return M0_TIME_IMMEDIATELY;
-	/* Else who polls looks after the rider. */
+	/* Otherwise a thread that polls steps the rider. */
 	if (M0_UNLIKELY(m->nkm_ride.krd_rider != NULL) &&
 	    ((flags & KIT_RUN_BUFFERS) || m->nkm_notify.kno_chan != NULL)) {
 		m->nkm_ride.krd_told = kit_rider_next(m);
@@ -269,8 +269,8 @@ static void helpers_wake(struct m0_net_kit_machine *m)
 }
 
 /*
- * What callbacks of a poll have asked for did not wake the strand that is to
- * signal: it was thought that the poll would see to it, which has ended now.
+ * Requests of callbacks did not wake the strand that is to signal, because the
+ * poll was to handle them. The poll has ended: wake the strand for the rest.
  */
 static void notifier_wake(struct m0_net_kit_machine *m, uint32_t flags)
 {
@@ -318,17 +318,17 @@ m0_time_t kit_run(struct m0_net_kit_machine *m, uint32_t flags)
 	if (M0_UNLIKELY(rides))
 		kit_rider_step(m, delivers);
 	/*
-	 * What callbacks have asked for leaves with the push that follows. Of a
-	 * transport without one it would move here, and keep others waiting.
+	 * The push that follows sends what callbacks have asked for. Without a
+	 * push the transport would move the bulk here, and delay other threads.
 	 */
 	if ((flags & KIT_RUN_PROGRESS) &&
 	    m->nkm_bulk.kbl_list.wl_head != NULL &&
 	    m->nkm_ops->nko_push != NULL)
 		kit_bulk_run(m);
-	/* They are pending, too: for who is told of that. */
+	/* Their events count as pending for the signal. */
 	kit_done_drain(m);
 	if (flags & KIT_RUN_NOTIFY) {
-		/* Who is signalled must find pending true. */
+		/* A thread that is signalled must find pending true. */
 		quiet_update(m, deadline_next(m));
 		notify_signal(m);
 	}

@@ -165,7 +165,7 @@ static void machine_end(struct m0_net_kit_machine *m,
 	kit_inbox_close(m);
 	kit_pass_flush();
 	m0_mutex_lock(&tm->ntm_mutex);
-	/* What the transport had in hand still may have found no buffer. */
+	/* A last message of the transport may have found no buffer. */
 	errors_deliver(m);
 	m0_net__tm_event(ev);
 }

@@ -31,7 +31,7 @@ int kit_strands_start(struct m0_net_kit_machine *m)
 
 		w->kw_machine = m;
 		m0_strand_init(&w->kw_strand, st->kst_ops, "net-tm");
-		/* Who polls it does the looking. */
+		/* A thread that polls an inline TM looks for work itself. */
 		w->kw_strand.st_spin_ns = m->nkm_inline ? 0
 							: m->nkm_tm->ntm_spin;
 		rc = m0_strand_start(&w->kw_strand, cpus);
