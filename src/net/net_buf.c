@@ -137,7 +137,7 @@ static inline __attribute__((always_inline)) void add_pre(
 /* The end point that the layer holds while the buffer is queued. */
 static bool holds_ep(const struct m0_net_buffer *buf, enum m0_net_queue_type qt)
 {
-	/* Of a receive buffer it is NULL. */
+	/* A receive buffer has none: NULL. */
 	return buf->nb_ep != NULL && !m0_net__qt_is_active(qt);
 }
 

@@ -51,7 +51,7 @@ void m0_net_buffer_event_post(const struct m0_net_buffer_event *ev)
 
 	M0_PRE(m0_mutex_is_not_locked(&tm->ntm_mutex));
 	m0_mutex_lock(&tm->ntm_mutex);
-	/* What transports of others promise; the kit keeps it by design. */
+	/* Foreign transports must ensure this; the kit does by design. */
 	M0_PRE(event_invariant(ev));
 	final = (buf->nb_flags & M0_NET_BUF_RETAIN) == 0;
 	buf->nb_flags &= ~(uint64_t)M0_NET_BUF_RETAIN;

@@ -315,7 +315,7 @@ int m0_net_buffer_pool_fini(struct m0_net_buffer_pool *pool)
 	busy = pool->nbp_free != pool->nbp_buf_nr;
 	while (!busy && pool->nbp_free > 0)
 		head_free(pool);
-	/* It lives on, with what it had to give. */
+	/* The pool lives on, with the buffers that it has. */
 	if (pool->nbp_free > 0)
 		m0_net_domain_buffer_pool_not_empty(pool);
 	m0_mutex_unlock(&pool->nbp_mutex);

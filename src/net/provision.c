@@ -24,7 +24,7 @@ struct m0_net_provisioner {
 	struct m0_mutex npr_lock;
 	/** Pools that have buffers again, by nbp_prov_linkage. */
 	struct m0_list npr_pools;
-	/** Those of them that the step still has to look at. */
+	/** Pools that the current step still has to serve. */
 	struct m0_list npr_round;
 	/** Held during a step's work on a pool. */
 	struct m0_mutex npr_busy;
@@ -82,7 +82,7 @@ static uint32_t provision_need(const struct m0_net_transfer_mc *tm)
 		       : 0;
 }
 
-/* The same, and those for messages that are there already. */
+/* The deficit, plus buffers for messages that have arrived already. */
 static uint32_t provision_wanted(const struct m0_net_transfer_mc *tm)
 {
 	uint32_t wanted = tm->ntm_recv_queue_min_length +
@@ -392,7 +392,7 @@ void m0_net_domain_buffer_pool_not_empty(struct m0_net_buffer_pool *pool)
 	if (!m0_list_link_is_in(&pool->nbp_prov_linkage))
 		m0_list_add_tail(&prov->npr_pools, &pool->nbp_prov_linkage);
 	m0_mutex_unlock(&prov->npr_lock);
-	/* What its own step puts back waits. */
+	/* Buffers that its own step puts back wait. */
 	if (m0_strand_current() != &prov->npr_strand)
 		m0_strand_wake(&prov->npr_strand);
 }

@@ -141,7 +141,7 @@ int m0_net_tm_fini(struct m0_net_transfer_mc *tm)
 	return busy ? -EBUSY : 0;
 }
 
-/* What was added before a start that failed at once. */
+/* Cancels buffers added before a start that failed at once. */
 static void recv_queue_cancel(struct m0_net_transfer_mc *tm)
 {
 	struct m0_net_buffer *buf;

@@ -160,7 +160,7 @@ static enum progress get_in(struct xlnet_buf           *xb,
 
 	if (!piece_of(xb, ev, &nr))
 		return PROGRESS_NONE;
-	/* Of another transfer: the one before was given up. */
+	/* The piece belongs to a new transfer; the peer gave up the old one. */
 	if (piece_is_known(xb, nr) || (xb->xb_broken && nr == 0))
 		xb->xb_pieces = 0;
 	if (nr == 0)
@@ -209,7 +209,7 @@ static void passive_again(struct xlnet_buf *xb, const struct m0_lnet_event *ev)
 void m0_xlnet__passive_event(struct xlnet_buf           *xb,
 			     const struct m0_lnet_event *ev)
 {
-	/* What was there when a cancel came counts. */
+	/* Pieces that came before a cancel count. */
 	if (!xb->xb_all && piece_in(xb, ev) == PROGRESS_ALL)
 		xb->xb_all = true;
 	if (!ev->ev_unlinked) {

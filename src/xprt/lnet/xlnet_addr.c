@@ -91,7 +91,7 @@ static bool nid_parse(const char *text, const char *end,
 		return false;
 	memcpy(nid, text, nr);
 	nid[nr] = 0;
-	/* Of the network lo there is one NID. */
+	/* The network lo has one NID. */
 	return m0_lnet_nid_parse(ret, nid) == 0 &&
 	       (!m0_lnet_nid_is_lo(ret) || strncmp(nid, "0@", 2) == 0);
 }
@@ -116,7 +116,7 @@ static int parse(const char *text, bool wanted, struct m0_net_kit_addr *ret)
 	    !number_parse(pid, pid_end, M0_NET_LNET_PID, &nr) ||
 	    nr != M0_NET_LNET_PID || !nid_parse(text, nid_end, &addr.xa_nid))
 		return -EINVAL;
-	/* It is an address, and start finds out that it cannot be ours. */
+	/* The address is legal; start finds that it cannot be ours. */
 	if (addr.xa_portal >= XLNET_PORTALS_NR)
 		addr.xa_portal = M0_LNET_PORTAL_RESERVED;
 	else if (!addr_ok(&addr, wanted))

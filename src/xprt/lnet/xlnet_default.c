@@ -50,7 +50,7 @@ static void accept_of_env(struct m0_lnet_cfg *cfg)
 	}
 }
 
-/* What the environment says. */
+/* Fills the configuration as the environment says. */
 static int default_cfg(struct m0_lnet_cfg *cfg, char *why)
 {
 	const char *nets = m0_os_env("M0_LNET");

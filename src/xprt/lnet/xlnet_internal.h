@@ -60,7 +60,7 @@ int  m0_xlnet__wanted_parse(const char *text, struct m0_net_kit_addr *ret);
 void m0_xlnet__addr_print(const struct m0_net_kit_addr *addr, char *ret);
 void m0_xlnet__addr_pack(const struct xlnet_addr *addr,
 			 struct m0_net_kit_addr  *ret);
-/** A peer may have made it. @retval -EINVAL */
+/** The bytes may come from a peer. @retval -EINVAL */
 int m0_xlnet__addr_unpack(const struct m0_net_kit_addr *addr,
 			  struct xlnet_addr            *ret);
 
@@ -98,7 +98,7 @@ struct xlnet_ep {
 /** A machine's part. */
 struct xlnet_machine {
 	struct m0_net_kit_machine *xm_machine;
-	/** NULL: not on one. */
+	/** NULL: the TM is on no node. */
 	struct xlnet_node     *xm_node;
 	struct m0_list_link    xm_link;
 	struct m0_lnet_runner  xm_runner;
@@ -109,7 +109,7 @@ struct xlnet_machine {
 	struct m0_lnet_handle xm_queue;
 	/** Takes what no receive buffer does. */
 	struct xlnet_md xm_catch;
-	/** NULL: it has no pool. */
+	/** NULL: the TM has no pool. */
 	struct xlnet_stage *xm_stages[XLNET_STAGES_NR];
 	bool                xm_stopping;
 };
@@ -117,9 +117,9 @@ struct xlnet_machine {
 /** A buffer's part. */
 struct xlnet_buf {
 	struct xlnet_md xb_md;
-	/** It is to end with this. */
+	/** Status with which the buffer is to end. */
 	int32_t xb_status;
-	/** The MD was told to end. */
+	/** The MD is being unlinked. */
 	bool xb_ends;
 	/** Active: the add that was cancelled before it had begun; it may have
 	 * ended without. */
@@ -140,7 +140,7 @@ struct xlnet_buf {
 	uint32_t    xb_pieces;
 	/** A piece was lost: only the first begins anew. */
 	bool xb_broken;
-	/** All is there. */
+	/** All pieces are there. */
 	bool xb_all;
 };
 
@@ -161,27 +161,27 @@ static inline bool xlnet_is_locked(const struct m0_net_kit_machine *machine)
 	return m0_mutex_is_locked(&m0_net_kit_machine_tm(machine)->ntm_mutex);
 }
 
-/** The node of a machine; of a buffer's machine. */
+/** Return the node of a TM, and of the TM of a buffer. */
 struct m0_lnet *m0_xlnet__machine_lnet(const struct xlnet_machine *xm);
 struct m0_lnet *m0_xlnet__lnet(const struct m0_net_kit_buf *kb);
-/** Has its MD end, with `status` unless it is to end already. */
+/** Ends the MD of a buffer, with `status` unless it ends already. */
 void m0_xlnet__end(struct xlnet_buf *xb, int32_t status);
-/** Puts an entry for messages of `id` with `bits`, and an MD on it. */
+/** Attaches an entry for messages, and an MD to it. */
 int m0_xlnet__attach(struct xlnet_machine *xm, const struct m0_lnet_me_attr *me,
 		     struct m0_lnet_md_attr *attr, struct xlnet_md *xd);
-/** The entry of the machine's receive buffers comes, goes; another MD on it. */
+/** Attach and unlink the entry of a TM's receive buffers; add an MD to it. */
 int  m0_xlnet__queue_begin(struct xlnet_machine *xm);
 void m0_xlnet__queue_end(struct xlnet_machine *xm);
 int  m0_xlnet__queue_add(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
 			 struct xlnet_md *xd);
-/** An entry for messages to the machine, from anybody. */
+/** Fills the attributes of an entry for messages from any sender. */
 void m0_xlnet__me_any(const struct xlnet_machine *xm,
 		      struct m0_lnet_me_attr     *ret);
-/** Binds an MD, with its first PUT or GET. */
+/** Binds an MD and starts its first PUT or GET. */
 int m0_xlnet__bind(struct xlnet_machine *xm, struct m0_lnet_md_attr *attr,
 		   const struct m0_lnet_op *op, bool is_get,
 		   struct xlnet_md *xd);
-/** From the machine to one at `to`, in part. */
+/** Fills the parts of an operation from the TM to `to` that are the same. */
 void m0_xlnet__op(const struct xlnet_machine *xm, const struct xlnet_addr *to,
 		  uint64_t bits, struct m0_lnet_op *ret);
 static inline uint64_t xlnet_msg_bits(uint32_t tmid)
@@ -295,7 +295,7 @@ int  m0_xlnet__recv(struct m0_net_kit_buf *kb);
 void m0_xlnet__recv_cancel(struct m0_net_kit_buf *kb);
 void m0_xlnet__send_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev);
 void m0_xlnet__recv_event(struct xlnet_buf *xb, const struct m0_lnet_event *ev);
-/** Who has sent a message. @retval -EPROTO  it does not say. */
+/** Finds the sender of a message. @retval -EPROTO  none is named. */
 int      m0_xlnet__sender(const struct m0_lnet_event *ev,
 			  struct m0_net_kit_addr     *ret);
 uint64_t m0_xlnet__passive_id(struct m0_net_kit_buf *kb);

@@ -30,7 +30,7 @@ static uint64_t hdr_data(const struct xlnet_addr *addr)
 	return (uint64_t)addr->xa_portal << SENDER_PORTAL_SHIFT | addr->xa_tmid;
 }
 
-/* What is the same in all messages to an end point is made once. */
+/* Makes the parts that are the same in all messages to an end point. */
 static int ep_make(const struct xlnet_machine    *xm,
 		   const struct m0_net_end_point *ep, struct xlnet_ep *xe)
 {

@@ -61,7 +61,7 @@ bool m0_xlnet__poll(struct m0_net_kit_machine *machine, bool unattended)
 		return false;
 	if (unattended && m0_lnet_thread_start(node->xn_lnet) == 0)
 		return false;
-	/* What was asked for need not wait until it was looked. */
+	/* Push requests before looking for input. */
 	m0_lnet_push(node->xn_lnet);
 	(void)m0_lnet_poll_at(node->xn_lnet, m0_time_cached());
 	return true;

@@ -31,13 +31,13 @@ struct mem_peer {
 	uint32_t                   mp_users_nr;
 };
 
-/** What an end point remembers. */
+/** Data of an end point. */
 struct mem_ep {
 	/** NULL: not looked for yet, or not there. */
 	struct mem_peer *mep_peer;
 };
 
-/** What a buffer on the message send queue remembers. */
+/** Data of a buffer on the message send queue. */
 struct mem_buf {
 	struct mem_peer *mb_peer;
 };
