@@ -11,10 +11,10 @@
 
 enum {
 	EP_LEN = 12,
-	/* What start takes: one byte more, 1 if any id will do. */
+	/* Start takes an address with one byte more, 1 if any id will do. */
 	WANTED_LEN = EP_LEN + 1,
 	PORT_MAX = 65535,
-	/* Of 0.0.0.0/8, and from 224.0.0.0 on, nobody is the owner. */
+	/* No host owns 0.0.0.0/8, or an address from 224.0.0.0 on. */
 	HOST_MIN = 1 << 24
 };
 #define HOST_MAX 0xdfffffffU

@@ -342,7 +342,7 @@ void m0_sunrpc__reply_head(struct sr_conn *conn)
 	in->sri_sink = SR_SINK_BUFFER;
 }
 
-/* Of m0/sunrpc.x: a peer does not make up what only this end can know. */
+/* A status of m0/sunrpc.x; peers must not use those of this end. */
 static bool status_is_known(enum sr_proc proc, uint32_t rc)
 {
 	if (M0_IN(rc, (ENETUNREACH, EINVAL)))

@@ -117,7 +117,7 @@ void m0_sunrpc__conn_close(struct sr_conn *conn, int rc)
 				      : &node->sn_stats.nss_conns_in_nr,
 		 -1);
 	m0_sunrpc__in_drop(&conn->sc_in);
-	/* What these come to may make another connection, to the same end. */
+	/* Completing these may make another connection to the same peer. */
 	m0_list_init(&outs);
 	m0_list_init(&waiting);
 	m0_list_splice_tail(&outs, &conn->sc_out);
@@ -258,8 +258,8 @@ static m0_time_t caller_limit(const struct sr_conn *conn)
 }
 
 /*
- * Whoever keeps the bytes moving may still owe an answer. Those that have left
- * first are asked: what comes later waits a little longer.
+ * A peer that keeps bytes moving may still owe an answer. Only the oldest call
+ * that has left is checked: later ones wait a little longer.
  */
 static m0_time_t answer_limit(const struct sr_conn *conn, uint32_t ms)
 {

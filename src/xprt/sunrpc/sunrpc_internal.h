@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the files of the sunrpc transport share (m0/sunrpc.h is its contract).
+ * Declarations shared by the files of the transport (m0/sunrpc.h: contract).
  *
  * Files: sunrpc.c table, addresses, machines; sunrpc_node.c the one thread of the
  * process, its listener, time; sunrpc_conn.c connections, what they send; sunrpc_record.c
@@ -34,9 +34,9 @@ enum {
 	SR_STAGE = 64 << 10,
 	/** Payload that is read straight to its place, at least. */
 	SR_DIRECT_MIN = 8 << 10,
-	/** Of a call with the longest credentials, and its arguments. */
+	/** Size of a call with the longest credentials, and its arguments. */
 	SR_HEAD_MAX = 1024,
-	/** Of what is sent, its record mark included. */
+	/** Size of a head to send, its record mark included. */
 	SR_OUT_HEAD_MAX = 112,
 	/** Everything in a record but the payload. */
 	SR_RECORD_MAX = SR_PIECE_MAX + SR_HEAD_MAX,
@@ -97,7 +97,7 @@ struct sr_call_head {
 	uint32_t       sch_data_nr;
 };
 
-/** What RPC itself says to a call. */
+/** Answers of RPC itself to a call. */
 enum sr_verdict {
 	SR_SUCCESS,
 	SR_PROG_UNAVAIL,
@@ -136,7 +136,7 @@ uint32_t m0_sunrpc__call_need(const uint8_t *bytes, uint32_t nr, uint32_t *rpc);
  */
 enum sr_verdict m0_sunrpc__call_decode(const uint8_t *bytes, uint32_t nr,
 				       struct sr_call_head *ret);
-/** The same for the reply to a call of `proc`. */
+/** m0_sunrpc__call_need() for the reply to a call of `proc`. */
 uint32_t m0_sunrpc__reply_need(const uint8_t *bytes, uint32_t nr,
 			       enum sr_proc proc);
 /** @retval false  it is no reply to a call of srh_proc, which is set. */
@@ -159,11 +159,11 @@ struct sr_machine {
 	struct m0_list_link sm_link;
 	/** No buffer of it may be looked for any more; atomic. */
 	uint32_t sm_left;
-	/** Who looks for its buffers just now; atomic. */
+	/** Threads that look for its buffers now; atomic. */
 	uint32_t sm_users_nr;
 };
 
-/** Who uses a passive buffer; the thread's. */
+/** Use of a passive buffer; only the thread reads it. */
 struct sr_passive {
 	uint64_t  srp_id;
 	uint64_t  srp_conn;
@@ -211,11 +211,11 @@ struct sr_out {
 	/** With four bytes before it for the record mark. */
 	uint8_t  sro_head[SR_OUT_HEAD_MAX];
 	uint32_t sro_head_nr;
-	/** Whose buffer; a reference. */
+	/** Machine of the buffer, with a reference. */
 	struct sr_machine     *sro_machine;
 	uint64_t               sro_id;
 	enum m0_net_queue_type sro_qtype;
-	/** Of the payload, from the start of the buffer's memory. */
+	/** Offset of the payload from the start of the buffer's memory. */
 	m0_bindex_t sro_offset;
 	uint32_t    sro_data_nr;
 	uint32_t    sro_data_sent;
@@ -233,7 +233,7 @@ struct sr_call {
 	/** The buffer's. */
 	m0_bindex_t sca_base;
 	uint32_t    sca_size;
-	/** What there is to move, and what has been. */
+	/** Bytes to move, and bytes that have moved. */
 	uint32_t sca_total;
 	uint32_t sca_done;
 	/** Its connection was closed before any of it had left. */
@@ -267,17 +267,17 @@ enum sr_sink {
 	SR_SINK_BUFFER
 };
 
-/** What is being received. */
+/** State of what a connection receives. */
 struct sr_in {
 	/** When its first byte came. */
 	m0_time_t sri_since;
 	uint8_t   sri_mark[4];
 	uint32_t  sri_mark_nr;
-	/** Of this fragment, and is it the last of its record? */
+	/** Bytes left of this fragment, and whether it is the last one. */
 	uint32_t sri_frag_left;
 	bool     sri_frag_last;
 	uint32_t sri_frags_nr;
-	/** Of this record so far. */
+	/** Bytes of this record so far. */
 	uint32_t      sri_record_nr;
 	enum sr_phase sri_phase;
 	uint8_t       sri_head[SR_HEAD_MAX];
@@ -290,7 +290,7 @@ struct sr_in {
 	/** SR_SINK_MEMORY. */
 	uint8_t *sri_memory;
 	uint32_t sri_memory_nr;
-	/** It lies there as a whole, in the stage. */
+	/** The whole payload, in the stage. */
 	const uint8_t *sri_flat;
 	/** SR_SINK_BUFFER. */
 	struct sr_machine     *sri_machine;
@@ -303,14 +303,14 @@ struct sr_in {
 		struct sr_reply_head sri_reply;
 	};
 	enum sr_verdict sri_verdict;
-	/** What the answer will say, or has said. */
+	/** Status of the answer, sent or to send. */
 	int32_t         sri_rc;
 	struct sr_call *sri_of;
 };
 
 struct sr_conn {
 	struct m0_loop_fd sc_fd;
-	/** Of the node's, taken in, or of the domain's. */
+	/** In the node's list of accepted ones, or in the domain's list. */
 	struct m0_list_link sc_link;
 	struct m0_list_link sc_ready_link;
 	bool                sc_is_ready;
@@ -318,7 +318,7 @@ struct sr_conn {
 	uint64_t sc_nr;
 	/** NULL: taken in. */
 	struct sr_dom *sc_dom;
-	/** Of the listener that took it in. */
+	/** Epoch of the listener that accepted it. */
 	uint64_t sc_epoch;
 	uint32_t sc_host;
 	uint32_t sc_port;
@@ -353,7 +353,7 @@ struct sr_conn {
 struct sr_conn *m0_sunrpc__conn_new(int fd, struct sr_dom *dom, m0_time_t now);
 /** Ends its calls with `rc`, closes and frees it. */
 void m0_sunrpc__conn_close(struct sr_conn *conn, int rc);
-/** It will have its turn. */
+/** Gives the connection a turn soon. */
 void m0_sunrpc__conn_ready(struct sr_conn *conn);
 /**
  * The connection of a domain to a host and port, of one kind; made if it is not
@@ -376,7 +376,7 @@ void m0_sunrpc__conn_put(struct sr_conn *conn, struct sr_out *out);
 bool m0_sunrpc__conn_is_idle(const struct sr_conn *conn);
 /** Reads and handles what there is. @retval <0  it is to be closed. */
 int m0_sunrpc__conn_read(struct sr_conn *conn, m0_time_t now);
-/** What is received goes nowhere any more. */
+/** Discards what the connection still receives. */
 void m0_sunrpc__in_drop(struct sr_in *in);
 void m0_sunrpc__spares_drain(void);
 
@@ -428,7 +428,7 @@ struct sr_node {
 	struct m0_net_kit_addr_table sn_machines;
 	uint32_t                     sn_machines_nr;
 	struct m0_list               sn_machine_list;
-	/** Of the listener; sn_listener.lof_fd < 0: there is none. */
+	/** Address of the listener; sn_listener.lof_fd < 0: there is none. */
 	struct sr_ep      sn_own;
 	struct m0_loop_fd sn_listener;
 	bool              sn_is_bound;
@@ -450,7 +450,7 @@ struct sr_node {
 	struct m0_timerq  sn_timerq;
 	struct m0_list    sn_ready;
 	struct m0_list    sn_conns_in;
-	/** Those used last come first. */
+	/** Connections, most recently used first. */
 	struct m0_list sn_conns_out;
 	uint64_t       sn_conns_nr;
 	uint64_t       sn_epoch_seen;
@@ -471,7 +471,7 @@ extern struct sr_node m0_sunrpc__node;
 /** All of it but the thread. @retval -ENOMEM, or of the loop's calls. */
 int  m0_sunrpc__node_init(void);
 void m0_sunrpc__node_fini(void);
-/** What the thread does. @return when to do it again. */
+/** Step of the thread. @return when to make the next one. */
 m0_time_t m0_sunrpc__node_step(struct m0_strand *strand, m0_time_t now);
 int       m0_sunrpc__node_share(const struct m0_net_xprt *xprt);
 void      m0_sunrpc__node_unshare(const struct m0_net_xprt *xprt);

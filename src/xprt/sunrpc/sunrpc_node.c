@@ -124,7 +124,7 @@ static bool rpcbind_is_asked_for(void)
 	return asked != NULL && strcmp(asked, "1") == 0;
 }
 
-/* What it was told last, port 0: nothing; under the lock, held meanwhile. */
+/* The lock is held during the call. Port 0: nothing is registered. */
 static struct m0_mutex rpcbind_lock = M0_MUTEX_SINIT(&rpcbind_lock);
 static struct sr_ep    rpcbind_told;
 
@@ -139,8 +139,8 @@ static void rpcbind_tell(const struct sr_ep *own)
 }
 
 /*
- * Whoever comes last tells it what there is by then, so that those who begin
- * and end to listen may pass each other on their way here.
+ * The last caller registers the state at that time, so that threads that start
+ * and stop to listen may overtake each other on their way here.
  */
 void m0_sunrpc__node_rpcbind(void)
 {
@@ -237,7 +237,7 @@ static void dom_free(struct sr_dom *sd)
 	m0_free(sd);
 }
 
-/* What others have left for us. */
+/* Takes what other threads have posted. */
 static void posted_run(m0_time_t now)
 {
 	struct m0_list  gone;
@@ -412,7 +412,7 @@ void m0_sunrpc__node_fini(void)
 	m0_free(node->sn_stage);
 }
 
-/* What the environment says, unless the program has said something else. */
+/* Applies the environment, unless the program has chosen processors. */
 static int cpus_of_env(void)
 {
 	const char      *text = m0_os_env("M0_SUNRPC_CPUS");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What connections receive: records, in fragments; a head in each, and a
+ * Records that connections receive, in fragments: each has a head, and a
  * payload that goes to its place piece by piece as it comes.
  *
  * A few bytes are read into the stage of the process and looked at there; the
@@ -208,7 +208,7 @@ static void phase_after_head(struct sr_in *in)
 	in->sri_phase = in->sri_data_nr > 0 ? SR_PH_DATA : SR_PH_REST;
 }
 
-/* What is missing of the head, 0: nothing. @retval <0  it is none. */
+/* Returns how many bytes the head lacks. @retval <0  it is no head. */
 static int head_more(struct sr_conn *conn)
 {
 	struct sr_in *in = &conn->sc_in;
@@ -433,7 +433,7 @@ static ssize_t direct_read(struct sr_conn *conn, struct m0_net_kit_buf *kb,
 	return readv(conn->sc_fd.lof_fd, iov, nr);
 }
 
-/* What was read directly is accounted for, what lies behind it looked at. */
+/* Accounts for bytes read directly, and handles what follows them. */
 static int direct_end(struct sr_conn *conn, size_t nr, m0_bcount_t data_nr,
 		      m0_time_t now)
 {

@@ -106,7 +106,7 @@ void m0_sunrpc__reply_lost(struct sr_reply *reply)
 	reply_encode(reply);
 }
 
-/* It is moved, and of no connection any more: it may be added again. */
+/* The payload has moved, so the buffer may be added again. */
 static void passive_free(struct m0_net_kit_buf *kb)
 {
 	struct sr_buf *sb = m0_net_kit_buf_pvt(kb);
@@ -169,7 +169,7 @@ static bool passive_reserve(struct sr_passive *sp, const struct sr_conn *conn,
 	return true;
 }
 
-/* What a call that was found to be in turn still relies on, until it ends. */
+/* Keeps the state on which a call relies until the call ends. */
 bool m0_sunrpc__passive_keep(const struct sr_conn  *conn,
 			     struct m0_net_kit_buf *kb, m0_time_t now)
 {

@@ -168,7 +168,7 @@ uint32_t m0_sunrpc__call_need(const uint8_t *bytes, uint32_t nr, uint32_t *rpc)
 		return CALL_FIXED;
 	if (number_at(bytes + 4) != CALL)
 		return 0;
-	/* Of another version of RPC nothing more is understood. */
+	/* A call of another version of RPC has no known form. */
 	if (number_at(bytes + 8) != RPC_MSG_VERSION) {
 		*rpc = CALL_FIXED;
 		return CALL_FIXED;
@@ -293,7 +293,7 @@ uint32_t m0_sunrpc__reply_encode(uint8_t *to, const struct sr_reply_head *head)
 	return xdr_getpos(&xdrs);
 }
 
-/* Of what is no success only its being so is looked at. */
+/* A reply that is no success needs no more than its verdict. */
 uint32_t m0_sunrpc__reply_need(const uint8_t *bytes, uint32_t nr,
 			       enum sr_proc proc)
 {
