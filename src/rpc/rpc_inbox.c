@@ -2,9 +2,9 @@
 /**
  * The inbox of a machine, and waiting for what it does.
  *
- * The inbox is a stack: who pushes exchanges its head, who takes, takes all of
- * it and turns it round. Only who pushes to an empty one wakes the machine. What
- * its own thread pushes goes into a list of its own, without an atomic.
+ * The inbox is a stack: a push exchanges its head; the machine takes the whole
+ * stack and reverses it. Only a push to an empty inbox wakes the machine. Calls
+ * that the machine's thread pushes go into a list of their own, without an atomic.
  */
 #include "rpc/rpc_internal.h"
 
@@ -13,7 +13,7 @@ enum {
 	ROUNDS_NR = 16
 };
 
-/* Polls of who waits for an inline machine, before he sleeps. */
+/* Polls of a thread that waits for an inline machine, before it sleeps. */
 enum {
 	POLLS_NR = 100
 };

@@ -98,7 +98,7 @@ int m0_rpc__wait(struct m0_rpc__machine *m, bool (*cond)(void *arg), void *arg,
 		 m0_time_t abs_timeout);
 /** Something has changed that may be waited for: the step's end looks. */
 static inline void m0_rpc__tell(struct m0_rpc__machine *m);
-/** The end of a step: lets go who waits for what is so. */
+/** Wake the threads whose conditions are met; the end of a step. */
 void m0_rpc__waiters_wake(struct m0_rpc__machine *m);
 /** Runs what the machine's thread has pushed. */
 void m0_rpc__own_run(struct m0_rpc__machine *m);

@@ -57,7 +57,7 @@ enum {
 	M0_RPC__PACKETS_SHARE = 16,
 	/** Busy packets that refuse a version. */
 	M0_RPC__REFUSALS_MAX = 8,
-	/** Replies of the library's own, to whoever it may be, under way. */
+	/** Replies of the library that are under way, to all peers. */
 	M0_RPC__NOTICES_MAX = 1024,
 	/** Handshakes that wait for the store. */
 	M0_RPC__SHAKES_MAX = 1024,

@@ -167,7 +167,7 @@ void m0_rpc_pool_destroy(struct m0_rpc_pool *pool)
 	pool_end(pool);
 }
 
-/* Wakes one worker: he who has work looks for more before he sleeps. */
+/* Wake one worker. A worker that has work looks for more before it sleeps. */
 static void rouse(struct m0_rpc_pool *pool, uint32_t turn)
 {
 	if (pool->pol_is_simulated)

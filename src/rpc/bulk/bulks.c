@@ -62,8 +62,8 @@ void m0_rpc__bulk_forget(struct m0_rpc_bulk *rb)
 	m0_mutex_unlock(&bulks->bks_lock);
 }
 
-/* The next of the item's; NULL: none. Only who moves the machine takes out, so
- * what was found stays. */
+/* Return the next list of the item; NULL: there is none. Only the machine's
+ * thread removes lists, so the list that was found stays. */
 static struct m0_rpc_bulk *bulk_next(const struct m0_rpc__machine *m,
 				     const struct m0_rpc_item     *item,
 				     const struct m0_rpc_bulk     *after)

@@ -154,8 +154,8 @@ static bool is_of_any_life(const struct m0_rpc__came *came)
 		     (M0_RPC_OP_REFUSED, M0_RPC_OP_SESSION_TERMINATE_REPLY));
 }
 
-/* Is it from whom was asked, in his present life? Answers come late, too, and
- * may be forged. */
+/* Does the reply come from the server that was asked, in its present life?
+ * Replies come late, too, and may be forged. */
 static bool is_from(const struct m0_rpc__session *s,
 		    const struct m0_rpc__came    *came)
 {

@@ -227,7 +227,8 @@ static void session_release(struct m0_rpc__session *s,
 		__atomic_store_n(&session->s_state, M0_RPC_SESSION_IDLE,
 				 __ATOMIC_RELEASE);
 	m0_rpc__tell(m);
-	/* One has ended, and some may have been posted by who was told. */
+	/* One item has ended, and its poster may have posted others in the
+	 * callback. */
 	posts = m->rml_ends.ren_told_posts;
 	m->rml_ends.ren_told_posts = 0;
 	m->rml_ends.ren_told_session = NULL;

@@ -196,11 +196,10 @@ struct m0_rpc__ends {
 void m0_rpc__ends_init(struct m0_rpc__ends *ends);
 void m0_rpc__ends_fini(struct m0_rpc__ends *ends);
 
-/**
- * Its answer is here: it has left, even if its packet's event is yet to come,
- * as with transports whose sends end when they were taken. Before its end.
- * @return  false: who was told of that has ended it, with its session.
- */
+/** The answer has arrived, so the item has left, even if the event of its
+ * packet is still to come: some transports complete a send early. Call it
+ * before the item ends. @return false: the callback of the poster has ended the
+ * item, with its session. */
 bool m0_rpc__item_answered(struct m0_rpc_item *item);
 /**
  * Ends a posted item, with an error or a reply (whose reference goes along):

@@ -55,8 +55,8 @@ static inline struct m0_rpc__note *m0_rpc__note_of(
 {
 	return container_of(item, struct m0_rpc__note, rno_item);
 }
-/** For an answer to whoever it is. NULL: no memory, or too many are on their
- * way, to him or to all. */
+/** Make an answer to any peer. NULL: no memory, or too many answers are on
+ * their way, to this peer or to all. */
 struct m0_rpc__note *m0_rpc__notice_new(struct m0_rpc__target *target,
 					enum m0_rpc_wire_op op, size_t nr_max);
 /** Nobody asks for its answer any more. It may have ended, and not been told. */

@@ -105,7 +105,7 @@ void m0_rpc__raws_free(struct m0_rpc__machine *m)
 	}
 }
 
-/* Apart: who takes a kept one needs no frame. */
+/* A function of its own: taking a kept item needs no stack frame. */
 static __attribute__((noinline)) int raw_decode_new(
 	const struct m0_rpc_item_type *type, struct m0_rpc_item **ret_item,
 	const void *bytes, m0_bcount_t nr)

@@ -542,7 +542,7 @@ static void item_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 	il->ril_packet = NULL;
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_GATHERED;
 	sent_tell(m, item, rc);
-	/* By who was told. */
+	/* The callback may have ended the item. */
 	if (il->ril_flags & M0_RPC__IF_ENDED)
 		return;
 	if (il->ril_flags & M0_RPC__IF_ENDS)

@@ -67,8 +67,8 @@ void m0_rpc__tm_state(const struct m0_net_tm_event *ev,
 void m0_rpc__rail_deliver(struct m0_rpc__rail *rail);
 /** Delivers what has come there. */
 void m0_rpc__rails_deliver(struct m0_rpc__machine *m);
-/** Somebody adds one or takes one; who waits is told when nobody does. Any
- * thread. */
+/** True while a thread adds or removes an address; waiters are woken when none
+ * does. Any thread. */
 bool m0_rpc__rails_are_changed(const struct m0_rpc__machine *m);
 /** An application's thread; the machine's own address still moves, and nobody
  * changes them. */

@@ -2,9 +2,9 @@
 /**
  * Peers as clients: who they are, their sessions, and the streams of those.
  *
- * A client is one incarnation of a uuid, with an epoch that only it has: packets
- * of another are not of this life. When a younger incarnation comes the older
- * one is gone; what it still has being executed is let go when that ends.
+ * A client is one incarnation of a uuid, with a life number of its own: packets
+ * with another number belong to another life. A younger incarnation replaces the
+ * older one, which is freed when its last request has been executed.
  */
 #include "rpc/rpc_internal.h"
 

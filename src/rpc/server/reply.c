@@ -182,7 +182,8 @@ void m0_rpc__request_finish(struct m0_rpc__machine *m,
 		m0_rpc__item_end(reply, -ESTALE, NULL);
 	} else if (reply != NULL &&
 		   M0_UNLIKELY(m0_rpc__is_crowded(m, il->ril_target))) {
-		/* Nobody reads them there: who does asks again. */
+		/* The host does not read its answers; a client that waits for
+		 * this one asks again. */
 		M0_RPC__COUNT(m, rs_nr_dropped_items, 1);
 		m0_rpc__item_end(reply, -ENOBUFS, NULL);
 	} else if (reply != NULL)

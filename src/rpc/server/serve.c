@@ -538,7 +538,7 @@ static void came_cancel(struct m0_rpc__client     *client,
 		unwanted_set(m0_rpc__il(item));
 }
 
-/* All of a packet are from one: he is looked for once. */
+/* All items of a packet have one sender: look for it once. */
 static int came_client(struct m0_rpc__machine *m, struct m0_rpc__came *came)
 {
 	int rc;

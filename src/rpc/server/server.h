@@ -283,7 +283,7 @@ void m0_rpc__request_finish(struct m0_rpc__machine *m,
 void m0_rpc__request_answered(struct m0_rpc__machine *m,
 			      struct m0_rpc_item     *request,
 			      struct m0_rpc_item     *reply);
-/** A request is over: the library lets go of it. */
+/** Finish with a request: put the library's reference. */
 void m0_rpc__request_done(struct m0_rpc__machine *m,
 			  struct m0_rpc_item     *request);
 
