@@ -169,7 +169,7 @@ static m0_time_t step_next(const struct m0_rpc__machine *m)
 	next = min64u(next, queue_next(&m->rml_timers.rtm_streams));
 	next = min64u(next, queue_next(&m->rml_timers.rtm_clients));
 	next = min64u(next, queue_next(&m->rml_timers.rtm_pauses));
-	/* After that it waits for handlers, who wake it. */
+	/* After that time the machine waits for handlers, which wake it. */
 	if (m->rml_phase == M0_RPC__DRAINS && m->rml_drain_at > m->rml_now)
 		next = min64u(next, m->rml_drain_at);
 	return next;

@@ -17,7 +17,7 @@ struct m0_rpc__timers {
 void m0_rpc__timers_init(struct m0_rpc__timers *timers, m0_time_t now);
 void m0_rpc__timers_fini(struct m0_rpc__timers *timers);
 
-/** Before a handshake that is asked again; a packet that was refused. */
+/** Pause before a handshake is sent again, or a packet that was refused. */
 struct m0_rpc__pause {
 	struct m0_timer rpa_timer;
 	void (*rpa_run)(struct m0_rpc__pause *pause);

@@ -59,7 +59,7 @@ void m0_rpc__inbox_fini(struct m0_rpc__inbox *inbox);
  */
 static inline int m0_rpc__call_push(struct m0_rpc__machine *m,
 				    struct m0_rpc__call    *call);
-/** Part of it: a thread that is not the machine's. */
+/** Push by a thread that is not the machine's. */
 int m0_rpc__inbox_push(struct m0_rpc__machine *m, struct m0_rpc__call *call);
 /** Until nobody is inside a wake of the machine. */
 void m0_rpc__wakers_wait(const struct m0_rpc__machine *m);

@@ -220,7 +220,7 @@ static bool offer_ended(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 	return true;
 }
 
-/* Is it in no queue any more, and begun nowhere else? */
+/* Tell whether a buffer is in no queue and not started elsewhere. */
 static bool buf_ends(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 		     const struct m0_net_buffer_event *ev, int *ret_rc)
 {
@@ -357,7 +357,7 @@ static int prepare(struct m0_rpc_bulk *rb, struct m0_net_domain *dom)
 	return 0;
 }
 
-/* Over ways[0], and all of them if it is offered. */
+/* Add the buffer over ways[0]; an offer, over all ways. */
 static int add_one(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 		   const struct m0_rpc__way *ways)
 {

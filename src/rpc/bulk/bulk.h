@@ -86,7 +86,7 @@ struct m0_rpc__bulk_spares {
 	uint32_t bsp_nr;
 	/** By bit, that are in a queue: 0 is the first, 1 bsp_nb[0]. */
 	uint32_t bsp_queued;
-	/** Over one of them, with so many bytes. */
+	/** The buffer was moved over one of the offers, with so many bytes. */
 	bool                 bsp_moved;
 	m0_bcount_t          bsp_moved_bytes;
 	int32_t              bsp_rc;
@@ -144,7 +144,7 @@ int m0_rpc__bulk_way_begin(struct m0_rpc_bulk *rb, struct m0_rpc_bulk_buf *rbuf,
 bool m0_rpc__bulk_way_failed(struct m0_rpc_bulk     *rb,
 			     struct m0_rpc_bulk_buf *rbuf, int *rc);
 
-/** There is a better way to that address, not tried yet; it will be the next. */
+/** True: a better way to that address has not been tried, and is the next. */
 bool m0_rpc__bulk_way_turns(struct m0_rpc__bulk_ways *ways, uint64_t at);
 
 /** Begins a buffer anew, over all of its ways. @retval <0  of the add. */

@@ -60,7 +60,7 @@ static bool is_wanted(const struct m0_rpc_bulk *rb, m0_time_t now)
 	       now < item->ri_remote_expires &&
 	       !(__atomic_load_n(&il->ril_flags, __ATOMIC_RELAXED) &
 		 (M0_RPC__IF_ANSWERED | M0_RPC__IF_UNWANTED)) &&
-	       /* There until the answer has been taken. */
+	       /* The session exists until the answer has been taken. */
 	       !il->ril_sstream->rsq_session->rsw_gone;
 }
 

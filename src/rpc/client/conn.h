@@ -34,8 +34,8 @@ struct m0_rpc__conn {
 	/** Number of links ever made; spreads them over the machine's
 	 * addresses. */
 	uint32_t rcx_links_seq;
-	/** Over which handshakes go; up, if any is. Its destination; NULL:
-	 * nothing was asked yet. */
+	/** The link of handshakes, up if any link is; and its destination, NULL
+	 * if nothing was asked yet. */
 	struct m0_rpc__link   *rcx_main;
 	struct m0_rpc__target *rcx_target;
 	/** The machine's address that it is from. Atomic. */
@@ -57,12 +57,12 @@ struct m0_rpc__conn {
 	struct m0_list rcx_sources;
 	/** Packets that the server takes. */
 	m0_bcount_t rcx_packet_max;
-	/** Has been ACTIVE, and asks again. */
+	/** The connection has been ACTIVE, and asks again. */
 	bool rcx_again;
 	/** The handshake that is on its way; NULL. Since when over rcx_main. */
 	struct m0_rpc__note *rcx_note;
 	m0_time_t            rcx_note_at;
-	/** Before it. */
+	/** The pause before that handshake. */
 	struct m0_rpc__pause rcx_pause;
 	m0_time_t            rcx_expires;
 	struct m0_rpc__call  rcx_call;

@@ -62,7 +62,7 @@ static inline void xid_put(struct m0_rpc__session *s, struct m0_rpc_item *item)
 	++s->rsx_items_nr;
 }
 
-/* Apart: who finds room needs no frame. */
+/* A function of its own: the common path needs no stack frame. */
 static __attribute__((noinline)) int grow_and_put(struct m0_rpc__session *s,
 						  struct m0_rpc_item     *item)
 {
@@ -221,7 +221,8 @@ static void session_release(struct m0_rpc__session *s,
 	(void)conn;
 	if (session == NULL)
 		return;
-	/* Before the count: then it may be gone. */
+	/* Set the state before the count drops: the session may be gone after
+	 * that. */
 	if (!has_items(s) &&
 	    m0_rpc__session_state(session) == M0_RPC_SESSION_BUSY)
 		__atomic_store_n(&session->s_state, M0_RPC_SESSION_IDLE,

@@ -285,7 +285,8 @@ static void conn_answered(struct m0_rpc__note *note, int rc, const void *body,
 	if (conn->rcx_note != note)
 		return;
 	conn->rcx_note = NULL;
-	/* To be taken for the main one's, whichever that is by now. */
+	/* Treat the answer as that of the main link, whichever that is by
+	 * now. */
 	target = m0_rpc__il(&note->rno_item)->ril_target;
 	if (rc == 0 && target != NULL && target != conn->rcx_target)
 		m0_rpc__main_set(m0_rpc__link_of(conn, target->trg_key.trk_ep));

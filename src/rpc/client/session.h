@@ -48,7 +48,8 @@ struct m0_rpc__session {
 	bool                 rsx_resets;
 	bool                 rsx_was_up;
 	struct m0_rpc__note *rsx_note;
-	/** Before it; or nobody asks yet, and it has an end. */
+	/** The pause before that handshake, or the deadline of a session that
+	 * does not ask yet. */
 	struct m0_rpc__pause rsx_pause;
 	m0_time_t            rsx_expires;
 	struct m0_rpc__call  rsx_call;

@@ -124,7 +124,7 @@ void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 
 /* ------------------------------------------------------------ formation -- */
 
-/* Apart: for its arrays. */
+/* A function of its own, because of its arrays. */
 static __attribute__((noinline)) uint32_t gathered_segs(
 	const struct m0_rpc__machine *m, const struct m0_rpc_item *item,
 	uint32_t max)

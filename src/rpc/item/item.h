@@ -24,9 +24,9 @@ enum m0_rpc__item_flags {
 	M0_RPC__IF_CACHED = 1,
 	/** In rml_ends.ren_list. */
 	M0_RPC__IF_ENDED = 2,
-	/** To be put into the formation when its packet has left. */
+	/** Put the item into the formation when its packet has left. */
 	M0_RPC__IF_AGAIN = 4,
-	/** To be put into the formation when its session is there again. */
+	/** Put the item into the formation when its session is up again. */
 	M0_RPC__IF_PARKED = 8,
 	/** Its memory is in a packet that is on its way. */
 	M0_RPC__IF_GATHERED = 16,

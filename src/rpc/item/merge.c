@@ -33,7 +33,7 @@ static void part_unstream(struct m0_rpc_item *part)
 	(void)m0_rpc_cstream_drop(&stream->rsy_core, &il->ril_citem,
 				  il->ril_session->rsx_machine->rml_now);
 	il->ril_flags &= ~(uint32_t)M0_RPC__IF_IN_STREAM;
-	/* There is room in its window now. */
+	/* The window of the stream has room now. */
 	m0_rpc__stream_ready(stream);
 }
 

@@ -24,7 +24,8 @@ static void copy_free(struct m0_rpc__machine *m, struct m0_rpc__copy *copy)
 	m0_free(copy);
 }
 
-/* Apart: the machine's thread mostly counts for itself, and needs no frame. */
+/* A function of its own: the machine's thread mostly counts for itself, and
+ * needs no stack frame. */
 void m0_rpc__rbuf_less(struct m0_rpc__machine *m, uintptr_t rbuf, uint32_t nr)
 {
 	M0_PRE_EX(nr > 0);

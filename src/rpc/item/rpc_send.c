@@ -303,7 +303,7 @@ static int item_put(struct m0_rpc__packet *p, struct m0_rpc_item *item)
 
 	p->rpk_used += M0_RPC_WIRE_ITEM_BYTES;
 	il->ril_packet = p;
-	/* Once it was told so it stays so. */
+	/* A status that was sent once stays. */
 	rc = il->ril_flags & M0_RPC__IF_MUTE ? il->ril_re.rre_status
 					     : body_put(p, item);
 	if (rc < 0 && !(item->ri_type->rit_flags & M0_RPC_ITEM_TYPE_REPLY)) {
@@ -573,7 +573,7 @@ static void packet_sent(struct m0_rpc__packet *p, int rc)
 	} else {
 		M0_RPC__COUNT(m, rs_nr_failed_packets, 1);
 	}
-	/* Before its items: they may be formed again. */
+	/* Before the items, because they may be formed again. */
 	while ((link = m0_list_first(&p->rpk_frm.fpk_items)) != NULL) {
 		struct m0_rpc__item *il = container_of(
 			link, struct m0_rpc__item, ril_frm.fi_link);
@@ -665,7 +665,8 @@ static struct m0_rpc__packet *refused_first(struct m0_rpc__machine *m)
 	return NULL;
 }
 
-/* Here and now: there may be no further step. One that ends changes the list. */
+/* End them at once: there may be no further step. The end of a packet changes
+ * the list. */
 void m0_rpc__packets_stop(struct m0_rpc__machine *m)
 {
 	struct m0_rpc__packet *p;

@@ -76,7 +76,7 @@ static struct m0_rpc__link *stream_link(const struct m0_rpc_item *item)
 	return stream->rsy_link;
 }
 
-/* Apart: mostly there is no choice. */
+/* A function of its own: mostly there is no choice. */
 static __attribute__((noinline)) void route_any(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item    *il = m0_rpc__il(item);

@@ -23,7 +23,7 @@ struct m0_rpc__link {
 	uint32_t lnk_from;
 	/** A send has failed: the next tick looks at it. */
 	bool lnk_failed;
-	/** To be taken from the connection. */
+	/** The link is to be removed from its connection. */
 	bool lnk_goes;
 	/** Something is outstanding since. */
 	m0_time_t lnk_since;

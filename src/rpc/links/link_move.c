@@ -21,7 +21,8 @@ static void item_out(struct m0_rpc__link *link, struct m0_rpc_item *item)
 	    (il->ril_flags & (M0_RPC__IF_ENDS | M0_RPC__IF_ENDED)))
 		return;
 	if (!is_request && !cached) {
-		/* Once at most: it ends with its packet. */
+		/* A one-way item is sent once at most: it ends with its
+		 * packet. */
 		m0_rpc__link_off(item);
 		return;
 	}

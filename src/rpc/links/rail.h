@@ -27,7 +27,7 @@ struct m0_rpc__rails {
 	/** The machine's thread reads rlr_nr of them without the lock. */
 	struct m0_rpc__rail *rlr_rail[M0_RPC_LINKS_MAX - 1];
 	uint32_t             rlr_nr;
-	/** With those being started. Under the lock. */
+	/** Including addresses that are being started. Under the lock. */
 	uint32_t rlr_taken;
 	/** By rrl_link: those being stopped; those that were stopped and wait
 	 * for the machine's end. The machine's thread's. */
@@ -43,7 +43,8 @@ void m0_rpc__rails_init(struct m0_rpc__rails *rails);
 /** The `i`-th modulo their number. */
 struct m0_net_transfer_mc *m0_rpc__rail_tm(const struct m0_rpc__machine *m,
 					   uint32_t                      i);
-/** Is it one of the machine's addresses, and not one that was taken? */
+/** Tell whether a transfer machine is one of the machine's addresses that were
+ * not removed. */
 bool m0_rpc__rail_is(const struct m0_rpc__machine    *m,
 		     const struct m0_net_transfer_mc *tm);
 /** By which a connection speaks, a request came. Any thread; they may be those

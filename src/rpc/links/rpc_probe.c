@@ -146,7 +146,7 @@ static void probe(struct m0_rpc__link *link)
 	m0_rpc__probe_end(link);
 	link->lnk_probe_at = m0_time_add(now_of(link), wait_ns);
 	link->lnk_wait_ns = min64u(2 * wait_ns, wait_max(link));
-	/* Perhaps from another of our addresses. */
+	/* Try another of our addresses. */
 	if (again)
 		++link->lnk_from;
 	if (m0_rpc__link_turn(link) != 0)
@@ -218,7 +218,7 @@ void m0_rpc__links_from(struct m0_rpc__machine          *m,
 	}
 }
 
-/* Round and round. */
+/* Return the next link of the connection, in a circle. */
 static struct m0_rpc__link *link_after(const struct m0_rpc__link *link)
 {
 	struct m0_list      *links = &link->lnk_conn->rcx_links;

@@ -149,7 +149,7 @@ static __attribute__((noinline)) void stream_finish(struct m0_rpc__machine *m,
 		bytes = sizeof *reply + m0_rpc__il(reply)->ril_payload;
 		m0_rpc__il(reply)->ril_flags |= M0_RPC__IF_KEPT;
 	}
-	/* After the fencing of its client it goes nowhere. */
+	/* After its client was fenced, the reply goes nowhere. */
 	m0_rpc_sstream_executed(&stream->rsq_core, il->ril_xid, reply, bytes,
 				rc);
 	if (reply != NULL && !s->rsw_gone)
@@ -228,7 +228,7 @@ static void answered_set(struct m0_rpc__machine *m, struct m0_rpc_item *request)
 }
 
 /*
- * There is no memory for a status: perhaps when the request ends. In a
+ * There is no memory for a status: try again when the request ends. In a
  * transaction its absence says so, and nothing changes.
  */
 static void answer_later(struct m0_rpc__machine *m, struct m0_rpc_item *request,

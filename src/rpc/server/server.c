@@ -77,7 +77,7 @@ static void client_established(struct m0_rpc__machine *m,
 
 	M0_PRE(m0_rpc__is_here(m));
 	if (rc != 0) {
-		/* There was room when the store was asked. */
+		/* The client was admitted when the store was asked. */
 		if (!m->rml_jobs.rjb_store_is_own)
 			(void)m0_rpc__shake(m, came, M0_RPC__SHAKE_LEAVE, NULL,
 					    NULL, shake_done);

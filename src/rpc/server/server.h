@@ -55,7 +55,7 @@ struct m0_rpc__client {
 	struct m0_timer         rct_timer;
 	/** From where it was heard last: kept, as long as the client is. */
 	struct m0_rpc__target *rct_target;
-	/** Before that: it may come by turns. */
+	/** Target before that one: a client may alternate. */
 	struct m0_rpc__target *rct_other;
 	m0_time_t              rct_heard;
 	/** Bytes of a packet that it takes. Atomic. */
@@ -175,7 +175,7 @@ struct m0_rpc__ssession *m0_rpc__ssession_new(struct m0_rpc__client *client,
 void m0_rpc__request_drop(struct m0_rpc_item *item);
 /** Ends the wait of a request for its turn. */
 void m0_rpc__held_end(struct m0_rpc__item *il);
-/** Is it known, in whatever incarnation? */
+/** Tell whether any incarnation of the client is known. */
 bool                     m0_rpc__client_lives(const struct m0_rpc__machine *m,
 					      const struct m0_uint128      *uuid);
 struct m0_rpc__ssession *m0_rpc__ssession_find(struct m0_rpc__client *client,
@@ -188,7 +188,7 @@ void m0_rpc__client_timer(struct m0_rpc__machine *m, struct m0_timer *timer);
 /** A handshake came: opcodes below 64. */
 void m0_rpc__came_handshake(struct m0_rpc__machine *m,
 			    struct m0_rpc__came    *came);
-/** As for m0_rpc__do(). */
+/** Drop all clients; called through m0_rpc__do(). */
 void m0_rpc__clients_fini(struct m0_rpc__machine *m, void *unused);
 
 /** Make a session that the store knows; NULL in *ret: it is there already. */

@@ -75,7 +75,8 @@ static int job_run(struct m0_rpc_store_job *store_job, struct m0_rpc_tx *tx)
 		 M0_RPC__IF_ANSWERED) != 0 ||
 			m0_rpc__il(job->job_request)->ril_answer != NULL,
 		"an update answers its request");
-	/* There is no memory for it, or it is too large: nothing is to change. */
+	/* Without memory, or if the answer is too large, nothing is to
+	 * change. */
 	if (m0_rpc__il(job->job_request)->ril_answer == NULL)
 		return m0_rpc__il(job->job_request)->ril_status;
 	return job->job_machine->rml_jobs.rjb_store_is_own
