@@ -12,14 +12,14 @@
 /* Has everything ended, and been told? */
 static bool is_told(const struct m0_lnet *lnet)
 {
-	return m0_lnet_engine_is_quiet(lnet->hm_engine) &&
-	       lnet->hm_events == NULL &&
-	       m0_list_is_empty(&lnet->hm_probes_done);
+	return m0_lnet_engine_is_quiet(lnet->hm_node.hno_engine) &&
+	       lnet->hm_up.huq_first == NULL &&
+	       m0_list_is_empty(&lnet->hm_node.hno_probes_done);
 }
 
 static void nis_stop(struct m0_lnet *lnet)
 {
-	struct m0_lnet_engine *eng = lnet->hm_engine;
+	struct m0_lnet_engine *eng = lnet->hm_node.hno_engine;
 	struct m0_lnd_ni      *ni;
 	unsigned               i = 0;
 
@@ -33,24 +33,26 @@ void m0_home__close_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	m0_time_t now = m0_time_cached();
 
 	(void)op;
-	lnet->hm_state = M0_HOME_ENDING;
-	lnet->hm_end_by = m0_time_add(now, END_NS);
-	m0_lnet_engine_shutdown(lnet->hm_engine, now);
+	lnet->hm_node.hno_state = M0_HOME_ENDING;
+	lnet->hm_node.hno_end_by = m0_time_add(now, END_NS);
+	m0_lnet_engine_shutdown(lnet->hm_node.hno_engine, now);
 }
 
 void m0_home__close_step(struct m0_lnet *lnet, m0_time_t now)
 {
-	if (lnet->hm_state == M0_HOME_ENDING) {
-		if (!is_told(lnet) && now < lnet->hm_end_by) {
-			lnet->hm_next = min64u(lnet->hm_next, lnet->hm_end_by);
+	if (lnet->hm_node.hno_state == M0_HOME_ENDING) {
+		if (!is_told(lnet) && now < lnet->hm_node.hno_end_by) {
+			lnet->hm_node.hno_next =
+				min64u(lnet->hm_node.hno_next,
+				       lnet->hm_node.hno_end_by);
 			return;
 		}
-		lnet->hm_state = M0_HOME_STOPPING;
-		lnet->hm_again = true;
+		lnet->hm_node.hno_state = M0_HOME_STOPPING;
+		lnet->hm_node.hno_again = true;
 		nis_stop(lnet);
-	} else if (m0_lnet_engine_nis_nr(lnet->hm_engine) == 0 &&
+	} else if (m0_lnet_engine_nis_nr(lnet->hm_node.hno_engine) == 0 &&
 		   is_told(lnet)) {
-		lnet->hm_state = M0_HOME_CLOSED;
+		lnet->hm_node.hno_state = M0_HOME_CLOSED;
 		m0_semaphore_up(&lnet->hm_closed_sem);
 	}
 }
@@ -80,13 +82,13 @@ void m0_lnet_close(struct m0_lnet *lnet)
 
 void m0_home__undo(struct m0_lnet *lnet)
 {
-	if (lnet->hm_engine != NULL &&
-	    m0_lnet_engine_nis_nr(lnet->hm_engine) > 0) {
+	if (lnet->hm_node.hno_engine != NULL &&
+	    m0_lnet_engine_nis_nr(lnet->hm_node.hno_engine) > 0) {
 		m0_home__lock(lnet);
 		lnet->hm_shut = true;
 		m0_home__post_unlock(lnet, M0_HOME_OP_CLOSE, 0,
 				     &lnet->hm_close);
-		while (lnet->hm_state != M0_HOME_CLOSED)
+		while (lnet->hm_node.hno_state != M0_HOME_CLOSED)
 			(void)m0_strand_step(&lnet->hm_strand, m0_time_now());
 	}
 	m0_strand_fini(&lnet->hm_strand);

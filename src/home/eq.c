@@ -112,22 +112,22 @@ static bool told_take(struct m0_lnet *lnet)
 	struct m0_home_me         *hme;
 	struct m0_lnet_md         *md;
 
-	if (lnet->hm_told == NULL && lnet->hm_gone == NULL)
+	if (lnet->hm_told == NULL && lnet->hm_node.hno_gone == NULL)
 		return false;
-	lnet->hm_takes = true;
+	lnet->hm_node.hno_takes = true;
 	while ((node = lnet->hm_told) != NULL) {
 		lnet->hm_told = node->en_next;
 		md = node->en_md;
-		m0_lnet_engine_event_taken(lnet->hm_engine, node);
+		m0_lnet_engine_event_taken(lnet->hm_node.hno_engine, node);
 		if (md != NULL)
 			m0_home__md_put(lnet, m0_home__md_of(md));
 	}
-	while ((hme = lnet->hm_gone) != NULL) {
-		lnet->hm_gone = hme->hme_next;
+	while ((hme = lnet->hm_node.hno_gone) != NULL) {
+		lnet->hm_node.hno_gone = hme->hme_next;
 		m0_home__me_put(lnet, hme);
 	}
 	lnet->hm_told_nr = 0;
-	lnet->hm_takes = false;
+	lnet->hm_node.hno_takes = false;
 	return true;
 }
 
@@ -178,7 +178,7 @@ static void events_keep(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 	m0_mutex_unlock(&lnet->hm_lock);
 	for (pos = node; pos != NULL; pos = next) {
 		next = pos->en_next;
-		m0_lnet_engine_event_taken(lnet->hm_engine, pos);
+		m0_lnet_engine_event_taken(lnet->hm_node.hno_engine, pos);
 	}
 }
 
@@ -229,7 +229,7 @@ static void told(struct m0_lnet_eq **last, struct m0_lnet_eq *next)
 
 void m0_home__events_tell(struct m0_lnet *lnet)
 {
-	struct m0_lnet_event_node  *node = lnet->hm_events;
+	struct m0_lnet_event_node  *node = lnet->hm_up.huq_first;
 	struct m0_lnet_event_node  *next;
 	struct m0_lnet_event_node  *polled = NULL;
 	struct m0_lnet_event_node **polled_tail = &polled;
@@ -237,8 +237,8 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 	struct m0_lnet_eq          *eq = NULL;
 	uint32_t                    number = 0;
 
-	lnet->hm_events = NULL;
-	lnet->hm_events_tail = &lnet->hm_events;
+	lnet->hm_up.huq_first = NULL;
+	lnet->hm_up.huq_tail = &lnet->hm_up.huq_first;
 	for (; node != NULL; node = next) {
 		next = node->en_next;
 		/* Its queue will look there; with many MDs it is cold. */

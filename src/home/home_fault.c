@@ -129,7 +129,7 @@ void m0_home__fault_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	struct fault_call *call =
 		container_of(op, struct fault_call, flc_call.ca_op);
 
-	call->flc_rc = call->flc_do(lnet->hm_engine, call);
+	call->flc_rc = call->flc_do(lnet->hm_node.hno_engine, call);
 	m0_semaphore_up(&call->flc_sem);
 }
 
@@ -143,7 +143,7 @@ static int call_make(struct m0_lnet *lnet, struct fault_call *call)
 	/* Nobody else steps, nor looks at a rule now. */
 	if (m0_home__is_inside(lnet)) {
 		m0_mutex_unlock(&lnet->hm_lock);
-		return call->flc_do(lnet->hm_engine, call);
+		return call->flc_do(lnet->hm_node.hno_engine, call);
 	}
 	(void)m0_semaphore_init(&call->flc_sem, 0);
 	m0_home__call_unlock(lnet, M0_HOME_OP_FAULT, &call->flc_call);

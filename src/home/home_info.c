@@ -111,7 +111,8 @@ void m0_home__info_do(struct m0_lnet *lnet, struct m0_home_op *op)
 		container_of(op, struct home_info, hin_call.ca_op);
 	unsigned i;
 
-	info->hin_rc = m0_lnet_engine_info(lnet->hm_engine, &info->hin_info);
+	info->hin_rc =
+		m0_lnet_engine_info(lnet->hm_node.hno_engine, &info->hin_info);
 	if (info->hin_rc == 0) {
 		info->hin_info->li_port = lnet->hm_cfg.lc_port;
 		/* The first is the loopback. */
@@ -165,7 +166,7 @@ __attribute__((no_sanitize("thread"))) static void counters_copy(
 void m0_lnet_stats_get(struct m0_lnet *lnet, struct m0_lnet_stats *st)
 {
 	const struct m0_lnet_stats *live =
-		m0_lnet_engine_counters(lnet->hm_engine);
+		m0_lnet_engine_counters(lnet->hm_node.hno_engine);
 
 	M0_BASSERT(sizeof *st % sizeof(uint64_t) == 0);
 	counters_copy((uint64_t *)(void *)st,
@@ -177,7 +178,7 @@ void m0_home__reset_do(struct m0_lnet *lnet, struct m0_home_op *op)
 {
 	M0_HOME_SET(lnet->hm_reset_posted, false);
 	(void)op;
-	m0_lnet_engine_stats_reset(lnet->hm_engine);
+	m0_lnet_engine_stats_reset(lnet->hm_node.hno_engine);
 }
 
 void m0_lnet_stats_reset(struct m0_lnet *lnet)

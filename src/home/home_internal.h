@@ -46,7 +46,7 @@ enum m0_home_opcode {
 	M0_HOME_OP_LAZY,
 	M0_HOME_OP_STATS_RESET,
 	M0_HOME_OP_CLOSE,
-	/** The oldest of hm_calls. */
+	/** The oldest of hdq_calls. */
 	M0_HOME_OP_BARRIER,
 	M0_HOME_OP_INFO,
 	M0_HOME_OP_FAULT,
@@ -151,7 +151,7 @@ struct m0_home_me {
 	/** Operations in the inbox that name it, MDs of a queue, and 1 until it
 	 * has ended. */
 	unsigned hme_users_nr;
-	/** In hm_gone. */
+	/** In hno_gone. */
 	struct m0_home_me *hme_next;
 	/** The application has ended it, or its MD. */
 	bool hme_unlinked;
@@ -248,11 +248,75 @@ struct m0_home_mems {
 	bool hmz_are_wanted;
 };
 
+/** The operations that the application has posted, oldest first. */
+struct m0_home_down {
+	struct m0_home_entry hdq_first;
+	/** The next entry goes here. */
+	struct m0_home_entry *hdq_tail;
+	/** Some entry may not be overtaken. */
+	bool hdq_is_mixed;
+	/** What entries without a slot are about, in the same order. */
+	struct m0_list hdq_calls;
+};
+
+/** The events that the engine has posted, oldest first. */
+struct m0_home_up {
+	struct m0_lnet_event_node  *huq_first;
+	struct m0_lnet_event_node **huq_tail;
+};
+
+/**
+ * Engine and drivers, and the state of their step. It belongs to the strand, or to
+ * a thread that holds hm_stepping; hno_engine and hno_reactor are constant while
+ * the node is open.
+ */
+struct m0_home_node {
+	enum m0_home_state     hno_state;
+	m0_time_t              hno_end_by;
+	struct m0_lnet_engine *hno_engine;
+	struct m0_reactor     *hno_reactor;
+	/** The drivers that the configuration needs, in the order of the table.
+	 */
+	struct m0_lnd           *hno_lnds[M0_LND_ROWS_MAX];
+	const struct m0_lnd_row *hno_rows[M0_LND_ROWS_MAX];
+	unsigned                 hno_lnds_nr;
+	/** Constant: what carries out each enum m0_home_opcode. */
+	const m0_home_do_t *hno_do;
+	/** Number of times that the strand has taken the down queue. */
+	uint64_t hno_takes_nr;
+	/** Calls of the entries that it took last. */
+	struct m0_list hno_calls_taken;
+	/** MEs that have ended; their slots are freed with hm_told. */
+	struct m0_home_me *hno_gone;
+	/** The strand has hm_lock to free them. */
+	bool hno_takes;
+	/** Messages for what peers send, without a lock; by hsl_next. */
+	struct m0_home_slot *hno_spares;
+	unsigned             hno_spares_nr;
+	unsigned             hno_spares_max;
+	struct m0_list       hno_probes_done;
+	/** Something happened that needs another look at once. */
+	bool hno_again;
+	/** The step did something. */
+	bool hno_did;
+	/** The step is m0_lnet_push(). */
+	bool hno_pushes;
+	/** The caller steps again soon, whatever this step returns. */
+	bool hno_is_polled;
+	/** The round has only read, and delivered; the next one does the rest.
+	 */
+	bool      hno_owes;
+	m0_time_t hno_next;
+	/** Time of the last round. */
+	m0_time_t hno_step_now;
+};
+
 struct m0_lnet {
 	struct m0_lnet_cfg hm_cfg;
 	struct m0_strand   hm_strand;
 	/** Where its thread runs. */
-	struct m0_os_cpus hm_cpus;
+	struct m0_os_cpus   hm_cpus;
+	struct m0_home_node hm_node;
 
 	/* Under hm_lock. */
 	struct m0_mutex      hm_lock;
@@ -261,13 +325,7 @@ struct m0_lnet {
 	struct m0_home_slots hm_msgs;
 	struct m0_home_slots hm_eq_slots;
 	unsigned             hm_msgs_own_nr;
-	/** The oldest entry of the inbox, and where the next one goes. */
-	struct m0_home_entry  hm_inbox;
-	struct m0_home_entry *hm_inbox_tail;
-	/** Some entry of the inbox may not be overtaken. */
-	bool hm_inbox_mixed;
-	/** Calls in the inbox, oldest first. */
-	struct m0_list hm_calls;
+	struct m0_home_down  hm_down;
 	/** Probes that wait to be begun. */
 	struct m0_list       hm_probes;
 	struct m0_list       hm_eqs;
@@ -290,7 +348,7 @@ struct m0_lnet {
 	bool hm_has_woken;
 	/** The runner that is being run. */
 	struct m0_lnet_runner *hm_running;
-	/** The inbox or hm_probes is not empty. */
+	/** hm_down or hm_probes is not empty. */
 	bool hm_posted;
 	/** Inline: somebody steps. */
 	bool hm_stepping;
@@ -298,61 +356,23 @@ struct m0_lnet {
 	bool hm_sleeps;
 	bool hm_has_fd;
 
-	/* The strand's. */
-	/** How often it has taken the inbox. */
-	uint64_t hm_takes_nr;
-	/** Calls of the entries that it took last. */
-	struct m0_list         hm_calls_taken;
-	enum m0_home_state     hm_state;
-	m0_time_t              hm_end_by;
-	struct m0_lnet_engine *hm_engine;
-	struct m0_reactor     *hm_reactor;
-	/** The drivers that the configuration needs, in the order of the table.
-	 */
-	struct m0_lnd           *hm_lnds[M0_LND_ROWS_MAX];
-	const struct m0_lnd_row *hm_rows[M0_LND_ROWS_MAX];
-	unsigned                 hm_lnds_nr;
-	/** Events to be told at the end of the pass. */
-	struct m0_lnet_event_node  *hm_events;
-	struct m0_lnet_event_node **hm_events_tail;
-	/** Told, and not taken; entries that have ended. They go together. */
+	/* The strand's, as it delivers. */
+	struct m0_home_up hm_up;
+	/** Events delivered by callback whose memory is not freed yet. */
 	struct m0_lnet_event_node *hm_told;
 	unsigned                   hm_told_nr;
-	struct m0_home_me         *hm_gone;
-	/** The strand has hm_lock to take them. */
-	bool hm_takes;
-	/** Messages for what peers send, without a lock; by hsl_next. */
-	struct m0_home_slot *hm_spares;
-	unsigned             hm_spares_nr;
-	unsigned             hm_spares_max;
-	struct m0_list       hm_probes_done;
-	/** Somebody waits for it in m0_lnet_close. */
-	struct m0_semaphore hm_closed_sem;
 	/** Calls that wait until all events posted so far have been delivered;
 	 * by ca_link. */
 	struct m0_list hm_barriers;
-	/** Something happened that needs another look at once. */
-	bool hm_again;
-	/** The step did something. */
-	bool hm_did;
-	/** The step is m0_lnet_push(). */
-	bool hm_pushes;
-	/** Whoever steps does so again soon, whatever he hears. */
-	bool hm_is_polled;
-	/** The round has only read, and told: the next does the rest. */
-	bool      hm_owes;
-	m0_time_t hm_next;
-	/** Of the last round. */
-	m0_time_t hm_step_now;
 	/** When a runner is due. */
 	m0_time_t hm_run_at;
+	/** m0_lnet_close() waits for it. */
+	struct m0_semaphore hm_closed_sem;
 
 	struct m0_home_op hm_close;
 	struct m0_home_op hm_reset;
 	bool              hm_reset_posted;
 
-	/** Constant: what carries out each enum m0_home_opcode. */
-	const m0_home_do_t *hm_do;
 	/** Constant: the most messages that one side may have. */
 	unsigned hm_share_max;
 	/** Constant: `0@lo`, then in the order of the configuration. */
@@ -423,7 +443,7 @@ void m0_home__md_op_done(struct m0_lnet *lnet, struct m0_home_md *hmd);
 bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
 			  const struct m0_lnet_nid *nid);
 
-/* -- what carries out operations: on the strand, by hm_do ------------------- */
+/* -- what carries out operations: on the strand, by hno_do ------------------- */
 
 extern const m0_home_do_t m0_home__do[M0_HOME_OPS_NR];
 
@@ -511,7 +531,7 @@ bool m0_home__told_take(struct m0_lnet *lnet);
  */
 static inline void m0_home__told_end(struct m0_lnet *lnet)
 {
-	if (lnet->hm_told != NULL || lnet->hm_gone != NULL)
+	if (lnet->hm_told != NULL || lnet->hm_node.hno_gone != NULL)
 		m0_home__told_give(lnet);
 }
 /** All that was posted before them has been told. */

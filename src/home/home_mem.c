@@ -54,8 +54,8 @@ static void drivers_del(struct m0_lnet *lnet, struct home_mem *mem)
 	unsigned       i;
 
 	m0_list_del(&mem->hmr_added);
-	for (i = 0; i < lnet->hm_lnds_nr; ++i) {
-		lnd = lnet->hm_lnds[i];
+	for (i = 0; i < lnet->hm_node.hno_lnds_nr; ++i) {
+		lnd = lnet->hm_node.hno_lnds[i];
 		if (lnd->ld_ops->ldo_mem_del != NULL)
 			lnd->ld_ops->ldo_mem_del(lnd, &mem->hmr_mem);
 	}
@@ -71,8 +71,8 @@ void m0_home__mem_add_do(struct m0_lnet *lnet, struct m0_home_op *op)
 		return;
 	}
 	m0_list_add_tail(&lnet->hm_mems.hmz_added, &mem->hmr_added);
-	for (i = 0; i < lnet->hm_lnds_nr; ++i)
-		lnd_mem_add(lnet->hm_lnds[i], mem);
+	for (i = 0; i < lnet->hm_node.hno_lnds_nr; ++i)
+		lnd_mem_add(lnet->hm_node.hno_lnds[i], mem);
 }
 
 void m0_home__mem_del_do(struct m0_lnet *lnet, struct m0_home_op *op)
@@ -93,9 +93,9 @@ void m0_home__lnd_add(struct m0_lnet *lnet, const struct m0_lnd_row *row,
 
 	M0_PRE((lnd->ld_ops->ldo_mem_add == NULL) ==
 	       (lnd->ld_ops->ldo_mem_del == NULL));
-	M0_PRE(lnet->hm_lnds_nr < ARRAY_SIZE(lnet->hm_lnds));
-	lnet->hm_rows[lnet->hm_lnds_nr] = row;
-	lnet->hm_lnds[lnet->hm_lnds_nr++] = lnd;
+	M0_PRE(lnet->hm_node.hno_lnds_nr < ARRAY_SIZE(lnet->hm_node.hno_lnds));
+	lnet->hm_node.hno_rows[lnet->hm_node.hno_lnds_nr] = row;
+	lnet->hm_node.hno_lnds[lnet->hm_node.hno_lnds_nr++] = lnd;
 	if (lnd->ld_ops->ldo_mem_add != NULL)
 		M0_HOME_SET(lnet->hm_mems.hmz_are_wanted, true);
 	m0_list_for_each_entry(&lnet->hm_mems.hmz_added, mem, struct home_mem,

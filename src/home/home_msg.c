@@ -16,7 +16,7 @@ void m0_home__msgs_share(struct m0_lnet *lnet)
 	unsigned kept_nr = (lnet->hm_cfg.lc_msgs_max + 7) / 8;
 
 	lnet->hm_share_max = lnet->hm_cfg.lc_msgs_max - kept_nr;
-	lnet->hm_spares_max = min_check(kept_nr, (unsigned)SPARES_MAX);
+	lnet->hm_node.hno_spares_max = min_check(kept_nr, (unsigned)SPARES_MAX);
 }
 
 static struct m0_home_msg *msg_of_slot(struct m0_home_slot *slot, bool own)
@@ -31,12 +31,12 @@ static struct m0_home_msg *msg_of_slot(struct m0_home_slot *slot, bool own)
 
 static struct m0_home_msg *spare_get(struct m0_lnet *lnet)
 {
-	struct m0_home_slot *slot = lnet->hm_spares;
+	struct m0_home_slot *slot = lnet->hm_node.hno_spares;
 
 	if (slot == NULL)
 		return NULL;
-	lnet->hm_spares = slot->hsl_next;
-	--lnet->hm_spares_nr;
+	lnet->hm_node.hno_spares = slot->hsl_next;
+	--lnet->hm_node.hno_spares_nr;
 	return msg_of_slot(slot, false);
 }
 
@@ -47,12 +47,12 @@ static struct m0_home_msg *spare_get(struct m0_lnet *lnet)
 static bool spare_put(struct m0_lnet *lnet, struct m0_home_msg *hms)
 {
 	if (hms->hms_own || hms->hms_users_nr > 1 || lnet->hm_starved ||
-	    lnet->hm_spares_nr >= lnet->hm_spares_max)
+	    lnet->hm_node.hno_spares_nr >= lnet->hm_node.hno_spares_max)
 		return false;
 	m0_home__slot_spoil(&lnet->hm_msgs, &hms->hms_slot);
-	hms->hms_slot.hsl_next = lnet->hm_spares;
-	lnet->hm_spares = &hms->hms_slot;
-	++lnet->hm_spares_nr;
+	hms->hms_slot.hsl_next = lnet->hm_node.hno_spares;
+	lnet->hm_node.hno_spares = &hms->hms_slot;
+	++lnet->hm_node.hno_spares_nr;
 	return true;
 }
 
@@ -137,7 +137,7 @@ static inline void msg_end(struct m0_lnet *lnet, struct m0_home_msg *hms)
 {
 	/* This is a step: its end shall ask for a message again. */
 	if (!spare_put(lnet, hms) && m0_home__msg_put(lnet, hms))
-		lnet->hm_again = true;
+		lnet->hm_node.hno_again = true;
 }
 
 static __attribute__((noinline)) void msg_end_lock(struct m0_lnet     *lnet,
@@ -153,7 +153,7 @@ static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	struct m0_lnet     *lnet = m0_lnet_engine_home(eng);
 	struct m0_home_msg *hms = m0_home__msg_of(msg);
 
-	if (M0_LIKELY(lnet->hm_takes))
+	if (M0_LIKELY(lnet->hm_node.hno_takes))
 		msg_end(lnet, hms);
 	else
 		msg_end_lock(lnet, hms);
@@ -165,8 +165,8 @@ static void home_event(struct m0_lnet_engine     *eng,
 	struct m0_lnet *lnet = m0_lnet_engine_home(eng);
 
 	node->en_next = NULL;
-	*lnet->hm_events_tail = node;
-	lnet->hm_events_tail = &node->en_next;
+	*lnet->hm_up.huq_tail = node;
+	lnet->hm_up.huq_tail = &node->en_next;
 	if (node->en_md != NULL)
 		M0_HOME_MARK(m0_home__md_of(node->en_md)->hmd_ended);
 }
@@ -195,8 +195,8 @@ static void home_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 	struct m0_home_me *hme = m0_home__me_of(me);
 
 	M0_HOME_MARK(hme->hme_gone);
-	hme->hme_next = lnet->hm_gone;
-	lnet->hm_gone = hme;
+	hme->hme_next = lnet->hm_node.hno_gone;
+	lnet->hm_node.hno_gone = hme;
 }
 
 static void home_probe_done(struct m0_lnet_engine *eng,
@@ -204,7 +204,7 @@ static void home_probe_done(struct m0_lnet_engine *eng,
 {
 	struct m0_lnet *lnet = m0_lnet_engine_home(eng);
 
-	m0_list_add_tail(&lnet->hm_probes_done, &probe->pr_link);
+	m0_list_add_tail(&lnet->hm_node.hno_probes_done, &probe->pr_link);
 }
 
 const struct m0_lnet_home_ops m0_home__ops = {

@@ -61,19 +61,19 @@ static struct m0_lnet *lnet_new(const struct m0_lnet_cfg *cfg)
 	lnet->hm_cfg = *cfg;
 	m0_mutex_init(&lnet->hm_lock);
 	m0_list_init(&lnet->hm_probes);
-	m0_list_init(&lnet->hm_probes_done);
+	m0_list_init(&lnet->hm_node.hno_probes_done);
 	m0_list_init(&lnet->hm_eqs);
 	m0_list_init(&lnet->hm_runners);
 	m0_list_init(&lnet->hm_woken);
 	m0_home__mems_init(lnet);
 	lnet->hm_run_at = M0_TIME_NEVER;
 	lnet->hm_inline = true;
-	lnet->hm_inbox_tail = &lnet->hm_inbox;
-	lnet->hm_do = m0_home__do;
-	m0_list_init(&lnet->hm_calls);
-	m0_list_init(&lnet->hm_calls_taken);
+	lnet->hm_down.hdq_tail = &lnet->hm_down.hdq_first;
+	lnet->hm_node.hno_do = m0_home__do;
+	m0_list_init(&lnet->hm_down.hdq_calls);
+	m0_list_init(&lnet->hm_node.hno_calls_taken);
 	m0_list_init(&lnet->hm_barriers);
-	lnet->hm_events_tail = &lnet->hm_events;
+	lnet->hm_up.huq_tail = &lnet->hm_up.huq_first;
 	(void)m0_semaphore_init(&lnet->hm_closed_sem, 0);
 	m0_strand_init(&lnet->hm_strand, &m0_home__strand_ops, "m0-lnet");
 	if (cfg->lc_spin_ns >= 0)
@@ -104,7 +104,7 @@ static int engine_make(struct m0_lnet *lnet, m0_time_t now)
 	};
 
 	m0_os_random(&ecfg.lec_cookie, sizeof ecfg.lec_cookie);
-	return m0_lnet_engine_create(&lnet->hm_engine, &ecfg, now);
+	return m0_lnet_engine_create(&lnet->hm_node.hno_engine, &ecfg, now);
 }
 
 /* The driver of this type of network; NULL: none was made. */
@@ -112,9 +112,9 @@ static struct m0_lnd *lnd_of(const struct m0_lnet *lnet, uint8_t type)
 {
 	unsigned i;
 
-	for (i = 0; i < lnet->hm_lnds_nr; ++i)
-		if (m0_lnd_row_has(lnet->hm_rows[i], type))
-			return lnet->hm_lnds[i];
+	for (i = 0; i < lnet->hm_node.hno_lnds_nr; ++i)
+		if (m0_lnd_row_has(lnet->hm_node.hno_rows[i], type))
+			return lnet->hm_node.hno_lnds[i];
 	return NULL;
 }
 
@@ -134,9 +134,9 @@ static bool is_wanted(const struct m0_lnet_cfg *cfg,
 
 static int lnds_make(struct m0_lnet *lnet, m0_time_t now, char *why)
 {
-	struct m0_lnd_env        env = { .lev_reactor = lnet->hm_reactor,
-					 .lev_cfg = &lnet->hm_cfg,
-					 .lev_now = now };
+	struct m0_lnd_env env = { .lev_reactor = lnet->hm_node.hno_reactor,
+				  .lev_cfg = &lnet->hm_cfg,
+				  .lev_now = now };
 	const struct m0_lnd_row *row;
 	struct m0_lnd           *lnd;
 	unsigned                 i;
@@ -158,15 +158,15 @@ static int parts_make(struct m0_lnet *lnet, const struct m0_host_ops *host,
 		      char *why)
 {
 	m0_time_t now = m0_time_now();
-	int       rc = host->hso_reactor_create(&lnet->hm_reactor);
+	int       rc = host->hso_reactor_create(&lnet->hm_node.hno_reactor);
 
 	if (rc != 0)
 		return m0_home__why(why, rc, "sockets cannot be watched: %s",
 				    m0_errname(rc));
-	lnet->hm_reactor->rtr_now = now;
-	if (lnet->hm_reactor->rtr_ops->rtro_strand_set != NULL)
-		lnet->hm_reactor->rtr_ops->rtro_strand_set(lnet->hm_reactor,
-							   &lnet->hm_strand);
+	lnet->hm_node.hno_reactor->rtr_now = now;
+	if (lnet->hm_node.hno_reactor->rtr_ops->rtro_strand_set != NULL)
+		lnet->hm_node.hno_reactor->rtr_ops->rtro_strand_set(
+			lnet->hm_node.hno_reactor, &lnet->hm_strand);
 	rc = engine_make(lnet, now);
 	if (rc == 0)
 		rc = lnds_make(lnet, now, why);
@@ -178,18 +178,20 @@ static int parts_make(struct m0_lnet *lnet, const struct m0_host_ops *host,
 
 void m0_home__parts_free(struct m0_lnet *lnet)
 {
-	if (lnet->hm_engine != NULL)
-		m0_lnet_engine_destroy(lnet->hm_engine);
+	if (lnet->hm_node.hno_engine != NULL)
+		m0_lnet_engine_destroy(lnet->hm_node.hno_engine);
 	m0_home__mems_fini(lnet);
-	while (lnet->hm_lnds_nr > 0) {
-		struct m0_lnd *lnd = lnet->hm_lnds[--lnet->hm_lnds_nr];
+	while (lnet->hm_node.hno_lnds_nr > 0) {
+		struct m0_lnd *lnd =
+			lnet->hm_node.hno_lnds[--lnet->hm_node.hno_lnds_nr];
 
 		lnd->ld_ops->ldo_fini(lnd);
 	}
-	if (lnet->hm_reactor != NULL)
-		lnet->hm_reactor->rtr_ops->rtro_destroy(lnet->hm_reactor);
-	lnet->hm_engine = NULL;
-	lnet->hm_reactor = NULL;
+	if (lnet->hm_node.hno_reactor != NULL)
+		lnet->hm_node.hno_reactor->rtr_ops->rtro_destroy(
+			lnet->hm_node.hno_reactor);
+	lnet->hm_node.hno_engine = NULL;
+	lnet->hm_node.hno_reactor = NULL;
 }
 
 static int ni_start(struct m0_lnet *lnet, const struct m0_lnet_nid *nid,
@@ -201,17 +203,17 @@ static int ni_start(struct m0_lnet *lnet, const struct m0_lnet_nid *nid,
 
 	M0_PRE(lnd != NULL);
 
-	rc = m0_lnet_engine_ni_add(lnet->hm_engine, nid, device, incarnation,
-				   lnd, &ni);
+	rc = m0_lnet_engine_ni_add(lnet->hm_node.hno_engine, nid, device,
+				   incarnation, lnd, &ni);
 	if (rc != 0)
 		return m0_home__why(why, rc, "an interface cannot be made: %s",
 				    m0_errname(rc));
 	rc = lnd->ld_ops->ldo_ni_start(lnd, ni, why);
 	if (rc != 0) {
-		m0_lnet_engine_ni_del(lnet->hm_engine, ni);
+		m0_lnet_engine_ni_del(lnet->hm_node.hno_engine, ni);
 		return rc;
 	}
-	m0_lnet_engine_ni_up(lnet->hm_engine, ni);
+	m0_lnet_engine_ni_up(lnet->hm_node.hno_engine, ni);
 	lnet->hm_nids[lnet->hm_nids_nr++] = *nid;
 	return 0;
 }
@@ -223,7 +225,7 @@ static int nis_start(struct m0_lnet *lnet, const struct m0_home_iface *ifaces,
 	unsigned i;
 	int      rc;
 
-	m0_lnet_engine_time(lnet->hm_engine, m0_time_now());
+	m0_lnet_engine_time(lnet->hm_node.hno_engine, m0_time_now());
 	rc = ni_start(lnet, &m0_lnet_nid_lo, "lo", incarnation, why);
 	for (i = 0; rc == 0 && i < nr; ++i)
 		rc = ni_start(lnet, &ifaces[i].hif_nid, ifaces[i].hif_device,

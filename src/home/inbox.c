@@ -21,7 +21,8 @@ void m0_home__wake(struct m0_lnet *lnet)
 	if (M0_HOME_GET(lnet->hm_inline)) {
 		if (M0_HOME_GET(lnet->hm_sleeps) ||
 		    M0_HOME_GET(lnet->hm_has_fd))
-			lnet->hm_reactor->rtr_ops->rtro_rouse(lnet->hm_reactor);
+			lnet->hm_node.hno_reactor->rtr_ops->rtro_rouse(
+				lnet->hm_node.hno_reactor);
 	} else if (m0_strand_sleeps(&lnet->hm_strand)) {
 		m0_strand_wake(&lnet->hm_strand);
 	}
@@ -59,16 +60,16 @@ static bool is_alone(enum m0_home_opcode opcode)
 void m0_home__post_unlock(struct m0_lnet *lnet, enum m0_home_opcode opcode,
 			  uint32_t slot, struct m0_home_op *op)
 {
-	struct m0_home_entry *at = lnet->hm_inbox_tail;
+	struct m0_home_entry *at = lnet->hm_down.hdq_tail;
 
 	M0_PRE(opcode != M0_HOME_OP_NONE && opcode < M0_HOME_OPS_NR);
 	M0_ASSERT(at->hen_opcode == M0_HOME_OP_NONE);
 	op->op_next.hen_opcode = M0_HOME_OP_NONE;
 	at->hen_opcode = opcode;
 	at->hen_slot = slot;
-	lnet->hm_inbox_tail = &op->op_next;
+	lnet->hm_down.hdq_tail = &op->op_next;
 	if (!is_entry(opcode))
-		lnet->hm_inbox_mixed = true;
+		lnet->hm_down.hdq_is_mixed = true;
 	m0_home__posted_unlock(lnet);
 }
 
@@ -76,7 +77,7 @@ void m0_home__call_unlock(struct m0_lnet *lnet, enum m0_home_opcode opcode,
 			  struct m0_home_call *call)
 {
 	m0_list_link_init(&call->ca_link);
-	m0_list_add_tail(&lnet->hm_calls, &call->ca_link);
+	m0_list_add_tail(&lnet->hm_down.hdq_calls, &call->ca_link);
 	m0_home__post_unlock(lnet, opcode, 0, &call->ca_op);
 }
 
@@ -86,7 +87,7 @@ static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
 
 	while ((link = m0_list_first(probes)) != NULL) {
 		m0_list_del(link);
-		m0_lnet_engine_probe(lnet->hm_engine,
+		m0_lnet_engine_probe(lnet->hm_node.hno_engine,
 				     container_of(link, struct m0_lnet_probe,
 						  pr_link));
 	}
@@ -103,16 +104,17 @@ static struct m0_home_entry inbox_take(struct m0_lnet *lnet, bool *mixed)
 
 	m0_list_init(&probes);
 	m0_mutex_lock(&lnet->hm_lock);
-	first = lnet->hm_inbox;
-	*mixed = lnet->hm_inbox_mixed;
-	lnet->hm_inbox_mixed = false;
-	lnet->hm_inbox.hen_opcode = M0_HOME_OP_NONE;
-	lnet->hm_inbox_tail = &lnet->hm_inbox;
+	first = lnet->hm_down.hdq_first;
+	*mixed = lnet->hm_down.hdq_is_mixed;
+	lnet->hm_down.hdq_is_mixed = false;
+	lnet->hm_down.hdq_first.hen_opcode = M0_HOME_OP_NONE;
+	lnet->hm_down.hdq_tail = &lnet->hm_down.hdq_first;
 	m0_list_splice_tail(&probes, &lnet->hm_probes);
-	m0_list_splice_tail(&lnet->hm_calls_taken, &lnet->hm_calls);
+	m0_list_splice_tail(&lnet->hm_node.hno_calls_taken,
+			    &lnet->hm_down.hdq_calls);
 	/* Who sets it has hm_lock, too; who sees it late looks for nothing. */
 	__atomic_store_n(&lnet->hm_posted, false, __ATOMIC_RELEASE);
-	++lnet->hm_takes_nr;
+	++lnet->hm_node.hno_takes_nr;
 	m0_mutex_unlock(&lnet->hm_lock);
 	/* First: a close may be among the operations. */
 	probes_begin(lnet, &probes);
@@ -121,7 +123,8 @@ static struct m0_home_entry inbox_take(struct m0_lnet *lnet, bool *mixed)
 
 static struct m0_home_op *call_take(struct m0_lnet *lnet)
 {
-	struct m0_list_link *link = m0_list_first(&lnet->hm_calls_taken);
+	struct m0_list_link *link =
+		m0_list_first(&lnet->hm_node.hno_calls_taken);
 
 	M0_ASSERT(link != NULL);
 	m0_list_del(link);
@@ -183,7 +186,7 @@ void m0_home__ops_do(struct m0_lnet *lnet, struct m0_home_entry first)
 	struct m0_home_op   *op;
 
 	while (entry.hen_opcode != M0_HOME_OP_NONE) {
-		m0_home_do_t op_do = lnet->hm_do[entry.hen_opcode];
+		m0_home_do_t op_do = lnet->hm_node.hno_do[entry.hen_opcode];
 
 		op = op_take(lnet, entry);
 		/* The memory of an operation may go with it. */
@@ -229,7 +232,7 @@ struct m0_home_entry m0_home__inbox_push(struct m0_lnet *lnet)
 			entries.hen_opcode = M0_HOME_OP_NONE;
 			tail = &entries;
 		}
-		lnet->hm_do[now.hen_opcode](lnet, op);
+		lnet->hm_node.hno_do[now.hen_opcode](lnet, op);
 	}
 	return entries;
 }
@@ -244,6 +247,6 @@ bool m0_home__is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
 	const struct m0_lnet *lnet = m0_lnet_engine_home(eng);
 
 	if (*mark == 0 && M0_HOME_GET(lnet->hm_posted))
-		*mark = lnet->hm_takes_nr + 1;
-	return *mark > lnet->hm_takes_nr;
+		*mark = lnet->hm_node.hno_takes_nr + 1;
+	return *mark > lnet->hm_node.hno_takes_nr;
 }

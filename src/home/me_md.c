@@ -127,7 +127,7 @@ void m0_home__me_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	struct m0_home_me *hme =
 		container_of(op, struct m0_home_me, hme_attach);
 
-	m0_lnet_engine_me_attach(lnet->hm_engine, &hme->hme_me);
+	m0_lnet_engine_me_attach(lnet->hm_node.hno_engine, &hme->hme_me);
 	me_op_done(lnet, hme);
 }
 
@@ -137,7 +137,8 @@ void m0_home__me_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
 		container_of(op, struct m0_home_me, hme_unlink);
 
 	if (!M0_HOME_GET(hme->hme_gone))
-		m0_lnet_engine_me_unlink(lnet->hm_engine, &hme->hme_me);
+		m0_lnet_engine_me_unlink(lnet->hm_node.hno_engine,
+					 &hme->hme_me);
 	me_op_done(lnet, hme);
 }
 
@@ -220,9 +221,9 @@ void m0_home__md_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	struct m0_home_me *hme = hmd->hmd_me;
 
 	if (hme == NULL) {
-		m0_lnet_engine_md_bind(lnet->hm_engine, &hmd->hmd_md);
+		m0_lnet_engine_md_bind(lnet->hm_node.hno_engine, &hmd->hmd_md);
 	} else {
-		m0_lnet_engine_md_attach(lnet->hm_engine, &hme->hme_me,
+		m0_lnet_engine_md_attach(lnet->hm_node.hno_engine, &hme->hme_me,
 					 &hmd->hmd_md);
 		me_op_done(lnet, hme);
 	}
@@ -235,7 +236,8 @@ void m0_home__md_unlink_do(struct m0_lnet *lnet, struct m0_home_op *op)
 		container_of(op, struct m0_home_md, hmd_unlink);
 
 	if (!M0_HOME_GET(hmd->hmd_ended))
-		m0_lnet_engine_md_unlink(lnet->hm_engine, &hmd->hmd_md);
+		m0_lnet_engine_md_unlink(lnet->hm_node.hno_engine,
+					 &hmd->hmd_md);
 	m0_home__md_op_done(lnet, hmd);
 }
 
@@ -331,7 +333,7 @@ void m0_home__queue_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	struct m0_home_md *hmd =
 		container_of(op, struct m0_home_md, hmd_attach);
 
-	m0_lnet_engine_md_attach(lnet->hm_engine, &hmd->hmd_me->hme_me,
+	m0_lnet_engine_md_attach(lnet->hm_node.hno_engine, &hmd->hmd_me->hme_me,
 				 &hmd->hmd_md);
 }
 
@@ -410,8 +412,8 @@ void m0_home__entry_attach_do(struct m0_lnet *lnet, struct m0_home_op *op)
 		container_of(op, struct m0_home_md, hmd_attach);
 	struct m0_lnet_me *me = &hmd->hmd_me->hme_me;
 
-	m0_lnet_engine_me_attach(lnet->hm_engine, me);
-	m0_lnet_engine_md_attach(lnet->hm_engine, me, &hmd->hmd_md);
+	m0_lnet_engine_me_attach(lnet->hm_node.hno_engine, me);
+	m0_lnet_engine_md_attach(lnet->hm_node.hno_engine, me, &hmd->hmd_md);
 }
 
 /* Takes a slot for each; hm_lock is held. */

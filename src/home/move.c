@@ -20,7 +20,7 @@ void m0_home__put_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	struct m0_home_msg *hms = msg_of_op(op);
 	struct m0_home_md  *hmd = m0_home__md_of(hms->hms_msg.msg_md);
 
-	m0_lnet_engine_put(lnet->hm_engine, &hms->hms_msg);
+	m0_lnet_engine_put(lnet->hm_node.hno_engine, &hms->hms_msg);
 	m0_home__md_op_done(lnet, hmd);
 }
 
@@ -29,7 +29,7 @@ void m0_home__get_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	struct m0_home_msg *hms = msg_of_op(op);
 	struct m0_home_md  *hmd = m0_home__md_of(hms->hms_msg.msg_md);
 
-	m0_lnet_engine_get(lnet->hm_engine, &hms->hms_msg);
+	m0_lnet_engine_get(lnet->hm_node.hno_engine, &hms->hms_msg);
 	m0_home__md_op_done(lnet, hmd);
 }
 
@@ -38,7 +38,7 @@ static bool md_bound(struct m0_lnet *lnet, struct m0_home_msg *hms)
 {
 	struct m0_home_md *hmd = m0_home__md_of(hms->hms_msg.msg_md);
 
-	m0_lnet_engine_md_bind(lnet->hm_engine, &hmd->hmd_md);
+	m0_lnet_engine_md_bind(lnet->hm_node.hno_engine, &hmd->hmd_md);
 	if (M0_LIKELY(!M0_HOME_GET(hmd->hmd_ended)))
 		return true;
 	/* Its end says why. */
@@ -53,7 +53,7 @@ void m0_home__bind_put_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	struct m0_home_msg *hms = msg_of_op(op);
 
 	if (md_bound(lnet, hms))
-		m0_lnet_engine_put(lnet->hm_engine, &hms->hms_msg);
+		m0_lnet_engine_put(lnet->hm_node.hno_engine, &hms->hms_msg);
 }
 
 void m0_home__bind_get_do(struct m0_lnet *lnet, struct m0_home_op *op)
@@ -61,7 +61,7 @@ void m0_home__bind_get_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	struct m0_home_msg *hms = msg_of_op(op);
 
 	if (md_bound(lnet, hms))
-		m0_lnet_engine_get(lnet->hm_engine, &hms->hms_msg);
+		m0_lnet_engine_get(lnet->hm_node.hno_engine, &hms->hms_msg);
 }
 
 bool m0_home__nid_is_ours(const struct m0_lnet     *lnet,
@@ -249,9 +249,10 @@ void m0_home__lazy_do(struct m0_lnet *lnet, struct m0_home_op *op)
 	lazy->hlz_cleared = false;
 	m0_mutex_unlock(&lnet->hm_lock);
 	if (cleared)
-		m0_lnet_engine_lazy_set(lnet->hm_engine, portal, false);
+		m0_lnet_engine_lazy_set(lnet->hm_node.hno_engine, portal,
+					false);
 	if (wanted)
-		m0_lnet_engine_lazy_set(lnet->hm_engine, portal, true);
+		m0_lnet_engine_lazy_set(lnet->hm_node.hno_engine, portal, true);
 }
 
 int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal, bool lazy)

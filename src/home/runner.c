@@ -152,8 +152,8 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 	}
 	/* Nobody takes it off any more. */
 	if (M0_HOME_GET(lnet->hm_has_fd))
-		lnet->hm_reactor->rtr_ops->rtro_arm(lnet->hm_reactor,
-						    M0_TIME_NEVER);
+		lnet->hm_node.hno_reactor->rtr_ops->rtro_arm(
+			lnet->hm_node.hno_reactor, M0_TIME_NEVER);
 	rc = m0_os_cpus_start(&lnet->hm_cpus, &lnet->hm_strand);
 	if (rc == 0) {
 		/* Who has posted before, and found it inline, has woken nobody. */

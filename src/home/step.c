@@ -24,9 +24,9 @@ static m0_time_t lnds_step(struct m0_lnet *lnet, m0_time_t now)
 	m0_time_t next = M0_TIME_NEVER;
 	unsigned  i;
 
-	lnet->hm_reactor->rtr_called = false;
-	for (i = 0; i < lnet->hm_lnds_nr; ++i) {
-		struct m0_lnd *lnd = lnet->hm_lnds[i];
+	lnet->hm_node.hno_reactor->rtr_called = false;
+	for (i = 0; i < lnet->hm_node.hno_lnds_nr; ++i) {
+		struct m0_lnd *lnd = lnet->hm_node.hno_lnds[i];
 
 		next = min64u(next, lnd->ld_ops->ldo_step(lnd, now));
 	}
@@ -45,7 +45,7 @@ static m0_time_t engine_turns(struct m0_lnet *lnet, m0_time_t now)
 
 	do {
 		lnds = lnds_step(lnet, now);
-		next = m0_lnet_engine_step(lnet->hm_engine, now);
+		next = m0_lnet_engine_step(lnet->hm_node.hno_engine, now);
 	} while ((lnds == M0_TIME_IMMEDIATELY || next <= now) &&
 		 ++i < TURNS_MAX);
 	/* What the engine gave last. */
@@ -59,7 +59,7 @@ static void probes_tell(struct m0_lnet *lnet)
 	struct m0_lnet_probe *probe;
 
 	m0_list_init(&probes);
-	m0_list_splice_tail(&probes, &lnet->hm_probes_done);
+	m0_list_splice_tail(&probes, &lnet->hm_node.hno_probes_done);
 	while ((link = m0_list_first(&probes)) != NULL) {
 		m0_list_del(link);
 		probe = container_of(link, struct m0_lnet_probe, pr_link);
@@ -70,13 +70,13 @@ static void probes_tell(struct m0_lnet *lnet)
 /* Calls back. @return true if there was anything. */
 static bool tell(struct m0_lnet *lnet)
 {
-	bool any = !m0_list_is_empty(&lnet->hm_probes_done) ||
-		   lnet->hm_events != NULL;
+	bool any = !m0_list_is_empty(&lnet->hm_node.hno_probes_done) ||
+		   lnet->hm_up.huq_first != NULL;
 
 	m0_home__events_tell(lnet);
 	/* Who waits for these counts on it. */
 	if (!m0_list_is_empty(&lnet->hm_barriers) ||
-	    lnet->hm_state != M0_HOME_OPEN)
+	    lnet->hm_node.hno_state != M0_HOME_OPEN)
 		m0_home__told_end(lnet);
 	probes_tell(lnet);
 	m0_home__barriers_tell(lnet);
@@ -89,8 +89,9 @@ static bool tell(struct m0_lnet *lnet)
  */
 static bool tells_first(const struct m0_lnet *lnet)
 {
-	return lnet->hm_events != NULL && !lnet->hm_owes &&
-	       lnet->hm_state == M0_HOME_OPEN && lnet->hm_is_polled;
+	return lnet->hm_up.huq_first != NULL && !lnet->hm_node.hno_owes &&
+	       lnet->hm_node.hno_state == M0_HOME_OPEN &&
+	       lnet->hm_node.hno_is_polled;
 }
 
 /*
@@ -100,55 +101,58 @@ static bool tells_first(const struct m0_lnet *lnet)
  */
 static bool is_idle(const struct m0_lnet *lnet, m0_time_t now)
 {
-	return now < lnet->hm_next && !lnet->hm_owes && !lnet->hm_again &&
-	       lnet->hm_events == NULL && lnet->hm_told == NULL &&
-	       lnet->hm_gone == NULL && lnet->hm_state == M0_HOME_OPEN &&
+	return now < lnet->hm_node.hno_next && !lnet->hm_node.hno_owes &&
+	       !lnet->hm_node.hno_again && lnet->hm_up.huq_first == NULL &&
+	       lnet->hm_told == NULL && lnet->hm_node.hno_gone == NULL &&
+	       lnet->hm_node.hno_state == M0_HOME_OPEN &&
 	       !M0_HOME_GET(lnet->hm_has_woken);
 }
 
 /* Reads, does, writes and tells what there is. @return true: there is more. */
 static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 {
-	struct m0_reactor *reactor = lnet->hm_reactor;
+	struct m0_reactor *reactor = lnet->hm_node.hno_reactor;
 	bool               idle = is_idle(lnet, now);
 	bool               more;
 
-	lnet->hm_again = false;
+	lnet->hm_node.hno_again = false;
 	m0_home__told_end(lnet);
-	m0_lnet_engine_time(lnet->hm_engine, now);
+	m0_lnet_engine_time(lnet->hm_node.hno_engine, now);
 	reactor->rtr_now = now;
 	if (m0_home__inbox_do(lnet)) {
-		lnet->hm_did = true;
+		lnet->hm_node.hno_did = true;
 		idle = false;
 	}
 	more = m0_reactor_pass(reactor, now);
 	if (idle && !more && !reactor->rtr_called) {
 		m0_reactor_flush(reactor);
-		if (lnet->hm_events == NULL && !lnet->hm_again)
+		if (lnet->hm_up.huq_first == NULL && !lnet->hm_node.hno_again)
 			return false;
 	}
-	lnet->hm_owes = tells_first(lnet);
-	if (!lnet->hm_owes)
-		lnet->hm_next = engine_turns(lnet, now);
+	lnet->hm_node.hno_owes = tells_first(lnet);
+	if (!lnet->hm_node.hno_owes)
+		lnet->hm_node.hno_next = engine_turns(lnet, now);
 	m0_reactor_flush(reactor);
 	if (tell(lnet))
-		lnet->hm_did = true;
-	if (lnet->hm_owes)
+		lnet->hm_node.hno_did = true;
+	if (lnet->hm_node.hno_owes)
 		return true;
 	if (m0_home__runners_run(lnet, now))
-		lnet->hm_did = true;
-	lnet->hm_next = min64u(lnet->hm_next, lnet->hm_run_at);
-	if (lnet->hm_state != M0_HOME_OPEN)
+		lnet->hm_node.hno_did = true;
+	lnet->hm_node.hno_next =
+		min64u(lnet->hm_node.hno_next, lnet->hm_run_at);
+	if (lnet->hm_node.hno_state != M0_HOME_OPEN)
 		m0_home__close_step(lnet, now);
-	return more || lnet->hm_again || lnet->hm_next <= now ||
-	       M0_HOME_GET(lnet->hm_posted) || M0_HOME_GET(lnet->hm_has_woken);
+	return more || lnet->hm_node.hno_again ||
+	       lnet->hm_node.hno_next <= now || M0_HOME_GET(lnet->hm_posted) ||
+	       M0_HOME_GET(lnet->hm_has_woken);
 }
 
 /* Messages that have moved, one way or the other. */
 static uint64_t moved_nr(const struct m0_lnet *lnet)
 {
 	const struct m0_lnet_stats *st =
-		m0_lnet_engine_counters(lnet->hm_engine);
+		m0_lnet_engine_counters(lnet->hm_node.hno_engine);
 
 	return st->ls_send_count + st->ls_recv_count + st->ls_drop_count;
 }
@@ -161,7 +165,7 @@ static m0_time_t push_do(struct m0_lnet *lnet)
 {
 	struct m0_home_entry entries = m0_home__inbox_push(lnet);
 
-	m0_reactor_flush(lnet->hm_reactor);
+	m0_reactor_flush(lnet->hm_node.hno_reactor);
 	m0_home__ops_do(lnet, entries);
 	m0_home__told_end(lnet);
 	return M0_TIME_IMMEDIATELY;
@@ -174,32 +178,32 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 	bool            more = true;
 	int             i;
 
-	if (lnet->hm_pushes && lnet->hm_state == M0_HOME_OPEN)
+	if (lnet->hm_node.hno_pushes && lnet->hm_node.hno_state == M0_HOME_OPEN)
 		return push_do(lnet);
 	moved = moved_nr(lnet);
 	for (i = 0; i < ROUNDS_MAX && more; ++i) {
-		if (lnet->hm_state == M0_HOME_CLOSED)
+		if (lnet->hm_node.hno_state == M0_HOME_CLOSED)
 			return M0_TIME_NEVER;
 		if (i > 0) {
 			now = m0_time_now();
 			m0_time_pass_move(now);
-			lnet->hm_reactor->rtr_looked = true;
+			lnet->hm_node.hno_reactor->rtr_looked = true;
 		}
-		lnet->hm_step_now = now;
+		lnet->hm_node.hno_step_now = now;
 		more = round_do(lnet, now);
 		/* Unless callbacks have asked for something. */
-		if (lnet->hm_owes && !M0_HOME_GET(lnet->hm_posted))
+		if (lnet->hm_node.hno_owes && !M0_HOME_GET(lnet->hm_posted))
 			break;
 	}
-	lnet->hm_reactor->rtr_looked = false;
+	lnet->hm_node.hno_reactor->rtr_looked = false;
 	/* Else the next step does it, or the push before. */
 	if (!M0_HOME_GET(lnet->hm_inline) || M0_HOME_GET(lnet->hm_has_fd) ||
 	    M0_HOME_GET(lnet->hm_starved))
 		m0_home__told_end(lnet);
-	more = more || lnet->hm_again;
+	more = more || lnet->hm_node.hno_again;
 	if (moved != moved_nr(lnet))
-		lnet->hm_did = true;
-	return more ? now : lnet->hm_next;
+		lnet->hm_node.hno_did = true;
+	return more ? now : lnet->hm_node.hno_next;
 }
 
 static bool home_ready(const struct m0_strand *strand)
@@ -208,21 +212,24 @@ static bool home_ready(const struct m0_strand *strand)
 
 	return M0_HOME_GET(lnet->hm_posted) ||
 	       M0_HOME_GET(lnet->hm_has_woken) ||
-	       lnet->hm_reactor->rtr_ops->rtro_ready(lnet->hm_reactor);
+	       lnet->hm_node.hno_reactor->rtr_ops->rtro_ready(
+		       lnet->hm_node.hno_reactor);
 }
 
 static void home_sleep(struct m0_strand *strand, m0_time_t deadline)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
 
-	lnet->hm_reactor->rtr_ops->rtro_sleep(lnet->hm_reactor, deadline);
+	lnet->hm_node.hno_reactor->rtr_ops->rtro_sleep(
+		lnet->hm_node.hno_reactor, deadline);
 }
 
 static void home_rouse(struct m0_strand *strand)
 {
 	struct m0_lnet *lnet = lnet_of(strand);
 
-	lnet->hm_reactor->rtr_ops->rtro_rouse(lnet->hm_reactor);
+	lnet->hm_node.hno_reactor->rtr_ops->rtro_rouse(
+		lnet->hm_node.hno_reactor);
 }
 
 const struct m0_strand_ops m0_home__strand_ops = {
@@ -241,8 +248,8 @@ const struct m0_strand_ops m0_home__strand_ops = {
 static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 			 m0_time_t deadline)
 {
-	struct m0_reactor *reactor = lnet->hm_reactor;
-	m0_time_t          until = min64u(deadline, lnet->hm_next);
+	struct m0_reactor *reactor = lnet->hm_node.hno_reactor;
+	m0_time_t          until = min64u(deadline, lnet->hm_node.hno_next);
 
 	M0_HOME_SET(lnet->hm_sleeps, true);
 	if (!home_ready(&lnet->hm_strand) && m0_semaphore_value(sem) == 0) {
@@ -258,16 +265,16 @@ static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 /* A step that the caller makes; hm_stepping is his. */
 static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 {
-	struct m0_reactor *reactor = lnet->hm_reactor;
+	struct m0_reactor *reactor = lnet->hm_node.hno_reactor;
 	m0_time_t          next;
 	bool               did;
 
-	lnet->hm_did = false;
+	lnet->hm_node.hno_did = false;
 	next = m0_strand_step(&lnet->hm_strand, now);
-	lnet->hm_next = next;
-	did = lnet->hm_did;
-	lnet->hm_pushes = false;
-	lnet->hm_is_polled = false;
+	lnet->hm_node.hno_next = next;
+	did = lnet->hm_node.hno_did;
+	lnet->hm_node.hno_pushes = false;
+	lnet->hm_node.hno_is_polled = false;
 	if (!M0_HOME_GET(lnet->hm_has_fd)) {
 		/* Nothing that others wait for is looked at after it. */
 		__atomic_store_n(&lnet->hm_stepping, false, __ATOMIC_RELEASE);
@@ -321,7 +328,7 @@ bool m0_lnet_poll_at(struct m0_lnet *lnet, m0_time_t now)
 	if (!M0_HOME_GET(lnet->hm_inline) ||
 	    __atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
 		return false;
-	lnet->hm_is_polled = true;
+	lnet->hm_node.hno_is_polled = true;
 	return inline_step(lnet, now);
 }
 
@@ -341,18 +348,19 @@ void m0_lnet_push(struct m0_lnet *lnet)
 {
 	if (M0_HOME_GET(lnet->hm_inline) && M0_HOME_GET(lnet->hm_posted) &&
 	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE)) {
-		lnet->hm_pushes = lnet->hm_step_now > 0 &&
-				  !M0_HOME_GET(lnet->hm_has_fd);
-		lnet->hm_reactor->rtr_looked = !lnet->hm_pushes;
-		(void)inline_step(lnet, lnet->hm_step_now > 0
-						? lnet->hm_step_now
+		lnet->hm_node.hno_pushes = lnet->hm_node.hno_step_now > 0 &&
+					   !M0_HOME_GET(lnet->hm_has_fd);
+		lnet->hm_node.hno_reactor->rtr_looked =
+			!lnet->hm_node.hno_pushes;
+		(void)inline_step(lnet, lnet->hm_node.hno_step_now > 0
+						? lnet->hm_node.hno_step_now
 						: m0_time_now());
 	}
 }
 
 int m0_lnet_fd(struct m0_lnet *lnet)
 {
-	struct m0_reactor *reactor = lnet->hm_reactor;
+	struct m0_reactor *reactor = lnet->hm_node.hno_reactor;
 	int                fd;
 
 	if (!M0_HOME_GET(lnet->hm_inline))

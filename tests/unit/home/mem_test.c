@@ -27,7 +27,7 @@ static struct m0_lnet *node_open(void)
 
 static void driver_add(struct m0_lnet *lnet)
 {
-	struct m0_lnd_env env = { .lev_reactor = lnet->hm_reactor,
+	struct m0_lnd_env env = { .lev_reactor = lnet->hm_node.hno_reactor,
 				  .lev_cfg = &lnet->hm_cfg };
 	struct m0_lnd    *lnd;
 	char              why[M0_LND_WHY_BYTES];
