@@ -15,70 +15,6 @@ enum {
 	TOLD_MAX = 32
 };
 
-/* ------------------------------------------------------------- numbers -- */
-
-static struct m0_home_eq *eq_of_slot(struct m0_home_slot *slot)
-{
-	return container_of(slot, struct m0_home_eq, heq_slot);
-}
-
-struct m0_home_eq *m0_home__eq_at(const struct m0_lnet *lnet, uint32_t number)
-{
-	struct m0_home_eq *heq;
-
-	M0_PRE(number != 0);
-	heq = eq_of_slot(m0_home__slot_at(&lnet->hm_eq_slots, number - 1));
-	M0_ASSERT(heq->heq_eq->eq_number == number);
-	return heq;
-}
-
-uint32_t m0_home__eq_queued_nr(const struct m0_home_eq *heq)
-{
-	return __atomic_load_n(&heq->heq_eq->eq_accepted_nr, __ATOMIC_RELAXED) -
-	       __atomic_load_n(&heq->heq_taken_nr, __ATOMIC_RELAXED);
-}
-
-static struct m0_lnet_eq *eq_of_number(const struct m0_lnet *lnet,
-				       uint32_t              number)
-{
-	return number == 0 ? NULL : m0_home__eq_at(lnet, number)->heq_eq;
-}
-
-/*
- * Gives the queue a number if there is one; without it, the node refuses MDs of
- * this queue. hm_lock is held, and released meanwhile.
- */
-static void number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
-{
-	struct m0_home_slots *slots = &lnet->hm_eq_slots;
-	struct m0_home_slot  *slot;
-	struct m0_home_eq    *heq;
-
-	do {
-		slot = m0_home__slot_get(slots);
-	} while (slot == NULL && !m0_home__slots_are_full(slots) &&
-		 m0_home__grow(lnet, slots) == 0);
-	if (slot == NULL)
-		return;
-	heq = eq_of_slot(slot);
-	heq->heq_eq = eq;
-	heq->heq_taken_nr = 0;
-	eq->eq_number = slot->hsl_index + 1;
-}
-
-/* hm_lock is held. */
-static void number_put(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
-{
-	struct m0_home_eq *heq;
-
-	if (eq->eq_number == 0)
-		return;
-	heq = m0_home__eq_at(lnet, eq->eq_number);
-	M0_ASSERT(m0_home__eq_queued_nr(heq) == 0);
-	m0_home__slot_put(&lnet->hm_eq_slots, &heq->heq_slot);
-	eq->eq_number = 0;
-}
-
 void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
 		     void (*callback)(struct m0_lnet_eq          *eq,
 				      const struct m0_lnet_event *ev),
@@ -92,7 +28,7 @@ void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
 	(void)m0_semaphore_init(&eq->eq_sem, 0);
 	m0_mutex_lock(&lnet->hm_lock);
 	M0_PRE(!lnet->hm_dead);
-	number_take(lnet, eq);
+	m0_home__eq_number_take(lnet, eq);
 	m0_list_add_tail(&lnet->hm_eqs, &eq->eq_link);
 	m0_mutex_unlock(&lnet->hm_lock);
 }
@@ -105,53 +41,6 @@ void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
 }
 
 /* -------------------------------------------------------------- telling -- */
-
-static bool told_take(struct m0_lnet *lnet)
-{
-	struct m0_lnet_event_node *node;
-	struct m0_home_me         *hme;
-	struct m0_lnet_md         *md;
-
-	if (lnet->hm_told == NULL && lnet->hm_node.hno_gone == NULL)
-		return false;
-	lnet->hm_node.hno_takes = true;
-	while ((node = lnet->hm_told) != NULL) {
-		lnet->hm_told = node->en_next;
-		md = node->en_md;
-		m0_lnet_engine_event_taken(lnet->hm_node.hno_engine, node);
-		if (md != NULL)
-			m0_home__md_put(lnet, m0_home__md_of(md));
-	}
-	while ((hme = lnet->hm_node.hno_gone) != NULL) {
-		lnet->hm_node.hno_gone = hme->hme_next;
-		m0_home__me_put(lnet, hme);
-	}
-	lnet->hm_told_nr = 0;
-	lnet->hm_node.hno_takes = false;
-	return true;
-}
-
-bool m0_home__told_take(struct m0_lnet *lnet)
-{
-	bool any;
-
-	if (m0_home__is_inside(lnet))
-		return told_take(lnet);
-	if (!M0_HOME_GET(lnet->hm_inline) ||
-	    __atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
-		return false;
-	any = told_take(lnet);
-	M0_HOME_SET(lnet->hm_stepping, false);
-	return any;
-}
-
-/* hm_lock, once for many. */
-void m0_home__told_give(struct m0_lnet *lnet)
-{
-	m0_mutex_lock(&lnet->hm_lock);
-	(void)told_take(lnet);
-	m0_mutex_unlock(&lnet->hm_lock);
-}
 
 static void event_call(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 		       struct m0_lnet_event_node *node)
@@ -208,7 +97,7 @@ static void events_push(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 	m0_mutex_lock(&lnet->hm_lock);
 	for (; node != NULL; node = next) {
 		next = node->en_next;
-		eq = eq_of_number(lnet, node->en_eq);
+		eq = m0_home__eq_of(lnet, node->en_eq);
 		if (eq_push(eq, node)) {
 			/* He may go on; m0_lnet_eq_fini() waits for us. */
 			m0_mutex_unlock(&lnet->hm_lock);
@@ -247,7 +136,7 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 		/* Events of one queue often come one after the other. */
 		if (node->en_eq != number) {
 			number = node->en_eq;
-			eq = eq_of_number(lnet, number);
+			eq = m0_home__eq_of(lnet, number);
 		}
 		if (eq == NULL || eq->eq_callback != NULL) {
 			told(&last, eq);
@@ -392,7 +281,7 @@ void m0_lnet_eq_fini(struct m0_lnet_eq *eq)
 		barrier_wait(lnet);
 	m0_mutex_lock(&lnet->hm_lock);
 	M0_PRE(eq->eq_users_nr == 0 && eq->eq_first == NULL);
-	number_put(lnet, eq);
+	m0_home__eq_number_put(lnet, eq);
 	m0_list_del(&eq->eq_link);
 	eq->eq_lnet = NULL;
 	m0_semaphore_fini(&eq->eq_sem);

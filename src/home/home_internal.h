@@ -466,7 +466,7 @@ void m0_home__fault_do(struct m0_lnet *lnet, struct m0_home_op *op);
 void m0_home__mem_add_do(struct m0_lnet *lnet, struct m0_home_op *op);
 void m0_home__mem_del_do(struct m0_lnet *lnet, struct m0_home_op *op);
 
-/* -- me_md.c, home_msg.c: hm_lock is held ---------------------------------- */
+/* -- me_md.c, home_msg.c, home_told.c, slot.c: hm_lock is held -------------- */
 
 /** One operation or event less that names it. */
 void m0_home__me_put(struct m0_lnet *lnet, struct m0_home_me *hme);
@@ -502,6 +502,8 @@ extern const struct m0_lnet_home_ops m0_home__ops;
 /* -- step.c ---------------------------------------------------------------- */
 
 extern const struct m0_strand_ops m0_home__strand_ops;
+/* -- wait.c ---------------------------------------------------------------- */
+
 /**
  * Blocks the application until the semaphore was taken; inline nodes make
  * progress meanwhile. @return false  the deadline came first.
@@ -509,14 +511,24 @@ extern const struct m0_strand_ops m0_home__strand_ops;
 bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 		   m0_time_t deadline);
 
-/* -- eq.c ------------------------------------------------------------------ */
+/* -- eq_number.c ----------------------------------------------------------- */
 
+/**
+ * Gives the queue a number if there is one; without it, the node refuses MDs of
+ * this queue. hm_lock is held, and released meanwhile.
+ */
+void m0_home__eq_number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
+/** hm_lock is held. */
+void m0_home__eq_number_put(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
+/** Strand: the application's queue with this number; 0: NULL. */
+struct m0_lnet_eq *m0_home__eq_of(const struct m0_lnet *lnet, uint32_t number);
 /** Strand: the queue with this number. Pre: the number is not 0. */
 struct m0_home_eq *m0_home__eq_at(const struct m0_lnet *lnet, uint32_t number);
 /** Incoming messages in the queue, or on their way to it. */
 uint32_t m0_home__eq_queued_nr(const struct m0_home_eq *heq);
-/** Tells all events posted so far. */
-void m0_home__events_tell(struct m0_lnet *lnet);
+
+/* -- home_told.c ----------------------------------------------------------- */
+
 /** m0_home__told_end() when there is something. */
 void m0_home__told_give(struct m0_lnet *lnet);
 /**
@@ -534,6 +546,11 @@ static inline void m0_home__told_end(struct m0_lnet *lnet)
 	if (lnet->hm_told != NULL || lnet->hm_node.hno_gone != NULL)
 		m0_home__told_give(lnet);
 }
+
+/* -- eq.c ------------------------------------------------------------------ */
+
+/** Tells all events posted so far. */
+void m0_home__events_tell(struct m0_lnet *lnet);
 /** All that was posted before them has been told. */
 void m0_home__barriers_tell(struct m0_lnet *lnet);
 /** The node is closed: queues that need nothing of it are let go. hm_lock. */
@@ -552,11 +569,11 @@ void m0_home__close_step(struct m0_lnet *lnet, m0_time_t now);
 /** An open has failed: ends what it has begun, and frees the node. */
 void m0_home__undo(struct m0_lnet *lnet);
 
-/* -- home_node.c ----------------------------------------------------------- */
+/* -- home_free.c ----------------------------------------------------------- */
 
 /** Frees engine, drivers and sockets. No interface is left. */
 void m0_home__parts_free(struct m0_lnet *lnet);
-/** Frees the node's memory. */
+/** Frees the node's memory, also after an open that failed. */
 void m0_home__free(struct m0_lnet *lnet);
 
 /* -- home_mem.c ----------------------------------------------------------------- */

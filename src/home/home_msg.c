@@ -91,19 +91,6 @@ bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms)
 	return wake;
 }
 
-int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots)
-{
-	void *chunk;
-
-	m0_mutex_unlock(&lnet->hm_lock);
-	chunk = m0_home__slots_chunk(slots);
-	m0_mutex_lock(&lnet->hm_lock);
-	if (chunk == NULL)
-		return -ENOMEM;
-	(void)m0_home__slots_grow(slots, chunk);
-	return 0;
-}
-
 /* -- what the engine asks of the home -------------------------------------- */
 
 /* There is no spare one. */

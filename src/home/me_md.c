@@ -53,27 +53,6 @@ struct m0_home_md *m0_home__md_find(struct m0_lnet       *lnet,
 	return hmd;
 }
 
-void m0_home__me_put(struct m0_lnet *lnet, struct m0_home_me *hme)
-{
-	M0_PRE(hme->hme_users_nr > 0);
-	if (--hme->hme_users_nr == 0)
-		m0_home__slot_put(&lnet->hm_mes, &hme->hme_slot);
-}
-
-void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd)
-{
-	M0_PRE(hmd->hmd_users_nr > 0);
-	if (--hmd->hmd_users_nr > 0)
-		return;
-	if (hmd->hmd_eq != NULL) {
-		M0_ASSERT(hmd->hmd_eq->eq_users_nr > 0);
-		--hmd->hmd_eq->eq_users_nr;
-	}
-	if (hmd->hmd_queued)
-		m0_home__me_put(lnet, hmd->hmd_me);
-	m0_home__slot_put(&lnet->hm_mds, &hmd->hmd_slot);
-}
-
 static void me_op_done(struct m0_lnet *lnet, struct m0_home_me *hme)
 {
 	m0_mutex_lock(&lnet->hm_lock);

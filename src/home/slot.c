@@ -128,3 +128,16 @@ struct m0_home_slot *m0_home__slot_find(const struct m0_home_slots *slots,
 	slot = m0_home__slot_at(slots, handle.lh_slot);
 	return slot->hsl_used && slot->hsl_gen == handle.lh_gen ? slot : NULL;
 }
+
+int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots)
+{
+	void *chunk;
+
+	m0_mutex_unlock(&lnet->hm_lock);
+	chunk = m0_home__slots_chunk(slots);
+	m0_mutex_lock(&lnet->hm_lock);
+	if (chunk == NULL)
+		return -ENOMEM;
+	(void)m0_home__slots_grow(slots, chunk);
+	return 0;
+}

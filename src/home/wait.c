@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps that the caller of a function makes on an inline node, and waits of the
+ * application. The step itself is reached through the strand's table.
+ */
+#include "home/home_internal.h"
+#include "m0/lnet_run.h"
+
+/*
+ * Whoever posts after hm_sleeps is set rouses; what was posted before is seen
+ * here. The same for the semaphore: others that step find hm_stepping taken.
+ */
+static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
+			 m0_time_t deadline)
+{
+	struct m0_reactor *reactor = lnet->hm_node.hno_reactor;
+	m0_time_t          until = min64u(deadline, lnet->hm_node.hno_next);
+
+	M0_HOME_SET(lnet->hm_sleeps, true);
+	if (!lnet->hm_strand.st_ops->so_ready(&lnet->hm_strand) &&
+	    m0_semaphore_value(sem) == 0) {
+		if (reactor->rtr_ops->rtro_sleep != NULL)
+			reactor->rtr_ops->rtro_sleep(reactor, until);
+		else
+			m0_time_sleep(
+				min64u(until, m0_time_from_now(0, 1000000)));
+	}
+	M0_HOME_SET(lnet->hm_sleeps, false);
+}
+
+/* A step that the caller makes; hm_stepping is his. */
+static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
+{
+	struct m0_reactor *reactor = lnet->hm_node.hno_reactor;
+	m0_time_t          next;
+	bool               did;
+
+	lnet->hm_node.hno_did = false;
+	next = m0_strand_step(&lnet->hm_strand, now);
+	lnet->hm_node.hno_next = next;
+	did = lnet->hm_node.hno_did;
+	lnet->hm_node.hno_pushes = false;
+	lnet->hm_node.hno_is_polled = false;
+	if (!M0_HOME_GET(lnet->hm_has_fd)) {
+		/* Nothing that others wait for is looked at after it. */
+		__atomic_store_n(&lnet->hm_stepping, false, __ATOMIC_RELEASE);
+		return did;
+	}
+	reactor->rtr_ops->rtro_arm(reactor, next);
+	M0_HOME_SET(lnet->hm_stepping, false);
+	/* Its poster may have seen the descriptor readable still. */
+	if (M0_HOME_GET(lnet->hm_posted))
+		reactor->rtr_ops->rtro_rouse(reactor);
+	return did;
+}
+
+/* Sleeps for input, until `deadline`, if nothing is there and `sem` is 0. */
+static void sleep_step(struct m0_lnet *lnet, const struct m0_semaphore *sem,
+		       m0_time_t deadline)
+{
+	if (__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		return;
+	inline_sleep(lnet, sem, deadline);
+	(void)inline_step(lnet, m0_time_now());
+}
+
+bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
+		   m0_time_t deadline)
+{
+	m0_time_t now;
+
+	/* The thread that makes steps would wait for itself. */
+	M0_PRE(!m0_home__is_inside(lnet));
+	if (!M0_HOME_GET(lnet->hm_inline))
+		return m0_semaphore_timeddown(sem, deadline);
+	while (!m0_semaphore_trydown(sem)) {
+		now = m0_time_now();
+		if (now >= deadline)
+			return false;
+		if (!M0_HOME_GET(lnet->hm_stepping)) {
+			sleep_step(lnet, sem, deadline);
+			continue;
+		}
+		/* By another thread, which may stop doing so. */
+		now = m0_time_add(now, M0_TIME_ONE_MSEC);
+		if (m0_semaphore_timeddown(sem, min64u(now, deadline)))
+			return true;
+	}
+	return true;
+}
+
+bool m0_lnet_poll_at(struct m0_lnet *lnet, m0_time_t now)
+{
+	if (!M0_HOME_GET(lnet->hm_inline) ||
+	    __atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		return false;
+	lnet->hm_node.hno_is_polled = true;
+	return inline_step(lnet, now);
+}
+
+bool m0_lnet_progress(struct m0_lnet *lnet)
+{
+	return M0_HOME_GET(lnet->hm_inline) &&
+	       !__atomic_exchange_n(&lnet->hm_stepping, true,
+				    __ATOMIC_ACQUIRE) &&
+	       inline_step(lnet, m0_time_now());
+}
+
+/*
+ * At the time of the last step: nothing has come, so nothing may be overdue. A
+ * descriptor that is polled has to say what is left, which takes a whole step.
+ */
+void m0_lnet_push(struct m0_lnet *lnet)
+{
+	if (M0_HOME_GET(lnet->hm_inline) && M0_HOME_GET(lnet->hm_posted) &&
+	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE)) {
+		lnet->hm_node.hno_pushes = lnet->hm_node.hno_step_now > 0 &&
+					   !M0_HOME_GET(lnet->hm_has_fd);
+		lnet->hm_node.hno_reactor->rtr_looked =
+			!lnet->hm_node.hno_pushes;
+		(void)inline_step(lnet, lnet->hm_node.hno_step_now > 0
+						? lnet->hm_node.hno_step_now
+						: m0_time_now());
+	}
+}
+
+int m0_lnet_fd(struct m0_lnet *lnet)
+{
+	struct m0_reactor *reactor = lnet->hm_node.hno_reactor;
+	int                fd;
+
+	if (!M0_HOME_GET(lnet->hm_inline))
+		return -ENOSYS;
+	fd = reactor->rtr_ops->rtro_fd(reactor);
+	if (!M0_HOME_GET(lnet->hm_has_fd)) {
+		M0_HOME_SET(lnet->hm_has_fd, true);
+		/* What is there already; the next progress arms it. */
+		reactor->rtr_ops->rtro_rouse(reactor);
+	}
+	return fd;
+}
