@@ -33,6 +33,7 @@ static bool hello_put(struct m0_sock_conn *conn, uint32_t version,
 	size_t nr = m0_sock__hello_encode(
 		&hello, conn->cn_own.ow_buf + conn->cn_own.ow_bytes);
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_own.ow_bytes += (unsigned)nr;
 	return nr > 0;
 }
@@ -42,6 +43,7 @@ void m0_sock__hello_ask(struct m0_sock_conn *conn)
 	struct m0_sock__peer  *peer = conn->cn_peer;
 	struct m0_sock_request req = { .sr_nid = peer->sp_nid };
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_state = M0_SOCK__ASKING;
 	conn->cn_version = peer->sp_version != 0 ? peer->sp_version
 						 : own_version(peer->sp_ni);
@@ -61,6 +63,7 @@ static int refuse(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_ni != NULL)
 		++conn->cn_ni->sni_info.ldi_refused_nr;
 	conn->cn_state = M0_SOCK__REFUSED;
@@ -76,6 +79,7 @@ static int refuse(struct m0_sock_conn *conn)
 static int refuse_hello(struct m0_sock_conn *conn, uint32_t version,
 			const struct m0_lnet_nid *to)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (!hello_put(conn, version, to, M0_SOCK_NONE))
 		return m0_sock__conn_fail(conn, -EPROTO);
 	return refuse(conn);
@@ -87,6 +91,7 @@ static int wrong(struct m0_sock_conn *conn, int rc, const char *what)
 {
 	char addr[M0_SOCK__ADDRSTR_BYTES];
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN, "sock: %s %s: %s",
 		     conn->cn_active ? "connecting to" : "connection from",
 		     m0_sock__addr_print(&conn->cn_remote, addr), what);
@@ -99,6 +104,7 @@ static int wrong_nid(struct m0_sock_conn *conn, int rc, const char *what,
 	char text[M0_LNET_NIDSTR_SIZE];
 	char line[256];
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	m0_lnet_nid_print(nid, text, sizeof text);
 	snprintf(line, sizeof line, "%s: %s", what, text);
 	return wrong(conn, rc, line);
@@ -108,6 +114,7 @@ static int wrong_nid(struct m0_sock_conn *conn, int rc, const char *what,
 
 static int want(struct m0_sock_conn *conn, enum m0_sock__in in, unsigned bytes)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_in = in;
 	conn->cn_want = bytes;
 	return 0;
@@ -115,6 +122,7 @@ static int want(struct m0_sock_conn *conn, enum m0_sock__in in, unsigned bytes)
 
 static int refuse_request(struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_own.ow_bytes =
 		(unsigned)m0_sock__request_refuse(conn->cn_own.ow_buf);
 	return refuse(conn);
@@ -122,6 +130,7 @@ static int refuse_request(struct m0_sock_conn *conn)
 
 static int request_magic(struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	switch (m0_sock__request_magic(conn->cn_stage)) {
 	case 0:
 		return want(conn, M0_SOCK__IN_REQUEST_HEAD, M0_SOCK_HEAD_BYTES);
@@ -136,6 +145,7 @@ static int request_head(struct m0_sock_conn *conn)
 {
 	int nr = m0_sock__request_bytes(conn->cn_stage);
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	return nr > 0 ? want(conn, M0_SOCK__IN_REQUEST, (unsigned)nr)
 		      : refuse_request(conn);
 }
@@ -145,6 +155,7 @@ static int request_come(struct m0_sock_conn *conn)
 	struct m0_sock_request req;
 	struct m0_sock__ni    *ni;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (m0_sock__request_decode(&req, conn->cn_stage) != 0)
 		return wrong(conn, -EPROTO, "not a NID that it wants to reach");
 	ni = m0_sock__ni_find(conn->cn_sock, &req.sr_nid);
@@ -163,6 +174,7 @@ static bool is_race(const struct m0_sock__peer *peer,
 {
 	const struct m0_sock_conn *ours = peer->sp_dial;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	return ours != NULL &&
 	       ours->cn_remote.sa_bytes_nr == conn->cn_remote.sa_bytes_nr &&
 	       memcmp(ours->cn_remote.sa_bytes, conn->cn_remote.sa_bytes,
@@ -227,6 +239,7 @@ static void surplus_ask(struct m0_sock__peer *peer, uint32_t ctype)
 static bool is_surplus(const struct m0_sock_conn *conn,
 		       struct m0_sock__peer      *peer)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (peer->sp_nr[conn->cn_ctype] <
 	    type_max(conn->cn_sock, conn->cn_ctype))
 		return false;
@@ -240,6 +253,7 @@ static const char *hello_flaw(const struct m0_sock_conn  *conn,
 {
 	const struct m0_lnet_nid *ours = &conn->cn_ni->sni_ni->ldn_nid;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (hello->sh_version == M0_SOCK_V1)
 		return "it speaks version 1 of the socket protocol, which "
 		       "nodes older than Lustre 1.8 use: refused; it needs a "
@@ -258,6 +272,7 @@ static const char *hello_flaw(const struct m0_sock_conn  *conn,
 static int accept_open(struct m0_sock_conn *conn, struct m0_sock__peer *peer,
 		       const struct m0_sock_hello *hello)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (!hello_put(conn, hello->sh_version, &peer->sp_nid, conn->cn_ctype))
 		return wrong(conn, -EPROTO, "its version cannot tell our NID");
 	--conn->cn_sock->sk_accepting_nr;
@@ -278,6 +293,7 @@ static int hello_asked(struct m0_sock_conn        *conn,
 	bool                  unwanted;
 	int                   rc;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_ctype = m0_sock__ctype_invert(hello->sh_ctype);
 	peer = m0_sock__peer_get(conn->cn_ni, &hello->sh_src_nid,
 				 hello->sh_src_pid);
@@ -305,6 +321,7 @@ static int answer_none(struct m0_sock_conn        *conn,
 {
 	struct m0_sock__peer *peer = conn->cn_peer;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (hello->sh_version != conn->cn_version && peer->sp_open_nr == 0)
 		peer->sp_version = hello->sh_version;
 	m0_sock__conn_kill(conn, -EALREADY);
@@ -318,6 +335,7 @@ static int hello_answered(struct m0_sock_conn        *conn,
 {
 	struct m0_sock__peer *peer = conn->cn_peer;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (!m0_lnet_nid_eq(&hello->sh_src_nid, &peer->sp_nid) ||
 	    hello->sh_src_pid != peer->sp_pid)
 		return wrong_nid(conn, -EPROTO,
@@ -342,6 +360,7 @@ static int hello_head(struct m0_sock_conn *conn)
 {
 	int nr = m0_sock__hello_bytes(conn->cn_stage);
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (nr > 0)
 		return want(conn, M0_SOCK__IN_HELLO, (unsigned)nr);
 	if (!conn->cn_active && nr == -EPROTONOSUPPORT)
@@ -360,6 +379,7 @@ static int hello_complete(struct m0_sock_conn        *conn,
 {
 	const char *flaw = hello_flaw(conn, hello);
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (flaw != NULL)
 		return wrong_nid(conn, -EPROTO, flaw, &hello->sh_src_nid);
 	/* Of an answer "none" it is the version that is asked for. */
@@ -372,6 +392,7 @@ static int hello_complete(struct m0_sock_conn        *conn,
 
 static int hello_bad(struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	return wrong(conn, -EPROTO, "not a HELLO that can be");
 }
 
@@ -379,6 +400,7 @@ static int hello_come(struct m0_sock_conn *conn)
 {
 	struct m0_sock_hello hello;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (m0_sock__hello_decode(&hello, conn->cn_stage) != 0)
 		return hello_bad(conn);
 	if (hello.sh_ips_nr == 0)
@@ -395,6 +417,7 @@ static int ips_come(struct m0_sock_conn *conn)
 		      (unsigned)sizeof(uint32_t);
 	struct m0_sock_hello hello;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (m0_sock__hello_decode(&hello, conn->cn_stage) != 0)
 		return hello_bad(conn);
 	if (m0_sock__hello_ips_bad(conn->cn_stage + bytes, nr))
@@ -404,6 +427,7 @@ static int ips_come(struct m0_sock_conn *conn)
 
 int m0_sock__hello_staged(struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_REQUEST_MAGIC:
 		return request_magic(conn);

@@ -10,6 +10,7 @@ unsigned m0_sock__share(const struct m0_sock *sock)
 {
 	unsigned nr = sock->sk_cfg.soc_conns_max / M0_SOCK__SHARES_NR;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	return nr > M0_SOCK__SHARE_MIN ? nr : (unsigned)M0_SOCK__SHARE_MIN;
 }
 
@@ -19,6 +20,7 @@ static struct m0_sock__host *host_find(const struct m0_sock      *sock,
 	struct m0_hash_link *link = m0_hash_find(
 		&sock->sk_hosts, addr->sa_bytes, addr->sa_bytes_nr);
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	return link == NULL
 		       ? NULL
 		       : container_of(link, struct m0_sock__host, sho_hash);
@@ -29,6 +31,7 @@ static struct m0_sock__host *host_new(struct m0_sock            *sock,
 {
 	struct m0_sock__host *host;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	M0_ALLOC_PTR(host);
 	if (host == NULL)
 		return NULL;
@@ -47,6 +50,7 @@ bool m0_sock__host_is_full(struct m0_sock            *sock,
 	struct m0_sock__host *host = host_find(sock, addr);
 	char                  text[M0_SOCK__ADDRSTR_BYTES];
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	if (host == NULL || host->sho_conns_nr < m0_sock__share(sock))
 		return false;
 	M0_SOCK__SAY(sock, M0_LOG_WARN,

@@ -21,6 +21,7 @@ static void frame_next(struct m0_sock_conn *conn)
 
 void m0_sock__in_open(struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_rx.lr_nid = conn->cn_peer->sp_nid;
 	conn->cn_rx.lr_pid = conn->cn_peer->sp_pid;
 	conn->cn_large = conn->cn_version == M0_SOCK_V4;
@@ -38,6 +39,7 @@ static int message_end(struct m0_sock_conn *conn)
 		    conn->cn_sum.su_now == conn->cn_sum.su_want;
 	int status = good ? 0 : -EIO;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	frame_next(conn);
 	conn->cn_in_rx = false;
 	if (M0_UNLIKELY(conn->cn_cookie != 0) && good) {
@@ -58,6 +60,7 @@ static int message_end(struct m0_sock_conn *conn)
 /** What is to come is thrown away, `nr` bytes of it. */
 static int discard_begin(struct m0_sock_conn *conn, uint64_t nr)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_rest.rem_left = nr;
 	if (nr == 0)
 		return message_end(conn);
@@ -83,6 +86,7 @@ static int payload_begin(struct m0_sock_conn *conn)
 {
 	const struct m0_lnd_payload *payload = &conn->cn_rx.lr_payload;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_in_rx = true;
 	conn->cn_rest.rem_left = payload->lpy_bytes;
 	conn->cn_in_small = payload->lpy_bytes < M0_SOCK__LARGE_BYTES;
@@ -100,6 +104,7 @@ static int payload_begin(struct m0_sock_conn *conn)
 /** A cancelled message wants no more bytes. */
 static void cancelled_look(struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_in == M0_SOCK__IN_PAYLOAD && conn->cn_rx.lr_cancelled)
 		(void)discard_begin(conn, conn->cn_rest.rem_left +
 						  conn->cn_rx.lr_discard_bytes);
@@ -108,6 +113,7 @@ static void cancelled_look(struct m0_sock_conn *conn)
 /** So many bytes of the message have come. */
 static void progress(struct m0_sock_conn *conn, uint64_t nr)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_pace.pac_run += nr;
 	if (conn->cn_pace.pac_run < M0_SOCK__PROGRESS_BYTES)
 		return;
@@ -121,6 +127,7 @@ static RARE void segs_fill(struct m0_sock_conn *conn, const uint8_t *from,
 {
 	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	while (nr > 0) {
 		char *at = (char *)vec->ov_buf[conn->cn_rest.rem_seg] +
 			   conn->cn_rest.rem_seg_at;
@@ -152,6 +159,7 @@ static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
 {
 	const struct m0_bufvec *vec = conn->cn_rx.lr_payload.lpy_vec;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_rest.rem_left -= nr;
 	/* A small payload is one piece, in one segment. */
 	if (M0_LIKELY(from != NULL && conn->cn_rest.rem_left == 0 &&
@@ -171,6 +179,7 @@ static inline int payload_come(struct m0_sock_conn *conn, const uint8_t *from,
 
 static int discard_come(struct m0_sock_conn *conn, size_t nr)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_rest.rem_left -= nr;
 	progress(conn, nr);
 	return conn->cn_rest.rem_left == 0 ? message_end(conn) : 0;
@@ -183,6 +192,7 @@ static RARE int broke(struct m0_sock_conn *conn, const char *what)
 {
 	char nid[M0_LNET_NIDSTR_SIZE];
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	++conn->cn_ni->sni_info.ldi_bad_peers_nr;
 	M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,
 		     "sock: %s: %s: its connections are closed",
@@ -200,6 +210,7 @@ static RARE void csum_begin(struct m0_sock_conn        *conn,
 	uint32_t             csum = M0_SOCK_CSUM_INIT;
 	const size_t         at = sizeof frame->sfr_type;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	csum = m0_sock__csum(csum, head, at);
 	csum = m0_sock__csum(csum, none, sizeof none);
 	csum = m0_sock__csum(csum, head + at + sizeof none,
@@ -216,6 +227,7 @@ static RARE const char *frame_flaw(const struct m0_sock_conn  *conn,
 	uint64_t ranges[2][2];
 	int      nr;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (frame->sfr_csum != 0 && conn->cn_version != M0_SOCK_V2)
 		return "a checksum in a protocol that has none";
 	nr = m0_sock__frame_acks(frame, ranges);
@@ -231,6 +243,7 @@ static RARE const char *frame_flaw(const struct m0_sock_conn  *conn,
 static int noop_come(struct m0_sock_conn        *conn,
 		     const struct m0_sock_frame *frame, const uint8_t *head)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (frame->sfr_csum == 0)
 		return 0;
 	csum_begin(conn, frame, head, M0_SOCK_FRAME_BYTES);
@@ -246,6 +259,7 @@ static inline int header_offer(struct m0_sock_conn *conn, const uint8_t *header)
 	struct m0_lnd_ni *ni = conn->cn_ni->sni_ni;
 	int               rc;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	rx->lr_payload.lpy_vec = NULL;
 	rx->lr_payload.lpy_bytes = 0;
 	rx->lr_discard_bytes = 0;
@@ -262,6 +276,7 @@ static inline int header_offer(struct m0_sock_conn *conn, const uint8_t *header)
 /** The message whose head is at `head`, not in cn_stage, has to wait. */
 static RARE void pause_here(struct m0_sock_conn *conn, const uint8_t *head)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (head != conn->cn_stage)
 		memcpy(conn->cn_stage, head, conn->cn_head_bytes);
 	conn->cn_staged = conn->cn_head_bytes;
@@ -276,6 +291,7 @@ static int message_come(struct m0_sock_conn        *conn,
 {
 	int rc;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_cookie = frame->sfr_cookie[0];
 	conn->cn_sum.su_is_on = false;
 	conn->cn_pace.pac_since = conn->cn_sock->sk_reactor->rtr_now;
@@ -300,6 +316,7 @@ static int frame_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 	const char          *flaw = NULL;
 	int                  rc;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (nr < M0_SOCK_FRAME_BYTES)
 		return 0;
 	if (m0_sock__frame_decode(&frame, conn->cn_swapped, bytes) != 0)
@@ -324,6 +341,7 @@ static int frame_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 /** Up to where the stage is to be filled before it is looked at. */
 static unsigned stage_goal(const struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_in != M0_SOCK__IN_FRAME)
 		return conn->cn_want;
 	return conn->cn_staged < M0_SOCK_FRAME_BYTES ? M0_SOCK_FRAME_BYTES
@@ -335,6 +353,7 @@ static RARE int stage_use(struct m0_sock_conn *conn)
 {
 	int rc;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_in < M0_SOCK__IN_FRAME)
 		return conn->cn_staged == conn->cn_want
 			       ? conn->cn_sock->sk_hello_staged(conn)
@@ -361,6 +380,7 @@ static __attribute__((noinline)) ssize_t other_take(struct m0_sock_conn *conn,
 	size_t part = nr;
 	int    rc = 0;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAUSED:
 		return 0;
@@ -386,6 +406,7 @@ static ssize_t some_take(struct m0_sock_conn *conn, const uint8_t *bytes,
 	size_t part;
 	int    rc;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_in == M0_SOCK__IN_PAYLOAD) {
 		part = (size_t)min64u(nr, conn->cn_rest.rem_left);
 		conn->cn_ni->sni_info.ldi_copied_bytes += part;
@@ -406,6 +427,7 @@ static void batch_begin(struct m0_sock_conn *conn)
 {
 	m0_time_t now = conn->cn_sock->sk_reactor->rtr_now;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (M0_UNLIKELY(conn->cn_state != M0_SOCK__OPEN))
 		return;
 	conn->cn_peer->sp_heard = now;
@@ -419,6 +441,7 @@ static void batch_end(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_state == M0_SOCK__OPEN && m0_sock__in_is_partial(conn))
 		m0_sock__alarm_by(sock, &conn->cn_alarm,
 				  m0_time_add(sock->sk_reactor->rtr_now,
@@ -462,6 +485,7 @@ static int guess_come(struct m0_sock_conn *conn, size_t nr)
 	struct m0_sock_frame         frame;
 	int                          rc;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (m0_sock__frame_decode(&frame, conn->cn_swapped, conn->cn_stage) !=
 		    0 ||
 	    frame.sfr_type != M0_SOCK_FRAME_LNET ||
@@ -534,6 +558,7 @@ static unsigned where_stage(struct m0_sock_conn *conn, struct iovec *iov)
 	unsigned goal = conn->cn_in == M0_SOCK__IN_FRAME ? conn->cn_head_bytes
 							 : conn->cn_want;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	iov->iov_base = conn->cn_stage + conn->cn_staged;
 	iov->iov_len = goal - conn->cn_staged;
 	return 1;
@@ -584,6 +609,7 @@ static unsigned where_guess(struct m0_sock_conn *conn, struct iovec *iov,
 	struct m0_lnd_payload *guess = &conn->cn_guess;
 	struct m0_lnd_ni      *ni;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_in != M0_SOCK__IN_FRAME || conn->cn_staged > 0 ||
 	    !m0_sock_conn_is_bulk(conn))
 		return 0;
@@ -608,6 +634,7 @@ static unsigned where_guess(struct m0_sock_conn *conn, struct iovec *iov,
  */
 static size_t where_ahead(const struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_in_small || !m0_sock_conn_is_bulk(conn))
 		return M0_SOCK__AHEAD_BYTES;
 	return conn->cn_in == M0_SOCK__IN_FRAME ? 0 : conn->cn_head_bytes;
@@ -652,6 +679,7 @@ void m0_sock__in_retry(struct m0_sock_conn *conn)
 	struct m0_sock *sock = conn->cn_sock;
 	int             rc;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	rc = header_offer(conn, conn->cn_stage + M0_SOCK_FRAME_BYTES);
 	if (rc == -EAGAIN)
 		return;

@@ -8,6 +8,7 @@
 void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
 			m0_time_t deadline)
 {
+	M0_PRE_EX(m0_sock__invariant(sock));
 	/* What is late already rings at the next look, not at this one. */
 	deadline = max64u(deadline, sock->sk_reactor->rtr_now + 1);
 	m0_timerq_arm(&sock->sk_timers, &alarm->al_timer, deadline);
@@ -16,6 +17,7 @@ void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
 
 void m0_sock__rouse(struct m0_sock *sock)
 {
+	M0_PRE_EX(m0_sock__invariant(sock));
 	sock->sk_pending = true;
 	sock->sk_reactor->rtr_called = true;
 	if (sock->sk_roused)
@@ -29,6 +31,7 @@ bool m0_sock__may_say(struct m0_sock *sock)
 	uint64_t seconds = m0_time_seconds(
 		m0_time_sub(sock->sk_reactor->rtr_now, sock->sk_lines_since));
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	if (seconds > 0) {
 		sock->sk_lines_since = sock->sk_reactor->rtr_now;
 		sock->sk_lines_nr = (unsigned)min64u(
@@ -50,6 +53,7 @@ struct m0_sock__ni *m0_sock__ni_find(struct m0_sock           *sock,
 {
 	struct m0_list_link *link;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	m0_list_for_each(&sock->sk_nis, link) {
 		struct m0_sock__ni *ni = ni_of(link);
 
@@ -64,6 +68,7 @@ void m0_sock__bad_count(struct m0_sock *sock, struct m0_sock__ni *ni)
 {
 	struct m0_list_link *first = m0_list_first(&sock->sk_nis);
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	if (ni == NULL && first != NULL)
 		ni = ni_of(first);
 	if (ni != NULL)

@@ -14,6 +14,7 @@ static bool is_mute(struct m0_sock_conn *conn)
 	size_t          unsent =
 		sock->sk_ops->sto_unsent(sock->sk_streams, conn->cn_stream);
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (unsent == 0 || unsent != conn->cn_queue.qu_unsent ||
 	    conn->cn_queue.qu_since > conn->cn_queue.qu_unsent_since) {
 		conn->cn_queue.qu_unsent = unsent;
@@ -33,6 +34,7 @@ static m0_time_t open_deadline(struct m0_sock_conn *conn)
 	m0_time_t next = M0_TIME_NEVER;
 	m0_time_t late;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (m0_sock__in_is_partial(conn)) {
 		late = m0_time_add(conn->cn_pace.pac_since, timeout);
 		if (late <= now)
@@ -63,6 +65,7 @@ void m0_sock__conn_alarm(struct m0_sock_conn *conn)
 {
 	m0_time_t next = open_deadline(conn);
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (next == 0) {
 		M0_SOCK__SAY(conn->cn_sock, M0_LOG_WARN,
 			     "sock: a peer makes no progress: its connections "
@@ -78,6 +81,7 @@ static void refused_look(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (sock->sk_reactor->rtr_now >= conn->cn_deadline) {
 		(void)m0_sock__conn_fail(conn, -ETIMEDOUT);
 		return;
@@ -136,6 +140,7 @@ struct m0_sock_conn *m0_sock__conn_new(struct m0_sock *sock)
 
 void m0_sock__conn_ni(struct m0_sock_conn *conn, struct m0_sock__ni *ni)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	M0_PRE(conn->cn_ni == NULL);
 	conn->cn_ni = ni;
 	++ni->sni_conns_nr;
@@ -172,6 +177,7 @@ void m0_sock__conn_kill(struct m0_sock_conn *conn, int status)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn_leave(conn);
 	conn->cn_state = M0_SOCK__DEAD;
 	conn->cn_status = status == 0 ? -ECONNRESET : status;
@@ -195,6 +201,7 @@ void m0_sock__conn_kill(struct m0_sock_conn *conn, int status)
  */
 static bool is_hostile(const struct m0_sock_conn *conn, int status)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	switch (status) {
 	case -EPROTO:
 	case -EUSERS:
@@ -211,6 +218,7 @@ int m0_sock__conn_fail(struct m0_sock_conn *conn, int status)
 {
 	struct m0_sock__peer *peer = conn->cn_peer;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_is_hostile = is_hostile(conn, status);
 	switch (conn->cn_state) {
 	case M0_SOCK__DIALLING:
@@ -241,6 +249,7 @@ void m0_sock__conn_free(struct m0_sock_conn *conn)
 {
 	struct m0_sock__ni *ni = conn->cn_ni;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	M0_PRE(conn->cn_state == M0_SOCK__DEAD);
 	m0_list_del(&conn->cn_link);
 	if (conn->cn_in_rx) {
@@ -263,6 +272,7 @@ void m0_sock__conn_free(struct m0_sock_conn *conn)
  */
 static bool is_turned_away(const struct m0_sock_conn *conn, int status)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	return conn->cn_state == M0_SOCK__ASKING ||
 	       (conn->cn_state == M0_SOCK__DIALLING && status == -ECONNRESET);
 }

@@ -9,6 +9,7 @@ static uint32_t next_type(const struct m0_sock__peer *peer)
 	unsigned in = peer->sp_nr[M0_SOCK_BULK_IN];
 	unsigned out = peer->sp_nr[M0_SOCK_BULK_OUT];
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (peer->sp_nr[M0_SOCK_CONTROL] == 0)
 		return M0_SOCK_CONTROL;
 	if (in <= out && in < nr)
@@ -18,6 +19,7 @@ static uint32_t next_type(const struct m0_sock__peer *peer)
 
 static bool has_all_types(const struct m0_sock__peer *peer)
 {
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	return peer->sp_nr[M0_SOCK_CONTROL] > 0 &&
 	       peer->sp_nr[M0_SOCK_BULK_IN] > 0 &&
 	       peer->sp_nr[M0_SOCK_BULK_OUT] > 0;
@@ -48,6 +50,7 @@ static void said_why(struct m0_sock__peer *peer, int rc, const char *why)
 {
 	char nid[M0_LNET_NIDSTR_SIZE];
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	M0_SOCK__SAY(peer->sp_ni->sni_sock, M0_LOG_WARN,
 		     "sock: cannot connect to %s (%s)%s%s",
 		     m0_lnet_nid_print(&peer->sp_nid, nid, sizeof nid),
@@ -67,6 +70,7 @@ static int dial_begin(struct m0_sock__peer *peer, struct m0_sock_conn *conn,
 		"Lustre node with accept=all; set the source ports to 1023 or "
 		"less, or declare that all peers are Colibri nodes";
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	addr_of_nid(&conn->cn_local, &peer->sp_ni->sni_ni->ldn_nid, 0);
 	addr_of_nid(&conn->cn_remote, &peer->sp_nid, cfg->soc_port);
 	if (conn->cn_local.sa_bytes_nr != conn->cn_remote.sa_bytes_nr)
@@ -91,6 +95,7 @@ static bool is_for_answers(const struct m0_sock__peer *peer)
 {
 	struct m0_list_link *link;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	m0_list_for_each(&peer->sp_waiting, link)
 		if (!m0_sock__tx_of(link)->ltx_is_answer)
 			return false;
@@ -111,6 +116,7 @@ static void dial(struct m0_sock__peer *peer, uint32_t ctype)
 	char                 why[M0_LND_WHY_BYTES] = "";
 	int                  rc;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	peer->sp_retrying = false;
 	if (conn == NULL) {
 		said_why(peer, -ENOBUFS, "too many connections");
@@ -139,6 +145,7 @@ void m0_sock__dial_more(struct m0_sock__peer *peer)
 {
 	uint32_t type;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (!peer->sp_wants || peer->sp_dial != NULL ||
 	    peer->sp_ni->sni_stopping ||
 	    peer->sp_ni->sni_sock->sk_reactor->rtr_now < peer->sp_retry_at)
@@ -160,6 +167,7 @@ int m0_sock__dial_want(struct m0_sock__peer *peer)
 {
 	const struct m0_sock *sock = peer->sp_ni->sni_sock;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (peer->sp_ni->sni_stopping)
 		return -ENETDOWN;
 	if (peer->sp_dial != NULL || peer->sp_retrying)
@@ -184,6 +192,7 @@ static void pause_for(struct m0_sock__peer *peer, m0_time_t pause)
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
 	m0_time_t       jitter = m0_rand_below(&sock->sk_rand, pause / 4 + 1);
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	peer->sp_retry_at =
 		m0_time_add(sock->sk_reactor->rtr_now, pause + jitter);
 }
@@ -192,6 +201,7 @@ void m0_sock__dial_forget(struct m0_sock__peer *peer)
 {
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	peer->sp_interval = 0;
 	if (!peer->sp_retrying)
 		peer->sp_retry_at = 0;
@@ -211,6 +221,7 @@ static void remember(struct m0_sock__peer *peer)
 	struct m0_sock      *sock = peer->sp_ni->sni_sock;
 	struct m0_list_link *first;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (m0_list_link_is_in(&peer->sp_failed_link))
 		--sock->sk_failed_nr;
 	m0_list_move_tail(&sock->sk_failed, &peer->sp_failed_link);
@@ -227,6 +238,7 @@ void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
 	const struct m0_sock_cfg *cfg = &peer->sp_ni->sni_sock->sk_cfg;
 	char                      nid[M0_LNET_NIDSTR_SIZE];
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	M0_SOCK__SAY(peer->sp_ni->sni_sock, M0_LOG_INFO,
 		     "sock: no connection to %s: %s",
 		     m0_lnet_nid_print(&peer->sp_nid, nid, sizeof nid),
@@ -257,6 +269,7 @@ void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
  */
 static bool is_for_old_life(const struct m0_sock__peer *peer)
 {
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	return peer->sp_refusals_nr == 1 && peer->sp_open_nr == 0;
 }
 
@@ -264,6 +277,7 @@ void m0_sock__dial_refused(struct m0_sock__peer *peer)
 {
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	++peer->sp_ni->sni_info.ldi_refused_nr;
 	if (++peer->sp_refusals_nr < M0_SOCK__REFUSALS_MAX) {
 		peer->sp_retrying = true;

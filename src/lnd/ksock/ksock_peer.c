@@ -59,6 +59,7 @@ static struct m0_sock_conn *idlest(struct m0_sock__peer *peer, bool bulk,
 	struct m0_sock_conn *conn;
 	uint32_t             type;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	for (type = 0; type < M0_SOCK__TYPES_NR; ++type) {
 		if (type_fits(peer->sp_version, type, bulk) != fit)
 			continue;
@@ -76,6 +77,7 @@ static struct m0_sock_conn *some_of(struct m0_sock__peer *peer, bool bulk,
 	struct m0_list_link *link = NULL;
 	uint32_t             type;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	*ret_nr = 0;
 	for (type = 0; type < M0_SOCK__TYPES_NR; ++type) {
 		if (peer->sp_nr[type] == 0 ||
@@ -116,6 +118,7 @@ static __attribute__((noinline)) struct m0_sock_conn *route_choose(
 {
 	struct m0_sock_conn *conn;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (peer->sp_open_nr == 0)
 		return NULL;
 	conn = idlest(peer, bulk, FIT_YES);
@@ -128,6 +131,7 @@ struct m0_sock_conn *m0_sock__peer_route(struct m0_sock__peer *peer,
 	bool                 bulk = payload_bytes >= peer->sp_bulk_bytes;
 	struct m0_sock_conn *conn = peer->sp_route[bulk];
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	return M0_LIKELY(conn != NULL) ? conn : route_choose(peer, bulk);
 }
 
@@ -139,6 +143,7 @@ struct m0_sock_conn *m0_sock__peer_route(struct m0_sock__peer *peer,
  */
 static void wait_for_conn(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 {
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	tx->ltx_priv[1] = tx;
 	m0_list_add_tail(&peer->sp_waiting, &tx->ltx_link);
 	m0_sock__alarm_by(peer->sp_ni->sni_sock, &peer->sp_alarm,
@@ -152,6 +157,7 @@ void m0_sock__peer_xmit(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 	struct m0_sock_conn *conn =
 		m0_sock__peer_route(peer, tx->ltx_payload.lpy_bytes);
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (M0_UNLIKELY(conn == NULL)) {
 		wait_for_conn(peer, tx);
 		return;
@@ -169,6 +175,7 @@ static void waiting_go(struct m0_sock__peer *peer)
 	struct m0_list_link *link;
 	struct m0_sock_conn *conn;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	m0_list_init(&list);
 	m0_list_splice_tail(&list, &peer->sp_waiting);
 	while ((link = m0_list_first(&list)) != NULL) {
@@ -187,6 +194,7 @@ static void waiting_go(struct m0_sock__peer *peer)
 
 void m0_sock__peer_acks_place(struct m0_sock__peer *peer)
 {
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	/* The channel that Lustre uses for it comes first. */
 	static const uint32_t order[] = { M0_SOCK_BULK_IN, M0_SOCK_CONTROL,
 					  M0_SOCK_ANY, M0_SOCK_BULK_OUT };
@@ -214,6 +222,7 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 	struct m0_sock        *sock = conn->cn_sock;
 	struct m0_lnd_ni_info *info = &peer->sp_ni->sni_info;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	M0_PRE(conn->cn_ctype < M0_SOCK__TYPES_NR);
 	conn->cn_state = M0_SOCK__OPEN;
 	M0_PRE(conn->cn_peer == peer);
@@ -239,6 +248,7 @@ void m0_sock__peer_opened(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 
 void m0_sock__peer_lost(struct m0_sock__peer *peer, struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	m0_list_del(&conn->cn_link);
 	--peer->sp_nr[conn->cn_ctype];
 	--peer->sp_open_nr;
@@ -250,6 +260,7 @@ void m0_sock__peer_reset(struct m0_sock__peer *peer, int status)
 	struct m0_list_link *link;
 	unsigned             type;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (peer->sp_open_nr == 0)
 		return;
 	for (type = 0; type < M0_SOCK__TYPES_NR; ++type)
@@ -284,6 +295,7 @@ static m0_time_t waiting_expire(struct m0_sock__peer *peer)
 	struct m0_list_link *link;
 	struct m0_list_link *after;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	m0_list_for_each_safe(&peer->sp_waiting, link, after) {
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 
@@ -308,6 +320,7 @@ static m0_time_t keepalive_at(const struct m0_sock__peer *peer)
 	m0_time_t       period = sock->sk_cfg.soc_keepalive_ns;
 	m0_time_t       at = m0_time_add(peer->sp_heard, period);
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (sock->sk_conns_nr < M0_SOCK__KEEPALIVE_MANY)
 		return at;
 	return at - at % (period / M0_SOCK__KEEPALIVE_SLOTS);
@@ -322,6 +335,7 @@ static m0_time_t keepalive(struct m0_sock__peer *peer)
 	m0_time_t            period = sock->sk_cfg.soc_keepalive_ns;
 	struct m0_sock_conn *conn;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (period == 0 || link == NULL || peer->sp_version < M0_SOCK_V3)
 		return M0_TIME_NEVER;
 	conn = container_of(link, struct m0_sock_conn, cn_link);
@@ -346,6 +360,7 @@ static bool peer_is_idle(const struct m0_sock__peer *peer)
 {
 	const struct m0_sock *sock = peer->sp_ni->sni_sock;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	return peer->sp_open_nr == 0 && peer->sp_dial == NULL &&
 	       !peer->sp_retrying && !peer->sp_down &&
 	       m0_list_is_empty(&peer->sp_waiting) &&
@@ -360,6 +375,7 @@ void m0_sock__peer_alarm(struct m0_sock__peer *peer)
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
 	m0_time_t       next;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	next = min64u(waiting_expire(peer), keepalive(peer));
 	if (peer->sp_retrying)
 		next = min64u(next, peer->sp_retry_at);
@@ -469,6 +485,7 @@ void m0_sock__peer_work(struct m0_sock__peer *peer)
 {
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (!m0_list_link_is_in(&peer->sp_link))
 		m0_list_add_tail(&sock->sk_peers, &peer->sp_link);
 	sock->sk_pending = true;
@@ -479,6 +496,7 @@ static void peer_dial(struct m0_sock__peer *peer)
 {
 	int rc;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (!m0_list_is_empty(&peer->sp_waiting)) {
 		rc = m0_sock__dial_want(peer);
 		if (rc != 0)
@@ -492,6 +510,7 @@ void m0_sock__peer_tell(struct m0_sock__peer *peer)
 {
 	struct m0_sock__ni *ni = peer->sp_ni;
 
+	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	if (peer->sp_drop) {
 		peer->sp_drop = false;
 		m0_sock__peer_reset(peer, -ECONNABORTED);

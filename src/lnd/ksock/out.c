@@ -15,6 +15,7 @@ static void announce(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	sock->sk_ops->sto_out(sock->sk_streams, conn->cn_stream);
 }
 
@@ -27,6 +28,7 @@ static void queue_begins(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (!m0_list_is_empty(&conn->cn_queue.qu_list))
 		return;
 	conn->cn_queue.qu_is_new = true;
@@ -38,6 +40,7 @@ static void queue_begins(struct m0_sock_conn *conn)
 
 m0_time_t m0_sock__out_since(struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_queue.qu_is_new) {
 		conn->cn_queue.qu_is_new = false;
 		conn->cn_queue.qu_since = conn->cn_sock->sk_reactor->rtr_now;
@@ -49,6 +52,7 @@ void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	queue_begins(conn);
 	tx->ltx_priv[1] = conn;
 	tx->ltx_word[0] = 0;
@@ -63,6 +67,7 @@ void m0_sock__out_add(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 
 void m0_sock__out_own(struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (!m0_list_link_is_in(&conn->cn_own.ow_link)) {
 		queue_begins(conn);
 		m0_list_add_tail(&conn->cn_queue.qu_list,
@@ -75,6 +80,7 @@ void m0_sock__out_own(struct m0_sock_conn *conn)
 static bool has_begun(const struct m0_sock_conn *conn,
 		      const struct m0_lnd_tx    *tx)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	return conn->cn_queue.qu_at > 0 &&
 	       m0_list_first(&conn->cn_queue.qu_list) == &tx->ltx_link;
 }
@@ -84,6 +90,7 @@ static void unqueue(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 {
 	struct m0_sock_frame frame;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	m0_list_del(&tx->ltx_link);
 	conn->cn_queue.qu_bytes -= tx->ltx_word[1];
 	tx->ltx_priv[1] = NULL;
@@ -109,6 +116,7 @@ void m0_sock__out_hurry(struct m0_sock_conn *conn)
 {
 	struct m0_sock *sock = conn->cn_sock;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_queue.qu_by != 0)
 		return;
 	conn->cn_queue.qu_by = m0_time_add(sock->sk_reactor->rtr_now,
@@ -123,6 +131,7 @@ m0_time_t m0_sock__out_expire(struct m0_sock_conn *conn)
 	struct m0_list_link *link;
 	struct m0_list_link *after;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	m0_list_for_each_safe(&conn->cn_queue.qu_list, link, after) {
 		struct m0_lnd_tx *tx = m0_sock__tx_of(link);
 
@@ -142,6 +151,7 @@ void m0_sock__out_kill(struct m0_sock_conn *conn, int status)
 {
 	struct m0_list_link *link = m0_list_first(&conn->cn_queue.qu_list);
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	m0_list_del(&conn->cn_own.ow_link);
 	/* What the peer may have got in part is not sent again. */
 	if (link != NULL && link != &conn->cn_own.ow_link &&
@@ -158,6 +168,7 @@ void m0_sock__out_kill(struct m0_sock_conn *conn, int status)
 
 static bool are_acks_due(const struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	return conn->cn_state == M0_SOCK__OPEN &&
 	       conn->cn_peer->sp_acks.ack_nr > 0;
 }
@@ -189,6 +200,7 @@ static void csum_put(struct m0_sock_frame *frame, uint8_t *head, size_t nr,
 
 static bool csum_is_on(const struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	return conn->cn_sock->sk_cfg.soc_csum && conn->cn_version == M0_SOCK_V2;
 }
 
@@ -199,6 +211,7 @@ static bool head_make(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 	struct m0_sock_frame        frame = { .sfr_type = M0_SOCK_FRAME_LNET };
 	size_t                      nr;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	nr = ops->lu_tx_header(tx, conn->cn_large,
 			       tx->ltx_head + M0_SOCK_FRAME_BYTES);
 	if (M0_UNLIKELY(nr == 0))
@@ -221,6 +234,7 @@ static void noops_make(struct m0_sock_conn *conn)
 	struct m0_sock_frame frame = { .sfr_type = M0_SOCK_FRAME_NOOP };
 	unsigned             nr;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	for (nr = 0; nr < M0_SOCK__NOOPS_MAX; ++nr) {
 		uint8_t *at = conn->cn_own.ow_buf + conn->cn_own.ow_bytes;
 
@@ -304,6 +318,7 @@ static bool gather_tx(struct gather *gather, struct m0_lnd_tx *tx,
 static bool gather_own(struct gather *gather, struct m0_sock_conn *conn,
 		       m0_bcount_t at)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_own.ow_bytes == 0)
 		noops_make(conn);
 	if (conn->cn_own.ow_bytes == 0)
@@ -316,6 +331,7 @@ static bool gather_own(struct gather *gather, struct m0_sock_conn *conn,
 /** A message with a NID that the protocol of the peer does not know. */
 static void unsendable(struct m0_sock_conn *conn, struct m0_lnd_tx *tx)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_sock->sk_reactor->rtr_called = true;
 	unqueue(conn, tx);
 	m0_sock__tx_end(tx, -EAFNOSUPPORT, M0_LND_LOCAL_ERROR);
@@ -355,6 +371,7 @@ unsigned m0_sock__out_what(void *user, struct iovec *iov, unsigned max)
 /** The connection's own words have left. */
 static void own_left(struct m0_sock_conn *conn)
 {
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	m0_list_del(&conn->cn_own.ow_link);
 	conn->cn_own.ow_bytes = 0;
 	if (conn->cn_own.ow_keepalive || are_acks_due(conn))
@@ -371,6 +388,7 @@ static struct m0_list_link *queue_advance(struct m0_sock_conn *conn,
 	struct m0_list_link  *gone = NULL;
 	struct m0_list_link **tail = &gone;
 
+	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	while (nr > 0) {
 		struct m0_list_link *link =
 			m0_list_first(&conn->cn_queue.qu_list);

@@ -48,6 +48,7 @@ static struct m0_sock__listener *listener_find(struct m0_sock            *sock,
 {
 	struct m0_sock__listener *listener;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	m0_list_for_each_entry(&sock->sk_listeners, listener,
 			       struct m0_sock__listener, lsn_link)
 		if (addr_eq(&listener->lsn_listener.slr_addr, addr))
@@ -61,6 +62,7 @@ static int listener_get(struct m0_sock *sock, const struct m0_host_addr *addr,
 	struct m0_sock__listener *listener = listener_find(sock, addr);
 	int                       rc;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	*ret = listener;
 	if (listener != NULL) {
 		++listener->lsn_users_nr;
@@ -86,6 +88,7 @@ static int listener_get(struct m0_sock *sock, const struct m0_host_addr *addr,
 static void listener_put(struct m0_sock           *sock,
 			 struct m0_sock__listener *listener)
 {
+	M0_PRE_EX(m0_sock__invariant(sock));
 	if (listener == NULL || --listener->lsn_users_nr > 0)
 		return;
 	sock->sk_ops->sto_unlisten(sock->sk_streams, &listener->lsn_listener);
@@ -182,6 +185,7 @@ static void accepting_kill(struct m0_sock__ni *ni)
 	struct m0_sock_conn *conn;
 	struct m0_sock_conn *next;
 
+	M0_PRE_EX(m0_sock__ni_invariant(ni));
 	m0_list_for_each_entry_safe(&ni->sni_sock->sk_accepting, conn, next,
 				    struct m0_sock_conn, cn_link)
 		if (conn->cn_ni == ni)
@@ -194,6 +198,7 @@ static void ni_end(struct m0_sock__ni *ni)
 	struct m0_hash_link *link;
 	struct m0_hash_link *next;
 
+	M0_PRE_EX(m0_sock__ni_invariant(ni));
 	ni->sni_ended = true;
 	accepting_kill(ni);
 	for (link = m0_hash_first(&ni->sni_peers); link != NULL; link = next) {
@@ -286,6 +291,7 @@ static void alarms_ring(struct m0_sock *sock)
 {
 	struct m0_timer *timer;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	while ((timer = m0_timerq_expire(&sock->sk_timers,
 					 sock->sk_reactor->rtr_now)) != NULL) {
 		struct m0_sock__alarm *alarm =
@@ -299,6 +305,7 @@ static void orders_follow(struct m0_sock *sock)
 {
 	struct m0_list_link *link;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	m0_list_for_each(&sock->sk_nis, link)
 		if (ni_of(link)->sni_stopping)
 			ni_end(ni_of(link));
@@ -310,6 +317,7 @@ static m0_time_t retry_next(const struct m0_sock *sock)
 	struct m0_list_link *link = m0_list_first(&sock->sk_paused);
 	struct m0_sock_conn *conn;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	conn = container_of(link, struct m0_sock_conn, cn_paused);
 	return m0_time_add(sock->sk_reactor->rtr_now,
 			   conn->cn_retry_round == sock->sk_retry_round
@@ -328,6 +336,7 @@ static void paused_retry(struct m0_sock *sock)
 	struct m0_list_link *link;
 	unsigned             nr;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	if (sock->sk_reactor->rtr_now >= sock->sk_retry_at)
 		sock->sk_retried = sock->sk_reactor->rtr_now;
 	else if (sock->sk_reactor->rtr_now != sock->sk_retried)
@@ -355,6 +364,7 @@ static void acks_place(struct m0_sock *sock)
 {
 	struct m0_list_link *link;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	while ((link = m0_list_first(&sock->sk_acks)) != NULL)
 		m0_sock__peer_acks_place(
 			container_of(link, struct m0_sock__peer, sp_acks_link));
@@ -364,6 +374,7 @@ static void dead_bury(struct m0_sock *sock)
 {
 	struct m0_list_link *link;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	while ((link = m0_list_first(&sock->sk_dead)) != NULL)
 		m0_sock__conn_free(
 			container_of(link, struct m0_sock_conn, cn_link));
@@ -374,6 +385,7 @@ static void peers_tell(struct m0_sock *sock)
 	struct m0_list       list;
 	struct m0_list_link *link;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	m0_list_init(&list);
 	m0_list_splice_tail(&list, &sock->sk_peers);
 	while ((link = m0_list_first(&list)) != NULL)
@@ -387,6 +399,7 @@ static void nis_tell(struct m0_sock *sock)
 	struct m0_list_link *link;
 	struct m0_list_link *next;
 
+	M0_PRE_EX(m0_sock__invariant(sock));
 	if (!m0_list_is_empty(&sock->sk_ended))
 		return;
 	sock->sk_orders = false;
@@ -408,6 +421,7 @@ static void nis_tell(struct m0_sock *sock)
 
 static void pending_do(struct m0_sock *sock)
 {
+	M0_PRE_EX(m0_sock__invariant(sock));
 	sock->sk_pending = false;
 	if (sock->sk_orders)
 		orders_follow(sock);

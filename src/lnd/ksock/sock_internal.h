@@ -357,6 +357,43 @@ struct m0_sock_conn {
 	struct m0_sock__own   cn_own;
 };
 
+/* -- invariants ------------------------------------------------------------ */
+
+static inline bool m0_sock__invariant(const struct m0_sock *sock)
+{
+	return sock->sk_streams != NULL && sock->sk_reactor != NULL &&
+	       sock->sk_accepting_nr <= sock->sk_conns_nr &&
+	       sock->sk_answering_nr <= sock->sk_conns_nr;
+}
+
+static inline bool m0_sock__ni_invariant(const struct m0_sock__ni *ni)
+{
+	return ni->sni_sock != NULL && ni->sni_ni != NULL &&
+	       ni->sni_ni->ldn_priv == ni &&
+	       (!ni->sni_ended || ni->sni_stopping);
+}
+
+static inline bool m0_sock__peer_invariant(const struct m0_sock__peer *peer)
+{
+	return peer->sp_ni != NULL &&
+	       peer->sp_open_nr == peer->sp_nr[0] + peer->sp_nr[1] +
+					   peer->sp_nr[2] + peer->sp_nr[3] &&
+	       (peer->sp_dial == NULL || peer->sp_dial->cn_peer == peer) &&
+	       peer->sp_interval <=
+		       peer->sp_ni->sni_sock->sk_cfg.soc_reconnect_max_ns;
+}
+
+static inline bool m0_sock__conn_invariant(const struct m0_sock_conn *conn)
+{
+	return conn->cn_sock != NULL && conn->cn_state <= M0_SOCK__DEAD &&
+	       conn->cn_in <= M0_SOCK__IN_SINK &&
+	       conn->cn_staged <= sizeof conn->cn_stage &&
+	       conn->cn_own.ow_bytes <= sizeof conn->cn_own.ow_buf &&
+	       (conn->cn_state != M0_SOCK__OPEN ||
+		(conn->cn_ctype < M0_SOCK__TYPES_NR && conn->cn_peer != NULL &&
+		 conn->cn_ni == conn->cn_peer->sp_ni));
+}
+
 /* -- ksock_base.c ---------------------------------------------------------- */
 
 void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,

@@ -41,6 +41,15 @@ struct lo_ni {
 	bool                  loi_stopping;
 };
 
+static bool lo_invariant(const struct lo *lo)
+{
+	/* The current message has not ended, and no more than all of it is
+	 * copied. */
+	return lo->lob_tx == NULL ||
+	       (lo->lob_txs_nr > 0 &&
+		lo->lob_done_bytes <= lo->lob_tx->ltx_payload.lpy_bytes);
+}
+
 static struct lo *lo_of(struct m0_lnd *lnd)
 {
 	return container_of(lnd, struct lo, lob_lnd);
@@ -170,6 +179,7 @@ static enum lo_begun tx_begin(struct lo *lo, struct m0_lnd_tx *tx)
 	uint8_t                     hdr[M0_LND_HDR_BYTES_MAX];
 	int                         rc;
 
+	M0_PRE_EX(lo_invariant(lo));
 	if (up->lu_tx_header(tx, true, hdr) == 0) {
 		tx_end(tx, -EAFNOSUPPORT, M0_LND_LOCAL_ERROR);
 		return ENDED;
@@ -196,6 +206,7 @@ static m0_bcount_t tx_copy(struct lo *lo, m0_bcount_t max)
 	m0_bcount_t                  done = lo->lob_done_bytes;
 	m0_bcount_t                  nr;
 
+	M0_PRE_EX(lo_invariant(lo));
 	/* What is thrown away costs nothing. */
 	if (lo->lob_tx->ltx_rx.lr_cancelled || done >= dst->lpy_bytes) {
 		lo->lob_done_bytes = src->lpy_bytes;
@@ -218,6 +229,7 @@ static void tx_finish(struct lo *lo, int status, enum m0_lnd_health health)
 	const struct m0_lnd_up_ops *up = ni_of(lo->lob_tx)->ldn_ops;
 	struct m0_lnd_tx           *tx = lo->lob_tx;
 
+	M0_PRE_EX(lo_invariant(lo));
 	lo->lob_tx = NULL;
 	up->lu_rx_done(&tx->ltx_rx, status, health);
 	tx_end(tx, status, health);
@@ -236,6 +248,7 @@ struct lo_step {
 /* Goes on with the current message. @return false: it needs another step. */
 static bool current_step(struct lo *lo, struct lo_step *step)
 {
+	M0_PRE_EX(lo_invariant(lo));
 	if (lo_ni_of(ni_of(lo->lob_tx))->loi_stopping) {
 		step->los_called = true;
 		tx_finish(lo, -ECANCELED, M0_LND_LOCAL_ABORTED);
@@ -258,6 +271,7 @@ static bool tx_step(struct lo *lo, struct m0_lnd_tx *tx, struct lo_step *step)
 	enum m0_lnd_health health = M0_LND_OK;
 	int                rc = tx_refusal(tx, step->los_now, &health);
 
+	M0_PRE_EX(lo_invariant(lo));
 	if (rc != 0) {
 		step->los_called = true;
 		tx_end(tx, rc, health);
@@ -285,6 +299,7 @@ static bool queue_step(struct lo *lo, struct m0_list *queue, unsigned max,
 	struct m0_list_link *link;
 	unsigned             i;
 
+	M0_PRE_EX(lo_invariant(lo));
 	for (i = 0; i < max; ++i) {
 		link = m0_list_first(queue);
 		if (link == NULL)
@@ -304,6 +319,7 @@ static bool stalled_step(struct lo *lo, struct lo_step *step)
 	unsigned       i;
 	bool           go_on;
 
+	M0_PRE_EX(lo_invariant(lo));
 	if (m0_list_is_empty(&lo->lob_stalled))
 		return true;
 	m0_list_init(&asked);
@@ -325,6 +341,7 @@ static void nis_finish(struct lo *lo, struct lo_step *step)
 	struct lo_ni *li;
 	struct lo_ni *next;
 
+	M0_PRE_EX(lo_invariant(lo));
 	if (lo->lob_stopping_nr == 0)
 		return;
 	m0_list_for_each_entry_safe(&lo->lob_nis, li, next, struct lo_ni,

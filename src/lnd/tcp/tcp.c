@@ -31,18 +31,21 @@ enum {
 
 static bool callers_wait(const struct m0_tcp_io *io)
 {
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	return io->tci_pause_until == 0 && !m0_list_is_empty(&io->tci_callers);
 }
 
 /* For a pass. */
 static bool has_input(const struct m0_tcp_io *io)
 {
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	return !m0_list_is_empty(&io->tci_ready) || callers_wait(io);
 }
 
 /* For a pass, or the flush that follows it. */
 static bool has_work(const struct m0_tcp_io *io)
 {
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	return has_input(io) || !m0_list_is_empty(&io->tci_out);
 }
 
@@ -51,6 +54,7 @@ static void all_seen_take(struct m0_tcp_io *io)
 {
 	struct m0_list_link *link;
 
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	while ((link = m0_list_first(&io->tci_seen)) != NULL)
 		(void)m0_tcp__seen_take(
 			m0_list_entry(link, struct m0_tcp_stream, tcs_seen));
@@ -78,6 +82,7 @@ static struct m0_tcp_stream *hot_try(struct m0_tcp_io *io)
 {
 	struct m0_tcp_stream *hot = io->tci_hot;
 
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	if (hot == NULL)
 		return NULL;
 	if (hot->tcs_in_paused) {
@@ -101,6 +106,7 @@ static struct m0_tcp_stream *hot_try(struct m0_tcp_io *io)
 /* Somebody is to hear of the last stream who does not try it. */
 static void hot_watch(struct m0_tcp_io *io)
 {
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	if (io->tci_hot != NULL)
 		m0_tcp__stream_watch(io->tci_hot);
 }
@@ -108,6 +114,7 @@ static void hot_watch(struct m0_tcp_io *io)
 /* The last stream, if epoll does not watch it, is to be tried in this pass. */
 static void hot_add(struct m0_tcp_io *io)
 {
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	if (io->tci_hot != NULL && io->tci_hot->tcs_unwatched)
 		m0_tcp__stream_in_add(io->tci_hot);
 }
@@ -125,6 +132,7 @@ static struct m0_tcp_stream *look(struct m0_tcp_io *io)
 	unsigned passes_max = others ? ASK_PASSES : ASK_PASSES_ALONE;
 	struct m0_tcp_stream *hot;
 
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	io->tci_asks_nr = lre->lre_asks_nr;
 	++io->tci_passes_nr;
 	if (!has_looked)
@@ -161,6 +169,7 @@ static void in_turn(struct m0_tcp_io *io)
 	struct m0_list_link  *link;
 	struct m0_tcp_stream *stream;
 
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	m0_list_init(&turn);
 	m0_list_splice_tail(&turn, &io->tci_ready);
 	while ((link = m0_list_first(&turn)) != NULL) {
@@ -194,6 +203,7 @@ static void out_turn(struct m0_tcp_io *io)
 	struct m0_list_link  *link;
 	struct m0_tcp_stream *stream;
 
+	M0_PRE_EX(m0_tcp__io_invariant(io));
 	m0_list_init(&turn);
 	m0_list_splice_tail(&turn, &io->tci_out);
 	while ((link = m0_list_first(&turn)) != NULL) {

@@ -144,6 +144,22 @@ static inline struct m0_loop *m0_tcp__loop(struct m0_tcp_io *io)
 	return &io->tci_reactor->lre_loop;
 }
 
+static inline bool m0_tcp__io_invariant(const struct m0_tcp_io *io)
+{
+	return io->tci_reactor != NULL && io->tci_streams.sts_ops != NULL &&
+	       (io->tci_hot == NULL || io->tci_hot->tcs_io == io) &&
+	       (io->tci_current == NULL || io->tci_current->tcs_io == io);
+}
+
+static inline bool m0_tcp__stream_invariant(const struct m0_tcp_stream *stream)
+{
+	return stream->tcs_io != NULL && stream->tcs_fd.lof_fd >= 0 &&
+	       stream->tcs_stream.stm_counts != NULL &&
+	       (stream->tcs_kept == NULL ||
+		stream->tcs_kept_at <= stream->tcs_kept_nr) &&
+	       (!stream->tcs_unwatched || stream->tcs_io->tci_hot == stream);
+}
+
 /* -- tcp_stream.c ---------------------------------------------------------- */
 
 /**

@@ -45,6 +45,7 @@ static void full_set(struct m0_tcp_stream *stream, bool full)
 
 void m0_tcp__stream_out_add(struct m0_tcp_stream *stream)
 {
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (!stream->tcs_out_full && !stream->tcs_dials &&
 	    !m0_list_link_is_in(&stream->tcs_out))
 		m0_list_add_tail(&stream->tcs_io->tci_out, &stream->tcs_out);
@@ -52,6 +53,7 @@ void m0_tcp__stream_out_add(struct m0_tcp_stream *stream)
 
 void m0_tcp__stream_in_add(struct m0_tcp_stream *stream)
 {
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (!stream->tcs_in_paused && !m0_list_link_is_in(&stream->tcs_ready))
 		m0_list_add_tail(&stream->tcs_io->tci_ready,
 				 &stream->tcs_ready);
@@ -63,6 +65,7 @@ void m0_tcp__stream_in_add(struct m0_tcp_stream *stream)
  */
 static void out_failed(struct m0_tcp_stream *stream, int rc)
 {
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	stream->tcs_out_rc = rc;
 	full_set(stream, true);
 	stream->tcs_ends = true;
@@ -86,6 +89,7 @@ void m0_tcp__stream_watch(struct m0_tcp_stream *stream)
 	struct m0_tcp_io *io = stream->tcs_io;
 	int               rc;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (M0_LIKELY(!stream->tcs_unwatched))
 		return;
 	stream->tcs_unwatched = false;
@@ -151,6 +155,7 @@ void m0_tcp__stream_free(struct m0_tcp_stream *stream, bool reset)
 {
 	struct m0_tcp_io *io = stream->tcs_io;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (io->tci_current == stream)
 		io->tci_current = NULL;
 	if (io->tci_hot == stream)
@@ -171,6 +176,7 @@ void m0_tcp__stream_broken(struct m0_tcp_stream *stream, int status)
 	const struct m0_streams_up *up = stream->tcs_io->tci_streams.sts_up;
 	void                       *user = stream->tcs_stream.stm_user;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	m0_tcp__stream_free(stream, false);
 	/* The peer's reset came after its end of the stream. */
 	up->stu_broken(user, status == -EPIPE ? -ECONNRESET : status);
@@ -191,6 +197,7 @@ static size_t iov_bytes(const struct iovec *iov, unsigned nr)
 /* False: the stream is gone. */
 static bool keep(struct m0_tcp_stream *stream, const uint8_t *bytes, size_t nr)
 {
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	stream->tcs_kept = m0_alloc(nr);
 	if (stream->tcs_kept == NULL) {
 		m0_tcp__stream_broken(stream, -ENOMEM);
@@ -208,6 +215,7 @@ static bool keep(struct m0_tcp_stream *stream, const uint8_t *bytes, size_t nr)
  */
 static void in_pause(struct m0_tcp_stream *stream)
 {
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (!m0_list_link_is_in(&stream->tcs_ready))
 		stream->tcs_in_paused = true;
 }
@@ -236,6 +244,7 @@ static bool kept_give(struct m0_tcp_stream *stream)
 	size_t            nr = stream->tcs_kept_nr - stream->tcs_kept_at;
 	ssize_t           taken;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	taken = up(stream)->stu_in_bytes(
 		user(stream), stream->tcs_kept + stream->tcs_kept_at, nr);
 	if (taken < 0 || io->tci_current != stream)
@@ -265,6 +274,7 @@ static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 {
 	size_t ahead = 0;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	plan->pl_nr = up(stream)->stu_in_where(user(stream), plan->pl_iov,
 					       M0_TCP_IN_SEGS_MAX, &ahead);
 	if (plan->pl_nr == 0)
@@ -296,12 +306,14 @@ static bool in_plan(struct m0_tcp_stream *stream, struct in_plan *plan)
 static bool only_looks(const struct m0_tcp_stream *stream,
 		       const struct in_plan       *plan)
 {
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	return stream->tcs_little_nr == LITTLES_MAX && plan->pl_direct == 0 &&
 	       plan->pl_nr == 1 && !stream->tcs_ends;
 }
 
 static void little_count(struct m0_tcp_stream *stream, size_t nr)
 {
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (nr >= SMALL_BYTES)
 		stream->tcs_little_nr = 0;
 	else if (stream->tcs_little_nr < LITTLES_MAX)
@@ -314,6 +326,7 @@ static ssize_t in_call(struct m0_tcp_stream *stream, struct in_plan *plan)
 	int     fd = stream->tcs_fd.lof_fd;
 	ssize_t nr;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	++stream->tcs_stream.stm_counts->stc_reads_nr;
 	do {
 		/* The call for one segment is the cheaper one. */
@@ -337,6 +350,7 @@ int m0_tcp__seen_take(struct m0_tcp_stream *stream)
 {
 	ssize_t nr;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	m0_list_del(&stream->tcs_seen);
 	++stream->tcs_stream.stm_counts->stc_reads_nr;
 	do {
@@ -376,6 +390,7 @@ static bool in_give(struct m0_tcp_stream *stream, const struct in_plan *plan,
 	size_t            direct = min64u(nr, plan->pl_direct);
 	int               rc = 0;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (direct > 0)
 		rc = up(stream)->stu_in_arrived(user(stream), direct);
 	if (rc < 0 || io->tci_current != stream)
@@ -389,6 +404,7 @@ static bool in_give(struct m0_tcp_stream *stream, const struct in_plan *plan,
 /* Nothing was read, and this is why. */
 static void in_ended(struct m0_tcp_stream *stream, ssize_t nr)
 {
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (nr == -EAGAIN && stream->tcs_out_rc == 0)
 		return;
 	if (stream->tcs_out_rc != 0)
@@ -399,6 +415,7 @@ static void in_ended(struct m0_tcp_stream *stream, ssize_t nr)
 /* It was read. */
 static void hot_set(struct m0_tcp_io *io, struct m0_tcp_stream *stream)
 {
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (io->tci_hot != stream) {
 		m0_tcp__hot_leave(io);
 		io->tci_hot = stream;
@@ -414,6 +431,7 @@ static bool stream_in(struct m0_tcp_stream *stream)
 	size_t            left = M0_TCP_TURN_BYTES;
 	ssize_t           nr;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	if (stream->tcs_in_paused ||
 	    (stream->tcs_kept != NULL && !kept_give(stream)))
 		return false;
@@ -445,6 +463,7 @@ bool m0_tcp__stream_in(struct m0_tcp_stream *stream)
 	struct m0_tcp_io *io = stream->tcs_io;
 	bool              more;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	io->tci_current = stream;
 	more = stream_in(stream);
 	/* Paused, with nobody to hear of it: no use to wait for the rest. */
@@ -502,6 +521,7 @@ static ssize_t out_call(struct m0_tcp_stream *stream, struct iovec *iov,
 	int           fd = stream->tcs_fd.lof_fd;
 	ssize_t       rc;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	++stream->tcs_stream.stm_counts->stc_writes_nr;
 	do {
 		rc = nr == 1 ? send(fd, iov->iov_base, iov->iov_len,
@@ -520,6 +540,7 @@ static bool out_once(struct m0_tcp_stream *stream, size_t *left)
 	ssize_t           nr;
 	unsigned          segs;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	segs = up(stream)->stu_out_what(user(stream), iov, ARRAY_SIZE(iov));
 	if (segs == 0 || io->tci_current != stream)
 		return false;
@@ -548,6 +569,7 @@ bool m0_tcp__stream_out(struct m0_tcp_stream *stream)
 	size_t            left = M0_TCP_TURN_BYTES;
 	bool              more = true;
 
+	M0_PRE_EX(m0_tcp__stream_invariant(stream));
 	io->tci_current = stream;
 	while (more && left > 0)
 		more = out_once(stream, &left);
