@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the bench: as a person reads it, summed up, and in README.md."""
+"""The table of the bench: as a person reads it, summed up, and in results.md."""
 from benchrow import cell
 
 FORM = '%-50s %7s %-17s %-5s %7s %-27s %5s %6s %7s %s'

@@ -345,7 +345,7 @@ class TableTest(unittest.TestCase):
         self.assertEqual(benchtable.readme(got, self.TABLE, 'A machine.'), got)
 
     def test_readme_of_the_tree_has_its_marks(self):
-        with open(os.path.join(BENCH, 'README.md'), encoding='utf-8') as file:
+        with open(os.path.join(BENCH, 'results.md'), encoding='utf-8') as file:
             text = file.read()
         self.assertEqual(text.count(benchtable.BEGIN), 1)
         self.assertGreater(text.index(benchtable.END),
