@@ -8,7 +8,7 @@
 #include "lnd/lo/lo.h"
 
 enum {
-	/** What one step does at most. */
+	/** Limits of one step. */
 	STEP_MSGS_MAX = 64,
 	STEP_STALLED_MAX = 256,
 	STEP_BYTES_MAX = 1 << 20
@@ -29,7 +29,7 @@ struct lo {
 	/** Messages that have not ended. */
 	unsigned       lob_txs_nr;
 	struct m0_list lob_nis;
-	/** Those of them that are stopping. */
+	/** Number of NIs that are stopping. */
 	unsigned lob_stopping_nr;
 };
 
@@ -163,9 +163,9 @@ static int tx_refusal(const struct m0_lnd_tx *tx, m0_time_t now,
 }
 
 enum lo_begun {
-	/** It is the current message. */
+	/** The message is the current one. */
 	BEGUN,
-	/** It waits among the stalled. */
+	/** The message waits in lob_stalled. */
 	STALLED,
 	/** The engine has it back. */
 	ENDED
@@ -207,7 +207,7 @@ static m0_bcount_t tx_copy(struct lo *lo, m0_bcount_t max)
 	m0_bcount_t                  nr;
 
 	M0_PRE_EX(lo_invariant(lo));
-	/* What is thrown away costs nothing. */
+	/* Discarded bytes cost nothing. */
 	if (lo->lob_tx->ltx_rx.lr_cancelled || done >= dst->lpy_bytes) {
 		lo->lob_done_bytes = src->lpy_bytes;
 		return 0;
@@ -237,7 +237,7 @@ static void tx_finish(struct lo *lo, int status, enum m0_lnd_health health)
 
 /* ------------------------------------------------------------------ step -- */
 
-/* What a step may still do, and whether it has called up. */
+/* The rest of a step's limits, and whether it has called up. */
 struct lo_step {
 	m0_time_t   los_now;
 	m0_time_t   los_next;
@@ -329,7 +329,7 @@ static bool stalled_step(struct lo *lo, struct lo_step *step)
 		m0_list_move_tail(&asked, m0_list_first(&lo->lob_stalled));
 	m0_list_splice_tail(&later, &lo->lob_stalled);
 	go_on = queue_step(lo, &asked, STEP_STALLED_MAX, step);
-	/* Those not asked, or not again, keep their places. */
+	/* Messages that were not offered keep their places. */
 	m0_list_splice_tail(&lo->lob_stalled, &asked);
 	m0_list_splice_tail(&lo->lob_stalled, &later);
 	return go_on;

@@ -51,8 +51,8 @@ static int options_always(int fd)
 }
 
 /*
- * What does not leave the host meets no congestion; reno, which is always there,
- * does the least about it.
+ * Traffic within the host meets no congestion; reno, which every kernel has, does
+ * the least about it.
  */
 void m0_tcp__near_set(const struct m0_streams_cfg *cfg, int fd,
 		      const struct m0_host_addr *remote)

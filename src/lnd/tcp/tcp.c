@@ -93,7 +93,7 @@ static struct m0_tcp_stream *hot_try(struct m0_tcp_io *io)
 		m0_tcp__hot_leave(io);
 		return NULL;
 	}
-	/* It may be the wrong one to try. */
+	/* Another stream may have input. */
 	if (M0_UNLIKELY(io->tci_misses_nr >= ASK_MISSES) &&
 	    io->tci_hits_nr < HITS_MIN && m0_is_po2(io->tci_misses_nr))
 		return NULL;
@@ -299,9 +299,9 @@ static const struct m0_streams_ops streams_ops = {
 };
 
 /*
- * Of the files that this process may have open now, a quarter is for others.
- * Were all of them sockets of ours, nobody could be accepted any more, and who
- * has made too many could not be told from who has not.
+ * Leave a quarter of the files that this process may have open to others. If all
+ * of them were streams, no peer could be accepted, and a peer that has made too
+ * many connections could not be told from one that has not.
  */
 static unsigned streams_max(void)
 {

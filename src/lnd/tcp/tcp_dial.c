@@ -111,7 +111,7 @@ static int dial_any(struct dial *dial, uint16_t port_min, uint16_t port_max)
 		return dial_port(dial, 0);
 	for (; left > 0 && rc == -EADDRINUSE; --left) {
 		port = port_next(dial->tcd_io, port_min, port_max);
-		/* That of listeners is left to listeners. */
+		/* Leave the port of listeners to listeners. */
 		if (one || port != dial->tcd_to->sa_port)
 			rc = dial_port(dial, port);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the files of this room share: the streams of stream/stream.h as TCP
+ * Shared by the files of this room: the streams of stream/stream.h as TCP
  * sockets.
  *
  * tcp.c the table and the passes; tcp_stream.c the two ways of a stream; tcp_dial.c and
@@ -25,7 +25,7 @@ enum {
 	M0_TCP_OUT_SEGS_MAX = 256,
 	/** As many passes as one that reads counts for. */
 	M0_TCP_PASS_READ = 8,
-	/** What one stream may move in one pass, before others have had a turn.
+	/** Bytes that one stream may move in a pass before others have a turn.
 	 */
 	M0_TCP_TURN_BYTES = 1 << 20,
 	/** Most bytes of one call that writes to a connection with bbr. BBR
@@ -93,7 +93,7 @@ struct m0_tcp_stream {
 	struct m0_list_link tcs_seen;
 	/** Not connected yet. */
 	bool tcs_dials;
-	/** It has bbr, so one call writes M0_TCP_CALL_BYTES at most. */
+	/** The socket has bbr, so one call writes M0_TCP_CALL_BYTES at most. */
 	bool tcs_has_bbr;
 	/** Its end, or an error, is near: short reads prove nothing. */
 	bool tcs_ends;
@@ -113,7 +113,7 @@ struct m0_tcp_stream {
 	uint8_t *tcs_kept;
 	size_t   tcs_kept_at;
 	size_t   tcs_kept_nr;
-	/** What we are bound to. */
+	/** Address to which the socket is bound. */
 	struct m0_host_addr tcs_local;
 };
 
@@ -183,7 +183,7 @@ void m0_tcp__stream_out_add(struct m0_tcp_stream *stream);
 void m0_tcp__stream_in_add(struct m0_tcp_stream *stream);
 /** Epoll need not watch the last stream: it is tried in each pass. */
 void m0_tcp__hot_unwatch(struct m0_tcp_io *io);
-/** It is to be watched (again). If that fails its end is near. */
+/** Watch the stream (again). If that fails, its end is near. */
 void m0_tcp__stream_watch(struct m0_tcp_stream *stream);
 /** There is no last stream any more. */
 void m0_tcp__hot_leave(struct m0_tcp_io *io);
@@ -243,7 +243,7 @@ socklen_t m0_tcp__addr_to(const struct m0_host_addr *addr,
 			  struct sockaddr_storage   *ret);
 /** @retval false  neither IPv4 nor IPv6. */
 bool m0_tcp__addr_from(const struct sockaddr *sa, struct m0_host_addr *ret);
-/** What a socket is bound to. */
+/** Reads the address to which a socket is bound. */
 int m0_tcp__addr_bound(int fd, struct m0_host_addr *ret);
 /** Is it 0.0.0.0 or ::? */
 bool m0_tcp__addr_is_any(const struct m0_host_addr *addr);

@@ -94,7 +94,7 @@ void m0_tcp__stream_watch(struct m0_tcp_stream *stream)
 		return;
 	stream->tcs_unwatched = false;
 	io->tci_hits_nr = 0;
-	/* What there is already is told, too. */
+	/* The loop reports input that is there already, too. */
 	rc = m0_loop_add(m0_tcp__loop(io), &stream->tcs_fd);
 	if (rc != 0)
 		out_failed(stream, rc);
@@ -260,7 +260,7 @@ static bool kept_give(struct m0_tcp_stream *stream)
 	return true;
 }
 
-/* What one system call is to read. */
+/* The plan of one system call that reads. */
 struct in_plan {
 	struct iovec pl_iov[M0_TCP_IN_SEGS_MAX + 1];
 	unsigned     pl_nr;
@@ -363,7 +363,7 @@ int m0_tcp__seen_take(struct m0_tcp_stream *stream)
 	return stream->tcs_seen_nr == 0 ? 0 : -EPROTO;
 }
 
-/* What went to the wrong place joins what was read behind it. */
+/* Bytes in the wrong place join those that were read behind them. */
 static size_t again_stage(struct m0_tcp_io *io, const struct in_plan *plan,
 			  size_t direct, size_t nr)
 {
@@ -412,7 +412,7 @@ static void in_ended(struct m0_tcp_stream *stream, ssize_t nr)
 	m0_tcp__stream_broken(stream, (int)nr);
 }
 
-/* It was read. */
+/* The stream was read. */
 static void hot_set(struct m0_tcp_io *io, struct m0_tcp_stream *stream)
 {
 	M0_PRE_EX(m0_tcp__stream_invariant(stream));

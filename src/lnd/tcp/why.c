@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is told to people when an address cannot be used: what is wrong, and
- * everything that helps. The value of the sysctl is looked up, so that nobody
- * sets what is set.
+ * Texts for people whose address cannot be used: what is wrong, and everything
+ * that helps. The texts depend on the value of the sysctl, so that nobody is
+ * asked to set it again.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -193,7 +193,7 @@ static bool is_loopback(const struct m0_host_addr *addr)
 	return addr->sa_bytes_nr == 4 && addr->sa_bytes[0] == 127;
 }
 
-/* What has nothing to do with ports. */
+/* Reasons that have nothing to do with ports. */
 static void put_other(struct text *text, const struct m0_streams_cfg *cfg,
 		      const struct m0_host_addr *addr, int rc)
 {
