@@ -76,6 +76,8 @@ static bool eq_push(struct m0_lnet_eq *eq, struct m0_lnet_event_node *node)
 {
 	bool waits = eq->eq_waits;
 
+	M0_PRE(eq->eq_callback == NULL);
+	M0_ASSERT((eq->eq_first == NULL) == (eq->eq_last == NULL));
 	node->en_next = NULL;
 	if (eq->eq_first == NULL)
 		eq->eq_first = node;
