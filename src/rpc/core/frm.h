@@ -201,12 +201,6 @@ void m0_rpc__frm_set_fini(struct m0_rpc_frm_set *set);
 /** When to call m0_rpc__frm_set_run() next, if nothing else happens:
  * M0_TIME_NEVER if no deadline is near. See m0_timerq_next(). */
 m0_time_t m0_rpc__frm_set_next(const struct m0_rpc_frm_set *set);
-/** Something has changed since the last run: there may be a packet to form. (Not
- * for those that wait for a packet.) */
-static inline bool m0_rpc__frm_set_is_due(const struct m0_rpc_frm_set *set)
-{
-	return !m0_list_is_empty(&set->fs_ready);
-}
 /**
  * Forms all packets that may be, of all formations that have had a reason.
  * @return false: some got no packet; to be called again when there is one.

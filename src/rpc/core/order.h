@@ -46,11 +46,6 @@ void m0_rpc__order_tree_del(struct m0_order *order, struct m0_order_node *node);
 /** Order and heap hold everywhere. O(n). */
 bool m0_rpc__order_invariant(const struct m0_order *order);
 
-static inline bool m0_rpc__order_is_empty(const struct m0_order *order)
-{
-	return m0_list_is_empty(&order->or_list);
-}
-
 /** NULL: empty. */
 static inline struct m0_order_node *m0_rpc__order_first(
 	const struct m0_order *order)

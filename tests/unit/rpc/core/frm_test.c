@@ -428,11 +428,11 @@ static void packet_not_there_keeps_items(void **state)
 	fake_start(&limits, NULL, false);
 	fake.fk_no_packet = true;
 	fake_post(0, MIN);
-	assert_true(m0_rpc__frm_set_is_due(&fake.fk_set));
+	assert_false(m0_list_is_empty(&fake.fk_set.fs_ready));
 	assert_false(m0_rpc__frm_set_run(&fake.fk_set, fake.fk_now));
 	fake_check(1, 0);
 	/* Nobody is to be called before there is a packet. */
-	assert_false(m0_rpc__frm_set_is_due(&fake.fk_set));
+	assert_true(m0_list_is_empty(&fake.fk_set.fs_ready));
 	assert_false(m0_rpc__frm_set_run(&fake.fk_set, fake.fk_now));
 	fake_check(1, 0);
 	/* Run this formation alone. */
