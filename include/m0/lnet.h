@@ -225,8 +225,8 @@ struct m0_lnet_eq {
 };
 
 /**
- * A node has at most 65,536 queues. If it has no number for another one, or no
- * memory for it, it refuses MDs of that queue with -ENOSPC.
+ * A node has at most 65,536 queues. It refuses MDs of a further queue with -ENOSPC, and
+ * with -ENOMEM if it has no memory for the queue; a later MD tries again.
  * @param callback  NULL: the queue is polled.
  * @param max       polled: most incoming messages in the queue; 0: 1024.
  */

@@ -42,10 +42,29 @@ void m0_home__eq_number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 		 m0_home__grow(lnet, slots) == 0);
 	if (slot == NULL)
 		return;
+	/* Another thread was faster while the lock was released. */
+	if (eq->eq_number != 0) {
+		m0_home__slot_put(slots, slot);
+		return;
+	}
 	heq = eq_of_slot(slot);
 	heq->heq_eq = eq;
 	heq->heq_taken_nr = 0;
-	eq->eq_number = slot->hsl_index + 1;
+	__atomic_store_n(&eq->eq_number, slot->hsl_index + 1, __ATOMIC_RELAXED);
+}
+
+int m0_home__eq_number_make(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
+{
+	int rc = 0;
+
+	m0_home__lock(lnet);
+	if (eq->eq_number == 0)
+		m0_home__eq_number_take(lnet, eq);
+	if (eq->eq_number == 0)
+		rc = m0_home__slots_are_full(&lnet->hm_eq_slots) ? -ENOSPC
+								 : -ENOMEM;
+	m0_mutex_unlock(&lnet->hm_lock);
+	return rc;
 }
 
 void m0_home__eq_number_put(struct m0_lnet *lnet, struct m0_lnet_eq *eq)

@@ -491,7 +491,7 @@ struct m0_home_md *m0_home__md_new(struct m0_home_slot          *slot,
  * Checks the attributes of an MD to be bound; hm_lock need not be held.
  * @retval -EINVAL, -ENOSPC
  */
-int m0_home__md_bind_check(const struct m0_lnet         *lnet,
+int m0_home__md_bind_check(struct m0_lnet               *lnet,
 			   const struct m0_lnet_md_attr *attr);
 /** Releases hm_lock meanwhile. @retval -ENOMEM */
 int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots);
@@ -514,10 +514,16 @@ bool m0_home__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
 /* -- eq_number.c ----------------------------------------------------------- */
 
 /**
- * Gives the queue a number if there is one; without it, the node refuses MDs of
- * this queue. hm_lock is held, and released meanwhile.
+ * Gives the queue a number if there is one and memory for it. hm_lock is held, and
+ * released meanwhile.
  */
 void m0_home__eq_number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
+/**
+ * Gives a queue a number that got none when it was initialised.
+ * @return -ENOSPC  all numbers are in use
+ * @return -ENOMEM
+ */
+int m0_home__eq_number_make(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
 /** hm_lock is held. */
 void m0_home__eq_number_put(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
 /** Strand: the application's queue with this number; 0: NULL. */

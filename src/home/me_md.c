@@ -227,7 +227,7 @@ static bool md_is_for_me(const struct m0_lnet_md_attr *attr)
 }
 
 /* For each message, on both sides: in its callers. */
-static inline int md_attr_check(const struct m0_lnet         *lnet,
+static inline int md_attr_check(struct m0_lnet               *lnet,
 				const struct m0_lnet_md_attr *attr, bool for_me)
 {
 	const struct m0_bufvec *vec = attr->mda_vec;
@@ -242,8 +242,13 @@ static inline int md_attr_check(const struct m0_lnet         *lnet,
 		    0 &&
 	    attr->mda_max_size > attr->mda_length)
 		return -EINVAL;
-	if (attr->mda_eq != NULL && attr->mda_eq->eq_number == 0)
-		return -ENOSPC;
+	if (attr->mda_eq != NULL &&
+	    M0_UNLIKELY(M0_HOME_GET(attr->mda_eq->eq_number) == 0)) {
+		int rc = m0_home__eq_number_make(lnet, attr->mda_eq);
+
+		if (rc != 0)
+			return rc;
+	}
 	if (vec == NULL)
 		return attr->mda_length == 0 ? 0 : -EINVAL;
 	there = m0_vec_count(&vec->ov_vec);
@@ -254,7 +259,7 @@ static inline int md_attr_check(const struct m0_lnet         *lnet,
 		       : -EINVAL;
 }
 
-int m0_home__md_bind_check(const struct m0_lnet         *lnet,
+int m0_home__md_bind_check(struct m0_lnet               *lnet,
 			   const struct m0_lnet_md_attr *attr)
 {
 	return md_attr_check(lnet, attr, false);
