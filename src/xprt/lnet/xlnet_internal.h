@@ -115,8 +115,17 @@ struct xlnet_machine {
 };
 
 /** A buffer's part. */
+/** A range of memory that is registered with the nodes. */
+struct xlnet_span {
+	void  *xsp_addr;
+	size_t xsp_bytes;
+};
+
 struct xlnet_buf {
 	struct xlnet_md xb_md;
+	/** Ranges of the segments at the time of the registration. */
+	struct xlnet_span *xb_spans;
+	uint32_t           xb_spans_nr;
 	/** Status with which the buffer is to end. */
 	int32_t xb_status;
 	/** The MD is being unlinked. */

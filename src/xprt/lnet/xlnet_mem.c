@@ -10,11 +10,6 @@
 #include "base/hash.h"
 #include "os/os.h"
 
-struct xlnet_span {
-	void  *xsp_addr;
-	size_t xsp_bytes;
-};
-
 struct xlnet_range {
 	struct m0_hash_link xr_link;
 	/** Number of segments of buffers in it. */
@@ -110,14 +105,7 @@ static void range_put(const struct xlnet_span *span)
 	struct xlnet_range *range = range_find(span);
 
 	M0_PRE_EX(m0_mutex_is_locked(&m0_xlnet__lock));
-	/* The application has exchanged the segments of its buffer. */
-	if (range == NULL) {
-		m0_log(M0_LOG_WARN,
-		       "lnet: a buffer is deregistered with other segments "
-		       "than it was registered with");
-		return;
-	}
-	M0_ASSERT(range->xr_users_nr > 0);
+	M0_ASSERT(range != NULL && range->xr_users_nr > 0);
 	if (--range->xr_users_nr > 0)
 		return;
 	span_leave(span, NULL);
@@ -125,43 +113,50 @@ static void range_put(const struct xlnet_span *span)
 	m0_free(range);
 }
 
-/* The first `nr` segments. */
-static void segments_put(const struct m0_bufvec *bv, uint32_t nr)
+/* Ends the registration of the first `nr` spans of the buffer. */
+static void spans_put(struct xlnet_buf *xb, uint32_t nr)
 {
-	struct xlnet_span span;
-
 	while (nr-- > 0) {
-		span = span_of(bv, nr);
-		if (span.xsp_bytes > 0)
-			range_put(&span);
+		if (xb->xb_spans[nr].xsp_bytes > 0)
+			range_put(&xb->xb_spans[nr]);
 	}
+	m0_free(xb->xb_spans);
+	xb->xb_spans = NULL;
+	xb->xb_spans_nr = 0;
 }
 
 int m0_xlnet__mem_register(struct m0_net_kit_buf *kb)
 {
 	const struct m0_bufvec *bv = &kb->nkb_buffer->nb_buffer;
-	struct xlnet_span       span;
+	struct xlnet_buf       *xb = xlnet_buf(kb);
+	uint32_t                nr = bv->ov_vec.v_nr;
 	uint32_t                i;
 	int                     rc = 0;
 
+	/* Applications exchange the segments of a registered buffer, and use
+	 * fewer of them: what was registered is kept. */
+	M0_ALLOC_ARR(xb->xb_spans, nr);
+	if (xb->xb_spans == NULL)
+		return -ENOMEM;
+	xb->xb_spans_nr = nr;
 	m0_mutex_lock(&m0_xlnet__lock);
-	for (i = 0; i < bv->ov_vec.v_nr && rc == 0; ++i) {
-		span = span_of(bv, i);
-		if (span.xsp_bytes > 0)
-			rc = range_get(&span);
+	for (i = 0; i < nr && rc == 0; ++i) {
+		xb->xb_spans[i] = span_of(bv, i);
+		if (xb->xb_spans[i].xsp_bytes > 0)
+			rc = range_get(&xb->xb_spans[i]);
 	}
 	if (rc != 0)
-		segments_put(bv, i - 1);
+		spans_put(xb, i - 1);
 	m0_mutex_unlock(&m0_xlnet__lock);
 	return rc;
 }
 
 void m0_xlnet__mem_deregister(struct m0_net_kit_buf *kb)
 {
-	const struct m0_bufvec *bv = &kb->nkb_buffer->nb_buffer;
+	struct xlnet_buf *xb = xlnet_buf(kb);
 
 	m0_mutex_lock(&m0_xlnet__lock);
-	segments_put(bv, bv->ov_vec.v_nr);
+	spans_put(xb, xb->xb_spans_nr);
 	m0_mutex_unlock(&m0_xlnet__lock);
 }
 

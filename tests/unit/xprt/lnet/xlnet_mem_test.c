@@ -84,9 +84,15 @@ void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 struct buf {
 	struct m0_net_buffer  b_buf;
 	struct m0_net_kit_buf b_kb;
+	struct xlnet_buf      b_xb;
 	void                 *b_seg[2];
 	m0_bcount_t           b_count[2];
 };
+
+void *m0_net_kit_buf_pvt(struct m0_net_kit_buf *kb)
+{
+	return &container_of(kb, struct buf, b_kb)->b_xb;
+}
 
 static void buf_make(struct buf *b, void *first, size_t first_nr, void *second,
 		     size_t second_nr)
@@ -167,6 +173,25 @@ static void foreign_memory_is_registered_by_segment(void **state)
 }
 
 /* If one node refuses one segment, nothing of the buffer stays registered. */
+/* An application may use fewer segments, and others, while its buffer is registered. */
+static void exchanged_segments_leave_with_the_buffer(void **state)
+{
+	static char first[64];
+	static char second[64];
+	static char other[64];
+	struct buf  b;
+
+	(void)state;
+	buf_make(&b, first, sizeof first, second, sizeof second);
+	assert_int_equal(m0_xlnet__mem_register(&b.b_kb), 0);
+	assert_int_equal(mems_nr, 2 * NODES_NR);
+	b.b_seg[0] = other;
+	b.b_count[0] = 1;
+	b.b_buf.nb_buffer.ov_vec.v_nr = 1;
+	m0_xlnet__mem_deregister(&b.b_kb);
+	assert_int_equal(mems_nr, 0);
+}
+
 static void refused_buffer_leaves_nothing_registered(void **state)
 {
 	static char bytes[2 * PAGE];
@@ -217,6 +242,8 @@ int main(void)
 			region_is_registered_once_and_goes_with_the_last_buffer,
 			up),
 		cmocka_unit_test_setup(foreign_memory_is_registered_by_segment,
+				       up),
+		cmocka_unit_test_setup(exchanged_segments_leave_with_the_buffer,
 				       up),
 		cmocka_unit_test_setup(refused_buffer_leaves_nothing_registered,
 				       up),
