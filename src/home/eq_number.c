@@ -13,9 +13,10 @@ struct m0_home_eq *m0_home__eq_at(const struct m0_lnet *lnet, uint32_t number)
 {
 	struct m0_home_eq *heq;
 
-	M0_PRE(number != 0);
+	/* For each incoming message. */
+	M0_PRE_EX(number != 0);
 	heq = eq_of_slot(m0_home__slot_at(&lnet->hm_eq_slots, number - 1));
-	M0_ASSERT(heq->heq_eq->eq_number == number);
+	M0_ASSERT_EX(heq->heq_eq->eq_number == number);
 	return heq;
 }
 

@@ -263,9 +263,11 @@ static void conn_leave(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 static void conn_release(struct m0_rpc__session *session,
 			 struct m0_rpc__conn    *conn)
 {
-	M0_PRE(conn->rcx_hold_nr > 0);
+	uint32_t held =
+		__atomic_fetch_sub(&conn->rcx_hold_nr, 1, __ATOMIC_ACQ_REL);
+
+	M0_ASSERT(held > 0);
 	(void)session;
-	__atomic_sub_fetch(&conn->rcx_hold_nr, 1, __ATOMIC_ACQ_REL);
 }
 
 const struct m0_rpc__owner m0_rpc__conn_owner = {
