@@ -49,8 +49,9 @@ static int command_run(const struct tool_cmd *cmd, int argc, char **argv)
 	return cmd->tc_run(argc, argv);
 }
 
-/* What is opened later must not get the number of standard output or error,
- * or what is said goes there; nor may they be of any use. */
+/* Open descriptors 0 to 2 on /dev/null where they are closed. Otherwise a
+ * file that is opened later gets one of these numbers, and results or
+ * messages are written to it. Their access mode makes each use of them fail. */
 static void std_open(void)
 {
 	int fd;

@@ -74,8 +74,8 @@ int tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
 	return argp_parse(&all, argc, argv, flags, NULL, input);
 }
 
-/* Of what is too long the middle goes: a value comes before what is accepted,
- * and a path before what is wrong with it. */
+/* A text that is too long loses its middle: the value stands before the
+ * accepted forms, and the path before the error. */
 static void text_set(char *ret, size_t size, const char *text)
 {
 	static const char dots[] = "...";

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What every sub-command of `colibri` shares: how it is called, how it ends,
- * how it speaks of what went wrong.
- *
- * Standard output carries results only; messages and progress go to standard
- * error. A message says what is wrong (option or file, and its value), what
- * would be right, and where it is not obvious, what to do.
+ * The parts that all sub-commands of `colibri` share: how a command is called,
+ * how it ends, how it reports errors. Standard output carries results only;
+ * messages and progress go to standard error. A message says what is wrong
+ * (option or file, and its value), what would be right, and where it is not
+ * obvious, what to do.
  */
 #ifndef M0_TOOLS_CMD_H
 #define M0_TOOLS_CMD_H
@@ -19,7 +18,7 @@ enum tool_exit {
 	TOOL_OK = 0,
 	/** The work could not be done. */
 	TOOL_FAILED = 1,
-	/** It was not tried: an option or an operand is wrong. */
+	/** Nothing was tried: an option or an operand is wrong. */
 	TOOL_USAGE = 2
 };
 

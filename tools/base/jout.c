@@ -201,7 +201,7 @@ static bool yaml_is_block(const json_t *value)
 	       !jout_is_empty(value);
 }
 
-/* Of a sequence, the first line has its column already. */
+/* In a sequence, the first line is in its column already. */
 static void yaml_object(struct yaml *yaml, const json_t *object,
 			unsigned column, bool begun);
 

@@ -38,13 +38,12 @@ bool jout_is_empty(const struct json_t *tree);
 
 /** @retval -EIO  it could not be written, or memory was short. */
 int jout_print(const struct json_t *tree, FILE *file);
-/** The same in one line. */
+/** Prints the tree in one line. */
 int jout_print_line(const struct json_t *tree, FILE *file);
 /**
- * The same as YAML, in the shape that lnetctl gives it: an array stands in the
- * column of its key, and what belongs to something is `indent` columns further
- * right (2 for the answers of ping, 4 for numbers of the node, 6 for lists of
- * interfaces and peers).
+ * Prints the tree as YAML, in lnetctl's form: an array stands in the column of
+ * its key, and members stand `indent` columns further right (2 for the answers
+ * of ping, 4 for numbers of the node, 6 for lists of interfaces and peers).
  */
 int jout_print_yaml(const struct json_t *tree, unsigned indent, FILE *file);
 

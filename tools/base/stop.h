@@ -51,8 +51,10 @@ FILE *stop_page_open(struct stop_page *page);
  */
 int stop_page_say(struct stop_page *page, FILE *file, int fd);
 
-/** The same as stop_out_waits() after stop_init(); notes what was not said.
- * Before, it waits. */
+/**
+ * Does what stop_out_waits() does if stop_init() was called, and notes output
+ * that was dropped. Before stop_init(), it waits.
+ */
 bool stop_lets_say(FILE *file);
 /** A failure, if something was not said. */
 void stop_mute_check(struct tool_fail *fail);

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What text_size_parse() accepts, for messages. */
+/** Forms that text_size_parse() accepts, for messages. */
 #define TEXT_SIZE_FORMS "bytes as 4096, 64K, 1M or 1MiB"
-/** What text_time_parse() accepts, for messages. */
+/** Forms that text_time_parse() accepts, for messages. */
 #define TEXT_TIME_FORMS "nanoseconds as 50000, or 50us, 2ms, 1s"
 
 /**
@@ -24,7 +24,7 @@ int text_size_parse(const char *text, uint64_t *ret);
 int text_time_parse(const char *text, uint64_t *ret_ns);
 /** Reads a positive number of seconds, with or without a fraction. */
 int text_seconds_parse(const char *text, double *ret);
-/** What text_duration_parse() accepts, for messages. */
+/** Forms that text_duration_parse() accepts, for messages. */
 #define TEXT_DURATION_FORMS "seconds as 50 or 0.5, or 500ms, 50s"
 /**
  * Reads a length of time as LNet's users write it: seconds, with or without a

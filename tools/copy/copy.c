@@ -177,7 +177,7 @@ static const struct argp copy_argp = {
 	NULL,
 };
 
-/* What only the transport can say: how large a block may be. */
+/* Only the transport knows how large a block may be. */
 static int block_check(const struct copy_args *args)
 {
 	const struct tool_xprt *xprt = args->ca_xprt;
@@ -237,8 +237,8 @@ int copy_signals_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* What is left is to say why it failed, where perhaps nobody reads: another
- * signal ends that. */
+/* After a failure only its message is left to print, perhaps to a pipe that
+ * nobody reads, so another signal must end the process. */
 static void signals_close(int fd, bool failed)
 {
 	struct signalfd_siginfo info;

@@ -27,7 +27,7 @@ struct copy_args {
 	struct tool_place       ca_place;
 	struct tool_fail       *ca_fail;
 	const char             *ca_program;
-	/** Of copy_signals_open(). */
+	/** Descriptor of copy_signals_open(). */
 	int ca_signal_fd;
 };
 

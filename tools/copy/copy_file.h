@@ -41,7 +41,8 @@ int src_file_read(struct src_file *src, const struct m0_bufvec *buf,
 int src_file_check(const struct src_file *src);
 
 struct dst_file {
-	/** What the file will be called; a directory was resolved. */
+	/** Final path of the file; if it named a directory, the name within
+	 * it. */
 	char df_path[PATH_MAX];
 	/** Last component of df_path. */
 	char *df_name;
@@ -53,7 +54,7 @@ struct dst_file {
 	char df_tmp[64];
 	/** Written so far without a hole, and told to go to the disk. */
 	uint64_t df_flushed;
-	/** It has its final name. */
+	/** The file has its final name. */
 	bool df_committed;
 };
 
@@ -64,9 +65,9 @@ struct dst_file {
 int dst_file_open(struct dst_file *dst, const char *path,
 		  const struct src_file *src, struct tool_fail *fail);
 /**
- * The same for a name that a stranger gives: relative, without "..", below the
- * directory `dir_fd` and through no symbolic link. A directory takes a file
- * called `base`.
+ * Opens the destination for a name that an untrusted peer gives: relative,
+ * without "..", below the directory `dir_fd` and through no symbolic link. In a
+ * directory the file is called `base`.
  */
 int dst_file_open_below(struct dst_file *dst, int dir_fd, const char *name,
 			const char *base, struct tool_fail *fail);

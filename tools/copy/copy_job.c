@@ -139,7 +139,7 @@ static void job_move(struct copy_job *job)
 	copy_sender_stop(sender);
 }
 
-/* The same with a receiver elsewhere. */
+/* Moves the data to a receiver in another process. */
 static void job_move_far(struct copy_job *job)
 {
 	if (copy_sender_call(&job->cj_sender, &job->cj_target) == 0) {
@@ -161,7 +161,7 @@ static bool job_is_unknown(const struct copy_job *job)
 	       sender->cs_port.tpo_rc != -EINTR;
 }
 
-/* Whose failure came first is what the user is told. */
+/* Report the failure that came first. */
 static void job_verdict(struct copy_job *job)
 {
 	const struct copy_sender *sender = &job->cj_sender;

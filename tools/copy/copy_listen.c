@@ -31,7 +31,8 @@ struct ask {
 	struct m0_net_end_point *ask_from;
 	struct copy_msg          ask_msg;
 	char                     ask_text[COPY_TEXT_MAX + 1];
-	/** Of another version: the answer is all that both understand. */
+	/** The sender has another version; the answer uses the part that
+	 * both understand. */
 	bool ask_is_alien;
 };
 
@@ -218,7 +219,7 @@ static const char *session_addr(const struct session *se)
 	return tool_node_addr(&se->se_receiver.cr_port.tpo_node);
 }
 
-/* What we grant of what is asked for. */
+/* Grants the sender's request as far as the bounds allow. */
 static void plan_make(const struct listener *listener, const struct ask *ask,
 		      struct copy_plan *plan)
 {

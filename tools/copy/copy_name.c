@@ -71,7 +71,7 @@ static int step_down(struct dst_file *dst, const char *part, size_t nr,
 	return 0;
 }
 
-/* What is there may be replaced if it is a file; a directory is entered. */
+/* An existing file may be replaced; a directory is entered. */
 static int last_check(struct dst_file *dst, const char *base,
 		      struct tool_fail *fail)
 {

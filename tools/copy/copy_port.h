@@ -15,7 +15,7 @@ enum {
 /** Least time that a peer who is there may do nothing, ns (tpo_idle_ns). */
 #define COPY_IDLE_NS (10 * M0_TIME_ONE_SECOND)
 
-/** What a role does with messages. */
+/** Callbacks by which a role handles messages. */
 struct copy_ears {
 	/**
 	 * Called without the lock; `msg` is valid during the call. The

@@ -465,7 +465,8 @@ static void send_end_reply(struct copy_receiver *receiver, int status)
 	if (receiver->cr_plan->cpl_verify)
 		msg.cm_flags = COPY_FLAG_VERIFIED;
 	if (status != 0) {
-		/* It is the first failure's and changes no more. */
+		/* The text belongs to the first failure and does not change
+		 * any more. */
 		msg.cm_text = port->tpo_fail.tf_text;
 		msg.cm_text_nr = (uint32_t)strnlen(msg.cm_text, COPY_TEXT_MAX);
 	}

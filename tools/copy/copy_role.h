@@ -25,7 +25,7 @@
 #include "copy_file.h"
 #include "copy_port.h"
 
-/** What both roles are told. */
+/** Parameters of both roles. */
 struct copy_plan {
 	const struct tool_xprt *cpl_xprt;
 	/** Bytes of a block, the last one may be shorter; and blocks in flight. */
@@ -43,12 +43,12 @@ struct copy_plan {
 
 struct send_slot;
 
-/** What a sender must know of a receiver elsewhere. */
+/** Describes a receiver in another process to the sender. */
 struct copy_target {
 	/** Its address, and the name there; may be empty, or a directory. */
 	char cta_addr[COPY_TEXT_MAX];
 	char cta_name[COPY_TEXT_MAX];
-	/** What the source is called. */
+	/** Name of the source. */
 	const char *cta_base;
 };
 
@@ -57,7 +57,8 @@ struct copy_sender {
 	struct copy_plan         cs_plan;
 	struct src_file         *cs_src;
 	struct m0_net_end_point *cs_to;
-	/** Of a receiver elsewhere; its machine that takes new copies. */
+	/** A receiver in another process; its transfer machine that accepts
+	 * new copies. */
 	const struct copy_target *cs_target;
 	struct m0_net_end_point  *cs_door;
 	/** Its answer to OPEN, and the address in it. */
@@ -78,14 +79,14 @@ struct copy_sender {
 	uint64_t     cs_offered;
 	uint64_t     cs_bytes;
 	struct hash *cs_hash;
-	/** What was read. */
+	/** Checksum of the bytes that were read. */
 	uint8_t cs_sum[HASH_BYTES];
 	/** The receiver's last word. */
 	struct copy_msg cs_end;
 	bool            cs_ended;
 	/** The failure is the receiver's, who says more of it. */
 	bool cs_told;
-	/** It is on the disk there. */
+	/** The file is on disk at the receiver. */
 	bool cs_committed;
 };
 
@@ -94,7 +95,7 @@ int copy_sender_open(struct copy_sender *sender, const struct copy_plan *plan,
 		     struct src_file *src, int done_fd);
 /** Begins to send to the receiver at `addr`; cs_port.tpo_done follows. */
 int copy_sender_run(struct copy_sender *sender, const char *addr);
-/** The same, to a receiver elsewhere, which is asked first. */
+/** Starts a sender for a receiver in another process, which is asked first. */
 int copy_sender_call(struct copy_sender       *sender,
 		     const struct copy_target *target);
 /** Part of that, by the sender's thread: sets cs_to and the plan. */
@@ -128,15 +129,16 @@ struct copy_receiver {
 	/** All before it is written. */
 	uint64_t     cr_offset;
 	struct hash *cr_hash;
-	/** What arrived, and what was read back. */
+	/** Checksums of the bytes that arrived, and of those read back. */
 	uint8_t cr_sum[HASH_BYTES];
 	uint8_t cr_sum_back[HASH_BYTES];
 	/** The sender's last word. */
 	struct copy_msg cr_end;
 	bool            cr_ended;
-	/** It is being given its name: too late to call it off. Locked. */
+	/** The file is being renamed, so the copy cannot be cancelled any
+	 * more. Locked. */
 	bool cr_committing;
-	/** It has got it, and that is on the disk. */
+	/** The file has its name, and that is on disk. */
 	bool cr_committed;
 	/** Ends a long reading back. */
 	bool cr_cancelled;

@@ -8,7 +8,7 @@ enum {
 	 * the blocks, which on a slow one take longer than an answer may.
 	 */
 	AGAIN_MAX = 8,
-	/** What a slot waits for before it is free. */
+	/** Events for which a slot waits before it is free. */
 	WAIT_READ = 1 << 0,
 	WAIT_REPLY = 1 << 1
 };
@@ -108,7 +108,7 @@ static void end_replied(struct copy_sender *sender, const struct copy_msg *msg)
 					       : tool_errtext(msg->cm_status));
 }
 
-/* Who has an answer reads it without the lock: it stays. */
+/* The answer does not change any more, so it is read without the lock. */
 static void open_replied(struct copy_sender *sender, const struct copy_msg *msg)
 {
 	if (sender->cs_call.tca_answered)
@@ -401,7 +401,7 @@ static void end_wait(struct copy_sender *sender)
 	m0_mutex_unlock(&port->tpo_lock);
 }
 
-/* What was written there is what was read here. */
+/* Compare the checksum of the written file with that of the source. */
 static void sums_compare(struct copy_sender *sender)
 {
 	if (sender->cs_committed &&

@@ -121,7 +121,7 @@ void copy_progress_show(struct copy_progress *progress, uint64_t bytes)
 {
 	m0_time_t now = m0_time_now();
 	m0_time_t spent = m0_time_sub(now, progress->cg_start);
-	/* What is begun anew is moved twice. */
+	/* Blocks of a copy that starts anew are moved twice. */
 	uint64_t size = max64u(progress->cg_size, bytes);
 	double   rate = rate_of(bytes, spent);
 	char     done[TEXT_MAX];

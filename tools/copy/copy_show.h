@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What `colibri copy` says: progress while it runs, the result at the end. */
+/** Output of `colibri copy`: progress while it runs, the result at the end. */
 #ifndef M0_TOOLS_COPY_SHOW_H
 #define M0_TOOLS_COPY_SHOW_H
 
@@ -29,7 +29,7 @@ struct copy_result {
 	bool              ct_verified;
 	uint8_t           ct_sum[HASH_BYTES];
 	struct tool_stats ct_stats[COPY_ROLES_NR];
-	/** Of the roles of this process. */
+	/** Number of statistics, of the roles of this process. */
 	unsigned ct_stats_nr;
 };
 

@@ -71,7 +71,7 @@ static bool flags_are_sane(const struct copy_msg *msg)
 	return (msg->cm_flags & ~known) == 0;
 }
 
-/* What the fields may be, by type. */
+/* Checks the fields of a message by its type. */
 static bool msg_is_sane(const struct copy_msg *msg)
 {
 	return msg->cm_type >= COPY_BLOCK && msg->cm_type <= COPY_BYE &&

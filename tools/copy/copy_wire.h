@@ -64,7 +64,7 @@ enum copy_msg_type {
 enum {
 	COPY_VERSION = 3,
 	COPY_MSG_HEAD_BYTES = 80,
-	/** What all versions have in common. */
+	/** Bytes that all versions have in common. */
 	COPY_MSG_VERSION_BYTES = 6,
 	/** Most of a name, address or reason. */
 	COPY_TEXT_MAX = 1200,

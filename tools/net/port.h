@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a side of a conversation has: a machine, buffers that messages arrive
- * in, buffers that they leave from, one lock, the first failure. What messages
- * say is the affair of who owns the port: `copy` and `perf` have each their own.
- *
- * A port may own a thread (the role's), which does the slow work; the machine's
- * callbacks do the network's.
+ * One side of a conversation: a transfer machine, buffers for messages that
+ * arrive, buffers for messages that leave, one lock, the first failure. The
+ * owner of the port defines the messages: `copy` and `perf` have their own. A
+ * port may own a thread (that of the role), which does the slow work; callbacks
+ * of the transfer machine do the network's.
  */
 #ifndef M0_TOOLS_PORT_H
 #define M0_TOOLS_PORT_H

@@ -19,7 +19,9 @@ struct tool_stats {
 const char *tool_queue_name(unsigned qtype);
 /** The queues that were used, a line each, under a head line. */
 void tool_stats_print(FILE *file, const struct tool_stats *stats, unsigned nr);
-/** The same, and all of their counters, as elements of an array. */
+/**
+ * Appends the statistics with all of their counters, as elements of an array.
+ */
 void tool_stats_json(struct json_t *array, const struct tool_stats *stats,
 		     unsigned nr);
 

@@ -136,7 +136,7 @@ int ctl_connect(const char *path);
  */
 int ctl_ask(int fd, const struct ctl_request *req, uint64_t timeout_ms,
 	    int stop_fd, struct tool_fail *fail);
-/** The same of the node at `path`; NULL: the default. */
+/** Asks the node at `path`; NULL: the default. */
 int ctl_ask_at(const char *path, const struct ctl_request *req,
 	       uint64_t timeout_ms, struct tool_fail *fail);
 /** Notes that nobody answers at `path`, and what to do. */

@@ -29,7 +29,7 @@ struct ctl_client {
 	/** Whether it may change the node, or only read: by its credentials. */
 	bool  cc_may_change;
 	uid_t cc_uid;
-	/** Of reading and of writing. */
+	/** Deadline of reading and of writing. */
 	m0_time_t cc_deadline;
 	/** Bytes of the request, or of the answer that have been sent. */
 	size_t cc_nr;
@@ -53,7 +53,7 @@ struct ctl_server {
 	/** Group of the socket; (gid_t)-1: that of the process. */
 	gid_t csv_group;
 	char  csv_path[CTL_PATH_BYTES];
-	/** What bears the path is ours while it is this. */
+	/** The socket at the path is this node's while it has these numbers. */
 	dev_t csv_dev;
 	ino_t csv_ino;
 	/**

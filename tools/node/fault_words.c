@@ -39,7 +39,7 @@ int fault_kind_parse(const char *text, enum m0_lnet_fault_kind *ret)
 	return -EINVAL;
 }
 
-/* Of a NID that stands for its whole network. */
+/* Address of a NID that stands for its whole network. */
 static const uint8_t net_addr[] = { 0xff, 0xff, 0xff, 0xff };
 
 int fault_nid_parse(const char *text, struct m0_lnet_nid *ret)

@@ -19,7 +19,7 @@ int fault_kind_parse(const char *text, enum m0_lnet_fault_kind *ret);
  * @retval -EINVAL
  */
 int fault_nid_parse(const char *text, struct m0_lnet_nid *ret);
-/** What fault_nid_parse() reads. */
+/** Forms that fault_nid_parse() accepts. */
 #define FAULT_NID_FORMS "a NID as 10.0.0.1@tcp, *@tcp, or * for all"
 /** As `*`, `*@tcp` or a NID. `ret` has M0_LNET_NIDSTR_SIZE bytes. @return ret. */
 const char *fault_nid_print(const struct m0_lnet_nid *nid, char *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What the files of `colibri node` share. */
+/** Declarations that the files of `colibri node` share. */
 #ifndef M0_TOOLS_LNET_NODE_H
 #define M0_TOOLS_LNET_NODE_H
 
@@ -56,18 +56,18 @@ struct lnet_node {
 	/** Sorted by NID. */
 	struct seen_peer *lno_seen;
 	size_t            lno_seen_nr;
-	/** Of all interfaces, at the last look. */
+	/** Refused connections of all interfaces, at the last look. */
 	uint64_t lno_refused_nr;
 };
 
 /* -- lnet_node_say.c: what it prints --------------------------------------- */
 
-/** Who it is, where it listens, how it is spoken to. */
+/** Prints version and process, NIDs and ports, and the control socket. */
 void node_say_start(struct lnet_node *node);
 /** One of the library's lines. */
 void node_say_log(struct lnet_node *node, enum m0_log_level level,
 		  const char *text);
-/** What has changed about peers since the last look. */
+/** Prints changes of peers since the last look. */
 void node_say_peers(struct lnet_node *node, const struct m0_lnet_info *info);
 /** A signal has come. */
 void node_say_stopping(struct lnet_node *node, int number);

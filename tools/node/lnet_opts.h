@@ -18,7 +18,7 @@ struct lnet_opts {
 	bool nop_accept_given;
 	/** How long a device that is not there is waited for; 0: not at all. */
 	uint64_t nop_wait_ms;
-	/** What names the networks; NULL: --net. */
+	/** Option that names the networks; NULL: --net. */
 	const char *nop_net_option;
 	/** Path of a control socket; NULL: the default. */
 	const char       *nop_ctl;
@@ -26,7 +26,9 @@ struct lnet_opts {
 };
 
 extern const struct argp lnet_opts_argp;
-/** The same without --ctl: of commands that never ask a running node. */
+/**
+ * Options of a node without --ctl, for commands that never ask a running node.
+ */
 extern const struct argp lnet_opts_own_argp;
 
 /** @param fail  where the first wrong option is noted. */
@@ -38,8 +40,8 @@ int lnet_opts_check(struct lnet_opts *opts);
 void lnet_opts_timeout(struct lnet_opts *opts, uint64_t ms);
 
 /**
- * What the library says of a configuration, with the options of the command for
- * the fields of struct m0_lnet_cfg. @return ret.
+ * Translates the library's message about a configuration: fields of struct
+ * m0_lnet_cfg become options of the command. @return ret.
  */
 char *lnet_opts_words(char *ret, size_t size, const char *why);
 

@@ -6,7 +6,8 @@ enum {
 	/** Columns of lnetctl's lists, and of its numbers of the node. */
 	LIST_INDENT = 6,
 	NUMBERS_INDENT = 4,
-	/** What lnetctl shows of a tcp interface that nobody has configured. */
+	/** Value that lnetctl shows for a tcp interface that nobody has
+	 * configured. */
 	PEER_TIMEOUT_SECONDS = 180
 };
 

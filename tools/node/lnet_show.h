@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a node knows, as trees of lnetctl's words. How much is told grows with
- * `verbose`: 0 names, 1 statistics and limits, 2 messages by type and health, 3
- * the state of peers, 4 selection policies, and what lnetctl does not know.
- * What Colibri has no use for is told as lnetctl tells it of an idle node.
+ * State of a node, as trees with lnetctl's keys. `verbose` selects the detail:
+ * 0 names, 1 statistics and limits, 2 messages by type and health, 3 the state
+ * of peers, 4 selection policies, and fields that lnetctl does not have. Fields
+ * that Colibri does not use have the values of an idle node in lnetctl.
  */
 #ifndef M0_TOOLS_LNET_SHOW_H
 #define M0_TOOLS_LNET_SHOW_H

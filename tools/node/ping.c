@@ -180,7 +180,7 @@ static void own_done(struct probe_set *set)
 	(void)!write(own->opr_done_fd, &one, sizeof one);
 }
 
-/* What the library has to say: how to mend it, once. */
+/* Print the library's advice once. */
 static void logs_print(const struct ping_args *args)
 {
 	enum m0_log_level level;

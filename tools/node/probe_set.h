@@ -15,8 +15,8 @@ struct probe_set {
 	/** The node is in another network namespace than its client. */
 	bool pst_elsewhere;
 	/**
-	 * What the library has said about the NID of a probe that failed, or
-	 * NULL. May itself be NULL: then it was printed otherwise.
+	 * Returns the library's message about the NID of a probe that failed,
+	 * or NULL. May be NULL itself: then the message was printed elsewhere.
 	 */
 	const char *(*pst_why)(const struct probe_set     *set,
 			       const struct m0_lnet_probe *probe);

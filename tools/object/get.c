@@ -35,7 +35,7 @@ struct get_job {
 	 * not. */
 	int    gj_root_fd;
 	size_t gj_skip;
-	/** Of the one object; NULL: as its name is. */
+	/** File name of the one object; NULL: that of the object. */
 	const char      *gj_base;
 	struct get_file *gj_files;
 };
@@ -169,7 +169,7 @@ static int dst_find(struct get_job *gj)
 	return 0;
 }
 
-/* That of -r, now that there is something for it. */
+/* Makes the directory of -r when the first object arrives. */
 static int dst_make(struct get_job *gj)
 {
 	const char *dst = gj->gj_args->ga_dst;
@@ -185,7 +185,7 @@ static int dst_make(struct get_job *gj)
 						   dst, tool_errtext(errno));
 }
 
-/* What the one object would replace is looked at before it is fetched. */
+/* Check what the one object would replace before it is fetched. */
 static int dst_open(struct get_job *gj)
 {
 	const struct get_args *args = gj->gj_args;

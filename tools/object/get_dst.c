@@ -94,8 +94,8 @@ int get_dst_check(int dir_fd, const char *base)
 {
 	struct stat st;
 
-	/* Of a link what it leads to: a rename takes the link's place, and
-	 * /dev/stdout is one, also where that is a file. */
+	/* Follow a link, since a rename would replace the link itself, and
+	 * /dev/stdout is a link even where it leads to a file. */
 	if (fstatat(dir_fd, base, &st, 0) != 0)
 		return 0;
 	if (S_ISREG(st.st_mode))

@@ -21,7 +21,7 @@ bool get_dst_can_make(const char *path);
  * @return 0, -EISDIR, or -EMEDIUMTYPE of a pipe, a device, a socket.
  */
 int get_dst_check(int dir_fd, const char *base);
-/** What an error of these says. */
+/** Explains an error of these functions. */
 const char *get_dst_errtext(int rc);
 /** Writes all. @return 0, or -errno. */
 int get_dst_write(int fd, const void *bytes, uint64_t nr, uint64_t off);

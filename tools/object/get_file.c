@@ -68,7 +68,7 @@ void get_file_free(struct get_file *file)
 
 /* ------------------------------------------------------------ the file -- */
 
-/* Of errors here, so that they are not taken for the service's. */
+/* Marks an error as local, so that it is not reported as the service's. */
 static void local_fail(struct get_file *file, int rc)
 {
 	if (file->gf_rc == 0)
@@ -141,7 +141,7 @@ static int part_try(struct get_file *file, const char *hex, unsigned i,
 	return rc;
 }
 
-/* What its part files are called. */
+/* Makes the common part of the names of part files. */
 static int part_name(const struct get_file *file, char ret[2 * HASH_BYTES + 1])
 {
 	uint8_t      key[HASH_BYTES];
@@ -239,7 +239,7 @@ static int large_begin(struct get_file *file)
 	return 0;
 }
 
-/* What of the part file is what the service has. */
+/* Finds the blocks of the part file that equal those of the service. */
 static void part_compare(struct get_file *file, uint64_t first, uint64_t nr)
 {
 	uint8_t *bytes = m0_alloc(OBJ_BLOCK);
@@ -360,7 +360,8 @@ static int stat_came(struct get_file *file, const struct obj_rep *rep,
 	int rc;
 
 	file->gf_object = *rep;
-	/* Of one object the size is heard now; of a list it came with it. */
+	/* The size of a single object is known now; for objects of a list it
+	 * came with the list. */
 	if (file->gf_job->jb_progress.cg_size == 0 && rep->orp_size > 0) {
 		file->gf_job->jb_progress.cg_size = rep->orp_size;
 		file->gf_job->jb_progress_on = true;

@@ -339,7 +339,7 @@ static int tree_remove(struct rm_job *job, const char *name)
 	snprintf(prefix, sizeof prefix, "%s%s", name,
 		 nr == 0 || name[nr - 1] == '/' ? "" : "/");
 	rc = obj_list(job->rj_client, prefix, &entry_remove, job);
-	/* Else it is known already. */
+	/* Otherwise the failure was reported already. */
 	if (rc != 0 && job->rj_rc == 0)
 		rm_job_fail(job, name, rc);
 	return rc;

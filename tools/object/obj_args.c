@@ -144,7 +144,7 @@ int obj_target_parse(struct obj_target *target, const char *text,
 		if (*end == ',')
 			*end = '\0';
 	at[-1] = '\0';
-	/* Of the operand itself: a name may be long. */
+	/* Point into the operand, since a name may be long. */
 	target->ot_name = text + (at - target->ot_text);
 	return 0;
 }

@@ -13,9 +13,9 @@ enum {
 	STAGE_MACHINE,
 	STAGE_CONN,
 	STAGE_SESSION,
-	/** Of this process' map. */
+	/** Number of the service in this process' map. */
 	SERVICE = 1,
-	/** Of an entry of a list, before its name. */
+	/** Bytes of an entry of a list before its name. */
 	ENTRY_HEAD = 24
 };
 
@@ -161,8 +161,9 @@ static int session_open(struct obj_client *client)
 	client->oc_session.s_streams_nr =
 		(uint32_t)(args->oa_streams != 0 ? args->oa_streams
 						 : args->oa_inflight);
-	/* What is on the way of a stream is what the service keeps answers for:
-	 * each is a record in its store, and those are fewer pages to write. */
+	/* The service keeps an answer for each request in flight of a
+	 * stream, as a record in its store; fewer of them are fewer pages to
+	 * write. */
 	client->oc_session.s_window =
 		(uint32_t)((max64u(args->oa_inflight, args->oa_blocks) +
 			    client->oc_session.s_streams_nr - 1) /
@@ -171,7 +172,7 @@ static int session_open(struct obj_client *client)
 	return rc != 0 ? reach_fail(client, rc) : 0;
 }
 
-/* Whatever carries it understands its end points. */
+/* Any transport that carries the requests can parse its end points. */
 static int target_check(struct obj_client *client, const struct tool_xprt *xprt)
 {
 	const struct obj_args   *args = client->oc_args;
@@ -188,7 +189,8 @@ static int target_check(struct obj_client *client, const struct tool_xprt *xprt)
 	return client->oc_fail->tf_exit;
 }
 
-/* Of several end points those that are on none of our networks are not used. */
+/* With several end points, skip those on networks that this node does not
+ * have. */
 static int place_check(struct obj_client *client)
 {
 	const struct tool_place *place = &client->oc_place;

@@ -95,10 +95,10 @@ int obj_reply_of(struct m0_rpc_item *item, struct obj_rep *ret);
 /** Notes why something of the service failed, in words with what to do. */
 int obj_fail(struct obj_client *client, const char *what, const char *name,
 	     int rc);
-/** The same, of one of several. */
+/** Notes the failure for one name of several. */
 int obj_fail_note(struct tool_fail *fail, const char *what, const char *name,
 		  int rc);
-/** The same as text. */
+/** Text of an error of the service. */
 const char *obj_errtext(int rc);
 
 /** Notes that a signal came. */
@@ -115,7 +115,7 @@ struct obj_entry {
 int obj_list(struct obj_client *client, const char *prefix,
 	     int (*each)(void *arg, const struct obj_entry *entry), void *arg);
 
-/** What was sent, for the result. */
+/** Statistics of sent requests, for the result. */
 void obj_stats_json(struct obj_client *client, struct json_t *tree);
 void obj_stats_print(struct obj_client *client);
 

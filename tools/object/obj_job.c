@@ -35,7 +35,7 @@ int obj_job_open(struct obj_job *job, const struct obj_args *args,
 
 void obj_job_close(struct obj_job *job)
 {
-	/* What is on its way ends now. */
+	/* Cancel the requests in flight. */
 	if (job->jb_lanes.os_busy_nr > 0)
 		m0_rpc_session_cancel(&job->jb_client.oc_session);
 	obj_lanes_fini(&job->jb_lanes);

@@ -39,7 +39,7 @@ static void bulk_ended(struct m0_rpc_bulk *rb)
 {
 	struct obj_lane *lane = container_of(rb, struct obj_lane, ol_rb);
 
-	/* It is finalised when the item has ended, too. */
+	/* The callback has ended the item; finalise the lane, too. */
 	lane_end(lane);
 }
 
@@ -210,8 +210,8 @@ static bool is_passing(const struct obj_lane *lane)
 	case -EBUSY:
 		return true;
 	case -ESTALE:
-		/* Of an update: the server has forgotten; it is the same done
-		 * twice, but for one that takes an upload's end. */
+		/* The server has lost the record of this update. Repeating
+		 * it gives the same result, unless it ends an upload. */
 		return lane->ol_op == OBJ_PUT || lane->ol_op == OBJ_BEGIN;
 	default:
 		return false;
@@ -249,7 +249,7 @@ static bool lane_judge(struct obj_lane *lane, m0_time_t now)
 	return false;
 }
 
-/* Those whose time has come. @return  when the next one's is. */
+/* Posts requests whose pause is over. @return time of the next one. */
 static m0_time_t later_post(struct obj_lanes *lanes, m0_time_t now)
 {
 	struct obj_lane **at = &lanes->os_later;
@@ -291,7 +291,8 @@ static void done_take(struct obj_lanes *lanes)
 	m0_mutex_unlock(&lanes->os_lock);
 }
 
-/* What waits for company waits no longer than there is something else to do. */
+/* Requests that wait to be posted in a row wait no longer than there is
+ * other work. */
 static void done_wait(struct obj_lanes *lanes, m0_time_t limit)
 {
 	bool any = m0_semaphore_trydown(&lanes->os_any);

@@ -56,12 +56,13 @@ struct obj_lanes {
 	struct m0_net_buffer **os_bufs_free;
 	uint32_t               os_bufs_nr;
 	uint32_t               os_bufs_free_nr;
-	/** Those that have ended; and that there are some, said once. */
+	/** Lanes that have ended; the semaphore is raised once for all of
+	 * them. */
 	struct m0_mutex     os_lock;
 	struct obj_lane    *os_done;
 	struct obj_lane   **os_done_tail;
 	struct m0_semaphore os_any;
-	/** Of these, what the caller has got at once, and will have next. */
+	/** Ended lanes that the caller has taken at once, and gets next. */
 	struct obj_lane *os_taken;
 	/** To be posted in a row: when there are os_gather, or nothing has
 	 * ended. */
@@ -72,7 +73,7 @@ struct obj_lanes {
 	/** To be asked again at ol_again. */
 	struct obj_lane *os_later;
 	uint32_t         os_busy_nr;
-	/** Of these, those without a block, and how many there may be. */
+	/** Number of lanes in use without a block, and its limit. */
 	uint32_t os_plain_nr;
 	uint32_t os_plain_max;
 };

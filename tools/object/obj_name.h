@@ -26,9 +26,9 @@ enum {
  * @retval -EILSEQ        not UTF-8.
  */
 int obj_name_check(const char *name, size_t nr);
-/** The same of the beginning of names: empty, or it may end with '/'. */
+/** Checks a prefix of names: it may be empty, or end with '/'. */
 int obj_prefix_check(const char *name, size_t nr);
-/** What is wrong, for people; `rc` of obj_name_check(). */
+/** Explains the result `rc` of obj_name_check() to a user. */
 const char *obj_name_why(int rc);
 
 /** Makes what is no name fit for a terminal: what is odd becomes '?'. */

@@ -37,7 +37,7 @@ static size_t text_put(uint8_t *at, const void *bytes, size_t nr)
 	return nr;
 }
 
-/* What a kind of body has no use for is 0. */
+/* Fields that a kind of body does not use are 0. */
 static bool is_zero(const uint8_t *at, size_t nr)
 {
 	while (nr > 0 && at[nr - 1] == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the object service and its clients say: bodies of requests and replies,
- * and what the service keeps of an object. Numbers are little-endian; every
- * decoder is given bytes that somebody else wrote, and points into them.
+ * Protocol of the object service: bodies of requests and replies, and the
+ * records that the service keeps of an object. Numbers are little-endian; every
+ * decoder gets untrusted bytes, and returns pointers into them.
  */
 #ifndef M0_TOOLS_OBJ_WIRE_H
 #define M0_TOOLS_OBJ_WIRE_H
@@ -35,21 +35,21 @@ enum obj_op {
 	OBJ_PUT = OBJ_OP_BASE,
 	/** An upload begins: name, id, count: its size. (update) */
 	OBJ_BEGIN,
-	/** It is complete: name, id, mode, time, sum. (update) */
+	/** Upload complete: name, id, mode, time, sum. (update) */
 	OBJ_COMMIT,
-	/** It will not be: id. (update) */
+	/** Upload abandoned: id. (update) */
 	OBJ_ABORT,
 	/** name (update) */
 	OBJ_REMOVE,
 	/** A block of an upload: id, offset, count, sum, descriptor or data. */
 	OBJ_WRITE,
-	/** Of a file: id, offset, count, descriptor or none. */
+	/** Blocks of a file: id, offset, count, descriptor or none. */
 	OBJ_READ,
 	/** name */
 	OBJ_STAT,
 	/** name: what names begin with; after; count: at most. */
 	OBJ_LIST,
-	/** Of a file: id, offset: first block, count. */
+	/** Sums of a file: id, offset: first block, count. */
 	OBJ_SUMS,
 	OBJ_INFO,
 	OBJ_REQUEST_END,
@@ -66,7 +66,7 @@ enum obj_flags {
 	OBJ_SAME = 4,
 	/** Reply to BEGIN: parts may be there. */
 	OBJ_RESUMED = 8,
-	/** Of an object: its data is in the store. */
+	/** The object's data is in the store. */
 	OBJ_INLINE = 16,
 	/** Reply to LIST: there are more. */
 	OBJ_MORE = 32
@@ -104,7 +104,7 @@ struct obj_rep {
 	/** The file of a large object; of a service, itself. */
 	uint8_t orp_id[OBJ_ID_BYTES];
 	uint8_t orp_sum[HASH_BYTES];
-	/** What the client calls the source. */
+	/** Id that the client gave the source. */
 	uint8_t     orp_source[OBJ_ID_BYTES];
 	uint64_t    orp_size;
 	uint64_t    orp_mtime_ns;
@@ -118,7 +118,7 @@ size_t obj_rep_size(const struct obj_rep *rep);
 size_t obj_rep_encode(const struct obj_rep *rep, uint8_t *bytes);
 int    obj_rep_decode(struct obj_rep *ret, const void *bytes, uint64_t nr);
 
-/** What a service counts, in the order of a reply's data. */
+/** Counters of a service, in the order of a reply's data. */
 struct obj_info {
 	/** Now. */
 	uint64_t oin_objects;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What `colibri put` and `get` have in common: a job of many files. */
+/** Shared by `colibri put` and `get`: a job of many files. */
 #ifndef M0_TOOLS_PUT_H
 #define M0_TOOLS_PUT_H
 

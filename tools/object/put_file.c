@@ -7,7 +7,7 @@
 #include "put_file.h"
 #include "../base/stop.h"
 
-/* Of this host: asked once, there may be many files. */
+/* Name of this host, asked once for all files. */
 static const char *node_name(void)
 {
 	static struct utsname host;
@@ -19,7 +19,7 @@ static const char *node_name(void)
 	return host.nodename;
 }
 
-/* The same source gives the same, so that a put that was cut goes on. */
+/* A source always gets the same id, so that an interrupted put continues. */
 static void id_make(struct put_file *file)
 {
 	const struct stat *st = &file->pf_stat;
@@ -385,7 +385,7 @@ static bool is_to_restart(const struct put_file *file,
 		lane->ol_rc == -ENODATA);
 }
 
-/* What the service has of it is of no use. */
+/* Tells the service to drop the upload. */
 static void file_abort(struct put_file *file)
 {
 	struct obj_lane *lane;

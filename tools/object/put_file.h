@@ -38,7 +38,7 @@ struct put_file {
 	/** To be begun again when nothing is under way. */
 	bool pf_again;
 	int  pf_rc;
-	/** Of the job's large files. */
+	/** Link in the list of the job's large files. */
 	struct put_file *pf_link;
 };
 

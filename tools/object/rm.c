@@ -33,7 +33,7 @@ void rm_job_close(struct rm_job *job)
 {
 	struct rm_name *name;
 
-	/* What is on its way ends now. */
+	/* Cancel the requests in flight. */
 	if (job->rj_lanes.os_busy_nr > 0)
 		m0_rpc_session_cancel(&job->rj_client->oc_session);
 	obj_lanes_fini(&job->rj_lanes);
@@ -61,7 +61,7 @@ static struct rm_name *name_add(struct rm_job *job, const char *text, size_t nr)
 	return name;
 }
 
-/* It stays, to be told of. */
+/* The name stays in its list, to be reported. */
 static void name_failed(struct rm_job *job, struct rm_name *name, int rc)
 {
 	name->rn_rc = rc;
@@ -176,7 +176,7 @@ static int failures_note(struct rm_job *job)
 	while (name != NULL && name->rn_rc == 0)
 		name = name->rn_next;
 	if (job->rj_failed_nr == 1 && !job->rj_interrupted) {
-		/* What has failed stays. */
+		/* Names that failed stay. */
 		M0_ASSERT(name != NULL);
 		return obj_fail_note(fail, "object", name->rn_text,
 				     name->rn_rc);

@@ -14,7 +14,7 @@ struct rm_job {
 	struct rm_name *rj_names;
 	uint64_t        rj_removed_nr;
 	uint64_t        rj_failed_nr;
-	/** What is missing is gone, and no failure. */
+	/** Count a missing object as removed, not as a failure. */
 	bool rj_may_miss;
 	bool rj_interrupted;
 	/** Not 0: no more is begun. */

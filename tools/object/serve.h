@@ -91,14 +91,14 @@ struct serve_client;
 /** One that was heard of since the start; under the server's lock. */
 struct serve_upload {
 	struct m0_list_link su_link;
-	/** What the client calls it, and its file. */
+	/** Id that the client gave the source, and that of its file. */
 	uint8_t  su_source[OBJ_ID_BYTES];
 	uint8_t  su_file[OBJ_ID_BYTES];
 	uint64_t su_size;
 	uint32_t su_users;
 	/** When there was one. */
 	m0_time_t su_used;
-	/** Of these, those that write to the file now. */
+	/** Number of these that write to the file now. */
 	uint32_t su_writers;
 	/** Operations that wait for data from clients' memory. */
 	struct m0_list su_fetches;
@@ -119,7 +119,7 @@ enum {
 	SERVE_WAITING_MAX = 256
 };
 
-/** Of any block. */
+/** Stands for all blocks. */
 #define SERVE_ALL_BLOCKS UINT64_MAX
 
 /* ---------------------------------------------------------- operations -- */
@@ -130,7 +130,7 @@ struct serve_op {
 	struct m0_rpc_item  *op_item;
 	struct obj_req       op_req;
 	struct serve_upload *op_upload;
-	/** Of the service's buffers, with the data. */
+	/** One of the service's buffers, with the data. */
 	struct m0_net_buffer *op_nb;
 	/** The client that waits for it or has it. */
 	struct serve_client *op_client;
@@ -147,7 +147,7 @@ struct serve_op {
 	int32_t                 op_rc;
 	/** In one of the server's lists. */
 	struct m0_list_link op_link;
-	/** What to do next, with a buffer or on a worker. */
+	/** Next function of the operation, with a buffer or on a worker. */
 	void (*op_next)(struct serve_op *op);
 	/** COMMIT: what the transaction is to write. */
 	uint8_t op_sum[HASH_BYTES];
@@ -168,7 +168,7 @@ struct server {
 	/** Records of uploads in the store, at most. */
 	uint64_t sv_uploads_max;
 
-	/** Of all below. */
+	/** Guards the fields below. */
 	struct m0_mutex       sv_lock;
 	struct m0_list        sv_uploads[UPLOAD_BUCKETS];
 	uint32_t              sv_uploads_nr;
@@ -268,15 +268,17 @@ bool serve_upload_expire(struct server *sv, const uint8_t *source,
 			 m0_time_t limit);
 /** Does somebody write to a file whose upload was dropped? */
 bool serve_upload_writes(struct server *sv, const uint8_t *file);
-/** Who fetches the block at `offset`, or any, is to look again: it is there, or
- * no longer wanted, and nobody may offer it any more. */
+/**
+ * Makes operations that fetch the block at `offset`, or any block, look again:
+ * the block has arrived, or is not wanted, and no client may offer it any more.
+ */
 void serve_fetches_end(struct serve_upload *upload, uint64_t offset);
 /** Calls `next` with op_upload of orq_id, in use; or ends the operation. */
 void serve_upload_get(struct serve_op *op, void (*next)(struct serve_op *op));
 /**
- * Of an upload that is posted, without the lock: drops it if the store has not
- * made it an object, as that of a client that has left, so that it can be looked
- * up again; and ends the operation with -EAGAIN.
+ * Settles an upload whose COMMIT was posted, without the lock: drops it if the
+ * store has not made it an object, as happens when its client has left, so that
+ * a later lookup finds the record; and ends the operation with -EAGAIN.
  */
 void serve_upload_settle(struct serve_op *op);
 void serve_uploads_free(struct server *sv);

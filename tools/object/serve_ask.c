@@ -4,7 +4,7 @@
 #include "serve.h"
 
 enum {
-	/** Of an entry of a list, before its name. */
+	/** Bytes of an entry of a list before its name. */
 	ENTRY_HEAD = 24
 };
 
@@ -102,7 +102,8 @@ static bool begins_with(const struct obj_rep *object, const struct obj_req *req)
 	       memcmp(object->orp_name, req->orq_name, req->orq_name_nr) == 0;
 }
 
-/* What keys begin with of names that begin so: of long ones not all of it. */
+/* Makes the prefix of the keys of names with this prefix. A key holds a long
+ * name only in part. */
 static size_t list_head(uint8_t key[OBJ_KEY_MAX], const struct obj_req *req)
 {
 	size_t nr = obj_name_key(key, req->orq_name, req->orq_name_nr);
@@ -143,7 +144,7 @@ static int list_run(struct m0_rpc_store_job *job, struct m0_rpc_tx *tx)
 		    memcmp(at.sl_data, head, head_nr) != 0 ||
 		    obj_rep_decode(&object, value.sl_data, value.sl_nr) != 0)
 			break;
-		/* Those of long names are in the order of their sums. */
+		/* Keys of long names are in the order of their checksums. */
 		if (!begins_with(&object, req))
 			continue;
 		--left;

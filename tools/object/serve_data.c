@@ -317,7 +317,7 @@ static int block_load(struct serve_op *op)
 	int rc = serve_file_open(&file, &op->op_server->sv_dir, req->orq_id,
 				 O_RDONLY);
 
-	/* It was there: somebody has put another in its place. */
+	/* The file existed before, so another put has replaced the object. */
 	if (rc != 0)
 		return rc == -ENOENT ? -ESTALE : rc;
 	size = lseek(file.sfi_data_fd, 0, SEEK_END);

@@ -284,7 +284,7 @@ static int format_make(struct serve_dir *dir)
 	return text_put(dir->sd_home_fd, "format", text);
 }
 
-/* What is there is ours, or nothing is. */
+/* A directory that has a format file belongs to a service entirely. */
 static int format_check(struct serve_dir *dir, const char *path,
 			struct tool_fail *fail)
 {

@@ -61,7 +61,7 @@ static void key_first(uint8_t key[1 + OBJ_ID_BYTES], enum serve_key letter)
 	key[0] = (uint8_t)letter;
 }
 
-/* Of what is to go, the next behind `key`, which moves on. */
+/* Lists garbage behind `key`, which moves on. */
 static int garbage_list(struct server *sv, uint8_t key[1 + OBJ_ID_BYTES],
 			uint8_t (*keys)[1 + OBJ_ID_BYTES])
 {
@@ -78,7 +78,7 @@ static int garbage_list(struct server *sv, uint8_t key[1 + OBJ_ID_BYTES],
 	return nr;
 }
 
-/* They are in the order of their ids. */
+/* The keys are in the order of their ids. */
 static int unlinks_sync(struct server *sv, uint8_t (*keys)[1 + OBJ_ID_BYTES],
 			int            nr)
 {
@@ -93,7 +93,7 @@ static int unlinks_sync(struct server *sv, uint8_t (*keys)[1 + OBJ_ID_BYTES],
 	return rc;
 }
 
-/* Whoever writes to it may make it anew: it is left until he has. */
+/* A writer may create the file again, so it stays until no writer is left. */
 static int file_unlink(struct server *sv, const uint8_t *file)
 {
 	bool writes;
@@ -104,8 +104,8 @@ static int file_unlink(struct server *sv, const uint8_t *file)
 	return writes ? -EBUSY : serve_file_unlink(&sv->sv_dir, file);
 }
 
-/* What cannot be unlinked is passed over: there may be many of it.
- * @return  may there be more behind `key`? */
+/* Skips files that cannot be unlinked, since there may be many. @return
+ * true: there may be more behind `key` */
 static bool garbage_collect(struct server *sv, uint8_t key[1 + OBJ_ID_BYTES])
 {
 	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;
@@ -197,7 +197,7 @@ void serve_gc_expire(struct server *sv)
 	(void)ops->rso_commit(&tx);
 }
 
-/* What of them is on the disk, nobody can tell after a reboot. */
+/* After a reboot, nobody knows which of their blocks are on disk. */
 static int uploads_forget(struct server *sv)
 {
 	const struct m0_rpc_store_ops *ops = sv->sv_store->rst_ops;

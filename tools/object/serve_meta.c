@@ -182,7 +182,7 @@ void serve_remove(struct m0_rpc_machine *machine, struct m0_rpc_item *item)
 
 /* ------------------------------------------------------------- uploads -- */
 
-/* It is one no more, in memory. Users keep what they have. */
+/* Removes the upload from memory. Its users keep their references. */
 static void upload_forget(const uint8_t *source)
 {
 	struct server       *sv = serve_server;
@@ -195,8 +195,9 @@ static void upload_forget(const uint8_t *source)
 	m0_mutex_unlock(&sv->sv_lock);
 }
 
-/* What the store was asked before has been done or refused: it has a record,
- * so its end was refused, as that of a client that has left is. */
+/* The store has completed or refused all earlier transactions. The upload
+ * still has a record, so its COMMIT was refused, as happens when its client
+ * has left. */
 static void upload_reopen(const uint8_t *source)
 {
 	struct server       *sv = serve_server;
@@ -362,7 +363,7 @@ void serve_commit_update(struct m0_rpc_item *item, struct m0_rpc_tx *tx)
 		memcpy(object.orp_id, record.orp_id, OBJ_ID_BYTES);
 		rc = object_put(tx, &req, &object, true);
 	}
-	/* It is refused only by a store that loses the transaction. */
+	/* Only a store that loses the transaction refuses this. */
 	if (rc == 0)
 		rc = serve_key_del(tx, key, nr);
 	upload_forget(req.orq_id);

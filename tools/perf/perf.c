@@ -184,7 +184,7 @@ static void sizes_parse(struct perf_args *args, const char *list)
 		    "a list of up to 16 sizes, each in " TEXT_SIZE_FORMS);
 }
 
-/* Those that do not fit everything that perf can do. */
+/* Options that only some uses of perf accept. */
 static void given(struct perf_args *args, int key)
 {
 	static const struct {

@@ -59,7 +59,7 @@ struct perf_setup {
 	uint64_t pu_cpus[PERF_SIDES_NR];
 	/** Addresses that the machines shall have; NULL: any. */
 	const char *pu_addrs[PERF_SIDES_NR];
-	/** Who B is, if it is elsewhere; NULL: it is in this process. */
+	/** The server with side B; NULL: side B is in this process. */
 	struct perf_far *pu_far;
 };
 
@@ -74,8 +74,8 @@ struct perf_row {
 	/** Processor time of both machines' processes for each operation. */
 	double prw_cpu_ns;
 	/**
-	 * What share of one processor the process of a machine took while it
-	 * was measured. B's is 0 if both are in one.
+	 * Share of one processor that the process of each side used during the
+	 * measurement; 0 for B if both sides are in one process.
 	 */
 	double prw_busy[PERF_SIDES_NR];
 	/**
@@ -89,7 +89,7 @@ struct perf_row {
 uint32_t perf_depth_default(enum perf_test test);
 /** Bytes that both machines' buffers of a row take. */
 uint64_t perf_memory(enum perf_test test, uint64_t size, uint32_t depth);
-/** Of the buffers of a row, at most. */
+/** Largest memory of the buffers of a row. */
 #define PERF_MEMORY_MAX (2ULL << 30)
 /**
  * Runs a row; prw_test, prw_size and prw_depth are set.
@@ -103,7 +103,7 @@ struct perf_verdict;
 /** @param verdict  NULL: both machines are in this process. */
 void perf_table_row(const struct perf_row     *row,
 		    const struct perf_verdict *verdict);
-/** What bounds a row, in a sentence: below the table. */
+/** Prints a sentence below the table that names the bound of a row. */
 /** A line that says that the host was busy. */
 void perf_table_busy(const struct perf_row *row);
 void perf_table_verdict(const struct perf_row     *row,

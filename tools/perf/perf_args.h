@@ -55,7 +55,7 @@ struct perf_args {
 	struct tool_place pa_places[PERF_SIDES_NR];
 	char              pa_addrs[PERF_SIDES_NR][M0_NET_LNET_XEP_ADDR_LEN];
 	unsigned          pa_given;
-	/** Of stop_init(). */
+	/** Descriptor of stop_init(). */
 	int pa_stop_fd;
 };
 

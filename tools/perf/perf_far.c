@@ -139,8 +139,8 @@ static bool far_is_bad(const struct perf_far *far)
 }
 
 /*
- * What the server has said of the row tells most; then the port's failure; what
- * followed from these is told if there is neither.
+ * The server's message about the row tells most, then the failure of the port;
+ * an error that follows from these is reported only without them.
  */
 static int run_fail(struct perf_run *run, int rc, const char *text)
 {

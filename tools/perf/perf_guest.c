@@ -5,7 +5,7 @@
 #include "../net/place.h"
 #include "../base/text.h"
 
-/* What a client may ask for. */
+/* Checks the request of a client against the limits. */
 static int guest_check(const struct perf_setup *setup,
 		       const struct perf_msg *msg, const char *addr,
 		       const char *from, struct tool_fail *fail)
@@ -14,7 +14,7 @@ static int guest_check(const struct perf_setup *setup,
 	char                 text[TEXT_MAX];
 	uint64_t             max = 0;
 
-	/* Else one could have us send to whom one likes. */
+	/* Without this check a client could direct traffic to any address. */
 	if (tool_place_check(setup->pu_xprt, addr, strlen(addr), false,
 			     "address", fail) != 0 ||
 	    m0_net_lnet_ep_addr_net_cmp(addr, from) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What perf is to do, and the nodes that it needs for that. */
+/* Chooses what perf does, and opens the nodes for it. */
 #include <sched.h>
 #include <stdio.h>
 

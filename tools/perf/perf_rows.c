@@ -8,7 +8,7 @@
 #include "perf_verdict.h"
 #include "../base/text.h"
 
-/** What is told of rows below the table. */
+/** Output of the rows: table, JSON, notes below the table. */
 struct rows_told {
 	struct json_t       *ro_array;
 	struct perf_row     *ro_rows;
@@ -16,13 +16,14 @@ struct rows_told {
 	size_t               ro_nr;
 };
 
-/* Of the time of a row, in hundredths: how long one alone is measured. */
+/* Percentage of the time of a row for which one operation at a time is
+ * measured. */
 enum {
 	PROBE_PERCENT = 25,
 	ROWS_MAX = PERF_TESTS_NR * PERF_SIZES_MAX
 };
 
-/* What only the transport can say. */
+/* Only the transport knows these limits. */
 static int limits_check(struct perf_args *args)
 {
 	const struct tool_xprt *xprt = args->pa_setup.pu_xprt;
@@ -115,7 +116,8 @@ static int row_check(struct perf_args *args, struct perf_row *row, void *arg)
 	return memory_check(args, row);
 }
 
-/* The same with one operation on its way: what the verdict compares with. */
+/* Measures the row with one operation in flight, for comparison in the
+ * verdict. */
 static int probe_run(struct perf_args *args, const struct perf_row *row,
 		     struct perf_row *probe)
 {

@@ -8,7 +8,7 @@
 #include "perf_run.h"
 
 enum {
-	/** Of the time of a row, in hundredths, before it is measured. */
+	/** Percentage of the time of a row before the measurement. */
 	WARM_PERCENT = 20,
 	/** Milliseconds between two looks at a row that runs. */
 	TICK_MSEC = 20,
@@ -111,8 +111,8 @@ static uint64_t cpu_now(void)
 }
 
 /*
- * What the kernel counts for each thread: nanoseconds on a processor, and
- * nanoseconds of being ready to run without one.
+ * Reads the kernel's counters of a thread: nanoseconds on a processor, and
+ * nanoseconds ready to run without one.
  */
 static uint64_t thread_waited(const char *tid)
 {

@@ -67,7 +67,7 @@ enum perf_phase {
 	PHASE_STOP
 };
 
-/** What one side tells of itself while a row runs. */
+/** Figures that a side reports while a row runs. */
 struct perf_look {
 	/** Processor time of its process, and the time, by its clock. */
 	uint64_t pk_cpu_ns;
@@ -84,7 +84,7 @@ struct perf_run {
 	struct perf_side         pn_sides[PERF_SIDES_NR];
 	/** enum perf_phase; written by main, read by callbacks. */
 	int pn_phase;
-	/** Of the callbacks that record: A's. */
+	/** Side A's callbacks record. */
 	bool pn_measuring;
 	/** Set when two operations lie apart in time; main looks at it. */
 	bool             pn_enough;
@@ -102,7 +102,7 @@ bool perf_record(struct perf_run *run, m0_time_t start, m0_time_t end);
 /** Notes that an operation failed; the row ends. */
 void perf_failed(struct perf_run *run, const char *what, int rc);
 
-/** Of a side that is here. */
+/** Reads the figures of a side in this process. */
 void perf_look_here(const struct perf_side *side, struct perf_look *ret);
 /** Has the row failed? Takes the lock. @return 0, or an exit code. */
 int perf_run_fail_get(struct perf_run *run, struct tool_fail *ret);

@@ -138,7 +138,7 @@ static void hello_answer(struct perf_server *server, const struct tool_ask *ask,
 	};
 	char why[PERF_TEXT_MAX] = "";
 
-	/* Who has that address now is not who had it before. */
+	/* Another client has that address now. */
 	if (server->psv_from == ask->tak_from &&
 	    server->psv_conv != msg->psg_conv)
 		client_end(server, "it began anew");

@@ -3,7 +3,8 @@
 
 #include "perf_verdict.h"
 
-/* Of a processor; and how much longer an operation may take among others. */
+/* Share of a processor; and factor by which an operation may take longer
+ * among others. */
 #define BUSY_LEAST   0.85
 #define QUEUED_LEAST 1.5
 /** Share of the time of a row that threads waited for a processor. */

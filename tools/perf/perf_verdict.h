@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What bounds a row that was measured with B in another process.
+ * The bound of a row that was measured with B in another process.
  *
- * The same test runs with one operation on its way first, for a while (the
+ * The same test runs with one operation in flight first, for a while (the
  * probe). Then:
  *  - host: threads of a side waited for a processor for at least 0.1 of the
- *    time: others use the processors, or there are too few, and the figures
- *    are not those of an idle host;
+ *    time: other processes use the processors, or there are too few, and the
+ *    figures are not those of an idle host;
  *  - cpu: the process of a side took at least 0.85 of a processor;
- *  - window: with `depth` on their way an operation takes less than 1.5 times
- *    what it takes alone, so that more of them would move more. How long an
- *    operation takes is depth / rate (Little's law), for both in the same way;
- *  - wire: neither. That is all between the two processes: the network, its
- *    cards, the kernels' part that no process is charged for, the bound of the
- *    transport and of TCP on what is on its way.
- *  - unknown: it would be wire or cpu, but threads that spin look busy always.
+ *  - window: with `depth` in flight an operation takes less than 1.5 times what
+ *    it takes alone, so that more operations in flight would move more. The time
+ *    of an operation is depth / rate (Little's law) in both measurements;
+ *  - wire: none of these. The wire is all between the two processes: the
+ *    network, its cards, work of the kernels that no process is charged for, the
+ *    bounds of the transport and of TCP on bytes in flight;
+ *  - unknown: wire or cpu, but threads that spin always look busy.
  */
 #ifndef M0_TOOLS_PERF_VERDICT_H
 #define M0_TOOLS_PERF_VERDICT_H

@@ -12,14 +12,14 @@ enum {
 
 static const char magic[4] = { 'C', 'B', 'P', 'F' };
 
-/* What a type may have, beside number and conversation. */
+/* Fields that a type may have, besides number and conversation. */
 enum {
 	HAS_STATUS = 1,
 	HAS_ROW = 2,
 	HAS_TEST = 4,
 	HAS_COUNTS = 8,
 	HAS_TEXT = 16,
-	/** It cannot be without. */
+	/** The id is mandatory. */
 	NEEDS_ID = 32
 };
 
@@ -119,7 +119,7 @@ static bool counts_are_sane(const struct perf_msg *msg, bool has)
 		       msg->psg_recv_nr == 0);
 }
 
-/* What the fields may be, by type. */
+/* Checks the fields of a message by its type. */
 static bool msg_is_sane(const struct perf_msg *msg)
 {
 	unsigned has;
