@@ -26,7 +26,7 @@ static void *table_alloc(size_t size)
 #undef HASH_BKT_CAPACITY_THRESH
 #define HASH_BKT_CAPACITY_THRESH 4U
 
-/* What the public link's space holds. */
+/* The entry in the opaque words of the public link. */
 struct entry {
 	UT_hash_handle hh;
 };

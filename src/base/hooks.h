@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What this room, being pure, cannot do itself. The os room installs its own
- * when the library is loaded; until then there is no memory, the log is lost
- * and a failing assertion ends in a trap.
+ * Functions that this room, being pure, cannot have. The os room installs its
+ * own when the library is loaded; until then there is no memory, the log is
+ * lost and a failing assertion ends in a trap.
  */
 #ifndef M0_SRC_BASE_HOOKS_H
 #define M0_SRC_BASE_HOOKS_H

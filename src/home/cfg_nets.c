@@ -26,7 +26,7 @@ struct nets_text {
 	char               *ntx_why;
 };
 
-/* What is wrong, and where. */
+/* Reports the error and its position. */
 static int syntax(const struct nets_text *nt, const char *what)
 {
 	return m0_home__why(nt->ntx_why, -EINVAL,

@@ -23,7 +23,7 @@ static void nis_stop(struct m0_lnet *lnet)
 	struct m0_lnd_ni      *ni;
 	unsigned               i = 0;
 
-	/* They stay in their places until they have stopped. */
+	/* The NIs keep their indices until they have stopped. */
 	while ((ni = m0_lnet_engine_ni(eng, i++)) != NULL)
 		m0_lnet_engine_ni_del(eng, ni);
 }

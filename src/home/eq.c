@@ -101,7 +101,8 @@ static void events_push(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 		next = node->en_next;
 		eq = m0_home__eq_of(lnet, node->en_eq);
 		if (eq_push(eq, node)) {
-			/* He may go on; m0_lnet_eq_fini() waits for us. */
+			/* The waiting thread may continue; m0_lnet_eq_fini()
+			 * waits for us. */
 			m0_mutex_unlock(&lnet->hm_lock);
 			m0_semaphore_up(&eq->eq_sem);
 			m0_mutex_lock(&lnet->hm_lock);
@@ -110,7 +111,8 @@ static void events_push(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
 	m0_mutex_unlock(&lnet->hm_lock);
 }
 
-/* Of the queue that was told last; it may be gone by now if it does not care. */
+/* Calls eq_told of the queue whose events were delivered last. A queue
+ * without eq_told may be gone by now. */
 static void told(struct m0_lnet_eq **last, struct m0_lnet_eq *next)
 {
 	if (*last != NULL && *last != next)
@@ -191,7 +193,7 @@ static int eq_take(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
 		wake = event_take(lnet, eq, event);
 	else
 		rc = -EAGAIN;
-	/* Whoever waits already is not forgotten by another one's look. */
+	/* A look without waiting leaves the mark of a thread that waits. */
 	if (wait && rc != 0)
 		eq->eq_waits = true;
 	/* Awake, the strand must find a reason to look again. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a node tells of itself and of others.
+ * Information about the node and its peers.
  */
 #include "home/home_internal.h"
 

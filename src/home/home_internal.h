@@ -85,7 +85,7 @@ typedef void (*m0_home_do_t)(struct m0_lnet *lnet, struct m0_home_op *op);
 /** Head of whatever has a handle. */
 struct m0_home_slot {
 	uint32_t hsl_index;
-	/** Of its present life; 0 never. */
+	/** Generation of the present use; 0: never used. */
 	uint32_t hsl_gen;
 	bool     hsl_used;
 	/** The next free one. */
@@ -186,12 +186,12 @@ struct m0_home_msg {
 	struct m0_home_op   hms_op;
 	/** The engine, and each event of it in a polled queue. */
 	unsigned hms_users_nr;
-	/** Of an operation of the application's. */
+	/** The message belongs to an operation of the application. */
 	bool               hms_own;
 	struct m0_lnet_msg hms_msg;
 };
 
-/** What the node keeps of an event queue. The engine knows its number only. */
+/** The node's record of an event queue. The engine knows its number only. */
 struct m0_home_eq {
 	struct m0_home_slot heq_slot;
 	struct m0_lnet_eq  *heq_eq;
@@ -255,7 +255,7 @@ struct m0_home_down {
 	struct m0_home_entry *hdq_tail;
 	/** Some entry may not be overtaken. */
 	bool hdq_is_mixed;
-	/** What entries without a slot are about, in the same order. */
+	/** Calls of entries without a slot, in the same order. */
 	struct m0_list hdq_calls;
 };
 
@@ -342,7 +342,7 @@ struct m0_lnet {
 	bool hm_starved;
 
 	/* Atomic. */
-	/** It has no thread (yet). */
+	/** The node has no thread (yet). */
 	bool hm_inline;
 	/** hm_woken is not empty. */
 	bool hm_has_woken;
@@ -496,7 +496,7 @@ int m0_home__md_bind_check(struct m0_lnet               *lnet,
 /** Releases hm_lock meanwhile. @retval -ENOMEM */
 int m0_home__grow(struct m0_lnet *lnet, struct m0_home_slots *slots);
 
-/** What the engine asks of the home. */
+/** Calls of the engine into the home. */
 extern const struct m0_lnet_home_ops m0_home__ops;
 
 /* -- step.c ---------------------------------------------------------------- */
@@ -595,8 +595,9 @@ void m0_home__lnd_add(struct m0_lnet *lnet, const struct m0_lnd_row *row,
 /* -- iface.c, cfg.c -------------------------------------------------------- */
 
 /**
- * What interfaces the configuration means, of those of this machine.
- * @param max  room in `ret`. @param why  as for m0_lnet_open.
+ * Finds the interfaces of this host that the configuration names.
+ * @param max capacity of `ret`.
+ * @param why as for m0_lnet_open.
  * @retval -ENODEV, -EADDRNOTAVAIL, -ENETDOWN, -EINVAL, -ENOSPC
  */
 int m0_home__ifaces(const struct m0_lnet_cfg   *cfg,

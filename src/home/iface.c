@@ -7,7 +7,7 @@
 #include "home/home_internal.h"
 #include "base/ip_text.h"
 
-/* What is looked at, and where the answers go. */
+/* Input and output of the search for interfaces. */
 struct iface_pick {
 	const struct m0_host_iface *ip_ifaces;
 	unsigned                    ip_nr;

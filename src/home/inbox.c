@@ -94,8 +94,9 @@ static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
 }
 
 /*
- * Whoever calls has seen hm_posted: an empty inbox is not worth hm_lock. It may
- * be empty all the same: who pushes has looked before the step was his.
+ * Takes one entry or all. The caller has seen hm_posted, since an empty inbox
+ * is not worth hm_lock. The inbox may still be empty: the poster may have
+ * looked before the step was taken.
  */
 static struct m0_home_entry inbox_take(struct m0_lnet *lnet, bool *mixed)
 {
@@ -112,7 +113,8 @@ static struct m0_home_entry inbox_take(struct m0_lnet *lnet, bool *mixed)
 	m0_list_splice_tail(&probes, &lnet->hm_probes);
 	m0_list_splice_tail(&lnet->hm_node.hno_calls_taken,
 			    &lnet->hm_down.hdq_calls);
-	/* Who sets it has hm_lock, too; who sees it late looks for nothing. */
+	/* The flag is set under hm_lock, too; a thread that sees it late
+	 * finds nothing. */
 	__atomic_store_n(&lnet->hm_posted, false, __ATOMIC_RELEASE);
 	++lnet->hm_node.hno_takes_nr;
 	m0_mutex_unlock(&lnet->hm_lock);
@@ -238,9 +240,10 @@ struct m0_home_entry m0_home__inbox_push(struct m0_lnet *lnet)
 }
 
 /*
- * What was pushed before a message came is in the inbox, or has been done: the
- * strand does all that it takes before it looks at messages. The mark is the
- * next taking, after which whatever is pushed came later.
+ * Entries that were posted before a message arrived are in the inbox, or were
+ * executed: the strand executes all that it takes before it looks at messages.
+ * The mark is the number of the next taking; entries that are posted after it
+ * came later than the message.
  */
 bool m0_home__is_behind(struct m0_lnet_engine *eng, uint64_t *mark)
 {

@@ -156,7 +156,8 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 			lnet->hm_node.hno_reactor, M0_TIME_NEVER);
 	rc = m0_os_cpus_start(&lnet->hm_cpus, &lnet->hm_strand);
 	if (rc == 0) {
-		/* Who has posted before, and found it inline, has woken nobody. */
+		/* Threads that posted while the node was inline have woken
+		 * nobody. */
 		M0_HOME_SET(lnet->hm_inline, false);
 		m0_strand_wake(&lnet->hm_strand);
 		return 0;

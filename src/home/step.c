@@ -8,7 +8,8 @@
 #include "os/pass.h"
 
 enum {
-	/** Of a step, before others get the thread; of a round. */
+	/** Limits of a step, before other threads get the processor, and of
+	 * a round. */
 	ROUNDS_MAX = 8,
 	TURNS_MAX = 16
 };
@@ -48,7 +49,7 @@ static m0_time_t engine_turns(struct m0_lnet *lnet, m0_time_t now)
 		next = m0_lnet_engine_step(lnet->hm_node.hno_engine, now);
 	} while ((lnds == M0_TIME_IMMEDIATELY || next <= now) &&
 		 ++i < TURNS_MAX);
-	/* What the engine gave last. */
+	/* The engine's deadline is that of its last step. */
 	return min64u(next, min64u(lnds, lnds_step(lnet, now)));
 }
 
@@ -74,7 +75,7 @@ static bool tell(struct m0_lnet *lnet)
 		   lnet->hm_up.huq_first != NULL;
 
 	m0_home__events_tell(lnet);
-	/* Who waits for these counts on it. */
+	/* Threads that wait for a barrier or for the end rely on this. */
 	if (!m0_list_is_empty(&lnet->hm_barriers) ||
 	    lnet->hm_node.hno_state != M0_HOME_OPEN)
 		m0_home__told_end(lnet);
@@ -84,8 +85,8 @@ static bool tell(struct m0_lnet *lnet)
 }
 
 /*
- * Who polls hears what has come before the drivers and the engine have their
- * turns: they have them with his next step, so not twice in a row.
+ * A thread that polls receives events before the drivers and the engine run.
+ * They run in its next step, so this never happens twice in a row.
  */
 static bool tells_first(const struct m0_lnet *lnet)
 {
@@ -196,7 +197,7 @@ static m0_time_t home_step(struct m0_strand *strand, m0_time_t now)
 			break;
 	}
 	lnet->hm_node.hno_reactor->rtr_looked = false;
-	/* Else the next step does it, or the push before. */
+	/* Otherwise the next step does it, or the push before it. */
 	if (!M0_HOME_GET(lnet->hm_inline) || M0_HOME_GET(lnet->hm_has_fd) ||
 	    M0_HOME_GET(lnet->hm_starved))
 		m0_home__told_end(lnet);

@@ -7,8 +7,9 @@
 #include "m0/lnet_run.h"
 
 /*
- * Whoever posts after hm_sleeps is set rouses; what was posted before is seen
- * here. The same for the semaphore: others that step find hm_stepping taken.
+ * A thread that posts after hm_sleeps was set wakes the sleeper; earlier posts
+ * are seen here. The semaphore works the same way: other threads that make a
+ * step find hm_stepping taken.
  */
 static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
 			 m0_time_t deadline)
@@ -134,7 +135,8 @@ int m0_lnet_fd(struct m0_lnet *lnet)
 	fd = reactor->rtr_ops->rtro_fd(reactor);
 	if (!M0_HOME_GET(lnet->hm_has_fd)) {
 		M0_HOME_SET(lnet->hm_has_fd, true);
-		/* What is there already; the next progress arms it. */
+		/* Report work that is pending already; the next progress
+		 * arms the descriptor. */
 		reactor->rtr_ops->rtro_rouse(reactor);
 	}
 	return fd;

@@ -40,9 +40,10 @@ void m0_mutex_lock_slow(struct m0_mutex *mutex)
 	if (mutex_spin(mutex))
 		return;
 	/*
-	 * Whoever has slept cannot know whether others do: leaves a 2. The 2
-	 * may be overwritten by a release that saw the 1 before it, if that
-	 * takes longer than we to fall asleep: hence the limit.
+	 * A thread that has slept cannot know whether others sleep, so it
+	 * leaves a 2. A release that saw the 1 before may overwrite the 2, if
+	 * the release takes longer than this thread needs to fall asleep: hence
+	 * the limit of the sleep.
 	 */
 	while (__atomic_exchange_n(&mutex->mx_word, 2, __ATOMIC_ACQUIRE) != 0)
 		(void)m0_os__futex_wait(&mutex->mx_word, 2,

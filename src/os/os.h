@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the simulable rooms ask of the machine they run on: time, waiting,
- * strands, random bytes, a pollable descriptor, memory for buffers.
- *
- * One table stands behind all of it. The real one (`m0_os_real`) is made of
- * threads, futexes and the monotonic clock; the simulator installs its own, and
- * then one thread runs every strand in an order drawn from a seed, on a clock
- * that moves only when nothing can run. The rooms above see no difference.
- *
- * Mutexes are not in the table: in the simulator they are real and never
- * contended, because nothing switches while one is held (asserted in waits).
+ * Services of the host for the simulable rooms: time, waiting, strands, random
+ * bytes, a pollable descriptor, memory for buffers. One table stands behind all
+ * of it. The real one (`m0_os_real`) is made of threads, futexes and the
+ * monotonic clock; the simulator installs its own, and then one thread runs
+ * every strand in an order drawn from a seed, on a clock that moves only when
+ * nothing can run. The rooms above see no difference. Mutexes are not in the
+ * table: in the simulator they are real and never contended, because nothing
+ * switches while one is held (asserted in waits).
  */
 #ifndef M0_SRC_OS_OS_H
 #define M0_SRC_OS_OS_H
@@ -73,7 +71,7 @@ struct m0_strand_ops {
  * builds end there.
  */
 struct m0_vain {
-	/** Of the last step. */
+	/** Deadline of the last step. */
 	m0_time_t va_deadline;
 	uint32_t  va_row_nr;
 	/** In all. Atomic. */
@@ -158,7 +156,8 @@ m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now);
  */
 void m0_strand_forget(void);
 
-/** Of st_spin_ns at init: $M0_SPIN_NS, else 50 us, 0 with one processor. */
+/** Returns the default of st_spin_ns: $M0_SPIN_NS, or else 50 us, 0 with one
+ * processor. */
 m0_time_t m0_os_spin_ns_default(void);
 
 /**
@@ -170,7 +169,7 @@ m0_time_t m0_os_spin_ns_default(void);
  * of_signalled and of_deadline tell.
  */
 struct m0_os_fd {
-	int  of_fd; /**< What poll() is called on; -1 if not open. */
+	int  of_fd; /**< Descriptor for poll(); -1 if not open. */
 	int  of_event;
 	int  of_timer;
 	bool of_armed;
@@ -270,7 +269,7 @@ void m0_os_zero_wait(const uint32_t *nr);
 bool m0_os_cpus_valid(const struct m0_bitmap *cpus);
 
 enum {
-	/** Of processors that a set may name. */
+	/** Number of processors that a set may name. */
 	M0_OS_CPUS_MAX = 1024
 };
 

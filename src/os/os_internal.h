@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What the files of this room share. */
+/** Shared by the files of this room. */
 #ifndef M0_SRC_OS_OS_INTERNAL_H
 #define M0_SRC_OS_OS_INTERNAL_H
 
@@ -17,7 +17,7 @@ bool m0_os__futex_wait(uint32_t *word, uint32_t value, m0_time_t deadline);
 /** Wakes up to `nr`. The word is not looked at: it may be gone. */
 void m0_os__futex_wake(uint32_t *word, uint32_t nr);
 
-/** What a spinning processor does between two looks. */
+/** Pauses a spinning processor between two looks. */
 static inline void m0_os__pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

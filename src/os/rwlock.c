@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who finds the lock taken sleeps on rw_seq, which every release changes. A
- * sleeper first counts itself, then reads rw_seq, then looks at the lock; a
- * releaser first frees the lock, then changes rw_seq, then looks for sleepers.
- * So either the sleeper sees the lock free or the releaser sees the sleeper.
+ * A thread that finds the lock taken sleeps on rw_seq, which every release
+ * changes. A sleeper first counts itself, then reads rw_seq, then looks at the
+ * lock; a releaser first frees the lock, then changes rw_seq, then looks for
+ * sleepers. So either the sleeper sees the lock free or the releaser sees the
+ * sleeper.
  */
 #include "os/os_internal.h"
 

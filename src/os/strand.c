@@ -41,7 +41,7 @@ enum {
 };
 
 #define SPIN_NS_DEFAULT (50 * M0_TIME_ONE_USEC)
-/** Of a spin, before others may have the processor. */
+/** Part of a spin before other threads may have the processor. */
 #define ALONE_NS (2 * M0_TIME_ONE_USEC)
 
 static __thread struct m0_strand *current_strand;
@@ -73,7 +73,7 @@ m0_time_t m0_os_spin_ns_default(void)
 		if (*end == 0)
 			return val;
 	}
-	/* Whom it waits for could not run meanwhile. */
+	/* With one processor, the awaited thread could not run meanwhile. */
 	return m0_os_cpus_nr() == 1 ? 0 : SPIN_NS_DEFAULT;
 }
 
@@ -242,7 +242,7 @@ static void runner_sleep(struct m0_strand *strand, m0_time_t deadline)
 			   __ATOMIC_SEQ_CST);
 }
 
-/* What one round of the runner tells the next one. */
+/* State that one round of the runner passes to the next. */
 struct round {
 	/** When the last step was made, and the deadline it returned. */
 	m0_time_t ro_now;
@@ -373,8 +373,8 @@ void m0_os__strand_stop(struct m0_strand *strand)
 }
 
 /*
- * What the caller has posted must be visible before he learns that the runner
- * does not sleep: he may leave it at that. See runner_sleep() for the other
+ * The caller's post must be visible before it learns that the runner does not
+ * sleep, since the caller may then leave. See runner_sleep() for the other
  * side.
  */
 bool m0_os__strand_sleeps(const struct m0_strand *strand)

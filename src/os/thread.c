@@ -7,7 +7,7 @@
 
 #include "os/os_internal.h"
 
-/* What the kernel shows of a name. */
+/* Length of a name that the kernel shows. */
 enum {
 	KERNEL_NAME_BYTES = 16
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a file must be before LMDB is let at it, which trusts what it maps.
- *
- * LMDB keeps two roots, of the last transaction and of the one before, in the
- * first two pages; neither has a checksum. Both must be of transactions that
- * follow one another, and the tree of each must bear the mark of its own.
+ * Checks of a file before LMDB, which trusts what it maps, opens it. LMDB keeps
+ * two roots, of the last transaction and of the one before, in the first two
+ * pages; neither has a checksum. Both must be of transactions that follow one
+ * another, and the tree of each must bear the mark of its own.
  */
 #include "check.h"
 
@@ -59,8 +58,8 @@ int m0_store__node_get(const struct m0_store__file *file, const uint8_t *page,
 		       : 0;
 }
 
-/* What the nodes of a page take: all there is behind its free middle, in which
- * LMDB puts more. 0: they do not fit. */
+/* Returns the bytes that the nodes of a page use: all behind its free
+ * middle, which LMDB fills. 0: they do not fit. */
 static size_t nodes_bytes(const struct m0_store__file *file,
 			  const uint8_t *page, unsigned nr)
 {

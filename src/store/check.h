@@ -6,7 +6,7 @@
 #include "store_internal.h"
 
 enum {
-	/** Of a path from a root to a leaf. */
+	/** Levels of a path from a root to a leaf. */
 	M0_STORE__DEPTH_MAX = 24,
 	M0_STORE__PAGE_HEAD = 16,
 	M0_STORE__NODE_HEAD = 8,
@@ -61,14 +61,14 @@ struct m0_store__file {
 struct m0_store__node {
 	const uint8_t *snd_key;
 	size_t         snd_key_nr;
-	/** Of a leaf. */
+	/** Value of a node of a leaf. */
 	const uint8_t *snd_value;
 	size_t         snd_value_nr;
 	/** Its bytes in the page: all, or the number of the first page of a big
 	 * one. Of a branch none. */
 	size_t   snd_here_nr;
 	uint16_t snd_flags;
-	/** Of a branch. */
+	/** Child of a node of a branch. */
 	uint64_t snd_child;
 };
 

@@ -116,7 +116,7 @@ static uint64_t free_nr(struct m0_store__env *env)
 	return nr;
 }
 
-/** Those held are counted only when it matters. */
+/** Pages that are held are counted only when it matters. */
 static uint64_t pages_left(struct m0_store__env *env, uint64_t *ret_reserve)
 {
 	MDB_envinfo info;
@@ -143,8 +143,9 @@ static uint64_t has_bytes(struct m0_store__txn *txn, struct m0_rpc_slice key)
 		       : 0;
 }
 
-/** What is small and takes no more than was given back: a full store has so
- * much, as who empties it must be able to note what he does. */
+/** Is the change small, and within the space that was given back? A full
+ * store keeps that much, so that an operation that empties it can be
+ * recorded. */
 static bool is_paid(struct m0_store__txn *txn, struct m0_rpc_slice key,
 		    size_t nr)
 {
@@ -333,7 +334,8 @@ static int scratch_size(struct m0_store__env *env, size_t nr)
 	return 0;
 }
 
-/** What has failed can only be taken back; LMDB says so less kindly. */
+/** After a failure the transaction can only be aborted; LMDB would report a
+ * less helpful error. */
 static int changed(struct m0_store__txn *txn, int rc)
 {
 	rc = rc_of(rc);

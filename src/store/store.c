@@ -20,7 +20,7 @@ struct lmdb_store {
 	int                          lst_lock_fd;
 	struct m0_thread             lst_thread;
 
-	/** Of what follows. */
+	/** Guards the fields below. */
 	struct m0_mutex           lst_mutex;
 	struct m0_cond            lst_given;
 	struct m0_cond            lst_turn;
@@ -37,10 +37,11 @@ struct lmdb_store {
 	uint64_t                       lst_now;
 	struct m0_rpc_store_lmdb_stats lst_stats;
 
-	/** Of whose turn it is: the last commit failed. */
+	/** The last commit of the job whose turn it is failed. */
 	bool lst_failing;
 
-	/** Of the thread alone: jobs that it has taken, and not begun. */
+	/** Jobs that the thread has taken and not begun; the thread alone
+	 * uses it. */
 	struct m0_rpc_store_job *lst_taken;
 };
 
@@ -183,8 +184,8 @@ static int lmdb_next(struct m0_rpc_tx *tx, struct m0_rpc_slice key,
 
 /* ----------------------------------------------------------------- jobs -- */
 
-/* It is woken when all are there, and not under the lock: it would soon have to
- * sleep for that. */
+/* Wake the thread when all jobs are there, and without the lock, on which it
+ * would soon sleep. */
 static void lmdb_exec_all(struct m0_rpc_store     *store,
 			  struct m0_rpc_store_job *jobs)
 {

@@ -9,7 +9,7 @@
 #include "m0/rpc_store_lmdb.h"
 
 enum {
-	/** Of the format; a file of a newer one is refused. */
+	/** Version of the format; a file of a newer one is refused. */
 	M0_STORE__VERSION = 1,
 	/** Before every value: CRC-32C of key and value, and zeroes. */
 	M0_STORE__VALUE_HEAD = 8,

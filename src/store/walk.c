@@ -11,7 +11,7 @@ struct walk {
 	const struct m0_store__file *wlk_file;
 	/** Pages that have a use: bits. */
 	struct m0_bitmap wlk_used;
-	/** Of the tree that is walked. */
+	/** The tree that is walked. */
 	struct m0_store__tree wlk_seen;
 	/** Called for each node of a leaf, with its value's bytes. */
 	int (*wlk_node)(struct walk *walk, const struct m0_store__node *node);
@@ -230,7 +230,8 @@ static int free_node(struct walk *walk, const struct m0_store__node *node)
 	return rc;
 }
 
-/** Of the main tree, whose mark was looked at: the tree of keys. */
+/** Handles a node of the main tree, whose mark was checked: it names the
+ * tree of keys. */
 static int main_node(struct walk *walk, const struct m0_store__node *node)
 {
 	const char name[] = M0_STORE__TREE;

@@ -247,7 +247,7 @@ static bool is_surplus(const struct m0_sock_conn *conn,
 	return true;
 }
 
-/** What cannot be whatever else is so. */
+/** Returns the reason why a HELLO is invalid in every state, or NULL. */
 static const char *hello_flaw(const struct m0_sock_conn  *conn,
 			      const struct m0_sock_hello *hello)
 {
@@ -308,7 +308,7 @@ static int hello_asked(struct m0_sock_conn        *conn,
 		rc = refuse_hello(conn, conn->cn_version, &peer->sp_nid);
 	else
 		rc = accept_open(conn, peer, hello);
-	/* It may have been made for nothing. */
+	/* The peer may have been created in vain. */
 	if (peer->sp_open_nr == 0)
 		m0_sock__peer_work(peer);
 	return rc;
@@ -382,7 +382,7 @@ static int hello_complete(struct m0_sock_conn        *conn,
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (flaw != NULL)
 		return wrong_nid(conn, -EPROTO, flaw, &hello->sh_src_nid);
-	/* Of an answer "none" it is the version that is asked for. */
+	/* With the answer NONE, the version is the requested one. */
 	if (hello->sh_ctype != M0_SOCK_NONE)
 		conn->cn_version = hello->sh_version;
 	conn->cn_swapped = hello->sh_swapped;

@@ -57,14 +57,14 @@ static int message_end(struct m0_sock_conn *conn)
 
 /* -- payload --------------------------------------------------------------- */
 
-/** What is to come is thrown away, `nr` bytes of it. */
+/** Discards the next `nr` bytes. */
 static int discard_begin(struct m0_sock_conn *conn, uint64_t nr)
 {
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	conn->cn_rest.rem_left = nr;
 	if (nr == 0)
 		return message_end(conn);
-	/* What was not kept cannot be checked. */
+	/* Discarded bytes cannot be checked. */
 	conn->cn_sum.su_is_on = false;
 	conn->cn_in = M0_SOCK__IN_DISCARD;
 	return 0;
@@ -201,7 +201,7 @@ static RARE int broke(struct m0_sock_conn *conn, const char *what)
 	return m0_sock__conn_fail(conn, -EPROTO);
 }
 
-/** What the frame's own checksum covers, but for the payload. */
+/** Adds the parts that the frame's own checksum covers, except the payload. */
 static RARE void csum_begin(struct m0_sock_conn        *conn,
 			    const struct m0_sock_frame *frame,
 			    const uint8_t *head, size_t nr)
@@ -516,7 +516,8 @@ int m0_sock__in_arrived(void *user, size_t nr)
 		return -ECONNRESET;
 	if (nr == 0)
 		return 0;
-	/* It did not know yet where the bytes went: no cancel is seen here. */
+	/* The destination of the bytes was not known yet, so no cancel is
+	 * seen here. */
 	switch (conn->cn_in) {
 	case M0_SOCK__IN_PAYLOAD:
 		M0_PRE(nr <= conn->cn_rest.rem_left);
@@ -619,7 +620,8 @@ static unsigned where_guess(struct m0_sock_conn *conn, struct iovec *iov,
 	ni->ldn_ops->lu_guess->lgu_guess(ni, &conn->cn_rx, guess);
 	if (guess->lpy_bytes == 0)
 		return 0;
-	/* What follows that has a better place than the reader's. */
+	/* The rest of a longer payload has a better place than the reader's
+	 * buffer. */
 	if (guess->lpy_bytes > M0_SOCK__GUESS_BYTES)
 		*ret_ahead = 0;
 	return where_vec(guess->lpy_vec, 0, guess->lpy_offset,

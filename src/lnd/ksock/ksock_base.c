@@ -9,7 +9,8 @@ void m0_sock__alarm_set(struct m0_sock *sock, struct m0_sock__alarm *alarm,
 			m0_time_t deadline)
 {
 	M0_PRE_EX(m0_sock__invariant(sock));
-	/* What is late already rings at the next look, not at this one. */
+	/* An alarm that is late already rings at the next look, not at this
+	 * one. */
 	deadline = max64u(deadline, sock->sk_reactor->rtr_now + 1);
 	m0_timerq_arm(&sock->sk_timers, &alarm->al_timer, deadline);
 	sock->sk_next = min64u(sock->sk_next, deadline);

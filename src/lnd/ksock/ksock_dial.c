@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who connects to whom, when, and when again. */
+/* Connections that this side opens: the peer, the time, and the time of a
+ * retry. */
 #include "lnd/ksock/sock_internal.h"
 
 /** Which connection to make next: CONTROL, then the bulk ones in turn. */
@@ -160,8 +161,9 @@ void m0_sock__dial_more(struct m0_sock__peer *peer)
 }
 
 /*
- * Whoever asks says who is to be answered: one stranger may name as many who do
- * not take a call as he likes. They are not to take the connections of others.
+ * A peer that sends a request also chooses the NID that we must answer, and may
+ * name any number of hosts that do not accept. They must not use up the
+ * connections of other peers.
  */
 int m0_sock__dial_want(struct m0_sock__peer *peer)
 {
@@ -212,9 +214,10 @@ void m0_sock__dial_forget(struct m0_sock__peer *peer)
 }
 
 /*
- * Whoever asks us says which NID and pid is to be answered, and may name as many
- * that are not there as he likes: of too many, the one that failed longest ago
- * is tried again as soon as somebody wants it.
+ * A peer that sends a request chooses the NID and pid that we must answer, and
+ * may name any number that do not exist. If there are too many, the one that
+ * failed longest ago is forgotten, and is dialled again as soon as a message
+ * needs it.
  */
 static void remember(struct m0_sock__peer *peer)
 {

@@ -51,7 +51,7 @@ static struct m0_sock_conn *idler(struct m0_sock_conn *best,
 	return conn->cn_used < best->cn_used ? conn : best;
 }
 
-/** Of all that fit so, the one that has least to do. */
+/** Returns the least loaded of the connections that fit. */
 static struct m0_sock_conn *idlest(struct m0_sock__peer *peer, bool bulk,
 				   enum fit fit)
 {
@@ -168,7 +168,7 @@ void m0_sock__peer_xmit(struct m0_sock__peer *peer, struct m0_lnd_tx *tx)
 	m0_sock__out_add(conn, tx);
 }
 
-/** What waited goes on its way. */
+/** Sends the messages that waited. */
 static void waiting_go(struct m0_sock__peer *peer)
 {
 	struct m0_list       list;
@@ -355,7 +355,7 @@ static m0_time_t keepalive(struct m0_sock__peer *peer)
 	return m0_time_add(peer->sp_kept_alive, M0_SOCK__KEEPALIVE_GAP_NS);
 }
 
-/** What is not used, and has nothing to be remembered for, goes. */
+/** A peer without use and without a failure to remember is freed. */
 static bool peer_is_idle(const struct m0_sock__peer *peer)
 {
 	const struct m0_sock *sock = peer->sp_ni->sni_sock;

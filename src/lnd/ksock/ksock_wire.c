@@ -279,7 +279,7 @@ static int hello_get(struct m0_cursor *cur, bool swapped,
 
 	hello->sh_swapped = swapped;
 	rc = nid_get(cur, large, swapped, &hello->sh_src_nid);
-	/* Whom it is for, nobody checks: passive sides put what they like. */
+	/* The destination NID is not checked: passive sides send anything. */
 	if (nid_get(cur, large, swapped, &hello->sh_dst_nid) != 0)
 		hello->sh_dst_nid = m0_lnet_nid_any;
 	hello->sh_src_pid = get32(cur, swapped);

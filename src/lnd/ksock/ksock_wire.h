@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What Lustre's socket driver says before and between LNet messages:
- * connection request, HELLO, the frame before each message, its checksum. The
- * only encoder and decoder of each. We always speak little endian; a peer's
- * order is told by its magic.
+ * Wire formats of Lustre's socket driver around LNet messages: connection
+ * request, HELLO, the frame before each message, its checksum. Each has one
+ * encoder and decoder. We always send little-endian; the magic shows the byte
+ * order of a peer.
  */
 #ifndef M0_SRC_LND_SOCK_WIRE_H
 #define M0_SRC_LND_SOCK_WIRE_H
@@ -38,7 +38,7 @@ enum {
 	M0_SOCK_V4 = 4
 };
 
-/** What a connection is for, as its owner sees it. */
+/** Purpose of a connection, as its owner sees it. */
 enum m0_sock_ctype {
 	M0_SOCK_ANY = 0,
 	M0_SOCK_CONTROL = 1,
@@ -47,12 +47,12 @@ enum m0_sock_ctype {
 	/** Not a type: "not now". */
 	M0_SOCK_NONE = 0xffffffff
 };
-/** The same connection as the other side sees it. */
+/** Returns the type of the same connection as the other side sees it. */
 uint32_t m0_sock__ctype_invert(uint32_t ctype);
 
 /** Connection request, to the acceptor. */
 struct m0_sock_request {
-	/** Whom the peer wants to reach: a NID of ours. */
+	/** The NID of ours that the peer wants to reach. */
 	struct m0_lnet_nid sr_nid;
 };
 /** @return bytes put: V1, or V2 if the NID is large. */
@@ -75,7 +75,7 @@ int m0_sock__request_magic(const void *magic);
 int m0_sock__request_bytes(const void *head);
 /** Pre: all bytes are there. @retval -EPROTO  a NID that cannot be. */
 int m0_sock__request_decode(struct m0_sock_request *req, const void *bytes);
-/** What an acceptor says to a version it does not know. @return 16. */
+/** Encodes the acceptor's answer to an unknown version. @return 16. */
 size_t m0_sock__request_refuse(uint8_t buf[M0_SOCK_REQUEST_V1_BYTES])
 	__attribute__((nonnull));
 
@@ -95,7 +95,8 @@ struct m0_sock_hello {
 	bool sh_swapped;
 };
 /**
- * Of sh_version, V1 to V4; sh_ips_nr is put as it is, addresses are not.
+ * Encodes a HELLO of sh_version, V1 to V4; sh_ips_nr is encoded as it is,
+ * addresses are not.
  * @return bytes; 0 if a NID is too large for the version.
  */
 size_t m0_sock__hello_encode(const struct m0_sock_hello *hello,
@@ -139,11 +140,12 @@ int m0_sock__frame_decode(struct m0_sock_frame *frame, bool swapped,
 	__attribute__((nonnull));
 
 /**
- * What the cookies of a frame acknowledge: a range, or up to two, or nothing.
- * ranges[i][0]..ranges[i][1] inclusive: as wide as the peer likes, never to be
- * walked through. A keep-alive acknowledges nothing.
+ * Decodes the acknowledgement in the cookies of a frame: a range, or up to two
+ * cookies, or nothing. ranges[i][0]..ranges[i][1] is inclusive and may be as
+ * wide as the peer likes, so it must not be walked through. A keepalive
+ * acknowledges nothing.
  * @return how many ranges, 0 to 2.
- * @retval -EPROTO  cookie 1, that of a keep-alive, in another place.
+ * @retval -EPROTO cookie 1, that of a keepalive, in another place.
  */
 int m0_sock__frame_acks(const struct m0_sock_frame *frame,
 			uint64_t                    ranges[2][2]);

@@ -153,7 +153,8 @@ void m0_sock__out_kill(struct m0_sock_conn *conn, int status)
 
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	m0_list_del(&conn->cn_own.ow_link);
-	/* What the peer may have got in part is not sent again. */
+	/* A message that the peer may have received in part is not sent
+	 * again. */
 	if (link != NULL && link != &conn->cn_own.ow_link &&
 	    conn->cn_queue.qu_at > 0) {
 		m0_list_del(link);
@@ -259,7 +260,7 @@ static void noops_make(struct m0_sock_conn *conn)
 
 /* -- gathered -------------------------------------------------------------- */
 
-/** What one write takes. */
+/** Collects the data of one write. */
 struct gather {
 	/** The next free one, and behind the last. */
 	struct iovec *ga_iov;

@@ -409,7 +409,7 @@ static void nis_tell(struct m0_sock *sock)
 		if (!ni->sni_stopping)
 			continue;
 		if (!ni->sni_ended) {
-			/* It was stopped during this step. */
+			/* The stream was stopped during this step. */
 			sock->sk_orders = true;
 			continue;
 		}

@@ -19,7 +19,7 @@
 struct m0_sock;
 struct m0_sock_conn;
 
-/** Who may connect to us. */
+/** Peers that may connect to us. */
 enum m0_sock_accept {
 	/** Source ports up to 1023. */
 	M0_SOCK_ACCEPT_SECURE,
@@ -38,7 +38,7 @@ struct m0_sock_cfg {
 	uint16_t soc_src_port_min;
 	/** Over IPv6, connect also from ports above 1023. */
 	bool soc_peers_colibri;
-	/** What we say our pid is: 12345. */
+	/** The pid in our HELLO: 12345. */
 	uint32_t soc_pid;
 	/**
 	 * Connections of each bulk type that we make; 0: only CONTROL. Of those

@@ -67,8 +67,9 @@ enum {
 #define M0_SOCK__PID_USERSPACE (UINT32_C(1) << M0_SOCK__PID_USERSPACE_SHIFT)
 /** How often a refused peer is looked at: has it got our answer? */
 #define M0_SOCK__LINGER_NS (20 * M0_TIME_ONE_MSEC)
-/** Of more that wait for the engine, the next are offered so soon; and if all
- * have been since anything happened, in case that was seen wrongly. */
+/** If several messages wait for the engine, the next ones are offered this
+ * soon; if all were offered since the last change, late, in case a change
+ * was missed. */
 #define M0_SOCK__RETRY_SOON_NS M0_TIME_ONE_MSEC
 #define M0_SOCK__RETRY_LATE_NS (100 * M0_TIME_ONE_MSEC)
 /** Least time between two keep-alives to one peer. */
@@ -191,7 +192,8 @@ struct m0_sock__peer {
 	struct m0_sock_conn *sp_dial;
 	/** For a connection to come: messages. */
 	struct m0_list sp_waiting;
-	/** Of the open connections; version 0: not known. */
+	/** Version and incarnation of the open connections; version 0:
+	 * unknown. */
 	uint32_t sp_version;
 	uint64_t sp_incarnation;
 
@@ -233,7 +235,7 @@ enum m0_sock__state {
 	M0_SOCK__DIALLING,
 	/** Ours: request and HELLO are on their way, the answer is awaited. */
 	M0_SOCK__ASKING,
-	/** His: request or HELLO is awaited. */
+	/** Accepted; the request or HELLO of the peer is awaited. */
 	M0_SOCK__ACCEPTING,
 	M0_SOCK__OPEN,
 	/** Has been, or is being, told that it is not wanted. */
@@ -241,7 +243,7 @@ enum m0_sock__state {
 	M0_SOCK__DEAD
 };
 
-/** What the next bytes of a connection are. */
+/** Kind of the next bytes of a connection. */
 enum m0_sock__in {
 	M0_SOCK__IN_REQUEST_MAGIC,
 	M0_SOCK__IN_REQUEST_HEAD,
@@ -334,7 +336,7 @@ struct m0_sock_conn {
 	/** lu_rx_begin has succeeded, lu_rx_done is due. */
 	bool                cn_in_rx;
 	struct m0_sock__sum cn_sum;
-	/** Of the header: of the frame with it. */
+	/** Bytes of the header, together with its frame. */
 	unsigned             cn_head_bytes;
 	unsigned             cn_want;
 	unsigned             cn_staged;
@@ -445,8 +447,8 @@ int      m0_sock__out_left(void *user, size_t nr);
 /* -- tx.c: messages that wait or have ended -------------------------------- */
 
 /*
- * Of m0_lnd_tx: ltx_priv[0] is the interface, [1] the connection whose queue it
- * is in, the message itself if it waits for a connection, else NULL. While it
+ * Use of m0_lnd_tx: ltx_priv[0] is the interface, [1] the connection that has
+ * it queued, the message itself if it waits for a connection, or NULL. While it
  * is queued, ltx_word[0] has the bytes of its head (0: not made yet), [1] its
  * bytes in all; when it has ended, status and health.
  */
@@ -464,12 +466,12 @@ static inline void m0_sock__tx_own(struct m0_sock__ni *ni, struct m0_lnd_tx *tx)
 	tx->ltx_priv[1] = NULL;
 }
 
-/** It is in no queue: tells its end from the next step. */
+/** Ends a message that is in no queue; the next step reports it. */
 void m0_sock__tx_end(struct m0_lnd_tx *tx, int status,
 		     enum m0_lnd_health health);
-/** The same for all of a list. */
+/** Ends all messages of a list. */
 void m0_sock__tx_end_all(struct m0_list *list, int status);
-/** What an errno says, of a message that did not begin to leave. */
+/** Health for the errno of a message that did not begin to leave. */
 enum m0_lnd_health m0_sock__health(int status);
 /** Tells what has ended. */
 void m0_sock__tx_tell(struct m0_sock *sock);
@@ -481,7 +483,8 @@ int m0_sock__acks_add(struct m0_sock__acks *acks, uint64_t cookie,
 		      unsigned max);
 /** One of them. Pre: there is one. */
 uint64_t m0_sock__acks_take(struct m0_sock__acks *acks);
-/** What one NOOP says: at most two, or one range if `ranges`. */
+/** Takes the acknowledgements of one NOOP: at most two, or one range if
+ * `ranges`. */
 void m0_sock__acks_take_noop(struct m0_sock__acks *acks, bool ranges,
 			     uint64_t cookie[2]);
 void m0_sock__acks_fini(struct m0_sock__acks *acks);
@@ -508,7 +511,10 @@ void m0_sock__peer_reset(struct m0_sock__peer *peer, int status);
 void m0_sock__peer_work(struct m0_sock__peer *peer);
 void m0_sock__peer_tell(struct m0_sock__peer *peer);
 void m0_sock__peer_alarm(struct m0_sock__peer *peer);
-/** It is to be acknowledged. @retval <0  it cannot be: end the connection. */
+/**
+ * Notes that a message must be acknowledged.
+ * @retval <0 no memory: end the connection.
+ */
 int m0_sock__peer_owe(struct m0_sock__peer *peer, uint64_t cookie);
 /** Chooses the connection for what is owed. */
 void m0_sock__peer_acks_place(struct m0_sock__peer *peer);
@@ -521,9 +527,9 @@ int m0_sock__dial_want(struct m0_sock__peer *peer);
 void m0_sock__dial_failed(struct m0_sock__peer *peer, int status);
 /** The peer said NONE. */
 void m0_sock__dial_refused(struct m0_sock__peer *peer);
-/** It is made, or will not be. */
+/** Reports that a connection was made, or failed. */
 void m0_sock__dial_ended(struct m0_sock_conn *conn);
-/** It has not failed, or that is not to be remembered any more. */
+/** Forgets the last failure to connect. */
 void m0_sock__dial_forget(struct m0_sock__peer *peer);
 
 /* -- ksock_conn.c ---------------------------------------------------------- */
@@ -557,7 +563,7 @@ bool m0_sock__host_is_full(struct m0_sock            *sock,
 			   const struct m0_host_addr *addr);
 /** Counts a connection to the address it comes from. @retval -ENOMEM */
 int m0_sock__host_get(struct m0_sock_conn *conn);
-/** It has ended; nothing if it was not counted. */
+/** Stops counting a connection that has ended, if it was counted. */
 void m0_sock__host_put(struct m0_sock_conn *conn);
 
 /* -- hello.c --------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is written to streams, as a pcap file: packets with headers that say no
- * more than is needed to put the streams together again. Checksums are 0, which
- * readers take for "not computed".
+ * Writes the bytes of streams as a pcap file: packets with the least headers
+ * that allow to put the streams together again. Checksums are 0, which readers
+ * take for "not computed".
  */
 #include <stdlib.h>
 
@@ -42,7 +42,8 @@ static void file_put(const void *bytes, size_t nr)
 void m0_sim_net_pcap(const char *path)
 {
 	struct sim_net *net = m0_sim__net();
-	/* Of this machine's byte order, as readers see by the magic. */
+	/* Numbers in the byte order of this host; readers detect it by the
+	 * magic. */
 	const uint32_t magic = UINT32_C(0xa1b2c3d4);
 	const uint16_t version[] = { 2, 4 };
 	const uint32_t rest[] = { 0, 0, SNAP_BYTES, LINK_ETHERNET };

@@ -8,7 +8,7 @@
 #include "sim/net/sim_net_internal.h"
 
 enum {
-	/** What one pass does for one connection, and for one listener. */
+	/** Limits of one pass for one connection, and for one listener. */
 	TURNS_MAX = 16,
 	ACCEPTS_MAX = 16,
 	IOV_NR = 64,
@@ -193,7 +193,7 @@ static void held_make(struct sim_end *end)
 			NULL, 1, M0_STREAM_AGAIN_BYTES_MAX + AHEAD_MAX);
 }
 
-/* What went to the wrong place joins what was read behind it. */
+/* Bytes that went to the wrong place go before those read behind them. */
 static void held_again(struct sim_end *end, const struct iovec *iov, size_t nr)
 {
 	uint8_t *to;

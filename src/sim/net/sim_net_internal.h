@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the files of the simulated network share.
- *
- * A wire is a connection, from the SYN on: a stream, and at each end an owner,
- * who is a node's io, a raw end, or nobody. A wire that nobody holds is taken
- * off the network at once and freed at the next turn, since its stream may be
- * in the middle of a notice.
+ * Shared by the files of the simulated network. A wire is a connection, from
+ * the SYN on: a stream, and at each end an owner: the io of a node, a raw end,
+ * or nobody. A wire without an owner is taken off the network at once and freed
+ * at the next turn, since its stream may be in the middle of a notice.
  */
 #ifndef M0_SRC_SIM_NET_INTERNAL_H
 #define M0_SRC_SIM_NET_INTERNAL_H
@@ -68,8 +66,8 @@ struct sim_end {
 
 	struct m0_stream sie_stream;
 	struct sim_io   *sie_io;
-	/** Of the end that dials: it has come to an end (0 or errno), and the
-	 * node was told. Of the other both are true. */
+	/** At the end that dials: the dial has ended (0 or errno), and the
+	 * node was notified. At the other end both are true. */
 	bool sie_is_dialled;
 	bool sie_is_told;
 	int  sie_dial_rc;
@@ -98,7 +96,7 @@ struct sim_wire {
 	m0_time_t           siw_syn_wait;
 	m0_time_t           siw_syn_since;
 	bool                siw_is_up;
-	/** Of a record: next sequence numbers. */
+	/** Next sequence numbers of the record. */
 	uint32_t siw_seq[2];
 	TAILQ_ENTRY(sim_wire) siw_link;
 };
@@ -139,7 +137,7 @@ struct sim_io {
 	struct sim_ends          sno_outs;
 	unsigned                 sno_ends_nr;
 	unsigned                 sno_listeners_nr;
-	/** Whom a call up is about; NULL once he has hung up. */
+	/** End whose up-call runs; NULL once it has hung up. */
 	struct sim_end *sno_serving;
 };
 

@@ -13,7 +13,7 @@
 
 struct m0_sim_raw;
 
-/** What m0_sim_net_init installs. */
+/** Table that m0_sim_net_init installs. */
 extern const struct m0_host_ops m0_sim_host_ops;
 
 /* -- raw ends -------------------------------------------------------------- */
@@ -21,7 +21,8 @@ extern const struct m0_host_ops m0_sim_host_ops;
 enum m0_sim_raw_state {
 	M0_SIM_RAW_DIALLING,
 	M0_SIM_RAW_CONNECTED,
-	/** It ended with end of file; what we write may still arrive. */
+	/** The peer has sent end of file; bytes that we write may still
+	 * arrive. */
 	M0_SIM_RAW_EOF,
 	/** smr_status says how: -ECONNREFUSED, -ECONNRESET, ... */
 	M0_SIM_RAW_BROKEN
@@ -33,7 +34,7 @@ struct m0_sim_raw {
 	/** All that came, in order; not what waits while smr_is_mute. */
 	uint8_t *smr_in;
 	size_t   smr_in_nr;
-	/** Of it, bytes that the test has dealt with: the test's own. */
+	/** Bytes of these that the test has processed; the test sets it. */
 	size_t smr_done;
 	/** Reads nothing while set: see m0_sim_raw_mute. */
 	bool smr_is_mute;

@@ -15,7 +15,7 @@
 enum {
 	WINDOW_BYTES = 256 * 1024,
 	PIECE_BYTES = 64 * 1024,
-	/** What a slow reader takes at once. */
+	/** Bytes that a slow reader takes at once. */
 	SLOW_BYTES = 1024
 };
 

@@ -41,7 +41,7 @@ static const struct m0_alloc_ops *ops(void)
 	return below != NULL ? below : m0_base__hooks()->bh_alloc;
 }
 
-/* What did not fit a size_t does not fit now. */
+/* A size that overflowed size_t fails here, too. */
 static void *gap_alloc(size_t size, unsigned shift)
 {
 	char *data;
@@ -49,7 +49,8 @@ static void *gap_alloc(size_t size, unsigned shift)
 	if (size > SIZE_MAX - GAP_BYTES)
 		return NULL;
 	data = ops()->ao_alloc(size + GAP_BYTES, shift);
-	/* Who writes there is found as he was without it. */
+	/* The poison makes ASan find a write to the gap, as it would without
+	 * the gap. */
 	if (data != NULL && __asan_poison_memory_region != NULL)
 		__asan_poison_memory_region(data + size, GAP_BYTES);
 	return data;

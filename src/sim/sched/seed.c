@@ -44,7 +44,8 @@ static uint64_t seed_run(uint64_t seed, bool is_first,
 	m0_sim_init(&sim, seed);
 	fn(&sim, arg);
 	hash = m0_sim_hash(&sim);
-	/* What is made once in a program may have been made just now. */
+	/* Memory that a program allocates once may have been allocated in
+	 * the first run. */
 	if (!is_first && m0_heap_live_nr(&heap) != 0)
 		m0_sim_fail(&sim, "%" PRId64 " allocations not freed",
 			    m0_heap_live_nr(&heap));

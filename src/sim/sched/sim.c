@@ -97,7 +97,7 @@ static bool strand_may_run(const struct m0_sim_core *core,
 	       (strand_is_spinning(core, entry) && strand_has_work(entry));
 }
 
-/* It has found work by itself, before it slept. */
+/* The strand has found work before it slept. */
 static void strand_owe_step(struct m0_sim_core *core, struct sim_strand *entry)
 {
 	if (!entry->sims_woken) {
@@ -185,7 +185,7 @@ static void timer_run(struct m0_sim_core *core, struct m0_sim_timer *timer)
 	timer->simt_fire(timer);
 }
 
-/* Whose turn it is; NULL: the first timer's. */
+/* Chooses the strand that runs next; NULL: the first timer. */
 static struct sim_strand *sim_choose(struct m0_sim_core *core, size_t ready_nr,
 				     const struct m0_sim_timer *timer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the files of the simulator share. One core at a time, `m0_sim__live`;
- * all of it in memory of the C library, so that what the library under test
- * allocates can be counted.
+ * Shared by the files of the simulator. There is one core at a time,
+ * `m0_sim__live`; all of it is in memory of the C library, so that allocations
+ * of the library under test can be counted.
  */
 #ifndef M0_SRC_SIM_SIM_INTERNAL_H
 #define M0_SRC_SIM_SIM_INTERNAL_H
@@ -22,11 +22,11 @@ enum {
 };
 
 /**
- * What a host is to the scheduler: strands that are started by it, or while the
- * application speaks for it, are its own.
+ * A host, as the scheduler sees it. Strands that it starts, or that start while
+ * the application acts for it, belong to it.
  */
 struct sim_place {
-	/** Of its wall clock. */
+	/** Skew of its wall clock. */
 	int64_t spc_skew_ns;
 	/** How late its strands are, at most. */
 	m0_time_t spc_late_ns_max;
@@ -71,7 +71,7 @@ struct m0_sim_core {
 	m0_time_t         simk_now;
 	uint64_t          simk_turns_nr;
 	uint64_t          simk_order;
-	/** Whom the application speaks for; NULL: nobody. */
+	/** Host for which the application acts; NULL: none. */
 	const struct sim_place *simk_place;
 	/** The OS thread of it all. */
 	uintptr_t simk_thread;
@@ -138,11 +138,12 @@ const struct sim_place *m0_sim__place(const struct m0_sim_core *core);
 /** Its strands are late from now on. */
 void m0_sim__place_late(struct m0_sim_core *core, const struct sim_place *place,
 			m0_time_t late_ns_max);
-/** It is no more: what is left of it belongs to no host. */
+/** Forgets a host that is gone; its remaining strands belong to no host. */
 void m0_sim__place_forget(struct m0_sim_core     *core,
 			  const struct sim_place *place);
 
-/** What `end` has written and nobody has got is lost. Pre: it is silent. */
+/** Loses the bytes that `end` has written and that were not delivered. Pre:
+ * the end is silent. */
 void m0_sim__stream_lose(struct m0_sim_stream *stream, int end);
 
 /** Counts a wake-up from sleep. */
@@ -187,7 +188,7 @@ m0_time_t m0_sim__draw(struct m0_sim_core *core, m0_time_t max);
 /** One line of narration of sort `kind`, told by `name`. */
 void m0_sim__tell(struct m0_sim_core *core, const char *name, const char *kind,
 		  const char *fmt, ...) M0_PRINTF(4, 5);
-/** Who speaks: the strand whose step this is, or "app". */
+/** Name of the strand whose step runs, or "app". */
 const char *m0_sim__speaker(const struct m0_sim_core *core);
 void        m0_sim__trace_init(struct m0_sim_core *core);
 void        m0_sim__trace_fini(struct m0_sim_core *core);
