@@ -17,7 +17,7 @@ static struct m0_rpc_item_type sum = { .rit_opcode = 65,
 				       .rit_flags = M0_RPC_ITEM_TYPE_REPLY,
 				       .rit_name = "sum" };
 
-/* What it changes and what it answers are committed together, or neither. */
+/* The change and its answer are committed together, or neither is. */
 static void add_update(struct m0_rpc_item *request, struct m0_rpc_tx *tx)
 {
 	const struct m0_rpc_raw *body = m0_rpc_raw_of(request);

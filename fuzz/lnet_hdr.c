@@ -17,7 +17,8 @@ static void hdr_check(const uint8_t *data, bool large)
 	M0_ASSERT(rc == 0 || rc == -EPROTO);
 	if (rc == 0) {
 		M0_ASSERT(m0_lnet__hdr_encode(&hdr, large, first) == nr);
-		/* The same, but for what the type does not carry. */
+		/* Compare the bytes, except for those that the type does not
+		 * carry. */
 		M0_ASSERT(memcmp(first + nids, bytes + nids, 32) == 0);
 		if (!large)
 			M0_ASSERT(memcmp(first, bytes, nids) == 0);

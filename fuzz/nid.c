@@ -3,8 +3,10 @@
 #include "lib/fuzz.h"
 #include "m0/lnet_nid.h"
 
-/* What is printed reads back, but for types that have no name; whatever stands
- * before `@lo` reads as 0. */
+/*
+ * Printed text reads back, except for types without a name; the text before
+ * `@lo` reads as 0.
+ */
 static void text_check(const struct m0_lnet_nid *nid)
 {
 	struct m0_lnet_nid again;

@@ -3,7 +3,7 @@
 #include "../tools/object/obj_wire.h"
 #include "lib/fuzz.h"
 
-/* What is taken is what would have been said, to the byte. */
+/* Encoding an accepted body gives the same bytes. */
 static void req_check(const uint8_t *bytes, size_t size)
 {
 	struct obj_req req;

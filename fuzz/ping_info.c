@@ -7,7 +7,7 @@ enum {
 	NIS_MAX = 64
 };
 
-/* What was understood is said in a way that is understood the same. */
+/* Encoding an accepted message gives one that decodes to the same. */
 static void again_check(struct m0_lnet_ping_info *info)
 {
 	struct m0_lnet_ping_ni   nis[NIS_MAX];

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a server finds in its store when it comes back: keys and values, which
- * may be anything after a disk has lied. The input is a list of them: a byte of
+ * Records that a server finds in its store at start: keys and values, which may
+ * be anything after a disk has failed. The input is a list of them: a byte of
  * kind, lengths, bytes.
  */
 #include "lib/fuzz.h"
 #include "rpc/core/record.h"
 
 static const struct m0_uint128 uuid = { .u_hi = 1, .u_lo = 2 };
-/* Of a client whose uuid this is; followed by the input's own bytes. */
+/* Head of the key of the client with this uuid; the input's own bytes
+ * follow. */
 static const uint8_t key_head[] = { 0, 'c', 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
 				    0, 0,   0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3 };
 

@@ -50,7 +50,7 @@ static struct {
 	/** The handle in the last request of the node that was heard. */
 	struct m0_lnet_wmd s_wmd;
 	bool               s_large;
-	/** He answers the node's HELLO by himself, as he should. */
+	/** The peer answers the node's HELLO by itself, as it should. */
 	bool s_manners;
 } s;
 
@@ -105,7 +105,7 @@ static struct m0_sim_raw *raw(void)
 	return s.s_raws_nr == 0 ? NULL : s.s_raws[s.s_raw % s.s_raws_nr];
 }
 
-/* Who speaks on a connection, as text. */
+/* Name of the peer on a connection, as text. */
 static const char *speaker(void)
 {
 	struct m0_sim_raw *r = raw();
@@ -373,7 +373,7 @@ static void greet(struct m0_sim_raw *r)
 	m0_sim_raw_send(r, buf, m0_sock__hello_encode(&hello, buf));
 }
 
-/* What the node has asked for last: its handle is what an answer needs. */
+/* Remember the last request of the node: an answer needs its handle. */
 static void heard(struct m0_sim_raw *r)
 {
 	static const uint8_t lnet[] = { M0_SOCK_FRAME_LNET, 0, 0, 0 };
@@ -561,7 +561,7 @@ static bool is_over(void *arg)
 	       s.s_probes_done_nr == s.s_probes_nr;
 }
 
-/* He falls silent, or goes; what the node has begun comes to its end. */
+/* The peer falls silent or leaves; the operations of the node complete. */
 static void end(bool goes)
 {
 	unsigned i;

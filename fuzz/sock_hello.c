@@ -3,7 +3,7 @@
 #include "lib/fuzz.h"
 #include "lnd/ksock/ksock_wire.h"
 
-/* What was decoded is encoded to what decodes to the same. */
+/* An accepted HELLO is encoded to one that decodes to the same. */
 static void again_check(const struct m0_sock_hello *hello, size_t bytes)
 {
 	struct m0_sock_hello again;

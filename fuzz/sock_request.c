@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		M0_ASSERT(m0_sock__request_bytes(buf) == rc);
 		M0_ASSERT(m0_sock__request_decode(&again, buf) == 0);
 		M0_ASSERT(m0_lnet_nid_eq(&req.sr_nid, &again.sr_nid));
-		/* What one of us could have said is said the same way. */
+		/* A request that our encoder could have made is encoded the
+		 * same way. */
 		if (data[0] == 0 && rc == want &&
 		    !m0_lnet_nid_is_any(&req.sr_nid))
 			M0_ASSERT(memcmp(buf, data, (size_t)rc) == 0);

@@ -125,7 +125,7 @@ static void use(void)
 	unsigned              i;
 	int                   rc = m0_store__env_open(&env, path, &cfg, false);
 
-	/* It may be for a map of any size. */
+	/* The file may be for a map of any size. */
 	if (rc != 0)
 		return;
 	rc = m0_store__txn_begin(env, NULL, &txn);

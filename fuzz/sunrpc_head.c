@@ -36,7 +36,7 @@ static void call_check(const uint8_t *data, uint32_t size)
 			break;
 		have = (uint32_t)min64u(need, size);
 	}
-	/* It ends in the midst of what is RPC's own: the connection ends. */
+	/* A cut in the header of RPC ends the connection. */
 	if (need == 0 || rpc == 0 || have < rpc)
 		return;
 	bytes = fuzz_copy(data, have);

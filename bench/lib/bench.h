@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the programs of the bench share: cases that are timed in turns, memory
- * in huge pages, pinning, one line `name value unit` for each figure.
+ * Shared by the programs of the bench: cases that are timed in turns, memory in
+ * huge pages, pinning, one line `name value unit` for each figure.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/** What the command line says. */
+/** Options of the command line. */
 struct bench_opt {
 	double   o_slice_s;  /**< Time of one slice of one case. */
 	int      o_slice_nr; /**< Slices of each case. */
@@ -34,7 +34,7 @@ int bench_options(int argc, char **argv, const char *usage);
 double bench_now_s(void);
 /** User and system time of the process, all its threads. */
 double bench_cpu_s(void);
-/** That of another process counts, too: its clock. */
+/** Adds the clock of another process to the processor time. */
 void bench_other_clock(clockid_t clock);
 /** Confines the calling thread; no effect if cpu < 0. */
 void bench_pin(int cpu);

@@ -12,7 +12,7 @@
 #include "bench.h"
 
 enum bench_mode {
-	/** Whoever polls delivers. */
+	/** The thread that polls delivers. */
 	BENCH_INLINE,
 	/** The library's threads deliver, side i on processor o_cpu[i]. */
 	BENCH_ASYNC

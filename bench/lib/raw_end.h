@@ -36,8 +36,9 @@ void raw_end_write(struct raw_end *e, size_t bytes);
 /** One call. 1: the message is there whole; <0: the end. */
 int raw_end_read(struct raw_end *e, size_t bytes);
 /**
- * What comes, in one call, of messages one after the other: small ones as many
- * as there are. @return how many have come whole; <0: the end.
+ * Reads messages that follow one another in one call: as many small ones as
+ * there are.
+ * @return number of whole messages; <0: end of the stream.
  */
 int raw_end_read_some(struct raw_end *e, size_t bytes);
 

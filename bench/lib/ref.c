@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the machine can do with nothing of a library on top. */
+/* Costs of the bare host, without any library. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -36,7 +36,8 @@ struct duo_node {
 	struct m0_lnet    *dn_lnet;
 	struct m0_lnet_nid dn_nid;
 	struct m0_lnet_eq  dn_eq;
-	/** What it sends from or gets into; and what the other one reaches. */
+	/** Buffers that a side sends from or gets into, and those that the
+	 * other side reaches. */
 	struct slot dn_own[FLIGHT_MAX];
 	struct slot dn_window[FLIGHT_MAX];
 	_Alignas(128) _Atomic uint64_t dn_done;

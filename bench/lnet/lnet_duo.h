@@ -9,12 +9,12 @@
 
 #include "../lib/bench.h"
 
-/** Who makes progress. */
+/** Threads that make progress. */
 enum bench_drive {
 	/** Nodes without threads: the first by the caller, the second by the
 	 * worker, both all the time. */
 	BENCH_POLLED,
-	/** The same, both by the caller in turns: for counters. */
+	/** Both nodes by the caller in turns, for counters. */
 	BENCH_TURNS,
 	/** Nodes with threads, which sleep when there is nothing to do. */
 	BENCH_THREADS
@@ -46,7 +46,7 @@ struct bench_case bench_duo_case(struct bench_duo *duo, const char *name);
  */
 void bench_duo_calls(struct bench_duo *duo, const char *name);
 
-/* The same bytes by bare sockets: lnet_raw.c. */
+/* The same exchange over bare sockets: lnet_raw.c. */
 
 struct bench_raw;
 

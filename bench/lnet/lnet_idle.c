@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What idle peers cost. A node with a thread of its own, as it is configured by
- * default, in this process; in another process so many nodes without threads,
- * each with an address of its own in 127.0.0.0/8, that have pinged it and then
- * have nothing to say but signs of life, on both sides.
+ * Cost of idle peers. A node with a thread of its own, in its default
+ * configuration, is in this process; another process has many nodes without
+ * threads, each with an address of its own in 127.0.0.0/8, that have pinged it
+ * and then exchange keepalives only.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -21,7 +21,7 @@
 
 enum {
 	SETUP_S = 75,
-	/** What follows from connecting is over then. */
+	/** Seconds after which the effects of connecting are over. */
 	CALM_S = 10,
 	EVENTS_MAX = 64,
 	PEERS_MAX = 16 << 10,
@@ -47,7 +47,7 @@ struct peers {
 	double ps_gap_s;
 };
 
-/** What the process has used. */
+/** Resources that the process has used. */
 struct used {
 	double   u_rss;
 	double   u_heap;
@@ -56,7 +56,7 @@ struct used {
 	uint64_t u_wakes;
 };
 
-/** Of both processes. */
+/** Port of the nodes of both processes. */
 static uint16_t port;
 
 static void must(bool ok, const char *what)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What LNet is compared with: the same bytes, by read and write alone. */
+/* Reference for LNet: the same bytes by read and write alone. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -26,7 +26,7 @@ struct bench_raw {
 	_Atomic uint64_t r_want;
 };
 
-/** What the other end does, again and again. <0: it is over. */
+/** Serves one exchange of the other end. <0: end of the stream. */
 static int serve(struct bench_raw *r)
 {
 	struct raw_end *e = &r->r_end[1];

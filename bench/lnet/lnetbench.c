@@ -33,7 +33,7 @@ struct node {
 	struct m0_lnet_msg        *no_pool[POOL_NR];
 	unsigned                   no_pool_nr;
 	struct m0_lnet_event_node *no_posted;
-	/** What comes in, round and round. */
+	/** Headers that arrive, used in turns. */
 	uint8_t (*no_headers)[M0_LNET_HDR_LARGE_BYTES];
 	struct m0_lnd_rx no_rx;
 };

@@ -24,7 +24,7 @@ static const char usage[] =
 
 enum {
 	DEPTH = 64,
-	/** Of the last-level cache, with a wide margin. */
+	/** Larger than the last-level cache, by a wide margin. */
 	COLD_AREA = 128 << 20,
 	MANY = 256
 };

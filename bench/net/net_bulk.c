@@ -11,12 +11,13 @@ enum {
 	FLIGHT_MAX = 64
 };
 
-/** What both sides see: descriptors on their way, a ring. */
+/** Memory that both sides see: descriptors in flight, in a ring. */
 struct bulk_seen {
 	_Alignas(128) _Atomic uint64_t bs_published;
 	_Alignas(128) _Atomic uint64_t bs_moved;
 	_Alignas(128) _Atomic uint64_t bs_want;
-	/** Of an active side 1: what it may have begun, and what has ended. */
+	/** For an active side 1: number of transfers that it may have
+	 * started, and that have ended. */
 	_Alignas(128) _Atomic uint64_t bs_allowed;
 	_Alignas(128) _Atomic uint64_t bs_done;
 	/** Side 0 sleeps until there is a descriptor, or all is over. */

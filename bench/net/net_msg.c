@@ -10,7 +10,7 @@ enum {
 	STRIDE = 128,
 	PING_BUFS = 4,
 	DEPTH_MAX = 256,
-	/** Of the receiver; those for many messages, and their size. */
+	/** Receive buffers; those for many messages, and their size. */
 	RATE_BUFS = 512,
 	MANY_BUFS = 16,
 	MANY_BYTES = 64 << 10,
@@ -48,7 +48,7 @@ struct net_ping {
 	/** In one receive buffer. */
 	uint32_t g_msgs;
 	unsigned g_next[2];
-	/** Of side 0. */
+	/** State of side 0. */
 	uint64_t     g_left;
 	_Atomic bool g_idle;
 	sem_t        g_over;

@@ -8,11 +8,11 @@
 #include "net_raw.h"
 #include "../lib/raw_end.h"
 
-/** What both sides see. */
+/** Memory that both sides see. */
 struct seen {
 	_Alignas(128) _Atomic uint64_t s_got;
 	_Alignas(128) _Atomic uint64_t s_want;
-	/** Of a stream to side 0: what side 1 may have sent, ever. */
+	/** For a stream to side 0: bytes that side 1 may have sent in all. */
 	_Alignas(128) _Atomic uint64_t s_allowed;
 	_Atomic bool s_quits;
 	sem_t        s_go;
@@ -29,7 +29,7 @@ struct net_raw {
 	pthread_t r_thread;
 };
 
-/** What side 1 does, again and again. <0: it is over. */
+/** Answers one exchange as side 1. <0: end of the stream. */
 static int answer(struct net_raw *r)
 {
 	struct seen    *s = r->r_seen;

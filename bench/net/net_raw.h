@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The same bytes between the sides by bare sockets. */
+/** Sends the same bytes between the sides over bare sockets. */
 #ifndef BENCH_NET_RAW_H
 #define BENCH_NET_RAW_H
 
@@ -7,7 +7,7 @@
 
 struct net_raw;
 
-/** What a bare connection does. */
+/** Configuration of a bare connection. */
 struct net_raw_how {
 	enum world_kind rh_kind;
 	/** Non-blocking, both sides all the time; else both block. */

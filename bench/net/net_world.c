@@ -14,7 +14,7 @@
 
 #include "net_world.h"
 
-/** What the sides share. */
+/** Memory that the sides share. */
 struct stage {
 	sem_t st_go;
 	sem_t st_ready;

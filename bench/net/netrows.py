@@ -8,7 +8,7 @@ NEEDS = {
     'ucxbench': ' (needs the package libucx-dev)',
 }
 
-# They take long: no more repeats than these.
+# Slow rows get no more repeats than these.
 REPEATS_MAX = 7
 
 SIZES = {4096: '4 KiB', 1 << 16: '64 KiB', 1 << 20: '1 MiB', 16 << 20: '16 MiB'}
@@ -76,7 +76,7 @@ for _size, _flight, _slice in DEFAULT_BULK:
     PROBES[probe('default', _size, _flight)] = (
         'netbench %s lnet bulk %d %d poll' % (_slice, _size, _flight))
 
-# What, tool, arguments; at most so many, better so many.
+# Tuple of what, tool, arguments; most repeats, preferred repeats.
 COUNTERS = [
     ('system calls, m0_net over LNet, 64 B, 64 queued', 'strace',
      'netbench rate', 0.1, 0.04),

@@ -34,7 +34,7 @@ enum {
 	RECV_NR = 256,
 	DESC_MAX = 256,
 	HOST = 0x7f000001,
-	/* Of libtirpc; its default is slower by far. */
+	/* Buffer of libtirpc; its default is much slower. */
 	RAW_BUFFER = 256 << 10
 };
 
@@ -400,7 +400,8 @@ static void raw_up(void)
 
 		must(connect(fd, (struct sockaddr *)&addr, sizeof addr),
 		     "libtirpc: connect");
-		/* Else the end of a call waits for an acknowledgement. */
+		/* Without this, the end of a call waits for an
+		 * acknowledgement. */
 		must(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one),
 		     "libtirpc: no delay");
 		rw->rw_client = clnt_vc_create(fd, &buf, M0_SUNRPC_PROG,

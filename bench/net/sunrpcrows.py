@@ -3,7 +3,7 @@
 
 NEEDS = {'sunrpcbench': ''}
 
-# They take long: no more repeats than these.
+# Slow rows get no more repeats than these.
 REPEATS_MAX = 5
 
 PROBES = {

@@ -20,13 +20,13 @@
 #include "../../tools/object/obj_lane.h"
 
 enum {
-	/** Of one pass, and of memory they come from or go to. */
+	/** Blocks of a pass, and of the memory of its data. */
 	BLOCKS = 64,
 	FLIGHT = 8,
 	PASSES_MAX = 99
 };
 
-/** What is timed, in its order in a pass. */
+/** Cases in the order of a pass. */
 enum {
 	RAW_FRESH,
 	RAW_OVER_FIRST,

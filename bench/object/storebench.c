@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What durable updates cost: objects of 4 KiB put by the handler of a request
- * in a stream, 64 requests on the way, in one process over the in-memory
- * transport, so that the store is what is seen.
+ * Cost of durable updates: objects of 4 KiB put by the handler of a request in a
+ * stream, 64 requests in flight, in one process over the in-memory transport, so
+ * that the store decides the figures.
  *
  *   alone     a commit for each, synced
  *   group     a commit for those that are there, synced
  *   volatile  no disk
  *
  * The files are beside the program. Prints lines `name value unit`, ns for each
- * object; `commit` is the median of what a lone commit took, `batch` how many
+ * object; `commit` is the median time of a lone commit, `batch` how many
  * objects shared one of `group`.
  */
 #include <limits.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What a packaged library of messages must do to be compared with. */
+/** Operations that a packaged library of messages must have for the
+ * comparison. */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 

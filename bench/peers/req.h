@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What a packaged library of requests and replies must do to be compared with. */
+/** Operations that a packaged library of requests and replies must have for
+ * the comparison. */
 #ifndef BENCH_REQ_H
 #define BENCH_REQ_H
 

@@ -60,7 +60,7 @@ void req_close(void)
 	end();
 }
 
-/* Who asked, and what: sent back as they came. */
+/* Sender and request are sent back as they came. */
 void req_server_turn(void)
 {
 	int       flags = bench_opt.o_poll ? ZMQ_DONTWAIT : 0;

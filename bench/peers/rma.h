@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What a packaged library of remote memory access must do to be compared
- * with: one process reaches the other's memory. */
+/** Operations that a packaged library of remote memory access must have for
+ * the comparison: one process reaches the other's memory. */
 #ifndef BENCH_RMA_H
 #define BENCH_RMA_H
 
@@ -11,7 +11,7 @@ enum {
 	RMA_KEY_MAX = 512
 };
 
-/** What side 0 must know of side 1. */
+/** Data that side 0 needs about side 1. */
 struct rma_card {
 	size_t   rc_name_len;
 	char     rc_name[RMA_NAME_MAX];

@@ -121,7 +121,7 @@ static void moved(void *request, ucs_status_t status, void *user)
 bool rma_begin(unsigned slot, bool is_put, size_t offset, size_t bytes,
 	       bool delivered)
 {
-	/* What is to be delivered ends with the flush instead. */
+	/* A put that must be delivered ends with the flush instead. */
 	bool                      flushes = is_put && delivered;
 	const ucp_request_param_t param = {
 		.op_attr_mask = flushes ? 0

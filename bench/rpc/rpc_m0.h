@@ -26,7 +26,7 @@ struct rpc_side {
 };
 
 struct rpc_m0 {
-	/** Whose nodes it uses. */
+	/** Network whose nodes it uses. */
 	struct net_m0 *r_net;
 	/** Every item in a packet of its own. */
 	bool             r_formation_off;

@@ -8,7 +8,7 @@ NEEDS = {
     'nngreq': ' (needs the package libnng-dev)',
 }
 
-# They take long: no more repeats than these.
+# Slow rows get no more repeats than these.
 REPEATS_MAX = 7
 
 FLIGHTS = (1, 16, 64)
@@ -43,7 +43,7 @@ for _flight in FLIGHTS:
                                                      _flight)
         PEERS[_probe] = _words
 
-# What, tool, arguments.
+# Tuple of what, tool, arguments.
 COUNTERS = [
     ('system calls, RPC 64 B, 64 in flight', 'strace', 'rpcbench req'),
     ('instructions, RPC 64 B, 64 in flight', 'callgrind', 'rpcbench req'),

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What fuzz targets have in common. A target is one file of fuzz/: libFuzzer
- * calls it with bytes of its invention; in the ordinary builds lib/replay.c
- * calls it with those of fuzz/corpus/<target>.
- *
- * A target aborts if what it tests is wrong: a decoder reads beyond its bytes
- * (the sanitizer sees), or takes what its encoder does not say the same way.
+ * Shared by the fuzz targets. A target is one file of fuzz/: libFuzzer calls it
+ * with random bytes; in the ordinary builds lib/replay.c calls it with those of
+ * fuzz/corpus/<target>. A target aborts if a decoder reads beyond its bytes
+ * (the sanitizer sees that), or accepts bytes that its encoder would not
+ * produce.
  */
 #ifndef M0_FUZZ_LIB_FUZZ_H
 #define M0_FUZZ_LIB_FUZZ_H
@@ -27,7 +26,7 @@ static inline void *fuzz_copy(const void *data, size_t size)
 	return copy;
 }
 
-/** The same with a NUL behind it, for texts. */
+/** Copies bytes with a NUL behind them, for texts. */
 static inline char *fuzz_text(const void *data, size_t size)
 {
 	char *copy = malloc(size + 1);

@@ -19,7 +19,7 @@
 #include "xprt/sunrpc/sunrpc_internal.h"
 
 enum {
-	/** Of one kind of messages of one recorded file. */
+	/** Bounds of one kind of messages of one recorded file. */
 	KIND_MAX = 3,
 	PATH_BYTES = 4096
 };
