@@ -77,7 +77,7 @@ static void out_del(struct sim_end *end)
 	TAILQ_REMOVE(&end->sie_io->sno_outs, end, sie_out_link);
 }
 
-/* The node lets go of an end, with a reset or as lnd/tcp does it. */
+/* Detach an end from its node: with a reset, or the way lnd/tcp closes. */
 static void end_forget(struct sim_end *end, bool reset)
 {
 	struct sim_io *io = end->sie_io;
@@ -128,7 +128,7 @@ void m0_sim__node_backlog(struct sim_listener *listener)
 
 /* -- reading --------------------------------------------------------------- */
 
-/* Is the end still the node's, after a call up? */
+/* Return true if the end still belongs to the node after a callback. */
 static bool end_lives(const struct sim_io *io, const struct sim_end *end,
 		      ssize_t rc)
 {
@@ -138,7 +138,7 @@ static bool end_lives(const struct sim_io *io, const struct sim_end *end,
 	return true;
 }
 
-/* Gives again what was read ahead. */
+/* Pass on to the driver the bytes that were read ahead. */
 static bool held_give(struct sim_io *io, struct sim_end *end)
 {
 	ssize_t taken;
@@ -228,7 +228,7 @@ static void ahead_read(struct sim_end *end, size_t max)
 	end->sie_held_nr = rc > 0 ? (size_t)rc : 0;
 }
 
-/* Brings the driver something; false: enough. */
+/* Pass bytes to the driver; return false when this end has nothing to do. */
 static bool end_read(struct sim_io *io, struct sim_end *end)
 {
 	struct iovec iov[IOV_NR];
@@ -263,7 +263,9 @@ static bool end_read(struct sim_io *io, struct sim_end *end)
 	return true;
 }
 
-/* Tells how the dial ended; false: it is over. */
+/*
+ * Notify the driver of the result of the dial; return false if the end is gone.
+ */
 static bool dial_tell(struct sim_io *io, struct sim_end *end)
 {
 	if (end->sie_dial_rc != 0) {

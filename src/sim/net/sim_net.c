@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts, wires and their faults: what lies between a node's io and another. */
+/* Hosts, wires and their faults: everything between the io of two nodes. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 
 #include "sim/net/sim_net_internal.h"
 
-/* How often a SYN without an answer is sent again, and how long in all. */
+/* Interval of the first resend of a SYN, and the time limit of a connect. */
 #define SYN_WAIT_NS    M0_TIME_ONE_SECOND
 #define SYN_GIVE_UP_NS (127 * M0_TIME_ONE_SECOND)
 /* How long it takes to learn that there is no such host. */
@@ -173,7 +173,7 @@ static bool is_cut(const struct m0_sim_host *from, const struct m0_sim_host *to)
 	       m0_sim__net()->sin_cut[from->smh_index][to->smh_index];
 }
 
-/* Both hosts are known: their faults are the stream's. */
+/* Apply the faults of both hosts to the stream. */
 static void wire_faults(struct sim_wire *wire)
 {
 	struct m0_sim_host *host;
@@ -190,7 +190,10 @@ static void wire_faults(struct sim_wire *wire)
 	}
 }
 
-/* Does the dialling end hold its port, or a node's system, which still sends? */
+/*
+ * Return true if the dialling end holds its port: it has an owner, or the
+ * system of its node is still sending.
+ */
 static bool wire_holds_port(const struct sim_wire *wire)
 {
 	const struct m0_sim_stream_dir *dir = &wire->siw_stream.sst_dir[0];
@@ -313,7 +316,7 @@ static void answer_fire(struct m0_sim_timer *timer)
 	dial_end(wire, wire->siw_end[0].sie_dial_rc);
 }
 
-/* The answer goes back: 0 or an error. */
+/* Send the answer to a SYN: 0 or an error. */
 static void syn_answer(struct sim_wire *wire, int rc, m0_time_t wait)
 {
 	struct sim_net *net = m0_sim__net();
@@ -415,7 +418,7 @@ void m0_sim_net_init(struct m0_sim *sim, const struct m0_sim_stream_cfg *cfg)
 {
 	const struct m0_host_ops *before = m0_host_ops_get();
 
-	/* One that a failed test has left: its memory is not looked at. */
+	/* A failed test may have left its network; do not read that memory. */
 	if (the_net != NULL)
 		before = the_net->sin_ops_before;
 	the_net = m0_sim__realloc(NULL, 1, sizeof *the_net);
@@ -595,7 +598,7 @@ void m0_sim_host_unreachable(struct m0_sim_host *host, bool unreachable)
 	host->smh_unreachable = unreachable;
 }
 
-/* Its streams are as its cuts and its state say. */
+/* Silence the streams of a host as its cuts and its state require. */
 static void host_silence(struct m0_sim_host *host)
 {
 	struct sim_net *net = m0_sim__net();
@@ -636,7 +639,7 @@ bool m0_sim_host_is_down(const struct m0_sim_host *host)
 	return host->smh_down != SIM_UP;
 }
 
-/* There is no system any more that would send it again. */
+/* Lose the bytes: no system is left that would resend them. */
 static void end_lose(struct sim_end *end, struct m0_sim_host *arg)
 {
 	(void)arg;

@@ -31,7 +31,7 @@ enum sim_down {
 struct m0_sim_host {
 	struct sim_place smh_place;
 	enum sim_down    smh_down;
-	/** Nodes of its, the table's io. */
+	/** The io of the nodes on this host. */
 	unsigned            smh_ios_nr;
 	const char         *smh_name;
 	unsigned            smh_index;
@@ -47,7 +47,7 @@ struct m0_sim_host {
 
 enum sim_owner {
 	SIM_OWNER_NONE,
-	/** Accepted by the system, not yet by the node. */
+	/** The system has accepted the connection, the node has not yet. */
 	SIM_OWNER_BACKLOG,
 	SIM_OWNER_NODE,
 	SIM_OWNER_RAW
@@ -91,7 +91,7 @@ struct sim_wire {
 	struct m0_sim_stream siw_stream;
 	struct sim_end       siw_end[2];
 	char                 siw_name[SIM_NAME_LEN + 1];
-	/** On its way: the SYN, or its answer. */
+	/** A SYN or its answer is on its way. */
 	struct m0_sim_timer siw_syn_timer;
 	m0_time_t           siw_syn_wait;
 	m0_time_t           siw_syn_since;
@@ -117,12 +117,12 @@ TAILQ_HEAD(sim_listeners, sim_listener);
 /** The reactor of a node. */
 struct sim_reactor {
 	struct m0_reactor sra_reactor;
-	/** The first source: its pass forgets what has woken the node. */
+	/** The first source: its pass clears the wake-up of the node. */
 	struct m0_reactor_source sra_source;
 	struct m0_strand        *sra_strand;
 	struct m0_os_fd          sra_fd;
 	bool                     sra_fd_is_open;
-	/** A flush has called up: the driver needs another step. */
+	/** A callback ran during a flush, so the driver needs another step. */
 	bool sra_has_told;
 };
 
@@ -181,7 +181,7 @@ void m0_sim__listener_del(struct sim_listener *listener);
 int m0_sim__dial(const struct m0_host_addr *from, uint16_t port_min,
 		 uint16_t port_max, const struct m0_host_addr *to,
 		 struct sim_end **ret);
-/** The owner lets go of an end: with a reset, or as close() does. */
+/** Detach the owner of an end: with a reset, or as close() does. */
 void m0_sim__end_leave(struct sim_end *end, bool reset);
 
 int                 m0_sim__reactor_create(struct m0_reactor **ret);
@@ -190,7 +190,7 @@ void                m0_sim__reactor_wake(struct sim_reactor *reactor);
 
 struct m0_sim_stream *m0_sim__stream(struct sim_end *end);
 
-/** From the network to the owners. */
+/** Notifications from the network to the owners. */
 void m0_sim__node_notice(struct sim_end *end);
 void m0_sim__node_backlog(struct sim_listener *listener);
 void m0_sim__raw_notice(struct sim_end *end);

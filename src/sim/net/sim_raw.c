@@ -34,7 +34,7 @@ static m0_time_t raw_now(void)
 	return m0_sim_now(m0_sim__net()->sin_sim);
 }
 
-/* The connection is not ours any more; what we have heard stays. */
+/* Detach from the wire; the bytes received so far stay readable. */
 static void raw_leave(struct m0_sim_raw *raw, bool reset)
 {
 	struct sim_end *end = raw_end(raw);
@@ -82,7 +82,7 @@ static void raw_flush(struct m0_sim_raw *raw)
 		m0_sim_stream_shut(m0_sim__stream(end), end->sie_nr);
 }
 
-/* Reads what there is; true: something has changed. */
+/* Read all that is there; return true if something has changed. */
 static bool raw_read(struct m0_sim_raw *raw)
 {
 	struct sim_end *end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Raw ends, by which a test itself connects, listens and speaks bytes on the
- * simulated network, as a peer with good manners or bad ones.
+ * Raw ends let a test connect, listen, and send and receive bytes on the
+ * simulated network itself, as a peer that keeps to the protocol or violates it.
  *
  *     raw = m0_sim_raw_dial("10.0.0.9", 1023, "10.0.0.1", 988);
  */
@@ -75,13 +75,16 @@ void m0_sim_raw_listen(const char *at, uint16_t port,
 		       void *arg);
 /** Sends bytes, now or when there is room; dropped if it is broken. */
 void m0_sim_raw_send(struct m0_sim_raw *raw, const void *bytes, size_t nr);
-/** Has bytes of a send not found room? */
+/** Return true if bytes of a send still wait for space. */
 size_t m0_sim_raw_pending(const struct m0_sim_raw *raw);
 /** Stops reading, or reads on. */
 void m0_sim_raw_mute(struct m0_sim_raw *raw, bool mute);
 /** End of file after what was sent; reads on. */
 void m0_sim_raw_shut(struct m0_sim_raw *raw);
-/** As close(): nothing more is read. The raw end can still be looked at. */
+/**
+ * Close as close() does: nothing more is read. The raw end can still be read by
+ * the test.
+ */
 void m0_sim_raw_close(struct m0_sim_raw *raw);
 void m0_sim_raw_reset(struct m0_sim_raw *raw);
 /** Closes it and frees it; else m0_sim_net_fini does. Not from smr_input. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reactor of a simulated node: nobody sleeps in it. Input wakes the strand of
- * the node, and makes its descriptor readable.
+ * The reactor of a simulated node. It never sleeps: input wakes the strand of
+ * the node and makes its descriptor readable.
  */
 #include <stdlib.h>
 

@@ -218,7 +218,7 @@ static void ack_fire(struct m0_sim_timer *timer)
 
 /* -- arrival --------------------------------------------------------------- */
 
-/* `end` hears that there is no stream any more. */
+/* Reset the stream as seen from `end`, and notify its owner. */
 static void end_is_reset(struct m0_sim_stream *stream, int end, int status)
 {
 	struct m0_sim_stream_dir *out = &stream->sst_dir[end];
@@ -238,7 +238,7 @@ static void end_is_reset(struct m0_sim_stream *stream, int end, int status)
 		notice(stream, end);
 }
 
-/* Resets are not sent again: one that is lost is lost. */
+/* Send a reset. Resets are not resent: a lost one stays lost. */
 static void reset_go(struct m0_sim_stream_dir *dir)
 {
 	if (!dir->ssd_silent)
@@ -536,7 +536,7 @@ void m0_sim_stream_cut(struct m0_sim_stream *stream)
 	end_is_reset(stream, 1, -ECONNRESET);
 }
 
-/* TCP sends again what was not acknowledged. */
+/* Resend what was not acknowledged, as TCP does. */
 static void way_again(struct m0_sim_stream_dir *dir)
 {
 	struct m0_sim_piece *piece;
@@ -591,7 +591,9 @@ static void alive_arm(struct m0_sim_stream_dir *dir, m0_time_t at)
 	m0_sim_timer_arm(dir_sim(dir), &dir->ssd_alive_timer, at, alive_fire);
 }
 
-/* The question and its answer, there and back in no time. */
+/*
+ * Send a keep-alive probe. In this model the probe and its answer take no time.
+ */
 static void alive_ask(struct m0_sim_stream_dir *dir)
 {
 	struct m0_sim_stream *stream = dir->ssd_stream;
@@ -624,7 +626,8 @@ static void alive_fire(struct m0_sim_timer *timer)
 		dir->ssd_alive_asked_nr = 0;
 		alive_arm(dir, at);
 	} else if (dir->ssd_written != dir->ssd_known_arrived) {
-		/* Sends again what was not acknowledged, and asks nothing. */
+		/* While data is unacknowledged, TCP resends it instead of
+		 * probing. */
 		alive_arm(dir, dir_now(dir) + dir->ssd_alive_idle_ns);
 	} else {
 		alive_ask(dir);

@@ -139,7 +139,7 @@ uint64_t m0_heap_failed_nr(const struct m0_heap *heap)
 	return get(&heap->hp_failed_nr);
 }
 
-/* One run that fails allocation `nth`, if it comes to that. */
+/* Run fn once with its allocation `nth` failing, if it gets that far. */
 static int heap_fail_one(int (*fn)(void *arg), void *arg, uint64_t nth,
 			 bool *ret_failed)
 {

@@ -16,18 +16,18 @@ struct m0_heap {
 	/** Calls since m0_heap_init. */
 	uint64_t hp_allocs_nr;
 	uint64_t hp_frees_nr;
-	/** Allocations until the one to fail; 0: none shall. */
+	/** Allocations left until the one to fail; 0: none fails. */
 	uint64_t hp_countdown;
 	/** Allocations that were failed. */
 	uint64_t        hp_failed_nr;
 	struct m0_heap *hp_outer;
 };
 
-/** Begins to count. No other thread is in the library. */
+/** Start counting. No other thread may be in the library. */
 void m0_heap_init(struct m0_heap *heap);
 /** Pre: the last one that was initialised. */
 void m0_heap_fini(struct m0_heap *heap);
-/** Drops all heaps: their memory is gone, a failed test has jumped. */
+/** Drop all heaps. Their memory is gone: a failed test has jumped out. */
 void m0_heap_forget(void);
 /** Allocations so far; any thread. Equal at two points: none in between. */
 uint64_t m0_heap_allocs_nr(const struct m0_heap *heap);

@@ -82,7 +82,7 @@ static bool strand_has_work(const struct sim_strand *entry)
 	       strand->st_ops->so_ready(strand);
 }
 
-/* When it will run, if nobody wakes it before. */
+/* Time at which the strand runs if nobody wakes it earlier. */
 static m0_time_t strand_next(const struct sim_strand *entry)
 {
 	return entry->sims_woken
@@ -107,7 +107,7 @@ static void strand_owe_step(struct m0_sim_core *core, struct sim_strand *entry)
 	}
 }
 
-/* The last look of a spinning strand before it sleeps, as a thread has it. */
+/* Do the last check of spinning strands before they sleep, as a thread does. */
 static void strands_fall_asleep(struct m0_sim_core *core, m0_time_t to)
 {
 	struct sim_strand *entry;
@@ -131,7 +131,7 @@ void m0_sim__advance(struct m0_sim_core *core, m0_time_t to)
 	m0_sim__fd_expire(core);
 }
 
-/* The earliest thing that time alone brings. */
+/* Earliest event that needs nothing but time. */
 static m0_time_t sim_next(const struct m0_sim_core *core)
 {
 	const struct m0_sim_timer *timer = m0_sim__timer_first(core);
@@ -145,7 +145,7 @@ static m0_time_t sim_next(const struct m0_sim_core *core)
 	return next;
 }
 
-/* How long it looks for work before it sleeps. */
+/* Time the strand looks for work before it sleeps. */
 static m0_time_t strand_spin(struct m0_sim_core     *core,
 			     const struct m0_strand *strand)
 {
@@ -203,7 +203,9 @@ static struct sim_strand *sim_choose(struct m0_sim_core *core, size_t ready_nr,
 	return ready[best];
 }
 
-/* Does one thing that can be done without moving the clock; false: none. */
+/*
+ * Do one thing that needs no move of the clock; return false if there is none.
+ */
 static bool sim_turn(struct m0_sim_core *core)
 {
 	struct m0_sim_timer *timer = m0_sim__timer_first(core);
@@ -318,7 +320,7 @@ bool m0_sim_step(struct m0_sim *sim)
 	if (next == M0_TIME_NEVER)
 		return false;
 	m0_sim__advance(core, next);
-	/* An expired descriptor is something, too, though nobody's turn. */
+	/* An expired descriptor is an event, although no strand runs for it. */
 	(void)sim_turn(core);
 	return true;
 }

@@ -28,7 +28,7 @@ enum {
 struct sim_place {
 	/** Skew of its wall clock. */
 	int64_t spc_skew_ns;
-	/** How late its strands are, at most. */
+	/** Greatest delay of the strands of the host. */
 	m0_time_t spc_late_ns_max;
 };
 
@@ -39,10 +39,10 @@ struct sim_strand {
 	/** When its last deadline and its oldest wake make it run. */
 	m0_time_t sims_deadline;
 	m0_time_t sims_wake_at;
-	/** Does not sleep before. */
+	/** The strand spins until then and does not sleep. */
 	m0_time_t sims_spin_until;
 	m0_time_t sims_late_ns_max;
-	/** NULL: no host's. */
+	/** The host of the strand; NULL: none. */
 	const struct sim_place *sims_place;
 	/** Place in the queue of a first come, first served run. */
 	uint64_t sims_order;
@@ -73,11 +73,12 @@ struct m0_sim_core {
 	uint64_t          simk_order;
 	/** Host for which the application acts; NULL: none. */
 	const struct sim_place *simk_place;
-	/** The OS thread of it all. */
+	/** The OS thread that runs the simulation. */
 	uintptr_t simk_thread;
 	/** Inside a step, a timer, a delivery: no waiting. */
 	bool simk_in_turn;
-	/** Streams apart, so that a new draw in one leaves the others alone. */
+	/** Separate random streams, so that a new draw in one does not change
+	 * the others. */
 	struct m0_rand simk_sched_rand;
 	struct m0_rand simk_test_rand;
 	struct m0_rand simk_os_rand;
@@ -130,12 +131,12 @@ void m0_sim__advance(struct m0_sim_core *core, m0_time_t to);
 /** Runs until pred(arg) or the point `deadline`. */
 bool m0_sim__run(struct m0_sim_core *core, bool (*pred)(void *arg), void *arg,
 		 m0_time_t deadline);
-/** Asserts that this is the application, free to wait. */
+/** Assert that the application calls, which may wait. */
 void m0_sim__may_wait(const struct m0_sim_core *core);
 
-/** Where the call comes from; NULL: from no host. */
+/** The host that a call comes from; NULL: none. */
 const struct sim_place *m0_sim__place(const struct m0_sim_core *core);
-/** Its strands are late from now on. */
+/** Delay the strands of the host from now on. */
 void m0_sim__place_late(struct m0_sim_core *core, const struct sim_place *place,
 			m0_time_t late_ns_max);
 /** Forgets a host that is gone; its remaining strands belong to no host. */
@@ -185,7 +186,7 @@ static inline uint64_t m0_sim__rand_in(struct m0_sim_rand *state, uint64_t lo,
 /** Draws in [0, max]; 0 costs no draw. */
 m0_time_t m0_sim__draw(struct m0_sim_core *core, m0_time_t max);
 
-/** One line of narration of sort `kind`, told by `name`. */
+/** Write one line of narration of sort `kind` for `name`. */
 void m0_sim__tell(struct m0_sim_core *core, const char *name, const char *kind,
 		  const char *fmt, ...) M0_PRINTF(4, 5);
 /** Name of the strand whose step runs, or "app". */

@@ -20,7 +20,8 @@ static m0_time_t sim_now(void)
 {
 	struct m0_sim_core *core = m0_sim__core();
 
-	/* A pass stands still; the application's own reading costs time. */
+	/* The clock stands still during a pass; a read by the application costs
+	 * time. */
 	if (!core->simk_in_turn && core->simk_cfg.simc_now_ns_max > 0)
 		m0_sim__advance(
 			core,
@@ -74,7 +75,7 @@ static bool strand_is_named(const struct m0_sim_core *core, const char *name)
 	return false;
 }
 
-/* Its own name, or with the first free number if that is taken. */
+/* The name of the strand, with the first free number if the name is taken. */
 static void strand_name(const struct m0_sim_core *core,
 			struct sim_strand        *entry)
 {
@@ -172,7 +173,8 @@ static void sim_strand_wake(struct m0_strand *strand)
 	entry->sims_woken = true;
 	entry->sims_wake_at = core->simk_now +
 			      m0_sim__draw(core, entry->sims_late_ns_max);
-	/* First come, first served: by the wake, not by the last step. */
+	/* First come, first served, by the time of the wake, not of the last
+	 * step. */
 	entry->sims_order = ++core->simk_order;
 	m0_sim__tell(core, m0_sim__speaker(core), "sched", "wake %s",
 		     entry->sims_name);
@@ -199,8 +201,8 @@ static void sim_strand_stop(struct m0_strand *strand)
 }
 
 /*
- * As with threads, who runs, is owed a step, or spins does not sleep: work may
- * be left to him.
+ * As with threads, a strand that runs, is owed a step, or spins does not sleep,
+ * so a thread may leave work to it without a wake.
  */
 static bool sim_strand_sleeps(const struct m0_strand *strand)
 {
@@ -225,7 +227,7 @@ static bool sim_wait(struct m0_semaphore *semaphore, m0_time_t deadline)
 
 static void sim_post(struct m0_semaphore *semaphore)
 {
-	/* The waiter looks after each turn. */
+	/* The waiter checks after each turn. */
 	(void)semaphore;
 }
 
@@ -287,7 +289,8 @@ static void sim_fd_close(struct m0_os_fd *fd)
 	struct sim_fd      *entry = fd->of_runner;
 	size_t              i;
 
-	/* One that is not open: as with the real table, nothing happens. */
+	/* Like the real table, do nothing with a descriptor that is not
+	 * open. */
 	if (entry != NULL) {
 		for (i = 0; core->simk_fds[i] != entry; ++i)
 			M0_ASSERT(i + 1 < core->simk_fds_nr);
@@ -318,7 +321,7 @@ static void sim_fd_arm(struct m0_os_fd *fd, m0_time_t deadline)
 	uint64_t       nr;
 
 	M0_PRE(entry != NULL);
-	/* Not readable for the old deadline any more. */
+	/* The descriptor is no longer readable for the old deadline. */
 	if (read(fd->of_timer, &nr, sizeof nr) < 0)
 		M0_ASSERT(errno == EAGAIN);
 	entry->simf_deadline = deadline;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Narration of the simulator, what is expected of it, and ends of bad runs. */
+/*
+ * Narration of the simulator, its expected values, and the end of failed runs.
+ */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 extern void __sanitizer_set_death_callback(void (*callback)(void))
 	__attribute__((weak));
 
-/* There in a program of libFuzzer's, which keeps the input of a crash: let it. */
+/* Present in libFuzzer programs, which must keep the input of a crash. */
 extern int LLVMFuzzerRunDriver(int *argc, char ***argv,
 			       int (*one)(const uint8_t *data, size_t size))
 	__attribute__((weak));
@@ -166,7 +168,8 @@ void m0_sim__report(struct m0_sim_core *core, const char *why)
 	if (core->simk_reported)
 		return;
 	core->simk_reported = true;
-	/* Also where a signal has ended the program: better some than none. */
+	/* Print even after a fatal signal: a partial trace is better than
+	 * none. */
 	/* NOLINTBEGIN(bugprone-signal-handler) */
 	if (i > 0 && !core->simk_verbose)
 		fprintf(stderr, "... %" PRIu64 " lines before\n", i);
@@ -225,7 +228,7 @@ static void live_report(void)
 		m0_sim__report(m0_sim__live, "the program ends");
 }
 
-/* Not async-signal-safe, but the program is lost anyway. */
+/* This is not async-signal-safe, but the process is lost anyway. */
 static void signal_take(int nr)
 {
 	live_report();
