@@ -18,7 +18,8 @@ enum {
 	 * a directory of its own. */
 	FREE_FLAGS = 8,
 	NOSUBDIR_FLAG = 0x4000,
-	/** Pages at the end that one transaction took and did not write. */
+	/** Pages at the end that a transaction may have taken without writing
+	 * them. */
 	LOOSE_MAX = 1 << 17
 };
 
@@ -151,7 +152,7 @@ static int metas_get(struct m0_store__file *file)
 	rc = rc ?: meta_get(file, 1);
 	if (rc != 0)
 		return rc;
-	/* Even ones are in the first, odd ones in the second. */
+	/* Even transactions are in the first page, odd ones in the second. */
 	return (m[0].sme_tx & 1) == 0 && (m[1].sme_tx & 1) == 1 &&
 			       (m[0].sme_tx + 1 == m[1].sme_tx ||
 				m[1].sme_tx + 1 == m[0].sme_tx)
@@ -161,7 +162,7 @@ static int metas_get(struct m0_store__file *file)
 
 /* --------------------------------------------------------------- marks -- */
 
-/** The mark in the main tree, which is one leaf. */
+/** Read the mark in the main tree, which is one leaf. */
 static int mark_get(const struct m0_store__file *file, uint64_t root,
 		    struct m0_store__mark *ret)
 {
@@ -191,7 +192,7 @@ static int root_check(const struct m0_store__file *file,
 	uint64_t              root = meta->sme_main.sre_root;
 	int                   rc;
 
-	/* Made, and never committed to. */
+	/* The file was created and nothing was committed to it. */
 	if (meta->sme_tx == 0)
 		return root == M0_STORE__NO_PAGE ? 0 : -EUCLEAN;
 	if (root == M0_STORE__NO_PAGE || meta->sme_main.sre_depth != 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A file of LMDB as bytes: what check.c and walk.c look at. */
+/** An LMDB file as bytes, as check.c and walk.c read it. */
 #ifndef M0_SRC_STORE_CHECK_H
 #define M0_SRC_STORE_CHECK_H
 
@@ -64,8 +64,8 @@ struct m0_store__node {
 	/** Value of a node of a leaf. */
 	const uint8_t *snd_value;
 	size_t         snd_value_nr;
-	/** Its bytes in the page: all, or the number of the first page of a big
-	 * one. Of a branch none. */
+	/** Bytes of the value in this page: all of it, or the number of the
+	 * first page of a big value. A branch's node has none. */
 	size_t   snd_here_nr;
 	uint16_t snd_flags;
 	/** Child of a node of a branch. */

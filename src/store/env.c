@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of LMDB: transactions of one tree of keys beside the mark. Only one
- * transaction lives at a time and no reader: LMDB's own locks are off.
+ * An LMDB file: transactions of one tree of keys beside the mark.
  *
- * A transaction inside another is LMDB's; what it does is taken back alone.
+ * At most one transaction is open at a time and there is no reader, so LMDB's
+ * own locks are off. Nested transactions are LMDB's; aborting one takes back
+ * only its own changes.
  */
 #include "store_internal.h"
 
@@ -12,15 +13,16 @@
 #include "os/os.h"
 
 enum {
-	/** Inside one another: a batch, and its job. */
+	/** Depth of nesting: a batch, and one job in it. */
 	DEPTH = 2,
-	/** Pages that only deleting may take, and half of them the library's own
-	 * keys, so that a full store can be emptied; one for each so many more. */
+	/** Pages that only deletes may take, so that a full store can be
+	 * emptied, plus one for each RESERVE_PART pages. The library's own
+	 * keys may use half of them. */
 	RESERVE = 32,
 	RESERVE_PART = 64,
-	/** From a tree's root to a leaf, more than it ever is. */
+	/** Greatest number of pages from a tree's root to a leaf. */
 	PATH = 6,
-	/** A small value: so many fit into a page. */
+	/** A value is small if this many fit into a page. */
 	SMALL_PART = 4
 };
 
@@ -31,12 +33,14 @@ struct m0_store__txn {
 	/** For next; opened by the first. */
 	MDB_cursor *stx_cursor;
 	bool        stx_wrote;
-	/** Pages that are left, more or less, and of these kept for deleting. */
+	/** Pages that are left, as an estimate, and those of them kept for
+	 * deletes. */
 	uint64_t stx_left;
 	uint64_t stx_reserve;
-	/** Bytes that its deleting gave back, and no put took yet. */
+	/** Bytes that deletes in this transaction freed and no put has used
+	 * yet. */
 	uint64_t stx_freed;
-	/** The first failure of a change, which ended it. */
+	/** The first failed change; it ended the transaction. */
 	int stx_rc;
 };
 
@@ -45,7 +49,7 @@ struct m0_store__env {
 	MDB_dbi  ste_main;
 	MDB_dbi  ste_tree;
 	unsigned ste_depth;
-	/** As of the last commit; read by anybody. */
+	/** State of the last commit; any thread reads it. */
 	uint64_t    ste_keys_nr;
 	m0_bcount_t ste_bytes;
 	size_t      ste_page_bytes;
@@ -89,11 +93,13 @@ static MDB_val val_of(struct m0_rpc_slice slice)
 
 /* ----------------------------------------------------------------- room -- */
 
-/** Pages that LMDB holds for use again; it shows them to readers only. */
+/**
+ * Number of free pages that LMDB keeps for reuse; only a reader can list them.
+ */
 static uint64_t free_nr(struct m0_store__env *env)
 {
 	enum {
-		/** Its tree of them. */
+		/** LMDB's tree of free pages. */
 		FREE_TREE = 0
 	};
 	MDB_txn    *txn;
@@ -132,7 +138,7 @@ static uint64_t pages_left(struct m0_store__env *env, uint64_t *ret_reserve)
 	return left;
 }
 
-/** Bytes of a key and its value; 0: there is none. */
+/** Bytes of a key and its value; 0 if the key is absent. */
 static uint64_t has_bytes(struct m0_store__txn *txn, struct m0_rpc_slice key)
 {
 	MDB_val k = val_of(key);
@@ -158,8 +164,9 @@ static bool is_paid(struct m0_store__txn *txn, struct m0_rpc_slice key,
 	return true;
 }
 
-/* The layer above, whose keys begin with 0, may take half of what is kept: a full
- * store lets in whoever will empty it, and can be emptied. */
+/* The layer above, whose keys begin with 0, may take half of the reserve: a
+ * full store then still accepts the peer that will empty it, and can be
+ * emptied. */
 static bool has_room(struct m0_store__txn *txn, struct m0_rpc_slice key,
 		     size_t nr)
 {
@@ -346,7 +353,7 @@ static int changed(struct m0_store__txn *txn, int rc)
 	return rc;
 }
 
-/* Key and value may lie in pages that are about to move. */
+/* Copy the key and the value: both may lie in pages that are about to move. */
 int m0_store__put(struct m0_store__txn *txn, struct m0_rpc_slice key,
 		  struct m0_rpc_slice value)
 {
@@ -414,7 +421,10 @@ int m0_store__del(struct m0_store__txn *txn, struct m0_rpc_slice key)
 	return rc;
 }
 
-/* The cursor most often stands at `key`, where the last call left it. */
+/*
+ * Move the cursor behind `key`. The cursor most often stands at `key`, where
+ * the last call left it.
+ */
 static int seek_behind(MDB_cursor *cursor, struct m0_rpc_slice key, MDB_val *k,
 		       MDB_val *v)
 {
@@ -504,7 +514,7 @@ int m0_store__env_open(struct m0_store__env **ret, const char *path,
 		     ?: trees_open(env, create);
 	if (rc != 0) {
 		m0_store__env_close(env);
-		/* Its own trees are not there. */
+		/* The file lacks the trees of a store. */
 		return rc == MDB_NOTFOUND ? -EUCLEAN : rc_of(rc);
 	}
 	*ret = env;

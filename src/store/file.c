@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The directory of a store: its lock, and the marks that its file bears. All
- * numbers are in the byte order of the machine, as LMDB's are.
+ * The directory of a store: its lock, and the marks in its file. All numbers
+ * are in the byte order of the host, as LMDB's are.
  */
 #include "store_internal.h"
 
@@ -43,7 +43,7 @@ bool m0_store__is_full(int fd)
 	       st.f_bavail * (m0_bcount_t)st.f_bsize < NEXT_TO_NONE;
 }
 
-/** `dir` with its parent, in which its name is. */
+/** Sync the parent of `dir`, which holds its name. */
 static int parent_sync(const char *dir)
 {
 	char path[4096];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The durable store: its thread takes the jobs that are there and runs them in
- * one transaction, each in a transaction within, so that one that fails takes
- * back what is its own. A job without company needs no inner one.
+ * The durable store. Its thread takes all queued jobs and runs them in one
+ * transaction, each in a nested transaction, so that a job that fails takes
+ * back only its own changes. A job alone in its batch needs no nested
+ * transaction.
  *
- * Transactions of the thread and those begun by others take turns, in the
- * order in which they asked.
+ * Transactions of the thread and those begun by other threads take turns, in
+ * the order in which they asked.
  */
 #include "store_internal.h"
 
@@ -27,12 +28,13 @@ struct lmdb_store {
 	struct m0_rpc_store_job  *lst_jobs;
 	struct m0_rpc_store_job **lst_jobs_end;
 	bool                      lst_closing;
-	/** Does the thread wait for a job? */
+	/** True while the thread waits for a job. */
 	bool lst_idle;
-	/** Threads that are about to wake it: who gave it the last job may be
-	 * on his way out still when that is done, and all is to be closed. */
+	/** Number of threads that are about to wake the store's thread. The
+	 * thread that queued the last job may still be in its call when that
+	 * job is done and the store is to be closed. */
 	uint32_t lst_wakers_nr;
-	/** Turns: the next to be given, and the one that is now. */
+	/** Turns: the next ticket, and the ticket whose turn it is now. */
 	uint64_t                       lst_ticket;
 	uint64_t                       lst_now;
 	struct m0_rpc_store_lmdb_stats lst_stats;
@@ -84,7 +86,7 @@ static void turn_leave(struct lmdb_store *st)
 	m0_mutex_unlock(&st->lst_mutex);
 }
 
-/** Says so once when commits begin to fail and when they no longer do. */
+/** Log once when commits begin to fail, and once when they succeed again. */
 static void tell(struct lmdb_store *st, int rc)
 {
 	if (rc != 0 && !st->lst_failing)
@@ -106,7 +108,7 @@ static int commit(struct lmdb_store *st, struct m0_store__txn *txn)
 	int       rc = m0_store__txn_commit(txn, &wrote);
 	m0_time_t end = m0_time_now();
 
-	/* LMDB takes a write that was cut short for one that failed. */
+	/* LMDB reports a short write as a failed one. */
 	if (rc == -EIO && m0_store__is_full(st->lst_lock_fd))
 		rc = -ENOSPC;
 
@@ -227,7 +229,7 @@ static void job_wait(struct lmdb_store *st, m0_time_t deadline)
 	st->lst_idle = false;
 }
 
-/** All that were given; if there are none, waits until `deadline`. 0: does not
+/** Take all queued jobs; if there are none, wait until `deadline`. 0: do not
  * wait. */
 static struct m0_rpc_store_job *jobs_take(struct lmdb_store *st,
 					  m0_time_t          deadline)
@@ -280,7 +282,7 @@ static int job_run(struct m0_rpc_store *store, struct m0_rpc_store_job *job,
 	return job->sj_run(job, &tx);
 }
 
-/** Runs it inside the batch's transaction. */
+/** Run a job in a transaction nested in the batch's. */
 static int job_run_within(struct m0_rpc_store     *store,
 			  struct m0_rpc_store_job *job,
 			  struct m0_store__txn    *txn)
@@ -298,8 +300,8 @@ static int job_run_within(struct m0_rpc_store     *store,
 }
 
 /**
- * Runs jobs in a transaction and commits it. @param alone  there is one, in no
- * transaction of its own.
+ * Runs jobs in a transaction and commits it. @param alone  the batch has one
+ * job, which runs without a nested transaction.
  */
 static int batch_run(struct m0_rpc_store *store, struct batch *batch,
 		     struct m0_rpc_store_job *job, bool alone)
@@ -405,7 +407,7 @@ static bool cfg_is_good(const struct m0_rpc_store_lmdb_cfg *cfg)
 		cfg->rlc_sync == M0_RPC_STORE_SYNC_NEVER);
 }
 
-/** Under another name until it is complete. */
+/** Write the file under another name until it is complete. */
 static int file_make(const char *dir, const char *path,
 		     const struct m0_rpc_store_lmdb_cfg *cfg)
 {

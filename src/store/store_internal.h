@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The durable store: env.c knows LMDB, file.c the directory and what a file
- * must be to be opened, store.c the thread and the turns.
+ * Declarations of the durable store. env.c knows LMDB, file.c the directory and
+ * the conditions under which a file is opened, store.c the thread and the
+ * turns.
  */
 #ifndef M0_SRC_STORE_STORE_INTERNAL_H
 #define M0_SRC_STORE_STORE_INTERNAL_H
@@ -23,8 +24,8 @@ enum {
 #define M0_STORE__TREE       "kv"
 
 /**
- * The mark is put by every transaction and names it, so that a tree can be told
- * from an older one.
+ * Every transaction puts the mark and names itself in it, so that a tree can be
+ * told from an older one.
  */
 struct m0_store__mark {
 	uint32_t smk_version;
@@ -38,7 +39,7 @@ int m0_store__mark_decode(const void *bytes, size_t nr,
 
 /* file.c */
 
-/** Words for a human, into the log as an error. @return rc. */
+/** Logs why a store is refused, and what to do, as an error. @return rc. */
 int m0_store__refuse(int rc, const char *path, const char *what,
 		     const char *advice);
 
@@ -48,13 +49,13 @@ int m0_store__refuse(int rc, const char *path, const char *what,
  */
 int m0_store__lock(const char *dir);
 
-/** Is it there? 0, -ENOENT, or what is wrong with it. */
+/** Does the file exist? @return 0, -ENOENT, or the error found in it. */
 int m0_store__check(const char *path);
 
-/** Has the file system of a file next to no room? */
+/** Is the file system of the file almost full? */
 bool m0_store__is_full(int fd);
 
-/** Makes the names in a directory durable. */
+/** Makes the names in a directory durable (fsync). */
 int m0_store__dir_sync(const char *dir);
 
 /* env.c: one file. Not locked: one transaction at a time. */
@@ -66,7 +67,7 @@ struct m0_store__txn;
 int  m0_store__env_open(struct m0_store__env **ret, const char *path,
 			const struct m0_rpc_store_lmdb_cfg *cfg, bool create);
 void m0_store__env_close(struct m0_store__env *env);
-/** As of the last commit. */
+/** Statistics as of the last commit. */
 void m0_store__env_size(struct m0_store__env *env, uint64_t *ret_keys_nr,
 			m0_bcount_t *ret_bytes);
 

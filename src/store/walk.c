@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A walk through a file, page by page, before it is trusted: what is found
- * wrong here LMDB would follow, or a reader would take for an answer.
+ * Walk through a file, page by page, before it is trusted. An error that is not
+ * found here would lead LMDB astray or reach a reader as a wrong answer.
  */
 #include "check.h"
 
@@ -9,7 +9,7 @@
 
 struct walk {
 	const struct m0_store__file *wlk_file;
-	/** Pages that have a use: bits. */
+	/** One bit for each page that is in use. */
 	struct m0_bitmap wlk_used;
 	/** The tree that is walked. */
 	struct m0_store__tree wlk_seen;
@@ -17,12 +17,12 @@ struct walk {
 	int (*wlk_node)(struct walk *walk, const struct m0_store__node *node);
 	/** Are keys numbers, in another order than that of bytes? */
 	bool wlk_numbers;
-	/** The last key that was met, and whether it was a branch's. */
+	/** The key visited last, and whether it was a branch's. */
 	uint8_t wlk_last[M0_RPC_STORE_KEY_MAX];
 	size_t  wlk_last_nr;
 	bool    wlk_last_is_branch;
 	bool    wlk_any;
-	/** A value that has pages of its own. */
+	/** A value that lies in pages of its own. */
 	uint8_t *wlk_big;
 	size_t   wlk_big_nr;
 };
@@ -37,7 +37,10 @@ static int use(struct walk *walk, uint64_t page)
 
 /* ----------------------------------------------------------------- keys -- */
 
-/** A branch's key is above all before it and not above the next leaf's. */
+/**
+ * The key of a branch is greater than all before it and not greater than the
+ * first key of the next leaf.
+ */
 static int key_follows(struct walk *walk, const struct m0_store__node *node,
 		       bool branch)
 {
@@ -78,8 +81,9 @@ static int big_size(struct walk *walk, size_t nr)
 }
 
 /**
- * Reads a value from pages of its own; the node then names it there. They may be
- * more than it needs: a longer one was replaced in the transaction that put it.
+ * Reads a value from pages of its own and makes the node name it there. There
+ * may be more pages than the value needs: it replaced a longer one in the
+ * transaction that put it.
  */
 static int big_get(struct walk *walk, struct m0_store__node *node)
 {
@@ -149,7 +153,8 @@ static int page_walk(struct walk *walk, uint64_t nr, unsigned level)
 		rc = m0_store__node_get(file, page, (unsigned)i, &node);
 		if (rc == 0 && leaf)
 			rc = leaf_node(walk, &node);
-		/* The first child of a branch has everything below. */
+		/* The first child of a branch has no lower bound: its key is
+		 * not used. */
 		if (rc == 0 && !leaf && i > 0)
 			rc = key_follows(walk, &node, true);
 		if (rc == 0 && !leaf)
@@ -249,7 +254,9 @@ static int main_node(struct walk *walk, const struct m0_store__node *node)
 		       : -EUCLEAN;
 }
 
-/** The tree of keys, from the main leaf, which is still there. */
+/**
+ * Find the tree of keys in the main leaf, which is still in the page buffer.
+ */
 static int keys_tree(const struct m0_store__file *file,
 		     struct m0_store__tree       *ret)
 {
