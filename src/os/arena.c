@@ -31,7 +31,7 @@ struct arena_region {
 	uint16_t ar_run[PAGES_NR];
 };
 
-/* arena_lock guards all of it. */
+/* arena_lock protects the whole table. */
 static struct m0_mutex       arena_lock = M0_MUTEX_SINIT(&arena_lock);
 static struct m0_list        regions;
 static struct arena_region **by_base;
@@ -162,7 +162,7 @@ static void region_free(struct arena_region *re)
 	m0_list_link_fini(&re->ar_link);
 	m0_os_region_free(re->ar_base, re->ar_bytes);
 	free(re);
-	/* With the last one the table goes, too. */
+	/* Free the table with the last region. */
 	if (--regions_nr == 0) {
 		free(by_base);
 		by_base = NULL;
@@ -170,7 +170,7 @@ static void region_free(struct arena_region *re)
 	}
 }
 
-/* A run in a region that has one, else in a new region. */
+/* Take a run from a region that has one, else from a new region. */
 static void *run_alloc(uint32_t nr, uint32_t align)
 {
 	struct m0_list_link *link;
@@ -220,7 +220,7 @@ void *m0_os__arena_alloc(size_t size, unsigned shift)
 					    PAGE_SHIFT),
 				 (uint32_t)1 << (shift - PAGE_SHIFT));
 	m0_mutex_unlock(&arena_lock);
-	/* Clear what an earlier user left. */
+	/* Clear the bytes that an earlier user left. */
 	return data == NULL ? NULL : memset(data, 0, size);
 }
 

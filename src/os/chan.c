@@ -34,7 +34,7 @@ void m0_clink_signal(struct m0_clink *link)
 
 	if (link->cl_is_oneshot && m0_clink_is_armed(link))
 		m0_clink_del(link);
-	/* The call-back may finalise the link, but then has to return true. */
+	/* The callback may finalise the link, but must then return true. */
 	if (link->cl_cb == NULL || !link->cl_cb(link))
 		m0_semaphore_up(&group->cl_wait);
 }
@@ -45,8 +45,8 @@ static void chan_tell(struct m0_chan *chan, uint32_t nr)
 	struct m0_list_link *link;
 
 	/*
-	 * Call-backs may add and delete clinks, their own and others: those
-	 * that were there lie before `end`, the rest behind it.
+	 * Callbacks may add and delete clinks, their own and others. Clinks
+	 * that were there before lie before `end`, new ones behind it.
 	 */
 	m0_list_link_init(&end);
 	m0_list_add_tail(&chan->ch_links, &end);
@@ -61,7 +61,10 @@ static void chan_tell(struct m0_chan *chan, uint32_t nr)
 	m0_list_del(&end);
 }
 
-/* One after the other: the end of the first would be met within the next. */
+/*
+ * Signals run one after the other: a nested one would meet the `end` link of
+ * the outer one.
+ */
 void m0_chan_signal_nr(struct m0_chan *chan, uint32_t nr)
 {
 	M0_PRE(m0_chan_is_locked(chan));
@@ -144,7 +147,7 @@ void m0_clink_add(struct m0_chan *chan, struct m0_clink *link)
 {
 	M0_PRE(m0_chan_is_locked(chan));
 	M0_PRE(!m0_clink_is_armed(link));
-	/* Events of an earlier stay are not for this one. */
+	/* Events of an earlier wait do not count for this one. */
 	if (link->cl_group == link)
 		m0_os__semaphore_zero(&link->cl_wait);
 	clink_chan_set(link, chan);

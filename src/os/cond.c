@@ -13,7 +13,7 @@ void m0_cond_fini(struct m0_cond *cond)
 	M0_PRE(__atomic_load_n(&cond->c_waiters_nr, __ATOMIC_ACQUIRE) == 0);
 }
 
-/* Under another table nobody can be woken: look again a little later. */
+/* No table but the real one can wake a waiter: check again a little later. */
 static bool cond_doze(m0_time_t deadline)
 {
 	m0_time_t now = m0_time_now();
@@ -26,7 +26,7 @@ static bool cond_sleep(struct m0_cond *cond, uint32_t seq, m0_time_t deadline)
 {
 	if (m0_os_get() != &m0_os_real)
 		return cond_doze(deadline);
-	/* A signal since `seq` was read keeps this from sleeping. */
+	/* A signal after the read of `seq` keeps this call from sleeping. */
 	return m0_os__futex_wait(&cond->c_seq, seq, deadline);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The processors of a strand that others may move while it runs. Where it may run
- * without a set is noted when it starts: that is where it goes back to when no set
- * counts any more.
+ * Processors of a strand. Other threads may move the strand while it runs. When
+ * it starts, it notes where it may run without a set, and goes back there when
+ * no set applies any more.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -10,8 +10,9 @@
 #include "os/os_internal.h"
 
 /*
- * The processors of the thread that starts it; of the process' first thread if that
- * thread is a strand, which may itself be confined.
+ * Note the processors of the thread that starts the strand. If that thread is
+ * itself a strand, which may be confined, note those of the first thread of the
+ * process.
  */
 static void inherited_note(struct m0_os_cpus *cpus)
 {
@@ -29,7 +30,10 @@ static void inherited_note(struct m0_os_cpus *cpus)
 			m0_bitmap_set(&map, i, true);
 }
 
-/* The set that counts. @param inherited  set to what counts if there is none. */
+/*
+ * The set that applies. @param inherited  receives the set that applies without
+ * one.
+ */
 static const struct m0_bitmap *cpus_get(struct m0_os_cpus *cpus,
 					struct m0_bitmap  *inherited)
 {
@@ -59,7 +63,8 @@ int m0_os_cpus_start(struct m0_os_cpus *cpus, struct m0_strand *strand)
 	M0_PRE(cpus->oc_strand == NULL);
 	inherited_note(cpus);
 	set = cpus_get(cpus, &inherited);
-	/* The system may not have said; then it runs where it is started. */
+	/* The system may not have reported a set; then the strand runs where it
+	 * is started. */
 	rc = m0_strand_start(strand, m0_os_cpus_valid(set) ? set : NULL);
 	if (rc == 0)
 		cpus->oc_strand = strand;
@@ -76,7 +81,8 @@ void m0_os_cpus_stop(struct m0_os_cpus *cpus)
 	cpus->oc_strand = NULL;
 	m0_mutex_unlock(&cpus->oc_lock);
 	M0_PRE(strand != NULL);
-	/* Its last step may set the processors, and then finds none to move. */
+	/* The last step may set the processors; it then finds no strand to
+	 * move. */
 	m0_strand_stop(strand);
 }
 

@@ -104,7 +104,8 @@ int m0_os_fd_join(struct m0_os_fd *fd, int other)
 
 void m0_os_fd_leave(struct m0_os_fd *fd, int other)
 {
-	/* Fails if that is closed, and so has left. */
+	/* The call fails if the descriptor is closed, and has thus left the
+	 * epoll set. */
 	(void)epoll_ctl(fd->of_fd, EPOLL_CTL_DEL, other, NULL);
 }
 

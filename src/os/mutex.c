@@ -20,7 +20,7 @@ static bool mutex_spin(struct m0_mutex *mutex)
 
 	if (m0_os_cpus_nr() == 1)
 		return false;
-	/* If others sleep already, the holder is not quick. */
+	/* Do not spin if other threads sleep already: the holder is slow. */
 	for (i = 0; i < SPINS_MAX && !word_is(mutex, 2); ++i) {
 		uint32_t word = 0;
 
@@ -54,6 +54,7 @@ void m0_mutex_lock_slow(struct m0_mutex *mutex)
 void m0_mutex_unlock_slow(struct m0_mutex *mutex)
 {
 	(void)__atomic_exchange_n(&mutex->mx_word, 0, __ATOMIC_RELEASE);
-	/* The mutex is free, perhaps finalised already: its address only. */
+	/* The mutex is free and may be finalised already: use only its
+	 * address. */
 	m0_os__futex_wake(&mutex->mx_word, 1);
 }

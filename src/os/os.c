@@ -75,7 +75,7 @@ void m0_os_zero_wait(const uint32_t *nr)
 
 bool m0_os_cpus_valid(const struct m0_bitmap *cpus)
 {
-	/* Not the caller's own set: it may be confined elsewhere. */
+	/* Do not ask for the caller's own set: the caller may be confined. */
 	long nr = sysconf(_SC_NPROCESSORS_CONF);
 
 	return nr < 0 ||
@@ -87,7 +87,10 @@ const char *m0_os_env(const char *name)
 	return getenv(name);
 }
 
-/* One system call a line, so that lines of several threads do not mix. */
+/*
+ * Write each line with one system call, so that lines of several threads do not
+ * mix.
+ */
 static void log_to_stderr(void *arg, enum m0_log_level level, const char *text)
 {
 	(void)arg;
@@ -101,7 +104,7 @@ static const struct m0_base_hooks os_hooks = {
 	.bh_alloc = &m0_os__alloc_ops,
 };
 
-/* First of all: constructors of the application may use the library. */
+/* Run first: constructors of the application may use the library. */
 __attribute__((constructor(101))) static void os_hooks_install(void)
 {
 	m0_base_hooks_set(&os_hooks);

@@ -48,33 +48,34 @@ struct m0_strand_ops {
 	 */
 	bool (*so_ready)(const struct m0_strand *strand);
 	/**
-	 * Optional, with so_rouse: how the strand's own thread sleeps, for one
-	 * that waits for more than wakes, such as sockets. Called after the
-	 * spin and the last look; returns at the latest when so_rouse has been
-	 * called or `deadline` (M0_TIME_NEVER: none) has come, earlier if it
-	 * likes: a step follows. Only runners that have a thread for the strand
-	 * call it; the simulator does not.
+	 * Optional, with so_rouse: sleeps in the strand's own thread, for a
+	 * strand that waits for more than wakes, such as sockets. The runner
+	 * calls it after the spin and the last check. It returns at the latest
+	 * when so_rouse has been called or `deadline` (M0_TIME_NEVER: none) has
+	 * come; it may return earlier. A step follows. Only runners with a
+	 * thread for the strand call it; the simulator does not.
 	 */
 	void (*so_sleep)(struct m0_strand *strand, m0_time_t deadline);
 	/**
-	 * Ends a so_sleep in progress or, if there is none, the next. Called by
-	 * a waker on his thread, lock free, never blocks; now and then without
-	 * need. What it uses must stay until m0_strand_wake has returned.
+	 * Ends a so_sleep in progress or, if there is none, the next. A waker
+	 * calls it on its own thread, now and then without need. It is lock
+	 * free and never blocks. The memory it uses must stay until
+	 * m0_strand_wake has returned.
 	 */
 	void (*so_rouse)(struct m0_strand *strand);
 };
 
 /**
- * Steps in vain: those that return the deadline which caused them. Whoever makes
- * them would take a processor, and in the simulator time would stand still. They
- * are counted, the log tells of the first M0_VAIN_ROW_MAX in a row, and debug
- * builds end there.
+ * Steps in vain: steps that return the deadline which caused them. A strand
+ * that makes them would occupy a processor, and in the simulator time would
+ * stand still. The library counts them and logs the first M0_VAIN_ROW_MAX in a
+ * row; debug builds abort there.
  */
 struct m0_vain {
 	/** Deadline of the last step. */
 	m0_time_t va_deadline;
 	uint32_t  va_row_nr;
-	/** In all. Atomic. */
+	/** Total number. Atomic. */
 	uint64_t va_nr;
 };
 
@@ -152,7 +153,7 @@ struct m0_strand *m0_strand_current(void);
 m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now);
 /**
  * For runners of tests: this thread has left its steps by a jump of a failed
- * test, so it is in none, and holds no lock.
+ * test, so it is in no step and holds no lock.
  */
 void m0_strand_forget(void);
 

@@ -3,14 +3,14 @@
 
 #include "os/os_internal.h"
 
-/* 2^4 is what malloc() gives anyway. */
+/* malloc() aligns to 2^4 anyway. */
 enum {
 	MALLOC_SHIFT = 4,
 	/** Whole pages come out of regions. */
 	REGION_SHIFT_MIN = 12
 };
 
-/* A sanitizer shall see the bounds of each buffer. */
+/* Let a sanitizer see the bounds of each buffer. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1

@@ -10,11 +10,11 @@
 
 /**
  * Sleeps while `*word == value`, until woken or `deadline` (monotonic; NEVER:
- * none) has passed. May return without reason.
- * @return false if the deadline has passed.
+ * none) has passed. May return without reason. @return false if the deadline
+ * has passed.
  */
 bool m0_os__futex_wait(uint32_t *word, uint32_t value, m0_time_t deadline);
-/** Wakes up to `nr`. The word is not looked at: it may be gone. */
+/** Wakes up to `nr` threads. It does not read the word, which may be freed. */
 void m0_os__futex_wake(uint32_t *word, uint32_t nr);
 
 /** Pauses a spinning processor between two looks. */
@@ -29,7 +29,7 @@ static inline void m0_os__pause(void)
 #endif
 }
 
-/** Sets the count to 0. Threads that wait go on waiting. */
+/** Sets the count to 0. Waiting threads keep waiting. */
 void m0_os__semaphore_zero(struct m0_semaphore *semaphore);
 
 /** Turns a set of processors into the C library's. @retval -EINVAL  none. */
@@ -56,7 +56,7 @@ extern const struct m0_alloc_ops m0_os__alloc_ops;
 
 /** Zeroed memory out of regions; `shift` is at least that of a page. */
 void *m0_os__arena_alloc(size_t size, unsigned shift);
-/** Returns false if the memory is not of the arena. */
+/** Returns false if the memory does not belong to the arena. */
 bool m0_os__arena_free(void *data);
 
 /**

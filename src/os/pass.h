@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The clock of a pass: read once at its beginning, and everything that happens
- * in it on this thread, call-backs' own calls included, happens at that time
+ * The clock of a pass is read once at its beginning. Everything that happens in
+ * the pass on this thread, calls from callbacks included, happens at that time
  * (m0_time_cached()). Passes nest: the inner one has its own clock.
  *
- * m0_strand_step() begins one; who runs a machine without a strand does so
- * himself.
+ * m0_strand_step() begins a pass; a caller that runs a transfer machine without
+ * a strand begins it itself.
  */
 #ifndef M0_SRC_OS_PASS_H
 #define M0_SRC_OS_PASS_H

@@ -30,12 +30,12 @@ enum {
 	STOP = 4
 };
 
-/* Looks at the word for one look at the clock. */
+/* Reads of the word for one read of the clock. */
 enum {
 	LOOKS_NR = 8
 };
 
-/* Work flows while there is some at least once in so many times of a spin. */
+/* Work flows if some comes at least once in this many spin times. */
 enum {
 	FLOW_SPINS_NR = 4
 };
@@ -56,7 +56,7 @@ static void started_set(struct m0_strand *strand, bool val)
 	__atomic_store_n(&strand->st_started, val, __ATOMIC_RELEASE);
 }
 
-/* One writer; read by anyone. */
+/* One thread writes the counter; any thread reads it. */
 static void count(uint64_t *counter)
 {
 	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
@@ -157,7 +157,7 @@ m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now)
 	m0_time_pass_begin(now);
 	count(&strand->st_steps_nr);
 	deadline = strand->st_ops->so_step(strand, now);
-	/* Nodes say `now` where others say M0_TIME_IMMEDIATELY. */
+	/* Nodes return `now` where other strands return M0_TIME_IMMEDIATELY. */
 	m0_vain_note(&strand->st_vain, strand->st_name, now,
 		     deadline == now ? M0_TIME_IMMEDIATELY : deadline);
 	m0_time_pass_end();
@@ -192,8 +192,9 @@ static bool has_work(const struct m0_strand *strand)
 }
 
 /*
- * Looks for work for st_spin_ns, at most to the deadline. True: there is some.
- * Others who want this processor get it: whom we wait for may be among them.
+ * Look for work for st_spin_ns, at most until the deadline. Return true if
+ * there is some. Yield the processor to other threads: one of them may bring
+ * the work.
  */
 static bool runner_spin(struct m0_strand *strand, m0_time_t deadline)
 {
@@ -247,14 +248,14 @@ struct round {
 	/** When the last step was made, and the deadline it returned. */
 	m0_time_t ro_now;
 	m0_time_t ro_deadline;
-	/** The last step that was made for more than a deadline. */
+	/** Time of the last step that was made for more than a deadline. */
 	m0_time_t ro_worked;
 };
 
 /*
- * Does work flow, so that a spin may pay? Not if only a deadline caused this
- * step, and not if the step before was long ago: messages that come now and then
- * are not worth a spin each. The first two of a burst find a sleeper.
+ * Does work flow, so that a spin may pay? It does not if only a deadline caused
+ * this step, nor if the step before was long ago: messages that come now and
+ * then are not worth a spin each. The first two of a burst find a sleeper.
  */
 static bool work_flows(const struct m0_strand *strand, struct round *round,
 		       uint32_t word, m0_time_t now)
@@ -285,7 +286,7 @@ static void runner_main(struct m0_strand *strand)
 		flows = work_flows(strand, &round, word, now);
 		round.ro_now = now;
 		round.ro_deadline = m0_strand_step(strand, now);
-		/* Both spin and sleep look, too. */
+		/* Both spin and sleep check the word, too. */
 		if (word_of(strand) != 0)
 			continue;
 		if (!flows || !runner_spin(strand, round.ro_deadline))
@@ -293,7 +294,7 @@ static void runner_main(struct m0_strand *strand)
 	}
 }
 
-/* Handlers of the application run on its own threads. */
+/* Block signals here: the application's handlers run on its own threads. */
 static void signals_block(void)
 {
 	sigset_t set;
@@ -380,7 +381,7 @@ void m0_os__strand_stop(struct m0_strand *strand)
 bool m0_os__strand_sleeps(const struct m0_strand *strand)
 {
 #ifdef M0_SYNC_TSAN
-	/* The sanitizer knows no fences. */
+	/* The sanitizer does not model fences. */
 	uint32_t *word = (uint32_t *)(uintptr_t)&strand->st_word;
 
 	return __atomic_fetch_add(word, 0, __ATOMIC_SEQ_CST) & SLEEP;

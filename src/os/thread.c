@@ -13,7 +13,7 @@ enum {
 };
 
 static __thread struct m0_thread *self;
-/* For a thread that somebody else has started. */
+/* State of a thread that the library did not start. */
 static __thread struct m0_thread foreign;
 
 static void thread_name_set(const struct m0_thread *thread)
@@ -31,7 +31,10 @@ static void thread_ready(struct m0_thread *thread)
 	m0_os__futex_wake(&thread->t_ready, 1);
 }
 
-/* Not a semaphore: the parent waits for a real thread under any table. */
+/*
+ * This is not a semaphore, because the parent waits for a real thread under any
+ * table.
+ */
 static void thread_ready_wait(struct m0_thread *thread)
 {
 	while (__atomic_load_n(&thread->t_ready, __ATOMIC_ACQUIRE) == 0)
