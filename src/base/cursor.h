@@ -54,7 +54,7 @@ static inline size_t m0_cursor_left(const struct m0_cursor *cur)
 	return cur->cu_bad ? 0 : (size_t)(cur->cu_end - cur->cu_at);
 }
 
-/** Makes the cursor bad: the caller saw a value that cannot be. */
+/** Makes the cursor bad: the caller saw an invalid value. */
 static inline void m0_cursor_fail(struct m0_cursor *cur)
 {
 	cur->cu_bad = true;

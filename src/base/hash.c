@@ -102,7 +102,7 @@ int m0_hash_keep(struct m0_hash *hash)
 
 	if (hash->ha_kept)
 		return 0;
-	/* Its key, of no bytes, is no other's. */
+	/* Its empty key differs from every other key. */
 	rc = m0_hash_add(hash, &hash->ha_keeper, "", 0);
 	if (rc == 0) {
 		hash->ha_kept = true;
@@ -176,7 +176,7 @@ struct m0_hash_link *m0_hash_find(const struct m0_hash *hash, const void *key,
 }
 #pragma GCC diagnostic pop
 
-/* The keeper is nobody's to see. */
+/* Hide the keeper from the caller. */
 static struct m0_hash_link *seen(struct entry *entry)
 {
 	if (entry != NULL && entry->hh.keylen == 0)

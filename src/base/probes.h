@@ -22,8 +22,8 @@
 #endif
 
 /**
- * Takes the text of an event of this process; any thread, with any lock held.
- * @param name  as in probes.def.
+ * Receives the text of an event of this process, on any thread, with any lock
+ * held. @param name  as in probes.def.
  */
 typedef void (*m0_probe_sink_t)(void *arg, const char *name, const char *text);
 

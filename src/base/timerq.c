@@ -63,7 +63,7 @@ void m0_timer_fini(struct m0_timer *timer)
 	M0_PRE(!m0_timer_is_armed(timer));
 }
 
-/* Puts the timer, which is of this tick, where it belongs now. */
+/* Put the timer, which expires at `tick`, into the list it belongs to now. */
 static __attribute__((noinline)) void timer_place(struct m0_timerq *queue,
 						  struct m0_timer  *timer,
 						  uint64_t          tick)
@@ -182,7 +182,9 @@ m0_time_t m0_timerq_next(const struct m0_timerq *queue)
 		       : tick << M0_TIMERQ_TICK_SHIFT;
 }
 
-/* The queue's tick has come to the beginning of a slot: deals it out. */
+/*
+ * The queue's tick has reached the beginning of a slot: distribute its timers.
+ */
 static void slot_deal(struct m0_timerq *queue, unsigned wheel)
 {
 	struct m0_list *slot = &queue->tq_far;
