@@ -23,7 +23,8 @@
 
 /**
  * Receives the text of an event of this process, on any thread, with any lock
- * held. @param name  as in probes.def.
+ * held.
+ * @param name  as in probes.def.
  */
 typedef void (*m0_probe_sink_t)(void *arg, const char *name, const char *text);
 

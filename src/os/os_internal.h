@@ -10,8 +10,8 @@
 
 /**
  * Sleeps while `*word == value`, until woken or `deadline` (monotonic; NEVER:
- * none) has passed. May return without reason. @return false if the deadline
- * has passed.
+ * none) has passed. May return without reason.
+ * @return false if the deadline has passed.
  */
 bool m0_os__futex_wait(uint32_t *word, uint32_t value, m0_time_t deadline);
 /** Wakes up to `nr` threads. It does not read the word, which may be freed. */

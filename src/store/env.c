@@ -20,7 +20,7 @@ enum {
 	 * keys may use half of them. */
 	RESERVE = 32,
 	RESERVE_PART = 64,
-	/** Greatest number of pages from a tree's root to a leaf. */
+	/** Upper bound of the pages from the root of a tree to a leaf. */
 	PATH = 6,
 	/** A value is small if this many fit into a page. */
 	SMALL_PART = 4
