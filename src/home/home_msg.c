@@ -35,7 +35,7 @@ static struct m0_home_msg *spare_get(struct m0_lnet *lnet)
 
 	if (slot == NULL)
 		return NULL;
-	M0_ASSERT(lnet->hm_node.hno_spares_nr > 0);
+	M0_ASSERT_EX(lnet->hm_node.hno_spares_nr > 0);
 	lnet->hm_node.hno_spares = slot->hsl_next;
 	--lnet->hm_node.hno_spares_nr;
 	return msg_of_slot(slot, false);
@@ -84,7 +84,7 @@ bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms)
 	if (--hms->hms_users_nr > 0)
 		return false;
 	if (hms->hms_own) {
-		M0_ASSERT(lnet->hm_msgs_own_nr > 0);
+		M0_ASSERT_EX(lnet->hm_msgs_own_nr > 0);
 		--lnet->hm_msgs_own_nr;
 	}
 	m0_home__slot_put(&lnet->hm_msgs, &hms->hms_slot);

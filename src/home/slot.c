@@ -100,8 +100,8 @@ struct m0_home_slot *m0_home__slot_get(struct m0_home_slots *slots)
 
 	if (slot == NULL)
 		return NULL;
-	M0_ASSERT(!slot->hsl_used && slot->hsl_gen < UINT32_MAX);
-	M0_ASSERT(slots->hss_used_nr < slots->hss_max);
+	M0_ASSERT_EX(!slot->hsl_used && slot->hsl_gen < UINT32_MAX);
+	M0_ASSERT_EX(slots->hss_used_nr < slots->hss_max);
 	slots->hss_free = slot->hsl_next;
 	++slots->hss_used_nr;
 	++slot->hsl_gen;
@@ -113,8 +113,8 @@ void m0_home__slot_put(struct m0_home_slots *slots, struct m0_home_slot *slot)
 {
 	M0_PRE(slot->hsl_used);
 	slot->hsl_used = false;
-	M0_PRE(slot->hsl_index < slots->hss_nr);
-	M0_ASSERT(slots->hss_used_nr > 0);
+	M0_PRE_EX(slot->hsl_index < slots->hss_nr);
+	M0_ASSERT_EX(slots->hss_used_nr > 0);
 	if (slot->hsl_gen == UINT32_MAX)
 		return;
 	--slots->hss_used_nr;
