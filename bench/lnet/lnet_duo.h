@@ -46,7 +46,7 @@ struct bench_case bench_duo_case(struct bench_duo *duo, const char *name);
  */
 void bench_duo_calls(struct bench_duo *duo, const char *name);
 
-/* The same exchange over bare sockets: lnet_raw.c. */
+/* Bare sockets make this exchange in lnet_raw.c. */
 
 struct bench_raw;
 

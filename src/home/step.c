@@ -86,7 +86,8 @@ static bool tell(struct m0_lnet *lnet)
 
 /*
  * A thread that polls receives events before the drivers and the engine run.
- * They run in its next step, so this never happens twice in a row.
+ * Drivers and engine run in the next step of this thread, so this never
+ * happens twice in a row.
  */
 static bool tells_first(const struct m0_lnet *lnet)
 {

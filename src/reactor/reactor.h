@@ -2,10 +2,10 @@
 /**
  * A reactor: the place in which a node waits for input of all its drivers.
  *
- * Whatever brings input and takes output (the streams of a driver, say) adds a
- * source. The node makes passes over the sources, flushes them, and waits in
- * the reactor, which ends the wait when any source may have something. Room
- * loop implements the waiting over epoll, the simulator over its clock.
+ * A driver with input and output, such as byte streams, adds a source. The node
+ * makes passes over the sources, flushes them, and waits in the reactor, which
+ * ends the wait when any source may have something. Room loop implements the
+ * waiting over epoll, the simulator over its clock.
  *
  * One thread at a time uses a reactor, the node's strand; only rtro_rouse and
  * rtro_fd are for any thread.

@@ -2,7 +2,7 @@
 /**
  * The bound of a row that was measured with B in another process.
  *
- * The same test runs with one operation in flight first, for a while (the
+ * First perf runs the test with one operation in flight for a while (the
  * probe). Then:
  *  - host: threads of a side waited for a processor for at least 0.1 of the
  *    time: other processes use the processors, or there are too few, and the

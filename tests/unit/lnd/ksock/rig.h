@@ -45,7 +45,7 @@ struct rig_stream {
 	struct m0_host_addr rs_to;
 	uint16_t            rs_port_min;
 	uint16_t            rs_port_max;
-	/** What sto_unsent says; how many bytes may still be written. */
+	/** Result of sto_unsent; number of bytes that may still be written. */
 	size_t rs_unsent;
 	size_t rs_room;
 	/** Written by the driver, and how much of it the case has looked at. */
@@ -156,7 +156,7 @@ extern const struct m0_lnet_nid rig_b;
 extern const struct m0_lnet_nid rig_low;
 extern const struct m0_lnet_nid rig_a6;
 extern const struct m0_lnet_nid rig_b6;
-/** What hso_nid_taken says of every NID. */
+/** Result of hso_nid_taken for every NID. */
 extern bool rig_kernel_has_nid;
 
 enum {
