@@ -458,6 +458,7 @@ M0_EXTERN int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal,
  * for it, and over TCP it may be left out; a process that uses the node of
  * another process needs it. The same memory may be registered several times.
  * @retval -EINVAL     `bytes` is 0.
+ * @retval -ENOMEM
  * @retval -ENOSPC     too many regions.
  * @retval -ESHUTDOWN  the node is being closed.
  */
