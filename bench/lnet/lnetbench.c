@@ -26,13 +26,16 @@ enum {
 };
 
 struct node {
-	struct m0_lnet_engine     *no_engine;
-	struct m0_lnd_ni          *no_ni;
-	struct m0_lnet_me         *no_mes;
-	struct m0_lnet_md         *no_mds;
-	struct m0_lnet_msg        *no_pool[POOL_NR];
-	unsigned                   no_pool_nr;
-	struct m0_lnet_event_node *no_posted;
+	struct m0_lnet_engine *no_engine;
+	struct m0_lnd_ni      *no_ni;
+	struct m0_lnet_me     *no_mes;
+	struct m0_lnet_md     *no_mds;
+	struct m0_lnet_msg    *no_pool[POOL_NR];
+	unsigned               no_pool_nr;
+	/** Space of the events of any message. */
+	struct m0_lnet_event no_event[2];
+	/** Status of the last event. */
+	int no_status;
 	/** Headers that arrive, used in turns. */
 	uint8_t (*no_headers)[M0_LNET_HDR_LARGE_BYTES];
 	struct m0_lnd_rx no_rx;
@@ -46,6 +49,8 @@ static struct m0_lnet_msg *msg_get(struct m0_lnet_engine *eng)
 	struct m0_lnet_msg *msg = no->no_pool[--no->no_pool_nr];
 
 	memset(msg, 0, sizeof *msg);
+	msg->msg_event[0] = &no->no_event[0];
+	msg->msg_event[1] = &no->no_event[1];
 	return msg;
 }
 
@@ -56,11 +61,14 @@ static void msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	no->no_pool[no->no_pool_nr++] = msg;
 }
 
-static void event(struct m0_lnet_engine *eng, struct m0_lnet_event_node *en)
+static void event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		  struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
 	struct node *no = m0_lnet_engine_home(eng);
 
-	no->no_posted = en;
+	(void)md;
+	(void)msg;
+	no->no_status = ev->ev_status;
 }
 
 static bool eq_room(struct m0_lnet_engine *eng, uint32_t eq)
@@ -236,8 +244,7 @@ static uint64_t puts_take(void *arg, uint64_t nr)
 		rc |= up->lu_rx_begin(no->no_ni, &no->no_rx,
 				      no->no_headers[i % HEADERS_NR], false);
 		up->lu_rx_done(&no->no_rx, 0, M0_LND_OK);
-		rc |= no->no_posted->en_event.ev_status;
-		m0_lnet_engine_event_taken(no->no_engine, no->no_posted);
+		rc |= no->no_status;
 	}
 	check(rc == 0, "a message was not taken");
 	return nr;

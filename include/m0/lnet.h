@@ -38,7 +38,7 @@ extern "C" {
 
 struct m0_lnet;
 struct m0_lnet_eq;
-struct m0_lnet_event_node;
+struct m0_home_event;
 
 enum {
 	/** The node uses this portal for pings and discovery. */
@@ -213,9 +213,9 @@ struct m0_lnet_eq {
 	/**
 	 * Incoming messages that the node dropped because eq_max were queued.
 	 */
-	uint64_t                   eq_dropped_nr;
-	struct m0_lnet_event_node *eq_first;
-	struct m0_lnet_event_node *eq_last;
+	uint64_t              eq_dropped_nr;
+	struct m0_home_event *eq_first;
+	struct m0_home_event *eq_last;
 	/** Number of MDs and events that refer to this queue. */
 	unsigned eq_users_nr;
 	/** A thread is in m0_lnet_eq_wait. */

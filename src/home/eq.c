@@ -43,63 +43,56 @@ void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
 /* -------------------------------------------------------------- telling -- */
 
 static void event_call(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
-		       struct m0_lnet_event_node *node)
+		       struct m0_home_event *node)
 {
 	if (eq != NULL)
-		eq->eq_callback(eq, &node->en_event);
-	node->en_next = lnet->hm_told;
+		eq->eq_callback(eq, &node->hev_event);
+	node->hev_next = lnet->hm_told;
 	lnet->hm_told = node;
 	if (++lnet->hm_told_nr >= TOLD_MAX)
 		m0_home__told_end(lnet);
 }
 
-/* The engine has done with them; their memory stays. */
-static void events_keep(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
+/* They go to polled queues, which count from now on; hm_lock is held. */
+static void events_keep(struct m0_lnet *lnet, struct m0_home_event *node)
 {
-	struct m0_lnet_event_node *pos;
-	struct m0_lnet_event_node *next;
-
-	m0_mutex_lock(&lnet->hm_lock);
-	for (pos = node; pos != NULL; pos = pos->en_next) {
-		if (pos->en_msg != NULL)
-			++m0_home__msg_of(pos->en_msg)->hms_users_nr;
-	}
-	m0_mutex_unlock(&lnet->hm_lock);
-	for (pos = node; pos != NULL; pos = next) {
-		next = pos->en_next;
-		m0_lnet_engine_event_taken(lnet->hm_node.hno_engine, pos);
+	for (; node != NULL; node = node->hev_next) {
+		if (node->hev_msg != NULL) {
+			++node->hev_msg->hms_users_nr;
+			m0_home__msg_event_done(lnet, node->hev_msg);
+		}
 	}
 }
 
 /* hm_lock is held. @return true: somebody waits for it. */
-static bool eq_push(struct m0_lnet_eq *eq, struct m0_lnet_event_node *node)
+static bool eq_push(struct m0_lnet_eq *eq, struct m0_home_event *node)
 {
 	bool waits = eq->eq_waits;
 
 	M0_PRE(eq->eq_callback == NULL);
 	M0_ASSERT((eq->eq_first == NULL) == (eq->eq_last == NULL));
-	node->en_next = NULL;
+	node->hev_next = NULL;
 	if (eq->eq_first == NULL)
 		eq->eq_first = node;
 	else
-		eq->eq_last->en_next = node;
+		eq->eq_last->hev_next = node;
 	eq->eq_last = node;
 	eq->eq_waits = false;
 	return waits;
 }
 
-static void events_push(struct m0_lnet *lnet, struct m0_lnet_event_node *node)
+static void events_push(struct m0_lnet *lnet, struct m0_home_event *node)
 {
-	struct m0_lnet_event_node *next;
-	struct m0_lnet_eq         *eq;
+	struct m0_home_event *next;
+	struct m0_lnet_eq    *eq;
 
 	if (node == NULL)
 		return;
-	events_keep(lnet, node);
 	m0_mutex_lock(&lnet->hm_lock);
+	events_keep(lnet, node);
 	for (; node != NULL; node = next) {
-		next = node->en_next;
-		eq = m0_home__eq_of(lnet, node->en_eq);
+		next = node->hev_next;
+		eq = m0_home__eq_of(lnet, node->hev_eq);
 		if (eq_push(eq, node)) {
 			/* The waiting thread may continue; m0_lnet_eq_fini()
 			 * waits for us. */
@@ -122,33 +115,33 @@ static void told(struct m0_lnet_eq **last, struct m0_lnet_eq *next)
 
 void m0_home__events_tell(struct m0_lnet *lnet)
 {
-	struct m0_lnet_event_node  *node = lnet->hm_up.huq_first;
-	struct m0_lnet_event_node  *next;
-	struct m0_lnet_event_node  *polled = NULL;
-	struct m0_lnet_event_node **polled_tail = &polled;
-	struct m0_lnet_eq          *last = NULL;
-	struct m0_lnet_eq          *eq = NULL;
-	uint32_t                    number = 0;
+	struct m0_home_event  *node = lnet->hm_up.huq_first;
+	struct m0_home_event  *next;
+	struct m0_home_event  *polled = NULL;
+	struct m0_home_event **polled_tail = &polled;
+	struct m0_lnet_eq     *last = NULL;
+	struct m0_lnet_eq     *eq = NULL;
+	uint32_t               number = 0;
 
 	lnet->hm_up.huq_first = NULL;
 	lnet->hm_up.huq_tail = &lnet->hm_up.huq_first;
 	for (; node != NULL; node = next) {
-		next = node->en_next;
+		next = node->hev_next;
 		/* Its queue will look there; with many MDs it is cold. */
 		if (next != NULL)
-			__builtin_prefetch(next->en_event.ev_md_user, 1);
+			__builtin_prefetch(next->hev_event.ev_md_user, 1);
 		/* Events of one queue often come one after the other. */
-		if (node->en_eq != number) {
-			number = node->en_eq;
+		if (node->hev_eq != number) {
+			number = node->hev_eq;
 			eq = m0_home__eq_of(lnet, number);
 		}
 		if (eq == NULL || eq->eq_callback != NULL) {
 			told(&last, eq);
 			event_call(lnet, eq, node);
 		} else {
-			node->en_next = NULL;
+			node->hev_next = NULL;
 			*polled_tail = node;
-			polled_tail = &node->en_next;
+			polled_tail = &node->hev_next;
 		}
 	}
 	told(&last, NULL);
@@ -161,23 +154,23 @@ void m0_home__events_tell(struct m0_lnet *lnet)
 static bool event_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 		       struct m0_lnet_event *event)
 {
-	struct m0_lnet_event_node *node = eq->eq_first;
-	struct m0_lnet_msg        *msg = node->en_msg;
-	struct m0_lnet_md         *md = node->en_md;
-	struct m0_home_eq         *heq;
+	struct m0_home_event *node = eq->eq_first;
+	struct m0_home_msg   *hms = node->hev_msg;
+	struct m0_home_md    *hmd = node->hev_md;
+	struct m0_home_eq    *heq;
 
-	eq->eq_first = node->en_next;
+	eq->eq_first = node->hev_next;
 	if (eq->eq_first == NULL)
 		eq->eq_last = NULL;
-	if (node->en_incoming) {
+	if (node->hev_incoming) {
 		heq = m0_home__eq_at(lnet, eq->eq_number);
 		__atomic_store_n(&heq->heq_taken_nr, heq->heq_taken_nr + 1,
 				 __ATOMIC_RELAXED);
 	}
-	*event = node->en_event;
-	if (md != NULL)
-		m0_home__md_put(lnet, m0_home__md_of(md));
-	return msg != NULL && m0_home__msg_put(lnet, m0_home__msg_of(msg));
+	*event = node->hev_event;
+	if (hmd != NULL)
+		m0_home__md_put(lnet, hmd);
+	return hms != NULL && m0_home__msg_put(lnet, hms);
 }
 
 /* @param wait  nobody has to be told so far; this thread will wait. */

@@ -144,6 +144,23 @@ static inline struct m0_lnet_handle m0_home__handle(
 
 /* Not zeroed: who takes one, and the engine, set all of it. */
 
+/**
+ * An event on its way to the application, by value. Its space is reserved when
+ * the operation is accepted: one record for the end of an MD, two for a message.
+ */
+struct m0_home_event {
+	struct m0_home_event *hev_next;
+	struct m0_lnet_event  hev_event;
+	/** Number of its event queue; 0: none. */
+	uint32_t hev_eq;
+	/** The event counts towards eq_max. */
+	bool hev_incoming;
+	/** It is the last event of this MD; NULL: of none. */
+	struct m0_home_md *hev_md;
+	/** The message in whose slot the record lies; NULL: an MD. */
+	struct m0_home_msg *hev_msg;
+};
+
 struct m0_home_me {
 	struct m0_home_slot hme_slot;
 	struct m0_home_op   hme_attach;
@@ -177,18 +194,25 @@ struct m0_home_md {
 	/** hmd_me is a queue: counted there, too, while the MD lives. */
 	bool hmd_queued;
 	/** Its event queue, which counts it; NULL: none. */
-	struct m0_lnet_eq *hmd_eq;
-	struct m0_lnet_md  hmd_md;
+	struct m0_lnet_eq   *hmd_eq;
+	struct m0_home_event hmd_last;
+	struct m0_lnet_md    hmd_md;
 };
 
 struct m0_home_msg {
 	struct m0_home_slot hms_slot;
 	struct m0_home_op   hms_op;
-	/** The engine, and each event of it in a polled queue. */
+	/** The strand, and each event of it in a polled queue. */
 	unsigned hms_users_nr;
 	/** The message belongs to an operation of the application. */
-	bool               hms_own;
-	struct m0_lnet_msg hms_msg;
+	bool hms_own;
+	/** The strand's: the engine has done with it; and its events that are
+	 * not told yet, or whose place was not given back. */
+	bool     hms_ended;
+	unsigned hms_posted_nr;
+	/** [0] SEND, or PUT and GET of a peer; [1] ACK or REPLY. */
+	struct m0_home_event hms_event[2];
+	struct m0_lnet_msg   hms_msg;
 };
 
 /** The node's record of an event queue. The engine knows its number only. */
@@ -261,8 +285,8 @@ struct m0_home_down {
 
 /** The events that the engine has posted, oldest first. */
 struct m0_home_up {
-	struct m0_lnet_event_node  *huq_first;
-	struct m0_lnet_event_node **huq_tail;
+	struct m0_home_event  *huq_first;
+	struct m0_home_event **huq_tail;
 };
 
 /**
@@ -288,8 +312,6 @@ struct m0_home_node {
 	struct m0_list hno_calls_taken;
 	/** MEs that have ended; their slots are freed with hm_told. */
 	struct m0_home_me *hno_gone;
-	/** The strand has hm_lock to free them. */
-	bool hno_takes;
 	/** Messages for what peers send, without a lock; by hsl_next. */
 	struct m0_home_slot *hno_spares;
 	unsigned             hno_spares_nr;
@@ -359,8 +381,8 @@ struct m0_lnet {
 	/* The strand's, as it delivers. */
 	struct m0_home_up hm_up;
 	/** Events delivered by callback whose memory is not freed yet. */
-	struct m0_lnet_event_node *hm_told;
-	unsigned                   hm_told_nr;
+	struct m0_home_event *hm_told;
+	unsigned              hm_told_nr;
 	/** Calls that wait until all events posted so far have been delivered;
 	 * by ca_link. */
 	struct m0_list hm_barriers;
@@ -478,6 +500,11 @@ bool m0_home__msg_put(struct m0_lnet *lnet, struct m0_home_msg *hms);
 /** NULL: none is left for this side, or (*grow) a chunk must be added. */
 struct m0_home_msg *m0_home__msg_get(struct m0_lnet *lnet, bool own,
 				     bool *grow);
+/**
+ * Strand, with hm_lock: an event of the message was told, or is in its polled
+ * queue.
+ */
+void m0_home__msg_event_done(struct m0_lnet *lnet, struct m0_home_msg *hms);
 /**
  * Takes a slot, having it made if need be: releases hm_lock meanwhile.
  * @retval -ESHUTDOWN, -ENOSPC, -ENOMEM

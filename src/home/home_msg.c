@@ -26,6 +26,10 @@ static struct m0_home_msg *msg_of_slot(struct m0_home_slot *slot, bool own)
 
 	hms->hms_own = own;
 	hms->hms_users_nr = 1;
+	hms->hms_ended = false;
+	hms->hms_posted_nr = 0;
+	hms->hms_msg.msg_event[0] = &hms->hms_event[0].hev_event;
+	hms->hms_msg.msg_event[1] = &hms->hms_event[1].hev_event;
 	return hms;
 }
 
@@ -130,12 +134,11 @@ static inline void msg_end(struct m0_lnet *lnet, struct m0_home_msg *hms)
 		lnet->hm_node.hno_again = true;
 }
 
-static __attribute__((noinline)) void msg_end_lock(struct m0_lnet     *lnet,
-						   struct m0_home_msg *hms)
+void m0_home__msg_event_done(struct m0_lnet *lnet, struct m0_home_msg *hms)
 {
-	m0_mutex_lock(&lnet->hm_lock);
-	msg_end(lnet, hms);
-	m0_mutex_unlock(&lnet->hm_lock);
+	M0_PRE_EX(hms->hms_posted_nr > 0);
+	if (--hms->hms_posted_nr == 0 && hms->hms_ended)
+		msg_end(lnet, hms);
 }
 
 static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
@@ -143,22 +146,45 @@ static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	struct m0_lnet     *lnet = m0_lnet_engine_home(eng);
 	struct m0_home_msg *hms = m0_home__msg_of(msg);
 
-	if (M0_LIKELY(lnet->hm_node.hno_takes))
-		msg_end(lnet, hms);
-	else
-		msg_end_lock(lnet, hms);
+	hms->hms_ended = true;
+	/* Otherwise its last event does it, with hm_lock once for many. */
+	if (M0_LIKELY(hms->hms_posted_nr > 0))
+		return;
+	m0_mutex_lock(&lnet->hm_lock);
+	msg_end(lnet, hms);
+	m0_mutex_unlock(&lnet->hm_lock);
 }
 
-static void home_event(struct m0_lnet_engine     *eng,
-		       struct m0_lnet_event_node *node)
+/* The record of an event, whose space was reserved. */
+static struct m0_home_event *record_of(struct m0_home_md    *hmd,
+				       struct m0_home_msg   *hms,
+				       struct m0_lnet_event *ev)
 {
-	struct m0_lnet *lnet = m0_lnet_engine_home(eng);
+	if (hms == NULL) {
+		hmd->hmd_last.hev_event = *ev;
+		return &hmd->hmd_last;
+	}
+	++hms->hms_posted_nr;
+	return container_of(ev, struct m0_home_event, hev_event);
+}
 
-	node->en_next = NULL;
-	*lnet->hm_up.huq_tail = node;
-	lnet->hm_up.huq_tail = &node->en_next;
-	if (node->en_md != NULL)
-		M0_HOME_MARK(m0_home__md_of(node->en_md)->hmd_ended);
+static void home_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		       struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
+{
+	struct m0_lnet       *lnet = m0_lnet_engine_home(eng);
+	struct m0_home_md    *hmd = m0_home__md_of(md);
+	struct m0_home_msg   *hms = msg == NULL ? NULL : m0_home__msg_of(msg);
+	struct m0_home_event *record = record_of(hmd, hms, ev);
+
+	record->hev_next = NULL;
+	record->hev_eq = md->md_eq;
+	record->hev_incoming = hms != NULL && !hms->hms_own;
+	record->hev_msg = hms;
+	record->hev_md = ev->ev_unlinked ? hmd : NULL;
+	*lnet->hm_up.huq_tail = record;
+	lnet->hm_up.huq_tail = &record->hev_next;
+	if (ev->ev_unlinked)
+		M0_HOME_MARK(hmd->hmd_ended);
 }
 
 /* Only the strand adds to it. */

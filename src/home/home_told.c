@@ -28,26 +28,23 @@ void m0_home__md_put(struct m0_lnet *lnet, struct m0_home_md *hmd)
 
 static bool told_take(struct m0_lnet *lnet)
 {
-	struct m0_lnet_event_node *node;
-	struct m0_home_me         *hme;
-	struct m0_lnet_md         *md;
+	struct m0_home_event *node;
+	struct m0_home_me    *hme;
 
 	if (lnet->hm_told == NULL && lnet->hm_node.hno_gone == NULL)
 		return false;
-	lnet->hm_node.hno_takes = true;
 	while ((node = lnet->hm_told) != NULL) {
-		lnet->hm_told = node->en_next;
-		md = node->en_md;
-		m0_lnet_engine_event_taken(lnet->hm_node.hno_engine, node);
-		if (md != NULL)
-			m0_home__md_put(lnet, m0_home__md_of(md));
+		lnet->hm_told = node->hev_next;
+		if (node->hev_md != NULL)
+			m0_home__md_put(lnet, node->hev_md);
+		if (node->hev_msg != NULL)
+			m0_home__msg_event_done(lnet, node->hev_msg);
 	}
 	while ((hme = lnet->hm_node.hno_gone) != NULL) {
 		lnet->hm_node.hno_gone = hme->hme_next;
 		m0_home__me_put(lnet, hme);
 	}
 	lnet->hm_told_nr = 0;
-	lnet->hm_node.hno_takes = false;
 	return true;
 }
 

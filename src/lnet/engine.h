@@ -32,24 +32,6 @@ struct m0_lnet_timer {
 			 struct m0_lnet_timer *timer, m0_time_t now);
 };
 
-/**
- * An event on its way to the application; it lies in the object that it is
- * about.
- */
-struct m0_lnet_event_node {
-	struct m0_lnet_event_node *en_next;
-	struct m0_lnet_event       en_event;
-	/** Number of its event queue; 0: none. */
-	uint32_t en_eq;
-	/** Message to which the event holds a reference until it is taken;
-	 * NULL: none. */
-	struct m0_lnet_msg *en_msg;
-	/** Set with ev_unlinked: the home may reuse the memory of the MD. */
-	struct m0_lnet_md *en_md;
-	/** The event counts towards eq_max. */
-	bool en_incoming;
-};
-
 enum m0_lnet_me_state {
 	/** The ME has no MD, or one that is used up, and is not searched. A
 	 * queue that has had an MD stays LINKED. */
@@ -111,8 +93,6 @@ struct m0_lnet_md {
 	/** Link in le_mds. */
 	struct m0_list_link md_link;
 	void               *md_home;
-	/** The event that ends an idle MD. The engine clears it. */
-	struct m0_lnet_event_node md_last;
 };
 
 /** The stage of a message; in a queue it is in one queue at a time. */
@@ -199,14 +179,15 @@ struct m0_lnet_msg_rx {
  * with the answer to it. The first uses msg_op and msg_tx, and msg_rx for a
  * REPLY; the second msg_rx, and msg_tx for the answer.
  *
- * The home need not initialise it. For m0_lnet_engine_put and m0_lnet_engine_get
- * it sets msg_op.mop_attr and msg_md.
+ * The home sets msg_event, the space of the events, and initialises nothing else.
+ * For m0_lnet_engine_put and m0_lnet_engine_get it also sets msg_op.mop_attr and
+ * msg_md.
  */
 struct m0_lnet_msg {
 	/** Linked to its md_msgs by msg_md_link, and counted in md_busy_nr. */
 	struct m0_lnet_md     *msg_md;
 	struct m0_lnet_engine *msg_engine;
-	/** One for the driver, one for the response, one for each event. */
+	/** One for the driver, one for the response. */
 	unsigned               msg_refs_nr;
 	enum m0_lnet_msg_state msg_state;
 	/** Pending acts of fault rules: enum m0_lnet__fault_act. */
@@ -224,7 +205,7 @@ struct m0_lnet_msg {
 	/** The header that arrived, or that leaves. */
 	struct m0_lnet_hdr msg_hdr;
 	/** [0] SEND, or PUT and GET of a peer; [1] ACK or REPLY. */
-	struct m0_lnet_event_node msg_event[2];
+	struct m0_lnet_event *msg_event[2];
 };
 
 /** Calls from the engine to the home. */
@@ -233,11 +214,16 @@ struct m0_lnet_home_ops {
 	 * lc_msgs_max are in use, and the engine asks again. */
 	struct m0_lnet_msg *(*ho_msg_get)(struct m0_lnet_engine *eng);
 	void (*ho_msg_put)(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
-	/** Queues an event for en_eq; the home delivers it after the pass, and
-	 * calls m0_lnet_engine_event_taken() when the application has had
-	 * it. */
-	void (*ho_event)(struct m0_lnet_engine     *eng,
-			 struct m0_lnet_event_node *node);
+	/**
+	 * Queues an event of `md`; the home delivers it after the pass. With
+	 * ev_unlinked it is the last event of the MD, whose memory the home may
+	 * then reuse.
+	 * @param ev   one of msg_event, which the engine does not touch any
+	 *             more; without `msg` the home copies it.
+	 * @param msg  the message that the event is about; NULL: none.
+	 */
+	void (*ho_event)(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+			 struct m0_lnet_event *ev, struct m0_lnet_msg *msg);
 	/** Returns true if the queue takes one more incoming message, and then
 	 * reserves the space of its event. Otherwise the home counts, and the
 	 * engine drops the message. */
@@ -286,7 +272,7 @@ void *m0_lnet_engine_home(const struct m0_lnet_engine *eng);
  * reason is closer. The NIs stay in service, so that messages to peers leave.
  */
 void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now);
-/** Returns true if no object of the application, and no event, is left. */
+/** Returns true if no object of the application is left. */
 bool m0_lnet_engine_is_quiet(const struct m0_lnet_engine *eng);
 
 /**
@@ -340,9 +326,6 @@ void m0_lnet_engine_lazy_set(struct m0_lnet_engine *eng, uint32_t portal,
 			     bool lazy);
 void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
 			  struct m0_lnet_probe  *probe);
-/** The application has had the event: releases the reference of en_msg. */
-void m0_lnet_engine_event_taken(struct m0_lnet_engine     *eng,
-				struct m0_lnet_event_node *node);
 
 int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid *dst, struct m0_lnet_nid *src,

@@ -210,7 +210,7 @@ struct m0_lnet_engine {
 	/** The application's MEs and MDs. */
 	struct m0_list le_mes;
 	struct m0_list le_mds;
-	/** Number of these, plus events that were not taken. */
+	/** Number of these. */
 	uint64_t le_busy_nr;
 	/** Time when a protocol error may be logged again, and the number of
 	 * errors not logged since. */
@@ -313,13 +313,12 @@ void m0_lnet__event_fill(struct m0_lnet_event     *ev,
 			 const struct m0_lnet_nid *primary,
 			 const struct m0_lnet_nid *hop);
 /**
- * Posts the event to the EQ of the MD, or calls md_done. The event holds a
- * reference to `msg` until it is taken; NULL: none. After an event with
- * ev_unlinked the caller does not touch the MD.
+ * Posts the event, which is about `msg` (NULL: none), to the EQ of the MD, or
+ * calls md_done. After an event with ev_unlinked the caller does not touch the
+ * MD.
  */
 void m0_lnet__event_post(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
-			 struct m0_lnet_event_node *node,
-			 struct m0_lnet_msg        *msg);
+			 struct m0_lnet_event *ev, struct m0_lnet_msg *msg);
 
 /* -- md.c ------------------------------------------------------------------ */
 
@@ -349,14 +348,14 @@ void m0_lnet__md_end(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 /** Links a message to its MD, and counts it in md_busy_nr. */
 void m0_lnet__md_get(struct m0_lnet_md *md, struct m0_lnet_msg *msg);
 /**
- * Posts `node` (NULL: no event) on the MD of `msg`. The caller has filled in
+ * Posts `ev` (NULL: no event) on the MD of `msg`. The caller has filled in
  * ev_type, ev_status and the fields of the message.
- * @param last  the message does not use the MD any more, and its reference to
- *              the MD is released. If that ends the MD, this event is the last
- *              of the MD.
+ * @param last  the message does not use the MD any more: its reference to the
+ *              MD is released, and the caller's reference to the message. If
+ *              that ends the MD, this event is the last of the MD.
  */
 void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
-		       struct m0_lnet_event_node *node, bool last);
+		       struct m0_lnet_event *ev, bool last);
 /** Returns true if the threshold is 0, or MAX_SIZE does not fit any more. */
 bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md);
 /**
@@ -433,10 +432,9 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg);
 struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg);
 /**
  * Ends the wait for a response, or its arrival.
- * @param node  the event to post; NULL: none.
+ * @param ev  the event to post; NULL: none.
  */
-void m0_lnet__response_end(struct m0_lnet_msg        *msg,
-			   struct m0_lnet_event_node *node);
+void m0_lnet__response_end(struct m0_lnet_msg *msg, struct m0_lnet_event *ev);
 /** Posts the event of a response that failed with this status. */
 void m0_lnet__response_fail(struct m0_lnet_msg *msg, int status);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
+#include <stdlib.h>
 
 #include "lib/lnet_pair_internal.h"
 
@@ -401,20 +402,27 @@ static bool rxs_move(struct pair_node *node)
 
 /* -- the home -------------------------------------------------------------- */
 
+struct pair_msg {
+	struct m0_lnet_msg   pms_msg;
+	struct m0_lnet_event pms_event[2];
+};
+
 struct m0_lnet_msg *pair__msg_get(struct m0_lnet_engine *eng)
 {
-	struct pair_node   *node = m0_lnet_engine_home(eng);
-	struct m0_lnet_msg *msg;
+	struct pair_node *node = m0_lnet_engine_home(eng);
+	struct pair_msg  *pms;
 
 	if (node->pno_msgs_nr >= node->pno_msgs_max)
 		return NULL;
-	M0_ALLOC_PTR(msg);
-	if (msg == NULL)
+	M0_ALLOC_PTR(pms);
+	if (pms == NULL)
 		return NULL;
-	/* The engine initialises it. */
-	memset(msg, 0xa5, sizeof *msg);
+	/* The engine initialises the rest. */
+	memset(pms, 0xa5, sizeof *pms);
+	pms->pms_msg.msg_event[0] = &pms->pms_event[0];
+	pms->pms_msg.msg_event[1] = &pms->pms_event[1];
 	++node->pno_msgs_nr;
-	return msg;
+	return &pms->pms_msg;
 }
 
 static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
@@ -423,18 +431,24 @@ static void home_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 
 	M0_ASSERT(node->pno_msgs_nr > 0);
 	--node->pno_msgs_nr;
-	m0_free(msg);
+	m0_free(container_of(msg, struct pair_msg, pms_msg));
 }
 
-static void home_event(struct m0_lnet_engine     *eng,
-		       struct m0_lnet_event_node *event)
+static void home_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		       struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
 {
-	struct pair_node           *node = m0_lnet_engine_home(eng);
-	struct m0_lnet_event_node **at = &node->pno_posted;
+	struct pair_node    *node = m0_lnet_engine_home(eng);
+	struct pair_posted **at = &node->pno_posted;
+	/* Tests make m0_alloc() fail; space for events is reserved in a home. */
+	struct pair_posted *event = malloc(sizeof *event);
 
+	M0_ASSERT(event != NULL);
+	*event = (struct pair_posted){ .pev_event = *ev,
+				       .pev_eq = md->md_eq,
+				       .pev_ended = ev->ev_unlinked ? md : NULL,
+				       .pev_has_msg = msg != NULL };
 	while (*at != NULL)
-		at = &(*at)->en_next;
-	event->en_next = NULL;
+		at = &(*at)->pev_next;
 	*at = event;
 }
 
@@ -488,21 +502,20 @@ static const struct m0_lnet_home_ops home_ops = {
 
 static bool events_take(struct pair_node *node)
 {
-	bool                       any = false;
-	struct m0_lnet_event_node *event;
-	struct m0_lnet_md         *md;
+	bool                any = false;
+	struct pair_posted *event;
 
 	while (!node->pno_keep && node->pno_posted != NULL) {
 		event = node->pno_posted;
-		node->pno_posted = event->en_next;
+		node->pno_posted = event->pev_next;
 		M0_ASSERT(node->pno_events_nr < PAIR_EVENTS_MAX);
-		node->pno_events[node->pno_events_nr++] = event->en_event;
-		md = event->en_event.ev_unlinked ? event->en_md : NULL;
-		m0_lnet_engine_event_taken(node->pno_engine, event);
-		if (md != NULL) {
+		node->pno_events[node->pno_events_nr++] = event->pev_event;
+		if (event->pev_ended != NULL) {
 			--node->pno_mds_nr;
-			m0_free(container_of(md, struct pair_md, pmd_md));
+			m0_free(container_of(event->pev_ended, struct pair_md,
+					     pmd_md));
 		}
+		free(event);
 		any = true;
 	}
 	return any;

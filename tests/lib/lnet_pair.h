@@ -63,6 +63,18 @@ struct pair_frame {
 typedef enum pair_act (*pair_hook_t)(struct pair       *pair,
 				     struct pair_frame *frame);
 
+/** An event that the engine has posted. */
+struct pair_posted {
+	struct pair_posted  *pev_next;
+	struct m0_lnet_event pev_event;
+	/** Number of the queue. */
+	uint32_t pev_eq;
+	/** The MD that it ends; NULL: none. */
+	struct m0_lnet_md *pev_ended;
+	/** It is about a message. */
+	bool pev_has_msg;
+};
+
 struct pair_node {
 	struct pair           *pno_pair;
 	struct m0_lnet_engine *pno_engine;
@@ -95,13 +107,13 @@ struct pair_node {
 	bool     pno_behind;
 	uint64_t pno_takes_nr;
 	/** Posted, to be taken at the end of the pass unless pno_keep. */
-	struct m0_lnet_event_node *pno_posted;
-	bool                       pno_keep;
-	struct m0_lnet_event       pno_events[PAIR_EVENTS_MAX];
-	unsigned                   pno_events_nr;
-	unsigned                   pno_probes_done_nr;
-	struct m0_lnet_probe      *pno_probe_last;
-	uint32_t                   pno_handle;
+	struct pair_posted   *pno_posted;
+	bool                  pno_keep;
+	struct m0_lnet_event  pno_events[PAIR_EVENTS_MAX];
+	unsigned              pno_events_nr;
+	unsigned              pno_probes_done_nr;
+	struct m0_lnet_probe *pno_probe_last;
+	uint32_t              pno_handle;
 	/** ldo_peer_drop. */
 	unsigned pno_drops_nr;
 };

@@ -65,43 +65,17 @@ void m0_lnet__event_fill(struct m0_lnet_event     *ev,
 	ev->ev_sender = *hop;
 }
 
-/* Calls md_done at once, which takes the event. */
-static void own_done(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
-		     struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
-{
-	md->md_done(eng, md, ev);
-	if (msg != NULL)
-		m0_lnet__msg_put(msg);
-}
-
 /* Inline: every message passes here on both sides. */
-inline void m0_lnet__event_post(struct m0_lnet_engine     *eng,
-				struct m0_lnet_md         *md,
-				struct m0_lnet_event_node *node,
-				struct m0_lnet_msg        *msg)
+inline void m0_lnet__event_post(struct m0_lnet_engine *eng,
+				struct m0_lnet_md *md, struct m0_lnet_event *ev,
+				struct m0_lnet_msg *msg)
 {
-	struct m0_lnet_event *ev = &node->en_event;
-
 	M0_PRE_EX(msg == NULL || msg->msg_refs_nr > 0);
 	M0_PRE_EX(ev->ev_status <= 0);
 	ev->ev_md = md->md_handle;
 	ev->ev_md_user = md->md_attr.mda_user;
-	if (m0_lnet__md_is_own(md)) {
-		own_done(eng, md, ev, msg);
-		return;
-	}
-	node->en_eq = md->md_eq;
-	node->en_md = ev->ev_unlinked ? md : NULL;
-	node->en_msg = msg;
-	++eng->le_busy_nr;
-	eng->le_cfg.lec_home_ops->ho_event(eng, node);
-}
-
-void m0_lnet_engine_event_taken(struct m0_lnet_engine     *eng,
-				struct m0_lnet_event_node *node)
-{
-	M0_PRE(eng->le_busy_nr > 0);
-	--eng->le_busy_nr;
-	if (node->en_msg != NULL)
-		m0_lnet__msg_put(node->en_msg);
+	if (m0_lnet__md_is_own(md))
+		md->md_done(eng, md, ev);
+	else
+		eng->le_cfg.lec_home_ops->ho_event(eng, md, ev, msg);
 }

@@ -22,15 +22,12 @@ static bool op_is_get(const struct m0_lnet_msg *msg)
 }
 
 /* Fills an event of `type` from the operation, with its status. */
-static void op_fill(struct m0_lnet_event_node *node,
-		    const struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
-		    int status)
+static void op_fill(struct m0_lnet_event *ev, const struct m0_lnet_msg *msg,
+		    enum m0_lnet_event_type type, int status)
 {
 	const struct m0_lnet_op *op = &msg->msg_op.mop_attr;
-	struct m0_lnet_event    *ev = &node->en_event;
 	uint32_t                 pid = msg->msg_hdr.lhd_src_pid;
 
-	node->en_incoming = false;
 	ev->ev_type = type;
 	ev->ev_status = status;
 	ev->ev_unlinked = false;
@@ -105,18 +102,16 @@ void m0_lnet__response_drop(struct m0_lnet_msg *msg)
 
 struct m0_lnet_event *m0_lnet__response_event(struct m0_lnet_msg *msg)
 {
-	struct m0_lnet_event_node *node = &msg->msg_event[1];
+	struct m0_lnet_event *ev = msg->msg_event[1];
 
-	op_fill(node, msg, op_is_get(msg) ? M0_LNET_EV_REPLY : M0_LNET_EV_ACK,
-		0);
-	return &node->en_event;
+	op_fill(ev, msg, op_is_get(msg) ? M0_LNET_EV_REPLY : M0_LNET_EV_ACK, 0);
+	return ev;
 }
 
-void m0_lnet__response_end(struct m0_lnet_msg        *msg,
-			   struct m0_lnet_event_node *node)
+void m0_lnet__response_end(struct m0_lnet_msg *msg, struct m0_lnet_event *ev)
 {
 	M0_PRE_EX(!msg->msg_op.mop_waits);
-	m0_lnet__md_event(msg->msg_engine, msg, node, !msg->msg_tx.mtx_sending);
+	m0_lnet__md_event(msg->msg_engine, msg, ev, !msg->msg_tx.mtx_sending);
 }
 
 void m0_lnet__wait_end(struct m0_lnet_msg *msg)
@@ -135,7 +130,7 @@ void m0_lnet__response_fail(struct m0_lnet_msg *msg, int status)
 	ev->ev_initiator = msg->msg_op.mop_attr.lo_target;
 	ev->ev_mlength = 0;
 	ev->ev_status = status;
-	m0_lnet__response_end(msg, &msg->msg_event[1]);
+	m0_lnet__response_end(msg, msg->msg_event[1]);
 }
 
 static void response_overdue(struct m0_lnet_engine *eng,
@@ -219,13 +214,14 @@ static void op_header(struct m0_lnet_msg *msg, uint32_t type, bool answered)
 /* Completes an operation that was not started. */
 static void op_refuse(struct m0_lnet_msg *msg, int status)
 {
-	struct m0_lnet_event_node *node = &msg->msg_event[0];
-	struct m0_lnet_md         *md = msg->msg_md;
+	struct m0_lnet_event *ev = msg->msg_event[0];
+	struct m0_lnet_md    *md = msg->msg_md;
 
 	M0_PRE(status < 0 && !msg->msg_op.mop_waits);
 	msg->msg_md = NULL;
-	op_fill(node, msg, M0_LNET_EV_SEND, status);
-	m0_lnet__event_post(msg->msg_engine, md, node, msg);
+	op_fill(ev, msg, M0_LNET_EV_SEND, status);
+	m0_lnet__event_post(msg->msg_engine, md, ev, msg);
+	m0_lnet__msg_put(msg);
 }
 
 static int op_check(const struct m0_lnet_engine *eng,
@@ -289,8 +285,8 @@ void m0_lnet_engine_get(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 /* The PUT or GET was sent, or could not be. */
 static void op_sent(struct m0_lnet_msg *msg, int status)
 {
-	struct m0_lnet_event_node *node = &msg->msg_event[0];
-	bool                       late;
+	struct m0_lnet_event *ev = msg->msg_event[0];
+	bool                  late;
 
 	M0_PRE_EX(msg->msg_md != NULL);
 	/* A peer that has answered has the message, whatever the driver
@@ -300,8 +296,8 @@ static void op_sent(struct m0_lnet_msg *msg, int status)
 	if (status != 0)
 		m0_lnet__response_drop(msg);
 	late = msg->msg_op.mop_late && status == 0;
-	op_fill(node, msg, M0_LNET_EV_SEND, status);
-	m0_lnet__md_event(msg->msg_engine, msg, node,
+	op_fill(ev, msg, M0_LNET_EV_SEND, status);
+	m0_lnet__md_event(msg->msg_engine, msg, ev,
 			  !msg->msg_op.mop_waits &&
 				  msg->msg_rx.mrx_lnd == NULL && !late);
 	if (late)
@@ -322,7 +318,7 @@ static void get_release(struct m0_lnet_msg *msg)
 /* The answer to a peer was sent, or could not be. */
 static void response_sent(struct m0_lnet_msg *msg, int status)
 {
-	struct m0_lnet_event_node *node = &msg->msg_event[0];
+	struct m0_lnet_event *ev = msg->msg_event[0];
 
 	M0_PRE_EX(msg->msg_tx.mtx_is_answer);
 	if (M0_UNLIKELY(msg->msg_tx.mtx_lnd.ltx_answers != NULL))
@@ -332,8 +328,8 @@ static void response_sent(struct m0_lnet_msg *msg, int status)
 		m0_lnet__msg_put(msg);
 		return;
 	}
-	node->en_event.ev_status = status;
-	m0_lnet__md_event(msg->msg_engine, msg, node, true);
+	ev->ev_status = status;
+	m0_lnet__md_event(msg->msg_engine, msg, ev, true);
 }
 
 void m0_lnet__sent(struct m0_lnet_msg *msg, int status)

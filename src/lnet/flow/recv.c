@@ -117,11 +117,9 @@ static inline int take(const struct coming *in, const struct m0_lnet_msg *msg,
 static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
 			  int status)
 {
-	struct m0_lnet_event_node *node = &msg->msg_event[0];
-	struct m0_lnet_event      *ev = &node->en_event;
-	const struct m0_lnet_hdr  *hdr = &msg->msg_hdr;
+	struct m0_lnet_event     *ev = msg->msg_event[0];
+	const struct m0_lnet_hdr *hdr = &msg->msg_hdr;
 
-	node->en_incoming = true;
 	ev->ev_type = type;
 	ev->ev_status = status;
 	ev->ev_unlinked = false;
@@ -140,15 +138,14 @@ static void request_event(struct m0_lnet_msg *msg, enum m0_lnet_event_type type,
 /* Turns the request into its answer, and sends that. */
 static void answer(struct m0_lnet_msg *msg, uint32_t type)
 {
-	struct m0_lnet_hdr        *hdr = &msg->msg_hdr;
-	struct m0_lnet_process_id *src = &msg->msg_event[0].en_event.ev_source;
-	struct m0_lnet_nid         self = hdr->lhd_dest_nid;
+	struct m0_lnet_hdr *hdr = &msg->msg_hdr;
+	struct m0_lnet_nid  self = hdr->lhd_dest_nid;
 
 	M0_PRE_EX(!msg->msg_tx.mtx_sending && msg->msg_rx.mrx_lnd == NULL);
 	M0_PRE_EX(M0_IN(type, (M0_LNET_ACK, M0_LNET_REPLY)));
 	hdr->lhd_type = type;
-	hdr->lhd_dest_nid = src->lp_nid;
-	hdr->lhd_dest_pid = src->lp_pid;
+	hdr->lhd_dest_nid = hdr->lhd_src_nid;
+	hdr->lhd_dest_pid = hdr->lhd_src_pid;
 	hdr->lhd_src_nid = self;
 	hdr->lhd_src_pid = msg->msg_engine->le_cfg.lec_pid;
 	hdr->lhd_hdr_data = 0;
@@ -179,7 +176,7 @@ static void put_end(struct m0_lnet_msg *msg, int status)
 	request_event(msg, M0_LNET_EV_PUT, status);
 	if (ack)
 		m0_lnet__msg_get(msg);
-	m0_lnet__md_event(msg->msg_engine, msg, &msg->msg_event[0], true);
+	m0_lnet__md_event(msg->msg_engine, msg, msg->msg_event[0], true);
 	if (ack)
 		answer(msg, M0_LNET_ACK);
 }
@@ -357,7 +354,7 @@ static int ack_in(const struct coming *in)
 	ev->ev_match_bits = in->cmi_hdr.lhd_match_bits;
 	/* Not more than was sent, whatever the peer says. */
 	ev->ev_mlength = min64u(in->cmi_hdr.lhd_length, msg->msg_rlength);
-	m0_lnet__response_end(msg, &msg->msg_event[1]);
+	m0_lnet__response_end(msg, msg->msg_event[1]);
 	return 0;
 }
 
@@ -629,8 +626,8 @@ static void rx_end(struct m0_lnet_msg *msg, int status)
 		put_end(msg, status);
 		return;
 	}
-	msg->msg_event[1].en_event.ev_status = status;
-	m0_lnet__response_end(msg, &msg->msg_event[1]);
+	msg->msg_event[1]->ev_status = status;
+	m0_lnet__response_end(msg, msg->msg_event[1]);
 }
 
 void m0_lnet__rx_cut(struct m0_lnet_msg *msg, int status)

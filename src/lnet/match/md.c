@@ -45,17 +45,15 @@ static void ended(struct m0_lnet_engine *eng, struct m0_lnet_md *md)
 void m0_lnet__md_end(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		     int status)
 {
-	struct m0_lnet_event *ev = &md->md_last.en_event;
+	struct m0_lnet_event ev = { .ev_type = M0_LNET_EV_UNLINK,
+				    .ev_status = status,
+				    .ev_unlinked = true };
 
 	M0_PRE(status <= 0);
 	M0_PRE(md->md_busy_nr == 0 && !md->md_ended);
 	md->md_dead = true;
-	M0_SET0(&md->md_last);
-	ev->ev_type = M0_LNET_EV_UNLINK;
-	ev->ev_status = status;
-	ev->ev_unlinked = true;
 	ended(eng, md);
-	m0_lnet__event_post(eng, md, &md->md_last, NULL);
+	m0_lnet__event_post(eng, md, &ev, NULL);
 }
 
 void m0_lnet__md_get(struct m0_lnet_md *md, struct m0_lnet_msg *msg)
@@ -68,7 +66,7 @@ void m0_lnet__md_get(struct m0_lnet_md *md, struct m0_lnet_msg *msg)
 }
 
 void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
-		       struct m0_lnet_event_node *node, bool last)
+		       struct m0_lnet_event *ev, bool last)
 {
 	struct m0_lnet_md *md = msg->msg_md;
 	bool               ends;
@@ -82,21 +80,17 @@ void m0_lnet__md_event(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 		--md->md_busy_nr;
 	}
 	ends = last && md->md_busy_nr == 0 && md->md_dead;
-	if (node != NULL) {
-		node->en_event.ev_unlinked = ends;
+	if (ev != NULL) {
+		ev->ev_unlinked = ends;
 		if (ends) {
-			if (md->md_aborted && node->en_event.ev_status == 0)
-				node->en_event.ev_status =
-					m0_lnet__abort_status(eng);
+			if (md->md_aborted && ev->ev_status == 0)
+				ev->ev_status = m0_lnet__abort_status(eng);
 			ended(eng, md);
 		}
-		if (!last)
-			m0_lnet__msg_get(msg);
-		m0_lnet__event_post(eng, md, node, msg);
-		return;
-	}
-	if (ends)
+		m0_lnet__event_post(eng, md, ev, msg);
+	} else if (ends) {
 		m0_lnet__md_end(eng, md, 0);
+	}
 	if (last)
 		m0_lnet__msg_put(msg);
 }

@@ -24,73 +24,49 @@ static struct m0_lnet_md own_md(int32_t threshold)
 	};
 }
 
-/* A message is the home's again when its last event was taken. */
-static void event_not_taken_holds_message(void **state)
+/* The home has a copy of an event: the message is the home's again before the
+ * application has had its events. */
+static void event_holds_no_message(void **state)
 {
 	(void)state;
 	(void)sink(one, BITS, -1, 0);
 	one->pno_keep = true;
 	stranger_put(BITS, 4, 0);
-	assert_int_equal(one->pno_msgs_nr, 1);
+	assert_int_equal(one->pno_msgs_nr, 0);
+	assert_true(one->pno_posted->pev_has_msg);
+	assert_null(one->pno_posted->pev_ended);
 	one->pno_keep = false;
 	pair_settle(pair);
-	assert_int_equal(one->pno_msgs_nr, 0);
+	assert_int_equal(one->pno_events_nr, 1);
 }
 
-/* Both events of an operation are told from one message. */
-static void events_of_operation_share_message(void **state)
+/* An operation has two events, and one message until the second. */
+static void operation_has_one_message(void **state)
 {
 	(void)state;
 	(void)sink(two, BITS, -1, 0);
 	one->pno_keep = true;
 	pair_put(one, pair_md_bind(one, bytes_out, 8, 2, 0), "10.0.0.2@tcp",
 		 PORTAL, BITS, true);
-	pair_settle(pair);
 	assert_int_equal(one->pno_msgs_nr, 1);
-	assert_int_equal(one->pno_events_nr, 0);
+	pair_settle(pair);
+	assert_int_equal(one->pno_msgs_nr, 0);
 	one->pno_keep = false;
 	pair_settle(pair);
 	assert_int_equal(one->pno_events_nr, 2);
-	assert_int_equal(one->pno_msgs_nr, 0);
 }
 
-/* Taken: the home may read the node still, and only it clears it. */
-static void event_taken_is_left_as_it_was(void **state)
+/* The event that ends an idle MD is about no message. */
+static void last_event_names_its_md(void **state)
 {
-	struct m0_lnet_md         *md = sink(one, BITS, -1, 0);
-	struct m0_lnet_event_node *node;
+	struct m0_lnet_md *md = sink(one, BITS, -1, 0);
 
 	(void)state;
 	one->pno_keep = true;
 	m0_lnet_engine_md_unlink(one->pno_engine, md);
-	node = one->pno_posted;
-	assert_ptr_equal(node, &md->md_last);
-	assert_ptr_equal(node->en_md, md);
-	assert_int_equal(node->en_eq, PAIR_EQ);
-	assert_null(node->en_msg);
-	assert_false(node->en_incoming);
-	one->pno_keep = false;
-	pair_settle(pair);
-}
-
-/* Only messages of peers count against a queue's bound. */
-static void event_of_peers_message_is_incoming(void **state)
-{
-	(void)state;
-	(void)sink(one, BITS, -1, 0);
-	one->pno_keep = true;
-	stranger_put(BITS, 4, 0);
-	assert_true(one->pno_posted->en_incoming);
-	assert_null(one->pno_posted->en_md);
-	assert_non_null(one->pno_posted->en_msg);
-	one->pno_keep = false;
-	pair_settle(pair);
-	one->pno_keep = true;
-	pair->pai_hook = all_lost;
-	pair_put(one, pair_md_bind(one, bytes_out, 8, 1, 0), STRANGER, PORTAL,
-		 BITS, false);
-	pair_settle(pair);
-	assert_false(one->pno_posted->en_incoming);
+	assert_ptr_equal(one->pno_posted->pev_ended, md);
+	assert_int_equal(one->pno_posted->pev_eq, PAIR_EQ);
+	assert_false(one->pno_posted->pev_has_msg);
 	one->pno_keep = false;
 	pair_settle(pair);
 }
@@ -141,10 +117,9 @@ static void own_md_outlives_shutdown(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		STORY(event_not_taken_holds_message),
-		STORY(events_of_operation_share_message),
-		STORY(event_taken_is_left_as_it_was),
-		STORY(event_of_peers_message_is_incoming),
+		STORY(event_holds_no_message),
+		STORY(operation_has_one_message),
+		STORY(last_event_names_its_md),
 		STORY(own_md_is_told_at_once),
 		STORY(own_md_outlives_shutdown),
 	};
