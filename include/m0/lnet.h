@@ -38,7 +38,7 @@ extern "C" {
 
 struct m0_lnet;
 struct m0_lnet_eq;
-struct m0_home_event;
+struct m0_front_event;
 
 enum {
 	/** The node uses this portal for pings and discovery. */
@@ -208,14 +208,13 @@ struct m0_lnet_eq {
 	unsigned eq_max;
 	/** Number of the queue at its node; 0: the node had none left. */
 	uint32_t eq_number;
-	/** Polled: incoming messages that the node has accepted for it. */
-	uint32_t eq_accepted_nr;
 	/**
-	 * Incoming messages that the node dropped because eq_max were queued.
+	 * Incoming messages that the node dropped because eq_max were queued,
+	 * as of the last m0_lnet_eq_get() or m0_lnet_eq_wait().
 	 */
-	uint64_t              eq_dropped_nr;
-	struct m0_home_event *eq_first;
-	struct m0_home_event *eq_last;
+	uint64_t               eq_dropped_nr;
+	struct m0_front_event *eq_first;
+	struct m0_front_event *eq_last;
 	/** Number of MDs and events that refer to this queue. */
 	unsigned eq_users_nr;
 	/** A thread is in m0_lnet_eq_wait. */
@@ -372,6 +371,8 @@ struct m0_lnet_md_attr {
  * @retval -ENOENT   the ME has ended.
  * @retval -EBUSY    the ME has an MD, and is no QUEUE.
  * @retval -ENOSPC   the node has lc_mds_max MDs, or had no number for mda_eq.
+ * @retval -EFAULT   the node is in another process, and the memory is not
+ *                   registered.
  * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_md_attach(struct m0_lnet *lnet, struct m0_lnet_handle me,

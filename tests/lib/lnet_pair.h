@@ -71,7 +71,7 @@ struct pair_posted {
 	uint32_t pev_eq;
 	/** The MD that it ends; NULL: none. */
 	struct m0_lnet_md *pev_ended;
-	/** It is about a message. */
+	/** True if the event is about a message. */
 	bool pev_has_msg;
 };
 

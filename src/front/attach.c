@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A front whose node is in another process. All records were made before.
+ */
+#include "front/front_internal.h"
+
+static struct m0_lnet *lnet_of(const struct m0_strand *strand)
+{
+	return container_of((struct m0_strand *)(uintptr_t)strand,
+			    struct m0_lnet, hm_embed.emb_strand);
+}
+
+/* Delivers what the node has posted. */
+static m0_time_t attached_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct m0_lnet *lnet = lnet_of(strand);
+
+	M0_PRE(lnet->hm_node == NULL);
+	if (m0_front__deliver(lnet))
+		lnet->hm_embed.emb_did = true;
+	m0_front__told_end(lnet);
+	if (M0_UNLIKELY(lnet->hm_ring->rng_down.rqu_waits))
+		m0_front__refill(lnet);
+	(void)m0_front__runners_run(lnet, now);
+	return lnet->hm_run_at;
+}
+
+static bool attached_ready(const struct m0_strand *strand)
+{
+	const struct m0_lnet *lnet = lnet_of(strand);
+
+	return !m0_ring_is_empty(&lnet->hm_up) ||
+	       M0_FRONT_GET(lnet->hm_has_woken);
+}
+
+static const struct m0_strand_ops attached_ops = {
+	.so_step = attached_step,
+	.so_ready = attached_ready,
+};
+
+/* Makes the slots of the one chunk of a kind. */
+static int chunk_add(struct m0_lnet *lnet, struct m0_front_slots *slots,
+		     enum m0_ring_table table, void *records)
+{
+	void *chunk = m0_front__slots_chunk(slots);
+
+	if (chunk == NULL)
+		return -ENOMEM;
+	m0_front__slots_grow(slots, chunk);
+	lnet->hm_records[table].rvi_chunks[0] = records;
+	return 0;
+}
+
+static int chunks_add(struct m0_lnet *lnet, const struct m0_front_share *share)
+{
+	struct m0_front_slots *slots[M0_RING_TABLES_NR] = {
+		[M0_RING_MES] = &lnet->hm_mes,
+		[M0_RING_MDS] = &lnet->hm_mds,
+		[M0_RING_OPS] = &lnet->hm_ops,
+		[M0_RING_EQS] = &lnet->hm_eq_slots,
+		[M0_RING_SEGS] = &lnet->hm_segs,
+	};
+	unsigned i;
+	int      rc = 0;
+
+	for (i = 0; rc == 0 && i < M0_RING_TABLES_NR; ++i)
+		if (slots[i] != NULL)
+			rc = chunk_add(lnet, slots[i], (enum m0_ring_table)i,
+				       share->fsh_records[i]);
+	if (rc != 0)
+		return rc;
+	lnet->hm_records[M0_RING_INCOMINGS].rvi_chunks[0] =
+		share->fsh_records[M0_RING_INCOMINGS];
+	lnet->hm_incomings.rvi_chunks[0] = m0_alloc_aligned(
+		sizeof(struct m0_front_incoming) * M0_RING_CHUNK_NR, 6);
+	return lnet->hm_incomings.rvi_chunks[0] == NULL ? -ENOMEM : 0;
+}
+
+int m0_front_attach(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
+		    const struct m0_front_share *share)
+{
+	struct m0_lnet *lnet = m0_front__new(cfg, &attached_ops);
+	int             rc;
+
+	M0_PRE(share->fsh_nids_nr > 0 &&
+	       share->fsh_nids_nr <= ARRAY_SIZE(lnet->hm_nids));
+	if (lnet == NULL)
+		return -ENOMEM;
+	lnet->hm_ring = share->fsh_ring;
+	m0_ring_out_init(&lnet->hm_down, &lnet->hm_ring->rng_down);
+	m0_ring_in_init(&lnet->hm_up, &lnet->hm_ring->rng_up);
+	lnet->hm_nids_nr = share->fsh_nids_nr;
+	memcpy(lnet->hm_nids, share->fsh_nids,
+	       share->fsh_nids_nr * sizeof lnet->hm_nids[0]);
+	M0_ALLOC_ARR(lnet->hm_lazy, cfg->lc_portals_nr);
+	rc = lnet->hm_lazy == NULL ? -ENOMEM : 0;
+	if (rc == 0)
+		rc = m0_front__slots_make(lnet, M0_RING_CHUNK_NR);
+	if (rc == 0)
+		rc = m0_front__records_init(lnet);
+	if (rc == 0)
+		rc = chunks_add(lnet, share);
+	if (rc == 0)
+		*ret = lnet;
+	else
+		m0_front_detach(lnet);
+	return rc;
+}
+
+void m0_front_leave(struct m0_lnet *lnet)
+{
+	m0_front__lock(lnet);
+	M0_PRE(!lnet->hm_shut);
+	lnet->hm_shut = true;
+	m0_front__post_unlock(lnet, M0_RING_CLOSE, m0_lnet_handle_none,
+			      &lnet->hm_close);
+}
+
+void m0_front_detach(struct m0_lnet *lnet)
+{
+	unsigned i;
+
+	M0_PRE(m0_list_is_empty(&lnet->hm_eqs));
+	/* The owner of the ring has the records. */
+	for (i = 0; i < M0_RING_TABLES_NR; ++i)
+		if (lnet->hm_records[i].rvi_chunks != NULL)
+			lnet->hm_records[i].rvi_chunks[0] = NULL;
+	lnet->hm_ring = NULL;
+	m0_strand_fini(&lnet->hm_embed.emb_strand);
+	m0_front__free(lnet);
+}

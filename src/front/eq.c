@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events go to the application at the end of a pass: by callback, or into their
+ * polled queue. There they stay in the record that they were posted in, which is
+ * kept for them: so whoever takes one needs nothing but hm_lock, even when the node
+ * is closed.
+ */
+#include "front/front_internal.h"
+
+static const unsigned eq_max_default = 1024;
+
+void m0_lnet_eq_init(struct m0_lnet_eq *eq, struct m0_lnet *lnet,
+		     void (*callback)(struct m0_lnet_eq          *eq,
+				      const struct m0_lnet_event *ev),
+		     unsigned max)
+{
+	M0_SET0(eq);
+	eq->eq_lnet = lnet;
+	eq->eq_callback = callback;
+	eq->eq_max = max == 0 ? eq_max_default : max;
+	m0_list_link_init(&eq->eq_link);
+	(void)m0_semaphore_init(&eq->eq_sem, 0);
+	m0_mutex_lock(&lnet->hm_lock);
+	M0_PRE(!lnet->hm_dead);
+	m0_front__eq_number_take(lnet, eq);
+	m0_list_add_tail(&lnet->hm_eqs, &eq->eq_link);
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+void m0_lnet_eq_told_set(struct m0_lnet_eq *eq,
+			 void (*told)(struct m0_lnet_eq *eq))
+{
+	M0_PRE(eq->eq_callback != NULL && eq->eq_users_nr == 0);
+	eq->eq_told = told;
+}
+
+/* --------------------------------------------------------------- telling -- */
+
+/** Entries that go to polled queues, with hm_lock once for many. */
+struct polled {
+	struct m0_ring_entry po_entry[M0_FRONT_TOLD_MAX];
+	unsigned             po_nr;
+};
+
+static bool is_event(const struct m0_ring_entry *entry)
+{
+	return entry->rqe_opcode <= M0_RING_EV_UNLINK;
+}
+
+/* The event of an entry. */
+static struct m0_ring_event *event_of(const struct m0_lnet *lnet, uint32_t kind,
+				      uint32_t nr)
+{
+	if (M0_LIKELY(kind == M0_RING_EV_INCOMING))
+		return &M0_RING_RECORD(&lnet->hm_records[M0_RING_INCOMINGS],
+				       struct m0_ring_incoming, nr)
+				->rin_event;
+	switch (kind) {
+	case M0_RING_EV_SEND:
+		return &m0_front__op_record(lnet, nr)->rop_event[0];
+	case M0_RING_EV_RESPONSE:
+		return &m0_front__op_record(lnet, nr)->rop_event[1];
+	default:
+		M0_ASSERT_EX(kind == M0_RING_EV_UNLINK);
+		return &m0_front__md_record(lnet, nr)->rmd_last;
+	}
+}
+
+/* Returns the event as the application sees it. */
+static const struct m0_lnet_event *seen(const struct m0_ring_event *event)
+{
+	return (const struct m0_lnet_event *)(const void *)event;
+}
+
+/* The queue of an entry; NULL: its MD has none. */
+static struct m0_lnet_eq *eq_of(const struct m0_lnet       *lnet,
+				const struct m0_ring_entry *entry,
+				const struct m0_ring_event *event)
+{
+	if (entry->rqe_opcode == M0_RING_DONE)
+		return m0_front__op_at(lnet, entry->rqe_nr)->fop_md->fmd_eq;
+	return event == NULL ? NULL
+			     : m0_front__md_at(lnet, event->rev_md_nr)->fmd_eq;
+}
+
+static void told_add(struct m0_lnet *lnet, enum m0_ring_kind kind, uint32_t nr)
+{
+	lnet->hm_told[lnet->hm_told_nr++] =
+		(struct m0_ring_entry){ .rqe_opcode = kind, .rqe_nr = nr };
+	if (lnet->hm_told_nr == ARRAY_SIZE(lnet->hm_told))
+		m0_front__told_end(lnet);
+}
+
+static void event_call(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
+		       const struct m0_ring_entry *entry,
+		       const struct m0_ring_event *event)
+{
+	bool     unlinked = event->rev_unlinked;
+	uint32_t md = event->rev_md_nr;
+
+	if (eq != NULL)
+		eq->eq_callback(eq, seen(event));
+	if (entry->rqe_opcode == M0_RING_EV_INCOMING)
+		told_add(lnet, M0_RING_EV_INCOMING, entry->rqe_nr);
+	if (unlinked)
+		told_add(lnet, M0_RING_EV_UNLINK, md);
+}
+
+static struct m0_front_event *queued_of(struct m0_lnet             *lnet,
+					const struct m0_ring_entry *entry)
+{
+	struct m0_front_op *fop;
+
+	switch (entry->rqe_opcode) {
+	case M0_RING_EV_INCOMING:
+		return &M0_RING_RECORD(&lnet->hm_incomings,
+				       struct m0_front_incoming, entry->rqe_nr)
+				->fin_event;
+	case M0_RING_EV_UNLINK:
+		return &m0_front__md_at(lnet, entry->rqe_nr)->fmd_event;
+	default:
+		fop = m0_front__op_at(lnet, entry->rqe_nr);
+		++fop->fop_users_nr;
+		return &fop->fop_event[entry->rqe_opcode ==
+				       M0_RING_EV_RESPONSE];
+	}
+}
+
+/* hm_lock is held. @return true: somebody waits for it. */
+static bool eq_push(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
+		    const struct m0_ring_entry *entry)
+{
+	struct m0_front_event *queued = queued_of(lnet, entry);
+	bool                   waits = eq->eq_waits;
+
+	M0_PRE(eq->eq_callback == NULL);
+	M0_ASSERT((eq->eq_first == NULL) == (eq->eq_last == NULL));
+	queued->fev_kind = entry->rqe_opcode;
+	queued->fev_nr = entry->rqe_nr;
+	queued->fev_next = NULL;
+	if (eq->eq_first == NULL)
+		eq->eq_first = queued;
+	else
+		eq->eq_last->fev_next = queued;
+	eq->eq_last = queued;
+	eq->eq_waits = false;
+	return waits;
+}
+
+static void polled_push(struct m0_lnet *lnet, struct polled *polled)
+{
+	struct m0_lnet_eq *eq;
+	unsigned           i;
+
+	if (polled->po_nr == 0)
+		return;
+	m0_mutex_lock(&lnet->hm_lock);
+	for (i = 0; i < polled->po_nr; ++i) {
+		const struct m0_ring_entry *entry = &polled->po_entry[i];
+
+		if (entry->rqe_opcode == M0_RING_DONE) {
+			if (m0_front__op_put(
+				    lnet, m0_front__op_at(lnet, entry->rqe_nr)))
+				lnet->hm_node->nod_again = true;
+			continue;
+		}
+		eq = eq_of(lnet, entry,
+			   event_of(lnet, entry->rqe_opcode, entry->rqe_nr));
+		if (eq_push(lnet, eq, entry)) {
+			/* The waiting thread may continue; m0_lnet_eq_fini()
+			 * waits for us. */
+			m0_mutex_unlock(&lnet->hm_lock);
+			m0_semaphore_up(&eq->eq_sem);
+			m0_mutex_lock(&lnet->hm_lock);
+		}
+	}
+	m0_mutex_unlock(&lnet->hm_lock);
+	polled->po_nr = 0;
+}
+
+/* Calls eq_told of the queue whose events were delivered last. A queue
+ * without eq_told may be gone by now. */
+static void told(struct m0_lnet_eq **last, struct m0_lnet_eq *next)
+{
+	if (*last != NULL && *last != next)
+		(*last)->eq_told(*last);
+	*last = next != NULL && next->eq_told != NULL ? next : NULL;
+}
+
+/* All that was posted before it has been told. */
+static void passed(struct m0_lnet *lnet, uint32_t eq)
+{
+	struct m0_semaphore *sem;
+
+	m0_mutex_lock(&lnet->hm_lock);
+	sem = m0_front__eq_at(lnet, eq)->feq_passed;
+	m0_mutex_unlock(&lnet->hm_lock);
+	m0_semaphore_up(sem);
+}
+
+/* The queue of the next event will look at the user's word; with many MDs it is
+ * cold. */
+static void next_ahead(const struct m0_lnet *lnet, uint32_t nr, uint32_t end)
+{
+	const struct m0_ring_entry *entry = m0_ring_at(&lnet->hm_up, nr);
+
+	if (nr != end && M0_LIKELY(is_event(entry)))
+		__builtin_prefetch((const void *)(uintptr_t)event_of(
+					   lnet, entry->rqe_opcode,
+					   entry->rqe_nr)
+					   ->rev_md_user,
+				   1);
+}
+
+/* Other entries than events: they follow those of the same queue. */
+static void other_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
+		       struct polled *polled, const struct m0_ring_entry *entry)
+{
+	if (entry->rqe_opcode != M0_RING_PASSED) {
+		told_add(lnet, (enum m0_ring_kind)entry->rqe_opcode,
+			 entry->rqe_nr);
+		return;
+	}
+	told(last, NULL);
+	polled_push(lnet, polled);
+	/* The queue's MDs are free when its owner goes on. */
+	m0_front__told_end(lnet);
+	passed(lnet, entry->rqe_nr);
+}
+
+static void entry_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
+		       struct polled *polled, const struct m0_ring_entry *entry)
+{
+	struct m0_ring_event *event =
+		is_event(entry)
+			? event_of(lnet, entry->rqe_opcode, entry->rqe_nr)
+			: NULL;
+	struct m0_lnet_eq *eq = eq_of(lnet, entry, event);
+
+	if (eq != NULL && eq->eq_callback == NULL) {
+		polled->po_entry[polled->po_nr++] = *entry;
+		if (polled->po_nr == ARRAY_SIZE(polled->po_entry))
+			polled_push(lnet, polled);
+	} else if (event != NULL) {
+		told(last, eq);
+		event_call(lnet, eq, entry, event);
+	} else {
+		other_tell(lnet, last, polled, entry);
+	}
+}
+
+bool m0_front__deliver(struct m0_lnet *lnet)
+{
+	struct m0_lnet_eq *last = NULL;
+	struct polled      polled;
+	uint32_t           end = m0_ring_put_nr(&lnet->hm_up);
+	uint32_t           nr;
+	bool               any = false;
+
+	polled.po_nr = 0;
+	for (nr = lnet->hm_up.rie_taken_nr; nr != end; ++nr) {
+		const struct m0_ring_entry *entry =
+			m0_ring_at(&lnet->hm_up, nr);
+
+		next_ahead(lnet, nr + 1, end);
+		any |= is_event(entry);
+		entry_tell(lnet, &last, &polled, entry);
+	}
+	m0_ring_take(&lnet->hm_up, end);
+	told(&last, NULL);
+	polled_push(lnet, &polled);
+	return any;
+}
+
+/* --------------------------------------------------------------- taking -- */
+
+/* hm_lock is held. @return true: wake the node. */
+static bool event_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
+		       struct m0_lnet_event *ret)
+{
+	struct m0_front_event *queued = eq->eq_first;
+	uint32_t               nr = queued->fev_nr;
+	struct m0_ring_event  *event = event_of(lnet, queued->fev_kind, nr);
+	struct m0_ring_eq     *record =
+		m0_front__eq_record(lnet, eq->eq_number - 1);
+	bool wake = false;
+
+	eq->eq_first = queued->fev_next;
+	if (eq->eq_first == NULL)
+		eq->eq_last = NULL;
+	*ret = *seen(event);
+	if (queued->fev_kind == M0_RING_EV_INCOMING) {
+		__atomic_store_n(&record->req_taken_nr,
+				 record->req_taken_nr + 1, __ATOMIC_RELAXED);
+		wake = m0_front__incoming_put(lnet, nr);
+	} else if (queued->fev_kind != M0_RING_EV_UNLINK) {
+		wake = m0_front__op_put(lnet, m0_front__op_at(lnet, nr));
+	}
+	if (ret->ev_unlinked)
+		m0_front__md_put(lnet,
+				 m0_front__md_at(lnet, ret->ev_md.lh_slot));
+	return wake;
+}
+
+/* hm_lock is held. */
+static void dropped_copy(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
+{
+	if (eq->eq_number != 0)
+		eq->eq_dropped_nr = __atomic_load_n(
+			&m0_front__eq_record(lnet, eq->eq_number - 1)
+				 ->req_dropped_nr,
+			__ATOMIC_RELAXED);
+}
+
+/* @param wait  nobody has to be told so far; this thread will wait. */
+static int eq_take(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
+		   bool wait)
+{
+	struct m0_lnet *lnet = eq->eq_lnet;
+	bool            wake = false;
+	int             rc = 0;
+
+	m0_mutex_lock(&lnet->hm_lock);
+	dropped_copy(lnet, eq);
+	if (eq->eq_first != NULL)
+		wake = event_take(lnet, eq, event);
+	else
+		rc = -EAGAIN;
+	/* A look without waiting leaves the mark of a thread that waits. */
+	if (wait && rc != 0)
+		eq->eq_waits = true;
+	/* Awake, the strand must find a reason to look again. */
+	if (wake && !lnet->hm_dead)
+		m0_front__posted_unlock(lnet);
+	else
+		m0_mutex_unlock(&lnet->hm_lock);
+	return rc;
+}
+
+int m0_lnet_eq_get(struct m0_lnet_eq *eq, struct m0_lnet_event *event)
+{
+	struct m0_lnet *lnet = eq->eq_lnet;
+
+	M0_PRE(eq->eq_callback == NULL);
+	if (M0_FRONT_GET(lnet->hm_inline) && !M0_FRONT_GET(lnet->hm_dead))
+		(void)m0_lnet_progress(lnet);
+	return eq_take(eq, event, false);
+}
+
+int m0_lnet_eq_wait(struct m0_lnet_eq *eq, struct m0_lnet_event *event,
+		    m0_time_t deadline)
+{
+	struct m0_lnet *lnet = eq->eq_lnet;
+	bool            in_time = true;
+
+	M0_PRE(eq->eq_callback == NULL);
+	/* Once more after the deadline: it may have come with it. */
+	while (eq_take(eq, event, in_time) != 0) {
+		if (!in_time)
+			return -ETIMEDOUT;
+		if (M0_FRONT_GET(lnet->hm_dead))
+			in_time = m0_semaphore_timeddown(&eq->eq_sem, deadline);
+		else
+			in_time = m0_front__wait(lnet, &eq->eq_sem, deadline);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ end -- */
+
+/* Waits until what was posted has been told, and nobody is in a callback. A queue
+ * without a number never had an MD. */
+static void barrier_wait(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
+{
+	struct m0_lnet_handle about = { .lh_slot = eq->eq_number - 1 };
+	struct m0_semaphore   sem;
+	struct m0_front_eq   *feq;
+
+	M0_PRE(!m0_front__is_inside(lnet));
+	if (eq->eq_number == 0)
+		return;
+	(void)m0_semaphore_init(&sem, 0);
+	m0_mutex_lock(&lnet->hm_lock);
+	feq = m0_front__eq_at(lnet, about.lh_slot);
+	feq->feq_passed = &sem;
+	m0_front__post_unlock(lnet, M0_RING_BARRIER, about, &feq->feq_barrier);
+	(void)m0_front__wait(lnet, &sem, M0_TIME_NEVER);
+	m0_semaphore_fini(&sem);
+}
+
+void m0_lnet_eq_fini(struct m0_lnet_eq *eq)
+{
+	struct m0_lnet *lnet = eq->eq_lnet;
+	bool            last;
+
+	/* Its node was closed, and it was called back. */
+	if (lnet == NULL)
+		return;
+	if (!M0_FRONT_GET(lnet->hm_dead))
+		barrier_wait(lnet, eq);
+	m0_mutex_lock(&lnet->hm_lock);
+	M0_PRE(eq->eq_users_nr == 0 && eq->eq_first == NULL);
+	m0_front__eq_number_put(lnet, eq);
+	m0_list_del(&eq->eq_link);
+	eq->eq_lnet = NULL;
+	m0_semaphore_fini(&eq->eq_sem);
+	last = lnet->hm_dead && m0_list_is_empty(&lnet->hm_eqs);
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (last)
+		m0_front__free(lnet);
+}
+
+void m0_front__eqs_leave(struct m0_lnet *lnet)
+{
+	struct m0_lnet_eq *eq;
+	struct m0_lnet_eq *next;
+
+	m0_list_for_each_entry_safe(&lnet->hm_eqs, eq, next, struct m0_lnet_eq,
+				    eq_link) {
+		if (eq->eq_callback == NULL)
+			continue;
+		m0_list_del(&eq->eq_link);
+		eq->eq_lnet = NULL;
+	}
+}

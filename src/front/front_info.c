@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Information about the node and its peers.
+ */
+#include "front/front_internal.h"
+
+int m0_lnet_get_id(struct m0_lnet *lnet, unsigned i,
+		   struct m0_lnet_process_id *id)
+{
+	if (i >= lnet->hm_nids_nr)
+		return -ENOENT;
+	id->lp_nid = lnet->hm_nids[i];
+	id->lp_pid = M0_LNET_PID_LUSTRE;
+	return 0;
+}
+
+/*
+ * Not asked of the engine, which is the strand's: without routes there is
+ * nothing that the NIDs, which never change, do not tell.
+ */
+int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
+		 struct m0_lnet_nid *src, uint32_t *order)
+{
+	bool     own = m0_front__nid_is_ours(lnet, dst);
+	unsigned i;
+
+	if (m0_lnet_nid_is_any(dst))
+		return -EHOSTUNREACH;
+	for (i = 0; i < lnet->hm_nids_nr; ++i) {
+		const struct m0_lnet_nid *nid = &lnet->hm_nids[i];
+
+		if (own ? !m0_lnet_nid_eq(nid, dst)
+			: m0_lnet_nid_net(nid) != m0_lnet_nid_net(dst) ||
+				    nid->ln_size != dst->ln_size)
+			continue;
+		if (src != NULL)
+			*src = *nid;
+		if (order != NULL)
+			*order = own ? (i == 0 ? 0 : 1) : i;
+		return own ? 0 : 1;
+	}
+	return -EHOSTUNREACH;
+}
+
+/* ---------------------------------------------------------------- probes -- */
+
+int m0_lnet_probe(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
+{
+	M0_PRE(probe->pr_done != NULL);
+	if (lnet->hm_node == NULL)
+		return -ENOSYS;
+	if (m0_lnet_nid_is_any(&probe->pr_nid) ||
+	    (!m0_lnet_nid_is_any(&probe->pr_self) &&
+	     !m0_front__nid_is_ours(lnet, &probe->pr_self)) ||
+	    (unsigned)probe->pr_kind > M0_LNET_DISCOVER)
+		return -EINVAL;
+	m0_list_link_init(&probe->pr_link);
+	probe->pr_since = m0_time_cached();
+	probe->pr_priv = NULL;
+	m0_front__lock(lnet);
+	if (lnet->hm_shut) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return -ESHUTDOWN;
+	}
+	m0_list_add_tail(&lnet->hm_probes, &probe->pr_link);
+	m0_front__posted_unlock(lnet);
+	return 0;
+}
+
+static void probe_sync_done(struct m0_lnet_probe *probe)
+{
+	struct m0_semaphore *sem = probe->pr_user;
+
+	m0_semaphore_up(sem);
+}
+
+int m0_lnet_probe_sync(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
+{
+	struct m0_semaphore sem;
+	void               *user = probe->pr_user;
+	void (*done)(struct m0_lnet_probe * probe) = probe->pr_done;
+	int rc;
+
+	M0_PRE(!m0_front__is_inside(lnet));
+	(void)m0_semaphore_init(&sem, 0);
+	probe->pr_done = probe_sync_done;
+	probe->pr_user = &sem;
+	rc = m0_lnet_probe(lnet, probe);
+	if (rc == 0) {
+		(void)m0_front__wait(lnet, &sem, M0_TIME_NEVER);
+		rc = probe->pr_status;
+	} else {
+		probe->pr_status = rc;
+	}
+	probe->pr_done = done;
+	probe->pr_user = user;
+	m0_semaphore_fini(&sem);
+	return rc;
+}
+
+/* --------------------------------------------------------------- picture -- */
+
+struct front_info {
+	struct m0_front_call fri_call;
+	struct m0_semaphore  fri_sem;
+	struct m0_lnet_info *fri_info;
+	int                  fri_rc;
+};
+
+static void info_do(struct m0_lnet *lnet, struct m0_front_call *call)
+{
+	struct front_info *info =
+		container_of(call, struct front_info, fri_call);
+
+	info->fri_rc = m0_node_info(lnet->hm_node, &info->fri_info);
+	m0_semaphore_up(&info->fri_sem);
+}
+
+int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
+{
+	struct front_info info = { .fri_call.ca_do = info_do };
+
+	M0_PRE(!m0_front__is_inside(lnet));
+	if (lnet->hm_node == NULL)
+		return -ENOSYS;
+	(void)m0_semaphore_init(&info.fri_sem, 0);
+	m0_front__lock(lnet);
+	if (lnet->hm_shut) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return -ESHUTDOWN;
+	}
+	m0_front__call_unlock(lnet, &info.fri_call);
+	(void)m0_front__wait(lnet, &info.fri_sem, M0_TIME_NEVER);
+	m0_semaphore_fini(&info.fri_sem);
+	*ret = info.fri_info;
+	return info.fri_rc;
+}
+
+void m0_lnet_info_free(struct m0_lnet_info *info)
+{
+	m0_free(info);
+}
+
+/* -------------------------------------------------------------- counters -- */
+
+/*
+ * Counters are words that the strand writes as it goes and others look at one by
+ * one: each is right, together they are of no one moment. To tell them in any
+ * other way would cost each message more than all that is counted of it. The
+ * thread sanitizer is not told of the look.
+ */
+__attribute__((no_sanitize("thread"))) static void counters_copy(
+	uint64_t *dst, const volatile uint64_t *src, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; ++i)
+		dst[i] = src[i];
+}
+
+void m0_lnet_stats_get(struct m0_lnet *lnet, struct m0_lnet_stats *st)
+{
+	const struct m0_lnet_stats *live = m0_node_counters(lnet->hm_node);
+
+	M0_BASSERT(sizeof *st % sizeof(uint64_t) == 0);
+	counters_copy((uint64_t *)(void *)st,
+		      (const volatile uint64_t *)(const volatile void *)live,
+		      sizeof *st / sizeof(uint64_t));
+}
+
+/* One that is on its way resets what is counted until then. */
+void m0_lnet_stats_reset(struct m0_lnet *lnet)
+{
+	m0_front__lock(lnet);
+	if (lnet->hm_shut ||
+	    __atomic_exchange_n(&lnet->hm_ring->rng_reset, 1, __ATOMIC_RELAXED))
+		m0_mutex_unlock(&lnet->hm_lock);
+	else
+		m0_front__post_unlock(lnet, M0_RING_STATS_RESET,
+				      m0_lnet_handle_none, &lnet->hm_reset);
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The front: what the application calls. It checks arguments, has handles, event
+ * queues, runners and registered memory, and posts what is asked for to a node
+ * (ring/ring.h). Here are also the host of a node in this process and its step
+ * (embed.c, step.c, wait.c), which run both sides.
+ *
+ * Any thread may call the front; hm_lock protects it. The host's strand, or the
+ * thread that makes a step of an inline node, delivers what the node tells.
+ *
+ * Life of the slot of an MD: accepted (fmd_users_nr 1) - its operations come and
+ * go - the node posts the last event (rmd_ended: the handle is void) - the
+ * application has had that event, and the operations are done: only then the slot
+ * is used again. MEs and operations likewise.
+ */
+#ifndef M0_SRC_FRONT_FRONT_INTERNAL_H
+#define M0_SRC_FRONT_FRONT_INTERNAL_H
+
+#include "base/hash.h"
+#include "m0/lnet_run.h"
+#include "node/node.h"
+#include "os/os.h"
+#include "ring/ring.h"
+
+/** A request of the front that an M0_RING_CONTROL entry stands for. */
+struct m0_front_call {
+	struct m0_ring_place ca_place;
+	/** In hm_calls. */
+	struct m0_list_link ca_link;
+	/** Called on the strand. The call may be gone when it returns. */
+	void (*ca_do)(struct m0_lnet *lnet, struct m0_front_call *call);
+};
+
+/* -- slot.c ---------------------------------------------------------------- */
+
+/** Head of whatever has a handle. */
+struct m0_front_slot {
+	uint32_t fsl_index;
+	/** Generation of the present use; 0: never used. */
+	uint32_t fsl_gen;
+	bool     fsl_used;
+	/** The next free one. */
+	struct m0_front_slot *fsl_next;
+};
+
+enum {
+	M0_FRONT_CHUNK_NR = M0_RING_CHUNK_NR
+};
+
+/** Slots with stable addresses, added on demand, never given back. */
+struct m0_front_slots {
+	/** Chunks of M0_FRONT_CHUNK_NR slots. */
+	char   **fss_chunks;
+	size_t   fss_slot_bytes;
+	uint32_t fss_max;
+	uint32_t fss_nr;
+	uint32_t fss_used_nr;
+	/** The one freed last comes first. */
+	struct m0_front_slot *fss_free;
+};
+
+/** @retval -ENOMEM */
+int  m0_front__slots_init(struct m0_front_slots *slots, size_t slot_bytes,
+			  uint32_t max);
+void m0_front__slots_fini(struct m0_front_slots *slots);
+/** A chunk to be added when there is no free slot; NULL: no memory. */
+void *m0_front__slots_chunk(const struct m0_front_slots *slots);
+/** Frees one that was not added; NULL: does nothing. */
+void m0_front__slots_chunk_free(const struct m0_front_slots *slots,
+				void                        *chunk);
+/** Adds it. Pre: fss_nr < fss_max. */
+void m0_front__slots_grow(struct m0_front_slots *slots, void *chunk);
+/** Takes a free slot, of which nothing but the head is set; NULL: there is
+ * none. */
+struct m0_front_slot *m0_front__slot_get(struct m0_front_slots *slots);
+void                  m0_front__slot_put(struct m0_front_slots *slots,
+					 struct m0_front_slot  *slot);
+/** NULL: the handle is void. */
+struct m0_front_slot *m0_front__slot_find(const struct m0_front_slots *slots,
+					  struct m0_lnet_handle        handle);
+static inline bool m0_front__slots_are_full(const struct m0_front_slots *slots)
+{
+	return slots->fss_used_nr == slots->fss_max;
+}
+static inline struct m0_lnet_handle m0_front__handle(
+	const struct m0_front_slot *slot)
+{
+	return (struct m0_lnet_handle){ .lh_slot = slot->fsl_index,
+					.lh_gen = slot->fsl_gen };
+}
+
+/* -- what has a slot ------------------------------------------------------- */
+
+/* Not zeroed: who takes one sets all of it. */
+
+/** An event in a polled queue; it lies with what the event is about. */
+struct m0_front_event {
+	struct m0_front_event *fev_next;
+	/** enum m0_ring_kind, and the number. */
+	uint32_t fev_kind;
+	uint32_t fev_nr;
+};
+
+struct m0_front_me {
+	struct m0_front_slot fme_slot;
+	struct m0_ring_place fme_attach;
+	struct m0_ring_place fme_unlink;
+	/** MDs of a queue, and 1 until it has ended. */
+	unsigned fme_users_nr;
+	/** Bits of enum m0_lnet_me_flags. */
+	unsigned fme_flags;
+	/** The application has ended it, or its MD. */
+	bool fme_unlinked;
+	/** The last MD attached, which may have ended; none of a queue. */
+	struct m0_lnet_handle fme_md;
+};
+
+struct m0_front_md {
+	struct m0_front_slot fmd_slot;
+	struct m0_ring_place fmd_attach;
+	struct m0_ring_place fmd_unlink;
+	/** Operations on it that are not done, and 1 until its last event was
+	 * had by the application. */
+	unsigned fmd_users_nr;
+	bool     fmd_unlinked;
+	/** fmd_me is a queue: counted there, too, while the MD lives. */
+	bool fmd_queued;
+	/** NULL: bound. */
+	struct m0_front_me *fmd_me;
+	m0_bcount_t         fmd_length;
+	/** Its event queue, which counts it; NULL: none. */
+	struct m0_lnet_eq    *fmd_eq;
+	struct m0_front_event fmd_event;
+	/** Its long list of segments; NULL: none. */
+	struct m0_front_slot *fmd_segs;
+};
+
+struct m0_front_op {
+	struct m0_front_slot fop_slot;
+	struct m0_ring_place fop_place;
+	/** 1 until it is done, and each event of it in a polled queue. */
+	unsigned              fop_users_nr;
+	struct m0_front_md   *fop_md;
+	struct m0_front_event fop_event[2];
+};
+
+/** The part of the front in a message of a peer. */
+struct m0_front_incoming {
+	struct m0_front_event fin_event;
+};
+
+/** The front's record of an event queue. The node knows its number only. */
+struct m0_front_eq {
+	struct m0_front_slot feq_slot;
+	struct m0_lnet_eq   *feq_eq;
+	struct m0_ring_place feq_barrier;
+	/** For the thread that waits for the barrier; NULL: none does. */
+	struct m0_semaphore *feq_passed;
+};
+
+/* -- the front ------------------------------------------------------------- */
+
+/** Wish of a portal's laziness that was not posted, since one is on its way. */
+struct m0_front_lazy {
+	struct m0_ring_place flz_place;
+};
+
+/** Registered memory, of front_mem.c. Under hm_lock. */
+struct m0_front_mems {
+	/** Regions by address and size. */
+	struct m0_hash hmz_regions;
+	/** All of them. */
+	struct m0_list hmz_all;
+	/** Region number given last. */
+	uint32_t hmz_last;
+};
+
+enum {
+	/** Entries told by callback whose slots are kept, to go together. */
+	M0_FRONT_TOLD_MAX = 32
+};
+
+/** A node in this process: the state of its step. The strand's, or that of the
+ * thread that holds hm_stepping. */
+struct m0_front_embed {
+	struct m0_strand emb_strand;
+	/** Where its thread runs. */
+	struct m0_os_cpus emb_cpus;
+	struct m0_list    emb_probes_done;
+	/** The step did something. */
+	bool emb_did;
+	/** The step is m0_lnet_push(). */
+	bool emb_pushes;
+	/** The caller steps again soon, whatever this step returns. */
+	bool emb_is_polled;
+	/** The round has only read, and delivered; the next one does the rest.
+	 */
+	bool      emb_owes;
+	m0_time_t emb_next;
+	/** Time of the last round. */
+	m0_time_t emb_step_now;
+	/** m0_lnet_close() waits for it. */
+	struct m0_semaphore emb_closed_sem;
+};
+
+struct m0_lnet {
+	struct m0_lnet_cfg hm_cfg;
+	struct m0_ring    *hm_ring;
+	/** NULL: the node is in another process. */
+	struct m0_node       *hm_node;
+	struct m0_front_embed hm_embed;
+	/** Records of each kind, on this side. */
+	struct m0_ring_view hm_records[M0_RING_TABLES_NR];
+	/** Constant: the most operations that the application may have. */
+	unsigned hm_share_max;
+	/** Constant: NIDs of the node, `0@lo` first. */
+	unsigned           hm_nids_nr;
+	struct m0_lnet_nid hm_nids[1 + M0_NODE_NIS_MAX];
+
+	/* Under hm_lock. */
+	struct m0_mutex       hm_lock;
+	struct m0_ring_out    hm_down;
+	struct m0_front_slots hm_mes;
+	struct m0_front_slots hm_mds;
+	struct m0_front_slots hm_ops;
+	struct m0_front_slots hm_eq_slots;
+	/** Long lists of segments. */
+	struct m0_front_slots hm_segs;
+	/** Ended, but an entry that names them still waits for room. */
+	struct m0_front_slot *hm_parked_mes;
+	struct m0_front_slot *hm_parked_mds;
+	/** Calls whose entries were posted, oldest first. */
+	struct m0_list hm_calls;
+	/** Probes that wait to be begun. */
+	struct m0_list        hm_probes;
+	struct m0_list        hm_eqs;
+	struct m0_front_lazy *hm_lazy;
+	struct m0_front_mems  hm_mems;
+	/** Runners; those to be run. */
+	struct m0_list hm_runners;
+	struct m0_list hm_woken;
+	/** No more operations are taken. */
+	bool hm_shut;
+	/** The node is gone; only polled queues keep its memory. */
+	bool hm_dead;
+
+	/* Atomic. */
+	/** The node has no thread (yet). */
+	bool hm_inline;
+	/** hm_woken is not empty. */
+	bool hm_has_woken;
+	/** The runner that is being run. */
+	struct m0_lnet_runner *hm_running;
+	/** Inline: somebody steps. */
+	bool hm_stepping;
+	/** Inline: who steps sleeps; m0_lnet_fd was asked for. */
+	bool hm_sleeps;
+	bool hm_has_fd;
+
+	/* The strand's, as it delivers. */
+	struct m0_ring_in hm_up;
+	/** By number; the node makes the records. */
+	struct m0_ring_view hm_incomings;
+	/** Records of incoming messages that were returned so far; hm_lock. */
+	uint32_t hm_returned_nr;
+	/** Told by callback: their slots are not free yet. */
+	struct m0_ring_entry hm_told[M0_FRONT_TOLD_MAX];
+	unsigned             hm_told_nr;
+	/** When a runner is due. */
+	m0_time_t hm_run_at;
+
+	struct m0_ring_place hm_close;
+	struct m0_ring_place hm_reset;
+};
+
+/**
+ * Any field that both sides look at without hm_lock. In one order for all: who
+ * sets one and then gets another is seen, or sees.
+ */
+#define M0_FRONT_GET(field) __atomic_load_n(&(field), __ATOMIC_SEQ_CST)
+#define M0_FRONT_SET(field, val) \
+	__atomic_store_n(&(field), (val), __ATOMIC_SEQ_CST)
+
+static inline struct m0_front_me *m0_front__me_at(const struct m0_lnet *lnet,
+						  uint32_t              nr)
+{
+	char *chunk = lnet->hm_mes.fss_chunks[nr / M0_FRONT_CHUNK_NR];
+
+	return (struct m0_front_me *)(void *)chunk + nr % M0_FRONT_CHUNK_NR;
+}
+static inline struct m0_front_md *m0_front__md_at(const struct m0_lnet *lnet,
+						  uint32_t              nr)
+{
+	char *chunk = lnet->hm_mds.fss_chunks[nr / M0_FRONT_CHUNK_NR];
+
+	return (struct m0_front_md *)(void *)chunk + nr % M0_FRONT_CHUNK_NR;
+}
+static inline struct m0_front_op *m0_front__op_at(const struct m0_lnet *lnet,
+						  uint32_t              nr)
+{
+	char *chunk = lnet->hm_ops.fss_chunks[nr / M0_FRONT_CHUNK_NR];
+
+	return (struct m0_front_op *)(void *)chunk + nr % M0_FRONT_CHUNK_NR;
+}
+static inline struct m0_front_eq *m0_front__eq_at(const struct m0_lnet *lnet,
+						  uint32_t              nr)
+{
+	char *chunk = lnet->hm_eq_slots.fss_chunks[nr / M0_FRONT_CHUNK_NR];
+
+	return (struct m0_front_eq *)(void *)chunk + nr % M0_FRONT_CHUNK_NR;
+}
+static inline struct m0_ring_me *m0_front__me_record(const struct m0_lnet *lnet,
+						     uint32_t              nr)
+{
+	return M0_RING_RECORD(&lnet->hm_records[M0_RING_MES], struct m0_ring_me,
+			      nr);
+}
+static inline struct m0_ring_md *m0_front__md_record(const struct m0_lnet *lnet,
+						     uint32_t              nr)
+{
+	return M0_RING_RECORD(&lnet->hm_records[M0_RING_MDS], struct m0_ring_md,
+			      nr);
+}
+static inline struct m0_ring_op *m0_front__op_record(const struct m0_lnet *lnet,
+						     uint32_t              nr)
+{
+	return M0_RING_RECORD(&lnet->hm_records[M0_RING_OPS], struct m0_ring_op,
+			      nr);
+}
+static inline struct m0_ring_eq *m0_front__eq_record(const struct m0_lnet *lnet,
+						     uint32_t              nr)
+{
+	return M0_RING_RECORD(&lnet->hm_records[M0_RING_EQS], struct m0_ring_eq,
+			      nr);
+}
+
+/* -- front_post.c ---------------------------------------------------------------- */
+
+void m0_front__lock(struct m0_lnet *lnet);
+/**
+ * Posts an entry and releases hm_lock, then has the node look, unless this is the
+ * strand.
+ */
+void m0_front__post_unlock(struct m0_lnet *lnet, enum m0_ring_opcode opcode,
+			   struct m0_lnet_handle about,
+			   struct m0_ring_place *place);
+/** Posts a request. `call` has its ca_do. */
+void m0_front__call_unlock(struct m0_lnet *lnet, struct m0_front_call *call);
+/** hm_lock is held: something other than an entry is there to be taken. */
+void m0_front__posted_unlock(struct m0_lnet *lnet);
+/** Without hm_lock: the node shall make a step. */
+void m0_front__wake(struct m0_lnet *lnet);
+/** Is this thread inside a step of the node? */
+bool m0_front__is_inside(const struct m0_lnet *lnet);
+/** Has the front posted something that the node has not looked for? */
+static inline bool m0_front__is_posted(const struct m0_lnet *lnet)
+{
+	return M0_FRONT_GET(lnet->hm_ring->rng_down.rqu_bell) != 0;
+}
+/** Strand: gives entries that wait the room that there is now. */
+void m0_front__refill(struct m0_lnet *lnet);
+/** Strand: clears the bell, and begins the probes that were posted. */
+void m0_front__bell_clear(struct m0_lnet *lnet);
+/** Calls of the node. */
+extern const struct m0_node_host m0_front__host;
+
+/* -- grow.c ---------------------------------------------------------------- */
+
+/**
+ * Makes a chunk of slots, records and the node's structs. hm_lock is held, and
+ * released meanwhile. @retval -ENOMEM
+ */
+int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
+		   enum m0_ring_table table);
+/** Strand: makes a chunk for incoming messages. @return false: no memory. */
+bool m0_front__incomings_grow(struct m0_lnet *lnet);
+/** Frees all records. */
+void m0_front__records_free(struct m0_lnet *lnet);
+int  m0_front__records_init(struct m0_lnet *lnet);
+
+/* -- me_md.c, move.c, front_told.c: hm_lock is held ------------------------- */
+
+/** The MD, if it has neither ended nor been unlinked; hm_lock is held. */
+struct m0_front_md *m0_front__md_find(struct m0_lnet       *lnet,
+				      struct m0_lnet_handle handle);
+bool                m0_front__nid_is_ours(const struct m0_lnet     *lnet,
+					  const struct m0_lnet_nid *nid);
+/** One use less. */
+void m0_front__me_put(struct m0_lnet *lnet, struct m0_front_me *fme);
+void m0_front__md_put(struct m0_lnet *lnet, struct m0_front_md *fmd);
+/** @return true: the node is to be woken, it waits for a message. */
+bool m0_front__op_put(struct m0_lnet *lnet, struct m0_front_op *fop);
+/** The record of an incoming message is the node's again; as op_put. */
+bool m0_front__incoming_put(struct m0_lnet *lnet, uint32_t nr);
+/**
+ * Takes a slot, having it made if need be: releases hm_lock meanwhile.
+ * @retval -ESHUTDOWN, -ENOSPC, -ENOMEM
+ */
+int m0_front__slot_take(struct m0_lnet *lnet, struct m0_front_slots *slots,
+			enum m0_ring_table table, struct m0_front_slot **ret);
+/**
+ * Makes an MD of a slot, counted for its life; gives the slot back if it cannot.
+ * @retval -EFAULT, -ENOSPC  as m0_front__segs_fill().
+ */
+int m0_front__md_make(struct m0_lnet *lnet, struct m0_front_slot *slot,
+		      const struct m0_lnet_md_attr *attr,
+		      struct m0_front_md          **ret);
+/**
+ * Checks the attributes of an MD to be bound; hm_lock need not be held.
+ * @retval -EINVAL, -ENOSPC
+ */
+int m0_front__md_bind_check(struct m0_lnet               *lnet,
+			    const struct m0_lnet_md_attr *attr);
+/**
+ * Takes what has been told, if there is any and nobody else steps, for the sake of
+ * the slots that it has. @return false  nothing was taken.
+ */
+bool m0_front__told_take(struct m0_lnet *lnet);
+/** Strand, without hm_lock: the same. */
+void m0_front__told_give(struct m0_lnet *lnet);
+/** Nobody waits for it, so it is done when what it has led to has left. */
+static inline void m0_front__told_end(struct m0_lnet *lnet)
+{
+	if (lnet->hm_told_nr > 0)
+		m0_front__told_give(lnet);
+}
+
+/* -- wait.c, step.c -------------------------------------------------------- */
+
+extern const struct m0_strand_ops m0_front__strand_ops;
+/**
+ * Blocks the application until the semaphore was taken; inline nodes make
+ * progress meanwhile. @return false  the deadline came first.
+ */
+bool m0_front__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
+		    m0_time_t deadline);
+
+/* -- eq_number.c ----------------------------------------------------------- */
+
+/**
+ * Gives the queue a number if there is one and memory for it. hm_lock is held, and
+ * released meanwhile.
+ */
+void m0_front__eq_number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
+/**
+ * Gives a queue a number that got none when it was initialised.
+ * @return -ENOSPC  all numbers are in use
+ * @return -ENOMEM
+ */
+int m0_front__eq_number_make(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
+/** hm_lock is held. */
+void m0_front__eq_number_put(struct m0_lnet *lnet, struct m0_lnet_eq *eq);
+
+/* -- eq.c ------------------------------------------------------------------ */
+
+/** Delivers what the node has posted so far. @return true if there was any. */
+bool m0_front__deliver(struct m0_lnet *lnet);
+/** The node is closed: queues that need nothing of it are let go. hm_lock. */
+void m0_front__eqs_leave(struct m0_lnet *lnet);
+
+/* -- runner.c -------------------------------------------------------------- */
+
+/** Strand: runs those that were woken or are due. @return true if any. */
+bool m0_front__runners_run(struct m0_lnet *lnet, m0_time_t now);
+
+/** Bytes of hm_ring. */
+static inline size_t m0_front__ring_bytes(const struct m0_lnet *lnet)
+{
+	return sizeof *lnet->hm_ring +
+	       lnet->hm_cfg.lc_portals_nr * sizeof lnet->hm_ring->rng_lazy[0];
+}
+
+/* -- close.c, front_free.c ------------------------------------------------- */
+
+/** An open has failed: ends what it has begun, and frees the node. */
+void m0_front__undo(struct m0_lnet *lnet);
+/** Frees the front's memory, also after an open that failed. */
+void m0_front__free(struct m0_lnet *lnet);
+
+/** Makes a front, without slots, ring and node. @param ops  of its strand. NULL: no
+ * memory. */
+struct m0_lnet *m0_front__new(const struct m0_lnet_cfg   *cfg,
+			      const struct m0_strand_ops *ops);
+/** Makes the tables of slots, of `max` each or of what the configuration says. */
+int m0_front__slots_make(struct m0_lnet *lnet, uint32_t max);
+
+/* -- attach.c -------------------------------------------------------------- */
+
+/** The memory that a front shares with a node in another process. */
+struct m0_front_share {
+	struct m0_ring *fsh_ring;
+	/** One chunk of each kind, all zeroes. No other is made. */
+	void *fsh_records[M0_RING_TABLES_NR];
+	/** NIDs of the node, `0@lo` first. */
+	const struct m0_lnet_nid *fsh_nids;
+	unsigned                  fsh_nids_nr;
+};
+
+/**
+ * Makes a front of a node that has the other end of the ring. It has no thread:
+ * m0_lnet_progress() delivers. What is a request of the strand's in a process of one
+ * (information, probes, fault rules) is not there.
+ * @retval -ENOMEM
+ */
+int m0_front_attach(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
+		    const struct m0_front_share *share);
+/** Asks the node to close. Its last events are delivered by m0_lnet_progress(). */
+void m0_front_leave(struct m0_lnet *lnet);
+/** Frees the front. Pre: its queues are gone. */
+void m0_front_detach(struct m0_lnet *lnet);
+
+/* -- front_mem.c ----------------------------------------------------------- */
+
+/**
+ * Fills the memory of an MD of a front whose node is in another process. hm_lock.
+ * @retval -EFAULT  some of it is not registered.
+ * @retval -ENOSPC  no record is left for a long list.
+ */
+int m0_front__segs_fill(struct m0_lnet *lnet, struct m0_front_md *fmd,
+			const struct m0_bufvec *vec);
+
+void m0_front__mems_init(struct m0_lnet *lnet);
+/** Frees the regions that are left, which no driver has. */
+void m0_front__mems_fini(struct m0_lnet *lnet);
+
+#endif /* M0_SRC_FRONT_FRONT_INTERNAL_H */

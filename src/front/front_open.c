@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening a node in this process.
+ */
+#include "front/front_internal.h"
+
+static int ring_make(struct m0_lnet *lnet)
+{
+	size_t bytes = m0_front__ring_bytes(lnet);
+
+	lnet->hm_ring = m0_alloc_aligned(bytes, 6);
+	if (lnet->hm_ring == NULL)
+		return -ENOMEM;
+	memset(lnet->hm_ring, 0, bytes);
+	m0_ring_out_init(&lnet->hm_down, &lnet->hm_ring->rng_down);
+	m0_ring_in_init(&lnet->hm_up, &lnet->hm_ring->rng_up);
+	return 0;
+}
+
+/* Returns the smaller one; 0 is no bound. */
+static uint32_t bound(uint32_t nr, uint32_t max)
+{
+	return max == 0 ? nr : min_check(nr, max);
+}
+
+int m0_front__slots_make(struct m0_lnet *lnet, uint32_t max)
+{
+	const struct m0_lnet_cfg *cfg = &lnet->hm_cfg;
+	int                       rc;
+
+	rc = m0_front__slots_init(&lnet->hm_mes, sizeof(struct m0_front_me),
+				  bound(cfg->lc_mes_max, max));
+	if (rc == 0)
+		rc = m0_front__slots_init(&lnet->hm_mds,
+					  sizeof(struct m0_front_md),
+					  bound(cfg->lc_mds_max, max));
+	if (rc == 0)
+		rc = m0_front__slots_init(&lnet->hm_ops,
+					  sizeof(struct m0_front_op),
+					  bound(m0_node_share_max(cfg), max));
+	if (rc == 0)
+		rc = m0_front__slots_init(&lnet->hm_eq_slots,
+					  sizeof(struct m0_front_eq),
+					  bound(M0_NODE_EQS_MAX, max));
+	if (rc == 0)
+		rc = m0_front__slots_init(&lnet->hm_segs,
+					  sizeof(struct m0_front_slot),
+					  bound(M0_RING_SEGS_MAX, max));
+	return rc;
+}
+
+struct m0_lnet *m0_front__new(const struct m0_lnet_cfg   *cfg,
+			      const struct m0_strand_ops *ops)
+{
+	struct m0_lnet        *lnet;
+	struct m0_front_embed *embed;
+
+	M0_ALLOC_PTR(lnet);
+	if (lnet == NULL)
+		return NULL;
+	lnet->hm_cfg = *cfg;
+	lnet->hm_share_max = m0_node_share_max(cfg);
+	m0_mutex_init(&lnet->hm_lock);
+	m0_list_init(&lnet->hm_calls);
+	m0_list_init(&lnet->hm_probes);
+	m0_list_init(&lnet->hm_eqs);
+	m0_list_init(&lnet->hm_runners);
+	m0_list_init(&lnet->hm_woken);
+	m0_front__mems_init(lnet);
+	lnet->hm_run_at = M0_TIME_NEVER;
+	lnet->hm_inline = true;
+	embed = &lnet->hm_embed;
+	m0_list_init(&embed->emb_probes_done);
+	(void)m0_semaphore_init(&embed->emb_closed_sem, 0);
+	m0_strand_init(&embed->emb_strand, ops, "m0-lnet");
+	if (cfg->lc_spin_ns >= 0)
+		embed->emb_strand.st_spin_ns = (m0_time_t)cfg->lc_spin_ns;
+	return lnet;
+}
+
+static int memory_init(struct m0_lnet *lnet)
+{
+	int rc;
+
+	M0_ALLOC_ARR(lnet->hm_lazy, lnet->hm_cfg.lc_portals_nr);
+	if (lnet->hm_lazy == NULL)
+		return -ENOMEM;
+	rc = ring_make(lnet);
+	if (rc == 0)
+		rc = m0_front__slots_make(lnet, 0);
+	if (rc == 0)
+		rc = m0_front__records_init(lnet);
+	if (rc == 0)
+		rc = m0_node_create(&lnet->hm_node, &lnet->hm_cfg,
+				    lnet->hm_ring, &m0_front__host, lnet);
+	return rc;
+}
+
+static struct m0_lnet *lnet_new(const struct m0_lnet_cfg *cfg)
+{
+	struct m0_lnet *lnet = m0_front__new(cfg, &m0_front__strand_ops);
+
+	if (lnet != NULL && memory_init(lnet) != 0) {
+		m0_front__free(lnet);
+		return NULL;
+	}
+	return lnet;
+}
+
+static int lnet_start(struct m0_lnet *lnet, const struct m0_host_ops *host,
+		      char *why)
+{
+	int rc = m0_node_cpus_set(&lnet->hm_embed.emb_cpus, &lnet->hm_cfg, why);
+
+	if (rc == 0)
+		rc = m0_node_start(lnet->hm_node, &lnet->hm_embed.emb_strand,
+				   host, why);
+	if (rc != 0)
+		return rc;
+	lnet->hm_nids_nr = lnet->hm_node->nod_nids_nr;
+	memcpy(lnet->hm_nids, lnet->hm_node->nod_nids, sizeof lnet->hm_nids);
+	return 0;
+}
+
+int m0_lnet_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg, char *why)
+{
+	const struct m0_host_ops *host = m0_host_ops_get();
+	struct m0_lnet_cfg        dflt;
+	struct m0_lnet           *lnet;
+	char                      text[M0_LNET_WHY_BYTES] = "";
+	int                       rc;
+
+	M0_BASSERT((int)M0_LND_WHY_BYTES == (int)M0_LNET_WHY_BYTES);
+	if (cfg == NULL) {
+		m0_lnet_cfg_default(&dflt);
+		cfg = &dflt;
+	}
+	rc = m0_lnet_cfg_check(cfg, why);
+	if (rc != 0)
+		return rc;
+	if (host == NULL)
+		return m0_node_why(why, -ENOSYS,
+				   "this program was built without sockets");
+	lnet = lnet_new(cfg);
+	if (lnet == NULL)
+		return m0_node_why(why, -ENOMEM, "no memory for a node");
+	rc = lnet_start(lnet, host, text);
+	if (rc == 0 && !cfg->lc_inline)
+		rc = m0_lnet_thread_start(lnet);
+	if (rc == 0) {
+		*ret = lnet;
+		return 0;
+	}
+	m0_front__undo(lnet);
+	return m0_node_why(why, rc, "%s", text[0] != 0 ? text : m0_errname(rc));
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Posting. Who rings the bell wakes the node's strand, and only if that has gone to
+ * sleep: awake, it hears the bell by itself (so_ready). An inline node has nobody to
+ * be woken but who polls its descriptor, or sleeps in it.
+ */
+#include "front/front_internal.h"
+
+void m0_front__lock(struct m0_lnet *lnet)
+{
+	m0_mutex_lock(&lnet->hm_lock);
+}
+
+bool m0_front__is_inside(const struct m0_lnet *lnet)
+{
+	return m0_strand_current() == &lnet->hm_embed.emb_strand;
+}
+
+void m0_front__wake(struct m0_lnet *lnet)
+{
+	struct m0_strand *strand = &lnet->hm_embed.emb_strand;
+
+	/* A node in another process looks by itself. */
+	if (lnet->hm_node == NULL)
+		return;
+	if (M0_FRONT_GET(lnet->hm_inline)) {
+		if (M0_FRONT_GET(lnet->hm_sleeps) ||
+		    M0_FRONT_GET(lnet->hm_has_fd))
+			lnet->hm_node->nod_reactor->rtr_ops->rtro_rouse(
+				lnet->hm_node->nod_reactor);
+	} else if (m0_strand_sleeps(strand)) {
+		m0_strand_wake(strand);
+	}
+}
+
+/* Apart: the bell has most often been rung already. */
+static __attribute__((__noinline__)) void ring_unlock(struct m0_lnet *lnet)
+{
+	M0_FRONT_SET(lnet->hm_ring->rng_down.rqu_bell, 1);
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (!m0_front__is_inside(lnet))
+		m0_front__wake(lnet);
+}
+
+/* The bell is cleared under hm_lock, too: what was posted before is seen then. */
+void m0_front__posted_unlock(struct m0_lnet *lnet)
+{
+	if (__atomic_load_n(&lnet->hm_ring->rng_down.rqu_bell,
+			    __ATOMIC_RELAXED) != 0)
+		m0_mutex_unlock(&lnet->hm_lock);
+	else
+		ring_unlock(lnet);
+}
+
+void m0_front__post_unlock(struct m0_lnet *lnet, enum m0_ring_opcode opcode,
+			   struct m0_lnet_handle about,
+			   struct m0_ring_place *place)
+{
+	struct m0_ring_entry entry = { .rqe_opcode = opcode,
+				       .rqe_nr = about.lh_slot,
+				       .rqe_gen = about.lh_gen };
+
+	M0_PRE(opcode != M0_RING_NONE && opcode < M0_RING_OPCODES_NR);
+	m0_ring_post(&lnet->hm_down, &entry, place);
+	m0_front__posted_unlock(lnet);
+}
+
+void m0_front__call_unlock(struct m0_lnet *lnet, struct m0_front_call *call)
+{
+	M0_PRE(call->ca_do != NULL);
+	m0_list_link_init(&call->ca_link);
+	call->ca_place.rgp_waits = false;
+	m0_list_add_tail(&lnet->hm_calls, &call->ca_link);
+	m0_front__post_unlock(lnet, M0_RING_CONTROL, m0_lnet_handle_none,
+			      &call->ca_place);
+}
+
+static void parked_free(struct m0_lnet *lnet)
+{
+	struct m0_front_slot *slot;
+
+	while ((slot = lnet->hm_parked_mes) != NULL) {
+		lnet->hm_parked_mes = slot->fsl_next;
+		m0_front__slot_put(&lnet->hm_mes, slot);
+	}
+	while ((slot = lnet->hm_parked_mds) != NULL) {
+		lnet->hm_parked_mds = slot->fsl_next;
+		m0_front__slot_put(&lnet->hm_mds, slot);
+	}
+}
+
+void m0_front__refill(struct m0_lnet *lnet)
+{
+	m0_mutex_lock(&lnet->hm_lock);
+	if (!m0_ring_refill(&lnet->hm_down)) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		return;
+	}
+	if (lnet->hm_down.rou_first == NULL)
+		parked_free(lnet);
+	m0_front__posted_unlock(lnet);
+}
+
+static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(probes)) != NULL) {
+		m0_list_del(link);
+		m0_node_probe(lnet->hm_node,
+			      container_of(link, struct m0_lnet_probe,
+					   pr_link));
+	}
+}
+
+void m0_front__bell_clear(struct m0_lnet *lnet)
+{
+	struct m0_list probes;
+
+	m0_list_init(&probes);
+	m0_mutex_lock(&lnet->hm_lock);
+	/* A thread that sees it set still finds nothing. */
+	__atomic_store_n(&lnet->hm_ring->rng_down.rqu_bell, 0,
+			 __ATOMIC_RELEASE);
+	m0_list_splice_tail(&probes, &lnet->hm_probes);
+	m0_mutex_unlock(&lnet->hm_lock);
+	/* First: a close may be among the entries. */
+	probes_begin(lnet, &probes);
+}
+
+static bool host_grow(void *host)
+{
+	return m0_front__incomings_grow(host);
+}
+
+static void host_control(void *host, uint32_t nr)
+{
+	struct m0_lnet       *lnet = host;
+	struct m0_list_link  *link;
+	struct m0_front_call *call;
+
+	(void)nr;
+	m0_mutex_lock(&lnet->hm_lock);
+	link = m0_list_first(&lnet->hm_calls);
+	M0_ASSERT(link != NULL);
+	m0_list_del(link);
+	m0_mutex_unlock(&lnet->hm_lock);
+	call = container_of(link, struct m0_front_call, ca_link);
+	call->ca_do(lnet, call);
+}
+
+static void host_probe_done(void *host, struct m0_lnet_probe *probe)
+{
+	struct m0_lnet *lnet = host;
+
+	m0_list_add_tail(&lnet->hm_embed.emb_probes_done, &probe->pr_link);
+}
+
+const struct m0_node_host m0_front__host = {
+	.nho_grow = host_grow,
+	.nho_control = host_control,
+	.nho_probe_done = host_probe_done,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of slots: an ME or MD is free when nothing refers to it, an operation when
+ * it is done and the application has had its events.
+ */
+#include "front/front_internal.h"
+
+/* The node waits for a message: is it to look again? hm_lock is held. */
+static bool is_starved(const struct m0_lnet *lnet)
+{
+	return M0_FRONT_GET(lnet->hm_ring->rng_starved) != 0;
+}
+
+void m0_front__me_put(struct m0_lnet *lnet, struct m0_front_me *fme)
+{
+	M0_PRE(fme->fme_users_nr > 0);
+	if (--fme->fme_users_nr > 0)
+		return;
+	if (M0_LIKELY(!fme->fme_unlink.rgp_waits)) {
+		m0_front__slot_put(&lnet->hm_mes, &fme->fme_slot);
+		return;
+	}
+	fme->fme_slot.fsl_next = lnet->hm_parked_mes;
+	lnet->hm_parked_mes = &fme->fme_slot;
+}
+
+void m0_front__md_put(struct m0_lnet *lnet, struct m0_front_md *fmd)
+{
+	M0_PRE(fmd->fmd_users_nr > 0);
+	if (--fmd->fmd_users_nr > 0)
+		return;
+	if (fmd->fmd_eq != NULL) {
+		M0_ASSERT(fmd->fmd_eq->eq_users_nr > 0);
+		--fmd->fmd_eq->eq_users_nr;
+	}
+	if (fmd->fmd_segs != NULL)
+		m0_front__slot_put(&lnet->hm_segs, fmd->fmd_segs);
+	if (fmd->fmd_queued)
+		m0_front__me_put(lnet, fmd->fmd_me);
+	if (M0_LIKELY(!fmd->fmd_unlink.rgp_waits)) {
+		m0_front__slot_put(&lnet->hm_mds, &fmd->fmd_slot);
+		return;
+	}
+	fmd->fmd_slot.fsl_next = lnet->hm_parked_mds;
+	lnet->hm_parked_mds = &fmd->fmd_slot;
+}
+
+bool m0_front__op_put(struct m0_lnet *lnet, struct m0_front_op *fop)
+{
+	M0_PRE(fop->fop_users_nr > 0);
+	if (--fop->fop_users_nr > 0)
+		return false;
+	if (fop->fop_md != NULL)
+		m0_front__md_put(lnet, fop->fop_md);
+	m0_front__slot_put(&lnet->hm_ops, &fop->fop_slot);
+	__atomic_store_n(&lnet->hm_ring->rng_ops_nr, lnet->hm_ops.fss_used_nr,
+			 __ATOMIC_RELAXED);
+	return is_starved(lnet);
+}
+
+bool m0_front__incoming_put(struct m0_lnet *lnet, uint32_t nr)
+{
+	uint32_t                *head = &lnet->hm_ring->rng_returned;
+	struct m0_ring_incoming *record =
+		M0_RING_RECORD(&lnet->hm_records[M0_RING_INCOMINGS],
+			       struct m0_ring_incoming, nr);
+
+	++lnet->hm_returned_nr;
+	record->rin_next = __atomic_load_n(head, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(head, &record->rin_next, nr + 1,
+					    true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	return is_starved(lnet);
+}
+
+static bool entry_end(struct m0_lnet *lnet, const struct m0_ring_entry *entry)
+{
+	switch (entry->rqe_opcode) {
+	case M0_RING_DONE:
+		return m0_front__op_put(lnet,
+					m0_front__op_at(lnet, entry->rqe_nr));
+	case M0_RING_EV_INCOMING:
+		return m0_front__incoming_put(lnet, entry->rqe_nr);
+	case M0_RING_EV_UNLINK:
+		m0_front__md_put(lnet, m0_front__md_at(lnet, entry->rqe_nr));
+		return false;
+	default:
+		M0_ASSERT(entry->rqe_opcode == M0_RING_ME_GONE);
+		m0_front__me_put(lnet, m0_front__me_at(lnet, entry->rqe_nr));
+		return false;
+	}
+}
+
+/* hm_lock is held. */
+static bool told_take(struct m0_lnet *lnet)
+{
+	bool     starved = false;
+	unsigned i;
+
+	if (lnet->hm_told_nr == 0)
+		return false;
+	for (i = 0; i < lnet->hm_told_nr; ++i)
+		starved |= entry_end(lnet, &lnet->hm_told[i]);
+	lnet->hm_told_nr = 0;
+	if (M0_UNLIKELY(starved && lnet->hm_node != NULL)) {
+		/* This is a step: its end shall look again. */
+		M0_FRONT_SET(lnet->hm_ring->rng_down.rqu_bell, 1);
+		lnet->hm_node->nod_again = true;
+	}
+	return true;
+}
+
+bool m0_front__told_take(struct m0_lnet *lnet)
+{
+	bool any;
+
+	if (m0_front__is_inside(lnet))
+		return told_take(lnet);
+	if (!M0_FRONT_GET(lnet->hm_inline) ||
+	    __atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		return false;
+	any = told_take(lnet);
+	M0_FRONT_SET(lnet->hm_stepping, false);
+	return any;
+}
+
+/* hm_lock, once for many. */
+void m0_front__told_give(struct m0_lnet *lnet)
+{
+	m0_mutex_lock(&lnet->hm_lock);
+	(void)told_take(lnet);
+	m0_mutex_unlock(&lnet->hm_lock);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of what has a number: for each chunk the front's slots, the records that
+ * both sides see, and the structs of the node.
+ */
+#include "front/front_internal.h"
+
+/** The three parts of a chunk. */
+struct parts {
+	void *gp_records;
+	void *gp_things;
+	void *gp_slots;
+};
+
+static size_t records_bytes(enum m0_ring_table table)
+{
+	return (size_t)m0_ring_record_bytes[table] * M0_RING_CHUNK_NR;
+}
+
+static void *records_alloc(enum m0_ring_table table)
+{
+	void *records = m0_alloc_aligned(records_bytes(table), 6);
+
+	if (records != NULL)
+		memset(records, 0, records_bytes(table));
+	return records;
+}
+
+static void records_free(enum m0_ring_table table, void *records)
+{
+	m0_free_aligned(records, records_bytes(table), 6);
+}
+
+int m0_front__records_init(struct m0_lnet *lnet)
+{
+	unsigned i;
+	int      rc = 0;
+
+	for (i = 0; rc == 0 && i < M0_RING_TABLES_NR; ++i)
+		rc = m0_ring_view_init(
+			&lnet->hm_records[i],
+			m0_node_records_max(&lnet->hm_cfg,
+					    (enum m0_ring_table)i));
+	if (rc == 0)
+		rc = m0_ring_view_init(&lnet->hm_incomings,
+				       m0_node_records_max(&lnet->hm_cfg,
+							   M0_RING_INCOMINGS));
+	return rc;
+}
+
+static void view_free(struct m0_ring_view *view, size_t bytes)
+{
+	uint32_t i;
+
+	for (i = 0; view->rvi_chunks != NULL && i < view->rvi_chunks_max; ++i)
+		if (view->rvi_chunks[i] != NULL)
+			m0_free_aligned(view->rvi_chunks[i], bytes, 6);
+	m0_ring_view_fini(view);
+}
+
+void m0_front__records_free(struct m0_lnet *lnet)
+{
+	unsigned i;
+
+	for (i = 0; i < M0_RING_TABLES_NR; ++i)
+		view_free(&lnet->hm_records[i],
+			  records_bytes((enum m0_ring_table)i));
+	view_free(&lnet->hm_incomings,
+		  sizeof(struct m0_front_incoming) * M0_RING_CHUNK_NR);
+}
+
+static void parts_free(const struct m0_front_slots *slots,
+		       enum m0_ring_table table, struct parts *parts)
+{
+	if (parts->gp_records != NULL)
+		records_free(table, parts->gp_records);
+	if (parts->gp_things != NULL)
+		m0_node_chunk_free(table, parts->gp_things);
+	if (parts->gp_slots != NULL)
+		m0_front__slots_chunk_free(slots, parts->gp_slots);
+}
+
+int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
+		   enum m0_ring_table table)
+{
+	struct parts parts;
+	uint32_t     chunk_nr;
+	bool         ok;
+
+	if (lnet->hm_node == NULL)
+		return -ENOMEM;
+	m0_mutex_unlock(&lnet->hm_lock);
+	parts.gp_records = records_alloc(table);
+	parts.gp_things = m0_node_chunk(table);
+	parts.gp_slots = m0_front__slots_chunk(slots);
+	ok = parts.gp_records != NULL && parts.gp_things != NULL &&
+	     parts.gp_slots != NULL;
+	m0_mutex_lock(&lnet->hm_lock);
+	/* Another thread may have made the last one meanwhile. */
+	if (!ok || slots->fss_nr == slots->fss_max || lnet->hm_shut) {
+		parts_free(slots, table, &parts);
+		return ok ? 0 : -ENOMEM;
+	}
+	chunk_nr = slots->fss_nr / M0_RING_CHUNK_NR;
+	lnet->hm_records[table].rvi_chunks[chunk_nr] = parts.gp_records;
+	m0_node_chunk_add(lnet->hm_node, table, chunk_nr, parts.gp_records,
+			  parts.gp_things);
+	m0_front__slots_grow(slots, parts.gp_slots);
+	return 0;
+}
+
+static uint32_t incomings_chunks_nr(const struct m0_lnet *lnet)
+{
+	const struct m0_ring_view *view = &lnet->hm_incomings;
+	uint32_t                   nr = 0;
+
+	while (nr < view->rvi_chunks_max && view->rvi_chunks[nr] != NULL)
+		++nr;
+	return nr;
+}
+
+bool m0_front__incomings_grow(struct m0_lnet *lnet)
+{
+	struct m0_front_incoming *fins;
+	void                     *records;
+	void                     *things;
+	uint32_t                  chunk_nr = incomings_chunks_nr(lnet);
+
+	if (chunk_nr == lnet->hm_incomings.rvi_chunks_max)
+		return false;
+	records = records_alloc(M0_RING_INCOMINGS);
+	things = m0_node_chunk(M0_RING_INCOMINGS);
+	fins = m0_alloc_aligned(sizeof *fins * M0_RING_CHUNK_NR, 6);
+	if (records == NULL || things == NULL || fins == NULL) {
+		if (records != NULL)
+			records_free(M0_RING_INCOMINGS, records);
+		if (things != NULL)
+			m0_node_chunk_free(M0_RING_INCOMINGS, things);
+		if (fins != NULL)
+			m0_free_aligned(fins, sizeof *fins * M0_RING_CHUNK_NR,
+					6);
+		return false;
+	}
+	lnet->hm_incomings.rvi_chunks[chunk_nr] = fins;
+	lnet->hm_records[M0_RING_INCOMINGS].rvi_chunks[chunk_nr] = records;
+	m0_node_chunk_add(lnet->hm_node, M0_RING_INCOMINGS, chunk_nr, records,
+			  things);
+	return true;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work of the layers above that the strand does for them, and the thread that an
+ * inline node may be given.
+ */
+#include "front/front_internal.h"
+
+enum {
+	/** Looks at who steps, for each time that he is roused. */
+	LOOKS_NR = 1024
+};
+
+static struct m0_lnet_runner *woken_of(struct m0_list_link *link)
+{
+	return container_of(link, struct m0_lnet_runner, ru_woken_link);
+}
+
+void m0_lnet_runner_add(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
+{
+	M0_PRE(runner->ru_run != NULL);
+	m0_list_link_init(&runner->ru_link);
+	m0_list_link_init(&runner->ru_woken_link);
+	runner->ru_woken = false;
+	runner->ru_at = M0_TIME_NEVER;
+	m0_mutex_lock(&lnet->hm_lock);
+	m0_list_add_tail(&lnet->hm_runners, &runner->ru_link);
+	m0_mutex_unlock(&lnet->hm_lock);
+}
+
+void m0_lnet_runner_del(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
+{
+	m0_mutex_lock(&lnet->hm_lock);
+	m0_list_del(&runner->ru_link);
+	m0_list_del(&runner->ru_woken_link);
+	m0_mutex_unlock(&lnet->hm_lock);
+	/* Locks may be held: it is a run that has nothing to do any more. */
+	while (M0_FRONT_GET(lnet->hm_running) == runner)
+		;
+}
+
+/* hm_lock is held. */
+static void woken_add(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
+{
+	if (!m0_list_link_is_in(&runner->ru_woken_link) &&
+	    m0_list_link_is_in(&runner->ru_link))
+		m0_list_add_tail(&lnet->hm_woken, &runner->ru_woken_link);
+}
+
+void m0_lnet_runner_wake(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
+{
+	if (__atomic_exchange_n(&runner->ru_woken, true, __ATOMIC_SEQ_CST))
+		return;
+	m0_mutex_lock(&lnet->hm_lock);
+	woken_add(lnet, runner);
+	M0_FRONT_SET(lnet->hm_has_woken, true);
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (!m0_front__is_inside(lnet))
+		m0_front__wake(lnet);
+}
+
+/* The first to be run; hm_lock is held. */
+static struct m0_lnet_runner *runner_take(struct m0_lnet *lnet,
+					  struct m0_list *todo)
+{
+	struct m0_list_link   *link = m0_list_first(todo);
+	struct m0_lnet_runner *runner;
+
+	if (link == NULL)
+		return NULL;
+	m0_list_del(link);
+	runner = woken_of(link);
+	__atomic_store_n(&runner->ru_woken, false, __ATOMIC_SEQ_CST);
+	M0_FRONT_SET(lnet->hm_running, runner);
+	return runner;
+}
+
+/* When a runner is next due; hm_lock is held. */
+static m0_time_t runners_next(const struct m0_lnet *lnet)
+{
+	m0_time_t            next = M0_TIME_NEVER;
+	struct m0_list_link *link;
+
+	m0_list_for_each(&lnet->hm_runners, link)
+		next = min64u(next,
+			      container_of(link, struct m0_lnet_runner, ru_link)
+				      ->ru_at);
+	return next;
+}
+
+static void runners_due(struct m0_lnet *lnet, m0_time_t now)
+{
+	struct m0_list_link   *link;
+	struct m0_lnet_runner *runner;
+
+	m0_list_for_each(&lnet->hm_runners, link) {
+		runner = container_of(link, struct m0_lnet_runner, ru_link);
+		if (runner->ru_at <= now)
+			woken_add(lnet, runner);
+	}
+}
+
+bool m0_front__runners_run(struct m0_lnet *lnet, m0_time_t now)
+{
+	struct m0_lnet_runner *runner;
+	struct m0_list         todo;
+	m0_time_t              next;
+
+	if (!M0_FRONT_GET(lnet->hm_has_woken) && now < lnet->hm_run_at)
+		return false;
+	m0_list_init(&todo);
+	m0_mutex_lock(&lnet->hm_lock);
+	M0_FRONT_SET(lnet->hm_has_woken, false);
+	if (now >= lnet->hm_run_at)
+		runners_due(lnet, now);
+	m0_list_splice_tail(&todo, &lnet->hm_woken);
+	while ((runner = runner_take(lnet, &todo)) != NULL) {
+		m0_mutex_unlock(&lnet->hm_lock);
+		next = runner->ru_run(runner, now);
+		m0_mutex_lock(&lnet->hm_lock);
+		runner->ru_at = next;
+		M0_FRONT_SET(lnet->hm_running, (struct m0_lnet_runner *)NULL);
+	}
+	lnet->hm_run_at = runners_next(lnet);
+	m0_mutex_unlock(&lnet->hm_lock);
+	return true;
+}
+
+/* ---------------------------------------------------------------- thread -- */
+
+bool m0_lnet_is_inline(const struct m0_lnet *lnet)
+{
+	return M0_FRONT_GET(lnet->hm_inline);
+}
+
+int m0_lnet_thread_start(struct m0_lnet *lnet)
+{
+	unsigned looks = 0;
+	int      rc;
+
+	if (!m0_lnet_is_inline(lnet))
+		return 0;
+	if (lnet->hm_node == NULL)
+		return -ENOSYS;
+	if (m0_front__is_inside(lnet))
+		return -EDEADLK;
+	/* Kept: from now on it is always the thread that steps. */
+	while (__atomic_exchange_n(&lnet->hm_stepping, true,
+				   __ATOMIC_ACQUIRE)) {
+		if (!m0_lnet_is_inline(lnet))
+			return 0;
+		if (looks++ % LOOKS_NR == 0)
+			m0_front__wake(lnet);
+	}
+	/* Nobody takes it off any more. */
+	if (M0_FRONT_GET(lnet->hm_has_fd))
+		lnet->hm_node->nod_reactor->rtr_ops->rtro_arm(
+			lnet->hm_node->nod_reactor, M0_TIME_NEVER);
+	rc = m0_os_cpus_start(&lnet->hm_embed.emb_cpus,
+			      &lnet->hm_embed.emb_strand);
+	if (rc == 0) {
+		/* Threads that posted while the node was inline have woken
+		 * nobody. */
+		M0_FRONT_SET(lnet->hm_inline, false);
+		m0_strand_wake(&lnet->hm_embed.emb_strand);
+		return 0;
+	}
+	M0_FRONT_SET(lnet->hm_stepping, false);
+	return rc;
+}
+
+/* ------------------------------------------------------------ processors -- */
+
+int m0_lnet_confine(struct m0_lnet *lnet, const struct m0_bitmap *processors)
+{
+	return m0_os_cpus_set(&lnet->hm_embed.emb_cpus, false, processors);
+}
+
+int m0_lnet_confine_hint(struct m0_lnet         *lnet,
+			 const struct m0_bitmap *processors)
+{
+	return m0_os_cpus_set(&lnet->hm_embed.emb_cpus, true, processors);
+}

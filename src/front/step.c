@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The step of a node, whoever makes it: the node's own thread, a caller of
+ * m0_lnet_progress(), the simulator.
+ */
+#include "front/front_internal.h"
+#include "os/pass.h"
+
+enum {
+	/** Limit of a step, before other threads get the processor. */
+	ROUNDS_MAX = 8
+};
+
+static struct m0_lnet *lnet_of(const struct m0_strand *strand)
+{
+	return container_of((struct m0_strand *)(uintptr_t)strand,
+			    struct m0_lnet, hm_embed.emb_strand);
+}
+
+static void probes_tell(struct m0_lnet *lnet)
+{
+	struct m0_list        probes;
+	struct m0_list_link  *link;
+	struct m0_lnet_probe *probe;
+
+	m0_list_init(&probes);
+	m0_list_splice_tail(&probes, &lnet->hm_embed.emb_probes_done);
+	while ((link = m0_list_first(&probes)) != NULL) {
+		m0_list_del(link);
+		probe = container_of(link, struct m0_lnet_probe, pr_link);
+		probe->pr_done(probe);
+	}
+}
+
+/* Is there something that the node has posted and nobody has delivered? */
+static bool is_told(const struct m0_lnet *lnet)
+{
+	return m0_ring_is_empty(&lnet->hm_up) &&
+	       m0_list_is_empty(&lnet->hm_embed.emb_probes_done);
+}
+
+/* Calls back. @return true if there was anything. */
+static bool tell(struct m0_lnet *lnet)
+{
+	bool any = !m0_list_is_empty(&lnet->hm_embed.emb_probes_done);
+
+	do {
+		if (m0_front__deliver(lnet))
+			any = true;
+	} while (m0_ring_refill(&lnet->hm_node->nod_up));
+	/* Threads that wait for the end rely on this. */
+	if (lnet->hm_node->nod_state != M0_NODE_OPEN)
+		m0_front__told_end(lnet);
+	probes_tell(lnet);
+	return any;
+}
+
+/*
+ * A thread that polls receives events before the drivers and the engine run.
+ * Drivers and engine run in the next step of this thread, so this never
+ * happens twice in a row.
+ */
+static bool tells_first(const struct m0_lnet *lnet)
+{
+	return !lnet->hm_embed.emb_owes && lnet->hm_embed.emb_is_polled &&
+	       lnet->hm_node->nod_state == M0_NODE_OPEN &&
+	       !m0_ring_is_empty(&lnet->hm_up);
+}
+
+/*
+ * A node with a thread would sleep: nothing has been left, and nothing is due.
+ * Then a bell that is not rung and a pass that brings nothing are all there is to
+ * do, which is most of what somebody does who polls.
+ */
+static bool is_idle(const struct m0_lnet *lnet, m0_time_t now)
+{
+	return now < lnet->hm_embed.emb_next && !lnet->hm_embed.emb_owes &&
+	       !lnet->hm_node->nod_again && m0_ring_is_empty(&lnet->hm_up) &&
+	       lnet->hm_told_nr == 0 &&
+	       lnet->hm_node->nod_state == M0_NODE_OPEN &&
+	       !M0_FRONT_GET(lnet->hm_has_woken);
+}
+
+/* Takes what was posted. @return true if the bell rang. */
+static bool take(struct m0_lnet *lnet)
+{
+	if (!m0_front__is_posted(lnet))
+		return false;
+	m0_front__bell_clear(lnet);
+	m0_node_take(lnet->hm_node);
+	if (M0_UNLIKELY(!m0_ring_is_empty(&lnet->hm_node->nod_down)))
+		m0_front__refill(lnet);
+	return true;
+}
+
+/* Reads, does, writes and tells what there is. @return true: there is more. */
+static bool round_do(struct m0_lnet *lnet, m0_time_t now)
+{
+	struct m0_reactor *reactor = lnet->hm_node->nod_reactor;
+	bool               idle = is_idle(lnet, now);
+	bool               more;
+
+	lnet->hm_node->nod_again = false;
+	m0_front__told_end(lnet);
+	m0_node_time(lnet->hm_node, now);
+	if (take(lnet)) {
+		lnet->hm_embed.emb_did = true;
+		idle = false;
+	}
+	more = m0_reactor_pass(reactor, now);
+	if (idle && !more && !reactor->rtr_called) {
+		m0_reactor_flush(reactor);
+		if (m0_ring_is_empty(&lnet->hm_up) && !lnet->hm_node->nod_again)
+			return false;
+	}
+	lnet->hm_embed.emb_owes = tells_first(lnet);
+	if (!lnet->hm_embed.emb_owes)
+		lnet->hm_embed.emb_next = m0_node_turns(lnet->hm_node, now);
+	m0_reactor_flush(reactor);
+	if (tell(lnet))
+		lnet->hm_embed.emb_did = true;
+	if (lnet->hm_embed.emb_owes)
+		return true;
+	if (m0_front__runners_run(lnet, now))
+		lnet->hm_embed.emb_did = true;
+	lnet->hm_embed.emb_next =
+		min64u(lnet->hm_embed.emb_next, lnet->hm_run_at);
+	if (lnet->hm_node->nod_state != M0_NODE_OPEN &&
+	    m0_node_close_step(lnet->hm_node, now, is_told(lnet),
+			       &lnet->hm_embed.emb_next))
+		m0_semaphore_up(&lnet->hm_embed.emb_closed_sem);
+	return more || lnet->hm_node->nod_again ||
+	       lnet->hm_embed.emb_next <= now || m0_front__is_posted(lnet) ||
+	       M0_FRONT_GET(lnet->hm_has_woken);
+}
+
+/*
+ * Only what was asked for leaves: what comes of it is told by the next step, so
+ * that nobody who waits for a message waits for that, too.
+ */
+static m0_time_t push_do(struct m0_lnet *lnet)
+{
+	m0_front__bell_clear(lnet);
+	m0_node_take_first(lnet->hm_node);
+	m0_reactor_flush(lnet->hm_node->nod_reactor);
+	m0_node_take_rest(lnet->hm_node);
+	if (M0_UNLIKELY(!m0_ring_is_empty(&lnet->hm_node->nod_down)))
+		m0_front__refill(lnet);
+	m0_front__told_end(lnet);
+	return M0_TIME_IMMEDIATELY;
+}
+
+static m0_time_t front_step(struct m0_strand *strand, m0_time_t now)
+{
+	struct m0_lnet *lnet = lnet_of(strand);
+	uint64_t        moved;
+	bool            more = true;
+	int             i;
+
+	if (lnet->hm_embed.emb_pushes &&
+	    lnet->hm_node->nod_state == M0_NODE_OPEN)
+		return push_do(lnet);
+	moved = m0_node_moved_nr(lnet->hm_node);
+	for (i = 0; i < ROUNDS_MAX && more; ++i) {
+		if (lnet->hm_node->nod_state == M0_NODE_CLOSED)
+			return M0_TIME_NEVER;
+		if (i > 0) {
+			now = m0_time_now();
+			m0_time_pass_move(now);
+			lnet->hm_node->nod_reactor->rtr_looked = true;
+		}
+		lnet->hm_embed.emb_step_now = now;
+		more = round_do(lnet, now);
+		/* Unless callbacks have asked for something. */
+		if (lnet->hm_embed.emb_owes && !m0_front__is_posted(lnet))
+			break;
+	}
+	lnet->hm_node->nod_reactor->rtr_looked = false;
+	/* Otherwise the next step does it, or the push before it. */
+	if (!M0_FRONT_GET(lnet->hm_inline) || M0_FRONT_GET(lnet->hm_has_fd) ||
+	    M0_FRONT_GET(lnet->hm_ring->rng_starved))
+		m0_front__told_end(lnet);
+	more = more || lnet->hm_node->nod_again;
+	if (moved != m0_node_moved_nr(lnet->hm_node))
+		lnet->hm_embed.emb_did = true;
+	return more ? now : lnet->hm_embed.emb_next;
+}
+
+static bool front_ready(const struct m0_strand *strand)
+{
+	const struct m0_lnet *lnet = lnet_of(strand);
+
+	return m0_front__is_posted(lnet) || M0_FRONT_GET(lnet->hm_has_woken) ||
+	       lnet->hm_node->nod_reactor->rtr_ops->rtro_ready(
+		       lnet->hm_node->nod_reactor);
+}
+
+static void front_sleep(struct m0_strand *strand, m0_time_t deadline)
+{
+	struct m0_lnet *lnet = lnet_of(strand);
+
+	lnet->hm_node->nod_reactor->rtr_ops->rtro_sleep(
+		lnet->hm_node->nod_reactor, deadline);
+}
+
+static void front_rouse(struct m0_strand *strand)
+{
+	struct m0_lnet *lnet = lnet_of(strand);
+
+	lnet->hm_node->nod_reactor->rtr_ops->rtro_rouse(
+		lnet->hm_node->nod_reactor);
+}
+
+const struct m0_strand_ops m0_front__strand_ops = {
+	.so_step = front_step,
+	.so_ready = front_ready,
+	.so_sleep = front_sleep,
+	.so_rouse = front_rouse,
+};

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps that the caller of a function makes on an inline node, and waits of the
+ * application. The step itself is reached through the strand's table.
+ */
+#include "front/front_internal.h"
+
+/*
+ * A thread that posts after hm_sleeps was set wakes the sleeper; earlier posts
+ * are seen here. The semaphore works the same way: other threads that make a
+ * step find hm_stepping taken.
+ */
+static void inline_sleep(struct m0_lnet *lnet, const struct m0_semaphore *sem,
+			 m0_time_t deadline)
+{
+	const struct m0_node *node = lnet->hm_node;
+	m0_time_t             until = min64u(deadline, lnet->hm_embed.emb_next);
+
+	M0_FRONT_SET(lnet->hm_sleeps, true);
+	if (!lnet->hm_embed.emb_strand.st_ops->so_ready(
+		    &lnet->hm_embed.emb_strand) &&
+	    m0_semaphore_value(sem) == 0) {
+		if (node != NULL &&
+		    node->nod_reactor->rtr_ops->rtro_sleep != NULL)
+			node->nod_reactor->rtr_ops->rtro_sleep(
+				node->nod_reactor, until);
+		else
+			m0_time_sleep(
+				min64u(until, m0_time_from_now(0, 1000000)));
+	}
+	M0_FRONT_SET(lnet->hm_sleeps, false);
+}
+
+/* A step that the caller makes; hm_stepping is his. */
+static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
+{
+	struct m0_reactor *reactor;
+	m0_time_t          next;
+	bool               did;
+
+	lnet->hm_embed.emb_did = false;
+	next = m0_strand_step(&lnet->hm_embed.emb_strand, now);
+	lnet->hm_embed.emb_next = next;
+	did = lnet->hm_embed.emb_did;
+	lnet->hm_embed.emb_pushes = false;
+	lnet->hm_embed.emb_is_polled = false;
+	if (!M0_FRONT_GET(lnet->hm_has_fd)) {
+		/* Nothing that others wait for is looked at after it. */
+		__atomic_store_n(&lnet->hm_stepping, false, __ATOMIC_RELEASE);
+		return did;
+	}
+	reactor = lnet->hm_node->nod_reactor;
+	reactor->rtr_ops->rtro_arm(reactor, next);
+	M0_FRONT_SET(lnet->hm_stepping, false);
+	/* Its poster may have seen the descriptor readable still. */
+	if (m0_front__is_posted(lnet))
+		reactor->rtr_ops->rtro_rouse(reactor);
+	return did;
+}
+
+/* Sleeps for input, until `deadline`, if nothing is there and `sem` is 0. */
+static void sleep_step(struct m0_lnet *lnet, const struct m0_semaphore *sem,
+		       m0_time_t deadline)
+{
+	if (__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		return;
+	inline_sleep(lnet, sem, deadline);
+	(void)inline_step(lnet, m0_time_now());
+}
+
+bool m0_front__wait(struct m0_lnet *lnet, struct m0_semaphore *sem,
+		    m0_time_t deadline)
+{
+	m0_time_t now;
+
+	/* The thread that makes steps would wait for itself. */
+	M0_PRE(!m0_front__is_inside(lnet));
+	if (!M0_FRONT_GET(lnet->hm_inline))
+		return m0_semaphore_timeddown(sem, deadline);
+	while (!m0_semaphore_trydown(sem)) {
+		now = m0_time_now();
+		if (now >= deadline)
+			return false;
+		if (!M0_FRONT_GET(lnet->hm_stepping)) {
+			sleep_step(lnet, sem, deadline);
+			continue;
+		}
+		/* By another thread, which may stop doing so. */
+		now = m0_time_add(now, M0_TIME_ONE_MSEC);
+		if (m0_semaphore_timeddown(sem, min64u(now, deadline)))
+			return true;
+	}
+	return true;
+}
+
+bool m0_lnet_poll_at(struct m0_lnet *lnet, m0_time_t now)
+{
+	if (!M0_FRONT_GET(lnet->hm_inline) ||
+	    __atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE))
+		return false;
+	lnet->hm_embed.emb_is_polled = true;
+	return inline_step(lnet, now);
+}
+
+bool m0_lnet_progress(struct m0_lnet *lnet)
+{
+	return M0_FRONT_GET(lnet->hm_inline) &&
+	       !__atomic_exchange_n(&lnet->hm_stepping, true,
+				    __ATOMIC_ACQUIRE) &&
+	       inline_step(lnet, m0_time_now());
+}
+
+/*
+ * At the time of the last step: nothing has come, so nothing may be overdue. A
+ * descriptor that is polled has to say what is left, which takes a whole step.
+ */
+void m0_lnet_push(struct m0_lnet *lnet)
+{
+	if (M0_FRONT_GET(lnet->hm_inline) && m0_front__is_posted(lnet) &&
+	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE)) {
+		lnet->hm_embed.emb_pushes = lnet->hm_embed.emb_step_now > 0 &&
+					    !M0_FRONT_GET(lnet->hm_has_fd);
+		lnet->hm_node->nod_reactor->rtr_looked =
+			!lnet->hm_embed.emb_pushes;
+		(void)inline_step(lnet, lnet->hm_embed.emb_step_now > 0
+						? lnet->hm_embed.emb_step_now
+						: m0_time_now());
+	}
+}
+
+int m0_lnet_fd(struct m0_lnet *lnet)
+{
+	struct m0_reactor *reactor;
+	int                fd;
+
+	if (!M0_FRONT_GET(lnet->hm_inline) || lnet->hm_node == NULL)
+		return -ENOSYS;
+	reactor = lnet->hm_node->nod_reactor;
+	fd = reactor->rtr_ops->rtro_fd(reactor);
+	if (!M0_FRONT_GET(lnet->hm_has_fd)) {
+		M0_FRONT_SET(lnet->hm_has_fd, true);
+		/* Report work that is pending already; the next progress
+		 * arms the descriptor. */
+		reactor->rtr_ops->rtro_rouse(reactor);
+	}
+	return fd;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Making a node: records, engine, drivers, interfaces.
+ */
+#include "node/node_internal.h"
+
+static m0_time_t ms(uint64_t nr)
+{
+	return nr * M0_TIME_ONE_MSEC;
+}
+
+uint32_t m0_node_records_max(const struct m0_lnet_cfg *cfg,
+			     enum m0_ring_table        table)
+{
+	switch (table) {
+	case M0_RING_MES:
+		return cfg->lc_mes_max;
+	case M0_RING_MDS:
+		return cfg->lc_mds_max;
+	case M0_RING_OPS:
+	case M0_RING_INCOMINGS:
+		return m0_node_share_max(cfg);
+	case M0_RING_EQS:
+		return M0_NODE_EQS_MAX;
+	default:
+		return M0_RING_SEGS_MAX;
+	}
+}
+
+static const size_t thing_bytes[M0_RING_TABLES_NR] = {
+	[M0_RING_MES] = sizeof(struct m0_node_me),
+	[M0_RING_MDS] = sizeof(struct m0_node_md),
+	[M0_RING_OPS] = sizeof(struct m0_node_op),
+	[M0_RING_INCOMINGS] = sizeof(struct m0_node_incoming),
+	[M0_RING_EQS] = sizeof(struct m0_node_eq),
+	[M0_RING_SEGS] = sizeof(struct m0_node_segs),
+};
+
+static size_t chunk_bytes(enum m0_ring_table table)
+{
+	return thing_bytes[table] * M0_RING_CHUNK_NR;
+}
+
+void *m0_node_chunk(enum m0_ring_table table)
+{
+	return m0_alloc_aligned(chunk_bytes(table), 6);
+}
+
+void m0_node_chunk_free(enum m0_ring_table table, void *chunk)
+{
+	m0_free_aligned(chunk, chunk_bytes(table), 6);
+}
+
+/* The operations of a chunk: what of them never changes. */
+static void ops_add(struct m0_node *node, uint32_t first)
+{
+	uint32_t i;
+
+	for (i = first; i < first + M0_RING_CHUNK_NR; ++i) {
+		struct m0_node_op *nop = m0_node__op(node, i);
+		struct m0_ring_op *record = m0_node__op_record(node, i);
+
+		nop->nop_msg.nms_kind = M0_NODE_MSG_OP;
+		nop->nop_msg.nms_nr = i;
+		nop->nop_msg.nms_msg.msg_event[0] =
+			m0_node__event(&record->rop_event[0]);
+		nop->nop_msg.nms_msg.msg_event[1] =
+			m0_node__event(&record->rop_event[1]);
+		nop->nop_event[0].rgp_waits = false;
+		nop->nop_event[1].rgp_waits = false;
+		nop->nop_done.rgp_waits = false;
+	}
+}
+
+void m0_node_chunk_add(struct m0_node *node, enum m0_ring_table table,
+		       uint32_t chunk_nr, void *records, void *things)
+{
+	uint32_t first = chunk_nr * M0_RING_CHUNK_NR;
+	uint32_t i;
+
+	M0_PRE(chunk_nr < node->nod_records[table].rvi_chunks_max);
+	M0_PRE(node->nod_records[table].rvi_chunks[chunk_nr] == NULL);
+	node->nod_records[table].rvi_chunks[chunk_nr] = records;
+	node->nod_things[table].rvi_chunks[chunk_nr] = things;
+	if (table == M0_RING_OPS)
+		ops_add(node, first);
+	if (table == M0_RING_INCOMINGS)
+		m0_node__incomings_add(node, first);
+	for (i = first; table == M0_RING_EQS && i < first + M0_RING_CHUNK_NR;
+	     ++i)
+		m0_node__eq(node, i)->neq_passed.rgp_waits = false;
+}
+
+static int views_init(struct m0_node *node)
+{
+	unsigned i;
+	int      rc = 0;
+
+	for (i = 0; rc == 0 && i < M0_RING_TABLES_NR; ++i) {
+		uint32_t max = m0_node_records_max(node->nod_cfg,
+						   (enum m0_ring_table)i);
+
+		rc = m0_ring_view_init(&node->nod_records[i], max);
+		if (rc == 0)
+			rc = m0_ring_view_init(&node->nod_things[i], max);
+	}
+	return rc;
+}
+
+int m0_node_create(struct m0_node **ret, const struct m0_lnet_cfg *cfg,
+		   struct m0_ring *ring, const struct m0_node_host *host,
+		   void *arg)
+{
+	struct m0_node *node;
+	int             rc;
+
+	M0_ALLOC_PTR(node);
+	if (node == NULL)
+		return -ENOMEM;
+	node->nod_cfg = cfg;
+	node->nod_ring = ring;
+	node->nod_host = host;
+	node->nod_host_arg = arg;
+	node->nod_do = m0_node__do;
+	node->nod_share_max = m0_node_share_max(cfg);
+	m0_ring_in_init(&node->nod_down, &ring->rng_down);
+	m0_ring_out_init(&node->nod_up, &ring->rng_up);
+	m0_list_init(&node->nod_mems);
+	rc = views_init(node);
+	if (rc != 0) {
+		m0_node_destroy(node);
+		return rc;
+	}
+	*ret = node;
+	return 0;
+}
+
+void m0_node_stop(struct m0_node *node)
+{
+	if (node->nod_engine != NULL)
+		m0_lnet_engine_destroy(node->nod_engine);
+	node->nod_engine = NULL;
+	m0_node__mems_fini(node);
+	while (node->nod_lnds_nr > 0) {
+		struct m0_lnd *lnd = node->nod_lnds[--node->nod_lnds_nr];
+
+		lnd->ld_ops->ldo_fini(lnd);
+	}
+	if (node->nod_reactor != NULL)
+		node->nod_reactor->rtr_ops->rtro_destroy(node->nod_reactor);
+	node->nod_reactor = NULL;
+}
+
+void m0_node_destroy(struct m0_node *node)
+{
+	unsigned i;
+	uint32_t k;
+
+	M0_PRE(node->nod_engine == NULL && node->nod_lnds_nr == 0);
+	for (i = 0; i < M0_RING_TABLES_NR; ++i) {
+		struct m0_ring_view *things = &node->nod_things[i];
+
+		for (k = 0;
+		     things->rvi_chunks != NULL && k < things->rvi_chunks_max;
+		     ++k)
+			if (things->rvi_chunks[k] != NULL)
+				m0_node_chunk_free((enum m0_ring_table)i,
+						   things->rvi_chunks[k]);
+		m0_ring_view_fini(things);
+		m0_ring_view_fini(&node->nod_records[i]);
+	}
+	m0_free(node);
+}
+
+static int engine_make(struct m0_node *node, m0_time_t now)
+{
+	const struct m0_lnet_cfg *cfg = node->nod_cfg;
+	struct m0_lnet_engine_cfg ecfg = {
+		.lec_pid = M0_LNET_PID_LUSTRE,
+		.lec_portals_nr = cfg->lc_portals_nr,
+		.lec_peers_max = cfg->lc_peers_max,
+		.lec_msgs_max = cfg->lc_msgs_max,
+		.lec_peer_credits = cfg->lc_peer_credits,
+		.lec_credits = cfg->lc_credits,
+		.lec_discovery = cfg->lc_discovery,
+		.lec_transaction_timeout_ns =
+			ms(cfg->lc_transaction_timeout_ms),
+		.lec_timeout_ns = ms(cfg->lc_timeout_ms),
+		.lec_home_ops = &m0_node__ops,
+		.lec_home = node,
+	};
+
+	m0_os_random(&ecfg.lec_cookie, sizeof ecfg.lec_cookie);
+	return m0_lnet_engine_create(&node->nod_engine, &ecfg, now);
+}
+
+/* The driver of this type of network; NULL: none was made. */
+static struct m0_lnd *lnd_of(const struct m0_node *node, uint8_t type)
+{
+	unsigned i;
+
+	for (i = 0; i < node->nod_lnds_nr; ++i)
+		if (m0_lnd_row_has(node->nod_rows[i], type))
+			return node->nod_lnds[i];
+	return NULL;
+}
+
+/* Does the configuration have a network that this driver serves? */
+static bool is_wanted(const struct m0_lnet_cfg *cfg,
+		      const struct m0_lnd_row  *row)
+{
+	unsigned i;
+
+	for (i = 0; i < cfg->lc_nets_nr; ++i)
+		if (m0_lnd_row_has(row,
+				   m0_lnet_net_type(cfg->lc_nets[i].lnc_net)))
+			return true;
+	return m0_lnd_row_has(row, M0_LNET_TYPE_LO) ||
+	       (cfg->lc_nets_nr == 0 && m0_lnd_row_has(row, M0_LNET_TYPE_TCP));
+}
+
+static int lnds_make(struct m0_node *node, m0_time_t now, char *why)
+{
+	struct m0_lnd_env        env = { .lev_reactor = node->nod_reactor,
+					 .lev_cfg = node->nod_cfg,
+					 .lev_now = now };
+	const struct m0_lnd_row *row;
+	struct m0_lnd           *lnd;
+	unsigned                 i;
+	int                      rc = 0;
+
+	m0_os_random(&env.lev_seed, sizeof env.lev_seed);
+	for (i = 0; rc == 0 && (row = m0_lnd_row_at(i)) != NULL; ++i) {
+		if (!is_wanted(node->nod_cfg, row))
+			continue;
+		rc = row->lrw_create(&lnd, &env, why);
+		if (rc == 0)
+			m0_node_lnd_add(node, row, lnd);
+	}
+	return rc;
+}
+
+/* Reactor, engine and drivers, bottom up; what was made stays on failure. */
+static int parts_make(struct m0_node *node, struct m0_strand *strand,
+		      const struct m0_host_ops *host, char *why)
+{
+	m0_time_t now = m0_time_now();
+	int       rc = host->hso_reactor_create(&node->nod_reactor);
+
+	if (rc != 0)
+		return m0_node_why(why, rc, "sockets cannot be watched: %s",
+				   m0_errname(rc));
+	node->nod_reactor->rtr_now = now;
+	if (node->nod_reactor->rtr_ops->rtro_strand_set != NULL)
+		node->nod_reactor->rtr_ops->rtro_strand_set(node->nod_reactor,
+							    strand);
+	rc = engine_make(node, now);
+	if (rc == 0)
+		rc = lnds_make(node, now, why);
+	if (rc == 0 || why[0] != 0)
+		return rc;
+	return m0_node_why(why, rc, "the node cannot be made: %s",
+			   m0_errname(rc));
+}
+
+static int ni_start(struct m0_node *node, const struct m0_lnet_nid *nid,
+		    const char *device, uint64_t incarnation, char *why)
+{
+	struct m0_lnd    *lnd = lnd_of(node, nid->ln_type);
+	struct m0_lnd_ni *ni;
+	int               rc;
+
+	M0_PRE(lnd != NULL);
+
+	rc = m0_lnet_engine_ni_add(node->nod_engine, nid, device, incarnation,
+				   lnd, &ni);
+	if (rc != 0)
+		return m0_node_why(why, rc, "an interface cannot be made: %s",
+				   m0_errname(rc));
+	rc = lnd->ld_ops->ldo_ni_start(lnd, ni, why);
+	if (rc != 0) {
+		m0_lnet_engine_ni_del(node->nod_engine, ni);
+		return rc;
+	}
+	m0_lnet_engine_ni_up(node->nod_engine, ni);
+	node->nod_nids[node->nod_nids_nr++] = *nid;
+	return 0;
+}
+
+static int nis_start(struct m0_node *node, const struct m0_node_iface *ifaces,
+		     unsigned nr, char *why)
+{
+	uint64_t incarnation = m0_os_wall_ns();
+	unsigned i;
+	int      rc;
+
+	m0_lnet_engine_time(node->nod_engine, m0_time_now());
+	rc = ni_start(node, &m0_lnet_nid_lo, "lo", incarnation, why);
+	for (i = 0; rc == 0 && i < nr; ++i)
+		rc = ni_start(node, &ifaces[i].nif_nid, ifaces[i].nif_device,
+			      incarnation, why);
+	return rc;
+}
+
+/* The interfaces of the configuration, as addresses. */
+static int ifaces_find(const struct m0_lnet_cfg *cfg,
+		       const struct m0_host_ops *host,
+		       struct m0_node_iface *ret, unsigned *ret_nr, char *why)
+{
+	struct m0_host_iface *ifaces;
+	int                   nr;
+	int                   rc;
+
+	M0_ALLOC_ARR(ifaces, M0_NODE_IFACES_MAX);
+	if (ifaces == NULL)
+		return -ENOMEM;
+	nr = host->hso_ifaces(ifaces, M0_NODE_IFACES_MAX);
+	if (nr < 0)
+		rc = m0_node_why(why, nr,
+				 "the addresses of this machine cannot be "
+				 "listed: %s",
+				 m0_errname(nr));
+	else
+		rc = m0_node__ifaces(cfg, ifaces,
+				     min_check((unsigned)nr,
+					       (unsigned)M0_NODE_IFACES_MAX),
+				     ret, M0_NODE_NIS_MAX, ret_nr, why);
+	m0_free(ifaces);
+	return rc;
+}
+
+int m0_node_start(struct m0_node *node, struct m0_strand *strand,
+		  const struct m0_host_ops *ops, char *why)
+{
+	struct m0_node_iface *ifaces;
+	unsigned              nr = 0;
+	int                   rc;
+
+	M0_ALLOC_ARR(ifaces, M0_NODE_NIS_MAX);
+	if (ifaces == NULL)
+		return -ENOMEM;
+	rc = ifaces_find(node->nod_cfg, ops, ifaces, &nr, why);
+	if (rc == 0)
+		rc = parts_make(node, strand, ops, why);
+	if (rc == 0)
+		rc = nis_start(node, ifaces, nr, why);
+	m0_free(ifaces);
+	return rc;
+}
+
+/* ----------------------------------------------------------------- turns -- */
+
+enum {
+	/** Limit of the turns of a round. */
+	TURNS_MAX = 16
+};
+
+static m0_time_t lnds_step(struct m0_node *node, m0_time_t now)
+{
+	m0_time_t next = M0_TIME_NEVER;
+	unsigned  i;
+
+	node->nod_reactor->rtr_called = false;
+	for (i = 0; i < node->nod_lnds_nr; ++i) {
+		struct m0_lnd *lnd = node->nod_lnds[i];
+
+		next = min64u(next, lnd->ld_ops->ldo_step(lnd, now));
+	}
+	return next;
+}
+
+/*
+ * Drivers tell the engine, and the engine gives to drivers, until neither has
+ * more.
+ */
+m0_time_t m0_node_turns(struct m0_node *node, m0_time_t now)
+{
+	m0_time_t lnds;
+	m0_time_t next;
+	int       i = 0;
+
+	do {
+		lnds = lnds_step(node, now);
+		next = m0_lnet_engine_step(node->nod_engine, now);
+	} while ((lnds == M0_TIME_IMMEDIATELY || next <= now) &&
+		 ++i < TURNS_MAX);
+	/* The engine's deadline is that of its last step. */
+	return min64u(next, min64u(lnds, lnds_step(node, now)));
+}
+
+bool m0_node_has_nis(const struct m0_node *node)
+{
+	return node->nod_engine != NULL &&
+	       m0_lnet_engine_nis_nr(node->nod_engine) > 0;
+}
+
+void m0_node_time(struct m0_node *node, m0_time_t now)
+{
+	m0_lnet_engine_time(node->nod_engine, now);
+	node->nod_reactor->rtr_now = now;
+}
+
+uint64_t m0_node_moved_nr(const struct m0_node *node)
+{
+	const struct m0_lnet_stats *st =
+		m0_lnet_engine_counters(node->nod_engine);
+
+	return st->ls_send_count + st->ls_recv_count + st->ls_drop_count;
+}
+
+const struct m0_lnet_stats *m0_node_counters(const struct m0_node *node)
+{
+	return m0_lnet_engine_counters(node->nod_engine);
+}
+
+void m0_node_probe(struct m0_node *node, struct m0_lnet_probe *probe)
+{
+	m0_lnet_engine_probe(node->nod_engine, probe);
+}

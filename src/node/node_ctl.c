@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to a node besides messages: registered memory, information, fault
+ * rules.
+ */
+#include "node/node_internal.h"
+
+/* ---------------------------------------------------------------- memory -- */
+
+static void lnd_mem_add(struct m0_lnd *lnd, const struct m0_node_mem *mem)
+{
+	if (lnd->ld_ops->ldo_mem_add != NULL)
+		lnd->ld_ops->ldo_mem_add(lnd, &mem->nmm_mem);
+}
+
+void m0_node_mem_add(struct m0_node *node, struct m0_node_mem *mem)
+{
+	unsigned i;
+
+	M0_PRE(mem->nmm_mem.lme_region != 0 && mem->nmm_mem.lme_bytes > 0);
+	m0_list_add_tail(&node->nod_mems, &mem->nmm_link);
+	for (i = 0; i < node->nod_lnds_nr; ++i)
+		lnd_mem_add(node->nod_lnds[i], mem);
+}
+
+void m0_node_mem_del(struct m0_node *node, struct m0_node_mem *mem)
+{
+	struct m0_lnd *lnd;
+	unsigned       i;
+
+	m0_list_del(&mem->nmm_link);
+	for (i = 0; i < node->nod_lnds_nr; ++i) {
+		lnd = node->nod_lnds[i];
+		if (lnd->ld_ops->ldo_mem_del != NULL)
+			lnd->ld_ops->ldo_mem_del(lnd, &mem->nmm_mem);
+	}
+}
+
+void m0_node__mems_fini(struct m0_node *node)
+{
+	struct m0_list_link *link;
+
+	while ((link = m0_list_first(&node->nod_mems)) != NULL)
+		m0_node_mem_del(node, container_of(link, struct m0_node_mem,
+						   nmm_link));
+}
+
+void m0_node_lnd_add(struct m0_node *node, const struct m0_lnd_row *row,
+		     struct m0_lnd *lnd)
+{
+	struct m0_node_mem *mem;
+
+	M0_PRE((lnd->ld_ops->ldo_mem_add == NULL) ==
+	       (lnd->ld_ops->ldo_mem_del == NULL));
+	M0_PRE(node->nod_lnds_nr < ARRAY_SIZE(node->nod_lnds));
+	node->nod_rows[node->nod_lnds_nr] = row;
+	node->nod_lnds[node->nod_lnds_nr++] = lnd;
+	if (lnd->ld_ops->ldo_mem_add != NULL)
+		__atomic_store_n(&node->nod_mems_are_wanted, true,
+				 __ATOMIC_RELEASE);
+	m0_list_for_each_entry(&node->nod_mems, mem, struct m0_node_mem,
+			       nmm_link)
+		lnd_mem_add(lnd, mem);
+}
+
+/* ----------------------------------------------------------- information -- */
+
+int m0_node_info(const struct m0_node *node, struct m0_lnet_info **ret)
+{
+	int      rc = m0_lnet_engine_info(node->nod_engine, ret);
+	unsigned i;
+
+	if (rc != 0)
+		return rc;
+	(*ret)->li_port = node->nod_cfg->lc_port;
+	/* The first is the loopback. */
+	for (i = 1; i < (*ret)->li_nis_nr; ++i)
+		(*ret)->li_nis[i].nii_conns_per_peer =
+			node->nod_cfg->lc_conns_per_peer;
+	return 0;
+}
+
+/* ----------------------------------------------------------- fault rules -- */
+
+int m0_node_fault_add(struct m0_node                  *node,
+		      const struct m0_lnet_fault_attr *attr)
+{
+	return m0_lnet_engine_fault_add(node->nod_engine, attr);
+}
+
+int m0_node_fault_del(struct m0_node *node, enum m0_lnet_fault_kind kind,
+		      const struct m0_lnet_nid *src,
+		      const struct m0_lnet_nid *dst)
+{
+	return m0_lnet_engine_fault_del(node->nod_engine, kind, src, dst);
+}
+
+int m0_node_fault_reset(struct m0_node *node, enum m0_lnet_fault_kind kind)
+{
+	return m0_lnet_engine_fault_reset(node->nod_engine, kind);
+}
+
+int m0_node_fault_get(const struct m0_node *node, enum m0_lnet_fault_kind kind,
+		      struct m0_lnet_fault *ret, unsigned max)
+{
+	return m0_lnet_engine_fault_get(node->nod_engine, kind, ret, max);
+}

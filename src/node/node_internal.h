@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A node: what the files of the room share.
+ */
+#ifndef M0_SRC_NODE_NODE_INTERNAL_H
+#define M0_SRC_NODE_NODE_INTERNAL_H
+
+#include "lnd/table/lnd_table.h"
+#include "lnet/engine.h"
+#include "node/node.h"
+
+/* -- the engine's structs of what has a record ----------------------------- */
+
+/* Not zeroed: who takes one, and the engine, set all of it. */
+
+struct m0_node_me {
+	struct m0_lnet_me    nme_me;
+	struct m0_ring_place nme_gone;
+};
+
+struct m0_node_md {
+	struct m0_lnet_md    nmd_md;
+	struct m0_ring_place nmd_last;
+	/** Its memory, if its record has segments. */
+	struct m0_bufvec nmd_vec;
+	void            *nmd_buf[M0_RING_SEGS_NR];
+	m0_bcount_t      nmd_count[M0_RING_SEGS_NR];
+};
+
+/** A long list of segments. */
+struct m0_node_segs {
+	void       *nsg_buf[M0_LNET_MD_SEGS_MAX];
+	m0_bcount_t nsg_count[M0_LNET_MD_SEGS_MAX];
+};
+
+/** The kinds of a struct m0_node_msg. */
+enum m0_node_msg_kind {
+	/** An operation of the application. */
+	M0_NODE_MSG_OP,
+	/** A request of a peer, or the engine's own. */
+	M0_NODE_MSG_INCOMING
+};
+
+struct m0_node_msg {
+	enum m0_node_msg_kind nms_kind;
+	uint32_t              nms_nr;
+	struct m0_lnet_msg    nms_msg;
+};
+
+struct m0_node_op {
+	struct m0_node_msg nop_msg;
+	/** Places of its two events, and of M0_RING_DONE. */
+	struct m0_ring_place nop_event[2];
+	struct m0_ring_place nop_done;
+};
+
+struct m0_node_incoming {
+	struct m0_node_msg       nin_msg;
+	struct m0_node_incoming *nin_next;
+	/** The engine uses it; the front has its event. */
+	bool                 nin_is_used;
+	bool                 nin_is_told;
+	struct m0_ring_place nin_event;
+	/** The response to a request of the engine's own, which no front
+	 * hears. */
+	struct m0_lnet_event nin_response;
+};
+
+struct m0_node_eq {
+	struct m0_ring_place neq_passed;
+};
+
+static inline struct m0_node_me *m0_node__me(const struct m0_node *node,
+					     uint32_t              nr)
+{
+	return M0_RING_RECORD(&node->nod_things[M0_RING_MES], struct m0_node_me,
+			      nr);
+}
+static inline struct m0_node_md *m0_node__md(const struct m0_node *node,
+					     uint32_t              nr)
+{
+	return M0_RING_RECORD(&node->nod_things[M0_RING_MDS], struct m0_node_md,
+			      nr);
+}
+static inline struct m0_node_op *m0_node__op(const struct m0_node *node,
+					     uint32_t              nr)
+{
+	return M0_RING_RECORD(&node->nod_things[M0_RING_OPS], struct m0_node_op,
+			      nr);
+}
+static inline struct m0_node_incoming *m0_node__incoming(
+	const struct m0_node *node, uint32_t nr)
+{
+	return M0_RING_RECORD(&node->nod_things[M0_RING_INCOMINGS],
+			      struct m0_node_incoming, nr);
+}
+static inline struct m0_node_eq *m0_node__eq(const struct m0_node *node,
+					     uint32_t              nr)
+{
+	return M0_RING_RECORD(&node->nod_things[M0_RING_EQS], struct m0_node_eq,
+			      nr);
+}
+static inline struct m0_ring_me *m0_node__me_record(const struct m0_node *node,
+						    uint32_t              nr)
+{
+	return M0_RING_RECORD(&node->nod_records[M0_RING_MES],
+			      struct m0_ring_me, nr);
+}
+static inline struct m0_ring_md *m0_node__md_record(const struct m0_node *node,
+						    uint32_t              nr)
+{
+	return M0_RING_RECORD(&node->nod_records[M0_RING_MDS],
+			      struct m0_ring_md, nr);
+}
+static inline struct m0_ring_op *m0_node__op_record(const struct m0_node *node,
+						    uint32_t              nr)
+{
+	return M0_RING_RECORD(&node->nod_records[M0_RING_OPS],
+			      struct m0_ring_op, nr);
+}
+static inline struct m0_ring_incoming *m0_node__incoming_record(
+	const struct m0_node *node, uint32_t nr)
+{
+	return M0_RING_RECORD(&node->nod_records[M0_RING_INCOMINGS],
+			      struct m0_ring_incoming, nr);
+}
+static inline struct m0_ring_eq *m0_node__eq_record(const struct m0_node *node,
+						    uint32_t              nr)
+{
+	return M0_RING_RECORD(&node->nod_records[M0_RING_EQS],
+			      struct m0_ring_eq, nr);
+}
+
+/** Returns the event as the engine sees it. */
+static inline struct m0_lnet_event *m0_node__event(struct m0_ring_event *event)
+{
+	return (struct m0_lnet_event *)(void *)event;
+}
+
+/* -- node_do.c ------------------------------------------------------------- */
+
+extern const m0_node_do_t m0_node__do[M0_RING_OPCODES_NR];
+
+/* -- node_msg.c ------------------------------------------------------------ */
+
+/** Tells the end of an MD that the engine does not know. */
+void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
+			int status);
+/** Calls of the engine into the node. */
+extern const struct m0_lnet_home_ops m0_node__ops;
+/** The operation has no more events. */
+void m0_node__op_done(struct m0_node *node, struct m0_node_op *nop);
+/** The structs of a new chunk of records for incoming messages. */
+void m0_node__incomings_add(struct m0_node *node, uint32_t first);
+
+/* -- node_take.c ----------------------------------------------------------- */
+
+/** ho_is_behind. */
+bool m0_node__is_behind(struct m0_lnet_engine *eng, uint64_t *mark);
+
+/* -- node_close.c ---------------------------------------------------------- */
+
+void m0_node__close_do(struct m0_node *node, const struct m0_ring_entry *entry);
+
+/* -- node_ctl.c ------------------------------------------------------------ */
+
+/** Takes the regions that are left from the drivers. */
+void m0_node__mems_fini(struct m0_node *node);
+
+/* -- iface.c, cfg.c -------------------------------------------------------- */
+
+/** An interface that the configuration comes down to. */
+struct m0_node_iface {
+	struct m0_lnet_nid nif_nid;
+	char               nif_device[16];
+};
+
+/**
+ * Finds the interfaces of this host that the configuration names.
+ * @param max capacity of `ret`.
+ * @param why as for m0_lnet_open.
+ * @retval -ENODEV, -EADDRNOTAVAIL, -ENETDOWN, -EINVAL, -ENOSPC
+ */
+int m0_node__ifaces(const struct m0_lnet_cfg   *cfg,
+		    const struct m0_host_iface *ifaces, unsigned ifaces_nr,
+		    struct m0_node_iface *ret, unsigned max, unsigned *ret_nr,
+		    char *why);
+enum {
+	M0_NODE_NETS_TEXT_BYTES = 256
+};
+/** The networks that the table of drivers has, for messages. @return buf. */
+const char *m0_node__nets_text(char buf[M0_NODE_NETS_TEXT_BYTES]);
+
+#endif /* M0_SRC_NODE_NODE_INTERNAL_H */

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of the engine: messages for what peers send, and what it has to tell.
+ * Nothing here takes a lock.
+ */
+#include "node/node_internal.h"
+
+unsigned m0_node_share_max(const struct m0_lnet_cfg *cfg)
+{
+	return cfg->lc_msgs_max - (cfg->lc_msgs_max + 7) / 8;
+}
+
+static void post(struct m0_node *node, enum m0_ring_kind kind,
+		 struct m0_lnet_handle about, struct m0_ring_place *place)
+{
+	struct m0_ring_entry entry = { .rqe_opcode = kind,
+				       .rqe_nr = about.lh_slot,
+				       .rqe_gen = about.lh_gen };
+
+	m0_ring_post(&node->nod_up, &entry, place);
+}
+
+static struct m0_node_msg *msg_of(struct m0_lnet_msg *msg)
+{
+	return container_of(msg, struct m0_node_msg, nms_msg);
+}
+
+static struct m0_node_op *op_of(struct m0_node_msg *nms)
+{
+	return container_of(nms, struct m0_node_op, nop_msg);
+}
+
+static struct m0_node_incoming *incoming_of(struct m0_node_msg *nms)
+{
+	return container_of(nms, struct m0_node_incoming, nin_msg);
+}
+
+/* ---------------------------------------------------- incoming messages -- */
+
+static void starved_set(struct m0_node *node, uint32_t starved)
+{
+	if (M0_UNLIKELY(node->nod_ring->rng_starved != starved))
+		__atomic_store_n(&node->nod_ring->rng_starved, starved,
+				 __ATOMIC_SEQ_CST);
+}
+
+static void used_publish(struct m0_node *node)
+{
+	__atomic_store_n(&node->nod_ring->rng_incoming_nr,
+			 node->nod_incoming_nr, __ATOMIC_RELAXED);
+}
+
+static void incoming_free(struct m0_node *node, struct m0_node_incoming *nin)
+{
+	nin->nin_next = node->nod_free;
+	node->nod_free = nin;
+	M0_ASSERT_EX(node->nod_incoming_nr > 0);
+	--node->nod_incoming_nr;
+	/* The engine asks again. */
+	if (M0_UNLIKELY(node->nod_ring->rng_starved))
+		node->nod_again = true;
+}
+
+void m0_node__incomings_add(struct m0_node *node, uint32_t first)
+{
+	struct m0_node_incoming *nin;
+	uint32_t                 i;
+
+	for (i = M0_RING_CHUNK_NR; i > 0; --i) {
+		nin = m0_node__incoming(node, first + i - 1);
+		nin->nin_msg.nms_kind = M0_NODE_MSG_INCOMING;
+		nin->nin_msg.nms_nr = first + i - 1;
+		nin->nin_is_used = false;
+		nin->nin_is_told = false;
+		nin->nin_event.rgp_waits = false;
+		nin->nin_msg.nms_msg.msg_event[0] = m0_node__event(
+			&m0_node__incoming_record(node, first + i - 1)
+				 ->rin_event);
+		nin->nin_msg.nms_msg.msg_event[1] = &nin->nin_response;
+		nin->nin_next = node->nod_free;
+		node->nod_free = nin;
+	}
+}
+
+/* Takes back the records whose events were had. */
+static void returned_take(struct m0_node *node)
+{
+	struct m0_node_incoming *nin;
+	uint32_t                 retaken_nr = node->nod_ring->rng_retaken_nr;
+	uint32_t                 nr;
+
+	nr = __atomic_exchange_n(&node->nod_ring->rng_returned, 0,
+				 __ATOMIC_ACQUIRE);
+	while (nr != 0) {
+		++retaken_nr;
+		nin = m0_node__incoming(node, nr - 1);
+		nr = m0_node__incoming_record(node, nr - 1)->rin_next;
+		M0_ASSERT_EX(nin->nin_is_told);
+		nin->nin_is_told = false;
+		if (!nin->nin_is_used)
+			incoming_free(node, nin);
+	}
+	used_publish(node);
+	__atomic_store_n(&node->nod_ring->rng_retaken_nr, retaken_nr,
+			 __ATOMIC_RELEASE);
+}
+
+/* May there be one more? The front publishes how many it has. */
+static bool may_have_more(const struct m0_node *node)
+{
+	uint32_t ops_nr =
+		__atomic_load_n(&node->nod_ring->rng_ops_nr, __ATOMIC_RELAXED);
+
+	return node->nod_incoming_nr < node->nod_share_max &&
+	       node->nod_incoming_nr + ops_nr < node->nod_cfg->lc_msgs_max;
+}
+
+/* Takes back what the front has returned, or makes some. */
+static __attribute__((__noinline__)) bool more(struct m0_node *node)
+{
+	returned_take(node);
+	return may_have_more(node) &&
+	       (node->nod_free != NULL ||
+		node->nod_host->nho_grow(node->nod_host_arg));
+}
+
+static struct m0_lnet_msg *node_msg_get(struct m0_lnet_engine *eng)
+{
+	struct m0_node          *node = m0_lnet_engine_home(eng);
+	struct m0_node_incoming *nin;
+
+	/* Most often the last one, which the front has just returned. */
+	if (node->nod_free == NULL)
+		returned_take(node);
+	if (M0_UNLIKELY(node->nod_free == NULL || !may_have_more(node)) &&
+	    !more(node)) {
+		starved_set(node, 1);
+		return NULL;
+	}
+	starved_set(node, 0);
+	nin = node->nod_free;
+	node->nod_free = nin->nin_next;
+	nin->nin_is_used = true;
+	++node->nod_incoming_nr;
+	used_publish(node);
+	return &nin->nin_msg.nms_msg;
+}
+
+/* ------------------------------------------------------------ what ended -- */
+
+void m0_node__op_done(struct m0_node *node, struct m0_node_op *nop)
+{
+	post(node, M0_RING_DONE,
+	     (struct m0_lnet_handle){ .lh_slot = nop->nop_msg.nms_nr },
+	     &nop->nop_done);
+}
+
+static void node_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
+{
+	struct m0_node     *node = m0_lnet_engine_home(eng);
+	struct m0_node_msg *nms = msg_of(msg);
+
+	if (nms->nms_kind == M0_NODE_MSG_OP) {
+		m0_node__op_done(node, op_of(nms));
+		return;
+	}
+	M0_PRE_EX(incoming_of(nms)->nin_is_used);
+	incoming_of(nms)->nin_is_used = false;
+	if (incoming_of(nms)->nin_is_told)
+		return;
+	incoming_free(node, incoming_of(nms));
+	used_publish(node);
+}
+
+static void msg_event(struct m0_node *node, struct m0_node_msg *nms,
+		      const struct m0_lnet_event *ev)
+{
+	struct m0_lnet_handle about = { .lh_slot = nms->nms_nr };
+	bool                  second;
+
+	if (nms->nms_kind == M0_NODE_MSG_INCOMING) {
+		incoming_of(nms)->nin_is_told = true;
+		post(node, M0_RING_EV_INCOMING, about,
+		     &incoming_of(nms)->nin_event);
+		return;
+	}
+	second = ev == nms->nms_msg.msg_event[1];
+	post(node, second ? M0_RING_EV_RESPONSE : M0_RING_EV_SEND, about,
+	     &op_of(nms)->nop_event[second]);
+}
+
+static void node_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
+		       struct m0_lnet_event *ev, struct m0_lnet_msg *msg)
+{
+	struct m0_node    *node = m0_lnet_engine_home(eng);
+	struct m0_ring_md *record =
+		m0_node__md_record(node, md->md_handle.lh_slot);
+	bool unlinked = ev->ev_unlinked;
+
+	if (msg != NULL) {
+		msg_event(node, msg_of(msg), ev);
+	} else {
+		*m0_node__event(&record->rmd_last) = *ev;
+		post(node, M0_RING_EV_UNLINK, md->md_handle,
+		     &m0_node__md(node, md->md_handle.lh_slot)->nmd_last);
+	}
+	if (unlinked)
+		__atomic_store_n(&record->rmd_ended, 1, __ATOMIC_RELEASE);
+}
+
+void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
+			int status)
+{
+	struct m0_ring_md *record = m0_node__md_record(node, md.lh_slot);
+
+	M0_PRE(status < 0);
+	*m0_node__event(&record->rmd_last) = (struct m0_lnet_event){
+		.ev_type = M0_LNET_EV_UNLINK,
+		.ev_status = status,
+		.ev_unlinked = true,
+		.ev_md = md,
+		.ev_md_user = (void *)(uintptr_t)record->rmd_user,
+	};
+	post(node, M0_RING_EV_UNLINK, md,
+	     &m0_node__md(node, md.lh_slot)->nmd_last);
+	__atomic_store_n(&record->rmd_ended, 1, __ATOMIC_RELEASE);
+}
+
+static bool node_eq_room(struct m0_lnet_engine *eng, uint32_t number)
+{
+	struct m0_node    *node = m0_lnet_engine_home(eng);
+	struct m0_ring_eq *eq = m0_node__eq_record(node, number - 1);
+	uint32_t           queued_nr;
+
+	if (!eq->req_is_polled)
+		return true;
+	queued_nr = eq->req_accepted_nr -
+		    __atomic_load_n(&eq->req_taken_nr, __ATOMIC_RELAXED);
+	if (queued_nr < eq->req_max) {
+		__atomic_store_n(&eq->req_accepted_nr, eq->req_accepted_nr + 1,
+				 __ATOMIC_RELAXED);
+		return true;
+	}
+	__atomic_store_n(&eq->req_dropped_nr, eq->req_dropped_nr + 1,
+			 __ATOMIC_RELAXED);
+	return false;
+}
+
+static void node_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
+{
+	struct m0_node *node = m0_lnet_engine_home(eng);
+
+	__atomic_store_n(
+		&m0_node__me_record(node, me->me_handle.lh_slot)->rme_gone, 1,
+		__ATOMIC_RELEASE);
+	post(node, M0_RING_ME_GONE, me->me_handle,
+	     &m0_node__me(node, me->me_handle.lh_slot)->nme_gone);
+}
+
+static void node_probe_done(struct m0_lnet_engine *eng,
+			    struct m0_lnet_probe  *probe)
+{
+	struct m0_node *node = m0_lnet_engine_home(eng);
+
+	node->nod_host->nho_probe_done(node->nod_host_arg, probe);
+}
+
+const struct m0_lnet_home_ops m0_node__ops = {
+	.ho_msg_get = node_msg_get,
+	.ho_msg_put = node_msg_put,
+	.ho_event = node_event,
+	.ho_eq_room = node_eq_room,
+	.ho_is_behind = m0_node__is_behind,
+	.ho_me_gone = node_me_gone,
+	.ho_probe_done = node_probe_done,
+};
