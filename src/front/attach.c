@@ -44,6 +44,7 @@ static int chunk_add(struct m0_lnet *lnet, struct m0_front_slots *slots,
 {
 	void *chunk = m0_front__slots_chunk(slots);
 
+	M0_PRE(records != NULL && slots->fss_nr == 0);
 	if (chunk == NULL)
 		return -ENOMEM;
 	m0_front__slots_grow(slots, chunk);
@@ -120,7 +121,7 @@ void m0_front_detach(struct m0_lnet *lnet)
 {
 	unsigned i;
 
-	M0_PRE(m0_list_is_empty(&lnet->hm_eqs));
+	M0_PRE(lnet->hm_node == NULL && m0_list_is_empty(&lnet->hm_eqs));
 	/* The owner of the ring has the records. */
 	for (i = 0; i < M0_RING_TABLES_NR; ++i)
 		if (lnet->hm_records[i].rvi_chunks != NULL)

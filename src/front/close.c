@@ -18,7 +18,7 @@ void m0_lnet_close(struct m0_lnet *lnet)
 {
 	bool last;
 
-	M0_PRE(!m0_front__is_inside(lnet));
+	M0_PRE(!m0_front__is_inside(lnet) && lnet->hm_node != NULL);
 	close_post(lnet);
 	(void)m0_front__wait(lnet, &lnet->hm_embed.emb_closed_sem,
 			     M0_TIME_NEVER);

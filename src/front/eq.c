@@ -98,12 +98,16 @@ static void event_call(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 	bool     unlinked = event->rev_unlinked;
 	uint32_t md = event->rev_md_nr;
 
+	M0_PRE_EX(eq == NULL || eq->eq_callback != NULL);
+	M0_PRE_EX(ergo(entry->rqe_opcode == M0_RING_EV_UNLINK, unlinked));
 	if (eq != NULL)
 		eq->eq_callback(eq, seen(event));
 	if (entry->rqe_opcode == M0_RING_EV_INCOMING)
 		told_add(lnet, M0_RING_EV_INCOMING, entry->rqe_nr);
 	if (unlinked)
 		told_add(lnet, M0_RING_EV_UNLINK, md);
+	if (entry->rqe_is_last)
+		told_add(lnet, M0_RING_DONE, entry->rqe_nr);
 }
 
 static struct m0_front_event *queued_of(struct m0_lnet             *lnet,
@@ -120,7 +124,8 @@ static struct m0_front_event *queued_of(struct m0_lnet             *lnet,
 		return &m0_front__md_at(lnet, entry->rqe_nr)->fmd_event;
 	default:
 		fop = m0_front__op_at(lnet, entry->rqe_nr);
-		++fop->fop_users_nr;
+		/* With the last event goes the use of the operation itself. */
+		fop->fop_users_nr += !entry->rqe_is_last;
 		return &fop->fop_event[entry->rqe_opcode ==
 				       M0_RING_EV_RESPONSE];
 	}
@@ -152,6 +157,7 @@ static void polled_push(struct m0_lnet *lnet, struct polled *polled)
 	struct m0_lnet_eq *eq;
 	unsigned           i;
 
+	M0_PRE_EX(polled->po_nr <= ARRAY_SIZE(polled->po_entry));
 	if (polled->po_nr == 0)
 		return;
 	m0_mutex_lock(&lnet->hm_lock);
@@ -194,6 +200,7 @@ static void passed(struct m0_lnet *lnet, uint32_t eq)
 
 	m0_mutex_lock(&lnet->hm_lock);
 	sem = m0_front__eq_at(lnet, eq)->feq_passed;
+	M0_ASSERT(sem != NULL);
 	m0_mutex_unlock(&lnet->hm_lock);
 	m0_semaphore_up(sem);
 }
@@ -258,6 +265,7 @@ bool m0_front__deliver(struct m0_lnet *lnet)
 	bool               any = false;
 
 	polled.po_nr = 0;
+	M0_PRE_EX(m0_front__invariant(lnet));
 	for (nr = lnet->hm_up.rie_taken_nr; nr != end; ++nr) {
 		const struct m0_ring_entry *entry =
 			m0_ring_at(&lnet->hm_up, nr);
@@ -285,6 +293,7 @@ static bool event_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 		m0_front__eq_record(lnet, eq->eq_number - 1);
 	bool wake = false;
 
+	M0_PRE(eq->eq_number != 0);
 	eq->eq_first = queued->fev_next;
 	if (eq->eq_first == NULL)
 		eq->eq_last = NULL;
@@ -382,6 +391,7 @@ static void barrier_wait(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 	(void)m0_semaphore_init(&sem, 0);
 	m0_mutex_lock(&lnet->hm_lock);
 	feq = m0_front__eq_at(lnet, about.lh_slot);
+	M0_ASSERT(feq->feq_eq == eq && feq->feq_passed == NULL);
 	feq->feq_passed = &sem;
 	m0_front__post_unlock(lnet, M0_RING_BARRIER, about, &feq->feq_barrier);
 	(void)m0_front__wait(lnet, &sem, M0_TIME_NEVER);

@@ -23,6 +23,7 @@ void m0_front__eq_number_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 		return;
 	}
 	feq = container_of(slot, struct m0_front_eq, feq_slot);
+	M0_ASSERT(eq->eq_lnet == lnet && eq->eq_users_nr == 0);
 	feq->feq_eq = eq;
 	feq->feq_barrier.rgp_waits = false;
 	feq->feq_passed = NULL;
@@ -54,7 +55,7 @@ void m0_front__eq_number_put(struct m0_lnet *lnet, struct m0_lnet_eq *eq)
 	if (eq->eq_number == 0)
 		return;
 	feq = m0_front__eq_at(lnet, eq->eq_number - 1);
-	M0_ASSERT(feq->feq_eq == eq);
+	M0_ASSERT(feq->feq_eq == eq && eq->eq_users_nr == 0);
 	m0_front__slot_put(&lnet->hm_eq_slots, &feq->feq_slot);
 	eq->eq_number = 0;
 }

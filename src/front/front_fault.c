@@ -133,6 +133,7 @@ static void fault_do(struct m0_lnet *lnet, struct m0_front_call *ca)
 
 static int call_make(struct m0_lnet *lnet, struct fault_call *call)
 {
+	M0_PRE(call->flc_do != NULL);
 	if (lnet->hm_node == NULL)
 		return -ENOSYS;
 	m0_front__lock(lnet);

@@ -334,6 +334,13 @@ static inline struct m0_ring_eq *m0_front__eq_record(const struct m0_lnet *lnet,
 			      nr);
 }
 
+/* -- front_invariant.c ----------------------------------------------------- */
+
+bool m0_front__me_invariant(const struct m0_front_me *fme);
+bool m0_front__md_invariant(const struct m0_front_md *fmd);
+bool m0_front__op_invariant(const struct m0_front_op *fop);
+bool m0_front__invariant(const struct m0_lnet *lnet);
+
 /* -- front_post.c ---------------------------------------------------------------- */
 
 void m0_front__lock(struct m0_lnet *lnet);

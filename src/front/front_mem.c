@@ -97,6 +97,7 @@ static int mem_use(struct m0_lnet *lnet, struct front_mem *mem,
 	struct m0_front_mems *mems = &lnet->hm_mems;
 	int                   rc;
 
+	M0_PRE(mem->hmr_users_nr == 1);
 	if (lnet->hm_shut)
 		return -ESHUTDOWN;
 	*ret = find(lnet, &mem->hmr_key);
@@ -227,7 +228,7 @@ void m0_lnet_mem_deregister(struct m0_lnet *lnet, void *addr, size_t bytes)
 
 	m0_front__lock(lnet);
 	mem = find(lnet, &key);
-	M0_PRE(mem != NULL);
+	M0_PRE(mem != NULL && mem->hmr_users_nr > 0);
 	/* A close deregisters what is left. */
 	if (--mem->hmr_users_nr > 0 || lnet->hm_shut) {
 		m0_mutex_unlock(&lnet->hm_lock);

@@ -8,6 +8,7 @@ static int ring_make(struct m0_lnet *lnet)
 {
 	size_t bytes = m0_front__ring_bytes(lnet);
 
+	M0_PRE(lnet->hm_ring == NULL && lnet->hm_node == NULL);
 	lnet->hm_ring = m0_alloc_aligned(bytes, 6);
 	if (lnet->hm_ring == NULL)
 		return -ENOMEM;

@@ -60,6 +60,7 @@ void m0_front__post_unlock(struct m0_lnet *lnet, enum m0_ring_opcode opcode,
 				       .rqe_nr = about.lh_slot,
 				       .rqe_gen = about.lh_gen };
 
+	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
 	M0_PRE(opcode != M0_RING_NONE && opcode < M0_RING_OPCODES_NR);
 	m0_ring_post(&lnet->hm_down, &entry, place);
 	m0_front__posted_unlock(lnet);
@@ -67,7 +68,7 @@ void m0_front__post_unlock(struct m0_lnet *lnet, enum m0_ring_opcode opcode,
 
 void m0_front__call_unlock(struct m0_lnet *lnet, struct m0_front_call *call)
 {
-	M0_PRE(call->ca_do != NULL);
+	M0_PRE(call->ca_do != NULL && lnet->hm_node != NULL);
 	m0_list_link_init(&call->ca_link);
 	call->ca_place.rgp_waits = false;
 	m0_list_add_tail(&lnet->hm_calls, &call->ca_link);

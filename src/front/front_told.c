@@ -14,6 +14,7 @@ static bool is_starved(const struct m0_lnet *lnet)
 void m0_front__me_put(struct m0_lnet *lnet, struct m0_front_me *fme)
 {
 	M0_PRE(fme->fme_users_nr > 0);
+	M0_PRE_EX(m0_front__me_invariant(fme));
 	if (--fme->fme_users_nr > 0)
 		return;
 	if (M0_LIKELY(!fme->fme_unlink.rgp_waits)) {
@@ -27,6 +28,7 @@ void m0_front__me_put(struct m0_lnet *lnet, struct m0_front_me *fme)
 void m0_front__md_put(struct m0_lnet *lnet, struct m0_front_md *fmd)
 {
 	M0_PRE(fmd->fmd_users_nr > 0);
+	M0_PRE_EX(m0_front__md_invariant(fmd));
 	if (--fmd->fmd_users_nr > 0)
 		return;
 	if (fmd->fmd_eq != NULL) {
@@ -48,6 +50,7 @@ void m0_front__md_put(struct m0_lnet *lnet, struct m0_front_md *fmd)
 bool m0_front__op_put(struct m0_lnet *lnet, struct m0_front_op *fop)
 {
 	M0_PRE(fop->fop_users_nr > 0);
+	M0_PRE_EX(m0_front__op_invariant(fop));
 	if (--fop->fop_users_nr > 0)
 		return false;
 	if (fop->fop_md != NULL)
@@ -65,6 +68,7 @@ bool m0_front__incoming_put(struct m0_lnet *lnet, uint32_t nr)
 		M0_RING_RECORD(&lnet->hm_records[M0_RING_INCOMINGS],
 			       struct m0_ring_incoming, nr);
 
+	M0_PRE_EX(nr / M0_RING_CHUNK_NR < lnet->hm_incomings.rvi_chunks_max);
 	++lnet->hm_returned_nr;
 	record->rin_next = __atomic_load_n(head, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(head, &record->rin_next, nr + 1,
@@ -98,6 +102,7 @@ static bool told_take(struct m0_lnet *lnet)
 	bool     starved = false;
 	unsigned i;
 
+	M0_PRE_EX(lnet->hm_told_nr <= ARRAY_SIZE(lnet->hm_told));
 	if (lnet->hm_told_nr == 0)
 		return false;
 	for (i = 0; i < lnet->hm_told_nr; ++i)

@@ -28,6 +28,7 @@ static void *records_alloc(enum m0_ring_table table)
 
 static void records_free(enum m0_ring_table table, void *records)
 {
+	M0_PRE(records != NULL);
 	m0_free_aligned(records, records_bytes(table), 6);
 }
 
@@ -36,6 +37,7 @@ int m0_front__records_init(struct m0_lnet *lnet)
 	unsigned i;
 	int      rc = 0;
 
+	M0_PRE(lnet->hm_incomings.rvi_chunks == NULL);
 	for (i = 0; rc == 0 && i < M0_RING_TABLES_NR; ++i)
 		rc = m0_ring_view_init(
 			&lnet->hm_records[i],
@@ -87,6 +89,7 @@ int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 	uint32_t     chunk_nr;
 	bool         ok;
 
+	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
 	if (lnet->hm_node == NULL)
 		return -ENOMEM;
 	m0_mutex_unlock(&lnet->hm_lock);
@@ -102,6 +105,7 @@ int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 		return ok ? 0 : -ENOMEM;
 	}
 	chunk_nr = slots->fss_nr / M0_RING_CHUNK_NR;
+	M0_ASSERT(lnet->hm_records[table].rvi_chunks[chunk_nr] == NULL);
 	lnet->hm_records[table].rvi_chunks[chunk_nr] = parts.gp_records;
 	m0_node_chunk_add(lnet->hm_node, table, chunk_nr, parts.gp_records,
 			  parts.gp_things);
@@ -126,6 +130,7 @@ bool m0_front__incomings_grow(struct m0_lnet *lnet)
 	void                     *things;
 	uint32_t                  chunk_nr = incomings_chunks_nr(lnet);
 
+	M0_PRE(lnet->hm_node != NULL);
 	if (chunk_nr == lnet->hm_incomings.rvi_chunks_max)
 		return false;
 	records = records_alloc(M0_RING_INCOMINGS);

@@ -131,6 +131,7 @@ static struct m0_front_me *me_new(struct m0_lnet               *lnet,
 	fme->fme_flags = attr->mea_flags;
 	fme->fme_unlinked = false;
 	fme->fme_md = m0_lnet_handle_none;
+	M0_POST_EX(m0_front__me_invariant(fme));
 	return fme;
 }
 
@@ -166,6 +167,7 @@ int m0_lnet_me_unlink(struct m0_lnet *lnet, struct m0_lnet_handle me)
 		m0_mutex_unlock(&lnet->hm_lock);
 		return -ENOENT;
 	}
+	M0_ASSERT_EX(m0_front__me_invariant(fme));
 	fme->fme_unlinked = true;
 	fmd = m0_front__md_find(lnet, fme->fme_md);
 	if (fmd != NULL)
@@ -263,6 +265,7 @@ static inline struct m0_front_md *md_new(struct m0_lnet               *lnet,
 	fmd->fmd_segs = NULL;
 	if (attr->mda_eq != NULL)
 		++attr->mda_eq->eq_users_nr;
+	M0_POST_EX(m0_front__md_invariant(fmd));
 	return fmd;
 }
 
@@ -303,6 +306,7 @@ static void md_names_me(struct m0_lnet *lnet, struct m0_front_md *fmd,
 	struct m0_ring_md *record =
 		m0_front__md_record(lnet, fmd->fmd_slot.fsl_index);
 
+	M0_PRE_EX(fmd->fmd_me == NULL && m0_front__me_invariant(fme));
 	fmd->fmd_me = fme;
 	record->rmd_me = fme->fme_slot.fsl_index;
 	record->rmd_me_gen = fme->fme_slot.fsl_gen;
@@ -456,6 +460,7 @@ int m0_lnet_md_unlink(struct m0_lnet *lnet, struct m0_lnet_handle md)
 		m0_mutex_unlock(&lnet->hm_lock);
 		return -ENOENT;
 	}
+	M0_ASSERT_EX(m0_front__md_invariant(fmd));
 	fmd->fmd_unlinked = true;
 	md_me_unlink(fmd->fmd_me, md);
 	m0_front__post_unlock(lnet, M0_RING_MD_UNLINK, md, &fmd->fmd_unlink);

@@ -73,6 +73,7 @@ static struct m0_front_op *op_get(struct m0_lnet *lnet)
 	__atomic_store_n(&lnet->hm_ring->rng_ops_nr, nr + 1, __ATOMIC_RELAXED);
 	fop = container_of(slot, struct m0_front_op, fop_slot);
 	fop->fop_users_nr = 1;
+	M0_ASSERT_EX(m0_front__op_invariant(fop));
 	fop->fop_place.rgp_waits = false;
 	return fop;
 }
@@ -94,6 +95,7 @@ static void op_fill(struct m0_lnet *lnet, struct m0_front_op *fop,
 	struct m0_ring_op *record =
 		m0_front__op_record(lnet, fop->fop_slot.fsl_index);
 
+	M0_PRE_EX(m0_front__md_invariant(fmd));
 	++fmd->fmd_users_nr;
 	fop->fop_md = fmd;
 	record->rop_self = op->lo_self;
@@ -233,6 +235,7 @@ static bool wish(uint32_t *word, bool lazy)
 	uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
 	uint32_t bits;
 
+	M0_PRE(ergo(old != 0, (old & M0_RING_LAZY_POSTED) != 0));
 	do {
 		bits = (old & M0_RING_LAZY_CLEARED) | M0_RING_LAZY_POSTED |
 		       (lazy ? M0_RING_LAZY_WANTED : M0_RING_LAZY_CLEARED);

@@ -17,7 +17,7 @@ static struct m0_lnet_runner *woken_of(struct m0_list_link *link)
 
 void m0_lnet_runner_add(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
 {
-	M0_PRE(runner->ru_run != NULL);
+	M0_PRE(runner->ru_run != NULL && !lnet->hm_dead);
 	m0_list_link_init(&runner->ru_link);
 	m0_list_link_init(&runner->ru_woken_link);
 	runner->ru_woken = false;
@@ -29,6 +29,8 @@ void m0_lnet_runner_add(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
 
 void m0_lnet_runner_del(struct m0_lnet *lnet, struct m0_lnet_runner *runner)
 {
+	M0_PRE(!m0_front__is_inside(lnet) ||
+	       M0_FRONT_GET(lnet->hm_running) != runner);
 	m0_mutex_lock(&lnet->hm_lock);
 	m0_list_del(&runner->ru_link);
 	m0_list_del(&runner->ru_woken_link);
@@ -69,6 +71,7 @@ static struct m0_lnet_runner *runner_take(struct m0_lnet *lnet,
 		return NULL;
 	m0_list_del(link);
 	runner = woken_of(link);
+	M0_ASSERT(M0_FRONT_GET(lnet->hm_running) == NULL);
 	__atomic_store_n(&runner->ru_woken, false, __ATOMIC_SEQ_CST);
 	M0_FRONT_SET(lnet->hm_running, runner);
 	return runner;

@@ -30,6 +30,7 @@ int m0_front__slots_init(struct m0_front_slots *slots, size_t slot_bytes,
 		return -ENOMEM;
 	slots->fss_slot_bytes = slot_bytes;
 	slots->fss_max = max;
+	M0_POST(slots->fss_nr == 0 && slots->fss_free == NULL);
 	return 0;
 }
 
@@ -83,7 +84,7 @@ void m0_front__slots_grow(struct m0_front_slots *slots, void *chunk)
 				       M0_FRONT_CHUNK_NR);
 	uint32_t i;
 
-	M0_PRE(nr > 0);
+	M0_PRE(nr > 0 && chunk != NULL);
 	M0_ASSERT(slots->fss_nr % M0_FRONT_CHUNK_NR == 0);
 	slots->fss_chunks[slots->fss_nr / M0_FRONT_CHUNK_NR] = chunk;
 	slots->fss_nr += nr;
@@ -131,6 +132,7 @@ struct m0_front_slot *m0_front__slot_find(const struct m0_front_slots *slots,
 {
 	struct m0_front_slot *slot;
 
+	M0_PRE_EX(slots->fss_nr <= slots->fss_max);
 	if (handle.lh_slot >= slots->fss_nr)
 		return NULL;
 	slot = slot_at(slots, handle.lh_slot);

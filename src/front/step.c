@@ -100,6 +100,7 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 	bool               idle = is_idle(lnet, now);
 	bool               more;
 
+	M0_PRE_EX(m0_front__invariant(lnet));
 	lnet->hm_node->nod_again = false;
 	m0_front__told_end(lnet);
 	m0_node_time(lnet->hm_node, now);
@@ -108,8 +109,10 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 		idle = false;
 	}
 	more = m0_reactor_pass(reactor, now);
+	m0_node_flush(lnet->hm_node);
 	if (idle && !more && !reactor->rtr_called) {
 		m0_reactor_flush(reactor);
+		m0_node_flush(lnet->hm_node);
 		if (m0_ring_is_empty(&lnet->hm_up) && !lnet->hm_node->nod_again)
 			return false;
 	}
@@ -117,6 +120,7 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
 	if (!lnet->hm_embed.emb_owes)
 		lnet->hm_embed.emb_next = m0_node_turns(lnet->hm_node, now);
 	m0_reactor_flush(reactor);
+	m0_node_flush(lnet->hm_node);
 	if (tell(lnet))
 		lnet->hm_embed.emb_did = true;
 	if (lnet->hm_embed.emb_owes)
@@ -140,10 +144,12 @@ static bool round_do(struct m0_lnet *lnet, m0_time_t now)
  */
 static m0_time_t push_do(struct m0_lnet *lnet)
 {
+	M0_PRE_EX(m0_front__invariant(lnet));
 	m0_front__bell_clear(lnet);
 	m0_node_take_first(lnet->hm_node);
 	m0_reactor_flush(lnet->hm_node->nod_reactor);
 	m0_node_take_rest(lnet->hm_node);
+	m0_node_flush(lnet->hm_node);
 	if (M0_UNLIKELY(!m0_ring_is_empty(&lnet->hm_node->nod_down)))
 		m0_front__refill(lnet);
 	m0_front__told_end(lnet);

@@ -38,6 +38,7 @@ static bool inline_step(struct m0_lnet *lnet, m0_time_t now)
 	m0_time_t          next;
 	bool               did;
 
+	M0_PRE_EX(M0_FRONT_GET(lnet->hm_stepping));
 	lnet->hm_embed.emb_did = false;
 	next = m0_strand_step(&lnet->hm_embed.emb_strand, now);
 	lnet->hm_embed.emb_next = next;

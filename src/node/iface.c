@@ -32,6 +32,7 @@ static int pick_add(struct iface_pick *pick, const struct m0_host_addr *addr,
 	char                  text[M0_LNET_NIDSTR_SIZE];
 	unsigned              i;
 
+	M0_PRE(device != NULL && pick->ip_ret_nr <= pick->ip_max);
 	m0_lnet_nid_from_ip(&nid, pick->ip_net, addr->sa_bytes,
 			    addr->sa_bytes_nr);
 	for (i = 0; i < pick->ip_ret_nr; ++i) {
@@ -252,6 +253,7 @@ int m0_node__ifaces(const struct m0_lnet_cfg   *cfg,
 	unsigned          i;
 	int               rc = 0;
 
+	M0_PRE(max > 0 && cfg->lc_nets_nr <= M0_LNET_CFG_NETS_MAX);
 	if (cfg->lc_nets_nr == 0)
 		rc = pick_net(&pick, &dflt);
 	for (i = 0; rc == 0 && i < cfg->lc_nets_nr; ++i)

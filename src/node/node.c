@@ -43,6 +43,7 @@ static size_t chunk_bytes(enum m0_ring_table table)
 
 void *m0_node_chunk(enum m0_ring_table table)
 {
+	M0_PRE(table < M0_RING_TABLES_NR);
 	return m0_alloc_aligned(chunk_bytes(table), 6);
 }
 
@@ -78,6 +79,7 @@ void m0_node_chunk_add(struct m0_node *node, enum m0_ring_table table,
 	uint32_t first = chunk_nr * M0_RING_CHUNK_NR;
 	uint32_t i;
 
+	M0_PRE(records != NULL && things != NULL);
 	M0_PRE(chunk_nr < node->nod_records[table].rvi_chunks_max);
 	M0_PRE(node->nod_records[table].rvi_chunks[chunk_nr] == NULL);
 	node->nod_records[table].rvi_chunks[chunk_nr] = records;
@@ -114,6 +116,9 @@ int m0_node_create(struct m0_node **ret, const struct m0_lnet_cfg *cfg,
 	struct m0_node *node;
 	int             rc;
 
+	M0_PRE(host->nho_grow != NULL && host->nho_control != NULL &&
+	       host->nho_probe_done != NULL);
+	M0_PRE((uintptr_t)ring % 64 == 0);
 	M0_ALLOC_PTR(node);
 	if (node == NULL)
 		return -ENOMEM;
@@ -336,6 +341,7 @@ int m0_node_start(struct m0_node *node, struct m0_strand *strand,
 	unsigned              nr = 0;
 	int                   rc;
 
+	M0_PRE(node->nod_engine == NULL && node->nod_reactor == NULL);
 	M0_ALLOC_ARR(ifaces, M0_NODE_NIS_MAX);
 	if (ifaces == NULL)
 		return -ENOMEM;
@@ -379,6 +385,7 @@ m0_time_t m0_node_turns(struct m0_node *node, m0_time_t now)
 	m0_time_t next;
 	int       i = 0;
 
+	M0_PRE_EX(m0_node__invariant(node));
 	do {
 		lnds = lnds_step(node, now);
 		next = m0_lnet_engine_step(node->nod_engine, now);
@@ -396,6 +403,7 @@ bool m0_node_has_nis(const struct m0_node *node)
 
 void m0_node_time(struct m0_node *node, m0_time_t now)
 {
+	M0_PRE_EX(node->nod_engine != NULL && now > 0);
 	m0_lnet_engine_time(node->nod_engine, now);
 	node->nod_reactor->rtr_now = now;
 }
@@ -415,5 +423,6 @@ const struct m0_lnet_stats *m0_node_counters(const struct m0_node *node)
 
 void m0_node_probe(struct m0_node *node, struct m0_lnet_probe *probe)
 {
+	M0_PRE(probe->pr_done != NULL);
 	m0_lnet_engine_probe(node->nod_engine, probe);
 }

@@ -22,6 +22,7 @@ void m0_node__close_do(struct m0_node *node, const struct m0_ring_entry *entry)
 {
 	m0_time_t now = m0_time_cached();
 
+	M0_PRE(node->nod_state == M0_NODE_OPEN);
 	(void)entry;
 	node->nod_state = M0_NODE_ENDING;
 	node->nod_end_by = m0_time_add(now, END_NS);
@@ -33,6 +34,7 @@ bool m0_node_close_step(struct m0_node *node, m0_time_t now, bool is_told,
 {
 	bool is_quiet = is_told && m0_lnet_engine_is_quiet(node->nod_engine);
 
+	M0_PRE(M0_IN(node->nod_state, (M0_NODE_ENDING, M0_NODE_STOPPING)));
 	if (node->nod_state == M0_NODE_ENDING) {
 		if (!is_quiet && now < node->nod_end_by) {
 			*next = min64u(*next, node->nod_end_by);

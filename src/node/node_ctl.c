@@ -28,6 +28,7 @@ void m0_node_mem_del(struct m0_node *node, struct m0_node_mem *mem)
 	struct m0_lnd *lnd;
 	unsigned       i;
 
+	M0_PRE(m0_list_link_is_in(&mem->nmm_link));
 	m0_list_del(&mem->nmm_link);
 	for (i = 0; i < node->nod_lnds_nr; ++i) {
 		lnd = node->nod_lnds[i];
@@ -52,6 +53,7 @@ void m0_node_lnd_add(struct m0_node *node, const struct m0_lnd_row *row,
 
 	M0_PRE((lnd->ld_ops->ldo_mem_add == NULL) ==
 	       (lnd->ld_ops->ldo_mem_del == NULL));
+	M0_PRE(row->lrw_create != NULL);
 	M0_PRE(node->nod_lnds_nr < ARRAY_SIZE(node->nod_lnds));
 	node->nod_rows[node->nod_lnds_nr] = row;
 	node->nod_lnds[node->nod_lnds_nr++] = lnd;
@@ -70,6 +72,7 @@ int m0_node_info(const struct m0_node *node, struct m0_lnet_info **ret)
 	int      rc = m0_lnet_engine_info(node->nod_engine, ret);
 	unsigned i;
 
+	M0_PRE_EX(m0_node__invariant(node));
 	if (rc != 0)
 		return rc;
 	(*ret)->li_port = node->nod_cfg->lc_port;

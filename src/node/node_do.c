@@ -20,6 +20,7 @@ static void me_fill(struct m0_node *node, uint32_t nr, uint32_t gen)
 	attr->mea_flags = record->rme_flags;
 	nme->nme_me.me_handle = (struct m0_lnet_handle){ nr, gen };
 	nme->nme_gone.rgp_waits = false;
+	M0_POST_EX(m0_node__me_invariant(nme));
 }
 
 static void me_attach_do(struct m0_node             *node,
@@ -41,6 +42,7 @@ static void me_unlink_do(struct m0_node             *node,
 {
 	struct m0_lnet_me *me = &m0_node__me(node, entry->rqe_nr)->nme_me;
 
+	M0_PRE_EX(me->me_handle.lh_slot == entry->rqe_nr);
 	if (is_it(me->me_handle, entry->rqe_gen,
 		  m0_node__me_record(node, entry->rqe_nr)->rme_gone))
 		m0_lnet_engine_me_unlink(node->nod_engine, me);
@@ -74,6 +76,7 @@ static int segs_fill(struct m0_node *node, struct m0_node_md *nmd,
 	struct m0_node_segs      *nsg;
 	uint32_t                  i;
 
+	M0_PRE_EX(nr > 0 && record->rmd_segs_nr >= nr);
 	nmd->nmd_vec.ov_buf = nmd->nmd_buf;
 	nmd->nmd_vec.ov_vec.v_count = nmd->nmd_count;
 	nmd->nmd_vec.ov_vec.v_nr = nr;
@@ -124,6 +127,7 @@ static struct m0_lnet_md *md_fill(struct m0_node *node, uint32_t nr,
 	md->md_done = NULL;
 	md->md_eq = record->rmd_eq;
 	nmd->nmd_last.rgp_waits = false;
+	M0_POST_EX(m0_node__md_invariant(nmd));
 	if (M0_LIKELY(segs_nr == 0))
 		return md;
 	rc = segs_fill(node, nmd, record, segs_nr);
@@ -148,6 +152,7 @@ static void md_attach_do(struct m0_node             *node,
 		return;
 	}
 	me = &m0_node__me(node, record->rmd_me)->nme_me;
+	M0_ASSERT_EX(me->me_handle.lh_slot == record->rmd_me);
 	m0_lnet_engine_md_attach(
 		node->nod_engine,
 		me->me_handle.lh_gen == record->rmd_me_gen ? me : NULL, md);
@@ -175,6 +180,7 @@ static void md_unlink_do(struct m0_node             *node,
 {
 	struct m0_lnet_md *md = &m0_node__md(node, entry->rqe_nr)->nmd_md;
 
+	M0_PRE_EX(md->md_handle.lh_slot == entry->rqe_nr);
 	if (is_it(md->md_handle, entry->rqe_gen,
 		  m0_node__md_record(node, entry->rqe_nr)->rmd_ended))
 		m0_lnet_engine_md_unlink(node->nod_engine, md);
@@ -200,6 +206,7 @@ static struct m0_lnet_msg *op_fill(struct m0_node *node, uint32_t nr)
 	op->lo_bytes = record->rop_bytes;
 	op->lo_user = (void *)(uintptr_t)record->rop_user;
 	msg->msg_md = &m0_node__md(node, record->rop_md)->nmd_md;
+	M0_POST_EX(m0_node__op_invariant(nop) && nop->nop_msg.nms_nr == nr);
 	return msg;
 }
 
@@ -266,17 +273,16 @@ static void lazy_do(struct m0_node *node, const struct m0_ring_entry *entry)
 static void reset_do(struct m0_node *node, const struct m0_ring_entry *entry)
 {
 	(void)entry;
+	M0_PRE_EX(m0_node__invariant(node));
 	__atomic_store_n(&node->nod_ring->rng_reset, 0, __ATOMIC_RELAXED);
 	m0_lnet_engine_stats_reset(node->nod_engine);
 }
 
 static void barrier_do(struct m0_node *node, const struct m0_ring_entry *entry)
 {
-	struct m0_ring_entry passed = { .rqe_opcode = M0_RING_PASSED,
-					.rqe_nr = entry->rqe_nr };
-
-	m0_ring_post(&node->nod_up, &passed,
-		     &m0_node__eq(node, entry->rqe_nr)->neq_passed);
+	m0_node__post(node, M0_RING_PASSED,
+		      (struct m0_lnet_handle){ .lh_slot = entry->rqe_nr },
+		      &m0_node__eq(node, entry->rqe_nr)->neq_passed);
 }
 
 static void control_do(struct m0_node *node, const struct m0_ring_entry *entry)

@@ -137,6 +137,14 @@ static inline struct m0_lnet_event *m0_node__event(struct m0_ring_event *event)
 	return (struct m0_lnet_event *)(void *)event;
 }
 
+/* -- node_invariant.c ------------------------------------------------------ */
+
+bool m0_node__me_invariant(const struct m0_node_me *nme);
+bool m0_node__md_invariant(const struct m0_node_md *nmd);
+bool m0_node__op_invariant(const struct m0_node_op *nop);
+bool m0_node__incoming_invariant(const struct m0_node_incoming *nin);
+bool m0_node__invariant(const struct m0_node *node);
+
 /* -- node_do.c ------------------------------------------------------------- */
 
 extern const m0_node_do_t m0_node__do[M0_RING_OPCODES_NR];
@@ -148,6 +156,9 @@ void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
 			int status);
 /** Calls of the engine into the node. */
 extern const struct m0_lnet_home_ops m0_node__ops;
+/** Posts an entry. */
+void m0_node__post(struct m0_node *node, enum m0_ring_kind kind,
+		   struct m0_lnet_handle about, struct m0_ring_place *place);
 /** The operation has no more events. */
 void m0_node__op_done(struct m0_node *node, struct m0_node_op *nop);
 /** The structs of a new chunk of records for incoming messages. */

@@ -10,14 +10,15 @@ unsigned m0_node_share_max(const struct m0_lnet_cfg *cfg)
 	return cfg->lc_msgs_max - (cfg->lc_msgs_max + 7) / 8;
 }
 
-static void post(struct m0_node *node, enum m0_ring_kind kind,
-		 struct m0_lnet_handle about, struct m0_ring_place *place)
+/* Posts an entry when the next one comes, so that it may say more until then. */
+void m0_node__post(struct m0_node *node, enum m0_ring_kind kind,
+		   struct m0_lnet_handle about, struct m0_ring_place *place)
 {
-	struct m0_ring_entry entry = { .rqe_opcode = kind,
-				       .rqe_nr = about.lh_slot,
-				       .rqe_gen = about.lh_gen };
-
-	m0_ring_post(&node->nod_up, &entry, place);
+	m0_node_flush(node);
+	node->nod_newest = (struct m0_ring_entry){ .rqe_opcode = kind,
+						   .rqe_nr = about.lh_slot,
+						   .rqe_gen = about.lh_gen };
+	node->nod_newest_place = place;
 }
 
 static struct m0_node_msg *msg_of(struct m0_lnet_msg *msg)
@@ -52,6 +53,7 @@ static void used_publish(struct m0_node *node)
 
 static void incoming_free(struct m0_node *node, struct m0_node_incoming *nin)
 {
+	M0_PRE_EX(!nin->nin_is_used && !nin->nin_is_told);
 	nin->nin_next = node->nod_free;
 	node->nod_free = nin;
 	M0_ASSERT_EX(node->nod_incoming_nr > 0);
@@ -66,6 +68,7 @@ void m0_node__incomings_add(struct m0_node *node, uint32_t first)
 	struct m0_node_incoming *nin;
 	uint32_t                 i;
 
+	M0_PRE(first % M0_RING_CHUNK_NR == 0);
 	for (i = M0_RING_CHUNK_NR; i > 0; --i) {
 		nin = m0_node__incoming(node, first + i - 1);
 		nin->nin_msg.nms_kind = M0_NODE_MSG_INCOMING;
@@ -139,6 +142,7 @@ static struct m0_lnet_msg *node_msg_get(struct m0_lnet_engine *eng)
 	}
 	starved_set(node, 0);
 	nin = node->nod_free;
+	M0_ASSERT_EX(m0_node__incoming_invariant(nin) && !nin->nin_is_used);
 	node->nod_free = nin->nin_next;
 	nin->nin_is_used = true;
 	++node->nod_incoming_nr;
@@ -150,9 +154,17 @@ static struct m0_lnet_msg *node_msg_get(struct m0_lnet_engine *eng)
 
 void m0_node__op_done(struct m0_node *node, struct m0_node_op *nop)
 {
-	post(node, M0_RING_DONE,
-	     (struct m0_lnet_handle){ .lh_slot = nop->nop_msg.nms_nr },
-	     &nop->nop_done);
+	uint32_t nr = nop->nop_msg.nms_nr;
+
+	M0_PRE_EX(m0_node__op_invariant(nop));
+	if (M0_LIKELY(node->nod_newest_place != NULL &&
+		      node->nod_newest.rqe_nr == nr &&
+		      node->nod_newest.rqe_opcode <= M0_RING_EV_RESPONSE))
+		node->nod_newest.rqe_is_last = 1;
+	else
+		m0_node__post(node, M0_RING_DONE,
+			      (struct m0_lnet_handle){ .lh_slot = nr },
+			      &nop->nop_done);
 }
 
 static void node_msg_put(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
@@ -178,15 +190,18 @@ static void msg_event(struct m0_node *node, struct m0_node_msg *nms,
 	struct m0_lnet_handle about = { .lh_slot = nms->nms_nr };
 	bool                  second;
 
+	M0_PRE_EX(M0_IN(ev, (nms->nms_msg.msg_event[0],
+			     nms->nms_msg.msg_event[1])));
 	if (nms->nms_kind == M0_NODE_MSG_INCOMING) {
+		M0_ASSERT_EX(!incoming_of(nms)->nin_is_told);
 		incoming_of(nms)->nin_is_told = true;
-		post(node, M0_RING_EV_INCOMING, about,
-		     &incoming_of(nms)->nin_event);
+		m0_node__post(node, M0_RING_EV_INCOMING, about,
+			      &incoming_of(nms)->nin_event);
 		return;
 	}
 	second = ev == nms->nms_msg.msg_event[1];
-	post(node, second ? M0_RING_EV_RESPONSE : M0_RING_EV_SEND, about,
-	     &op_of(nms)->nop_event[second]);
+	m0_node__post(node, second ? M0_RING_EV_RESPONSE : M0_RING_EV_SEND,
+		      about, &op_of(nms)->nop_event[second]);
 }
 
 static void node_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
@@ -197,12 +212,15 @@ static void node_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		m0_node__md_record(node, md->md_handle.lh_slot);
 	bool unlinked = ev->ev_unlinked;
 
+	M0_PRE_EX(!record->rmd_ended || !unlinked);
+	M0_PRE_EX(ergo(msg == NULL, unlinked));
 	if (msg != NULL) {
 		msg_event(node, msg_of(msg), ev);
 	} else {
 		*m0_node__event(&record->rmd_last) = *ev;
-		post(node, M0_RING_EV_UNLINK, md->md_handle,
-		     &m0_node__md(node, md->md_handle.lh_slot)->nmd_last);
+		m0_node__post(
+			node, M0_RING_EV_UNLINK, md->md_handle,
+			&m0_node__md(node, md->md_handle.lh_slot)->nmd_last);
 	}
 	if (unlinked)
 		__atomic_store_n(&record->rmd_ended, 1, __ATOMIC_RELEASE);
@@ -221,8 +239,8 @@ void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
 		.ev_md = md,
 		.ev_md_user = (void *)(uintptr_t)record->rmd_user,
 	};
-	post(node, M0_RING_EV_UNLINK, md,
-	     &m0_node__md(node, md.lh_slot)->nmd_last);
+	m0_node__post(node, M0_RING_EV_UNLINK, md,
+		      &m0_node__md(node, md.lh_slot)->nmd_last);
 	__atomic_store_n(&record->rmd_ended, 1, __ATOMIC_RELEASE);
 }
 
@@ -232,6 +250,7 @@ static bool node_eq_room(struct m0_lnet_engine *eng, uint32_t number)
 	struct m0_ring_eq *eq = m0_node__eq_record(node, number - 1);
 	uint32_t           queued_nr;
 
+	M0_PRE_EX(number != 0);
 	if (!eq->req_is_polled)
 		return true;
 	queued_nr = eq->req_accepted_nr -
@@ -250,11 +269,12 @@ static void node_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
 	struct m0_node *node = m0_lnet_engine_home(eng);
 
+	M0_PRE_EX(!m0_node__me_record(node, me->me_handle.lh_slot)->rme_gone);
 	__atomic_store_n(
 		&m0_node__me_record(node, me->me_handle.lh_slot)->rme_gone, 1,
 		__ATOMIC_RELEASE);
-	post(node, M0_RING_ME_GONE, me->me_handle,
-	     &m0_node__me(node, me->me_handle.lh_slot)->nme_gone);
+	m0_node__post(node, M0_RING_ME_GONE, me->me_handle,
+		      &m0_node__me(node, me->me_handle.lh_slot)->nme_gone);
 }
 
 static void node_probe_done(struct m0_lnet_engine *eng,

@@ -32,6 +32,7 @@ void m0_node_take(struct m0_node *node)
 	uint32_t             nr;
 
 	M0_PRE(!node->nod_takes_first);
+	M0_PRE_EX(m0_node__invariant(node));
 	++node->nod_takes_nr;
 	for (nr = node->nod_down.rie_taken_nr; nr != end; ++nr) {
 		entry = *m0_ring_at(&node->nod_down, nr);

@@ -62,7 +62,7 @@ enum m0_ring_kind {
 	 * MD. */
 	M0_RING_EV_INCOMING,
 	M0_RING_EV_UNLINK,
-	/** The operation has no more events. */
+	/** The operation has no more events, which its last one did not say. */
 	M0_RING_DONE,
 	/** The ME has ended. */
 	M0_RING_ME_GONE,
@@ -78,7 +78,8 @@ struct m0_ring_entry {
 	uint32_t rqe_nr;
 	/** Generation of that number. */
 	uint32_t rqe_gen;
-	uint32_t rqe_reserved;
+	/** 1: the event is the last of its operation. */
+	uint32_t rqe_is_last;
 };
 
 enum {

@@ -24,9 +24,7 @@ enum {
 	RING_BYTES = 1 << 20,
 	RECORDS_BYTES = 1 << 20,
 	REGION_AT = RING_BYTES + M0_RING_TABLES_NR * RECORDS_BYTES,
-	SHARED_BYTES = REGION_AT + REGION_BYTES,
-	/** The node's process has the memory so much higher. */
-	SHIFT = 1 << 30
+	SHARED_BYTES = REGION_AT + REGION_BYTES
 };
 
 static struct m0_lnet    *lnet;
@@ -90,6 +88,7 @@ static void node_step(struct m0_node *node)
 	(void)m0_reactor_pass(node->nod_reactor, now);
 	(void)m0_node_turns(node, now);
 	m0_reactor_flush(node->nod_reactor);
+	m0_node_flush(node);
 	(void)m0_ring_refill(&node->nod_up);
 	if (node->nod_state != M0_NODE_OPEN)
 		(void)m0_node_close_step(node, now, true, &next);
@@ -100,13 +99,11 @@ static void node_run(char *at)
 {
 	static struct m0_strand strand;
 	struct m0_ring         *ring = (struct m0_ring *)(void *)at;
-	struct m0_node_mem      mem = {
-		     .nmm_mem = { .lme_region = REGION,
-				  .lme_addr = at + REGION_AT,
-				  .lme_bytes = REGION_BYTES }
-	};
-	struct m0_node *node;
-	char            why[M0_LNET_WHY_BYTES] = "";
+	struct m0_node_mem      mem = { .nmm_mem = { .lme_region = REGION,
+						     .lme_addr = at + REGION_AT,
+						     .lme_bytes = REGION_BYTES } };
+	struct m0_node         *node;
+	char                    why[M0_LNET_WHY_BYTES] = "";
 
 	m0_list_link_init(&mem.nmm_link);
 	M0_ASSERT(m0_node_create(&node, &cfg, ring, &node_host, NULL) == 0);
@@ -121,15 +118,17 @@ static void node_run(char *at)
 	m0_node_destroy(node);
 }
 
-/* Gives up what the parent has of the memory, and has it elsewhere. */
+/* Bars the addresses at which the front has the memory, and has it elsewhere. */
 static void child_run(int fd)
 {
 	char *at;
 
-	M0_ASSERT(munmap(shared, SHARED_BYTES) == 0);
-	at = mmap(shared + SHIFT, SHARED_BYTES, PROT_READ | PROT_WRITE,
-		  MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
-	M0_ASSERT(at == shared + SHIFT);
+	M0_ASSERT(mmap(shared, SHARED_BYTES, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		       0) == shared);
+	at = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		  0);
+	M0_ASSERT(at != MAP_FAILED && at != shared);
 	node_run(at);
 	_exit(0);
 }
@@ -191,8 +190,7 @@ static struct m0_lnet_event event(void)
 {
 	struct m0_lnet_event ev;
 
-	assert_int_equal(m0_lnet_eq_wait(&eq, &ev, m0_time_from_now(20, 0)),
-			 0);
+	assert_int_equal(m0_lnet_eq_wait(&eq, &ev, m0_time_from_now(20, 0)), 0);
 	return ev;
 }
 
@@ -364,12 +362,12 @@ static void memory_must_be_registered(void **state)
 /* The node does not believe a record: its segment is of no region. */
 static void false_records_end(void **state)
 {
-	struct m0_lnet_event  ev;
-	struct m0_ring_md    *record;
-	struct m0_lnet_handle md;
-	void                 *buf;
-	m0_bcount_t           count;
-	struct m0_bufvec      vec;
+	struct m0_lnet_event   ev;
+	struct m0_ring_md     *record;
+	struct m0_lnet_handle  md;
+	void                  *buf;
+	m0_bcount_t            count;
+	struct m0_bufvec       vec;
 	struct m0_lnet_md_attr attr = { .mda_vec = &vec,
 					.mda_length = 64,
 					.mda_threshold = 1,

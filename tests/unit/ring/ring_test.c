@@ -28,7 +28,8 @@ static int setup(void **state)
 
 static void post(uint32_t nr, struct m0_ring_place *place)
 {
-	struct m0_ring_entry entry = { .rqe_opcode = M0_RING_PUT, .rqe_nr = nr };
+	struct m0_ring_entry entry = { .rqe_opcode = M0_RING_PUT,
+				       .rqe_nr = nr };
 
 	m0_ring_post(&out, &entry, place);
 }
