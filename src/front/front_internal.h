@@ -50,8 +50,11 @@ enum {
 /** Slots with stable addresses, added on demand, never given back. */
 struct m0_front_slots {
 	/** Chunks of M0_FRONT_CHUNK_NR slots. */
-	char   **fss_chunks;
-	size_t   fss_slot_bytes;
+	char **fss_chunks;
+	size_t fss_slot_bytes;
+	/** Bytes that debug builds overwrite when a slot is free; the rest stays
+	 * as it was. */
+	size_t   fss_spoilt_bytes;
 	uint32_t fss_max;
 	uint32_t fss_nr;
 	uint32_t fss_used_nr;
@@ -61,7 +64,7 @@ struct m0_front_slots {
 
 /** @retval -ENOMEM */
 int  m0_front__slots_init(struct m0_front_slots *slots, size_t slot_bytes,
-			  uint32_t max);
+			  size_t spoilt_bytes, uint32_t max);
 void m0_front__slots_fini(struct m0_front_slots *slots);
 /** A chunk to be added when there is no free slot; NULL: no memory. */
 void *m0_front__slots_chunk(const struct m0_front_slots *slots);
@@ -91,7 +94,7 @@ static inline struct m0_lnet_handle m0_front__handle(
 
 /* -- what has a slot ------------------------------------------------------- */
 
-/* Not zeroed: who takes one sets all of it. */
+/* The places at the end are as they were; who takes a slot sets all of the rest. */
 
 /** An event in a polled queue; it lies with what the event is about. */
 struct m0_front_event {
@@ -103,8 +106,6 @@ struct m0_front_event {
 
 struct m0_front_me {
 	struct m0_front_slot fme_slot;
-	struct m0_ring_place fme_attach;
-	struct m0_ring_place fme_unlink;
 	/** MDs of a queue, and 1 until it has ended. */
 	unsigned fme_users_nr;
 	/** Bits of enum m0_lnet_me_flags. */
@@ -113,12 +114,12 @@ struct m0_front_me {
 	bool fme_unlinked;
 	/** The last MD attached, which may have ended; none of a queue. */
 	struct m0_lnet_handle fme_md;
-};
+	struct m0_ring_place  fme_attach;
+	struct m0_ring_place  fme_unlink;
+} __attribute__((__aligned__(64)));
 
 struct m0_front_md {
 	struct m0_front_slot fmd_slot;
-	struct m0_ring_place fmd_attach;
-	struct m0_ring_place fmd_unlink;
 	/** Operations on it that are not done, and 1 until its last event was
 	 * had by the application. */
 	unsigned fmd_users_nr;
@@ -133,16 +134,18 @@ struct m0_front_md {
 	struct m0_front_event fmd_event;
 	/** Its long list of segments; NULL: none. */
 	struct m0_front_slot *fmd_segs;
-};
+	struct m0_ring_place  fmd_attach;
+	struct m0_ring_place  fmd_unlink;
+} __attribute__((__aligned__(64)));
 
 struct m0_front_op {
 	struct m0_front_slot fop_slot;
-	struct m0_ring_place fop_place;
 	/** 1 until it is done, and each event of it in a polled queue. */
 	unsigned              fop_users_nr;
 	struct m0_front_md   *fop_md;
 	struct m0_front_event fop_event[2];
-};
+	struct m0_ring_place  fop_place;
+} __attribute__((__aligned__(64)));
 
 /** The part of the front in a message of a peer. */
 struct m0_front_incoming {

@@ -30,21 +30,26 @@ int m0_front__slots_make(struct m0_lnet *lnet, uint32_t max)
 	int                       rc;
 
 	rc = m0_front__slots_init(&lnet->hm_mes, sizeof(struct m0_front_me),
+				  offsetof(struct m0_front_me, fme_attach),
 				  bound(cfg->lc_mes_max, max));
 	if (rc == 0)
-		rc = m0_front__slots_init(&lnet->hm_mds,
-					  sizeof(struct m0_front_md),
-					  bound(cfg->lc_mds_max, max));
+		rc = m0_front__slots_init(
+			&lnet->hm_mds, sizeof(struct m0_front_md),
+			offsetof(struct m0_front_md, fmd_attach),
+			bound(cfg->lc_mds_max, max));
 	if (rc == 0)
-		rc = m0_front__slots_init(&lnet->hm_ops,
-					  sizeof(struct m0_front_op),
-					  bound(m0_node_share_max(cfg), max));
+		rc = m0_front__slots_init(
+			&lnet->hm_ops, sizeof(struct m0_front_op),
+			offsetof(struct m0_front_op, fop_place),
+			bound(m0_node_share_max(cfg), max));
 	if (rc == 0)
 		rc = m0_front__slots_init(&lnet->hm_eq_slots,
 					  sizeof(struct m0_front_eq),
+					  sizeof(struct m0_front_slot),
 					  bound(M0_NODE_EQS_MAX, max));
 	if (rc == 0)
 		rc = m0_front__slots_init(&lnet->hm_segs,
+					  sizeof(struct m0_front_slot),
 					  sizeof(struct m0_front_slot),
 					  bound(M0_RING_SEGS_MAX, max));
 	return rc;

@@ -125,8 +125,6 @@ static struct m0_front_me *me_new(struct m0_lnet               *lnet,
 	record->rme_match_bits = attr->mea_match_bits;
 	record->rme_ignore_bits = attr->mea_ignore_bits;
 	record->rme_gone = 0;
-	fme->fme_attach.rgp_waits = false;
-	fme->fme_unlink.rgp_waits = false;
 	fme->fme_users_nr = 1;
 	fme->fme_flags = attr->mea_flags;
 	fme->fme_unlinked = false;
@@ -254,8 +252,6 @@ static inline struct m0_front_md *md_new(struct m0_lnet               *lnet,
 	struct m0_front_md *fmd = md_of_slot(slot);
 
 	record_fill(m0_front__md_record(lnet, slot->fsl_index), attr);
-	fmd->fmd_attach.rgp_waits = false;
-	fmd->fmd_unlink.rgp_waits = false;
 	fmd->fmd_users_nr = 1;
 	fmd->fmd_unlinked = false;
 	fmd->fmd_queued = false;

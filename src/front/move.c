@@ -74,7 +74,6 @@ static struct m0_front_op *op_get(struct m0_lnet *lnet)
 	fop = container_of(slot, struct m0_front_op, fop_slot);
 	fop->fop_users_nr = 1;
 	M0_ASSERT_EX(m0_front__op_invariant(fop));
-	fop->fop_place.rgp_waits = false;
 	return fop;
 }
 

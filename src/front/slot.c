@@ -19,7 +19,7 @@ static struct m0_front_slot *slot_at(const struct m0_front_slots *slots,
 }
 
 int m0_front__slots_init(struct m0_front_slots *slots, size_t slot_bytes,
-			 uint32_t max)
+			 size_t spoilt_bytes, uint32_t max)
 {
 	uint32_t chunks_nr = (max + M0_FRONT_CHUNK_NR - 1) / M0_FRONT_CHUNK_NR;
 
@@ -29,6 +29,7 @@ int m0_front__slots_init(struct m0_front_slots *slots, size_t slot_bytes,
 	if (slots->fss_chunks == NULL)
 		return -ENOMEM;
 	slots->fss_slot_bytes = slot_bytes;
+	slots->fss_spoilt_bytes = spoilt_bytes;
 	slots->fss_max = max;
 	M0_POST(slots->fss_nr == 0 && slots->fss_free == NULL);
 	return 0;
@@ -52,7 +53,12 @@ void m0_front__slots_fini(struct m0_front_slots *slots)
 
 void *m0_front__slots_chunk(const struct m0_front_slots *slots)
 {
-	return m0_alloc_aligned(chunk_bytes(slots), 6);
+	void *chunk = m0_alloc_aligned(chunk_bytes(slots), 6);
+
+	/* No place has an entry that waits. */
+	if (chunk != NULL)
+		memset(chunk, 0, chunk_bytes(slots));
+	return chunk;
 }
 
 static void free_add(struct m0_front_slots *slots, struct m0_front_slot *slot)
@@ -66,7 +72,7 @@ static void spoil(const struct m0_front_slots *slots,
 		  struct m0_front_slot        *slot)
 {
 #ifdef M0_DEBUG_CHECKS
-	memset(slot + 1, 0xa5, slots->fss_slot_bytes - sizeof(*slot));
+	memset(slot + 1, 0xa5, slots->fss_spoilt_bytes - sizeof(*slot));
 #else
 	(void)slots;
 	(void)slot;

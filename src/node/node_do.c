@@ -19,7 +19,6 @@ static void me_fill(struct m0_node *node, uint32_t nr, uint32_t gen)
 	attr->mea_ignore_bits = record->rme_ignore_bits;
 	attr->mea_flags = record->rme_flags;
 	nme->nme_me.me_handle = (struct m0_lnet_handle){ nr, gen };
-	nme->nme_gone.rgp_waits = false;
 	M0_POST_EX(m0_node__me_invariant(nme));
 }
 
@@ -126,7 +125,6 @@ static struct m0_lnet_md *md_fill(struct m0_node *node, uint32_t nr,
 	md->md_handle = (struct m0_lnet_handle){ nr, gen };
 	md->md_done = NULL;
 	md->md_eq = record->rmd_eq;
-	nmd->nmd_last.rgp_waits = false;
 	M0_POST_EX(m0_node__md_invariant(nmd));
 	if (M0_LIKELY(segs_nr == 0))
 		return md;

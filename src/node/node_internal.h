@@ -25,7 +25,7 @@ struct m0_node_md {
 	struct m0_bufvec nmd_vec;
 	void            *nmd_buf[M0_RING_SEGS_NR];
 	m0_bcount_t      nmd_count[M0_RING_SEGS_NR];
-};
+} __attribute__((__aligned__(64)));
 
 /** A long list of segments. */
 struct m0_node_segs {
@@ -52,7 +52,7 @@ struct m0_node_op {
 	/** Places of its two events, and of M0_RING_DONE. */
 	struct m0_ring_place nop_event[2];
 	struct m0_ring_place nop_done;
-};
+} __attribute__((__aligned__(64)));
 
 struct m0_node_incoming {
 	struct m0_node_msg       nin_msg;
@@ -64,7 +64,7 @@ struct m0_node_incoming {
 	/** The response to a request of the engine's own, which no front
 	 * hears. */
 	struct m0_lnet_event nin_response;
-};
+} __attribute__((__aligned__(64)));
 
 struct m0_node_eq {
 	struct m0_ring_place neq_passed;

@@ -181,7 +181,7 @@ struct m0_ring_md {
 	struct m0_ring_seg rmd_segs[M0_RING_SEGS_NR];
 	/** Written by the node: the event that ends it while it is idle. */
 	struct m0_ring_event rmd_last;
-};
+} __attribute__((__aligned__(64)));
 
 /** A long list of segments. */
 struct m0_ring_segs {
@@ -204,7 +204,7 @@ struct m0_ring_op {
 	uint8_t                   rop_reserved[3];
 	/** Written by the node: SEND; ACK or REPLY. */
 	struct m0_ring_event rop_event[2];
-};
+} __attribute__((__aligned__(64)));
 
 struct m0_ring_eq {
 	/** The queue is polled, and takes so many incoming messages. */
@@ -227,7 +227,7 @@ struct m0_ring_incoming {
 	/** In the list of rng_returned: number of the next one, plus 1. */
 	uint32_t rin_next;
 	uint32_t rin_reserved;
-};
+} __attribute__((__aligned__(64)));
 
 enum {
 	M0_RING_NR_NONE = UINT32_MAX

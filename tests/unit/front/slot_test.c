@@ -17,7 +17,8 @@ static struct m0_front_slots slots;
 static int setup(void **state)
 {
 	(void)state;
-	return m0_front__slots_init(&slots, sizeof(struct thing), MAX);
+	return m0_front__slots_init(&slots, sizeof(struct thing),
+				    sizeof(struct thing), MAX);
 }
 
 static int teardown(void **state)
