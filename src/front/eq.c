@@ -205,18 +205,19 @@ static void passed(struct m0_lnet *lnet, uint32_t eq)
 	m0_semaphore_up(sem);
 }
 
-/* The queue of the next event will look at the user's word; with many MDs it is
- * cold. */
-static void next_ahead(const struct m0_lnet *lnet, uint32_t nr, uint32_t end)
+/* The event of entry `nr`, if it is one and not the end. The queue will look at the
+ * user's word; with many MDs it is cold. */
+static struct m0_ring_event *event_ahead(const struct m0_lnet *lnet,
+					 uint32_t nr, uint32_t end)
 {
 	const struct m0_ring_entry *entry = m0_ring_at(&lnet->hm_up, nr);
+	struct m0_ring_event       *event;
 
-	if (nr != end && M0_LIKELY(is_event(entry)))
-		__builtin_prefetch((const void *)(uintptr_t)event_of(
-					   lnet, entry->rqe_opcode,
-					   entry->rqe_nr)
-					   ->rev_md_user,
-				   1);
+	if (nr == end || !is_event(entry))
+		return NULL;
+	event = event_of(lnet, entry->rqe_opcode, entry->rqe_nr);
+	__builtin_prefetch((const void *)(uintptr_t)event->rev_md_user, 1);
+	return event;
 }
 
 /* Other entries than events: they follow those of the same queue. */
@@ -236,12 +237,9 @@ static void other_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
 }
 
 static void entry_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
-		       struct polled *polled, const struct m0_ring_entry *entry)
+		       struct polled *polled, const struct m0_ring_entry *entry,
+		       const struct m0_ring_event *event)
 {
-	struct m0_ring_event *event =
-		is_event(entry)
-			? event_of(lnet, entry->rqe_opcode, entry->rqe_nr)
-			: NULL;
 	struct m0_lnet_eq *eq = eq_of(lnet, entry, event);
 
 	if (eq != NULL && eq->eq_callback == NULL) {
@@ -258,21 +256,22 @@ static void entry_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
 
 bool m0_front__deliver(struct m0_lnet *lnet)
 {
-	struct m0_lnet_eq *last = NULL;
-	struct polled      polled;
-	uint32_t           end = m0_ring_put_nr(&lnet->hm_up);
-	uint32_t           nr;
-	bool               any = false;
+	struct m0_lnet_eq    *last = NULL;
+	struct m0_ring_event *event;
+	struct m0_ring_event *next;
+	struct polled         polled;
+	uint32_t              end = m0_ring_put_nr(&lnet->hm_up);
+	uint32_t              nr;
+	bool                  any = false;
 
 	polled.po_nr = 0;
 	M0_PRE_EX(m0_front__invariant(lnet));
-	for (nr = lnet->hm_up.rie_taken_nr; nr != end; ++nr) {
-		const struct m0_ring_entry *entry =
-			m0_ring_at(&lnet->hm_up, nr);
-
-		next_ahead(lnet, nr + 1, end);
-		any |= is_event(entry);
-		entry_tell(lnet, &last, &polled, entry);
+	event = event_ahead(lnet, lnet->hm_up.rie_taken_nr, end);
+	for (nr = lnet->hm_up.rie_taken_nr; nr != end; ++nr, event = next) {
+		next = event_ahead(lnet, nr + 1, end);
+		any |= event != NULL;
+		entry_tell(lnet, &last, &polled, m0_ring_at(&lnet->hm_up, nr),
+			   event);
 	}
 	m0_ring_take(&lnet->hm_up, end);
 	told(&last, NULL);

@@ -44,6 +44,8 @@ static bool tell(struct m0_lnet *lnet)
 {
 	bool any = !m0_list_is_empty(&lnet->hm_embed.emb_probes_done);
 
+	M0_PRE_EX(lnet->hm_node->nod_newest == NULL);
+
 	do {
 		if (m0_front__deliver(lnet))
 			any = true;

@@ -68,9 +68,8 @@ struct m0_node {
 	struct m0_reactor         *nod_reactor;
 	struct m0_ring_in          nod_down;
 	struct m0_ring_out         nod_up;
-	/** The newest entry, which m0_node_flush() posts; no place: none. */
-	struct m0_ring_entry  nod_newest;
-	struct m0_ring_place *nod_newest_place;
+	/** The newest entry, which is in the queue but not put yet; NULL: none. */
+	struct m0_ring_entry *nod_newest;
 	/** Records, and the engine's structs of the same numbers. */
 	struct m0_ring_view nod_records[M0_RING_TABLES_NR];
 	struct m0_ring_view nod_things[M0_RING_TABLES_NR];
@@ -167,10 +166,10 @@ bool m0_node_close_step(struct m0_node *node, m0_time_t now, bool is_told,
 /** Posts all that there is to tell. */
 static inline void m0_node_flush(struct m0_node *node)
 {
-	if (node->nod_newest_place == NULL)
+	if (node->nod_newest == NULL)
 		return;
-	m0_ring_post(&node->nod_up, &node->nod_newest, node->nod_newest_place);
-	node->nod_newest_place = NULL;
+	node->nod_newest = NULL;
+	m0_ring_publish(&node->nod_up);
 }
 /** Sets the time of the pass that begins. */
 void m0_node_time(struct m0_node *node, m0_time_t now);

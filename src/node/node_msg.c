@@ -14,11 +14,19 @@ unsigned m0_node_share_max(const struct m0_lnet_cfg *cfg)
 void m0_node__post(struct m0_node *node, enum m0_ring_kind kind,
 		   struct m0_lnet_handle about, struct m0_ring_place *place)
 {
+	struct m0_ring_out  *up = &node->nod_up;
+	struct m0_ring_entry entry = { .rqe_opcode = kind,
+				       .rqe_nr = about.lh_slot,
+				       .rqe_gen = about.lh_gen };
+
+	M0_PRE_EX(kind < M0_RING_KINDS_NR && !place->rgp_waits);
 	m0_node_flush(node);
-	node->nod_newest = (struct m0_ring_entry){ .rqe_opcode = kind,
-						   .rqe_nr = about.lh_slot,
-						   .rqe_gen = about.lh_gen };
-	node->nod_newest_place = place;
+	if (M0_UNLIKELY(up->rou_first != NULL || !m0_ring_has_room(up))) {
+		m0_ring_wait(up, &entry, place);
+		return;
+	}
+	node->nod_newest = m0_ring_next(up);
+	*node->nod_newest = entry;
 }
 
 static struct m0_node_msg *msg_of(struct m0_lnet_msg *msg)
@@ -157,10 +165,10 @@ void m0_node__op_done(struct m0_node *node, struct m0_node_op *nop)
 	uint32_t nr = nop->nop_msg.nms_nr;
 
 	M0_PRE_EX(m0_node__op_invariant(nop));
-	if (M0_LIKELY(node->nod_newest_place != NULL &&
-		      node->nod_newest.rqe_nr == nr &&
-		      node->nod_newest.rqe_opcode <= M0_RING_EV_RESPONSE))
-		node->nod_newest.rqe_is_last = 1;
+	if (M0_LIKELY(node->nod_newest != NULL &&
+		      node->nod_newest->rqe_nr == nr &&
+		      node->nod_newest->rqe_opcode <= M0_RING_EV_RESPONSE))
+		node->nod_newest->rqe_is_last = 1;
 	else
 		m0_node__post(node, M0_RING_DONE,
 			      (struct m0_lnet_handle){ .lh_slot = nr },
