@@ -378,7 +378,7 @@ extern const struct m0_node_host m0_front__host;
 
 /**
  * Makes a chunk of slots, records and the node's structs. hm_lock is held, and
- * released meanwhile. @retval -ENOMEM
+ * released meanwhile. @retval -ENOMEM, -ESHUTDOWN
  */
 int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 		   enum m0_ring_table table);

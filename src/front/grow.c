@@ -100,9 +100,9 @@ int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 	     parts.gp_slots != NULL;
 	m0_mutex_lock(&lnet->hm_lock);
 	/* Another thread may have made the last one meanwhile. */
-	if (!ok || slots->fss_nr == slots->fss_max || lnet->hm_shut) {
+	if (!ok || lnet->hm_shut || slots->fss_nr == slots->fss_max) {
 		parts_free(slots, table, &parts);
-		return ok ? 0 : -ENOMEM;
+		return !ok ? -ENOMEM : lnet->hm_shut ? -ESHUTDOWN : 0;
 	}
 	chunk_nr = slots->fss_nr / M0_RING_CHUNK_NR;
 	M0_ASSERT(lnet->hm_records[table].rvi_chunks[chunk_nr] == NULL);
