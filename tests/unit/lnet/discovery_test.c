@@ -9,7 +9,7 @@ static void discovery_first_put_pings_and_pushes_both_ways(void **state)
 	const struct pair_frame *frame;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	sink_post(two);
 	put_to(one, "10.0.0.2@tcp", 64);
 	pair_run(pair, 10);
@@ -60,7 +60,7 @@ static void discovery_first_put_pings_and_pushes_both_ways(void **state)
 static void discovery_from_both_sides_ends_well(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	sink_post(one);
 	sink_post(two);
 	put_to(one, "10.0.0.2@tcp", 64);
@@ -79,7 +79,7 @@ static void discovery_many_wait_leave_in_order(void **state)
 	unsigned                 i;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	sink_post(two);
 	pair->pai_hook = all_held;
 	for (i = 0; i < 20; ++i)
@@ -107,7 +107,7 @@ static void discovery_our_change_is_pushed_again(void **state)
 	const struct pair_frame *frame;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	put_to(one, "10.0.0.2@tcp", 64);
 	pair_run(pair, 10);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 2);
@@ -133,7 +133,7 @@ static void discovery_push_from_new_nid_merges(void **state)
 	uint32_t                 nr;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	nr = info_of(buf, sizeof buf, FEATURES, 2,
 		     (const char *const[4]){ "10.0.0.9@tcp" });
@@ -160,7 +160,7 @@ static void discovery_of_one_without_it_ends_after_ping(void **state)
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	pair_restart(pair, 1, &cfg);
 	sink_post(two);
 	put_to(one, "10.0.0.2@tcp", 64);
@@ -184,7 +184,7 @@ static void discovery_of_ipv4_and_ipv6_makes_one_peer(void **state)
 	const struct m0_lnet_peer *peer;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(one, "fd77::1@tcp");
 	(void)pair_ni(two, "fd77::2@tcp");
 	sink_post(two);
@@ -229,35 +229,35 @@ static void discovery_long_answer_gets_more_room_once(void **state)
 		nis[i].lpg_up = true;
 	}
 	nr = (uint32_t)m0_lnet__ping_encode(&info, buf, sizeof buf);
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_settle(pair);
-	answer(one, 0, FOREIGN, buf, 272);
+	answer(one, 0, STRANGER, buf, 272);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
 	assert_int_equal(
 		pair_frame(pair, 0, M0_LNET_GET, 1)->pfr_hdr.lhd_length, nr);
-	answer(one, 1, FOREIGN, buf, nr);
-	acknowledge(0, FOREIGN);
+	answer(one, 1, STRANGER, buf, nr);
+	acknowledge(0, STRANGER);
 	assert_int_equal(send_status(one, 0), 0);
-	assert_int_equal(nids_nr(peer_of(one, FOREIGN)), 20);
+	assert_int_equal(nids_nr(peer_of(one, STRANGER)), 20);
 	assert_int_equal(one->pno_engine->le_peers_nr, 1);
 }
 
 /* A peer whose answer is longer than it says each time is not asked forever. */
 static void discovery_truncated_twice_is_nonsense(void **state)
 {
-	static const char *const nids[4] = { FOREIGN, "10.0.1.9@tcp" };
+	static const char *const nids[4] = { STRANGER, "10.0.1.9@tcp" };
 	uint8_t                  buf[256];
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	(void)info_of(buf, sizeof buf, FEATURES, 2, nids);
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_settle(pair);
-	answer(one, 0, FOREIGN, buf, 48);
-	answer(one, 1, FOREIGN, buf, 48);
+	answer(one, 0, STRANGER, buf, 48);
+	answer(one, 1, STRANGER, buf, 48);
 	assert_int_equal(send_status(one, 0), -EPROTO);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
 }
@@ -269,22 +269,22 @@ static void discovery_truncated_twice_is_nonsense(void **state)
 static void discovery_of_mute_peer_fails_once_then_lets_through(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_run(pair, TTO_MS - 10);
 	assert_int_equal(send_status(one, 0), 1);
 	pair_run(pair, 20);
 	assert_int_equal(send_status(one, 0), -ETIMEDOUT);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
 
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_run(pair, 10);
 	assert_int_equal(send_status(one, 1), 0);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
 	/* After the pause it is asked, and nobody waits. */
 	pair_run(pair, 60000);
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_run(pair, 10);
 	assert_int_equal(send_status(one, 2), 0);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 2);
@@ -296,14 +296,14 @@ static void discovery_of_nonsense_ends_with_a_pause(void **state)
 	unsigned i;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_settle(pair);
-	answer(one, 0, FOREIGN, buf, sizeof buf);
+	answer(one, 0, STRANGER, buf, sizeof buf);
 	assert_int_equal(send_status(one, 0), -EPROTO);
 	for (i = 0; i < 10; ++i) {
-		put_to(one, FOREIGN, 64);
+		put_to(one, STRANGER, 64);
 		pair_run(pair, 100);
 		assert_int_equal(send_status(one, 1 + i), 0);
 	}
@@ -313,22 +313,22 @@ static void discovery_of_nonsense_ends_with_a_pause(void **state)
 /* A push that is never acknowledged fails those that wait, in time. */
 static void discovery_push_without_ack_times_out(void **state)
 {
-	static const char *const nids[4] = { FOREIGN };
+	static const char *const nids[4] = { STRANGER };
 	uint8_t                  buf[256];
 	uint32_t                 nr;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	nr = info_of(buf, sizeof buf, FEATURES, 2, nids);
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_run(pair, 10);
-	answer(one, 0, FOREIGN, buf, nr);
+	answer(one, 0, STRANGER, buf, nr);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), 1);
 	pair_run(pair, TTO_MS);
 	assert_int_equal(send_status(one, 0), -ETIMEDOUT);
 	pair_run(pair, 1000);
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_run(pair, 10);
 	assert_int_equal(send_status(one, 1), 0);
 }
@@ -337,13 +337,13 @@ static void discovery_push_without_ack_times_out(void **state)
 static void discovery_of_nobody_fails_with_the_networks_error(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
-	put_to(one, FOREIGN, 64);
-	put_to(one, FOREIGN, 64);
+	story_open(1, NULL);
+	put_to(one, STRANGER, 64);
+	put_to(one, STRANGER, 64);
 	pair_run(pair, 10);
 	assert_int_equal(send_status(one, 0), -EHOSTUNREACH);
 	assert_int_equal(send_status(one, 1), -EHOSTUNREACH);
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_run(pair, 10);
 	assert_int_equal(send_status(one, 2), -EHOSTUNREACH);
 	assert_int_equal(one->pno_nobody_nr, 2);
@@ -353,11 +353,11 @@ static void discovery_of_nobody_fails_with_the_networks_error(void **state)
 static void discovery_of_lost_peer_fails_at_once(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_run(pair, 10);
-	pair_peer_down(one, FOREIGN, -ECONNRESET);
+	pair_peer_down(one, STRANGER, -ECONNRESET);
 	pair_run(pair, 10);
 	assert_int_equal(send_status(one, 0), -ECONNRESET);
 }
@@ -367,7 +367,7 @@ static void discovery_of_lost_peer_fails_at_once(void **state)
 static void discovery_of_peer_that_is_another_fails_at_once(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	pair->pai_hook = all_lost;
 	put_to(one, "10.0.0.2@tcp", 64);
 	pair_run(pair, 10);
@@ -409,7 +409,7 @@ static enum pair_act first_takes_no_call(struct pair       *p,
 static void discovery_by_mute_rail_goes_on_by_next(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(one, "10.1.0.1@tcp1");
 	(void)pair_ni(two, "10.1.0.2@tcp1");
 	sink_post(two);
@@ -434,7 +434,7 @@ static void discovery_by_mute_rail_goes_on_by_next(void **state)
 static void discovery_of_restarted_peer_begins_anew(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(two, "10.0.1.2@tcp");
 	put_to(one, "10.0.0.2@tcp", 64);
 	pair_run(pair, 10);
@@ -465,36 +465,36 @@ static void discovery_bad_push_asks_back_once(void **state)
 	unsigned i;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	for (i = 0; i < 10; ++i)
-		push(one, FOREIGN, buf, sizeof buf);
+		push(one, STRANGER, buf, sizeof buf);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 10);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
-	answer(one, 0, FOREIGN, buf, sizeof buf);
+	answer(one, 0, STRANGER, buf, sizeof buf);
 	for (i = 0; i < 10; ++i)
-		push(one, FOREIGN, buf, sizeof buf);
+		push(one, STRANGER, buf, sizeof buf);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
 }
 
 /* A push without Multi-Rail means nothing; one that is cut is asked for. */
 static void discovery_push_of_plain_or_cut_is_not_learned(void **state)
 {
-	static const char *const nids[4] = { FOREIGN, "10.0.1.9@tcp" };
+	static const char *const nids[4] = { STRANGER, "10.0.1.9@tcp" };
 	uint8_t                  buf[256];
 	uint32_t                 nr;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	nr = info_of(buf, sizeof buf, 0x06, 2, nids);
-	push(one, FOREIGN, buf, nr);
+	push(one, STRANGER, buf, nr);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 0);
-	assert_int_equal(nids_nr(peer_of(one, FOREIGN)), 1);
+	assert_int_equal(nids_nr(peer_of(one, STRANGER)), 1);
 	nr = info_of(buf, sizeof buf, FEATURES, 2, nids);
-	push(one, FOREIGN, buf, nr - 16);
+	push(one, STRANGER, buf, nr - 16);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
-	assert_int_equal(nids_nr(peer_of(one, FOREIGN)), 1);
+	assert_int_equal(nids_nr(peer_of(one, STRANGER)), 1);
 }
 
 /* So many at a time; those that take long make room, so that who answers does
@@ -507,7 +507,7 @@ static void discovery_of_many_queues_behind_quick_ones(void **state)
 
 	(void)state;
 	cfg.lec_peers_max = 200;
-	way_open(1, &cfg);
+	story_open(1, &cfg);
 	pair->pai_hook = all_lost;
 	for (i = 0; i < 150; ++i) {
 		(void)snprintf(nid, sizeof nid, "10.0.3.%u@tcp", i + 1);
@@ -536,7 +536,7 @@ static void discovery_that_is_wanted_comes_first(void **state)
 
 	(void)state;
 	cfg.lec_peers_max = 500;
-	way_open(1, &cfg);
+	story_open(1, &cfg);
 	pair->pai_hook = all_lost;
 	for (i = 0; i < 2 * 250; ++i) {
 		(void)snprintf(nid, sizeof nid, "10.0.3.%u@tcp", i % 250 + 1);
@@ -544,39 +544,39 @@ static void discovery_that_is_wanted_comes_first(void **state)
 	}
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 64);
 	/* Not asked so far; and one that waits to be asked already. */
-	put_to(one, FOREIGN, 8);
+	put_to(one, STRANGER, 8);
 	put_to(one, "10.0.3.250@tcp", 8);
 	pair_run(pair, 1100);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 128);
 	assert_nid(&pair_frame(pair, 0, M0_LNET_GET, 64)->pfr_hop,
 		   "10.0.3.250@tcp");
-	assert_nid(&pair_frame(pair, 0, M0_LNET_GET, 65)->pfr_hop, FOREIGN);
+	assert_nid(&pair_frame(pair, 0, M0_LNET_GET, 65)->pfr_hop, STRANGER);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(discovery_first_put_pings_and_pushes_both_ways),
-		WAY(discovery_from_both_sides_ends_well),
-		WAY(discovery_many_wait_leave_in_order),
-		WAY(discovery_our_change_is_pushed_again),
-		WAY(discovery_push_from_new_nid_merges),
-		WAY(discovery_of_one_without_it_ends_after_ping),
-		WAY(discovery_of_ipv4_and_ipv6_makes_one_peer),
-		WAY(discovery_long_answer_gets_more_room_once),
-		WAY(discovery_truncated_twice_is_nonsense),
-		WAY(discovery_of_mute_peer_fails_once_then_lets_through),
-		WAY(discovery_of_nonsense_ends_with_a_pause),
-		WAY(discovery_push_without_ack_times_out),
-		WAY(discovery_of_nobody_fails_with_the_networks_error),
-		WAY(discovery_of_lost_peer_fails_at_once),
-		WAY(discovery_of_peer_that_is_another_fails_at_once),
-		WAY(discovery_by_mute_rail_goes_on_by_next),
-		WAY(discovery_of_restarted_peer_begins_anew),
-		WAY(discovery_bad_push_asks_back_once),
-		WAY(discovery_push_of_plain_or_cut_is_not_learned),
-		WAY(discovery_of_many_queues_behind_quick_ones),
-		WAY(discovery_that_is_wanted_comes_first),
+		STORY_BARE(discovery_first_put_pings_and_pushes_both_ways),
+		STORY_BARE(discovery_from_both_sides_ends_well),
+		STORY_BARE(discovery_many_wait_leave_in_order),
+		STORY_BARE(discovery_our_change_is_pushed_again),
+		STORY_BARE(discovery_push_from_new_nid_merges),
+		STORY_BARE(discovery_of_one_without_it_ends_after_ping),
+		STORY_BARE(discovery_of_ipv4_and_ipv6_makes_one_peer),
+		STORY_BARE(discovery_long_answer_gets_more_room_once),
+		STORY_BARE(discovery_truncated_twice_is_nonsense),
+		STORY_BARE(discovery_of_mute_peer_fails_once_then_lets_through),
+		STORY_BARE(discovery_of_nonsense_ends_with_a_pause),
+		STORY_BARE(discovery_push_without_ack_times_out),
+		STORY_BARE(discovery_of_nobody_fails_with_the_networks_error),
+		STORY_BARE(discovery_of_lost_peer_fails_at_once),
+		STORY_BARE(discovery_of_peer_that_is_another_fails_at_once),
+		STORY_BARE(discovery_by_mute_rail_goes_on_by_next),
+		STORY_BARE(discovery_of_restarted_peer_begins_anew),
+		STORY_BARE(discovery_bad_push_asks_back_once),
+		STORY_BARE(discovery_push_of_plain_or_cut_is_not_learned),
+		STORY_BARE(discovery_of_many_queues_behind_quick_ones),
+		STORY_BARE(discovery_that_is_wanted_comes_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 #include "lnet/fault/fault.h"
 
@@ -440,14 +440,14 @@ static void two_open(void)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	sink_post(two);
 }
 
 /* A PUT with ACK. */
 static void put_ack(void)
 {
-	pair_put(one, pair_md_bind(one, bytes, 64, 2, 0), "10.0.0.2@tcp",
+	pair_put(one, pair_md_bind(one, bytes_out, 64, 2, 0), "10.0.0.2@tcp",
 		 PORTAL, BITS, true);
 }
 
@@ -541,7 +541,7 @@ static void delay_out_ends_in_every_way(void **state)
 	assert_int_equal(send_status(one, 0), 1);
 	pair_run(pair, 20);
 	assert_int_equal(send_status(one, 0), -ETIMEDOUT);
-	md = pair_md_bind(one, bytes, 8, 1, 0);
+	md = pair_md_bind(one, bytes_out, 8, 1, 0);
 	pair_put(one, md, "10.0.0.2@tcp", PORTAL, BITS, false);
 	pair_run(pair, 10);
 	m0_lnet_engine_md_unlink(one->pno_engine, md);
@@ -695,8 +695,8 @@ static void corrupt_header_is_survived(void **state)
 	fault_add(two, &attr);
 	two->pno_is_damaged = true;
 	for (i = 0; i < 300; ++i) {
-		pair_put(one, pair_md_bind(one, bytes, 0, 2, 0), "10.0.0.2@tcp",
-			 PORTAL, BITS, true);
+		pair_put(one, pair_md_bind(one, bytes_out, 0, 2, 0),
+			 "10.0.0.2@tcp", PORTAL, BITS, true);
 		pair_run(pair, 1);
 	}
 	faults_clear(two);
@@ -777,18 +777,18 @@ int main(void)
 		cmocka_unit_test(delays_do_not_shorten),
 		cmocka_unit_test(newest_rule_goes_first),
 		cmocka_unit_test(health_is_one_of_those_asked_for),
-		WAY(drop_loses_what_comes_in),
-		WAY(drop_with_health_fails_the_send),
-		WAY(delay_out_keeps_credits),
-		WAY(delay_out_ends_in_every_way),
-		WAY(delay_in_holds_the_connection),
-		WAY(duplicate_is_sent_twice),
-		WAY(duplicate_ends_as_the_first_did),
-		WAY(corrupt_turns_a_bit_of_the_payload),
-		WAY(corrupt_header_is_survived),
-		WAY(cut_drops_the_peer),
-		WAY(delay_of_own_messages),
-		WAY(rules_have_a_bound),
+		STORY_BARE(drop_loses_what_comes_in),
+		STORY_BARE(drop_with_health_fails_the_send),
+		STORY_BARE(delay_out_keeps_credits),
+		STORY_BARE(delay_out_ends_in_every_way),
+		STORY_BARE(delay_in_holds_the_connection),
+		STORY_BARE(duplicate_is_sent_twice),
+		STORY_BARE(duplicate_ends_as_the_first_did),
+		STORY_BARE(corrupt_turns_a_bit_of_the_payload),
+		STORY_BARE(corrupt_header_is_survived),
+		STORY_BARE(cut_drops_the_peer),
+		STORY_BARE(delay_of_own_messages),
+		STORY_BARE(rules_have_a_bound),
 	};
 
 	m0_log_level_set(M0_LOG_ERROR);

@@ -3,7 +3,7 @@
 #ifndef M0_TESTS_UNIT_LNET_FOREIGN_H
 #define M0_TESTS_UNIT_LNET_FOREIGN_H
 
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 /** A ping's answer of the foreign node `from` to the i-th GET of `node`. */
 static inline void answer(struct pair_node *node, unsigned i, const char *from,
@@ -85,6 +85,5 @@ static inline void push(struct pair_node *node, const char *from,
 #define FEATURES                                              \
 	(M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_RTE_DISABLED | \
 	 M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY)
-#define FOREIGN "10.0.0.9@tcp"
 
 #endif /* M0_TESTS_UNIT_LNET_FOREIGN_H */

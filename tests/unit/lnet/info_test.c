@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 #include "sim/sched/heap.h"
 
@@ -17,7 +17,7 @@ static void dist_is_zero_one_or_none(void **state)
 	uint32_t           order;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	(void)pair_ni(one, "10.1.0.1@tcp1");
 	assert_int_equal(dist("0@lo", &src, &order), 0);
 	assert_nid(&src, "0@lo");
@@ -44,7 +44,7 @@ static void dist_of_rails_is_that_of_the_nearest(void **state)
 	struct m0_lnet_nid src;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(two, "10.1.0.2@tcp1");
 	assert_int_equal(dist("10.1.0.2@tcp1", &src, NULL), -EHOSTUNREACH);
 	put_to(one, "10.0.0.2@tcp", 8);
@@ -76,7 +76,7 @@ static void picture_shows_nis_peers_and_queues(void **state)
 	unsigned                        i;
 
 	(void)state;
-	way_open(3, NULL);
+	story_open(3, NULL);
 	(void)pair_ni(two, "fd77::2@tcp");
 	put_to(one, "10.0.0.2@tcp", 8);
 	put_to(one, "10.0.0.3@tcp", 8);
@@ -145,7 +145,7 @@ static uint64_t lost_nr(const char *nid)
 static void picture_counts_losses_of_peers(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	put_to(one, "10.0.0.2@tcp", 8);
 	pair_run(pair, 10);
 	assert_int_equal(lost_nr("10.0.0.2@tcp"), 0);
@@ -168,7 +168,7 @@ static void picture_without_memory_is_refused(void **state)
 	int                  rc;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	m0_heap_init(&heap);
 	m0_heap_fail_at(&heap, 1);
 	rc = m0_lnet_engine_info(one->pno_engine, &info);
@@ -184,12 +184,12 @@ static void counters_are_reset_everywhere(void **state)
 	struct m0_lnet_stats      stats;
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	put_to(one, "10.0.0.2@tcp", 8);
 	pair_run(pair, 10);
 	pair->pai_hook = all_lost;
-	pair_get(one, pair_md_bind(one, bytes, 8, 2, 0), "10.0.0.2@tcp", PORTAL,
-		 BITS);
+	pair_get(one, pair_md_bind(one, bytes_in, 8, 2, 0), "10.0.0.2@tcp",
+		 PORTAL, BITS);
 	pair_run(pair, 10);
 	m0_lnet_engine_stats(one->pno_engine, &stats);
 	assert_int_equal(stats.ls_send_count, 2);
@@ -214,12 +214,12 @@ static void counters_are_reset_everywhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(dist_is_zero_one_or_none),
-		WAY(dist_of_rails_is_that_of_the_nearest),
-		WAY(picture_shows_nis_peers_and_queues),
-		WAY(picture_counts_losses_of_peers),
-		WAY(picture_without_memory_is_refused),
-		WAY(counters_are_reset_everywhere),
+		STORY_BARE(dist_is_zero_one_or_none),
+		STORY_BARE(dist_of_rails_is_that_of_the_nearest),
+		STORY_BARE(picture_shows_nis_peers_and_queues),
+		STORY_BARE(picture_counts_losses_of_peers),
+		STORY_BARE(picture_without_memory_is_refused),
+		STORY_BARE(counters_are_reset_everywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

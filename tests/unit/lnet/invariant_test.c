@@ -3,7 +3,7 @@
  * Invariants of the engine hold at rest and after traffic, and each of them
  * notices a broken object. A message changes its state only as it may.
  */
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 static void invariants_hold_and_notice(void **state)
 {
@@ -13,7 +13,7 @@ static void invariants_hold_and_notice(void **state)
 	struct m0_lnet_peer   *peer;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	sink_post(two);
 	put_to(one, "10.0.0.2@tcp", 8);
 	pair_run(pair, 10);
@@ -46,9 +46,9 @@ static void md_and_message_invariants_notice(void **state)
 	struct m0_lnet_msg    *msg;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	eng = one->pno_engine;
-	md = pair_md_bind(one, bytes, 8, 1, 0);
+	md = pair_md_bind(one, bytes_out, 8, 1, 0);
 	assert_true(m0_lnet__md_invariant(md));
 	md->md_aborted = true;
 	assert_false(m0_lnet__md_invariant(md));
@@ -70,7 +70,7 @@ static void message_state_follows_the_table(void **state)
 	struct m0_lnet_msg *msg;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	msg = m0_lnet__msg_new(one->pno_engine);
 	assert_non_null(msg);
 	m0_lnet__msg_state_set(msg, M0_LNET_MSG_COMING);
@@ -92,9 +92,9 @@ static void message_state_follows_the_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(invariants_hold_and_notice),
-		WAY(md_and_message_invariants_notice),
-		WAY(message_state_follows_the_table),
+		STORY_BARE(invariants_hold_and_notice),
+		STORY_BARE(md_and_message_invariants_notice),
+		STORY_BARE(message_state_follows_the_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 #include "sim/sched/heap.h"
 
@@ -37,7 +37,7 @@ static void ni_added_has_identity_and_limits(void **state)
 	struct m0_lnd_ni *ni;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	ni = add("10.0.0.5@tcp3", &one->pno_lnd);
 	assert_nid(&ni->ldn_nid, "10.0.0.5@tcp3");
 	assert_string_equal(ni->ldn_device, "eth0");
@@ -63,7 +63,7 @@ static void ni_twice_is_refused(void **state)
 	struct m0_lnd_ni  *ni = NULL;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	assert_int_equal(m0_lnet_engine_ni_add(one->pno_engine, &nid, NULL, 1,
 					       &one->pno_lnd, &ni),
 			 -EEXIST);
@@ -76,7 +76,7 @@ static void ni_is_used_once_it_is_up(void **state)
 	struct m0_lnd_ni *ni;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	ni = add("10.0.0.5@tcp3", &one->pno_lnd);
 	assert_null(for_nid("10.0.0.6@tcp3"));
 	assert_int_equal(one->pno_engine->le_seq, 2);
@@ -105,7 +105,7 @@ static void ni_fits_its_net_and_sort(void **state)
 	struct m0_lnet_nid gni = pair_nid("9@gni");
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	assert_true(m0_lnet__ni_fits(found("10.0.0.1@tcp"), &v4));
 	assert_false(m0_lnet__ni_fits(found("10.0.0.1@tcp"), &v6));
 	assert_false(m0_lnet__ni_fits(found("10.0.0.1@tcp"), &tcp1));
@@ -121,7 +121,7 @@ static void ni_without_driver_sends_nothing(void **state)
 	struct m0_lnd_ni *ni;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	ni = add("10.0.0.5@tcp3", NULL);
 	m0_lnet_engine_ni_up(one->pno_engine, ni);
 	put_to(one, "10.0.0.6@tcp3", 8);
@@ -154,7 +154,7 @@ static int ni_life(void *arg)
 static void ni_without_memory_leaves_all_as_it_was(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	m0_log_level_set(M0_LOG_FATAL);
 	/* The buffer of the information grows once. */
 	assert_int_equal(ni_life(NULL), 0);
@@ -168,7 +168,7 @@ static void ni_stopped_while_receiving_leaves_nothing(void **state)
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	sink_post(two);
 	two->pno_rx_hold = true;
 	put_to(one, "10.0.0.2@tcp", 100);
@@ -185,13 +185,13 @@ static void ni_stopped_while_receiving_leaves_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(ni_added_has_identity_and_limits),
-		WAY(ni_twice_is_refused),
-		WAY(ni_is_used_once_it_is_up),
-		WAY(ni_fits_its_net_and_sort),
-		WAY(ni_without_driver_sends_nothing),
-		WAY(ni_without_memory_leaves_all_as_it_was),
-		WAY(ni_stopped_while_receiving_leaves_nothing),
+		STORY_BARE(ni_added_has_identity_and_limits),
+		STORY_BARE(ni_twice_is_refused),
+		STORY_BARE(ni_is_used_once_it_is_up),
+		STORY_BARE(ni_fits_its_net_and_sort),
+		STORY_BARE(ni_without_driver_sends_nothing),
+		STORY_BARE(ni_without_memory_leaves_all_as_it_was),
+		STORY_BARE(ni_stopped_while_receiving_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

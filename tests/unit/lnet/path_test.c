@@ -3,7 +3,7 @@
  * A request goes where the one before it went without a search, while nothing
  * that this depends on has changed: each change is noticed by the next request.
  */
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 /** Which leaves. */
 static void sends(const char *self, const char *nid)
@@ -53,7 +53,7 @@ static void path_kept_is_counted_as_one_found(void **state)
 	unsigned                   i;
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	for (i = 1; i < 4; ++i) {
 		sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 		assert_way("10.0.0.1@tcp", "10.0.0.2@tcp");
@@ -77,7 +77,7 @@ static void path_is_of_both_its_ends(void **state)
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
 	(void)state;
-	way_open(3, &cfg);
+	story_open(3, &cfg);
 	(void)pair_ni(one, "10.0.0.101@tcp");
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	sends("10.0.0.1@tcp", "10.0.0.3@tcp");
@@ -98,7 +98,7 @@ static void path_ends_with_our_ni(void **state)
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	(void)pair_ni(one, "10.0.0.101@tcp");
 	sends("10.0.0.101@tcp", "10.0.0.2@tcp");
 	assert_int_equal(send_status(one, 0), 0);
@@ -120,7 +120,7 @@ static void path_to_what_is_ours_now_is_lo(void **state)
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
 	(void)pair_ni(one, "10.0.0.2@tcp");
@@ -135,7 +135,7 @@ static void path_ends_with_the_peer(void **state)
 
 	(void)state;
 	cfg.lec_peers_max = 1;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
 	/* The peer makes room. */
@@ -153,7 +153,7 @@ static void path_ends_with_the_peer(void **state)
 static void path_waits_for_discovery(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	sends("10.0.0.1@tcp", "10.0.0.2@tcp");
 	assert_true(is_kept("10.0.0.1@tcp", "10.0.0.2@tcp"));
@@ -280,7 +280,7 @@ static void topology_change_empties_the_cache(void **state)
 
 	(void)state;
 	cfg.lec_peers_max = 2;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	(void)pair_ni(one, "10.0.0.101@tcp");
 	eng = one->pno_engine;
 	for (i = 0; i < ARRAY_SIZE(changes); ++i) {
@@ -300,13 +300,13 @@ static void topology_change_empties_the_cache(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(path_kept_is_counted_as_one_found),
-		WAY(path_is_of_both_its_ends),
-		WAY(path_ends_with_our_ni),
-		WAY(path_to_what_is_ours_now_is_lo),
-		WAY(path_ends_with_the_peer),
-		WAY(path_waits_for_discovery),
-		WAY(topology_change_empties_the_cache),
+		STORY_BARE(path_kept_is_counted_as_one_found),
+		STORY_BARE(path_is_of_both_its_ends),
+		STORY_BARE(path_ends_with_our_ni),
+		STORY_BARE(path_to_what_is_ours_now_is_lo),
+		STORY_BARE(path_ends_with_the_peer),
+		STORY_BARE(path_waits_for_discovery),
+		STORY_BARE(topology_change_empties_the_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 #define RAILS                                                 \
 	(M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_RTE_DISABLED | \
@@ -77,7 +77,7 @@ static void heard_makes_a_peer_of_the_hop_only(void **state)
 	struct m0_lnet_nid primary;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	primary = heard("10.0.0.9@tcp", "10.0.0.9@tcp");
 	assert_nid(&primary, "10.0.0.9@tcp");
 	assert_int_equal(peers_nr(), 1);
@@ -106,7 +106,7 @@ static bool is_down(const char *nid)
 static void heard_again_is_up_again(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	(void)heard("10.0.0.9@tcp", "10.0.0.9@tcp");
 	pair_peer_down(one, "10.0.0.9@tcp", -ECONNRESET);
 	assert_true(lpni_of(one, "10.0.0.9@tcp")->lpn_known_down);
@@ -141,7 +141,7 @@ static void strangers_evict_the_oldest(void **state)
 	unsigned i;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	(void)heard("10.0.0.9@tcp", "10.0.0.9@tcp");
 	for (i = 0; i < 1000; ++i) {
 		(void)snprintf(nid, sizeof nid, "10.1.%u.%u@tcp", i / 250,
@@ -173,7 +173,7 @@ static void strangers_do_not_evict_who_is_in_use(void **state)
 
 	(void)state;
 	cfg.lec_peers_max = 2;
-	way_open(1, &cfg);
+	story_open(1, &cfg);
 	lpni[0] = m0_lnet__lpni_get(one->pno_engine, &nid);
 	lpni[1] = m0_lnet__lpni_get(one->pno_engine, &other);
 	primary = heard("10.0.0.9@tcp", "10.0.0.9@tcp");
@@ -196,7 +196,7 @@ static void peer_sent_to_is_evicted_last(void **state)
 
 	(void)state;
 	cfg.lec_peers_max = 2;
-	way_open(1, &cfg);
+	story_open(1, &cfg);
 	(void)heard("10.0.0.7@tcp", "10.0.0.7@tcp");
 	(void)heard("10.0.0.8@tcp", "10.0.0.8@tcp");
 	lpni = lpni_of(one, "10.0.0.7@tcp");
@@ -215,7 +215,7 @@ static void nids_of_a_peer_are_bounded(void **state)
 	unsigned k;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	for (k = 0; k < 10; ++k) {
 		tells(RAILS, 2);
 		for (i = 0; i < NIS_MAX; ++i) {
@@ -239,7 +239,7 @@ static void learned_nids_become_one_peer(void **state)
 	struct m0_lnet_nid primary;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	(void)heard("10.0.0.9@tcp", "10.0.0.9@tcp");
 	(void)heard("10.0.1.9@tcp", "10.0.1.9@tcp");
 	tells(RAILS, 2);
@@ -274,7 +274,7 @@ static void learned_loss_of_nid_in_use_splits_it_off(void **state)
 	struct m0_lnet_lpni *lpni;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	tells(RAILS, 2);
 	tells_nid("10.0.0.9@tcp", true);
 	tells_nid("10.0.1.9@tcp", true);
@@ -300,7 +300,7 @@ static void learned_from_plain_node_changes_nothing(void **state)
 	unsigned i;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	for (i = 0; i < ARRAY_SIZE(features); ++i) {
 		tells(features[i], 2);
 		tells_nid("10.0.0.9@tcp", true);
@@ -318,11 +318,11 @@ static void learned_from_plain_node_changes_nothing(void **state)
 	assert_int_equal(peers_nr(), 1);
 	assert_int_equal(nids_nr(peer_of(one, "10.0.0.9@tcp")), 1);
 	/* With discovery off here, too. */
-	(void)way_close(NULL);
+	(void)story_end(NULL);
 	{
 		struct m0_lnet_engine_cfg cfg = cfg_plain();
 
-		way_open(1, &cfg);
+		story_open(1, &cfg);
 		tells(RAILS, 2);
 		tells_nid("10.0.0.9@tcp", false);
 		tells_nid("10.0.1.9@tcp", true);
@@ -337,7 +337,7 @@ static void learned_from_plain_node_changes_nothing(void **state)
 static void learned_end_of_rails_splits_the_peer(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	tells(RAILS, 2);
 	tells_nid("10.0.0.9@tcp", true);
 	tells_nid("10.0.1.9@tcp", true);
@@ -357,7 +357,7 @@ static void learned_end_of_rails_splits_the_peer(void **state)
 static void learned_nids_of_others_are_not_taken(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	tells(RAILS, 2);
 	tells_nid("10.0.0.8@tcp", true);
 	tells_nid("10.0.1.8@tcp", true);
@@ -392,7 +392,7 @@ static void learned_nids_of_others_are_not_taken(void **state)
 static void learned_lower_sequence_forgets_what_was_told(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	tells(RAILS, 9);
 	tells_nid("10.0.0.9@tcp", true);
 	learn("10.0.0.9@tcp");
@@ -419,7 +419,7 @@ static void merged_peers_messages_and_probes_go_on(void **state)
 	};
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	put_to(one, "10.0.1.9@tcp", 8);
 	m0_lnet_engine_probe(one->pno_engine, &probe);
@@ -442,19 +442,19 @@ static void merged_peers_messages_and_probes_go_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(heard_makes_a_peer_of_the_hop_only),
-		WAY(heard_again_is_up_again),
-		WAY(strangers_evict_the_oldest),
-		WAY(strangers_do_not_evict_who_is_in_use),
-		WAY(peer_sent_to_is_evicted_last),
-		WAY(nids_of_a_peer_are_bounded),
-		WAY(learned_nids_become_one_peer),
-		WAY(learned_loss_of_nid_in_use_splits_it_off),
-		WAY(learned_from_plain_node_changes_nothing),
-		WAY(learned_end_of_rails_splits_the_peer),
-		WAY(learned_nids_of_others_are_not_taken),
-		WAY(learned_lower_sequence_forgets_what_was_told),
-		WAY(merged_peers_messages_and_probes_go_on),
+		STORY_BARE(heard_makes_a_peer_of_the_hop_only),
+		STORY_BARE(heard_again_is_up_again),
+		STORY_BARE(strangers_evict_the_oldest),
+		STORY_BARE(strangers_do_not_evict_who_is_in_use),
+		STORY_BARE(peer_sent_to_is_evicted_last),
+		STORY_BARE(nids_of_a_peer_are_bounded),
+		STORY_BARE(learned_nids_become_one_peer),
+		STORY_BARE(learned_loss_of_nid_in_use_splits_it_off),
+		STORY_BARE(learned_from_plain_node_changes_nothing),
+		STORY_BARE(learned_end_of_rails_splits_the_peer),
+		STORY_BARE(learned_nids_of_others_are_not_taken),
+		STORY_BARE(learned_lower_sequence_forgets_what_was_told),
+		STORY_BARE(merged_peers_messages_and_probes_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
-#define FOREIGN   "10.0.0.9@tcp"
+#define STRANGER  "10.0.0.9@tcp"
 #define PING_BITS (UINT64_C(1) << 63)
 
 /** A GET or PUT of the stranger's to portal 0 of `one`. */
@@ -11,7 +11,7 @@ static void stranger(uint32_t type, uint32_t nr, uint32_t offset,
 	struct m0_lnet_hdr hdr = {
 		.lhd_type = type,
 		.lhd_dest_nid = pair_nid("10.0.0.1@tcp"),
-		.lhd_src_nid = pair_nid(FOREIGN),
+		.lhd_src_nid = pair_nid(STRANGER),
 		.lhd_dest_pid = M0_LNET_PID_LUSTRE,
 		.lhd_src_pid = M0_LNET_PID_LUSTRE,
 		.lhd_wmd = { { 5, 6 } },
@@ -23,7 +23,7 @@ static void stranger(uint32_t type, uint32_t nr, uint32_t offset,
 		hdr.lhd_length = nr;
 	else
 		hdr.lhd_payload_bytes = nr;
-	pair_inject(one, 1, FOREIGN, &hdr, payload);
+	pair_inject(one, 1, STRANGER, &hdr, payload);
 	pair_settle(pair);
 }
 
@@ -64,8 +64,8 @@ static uint32_t features_with(bool discovery, const char *nid, const char *more)
 	if (more != NULL)
 		(void)pair_ni(one, more);
 	hdr.lhd_dest_nid = self;
-	hdr.lhd_src_nid = pair_nid(nid[0] == 'f' ? "fd77::9@tcp" : FOREIGN);
-	pair_inject(one, 1, nid[0] == 'f' ? "fd77::9@tcp" : FOREIGN, &hdr,
+	hdr.lhd_src_nid = pair_nid(nid[0] == 'f' ? "fd77::9@tcp" : STRANGER);
+	pair_inject(one, 1, nid[0] == 'f' ? "fd77::9@tcp" : STRANGER, &hdr,
 		    NULL);
 	pair_settle(pair);
 	answer(&info, nis, 4);
@@ -73,7 +73,7 @@ static uint32_t features_with(bool discovery, const char *nid, const char *more)
 			 m0_lnet__ping_features(one->pno_engine));
 	assert_int_equal(info.lpi_pid, M0_LNET_PID_LUSTRE);
 	assert_nid(&nis[0].lpg_nid, nid);
-	(void)way_close(NULL);
+	(void)story_end(NULL);
 	return info.lpi_features;
 }
 
@@ -106,7 +106,7 @@ static void answer_is_cut_to_the_room(void **state)
 	unsigned i;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	for (i = 0; i < ARRAY_SIZE(cases); ++i) {
 		const struct pair_frame *f;
@@ -171,7 +171,7 @@ static void information_changes_under_answers(void **state)
 
 	(void)state;
 	cfg.lec_peer_credits = 2;
-	way_open(1, &cfg);
+	story_open(1, &cfg);
 	(void)pair_ni(one, "10.1.0.1@tcp1");
 	pair->pai_hook = all_held;
 	for (i = 0; i < 4; ++i)
@@ -204,13 +204,13 @@ static void information_changes_under_answers(void **state)
 static void answers_come_until_nis_stop(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	m0_lnet_engine_shutdown(one->pno_engine, pair->pai_now);
 	pair_settle(pair);
 	stranger(M0_LNET_GET, 272, 0, NULL);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_REPLY), 1);
-	stranger(M0_LNET_PUT, 48, 0, bytes);
+	stranger(M0_LNET_PUT, 48, 0, bytes_out);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 1);
 	assert_true(m0_lnet_engine_is_quiet(one->pno_engine));
 }
@@ -221,17 +221,17 @@ static void sinks_take_many_pushes_at_a_time(void **state)
 	unsigned i;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	one->pno_rx_hold = true;
 	for (i = 0; i < 20; ++i)
-		stranger(M0_LNET_PUT, 48, 0, bytes);
+		stranger(M0_LNET_PUT, 48, 0, bytes_out);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 0);
 	one->pno_rx_hold = false;
 	pair_settle(pair);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 20);
 	for (i = 0; i < 100; ++i)
-		stranger(M0_LNET_PUT, 48, 0, bytes);
+		stranger(M0_LNET_PUT, 48, 0, bytes_out);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 120);
 }
 
@@ -242,13 +242,13 @@ static void sinks_grow_with_what_comes(void **state)
 	unsigned                 i;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
-	stranger(M0_LNET_PUT, 1000, 0, bytes);
+	stranger(M0_LNET_PUT, 1000, 0, bytes_out);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 0);
 	assert_int_equal(frame->pfr_hdr.lhd_length, 272);
 	for (i = 0; i < 33; ++i)
-		stranger(M0_LNET_PUT, 1000, 0, bytes);
+		stranger(M0_LNET_PUT, 1000, 0, bytes_out);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 33);
 	assert_int_equal(frame->pfr_hdr.lhd_length, 1000);
 }
@@ -264,11 +264,11 @@ static void portal_zero_takes_nothing_else(void **state)
 	};
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
 	hdr.lhd_dest_nid = pair_nid("10.0.0.1@tcp");
-	hdr.lhd_src_nid = pair_nid(FOREIGN);
-	pair_inject(one, 1, FOREIGN, &hdr, bytes);
+	hdr.lhd_src_nid = pair_nid(STRANGER);
+	pair_inject(one, 1, STRANGER, &hdr, bytes_out);
 	stranger(M0_LNET_GET, 272, 0, NULL);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_REPLY), 1);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_ACK), 0);
@@ -278,14 +278,14 @@ static void portal_zero_takes_nothing_else(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(features_are_as_nids_and_discovery_need),
-		WAY(answer_is_cut_to_the_room),
-		WAY(information_follows_the_nis),
-		WAY(information_changes_under_answers),
-		WAY(answers_come_until_nis_stop),
-		WAY(sinks_take_many_pushes_at_a_time),
-		WAY(sinks_grow_with_what_comes),
-		WAY(portal_zero_takes_nothing_else),
+		STORY_BARE(features_are_as_nids_and_discovery_need),
+		STORY_BARE(answer_is_cut_to_the_room),
+		STORY_BARE(information_follows_the_nis),
+		STORY_BARE(information_changes_under_answers),
+		STORY_BARE(answers_come_until_nis_stop),
+		STORY_BARE(sinks_take_many_pushes_at_a_time),
+		STORY_BARE(sinks_grow_with_what_comes),
+		STORY_BARE(portal_zero_takes_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static void probe_begin(struct pair_node *node, enum m0_lnet_probe_kind kind,
 static void probe_ping_tells_all_and_keeps_nothing(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(two, "fd77::2@tcp");
 	probe_begin(one, M0_LNET_PING, "10.0.0.2@tcp", 1000, false);
 	assert_int_equal(one->pno_probes_done_nr, 0);
@@ -47,7 +47,7 @@ static void probe_ping_tells_all_and_keeps_nothing(void **state)
 static void probe_ping_knows_a_peer_once_discovered(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(two, "10.0.1.2@tcp1");
 	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.2@tcp", 0, false);
 	pair_run(pair, 10);
@@ -63,7 +63,7 @@ static void probe_ping_knows_a_peer_once_discovered(void **state)
 static void probe_of_own_nid_is_answered(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	probe_begin(one, M0_LNET_PING, "10.0.0.1@tcp", 1000, false);
 	pair_run(pair, 10);
 	assert_int_equal(probe.pr_status, 0);
@@ -82,7 +82,7 @@ static void probe_of_own_nid_is_answered(void **state)
 static void probe_discover_makes_peers_of_both(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(two, "10.0.1.2@tcp1");
 	probe_begin(one, M0_LNET_DISCOVER, "10.0.0.2@tcp", 0, false);
 	pair_run(pair, 10);
@@ -112,7 +112,7 @@ static void probe_discover_of_one_without_it_fails(void **state)
 	unsigned                  i;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	pair_restart(pair, 1, &cfg);
 	/* Also when it is known already, and when it is asked again. */
 	for (i = 0; i < 3; ++i) {
@@ -134,9 +134,9 @@ static void probe_times_out_exactly_once(void **state)
 	struct m0_lnet_probe other;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
-	probe_begin(one, M0_LNET_DISCOVER, FOREIGN, 3000, false);
+	probe_begin(one, M0_LNET_DISCOVER, STRANGER, 3000, false);
 	other = probe;
 	other.pr_timeout_ms = 5000;
 	m0_lnet_engine_probe(one->pno_engine, &other);
@@ -150,7 +150,7 @@ static void probe_times_out_exactly_once(void **state)
 	assert_int_equal(one->pno_probes_done_nr, 2);
 	assert_int_equal(other.pr_status, -ETIMEDOUT);
 	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), 1);
-	probe_begin(one, M0_LNET_PING, FOREIGN, 700, false);
+	probe_begin(one, M0_LNET_PING, STRANGER, 700, false);
 	pair_run(pair, 690);
 	assert_int_equal(one->pno_probes_done_nr, 2);
 	pair_run(pair, 20);
@@ -165,7 +165,7 @@ static void probe_times_out_exactly_once(void **state)
 static void probe_held_in_driver_times_out(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	pair->pai_hook = all_held;
 	probe_begin(one, M0_LNET_PING, "10.0.0.2@tcp", 500, false);
 	pair_run(pair, 510);
@@ -179,11 +179,11 @@ static void probe_of_nonsense_and_nobody_says_so(void **state)
 	uint8_t buf[10] = { 1 };
 
 	(void)state;
-	way_open(1, NULL);
-	probe_begin(one, M0_LNET_PING, FOREIGN, 500, false);
+	story_open(1, NULL);
+	probe_begin(one, M0_LNET_PING, STRANGER, 500, false);
 	pair_run(pair, 10);
 	assert_int_equal(probe.pr_status, -EHOSTUNREACH);
-	probe_begin(one, M0_LNET_DISCOVER, FOREIGN, 500, false);
+	probe_begin(one, M0_LNET_DISCOVER, STRANGER, 500, false);
 	pair_run(pair, 10);
 	assert_int_equal(probe.pr_status, -EHOSTUNREACH);
 	probe_begin(one, M0_LNET_PING, "5@gni", 500, false);
@@ -193,9 +193,9 @@ static void probe_of_nonsense_and_nobody_says_so(void **state)
 	pair_run(pair, 10);
 	assert_int_equal(probe.pr_status, -EHOSTUNREACH);
 	pair->pai_hook = all_lost;
-	probe_begin(one, M0_LNET_PING, FOREIGN, 500, false);
+	probe_begin(one, M0_LNET_PING, STRANGER, 500, false);
 	pair_settle(pair);
-	answer(one, 0, FOREIGN, buf, sizeof buf);
+	answer(one, 0, STRANGER, buf, sizeof buf);
 	assert_int_equal(probe.pr_status, -EPROTO);
 	assert_int_equal(one->pno_probes_done_nr, 5);
 }
@@ -204,7 +204,7 @@ static void probe_of_nonsense_and_nobody_says_so(void **state)
 static void probe_without_a_message_waits_for_one(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	one->pno_msgs_max = 0;
 	probe_begin(one, M0_LNET_PING, "10.0.0.2@tcp", 500, false);
 	pair_run(pair, 100);
@@ -226,13 +226,13 @@ static void shutdown_ends_probes_and_waiting(void **state)
 	struct m0_lnet_probe other;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	pair->pai_hook = all_lost;
-	probe_begin(one, M0_LNET_DISCOVER, FOREIGN, 0, false);
+	probe_begin(one, M0_LNET_DISCOVER, STRANGER, 0, false);
 	other = probe;
 	other.pr_kind = M0_LNET_PING;
 	m0_lnet_engine_probe(one->pno_engine, &other);
-	put_to(one, FOREIGN, 64);
+	put_to(one, STRANGER, 64);
 	pair_run(pair, 10);
 	m0_lnet_engine_shutdown(one->pno_engine, pair->pai_now);
 	pair_settle(pair);
@@ -240,7 +240,7 @@ static void shutdown_ends_probes_and_waiting(void **state)
 	assert_int_equal(other.pr_status, -ESHUTDOWN);
 	assert_int_equal(one->pno_probes_done_nr, 2);
 	assert_true(send_status(one, 0) < 0);
-	probe_begin(one, M0_LNET_PING, FOREIGN, 0, false);
+	probe_begin(one, M0_LNET_PING, STRANGER, 0, false);
 	assert_int_equal(probe.pr_status, -ESHUTDOWN);
 	assert_true(m0_lnet_engine_is_quiet(one->pno_engine));
 	/* Pings are answered to the last. */
@@ -254,12 +254,12 @@ static void shutdown_between_ping_and_push_leaves_nothing(void **state)
 	(void)state;
 	/* Stopped after each number of passes. */
 	for (steps = 0; steps < 12; ++steps) {
-		way_open(2, NULL);
+		story_open(2, NULL);
 		sink_post(two);
 		put_to(one, "10.0.0.2@tcp", 64);
 		probe_begin(two, M0_LNET_DISCOVER, "10.0.0.1@tcp", 0, true);
 		pair_pass(pair, steps);
-		(void)way_close(NULL);
+		(void)story_end(NULL);
 	}
 }
 
@@ -275,7 +275,7 @@ static void probes_without_memory_end_all_the_same(void **state)
 
 	(void)state;
 	do {
-		way_open(2, NULL);
+		story_open(2, NULL);
 		(void)pair_ni(one, "fd77::1@tcp");
 		(void)pair_ni(two, "10.1.0.2@tcp1");
 		sink_post(two);
@@ -291,7 +291,7 @@ static void probes_without_memory_end_all_the_same(void **state)
 		put_to(one, "10.0.0.2@tcp", 64);
 		pair_run(pair, 3 * TTO_MS);
 		assert_int_equal(send_status(one, 1), 0);
-		(void)way_close(NULL);
+		(void)story_end(NULL);
 	} while (failed);
 	assert_true(nth > 10);
 }
@@ -299,18 +299,18 @@ static void probes_without_memory_end_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(probe_ping_tells_all_and_keeps_nothing),
-		WAY(probe_ping_knows_a_peer_once_discovered),
-		WAY(probe_discover_of_one_without_it_fails),
-		WAY(probe_of_own_nid_is_answered),
-		WAY(probe_discover_makes_peers_of_both),
-		WAY(probe_times_out_exactly_once),
-		WAY(probe_held_in_driver_times_out),
-		WAY(probe_of_nonsense_and_nobody_says_so),
-		WAY(probe_without_a_message_waits_for_one),
-		WAY(shutdown_ends_probes_and_waiting),
-		WAY(shutdown_between_ping_and_push_leaves_nothing),
-		WAY(probes_without_memory_end_all_the_same),
+		STORY_BARE(probe_ping_tells_all_and_keeps_nothing),
+		STORY_BARE(probe_ping_knows_a_peer_once_discovered),
+		STORY_BARE(probe_discover_of_one_without_it_fails),
+		STORY_BARE(probe_of_own_nid_is_answered),
+		STORY_BARE(probe_discover_makes_peers_of_both),
+		STORY_BARE(probe_times_out_exactly_once),
+		STORY_BARE(probe_held_in_driver_times_out),
+		STORY_BARE(probe_of_nonsense_and_nobody_says_so),
+		STORY_BARE(probe_without_a_message_waits_for_one),
+		STORY_BARE(shutdown_ends_probes_and_waiting),
+		STORY_BARE(shutdown_between_ping_and_push_leaves_nothing),
+		STORY_BARE(probes_without_memory_end_all_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/resource.h>
 
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 enum {
 	LONG_QUEUE_NR = 4000,
 	LITTLE_STACK_BYTES = 256 << 10
 };
-
-static const struct m0_lnet_stats *stats_of(const struct pair_node *node)
-{
-	return &node->pno_engine->le_stats;
-}
 
 static struct m0_lnet_ni *ni_of(const struct pair_node *node, unsigned i)
 {
@@ -42,7 +37,7 @@ static void credits_of_peer_make_a_queue(void **state)
 	unsigned                  i;
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	sink_post(two);
 	pair->pai_hook = all_slow;
 	for (i = 0; i < 12; ++i)
@@ -82,7 +77,7 @@ static void credits_of_ni_are_shared_in_order(void **state)
 	(void)state;
 	cfg.lec_credits = 4;
 	cfg.lec_peer_credits = 8;
-	way_open(3, &cfg);
+	story_open(3, &cfg);
 	/* No more for a peer than for the NI. */
 	assert_int_equal(one->pno_ni[1]->ldn_peer_credits, 4);
 	pair->pai_hook = all_slow;
@@ -120,7 +115,7 @@ static void queue_deadline_fails_where_it_waits(void **state)
 
 	(void)state;
 	cfg.lec_peer_credits = 1;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	pair->pai_hook = all_slow;
 	for (i = 0; i < 3; ++i)
 		put_to(one, "10.0.0.2@tcp", 10 + i);
@@ -158,11 +153,11 @@ static void queue_cancel_lets_the_next_on(void **state)
 	(void)state;
 	cfg.lec_peer_credits = 2;
 	cfg.lec_credits = 2;
-	way_open(3, &cfg);
+	story_open(3, &cfg);
 	pair->pai_hook = all_held;
 	put_to(one, "10.0.0.2@tcp", 10);
 	put_to(one, "10.0.0.2@tcp", 11);
-	md = pair_md_bind(one, bytes, 12, 1, 0);
+	md = pair_md_bind(one, bytes_out, 12, 1, 0);
 	pair_put(one, md, "10.0.0.3@tcp", PORTAL, BITS, false);
 	for (i = 13; i < 15; ++i)
 		put_to(one, "10.0.0.3@tcp", i);
@@ -192,11 +187,11 @@ static void queue_cancel_gives_the_place_back(void **state)
 	(void)state;
 	cfg.lec_peer_credits = 2;
 	cfg.lec_credits = 2;
-	way_open(3, &cfg);
+	story_open(3, &cfg);
 	pair->pai_hook = all_held;
 	/* 0 and 1: the driver's. 2: the NI's queue. 3: the peer's. */
 	for (i = 0; i < 4; ++i) {
-		md[i] = pair_md_bind(one, bytes, i, 1, 0);
+		md[i] = pair_md_bind(one, bytes_out, i, 1, 0);
 		pair_put(one, md[i], i < 2 ? "10.0.0.2@tcp" : "10.0.0.3@tcp",
 			 PORTAL, BITS, false);
 		if (i == 2)
@@ -230,7 +225,7 @@ static void queue_of_lost_peer_fails(void **state)
 	(void)state;
 	cfg.lec_credits = 2;
 	cfg.lec_peer_credits = 1;
-	way_open(4, &cfg);
+	story_open(4, &cfg);
 	pair->pai_hook = all_slow;
 	for (i = 0; i < 3; ++i)
 		put_to(one, "10.0.0.2@tcp", 8);
@@ -267,7 +262,7 @@ static void put_to_pid(struct pair_node *node, const char *nid, uint32_t pid)
 		.lo_match_bits = BITS,
 	};
 
-	pair_op(node, pair_md_bind(node, bytes, 8, 1, 0), &op, false);
+	pair_op(node, pair_md_bind(node, bytes_out, 8, 1, 0), &op, false);
 }
 
 /* A process that is not there is not the node: what waits for that goes on, and
@@ -280,7 +275,7 @@ static void queue_of_lost_pid_is_its_own(void **state)
 	(void)state;
 	cfg.lec_credits = 2;
 	cfg.lec_peer_credits = 2;
-	way_open(3, &cfg);
+	story_open(3, &cfg);
 	pair->pai_hook = all_slow;
 	put_to(one, "10.0.0.2@tcp", 8);
 	put_to(one, "10.0.0.3@tcp", 8);
@@ -314,7 +309,7 @@ static void queue_of_removed_ni_fails(void **state)
 	(void)state;
 	cfg.lec_credits = 2;
 	cfg.lec_peer_credits = 1;
-	way_open(4, &cfg);
+	story_open(4, &cfg);
 	pair->pai_hook = all_held;
 	put_to(one, "10.0.0.2@tcp", 8);
 	put_to(one, "10.0.0.2@tcp", 8);
@@ -349,7 +344,7 @@ static void queue_that_is_dropped_takes_no_stack(void **state)
 	unsigned      i;
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	one->pno_msgs_max = LONG_QUEUE_NR;
 	pair->pai_hook = all_slow;
 	for (i = 0; i < LONG_QUEUE_NR; ++i)
@@ -377,7 +372,7 @@ static void way_to_own_nids_is_lo(void **state)
 	const struct m0_lnet_event *ev;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	sink_post(one);
 	put_to(one, "0@lo", 8);
 	put_to(one, "10.0.0.1@tcp", 8);
@@ -395,10 +390,10 @@ static void way_to_own_nids_is_lo(void **state)
 	assert_nid(&ev->ev_target.lp_nid, "0@lo");
 	/* No peer, no credits; answers come back the same way. */
 	assert_int_equal(one->pno_engine->le_peers_nr, 0);
-	pair_put(one, pair_md_bind(one, bytes, 8, 2, 0), "10.0.0.1@tcp", PORTAL,
-		 BITS, true);
-	pair_get(one, pair_md_bind(one, bytes + 2048, 8, 2, 0), "0@lo", PORTAL,
-		 BITS);
+	pair_put(one, pair_md_bind(one, bytes_out, 8, 2, 0), "10.0.0.1@tcp",
+		 PORTAL, BITS, true);
+	pair_get(one, pair_md_bind(one, bytes_in + 2048, 8, 2, 0), "0@lo",
+		 PORTAL, BITS);
 	pair_run(pair, 10);
 	assert_int_equal(events_nr(one, M0_LNET_EV_ACK), 1);
 	assert_int_equal(pair_event(one, M0_LNET_EV_ACK, 0)->ev_status, 0);
@@ -411,7 +406,7 @@ static void way_to_own_nids_is_lo(void **state)
 static void way_to_other_nets_is_none(void **state)
 {
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	put_to(one, "10.0.0.9@tcp1", 8);
 	put_to(one, "fd77::9@tcp", 8);
 	put_from(one, "10.0.0.7@tcp", "10.0.0.9@tcp");
@@ -434,7 +429,7 @@ static void way_to_plain_peer_keeps_its_ni(void **state)
 	unsigned                  i;
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	(void)pair_ni(one, "10.0.0.101@tcp");
 	put_from(one, "10.0.0.101@tcp", "10.0.0.2@tcp");
 	pair_run(pair, 1);
@@ -457,7 +452,7 @@ static void way_prefers_ni_that_is_up(void **state)
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
 	(void)state;
-	way_open(3, &cfg);
+	story_open(3, &cfg);
 	(void)pair_ni(one, "10.0.0.101@tcp");
 	one->pno_ni[1]->ldn_up = false;
 	one->pno_ni[1]->ldn_ops->lu_ni_status(one->pno_ni[1]);
@@ -478,7 +473,7 @@ static void way_to_rails_goes_round(void **state)
 	unsigned i;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(one, "10.0.1.1@tcp1");
 	(void)pair_ni(two, "10.0.1.2@tcp1");
 	(void)pair_ni(two, "fd77::2@tcp");
@@ -530,7 +525,7 @@ static void way_prefers_rail_with_credits(void **state)
 	unsigned i;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(one, "10.0.1.1@tcp1");
 	(void)pair_ni(two, "10.0.1.2@tcp1");
 	put_to(one, "10.0.0.2@tcp", 8);
@@ -561,7 +556,7 @@ static void way_prefers_ni_with_credits(void **state)
 	unsigned                  i;
 
 	(void)state;
-	way_open(3, &cfg);
+	story_open(3, &cfg);
 	(void)pair_ni(one, "10.0.0.101@tcp");
 	pair->pai_hook = all_slow;
 	for (i = 0; i < 3; ++i)
@@ -585,7 +580,7 @@ static void way_avoids_lost_rail_for_a_while(void **state)
 	unsigned i;
 
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(one, "10.1.0.1@tcp1");
 	(void)pair_ni(two, "10.1.0.2@tcp1");
 	put_to(one, "10.0.0.2@tcp", 8);
@@ -610,7 +605,7 @@ static void way_avoids_lost_rail_for_a_while(void **state)
 static void way_by_other_rail_tells_primary(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	(void)pair_ni(one, "10.0.1.1@tcp1");
 	(void)pair_ni(two, "10.0.1.2@tcp1");
 	sink_post(two);
@@ -639,14 +634,14 @@ static void way_of_answer_is_that_of_request(void **state)
 	const struct pair_frame *frame;
 
 	(void)state;
-	way_open(1, NULL);
+	story_open(1, NULL);
 	sink_post(one);
 	pair->pai_hook = all_lost;
 	hdr.lhd_dest_nid = pair_nid("10.0.0.1@tcp");
 	hdr.lhd_src_nid = pair_nid("10.7.7.7@tcp7");
-	pair_inject(one, 1, "10.0.0.9@tcp", &hdr, bytes);
+	pair_inject(one, 1, "10.0.0.9@tcp", &hdr, bytes_out);
 	hdr.lhd_src_nid = pair_nid("10.0.0.8@tcp");
-	pair_inject(one, 1, "10.0.0.8@tcp", &hdr, bytes);
+	pair_inject(one, 1, "10.0.0.8@tcp", &hdr, bytes_out);
 	pair_run(pair, 10);
 	frame = pair_frame(pair, 0, M0_LNET_ACK, 0);
 	assert_nid(&frame->pfr_hop, "10.0.0.9@tcp");
@@ -672,7 +667,7 @@ static void way_to_too_many_peers_is_refused(void **state)
 
 	(void)state;
 	cfg.lec_peers_max = 2;
-	way_open(1, &cfg);
+	story_open(1, &cfg);
 	pair->pai_hook = all_held;
 	put_to(one, "10.0.0.7@tcp", 8);
 	put_to(one, "10.0.0.8@tcp", 8);
@@ -706,7 +701,7 @@ static void sends_are_counted_by_outcome(void **state)
 	const struct m0_lnet_lpni *lpni;
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	put_to(one, "10.0.0.2@tcp", 100);
 	put_to(one, "10.0.0.2@tcp", 23);
 	pair_run(pair, 10);
@@ -738,13 +733,13 @@ static void shutdown_with_full_queues_leaves_nothing(void **state)
 	(void)state;
 	cfg.lec_credits = 3;
 	cfg.lec_peer_credits = 2;
-	way_open(3, &cfg);
+	story_open(3, &cfg);
 	pair->pai_hook = all_held;
 	for (i = 0; i < 10; ++i) {
 		put_to(one, "10.0.0.2@tcp", 8);
 		put_to(one, "10.0.0.3@tcp", 8);
-		pair_put(one, pair_md_bind(one, bytes, 8, 2, 0), "10.0.0.3@tcp",
-			 PORTAL, BITS, true);
+		pair_put(one, pair_md_bind(one, bytes_out, 8, 2, 0),
+			 "10.0.0.3@tcp", PORTAL, BITS, true);
 	}
 	pair_run(pair, 10);
 	pair_stop(pair, 0);
@@ -754,28 +749,28 @@ static void shutdown_with_full_queues_leaves_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(credits_of_peer_make_a_queue),
-		WAY(credits_of_ni_are_shared_in_order),
-		WAY(queue_deadline_fails_where_it_waits),
-		WAY(queue_cancel_lets_the_next_on),
-		WAY(queue_cancel_gives_the_place_back),
-		WAY(queue_of_lost_peer_fails),
-		WAY(queue_of_lost_pid_is_its_own),
-		WAY(queue_of_removed_ni_fails),
-		WAY(queue_that_is_dropped_takes_no_stack),
-		WAY(way_to_own_nids_is_lo),
-		WAY(way_to_other_nets_is_none),
-		WAY(way_to_plain_peer_keeps_its_ni),
-		WAY(way_prefers_ni_that_is_up),
-		WAY(way_to_rails_goes_round),
-		WAY(way_prefers_rail_with_credits),
-		WAY(way_prefers_ni_with_credits),
-		WAY(way_avoids_lost_rail_for_a_while),
-		WAY(way_by_other_rail_tells_primary),
-		WAY(way_of_answer_is_that_of_request),
-		WAY(way_to_too_many_peers_is_refused),
-		WAY(sends_are_counted_by_outcome),
-		WAY(shutdown_with_full_queues_leaves_nothing),
+		STORY_BARE(credits_of_peer_make_a_queue),
+		STORY_BARE(credits_of_ni_are_shared_in_order),
+		STORY_BARE(queue_deadline_fails_where_it_waits),
+		STORY_BARE(queue_cancel_lets_the_next_on),
+		STORY_BARE(queue_cancel_gives_the_place_back),
+		STORY_BARE(queue_of_lost_peer_fails),
+		STORY_BARE(queue_of_lost_pid_is_its_own),
+		STORY_BARE(queue_of_removed_ni_fails),
+		STORY_BARE(queue_that_is_dropped_takes_no_stack),
+		STORY_BARE(way_to_own_nids_is_lo),
+		STORY_BARE(way_to_other_nets_is_none),
+		STORY_BARE(way_to_plain_peer_keeps_its_ni),
+		STORY_BARE(way_prefers_ni_that_is_up),
+		STORY_BARE(way_to_rails_goes_round),
+		STORY_BARE(way_prefers_rail_with_credits),
+		STORY_BARE(way_prefers_ni_with_credits),
+		STORY_BARE(way_avoids_lost_rail_for_a_while),
+		STORY_BARE(way_by_other_rail_tells_primary),
+		STORY_BARE(way_of_answer_is_that_of_request),
+		STORY_BARE(way_to_too_many_peers_is_refused),
+		STORY_BARE(sends_are_counted_by_outcome),
+		STORY_BARE(shutdown_with_full_queues_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
  * and each probe is told exactly once, credits come back, and nothing is left.
  * LNET_STORM_SEED runs one seed, LNET_STORM_NR another number of them.
  */
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 #include "base/rand.h"
 
@@ -171,7 +171,7 @@ static void serve(struct pair_node *node)
 	if (below(2) == 0)
 		(void)pair_md_attach(node,
 				     pair_me(node, PORTAL, BITS, ~0ULL, 0),
-				     bytes, 64, (int32_t)(1 + below(50)),
+				     bytes_in, 64, (int32_t)(1 + below(50)),
 				     M0_LNET_MD_OP_PUT, true);
 }
 
@@ -208,7 +208,7 @@ static void operate(struct pair_node *node, unsigned n)
 		return;
 	ops[ops_nr] = (struct op){ .op_node = n, .op_answered = get || ack };
 	op.lo_user = &ops[ops_nr++];
-	mds[n][i] = pair_md_bind(node, bytes + 1024, below(200),
+	mds[n][i] = pair_md_bind(node, bytes_out + 1024, below(200),
 				 get || ack ? 2 : 1, M0_LNET_MD_TRUNCATE);
 	mda_user[n][i] = mds[n][i]->md_attr.mda_user;
 	pair_op(node, mds[n][i], &op, get);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Fixture of the stories of the engine: two nodes of one network without
- * discovery, `one` 10.0.0.1@tcp and `two` 10.0.0.2@tcp; and functions that
- * bring `one` messages of a stranger, 10.0.0.9@tcp.
+ * Fixture of the tests of the engine: nodes of lnet_pair, of which `one` is
+ * 10.0.0.1@tcp and `two` 10.0.0.2@tcp; functions that bring `one` messages of a
+ * stranger, 10.0.0.9@tcp, and functions that look into the engines.
+ *
+ * STORY(name) opens two nodes without discovery before the case. A case of
+ * STORY_BARE(name) opens its nodes itself, with story_open(). Both are closed
+ * after the case.
  */
 #ifndef M0_TESTS_UNIT_LNET_STORY_H
 #define M0_TESTS_UNIT_LNET_STORY_H
@@ -19,27 +23,51 @@
 
 enum {
 	PORTAL = 5,
-	BITS = 0x1234
+	BITS = 0x1234,
+	/** Bytes that a sink takes. */
+	SINK_BYTES = 4096,
+	/** Transaction time-out of pair_cfg(). */
+	TTO_MS = 150000
 };
 
 static struct pair      *pair;
 static struct pair_node *one;
 static struct pair_node *two;
-static uint8_t           bytes_out[M0_LNET_MTU];
-static uint8_t           bytes_in[M0_LNET_MTU];
+/** STORY() fills it with a pattern; otherwise it has zeros. */
+static uint8_t bytes_out[M0_LNET_MTU];
+static uint8_t bytes_in[M0_LNET_MTU];
+
+/** The default configuration, without discovery. */
+static inline struct m0_lnet_engine_cfg cfg_plain(void)
+{
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+
+	cfg.lec_discovery = false;
+	return cfg;
+}
+
+/** Opens `nr` nodes, the i-th with 10.0.0.<i+1>@tcp. */
+static inline void story_open(unsigned nr, const struct m0_lnet_engine_cfg *cfg)
+{
+	char     nid[M0_LNET_NIDSTR_SIZE];
+	unsigned i;
+
+	pair = pair_open(nr, cfg);
+	one = &pair->pai_node[0];
+	two = &pair->pai_node[1];
+	for (i = 0; i < nr; ++i) {
+		(void)snprintf(nid, sizeof nid, "10.0.0.%u@tcp", i + 1);
+		(void)pair_ni(&pair->pai_node[i], nid);
+	}
+}
 
 static inline int story_begin(void **state)
 {
-	struct m0_lnet_engine_cfg cfg = pair_cfg();
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
 	unsigned                  i;
 
 	(void)state;
-	cfg.lec_discovery = false;
-	pair = pair_open(2, &cfg);
-	one = &pair->pai_node[0];
-	two = &pair->pai_node[1];
-	(void)pair_ni(one, "10.0.0.1@tcp");
-	(void)pair_ni(two, "10.0.0.2@tcp");
+	story_open(2, &cfg);
 	for (i = 0; i < sizeof bytes_out; ++i)
 		bytes_out[i] = (uint8_t)(i * 7 + i / 251);
 	memset(bytes_in, 0, sizeof bytes_in);
@@ -49,16 +77,47 @@ static inline int story_begin(void **state)
 static inline int story_end(void **state)
 {
 	(void)state;
-	pair_close(pair);
+	if (pair != NULL)
+		pair_close(pair);
+	pair = NULL;
 	return 0;
 }
 
 #define STORY(name) \
 	cmocka_unit_test_setup_teardown(name, story_begin, story_end)
+#define STORY_BARE(name) cmocka_unit_test_teardown(name, story_end)
 
 static inline const struct m0_lnet_stats *stats_of(const struct pair_node *node)
 {
 	return &node->pno_engine->le_stats;
+}
+
+static inline struct m0_lnet_lpni *lpni_of(const struct pair_node *node,
+					   const char             *text)
+{
+	struct m0_lnet_nid nid = pair_nid(text);
+
+	return m0_lnet__lpni_find(node->pno_engine, &nid);
+}
+
+static inline struct m0_lnet_peer *peer_of(const struct pair_node *node,
+					   const char             *text)
+{
+	struct m0_lnet_lpni *lpni = lpni_of(node, text);
+
+	return lpni == NULL ? NULL : lpni->lpn_peer;
+}
+
+static inline unsigned nids_nr(const struct m0_lnet_peer *peer)
+{
+	return (unsigned)m0_list_length(&peer->lpe_lpnis);
+}
+
+static inline void assert_nid(const struct m0_lnet_nid *nid, const char *text)
+{
+	char buf[M0_LNET_NIDSTR_SIZE];
+
+	assert_string_equal(m0_lnet_nid_print(nid, buf, sizeof buf), text);
 }
 
 /** A header of the stranger's to `one`. */
@@ -110,7 +169,7 @@ static inline void rx_done(struct m0_lnd_rx *rx, int status)
 		rx, status, status == 0 ? M0_LND_OK : M0_LND_REMOTE_ERROR);
 }
 
-/** How many events of a type have come. */
+/** Number of the events of a type. */
 static inline unsigned events_nr(const struct pair_node *node,
 				 enum m0_lnet_event_type type)
 {
@@ -134,8 +193,47 @@ static inline struct m0_lnet_md *sink(struct pair_node *node, uint64_t bits,
 				      int32_t threshold, unsigned options)
 {
 	return pair_md_attach(node, pair_me(node, PORTAL, bits, 0, 0), bytes_in,
-			      4096, threshold, M0_LNET_MD_OP_PUT | options,
-			      false);
+			      SINK_BYTES, threshold,
+			      M0_LNET_MD_OP_PUT | options, false);
+}
+
+/** An ME and MD that accept PUTs and GETs without a limit. */
+static inline void sink_post(struct pair_node *node)
+{
+	(void)sink(node, BITS, M0_LNET_MD_THRESHOLD_INF,
+		   M0_LNET_MD_OP_GET | M0_LNET_MD_TRUNCATE |
+			   M0_LNET_MD_MANAGE_REMOTE);
+}
+
+/** A PUT without ACK. */
+static inline void put_to(struct pair_node *node, const char *nid,
+			  m0_bcount_t nr)
+{
+	pair_put(node, pair_md_bind(node, bytes_out, nr, 1, 0), nid, PORTAL,
+		 BITS, false);
+}
+
+/** Status of the i-th SEND of `node`; 1: it has not come. */
+static inline int send_status(const struct pair_node *node, unsigned i)
+{
+	const struct m0_lnet_event *ev = pair_event(node, M0_LNET_EV_SEND, i);
+
+	return ev == NULL ? 1 : ev->ev_status;
+}
+
+/** A PUT of 8 bytes with a source. */
+static inline void put_from(struct pair_node *node, const char *self,
+			    const char *nid)
+{
+	struct m0_lnet_op op = {
+		.lo_self = pair_nid(self),
+		.lo_target = { .lp_nid = pair_nid(nid),
+			       .lp_pid = M0_LNET_PID_LUSTRE },
+		.lo_portal = PORTAL,
+		.lo_match_bits = BITS,
+	};
+
+	pair_op(node, pair_md_bind(node, bytes_out, 8, 1, 0), &op, false);
 }
 
 /** Returns the handle by which the stranger names the operation of a frame. */
@@ -145,7 +243,7 @@ static inline struct m0_lnet_wmd wmd_of(const struct pair_frame *frame)
 	return frame->pfr_hdr.lhd_wmd;
 }
 
-/** Everything that leaves gets lost. */
+/** The network loses each message that leaves. */
 static inline enum pair_act all_lost(struct pair *p, struct pair_frame *frame)
 {
 	(void)p;
@@ -153,7 +251,8 @@ static inline enum pair_act all_lost(struct pair *p, struct pair_frame *frame)
 	return PAIR_DROP;
 }
 
-/** Nothing leaves until pair_release(), if the hook is taken off. */
+/** The driver keeps each message until pair_release(), if the hook is taken off
+ * before. */
 static inline enum pair_act all_held(struct pair *p, struct pair_frame *frame)
 {
 	(void)p;
@@ -161,7 +260,8 @@ static inline enum pair_act all_held(struct pair *p, struct pair_frame *frame)
 	return PAIR_HOLD;
 }
 
-/** All is lost on the way, and the driver does not yet know that it left. */
+/** Each message arrives, but the driver does not complete it before
+ * pair_release(). */
 static inline enum pair_act all_slow(struct pair *p, struct pair_frame *frame)
 {
 	(void)p;

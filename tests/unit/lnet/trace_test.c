@@ -3,7 +3,7 @@
  * Probes of the engine: a send, a receive, a drop, a wait for a credit, a path
  * and a discovery each leave a line in the narration.
  */
-#include "unit/lnet/way.h"
+#include "unit/lnet/story.h"
 
 #include "base/probes.h"
 
@@ -34,7 +34,7 @@ static void trace_tells_of_path_send_and_receive(void **state)
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	sink_post(two);
 	trace_begin();
 	put_from(one, "10.0.0.1@tcp", "10.0.0.2@tcp");
@@ -58,7 +58,7 @@ static void trace_tells_why_a_message_is_dropped(void **state)
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
 	(void)state;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	trace_begin();
 	put_from(one, "10.0.0.1@tcp", "10.0.0.2@tcp");
 	pair_run(pair, 10);
@@ -75,7 +75,7 @@ static void trace_tells_of_waits_for_credits(void **state)
 
 	(void)state;
 	cfg.lec_peer_credits = 1;
-	way_open(2, &cfg);
+	story_open(2, &cfg);
 	sink_post(two);
 	pair->pai_hook = all_held;
 	put_from(one, "10.0.0.1@tcp", "10.0.0.2@tcp");
@@ -91,7 +91,7 @@ static void trace_tells_of_waits_for_credits(void **state)
 static void trace_tells_of_a_discovery(void **state)
 {
 	(void)state;
-	way_open(2, NULL);
+	story_open(2, NULL);
 	sink_post(two);
 	trace_begin();
 	put_from(one, "10.0.0.1@tcp", "10.0.0.2@tcp");
@@ -108,10 +108,10 @@ static void trace_tells_of_a_discovery(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WAY(trace_tells_of_path_send_and_receive),
-		WAY(trace_tells_why_a_message_is_dropped),
-		WAY(trace_tells_of_waits_for_credits),
-		WAY(trace_tells_of_a_discovery),
+		STORY_BARE(trace_tells_of_path_send_and_receive),
+		STORY_BARE(trace_tells_why_a_message_is_dropped),
+		STORY_BARE(trace_tells_of_waits_for_credits),
+		STORY_BARE(trace_tells_of_a_discovery),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
