@@ -2,7 +2,7 @@
 /* Real nodes: an entry with its MD, an MD with its operation, in one call. */
 #include <string.h>
 
-#include "lnet/real.h"
+#include "lnet/real_case.h"
 #include "m0/lnet_run.h"
 
 enum {
@@ -11,7 +11,6 @@ enum {
 	MSGS_MAX = 16
 };
 
-static struct real     re;
 static unsigned char   here[BYTES];
 static unsigned char   there[BYTES];
 static struct real_vec vec_here;
@@ -26,7 +25,7 @@ static void few(struct m0_lnet_cfg *cfg)
 
 static int setup(void **state)
 {
-	real_open(&re, *(enum real_mode *)*state, few);
+	real_open(&re, real_mode_of(state), few);
 	real_vec_init(&vec_here, here, BYTES, BYTES);
 	real_vec_init(&vec_there, there, BYTES, BYTES);
 	return 0;
@@ -209,13 +208,7 @@ static void told_events_leave_their_places(void **state)
 
 int main(void)
 {
-	static enum real_mode threads = REAL_THREADS;
-	static enum real_mode inl = REAL_INLINE;
-#define CASE(name)                                                      \
-	cmocka_unit_test_prestate_setup_teardown(name, setup, teardown, \
-						 &threads),             \
-		cmocka_unit_test_prestate_setup_teardown(name, setup,   \
-							 teardown, &inl)
+#define CASE(name) REAL_TWO(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(both_at_once_move_data),
 		CASE(both_refused_leave_nothing),

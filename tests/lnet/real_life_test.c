@@ -6,28 +6,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lnet/real.h"
+#include "lnet/real_case.h"
 
 enum {
 	BYTES = 1 << 20
 };
 
-static struct real   re;
 static unsigned char source[BYTES];
 static unsigned char sink[BYTES];
-
-static int setup(void **state)
-{
-	real_open(&re, *(enum real_mode *)*state, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	real_close(&re);
-	return 0;
-}
 
 /* -- opening --------------------------------------------------------------- */
 
@@ -60,7 +46,7 @@ static void open_wrong_is_refused(void **state)
 	assert_int_equal(open_fails(&cfg, "192.0.2.1"), -EADDRNOTAVAIL);
 	/* The second interface is taken; the first is given up again. */
 	real_cfg(&cfg, 3);
-	cfg.lc_inline = *(enum real_mode *)*state != REAL_THREADS;
+	cfg.lc_inline = real_mode_of(state) != REAL_THREADS;
 	cfg.lc_nets[0].lnc_ifaces_nr = 2;
 	strcpy(cfg.lc_nets[0].lnc_ifaces[1], "127.0.0.1");
 	assert_int_equal(open_fails(&cfg, "127.0.0.1"), -EADDRINUSE);
@@ -77,7 +63,7 @@ static void open_and_close_often(void **state)
 
 	for (i = 0; i < 10; ++i) {
 		real_cfg(&cfg, 3);
-		cfg.lc_inline = *(enum real_mode *)*state != REAL_THREADS;
+		cfg.lc_inline = real_mode_of(state) != REAL_THREADS;
 		real_node_open(&node, &cfg);
 		real_cfg(&cfg, 4);
 		real_node_open(&other, &cfg);
@@ -93,7 +79,7 @@ static void node_without_listener_works(void **state)
 	struct m0_lnet_cfg   cfg;
 	struct real_node     node;
 
-	if (*(enum real_mode *)*state != REAL_THREADS)
+	if (real_mode_of(state) != REAL_THREADS)
 		return;
 	real_cfg(&cfg, 3);
 	cfg.lc_accept = M0_LNET_ACCEPT_NONE;
@@ -456,7 +442,7 @@ static void bounds_are_kept(void **state)
 	int                    i;
 
 	real_close(&re);
-	real_open(&re, *(enum real_mode *)*state, tune_msgs);
+	real_open(&re, real_mode_of(state), tune_msgs);
 	for (i = 0; i < 100; ++i)
 		assert_int_equal(m0_lnet_me_attach(re.re_a.rn_lnet, &me,
 						   &handles[i]),
@@ -503,7 +489,7 @@ static void messages_done_with_leave_room(void **state)
 	unsigned               i;
 
 	real_close(&re);
-	real_open(&re, *(enum real_mode *)*state, tune_msgs);
+	real_open(&re, real_mode_of(state), tune_msgs);
 	attr = real_md(NULL, 0, M0_LNET_MD_OP_PUT, &re.re_a.rn_cb);
 	(void)real_attach(&re.re_a, &me, &attr, NULL);
 	attr = real_md(NULL, 0, 0, &re.re_b.rn_cb);
@@ -554,7 +540,7 @@ static void messages_held_leave_room(void **state)
 	unsigned               i;
 
 	real_close(&re);
-	real_open(&re, *(enum real_mode *)*state, tune_msgs);
+	real_open(&re, real_mode_of(state), tune_msgs);
 	/* Or an answer of its own would be among those held up. */
 	probe.pr_nid = re.re_a.rn_nid;
 	probe_run(&re.re_b, &probe);
@@ -612,7 +598,7 @@ static void close_ends_everything(void **state)
 	unsigned               i;
 
 	real_close(&re);
-	real_open(&re, *(enum real_mode *)*state, tune_patient);
+	real_open(&re, real_mode_of(state), tune_patient);
 	op = real_op(&re.re_b, 99);
 	real_vec_init(&vec, source, BYTES, BYTES);
 	real_vec_init(&bvec, sink, BYTES, BYTES);
@@ -664,7 +650,7 @@ static void close_does_not_wait_for_mute_peer(void **state)
 	int                    i;
 
 	real_close(&re);
-	real_open(&re, *(enum real_mode *)*state, tune_patient);
+	real_open(&re, real_mode_of(state), tune_patient);
 	op = real_op(&re.re_b, 1);
 	sin.sin_port = htons(real_port());
 	assert_true(fd >= 0);
@@ -737,7 +723,7 @@ static void peer_that_dies_ends_operations(void **state)
 	probe_run(&re.re_a, &probe);
 	assert_true(probe.pr_status < 0);
 	real_cfg(&cfg, 2);
-	cfg.lc_inline = *(enum real_mode *)*state != REAL_THREADS;
+	cfg.lc_inline = real_mode_of(state) != REAL_THREADS;
 	real_node_open(&re.re_b, &cfg);
 	probe.pr_timeout_ms = 3000;
 	/* Not before the pause after the attempt that failed is over; until then
@@ -753,15 +739,7 @@ static void peer_that_dies_ends_operations(void **state)
 
 int main(void)
 {
-	static enum real_mode modes[] = { REAL_THREADS, REAL_INLINE,
-					  REAL_MIXED };
-#define CASE(name)                                                             \
-	cmocka_unit_test_prestate_setup_teardown(name, setup, teardown,        \
-						 &modes[0]),                   \
-		cmocka_unit_test_prestate_setup_teardown(name, setup,          \
-							 teardown, &modes[1]), \
-		cmocka_unit_test_prestate_setup_teardown(name, setup,          \
-							 teardown, &modes[2])
+#define CASE(name) REAL_ALL(name, real_setup, real_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(open_wrong_is_refused),
 		CASE(open_and_close_often),

@@ -5,13 +5,12 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "lnet/real.h"
+#include "lnet/real_case.h"
 
 enum {
 	BYTES = 100000
 };
 
-static struct real   re;
 static unsigned char source[BYTES];
 static unsigned char sink[BYTES];
 
@@ -154,7 +153,7 @@ static void all_ways(void)
 static void two_nids_on_one_network(void **state)
 {
 	both_open("tcp(127.0.0.1,127.0.0.3)", "tcp(127.0.0.2,127.0.0.4)",
-		  *(enum real_mode *)*state);
+		  real_mode_of(state));
 	all_ways();
 	real_close(&re);
 }
@@ -162,7 +161,7 @@ static void two_nids_on_one_network(void **state)
 static void two_networks(void **state)
 {
 	both_open("tcp(127.0.0.1),tcp4(127.0.0.1)",
-		  "tcp4(127.0.0.2),tcp(127.0.0.2)", *(enum real_mode *)*state);
+		  "tcp4(127.0.0.2),tcp(127.0.0.2)", real_mode_of(state));
 	all_ways();
 	real_close(&re);
 }
@@ -179,7 +178,7 @@ static void entry_matches_by_primary_nid(void **state)
 	struct m0_lnet_nid     second;
 
 	both_open("tcp(127.0.0.1,127.0.0.3)", "tcp(127.0.0.2)",
-		  *(enum real_mode *)*state);
+		  real_mode_of(state));
 	assert_true(nid_get(&re.re_a, 1, &second));
 	probe_run(&re.re_b, M0_LNET_DISCOVER, &second, &probe);
 	assert_int_equal(probe.pr_status, 0);
@@ -232,11 +231,11 @@ static void ipv6_and_mixed(void **state)
 		skip();
 	}
 	snprintf(text, sizeof text, "tcp(%s)", six);
-	both_open("tcp(::1)", text, *(enum real_mode *)*state);
+	both_open("tcp(::1)", text, real_mode_of(state));
 	all_ways();
 	real_close(&re);
 	snprintf(text, sizeof text, "tcp(%s,127.0.0.2)", six);
-	both_open("tcp(127.0.0.1,::1)", text, *(enum real_mode *)*state);
+	both_open("tcp(127.0.0.1,::1)", text, real_mode_of(state));
 	all_ways();
 	real_close(&re);
 }
@@ -251,15 +250,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-	static enum real_mode modes[] = { REAL_THREADS, REAL_INLINE,
-					  REAL_MIXED };
-#define CASE(name)                                                             \
-	cmocka_unit_test_prestate_setup_teardown(name, NULL, teardown,         \
-						 &modes[0]),                   \
-		cmocka_unit_test_prestate_setup_teardown(name, NULL, teardown, \
-							 &modes[1]),           \
-		cmocka_unit_test_prestate_setup_teardown(name, NULL, teardown, \
-							 &modes[2])
+#define CASE(name) REAL_ALL(name, NULL, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(two_nids_on_one_network),
 		CASE(two_networks),

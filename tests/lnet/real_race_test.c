@@ -3,7 +3,7 @@
  * events that it shall have, whoever wins. */
 #include <string.h>
 
-#include "lnet/real.h"
+#include "lnet/real_case.h"
 
 enum {
 	THREADS_NR = 3,
@@ -11,7 +11,6 @@ enum {
 	BYTES = 20000
 };
 
-static struct real     re;
 static unsigned char   source[BYTES];
 static unsigned char   sink[THREADS_NR + 1][BYTES];
 static struct real_vec source_vec;
@@ -21,7 +20,7 @@ static int setup(void **state)
 {
 	int i;
 
-	real_open(&re, *(enum real_mode *)*state, NULL);
+	real_open(&re, real_mode_of(state), NULL);
 	real_vec_init(&source_vec, source, BYTES, 4096);
 	for (i = 0; i <= THREADS_NR; ++i)
 		real_vec_init(&sink_vec[i], sink[i], BYTES, 5000);
@@ -435,21 +434,13 @@ static void close_in_the_middle(void **state)
 					 actors[i].at_ops_nr);
 			assert_int_equal(actors[i].at_mds_nr, 80);
 		}
-		real_open(&re, *(enum real_mode *)*state, NULL);
+		real_open(&re, real_mode_of(state), NULL);
 	}
 }
 
 int main(void)
 {
-	static enum real_mode modes[] = { REAL_THREADS, REAL_INLINE,
-					  REAL_MIXED };
-#define CASE(name)                                                             \
-	cmocka_unit_test_prestate_setup_teardown(name, setup, teardown,        \
-						 &modes[0]),                   \
-		cmocka_unit_test_prestate_setup_teardown(name, setup,          \
-							 teardown, &modes[1]), \
-		cmocka_unit_test_prestate_setup_teardown(name, setup,          \
-							 teardown, &modes[2])
+#define CASE(name) REAL_ALL(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(put_against_unlink),      CASE(get_against_unlink),
 		CASE(attach_against_messages), CASE(queue_taken_by_many),

@@ -5,15 +5,13 @@
 #include <string.h>
 
 #include "lib/threads.h"
-#include "lnet/real.h"
+#include "lnet/real_case.h"
 #include "m0/lnet_run.h"
 #include "os/os.h"
 
 enum {
 	WAKES = 2000
 };
-
-static struct real re;
 
 struct count {
 	struct m0_lnet_runner ct_runner;
@@ -187,12 +185,6 @@ static void thread_refused_is_as_before(void **state)
 	m0_lnet_close(refused);
 }
 
-static int setup(void **state)
-{
-	real_open(&re, *(enum real_mode *)*state, NULL);
-	return 0;
-}
-
 /* The thread runs on the processors of the configuration, then of the call. */
 static void node_processors_are_set(void **state)
 {
@@ -225,21 +217,9 @@ static void node_processors_are_set(void **state)
 	m0_lnet_close(lnet);
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	real_close(&re);
-	return 0;
-}
-
 int main(void)
 {
-	static enum real_mode modes[] = { REAL_THREADS, REAL_INLINE };
-#define CASE(name)                                                      \
-	cmocka_unit_test_prestate_setup_teardown(name, setup, teardown, \
-						 &modes[0]),            \
-		cmocka_unit_test_prestate_setup_teardown(name, setup,   \
-							 teardown, &modes[1])
+#define CASE(name) REAL_TWO(name, real_setup, real_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(runner_woken_is_run),
 		CASE(runner_that_wakes_itself_is_run_again),
