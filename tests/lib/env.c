@@ -68,7 +68,7 @@ void env_on_turn(struct env *env, void (*turn)(void *arg), void *arg)
 	env->env_turn_arg = arg;
 }
 
-/* What is waited for, together with what is done meanwhile. */
+/* A condition, together with the test's work while it waits. */
 struct env_look {
 	struct env *envl_env;
 	bool (*envl_cond)(void *arg);

@@ -21,7 +21,7 @@ struct env {
 	uint64_t      env_seed;
 	/** The test's own draws. */
 	struct m0_rand env_rand;
-	/** Of ENV_SIM: for what only a simulation has. */
+	/** ENV_SIM alone: for functions that only a simulation has. */
 	struct m0_sim env_sim;
 	/** See env_on_turn. */
 	void (*env_turn)(void *arg);

@@ -199,7 +199,8 @@ static void rx_add(struct m0_lnd_ni *ni, const struct m0_lnet_nid *from,
 	m0_list_add_tail(&node_of_ni(ni)->pno_rxs, &rx->prx_link);
 }
 
-/** What the message is on the wire; its payload in memory of its own. */
+/** Fills the frame with the message as it is on the wire. Returns its payload
+ * in memory of its own. */
 static uint8_t *frame_fill(struct pair_frame *frame, struct pair_node *node,
 			   struct m0_lnd_tx *tx)
 {

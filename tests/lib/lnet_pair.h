@@ -29,7 +29,7 @@ enum {
 
 struct pair;
 
-/** What becomes of a message that leaves. */
+/** Fate of a message that leaves. */
 enum pair_act {
 	PAIR_PASS,
 	/** The driver keeps it until pair_release(). */
@@ -141,7 +141,7 @@ void pair_restart(struct pair *pair, unsigned i,
 		  const struct m0_lnet_engine_cfg *cfg);
 /** Shuts all down, and checks that nothing is left over. */
 void pair_close(struct pair *pair);
-/** The same for one node, which is not stepped any more. */
+/** Shuts down one node, which is no longer stepped. */
 void pair_stop(struct pair *pair, unsigned i);
 
 /** Adds an NI that is up. */
@@ -156,7 +156,8 @@ void pair_settle(struct pair *pair);
 void pair_pass(struct pair *pair, unsigned nr);
 /** Lets time pass. */
 void pair_run(struct pair *pair, uint64_t ms);
-/** What was held goes on (to be asked about again), what was slow is done. */
+/** Lets held messages go on (the hook sees them again), and completes slow
+ * ones. */
 void pair_release(struct pair *pair);
 /** The driver of `node` has lost the peer `nid`. */
 void pair_peer_down(struct pair_node *node, const char *nid, int status);

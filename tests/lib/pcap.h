@@ -11,7 +11,7 @@
 
 /** The two sides of a connection, as indices. */
 enum pcap_side {
-	/** Who connected. */
+	/** Side that connected. */
 	PCAP_INITIATOR = 0,
 	PCAP_LISTENER = 1
 };

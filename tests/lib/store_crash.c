@@ -17,7 +17,7 @@ struct change {
 	uint8_t             chg_bytes[];
 };
 
-/** What is committed together. */
+/** Changes that are committed together. */
 struct store_crash_group {
 	struct m0_list_link      scg_link;
 	m0_time_t                scg_due;
@@ -26,7 +26,7 @@ struct store_crash_group {
 	int                      scg_rc;
 	struct m0_list           scg_changes;
 	struct m0_rpc_store_job *scg_jobs;
-	/** Of a transaction that is not a job's. */
+	/** Transaction that does not belong to a job. */
 	struct m0_rpc_tx scg_tx;
 };
 
@@ -147,7 +147,7 @@ static void group_keep(struct store_crash       *store,
 	(void)fault(store, STORE_CRASH_COMMIT_DONE);
 }
 
-/** What is worked in becomes what is kept. */
+/** Makes stc_work equal to stc_kept again. */
 static void work_reset(struct store_crash *store)
 {
 	const struct m0_rpc_store_ops *ops = store->stc_kept.rst_ops;
@@ -275,7 +275,7 @@ static int crash_commit(struct m0_rpc_tx *tx)
 	m0_list_add_tail(&store->stc_groups, &group->scg_link);
 	groups_commit(store, M0_TIME_NEVER);
 	rc = group->scg_committed ? group->scg_rc : -EIO;
-	/* It has no job that would have to be told. */
+	/* The group has no job to notify. */
 	group_free(group);
 	return rc;
 }
@@ -441,7 +441,7 @@ void store_crash_init(struct store_crash *store, m0_bcount_t bytes_max)
 	m0_list_init(&store->stc_groups);
 }
 
-/** What is under way is forgotten. */
+/** Drops all commits and jobs under way. */
 static void under_way_drop(struct store_crash *store)
 {
 	struct m0_list_link *link;

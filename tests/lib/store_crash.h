@@ -19,12 +19,12 @@ enum store_crash_point {
 	STORE_CRASH_COMMIT,
 	/** Some of it is written; what was before must stay. */
 	STORE_CRASH_COMMIT_PART,
-	/** It is kept, and nobody knows yet. */
+	/** The commit is kept, and nobody knows yet. */
 	STORE_CRASH_COMMIT_DONE
 };
 
 enum {
-	/** Of stc_fault: the server dies here. */
+	/** Result of stc_fault: the server dies here. */
 	STORE_CRASH_DIES = 1
 };
 
@@ -32,7 +32,7 @@ struct store_crash;
 struct store_crash_group;
 
 struct store_crash {
-	/** What the server is given. */
+	/** Store that the server uses. */
 	struct m0_rpc_store stc_store;
 
 	/* To be set at any time. */

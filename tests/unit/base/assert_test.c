@@ -18,7 +18,7 @@ static void assert_true_passes(void **state)
 	assert_int_equal(nr, 4);
 }
 
-/* What the reader of a crash needs: place, kind, condition. */
+/* A failed assertion prints its place, its kind and its condition. */
 static void assert_false_tells_place_and_condition(void **state)
 {
 	int two = 2;
@@ -45,7 +45,8 @@ static void assert_invariant_names_failing_conjunct(void **state)
 	assert_panics(M0_ASSERT(pair_invariant(5, 4)));
 	assert_non_null(strstr(panics_text, "b > a"));
 	assert_null(strstr(panics_text, "a > 0"));
-	/* It is forgotten with the assertion that told it. */
+	/* The next failed assertion no longer prints the conjunct of the one
+	 * before. */
 	assert_panics(M0_ASSERT(pair_invariant(5, 4) || 1 > 2));
 	assert_panics(M0_ASSERT(1 > 2));
 	assert_null(strstr(panics_text, "b > a"));

@@ -116,7 +116,8 @@ static void bitmap_copy_clears_the_rest(void **state)
 	m0_bitmap_fini(&dst);
 }
 
-/* What a word holds beyond the last bit is of no map, nor of a copy. */
+/* Bits of a word beyond the last bit belong neither to the map nor to a
+ * copy. */
 static void bitmap_bits_beyond_are_not_seen(void **state)
 {
 	struct m0_bitmap src;

@@ -33,7 +33,7 @@ static void cursor_put_lays_bytes_in_named_order(void **state)
 	assert_memory_equal(bytes, want, sizeof want);
 }
 
-/* What was put is got. */
+/* Each get returns the value that the put wrote. */
 static void cursor_get_inverts_put(void **state)
 {
 	uint8_t          bytes[29];
@@ -155,7 +155,7 @@ static void cursor_opaque_bad_is_refused(void **state)
 	memset(bytes, 0xff, 4);
 	m0_cursor_init(&cur, bytes, sizeof bytes);
 	assert_null(m0_cursor_get_opaque(&cur, UINT32_MAX, &nr));
-	/* What does not fit is not put at all. */
+	/* A put of more bytes than are left writes none of them. */
 	memset(bytes, 0xcc, sizeof bytes);
 	m0_cursor_init(&cur, bytes, 8);
 	m0_cursor_put_opaque(&cur, "12345", 5);

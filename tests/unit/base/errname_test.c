@@ -25,7 +25,7 @@ static void errname_knows_zero_and_survives_the_rest(void **state)
 		assert_non_null(m0_errname(rc));
 }
 
-/* Of the errors that the library has of its own accord none lacks. */
+/* Errors that the library returns of its own accord have names. */
 static void errname_knows_ours(void **state)
 {
 	(void)state;

@@ -76,7 +76,8 @@ static struct thing *find(uint64_t key)
 	return link == NULL ? NULL : container_of(link, struct thing, th_link);
 }
 
-/* What was added is found, what was deleted or never there is not. */
+/* A lookup finds an entry from its addition to its deletion, and no other
+ * key. */
 static void entry_added_is_found_until_deleted(void **state)
 {
 	unsigned i;
@@ -185,7 +186,7 @@ static void entry_replaced_is_in_its_place(void **state)
 		assert_ptr_equal(link, &things[200 + i].th_link);
 		assert_ptr_equal(find(i), &things[200 + i]);
 	}
-	/* What is added after it follows it. */
+	/* An entry added after the deletions follows the last one. */
 	assert_int_equal(add(&things[400], 400), 0);
 	assert_ptr_equal(m0_hash_next(&things[399].th_link),
 			 &things[400].th_link);

@@ -123,7 +123,7 @@ static void hist_merge_adds(void **state)
 	free(all);
 }
 
-/* Of either side is the least and the greatest. */
+/* A merge keeps the least and the greatest value of both sides. */
 static void hist_merge_keeps_extremes(void **state)
 {
 	(void)state;

@@ -169,12 +169,12 @@ enum {
 };
 
 static struct model model[MODEL_NR];
-/* Of the one that was armed last. */
+/* Deadline of the timer that was armed last. */
 static m0_time_t model_last;
 
 static m0_time_t random_distance(struct m0_rand *rand)
 {
-	/* Of every order of magnitude up to half a day. */
+	/* Distances have every order of magnitude up to half a day. */
 	return m0_rand_next(rand) >> m0_rand_in(rand, 18, 63);
 }
 

@@ -13,7 +13,7 @@ M0_TL_DECLARE(obj, static, struct obj);
 M0_TL_DESCR_DEFINE(obj, "objects", static, struct obj, o_link, o_magic,
 		   0x6f626a31, 0x6f626a68);
 M0_TL_DEFINE(obj, static, struct obj);
-/* The same object in a second list. */
+/* A second list of the same objects. */
 M0_TL_DESCR_DEFINE(two, "others", static, struct obj, o_other_link, o_magic,
 		   0x6f626a31, 0x6f626a69);
 M0_TL_DEFINE(two, static, struct obj);

@@ -98,7 +98,7 @@ static void handle_is_void_after_put(void **state)
 		m0_front__slot_find(&slots, m0_front__handle(&again->th_slot)));
 }
 
-/* What never was a handle is none. */
+/* A handle that was never given out finds no slot. */
 static void handle_made_up_is_void(void **state)
 {
 	struct thing         *thing = thing_get();

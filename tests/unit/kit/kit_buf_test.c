@@ -26,7 +26,8 @@ static struct m0_net_kit_buf *added(void)
 	return m0_net_kit_buf_of(&rig.r_buf);
 }
 
-/* What is cancelled in a mover's hands ends when he lets go of it. */
+/* A buffer cancelled while a mover has claimed it completes when the mover
+ * releases it. */
 static void claimed_cancelled_ends_when_let_go(void **state)
 {
 	struct m0_net_kit_buf *kb = added();
@@ -93,8 +94,8 @@ static void id_names_one_add(void **state)
 	assert_int_equal(rig.r_events_nr, 2);
 }
 
-/* What waits to be begun is not, once it is cancelled; added again it is, with
- * the end that its descriptor has, which names nothing any more. */
+/* A cancelled active operation is not started. Added again, it is started, and
+ * fails because its descriptor no longer names a buffer. */
 static void active_cancelled_is_not_begun(void **state)
 {
 	struct m0_net_buf_desc desc;

@@ -268,7 +268,8 @@ static void staged_message_is_told_if_no_other_can_be(void **state)
 	pooled_down();
 }
 
-/* What a transport has no memory for now is added later, without haste. */
+/* A buffer that the transport has no memory for is added later, after a
+ * pause. */
 static void refused_buffers_are_tried_again(void **state)
 {
 	(void)state;
@@ -284,7 +285,7 @@ static void refused_buffers_are_tried_again(void **state)
 	pooled_down();
 }
 
-/* Of two machines that lack buffers the first is refused them. */
+/* Two TMs lack buffers, and the transport refuses those of the first one. */
 static void who_is_refused_keeps_buffers_from_no_other(void **state)
 {
 	static struct m0_net_transfer_mc other;

@@ -14,7 +14,7 @@ static struct m0_net_buffer   bufs[BUFS];
 static struct m0_net_kit_buf *asked[BUFS + 1];
 static unsigned               asked_nr;
 static unsigned               bulk_nr;
-/** What the next callback adds the rig's buffer for. */
+/** Queue to which the next callback adds the rig's buffer. */
 static enum m0_net_queue_type next_qt;
 
 /** Pushes before the last callback's event was over, and what had been asked for
@@ -196,7 +196,7 @@ static void bulk_is_pushed_with_all_else(void **state)
 	m0_net_desc_free(&rig.r_buf.nb_desc);
 }
 
-/* What a refusal posts leaves with the pass that had the refused item. */
+/* Work that a refusal posts leaves with the pass that had the refused item. */
 static void work_of_a_refusal_leaves_with_its_pass(void **state)
 {
 	static struct m0_net_transfer_mc closed;

@@ -21,10 +21,10 @@ struct rig {
 	struct m0_net_transfer_mc r_tm;
 	/** Registered, of RIG_BYTES. */
 	struct m0_net_buffer r_buf;
-	/** Of the buffer, since rig_up(). */
+	/** Events of the buffer since rig_up(). */
 	unsigned r_events_nr;
 	int32_t  r_last_status;
-	/** Of the machine: ERROR, and those after STOPPED. */
+	/** Events of the TM: ERROR, and those after STOPPED. */
 	unsigned r_errors_nr;
 	unsigned r_late_nr;
 	bool     r_async;

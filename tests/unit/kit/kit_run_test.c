@@ -29,7 +29,7 @@ static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb =
 
 /** The first of the machine's workers. */
 static struct m0_strand *first;
-/** It is busy elsewhere: neither sleeps nor wakes. */
+/** The first worker is busy elsewhere: it neither sleeps nor wakes. */
 static bool held_up;
 
 static bool is_held_up(const struct m0_strand *strand)

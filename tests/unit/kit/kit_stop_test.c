@@ -95,7 +95,8 @@ static const struct m0_net_kit_ops late_ops = {
 
 static const struct rig_xprt late_xprt = RIG_XPRT("late", &late_ops);
 
-/* Who hears of the end may take away what was polled: the helper has left it. */
+/* The application may free what the helper polls once it has the last event,
+ * because the helper has left its poll by then. */
 static void end_is_told_after_the_helpers_poll(void **state)
 {
 	app = pthread_self();

@@ -87,8 +87,8 @@ static void events_wait(unsigned nr)
 /* ------------------------------------------------------------------- cases -- */
 
 /*
- * What was waited for an answer once, and ended as who had it in hand let go of
- * it, is not taken for waiting when it is begun the next time.
+ * A call that ended while a thread had it claimed does not count as waiting for
+ * an answer when the buffer is used again.
  */
 static void cancelled_at_each_begin_ends_once(void **state)
 {

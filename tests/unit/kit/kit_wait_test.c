@@ -5,7 +5,7 @@
  */
 #include "kit_rig.h"
 
-/* What nko_bulk does besides: the test's. */
+/* The test's part of nko_bulk. */
 static void (*at_bulk)(struct m0_net_kit_buf *kb);
 static bool waited;
 

@@ -61,7 +61,7 @@ static unsigned look(void)
 	return m0_loop_wait(&loop, M0_TIME_IMMEDIATELY);
 }
 
-/* What has happened is told once, both directions and the end. */
+/* The loop reports each event once: both directions, and the end. */
 static void loop_events_are_told_once(void **state)
 {
 	struct told told;
@@ -90,7 +90,7 @@ static void loop_events_are_told_once(void **state)
 	pair_close(pair);
 }
 
-/* Of two that have something, the first may delete the other, or itself. */
+/* A handler may delete a descriptor that is ready, or its own. */
 static void loop_del_in_handler_silences(void **state)
 {
 	struct told told[2];

@@ -128,7 +128,7 @@ static void del_queued_only(void **state)
 		back;                                      \
 	})
 
-/* What breaks a precondition of add ends the program. */
+/* A call that breaks a precondition of add fails an assertion. */
 static void add_misuse_aborts(void **state)
 {
 	struct m0_net_end_point       *ep = dummy_ep("peer");

@@ -215,7 +215,7 @@ static void state_wait(struct m0_net_transfer_mc *tm, struct m0_clink *clink,
 	m0_clink_del_lock(clink);
 }
 
-/* What the reference asserts of its structures holds of ours. */
+/* Our structures satisfy the invariants that the reference asserts. */
 static void invariants(void **state)
 {
 	static const struct m0_net_tm_callbacks     cb = { .ntc_event_cb =

@@ -89,7 +89,7 @@ static struct m0_net_kit_desc random_desc(uint64_t *seed)
 	return d;
 }
 
-/* Whatever is encoded is decoded, within the bound, nothing allocated. */
+/* Decoding inverts encoding, within the bound and without an allocation. */
 static void round_trip_random_equal(void **state)
 {
 	uint64_t       seed = 7;

@@ -85,7 +85,7 @@ struct scene {
 	int                       errors;
 	int                       diagnostics;
 	int                       events;
-	/** Of the last event. */
+	/** Fields of the last event. */
 	int32_t                  status;
 	uint64_t                 flags;
 	int64_t                  ep_refs;

@@ -291,7 +291,7 @@ static void fini_buffer_out_busy(void **state)
 	put(buf, 0);
 }
 
-/* What breaks a precondition of put and get ends the program. */
+/* A call that breaks a precondition of put or get fails an assertion. */
 static void misuse_aborts(void **state)
 {
 	struct m0_net_buffer   *buf = get(ANY);

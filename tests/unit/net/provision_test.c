@@ -179,7 +179,7 @@ static void length_set_beyond_pool_deficit(void **state)
 	assert_int_equal(deficit(), 0);
 }
 
-/* What the transport says to who adds; the provisioner may be adding. */
+/* Sets the result of the transport's add; the provisioner may be adding. */
 static void add_rc_set(int rc)
 {
 	m0_mutex_lock(&scene.tm.ntm_mutex);

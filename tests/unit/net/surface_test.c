@@ -325,7 +325,7 @@ static void constants_have_their_values(void **state)
 	assert_int_equal(M0_NET_BULK_MEM_XEP_ADDR_LEN, 36);
 }
 
-/* What m0_net_xprt_find() and command lines know them by. */
+/* m0_net_xprt_find() and command lines know transports by these names. */
 static void transports_have_their_names(void **state)
 {
 	(void)state;

@@ -2,7 +2,7 @@
 #include "dummy.h"
 #include "unit/base/panics.h"
 
-/* What init sets; fini and init again. */
+/* Init sets these fields; a TM can be finalised and initialised again. */
 static void init_fields_set(void **state)
 {
 	struct m0_net_transfer_mc *tm = &scene.tm;

@@ -152,7 +152,7 @@ static void networks_shapes_are_read(void **state)
 	assert_int_equal(m0_lnet_cfg_check(&cfg, why), 0);
 }
 
-/* What is wrong is said, with its place, and nothing is added. */
+/* A wrong text is refused with the place of the error, and adds no network. */
 static void networks_wrong_text_is_refused(void **state)
 {
 	static const char *const texts[] = {

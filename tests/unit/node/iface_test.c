@@ -112,7 +112,7 @@ static void address_is_found_with_its_device(void **state)
 	found_is(2, "127.0.0.77@tcp", "lo");
 }
 
-/* What cannot be is refused, and the words help. */
+/* Impossible interfaces are refused, and the text says why. */
 static void wrong_names_are_refused(void **state)
 {
 	(void)state;

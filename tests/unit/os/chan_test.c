@@ -79,7 +79,8 @@ static void clink_added_again_starts_at_zero(void **state)
 	m0_chan_broadcast_lock(&chan);
 	m0_chan_broadcast_lock(&chan);
 	m0_clink_del_lock(&link_a);
-	/* They may still be waited for, until the next add. */
+	/* A deleted clink still delivers pending events, until it is added
+	 * again. */
 	assert_true(m0_chan_trywait(&link_a));
 	m0_clink_add_lock(&second, &link_a);
 	assert_false(m0_chan_trywait(&link_a));
@@ -124,7 +125,8 @@ static void clink_consuming_callback_filters(void **state)
 	assert_true(m0_chan_trywait(&link_b));
 }
 
-/* Who waits on the head of a group wakes for any of it. */
+/* An event of any member wakes the thread that waits on the head of the
+ * group. */
 static void clink_group_wakes_head(void **state)
 {
 	(void)state;
@@ -221,7 +223,8 @@ static void clink_oneshot_leaves_by_itself(void **state)
 	assert_true(m0_chan_trywait(&link_a));
 }
 
-/* What belongs under the guard says so. */
+/* Calls that need the guard, or must not have it, fail an assertion without
+ * it. */
 static void chan_misuse_panics(void **state)
 {
 	(void)state;

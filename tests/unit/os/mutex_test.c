@@ -70,7 +70,7 @@ static void mutex_is_exclusive_between_threads(void **state)
 	m0_mutex_unlock(&mutex);
 }
 
-/* What would hang or corrupt is caught. */
+/* Calls that would hang or corrupt the mutex fail an assertion. */
 static void mutex_misuse_panics(void **state)
 {
 	(void)state;

@@ -71,7 +71,7 @@ static void leave_late(int unused)
 	__atomic_sub_fetch(&busy_nr, 1, __ATOMIC_RELEASE);
 }
 
-/* Who waits goes on when the last one has left, not before. */
+/* The wait returns when the last thread has left, not before. */
 static void os_zero_wait_ends_with_the_last(void **state)
 {
 	struct m0_thread thread[3] = {};

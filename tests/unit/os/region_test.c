@@ -79,7 +79,7 @@ static size_t space(void)
 	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What the alignment cost is given back, and with the region all of it. */
+/* A region returns the address space that its alignment took, and its own. */
 static void region_leaves_no_space_behind(void **state)
 {
 	size_t before;
@@ -93,7 +93,7 @@ static void region_leaves_no_space_behind(void **state)
 	assert_in_range(space() - before, 0, 20 * MIB);
 }
 
-/* Of the mapping that `at` is in: do its flags lack "dd"? */
+/* Returns true if the flags of the mapping of `at` lack "dd". */
 static bool is_dumped(const char *at)
 {
 	FILE         *file = fopen("/proc/self/smaps", "r");
@@ -132,7 +132,7 @@ static void region_dump_is_of_whole_pages(void **state)
 	assert_int_equal(munmap(at, 3 * page), 0);
 }
 
-/* What cannot be had is refused. */
+/* An allocation that no address space can hold returns NULL. */
 static void region_absurd_size_is_null(void **state)
 {
 	(void)state;

@@ -124,7 +124,7 @@ static void rwlock_waiting_writer_keeps_readers_out(void **state)
 		sched_yield();
 	assert_int_equal(
 		M0_THREAD_INIT(&reader, int, NULL, read_once, 0, "reader"), 0);
-	/* It sleeps as well, or it has come in. */
+	/* Wait until the reader sleeps, too, or has entered. */
 	while (look(&lock.rw_sleepers_nr) < 2 && look(&reader_entered) == 0)
 		sched_yield();
 	assert_int_equal(look(&reader_entered), 0);

@@ -460,7 +460,8 @@ static bool late_one(int at)
 	return true;
 }
 
-/* The same by order: at each of the looks before a sleep, the last included. */
+/* A wake-up at a given look before the sleep, the last one included, is not
+ * lost. */
 static void strand_wake_in_last_look_is_never_lost(void **state)
 {
 	static const struct m0_strand_ops ops = { .so_step = counter_step,
@@ -475,7 +476,7 @@ static void strand_wake_in_last_look_is_never_lost(void **state)
 	for (until_asleep(); late_one(at); until_asleep())
 		++at;
 	counter_end();
-	/* It has spun, at least once. */
+	/* The strand looked more than once, so it spun. */
 	assert_true(at > 2);
 }
 

@@ -91,7 +91,7 @@ static void nanosleep_asks_table_for_point(void **state)
 	assert_int_equal(m0_nanosleep(1, NULL), 0);
 }
 
-/* What an application locks while it sleeps is its own affair. */
+/* m0_nanosleep() accepts a caller that holds a mutex of its own. */
 static void nanosleep_under_lock_sleeps(void **state)
 {
 	struct m0_mutex mutex = M0_MUTEX_SINIT(&mutex);

@@ -71,7 +71,7 @@ static void heap_stacked_counts_both(void **state)
 	assert_int_equal(m0_heap_allocs_nr(&inner), 1);
 }
 
-/* What a failed test has left behind is dropped. */
+/* m0_heap_forget() removes the heap that a failed test has left behind. */
 static void heap_forgotten_counts_no_more(void **state)
 {
 	struct m0_heap heap;
@@ -103,7 +103,8 @@ static void dense_free(void *data, size_t size, unsigned shift)
 	(void)shift;
 }
 
-/* Else it would depend on the C library what is one segment of a write. */
+/* Blocks that touch would make the segments of a write depend on the C
+ * library. */
 static void heap_allocations_do_not_touch(void **state)
 {
 	static const struct m0_alloc_ops ops = { .ao_alloc = dense_alloc,
@@ -126,7 +127,7 @@ static void heap_allocations_do_not_touch(void **state)
 	assert_true(part[3] > part[2] + 64);
 }
 
-/* What can never be had is not had with the heap, either. */
+/* An allocation of all address space fails under the heap, too. */
 static void heap_size_of_all_fails(void **state)
 {
 	struct m0_heap  heap;

@@ -120,7 +120,8 @@ static m0_time_t wall_look(struct worker *w, m0_time_t now)
 	return M0_TIME_NEVER;
 }
 
-/* Of the application that speaks for a host, and of the host's strands. */
+/* A skew applies to the application that acts for a host, and to its
+ * strands. */
 static void skew_is_of_its_host_alone(void **state)
 {
 	struct worker workers[2];

@@ -314,7 +314,7 @@ static void dial_meets_listener(void **state)
 	bytes[77777] = 1;
 	listen_at(&listener, 1, "10.0.0.2", 0);
 	here = dial("10.0.0.2");
-	/* What is said before it is up waits. */
+	/* Bytes sent before the stream is up wait. */
 	say(here, bytes, sizeof bytes);
 	m0_sim_run_ms(&sim, 1000);
 	assert_int_equal(conns_nr, 2);
@@ -685,7 +685,7 @@ static void raw_mute_fills_window(void **state)
 	down();
 }
 
-/* What the devices are: those of the host in use, or of all. */
+/* The inventory lists the devices of the host in use, or those of all hosts. */
 static void ifaces_are_the_hosts(void **state)
 {
 	struct m0_host_iface ifaces[8];
@@ -706,7 +706,7 @@ static void ifaces_are_the_hosts(void **state)
 	down();
 }
 
-/* What is said can be read again from a record. */
+/* A pcap record contains all bytes of a stream. */
 static void record_is_read_again(void **state)
 {
 	static uint8_t            bytes[BUF_BYTES];

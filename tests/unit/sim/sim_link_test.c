@@ -12,7 +12,7 @@ enum {
 static struct m0_sim      sim;
 static struct m0_sim_link net;
 
-/* What has come, by end. */
+/* Messages that have arrived, by end. */
 static struct seen {
 	uint32_t  s_nr;
 	uint32_t  s_msg[SEEN_MAX];
@@ -260,7 +260,7 @@ static void delivery_may_send(void **state)
 	down();
 }
 
-/* What is on its way at the end is dropped, not leaked. */
+/* Messages on their way at the end are dropped, not leaked. */
 static void fini_drops_what_travels(void **state)
 {
 	static const struct m0_sim_link_cfg cfg = {

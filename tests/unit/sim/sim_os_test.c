@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the simulator puts behind os: descriptors, random bytes, sleep. */
+/* The simulator's part of os: descriptors, random bytes, sleep. */
 #include <poll.h>
 
 #include "unit/sim/worker.h"
@@ -190,7 +190,8 @@ static void strand_spinning_needs_no_wake(void **state)
 	worker_stop(&w);
 }
 
-/* The same through a jump of the clock: the last look before it sleeps. */
+/* If the clock jumps over the spin time, a strand looks once more before it
+ * sleeps. */
 static void strand_falling_asleep_looks_once_more(void **state)
 {
 	struct m0_sim_cfg cfg = m0_sim_cfg_calm;

@@ -159,7 +159,7 @@ static void make_once(struct m0_sim *sim, void *arg)
 		kept = m0_alloc(10);
 }
 
-/* What is made once in a program is no leak. */
+/* An allocation made once in a program is no leak. */
 static void made_once_is_no_leak(void **state)
 {
 	(void)state;

@@ -233,7 +233,8 @@ static void ignored_reset_fails_write(void **state)
 	down();
 }
 
-/* Who closes with bytes unread resets; who closes clean is reset later. */
+/* A close with unread bytes resets the peer; a clean close resets it when it
+ * writes. */
 static void close_depends_on_unread(void **state)
 {
 	static const struct m0_sim_stream_cfg cfg = { .ssc_latency_ns = 1000 };
@@ -255,7 +256,7 @@ static void close_depends_on_unread(void **state)
 	m0_sim_run_ms(&sim, 1);
 	assert_int_equal(get(0, 0, 10), -ECONNRESET);
 	assert_int_equal(put(0, 0, 10), -ECONNRESET);
-	/* Who has left hears nothing. */
+	/* The end that has closed gets no notice. */
 	assert_int_equal(notices_nr[1], 0);
 	down();
 }

@@ -189,7 +189,7 @@ static void run_until_stops_at_condition_or_limit(void **state)
 	m0_sim_fini(&sim);
 }
 
-/* What can be done now is done; what has a deadline stays. */
+/* m0_sim_settle() does all work of this instant and leaves deadlines alone. */
 static void settle_leaves_deadlines(void **state)
 {
 	struct m0_sim sim;
@@ -499,7 +499,7 @@ static void leave_strand(void)
 	m0_sim_fini(&sim);
 }
 
-/* What is not stopped is found at the end. */
+/* The end of a simulation finds a strand that was not stopped. */
 static void fini_strand_left_fails(void **state)
 {
 	(void)state;

@@ -75,7 +75,7 @@ static void timers_random_fire_at_their_time(void **state)
 	}
 }
 
-/* Of one instant, the order of arming. */
+/* Timers of one instant fire in the order in which they were armed. */
 static void timers_of_one_instant_fire_in_order(void **state)
 {
 	struct entry e[20];

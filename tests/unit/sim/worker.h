@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the simulator share: a strand that counts, a dying child. */
+/* Fixture of the simulator's tests: a strand that counts, a child that
+ * aborts. */
 #ifndef M0_TESTS_UNIT_SIM_WORKER_H
 #define M0_TESTS_UNIT_SIM_WORKER_H
 
@@ -23,7 +24,7 @@ struct worker {
 	/** In a step: what no other step may find. */
 	uint32_t w_in_step;
 	uint32_t w_overlaps_nr;
-	/** What so_ready says. */
+	/** Result of so_ready. */
 	uint32_t w_ready;
 	/** Returns the next deadline; NULL: never. */
 	m0_time_t (*w_hook)(struct worker *w, m0_time_t now);

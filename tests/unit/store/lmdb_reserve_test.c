@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a full store keeps for deleting is left alone by the library's own keys. */
+/* Keys of the library leave alone the space that a full store keeps for
+ * deletions. */
 #include "m0/rpc_store_lmdb.h"
 
 #include <errno.h>

@@ -144,7 +144,7 @@ static void value_replaced_in_its_transaction_is_good(void **state)
 	close_store();
 }
 
-/** Of all keys and values. */
+/** Sum over all keys and values. */
 static uint64_t content_sum(void)
 {
 	struct m0_rpc_slice key = { "", 0 };
@@ -375,7 +375,7 @@ static void foreign_files_are_refused_by_name(void **state)
 	free(bytes);
 }
 
-/* What was half made when its maker died is made anew. */
+/* If a process died while it made the store, the next one makes it anew. */
 static void store_half_made_is_made_again(void **state)
 {
 	char fresh[100];
@@ -516,7 +516,7 @@ static void jobs_run(struct job *jobs, unsigned nr, size_t bytes)
 	m0_semaphore_fini(&gate);
 }
 
-/* What waits when the thread looks shares a commit, up to the limit. */
+/* Jobs that wait when the thread looks share a commit, up to the limit. */
 static void jobs_that_wait_share_a_commit(void **state)
 {
 	struct m0_rpc_store_lmdb_stats stats;
@@ -533,7 +533,7 @@ static void jobs_that_wait_share_a_commit(void **state)
 	/* The first may have been alone. */
 	assert_in_range(stats.rls_commits_nr, 3, 4);
 	assert_int_equal(m0_hist_max(&stats.rls_batch), 40);
-	/* What changes nothing is not committed. */
+	/* Jobs that change nothing cause no commit. */
 	jobs_run(jobs, ARRAY_SIZE(jobs), 0);
 	m0_rpc_store_lmdb_stats(&store, &stats, false);
 	assert_int_equal(stats.rls_jobs_nr, ARRAY_SIZE(jobs));
@@ -597,7 +597,7 @@ static int job_again(struct job *job)
 	return job->job_rc;
 }
 
-/* It says why now, and not what was the matter the last time. */
+/* A job gets the error of this attempt, not the one of the attempt before. */
 static void job_given_again_without_transaction_is_told_why(void **state)
 {
 	struct job job = { .job_store = { .sj_run = job_run,
@@ -676,7 +676,7 @@ static int full_child(void)
 	if (failed < ARRAY_SIZE(jobs) - 1 || stats.rls_commits_failed_nr != 1 ||
 	    stats.rls_jobs_failed_nr != failed)
 		return 2;
-	/* It goes on with what has room. */
+	/* The store then accepts jobs that fit. */
 	jobs_run(jobs, 1, 100);
 	close_store();
 	return jobs[0].job_rc == 0 ? 0 : 3;

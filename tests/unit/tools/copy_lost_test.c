@@ -33,17 +33,18 @@ enum {
 
 /** Long, so that a busy machine is not taken for a silent peer. */
 #define TIMEOUT_NS (8 * M0_TIME_ONE_SECOND)
-/** Of COPY_IDLE_NS, what age() takes. */
+/** Part of COPY_IDLE_NS by which age() makes a peer look silent. */
 #define AGE_NS (6 * M0_TIME_ONE_SECOND)
 /** How long anything may take. */
 #define PATIENCE_NS (60 * M0_TIME_ONE_SECOND)
 
-/* What happens to messages, when they are taken. */
+/* Faults of messages on arrival. */
 struct trouble {
 	/* By type, the first so many are lost; of the others, so many of 100. */
 	unsigned tr_lose[TYPES_NR];
 	unsigned tr_percent;
-	/* They come twice; and with each comes the first block again. */
+	/* Each message arrives twice; with each the first block arrives
+	 * again. */
 	bool tr_twice;
 	bool tr_replay;
 	/* Blocks are small, and many. */
@@ -275,7 +276,7 @@ static bool is_done(struct tool_port *port)
 	return done;
 }
 
-/* What main does. */
+/* One round of the loop of main(). */
 static void tick(void)
 {
 	struct pollfd fd = { .fd = w.w_done_fd, .events = POLLIN };
@@ -399,7 +400,7 @@ static void messages_lost_at_random_are_said_again(void **state)
 	}
 }
 
-/* What comes twice, or long after it was answered, is done once. */
+/* A message that arrives twice, or long after its answer, takes effect once. */
 static void message_that_comes_again_is_known(void **state)
 {
 	struct trouble twice = { .tr_twice = true };
@@ -429,7 +430,7 @@ static void failure_lost_is_said_again(void **state)
 	(void)state;
 	world_make(&trouble);
 	copy_receiver_cancel(&w.w_receiver);
-	/* It has no peer to tell of it until it hears one. */
+	/* The receiver knows no peer to notify until one has called. */
 	assert_int_equal(copy_sender_call(&w.w_sender, &w.w_target), 0);
 	while (!receiver_has_heard())
 		tick();
@@ -534,7 +535,7 @@ static void peer_at_work_is_not_given_up(void **state)
 	world_end();
 }
 
-/* What is offered again leaves room for the blocks, however many wait. */
+/* Repeated offers leave space for the blocks, however many wait. */
 static void large_window_is_offered_again_in_parts(void **state)
 {
 	struct trouble trouble = { .tr_small = true };
@@ -574,7 +575,7 @@ static const struct m0_net_buffer_callbacks slow_callbacks = {
 	.nbc_cb = { [M0_NET_QT_ACTIVE_BULK_RECV] = slow_pulled }
 };
 
-/* Of the first slot, which begins with it. */
+/* Buffer of the first slot, which begins with it. */
 static struct m0_net_buffer *slow_buffer(void)
 {
 	return (struct m0_net_buffer *)w.w_receiver.cr_slots;
@@ -740,7 +741,8 @@ static void end_that_miscounts_is_refused(void **state)
 	assert_int_equal(lie_tell(&end), -EPROTO);
 }
 
-/* What a receiver says comes to the sender's terminal as text. */
+/* The receiver's text reaches the sender's terminal without control
+ * characters. */
 static void text_of_the_receiver_is_harmless(void **state)
 {
 	struct trouble        trouble = { .tr_seed = 1 };

@@ -24,7 +24,7 @@ static struct copy_msg block_msg(void)
 	return msg;
 }
 
-/* What was encoded is what is decoded, field by field. */
+/* Decoding inverts encoding, field by field. */
 static void message_encoded_decodes_equal(void **state)
 {
 	struct copy_msg msg = block_msg();
@@ -185,7 +185,7 @@ static void message_alive_has_one_flag(void **state)
 	assert_int_equal(copy_msg_decode(&got, bytes, (size_t)nr), -EBADMSG);
 }
 
-/* Of another version only that is told which it is, and what was asked. */
+/* The decoder reports the version and type of a message of another version. */
 static void message_of_another_version_is_told(void **state)
 {
 	uint8_t         bytes[] = { 'C', 'B', 'C', 'P', 9, COPY_OPEN };
@@ -198,7 +198,7 @@ static void message_of_another_version_is_told(void **state)
 	assert_int_equal(got.cm_type, COPY_OPEN);
 }
 
-/* Whatever the bytes, decoding ends, and what it lets through is in bounds. */
+/* For any bytes decoding ends, and accepted fields are within their bounds. */
 static void message_of_random_bytes_is_in_bounds(void **state)
 {
 	struct copy_msg msg = block_msg();

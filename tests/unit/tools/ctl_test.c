@@ -180,7 +180,7 @@ static void request_of_faults_survives_being_a_line(void **state)
 	assert_memory_equal(&back.cq_fault, attr, sizeof *attr);
 }
 
-/* What is no request is refused, whatever it is. */
+/* The parser refuses every text that is no request. */
 static void request_malformed_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -243,7 +243,7 @@ enum {
 
 uid_t __wrap_geteuid(void);
 
-/* Whoever runs the tests: root is somebody else. */
+/* The server runs as an ordinary user, even if root runs the test. */
 uid_t __wrap_geteuid(void)
 {
 	return OURS;
@@ -264,7 +264,7 @@ static bool is_served(uid_t uid)
 		client_gets(fd, "status 0 0 0\n");
 		return true;
 	}
-	/* What it has said was not even read. */
+	/* The server has not even read the request. */
 	assert_true(recv(fd, &got, 1, 0) <= 0);
 	(void)close(fd);
 	return false;
@@ -416,7 +416,7 @@ static void server_refuses_rubbish(void **state)
 	assert_null(served);
 }
 
-/* Who says nothing is hung up on, and meanwhile others are served. */
+/* The server hangs up on silent clients, and serves others meanwhile. */
 static void server_hangs_up_on_the_silent(void **state)
 {
 	int       silent[CTL_CLIENTS_MAX - 1];
@@ -530,7 +530,7 @@ static void server_removes_only_its_own(void **state)
 	ctl_server_fini(&second);
 }
 
-/* What is no socket is left alone. */
+/* The server leaves a file that is no socket alone. */
 static void server_leaves_files_alone(void **state)
 {
 	struct ctl_server second = { .csv_fd = -1 };

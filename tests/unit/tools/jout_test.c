@@ -100,7 +100,7 @@ static void yaml_strings_are_quoted_where_needed(void **state)
 	}
 }
 
-/* What has no members has no lines of its own; nothing is just a key. */
+/* Empty arrays and objects take one line; null is printed as a key alone. */
 static void yaml_empty_values_stay_on_their_line(void **state)
 {
 	struct json_t *tree = jout_alloc();

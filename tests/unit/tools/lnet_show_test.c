@@ -82,7 +82,7 @@ static void node_set(void)
 	info.li_peers = peers;
 }
 
-/* What is printed; to be freed. */
+/* Returns the printed text; the caller frees it. */
 static char *shown(const struct ctl_request *req, int want_code)
 {
 	char  *out;
@@ -243,7 +243,7 @@ static void peer_state_has_the_bits_of_lnetctl(void **state)
 	}
 }
 
-/* What is not there is a failure, of which standard output says nothing. */
+/* An unknown network or peer is a failure, and standard output stays empty. */
 static void unknown_net_and_peer_are_failures(void **state)
 {
 	struct ctl_request req = request(CTL_PEER_SHOW, 0);

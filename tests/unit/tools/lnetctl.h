@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What lnetctl 2.17.0 of a kernel node has printed. */
+/** Output of lnetctl 2.17.0 of a kernel node. */
 #ifndef M0_TESTS_TOOLS_LNETCTL_H
 #define M0_TESTS_TOOLS_LNETCTL_H
 

@@ -14,7 +14,7 @@ static void is(const char *name, int rc)
 	assert_int_equal(obj_name_check(name, strlen(name)), rc);
 }
 
-/* What a client may call an object. */
+/* Names that a client may give to an object. */
 static void name_good_is_accepted(void **state)
 {
 	char part[OBJ_PART_MAX + 1];
@@ -30,7 +30,7 @@ static void name_good_is_accepted(void **state)
 	assert_int_equal(obj_name_check(part, OBJ_PART_MAX), 0);
 }
 
-/* What might be taken for a path that leads elsewhere. */
+/* Names that could be taken for a path to another place. */
 static void name_of_a_path_is_refused(void **state)
 {
 	static const char *const names[] = { "",    ".",    "..",     "/",

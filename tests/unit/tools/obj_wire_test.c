@@ -99,7 +99,7 @@ static void request_of_another_version_is_told(void **state)
 	assert_int_equal(obj_req_decode(&got, bytes, nr), -EPROTO);
 }
 
-/* Whatever the bytes are, what is pointed to lies within them. */
+/* Pointers of a decoded request lie within its bytes, whatever these are. */
 static void request_damaged_stays_within_its_bytes(void **state)
 {
 	uint8_t        good[ROOM];
@@ -124,7 +124,7 @@ static void request_damaged_stays_within_its_bytes(void **state)
 	}
 }
 
-/* What is kept of an object comes back, and is bounded the same. */
+/* Decoding inverts the encoding of a reply, with the same bounds. */
 static void reply_encoded_is_decoded(void **state)
 {
 	const struct obj_rep rep = {

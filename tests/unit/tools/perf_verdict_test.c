@@ -90,14 +90,15 @@ static void row_that_is_neither_is_bound_by_wire(void **state)
 	assert_true(got.pv_probe_rate > 999 && got.pv_probe_rate < 1001);
 	assert_true(got.pv_gain > 5.29 && got.pv_gain < 5.31);
 	assert_non_null(strstr(got.pv_why, "more in flight will help little"));
-	/* What is slower than one alone is not to be deepened, nor kept. */
+	/* If several in flight are slower than one, the verdict advises
+	 * fewer. */
 	row_set(8, 400, 0.1, 0.2);
 	got = verdict(false);
 	assert_int_equal(got.pv_bound, PERF_BOUND_WIRE);
 	assert_non_null(strstr(got.pv_why, "fewer in flight move more"));
 }
 
-/* Who spins looks busy: wire and processor cannot be told apart. */
+/* A thread that spins looks busy: wire and processor cannot be told apart. */
 static void row_of_threads_that_spin_is_not_judged_by_cpu(void **state)
 {
 	(void)state;

@@ -44,7 +44,7 @@ static struct perf_msg look_msg(void)
 	};
 }
 
-/* What was encoded is what is decoded, field by field. */
+/* Decoding inverts encoding, field by field. */
 static void message_encoded_decodes_equal(void **state)
 {
 	struct perf_msg msgs[] = { row_msg(), look_msg() };
@@ -189,7 +189,8 @@ static int round_trip(const struct perf_msg *msg)
 	return nr < 0 ? nr : perf_msg_decode(&got, bytes, (size_t)nr);
 }
 
-/* What a type must have is not left out, nor longer than may be. */
+/* A message without a field of its type, or with one that is too long, is
+ * refused. */
 static void message_incomplete_is_refused(void **state)
 {
 	static const char long_text[PERF_TEXT_MAX + 2];
@@ -221,7 +222,8 @@ static void message_incomplete_is_refused(void **state)
 	assert_int_equal(round_trip(&msg), -EBADMSG);
 }
 
-/* Of another version: its type and number are told, nothing else is touched. */
+/* The decoder sets type and version of a message of another version, and no
+ * other field. */
 static void message_of_another_version_is_told_apart(void **state)
 {
 	struct perf_msg got = { .psg_row = 77 };

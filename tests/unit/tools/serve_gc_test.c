@@ -14,7 +14,7 @@
 #include "../../../tools/object/serve.h"
 
 enum {
-	/** Of one transaction. */
+	/** Deletions of one transaction. */
 	BATCH = 256,
 	STUCK = 600
 };
@@ -126,7 +126,8 @@ static bool is_there(enum serve_key letter, char id)
 	return rc == 0;
 }
 
-/* It becomes garbage, and nobody may write to its file any more. */
+/* An unused upload becomes garbage, and nobody may write to its file any
+ * more. */
 static void upload_that_nobody_uses_is_given_up(void **state)
 {
 	(void)state;
@@ -177,7 +178,7 @@ static void upload_that_is_used_is_kept(void **state)
 	assert_false(is_there(SERVE_KEY_GARBAGE, 'f'));
 }
 
-/* What a transaction is asked for; it is the test that runs it. */
+/* Job that the server has given to the store; the test runs it. */
 static struct m0_rpc_store_job *asked;
 
 static void exec_later(struct m0_rpc_store *st, struct m0_rpc_store_job *job)
@@ -238,8 +239,8 @@ static bool becomes(bool there, char id)
 	return is_there(SERVE_KEY_GARBAGE, id) == there;
 }
 
-/* Who had begun to write a block when its upload was given up makes the file
- * whenever he comes to it: until then it stays garbage. */
+/* A thread that had begun to write a block when its upload was dropped may make
+ * the file at any later time, so the file stays garbage until then. */
 static void file_that_is_written_to_stays_garbage(void **state)
 {
 	const uint8_t        f[OBJ_ID_BYTES] = { 'f' };
@@ -305,7 +306,7 @@ static void garbage_that_stays_keeps_no_other(void **state)
 	assert_int_equal(unlinkat(sv.sv_dir.sd_data_fd, "01", AT_REMOVEDIR), 0);
 }
 
-/* What transactions delete: those of now, the most of one, all. */
+/* Deletions: of the present transaction, the most of one, of all. */
 static struct m0_rpc_store_ops counting;
 static unsigned                dels_nr;
 static unsigned                dels_max;
@@ -327,7 +328,7 @@ static int del_counted(struct m0_rpc_tx *tx, struct m0_rpc_slice key)
 	return counting.rso_del(tx, key);
 }
 
-/* Who asks for something meanwhile waits for no more than that. */
+/* A transaction deletes a limited number of keys, so no request waits long. */
 static void transactions_are_bounded(void **state)
 {
 	const struct m0_rpc_store_ops *ops = store.rst_ops;

@@ -33,7 +33,7 @@ static void size_with_suffix_is_read(void **state)
 	size_is("18446744073709551615", UINT64_MAX);
 }
 
-/* What is no size is refused; what is too large is not cut. */
+/* A malformed size is refused; one that is too large is not cut. */
 static void size_malformed_is_refused(void **state)
 {
 	static const char *const bad[] = { "",    "K",   "-1",   "+1",
@@ -90,7 +90,7 @@ static void time_is_read_in_its_units(void **state)
 	assert_int_equal(text_seconds_parse("1s", &seconds), -EINVAL);
 }
 
-/* What is printed is short and in the unit that suits it. */
+/* Printed numbers are short and have a suitable unit. */
 static void numbers_are_printed_in_their_units(void **state)
 {
 	char text[TEXT_MAX];
@@ -111,7 +111,8 @@ static void numbers_are_printed_in_their_units(void **state)
 	assert_string_equal(text_time(text, 123e9), "123 s");
 }
 
-/* What a terminal obeys is seen, in UTF-8 too; letters of any script are not. */
+/* Control characters become visible, in UTF-8 too; letters of any script do not
+ * change. */
 static void control_characters_are_made_printable(void **state)
 {
 	static const char *const rows[][2] = {

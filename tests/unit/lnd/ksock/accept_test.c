@@ -65,7 +65,7 @@ static void acceptor_hello_answers_as_worked_example(void **state)
 		for (i = 0; i < ARRAY_SIZE(pieces); ++i) {
 			struct rig_stream *stream;
 
-			/* Of a type that one peer may have once. */
+			/* A peer may have one connection of this type. */
 			rig_again(&rig);
 			stream = rig_connect(&rig, "10.0.0.2", 1023);
 			rig.rg_mode = mode;
@@ -139,7 +139,7 @@ static void acceptor_swapped_peer_is_understood(void **state)
 			 sizeof noop);
 }
 
-/** What a stranger says first, and how that ends. */
+/** First bytes of a stranger, and how the driver ends the connection. */
 struct stranger {
 	const char *st_what;
 	size_t      st_nr;
@@ -199,7 +199,7 @@ static void stranger_come(const struct stranger *stranger)
 	assert_true(stream->rs_hung);
 }
 
-/* Who says anything else than a request is answered or closed as 2.3 says. */
+/* The driver answers a peer that sends no request, or closes, as 2.3 says. */
 static void acceptor_stranger_is_sent_off(void **state)
 {
 	unsigned i;
@@ -264,7 +264,7 @@ static void acceptor_slow_hello_is_closed(void **state)
 	}
 }
 
-/* Those who have not introduced themselves are bounded; so are all. */
+/* Two limits hold: connections without a HELLO, and connections in all. */
 static void acceptor_bounds_hold(void **state)
 {
 	struct rig_stream *silent[3];
@@ -458,7 +458,7 @@ static void acceptor_bad_hello_is_closed(void **state)
 	}
 }
 
-/* What nobody checks may be anything. */
+/* Fields that no check reads may have any value. */
 static void acceptor_unchecked_fields_are_unchecked(void **state)
 {
 	static const uint8_t junk[8] = { 0xfe, 0xdc, 0xba, 9, 8, 7, 6, 5 };
@@ -535,7 +535,7 @@ static void acceptor_race_lower_nid_accepts(void **state)
 	assert_int_equal(rig_unseen(his), RIG_HEAD_V3);
 	rig_answer(&rig, ours, M0_SOCK_V3, M0_SOCK_NONE);
 	assert_true(ours->rs_hung);
-	/* He makes the others, too: nothing is left to dial. */
+	/* The peer makes the others, too: nothing is left to dial. */
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_IN);
 	rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
 	rig_pass(&rig, RIG_SECONDS(3));
@@ -561,7 +561,7 @@ static void acceptor_reborn_peer_is_told_to_retry(void **state)
 	assert_int_equal(rig_see_hello(&rig, his).sh_ctype, M0_SOCK_CONTROL);
 }
 
-/* The same if it is the version that has changed. */
+/* A peer whose version has changed must retry, too. */
 static void acceptor_other_version_is_told_to_retry(void **state)
 {
 	struct rig_stream *old = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
@@ -735,7 +735,7 @@ static void acceptor_refusal_lingers_until_it_is_read(void **state)
 	(void)rig_feed(&rig, his, strangers[0].st_bytes, 8);
 	rig_pass(&rig, RIG_SECONDS(1));
 	assert_false(his->rs_hung);
-	/* What he says meanwhile is not heard. */
+	/* The driver ignores bytes that arrive meanwhile. */
 	assert_int_equal(rig_feed(&rig, his, "ciERxxxx", 8), 8);
 	rig_pass(&rig, RIG_SECONDS(5));
 	assert_true(his->rs_hung);

@@ -179,8 +179,8 @@ static void acks_survive_a_cancel(void **state)
 	assert_int_equal(txs[0].rt_status, -ECANCELED);
 }
 
-/* What was owed to connections that are lost is owed no more: to those that
- * come after them it would be unknown. */
+/* Acknowledgements due on a lost connection are dropped: to the connections
+ * after it they would be unknown. */
 static void acks_end_with_their_connections(void **state)
 {
 	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
@@ -262,7 +262,7 @@ static void keepalive_is_sent_after_silence(void **state)
 	assert_int_equal(rig_unseen(in), 0);
 	rig_pass(&rig, M0_TIME_ONE_MSEC);
 	see_noop(in, 0, 1);
-	/* It was acknowledged. */
+	/* The peer's system has acknowledged the keep-alive. */
 	rig_pass(&rig, RIG_SECONDS(29));
 	assert_int_equal(rig_unseen(in), 0);
 	rig_pass(&rig, RIG_SECONDS(2));

@@ -22,13 +22,13 @@ static struct rig_tx  txs[TXS];
 static bool           busy[TXS];
 static uint8_t        payload[4096];
 static struct m0_rand rnd;
-/** What was reached, lest it be nothing. */
+/** Counts of events, to show that the fuzzing reaches the driver. */
 static unsigned heard;
 static unsigned lost;
 
 static unsigned guessed_right;
 static unsigned guessed_wrong;
-/** Of payloads. */
+/** Sizes of payloads. */
 static const uint32_t sizes[] = { 0, 1, 64, 500, 1500 };
 
 /** A good dialogue of one connection. */
@@ -153,7 +153,7 @@ static void dial_some(uint8_t *buf)
 		(void)rig_feed(&rig, ours, buf, nr);
 }
 
-/** What the engine does next. */
+/** Draws how the engine handles the next messages. */
 static void engine_some(void)
 {
 	rig.rg_begin_rc = m0_rand_chance(&rnd, 100) ? -EAGAIN : 0;

@@ -127,8 +127,8 @@ static void guess_large_is_bounded(void **state)
 			 1);
 }
 
-/* What the engine does not want after all is thrown away; what it does not
- * allow ends the connection. */
+/* The driver discards a message that the engine cancels, and closes a
+ * connection whose message the engine rejects. */
 static void guess_right_cancelled_or_refused(void **state)
 {
 	const size_t       all = RIG_HEAD_V3 + 3000;

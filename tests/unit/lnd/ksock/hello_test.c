@@ -292,8 +292,8 @@ static void dialler_closed_before_hello_fails(void **state)
 }
 
 /*
- * It may be faster than the news that it has taken the call. Who is not there,
- * or too far, is another matter.
+ * A reset may arrive before the driver learns that the peer has accepted. The
+ * log explains it; a refused or unreachable peer needs no explanation.
  */
 static void dialler_closed_at_once_is_explained(void **state)
 {

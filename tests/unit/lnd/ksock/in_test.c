@@ -41,7 +41,7 @@ static size_t dialogue_make(uint8_t *buf, bool large, unsigned *ret_msgs)
 	return nr;
 }
 
-/** What is guessed of each message of it. */
+/** Bytes that the engine guesses for each message of the dialogue. */
 static size_t dialogue_guess;
 
 static void dialogue_run(uint32_t version, enum rig_mode mode, size_t piece,
@@ -101,7 +101,7 @@ static void bytes_any_split_gives_same_messages(void **state)
 		}
 }
 
-/* The same with cuts by chance, a few hundred times. */
+/* A few hundred random cuts give the same messages. */
 static void bytes_random_split_gives_same_messages(void **state)
 {
 	struct m0_rand rand;
@@ -117,8 +117,8 @@ static void bytes_random_split_gives_same_messages(void **state)
 			m0_rand_below(&rand, 4000));
 }
 
-/* Whatever is guessed and however the bytes are cut, the same messages come out
- * of them; of a wrong guess all is moved before anybody is called. */
+/* Any guess and any cut give the same messages; the driver moves the bytes of a
+ * wrong guess before it calls anybody. */
 static void guess_any_gives_same_messages(void **state)
 {
 	static const size_t guesses[] = { 1, 17, 4096, 5000, 80000, 1 << 20 };
@@ -179,8 +179,8 @@ static uint64_t message_copied(struct rig_stream *his, uint32_t size)
 	return after.ldi_copied_bytes - before.ldi_copied_bytes;
 }
 
-/* Of bulk nothing is copied while it is large; after a small one there may be
- * more small ones, so the next large one is copied in part. */
+/* The driver copies no byte of large messages. After a small one more small
+ * ones may follow, so it copies a part of the next large one. */
 static void large_is_not_copied_unless_behind_small(void **state)
 {
 	struct rig_stream *his;
@@ -257,7 +257,7 @@ static void pause_and_resume_lose_nothing(void **state)
 			assert_int_equal(rig.rg_io.sts_up->stu_in_bytes(
 						 his->rs_conn, "x", 1),
 					 0);
-			/* It may take longer than any time-out. */
+			/* The engine may take longer than any time-out. */
 			rig_pass(&rig, RIG_SECONDS(100));
 			assert_int_equal(his->rs_in_nr, 0);
 			assert_true(rig.rg_begun_nr > 1);

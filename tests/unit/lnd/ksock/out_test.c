@@ -126,8 +126,8 @@ static void message_takes_connection_by_type_and_size(void **state)
 	}
 }
 
-/* Of several, the one with least to send, and of those the one used longest
- * ago. */
+/* A message takes the connection with the fewest bytes to send, and of equal
+ * ones the one used longest ago. */
 static void message_takes_idlest_connection(void **state)
 {
 	struct rig_stream *his[3];
@@ -147,7 +147,7 @@ static void message_takes_idlest_connection(void **state)
 	his[2]->rs_unsent = 70;
 	send_one(6, 5000);
 	(void)see(his[1], 6, 5000);
-	/* What is queued counts like what is not acknowledged. */
+	/* Queued bytes count like bytes that are not acknowledged. */
 	his[1]->rs_room = 0;
 	his[2]->rs_room = 0;
 	send_one(7, 5000);
@@ -304,7 +304,7 @@ static void cancel(unsigned i)
 	rig.rg_lnd->ld_ops->ldo_tx_cancel(&rig.rg_ni, &txs[i].rt_tx);
 }
 
-/* What has not begun ends at once; what has, goes on. */
+/* A cancelled message completes at once unless its first bytes have left. */
 static void cancel_ends_what_has_not_begun(void **state)
 {
 	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
@@ -359,7 +359,7 @@ static void cancel_of_what_has_begun_is_bounded(void **state)
 	assert_int_equal(txs[0].rt_status, -ETIMEDOUT);
 }
 
-/* What waits for a connection can be cancelled, too. */
+/* A message that waits for a connection can be cancelled, too. */
 static void cancel_while_connecting(void **state)
 {
 	(void)state;
@@ -429,7 +429,7 @@ static void deadline_ends_what_has_not_begun(void **state)
 	assert_false(his->rs_hung);
 }
 
-/* The same while there is no connection. */
+/* A deadline also ends a message that waits for a connection. */
 static void deadline_ends_what_waits(void **state)
 {
 	(void)state;
@@ -621,7 +621,7 @@ static void ni_stop_ends_all(void **state)
 	assert_int_equal(txs[2].rt_status, -ECANCELED);
 	assert_int_equal(txs[3].rt_status, -ENETDOWN);
 	assert_int_equal(rig.rg_msgs[0].rm_status, -ENETDOWN);
-	/* It can begin anew. */
+	/* The NI can start again. */
 	rig.rg_stopped_nr = 0;
 	assert_int_equal(rig.rg_lnd->ld_ops->ldo_ni_start(
 				 rig.rg_lnd, &rig.rg_ni, (char *)buf),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who connects, when, and when again; what becomes of a lost peer. */
+/* Which side connects, when, and when it retries; the end of a lost peer. */
 #include "rig.h"
 
 #include "lnd/ksock/sock_internal.h"
@@ -92,7 +92,7 @@ static void set_of_many_is_made_in_turns(void **state)
 	assert_null(rig_dial(&rig));
 }
 
-/* Who has connections by the peer makes none of his own. */
+/* A driver to which the peer has connected makes no connections of its own. */
 static void set_is_not_made_if_peer_made_one(void **state)
 {
 	struct rig_stream *his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_CONTROL);
@@ -124,7 +124,8 @@ static void set_counts_what_peer_made(void **state)
 	assert_null(rig_dial(&rig));
 }
 
-/* What no connection takes yet waits on: BULK_IN is not for messages. */
+/* A message waits for a connection of its type: BULK_IN carries none of
+ * ours. */
 static void message_waits_for_a_connection_that_takes_it(void **state)
 {
 	(void)state;
@@ -260,8 +261,8 @@ static void send_in_vain(uint32_t pid)
 	assert_true(txs[0].rt_status < 0);
 }
 
-/* Whoever asks has us answer any NID and pid: however many are not there, only
- * so many are remembered, those that failed last. */
+/* A stranger can make us answer any NID and pid. The driver remembers a limited
+ * number of failed peers, those that failed last. */
 static void dial_in_vain_is_remembered_of_few(void **state)
 {
 	enum {
@@ -356,7 +357,7 @@ static void dial_for_answers_leaves_room(void **state)
 	}
 	assert_int_equal(many[SHARE].rt_status, -EHOSTUNREACH);
 	assert_int_equal(rig.rg_downs_nr, 0);
-	/* What we want to say ourselves is said. */
+	/* The limit does not apply to messages of our own. */
 	send_to(&many[SHARE], SHARE + 1, false);
 	assert_int_equal(many[SHARE].rt_done, 0);
 	/* One that ends makes room for another. */
@@ -571,8 +572,8 @@ static void send_again(struct rig *unused, struct rig_tx *tx)
 		send_one(1);
 }
 
-/* What the engine sends again while it is told of the loss gets on the new
- * connection. */
+/* A message that the engine resends from its callback about the loss leaves on
+ * the new connection. */
 static void lost_message_can_be_sent_again_at_once(void **state)
 {
 	struct rig_stream *ours[3];
@@ -610,7 +611,7 @@ static void reborn_peer_found_by_dial(void **state)
 	rig_run(&rig);
 	assert_true(old->rs_hung);
 	assert_false(ours->rs_hung);
-	/* It was lost, and is there again. */
+	/* The driver reported the peer as lost once, without an error. */
 	assert_int_equal(rig.rg_downs_nr, 1);
 	assert_int_equal(rig.rg_down_status, 0);
 	/* And what is missing is made. */

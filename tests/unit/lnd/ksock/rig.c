@@ -229,7 +229,7 @@ static void memory_cut(struct rig_rx *rr, size_t bytes)
 	rr->rr_vec.ov_buf = rr->rr_bufs;
 }
 
-/** What has come is in rg_memory, in one piece. */
+/** Copies the payload into rg_memory, in one piece. */
 static void memory_join(struct rig_rx *rr)
 {
 	uint8_t *at = rr->rr_rig->rg_memory;
@@ -309,7 +309,8 @@ static struct rig_rx *rx_new(struct rig *rig, size_t payload)
 	size_t         want = payload < rig->rg_want ? payload : rig->rg_want;
 
 	rig->rg_guess = NULL;
-	/* It was right, and the connection ended all the same: not of this. */
+	/* A right guess may remain from a connection that ended; it is for
+	 * another message. */
 	if (rr != NULL && (!rig->rg_guess_is_right || want == 0 ||
 			   rr->rr_msg.rm_bytes != payload)) {
 		rx_free(rr);

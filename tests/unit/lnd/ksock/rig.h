@@ -36,7 +36,7 @@ struct rig_stream {
 	bool                 rs_used;
 	bool                 rs_dialling;
 	bool                 rs_hung;
-	/** It was hung up with a reset. */
+	/** The driver hung up with a reset. */
 	bool rs_reset;
 	bool rs_out;
 	/** sto_in was called. */
@@ -117,8 +117,8 @@ struct rig {
 	enum rig_mode rg_mode;
 	size_t        rg_piece;
 
-	/** What the engine does with messages: rc of lu_rx_begin, bytes of
-	 * each that it wants (the rest is discarded), segments it offers. */
+	/** The engine's part: result of lu_rx_begin, bytes of each message that
+	 * it wants (the driver discards the rest), segments it offers. */
 	int rg_begin_rc;
 	/** rg_begin_rc is not for this sender; NULL: it is for all. */
 	const struct m0_lnet_nid *rg_begin_nid;
@@ -177,7 +177,7 @@ void rig_again(struct rig *rig);
 m0_time_t rig_step(struct rig *rig);
 /** Steps and flushes until there is nothing to do. */
 void rig_run(struct rig *rig);
-/** The same, and time passes. */
+/** Lets time pass, then runs as rig_run() does. */
 void rig_pass(struct rig *rig, m0_time_t ns);
 #define RIG_SECONDS(n) ((n)*M0_TIME_ONE_SECOND)
 
@@ -193,7 +193,7 @@ const uint8_t *rig_see(struct rig *rig, struct rig_stream *stream, size_t nr);
 /** Written and not looked at. */
 size_t rig_unseen(const struct rig_stream *stream);
 
-/** What the peer says. */
+/** Encoders of the peer's bytes. */
 size_t rig_put_request(uint8_t *buf, const struct m0_lnet_nid *nid);
 size_t rig_put_hello(uint8_t *buf, uint32_t version,
 		     const struct m0_lnet_nid *src, uint64_t incarnation,
@@ -208,8 +208,8 @@ size_t rig_put_message(uint8_t *buf, bool large, uint64_t cookie,
 void rig_payload_fill(uint8_t *bytes, size_t nr, unsigned seed);
 
 /**
- * What the peer says, for cases that keep it all, and where in it the payload
- * of each message begins. A rig that is begun again leaves them alone.
+ * Bytes of the peer, for cases that keep them all, and the offset of each
+ * payload in them. rig_again() leaves them alone.
  */
 extern uint8_t rig_said[RIG_SAID_MAX];
 extern size_t  rig_said_at[RIG_MSGS_MAX];
@@ -227,7 +227,8 @@ struct rig_stream *rig_accept_from(struct rig               *rig,
 				   uint64_t incarnation);
 /** The dial that is under way: its stream; NULL: none. */
 struct rig_stream *rig_dial(struct rig *rig);
-/** It is connected: looks at request and HELLO. @return HELLO as decoded. */
+/** Connects the stream and checks request and HELLO. @return HELLO as
+ * decoded. */
 struct m0_sock_hello rig_dialled(struct rig *rig, struct rig_stream *stream);
 /** And answered by B with this. */
 void rig_answer(struct rig *rig, struct rig_stream *stream, uint32_t version,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the peer says, byte by byte, and how what it hears is read. */
+/* Encoders of the peer's bytes, and readers of those it receives. */
 #include "rig.h"
 
 size_t rig_put_request(uint8_t *buf, const struct m0_lnet_nid *nid)

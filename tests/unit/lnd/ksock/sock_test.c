@@ -272,8 +272,8 @@ static void dropped_messages_are_aborted(void **state)
 	assert_int_equal(txs[0].rt_health, M0_LND_LOCAL_ABORTED);
 }
 
-/* What a call from above has begun is not told on its stack, and somebody is
- * roused to tell it. */
+/* A call from above does not call up on its stack; it rouses the reactor, whose
+ * next step does. */
 static void calls_from_above_rouse(void **state)
 {
 	unsigned before = rig.rg_rouses_nr;
@@ -327,7 +327,7 @@ static void idle_driver_sleeps(void **state)
 	assert_true(rig_step(&rig) > rig.rg_now + RIG_SECONDS(20));
 }
 
-/* What the memory of a peer with three connections is made of. */
+/* Structures of a peer with three connections stay small. */
 static void idle_peer_is_small(void **state)
 {
 	(void)state;

@@ -190,7 +190,7 @@ static void request_swapped_is_decoded(void **state)
 	assert_true(m0_lnet_nid_eq(&req.sr_nid, &nid_6));
 }
 
-/* What is no request is either told the version we speak, or nothing. */
+/* A head that is no request gets either the version we speak or no answer. */
 static void request_head_decides_answer(void **state)
 {
 	static const struct {
@@ -314,7 +314,7 @@ static void hello_swapped_is_decoded(void **state)
 	}
 }
 
-/* What is no HELLO is either answered with a refusal, or with nothing. */
+/* A head that is no HELLO gets either a refusal or no answer. */
 static void hello_head_decides_answer(void **state)
 {
 	static const struct {
@@ -536,7 +536,8 @@ static void frame_acks_are_those_of_its_cookies(void **state)
 		{ 0xc0, { 1, 1 }, -EPROTO, {} },
 		{ 0xc0, { 1, 9 }, -EPROTO, {} },
 		{ 0xc0, { 9, 1 }, -EPROTO, {} },
-		/* Of a message, the first asks. */
+		/* In a frame with a message the first cookie asks for an
+		 * acknowledgement. */
 		{ 0xc1, { 0, 0 }, 0, {} },
 		{ 0xc1, { 7, 0 }, 0, {} },
 		{ 0xc1, { 7, 3 }, 1, { { 3, 3 } } },

@@ -21,7 +21,7 @@ static struct m0_lnd   *lnd;
 static struct m0_lnd_ni ni;
 static struct msg       msgs[MSGS];
 
-/* What the fake engine says and has heard. */
+/* State of the fake engine: its answers, and the calls it got. */
 static int               begin_rc;
 static struct m0_lnd_rx *begun_rx;
 static unsigned          begun_nr;
@@ -177,7 +177,7 @@ static void message_is_copied_in_step(void **state)
 	(void)state;
 	send(0, 5000);
 	assert_int_equal(begun_nr, 0);
-	/* It has called up, so it wants another look. */
+	/* The step called the engine, so it asks for another step. */
 	assert_int_equal(step(1), 0);
 	assert_int_equal(rx_done_nr, 1);
 	assert_int_equal(rx_done_status, 0);
@@ -234,7 +234,8 @@ static void messages_many_take_several_steps(void **state)
 		assert_int_equal(msgs[i].mg_order, i + 1);
 }
 
-/* What the engine cannot place waits and is asked again; others pass it. */
+/* A message that the engine cannot place waits for its next try; others pass
+ * it. */
 static void message_stalled_is_asked_again(void **state)
 {
 	(void)state;

@@ -221,7 +221,7 @@ static void dial_hangup_before_end_is_silent(void **state)
 	fake_free(conn);
 }
 
-/* What was announced before the dial has ended is sent after it. */
+/* Output announced before the end of the dial leaves after it. */
 static void dial_output_waits_for_end(void **state)
 {
 	struct m0_sock_conn *conn;
@@ -328,8 +328,8 @@ static void dial_and_accept_set_options(void **state)
 	fake_free(ends[0]);
 }
 
-/* Who asks for the system's congestion control by name has it within the host,
- * too; who asks for none has the cheapest there. */
+/* A stream within the host has the cheapest congestion control, unless the
+ * configuration names the system's. */
 static void near_has_reno_unless_asked(void **state)
 {
 	struct m0_streams_cfg cfg = { 0 };

@@ -15,7 +15,7 @@ enum {
 	BUF_BYTES = 4 << 20
 };
 
-/* Of a period that divides no power of two, so that shifted bytes differ. */
+/* The period divides no power of two, so that shifted bytes differ. */
 static uint8_t pattern[BUF_BYTES + 251];
 
 uint8_t fake_byte(size_t at)

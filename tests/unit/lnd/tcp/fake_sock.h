@@ -47,7 +47,7 @@ struct m0_sock_conn {
 	size_t fc_in_max;
 	/** Hangs up in the call that passes it. */
 	size_t fc_hangup_at;
-	/** Whom it hangs up then: itself, or another one. */
+	/** Connection that it hangs up then: itself, or another one. */
 	struct m0_sock_conn *fc_victim;
 	size_t               fc_where_nr;
 	/** To be sent in all, and what was; in segments of so many bytes. */
@@ -71,7 +71,7 @@ struct m0_sock {
 	unsigned             fs_refused_nr;
 	struct m0_sock_conn *fs_accepted[FAKE_CONNS_MAX];
 	unsigned             fs_accepted_nr;
-	/** Of connections that come. */
+	/** Template of incoming connections. */
 	struct m0_sock_conn fs_model;
 	char                fs_why[M0_LND_WHY_BYTES];
 };

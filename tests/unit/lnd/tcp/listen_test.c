@@ -140,7 +140,7 @@ static void listen_without_sockets_pauses(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
 	fake_until(m0_tcp__io(fake.fs_io)->tci_pause_until != 0);
 	assert_int_equal(fake.fs_accepted_nr, 0);
-	/* It does not spin meanwhile. */
+	/* The reactor does not spin meanwhile. */
 	assert_false(m0_reactor_pass(fake.fs_reactor, 1));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	fake_until(fake.fs_accepted_nr == 2);
@@ -169,7 +169,7 @@ static int open_and_close(void *arg)
 	return rc;
 }
 
-/* Whatever allocation fails, making a room and listening leave nothing. */
+/* Creation and listening leave nothing behind, whichever allocation fails. */
 static void listen_without_memory_leaves_nothing(void **state)
 {
 	(void)state;

@@ -140,8 +140,8 @@ static void stream_large_place_is_filled_straight(void **state)
 	}
 }
 
-/* What went to a wrong place is given again, with what was read behind it; what
- * of it is not wanted yet waits. */
+/* Bytes that went to a wrong place are delivered again, with those read behind
+ * them; bytes that nobody wants yet wait. */
 static void stream_wrong_place_is_given_again(void **state)
 {
 	const size_t         max = M0_STREAM_AGAIN_BYTES_MAX;
@@ -229,8 +229,8 @@ static struct m0_sock_conn *one_way(struct m0_sock_conn **theirs)
 	return ours;
 }
 
-/* What little comes on a stream we do not write to is given at once, but taken
- * from the socket, which acknowledges it, only before the next look. */
+/* A stream without output delivers a few bytes at once, but takes them from the
+ * socket, which acknowledges them, only before the next look. */
 static void stream_one_way_little_is_taken_late(void **state)
 {
 	struct m0_sock_conn *ours;
@@ -249,7 +249,7 @@ static void stream_one_way_little_is_taken_late(void **state)
 	fake_free(ours);
 }
 
-/* The same before a sleep. */
+/* A sleep takes them from the socket, too. */
 static void stream_one_way_little_is_taken_before_sleep(void **state)
 {
 	struct m0_sock_conn *ours;

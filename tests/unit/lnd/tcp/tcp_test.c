@@ -59,7 +59,7 @@ static void tcp_sleep_ends_by_bytes_rouse_deadline(void **state)
 	fake.fs_reactor->rtr_ops->rtro_rouse(fake.fs_reactor);
 	fake.fs_reactor->rtr_ops->rtro_rouse(fake.fs_reactor);
 	fake.fs_reactor->rtr_ops->rtro_sleep(fake.fs_reactor, soon());
-	/* Whoever roused may have left something: once more. */
+	/* The thread that roused may have left work: one more step. */
 	assert_true(fake_step());
 	assert_false(fake_step());
 	deadline = m0_time_from_now(0, 3000000);
@@ -200,8 +200,8 @@ static struct m0_tcp_stream *unwatch(struct m0_sock_conn *from,
 	return stream;
 }
 
-/* What is tried anyway need not be watched; who does not try it hears of it
- * all the same, whichever way he waits. */
+/* A stream that each step tries is not watched. A thread that waits, in either
+ * way, still learns of its input. */
 static void tcp_tried_stream_is_watched_for_others(void **state)
 {
 	struct m0_tcp_stream *stream;
@@ -229,7 +229,7 @@ static void tcp_tried_stream_is_watched_for_others(void **state)
 		;
 	(void)fake_step();
 	assert_int_equal(theirs->fc_in, in + 100);
-	/* It is not tried for ever. */
+	/* A quiet stream is watched again after some steps. */
 	(void)unwatch(ours, theirs);
 	for (i = 0; i < 1000; ++i)
 		(void)fake_step();
@@ -285,7 +285,7 @@ static void tcp_tried_stream_ends_and_pauses(void **state)
 	fake_free(ours);
 }
 
-/* Of the passes of one step only the first one looks; the next step looks
+/* Only the first pass of a step looks at descriptors; the next step looks
  * again. */
 static void tcp_passes_of_one_step_look_once(void **state)
 {
@@ -359,9 +359,9 @@ static unsigned passes_until_in(struct m0_sock_conn *from,
 }
 
 /*
- * Of two streams that bring something in turns the last is always the wrong one
- * to try: that is noticed, the sooner the less has been waited. One that is the
- * only one for long is tried alone, and the other one is found all the same.
+ * If two streams have input in turns, the last one is always the wrong one to
+ * try. The reactor notices that, the sooner the less it has waited. It tries a
+ * stream alone that was the only one for long, and still finds the other one.
  */
 static void tcp_another_stream_is_found_soon(void **state)
 {
@@ -434,7 +434,7 @@ static void fd_asker(int *fd)
 		*fd = fake.fs_reactor->rtr_ops->rtro_fd(fake.fs_reactor);
 }
 
-/* Who asks for the descriptor may be another than who steps. */
+/* One thread may ask for the descriptor while another one steps. */
 static void tcp_fd_is_any_threads(void **state)
 {
 	struct m0_thread     thread;

@@ -44,7 +44,7 @@ static void why_listen_eacces_names_remedies(void **state)
 	why_has("lc_port");
 }
 
-/* The same for ports to connect from. */
+/* An error of a port to connect from names the remedies, too. */
 static void why_dial_eacces_names_remedies(void **state)
 {
 	struct m0_host_addr from = fake_addr("10.0.0.1", 0);
@@ -175,7 +175,7 @@ static void why_congestion_is_named(void **state)
 	why_has("tcp_allowed_congestion_control");
 }
 
-/* Whatever the number, the text is whole and ends. */
+/* The text is complete and terminated for every error number. */
 static void why_is_text_for_every_error(void **state)
 {
 	int rc;

@@ -23,7 +23,7 @@ static void assert_canonical(const char *text, const char *canonical)
 	assert_string_equal(back, canonical);
 }
 
-/* What is printed is what is parsed, in one spelling. */
+/* Parsing inverts printing, and each address is printed in one spelling. */
 static void address_in_many_spellings_is_canonical(void **state)
 {
 	(void)state;
@@ -112,7 +112,7 @@ static void unpack_of_noise_is_refused(void **state)
 	assert_string_equal(text, "");
 }
 
-/* Of two texts only the NIDs count. */
+/* The comparison looks at the NIDs of the two texts only. */
 static void net_cmp_looks_at_nids(void **state)
 {
 	(void)state;

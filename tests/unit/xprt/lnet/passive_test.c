@@ -170,7 +170,7 @@ static void put_piece_doubled_counts_once(void **state)
 	assert_all_of(2 * PIECE);
 }
 
-/* What a given-up transfer has moved says nothing about the next one. */
+/* Bytes of an abandoned transfer do not count for the next one. */
 static void put_transfer_anew_forgets_the_old(void **state)
 {
 	(void)state;
@@ -315,7 +315,8 @@ static void entry_admits_its_initiator_alone(void **state)
 	assert_int_equal(attached_me.mea_ignore_bits, 0);
 }
 
-/* Whatever comes: it ends exactly once, not before its MD has. */
+/* Under random events the buffer completes exactly once, and not before its
+ * MD. */
 static void random_events_end_it_once(void **state)
 {
 	struct m0_rand       rand;

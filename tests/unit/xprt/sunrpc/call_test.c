@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes of calls whose server does not do as it should.
+ * Calls to a server that does not answer, or answers wrongly.
  */
 #include "unit/xprt/sunrpc/rig.h"
 
@@ -119,7 +119,7 @@ static bool status_is_in(const uint32_t *table, uint32_t rc)
 	return *table == rc;
 }
 
-/* Whatever the server answers, the buffer ends as m0/sunrpc.x allows. */
+/* For every answer of the server the buffer completes as m0/sunrpc.x allows. */
 static void statuses_are(int fd, enum sr_proc proc, const uint32_t *table)
 {
 	static const uint32_t strange[] = { 4095, 4096, 70000, 0xffffffff };

@@ -32,12 +32,12 @@ static void caller_idle_is_closed_in_the_end(void **state)
 	rig_run(IDLE + TICK);
 	assert_int_equal(rig_conns_nr(), 0);
 	assert_true(rig_is_closed(fd));
-	/* It has done nothing wrong. */
+	/* An idle connection does not count as stalled. */
 	assert_int_equal(m0_sunrpc__node.sn_stats.nss_conns_stalled_nr, 0);
 	(void)close(fd);
 }
 
-/* Whatever comes from it begins the time anew. */
+/* Any byte from the caller restarts its idle time. */
 static void caller_idle_that_calls_stays(void **state)
 {
 	int fd = rig_caller(0);
@@ -209,7 +209,7 @@ static void house_of_tricklers_makes_place(void **state)
 	for (i = 0; i < CONNS; ++i)
 		byte_send(fds[i]);
 	rig_run(9000);
-	/* They may be at work still. */
+	/* These callers may still be in the middle of a record. */
 	newcomer_is_refused(9000);
 	newcomer_is_answered(TIMEOUT);
 	assert_int_equal(m0_sunrpc__node.sn_stats.nss_conns_evicted_nr, 1);
@@ -295,7 +295,7 @@ static struct sr_conn *conn_last(void)
 			    struct sr_conn, sc_link);
 }
 
-/* What is sent to it does not fit its socket. */
+/* The replies to this caller do not fit its socket. */
 static int narrow_caller(void)
 {
 	int fd = rig_caller(0);
@@ -345,7 +345,7 @@ static void house_with_a_slow_reader_makes_place(void **state)
 	house_close(fds, CONNS - 1);
 }
 
-/* What there is; the node has one step then to send more. */
+/* Reads all that is there; then the node has one step to send more. */
 static size_t some_read(int fd, uint64_t ms)
 {
 	char    bytes[4096];
@@ -385,7 +385,7 @@ static void record_waits_for_replies(void **state)
 		read_nr += some_read(fd, ms);
 		assert_int_equal(rig_conns_nr(), 1);
 	}
-	/* It has come to that. */
+	/* The test took longer than a record may. */
 	assert_true(ms > RECORD);
 	byte_send(fd);
 	for (i = 0; i < 8; ++i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What rpcbind is told, when some of a process begin to listen while others
- * end: both do the first under a lock, and tell of it later.
+ * Calls to rpcbind when some threads of a process begin to listen while others
+ * end: both change the state under a lock and tell rpcbind after it.
  */
 #include "unit/xprt/sunrpc/rig.h"
 

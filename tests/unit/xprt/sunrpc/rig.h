@@ -41,7 +41,7 @@ struct rig {
 	unsigned    r_done_nr;
 	int32_t     r_status;
 	m0_bcount_t r_length;
-	/** What comes of a message that is received. */
+	/** Result of a received message. */
 	int r_msg_rc;
 	/** References to the machine. */
 	int     r_refs_nr;
