@@ -33,7 +33,7 @@ enum cf_mode {
 	CF_INLINE
 };
 
-/** Who learns of it. */
+/** Side that learns of an outcome. */
 enum cf_who {
 	CF_BOTH,
 	CF_RECEIVER,
@@ -93,7 +93,7 @@ extern const struct cf_row cf_rows[];
 struct cf_buf;
 struct cf_tm;
 
-/** What is remembered of an event. */
+/** Record of an event. */
 struct cf_ev {
 	int32_t     ce_status;
 	m0_bcount_t ce_length;
@@ -117,20 +117,20 @@ struct cf_buf {
 	int          cb_events;
 	int          cb_done;
 	struct cf_ev cb_ev[CF_EVS];
-	/** Of the final event. */
+	/** Record of the final event. */
 	struct cf_ev cb_last;
 	m0_bcount_t  cb_size;
 	/** Memory of the whole, guards included. */
 	uint8_t *cb_mem;
 	size_t   cb_mem_nr;
-	/** It is a pool's, not ours to deregister. */
+	/** A pool owns the buffer and deregisters it. */
 	bool cb_in_pool;
 	/** Its next adds are m0_net_buffer_add_again(). */
 	bool           cb_again;
 	struct cf_buf *cb_next;
 };
 
-/** What the fixture itself has counted for one queue of a machine. */
+/** The fixture's own counts for one queue of a TM. */
 struct cf_ledger {
 	int64_t cl_adds;
 	int64_t cl_finals;
@@ -242,7 +242,7 @@ void cf_yield(void);
 bool cf_pump(void);
 /** Pumps and waits until cond(arg); false after `limit_ns`. */
 bool cf_wait_ns(bool (*cond)(void *arg), void *arg, m0_time_t limit_ns);
-/** The same, and a failure to come true is one of the case. */
+/** Waits as cf_wait_ns() does, and fails the case at the limit. */
 void cf_wait(bool (*cond)(void *arg), void *arg, const char *what);
 /** Pumps for this long, whatever happens. */
 void cf_run_ms(unsigned ms);
@@ -292,7 +292,7 @@ static inline void cf_inc(int *counter)
 struct m0_net_domain *cf_dom(unsigned nr);
 /** A machine, initialised in domain `dom`, in the mode of the run. */
 struct cf_tm *cf_tm_new(unsigned dom);
-/** The same, whatever the mode of the run. */
+/** Initialises a TM as cf_tm_new() does, in the given mode. */
 struct cf_tm *cf_tm_new_mode(unsigned dom, enum cf_mode mode);
 /** Begins to start it at the address that is kept in ct_addr. */
 void cf_tm_begin_start(struct cf_tm *t);
@@ -314,7 +314,7 @@ void cf_deliver(struct cf_tm *t);
 
 /** A registered buffer of `size` bytes in as few segments as allowed. */
 struct cf_buf *cf_buf(unsigned dom, m0_bcount_t size);
-/** The same in segments of random lengths, some of them 0. */
+/** A registered buffer in segments of random lengths, some of them 0. */
 struct cf_buf *cf_buf_random(unsigned dom, m0_bcount_t size);
 struct cf_buf *cf_buf_segs(unsigned dom, uint32_t nr, const m0_bcount_t *len);
 /** Memory and callbacks, but not registered. */
@@ -330,11 +330,11 @@ void cf_check_blank(struct cf_buf *b, m0_bindex_t off, m0_bcount_t nr);
 
 /** m0_net_buffer_add() with callbacks, marks and counts. */
 int cf_add(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt);
-/** The same, and it must succeed. */
+/** Adds as cf_add() does, and fails the case on an error. */
 void cf_add_ok(struct cf_buf *b, struct cf_tm *t, enum m0_net_queue_type qt);
 /**
- * The same with a time-out `ns` from now: as often as a busy machine lets it
- * pass before the call. @return when it is due.
+ * Adds with a time-out `ns` from now, and tries again as often as a busy host
+ * lets the time pass before the call. @return when it is due.
  */
 m0_time_t cf_add_within(struct cf_buf *b, struct cf_tm *t,
 			enum m0_net_queue_type qt, m0_time_t ns);
@@ -345,7 +345,8 @@ struct cf_buf *cf_recv(struct cf_tm *t, m0_bcount_t size);
 /** A message of `nr` bytes with pattern `key`, made for `to`, not yet added. */
 struct cf_buf *cf_msg(struct cf_tm *from, struct cf_tm *to, m0_bcount_t nr,
 		      uint64_t key);
-/** The same, added. The end point reference of cf_msg is dropped. */
+/** Makes a message with cf_msg() and adds it. The end point reference is
+ * dropped. */
 struct cf_buf *cf_send(struct cf_tm *from, struct cf_tm *to, m0_bcount_t nr,
 		       uint64_t key);
 /** A passive buffer, added; `only`: the permitted initiator or NULL. */

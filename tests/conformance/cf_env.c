@@ -86,7 +86,7 @@ static uint64_t sleeps_nr(const char *tid)
 	snprintf(path, sizeof path, "/proc/self/task/%.20s/status", tid);
 	f = fopen(path, "r");
 	if (f == NULL)
-		return 0; /* It has ended. */
+		return 0; /* The thread has ended. */
 	nr = fread(text, 1, sizeof text - 1, f);
 	fclose(f);
 	text[nr] = 0;

@@ -11,9 +11,9 @@ __thread int cf__in_call;
 __thread uint32_t cf_own_held_nr;
 
 /*
- * What holds in every callback. A buffer event of a machine in synchronous or
+ * Checks what holds in every callback. A buffer event of a TM in synchronous or
  * inline mode comes inside deliver_all on the test's thread; any event of an
- * asynchronous one on a thread of the library.
+ * asynchronous one comes on a thread of the library.
  */
 void cf_cb_enter(struct m0_net_transfer_mc *tm, bool buffer_event)
 {

@@ -29,7 +29,7 @@ static struct {
 	enum m0_net_queue_type ah_qt;
 	int                    ah_added;
 	int                    ah_sent;
-	/** Of the first node, before. */
+	/** Writes of the first node, before. */
 	uint64_t ah_writes_nr;
 	/** Polls the machine, if it is inline. */
 	struct m0_thread ah_poller;
@@ -88,7 +88,8 @@ static void poller_end(struct cf_tm *t)
 	t->ct_manual = false;
 }
 
-/* Of the first node; what was written is in the other's socket. */
+/* Counts the writes of the first node; the other's socket then has the
+ * bytes. */
 static uint64_t writes_nr(void)
 {
 	struct m0_lnet_info *info;
@@ -122,7 +123,7 @@ static void prepare(struct cf_tm *to, enum m0_net_queue_type qt)
 	ahead.ah_sent = 0;
 }
 
-/* What `from` does for it to end. */
+/* Starts the operation of `from` that completes the buffer. */
 static struct cf_buf *begin(struct cf_tm *from)
 {
 	if (ahead.ah_qt == M0_NET_QT_MSG_RECV)
@@ -175,8 +176,8 @@ void lnet_added_before_it_was_sent(void)
 	struct cf_tm *to = cf_up(1);
 	unsigned      i;
 
-	/* It has no threads that could be at the same moment; one node has one
-	 * way for all. */
+	/* The simulator has no threads that could act at the same moment, and a
+	 * row with one node sends everything to itself. */
 	if (cf.c_sim || lnet_node(1) == NULL)
 		return;
 	for (i = 0; i < ARRAY_SIZE(qts); ++i) {

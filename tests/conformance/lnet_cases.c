@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of the LNet transport alone: m0/xlnet.h.
+ * Cases for the LNet transport alone: m0/xlnet.h.
  * [r.M0.net.xprt.lnet.transport-variable] [r.M0.net.xprt.lnet.user]
  * [r.M0.net.xprt.lnet.address-assignment]
  */

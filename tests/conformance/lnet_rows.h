@@ -18,7 +18,7 @@ void lnet_end(void);
 /** Moves nodes on which no machine is polled. */
 void lnet_turn(void);
 
-/** Of the i-th node; the host only in the simulator. */
+/** The i-th node and its host; only the simulator has hosts. */
 struct m0_lnet     *lnet_node(unsigned i);
 struct m0_sim_host *lnet_host(unsigned i);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of the in-memory transport alone: m0/mem.h. */
+/* Cases for the in-memory transport alone: m0/mem.h. */
 #include "m0/mem.h"
 
 #include "cf.h"

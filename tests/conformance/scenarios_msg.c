@@ -61,7 +61,7 @@ static void multiple_without_pool(void)
 }
 
 /*
- * The same, step 2a: a pool serves two machines.
+ * Step 2a, in which a pool serves two TMs.
  * [r.M0.net.xprt.auto-provisioned-receive-buffer-pool]
  */
 static void multiple_with_pool(void)

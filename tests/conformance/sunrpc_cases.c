@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of the sunrpc transport alone: its one server, a client that is
- * not ours ($SUNRPC_CLIENT), callers that lie, and servers that do.
+ * Cases for the sunrpc transport alone: its one server, a client that is not
+ * ours ($SUNRPC_CLIENT), callers that lie, and servers that do.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -591,7 +591,7 @@ static struct cf_buf *send_to_liar(struct cf_tm *t, struct raw *raw)
 	return b;
 }
 
-/* It says nothing: the time-out of the domain. */
+/* A silent server: the time-out of the domain ends the call. */
 static void silent_server(void)
 {
 	struct cf_tm  *t = cf_up(0);
@@ -604,7 +604,7 @@ static void silent_server(void)
 	(void)close(raw.ra_fd);
 }
 
-/* It keeps bytes moving, and owes the answer. */
+/* A server that keeps bytes moving and never answers. */
 static void chatty_server(void)
 {
 	struct cf_tm  *t = cf_up(0);

@@ -74,7 +74,7 @@ static u_int bytes_of(const char *digits, char *bytes)
 	return nr;
 }
 
-/* What a call says of the buffer that a descriptor names. */
+/* Reads the fields of a call that name the buffer of a descriptor. */
 static int desc_read(const char *digits, m0_sunrpc_buf_desc *ret,
 		     unsigned *ret_size)
 {

@@ -7,7 +7,7 @@
 
 extern const struct m0_net_xprt toy_xprt;
 
-/** What befalls packets; all 0: nothing. Chances in percent. */
+/** Faults of packets; all 0: none. Chances in percent. */
 struct toy_faults {
 	unsigned tf_drop_pct;
 	unsigned tf_duplicate_pct;

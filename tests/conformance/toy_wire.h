@@ -28,7 +28,8 @@ struct toy_pkt {
 	unsigned            p_to;
 	/** Where it has come, also when that refuses it: kept alive. */
 	struct m0_net_kit_machine *p_at;
-	/** Whom it is for, on which queue, and whom an answer is for. */
+	/** Buffer that it is for, its queue, and the buffer that an answer is
+	 * for. */
 	uint64_t               p_id;
 	enum m0_net_queue_type p_qt;
 	uint64_t               p_reply_id;
@@ -59,7 +60,7 @@ struct toy_pkt *toy_pkt(struct m0_net_kit_machine *from, enum toy_pkt_type type,
 /** Puts a packet's data into a buffer. */
 void toy_unpack(struct toy_pkt *p, struct m0_net_kit_buf *kb);
 
-/* Who is at which number: as in struct m0_net_kit_ops. */
+/* Table of TMs by number: as in struct m0_net_kit_ops. */
 int  toy_wire_attach(struct m0_net_kit_machine    *machine,
 		     const struct m0_net_kit_addr *wanted,
 		     struct m0_net_kit_addr       *ret_own);

@@ -265,7 +265,7 @@ static void restricted_many(void)
 	}
 }
 
-/* The same buffers over and over: a transport may begin with either end. */
+/* Buffers are used over and over: a transport may begin with either end. */
 static void used_again(void)
 {
 	enum {

@@ -163,7 +163,7 @@ static void replayed(void)
 	m0_net_desc_free(&d2);
 }
 
-/* The same buffer on the other passive queue: an old descriptor is stale. */
+/* A buffer on the other passive queue makes its old descriptor stale. */
 static void replayed_other_queue(void)
 {
 	struct m0_net_buf_desc d;
@@ -181,7 +181,8 @@ static void replayed_other_queue(void)
 	m0_net_desc_free(&d);
 }
 
-/* Of another incarnation of the process: all else is right. */
+/* A descriptor of another incarnation of the process is stale, though all else
+ * in it is right. */
 static void foreign(void)
 {
 	struct m0_net_kit_desc kd;

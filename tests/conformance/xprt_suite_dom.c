@@ -45,7 +45,7 @@ static void refused(uint32_t nr, const m0_bcount_t *len, const char *why)
 	cf_buf_free(b);
 }
 
-/* What is at a limit registers, what is one over it does not. */
+/* A buffer at a limit registers, a buffer one over it does not. */
 static void register_limits(void)
 {
 	struct m0_net_domain *d = cf_dom(0);

@@ -191,7 +191,7 @@ static const char *mover(void)
 	return strcmp(cf.c_row->r_name, "sunrpc") == 0 ? "net-sunrpc" : NULL;
 }
 
-/* It follows a confined machine that is alone, and only while it is alone. */
+/* The transport's thread follows a confined TM only while that is alone. */
 static void confine_alone(void)
 {
 	int           cpu = threads_cpu();
@@ -257,8 +257,8 @@ static void idle(void)
 	}
 	cf_exchange(cf.c_tm[0], cf.c_tm[1]);
 	/*
-	 * What still spins, or was held up by a busy processor, comes to
-	 * rest; what wakes by a clock does not.
+	 * Threads that still spin, or were delayed by a busy processor, come to
+	 * rest; those that wake by a clock do not.
 	 */
 	cf_sleep_ms(30);
 	for (i = 0; i < tries; ++i) {

@@ -134,7 +134,7 @@ static void chain_cb(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 	}
 }
 
-/* What callbacks cause is for the next deliver_all. */
+/* Events that callbacks cause are left to the next deliver_all. */
 static void at_most_what_was_pending_do(void)
 {
 	struct cf_buf *b = cf_recv(t, 64);
@@ -692,7 +692,7 @@ static void fd_hook(struct cf_buf *b, const struct m0_net_buffer_event *ev)
 	(void)m0_net_buffer_event_pending(&other->ct_tm);
 }
 
-/* What ends while a callback runs makes the descriptor readable, too. */
+/* An event that occurs during a callback makes the descriptor readable, too. */
 static void fd_of_refused(void)
 {
 	struct cf_tm  *other = cf_tm_new_mode(0, CF_INLINE);

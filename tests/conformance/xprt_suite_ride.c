@@ -237,7 +237,7 @@ static void at_deadline(void)
 	}
 }
 
-/* What a step adds to a queue leaves without more calls. */
+/* A buffer that a step adds leaves without further calls. */
 static void step_sends(void)
 {
 	struct cf_tm  *peer = cf_up(1);
@@ -437,7 +437,7 @@ static bool signalled(struct m0_clink *link)
 	return true;
 }
 
-/* Who asked for a notice gets one for a wake, and one for a deadline. */
+/* A requested notice arrives for a wake, and for a deadline. */
 static void notify_both(void)
 {
 	struct m0_mutex lock;

@@ -215,7 +215,7 @@ static void stop_finish_passive_served(void)
 	CF_EQ(p->cb_last.ce_status, 0, "its passive side");
 }
 
-/* What does not drain is cancelled at the drain limit, no earlier. */
+/* Buffers that do not drain are cancelled at the drain limit, no earlier. */
 static void stop_finish_drain_limit(void)
 {
 	struct cf_tm  *t = cf_up(0);
@@ -258,7 +258,7 @@ static bool state_is_stopped(void *arg)
 	return cf_state(arg) == M0_NET_TM_STOPPED;
 }
 
-/* Who sees STOPPED, by state, may finalise at once: fini waits. */
+/* A caller that sees the state STOPPED may finalise at once: fini waits. */
 static void fini_right_after_stopped(void)
 {
 	int i;

@@ -35,7 +35,7 @@ void fail_told(int rc, const char *what)
 		--more_nr;
 		m0_heap_fail_at(&heap, 1);
 	}
-	/* Who could not be reached is let alone for a while. */
+	/* A peer that could not be reached is not tried for a while. */
 	m0_sim_run_ms(&sim, BACK_OFF_MS);
 }
 
@@ -85,7 +85,7 @@ static bool tell(const struct fail_story *story, unsigned more)
 
 void fail_each(const struct fail_story *story)
 {
-	/* What is kept for good is made in a run of its own. */
+	/* A first run makes all allocations that stay for good. */
 	const char *only = getenv("FAIL_NTH");
 
 	nth = 0;

@@ -52,10 +52,10 @@ void fail_untold(int rc, const char *what);
 struct m0_sim *fail_sim(void);
 /** Runs until cond(arg); false: not in a minute of virtual time. */
 bool fail_until(bool (*cond)(void *arg), void *arg);
-/** What the application does meanwhile, each millisecond: of machines that want
- * to be polled. NULL: nothing. */
+/** Sets the application's work of each millisecond, for TMs that want to be
+ * polled. NULL: none. */
 void fail_pump_set(void (*pump)(void));
-/** The same, and else the test fails. */
+/** Runs until cond(arg), and fails the test if that does not come. */
 #define FAIL_UNTIL(cond, arg)                       \
 	do {                                        \
 		if (!fail_until((cond), (arg)))     \

@@ -11,7 +11,7 @@ struct m0_lnet;
 
 enum {
 	SHIFT_OF_PAGES = 12,
-	/** Of a machine that delivers by itself. */
+	/** Workers of a TM that delivers by itself. */
 	FAIL_WORKERS = 2
 };
 
@@ -33,15 +33,14 @@ struct fail_end {
  * short. */
 void fail_nodes_init(struct m0_lnet *node[2]);
 void fail_nodes_fini(struct m0_lnet *node[2]);
-/** Of end 0 or 1. */
+/** Address of end 0 or 1. */
 void fail_addr(char *ret, size_t size, const struct m0_net_xprt *xprt,
 	       unsigned i);
 
 /** Domains only, and nodes if the transport needs them; addresses. */
 void fail_doms_init(struct fail_end end[2], const struct m0_net_xprt *xprt);
 void fail_doms_fini(struct fail_end end[2], const struct m0_net_xprt *xprt);
-/** What is to be set of its transport before it starts, if it delivers by
- * itself. */
+/** Sets the workers of a TM that delivers by itself, before its start. */
 void fail_tm_set(struct fail_end *end);
 /** With machines that have started. */
 void fail_ends_init(struct fail_end end[2], const struct m0_net_xprt *xprt,

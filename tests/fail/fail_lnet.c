@@ -132,7 +132,7 @@ static int md_outcome(struct m0_lnet_handle md, bool unlink)
 		assert_int_equal(m0_lnet_eq_get(&eqs[0], &ev), 0);
 		if (rc == 0 && ev.ev_type != M0_LNET_EV_UNLINK)
 			rc = ev.ev_status;
-		/* It waits for an answer that does not come. */
+		/* The MD waits for an answer that does not come. */
 		if (ev.ev_status != 0 && !ev.ev_unlinked && unlink) {
 			(void)m0_lnet_md_unlink(nodes[0], md);
 			unlink = false;
@@ -193,7 +193,7 @@ static void told_what_it_knows(void)
 	m0_lnet_mem_deregister(nodes[0], from, BYTES);
 }
 
-/* What takes memory of nobody. */
+/* Calls that allocate nothing. */
 static void asked_for_little(struct m0_lnet_handle me)
 {
 	struct m0_lnet_op    op = op_of();

@@ -41,7 +41,7 @@ static void talk_lnet_sync(void)
 static const struct m0_net_xprt *const xprts[] = { &m0_net_bulk_mem_xprt,
 						   &m0_net_lnet_xprt };
 
-/* Of which transport there are domains, their limits, names of interfaces. */
+/* Transports of domains; their limits, names of interfaces. */
 static void domains(void)
 {
 	struct fail_end end[2];

@@ -14,7 +14,7 @@ enum {
 	PORT_MIN = 20000,
 	PORTS_NR = 12000,
 	SUNRPC_MS = 300,
-	/** Of a story with one failure. */
+	/** Reports in a story with one failure. */
 	TOLD_MAX = 40
 };
 

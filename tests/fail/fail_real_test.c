@@ -156,7 +156,7 @@ static void durable(void)
 	FAIL_TRY(job(&store));
 	m0_rpc_store_lmdb_stats(&store, stats, true);
 	m0_rpc_store_lmdb_close(&store);
-	/* What it had is there again. */
+	/* The store has its content again. */
 	FAIL_TRY(m0_rpc_store_lmdb_open(&store, dir, &cfg));
 	m0_rpc_store_lmdb_stats(&store, stats, false);
 	assert_int_equal(stats->rls_keys_nr, 1);

@@ -87,7 +87,7 @@ static void open_node(unsigned i)
 	cfg.lc_reconnect_max_ms = 2;
 	rc = m0_lnet_open(&nodes[i], &cfg, why);
 	if (rc != 0) {
-		/* It says so, and what it was. */
+		/* A failed open says why. */
 		if (why[0] == '\0' || rc > 0)
 			COMPLAIN("an open that fails without a word", rc);
 		rc = m0_lnet_open(&nodes[i], &cfg, why);
@@ -246,7 +246,8 @@ static void each_call_fails(const struct sys_kind *kind, int err)
 		now_nth = next_nth(now_nth);
 		++runs_nr;
 	} while (failed);
-	/* Who waits for an inline node does that by himself. */
+	/* The test itself waits for an inline node, so that call may never
+	 * occur. */
 	if (runs_nr == 1 && kind->sk_call != SYS_EPOLL_PWAIT2)
 		COMPLAIN("no call fails", 0);
 	print_message("%s, %s: %u runs, %u ms\n", now_name,

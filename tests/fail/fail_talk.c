@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What two machines of the network layer do with each other. */
+/* Operations between two TMs of the network layer. */
 #include "fail/fail.h"
 #include "fail/fail_ends.h"
 
@@ -85,7 +85,7 @@ static bool one_has_failed(const struct pair *pair, unsigned i)
 	       pair->pai_side[i].sid_status != 0;
 }
 
-/* Who waits for a peer that has failed does not wait on. */
+/* Cancels a buffer that waits for a peer that has failed. */
 static bool both_are_over(void *arg)
 {
 	const struct pair *pair = arg;

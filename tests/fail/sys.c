@@ -163,7 +163,7 @@ ssize_t __wrap_send(int fd, const void *buf, size_t nr, int flags);
 ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
 
-/* What the call comes to that is due: an error, or one byte. */
+/* Result of the call that is due: an error, or one byte. */
 static ssize_t bytes_fail(int fd, void *get, const void *put, int flags)
 {
 	ssize_t rc = -1;
@@ -229,7 +229,7 @@ int __wrap_accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags)
 
 	if (!is_due(SYS_ACCEPT4))
 		return __real_accept4(fd, sa, len, flags);
-	/* That one is taken off the queue, and is no more. */
+	/* The kernel takes an aborted connection off the queue. */
 	if (the_err == ECONNABORTED) {
 		caller = __real_accept4(fd, sa, len, flags);
 		if (caller >= 0)

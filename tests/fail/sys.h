@@ -52,7 +52,7 @@ extern const struct sys_kind sys_kinds[];
 void sys_fail_at(enum sys_call call, unsigned nth, int err);
 /** Has it been failed? Nothing fails any more. */
 bool sys_failed(void);
-/** The same question; what is to fail goes on to be. */
+/** Returns true if a call has failed; calls that are to fail still do. */
 bool sys_has_failed(void);
 /** Open descriptors of this process. */
 unsigned sys_fds_nr(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What was said on one connection of Lustre's socket driver, message by
- * message: for tests that look at recorded messages, or that stand in for one
- * side of a recorded dialogue and compare what the other side says.
+ * One connection of Lustre's socket driver, message by message: for tests that
+ * look at recorded messages, or that stand in for one side of a recorded dialogue
+ * and compare the messages of the other side.
  *
  *	struct pcap     pcap;
  *	struct dialogue dialogue;

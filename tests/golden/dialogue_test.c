@@ -15,12 +15,12 @@
 
 static const char *golden_dir;
 
-/** What must have been said at the least, so that something is proved. */
+/** Least numbers of a recording, so that something is proved. */
 struct least {
 	const char *l_file;
 	/** Machines that our node takes the place of. */
 	unsigned l_nodes_nr;
-	/** Of all machines together. */
+	/** Sums over all replaced machines. */
 	unsigned l_matched_nr;
 	unsigned l_hellos_nr;
 	unsigned l_acked_nr;

@@ -38,7 +38,7 @@ struct golden_file {
 	char             gf_name[64];
 	struct pcap      gf_pcap;
 	struct dialogue *gf_dialogues;
-	/** What lnetdump.py counts. */
+	/** Counts of lnetdump.py. */
 	unsigned long gf_counts[GOLDEN_NR];
 };
 

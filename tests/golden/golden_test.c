@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Lustre's nodes said is understood, and said again in the same bytes.
- * [r.M0.net.xprt.lnet.user.no-gpl]: the code was written without the other's.
+ * Our code decodes the messages of Lustre's nodes, and encodes them in the same
+ * bytes. [r.M0.net.xprt.lnet.user.no-gpl]: it was written without Lustre's code.
  *	golden_test DIRECTORY
  */
 #include <glob.h>
@@ -385,7 +385,7 @@ static unsigned asked_nr(const struct golden_file  *file,
 	return nr;
 }
 
-/* What is acknowledged was asked for, by the other side, once. */
+/* Each acknowledged cookie was asked for by the other side, once. */
 static void cookies_acknowledged_were_asked_for(void **state)
 {
 	struct golden_file  *file;

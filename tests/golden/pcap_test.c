@@ -171,7 +171,7 @@ static void events_come_when_in_order(void **state)
 	pcap_free(&pcap);
 }
 
-/* The same two ends may connect again; a repeated SYN is none. */
+/* Two ends may connect again; a repeated SYN is no new stream. */
 static void stream_of_same_ends_is_another(void **state)
 {
 	struct pcap pcap;
@@ -227,7 +227,8 @@ static void links_known_are_read(void **state)
 	}
 }
 
-/* What is no such file says so; what was cut cannot be relied on. */
+/* A file of another kind is refused, and so is one with packets that were
+ * cut. */
 static void files_other_are_refused(void **state)
 {
 	struct pcap pcap;

@@ -11,7 +11,7 @@
 #include "golden/replay.h"
 
 enum {
-	/** What our node is given to say what it should. */
+	/** Time for our node to send a message that the recording demands. */
 	SAY_MS = 3000,
 	/** And for a keep-alive, whose time is ours to choose. */
 	ALIVE_MS = 45000
@@ -157,7 +157,7 @@ void replay_load(struct replay *replay, const char *path)
 	replay->re_streams_nr = (unsigned)replay->re_pcap.pc_streams_nr;
 	for (i = 0; i < replay->re_streams_nr; ++i)
 		stream_load(replay, i);
-	/* Those who say nothing of themselves. */
+	/* Add machines that send no ping information. */
 	for (i = 0; i < replay->re_items_nr; ++i) {
 		msg = replay->re_items[i].ri_msg;
 		if (msg != NULL && msg->dm_kind == DIALOGUE_HELLO)
@@ -302,7 +302,7 @@ static bool is_reachable(const struct replay      *replay,
 	return false;
 }
 
-/* What our node's application did next, in the recording. */
+/* Posts the next operations of our node's application in the recording. */
 static void tell_next(struct replay *replay, struct replay_item *from)
 {
 	struct replay_item *item;
@@ -349,7 +349,7 @@ static void ours_request(struct replay *replay, struct replay_item *item)
 		return;
 	}
 	if (!is_reachable(replay, &item->ri_msg->dm_hdr.lhd_dest_nid)) {
-		/* It is told that there is no way. */
+		/* Our node's operation must fail, because there is no path. */
 		replay__tell(replay, item);
 		(void)run_until(replay, never, NULL, 10);
 		item->ri_done = true;
@@ -448,7 +448,7 @@ static void theirs(struct replay *replay, struct replay_item *item)
 	if (msg->dm_kind == DIALOGUE_REQUEST) {
 		replay__dial(replay, item);
 	} else if (msg->dm_kind == DIALOGUE_HELLO) {
-		/* Of a listener: said as soon as our node has connected. */
+		/* A listener's HELLO left as soon as our node had connected. */
 		if (msg->dm_from == PCAP_LISTENER)
 			return;
 		conn = &replay->re_conns[replay->re_conns_nr - 1];
@@ -535,7 +535,8 @@ static void marks_set(struct replay *replay)
 		msg = item->ri_msg;
 		item->ri_done = item->ri_told = item->ri_owed = false;
 		item->ri_ours = side[item->ri_stream] == item->ri_from;
-		/* Of others among themselves; of an address it had later. */
+		/* Leave out dialogues of others, and of an address that the
+		 * machine had later. */
 		if (side[item->ri_stream] == 2)
 			replay->re_left_out[item->ri_stream] = true;
 		if (item->ri_ours && msg != NULL &&

@@ -38,7 +38,7 @@ enum {
 struct replay_machine {
 	struct m0_lnet_nid rm_nids[REPLAY_NIDS_MAX];
 	unsigned           rm_nids_nr;
-	/** Of its first ping information; NIDs that come later are not ours. */
+	/** NIDs of the first ping information; later NIDs are not ours. */
 	unsigned       rm_first_nr;
 	uint32_t       rm_features;
 	const uint8_t *rm_info;
@@ -77,7 +77,7 @@ struct replay_conn {
 	unsigned rc_machine;
 };
 
-/** What our node said. */
+/** Message of our node. */
 struct replay_said {
 	unsigned             rs_conn;
 	struct m0_sock_frame rs_frame;

@@ -109,7 +109,7 @@ static void answer_say(struct replay *replay, const struct replay_said *said,
 		msg->dm_payload);
 }
 
-/* What is asked beyond the recording: who are you? */
+/* Answers a question beyond the recording: a ping. */
 static void surplus_say(struct replay *replay, const struct replay_said *said)
 {
 	struct m0_lnet_hdr hdr = said->rs_hdr;

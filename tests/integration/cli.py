@@ -13,7 +13,7 @@ COLIBRI = os.path.abspath(os.environ.get('COLIBRI', 'build/tools/colibri'))
 # Long enough for a sanitizer on a busy machine; nothing is judged by it.
 PATIENCE = 120
 
-# Who runs the tests with nohup has it ignored, also by the commands.
+# nohup makes the tests ignore SIGHUP, and the commands would inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 

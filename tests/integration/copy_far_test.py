@@ -162,7 +162,7 @@ class Refuses(far.Case):
         self.assertEqual(self.read(self.path('out', 'file')), b'old')
         self.assert_holds('file', directory=self.path('out'))
         self.assertEqual(listener.files(), ['pipe', 'soft'])
-        # It goes on.
+        # The receiver goes on.
         self.assert_done(self.send(self.src, f'{listener.ep}:fine'))
 
     def test_nobody_is_there(self):

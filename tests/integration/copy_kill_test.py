@@ -100,7 +100,7 @@ class Kills(far.Case):
                 self.assertIn(child.returncode, (0, 1), text)
                 codes.append(child.returncode)
                 whole = self.all_or_nothing()
-                # Who heard that it is done was told the truth.
+                # A sender that reported success told the truth.
                 if child.returncode == 0:
                     self.assertTrue(whole)
                 else:

@@ -120,7 +120,8 @@ int main(int argc, char **argv)
 	if (rc == 0) {
 		port.tpo_take = take;
 		port.tpo_is_door = true;
-		/* Else what is no message for us would be a failure. */
+		/* Without a time-out, a message of another kind would fail the
+		 * port. */
 		port.tpo_timeout_ns = M0_TIME_ONE_SECOND;
 		port.tpo_msg_bytes = hostile.hst_msg_bytes;
 		rc = tool_port_open(&port, "stranger", place.tpl_xprt, NULL, 64,

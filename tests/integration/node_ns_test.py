@@ -234,7 +234,7 @@ class Defaults(Case):
                           f'{V4[1]} port 988', text)
             self.assertIn('from an address of the loopback only this machine '
                           'can be reached', text)
-        # Of a NID that was not tried there is nothing to be said.
+        # The node has nothing to say about a NID that it did not try.
         result = self.ask(node, 'ping', f'{V4[1]}@tcp7')
         self.assertNotIn(b'the node says', result.stderr)
         self.assertEqual(node.stop()[0], 0)
@@ -263,7 +263,7 @@ class Defaults(Case):
     def test_second_node_at_the_address_is_refused(self):
         self.node(0)
         result = self.colibri_in(0, 'node', '--ctl', self.path('ctl'))
-        # Who it is, cannot be told where the kernel has an LNet.
+        # The text cannot name the other process where the kernel has an LNet.
         self.assert_refused(result, 1, V4[0], '988', 'EADDRINUSE', 'address')
         self.assertFalse(os.path.exists(self.path('ctl')))
 

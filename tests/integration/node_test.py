@@ -300,7 +300,7 @@ class Asks(Case):
         self.assert_done(result)
         self.assertEqual(result.stdout, ping_text([self.nid(1)],
                                                   verb='discover'))
-        # What it has told us is known here, though it is gone.
+        # The node still knows what the peer told it, though the peer is gone.
         self.assertIn(self.nid(2),
                       node.run('peer', 'list').stdout.decode())
 
@@ -406,7 +406,7 @@ class Faults(Case):
         self.assertEqual(result.returncode, 1)
         self.assertIn(failure_text(self.nid(1), errno.ETIMEDOUT),
                       result.stderr)
-        # It was the only one.
+        # The rule drops one message only.
         self.assert_done(self.ping(2, self.nid(1)))
         rule, = self.rules(node)
         self.assertEqual(rule, {
@@ -590,7 +590,7 @@ class Ends(Case):
         self.assertEqual(code, 0, node.error_text())
         self.assertGreaterEqual(last['received'], len(before))
         self.assertFalse(os.path.exists(node.ctl))
-        # Those that came later know that nobody is there.
+        # Commands that came later see that the node has gone.
         for text in errors:
             self.assertRegex(text, 'Connection (refused|reset by peer)')
 
@@ -740,7 +740,7 @@ class Ends(Case):
 # A /tmp of its own, for a user of its own.
 IN_TMP = '''
 unset XDG_RUNTIME_DIR
-# It may lie below what is about to be hidden.
+# The command may lie below the directory that is about to be hidden.
 exec 3<"$1"
 mount -t tmpfs -o mode=1777 tmpfs /tmp || exit 90
 cat <&3 >/tmp/colibri && chmod 755 /tmp/colibri || exit 90
@@ -1104,7 +1104,7 @@ class Refuses(Case):
             self.check((command, 'show', '--timeout=0'), '--timeout',
                        'seconds')
         self.check(('net', 'show', '--net=x'), "--net 'x'")
-        # What lnetctl has, and how it is had here.
+        # Subcommands of lnetctl, and their equivalents here.
         for options in ((), ('--net', 'tcp1', '--if', 'eth1'),
                         ('--if=eth1', '--net=tcp1', '--peer-credits', '9')):
             self.check(('net', 'add', *options), "'add'", '`colibri node --net '

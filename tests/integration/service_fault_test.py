@@ -135,7 +135,7 @@ class Faults(service.Case):
             server.start()
             if name:
                 self.ask(server, name)
-        # What both have written is old by now.
+        # The blocks of both uploads are old by now.
         self.wait_until(lambda: len(self.data_files(server)) == 2,
                         'upload stays')
         self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 1)
@@ -149,7 +149,7 @@ class Faults(service.Case):
         result = self.run_client('put', src, f'{server.ep}:', timeout='2')
         self.assert_refused(result, 1, 'busy')
         self.assertEqual(self.json('stat', f'{server.ep}:')['uploads'], 8)
-        # Those that nobody works at make place before their time.
+        # Uploads that nobody works on are dropped before their time.
         server.kill()
         self.set('clock', '700')
         server.start()

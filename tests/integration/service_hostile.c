@@ -26,7 +26,7 @@ static struct obj_client client;
 static unsigned          failures;
 
 enum {
-	/** Of an upload: a whole block, and a short one. */
+	/** Bytes of an upload: a whole block, and a short one. */
 	TAIL = 100,
 	SIZE = OBJ_BLOCK + TAIL
 };
@@ -266,7 +266,7 @@ static int answer_of(struct m0_rpc_raw *raw, enum obj_op op,
 	return rc;
 }
 
-/* Who fetches in vain does so no longer than the block is wanted. */
+/* A server that fetches in vain stops when the block is no longer wanted. */
 static void memory(void)
 {
 	struct obj_req     upload = upload_of("memory");
@@ -342,7 +342,7 @@ static unsigned store_fill(void)
 	return nr;
 }
 
-/* What is refused changes nothing, what is removed leaves nothing. */
+/* A refused request changes nothing, and a removed object leaves nothing. */
 static void full(void)
 {
 	struct obj_req object = upload_whole("object");
@@ -369,8 +369,8 @@ static void full(void)
 /* ------------------------------------------------------------ cancelled -- */
 
 enum {
-	/** Of a reply of sunrpc: the head of a record, and six words before
-	 * its status. */
+	/** Offset of the status in a reply of sunrpc: behind the head of a
+	 * record and six words. */
 	STATUS_AT = 4 + 6 * 4,
 	REPLY = 1
 };

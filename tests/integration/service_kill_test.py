@@ -66,7 +66,8 @@ class Survives(service.Case):
         child = self.start_client('put', src, f'{server.ep}:')
         self.wait_until(lambda: child.poll() is not None or
                         self.data_files(server), 'data')
-        # It takes leave; who waits goes on with the next.
+        # The server takes leave, and a client that waits goes on with the
+        # next.
         code, last = server.stop()
         self.assertEqual((code, last['event']), (0, 'ended'))
         server.start()

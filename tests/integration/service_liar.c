@@ -21,7 +21,7 @@
 #include "../../tools/object/obj_client.h"
 
 enum {
-	/** Of an entry of a list, before its name. */
+	/** Bytes of an entry of a list before its name. */
 	ENTRY_HEAD = 24,
 	/** Times that `soon' is asked for. */
 	SOON_NR = 3,

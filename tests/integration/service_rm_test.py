@@ -106,7 +106,7 @@ class Removes(service.Case):
                           "colibri rm: object 'none1': no such object"])
         self.assertIn("'a//b': name not accepted", lines[2])
         self.assertEqual(lines[3:], ['colibri rm: 3 failed; 1 are removed'])
-        # What is missing below a name is gone.
+        # The recursive removal does not count the object that is gone already.
         self.assertEqual(self.json('rm', '-r', f'{server.ep}:'),
                          {'removed': len(left) - 1})
 

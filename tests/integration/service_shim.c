@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a disk, a clock and a scheduler may do to `colibri serve', memory to its
- * clients, and an end to `colibri copy --listen', for LD_PRELOAD. Files in
- * $SERVICE_SHIM_DIR say what, at any time:
+ * Faults for LD_PRELOAD: of the disk, the clock and the scheduler of
+ * `colibri serve', of the memory of its clients, and of the end of
+ * `colibri copy --listen'. Files in $SERVICE_SHIM_DIR choose them at any time:
  *
  *	create	who makes a file waits as long as it is there, and makes
  *		`creates'

@@ -50,7 +50,7 @@ class Works(service.Case):
         again = self.json('put', '-r', self.path('src'), f'{server.ep}:t')
         self.assertEqual(again['same_objects'], 4)
         self.assertEqual(self.data_count(server), 4)
-        # What was there already is done, too.
+        # Objects that were there already count as done, too.
         os.rename(self.path('src'), self.path('t'))
         done = self.run_client('put', '-r', self.path('t'),
                                self.path('none'), f'{server.ep}:')
@@ -82,7 +82,8 @@ class Works(service.Case):
 
     def test_long_names_are_listed_by_any_beginning(self):
         server = service.Server(self)
-        # Of names this long keys have not all; they mix with their likes.
+        # Keys do not hold names of this length whole, so these mix with
+        # similar ones.
         parts = [200 * 'd' + '/' + 100 * c for c in 'xyz']
         os.mkdir(self.path('src'))
         for i in range(20):
@@ -124,7 +125,7 @@ class Works(service.Case):
         large = self.make('large', random.Random(1).randbytes(100000))
         self.json('put', large, f'{server.ep}:')
         self.assertEqual(server.stop()[0], 0)
-        # What is elsewhere was not left by a service.
+        # A service leaves alone what lies outside of its directory.
         away = self.make('away', b'abc')
         data = os.path.join(server.directory, '.colibri', 'volatile')
         used, = os.listdir(data)
@@ -330,7 +331,8 @@ class Refuses(service.Case):
         self.json('put', some, f'{server.ep}:')
         result = self.run_client('put', big, f'{server.ep}:')
         self.assert_refused(result, 1, 'No space left')
-        # What it had taken is free again, and what was there is there.
+        # The failed upload has returned its space, and the old object is
+        # there.
         self.wait_until(lambda: len(self.data_files(server)) == 2, 'upload')
         self.json('put', some, f'{server.ep}:more')
         self.json('get', f'{server.ep}:some', self.path('back'))
@@ -480,7 +482,7 @@ class Refuses(service.Case):
         os.rename(self.path('away'), data)
         server.start()
         self.assertEqual(self.names(server), ['small', 'src'])
-        # What was removed has left its place.
+        # Without the removed object the service needs no data directory.
         self.json('rm', f'{server.ep}:src')
         server.stop()
         shutil.rmtree(data)
@@ -516,7 +518,7 @@ class Refuses(service.Case):
                             ('rm', '-r')):
             self.assert_refused(self.run_client(
                 verb, f'{server.ep}:{long}', *args), 1, 'too long')
-        # It is an object, and nothing is below.
+        # The name is an object, and nothing is below it.
         self.assertEqual(self.json('rm', '-r', f'{server.ep}:src'),
                          {'removed': 0})
         self.assertEqual(self.names(server), ['src'])
@@ -621,7 +623,7 @@ class Refuses(service.Case):
             for verb, args in (('get', (self.path('out'),)), ('rm', ())):
                 result = cli.run(verb, '-r', f'{ep}:{below}', *args)
                 self.assert_refused(result, 1, below, 'no object service')
-            # It has said what it was told before.
+            # The liar repeats its answer.
             result = cli.run('ls', f'{ep}:{below}')
             self.assertEqual(result.returncode, 1)
             self.assertIn(b'no object service', result.stderr)

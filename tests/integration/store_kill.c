@@ -32,7 +32,7 @@ enum {
 	COUNT_NR = 3
 };
 
-/** What is sent, and kept. */
+/** Record that a client sends and the store keeps. */
 struct record {
 	uint32_t rec_client;
 	uint32_t rec_life;

@@ -23,7 +23,7 @@ STORE_KILL = os.environ['STORE_KILL']
 SEED = int(os.environ.get('M0_SEED', random.SystemRandom().randrange(1 << 32)))
 TURNS = int(os.environ.get('M0_KILLS_NR', 50))
 CLIENTS = (1, 2)
-# Of a time-out of a transaction: a peer that died is given up soon.
+# Time-out of a transaction, so that a dead peer is given up soon.
 TIMEOUT_MS = '1000'
 
 
@@ -216,7 +216,8 @@ class StoreKill(cli.Case):
         self.full('2097152')
 
     def test_disk_is_full(self):
-        # What a write meets in a commit, as far as it can be had by anybody.
+        # Writes of a commit fail as on a full disk, as far as a test can
+        # arrange that.
         self.full(prefix=('sh', '-c', 'ulimit -f 3000; exec "$@"', 'sh'))
 
 

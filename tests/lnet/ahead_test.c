@@ -12,7 +12,7 @@ enum {
 	SOON_MS = 1000
 };
 
-/* What is asked of the node while it is about to read a message. */
+/* Call made while the node is about to read a message. */
 enum wish {
 	WISH_NOTHING,
 	WISH_PUT_ENTRY,
@@ -96,7 +96,7 @@ static void moment(struct io_hook *at, bool ready)
 	else if (wish == WISH_LAZY)
 		lazy_set(SPEECH_PORTAL, true);
 	else
-		/* It has nothing to do with messages. */
+		/* This call has nothing to do with messages. */
 		lazy_set(SPEECH_PORTAL + 1, false);
 }
 
@@ -125,7 +125,7 @@ static void down(void)
 
 static void at_the_moment(enum wish what)
 {
-	/* What else was on its way is there. */
+	/* Wait until all else that was on its way has arrived. */
 	place_run(&place, 50);
 	wish = what;
 	io_hook_arm(&hook, true);
@@ -166,7 +166,7 @@ static void put_finds_its_entry(void **state)
 	assert_true(is_answered(end, M0_LNET_ACK));
 	assert_int_equal(counted(&puts_nr), 1);
 	assert_int_equal(place_stats(&place).ls_drop_count, 0);
-	/* What is behind it on the connection is read on. */
+	/* The node reads on behind the message. */
 	assert_true(speech_ping(end));
 	down();
 }

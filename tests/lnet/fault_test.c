@@ -305,7 +305,8 @@ static void timed_done(struct m0_lnet_probe *probe)
 	timed->tim_ended = m0_sim_now(&sim);
 }
 
-/* What a rule held up goes on when it is taken away, though others stay. */
+/* A message that a rule delays goes on when the rule is removed, though others
+ * stay. */
 static void delay_removed_lets_go(void **state)
 {
 	struct timed timed = { .tim_probe = { .pr_kind = M0_LNET_PING,
@@ -340,7 +341,7 @@ static void refused(const struct m0_lnet_fault_attr *attr, const char *field)
 		m0_lnet_fault_get(a.n_lnet, M0_LNET_FAULT_ANY, NULL, 0), 0);
 }
 
-/* What a rule may not be is told by field and value, and nothing is added. */
+/* A wrong attribute is refused with its field and value, and adds no rule. */
 static void attributes_are_checked(void **state)
 {
 	struct m0_lnet_fault_attr attr;
@@ -384,8 +385,8 @@ static void attributes_are_checked(void **state)
 	assert_int_equal(m0_lnet_fault_attr_check(&attr, NULL), 0);
 }
 
-/* What a lazy portal of our own keeps waiting is judged once, however often it is
- * asked about. */
+/* Rules judge a message that a lazy portal of the sender keeps once, however
+ * often the engine is asked about it. */
 static void waiting_for_oneself_is_judged_once(void **state)
 {
 	struct m0_lnet_fault fault;

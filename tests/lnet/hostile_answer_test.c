@@ -138,10 +138,10 @@ static void refusals_are_answered_by_patience(void **state)
 	place_down(&place);
 }
 
-/* Who answers a HELLO wrongly has not been reached. */
+/* A peer that answers a HELLO wrongly counts as unreachable. */
 static void hello_answered_wrong_is_no_peer(void **state)
 {
-	/* What of the answer is changed: offset, bytes, value. */
+	/* Change of the answer: offset and value. */
 	static const struct {
 		unsigned at;
 		uint32_t value;
@@ -209,7 +209,8 @@ static void race_is_won_by_the_higher_nid(void **state)
 			assert_int_equal(hello.sh_ctype, M0_SOCK_CONTROL);
 			ours = theirs;
 		}
-		/* What waited for a connection goes by the one that is left. */
+		/* A message that waited for a connection leaves on the one that
+		 * remains. */
 		assert_true(speech_hear(ours, &heard, SOON_MS));
 		assert_int_equal(heard.hd_hdr.lhd_type, M0_LNET_GET);
 		assert_true(place_wait(&place, is_answered, &answer, 2000));

@@ -218,7 +218,8 @@ static void row_run(struct place *place, const struct row *row)
 		assert_int_equal(counter(place, row->r_counts), before + 1);
 	place_reset(end);
 	place_ping(place);
-	/* It is gone before the next one comes under the same name. */
+	/* The old peer is gone before the next one comes under the same
+	 * name. */
 	place_run(place, 5);
 }
 

@@ -39,7 +39,8 @@ struct kernel {
 	unsigned    k_nones_nr;
 	unsigned    k_ends_nr;
 	unsigned    k_resets_nr;
-	/** It notices no end either, as if its system had lost the FIN. */
+	/** The kernel notices no end either, as if its system had lost the
+	 * FIN. */
 	bool k_is_deaf;
 };
 

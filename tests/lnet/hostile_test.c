@@ -250,8 +250,8 @@ static void tune_few_msgs(struct m0_lnet_cfg *cfg)
 	cfg->lc_msgs_max = 64;
 }
 
-/* The same, and the node has so few messages that this one peer could take them
- * all: he does not get them, and nobody waits for him. */
+/* One peer cannot take all messages of a node that has few, and nobody waits
+ * for it. */
 static void messages_are_not_taken_by_one(void **state)
 {
 	struct m0_lnet_hdr hdr;
@@ -365,7 +365,7 @@ static void port_above_1023_is_not_heard(void **state)
 	place_down(&place);
 }
 
-/* Who says that he is the node itself is nobody. */
+/* A peer that claims a NID of the node itself is refused. */
 static void nid_of_the_node_is_not_for_others(void **state)
 {
 	struct speech        speech = {};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What rows of hostile_fields_test.c are made of: words of a peer, places of
- * their fields, and what a node may do about them.
+ * Terms of the rows of hostile_fields_test.c: words of a peer, places of their
+ * fields, and reactions of the node.
  */
 #ifndef M0_TESTS_LNET_HOSTILE_WORDS_H
 #define M0_TESTS_LNET_HOSTILE_WORDS_H
 
 #include <stdint.h>
 
-/** What is changed. */
+/** Word that is changed. */
 enum word {
 	REQUEST,
 	REQUEST_LARGE,
@@ -16,7 +16,7 @@ enum word {
 	HELLO_V2,
 	HELLO_V3,
 	HELLO_V4,
-	/** Of a small NID. */
+	/** With a small NID. */
 	HELLO_V4_SMALL,
 	/** After a good HELLO of V3 (or of V4). */
 	NOOP,
@@ -36,7 +36,7 @@ enum word {
 	ACK_V4
 };
 
-/** What the node does. */
+/** Reaction of the node. */
 enum does {
 	/** Closes, and says nothing. */
 	CLOSES,

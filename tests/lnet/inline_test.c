@@ -102,8 +102,8 @@ static void queue_wait_makes_progress(void **state)
 	m0_lnet_eq_fini(&eq);
 }
 
-/* What is told later has its place in the queue from when it came: GETs, whose
- * answers have to leave first, are not more than fit. */
+/* An event has its slot in the queue from the arrival of its message: GETs
+ * whose answers have not left cannot exceed the queue. */
 static void queue_has_places_for_what_is_answered(void **state)
 {
 	struct m0_lnet_me_attr me = { .mea_portal = NODE_PORTAL,
@@ -172,7 +172,7 @@ static void lazy_cleared_and_set_drops_what_waits(void **state)
 	assert_int_equal(node_stats(&b).ls_drop_no_match, 0);
 	assert_int_equal(m0_lnet_lazy_set(b.n_lnet, NODE_PORTAL, false), 0);
 	assert_int_equal(m0_lnet_lazy_set(b.n_lnet, NODE_PORTAL, true), 0);
-	/* It comes after that. */
+	/* This PUT arrives after the portal was turned off and on. */
 	node_put(&op[2], &a, &b.n_nid, 7, 0, 100, 3, false);
 	for (i = 0; i < 20; ++i) {
 		(void)m0_lnet_progress(a.n_lnet);
@@ -403,8 +403,8 @@ static void step_once(bool polls)
 		(void)m0_lnet_progress(a.n_lnet);
 }
 
-/* What a callback asks for leaves with the step that it was called in, whoever
- * makes that: he may do something else for long. */
+/* An operation posted by a callback leaves with the step that made the
+ * callback, because the thread of that step may be busy for long. */
 static void answer_of_a_callback_leaves(void **state)
 {
 	struct m0_lnet_handle md;
@@ -437,7 +437,8 @@ static void answer_of_a_callback_leaves(void **state)
 	m0_lnet_eq_fini(&answers);
 }
 
-/* Whoever was told of a message may use its place for the next, at once. */
+/* A thread that has taken the last event of an entry may use its slot at
+ * once. */
 static void place_told_of_is_there_again(void **state)
 {
 	struct m0_lnet_handle md;

@@ -49,9 +49,9 @@ struct node {
 void node_init(struct node *node, struct m0_sim *sim, const char *name,
 	       const char *addr, void (*tune)(struct m0_lnet_cfg *cfg));
 /**
- * The same with several NIDs: `nets` as in m0_lnet_cfg_networks(), `addrs` all
- * its addresses with blanks between; NIDs in their order, of network tcp unless
- * `nums` says another.
+ * Adds a host with several NIDs: `nets` as in m0_lnet_cfg_networks(), `addrs`
+ * all its addresses with blanks between; NIDs in their order, of network tcp
+ * unless `nums` says another.
  */
 void node_init_nids(struct node *node, struct m0_sim *sim, const char *name,
 		    const char *nets, const char *addrs, const uint16_t *nums,
@@ -114,7 +114,7 @@ struct node_op {
 	/** ev_unlinked was set so often. */
 	unsigned no_unlinked_nr;
 	int      no_send_status;
-	/** Of ACK or REPLY. */
+	/** Status of the ACK or REPLY. */
 	int         no_status;
 	m0_bcount_t no_mlength;
 	/** m0_lnet_md_unlink was called. */

@@ -12,7 +12,7 @@
 
 enum {
 	READ_BYTES = 64 * 1024,
-	/** What a busy machine is given on top of each wait. */
+	/** Time added to each wait for a busy host. */
 	GRACE_MS = 5000,
 	/** A send that gets nowhere is given up. */
 	SEND_MS = 300
@@ -37,7 +37,7 @@ bool place_is_ip6(const struct place *place)
 	return place->pl_kind == PLACE_SIM6 || place->pl_kind == PLACE_SOCKETS6;
 }
 
-/* What a NID has. */
+/* Writes the address of host `who`, as in its NID. */
 static const char *who_addr(const struct place *place, unsigned who, char *buf,
 			    size_t size)
 {
@@ -243,7 +243,7 @@ void place_up(struct place *place, enum place_kind kind,
 	struct m0_lnet_cfg good;
 
 	*place = (struct place){ .pl_kind = kind, .pl_port = 988 };
-	/* What is wrong with peers is expected here. */
+	/* Warnings about peers are expected here. */
 	m0_log_level_set(M0_LOG_ERROR);
 	if (place_is_sim(place)) {
 		sim_up(place);
@@ -685,7 +685,7 @@ static void end_leave(struct place_end *end, bool reset)
 	end->pe_is_closed = true;
 	end_over(end, -ECANCELED);
 	if (end->pe_raw != NULL) {
-		/* What it has heard ends with it. */
+		/* The bytes that the end received are gone with it. */
 		end->pe_in_nr = 0;
 		if (reset)
 			m0_sim_raw_reset(end->pe_raw);

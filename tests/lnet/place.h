@@ -50,7 +50,7 @@ struct place {
 	struct m0_lnet_cfg pl_cfg;
 	struct m0_lnet    *pl_node;
 	struct m0_lnet    *pl_good;
-	/** Of the node: on tcp, and its second one, on tcp1. */
+	/** NIDs of the node: on tcp, and the second one, on tcp1. */
 	struct m0_lnet_nid pl_nid;
 	struct m0_lnet_nid pl_nid_two;
 	struct m0_lnet_nid pl_good_nid;
@@ -96,11 +96,11 @@ struct m0_lnd_ni_info place_lnd_info(const struct place *place);
 struct place_end {
 	struct place *pe_place;
 	unsigned      pe_who;
-	/** What came; the first pe_done bytes have been looked at. */
+	/** Bytes received; the case has looked at the first pe_done of them. */
 	const uint8_t *pe_in;
 	size_t         pe_in_nr;
 	size_t         pe_done;
-	/** It has ended: 0 by end of file, else by an errno. */
+	/** The connection has ended: 0 by end of file, else by an errno. */
 	bool pe_has_ended;
 	int  pe_status;
 	/** Version of its HELLO: see speech.h. */
@@ -118,14 +118,14 @@ struct place_end {
 
 /** Connects to the node from host `who`; it may turn out to be refused. */
 struct place_end *place_dial(struct place *place, unsigned who);
-/** The same from this port; in the simulator. */
+/** Connects from this port; in the simulator only. */
 struct place_end *place_dial_from(struct place *place, unsigned who,
 				  uint16_t port);
 /** Host `who` listens. */
 void place_listen(struct place *place, unsigned who);
 /** The next that has connected to it; NULL: nobody within `ms`. */
 struct place_end *place_accept(struct place *place, unsigned who, uint64_t ms);
-/** What does not get through is forgotten. */
+/** Sends what the connection takes, and drops the rest. */
 void place_send(struct place_end *end, const void *bytes, size_t nr);
 /** Reads no more, or on. */
 void place_mute(struct place_end *end, bool mute);

@@ -77,7 +77,7 @@ void real_until(struct real *re, bool (*cond)(void *arg), void *arg);
 /** Takes the next event of a node's polled queue. */
 void real_event(struct real *re, struct real_node *node,
 		struct m0_lnet_event *ev);
-/** The same, of a type; -1 for any status. */
+/** Takes the next event and checks its type and status; status -1: any. */
 void real_expect(struct real *re, struct real_node *node,
 		 enum m0_lnet_event_type type, int status,
 		 struct m0_lnet_event *ev);

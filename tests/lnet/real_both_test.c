@@ -53,7 +53,7 @@ static int entry(unsigned options, struct m0_lnet_handle *ret)
 	return m0_lnet_entry_attach(re.re_b.rn_lnet, &me, &md, ret);
 }
 
-/* What re_a puts or gets, with both its events. */
+/* Starts a PUT or GET of re_a that yields both events. */
 static int move(bool is_get, size_t bytes, struct m0_lnet_handle *ret)
 {
 	struct m0_lnet_md_attr md =

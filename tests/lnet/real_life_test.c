@@ -31,7 +31,8 @@ static int open_fails(const struct m0_lnet_cfg *cfg, const char *word)
 	return rc;
 }
 
-/* What cannot be is refused with words that help, and leaves nothing behind. */
+/* Impossible configurations are refused with a helpful text, and leave nothing
+ * behind. */
 static void open_wrong_is_refused(void **state)
 {
 	struct m0_lnet_cfg cfg;
@@ -474,8 +475,8 @@ static void bounds_are_kept(void **state)
 	real_log_until(&re, &re.re_a, M0_LNET_EV_SEND, nr + 1);
 }
 
-/* What peers sent, and was done with, takes nothing from what this side may do:
- * more came than this node has messages for. */
+/* Messages of peers that are complete do not reduce the messages of this side:
+ * more arrived than this node has messages for. */
 static void messages_done_with_leave_room(void **state)
 {
 	enum {
@@ -685,8 +686,8 @@ static void close_does_not_wait_for_mute_peer(void **state)
 	(void)close(fd);
 }
 
-/* What was sent to a peer that goes away ends; the next one fails; and it is
- * found again when it is back. */
+/* Messages to a peer that goes away complete, the next one fails, and the node
+ * finds the peer again when it is back. */
 static void peer_that_dies_ends_operations(void **state)
 {
 	enum {

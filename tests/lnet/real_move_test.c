@@ -101,7 +101,7 @@ static void put_with_ack_arrives(void **state)
 	}
 }
 
-/* The same from and to many pieces, cut differently on both sides. */
+/* Both sides use many segments, cut differently. */
 static void put_scattered_arrives(void **state)
 {
 	(void)state;
@@ -412,7 +412,7 @@ static struct m0_lnet_handle pong_md[2];
 static unsigned              pongs_nr;
 static bool                  pong_progressed;
 
-/* Whoever gets a message sends one back, from the callback. */
+/* Sends a message back, from the callback. */
 static void pong(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 {
 	unsigned          me = eq == &pong_eq[1];

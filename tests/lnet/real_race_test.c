@@ -39,7 +39,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What a thread has done, and its queue has heard. */
+/* A thread's account of its calls and of the events in its queue. */
 struct actor {
 	struct m0_thread  at_thread;
 	struct m0_lnet_eq at_eq;
@@ -159,7 +159,7 @@ static void put_and_unlink(struct actor *actor)
 			if (m0_lnet_put(re.re_a.rn_lnet, md, &op) == 0)
 				++actor->at_ops_nr;
 		}
-		/* It may have ended by itself. */
+		/* The MD may have ended by itself. */
 		if (i % 4 != 0 || i % 8 == 0)
 			(void)m0_lnet_md_unlink(re.re_a.rn_lnet, md);
 	}
@@ -356,8 +356,8 @@ static void come_and_go(struct actor *actor)
 	actor_end(actor);
 }
 
-/* Whoever ends a queue waits for a step that does what he posts, and says so,
- * also if he posts while a step that had nothing to do is being made. */
+/* The end of a queue waits for a step that does all work posted before, also if
+ * that was posted during a step without work. */
 static void queues_come_and_go(void **state)
 {
 	(void)state;

@@ -76,7 +76,7 @@ static void runner_woken_is_run(void **state)
 	m0_lnet_runner_del(re.re_a.rn_lnet, &count.ct_runner);
 }
 
-/* What a run wakes is run after it, not within. */
+/* A runner woken during a run runs again after it, not within. */
 static void runner_that_wakes_itself_is_run_again(void **state)
 {
 	struct count count;
@@ -154,7 +154,7 @@ static int start_refused(struct m0_strand *strand, const struct m0_bitmap *cpus)
 {
 	(void)strand;
 	(void)cpus;
-	/* Who waits for something makes progress until there is a thread. */
+	/* A waiting thread makes progress until the node has a thread. */
 	assert_true(m0_lnet_is_inline(refused));
 	m0_lnet_stats_reset(refused);
 	return -EAGAIN;

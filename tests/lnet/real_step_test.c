@@ -17,8 +17,8 @@
 enum {
 	/** Bit of the word of flags: a signal after each instruction. */
 	TRAP = 0x100,
-	/** Of a race: each costs a virtual machine dear. So calls that are long
-	 * are not stopped at each place. */
+	/** Steps of one race: each costs a virtual machine dear, so long calls
+	 * are not stopped at each instruction. */
 	STEPS_MAX = 60000,
 	POLLS_MAX = 1000
 };
@@ -138,7 +138,8 @@ static void node_open(void)
 	assert_int_equal(m0_lnet_open(&lnet, &cfg, why), 0);
 	runner.ru_run = run;
 	m0_lnet_runner_add(lnet, &runner);
-	/* What is there at first; else it would be done with what is posted. */
+	/* Do the first work now; otherwise the node would do it with the posted
+	 * work. */
 	while (m0_lnet_progress(lnet))
 		;
 	if (race->ra_has_fd)

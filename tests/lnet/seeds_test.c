@@ -129,7 +129,7 @@ static void tune(struct m0_lnet_cfg *cfg)
 	cfg->lc_discovery = draw(4) != 0;
 }
 
-/* What the NIDs of a world are. */
+/* Opens node `i`, with the NIDs that the shape of the world gives it. */
 static void node_make(unsigned i)
 {
 	static const uint16_t nums[] = { 0, 1 };
@@ -415,7 +415,7 @@ static void do_stranger(void)
 		return;
 	assert_int_equal(m0_lnet_nid_parse(&src, from), 0);
 	src.ln_num = dst->ln_num;
-	/* He may say that he is one of us. */
+	/* The stranger may claim to be one of the nodes. */
 	if (draw(2) == 0)
 		src = *any_nid(other_party(party));
 	(void)inet_ntop(six ? AF_INET6 : AF_INET, dst->ln_addr, to, sizeof to);
@@ -574,8 +574,8 @@ static void world_end(void)
 	if (!m0_sim_run_until(world.w_sim, all_is_over, NULL,
 			      OVER_MS * M0_TIME_ONE_MSEC))
 		m0_sim_fail(world.w_sim, "not all is over in time");
-	/* What comes in ends by the driver's time-outs; what nodes ask on
-	 * their own, by those of transactions: a ping, and a push. */
+	/* Time-outs of the driver end incoming messages; those of transactions
+	 * end the node's own pings and pushes. */
 	m0_sim_run_ms(world.w_sim, 320 * 1000);
 	for (i = 0; i < world.w_nodes_nr; ++i) {
 		rest_look(&world.w_party[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a peer says and hears on a connection, as ends of place.h carry it: the
- * words of the protocol, to be said right or wrong.
+ * Encoders and decoders of the messages on a connection, for ends of place.h:
+ * messages of the protocol, right or wrong.
  */
 #ifndef M0_TESTS_LNET_SPEECH_H
 #define M0_TESTS_LNET_SPEECH_H

@@ -563,7 +563,7 @@ static void death_half_open_ends_by_timeouts(void **state)
 	node_op_fini(&sending);
 	node_op_fini(&later);
 	is_at_rest(&a);
-	/* It was but a cable: they find each other again. */
+	/* Only the cable was cut: the nodes find each other again. */
 	m0_sim_host_cut(b.n_host, false);
 	m0_sim_run_ms(&sim, 70000);
 	node_window_unlink(&window);
@@ -637,7 +637,7 @@ static void peer_restarted_is_found_again(void **state)
 			m0_sim_host_cut(b.n_host, false);
 		}
 		node_open(&b);
-		/* Who speaks first finds out. */
+		/* The node that sends first notices the change. */
 		if (i % 3 == 0)
 			assert_int_equal(node_ping(&b, &a.n_nid, 10000), 0);
 		else

@@ -23,7 +23,7 @@ enum {
 	ROUNDS = 400,
 	BUFS = 16,
 	BYTES = 256,
-	/** Of both machines, before they are stopped. */
+	/** Events of both TMs before they are stopped. */
 	EVENTS = 500,
 	/** Hanging is a failure, too. */
 	LIMIT_S = 100

@@ -38,7 +38,7 @@ enum {
 	SW_STREAMS = 3,
 	SW_PORTAL = 40,
 	SW_RPC_PORTAL = 41,
-	/** What is late because a strand is, or a step takes time. */
+	/** Delay allowed for late strands and slow steps. */
 	SW_SLACK_MS = 500
 };
 
@@ -62,7 +62,7 @@ enum sw_fault {
 	SW_RULE_DUPLICATE = 1 << 14,
 	SW_RULE_CUT = 1 << 15,
 	SW_FAULTS_PLAIN_NR = 16,
-	/* Of odd seeds. Two parts that do not reach each other. */
+	/* Faults of odd seeds. Two parts that do not reach each other. */
 	SW_PARTITION = 1 << 16,
 	/** A bit of an RPC packet is turned. */
 	SW_RULE_CORRUPT = 1 << 17,
@@ -80,7 +80,7 @@ struct sw_link {
 	bool                  l_has_conn;
 	bool                  l_has_session;
 	unsigned              l_sessions_nr;
-	/** Of the session: items posted to each stream. */
+	/** Items of the session posted to each stream. */
 	uint64_t l_seq[SW_STREAMS + 1];
 };
 
@@ -151,10 +151,10 @@ struct sw_item {
 		uint64_t b_seq;
 	} i_body;
 	struct sw_node *i_server;
-	/** Of an item with bulk. */
+	/** Bulk of the item. */
 	struct sw_bulk *i_bulk;
 	bool            i_has_bulk;
-	/** Of its server, when it was posted. */
+	/** Life of the server when the item was posted. */
 	unsigned  i_server_life;
 	m0_time_t i_expires;
 	bool      i_is_posted;
@@ -177,7 +177,7 @@ struct sw_world {
 	unsigned       w_ops_nr;
 	struct sw_item w_item[SW_ITEMS];
 	unsigned       w_items_nr;
-	/** Of every node. */
+	/** Time-out of every node. */
 	uint64_t  w_timeout_ms;
 	m0_time_t w_late_ns_max;
 	/** By rules. */

@@ -4,7 +4,7 @@
 
 enum {
 	TIMEOUT_MS = 5000,
-	/** Of streams: until the request's own deadline. */
+	/** Time-out of streams: until the request's own deadline. */
 	STREAM_TIMEOUT_MS = 25000,
 	BYTES_MAX_LOG = 17
 };

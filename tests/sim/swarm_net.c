@@ -40,7 +40,8 @@ static void fill(struct sw_op *op)
 	memcpy(at(op, 0), &head, sizeof head);
 }
 
-/* Who has sent what lies at `offset`; fails if it is not as sent. */
+/* Returns the sender of the bytes at `offset`; fails if they are not as
+ * sent. */
 static struct sw_op *source_of(struct sw_op *op, m0_bindex_t offset,
 			       m0_bcount_t length)
 {

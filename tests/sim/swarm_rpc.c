@@ -357,7 +357,8 @@ static void replied(struct m0_rpc_item *ri)
 
 static const struct m0_rpc_item_ops item_ops = { .rio_replied = replied };
 
-/* Of the item alone, or of whoever asks by the connection. */
+/* Initialises bulk for the request of the item alone, or for any of the
+ * connection. */
 static bool bulk_init(struct sw_item *item, struct sw_link *l)
 {
 	struct m0_rpc_raw *raw = &item->i_raw;
@@ -471,7 +472,7 @@ bool sw_bulks_are_over(void *arg)
 	return true;
 }
 
-/* Those of a client that goes. */
+/* Checks the items of a client that goes. */
 static void items_reap(const struct sw_node *node)
 {
 	struct sw_item *item;
@@ -538,7 +539,7 @@ void sw_rpc_meet(struct sw_node *node)
 	}
 }
 
-/* What was answered was done, and is on the disk. */
+/* Every answered item was executed, and is on the disk. */
 void sw_items_check(void)
 {
 	struct m0_rpc_slice kept;

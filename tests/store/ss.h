@@ -14,7 +14,8 @@ struct ss_row {
 	bool row_durable;
 	/** May be used by several threads. */
 	bool row_threads;
-	/** What it counts against its bound beyond keys and values. */
+	/** Bytes that the store counts against its bound beyond keys and
+	 * values. */
 	m0_bcount_t row_overhead;
 	/** @param bytes_max  0: plenty. */
 	struct m0_rpc_store *(*row_up)(m0_bcount_t bytes_max);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every store must do, on the row that is named as the argument.
+ * Cases that every store passes, on the row that the argument names.
  *   store_suite ROW
  */
 #include "ss.h"
@@ -179,7 +179,7 @@ static void jobs_wait(unsigned nr)
 
 /* ----------------------------------------------------------------- cases -- */
 
-/* What is put is got, in the transaction and after it. */
+/* A get returns the value of a put, in the transaction and after it. */
 static void keys_put_are_got_until_deleted(void **state)
 {
 	struct m0_rpc_tx tx = begin();
@@ -371,7 +371,8 @@ static void keys_beyond_the_limits_are_refused(void **state)
 	ops()->rso_abort(&tx);
 }
 
-/* What was got may be given to the next change: a rename without a copy. */
+/* A value that a get returned may be given to the next change: a rename without
+ * a copy. */
 static void value_got_can_be_put_elsewhere(void **state)
 {
 	struct m0_rpc_tx    tx = begin();
@@ -460,7 +461,8 @@ static void job_that_fails_touches_no_other(void **state)
 	free(jobs);
 }
 
-/* The same alone: there is nobody to share a transaction with. */
+/* A lone job that fails leaves nothing, either: no other job shares its
+ * transaction. */
 static void lone_job_that_fails_leaves_nothing(void **state)
 {
 	struct job      *jobs = jobs_make(1);
@@ -613,7 +615,8 @@ static void full_store_refuses_and_can_be_emptied(void **state)
 	ops()->rso_abort(&tx);
 }
 
-/* Who empties a full store notes what he does in place of what he deletes. */
+/* A caller that empties a full store puts a note in place of each key it
+ * deletes. */
 static void full_store_takes_what_is_given_back(void **state)
 {
 	static const char bytes[2000];
@@ -685,7 +688,8 @@ static void job_without_room_touches_no_other(void **state)
 	free(jobs);
 }
 
-/* What has failed can be taken back, and no more is asked of a store. */
+/* A transaction with a failed change can be aborted, which is all that a store
+ * must support then. */
 static void change_that_failed_can_be_taken_back(void **state)
 {
 	struct m0_rpc_slice big = { calloc(1, 4 << 20), 4 << 20 };
