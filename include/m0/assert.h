@@ -25,10 +25,11 @@ struct m0_panic_place {
 
 /** Logs the reason and ends the process. `fmt` may be NULL. */
 M0_EXTERN void m0_panic(const struct m0_panic_place *place, const char *fmt,
-			...) __attribute__((noreturn, cold)) M0_PRINTF(2, 3);
+			...) __attribute__((noreturn, __cold__))
+M0_PRINTF(2, 3);
 
 /** Records `expr` as this thread's last false conjunct. Returns false. */
-M0_EXTERN bool m0_panic_conjunct(const char *expr) __attribute__((cold));
+M0_EXTERN bool m0_panic_conjunct(const char *expr) __attribute__((__cold__));
 
 /**
  * Called by a failing assertion after it has written to the log, instead of

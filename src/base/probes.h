@@ -34,7 +34,7 @@ extern m0_probe_sink_t m0_probe_sink;
 void m0_probe_sink_set(m0_probe_sink_t sink, void *arg);
 
 void m0_probe__render(const char *name, const char *fmt, ...) M0_PRINTF(2, 3)
-	__attribute__((cold));
+	__attribute__((__cold__));
 
 #ifdef M0_PROBES_USDT
 #define M0_PROBE_USDT_(name, ...) STAP_PROBEV(colibri, name, __VA_ARGS__)

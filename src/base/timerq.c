@@ -64,9 +64,9 @@ void m0_timer_fini(struct m0_timer *timer)
 }
 
 /* Put the timer, which expires at `tick`, into the list it belongs to now. */
-static __attribute__((noinline)) void timer_place(struct m0_timerq *queue,
-						  struct m0_timer  *timer,
-						  uint64_t          tick)
+static __attribute__((__noinline__)) void timer_place(struct m0_timerq *queue,
+						      struct m0_timer  *timer,
+						      uint64_t          tick)
 {
 	uint64_t diff = tick ^ queue->tq_now;
 	unsigned wheel;
@@ -103,9 +103,9 @@ static void timer_displace(struct m0_timerq *queue, struct m0_timer *timer)
 }
 
 /* Apart, as timer_place(): who arms one that is not armed needs no frame. */
-static __attribute__((noinline)) void timer_move(struct m0_timerq *queue,
-						 struct m0_timer  *timer,
-						 m0_time_t         deadline)
+static __attribute__((__noinline__)) void timer_move(struct m0_timerq *queue,
+						     struct m0_timer  *timer,
+						     m0_time_t         deadline)
 {
 	m0_timerq_cancel(queue, timer);
 	m0_timerq_arm(queue, timer, deadline);

@@ -128,19 +128,15 @@ static int lnet_start(struct m0_lnet *lnet, const struct m0_host_ops *host,
 	return 0;
 }
 
-int m0_lnet_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg, char *why)
+static int cfg_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
+		    char *why)
 {
 	const struct m0_host_ops *host = m0_host_ops_get();
-	struct m0_lnet_cfg        dflt;
 	struct m0_lnet           *lnet;
 	char                      text[M0_LNET_WHY_BYTES] = "";
 	int                       rc;
 
 	M0_BASSERT((int)M0_LND_WHY_BYTES == (int)M0_LNET_WHY_BYTES);
-	if (cfg == NULL) {
-		m0_lnet_cfg_default(&dflt);
-		cfg = &dflt;
-	}
 	rc = m0_lnet_cfg_check(cfg, why);
 	if (rc != 0)
 		return rc;
@@ -159,4 +155,21 @@ int m0_lnet_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg, char *why)
 	}
 	m0_front__undo(lnet);
 	return m0_node_why(why, rc, "%s", text[0] != 0 ? text : m0_errname(rc));
+}
+
+int m0_lnet_open(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg, char *why)
+{
+	struct m0_lnet_cfg *dflt;
+	int                 rc;
+
+	if (cfg != NULL)
+		return cfg_open(ret, cfg, why);
+	/* Too large for a kernel's stack. */
+	M0_ALLOC_PTR(dflt);
+	if (dflt == NULL)
+		return m0_node_why(why, -ENOMEM, "no memory for a node");
+	m0_lnet_cfg_default(dflt);
+	rc = cfg_open(ret, dflt, why);
+	m0_free(dflt);
+	return rc;
 }

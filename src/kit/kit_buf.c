@@ -98,8 +98,8 @@ static int send_add(struct kit_buf *kb, struct m0_net_buffer *buf)
 	return 0;
 }
 
-static __attribute__((noinline)) int bulk_add(struct kit_buf        *kb,
-					      enum m0_net_queue_type qt)
+static __attribute__((__noinline__)) int bulk_add(struct kit_buf        *kb,
+						  enum m0_net_queue_type qt)
 {
 	int rc = 0;
 
@@ -125,9 +125,9 @@ static inline int begin(struct kit_buf *kb, struct m0_net_buffer *buf,
 }
 
 /* With a time-out. */
-static __attribute__((noinline)) int timed_add(struct kit_buf        *kb,
-					       struct m0_net_buffer  *buf,
-					       enum m0_net_queue_type qt)
+static __attribute__((__noinline__)) int timed_add(struct kit_buf        *kb,
+						   struct m0_net_buffer  *buf,
+						   enum m0_net_queue_type qt)
 {
 	struct m0_net_kit_machine *m = kit_machine(buf->nb_tm);
 	bool waits = qt == M0_NET_QT_MSG_RECV || m0_net__qt_is_passive(qt);

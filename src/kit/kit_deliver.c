@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void event_deliver(
 }
 
 /* A message, and the buffer goes on. */
-static __attribute__((noinline)) void part_deliver(
+static __attribute__((__noinline__)) void part_deliver(
 	struct m0_net_kit_machine *m, struct kit_buf *kb,
 	const struct m0_net_buffer_event *ev)
 {
@@ -95,7 +95,7 @@ static inline void recv_deliver(struct m0_net_kit_machine *m,
 	event_deliver(m, &ev, M0_NET_QT_MSG_RECV, true);
 }
 
-static __attribute__((noinline)) void bulk_deliver(
+static __attribute__((__noinline__)) void bulk_deliver(
 	struct m0_net_kit_machine *m, const struct m0_net_buffer_event *ev,
 	enum m0_net_queue_type qt)
 {

@@ -301,7 +301,8 @@ void kit_inbox_close(struct m0_net_kit_machine *m)
 		refuse(m->nkm_ops, work);
 }
 
-static __attribute__((noinline)) void kick_waiters(struct m0_net_kit_machine *m)
+static __attribute__((__noinline__)) void kick_waiters(
+	struct m0_net_kit_machine *m)
 {
 	if (m->nkm_inbox.kin_wakes)
 		kit_strands_wake(m);

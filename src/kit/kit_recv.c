@@ -58,7 +58,7 @@ static void last_is_final(struct kit_buf *kb)
 	++kb->kb_pub.nkb_machine->nkm_tm->ntm_recv_spent_nr;
 }
 
-static __attribute__((noinline)) int ring_grow(struct kit_buf *kb)
+static __attribute__((__noinline__)) int ring_grow(struct kit_buf *kb)
 {
 	struct kit_recv_event *ring;
 
@@ -73,7 +73,8 @@ static __attribute__((noinline)) int ring_grow(struct kit_buf *kb)
 }
 
 /* The transport does not take it. */
-static __attribute__((noinline)) int place_failed(struct kit_buf *kb, int rc)
+static __attribute__((__noinline__)) int place_failed(struct kit_buf *kb,
+						      int             rc)
 {
 	m0_list_del(&kb->kb_recv_link);
 	if (kb->kb_ev_nr > 0) {
@@ -440,11 +441,9 @@ static void placed_kick(struct m0_net_kit_machine *m)
 }
 
 /* Out of order, or lost: by way of the held ones. */
-static __attribute__((noinline)) void placed_held(struct kit_buf          *kb,
-						  struct m0_net_end_point *from,
-						  m0_bindex_t offset,
-						  m0_bcount_t nr,
-						  int32_t     status)
+static __attribute__((__noinline__)) void placed_held(
+	struct kit_buf *kb, struct m0_net_end_point *from, m0_bindex_t offset,
+	m0_bcount_t nr, int32_t status)
 {
 	placed_fill(held_add(kb, offset), from, offset, nr, status);
 	held_release(kb);
@@ -467,11 +466,9 @@ static inline __attribute__((always_inline)) void placed(
 }
 
 /* placed() with a probe; a function of its own keeps the frame off placed(). */
-static __attribute__((noinline)) void placed_told(struct kit_buf          *kb,
-						  struct m0_net_end_point *from,
-						  m0_bindex_t offset,
-						  m0_bcount_t nr,
-						  int32_t     status)
+static __attribute__((__noinline__)) void placed_told(
+	struct kit_buf *kb, struct m0_net_end_point *from, m0_bindex_t offset,
+	m0_bcount_t nr, int32_t status)
 {
 	if (from != NULL)
 		m0_probe_msg_deliver(
@@ -495,8 +492,8 @@ void m0_net_kit_recv_placed(struct m0_net_kit_buf   *pub,
 }
 
 /* Without a message, or with an error; perhaps it is begun anew. */
-static __attribute__((noinline)) void ended_else(struct kit_buf *kb,
-						 int32_t         status)
+static __attribute__((__noinline__)) void ended_else(struct kit_buf *kb,
+						     int32_t         status)
 {
 	const struct m0_net_transfer_mc *tm = kb->kb_pub.nkb_machine->nkm_tm;
 
@@ -566,7 +563,7 @@ int m0_net_kit_msg_refused(struct m0_net_kit_machine *m, m0_bcount_t nr)
  * The message that waits goes to a buffer just added. True: it is full. Pre:
  * there is one.
  */
-static __attribute__((noinline)) bool staged_take(struct kit_buf *kb)
+static __attribute__((__noinline__)) bool staged_take(struct kit_buf *kb)
 {
 	struct m0_net_kit_machine *m = kb->kb_pub.nkb_machine;
 	const struct kit_staged   *sg = &m->nkm_staged;

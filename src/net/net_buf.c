@@ -121,13 +121,13 @@ static inline __attribute__((always_inline)) void add_pre(
 		break;
 	case M0_NET_QT_PASSIVE_BULK_SEND:
 		M0_PRE(send_fits(buf));
-		/* fall through */
+		__attribute__((__fallthrough__));
 	case M0_NET_QT_PASSIVE_BULK_RECV:
 		M0_PRE(buf->nb_ep == NULL || buf->nb_ep->nep_tm == tm);
 		break;
 	case M0_NET_QT_ACTIVE_BULK_SEND:
 		M0_PRE(send_fits(buf));
-		/* fall through */
+		__attribute__((__fallthrough__));
 	default:
 		M0_PRE(buf->nb_desc.nbd_len > 0 &&
 		       buf->nb_desc.nbd_data != NULL);
@@ -142,7 +142,7 @@ static bool holds_ep(const struct m0_net_buffer *buf, enum m0_net_queue_type qt)
 }
 
 /* The transport does not take it. */
-static __attribute__((noinline)) void add_undo(struct m0_net_buffer *buf)
+static __attribute__((__noinline__)) void add_undo(struct m0_net_buffer *buf)
 {
 	if (holds_ep(buf, buf->nb_qtype))
 		m0_net__ep_put(buf->nb_ep);

@@ -69,7 +69,7 @@ void m0_rpc_machine_get_stats(struct m0_rpc_machine *machine,
 /* -------------------------------------------------------------- latency -- */
 
 /* The first of a type, or of one that has another's place; NULL: no memory. */
-static __attribute__((noinline)) struct m0_rpc__hist *hist_begin(
+static __attribute__((__noinline__)) struct m0_rpc__hist *hist_begin(
 	struct m0_rpc__machine *m, const struct m0_rpc_item_type *type)
 {
 	struct m0_rpc__hist **hist;

@@ -11,10 +11,11 @@ enum {
  * the entry of a number is the sum (exclusive or) of those of its bits, so that
  * eight numbers of each table say all of it.
  */
-#define BIT(n, b, of) (((n) >> (b)&1) != 0 ? UINT32_C(of) : 0)
-#define ENTRY(n, b0, b1, b2, b3, b4, b5, b6, b7)                         \
-	(BIT(n, 0, b0) ^ BIT(n, 1, b1) ^ BIT(n, 2, b2) ^ BIT(n, 3, b3) ^ \
-	 BIT(n, 4, b4) ^ BIT(n, 5, b5) ^ BIT(n, 6, b6) ^ BIT(n, 7, b7))
+#define CRC_BIT(n, b, of) (((n) >> (b)&1) != 0 ? UINT32_C(of) : 0)
+#define ENTRY(n, b0, b1, b2, b3, b4, b5, b6, b7)                     \
+	(CRC_BIT(n, 0, b0) ^ CRC_BIT(n, 1, b1) ^ CRC_BIT(n, 2, b2) ^ \
+	 CRC_BIT(n, 3, b3) ^ CRC_BIT(n, 4, b4) ^ CRC_BIT(n, 5, b5) ^ \
+	 CRC_BIT(n, 6, b6) ^ CRC_BIT(n, 7, b7))
 #define ENTRIES4(n, ...)                                      \
 	ENTRY((n), __VA_ARGS__), ENTRY((n) + 1, __VA_ARGS__), \
 		ENTRY((n) + 2, __VA_ARGS__), ENTRY((n) + 3, __VA_ARGS__)

@@ -8,7 +8,7 @@
 #include "lnd/ksock/sock_internal.h"
 
 /** Keeps what is rare from making dear what is not. */
-#define RARE __attribute__((noinline, cold))
+#define RARE __attribute__((__noinline__, __cold__))
 
 /* -- a message ends -------------------------------------------------------- */
 
@@ -373,9 +373,8 @@ static RARE int stage_use(struct m0_sock_conn *conn)
 /* -- any bytes ------------------------------------------------------------- */
 
 /** Takes some of what is not whole, or not wanted. */
-static __attribute__((noinline)) ssize_t other_take(struct m0_sock_conn *conn,
-						    const uint8_t       *bytes,
-						    size_t               nr)
+static __attribute__((__noinline__)) ssize_t other_take(
+	struct m0_sock_conn *conn, const uint8_t *bytes, size_t nr)
 {
 	size_t part = nr;
 	int    rc = 0;
@@ -539,7 +538,7 @@ int m0_sock__in_arrived(void *user, size_t nr)
 				return (int)nr;
 			break;
 		}
-		/* fall through */
+		__attribute__((__fallthrough__));
 	default:
 		batch_begin(conn);
 		conn->cn_staged += (unsigned)nr;

@@ -113,7 +113,7 @@ static void routes_set(struct m0_sock__peer *peer)
 }
 
 /** One of many, or none. */
-static __attribute__((noinline)) struct m0_sock_conn *route_choose(
+static __attribute__((__noinline__)) struct m0_sock_conn *route_choose(
 	struct m0_sock__peer *peer, bool bulk)
 {
 	struct m0_sock_conn *conn;
@@ -436,7 +436,7 @@ static struct m0_sock__peer *peer_new(struct m0_sock__ni       *ni,
 }
 
 /** Another one than the last. */
-static __attribute__((noinline)) struct m0_sock__peer *peer_find(
+static __attribute__((__noinline__)) struct m0_sock__peer *peer_find(
 	struct m0_sock__ni *ni, const struct m0_lnet_nid *nid, uint32_t pid)
 {
 	struct m0_sock__peer *peer;

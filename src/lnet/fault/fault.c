@@ -302,6 +302,17 @@ static bool is_hit(struct rule *rule, m0_time_t now)
 	return window_hit(rule, fault->lft_seen_nr - 1, true);
 }
 
+/* Not the builtin: where the processor has no instruction, it is a function of the
+ * compiler's library, which a kernel has not. */
+static unsigned bits_nr(unsigned mask)
+{
+	unsigned nr = 0;
+
+	for (; mask != 0; mask &= mask - 1)
+		++nr;
+	return nr;
+}
+
 /* Picks one of the classes of failure that are set. */
 static enum m0_lnd_health health_pick(struct rule *rule)
 {
@@ -309,7 +320,7 @@ static enum m0_lnd_health health_pick(struct rule *rule)
 	uint64_t nr;
 
 	M0_PRE(mask != 0);
-	nr = m0_rand_below(&rule->rul_rand, (uint64_t)__builtin_popcount(mask));
+	nr = m0_rand_below(&rule->rul_rand, bits_nr(mask));
 	for (; nr > 0; --nr)
 		mask &= mask - 1;
 	M0_ASSERT(mask != 0);

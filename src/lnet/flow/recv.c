@@ -491,7 +491,7 @@ static int vet(struct coming *in, const void *bytes, bool large, bool *ours)
 	return why == NULL ? 0 : refuse(in, why);
 }
 
-static __attribute__((noinline)) int response_in(const struct coming *in)
+static __attribute__((__noinline__)) int response_in(const struct coming *in)
 {
 	return in->cmi_hdr.lhd_type == M0_LNET_ACK ? ack_in(in) : reply_in(in);
 }
@@ -550,9 +550,10 @@ static int again_in(struct coming *in, const void *bytes)
 }
 
 /* Handles the message by the fault rules, which exist. */
-static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
-						     const void    *bytes,
-						     bool large, bool ours)
+static __attribute__((__cold__, __noinline__)) int faulty_in(struct coming *in,
+							     const void *bytes,
+							     bool        large,
+							     bool        ours)
 {
 	struct m0_lnd_rx *rx = in->cmi_rx;
 	size_t   nr = large ? M0_LNET_HDR_LARGE_BYTES : M0_LNET_HDR_BYTES;
@@ -586,8 +587,8 @@ static __attribute__((cold, noinline)) int faulty_in(struct coming *in,
 }
 
 /* Handles a message of a sender that is not the last one. */
-static __attribute__((noinline)) int first_in(struct coming *in,
-					      const void *bytes, bool large)
+static __attribute__((__noinline__)) int first_in(struct coming *in,
+						  const void *bytes, bool large)
 {
 	bool ours;
 	int  rc = vet(in, bytes, large, &ours);

@@ -114,7 +114,7 @@ static void msg_drop(struct m0_lnet_msg *msg, enum m0_lnd_health health)
 }
 
 /** Sends a message while fault rules exist. */
-static __attribute__((cold, noinline)) void msg_leave_faulty(
+static __attribute__((__cold__, __noinline__)) void msg_leave_faulty(
 	struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine        *eng = msg->msg_engine;
@@ -312,7 +312,7 @@ static void send_on(struct m0_lnet_msg *msg, int rc)
  * Finds the path of a message that path_again() could not. Not inline, because
  * few messages need it.
  */
-static __attribute__((noinline)) void send_first(struct m0_lnet_msg *msg)
+static __attribute__((__noinline__)) void send_first(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
 	int                    rc;
@@ -402,7 +402,7 @@ size_t m0_lnet__tx_header(struct m0_lnd_tx *tx, bool large,
 	return m0_lnet__hdr_encode(&msg_of(tx)->msg_hdr, large, buf);
 }
 
-static __attribute__((cold, noinline)) void tx_count_failure(
+static __attribute__((__cold__, __noinline__)) void tx_count_failure(
 	struct m0_lnet_msg *msg, uint32_t type, enum m0_lnd_health health)
 {
 	struct m0_lnet_ni   *ni = msg->msg_tx.mtx_ni;
@@ -438,7 +438,7 @@ static inline __attribute__((always_inline)) void tx_count(
 }
 
 /** Completes a message that no driver has had. */
-static __attribute__((cold, noinline)) void tx_done_here(
+static __attribute__((__cold__, __noinline__)) void tx_done_here(
 	struct m0_lnet_msg *msg, int status, enum m0_lnd_health health)
 {
 	M0_PRE(status < 0);
@@ -448,7 +448,8 @@ static __attribute__((cold, noinline)) void tx_done_here(
 }
 
 /** Sends the message once more. */
-static __attribute__((cold, noinline)) void tx_again(struct m0_lnet_msg *msg)
+static __attribute__((__cold__, __noinline__)) void tx_again(
+	struct m0_lnet_msg *msg)
 {
 	tx_count(msg, 0, M0_LND_OK);
 	msg_xmit(msg);

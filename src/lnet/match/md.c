@@ -108,8 +108,8 @@ bool m0_lnet__md_is_exhausted(const struct m0_lnet_md *md)
  * Ends the waits for responses to an MD that is used up; the responses will be
  * dropped. Not inline, because few messages need it.
  */
-static __attribute__((noinline)) void waits_end(struct m0_lnet_engine *eng,
-						struct m0_lnet_md     *md)
+static __attribute__((__noinline__)) void waits_end(struct m0_lnet_engine *eng,
+						    struct m0_lnet_md     *md)
 {
 	struct m0_list_link *pos;
 	struct m0_list_link *next;

@@ -319,9 +319,9 @@ static void md_add(struct m0_lnet_me *me, struct m0_lnet_md *md)
 }
 
 /* Attaches an MD to an entry that is not searched yet, or refuses it. */
-static __attribute__((noinline)) void md_add_first(struct m0_lnet_engine *eng,
-						   struct m0_lnet_me     *me,
-						   struct m0_lnet_md     *md)
+static __attribute__((__noinline__)) void md_add_first(
+	struct m0_lnet_engine *eng, struct m0_lnet_me *me,
+	struct m0_lnet_md *md)
 {
 	int rc = attach(eng, me, md);
 
@@ -457,7 +457,7 @@ static inline __attribute__((always_inline)) struct m0_lnet_md *me_match(
 	return NULL;
 }
 
-static __attribute__((noinline)) struct m0_lnet_md *wild_match(
+static __attribute__((__noinline__)) struct m0_lnet_md *wild_match(
 	const struct m0_lnet_engine *eng, const struct m0_lnet_portal *portal,
 	struct m0_lnet_msg *msg, unsigned op)
 {

@@ -234,7 +234,7 @@ static int addr_parse(struct m0_lnet_nid *nid, enum addr_form form,
 			nid->ln_size = M0_LNET_NID_SIZE_IPV6;
 			return 0;
 		}
-		__attribute__((fallthrough));
+		__attribute__((__fallthrough__));
 	case ADDR_IP4:
 		return m0_ip4_parse(text, nid->ln_addr) ? 0 : -EINVAL;
 	}

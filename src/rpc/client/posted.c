@@ -63,8 +63,8 @@ static inline void xid_put(struct m0_rpc__session *s, struct m0_rpc_item *item)
 }
 
 /* A function of its own: the common path needs no stack frame. */
-static __attribute__((noinline)) int grow_and_put(struct m0_rpc__session *s,
-						  struct m0_rpc_item     *item)
+static __attribute__((__noinline__)) int grow_and_put(struct m0_rpc__session *s,
+						      struct m0_rpc_item *item)
 {
 	int rc = table_grow(s);
 
@@ -173,8 +173,8 @@ static void session_sent(struct m0_rpc__machine *m, struct m0_rpc_item *item,
 		m0_rpc__item_again(m, item);
 }
 
-static __attribute__((noinline)) void stream_leave(struct m0_rpc__machine *m,
-						   struct m0_rpc_item     *item)
+static __attribute__((__noinline__)) void stream_leave(
+	struct m0_rpc__machine *m, struct m0_rpc_item *item)
 {
 	struct m0_rpc__item   *il = m0_rpc__il(item);
 	struct m0_rpc__stream *stream =

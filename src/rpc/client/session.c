@@ -424,12 +424,31 @@ static void answered(struct m0_rpc__note *note, int rc, const void *body,
 	}
 }
 
+/* Makes the question, which is too large for a kernel's stack. NULL: no memory. */
+static struct m0_rpc_session_est *est_make(const struct m0_rpc__session *s)
+{
+	struct m0_rpc_session_est *est;
+
+	M0_ALLOC_PTR(est);
+	if (est == NULL)
+		return NULL;
+	est->rse_conn = s->rsx_conn->rcx_nr;
+	est->rse_streams_nr = s->rsx_streams != NULL
+				      ? s->rsx_streams_nr
+				      : s->rsx_session->s_streams_nr;
+	est->rse_window = s->rsx_streams != NULL ? s->rsx_window
+						 : s->rsx_session->s_window;
+	est->rse_again = s->rsx_was_up && !s->rsx_resets;
+	est->rse_has_xid = false;
+	return est;
+}
+
 static void session_ask(struct m0_rpc__session *s)
 {
-	struct m0_rpc__machine   *m = s->rsx_machine;
-	struct m0_rpc_session_est est;
-	struct m0_rpc__note      *note = NULL;
-	int                       rc = 0;
+	struct m0_rpc__machine    *m = s->rsx_machine;
+	struct m0_rpc_session_est *est = NULL;
+	struct m0_rpc__note       *note = NULL;
+	int                        rc = 0;
 
 	M0_PRE(m0_rpc__session_invariant(s));
 	M0_PRE(s->rsx_note == NULL);
@@ -437,21 +456,17 @@ static void session_ask(struct m0_rpc__session *s)
 	if (s->rsx_id == 0 || s->rsx_resets || !s->rsx_was_up)
 		rc = number_take(s);
 	if (rc == 0)
+		est = est_make(s);
+	if (est != NULL)
 		note = m0_rpc__note_new(m, M0_RPC_OP_SESSION_ESTABLISH,
 					M0_RPC_WIRE_BODY_MAX);
 	if (note == NULL) {
+		m0_free(est);
 		m0_rpc__session_fail(s, -ENOMEM);
 		return;
 	}
-	est.rse_conn = s->rsx_conn->rcx_nr;
-	est.rse_streams_nr = s->rsx_streams != NULL
-				     ? s->rsx_streams_nr
-				     : s->rsx_session->s_streams_nr;
-	est.rse_window = s->rsx_streams != NULL ? s->rsx_window
-						: s->rsx_session->s_window;
-	est.rse_again = s->rsx_was_up && !s->rsx_resets;
-	est.rse_has_xid = false;
-	note->rno_nr = (uint32_t)m0_rpc__session_est_put(note->rno_body, &est);
+	note->rno_nr = (uint32_t)m0_rpc__session_est_put(note->rno_body, est);
+	m0_free(est);
 	note->rno_done = answered;
 	note->rno_arg = s;
 	s->rsx_note = note;

@@ -38,9 +38,9 @@ static int item_cmp(const struct m0_order_node *a,
 	return rc;
 }
 
-static __attribute__((noinline)) void slot_in(struct m0_rpc_frm      *frm,
-					      struct m0_rpc_frm_item *item,
-					      unsigned                slot)
+static __attribute__((__noinline__)) void slot_in(struct m0_rpc_frm      *frm,
+						  struct m0_rpc_frm_item *item,
+						  unsigned                slot)
 {
 	struct m0_order *class = &frm->f_class[slot];
 	const struct m0_order_node *last = m0_rpc__order_last(class);
@@ -302,10 +302,9 @@ static inline void item_in(struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item,
 }
 
 /* Apart: what most items are needs no frame. */
-static __attribute__((noinline)) void special_in(struct m0_rpc_frm      *frm,
-						 struct m0_rpc_frm_item *item,
-						 m0_time_t               now,
-						 m0_time_t               linger)
+static __attribute__((__noinline__)) void special_in(
+	struct m0_rpc_frm *frm, struct m0_rpc_frm_item *item, m0_time_t now,
+	m0_time_t linger)
 {
 	enum m0_frm_kind kind = kind_at(frm, item, now, linger);
 
@@ -357,7 +356,7 @@ static inline void item_out(struct m0_rpc_frm_item *item)
 }
 
 /* One that waits for a time, or its group. */
-static __attribute__((noinline)) void waiting_leave(
+static __attribute__((__noinline__)) void waiting_leave(
 	struct m0_rpc_frm_item *item)
 {
 	if (m0_timer_is_armed(&item->fi_timer))

@@ -35,7 +35,7 @@ static bool is_full(const struct m0_rpc_frm *frm)
 }
 
 /** Apart: most networks do not ask. */
-static __attribute__((noinline)) bool network_is_ready(
+static __attribute__((__noinline__)) bool network_is_ready(
 	const struct m0_rpc_frm *frm)
 {
 	struct m0_rpc_frm_load load = {

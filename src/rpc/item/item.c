@@ -125,7 +125,7 @@ void m0_rpc__item_prepare(struct m0_rpc__machine *m, struct m0_rpc_item *item)
 /* ------------------------------------------------------------ formation -- */
 
 /* A function of its own, because of its arrays. */
-static __attribute__((noinline)) uint32_t gathered_segs(
+static __attribute__((__noinline__)) uint32_t gathered_segs(
 	const struct m0_rpc__machine *m, const struct m0_rpc_item *item,
 	uint32_t max)
 {
@@ -229,8 +229,8 @@ static bool has_parts(const struct m0_rpc_item *item)
 }
 
 /* Parts get their shares of the outcome. */
-static __attribute__((noinline)) void parts_end(struct m0_rpc_item *item,
-						int                 rc)
+static __attribute__((__noinline__)) void parts_end(struct m0_rpc_item *item,
+						    int                 rc)
 {
 	struct m0_rpc_item *part = m0_rpc__il(item)->ril_parts;
 	struct m0_rpc_item *next;
@@ -255,7 +255,7 @@ static __attribute__((noinline)) void parts_end(struct m0_rpc_item *item,
 }
 
 /* A part that ends before the one that carries it: its time, or a cancel. */
-static __attribute__((noinline)) void part_leave(struct m0_rpc_item *part)
+static __attribute__((__noinline__)) void part_leave(struct m0_rpc_item *part)
 {
 	const struct m0_list *items = &m0_rpc__il(part)->ril_session->rsx_items;
 	struct m0_list_link  *link;

@@ -106,7 +106,7 @@ void m0_rpc__raws_free(struct m0_rpc__machine *m)
 }
 
 /* A function of its own: taking a kept item needs no stack frame. */
-static __attribute__((noinline)) int raw_decode_new(
+static __attribute__((__noinline__)) int raw_decode_new(
 	const struct m0_rpc_item_type *type, struct m0_rpc_item **ret_item,
 	const void *bytes, m0_bcount_t nr)
 {

@@ -77,7 +77,7 @@ static struct m0_rpc__link *stream_link(const struct m0_rpc_item *item)
 }
 
 /* A function of its own: mostly there is no choice. */
-static __attribute__((noinline)) void route_any(struct m0_rpc_item *item)
+static __attribute__((__noinline__)) void route_any(struct m0_rpc_item *item)
 {
 	struct m0_rpc__item    *il = m0_rpc__il(item);
 	struct m0_rpc__conn    *conn = il->ril_conn;

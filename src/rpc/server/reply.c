@@ -9,8 +9,8 @@
  * One that is on its way, and is asked for over another link; perhaps the first
  * is dead. True: it can be sent there now; else when its packet has ended.
  */
-static __attribute__((noinline)) bool reply_move(struct m0_rpc_item    *reply,
-						 struct m0_rpc__target *target)
+static __attribute__((__noinline__)) bool reply_move(
+	struct m0_rpc_item *reply, struct m0_rpc__target *target)
 {
 	struct m0_rpc__item   *il = m0_rpc__il(reply);
 	struct m0_rpc__target *old = il->ril_target;
@@ -107,7 +107,7 @@ void m0_rpc__request_done(struct m0_rpc__machine *m,
 }
 
 /* A status in place of a reply; NULL: no memory. */
-static __attribute__((noinline)) struct m0_rpc_item *status_item(
+static __attribute__((__noinline__)) struct m0_rpc_item *status_item(
 	struct m0_rpc__machine *m, int rc)
 {
 	struct m0_rpc__note *note = m0_rpc__note_new(m, M0_RPC_OP_STATUS, 0);
@@ -133,10 +133,9 @@ static void reply_address(const struct m0_rpc_item *request,
 }
 
 /* Keep and send the reply of a stream's request; the next may begin. */
-static __attribute__((noinline)) void stream_finish(struct m0_rpc__machine *m,
-						    struct m0_rpc_item *request,
-						    struct m0_rpc_item *reply,
-						    int                 rc)
+static __attribute__((__noinline__)) void stream_finish(
+	struct m0_rpc__machine *m, struct m0_rpc_item *request,
+	struct m0_rpc_item *reply, int rc)
 {
 	struct m0_rpc__item     *il = m0_rpc__il(request);
 	struct m0_rpc__sstream  *stream = il->ril_sstream;

@@ -26,7 +26,7 @@ void m0_xlnet__events_told(struct m0_lnet_eq *eq)
 	visit(container_of(eq, struct xlnet_node, xn_eq), NULL);
 }
 
-static __attribute__((noinline)) void other_event_tell(
+static __attribute__((__noinline__)) void other_event_tell(
 	struct xlnet_md *xd, const struct m0_lnet_event *ev)
 {
 	switch (xd->xd_kind) {
@@ -60,7 +60,7 @@ static inline void event_tell(struct xlnet_md            *xd,
 }
 
 /* Apart: the events that follow need no frame for it. */
-static __attribute__((noinline)) void first_event_tell(
+static __attribute__((__noinline__)) void first_event_tell(
 	struct xlnet_node *node, struct xlnet_md *xd,
 	const struct m0_lnet_event *ev)
 {

@@ -4,10 +4,10 @@
 
 #include "front/front_internal.h"
 
-static struct m0_lnet    *lnet;
-static struct m0_lnet_eq  late;
-static struct m0_lnet_eq  queues[M0_FRONT_CHUNK_NR];
-static unsigned           ends_nr;
+static struct m0_lnet   *lnet;
+static struct m0_lnet_eq late;
+static struct m0_lnet_eq queues[M0_FRONT_CHUNK_NR];
+static unsigned          ends_nr;
 
 static void nothing(struct m0_lnet_eq *eq, const struct m0_lnet_event *ev)
 {
