@@ -42,9 +42,15 @@ static void bulk_note(struct m0_net_kit_buf        *kb,
 
 static void push_note(struct m0_net_kit_machine *machine)
 {
+	bool within;
+
 	(void)machine;
 	assert_int_equal(m0_mutex_held_nr(), 0);
-	if (rig.r_tm.ntm_callback_counter > 0) {
+	/* The thread of another strand may begin a callback. */
+	m0_mutex_lock(&rig.r_tm.ntm_mutex);
+	within = rig.r_tm.ntm_callback_counter > 0;
+	m0_mutex_unlock(&rig.r_tm.ntm_mutex);
+	if (within) {
 		++within_nr;
 		within_asked_nr = asked_nr;
 	} else {
