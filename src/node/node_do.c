@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that carry out the entries of the front. A record is copied before the engine
- * uses it: the front may change it at any time.
+ * Functions that carry out the entries of the front. An entry may come too late: what
+ * it is about has ended, and the front may fill the record for its next use already. So
+ * the node's own structs say whether an entry still names something, not the record.
  */
 #include "node/node_internal.h"
 
@@ -30,20 +31,13 @@ static void me_attach_do(struct m0_node             *node,
 				 &m0_node__me(node, entry->rqe_nr)->nme_me);
 }
 
-/* Is it the one that the entry is about, and has it not ended? */
-static bool is_it(struct m0_lnet_handle handle, uint32_t gen, uint8_t ended)
-{
-	return handle.lh_gen == gen && !ended;
-}
-
 static void me_unlink_do(struct m0_node             *node,
 			 const struct m0_ring_entry *entry)
 {
 	struct m0_lnet_me *me = &m0_node__me(node, entry->rqe_nr)->nme_me;
 
 	M0_PRE_EX(me->me_handle.lh_slot == entry->rqe_nr);
-	if (is_it(me->me_handle, entry->rqe_gen,
-		  m0_node__me_record(node, entry->rqe_nr)->rme_gone))
+	if (me->me_handle.lh_gen == entry->rqe_gen)
 		m0_lnet_engine_me_unlink(node->nod_engine, me);
 }
 
@@ -132,6 +126,8 @@ static struct m0_lnet_md *md_fill(struct m0_node *node, uint32_t nr,
 	if (rc == 0)
 		return md;
 	m0_node__md_refuse(node, md->md_handle, rc);
+	/* No later entry names it: the engine does not know of it. */
+	md->md_handle.lh_gen = 0;
 	return NULL;
 }
 
@@ -179,8 +175,7 @@ static void md_unlink_do(struct m0_node             *node,
 	struct m0_lnet_md *md = &m0_node__md(node, entry->rqe_nr)->nmd_md;
 
 	M0_PRE_EX(md->md_handle.lh_slot == entry->rqe_nr);
-	if (is_it(md->md_handle, entry->rqe_gen,
-		  m0_node__md_record(node, entry->rqe_nr)->rmd_ended))
+	if (md->md_handle.lh_gen == entry->rqe_gen)
 		m0_lnet_engine_md_unlink(node->nod_engine, md);
 }
 
@@ -230,7 +225,7 @@ static struct m0_lnet_msg *bound_fill(struct m0_node             *node,
 
 	if (M0_LIKELY(md != NULL))
 		m0_lnet_engine_md_bind(node->nod_engine, md);
-	if (M0_LIKELY(!m0_node__md_record(node, record->rop_md)->rmd_ended))
+	if (M0_LIKELY(md != NULL && !md->md_ended))
 		return msg;
 	m0_node__op_done(node, m0_node__op(node, entry->rqe_nr));
 	return NULL;

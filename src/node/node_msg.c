@@ -218,10 +218,12 @@ static void node_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	struct m0_node    *node = m0_lnet_engine_home(eng);
 	struct m0_ring_md *record =
 		m0_node__md_record(node, md->md_handle.lh_slot);
-	bool unlinked = ev->ev_unlinked;
 
-	M0_PRE_EX(!record->rmd_ended || !unlinked);
-	M0_PRE_EX(ergo(msg == NULL, unlinked));
+	M0_PRE_EX(md->md_ended == ev->ev_unlinked);
+	M0_PRE_EX(ergo(msg == NULL, ev->ev_unlinked));
+	/* Before the front can know of the event, and use the record again. */
+	if (ev->ev_unlinked)
+		__atomic_store_n(&record->rmd_ended, 1, __ATOMIC_RELEASE);
 	if (msg != NULL) {
 		msg_event(node, msg_of(msg), ev);
 	} else {
@@ -230,8 +232,6 @@ static void node_event(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 			node, M0_RING_EV_UNLINK, md->md_handle,
 			&m0_node__md(node, md->md_handle.lh_slot)->nmd_last);
 	}
-	if (unlinked)
-		__atomic_store_n(&record->rmd_ended, 1, __ATOMIC_RELEASE);
 }
 
 void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
@@ -247,18 +247,19 @@ void m0_node__md_refuse(struct m0_node *node, struct m0_lnet_handle md,
 		.ev_md = md,
 		.ev_md_user = (void *)(uintptr_t)record->rmd_user,
 	};
+	__atomic_store_n(&record->rmd_ended, 1, __ATOMIC_RELEASE);
 	m0_node__post(node, M0_RING_EV_UNLINK, md,
 		      &m0_node__md(node, md.lh_slot)->nmd_last);
-	__atomic_store_n(&record->rmd_ended, 1, __ATOMIC_RELEASE);
 }
 
 static bool node_eq_room(struct m0_lnet_engine *eng, uint32_t number)
 {
 	struct m0_node    *node = m0_lnet_engine_home(eng);
-	struct m0_ring_eq *eq = m0_node__eq_record(node, number - 1);
+	struct m0_ring_eq *eq;
 	uint32_t           queued_nr;
 
 	M0_PRE_EX(number != 0);
+	eq = m0_node__eq_record(node, number - 1);
 	if (!eq->req_is_polled)
 		return true;
 	queued_nr = eq->req_accepted_nr -
@@ -277,7 +278,7 @@ static void node_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 {
 	struct m0_node *node = m0_lnet_engine_home(eng);
 
-	M0_PRE_EX(!m0_node__me_record(node, me->me_handle.lh_slot)->rme_gone);
+	M0_PRE_EX(me->me_state == M0_LNET_ME_GONE);
 	__atomic_store_n(
 		&m0_node__me_record(node, me->me_handle.lh_slot)->rme_gone, 1,
 		__ATOMIC_RELEASE);
