@@ -167,7 +167,7 @@ static void polled_push(struct m0_lnet *lnet, struct polled *polled)
 		if (entry->rqe_opcode == M0_RING_DONE) {
 			if (m0_front__op_put(
 				    lnet, m0_front__op_at(lnet, entry->rqe_nr)))
-				lnet->hm_node->nod_again = true;
+				m0_front__look_again(lnet);
 			continue;
 		}
 		eq = eq_of(lnet, entry,
@@ -288,11 +288,11 @@ static bool event_take(struct m0_lnet *lnet, struct m0_lnet_eq *eq,
 	struct m0_front_event *queued = eq->eq_first;
 	uint32_t               nr = queued->fev_nr;
 	struct m0_ring_event  *event = event_of(lnet, queued->fev_kind, nr);
-	struct m0_ring_eq     *record =
-		m0_front__eq_record(lnet, eq->eq_number - 1);
-	bool wake = false;
+	struct m0_ring_eq     *record;
+	bool                   wake = false;
 
 	M0_PRE(eq->eq_number != 0);
+	record = m0_front__eq_record(lnet, eq->eq_number - 1);
 	eq->eq_first = queued->fev_next;
 	if (eq->eq_first == NULL)
 		eq->eq_last = NULL;

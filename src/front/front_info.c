@@ -160,9 +160,11 @@ __attribute__((no_sanitize("thread"))) static void counters_copy(
 
 void m0_lnet_stats_get(struct m0_lnet *lnet, struct m0_lnet_stats *st)
 {
-	const struct m0_lnet_stats *live = m0_node_counters(lnet->hm_node);
+	const struct m0_lnet_stats *live;
 
 	M0_BASSERT(sizeof *st % sizeof(uint64_t) == 0);
+	M0_PRE(lnet->hm_node != NULL);
+	live = m0_node_counters(lnet->hm_node);
 	counters_copy((uint64_t *)(void *)st,
 		      (const volatile uint64_t *)(const volatile void *)live,
 		      sizeof *st / sizeof(uint64_t));

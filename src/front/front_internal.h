@@ -395,6 +395,8 @@ struct m0_front_md *m0_front__md_find(struct m0_lnet       *lnet,
 				      struct m0_lnet_handle handle);
 bool                m0_front__nid_is_ours(const struct m0_lnet     *lnet,
 					  const struct m0_lnet_nid *nid);
+/** Who steps: the node, which was refused a message, is to look again. */
+void m0_front__look_again(struct m0_lnet *lnet);
 /** One use less. */
 void m0_front__me_put(struct m0_lnet *lnet, struct m0_front_me *fme);
 void m0_front__md_put(struct m0_lnet *lnet, struct m0_front_md *fmd);

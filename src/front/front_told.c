@@ -11,6 +11,14 @@ static bool is_starved(const struct m0_lnet *lnet)
 	return M0_FRONT_GET(lnet->hm_ring->rng_starved) != 0;
 }
 
+/* This is a step of the node's host: its end looks again. */
+void m0_front__look_again(struct m0_lnet *lnet)
+{
+	M0_FRONT_SET(lnet->hm_ring->rng_down.rqu_bell, 1);
+	if (lnet->hm_node != NULL)
+		lnet->hm_node->nod_again = true;
+}
+
 void m0_front__me_put(struct m0_lnet *lnet, struct m0_front_me *fme)
 {
 	M0_PRE(fme->fme_users_nr > 0);
@@ -108,11 +116,8 @@ static bool told_take(struct m0_lnet *lnet)
 	for (i = 0; i < lnet->hm_told_nr; ++i)
 		starved |= entry_end(lnet, &lnet->hm_told[i]);
 	lnet->hm_told_nr = 0;
-	if (M0_UNLIKELY(starved && lnet->hm_node != NULL)) {
-		/* This is a step: its end shall look again. */
-		M0_FRONT_SET(lnet->hm_ring->rng_down.rqu_bell, 1);
-		lnet->hm_node->nod_again = true;
-	}
+	if (M0_UNLIKELY(starved))
+		m0_front__look_again(lnet);
 	return true;
 }
 

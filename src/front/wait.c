@@ -117,7 +117,8 @@ bool m0_lnet_progress(struct m0_lnet *lnet)
  */
 void m0_lnet_push(struct m0_lnet *lnet)
 {
-	if (M0_FRONT_GET(lnet->hm_inline) && m0_front__is_posted(lnet) &&
+	if (lnet->hm_node != NULL && M0_FRONT_GET(lnet->hm_inline) &&
+	    m0_front__is_posted(lnet) &&
 	    !__atomic_exchange_n(&lnet->hm_stepping, true, __ATOMIC_ACQUIRE)) {
 		lnet->hm_embed.emb_pushes = lnet->hm_embed.emb_step_now > 0 &&
 					    !M0_FRONT_GET(lnet->hm_has_fd);

@@ -359,33 +359,118 @@ static void memory_must_be_registered(void **state)
 	move(1);
 }
 
-/* The node does not believe a record: its segment is of no region. */
+/* Stops the node; returns when it does nothing any more. */
+static void node_hold(void)
+{
+	int status;
+
+	assert_int_equal(kill(child, SIGSTOP), 0);
+	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+	assert_true(WIFSTOPPED(status));
+}
+
+static void node_go_on(void)
+{
+	assert_int_equal(kill(child, SIGCONT), 0);
+}
+
+/* Moves the memory of an MD, which the node has not seen, out of the region. */
+static void record_falsify(struct m0_lnet_handle md)
+{
+	m0_front__md_record(lnet, md.lh_slot)->rmd_segs[0].rsg_offset =
+		REGION_BYTES;
+}
+
+static void refusal_expect(void)
+{
+	struct m0_lnet_event ev = event();
+
+	assert_int_equal(ev.ev_type, M0_LNET_EV_UNLINK);
+	assert_int_equal(ev.ev_status, -EFAULT);
+	assert_true(ev.ev_unlinked);
+}
+
+/* The node refuses an MD of which a segment is of no region, and an operation on it
+ * ends with it, also while the node waits for a message. */
 static void false_records_end(void **state)
 {
-	struct m0_lnet_event   ev;
-	struct m0_ring_md     *record;
 	struct m0_lnet_handle  md;
 	void                  *buf;
 	m0_bcount_t            count;
 	struct m0_bufvec       vec;
+	struct m0_lnet_op      op = op_of();
 	struct m0_lnet_md_attr attr = { .mda_vec = &vec,
 					.mda_length = 64,
 					.mda_threshold = 1,
 					.mda_eq = &eq };
+	uint32_t               used_nr = lnet->hm_ops.fss_used_nr;
 
 	(void)state;
 	vec_of(&vec, &buf, &count, 1, region, 64, 0);
-	/* The node is stopped meanwhile. */
-	assert_int_equal(kill(child, SIGSTOP), 0);
+	node_hold();
 	assert_int_equal(m0_lnet_md_bind(lnet, &attr, &md), 0);
-	record = m0_front__md_record(lnet, md.lh_slot);
-	record->rmd_segs[0].rsg_offset = REGION_BYTES;
-	assert_int_equal(kill(child, SIGCONT), 0);
-	ev = event();
-	assert_int_equal(ev.ev_type, M0_LNET_EV_UNLINK);
-	assert_int_equal(ev.ev_status, -EFAULT);
-	assert_true(ev.ev_unlinked);
+	record_falsify(md);
+	node_go_on();
+	refusal_expect();
+	node_hold();
+	assert_int_equal(m0_lnet_bind_put(lnet, &attr, &op, &md), 0);
+	record_falsify(md);
+	lnet->hm_ring->rng_starved = 1;
+	node_go_on();
+	refusal_expect();
 	move(1);
+	assert_int_equal(lnet->hm_ops.fss_used_nr, used_nr);
+}
+
+/* An MD has ended and the front uses its number again, when the node comes to an
+ * entry that unlinks the earlier MD. */
+static void late_unlinks_name_nothing(void **state)
+{
+	static struct m0_ring_place place;
+	struct m0_lnet_handle       md;
+	struct m0_lnet_handle       next;
+	void                       *buf;
+	m0_bcount_t                 count;
+	struct m0_bufvec            vec;
+	struct m0_lnet_md_attr      attr = { .mda_vec = &vec,
+					     .mda_length = 64,
+					     .mda_threshold = 1,
+					     .mda_eq = &eq };
+	struct m0_ring_entry        late = { .rqe_opcode = M0_RING_MD_UNLINK };
+
+	(void)state;
+	vec_of(&vec, &buf, &count, 1, region, 64, 0);
+	node_hold();
+	assert_int_equal(m0_lnet_md_bind(lnet, &attr, &md), 0);
+	record_falsify(md);
+	node_go_on();
+	refusal_expect();
+	node_hold();
+	late.rqe_nr = md.lh_slot;
+	late.rqe_gen = md.lh_gen;
+	m0_ring_post(&lnet->hm_down, &late, &place);
+	assert_int_equal(m0_lnet_md_bind(lnet, &attr, &next), 0);
+	assert_int_equal(next.lh_slot, md.lh_slot);
+	node_go_on();
+	assert_int_equal(m0_lnet_md_unlink(lnet, next), 0);
+	assert_int_equal(event().ev_md.lh_gen, next.lh_gen);
+	move(1);
+}
+
+/* Only the node's process can push. */
+static void push_does_nothing(void **state)
+{
+	void            *buf;
+	m0_bcount_t      count;
+	struct m0_bufvec vec;
+
+	(void)state;
+	vec_of(&vec, &buf, &count, 1, region, 64, 0);
+	node_hold();
+	assert_int_equal(put(&vec, false), 0);
+	m0_lnet_push(lnet);
+	node_go_on();
+	assert_int_equal(event().ev_type, M0_LNET_EV_SEND);
 }
 
 /* An unlink of what waits, and of what has ended. */
@@ -414,6 +499,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(messages_move),      CASE(long_lists_move),
 		CASE(many_messages_move), CASE(memory_must_be_registered),
+		CASE(push_does_nothing),  CASE(late_unlinks_name_nothing),
 		CASE(false_records_end),  CASE(unlinks_end),
 	};
 
