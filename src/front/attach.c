@@ -60,6 +60,7 @@ static int chunks_add(struct m0_lnet *lnet, const struct m0_front_share *share)
 		[M0_RING_OPS] = &lnet->hm_ops,
 		[M0_RING_EQS] = &lnet->hm_eq_slots,
 		[M0_RING_SEGS] = &lnet->hm_segs,
+		[M0_RING_CONTROLS] = &lnet->hm_controls,
 	};
 	unsigned i;
 	int      rc = 0;

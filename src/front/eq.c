@@ -224,7 +224,7 @@ static struct m0_ring_event *event_ahead(const struct m0_lnet *lnet,
 static void other_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
 		       struct polled *polled, const struct m0_ring_entry *entry)
 {
-	if (entry->rqe_opcode != M0_RING_PASSED) {
+	if (entry->rqe_opcode < M0_RING_PASSED) {
 		told_add(lnet, (enum m0_ring_kind)entry->rqe_opcode,
 			 entry->rqe_nr);
 		return;
@@ -233,7 +233,10 @@ static void other_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
 	polled_push(lnet, polled);
 	/* The queue's MDs are free when its owner goes on. */
 	m0_front__told_end(lnet);
-	passed(lnet, entry->rqe_nr);
+	if (entry->rqe_opcode == M0_RING_PASSED)
+		passed(lnet, entry->rqe_nr);
+	else
+		m0_front__answered(lnet, entry->rqe_nr);
 }
 
 static void entry_tell(struct m0_lnet *lnet, struct m0_lnet_eq **last,
@@ -269,7 +272,9 @@ bool m0_front__deliver(struct m0_lnet *lnet)
 	event = event_ahead(lnet, lnet->hm_up.rie_taken_nr, end);
 	for (nr = lnet->hm_up.rie_taken_nr; nr != end; ++nr, event = next) {
 		next = event_ahead(lnet, nr + 1, end);
-		any |= event != NULL;
+		any |= event != NULL ||
+		       m0_ring_at(&lnet->hm_up, nr)->rqe_opcode ==
+			       M0_RING_ANSWER;
 		entry_tell(lnet, &last, &polled, m0_ring_at(&lnet->hm_up, nr),
 			   event);
 	}

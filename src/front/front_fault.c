@@ -107,119 +107,100 @@ int m0_lnet_fault_attr_check(const struct m0_lnet_fault_attr *attr, char *why)
 	return rc == 0 ? kind_check(attr, why) : rc;
 }
 
-/* --------------------------------------------------------- on the strand -- */
-
-/** A call: what is to be done with the rules, and what came of it. */
-struct fault_call {
-	struct m0_front_call flc_call;
-	struct m0_semaphore  flc_sem;
-	int (*flc_do)(struct m0_node *node, const struct fault_call *call);
-	enum m0_lnet_fault_kind          flc_kind;
-	const struct m0_lnet_fault_attr *flc_attr;
-	const struct m0_lnet_nid        *flc_src;
-	const struct m0_lnet_nid        *flc_dst;
-	struct m0_lnet_fault            *flc_ret;
-	unsigned                         flc_max;
-	int                              flc_rc;
-};
-
-static void fault_do(struct m0_lnet *lnet, struct m0_front_call *ca)
-{
-	struct fault_call *call = container_of(ca, struct fault_call, flc_call);
-
-	call->flc_rc = call->flc_do(lnet->hm_node, call);
-	m0_semaphore_up(&call->flc_sem);
-}
-
-static int call_make(struct m0_lnet *lnet, struct fault_call *call)
-{
-	M0_PRE(call->flc_do != NULL);
-	if (lnet->hm_node == NULL)
-		return -ENOSYS;
-	m0_front__lock(lnet);
-	if (lnet->hm_shut) {
-		m0_mutex_unlock(&lnet->hm_lock);
-		return -ESHUTDOWN;
-	}
-	/* Nobody else steps, nor looks at a rule now. */
-	if (m0_front__is_inside(lnet)) {
-		m0_mutex_unlock(&lnet->hm_lock);
-		return call->flc_do(lnet->hm_node, call);
-	}
-	(void)m0_semaphore_init(&call->flc_sem, 0);
-	call->flc_call.ca_do = fault_do;
-	m0_front__call_unlock(lnet, &call->flc_call);
-	(void)m0_front__wait(lnet, &call->flc_sem, M0_TIME_NEVER);
-	m0_semaphore_fini(&call->flc_sem);
-	return call->flc_rc;
-}
-
-static int add_do(struct m0_node *node, const struct fault_call *call)
-{
-	return m0_node_fault_add(node, call->flc_attr);
-}
-
-static int del_do(struct m0_node *node, const struct fault_call *call)
-{
-	return m0_node_fault_del(node, call->flc_kind, call->flc_src,
-				 call->flc_dst);
-}
-
-static int reset_do(struct m0_node *node, const struct fault_call *call)
-{
-	return m0_node_fault_reset(node, call->flc_kind);
-}
-
-static int get_do(struct m0_node *node, const struct fault_call *call)
-{
-	return m0_node_fault_get(node, call->flc_kind, call->flc_ret,
-				 call->flc_max);
-}
+/* ----------------------------------------------------------------- rules -- */
 
 int m0_lnet_fault_add(struct m0_lnet                  *lnet,
 		      const struct m0_lnet_fault_attr *attr, char *why)
 {
-	struct fault_call call = { .flc_do = add_do, .flc_attr = attr };
-	int               rc = m0_lnet_fault_attr_check(attr, why);
+	struct m0_front_control *fcl;
+	int                      rc = m0_lnet_fault_attr_check(attr, why);
 
 	if (rc != 0)
 		return rc;
-	rc = call_make(lnet, &call);
-	if (rc == -ENOSPC)
-		return m0_node_why(why, rc,
-				   "there are %d rules; there may be no more",
-				   M0_LNET_FAULTS_MAX);
+	rc = m0_front__control_take(lnet, M0_RING_FAULT_ADD, &fcl);
+	if (rc == 0) {
+		fcl->fcl_record->rqc_fault = *attr;
+		rc = m0_front__control_do(lnet, fcl);
+		m0_front__control_put(lnet, fcl);
+		if (rc == -ENOSPC)
+			return m0_node_why(
+				why, rc,
+				"there are %d rules; there may be no more",
+				M0_LNET_FAULTS_MAX);
+	}
 	return rc == 0 ? 0
 		       : m0_node_why(why, rc, "no rule was added: %s",
 				     m0_errname(rc));
+}
+
+/* A request about some rules. */
+static int choice_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
+		       enum m0_lnet_fault_kind   kind,
+		       struct m0_front_control **ret)
+{
+	int rc = m0_front__control_take(lnet, verb, ret);
+
+	if (rc == 0)
+		(*ret)->fcl_record->rqc_choice = (struct m0_ring_choice){
+			.rch_kind = kind,
+			.rch_src = m0_lnet_nid_any,
+			.rch_dst = m0_lnet_nid_any,
+		};
+	return rc;
 }
 
 int m0_lnet_fault_del(struct m0_lnet *lnet, enum m0_lnet_fault_kind kind,
 		      const struct m0_lnet_nid *src,
 		      const struct m0_lnet_nid *dst)
 {
-	struct fault_call call = { .flc_do = del_do,
-				   .flc_kind = kind,
-				   .flc_src = src,
-				   .flc_dst = dst };
+	struct m0_front_control *fcl;
+	int rc = choice_take(lnet, M0_RING_FAULT_DEL, kind, &fcl);
 
-	return call_make(lnet, &call);
+	if (rc != 0)
+		return rc;
+	if (src != NULL)
+		fcl->fcl_record->rqc_choice.rch_src = *src;
+	if (dst != NULL)
+		fcl->fcl_record->rqc_choice.rch_dst = *dst;
+	rc = m0_front__control_do(lnet, fcl);
+	m0_front__control_put(lnet, fcl);
+	return rc;
 }
 
 int m0_lnet_fault_reset(struct m0_lnet *lnet, enum m0_lnet_fault_kind kind)
 {
-	struct fault_call call = { .flc_do = reset_do, .flc_kind = kind };
+	struct m0_front_control *fcl;
+	int rc = choice_take(lnet, M0_RING_FAULT_RESET, kind, &fcl);
 
-	return call_make(lnet, &call);
+	if (rc != 0)
+		return rc;
+	rc = m0_front__control_do(lnet, fcl);
+	m0_front__control_put(lnet, fcl);
+	return rc;
 }
 
 int m0_lnet_fault_get(struct m0_lnet *lnet, enum m0_lnet_fault_kind kind,
 		      struct m0_lnet_fault *ret, unsigned max)
 {
-	struct fault_call call = { .flc_do = get_do,
-				   .flc_kind = kind,
-				   .flc_ret = ret,
-				   .flc_max = max };
+	struct m0_front_control *fcl;
+	void                    *block;
+	size_t                   bytes;
+	int                      nr;
+	int rc = choice_take(lnet, M0_RING_FAULT_GET, kind, &fcl);
 
-	return call_make(lnet, &call);
+	if (rc != 0)
+		return rc;
+	fcl->fcl_record->rqc_choice.rch_max = max;
+	nr = m0_front__control_do(lnet, fcl);
+	if (nr >= 0) {
+		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
+		if (rc == 0 && max > 0)
+			memcpy(ret, block,
+			       min64u(bytes,
+				      min64u(max, (uint64_t)nr) * sizeof *ret));
+		if (rc == 0)
+			m0_free(block);
+	}
+	m0_front__control_put(lnet, fcl);
+	return nr < 0 || rc == 0 ? nr : rc;
 }

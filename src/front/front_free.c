@@ -7,6 +7,7 @@ void m0_front__free(struct m0_lnet *lnet)
 		m0_node_destroy(lnet->hm_node);
 	m0_front__mems_fini(lnet);
 	m0_front__records_free(lnet);
+	m0_front__slots_fini(&lnet->hm_controls);
 	m0_front__slots_fini(&lnet->hm_segs);
 	m0_front__slots_fini(&lnet->hm_eq_slots);
 	m0_front__slots_fini(&lnet->hm_ops);

@@ -46,25 +46,30 @@ int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 
 int m0_lnet_probe(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
 {
+	struct m0_front_control *fcl;
+	struct m0_ring_probe    *rpb;
+	int                      rc;
+
 	M0_PRE(probe->pr_done != NULL);
-	if (lnet->hm_node == NULL)
-		return -ENOSYS;
 	if (m0_lnet_nid_is_any(&probe->pr_nid) ||
 	    (!m0_lnet_nid_is_any(&probe->pr_self) &&
 	     !m0_front__nid_is_ours(lnet, &probe->pr_self)) ||
 	    (unsigned)probe->pr_kind > M0_LNET_DISCOVER)
 		return -EINVAL;
-	m0_list_link_init(&probe->pr_link);
-	probe->pr_since = m0_time_cached();
-	probe->pr_priv = NULL;
-	m0_front__lock(lnet);
-	if (lnet->hm_shut) {
-		m0_mutex_unlock(&lnet->hm_lock);
-		return -ESHUTDOWN;
-	}
-	m0_list_add_tail(&lnet->hm_probes, &probe->pr_link);
-	m0_front__posted_unlock(lnet);
-	return 0;
+	rc = m0_front__control_take(lnet, M0_RING_PROBE, &fcl);
+	if (rc != 0)
+		return rc;
+	rpb = &fcl->fcl_record->rqc_probe;
+	rpb->rpb_kind = probe->pr_kind;
+	rpb->rpb_nid = probe->pr_nid;
+	rpb->rpb_self = probe->pr_self;
+	rpb->rpb_timeout_ms = probe->pr_timeout_ms;
+	rpb->rpb_force = probe->pr_force;
+	fcl->fcl_probe = probe;
+	rc = m0_front__control_post(lnet, fcl);
+	if (rc != 0)
+		m0_front__control_put(lnet, fcl);
+	return rc;
 }
 
 static void probe_sync_done(struct m0_lnet_probe *probe)
@@ -100,40 +105,26 @@ int m0_lnet_probe_sync(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
 
 /* --------------------------------------------------------------- picture -- */
 
-struct front_info {
-	struct m0_front_call fri_call;
-	struct m0_semaphore  fri_sem;
-	struct m0_lnet_info *fri_info;
-	int                  fri_rc;
-};
-
-static void info_do(struct m0_lnet *lnet, struct m0_front_call *call)
-{
-	struct front_info *info =
-		container_of(call, struct front_info, fri_call);
-
-	info->fri_rc = m0_node_info(lnet->hm_node, &info->fri_info);
-	m0_semaphore_up(&info->fri_sem);
-}
-
 int m0_lnet_info_get(struct m0_lnet *lnet, struct m0_lnet_info **ret)
 {
-	struct front_info info = { .fri_call.ca_do = info_do };
+	struct m0_front_control *fcl;
+	void                    *block = NULL;
+	size_t                   bytes;
+	int                      rc;
 
 	M0_PRE(!m0_front__is_inside(lnet));
-	if (lnet->hm_node == NULL)
-		return -ENOSYS;
-	(void)m0_semaphore_init(&info.fri_sem, 0);
-	m0_front__lock(lnet);
-	if (lnet->hm_shut) {
-		m0_mutex_unlock(&lnet->hm_lock);
-		return -ESHUTDOWN;
-	}
-	m0_front__call_unlock(lnet, &info.fri_call);
-	(void)m0_front__wait(lnet, &info.fri_sem, M0_TIME_NEVER);
-	m0_semaphore_fini(&info.fri_sem);
-	*ret = info.fri_info;
-	return info.fri_rc;
+	rc = m0_front__control_take(lnet, M0_RING_INFO, &fcl);
+	if (rc != 0)
+		return rc;
+	rc = m0_front__control_do(lnet, fcl);
+	if (rc == 0)
+		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
+	m0_front__control_put(lnet, fcl);
+	if (rc != 0)
+		return rc;
+	m0_ring_info_unpack(block);
+	*ret = block;
+	return 0;
 }
 
 void m0_lnet_info_free(struct m0_lnet_info *info)

@@ -22,7 +22,7 @@
 #include "os/os.h"
 #include "ring/ring.h"
 
-/** A request of the front that an M0_RING_CONTROL entry stands for. */
+/** A call of the front that an M0_RING_CALL entry stands for. */
 struct m0_front_call {
 	struct m0_ring_place ca_place;
 	/** In hm_calls. */
@@ -152,6 +152,16 @@ struct m0_front_incoming {
 	struct m0_front_event fin_event;
 };
 
+/** A request that is not about messages. */
+struct m0_front_control {
+	struct m0_front_slot    fcl_slot;
+	struct m0_ring_control *fcl_record;
+	/** The answer is that of the probe; NULL: fcl_sem waits for it. */
+	struct m0_lnet_probe *fcl_probe;
+	struct m0_semaphore   fcl_sem;
+	struct m0_ring_place  fcl_place;
+};
+
 /** The front's record of an event queue. The node knows its number only. */
 struct m0_front_eq {
 	struct m0_front_slot feq_slot;
@@ -189,7 +199,6 @@ struct m0_front_embed {
 	struct m0_strand emb_strand;
 	/** Where its thread runs. */
 	struct m0_os_cpus emb_cpus;
-	struct m0_list    emb_probes_done;
 	/** The step did something. */
 	bool emb_did;
 	/** The step is m0_lnet_push(). */
@@ -229,13 +238,12 @@ struct m0_lnet {
 	struct m0_front_slots hm_eq_slots;
 	/** Long lists of segments. */
 	struct m0_front_slots hm_segs;
+	struct m0_front_slots hm_controls;
 	/** Ended, but an entry that names them still waits for room. */
 	struct m0_front_slot *hm_parked_mes;
 	struct m0_front_slot *hm_parked_mds;
 	/** Calls whose entries were posted, oldest first. */
-	struct m0_list hm_calls;
-	/** Probes that wait to be begun. */
-	struct m0_list        hm_probes;
+	struct m0_list        hm_calls;
 	struct m0_list        hm_eqs;
 	struct m0_front_lazy *hm_lazy;
 	struct m0_front_mems  hm_mems;
@@ -369,10 +377,41 @@ static inline bool m0_front__is_posted(const struct m0_lnet *lnet)
 }
 /** Strand: gives entries that wait the room that there is now. */
 void m0_front__refill(struct m0_lnet *lnet);
-/** Strand: clears the bell, and begins the probes that were posted. */
+/** Strand: clears the bell. */
 void m0_front__bell_clear(struct m0_lnet *lnet);
 /** Calls of the node. */
 extern const struct m0_node_host m0_front__host;
+
+/* -- front_control.c ------------------------------------------------------- */
+
+struct m0_front_control *m0_front__control_at(const struct m0_lnet *lnet,
+					      uint32_t              nr);
+/**
+ * Takes a control record for a request; the caller fills it.
+ * @retval -ESHUTDOWN, -ENOSPC, -ENOMEM
+ */
+int m0_front__control_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
+			   struct m0_front_control **ret);
+/** Pre: it is not on its way. */
+void m0_front__control_put(struct m0_lnet *lnet, struct m0_front_control *fcl);
+/** Posts it. @retval -ESHUTDOWN */
+int m0_front__control_post(struct m0_lnet *lnet, struct m0_front_control *fcl);
+/**
+ * Has the node carry it out, and waits for the answer.
+ * @return rqc_rc
+ * @retval -ESHUTDOWN
+ * @retval -EDEADLK  this is a callback, and the node is in another process.
+ */
+int m0_front__control_do(struct m0_lnet *lnet, struct m0_front_control *fcl);
+/**
+ * Takes all pieces of an answer.
+ * @param ret  the caller frees it.
+ * @retval -ENOMEM, -ESHUTDOWN, -EPROTO
+ */
+int m0_front__block_take(struct m0_lnet *lnet, struct m0_front_control *fcl,
+			 void **ret, size_t *ret_bytes);
+/** Strand: the record of this number has the answer. */
+void m0_front__answered(struct m0_lnet *lnet, uint32_t nr);
 
 /* -- grow.c ---------------------------------------------------------------- */
 
@@ -395,7 +434,7 @@ struct m0_front_md *m0_front__md_find(struct m0_lnet       *lnet,
 				      struct m0_lnet_handle handle);
 bool                m0_front__nid_is_ours(const struct m0_lnet     *lnet,
 					  const struct m0_lnet_nid *nid);
-/** Who steps: the node, which was refused a message, is to look again. */
+/** For the thread that steps: the node was refused a message, and looks again. */
 void m0_front__look_again(struct m0_lnet *lnet);
 /** One use less. */
 void m0_front__me_put(struct m0_lnet *lnet, struct m0_front_me *fme);
@@ -510,8 +549,7 @@ struct m0_front_share {
 
 /**
  * Makes a front of a node that has the other end of the ring. It has no thread:
- * m0_lnet_progress() delivers. What is a request of the strand's in a process of one
- * (information, probes, fault rules) is not there.
+ * m0_lnet_progress() delivers.
  * @retval -ENOMEM
  */
 int m0_front_attach(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,

@@ -52,6 +52,11 @@ int m0_front__slots_make(struct m0_lnet *lnet, uint32_t max)
 					  sizeof(struct m0_front_slot),
 					  sizeof(struct m0_front_slot),
 					  bound(M0_RING_SEGS_MAX, max));
+	if (rc == 0)
+		rc = m0_front__slots_init(
+			&lnet->hm_controls, sizeof(struct m0_front_control),
+			offsetof(struct m0_front_control, fcl_place),
+			bound(M0_RING_CONTROLS_MAX, max));
 	return rc;
 }
 
@@ -68,7 +73,6 @@ struct m0_lnet *m0_front__new(const struct m0_lnet_cfg   *cfg,
 	lnet->hm_share_max = m0_node_share_max(cfg);
 	m0_mutex_init(&lnet->hm_lock);
 	m0_list_init(&lnet->hm_calls);
-	m0_list_init(&lnet->hm_probes);
 	m0_list_init(&lnet->hm_eqs);
 	m0_list_init(&lnet->hm_runners);
 	m0_list_init(&lnet->hm_woken);
@@ -76,7 +80,6 @@ struct m0_lnet *m0_front__new(const struct m0_lnet_cfg   *cfg,
 	lnet->hm_run_at = M0_TIME_NEVER;
 	lnet->hm_inline = true;
 	embed = &lnet->hm_embed;
-	m0_list_init(&embed->emb_probes_done);
 	(void)m0_semaphore_init(&embed->emb_closed_sem, 0);
 	m0_strand_init(&embed->emb_strand, ops, "m0-lnet");
 	if (cfg->lc_spin_ns >= 0)

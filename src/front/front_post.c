@@ -72,7 +72,7 @@ void m0_front__call_unlock(struct m0_lnet *lnet, struct m0_front_call *call)
 	m0_list_link_init(&call->ca_link);
 	call->ca_place.rgp_waits = false;
 	m0_list_add_tail(&lnet->hm_calls, &call->ca_link);
-	m0_front__post_unlock(lnet, M0_RING_CONTROL, m0_lnet_handle_none,
+	m0_front__post_unlock(lnet, M0_RING_CALL, m0_lnet_handle_none,
 			      &call->ca_place);
 }
 
@@ -102,31 +102,13 @@ void m0_front__refill(struct m0_lnet *lnet)
 	m0_front__posted_unlock(lnet);
 }
 
-static void probes_begin(struct m0_lnet *lnet, struct m0_list *probes)
-{
-	struct m0_list_link *link;
-
-	while ((link = m0_list_first(probes)) != NULL) {
-		m0_list_del(link);
-		m0_node_probe(lnet->hm_node,
-			      container_of(link, struct m0_lnet_probe,
-					   pr_link));
-	}
-}
-
 void m0_front__bell_clear(struct m0_lnet *lnet)
 {
-	struct m0_list probes;
-
-	m0_list_init(&probes);
 	m0_mutex_lock(&lnet->hm_lock);
 	/* A thread that sees it set still finds nothing. */
 	__atomic_store_n(&lnet->hm_ring->rng_down.rqu_bell, 0,
 			 __ATOMIC_RELEASE);
-	m0_list_splice_tail(&probes, &lnet->hm_probes);
 	m0_mutex_unlock(&lnet->hm_lock);
-	/* First: a close may be among the entries. */
-	probes_begin(lnet, &probes);
 }
 
 static bool host_grow(void *host)
@@ -134,13 +116,12 @@ static bool host_grow(void *host)
 	return m0_front__incomings_grow(host);
 }
 
-static void host_control(void *host, uint32_t nr)
+static void host_call(void *host)
 {
 	struct m0_lnet       *lnet = host;
 	struct m0_list_link  *link;
 	struct m0_front_call *call;
 
-	(void)nr;
 	m0_mutex_lock(&lnet->hm_lock);
 	link = m0_list_first(&lnet->hm_calls);
 	M0_ASSERT(link != NULL);
@@ -150,15 +131,7 @@ static void host_control(void *host, uint32_t nr)
 	call->ca_do(lnet, call);
 }
 
-static void host_probe_done(void *host, struct m0_lnet_probe *probe)
-{
-	struct m0_lnet *lnet = host;
-
-	m0_list_add_tail(&lnet->hm_embed.emb_probes_done, &probe->pr_link);
-}
-
 const struct m0_node_host m0_front__host = {
 	.nho_grow = host_grow,
-	.nho_control = host_control,
-	.nho_probe_done = host_probe_done,
+	.nho_call = host_call,
 };

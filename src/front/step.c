@@ -17,35 +17,18 @@ static struct m0_lnet *lnet_of(const struct m0_strand *strand)
 			    struct m0_lnet, hm_embed.emb_strand);
 }
 
-static void probes_tell(struct m0_lnet *lnet)
-{
-	struct m0_list        probes;
-	struct m0_list_link  *link;
-	struct m0_lnet_probe *probe;
-
-	m0_list_init(&probes);
-	m0_list_splice_tail(&probes, &lnet->hm_embed.emb_probes_done);
-	while ((link = m0_list_first(&probes)) != NULL) {
-		m0_list_del(link);
-		probe = container_of(link, struct m0_lnet_probe, pr_link);
-		probe->pr_done(probe);
-	}
-}
-
 /* Is there something that the node has posted and nobody has delivered? */
 static bool is_told(const struct m0_lnet *lnet)
 {
-	return m0_ring_is_empty(&lnet->hm_up) &&
-	       m0_list_is_empty(&lnet->hm_embed.emb_probes_done);
+	return m0_ring_is_empty(&lnet->hm_up);
 }
 
 /* Calls back. @return true if there was anything. */
 static bool tell(struct m0_lnet *lnet)
 {
-	bool any = !m0_list_is_empty(&lnet->hm_embed.emb_probes_done);
+	bool any = false;
 
 	M0_PRE_EX(lnet->hm_node->nod_newest == NULL);
-
 	do {
 		if (m0_front__deliver(lnet))
 			any = true;
@@ -53,7 +36,6 @@ static bool tell(struct m0_lnet *lnet)
 	/* Threads that wait for the end rely on this. */
 	if (lnet->hm_node->nod_state != M0_NODE_OPEN)
 		m0_front__told_end(lnet);
-	probes_tell(lnet);
 	return any;
 }
 

@@ -22,6 +22,8 @@ uint32_t m0_node_records_max(const struct m0_lnet_cfg *cfg,
 		return m0_node_share_max(cfg);
 	case M0_RING_EQS:
 		return M0_NODE_EQS_MAX;
+	case M0_RING_CONTROLS:
+		return M0_RING_CONTROLS_MAX;
 	default:
 		return M0_RING_SEGS_MAX;
 	}
@@ -34,6 +36,7 @@ static const size_t thing_bytes[M0_RING_TABLES_NR] = {
 	[M0_RING_INCOMINGS] = sizeof(struct m0_node_incoming),
 	[M0_RING_EQS] = sizeof(struct m0_node_eq),
 	[M0_RING_SEGS] = sizeof(struct m0_node_segs),
+	[M0_RING_CONTROLS] = sizeof(struct m0_node_control),
 };
 
 static size_t chunk_bytes(enum m0_ring_table table)
@@ -122,8 +125,7 @@ int m0_node_create(struct m0_node **ret, const struct m0_lnet_cfg *cfg,
 	struct m0_node *node;
 	int             rc;
 
-	M0_PRE(host->nho_grow != NULL && host->nho_control != NULL &&
-	       host->nho_probe_done != NULL);
+	M0_PRE(host->nho_grow != NULL && host->nho_call != NULL);
 	M0_PRE((uintptr_t)ring % 64 == 0);
 	M0_ALLOC_PTR(node);
 	if (node == NULL)
@@ -168,6 +170,7 @@ void m0_node_destroy(struct m0_node *node)
 	uint32_t k;
 
 	M0_PRE(node->nod_engine == NULL && node->nod_lnds_nr == 0);
+	m0_node__answers_free(node);
 	for (i = 0; i < M0_RING_TABLES_NR; ++i) {
 		struct m0_ring_view *things = &node->nod_things[i];
 
@@ -425,10 +428,4 @@ uint64_t m0_node_moved_nr(const struct m0_node *node)
 const struct m0_lnet_stats *m0_node_counters(const struct m0_node *node)
 {
 	return m0_lnet_engine_counters(node->nod_engine);
-}
-
-void m0_node_probe(struct m0_node *node, struct m0_lnet_probe *probe)
-{
-	M0_PRE(probe->pr_done != NULL);
-	m0_lnet_engine_probe(node->nod_engine, probe);
 }

@@ -12,7 +12,6 @@
 
 #include "m0/lnd.h"
 #include "m0/lnet.h"
-#include "m0/lnet_fault.h"
 #include "os/os.h"
 #include "reactor/host_ops.h"
 #include "reactor/reactor.h"
@@ -47,10 +46,8 @@ struct m0_node_host {
 	/** Makes a chunk of records for incoming messages. @return false: there
 	 * is no memory. */
 	bool (*nho_grow)(void *host);
-	/** An entry M0_RING_CONTROL was taken. */
-	void (*nho_control)(void *host, uint32_t nr);
-	/** A probe has ended. */
-	void (*nho_probe_done)(void *host, struct m0_lnet_probe *probe);
+	/** An entry M0_RING_CALL was taken. */
+	void (*nho_call)(void *host);
 };
 
 /** Carries out an entry. */
@@ -178,10 +175,8 @@ uint64_t m0_node_moved_nr(const struct m0_node *node);
 
 /** The live counters, which any thread may read. */
 const struct m0_lnet_stats *m0_node_counters(const struct m0_node *node);
-/** Begins a probe; nho_probe_done follows. */
-void m0_node_probe(struct m0_node *node, struct m0_lnet_probe *probe);
-/** Information, one block of m0_alloc. @retval -ENOMEM */
-int m0_node_info(const struct m0_node *node, struct m0_lnet_info **ret);
+/** Does at once what the control record of this number asks for, and is no probe. */
+void m0_node_control(struct m0_node *node, uint32_t nr);
 
 /** Registered memory. */
 struct m0_node_mem {
@@ -194,16 +189,6 @@ void m0_node_lnd_add(struct m0_node *node, const struct m0_lnd_row *row,
 		     struct m0_lnd *lnd);
 void m0_node_mem_add(struct m0_node *node, struct m0_node_mem *mem);
 void m0_node_mem_del(struct m0_node *node, struct m0_node_mem *mem);
-
-/* Fault rules, whose attributes were checked; as in m0/lnet_fault.h. */
-int m0_node_fault_add(struct m0_node                  *node,
-		      const struct m0_lnet_fault_attr *attr);
-int m0_node_fault_del(struct m0_node *node, enum m0_lnet_fault_kind kind,
-		      const struct m0_lnet_nid *src,
-		      const struct m0_lnet_nid *dst);
-int m0_node_fault_reset(struct m0_node *node, enum m0_lnet_fault_kind kind);
-int m0_node_fault_get(const struct m0_node *node, enum m0_lnet_fault_kind kind,
-		      struct m0_lnet_fault *ret, unsigned max);
 
 /** Formats why, which may be NULL; returns rc. */
 int m0_node_why(char *why, int rc, const char *fmt, ...) M0_PRINTF(3, 4);

@@ -278,9 +278,10 @@ static void barrier_do(struct m0_node *node, const struct m0_ring_entry *entry)
 		      &m0_node__eq(node, entry->rqe_nr)->neq_passed);
 }
 
-static void control_do(struct m0_node *node, const struct m0_ring_entry *entry)
+static void call_do(struct m0_node *node, const struct m0_ring_entry *entry)
 {
-	node->nod_host->nho_control(node->nod_host_arg, entry->rqe_nr);
+	(void)entry;
+	node->nod_host->nho_call(node->nod_host_arg);
 }
 
 const m0_node_do_t m0_node__do[M0_RING_OPCODES_NR] = {
@@ -298,5 +299,6 @@ const m0_node_do_t m0_node__do[M0_RING_OPCODES_NR] = {
 	[M0_RING_STATS_RESET] = reset_do,
 	[M0_RING_CLOSE] = m0_node__close_do,
 	[M0_RING_BARRIER] = barrier_do,
-	[M0_RING_CONTROL] = control_do,
+	[M0_RING_CONTROL] = m0_node__control_do,
+	[M0_RING_CALL] = call_do,
 };

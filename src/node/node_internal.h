@@ -70,6 +70,17 @@ struct m0_node_eq {
 	struct m0_ring_place neq_passed;
 };
 
+struct m0_node_control {
+	struct m0_lnet_probe nct_probe;
+	uint32_t             nct_nr;
+	struct m0_ring_place nct_answer;
+	/** The block, until the front has had all of it; NULL: there is none. */
+	char  *nct_block;
+	size_t nct_block_bytes;
+	/** Bytes of it that the front has had. */
+	size_t nct_given_bytes;
+};
+
 static inline struct m0_node_me *m0_node__me(const struct m0_node *node,
 					     uint32_t              nr)
 {
@@ -100,6 +111,12 @@ static inline struct m0_node_eq *m0_node__eq(const struct m0_node *node,
 	return M0_RING_RECORD(&node->nod_things[M0_RING_EQS], struct m0_node_eq,
 			      nr);
 }
+static inline struct m0_node_control *m0_node__control(
+	const struct m0_node *node, uint32_t nr)
+{
+	return M0_RING_RECORD(&node->nod_things[M0_RING_CONTROLS],
+			      struct m0_node_control, nr);
+}
 static inline struct m0_ring_me *m0_node__me_record(const struct m0_node *node,
 						    uint32_t              nr)
 {
@@ -129,6 +146,12 @@ static inline struct m0_ring_eq *m0_node__eq_record(const struct m0_node *node,
 {
 	return M0_RING_RECORD(&node->nod_records[M0_RING_EQS],
 			      struct m0_ring_eq, nr);
+}
+static inline struct m0_ring_control *m0_node__control_record(
+	const struct m0_node *node, uint32_t nr)
+{
+	return M0_RING_RECORD(&node->nod_records[M0_RING_CONTROLS],
+			      struct m0_ring_control, nr);
 }
 
 /** Returns the event as the engine sees it. */
@@ -173,7 +196,17 @@ bool m0_node__is_behind(struct m0_lnet_engine *eng, uint64_t *mark);
 
 void m0_node__close_do(struct m0_node *node, const struct m0_ring_entry *entry);
 
-/* -- node_ctl.c ------------------------------------------------------------ */
+/* -- node_control.c -------------------------------------------------------- */
+
+void m0_node__control_do(struct m0_node             *node,
+			 const struct m0_ring_entry *entry);
+/** ho_probe_done. */
+void m0_node__probe_done(struct m0_lnet_engine *eng,
+			 struct m0_lnet_probe  *probe);
+/** Frees blocks that no front has asked for to the end. */
+void m0_node__answers_free(struct m0_node *node);
+
+/* -- node_mem.c ------------------------------------------------------------ */
 
 /** Takes the regions that are left from the drivers. */
 void m0_node__mems_fini(struct m0_node *node);

@@ -286,14 +286,6 @@ static void node_me_gone(struct m0_lnet_engine *eng, struct m0_lnet_me *me)
 		      &m0_node__me(node, me->me_handle.lh_slot)->nme_gone);
 }
 
-static void node_probe_done(struct m0_lnet_engine *eng,
-			    struct m0_lnet_probe  *probe)
-{
-	struct m0_node *node = m0_lnet_engine_home(eng);
-
-	node->nod_host->nho_probe_done(node->nod_host_arg, probe);
-}
-
 const struct m0_lnet_home_ops m0_node__ops = {
 	.ho_msg_get = node_msg_get,
 	.ho_msg_put = node_msg_put,
@@ -301,5 +293,5 @@ const struct m0_lnet_home_ops m0_node__ops = {
 	.ho_eq_room = node_eq_room,
 	.ho_is_behind = m0_node__is_behind,
 	.ho_me_gone = node_me_gone,
-	.ho_probe_done = node_probe_done,
+	.ho_probe_done = m0_node__probe_done,
 };

@@ -36,6 +36,7 @@ const uint32_t m0_ring_record_bytes[M0_RING_TABLES_NR] = {
 	[M0_RING_INCOMINGS] = sizeof(struct m0_ring_incoming),
 	[M0_RING_EQS] = sizeof(struct m0_ring_eq),
 	[M0_RING_SEGS] = sizeof(struct m0_ring_segs),
+	[M0_RING_CONTROLS] = sizeof(struct m0_ring_control),
 };
 
 void m0_ring_out_init(struct m0_ring_out *out, struct m0_ring_queue *queue)
@@ -96,4 +97,41 @@ void m0_ring_view_fini(struct m0_ring_view *view)
 {
 	m0_free0(&view->rvi_chunks);
 	view->rvi_chunks_max = 0;
+}
+
+/* Between an offset, or an address, and the other. */
+static void *moved(const void *at, uintptr_t by)
+{
+	return (void *)((uintptr_t)at + by);
+}
+
+size_t m0_ring_info_pack(struct m0_lnet_info *info)
+{
+	uintptr_t by = -(uintptr_t)info;
+	size_t bytes = sizeof *info + info->li_nis_nr * sizeof *info->li_nis +
+		       info->li_peers_nr * sizeof *info->li_peers;
+	unsigned i;
+
+	for (i = 0; i < info->li_peers_nr; ++i) {
+		struct m0_lnet_peer_info *peer = &info->li_peers[i];
+
+		bytes += peer->pei_nis_nr * sizeof *peer->pei_nis;
+		peer->pei_nis = moved(peer->pei_nis, by);
+	}
+	info->li_nis = moved(info->li_nis, by);
+	info->li_peers = moved(info->li_peers, by);
+	M0_POST((uintptr_t)info->li_peers <= bytes);
+	return bytes;
+}
+
+void m0_ring_info_unpack(struct m0_lnet_info *info)
+{
+	uintptr_t by = (uintptr_t)info;
+	unsigned  i;
+
+	info->li_nis = moved(info->li_nis, by);
+	info->li_peers = moved(info->li_peers, by);
+	for (i = 0; i < info->li_peers_nr; ++i)
+		info->li_peers[i].pei_nis =
+			moved(info->li_peers[i].pei_nis, by);
 }

@@ -21,7 +21,8 @@
 #ifndef M0_SRC_RING_RING_H
 #define M0_SRC_RING_RING_H
 
-#include "m0/lnet.h"
+#include "m0/lnet_fault.h"
+#include "m0/lnet_info.h"
 
 /** Requests of the front. */
 enum m0_ring_opcode {
@@ -47,8 +48,11 @@ enum m0_ring_opcode {
 	/** The node answers with M0_RING_PASSED, behind all events so far; the
 	 * number is that of the event queue. */
 	M0_RING_BARRIER,
-	/** The oldest request of the front. */
+	/** The request in the control record of this number; the node answers with
+	 * M0_RING_ANSWER. */
 	M0_RING_CONTROL,
+	/** The oldest call of a front in the same process. */
+	M0_RING_CALL,
 	M0_RING_OPCODES_NR
 };
 
@@ -67,6 +71,8 @@ enum m0_ring_kind {
 	/** The ME has ended. */
 	M0_RING_ME_GONE,
 	M0_RING_PASSED,
+	/** The control record of this number has the answer. */
+	M0_RING_ANSWER,
 	M0_RING_KINDS_NR
 };
 
@@ -91,7 +97,11 @@ enum {
 	 * if it has more. */
 	M0_RING_SEGS_NR = 4,
 	/** Most records of segments. */
-	M0_RING_SEGS_MAX = 1024
+	M0_RING_SEGS_MAX = 1024,
+	/** Most control records: requests on their way, and probes. */
+	M0_RING_CONTROLS_MAX = 1 << 16,
+	/** Bytes of an answer that a control record holds. */
+	M0_RING_PIECE_BYTES = 2048
 };
 
 /** One direction. All zeroes: empty. */
@@ -219,6 +229,77 @@ struct m0_ring_eq {
 	uint64_t req_dropped_nr;
 };
 
+/** Requests that are not about messages. */
+enum m0_ring_verb {
+	/** The answer is a block: struct m0_lnet_info, as of
+	 * m0_ring_info_pack(). */
+	M0_RING_INFO,
+	/** rqc_probe. The answer comes when the probe has ended. */
+	M0_RING_PROBE,
+	/** rqc_fault. */
+	M0_RING_FAULT_ADD,
+	/** rqc_choice; the answer to GET is a block, an array of struct
+	 * m0_lnet_fault. */
+	M0_RING_FAULT_DEL,
+	M0_RING_FAULT_RESET,
+	M0_RING_FAULT_GET,
+	/** The next piece of the block. */
+	M0_RING_MORE,
+	M0_RING_VERBS_NR
+};
+
+/** A struct m0_lnet_probe, without what belongs to one side. */
+struct m0_ring_probe {
+	uint32_t           rpb_kind;
+	struct m0_lnet_nid rpb_nid;
+	struct m0_lnet_nid rpb_self;
+	uint64_t           rpb_timeout_ms;
+	uint8_t            rpb_force;
+	/* The outcome. */
+	uint8_t            rpb_multi_rail;
+	uint8_t            rpb_reserved[2];
+	struct m0_lnet_nid rpb_source;
+	struct m0_lnet_nid rpb_primary;
+	uint32_t           rpb_pid;
+	uint32_t           rpb_features;
+	uint32_t           rpb_nids_nr;
+	uint64_t           rpb_took_ns;
+	struct m0_lnet_nid rpb_nids[M0_LNET_PROBE_NIDS_MAX];
+	uint8_t            rpb_nids_up[M0_LNET_PROBE_NIDS_MAX];
+};
+
+/** Fault rules that are meant. */
+struct m0_ring_choice {
+	uint32_t           rch_kind;
+	struct m0_lnet_nid rch_src;
+	struct m0_lnet_nid rch_dst;
+	/** Most rules that are wanted. */
+	uint32_t rch_max;
+};
+
+/**
+ * A request, and its answer. An answer of many bytes is a block that the node
+ * keeps until the front has asked for all pieces of it, so that they are of one
+ * moment.
+ */
+struct m0_ring_control {
+	/** enum m0_ring_verb */
+	uint32_t rqc_verb;
+	/** Written by the node, as all that follows but the request: 0 or more, or
+	 * a negative errno. */
+	int32_t rqc_rc;
+	/** Bytes of the block, and of the piece of it that is here. */
+	uint64_t rqc_block_bytes;
+	uint32_t rqc_piece_bytes;
+	uint32_t rqc_reserved;
+	union {
+		struct m0_ring_probe      rqc_probe;
+		struct m0_lnet_fault_attr rqc_fault;
+		struct m0_ring_choice     rqc_choice;
+		uint64_t rqc_piece[M0_RING_PIECE_BYTES / sizeof(uint64_t)];
+	};
+} __attribute__((__aligned__(64)));
+
 /* -- records of the node --------------------------------------------------- */
 
 /** A message of a peer. */
@@ -273,6 +354,7 @@ enum m0_ring_table {
 	M0_RING_INCOMINGS,
 	M0_RING_EQS,
 	M0_RING_SEGS,
+	M0_RING_CONTROLS,
 	M0_RING_TABLES_NR
 };
 
@@ -382,6 +464,13 @@ static inline void m0_ring_take(struct m0_ring_in *in, uint32_t nr)
 	in->rie_taken_nr = nr;
 	__atomic_store_n(&in->rie_queue->rqu_taken_nr, nr, __ATOMIC_RELEASE);
 }
+
+/* -- information ----------------------------------------------------------- */
+
+/** Makes offsets of the pointers of a block. @return its bytes. */
+size_t m0_ring_info_pack(struct m0_lnet_info *info);
+/** Makes pointers of the offsets again. */
+void m0_ring_info_unpack(struct m0_lnet_info *info);
 
 /* -- chunks of records ----------------------------------------------------- */
 

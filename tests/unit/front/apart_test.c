@@ -42,24 +42,15 @@ static bool no_growth(void *host)
 	return false;
 }
 
-static void no_control(void *host, uint32_t nr)
+static void no_call(void *host)
 {
 	(void)host;
-	(void)nr;
-	abort();
-}
-
-static void no_probe(void *host, struct m0_lnet_probe *probe)
-{
-	(void)host;
-	(void)probe;
 	abort();
 }
 
 static const struct m0_node_host node_host = {
 	.nho_grow = no_growth,
-	.nho_control = no_control,
-	.nho_probe_done = no_probe,
+	.nho_call = no_call,
 };
 
 static void records_add(struct m0_node *node, char *at)
@@ -473,6 +464,100 @@ static void push_does_nothing(void **state)
 	assert_int_equal(event().ev_type, M0_LNET_EV_SEND);
 }
 
+/* The pointers of what crosses are of this process. */
+static void information_crosses(void **state)
+{
+	struct m0_lnet_info *info;
+
+	(void)state;
+	move(1);
+	assert_int_equal(m0_lnet_info_get(lnet, &info), 0);
+	assert_int_equal(info->li_pid, M0_LNET_PID_LUSTRE);
+	assert_int_equal(info->li_port, cfg.lc_port);
+	assert_int_equal(info->li_nis_nr, 2);
+	assert_true(m0_lnet_nid_is_lo(&info->li_nis[0].nii_nid));
+	assert_int_equal(info->li_nis[1].nii_credits, cfg.lc_credits);
+	m0_lnet_info_free(info);
+}
+
+static void count_probe(struct m0_lnet_probe *probe)
+{
+	++*(unsigned *)probe->pr_user;
+}
+
+/* A probe says what the node has learnt, and many of them are on their way at once. */
+static void probes_end(void **state)
+{
+	static struct m0_lnet_probe probes[24];
+	unsigned                    done_nr = 0;
+	unsigned                    i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(probes); ++i) {
+		probes[i] = (struct m0_lnet_probe){
+			.pr_kind = i % 2 == 0 ? M0_LNET_PING : M0_LNET_DISCOVER,
+			.pr_nid = m0_lnet_nid_lo,
+			.pr_self = m0_lnet_nid_any,
+			.pr_done = count_probe,
+			.pr_user = &done_nr,
+			.pr_status = 1,
+		};
+		assert_int_equal(m0_lnet_probe(lnet, &probes[i]), 0);
+	}
+	while (done_nr < ARRAY_SIZE(probes))
+		(void)m0_lnet_progress(lnet);
+	for (i = 0; i < ARRAY_SIZE(probes); ++i) {
+		assert_int_equal(probes[i].pr_status, 0);
+		assert_int_equal(probes[i].pr_pid, M0_LNET_PID_LUSTRE);
+		assert_int_equal(probes[i].pr_nids_nr, 1);
+		assert_int_equal(m0_lnet_nid_net(&probes[i].pr_nids[0]),
+				 m0_lnet_net(M0_LNET_TYPE_TCP, 0));
+		assert_true(probes[i].pr_nids_up[0]);
+	}
+	assert_int_equal(m0_lnet_probe_sync(lnet, &probes[0]), 0);
+	assert_int_equal(done_nr, ARRAY_SIZE(probes));
+}
+
+/* All rules of a node are of one moment, though they cross in many pieces. */
+static void fault_rules_cross(void **state)
+{
+	static struct m0_lnet_fault rules[M0_LNET_FAULTS_MAX];
+	struct m0_lnet_fault_attr   attr;
+	char                        why[M0_LNET_WHY_BYTES];
+	unsigned                    i;
+
+	(void)state;
+	m0_lnet_fault_attr_init(&attr, M0_LNET_FAULT_DELAY);
+	attr.lfa_rate = UINT32_MAX;
+	for (i = 0; i < ARRAY_SIZE(rules); ++i) {
+		attr.lfa_latency_ms = i + 1;
+		assert_int_equal(m0_lnet_fault_add(lnet, &attr, why), 0);
+	}
+	assert_int_equal(m0_lnet_fault_add(lnet, &attr, why), -ENOSPC);
+	assert_non_null(strstr(why, "256"));
+	move(1);
+	assert_int_equal(m0_lnet_fault_get(lnet, M0_LNET_FAULT_ANY, rules,
+					   ARRAY_SIZE(rules)),
+			 ARRAY_SIZE(rules));
+	for (i = 0; i < ARRAY_SIZE(rules); ++i) {
+		assert_int_equal(rules[i].lft_attr.lfa_latency_ms,
+				 ARRAY_SIZE(rules) - i);
+		assert_int_not_equal(rules[i].lft_seen_nr, 0);
+	}
+	assert_int_equal(m0_lnet_fault_get(lnet, M0_LNET_FAULT_DROP, NULL, 0),
+			 0);
+	assert_int_equal(m0_lnet_fault_reset(lnet, M0_LNET_FAULT_DELAY),
+			 ARRAY_SIZE(rules));
+	assert_int_equal(m0_lnet_fault_get(lnet, M0_LNET_FAULT_ANY, rules, 1),
+			 ARRAY_SIZE(rules));
+	assert_int_equal(rules[0].lft_seen_nr, 0);
+	assert_int_equal(m0_lnet_fault_del(lnet, M0_LNET_FAULT_ANY,
+					   &m0_lnet_nid_lo, NULL),
+			 0);
+	assert_int_equal(m0_lnet_fault_del(lnet, M0_LNET_FAULT_ANY, NULL, NULL),
+			 ARRAY_SIZE(rules));
+}
+
 /* An unlink of what waits, and of what has ended. */
 static void unlinks_end(void **state)
 {
@@ -497,10 +582,12 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(messages_move),      CASE(long_lists_move),
-		CASE(many_messages_move), CASE(memory_must_be_registered),
-		CASE(push_does_nothing),  CASE(late_unlinks_name_nothing),
-		CASE(false_records_end),  CASE(unlinks_end),
+		CASE(messages_move),       CASE(long_lists_move),
+		CASE(many_messages_move),  CASE(memory_must_be_registered),
+		CASE(push_does_nothing),   CASE(late_unlinks_name_nothing),
+		CASE(false_records_end),   CASE(unlinks_end),
+		CASE(information_crosses), CASE(probes_end),
+		CASE(fault_rules_cross),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

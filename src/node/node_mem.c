@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to a node besides messages: registered memory, information, fault
- * rules.
+ * Registered memory: each driver that takes regions has each of them.
  */
 #include "node/node_internal.h"
-
-/* ---------------------------------------------------------------- memory -- */
 
 static void lnd_mem_add(struct m0_lnd *lnd, const struct m0_node_mem *mem)
 {
@@ -63,48 +60,4 @@ void m0_node_lnd_add(struct m0_node *node, const struct m0_lnd_row *row,
 	m0_list_for_each_entry(&node->nod_mems, mem, struct m0_node_mem,
 			       nmm_link)
 		lnd_mem_add(lnd, mem);
-}
-
-/* ----------------------------------------------------------- information -- */
-
-int m0_node_info(const struct m0_node *node, struct m0_lnet_info **ret)
-{
-	int      rc = m0_lnet_engine_info(node->nod_engine, ret);
-	unsigned i;
-
-	M0_PRE_EX(m0_node__invariant(node));
-	if (rc != 0)
-		return rc;
-	(*ret)->li_port = node->nod_cfg->lc_port;
-	/* The first is the loopback. */
-	for (i = 1; i < (*ret)->li_nis_nr; ++i)
-		(*ret)->li_nis[i].nii_conns_per_peer =
-			node->nod_cfg->lc_conns_per_peer;
-	return 0;
-}
-
-/* ----------------------------------------------------------- fault rules -- */
-
-int m0_node_fault_add(struct m0_node                  *node,
-		      const struct m0_lnet_fault_attr *attr)
-{
-	return m0_lnet_engine_fault_add(node->nod_engine, attr);
-}
-
-int m0_node_fault_del(struct m0_node *node, enum m0_lnet_fault_kind kind,
-		      const struct m0_lnet_nid *src,
-		      const struct m0_lnet_nid *dst)
-{
-	return m0_lnet_engine_fault_del(node->nod_engine, kind, src, dst);
-}
-
-int m0_node_fault_reset(struct m0_node *node, enum m0_lnet_fault_kind kind)
-{
-	return m0_lnet_engine_fault_reset(node->nod_engine, kind);
-}
-
-int m0_node_fault_get(const struct m0_node *node, enum m0_lnet_fault_kind kind,
-		      struct m0_lnet_fault *ret, unsigned max)
-{
-	return m0_lnet_engine_fault_get(node->nod_engine, kind, ret, max);
 }

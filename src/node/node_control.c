@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests that are not about messages: information, probes, fault rules. A request
+ * and its answer lie in a control record, by value.
+ */
+#include "node/node_internal.h"
+
+/** Carries out a request. @return rqc_rc. */
+typedef int (*verb_t)(struct m0_node *node, uint32_t nr);
+
+/* ---------------------------------------------------------------- blocks -- */
+
+static void block_free(struct m0_node_control *ctl)
+{
+	m0_free(ctl->nct_block);
+	ctl->nct_block = NULL;
+	ctl->nct_block_bytes = 0;
+	ctl->nct_given_bytes = 0;
+}
+
+/* Puts the next piece of the block into the record. */
+static int piece_give(struct m0_node *node, uint32_t nr)
+{
+	struct m0_node_control *ctl = m0_node__control(node, nr);
+	struct m0_ring_control *record = m0_node__control_record(node, nr);
+	size_t                  bytes;
+
+	if (ctl->nct_block == NULL)
+		return -ENODATA;
+	M0_ASSERT(ctl->nct_given_bytes <= ctl->nct_block_bytes);
+	bytes = (size_t)min64u(ctl->nct_block_bytes - ctl->nct_given_bytes,
+			       M0_RING_PIECE_BYTES);
+	memcpy(record->rqc_piece, ctl->nct_block + ctl->nct_given_bytes, bytes);
+	record->rqc_piece_bytes = (uint32_t)bytes;
+	record->rqc_block_bytes = ctl->nct_block_bytes;
+	ctl->nct_given_bytes += bytes;
+	if (ctl->nct_given_bytes == ctl->nct_block_bytes)
+		block_free(ctl);
+	return 0;
+}
+
+/* The answer is this block, which is the node's from here on. */
+static int block_give(struct m0_node *node, uint32_t nr, void *block,
+		      size_t bytes)
+{
+	struct m0_node_control *ctl = m0_node__control(node, nr);
+
+	M0_PRE(block != NULL);
+	/* A front may have left the one before. */
+	block_free(ctl);
+	ctl->nct_block = block;
+	ctl->nct_block_bytes = bytes;
+	return piece_give(node, nr);
+}
+
+void m0_node__answers_free(struct m0_node *node)
+{
+	const struct m0_ring_view *view = &node->nod_things[M0_RING_CONTROLS];
+	uint32_t                   i;
+
+	for (i = 0; view->rvi_chunks != NULL && i < M0_RING_CONTROLS_MAX &&
+		    view->rvi_chunks[i / M0_RING_CHUNK_NR] != NULL;
+	     ++i)
+		block_free(m0_node__control(node, i));
+}
+
+/* ----------------------------------------------------------------- verbs -- */
+
+static int info_do(struct m0_node *node, uint32_t nr)
+{
+	struct m0_lnet_info *info;
+	int                  rc = m0_lnet_engine_info(node->nod_engine, &info);
+	unsigned             i;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	if (rc != 0)
+		return rc;
+	info->li_port = node->nod_cfg->lc_port;
+	/* The first is the loopback. */
+	for (i = 1; i < info->li_nis_nr; ++i)
+		info->li_nis[i].nii_conns_per_peer =
+			node->nod_cfg->lc_conns_per_peer;
+	return block_give(node, nr, info, m0_ring_info_pack(info));
+}
+
+static int fault_add_do(struct m0_node *node, uint32_t nr)
+{
+	return m0_lnet_engine_fault_add(
+		node->nod_engine, &m0_node__control_record(node, nr)->rqc_fault);
+}
+
+static int fault_del_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_ring_choice *choice =
+		&m0_node__control_record(node, nr)->rqc_choice;
+
+	return m0_lnet_engine_fault_del(
+		node->nod_engine, (enum m0_lnet_fault_kind)choice->rch_kind,
+		&choice->rch_src, &choice->rch_dst);
+}
+
+static int fault_reset_do(struct m0_node *node, uint32_t nr)
+{
+	return m0_lnet_engine_fault_reset(
+		node->nod_engine,
+		(enum m0_lnet_fault_kind)m0_node__control_record(node, nr)
+			->rqc_choice.rch_kind);
+}
+
+static int fault_get_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_ring_choice *choice =
+		&m0_node__control_record(node, nr)->rqc_choice;
+	unsigned max = (unsigned)min64u(choice->rch_max, M0_LNET_FAULTS_MAX);
+	struct m0_lnet_fault *rules;
+	int                   rules_nr;
+	int                   rc;
+
+	/* One at least: there is no block of nothing. */
+	M0_ALLOC_ARR(rules, max + 1);
+	if (rules == NULL)
+		return -ENOMEM;
+	rules_nr = m0_lnet_engine_fault_get(
+		node->nod_engine, (enum m0_lnet_fault_kind)choice->rch_kind,
+		rules, max);
+	if (rules_nr < 0) {
+		m0_free(rules);
+		return rules_nr;
+	}
+	max = (unsigned)min64u(max, (uint64_t)rules_nr);
+	rc = block_give(node, nr, rules, (max + 1) * sizeof *rules);
+	return rc == 0 ? rules_nr : rc;
+}
+
+static void probe_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_ring_probe *rpb =
+		&m0_node__control_record(node, nr)->rqc_probe;
+	struct m0_node_control *ctl = m0_node__control(node, nr);
+	struct m0_lnet_probe   *probe = &ctl->nct_probe;
+
+	M0_SET0(probe);
+	probe->pr_kind = (enum m0_lnet_probe_kind)rpb->rpb_kind;
+	probe->pr_nid = rpb->rpb_nid;
+	probe->pr_self = rpb->rpb_self;
+	probe->pr_timeout_ms = rpb->rpb_timeout_ms;
+	probe->pr_force = rpb->rpb_force;
+	m0_list_link_init(&probe->pr_link);
+	ctl->nct_nr = nr;
+	m0_lnet_engine_probe(node->nod_engine, probe);
+}
+
+/* A probe goes on after it has begun. */
+static const verb_t verbs[M0_RING_VERBS_NR] = {
+	[M0_RING_INFO] = info_do,
+	[M0_RING_FAULT_ADD] = fault_add_do,
+	[M0_RING_FAULT_DEL] = fault_del_do,
+	[M0_RING_FAULT_RESET] = fault_reset_do,
+	[M0_RING_FAULT_GET] = fault_get_do,
+	[M0_RING_MORE] = piece_give,
+};
+
+/* --------------------------------------------------------------- answers -- */
+
+static void answer(struct m0_node *node, uint32_t nr)
+{
+	m0_node__post(node, M0_RING_ANSWER,
+		      (struct m0_lnet_handle){ .lh_slot = nr },
+		      &m0_node__control(node, nr)->nct_answer);
+}
+
+void m0_node_control(struct m0_node *node, uint32_t nr)
+{
+	struct m0_ring_control *record = m0_node__control_record(node, nr);
+
+	M0_PRE(record->rqc_verb < M0_RING_VERBS_NR &&
+	       verbs[record->rqc_verb] != NULL);
+	record->rqc_rc = verbs[record->rqc_verb](node, nr);
+}
+
+void m0_node__control_do(struct m0_node *node, const struct m0_ring_entry *entry)
+{
+	uint32_t nr = entry->rqe_nr;
+
+	if (m0_node__control_record(node, nr)->rqc_verb == M0_RING_PROBE) {
+		probe_do(node, nr);
+		return;
+	}
+	m0_node_control(node, nr);
+	answer(node, nr);
+}
+
+void m0_node__probe_done(struct m0_lnet_engine *eng,
+			 struct m0_lnet_probe  *probe)
+{
+	struct m0_node         *node = m0_lnet_engine_home(eng);
+	struct m0_node_control *ctl =
+		container_of(probe, struct m0_node_control, nct_probe);
+	struct m0_ring_control *record =
+		m0_node__control_record(node, ctl->nct_nr);
+	struct m0_ring_probe *rpb = &record->rqc_probe;
+	unsigned              i;
+
+	M0_PRE(probe->pr_nids_nr <= ARRAY_SIZE(rpb->rpb_nids));
+	rpb->rpb_source = probe->pr_source;
+	rpb->rpb_primary = probe->pr_primary;
+	rpb->rpb_pid = probe->pr_pid;
+	rpb->rpb_features = probe->pr_features;
+	rpb->rpb_multi_rail = probe->pr_multi_rail;
+	rpb->rpb_took_ns = probe->pr_took_ns;
+	rpb->rpb_nids_nr = probe->pr_nids_nr;
+	for (i = 0; i < probe->pr_nids_nr; ++i) {
+		rpb->rpb_nids[i] = probe->pr_nids[i];
+		rpb->rpb_nids_up[i] = probe->pr_nids_up[i];
+	}
+	record->rqc_rc = probe->pr_status;
+	answer(node, ctl->nct_nr);
+}
