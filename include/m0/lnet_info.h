@@ -79,7 +79,8 @@ struct m0_lnet_probe {
  * Starts a probe. It completes once, by pr_done, at the latest after
  * pr_timeout_ms.
  * @retval -EINVAL  the NID is invalid.
- * @retval -ESHUTDOWN
+ * @retval -ENOSPC  65,536 probes are on their way.
+ * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_probe(struct m0_lnet *lnet, struct m0_lnet_probe *probe);
 /**

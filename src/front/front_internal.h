@@ -173,11 +173,6 @@ struct m0_front_eq {
 
 /* -- the front ------------------------------------------------------------- */
 
-/** Wish of a portal's laziness that was not posted, since one is on its way. */
-struct m0_front_lazy {
-	struct m0_ring_place flz_place;
-};
-
 /** Registered memory, of front_mem.c. Under hm_lock. */
 struct m0_front_mems {
 	/** Regions by address and size. */
@@ -243,9 +238,10 @@ struct m0_lnet {
 	struct m0_front_slot *hm_parked_mes;
 	struct m0_front_slot *hm_parked_mds;
 	/** Calls whose entries were posted, oldest first. */
-	struct m0_list        hm_calls;
-	struct m0_list        hm_eqs;
-	struct m0_front_lazy *hm_lazy;
+	struct m0_list hm_calls;
+	struct m0_list hm_eqs;
+	/** By portal: the place of an entry M0_RING_LAZY. */
+	struct m0_ring_place *hm_lazy;
 	struct m0_front_mems  hm_mems;
 	/** Runners; those to be run. */
 	struct m0_list hm_runners;
@@ -272,6 +268,7 @@ struct m0_lnet {
 	struct m0_ring_in hm_up;
 	/** By number; the node makes the records. */
 	struct m0_ring_view hm_incomings;
+	uint32_t            hm_incoming_chunks_nr;
 	/** Records of incoming messages that were returned so far; hm_lock. */
 	uint32_t hm_returned_nr;
 	/** Told by callback: their slots are not free yet. */

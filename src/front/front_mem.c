@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Registered memory. Each region reaches each driver that takes regions once: by
- * an operation in the inbox, before every message that is posted after the
- * registration; or, if the node makes the driver later, when it makes it.
+ * an entry, before every message that is posted after the registration; or, if the
+ * node makes the driver later, when it makes it.
  */
 #include "front/front_internal.h"
 
@@ -207,7 +207,7 @@ int m0_lnet_mem_register(struct m0_lnet *lnet, void *addr, size_t bytes)
 	return rc;
 }
 
-/* By the strand itself, which cannot wait for the inbox. */
+/* On the strand itself, which cannot wait for an entry. */
 static void inside_del(struct m0_lnet *lnet, struct front_mem *mem)
 {
 	if (!m0_list_link_is_in(&mem->hmr_mem.nmm_link)) {

@@ -71,84 +71,82 @@ void m0_front__records_free(struct m0_lnet *lnet)
 		  sizeof(struct m0_front_incoming) * M0_RING_CHUNK_NR);
 }
 
-static void parts_free(const struct m0_front_slots *slots,
-		       enum m0_ring_table table, struct parts *parts)
+static void parts_free(enum m0_ring_table table, const struct parts *parts)
 {
 	if (parts->gp_records != NULL)
 		records_free(table, parts->gp_records);
 	if (parts->gp_things != NULL)
 		m0_node_chunk_free(table, parts->gp_things);
-	if (parts->gp_slots != NULL)
-		m0_front__slots_chunk_free(slots, parts->gp_slots);
+}
+
+/* Makes the records and the node's structs; the caller has made the slots.
+ * @return false  there is no memory for all three: nothing is left. */
+static bool parts_make(enum m0_ring_table table, struct parts *parts)
+{
+	parts->gp_records = records_alloc(table);
+	parts->gp_things = m0_node_chunk(table);
+	if (parts->gp_slots != NULL && parts->gp_records != NULL &&
+	    parts->gp_things != NULL)
+		return true;
+	parts_free(table, parts);
+	return false;
+}
+
+/* The node, and this side, have the records. */
+static void parts_add(struct m0_lnet *lnet, enum m0_ring_table table,
+		      uint32_t chunk_nr, const struct parts *parts)
+{
+	M0_ASSERT(lnet->hm_records[table].rvi_chunks[chunk_nr] == NULL);
+	lnet->hm_records[table].rvi_chunks[chunk_nr] = parts->gp_records;
+	m0_node_chunk_add(lnet->hm_node, table, chunk_nr, parts->gp_records,
+			  parts->gp_things);
 }
 
 int m0_front__grow(struct m0_lnet *lnet, struct m0_front_slots *slots,
 		   enum m0_ring_table table)
 {
 	struct parts parts;
-	uint32_t     chunk_nr;
 	bool         ok;
 
 	M0_PRE_EX(m0_mutex_is_locked(&lnet->hm_lock));
 	if (lnet->hm_node == NULL)
 		return -ENOMEM;
 	m0_mutex_unlock(&lnet->hm_lock);
-	parts.gp_records = records_alloc(table);
-	parts.gp_things = m0_node_chunk(table);
 	parts.gp_slots = m0_front__slots_chunk(slots);
-	ok = parts.gp_records != NULL && parts.gp_things != NULL &&
-	     parts.gp_slots != NULL;
+	ok = parts_make(table, &parts);
 	m0_mutex_lock(&lnet->hm_lock);
 	/* Another thread may have made the last one meanwhile. */
-	if (!ok || lnet->hm_shut || slots->fss_nr == slots->fss_max) {
-		parts_free(slots, table, &parts);
-		return !ok ? -ENOMEM : lnet->hm_shut ? -ESHUTDOWN : 0;
+	if (ok && !lnet->hm_shut && slots->fss_nr < slots->fss_max) {
+		parts_add(lnet, table, slots->fss_nr / M0_RING_CHUNK_NR,
+			  &parts);
+		m0_front__slots_grow(slots, parts.gp_slots);
+		return 0;
 	}
-	chunk_nr = slots->fss_nr / M0_RING_CHUNK_NR;
-	M0_ASSERT(lnet->hm_records[table].rvi_chunks[chunk_nr] == NULL);
-	lnet->hm_records[table].rvi_chunks[chunk_nr] = parts.gp_records;
-	m0_node_chunk_add(lnet->hm_node, table, chunk_nr, parts.gp_records,
-			  parts.gp_things);
-	m0_front__slots_grow(slots, parts.gp_slots);
-	return 0;
-}
-
-static uint32_t incomings_chunks_nr(const struct m0_lnet *lnet)
-{
-	const struct m0_ring_view *view = &lnet->hm_incomings;
-	uint32_t                   nr = 0;
-
-	while (nr < view->rvi_chunks_max && view->rvi_chunks[nr] != NULL)
-		++nr;
-	return nr;
+	if (parts.gp_slots != NULL)
+		m0_front__slots_chunk_free(slots, parts.gp_slots);
+	if (!ok)
+		return -ENOMEM;
+	parts_free(table, &parts);
+	return lnet->hm_shut ? -ESHUTDOWN : 0;
 }
 
 bool m0_front__incomings_grow(struct m0_lnet *lnet)
 {
-	struct m0_front_incoming *fins;
-	void                     *records;
-	void                     *things;
-	uint32_t                  chunk_nr = incomings_chunks_nr(lnet);
+	struct m0_ring_view *view = &lnet->hm_incomings;
+	size_t bytes = sizeof(struct m0_front_incoming) * M0_RING_CHUNK_NR;
+	struct parts parts;
 
 	M0_PRE(lnet->hm_node != NULL);
-	if (chunk_nr == lnet->hm_incomings.rvi_chunks_max)
+	if (lnet->hm_incoming_chunks_nr == view->rvi_chunks_max)
 		return false;
-	records = records_alloc(M0_RING_INCOMINGS);
-	things = m0_node_chunk(M0_RING_INCOMINGS);
-	fins = m0_alloc_aligned(sizeof *fins * M0_RING_CHUNK_NR, 6);
-	if (records == NULL || things == NULL || fins == NULL) {
-		if (records != NULL)
-			records_free(M0_RING_INCOMINGS, records);
-		if (things != NULL)
-			m0_node_chunk_free(M0_RING_INCOMINGS, things);
-		if (fins != NULL)
-			m0_free_aligned(fins, sizeof *fins * M0_RING_CHUNK_NR,
-					6);
+	parts.gp_slots = m0_alloc_aligned(bytes, 6);
+	if (!parts_make(M0_RING_INCOMINGS, &parts)) {
+		if (parts.gp_slots != NULL)
+			m0_free_aligned(parts.gp_slots, bytes, 6);
 		return false;
 	}
-	lnet->hm_incomings.rvi_chunks[chunk_nr] = fins;
-	lnet->hm_records[M0_RING_INCOMINGS].rvi_chunks[chunk_nr] = records;
-	m0_node_chunk_add(lnet->hm_node, M0_RING_INCOMINGS, chunk_nr, records,
-			  things);
+	view->rvi_chunks[lnet->hm_incoming_chunks_nr] = parts.gp_slots;
+	parts_add(lnet, M0_RING_INCOMINGS, lnet->hm_incoming_chunks_nr, &parts);
+	++lnet->hm_incoming_chunks_nr;
 	return true;
 }

@@ -255,6 +255,6 @@ int m0_lnet_lazy_set(struct m0_lnet *lnet, uint32_t portal, bool lazy)
 		m0_mutex_unlock(&lnet->hm_lock);
 	else
 		m0_front__post_unlock(lnet, M0_RING_LAZY, about,
-				      &lnet->hm_lazy[portal].flz_place);
+				      &lnet->hm_lazy[portal]);
 	return 0;
 }

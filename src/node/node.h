@@ -2,10 +2,10 @@
 /**
  * A node: engine, drivers and reactor, at one end of a ring.
  *
- * It has no thread and no lock: whoever hosts it makes all calls, one at a time,
- * unless they say otherwise. What it does is in turns: take what the front asks
- * for, let the drivers read and write, let the engine go on, and post what came of
- * it. The host delivers that, on the front's side.
+ * A node has no thread and no lock. Its host makes all calls, one at a time, except
+ * for those that say that any thread may make them. A step of the host takes the
+ * entries that the front has posted, lets the drivers read and write, lets the engine
+ * go on, and posts what came of it; the front delivers that.
  */
 #ifndef M0_SRC_NODE_NODE_H
 #define M0_SRC_NODE_NODE_H
@@ -120,8 +120,8 @@ int m0_node_create(struct m0_node **ret, const struct m0_lnet_cfg *cfg,
  * Makes engine, drivers and interfaces, and starts these.
  * @param strand  that makes the steps.
  * @param why  as for m0_lnet_open().
- * @return 0 or a negative errno; after an error what was begun is ended by steps
- *         from m0_node_close() on, if nodes have an interface.
+ * @return 0 or a negative errno. If the node has an interface after an error, it is
+ *         to be closed by an entry M0_RING_CLOSE, else m0_node_stop() ends it.
  */
 int m0_node_start(struct m0_node *node, struct m0_strand *strand,
 		  const struct m0_host_ops *ops, char *why);

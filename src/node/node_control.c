@@ -86,7 +86,8 @@ static int info_do(struct m0_node *node, uint32_t nr)
 static int fault_add_do(struct m0_node *node, uint32_t nr)
 {
 	return m0_lnet_engine_fault_add(
-		node->nod_engine, &m0_node__control_record(node, nr)->rqc_fault);
+		node->nod_engine,
+		&m0_node__control_record(node, nr)->rqc_fault);
 }
 
 static int fault_del_do(struct m0_node *node, uint32_t nr)
@@ -178,7 +179,8 @@ void m0_node_control(struct m0_node *node, uint32_t nr)
 	record->rqc_rc = verbs[record->rqc_verb](node, nr);
 }
 
-void m0_node__control_do(struct m0_node *node, const struct m0_ring_entry *entry)
+void m0_node__control_do(struct m0_node             *node,
+			 const struct m0_ring_entry *entry)
 {
 	uint32_t nr = entry->rqe_nr;
 
