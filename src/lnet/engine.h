@@ -287,6 +287,13 @@ int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 			  uint64_t incarnation, struct m0_lnd *lnd,
 			  struct m0_lnd_ni **ret);
 /**
+ * Gives an interface credits that differ from those of the engine. All NIs of a
+ * network must have the same. Pre: the NI was added, and is not up.
+ * @param peer_credits, credits  0: those of the engine.
+ */
+void m0_lnet_engine_ni_credits(struct m0_lnd_ni *ni, unsigned peer_credits,
+			       unsigned credits);
+/**
  * The driver serves the interface: advertises it (the sequence number rises).
  */
 void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *ni);

@@ -88,18 +88,14 @@ static void ni_draw(const struct m0_lnet_engine *eng,
 		ln->ldn_lnd->ld_ops->ldo_ni_info(ln, &to->nii_lnd);
 }
 
-static void lpni_draw(const struct m0_lnet_engine *eng,
-		      const struct m0_lnet_lpni   *lpni,
+static void lpni_draw(const struct m0_lnet_lpni   *lpni,
 		      struct m0_lnet_peer_ni_info *to)
 {
-	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
-
 	to->pni_nid = lpni->lpn_nid;
 	to->pni_up = lpni->lpn_known_up;
 	to->pni_down = lpni->lpn_known_down;
 	to->pni_lost_nr = lpni->lpn_lost_nr;
-	to->pni_credits_max =
-		min_check(cfg->lec_peer_credits, cfg->lec_credits);
+	to->pni_credits_max = lpni->lpn_credits_max;
 	to->pni_credits_free = lpni->lpn_credits;
 	to->pni_credits_low = lpni->lpn_credits_low;
 	to->pni_queued_bytes = lpni->lpn_queued_bytes;
@@ -110,8 +106,7 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 }
 
 /** Fills in one peer. @return where the NIs of the next peer go. */
-static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_engine *eng,
-					      const struct m0_lnet_peer   *peer,
+static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_peer   *peer,
 					      struct m0_lnet_peer_info    *to,
 					      struct m0_lnet_peer_ni_info *nis)
 {
@@ -123,7 +118,7 @@ static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_engine *eng,
 	to->pei_nis = nis;
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link) {
-		lpni_draw(eng, lpni, nis);
+		lpni_draw(lpni, nis);
 		++nis;
 	}
 	to->pei_nis_nr = (unsigned)(nis - to->pei_nis);
@@ -141,8 +136,7 @@ static void all_draw(const struct m0_lnet_engine *eng,
 		ni_draw(eng, ni, &info->li_nis[info->li_nis_nr++]);
 	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
 			       lpe_link)
-		peer_nis = peer_draw(eng, peer,
-				     &info->li_peers[info->li_peers_nr++],
+		peer_nis = peer_draw(peer, &info->li_peers[info->li_peers_nr++],
 				     peer_nis);
 }
 

@@ -79,10 +79,13 @@ struct m0_lnet_lpni {
 	/** The NID, as m0_lnet__nid4() encodes it. */
 	uint64_t lpn_nid4;
 	/** The NID as text, for probes. */
-	char                    lpn_text[M0_LNET_NIDSTR_SIZE];
-	struct m0_hash_link     lpn_hash;
-	struct m0_lnet_peer    *lpn_peer;
-	struct m0_list_link     lpn_link;
+	char                 lpn_text[M0_LNET_NIDSTR_SIZE];
+	struct m0_hash_link  lpn_hash;
+	struct m0_lnet_peer *lpn_peer;
+	struct m0_list_link  lpn_link;
+	/** Credits: the limit of the network, those that are free, and the
+	 * least of those so far. */
+	unsigned                lpn_credits_max;
 	int                     lpn_credits;
 	int                     lpn_credits_low;
 	struct m0_list          lpn_queue;

@@ -117,6 +117,25 @@ int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
 	return 0;
 }
 
+void m0_lnet_engine_ni_credits(struct m0_lnd_ni *lnd_ni, unsigned peer_credits,
+			       unsigned credits)
+{
+	struct m0_lnet_ni               *ni = ni_of(lnd_ni);
+	const struct m0_lnet_engine_cfg *cfg = &ni->lni_engine->le_cfg;
+
+	M0_PRE(!ni->lni_is_up && !ni->lni_stopping);
+	M0_PRE(!m0_lnet_nid_is_lo(&lnd_ni->ldn_nid));
+	if (credits == 0)
+		credits = cfg->lec_credits;
+	if (peer_credits == 0)
+		peer_credits = cfg->lec_peer_credits;
+	lnd_ni->ldn_credits = credits;
+	lnd_ni->ldn_peer_credits = min_check(peer_credits, credits);
+	ni->lni_credits = (int)credits;
+	ni->lni_credits_low = ni->lni_credits;
+	M0_POST(m0_lnet__ni_invariant(ni));
+}
+
 void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)
 {
 	struct m0_lnet_ni *ni = ni_of(lnd_ni);

@@ -72,12 +72,25 @@ static void peer_free(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer)
 	m0_free(peer);
 }
 
+/** Credits of a peer NI: those of the NIs on its network. */
+static unsigned peer_credits(const struct m0_lnet_engine *eng,
+			     const struct m0_lnet_nid    *nid)
+{
+	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
+	const struct m0_lnet_ni         *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (ni != eng->le_lo && m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) ==
+						m0_lnet_nid_net(nid))
+			return ni->lni_lnd.ldn_peer_credits;
+	return min_check(cfg->lec_peer_credits, cfg->lec_credits);
+}
+
 static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 				     struct m0_lnet_peer      *peer,
 				     const struct m0_lnet_nid *nid)
 {
-	const struct m0_lnet_engine_cfg *cfg = &eng->le_cfg;
-	struct m0_lnet_lpni             *lpni;
+	struct m0_lnet_lpni *lpni;
 
 	M0_PRE(peer != NULL && !m0_lnet_nid_is_any(nid));
 	/* The bytes of the NID are the key of the table. */
@@ -88,8 +101,8 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 	lpni->lpn_nid = *nid;
 	lpni->lpn_nid4 = m0_lnet__nid4(nid);
 	(void)m0_lnet_nid_print(nid, lpni->lpn_text, sizeof lpni->lpn_text);
-	lpni->lpn_credits =
-		(int)min_check(cfg->lec_peer_credits, cfg->lec_credits);
+	lpni->lpn_credits_max = peer_credits(eng, nid);
+	lpni->lpn_credits = (int)lpni->lpn_credits_max;
 	lpni->lpn_credits_low = lpni->lpn_credits;
 	m0_list_init(&lpni->lpn_queue);
 	m0_list_link_init(&lpni->lpn_link);
@@ -109,9 +122,7 @@ static void lpni_free(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 	M0_PRE(lpni->lpn_refs_nr == 0);
 	M0_ASSERT(m0_list_is_empty(&lpni->lpn_queue));
 	M0_ASSERT(lpni->lpn_answers_nr == 0 && lpni->lpn_queued_bytes == 0);
-	M0_ASSERT(lpni->lpn_credits ==
-		  (int)min_check(eng->le_cfg.lec_peer_credits,
-				 eng->le_cfg.lec_credits));
+	M0_ASSERT(lpni->lpn_credits == (int)lpni->lpn_credits_max);
 	m0_lnet__topology_changed(eng);
 	m0_list_del(&lpni->lpn_link);
 	m0_hash_del(&eng->le_lpnis, &lpni->lpn_hash);

@@ -57,6 +57,45 @@ static void ni_added_has_identity_and_limits(void **state)
 	assert_null(found("10.0.0.5@tcp3"));
 }
 
+/* NIs may have credits other than the engine's; a peer has those of the NI on
+ * its network. */
+static void credits_are_those_of_network(void **state)
+{
+	static const struct {
+		const char *nid;
+		int         credits;
+	} rows[] = { { "10.1.0.2@tcp3", 2 },
+		     { "10.0.0.9@tcp", 8 },
+		     /* The node is not on this network. */
+		     { "10.0.0.9@tcp4", 8 } };
+	struct m0_lnet_lpni *lpni;
+	struct m0_lnd_ni    *ni;
+	struct m0_lnet_nid   nid;
+	size_t               i;
+
+	(void)state;
+	story_open(1, NULL);
+	ni = add("10.1.0.1@tcp3", NULL);
+	m0_lnet_engine_ni_credits(ni, 3, 0);
+	assert_int_equal(ni->ldn_peer_credits, 3);
+	assert_int_equal(ni->ldn_credits, 256);
+	m0_lnet_engine_ni_credits(ni, 0, 5);
+	/* No more for a peer than for the NI. */
+	assert_int_equal(ni->ldn_peer_credits, 5);
+	assert_int_equal(ni->ldn_credits, 5);
+	assert_int_equal(found("10.1.0.1@tcp3")->lni_credits, 5);
+	m0_lnet_engine_ni_credits(ni, 2, 5);
+	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
+		nid = pair_nid(rows[i].nid);
+		lpni = m0_lnet__lpni_get(one->pno_engine, &nid);
+		assert_non_null(lpni);
+		assert_int_equal(lpni->lpn_credits_max, rows[i].credits);
+		assert_int_equal(lpni->lpn_credits, rows[i].credits);
+		m0_lnet__lpni_put(one->pno_engine, lpni);
+	}
+	m0_lnet_engine_ni_del(one->pno_engine, ni);
+}
+
 static void ni_twice_is_refused(void **state)
 {
 	struct m0_lnet_nid nid = pair_nid("10.0.0.1@tcp");
@@ -186,6 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY_BARE(ni_added_has_identity_and_limits),
+		STORY_BARE(credits_are_those_of_network),
 		STORY_BARE(ni_twice_is_refused),
 		STORY_BARE(ni_is_used_once_it_is_up),
 		STORY_BARE(ni_fits_its_net_and_sort),
