@@ -143,7 +143,6 @@ static void node_open(struct node *no)
 		.lec_peer_credits = 8,
 		.lec_credits = 256,
 		.lec_transaction_timeout_ns = M0_TIME_ONE_SECOND,
-		.lec_timeout_ns = M0_TIME_ONE_SECOND,
 		.lec_cookie = 1,
 		.lec_home_ops = &home_ops,
 		.lec_home = no,

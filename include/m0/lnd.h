@@ -149,6 +149,10 @@ struct m0_lnd_ni {
 	uint64_t ldn_incarnation;
 	unsigned ldn_peer_credits;
 	unsigned ldn_credits;
+	/** Set by the home before ldo_ni_start, valid as long as the driver:
+	 * options of the network for the driver, "name=value name=value", which
+	 * the parser of its row has accepted. NULL: none. */
+	const char *ldn_options;
 	/** Set by the driver: the interface works. The driver reports changes
 	 * by lu_ni_status. */
 	bool                        ldn_up;
@@ -248,7 +252,7 @@ struct m0_lnd_up_ops {
 	const struct m0_lnd_guess_ops *lu_guess;
 };
 
-/** Counters of a driver's NI, for ldo_ni_info. */
+/** Counters and tunables of a driver's NI, for ldo_ni_info. */
 struct m0_lnd_ni_info {
 	uint64_t ldi_connections_nr;
 	uint64_t ldi_accepted_nr;
@@ -264,6 +268,10 @@ struct m0_lnd_ni_info {
 	/** System calls that read, and system calls that wrote. */
 	uint64_t ldi_read_calls_nr;
 	uint64_t ldi_write_calls_nr;
+	/** Tunables in effect: connections of each bulk type to a peer, and how
+	 * long a peer may make no progress. 0: the driver has no such. */
+	unsigned ldi_conns_per_peer;
+	uint64_t ldi_timeout_ms;
 };
 
 struct m0_lnd_ops {

@@ -5,6 +5,7 @@
 #ifndef M0_SRC_LND_LND_ROW_H
 #define M0_SRC_LND_LND_ROW_H
 
+#include "base/options.h"
 #include "m0/lnd.h"
 #include "m0/lnet_cfg.h"
 
@@ -30,6 +31,19 @@ struct m0_lnd_row {
 	/** M0_LNET_TYPE_... of the networks that the driver serves; 0 ends the
 	 * list if there are fewer than the maximum. */
 	uint8_t lrw_types[M0_LND_ROW_TYPES_MAX];
+	/**
+	 * Parser of the options that the driver has for a network: checks them.
+	 * The driver reads them when an interface of the network starts
+	 * (ldn_options). NULL: the driver has none.
+	 * @param cfg   has the values that the network inherits.
+	 * @param text  pairs "name=value", separated by blanks.
+	 * @param why   buffer of M0_OPTIONS_WHY_BYTES: on failure, the option,
+	 *              its value and what is accepted.
+	 * @retval -ENOENT  there is no such option; `why` lists those there are.
+	 * @retval -EINVAL
+	 */
+	int (*lrw_options)(const struct m0_lnet_cfg *cfg, const char *text,
+			   char *why);
 	/**
 	 * Makes the driver, once for each node that is on such a network.
 	 * @param why  buffer of M0_LND_WHY_BYTES, ""; on failure, what is wrong,

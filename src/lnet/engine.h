@@ -253,7 +253,6 @@ struct m0_lnet_engine_cfg {
 	unsigned  lec_credits;
 	bool      lec_discovery;
 	m0_time_t lec_transaction_timeout_ns;
-	m0_time_t lec_timeout_ns;
 	/** First half of every wmd; it differs in each life of a node. */
 	uint64_t                       lec_cookie;
 	const struct m0_lnet_home_ops *lec_home_ops;

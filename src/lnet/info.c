@@ -64,8 +64,7 @@ int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 
 /* -- the picture ----------------------------------------------------------- */
 
-static void ni_draw(const struct m0_lnet_engine *eng,
-		    const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
+static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 {
 	const struct m0_lnd_ni *ln = &ni->lni_lnd;
 
@@ -76,9 +75,6 @@ static void ni_draw(const struct m0_lnet_engine *eng,
 	to->nii_credits = ln->ldn_credits;
 	to->nii_credits_free = ni->lni_credits;
 	to->nii_credits_low = ni->lni_credits_low;
-	if (ni != eng->le_lo)
-		to->nii_timeout_ms = eng->le_cfg.lec_timeout_ns /
-				     M0_TIME_ONE_MSEC;
 	/* Health is neither changed nor used yet. */
 	to->nii_health = M0_LNET_HEALTH_NA;
 	to->nii_traffic = ni->lni_traffic;
@@ -86,6 +82,8 @@ static void ni_draw(const struct m0_lnet_engine *eng,
 	if (ln->ldn_lnd != NULL && m0_lnet__ni_is_usable(ni) &&
 	    ln->ldn_lnd->ld_ops->ldo_ni_info != NULL)
 		ln->ldn_lnd->ld_ops->ldo_ni_info(ln, &to->nii_lnd);
+	to->nii_conns_per_peer = to->nii_lnd.ldi_conns_per_peer;
+	to->nii_timeout_ms = to->nii_lnd.ldi_timeout_ms;
 }
 
 static void lpni_draw(const struct m0_lnet_lpni   *lpni,
@@ -133,7 +131,7 @@ static void all_draw(const struct m0_lnet_engine *eng,
 	struct m0_lnet_peer *peer;
 
 	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		ni_draw(eng, ni, &info->li_nis[info->li_nis_nr++]);
+		ni_draw(ni, &info->li_nis[info->li_nis_nr++]);
 	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
 			       lpe_link)
 		peer_nis = peer_draw(peer, &info->li_peers[info->li_peers_nr++],

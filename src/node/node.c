@@ -199,7 +199,6 @@ static int engine_make(struct m0_node *node, m0_time_t now)
 		.lec_discovery = cfg->lc_discovery,
 		.lec_transaction_timeout_ns =
 			ms(cfg->lc_transaction_timeout_ms),
-		.lec_timeout_ns = ms(cfg->lc_timeout_ms),
 		.lec_home_ops = &m0_node__ops,
 		.lec_home = node,
 	};

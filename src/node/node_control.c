@@ -70,16 +70,11 @@ static int info_do(struct m0_node *node, uint32_t nr)
 {
 	struct m0_lnet_info *info;
 	int                  rc = m0_lnet_engine_info(node->nod_engine, &info);
-	unsigned             i;
 
 	M0_PRE_EX(m0_node__invariant(node));
 	if (rc != 0)
 		return rc;
 	info->li_port = node->nod_cfg->lc_port;
-	/* The first is the loopback. */
-	for (i = 1; i < info->li_nis_nr; ++i)
-		info->li_nis[i].nii_conns_per_peer =
-			node->nod_cfg->lc_conns_per_peer;
 	return block_give(node, nr, info, m0_ring_info_pack(info));
 }
 

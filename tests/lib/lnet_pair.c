@@ -113,6 +113,7 @@ static void fake_ni_info(const struct m0_lnd_ni *ni,
 	(void)ni;
 	M0_SET0(info);
 	info->ldi_connections_nr = 3;
+	info->ldi_timeout_ms = 50000;
 }
 
 static const struct m0_lnd_ops fake_ops = {
@@ -670,7 +671,6 @@ struct m0_lnet_engine_cfg pair_cfg(void)
 		.lec_credits = 256,
 		.lec_discovery = true,
 		.lec_transaction_timeout_ns = 150 * M0_TIME_ONE_SECOND,
-		.lec_timeout_ns = 50 * M0_TIME_ONE_SECOND,
 	};
 }
 

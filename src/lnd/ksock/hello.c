@@ -204,9 +204,9 @@ static void reborn(struct m0_sock__peer *peer)
 	peer->sp_version = 0;
 }
 
-static unsigned conns_max_of_type(const struct m0_sock *sock, uint32_t ctype)
+static unsigned conns_max_of_type(const struct m0_sock__ni *ni, uint32_t ctype)
 {
-	unsigned nr = sock->sk_cfg.soc_conns_per_peer;
+	unsigned nr = ni->sni_cfg.son_conns_per_peer;
 
 	if (ctype == M0_SOCK_CONTROL)
 		return 1;
@@ -241,7 +241,7 @@ static bool is_surplus(const struct m0_sock_conn *conn,
 {
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (peer->sp_nr[conn->cn_ctype] <
-	    conns_max_of_type(conn->cn_sock, conn->cn_ctype))
+	    conns_max_of_type(conn->cn_ni, conn->cn_ctype))
 		return false;
 	surplus_ask(peer, conn->cn_ctype);
 	return true;

@@ -442,9 +442,10 @@ static void batch_end(struct m0_sock_conn *conn)
 
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_state == M0_SOCK__OPEN && m0_sock__in_is_partial(conn))
-		m0_sock__alarm_by(sock, &conn->cn_alarm,
-				  m0_time_add(sock->sk_reactor->rtr_now,
-					      sock->sk_cfg.soc_timeout_ns));
+		m0_sock__alarm_by(
+			sock, &conn->cn_alarm,
+			m0_time_add(sock->sk_reactor->rtr_now,
+				    m0_sock__conn_cfg(conn)->son_timeout_ns));
 }
 
 ssize_t m0_sock__in_bytes(void *user, const void *bytes, size_t nr)

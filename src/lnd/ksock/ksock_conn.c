@@ -23,13 +23,13 @@ static bool is_mute(struct m0_sock_conn *conn)
 	}
 	return sock->sk_reactor->rtr_now >=
 	       m0_time_add(conn->cn_queue.qu_unsent_since,
-			   sock->sk_cfg.soc_timeout_ns);
+			   m0_sock__conn_cfg(conn)->son_timeout_ns);
 }
 
 /** Next point at which an open connection may be late; 0: it is. */
 static m0_time_t open_deadline(struct m0_sock_conn *conn)
 {
-	m0_time_t timeout = conn->cn_sock->sk_cfg.soc_timeout_ns;
+	m0_time_t timeout = m0_sock__conn_cfg(conn)->son_timeout_ns;
 	m0_time_t now = conn->cn_sock->sk_reactor->rtr_now;
 	m0_time_t next = M0_TIME_NEVER;
 	m0_time_t late;

@@ -6,7 +6,7 @@
 /** Which connection to make next: CONTROL, then the bulk ones in turn. */
 static uint32_t next_type(const struct m0_sock__peer *peer)
 {
-	unsigned nr = peer->sp_ni->sni_sock->sk_cfg.soc_conns_per_peer;
+	unsigned nr = peer->sp_ni->sni_cfg.son_conns_per_peer;
 	unsigned in = peer->sp_nr[M0_SOCK_BULK_IN];
 	unsigned out = peer->sp_nr[M0_SOCK_BULK_OUT];
 
@@ -134,7 +134,7 @@ static void dial(struct m0_sock__peer *peer, uint32_t ctype)
 	sock->sk_answering_nr += conn->cn_answering;
 	m0_sock__alarm_set(sock, &conn->cn_alarm,
 			   m0_time_add(sock->sk_reactor->rtr_now,
-				       sock->sk_cfg.soc_timeout_ns));
+				       peer->sp_ni->sni_cfg.son_timeout_ns));
 	rc = dial_begin(peer, conn, why);
 	if (rc != 0) {
 		said_why(peer, rc, why);
@@ -238,8 +238,8 @@ static void remember(struct m0_sock__peer *peer)
 
 void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
 {
-	const struct m0_sock_cfg *cfg = &peer->sp_ni->sni_sock->sk_cfg;
-	char                      nid[M0_LNET_NIDSTR_SIZE];
+	const struct m0_sock_net_cfg *cfg = &peer->sp_ni->sni_cfg;
+	char                          nid[M0_LNET_NIDSTR_SIZE];
 
 	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	M0_SOCK__SAY(peer->sp_ni->sni_sock, M0_LOG_INFO,
@@ -247,9 +247,9 @@ void m0_sock__dial_failed(struct m0_sock__peer *peer, int status)
 		     m0_lnet_nid_print(&peer->sp_nid, nid, sizeof nid),
 		     m0_errname(status));
 	peer->sp_interval = peer->sp_interval == 0
-				    ? cfg->soc_reconnect_min_ns
+				    ? cfg->son_reconnect_min_ns
 				    : min64u(peer->sp_interval * 2,
-					     cfg->soc_reconnect_max_ns);
+					     cfg->son_reconnect_max_ns);
 	peer->sp_failed_status = status;
 	pause_for(peer, peer->sp_interval);
 	remember(peer);
@@ -278,15 +278,14 @@ static bool is_for_old_life(const struct m0_sock__peer *peer)
 
 void m0_sock__dial_refused(struct m0_sock__peer *peer)
 {
-	struct m0_sock *sock = peer->sp_ni->sni_sock;
-
 	M0_PRE_EX(m0_sock__peer_invariant(peer));
 	++peer->sp_ni->sni_info.ldi_refused_nr;
 	if (++peer->sp_refusals_nr < M0_SOCK__REFUSALS_MAX) {
 		peer->sp_retrying = true;
-		pause_for(peer, is_for_old_life(peer)
-					? 0
-					: sock->sk_cfg.soc_reconnect_min_ns);
+		pause_for(peer,
+			  is_for_old_life(peer)
+				  ? 0
+				  : peer->sp_ni->sni_cfg.son_reconnect_min_ns);
 	} else if (has_all_types(peer)) {
 		peer->sp_refusals_nr = 0;
 		peer->sp_wants = false;

@@ -317,7 +317,7 @@ static m0_time_t waiting_expire(struct m0_sock__peer *peer)
 static m0_time_t keepalive_at(const struct m0_sock__peer *peer)
 {
 	struct m0_sock *sock = peer->sp_ni->sni_sock;
-	m0_time_t       period = sock->sk_cfg.soc_keepalive_ns;
+	m0_time_t       period = peer->sp_ni->sni_cfg.son_keepalive_ns;
 	m0_time_t       at = m0_time_add(peer->sp_heard, period);
 
 	M0_PRE_EX(m0_sock__peer_invariant(peer));
@@ -332,7 +332,7 @@ static m0_time_t keepalive(struct m0_sock__peer *peer)
 	struct m0_sock      *sock = peer->sp_ni->sni_sock;
 	struct m0_list_link *link =
 		m0_list_first(&peer->sp_conns[M0_SOCK_BULK_IN]);
-	m0_time_t            period = sock->sk_cfg.soc_keepalive_ns;
+	m0_time_t            period = peer->sp_ni->sni_cfg.son_keepalive_ns;
 	struct m0_sock_conn *conn;
 
 	M0_PRE_EX(m0_sock__peer_invariant(peer));
@@ -367,7 +367,7 @@ static bool peer_is_idle(const struct m0_sock__peer *peer)
 	       (peer->sp_interval == 0 || peer->sp_ni->sni_stopping ||
 		sock->sk_reactor->rtr_now >=
 			m0_time_add(peer->sp_retry_at,
-				    sock->sk_cfg.soc_reconnect_max_ns));
+				    peer->sp_ni->sni_cfg.son_reconnect_max_ns));
 }
 
 void m0_sock__peer_alarm(struct m0_sock__peer *peer)
@@ -380,9 +380,10 @@ void m0_sock__peer_alarm(struct m0_sock__peer *peer)
 	if (peer->sp_retrying)
 		next = min64u(next, peer->sp_retry_at);
 	else if (peer->sp_interval != 0)
-		next = min64u(next,
-			      m0_time_add(peer->sp_retry_at,
-					  sock->sk_cfg.soc_reconnect_max_ns));
+		next = min64u(
+			next,
+			m0_time_add(peer->sp_retry_at,
+				    peer->sp_ni->sni_cfg.son_reconnect_max_ns));
 	m0_sock__alarm_set(sock, &peer->sp_alarm, next);
 	if (peer_is_idle(peer))
 		m0_sock__peer_work(peer);

@@ -20,6 +20,18 @@ static enum m0_sock_accept accept_of(enum m0_lnet_accept accept)
 	}
 }
 
+/* Sets the tunables of a network without options. */
+static void net_cfg_set(struct m0_sock_net_cfg   *ncfg,
+			const struct m0_lnet_cfg *cfg)
+{
+	ncfg->son_conns_per_peer =
+		cfg->lc_control_only ? 0 : cfg->lc_conns_per_peer;
+	ncfg->son_timeout_ns = ms(cfg->lc_timeout_ms);
+	ncfg->son_keepalive_ns = ms(cfg->lc_keepalive_ms);
+	ncfg->son_reconnect_min_ns = ms(cfg->lc_reconnect_min_ms);
+	ncfg->son_reconnect_max_ns = ms(cfg->lc_reconnect_max_ms);
+}
+
 static void cfg_set(struct m0_sock_cfg *scfg, const struct m0_lnet_cfg *cfg)
 {
 	m0_sock_cfg_default(scfg);
@@ -29,13 +41,8 @@ static void cfg_set(struct m0_sock_cfg *scfg, const struct m0_lnet_cfg *cfg)
 	scfg->soc_src_port_min = cfg->lc_src_port_min;
 	scfg->soc_peers_colibri = cfg->lc_peers_colibri;
 	scfg->soc_pid = M0_LNET_PID_LUSTRE;
-	scfg->soc_conns_per_peer =
-		cfg->lc_control_only ? 0 : cfg->lc_conns_per_peer;
-	scfg->soc_timeout_ns = ms(cfg->lc_timeout_ms);
+	net_cfg_set(&scfg->soc_net, cfg);
 	scfg->soc_accept_timeout_ns = ms(cfg->lc_accept_timeout_ms);
-	scfg->soc_keepalive_ns = ms(cfg->lc_keepalive_ms);
-	scfg->soc_reconnect_min_ns = ms(cfg->lc_reconnect_min_ms);
-	scfg->soc_reconnect_max_ns = ms(cfg->lc_reconnect_max_ms);
 	scfg->soc_conns_max = cfg->lc_conns_max;
 	scfg->soc_accepting_max = cfg->lc_accepting_max;
 	scfg->soc_failed_max = cfg->lc_peers_max;
@@ -73,6 +80,16 @@ static int ksock_create(struct m0_lnd **ret, const struct m0_lnd_env *env,
 	return rc;
 }
 
+static int ksock_options(const struct m0_lnet_cfg *cfg, const char *text,
+			 char *why)
+{
+	struct m0_sock_net_cfg ncfg;
+
+	net_cfg_set(&ncfg, cfg);
+	return m0_sock_options(&ncfg, text, why);
+}
+
 const struct m0_lnd_row m0_ksock_row = { .lrw_name = "sock",
 					 .lrw_types = { M0_LNET_TYPE_TCP },
+					 .lrw_options = ksock_options,
 					 .lrw_create = ksock_create };

@@ -33,9 +33,10 @@ static void queue_begins(struct m0_sock_conn *conn)
 		return;
 	conn->cn_queue.qu_is_new = true;
 	if (conn->cn_state == M0_SOCK__OPEN)
-		m0_sock__alarm_by(sock, &conn->cn_alarm,
-				  m0_time_add(sock->sk_reactor->rtr_now,
-					      sock->sk_cfg.soc_timeout_ns));
+		m0_sock__alarm_by(
+			sock, &conn->cn_alarm,
+			m0_time_add(sock->sk_reactor->rtr_now,
+				    m0_sock__conn_cfg(conn)->son_timeout_ns));
 }
 
 m0_time_t m0_sock__out_since(struct m0_sock_conn *conn)
@@ -119,8 +120,9 @@ void m0_sock__out_hurry(struct m0_sock_conn *conn)
 	M0_PRE_EX(m0_sock__conn_invariant(conn));
 	if (conn->cn_queue.qu_by != 0)
 		return;
-	conn->cn_queue.qu_by = m0_time_add(sock->sk_reactor->rtr_now,
-					   sock->sk_cfg.soc_timeout_ns);
+	conn->cn_queue.qu_by =
+		m0_time_add(sock->sk_reactor->rtr_now,
+			    m0_sock__conn_cfg(conn)->son_timeout_ns);
 	m0_sock__alarm_by(sock, &conn->cn_alarm, conn->cn_queue.qu_by);
 }
 

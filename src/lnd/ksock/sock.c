@@ -2,6 +2,7 @@
 /* The instance, its interfaces, its steps. */
 
 #include "lnd/ksock/sock_internal.h"
+#include "base/options.h"
 
 void m0_sock_cfg_default(struct m0_sock_cfg *cfg)
 {
@@ -11,13 +12,13 @@ void m0_sock_cfg_default(struct m0_sock_cfg *cfg)
 		.soc_src_port_max = M0_SOCK__PORT_PRIVILEGED_MAX,
 		.soc_src_port_min = 512,
 		.soc_pid = M0_LNET_PID_LUSTRE,
-		.soc_conns_per_peer = 1,
+		.soc_net = { .son_conns_per_peer = 1,
+			     .son_timeout_ns = 50 * M0_TIME_ONE_SECOND,
+			     .son_keepalive_ns = 30 * M0_TIME_ONE_SECOND,
+			     .son_reconnect_min_ns = M0_TIME_ONE_SECOND,
+			     .son_reconnect_max_ns = 60 * M0_TIME_ONE_SECOND },
 		.soc_min_bulk = 1024,
-		.soc_timeout_ns = 50 * M0_TIME_ONE_SECOND,
 		.soc_accept_timeout_ns = 5 * M0_TIME_ONE_SECOND,
-		.soc_keepalive_ns = 30 * M0_TIME_ONE_SECOND,
-		.soc_reconnect_min_ns = M0_TIME_ONE_SECOND,
-		.soc_reconnect_max_ns = 60 * M0_TIME_ONE_SECOND,
 		.soc_conns_max = 16384,
 		.soc_accepting_max = 256,
 		.soc_acks_max = 256,
@@ -134,6 +135,20 @@ static void ni_taken_say(const struct m0_sock__ni *ni)
 		m0_log(M0_LOG_WARN, "sock: %s", why);
 }
 
+/* Inherits the driver's values where the network has no options of its own. */
+static int ni_tune(struct m0_sock__ni *ni, char *why)
+{
+	const struct m0_sock_net_cfg *all = &ni->sni_sock->sk_cfg.soc_net;
+	int                           rc;
+
+	M0_BASSERT((int)M0_OPTIONS_WHY_BYTES <= (int)M0_LND_WHY_BYTES);
+	ni->sni_cfg = *all;
+	rc = m0_sock_options(&ni->sni_cfg, ni->sni_ni->ldn_options, why);
+	if (all->son_conns_per_peer == 0)
+		ni->sni_cfg.son_conns_per_peer = 0;
+	return rc == -ENOENT ? -EINVAL : rc;
+}
+
 static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
 			 char *ret_why)
 {
@@ -147,7 +162,9 @@ static int sock_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *lnd_ni,
 		return -ENOMEM;
 	ni->sni_sock = sock;
 	ni->sni_ni = lnd_ni;
-	rc = ni_listen(ni, ret_why);
+	rc = ni_tune(ni, ret_why);
+	if (rc == 0)
+		rc = ni_listen(ni, ret_why);
 	if (rc != 0) {
 		m0_free(ni);
 		return rc;
@@ -283,6 +300,8 @@ static void sock_ni_info(const struct m0_lnd_ni *lnd_ni,
 	*info = ni->sni_info;
 	info->ldi_read_calls_nr = ni->sni_calls.stc_reads_nr;
 	info->ldi_write_calls_nr = ni->sni_calls.stc_writes_nr;
+	info->ldi_conns_per_peer = ni->sni_cfg.son_conns_per_peer;
+	info->ldi_timeout_ms = ni->sni_cfg.son_timeout_ns / M0_TIME_ONE_MSEC;
 }
 
 /* -- steps ----------------------------------------------------------------- */

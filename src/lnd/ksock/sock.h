@@ -30,6 +30,28 @@ enum m0_sock_accept {
 	M0_SOCK_ACCEPT_NONE
 };
 
+/** Tunables of a network. */
+struct m0_sock_net_cfg {
+	/**
+	 * Connections of each bulk type that the driver makes; 0: only CONTROL.
+	 * Of those that a peer makes the driver accepts one CONTROL, and of each
+	 * other type 16, or this number if that is more.
+	 */
+	unsigned son_conns_per_peer;
+	/**
+	 * A connection ends if for this long it could send and nothing left, or
+	 * a message that had begun did not come to its end (each 64 KiB have
+	 * that time), or, within twice the time, the peer did not acknowledge
+	 * what had left. Also the time to connect, HELLO included.
+	 */
+	m0_time_t son_timeout_ns;
+	/** 0: none. */
+	m0_time_t son_keepalive_ns;
+	/** Back-off; the second is not below the first. */
+	m0_time_t son_reconnect_min_ns;
+	m0_time_t son_reconnect_max_ns;
+};
+
 struct m0_sock_cfg {
 	uint16_t            soc_port;
 	enum m0_sock_accept soc_accept;
@@ -40,27 +62,13 @@ struct m0_sock_cfg {
 	bool soc_peers_colibri;
 	/** The pid in our HELLO: 12345. */
 	uint32_t soc_pid;
-	/**
-	 * Connections of each bulk type that we make; 0: only CONTROL. Of those
-	 * that a peer makes one CONTROL is accepted, and of each other type 16,
-	 * or so many if that is more.
-	 */
-	unsigned soc_conns_per_peer;
+	/** Tunables of networks without options; 0 connections per peer here
+	 * are 0 on every network. */
+	struct m0_sock_net_cfg soc_net;
 	/** A message of so many bytes, framing included, is bulk: 1024. */
 	unsigned soc_min_bulk;
-	/**
-	 * A connection ends if so long it could send and nothing left, a message
-	 * that had begun did not come to its end (it has that time anew for
-	 * each 64 KiB), or, within twice the time, what had left was not
-	 * acknowledged. Also to connect, HELLO included.
-	 */
-	m0_time_t soc_timeout_ns;
 	/** For an introduction to us, all of it. */
 	m0_time_t soc_accept_timeout_ns;
-	/** 0: none. */
-	m0_time_t soc_keepalive_ns;
-	m0_time_t soc_reconnect_min_ns;
-	m0_time_t soc_reconnect_max_ns;
 	/** Bounds: connections in all (one address may make a quarter of them,
 	 * and always 64; so many may be being made for answers), those that have
 	 * not introduced themselves, acknowledgements owed to one peer, peers
@@ -82,6 +90,16 @@ void m0_sock_cfg_default(struct m0_sock_cfg *cfg);
  */
 int m0_sock_create(struct m0_lnd **ret, const struct m0_sock_cfg *cfg,
 		   struct m0_streams *streams, uint64_t seed, m0_time_t now);
+
+/**
+ * Reads the options of a network over the values that it inherits.
+ * @param cfg   those values; unchanged on failure.
+ * @param text  pairs "name=value"; NULL: none.
+ * @param why   buffer of M0_OPTIONS_WHY_BYTES.
+ * @retval -ENOENT  the driver has no such option.
+ * @retval -EINVAL  an option is not accepted.
+ */
+int m0_sock_options(struct m0_sock_net_cfg *cfg, const char *text, char *why);
 
 /* -- for tests ------------------------------------------------------------- */
 

@@ -152,7 +152,9 @@ struct m0_sock__ni {
 	struct m0_sock           *sni_sock;
 	struct m0_lnd_ni         *sni_ni;
 	struct m0_sock__listener *sni_listener;
-	struct m0_hash            sni_peers;
+	/** Tunables of the network. */
+	struct m0_sock_net_cfg sni_cfg;
+	struct m0_hash         sni_peers;
 	/** The one that was sent to last. */
 	struct m0_sock__peer *sni_recent;
 	struct m0_lnd_ni_info sni_info;
@@ -372,6 +374,8 @@ static inline bool m0_sock__ni_invariant(const struct m0_sock__ni *ni)
 {
 	return ni->sni_sock != NULL && ni->sni_ni != NULL &&
 	       ni->sni_ni->ldn_priv == ni &&
+	       ni->sni_cfg.son_reconnect_min_ns <=
+		       ni->sni_cfg.son_reconnect_max_ns &&
 	       (!ni->sni_ended || ni->sni_stopping);
 }
 
@@ -381,8 +385,15 @@ static inline bool m0_sock__peer_invariant(const struct m0_sock__peer *peer)
 	       peer->sp_open_nr == peer->sp_nr[0] + peer->sp_nr[1] +
 					   peer->sp_nr[2] + peer->sp_nr[3] &&
 	       (peer->sp_dial == NULL || peer->sp_dial->cn_peer == peer) &&
-	       peer->sp_interval <=
-		       peer->sp_ni->sni_sock->sk_cfg.soc_reconnect_max_ns;
+	       peer->sp_interval <= peer->sp_ni->sni_cfg.son_reconnect_max_ns;
+}
+
+/** Tunables of a connection: those of the driver before its NI is known. */
+static inline const struct m0_sock_net_cfg *m0_sock__conn_cfg(
+	const struct m0_sock_conn *conn)
+{
+	return conn->cn_ni != NULL ? &conn->cn_ni->sni_cfg
+				   : &conn->cn_sock->sk_cfg.soc_net;
 }
 
 static inline bool m0_sock__conn_invariant(const struct m0_sock_conn *conn)

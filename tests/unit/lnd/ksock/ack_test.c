@@ -292,7 +292,7 @@ static void keepalive_keeps_its_distance(void **state)
 	(void)state;
 	rig_fini(&rig);
 	rig_cfg(&rig);
-	rig.rg_cfg.soc_keepalive_ns = RIG_SECONDS(2);
+	rig.rg_cfg.soc_net.son_keepalive_ns = RIG_SECONDS(2);
 	rig_start(&rig, &rig_a);
 	in = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
 	rig_pass(&rig, RIG_SECONDS(2) + M0_TIME_ONE_MSEC);
@@ -375,7 +375,7 @@ static void keepalive_is_not_sent_where_it_must_not(void **state)
 	assert_int_equal(rig_unseen(his), 0);
 	rig_fini(&rig);
 	rig_cfg(&rig);
-	rig.rg_cfg.soc_keepalive_ns = 0;
+	rig.rg_cfg.soc_net.son_keepalive_ns = 0;
 	rig_start(&rig, &rig_a);
 	his = rig_accept(&rig, M0_SOCK_V3, M0_SOCK_BULK_OUT);
 	rig_pass(&rig, RIG_SECONDS(200));

@@ -218,7 +218,7 @@ static void life(uint64_t seed)
 	m0_rand_init(&rnd, seed);
 	rig_cfg(&rig);
 	rig.rg_cfg.soc_acks_max = 8;
-	rig.rg_cfg.soc_conns_per_peer = 2;
+	rig.rg_cfg.soc_net.son_conns_per_peer = 2;
 	rig_start(&rig, &rig_a);
 	rig.rg_on_tx_done = tx_free;
 	memset(busy, 0, sizeof busy);

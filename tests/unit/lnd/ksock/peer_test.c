@@ -79,7 +79,7 @@ static void set_of_many_is_made_in_turns(void **state)
 	(void)state;
 	rig_fini(&rig);
 	rig_cfg(&rig);
-	rig.rg_cfg.soc_conns_per_peer = 4;
+	rig.rg_cfg.soc_net.son_conns_per_peer = 4;
 	rig_start(&rig, &rig_a);
 	send_one(0);
 	for (i = 0; i < ARRAY_SIZE(types); ++i) {
@@ -518,7 +518,7 @@ static void refused_surplus_is_not_asked_for_again(void **state)
 	(void)state;
 	rig_fini(&rig);
 	rig_cfg(&rig);
-	rig.rg_cfg.soc_conns_per_peer = 2;
+	rig.rg_cfg.soc_net.son_conns_per_peer = 2;
 	rig_start(&rig, &rig_a);
 	send_one(0);
 	for (i = 0; i < 3; ++i)
