@@ -166,8 +166,8 @@ int m0_options_read(const struct m0_option *table, unsigned nr, void *obj,
 {
 	int rc;
 
-	M0_PRE(nr <= M0_OPTIONS_MAX && obj != NULL && text != NULL &&
-	       why != NULL);
+	M0_PRE(nr <= M0_OPTIONS_MAX && text != NULL && why != NULL);
+	M0_PRE(ergo(nr > 0, table != NULL && obj != NULL));
 	/* All of it, or nothing. */
 	rc = pairs_read(table, nr, NULL, text, why);
 	return rc == 0 ? pairs_read(table, nr, obj, text, why) : rc;

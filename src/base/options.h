@@ -41,7 +41,8 @@ struct m0_option {
 /**
  * Reads options into the members of a struct. Members of options that the text
  * does not name keep their values.
- * @param nr   number of options of the table, at most M0_OPTIONS_MAX.
+ * @param nr   number of options of the table, at most M0_OPTIONS_MAX; with 0,
+ *             table and obj may be NULL.
  * @param obj  the struct; unchanged on failure.
  * @param why  buffer of M0_OPTIONS_WHY_BYTES: on failure, the option, its value
  *             and what is accepted.

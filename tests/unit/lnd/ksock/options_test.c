@@ -59,10 +59,8 @@ static void options_are_read_over_inherited(void **state)
 	assert_int_equal(net->son_keepalive_ns, RIG_SECONDS(30));
 	assert_int_equal(net->son_reconnect_min_ns, 20 * M0_TIME_ONE_MSEC);
 	assert_int_equal(net->son_reconnect_max_ns, RIG_SECONDS(60));
-	assert_int_equal(m0_sock_options(net,
-					 "keepalive=0 max_reconnectms=30",
-					 why),
-			 0);
+	assert_int_equal(
+		m0_sock_options(net, "keepalive=0 max_reconnectms=30", why), 0);
 	assert_int_equal(net->son_keepalive_ns, 0);
 	assert_int_equal(net->son_reconnect_max_ns, 30 * M0_TIME_ONE_MSEC);
 }
@@ -105,9 +103,9 @@ static void wrong_options_change_nothing(void **state)
 	m0_sock_cfg_default(&before);
 	cfg = before;
 	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
-		assert_int_equal(
-			m0_sock_options(&cfg.soc_net, rows[i].text, why),
-			rows[i].rc);
+		assert_int_equal(m0_sock_options(&cfg.soc_net, rows[i].text,
+						 why),
+				 rows[i].rc);
 		assert_string_equal(why, rows[i].why);
 		assert_memory_equal(&cfg.soc_net, &before.soc_net,
 				    sizeof cfg.soc_net);
@@ -143,9 +141,8 @@ static void interfaces_have_their_own(void **state)
 	assert_string_equal(why,
 			    "timeout is \"x\"; accepted: 1 to 86400 seconds");
 	other.ldn_options = NULL;
-	assert_int_equal(rig.rg_lnd->ld_ops->ldo_ni_start(rig.rg_lnd, &other,
-							  why),
-			 0);
+	assert_int_equal(
+		rig.rg_lnd->ld_ops->ldo_ni_start(rig.rg_lnd, &other, why), 0);
 	assert_int_equal(info(&rig.rg_ni).ldi_conns_per_peer, 3);
 	assert_int_equal(info(&rig.rg_ni).ldi_timeout_ms, 7000);
 	assert_int_equal(info(&other).ldi_conns_per_peer, 1);
