@@ -16,7 +16,8 @@ extern "C" {
 enum {
 	M0_LNET_CFG_NETS_MAX = 16,
 	M0_LNET_CFG_IFACES_MAX = 16,
-	M0_LNET_CFG_NAME_BYTES = 64
+	M0_LNET_CFG_NAME_BYTES = 64,
+	M0_LNET_CFG_OPTIONS_BYTES = 256
 };
 
 /** Peers that may connect to this node (`accept`). */
@@ -29,9 +30,14 @@ enum m0_lnet_accept {
 	M0_LNET_ACCEPT_NONE
 };
 
-/** A network, and the interfaces by which the node is on it. */
+/**
+ * A network, the interfaces by which the node is on it, and its tunables. The
+ * network inherits those that are 0, or that lnc_options does not name, from the
+ * node.
+ */
 struct m0_lnet_net_cfg {
-	/** A value of m0_lnet_net(); only M0_LNET_TYPE_TCP is accepted. */
+	/** A value of m0_lnet_net(), of a type that a driver serves:
+	 * M0_LNET_TYPE_TCP. */
 	uint32_t lnc_net;
 	/**
 	 * Each is a device ("eth0"), of which the node uses the first address,
@@ -40,6 +46,24 @@ struct m0_lnet_net_cfg {
 	 */
 	char     lnc_ifaces[M0_LNET_CFG_IFACES_MAX][M0_LNET_CFG_NAME_BYTES];
 	unsigned lnc_ifaces_nr;
+	/** Messages in flight to one peer of the network (`peer_credits`) and
+	 * over one interface (`credits`); 0: as lc_peer_credits, lc_credits. */
+	unsigned lnc_peer_credits;
+	unsigned lnc_credits;
+	/** Seconds after which a router declares a silent peer dead
+	 * (`peer_timeout`), 0: 180; and credits of a peer for the buffers of a
+	 * router (`peer_buffer_credits`). The node reports them, and otherwise
+	 * does not use them, because it is no router. */
+	unsigned lnc_peer_timeout_s;
+	unsigned lnc_peer_buffer_credits;
+	/**
+	 * Options of the network's driver: pairs "name=value", separated by
+	 * blanks. That of tcp has conns_per_peer (1 to 127), timeout and
+	 * keepalive (seconds), min_reconnectms and max_reconnectms; those not
+	 * named are lc_conns_per_peer, lc_timeout_ms, lc_keepalive_ms,
+	 * lc_reconnect_min_ms and lc_reconnect_max_ms.
+	 */
+	char lnc_options[M0_LNET_CFG_OPTIONS_BYTES];
 };
 
 struct m0_lnet_cfg {
@@ -128,7 +152,11 @@ struct m0_lnet_cfg {
 M0_EXTERN void m0_lnet_cfg_default(struct m0_lnet_cfg *cfg);
 /**
  * Adds networks from text: `tcp`, `tcp(eth0)`, `tcp1(10.0.0.1,10.0.0.2)`, or
- * several, separated by `,` (`networks`).
+ * several, separated by `,` (`networks`). Tunables of a network may follow it,
+ * separated by blanks: `tcp1(eth1) peer_credits=16 timeout=30`. These are
+ * peer_credits, credits, peer_timeout, peer_buffer_credits and the options of the
+ * driver, which the function checks against the values of `cfg` that they
+ * inherit. On failure nothing is added.
  * @param why  as for m0_lnet_open.
  * @retval -EINVAL  the text is invalid.
  * @retval -ENOSPC  too many networks or interfaces.

@@ -132,6 +132,11 @@ struct m0_lnet_ni_info {
 	unsigned nii_credits;
 	int      nii_credits_free;
 	int      nii_credits_low;
+	/** Tunables of the network, as lnc_peer_timeout_s, or 180, and
+	 * lnc_peer_buffer_credits; 0 for lo. */
+	unsigned nii_peer_timeout_s;
+	unsigned nii_peer_buffer_credits;
+	/** As ldi_conns_per_peer, ldi_timeout_ms. */
 	unsigned nii_conns_per_peer;
 	uint64_t nii_timeout_ms;
 	/** Health, 0 to 1000. M0_LNET_HEALTH_NA: not kept, which is always so

@@ -299,7 +299,7 @@ static int net_check(const struct m0_lnet_cfg *cfg, unsigned i, char *why)
 					   text, j,
 					   sizeof net->lnc_ifaces[j] - 1);
 	}
-	return 0;
+	return m0_node__tunables_check(cfg, net, why);
 }
 
 int m0_lnet_cfg_check(const struct m0_lnet_cfg *cfg, char *why)

@@ -3,9 +3,10 @@
  * Networks as text:
  *
  *	text  = entry { "," entry }
- *	entry = net [ "(" iface { "," iface } ")" ] [ cpt ]
+ *	entry = net [ "(" iface { "," iface } ")" ] [ cpt ] { blank pair }
  *	iface = name [ cpt ]
  *	cpt   = "[" digits, commas and dashes "]"
+ *	pair  = name "=" value
  *
  * with blanks between. What stands in brackets binds to processors, which a node
  * in a process has no use for: it is read and left alone. So is the network lo,
@@ -91,6 +92,7 @@ static int cpt_take(struct nets_text *nt)
 	return take(nt, ']') ? 0 : syntax(nt, "no \"]\"");
 }
 
+/* @param net  NULL: the interface is read and left alone. */
 static int iface_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
 {
 	char name[M0_LNET_CFG_NAME_BYTES];
@@ -99,7 +101,7 @@ static int iface_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
 	rc = name_take(nt, name, sizeof name, "no name of an interface");
 	if (rc == 0)
 		rc = cpt_take(nt);
-	if (rc != 0)
+	if (rc != 0 || net == NULL)
 		return rc;
 	if (net->lnc_ifaces_nr == M0_LNET_CFG_IFACES_MAX)
 		return m0_node_why(nt->ntx_why, -ENOSPC,
@@ -144,7 +146,7 @@ static int net_unknown(const struct nets_text *nt)
 }
 
 /* The network's name. */
-static int net_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
+static int net_take(struct nets_text *nt, uint32_t *net)
 {
 	char        name[M0_LNET_NIDSTR_SIZE];
 	const char *at;
@@ -155,39 +157,83 @@ static int net_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
 	rc = name_take(nt, name, sizeof name, "no name of a network");
 	if (rc != 0)
 		return rc;
-	if (m0_lnet_net_parse(&net->lnc_net, name) != 0 ||
-	    m0_lnd_row_of(m0_lnet_net_type(net->lnc_net)) == NULL) {
+	if (m0_lnet_net_parse(net, name) != 0 ||
+	    m0_lnd_row_of(m0_lnet_net_type(*net)) == NULL) {
 		nt->ntx_at = at;
 		return net_unknown(nt);
 	}
-	if (is_known(nt->ntx_cfg, net->lnc_net)) {
+	if (is_known(nt->ntx_cfg, *net)) {
 		nt->ntx_at = at;
 		return syntax(nt, "a network that was named before");
 	}
 	return 0;
 }
 
+/* Copies a pair, up to the next blank or comma. */
+static int pair_take(struct nets_text *nt, char pair[M0_LNET_CFG_NAME_BYTES])
+{
+	size_t nr = 0;
+
+	while (nt->ntx_at[nr] != 0 && nt->ntx_at[nr] != ',' &&
+	       !is_blank(nt->ntx_at[nr]))
+		++nr;
+	if (memchr(nt->ntx_at, '=', nr) == NULL)
+		return syntax(nt, "neither \",\" nor NAME=VALUE");
+	if (nr >= M0_LNET_CFG_NAME_BYTES)
+		return syntax(nt, "an option that is too long");
+	memcpy(pair, nt->ntx_at, nr);
+	pair[nr] = 0;
+	nt->ntx_at += nr;
+	return 0;
+}
+
+static int tunables_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
+{
+	char own[M0_LNET_CFG_OPTIONS_BYTES] = "";
+	char pair[M0_LNET_CFG_NAME_BYTES];
+	int  rc = 0;
+
+	while (rc == 0 && !is_mark(look(nt))) {
+		if (net == NULL)
+			return syntax(nt, "an option, but lo has none");
+		rc = pair_take(nt, pair);
+		if (rc == 0)
+			rc = m0_node__tunable_add(net, own, pair, nt->ntx_why);
+	}
+	if (rc == 0 && net != NULL)
+		rc = m0_node__tunables_check(nt->ntx_cfg, net, nt->ntx_why);
+	return rc;
+}
+
 static int entry_take(struct nets_text *nt)
 {
-	struct m0_lnet_net_cfg net;
-	struct m0_lnet_cfg    *cfg = nt->ntx_cfg;
-	int                    rc;
+	struct m0_lnet_cfg     *cfg = nt->ntx_cfg;
+	struct m0_lnet_net_cfg *net = NULL;
+	uint32_t                nr;
+	int                     rc;
 
-	M0_SET0(&net);
-	rc = net_take(nt, &net);
-	if (rc == 0 && take(nt, '('))
-		rc = ifaces_take(nt, &net);
+	rc = net_take(nt, &nr);
+	if (rc != 0)
+		return rc;
+	if (m0_lnet_net_type(nr) != M0_LNET_TYPE_LO) {
+		if (cfg->lc_nets_nr == M0_LNET_CFG_NETS_MAX)
+			return m0_node_why(nt->ntx_why, -ENOSPC,
+					   "networks \"%.200s\": more than %d "
+					   "networks",
+					   nt->ntx_text, M0_LNET_CFG_NETS_MAX);
+		net = &cfg->lc_nets[cfg->lc_nets_nr];
+		M0_SET0(net);
+		net->lnc_net = nr;
+	}
+	if (take(nt, '('))
+		rc = ifaces_take(nt, net);
 	if (rc == 0)
 		rc = cpt_take(nt);
-	if (rc != 0 || m0_lnet_net_type(net.lnc_net) == M0_LNET_TYPE_LO)
-		return rc;
-	if (cfg->lc_nets_nr == M0_LNET_CFG_NETS_MAX)
-		return m0_node_why(nt->ntx_why, -ENOSPC,
-				   "networks \"%.200s\": more than %d "
-				   "networks",
-				   nt->ntx_text, M0_LNET_CFG_NETS_MAX);
-	cfg->lc_nets[cfg->lc_nets_nr++] = net;
-	return 0;
+	if (rc == 0)
+		rc = tunables_take(nt, net);
+	if (rc == 0 && net != NULL)
+		++cfg->lc_nets_nr;
+	return rc;
 }
 
 int m0_lnet_cfg_networks(struct m0_lnet_cfg *cfg, const char *text, char *why)

@@ -290,6 +290,7 @@ static int ni_start(struct m0_node *node, const struct m0_lnet_nid *nid,
 	if (rc != 0)
 		return m0_node_why(why, rc, "an interface cannot be made: %s",
 				   m0_errname(rc));
+	m0_node__ni_tune(node->nod_cfg, ni);
 	rc = lnd->ld_ops->ldo_ni_start(lnd, ni, why);
 	if (rc != 0) {
 		m0_lnet_engine_ni_del(node->nod_engine, ni);

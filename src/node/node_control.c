@@ -75,6 +75,7 @@ static int info_do(struct m0_node *node, uint32_t nr)
 	if (rc != 0)
 		return rc;
 	info->li_port = node->nod_cfg->lc_port;
+	m0_node__tunables_info(node->nod_cfg, info);
 	return block_give(node, nr, info, m0_ring_info_pack(info));
 }
 

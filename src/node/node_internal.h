@@ -229,6 +229,30 @@ int m0_node__ifaces(const struct m0_lnet_cfg   *cfg,
 		    const struct m0_host_iface *ifaces, unsigned ifaces_nr,
 		    struct m0_node_iface *ret, unsigned max, unsigned *ret_nr,
 		    char *why);
+/**
+ * Checks the tunables of a network, those of its driver included.
+ * @param why as for m0_lnet_open.
+ * @retval -EINVAL
+ */
+int m0_node__tunables_check(const struct m0_lnet_cfg     *cfg,
+			    const struct m0_lnet_net_cfg *net, char *why);
+/** Gives an interface that is not started yet the tunables of its network. */
+void m0_node__ni_tune(const struct m0_lnet_cfg *cfg, struct m0_lnd_ni *ni);
+/** Adds tunables that only the configuration knows. */
+void m0_node__tunables_info(const struct m0_lnet_cfg *cfg,
+			    struct m0_lnet_info      *info);
+
+/**
+ * Reads the tunables of a network that follow each other in a text.
+ * @param own   pairs for this room, as far as they are read.
+ * @param pair  "name=value": the text that follows.
+ * @param why   as for m0_lnet_open.
+ * @retval -EINVAL
+ */
+int m0_node__tunable_add(struct m0_lnet_net_cfg *net,
+			 char own[M0_LNET_CFG_OPTIONS_BYTES], const char *pair,
+			 char *why);
+
 enum {
 	M0_NODE_NETS_TEXT_BYTES = 256
 };

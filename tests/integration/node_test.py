@@ -392,6 +392,30 @@ class Shows(Case):
         self.assertEqual(ni['lnd tunables']['conns_per_peer'], 2)
         self.assertEqual(ni['lnd tunables']['timeout'], 9)
 
+    def test_networks_have_their_own_parameters(self):
+        where = lnet.address(1)
+        node = lnet.Node(self, '--net', f'tcp({where}) peer_credits=3 timeout=9,'
+                         f'tcp5({where}) conns_per_peer=2 peer_timeout=60 '
+                         'peer_buffer_credits=1', *self.options(1)[2:],
+                         '--peer-credits=5', '--credits=77')
+        nets = node.json('net', 'show', '-v')['net'][1:]
+        ours = [net['local NI(s)'][0] for net in nets]
+        self.assertEqual([ni['tunables'] for ni in ours], [
+            {'peer_timeout': 180, 'peer_credits': 3, 'peer_buffer_credits': 0,
+             'credits': 77},
+            {'peer_timeout': 60, 'peer_credits': 5, 'peer_buffer_credits': 1,
+             'credits': 77}])
+        self.assertEqual([ni['lnd tunables'] for ni in ours], [
+            {'conns_per_peer': 1, 'timeout': 9, 'tos': -1},
+            {'conns_per_peer': 2, 'timeout': 50, 'tos': -1}])
+
+    def test_parameter_of_a_network_that_is_wrong_is_named(self):
+        result = cli.run('node', '--net', 'tcp,tcp5 peer_credits=0')
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b'network tcp5: peer_credits is "0"; accepted: 1 to 65535',
+                      result.stderr)
+        self.assertEqual(result.stdout, b'')
+
 
 class Faults(Case):
     def rules(self, node, kind='all', *more):

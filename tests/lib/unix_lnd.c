@@ -39,6 +39,8 @@ struct ux_ni {
 	struct m0_loop_fd fd;
 	int               write_fd;
 	struct m0_list    txs;
+	/** Most packets that a pass reads. */
+	unsigned packets_max;
 	/** A packet that the engine has put off, with rx; NULL: none. */
 	struct m0_lnd_rx *rx;
 	struct packet     packet;
@@ -174,7 +176,7 @@ static bool ni_read(struct ux_ni *un)
 {
 	unsigned nr;
 
-	for (nr = 0; nr < PACKETS_MAX && un->is_ready; ++nr) {
+	for (nr = 0; nr < un->packets_max && un->is_ready; ++nr) {
 		if (un->rx == NULL &&
 		    recv(un->fd.lof_fd, &un->packet, sizeof un->packet,
 			 MSG_DONTWAIT) < 0) {
@@ -283,15 +285,33 @@ static void fd_told(struct m0_loop_fd *fd, unsigned events)
 	container_of(fd, struct ux_ni, fd)->is_ready = true;
 }
 
+static const struct m0_option options[] = {
+	M0_OPTION(struct ux_ni, packets_max, "packets", "", 1, PACKETS_MAX, 1),
+};
+
+static int ux_options(const struct m0_lnet_cfg *cfg, const char *text,
+		      char *why)
+{
+	struct ux_ni un;
+
+	(void)cfg;
+	return m0_options_read(options, ARRAY_SIZE(options), &un, text, why);
+}
+
 static int ux_ni_start(struct m0_lnd *lnd, struct m0_lnd_ni *ni, char *why)
 {
 	struct ux    *ux = container_of(lnd, struct ux, lnd);
 	struct ux_ni *un = calloc(1, sizeof *un);
 	int           fds[2];
 
-	(void)why;
 	M0_ASSERT(un != NULL &&
 		  socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds) == 0);
+	un->packets_max = PACKETS_MAX;
+	M0_ASSERT(ni->ldn_options == NULL ||
+		  m0_options_read(options, ARRAY_SIZE(options), un,
+				  ni->ldn_options, why) == 0);
+	__atomic_store_n(&unix_lnd_counts.packets_max, un->packets_max,
+			 __ATOMIC_RELAXED);
 	un->ni = ni;
 	un->loop = &m0_loop_reactor_of(ux->source.rts_reactor)->lre_loop;
 	un->fd = (struct m0_loop_fd){ fds[0], fd_told };
@@ -399,4 +419,5 @@ static int ux_create(struct m0_lnd **ret, const struct m0_lnd_env *env,
 
 const struct m0_lnd_row unix_lnd_row = { .lrw_name = "unix",
 					 .lrw_types = { M0_LNET_TYPE_O2IB },
+					 .lrw_options = ux_options,
 					 .lrw_create = ux_create };

@@ -23,6 +23,9 @@ struct unix_lnd_counts {
 	unsigned released_nr;
 	/** GETs that named the memory of their REPLY. */
 	unsigned sinks_nr;
+	/** The option "packets" of the interface that started last: packets that
+	 * it reads in a pass. */
+	unsigned packets_max;
 };
 extern struct unix_lnd_counts unix_lnd_counts;
 

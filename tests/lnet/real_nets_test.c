@@ -240,6 +240,129 @@ static void ipv6_and_mixed(void **state)
 	real_close(&re);
 }
 
+/* -- tunables of networks -------------------------------------------------- */
+
+enum {
+	PUTS = 10
+};
+
+static const struct m0_lnet_ni_info *ni_at(const struct m0_lnet_info *info,
+					   unsigned                   i)
+{
+	assert_true(i < info->li_nis_nr);
+	return &info->li_nis[i];
+}
+
+/* The node's record of the peer NI with this NID. */
+static const struct m0_lnet_peer_ni_info *peer_ni(
+	const struct m0_lnet_info *info, const struct m0_lnet_nid *nid)
+{
+	unsigned i;
+	unsigned j;
+
+	for (i = 0; i < info->li_peers_nr; ++i)
+		for (j = 0; j < info->li_peers[i].pei_nis_nr; ++j)
+			if (m0_lnet_nid_eq(
+				    &info->li_peers[i].pei_nis[j].pni_nid, nid))
+				return &info->li_peers[i].pei_nis[j];
+	fail();
+	return NULL;
+}
+
+static void puts_to(const struct m0_lnet_nid *nid)
+{
+	struct m0_lnet_md_attr attr = real_md(NULL, 0, 0, &re.re_a.rn_eq);
+	struct m0_lnet_op      op = real_op(&re.re_b, 1);
+	struct m0_lnet_handle  md;
+	int                    i;
+
+	attr.mda_threshold = PUTS;
+	attr.mda_auto_unlink = true;
+	md = real_bind(&re.re_a, &attr);
+	op.lo_target.lp_nid = *nid;
+	for (i = 0; i < PUTS; ++i)
+		assert_int_equal(m0_lnet_put(re.re_a.rn_lnet, md, &op), 0);
+}
+
+static void puts_arrive(void)
+{
+	struct m0_lnet_event ev;
+	int                  i;
+
+	for (i = 0; i < 2 * PUTS; ++i) {
+		real_expect(&re, &re.re_b, M0_LNET_EV_PUT, 0, &ev);
+		assert_int_equal(ev.ev_status, 0);
+	}
+}
+
+/*
+ * Each network has its own tunables, or those of the node. The peer does not
+ * answer HELLO, so that messages beyond the credits of a network wait in the
+ * engine.
+ */
+static void networks_have_their_own_tunables(void **state)
+{
+	struct m0_lnet_cfg                 cfg;
+	struct m0_lnet_info               *info;
+	const struct m0_lnet_ni_info      *ni;
+	const struct m0_lnet_peer_ni_info *peer;
+	struct m0_lnet_nid                 nids[2];
+	char                               why[M0_LNET_WHY_BYTES];
+
+	(void)state;
+	M0_SET0(&re);
+	re.re_mode = REAL_INLINE;
+	real_cfg(&cfg, 1);
+	cfg.lc_nets_nr = 0;
+	cfg.lc_inline = true;
+	cfg.lc_discovery = false;
+	cfg.lc_peer_credits = 5;
+	assert_int_equal(m0_lnet_cfg_networks(
+				 &cfg,
+				 "tcp(127.0.0.1) peer_credits=2 credits=30 "
+				 "conns_per_peer=3 timeout=7 peer_timeout=90 "
+				 "peer_buffer_credits=4,"
+				 "tcp4(127.0.0.1)",
+				 why),
+			 0);
+	real_node_open(&re.re_a, &cfg);
+	node_open(&re.re_b, "tcp(127.0.0.2),tcp4(127.0.0.2)", true);
+	target_attach(&re.re_b);
+	assert_true(nid_get(&re.re_b, 0, &nids[0]));
+	assert_true(nid_get(&re.re_b, 1, &nids[1]));
+	puts_to(&nids[0]);
+	puts_to(&nids[1]);
+	m0_lnet_progress(re.re_a.rn_lnet);
+	assert_int_equal(m0_lnet_info_get(re.re_a.rn_lnet, &info), 0);
+	assert_int_equal(ni_at(info, 0)->nii_peer_timeout_s, 0);
+	assert_int_equal(ni_at(info, 0)->nii_conns_per_peer, 0);
+	ni = ni_at(info, 1);
+	assert_int_equal(ni->nii_peer_credits, 2);
+	assert_int_equal(ni->nii_credits, 30);
+	assert_int_equal(ni->nii_credits_free, 28);
+	assert_int_equal(ni->nii_conns_per_peer, 3);
+	assert_int_equal(ni->nii_timeout_ms, 7000);
+	assert_int_equal(ni->nii_peer_timeout_s, 90);
+	assert_int_equal(ni->nii_peer_buffer_credits, 4);
+	ni = ni_at(info, 2);
+	assert_int_equal(ni->nii_peer_credits, 5);
+	assert_int_equal(ni->nii_credits, 256);
+	assert_int_equal(ni->nii_credits_free, 251);
+	assert_int_equal(ni->nii_conns_per_peer, 1);
+	assert_int_equal(ni->nii_timeout_ms, cfg.lc_timeout_ms);
+	assert_int_equal(ni->nii_peer_timeout_s, 180);
+	assert_int_equal(ni->nii_peer_buffer_credits, 0);
+	peer = peer_ni(info, &nids[0]);
+	assert_int_equal(peer->pni_credits_max, 2);
+	assert_int_equal(peer->pni_credits_free, 2 - PUTS);
+	peer = peer_ni(info, &nids[1]);
+	assert_int_equal(peer->pni_credits_max, 5);
+	assert_int_equal(peer->pni_credits_free, 5 - PUTS);
+	m0_lnet_info_free(info);
+	puts_arrive();
+	real_close(&re);
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -256,6 +379,8 @@ int main(void)
 		CASE(two_networks),
 		CASE(entry_matches_by_primary_nid),
 		CASE(ipv6_and_mixed),
+		cmocka_unit_test_setup_teardown(
+			networks_have_their_own_tunables, NULL, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

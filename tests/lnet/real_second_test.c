@@ -174,6 +174,40 @@ static void table_says_what_networks_there_are(void **state)
 	assert_non_null(strstr(why, "tcp to tcp65535, o2ib to o2ib65535"));
 }
 
+/* The row of the driver reads its options, whose names nothing else knows. */
+static void row_reads_options(void **state)
+{
+	static const char *const wrong[][2] = {
+		{ "o2ib packets=65",
+		  "network o2ib: packets is \"65\"; accepted: 1 to 64" },
+		{ "o2ib timeout=1",
+		  "network o2ib: there is no option \"timeout\"; accepted: "
+		  "packets; on every network: peer_credits, credits, "
+		  "peer_timeout, peer_buffer_credits" },
+		{ "o2ib,tcp packets=1",
+		  "network tcp: there is no option \"packets\"" },
+	};
+	struct m0_lnet_cfg cfg;
+	struct m0_lnet_nid nid = nid_of("127.0.0.2@o2ib");
+	char               why[M0_LNET_WHY_BYTES];
+	size_t             i;
+
+	(void)state;
+	real_cfg(&cfg, 1);
+	cfg.lc_nets_nr = 0;
+	for (i = 0; i < ARRAY_SIZE(wrong); ++i) {
+		assert_int_equal(m0_lnet_cfg_networks(&cfg, wrong[i][0], why),
+				 -EINVAL);
+		assert_memory_equal(why, wrong[i][1], strlen(wrong[i][1]));
+		assert_int_equal(cfg.lc_nets_nr, 0);
+	}
+	both_open("o2ib(127.0.0.1) packets=2", "o2ib(127.0.0.2) packets=3",
+		  REAL_INLINE);
+	assert_int_equal(unix_lnd_counts.packets_max, 3);
+	put_and_get(&nid);
+	real_close(&re);
+}
+
 int main(void)
 {
 	static enum real_mode threads = REAL_THREADS;
@@ -187,6 +221,7 @@ int main(void)
 		MODES(second_driver_moves),
 		MODES(second_driver_beside_tcp),
 		MODES(regions_reach_drivers_once),
+		cmocka_unit_test(row_reads_options),
 		cmocka_unit_test(table_says_what_networks_there_are),
 	};
 

@@ -33,8 +33,10 @@ enum {
 static const struct argp_option lnet_options[] = {
 	{ NULL, 0, NULL, 0, "The node:", 1 },
 	{ "net", KEY_NET, "TEXT", 0,
-	  "Networks of the node, as tcp, tcp(eth0), tcp1(10.0.0.1,10.0.0.2); "
-	  "may be repeated; default tcp, on the first device that is up",
+	  "Networks of the node, as tcp, tcp(eth0), tcp1(10.0.0.1,10.0.0.2), "
+	  "each with tunables of its own, as 'tcp1(eth1) peer_credits=16 "
+	  "timeout=30'; may be repeated; default tcp, on the first device that "
+	  "is up",
 	  0 },
 	{ "port", KEY_PORT, "N", 0,
 	  "TCP port of this node and of its peers; default 988", 0 },
@@ -122,9 +124,9 @@ static void net_option(struct lnet_opts *opts, const char *text)
 	if (m0_lnet_cfg_networks(&opts->nop_cfg, text, why) != 0)
 		tool_fail_set(
 			opts->nop_fail, TOOL_USAGE,
-			"--net '%.100s' is not accepted: %.300s; accepted "
+			"--net '%.100s' is not accepted: %.400s; accepted "
 			"are networks as tcp, tcp(eth0), "
-			"tcp1(10.0.0.1,10.0.0.2)",
+			"tcp1(10.0.0.1,10.0.0.2), tcp1 peer_credits=16",
 			text, why);
 }
 

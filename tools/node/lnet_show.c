@@ -5,10 +5,7 @@
 enum {
 	/** Columns of lnetctl's lists, and of its numbers of the node. */
 	LIST_INDENT = 6,
-	NUMBERS_INDENT = 4,
-	/** Value that lnetctl shows for a tcp interface that nobody has
-	 * configured. */
-	PEER_TIMEOUT_SECONDS = 180
+	NUMBERS_INDENT = 4
 };
 
 /* ------------------------------------------------- what several have in them */
@@ -105,9 +102,9 @@ static void ni_tunables_add(struct json_t                *item,
 	bool           lo = m0_lnet_nid_is_lo(&ni->nii_nid);
 	struct json_t *object = jout_object(item, "tunables");
 
-	jout_num(object, "peer_timeout", lo ? 0 : PEER_TIMEOUT_SECONDS);
+	jout_num(object, "peer_timeout", ni->nii_peer_timeout_s);
 	jout_num(object, "peer_credits", ni->nii_peer_credits);
-	jout_num(object, "peer_buffer_credits", 0);
+	jout_num(object, "peer_buffer_credits", ni->nii_peer_buffer_credits);
 	jout_num(object, "credits", ni->nii_credits);
 	if (!lo) {
 		object = jout_object(item, "lnd tunables");

@@ -176,6 +176,113 @@ static void networks_wrong_text_is_refused(void **state)
 	assert_why("character 9");
 }
 
+/* Tunables of a network: fields that all have, the rest for the driver. */
+static void networks_take_tunables(void **state)
+{
+	const struct m0_lnet_net_cfg *net = cfg.lc_nets;
+
+	(void)state;
+	assert_int_equal(nets("tcp(10.0.0.1)[1] peer_credits=16  credits=64\t"
+			      "timeout=30 peer_timeout=0100 keepalive=0 ,"
+			      " tcp1 conns_per_peer=4,lo,tcp2"),
+			 0);
+	assert_int_equal(cfg.lc_nets_nr, 3);
+	assert_int_equal(net->lnc_ifaces_nr, 1);
+	assert_int_equal(net->lnc_peer_credits, 16);
+	assert_int_equal(net->lnc_credits, 64);
+	assert_int_equal(net->lnc_peer_timeout_s, 100);
+	assert_int_equal(net->lnc_peer_buffer_credits, 0);
+	assert_string_equal(net->lnc_options, "timeout=30 keepalive=0");
+	++net;
+	assert_int_equal(net->lnc_peer_credits, 0);
+	assert_string_equal(net->lnc_options, "conns_per_peer=4");
+	++net;
+	assert_string_equal(net->lnc_options, "");
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), 0);
+}
+
+/* A wrong tunable is named with its network, value and what is accepted, and no
+ * network of the text is added. */
+static void networks_wrong_tunables_are_refused(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "tcp,tcp1 peer_credits=0",
+		  "network tcp1: peer_credits is \"0\"; accepted: 1 to 65535" },
+		{ "tcp credits=65536",
+		  "network tcp: credits is \"65536\"; accepted: 1 to 65535" },
+		{ "tcp peer_timeout=1.5",
+		  "network tcp: peer_timeout is \"1.5\"; accepted: 1 to 86400 "
+		  "seconds" },
+		{ "tcp timeout=",
+		  "network tcp: timeout is \"\"; accepted: 1 to "
+		  "86400 seconds" },
+		{ "tcp credits=1 timeout=2 credits=1",
+		  "network tcp: credits is there twice; accepted: once" },
+		{ "tcp timeout=1 timeout=1",
+		  "network tcp: timeout is there twice; accepted: once" },
+		{ "tcp pear_credits=1",
+		  "network tcp: there is no option \"pear_credits\"; accepted: "
+		  "conns_per_peer, timeout, keepalive, min_reconnectms, "
+		  "max_reconnectms; on every network: peer_credits, credits, "
+		  "peer_timeout, peer_buffer_credits" },
+		{ "tcp max_reconnectms=500",
+		  "network tcp: min_reconnectms is 1000; accepted: up to "
+		  "max_reconnectms, which is 500" },
+		{ "tcp =1", "network tcp: \"=1\" is not an option" },
+		{ "tcp credits",
+		  "neither \",\" nor NAME=VALUE at character 5" },
+		{ "tcp credits=1 (eth0)", "something else than \",\" at "
+					  "character 15" },
+		{ "lo credits=1", "lo has none at character 4" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); ++i) {
+		assert_int_equal(nets(rows[i][0]), -EINVAL);
+		assert_why(rows[i][1]);
+		assert_int_equal(cfg.lc_nets_nr, 0);
+	}
+	/* Inherited by the network: the back-off of the node. */
+	cfg.lc_reconnect_min_ms = 500;
+	assert_int_equal(nets("tcp max_reconnectms=500"), 0);
+	cfg.lc_reconnect_min_ms = 501;
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("min_reconnectms is 501");
+}
+
+/* Options have an end, in the text and in the field. */
+static void tunables_have_an_end(void **state)
+{
+	struct m0_lnet_net_cfg *net = cfg.lc_nets;
+	char                    text[1024] = "tcp";
+	int                     i;
+
+	(void)state;
+	for (i = 0; i < 60; ++i)
+		sprintf(text + strlen(text), " o%d=1234", i);
+	assert_int_equal(nets(text), -EINVAL);
+	assert_why("up to 255 characters");
+	strcpy(text, "tcp credits=");
+	memset(text + strlen(text), '0', 64);
+	assert_int_equal(nets(text), -EINVAL);
+	assert_why("too long");
+	assert_int_equal(cfg.lc_nets_nr, 0);
+	assert_int_equal(nets("tcp"), 0);
+	memset(net->lnc_options, ' ', sizeof net->lnc_options);
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("lnc_options has no end");
+	net->lnc_options[sizeof net->lnc_options - 1] = 0;
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), 0);
+	strcpy(net->lnc_options, "timeout=0");
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("network tcp: timeout is \"0\"; accepted: 1 to 86400");
+	net->lnc_options[0] = 0;
+	net->lnc_credits = 65536;
+	assert_int_equal(m0_lnet_cfg_check(&cfg, why), -EINVAL);
+	assert_why("network tcp: credits is 65536; accepted: 1 to 65535, or 0");
+}
+
 /* More than there is room for. */
 static void networks_too_many_are_refused(void **state)
 {
@@ -214,6 +321,9 @@ int main(void)
 		CASE(check_looks_at_networks),
 		CASE(networks_shapes_are_read),
 		CASE(networks_wrong_text_is_refused),
+		CASE(networks_take_tunables),
+		CASE(networks_wrong_tunables_are_refused),
+		CASE(tunables_have_an_end),
 		CASE(networks_too_many_are_refused),
 	};
 

@@ -39,8 +39,9 @@ static void options_set_their_fields(void **state)
 	struct m0_lnet_cfg *cfg = &opts.nop_cfg;
 
 	(void)state;
-	opts = opts_of("--net=tcp(10.0.0.1,10.0.0.2)", "--net=tcp7(eth0)",
-		       "--port=9988", "--accept=all", "--source-ports=600-700",
+	opts = opts_of("--net=tcp(10.0.0.1,10.0.0.2)",
+		       "--net=tcp7(eth0) credits=9", "--port=9988",
+		       "--accept=all", "--source-ports=600-700",
 		       "--peers-colibri", "--no-discovery", "--peer-credits=3",
 		       "--credits=4", "--conns-per-peer=2", "--keepalive=0",
 		       "--transaction-timeout=0.5", "--lnd-timeout=1500us",
@@ -50,6 +51,7 @@ static void options_set_their_fields(void **state)
 	assert_int_equal(cfg->lc_nets_nr, 2);
 	assert_int_equal(cfg->lc_nets[0].lnc_ifaces_nr, 2);
 	assert_string_equal(cfg->lc_nets[1].lnc_ifaces[0], "eth0");
+	assert_int_equal(cfg->lc_nets[1].lnc_credits, 9);
 	assert_int_equal(cfg->lc_port, 9988);
 	assert_int_equal(cfg->lc_accept, M0_LNET_ACCEPT_ALL);
 	assert_int_equal(cfg->lc_src_port_min, 600);
@@ -87,6 +89,12 @@ static void option_wrong_is_refused_with_what_is_right(void **state)
 		{ "--net=", "--net ''", "tcp(eth0)" },
 		{ "--net=tcp(", "--net 'tcp('", "tcp(eth0)" },
 		{ "--net=tcp,tcp", "--net 'tcp,tcp'", "tcp" },
+		{ "--net=tcp peer_credits=0", "peer_credits is \"0\"",
+		  "1 to 65535" },
+		{ "--net=tcp timeout=x", "timeout is \"x\"",
+		  "1 to 86400 seconds" },
+		{ "--net=tcp tos=1", "no option \"tos\"",
+		  "peer_buffer_credits" },
 		{ "--port=0", "--port '0'", "1 to 65535" },
 		{ "--port=65536", "--port '65536'", "1 to 65535" },
 		{ "--port=x", "--port 'x'", "1 to 65535" },

@@ -54,6 +54,7 @@ static void node_set(void)
 	nis[1].nii_health = 1000;
 	nis[1].nii_peer_credits = 8;
 	nis[1].nii_credits = 256;
+	nis[1].nii_peer_timeout_s = 180;
 	nis[1].nii_conns_per_peer = 1;
 	nis[1].nii_timeout_ms = 50000;
 	nis[1].nii_traffic.lt_sent =
