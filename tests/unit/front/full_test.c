@@ -76,7 +76,7 @@ static void put(bool ack)
 	struct m0_lnet_md_attr md = { .mda_threshold = ack ? 2 : 1,
 				      .mda_auto_unlink = true,
 				      .mda_eq = &eq };
-	struct m0_lnet_handle handle;
+	struct m0_lnet_handle  handle;
 
 	assert_int_equal(m0_lnet_bind_put(lnet, &md, &op, &handle), 0);
 }
@@ -128,11 +128,11 @@ static void number_of_me_waits_for_its_entries(void **state)
 					.mda_options = M0_LNET_MD_OP_PUT,
 					.mda_auto_unlink = true,
 					.mda_eq = &eq };
-	struct m0_lnet_handle me;
-	struct m0_lnet_handle other;
-	unsigned              i;
-	unsigned              tries_nr = 0;
-	int                   rc;
+	struct m0_lnet_handle  me;
+	struct m0_lnet_handle  other;
+	unsigned               i;
+	unsigned               tries_nr = 0;
+	int                    rc;
 
 	(void)state;
 	node_open(1, ENTRIES_NR + 2);
@@ -162,8 +162,8 @@ static void events_wait_for_room(void **state)
 					.mda_options = M0_LNET_MD_OP_PUT,
 					.mda_auto_unlink = true,
 					.mda_eq = &eq };
-	struct m0_lnet_handle handle;
-	unsigned              i;
+	struct m0_lnet_handle  handle;
+	unsigned               i;
 
 	(void)state;
 	node_open(1, MSGS_NR + 1);
