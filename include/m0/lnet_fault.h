@@ -137,7 +137,7 @@ M0_EXTERN int m0_lnet_fault_add(struct m0_lnet                  *lnet,
  * Removes the rules of a kind that have this source and destination; ANY or
  * NULL selects all of them. Messages that they delay continue.
  * @return number of rules.
- * @retval -ESHUTDOWN
+ * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_fault_del(struct m0_lnet           *lnet,
 				enum m0_lnet_fault_kind   kind,
@@ -146,7 +146,7 @@ M0_EXTERN int m0_lnet_fault_del(struct m0_lnet           *lnet,
 /**
  * Sets the counters of the rules of a kind to 0, and restarts their choices.
  * @return number of rules.
- * @retval -ESHUTDOWN
+ * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_fault_reset(struct m0_lnet         *lnet,
 				  enum m0_lnet_fault_kind kind);
@@ -154,7 +154,7 @@ M0_EXTERN int m0_lnet_fault_reset(struct m0_lnet         *lnet,
  * Copies the rules of a kind, the newest first.
  * @param ret  array of `max` entries; further rules are left out.
  * @return number of rules of the kind.
- * @retval -ESHUTDOWN
+ * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_fault_get(struct m0_lnet         *lnet,
 				enum m0_lnet_fault_kind kind,

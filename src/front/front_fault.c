@@ -192,14 +192,12 @@ int m0_lnet_fault_get(struct m0_lnet *lnet, enum m0_lnet_fault_kind kind,
 		return rc;
 	fcl->fcl_record->rqc_choice.rch_max = max;
 	nr = m0_front__control_do(lnet, fcl);
-	if (nr >= 0) {
+	if (nr > 0 && max > 0)
 		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
-		if (rc == 0 && max > 0)
-			memcpy(ret, block,
-			       min64u(bytes,
-				      min64u(max, (uint64_t)nr) * sizeof *ret));
-		if (rc == 0)
-			m0_free(block);
+	if (nr > 0 && max > 0 && rc == 0) {
+		M0_ASSERT(bytes <= max * sizeof *ret);
+		memcpy(ret, block, bytes);
+		m0_free(block);
 	}
 	m0_front__control_put(lnet, fcl);
 	return nr < 0 || rc == 0 ? nr : rc;

@@ -202,7 +202,9 @@ struct m0_front_embed {
 	bool emb_is_polled;
 	/** The round has only read, and delivered; the next one does the rest.
 	 */
-	bool      emb_owes;
+	bool emb_owes;
+	/** Chunks of records for incoming messages. */
+	uint32_t  emb_incoming_chunks_nr;
 	m0_time_t emb_next;
 	/** Time of the last round. */
 	m0_time_t emb_step_now;
@@ -268,7 +270,6 @@ struct m0_lnet {
 	struct m0_ring_in hm_up;
 	/** By number; the node makes the records. */
 	struct m0_ring_view hm_incomings;
-	uint32_t            hm_incoming_chunks_nr;
 	/** Records of incoming messages that were returned so far; hm_lock. */
 	uint32_t hm_returned_nr;
 	/** Told by callback: their slots are not free yet. */

@@ -137,7 +137,7 @@ bool m0_front__incomings_grow(struct m0_lnet *lnet)
 	struct parts parts;
 
 	M0_PRE(lnet->hm_node != NULL);
-	if (lnet->hm_incoming_chunks_nr == view->rvi_chunks_max)
+	if (lnet->hm_embed.emb_incoming_chunks_nr == view->rvi_chunks_max)
 		return false;
 	parts.gp_slots = m0_alloc_aligned(bytes, 6);
 	if (!parts_make(M0_RING_INCOMINGS, &parts)) {
@@ -145,8 +145,10 @@ bool m0_front__incomings_grow(struct m0_lnet *lnet)
 			m0_free_aligned(parts.gp_slots, bytes, 6);
 		return false;
 	}
-	view->rvi_chunks[lnet->hm_incoming_chunks_nr] = parts.gp_slots;
-	parts_add(lnet, M0_RING_INCOMINGS, lnet->hm_incoming_chunks_nr, &parts);
-	++lnet->hm_incoming_chunks_nr;
+	view->rvi_chunks[lnet->hm_embed.emb_incoming_chunks_nr] =
+		parts.gp_slots;
+	parts_add(lnet, M0_RING_INCOMINGS,
+		  lnet->hm_embed.emb_incoming_chunks_nr, &parts);
+	++lnet->hm_embed.emb_incoming_chunks_nr;
 	return true;
 }

@@ -27,7 +27,7 @@ static int piece_give(struct m0_node *node, uint32_t nr)
 
 	if (ctl->nct_block == NULL)
 		return -ENODATA;
-	M0_ASSERT(ctl->nct_given_bytes <= ctl->nct_block_bytes);
+	M0_ASSERT(ctl->nct_given_bytes < ctl->nct_block_bytes);
 	bytes = (size_t)min64u(ctl->nct_block_bytes - ctl->nct_given_bytes,
 			       M0_RING_PIECE_BYTES);
 	memcpy(record->rqc_piece, ctl->nct_block + ctl->nct_given_bytes, bytes);
@@ -45,7 +45,7 @@ static int block_give(struct m0_node *node, uint32_t nr, void *block,
 {
 	struct m0_node_control *ctl = m0_node__control(node, nr);
 
-	M0_PRE(block != NULL);
+	M0_PRE(block != NULL && bytes > 0);
 	/* A front may have left the one before. */
 	block_free(ctl);
 	ctl->nct_block = block;
@@ -113,19 +113,23 @@ static int fault_get_do(struct m0_node *node, uint32_t nr)
 	int                   rules_nr;
 	int                   rc;
 
-	/* One at least: there is no block of nothing. */
-	M0_ALLOC_ARR(rules, max + 1);
+	M0_PRE_EX(m0_node__invariant(node));
+	if (max == 0)
+		return m0_lnet_engine_fault_get(
+			node->nod_engine,
+			(enum m0_lnet_fault_kind)choice->rch_kind, NULL, 0);
+	M0_ALLOC_ARR(rules, max);
 	if (rules == NULL)
 		return -ENOMEM;
 	rules_nr = m0_lnet_engine_fault_get(
 		node->nod_engine, (enum m0_lnet_fault_kind)choice->rch_kind,
 		rules, max);
-	if (rules_nr < 0) {
+	if (rules_nr <= 0) {
 		m0_free(rules);
 		return rules_nr;
 	}
 	max = (unsigned)min64u(max, (uint64_t)rules_nr);
-	rc = block_give(node, nr, rules, (max + 1) * sizeof *rules);
+	rc = block_give(node, nr, rules, max * sizeof *rules);
 	return rc == 0 ? rules_nr : rc;
 }
 
@@ -144,6 +148,7 @@ static void probe_do(struct m0_node *node, uint32_t nr)
 	probe->pr_force = rpb->rpb_force;
 	m0_list_link_init(&probe->pr_link);
 	ctl->nct_nr = nr;
+	M0_PRE_EX(m0_node__invariant(node));
 	m0_lnet_engine_probe(node->nod_engine, probe);
 }
 
@@ -199,6 +204,7 @@ void m0_node__probe_done(struct m0_lnet_engine *eng,
 	struct m0_ring_probe *rpb = &record->rqc_probe;
 	unsigned              i;
 
+	M0_PRE(record->rqc_verb == M0_RING_PROBE && probe->pr_status <= 0);
 	M0_PRE(probe->pr_nids_nr <= ARRAY_SIZE(rpb->rpb_nids));
 	rpb->rpb_source = probe->pr_source;
 	rpb->rpb_primary = probe->pr_primary;
