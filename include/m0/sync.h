@@ -27,8 +27,18 @@ struct m0_sync_tls {
 	 */
 	uint32_t sy_held_nr;
 };
+#ifdef __KERNEL__
+struct m0_sync_tls *m0_sync__here(void);
+#else
 M0_EXTERN __thread struct m0_sync_tls m0_sync_tls
 	__attribute__((tls_model("initial-exec")));
+
+/** Returns the state of this thread. */
+static inline struct m0_sync_tls *m0_sync__here(void)
+{
+	return &m0_sync_tls;
+}
+#endif
 
 /**
  * A mutex: a waiting thread spins a little, then sleeps. Not recursive. Zeroed
@@ -75,7 +85,7 @@ static inline void m0_mutex_init(struct m0_mutex *mutex)
 static inline bool m0_mutex_is_locked(const struct m0_mutex *mutex)
 {
 	return __atomic_load_n(&mutex->mx_owner, __ATOMIC_RELAXED) ==
-	       &m0_sync_tls;
+	       m0_sync__here();
 }
 
 /** True if the calling thread does not hold the mutex. */
@@ -94,7 +104,7 @@ static inline void m0_mutex_fini(struct m0_mutex *mutex)
 /** Returns the number of locks that the calling thread holds. */
 static inline uint32_t m0_mutex_held_nr(void)
 {
-	return m0_sync_tls.sy_held_nr;
+	return m0_sync__here()->sy_held_nr;
 }
 
 /* Always inline, also where the compiler's limits would stop it. */
@@ -109,8 +119,8 @@ static inline __attribute__((always_inline)) void m0_mutex_lock(
 						     __ATOMIC_RELAXED)))
 		m0_mutex_lock_slow(mutex);
 	M0_SYNC_TSAN_DO(__tsan_mutex_post_lock(mutex, 0, 0));
-	__atomic_store_n(&mutex->mx_owner, &m0_sync_tls, __ATOMIC_RELAXED);
-	++m0_sync_tls.sy_held_nr;
+	__atomic_store_n(&mutex->mx_owner, m0_sync__here(), __ATOMIC_RELAXED);
+	++m0_sync__here()->sy_held_nr;
 }
 
 /**
@@ -133,8 +143,8 @@ static inline int m0_mutex_trylock(struct m0_mutex *mutex)
 	}
 	M0_SYNC_TSAN_DO(
 		__tsan_mutex_post_lock(mutex, __tsan_mutex_try_lock, 0));
-	__atomic_store_n(&mutex->mx_owner, &m0_sync_tls, __ATOMIC_RELAXED);
-	++m0_sync_tls.sy_held_nr;
+	__atomic_store_n(&mutex->mx_owner, m0_sync__here(), __ATOMIC_RELAXED);
+	++m0_sync__here()->sy_held_nr;
 	return 0;
 }
 
@@ -142,7 +152,7 @@ static inline int m0_mutex_trylock(struct m0_mutex *mutex)
 static inline void m0_mutex_unlock(struct m0_mutex *mutex)
 {
 	M0_PRE(m0_mutex_is_locked(mutex));
-	--m0_sync_tls.sy_held_nr;
+	--m0_sync__here()->sy_held_nr;
 	__atomic_store_n(&mutex->mx_owner, (struct m0_sync_tls *)NULL,
 			 __ATOMIC_RELAXED);
 	M0_SYNC_TSAN_DO(__tsan_mutex_pre_unlock(mutex, 0));

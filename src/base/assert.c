@@ -3,14 +3,14 @@
 #include <stdio.h>
 
 #include "base/hooks.h"
+#include "base/tls.h"
 
-static __thread const char *last_conjunct
-	__attribute__((tls_model("initial-exec")));
+M0_TLS_STATIC(const char *, last_conjunct);
 static m0_panic_hook_t panic_hook;
 
 bool m0_panic_conjunct(const char *expr)
 {
-	last_conjunct = expr;
+	*last_conjunct() = expr;
 	return false;
 }
 
@@ -51,10 +51,10 @@ void m0_panic(const struct m0_panic_place *place, const char *fmt, ...)
 	at = text_addf(text, sizeof text, 0, "%s:%d: %s: %s failed: %s",
 		       place->pp_file, place->pp_line, place->pp_func,
 		       place->pp_kind, place->pp_expr);
-	if (last_conjunct != NULL)
+	if (*last_conjunct() != NULL)
 		at = text_addf(text, sizeof text, at,
-			       "; last false conjunct: %s", last_conjunct);
-	last_conjunct = NULL;
+			       "; last false conjunct: %s", *last_conjunct());
+	*last_conjunct() = NULL;
 	if (fmt != NULL) {
 		at = text_addf(text, sizeof text, at, "; ");
 		va_start(args, fmt);

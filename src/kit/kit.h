@@ -4,11 +4,11 @@
  * contract).
  *
  * Files, each of which calls only those before it, but for kit_ride.c and
- * kit_pass.c:
+ * kit_pass()->c:
  *   kit_slot.c     table of all registered buffers
  *   kit_desc.c     bytes of descriptors
  *   kit_ep.c       end points
- *   kit_pass.c     passes and inboxes
+ *   kit_pass()->c     passes and inboxes
  *   kit_ride.c     riders
  *   kit_strand.c   threads of a TM
  *   kit_claim.c    claims and completions of buffers
@@ -28,6 +28,7 @@
 
 #include "net/net_edge.h"
 #include "net/net_desc.h"
+#include "base/tls.h"
 #include "base/timerq.h"
 #include "os/os.h"
 #include "os/pass.h"
@@ -243,7 +244,7 @@ struct kit_desc_tail {
 struct kit_inbox {
 	struct m0_mutex      kin_lock;
 	struct kit_work_list kin_list;
-	/** No other inbox ever has the same: see kit_pass.c. */
+	/** No other inbox ever has the same: see kit_pass()->c. */
 	uint64_t kin_epoch;
 	/** No pass will ever come again: the inbox refuses work. */
 	bool kin_closed;
@@ -448,7 +449,7 @@ static inline struct m0_net_kit_work *kit_work_pop(struct kit_work_list *list)
 	return work;
 }
 
-/* ------------------------------------------------------------ kit_pass.c -- */
+/* ------------------------------------------------------------ kit_pass()->c -- */
 
 /** A copy between two claimed buffers, and where if that is one piece. */
 struct kit_move {
@@ -488,8 +489,7 @@ struct kit_pass {
 	/** Target of the last copy of this thread; only for comparison. */
 	const struct m0_net_kit_buf *kp_moved;
 };
-extern __thread struct kit_pass kit_pass
-	__attribute__((tls_model("initial-exec")));
+M0_TLS_EXTERN(struct kit_pass, kit_pass);
 
 void kit_pass_open(m0_time_t now);
 /** kit_pass_flush() if the list is not empty. */
@@ -499,22 +499,22 @@ void kit_pass_push(void);
 /** The clock of this thread's pass, or else the clock. */
 static inline m0_time_t kit_now(void)
 {
-	return kit_pass.kp_depth > 0 ? kit_pass.kp_now : m0_time_cached();
+	return kit_pass()->kp_depth > 0 ? kit_pass()->kp_now : m0_time_cached();
 }
 /** Posts what waits in this thread's pass. No lock of a machine held. */
 static inline void kit_pass_flush(void)
 {
 	/* In line: often nothing does. */
-	if (kit_pass.kp_out.wl_head != NULL ||
-	    kit_pass.kp_refused.wl_head != NULL)
+	if (kit_pass()->kp_out.wl_head != NULL ||
+	    kit_pass()->kp_refused.wl_head != NULL)
 		kit_pass_post();
 }
 /** Flushes what the pass posted, also from within an outer pass. */
 static inline void kit_pass_close(void)
 {
-	M0_PRE(kit_pass.kp_depth > 0);
+	M0_PRE(kit_pass()->kp_depth > 0);
 	kit_pass_flush();
-	if (--kit_pass.kp_depth > 0)
+	if (--kit_pass()->kp_depth > 0)
 		return;
 	m0_time_pass_end();
 	m0_net__desc_pass_end();
@@ -649,7 +649,7 @@ void kit_done_complete(struct m0_net_kit_machine *m);
 /** Completes what this run of `m` ended without its lock. Now held. */
 static inline void kit_done_drain(struct m0_net_kit_machine *m)
 {
-	if (kit_pass.kp_done.wl_head != NULL)
+	if (kit_pass()->kp_done.wl_head != NULL)
 		kit_done_complete(m);
 }
 /** WORK_DONE has come. ntm_mutex held. */

@@ -82,9 +82,9 @@ void kit_active_add(struct kit_buf *kb)
 	kb->kb_bulk = KIT_BULK_LISTED;
 	kit_work_add_tail(&m->nkm_bulk.kbl_list, &kb->kb_pub.nkb_work);
 	++m->nkm_bulk.kbl_nr;
-	kit_pass.kp_bulk = true;
+	kit_pass()->kp_bulk = true;
 	/* A run of this machine on this thread will see it. */
-	if (kit_pass.kp_machine != m || m->nkm_strands.kst_nr > 1)
+	if (kit_pass()->kp_machine != m || m->nkm_strands.kst_nr > 1)
 		kit_kick(m);
 }
 
@@ -147,7 +147,7 @@ static void bulk_begin(struct m0_net_kit_machine *m, struct kit_buf *kb)
 
 void m0_net_kit_move(struct m0_net_kit_buf *from, struct m0_net_kit_buf *to)
 {
-	struct kit_moves           *moves = kit_pass.kp_moves;
+	struct kit_moves           *moves = kit_pass()->kp_moves;
 	const struct m0_net_buffer *fb = from->nkb_buffer;
 	m0_bcount_t                 nr = from->nkb_send_nr;
 	struct kit_move            *mv;
@@ -167,7 +167,7 @@ static void move_make(const struct kit_move *mv)
 	const struct m0_net_buffer *fb;
 
 	M0_PRE_EX(mv->mv_nr <= mv->mv_to->nkb_size);
-	kit_pass.kp_moved = mv->mv_to;
+	kit_pass()->kp_moved = mv->mv_to;
 	if (M0_LIKELY(mv->mv_src != NULL && mv->mv_dst != NULL)) {
 		memcpy(mv->mv_dst, mv->mv_src, mv->mv_nr);
 		return;
@@ -183,7 +183,7 @@ static void move_make(const struct kit_move *mv)
  */
 static bool is_cached(const struct kit_move *mv)
 {
-	return mv->mv_to == kit_pass.kp_moved;
+	return mv->mv_to == kit_pass()->kp_moved;
 }
 
 /* Both lines that an end needs. */
@@ -253,7 +253,7 @@ static uint32_t batch_take(struct m0_net_kit_machine *m, uint32_t nr_max,
 void kit_bulk_run(struct m0_net_kit_machine *m)
 {
 	M0_PRE_EX(kit_is_locked(m));
-	M0_PRE(kit_pass.kp_moves == NULL);
+	M0_PRE(kit_pass()->kp_moves == NULL);
 	/* Operations that are added meanwhile wait for the next run. */
 	uint32_t         left = m->nkm_bulk.kbl_nr;
 	struct kit_buf  *batch[KIT_BULK_NR];
@@ -265,10 +265,10 @@ void kit_bulk_run(struct m0_net_kit_machine *m)
 		left -= nr;
 		m0_mutex_unlock(&m->nkm_tm->ntm_mutex);
 		moves.ms_nr = 0;
-		kit_pass.kp_moves = &moves;
+		kit_pass()->kp_moves = &moves;
 		for (i = 0; i < nr; ++i)
 			bulk_begin(m, batch[i]);
-		kit_pass.kp_moves = NULL;
+		kit_pass()->kp_moves = NULL;
 		moves_make(&moves);
 		m0_mutex_lock(&m->nkm_tm->ntm_mutex);
 		kit_done_drain(m);

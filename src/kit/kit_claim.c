@@ -28,7 +28,7 @@ void kit_timer_arm(struct kit_buf *kb, m0_time_t deadline, int32_t status)
 	kb->kb_timer_status = status;
 	m0_timerq_arm(&m->nkm_timerq, &kb->kb_timer, deadline);
 	/* The strand sleeps until a deadline that is now too late. */
-	if (first && (kit_pass.kp_machine != m || kit_pass.kp_visits))
+	if (first && (kit_pass()->kp_machine != m || kit_pass()->kp_visits))
 		kit_kick(m);
 }
 
@@ -143,7 +143,7 @@ static inline void complete(struct kit_buf *kb, int32_t status,
 	kb_state_set(kb, KB_DONE);
 	++m->nkm_ready.kre_events_nr;
 	kit_ready_add(m, kb);
-	if (kit_pass.kp_machine != m)
+	if (kit_pass()->kp_machine != m)
 		kit_kick(m);
 }
 
@@ -179,13 +179,13 @@ void m0_net_kit_done(struct m0_net_kit_buf *pub, int32_t status,
 	pub->nkb_status = end_status(kb, status);
 	pub->nkb_length = pub->nkb_status == 0 ? length : 0;
 	pub->nkb_work.nkw_op = M0_NET_KIT_WORK_DONE;
-	if (kit_pass.kp_machine != m)
+	if (kit_pass()->kp_machine != m)
 		m0_net_kit_post(m, &pub->nkb_work);
 	else if (m0_mutex_is_locked(&m->nkm_tm->ntm_mutex))
 		kit_complete(kb, pub->nkb_status, pub->nkb_length);
 	else
 		/* In this thread's run of the machine, which drains them. */
-		kit_work_add_tail(&kit_pass.kp_done, &pub->nkb_work);
+		kit_work_add_tail(&kit_pass()->kp_done, &pub->nkb_work);
 }
 
 void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
@@ -204,7 +204,7 @@ void m0_net_kit_succeeded(struct m0_net_kit_buf *pub, m0_bcount_t length)
 		 * Claimed by its transport alone, which is here, and given up
 		 * under the lock: needs no exchange.
 		 */
-		if (M0_LIKELY(kit_pass.kp_machine == m &&
+		if (M0_LIKELY(kit_pass()->kp_machine == m &&
 			      m->nkm_ops->nko_ended == NULL)) {
 			complete(kb, 0, length);
 			return;
@@ -228,6 +228,6 @@ void kit_done_complete(struct m0_net_kit_machine *m)
 	struct m0_net_kit_work *work;
 
 	M0_PRE_EX(kit_is_locked(m));
-	while ((work = kit_work_pop(&kit_pass.kp_done)) != NULL)
+	while ((work = kit_work_pop(&kit_pass()->kp_done)) != NULL)
 		kit_work_done(m, work);
 }

@@ -36,7 +36,7 @@ static bool pushes(const struct m0_net_kit_machine *m)
 	if (m->nkm_ready.kre_events_nr > 0 || !m->nkm_inline ||
 	    m->nkm_ride.krd_rider != NULL)
 		return false;
-	kit_pass.kp_bulk = m->nkm_bulk.kbl_list.wl_head != NULL;
+	kit_pass()->kp_bulk = m->nkm_bulk.kbl_list.wl_head != NULL;
 	return true;
 }
 
@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) void event_deliver(
 	ep = m0_net__event_begin(tm, ev, qt, final);
 	m0_net__event_call(ev, qt);
 	/* The buffer may be gone now. */
-	if (push && !kit_pass.kp_bulk)
+	if (push && !kit_pass()->kp_bulk)
 		kit_push(m);
 	m0_net__event_end(tm, ep);
 }
@@ -145,7 +145,7 @@ void kit_deliver(struct m0_net_kit_machine *m)
 	struct kit_buf *kb;
 
 	M0_PRE_EX(kit_is_locked(m));
-	M0_PRE(kit_pass.kp_depth > 0);
+	M0_PRE(kit_pass()->kp_depth > 0);
 	while (nr-- > 0 && m->nkm_ready.kre_head != NULL) {
 		kb = ready_pop(m);
 		if (kit_buf_qtype(kb) == M0_NET_QT_MSG_RECV)

@@ -10,17 +10,17 @@
  */
 #include "kit/kit.h"
 
-__thread struct kit_pass kit_pass __attribute__((tls_model("initial-exec")));
+M0_TLS(struct kit_pass, kit_pass);
 
 /* ---------------------------------------------------------------- passes -- */
 
 void kit_pass_open(m0_time_t now)
 {
 	/* Post the work of an outer pass, which must not wait for the inner. */
-	if (kit_pass.kp_depth++ > 0) {
+	if (kit_pass()->kp_depth++ > 0) {
 		kit_pass_flush();
 	} else {
-		kit_pass.kp_now = now;
+		kit_pass()->kp_now = now;
 		m0_time_pass_begin(now);
 		m0_net__desc_pass_begin();
 	}
@@ -180,8 +180,8 @@ void kit_wakers_wait(struct m0_net_kit_machine *m)
 
 void kit_pass_push(void)
 {
-	while (kit_pass.kp_out.wl_head != NULL)
-		inbox_deliver(&kit_pass.kp_out, &kit_pass.kp_refused);
+	while (kit_pass()->kp_out.wl_head != NULL)
+		inbox_deliver(&kit_pass()->kp_out, &kit_pass()->kp_refused);
 }
 
 void kit_pass_post(void)
@@ -191,7 +191,7 @@ void kit_pass_post(void)
 
 	kit_pass_push();
 	/* Refusing posts again: to the machine of the item's buffer. */
-	while ((work = kit_work_pop(&kit_pass.kp_refused)) != NULL) {
+	while ((work = kit_work_pop(&kit_pass()->kp_refused)) != NULL) {
 		ops = work->nkw_refuser;
 		work->nkw_due = 0;
 		refuse(ops, work);
@@ -202,7 +202,7 @@ void kit_pass_post(void)
 void m0_net_kit_flush(struct m0_net_transfer_mc *tm)
 {
 	(void)tm;
-	if (kit_pass.kp_depth == 0)
+	if (kit_pass()->kp_depth == 0)
 		kit_pass_flush();
 }
 
@@ -214,9 +214,9 @@ void m0_net_kit_post(struct m0_net_kit_machine *machine,
 	/* Read without its inbox's lock by m0_net_kit_unpost(). */
 	__atomic_store_n(&work->nkw_unwanted, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&work->nkw_dest, machine, __ATOMIC_RELEASE);
-	kit_work_add_tail(&kit_pass.kp_out, work);
+	kit_work_add_tail(&kit_pass()->kp_out, work);
 	/* A foreign thread: nobody would flush. */
-	if (kit_pass.kp_depth == 0 && m0_mutex_held_nr() == 0)
+	if (kit_pass()->kp_depth == 0 && m0_mutex_held_nr() == 0)
 		kit_pass_flush();
 }
 

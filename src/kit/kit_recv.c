@@ -143,7 +143,7 @@ static void event_push(struct kit_buf *kb, const struct kit_recv_event *re)
 		++m->nkm_tm->ntm_recv_spent_nr;
 	}
 	kit_ready_add(m, kb);
-	if (kit_pass.kp_machine != m)
+	if (kit_pass()->kp_machine != m)
 		kit_kick(m);
 }
 
@@ -436,7 +436,7 @@ static void placed_fill(struct kit_recv_event   *re,
 
 static void placed_kick(struct m0_net_kit_machine *m)
 {
-	if (kit_pass.kp_machine != m)
+	if (kit_pass()->kp_machine != m)
 		kit_kick(m);
 }
 

@@ -42,7 +42,7 @@ void m0_net_kit_rider_wake(struct m0_net_transfer_mc *tm)
 	struct m0_net_kit_machine *m = kit_machine(tm);
 	enum m0_net_tm_state       state = m0_net__tm_state(tm);
 
-	if (kit_pass.kp_rides == m ||
+	if (kit_pass()->kp_rides == m ||
 	    (state != M0_NET_TM_STARTED && state != M0_NET_TM_STOPPING))
 		return;
 	if (__atomic_load_n(&m->nkm_inbox.kin_wakes, __ATOMIC_ACQUIRE))

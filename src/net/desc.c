@@ -117,8 +117,7 @@ static struct desc_slot *slot_pop_or_make(void)
 	return slot;
 }
 
-__thread struct m0_net__desc_pass m0_net__desc_pass
-	__attribute__((tls_model("initial-exec")));
+M0_TLS(struct m0_net__desc_pass, m0_net__desc_pass);
 
 /*
  * Keeps a slot for the next descriptor of this pass, because a callback that
@@ -127,23 +126,24 @@ __thread struct m0_net__desc_pass m0_net__desc_pass
  */
 static bool slot_keep(struct desc_slot *slot)
 {
-	if (!m0_net__desc_pass.dp_open || m0_net__desc_pass.dp_kept != NULL)
+	if (!m0_net__desc_pass()->dp_open ||
+	    m0_net__desc_pass()->dp_kept != NULL)
 		return false;
-	m0_net__desc_pass.dp_kept = slot;
+	m0_net__desc_pass()->dp_kept = slot;
 	return true;
 }
 
 static struct desc_slot *kept_take(void)
 {
-	struct desc_slot *slot = m0_net__desc_pass.dp_kept;
+	struct desc_slot *slot = m0_net__desc_pass()->dp_kept;
 
-	m0_net__desc_pass.dp_kept = NULL;
+	m0_net__desc_pass()->dp_kept = NULL;
 	return slot;
 }
 
 void m0_net__desc_kept_return(void)
 {
-	M0_PRE(m0_net__desc_pass.dp_kept != NULL);
+	M0_PRE(m0_net__desc_pass()->dp_kept != NULL);
 	slot_push(kept_take());
 }
 

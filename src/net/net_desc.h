@@ -5,6 +5,7 @@
 #ifndef M0_SRC_NET_NET_DESC_H
 #define M0_SRC_NET_NET_DESC_H
 
+#include "base/tls.h"
 #include "m0/net.h"
 
 enum {
@@ -25,21 +26,20 @@ struct m0_net__desc_pass {
 	bool              dp_open;
 	struct desc_slot *dp_kept;
 };
-extern __thread struct m0_net__desc_pass m0_net__desc_pass
-	__attribute__((tls_model("initial-exec")));
+M0_TLS_EXTERN(struct m0_net__desc_pass, m0_net__desc_pass);
 
 /** Gives the kept slot back to the slab. Pre: there is one. */
 void m0_net__desc_kept_return(void);
 
 static inline void m0_net__desc_pass_begin(void)
 {
-	m0_net__desc_pass.dp_open = true;
+	m0_net__desc_pass()->dp_open = true;
 }
 
 static inline void m0_net__desc_pass_end(void)
 {
-	m0_net__desc_pass.dp_open = false;
-	if (m0_net__desc_pass.dp_kept != NULL)
+	m0_net__desc_pass()->dp_open = false;
+	if (m0_net__desc_pass()->dp_kept != NULL)
 		m0_net__desc_kept_return();
 }
 

@@ -104,8 +104,13 @@ static const struct m0_base_hooks os_hooks = {
 	.bh_alloc = &m0_os__alloc_ops,
 };
 
-/* Run first: constructors of the application may use the library. */
-__attribute__((constructor(101))) static void os_hooks_install(void)
+void m0_os__hooks_install(void)
 {
 	m0_base_hooks_set(&os_hooks);
+}
+
+/* Run first: constructors of the application may use the library. */
+__attribute__((__constructor__(101))) static void os_start(void)
+{
+	m0_os__hooks_install();
 }

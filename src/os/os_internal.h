@@ -53,6 +53,8 @@ void m0_os__fd_arm(struct m0_os_fd *fd, m0_time_t deadline);
 void m0_os__random(void *ret_bytes, size_t nr);
 
 extern const struct m0_alloc_ops m0_os__alloc_ops;
+/** Gives the calls of this room to base. A program does it before main(). */
+void m0_os__hooks_install(void);
 
 /** Zeroed memory out of regions; `shift` is at least that of a page. */
 void *m0_os__arena_alloc(size_t size, unsigned shift);

@@ -10,6 +10,7 @@
 #ifndef M0_SRC_OS_PASS_H
 #define M0_SRC_OS_PASS_H
 
+#include "base/tls.h"
 #include "m0/base.h"
 
 enum {
@@ -22,45 +23,44 @@ struct m0_pass_tls {
 	m0_time_t ps_now[M0_PASS_DEPTH_MAX];
 };
 
-extern __thread struct m0_pass_tls m0_pass_tls
-	__attribute__((tls_model("initial-exec")));
+M0_TLS_EXTERN(struct m0_pass_tls, m0_pass_tls);
 
 static inline void m0_time_pass_begin(m0_time_t now)
 {
-	uint32_t depth = m0_pass_tls.ps_depth++;
+	uint32_t depth = m0_pass_tls()->ps_depth++;
 
 	if (M0_LIKELY(depth < M0_PASS_DEPTH_MAX))
-		m0_pass_tls.ps_now[depth] = now;
+		m0_pass_tls()->ps_now[depth] = now;
 }
 
 /** The innermost pass goes on at another time. */
 static inline void m0_time_pass_move(m0_time_t now)
 {
-	M0_PRE(m0_pass_tls.ps_depth > 0);
-	if (M0_LIKELY(m0_pass_tls.ps_depth <= M0_PASS_DEPTH_MAX))
-		m0_pass_tls.ps_now[m0_pass_tls.ps_depth - 1] = now;
+	M0_PRE(m0_pass_tls()->ps_depth > 0);
+	if (M0_LIKELY(m0_pass_tls()->ps_depth <= M0_PASS_DEPTH_MAX))
+		m0_pass_tls()->ps_now[m0_pass_tls()->ps_depth - 1] = now;
 }
 
 static inline void m0_time_pass_end(void)
 {
-	M0_PRE(m0_pass_tls.ps_depth > 0);
-	--m0_pass_tls.ps_depth;
+	M0_PRE(m0_pass_tls()->ps_depth > 0);
+	--m0_pass_tls()->ps_depth;
 }
 
 /** m0_time_cached(), in line. */
 static inline m0_time_t m0_time_pass_now(void)
 {
-	uint32_t depth = m0_pass_tls.ps_depth;
+	uint32_t depth = m0_pass_tls()->ps_depth;
 
 	if (M0_UNLIKELY(depth == 0))
 		return m0_time_now();
-	return m0_pass_tls.ps_now[min64u(depth, M0_PASS_DEPTH_MAX) - 1];
+	return m0_pass_tls()->ps_now[min64u(depth, M0_PASS_DEPTH_MAX) - 1];
 }
 
 /** True inside a pass. */
 static inline bool m0_time_pass_is_on(void)
 {
-	return m0_pass_tls.ps_depth > 0;
+	return m0_pass_tls()->ps_depth > 0;
 }
 
 #endif /* M0_SRC_OS_PASS_H */

@@ -60,13 +60,13 @@ static void lock_by(struct m0_rwlock *lock, bool (*try)(struct m0_rwlock *))
 		}
 		__atomic_sub_fetch(&lock->rw_sleepers_nr, 1, __ATOMIC_SEQ_CST);
 	}
-	++m0_sync_tls.sy_held_nr;
+	++m0_sync__here()->sy_held_nr;
 }
 
 static void released(struct m0_rwlock *lock)
 {
-	M0_PRE(m0_sync_tls.sy_held_nr > 0);
-	--m0_sync_tls.sy_held_nr;
+	M0_PRE(m0_sync__here()->sy_held_nr > 0);
+	--m0_sync__here()->sy_held_nr;
 	__atomic_add_fetch(&lock->rw_seq, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&lock->rw_sleepers_nr, __ATOMIC_SEQ_CST) > 0)
 		m0_os__futex_wake(&lock->rw_seq, INT32_MAX);

@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "base/tls.h"
 #include "os/os_internal.h"
 #include "m0/log.h"
 
@@ -44,7 +45,7 @@ enum {
 /** Part of a spin before other threads may have the processor. */
 #define ALONE_NS (2 * M0_TIME_ONE_USEC)
 
-static __thread struct m0_strand *current_strand;
+M0_TLS_STATIC(struct m0_strand *, strand_here);
 
 static bool is_started(const struct m0_strand *strand)
 {
@@ -144,16 +145,16 @@ void m0_vain_count(struct m0_vain *vain, const char *name)
 
 struct m0_strand *m0_strand_current(void)
 {
-	return current_strand;
+	return *strand_here();
 }
 
 m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now)
 {
-	struct m0_strand *before = current_strand;
+	struct m0_strand *before = *strand_here();
 	uint32_t          held_nr = m0_mutex_held_nr();
 	m0_time_t         deadline;
 
-	current_strand = strand;
+	*strand_here() = strand;
 	m0_time_pass_begin(now);
 	count(&strand->st_steps_nr);
 	deadline = strand->st_ops->so_step(strand, now);
@@ -161,7 +162,7 @@ m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now)
 	m0_vain_note(&strand->st_vain, strand->st_name, now,
 		     deadline == now ? M0_TIME_IMMEDIATELY : deadline);
 	m0_time_pass_end();
-	current_strand = before;
+	*strand_here() = before;
 	/* An application may hold a mutex of its own while it polls. */
 	M0_ASSERT_INFO(m0_mutex_held_nr() == held_nr, "after a step of %s",
 		       strand->st_name);
@@ -170,9 +171,9 @@ m0_time_t m0_strand_step(struct m0_strand *strand, m0_time_t now)
 
 void m0_strand_forget(void)
 {
-	current_strand = NULL;
-	m0_pass_tls.ps_depth = 0;
-	m0_sync_tls.sy_held_nr = 0;
+	*strand_here() = NULL;
+	m0_pass_tls()->ps_depth = 0;
+	m0_sync__here()->sy_held_nr = 0;
 }
 
 static uint32_t word_of(const struct m0_strand *strand)

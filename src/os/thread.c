@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/tls.h"
 #include "os/os_internal.h"
 
 /* Length of a name that the kernel shows. */
@@ -12,9 +13,9 @@ enum {
 	KERNEL_NAME_BYTES = 16
 };
 
-static __thread struct m0_thread *self;
+M0_TLS_STATIC(struct m0_thread *, self);
 /* State of a thread that the library did not start. */
-static __thread struct m0_thread foreign;
+M0_TLS_STATIC(struct m0_thread, foreign);
 
 static void thread_name_set(const struct m0_thread *thread)
 {
@@ -46,7 +47,7 @@ static void *thread_main(void *arg)
 	struct m0_thread *thread = arg;
 	int               rc = 0;
 
-	self = thread;
+	*self() = thread;
 	thread->t_tid = (int)syscall(SYS_gettid);
 	thread_name_set(thread);
 	if (thread->t_init != NULL)
@@ -105,13 +106,13 @@ void m0_thread_fini(struct m0_thread *thread)
 
 struct m0_thread *m0_thread_self(void)
 {
-	if (self == NULL) {
-		foreign.t_state = TS_RUNNING;
-		foreign.t_handle = (uintptr_t)pthread_self();
-		foreign.t_tid = (int)syscall(SYS_gettid);
-		self = &foreign;
+	if (*self() == NULL) {
+		foreign()->t_state = TS_RUNNING;
+		foreign()->t_handle = (uintptr_t)pthread_self();
+		foreign()->t_tid = (int)syscall(SYS_gettid);
+		*self() = foreign();
 	}
-	return self;
+	return *self();
 }
 
 int m0_os__cpu_set(const struct m0_bitmap *cpus, cpu_set_t *ret_set)

@@ -3,7 +3,7 @@
 
 #include "os/os_internal.h"
 
-__thread struct m0_pass_tls m0_pass_tls;
+M0_TLS(struct m0_pass_tls, m0_pass_tls);
 
 static uint64_t clock_ns(clockid_t clock)
 {

@@ -18,8 +18,7 @@ enum {
 	POLLS_NR = 100
 };
 
-__thread struct m0_rpc__machine *m0_rpc__here
-	__attribute__((tls_model("initial-exec")));
+M0_TLS(struct m0_rpc__machine *, m0_rpc__here);
 
 /* The head of an inbox that takes no more. */
 static struct m0_rpc__call closed;

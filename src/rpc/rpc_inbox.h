@@ -70,24 +70,23 @@ void m0_rpc__wakers_wait(const struct m0_rpc__machine *m);
 void m0_rpc__do(struct m0_rpc__machine *m,
 		void (*fn)(struct m0_rpc__machine *m, void *arg), void *arg);
 /** The machine that this thread moves; NULL: none. */
-extern __thread struct m0_rpc__machine *m0_rpc__here
-	__attribute__((tls_model("initial-exec")));
+M0_TLS_EXTERN(struct m0_rpc__machine *, m0_rpc__here);
 /** Is this thread in a callback or step of the machine? */
 static inline bool m0_rpc__is_here(const struct m0_rpc__machine *m)
 {
-	return m0_rpc__here == m;
+	return *m0_rpc__here() == m;
 }
 /** Begins, ends a callback of the machine; returns what to end with. */
 static inline struct m0_rpc__machine *m0_rpc__enter(struct m0_rpc__machine *m)
 {
-	struct m0_rpc__machine *before = m0_rpc__here;
+	struct m0_rpc__machine *before = *m0_rpc__here();
 
-	m0_rpc__here = m;
+	*m0_rpc__here() = m;
 	return before;
 }
 static inline void m0_rpc__leave(struct m0_rpc__machine *before)
 {
-	m0_rpc__here = before;
+	*m0_rpc__here() = before;
 }
 /**
  * Waits until cond(arg), which is asked on any thread, without locks, and only

@@ -24,6 +24,7 @@
 #ifndef M0_SRC_RPC_RPC_INTERNAL_H
 #define M0_SRC_RPC_RPC_INTERNAL_H
 
+#include "base/tls.h"
 #include "base/hash.h"
 #include "base/timerq.h"
 #include "os/os.h"

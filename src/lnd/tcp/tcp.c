@@ -347,8 +347,13 @@ const struct m0_host_ops m0_tcp__host_ops = {
 	.hso_nid_taken = m0_tcp__kernel_has_nid,
 };
 
-/* Unless somebody sets another table, nodes use sockets. */
-__attribute__((constructor)) static void tcp_install(void)
+void m0_tcp__install(void)
 {
 	m0_host_ops_set(&m0_tcp__host_ops);
+}
+
+/* Unless somebody sets another table, nodes use sockets. */
+__attribute__((__constructor__)) static void tcp_start(void)
+{
+	m0_tcp__install();
 }

@@ -127,6 +127,8 @@ struct m0_tcp_listener {
 
 /** The table of the host; tests use it directly. */
 extern const struct m0_host_ops m0_tcp__host_ops;
+/** Has nodes use it. A program does it before main(). */
+void m0_tcp__install(void);
 
 static inline struct m0_tcp_io *m0_tcp__io(struct m0_streams *streams)
 {

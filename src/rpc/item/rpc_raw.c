@@ -70,7 +70,7 @@ void m0_rpc_raw_init(struct m0_rpc_raw             *raw,
 /* One that is kept; NULL: there is none. */
 static inline struct m0_rpc_raw *raw_take(void)
 {
-	struct m0_rpc__machine *m = m0_rpc__here;
+	struct m0_rpc__machine *m = *m0_rpc__here();
 	struct m0_rpc_raw      *raw = m == NULL ? NULL : m->rml_kept.rkp_raws;
 
 	if (raw == NULL)
@@ -82,7 +82,7 @@ static inline struct m0_rpc_raw *raw_take(void)
 
 static void raw_keep(struct m0_rpc_raw *raw)
 {
-	struct m0_rpc__machine *m = m0_rpc__here;
+	struct m0_rpc__machine *m = *m0_rpc__here();
 
 	M0_PRE_EX(m0_ref_read(&raw->rr_ref) == 0);
 	if (m == NULL || m->rml_kept.rkp_raws_nr == RAWS_MAX) {

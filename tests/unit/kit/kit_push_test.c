@@ -218,7 +218,7 @@ static void work_of_a_refusal_leaves_with_its_pass(void **state)
 	m0_net_kit_post(m0_net_kit_machine_of(&closed), &work);
 	kit_pass_close();
 	/* Not with the next pass of this thread, which may never come. */
-	assert_null(kit_pass.kp_out.wl_head);
+	assert_null(kit_pass()->kp_out.wl_head);
 	rig_deliver();
 	assert_int_equal(followed_nr, 1);
 	assert_int_equal(m0_net_tm_fini(&closed), 0);
