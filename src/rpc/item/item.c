@@ -17,11 +17,11 @@ void m0_rpc_item_init(struct m0_rpc_item            *item,
 	memset(item, 0, offsetof(struct m0_rpc_item, ri_nr_sent_max));
 	item->ri_prio = M0_RPC_ITEM_PRIO_MID;
 	item->ri_nr_sent_max = ~(uint64_t)0;
-	memset(&item->ri_key, 0,
+	memset((char *)item + offsetof(struct m0_rpc_item, ri_key), 0,
 	       offsetof(struct m0_rpc_item, ri_type) -
 		       offsetof(struct m0_rpc_item, ri_key));
 	item->ri_type = type;
-	memset(&item->ri_error, 0,
+	memset((char *)item + offsetof(struct m0_rpc_item, ri_error), 0,
 	       offsetof(struct m0_rpc_item, ri_state) -
 		       offsetof(struct m0_rpc_item, ri_error));
 	item->ri_state = M0_RPC_ITEM_INITIALISED;

@@ -65,14 +65,14 @@ static const struct m0_rpc_item_type lib_types[] = {
  * looked at before it is prepared, or comes. */
 static struct m0_rpc__note *note_take(void)
 {
-	struct m0_rpc__machine *m = m0_rpc__here;
+	struct m0_rpc__machine *m = *m0_rpc__here();
 	struct m0_rpc__note    *note = m == NULL ? NULL : m->rml_kept.rkp_notes;
 
 	if (note == NULL)
 		return NULL;
 	m->rml_kept.rkp_notes = note->rno_arg;
 	--m->rml_kept.rkp_notes_nr;
-	memset(&note->rno_ref, 0,
+	memset((char *)note + offsetof(struct m0_rpc__note, rno_ref), 0,
 	       sizeof *note - offsetof(struct m0_rpc__note, rno_ref));
 	m0_rpc__il(&note->rno_item)->ril_flags = 0;
 	m0_rpc__il(&note->rno_item)->ril_gate = 0;
@@ -83,7 +83,7 @@ static struct m0_rpc__note *note_take(void)
 
 static void note_keep(struct m0_rpc__note *note)
 {
-	struct m0_rpc__machine *m = m0_rpc__here;
+	struct m0_rpc__machine *m = *m0_rpc__here();
 
 	M0_PRE_EX(note->rno_stream == NULL);
 	if (m == NULL || !note->rno_is_plain ||

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stdbool.h, from the kernel (scripts/kernel-flags). */
+#include <linux/types.h>

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stdlib.h, from the kernel (scripts/kernel-flags). */
+#include <linux/slab.h>
