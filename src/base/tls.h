@@ -10,7 +10,7 @@
 
 /* A kernel has no thread-local variables: its home defines the functions. */
 #define M0_TLS_EXTERN(type, name) type *name(void)
-#define M0_TLS(type, name) struct m0_tls_semicolon
+#define M0_TLS(type, name)        struct m0_tls_semicolon
 #define M0_TLS_STATIC(type, name) type *name(void)
 
 #else
@@ -21,7 +21,7 @@
 /** Declares `type *name(void)`, the state of this thread, for several files. */
 #define M0_TLS_EXTERN(type, name)                           \
 	extern __thread type name##_of_thread M0_TLS_MODEL; \
-	static inline type  *name(void)                     \
+	static inline type                   *name(void)    \
 	{                                                   \
 		return &name##_of_thread;                   \
 	}                                                   \
@@ -33,7 +33,7 @@
 /** Defines the state for one file. */
 #define M0_TLS_STATIC(type, name)                           \
 	static __thread type name##_of_thread M0_TLS_MODEL; \
-	static inline type  *name(void)                     \
+	static inline type                   *name(void)    \
 	{                                                   \
 		return &name##_of_thread;                   \
 	}                                                   \

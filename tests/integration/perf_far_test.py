@@ -193,6 +193,13 @@ class Measures(Case):
                          ('ended', 2, 0))
         self.assertEqual(server.error_text(), '')
 
+    def test_row_that_is_longer_than_the_timeout(self):
+        server = Server(self, timeout='3')
+        rows = self.rows(server, '--time', '7', '--test', 'put', '--size', '4096',
+                         '--depth', '1', '--timeout', '3')
+        self.assertEqual(len(rows), 1)
+        self.assertEqual(server.event()['event'], 'served')
+
     def test_sizes_and_depths_of_all_kinds(self):
         server = Server(self)
         for depth in ('1', '2', '64'):

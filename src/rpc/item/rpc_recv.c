@@ -135,7 +135,6 @@ static void packet_came(struct m0_rpc__machine *m, struct m0_net_end_point *ep,
 	came.rca_target = NULL;
 	came.rca_client = NULL;
 	came.rca_rbuf = rbuf;
-	came.rca_refs_nr = 0;
 	came.rca_packet_max = 0;
 	came.rca_nr = (uint32_t)nr;
 	rc = m0_rpc__wire_open(&in, &came.rca_packet, bytes, nr,

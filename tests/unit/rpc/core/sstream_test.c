@@ -372,6 +372,28 @@ static void budget_of_replies_full_begins_nothing(void **state)
 	assert_int_equal(all.rsb_held + own.rsb_held, 0);
 }
 
+/* A client that has fewer bytes than its share begins although all of them together have
+ * too many; one that has just its share does not. */
+static void budget_of_all_spares_who_has_less(void **state)
+{
+	struct m0_rpc_sbudget all = { .rsb_bytes_max = 20, .rsb_held_max = 9 };
+	struct m0_rpc_sbudget own = { .rsb_parent = &all,
+				      .rsb_bytes_max = 100,
+				      .rsb_bytes_min = 20,
+				      .rsb_held_max = 9 };
+	struct m0_rpc_sstream stream;
+
+	(void)state;
+	begin(&stream, &own);
+	execute_to(&stream, 2);
+	assert_int_equal(own.rsb_bytes, own.rsb_bytes_min);
+	assert_int_equal(came(&stream, 3, 1, false), M0_RPC_SA_BUSY);
+	own.rsb_bytes_min = 21;
+	assert_int_equal(came(&stream, 3, 1, false), M0_RPC_SA_EXECUTE);
+	m0_rpc_sstream_executed(&stream, 3, &a_reply, 10, 0);
+	m0_rpc_sstream_fini(&stream);
+}
+
 /* Too many held, own or of all: no more are; skips cost nothing. */
 static void budget_of_held_full_holds_no_more(void **state)
 {
@@ -553,6 +575,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ack_of_running_number_waits_for_it),
 		cmocka_unit_test(duplicate_gets_the_reply_that_was_kept),
 		cmocka_unit_test(budget_of_replies_full_begins_nothing),
+		cmocka_unit_test(budget_of_all_spares_who_has_less),
 		cmocka_unit_test(budget_of_held_full_holds_no_more),
 		cmocka_unit_test(skips_held_follow_each_other),
 		cmocka_unit_test(restart_in_any_order_finds_the_same),
