@@ -330,6 +330,25 @@ RT_CASE(extents_of_stream)
 	CF_EQ(extents_came, 120, "nothing came twice");
 }
 
+/* An extent of another object is between two that would fit: a stream keeps its order,
+ * so they do not merge. */
+RT_CASE(extents_of_stream_apart)
+{
+	unsigned i;
+
+	extents_in_stream(3);
+	posted[1]->rti_raw.rr_item.ri_key.rk_fid = M0_UINT128(1, 2);
+	posted[2]->rti_raw.rr_item.ri_key.rk_offset = 10;
+	all_post();
+	for (i = 0; i < 3; ++i) {
+		rt_held_wait(1, "an extent came");
+		CF_EQ(extents_came, 10 * (i + 1), "alone");
+		rt_release(1);
+		rt_ends(posted[i], 0, "an extent");
+	}
+	CF_EQ(cf_get(&extents_merged), 0, "they do not follow each other");
+}
+
 /* A part that is given up, or whose time is up, ends for itself; the others have
  * the outcome of the whole, and the stream goes on. */
 RT_CASE(extents_of_stream_end)
@@ -766,6 +785,7 @@ const struct cf_case rpc_suite_pack[] = {
 	{ "extents_sent_before", extents_sent_before },
 	{ "extents_end", extents_end },
 	{ "extents_of_stream", extents_of_stream },
+	{ "extents_of_stream_apart", extents_of_stream_apart },
 	{ "extents_of_stream_end", extents_of_stream_end },
 	{ "extents_of_stream_given_up", extents_of_stream_given_up },
 	{ "extents_of_stream_stale", extents_of_stream_stale },
