@@ -1056,7 +1056,11 @@ class Refuses(Case):
             self.check(('node', f'--ctl-group={group}'), '--ctl-group', group)
         self.check(('node', '--ctl-group=0', '--ctl-mode=606'), '--ctl-mode',
                    '606', '660')
-        self.check(('node', '--ctl', self.path('x' * 120)), '--ctl', '107')
+        for path in ('', 'x' * 108):
+            for words in (('node',), ('ping', '1.2.3.4@tcp'), ('discover', '1.2.3.4@tcp'),
+                          ('net', 'show'), ('peer', 'show'), ('stats', 'show'),
+                          ('global', 'show'), ('fault', 'all', 'show')):
+                self.check((*words, f'--ctl={path}'), '--ctl', f"'{path}'", '107')
         self.check(('node', 'x'), "'x'", 'no operand')
         self.check(('node', '--nosuch'), '--nosuch')
 

@@ -112,6 +112,8 @@ size_t ctl_request_print(const struct ctl_request *req,
  * @return the exit code: the directory is not to be trusted or made.
  */
 int ctl_path(char ret[CTL_PATH_BYTES], bool make, struct tool_fail *fail);
+/** Takes the value of --ctl. @return it, or NULL: `fail` says what is accepted. */
+const char *ctl_path_option(struct tool_fail *fail, const char *path);
 /**
  * Connects to the node at the default path, or else to that of the system, at
  * /run/colibri/node.sock.

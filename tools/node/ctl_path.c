@@ -62,6 +62,18 @@ static bool runtime_dir(char *ret, size_t size)
 	return true;
 }
 
+const char *ctl_path_option(struct tool_fail *fail, const char *path)
+{
+	if (path[0] != 0 && strlen(path) < CTL_PATH_BYTES)
+		return path;
+	tool_fail_set(
+		fail, TOOL_USAGE,
+		"--ctl '%.120s' is not accepted; accepted: a path of 1 to "
+		"%d characters",
+		path, CTL_PATH_BYTES - 1);
+	return NULL;
+}
+
 int ctl_path(char ret[CTL_PATH_BYTES], bool make, struct tool_fail *fail)
 {
 	const char *user_dir = getenv("XDG_RUNTIME_DIR");

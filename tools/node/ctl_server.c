@@ -35,12 +35,6 @@ int ctl_server_probe(const char *path, struct tool_fail *fail)
 	uid_t       uid;
 	int         fd;
 
-	if (strlen(path) >= CTL_PATH_BYTES)
-		return tool_fail_set(
-			fail, TOOL_USAGE,
-			"--ctl '%.120s' is not accepted; accepted: "
-			"a path of up to %d characters",
-			path, CTL_PATH_BYTES - 1);
 	if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
 		return tool_fail_set(fail, TOOL_FAILED,
 				     "%s is there and is no socket; name "

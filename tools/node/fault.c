@@ -183,7 +183,7 @@ static bool common_option(struct fault_args *args, int key, char *arg)
 		args->fta_req.cq_json = true;
 		break;
 	case KEY_CTL:
-		args->fta_ctl = arg;
+		args->fta_ctl = ctl_path_option(&args->fta_fail, arg);
 		break;
 	case KEY_TIMEOUT:
 		args->fta_timeout_ms =

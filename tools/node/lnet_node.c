@@ -220,8 +220,6 @@ static int path_choose(struct lnet_node *node)
 
 	if (path == NULL)
 		return ctl_path(node->lno_path, true, &node->lno_fail);
-	if (strlen(path) >= sizeof node->lno_path)
-		return ctl_server_probe(path, &node->lno_fail);
 	snprintf(node->lno_path, sizeof node->lno_path, "%s", path);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ctl.h"
 #include "lnet_opts.h"
 #include "../base/stop.h"
 #include "../base/text.h"
@@ -266,7 +267,7 @@ static error_t ctl_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = opts;
 		return 0;
 	case KEY_CTL:
-		opts->nop_ctl = arg;
+		opts->nop_ctl = ctl_path_option(opts->nop_fail, arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -194,7 +194,7 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 		args->sha_req.cq_json = true;
 		break;
 	case KEY_CTL:
-		args->sha_ctl = arg;
+		args->sha_ctl = ctl_path_option(&args->sha_fail, arg);
 		break;
 	case KEY_TIMEOUT:
 		args->sha_timeout_ms =
