@@ -67,6 +67,24 @@ class Stalls(service.Case):
         self.assertEqual(child.wait(), 0)
         self.json('put', src, f'{server.ep}:small', i=4)
 
+    def test_memory_for_a_few_clients(self):
+        server = service.Server(self, '--client-memory', '64K', '--clients-memory', '64K')
+        src = self.make('src', b'abc')
+        children = []
+        # A client that does nothing costs 12.8 kB.
+        while len(children) < 100:
+            result = self.run_client('put', src, f'{server.ep}:small', i=4)
+            if result.returncode != 0:
+                break
+            children.append(self.start_asking(server, 'list', i=10 + len(children)))
+            self.assertEqual(children[-1].stdout.readline(), b'ready\n')
+        self.assert_refused(result, 1, 'no memory left for more clients')
+        for child in children:
+            child.stdin.write(b'\n\n')
+            child.stdin.flush()
+            self.assertEqual(child.wait(), 0)
+        self.json('put', src, f'{server.ep}:small', i=4)
+
     def test_end_does_not_wait_for_stopped_clients(self):
         server, _ = self.start_server('--timeout', '3600')
         self.start_stopped(server, 8)

@@ -736,6 +736,12 @@ class Refuses(service.Case):
             self.check('serve', f'--store-max={value}', self.dir,
                        '1M to 4194303T')
         self.check('serve', '--object-max=0', self.dir, '1 to 4194303T')
+        for option in ('--client-memory', '--clients-memory'):
+            for size in ('', 'x', '63K', '4194304T'):
+                self.check('serve', f'{option}={size}', self.dir,
+                           f"{option} '{size}'")
+        self.check('serve', '--clients-memory=1M', self.dir,
+                   'at least --client-memory, which is 16777216')
         self.check('ls', '--inflight=0', f'{ep}:', '1 to 256')
         self.check('put', '--stream=0', src, f'{ep}:', '1 to 256')
         self.check('put', '--stream=many', src, f'{ep}:', '1 to 256')

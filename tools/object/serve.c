@@ -23,6 +23,8 @@ enum {
 	KEY_OBJECT_MAX,
 	KEY_STORE_MAX,
 	KEY_CLIENTS_MAX,
+	KEY_CLIENT_MEMORY,
+	KEY_CLIENTS_MEMORY,
 	KEY_THREADS,
 	KEY_BUFFERS,
 	KEY_KEEP,
@@ -31,6 +33,8 @@ enum {
 	EPS_MAX = 8,
 	/** Receive buffers: as many packets may hold requests that wait. */
 	QUEUE_LEN = 128,
+	/** The least that the library takes. */
+	CLIENT_MEMORY_MIN = 64 << 10,
 	TIMEOUT_MS = 10000,
 	DAY_MS = 86400000
 };
@@ -52,6 +56,8 @@ struct serve_args {
 	uint64_t                va_object_max;
 	uint64_t                va_store_max;
 	uint64_t                va_clients_max;
+	uint64_t                va_client_memory;
+	uint64_t                va_clients_memory;
 	uint64_t                va_threads;
 	uint64_t                va_buffers;
 	uint64_t                va_keep_ms;
@@ -84,6 +90,12 @@ static const struct argp_option serve_options[] = {
 	  "Largest size of the store; default 4G", 0 },
 	{ "clients-max", KEY_CLIENTS_MAX, "N", 0,
 	  "Largest number of clients; default 1024", 0 },
+	{ "client-memory", KEY_CLIENT_MEMORY, "SIZE", 0,
+	  "Memory for the state of one client and for answers that wait for "
+	  "it; default 16M",
+	  0 },
+	{ "clients-memory", KEY_CLIENTS_MEMORY, "SIZE", 0,
+	  "The same of all clients together; default 512M", 0 },
 	{ "threads", KEY_THREADS, "N", 0,
 	  "Number of file worker threads; default 8", 0 },
 	{ "buffers", KEY_BUFFERS, "N", 0,
@@ -152,6 +164,16 @@ static bool limit_option(int key, char *arg, struct serve_args *args)
 	case KEY_CLIENTS_MAX:
 		args->va_clients_max = tool_number_option(fail, "--clients-max",
 							  arg, 1, 1 << 20);
+		return true;
+	case KEY_CLIENT_MEMORY:
+		args->va_client_memory = size_option(args, "--client-memory",
+						     arg, CLIENT_MEMORY_MIN,
+						     "64K to 4194303T");
+		return true;
+	case KEY_CLIENTS_MEMORY:
+		args->va_clients_memory = size_option(args, "--clients-memory",
+						      arg, CLIENT_MEMORY_MIN,
+						      "64K to 4194303T");
 		return true;
 	case KEY_THREADS:
 		args->va_threads =
@@ -222,6 +244,13 @@ static error_t serve_option(int key, char *arg, struct argp_state *state)
 			tool_fail_set(args->va_fail, TOOL_USAGE,
 				      "DIR is missing; usage: colibri serve "
 				      "[OPTION...] DIR");
+		if (args->va_clients_memory < args->va_client_memory)
+			tool_fail_set(args->va_fail, TOOL_USAGE,
+				      "--clients-memory is %" PRIu64
+				      " bytes; accepted: at least "
+				      "--client-memory, which is %" PRIu64,
+				      args->va_clients_memory,
+				      args->va_client_memory);
 		break;
 	default:
 		return limit_option(key, arg, args) ? 0 : ARGP_ERR_UNKNOWN;
@@ -366,6 +395,8 @@ static int machine_start(struct server *sv, const struct serve_args *args)
 	m0_rpc_cfg_init(&cfg);
 	cfg.rc_store = sv->sv_store;
 	cfg.rc_clients_max = (uint32_t)args->va_clients_max;
+	cfg.rc_client_bytes_max = args->va_client_memory;
+	cfg.rc_clients_bytes_max = args->va_clients_memory;
 	cfg.rc_streams_max = 256;
 	cfg.rc_drain_ns = DRAIN_NS;
 	rc = m0_rpc_machine_init(&sv->sv_machine, &sv->sv_dom, &cfg, ep, NULL,
@@ -702,6 +733,8 @@ int serve_main(int argc, char **argv)
 		.va_object_max = 1ULL << 40,
 		.va_store_max = 4ULL << 30,
 		.va_clients_max = 1024,
+		.va_client_memory = 16 << 20,
+		.va_clients_memory = 512 << 20,
 		.va_threads = 8,
 		.va_buffers = 32,
 		.va_keep_ms = DAY_MS,
