@@ -3,13 +3,9 @@
  * The small helpers and forms that code for the reference takes for granted, used
  * as such code uses them, through its names of headers.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "unit/base/panics.h"
 
 #define M0_TRACE_SUBSYSTEM M0_TRACE_SUBSYS_NET
 #include <lib/arith.h>
@@ -23,6 +19,7 @@
 #include <lib/vec.h>
 #include <net/bulk_mem.h>
 #include <net/bulk_sunrpc.h>
+#include <net/lnet.h>
 #include <net/lnet/lnet.h>
 #include <net/net_internal.h>
 #include <sm/sm.h>
@@ -64,6 +61,19 @@ static void arithmetic(void **state)
 	assert_int_equal(m0_round_up(13, 5), 15);
 	assert_int_equal(m0_round_down(13, 5), 10);
 	assert_false(M0_FI_ENABLED("fake_error"));
+}
+
+static uint8_t full = UINT8_MAX;
+static uint8_t empty;
+
+/* A counter that would overflow, or fall below 0, keeps its value. */
+static void counters_are_bounded(void **state)
+{
+	(void)state;
+	assert_panics(M0_CNT_INC(full));
+	assert_int_equal(full, UINT8_MAX);
+	assert_panics(M0_CNT_DEC(empty));
+	assert_int_equal(empty, 0);
 }
 
 static void strings(void **state)
@@ -266,9 +276,13 @@ static void invariants(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arithmetic), cmocka_unit_test(strings),
-		cmocka_unit_test(words),      cmocka_unit_test(vectors),
-		cmocka_unit_test(lists),      cmocka_unit_test(traces),
+		cmocka_unit_test(arithmetic),
+		cmocka_unit_test(counters_are_bounded),
+		cmocka_unit_test(strings),
+		cmocka_unit_test(words),
+		cmocka_unit_test(vectors),
+		cmocka_unit_test(lists),
+		cmocka_unit_test(traces),
 		cmocka_unit_test(invariants),
 	};
 
