@@ -34,7 +34,8 @@ M0_EXTERN __thread struct m0_sync_tls m0_sync_tls
 	__attribute__((tls_model("initial-exec")));
 
 /** Returns the state of this thread. */
-static inline struct m0_sync_tls *m0_sync__here(void)
+static inline __attribute__((__always_inline__)) struct m0_sync_tls *
+m0_sync__here(void)
 {
 	return &m0_sync_tls;
 }

@@ -19,24 +19,24 @@
 #define M0_TLS_MODEL __attribute__((tls_model("initial-exec")))
 
 /** Declares `type *name(void)`, the state of this thread, for several files. */
-#define M0_TLS_EXTERN(type, name)                           \
-	extern __thread type name##_of_thread M0_TLS_MODEL; \
-	static inline type                   *name(void)    \
-	{                                                   \
-		return &name##_of_thread;                   \
-	}                                                   \
+#define M0_TLS_EXTERN(type, name)                                            \
+	extern __thread type name##_of_thread                  M0_TLS_MODEL; \
+	static inline __attribute__((__always_inline__)) type *name(void)    \
+	{                                                                    \
+		return &name##_of_thread;                                    \
+	}                                                                    \
 	struct m0_tls_semicolon
 
 /** Defines what M0_TLS_EXTERN declares. All zeroes. */
 #define M0_TLS(type, name) __thread type name##_of_thread M0_TLS_MODEL
 
 /** Defines the state for one file. */
-#define M0_TLS_STATIC(type, name)                           \
-	static __thread type name##_of_thread M0_TLS_MODEL; \
-	static inline type                   *name(void)    \
-	{                                                   \
-		return &name##_of_thread;                   \
-	}                                                   \
+#define M0_TLS_STATIC(type, name)                                            \
+	static __thread type name##_of_thread                  M0_TLS_MODEL; \
+	static inline __attribute__((__always_inline__)) type *name(void)    \
+	{                                                                    \
+		return &name##_of_thread;                                    \
+	}                                                                    \
 	struct m0_tls_semicolon
 
 #endif

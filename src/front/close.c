@@ -22,6 +22,8 @@ void m0_lnet_close(struct m0_lnet *lnet)
 	close_post(lnet);
 	(void)m0_front__wait(lnet, &lnet->hm_embed.emb_closed_sem,
 			     M0_TIME_NEVER);
+	/* Threads that were answered still look at their records. */
+	m0_os_zero_wait(&lnet->hm_embed.emb_controls_nr);
 	if (!M0_FRONT_GET(lnet->hm_inline))
 		m0_os_cpus_stop(&lnet->hm_embed.emb_cpus);
 	m0_strand_fini(&lnet->hm_embed.emb_strand);

@@ -23,6 +23,9 @@ int m0_front__control_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
 	m0_front__lock(lnet);
 	rc = m0_front__slot_take(lnet, &lnet->hm_controls, M0_RING_CONTROLS,
 				 &slot);
+	if (rc == 0)
+		__atomic_add_fetch(&lnet->hm_embed.emb_controls_nr, 1,
+				   __ATOMIC_RELAXED);
 	m0_mutex_unlock(&lnet->hm_lock);
 	if (rc != 0)
 		return rc;
@@ -41,6 +44,9 @@ void m0_front__control_put(struct m0_lnet *lnet, struct m0_front_control *fcl)
 	m0_front__lock(lnet);
 	m0_front__slot_put(&lnet->hm_controls, &fcl->fcl_slot);
 	m0_mutex_unlock(&lnet->hm_lock);
+	/* The front may be gone from here on. */
+	__atomic_sub_fetch(&lnet->hm_embed.emb_controls_nr, 1,
+			   __ATOMIC_SEQ_CST);
 }
 
 int m0_front__control_post(struct m0_lnet *lnet, struct m0_front_control *fcl)

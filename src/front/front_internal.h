@@ -210,6 +210,9 @@ struct m0_front_embed {
 	m0_time_t emb_step_now;
 	/** m0_lnet_close() waits for it. */
 	struct m0_semaphore emb_closed_sem;
+	/** Atomic: control records that threads have, and look at after the
+	 * answer. m0_lnet_close() waits for them, too. */
+	uint32_t emb_controls_nr;
 };
 
 struct m0_lnet {

@@ -155,6 +155,34 @@ static void number_of_me_waits_for_its_entries(void **state)
 	node_close();
 }
 
+static uint32_t is_put;
+
+static void close_late(struct m0_front_control *fcl)
+{
+	m0_time_sleep(m0_time_from_now(0, 50000000));
+	__atomic_store_n(&is_put, 1, __ATOMIC_SEQ_CST);
+	m0_front__control_put(lnet, fcl);
+}
+
+/* A thread has an answer, and copies it, while another one closes the node. */
+static void close_waits_for_who_was_answered(void **state)
+{
+	struct m0_front_control *fcl;
+	struct m0_thread         thread = { 0 };
+
+	(void)state;
+	node_open(1, 1);
+	assert_int_equal(m0_front__control_take(lnet, M0_RING_INFO, &fcl), 0);
+	assert_int_equal(m0_front__control_do(lnet, fcl), 0);
+	assert_int_equal(M0_THREAD_INIT(&thread, struct m0_front_control *,
+					NULL, close_late, fcl, "late"),
+			 0);
+	node_close();
+	assert_int_equal(__atomic_load_n(&is_put, __ATOMIC_SEQ_CST), 1);
+	assert_int_equal(m0_thread_join(&thread), 0);
+	m0_thread_fini(&thread);
+}
+
 /* A step leads to more events than the queue has room for: the others wait. */
 static void events_wait_for_room(void **state)
 {
@@ -188,6 +216,7 @@ int main(void)
 		cmocka_unit_test(number_waits_for_its_entries),
 		cmocka_unit_test(number_of_me_waits_for_its_entries),
 		cmocka_unit_test(events_wait_for_room),
+		cmocka_unit_test(close_waits_for_who_was_answered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
