@@ -69,21 +69,32 @@ bool m0_front__op_put(struct m0_lnet *lnet, struct m0_front_op *fop)
 	return is_starved(lnet);
 }
 
-bool m0_front__incoming_put(struct m0_lnet *lnet, uint32_t nr)
+static struct m0_ring_incoming *incoming_at(const struct m0_lnet *lnet,
+					    uint32_t              nr)
 {
-	uint32_t                *head = &lnet->hm_ring->rng_returned;
-	struct m0_ring_incoming *record =
-		M0_RING_RECORD(&lnet->hm_records[M0_RING_INCOMINGS],
-			       struct m0_ring_incoming, nr);
-
 	M0_PRE_EX(nr / M0_RING_CHUNK_NR < lnet->hm_incomings.rvi_chunks_max);
-	++lnet->hm_returned_nr;
-	record->rin_next = __atomic_load_n(head, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(head, &record->rin_next, nr + 1,
+	return M0_RING_RECORD(&lnet->hm_records[M0_RING_INCOMINGS],
+			      struct m0_ring_incoming, nr);
+}
+
+/* Returns records that are linked by rin_next, from number `first` to `last`. */
+static bool incomings_put(struct m0_lnet *lnet, uint32_t first,
+			  struct m0_ring_incoming *last)
+{
+	uint32_t *head = &lnet->hm_ring->rng_returned;
+
+	last->rin_next = __atomic_load_n(head, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(head, &last->rin_next, first + 1,
 					    true, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;
 	return is_starved(lnet);
+}
+
+bool m0_front__incoming_put(struct m0_lnet *lnet, uint32_t nr)
+{
+	++lnet->hm_returned_nr;
+	return incomings_put(lnet, nr, incoming_at(lnet, nr));
 }
 
 static bool entry_end(struct m0_lnet *lnet, const struct m0_ring_entry *entry)
@@ -92,8 +103,6 @@ static bool entry_end(struct m0_lnet *lnet, const struct m0_ring_entry *entry)
 	case M0_RING_DONE:
 		return m0_front__op_put(lnet,
 					m0_front__op_at(lnet, entry->rqe_nr));
-	case M0_RING_EV_INCOMING:
-		return m0_front__incoming_put(lnet, entry->rqe_nr);
 	case M0_RING_EV_UNLINK:
 		m0_front__md_put(lnet, m0_front__md_at(lnet, entry->rqe_nr));
 		return false;
@@ -107,14 +116,31 @@ static bool entry_end(struct m0_lnet *lnet, const struct m0_ring_entry *entry)
 /* hm_lock is held. */
 static bool told_take(struct m0_lnet *lnet)
 {
-	bool     starved = false;
-	unsigned i;
+	struct m0_ring_incoming *last = NULL;
+	struct m0_ring_incoming *record;
+	uint32_t                 first = M0_RING_NR_NONE;
+	bool                     starved = false;
+	unsigned                 i;
 
 	M0_PRE_EX(lnet->hm_told_nr <= ARRAY_SIZE(lnet->hm_told));
 	if (lnet->hm_told_nr == 0)
 		return false;
-	for (i = 0; i < lnet->hm_told_nr; ++i)
-		starved |= entry_end(lnet, &lnet->hm_told[i]);
+	for (i = 0; i < lnet->hm_told_nr; ++i) {
+		uint32_t nr = lnet->hm_told[i].rqe_nr;
+
+		if (lnet->hm_told[i].rqe_opcode != M0_RING_EV_INCOMING) {
+			starved |= entry_end(lnet, &lnet->hm_told[i]);
+			continue;
+		}
+		/* All of them go back at once. */
+		record = incoming_at(lnet, nr);
+		record->rin_next = first + 1;
+		first = nr;
+		last = last == NULL ? record : last;
+		++lnet->hm_returned_nr;
+	}
+	if (last != NULL)
+		starved |= incomings_put(lnet, first, last);
 	lnet->hm_told_nr = 0;
 	if (M0_UNLIKELY(starved))
 		m0_front__look_again(lnet);
