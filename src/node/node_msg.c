@@ -150,6 +150,7 @@ static struct m0_lnet_msg *node_msg_get(struct m0_lnet_engine *eng)
 	}
 	starved_set(node, 0);
 	nin = node->nod_free;
+	M0_ASSERT(nin != NULL);
 	M0_ASSERT_EX(m0_node__incoming_invariant(nin) && !nin->nin_is_used);
 	node->nod_free = nin->nin_next;
 	nin->nin_is_used = true;

@@ -74,9 +74,10 @@ static void msg_xmit(struct m0_lnet_msg *msg)
 	m0_lnet__msg_state_set(msg, M0_LNET_MSG_LEAVING);
 	M0_ASSERT_EX(hdr->lhd_payload_bytes == 0 ||
 		     hdr->lhd_payload_bytes == msg->msg_payload.lpy_bytes);
-	tx->ltx_payload = hdr->lhd_payload_bytes == 0
-				  ? (struct m0_lnd_payload){ .lpy_vec = NULL }
-				  : msg->msg_payload;
+	if (hdr->lhd_payload_bytes == 0)
+		M0_SET0(&tx->ltx_payload);
+	else
+		tx->ltx_payload = msg->msg_payload;
 	tx->ltx_is_answer = msg->msg_tx.mtx_is_answer;
 	tx->ltx_sink = hdr->lhd_type == M0_LNET_GET ? &msg->msg_payload : NULL;
 	m0_probe_lnet_send(msg->msg_tx.mtx_ni->lni_text,
