@@ -216,8 +216,8 @@ static void extents_post(void)
 {
 	all_post();
 	rt_held_wait(1, "an extent came");
-	CF_EQ(extents_came, 120, "with all the work");
-	CF_EQ(extents_merged, 11, "of twelve");
+	CF_EQ(cf_get(&extents_came), 120, "with all the work");
+	CF_EQ(cf_get(&extents_merged), 11, "of twelve");
 }
 
 /* Extents in any order leave as one, and each gets its own answer. */
@@ -247,7 +247,7 @@ RT_CASE(extents_end)
 	rt_item_wait(posted[0]);
 	rt_item_wait(posted[7]);
 	rt_run_ms(cf.c_sim ? 100 : 500);
-	CF_EQ(extents_came, 120, "no part is sent for itself");
+	CF_EQ(cf_get(&extents_came), 120, "no part is sent for itself");
 	m0_rpc_session_cancel(&c->rtc_session);
 	for (i = 0; i < 12; ++i)
 		rt_ends(posted[i], -ECANCELED, "given up");
@@ -293,7 +293,7 @@ RT_CASE(extents_sent_before)
 	rt_release(3);
 	for (i = 0; i < 3; ++i)
 		rt_ends(posted[i], 0, "an extent");
-	CF_EQ(extents_came, 30, "nothing came twice");
+	CF_EQ(cf_get(&extents_came), 30, "nothing came twice");
 }
 
 /* Merging in an update stream, posted in order. */
@@ -321,13 +321,13 @@ RT_CASE(extents_of_stream)
 	after = rt_ask(c, RT_ECHO, 1, 99);
 	/* The merged request is sent again with the same number. */
 	rt_run_ms(cf.c_sim ? 100 : 500);
-	CF_EQ(extents_came, 120, "executed once");
+	CF_EQ(cf_get(&extents_came), 120, "executed once");
 	CF_EQ(cf_get(&after->rti_ended), 0, "it waits for its turn");
 	rt_release(1);
 	for (i = 0; i < 12; ++i)
 		rt_ends(posted[i], 0, "an extent");
 	rt_ends(after, 0, "what follows");
-	CF_EQ(extents_came, 120, "nothing came twice");
+	CF_EQ(cf_get(&extents_came), 120, "nothing came twice");
 }
 
 /* An extent of another object is between two that would fit: a stream keeps its order,
@@ -342,7 +342,7 @@ RT_CASE(extents_of_stream_apart)
 	all_post();
 	for (i = 0; i < 3; ++i) {
 		rt_held_wait(1, "an extent came");
-		CF_EQ(extents_came, 10 * (i + 1), "alone");
+		CF_EQ(cf_get(&extents_came), 10 * (i + 1), "alone");
 		rt_release(1);
 		rt_ends(posted[i], 0, "an extent");
 	}
@@ -367,7 +367,7 @@ RT_CASE(extents_of_stream_end)
 		if (i != 5 && i != 7)
 			rt_ends(posted[i], 0, "an extent");
 	rt_ends(rt_ask(c, RT_ECHO, 1, 99), 0, "what follows");
-	CF_EQ(extents_came, 120, "nothing came twice");
+	CF_EQ(cf_get(&extents_came), 120, "nothing came twice");
 }
 
 /* The one that carries the others is given up: they cannot be told from it, and
@@ -383,7 +383,7 @@ RT_CASE(extents_of_stream_given_up)
 		rt_ends(posted[i], -ECANCELED, "an extent");
 	rt_release(1);
 	rt_ends(rt_ask(c, RT_ECHO, 1, 99), 0, "what follows");
-	CF_EQ(extents_came, 120, "nothing came twice");
+	CF_EQ(cf_get(&extents_came), 120, "nothing came twice");
 }
 
 /* A server that has forgotten: all of it may have been executed. */
@@ -407,7 +407,7 @@ RT_CASE(extents_of_stream_stale)
 	}
 	rt_item_wait(rt_ask(c, RT_ECHO, 1, 98));
 	rt_ends(rt_ask(c, RT_ECHO, 1, 99), 0, "what follows");
-	CF_EQ(extents_came, 120, "nothing came twice");
+	CF_EQ(cf_get(&extents_came), 120, "nothing came twice");
 }
 
 /* Bodies that are gathered: one of two that were merged is in two pieces. */
