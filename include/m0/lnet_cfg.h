@@ -17,7 +17,8 @@ enum {
 	M0_LNET_CFG_NETS_MAX = 16,
 	M0_LNET_CFG_IFACES_MAX = 16,
 	M0_LNET_CFG_NAME_BYTES = 64,
-	M0_LNET_CFG_OPTIONS_BYTES = 256
+	M0_LNET_CFG_OPTIONS_BYTES = 256,
+	M0_LNET_CFG_ROUTES_MAX = 64
 };
 
 /** Peers that may connect to this node (`accept`). */
@@ -51,10 +52,11 @@ struct m0_lnet_net_cfg {
 	unsigned lnc_peer_credits;
 	unsigned lnc_credits;
 	/** Seconds after which a router declares a silent peer dead
-	 * (`peer_timeout`), 0: 180; and credits of a peer for the buffers of a
-	 * router (`peer_buffer_credits`). The node reports them, and otherwise
-	 * does not use them, because it is no router. */
+	 * (`peer_timeout`), 0: 180. The node reports it, and otherwise does not
+	 * use it. */
 	unsigned lnc_peer_timeout_s;
+	/** Router buffers that a peer of the network may use at one time
+	 * (`peer_buffer_credits`), 0: as many as it has credits. */
 	unsigned lnc_peer_buffer_credits;
 	/**
 	 * Options of the network's driver: pairs "name=value", separated by
@@ -64,6 +66,50 @@ struct m0_lnet_net_cfg {
 	 * lc_reconnect_min_ms and lc_reconnect_max_ms.
 	 */
 	char lnc_options[M0_LNET_CFG_OPTIONS_BYTES];
+};
+
+/** A route to a network by a gateway, see m0/lnet_route.h. */
+struct m0_lnet_route_attr {
+	/** The remote network. */
+	uint32_t lra_net;
+	/** Number of routers to it, 1 to 255; 0: not set, counts as 1. */
+	uint32_t lra_hops;
+	/** The route of the least number is preferred. */
+	uint32_t           lra_priority;
+	struct m0_lnet_nid lra_gateway;
+};
+
+/** Routes, and the node as a router. */
+struct m0_lnet_routing_cfg {
+	/** Routes that the node has from the beginning (`routes`). */
+	struct m0_lnet_route_attr lgc_routes[M0_LNET_CFG_ROUTES_MAX];
+	unsigned                  lgc_routes_nr;
+	/** The node is a router from the beginning (`forwarding`). */
+	bool lgc_on;
+	/** Most router buffers of 0, 4,096 and 1,048,576 bytes
+	 * (`tiny_router_buffers`, `small_router_buffers`,
+	 * `large_router_buffers`), and the most memory of all of them. They are
+	 * allocated on need. */
+	unsigned lgc_buffers[3];
+	uint64_t lgc_bytes;
+	/** Time between two checks of a gateway
+	 * (`alive_router_check_interval`); 0: one check when the first route by
+	 * it is added. */
+	uint64_t lgc_check_ms;
+	/** Time after which a gateway that has not answered a check is down
+	 * (`router_ping_timeout`). */
+	uint64_t lgc_ping_ms;
+	/** Use a route only after the first check of its gateway
+	 * (`check_routers_before_use`). */
+	bool lgc_check_first;
+	/** Use a single-hop route only while the gateway reports an interface
+	 * on the remote network that is up (`avoid_asym_router_failure`). */
+	bool lgc_avoid_asym;
+	/** Drop messages for this node that came by a gateway by which the node
+	 * has no route back (`drop_asym_route`). */
+	bool lgc_drop_asym;
+	/** Use routes that are down. For tests of networks only. */
+	bool lgc_use_down;
 };
 
 struct m0_lnet_cfg {
@@ -121,6 +167,8 @@ struct m0_lnet_cfg {
 	/** Advertise and do discovery (features 0x1e; else 0x0e). */
 	bool lc_discovery;
 
+	struct m0_lnet_routing_cfg lc_routing;
+
 	/** Bounds. Each object that a peer can make this node keep counts
 	 * towards one of them. */
 	unsigned lc_portals_nr;
@@ -163,6 +211,18 @@ M0_EXTERN void m0_lnet_cfg_default(struct m0_lnet_cfg *cfg);
  */
 M0_EXTERN int m0_lnet_cfg_networks(struct m0_lnet_cfg *cfg, const char *text,
 				   char *why);
+/**
+ * Adds routes from text, in the grammar of the module parameter `routes`: entries
+ * `NET [HOPS] GATEWAY[:PRIORITY]`, several gateways separated by blanks, entries
+ * separated by `;` or newlines. Words may have `[a-b]`, `[a-b/step]` and `[x,y]`,
+ * which stand for several words: `tcp1 2 10.0.0.[1-4]@tcp:1`. On failure nothing is
+ * added.
+ * @param why  as for m0_lnet_open.
+ * @retval -EINVAL  the text is invalid.
+ * @retval -ENOSPC  too many routes.
+ */
+M0_EXTERN int m0_lnet_cfg_routes(struct m0_lnet_cfg *cfg, const char *text,
+				 char *why);
 /**
  * Checks the configuration, as far as possible without looking at the host.
  * @param why  as for m0_lnet_open.

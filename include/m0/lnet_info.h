@@ -123,6 +123,11 @@ struct m0_lnet_failures {
 /** Value for a health that the node does not keep. */
 #define M0_LNET_HEALTH_NA UINT32_MAX
 
+enum {
+	/** Full health. */
+	M0_LNET_HEALTH_MAX = 1000
+};
+
 struct m0_lnet_ni_info {
 	struct m0_lnet_nid nii_nid;
 	char               nii_device[16];

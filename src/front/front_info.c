@@ -14,9 +14,28 @@ int m0_lnet_get_id(struct m0_lnet *lnet, unsigned i,
 	return 0;
 }
 
+/* A NID behind a router: the node knows its routes. */
+static int dist_far(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
+		    struct m0_lnet_nid *src, uint32_t *order)
+{
+	struct m0_front_control *fcl;
+	int rc = m0_front__control_take(lnet, M0_RING_DIST, &fcl);
+
+	if (rc != 0)
+		return rc;
+	fcl->fcl_record->rqc_dist.rdi_dst = *dst;
+	rc = m0_front__control_do(lnet, fcl);
+	if (rc >= 0 && src != NULL)
+		*src = fcl->fcl_record->rqc_dist.rdi_src;
+	if (rc >= 0 && order != NULL)
+		*order = fcl->fcl_record->rqc_dist.rdi_order;
+	m0_front__control_put(lnet, fcl);
+	return rc;
+}
+
 /*
- * Not asked of the engine, which is the strand's: without routes there is
- * nothing that the NIDs, which never change, do not tell.
+ * What is near is not asked of the engine, which is the strand's: the NIDs, which
+ * never change, tell it.
  */
 int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 		 struct m0_lnet_nid *src, uint32_t *order)
@@ -39,7 +58,7 @@ int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 			*order = own ? (i == 0 ? 0 : 1) : i;
 		return own ? 0 : 1;
 	}
-	return -EHOSTUNREACH;
+	return dist_far(lnet, dst, src, order);
 }
 
 /* ---------------------------------------------------------------- probes -- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The engine as a whole: creation, shutdown, steps. */
-#include "lnet/lnet_internal.h"
+#include "lnet/flow/forward.h"
 
 static const struct m0_lnet__hooks hooks = {
 	.lhk_sent = m0_lnet__sent,
@@ -9,6 +9,10 @@ static const struct m0_lnet__hooks hooks = {
 	.lhk_discovery_needed = m0_lnet__discovery_needed,
 	.lhk_peer_lost = m0_lnet__discovery_lost,
 	.lhk_peer_forget = m0_lnet__discovery_forget,
+	.lhk_gateway_new = m0_lnet__gateway_new,
+	.lhk_route_gone = m0_lnet__route_gone,
+	.lhk_gateway_lost = m0_lnet__gateway_lost,
+	.lhk_pinged = m0_lnet__routing_pinged,
 	.lhk_push_room = m0_lnet__ping_sink_cut,
 	.lhk_pushed = m0_lnet__discovery_pushed,
 };
@@ -26,13 +30,23 @@ static int parts_init(struct m0_lnet_engine *eng)
 	rc = m0_lnet__peers_init(eng);
 	if (rc != 0)
 		goto portals;
-	rc = m0_lnet__ping_init(eng);
+	rc = m0_lnet__routes_init(eng);
 	if (rc != 0)
 		goto peers;
+	rc = m0_lnet__router_init(eng);
+	if (rc != 0)
+		goto routes;
+	rc = m0_lnet__ping_init(eng);
+	if (rc != 0)
+		goto router;
 	rc = m0_lnet__discovery_init(eng);
 	if (rc == 0)
 		return 0;
 	m0_lnet__ping_fini(eng);
+router:
+	m0_lnet__router_fini(eng);
+routes:
+	m0_lnet__routes_fini(eng);
 peers:
 	m0_lnet__peers_fini(eng);
 portals:
@@ -87,6 +101,8 @@ void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 	m0_lnet__faults_off(eng);
 	m0_lnet__discovery_fini(eng);
 	m0_lnet__ping_fini(eng);
+	m0_lnet__router_fini(eng);
+	m0_lnet__routes_fini(eng);
 	m0_lnet__peers_fini(eng);
 	m0_lnet__portals_fini(eng);
 	M0_ASSERT(m0_list_is_empty(&eng->le_deferred));
@@ -112,6 +128,8 @@ void m0_lnet_engine_shutdown(struct m0_lnet_engine *eng, m0_time_t now)
 	eng->le_now = now;
 	eng->le_shutdown = true;
 	m0_lnet__discovery_stop(eng);
+	m0_lnet__checker_stop(eng);
+	m0_lnet__routing_stop(eng);
 	while ((link = m0_list_first(&eng->le_mes)) != NULL)
 		m0_lnet_engine_me_unlink(
 			eng, m0_list_entry(link, struct m0_lnet_me, me_all));

@@ -13,6 +13,7 @@
 #include "m0/lnet.h"
 #include "m0/lnd.h"
 #include "m0/lnet_fault.h"
+#include "m0/lnet_route.h"
 #include "base/hash.h"
 #include "base/timerq.h"
 #include "lnet/wire/wire.h"
@@ -141,6 +142,9 @@ struct m0_lnet_msg_tx {
 	bool mtx_has_credits;
 	/** The message answers a request: it leaves where that came in. */
 	bool mtx_is_answer;
+	/** The message is another node's, and this node is its router; with
+	 * mtx_is_answer. */
+	bool mtx_is_forward;
 	bool mtx_cancelled;
 	/** Set from m0_lnet__send to lhk_sent. */
 	bool mtx_sending;
@@ -160,7 +164,8 @@ struct m0_lnet_msg_rx {
 	/** The driver's object while the payload arrives; else NULL. */
 	struct m0_lnd_rx *mrx_lnd;
 	/** The peer NI in whose lpn_answers_nr the answer is counted, or NULL;
-	 * holds a reference. */
+	 * of a message that is forwarded, the one that it came by. Holds a
+	 * reference. */
 	struct m0_lnet_lpni *mrx_asked_by;
 
 	/* The members above are zeroed for a new message. */
@@ -242,17 +247,35 @@ struct m0_lnet_home_ops {
 			      struct m0_lnet_probe  *probe);
 };
 
+/** Routes and routing: the values of m0_lnet_cfg that concern them. */
+struct m0_lnet_route_cfg {
+	/** Interval of the checks of gateways, 0: once; and time-out of a
+	 * check. */
+	m0_time_t lrc_check_ns;
+	m0_time_t lrc_ping_ns;
+	bool      lrc_check_first;
+	bool      lrc_avoid_asym;
+	bool      lrc_drop_asym;
+	bool      lrc_use_down;
+	/** Time after which a message that is forwarded is dropped. */
+	m0_time_t lrc_forward_ns;
+	/** Most buffers of each pool, and memory of all. */
+	uint32_t lrc_buffers[M0_LNET_POOLS_NR];
+	uint64_t lrc_bytes;
+};
+
 /** Configuration of an engine: the values of m0_lnet_cfg that concern it. */
 struct m0_lnet_engine_cfg {
 	uint32_t lec_pid;
 	unsigned lec_portals_nr;
 	unsigned lec_peers_max;
 	/** Number of messages that the home has, for itself and for peers. */
-	unsigned  lec_msgs_max;
-	unsigned  lec_peer_credits;
-	unsigned  lec_credits;
-	bool      lec_discovery;
-	m0_time_t lec_transaction_timeout_ns;
+	unsigned                 lec_msgs_max;
+	unsigned                 lec_peer_credits;
+	unsigned                 lec_credits;
+	bool                     lec_discovery;
+	m0_time_t                lec_transaction_timeout_ns;
+	struct m0_lnet_route_cfg lec_route;
 	/** First half of every wmd; it differs in each life of a node. */
 	uint64_t                       lec_cookie;
 	const struct m0_lnet_home_ops *lec_home_ops;
@@ -292,6 +315,10 @@ int m0_lnet_engine_ni_add(struct m0_lnet_engine    *eng,
  */
 void m0_lnet_engine_ni_credits(struct m0_lnd_ni *ni, unsigned peer_credits,
 			       unsigned credits);
+/** Sets the router buffers that a peer on this network may use at one time, as
+ * m0_lnet_engine_ni_credits(); 0: as many as it has credits. */
+void m0_lnet_engine_ni_buffer_credits(struct m0_lnd_ni *ni,
+				      unsigned          peer_buffer_credits);
 /**
  * The driver serves the interface: advertises it (the sequence number rises).
  */
@@ -339,6 +366,21 @@ int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 /** Allocates and fills the information, one block of m0_alloc. */
 int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 			struct m0_lnet_info        **ret);
+/* Routes and routing, see m0/lnet_route.h. */
+int m0_lnet_engine_route_add(struct m0_lnet_engine           *eng,
+			     const struct m0_lnet_route_attr *attr);
+/** @param gateway  ANY: by any. */
+unsigned m0_lnet_engine_route_del(struct m0_lnet_engine *eng, uint32_t net,
+				  const struct m0_lnet_nid *gateway);
+unsigned m0_lnet_engine_route_get(const struct m0_lnet_engine *eng,
+				  struct m0_lnet_route_info *ret, unsigned max);
+/** @retval -ESHUTDOWN */
+int  m0_lnet_engine_routing_set(struct m0_lnet_engine *eng, bool on);
+void m0_lnet_engine_pools_set(struct m0_lnet_engine *eng,
+			      const uint32_t         max[M0_LNET_POOLS_NR]);
+void m0_lnet_engine_routing_get(const struct m0_lnet_engine *eng,
+				struct m0_lnet_routing_info *ret);
+
 /* Fault rules, see m0/lnet_fault.h. The home has checked the attributes. */
 int m0_lnet_engine_fault_add(struct m0_lnet_engine           *eng,
 			     const struct m0_lnet_fault_attr *attr);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lnet/lnet_internal.h"
+#include "lnet/flow/select.h"
+#include "lnet/route/route.h"
 
 /* -- distance -------------------------------------------------------------- */
 
@@ -20,16 +21,16 @@ static uint32_t ni_order(const struct m0_lnet_engine *eng,
 	return order;
 }
 
-/** Finds an NI that reaches any NID of the peer that has this one. */
+/** Finds an NI that reaches any other NID of the peer that has this one. */
 static struct m0_lnet_ni *ni_towards(const struct m0_lnet_engine *eng,
 				     const struct m0_lnet_nid    *dst)
 {
-	struct m0_lnet_ni   *ni = m0_lnet__ni_for(eng, dst);
 	struct m0_lnet_lpni *lpni = m0_lnet__lpni_find(eng, dst);
+	struct m0_lnet_ni   *ni;
 	struct m0_list      *all;
 
-	if (ni != NULL || lpni == NULL)
-		return ni;
+	if (lpni == NULL)
+		return NULL;
 	all = &lpni->lpn_peer->lpe_lpnis;
 	m0_list_for_each_entry(all, lpni, struct m0_lnet_lpni, lpn_link) {
 		ni = m0_lnet__ni_for(eng, &lpni->lpn_nid);
@@ -44,12 +45,20 @@ int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 			uint32_t *order)
 {
 	const struct m0_lnet_ni *ni;
+	struct m0_lnet__path     path;
+	uint32_t                 hops;
 	int                      dist = 0;
 
 	ni = m0_lnet_nid_is_lo(dst) ? eng->le_lo : m0_lnet__ni_find(eng, dst);
 	if (ni == NULL) {
-		ni = ni_towards(eng, dst);
+		path = m0_lnet__select(
+			eng, &(struct m0_lnet__want){ .wnt_nid = dst });
+		ni = path.pth_ni != NULL ? path.pth_ni : ni_towards(eng, dst);
 		dist = 1;
+		if (path.pth_route != NULL) {
+			hops = path.pth_route->lrt_attr.lra_hops;
+			dist += hops == 0 ? 1 : (int)hops;
+		}
 	}
 	if (ni == NULL)
 		return -EHOSTUNREACH;

@@ -16,6 +16,9 @@
 #include "base/probes.h"
 #include "lnet/engine.h"
 
+struct m0_lnet_gateway;
+struct m0_lnet_route;
+
 enum m0_lnet_portal_kind {
 	M0_LNET_PORTAL_NEW,
 	M0_LNET_PORTAL_UNIQUE,
@@ -50,7 +53,10 @@ enum {
 	M0_LNET__RX_LAZY,
 	/** Verdict of the fault rules; and until when they hold the message. */
 	M0_LNET__RX_FAULTS,
-	M0_LNET__RX_HELD
+	M0_LNET__RX_HELD,
+	/** The time since when a message that is to be forwarded waits for a
+	 * buffer; 0: it does not wait. */
+	M0_LNET__RX_WAITS = M0_LNET__RX_LAZY
 };
 
 /** A local interface. */
@@ -71,6 +77,15 @@ struct m0_lnet_ni {
 	bool                    lni_is_up;
 	bool                    lni_stopping;
 	uint64_t                lni_used_nr;
+	/** Health, 0 to M0_LNET_HEALTH_MAX. */
+	unsigned lni_health;
+	/** Router buffers for each peer on this network; 0: as it has
+	 * credits. */
+	unsigned lni_buffer_credits;
+	/** The time when a peer last pinged by this NI, and (of a router) whether
+	 * the NI is reported down because nobody has for long. */
+	m0_time_t lni_pinged_at;
+	bool      lni_is_silent;
 };
 
 /** One NID of a peer, found by hash. A peer has at least one. */
@@ -107,6 +122,12 @@ struct m0_lnet_lpni {
 	m0_time_t lpn_lost_at;
 	m0_time_t lpn_heard_at;
 	uint64_t  lpn_used_nr;
+	/** Health, 0 to M0_LNET_HEALTH_MAX. */
+	unsigned lpn_health;
+	/** Router buffers of messages that came by this peer NI, and of those
+	 * that go to it. */
+	unsigned lpn_fwds_nr;
+	unsigned lpn_fwds_to[M0_LNET_POOLS_NR];
 };
 
 struct m0_lnet_peer {
@@ -135,6 +156,14 @@ struct m0_lnet_peer {
  * peers to operations, and from all of these to discovery. engine.c fills it.
  */
 struct m0_lnet__hooks {
+	/** A route has been added by this gateway, which may be new. */
+	void (*lhk_gateway_new)(struct m0_lnet_engine  *eng,
+				struct m0_lnet_gateway *gw);
+	/** The route is about to be freed. */
+	void (*lhk_route_gone)(struct m0_lnet_route *route);
+	/** The gateway has failed: it is to be checked sooner. */
+	void (*lhk_gateway_lost)(struct m0_lnet_engine  *eng,
+				 struct m0_lnet_gateway *gw);
 	/** A message that was given to m0_lnet__send has left, or never will.
 	 * Exactly once, never within m0_lnet__send. */
 	void (*lhk_sent)(struct m0_lnet_msg *msg, int status);
@@ -158,16 +187,23 @@ struct m0_lnet__hooks {
 	/** A push has come, and no buffer for pushes is free: frees one. Returns
 	 * false if none could be freed. */
 	bool (*lhk_push_room)(struct m0_lnet_engine *eng);
+	/** A ping has come by this NI. */
+	void (*lhk_pinged)(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni);
 	/** A push has come; `nr` bytes of it are there. */
 	void (*lhk_pushed)(struct m0_lnet_engine    *eng,
 			   const struct m0_lnet_nid *from, const void *bytes,
 			   size_t nr);
 };
 
-/** A path: an NI of this node, and a NID of a peer that it reaches. */
+/** A path: an NI of this node, and a NID that it reaches, of the peer or of a
+ * gateway. */
 struct m0_lnet__path {
 	struct m0_lnet_ni   *pth_ni;
 	struct m0_lnet_lpni *pth_lpni;
+	/** The route that is taken; NULL: none, the NID is the destination. */
+	struct m0_lnet_route *pth_route;
+	/** With a route: the NID of the destination; NULL: the one asked for. */
+	struct m0_lnet_lpni *pth_dest;
 };
 
 /** Results of searches that the next search most often asks for again. They
@@ -230,6 +266,10 @@ struct m0_lnet_engine {
 	/** Messages that ended outside a driver's call; they complete in the
 	 * next step. */
 	struct m0_list le_deferred;
+	/** State of route.c: routes and gateways. */
+	struct m0_lnet_routes *le_routes;
+	/** State of the router: its buffers. */
+	struct m0_lnet_router *le_router;
 	/** Fault rules; NULL: none. */
 	struct m0_lnet__faults *le_faults;
 	/** Number of times that rules were deleted. */
@@ -446,27 +486,6 @@ void m0_lnet__response_fail(struct m0_lnet_msg *msg, int status);
 /** lhk_abort. */
 void m0_lnet__op_abort(struct m0_lnet_msg *msg);
 
-/* -- select.c -------------------------------------------------------------- */
-
-/** The request for a path. */
-struct m0_lnet__want {
-	/** To any NID of this peer, or (NULL) to one NID. */
-	const struct m0_lnet_peer *wnt_peer;
-	const struct m0_lnet_nid  *wnt_nid;
-	/** From this NI only; NULL: from any. */
-	const struct m0_lnet_ni *wnt_ni;
-	/** To ask the peer about itself: prefer its first NID to an idle one. */
-	bool wnt_ask;
-};
-
-/** Returns the best path; its pth_ni is NULL if there is none. pth_lpni is NULL
- * with wnt_nid. */
-struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,
-				     const struct m0_lnet__want  *want);
-/** Returns the best NI to reach a NID; NULL: none does. */
-struct m0_lnet_ni *m0_lnet__ni_for(const struct m0_lnet_engine *eng,
-				   const struct m0_lnet_nid    *nid);
-
 /* -- path.c ---------------------------------------------------------------- */
 
 /** Releases the references to NI and peer NI. */
@@ -481,6 +500,14 @@ int m0_lnet__path_lo(struct m0_lnet_msg *msg);
  * @retval -ENETDOWN, -ENOBUFS
  */
 int m0_lnet__path_answer(struct m0_lnet_msg *msg);
+/** Returns a path for a message that is forwarded, by no gateway that is the peer
+ * that it came `from`; pth_lpni is NULL if the header's destination is the next hop. */
+struct m0_lnet__path m0_lnet__forward_select(const struct m0_lnet_engine *eng,
+					     const struct m0_lnet_hdr    *hdr,
+					     const struct m0_lnet_peer   *from);
+/** Sets the path of a message that is forwarded.
+ * @retval -EHOSTUNREACH, -ENOBUFS */
+int m0_lnet__path_forward(struct m0_lnet_msg *msg);
 /** Uses the path of the last request; false: it does not fit this one. */
 bool m0_lnet__path_again(struct m0_lnet_msg *msg);
 /** Finds or makes the peer NI of the destination, mtx_lpni.
@@ -606,6 +633,12 @@ static inline void m0_lnet__lpni_heard(const struct m0_lnet_engine *eng,
 	lpni->lpn_lost_at = 0;
 }
 /**
+ * Notes that a message has arrived by `hop`.
+ * @return its peer NI; NULL: `0@lo`, or the tables are full.
+ */
+struct m0_lnet_lpni *m0_lnet__hop_heard(struct m0_lnet_engine    *eng,
+					const struct m0_lnet_nid *hop);
+/**
  * Notes that a message of `nid` has arrived by `hop`. Sets *primary.
  * @return the peer NI of the hop, for counting; NULL: `0@lo`, or the tables are
  *             full.
@@ -700,6 +733,19 @@ bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
 			       struct m0_lnet_peer      *peer,
 			       const struct m0_lnet_msg *msg);
 int  m0_lnet__discovery_init(struct m0_lnet_engine *eng);
+/** lhk_gateway_new, lhk_gateway_lost, of checker.c. */
+void m0_lnet__gateway_new(struct m0_lnet_engine  *eng,
+			  struct m0_lnet_gateway *gw);
+void m0_lnet__gateway_lost(struct m0_lnet_engine  *eng,
+			   struct m0_lnet_gateway *gw);
+/** lhk_route_gone, of checker.c. */
+void m0_lnet__route_gone(struct m0_lnet_route *route);
+/** Ends the checks. */
+void m0_lnet__checker_stop(struct m0_lnet_engine *eng);
+/** lhk_pinged, of routing.c. */
+void m0_lnet__routing_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni);
+/** Ends routing at once: the engine shuts down. */
+void m0_lnet__routing_stop(struct m0_lnet_engine *eng);
 /** Ends all discoveries and probes with -ESHUTDOWN. */
 void m0_lnet__discovery_stop(struct m0_lnet_engine *eng);
 void m0_lnet__discovery_fini(struct m0_lnet_engine *eng);

@@ -89,6 +89,8 @@ static void ni_init(struct m0_lnet_ni *ni, struct m0_lnet_engine *eng,
 	ni->lni_engine = eng;
 	ni->lni_credits = (int)ln->ldn_credits;
 	ni->lni_credits_low = ni->lni_credits;
+	ni->lni_health = M0_LNET_HEALTH_MAX;
+	ni->lni_pinged_at = eng->le_now;
 	m0_list_init(&ni->lni_queue);
 	m0_list_link_init(&ni->lni_link);
 }
@@ -134,6 +136,12 @@ void m0_lnet_engine_ni_credits(struct m0_lnd_ni *lnd_ni, unsigned peer_credits,
 	ni->lni_credits = (int)credits;
 	ni->lni_credits_low = ni->lni_credits;
 	M0_POST(m0_lnet__ni_invariant(ni));
+}
+
+void m0_lnet_engine_ni_buffer_credits(struct m0_lnd_ni *lnd_ni,
+				      unsigned          peer_buffer_credits)
+{
+	ni_of(lnd_ni)->lni_buffer_credits = peer_buffer_credits;
 }
 
 void m0_lnet_engine_ni_up(struct m0_lnet_engine *eng, struct m0_lnd_ni *lnd_ni)

@@ -37,6 +37,13 @@ void m0_lnet_cfg_default(struct m0_lnet_cfg *cfg)
 	cfg->lc_reconnect_min_ms = 1000;
 	cfg->lc_reconnect_max_ms = 60000;
 	cfg->lc_discovery = true;
+	cfg->lc_routing.lgc_buffers[0] = 512;
+	cfg->lc_routing.lgc_buffers[1] = 4096;
+	cfg->lc_routing.lgc_buffers[2] = 256;
+	cfg->lc_routing.lgc_bytes = 256 << 20;
+	cfg->lc_routing.lgc_check_ms = 60000;
+	cfg->lc_routing.lgc_ping_ms = 50000;
+	cfg->lc_routing.lgc_avoid_asym = true;
 	cfg->lc_portals_nr = 64;
 	cfg->lc_mes_max = 1 << 20;
 	cfg->lc_mds_max = 1 << 20;
@@ -80,6 +87,13 @@ static const struct cfg_range ranges[] = {
 	RANGE(lc_keepalive_ms, 0, MS_MAX),
 	RANGE(lc_reconnect_min_ms, 1, MS_MAX),
 	RANGE(lc_reconnect_max_ms, 1, MS_MAX),
+	RANGE(lc_routing.lgc_routes_nr, 0, M0_LNET_CFG_ROUTES_MAX),
+	RANGE(lc_routing.lgc_buffers[0], 1, NR_MAX),
+	RANGE(lc_routing.lgc_buffers[1], 1, NR_MAX),
+	RANGE(lc_routing.lgc_buffers[2], 1, NR_MAX),
+	RANGE(lc_routing.lgc_bytes, 4 << 20, UINT64_C(1) << 40),
+	RANGE(lc_routing.lgc_check_ms, 0, MS_MAX),
+	RANGE(lc_routing.lgc_ping_ms, 1, MS_MAX),
 	RANGE(lc_portals_nr, 1, 4096),
 	RANGE(lc_mes_max, 1, NR_MAX),
 	RANGE(lc_mds_max, 1, NR_MAX),

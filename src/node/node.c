@@ -188,8 +188,9 @@ void m0_node_destroy(struct m0_node *node)
 
 static int engine_make(struct m0_node *node, m0_time_t now)
 {
-	const struct m0_lnet_cfg *cfg = node->nod_cfg;
-	struct m0_lnet_engine_cfg ecfg = {
+	const struct m0_lnet_cfg         *cfg = node->nod_cfg;
+	const struct m0_lnet_routing_cfg *routing = &cfg->lc_routing;
+	struct m0_lnet_engine_cfg         ecfg = {
 		.lec_pid = M0_LNET_PID_LUSTRE,
 		.lec_portals_nr = cfg->lc_portals_nr,
 		.lec_peers_max = cfg->lc_peers_max,
@@ -199,6 +200,19 @@ static int engine_make(struct m0_node *node, m0_time_t now)
 		.lec_discovery = cfg->lc_discovery,
 		.lec_transaction_timeout_ns =
 			ms(cfg->lc_transaction_timeout_ms),
+		.lec_route = {
+			.lrc_check_ns = ms(routing->lgc_check_ms),
+			.lrc_ping_ns = ms(routing->lgc_ping_ms),
+			.lrc_check_first = routing->lgc_check_first,
+			.lrc_avoid_asym = routing->lgc_avoid_asym,
+			.lrc_drop_asym = routing->lgc_drop_asym,
+			.lrc_use_down = routing->lgc_use_down,
+			.lrc_forward_ns = ms(cfg->lc_timeout_ms),
+			.lrc_buffers = { routing->lgc_buffers[0],
+					 routing->lgc_buffers[1],
+					 routing->lgc_buffers[2] },
+			.lrc_bytes = routing->lgc_bytes,
+		},
 		.lec_home_ops = &m0_node__ops,
 		.lec_home = node,
 	};
@@ -301,6 +315,33 @@ static int ni_start(struct m0_node *node, const struct m0_lnet_nid *nid,
 	return 0;
 }
 
+/* Routes and routing of the configuration. */
+static int routing_start(struct m0_node *node, char *why)
+{
+	const struct m0_lnet_routing_cfg *cfg = &node->nod_cfg->lc_routing;
+	char                              net[M0_LNET_NIDSTR_SIZE];
+	char                              nid[M0_LNET_NIDSTR_SIZE];
+	unsigned                          i;
+	int                               rc = 0;
+
+	M0_PRE(node->nod_engine != NULL);
+	for (i = 0; rc == 0 && i < cfg->lgc_routes_nr; ++i) {
+		const struct m0_lnet_route_attr *attr = &cfg->lgc_routes[i];
+
+		rc = m0_lnet_engine_route_add(node->nod_engine, attr);
+		if (rc != 0)
+			return m0_node_why(why, rc, "the route to %s by %s: %s",
+					   m0_lnet_net_print(attr->lra_net, net,
+							     sizeof net),
+					   m0_lnet_nid_print(&attr->lra_gateway,
+							     nid, sizeof nid),
+					   m0_lnet_route_flaw(rc));
+	}
+	if (cfg->lgc_on)
+		rc = m0_lnet_engine_routing_set(node->nod_engine, true);
+	return rc;
+}
+
 static int nis_start(struct m0_node *node, const struct m0_node_iface *ifaces,
 		     unsigned nr, char *why)
 {
@@ -313,7 +354,7 @@ static int nis_start(struct m0_node *node, const struct m0_node_iface *ifaces,
 	for (i = 0; rc == 0 && i < nr; ++i)
 		rc = ni_start(node, &ifaces[i].nif_nid, ifaces[i].nif_device,
 			      incarnation, why);
-	return rc;
+	return rc == 0 ? routing_start(node, why) : rc;
 }
 
 /* The interfaces of the configuration, as addresses. */

@@ -133,6 +133,75 @@ static int fault_get_do(struct m0_node *node, uint32_t nr)
 	return rc == 0 ? rules_nr : rc;
 }
 
+static int route_add_do(struct m0_node *node, uint32_t nr)
+{
+	return m0_lnet_engine_route_add(
+		node->nod_engine,
+		&m0_node__control_record(node, nr)->rqc_route.rrt_attr);
+}
+
+static int route_del_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_lnet_route_attr *attr =
+		&m0_node__control_record(node, nr)->rqc_route.rrt_attr;
+
+	return (int)m0_lnet_engine_route_del(node->nod_engine, attr->lra_net,
+					     &attr->lra_gateway);
+}
+
+static int route_get_do(struct m0_node *node, uint32_t nr)
+{
+	struct m0_ring_control    *record = m0_node__control_record(node, nr);
+	unsigned                   max = record->rqc_route.rrt_max;
+	struct m0_lnet_route_info *routes;
+	unsigned                   routes_nr;
+	int                        rc;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	routes_nr = m0_lnet_engine_route_get(node->nod_engine, NULL, 0);
+	max = min_check(max, routes_nr);
+	if (max == 0)
+		return (int)routes_nr;
+	M0_ALLOC_ARR(routes, max);
+	if (routes == NULL)
+		return -ENOMEM;
+	(void)m0_lnet_engine_route_get(node->nod_engine, routes, max);
+	rc = block_give(node, nr, routes, max * sizeof *routes);
+	return rc == 0 ? (int)routes_nr : rc;
+}
+
+static int routing_set_do(struct m0_node *node, uint32_t nr)
+{
+	return m0_lnet_engine_routing_set(
+		node->nod_engine,
+		m0_node__control_record(node, nr)->rqc_routing.rrg_on != 0);
+}
+
+static int pools_set_do(struct m0_node *node, uint32_t nr)
+{
+	m0_lnet_engine_pools_set(
+		node->nod_engine,
+		m0_node__control_record(node, nr)->rqc_routing.rrg_max);
+	return 0;
+}
+
+static int routing_get_do(struct m0_node *node, uint32_t nr)
+{
+	m0_lnet_engine_routing_get(
+		node->nod_engine,
+		&m0_node__control_record(node, nr)->rqc_routing.rrg_info);
+	return 0;
+}
+
+static int dist_do(struct m0_node *node, uint32_t nr)
+{
+	struct m0_ring_dist *dist =
+		&m0_node__control_record(node, nr)->rqc_dist;
+
+	return m0_lnet_engine_dist(node->nod_engine, &dist->rdi_dst,
+				   &dist->rdi_src, &dist->rdi_order);
+}
+
 static void probe_do(struct m0_node *node, uint32_t nr)
 {
 	const struct m0_ring_probe *rpb =
@@ -159,6 +228,13 @@ static const verb_t verbs[M0_RING_VERBS_NR] = {
 	[M0_RING_FAULT_DEL] = fault_del_do,
 	[M0_RING_FAULT_RESET] = fault_reset_do,
 	[M0_RING_FAULT_GET] = fault_get_do,
+	[M0_RING_ROUTE_ADD] = route_add_do,
+	[M0_RING_ROUTE_DEL] = route_del_do,
+	[M0_RING_ROUTE_GET] = route_get_do,
+	[M0_RING_ROUTING_SET] = routing_set_do,
+	[M0_RING_POOLS_SET] = pools_set_do,
+	[M0_RING_ROUTING_GET] = routing_get_do,
+	[M0_RING_DIST] = dist_do,
 	[M0_RING_MORE] = piece_give,
 };
 

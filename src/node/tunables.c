@@ -144,6 +144,7 @@ void m0_node__ni_tune(const struct m0_lnet_cfg *cfg, struct m0_lnd_ni *ni)
 	if (net == NULL)
 		return;
 	m0_lnet_engine_ni_credits(ni, net->lnc_peer_credits, net->lnc_credits);
+	m0_lnet_engine_ni_buffer_credits(ni, net->lnc_peer_buffer_credits);
 	ni->ldn_options = net->lnc_options;
 }
 

@@ -22,6 +22,7 @@
 #define M0_SRC_RING_RING_H
 
 #include "m0/lnet_fault.h"
+#include "m0/lnet_route.h"
 #include "m0/lnet_info.h"
 
 /** Requests of the front. */
@@ -243,6 +244,18 @@ enum m0_ring_verb {
 	M0_RING_FAULT_DEL,
 	M0_RING_FAULT_RESET,
 	M0_RING_FAULT_GET,
+	/** rqc_route; the answer to GET is a block, an array of struct
+	 * m0_lnet_route_info. */
+	M0_RING_ROUTE_ADD,
+	M0_RING_ROUTE_DEL,
+	M0_RING_ROUTE_GET,
+	/** rqc_routing; of SET rrg_on, of POOLS rrg_max, and GET fills
+	 * rrg_info. */
+	M0_RING_ROUTING_SET,
+	M0_RING_POOLS_SET,
+	M0_RING_ROUTING_GET,
+	/** rqc_dist. */
+	M0_RING_DIST,
 	/** The next piece of the block. */
 	M0_RING_MORE,
 	M0_RING_VERBS_NR
@@ -277,6 +290,25 @@ struct m0_ring_choice {
 	uint32_t rch_max;
 };
 
+/** A route, or routes that are meant; rrt_max: most that are wanted. */
+struct m0_ring_route {
+	struct m0_lnet_route_attr rrt_attr;
+	uint32_t                  rrt_max;
+};
+
+struct m0_ring_routing {
+	uint32_t                    rrg_on;
+	uint32_t                    rrg_max[M0_LNET_POOLS_NR];
+	struct m0_lnet_routing_info rrg_info;
+};
+
+/** The distance of a NID; the node fills in rdi_src and rdi_order. */
+struct m0_ring_dist {
+	struct m0_lnet_nid rdi_dst;
+	struct m0_lnet_nid rdi_src;
+	uint32_t           rdi_order;
+};
+
 /**
  * A request, and its answer. An answer of many bytes is a block that the node
  * keeps until the front has asked for all pieces of it, so that they are of one
@@ -296,6 +328,9 @@ struct m0_ring_control {
 		struct m0_ring_probe      rqc_probe;
 		struct m0_lnet_fault_attr rqc_fault;
 		struct m0_ring_choice     rqc_choice;
+		struct m0_ring_route      rqc_route;
+		struct m0_ring_routing    rqc_routing;
+		struct m0_ring_dist       rqc_dist;
 		uint64_t rqc_piece[M0_RING_PIECE_BYTES / sizeof(uint64_t)];
 	};
 } __attribute__((__aligned__(64)));

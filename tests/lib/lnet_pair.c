@@ -671,6 +671,14 @@ struct m0_lnet_engine_cfg pair_cfg(void)
 		.lec_credits = 256,
 		.lec_discovery = true,
 		.lec_transaction_timeout_ns = 150 * M0_TIME_ONE_SECOND,
+		.lec_route = {
+			.lrc_check_ns = 60 * M0_TIME_ONE_SECOND,
+			.lrc_ping_ns = 50 * M0_TIME_ONE_SECOND,
+			.lrc_avoid_asym = true,
+			.lrc_forward_ns = 50 * M0_TIME_ONE_SECOND,
+			.lrc_buffers = { 512, 4096, 256 },
+			.lrc_bytes = 256 << 20,
+		},
 	};
 }
 

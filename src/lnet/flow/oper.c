@@ -6,7 +6,7 @@
  * wanted it waits in le_waiting by its cookie. The send and the response end in
  * either order; the second of them is the last use of the MD by the message.
  */
-#include "lnet/lnet_internal.h"
+#include "lnet/flow/forward.h"
 
 enum {
 	/** Cookies count in steps, so that their lowest bits mark an MD. */
@@ -321,6 +321,10 @@ static void response_sent(struct m0_lnet_msg *msg, int status)
 	struct m0_lnet_event *ev = msg->msg_event[0];
 
 	M0_PRE_EX(msg->msg_tx.mtx_is_answer);
+	if (M0_UNLIKELY(msg->msg_tx.mtx_is_forward)) {
+		m0_lnet__forward_sent(msg, status);
+		return;
+	}
 	if (M0_UNLIKELY(msg->msg_tx.mtx_lnd.ltx_answers != NULL))
 		get_release(msg);
 	m0_lnet__answer_end(msg);

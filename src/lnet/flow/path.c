@@ -3,7 +3,10 @@
  * The path of a message that leaves: its NI and its peer NI, and with them the
  * NIDs of the header and the next hop. select.c chooses where there is a choice.
  */
-#include "lnet/lnet_internal.h"
+#include <stdio.h>
+
+#include "lnet/flow/select.h"
+#include "lnet/route/route.h"
 
 void m0_lnet__path_put(struct m0_lnet_msg *msg)
 {
@@ -34,7 +37,26 @@ static void path_set(struct m0_lnet_msg *msg, struct m0_lnet_ni *ni,
 	}
 	lpni->lpn_used_nr = ++lpni->lpn_peer->lpe_used_nr;
 	tx->mtx_lnd.ltx_nid = lpni->lpn_nid;
-	msg->msg_hdr.lhd_src_nid = ni->lni_lnd.ldn_nid;
+	if (M0_LIKELY(!tx->mtx_is_forward))
+		msg->msg_hdr.lhd_src_nid = ni->lni_lnd.ldn_nid;
+}
+
+/** Counts a message that takes a route. */
+static void route_use(struct m0_lnet_msg *msg, const struct m0_lnet__path *path)
+{
+	struct m0_lnet_route *route = path->pth_route;
+
+	M0_PRE(route != NULL);
+	msg->msg_tx.mtx_lnd.ltx_pid = M0_LNET_PID_LUSTRE;
+	++route->lrt_sent_nr;
+	route->lrt_last = msg->msg_hdr.lhd_dest_nid;
+	route->lrt_used_nr = ++m0_lnet__routes(msg->msg_engine)->lrs_used_nr;
+}
+
+/** Counts the use of a destination behind a router, for the turn of its NIDs. */
+static void dest_use(struct m0_lnet_lpni *dest)
+{
+	dest->lpn_used_nr = ++dest->lpn_peer->lpe_used_nr;
 }
 
 /** Reports a path that was found by a search. */
@@ -69,19 +91,46 @@ int m0_lnet__path_lo(struct m0_lnet_msg *msg)
 	return 0;
 }
 
+/** Sets the path of an answer by a route, when the router that the request came by
+ * is lost. @return false: no route to the NID that asked leaves by this NI. */
+static bool path_answer_far(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	struct m0_lnet__path   path = m0_lnet__select(
+		  eng,
+		  &(struct m0_lnet__want){ .wnt_nid = &msg->msg_hdr.lhd_dest_nid,
+					   .wnt_ni = msg->msg_rx.mrx_ni });
+
+	if (path.pth_route == NULL)
+		return false;
+	m0_lnet__lpni_hold(eng, path.pth_lpni);
+	msg->msg_tx.mtx_lpni = path.pth_lpni;
+	path_set(msg, path.pth_ni, path.pth_lpni);
+	route_use(msg, &path);
+	path_probe(msg);
+	return true;
+}
+
 int m0_lnet__path_answer(struct m0_lnet_msg *msg)
 {
+	struct m0_lnet_engine       *eng = msg->msg_engine;
 	const struct m0_lnet_msg_rx *rx = &msg->msg_rx;
 	struct m0_lnet_msg_tx       *tx = &msg->msg_tx;
 	const struct m0_lnet_nid    *dest = &msg->msg_hdr.lhd_dest_nid;
+	const struct m0_lnet_lpni   *hop;
 	bool                         direct;
 
 	M0_PRE(tx->mtx_is_answer && rx->mrx_ni != NULL);
 	if (!m0_lnet__ni_is_usable(rx->mrx_ni))
 		return -ENETDOWN;
 	direct = m0_lnet__ni_fits(rx->mrx_ni, dest);
-	tx->mtx_lpni = m0_lnet__lpni_get(msg->msg_engine,
-					 direct ? dest : &rx->mrx_hop);
+	if (!direct) {
+		hop = m0_lnet__lpni_find(eng, &rx->mrx_hop);
+		if ((hop == NULL || m0_lnet__lpni_is_down(eng, hop)) &&
+		    path_answer_far(msg))
+			return 0;
+	}
+	tx->mtx_lpni = m0_lnet__lpni_get(eng, direct ? dest : &rx->mrx_hop);
 	if (tx->mtx_lpni == NULL)
 		return -ENOBUFS;
 	path_set(msg, rx->mrx_ni, tx->mtx_lpni);
@@ -89,6 +138,101 @@ int m0_lnet__path_answer(struct m0_lnet_msg *msg)
 		tx->mtx_lnd.ltx_pid = M0_LNET_PID_LUSTRE;
 	path_probe(msg);
 	return 0;
+}
+
+/* -- forwarded messages ---------------------------------------------------- */
+
+/** Returns a path to another NID of a peer whose NID that the header names is
+ * down; pth_ni is NULL if there is no reason or none. */
+static struct m0_lnet__path forward_other(const struct m0_lnet_engine *eng,
+					  const struct m0_lnet_hdr    *hdr)
+{
+	const struct m0_lnet_lpni *from =
+		m0_lnet__lpni_find(eng, &hdr->lhd_src_nid);
+	const struct m0_lnet_lpni *dest =
+		m0_lnet__lpni_find(eng, &hdr->lhd_dest_nid);
+	struct m0_lnet__path path = { NULL, NULL, NULL, NULL };
+
+	if (from == NULL || !m0_lnet__peer_is_multi_rail(from->lpn_peer) ||
+	    dest == NULL || !m0_lnet__peer_is_multi_rail(dest->lpn_peer) ||
+	    !m0_lnet__lpni_is_down(eng, dest))
+		return path;
+	path = m0_lnet__select(
+		eng, &(struct m0_lnet__want){ .wnt_peer = dest->lpn_peer });
+	if (path.pth_route != NULL || path.pth_lpni == dest)
+		path.pth_ni = NULL;
+	return path;
+}
+
+struct m0_lnet__path m0_lnet__forward_select(const struct m0_lnet_engine *eng,
+					     const struct m0_lnet_hdr    *hdr,
+					     const struct m0_lnet_peer   *from)
+{
+	struct m0_lnet__path path = forward_other(eng, hdr);
+
+	if (M0_UNLIKELY(path.pth_ni != NULL))
+		return path;
+	return m0_lnet__select(
+		eng, &(struct m0_lnet__want){ .wnt_nid = &hdr->lhd_dest_nid,
+					      .wnt_not_by = from });
+}
+
+int m0_lnet__path_forward(struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine     *eng = msg->msg_engine;
+	struct m0_lnet_msg_tx     *tx = &msg->msg_tx;
+	const struct m0_lnet_lpni *hop = msg->msg_rx.mrx_asked_by;
+	struct m0_lnet__path       path = m0_lnet__forward_select(
+		      eng, &msg->msg_hdr, hop == NULL ? NULL : hop->lpn_peer);
+
+	M0_PRE(tx->mtx_is_forward && tx->mtx_lpni == NULL);
+	if (path.pth_ni == NULL)
+		return -EHOSTUNREACH;
+	if (path.pth_lpni == NULL) {
+		path.pth_lpni =
+			m0_lnet__lpni_get(eng, &msg->msg_hdr.lhd_dest_nid);
+		if (path.pth_lpni == NULL)
+			return -ENOBUFS;
+	} else {
+		m0_lnet__lpni_hold(eng, path.pth_lpni);
+		if (path.pth_route == NULL)
+			msg->msg_hdr.lhd_dest_nid = path.pth_lpni->lpn_nid;
+	}
+	tx->mtx_lpni = path.pth_lpni;
+	path_set(msg, path.pth_ni, path.pth_lpni);
+	if (path.pth_route != NULL)
+		route_use(msg, &path);
+	path_probe(msg);
+	return 0;
+}
+
+/* -- unreachable ----------------------------------------------------------- */
+
+enum {
+	TELL_EVERY_NS = 1000000000
+};
+
+/** Logs why a message cannot leave, at most once a second. */
+static __attribute__((__cold__, __noinline__)) int unreachable(
+	const struct m0_lnet_msg *msg)
+{
+	struct m0_lnet_engine    *eng = msg->msg_engine;
+	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
+	uint32_t                  net = m0_lnet_nid_net(dest);
+	struct m0_lnet_routes    *all = m0_lnet__routes(eng);
+	char                      nid[M0_LNET_NIDSTR_SIZE];
+	char                      why[512];
+
+	if (eng->le_now < all->lrs_tell_at)
+		return -EHOSTUNREACH;
+	all->lrs_tell_at = m0_time_add(eng->le_now, TELL_EVERY_NS);
+	m0_lnet__far_why(eng, net, why, sizeof why);
+	m0_log(M0_LOG_WARN, "lnet: %s is not reachable: %s",
+	       m0_lnet_nid_print(dest, nid, sizeof nid),
+	       why[0] != '\0' ? why
+			      : "this node is not on its network, and has no "
+				"route to it");
+	return -EHOSTUNREACH;
 }
 
 int m0_lnet__path_peer(struct m0_lnet_msg *msg)
@@ -103,7 +247,7 @@ int m0_lnet__path_peer(struct m0_lnet_msg *msg)
 	} else {
 		/* A NID that no NI reaches is not worth a record. */
 		if (m0_lnet__ni_for(eng, dest) == NULL)
-			return -EHOSTUNREACH;
+			return unreachable(msg);
 		lpni = m0_lnet__lpni_get(eng, dest);
 	}
 	msg->msg_tx.mtx_lpni = lpni;
@@ -111,6 +255,27 @@ int m0_lnet__path_peer(struct m0_lnet_msg *msg)
 }
 
 /* -- requests -------------------------------------------------------------- */
+
+/** Returns a path to this NID by a route; pth_ni is NULL if there is none. */
+static struct m0_lnet__path path_far(const struct m0_lnet_engine *eng,
+				     struct m0_lnet_lpni         *lpni,
+				     const struct m0_lnet_ni     *ni)
+{
+	struct m0_lnet__path path = m0_lnet__select(
+		eng, &(struct m0_lnet__want){ .wnt_nid = &lpni->lpn_nid,
+					      .wnt_ni = ni });
+
+	path.pth_dest = lpni;
+	return path;
+}
+
+/** Returns true if the NID is on a network that this node has routes to. */
+static bool is_far(const struct m0_lnet_engine *eng,
+		   const struct m0_lnet_lpni   *lpni)
+{
+	return m0_lnet__routes(eng)->lrs_nr > 0 &&
+	       m0_lnet__far_find(eng, m0_lnet_nid_net(&lpni->lpn_nid)) != NULL;
+}
 
 /** A peer that is not Multi-Rail knows this node by one NID. */
 static struct m0_lnet_ni *path_ni_kept(const struct m0_lnet_msg *msg)
@@ -177,8 +342,11 @@ static int path_from(const struct m0_lnet_msg *msg,
 	if (!m0_lnet__ni_is_usable(ni))
 		return -ENETDOWN;
 	if (m0_lnet__ni_fits(ni, &lpni->lpn_nid)) {
-		*path = (struct m0_lnet__path){ ni, lpni };
+		*path = (struct m0_lnet__path){ .pth_ni = ni,
+						.pth_lpni = lpni };
 		path_keep(eng, path);
+	} else if (is_far(eng, lpni)) {
+		*path = path_far(eng, lpni, ni);
 	} else if (m0_lnet__peer_is_multi_rail(lpni->lpn_peer)) {
 		*path = m0_lnet__select(eng, &(struct m0_lnet__want){
 						     .wnt_peer = lpni->lpn_peer,
@@ -193,7 +361,7 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 	struct m0_lnet_msg_tx    *tx = &msg->msg_tx;
 	const struct m0_lnet_nid *self = &msg->msg_op.mop_attr.lo_self;
 	struct m0_lnet_peer      *peer = tx->mtx_lpni->lpn_peer;
-	struct m0_lnet__path      path = { NULL, NULL };
+	struct m0_lnet__path      path = { NULL, NULL, NULL, NULL };
 	int                       rc = 0;
 
 	M0_PRE(!tx->mtx_is_answer && peer != NULL);
@@ -202,20 +370,28 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 	else if (m0_lnet__peer_is_multi_rail(peer))
 		path = m0_lnet__select(
 			eng, &(struct m0_lnet__want){ .wnt_peer = peer });
+	else if (is_far(eng, tx->mtx_lpni))
+		path = path_far(eng, tx->mtx_lpni, NULL);
 	else
-		path = (struct m0_lnet__path){ path_ni_kept(msg),
-					       tx->mtx_lpni };
+		path = (struct m0_lnet__path){ .pth_ni = path_ni_kept(msg),
+					       .pth_lpni = tx->mtx_lpni };
 	if (rc != 0)
 		return rc;
 	if (path.pth_ni == NULL)
-		return -EHOSTUNREACH;
+		return unreachable(msg);
+	msg->msg_hdr.lhd_dest_nid = path.pth_route == NULL
+					    ? path.pth_lpni->lpn_nid
+					    : path.pth_dest->lpn_nid;
+	if (path.pth_route != NULL)
+		dest_use(path.pth_dest);
 	if (path.pth_lpni != tx->mtx_lpni) {
 		m0_lnet__lpni_hold(eng, path.pth_lpni);
 		m0_lnet__lpni_put(eng, tx->mtx_lpni);
 		tx->mtx_lpni = path.pth_lpni;
 	}
-	msg->msg_hdr.lhd_dest_nid = path.pth_lpni->lpn_nid;
 	path_set(msg, path.pth_ni, path.pth_lpni);
+	if (path.pth_route != NULL)
+		route_use(msg, &path);
 	path_probe(msg);
 	return 0;
 }

@@ -5,7 +5,7 @@
  * counted, or finds its MD.
  */
 #include "lnet/fault/fault.h"
-#include "lnet/lnet_internal.h"
+#include "lnet/flow/forward.h"
 
 /** The header that is being handled. */
 struct coming {
@@ -504,13 +504,74 @@ static int heard_in(struct coming *in)
 							    : request_in(in);
 }
 
+/* Takes a message that this node is to forward, as its router. */
+static __attribute__((__noinline__)) int forward_in(struct coming *in)
+{
+	struct m0_lnet_engine *eng = in->cmi_eng;
+	uint32_t               type = in->cmi_hdr.lhd_type;
+	const char            *why;
+	int                    rc;
+
+	/* Without routing nobody who sends such messages is remembered. */
+	if (m0_lnet__router(eng)->lrr_state == M0_LNET_ROUTING_OFF)
+		return drop(in, &eng->le_stats.ls_drop_not_ours,
+			    "routing is off");
+	in->cmi_lpni = m0_lnet__hop_heard(eng, &in->cmi_rx->lr_nid);
+	rc = m0_lnet__forward_begin(in->cmi_ni, in->cmi_rx, &in->cmi_hdr,
+				    in->cmi_lpni, &why);
+	if (rc == -EAGAIN)
+		return rc;
+	if (rc != 0)
+		return drop(in, &eng->le_stats.ls_drop_not_ours, why);
+	m0_lnet__traffic_count(&in->cmi_ni->lni_traffic.lt_received, type);
+	if (in->cmi_lpni != NULL)
+		m0_lnet__traffic_count(&in->cmi_lpni->lpn_traffic.lt_received,
+				       type);
+	return 0;
+}
+
+/* Returns true if a message came by a router that the answer could not take. */
+static bool is_asymmetric(const struct coming *in)
+{
+	const struct m0_lnet_engine *eng = in->cmi_eng;
+	const struct m0_lnet_nid    *src = &in->cmi_hdr.lhd_src_nid;
+	const struct m0_lnet_lpni   *hop;
+
+	if (!eng->le_cfg.lec_route.lrc_drop_asym ||
+	    m0_lnet_nid_net(src) == m0_lnet_nid_net(&in->cmi_rx->lr_nid))
+		return false;
+	hop = m0_lnet__lpni_find(eng, &in->cmi_rx->lr_nid);
+	return hop == NULL ||
+	       !m0_lnet__far_is_by(eng, m0_lnet_nid_net(src), hop->lpn_peer);
+}
+
+/* Makes a record of a sender behind a router, if it can be answered by a route: it
+ * is told of changes of this node then. */
+static void sender_keep(const struct coming *in)
+{
+	struct m0_lnet_engine    *eng = in->cmi_eng;
+	const struct m0_lnet_nid *src = &in->cmi_hdr.lhd_src_nid;
+	struct m0_lnet_lpni      *lpni;
+
+	if (m0_lnet__routes(eng)->lrs_nr == 0 ||
+	    m0_lnet_nid_eq(src, &in->cmi_rx->lr_nid) ||
+	    m0_lnet__far_find(eng, m0_lnet_nid_net(src)) == NULL)
+		return;
+	lpni = m0_lnet__lpni_get(eng, src);
+	if (lpni != NULL)
+		m0_lnet__lpni_put(eng, lpni);
+}
+
 static int sound_in(struct coming *in, bool ours)
 {
 	struct m0_lnet_engine *eng = in->cmi_eng;
 
 	if (!ours)
+		return forward_in(in);
+	if (M0_UNLIKELY(is_asymmetric(in)))
 		return drop(in, &eng->le_stats.ls_drop_not_ours,
-			    "not for this node");
+			    "an asymmetric route");
+	sender_keep(in);
 	in->cmi_lpni = m0_lnet__peer_heard(eng, &in->cmi_hdr.lhd_src_nid,
 					   &in->cmi_rx->lr_nid,
 					   &in->cmi_primary);
@@ -622,7 +683,11 @@ int m0_lnet__rx_begin(struct m0_lnd_ni *ni, struct m0_lnd_rx *rx,
 /* Ends the arrival of a message, whose mrx_lnd is NULL. */
 static void rx_end(struct m0_lnet_msg *msg, int status)
 {
-	M0_PRE_EX(msg->msg_rx.mrx_lnd == NULL && msg->msg_md != NULL);
+	M0_PRE_EX(msg->msg_rx.mrx_lnd == NULL);
+	if (M0_UNLIKELY(msg->msg_md == NULL)) {
+		m0_lnet__forward_come(msg, status);
+		return;
+	}
 	if (msg->msg_state == M0_LNET_MSG_COMING) {
 		put_end(msg, status);
 		return;

@@ -8,7 +8,7 @@
  * have a timer; the driver observes the deadline of the messages that it has.
  */
 #include "lnet/fault/fault.h"
-#include "lnet/lnet_internal.h"
+#include "lnet/route/route.h"
 
 /* -- ends ------------------------------------------------------------------ */
 
@@ -327,7 +327,8 @@ static __attribute__((__noinline__)) void send_first(struct m0_lnet_msg *msg)
 		return;
 	}
 	if (msg->msg_tx.mtx_is_answer) {
-		rc = m0_lnet__path_answer(msg);
+		rc = msg->msg_tx.mtx_is_forward ? m0_lnet__path_forward(msg)
+						: m0_lnet__path_answer(msg);
 		if (rc == 0)
 			credits_take(msg);
 		else
@@ -354,7 +355,9 @@ void m0_lnet__send(struct m0_lnet_msg *msg)
 	m0_timer_init(&msg->msg_tx.mtx_timer.ltm_timer);
 	msg->msg_tx.mtx_timer.ltm_fire = send_timed_out;
 	msg->msg_tx.mtx_lnd.ltx_deadline = m0_time_add(
-		eng->le_now, eng->le_cfg.lec_transaction_timeout_ns);
+		eng->le_now, M0_UNLIKELY(msg->msg_tx.mtx_is_forward)
+				     ? eng->le_cfg.lec_route.lrc_forward_ns
+				     : eng->le_cfg.lec_transaction_timeout_ns);
 	if (M0_LIKELY(m0_lnet__path_again(msg)))
 		credits_take(msg);
 	else
@@ -547,6 +550,7 @@ static void node_down(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 	if (status < 0) {
 		lpni->lpn_known_down = true;
 		lpni->lpn_lost_at = eng->le_now;
+		m0_lnet__routes_lost(eng, lpni, status);
 	}
 	eng->le_hooks->lhk_peer_lost(eng, lpni,
 				     status < 0 ? status : -ECONNRESET);

@@ -104,6 +104,7 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 	lpni->lpn_credits_max = peer_credits(eng, nid);
 	lpni->lpn_credits = (int)lpni->lpn_credits_max;
 	lpni->lpn_credits_low = lpni->lpn_credits;
+	lpni->lpn_health = M0_LNET_HEALTH_MAX;
 	m0_list_init(&lpni->lpn_queue);
 	m0_list_link_init(&lpni->lpn_link);
 	if (m0_hash_add(&eng->le_lpnis, &lpni->lpn_hash, &lpni->lpn_nid,
@@ -258,15 +259,11 @@ void m0_lnet__lpni_put(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 	M0_POST_EX(lpni->lpn_answers_nr <= lpni->lpn_refs_nr);
 }
 
-struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
-					 const struct m0_lnet_nid *nid,
-					 const struct m0_lnet_nid *hop,
-					 struct m0_lnet_nid       *primary)
+struct m0_lnet_lpni *m0_lnet__hop_heard(struct m0_lnet_engine    *eng,
+					const struct m0_lnet_nid *hop)
 {
 	struct m0_lnet_lpni *lpni = m0_lnet__cache_heard(eng);
-	struct m0_lnet_lpni *from;
 
-	*primary = *nid;
 	if (m0_lnet_nid_is_lo(hop))
 		return NULL;
 	if (lpni == NULL || !m0_lnet_nid_eq(&lpni->lpn_nid, hop)) {
@@ -277,12 +274,26 @@ struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
 			peer_touch(eng, lpni->lpn_peer);
 		m0_lnet__cache_fresh(eng)->lch_heard = lpni;
 	}
-	/* A sender behind a router gets no record of its own. */
+	if (lpni != NULL)
+		m0_lnet__lpni_heard(eng, lpni);
+	return lpni;
+}
+
+struct m0_lnet_lpni *m0_lnet__peer_heard(struct m0_lnet_engine    *eng,
+					 const struct m0_lnet_nid *nid,
+					 const struct m0_lnet_nid *hop,
+					 struct m0_lnet_nid       *primary)
+{
+	struct m0_lnet_lpni *lpni = m0_lnet__hop_heard(eng, hop);
+	struct m0_lnet_lpni *from;
+
+	*primary = *nid;
+	if (m0_lnet_nid_is_lo(hop))
+		return NULL;
+	/* A sender behind a router has a record only if recv.c made one. */
 	from = m0_lnet_nid_eq(nid, hop) ? lpni : m0_lnet__lpni_find(eng, nid);
 	if (from != NULL)
 		*primary = from->lpn_peer->lpe_primary;
-	if (lpni != NULL)
-		m0_lnet__lpni_heard(eng, lpni);
 	return lpni;
 }
 

@@ -14,6 +14,8 @@
  * to time while there is traffic. A peer that cannot be reached is asked again
  * with the next message.
  */
+#include "lnet/flow/select.h"
+#include "lnet/route/route.h"
 #include "lnet/talk/discovery.h"
 
 enum {
@@ -146,6 +148,7 @@ static void disc_end(struct m0_lnet_disc *di, int status)
 	M0_PRE(status <= 0 && di->di_state == M0_LNET_DISC_RUNNING);
 	discovery_probe(di, "done", status);
 	disc_idle(di);
+	m0_lnet__routes_checked(eng, peer, status);
 	if (status == 0) {
 		peer->lpe_state |= M0_LNET_PEER_DISCOVERED |
 				   M0_LNET_PEER_NIDS_UPTODATE;
@@ -227,11 +230,16 @@ static int info_take(struct m0_lnet_disc            *di,
 {
 	struct m0_lnet_engine *eng = di->di_engine;
 	struct m0_lnet_lpni   *lpni = m0_lnet__lpni_find(eng, &di->di_nid);
+	int                    rc;
+
 	/* Learning for another peer might end this one. */
 	if (lpni == NULL || lpni->lpn_peer != di->di_peer)
 		return -ESTALE;
 	m0_lnet__probes_learn(eng, &di->di_probes, info);
-	return m0_lnet__peer_learn(eng, lpni, info);
+	rc = m0_lnet__peer_learn(eng, lpni, info);
+	if (rc == 0)
+		m0_lnet__routes_learn(eng, di->di_peer, info);
+	return rc;
 }
 
 /** Tries the next NID of the peer after one that was not reached; each once. */
@@ -310,10 +318,14 @@ static void disc_go(struct m0_lnet_disc *di)
 	struct m0_lnet_engine *eng = di->di_engine;
 	struct m0_lnet_ni     *ni = m0_lnet__ni_for(eng, &di->di_nid);
 	struct m0_lnet_nid     self = di->di_self;
-	m0_time_t              deadline = m0_time_add(
-			     eng->le_now, eng->le_cfg.lec_transaction_timeout_ns);
+	m0_time_t patience = eng->le_cfg.lec_transaction_timeout_ns;
+	m0_time_t deadline;
 
 	M0_PRE(di->di_state == M0_LNET_DISC_RUNNING && di->di_ask == NULL);
+	if (eng->le_cfg.lec_route.lrc_ping_ns != 0 &&
+	    m0_lnet__peer_is_gateway(eng, di->di_peer))
+		patience = min64u(patience, eng->le_cfg.lec_route.lrc_ping_ns);
+	deadline = m0_time_add(eng->le_now, patience);
 	/* With a source the request goes to this NID, not to any NID of the
 	 * peer. */
 	if (m0_lnet_nid_is_any(&self) && ni != NULL)
@@ -405,9 +417,11 @@ struct m0_lnet_disc *m0_lnet__disc_get(struct m0_lnet_engine *eng,
 static const struct m0_lnet_lpni *peer_best(const struct m0_lnet_engine *eng,
 					    const struct m0_lnet_peer   *peer)
 {
-	return m0_lnet__select(eng, &(struct m0_lnet__want){ .wnt_peer = peer,
-							     .wnt_ask = true })
-		.pth_lpni;
+	struct m0_lnet__path path = m0_lnet__select(
+		eng,
+		&(struct m0_lnet__want){ .wnt_peer = peer, .wnt_ask = true });
+
+	return path.pth_route == NULL ? path.pth_lpni : path.pth_dest;
 }
 
 bool m0_lnet__discovery_needed(struct m0_lnet_engine    *eng,
@@ -501,6 +515,7 @@ void m0_lnet__discovery_pushed(struct m0_lnet_engine    *eng,
 	if (m0_lnet__peer_learn(eng, lpni, &info) != 0)
 		return;
 	peer = lpni->lpn_peer;
+	m0_lnet__routes_learn(eng, peer, &info);
 	di = m0_lnet__disc_get(eng, peer);
 	if (di == NULL || !eng->le_cfg.lec_discovery)
 		return;

@@ -8,7 +8,7 @@
  * buffer is smaller than the one before: an answer that was started with the
  * old length may leave from the new buffer, with zeroes at its end.
  */
-#include "lnet/lnet_internal.h"
+#include "lnet/route/router.h"
 
 enum {
 	/** Number of pushes that may arrive at one time. */
@@ -58,9 +58,10 @@ static struct ping *ping_of(const struct m0_lnet_engine *eng)
 
 static uint32_t base_features(const struct m0_lnet_engine *eng)
 {
-	uint32_t features = M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_RTE_DISABLED |
-			    M0_LNET_FEAT_MULTI_RAIL;
+	uint32_t features = M0_LNET_FEAT_NI_STATUS | M0_LNET_FEAT_MULTI_RAIL;
 
+	if (m0_lnet__router(eng)->lrr_state != M0_LNET_ROUTING_ON)
+		features |= M0_LNET_FEAT_RTE_DISABLED;
 	if (eng->le_cfg.lec_discovery)
 		features |= M0_LNET_FEAT_DISCOVERY;
 	return features;
@@ -117,7 +118,8 @@ static void net_tell(const struct m0_lnet_engine *eng, uint32_t net,
 			info->lpi_nis[info->lpi_nis_nr++] =
 				(struct m0_lnet_ping_ni){
 					.lpg_nid = ni->lni_lnd.ldn_nid,
-					.lpg_up = ni->lni_lnd.ldn_up,
+					.lpg_up = ni->lni_lnd.ldn_up &&
+						  !ni->lni_is_silent,
 				};
 }
 
@@ -219,8 +221,11 @@ static void olds_free(struct ping *ping)
 static void ping_told(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 		      const struct m0_lnet_event *ev)
 {
+	struct m0_lnet_ni *ni = m0_lnet__ni_find(eng, &ev->ev_target.lp_nid);
+
 	(void)md;
-	(void)ev;
+	if (ni != NULL)
+		eng->le_hooks->lhk_pinged(eng, ni);
 	olds_free(ping_of(eng));
 }
 

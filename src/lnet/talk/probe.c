@@ -3,6 +3,7 @@
  * Pings and discoveries of the application. A ping sends its own request; a
  * discovery joins that of its peer. Each probe has its own deadline.
  */
+#include "lnet/flow/select.h"
 #include "lnet/talk/discovery.h"
 
 enum {

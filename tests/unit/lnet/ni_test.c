@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/lnet/story.h"
+#include "lnet/flow/select.h"
 
 #include "sim/sched/heap.h"
 

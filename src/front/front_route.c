@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Routes and routing: requests to the node. */
+#include "front/front_internal.h"
+#include "m0/lnet_route.h"
+
+/* A request about the routes to a network by a gateway. */
+static int route_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
+		      const struct m0_lnet_route_attr *attr,
+		      struct m0_front_control        **ret)
+{
+	int rc = m0_front__control_take(lnet, verb, ret);
+
+	if (rc == 0)
+		(*ret)->fcl_record->rqc_route =
+			(struct m0_ring_route){ .rrt_attr = *attr };
+	return rc;
+}
+
+int m0_lnet_route_add(struct m0_lnet                  *lnet,
+		      const struct m0_lnet_route_attr *attr, char *why)
+{
+	struct m0_front_control *fcl;
+	char                     net[M0_LNET_NIDSTR_SIZE];
+	char                     nid[M0_LNET_NIDSTR_SIZE];
+	int rc = route_take(lnet, M0_RING_ROUTE_ADD, attr, &fcl);
+
+	if (rc == 0) {
+		rc = m0_front__control_do(lnet, fcl);
+		m0_front__control_put(lnet, fcl);
+	}
+	return rc == 0 ? 0
+		       : m0_node_why(why, rc,
+				     "the route to %s by %s with %" PRIu32
+				     " hops: %s",
+				     m0_lnet_net_print(attr->lra_net, net,
+						       sizeof net),
+				     m0_lnet_nid_print(&attr->lra_gateway, nid,
+						       sizeof nid),
+				     attr->lra_hops, m0_lnet_route_flaw(rc));
+}
+
+int m0_lnet_route_del(struct m0_lnet *lnet, uint32_t net,
+		      const struct m0_lnet_nid *gateway)
+{
+	struct m0_front_control  *fcl;
+	struct m0_lnet_route_attr attr = {
+		.lra_net = net,
+		.lra_gateway = gateway == NULL ? m0_lnet_nid_any : *gateway,
+	};
+	int rc = route_take(lnet, M0_RING_ROUTE_DEL, &attr, &fcl);
+
+	if (rc != 0)
+		return rc;
+	rc = m0_front__control_do(lnet, fcl);
+	m0_front__control_put(lnet, fcl);
+	return rc;
+}
+
+int m0_lnet_route_get(struct m0_lnet *lnet, struct m0_lnet_route_info *ret,
+		      unsigned max)
+{
+	static const struct m0_lnet_route_attr none;
+	struct m0_front_control               *fcl;
+	void                                  *block;
+	size_t                                 bytes;
+	int                                    nr;
+	int rc = route_take(lnet, M0_RING_ROUTE_GET, &none, &fcl);
+
+	if (rc != 0)
+		return rc;
+	fcl->fcl_record->rqc_route.rrt_max = max;
+	nr = m0_front__control_do(lnet, fcl);
+	if (nr > 0 && max > 0)
+		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
+	if (nr > 0 && max > 0 && rc == 0) {
+		M0_ASSERT(bytes <= max * sizeof *ret);
+		memcpy(ret, block, bytes);
+		m0_free(block);
+	}
+	m0_front__control_put(lnet, fcl);
+	return nr < 0 || rc == 0 ? nr : rc;
+}
+
+static int routing_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
+			struct m0_front_control **ret)
+{
+	int rc = m0_front__control_take(lnet, verb, ret);
+
+	if (rc == 0)
+		M0_SET0(&(*ret)->fcl_record->rqc_routing);
+	return rc;
+}
+
+int m0_lnet_routing_set(struct m0_lnet *lnet, bool on)
+{
+	struct m0_front_control *fcl;
+	int rc = routing_take(lnet, M0_RING_ROUTING_SET, &fcl);
+
+	if (rc != 0)
+		return rc;
+	fcl->fcl_record->rqc_routing.rrg_on = on;
+	rc = m0_front__control_do(lnet, fcl);
+	m0_front__control_put(lnet, fcl);
+	return rc;
+}
+
+int m0_lnet_pools_set(struct m0_lnet *lnet,
+		      const uint32_t  max[M0_LNET_POOLS_NR])
+{
+	struct m0_front_control *fcl;
+	int rc = routing_take(lnet, M0_RING_POOLS_SET, &fcl);
+
+	if (rc != 0)
+		return rc;
+	memcpy(fcl->fcl_record->rqc_routing.rrg_max, max,
+	       sizeof fcl->fcl_record->rqc_routing.rrg_max);
+	rc = m0_front__control_do(lnet, fcl);
+	m0_front__control_put(lnet, fcl);
+	return rc;
+}
+
+int m0_lnet_routing_get(struct m0_lnet *lnet, struct m0_lnet_routing_info *ret)
+{
+	struct m0_front_control *fcl;
+	int rc = routing_take(lnet, M0_RING_ROUTING_GET, &fcl);
+
+	M0_PRE(ret != NULL);
+	if (rc != 0)
+		return rc;
+	rc = m0_front__control_do(lnet, fcl);
+	if (rc == 0)
+		*ret = fcl->fcl_record->rqc_routing.rrg_info;
+	m0_front__control_put(lnet, fcl);
+	return rc;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages of other nodes that this node forwards as a router: a message is received
+ * whole into a router buffer, then sent on with its header unchanged. In order: the
+ * way on, a router credit of the peer that the message came by, a buffer of the pool
+ * for its size. Without one of the last two the message is not read, and its
+ * connection waits, for HELD_NS at the longest.
+ */
+#include "lnet/flow/forward.h"
+#include "lnet/flow/select.h"
+
+/** A message that has waited so long for a buffer is dropped, so that what stands
+ * behind it is read. */
+#define HELD_NS (10 * M0_TIME_ONE_SECOND)
+
+static struct m0_lnet_fwd *fwd_of(struct m0_lnet_msg *msg)
+{
+	M0_PRE(msg->msg_tx.mtx_is_forward);
+	return container_of(msg, struct m0_lnet_fwd, fwd_msg);
+}
+
+/* -- beginning ------------------------------------------------------------- */
+
+/** Handles a message of this node that came back: its route leads back here. */
+static const char *loop_found(struct m0_lnet_engine    *eng,
+			      const struct m0_lnet_hdr *hdr)
+{
+	struct m0_lnet__path path = m0_lnet__select(
+		eng,
+		&(struct m0_lnet__want){ .wnt_nid = &hdr->lhd_dest_nid });
+
+	++m0_lnet__router(eng)->lrr_loops_nr;
+	if (path.pth_route != NULL)
+		m0_lnet__route_loops(eng, path.pth_route);
+	return "it came back";
+}
+
+/** Returns why the message is not forwarded; NULL: it may be. *to: the next hop, as
+ * far as it is known as a peer. */
+static const char *way_find(struct m0_lnet_engine     *eng,
+			    const struct m0_lnet_hdr  *hdr,
+			    const struct m0_lnet_lpni *hop,
+			    struct m0_lnet_lpni      **to)
+{
+	struct m0_lnet__path path = m0_lnet__forward_select(
+		eng, hdr, hop == NULL ? NULL : hop->lpn_peer);
+
+	if (path.pth_ni == NULL)
+		return "no route";
+	if (hop != NULL && path.pth_lpni != NULL &&
+	    path.pth_lpni->lpn_peer == hop->lpn_peer)
+		return "it would go back";
+	*to = path.pth_lpni != NULL
+		      ? path.pth_lpni
+		      : m0_lnet__lpni_find(eng, &hdr->lhd_dest_nid);
+	if (path.pth_lpni == NULL && hop != NULL && *to != NULL &&
+	    (*to)->lpn_peer == hop->lpn_peer)
+		return "it would go back";
+	return NULL;
+}
+
+/** Returns true if the peer has used up its router credits. */
+static bool is_out_of_credits(const struct m0_lnet_ni   *ni,
+			      const struct m0_lnet_lpni *hop)
+{
+	unsigned max = ni->lni_buffer_credits != 0
+			       ? ni->lni_buffer_credits
+			       : ni->lni_lnd.ldn_peer_credits;
+
+	return hop != NULL && hop->lpn_fwds_nr >= max;
+}
+
+/** Notes that the message waits. @return false: it has waited too long. */
+static bool may_wait(const struct m0_lnet_engine *eng, struct m0_lnd_rx *rx)
+{
+	uint64_t *since = &rx->lr_words[M0_LNET__RX_WAITS];
+
+	if (*since == 0)
+		*since = eng->le_now;
+	return eng->le_now < m0_time_add(*since, HELD_NS);
+}
+
+static void fwd_begin(struct m0_lnet_fwd *fwd, struct m0_lnet_ni *ni,
+		      struct m0_lnd_rx *rx, const struct m0_lnet_hdr *hdr,
+		      struct m0_lnet_lpni *hop, struct m0_lnet_lpni *to)
+{
+	struct m0_lnet_engine *eng = ni->lni_engine;
+	struct m0_lnet_msg    *msg = &fwd->fwd_msg;
+
+	M0_PRE(hdr->lhd_payload_bytes <= fwd->fwd_bytes);
+	msg->msg_md = NULL;
+	m0_lnet__msg_init(eng, msg);
+	msg->msg_hdr = *hdr;
+	msg->msg_payload = (struct m0_lnd_payload){
+		.lpy_vec = &fwd->fwd_vec,
+		.lpy_bytes = hdr->lhd_payload_bytes,
+	};
+	msg->msg_rlength = hdr->lhd_payload_bytes;
+	msg->msg_tx.mtx_is_answer = true;
+	msg->msg_tx.mtx_is_forward = true;
+	msg->msg_rx.mrx_ni = ni;
+	msg->msg_rx.mrx_hop = rx->lr_nid;
+	msg->msg_rx.mrx_asked_by = hop;
+	if (hop != NULL) {
+		m0_lnet__lpni_hold(eng, hop);
+		++hop->lpn_fwds_nr;
+	}
+	fwd->fwd_to = to;
+	if (to != NULL) {
+		m0_lnet__lpni_hold(eng, to);
+		++to->lpn_fwds_to[fwd->fwd_pool];
+	}
+	m0_lnet__msg_state_set(msg, M0_LNET_MSG_COMING);
+	msg->msg_rx.mrx_lnd = rx;
+	rx->lr_priv = msg;
+	rx->lr_words[M0_LNET__RX_WAITS] = 0;
+	rx->lr_payload = msg->msg_payload;
+	rx->lr_discard_bytes = 0;
+}
+
+static void fwd_end(struct m0_lnet_fwd *fwd)
+{
+	struct m0_lnet_msg    *msg = &fwd->fwd_msg;
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	struct m0_lnet_lpni   *hop = msg->msg_rx.mrx_asked_by;
+	struct m0_lnet_lpni   *to = fwd->fwd_to;
+
+	M0_PRE(msg->msg_rx.mrx_lnd == NULL && !msg->msg_tx.mtx_sending);
+	msg->msg_rx.mrx_asked_by = NULL;
+	if (hop != NULL) {
+		M0_ASSERT(hop->lpn_fwds_nr > 0);
+		--hop->lpn_fwds_nr;
+		m0_lnet__lpni_put(eng, hop);
+	}
+	fwd->fwd_to = NULL;
+	if (to != NULL) {
+		M0_ASSERT(to->lpn_fwds_to[fwd->fwd_pool] > 0);
+		--to->lpn_fwds_to[fwd->fwd_pool];
+		m0_lnet__lpni_put(eng, to);
+	}
+	M0_ASSERT(eng->le_stats.ls_msgs_alloc > 0);
+	--eng->le_stats.ls_msgs_alloc;
+	m0_lnet__fwd_put(eng, fwd);
+}
+
+int m0_lnet__forward_begin(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
+			   const struct m0_lnet_hdr *hdr,
+			   struct m0_lnet_lpni *hop, const char **why)
+{
+	struct m0_lnet_engine *eng = ni->lni_engine;
+	struct m0_lnet_router *router = m0_lnet__router(eng);
+	enum m0_lnet_pool      pool =
+		m0_lnet__pool_for(hdr->lhd_payload_bytes);
+	struct m0_lnet_lpni *to = NULL;
+	struct m0_lnet_fwd  *fwd = NULL;
+
+	M0_PRE(router->lrr_state != M0_LNET_ROUTING_OFF);
+	*why = NULL;
+	if (m0_lnet__ni_find(eng, &hdr->lhd_src_nid) != NULL) {
+		*why = loop_found(eng, hdr);
+		return -ELOOP;
+	}
+	*why = way_find(eng, hdr, hop, &to);
+	if (*why != NULL) {
+		++router->lrr_no_route_nr;
+		return -EHOSTUNREACH;
+	}
+	if (!is_out_of_credits(ni, hop) &&
+	    !m0_lnet__pool_is_shared_out(eng, pool, to))
+		fwd = m0_lnet__fwd_get(eng, pool,
+				       rx->lr_words[M0_LNET__RX_WAITS] != 0);
+	if (fwd == NULL) {
+		if (may_wait(eng, rx))
+			return -EAGAIN;
+		++router->lrr_no_buffer_nr;
+		*why = "no router buffer for 10 s";
+		return -ENOBUFS;
+	}
+	fwd_begin(fwd, ni, rx, hdr, hop, to);
+	return 0;
+}
+
+/* -- the rest -------------------------------------------------------------- */
+
+void m0_lnet__forward_come(struct m0_lnet_msg *msg, int status)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	struct m0_lnet_fwd    *fwd = fwd_of(msg);
+
+	M0_PRE(msg->msg_rx.mrx_lnd == NULL && status <= 0);
+	if (status != 0 || eng->le_shutdown ||
+	    m0_lnet__router(eng)->lrr_state == M0_LNET_ROUTING_OFF) {
+		++eng->le_stats.ls_drop_count;
+		eng->le_stats.ls_drop_length += msg->msg_rlength;
+		fwd_end(fwd);
+		return;
+	}
+	msg->msg_tx.mtx_sending = true;
+	m0_lnet__send(msg);
+}
+
+void m0_lnet__forward_sent(struct m0_lnet_msg *msg, int status)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	struct m0_lnet_router *router = m0_lnet__router(eng);
+
+	M0_PRE(!msg->msg_tx.mtx_sending && status <= 0);
+	if (status == 0) {
+		++router->lrr_forwarded_nr;
+		++eng->le_stats.ls_route_count;
+		eng->le_stats.ls_route_length += msg->msg_rlength;
+	} else {
+		++eng->le_stats.ls_drop_count;
+		eng->le_stats.ls_drop_length += msg->msg_rlength;
+		if (status == -ETIMEDOUT)
+			++router->lrr_late_nr;
+	}
+	fwd_end(fwd_of(msg));
+}
+
+void m0_lnet__forwards_end(struct m0_lnet_engine *eng, int status)
+{
+	struct m0_lnet_router *router = m0_lnet__router(eng);
+	struct m0_lnet_fwd    *fwd;
+	struct m0_lnet_fwd    *next;
+
+	M0_PRE(status < 0);
+	m0_list_for_each_entry_safe(&router->lrr_used, fwd, next,
+				    struct m0_lnet_fwd, fwd_link) {
+		struct m0_lnet_msg *msg = &fwd->fwd_msg;
+
+		if (msg->msg_rx.mrx_lnd != NULL)
+			m0_lnet__rx_cut(msg, status);
+		else if (msg->msg_tx.mtx_sending)
+			m0_lnet__send_cancel(msg);
+	}
+}

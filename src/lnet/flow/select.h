@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Selection of a path. */
+#ifndef M0_SRC_LNET_SELECT_H
+#define M0_SRC_LNET_SELECT_H
+
+#include "lnet/lnet_internal.h"
+
+/** The request for a path. */
+struct m0_lnet__want {
+	/** To any NID of this peer, or (NULL) to one NID. */
+	const struct m0_lnet_peer *wnt_peer;
+	const struct m0_lnet_nid  *wnt_nid;
+	/** From this NI only; NULL: from any. */
+	const struct m0_lnet_ni *wnt_ni;
+	/** To ask the peer about itself: prefer its first NID to an idle one. */
+	bool wnt_ask;
+	/** Not by a gateway that is this peer, which the message came from;
+	 * NULL: by any. */
+	const struct m0_lnet_peer *wnt_not_by;
+	/** Every path that was compared is noted here; NULL: none is. */
+	struct m0_lnet__trials *wnt_trials;
+};
+
+/** A path that a selection has looked at. */
+struct m0_lnet__trial {
+	struct m0_lnet__path trl_path;
+	/** The criterion by which it lost, in words; NULL: it has won. */
+	const char *trl_lost_by;
+};
+
+/** Paths that a selection has looked at, in the order in which it did. */
+struct m0_lnet__trials {
+	struct m0_lnet__trial *tls_trials;
+	unsigned               tls_max;
+	/** Number of paths; those beyond tls_max are not kept. */
+	unsigned tls_nr;
+};
+
+/** Returns the best path; its pth_ni is NULL if there is none. pth_lpni is NULL
+ * with wnt_nid, unless there is a route. */
+struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,
+				     const struct m0_lnet__want  *want);
+/** Returns the best NI to reach a NID, directly or by a route; NULL: none
+ * does. */
+struct m0_lnet_ni *m0_lnet__ni_for(const struct m0_lnet_engine *eng,
+				   const struct m0_lnet_nid    *nid);
+
+#endif /* M0_SRC_LNET_SELECT_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The buffers of a router, in three pools.
+ *
+ * A message that is forwarded has a buffer from its header to the end of its
+ * transmission. Buffers are allocated on need and kept; without routing there are
+ * none. A peer takes at most its router credits, and the messages to one next hop at
+ * most half of a pool, so that neither a peer that sends without end nor one that
+ * never reads can take all buffers, and so that two routers which forward to each
+ * other always have buffers for both directions.
+ */
+#ifndef M0_SRC_LNET_ROUTER_H
+#define M0_SRC_LNET_ROUTER_H
+
+#include "lnet/lnet_internal.h"
+
+/** A router buffer, and the message in it. */
+struct m0_lnet_fwd {
+	struct m0_list_link fwd_link;
+	enum m0_lnet_pool   fwd_pool;
+	struct m0_lnet_msg  fwd_msg;
+	/** The next hop for which it is counted; holds a reference. NULL: it is
+	 * not known as a peer yet. */
+	struct m0_lnet_lpni *fwd_to;
+	void                *fwd_addr;
+	m0_bcount_t          fwd_bytes;
+	struct m0_bufvec     fwd_vec;
+};
+
+struct m0_lnet_pool_state {
+	struct m0_list plt_free;
+	/** Number of buffers, and of those in use. */
+	uint32_t plt_nr;
+	uint32_t plt_used_nr;
+	/** As it was set, and what the memory allows. */
+	uint32_t plt_max;
+	uint32_t plt_limit;
+	/** The least number of buffers that could be taken so far. */
+	uint32_t plt_low;
+	/** Messages that have waited for a buffer come before new ones until
+	 * then. */
+	m0_time_t plt_waiters_until;
+};
+
+struct m0_lnet_router {
+	enum m0_lnet_routing_state lrr_state;
+	struct m0_lnet_pool_state  lrr_pools[M0_LNET_POOLS_NR];
+	uint64_t                   lrr_bytes;
+	/** Buffers in use, by fwd_link. */
+	struct m0_list lrr_used;
+	/** Since when the router is stopping. */
+	m0_time_t            lrr_since;
+	struct m0_lnet_timer lrr_timer;
+	/** Counters of m0_lnet_routing_info. */
+	uint64_t lrr_forwarded_nr;
+	uint64_t lrr_no_route_nr;
+	uint64_t lrr_no_buffer_nr;
+	uint64_t lrr_late_nr;
+	uint64_t lrr_loops_nr;
+};
+
+static inline struct m0_lnet_router *m0_lnet__router(
+	const struct m0_lnet_engine *eng)
+{
+	return eng->le_router;
+}
+
+int  m0_lnet__router_init(struct m0_lnet_engine *eng);
+void m0_lnet__router_fini(struct m0_lnet_engine *eng);
+/** Returns the pool of a payload. */
+enum m0_lnet_pool m0_lnet__pool_for(m0_bcount_t bytes);
+/**
+ * Takes a buffer; NULL: none is to be had now.
+ * @param waited  the message has waited for one before.
+ */
+struct m0_lnet_fwd *m0_lnet__fwd_get(struct m0_lnet_engine *eng,
+				     enum m0_lnet_pool pool, bool waited);
+void m0_lnet__fwd_put(struct m0_lnet_engine *eng, struct m0_lnet_fwd *fwd);
+/** Returns true if no more messages to this next hop may take a buffer now. */
+bool m0_lnet__pool_is_shared_out(const struct m0_lnet_engine *eng,
+				 enum m0_lnet_pool            pool,
+				 const struct m0_lnet_lpni   *to);
+/** Frees the buffers that are not in use, as far as they are too many. */
+void m0_lnet__pools_trim(struct m0_lnet_engine *eng);
+
+#endif /* M0_SRC_LNET_ROUTER_H */
