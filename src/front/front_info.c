@@ -34,8 +34,8 @@ static int dist_far(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 }
 
 /*
- * What is near is not asked of the engine, which is the strand's: the NIDs, which
- * never change, tell it.
+ * The NIDs, which never change, tell what is near. The engine, which is the strand's,
+ * is asked about the rest only.
  */
 int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 		 struct m0_lnet_nid *src, uint32_t *order)

@@ -88,6 +88,7 @@ static int brackets_add(const struct routes_text *rt, struct words *words,
 	char        head[WORD_BYTES];
 	int         rc;
 
+	M0_PRE(strlen(word) < WORD_BYTES);
 	if (open == NULL)
 		return word_add(rt, words, word);
 	if (close == NULL)
@@ -112,6 +113,7 @@ static int range_add(const struct routes_text *rt, struct words *words,
 	unsigned step = 1;
 	int      rc = 0;
 
+	M0_PRE(tail != NULL);
 	if (!number_take(at, &from))
 		return wrong(rt, "has brackets without a number up to 65535",
 			     head);
@@ -119,16 +121,18 @@ static int range_add(const struct routes_text *rt, struct words *words,
 	if (**at == '-') {
 		++*at;
 		if (!number_take(at, &to) || to < from)
-			return wrong(rt, "has a range without an end above its "
-					 "beginning",
+			return wrong(rt,
+				     "has a range without an end above its "
+				     "beginning",
 				     head);
 	}
 	if (**at == '/') {
 		++*at;
 		if (!number_take(at, &step) || step == 0 ||
 		    (to - from) % step != 0)
-			return wrong(rt, "has a step that does not divide its "
-					 "range",
+			return wrong(rt,
+				     "has a step that does not divide its "
+				     "range",
 				     head);
 	}
 	for (; rc == 0 && from <= to; from += step) {
@@ -182,6 +186,7 @@ static int hops_set(struct routes_text *rt, const char *word)
 {
 	unsigned long hops = strtoul(word, NULL, 10);
 
+	M0_PRE(is_number(word));
 	if (hops < 1 || hops > M0_LNET_HOPS_MAX || strlen(word) > 3)
 		return m0_node_why(rt->rtx_why, -EINVAL,
 				   "routes: hops are %.20s; they may be 1 to "
@@ -201,8 +206,8 @@ static int words_take(struct routes_text *rt)
 	rt->rtx_gateways->wds_nr = 0;
 	rt->rtx_hops = 0;
 	while (word_take(rt, word, &rc) && rc == 0) {
-		if (is_number(word) && !any_hops &&
-		    rt->rtx_nets->wds_nr > 0 && rt->rtx_gateways->wds_nr == 0) {
+		if (is_number(word) && !any_hops && rt->rtx_nets->wds_nr > 0 &&
+		    rt->rtx_gateways->wds_nr == 0) {
 			any_hops = true;
 			rc = hops_set(rt, word);
 		} else if (strchr(word, '@') != NULL) {
@@ -268,8 +273,8 @@ static int entry_take(struct routes_text *rt)
 	unsigned j;
 	int      rc = words_take(rt);
 
-	if (rc != 0 || (rt->rtx_nets->wds_nr == 0 &&
-			rt->rtx_gateways->wds_nr == 0))
+	if (rc != 0 ||
+	    (rt->rtx_nets->wds_nr == 0 && rt->rtx_gateways->wds_nr == 0))
 		return rc;
 	if (rt->rtx_nets->wds_nr == 0)
 		return wrong(rt, "stands for no network",

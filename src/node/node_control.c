@@ -135,6 +135,7 @@ static int fault_get_do(struct m0_node *node, uint32_t nr)
 
 static int route_add_do(struct m0_node *node, uint32_t nr)
 {
+	M0_PRE_EX(m0_node__invariant(node));
 	return m0_lnet_engine_route_add(
 		node->nod_engine,
 		&m0_node__control_record(node, nr)->rqc_route.rrt_attr);
@@ -145,6 +146,7 @@ static int route_del_do(struct m0_node *node, uint32_t nr)
 	const struct m0_lnet_route_attr *attr =
 		&m0_node__control_record(node, nr)->rqc_route.rrt_attr;
 
+	M0_PRE_EX(m0_node__invariant(node));
 	return (int)m0_lnet_engine_route_del(node->nod_engine, attr->lra_net,
 					     &attr->lra_gateway);
 }
@@ -172,6 +174,7 @@ static int route_get_do(struct m0_node *node, uint32_t nr)
 
 static int routing_set_do(struct m0_node *node, uint32_t nr)
 {
+	M0_PRE_EX(m0_node__invariant(node));
 	return m0_lnet_engine_routing_set(
 		node->nod_engine,
 		m0_node__control_record(node, nr)->rqc_routing.rrg_on != 0);
@@ -179,6 +182,7 @@ static int routing_set_do(struct m0_node *node, uint32_t nr)
 
 static int pools_set_do(struct m0_node *node, uint32_t nr)
 {
+	M0_PRE_EX(m0_node__invariant(node));
 	m0_lnet_engine_pools_set(
 		node->nod_engine,
 		m0_node__control_record(node, nr)->rqc_routing.rrg_max);
@@ -187,6 +191,7 @@ static int pools_set_do(struct m0_node *node, uint32_t nr)
 
 static int routing_get_do(struct m0_node *node, uint32_t nr)
 {
+	M0_PRE_EX(m0_node__invariant(node));
 	m0_lnet_engine_routing_get(
 		node->nod_engine,
 		&m0_node__control_record(node, nr)->rqc_routing.rrg_info);
@@ -198,6 +203,7 @@ static int dist_do(struct m0_node *node, uint32_t nr)
 	struct m0_ring_dist *dist =
 		&m0_node__control_record(node, nr)->rqc_dist;
 
+	M0_PRE_EX(m0_node__invariant(node));
 	return m0_lnet_engine_dist(node->nod_engine, &dist->rdi_dst,
 				   &dist->rdi_src, &dist->rdi_order);
 }

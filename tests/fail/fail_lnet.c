@@ -6,6 +6,7 @@
 
 #include "m0/lnet.h"
 #include "m0/lnet_fault.h"
+#include "m0/lnet_route.h"
 #include "m0/lnet_run.h"
 
 enum {
@@ -193,6 +194,28 @@ static void told_what_it_knows(void)
 	m0_lnet_mem_deregister(nodes[0], from, BYTES);
 }
 
+static void led_by_routes(void)
+{
+	const uint32_t              pools[M0_LNET_POOLS_NR] = { 8, 8, 1 };
+	struct m0_lnet_route_attr   attr = { .lra_net = 0 };
+	struct m0_lnet_route_info   route;
+	struct m0_lnet_routing_info routing;
+	struct m0_lnet_process_id   id;
+
+	assert_int_equal(m0_lnet_get_id(nodes[1], 1, &id), 0);
+	attr.lra_net = m0_lnet_nid_net(&id.lp_nid) + 1;
+	attr.lra_gateway = id.lp_nid;
+	FAIL_TRY(m0_lnet_route_add(nodes[0], &attr, NULL));
+	assert_int_equal(m0_lnet_route_get(nodes[0], NULL, 0), 1);
+	FAIL_TRY(m0_lnet_route_get(nodes[0], &route, 1) < 0 ? -ENOMEM : 0);
+	assert_non_null(m0_lnet_route_why_text(route.lri_why));
+	FAIL_TRY(m0_lnet_routing_set(nodes[1], true));
+	FAIL_TRY(m0_lnet_pools_set(nodes[1], pools));
+	FAIL_TRY(m0_lnet_routing_get(nodes[1], &routing));
+	FAIL_TRY(m0_lnet_routing_set(nodes[1], false));
+	assert_int_equal(m0_lnet_route_del(nodes[0], M0_LNET_NET_ANY, NULL), 1);
+}
+
 /* Calls that allocate nothing. */
 static void asked_for_little(struct m0_lnet_handle me)
 {
@@ -233,6 +256,7 @@ static void nodes_speak(void)
 	FAIL_TRY(operation(false, true));
 	FAIL_TRY(operation(true, true));
 	told_what_it_knows();
+	led_by_routes();
 	FAIL_TRY(operation(false, false));
 	asked_for_little(me);
 	/* The windows, and what they told, end with the node. */

@@ -26,8 +26,7 @@ static const char *loop_found(struct m0_lnet_engine    *eng,
 			      const struct m0_lnet_hdr *hdr)
 {
 	struct m0_lnet__path path = m0_lnet__select(
-		eng,
-		&(struct m0_lnet__want){ .wnt_nid = &hdr->lhd_dest_nid });
+		eng, &(struct m0_lnet__want){ .wnt_nid = &hdr->lhd_dest_nid });
 
 	++m0_lnet__router(eng)->lrr_loops_nr;
 	if (path.pth_route != NULL)
@@ -149,10 +148,9 @@ int m0_lnet__forward_begin(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 {
 	struct m0_lnet_engine *eng = ni->lni_engine;
 	struct m0_lnet_router *router = m0_lnet__router(eng);
-	enum m0_lnet_pool      pool =
-		m0_lnet__pool_for(hdr->lhd_payload_bytes);
-	struct m0_lnet_lpni *to = NULL;
-	struct m0_lnet_fwd  *fwd = NULL;
+	enum m0_lnet_pool      pool = m0_lnet__pool_for(hdr->lhd_payload_bytes);
+	struct m0_lnet_lpni   *to = NULL;
+	struct m0_lnet_fwd    *fwd = NULL;
 
 	M0_PRE(router->lrr_state != M0_LNET_ROUTING_OFF);
 	*why = NULL;

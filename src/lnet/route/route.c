@@ -84,8 +84,7 @@ static enum m0_lnet_route_why near_why(const struct m0_lnet_engine *eng,
 			       lpn_link)
 		m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni,
 				       lni_link) {
-			if (!m0_lnet__ni_is_usable(ni) ||
-			    !ni->lni_lnd.ldn_up ||
+			if (!m0_lnet__ni_is_usable(ni) || !ni->lni_lnd.ldn_up ||
 			    !m0_lnet__ni_fits(ni, &lpni->lpn_nid))
 				continue;
 			if (!lpni->lpn_told_down)
@@ -124,8 +123,7 @@ enum m0_lnet_route_why m0_lnet__route_why(const struct m0_lnet_engine *eng,
 	if ((peer->lpe_features & M0_LNET_FEAT_RTE_DISABLED) != 0)
 		return M0_LNET_ROUTE_NOT_ROUTING;
 	if (cfg->lrc_avoid_asym && !m0_lnet__route_is_multi_hop(route) &&
-	    M0_IN(route->lrt_far_state,
-		  (M0_LNET_FAR_DOWN, M0_LNET_FAR_ABSENT)))
+	    M0_IN(route->lrt_far_state, (M0_LNET_FAR_DOWN, M0_LNET_FAR_ABSENT)))
 		return M0_LNET_ROUTE_FAR_DOWN;
 	return M0_LNET_ROUTE_UP;
 }
@@ -135,9 +133,8 @@ bool m0_lnet__route_is_usable(const struct m0_lnet_engine *eng,
 {
 	enum m0_lnet_route_why why = m0_lnet__route_why(eng, route);
 
-	return why == M0_LNET_ROUTE_UP ||
-	       (eng->le_cfg.lec_route.lrc_use_down &&
-		why != M0_LNET_ROUTE_NO_NI);
+	return why == M0_LNET_ROUTE_UP || (eng->le_cfg.lec_route.lrc_use_down &&
+					   why != M0_LNET_ROUTE_NO_NI);
 }
 
 static const char *const whys[M0_LNET_ROUTE_WHYS_NR] = {
@@ -188,9 +185,8 @@ const char *m0_lnet_route_flaw(int rc)
 static enum m0_lnet_far_state far_state(const struct m0_lnet_ping_info *info,
 					uint32_t                        net)
 {
-	enum m0_lnet_far_state state = info->lpi_truncated
-					       ? M0_LNET_FAR_UNKNOWN
-					       : M0_LNET_FAR_ABSENT;
+	enum m0_lnet_far_state state = info->lpi_truncated ? M0_LNET_FAR_UNKNOWN
+							   : M0_LNET_FAR_ABSENT;
 	unsigned nr = min_check(info->lpi_nis_nr, info->lpi_nis_max);
 	unsigned i;
 
@@ -368,10 +364,10 @@ static void route_draw(const struct m0_lnet_engine *eng,
 
 	to->lri_attr = route->lrt_attr;
 	to->lri_why = m0_lnet__route_why(eng, route);
-	to->lri_status = M0_IN(to->lri_why,
-			       (M0_LNET_ROUTE_LOST, M0_LNET_ROUTE_SILENT))
-				 ? gw->gw_status
-				 : 0;
+	to->lri_status =
+		M0_IN(to->lri_why, (M0_LNET_ROUTE_LOST, M0_LNET_ROUTE_SILENT))
+			? gw->gw_status
+			: 0;
 	to->lri_multi_hop = m0_lnet__route_is_multi_hop(route);
 	to->lri_since_ms = ms_since(eng, route->lrt_since);
 	to->lri_answered_ms = ms_since(eng, gw->gw_answered_at);
@@ -379,8 +375,7 @@ static void route_draw(const struct m0_lnet_engine *eng,
 }
 
 unsigned m0_lnet_engine_route_get(const struct m0_lnet_engine *eng,
-				  struct m0_lnet_route_info   *ret,
-				  unsigned                     max)
+				  struct m0_lnet_route_info *ret, unsigned max)
 {
 	const struct m0_lnet_route *route;
 	unsigned                    nr = 0;
@@ -446,8 +441,7 @@ static int attr_check(const struct m0_lnet_engine     *eng,
 	return m0_lnet__routes(eng)->lrs_nr < M0_LNET_ROUTES_MAX ? 0 : -ENOSPC;
 }
 
-static void gateway_put(struct m0_lnet_engine  *eng,
-			struct m0_lnet_gateway *gw)
+static void gateway_put(struct m0_lnet_engine *eng, struct m0_lnet_gateway *gw)
 {
 	if (!m0_list_is_empty(&gw->gw_routes))
 		return;

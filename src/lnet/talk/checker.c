@@ -47,17 +47,18 @@ static void loop_ask(struct m0_lnet_engine *eng, struct m0_lnet_route *route)
 	    m0_lnet_nid_is_any(&route->lrt_last) ||
 	    m0_lnet__route_why(eng, route) != M0_LNET_ROUTE_UP)
 		return;
-	route->lrt_ask = m0_lnet__ask_ping(
-		eng, &route->lrt_last, &m0_lnet_nid_any,
-		M0_LNET_PING_SINK_BYTES, m0_time_add(eng->le_now, FAILED_NS),
-		loop_asked, route);
+	route->lrt_ask = m0_lnet__ask_ping(eng, &route->lrt_last,
+					   &m0_lnet_nid_any,
+					   M0_LNET_PING_SINK_BYTES,
+					   m0_time_add(eng->le_now, FAILED_NS),
+					   loop_asked, route);
 }
 
 static void check(struct m0_lnet_engine *eng, struct m0_lnet_gateway *gw)
 {
 	struct m0_lnet_route *route;
-	struct m0_lnet_peer *peer = gw->gw_lpni->lpn_peer;
-	struct m0_lnet_disc *di = m0_lnet__disc_get(eng, peer);
+	struct m0_lnet_peer  *peer = gw->gw_lpni->lpn_peer;
+	struct m0_lnet_disc  *di = m0_lnet__disc_get(eng, peer);
 
 	gw->gw_check_at = check_next(eng, gw);
 	if (di == NULL)

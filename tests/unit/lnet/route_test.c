@@ -15,8 +15,7 @@ static void route_with_a_wrong_field_is_refused(void **state)
 	assert_int_equal(route_try_add(0, "tcp", "10.0.0.9@tcp", 0, 0),
 			 -EINVAL);
 	assert_int_equal(route_try_add(0, "tcp1", "0@lo", 0, 0), -EINVAL);
-	assert_int_equal(route_try_add(0, "lo", "10.0.0.9@tcp", 0, 0),
-			 -EINVAL);
+	assert_int_equal(route_try_add(0, "lo", "10.0.0.9@tcp", 0, 0), -EINVAL);
 	assert_int_equal(route_try_add(0, "tcp1", "10.0.0.9@tcp", 256, 0),
 			 -EINVAL);
 	assert_int_equal(route_try_add(0, "tcp1", "10.2.0.9@tcp2", 0, 0),
@@ -310,9 +309,8 @@ static void distance_counts_hops(void **state)
 	(void)state;
 	diamond_route(3, 0, 7, 1);
 	dst = pair_nid("10.1.0.4@tcp1");
-	assert_int_equal(m0_lnet_engine_dist(one->pno_engine, &dst, &src,
-					     &order),
-			 4);
+	assert_int_equal(
+		m0_lnet_engine_dist(one->pno_engine, &dst, &src, &order), 4);
 	assert_nid(&src, "10.0.0.1@tcp");
 	dst = pair_nid("10.5.0.4@tcp5");
 	assert_int_equal(m0_lnet_engine_dist(one->pno_engine, &dst, NULL, NULL),
@@ -587,8 +585,8 @@ static void selection_says_why_the_others_lost(void **state)
 	diamond_route(0, 1, 0, 0);
 	dst = pair_nid("10.1.0.4@tcp1");
 	path = m0_lnet__select(one->pno_engine,
-			       &(struct m0_lnet__want){
-				       .wnt_nid = &dst, .wnt_trials = &list });
+			       &(struct m0_lnet__want){ .wnt_nid = &dst,
+							.wnt_trials = &list });
 	assert_nid(&path.pth_lpni->lpn_nid, "10.0.0.3@tcp");
 	assert_int_equal(list.tls_nr, 2);
 	assert_string_equal(trials[0].trl_lost_by,

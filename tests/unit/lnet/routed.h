@@ -63,8 +63,8 @@ static inline void route(unsigned i, const char *net, const char *gateway)
 
 static inline void routing(unsigned i, bool on)
 {
-	assert_int_equal(
-		m0_lnet_engine_routing_set(node(i)->pno_engine, on), 0);
+	assert_int_equal(m0_lnet_engine_routing_set(node(i)->pno_engine, on),
+			 0);
 }
 
 /** State of the `nr`-th route of a node. */

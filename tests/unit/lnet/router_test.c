@@ -100,8 +100,7 @@ static void buffer_is_of_the_size_of_the_message(void **state)
 	release();
 	assert_int_equal(pool_of(1, M0_LNET_POOL_LARGE)->lbi_used_nr, 0);
 	assert_int_equal(pool_of(1, M0_LNET_POOL_LARGE)->lbi_nr, 2);
-	assert_int_equal(routing_info(1).lgi_bytes,
-			 2 * 4096 + 2 * M0_LNET_MTU);
+	assert_int_equal(routing_info(1).lgi_bytes, 2 * 4096 + 2 * M0_LNET_MTU);
 	assert_int_equal(forwarded(1), 5);
 }
 

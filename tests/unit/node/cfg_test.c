@@ -311,6 +311,92 @@ static void networks_too_many_are_refused(void **state)
 	assert_why("too long");
 }
 
+/* -- routes ---------------------------------------------------------------- */
+
+static void assert_route(unsigned i, const char *net, const char *gateway,
+			 uint32_t hops, uint32_t priority)
+{
+	const struct m0_lnet_route_attr *attr = &cfg.lc_routing.lgc_routes[i];
+	char                             text[M0_LNET_NIDSTR_SIZE];
+
+	assert_true(i < cfg.lc_routing.lgc_routes_nr);
+	assert_string_equal(m0_lnet_net_print(attr->lra_net, text, sizeof text),
+			    net);
+	assert_string_equal(m0_lnet_nid_print(&attr->lra_gateway, text,
+					      sizeof text),
+			    gateway);
+	assert_int_equal(attr->lra_hops, hops);
+	assert_int_equal(attr->lra_priority, priority);
+}
+
+static void routes_are_read(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		m0_lnet_cfg_routes(&cfg,
+				   "tcp1 10.0.0.1@tcp;\n"
+				   " tcp2 3 10.0.0.1@tcp:4 10.0.0.2@tcp ;",
+				   why),
+		0);
+	assert_int_equal(cfg.lc_routing.lgc_routes_nr, 3);
+	assert_route(0, "tcp1", "10.0.0.1@tcp", 0, 0);
+	assert_route(1, "tcp2", "10.0.0.1@tcp", 3, 4);
+	assert_route(2, "tcp2", "10.0.0.2@tcp", 3, 0);
+	assert_int_equal(m0_lnet_cfg_routes(&cfg, "", why), 0);
+	assert_int_equal(cfg.lc_routing.lgc_routes_nr, 3);
+}
+
+static void routes_with_brackets_are_several(void **state)
+{
+	(void)state;
+	assert_int_equal(m0_lnet_cfg_routes(
+				 &cfg, "tcp[1,5-9/2] 10.0.[0-1].7@tcp:2", why),
+			 0);
+	assert_int_equal(cfg.lc_routing.lgc_routes_nr, 8);
+	assert_route(0, "tcp1", "10.0.0.7@tcp", 0, 2);
+	assert_route(1, "tcp1", "10.0.1.7@tcp", 0, 2);
+	assert_route(2, "tcp5", "10.0.0.7@tcp", 0, 2);
+	assert_route(7, "tcp9", "10.0.1.7@tcp", 0, 2);
+}
+
+static void routes_that_are_wrong_are_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *why;
+	} wrong[] = {
+		{ "tcp1", "has no gateway" },
+		{ "10.0.0.1@tcp", "stands for no network" },
+		{ "tcp1 0 10.0.0.1@tcp", "hops are 0" },
+		{ "tcp1 256 10.0.0.1@tcp", "hops are 256" },
+		{ "tcp1 1 10.0.0.1@tcp x", "is no gateway" },
+		{ "tcp1 10.0.0.1@tcp:x", "priority" },
+		{ "tcp1 10.0.0.1@tcp1", "on the network that it leads to" },
+		{ "nosuch1 10.0.0.1@tcp", "is not a network" },
+		{ "tcp1 10.0.0.300@tcp", "is not a NID" },
+		{ "tcp1 10.0.0.[1@tcp", "[ without a ]" },
+		{ "tcp1 10.0.0.[]@tcp", "without a number" },
+		{ "tcp1 10.0.0.[9-1]@tcp", "without an end" },
+		{ "tcp1 10.0.0.[1-4/2]@tcp", "does not divide" },
+		{ "tcp1 10.0.0.[1x]@tcp", "are not [A-B/STEP]" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(wrong); ++i) {
+		assert_int_equal(m0_lnet_cfg_routes(&cfg, wrong[i].text, why),
+				 -EINVAL);
+		assert_why(wrong[i].why);
+		assert_int_equal(cfg.lc_routing.lgc_routes_nr, 0);
+	}
+	assert_int_equal(m0_lnet_cfg_routes(&cfg,
+					    "tcp1 2.2.2.2@tcp; "
+					    "tcp1 10.0.[0-9].[0-9]@tcp",
+					    why),
+			 -ENOSPC);
+	assert_int_equal(cfg.lc_routing.lgc_routes_nr, 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, NULL)
@@ -325,6 +411,9 @@ int main(void)
 		CASE(networks_wrong_tunables_are_refused),
 		CASE(tunables_have_an_end),
 		CASE(networks_too_many_are_refused),
+		CASE(routes_are_read),
+		CASE(routes_with_brackets_are_several),
+		CASE(routes_that_are_wrong_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
