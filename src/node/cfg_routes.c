@@ -7,7 +7,6 @@
  * Each word may have parts in brackets, which stand for several words.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "m0/lnet_route.h"
 #include "node/node_internal.h"
@@ -59,19 +58,19 @@ static int word_add(const struct routes_text *rt, struct words *words,
 	return 0;
 }
 
-/* Reads a decimal number. @return false: there is none. */
-static bool number_take(const char **at, unsigned *ret)
+/* Reads a decimal number. @return false: there is none, or it is above `max`. */
+static bool number_take(const char **at, uint32_t max, uint32_t *ret)
 {
-	char         *end;
-	unsigned long nr;
+	uint64_t nr = 0;
 
 	if (**at < '0' || **at > '9')
 		return false;
-	nr = strtoul(*at, &end, 10);
-	if (nr > UINT16_MAX)
-		return false;
-	*ret = (unsigned)nr;
-	*at = end;
+	for (; **at >= '0' && **at <= '9'; ++*at) {
+		nr = nr * 10 + (unsigned)(**at - '0');
+		if (nr > max)
+			return false;
+	}
+	*ret = (uint32_t)nr;
 	return true;
 }
 
@@ -108,19 +107,19 @@ static int range_add(const struct routes_text *rt, struct words *words,
 		     const char *head, const char **at, const char *tail)
 {
 	char     word[WORD_BYTES];
-	unsigned from;
-	unsigned to;
-	unsigned step = 1;
+	uint32_t from;
+	uint32_t to;
+	uint32_t step = 1;
 	int      rc = 0;
 
 	M0_PRE(tail != NULL);
-	if (!number_take(at, &from))
+	if (!number_take(at, UINT16_MAX, &from))
 		return wrong(rt, "has brackets without a number up to 65535",
 			     head);
 	to = from;
 	if (**at == '-') {
 		++*at;
-		if (!number_take(at, &to) || to < from)
+		if (!number_take(at, UINT16_MAX, &to) || to < from)
 			return wrong(rt,
 				     "has a range without an end above its "
 				     "beginning",
@@ -128,7 +127,7 @@ static int range_add(const struct routes_text *rt, struct words *words,
 	}
 	if (**at == '/') {
 		++*at;
-		if (!number_take(at, &step) || step == 0 ||
+		if (!number_take(at, UINT16_MAX, &step) || step == 0 ||
 		    (to - from) % step != 0)
 			return wrong(rt,
 				     "has a step that does not divide its "
@@ -136,8 +135,8 @@ static int range_add(const struct routes_text *rt, struct words *words,
 				     head);
 	}
 	for (; rc == 0 && from <= to; from += step) {
-		if ((size_t)snprintf(word, sizeof word, "%s%u%s", head, from,
-				     tail) >= sizeof word)
+		if ((size_t)snprintf(word, sizeof word, "%s%" PRIu32 "%s", head,
+				     from, tail) >= sizeof word)
 			return wrong(rt, "is too long", head);
 		rc = brackets_add(rt, words, word);
 	}
@@ -184,16 +183,16 @@ static bool is_number(const char *word)
 
 static int hops_set(struct routes_text *rt, const char *word)
 {
-	unsigned long hops = strtoul(word, NULL, 10);
+	const char *at = word;
 
 	M0_PRE(is_number(word));
-	if (hops < 1 || hops > M0_LNET_HOPS_MAX || strlen(word) > 3)
-		return m0_node_why(rt->rtx_why, -EINVAL,
-				   "routes: hops are %.20s; they may be 1 to "
-				   "%d",
-				   word, M0_LNET_HOPS_MAX);
-	rt->rtx_hops = (uint32_t)hops;
-	return 0;
+	return number_take(&at, M0_LNET_HOPS_MAX, &rt->rtx_hops) &&
+			       rt->rtx_hops > 0
+		       ? 0
+		       : m0_node_why(rt->rtx_why, -EINVAL,
+				     "routes: hops are %.20s; they may be 1 to "
+				     "%d",
+				     word, M0_LNET_HOPS_MAX);
 }
 
 static int words_take(struct routes_text *rt)
@@ -226,16 +225,17 @@ static int words_take(struct routes_text *rt)
 static int gateway_parse(const struct routes_text *rt, char *word,
 			 struct m0_lnet_route_attr *attr)
 {
-	char *at = strchr(word, '@');
-	char *colon = at == NULL ? NULL : strchr(at, ':');
+	char       *at = strchr(word, '@');
+	char       *colon = at == NULL ? NULL : strchr(at, ':');
+	const char *number = colon == NULL ? NULL : colon + 1;
 
 	attr->lra_priority = 0;
 	if (colon != NULL) {
 		*colon = 0;
-		if (!is_number(colon + 1) || strlen(colon + 1) > 9)
+		if (!number_take(&number, INT32_MAX, &attr->lra_priority) ||
+		    *number != 0)
 			return wrong(rt, "has a priority that is no number",
 				     word);
-		attr->lra_priority = (uint32_t)strtoul(colon + 1, NULL, 10);
 	}
 	return m0_lnet_nid_parse(&attr->lra_gateway, word) == 0
 		       ? 0

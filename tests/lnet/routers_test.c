@@ -26,7 +26,7 @@ static const struct m0_sim_stream_cfg wire = {
 	.ssc_piece_bytes_max = 9000,
 };
 
-/** What the next node is configured with. */
+/** Configuration of the node that is added next. */
 static const char *routes;
 static bool        is_router;
 static unsigned    buffers;
@@ -121,17 +121,17 @@ static void every_size_passes(void **state)
 			 (uint8_t)i, true);
 		node_op_wait(&ops[0], 10000);
 		assert_int_equal(node_op_result(&ops[0]), 0);
-		assert_true(node_bytes_are(window.nw_bytes, sizes[i],
-					   (uint8_t)i));
+		assert_true(
+			node_bytes_are(window.nw_bytes, sizes[i], (uint8_t)i));
 		node_op_fini(&ops[0]);
-		node_get(&ops[0], &nodes[0], &nodes[1].n_nid, BITS, 0, sizes[i]);
+		node_get(&ops[0], &nodes[0], &nodes[1].n_nid, BITS, 0,
+			 sizes[i]);
 		node_op_wait(&ops[0], 10000);
 		assert_int_equal(node_op_result(&ops[0]), 0);
 		node_op_fini(&ops[0]);
 	}
-	assert_int_equal(m0_lnet_dist(nodes[0].n_lnet, &nodes[1].n_nid, NULL,
-				      NULL),
-			 2);
+	assert_int_equal(
+		m0_lnet_dist(nodes[0].n_lnet, &nodes[1].n_nid, NULL, NULL), 2);
 	node_window_unlink(&window);
 	m0_sim_run_ms(&sim, 1000);
 	node_window_fini(&window);
@@ -233,8 +233,8 @@ static void both_directions_full_never_stop(void **state)
 		 "tcp 2 10.2.0.3@tcp2");
 	node_add("r", "tcp(10.0.0.2),tcp1(10.1.0.2)", "10.0.0.2 10.1.0.2", 0, 1,
 		 true, "tcp2 10.1.0.3@tcp1");
-	node_add("q", "tcp1(10.1.0.3),tcp2(10.2.0.3)", "10.1.0.3 10.2.0.3", 1, 2,
-		 true, "tcp 10.1.0.2@tcp1");
+	node_add("q", "tcp1(10.1.0.3),tcp2(10.2.0.3)", "10.1.0.3 10.2.0.3", 1,
+		 2, true, "tcp 10.1.0.2@tcp1");
 	m0_sim_run_ms(&sim, 12000);
 	for (i = 0; i < 2; ++i)
 		node_window_init(&windows[i], &nodes[i], BITS, MIB, -1);

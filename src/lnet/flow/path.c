@@ -213,7 +213,7 @@ enum {
 };
 
 /** Logs why a message cannot leave, at most once a second. */
-static __attribute__((__cold__, __noinline__)) int unreachable(
+static __attribute__((__cold__, __noinline__)) int not_reached(
 	const struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine    *eng = msg->msg_engine;
@@ -247,7 +247,7 @@ int m0_lnet__path_peer(struct m0_lnet_msg *msg)
 	} else {
 		/* A NID that no NI reaches is not worth a record. */
 		if (m0_lnet__ni_for(eng, dest) == NULL)
-			return unreachable(msg);
+			return not_reached(msg);
 		lpni = m0_lnet__lpni_get(eng, dest);
 	}
 	msg->msg_tx.mtx_lpni = lpni;
@@ -378,7 +378,7 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 	if (rc != 0)
 		return rc;
 	if (path.pth_ni == NULL)
-		return unreachable(msg);
+		return not_reached(msg);
 	msg->msg_hdr.lhd_dest_nid = path.pth_route == NULL
 					    ? path.pth_lpni->lpn_nid
 					    : path.pth_dest->lpn_nid;
