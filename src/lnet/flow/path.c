@@ -212,7 +212,7 @@ enum {
 	TELL_EVERY_NS = 1000000000
 };
 
-/** Logs why a message cannot leave, at most once a second. */
+/** Logs, at most once a second, which routes to a destination are down. */
 static __attribute__((__cold__, __noinline__)) int not_reached(
 	const struct m0_lnet_msg *msg)
 {
@@ -223,15 +223,14 @@ static __attribute__((__cold__, __noinline__)) int not_reached(
 	char                      nid[M0_LNET_NIDSTR_SIZE];
 	char                      why[512];
 
-	if (eng->le_now < all->lrs_tell_at)
+	/* Without routes the status says all. */
+	if (m0_lnet__far_find(eng, net) == NULL ||
+	    eng->le_now < all->lrs_tell_at)
 		return -EHOSTUNREACH;
 	all->lrs_tell_at = m0_time_add(eng->le_now, TELL_EVERY_NS);
 	m0_lnet__far_why(eng, net, why, sizeof why);
 	m0_log(M0_LOG_WARN, "lnet: %s is not reachable: %s",
-	       m0_lnet_nid_print(dest, nid, sizeof nid),
-	       why[0] != '\0' ? why
-			      : "this node is not on its network, and has no "
-				"route to it");
+	       m0_lnet_nid_print(dest, nid, sizeof nid), why);
 	return -EHOSTUNREACH;
 }
 
