@@ -49,20 +49,20 @@ static int pair_take(struct options_text *ot, const char **at)
 	return 0;
 }
 
-static bool number_parse(const struct options_text *ot, uint64_t *ret)
+bool m0_options_number(const char *text, size_t nr, uint64_t *ret)
 {
 	uint64_t value = 0;
 	size_t   i;
 
-	for (i = 0; i < ot->otx_value_nr; ++i) {
-		unsigned digit = (unsigned)(ot->otx_value[i] - '0');
+	for (i = 0; i < nr; ++i) {
+		unsigned digit = (unsigned)(text[i] - '0');
 
 		if (digit > 9 || value > (UINT64_MAX - digit) / 10)
 			return false;
 		value = value * 10 + digit;
 	}
 	*ret = value;
-	return ot->otx_value_nr > 0;
+	return nr > 0;
 }
 
 static int unknown(const struct options_text *ot, const struct m0_option *table,
@@ -99,8 +99,8 @@ static int pair_read(const struct options_text *ot,
 {
 	uint64_t value;
 
-	if (!number_parse(ot, &value) || value < option->opt_min ||
-	    value > option->opt_max) {
+	if (!m0_options_number(ot->otx_value, ot->otx_value_nr, &value) ||
+	    value < option->opt_min || value > option->opt_max) {
 		snprintf(ot->otx_why, M0_OPTIONS_WHY_BYTES,
 			 "%s is \"%.*s\"; accepted: %" PRIu64 " to %" PRIu64
 			 "%s%s",

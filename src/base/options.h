@@ -6,6 +6,7 @@
 #ifndef M0_BASE_OPTIONS_H
 #define M0_BASE_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,6 +54,11 @@ struct m0_option {
 int m0_options_read(const struct m0_option *table, unsigned nr, void *obj,
 		    const char *text, char *why);
 
+/**
+ * Reads a decimal number of `nr` digits.
+ * @return false: it is none, or does not fit.
+ */
+bool m0_options_number(const char *text, size_t nr, uint64_t *ret);
 /**
  * Prints the names of a table, separated by ", ".
  * @param size  bytes of `buf`, at least 1; longer lists are cut.

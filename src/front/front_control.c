@@ -115,6 +115,26 @@ int m0_front__block_take(struct m0_lnet *lnet, struct m0_front_control *fcl,
 	return rc;
 }
 
+int m0_front__array_do(struct m0_lnet *lnet, struct m0_front_control *fcl,
+		       void *ret, size_t max_bytes)
+{
+	int    nr = m0_front__control_do(lnet, fcl);
+	void  *block;
+	size_t bytes;
+	int    rc = 0;
+
+	M0_PRE(ret != NULL || max_bytes == 0);
+	if (nr > 0 && max_bytes > 0)
+		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
+	if (nr > 0 && max_bytes > 0 && rc == 0) {
+		M0_ASSERT(bytes <= max_bytes);
+		memcpy(ret, block, bytes);
+		m0_free(block);
+	}
+	m0_front__control_put(lnet, fcl);
+	return nr < 0 || rc == 0 ? nr : rc;
+}
+
 static void probe_copy(struct m0_lnet_probe         *probe,
 		       const struct m0_ring_control *record)
 {

@@ -183,22 +183,10 @@ int m0_lnet_fault_get(struct m0_lnet *lnet, enum m0_lnet_fault_kind kind,
 		      struct m0_lnet_fault *ret, unsigned max)
 {
 	struct m0_front_control *fcl;
-	void                    *block;
-	size_t                   bytes;
-	int                      nr;
 	int rc = choice_take(lnet, M0_RING_FAULT_GET, kind, &fcl);
 
 	if (rc != 0)
 		return rc;
 	fcl->fcl_record->rqc_choice.rch_max = max;
-	nr = m0_front__control_do(lnet, fcl);
-	if (nr > 0 && max > 0)
-		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
-	if (nr > 0 && max > 0 && rc == 0) {
-		M0_ASSERT(bytes <= max * sizeof *ret);
-		memcpy(ret, block, bytes);
-		m0_free(block);
-	}
-	m0_front__control_put(lnet, fcl);
-	return nr < 0 || rc == 0 ? nr : rc;
+	return m0_front__array_do(lnet, fcl, ret, max * sizeof *ret);
 }

@@ -411,6 +411,13 @@ int m0_front__control_do(struct m0_lnet *lnet, struct m0_front_control *fcl);
  */
 int m0_front__block_take(struct m0_lnet *lnet, struct m0_front_control *fcl,
 			 void **ret, size_t *ret_bytes);
+/**
+ * Makes a request whose answer is an array, copies that, and puts the record.
+ * @param max_bytes  bytes of `ret`; 0: only the number is wanted.
+ * @return number of entries that there are, or a negative errno.
+ */
+int m0_front__array_do(struct m0_lnet *lnet, struct m0_front_control *fcl,
+		       void *ret, size_t max_bytes);
 /** Strand: the record of this number has the answer. */
 void m0_front__answered(struct m0_lnet *lnet, uint32_t nr);
 

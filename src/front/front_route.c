@@ -61,24 +61,12 @@ int m0_lnet_route_get(struct m0_lnet *lnet, struct m0_lnet_route_info *ret,
 {
 	static const struct m0_lnet_route_attr none;
 	struct m0_front_control               *fcl;
-	void                                  *block;
-	size_t                                 bytes;
-	int                                    nr;
 	int rc = route_take(lnet, M0_RING_ROUTE_GET, &none, &fcl);
 
 	if (rc != 0)
 		return rc;
 	fcl->fcl_record->rqc_route.rrt_max = max;
-	nr = m0_front__control_do(lnet, fcl);
-	if (nr > 0 && max > 0)
-		rc = m0_front__block_take(lnet, fcl, &block, &bytes);
-	if (nr > 0 && max > 0 && rc == 0) {
-		M0_ASSERT(bytes <= max * sizeof *ret);
-		memcpy(ret, block, bytes);
-		m0_free(block);
-	}
-	m0_front__control_put(lnet, fcl);
-	return nr < 0 || rc == 0 ? nr : rc;
+	return m0_front__array_do(lnet, fcl, ret, max * sizeof *ret);
 }
 
 static int routing_take(struct m0_lnet *lnet, enum m0_ring_verb verb,

@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 
+#include "base/options.h"
 #include "m0/lnet_route.h"
 #include "node/node_internal.h"
 
@@ -58,19 +59,21 @@ static int word_add(const struct routes_text *rt, struct words *words,
 	return 0;
 }
 
+static size_t digits(const char *text)
+{
+	return strspn(text, "0123456789");
+}
+
 /* Reads a decimal number. @return false: there is none, or it is above `max`. */
 static bool number_take(const char **at, uint32_t max, uint32_t *ret)
 {
-	uint64_t nr = 0;
+	size_t   nr = digits(*at);
+	uint64_t value;
 
-	if (**at < '0' || **at > '9')
+	if (!m0_options_number(*at, nr, &value) || value > max)
 		return false;
-	for (; **at >= '0' && **at <= '9'; ++*at) {
-		nr = nr * 10 + (unsigned)(**at - '0');
-		if (nr > max)
-			return false;
-	}
-	*ret = (uint32_t)nr;
+	*ret = (uint32_t)value;
+	*at += nr;
 	return true;
 }
 
@@ -178,7 +181,7 @@ static bool word_take(struct routes_text *rt, char word[WORD_BYTES], int *rc)
 /* Does the word consist of digits? */
 static bool is_number(const char *word)
 {
-	return word[0] != 0 && word[strspn(word, "0123456789")] == 0;
+	return word[0] != 0 && word[digits(word)] == 0;
 }
 
 static int hops_set(struct routes_text *rt, const char *word)
