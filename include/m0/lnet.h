@@ -129,7 +129,10 @@ M0_EXTERN int m0_lnet_get_id(struct m0_lnet *lnet, unsigned i,
  * @param src    receives the NID that the node would use; may be NULL.
  * @param order  receives a rank among NIDs of the same distance, lower is
  *               better: 0 for `0@lo`, else 1 and more; may be NULL.
+ * For a NID that is not on the node's networks the call blocks until the node's
+ * thread has executed it, except in callbacks of that node.
  * @retval -EHOSTUNREACH  the node has no route to it.
+ * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 			   struct m0_lnet_nid *src, uint32_t *order);

@@ -171,11 +171,12 @@ struct m0_lnet_peer_ni_info {
 	struct m0_lnet_failures pni_failures;
 };
 
-/** Bits of pei_state, with the values that lnetctl shows. Bit 2 is for routers,
- * which the library does not have yet. */
+/** Bits of pei_state, with the values that lnetctl shows. */
 enum m0_lnet_peer_state {
 	M0_LNET_PEER_MULTI_RAIL = 1 << 0,
 	M0_LNET_PEER_NO_DISCOVERY = 1 << 1,
+	/** The peer is a router, and its routing is on. */
+	M0_LNET_PEER_ROUTER_ENABLED = 1 << 2,
 	M0_LNET_PEER_CONFIGURED = 1 << 3,
 	M0_LNET_PEER_DISCOVERED = 1 << 4,
 	M0_LNET_PEER_DISCOVERING = 1 << 6,

@@ -79,7 +79,8 @@ static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 
 	to->nii_nid = ln->ldn_nid;
 	memcpy(to->nii_device, ln->ldn_device, sizeof to->nii_device);
-	to->nii_up = m0_lnet__ni_is_usable(ni) && ln->ldn_up;
+	to->nii_up = m0_lnet__ni_is_usable(ni) && ln->ldn_up &&
+		     !ni->lni_is_silent;
 	to->nii_peer_credits = ln->ldn_peer_credits;
 	to->nii_credits = ln->ldn_credits;
 	to->nii_credits_free = ni->lni_credits;

@@ -344,6 +344,15 @@ static inline bool m0_lnet__peer_is_up_to_date(const struct m0_lnet_peer *peer)
 struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng);
 /** Initialises all but msg_md and msg_op.mop_attr; one reference. */
 void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg);
+/** Counts a message of the home, which has lec_msgs_max; m0_lnet__msg_put uncounts
+ * it. */
+static inline void m0_lnet__msg_count(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_stats *stats = &eng->le_stats;
+
+	if (++stats->ls_msgs_alloc > stats->ls_msgs_max)
+		stats->ls_msgs_max = stats->ls_msgs_alloc;
+}
 void m0_lnet__msg_get(struct m0_lnet_msg *msg);
 /** Releases a reference. The last one returns the message to the home. */
 void m0_lnet__msg_put(struct m0_lnet_msg *msg);
@@ -500,11 +509,6 @@ int m0_lnet__path_lo(struct m0_lnet_msg *msg);
  * @retval -ENETDOWN, -ENOBUFS
  */
 int m0_lnet__path_answer(struct m0_lnet_msg *msg);
-/** Returns a path for a message that is forwarded, by no gateway that is the peer
- * that it came `from`; pth_lpni is NULL if the header's destination is the next hop. */
-struct m0_lnet__path m0_lnet__forward_select(const struct m0_lnet_engine *eng,
-					     const struct m0_lnet_hdr    *hdr,
-					     const struct m0_lnet_peer   *from);
 /** Sets the path of a message that is forwarded.
  * @retval -EHOSTUNREACH, -ENOBUFS */
 int m0_lnet__path_forward(struct m0_lnet_msg *msg);

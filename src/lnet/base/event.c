@@ -4,8 +4,6 @@
 
 void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 {
-	struct m0_lnet_stats *stats = &eng->le_stats;
-
 	msg->msg_engine = eng;
 	msg->msg_refs_nr = 1;
 	msg->msg_state = M0_LNET_MSG_FREE;
@@ -16,8 +14,6 @@ void m0_lnet__msg_init(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg)
 	memset(&msg->msg_op, 0, offsetof(struct m0_lnet_msg_op, mop_attr));
 	msg->msg_tx.mtx_lnd.ltx_answers = NULL;
 	m0_timer_init(&msg->msg_op.mop_timer.ltm_timer);
-	if (++stats->ls_msgs_alloc > stats->ls_msgs_max)
-		stats->ls_msgs_max = stats->ls_msgs_alloc;
 }
 
 struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng)
@@ -28,6 +24,7 @@ struct m0_lnet_msg *m0_lnet__msg_new(struct m0_lnet_engine *eng)
 		return NULL;
 	msg->msg_md = NULL;
 	m0_lnet__msg_init(eng, msg);
+	m0_lnet__msg_count(eng);
 	return msg;
 }
 

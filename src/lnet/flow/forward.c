@@ -41,21 +41,17 @@ static const char *way_find(struct m0_lnet_engine     *eng,
 			    const struct m0_lnet_lpni *hop,
 			    struct m0_lnet_lpni      **to)
 {
-	struct m0_lnet__path path = m0_lnet__forward_select(
-		eng, hdr, hop == NULL ? NULL : hop->lpn_peer);
+	const struct m0_lnet_peer *from = hop == NULL ? NULL : hop->lpn_peer;
+	struct m0_lnet__path path = m0_lnet__forward_select(eng, hdr, from);
 
 	if (path.pth_ni == NULL)
 		return "no route";
-	if (hop != NULL && path.pth_lpni != NULL &&
-	    path.pth_lpni->lpn_peer == hop->lpn_peer)
-		return "it would go back";
 	*to = path.pth_lpni != NULL
 		      ? path.pth_lpni
 		      : m0_lnet__lpni_find(eng, &hdr->lhd_dest_nid);
-	if (path.pth_lpni == NULL && hop != NULL && *to != NULL &&
-	    (*to)->lpn_peer == hop->lpn_peer)
-		return "it would go back";
-	return NULL;
+	return from != NULL && *to != NULL && (*to)->lpn_peer == from
+		       ? "it would go back"
+		       : NULL;
 }
 
 /** Returns true if the peer has used up its router credits. */
@@ -137,8 +133,6 @@ static void fwd_end(struct m0_lnet_fwd *fwd)
 		--to->lpn_fwds_to[fwd->fwd_pool];
 		m0_lnet__lpni_put(eng, to);
 	}
-	M0_ASSERT(eng->le_stats.ls_msgs_alloc > 0);
-	--eng->le_stats.ls_msgs_alloc;
 	m0_lnet__fwd_put(eng, fwd);
 }
 

@@ -244,6 +244,7 @@ static void op_begin(struct m0_lnet_engine *eng, struct m0_lnet_msg *msg,
 	M0_PRE_EX(m0_lnet__md_invariant(md));
 	M0_PRE_EX(op->lo_md_offset <= md->md_attr.mda_length);
 	m0_lnet__msg_init(eng, msg);
+	m0_lnet__msg_count(eng);
 	msg->msg_md_offset = op->lo_md_offset;
 	msg->msg_rlength = op->lo_bytes != 0
 				   ? op->lo_bytes

@@ -67,6 +67,17 @@ static void path_probe(const struct m0_lnet_msg *msg)
 			   m0_lnet__type_name(msg->msg_hdr.lhd_type));
 }
 
+/** Sets a path that was found by a search, and takes over a reference to its peer
+ * NI. */
+static void path_take(struct m0_lnet_msg *msg, const struct m0_lnet__path *path)
+{
+	msg->msg_tx.mtx_lpni = path->pth_lpni;
+	path_set(msg, path->pth_ni, path->pth_lpni);
+	if (path->pth_route != NULL)
+		route_use(msg, path);
+	path_probe(msg);
+}
+
 bool m0_lnet__path_is_lo(const struct m0_lnet_msg *msg)
 {
 	const struct m0_lnet_nid *dest = &msg->msg_hdr.lhd_dest_nid;
@@ -104,10 +115,7 @@ static bool path_answer_far(struct m0_lnet_msg *msg)
 	if (path.pth_route == NULL)
 		return false;
 	m0_lnet__lpni_hold(eng, path.pth_lpni);
-	msg->msg_tx.mtx_lpni = path.pth_lpni;
-	path_set(msg, path.pth_ni, path.pth_lpni);
-	route_use(msg, &path);
-	path_probe(msg);
+	path_take(msg, &path);
 	return true;
 }
 
@@ -124,12 +132,10 @@ int m0_lnet__path_answer(struct m0_lnet_msg *msg)
 	if (!m0_lnet__ni_is_usable(rx->mrx_ni))
 		return -ENETDOWN;
 	direct = m0_lnet__ni_fits(rx->mrx_ni, dest);
-	if (!direct) {
-		hop = m0_lnet__lpni_find(eng, &rx->mrx_hop);
-		if ((hop == NULL || m0_lnet__lpni_is_down(eng, hop)) &&
-		    path_answer_far(msg))
-			return 0;
-	}
+	hop = rx->mrx_asked_by;
+	if (!direct && (hop == NULL || m0_lnet__lpni_is_down(eng, hop)) &&
+	    path_answer_far(msg))
+		return 0;
 	tx->mtx_lpni = m0_lnet__lpni_get(eng, direct ? dest : &rx->mrx_hop);
 	if (tx->mtx_lpni == NULL)
 		return -ENOBUFS;
@@ -180,12 +186,11 @@ struct m0_lnet__path m0_lnet__forward_select(const struct m0_lnet_engine *eng,
 int m0_lnet__path_forward(struct m0_lnet_msg *msg)
 {
 	struct m0_lnet_engine     *eng = msg->msg_engine;
-	struct m0_lnet_msg_tx     *tx = &msg->msg_tx;
 	const struct m0_lnet_lpni *hop = msg->msg_rx.mrx_asked_by;
 	struct m0_lnet__path       path = m0_lnet__forward_select(
 		      eng, &msg->msg_hdr, hop == NULL ? NULL : hop->lpn_peer);
 
-	M0_PRE(tx->mtx_is_forward && tx->mtx_lpni == NULL);
+	M0_PRE(msg->msg_tx.mtx_is_forward && msg->msg_tx.mtx_lpni == NULL);
 	if (path.pth_ni == NULL)
 		return -EHOSTUNREACH;
 	if (path.pth_lpni == NULL) {
@@ -198,11 +203,7 @@ int m0_lnet__path_forward(struct m0_lnet_msg *msg)
 		if (path.pth_route == NULL)
 			msg->msg_hdr.lhd_dest_nid = path.pth_lpni->lpn_nid;
 	}
-	tx->mtx_lpni = path.pth_lpni;
-	path_set(msg, path.pth_ni, path.pth_lpni);
-	if (path.pth_route != NULL)
-		route_use(msg, &path);
-	path_probe(msg);
+	path_take(msg, &path);
 	return 0;
 }
 
@@ -386,11 +387,7 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 	if (path.pth_lpni != tx->mtx_lpni) {
 		m0_lnet__lpni_hold(eng, path.pth_lpni);
 		m0_lnet__lpni_put(eng, tx->mtx_lpni);
-		tx->mtx_lpni = path.pth_lpni;
 	}
-	path_set(msg, path.pth_ni, path.pth_lpni);
-	if (path.pth_route != NULL)
-		route_use(msg, &path);
-	path_probe(msg);
+	path_take(msg, &path);
 	return 0;
 }

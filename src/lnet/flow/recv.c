@@ -537,7 +537,7 @@ static bool is_asymmetric(const struct coming *in)
 	const struct m0_lnet_nid    *src = &in->cmi_hdr.lhd_src_nid;
 	const struct m0_lnet_lpni   *hop;
 
-	if (!eng->le_cfg.lec_route.lrc_drop_asym ||
+	if (!eng->le_cfg.lec_route.lrc_drop_asym || in->cmi_ni == eng->le_lo ||
 	    m0_lnet_nid_net(src) == m0_lnet_nid_net(&in->cmi_rx->lr_nid))
 		return false;
 	hop = m0_lnet__lpni_find(eng, &in->cmi_rx->lr_nid);

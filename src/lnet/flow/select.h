@@ -45,4 +45,10 @@ struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,
 struct m0_lnet_ni *m0_lnet__ni_for(const struct m0_lnet_engine *eng,
 				   const struct m0_lnet_nid    *nid);
 
+/** Returns a path for a message that is forwarded, by no gateway that is the peer
+ * that it came `from`; pth_lpni is NULL if the header's destination is the next hop. */
+struct m0_lnet__path m0_lnet__forward_select(const struct m0_lnet_engine *eng,
+					     const struct m0_lnet_hdr    *hdr,
+					     const struct m0_lnet_peer   *from);
+
 #endif /* M0_SRC_LNET_SELECT_H */

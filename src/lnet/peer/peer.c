@@ -527,7 +527,10 @@ int m0_lnet__peer_learn(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni,
 		 * more. */
 		peer->lpe_seq_told = 0;
 	peer->lpe_seq_heard = info->lpi_seq;
-	peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_NO_DISCOVERY;
+	peer->lpe_state &= ~(uint32_t)(M0_LNET_PEER_NO_DISCOVERY |
+				       M0_LNET_PEER_ROUTER_ENABLED);
+	if ((info->lpi_features & M0_LNET_FEAT_RTE_DISABLED) == 0)
+		peer->lpe_state |= M0_LNET_PEER_ROUTER_ENABLED;
 	if ((info->lpi_features & M0_LNET_FEAT_DISCOVERY) == 0)
 		peer->lpe_state |= M0_LNET_PEER_NO_DISCOVERY;
 	if (is_configured(peer) || !eng->le_cfg.lec_discovery) {

@@ -3,9 +3,10 @@
 
 #include "lnet/route/route.h"
 
-/** A loop is looked for again after this time, unless gateways are checked more
- * often. */
+/** Without checks, a loop is forgotten after this time. */
 #define LOOP_NS (60 * M0_TIME_ONE_SECOND)
+/** The log has at most one line for each route in this time. */
+#define TELL_NS M0_TIME_ONE_SECOND
 
 /* -- finding --------------------------------------------------------------- */
 
@@ -286,9 +287,6 @@ void m0_lnet__route_loops(struct m0_lnet_engine *eng,
 
 	route->lrt_loop_until =
 		m0_time_add(eng->le_now, check != 0 ? check : LOOP_NS);
-	/* To see then whether it is one still. */
-	route->lrt_gateway->gw_check_at = route->lrt_loop_until;
-	eng->le_hooks->lhk_gateway_lost(eng, route->lrt_gateway);
 	m0_lnet__routes_tell(eng);
 }
 
@@ -309,6 +307,9 @@ void m0_lnet__routes_tell(struct m0_lnet_engine *eng)
 		    route->lrt_told == M0_LNET_ROUTE_UP)
 			route->lrt_since = eng->le_now;
 		route->lrt_told = why;
+		if (eng->le_now < route->lrt_tell_at)
+			continue;
+		route->lrt_tell_at = m0_time_add(eng->le_now, TELL_NS);
 		m0_log(why == M0_LNET_ROUTE_UP ? M0_LOG_INFO : M0_LOG_WARN,
 		       "lnet: the route to %s by %s is %s%s",
 		       m0_lnet_net_print(route->lrt_attr.lra_net, net,

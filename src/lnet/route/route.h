@@ -62,11 +62,14 @@ struct m0_lnet_route {
 	/** In lrs_routes. */
 	struct m0_list_link    lrt_link;
 	enum m0_lnet_far_state lrt_far_state;
-	/** The route was a loop; until then it is not used. 0: no. */
+	/** The route was a loop, and is not used until then or the next check of
+	 * its gateway. 0: no. */
 	m0_time_t lrt_loop_until;
-	/** The state that was last logged, and since when. */
+	/** The state that was last seen, since when the route is up or down, and
+	 * when the log may have another line about it. */
 	enum m0_lnet_route_why lrt_told;
 	m0_time_t              lrt_since;
+	m0_time_t              lrt_tell_at;
 	/** Number of messages, and the number at the last use, which orders
 	 * routes that are equal. */
 	uint64_t lrt_sent_nr;

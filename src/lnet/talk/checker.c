@@ -66,32 +66,45 @@ static void check(struct m0_lnet_engine *eng, struct m0_lnet_gateway *gw)
 	/* A push follows the ping, although the gateway has had it. */
 	peer->lpe_seq_told = 0;
 	m0_lnet__disc_begin(di, &gw->gw_lpni->lpn_nid, &m0_lnet_nid_any, false);
-	m0_lnet__disc_await(di);
 	m0_list_for_each_entry(&gw->gw_routes, route, struct m0_lnet_route,
-			       lrt_of_gateway)
+			       lrt_of_gateway) {
+		/* A loop is one still if the ping comes back. */
+		route->lrt_loop_until = 0;
 		loop_ask(eng, route);
+	}
+}
+
+/** Arms the timer for the first check that is due. */
+static void checker_arm(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_routes        *all = m0_lnet__routes(eng);
+	m0_time_t                     next = M0_TIME_NEVER;
+	const struct m0_lnet_gateway *gw;
+
+	M0_PRE(all->lrs_timer.ltm_fire != NULL);
+	m0_list_for_each_entry(&all->lrs_gateways, gw, struct m0_lnet_gateway,
+			       gw_link)
+		next = min64u(next, gw->gw_check_at);
+	if (next != M0_TIME_NEVER)
+		m0_lnet__timer_arm(eng, &all->lrs_timer, next);
 }
 
 static void checker_fire(struct m0_lnet_engine *eng,
 			 struct m0_lnet_timer *timer, m0_time_t now)
 {
 	struct m0_lnet_routes  *all = m0_lnet__routes(eng);
-	m0_time_t               next = M0_TIME_NEVER;
 	struct m0_lnet_gateway *gw;
 
 	M0_PRE(timer == &all->lrs_timer);
 	if (all_of(eng)->dy_stopped)
 		return;
 	m0_list_for_each_entry(&all->lrs_gateways, gw, struct m0_lnet_gateway,
-			       gw_link) {
+			       gw_link)
 		if (gw->gw_check_at <= now)
 			check(eng, gw);
-		next = min64u(next, gw->gw_check_at);
-	}
 	/* Time alone may have changed a route. */
 	m0_lnet__routes_tell(eng);
-	if (next != M0_TIME_NEVER)
-		m0_lnet__timer_arm(eng, timer, next);
+	checker_arm(eng);
 }
 
 void m0_lnet__gateway_new(struct m0_lnet_engine  *eng,
@@ -127,11 +140,9 @@ void m0_lnet__checker_stop(struct m0_lnet_engine *eng)
 void m0_lnet__gateway_lost(struct m0_lnet_engine  *eng,
 			   struct m0_lnet_gateway *gw)
 {
-	struct m0_lnet_timer *timer = &m0_lnet__routes(eng)->lrs_timer;
-
-	if (all_of(eng)->dy_stopped || timer->ltm_fire == NULL)
+	if (all_of(eng)->dy_stopped ||
+	    m0_lnet__routes(eng)->lrs_timer.ltm_fire == NULL)
 		return;
 	gw->gw_check_at = min64u(gw->gw_check_at, check_next(eng, gw));
-	if (gw->gw_check_at != M0_TIME_NEVER)
-		m0_lnet__timer_arm(eng, timer, gw->gw_check_at);
+	checker_arm(eng);
 }

@@ -224,7 +224,7 @@ static void ping_told(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 	struct m0_lnet_ni *ni = m0_lnet__ni_find(eng, &ev->ev_target.lp_nid);
 
 	(void)md;
-	if (ni != NULL)
+	if (ni != NULL && !m0_lnet_nid_is_lo(&ev->ev_sender))
 		eng->le_hooks->lhk_pinged(eng, ni);
 	olds_free(ping_of(eng));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Routes of an end node: adding and removing, which one a message takes, and when
- * one is up. The steps of "active sending" have their names here.
+ * Routes of an end node: adding and removing, and which one a message takes. The
+ * steps of "active sending" have their names here.
  */
 #include "unit/lnet/routed.h"
 
@@ -11,7 +11,7 @@ static void route_with_a_wrong_field_is_refused(void **state)
 {
 	(void)state;
 	routed_open(1, NULL);
-	(void)pair_ni(one, "10.0.0.1@tcp");
+	nids(0, "10.0.0.1@tcp");
 	assert_int_equal(route_try_add(0, "tcp", "10.0.0.9@tcp", 0, 0),
 			 -EINVAL);
 	assert_int_equal(route_try_add(0, "tcp1", "0@lo", 0, 0), -EINVAL);
@@ -29,8 +29,7 @@ static void route_exists_once(void **state)
 {
 	(void)state;
 	routed_open(1, NULL);
-	(void)pair_ni(one, "10.0.0.1@tcp");
-	(void)pair_ni(one, "10.1.0.1@tcp1");
+	nids(0, "10.0.0.1@tcp 10.1.0.1@tcp1");
 	assert_int_equal(route_try_add(0, "tcp1", "10.0.0.9@tcp", 0, 0),
 			 -EEXIST);
 	assert_int_equal(route_try_add(0, "tcp2", "10.0.0.9@tcp", 255, 7), 0);
@@ -44,10 +43,8 @@ static void route_by_another_nid_of_the_gateway_exists(void **state)
 {
 	(void)state;
 	routed_open(2, NULL);
-	(void)pair_ni(one, "10.0.0.1@tcp");
-	(void)pair_ni(one, "10.2.0.1@tcp2");
-	(void)pair_ni(two, "10.0.0.2@tcp");
-	(void)pair_ni(two, "10.2.0.2@tcp2");
+	nids(0, "10.0.0.1@tcp 10.2.0.1@tcp2");
+	nids(1, "10.0.0.2@tcp 10.2.0.2@tcp2");
 	route(0, "tcp1", "10.0.0.2@tcp");
 	pair_settle(pair);
 	assert_int_equal(route_try_add(0, "tcp1", "10.2.0.2@tcp2", 0, 0),
@@ -69,7 +66,7 @@ static void routes_are_removed_by_net_and_gateway(void **state)
 {
 	(void)state;
 	routed_open(1, NULL);
-	(void)pair_ni(one, "10.0.0.1@tcp");
+	nids(0, "10.0.0.1@tcp");
 	route(0, "tcp1", "10.0.0.8@tcp");
 	route(0, "tcp1", "10.0.0.9@tcp");
 	route(0, "tcp2", "10.0.0.9@tcp");
@@ -88,7 +85,7 @@ static void routes_have_a_bound(void **state)
 
 	(void)state;
 	routed_open(1, NULL);
-	(void)pair_ni(one, "10.0.0.1@tcp");
+	nids(0, "10.0.0.1@tcp");
 	for (i = 0; i < M0_LNET_ROUTES_MAX; ++i) {
 		(void)snprintf(net, sizeof net, "tcp%u", i + 1);
 		route(0, net, "10.0.0.9@tcp");
@@ -156,27 +153,6 @@ static void unknown_net_is_not_reachable(void **state)
 	assert_null(lpni_of(one, "10.2.0.3@tcp2"));
 }
 
-static void sends(unsigned nr)
-{
-	for (; nr > 0; --nr) {
-		put_to(one, "10.1.0.4@tcp1", 8);
-		pair_settle(pair);
-	}
-}
-
-static void diamond_route(uint32_t hops1, uint32_t priority1, uint32_t hops2,
-			  uint32_t priority2)
-{
-	struct m0_lnet_engine_cfg cfg = cfg_plain();
-
-	diamond_open(&cfg);
-	assert_int_equal(
-		route_try_add(0, "tcp1", "10.0.0.2@tcp", hops1, priority1), 0);
-	assert_int_equal(
-		route_try_add(0, "tcp1", "10.0.0.3@tcp", hops2, priority2), 0);
-	pair_settle(pair);
-}
-
 /* "If there are multiple routes then one is selected based on priority," */
 static void route_of_the_best_priority_is_taken(void **state)
 {
@@ -208,6 +184,21 @@ static void equal_routes_take_turns(void **state)
 	assert_int_equal(route_info(0, 0).lri_sent_nr, 3);
 }
 
+/* The turn is that of the routes, whatever else the gateways are used for. */
+static void turn_is_that_of_the_routes(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	diamond_route(0, 0, 0, 0);
+	for (i = 0; i < 3; ++i)
+		put_to(one, "10.0.0.3@tcp", 8);
+	pair_settle(pair);
+	sends(4);
+	assert_int_equal(forwarded(1), 2);
+	assert_int_equal(forwarded(2), 2);
+}
+
 static enum pair_act hold_to_two(struct pair *p, struct pair_frame *frame)
 {
 	struct m0_lnet_nid nid = pair_nid("10.0.0.2@tcp");
@@ -230,6 +221,94 @@ static void gateway_with_more_credits_is_preferred(void **state)
 	pair->pai_hook = NULL;
 	pair_release(pair);
 	pair_settle(pair);
+}
+
+static enum pair_act hold_of_client(struct pair *p, struct pair_frame *frame)
+{
+	(void)p;
+	return frame->pfr_node == 0 ? PAIR_HOLD : PAIR_PASS;
+}
+
+/* Both have a queue: the bytes in it count before the messages. */
+static void gateway_with_fewer_bytes_queued_is_preferred(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	diamond_route(0, 0, 0, 0);
+	pair->pai_hook = hold_of_client;
+	for (i = 0; i < 10; ++i)
+		put_to(one, "10.0.0.2@tcp", 8);
+	for (i = 0; i < 9; ++i)
+		put_to(one, "10.0.0.3@tcp", 4000);
+	put_to(one, "10.1.0.4@tcp1", 8);
+	pair_settle(pair);
+	assert_int_equal(route_info(0, 0).lri_sent_nr, 1);
+	assert_int_equal(route_info(0, 1).lri_sent_nr, 0);
+	pair->pai_hook = NULL;
+	pair_release(pair);
+	pair_settle(pair);
+}
+
+/** The server is Multi-Rail, with two NIDs behind one router. */
+static void rails_open(void)
+{
+	line_open(NULL);
+	nids(2, "10.1.0.33@tcp1");
+	pair_settle(pair);
+	put_to(one, "10.1.0.3@tcp1", 8);
+	pair_settle(pair);
+	assert_int_equal(nids_nr(peer_of(one, "10.1.0.3@tcp1")), 2);
+}
+
+/** Puts of the client to the server's first NID, as headers that left. */
+static unsigned puts_to(unsigned first, const char *nid)
+{
+	struct m0_lnet_nid       dest = pair_nid(nid);
+	const struct pair_frame *frame;
+	unsigned                 nr = 0;
+
+	for (; (frame = pair_frame(pair, 0, M0_LNET_PUT, first)) != NULL;
+	     ++first)
+		nr += frame->pfr_hdr.lhd_portal == PORTAL &&
+		      m0_lnet_nid_eq(&frame->pfr_hdr.lhd_dest_nid, &dest);
+	return nr;
+}
+
+static void nids_behind_a_router_take_turns(void **state)
+{
+	unsigned first;
+	unsigned i;
+
+	(void)state;
+	rails_open();
+	first = pair_frames_nr(pair, 0, M0_LNET_PUT);
+	for (i = 0; i < 6; ++i) {
+		put_to(one, "10.1.0.3@tcp1", 8);
+		pair_settle(pair);
+	}
+	assert_int_equal(puts_to(first, "10.1.0.3@tcp1"), 3);
+	assert_int_equal(puts_to(first, "10.1.0.33@tcp1"), 3);
+}
+
+static void nid_behind_a_router_that_is_down_is_not_used(void **state)
+{
+	struct m0_lnd_ni *ni;
+	unsigned          first;
+	unsigned          i;
+
+	(void)state;
+	rails_open();
+	ni = node(2)->pno_ni[1];
+	ni->ldn_up = false;
+	ni->ldn_ops->lu_ni_status(ni);
+	pair_settle(pair);
+	first = pair_frames_nr(pair, 0, M0_LNET_PUT);
+	for (i = 0; i < 4; ++i) {
+		put_to(one, "10.1.0.3@tcp1", 8);
+		pair_settle(pair);
+	}
+	assert_int_equal(puts_to(first, "10.1.0.33@tcp1"), 4);
 }
 
 /* "Node looks at the number of credits available for the gateway peer. If there
@@ -286,8 +365,7 @@ static void source_nid_restricts_the_route(void **state)
 
 	(void)state;
 	line_open(&cfg);
-	(void)pair_ni(one, "10.0.0.11@tcp");
-	(void)pair_ni(one, "10.2.0.1@tcp2");
+	nids(0, "10.0.0.11@tcp 10.2.0.1@tcp2");
 	put_from(one, "10.0.0.11@tcp", "10.1.0.3@tcp1");
 	pair_settle(pair);
 	frame = pair_frame(pair, 0, M0_LNET_PUT, 0);
@@ -315,260 +393,6 @@ static void distance_counts_hops(void **state)
 	dst = pair_nid("10.5.0.4@tcp5");
 	assert_int_equal(m0_lnet_engine_dist(one->pno_engine, &dst, NULL, NULL),
 			 -EHOSTUNREACH);
-}
-
-/* -- up and down ----------------------------------------------------------- */
-
-static void gateway_is_discovered_at_once(void **state)
-{
-	(void)state;
-	line_open(NULL);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-	assert_int_equal(route_info(0, 0).lri_answered_ms, 0);
-	assert_false(route_info(0, 0).lri_multi_hop);
-	assert_true(peer_of(one, "10.0.0.2@tcp")->lpe_state &
-		    M0_LNET_PEER_DISCOVERED);
-}
-
-static void gateway_is_checked_in_each_interval(void **state)
-{
-	unsigned gets;
-	unsigned puts;
-
-	(void)state;
-	line_open(NULL);
-	gets = pair_frames_nr(pair, 0, M0_LNET_GET);
-	puts = pair_frames_nr(pair, 0, M0_LNET_PUT);
-	pair_run(pair, 59000);
-	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), gets);
-	pair_run(pair, 2000);
-	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_GET), gets + 1);
-	assert_int_equal(pair_frames_nr(pair, 0, M0_LNET_PUT), puts + 1);
-}
-
-static void gateway_that_does_not_route_is_not_used(void **state)
-{
-	struct m0_lnet_engine_cfg cfg = pair_cfg();
-
-	(void)state;
-	line_open(&cfg);
-	routing(1, false);
-	pair_settle(pair);
-	/* The gateway has said so itself. */
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_NOT_ROUTING);
-	put_to(one, "10.1.0.3@tcp1", 8);
-	pair_settle(pair);
-	assert_int_equal(send_status(one, 0), -EHOSTUNREACH);
-	routing(1, true);
-	pair_settle(pair);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-}
-
-static void gateway_that_is_silent_is_not_used(void **state)
-{
-	(void)state;
-	line_open(NULL);
-	pair->pai_hook = all_lost;
-	pair_run(pair, 61000);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-	pair_run(pair, 50000);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_SILENT);
-	assert_int_equal(route_info(0, 0).lri_status, -ETIMEDOUT);
-	pair->pai_hook = NULL;
-	/* A gateway that failed is asked more often. */
-	pair_run(pair, 61000);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-	assert_int_equal(route_info(0, 0).lri_status, 0);
-}
-
-static void gateway_lost_by_the_driver_is_not_used(void **state)
-{
-	(void)state;
-	line_open(NULL);
-	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_LOST);
-	assert_int_equal(route_info(0, 0).lri_status, -ECONNRESET);
-	/* Any message of it proves it alive. */
-	pair_run(pair, 10);
-	put_to(two, "10.0.0.1@tcp", 8);
-	pair_settle(pair);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-}
-
-static void gateway_lost_by_the_driver_is_asked_again(void **state)
-{
-	(void)state;
-	line_open(NULL);
-	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
-	pair_run(pair, 11000);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-}
-
-static void far_interface_down_takes_the_route_down(void **state)
-{
-	struct m0_lnd_ni *far;
-
-	(void)state;
-	line_open(NULL);
-	far = node(1)->pno_ni[2];
-	far->ldn_up = false;
-	far->ldn_ops->lu_ni_status(far);
-	pair_settle(pair);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_FAR_DOWN);
-	far->ldn_up = true;
-	far->ldn_ops->lu_ni_status(far);
-	pair_settle(pair);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-}
-
-static void far_interface_does_not_matter_if_so_configured(void **state)
-{
-	struct m0_lnet_engine_cfg cfg = pair_cfg();
-	struct m0_lnd_ni         *far;
-
-	(void)state;
-	cfg.lec_route.lrc_avoid_asym = false;
-	line_open(&cfg);
-	far = node(1)->pno_ni[2];
-	far->ldn_up = false;
-	far->ldn_ops->lu_ni_status(far);
-	pair_settle(pair);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-}
-
-static void near_interface_down_takes_the_route_down(void **state)
-{
-	struct m0_lnd_ni *near;
-
-	(void)state;
-	routed_open(2, NULL);
-	(void)pair_ni(one, "10.0.0.1@tcp");
-	(void)pair_ni(one, "10.2.0.1@tcp2");
-	(void)pair_ni(two, "10.0.0.2@tcp");
-	(void)pair_ni(two, "10.1.0.2@tcp1");
-	(void)pair_ni(two, "10.2.0.2@tcp2");
-	routing(1, true);
-	route(0, "tcp1", "10.0.0.2@tcp");
-	pair_settle(pair);
-	near = two->pno_ni[1];
-	near->ldn_up = false;
-	near->ldn_ops->lu_ni_status(near);
-	pair_settle(pair);
-	/* The gateway is reached by its other NID. */
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-	near = two->pno_ni[3];
-	m0_lnet_engine_ni_del(one->pno_engine, one->pno_ni[2]);
-	pair_settle(pair);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_NEAR_DOWN);
-}
-
-static void route_without_an_interface_is_down(void **state)
-{
-	(void)state;
-	line_open(NULL);
-	one->pno_ni[1]->ldn_up = false;
-	one->pno_ni[1]->ldn_ops->lu_ni_status(one->pno_ni[1]);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_NO_NI);
-}
-
-static void hops_of_one_demand_the_far_interface(void **state)
-{
-	(void)state;
-	routed_open(2, NULL);
-	(void)pair_ni(one, "10.0.0.1@tcp");
-	(void)pair_ni(two, "10.0.0.2@tcp");
-	routing(1, true);
-	route(0, "tcp1", "10.0.0.2@tcp");
-	assert_int_equal(route_try_add(0, "tcp2", "10.0.0.2@tcp", 1, 0), 0);
-	pair_settle(pair);
-	/* By default a gateway without such an interface has another router. */
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-	assert_true(route_info(0, 0).lri_multi_hop);
-	assert_int_equal(route_why(0, 1), M0_LNET_ROUTE_FAR_DOWN);
-	assert_false(route_info(0, 1).lri_multi_hop);
-}
-
-static void route_is_checked_before_use_if_so_configured(void **state)
-{
-	struct m0_lnet_engine_cfg cfg = pair_cfg();
-
-	(void)state;
-	cfg.lec_route.lrc_check_first = true;
-	routed_open(2, &cfg);
-	(void)pair_ni(one, "10.0.0.1@tcp");
-	(void)pair_ni(two, "10.0.0.2@tcp");
-	(void)pair_ni(two, "10.1.0.2@tcp1");
-	routing(1, true);
-	route(0, "tcp1", "10.0.0.2@tcp");
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UNCHECKED);
-	pair_settle(pair);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-}
-
-static void routes_that_are_down_are_used_if_so_configured(void **state)
-{
-	struct m0_lnet_engine_cfg cfg = cfg_plain();
-
-	(void)state;
-	cfg.lec_route.lrc_use_down = true;
-	line_open(&cfg);
-	routing(1, false);
-	pair_run(pair, 61000);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_NOT_ROUTING);
-	put_to(one, "10.1.0.3@tcp1", 8);
-	pair_settle(pair);
-	assert_int_equal(send_status(one, 0), 0);
-}
-
-static void messages_go_by_the_other_route_and_return(void **state)
-{
-	(void)state;
-	diamond_route(0, 0, 0, 1);
-	sends(3);
-	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
-	sends(3);
-	assert_int_equal(forwarded(1), 3);
-	assert_int_equal(forwarded(2), 3);
-	pair_run(pair, 11000);
-	sends(3);
-	assert_int_equal(forwarded(1), 6);
-}
-
-static void sender_behind_a_router_is_told_of_changes(void **state)
-{
-	struct m0_lnet_nid nid;
-
-	(void)state;
-	line_open(NULL);
-	nid = pair_nid("10.0.0.1@tcp");
-	sink_post(node(2));
-	put_to(one, "10.1.0.3@tcp1", 8);
-	pair_settle(pair);
-	assert_non_null(m0_lnet__lpni_find(node(2)->pno_engine, &nid));
-	(void)pair_ni(node(2), "10.1.0.33@tcp1");
-	pair_settle(pair);
-	assert_int_equal(nids_nr(peer_of(one, "10.1.0.3@tcp1")), 2);
-}
-
-static void message_by_an_asymmetric_route_is_dropped(void **state)
-{
-	struct m0_lnet_engine_cfg cfg = cfg_plain();
-
-	(void)state;
-	cfg.lec_route.lrc_drop_asym = true;
-	line_open(&cfg);
-	sink_post(node(2));
-	put_to(one, "10.1.0.3@tcp1", 8);
-	pair_settle(pair);
-	assert_int_equal(events_nr(node(2), M0_LNET_EV_PUT), 1);
-	assert_int_equal(m0_lnet_engine_route_del(node(2)->pno_engine,
-						  M0_LNET_NET_ANY,
-						  &m0_lnet_nid_any),
-			 1);
-	put_to(one, "10.1.0.3@tcp1", 8);
-	pair_settle(pair);
-	assert_int_equal(events_nr(node(2), M0_LNET_EV_PUT), 1);
-	assert_int_equal(stats_of(node(2))->ls_drop_not_ours, 1);
 }
 
 /* -- candidates ------------------------------------------------------------ */
@@ -610,26 +434,14 @@ int main(void)
 		STORY_BARE(route_of_the_fewest_hops_is_taken),
 		STORY_BARE(equal_routes_take_turns),
 		STORY_BARE(gateway_with_more_credits_is_preferred),
+		STORY_BARE(turn_is_that_of_the_routes),
+		STORY_BARE(gateway_with_fewer_bytes_queued_is_preferred),
+		STORY_BARE(nids_behind_a_router_take_turns),
+		STORY_BARE(nid_behind_a_router_that_is_down_is_not_used),
 		STORY_BARE(credits_of_the_gateway_are_waited_for),
 		STORY_BARE(message_that_waits_for_the_gateway_expires),
 		STORY_BARE(source_nid_restricts_the_route),
 		STORY_BARE(distance_counts_hops),
-		STORY_BARE(gateway_is_discovered_at_once),
-		STORY_BARE(gateway_is_checked_in_each_interval),
-		STORY_BARE(gateway_that_does_not_route_is_not_used),
-		STORY_BARE(gateway_that_is_silent_is_not_used),
-		STORY_BARE(gateway_lost_by_the_driver_is_not_used),
-		STORY_BARE(gateway_lost_by_the_driver_is_asked_again),
-		STORY_BARE(far_interface_down_takes_the_route_down),
-		STORY_BARE(far_interface_does_not_matter_if_so_configured),
-		STORY_BARE(near_interface_down_takes_the_route_down),
-		STORY_BARE(route_without_an_interface_is_down),
-		STORY_BARE(hops_of_one_demand_the_far_interface),
-		STORY_BARE(route_is_checked_before_use_if_so_configured),
-		STORY_BARE(routes_that_are_down_are_used_if_so_configured),
-		STORY_BARE(messages_go_by_the_other_route_and_return),
-		STORY_BARE(sender_behind_a_router_is_told_of_changes),
-		STORY_BARE(message_by_an_asymmetric_route_is_dropped),
 		STORY_BARE(selection_says_why_the_others_lost),
 	};
 

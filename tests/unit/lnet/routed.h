@@ -31,6 +31,18 @@ static inline void routed_open(unsigned                         nr,
 	memset(bytes_in, 0, sizeof bytes_in);
 }
 
+/** Gives node `i` its NIDs, separated by blanks. */
+static inline void nids(unsigned i, const char *text)
+{
+	char  copy[128];
+	char *rest = copy;
+	char *word;
+
+	(void)snprintf(copy, sizeof copy, "%s", text);
+	while ((word = strsep(&rest, " ")) != NULL)
+		(void)pair_ni(node(i), word);
+}
+
 static inline struct m0_lnet_route_attr route_attr(const char *net,
 						   const char *gateway,
 						   uint32_t    hops,
@@ -98,10 +110,9 @@ static inline struct m0_lnet_routing_info routing_info(unsigned i)
 static inline void line_open(const struct m0_lnet_engine_cfg *cfg)
 {
 	routed_open(3, cfg);
-	(void)pair_ni(node(0), "10.0.0.1@tcp");
-	(void)pair_ni(node(1), "10.0.0.2@tcp");
-	(void)pair_ni(node(1), "10.1.0.2@tcp1");
-	(void)pair_ni(node(2), "10.1.0.3@tcp1");
+	nids(0, "10.0.0.1@tcp");
+	nids(1, "10.0.0.2@tcp 10.1.0.2@tcp1");
+	nids(2, "10.1.0.3@tcp1");
 	routing(1, true);
 	route(0, "tcp1", "10.0.0.2@tcp");
 	route(2, "tcp", "10.1.0.2@tcp1");
@@ -115,17 +126,38 @@ static inline void line_open(const struct m0_lnet_engine_cfg *cfg)
 static inline void diamond_open(const struct m0_lnet_engine_cfg *cfg)
 {
 	routed_open(4, cfg);
-	(void)pair_ni(node(0), "10.0.0.1@tcp");
-	(void)pair_ni(node(1), "10.0.0.2@tcp");
-	(void)pair_ni(node(1), "10.1.0.2@tcp1");
-	(void)pair_ni(node(2), "10.0.0.3@tcp");
-	(void)pair_ni(node(2), "10.1.0.3@tcp1");
-	(void)pair_ni(node(3), "10.1.0.4@tcp1");
+	nids(0, "10.0.0.1@tcp");
+	nids(1, "10.0.0.2@tcp 10.1.0.2@tcp1");
+	nids(2, "10.0.0.3@tcp 10.1.0.3@tcp1");
+	nids(3, "10.1.0.4@tcp1");
 	routing(1, true);
 	routing(2, true);
 }
 
-/** Number of messages to NODE_PORTAL that a router has forwarded. */
+/** Sends messages from the client of a diamond to its server, one by one. */
+static inline void sends(unsigned nr)
+{
+	for (; nr > 0; --nr) {
+		put_to(one, "10.1.0.4@tcp1", 8);
+		pair_settle(pair);
+	}
+}
+
+/** A diamond without discovery, and the routes of its client by both routers. */
+static inline void diamond_route(uint32_t hops1, uint32_t priority1,
+				 uint32_t hops2, uint32_t priority2)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+
+	diamond_open(&cfg);
+	assert_int_equal(
+		route_try_add(0, "tcp1", "10.0.0.2@tcp", hops1, priority1), 0);
+	assert_int_equal(
+		route_try_add(0, "tcp1", "10.0.0.3@tcp", hops2, priority2), 0);
+	pair_settle(pair);
+}
+
+/** Number of messages that a router has forwarded. */
 static inline uint64_t forwarded(unsigned i)
 {
 	return routing_info(i).lgi_forwarded_nr;
