@@ -113,8 +113,11 @@ void m0_lnet__gateway_new(struct m0_lnet_engine  *eng,
 	struct m0_lnet_timer *timer = &m0_lnet__routes(eng)->lrs_timer;
 
 	M0_PRE(gw->gw_lpni != NULL);
-	if (gw->gw_is_checked || all_of(eng)->dy_stopped)
+	if (all_of(eng)->dy_stopped)
 		return;
+	/* The interfaces on the network of the new route are not known yet. */
+	if (gw->gw_is_checked)
+		gw->gw_check_at = eng->le_now;
 	timer->ltm_fire = checker_fire;
 	m0_lnet__timer_arm(eng, timer, M0_TIME_IMMEDIATELY);
 }

@@ -206,6 +206,16 @@ static void hops_of_one_demand_the_far_interface(void **state)
 	assert_false(route_info(0, 1).lri_multi_hop);
 }
 
+static void second_route_by_a_gateway_is_checked_at_once(void **state)
+{
+	(void)state;
+	line_open(NULL);
+	assert_int_equal(route_try_add(0, "tcp2", "10.0.0.2@tcp", 1, 0), 0);
+	pair_settle(pair);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
+	assert_int_equal(route_why(0, 1), M0_LNET_ROUTE_FAR_DOWN);
+}
+
 static void route_is_checked_before_use_if_so_configured(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = pair_cfg();
@@ -349,6 +359,7 @@ int main(void)
 		STORY_BARE(near_interface_down_takes_the_route_down),
 		STORY_BARE(route_without_an_interface_is_down),
 		STORY_BARE(hops_of_one_demand_the_far_interface),
+		STORY_BARE(second_route_by_a_gateway_is_checked_at_once),
 		STORY_BARE(route_is_checked_before_use_if_so_configured),
 		STORY_BARE(routes_that_are_down_are_used_if_so_configured),
 		STORY_BARE(messages_go_by_the_other_route_and_return),
