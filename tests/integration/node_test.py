@@ -1046,6 +1046,9 @@ class Refuses(Case):
              'seconds'),
             ('--lnd-timeout=x', "--lnd-timeout 'x'", 'seconds'),
             ('--keepalive=-1', "--keepalive '-1'", 'seconds'),
+            ('--routes=tcp1', "--routes 'tcp1'", 'NET [HOPS] GATEWAY'),
+            ('--routes=tcp1 256 1.2.3.4@tcp', '256', '1 to 255'),
+            ('--routes=tcp1 10.0.0.[9-1]@tcp', '[9-1]'),
         )
         for option, *words in table:
             self.check(('node', option), *words)

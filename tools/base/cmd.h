@@ -44,6 +44,8 @@ int net_main(int argc, char **argv);
 int peer_main(int argc, char **argv);
 int stats_main(int argc, char **argv);
 int global_main(int argc, char **argv);
+int route_main(int argc, char **argv);
+int routing_main(int argc, char **argv);
 int fault_main(int argc, char **argv);
 int version_main(int argc, char **argv);
 int help_main(int argc, char **argv);

@@ -6,7 +6,8 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
+ * stats.reset, global.show, route.add, route.del, route.show, routing.show,
+ * fault.add, fault.del, fault.show, fault.reset; then the answer, a line
  *
  *	status CODE OUT ERR
  *
@@ -18,6 +19,7 @@
 
 #include "m0/lnet.h"
 #include "m0/lnet_fault.h"
+#include "m0/lnet_route.h"
 
 #include "../base/cmd.h"
 
@@ -30,6 +32,10 @@ enum ctl_verb {
 	CTL_STATS_SHOW,
 	CTL_STATS_RESET,
 	CTL_GLOBAL_SHOW,
+	CTL_ROUTE_ADD,
+	CTL_ROUTE_DEL,
+	CTL_ROUTE_SHOW,
+	CTL_ROUTING_SHOW,
 	CTL_FAULT_ADD,
 	CTL_FAULT_DEL,
 	CTL_FAULT_SHOW,
@@ -68,6 +74,8 @@ struct ctl_request {
 	/** ping, discover: of whom; peer.show: at most one, none is all. */
 	struct m0_lnet_nid cq_nids[CTL_NIDS_MAX];
 	unsigned           cq_nids_nr;
+	/** route.add: the route; route.del, route.show: ANY for all. */
+	struct m0_lnet_route_attr cq_route;
 	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs. */
 	struct m0_lnet_fault_attr cq_fault;
 };

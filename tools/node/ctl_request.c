@@ -14,6 +14,10 @@ static const char *const verb_names[CTL_VERBS_NR] = {
 	[CTL_STATS_SHOW] = "stats.show",
 	[CTL_STATS_RESET] = "stats.reset",
 	[CTL_GLOBAL_SHOW] = "global.show",
+	[CTL_ROUTE_ADD] = "route.add",
+	[CTL_ROUTE_DEL] = "route.del",
+	[CTL_ROUTE_SHOW] = "route.show",
+	[CTL_ROUTING_SHOW] = "routing.show",
 	[CTL_FAULT_ADD] = "fault.add",
 	[CTL_FAULT_DEL] = "fault.del",
 	[CTL_FAULT_SHOW] = "fault.show",
@@ -21,6 +25,7 @@ static const char *const verb_names[CTL_VERBS_NR] = {
 };
 
 #define FAULT_PREFIX "fault."
+#define ROUTE_PREFIX "route."
 
 enum {
 	TIMEOUT_MS_MAX = 86400000
@@ -33,8 +38,9 @@ const char *ctl_verb_name(enum ctl_verb verb)
 
 bool ctl_verb_changes(enum ctl_verb verb)
 {
-	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_FAULT_ADD,
-			    CTL_FAULT_DEL, CTL_FAULT_RESET));
+	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_ROUTE_ADD,
+			    CTL_ROUTE_DEL, CTL_FAULT_ADD, CTL_FAULT_DEL,
+			    CTL_FAULT_RESET));
 }
 
 void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
@@ -43,12 +49,37 @@ void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
 	req->cq_verb = verb;
 	req->cq_net = M0_LNET_NET_ANY;
 	req->cq_source = m0_lnet_nid_any;
+	req->cq_route.lra_net = M0_LNET_NET_ANY;
+	req->cq_route.lra_gateway = m0_lnet_nid_any;
 	m0_lnet_fault_attr_init(&req->cq_fault, M0_LNET_FAULT_ANY);
 }
 
 static bool number(const char *text, uint64_t max, uint64_t *ret)
 {
 	return text_number_parse(text, ret) == 0 && *ret <= max;
+}
+
+/* A key without its "route.". @return what is wrong, or NULL. */
+static const char *route_parse(struct m0_lnet_route_attr *attr, const char *key,
+			       const char *value)
+{
+	uint64_t nr = 0;
+
+	if (strcmp(key, "net") == 0)
+		return m0_lnet_net_parse(&attr->lra_net, value) == 0
+			       ? NULL
+			       : "not a network of a route";
+	if (strcmp(key, "gateway") == 0)
+		return m0_lnet_nid_parse(&attr->lra_gateway, value) == 0
+			       ? NULL
+			       : "not a gateway of a route";
+	if (strcmp(key, "hops") == 0 && number(value, UINT32_MAX, &nr))
+		attr->lra_hops = (uint32_t)nr;
+	else if (strcmp(key, "priority") == 0 && number(value, UINT32_MAX, &nr))
+		attr->lra_priority = (uint32_t)nr;
+	else
+		return "not a key of a route, or not a value of it";
+	return NULL;
 }
 
 /* @return what is wrong, or NULL. */
@@ -60,6 +91,9 @@ static const char *pair_parse(struct ctl_request *req, const char *key,
 	if (strncmp(key, FAULT_PREFIX, sizeof FAULT_PREFIX - 1) == 0)
 		return ctl_fault_parse(&req->cq_fault,
 				       key + sizeof FAULT_PREFIX - 1, value);
+	if (strncmp(key, ROUTE_PREFIX, sizeof ROUTE_PREFIX - 1) == 0)
+		return route_parse(&req->cq_route,
+				   key + sizeof ROUTE_PREFIX - 1, value);
 	if (strcmp(key, "json") == 0 && number(value, 1, &nr))
 		req->cq_json = nr != 0;
 	else if (strcmp(key, "force") == 0 && number(value, 1, &nr))
@@ -159,6 +193,21 @@ static void line_put(struct line *line, const char *fmt, ...)
 	line->cln_nr += (size_t)nr;
 }
 
+static void route_put(struct line *line, const struct m0_lnet_route_attr *attr)
+{
+	char text[M0_LNET_NIDSTR_SIZE];
+
+	if (attr->lra_net != M0_LNET_NET_ANY)
+		line_put(line, " route.net=%s",
+			 m0_lnet_net_print(attr->lra_net, text, sizeof text));
+	if (!m0_lnet_nid_is_any(&attr->lra_gateway))
+		line_put(line, " route.gateway=%s",
+			 m0_lnet_nid_print(&attr->lra_gateway, text,
+					   sizeof text));
+	line_put(line, " route.hops=%" PRIu32 " route.priority=%" PRIu32,
+		 attr->lra_hops, attr->lra_priority);
+}
+
 size_t ctl_request_print(const struct ctl_request *req,
 			 char                      buf[CTL_LINE_BYTES])
 {
@@ -181,6 +230,8 @@ size_t ctl_request_print(const struct ctl_request *req,
 	if (!m0_lnet_nid_is_any(&req->cq_source))
 		line_put(&line, " source=%s",
 			 m0_lnet_nid_print(&req->cq_source, text, sizeof text));
+	if (M0_IN(req->cq_verb, (CTL_ROUTE_ADD, CTL_ROUTE_DEL, CTL_ROUTE_SHOW)))
+		route_put(&line, &req->cq_route);
 	if (req->cq_verb >= CTL_FAULT_ADD) {
 		ctl_fault_print(&req->cq_fault, fault);
 		line_put(&line, "%s", fault);

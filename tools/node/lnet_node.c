@@ -84,6 +84,7 @@ static error_t node_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &node->lno_opts;
+		state->child_inputs[1] = &node->lno_opts;
 		break;
 	case 'v':
 		node->lno_verbose = true;
@@ -112,6 +113,7 @@ static error_t node_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child node_children[] = {
 	{ &lnet_opts_argp, 0, NULL, 0 },
+	{ &router_opts_argp, 0, NULL, 0 },
 	{ 0 },
 };
 
@@ -121,7 +123,8 @@ static const struct argp node_argp = {
 	NULL,
 	"Be an LNet node until SIGINT or SIGTERM: answer pings and discovery, "
 	"and serve `colibri ping', `discover', `net', `peer', `stats', "
-	"`global' and `fault' by a control socket.\v"
+	"`global', `route', `routing' and `fault' by a control socket; with "
+	"--routing, also forward messages between the networks.\v"
 	"TIME is in seconds, or as 500ms, 50s. See colibri-node(1).",
 	node_children,
 	NULL,

@@ -5,6 +5,7 @@
 #include "lnet_node.h"
 #include "fault_serve.h"
 #include "lnet_show.h"
+#include "route_serve.h"
 
 /** Pings or discoveries of a client. */
 struct node_job {
@@ -64,6 +65,13 @@ static bool why_parse(struct node_why *why, const char *text)
 	if (sscanf(text, "sock: cannot connect to %63s (%23[A-Z0-9])",
 		   why->nwh_nid, why->nwh_errname) == 2)
 		return true;
+	if (sscanf(text, "lnet: %63s is not reachable: %n", why->nwh_nid,
+		   &at) == 1 &&
+	    at > 0) {
+		snprintf(why->nwh_errname, sizeof why->nwh_errname, "%s",
+			 m0_errname(-EHOSTUNREACH));
+		return true;
+	}
 	snprintf(why->nwh_errname, sizeof why->nwh_errname, "%s",
 		 m0_errname(-ECONNRESET));
 	return sscanf(text, "sock: %63s closed our connection before %n",
@@ -74,7 +82,8 @@ static bool why_parse(struct node_why *why, const char *text)
 /*
  * The socket driver says "sock: cannot connect to NID (ERROR): why", or "sock: NID
  * closed our connection before ...", once, when it tries; in the pause after it a
- * ping fails for the same reason.
+ * ping fails for the same reason. The engine says "lnet: NID is not reachable: why",
+ * with the routes that are down.
  */
 void node_why_note(struct lnet_node *node, const char *text)
 {
@@ -85,7 +94,7 @@ void node_why_note(struct lnet_node *node, const char *text)
 	if (!why_parse(&why, text))
 		return;
 	snprintf(why.nwh_text, sizeof why.nwh_text, "%s",
-		 text + sizeof "sock: " - 1);
+		 strchr(text, ' ') + 1);
 	for (i = 0; i < NODE_WHYS_MAX; ++i) {
 		if (strcmp(node->lno_whys[i].nwh_nid, why.nwh_nid) == 0)
 			break;
@@ -191,6 +200,8 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 		fputs("colibri: the node is stopping\n", err);
 		return TOOL_FAILED;
 	}
+	if (req->cq_verb >= CTL_ROUTE_ADD && req->cq_verb < CTL_FAULT_ADD)
+		return route_serve(req, node->lno_lnet, out, err);
 	if (req->cq_verb >= CTL_FAULT_ADD)
 		return fault_serve(req, node->lno_lnet, out, err);
 	if (req->cq_verb == CTL_STATS_RESET) {

@@ -22,6 +22,7 @@ enum {
 	KEY_TRANSACTION_TIMEOUT,
 	KEY_LND_TIMEOUT,
 	KEY_KEEPALIVE,
+	KEY_ROUTES,
 	KEY_WAIT,
 	KEY_CTL,
 	/** Between two looks for a device. */
@@ -65,6 +66,10 @@ static const struct argp_option lnet_options[] = {
 	  0 },
 	{ "keepalive", KEY_KEEPALIVE, "TIME", 0,
 	  "Send a keepalive to an idle peer this often; default 30; 0: never",
+	  0 },
+	{ "routes", KEY_ROUTES, "TEXT", 0,
+	  "Routes to other networks, 'NET [HOPS] GATEWAY[:PRIORITY]; ...', as "
+	  "'tcp1 10.0.0.1@tcp'; may be repeated",
 	  0 },
 	{ "wait", KEY_WAIT, "TIME", OPTION_ARG_OPTIONAL,
 	  "Wait for a device or an address that is missing, at most TIME; "
@@ -129,6 +134,18 @@ static void net_option(struct lnet_opts *opts, const char *text)
 			"are networks as tcp, tcp(eth0), "
 			"tcp1(10.0.0.1,10.0.0.2), tcp1 peer_credits=16",
 			text, why);
+}
+
+static void routes_option(struct lnet_opts *opts, const char *text)
+{
+	char why[M0_LNET_WHY_BYTES] = "";
+
+	if (m0_lnet_cfg_routes(&opts->nop_cfg, text, why) != 0)
+		tool_fail_set(opts->nop_fail, TOOL_USAGE,
+			      "--routes '%.100s' is not accepted: %.400s; "
+			      "accepted: NET [HOPS] GATEWAY[:PRIORITY], as "
+			      "tcp1 10.0.0.1@tcp, separated by ;",
+			      text, why);
 }
 
 static void accept_option(struct lnet_opts *opts, const char *text)
@@ -228,6 +245,9 @@ static error_t lnet_option(int key, char *arg, struct argp_state *state)
 	case KEY_NET:
 		net_option(opts, arg);
 		break;
+	case KEY_ROUTES:
+		routes_option(opts, arg);
+		break;
 	case KEY_ACCEPT:
 		accept_option(opts, arg);
 		break;
@@ -307,6 +327,7 @@ char *lnet_opts_words(char *ret, size_t size, const char *why)
 	static const char *const words[][2] = {
 		{ "lc_src_port_min and _max 0", "--source-ports any" },
 		{ "lc_src_port_min", "--source-ports" },
+		{ "lc_routing.lgc_bytes", "--router-memory" },
 		{ "lc_accept", "--accept" },
 		{ "lc_cpus", "$M0_LNET_CPUS" },
 		{ "lc_port", "--port" },

@@ -31,6 +31,9 @@ extern const struct argp lnet_opts_argp;
  */
 extern const struct argp lnet_opts_own_argp;
 
+/** Options of a node that is a router; its input is the same. */
+extern const struct argp router_opts_argp;
+
 /** @param fail  where the first wrong option is noted. */
 void lnet_opts_init(struct lnet_opts *opts, struct tool_fail *fail);
 /** After all options: do they fit together? @return the exit code so far. */

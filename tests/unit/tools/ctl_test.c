@@ -139,6 +139,32 @@ static void request_survives_being_a_line(void **state)
 	assert_int_equal(back.cq_net, req.cq_net);
 }
 
+static void request_of_routes_survives_being_a_line(void **state)
+{
+	struct ctl_request         req;
+	struct ctl_request         back;
+	struct m0_lnet_route_attr *attr = &req.cq_route;
+	char                       line[CTL_LINE_BYTES];
+	size_t                     nr;
+
+	(void)state;
+	ctl_request_init(&req, CTL_ROUTE_ADD);
+	assert_int_equal(m0_lnet_net_parse(&attr->lra_net, "tcp7"), 0);
+	assert_int_equal(m0_lnet_nid_parse(&attr->lra_gateway, "fd00::1@tcp9"),
+			 0);
+	attr->lra_hops = 255;
+	attr->lra_priority = UINT32_MAX;
+	nr = ctl_request_print(&req, line);
+	line[nr - 1] = '\0';
+	assert_int_equal(line_parse(line, &back), 0);
+	assert_int_equal(back.cq_verb, CTL_ROUTE_ADD);
+	assert_int_equal(back.cq_route.lra_net, attr->lra_net);
+	assert_true(
+		m0_lnet_nid_eq(&back.cq_route.lra_gateway, &attr->lra_gateway));
+	assert_int_equal(back.cq_route.lra_hops, 255);
+	assert_int_equal(back.cq_route.lra_priority, UINT32_MAX);
+}
+
 /* So does one about fault rules, with all that a rule may have. */
 static void request_of_faults_survives_being_a_line(void **state)
 {
@@ -200,6 +226,10 @@ static void request_malformed_is_refused(void **state)
 		"net.show 1.2.3.4@tcp",
 		"peer.show 1.2.3.4@tcp 1.2.3.5@tcp",
 		"stats.reset x",
+		"route.add route.net=x",
+		"route.add route.gateway=x",
+		"route.add route.hops=4294967296",
+		"route.add route.=1",
 		"fault.add 1.2.3.4@tcp",
 		"fault.add fault.=1",
 		"fault.add fault.kind=nosuch",
@@ -303,9 +333,9 @@ static void refused_as_change(const char *line, const char *verb)
 static void server_lets_others_read_only(void **state)
 {
 	static const char *const reads[] = {
-		"net.show\n",          "peer.show\n",   "peer.list\n",
-		"stats.show\n",        "global.show\n", "fault.show\n",
-		"ping 10.0.0.1@tcp\n",
+		"net.show\n",   "peer.show\n",    "peer.list\n",
+		"stats.show\n", "global.show\n",  "fault.show\n",
+		"route.show\n", "routing.show\n", "ping 10.0.0.1@tcp\n",
 	};
 	struct ctl_request req;
 	size_t             i;
@@ -323,6 +353,8 @@ static void server_lets_others_read_only(void **state)
 		client_gets(fd, "status 0 0 0\n");
 	}
 	refused_as_change("stats.reset\n", "stats.reset");
+	refused_as_change("route.add\n", "route.add");
+	refused_as_change("route.del\n", "route.del");
 	refused_as_change("fault.add fault.kind=drop fault.all=1\n",
 			  "fault.add");
 	refused_as_change("fault.del\n", "fault.del");
@@ -572,6 +604,7 @@ int main(void)
 #define ON_SERVER(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(request_survives_being_a_line),
+		cmocka_unit_test(request_of_routes_survives_being_a_line),
 		cmocka_unit_test(request_of_faults_survives_being_a_line),
 		cmocka_unit_test(request_malformed_is_refused),
 		ON_SERVER(server_for_its_user_alone_hears_nobody_else),

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`colibri route`, `routing`, and nodes that are routers, on the loopback.
+
+Node i of network n has address n.i of lnet.py's.
+"""
+import json
+import time
+
+import cli
+import lnet
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+
+class Case(cli.Case):
+    def setUp(self):
+        super().setUp()
+        self.port = lnet.free_port()
+
+    def options(self, *nets):
+        """Networks as (number, address)."""
+        text = ','.join(f'tcp{n or ""}({lnet.address(i)})' for n, i in nets)
+        return ('--net', text, '--port', str(self.port), '--accept', 'all',
+                '--source-ports', 'any')
+
+    def node(self, nets, *more):
+        return lnet.Node(self, *self.options(*nets), *more)
+
+    def nid(self, net, i):
+        return f'{lnet.address(i)}@tcp{net or ""}'
+
+    def line(self, *more):
+        """A client, a router and a server."""
+        router = self.node([(0, 2), (1, 2)], '--routing', *more)
+        client = self.node([(0, 1)], '--routes', f'tcp1 {self.nid(0, 2)}')
+        server = self.node([(1, 3)], '--routes', f'tcp {self.nid(1, 2)}')
+        return client, router, server
+
+    def routes(self, node, *more):
+        return node.json('route', 'show', '-v4', *more)['route']
+
+    def wait_state(self, node, want, i=0):
+        deadline = time.monotonic() + cli.PATIENCE
+        while (found := self.routes(node)[i])['state'] != want:
+            self.assertLess(time.monotonic(), deadline, found)
+            time.sleep(0.05)
+        return found
+
+
+class Routes(Case):
+    def test_ping_and_discovery_cross_a_router(self):
+        client, router, server = self.line()
+        self.wait_state(server, 'up')
+        for verb in ('ping', 'discover'):
+            done = client.run(verb, self.nid(1, 3))
+            self.assert_done(done)
+            self.assertEqual(done.stdout, lnet.ping_text([self.nid(1, 3)],
+                                                         verb=verb))
+        stats = router.json('stats', 'show')['statistics']
+        self.assertGreaterEqual(stats['route_count'], 4)
+        more = router.json('routing', 'show', '-v4')
+        self.assertEqual(more['routing'][-1], {'enable': 1})
+        self.assertEqual(more['colibri']['state'], 'on')
+        self.assertEqual(more['colibri']['forwarded'], stats['route_count'])
+        # A node opened by the command takes routes, too.
+        done = cli.run('ping', *self.options((0, 5)), '--routes',
+                       f'tcp1 {self.nid(0, 2)}', self.nid(1, 3))
+        self.assert_done(done)
+
+    def test_routes_are_added_shown_and_removed(self):
+        client, router, _ = self.line()
+        gateway = self.nid(0, 2)
+        args = ('--net', 'tcp7', '--gateway', gateway)
+        self.assert_done(client.run('route', 'add', *args, '--hop-count', '3',
+                                    '--priority', '5'))
+        self.assertEqual(client.run('route', 'show', *args).stdout.decode(),
+                         f'route:\n-     net: tcp7\n      gateway: {gateway}\n')
+        for verbose in ('-v0', '-v1', '-v4'):
+            text = client.run('route', 'show', verbose)
+            tree = client.json('route', 'show', verbose)
+            self.assert_done(text)
+            if yaml is not None and verbose != '-v4':
+                self.assertEqual(yaml.safe_load(text.stdout), tree)
+        found = self.routes(client, '--net', 'tcp7')[0]
+        self.assertEqual((found['hop'], found['priority'], found['type']),
+                         (3, 5, 'multi-hop'))
+        self.assertEqual(self.routes(client)[0]['hop'], -1)
+        self.assertEqual(json.loads(client.run('route', 'del', *args,
+                                               '-j').stdout), {'removed': 1})
+        for words in (('del', *args), ('show', *args)):
+            self.assert_refused(client.run('route', *words), 1, 'errno: -2',
+                                'no such route')
+        self.assertEqual(router.run('route', 'show').stdout, b'')
+        self.assertEqual(router.json('route', 'show'), {'route': []})
+
+    def test_refusals_are_those_of_lnetctl(self):
+        client, *_ = self.line()
+        for net, gateway, number in (
+                ('tcp3', '1.2.3.4@tcp7', 113), ('tcp3', self.nid(0, 1), 113),
+                ('tcp1', self.nid(0, 2), 17), ('tcp', self.nid(0, 2), 22),
+                ('lo', self.nid(0, 2), 22)):
+            done = client.run('route', 'add', '--net', net, '--gateway', gateway)
+            self.assert_refused(done, 1, f'errno: -{number}', 'descr: ')
+            self.assertTrue(done.stderr.startswith(b'add:\n-     route:\n'))
+        self.assertEqual(len(self.routes(client)), 1)
+
+    def test_route_that_is_down_says_why(self):
+        client, router, _ = self.line()
+        self.wait_state(client, 'up')
+        self.assertNotIn('why down', self.routes(client)[0])
+        self.assertEqual(router.stop()[0], 0)
+        found = self.wait_state(client, 'down')
+        self.assertRegex(found['why down'],
+                         r'lost .*for \d+ s; it last answered a check \d+ s ago')
+        done = client.run('ping', self.nid(1, 3))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr.decode(),
+                         rf'the node says: {self.nid(1, 3)} is not reachable: '
+                         rf'the route by {self.nid(0, 2)} is down for \d+ s: ')
+        self.assert_done(client.run('route', 'add', '--net', 'tcp9',
+                                    '--gateway', self.nid(0, 7)))
+        found = self.wait_state(client, 'down', 1)
+        self.assertIn('it has never answered a check', found['why down'])
+
+    def test_router_comes_back(self):
+        client, router, server = self.line()
+        self.wait_state(client, 'up')
+        router.child.kill()
+        self.wait_state(client, 'down')
+        self.node([(0, 2), (1, 2)], '--routing')
+        # The checker asks a gateway that has failed every 10 s.
+        self.wait_state(client, 'up')
+        self.wait_state(server, 'up')
+        self.assert_done(client.run('ping', '--timeout=20', self.nid(1, 3)))
+
+    def test_second_router_takes_over(self):
+        one = self.node([(0, 2), (1, 2)], '--routing')
+        self.node([(0, 3), (1, 3)], '--routing')
+        text = f'{self.nid(0, 2)}:0 {self.nid(0, 3)}:1'
+        back = f'{self.nid(1, 2)}:0 {self.nid(1, 3)}:1'
+        client = self.node([(0, 1)], '--routes', f'tcp1 {text}')
+        self.node([(1, 4)], '--routes', f'tcp {back}')
+        for i in range(2):
+            self.wait_state(client, 'up', i)
+        self.assert_done(client.run('ping', self.nid(1, 4)))
+        self.assertEqual([r['sent_count'] > 0 for r in
+                          (r['colibri'] for r in self.routes(client))],
+                         [True, False])
+        self.assertEqual(one.stop()[0], 0)
+        self.assert_done(client.run('ping', '--timeout=20', self.nid(1, 4)))
+        self.assertGreater(self.routes(client)[1]['colibri']['sent_count'], 0)
+
+    def test_three_hops(self):
+        for i in range(1, 4):
+            routes = [f'tcp{n or ""} {self.nid(i - 1, 9 + i - 1)}'
+                      for n in range(0, i - 1)]
+            routes += [f'tcp{n} {self.nid(i, 10 + i)}'
+                       for n in range(i + 1, 4)]
+            self.node([(i - 1, 9 + i), (i, 9 + i)], '--routing',
+                      *(['--routes', '; '.join(routes)] if routes else []))
+        client = self.node([(0, 1)], '--routes', f'tcp3 3 {self.nid(0, 10)}')
+        self.node([(3, 4)], '--routes', f'tcp 3 {self.nid(3, 12)}')
+        self.wait_state(client, 'up')
+        self.assert_done(client.run('ping', '--timeout=20', self.nid(3, 4)))
+        self.assertEqual(self.routes(client)[0]['type'], 'multi-hop')
+
+
+class Routers(Case):
+    def test_buffers_are_as_asked_for(self):
+        node = self.node([(0, 1)], '--routing', '--tiny-buffers=7',
+                         '--small-buffers=9', '--large-buffers=3')
+        tree = node.json('routing', 'show')
+        self.assertEqual(tree['buffers'], {'tiny': 7, 'small': 9, 'large': 3})
+        pools = tree['routing'][0]['cpt[0]']
+        self.assertEqual(pools['small'], {'npages': 1, 'nbuffers': 9,
+                                          'credits': 9, 'mincredits': 9})
+        self.assertEqual([pools[p]['npages'] for p in ('tiny', 'large')],
+                         [0, 256])
+
+    def test_nothing_is_allocated_while_routing_is_off(self):
+        tree = self.node([(0, 1)]).json('routing', 'show', '-v4')
+        self.assertEqual(tree['routing'], [{'enable': 0}])
+        self.assertEqual(tree['colibri']['buffer_bytes'], 0)
+
+
+class Refuses(Case):
+    def test_what_is_wrong_is_told(self):
+        add = ('add', '--net=tcp1', '--gateway=1.2.3.4@tcp')
+        for args, words in (
+                ((), ('a word is missing', 'add, del, show')),
+                (('list',), ("'list'", 'add, del, show')),
+                (('show', 'x'), ("'x'",)),
+                (('add',), ('--net is missing',)),
+                (('del', '--net=tcp1'), ('--gateway is missing',)),
+                (('add', '--net=x'), ("--net 'x'", 'tcp1')),
+                (('add', '--gateway=x'), ("--gateway 'x'", '10.0.0.1@tcp')),
+                ((*add, '--hop=0'), ("--hop '0'", '1 to 255')),
+                ((*add, '--hop=256'), ("--hop '256'", '1 to 255')),
+                ((*add, '--priority=x'), ("--priority 'x'",)),
+                (('show', '--hop=1'), ('--hop', 'add')),
+                (('show', '-v5'), ('--verbose', '0 to 4'))):
+            with self.subTest(args=args):
+                self.assert_refused(cli.run('route', *args), 2, *words)
+        self.assert_refused(cli.run('routing'), 2, 'missing', 'show')
+        self.assert_refused(cli.run('routing', 'add'), 2, "'add'", 'show')
+        for option, *words in (
+                ('--router-memory=x', "--router-memory 'x'", '64K'),
+                ('--router-memory=1M', '--router-memory'),
+                ('--tiny-buffers=0', "--tiny-buffers '0'", '1 to'),
+                ('--small-buffers=x', "--small-buffers 'x'"),
+                ('--large-buffers=-1', "--large-buffers '-1'"),
+                ('--router-check-interval=x', 'seconds'),
+                ('--router-ping-timeout=0', '--router-ping-timeout')):
+            with self.subTest(option=option):
+                self.assert_refused(cli.run('node', option), 2, *words)
+
+
+if __name__ == '__main__':
+    cli.main()

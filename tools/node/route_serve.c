@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "route_serve.h"
+#include "../base/jout.h"
+#include "../base/text.h"
+
+enum {
+	LIST_INDENT = 6,
+	PAGE_BYTES = 4096,
+	WHY_BYTES = 512,
+	MS_PER_S = 1000,
+	/** lnetctl prints this for hops that are not set. */
+	HOPS_UNSET = -1
+};
+
+static void tree_print(const struct ctl_request *req, struct json_t *tree,
+		       unsigned indent, FILE *file)
+{
+	if (req->cq_json)
+		(void)jout_print(tree, file);
+	else
+		(void)jout_print_yaml(tree, indent, file);
+	jout_free(tree);
+}
+
+/* A failure as lnetctl reports it, under the key of the action. */
+static int failed(const char *action, const char *of, int rc, const char *text,
+		  FILE *err)
+{
+	struct json_t *tree = jout_alloc();
+	struct json_t *item = jout_append(jout_array(tree, action));
+
+	jout_null(item, of);
+	jout_int(item, "errno", rc);
+	jout_str(item, "descr", text);
+	(void)jout_print_yaml(tree, LIST_INDENT, err);
+	jout_free(tree);
+	return TOOL_FAILED;
+}
+
+/* -------------------------------------------------------------------- routes */
+
+static bool is_asked_for(const struct ctl_request        *req,
+			 const struct m0_lnet_route_attr *attr)
+{
+	const struct m0_lnet_route_attr *want = &req->cq_route;
+
+	return (want->lra_net == M0_LNET_NET_ANY ||
+		want->lra_net == attr->lra_net) &&
+	       (m0_lnet_nid_is_any(&want->lra_gateway) ||
+		m0_lnet_nid_eq(&want->lra_gateway, &attr->lra_gateway));
+}
+
+/* Why a route is down, since when, and when its gateway last answered. */
+static void why_print(const struct m0_lnet_route_info *info, char *ret,
+		      size_t size)
+{
+	char answered[96];
+
+	if (info->lri_answered_ms == UINT64_MAX)
+		snprintf(answered, sizeof answered,
+			 "it has never answered a check");
+	else
+		snprintf(answered, sizeof answered,
+			 "it last answered a check %" PRIu64 " s ago",
+			 info->lri_answered_ms / MS_PER_S);
+	snprintf(ret, size, "%s%s%s%s, for %" PRIu64 " s; %s",
+		 m0_lnet_route_why_text(info->lri_why),
+		 info->lri_status != 0 ? " (" : "",
+		 info->lri_status != 0 ? tool_errtext(info->lri_status) : "",
+		 info->lri_status != 0 ? ")" : "",
+		 info->lri_since_ms / MS_PER_S, answered);
+}
+
+static void more_add(struct json_t *item, const struct m0_lnet_route_info *info)
+{
+	struct json_t *object = jout_object(item, "colibri");
+
+	jout_num(object, "since_s", info->lri_since_ms / MS_PER_S);
+	if (info->lri_answered_ms == UINT64_MAX)
+		jout_null(object, "answered_s");
+	else
+		jout_num(object, "answered_s",
+			 info->lri_answered_ms / MS_PER_S);
+	jout_num(object, "sent_count", info->lri_sent_nr);
+}
+
+static void route_item(struct json_t                   *list,
+		       const struct m0_lnet_route_info *info, unsigned verbose)
+{
+	const struct m0_lnet_route_attr *attr = &info->lri_attr;
+	struct json_t                   *item = jout_append(list);
+	char                             text[M0_LNET_NIDSTR_SIZE];
+	char                             why[WHY_BYTES];
+
+	jout_str(item, "net",
+		 m0_lnet_net_print(attr->lra_net, text, sizeof text));
+	jout_str(item, "gateway",
+		 m0_lnet_nid_print(&attr->lra_gateway, text, sizeof text));
+	if (verbose == 0)
+		return;
+	jout_int(item, "hop",
+		 attr->lra_hops == 0 ? HOPS_UNSET : (int64_t)attr->lra_hops);
+	jout_num(item, "priority", attr->lra_priority);
+	jout_str(item, "state",
+		 info->lri_why == M0_LNET_ROUTE_UP ? "up" : "down");
+	jout_str(item, "type",
+		 info->lri_multi_hop ? "multi-hop" : "single-hop");
+	if (info->lri_why != M0_LNET_ROUTE_UP) {
+		why_print(info, why, sizeof why);
+		jout_str(item, "why down", why);
+	}
+	if (verbose >= CTL_VERBOSE_MAX)
+		more_add(item, info);
+}
+
+static int routes_show(const struct ctl_request *req, struct m0_lnet *lnet,
+		       FILE *out, FILE *err)
+{
+	struct m0_lnet_route_info *routes;
+	struct json_t             *tree;
+	struct json_t             *list;
+	bool                       empty;
+	int                        nr;
+	int                        i;
+
+	routes = calloc(M0_LNET_ROUTES_MAX, sizeof *routes);
+	nr = routes == NULL ? -ENOMEM
+			    : m0_lnet_route_get(lnet, routes,
+						M0_LNET_ROUTES_MAX);
+	if (nr < 0) {
+		free(routes);
+		return failed("show", "route", nr, tool_errtext(nr), err);
+	}
+	tree = jout_alloc();
+	list = jout_array(tree, "route");
+	for (i = 0; i < nr; ++i) {
+		if (is_asked_for(req, &routes[i].lri_attr))
+			route_item(list, &routes[i], req->cq_verbose);
+	}
+	free(routes);
+	empty = jout_is_empty(list);
+	if (req->cq_json || !empty)
+		tree_print(req, tree, LIST_INDENT, out);
+	else
+		jout_free(tree);
+	if (!empty || (req->cq_route.lra_net == M0_LNET_NET_ANY &&
+		       m0_lnet_nid_is_any(&req->cq_route.lra_gateway)))
+		return TOOL_OK;
+	return failed("show", "route", -ENOENT,
+		      "the node has no such route", err);
+}
+
+static int route_add(const struct ctl_request *req, struct m0_lnet *lnet,
+		     FILE *err)
+{
+	char why[M0_LNET_WHY_BYTES] = "";
+	int  rc = m0_lnet_route_add(lnet, &req->cq_route, why);
+
+	return rc == 0 ? TOOL_OK : failed("add", "route", rc, why, err);
+}
+
+static int route_del(const struct ctl_request *req, struct m0_lnet *lnet,
+		     FILE *out, FILE *err)
+{
+	const struct m0_lnet_route_attr *attr = &req->cq_route;
+	struct json_t                   *tree;
+	int nr = m0_lnet_route_del(lnet, attr->lra_net, &attr->lra_gateway);
+
+	if (nr <= 0)
+		return failed("del", "route", nr < 0 ? nr : -ENOENT,
+			      nr < 0 ? tool_errtext(nr)
+				     : "the node has no such route",
+			      err);
+	if (req->cq_json) {
+		tree = jout_alloc();
+		jout_num(tree, "removed", (uint64_t)nr);
+		tree_print(req, tree, LIST_INDENT, out);
+	}
+	return TOOL_OK;
+}
+
+/* ------------------------------------------------------------------- routing */
+
+static const char *const pool_names[M0_LNET_POOLS_NR] = {
+	[M0_LNET_POOL_TINY] = "tiny",
+	[M0_LNET_POOL_SMALL] = "small",
+	[M0_LNET_POOL_LARGE] = "large",
+};
+
+static const char *const state_names[] = {
+	[M0_LNET_ROUTING_OFF] = "off",
+	[M0_LNET_ROUTING_ON] = "on",
+	[M0_LNET_ROUTING_STOPPING] = "stopping",
+};
+
+static void pool_add(struct json_t *cpt, const char *name,
+		     const struct m0_lnet_pool_info *pool)
+{
+	struct json_t *object = jout_object(cpt, name);
+
+	jout_num(object, "npages", pool->lbi_bytes / PAGE_BYTES);
+	jout_num(object, "nbuffers", pool->lbi_max);
+	jout_num(object, "credits", pool->lbi_credits);
+	jout_num(object, "mincredits", pool->lbi_credits_low);
+}
+
+static void routing_more(struct json_t                     *tree,
+			 const struct m0_lnet_routing_info *info)
+{
+	struct json_t *object = jout_object(tree, "colibri");
+	unsigned       i;
+
+	jout_str(object, "state", state_names[info->lgi_state]);
+	jout_num(object, "buffer_bytes", info->lgi_bytes);
+	jout_num(object, "buffer_bytes_max", info->lgi_bytes_max);
+	for (i = 0; i < M0_LNET_POOLS_NR; ++i) {
+		const struct m0_lnet_pool_info *pool = &info->lgi_pools[i];
+		struct json_t *item = jout_object(object, pool_names[i]);
+
+		jout_num(item, "allocated", pool->lbi_nr);
+		jout_num(item, "used", pool->lbi_used_nr);
+	}
+	jout_num(object, "forwarded", info->lgi_forwarded_nr);
+	jout_num(object, "drop_no_route", info->lgi_no_route_nr);
+	jout_num(object, "drop_no_buffer", info->lgi_no_buffer_nr);
+	jout_num(object, "drop_late", info->lgi_late_nr);
+	jout_num(object, "drop_loop", info->lgi_loops_nr);
+}
+
+static int routing_show(const struct ctl_request *req, struct m0_lnet *lnet,
+			FILE *out, FILE *err)
+{
+	struct m0_lnet_routing_info info;
+	struct json_t              *tree;
+	struct json_t              *list;
+	struct json_t              *object;
+	unsigned                    i;
+	int                         rc = m0_lnet_routing_get(lnet, &info);
+
+	if (rc != 0)
+		return failed("show", "routing", rc, tool_errtext(rc), err);
+	tree = jout_alloc();
+	list = jout_array(tree, "routing");
+	if (info.lgi_state != M0_LNET_ROUTING_OFF) {
+		object = jout_object(jout_append(list), "cpt[0]");
+		for (i = 0; i < M0_LNET_POOLS_NR; ++i)
+			pool_add(object, pool_names[i], &info.lgi_pools[i]);
+	}
+	jout_num(jout_append(list), "enable",
+		 info.lgi_state == M0_LNET_ROUTING_ON ? 1 : 0);
+	object = jout_object(tree, "buffers");
+	for (i = 0; i < M0_LNET_POOLS_NR; ++i)
+		jout_num(object, pool_names[i], info.lgi_pools[i].lbi_max);
+	if (req->cq_verbose >= CTL_VERBOSE_MAX)
+		routing_more(tree, &info);
+	tree_print(req, tree, LIST_INDENT, out);
+	return TOOL_OK;
+}
+
+int route_serve(const struct ctl_request *req, struct m0_lnet *lnet, FILE *out,
+		FILE *err)
+{
+	switch (req->cq_verb) {
+	case CTL_ROUTE_ADD:
+		return route_add(req, lnet, err);
+	case CTL_ROUTE_DEL:
+		return route_del(req, lnet, out, err);
+	case CTL_ROUTE_SHOW:
+		return routes_show(req, lnet, out, err);
+	default:
+		M0_PRE(req->cq_verb == CTL_ROUTING_SHOW);
+		return routing_show(req, lnet, out, err);
+	}
+}

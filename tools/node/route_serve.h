@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The node's side of `colibri route` and `colibri routing`. */
+#ifndef M0_TOOLS_ROUTE_SERVE_H
+#define M0_TOOLS_ROUTE_SERVE_H
+
+#include <stdio.h>
+
+#include "ctl.h"
+
+/** Serves a request of these commands. @return the exit code. */
+int route_serve(const struct ctl_request *req, struct m0_lnet *lnet, FILE *out,
+		FILE *err);
+#endif /* M0_TOOLS_ROUTE_SERVE_H */
