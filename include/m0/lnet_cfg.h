@@ -112,6 +112,26 @@ struct m0_lnet_routing_cfg {
 	bool lgc_use_down;
 };
 
+/** Health of interfaces and peers, and what follows from it. */
+struct m0_lnet_health_cfg {
+	/** By how much the health of an interface or NID of a peer falls with
+	 * each failure, and rises with each success, 0 to 1000; 0: health does
+	 * not change, and nothing is sent again
+	 * (`lnet_health_sensitivity`). */
+	unsigned lhc_sensitivity;
+	/** How often a message that did not arrive is sent again by another
+	 * path, at most 255, and not after lc_transaction_timeout_ms
+	 * (`lnet_retry_count`). */
+	unsigned lhc_retry_count;
+	/** Time since its last message after which a NID of a peer is no longer
+	 * pinged to see whether it has recovered; 0: without limit
+	 * (`lnet_recovery_limit`). */
+	uint64_t lhc_recovery_limit_ms;
+	/** The longest interval of these pings
+	 * (`lnet_max_recovery_ping_interval`). */
+	uint64_t lhc_ping_max_ms;
+};
+
 struct m0_lnet_cfg {
 	struct m0_lnet_net_cfg lc_nets[M0_LNET_CFG_NETS_MAX];
 	unsigned               lc_nets_nr;
@@ -168,6 +188,7 @@ struct m0_lnet_cfg {
 	bool lc_discovery;
 
 	struct m0_lnet_routing_cfg lc_routing;
+	struct m0_lnet_health_cfg  lc_health;
 
 	/** Bounds. Each object that a peer can make this node keep counts
 	 * towards one of them. */

@@ -120,9 +120,6 @@ struct m0_lnet_failures {
 	uint64_t lf_network_timeout;
 };
 
-/** Value for a health that the node does not keep. */
-#define M0_LNET_HEALTH_NA UINT32_MAX
-
 enum {
 	/** Full health. */
 	M0_LNET_HEALTH_MAX = 1000
@@ -144,9 +141,11 @@ struct m0_lnet_ni_info {
 	/** As ldi_conns_per_peer, ldi_timeout_ms. */
 	unsigned nii_conns_per_peer;
 	uint64_t nii_timeout_ms;
-	/** Health, 0 to 1000. M0_LNET_HEALTH_NA: not kept, which is always so
-	 * at present. */
+	/** Health, 0 to M0_LNET_HEALTH_MAX, always the maximum of lo. Below it:
+	 * tries of the recovery since a success, and time to the next one. */
 	unsigned                nii_health;
+	unsigned                nii_tries_nr;
+	uint64_t                nii_try_in_ms;
 	struct m0_lnet_traffic  nii_traffic;
 	struct m0_lnet_failures nii_failures;
 	struct m0_lnd_ni_info   nii_lnd;
@@ -165,8 +164,11 @@ struct m0_lnet_peer_ni_info {
 	/** How often the peer NI was lost while it was up.
 	 * m0_lnet_stats_reset() does not reset it. */
 	uint64_t pni_lost_nr;
-	/** As nii_health. */
+	/** As nii_health, nii_tries_nr and nii_try_in_ms. The health of a peer
+	 * with one NID that is no gateway stays at the maximum. */
 	unsigned                pni_health;
+	unsigned                pni_tries_nr;
+	uint64_t                pni_try_in_ms;
 	struct m0_lnet_traffic  pni_traffic;
 	struct m0_lnet_failures pni_failures;
 };
@@ -198,17 +200,20 @@ struct m0_lnet_stats {
 	uint64_t ls_rst_alloc;
 	uint64_t ls_errors;
 	uint64_t ls_send_count;
-	/** Always 0: the engine does not resend messages yet. */
+	/** Times that a message was sent again. */
 	uint64_t                ls_resend_count;
 	uint64_t                ls_response_timeout_count;
 	struct m0_lnet_failures ls_failures;
-	uint64_t                ls_recv_count;
-	uint64_t                ls_route_count;
-	uint64_t                ls_drop_count;
-	uint64_t                ls_send_length;
-	uint64_t                ls_recv_length;
-	uint64_t                ls_route_length;
-	uint64_t                ls_drop_length;
+	/** Messages that were sent again, and in the end failed, or left. */
+	uint64_t ls_failed_resends;
+	uint64_t ls_successful_resends;
+	uint64_t ls_recv_count;
+	uint64_t ls_route_count;
+	uint64_t ls_drop_count;
+	uint64_t ls_send_length;
+	uint64_t ls_recv_length;
+	uint64_t ls_route_length;
+	uint64_t ls_drop_length;
 	/** Reasons for which messages were dropped or connections closed. */
 	uint64_t ls_drop_no_match;
 	uint64_t ls_drop_too_big;

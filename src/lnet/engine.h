@@ -109,6 +109,8 @@ enum m0_lnet_msg_state {
 	/** The driver sends it. */
 	M0_LNET_MSG_LEAVING,
 	M0_LNET_MSG_SENT,
+	/** Failed, and will be sent again. */
+	M0_LNET_MSG_AGAIN,
 	/** Its payload is arriving. */
 	M0_LNET_MSG_COMING,
 	M0_LNET_MSG_STATES_NR
@@ -146,6 +148,8 @@ struct m0_lnet_msg_tx {
 	 * mtx_is_answer. */
 	bool mtx_is_forward;
 	bool mtx_cancelled;
+	/** Number of times that the message was sent again. */
+	uint8_t mtx_tries_nr;
 	/** Set from m0_lnet__send to lhk_sent. */
 	bool mtx_sending;
 
@@ -264,18 +268,28 @@ struct m0_lnet_route_cfg {
 	uint64_t lrc_bytes;
 };
 
+/** Health: the values of m0_lnet_cfg that concern it. */
+struct m0_lnet_health_ecfg {
+	unsigned lhe_sensitivity;
+	unsigned lhe_retries;
+	/** 0: without limit. */
+	m0_time_t lhe_limit_ns;
+	m0_time_t lhe_ping_max_ns;
+};
+
 /** Configuration of an engine: the values of m0_lnet_cfg that concern it. */
 struct m0_lnet_engine_cfg {
 	uint32_t lec_pid;
 	unsigned lec_portals_nr;
 	unsigned lec_peers_max;
 	/** Number of messages that the home has, for itself and for peers. */
-	unsigned                 lec_msgs_max;
-	unsigned                 lec_peer_credits;
-	unsigned                 lec_credits;
-	bool                     lec_discovery;
-	m0_time_t                lec_transaction_timeout_ns;
-	struct m0_lnet_route_cfg lec_route;
+	unsigned                   lec_msgs_max;
+	unsigned                   lec_peer_credits;
+	unsigned                   lec_credits;
+	bool                       lec_discovery;
+	m0_time_t                  lec_transaction_timeout_ns;
+	struct m0_lnet_route_cfg   lec_route;
+	struct m0_lnet_health_ecfg lec_health;
 	/** First half of every wmd; it differs in each life of a node. */
 	uint64_t                       lec_cookie;
 	const struct m0_lnet_home_ops *lec_home_ops;

@@ -73,6 +73,11 @@ int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 
 /* -- the picture ----------------------------------------------------------- */
 
+static uint64_t ms_until(const struct m0_lnet_engine *eng, m0_time_t at)
+{
+	return at <= eng->le_now ? 0 : (at - eng->le_now) / M0_TIME_ONE_MSEC;
+}
+
 static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 {
 	const struct m0_lnd_ni *ln = &ni->lni_lnd;
@@ -80,13 +85,15 @@ static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 	to->nii_nid = ln->ldn_nid;
 	memcpy(to->nii_device, ln->ldn_device, sizeof to->nii_device);
 	to->nii_up = m0_lnet__ni_is_usable(ni) && ln->ldn_up &&
-		     !ni->lni_is_silent;
+		     !ni->lni_is_silent && !ni->lni_is_sick;
 	to->nii_peer_credits = ln->ldn_peer_credits;
 	to->nii_credits = ln->ldn_credits;
 	to->nii_credits_free = ni->lni_credits;
 	to->nii_credits_low = ni->lni_credits_low;
-	/* Health is neither changed nor used yet. */
-	to->nii_health = M0_LNET_HEALTH_NA;
+	to->nii_health = ni->lni_health;
+	to->nii_tries_nr = ni->lni_tries_nr;
+	if (ni->lni_health < M0_LNET_HEALTH_MAX)
+		to->nii_try_in_ms = ms_until(ni->lni_engine, ni->lni_try_at);
 	to->nii_traffic = ni->lni_traffic;
 	to->nii_failures = ni->lni_failures;
 	if (ln->ldn_lnd != NULL && m0_lnet__ni_is_usable(ni) &&
@@ -96,7 +103,8 @@ static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 	to->nii_timeout_ms = to->nii_lnd.ldi_timeout_ms;
 }
 
-static void lpni_draw(const struct m0_lnet_lpni   *lpni,
+static void lpni_draw(const struct m0_lnet_engine *eng,
+		      const struct m0_lnet_lpni   *lpni,
 		      struct m0_lnet_peer_ni_info *to)
 {
 	to->pni_nid = lpni->lpn_nid;
@@ -108,13 +116,17 @@ static void lpni_draw(const struct m0_lnet_lpni   *lpni,
 	to->pni_credits_low = lpni->lpn_credits_low;
 	to->pni_queued_bytes = lpni->lpn_queued_bytes;
 	to->pni_refs_nr = lpni->lpn_refs_nr;
-	to->pni_health = M0_LNET_HEALTH_NA;
+	to->pni_health = lpni->lpn_health;
+	to->pni_tries_nr = lpni->lpn_tries_nr;
+	if (lpni->lpn_health < M0_LNET_HEALTH_MAX)
+		to->pni_try_in_ms = ms_until(eng, lpni->lpn_try_at);
 	to->pni_traffic = lpni->lpn_traffic;
 	to->pni_failures = lpni->lpn_failures;
 }
 
 /** Fills in one peer. @return where the NIs of the next peer go. */
-static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_peer   *peer,
+static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_engine *eng,
+					      const struct m0_lnet_peer   *peer,
 					      struct m0_lnet_peer_info    *to,
 					      struct m0_lnet_peer_ni_info *nis)
 {
@@ -126,7 +138,7 @@ static struct m0_lnet_peer_ni_info *peer_draw(const struct m0_lnet_peer   *peer,
 	to->pei_nis = nis;
 	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
 			       lpn_link) {
-		lpni_draw(lpni, nis);
+		lpni_draw(eng, lpni, nis);
 		++nis;
 	}
 	to->pei_nis_nr = (unsigned)(nis - to->pei_nis);
@@ -144,7 +156,8 @@ static void all_draw(const struct m0_lnet_engine *eng,
 		ni_draw(ni, &info->li_nis[info->li_nis_nr++]);
 	m0_list_for_each_entry(&eng->le_peers, peer, struct m0_lnet_peer,
 			       lpe_link)
-		peer_nis = peer_draw(peer, &info->li_peers[info->li_peers_nr++],
+		peer_nis = peer_draw(eng, peer,
+				     &info->li_peers[info->li_peers_nr++],
 				     peer_nis);
 }
 

@@ -15,9 +15,7 @@
 
 #include "base/probes.h"
 #include "lnet/engine.h"
-
-struct m0_lnet_gateway;
-struct m0_lnet_route;
+#include "lnet/lnet_hooks.h"
 
 enum m0_lnet_portal_kind {
 	M0_LNET_PORTAL_NEW,
@@ -77,8 +75,14 @@ struct m0_lnet_ni {
 	bool                    lni_is_up;
 	bool                    lni_stopping;
 	uint64_t                lni_used_nr;
-	/** Health, 0 to M0_LNET_HEALTH_MAX. */
+	/** Health, 0 to M0_LNET_HEALTH_MAX; and whether the NI is reported down
+	 * because it fell to 0 and is not at the maximum again. */
 	unsigned lni_health;
+	bool     lni_is_sick;
+	/** Below the maximum: tries of the recovery without success, and the
+	 * time of the next one. */
+	unsigned  lni_tries_nr;
+	m0_time_t lni_try_at;
 	/** Router buffers for each peer on this network; 0: as it has
 	 * credits. */
 	unsigned lni_buffer_credits;
@@ -122,8 +126,14 @@ struct m0_lnet_lpni {
 	m0_time_t lpn_lost_at;
 	m0_time_t lpn_heard_at;
 	uint64_t  lpn_used_nr;
-	/** Health, 0 to M0_LNET_HEALTH_MAX. */
-	unsigned lpn_health;
+	/** Health, 0 to M0_LNET_HEALTH_MAX; below it the peer NI is in le_sick. */
+	unsigned            lpn_health;
+	struct m0_list_link lpn_sick_link;
+	/** Pings of the recovery since a message came, the time of the next
+	 * one, and the one that waits for its answer. */
+	unsigned            lpn_tries_nr;
+	m0_time_t           lpn_try_at;
+	struct m0_lnet_ask *lpn_try;
 	/** Router buffers of messages that came by this peer NI, and of those
 	 * that go to it. */
 	unsigned lpn_fwds_nr;
@@ -151,50 +161,6 @@ struct m0_lnet_peer {
 	uint64_t lpe_used_nr;
 };
 
-/**
- * Calls from the lower files of the engine to the upper ones: from entries and
- * peers to operations, and from all of these to discovery. engine.c fills it.
- */
-struct m0_lnet__hooks {
-	/** A route has been added by this gateway, which may be new. */
-	void (*lhk_gateway_new)(struct m0_lnet_engine  *eng,
-				struct m0_lnet_gateway *gw);
-	/** The route is about to be freed. */
-	void (*lhk_route_gone)(struct m0_lnet_route *route);
-	/** The gateway has failed: it is to be checked sooner. */
-	void (*lhk_gateway_lost)(struct m0_lnet_engine  *eng,
-				 struct m0_lnet_gateway *gw);
-	/** A message that was given to m0_lnet__send has left, or never will.
-	 * Exactly once, never within m0_lnet__send. */
-	void (*lhk_sent)(struct m0_lnet_msg *msg, int status);
-	/** The MD of the message is used up, so nothing waits for its
-	 * response. Pre: msg_op.mop_waits. */
-	void (*lhk_wait_end)(struct m0_lnet_msg *msg);
-	/** The MD of the message is being unlinked: end what can be ended. */
-	void (*lhk_abort)(struct m0_lnet_msg *msg);
-	/** Returns true if a request to this peer must wait for its discovery,
-	 * which it starts or joins. */
-	bool (*lhk_discovery_needed)(struct m0_lnet_engine    *eng,
-				     struct m0_lnet_peer      *peer,
-				     const struct m0_lnet_msg *msg);
-	/** The driver has lost this NID: no answer comes, and what is known of
-	 * the peer may be old. */
-	void (*lhk_peer_lost)(struct m0_lnet_engine     *eng,
-			      const struct m0_lnet_lpni *lpni, int status);
-	/** The peer is about to be freed. */
-	void (*lhk_peer_forget)(struct m0_lnet_engine *eng,
-				struct m0_lnet_peer   *peer);
-	/** A push has come, and no buffer for pushes is free: frees one. Returns
-	 * false if none could be freed. */
-	bool (*lhk_push_room)(struct m0_lnet_engine *eng);
-	/** A ping has come by this NI. */
-	void (*lhk_pinged)(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni);
-	/** A push has come; `nr` bytes of it are there. */
-	void (*lhk_pushed)(struct m0_lnet_engine    *eng,
-			   const struct m0_lnet_nid *from, const void *bytes,
-			   size_t nr);
-};
-
 /** A path: an NI of this node, and a NID that it reaches, of the peer or of a
  * gateway. */
 struct m0_lnet__path {
@@ -214,6 +180,17 @@ struct m0_lnet__cache {
 	struct m0_lnet_lpni *lch_heard;
 	/** The path of the last request that named its NI; NULLs: none. */
 	struct m0_lnet__path lch_path;
+};
+
+/** Messages, NIs and peer NIs that have failed, and are tried again. */
+struct m0_lnet__sick {
+	/** Messages that will be sent again. */
+	struct m0_list lsk_again;
+	/** Number of NIs and peer NIs whose health is below the maximum, the
+	 * peer NIs, and the timer of their recovery. */
+	unsigned             lsk_nr;
+	struct m0_list       lsk_lpnis;
+	struct m0_lnet_timer lsk_timer;
 };
 
 struct m0_lnet_engine {
@@ -265,7 +242,8 @@ struct m0_lnet_engine {
 	void *le_discovery;
 	/** Messages that ended outside a driver's call; they complete in the
 	 * next step. */
-	struct m0_list le_deferred;
+	struct m0_list       le_deferred;
+	struct m0_lnet__sick le_sick;
 	/** State of route.c: routes and gateways. */
 	struct m0_lnet_routes *le_routes;
 	/** State of the router: its buffers. */
@@ -746,6 +724,12 @@ void m0_lnet__gateway_lost(struct m0_lnet_engine  *eng,
 void m0_lnet__route_gone(struct m0_lnet_route *route);
 /** Ends the checks. */
 void m0_lnet__checker_stop(struct m0_lnet_engine *eng);
+/** Tries what has lost health, now or later. */
+void m0_lnet__recovery_begin(struct m0_lnet_engine *eng);
+/** Ends the recovery. */
+void m0_lnet__recovery_stop(struct m0_lnet_engine *eng);
+/** Tells peers what this node reports of its NIs, if that has changed. */
+void m0_lnet__ni_told(struct m0_lnet_engine *eng);
 /** lhk_pinged, of routing.c. */
 void m0_lnet__routing_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni);
 /** Ends routing at once: the engine shuts down. */

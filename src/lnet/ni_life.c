@@ -21,6 +21,8 @@ static void ni_free(struct m0_lnet_ni *ni)
 	M0_ASSERT(ni->lni_msgs_nr == 0);
 	M0_ASSERT(m0_list_is_empty(&ni->lni_queue));
 	M0_ASSERT(ni->lni_credits == (int)ni->lni_lnd.ldn_credits);
+	if (ni->lni_health < M0_LNET_HEALTH_MAX)
+		--ni->lni_engine->le_sick.lsk_nr;
 	if (ni->lni_engine->le_lo == ni)
 		ni->lni_engine->le_lo = NULL;
 	m0_list_del(&ni->lni_link);

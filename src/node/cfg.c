@@ -44,6 +44,9 @@ void m0_lnet_cfg_default(struct m0_lnet_cfg *cfg)
 	cfg->lc_routing.lgc_check_ms = 60000;
 	cfg->lc_routing.lgc_ping_ms = 50000;
 	cfg->lc_routing.lgc_avoid_asym = true;
+	cfg->lc_health.lhc_sensitivity = 100;
+	cfg->lc_health.lhc_retry_count = 2;
+	cfg->lc_health.lhc_ping_max_ms = 900000;
 	cfg->lc_portals_nr = 64;
 	cfg->lc_mes_max = 1 << 20;
 	cfg->lc_mds_max = 1 << 20;
@@ -94,6 +97,10 @@ static const struct cfg_range ranges[] = {
 	RANGE(lc_routing.lgc_bytes, 4 << 20, UINT64_C(1) << 40),
 	RANGE(lc_routing.lgc_check_ms, 0, MS_MAX),
 	RANGE(lc_routing.lgc_ping_ms, 1, MS_MAX),
+	RANGE(lc_health.lhc_sensitivity, 0, M0_LNET_HEALTH_MAX),
+	RANGE(lc_health.lhc_retry_count, 0, UINT8_MAX),
+	RANGE(lc_health.lhc_recovery_limit_ms, 0, MS_MAX),
+	RANGE(lc_health.lhc_ping_max_ms, 1000, MS_MAX),
 	RANGE(lc_portals_nr, 1, 4096),
 	RANGE(lc_mes_max, 1, NR_MAX),
 	RANGE(lc_mds_max, 1, NR_MAX),

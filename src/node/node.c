@@ -213,6 +213,13 @@ static int engine_make(struct m0_node *node, m0_time_t now)
 					 routing->lgc_buffers[2] },
 			.lrc_bytes = routing->lgc_bytes,
 		},
+		.lec_health = {
+			.lhe_sensitivity = cfg->lc_health.lhc_sensitivity,
+			.lhe_retries = cfg->lc_health.lhc_retry_count,
+			.lhe_limit_ns =
+				ms(cfg->lc_health.lhc_recovery_limit_ms),
+			.lhe_ping_max_ns = ms(cfg->lc_health.lhc_ping_max_ms),
+		},
 		.lec_home_ops = &m0_node__ops,
 		.lec_home = node,
 	};

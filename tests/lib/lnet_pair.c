@@ -130,12 +130,12 @@ static void ni_stopped(struct pair_node *node, unsigned i)
 {
 	struct m0_lnd_ni *ni = node->pno_ni[i];
 
-	txs_fail(&node->pno_txs, ni, -ENETDOWN, M0_LND_LOCAL_ERROR);
-	txs_fail(&node->pno_held, ni, -ENETDOWN, M0_LND_LOCAL_ERROR);
+	txs_fail(&node->pno_txs, ni, -ENETDOWN, M0_LND_LOCAL_INTERRUPT);
+	txs_fail(&node->pno_held, ni, -ENETDOWN, M0_LND_LOCAL_INTERRUPT);
 	txs_fail(&node->pno_slow, ni, 0, M0_LND_OK);
 	rxs_fail(node, ni);
 	/* Answers to what has just ended. */
-	txs_fail(&node->pno_txs, ni, -ENETDOWN, M0_LND_LOCAL_ERROR);
+	txs_fail(&node->pno_txs, ni, -ENETDOWN, M0_LND_LOCAL_INTERRUPT);
 	memmove(&node->pno_ni[i], &node->pno_ni[i + 1],
 		(node->pno_nis_nr - i - 1) * sizeof node->pno_ni[0]);
 	--node->pno_nis_nr;
@@ -274,13 +274,13 @@ static void tx_move(struct pair_node *node, struct m0_lnd_tx *tx)
 	struct m0_lnet_nid from = ni->ldn_nid;
 
 	if (tx->ltx_word[0] == TX_CANCELLED) {
-		ni->ldn_ops->lu_tx_done(tx, -ECANCELED, M0_LND_OK);
+		ni->ldn_ops->lu_tx_done(tx, -ECANCELED, M0_LND_LOCAL_INTERRUPT);
 		return;
 	}
 	payload = frame_fill(&frame, node, tx);
 	if (payload == NULL) {
 		ni->ldn_ops->lu_tx_done(tx, frame.pfr_status,
-					M0_LND_LOCAL_ERROR);
+					M0_LND_LOCAL_INTERRUPT);
 		return;
 	}
 	if (pair->pai_hook != NULL)
@@ -678,6 +678,11 @@ struct m0_lnet_engine_cfg pair_cfg(void)
 			.lrc_forward_ns = 50 * M0_TIME_ONE_SECOND,
 			.lrc_buffers = { 512, 4096, 256 },
 			.lrc_bytes = 256 << 20,
+		},
+		.lec_health = {
+			.lhe_sensitivity = 100,
+			.lhe_retries = 2,
+			.lhe_ping_max_ns = 900 * M0_TIME_ONE_SECOND,
 		},
 	};
 }

@@ -60,14 +60,6 @@ static void udsp_add(struct json_t *item)
 	jout_int(object, "nid priority", -1);
 }
 
-static void health_add(struct json_t *object, unsigned health)
-{
-	if (health == M0_LNET_HEALTH_NA)
-		jout_str(object, "health value", "NA");
-	else
-		jout_num(object, "health value", health);
-}
-
 static void nid_add(struct json_t *item, const char *key,
 		    const struct m0_lnet_nid *nid)
 {
@@ -84,16 +76,16 @@ static void ni_health_add(struct json_t *item, const struct m0_lnet_ni_info *ni)
 	struct json_t *object = jout_object(item, "health stats");
 
 	jout_num(object, "fatal_error", ni->nii_up ? 0 : 1);
-	health_add(object,
-		   m0_lnet_nid_is_lo(&ni->nii_nid) ? 0 : ni->nii_health);
+	jout_num(object, "health value",
+		 m0_lnet_nid_is_lo(&ni->nii_nid) ? 0 : ni->nii_health);
 	jout_num(object, "interrupts", bad->lf_local_interrupt);
 	jout_num(object, "dropped", bad->lf_local_dropped);
 	jout_num(object, "aborted", bad->lf_local_aborted);
 	jout_num(object, "no route", bad->lf_local_no_route);
 	jout_num(object, "timeouts", bad->lf_local_timeout);
 	jout_num(object, "error", bad->lf_local_error);
-	jout_num(object, "ping_count", 0);
-	jout_num(object, "next_ping", 0);
+	jout_num(object, "ping_count", ni->nii_tries_nr);
+	jout_num(object, "next_ping", seconds(ni->nii_try_in_ms));
 }
 
 static void ni_tunables_add(struct json_t                *item,
@@ -199,13 +191,13 @@ static void peer_health_add(struct json_t                     *item,
 	const struct m0_lnet_failures *bad = &ni->pni_failures;
 	struct json_t *object = jout_object(item, "health stats");
 
-	health_add(object, ni->pni_health);
+	jout_num(object, "health value", ni->pni_health);
 	jout_num(object, "dropped", bad->lf_remote_dropped);
 	jout_num(object, "timeout", bad->lf_remote_timeout);
 	jout_num(object, "error", bad->lf_remote_error);
 	jout_num(object, "network timeout", bad->lf_network_timeout);
-	jout_num(object, "ping_count", 0);
-	jout_num(object, "next_ping", 0);
+	jout_num(object, "ping_count", ni->pni_tries_nr);
+	jout_num(object, "next_ping", seconds(ni->pni_try_in_ms));
 }
 
 static void peer_ni_add(struct json_t                     *list,
@@ -315,8 +307,8 @@ static void stats_add(struct json_t *tree, const struct m0_lnet_stats *st,
 	jout_num(object, "response_timeout_count",
 		 st->ls_response_timeout_count);
 	failures_add(object, &st->ls_failures);
-	jout_num(object, "failed_resends", 0);
-	jout_num(object, "successful_resends", 0);
+	jout_num(object, "failed_resends", st->ls_failed_resends);
+	jout_num(object, "successful_resends", st->ls_successful_resends);
 	jout_num(object, "recv_count", st->ls_recv_count);
 	jout_num(object, "route_count", st->ls_route_count);
 	jout_num(object, "drop_count", st->ls_drop_count);
@@ -336,7 +328,15 @@ static void stats_add(struct json_t *tree, const struct m0_lnet_stats *st,
 	jout_num(object, "drop_fault", st->ls_drop_fault);
 }
 
-/* Without resends and health, whose parameters are those of "off". */
+/* Time for one of the tries of a message, as lnetctl derives it. */
+static uint64_t try_seconds(const struct m0_lnet_cfg *cfg)
+{
+	uint64_t all = seconds(cfg->lc_transaction_timeout_ms);
+	uint64_t one = (all - 1) / (cfg->lc_health.lhc_retry_count + 1);
+
+	return one == 0 ? 1 : one;
+}
+
 static void global_add(struct json_t *tree, const struct m0_lnet_cfg *cfg)
 {
 	struct json_t *object = jout_object(tree, "global");
@@ -345,17 +345,20 @@ static void global_add(struct json_t *tree, const struct m0_lnet_cfg *cfg)
 	jout_num(object, "max_interfaces",
 		 M0_LNET_CFG_NETS_MAX * M0_LNET_CFG_IFACES_MAX);
 	jout_num(object, "discovery", cfg->lc_discovery ? 1 : 0);
-	jout_num(object, "drop_asym_route", 0);
-	jout_num(object, "retry_count", 0);
+	jout_num(object, "drop_asym_route",
+		 cfg->lc_routing.lgc_drop_asym ? 1 : 0);
+	jout_num(object, "retry_count", cfg->lc_health.lhc_retry_count);
 	jout_num(object, "transaction_timeout",
 		 seconds(cfg->lc_transaction_timeout_ms));
-	jout_num(object, "health_sensitivity", 0);
+	jout_num(object, "health_sensitivity", cfg->lc_health.lhc_sensitivity);
 	jout_num(object, "recovery_interval", 1);
 	jout_num(object, "router_sensitivity", 100);
-	jout_num(object, "lnd_timeout", seconds(cfg->lc_timeout_ms));
+	jout_num(object, "lnd_timeout", try_seconds(cfg));
 	jout_num(object, "response_tracking", 3);
-	jout_num(object, "recovery_limit", 0);
-	jout_num(object, "max_recovery_ping_interval", 900);
+	jout_num(object, "recovery_limit",
+		 seconds(cfg->lc_health.lhc_recovery_limit_ms));
+	jout_num(object, "max_recovery_ping_interval",
+		 seconds(cfg->lc_health.lhc_ping_max_ms));
 }
 
 /* ------------------------------------------------------------------- answers */

@@ -210,16 +210,18 @@ static int ask(int argc, char **argv, const struct argp *argp,
 	return tool_finish_output(argv[0], code);
 }
 
-#define COMMON                                                                \
-	{ "json", 'j', NULL, 0, "Print JSON", 0 },                            \
-		{ "timeout", KEY_TIMEOUT, "TIME", 0,                          \
-		  "Fail if the node does not answer for this long; default "  \
-		  "30",                                                       \
-		  0 },                                                        \
-		{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the node",    \
-		  0 },                                                        \
-	{                                                                     \
-		0                                                             \
+#define COMMON                                                                  \
+	{ "json", 'j', NULL, 0, "Print JSON", 0 },                              \
+		{ "timeout",                                                    \
+		  KEY_TIMEOUT,                                                  \
+		  "TIME",                                                       \
+		  0,                                                            \
+		  "Fail if the node does not answer for this long; default "    \
+		  "30",                                                         \
+		  0 },                                                          \
+		{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the node", 0 }, \
+	{                                                                       \
+		0                                                               \
 	}
 
 int route_main(int argc, char **argv)
@@ -265,12 +267,9 @@ int routing_main(int argc, char **argv)
 		COMMON
 	};
 	static const struct argp argp = {
-		options,
-		route_option,
-		"show",
-		"Show the running node as a router, and its buffers.",
-		NULL,
-		NULL,
+		options, route_option,
+		"show",  "Show the running node as a router, and its buffers.",
+		NULL,    NULL,
 		NULL,
 	};
 

@@ -126,9 +126,9 @@ static int routes_show(const struct ctl_request *req, struct m0_lnet *lnet,
 	int                        i;
 
 	routes = calloc(M0_LNET_ROUTES_MAX, sizeof *routes);
-	nr = routes == NULL ? -ENOMEM
-			    : m0_lnet_route_get(lnet, routes,
-						M0_LNET_ROUTES_MAX);
+	nr = routes == NULL
+		     ? -ENOMEM
+		     : m0_lnet_route_get(lnet, routes, M0_LNET_ROUTES_MAX);
 	if (nr < 0) {
 		free(routes);
 		return failed("show", "route", nr, tool_errtext(nr), err);
@@ -148,8 +148,8 @@ static int routes_show(const struct ctl_request *req, struct m0_lnet *lnet,
 	if (!empty || (req->cq_route.lra_net == M0_LNET_NET_ANY &&
 		       m0_lnet_nid_is_any(&req->cq_route.lra_gateway)))
 		return TOOL_OK;
-	return failed("show", "route", -ENOENT,
-		      "the node has no such route", err);
+	return failed("show", "route", -ENOENT, "the node has no such route",
+		      err);
 }
 
 static int route_add(const struct ctl_request *req, struct m0_lnet *lnet,

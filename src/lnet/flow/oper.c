@@ -7,6 +7,7 @@
  * either order; the second of them is the last use of the MD by the message.
  */
 #include "lnet/flow/forward.h"
+#include "lnet/health/health.h"
 
 enum {
 	/** Cookies count in steps, so that their lowest bits mark an MD. */
@@ -143,6 +144,7 @@ static void response_overdue(struct m0_lnet_engine *eng,
 	(void)now;
 	m0_lnet__response_drop(msg);
 	++eng->le_stats.ls_response_timeout_count;
+	m0_lnet__health_overdue(eng, &msg->msg_tx.mtx_lnd.ltx_nid);
 	/* After a failed SEND no event may follow, so the SEND goes first. */
 	if (msg->msg_tx.mtx_sending)
 		msg->msg_op.mop_late = true;

@@ -6,6 +6,7 @@
  */
 #include "lnet/fault/fault.h"
 #include "lnet/flow/forward.h"
+#include "lnet/health/health.h"
 
 /** The header that is being handled. */
 struct coming {
@@ -517,6 +518,7 @@ static __attribute__((__noinline__)) int forward_in(struct coming *in)
 		return drop(in, &eng->le_stats.ls_drop_not_ours,
 			    "routing is off");
 	in->cmi_lpni = m0_lnet__hop_heard(eng, &in->cmi_rx->lr_nid);
+	m0_lnet__health_heard(in->cmi_ni, in->cmi_lpni);
 	rc = m0_lnet__forward_begin(in->cmi_ni, in->cmi_rx, &in->cmi_hdr,
 				    in->cmi_lpni, &why);
 	if (rc == -EAGAIN)
@@ -575,6 +577,7 @@ static int sound_in(struct coming *in, bool ours)
 	in->cmi_lpni = m0_lnet__peer_heard(eng, &in->cmi_hdr.lhd_src_nid,
 					   &in->cmi_rx->lr_nid,
 					   &in->cmi_primary);
+	m0_lnet__health_heard(in->cmi_ni, in->cmi_lpni);
 	return heard_in(in);
 }
 
@@ -607,6 +610,8 @@ static int again_in(struct coming *in, const void *bytes)
 	in->cmi_lpni = lpni;
 	in->cmi_primary = lpni->lpn_peer->lpe_primary;
 	m0_lnet__lpni_heard(in->cmi_eng, lpni);
+	/* With less than full health the last sender is not cached: each rise
+	 * of it changes the topology. */
 	return heard_in(in);
 }
 

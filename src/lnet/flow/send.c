@@ -8,6 +8,8 @@
  * have a timer; the driver observes the deadline of the messages that it has.
  */
 #include "lnet/fault/fault.h"
+#include "lnet/flow/again.h"
+#include "lnet/health/health.h"
 #include "lnet/route/route.h"
 
 /* -- ends ------------------------------------------------------------------ */
@@ -29,6 +31,8 @@ static void sent_now(struct m0_lnet_msg *msg, int status)
 	M0_PRE_EX(msg->msg_tx.mtx_ni == NULL && msg->msg_tx.mtx_lpni == NULL);
 	if (status < 0 && status != -ECANCELED)
 		++msg->msg_engine->le_stats.ls_errors;
+	if (M0_UNLIKELY(msg->msg_tx.mtx_tries_nr != 0))
+		m0_lnet__again_count(msg, status);
 	msg->msg_engine->le_hooks->lhk_sent(msg, status);
 }
 
@@ -264,7 +268,8 @@ static void msg_pull(struct m0_lnet_msg *msg)
 		credits_put(msg);
 		break;
 	default:
-		M0_ASSERT(msg->msg_state == M0_LNET_MSG_DISCOVERING);
+		M0_ASSERT(M0_IN(msg->msg_state,
+				(M0_LNET_MSG_DISCOVERING, M0_LNET_MSG_AGAIN)));
 		m0_list_del(&msg->msg_tx.mtx_link);
 	}
 }
@@ -273,7 +278,63 @@ static bool msg_is_queued(const struct m0_lnet_msg *msg)
 {
 	return M0_IN(msg->msg_state,
 		     (M0_LNET_MSG_DISCOVERING, M0_LNET_MSG_PEER_QUEUE,
-		      M0_LNET_MSG_NI_QUEUE, M0_LNET_MSG_DELAYED));
+		      M0_LNET_MSG_NI_QUEUE, M0_LNET_MSG_DELAYED,
+		      M0_LNET_MSG_AGAIN));
+}
+
+/* -- once more ------------------------------------------------------------- */
+
+/**
+ * Sends a message that has failed once more: the first time at once, later a second
+ * after the failure.
+ */
+static __attribute__((__cold__, __noinline__)) void again_later(
+	struct m0_lnet_msg *msg, int status)
+{
+	struct m0_lnet_engine *eng = msg->msg_engine;
+	struct m0_lnet_msg_tx *tx = &msg->msg_tx;
+
+	M0_PRE(status < 0 && tx->mtx_sending);
+	m0_lnet__path_put(msg);
+	tx->mtx_has_credits = false;
+	tx->mtx_lnd.ltx_word[0] = (uint64_t)(int64_t)status;
+	msg_queue(msg, &eng->le_sick.lsk_again, M0_LNET_MSG_AGAIN);
+	m0_lnet__timer_arm(
+		eng, &tx->mtx_timer,
+		tx->mtx_tries_nr == 0
+			? M0_TIME_IMMEDIATELY
+			: min64u(tx->mtx_lnd.ltx_deadline,
+				 m0_time_add(eng->le_now, M0_TIME_ONE_SECOND)));
+	++tx->mtx_tries_nr;
+}
+
+/** Completes a message that has failed in a queue, or sends it once more. */
+static void failed_later(struct m0_lnet_msg *msg, int status,
+			 enum m0_lnd_health health)
+{
+	if (m0_lnet__again_may(msg, health))
+		again_later(msg, status);
+	else
+		sent_later(msg, status);
+}
+
+/** The message is sent again, by the path that is the best now. It fails as it
+ * failed before if there is none. */
+static void again(struct m0_lnet_msg *msg)
+{
+	int status = (int)(int64_t)msg->msg_tx.mtx_lnd.ltx_word[0];
+	int rc = -ETIMEDOUT;
+
+	M0_PRE(msg->msg_state == M0_LNET_MSG_AGAIN && status < 0);
+	m0_list_del(&msg->msg_tx.mtx_link);
+	if (msg->msg_engine->le_now < msg->msg_tx.mtx_lnd.ltx_deadline) {
+		++msg->msg_engine->le_stats.ls_resend_count;
+		rc = m0_lnet__again_path(msg);
+	}
+	if (rc == 0)
+		credits_take(msg);
+	else
+		sent_later(msg, status);
 }
 
 /* -- entries --------------------------------------------------------------- */
@@ -286,6 +347,10 @@ static void send_timed_out(struct m0_lnet_engine *eng,
 
 	if (!msg_is_queued(msg))
 		return;
+	if (msg->msg_state == M0_LNET_MSG_AGAIN) {
+		again(msg);
+		return;
+	}
 	if (msg->msg_state == M0_LNET_MSG_DELAYED &&
 	    now < msg->msg_tx.mtx_lnd.ltx_deadline) {
 		m0_list_del(&msg->msg_tx.mtx_link);
@@ -417,6 +482,8 @@ static __attribute__((__cold__, __noinline__)) void tx_count_failure(
 	m0_lnet__traffic_count(&ni->lni_traffic.lt_dropped, type);
 	m0_lnet__failure_count(&ni->lni_failures, health);
 	m0_lnet__failure_count(&msg->msg_engine->le_stats.ls_failures, health);
+	if (!msg->msg_tx.mtx_cancelled && !msg->msg_engine->le_shutdown)
+		m0_lnet__health_failed(ni, lpni, health);
 	if (lpni == NULL)
 		return;
 	m0_lnet__traffic_count(&lpni->lpn_traffic.lt_dropped, type);
@@ -437,6 +504,7 @@ static inline __attribute__((always_inline)) void tx_count(
 	if (msg->msg_tx.mtx_lpni != NULL)
 		m0_lnet__traffic_count(
 			&msg->msg_tx.mtx_lpni->lpn_traffic.lt_sent, type);
+	m0_lnet__health_sent(msg->msg_tx.mtx_ni);
 	++stats->ls_send_count;
 	stats->ls_send_length += msg->msg_hdr.lhd_payload_bytes;
 }
@@ -448,7 +516,7 @@ static __attribute__((__cold__, __noinline__)) void tx_done_here(
 	M0_PRE(status < 0);
 	tx_count(msg, status, health);
 	credits_put(msg);
-	sent_later(msg, status);
+	failed_later(msg, status, health);
 }
 
 /** Sends the message once more. */
@@ -476,6 +544,10 @@ void m0_lnet__tx_done(struct m0_lnd_tx *tx, int status,
 	}
 	tx_count(msg, status, health);
 	credits_put(msg);
+	if (M0_UNLIKELY(status != 0) && m0_lnet__again_may(msg, health)) {
+		again_later(msg, status);
+		return;
+	}
 	m0_lnet__path_put(msg);
 	m0_lnet__msg_state_set(msg, M0_LNET_MSG_SENT);
 	sent_now(msg, status);
@@ -500,7 +572,7 @@ static bool is_lost(const struct m0_lnet_msg *msg, const struct lost *lost)
 }
 
 static void queue_fail(struct m0_list *queue, const struct lost *lost,
-		       int status)
+		       int status, enum m0_lnd_health health)
 {
 	struct m0_list      failed;
 	struct m0_lnet_msg *msg;
@@ -518,6 +590,21 @@ static void queue_fail(struct m0_list *queue, const struct lost *lost,
 		msg = m0_list_entry(m0_list_first(&failed), struct m0_lnet_msg,
 				    msg_tx.mtx_link);
 		msg_pull(msg);
+		failed_later(msg, status, health);
+	}
+}
+
+/** Fails answers that would be sent again by this NI. */
+static void again_flush(const struct m0_lnet_ni *ni, int status)
+{
+	struct m0_lnet_msg *msg;
+	struct m0_lnet_msg *next;
+
+	m0_list_for_each_entry_safe(&ni->lni_engine->le_sick.lsk_again, msg,
+				    next, struct m0_lnet_msg, msg_tx.mtx_link) {
+		if (!msg->msg_tx.mtx_is_answer || msg->msg_rx.mrx_ni != ni)
+			continue;
+		msg_pull(msg);
 		sent_later(msg, status);
 	}
 }
@@ -533,10 +620,12 @@ void m0_lnet__send_ni_flush(struct m0_lnet_ni *ni, int status)
 	for (at = m0_hash_first(&eng->le_lpnis); at != NULL;
 	     at = m0_hash_next(at)) {
 		lpni = container_of(at, struct m0_lnet_lpni, lpn_hash);
-		queue_fail(&lpni->lpn_queue, &lost, status);
+		queue_fail(&lpni->lpn_queue, &lost, status,
+			   M0_LND_LOCAL_INTERRUPT);
 	}
-	queue_fail(&ni->lni_queue, &lost, status);
-	queue_fail(&eng->le_delayed, &lost, status);
+	queue_fail(&ni->lni_queue, &lost, status, M0_LND_LOCAL_INTERRUPT);
+	queue_fail(&eng->le_delayed, &lost, status, M0_LND_LOCAL_INTERRUPT);
+	again_flush(ni, status);
 	M0_POST(m0_list_is_empty(&ni->lni_queue) && ni->lni_credits >= 0);
 }
 
@@ -575,9 +664,12 @@ void m0_lnet__peer_down(struct m0_lnd_ni *lnd_ni, const struct m0_lnet_nid *nid,
 	/* A reference keeps it while messages fail. */
 	m0_lnet__lpni_hold(eng, lpni);
 	if (status < 0) {
-		queue_fail(&lpni->lpn_queue, &lost, status);
-		queue_fail(&ni->lni_queue, &lost, status);
-		queue_fail(&eng->le_delayed, &lost, status);
+		queue_fail(&lpni->lpn_queue, &lost, status,
+			   M0_LND_REMOTE_DROPPED);
+		queue_fail(&ni->lni_queue, &lost, status,
+			   M0_LND_REMOTE_DROPPED);
+		queue_fail(&eng->le_delayed, &lost, status,
+			   M0_LND_REMOTE_DROPPED);
 	}
 	if (pid == M0_LNET_PID_LUSTRE)
 		node_down(eng, lpni, status);

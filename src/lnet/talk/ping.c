@@ -119,7 +119,8 @@ static void net_tell(const struct m0_lnet_engine *eng, uint32_t net,
 				(struct m0_lnet_ping_ni){
 					.lpg_nid = ni->lni_lnd.ldn_nid,
 					.lpg_up = ni->lni_lnd.ldn_up &&
-						  !ni->lni_is_silent,
+						  !ni->lni_is_silent &&
+						  !ni->lni_is_sick,
 				};
 }
 

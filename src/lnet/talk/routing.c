@@ -17,7 +17,7 @@
 #define STOP_MIN_NS (2 * M0_TIME_ONE_SECOND)
 #define STOP_MAX_NS (10 * M0_TIME_ONE_SECOND)
 
-static void info_changed(struct m0_lnet_engine *eng)
+void m0_lnet__ni_told(struct m0_lnet_engine *eng)
 {
 	if (m0_lnet__ping_changed(eng))
 		m0_lnet__discovery_renew(eng);
@@ -64,7 +64,7 @@ static void nets_look(struct m0_lnet_engine *eng)
 		ni->lni_is_silent = silent;
 	}
 	if (changed)
-		info_changed(eng);
+		m0_lnet__ni_told(eng);
 }
 
 void m0_lnet__routing_pinged(struct m0_lnet_engine *eng, struct m0_lnet_ni *ni)
@@ -123,7 +123,7 @@ int m0_lnet_engine_routing_set(struct m0_lnet_engine *eng, bool on)
 	router->lrr_timer.ltm_fire = router_fire;
 	m0_lnet__timer_arm(eng, &router->lrr_timer,
 			   m0_time_add(eng->le_now, TICK_NS));
-	info_changed(eng);
+	m0_lnet__ni_told(eng);
 	return 0;
 }
 

@@ -98,7 +98,7 @@ static void picture_shows_nis_peers_and_queues(void **state)
 	assert_int_equal(info->li_nis[1].nii_credits, 256);
 	assert_int_equal(info->li_nis[1].nii_credits_free, 248);
 	assert_int_equal(info->li_nis[1].nii_timeout_ms, 50000);
-	assert_true(info->li_nis[1].nii_health == M0_LNET_HEALTH_NA);
+	assert_true(info->li_nis[1].nii_health == M0_LNET_HEALTH_MAX);
 	assert_int_equal(info->li_nis[1].nii_lnd.ldi_connections_nr, 3);
 	/* Two pings, two pushes, two messages. */
 	assert_int_equal(info->li_nis[1].nii_traffic.lt_sent.lmc_get, 2);
@@ -118,7 +118,7 @@ static void picture_shows_nis_peers_and_queues(void **state)
 	assert_int_equal(peer->pei_nis[0].pni_credits_low, -2);
 	assert_int_equal(peer->pei_nis[0].pni_queued_bytes, 200);
 	assert_int_equal(peer->pei_nis[0].pni_refs_nr, 10);
-	assert_true(peer->pei_nis[0].pni_health == M0_LNET_HEALTH_NA);
+	assert_true(peer->pei_nis[0].pni_health == M0_LNET_HEALTH_MAX);
 	assert_int_equal(info->li_stats.ls_send_count,
 			 one->pno_engine->le_stats.ls_send_count);
 	m0_free(info);

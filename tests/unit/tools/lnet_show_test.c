@@ -194,24 +194,32 @@ static void peer_is_found_by_its_nid(void **state)
 	show_is(&req, want);
 }
 
-/* Health that nobody keeps is not shown as a full one. */
-static void health_that_is_not_kept_is_na(void **state)
+/* Health below the maximum is shown with the tries of the recovery. */
+static void health_is_shown_with_its_recovery(void **state)
 {
 	struct ctl_request req = request(CTL_NET_SHOW, 2);
 	char              *got;
 
 	(void)state;
 	node_set();
-	nis[1].nii_health = M0_LNET_HEALTH_NA;
+	nis[1].nii_health = 700;
+	nis[1].nii_tries_nr = 3;
+	nis[1].nii_try_in_ms = 1500;
 	req.cq_net = m0_lnet_net(M0_LNET_TYPE_TCP, 0);
 	got = shown(&req, TOOL_OK);
-	assert_non_null(strstr(got, "health value: NA\n"));
+	assert_non_null(strstr(got, "health value: 700\n"));
+	assert_non_null(strstr(got, "ping_count: 3\n"));
+	assert_non_null(strstr(got, "next_ping: 2\n"));
 	free(got);
 	req = request(CTL_PEER_SHOW, 2);
-	peer_nis[0].pni_health = M0_LNET_HEALTH_NA;
+	peer_nis[0].pni_health = 0;
+	peer_nis[0].pni_tries_nr = 4;
+	peer_nis[0].pni_try_in_ms = 16000;
 	info.li_peers_nr = 1;
 	got = shown(&req, TOOL_OK);
-	assert_non_null(strstr(got, "health value: NA\n"));
+	assert_non_null(strstr(got, "health value: 0\n"));
+	assert_non_null(strstr(got, "ping_count: 4\n"));
+	assert_non_null(strstr(got, "next_ping: 16\n"));
 	free(got);
 }
 
@@ -300,7 +308,7 @@ static void global_tells_the_configuration(void **state)
 	assert_memory_equal(got, "global:\n    numa_range: 0\n", 26);
 	assert_non_null(strstr(got, "    discovery: 0\n"));
 	assert_non_null(strstr(got, "    transaction_timeout: 20\n"));
-	assert_non_null(strstr(got, "    lnd_timeout: 50\n"));
+	assert_non_null(strstr(got, "    lnd_timeout: 6\n"));
 	free(got);
 }
 
@@ -369,7 +377,7 @@ int main(void)
 		cmocka_unit_test(net_ours_come_after_lnetctls),
 		cmocka_unit_test(peers_are_shown_as_by_lnetctl),
 		cmocka_unit_test(peer_is_found_by_its_nid),
-		cmocka_unit_test(health_that_is_not_kept_is_na),
+		cmocka_unit_test(health_is_shown_with_its_recovery),
 		cmocka_unit_test(peer_state_has_the_bits_of_lnetctl),
 		cmocka_unit_test(unknown_net_and_peer_are_failures),
 		cmocka_unit_test(stats_are_shown_as_by_lnetctl),
