@@ -17,16 +17,11 @@ static const struct {
 	const char *instead;
 } others[] = {
 	{ "lnet", "`colibri node' is a node as long as it runs" },
-	{ "route", "nodes do not route yet" },
-	{ "routing", "nodes do not route yet" },
-	{ "set", "parameters are options of `colibri node', and `colibri "
-		 "global show' shows them" },
 	{ "import", "the configuration of a node is the options of `colibri "
 		    "node'" },
 	{ "export", "`colibri net show', `peer show' and `global show' print "
 		    "what a node has" },
 	{ "udsp", "nodes have no selection policies yet" },
-	{ "debug", "`colibri node --verbose' says what happens to peers" },
 };
 
 static const char *instead_of(const char *word)
@@ -81,7 +76,7 @@ int main(int argc, char **argv)
 {
 	const struct tool_cmd *cmd;
 	const char            *word = argc > 1 ? argv[1] : "";
-	char                   names[128];
+	char                   names[256];
 
 	std_open();
 	files_raise();

@@ -14,6 +14,7 @@
 #include "m0/lnd.h"
 #include "m0/lnet_fault.h"
 #include "m0/lnet_route.h"
+#include "m0/lnet_tune.h"
 #include "base/hash.h"
 #include "base/timerq.h"
 #include "lnet/wire/wire.h"
@@ -394,6 +395,27 @@ void m0_lnet_engine_pools_set(struct m0_lnet_engine *eng,
 			      const uint32_t         max[M0_LNET_POOLS_NR]);
 void m0_lnet_engine_routing_get(const struct m0_lnet_engine *eng,
 				struct m0_lnet_routing_info *ret);
+
+/* Tunables, health and peers, see m0/lnet_tune.h. */
+int  m0_lnet_engine_tune(struct m0_lnet_engine *eng,
+			 enum m0_lnet_tunable tunable, uint64_t value);
+void m0_lnet_engine_tunables(const struct m0_lnet_engine *eng,
+			     uint64_t ret[M0_LNET_TUNABLES_NR]);
+/** Range of a tunable, for messages. */
+void m0_lnet__tunable_range(enum m0_lnet_tunable tunable, uint64_t *min,
+			    uint64_t *max);
+/** @param nid  ANY: all. */
+unsigned m0_lnet_engine_health_set(struct m0_lnet_engine    *eng,
+				   enum m0_lnet_health_of    of,
+				   const struct m0_lnet_nid *nid,
+				   unsigned                  health);
+int      m0_lnet_engine_peer_add(struct m0_lnet_engine    *eng,
+				 const struct m0_lnet_nid *primary,
+				 const struct m0_lnet_nid *nids, unsigned nids_nr,
+				 bool multi_rail);
+int      m0_lnet_engine_peer_del(struct m0_lnet_engine    *eng,
+				 const struct m0_lnet_nid *primary,
+				 const struct m0_lnet_nid *nids, unsigned nids_nr);
 
 /* Fault rules, see m0/lnet_fault.h. The home has checked the attributes. */
 int m0_lnet_engine_fault_add(struct m0_lnet_engine           *eng,

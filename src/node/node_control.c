@@ -208,6 +208,64 @@ static int dist_do(struct m0_node *node, uint32_t nr)
 				   &dist->rdi_src, &dist->rdi_order);
 }
 
+static int tune_do(struct m0_node *node, uint32_t nr)
+{
+	struct m0_ring_tune *tune =
+		&m0_node__control_record(node, nr)->rqc_tune;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	if (tune->rtu_which >= M0_LNET_TUNABLES_NR)
+		return -EINVAL;
+	m0_lnet__tunable_range((enum m0_lnet_tunable)tune->rtu_which,
+			       &tune->rtu_min, &tune->rtu_max);
+	return m0_lnet_engine_tune(node->nod_engine,
+				   (enum m0_lnet_tunable)tune->rtu_which,
+				   tune->rtu_value);
+}
+
+static int tunables_get_do(struct m0_node *node, uint32_t nr)
+{
+	M0_PRE_EX(m0_node__invariant(node));
+	m0_lnet_engine_tunables(
+		node->nod_engine,
+		m0_node__control_record(node, nr)->rqc_tune.rtu_values);
+	return 0;
+}
+
+static int health_set_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_ring_peer *peer =
+		&m0_node__control_record(node, nr)->rqc_peer;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	if (peer->rpe_health > M0_LNET_HEALTH_MAX)
+		return -EINVAL;
+	return (int)m0_lnet_engine_health_set(
+		node->nod_engine, (enum m0_lnet_health_of)peer->rpe_health_of,
+		&peer->rpe_nid, peer->rpe_health);
+}
+
+static int peer_add_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_ring_peer *peer =
+		&m0_node__control_record(node, nr)->rqc_peer;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	return m0_lnet_engine_peer_add(node->nod_engine, &peer->rpe_nid,
+				       peer->rpe_nids, peer->rpe_nids_nr,
+				       peer->rpe_multi_rail != 0);
+}
+
+static int peer_del_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_ring_peer *peer =
+		&m0_node__control_record(node, nr)->rqc_peer;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	return m0_lnet_engine_peer_del(node->nod_engine, &peer->rpe_nid,
+				       peer->rpe_nids, peer->rpe_nids_nr);
+}
+
 static void probe_do(struct m0_node *node, uint32_t nr)
 {
 	const struct m0_ring_probe *rpb =
@@ -241,6 +299,11 @@ static const verb_t verbs[M0_RING_VERBS_NR] = {
 	[M0_RING_POOLS_SET] = pools_set_do,
 	[M0_RING_ROUTING_GET] = routing_get_do,
 	[M0_RING_DIST] = dist_do,
+	[M0_RING_TUNE] = tune_do,
+	[M0_RING_TUNABLES_GET] = tunables_get_do,
+	[M0_RING_HEALTH_SET] = health_set_do,
+	[M0_RING_PEER_ADD] = peer_add_do,
+	[M0_RING_PEER_DEL] = peer_del_do,
 	[M0_RING_MORE] = piece_give,
 };
 

@@ -23,6 +23,7 @@
 
 #include "m0/lnet_fault.h"
 #include "m0/lnet_route.h"
+#include "m0/lnet_tune.h"
 #include "m0/lnet_info.h"
 
 /** Requests of the front. */
@@ -256,6 +257,13 @@ enum m0_ring_verb {
 	M0_RING_ROUTING_GET,
 	/** rqc_dist. */
 	M0_RING_DIST,
+	/** rqc_tune; GET fills rtu_values. */
+	M0_RING_TUNE,
+	M0_RING_TUNABLES_GET,
+	/** rqc_peer. */
+	M0_RING_HEALTH_SET,
+	M0_RING_PEER_ADD,
+	M0_RING_PEER_DEL,
 	/** The next piece of the block. */
 	M0_RING_MORE,
 	M0_RING_VERBS_NR
@@ -302,6 +310,27 @@ struct m0_ring_routing {
 	struct m0_lnet_routing_info rrg_info;
 };
 
+/** A tunable, and the values of all. */
+struct m0_ring_tune {
+	uint32_t rtu_which;
+	uint32_t rtu_reserved;
+	uint64_t rtu_value;
+	/** Written by the node: the range of the tunable. */
+	uint64_t rtu_min;
+	uint64_t rtu_max;
+	uint64_t rtu_values[M0_LNET_TUNABLES_NR];
+};
+
+/** A peer with NIDs; or what m0_lnet_health_set() names, with rpe_nid. */
+struct m0_ring_peer {
+	struct m0_lnet_nid rpe_nid;
+	uint32_t           rpe_multi_rail;
+	uint32_t           rpe_health_of;
+	uint32_t           rpe_health;
+	uint32_t           rpe_nids_nr;
+	struct m0_lnet_nid rpe_nids[M0_LNET_PEER_NIDS_MAX];
+};
+
 /** The distance of a NID; the node fills in rdi_src and rdi_order. */
 struct m0_ring_dist {
 	struct m0_lnet_nid rdi_dst;
@@ -331,6 +360,8 @@ struct m0_ring_control {
 		struct m0_ring_route      rqc_route;
 		struct m0_ring_routing    rqc_routing;
 		struct m0_ring_dist       rqc_dist;
+		struct m0_ring_tune       rqc_tune;
+		struct m0_ring_peer       rqc_peer;
 		uint64_t rqc_piece[M0_RING_PIECE_BYTES / sizeof(uint64_t)];
 	};
 } __attribute__((__aligned__(64)));

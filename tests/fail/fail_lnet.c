@@ -7,6 +7,7 @@
 #include "m0/lnet.h"
 #include "m0/lnet_fault.h"
 #include "m0/lnet_route.h"
+#include "m0/lnet_tune.h"
 #include "m0/lnet_run.h"
 
 enum {
@@ -216,6 +217,33 @@ static void led_by_routes(void)
 	assert_int_equal(m0_lnet_route_del(nodes[0], M0_LNET_NET_ANY, NULL), 1);
 }
 
+/* A peer without memory is one without room. */
+static int peer_add(const struct m0_lnet_nid *nids)
+{
+	int rc = m0_lnet_peer_add(nodes[0], &nids[0], &nids[1], 1, true);
+
+	return rc == -ENOSPC ? -ENOMEM : rc;
+}
+
+static void tuned(void)
+{
+	uint64_t           values[M0_LNET_TUNABLES_NR];
+	struct m0_lnet_nid nids[2];
+
+	assert_int_equal(m0_lnet_nid_parse(&nids[0], "9.9.9.1@tcp"), 0);
+	assert_int_equal(m0_lnet_nid_parse(&nids[1], "9.9.9.2@tcp"), 0);
+	FAIL_TRY(m0_lnet_tune(nodes[0], M0_LNET_TUNE_RECOVERY_LIMIT, 5, NULL));
+	FAIL_TRY(m0_lnet_tunables_get(nodes[0], values));
+	assert_int_equal(values[M0_LNET_TUNE_RECOVERY_LIMIT], 5);
+	assert_string_equal(m0_lnet_tunable_name(M0_LNET_TUNE_RECOVERY_LIMIT),
+			    "recovery_limit");
+	assert_int_equal(m0_lnet_health_set(nodes[0], M0_LNET_HEALTH_OF_PEERS,
+					    &nids[0], 7),
+			 0);
+	FAIL_TRY(peer_add(nids));
+	FAIL_TRY(m0_lnet_peer_del(nodes[0], &nids[0], NULL, 0));
+}
+
 /* Calls that allocate nothing. */
 static void asked_for_little(struct m0_lnet_handle me)
 {
@@ -257,6 +285,7 @@ static void nodes_speak(void)
 	FAIL_TRY(operation(true, true));
 	told_what_it_knows();
 	led_by_routes();
+	tuned();
 	FAIL_TRY(operation(false, false));
 	asked_for_little(me);
 	/* The windows, and what they told, end with the node. */

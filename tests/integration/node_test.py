@@ -350,7 +350,7 @@ class Shows(Case):
         self.assertEqual(node.run('net', '-v', '1', 'show').stdout, one)
         four = node.run('net', 'show', '--verbose=4').stdout
         self.assertIn(b'udsp info', four)
-        self.assertIn(b'health value: NA', four)
+        self.assertIn(b'health value: 1000', four)
         self.assertNotIn(b'udsp info', one)
 
     def test_filters(self):
@@ -385,7 +385,8 @@ class Shows(Case):
                          '--conns-per-peer=2')
         tree = node.json('global', 'show')['global']
         self.assertEqual(tree['transaction_timeout'], 20)
-        self.assertEqual(tree['lnd_timeout'], 9)
+        # Derived, as by lnetctl: what a try may take.
+        self.assertEqual(tree['lnd_timeout'], 6)
         ni = node.json('net', 'show', '-v')['net'][1]['local NI(s)'][0]
         self.assertEqual(ni['tunables']['peer_credits'], 5)
         self.assertEqual(ni['tunables']['credits'], 77)
@@ -1123,7 +1124,7 @@ class Refuses(Case):
             self.check((verb, '--ctl=/x', '--port=1', '1.2.3.4@tcp'), '--ctl')
 
     def test_words_of_the_shows(self):
-        for command, words in (('net', 'show'), ('peer', 'show, list'),
+        for command, words in (('net', 'show, set'), ('peer', 'show, list, add, del, set'),
                                ('stats', 'show, reset'), ('global', 'show')):
             self.check((command,), 'missing', words)
             self.check((command, 'nosuch'), "'nosuch'", words)
@@ -1141,13 +1142,7 @@ class Refuses(Case):
             self.check(('net', 'add', *options), "'add'", '`colibri node --net '
                        + ("'tcp1(eth1)'" if options else "'tcp(eth0)'"))
         self.check(('net', 'del', '--net', 'tcp1'), "'del'", '--net')
-        self.check(('net', 'set', '--conns-per-peer', '2'), "'set'",
-                   '--conns-per-peer')
-        self.check(('peer', 'add', '--prim_nid', '1.2.3.4@tcp'), "'add'",
-                   'colibri discover NID')
-        for word in ('del', 'set'):
-            self.check(('peer', word, '--nid', '1.2.3.4@tcp'), f"'{word}'")
-        for word in ('lnet', 'route', 'set', 'import', 'export'):
+        for word in ('lnet', 'import', 'export'):
             self.check((word, 'show'), f"'{word}' is not a command",
                        'Instead of')
         self.check(('peer', 'show', '--nid=x'), "--nid 'x'")

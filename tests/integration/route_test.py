@@ -4,6 +4,7 @@
 Node i of network n has address n.i of lnet.py's.
 """
 import json
+import signal
 import time
 
 import cli
@@ -153,6 +154,28 @@ class Routes(Case):
         self.assert_done(client.run('ping', '--timeout=20', self.nid(1, 4)))
         self.assertGreater(self.routes(client)[1]['colibri']['sent_count'], 0)
 
+    def test_router_that_is_stopped_loses_nothing(self):
+        """Peers are told, and what is on its way leaves."""
+        one = self.node([(0, 2), (1, 2)], '--routing')
+        self.node([(0, 3), (1, 3)], '--routing')
+        client = self.node([(0, 1)], '--routes', 'tcp1 '
+                           f'{self.nid(0, 2)}:0 {self.nid(0, 3)}:1')
+        self.node([(1, 4)], '--routes',
+                  f'tcp {self.nid(1, 2)}:0 {self.nid(1, 3)}:1')
+        for i in range(2):
+            self.wait_state(client, 'up', i)
+        one.child.send_signal(signal.SIGTERM)
+        while one.child.poll() is None:
+            self.assert_done(client.run('ping', '--timeout=20',
+                                        self.nid(1, 4)))
+        while one.read():
+            pass
+        self.assertEqual(one.child.returncode, 0)
+        self.assertEqual([e['event'] for e in one.events[-3:]],
+                         ['stopping', 'draining', 'stopped'])
+        self.assertGreater(one.events[-1]['seconds'], 2)
+        self.assert_done(client.run('ping', '--timeout=20', self.nid(1, 4)))
+
     def test_three_hops(self):
         for i in range(1, 4):
             routes = [f'tcp{n or ""} {self.nid(i - 1, 9 + i - 1)}'
@@ -184,6 +207,134 @@ class Routers(Case):
         tree = self.node([(0, 1)]).json('routing', 'show', '-v4')
         self.assertEqual(tree['routing'], [{'enable': 0}])
         self.assertEqual(tree['colibri']['buffer_bytes'], 0)
+
+
+    def test_routing_and_buffers_change_while_the_node_runs(self):
+        client, router, _ = self.line()
+        self.wait_state(client, 'up')
+        self.assert_done(router.run('set', 'routing', '0'))
+        # Peers are told before it stops.
+        found = self.wait_state(client, 'down')
+        self.assertIn('routing is off on the gateway', found['why down'])
+        deadline = time.monotonic() + cli.PATIENCE
+        while True:
+            tree = router.json('routing', 'show', '-v4')
+            if tree['colibri']['state'] == 'off':
+                break
+            self.assertEqual(tree['colibri']['state'], 'stopping')
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        self.assertEqual(tree['colibri']['buffer_bytes'], 0)
+        for name, nr in (('tiny', 3), ('small', 4), ('large', 5)):
+            self.assert_done(router.run('set', f'{name}_buffers', str(nr)))
+        self.assertEqual(router.json('routing', 'show')['buffers'],
+                         {'tiny': 3, 'small': 4, 'large': 5})
+        self.assert_done(router.run('set', 'routing', '1'))
+        self.wait_state(client, 'up')
+        self.assert_done(client.run('ping', self.nid(1, 3)))
+
+
+class Sets(Case):
+    def test_parameters_change_while_the_node_runs(self):
+        node = self.node([(0, 1)])
+        for name, value in (('discovery', 0), ('drop_asym_route', 1),
+                            ('transaction_timeout', 20), ('retry_count', 3),
+                            ('health_sensitivity', 7), ('recovery_limit', 9),
+                            ('max_recovery_ping_interval', 60)):
+            self.assert_done(node.run('set', name, str(value)))
+            self.assertEqual(node.json('global', 'show')['global'][name], value)
+        self.assertEqual(node.json('global', 'show')['global']['lnd_timeout'], 4)
+        # LNet ignores it, too.
+        self.assert_done(node.run('set', 'recovery_interval', '5'))
+        for name, value, *words in (
+                ('retry_count', '20', '-22', 'below transaction_timeout'),
+                ('health_sensitivity', '1001', '-22', '0 to 1000'),
+                ('routing', '2', '-22', '0 or 1'),
+                ('tiny_buffers', '0', '-22', '1 to 2147483647'),
+                ('numa_range', '1', '-95', 'cannot be set'),
+                ('nosuch', '1', '-22', 'nosuch is no parameter')):
+            self.assert_refused(node.run('set', name, value), 1, 'set:\n',
+                                'errno: ', *words)
+        for args, words in (((), ('a name is missing', 'retry_count')),
+                            (('routing',), ('the value of routing', 'number')),
+                            (('routing', 'on'), ("routing 'on'", 'a number')),
+                            (('routing', '1', '2'), ("'2'",)),
+                            (('a b', '1'), ("'a b'", 'discovery'))):
+            self.assert_refused(cli.run('set', *args), 2, *words)
+
+    def test_health_is_set_and_comes_back(self):
+        node = self.node([(0, 1), (1, 1)])
+        two = self.node([(0, 2), (1, 2)])
+        self.assert_done(node.run('discover', self.nid(0, 2)))
+
+        def healths():
+            tree = node.json('net', 'show', '-v2')['net'][1:]
+            return [n['local NI(s)'][0]['health stats']['health value']
+                    for n in tree]
+        self.assert_done(node.run('net', 'set', '--nid', self.nid(1, 1),
+                                  '--health', '0'))
+        self.assertEqual(healths()[0], 1000)
+        self.assertLess(healths()[1], 1000)
+        self.assertEqual(node.json('debug', 'recovery', '--local'),
+                         {'Local NI recovery': {'nid-0': self.nid(1, 1)}})
+        self.assert_done(node.run('net', 'set', '--net=tcp1', '--health=1000'))
+        self.assertEqual(healths(), [1000, 1000])
+        self.assertEqual(node.run('debug', 'recovery', '--local').stdout, b'')
+        self.assert_done(node.run('peer', 'set', '--all', '--health=900'))
+        deadline = time.monotonic() + cli.PATIENCE
+        while node.json('debug', 'recovery', '--peer')['Peer NI recovery'] \
+                .get('nid-0') == self.nid(0, 2):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        self.assert_refused(node.run('peer', 'set', '--nid=9.9.9.9@tcp',
+                                     '--health=1'), 1, '-2', 'no such NID')
+        self.assert_refused(node.run('net', 'set', '--net=tcp9',
+                                     '--health=1'), 1, '-2', 'no such interf')
+        self.assertEqual(two.stop()[0], 0)
+
+    def test_peers_are_added_and_removed(self):
+        node = self.node([(0, 1)])
+        nids = ['9.9.9.1@tcp', '9.9.9.2@tcp', '9.9.9.3@tcp']
+        self.assert_done(node.run('peer', 'add', '--prim_nid', nids[0],
+                                  '--nid', ','.join(nids[1:])))
+        peer, = node.json('peer', 'show', '-v3')['peer']
+        self.assertEqual([ni['nid'] for ni in peer['peer ni']], nids)
+        self.assertEqual((peer['primary nid'], peer['Multi-Rail'],
+                          peer['peer state']), (nids[0], True, 9))
+        self.assert_done(node.run('peer', 'del', '--prim_nid', nids[0],
+                                  '--nid', nids[1]))
+        self.assertEqual(len(node.json('peer', 'show')['peer'][0]['peer ni']),
+                         2)
+        self.assert_refused(node.run('peer', 'add', '--prim_nid', '9.9.9.9@tcp',
+                                     '--nid', nids[2]), 1, '-17', 'another')
+        self.assert_done(node.run('peer', 'del', '--prim_nid', nids[0]))
+        self.assert_refused(node.run('peer', 'del', '--prim_nid', nids[0]), 1,
+                            'del:\n-     peer:\n', 'errno: -2', 'no such peer')
+        self.assert_done(node.run('peer', 'add', '--prim_nid', nids[0],
+                                  '--non_mr'))
+        self.assertFalse(node.json('peer', 'show')['peer'][0]['Multi-Rail'])
+
+    def test_options_that_do_not_belong_are_named(self):
+        nid = '9.9.9.9@tcp'
+        for args, words in (
+                (('peer', 'add'), ('--prim_nid is missing',)),
+                (('peer', 'add', '--prim_nid=x'), ("--prim_nid 'x'",)),
+                (('peer', 'add', '--prim_nid', nid, '--all'), ('--all', 'set')),
+                (('peer', 'del', '--prim_nid', nid, '--nid=x'), ("--nid 'x'",)),
+                (('peer', 'set', '--all'), ('--health is missing', '1000')),
+                (('peer', 'set', '--health=1'), ('--nid', '--all')),
+                (('peer', 'set', '--health=1001'), ("--health '1001'", '1000')),
+                (('peer', 'set', '--all', '--nid', nid, '--health=1'),
+                 ('--all', '--nid')),
+                (('peer', 'set', '--prim_nid', nid), ('--prim_nid', 'add')),
+                (('peer', 'show', '--health=1'), ('--health',)),
+                (('peer', 'show', '--nid', f'{nid},{nid}'), ('only one NID',)),
+                (('net', 'show', '--all'), ('--all',)),
+                (('debug',), ('missing', 'recovery')),
+                (('debug', 'x'), ("'x'", 'recovery')),
+                (('debug', 'recovery'), ('--local', '--peer'))):
+            with self.subTest(args=args):
+                self.assert_refused(cli.run(*args), 2, *words)
 
 
 class Refuses(Case):

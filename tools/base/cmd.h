@@ -44,6 +44,8 @@ int net_main(int argc, char **argv);
 int peer_main(int argc, char **argv);
 int stats_main(int argc, char **argv);
 int global_main(int argc, char **argv);
+int set_main(int argc, char **argv);
+int debug_main(int argc, char **argv);
 int route_main(int argc, char **argv);
 int routing_main(int argc, char **argv);
 int fault_main(int argc, char **argv);

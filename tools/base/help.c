@@ -43,7 +43,7 @@ int help_main(int argc, char **argv)
 	const struct tool_cmd *cmd;
 	const char            *word = NULL;
 	char                   name[64];
-	char                   names[128];
+	char                   names[256];
 	char                   option[] = "--help";
 	char                  *args[] = { name, option, NULL };
 

@@ -6,8 +6,8 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show, route.add, route.del, route.show, routing.show,
- * fault.add, fault.del, fault.show, fault.reset; then the answer, a line
+ * stats.reset, global.show, route.add, route.del, route.show, routing.show, set,
+ * net.set, peer.add, peer.del, peer.set, debug.recovery, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
  *
  *	status CODE OUT ERR
  *
@@ -36,6 +36,12 @@ enum ctl_verb {
 	CTL_ROUTE_DEL,
 	CTL_ROUTE_SHOW,
 	CTL_ROUTING_SHOW,
+	CTL_SET,
+	CTL_NET_SET,
+	CTL_PEER_ADD,
+	CTL_PEER_DEL,
+	CTL_PEER_SET,
+	CTL_DEBUG_RECOVERY,
 	CTL_FAULT_ADD,
 	CTL_FAULT_DEL,
 	CTL_FAULT_SHOW,
@@ -48,6 +54,7 @@ enum {
 	/** A request, with its newline and a NUL. */
 	CTL_LINE_BYTES = 8192,
 	CTL_PATH_BYTES = 108,
+	CTL_NAME_BYTES = 32,
 	/** Two paths, and a word. */
 	CTL_WHERE_BYTES = 2 * CTL_PATH_BYTES + 8,
 	CTL_VERBOSE_MAX = 4
@@ -71,9 +78,17 @@ struct ctl_request {
 	uint32_t cq_net;
 	/** ping, discover: from; ANY: chosen. */
 	struct m0_lnet_nid cq_source;
-	/** ping, discover: of whom; peer.show: at most one, none is all. */
+	/** ping, discover: of whom; peer.show: at most one, none is all;
+	 * peer.set, net.set: of which, none is all; peer.add, peer.del: the
+	 * primary NID and further ones. */
 	struct m0_lnet_nid cq_nids[CTL_NIDS_MAX];
 	unsigned           cq_nids_nr;
+	/** set: name of what is set; debug.recovery: "local" or "peer". */
+	char cq_name[CTL_NAME_BYTES];
+	/** set: the value; net.set, peer.set: the health. */
+	uint64_t cq_value;
+	/** peer.add: the peer is not Multi-Rail. */
+	bool cq_non_mr;
 	/** route.add: the route; route.del, route.show: ANY for all. */
 	struct m0_lnet_route_attr cq_route;
 	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs. */

@@ -18,6 +18,12 @@ static const char *const verb_names[CTL_VERBS_NR] = {
 	[CTL_ROUTE_DEL] = "route.del",
 	[CTL_ROUTE_SHOW] = "route.show",
 	[CTL_ROUTING_SHOW] = "routing.show",
+	[CTL_SET] = "set",
+	[CTL_NET_SET] = "net.set",
+	[CTL_PEER_ADD] = "peer.add",
+	[CTL_PEER_DEL] = "peer.del",
+	[CTL_PEER_SET] = "peer.set",
+	[CTL_DEBUG_RECOVERY] = "debug.recovery",
 	[CTL_FAULT_ADD] = "fault.add",
 	[CTL_FAULT_DEL] = "fault.del",
 	[CTL_FAULT_SHOW] = "fault.show",
@@ -39,8 +45,9 @@ const char *ctl_verb_name(enum ctl_verb verb)
 bool ctl_verb_changes(enum ctl_verb verb)
 {
 	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_ROUTE_ADD,
-			    CTL_ROUTE_DEL, CTL_FAULT_ADD, CTL_FAULT_DEL,
-			    CTL_FAULT_RESET));
+			    CTL_ROUTE_DEL, CTL_SET, CTL_NET_SET, CTL_PEER_ADD,
+			    CTL_PEER_DEL, CTL_PEER_SET, CTL_FAULT_ADD,
+			    CTL_FAULT_DEL, CTL_FAULT_RESET));
 }
 
 void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
@@ -82,6 +89,24 @@ static const char *route_parse(struct m0_lnet_route_attr *attr, const char *key,
 	return NULL;
 }
 
+/* Keys of changes. @return is it one, with a value of it? */
+static bool change_parse(struct ctl_request *req, const char *key,
+			 const char *value)
+{
+	uint64_t nr = 0;
+
+	if (strcmp(key, "name") == 0 && value[0] != '\0' &&
+	    strlen(value) < sizeof req->cq_name)
+		snprintf(req->cq_name, sizeof req->cq_name, "%s", value);
+	else if (strcmp(key, "value") == 0 && number(value, UINT64_MAX, &nr))
+		req->cq_value = nr;
+	else if (strcmp(key, "non_mr") == 0 && number(value, 1, &nr))
+		req->cq_non_mr = nr != 0;
+	else
+		return false;
+	return true;
+}
+
 /* @return what is wrong, or NULL. */
 static const char *pair_parse(struct ctl_request *req, const char *key,
 			      const char *value)
@@ -114,7 +139,7 @@ static const char *pair_parse(struct ctl_request *req, const char *key,
 		return m0_lnet_nid_parse(&req->cq_source, value) == 0
 			       ? NULL
 			       : "not a NID";
-	else
+	else if (!change_parse(req, key, value))
 		return "not a key, or not a value of it";
 	return NULL;
 }
@@ -148,14 +173,24 @@ static const char *verb_parse(struct ctl_request *req, const char *word)
 	return "not a verb";
 }
 
-/* How many NIDs the verb wants. */
+/* How many NIDs the verb takes, at least and at most. */
+static void nids_range(enum ctl_verb verb, unsigned *min, unsigned *max)
+{
+	bool many = M0_IN(verb,
+			  (CTL_PING, CTL_DISCOVER, CTL_PEER_ADD, CTL_PEER_DEL));
+	bool one = M0_IN(verb, (CTL_PEER_SHOW, CTL_PEER_SET, CTL_NET_SET));
+
+	*min = many ? 1 : 0;
+	*max = many ? CTL_NIDS_MAX : (one ? 1 : 0);
+}
+
 static const char *nids_check(const struct ctl_request *req)
 {
-	bool     probes = M0_IN(req->cq_verb, (CTL_PING, CTL_DISCOVER));
-	unsigned max = probes ? CTL_NIDS_MAX
-			      : (req->cq_verb == CTL_PEER_SHOW ? 1 : 0);
+	unsigned min;
+	unsigned max;
 
-	if (probes && req->cq_nids_nr == 0)
+	nids_range(req->cq_verb, &min, &max);
+	if (req->cq_nids_nr < min)
 		return "no NID";
 	return req->cq_nids_nr > max ? "a NID too many" : NULL;
 }
@@ -230,6 +265,11 @@ size_t ctl_request_print(const struct ctl_request *req,
 	if (!m0_lnet_nid_is_any(&req->cq_source))
 		line_put(&line, " source=%s",
 			 m0_lnet_nid_print(&req->cq_source, text, sizeof text));
+	if (req->cq_name[0] != '\0')
+		line_put(&line, " name=%s", req->cq_name);
+	if (req->cq_verb >= CTL_SET && req->cq_verb < CTL_FAULT_ADD)
+		line_put(&line, " value=%" PRIu64 " non_mr=%d", req->cq_value,
+			 req->cq_non_mr);
 	if (M0_IN(req->cq_verb, (CTL_ROUTE_ADD, CTL_ROUTE_DEL, CTL_ROUTE_SHOW)))
 		route_put(&line, &req->cq_route);
 	if (req->cq_verb >= CTL_FAULT_ADD) {

@@ -18,6 +18,8 @@ enum {
 
 /** How long a stop may take, with the clients that do not take their answers. */
 #define STOP_TIME (M0_TIME_ONE_SECOND / 2)
+/** How often a router that stops is asked whether it has stopped. */
+#define DRAIN_TICK (M0_TIME_ONE_SECOND / 20)
 
 static const struct argp_option node_options[] = {
 	{ "verbose", 'v', NULL, 0, "Print peers that come up and go down", 0 },
@@ -180,8 +182,8 @@ static void turn(struct lnet_node *node, m0_time_t deadline)
 
 	fds[nr++] = (struct pollfd){ node->lno_log_fd, POLLIN, 0 };
 	fds[nr++] = (struct pollfd){ node->lno_wake_fd, POLLIN, 0 };
-	/* The signal has been seen once the node is closed. */
-	if (node->lno_lnet != NULL)
+	/* The signal has been seen once the node stops. */
+	if (stop_signal() == 0)
 		fds[nr++] = (struct pollfd){ node->lno_stop_fd, POLLIN, 0 };
 	wait.tv_sec = (time_t)(left / M0_TIME_ONE_SECOND);
 	wait.tv_nsec = (long)(left % M0_TIME_ONE_SECOND);
@@ -251,12 +253,36 @@ static int node_start(struct lnet_node *node)
 	return 0;
 }
 
+static bool is_routing(struct lnet_node *node)
+{
+	struct m0_lnet_routing_info info;
+
+	return m0_lnet_routing_get(node->lno_lnet, &info) == 0 &&
+	       info.lgi_state != M0_LNET_ROUTING_OFF;
+}
+
+/*
+ * Stops forwarding before the node closes: peers are told, and take other routes,
+ * and messages on their way leave. A second signal ends the process.
+ */
+static void router_stop(struct lnet_node *node)
+{
+	if (!is_routing(node))
+		return;
+	node_say_draining(node);
+	(void)m0_lnet_routing_set(node->lno_lnet, false);
+	while (is_routing(node))
+		turn(node, m0_time_add(m0_time_now(), DRAIN_TICK));
+}
+
 /* Nobody new is served; who waits is answered, with what has become of it. */
 static void node_stop(struct lnet_node *node)
 {
 	struct m0_lnet_info *info = NULL;
-	m0_time_t            until = m0_time_add(m0_time_now(), STOP_TIME);
+	m0_time_t            until;
 
+	router_stop(node);
+	until = m0_time_add(m0_time_now(), STOP_TIME);
 	ctl_server_close(&node->lno_server);
 	(void)m0_lnet_info_get(node->lno_lnet, &info);
 	if (node->lno_verbose && info != NULL)

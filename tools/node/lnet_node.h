@@ -71,6 +71,8 @@ void node_say_log(struct lnet_node *node, enum m0_log_level level,
 void node_say_peers(struct lnet_node *node, const struct m0_lnet_info *info);
 /** A signal has come. */
 void node_say_stopping(struct lnet_node *node, int number);
+/** The node is a router, and stops being one first. */
+void node_say_draining(struct lnet_node *node);
 /** The last words. @param info  of just before it was closed; or NULL. */
 void node_say_end(struct lnet_node *node, const struct m0_lnet_info *info);
 

@@ -295,6 +295,15 @@ void node_say_stopping(struct lnet_node *node, int number)
 	}
 }
 
+void node_say_draining(struct lnet_node *node)
+{
+	if (node->lno_json)
+		event_print(event_alloc("draining"));
+	else
+		say("draining: peers are told to take other routes, which takes "
+		    "2 to 10 seconds");
+}
+
 void node_say_end(struct lnet_node *node, const struct m0_lnet_info *info)
 {
 	uint64_t       ns = m0_time_now() - node->lno_since;

@@ -6,6 +6,7 @@
 #include "fault_serve.h"
 #include "lnet_show.h"
 #include "route_serve.h"
+#include "tune_serve.h"
 
 /** Pings or discoveries of a client. */
 struct node_job {
@@ -194,14 +195,17 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 		FILE *out, FILE *err)
 {
 	struct m0_lnet_info *info;
+	struct m0_lnet_cfg   cfg;
 	int                  rc;
 
 	if (node->lno_lnet == NULL) {
 		fputs("colibri: the node is stopping\n", err);
 		return TOOL_FAILED;
 	}
-	if (req->cq_verb >= CTL_ROUTE_ADD && req->cq_verb < CTL_FAULT_ADD)
+	if (req->cq_verb >= CTL_ROUTE_ADD && req->cq_verb < CTL_SET)
 		return route_serve(req, node->lno_lnet, out, err);
+	if (req->cq_verb >= CTL_SET && req->cq_verb < CTL_FAULT_ADD)
+		return tune_serve(req, node->lno_lnet, out, err);
 	if (req->cq_verb >= CTL_FAULT_ADD)
 		return fault_serve(req, node->lno_lnet, out, err);
 	if (req->cq_verb == CTL_STATS_RESET) {
@@ -214,7 +218,9 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 			tool_errtext(rc));
 		return TOOL_FAILED;
 	}
-	rc = lnet_show(req, &node->lno_opts.nop_cfg, info, out, err);
+	cfg = node->lno_opts.nop_cfg;
+	tune_cfg(node->lno_lnet, &cfg);
+	rc = lnet_show(req, &cfg, info, out, err);
 	m0_lnet_info_free(info);
 	return rc;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "route_serve.h"
+#include "tune_serve.h"
 #include "../base/jout.h"
 #include "../base/text.h"
 
@@ -22,21 +23,6 @@ static void tree_print(const struct ctl_request *req, struct json_t *tree,
 	else
 		(void)jout_print_yaml(tree, indent, file);
 	jout_free(tree);
-}
-
-/* A failure as lnetctl reports it, under the key of the action. */
-static int failed(const char *action, const char *of, int rc, const char *text,
-		  FILE *err)
-{
-	struct json_t *tree = jout_alloc();
-	struct json_t *item = jout_append(jout_array(tree, action));
-
-	jout_null(item, of);
-	jout_int(item, "errno", rc);
-	jout_str(item, "descr", text);
-	(void)jout_print_yaml(tree, LIST_INDENT, err);
-	jout_free(tree);
-	return TOOL_FAILED;
 }
 
 /* -------------------------------------------------------------------- routes */
@@ -131,7 +117,7 @@ static int routes_show(const struct ctl_request *req, struct m0_lnet *lnet,
 		     : m0_lnet_route_get(lnet, routes, M0_LNET_ROUTES_MAX);
 	if (nr < 0) {
 		free(routes);
-		return failed("show", "route", nr, tool_errtext(nr), err);
+		return ctl_failed("show", "route", nr, tool_errtext(nr), err);
 	}
 	tree = jout_alloc();
 	list = jout_array(tree, "route");
@@ -148,8 +134,8 @@ static int routes_show(const struct ctl_request *req, struct m0_lnet *lnet,
 	if (!empty || (req->cq_route.lra_net == M0_LNET_NET_ANY &&
 		       m0_lnet_nid_is_any(&req->cq_route.lra_gateway)))
 		return TOOL_OK;
-	return failed("show", "route", -ENOENT, "the node has no such route",
-		      err);
+	return ctl_failed("show", "route", -ENOENT,
+			  "the node has no such route", err);
 }
 
 static int route_add(const struct ctl_request *req, struct m0_lnet *lnet,
@@ -158,7 +144,7 @@ static int route_add(const struct ctl_request *req, struct m0_lnet *lnet,
 	char why[M0_LNET_WHY_BYTES] = "";
 	int  rc = m0_lnet_route_add(lnet, &req->cq_route, why);
 
-	return rc == 0 ? TOOL_OK : failed("add", "route", rc, why, err);
+	return rc == 0 ? TOOL_OK : ctl_failed("add", "route", rc, why, err);
 }
 
 static int route_del(const struct ctl_request *req, struct m0_lnet *lnet,
@@ -169,10 +155,10 @@ static int route_del(const struct ctl_request *req, struct m0_lnet *lnet,
 	int nr = m0_lnet_route_del(lnet, attr->lra_net, &attr->lra_gateway);
 
 	if (nr <= 0)
-		return failed("del", "route", nr < 0 ? nr : -ENOENT,
-			      nr < 0 ? tool_errtext(nr)
-				     : "the node has no such route",
-			      err);
+		return ctl_failed("del", "route", nr < 0 ? nr : -ENOENT,
+				  nr < 0 ? tool_errtext(nr)
+					 : "the node has no such route",
+				  err);
 	if (req->cq_json) {
 		tree = jout_alloc();
 		jout_num(tree, "removed", (uint64_t)nr);
@@ -240,7 +226,7 @@ static int routing_show(const struct ctl_request *req, struct m0_lnet *lnet,
 	int                         rc = m0_lnet_routing_get(lnet, &info);
 
 	if (rc != 0)
-		return failed("show", "routing", rc, tool_errtext(rc), err);
+		return ctl_failed("show", "routing", rc, tool_errtext(rc), err);
 	tree = jout_alloc();
 	list = jout_array(tree, "routing");
 	if (info.lgi_state != M0_LNET_ROUTING_OFF) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** `colibri net|peer|stats|global`: questions to the running node. */
+/** `colibri net|peer|stats|global`: questions to the running node, and changes of
+ * its peers and of health. */
 #include <argp.h>
 #include <stdio.h>
 
@@ -10,6 +11,10 @@ enum {
 	KEY_CTL = 256,
 	KEY_NET,
 	KEY_NID,
+	KEY_PRIMARY,
+	KEY_NON_MR,
+	KEY_HEALTH,
+	KEY_ALL,
 	KEY_TIMEOUT,
 	WORDS_MAX = 2,
 	TIMEOUT_MS = 30000
@@ -31,16 +36,6 @@ struct show_other {
 static const struct show_other others[] = {
 	{ "net", "del",
 	  "start the node again with --net for the networks that stay" },
-	{ "net", "set",
-	  "start the node again with --lnd-timeout, --conns-per-peer, "
-	  "--credits "
-	  "or --peer-credits" },
-	{ "peer", "add",
-	  "a peer is made when it is first spoken to: `colibri discover NID'" },
-	{ "peer", "del",
-	  "peers that are not used make room for others by themselves" },
-	{ "peer", "set",
-	  "health and state of peers are not kept, and cannot be set" },
 };
 
 struct show_args {
@@ -50,6 +45,12 @@ struct show_args {
 	const struct show_word *sha_words;
 	struct ctl_request      sha_req;
 	bool                    sha_has_word;
+	/** Options of changes that were given, and the first of them; NULL. */
+	bool               sha_primary_given;
+	bool               sha_health_given;
+	bool               sha_all_given;
+	const char        *sha_change_only;
+	struct m0_lnet_nid sha_primary;
 	/** -v came without a number: one may follow. */
 	bool             sha_verbose_open;
 	uint64_t         sha_timeout_ms;
@@ -169,14 +170,131 @@ static void net_option(struct show_args *args, const char *text)
 			       "a network as tcp, tcp1, lo");
 }
 
+/* One NID, or several between commas. */
 static void nid_option(struct show_args *args, const char *text)
 {
 	struct ctl_request *req = &args->sha_req;
+	char                copy[CTL_LINE_BYTES];
+	char               *rest = copy;
+	char               *word;
 
-	if (m0_lnet_nid_parse(&req->cq_nids[0], text) != 0)
-		tool_bad_value(&args->sha_fail, "--nid", text,
-			       "a NID as 10.0.0.1@tcp");
-	req->cq_nids_nr = 1;
+	snprintf(copy, sizeof copy, "%s", text);
+	while ((word = strsep(&rest, ",")) != NULL) {
+		/* Room for the primary NID. */
+		if (req->cq_nids_nr == CTL_NIDS_MAX - 1) {
+			tool_fail_set(&args->sha_fail, TOOL_USAGE,
+				      "--nid: at most %d NIDs are accepted",
+				      CTL_NIDS_MAX - 1);
+			return;
+		}
+		if (m0_lnet_nid_parse(&req->cq_nids[req->cq_nids_nr++], word) !=
+		    0)
+			tool_bad_value(&args->sha_fail, "--nid", text,
+				       "a NID as 10.0.0.1@tcp");
+	}
+}
+
+/* Options that only changes have. @return false: it is none of them. */
+static bool change_option(struct show_args *args, int key, const char *arg)
+{
+	const char *name;
+
+	switch (key) {
+	case KEY_PRIMARY:
+		name = "--prim_nid";
+		args->sha_primary_given = true;
+		if (m0_lnet_nid_parse(&args->sha_primary, arg) != 0)
+			tool_bad_value(&args->sha_fail, name, arg,
+				       "a NID as 10.0.0.1@tcp");
+		break;
+	case KEY_NON_MR:
+		name = "--non_mr";
+		args->sha_req.cq_non_mr = true;
+		break;
+	case KEY_HEALTH:
+		name = "--health";
+		args->sha_health_given = true;
+		args->sha_req.cq_value = tool_number_option(
+			&args->sha_fail, name, arg, 0, M0_LNET_HEALTH_MAX);
+		break;
+	case KEY_ALL:
+		name = "--all";
+		args->sha_all_given = true;
+		break;
+	default:
+		return false;
+	}
+	if (args->sha_change_only == NULL)
+		args->sha_change_only = name;
+	return true;
+}
+
+/* peer add, peer del: the primary NID goes first. */
+static void peer_check(struct show_args *args)
+{
+	struct ctl_request *req = &args->sha_req;
+
+	if (args->sha_health_given || args->sha_all_given)
+		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			      "%s is not accepted here; it is of set",
+			      args->sha_health_given ? "--health" : "--all");
+	if (!args->sha_primary_given) {
+		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			      "--prim_nid is missing: the primary NID of the "
+			      "peer, as 10.0.0.1@tcp");
+		return;
+	}
+	memmove(&req->cq_nids[1], &req->cq_nids[0],
+		req->cq_nids_nr * sizeof req->cq_nids[0]);
+	req->cq_nids[0] = args->sha_primary;
+	++req->cq_nids_nr;
+}
+
+static void set_check(struct show_args *args)
+{
+	const struct ctl_request *req = &args->sha_req;
+	bool some = req->cq_nids_nr > 0 || req->cq_net != M0_LNET_NET_ANY;
+
+	if (args->sha_primary_given || req->cq_non_mr)
+		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			      "%s is not accepted here; it is of add and del",
+			      args->sha_primary_given ? "--prim_nid"
+						      : "--non_mr");
+	if (!args->sha_health_given)
+		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			      "--health is missing: 0 to %d",
+			      M0_LNET_HEALTH_MAX);
+	if (some && args->sha_all_given)
+		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			      "--all is not accepted with --nid or --net");
+	if (!some && !args->sha_all_given)
+		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			      "neither --nid nor --all is given; one is "
+			      "needed");
+}
+
+/* Are the options those of the word? */
+static void args_check(struct show_args *args)
+{
+	switch (args->sha_req.cq_verb) {
+	case CTL_PEER_ADD:
+	case CTL_PEER_DEL:
+		peer_check(args);
+		return;
+	case CTL_PEER_SET:
+	case CTL_NET_SET:
+		set_check(args);
+		break;
+	default:
+		if (args->sha_change_only != NULL)
+			tool_fail_set(&args->sha_fail, TOOL_USAGE,
+				      "%s is not accepted here",
+				      args->sha_change_only);
+		break;
+	}
+	if (args->sha_req.cq_nids_nr > 1)
+		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			      "--nid: only one NID is accepted here");
 }
 
 static error_t show_option(int key, char *arg, struct argp_state *state)
@@ -216,9 +334,10 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!args->sha_has_word)
 			word_missing(args);
+		args_check(args);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return change_option(args, key, arg) ? 0 : ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
@@ -259,18 +378,24 @@ static int show_main(int argc, char **argv, const struct argp *argp,
 int net_main(int argc, char **argv)
 {
 	static const struct show_word   words[] = { { "show", CTL_NET_SHOW },
+						    { "set", CTL_NET_SET },
 						    { NULL, 0 } };
 	static const struct argp_option options[] = {
 		VERBOSE("1 statistics and limits (without N), 2 messages by "
 			"type and health, 4 all"),
 		{ "net", KEY_NET, "NET", 0, "Only this network", 0 },
+		{ "nid", KEY_NID, "NID", 0, "With set: this interface", 0 },
+		{ "health", KEY_HEALTH, "N", 0, "With set: health, 0 to 1000",
+		  0 },
+		{ "all", KEY_ALL, NULL, 0, "With set: all interfaces", 0 },
 		COMMON,
 	};
 	static const struct argp argp = {
 		options,
 		show_option,
-		"show",
-		"Show the networks and interfaces of the running node.",
+		"show\nset --health=N",
+		"Show the networks and interfaces of the running node, or set "
+		"the health of interfaces.",
 		NULL,
 		NULL,
 		NULL,
@@ -281,21 +406,35 @@ int net_main(int argc, char **argv)
 
 int peer_main(int argc, char **argv)
 {
-	static const struct show_word   words[] = { { "show", CTL_PEER_SHOW },
-						    { "list", CTL_PEER_LIST },
-						    { NULL, 0 } };
+	static const struct show_word words[] = {
+		{ "show", CTL_PEER_SHOW }, { "list", CTL_PEER_LIST },
+		{ "add", CTL_PEER_ADD },   { "del", CTL_PEER_DEL },
+		{ "set", CTL_PEER_SET },   { NULL, 0 }
+	};
 	static const struct argp_option options[] = {
 		VERBOSE("1 credits and statistics (without N), 2 messages by "
 			"type and health, 3 state, 4 all"),
-		{ "nid", KEY_NID, "NID", 0, "Only the peer with this NID", 0 },
+		{ "nid", KEY_NID, "NID", 0,
+		  "Only the peer with this NID; with add and del: further "
+		  "NIDs of the peer, separated by commas",
+		  0 },
+		{ "prim_nid", KEY_PRIMARY, "NID", 0,
+		  "With add and del: the primary NID of the peer", 0 },
+		{ "non_mr", KEY_NON_MR, NULL, 0,
+		  "With add: the peer is not Multi-Rail", 0 },
+		{ "health", KEY_HEALTH, "N", 0, "With set: health, 0 to 1000",
+		  0 },
+		{ "all", KEY_ALL, NULL, 0, "With set: all NIDs", 0 },
 		COMMON,
 	};
 	static const struct argp argp = {
 		options,
 		show_option,
-		"show\nlist",
+		"show\nlist\nadd --prim_nid=NID\ndel --prim_nid=NID\n"
+		"set --health=N",
 		"Show the peers of the running node; list: only their primary "
-		"NIDs.",
+		"NIDs; add, del: tell it of a peer, or have it forget one; set: "
+		"the health of NIDs.",
 		NULL,
 		NULL,
 		NULL,

@@ -562,6 +562,134 @@ void m0_lnet__peer_outdate(struct m0_lnet_engine *eng,
 	m0_lnet__topology_changed(eng);
 }
 
+/* -- peers that the user tells of ------------------------------------------ */
+
+static bool nid_is_a_peers(const struct m0_lnet_engine *eng,
+			   const struct m0_lnet_nid    *nid)
+{
+	return !m0_lnet_nid_is_any(nid) && !m0_lnet_nid_is_lo(nid) &&
+	       m0_lnet__ni_find(eng, nid) == NULL;
+}
+
+/** Returns true if the NID is that of another peer that the user has told of. */
+static bool nid_is_taken(const struct m0_lnet_engine *eng,
+			 const struct m0_lnet_nid    *nid,
+			 const struct m0_lnet_peer   *peer)
+{
+	const struct m0_lnet_lpni *lpni = m0_lnet__lpni_find(eng, nid);
+
+	return lpni != NULL && lpni->lpn_peer != peer &&
+	       is_configured(lpni->lpn_peer);
+}
+
+static int peer_add_check(const struct m0_lnet_engine *eng,
+			  const struct m0_lnet_nid    *primary,
+			  const struct m0_lnet_nid *nids, unsigned nids_nr)
+{
+	const struct m0_lnet_lpni *lpni = m0_lnet__lpni_find(eng, primary);
+	unsigned                   i;
+
+	if (nids_nr > M0_LNET_PEER_NIDS_MAX || !nid_is_a_peers(eng, primary))
+		return -EINVAL;
+	for (i = 0; i < nids_nr; ++i) {
+		if (!nid_is_a_peers(eng, &nids[i]))
+			return -EINVAL;
+		if (nid_is_taken(eng, &nids[i],
+				 lpni == NULL ? NULL : lpni->lpn_peer))
+			return -EEXIST;
+	}
+	return lpni != NULL && is_configured(lpni->lpn_peer) &&
+			       !m0_lnet_nid_eq(&lpni->lpn_peer->lpe_primary,
+					       primary)
+		       ? -EEXIST
+		       : 0;
+}
+
+int m0_lnet_engine_peer_add(struct m0_lnet_engine    *eng,
+			    const struct m0_lnet_nid *primary,
+			    const struct m0_lnet_nid *nids, unsigned nids_nr,
+			    bool multi_rail)
+{
+	int                  rc = peer_add_check(eng, primary, nids, nids_nr);
+	struct m0_lnet_lpni *lpni;
+	struct m0_lnet_peer *peer;
+	unsigned             i;
+
+	if (rc != 0)
+		return rc;
+	lpni = m0_lnet__lpni_get(eng, primary);
+	if (lpni == NULL)
+		return -ENOSPC;
+	peer = lpni->lpn_peer;
+	peer->lpe_primary = *primary;
+	peer->lpe_state |= M0_LNET_PEER_CONFIGURED;
+	if (multi_rail)
+		peer->lpe_state |= M0_LNET_PEER_MULTI_RAIL;
+	else
+		peer->lpe_state &= ~(uint32_t)M0_LNET_PEER_MULTI_RAIL;
+	for (i = 0; i < nids_nr; ++i)
+		nid_learn(eng, peer, &nids[i], true);
+	m0_list_move(&peer->lpe_lpnis, &lpni->lpn_link);
+	for (i = 0; i < nids_nr; ++i) {
+		const struct m0_lnet_lpni *one =
+			m0_lnet__lpni_find(eng, &nids[i]);
+
+		if (one == NULL || one->lpn_peer != peer)
+			rc = -ENOSPC;
+	}
+	m0_lnet__lpni_put(eng, lpni);
+	m0_lnet__topology_changed(eng);
+	M0_POST(m0_lnet__peer_invariant(peer));
+	return rc;
+}
+
+/** Takes NIDs off a peer. All are looked at first, so that nothing is half done. */
+static int nids_del(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
+		    const struct m0_lnet_nid *nids, unsigned nids_nr)
+{
+	const struct m0_lnet_lpni *lpni;
+	unsigned                   i;
+
+	for (i = 0; i < nids_nr; ++i) {
+		if (m0_lnet_nid_eq(&nids[i], &peer->lpe_primary))
+			return -EINVAL;
+		lpni = m0_lnet__lpni_find(eng, &nids[i]);
+		if (lpni == NULL || lpni->lpn_peer != peer)
+			return -ENOENT;
+		if (lpni->lpn_refs_nr > 0)
+			return -EBUSY;
+	}
+	for (i = 0; i < nids_nr; ++i)
+		/* A NID may be named twice. */
+		if (m0_lnet__lpni_find(eng, &nids[i]) != NULL)
+			lpni_free(eng, m0_lnet__lpni_find(eng, &nids[i]));
+	return 0;
+}
+
+int m0_lnet_engine_peer_del(struct m0_lnet_engine    *eng,
+			    const struct m0_lnet_nid *primary,
+			    const struct m0_lnet_nid *nids, unsigned nids_nr)
+{
+	const struct m0_lnet_lpni *lpni = m0_lnet__lpni_find(eng, primary);
+	struct m0_lnet_peer       *peer;
+	uint32_t                   configured;
+
+	if (lpni == NULL ||
+	    !m0_lnet_nid_eq(&lpni->lpn_peer->lpe_primary, primary))
+		return -ENOENT;
+	peer = lpni->lpn_peer;
+	if (nids_nr > 0)
+		return nids_del(eng, peer, nids, nids_nr);
+	configured = peer->lpe_state & M0_LNET_PEER_CONFIGURED;
+	peer->lpe_state &= ~configured;
+	if (!peer_is_idle(peer)) {
+		peer->lpe_state |= configured;
+		return -EBUSY;
+	}
+	peer_destroy(eng, peer);
+	return 0;
+}
+
 /* -- all ------------------------------------------------------------------- */
 
 void m0_lnet__peers_ni_gone(struct m0_lnet_engine   *eng,

@@ -89,7 +89,7 @@ static void interface_without_health_is_reported_down(void **state)
 	m0_free(info);
 	/* The server was told. */
 	assert_true(lpni_of(two, CLIENT2)->lpn_told_down);
-	/* It is well again only at the maximum. */
+	/* The NI is well again only at the maximum. */
 	m0_lnet__health_ni_set(ni, 999);
 	pair_settle(pair);
 	assert_true(ni->lni_is_sick);
@@ -180,7 +180,7 @@ static void sick_nid_is_pinged_until_it_is_well(void **state)
 	assert_int_equal(gets_nr(), gets);
 	pair_run(pair, 200);
 	assert_int_equal(gets_nr(), gets + 1);
-	/* That NID, by itself. */
+	/* The ping goes to that NID, not to another of the peer. */
 	assert_nid(&pair_frame(pair, 0, M0_LNET_GET, gets)->pfr_hop, SERVER2);
 	assert_int_equal(nid_health(SERVER2), 850);
 	pair_run(pair, 20000);

@@ -66,8 +66,8 @@ static inline void failures_reset(void)
 	failures_portal = PORTAL;
 }
 
-static inline void rails_open(const struct m0_lnet_engine_cfg *cfg, const char *client,
-		       const char *server)
+static inline void rails_open(const struct m0_lnet_engine_cfg *cfg,
+			      const char *client, const char *server)
 {
 	struct m0_lnet_probe probe = { .pr_kind = M0_LNET_DISCOVER,
 				       .pr_nid = pair_nid(SERVER1),

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Changes of a node while it runs: its tunables, health, and the peers that it is
+ * told of. Terms are those of `lnetctl set`, `lnetctl net set` and `lnetctl peer`.
+ *
+ * Changes take effect between two messages. All calls block until the node's thread
+ * has executed them, except in callbacks of that node.
+ */
+#ifndef M0_LNET_TUNE_H
+#define M0_LNET_TUNE_H
+
+#include "m0/lnet.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A tunable; m0_lnet_tunable_name() returns its name in `lnetctl set`. Switches
+ * are 0 or 1. */
+enum m0_lnet_tunable {
+	/** As lc_discovery: a switch. */
+	M0_LNET_TUNE_DISCOVERY,
+	/** As lgc_drop_asym: a switch. */
+	M0_LNET_TUNE_DROP_ASYM_ROUTE,
+	/** As lhc_retry_count. */
+	M0_LNET_TUNE_RETRY_COUNT,
+	/** As lc_transaction_timeout_ms, in seconds, of operations that begin
+	 * afterwards. */
+	M0_LNET_TUNE_TRANSACTION_TIMEOUT,
+	/** As lhc_sensitivity; 0 sets the retry count to 0, too. */
+	M0_LNET_TUNE_HEALTH_SENSITIVITY,
+	/** As lhc_recovery_limit_ms and lhc_ping_max_ms, in seconds. */
+	M0_LNET_TUNE_RECOVERY_LIMIT,
+	M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL,
+	M0_LNET_TUNABLES_NR
+};
+
+/** Returns the name, as "retry_count"; never NULL. */
+M0_EXTERN const char *m0_lnet_tunable_name(enum m0_lnet_tunable tunable);
+/**
+ * Sets a tunable.
+ * @param why  as for m0_lnet_open: name, value, and the accepted values.
+ * @retval -EINVAL  the value is out of range; a retry count is above 0 while the
+ *                  health sensitivity is 0, or not below the transaction
+ *                  time-out.
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int m0_lnet_tune(struct m0_lnet *lnet, enum m0_lnet_tunable tunable,
+			   uint64_t value, char *why);
+/** Copies the values of all tunables. @retval -ENOMEM, -ESHUTDOWN */
+M0_EXTERN int m0_lnet_tunables_get(struct m0_lnet *lnet,
+				   uint64_t        ret[M0_LNET_TUNABLES_NR]);
+
+/** Kinds of objects that have a health. */
+enum m0_lnet_health_of {
+	/** Interfaces of this node. */
+	M0_LNET_HEALTH_OF_NIS,
+	/** NIDs of peers. */
+	M0_LNET_HEALTH_OF_PEERS
+};
+
+/**
+ * Sets the health of one interface or NID of a peer, or of all.
+ * @param nid     NULL, or ANY: all.
+ * @param health  0 to M0_LNET_HEALTH_MAX.
+ * @return number of interfaces or NIDs that the node knows by `nid`.
+ * @retval -EINVAL  health is above M0_LNET_HEALTH_MAX.
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int m0_lnet_health_set(struct m0_lnet *lnet, enum m0_lnet_health_of of,
+				 const struct m0_lnet_nid *nid,
+				 unsigned                  health);
+
+enum {
+	/** Most NIDs of one call about a peer. */
+	M0_LNET_PEER_NIDS_MAX = 64
+};
+
+/**
+ * Tells the node of a peer, or of further NIDs of one. Discovery does not change the
+ * NIDs of such a peer.
+ * @param nids        array of `nids_nr` further NIDs; may be NULL if that is 0.
+ * @param multi_rail  the peer takes messages by each of its NIDs from each
+ *                    interface.
+ * @retval -EINVAL  a NID is ANY, of lo or this node's own, or there are more than
+ *                  M0_LNET_PEER_NIDS_MAX.
+ * @retval -EEXIST  a NID is that of another peer that the node was told of.
+ * @retval -ENOSPC  there is no room for the peer or a NID.
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int m0_lnet_peer_add(struct m0_lnet           *lnet,
+			       const struct m0_lnet_nid *primary,
+			       const struct m0_lnet_nid *nids,
+			       unsigned nids_nr, bool multi_rail);
+/**
+ * Forgets a peer, or some of its NIDs.
+ * @param nids_nr  0: the whole peer.
+ * @retval -ENOENT  the node knows no such peer, or NID of it.
+ * @retval -EINVAL  `nids` names the primary NID: the whole peer is meant.
+ * @retval -EBUSY   messages, a discovery or a route use it.
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int m0_lnet_peer_del(struct m0_lnet           *lnet,
+			       const struct m0_lnet_nid *primary,
+			       const struct m0_lnet_nid *nids,
+			       unsigned                  nids_nr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* M0_LNET_TUNE_H */
