@@ -67,7 +67,8 @@ enum m0_lnet_health_of {
  * @retval -EINVAL  health is above M0_LNET_HEALTH_MAX.
  * @retval -ENOMEM, -ESHUTDOWN
  */
-M0_EXTERN int m0_lnet_health_set(struct m0_lnet *lnet, enum m0_lnet_health_of of,
+M0_EXTERN int m0_lnet_health_set(struct m0_lnet           *lnet,
+				 enum m0_lnet_health_of    of,
 				 const struct m0_lnet_nid *nid,
 				 unsigned                  health);
 
@@ -90,8 +91,8 @@ enum {
  */
 M0_EXTERN int m0_lnet_peer_add(struct m0_lnet           *lnet,
 			       const struct m0_lnet_nid *primary,
-			       const struct m0_lnet_nid *nids,
-			       unsigned nids_nr, bool multi_rail);
+			       const struct m0_lnet_nid *nids, unsigned nids_nr,
+			       bool multi_rail);
 /**
  * Forgets a peer, or some of its NIDs.
  * @param nids_nr  0: the whole peer.

@@ -112,8 +112,8 @@ int m0_lnet_peer_add(struct m0_lnet *lnet, const struct m0_lnet_nid *primary,
 		     bool multi_rail)
 {
 	struct m0_front_control *fcl;
-	int rc = peer_take(lnet, M0_RING_PEER_ADD, primary, nids, nids_nr,
-			   &fcl);
+	int                      rc =
+		peer_take(lnet, M0_RING_PEER_ADD, primary, nids, nids_nr, &fcl);
 
 	if (rc != 0)
 		return rc;
@@ -125,8 +125,8 @@ int m0_lnet_peer_del(struct m0_lnet *lnet, const struct m0_lnet_nid *primary,
 		     const struct m0_lnet_nid *nids, unsigned nids_nr)
 {
 	struct m0_front_control *fcl;
-	int rc = peer_take(lnet, M0_RING_PEER_DEL, primary, nids, nids_nr,
-			   &fcl);
+	int                      rc =
+		peer_take(lnet, M0_RING_PEER_DEL, primary, nids, nids_nr, &fcl);
 
 	return rc != 0 ? rc : do_and_put(lnet, fcl);
 }

@@ -22,8 +22,8 @@ static const struct tunable tunables[M0_LNET_TUNABLES_NR] = {
 	[M0_LNET_TUNE_HEALTH_SENSITIVITY] = { "health_sensitivity", 0,
 					      M0_LNET_HEALTH_MAX },
 	[M0_LNET_TUNE_RECOVERY_LIMIT] = { "recovery_limit", 0, DAY_SECONDS },
-	[M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL] = {
-		"max_recovery_ping_interval", 1, DAY_SECONDS },
+	[M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL] = { "max_recovery_ping_interval",
+						      1, DAY_SECONDS },
 };
 
 const char *m0_lnet_tunable_name(enum m0_lnet_tunable tunable)
@@ -81,7 +81,7 @@ static bool fits(const struct m0_lnet_engine *eng, enum m0_lnet_tunable tunable,
 	case M0_LNET_TUNE_RETRY_COUNT:
 		if (value > 0 && now[M0_LNET_TUNE_HEALTH_SENSITIVITY] == 0)
 			return false;
-		/* fall through */
+		__attribute__((__fallthrough__));
 	case M0_LNET_TUNE_TRANSACTION_TIMEOUT:
 		return now[M0_LNET_TUNE_RETRY_COUNT] <
 		       now[M0_LNET_TUNE_TRANSACTION_TIMEOUT];

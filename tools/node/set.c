@@ -23,10 +23,10 @@ struct set_args {
 	struct tool_fail   sta_fail;
 };
 
-#define NAMES                                                         \
-	"discovery, drop_asym_route, retry_count, "                   \
-	"transaction_timeout, health_sensitivity, recovery_limit, "   \
-	"max_recovery_ping_interval, routing, tiny_buffers, "         \
+#define NAMES                                                       \
+	"discovery, drop_asym_route, retry_count, "                 \
+	"transaction_timeout, health_sensitivity, recovery_limit, " \
+	"max_recovery_ping_interval, routing, tiny_buffers, "       \
 	"small_buffers, large_buffers"
 
 static void set_word(struct set_args *args, const char *text)
@@ -150,15 +150,15 @@ int set_main(int argc, char **argv)
 {
 	static const struct argp_option options[] = { COMMON };
 	static const struct argp        argp = {
-                options,
-                set_option,
-                "NAME VALUE",
-                "Set a parameter of the running node. NAME is one of " NAMES
-                       "; VALUE is a number. `colibri global show' and `routing "
-                       "show' show the values.",
-                NULL,
-                NULL,
-                NULL,
+		       options,
+		       set_option,
+		       "NAME VALUE",
+		       "Set a parameter of the running node. NAME is one of " NAMES
+		       "; VALUE is a number. `colibri global show' and `routing "
+			      "show' show the values.",
+		       NULL,
+		       NULL,
+		       NULL,
 	};
 
 	return ask(argc, argv, &argp, CTL_SET);

@@ -136,15 +136,15 @@ void tune_cfg(struct m0_lnet *lnet, struct m0_lnet_cfg *cfg)
 		return;
 	cfg->lc_discovery = now[M0_LNET_TUNE_DISCOVERY] != 0;
 	cfg->lc_routing.lgc_drop_asym = now[M0_LNET_TUNE_DROP_ASYM_ROUTE] != 0;
-	cfg->lc_transaction_timeout_ms =
-		now[M0_LNET_TUNE_TRANSACTION_TIMEOUT] * MS_PER_S;
+	cfg->lc_transaction_timeout_ms = now[M0_LNET_TUNE_TRANSACTION_TIMEOUT] *
+					 MS_PER_S;
 	health->lhc_retry_count = (unsigned)now[M0_LNET_TUNE_RETRY_COUNT];
 	health->lhc_sensitivity =
 		(unsigned)now[M0_LNET_TUNE_HEALTH_SENSITIVITY];
-	health->lhc_recovery_limit_ms =
-		now[M0_LNET_TUNE_RECOVERY_LIMIT] * MS_PER_S;
-	health->lhc_ping_max_ms =
-		now[M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL] * MS_PER_S;
+	health->lhc_recovery_limit_ms = now[M0_LNET_TUNE_RECOVERY_LIMIT] *
+					MS_PER_S;
+	health->lhc_ping_max_ms = now[M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL] *
+				  MS_PER_S;
 }
 
 /* -------------------------------------------------------------------- health */
@@ -152,13 +152,13 @@ void tune_cfg(struct m0_lnet *lnet, struct m0_lnet_cfg *cfg)
 /* The interfaces of a network, or one, or all. @return how many. */
 static int nis_set(const struct ctl_request *req, struct m0_lnet *lnet)
 {
-	const struct m0_lnet_nid *nid =
-		req->cq_nids_nr > 0 ? &req->cq_nids[0] : NULL;
-	struct m0_lnet_info *info;
-	unsigned             health = (unsigned)req->cq_value;
-	unsigned             i;
-	int                  nr = 0;
-	int                  rc;
+	const struct m0_lnet_nid *nid = req->cq_nids_nr > 0 ? &req->cq_nids[0]
+							    : NULL;
+	struct m0_lnet_info      *info;
+	unsigned                  health = (unsigned)req->cq_value;
+	unsigned                  i;
+	int                       nr = 0;
+	int                       rc;
 
 	if (req->cq_net == M0_LNET_NET_ANY)
 		return m0_lnet_health_set(lnet, M0_LNET_HEALTH_OF_NIS, nid,
@@ -285,8 +285,8 @@ static int recovery(const struct ctl_request *req, struct m0_lnet *lnet,
 		return ctl_failed("debug", "recovery", rc, tool_errtext(rc),
 				  err);
 	tree = jout_alloc();
-	object = jout_object(tree, local ? "Local NI recovery"
-					 : "Peer NI recovery");
+	object = jout_object(tree,
+			     local ? "Local NI recovery" : "Peer NI recovery");
 	for (i = 0; local && i < info->li_nis_nr; ++i)
 		sick_add(object, &nr, info->li_nis[i].nii_health,
 			 &info->li_nis[i].nii_nid);

@@ -32,8 +32,8 @@ static void each_tunable_has_its_name_and_range(void **state)
 						      0, 1000 },
 		[M0_LNET_TUNE_RECOVERY_LIMIT] = { "recovery_limit", 0, 0,
 						  86400 },
-		[M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL] = {
-			"max_recovery_ping_interval", 900, 1, 86400 },
+		[M0_LNET_TUNE_MAX_RECOVERY_PING_INTERVAL] = { "max_recovery_ping_interval",
+							      900, 1, 86400 },
 	};
 	unsigned i;
 
@@ -149,8 +149,8 @@ static int peer_add(const char *primary, const char *first, const char *second,
 static int peer_del(const char *primary, const char *first)
 {
 	struct m0_lnet_nid nid = pair_nid(primary);
-	struct m0_lnet_nid more =
-		first == NULL ? m0_lnet_nid_any : pair_nid(first);
+	struct m0_lnet_nid more = first == NULL ? m0_lnet_nid_any
+						: pair_nid(first);
 
 	return m0_lnet_engine_peer_del(one->pno_engine, &nid, &more,
 				       first != NULL);
@@ -177,8 +177,8 @@ static void peer_that_is_told_of_has_its_nids(void **state)
 	peer = peer_of(one, SERVER1);
 	assert_nid(&peer->lpe_primary, SERVER2);
 	assert_int_equal(nids_nr(peer), 2);
-	assert_int_equal(peer->lpe_state, M0_LNET_PEER_MULTI_RAIL |
-						  M0_LNET_PEER_CONFIGURED);
+	assert_int_equal(peer->lpe_state,
+			 M0_LNET_PEER_MULTI_RAIL | M0_LNET_PEER_CONFIGURED);
 	/* Both NIDs are used. */
 	sink_post(two);
 	for (i = 0; i < 4; ++i)

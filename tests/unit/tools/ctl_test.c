@@ -226,6 +226,12 @@ static void request_malformed_is_refused(void **state)
 		"net.show 1.2.3.4@tcp",
 		"peer.show 1.2.3.4@tcp 1.2.3.5@tcp",
 		"stats.reset x",
+		"set name=",
+		"set name=012345678901234567890123456789012",
+		"set value=x",
+		"peer.add",
+		"peer.add non_mr=2 10.0.0.9@tcp",
+		"peer.set 10.0.0.9@tcp 10.0.0.8@tcp",
 		"route.add route.net=x",
 		"route.add route.gateway=x",
 		"route.add route.hops=4294967296",
@@ -333,9 +339,11 @@ static void refused_as_change(const char *line, const char *verb)
 static void server_lets_others_read_only(void **state)
 {
 	static const char *const reads[] = {
-		"net.show\n",   "peer.show\n",    "peer.list\n",
-		"stats.show\n", "global.show\n",  "fault.show\n",
-		"route.show\n", "routing.show\n", "ping 10.0.0.1@tcp\n",
+		"net.show\n",          "peer.show\n",
+		"peer.list\n",         "stats.show\n",
+		"global.show\n",       "fault.show\n",
+		"route.show\n",        "routing.show\n",
+		"ping 10.0.0.1@tcp\n", "debug.recovery name=peer\n",
 	};
 	struct ctl_request req;
 	size_t             i;
@@ -355,6 +363,11 @@ static void server_lets_others_read_only(void **state)
 	refused_as_change("stats.reset\n", "stats.reset");
 	refused_as_change("route.add\n", "route.add");
 	refused_as_change("route.del\n", "route.del");
+	refused_as_change("set name=routing value=1\n", "set");
+	refused_as_change("net.set value=1\n", "net.set");
+	refused_as_change("peer.set value=1\n", "peer.set");
+	refused_as_change("peer.add 10.0.0.9@tcp\n", "peer.add");
+	refused_as_change("peer.del 10.0.0.9@tcp\n", "peer.del");
 	refused_as_change("fault.add fault.kind=drop fault.all=1\n",
 			  "fault.add");
 	refused_as_change("fault.del\n", "fault.del");
@@ -366,6 +379,7 @@ static void server_lets_others_read_only(void **state)
 		assert_int_equal(ctl_verb_changes(req.cq_verb),
 				 strstr(ctl_verb_name(req.cq_verb), "show") ==
 						 NULL &&
+					 req.cq_verb != CTL_DEBUG_RECOVERY &&
 					 req.cq_verb != CTL_PING &&
 					 req.cq_verb != CTL_PEER_LIST);
 	}
