@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "m0/xlnet.h"
 
+#include "m0/lnet_route.h"
 #include "place.h"
 #include "../base/text.h"
 
@@ -166,6 +168,24 @@ bool tool_place_has(const struct tool_place *place, const char *addr)
 	return false;
 }
 
+/* Is there a route to the network, up or down? */
+static bool is_routed(const struct tool_place *place, uint32_t net)
+{
+	struct m0_lnet_route_info *routes;
+	bool                       found = false;
+	int                        nr;
+	int                        i;
+
+	routes = calloc(M0_LNET_ROUTES_MAX, sizeof *routes);
+	if (routes == NULL)
+		return false;
+	nr = m0_lnet_route_get(place->tpl_lnet, routes, M0_LNET_ROUTES_MAX);
+	for (i = 0; i < nr; ++i)
+		found |= routes[i].lri_attr.lra_net == net;
+	free(routes);
+	return found;
+}
+
 bool tool_place_meets(const struct tool_place *place, const char *addr)
 {
 	struct m0_lnet_nid nid;
@@ -178,7 +198,7 @@ bool tool_place_meets(const struct tool_place *place, const char *addr)
 		if (m0_lnet_nid_net(&own) == m0_lnet_nid_net(&nid))
 			return true;
 	}
-	return false;
+	return is_routed(place, m0_lnet_nid_net(&nid));
 }
 
 /* All our NIDs. */
@@ -208,7 +228,8 @@ int tool_place_peer_check(const struct tool_place *place, const char *addr,
 		return 0;
 	return tool_fail_set(fail, TOOL_USAGE,
 			     "%s '%s' is on a network that this process is not "
-			     "on; it is %s; --net names others",
+			     "on; it is %s; --net names others, and "
+			     "--routes routers to them",
 			     what, addr, owns_text(place, text, sizeof text));
 }
 

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routers between network namespaces: hosts with wires of their own, default ports.
+
+A wire is a network: wire n is 10.98.n.0/24 and fd00:98:n::/64, tcp<n> unless a test
+says otherwise, and the i-th host that is named for it has address .<i> there.
+"""
+import os
+import signal
+import subprocess
+import time
+
+import cli
+import lnet
+import node_ns_test
+from node_ns_test import IP, run
+
+MIB = 1 << 20
+
+
+class Hosts(node_ns_test.Case):
+    def setUp(self):
+        cli.Case.setUp(self)
+        if self.WHY is not None:
+            self.skipTest(self.WHY)
+        self.hosts = []
+        self.wires = 0
+
+    def make_hosts(self, count):
+        self.hosts = [self.host() for _ in range(count)]
+        for i in range(count):
+            self.within(i, IP, 'link', 'set', 'lo', 'up')
+
+    def wire(self, a, b):
+        """Joins two hosts; returns the number of the network."""
+        n = self.wires
+        self.wires += 1
+        self.within(a, IP, 'link', 'add', f'w{n}', 'type', 'veth', 'peer',
+                    'name', f'w{n}', 'netns', str(self.hosts[b].pid))
+        for i, host in enumerate((a, b), 1):
+            self.within(host, IP, 'addr', 'add', f'10.98.{n}.{i}/24', 'dev',
+                        f'w{n}')
+            if os.path.exists('/proc/sys/net/ipv6'):
+                self.within(host, IP, 'addr', 'add', f'fd00:98:{n}::{i}/64',
+                            'dev', f'w{n}', 'nodad')
+            self.within(host, IP, 'link', 'set', f'w{n}', 'up')
+        for host in (a, b):
+            self.wait_up(host, f'w{n}')
+        return n
+
+    def bridge(self, *hosts):
+        """Joins several hosts by the first; returns the network."""
+        n = self.wires
+        self.wires += 1
+        first = hosts[0]
+        self.within(first, IP, 'link', 'add', f'b{n}', 'type', 'bridge')
+        self.within(first, IP, 'addr', 'add', f'10.98.{n}.1/24', 'dev', f'b{n}')
+        self.within(first, IP, 'link', 'set', f'b{n}', 'up')
+        for i, host in enumerate(hosts[1:], 2):
+            self.within(first, IP, 'link', 'add', f'b{n}p{i}', 'type', 'veth',
+                        'peer', 'name', f'w{n}', 'netns',
+                        str(self.hosts[host].pid))
+            self.within(first, IP, 'link', 'set', f'b{n}p{i}', 'master',
+                        f'b{n}', 'up')
+            self.within(host, IP, 'addr', 'add', f'10.98.{n}.{i}/24', 'dev',
+                        f'w{n}')
+            self.within(host, IP, 'link', 'set', f'w{n}', 'up')
+            self.wait_up(host, f'w{n}')
+        return n
+
+    def wait_up(self, host, device):
+        deadline = time.monotonic() + cli.PATIENCE
+        while b'state UP' not in self.within(host, IP, '-o', 'link', 'show',
+                                             device).stdout:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+    @staticmethod
+    def nid(n, i, v6=False):
+        where = f'fd00:98:{n}::{i}' if v6 else f'10.98.{n}.{i}'
+        return f'{where}@tcp{n or ""}'
+
+    def start(self, host, nids, *options):
+        return lnet.Node(self, '--net', self.nets(nids), *options,
+                         prefix=self.enter(host))
+
+    @staticmethod
+    def nets(nids):
+        parts = (nid.rsplit('@', 1) for nid in nids)
+        return ','.join(f'{net}({where})' for where, net in parts)
+
+    def wait_state(self, node, want, i=0):
+        deadline = time.monotonic() + cli.PATIENCE
+        while (found := node.json('route', 'show', '-v')['route'][i])['state'] \
+                != want:
+            self.assertLess(time.monotonic(), deadline, found)
+            time.sleep(0.05)
+        return found
+
+    def ping(self, node, nid):
+        done = node.run('ping', '--timeout=20', nid)
+        self.assert_done(done)
+
+    # An object service and a client.
+
+    def serve(self, host, nids, *options):
+        """Each NID is an address of it."""
+        eps = []
+        for i, nid in enumerate(nids, 1):
+            eps += ['--ep', f'{nid}:12345:40:{i}']
+        os.makedirs(self.path('objects'), exist_ok=True)
+        child = subprocess.Popen(
+            [*self.enter(host), cli.COLIBRI, 'serve', '--net', self.nets(nids),
+             *eps, *options, self.path('objects')], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        while b'objects of' not in (line := child.stdout.readline()):
+            self.assertNotEqual(line, b'', 'no service')
+        return [f'{nid}:12345:40:{i}' for i, nid in enumerate(nids, 1)]
+
+    def put_start(self, host, nids, src, eps, *options):
+        child = subprocess.Popen(
+            [*self.enter(host), cli.COLIBRI, 'put', '--net', self.nets(nids),
+             *options, '--timeout', '60', src, ','.join(eps) + ':big'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        return child
+
+    def put_end(self, child):
+        out, text = child.communicate(timeout=4 * cli.PATIENCE)
+        self.assertEqual(child.returncode, 0, (out, text))
+
+    def objects_bytes(self):
+        total = 0
+        for base, _, names in os.walk(self.path('objects')):
+            for name in names:
+                try:
+                    total += os.stat(os.path.join(base, name)).st_blocks * 512
+                except OSError:
+                    pass
+        return total
+
+    def reach(self, child, count):
+        while self.objects_bytes() < count:
+            self.assertIsNone(child.poll(), 'the put ended too soon')
+            time.sleep(0.01)
+
+    def check_object(self, host, nids, eps, content, *options):
+        done = run(*self.enter(host), cli.COLIBRI, 'get', '--net',
+                   self.nets(nids), *options, ','.join(eps) + ':big',
+                   self.path('back'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path('back'), 'rb') as file:
+            self.assertEqual(file.read(), content)
+
+
+class Topologies(Hosts):
+    def test_client_router_server(self):
+        self.make_hosts(3)
+        a, b = self.wire(0, 1), self.wire(1, 2)
+        router = self.start(1, [self.nid(a, 2), self.nid(b, 1)], '--routing')
+        there = ('--routes', f'tcp{b} {self.nid(a, 2)}')
+        back = ('--routes', f'tcp {self.nid(b, 1)}')
+        client = self.start(0, [self.nid(a, 1)], *there)
+        server = self.start(2, [self.nid(b, 2)], *back)
+        self.wait_state(server, 'up')
+        for verb in ('ping', 'discover'):
+            done = client.run(verb, self.nid(b, 2))
+            self.assert_done(done)
+        self.assertEqual((client.stop()[0], server.stop()[0]), (0, 0))
+        # Files, by nodes that the commands open.
+        content = os.urandom(9 * MIB)
+        eps = self.serve(2, [self.nid(b, 2)], *back)
+        self.put_end(self.put_start(0, [self.nid(a, 1)],
+                                    self.make('src', content), eps, *there))
+        self.check_object(0, [self.nid(a, 1)], eps, content, *there)
+        stats = router.json('stats', 'show')['statistics']
+        self.assertGreater(stats['route_length'], 18 * MIB)
+        info = router.json('routing', 'show', '-v4')['colibri']
+        self.assertEqual([info[pool]['used'] for pool in
+                          ('tiny', 'small', 'large')], [0, 0, 0])
+
+    def test_router_is_killed_and_revived_under_load(self):
+        self.make_hosts(4)
+        a, b = self.bridge(0, 1, 2), self.bridge(3, 1, 2)
+
+        def start_router(i):
+            return self.start(i, [self.nid(a, i + 1), self.nid(b, i + 1)],
+                              '--routing')
+        routers = [None, start_router(1), start_router(2)]
+        there = ('--routes', f'tcp{b} {self.nid(a, 2)}:0 {self.nid(a, 3)}:1')
+        back = ('--routes', f'tcp {self.nid(b, 2)}:0 {self.nid(b, 3)}:1')
+        content = os.urandom(96 * MIB)
+        eps = self.serve(3, [self.nid(b, 1)], *back)
+        child = self.put_start(0, [self.nid(a, 1)], self.make('src', content),
+                               eps, *there)
+        self.reach(child, 16 * MIB)
+        routers[1].child.kill()
+        self.reach(child, 40 * MIB)
+        routers[1].child.wait()
+        start_router(1)
+        self.put_end(child)
+        self.check_object(0, [self.nid(a, 1)], eps, content, *there)
+        stats = routers[2].json('stats', 'show')['statistics']
+        self.assertGreater(stats['route_length'], 20 * MIB)
+
+    def test_one_of_two_rails_is_cut_in_a_transfer(self):
+        self.make_hosts(2)
+        a, b = self.wire(0, 1), self.wire(0, 1)
+        here = [self.nid(a, 1), self.nid(b, 1)]
+        content = os.urandom(96 * MIB)
+        eps = self.serve(1, [self.nid(a, 2), self.nid(b, 2)])
+        child = self.put_start(0, here, self.make('src', content), eps)
+        self.reach(child, 16 * MIB)
+        self.within(1, IP, 'link', 'set', f'w{b}', 'down')
+        self.put_end(child)
+        self.within(1, IP, 'link', 'set', f'w{b}', 'up')
+        self.wait_up(1, f'w{b}')
+        self.check_object(0, here, eps, content)
+
+    def test_three_hops(self):
+        self.make_hosts(5)
+        nets = [self.wire(i, i + 1) for i in range(4)]
+        for i in (1, 2, 3):
+            routes = [f'tcp{n or ""} {self.nid(i - 1, 1)}'
+                      for n in nets[:i - 1]]
+            routes += [f'tcp{n} {self.nid(i, 2)}' for n in nets[i + 1:]]
+            self.start(i, [self.nid(i - 1, 2), self.nid(i, 1)], '--routing',
+                       '--routes', '; '.join(routes))
+        client = self.start(0, [self.nid(0, 1)], '--routes',
+                            f'tcp3 3 {self.nid(0, 2)}')
+        self.start(4, [self.nid(3, 2)], '--routes', f'tcp 3 {self.nid(3, 1)}')
+        self.wait_state(client, 'up')
+        self.ping(client, self.nid(3, 2))
+
+    def test_asymmetric_route_is_dropped_if_asked(self):
+        self.make_hosts(4)
+        a, b = self.bridge(0, 1, 2), self.bridge(3, 1, 2)
+        for i in (1, 2):
+            self.start(i, [self.nid(a, i + 1), self.nid(b, i + 1)],
+                       '--routing')
+        client = self.start(0, [self.nid(a, 1)], '--routes',
+                            f'tcp{b} {self.nid(a, 2)}')
+        server = self.start(3, [self.nid(b, 1)], '--routes',
+                            f'tcp {self.nid(b, 3)}')
+        self.wait_state(client, 'up')
+        self.wait_state(server, 'up')
+        self.ping(client, self.nid(b, 1))
+        self.assert_done(server.run('set', 'drop_asym_route', '1'))
+        done = client.run('ping', '--timeout=1', self.nid(b, 1))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'-110', done.stderr)
+        self.assert_done(server.run('route', 'add', '--net', 'tcp',
+                                    '--gateway', self.nid(b, 2)))
+        self.ping(client, self.nid(b, 1))
+
+    def test_ipv6_on_both_sides(self):
+        self.need_ipv6()
+        self.make_hosts(3)
+        a, b = self.wire(0, 1), self.wire(1, 2)
+        router = self.start(1, [self.nid(a, 2, True), self.nid(b, 1, True)],
+                            '--routing')
+        client = self.start(0, [self.nid(a, 1, True)], '--routes',
+                            f'tcp{b} {self.nid(a, 2, True)}')
+        server = self.start(2, [self.nid(b, 2, True)], '--routes',
+                            f'tcp {self.nid(b, 1, True)}')
+        self.wait_state(client, 'up')
+        self.wait_state(server, 'up')
+        self.ping(client, self.nid(b, 2, True))
+        self.ping(server, self.nid(a, 1, True))
+        self.assertEqual(router.stop()[0], 0)
+
+    def test_router_with_both_kinds_of_addresses(self):
+        """IPv4 nodes behind a router that has IPv6 networks, too."""
+        self.need_ipv6()
+        self.make_hosts(4)
+        a, b, c = self.wire(0, 1), self.wire(1, 2), self.wire(1, 3)
+        self.start(1, [self.nid(a, 2), self.nid(b, 1), self.nid(c, 1, True)],
+                   '--routing')
+        client = self.start(0, [self.nid(a, 1)], '--routes',
+                            f'tcp{b} {self.nid(a, 2)}')
+        server = self.start(2, [self.nid(b, 2)], '--routes',
+                            f'tcp {self.nid(b, 1)}')
+        other = self.start(3, [self.nid(c, 2, True)])
+        self.wait_state(client, 'up')
+        self.wait_state(server, 'up')
+        self.ping(client, self.nid(b, 2))
+        self.ping(server, self.nid(a, 1))
+        self.ping(other, self.nid(c, 1, True))
+
+    def test_wire_that_is_cut_takes_the_route_down(self):
+        self.make_hosts(2)
+        a = self.wire(0, 1)
+        self.start(1, [self.nid(a, 2)], '--routing')
+        client = self.start(0, [self.nid(a, 1)], '--routes',
+                            f'tcp9 {self.nid(a, 2)}', '--lnd-timeout=1',
+                            '--router-check-interval=500ms',
+                            '--router-ping-timeout=1')
+        self.wait_state(client, 'up')
+        self.within(1, IP, 'link', 'set', f'w{a}', 'down')
+        found = self.wait_state(client, 'down')
+        self.assertIn('it last answered a check', found['why down'])
+        self.within(1, IP, 'link', 'set', f'w{a}', 'up')
+        self.wait_state(client, 'up')
+        self.assertEqual(client.stop(signal.SIGINT)[0], 0)
+
+
+if __name__ == '__main__':
+    if Hosts.WHY is not None:
+        print(f'skipped: {Hosts.WHY}')
+    cli.main()
