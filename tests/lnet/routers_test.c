@@ -30,6 +30,7 @@ static const struct m0_sim_stream_cfg wire = {
 static const char *routes;
 static bool        is_router;
 static unsigned    buffers;
+static unsigned    credits;
 
 static void tune(struct m0_lnet_cfg *cfg)
 {
@@ -39,6 +40,8 @@ static void tune(struct m0_lnet_cfg *cfg)
 	cfg->lc_routing.lgc_on = is_router;
 	cfg->lc_routing.lgc_check_ms = 10000;
 	cfg->lc_routing.lgc_ping_ms = 5000;
+	if (credits != 0 && is_router)
+		cfg->lc_peer_credits = credits;
 	if (buffers != 0) {
 		cfg->lc_routing.lgc_buffers[1] = buffers;
 		cfg->lc_routing.lgc_buffers[2] = buffers;
@@ -62,6 +65,7 @@ static void up(void)
 	m0_sim_net_init(&sim, &wire);
 	nodes_nr = 0;
 	buffers = 0;
+	credits = 0;
 }
 
 static void down(void)
@@ -214,6 +218,43 @@ static void router_switched_off_loses_nothing(void **state)
 	down();
 }
 
+/* With one router buffer for the client, each message waits for the one before it,
+ * and comes as soon as that has left, whenever the node looks again. */
+static void message_that_waits_comes_once_a_buffer_is_free(void **state)
+{
+	struct node_window window;
+	uint64_t           before;
+	unsigned           i;
+
+	(void)state;
+	up();
+	credits = 1;
+	node_add("c", "tcp(10.0.0.1)", "10.0.0.1", 0, 0, false,
+		 "tcp1 10.0.0.2@tcp");
+	node_add("s", "tcp1(10.1.0.1)", "10.1.0.1", 1, 0, false,
+		 "tcp 10.1.0.2@tcp1");
+	node_add("r", "tcp(10.0.0.2),tcp1(10.1.0.2)", "10.0.0.2 10.1.0.2", 0, 1,
+		 true, "");
+	m0_sim_run_ms(&sim, 12000);
+	node_window_init(&window, &nodes[1], BITS, MIB, -1);
+	before = forwarded(&nodes[2]);
+	/* No answer comes by the router, which would wake it. */
+	for (i = 0; i < OPS_NR; ++i)
+		node_put(&ops[i], &nodes[0], &nodes[1].n_nid, BITS, 0, 8, 1,
+			 false);
+	m0_sim_run_ms(&sim, 200);
+	assert_true(forwarded(&nodes[2]) - before >= OPS_NR);
+	for (i = 0; i < OPS_NR; ++i) {
+		assert_int_equal(node_op_result(&ops[i]), 0);
+		node_op_fini(&ops[i]);
+	}
+	node_window_unlink(&window);
+	m0_sim_run_ms(&sim, 1000);
+	node_window_fini(&window);
+	no_buffer_is_in_use(&nodes[2]);
+	down();
+}
+
 /* -- both directions ------------------------------------------------------- */
 
 /* Two routers in a line with two large buffers each, of which either direction may
@@ -295,6 +336,8 @@ int main(void)
 		cmocka_unit_test(every_size_passes),
 		cmocka_unit_test(router_dies_and_returns),
 		cmocka_unit_test(router_switched_off_loses_nothing),
+		cmocka_unit_test(
+			message_that_waits_comes_once_a_buffer_is_free),
 		cmocka_unit_test(both_directions_full_never_stop),
 		cmocka_unit_test(route_that_is_refused_says_why),
 	};

@@ -438,5 +438,9 @@ int m0_sock__out_left(void *user, size_t nr)
 		conn->cn_ni->sni_ni->ldn_ops->lu_tx_done(m0_sock__tx_of(link),
 							 0, M0_LND_OK);
 	}
+	/* A message that has left makes room for one that waits on a connection,
+	 * and this may be the last that this wake does. */
+	if (M0_UNLIKELY(!m0_list_is_empty(&conn->cn_sock->sk_paused)))
+		m0_sock__rouse(conn->cn_sock);
 	return 0;
 }
