@@ -53,6 +53,8 @@ struct bench_duo {
 	unsigned             d_credits;
 	/** Each has addresses of its own. */
 	unsigned d_serial;
+	/** A router is between the nodes. */
+	bool d_far;
 	/** Over, of all runs. */
 	uint64_t        d_ops;
 	struct duo_node d_node[2];
@@ -229,6 +231,22 @@ struct bench_case bench_duo_case(struct bench_duo *duo, const char *name)
 
 /* ------------------------------------------------------------ open, close -- */
 
+/** Networks and routes of a node with a router between it and the other. */
+static void far_configure(struct bench_duo *d, unsigned at,
+			  struct m0_lnet_cfg *cfg)
+{
+	char why[M0_LNET_WHY_BYTES] = "";
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s(127.0.%u.%u)",
+		 at == 0 ? "tcp" : "tcp1", d->d_serial, at + 1);
+	must(m0_lnet_cfg_networks(cfg, text, why), why);
+	snprintf(text, sizeof(text), "%s 127.0.%u.%u@%s",
+		 at == 0 ? "tcp1" : "tcp", d->d_serial, at + 9,
+		 at == 0 ? "tcp" : "tcp1");
+	must(m0_lnet_cfg_routes(cfg, text, why), why);
+}
+
 static void node_open(struct bench_duo *d, unsigned at)
 {
 	struct duo_node          *dn = &d->d_node[at];
@@ -239,8 +257,13 @@ static void node_open(struct bench_duo *d, unsigned at)
 
 	dn->dn_duo = d;
 	m0_lnet_cfg_default(&cfg);
-	snprintf(text, sizeof(text), "tcp(127.0.%u.%u)", d->d_serial, at + 1);
-	must(m0_lnet_cfg_networks(&cfg, text, why), why);
+	if (d->d_far) {
+		far_configure(d, at, &cfg);
+	} else {
+		snprintf(text, sizeof(text), "tcp(127.0.%u.%u)", d->d_serial,
+			 at + 1);
+		must(m0_lnet_cfg_networks(&cfg, text, why), why);
+	}
 	cfg.lc_port = (uint16_t)(20000 + getpid() % 12000);
 	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
 	cfg.lc_src_port_max = 0;
@@ -333,10 +356,10 @@ static void slots_init(struct bench_duo *d, unsigned at)
 	}
 }
 
-struct bench_duo *bench_duo_open(enum bench_drive     drive,
-				 struct bench_worker *worker, enum bench_op op,
-				 size_t bytes, unsigned flight,
-				 unsigned credits)
+static struct bench_duo *duo_open(enum bench_drive     drive,
+				  struct bench_worker *worker, enum bench_op op,
+				  size_t bytes, unsigned flight,
+				  unsigned credits, bool far)
 {
 	static unsigned   serial;
 	struct bench_duo *d = bench_huge(sizeof(*d));
@@ -351,6 +374,9 @@ struct bench_duo *bench_duo_open(enum bench_drive     drive,
 	d->d_flight = flight;
 	d->d_credits = credits;
 	d->d_serial = serial++;
+	d->d_far = far;
+	if (far)
+		bench_router_start(d->d_serial, credits);
 	sem_init(&d->d_over, 0, 0);
 	node_open(d, 0);
 	node_open(d, 1);
@@ -359,6 +385,22 @@ struct bench_duo *bench_duo_open(enum bench_drive     drive,
 	if (drive == BENCH_THREADS)
 		bench_pin(bench_opt.o_cpu[0]);
 	return d;
+}
+
+struct bench_duo *bench_duo_open(enum bench_drive     drive,
+				 struct bench_worker *worker, enum bench_op op,
+				 size_t bytes, unsigned flight,
+				 unsigned credits)
+{
+	return duo_open(drive, worker, op, bytes, flight, credits, false);
+}
+
+struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
+				     struct bench_worker *worker,
+				     enum bench_op op, size_t bytes,
+				     unsigned flight, unsigned credits)
+{
+	return duo_open(drive, worker, op, bytes, flight, credits, true);
 }
 
 static void compare(struct bench_duo *d)

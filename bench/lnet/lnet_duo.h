@@ -37,6 +37,12 @@ struct bench_duo *bench_duo_open(enum bench_drive     drive,
 				 struct bench_worker *worker, enum bench_op op,
 				 size_t bytes, unsigned flight,
 				 unsigned credits);
+/** Two nodes on different networks, with a router in a process of its own between
+ * them, which ends with this one. */
+struct bench_duo *bench_duo_open_far(enum bench_drive     drive,
+				     struct bench_worker *worker,
+				     enum bench_op op, size_t bytes,
+				     unsigned flight, unsigned credits);
 /** Compares, closes. */
 void              bench_duo_close(struct bench_duo *duo);
 struct bench_case bench_duo_case(struct bench_duo *duo, const char *name);
@@ -60,10 +66,27 @@ struct bench_raw;
  */
 struct bench_raw *bench_raw_open(struct bench_worker *worker, size_t there,
 				 size_t back, unsigned batch, unsigned bufs);
+/** The same with a relay between the ends, a process of its own that reads each
+ * message whole and then writes it; blocking, without an answer. */
+struct bench_raw *bench_raw_open_relayed(size_t there, unsigned bufs);
 void              bench_raw_close(struct bench_raw *raw);
 /** @param half  a round trip counts as two. */
 struct bench_case bench_raw_case(struct bench_raw *raw, const char *name,
 				 bool half);
+
+/* lnet_hop.c: what is between the nodes of lnetvia. */
+
+/**
+ * Starts the router between nodes of this serial number: another process of this
+ * program.
+ * @param credits  lc_peer_credits; 0: the default.
+ */
+void bench_router_start(unsigned serial, unsigned credits);
+struct raw_end;
+/** Two `ends` with a relay between them: another process of this program. */
+void bench_relay_start(struct raw_end *ends, size_t bytes);
+/** Is, in the other process, what was started. @return false: neither of them. */
+bool bench_hop_main(int argc, char **argv);
 
 /**
  * Prints what `nr` connected peers cost a node: memory, and processor time

@@ -125,8 +125,9 @@ struct bench_case bench_raw_case(struct bench_raw *raw, const char *name,
 
 /* ------------------------------------------------------------ open, close -- */
 
-struct bench_raw *bench_raw_open(struct bench_worker *worker, size_t there,
-				 size_t back, unsigned batch, unsigned bufs)
+static struct bench_raw *raw_open(struct bench_worker *worker, size_t there,
+				  size_t back, unsigned batch, unsigned bufs,
+				  bool relayed)
 {
 	struct bench_raw *r = bench_huge(sizeof(*r));
 	size_t            most = there * batch > back ? there * batch : back;
@@ -137,7 +138,10 @@ struct bench_raw *bench_raw_open(struct bench_worker *worker, size_t there,
 	r->r_back = back;
 	r->r_batch = batch;
 	raw_must(sem_init(&r->r_over, 0, 0) == 0, "open");
-	raw_ends_connect(r->r_end);
+	if (relayed)
+		bench_relay_start(r->r_end, there);
+	else
+		raw_ends_connect(r->r_end);
 	for (int i = 0; i < 2; i++)
 		raw_end_init(&r->r_end[i], worker != NULL, bufs, most);
 	if (worker == NULL)
@@ -145,6 +149,17 @@ struct bench_raw *bench_raw_open(struct bench_worker *worker, size_t there,
 				 0,
 			 "thread");
 	return r;
+}
+
+struct bench_raw *bench_raw_open(struct bench_worker *worker, size_t there,
+				 size_t back, unsigned batch, unsigned bufs)
+{
+	return raw_open(worker, there, back, batch, bufs, false);
+}
+
+struct bench_raw *bench_raw_open_relayed(size_t there, unsigned bufs)
+{
+	return raw_open(NULL, there, 0, 1, bufs, true);
 }
 
 void bench_raw_close(struct bench_raw *r)

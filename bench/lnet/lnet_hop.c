@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is between the two nodes or ends of a row: a router, or a relay of bare
+ * sockets. Each is another process of this program, which ends with the first.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "lnet_duo.h"
+#include "../lib/raw_end.h"
+#include "m0/lnet.h"
+
+enum {
+	ARGS_MAX = 12
+};
+
+/** Starts this program with the arguments; it says a byte once it is ready. */
+static void start(char *const args[])
+{
+	int  fds[2];
+	char byte;
+	char fd[12];
+
+	if (pipe(fds) != 0)
+		bench_die("hop: no pipe");
+	if (fork() == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		snprintf(fd, sizeof(fd), "%d", fds[1]);
+		setenv("BENCH_READY", fd, 1);
+		execv("/proc/self/exe", args);
+		_exit(1);
+	}
+	close(fds[1]);
+	if (read(fds[0], &byte, 1) != 1)
+		bench_die("hop: %s did not start", args[1]);
+	close(fds[0]);
+}
+
+static void ready(void)
+{
+	const char *fd = getenv("BENCH_READY");
+
+	if (fd == NULL || write(atoi(fd), "r", 1) != 1)
+		bench_die("hop: nobody waits");
+	close(atoi(fd));
+}
+
+/* ------------------------------------------------------------------ router -- */
+
+void bench_router_start(unsigned serial, unsigned credits)
+{
+	char  text[4][24];
+	char  name[] = "lnetvia";
+	char  what[] = "router";
+	char *args[] = { name,    what,    text[0], text[1],
+			 text[2], text[3], NULL };
+
+	snprintf(text[0], sizeof(text[0]), "%u", serial);
+	snprintf(text[1], sizeof(text[1]), "%u", credits);
+	snprintf(text[2], sizeof(text[2]), "%d", 20000 + getpid() % 12000);
+	/* A router polls as long as nobody else wants its processor. */
+	snprintf(text[3], sizeof(text[3]), "%llu",
+		 (unsigned long long)bench_opt.o_spin_ns);
+	start(args);
+}
+
+static void router(char **argv)
+{
+	struct m0_lnet_cfg cfg;
+	struct m0_lnet    *lnet;
+	char               why[M0_LNET_WHY_BYTES] = "";
+	char               text[80];
+
+	m0_lnet_cfg_default(&cfg);
+	snprintf(text, sizeof(text), "tcp(127.0.%s.9),tcp1(127.0.%s.10)",
+		 argv[2], argv[2]);
+	if (m0_lnet_cfg_networks(&cfg, text, why) != 0)
+		bench_die("router: %s", why);
+	if (atoi(argv[3]) > 0)
+		cfg.lc_peer_credits = (unsigned)atoi(argv[3]);
+	cfg.lc_port = (uint16_t)atoi(argv[4]);
+	cfg.lc_spin_ns = strtoll(argv[5], NULL, 0);
+	cfg.lc_accept = M0_LNET_ACCEPT_ALL;
+	cfg.lc_src_port_max = 0;
+	cfg.lc_src_port_min = 0;
+	cfg.lc_routing.lgc_on = true;
+	if (m0_lnet_open(&lnet, &cfg, why) != 0)
+		bench_die("router: %s", why);
+	ready();
+	for (;;)
+		pause();
+}
+
+/* ------------------------------------------------------------------- relay -- */
+
+static void inherit(int fd)
+{
+	(void)fcntl(fd, F_SETFD, 0);
+}
+
+void bench_relay_start(struct raw_end *ends, size_t bytes)
+{
+	struct raw_end in[2];
+	struct raw_end out[2];
+	char           text[3][24];
+	char           name[] = "lnetvia";
+	char           what[] = "relay";
+	char *args[] = { name, what, text[0], text[1], text[2], NULL };
+
+	memset(in, 0, sizeof(in));
+	memset(out, 0, sizeof(out));
+	raw_ends_connect(in);
+	raw_ends_connect(out);
+	inherit(in[1].e_fd);
+	inherit(out[0].e_fd);
+	snprintf(text[0], sizeof(text[0]), "%d", in[1].e_fd);
+	snprintf(text[1], sizeof(text[1]), "%d", out[0].e_fd);
+	snprintf(text[2], sizeof(text[2]), "%zu", bytes);
+	start(args);
+	close(in[1].e_fd);
+	close(out[0].e_fd);
+	ends[0].e_fd = in[0].e_fd;
+	ends[1].e_fd = out[1].e_fd;
+}
+
+static void relay(char **argv)
+{
+	size_t  bytes = strtoull(argv[4], NULL, 0);
+	char   *buf = bench_huge(bytes);
+	ssize_t nr;
+	size_t  at;
+
+	ready();
+	for (;;) {
+		for (at = 0; at < bytes; at += (size_t)nr) {
+			nr = read(atoi(argv[2]), buf + at, bytes - at);
+			if (nr <= 0)
+				exit(0);
+		}
+		for (at = 0; at < bytes; at += (size_t)nr) {
+			nr = write(atoi(argv[3]), buf + at, bytes - at);
+			if (nr <= 0)
+				exit(0);
+		}
+	}
+}
+
+bool bench_hop_main(int argc, char **argv)
+{
+	if (argc == 6 && strcmp(argv[1], "router") == 0)
+		router(argv);
+	if (argc == 5 && strcmp(argv[1], "relay") == 0)
+		relay(argv);
+	return false;
+}

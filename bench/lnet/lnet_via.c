@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LNet through a router, beside the same without one, and beside a relay of bare
+ * sockets. Prints lines `name value unit`; bench/run makes rows of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lnet_duo.h"
+#include "../lib/raw_end.h"
+
+static const char usage[] =
+	"lnetvia [-t SLICE_S] [-n SLICES] [-c CPU,CPU] [-s SPIN_NS] TEST\n"
+	"  ping                64 B one way, polled: direct, via\n"
+	"  rate FLIGHT         64 B PUTs, nodes with threads: direct, via\n"
+	"  bulk BYTES FLIGHT   relay, put, get; nodes with threads\n";
+
+enum {
+	MSG_BYTES = 64
+};
+
+/** Through the router both nodes are polled by one thread in turns, and the router
+ * has the other processor; without it each node has a processor. */
+static void do_ping(void)
+{
+	struct bench_worker *w = bench_worker_start(bench_opt.o_cpu[1]);
+	struct bench_duo    *via = bench_duo_open_far(BENCH_TURNS, NULL,
+						      BENCH_PING, MSG_BYTES, 1, 0);
+	struct bench_duo    *direct = bench_duo_open(BENCH_POLLED, w, BENCH_PING,
+						     MSG_BYTES, 1, 0);
+	struct bench_case    c[] = { bench_duo_case(direct, "direct"),
+				     bench_duo_case(via, "via") };
+
+	bench_turns(c, 2);
+	bench_duo_close(direct);
+	bench_duo_close(via);
+}
+
+static void do_rate(unsigned flight)
+{
+	struct bench_duo *via = bench_duo_open_far(
+		BENCH_THREADS, NULL, BENCH_PUT, MSG_BYTES, flight, flight);
+	struct bench_duo *direct = bench_duo_open(
+		BENCH_THREADS, NULL, BENCH_PUT, MSG_BYTES, flight, flight);
+	struct bench_case c[] = { bench_duo_case(direct, "direct"),
+				  bench_duo_case(via, "via") };
+
+	bench_turns(c, 2);
+	bench_duo_close(direct);
+	bench_duo_close(via);
+}
+
+static void do_bulk(size_t bytes, unsigned flight)
+{
+	struct bench_raw *r =
+		bench_raw_open_relayed(BENCH_HEAD_BYTES + bytes, flight);
+	struct bench_duo *put = bench_duo_open_far(
+		BENCH_THREADS, NULL, BENCH_PUT_ACK, bytes, flight, 0);
+	struct bench_duo *get = bench_duo_open_far(BENCH_THREADS, NULL,
+						   BENCH_GET, bytes, flight, 0);
+	struct bench_case c[] = { bench_raw_case(r, "relay", false),
+				  bench_duo_case(put, "put"),
+				  bench_duo_case(get, "get") };
+
+	bench_turns(c, 3);
+	bench_duo_close(put);
+	bench_duo_close(get);
+	bench_raw_close(r);
+}
+
+int main(int argc, char **argv)
+{
+	const char *test;
+	int         i;
+
+	if (bench_hop_main(argc, argv))
+		return 0;
+	i = bench_options(argc, argv, usage);
+	test = argv[i];
+	/* A child that starts later takes over the processors of its parent. */
+	if (strcmp(test, "ping") == 0)
+		do_ping();
+	else if (strcmp(test, "rate") == 0 && argc > i + 1 &&
+		 atoi(argv[i + 1]) > 0)
+		do_rate((unsigned)atoi(argv[i + 1]));
+	else if (strcmp(test, "bulk") == 0 && argc > i + 2 &&
+		 atoi(argv[i + 1]) > 0 && atoi(argv[i + 2]) > 0)
+		do_bulk((size_t)atoi(argv[i + 1]), (unsigned)atoi(argv[i + 2]));
+	else
+		bench_die("%s", usage);
+	return 0;
+}
