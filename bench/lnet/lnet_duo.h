@@ -66,8 +66,8 @@ struct bench_raw;
  */
 struct bench_raw *bench_raw_open(struct bench_worker *worker, size_t there,
 				 size_t back, unsigned batch, unsigned bufs);
-/** The same with a relay between the ends, a process of its own that reads each
- * message whole and then writes it; blocking, without an answer. */
+/** Connects the ends by a relay, a process of its own that reads each message whole
+ * and then writes it; both ends block, and there are no answers. */
 struct bench_raw *bench_raw_open_relayed(size_t there, unsigned bufs);
 void              bench_raw_close(struct bench_raw *raw);
 /** @param half  a round trip counts as two. */

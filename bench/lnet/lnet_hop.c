@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is between the two nodes or ends of a row: a router, or a relay of bare
+ * The hop between the two nodes or ends of a row: a router, or a relay of bare
  * sockets. Each is another process of this program, which ends with the first.
  */
 #include <fcntl.h>
@@ -57,8 +57,7 @@ void bench_router_start(unsigned serial, unsigned credits)
 	char  text[4][24];
 	char  name[] = "lnetvia";
 	char  what[] = "router";
-	char *args[] = { name,    what,    text[0], text[1],
-			 text[2], text[3], NULL };
+	char *args[] = { name, what, text[0], text[1], text[2], text[3], NULL };
 
 	snprintf(text[0], sizeof(text[0]), "%u", serial);
 	snprintf(text[1], sizeof(text[1]), "%u", credits);
@@ -110,7 +109,7 @@ void bench_relay_start(struct raw_end *ends, size_t bytes)
 	char           text[3][24];
 	char           name[] = "lnetvia";
 	char           what[] = "relay";
-	char *args[] = { name, what, text[0], text[1], text[2], NULL };
+	char          *args[] = { name, what, text[0], text[1], text[2], NULL };
 
 	memset(in, 0, sizeof(in));
 	memset(out, 0, sizeof(out));

@@ -26,10 +26,10 @@ static void do_ping(void)
 	struct bench_worker *w = bench_worker_start(bench_opt.o_cpu[1]);
 	struct bench_duo    *via = bench_duo_open_far(BENCH_TURNS, NULL,
 						      BENCH_PING, MSG_BYTES, 1, 0);
-	struct bench_duo    *direct = bench_duo_open(BENCH_POLLED, w, BENCH_PING,
-						     MSG_BYTES, 1, 0);
-	struct bench_case    c[] = { bench_duo_case(direct, "direct"),
-				     bench_duo_case(via, "via") };
+	struct bench_duo    *direct =
+		bench_duo_open(BENCH_POLLED, w, BENCH_PING, MSG_BYTES, 1, 0);
+	struct bench_case c[] = { bench_duo_case(direct, "direct"),
+				  bench_duo_case(via, "via") };
 
 	bench_turns(c, 2);
 	bench_duo_close(direct);
