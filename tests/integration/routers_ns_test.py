@@ -5,6 +5,7 @@ A wire is a network: wire n is 10.98.n.0/24 and fd00:98:n::/64, tcp<n> unless a 
 says otherwise, and the i-th host that is named for it has address .<i> there.
 """
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -255,6 +256,40 @@ class Topologies(Hosts):
         self.assert_done(server.run('route', 'add', '--net', 'tcp',
                                     '--gateway', self.nid(b, 2)))
         self.ping(client, self.nid(b, 1))
+
+    def test_client_behind_nat(self):
+        """Nobody can connect to it: all goes over the connections it makes."""
+        nft = shutil.which('nft') or '/usr/sbin/nft'
+        if not os.access(nft, os.X_OK):
+            self.skipTest('nft is not installed')
+        self.make_hosts(4)
+        a, b, c = self.wire(0, 1), self.wire(1, 2), self.wire(2, 3)
+        self.within(0, IP, 'route', 'add', 'default', 'via', '10.98.0.2')
+        self.within(1, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward')
+        for words in ('add table ip nat',
+                      'add chain ip nat out { type nat hook postrouting '
+                      'priority 100; }',
+                      f'add rule ip nat out oifname w{b} masquerade'):
+            self.within(1, nft, words)
+        # The router and the client are on tcp, as they take themselves for.
+        gateway = f'10.98.{b}.2@tcp'
+        router = self.start(2, [gateway, self.nid(c, 1)], '--routing',
+                            '--accept=all')
+        there = ('--routes', f'tcp{c} {gateway}')
+        back = ('--routes', f'tcp {self.nid(c, 1)}')
+        client = self.start(0, [self.nid(a, 1)], *there)
+        server = self.start(3, [self.nid(c, 2)], *back)
+        self.wait_state(client, 'up')
+        self.wait_state(server, 'up')
+        self.ping(client, self.nid(c, 2))
+        self.ping(server, self.nid(a, 1))
+        self.assertEqual((client.stop()[0], server.stop()[0]), (0, 0))
+        content = os.urandom(9 * MIB)
+        eps = self.serve(3, [self.nid(c, 2)], *back)
+        self.put_end(self.put_start(0, [self.nid(a, 1)],
+                                    self.make('src', content), eps, *there))
+        self.check_object(0, [self.nid(a, 1)], eps, content, *there)
+        self.assertEqual(router.stop()[0], 0)
 
     def test_ipv6_on_both_sides(self):
         self.need_ipv6()
