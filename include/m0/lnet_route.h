@@ -91,7 +91,7 @@ struct m0_lnet_pool_info {
 enum m0_lnet_routing_state {
 	M0_LNET_ROUTING_OFF,
 	M0_LNET_ROUTING_ON,
-	/** Routing was switched off: peers have been told, what still comes is
+	/** Routing was switched off: peers have been notified, what still comes is
 	 * forwarded for a short time, and what is here leaves. */
 	M0_LNET_ROUTING_STOPPING
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Changes of a node while it runs: its tunables, health, and the peers that it is
- * told of. Terms are those of `lnetctl set`, `lnetctl net set` and `lnetctl peer`.
+ * Changes of a node while it runs: its tunables, health, and configured peers. Terms are those of `lnetctl set`, `lnetctl net set` and `lnetctl peer`.
  *
  * Changes take effect between two messages. All calls block until the node's thread
  * has executed them, except in callbacks of that node.
@@ -78,14 +77,14 @@ enum {
 };
 
 /**
- * Tells the node of a peer, or of further NIDs of one. Discovery does not change the
- * NIDs of such a peer.
+ * Adds a configured peer, or further NIDs to one. Discovery does not change the NIDs
+ * of such a peer.
  * @param nids        array of `nids_nr` further NIDs; may be NULL if that is 0.
  * @param multi_rail  the peer takes messages by each of its NIDs from each
  *                    interface.
  * @retval -EINVAL  a NID is ANY, of lo or this node's own, or there are more than
  *                  M0_LNET_PEER_NIDS_MAX.
- * @retval -EEXIST  a NID is that of another peer that the node was told of.
+ * @retval -EEXIST  a NID is that of another configured peer.
  * @retval -ENOSPC  there is no room for the peer or a NID.
  * @retval -ENOMEM, -ESHUTDOWN
  */

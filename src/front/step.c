@@ -17,7 +17,7 @@ static struct m0_lnet *lnet_of(const struct m0_strand *strand)
 			    struct m0_lnet, hm_embed.emb_strand);
 }
 
-/* Is there something that the node has posted and nobody has delivered? */
+/* Returns true if all that the node has posted was delivered. */
 static bool is_told(const struct m0_lnet *lnet)
 {
 	return m0_ring_is_empty(&lnet->hm_up);

@@ -510,7 +510,7 @@ static inline uint32_t m0_ring_put_nr(const struct m0_ring_in *in)
 	return __atomic_load_n(&in->rie_queue->rqu_put_nr, __ATOMIC_ACQUIRE);
 }
 
-/** Is there an entry, in the queue or waiting for room? */
+/** Returns true if there is no entry to take. */
 static inline bool m0_ring_is_empty(const struct m0_ring_in *in)
 {
 	return m0_ring_put_nr(in) == in->rie_taken_nr &&

@@ -83,8 +83,8 @@ int m0_store__lock(const char *dir)
 					? "Another server has it open: "
 					  "stop that one, or give this one "
 					  "a directory of its own."
-					: "It must be on a file system "
-					  "with locks.");
+					: "The directory must be on a "
+					  "file system with locks.");
 }
 
 /* --------------------------------------------------------------- marks -- */

@@ -63,7 +63,8 @@ int tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
 	       void *input)
 {
 	static const struct argp_option options[] = {
-		{ NULL, 'h', NULL, 0, "The same as --help", -1 },
+		{ NULL, 'h', NULL, 0, "Give this help list, as --help does",
+		  -1 },
 		{ 0 },
 	};
 	const struct argp_child children[] = { { argp, 0, NULL, 0 }, { 0 } };

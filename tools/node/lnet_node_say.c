@@ -300,8 +300,8 @@ void node_say_draining(struct lnet_node *node)
 	if (node->lno_json)
 		event_print(event_alloc("draining"));
 	else
-		say("draining: peers are told to take other routes, which takes "
-		    "2 to 10 seconds");
+		say("draining: peers get notice to take other routes; this takes 2 "
+		    "to 10 seconds");
 }
 
 void node_say_end(struct lnet_node *node, const struct m0_lnet_info *info)

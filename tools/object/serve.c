@@ -95,7 +95,7 @@ static const struct argp_option serve_options[] = {
 	  "it; default 16M",
 	  0 },
 	{ "clients-memory", KEY_CLIENTS_MEMORY, "SIZE", 0,
-	  "The same of all clients together; default 512M", 0 },
+	  "Memory for that of all clients together; default 512M", 0 },
 	{ "threads", KEY_THREADS, "N", 0,
 	  "Number of file worker threads; default 8", 0 },
 	{ "buffers", KEY_BUFFERS, "N", 0,

@@ -263,7 +263,8 @@ bool m0_lnet__ping_changed(struct m0_lnet_engine *eng)
 	buf = buf_make(eng, ping->pi_buf->pbf_bytes);
 	if (buf == NULL) {
 		m0_log(M0_LOG_ERROR,
-		       "lnet: no memory: what is told of this node is old");
+		       "lnet: no memory: peers get old information about "
+		       "this node");
 		--eng->le_seq;
 		return false;
 	}

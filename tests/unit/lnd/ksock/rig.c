@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rig.h"
-#include "lnd/ksock/sock_internal.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -449,19 +448,6 @@ void rig_cfg(struct rig *rig)
 	the_rig = rig;
 }
 
-/* Spoils what the driver has for networks in general: the interface has started with
- * it, and each of its tests proves that only the interface's own values count. */
-static void net_spoil(struct rig *rig)
-{
-	rig->rg_sock->sk_cfg.soc_net = (struct m0_sock_net_cfg){
-		.son_conns_per_peer = 77,
-		.son_timeout_ns = RIG_SECONDS(86400),
-		.son_keepalive_ns = RIG_SECONDS(86400),
-		.son_reconnect_min_ns = RIG_SECONDS(86400),
-		.son_reconnect_max_ns = RIG_SECONDS(86400),
-	};
-}
-
 void rig_start(struct rig *rig, const struct m0_lnet_nid *nid)
 {
 	char why[M0_LND_WHY_BYTES];
@@ -478,15 +464,7 @@ void rig_start(struct rig *rig, const struct m0_lnet_nid *nid)
 							   &rig->rg_ni, why),
 			 0);
 	assert_true(rig->rg_ni.ldn_up);
-	/* Tests of options start a second interface. */
-	if (rig->rg_ni.ldn_options == NULL)
-		net_spoil(rig);
-}
-
-void rig_init(struct rig *rig)
-{
-	rig_cfg(rig);
-	rig_start(rig, &rig_a);
+	rig_net_spoil(rig);
 }
 
 void rig_fini(struct rig *rig)

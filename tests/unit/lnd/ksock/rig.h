@@ -168,6 +168,11 @@ void rig_init(struct rig *rig);
 /** With another configuration, of rg_cfg (set by rig_cfg), and NID. */
 void rig_cfg(struct rig *rig);
 void rig_start(struct rig *rig, const struct m0_lnet_nid *nid);
+/**
+ * Spoils what the driver has for all networks, from which the interface has taken its
+ * own: each test then proves that only the interface's values are in force.
+ */
+void rig_net_spoil(struct rig *rig);
 /** Stops the NI and ends the driver; all messages must have ended. */
 void rig_fini(struct rig *rig);
 /** A new one, as of rig_init, in place of this. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encoders of the peer's bytes, and readers of those it receives. */
 #include "rig.h"
+#include "lnd/ksock/sock_internal.h"
 
 size_t rig_put_request(uint8_t *buf, const struct m0_lnet_nid *nid)
 {
@@ -119,4 +120,24 @@ void rig_xmit(struct rig *rig, struct rig_tx *tx)
 	rig->rg_reactor.rtr_now = rig->rg_now;
 	rig->rg_lnd->ld_ops->ldo_xmit(&rig->rg_ni, &tx->rt_tx);
 	assert_int_equal(tx->rt_done, 0);
+}
+
+void rig_net_spoil(struct rig *rig)
+{
+	/* Tests of options start a second interface. */
+	if (rig->rg_ni.ldn_options != NULL)
+		return;
+	rig->rg_sock->sk_cfg.soc_net = (struct m0_sock_net_cfg){
+		.son_conns_per_peer = 77,
+		.son_timeout_ns = RIG_SECONDS(86400),
+		.son_keepalive_ns = RIG_SECONDS(86400),
+		.son_reconnect_min_ns = RIG_SECONDS(86400),
+		.son_reconnect_max_ns = RIG_SECONDS(86400),
+	};
+}
+
+void rig_init(struct rig *rig)
+{
+	rig_cfg(rig);
+	rig_start(rig, &rig_a);
 }
