@@ -37,6 +37,19 @@ static bool nids_are_several(const struct m0_lnet_msg *msg)
 	return !m0_list_link_is_last(m0_list_first(nids), nids);
 }
 
+/** Returns true if the NI still exists and is in use: an answer that leaves by another
+ * NI does not keep the one by which its request came. */
+static bool is_there(const struct m0_lnet_engine *eng,
+		     const struct m0_lnet_ni     *want)
+{
+	const struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (ni == want)
+			return m0_lnet__ni_is_usable(ni);
+	return false;
+}
+
 /** Returns true if the message may be sent again as far as it is concerned. */
 static bool is_worth_it(const struct m0_lnet_msg *msg)
 {
@@ -49,8 +62,7 @@ static bool is_worth_it(const struct m0_lnet_msg *msg)
 	       !msg->msg_op.mop_answered &&
 	       eng->le_now < tx->mtx_lnd.ltx_deadline &&
 	       /* An answer leaves by the NI that the request came by. */
-	       (!tx->mtx_is_answer ||
-		m0_lnet__ni_is_usable(msg->msg_rx.mrx_ni)) &&
+	       (!tx->mtx_is_answer || is_there(eng, msg->msg_rx.mrx_ni)) &&
 	       /* The engine repeats its own requests itself. */
 	       (msg->msg_md == NULL || !m0_lnet__md_is_own(msg->msg_md));
 }
