@@ -12,7 +12,8 @@ static const struct m0_lnet__hooks hooks = {
 	.lhk_gateway_new = m0_lnet__gateway_new,
 	.lhk_route_gone = m0_lnet__route_gone,
 	.lhk_gateway_lost = m0_lnet__gateway_lost,
-	.lhk_sick = m0_lnet__recovery_begin,
+	.lhk_ni_sick = m0_lnet__recovery_ni,
+	.lhk_lpni_sick = m0_lnet__recovery_lpni,
 	.lhk_ni_told = m0_lnet__ni_told,
 	.lhk_pinged = m0_lnet__routing_pinged,
 	.lhk_push_room = m0_lnet__ping_sink_cut,
@@ -83,7 +84,6 @@ int m0_lnet_engine_create(struct m0_lnet_engine          **ret,
 	m0_list_init(&eng->le_mds);
 	m0_list_init(&eng->le_deferred);
 	m0_list_init(&eng->le_sick.lsk_again);
-	m0_list_init(&eng->le_sick.lsk_lpnis);
 	m0_list_init(&eng->le_delayed);
 	m0_list_init(&eng->le_dropped);
 	eng->le_held_at = M0_TIME_NEVER;
@@ -111,8 +111,7 @@ void m0_lnet_engine_destroy(struct m0_lnet_engine *eng)
 	m0_lnet__portals_fini(eng);
 	M0_ASSERT(m0_list_is_empty(&eng->le_deferred));
 	M0_ASSERT(m0_list_is_empty(&eng->le_sick.lsk_again));
-	M0_ASSERT(m0_list_is_empty(&eng->le_sick.lsk_lpnis) &&
-		  eng->le_sick.lsk_nr == 0);
+	M0_ASSERT(eng->le_sick.lsk_nr == 0);
 	M0_ASSERT(m0_hash_nr(&eng->le_waiting) == 0);
 	m0_hash_fini(&eng->le_waiting);
 	m0_timerq_fini(&eng->le_timers);

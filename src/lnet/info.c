@@ -73,8 +73,16 @@ int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 
 /* -- the picture ----------------------------------------------------------- */
 
-static uint64_t ms_until(const struct m0_lnet_engine *eng, m0_time_t at)
+/** Returns the time to the next try of the recovery; 0: there is none. */
+static uint64_t try_in_ms(const struct m0_lnet_engine *eng,
+			  const struct m0_lnet_timer  *timer)
 {
+	m0_time_t at;
+
+	/* Zeroed memory is a timer that was never armed. */
+	if (timer->ltm_fire == NULL || !m0_timer_is_armed(&timer->ltm_timer))
+		return 0;
+	at = m0_timer_deadline(&timer->ltm_timer);
 	return at <= eng->le_now ? 0 : (at - eng->le_now) / M0_TIME_ONE_MSEC;
 }
 
@@ -92,8 +100,7 @@ static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 	to->nii_credits_low = ni->lni_credits_low;
 	to->nii_health = ni->lni_health;
 	to->nii_tries_nr = ni->lni_tries_nr;
-	if (ni->lni_health < M0_LNET_HEALTH_MAX)
-		to->nii_try_in_ms = ms_until(ni->lni_engine, ni->lni_try_at);
+	to->nii_try_in_ms = try_in_ms(ni->lni_engine, &ni->lni_try_timer);
 	to->nii_traffic = ni->lni_traffic;
 	to->nii_failures = ni->lni_failures;
 	if (ln->ldn_lnd != NULL && m0_lnet__ni_is_usable(ni) &&
@@ -118,8 +125,7 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 	to->pni_refs_nr = lpni->lpn_refs_nr;
 	to->pni_health = lpni->lpn_health;
 	to->pni_tries_nr = lpni->lpn_tries_nr;
-	if (lpni->lpn_health < M0_LNET_HEALTH_MAX)
-		to->pni_try_in_ms = ms_until(eng, lpni->lpn_try_at);
+	to->pni_try_in_ms = try_in_ms(eng, &lpni->lpn_try_timer);
 	to->pni_traffic = lpni->lpn_traffic;
 	to->pni_failures = lpni->lpn_failures;
 }

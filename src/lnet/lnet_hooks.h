@@ -43,8 +43,11 @@ struct m0_lnet__hooks {
 	/** A push has come, and no buffer for pushes is free: frees one. Returns
 	 * false if none could be freed. */
 	bool (*lhk_push_room)(struct m0_lnet_engine *eng);
-	/** An NI or peer NI has lost health: the recovery tries it. */
-	void (*lhk_sick)(struct m0_lnet_engine *eng);
+	/** The health of an NI or peer NI is below the maximum: the recovery
+	 * tries it, unless it does already. */
+	void (*lhk_ni_sick)(struct m0_lnet_ni *ni);
+	void (*lhk_lpni_sick)(struct m0_lnet_engine *eng,
+			      struct m0_lnet_lpni   *lpni);
 	/** The state that this node reports of an NI has changed. */
 	void (*lhk_ni_told)(struct m0_lnet_engine *eng);
 	/** A ping has come by this NI. */

@@ -80,9 +80,9 @@ struct m0_lnet_ni {
 	unsigned lni_health;
 	bool     lni_is_sick;
 	/** Below the maximum: tries of the recovery without success, and the
-	 * time of the next one. */
-	unsigned  lni_tries_nr;
-	m0_time_t lni_try_at;
+	 * timer of the next one. */
+	unsigned             lni_tries_nr;
+	struct m0_lnet_timer lni_try_timer;
 	/** Router buffers for each peer on this network; 0: as it has
 	 * credits. */
 	unsigned lni_buffer_credits;
@@ -126,14 +126,13 @@ struct m0_lnet_lpni {
 	m0_time_t lpn_lost_at;
 	m0_time_t lpn_heard_at;
 	uint64_t  lpn_used_nr;
-	/** Health, 0 to M0_LNET_HEALTH_MAX; below it the peer NI is in le_sick. */
-	unsigned            lpn_health;
-	struct m0_list_link lpn_sick_link;
-	/** Pings of the recovery since a message came, the time of the next
+	/** Health, 0 to M0_LNET_HEALTH_MAX. */
+	unsigned lpn_health;
+	/** Pings of the recovery since a message came, the timer of the next
 	 * one, and the one that waits for its answer. */
-	unsigned            lpn_tries_nr;
-	m0_time_t           lpn_try_at;
-	struct m0_lnet_ask *lpn_try;
+	unsigned             lpn_tries_nr;
+	struct m0_lnet_timer lpn_try_timer;
+	struct m0_lnet_ask  *lpn_try;
 	/** Router buffers of messages that came by this peer NI, and of those
 	 * that go to it. */
 	unsigned lpn_fwds_nr;
@@ -186,11 +185,8 @@ struct m0_lnet__cache {
 struct m0_lnet__sick {
 	/** Messages that will be sent again. */
 	struct m0_list lsk_again;
-	/** Number of NIs and peer NIs whose health is below the maximum, the
-	 * peer NIs, and the timer of their recovery. */
-	unsigned             lsk_nr;
-	struct m0_list       lsk_lpnis;
-	struct m0_lnet_timer lsk_timer;
+	/** Number of NIs and peer NIs whose health is below the maximum. */
+	unsigned lsk_nr;
 };
 
 struct m0_lnet_engine {
@@ -724,8 +720,10 @@ void m0_lnet__gateway_lost(struct m0_lnet_engine  *eng,
 void m0_lnet__route_gone(struct m0_lnet_route *route);
 /** Ends the checks. */
 void m0_lnet__checker_stop(struct m0_lnet_engine *eng);
-/** Tries what has lost health, now or later. */
-void m0_lnet__recovery_begin(struct m0_lnet_engine *eng);
+/** lhk_ni_sick and lhk_lpni_sick, of recovery.c. */
+void m0_lnet__recovery_ni(struct m0_lnet_ni *ni);
+void m0_lnet__recovery_lpni(struct m0_lnet_engine *eng,
+			    struct m0_lnet_lpni   *lpni);
 /** Ends the recovery. */
 void m0_lnet__recovery_stop(struct m0_lnet_engine *eng);
 /** Tells peers what this node reports of its NIs, if that has changed. */

@@ -21,6 +21,7 @@ static void ni_free(struct m0_lnet_ni *ni)
 	M0_ASSERT(ni->lni_msgs_nr == 0);
 	M0_ASSERT(m0_list_is_empty(&ni->lni_queue));
 	M0_ASSERT(ni->lni_credits == (int)ni->lni_lnd.ldn_credits);
+	m0_lnet__timer_cancel(ni->lni_engine, &ni->lni_try_timer);
 	if (ni->lni_health < M0_LNET_HEALTH_MAX)
 		--ni->lni_engine->le_sick.lsk_nr;
 	if (ni->lni_engine->le_lo == ni)

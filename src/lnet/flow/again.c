@@ -28,26 +28,9 @@ static bool routes_are_several(const struct m0_lnet_msg *msg)
 /** Returns true if the next hop has several NIDs. */
 static bool nids_are_several(const struct m0_lnet_msg *msg)
 {
-	const struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
-	const struct m0_list      *nids;
+	const struct m0_list *nids = &msg->msg_tx.mtx_lpni->lpn_peer->lpe_lpnis;
 
-	if (lpni == NULL)
-		return false;
-	nids = &lpni->lpn_peer->lpe_lpnis;
 	return !m0_list_link_is_last(m0_list_first(nids), nids);
-}
-
-/** Returns true if the NI still exists and is in use: an answer that leaves by another
- * NI does not keep the one by which its request came. */
-static bool is_there(const struct m0_lnet_engine *eng,
-		     const struct m0_lnet_ni     *want)
-{
-	const struct m0_lnet_ni *ni;
-
-	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		if (ni == want)
-			return m0_lnet__ni_is_usable(ni);
-	return false;
 }
 
 /** Returns true if the message may be sent again as far as it is concerned. */
@@ -61,8 +44,10 @@ static bool is_worth_it(const struct m0_lnet_msg *msg)
 	       !tx->mtx_cancelled && !tx->mtx_is_forward &&
 	       !msg->msg_op.mop_answered &&
 	       eng->le_now < tx->mtx_lnd.ltx_deadline &&
-	       /* An answer leaves by the NI that the request came by. */
-	       (!tx->mtx_is_answer || is_there(eng, msg->msg_rx.mrx_ni)) &&
+	       /* From this node to itself there is one path. */
+	       tx->mtx_lpni != NULL &&
+	       /* An answer leaves only by this NI. */
+	       (!tx->mtx_is_answer || m0_lnet__ni_is_usable(tx->mtx_ni)) &&
 	       /* The engine repeats its own requests itself. */
 	       (msg->msg_md == NULL || !m0_lnet__md_is_own(msg->msg_md));
 }

@@ -46,8 +46,6 @@ static void sick_count(struct m0_lnet_engine *eng, bool was_sick, bool is_sick)
 	M0_PRE(eng->le_sick.lsk_nr > 0 || !was_sick);
 	eng->le_sick.lsk_nr = eng->le_sick.lsk_nr - was_sick + is_sick;
 	m0_lnet__topology_changed(eng);
-	if (is_sick)
-		eng->le_hooks->lhk_sick(eng);
 }
 
 /** Nobody forwards, or is told, about `0@lo`. */
@@ -70,11 +68,13 @@ void m0_lnet__health_ni_set(struct m0_lnet_ni *ni, unsigned health)
 		ni->lni_is_sick = true;
 	else if (health == M0_LNET_HEALTH_MAX)
 		ni->lni_is_sick = false;
-	if (!was_sick) {
+	if (!was_sick)
 		ni->lni_tries_nr = 0;
-		ni->lni_try_at = m0_time_add(eng->le_now, M0_TIME_ONE_SECOND);
-	}
 	sick_count(eng, was_sick, health < M0_LNET_HEALTH_MAX);
+	if (health < M0_LNET_HEALTH_MAX)
+		eng->le_hooks->lhk_ni_sick(ni);
+	else
+		m0_lnet__timer_cancel(eng, &ni->lni_try_timer);
 	if (ni->lni_is_sick == was_down)
 		return;
 	m0_log(was_down ? M0_LOG_INFO : M0_LOG_WARN,
@@ -98,14 +98,13 @@ void m0_lnet__health_lpni_set(struct m0_lnet_engine *eng,
 	if (health == lpni->lpn_health)
 		return;
 	lpni->lpn_health = health;
-	if (!was_sick) {
-		m0_list_add_tail(&eng->le_sick.lsk_lpnis, &lpni->lpn_sick_link);
+	if (!was_sick)
 		lpni->lpn_tries_nr = 0;
-		lpni->lpn_try_at = m0_time_add(eng->le_now, M0_TIME_ONE_SECOND);
-	} else if (health == M0_LNET_HEALTH_MAX) {
-		m0_list_del(&lpni->lpn_sick_link);
-	}
 	sick_count(eng, was_sick, health < M0_LNET_HEALTH_MAX);
+	if (health < M0_LNET_HEALTH_MAX)
+		eng->le_hooks->lhk_lpni_sick(eng, lpni);
+	else
+		m0_lnet__timer_cancel(eng, &lpni->lpn_try_timer);
 }
 
 /** Returns true if this node forwards by the peer, or for it. */

@@ -107,7 +107,6 @@ static struct m0_lnet_lpni *lpni_new(struct m0_lnet_engine    *eng,
 	lpni->lpn_health = M0_LNET_HEALTH_MAX;
 	m0_list_init(&lpni->lpn_queue);
 	m0_list_link_init(&lpni->lpn_link);
-	m0_list_link_init(&lpni->lpn_sick_link);
 	if (m0_hash_add(&eng->le_lpnis, &lpni->lpn_hash, &lpni->lpn_nid,
 			sizeof lpni->lpn_nid) != 0) {
 		m0_free(lpni);
@@ -126,10 +125,9 @@ static void lpni_free(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 	M0_ASSERT(lpni->lpn_answers_nr == 0 && lpni->lpn_queued_bytes == 0);
 	M0_ASSERT(lpni->lpn_credits == (int)lpni->lpn_credits_max);
 	M0_ASSERT(lpni->lpn_try == NULL);
-	if (lpni->lpn_health < M0_LNET_HEALTH_MAX) {
-		m0_list_del(&lpni->lpn_sick_link);
+	m0_lnet__timer_cancel(eng, &lpni->lpn_try_timer);
+	if (lpni->lpn_health < M0_LNET_HEALTH_MAX)
 		--eng->le_sick.lsk_nr;
-	}
 	m0_lnet__topology_changed(eng);
 	m0_list_del(&lpni->lpn_link);
 	m0_hash_del(&eng->le_lpnis, &lpni->lpn_hash);

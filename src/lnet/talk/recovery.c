@@ -31,24 +31,6 @@ static void asked(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
 	m0_lnet__lpni_put(eng, lpni);
 }
 
-static void lpni_try(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
-{
-	const struct m0_lnet_ni *ni = m0_lnet__ni_for(eng, &lpni->lpn_nid);
-
-	lpni->lpn_try_at =
-		m0_time_add(eng->le_now, pause_of(eng, ++lpni->lpn_tries_nr));
-	if (ni == NULL || lpni->lpn_try != NULL)
-		return;
-	lpni->lpn_try = m0_lnet__ask_ping(eng, &lpni->lpn_nid,
-					  &ni->lni_lnd.ldn_nid,
-					  M0_LNET_PING_SINK_BYTES,
-					  m0_time_add(eng->le_now, PING_NS),
-					  asked, lpni);
-	/* An ask begins later, never on this stack. */
-	if (lpni->lpn_try != NULL)
-		m0_lnet__lpni_hold(eng, lpni);
-}
-
 /** A NID that was never heard, or not for the limit, is given up. */
 static bool is_given_up(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_lpni   *lpni)
@@ -60,73 +42,92 @@ static bool is_given_up(const struct m0_lnet_engine *eng,
 		m0_time_add(lpni->lpn_heard_at, limit) <= eng->le_now);
 }
 
-static void ni_try(struct m0_lnet_ni *ni)
+static void lpni_ask(struct m0_lnet_engine *eng, struct m0_lnet_lpni *lpni)
 {
-	struct m0_lnet_engine *eng = ni->lni_engine;
+	const struct m0_lnet_ni *ni = m0_lnet__ni_for(eng, &lpni->lpn_nid);
 
-	ni->lni_try_at =
-		m0_time_add(eng->le_now, pause_of(eng, ++ni->lni_tries_nr));
-	if (!m0_lnet__ni_is_usable(ni) || !ni->lni_lnd.ldn_up)
+	if (ni == NULL || lpni->lpn_try != NULL)
 		return;
-	ni->lni_tries_nr = 0;
-	ni->lni_try_at = m0_time_add(eng->le_now, M0_TIME_ONE_SECOND);
-	m0_lnet__health_ni_raise(ni);
+	lpni->lpn_try = m0_lnet__ask_ping(eng, &lpni->lpn_nid,
+					  &ni->lni_lnd.ldn_nid,
+					  M0_LNET_PING_SINK_BYTES,
+					  m0_time_add(eng->le_now, PING_NS),
+					  asked, lpni);
+	/* An ask ends later, never on this stack. */
+	if (lpni->lpn_try != NULL)
+		m0_lnet__lpni_hold(eng, lpni);
 }
 
-static void recovery_arm(struct m0_lnet_engine *eng)
+static void lpni_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+		      m0_time_t now)
 {
-	m0_time_t                  next = M0_TIME_NEVER;
-	const struct m0_lnet_lpni *lpni;
-	const struct m0_lnet_ni   *ni;
+	struct m0_lnet_lpni *lpni =
+		container_of(timer, struct m0_lnet_lpni, lpn_try_timer);
 
-	m0_list_for_each_entry(&eng->le_sick.lsk_lpnis, lpni,
-			       struct m0_lnet_lpni, lpn_sick_link)
-		if (!is_given_up(eng, lpni))
-			next = min64u(next, lpni->lpn_try_at);
-	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		if (ni->lni_health < M0_LNET_HEALTH_MAX)
-			next = min64u(next, ni->lni_try_at);
-	if (next != M0_TIME_NEVER)
-		m0_lnet__timer_arm(eng, &eng->le_sick.lsk_timer, next);
+	M0_PRE(lpni->lpn_health < M0_LNET_HEALTH_MAX);
+	if (is_given_up(eng, lpni))
+		return;
+	m0_lnet__timer_arm(eng, timer,
+			   m0_time_add(now,
+				       pause_of(eng, ++lpni->lpn_tries_nr)));
+	lpni_ask(eng, lpni);
 }
 
-static void recovery_fire(struct m0_lnet_engine *eng,
-			  struct m0_lnet_timer *timer, m0_time_t now)
+static void ni_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+		    m0_time_t now)
 {
-	struct m0_lnet_lpni *lpni;
-	struct m0_lnet_ni   *ni;
+	struct m0_lnet_ni *ni =
+		container_of(timer, struct m0_lnet_ni, lni_try_timer);
+	bool is_up = m0_lnet__ni_is_usable(ni) && ni->lni_lnd.ldn_up;
 
-	M0_PRE(timer == &eng->le_sick.lsk_timer);
-	if (all_of(eng)->dy_stopped)
-		return;
-	m0_list_for_each_entry(&eng->le_sick.lsk_lpnis, lpni,
-			       struct m0_lnet_lpni, lpn_sick_link)
-		if (lpni->lpn_try_at <= now && !is_given_up(eng, lpni))
-			lpni_try(eng, lpni);
-	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
-		if (ni->lni_health < M0_LNET_HEALTH_MAX &&
-		    ni->lni_try_at <= now)
-			ni_try(ni);
-	recovery_arm(eng);
+	M0_PRE(ni->lni_health < M0_LNET_HEALTH_MAX);
+	ni->lni_tries_nr = is_up ? 0 : ni->lni_tries_nr + 1;
+	m0_lnet__timer_arm(eng, timer,
+			   m0_time_add(now, pause_of(eng, ni->lni_tries_nr)));
+	if (is_up)
+		m0_lnet__health_ni_raise(ni);
 }
 
-void m0_lnet__recovery_begin(struct m0_lnet_engine *eng)
+/** Arms the timer of a first try, if none is armed. */
+static void try_later(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+		      void (*fire)(struct m0_lnet_engine *eng,
+				   struct m0_lnet_timer *timer, m0_time_t now))
 {
-	if (all_of(eng)->dy_stopped)
+	/* Zeroed memory is a timer that was never armed. */
+	if (all_of(eng)->dy_stopped ||
+	    (timer->ltm_fire != NULL && m0_timer_is_armed(&timer->ltm_timer)))
 		return;
-	eng->le_sick.lsk_timer.ltm_fire = recovery_fire;
-	recovery_arm(eng);
+	timer->ltm_fire = fire;
+	m0_lnet__timer_arm(eng, timer,
+			   m0_time_add(eng->le_now, pause_of(eng, 0)));
+}
+
+void m0_lnet__recovery_ni(struct m0_lnet_ni *ni)
+{
+	M0_PRE(ni->lni_health < M0_LNET_HEALTH_MAX);
+	try_later(ni->lni_engine, &ni->lni_try_timer, ni_fire);
+}
+
+void m0_lnet__recovery_lpni(struct m0_lnet_engine *eng,
+			    struct m0_lnet_lpni   *lpni)
+{
+	M0_PRE(lpni->lpn_health < M0_LNET_HEALTH_MAX);
+	try_later(eng, &lpni->lpn_try_timer, lpni_fire);
 }
 
 void m0_lnet__recovery_stop(struct m0_lnet_engine *eng)
 {
 	struct m0_hash_link *at;
 	struct m0_lnet_lpni *lpni;
+	struct m0_lnet_ni   *ni;
 
-	m0_lnet__timer_cancel(eng, &eng->le_sick.lsk_timer);
+	M0_PRE(all_of(eng)->dy_stopped);
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		m0_lnet__timer_cancel(eng, &ni->lni_try_timer);
 	for (at = m0_hash_first(&eng->le_lpnis); at != NULL;
 	     at = m0_hash_next(at)) {
 		lpni = container_of(at, struct m0_lnet_lpni, lpn_hash);
+		m0_lnet__timer_cancel(eng, &lpni->lpn_try_timer);
 		if (lpni->lpn_try == NULL)
 			continue;
 		m0_lnet__ask_drop(lpni->lpn_try);

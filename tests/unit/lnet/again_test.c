@@ -241,6 +241,18 @@ static void message_with_one_route_is_not_sent_again(void **state)
 	assert_int_equal(nid_health("10.0.0.2@tcp"), 900);
 }
 
+static void message_to_itself_is_not_sent_again(void **state)
+{
+	(void)state;
+	open_two(NULL);
+	fail_next(1, M0_LND_LOCAL_DROPPED);
+	put_to(one, CLIENT2, 8);
+	pair_settle(pair);
+	assert_int_equal(failures_left, 0);
+	assert_int_equal(send_status(one, 0), -EIO);
+	assert_int_equal(stats_of(one)->ls_resend_count, 0);
+}
+
 static void message_that_is_forwarded_is_not_sent_again(void **state)
 {
 	(void)state;
@@ -420,6 +432,7 @@ int main(void)
 		STORY_BARE(message_goes_again_by_another_route),
 		STORY_BARE(queued_messages_take_another_route),
 		STORY_BARE(message_with_one_route_is_not_sent_again),
+		STORY_BARE(message_to_itself_is_not_sent_again),
 		STORY_BARE(message_that_is_forwarded_is_not_sent_again),
 		STORY_BARE(message_cancelled_at_the_driver_costs_no_health),
 		STORY_BARE(message_that_was_answered_is_not_sent_again),

@@ -134,6 +134,50 @@ static void each_message_that_comes_raises_health(void **state)
 	assert_int_equal(lpni_of(one, SERVER1)->lpn_tries_nr, 0);
 }
 
+/* At the maximum there is no next try. */
+static void recovery_is_shown_until_it_ends(void **state)
+{
+	struct m0_lnet_info *info;
+	unsigned             i;
+
+	(void)state;
+	open_two(NULL);
+	for (i = 0; i < 2; ++i) {
+		unsigned health = i == 0 ? 999 : M0_LNET_HEALTH_MAX;
+
+		m0_lnet__health_lpni_set(one->pno_engine, lpni_of(one, SERVER2),
+					 health);
+		m0_lnet__health_ni_set(container_of(one->pno_ni[1],
+						    struct m0_lnet_ni, lni_lnd),
+				       health);
+		assert_int_equal(m0_lnet_engine_info(one->pno_engine, &info),
+				 0);
+		assert_int_equal(info->li_nis[1].nii_try_in_ms,
+				 i == 0 ? 1000 : 0);
+		assert_int_equal(info->li_peers[0].pei_nis[1].pni_try_in_ms,
+				 i == 0 ? 1000 : 0);
+		m0_free(info);
+	}
+}
+
+/* A NID that was given up is tried again once it was heard. */
+static void nid_that_is_heard_again_is_tried_again(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+
+	(void)state;
+	cfg.lec_health.lhe_limit_ns = 5 * M0_TIME_ONE_SECOND;
+	open_two(&cfg);
+	sink_post(one);
+	m0_lnet__health_lpni_set(one->pno_engine, lpni_of(one, SERVER2), 100);
+	pair->pai_hook = all_lost;
+	pair_run(pair, 60000);
+	pair->pai_hook = NULL;
+	put_from(two, SERVER2, CLIENT2);
+	pair_run(pair, 3000);
+	assert_true(nid_health(SERVER2) >= 300);
+}
+
 /* A router takes whom it hears for well at once. */
 static void message_to_be_forwarded_makes_its_hop_well(void **state)
 {
@@ -267,6 +311,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY_BARE(each_message_that_comes_raises_health),
+		STORY_BARE(recovery_is_shown_until_it_ends),
+		STORY_BARE(nid_that_is_heard_again_is_tried_again),
 		STORY_BARE(message_to_be_forwarded_makes_its_hop_well),
 		STORY_BARE(loopback_is_always_well),
 		STORY_BARE(sensitivity_is_what_health_loses_and_gains),
