@@ -3,33 +3,25 @@
 #include <argp.h>
 #include <stdio.h>
 
-#include "ctl.h"
+#include "ctl_args.h"
 #include "fault_words.h"
 #include "lnet_opts.h"
 
 enum {
-	KEY_CTL = 256,
-	KEY_TIMEOUT,
-	KEY_LOCAL,
+	KEY_LOCAL = CTL_KEY_OWN,
 	KEY_MAX,
 	KEY_SEED,
-	KEY_HEADER,
-	TIMEOUT_MS = 30000
+	KEY_HEADER
 };
 
 struct fault_args {
-	struct ctl_request fta_req;
-	unsigned           fta_words_nr;
+	struct ctl_args fta_ask;
+	unsigned        fta_words_nr;
 	/** The first option that is only for adding, for del too; NULL. */
 	const char *fta_add_only;
 	const char *fta_nid_given;
 	const char *fta_latency;
 	const char *fta_health;
-	/** -v came without a number: one may follow. */
-	bool             fta_verbose_open;
-	uint64_t         fta_timeout_ms;
-	const char      *fta_ctl;
-	struct tool_fail fta_fail;
 };
 
 static const struct {
@@ -48,11 +40,11 @@ static void action_word(struct fault_args *args, const char *text)
 
 	for (i = 0; i < ARRAY_SIZE(actions); ++i) {
 		if (strcmp(text, actions[i].word) == 0) {
-			args->fta_req.cq_verb = actions[i].verb;
+			args->fta_ask.ctg_req.cq_verb = actions[i].verb;
 			return;
 		}
 	}
-	tool_fail_set(&args->fta_fail, TOOL_USAGE,
+	tool_fail_set(&args->fta_ask.ctg_fail, TOOL_USAGE,
 		      "'%s' is not accepted; there is: add, del, show, reset",
 		      text);
 }
@@ -61,9 +53,10 @@ static void word_option(struct fault_args *args, const char *text)
 {
 	switch (args->fta_words_nr++) {
 	case 0:
-		if (fault_kind_parse(text, &args->fta_req.cq_fault.lfa_kind) !=
+		if (fault_kind_parse(
+			    text, &args->fta_ask.ctg_req.cq_fault.lfa_kind) !=
 		    0)
-			tool_fail_set(&args->fta_fail, TOOL_USAGE,
+			tool_fail_set(&args->fta_ask.ctg_fail, TOOL_USAGE,
 				      "'%s' is not accepted; there is: drop, "
 				      "delay, duplicate, corrupt, cut, all",
 				      text);
@@ -72,30 +65,25 @@ static void word_option(struct fault_args *args, const char *text)
 		action_word(args, text);
 		break;
 	default:
-		tool_fail_set(&args->fta_fail, TOOL_USAGE,
+		tool_fail_set(&args->fta_ask.ctg_fail, TOOL_USAGE,
 			      "'%s': no further operand is accepted", text);
 		break;
 	}
-}
-
-static void verbose_option(struct fault_args *args, const char *text)
-{
-	args->fta_req.cq_verbose = (unsigned)tool_number_option(
-		&args->fta_fail, "--verbose", text, 0, CTL_VERBOSE_MAX);
 }
 
 static void nid_option(struct fault_args *args, const char *option,
 		       const char *text, struct m0_lnet_nid *ret)
 {
 	if (fault_nid_parse(text, ret) != 0)
-		tool_bad_value(&args->fta_fail, option, text, FAULT_NID_FORMS);
+		tool_bad_value(&args->fta_ask.ctg_fail, option, text,
+			       FAULT_NID_FORMS);
 }
 
 /* Options that only a new rule has. @return false: it is none of them. */
 static bool rule_option(struct fault_args *args, int key, const char *arg)
 {
-	struct m0_lnet_fault_attr *attr = &args->fta_req.cq_fault;
-	struct tool_fail          *fail = &args->fta_fail;
+	struct m0_lnet_fault_attr *attr = &args->fta_ask.ctg_req.cq_fault;
+	struct tool_fail          *fail = &args->fta_ask.ctg_fail;
 	const char                *name;
 
 	switch (key) {
@@ -164,7 +152,7 @@ static bool rule_option(struct fault_args *args, int key, const char *arg)
 
 static bool common_option(struct fault_args *args, int key, char *arg)
 {
-	struct m0_lnet_fault_attr *attr = &args->fta_req.cq_fault;
+	struct m0_lnet_fault_attr *attr = &args->fta_ask.ctg_req.cq_fault;
 
 	switch (key) {
 	case 's':
@@ -175,22 +163,8 @@ static bool common_option(struct fault_args *args, int key, char *arg)
 		args->fta_nid_given = "--dest";
 		nid_option(args, "--dest", arg, &attr->lfa_dst);
 		break;
-	case 'v':
-		args->fta_verbose_open = arg == NULL;
-		verbose_option(args, arg == NULL ? "1" : arg);
-		break;
-	case 'j':
-		args->fta_req.cq_json = true;
-		break;
-	case KEY_CTL:
-		args->fta_ctl = ctl_path_option(&args->fta_fail, arg);
-		break;
-	case KEY_TIMEOUT:
-		args->fta_timeout_ms =
-			tool_ms_option(&args->fta_fail, "--timeout", arg, 1);
-		break;
 	default:
-		return false;
+		return ctl_args_option(&args->fta_ask, key, arg);
 	}
 	return true;
 }
@@ -198,8 +172,8 @@ static bool common_option(struct fault_args *args, int key, char *arg)
 /* A rule to be added: does it say what it must, and nothing else? */
 static void add_check(struct fault_args *args)
 {
-	const struct m0_lnet_fault_attr *attr = &args->fta_req.cq_fault;
-	struct tool_fail                *fail = &args->fta_fail;
+	const struct m0_lnet_fault_attr *attr = &args->fta_ask.ctg_req.cq_fault;
+	struct tool_fail                *fail = &args->fta_ask.ctg_fail;
 	const char                      *kind = fault_kind_name(attr->lfa_kind);
 
 	if (attr->lfa_kind == M0_LNET_FAULT_ANY)
@@ -236,8 +210,8 @@ static void add_check(struct fault_args *args)
 
 static void args_check(struct fault_args *args)
 {
-	enum ctl_verb     verb = args->fta_req.cq_verb;
-	struct tool_fail *fail = &args->fta_fail;
+	enum ctl_verb     verb = args->fta_ask.ctg_req.cq_verb;
+	struct tool_fail *fail = &args->fta_ask.ctg_fail;
 
 	if (args->fta_words_nr < 2)
 		tool_fail_set(fail, TOOL_USAGE,
@@ -261,14 +235,11 @@ static void args_check(struct fault_args *args)
 static error_t fault_option(int key, char *arg, struct argp_state *state)
 {
 	struct fault_args *args = state->input;
-	bool               open = args->fta_verbose_open;
 
-	args->fta_verbose_open = false;
+	if (ctl_args_verbose(&args->fta_ask, key, arg))
+		return 0;
 	if (key == ARGP_KEY_ARG) {
-		if (open && arg[0] >= '0' && arg[0] <= '9')
-			verbose_option(args, arg);
-		else
-			word_option(args, arg);
+		word_option(args, arg);
 		return 0;
 	}
 	if (key == ARGP_KEY_END) {
@@ -310,13 +281,9 @@ static const struct argp_option options[] = {
 	  "With corrupt: change a bit of the header instead of the payload",
 	  0 },
 	{ NULL, 0, NULL, 0, "The command:", 4 },
-	{ "verbose", 'v', "N", OPTION_ARG_OPTIONAL,
-	  "Show more; 4: also what lnetctl does not have", 0 },
-	{ "json", 'j', NULL, 0, "Print JSON", 0 },
-	{ "timeout", KEY_TIMEOUT, "TIME", 0,
-	  "Fail if the node does not answer for this long; default 30", 0 },
-	{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the node", 0 },
-	{ 0 },
+	CTL_OPTION_VERBOSE("4 also what lnetctl does not have"),
+	CTL_OPTION_JSON,
+	CTL_OPTIONS_END,
 };
 
 static const struct argp fault_argp = {
@@ -333,16 +300,8 @@ static const struct argp fault_argp = {
 
 int fault_main(int argc, char **argv)
 {
-	struct fault_args args = { .fta_timeout_ms = TIMEOUT_MS };
-	int               code = TOOL_OK;
+	struct fault_args args = { .fta_words_nr = 0 };
 
-	ctl_request_init(&args.fta_req, CTL_FAULT_SHOW);
-	if (tool_parse(&fault_argp, argc, argv, ARGP_IN_ORDER, &args) != 0)
-		return TOOL_USAGE;
-	if (args.fta_fail.tf_exit == TOOL_OK)
-		code = ctl_ask_at(args.fta_ctl, &args.fta_req,
-				  args.fta_timeout_ms, &args.fta_fail);
-	if (tool_fail_print(&args.fta_fail, argv[0]) != TOOL_OK)
-		code = args.fta_fail.tf_exit;
-	return tool_finish_output(argv[0], code);
+	return ctl_args_ask(&args.fta_ask, argc, argv, &fault_argp,
+			    CTL_FAULT_SHOW);
 }

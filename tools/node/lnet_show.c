@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../base/jout.h"
+#include "ctl_out.h"
 #include "lnet_show.h"
-
-enum {
-	/** Columns of lnetctl's lists, and of its numbers of the node. */
-	LIST_INDENT = 6,
-	NUMBERS_INDENT = 4
-};
 
 /* ------------------------------------------------- what several have in them */
 
@@ -363,15 +357,6 @@ static void global_add(struct json_t *tree, const struct m0_lnet_cfg *cfg)
 
 /* ------------------------------------------------------------------- answers */
 
-static void tree_print(const struct ctl_request *req, struct json_t *tree,
-		       unsigned indent, FILE *out)
-{
-	if (req->cq_json)
-		(void)jout_print(tree, out);
-	else
-		(void)jout_print_yaml(tree, indent, out);
-}
-
 /* A list; an empty one is nothing, or not what was asked for. */
 static int list_print(const struct ctl_request *req, struct json_t *tree,
 		      const struct json_t *list, FILE *out, FILE *err)
@@ -389,7 +374,7 @@ static int list_print(const struct ctl_request *req, struct json_t *tree,
 		return TOOL_FAILED;
 	}
 	if (req->cq_json || !jout_is_empty(list))
-		tree_print(req, tree, LIST_INDENT, out);
+		ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
 	return TOOL_OK;
 }
 
@@ -424,7 +409,7 @@ int lnet_show(const struct ctl_request *req, const struct m0_lnet_cfg *cfg,
 	if (list != NULL)
 		code = list_print(req, tree, list, out, err);
 	else
-		tree_print(req, tree, NUMBERS_INDENT, out);
+		ctl_tree_print(req, tree, CTL_NUMBERS_INDENT, out);
 	jout_free(tree);
 	return code;
 }

@@ -3,50 +3,43 @@
 #include <argp.h>
 #include <stdio.h>
 
-#include "ctl.h"
+#include "ctl_args.h"
 #include "lnet_opts.h"
 
 enum {
-	KEY_CTL = 256,
-	KEY_TIMEOUT,
-	KEY_NET,
+	KEY_NET = CTL_KEY_OWN,
 	KEY_GATEWAY,
 	KEY_HOP,
 	KEY_PRIORITY,
-	TIMEOUT_MS = 30000,
 	PRIORITY_MAX = INT32_MAX
 };
 
 struct route_args {
-	struct ctl_request rta_req;
+	struct ctl_args rta_ask;
 	/** The last has no name. */
 	const struct route_word *rta_words;
-	bool                     rta_has_word;
+	/** All of them, for messages. */
+	const char *rta_all;
+	bool        rta_has_word;
 	/** --hop or --priority was given; NULL. */
 	const char *rta_add_only;
-	/** -v came without a number: one may follow. */
-	bool             rta_verbose_open;
-	uint64_t         rta_timeout_ms;
-	const char      *rta_ctl;
-	struct tool_fail rta_fail;
 };
 
 struct route_word {
 	const char   *rtw_name;
 	enum ctl_verb rtw_verb;
-	const char   *rtw_all;
 };
 
 static const struct route_word route_words[] = {
-	{ "add", CTL_ROUTE_ADD, "add, del, show" },
-	{ "del", CTL_ROUTE_DEL, "add, del, show" },
-	{ "show", CTL_ROUTE_SHOW, "add, del, show" },
-	{ NULL, 0, NULL },
+	{ "add", CTL_ROUTE_ADD },
+	{ "del", CTL_ROUTE_DEL },
+	{ "show", CTL_ROUTE_SHOW },
+	{ NULL, 0 },
 };
 
 static const struct route_word routing_words[] = {
-	{ "show", CTL_ROUTING_SHOW, "show" },
-	{ NULL, 0, NULL },
+	{ "show", CTL_ROUTING_SHOW },
+	{ NULL, 0 },
 };
 
 static void word_option(struct route_args *args, const char *text)
@@ -54,26 +47,20 @@ static void word_option(struct route_args *args, const char *text)
 	const struct route_word *word;
 
 	if (args->rta_has_word) {
-		tool_fail_set(&args->rta_fail, TOOL_USAGE,
+		tool_fail_set(&args->rta_ask.ctg_fail, TOOL_USAGE,
 			      "'%s': no further operand is accepted", text);
 		return;
 	}
 	args->rta_has_word = true;
 	for (word = args->rta_words; word->rtw_name != NULL; ++word) {
 		if (strcmp(text, word->rtw_name) == 0) {
-			args->rta_req.cq_verb = word->rtw_verb;
+			args->rta_ask.ctg_req.cq_verb = word->rtw_verb;
 			return;
 		}
 	}
-	tool_fail_set(&args->rta_fail, TOOL_USAGE,
+	tool_fail_set(&args->rta_ask.ctg_fail, TOOL_USAGE,
 		      "'%s' is not accepted; there is: %s", text,
-		      args->rta_words->rtw_all);
-}
-
-static void verbose_option(struct route_args *args, const char *text)
-{
-	args->rta_req.cq_verbose = (unsigned)tool_number_option(
-		&args->rta_fail, "--verbose", text, 0, CTL_VERBOSE_MAX);
+		      args->rta_all);
 }
 
 /* -1 is lnetctl's "not set". */
@@ -81,44 +68,49 @@ static void hop_option(struct route_args *args, const char *text)
 {
 	args->rta_add_only = "--hop";
 	if (strcmp(text, "-1") == 0)
-		args->rta_req.cq_route.lra_hops = 0;
+		args->rta_ask.ctg_req.cq_route.lra_hops = 0;
 	else
-		args->rta_req.cq_route.lra_hops = (uint32_t)tool_number_option(
-			&args->rta_fail, "--hop", text, 1, M0_LNET_HOPS_MAX);
+		args->rta_ask.ctg_req.cq_route.lra_hops =
+			(uint32_t)tool_number_option(&args->rta_ask.ctg_fail,
+						     "--hop", text, 1,
+						     M0_LNET_HOPS_MAX);
 }
 
 static void priority_option(struct route_args *args, const char *text)
 {
 	args->rta_add_only = "--priority";
-	args->rta_req.cq_route.lra_priority = (uint32_t)tool_number_option(
-		&args->rta_fail, "--priority", text, 0, PRIORITY_MAX);
+	args->rta_ask.ctg_req.cq_route.lra_priority =
+		(uint32_t)tool_number_option(&args->rta_ask.ctg_fail,
+					     "--priority", text, 0,
+					     PRIORITY_MAX);
 }
 
 static void net_option(struct route_args *args, const char *text)
 {
-	if (m0_lnet_net_parse(&args->rta_req.cq_route.lra_net, text) != 0)
-		tool_bad_value(&args->rta_fail, "--net", text,
+	if (m0_lnet_net_parse(&args->rta_ask.ctg_req.cq_route.lra_net, text) !=
+	    0)
+		tool_bad_value(&args->rta_ask.ctg_fail, "--net", text,
 			       "a network as tcp, tcp1, o2ib");
 }
 
 static void gateway_option(struct route_args *args, const char *text)
 {
-	if (m0_lnet_nid_parse(&args->rta_req.cq_route.lra_gateway, text) != 0)
-		tool_bad_value(&args->rta_fail, "--gateway", text,
+	if (m0_lnet_nid_parse(&args->rta_ask.ctg_req.cq_route.lra_gateway,
+			      text) != 0)
+		tool_bad_value(&args->rta_ask.ctg_fail, "--gateway", text,
 			       "a NID as 10.0.0.1@tcp");
 }
 
 /* A route that is added or removed is named in full. */
 static void args_check(struct route_args *args)
 {
-	const struct m0_lnet_route_attr *attr = &args->rta_req.cq_route;
-	struct tool_fail                *fail = &args->rta_fail;
-	enum ctl_verb                    verb = args->rta_req.cq_verb;
+	const struct m0_lnet_route_attr *attr = &args->rta_ask.ctg_req.cq_route;
+	struct tool_fail                *fail = &args->rta_ask.ctg_fail;
+	enum ctl_verb                    verb = args->rta_ask.ctg_req.cq_verb;
 
 	if (!args->rta_has_word)
 		tool_fail_set(fail, TOOL_USAGE,
-			      "a word is missing; there is: %s",
-			      args->rta_words->rtw_all);
+			      "a word is missing; there is: %s", args->rta_all);
 	if (verb != CTL_ROUTE_ADD && args->rta_add_only != NULL)
 		tool_fail_set(fail, TOOL_USAGE,
 			      "%s is not accepted here; it is of add",
@@ -134,35 +126,12 @@ static void args_check(struct route_args *args)
 			      "10.0.0.1@tcp");
 }
 
-static bool common_option(struct route_args *args, int key, char *arg)
-{
-	switch (key) {
-	case 'v':
-		args->rta_verbose_open = arg == NULL;
-		verbose_option(args, arg == NULL ? "1" : arg);
-		break;
-	case 'j':
-		args->rta_req.cq_json = true;
-		break;
-	case KEY_CTL:
-		args->rta_ctl = ctl_path_option(&args->rta_fail, arg);
-		break;
-	case KEY_TIMEOUT:
-		args->rta_timeout_ms =
-			tool_ms_option(&args->rta_fail, "--timeout", arg, 1);
-		break;
-	default:
-		return false;
-	}
-	return true;
-}
-
 static error_t route_option(int key, char *arg, struct argp_state *state)
 {
 	struct route_args *args = state->input;
-	bool               open = args->rta_verbose_open;
 
-	args->rta_verbose_open = false;
+	if (ctl_args_verbose(&args->rta_ask, key, arg))
+		return 0;
 	switch (key) {
 	case KEY_NET:
 		net_option(args, arg);
@@ -177,55 +146,23 @@ static error_t route_option(int key, char *arg, struct argp_state *state)
 		priority_option(args, arg);
 		break;
 	case ARGP_KEY_ARG:
-		/* `-v 4` is lnetctl's way as well as -v4. */
-		if (open && arg[0] >= '0' && arg[0] <= '9')
-			verbose_option(args, arg);
-		else
-			word_option(args, arg);
+		word_option(args, arg);
 		break;
 	case ARGP_KEY_END:
 		args_check(args);
 		break;
 	default:
-		return common_option(args, key, arg) ? 0 : ARGP_ERR_UNKNOWN;
+		return ctl_args_option(&args->rta_ask, key, arg)
+			       ? 0
+			       : ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
 
-static int ask(int argc, char **argv, const struct argp *argp,
-	       const struct route_word *words)
-{
-	struct route_args args = { .rta_words = words,
-				   .rta_timeout_ms = TIMEOUT_MS };
-	int               code = TOOL_OK;
-
-	ctl_request_init(&args.rta_req, CTL_ROUTE_SHOW);
-	if (tool_parse(argp, argc, argv, ARGP_IN_ORDER, &args) != 0)
-		return TOOL_USAGE;
-	if (args.rta_fail.tf_exit == TOOL_OK)
-		code = ctl_ask_at(args.rta_ctl, &args.rta_req,
-				  args.rta_timeout_ms, &args.rta_fail);
-	if (tool_fail_print(&args.rta_fail, argv[0]) != TOOL_OK)
-		code = args.rta_fail.tf_exit;
-	return tool_finish_output(argv[0], code);
-}
-
-#define COMMON                                                                  \
-	{ "json", 'j', NULL, 0, "Print JSON", 0 },                              \
-		{ "timeout",                                                    \
-		  KEY_TIMEOUT,                                                  \
-		  "TIME",                                                       \
-		  0,                                                            \
-		  "Fail if the node does not answer for this long; default "    \
-		  "30",                                                         \
-		  0 },                                                          \
-		{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the node", 0 }, \
-	{                                                                       \
-		0                                                               \
-	}
-
 int route_main(int argc, char **argv)
 {
+	struct route_args               args = { .rta_words = route_words,
+						 .rta_all = "add, del, show" };
 	static const struct argp_option options[] = {
 		{ "net", KEY_NET, "NET", 0, "The remote network", 0 },
 		{ "gateway", KEY_GATEWAY, "NID", 0,
@@ -237,11 +174,10 @@ int route_main(int argc, char **argv)
 		{ "hop-count", KEY_HOP, NULL, OPTION_ALIAS, NULL, 0 },
 		{ "priority", KEY_PRIORITY, "N", 0,
 		  "The route of the least number is preferred; default 0", 0 },
-		{ "verbose", 'v', "N", OPTION_ARG_OPTIONAL,
-		  "Show more: 1 (without N) state, and why a route is down; 4 "
-		  "all",
-		  0 },
-		COMMON
+		CTL_OPTION_VERBOSE(
+			"1 (without N) state, and why a route is down; 4 all"),
+		CTL_OPTION_JSON,
+		CTL_OPTIONS_END
 	};
 	static const struct argp argp = {
 		options,
@@ -255,16 +191,17 @@ int route_main(int argc, char **argv)
 		NULL,
 	};
 
-	return ask(argc, argv, &argp, route_words);
+	return ctl_args_ask(&args.rta_ask, argc, argv, &argp, CTL_ROUTE_SHOW);
 }
 
 int routing_main(int argc, char **argv)
 {
+	struct route_args               args = { .rta_words = routing_words,
+						 .rta_all = "show" };
 	static const struct argp_option options[] = {
-		{ "verbose", 'v', "N", OPTION_ARG_OPTIONAL,
-		  "Show more; 4: state, memory, and why messages were dropped",
-		  0 },
-		COMMON
+		CTL_OPTION_VERBOSE(
+			"4 state, memory, and why messages were dropped"),
+		CTL_OPTION_JSON, CTL_OPTIONS_END
 	};
 	static const struct argp argp = {
 		options, route_option,
@@ -273,5 +210,5 @@ int routing_main(int argc, char **argv)
 		NULL,
 	};
 
-	return ask(argc, argv, &argp, routing_words);
+	return ctl_args_ask(&args.rta_ask, argc, argv, &argp, CTL_ROUTING_SHOW);
 }

@@ -2,28 +2,16 @@
 #include <stdlib.h>
 
 #include "route_serve.h"
-#include "tune_serve.h"
-#include "../base/jout.h"
+#include "ctl_out.h"
 #include "../base/text.h"
 
 enum {
-	LIST_INDENT = 6,
 	PAGE_BYTES = 4096,
 	WHY_BYTES = 512,
 	MS_PER_S = 1000,
 	/** lnetctl prints this for hops that are not set. */
 	HOPS_UNSET = -1
 };
-
-static void tree_print(const struct ctl_request *req, struct json_t *tree,
-		       unsigned indent, FILE *file)
-{
-	if (req->cq_json)
-		(void)jout_print(tree, file);
-	else
-		(void)jout_print_yaml(tree, indent, file);
-	jout_free(tree);
-}
 
 /* -------------------------------------------------------------------- routes */
 
@@ -128,9 +116,8 @@ static int routes_show(const struct ctl_request *req, struct m0_lnet *lnet,
 	free(routes);
 	empty = jout_is_empty(list);
 	if (req->cq_json || !empty)
-		tree_print(req, tree, LIST_INDENT, out);
-	else
-		jout_free(tree);
+		ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
+	jout_free(tree);
 	if (!empty || (req->cq_route.lra_net == M0_LNET_NET_ANY &&
 		       m0_lnet_nid_is_any(&req->cq_route.lra_gateway)))
 		return TOOL_OK;
@@ -162,7 +149,8 @@ static int route_del(const struct ctl_request *req, struct m0_lnet *lnet,
 	if (req->cq_json) {
 		tree = jout_alloc();
 		jout_num(tree, "removed", (uint64_t)nr);
-		tree_print(req, tree, LIST_INDENT, out);
+		ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
+		jout_free(tree);
 	}
 	return TOOL_OK;
 }
@@ -241,7 +229,8 @@ static int routing_show(const struct ctl_request *req, struct m0_lnet *lnet,
 		jout_num(object, pool_names[i], info.lgi_pools[i].lbi_max);
 	if (req->cq_verbose >= CTL_VERBOSE_MAX)
 		routing_more(tree, &info);
-	tree_print(req, tree, LIST_INDENT, out);
+	ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
+	jout_free(tree);
 	return TOOL_OK;
 }
 

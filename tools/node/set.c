@@ -3,24 +3,18 @@
 #include <argp.h>
 #include <stdio.h>
 
-#include "ctl.h"
+#include "ctl_args.h"
 #include "lnet_opts.h"
 #include "../base/text.h"
 
 enum {
-	KEY_CTL = 256,
-	KEY_TIMEOUT,
-	KEY_LOCAL,
-	KEY_PEER,
-	TIMEOUT_MS = 30000
+	KEY_LOCAL = CTL_KEY_OWN,
+	KEY_PEER
 };
 
 struct set_args {
-	struct ctl_request sta_req;
-	unsigned           sta_words_nr;
-	uint64_t           sta_timeout_ms;
-	const char        *sta_ctl;
-	struct tool_fail   sta_fail;
+	struct ctl_args sta_ask;
+	unsigned        sta_words_nr;
 };
 
 #define NAMES                                                       \
@@ -31,13 +25,13 @@ struct set_args {
 
 static void set_word(struct set_args *args, const char *text)
 {
-	struct ctl_request *req = &args->sta_req;
+	struct ctl_request *req = &args->sta_ask.ctg_req;
 
 	switch (args->sta_words_nr++) {
 	case 0:
 		if (strlen(text) >= sizeof req->cq_name || text[0] == '\0' ||
 		    strpbrk(text, " =\n") != NULL)
-			tool_fail_set(&args->sta_fail, TOOL_USAGE,
+			tool_fail_set(&args->sta_ask.ctg_fail, TOOL_USAGE,
 				      "'%s' is not accepted; there is: " NAMES,
 				      text);
 		else
@@ -45,11 +39,11 @@ static void set_word(struct set_args *args, const char *text)
 		break;
 	case 1:
 		if (text_number_parse(text, &req->cq_value) != 0)
-			tool_bad_value(&args->sta_fail, req->cq_name, text,
-				       "a number");
+			tool_bad_value(&args->sta_ask.ctg_fail, req->cq_name,
+				       text, "a number");
 		break;
 	default:
-		tool_fail_set(&args->sta_fail, TOOL_USAGE,
+		tool_fail_set(&args->sta_ask.ctg_fail, TOOL_USAGE,
 			      "'%s': no further operand is accepted", text);
 		break;
 	}
@@ -58,31 +52,31 @@ static void set_word(struct set_args *args, const char *text)
 static void debug_word(struct set_args *args, const char *text)
 {
 	if (args->sta_words_nr++ > 0)
-		tool_fail_set(&args->sta_fail, TOOL_USAGE,
+		tool_fail_set(&args->sta_ask.ctg_fail, TOOL_USAGE,
 			      "'%s': no further operand is accepted", text);
 	else if (strcmp(text, "recovery") != 0)
-		tool_fail_set(&args->sta_fail, TOOL_USAGE,
+		tool_fail_set(&args->sta_ask.ctg_fail, TOOL_USAGE,
 			      "'%s' is not accepted; there is: recovery", text);
 }
 
 static void set_check(struct set_args *args)
 {
 	if (args->sta_words_nr == 0)
-		tool_fail_set(&args->sta_fail, TOOL_USAGE,
+		tool_fail_set(&args->sta_ask.ctg_fail, TOOL_USAGE,
 			      "a name is missing; there is: " NAMES);
 	else if (args->sta_words_nr == 1)
-		tool_fail_set(&args->sta_fail, TOOL_USAGE,
+		tool_fail_set(&args->sta_ask.ctg_fail, TOOL_USAGE,
 			      "the value of %s is missing: a number",
-			      args->sta_req.cq_name);
+			      args->sta_ask.ctg_req.cq_name);
 }
 
 static void debug_check(struct set_args *args)
 {
 	if (args->sta_words_nr == 0)
-		tool_fail_set(&args->sta_fail, TOOL_USAGE,
+		tool_fail_set(&args->sta_ask.ctg_fail, TOOL_USAGE,
 			      "a word is missing; there is: recovery");
-	if (args->sta_req.cq_name[0] == '\0')
-		tool_fail_set(&args->sta_fail, TOOL_USAGE,
+	if (args->sta_ask.ctg_req.cq_name[0] == '\0')
+		tool_fail_set(&args->sta_ask.ctg_fail, TOOL_USAGE,
 			      "neither --local nor --peer is given; one is "
 			      "needed");
 }
@@ -90,20 +84,10 @@ static void debug_check(struct set_args *args)
 static error_t set_option(int key, char *arg, struct argp_state *state)
 {
 	struct set_args    *args = state->input;
-	struct ctl_request *req = &args->sta_req;
+	struct ctl_request *req = &args->sta_ask.ctg_req;
 	bool                sets = req->cq_verb == CTL_SET;
 
 	switch (key) {
-	case 'j':
-		req->cq_json = true;
-		break;
-	case KEY_CTL:
-		args->sta_ctl = ctl_path_option(&args->sta_fail, arg);
-		break;
-	case KEY_TIMEOUT:
-		args->sta_timeout_ms =
-			tool_ms_option(&args->sta_fail, "--timeout", arg, 1);
-		break;
 	case KEY_LOCAL:
 	case KEY_PEER:
 		snprintf(req->cq_name, sizeof req->cq_name, "%s",
@@ -116,39 +100,17 @@ static error_t set_option(int key, char *arg, struct argp_state *state)
 		sets ? set_check(args) : debug_check(args);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return ctl_args_option(&args->sta_ask, key, arg)
+			       ? 0
+			       : ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
 
-static int ask(int argc, char **argv, const struct argp *argp,
-	       enum ctl_verb verb)
-{
-	struct set_args args = { .sta_timeout_ms = TIMEOUT_MS };
-	int             code = TOOL_OK;
-
-	ctl_request_init(&args.sta_req, verb);
-	if (tool_parse(argp, argc, argv, ARGP_IN_ORDER, &args) != 0)
-		return TOOL_USAGE;
-	if (args.sta_fail.tf_exit == TOOL_OK)
-		code = ctl_ask_at(args.sta_ctl, &args.sta_req,
-				  args.sta_timeout_ms, &args.sta_fail);
-	if (tool_fail_print(&args.sta_fail, argv[0]) != TOOL_OK)
-		code = args.sta_fail.tf_exit;
-	return tool_finish_output(argv[0], code);
-}
-
-/* clang-format off */
-#define COMMON                                                                \
-	{ "timeout", KEY_TIMEOUT, "TIME", 0,                                  \
-	  "Fail if the node does not answer for this long; default 30", 0 },  \
-	{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the node", 0 },       \
-	{ 0 }
-/* clang-format on */
-
 int set_main(int argc, char **argv)
 {
-	static const struct argp_option options[] = { COMMON };
+	struct set_args                 args = { .sta_words_nr = 0 };
+	static const struct argp_option options[] = { CTL_OPTIONS_END };
 	static const struct argp        argp = {
 		       options,
 		       set_option,
@@ -161,16 +123,17 @@ int set_main(int argc, char **argv)
 		       NULL,
 	};
 
-	return ask(argc, argv, &argp, CTL_SET);
+	return ctl_args_ask(&args.sta_ask, argc, argv, &argp, CTL_SET);
 }
 
 int debug_main(int argc, char **argv)
 {
+	struct set_args                 args = { .sta_words_nr = 0 };
 	static const struct argp_option options[] = {
 		{ "local", KEY_LOCAL, NULL, 0, "Interfaces of the node", 0 },
 		{ "peer", KEY_PEER, NULL, 0, "NIDs of peers", 0 },
-		{ "json", 'j', NULL, 0, "Print JSON", 0 },
-		COMMON
+		CTL_OPTION_JSON,
+		CTL_OPTIONS_END
 	};
 	static const struct argp argp = {
 		options,
@@ -183,5 +146,6 @@ int debug_main(int argc, char **argv)
 		NULL,
 	};
 
-	return ask(argc, argv, &argp, CTL_DEBUG_RECOVERY);
+	return ctl_args_ask(&args.sta_ask, argc, argv, &argp,
+			    CTL_DEBUG_RECOVERY);
 }

@@ -4,20 +4,17 @@
 #include <argp.h>
 #include <stdio.h>
 
-#include "ctl.h"
+#include "ctl_args.h"
 #include "lnet_opts.h"
 
 enum {
-	KEY_CTL = 256,
-	KEY_NET,
+	KEY_NET = CTL_KEY_OWN,
 	KEY_NID,
 	KEY_PRIMARY,
 	KEY_NON_MR,
 	KEY_HEALTH,
 	KEY_ALL,
-	KEY_TIMEOUT,
-	WORDS_MAX = 2,
-	TIMEOUT_MS = 30000
+	WORDS_MAX = 2
 };
 
 /** A word after the command's, and what it asks for. */
@@ -39,11 +36,11 @@ static const struct show_other others[] = {
 };
 
 struct show_args {
+	struct ctl_args sha_ask;
 	/** "net". */
 	const char *sha_command;
 	/** The last has no name. */
 	const struct show_word *sha_words;
-	struct ctl_request      sha_req;
 	bool                    sha_has_word;
 	/** Options of changes that were given, and the first of them; NULL. */
 	bool               sha_primary_given;
@@ -51,11 +48,6 @@ struct show_args {
 	bool               sha_all_given;
 	const char        *sha_change_only;
 	struct m0_lnet_nid sha_primary;
-	/** -v came without a number: one may follow. */
-	bool             sha_verbose_open;
-	uint64_t         sha_timeout_ms;
-	const char      *sha_ctl;
-	struct tool_fail sha_fail;
 };
 
 static void words_text(const struct show_args *args, char *ret, size_t size)
@@ -93,7 +85,7 @@ static void net_add_fail(struct show_args *args, const struct argp_state *state)
 	const char *net = value_after(state, "--net");
 	const char *device = value_after(state, "--if");
 
-	tool_fail_set(&args->sha_fail, TOOL_USAGE,
+	tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 		      "'add' is not accepted: a node has the networks that it "
 		      "was started with; start it again as `colibri node --net "
 		      "'%.64s(%.64s)'', with --net for each of its networks",
@@ -112,11 +104,11 @@ static bool is_other(struct show_args *args, const char *text,
 	for (i = 0; i < ARRAY_SIZE(others); ++i) {
 		if (strcmp(args->sha_command, others[i].sho_command) == 0 &&
 		    strcmp(text, others[i].sho_word) == 0)
-			tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 				      "'%s' is not accepted: %s", text,
 				      others[i].sho_instead);
 	}
-	if (args->sha_fail.tf_exit == TOOL_OK)
+	if (args->sha_ask.ctg_fail.tf_exit == TOOL_OK)
 		return false;
 	/* Its options are not ours. */
 	state->next = state->argc;
@@ -130,21 +122,21 @@ static void word_option(struct show_args *args, const char *text,
 	char                    words[64];
 
 	if (args->sha_has_word) {
-		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "'%s': no further operand is accepted", text);
 		return;
 	}
 	args->sha_has_word = true;
 	for (word = args->sha_words; word->shw_name != NULL; ++word) {
 		if (strcmp(word->shw_name, text) == 0) {
-			args->sha_req.cq_verb = word->shw_verb;
+			args->sha_ask.ctg_req.cq_verb = word->shw_verb;
 			return;
 		}
 	}
 	if (is_other(args, text, state))
 		return;
 	words_text(args, words, sizeof words);
-	tool_fail_set(&args->sha_fail, TOOL_USAGE,
+	tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 		      "'%s' is not accepted; there is: %s", text, words);
 }
 
@@ -153,27 +145,21 @@ static void word_missing(struct show_args *args)
 	char words[64];
 
 	words_text(args, words, sizeof words);
-	tool_fail_set(&args->sha_fail, TOOL_USAGE,
+	tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 		      "a word is missing; there is: %s", words);
-}
-
-static void verbose_option(struct show_args *args, const char *text)
-{
-	args->sha_req.cq_verbose = (unsigned)tool_number_option(
-		&args->sha_fail, "--verbose", text, 0, CTL_VERBOSE_MAX);
 }
 
 static void net_option(struct show_args *args, const char *text)
 {
-	if (m0_lnet_net_parse(&args->sha_req.cq_net, text) != 0)
-		tool_bad_value(&args->sha_fail, "--net", text,
+	if (m0_lnet_net_parse(&args->sha_ask.ctg_req.cq_net, text) != 0)
+		tool_bad_value(&args->sha_ask.ctg_fail, "--net", text,
 			       "a network as tcp, tcp1, lo");
 }
 
 /* One NID, or several between commas. */
 static void nid_option(struct show_args *args, const char *text)
 {
-	struct ctl_request *req = &args->sha_req;
+	struct ctl_request *req = &args->sha_ask.ctg_req;
 	char                copy[CTL_LINE_BYTES];
 	char               *rest = copy;
 	char               *word;
@@ -182,14 +168,14 @@ static void nid_option(struct show_args *args, const char *text)
 	while ((word = strsep(&rest, ",")) != NULL) {
 		/* Room for the primary NID. */
 		if (req->cq_nids_nr == CTL_NIDS_MAX - 1) {
-			tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 				      "--nid: at most %d NIDs are accepted",
 				      CTL_NIDS_MAX - 1);
 			return;
 		}
 		if (m0_lnet_nid_parse(&req->cq_nids[req->cq_nids_nr++], word) !=
 		    0)
-			tool_bad_value(&args->sha_fail, "--nid", text,
+			tool_bad_value(&args->sha_ask.ctg_fail, "--nid", text,
 				       "a NID as 10.0.0.1@tcp");
 	}
 }
@@ -204,18 +190,19 @@ static bool change_option(struct show_args *args, int key, const char *arg)
 		name = "--prim_nid";
 		args->sha_primary_given = true;
 		if (m0_lnet_nid_parse(&args->sha_primary, arg) != 0)
-			tool_bad_value(&args->sha_fail, name, arg,
+			tool_bad_value(&args->sha_ask.ctg_fail, name, arg,
 				       "a NID as 10.0.0.1@tcp");
 		break;
 	case KEY_NON_MR:
 		name = "--non_mr";
-		args->sha_req.cq_non_mr = true;
+		args->sha_ask.ctg_req.cq_non_mr = true;
 		break;
 	case KEY_HEALTH:
 		name = "--health";
 		args->sha_health_given = true;
-		args->sha_req.cq_value = tool_number_option(
-			&args->sha_fail, name, arg, 0, M0_LNET_HEALTH_MAX);
+		args->sha_ask.ctg_req.cq_value =
+			tool_number_option(&args->sha_ask.ctg_fail, name, arg,
+					   0, M0_LNET_HEALTH_MAX);
 		break;
 	case KEY_ALL:
 		name = "--all";
@@ -232,14 +219,14 @@ static bool change_option(struct show_args *args, int key, const char *arg)
 /* peer add, peer del: the primary NID goes first. */
 static void peer_check(struct show_args *args)
 {
-	struct ctl_request *req = &args->sha_req;
+	struct ctl_request *req = &args->sha_ask.ctg_req;
 
 	if (args->sha_health_given || args->sha_all_given)
-		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "%s is not accepted here; it is of set",
 			      args->sha_health_given ? "--health" : "--all");
 	if (!args->sha_primary_given) {
-		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "--prim_nid is missing: the primary NID of the "
 			      "peer, as 10.0.0.1@tcp");
 		return;
@@ -252,23 +239,23 @@ static void peer_check(struct show_args *args)
 
 static void set_check(struct show_args *args)
 {
-	const struct ctl_request *req = &args->sha_req;
+	const struct ctl_request *req = &args->sha_ask.ctg_req;
 	bool some = req->cq_nids_nr > 0 || req->cq_net != M0_LNET_NET_ANY;
 
 	if (args->sha_primary_given || req->cq_non_mr)
-		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "%s is not accepted here; it is of add and del",
 			      args->sha_primary_given ? "--prim_nid"
 						      : "--non_mr");
 	if (!args->sha_health_given)
-		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "--health is missing: 0 to %d",
 			      M0_LNET_HEALTH_MAX);
 	if (some && args->sha_all_given)
-		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "--all is not accepted with --nid or --net");
 	if (!some && !args->sha_all_given)
-		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "neither --nid nor --all is given; one is "
 			      "needed");
 }
@@ -276,7 +263,7 @@ static void set_check(struct show_args *args)
 /* Are the options those of the word? */
 static void args_check(struct show_args *args)
 {
-	switch (args->sha_req.cq_verb) {
+	switch (args->sha_ask.ctg_req.cq_verb) {
 	case CTL_PEER_ADD:
 	case CTL_PEER_DEL:
 		peer_check(args);
@@ -287,37 +274,23 @@ static void args_check(struct show_args *args)
 		break;
 	default:
 		if (args->sha_change_only != NULL)
-			tool_fail_set(&args->sha_fail, TOOL_USAGE,
+			tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 				      "%s is not accepted here",
 				      args->sha_change_only);
 		break;
 	}
-	if (args->sha_req.cq_nids_nr > 1)
-		tool_fail_set(&args->sha_fail, TOOL_USAGE,
+	if (args->sha_ask.ctg_req.cq_nids_nr > 1)
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "--nid: only one NID is accepted here");
 }
 
 static error_t show_option(int key, char *arg, struct argp_state *state)
 {
 	struct show_args *args = state->input;
-	bool              open = args->sha_verbose_open;
 
-	args->sha_verbose_open = false;
+	if (ctl_args_verbose(&args->sha_ask, key, arg))
+		return 0;
 	switch (key) {
-	case 'v':
-		args->sha_verbose_open = arg == NULL;
-		verbose_option(args, arg == NULL ? "1" : arg);
-		break;
-	case 'j':
-		args->sha_req.cq_json = true;
-		break;
-	case KEY_CTL:
-		args->sha_ctl = ctl_path_option(&args->sha_fail, arg);
-		break;
-	case KEY_TIMEOUT:
-		args->sha_timeout_ms =
-			tool_ms_option(&args->sha_fail, "--timeout", arg, 1);
-		break;
 	case KEY_NET:
 		net_option(args, arg);
 		break;
@@ -325,11 +298,7 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 		nid_option(args, arg);
 		break;
 	case ARGP_KEY_ARG:
-		/* `-v 4` is lnetctl's way as well as -v4. */
-		if (open && arg[0] >= '0' && arg[0] <= '9')
-			verbose_option(args, arg);
-		else
-			word_option(args, arg, state);
+		word_option(args, arg, state);
 		break;
 	case ARGP_KEY_END:
 		if (!args->sha_has_word)
@@ -337,7 +306,10 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 		args_check(args);
 		break;
 	default:
-		return change_option(args, key, arg) ? 0 : ARGP_ERR_UNKNOWN;
+		return change_option(args, key, arg) ||
+				       ctl_args_option(&args->sha_ask, key, arg)
+			       ? 0
+			       : ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
@@ -345,35 +317,10 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 static int show_main(int argc, char **argv, const struct argp *argp,
 		     const struct show_word *words, const char *command)
 {
-	struct show_args args = { .sha_command = command,
-				  .sha_words = words,
-				  .sha_timeout_ms = TIMEOUT_MS };
-	int              code = TOOL_OK;
+	struct show_args args = { .sha_command = command, .sha_words = words };
 
-	ctl_request_init(&args.sha_req, words->shw_verb);
-	if (tool_parse(argp, argc, argv, ARGP_IN_ORDER, &args) != 0)
-		return TOOL_USAGE;
-	if (args.sha_fail.tf_exit == TOOL_OK)
-		code = ctl_ask_at(args.sha_ctl, &args.sha_req,
-				  args.sha_timeout_ms, &args.sha_fail);
-	if (tool_fail_print(&args.sha_fail, argv[0]) != TOOL_OK)
-		code = args.sha_fail.tf_exit;
-	return tool_finish_output(argv[0], code);
+	return ctl_args_ask(&args.sha_ask, argc, argv, argp, words->shw_verb);
 }
-
-#define VERBOSE(more)                                                         \
-	{                                                                     \
-		"verbose", 'v', "N", OPTION_ARG_OPTIONAL, "Show more: " more, \
-			0                                                     \
-	}
-/* clang-format off */
-#define COMMON                                                                \
-	{ "json", 'j', NULL, 0, "Print JSON", 0 },                            \
-	{ "timeout", KEY_TIMEOUT, "TIME", 0,                                  \
-	  "Fail if the node does not answer for this long; default 30", 0 },                     \
-	{ "ctl", KEY_CTL, "PATH", 0, "Control socket of the node", 0 },       \
-	{ 0 }
-/* clang-format on */
 
 int net_main(int argc, char **argv)
 {
@@ -381,14 +328,16 @@ int net_main(int argc, char **argv)
 						    { "set", CTL_NET_SET },
 						    { NULL, 0 } };
 	static const struct argp_option options[] = {
-		VERBOSE("1 statistics and limits (without N), 2 messages by "
+		CTL_OPTION_VERBOSE(
+			"1 statistics and limits (without N), 2 messages by "
 			"type and health, 4 all"),
 		{ "net", KEY_NET, "NET", 0, "Only this network", 0 },
 		{ "nid", KEY_NID, "NID", 0, "With set: this interface", 0 },
 		{ "health", KEY_HEALTH, "N", 0, "With set: health, 0 to 1000",
 		  0 },
 		{ "all", KEY_ALL, NULL, 0, "With set: all interfaces", 0 },
-		COMMON,
+		CTL_OPTION_JSON,
+		CTL_OPTIONS_END,
 	};
 	static const struct argp argp = {
 		options,
@@ -412,7 +361,8 @@ int peer_main(int argc, char **argv)
 		{ "set", CTL_PEER_SET },   { NULL, 0 }
 	};
 	static const struct argp_option options[] = {
-		VERBOSE("1 credits and statistics (without N), 2 messages by "
+		CTL_OPTION_VERBOSE(
+			"1 credits and statistics (without N), 2 messages by "
 			"type and health, 3 state, 4 all"),
 		{ "nid", KEY_NID, "NID", 0,
 		  "Only the peer with this NID; with add and del: further "
@@ -425,7 +375,8 @@ int peer_main(int argc, char **argv)
 		{ "health", KEY_HEALTH, "N", 0, "With set: health, 0 to 1000",
 		  0 },
 		{ "all", KEY_ALL, NULL, 0, "With set: all NIDs", 0 },
-		COMMON,
+		CTL_OPTION_JSON,
+		CTL_OPTIONS_END,
 	};
 	static const struct argp argp = {
 		options,
@@ -449,8 +400,9 @@ int stats_main(int argc, char **argv)
 						    { "reset", CTL_STATS_RESET },
 						    { NULL, 0 } };
 	static const struct argp_option options[] = {
-		VERBOSE("4 also why messages were dropped"),
-		COMMON,
+		CTL_OPTION_VERBOSE("4 also why messages were dropped"),
+		CTL_OPTION_JSON,
+		CTL_OPTIONS_END,
 	};
 	static const struct argp argp = {
 		options,
@@ -470,8 +422,10 @@ int global_main(int argc, char **argv)
 	static const struct show_word   words[] = { { "show", CTL_GLOBAL_SHOW },
 						    { NULL, 0 } };
 	static const struct argp_option options[] = {
-		VERBOSE("accepted for compatibility, without effect"),
-		COMMON,
+		CTL_OPTION_VERBOSE(
+			"accepted for compatibility, without effect"),
+		CTL_OPTION_JSON,
+		CTL_OPTIONS_END,
 	};
 	static const struct argp argp = {
 		options, show_option,

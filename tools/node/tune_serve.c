@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tune_serve.h"
+#include "ctl_out.h"
 #include "m0/lnet_tune.h"
-#include "../base/jout.h"
 
 enum {
-	LIST_INDENT = 6,
-	NUMBERS_INDENT = 4,
 	MS_PER_S = 1000
 };
-
-int ctl_failed(const char *action, const char *of, int rc, const char *text,
-	       FILE *err)
-{
-	struct json_t *tree = jout_alloc();
-	struct json_t *item = jout_append(jout_array(tree, action));
-
-	jout_null(item, of);
-	jout_int(item, "errno", rc);
-	jout_str(item, "descr", text);
-	(void)jout_print_yaml(tree, LIST_INDENT, err);
-	jout_free(tree);
-	return TOOL_FAILED;
-}
 
 /* ----------------------------------------------------------------------- set */
 
@@ -293,10 +277,8 @@ static int recovery(const struct ctl_request *req, struct m0_lnet *lnet,
 	if (!local)
 		peers_sick_add(object, &nr, info);
 	m0_lnet_info_free(info);
-	if (req->cq_json)
-		(void)jout_print(tree, out);
-	else if (nr > 0)
-		(void)jout_print_yaml(tree, NUMBERS_INDENT, out);
+	if (req->cq_json || nr > 0)
+		ctl_tree_print(req, tree, CTL_NUMBERS_INDENT, out);
 	jout_free(tree);
 	return TOOL_OK;
 }

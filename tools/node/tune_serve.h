@@ -13,12 +13,5 @@ int tune_serve(const struct ctl_request *req, struct m0_lnet *lnet, FILE *out,
 	       FILE *err);
 /** Brings a configuration up to the values that are in force now. */
 void tune_cfg(struct m0_lnet *lnet, struct m0_lnet_cfg *cfg);
-/**
- * Prints a failure as lnetctl does: under the key of the action, with the key of
- * what it was about, errno and a description.
- * @return TOOL_FAILED.
- */
-int ctl_failed(const char *action, const char *of, int rc, const char *text,
-	       FILE *err);
 
 #endif /* M0_TOOLS_TUNE_SERVE_H */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The parts that all commands have which ask the running node: common options, the
+ * question, and the end. */
+#ifndef M0_TOOLS_CTL_ARGS_H
+#define M0_TOOLS_CTL_ARGS_H
+
+#include <argp.h>
+
+#include "ctl.h"
+
+enum {
+	/** Keys of the options below; those of a command are greater. */
+	CTL_KEY_CTL = 256,
+	CTL_KEY_TIMEOUT,
+	CTL_KEY_OWN
+};
+
+/** The first member of a command's arguments. */
+struct ctl_args {
+	struct ctl_request ctg_req;
+	uint64_t           ctg_timeout_ms;
+	/** Path of the control socket; NULL: the default. */
+	const char      *ctg_ctl;
+	struct tool_fail ctg_fail;
+	/** -v came without a number: one may follow. */
+	bool ctg_verbose_open;
+};
+
+/* clang-format off */
+#define CTL_OPTION_VERBOSE(more)                                              \
+	{ "verbose", 'v', "N", OPTION_ARG_OPTIONAL, "Show more: " more, 0 }
+#define CTL_OPTION_JSON { "json", 'j', NULL, 0, "Print JSON", 0 }
+/** The last entries of an array of options. */
+#define CTL_OPTIONS_END                                                       \
+	{ "timeout", CTL_KEY_TIMEOUT, "TIME", 0,                              \
+	  "Fail if the node does not answer for this long; default 30", 0 },  \
+	{ "ctl", CTL_KEY_CTL, "PATH", 0, "Control socket of the node", 0 },   \
+	{ 0 }
+/* clang-format on */
+
+/** Handles an option above. @return false: it is none of them. */
+bool ctl_args_option(struct ctl_args *args, int key, char *arg);
+/**
+ * Call it first for each key. Takes the number of `-v N`, which is lnetctl's way as
+ * well as -vN.
+ * @return true if `arg`, an operand, was that number.
+ */
+bool ctl_args_verbose(struct ctl_args *args, int key, const char *arg);
+/**
+ * Parses the command line, asks the node, and prints the answer or what is wrong.
+ * @param verb  of the request, unless an operand names another.
+ * @return the exit code.
+ */
+int ctl_args_ask(struct ctl_args *args, int argc, char **argv,
+		 const struct argp *argp, enum ctl_verb verb);
+
+#endif /* M0_TOOLS_CTL_ARGS_H */
