@@ -118,7 +118,7 @@ M0_EXTERN int m0_lnet_fd(struct m0_lnet *lnet);
 
 /**
  * The i-th NID of the node: 0 is `0@lo`; the interfaces follow in the order of
- * the configuration.
+ * the configuration, then of m0_lnet_net_add().
  * @retval -ENOENT  the node has no more NIDs.
  */
 M0_EXTERN int m0_lnet_get_id(struct m0_lnet *lnet, unsigned i,

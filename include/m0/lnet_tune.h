@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Changes of a node while it runs: its tunables, health, and configured peers. Terms are those of `lnetctl set`, `lnetctl net set` and `lnetctl peer`.
+ * Changes of a node while it runs: its tunables, networks, health, and configured
+ * peers. Terms are those of `lnetctl set`, `lnetctl net` and `lnetctl peer`.
  *
  * Changes take effect between two messages. All calls block until the node's thread
  * has executed them, except in callbacks of that node.
@@ -104,6 +105,38 @@ M0_EXTERN int m0_lnet_peer_del(struct m0_lnet           *lnet,
 			       const struct m0_lnet_nid *primary,
 			       const struct m0_lnet_nid *nids,
 			       unsigned                  nids_nr);
+
+/**
+ * Adds a network, or interfaces to a network that the node is on. Peers are told.
+ * All interfaces start, or none does.
+ * @param net  as an element of lc_nets. If the node is on the network, its options
+ *             are those of the network: `net` may have none.
+ * @param why  as for m0_lnet_open: what is wrong with it.
+ * @retval -EINVAL, -ENODEV, -EADDRNOTAVAIL, -ENETDOWN, -EADDRINUSE
+ *                  as m0_lnet_open() for that network.
+ * @retval -EEXIST  the node has the interface, or the network and `net` names no
+ *                  interface, or has options.
+ * @retval -ENOSPC  there are M0_LNET_CFG_NETS_MAX networks, or too many interfaces.
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int m0_lnet_net_add(struct m0_lnet               *lnet,
+			      const struct m0_lnet_net_cfg *net, char *why);
+/**
+ * Removes an interface from a network, or the whole network. What is being sent by it
+ * ends with -ENETDOWN, unless another path takes it; what waits for answers continues
+ * to wait; connections end. Peers are told. Returns when the interfaces have stopped;
+ * in callbacks, at once.
+ *
+ * Transfer machines of `m0_net` on such a NID stay, and what they send ends with an
+ * error, until an interface has the NID again.
+ * @param iface  a device ("eth0") or an address ("10.0.0.1"); NULL: all.
+ * @param why    as for m0_lnet_open.
+ * @retval -EINVAL  the network is lo.
+ * @retval -ENOENT  the node is not on the network, or has no such interface.
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int m0_lnet_net_del(struct m0_lnet *lnet, uint32_t net,
+			      const char *iface, char *why);
 
 #ifdef __cplusplus
 }

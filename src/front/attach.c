@@ -85,15 +85,15 @@ int m0_front_attach(struct m0_lnet **ret, const struct m0_lnet_cfg *cfg,
 	int             rc;
 
 	M0_PRE(share->fsh_nids_nr > 0 &&
-	       share->fsh_nids_nr <= ARRAY_SIZE(lnet->hm_nids));
+	       share->fsh_nids_nr <= ARRAY_SIZE(lnet->hm_nids.fns_nid));
 	if (lnet == NULL)
 		return -ENOMEM;
 	lnet->hm_ring = share->fsh_ring;
 	m0_ring_out_init(&lnet->hm_down, &lnet->hm_ring->rng_down);
 	m0_ring_in_init(&lnet->hm_up, &lnet->hm_ring->rng_up);
-	lnet->hm_nids_nr = share->fsh_nids_nr;
-	memcpy(lnet->hm_nids, share->fsh_nids,
-	       share->fsh_nids_nr * sizeof lnet->hm_nids[0]);
+	lnet->hm_nids.fns_nr = share->fsh_nids_nr;
+	memcpy(lnet->hm_nids.fns_nid, share->fsh_nids,
+	       share->fsh_nids_nr * sizeof lnet->hm_nids.fns_nid[0]);
 	M0_ALLOC_ARR(lnet->hm_lazy, cfg->lc_portals_nr);
 	rc = lnet->hm_lazy == NULL ? -ENOMEM : 0;
 	if (rc == 0)

@@ -7,11 +7,16 @@
 int m0_lnet_get_id(struct m0_lnet *lnet, unsigned i,
 		   struct m0_lnet_process_id *id)
 {
-	if (i >= lnet->hm_nids_nr)
-		return -ENOENT;
-	id->lp_nid = lnet->hm_nids[i];
-	id->lp_pid = M0_LNET_PID_LUSTRE;
-	return 0;
+	int rc = -ENOENT;
+
+	m0_front__lock(lnet);
+	if (i < lnet->hm_nids.fns_nr) {
+		id->lp_nid = lnet->hm_nids.fns_nid[i];
+		id->lp_pid = M0_LNET_PID_LUSTRE;
+		rc = 0;
+	}
+	m0_mutex_unlock(&lnet->hm_lock);
+	return rc;
 }
 
 /* A NID behind a router: the node knows its routes. */
@@ -33,20 +38,15 @@ static int dist_far(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 	return rc;
 }
 
-/*
- * The NIDs, which never change, tell what is near. The engine, which is the strand's,
- * is asked about the rest only.
- */
-int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
-		 struct m0_lnet_nid *src, uint32_t *order)
+/* The NIDs of the node tell what is near. @return -ENOENT: it is not near. */
+static int dist_near(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
+		     struct m0_lnet_nid *src, uint32_t *order)
 {
 	bool     own = m0_front__nid_is_ours(lnet, dst);
 	unsigned i;
 
-	if (m0_lnet_nid_is_any(dst))
-		return -EHOSTUNREACH;
-	for (i = 0; i < lnet->hm_nids_nr; ++i) {
-		const struct m0_lnet_nid *nid = &lnet->hm_nids[i];
+	for (i = 0; i < lnet->hm_nids.fns_nr; ++i) {
+		const struct m0_lnet_nid *nid = &lnet->hm_nids.fns_nid[i];
 
 		if (own ? !m0_lnet_nid_eq(nid, dst)
 			: m0_lnet_nid_net(nid) != m0_lnet_nid_net(dst) ||
@@ -58,7 +58,21 @@ int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
 			*order = own ? (i == 0 ? 0 : 1) : i;
 		return own ? 0 : 1;
 	}
-	return dist_far(lnet, dst, src, order);
+	return -ENOENT;
+}
+
+/* The engine, which is the strand's, is asked about NIDs that are not near only. */
+int m0_lnet_dist(struct m0_lnet *lnet, const struct m0_lnet_nid *dst,
+		 struct m0_lnet_nid *src, uint32_t *order)
+{
+	int rc;
+
+	if (m0_lnet_nid_is_any(dst))
+		return -EHOSTUNREACH;
+	m0_front__lock(lnet);
+	rc = dist_near(lnet, dst, src, order);
+	m0_mutex_unlock(&lnet->hm_lock);
+	return rc == -ENOENT ? dist_far(lnet, dst, src, order) : rc;
 }
 
 /* ---------------------------------------------------------------- probes -- */
@@ -67,12 +81,15 @@ int m0_lnet_probe(struct m0_lnet *lnet, struct m0_lnet_probe *probe)
 {
 	struct m0_front_control *fcl;
 	struct m0_ring_probe    *rpb;
+	bool                     ours;
 	int                      rc;
 
 	M0_PRE(probe->pr_done != NULL);
-	if (m0_lnet_nid_is_any(&probe->pr_nid) ||
-	    (!m0_lnet_nid_is_any(&probe->pr_self) &&
-	     !m0_front__nid_is_ours(lnet, &probe->pr_self)) ||
+	m0_front__lock(lnet);
+	ours = m0_lnet_nid_is_any(&probe->pr_self) ||
+	       m0_front__nid_is_ours(lnet, &probe->pr_self);
+	m0_mutex_unlock(&lnet->hm_lock);
+	if (m0_lnet_nid_is_any(&probe->pr_nid) || !ours ||
 	    (unsigned)probe->pr_kind > M0_LNET_DISCOVER)
 		return -EINVAL;
 	rc = m0_front__control_take(lnet, M0_RING_PROBE, &fcl);

@@ -215,6 +215,14 @@ struct m0_front_embed {
 	uint32_t emb_controls_nr;
 };
 
+/** NIDs of the node, `0@lo` first. */
+struct m0_front_nids {
+	/** The number of changes that the node had made. */
+	uint32_t           fns_version;
+	unsigned           fns_nr;
+	struct m0_lnet_nid fns_nid[1 + M0_NODE_NIS_MAX];
+};
+
 struct m0_lnet {
 	struct m0_lnet_cfg hm_cfg;
 	struct m0_ring    *hm_ring;
@@ -225,12 +233,10 @@ struct m0_lnet {
 	struct m0_ring_view hm_records[M0_RING_TABLES_NR];
 	/** Constant: the most operations that the application may have. */
 	unsigned hm_share_max;
-	/** Constant: NIDs of the node, `0@lo` first. */
-	unsigned           hm_nids_nr;
-	struct m0_lnet_nid hm_nids[1 + M0_NODE_NIS_MAX];
 
 	/* Under hm_lock. */
 	struct m0_mutex       hm_lock;
+	struct m0_front_nids  hm_nids;
 	struct m0_ring_out    hm_down;
 	struct m0_front_slots hm_mes;
 	struct m0_front_slots hm_mds;

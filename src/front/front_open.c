@@ -126,8 +126,10 @@ static int lnet_start(struct m0_lnet *lnet, const struct m0_host_ops *host,
 				   host, why);
 	if (rc != 0)
 		return rc;
-	lnet->hm_nids_nr = lnet->hm_node->nod_nids_nr;
-	memcpy(lnet->hm_nids, lnet->hm_node->nod_nids, sizeof lnet->hm_nids);
+	lnet->hm_nids.fns_version = lnet->hm_node->nod_nids_version;
+	lnet->hm_nids.fns_nr = lnet->hm_node->nod_nids_nr;
+	memcpy(lnet->hm_nids.fns_nid, lnet->hm_node->nod_nids,
+	       sizeof lnet->hm_nids.fns_nid);
 	return 0;
 }
 

@@ -15,13 +15,14 @@ bool m0_front__nid_is_ours(const struct m0_lnet     *lnet,
 	unsigned i;
 
 	/* The first is `0@lo`, of which hardly anything is. */
-	for (i = lnet->hm_nids_nr; i > 0; --i) {
-		if (m0_lnet_nid_eq(&lnet->hm_nids[i - 1], nid))
+	for (i = lnet->hm_nids.fns_nr; i > 0; --i) {
+		if (m0_lnet_nid_eq(&lnet->hm_nids.fns_nid[i - 1], nid))
 			return true;
 	}
 	return false;
 }
 
+/* hm_lock is held. */
 static bool op_ok(const struct m0_lnet *lnet, const struct m0_lnet_op *op)
 {
 	return op->lo_portal < max_check(lnet->hm_cfg.lc_portals_nr,
@@ -139,10 +140,8 @@ static int op_post(struct m0_lnet *lnet, struct m0_lnet_handle md,
 	struct m0_front_op *fop;
 	int                 rc;
 
-	if (!op_ok(lnet, op))
-		return -EINVAL;
 	m0_front__lock(lnet);
-	rc = op_take(lnet, md, op, &fop);
+	rc = op_ok(lnet, op) ? op_take(lnet, md, op, &fop) : -EINVAL;
 	if (rc != 0) {
 		m0_mutex_unlock(&lnet->hm_lock);
 		return rc;
@@ -199,10 +198,10 @@ static int bound_post(struct m0_lnet *lnet, const struct m0_lnet_md_attr *attr,
 	rc = m0_front__md_bind_check(lnet, attr);
 	if (rc != 0)
 		return rc;
-	if (!range_ok(attr->mda_length, op) || !op_ok(lnet, op))
+	if (!range_ok(attr->mda_length, op))
 		return -EINVAL;
 	m0_front__lock(lnet);
-	rc = bound_take(lnet, attr, op, &fop);
+	rc = op_ok(lnet, op) ? bound_take(lnet, attr, op, &fop) : -EINVAL;
 	if (rc != 0) {
 		m0_mutex_unlock(&lnet->hm_lock);
 		return rc;

@@ -130,16 +130,21 @@ int m0_node_create(struct m0_node **ret, const struct m0_lnet_cfg *cfg,
 	M0_ALLOC_PTR(node);
 	if (node == NULL)
 		return -ENOMEM;
-	node->nod_cfg = cfg;
 	node->nod_ring = ring;
 	node->nod_host = host;
 	node->nod_host_arg = arg;
 	node->nod_do = m0_node__do;
 	node->nod_share_max = m0_node_share_max(cfg);
+	m0_list_init(&node->nod_leaving);
 	m0_ring_in_init(&node->nod_down, &ring->rng_down);
 	m0_ring_out_init(&node->nod_up, &ring->rng_up);
 	m0_list_init(&node->nod_mems);
-	rc = views_init(node);
+	M0_ALLOC_PTR(node->nod_cfg);
+	rc = -ENOMEM;
+	if (node->nod_cfg != NULL) {
+		*node->nod_cfg = *cfg;
+		rc = views_init(node);
+	}
 	if (rc != 0) {
 		m0_node_destroy(node);
 		return rc;
@@ -183,6 +188,7 @@ void m0_node_destroy(struct m0_node *node)
 		m0_ring_view_fini(things);
 		m0_ring_view_fini(&node->nod_records[i]);
 	}
+	m0_free(node->nod_cfg);
 	m0_free(node);
 }
 
@@ -228,17 +234,6 @@ static int engine_make(struct m0_node *node, m0_time_t now)
 	return m0_lnet_engine_create(&node->nod_engine, &ecfg, now);
 }
 
-/* The driver of this type of network; NULL: none was made. */
-static struct m0_lnd *lnd_of(const struct m0_node *node, uint8_t type)
-{
-	unsigned i;
-
-	for (i = 0; i < node->nod_lnds_nr; ++i)
-		if (m0_lnd_row_has(node->nod_rows[i], type))
-			return node->nod_lnds[i];
-	return NULL;
-}
-
 /* Does the configuration have a network that this driver serves? */
 static bool is_wanted(const struct m0_lnet_cfg *cfg,
 		      const struct m0_lnd_row  *row)
@@ -253,24 +248,15 @@ static bool is_wanted(const struct m0_lnet_cfg *cfg,
 	       (cfg->lc_nets_nr == 0 && m0_lnd_row_has(row, M0_LNET_TYPE_TCP));
 }
 
-static int lnds_make(struct m0_node *node, m0_time_t now, char *why)
+static int lnds_make(struct m0_node *node, char *why)
 {
-	struct m0_lnd_env        env = { .lev_reactor = node->nod_reactor,
-					 .lev_cfg = node->nod_cfg,
-					 .lev_now = now };
 	const struct m0_lnd_row *row;
-	struct m0_lnd           *lnd;
 	unsigned                 i;
 	int                      rc = 0;
 
-	m0_os_random(&env.lev_seed, sizeof env.lev_seed);
-	for (i = 0; rc == 0 && (row = m0_lnd_row_at(i)) != NULL; ++i) {
-		if (!is_wanted(node->nod_cfg, row))
-			continue;
-		rc = row->lrw_create(&lnd, &env, why);
-		if (rc == 0)
-			m0_node_lnd_add(node, row, lnd);
-	}
+	for (i = 0; rc == 0 && (row = m0_lnd_row_at(i)) != NULL; ++i)
+		if (is_wanted(node->nod_cfg, row))
+			rc = m0_node__lnd_make(node, row, why);
 	return rc;
 }
 
@@ -290,36 +276,11 @@ static int parts_make(struct m0_node *node, struct m0_strand *strand,
 							    strand);
 	rc = engine_make(node, now);
 	if (rc == 0)
-		rc = lnds_make(node, now, why);
+		rc = lnds_make(node, why);
 	if (rc == 0 || why[0] != 0)
 		return rc;
 	return m0_node_why(why, rc, "the node cannot be made: %s",
 			   m0_errname(rc));
-}
-
-static int ni_start(struct m0_node *node, const struct m0_lnet_nid *nid,
-		    const char *device, uint64_t incarnation, char *why)
-{
-	struct m0_lnd    *lnd = lnd_of(node, nid->ln_type);
-	struct m0_lnd_ni *ni;
-	int               rc;
-
-	M0_PRE(lnd != NULL);
-
-	rc = m0_lnet_engine_ni_add(node->nod_engine, nid, device, incarnation,
-				   lnd, &ni);
-	if (rc != 0)
-		return m0_node_why(why, rc, "an interface cannot be made: %s",
-				   m0_errname(rc));
-	m0_node__ni_tune(node->nod_cfg, ni);
-	rc = lnd->ld_ops->ldo_ni_start(lnd, ni, why);
-	if (rc != 0) {
-		m0_lnet_engine_ni_del(node->nod_engine, ni);
-		return rc;
-	}
-	m0_lnet_engine_ni_up(node->nod_engine, ni);
-	node->nod_nids[node->nod_nids_nr++] = *nid;
-	return 0;
 }
 
 /* Routes and routing of the configuration. */
@@ -357,38 +318,11 @@ static int nis_start(struct m0_node *node, const struct m0_node_iface *ifaces,
 	int      rc;
 
 	m0_lnet_engine_time(node->nod_engine, m0_time_now());
-	rc = ni_start(node, &m0_lnet_nid_lo, "lo", incarnation, why);
+	rc = m0_node__ni_start(node, &m0_lnet_nid_lo, "lo", incarnation, why);
 	for (i = 0; rc == 0 && i < nr; ++i)
-		rc = ni_start(node, &ifaces[i].nif_nid, ifaces[i].nif_device,
-			      incarnation, why);
+		rc = m0_node__ni_start(node, &ifaces[i].nif_nid,
+				       ifaces[i].nif_device, incarnation, why);
 	return rc == 0 ? routing_start(node, why) : rc;
-}
-
-/* The interfaces of the configuration, as addresses. */
-static int ifaces_find(const struct m0_lnet_cfg *cfg,
-		       const struct m0_host_ops *host,
-		       struct m0_node_iface *ret, unsigned *ret_nr, char *why)
-{
-	struct m0_host_iface *ifaces;
-	int                   nr;
-	int                   rc;
-
-	M0_ALLOC_ARR(ifaces, M0_NODE_IFACES_MAX);
-	if (ifaces == NULL)
-		return -ENOMEM;
-	nr = host->hso_ifaces(ifaces, M0_NODE_IFACES_MAX);
-	if (nr < 0)
-		rc = m0_node_why(why, nr,
-				 "the addresses of this machine cannot be "
-				 "listed: %s",
-				 m0_errname(nr));
-	else
-		rc = m0_node__ifaces(cfg, ifaces,
-				     min_check((unsigned)nr,
-					       (unsigned)M0_NODE_IFACES_MAX),
-				     ret, M0_NODE_NIS_MAX, ret_nr, why);
-	m0_free(ifaces);
-	return rc;
 }
 
 int m0_node_start(struct m0_node *node, struct m0_strand *strand,
@@ -402,7 +336,8 @@ int m0_node_start(struct m0_node *node, struct m0_strand *strand,
 	M0_ALLOC_ARR(ifaces, M0_NODE_NIS_MAX);
 	if (ifaces == NULL)
 		return -ENOMEM;
-	rc = ifaces_find(node->nod_cfg, ops, ifaces, &nr, why);
+	node->nod_host_ops = ops;
+	rc = m0_node__ifaces_find(node, node->nod_cfg, ifaces, &nr, why);
 	if (rc == 0)
 		rc = parts_make(node, strand, ops, why);
 	if (rc == 0)
@@ -448,6 +383,8 @@ m0_time_t m0_node_turns(struct m0_node *node, m0_time_t now)
 		next = m0_lnet_engine_step(node->nod_engine, now);
 	} while ((lnds == M0_TIME_IMMEDIATELY || next <= now) &&
 		 ++i < TURNS_MAX);
+	if (M0_UNLIKELY(!m0_list_is_empty(&node->nod_leaving)))
+		m0_node__left(node);
 	/* The engine's deadline is that of its last step. */
 	return min64u(next, min64u(lnds, lnds_step(node, now)));
 }

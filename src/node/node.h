@@ -55,8 +55,9 @@ typedef void (*m0_node_do_t)(struct m0_node             *node,
 			     const struct m0_ring_entry *entry);
 
 struct m0_node {
-	/** Constant. */
-	const struct m0_lnet_cfg  *nod_cfg;
+	/** A copy of its own: networks come and go; the rest is constant. */
+	struct m0_lnet_cfg        *nod_cfg;
+	const struct m0_host_ops  *nod_host_ops;
 	struct m0_ring            *nod_ring;
 	const struct m0_node_host *nod_host;
 	void                      *nod_host_arg;
@@ -94,9 +95,13 @@ struct m0_node {
 	unsigned                 nod_share_max;
 	/** Something happened that needs another look at once. */
 	bool nod_again;
-	/** Constant: the NIDs of the interfaces, `0@lo` first. */
+	/** NIDs of the interfaces that are not stopping, `0@lo` first, and how
+	 * often they changed. */
+	uint32_t           nod_nids_version;
 	unsigned           nod_nids_nr;
 	struct m0_lnet_nid nod_nids[1 + M0_NODE_NIS_MAX];
+	/** Removals of networks whose interfaces are stopping. */
+	struct m0_list nod_leaving;
 };
 
 /**

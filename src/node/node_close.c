@@ -27,6 +27,7 @@ void m0_node__close_do(struct m0_node *node, const struct m0_ring_entry *entry)
 	node->nod_state = M0_NODE_ENDING;
 	node->nod_end_by = m0_time_add(now, END_NS);
 	m0_lnet_engine_shutdown(node->nod_engine, now);
+	m0_node__left(node);
 }
 
 bool m0_node_close_step(struct m0_node *node, m0_time_t now, bool is_told,

@@ -266,6 +266,21 @@ static int peer_del_do(struct m0_node *node, uint32_t nr)
 				       peer->rpe_nids, peer->rpe_nids_nr);
 }
 
+static int nids_get_do(struct m0_node *node, uint32_t nr)
+{
+	size_t bytes = node->nod_nids_nr * sizeof node->nod_nids[0];
+	void  *block = m0_alloc(bytes);
+	int    rc;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	if (block == NULL)
+		return -ENOMEM;
+	memcpy(block, node->nod_nids, bytes);
+	m0_node__control_record(node, nr)->rqc_version = node->nod_nids_version;
+	rc = block_give(node, nr, block, bytes);
+	return rc == 0 ? (int)node->nod_nids_nr : rc;
+}
+
 static void probe_do(struct m0_node *node, uint32_t nr)
 {
 	const struct m0_ring_probe *rpb =
@@ -304,12 +319,15 @@ static const verb_t verbs[M0_RING_VERBS_NR] = {
 	[M0_RING_HEALTH_SET] = health_set_do,
 	[M0_RING_PEER_ADD] = peer_add_do,
 	[M0_RING_PEER_DEL] = peer_del_do,
+	[M0_RING_NET_ADD] = m0_node__net_add,
+	[M0_RING_NET_DEL] = m0_node__net_del,
+	[M0_RING_NIDS_GET] = nids_get_do,
 	[M0_RING_MORE] = piece_give,
 };
 
 /* --------------------------------------------------------------- answers -- */
 
-static void answer(struct m0_node *node, uint32_t nr)
+void m0_node__answer(struct m0_node *node, uint32_t nr)
 {
 	m0_node__post(node, M0_RING_ANSWER,
 		      (struct m0_lnet_handle){ .lh_slot = nr },
@@ -328,14 +346,20 @@ void m0_node_control(struct m0_node *node, uint32_t nr)
 void m0_node__control_do(struct m0_node             *node,
 			 const struct m0_ring_entry *entry)
 {
-	uint32_t nr = entry->rqe_nr;
+	uint32_t                nr = entry->rqe_nr;
+	struct m0_ring_control *record = m0_node__control_record(node, nr);
 
-	if (m0_node__control_record(node, nr)->rqc_verb == M0_RING_PROBE) {
+	if (record->rqc_verb == M0_RING_PROBE) {
 		probe_do(node, nr);
 		return;
 	}
 	m0_node_control(node, nr);
-	answer(node, nr);
+	if (record->rqc_verb == M0_RING_NET_DEL && record->rqc_rc == 0 &&
+	    node->nod_state == M0_NODE_OPEN && m0_node__is_leaving(node)) {
+		m0_node__leaving_add(node, nr);
+		return;
+	}
+	m0_node__answer(node, nr);
 }
 
 void m0_node__probe_done(struct m0_lnet_engine *eng,
@@ -363,5 +387,5 @@ void m0_node__probe_done(struct m0_lnet_engine *eng,
 		rpb->rpb_nids_up[i] = probe->pr_nids_up[i];
 	}
 	record->rqc_rc = probe->pr_status;
-	answer(node, ctl->nct_nr);
+	m0_node__answer(node, ctl->nct_nr);
 }

@@ -79,6 +79,8 @@ struct m0_node_control {
 	size_t nct_block_bytes;
 	/** Bytes of it that the front has had. */
 	size_t nct_given_bytes;
+	/** In nod_leaving. */
+	struct m0_list_link nct_leaving;
 };
 
 static inline struct m0_node_me *m0_node__me(const struct m0_node *node,
@@ -200,11 +202,47 @@ void m0_node__close_do(struct m0_node *node, const struct m0_ring_entry *entry);
 
 void m0_node__control_do(struct m0_node             *node,
 			 const struct m0_ring_entry *entry);
+/** Posts the answer of the control record. */
+void m0_node__answer(struct m0_node *node, uint32_t nr);
 /** ho_probe_done. */
 void m0_node__probe_done(struct m0_lnet_engine *eng,
 			 struct m0_lnet_probe  *probe);
 /** Frees blocks that no front has asked for to the end. */
 void m0_node__answers_free(struct m0_node *node);
+
+/* -- node_ni.c ------------------------------------------------------------- */
+
+struct m0_node_iface;
+/**
+ * Finds the interfaces of this host that the configuration names, at most
+ * M0_NODE_NIS_MAX.
+ * @param why as for m0_lnet_open.
+ * @retval -ENOMEM, and those of m0_node__ifaces()
+ */
+int m0_node__ifaces_find(const struct m0_node     *node,
+			 const struct m0_lnet_cfg *cfg,
+			 struct m0_node_iface *ret, unsigned *ret_nr,
+			 char *why);
+/** Makes the driver of this row. @param why as for m0_lnet_open. */
+int m0_node__lnd_make(struct m0_node *node, const struct m0_lnd_row *row,
+		      char *why);
+/**
+ * Starts an interface, and makes its driver if there is none.
+ * @param why as for m0_lnet_open.
+ */
+int m0_node__ni_start(struct m0_node *node, const struct m0_lnet_nid *nid,
+		      const char *device, uint64_t incarnation, char *why);
+
+/* -- node_nets.c ----------------------------------------------------------- */
+
+int m0_node__net_add(struct m0_node *node, uint32_t nr);
+int m0_node__net_del(struct m0_node *node, uint32_t nr);
+/** Do interfaces stop? Then the answer to a removal waits. */
+bool m0_node__is_leaving(const struct m0_node *node);
+/** The answer comes with m0_node__left(). */
+void m0_node__leaving_add(struct m0_node *node, uint32_t nr);
+/** Answers removals whose interfaces have stopped; all, if the node closes. */
+void m0_node__left(struct m0_node *node);
 
 /* -- node_mem.c ------------------------------------------------------------ */
 

@@ -264,6 +264,11 @@ enum m0_ring_verb {
 	M0_RING_HEALTH_SET,
 	M0_RING_PEER_ADD,
 	M0_RING_PEER_DEL,
+	/** rqc_net. The answer to DEL comes when the interfaces have stopped. */
+	M0_RING_NET_ADD,
+	M0_RING_NET_DEL,
+	/** The answer is a block, the NIDs of the node, and rqc_version. */
+	M0_RING_NIDS_GET,
 	/** The next piece of the block. */
 	M0_RING_MORE,
 	M0_RING_VERBS_NR
@@ -331,6 +336,13 @@ struct m0_ring_peer {
 	struct m0_lnet_nid rpe_nids[M0_LNET_PEER_NIDS_MAX];
 };
 
+/** A network to be added; or to be removed, where lnc_net and lnc_ifaces say which. */
+struct m0_ring_net {
+	struct m0_lnet_net_cfg rne_cfg;
+	/** Written by the node: what is wrong. */
+	char rne_why[M0_LNET_WHY_BYTES];
+};
+
 /** The distance of a NID; the node fills in rdi_src and rdi_order. */
 struct m0_ring_dist {
 	struct m0_lnet_nid rdi_dst;
@@ -352,7 +364,8 @@ struct m0_ring_control {
 	/** Bytes of the block, and of the piece of it that is here. */
 	uint64_t rqc_block_bytes;
 	uint32_t rqc_piece_bytes;
-	uint32_t rqc_reserved;
+	/** The number of changes of the NIDs so far, after NIDS_GET. */
+	uint32_t rqc_version;
 	union {
 		struct m0_ring_probe      rqc_probe;
 		struct m0_lnet_fault_attr rqc_fault;
@@ -362,6 +375,7 @@ struct m0_ring_control {
 		struct m0_ring_dist       rqc_dist;
 		struct m0_ring_tune       rqc_tune;
 		struct m0_ring_peer       rqc_peer;
+		struct m0_ring_net        rqc_net;
 		uint64_t rqc_piece[M0_RING_PIECE_BYTES / sizeof(uint64_t)];
 	};
 } __attribute__((__aligned__(64)));

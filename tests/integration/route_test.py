@@ -369,5 +369,74 @@ class Refuses(Case):
                 self.assert_refused(cli.run('node', option), 2, *words)
 
 
+
+class Nets(Case):
+    def nids(self, node):
+        return [ni['nid'] for net in node.json('net', 'show')['net']
+                for ni in net['local NI(s)']]
+
+    def test_networks_come_and_go(self):
+        """A node becomes a router between networks that it was not started
+        with; a removed interface takes the route down, and returns."""
+        router = self.node([(0, 2)], '--routing')
+        client = self.node([(0, 1)], '--routes', f'tcp1 1 {self.nid(0, 2)}')
+        server = self.node([(0, 3)])
+        self.assert_done(router.run('net', 'add', '--net', 'tcp1', '--if',
+                                    lnet.address(2), '--peer-credits', '16'))
+        self.assert_done(server.run('net', 'add', '--nid', self.nid(1, 3)))
+        self.assert_done(server.run('net', 'del', '--net', 'tcp'))
+        self.assert_done(server.run('route', 'add', '--net', 'tcp',
+                                    '--gateway', self.nid(1, 2)))
+        self.assertEqual(self.nids(router), ['0@lo', self.nid(0, 2),
+                                             self.nid(1, 2)])
+        self.assertEqual(self.nids(server), ['0@lo', self.nid(1, 3)])
+        net = router.json('net', 'show', '-v', '--net', 'tcp1')['net'][0]
+        self.assertEqual(
+            net['local NI(s)'][0]['tunables']['peer_credits'], 16)
+        self.wait_state(client, 'up')
+        self.wait_state(server, 'up')
+        self.assert_done(client.run('ping', self.nid(1, 3)))
+        self.assert_done(router.run('net', 'del', '--net', 'tcp1', '--if',
+                                    lnet.address(2)))
+        self.wait_state(client, 'down')
+        self.assert_done(router.run('net', 'add', '--net', 'tcp1', '--if',
+                                    lnet.address(2)))
+        self.wait_state(client, 'up')
+        self.assert_done(client.run('ping', '--timeout', '20',
+                                    self.nid(1, 3)))
+
+    def test_bad_changes_are_refused(self):
+        node = self.node([(0, 1)])
+        for args, errno, words in (
+                (('add', '--net', 'tcp1', '--if', 'nosuch0'), -19, 'nosuch0'),
+                (('add', '--net', 'tcp', '--if', lnet.address(1)), -17,
+                 self.nid(0, 1)),
+                (('add', '--net', 'tcp', '--if', lnet.address(2),
+                  '--credits', '9'), -17, 'options of the network'),
+                (('add', '--net', 'lo'), -22, 'lo'),
+                (('del', '--net', 'lo'), -22, 'every node'),
+                (('del', '--net', 'tcp4'), -2, 'tcp4'),
+                (('del', '--net', 'tcp', '--if', 'eth9'), -2, 'eth9')):
+            done = node.run('net', *args)
+            self.assertEqual(done.returncode, 1, args)
+            err = done.stderr.decode()
+            self.assertIn(f'errno: {errno}', err)
+            self.assertIn(words, err)
+        for args, words in (
+                (('add',), '--net is missing'),
+                (('del', '--credits', '3', '--net', 'tcp'), '--credits'),
+                (('add', '--net', 'tcp1', '--if', 'a b'), '--if'),
+                (('add', '--net', 'tcp1', '--credits', '0'), '1 to 65535'),
+                (('add', '--net', 'tcp1', '--health', '3'), '--health'),
+                (('add', '--net', 'tcp1', '--nid', self.nid(1, 1)), '--nid'),
+                (('show', '--if', 'eth0'), '--if'),
+                (('set', '--credits', '3', '--all', '--health', '1'),
+                 '--credits')):
+            done = node.run('net', *args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn(words, done.stderr.decode())
+        self.assertEqual(self.nids(node), ['0@lo', self.nid(0, 1)])
+
+
 if __name__ == '__main__':
     cli.main()

@@ -6,7 +6,7 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show, route.add, route.del, route.show, routing.show, set,
+ * stats.reset, global.show, net.add, net.del, route.add, route.del, route.show, routing.show, set,
  * net.set, peer.add, peer.del, peer.set, debug.recovery, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
  *
  *	status CODE OUT ERR
@@ -38,6 +38,8 @@ enum ctl_verb {
 	CTL_ROUTING_SHOW,
 	CTL_SET,
 	CTL_NET_SET,
+	CTL_NET_ADD,
+	CTL_NET_DEL,
 	CTL_PEER_ADD,
 	CTL_PEER_DEL,
 	CTL_PEER_SET,
@@ -55,6 +57,8 @@ enum {
 	CTL_LINE_BYTES = 8192,
 	CTL_PATH_BYTES = 108,
 	CTL_NAME_BYTES = 32,
+	/** Interfaces, and options of a network, as text. */
+	CTL_TEXT_BYTES = 1024,
 	/** Two paths, and a word. */
 	CTL_WHERE_BYTES = 2 * CTL_PATH_BYTES + 8,
 	CTL_VERBOSE_MAX = 4
@@ -74,8 +78,14 @@ struct ctl_request {
 	 * the node says so if its own is another. 0: it does not matter.
 	 */
 	uint64_t cq_netns;
-	/** net.show: of this one; M0_LNET_NET_ANY: all. */
+	/** net.show: of this one; M0_LNET_NET_ANY: all. net.add, net.del: this
+	 * one. */
 	uint32_t cq_net;
+	/** net.add: its interfaces, net.del: those to be removed, separated by
+	 * commas; empty: the first one, all. */
+	char cq_ifaces[CTL_TEXT_BYTES];
+	/** net.add: pairs "name=value", separated by commas. */
+	char cq_options[CTL_TEXT_BYTES];
 	/** ping, discover: from; ANY: chosen. */
 	struct m0_lnet_nid cq_source;
 	/** ping, discover: of whom; peer.show: at most one, none is all;

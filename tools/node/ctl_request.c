@@ -20,6 +20,8 @@ static const char *const verb_names[CTL_VERBS_NR] = {
 	[CTL_ROUTING_SHOW] = "routing.show",
 	[CTL_SET] = "set",
 	[CTL_NET_SET] = "net.set",
+	[CTL_NET_ADD] = "net.add",
+	[CTL_NET_DEL] = "net.del",
 	[CTL_PEER_ADD] = "peer.add",
 	[CTL_PEER_DEL] = "peer.del",
 	[CTL_PEER_SET] = "peer.set",
@@ -44,10 +46,11 @@ const char *ctl_verb_name(enum ctl_verb verb)
 
 bool ctl_verb_changes(enum ctl_verb verb)
 {
-	return M0_IN(verb, (CTL_DISCOVER, CTL_STATS_RESET, CTL_ROUTE_ADD,
-			    CTL_ROUTE_DEL, CTL_SET, CTL_NET_SET, CTL_PEER_ADD,
-			    CTL_PEER_DEL, CTL_PEER_SET, CTL_FAULT_ADD,
-			    CTL_FAULT_DEL, CTL_FAULT_RESET));
+	return M0_IN(verb,
+		     (CTL_DISCOVER, CTL_STATS_RESET, CTL_ROUTE_ADD,
+		      CTL_ROUTE_DEL, CTL_SET, CTL_NET_SET, CTL_NET_ADD,
+		      CTL_NET_DEL, CTL_PEER_ADD, CTL_PEER_DEL, CTL_PEER_SET,
+		      CTL_FAULT_ADD, CTL_FAULT_DEL, CTL_FAULT_RESET));
 }
 
 void ctl_request_init(struct ctl_request *req, enum ctl_verb verb)
@@ -100,6 +103,12 @@ static bool change_parse(struct ctl_request *req, const char *key,
 		snprintf(req->cq_name, sizeof req->cq_name, "%s", value);
 	else if (strcmp(key, "value") == 0 && number(value, UINT64_MAX, &nr))
 		req->cq_value = nr;
+	else if (strcmp(key, "ifaces") == 0 &&
+		 strlen(value) < sizeof req->cq_ifaces)
+		snprintf(req->cq_ifaces, sizeof req->cq_ifaces, "%s", value);
+	else if (strcmp(key, "options") == 0 &&
+		 strlen(value) < sizeof req->cq_options)
+		snprintf(req->cq_options, sizeof req->cq_options, "%s", value);
 	else if (strcmp(key, "non_mr") == 0 && number(value, 1, &nr))
 		req->cq_non_mr = nr != 0;
 	else
@@ -252,7 +261,7 @@ size_t ctl_request_print(const struct ctl_request *req,
 	unsigned    i;
 
 	M0_BASSERT(CTL_NIDS_MAX * (M0_LNET_NIDSTR_SIZE + 1) + CTL_FAULT_BYTES +
-			   512 <
+			   2 * CTL_TEXT_BYTES + 512 <
 		   CTL_LINE_BYTES);
 	line_put(&line, "%s json=%d verbose=%u force=%d timeout_ms=%" PRIu64,
 		 verb_names[req->cq_verb], req->cq_json, req->cq_verbose,
@@ -270,6 +279,10 @@ size_t ctl_request_print(const struct ctl_request *req,
 	if (req->cq_verb >= CTL_SET && req->cq_verb < CTL_FAULT_ADD)
 		line_put(&line, " value=%" PRIu64 " non_mr=%d", req->cq_value,
 			 req->cq_non_mr);
+	if (req->cq_ifaces[0] != '\0')
+		line_put(&line, " ifaces=%s", req->cq_ifaces);
+	if (req->cq_options[0] != '\0')
+		line_put(&line, " options=%s", req->cq_options);
 	if (M0_IN(req->cq_verb, (CTL_ROUTE_ADD, CTL_ROUTE_DEL, CTL_ROUTE_SHOW)))
 		route_put(&line, &req->cq_route);
 	if (req->cq_verb >= CTL_FAULT_ADD) {

@@ -14,7 +14,9 @@ enum {
 	KEY_NON_MR,
 	KEY_HEALTH,
 	KEY_ALL,
-	WORDS_MAX = 2
+	KEY_IF,
+	/** Options of a network, in the order of net_options[]. */
+	KEY_NET_OPTIONS
 };
 
 /** A word after the command's, and what it asks for. */
@@ -23,29 +25,35 @@ struct show_word {
 	enum ctl_verb shw_verb;
 };
 
-/** A word of lnetctl's that a node does not serve, and what to do instead. */
-struct show_other {
-	const char *sho_command;
-	const char *sho_word;
-	const char *sho_instead;
+/** An option of a network that is added. */
+struct net_number {
+	/** As lnetctl's option, and as m0_lnet_cfg_networks() has it. */
+	const char *nmb_option;
+	const char *nmb_name;
+	uint64_t    nmb_max;
 };
 
-static const struct show_other others[] = {
-	{ "net", "del",
-	  "start the node again with --net for the networks that stay" },
+static const struct net_number net_options[] = {
+	{ "--peer-credits", "peer_credits", UINT16_MAX },
+	{ "--peer-timeout", "peer_timeout", INT32_MAX },
+	{ "--peer-buffer-credits", "peer_buffer_credits", UINT16_MAX },
+	{ "--credits", "credits", UINT16_MAX },
+	{ "--conns-per-peer", "conns_per_peer", 127 },
+	{ "--lnd-timeout", "timeout", 86400 },
 };
 
 struct show_args {
 	struct ctl_args sha_ask;
-	/** "net". */
-	const char *sha_command;
 	/** The last has no name. */
 	const struct show_word *sha_words;
 	bool                    sha_has_word;
 	/** Options of changes that were given, and the first of them; NULL. */
-	bool               sha_primary_given;
-	bool               sha_health_given;
-	bool               sha_all_given;
+	bool sha_primary_given;
+	bool sha_health_given;
+	bool sha_all_given;
+	/** An option of net add; and of net add or net del; NULL: none. */
+	const char        *sha_add_only;
+	const char        *sha_net_only;
 	const char        *sha_change_only;
 	struct m0_lnet_nid sha_primary;
 };
@@ -60,63 +68,7 @@ static void words_text(const struct show_args *args, char *ret, size_t size)
 					 used == 0 ? "" : ", ", word->shw_name);
 }
 
-/* The value of `--NAME VALUE` or `--NAME=VALUE` from state->next on. */
-static const char *value_after(const struct argp_state *state, const char *name)
-{
-	size_t nr = strlen(name);
-	int    i;
-
-	for (i = state->next; i < state->argc; ++i) {
-		const char *arg = state->argv[i];
-
-		if (strncmp(arg, name, nr) != 0)
-			continue;
-		if (arg[nr] == '=')
-			return arg + nr + 1;
-		if (arg[nr] == '\0' && i + 1 < state->argc)
-			return state->argv[i + 1];
-	}
-	return NULL;
-}
-
-/* `net add --net tcp1 --if eth1`: how a node gets that network. */
-static void net_add_fail(struct show_args *args, const struct argp_state *state)
-{
-	const char *net = value_after(state, "--net");
-	const char *device = value_after(state, "--if");
-
-	tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
-		      "'add' is not accepted: a node has the networks that it "
-		      "was started with; start it again as `colibri node --net "
-		      "'%.64s(%.64s)'', with --net for each of its networks",
-		      net != NULL ? net : "tcp",
-		      device != NULL ? device : "eth0");
-}
-
-/* @return is it a word of lnetctl's that is not served here? */
-static bool is_other(struct show_args *args, const char *text,
-		     struct argp_state *state)
-{
-	size_t i;
-
-	if (strcmp(args->sha_command, "net") == 0 && strcmp(text, "add") == 0)
-		net_add_fail(args, state);
-	for (i = 0; i < ARRAY_SIZE(others); ++i) {
-		if (strcmp(args->sha_command, others[i].sho_command) == 0 &&
-		    strcmp(text, others[i].sho_word) == 0)
-			tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
-				      "'%s' is not accepted: %s", text,
-				      others[i].sho_instead);
-	}
-	if (args->sha_ask.ctg_fail.tf_exit == TOOL_OK)
-		return false;
-	/* Its options are not ours. */
-	state->next = state->argc;
-	return true;
-}
-
-static void word_option(struct show_args *args, const char *text,
-			struct argp_state *state)
+static void word_option(struct show_args *args, const char *text)
 {
 	const struct show_word *word;
 	char                    words[64];
@@ -133,8 +85,6 @@ static void word_option(struct show_args *args, const char *text,
 			return;
 		}
 	}
-	if (is_other(args, text, state))
-		return;
 	words_text(args, words, sizeof words);
 	tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 		      "'%s' is not accepted; there is: %s", text, words);
@@ -178,6 +128,48 @@ static void nid_option(struct show_args *args, const char *text)
 			tool_bad_value(&args->sha_ask.ctg_fail, "--nid", text,
 				       "a NID as 10.0.0.1@tcp");
 	}
+}
+
+/* An option of a network goes to the node as text. */
+static void net_number_option(struct show_args *args, int key, const char *arg)
+{
+	struct ctl_request      *req = &args->sha_ask.ctg_req;
+	const struct net_number *number = &net_options[key - KEY_NET_OPTIONS];
+	size_t                   nr = strlen(req->cq_options);
+	uint64_t value = tool_number_option(&args->sha_ask.ctg_fail,
+					    number->nmb_option, arg, 1,
+					    number->nmb_max);
+
+	snprintf(req->cq_options + nr, sizeof req->cq_options - nr,
+		 "%s%s=%" PRIu64, nr == 0 ? "" : ",", number->nmb_name, value);
+	args->sha_add_only = number->nmb_option;
+}
+
+static void ifaces_option(struct show_args *args, const char *text)
+{
+	struct ctl_request *req = &args->sha_ask.ctg_req;
+
+	args->sha_net_only = "--if";
+	if (text[0] == '\0' || strpbrk(text, " ()[]=\t\n") != NULL ||
+	    strlen(text) >= sizeof req->cq_ifaces)
+		tool_bad_value(&args->sha_ask.ctg_fail, "--if", text,
+			       "devices as eth0, or addresses, separated by "
+			       "commas");
+	else
+		snprintf(req->cq_ifaces, sizeof req->cq_ifaces, "%s", text);
+}
+
+/* Options of net add and net del. @return false: it is none of them. */
+static bool net_change_option(struct show_args *args, int key, const char *arg)
+{
+	if (key == KEY_IF)
+		ifaces_option(args, arg);
+	else if (key >= KEY_NET_OPTIONS &&
+		 key < KEY_NET_OPTIONS + (int)ARRAY_SIZE(net_options))
+		net_number_option(args, key, arg);
+	else
+		return false;
+	return true;
 }
 
 /* Options that only changes have. @return false: it is none of them. */
@@ -260,10 +252,56 @@ static void set_check(struct show_args *args)
 			      "needed");
 }
 
+/* net add, net del: a NID is a network and an address. */
+static void net_check(struct show_args *args)
+{
+	struct ctl_request *req = &args->sha_ask.ctg_req;
+	struct tool_fail   *fail = &args->sha_ask.ctg_fail;
+	char                text[M0_LNET_NIDSTR_SIZE];
+
+	if (args->sha_change_only != NULL)
+		tool_fail_set(fail, TOOL_USAGE,
+			      "%s is not accepted here; it is "
+			      "of set",
+			      args->sha_change_only);
+	if (req->cq_verb == CTL_NET_DEL && args->sha_add_only != NULL)
+		tool_fail_set(fail, TOOL_USAGE,
+			      "%s is not accepted here; it is "
+			      "of add",
+			      args->sha_add_only);
+	if (req->cq_nids_nr > 1 ||
+	    (req->cq_nids_nr == 1 &&
+	     (req->cq_net != M0_LNET_NET_ANY || args->sha_net_only != NULL)))
+		tool_fail_set(fail, TOOL_USAGE,
+			      "--nid: one NID is accepted, without --net and "
+			      "--if");
+	else if (req->cq_nids_nr == 1) {
+		req->cq_net = m0_lnet_nid_net(&req->cq_nids[0]);
+		(void)m0_lnet_nid_print(&req->cq_nids[0], text, sizeof text);
+		snprintf(req->cq_ifaces, sizeof req->cq_ifaces, "%.*s",
+			 (int)strcspn(text, "@"), text);
+		req->cq_nids_nr = 0;
+	} else if (req->cq_net == M0_LNET_NET_ANY) {
+		tool_fail_set(fail, TOOL_USAGE,
+			      "--net is missing: a network as tcp1");
+	}
+}
+
 /* Are the options those of the word? */
 static void args_check(struct show_args *args)
 {
-	switch (args->sha_ask.ctg_req.cq_verb) {
+	enum ctl_verb verb = args->sha_ask.ctg_req.cq_verb;
+	const char   *net_only = args->sha_net_only != NULL ? args->sha_net_only
+							    : args->sha_add_only;
+
+	if (net_only != NULL && !M0_IN(verb, (CTL_NET_ADD, CTL_NET_DEL)))
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
+			      "%s is not accepted here", net_only);
+	switch (verb) {
+	case CTL_NET_ADD:
+	case CTL_NET_DEL:
+		net_check(args);
+		return;
 	case CTL_PEER_ADD:
 	case CTL_PEER_DEL:
 		peer_check(args);
@@ -298,7 +336,7 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 		nid_option(args, arg);
 		break;
 	case ARGP_KEY_ARG:
-		word_option(args, arg, state);
+		word_option(args, arg);
 		break;
 	case ARGP_KEY_END:
 		if (!args->sha_has_word)
@@ -307,6 +345,7 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 		break;
 	default:
 		return change_option(args, key, arg) ||
+				       net_change_option(args, key, arg) ||
 				       ctl_args_option(&args->sha_ask, key, arg)
 			       ? 0
 			       : ARGP_ERR_UNKNOWN;
@@ -315,9 +354,9 @@ static error_t show_option(int key, char *arg, struct argp_state *state)
 }
 
 static int show_main(int argc, char **argv, const struct argp *argp,
-		     const struct show_word *words, const char *command)
+		     const struct show_word *words)
 {
-	struct show_args args = { .sha_command = command, .sha_words = words };
+	struct show_args args = { .sha_words = words };
 
 	return ctl_args_ask(&args.sha_ask, argc, argv, argp, words->shw_verb);
 }
@@ -326,13 +365,32 @@ int net_main(int argc, char **argv)
 {
 	static const struct show_word   words[] = { { "show", CTL_NET_SHOW },
 						    { "set", CTL_NET_SET },
+						    { "add", CTL_NET_ADD },
+						    { "del", CTL_NET_DEL },
 						    { NULL, 0 } };
 	static const struct argp_option options[] = {
 		CTL_OPTION_VERBOSE(
 			"1 statistics and limits (without N), 2 messages by "
 			"type and health, 4 all"),
 		{ "net", KEY_NET, "NET", 0, "Only this network", 0 },
-		{ "nid", KEY_NID, "NID", 0, "With set: this interface", 0 },
+		{ "nid", KEY_NID, "NID", 0,
+		  "With set, add and del: this interface", 0 },
+		{ "if", KEY_IF, "IFACE", 0,
+		  "With add and del: devices or addresses, separated by commas; "
+		  "without it, the first device, and all",
+		  0 },
+		{ "peer-credits", KEY_NET_OPTIONS, "N", 0,
+		  "With add: messages in flight to one peer", 0 },
+		{ "peer-timeout", KEY_NET_OPTIONS + 1, "SECONDS", 0,
+		  "With add: as peer_timeout of --net of a node", 0 },
+		{ "peer-buffer-credits", KEY_NET_OPTIONS + 2, "N", 0,
+		  "With add: router buffers that a peer may use", 0 },
+		{ "credits", KEY_NET_OPTIONS + 3, "N", 0,
+		  "With add: messages in flight over one interface", 0 },
+		{ "conns-per-peer", KEY_NET_OPTIONS + 4, "N", 0,
+		  "With add: connections to each peer", 0 },
+		{ "lnd-timeout", KEY_NET_OPTIONS + 5, "SECONDS", 0,
+		  "With add: time-out of the network's driver", 0 },
 		{ "health", KEY_HEALTH, "N", 0, "With set: health, 0 to 1000",
 		  0 },
 		{ "all", KEY_ALL, NULL, 0, "With set: all interfaces", 0 },
@@ -342,15 +400,16 @@ int net_main(int argc, char **argv)
 	static const struct argp argp = {
 		options,
 		show_option,
-		"show\nset --health=N",
-		"Show the networks and interfaces of the running node, or set "
-		"the health of interfaces.",
+		"show\nset --health=N\nadd --net=NET\ndel --net=NET",
+		"Show the networks and interfaces of the running node; set: the "
+		"health of interfaces; add, del: a network, or interfaces of "
+		"one.",
 		NULL,
 		NULL,
 		NULL,
 	};
 
-	return show_main(argc, argv, &argp, words, "net");
+	return show_main(argc, argv, &argp, words);
 }
 
 int peer_main(int argc, char **argv)
@@ -391,7 +450,7 @@ int peer_main(int argc, char **argv)
 		NULL,
 	};
 
-	return show_main(argc, argv, &argp, words, "peer");
+	return show_main(argc, argv, &argp, words);
 }
 
 int stats_main(int argc, char **argv)
@@ -414,7 +473,7 @@ int stats_main(int argc, char **argv)
 		NULL,
 	};
 
-	return show_main(argc, argv, &argp, words, "stats");
+	return show_main(argc, argv, &argp, words);
 }
 
 int global_main(int argc, char **argv)
@@ -434,5 +493,5 @@ int global_main(int argc, char **argv)
 		NULL,
 	};
 
-	return show_main(argc, argv, &argp, words, "global");
+	return show_main(argc, argv, &argp, words);
 }

@@ -187,6 +187,82 @@ static int health_set(const struct ctl_request *req, struct m0_lnet *lnet,
 	return TOOL_OK;
 }
 
+/* ---------------------------------------------------------------------- nets */
+
+/* The network as text, of m0_lnet_cfg_networks(): its options stand between blanks. */
+static void net_text(const struct ctl_request *req, char *ret, size_t size)
+{
+	char   net[M0_LNET_NIDSTR_SIZE];
+	char  *at;
+	size_t nr;
+
+	nr = (size_t)snprintf(ret, size, "%s",
+			      m0_lnet_net_print(req->cq_net, net, sizeof net));
+	if (req->cq_ifaces[0] != '\0')
+		nr += (size_t)snprintf(ret + nr, size - nr, "(%s)",
+				       req->cq_ifaces);
+	at = ret + nr;
+	if (req->cq_options[0] != '\0')
+		nr += (size_t)snprintf(at, size - nr, " %s", req->cq_options);
+	M0_ASSERT(nr < size);
+	while ((at = strchr(at, ',')) != NULL)
+		*at = ' ';
+}
+
+static int net_add(const struct ctl_request *req, struct m0_lnet *lnet,
+		   char why[M0_LNET_WHY_BYTES])
+{
+	char                text[2 * CTL_TEXT_BYTES + M0_LNET_NIDSTR_SIZE];
+	struct m0_lnet_cfg *cfg;
+	int                 rc;
+
+	M0_ALLOC_PTR(cfg);
+	if (cfg == NULL)
+		return -ENOMEM;
+	m0_lnet_cfg_default(cfg);
+	net_text(req, text, sizeof text);
+	rc = m0_lnet_cfg_networks(cfg, text, why);
+	if (rc == 0 && cfg->lc_nets_nr != 1) {
+		snprintf(why, M0_LNET_WHY_BYTES,
+			 "\"%.200s\" is not one network other than lo", text);
+		rc = -EINVAL;
+	}
+	if (rc == 0)
+		rc = m0_lnet_net_add(lnet, &cfg->lc_nets[0], why);
+	m0_free(cfg);
+	return rc;
+}
+
+/* The first that cannot be removed ends it. */
+static int net_del(const struct ctl_request *req, struct m0_lnet *lnet,
+		   char why[M0_LNET_WHY_BYTES])
+{
+	char  copy[CTL_TEXT_BYTES];
+	char *rest = copy;
+	char *name;
+	int   rc = 0;
+
+	if (req->cq_ifaces[0] == '\0')
+		return m0_lnet_net_del(lnet, req->cq_net, NULL, why);
+	snprintf(copy, sizeof copy, "%s", req->cq_ifaces);
+	while (rc == 0 && (name = strsep(&rest, ",")) != NULL)
+		rc = m0_lnet_net_del(lnet, req->cq_net, name, why);
+	return rc;
+}
+
+static int net_change(const struct ctl_request *req, struct m0_lnet *lnet,
+		      FILE *err)
+{
+	bool add = req->cq_verb == CTL_NET_ADD;
+	char why[M0_LNET_WHY_BYTES] = "";
+	int  rc = add ? net_add(req, lnet, why) : net_del(req, lnet, why);
+
+	return rc == 0 ? TOOL_OK
+		       : ctl_failed(add ? "add" : "del", "net", rc,
+				    why[0] != '\0' ? why : tool_errtext(rc),
+				    err);
+}
+
 /* --------------------------------------------------------------------- peers */
 
 static const char *peer_flaw(int rc)
@@ -292,6 +368,9 @@ int tune_serve(const struct ctl_request *req, struct m0_lnet *lnet, FILE *out,
 	case CTL_NET_SET:
 	case CTL_PEER_SET:
 		return health_set(req, lnet, err);
+	case CTL_NET_ADD:
+	case CTL_NET_DEL:
+		return net_change(req, lnet, err);
 	case CTL_PEER_ADD:
 	case CTL_PEER_DEL:
 		return peer_change(req, lnet, err);

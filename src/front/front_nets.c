@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Networks added and removed: requests to the node. */
+#include "front/front_internal.h"
+#include "m0/lnet_tune.h"
+
+/* Asks the node for its NIDs. Answers may overtake each other: the newest counts. */
+static int nids_renew(struct m0_lnet *lnet)
+{
+	struct m0_front_control *fcl;
+	void                    *nids = NULL;
+	size_t                   bytes = 0;
+	uint32_t                 version = 0;
+	int rc = m0_front__control_take(lnet, M0_RING_NIDS_GET, &fcl);
+
+	if (rc != 0)
+		return rc;
+	rc = m0_front__control_do(lnet, fcl);
+	if (rc > 0) {
+		version = fcl->fcl_record->rqc_version;
+		rc = m0_front__block_take(lnet, fcl, &nids, &bytes);
+	}
+	m0_front__control_put(lnet, fcl);
+	if (rc != 0)
+		return rc;
+	M0_ASSERT(bytes > 0 && bytes <= sizeof lnet->hm_nids.fns_nid);
+	m0_front__lock(lnet);
+	/* The number of changes may wrap around. */
+	if ((int32_t)(version - lnet->hm_nids.fns_version) > 0) {
+		memcpy(lnet->hm_nids.fns_nid, nids, bytes);
+		lnet->hm_nids.fns_nr = (unsigned)(bytes / sizeof lnet->hm_nids.fns_nid[0]);
+		lnet->hm_nids.fns_version = version;
+	}
+	m0_mutex_unlock(&lnet->hm_lock);
+	m0_free(nids);
+	return 0;
+}
+
+static int net_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
+		    struct m0_front_control **ret, char *why)
+{
+	int rc = m0_front__control_take(lnet, verb, ret);
+
+	if (rc != 0)
+		return m0_node_why(why, rc, "the node cannot be asked: %s",
+				   m0_errname(rc));
+	M0_SET0(&(*ret)->fcl_record->rqc_net);
+	return 0;
+}
+
+static int net_do(struct m0_lnet *lnet, struct m0_front_control *fcl, char *why)
+{
+	const char *text = fcl->fcl_record->rqc_net.rne_why;
+	int         rc = m0_front__control_do(lnet, fcl);
+
+	if (rc != 0)
+		(void)m0_node_why(why, rc, "%s",
+				  text[0] != 0 ? text : m0_errname(rc));
+	m0_front__control_put(lnet, fcl);
+	if (rc != 0)
+		return rc;
+	rc = nids_renew(lnet);
+	return rc == 0 ? 0
+		       : m0_node_why(why, rc,
+				     "the change is made, but the node cannot "
+				     "be asked for its NIDs: %s",
+				     m0_errname(rc));
+}
+
+int m0_lnet_net_add(struct m0_lnet *lnet, const struct m0_lnet_net_cfg *net,
+		    char *why)
+{
+	struct m0_front_control *fcl;
+	int rc = net_take(lnet, M0_RING_NET_ADD, &fcl, why);
+
+	M0_PRE(net != NULL);
+	if (rc != 0)
+		return rc;
+	fcl->fcl_record->rqc_net.rne_cfg = *net;
+	return net_do(lnet, fcl, why);
+}
+
+int m0_lnet_net_del(struct m0_lnet *lnet, uint32_t net, const char *iface,
+		    char *why)
+{
+	struct m0_front_control *fcl;
+	struct m0_lnet_net_cfg  *cfg;
+	int                      rc;
+
+	if (iface != NULL && strlen(iface) >= M0_LNET_CFG_NAME_BYTES)
+		return m0_node_why(why, -EINVAL,
+				   "\"%.80s\" is no interface; a name has up "
+				   "to %d characters",
+				   iface, M0_LNET_CFG_NAME_BYTES - 1);
+	rc = net_take(lnet, M0_RING_NET_DEL, &fcl, why);
+	if (rc != 0)
+		return rc;
+	cfg = &fcl->fcl_record->rqc_net.rne_cfg;
+	cfg->lnc_net = net;
+	if (iface != NULL) {
+		memcpy(cfg->lnc_ifaces[0], iface, strlen(iface) + 1);
+		cfg->lnc_ifaces_nr = 1;
+	}
+	return net_do(lnet, fcl, why);
+}
