@@ -27,7 +27,8 @@ static int nids_renew(struct m0_lnet *lnet)
 	/* The number of changes may wrap around. */
 	if ((int32_t)(version - lnet->hm_nids.fns_version) > 0) {
 		memcpy(lnet->hm_nids.fns_nid, nids, bytes);
-		lnet->hm_nids.fns_nr = (unsigned)(bytes / sizeof lnet->hm_nids.fns_nid[0]);
+		lnet->hm_nids.fns_nr =
+			(unsigned)(bytes / sizeof lnet->hm_nids.fns_nid[0]);
 		lnet->hm_nids.fns_version = version;
 	}
 	m0_mutex_unlock(&lnet->hm_lock);

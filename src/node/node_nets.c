@@ -236,8 +236,9 @@ static int ifaces_start(struct m0_node             *node,
 	if (rc == 0)
 		return 0;
 	if (rc == -EEXIST)
-		m0_node_why(why, rc, "the node has %s already, or it is still "
-				     "stopping",
+		m0_node_why(why, rc,
+			    "the node has %s already, or it is still "
+			    "stopping",
 			    m0_lnet_nid_print(&ifaces[i - 1].nif_nid, text,
 					      sizeof text));
 	/* The last did not start. */

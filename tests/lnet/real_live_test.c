@@ -187,8 +187,8 @@ static void interface_is_removed(void **state)
 		assert_int_equal(m0_lnet_put(re.re_b.rn_lnet, md, &op),
 				 -EINVAL);
 		assert_int_equal(m0_lnet_md_unlink(re.re_b.rn_lnet, md), 0);
-		assert_int_equal(m0_lnet_dist(re.re_b.rn_lnet, &op.lo_self, NULL,
-					      NULL),
+		assert_int_equal(m0_lnet_dist(re.re_b.rn_lnet, &op.lo_self,
+					      NULL, NULL),
 				 1);
 		assert_int_equal(add(&re.re_b, "tcp(127.0.0.4)"), 0);
 		assert_int_equal(del(&re.re_b, 0, "127.0.0.6"), 0);
@@ -229,8 +229,8 @@ static void bad_changes_are_refused(void **state)
 	assert_non_null(strstr(why, "tcp9"));
 	assert_int_equal(del(&re.re_b, 0, "127.0.0.4"), -ENOENT);
 	assert_non_null(strstr(why, "127.0.0.4"));
-	assert_int_equal(m0_lnet_net_del(re.re_b.rn_lnet,
-					 M0_LNET_TYPE_LO << 16, NULL, why),
+	assert_int_equal(m0_lnet_net_del(re.re_b.rn_lnet, M0_LNET_TYPE_LO << 16,
+					 NULL, why),
 			 -EINVAL);
 	nids_are(&re.re_b, "127.0.0.2@tcp");
 	assert_int_equal(add(&re.re_b, "tcp7(127.0.0.4)"), 0);
