@@ -21,16 +21,21 @@ static struct m0_lnet_fwd *fwd_of(struct m0_lnet_msg *msg)
 
 /* -- beginning ------------------------------------------------------------- */
 
-/** Handles a message of this node that came back: its route leads back here. */
+/**
+ * Handles a message whose source is this node. It proves a loop if an operation
+ * waits for the response to it: anyone can write such a source.
+ */
 static const char *loop_found(struct m0_lnet_engine    *eng,
 			      const struct m0_lnet_hdr *hdr)
 {
-	struct m0_lnet__path path = m0_lnet__select(
-		eng, &(struct m0_lnet__want){ .wnt_nid = &hdr->lhd_dest_nid });
+	const struct m0_lnet_msg *msg =
+		m0_lnet__response_find(eng, &hdr->lhd_wmd);
 
+	if (msg == NULL || msg->msg_hdr.lhd_type != hdr->lhd_type)
+		return "its source is this node";
 	++m0_lnet__router(eng)->lrr_loops_nr;
-	if (path.pth_route != NULL)
-		m0_lnet__route_loops(eng, path.pth_route);
+	m0_lnet__route_loops(eng, m0_lnet_nid_net(&msg->msg_hdr.lhd_dest_nid),
+			     &msg->msg_tx.mtx_lnd.ltx_nid);
 	return "it came back";
 }
 

@@ -32,6 +32,24 @@ static struct m0_lnet_gateway *gateway_find(const struct m0_lnet_engine *eng,
 	return NULL;
 }
 
+/** Returns the route to the network by the peer that has this NID; NULL: none. */
+static struct m0_lnet_route *route_find(const struct m0_lnet_engine *eng,
+					uint32_t                     net,
+					const struct m0_lnet_nid    *gateway)
+{
+	const struct m0_lnet_far *far = m0_lnet__far_find(eng, net);
+	struct m0_lnet_route     *route;
+
+	if (far == NULL)
+		return NULL;
+	m0_list_for_each_entry(&far->far_routes, route, struct m0_lnet_route,
+			       lrt_of_far)
+		if (m0_lnet__peer_same(eng, &route->lrt_attr.lra_gateway,
+				       gateway))
+			return route;
+	return NULL;
+}
+
 bool m0_lnet__far_is_by(const struct m0_lnet_engine *eng, uint32_t net,
 			const struct m0_lnet_peer *peer)
 {
@@ -280,11 +298,15 @@ void m0_lnet__routes_lost(struct m0_lnet_engine     *eng,
 	m0_lnet__routes_tell(eng);
 }
 
-void m0_lnet__route_loops(struct m0_lnet_engine *eng,
-			  struct m0_lnet_route  *route)
+void m0_lnet__route_loops(struct m0_lnet_engine *eng, uint32_t net,
+			  const struct m0_lnet_nid *gateway)
 {
-	m0_time_t check = eng->le_cfg.lec_route.lrc_check_ns;
+	struct m0_lnet_route *route = route_find(eng, net, gateway);
+	m0_time_t             check = eng->le_cfg.lec_route.lrc_check_ns;
 
+	/* The route may have been deleted since. */
+	if (route == NULL)
+		return;
 	route->lrt_loop_until =
 		m0_time_add(eng->le_now, check != 0 ? check : LOOP_NS);
 	m0_lnet__routes_tell(eng);
@@ -402,24 +424,6 @@ static bool net_is_local(const struct m0_lnet_engine *eng, uint32_t net)
 		    m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) == net)
 			return true;
 	return false;
-}
-
-/** Returns the route to the network by the peer that has this NID; NULL: none. */
-static struct m0_lnet_route *route_find(const struct m0_lnet_engine *eng,
-					uint32_t                     net,
-					const struct m0_lnet_nid    *gateway)
-{
-	const struct m0_lnet_far *far = m0_lnet__far_find(eng, net);
-	struct m0_lnet_route     *route;
-
-	if (far == NULL)
-		return NULL;
-	m0_list_for_each_entry(&far->far_routes, route, struct m0_lnet_route,
-			       lrt_of_far)
-		if (m0_lnet__peer_same(eng, &route->lrt_attr.lra_gateway,
-				       gateway))
-			return route;
-	return NULL;
 }
 
 static int attr_check(const struct m0_lnet_engine     *eng,

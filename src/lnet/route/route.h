@@ -131,10 +131,10 @@ void m0_lnet__routes_checked(struct m0_lnet_engine     *eng,
 /** Notes that the driver has lost a NID, which may be a gateway's. */
 void m0_lnet__routes_lost(struct m0_lnet_engine     *eng,
 			  const struct m0_lnet_lpni *lpni, int status);
-/** A message of this node to the network has come back: takes the route that
- * the next one would take down for a while. */
-void m0_lnet__route_loops(struct m0_lnet_engine *eng,
-			  struct m0_lnet_route  *route);
+/** A message of this node to the network has come back, which left by this NID of
+ * a gateway: takes its route down for a while. */
+void m0_lnet__route_loops(struct m0_lnet_engine *eng, uint32_t net,
+			  const struct m0_lnet_nid *gateway);
 /** Logs the routes that have gone up or down. */
 void m0_lnet__routes_tell(struct m0_lnet_engine *eng);
 /** Words about why no route to the network is up, for messages. */

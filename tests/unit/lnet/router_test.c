@@ -217,83 +217,6 @@ static void message_goes_by_the_route_that_does_not_lead_back(void **state)
 		   "10.0.0.3@tcp");
 }
 
-static void loop_takes_its_route_down(void **state)
-{
-	struct m0_lnet_engine_cfg cfg = cfg_plain();
-
-	(void)state;
-	/* tcp9 is behind the next one in a ring of three. */
-	routed_open(3, &cfg);
-	nids(0, "10.0.0.1@tcp");
-	nids(1, "10.0.0.2@tcp 10.1.0.2@tcp1");
-	nids(2, "10.1.0.3@tcp1 10.2.0.3@tcp2");
-	nids(0, "10.2.0.1@tcp2");
-	routing(0, true);
-	routing(1, true);
-	routing(2, true);
-	route(0, "tcp9", "10.0.0.2@tcp");
-	route(1, "tcp9", "10.1.0.3@tcp1");
-	route(2, "tcp9", "10.2.0.1@tcp2");
-	/* Checks are at 60 s, 120 s and so on. */
-	pair_run(pair, 30000);
-	put_to(one, "10.9.0.1@tcp9", 8);
-	pair_settle(pair);
-	assert_int_equal(routing_info(0).lgi_loops_nr, 1);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_LOOP);
-	put_to(one, "10.9.0.1@tcp9", 8);
-	pair_settle(pair);
-	assert_int_equal(send_status(one, 1), -EHOSTUNREACH);
-	/* The loop may have been mended: a ping an interval finds out. */
-	pair_run(pair, 31000);
-	assert_int_equal(routing_info(0).lgi_loops_nr, 2);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_LOOP);
-	assert_int_equal(m0_lnet_engine_route_del(node(2)->pno_engine,
-						  M0_LNET_NET_ANY,
-						  &m0_lnet_nid_any),
-			 1);
-	pair_run(pair, 61000);
-	assert_int_equal(routing_info(0).lgi_loops_nr, 2);
-	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
-}
-
-/* Messages of others go in a circle, of which the routers are told by nobody. */
-static void loop_of_routers_is_found_in_an_interval(void **state)
-{
-	struct m0_lnet_engine_cfg cfg = cfg_plain();
-	struct m0_lnet_hdr        hdr = hdr_of(M0_LNET_PUT, 8);
-	unsigned                  nr;
-
-	(void)state;
-	routed_open(4, &cfg);
-	nids(0, "10.0.0.1@tcp");
-	nids(1, "10.0.0.2@tcp 10.1.0.2@tcp1");
-	nids(2, "10.1.0.3@tcp1 10.2.0.3@tcp2");
-	nids(3, "10.2.0.4@tcp2 10.3.0.4@tcp3");
-	nids(1, "10.3.0.2@tcp3");
-	for (nr = 1; nr < 4; ++nr)
-		routing(nr, true);
-	route(1, "tcp9", "10.1.0.3@tcp1");
-	route(2, "tcp9", "10.2.0.4@tcp2");
-	route(3, "tcp9", "10.3.0.2@tcp3");
-	hdr.lhd_src_nid = pair_nid("10.0.0.1@tcp");
-	hdr.lhd_dest_nid = pair_nid("10.9.0.1@tcp9");
-	pair_run(pair, 50000);
-	pair_inject(two, 1, "10.0.0.1@tcp", &hdr, bytes_out);
-	pair_pass(pair, 30);
-	assert_true(pair_frames_nr(pair, 1, M0_LNET_PUT) > 3);
-	assert_int_equal(route_why(1, 0), M0_LNET_ROUTE_UP);
-	/* Time does not pass while a message goes round. */
-	for (nr = 0; nr < 12; ++nr) {
-		pair->pai_now += M0_TIME_ONE_SECOND;
-		pair_pass(pair, 10);
-	}
-	pair_run(pair, 1000);
-	assert_int_equal(route_why(1, 0), M0_LNET_ROUTE_LOOP);
-	nr = pair_frames_nr(pair, 1, M0_LNET_PUT);
-	pair_run(pair, 30000);
-	assert_int_equal(pair_frames_nr(pair, 1, M0_LNET_PUT), nr);
-}
-
 static void message_to_who_is_not_there_ends(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
@@ -769,8 +692,6 @@ int main(void)
 		STORY_BARE(message_to_an_unknown_net_is_dropped),
 		STORY_BARE(message_is_not_forwarded_back),
 		STORY_BARE(message_goes_by_the_route_that_does_not_lead_back),
-		STORY_BARE(loop_takes_its_route_down),
-		STORY_BARE(loop_of_routers_is_found_in_an_interval),
 		STORY_BARE(message_to_who_is_not_there_ends),
 		STORY_BARE(payload_cut_off_frees_the_buffer),
 		STORY_BARE(messages_of_a_removed_net_end),
