@@ -92,6 +92,9 @@ struct m0_lnet_md {
 	/** Called instead of posting to an EQ; MDs of the engine itself. */
 	void (*md_done)(struct m0_lnet_engine *eng, struct m0_lnet_md *md,
 			const struct m0_lnet_event *ev);
+	/** With md_done: a request to another network takes a route by this
+	 * gateway; NULL: by any. */
+	const struct m0_lnet_nid *md_by;
 	/** Link in le_mds. */
 	struct m0_list_link md_link;
 	void               *md_home;

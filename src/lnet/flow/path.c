@@ -256,14 +256,19 @@ int m0_lnet__path_peer(struct m0_lnet_msg *msg)
 
 /* -- requests -------------------------------------------------------------- */
 
-/** Returns a path to this NID by a route; pth_ni is NULL if there is none. */
-static struct m0_lnet__path path_far(const struct m0_lnet_engine *eng,
-				     struct m0_lnet_lpni         *lpni,
-				     const struct m0_lnet_ni     *ni)
+/** Returns a path to the NID of the message by a route; pth_ni is NULL if there is
+ * none. */
+static struct m0_lnet__path path_far(const struct m0_lnet_msg *msg,
+				     const struct m0_lnet_ni  *ni)
 {
-	struct m0_lnet__path path = m0_lnet__select(
-		eng, &(struct m0_lnet__want){ .wnt_nid = &lpni->lpn_nid,
-					      .wnt_ni = ni });
+	struct m0_lnet_lpni     *lpni = msg->msg_tx.mtx_lpni;
+	const struct m0_lnet_md *md = msg->msg_md;
+	struct m0_lnet__path     path = m0_lnet__select(
+		    msg->msg_engine,
+		    &(struct m0_lnet__want){
+			    .wnt_nid = &lpni->lpn_nid,
+			    .wnt_ni = ni,
+			    .wnt_by = m0_lnet__md_is_own(md) ? md->md_by : NULL });
 
 	path.pth_dest = lpni;
 	return path;
@@ -346,7 +351,7 @@ static int path_from(const struct m0_lnet_msg *msg,
 						.pth_lpni = lpni };
 		path_keep(eng, path);
 	} else if (is_far(eng, lpni)) {
-		*path = path_far(eng, lpni, ni);
+		*path = path_far(msg, ni);
 	} else if (m0_lnet__peer_is_multi_rail(lpni->lpn_peer)) {
 		*path = m0_lnet__select(eng, &(struct m0_lnet__want){
 						     .wnt_peer = lpni->lpn_peer,
@@ -371,7 +376,7 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 		path = m0_lnet__select(
 			eng, &(struct m0_lnet__want){ .wnt_peer = peer });
 	else if (is_far(eng, tx->mtx_lpni))
-		path = path_far(eng, tx->mtx_lpni, NULL);
+		path = path_far(msg, NULL);
 	else
 		path = (struct m0_lnet__path){ .pth_ni = path_ni_kept(msg),
 					       .pth_lpni = tx->mtx_lpni };

@@ -385,6 +385,9 @@ static void route_try(struct search *search, struct m0_lnet_route *route,
 	struct m0_lnet__path path = { .pth_route = route, .pth_dest = dest };
 
 	if (peer == search->sea_want->wnt_not_by ||
+	    (search->sea_want->wnt_by != NULL &&
+	     !m0_lnet__peer_same(search->sea_eng, search->sea_want->wnt_by,
+				 &own->lpn_nid)) ||
 	    !m0_lnet__route_is_usable(search->sea_eng, route))
 		return;
 	m0_list_for_each_entry(&peer->lpe_lpnis, path.pth_lpni,

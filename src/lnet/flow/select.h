@@ -17,6 +17,8 @@ struct m0_lnet__want {
 	/** Not by a gateway that is this peer, which the message came from;
 	 * NULL: by any. */
 	const struct m0_lnet_peer *wnt_not_by;
+	/** Only by the gateway that has this NID; NULL: by any. */
+	const struct m0_lnet_nid *wnt_by;
 	/** Every path that was compared is noted here; NULL: none is. */
 	struct m0_lnet__trials *wnt_trials;
 };

@@ -102,6 +102,7 @@ static void md_prepare(struct m0_lnet_ask *ask)
 			.mda_auto_unlink = true,
 		},
 		.md_done = ask_event,
+		.md_by = m0_lnet_nid_is_any(&ask->as_by) ? NULL : &ask->as_by,
 	};
 }
 
@@ -187,6 +188,7 @@ static struct m0_lnet_ask *ask_new(struct m0_lnet_engine    *eng,
 		.lo_portal = M0_LNET_PORTAL_RESERVED,
 		.lo_match_bits = M0_LNET__PING_BITS,
 	};
+	ask->as_by = m0_lnet_nid_any;
 	ask->as_deadline = deadline;
 	m0_timer_init(&ask->as_timer.ltm_timer);
 	ask->as_timer.ltm_fire = ask_fire;
@@ -205,6 +207,26 @@ struct m0_lnet_ask *m0_lnet__ask_ping(
 	M0_PRE(done != NULL);
 	if (ask == NULL)
 		return NULL;
+	ask->as_done = done;
+	ask->as_user = user;
+	ask_start(ask);
+	return ask;
+}
+
+struct m0_lnet_ask *m0_lnet__ask_ping_by(
+	struct m0_lnet_engine *eng, const struct m0_lnet_nid *nid,
+	const struct m0_lnet_nid *self, const struct m0_lnet_nid *gateway,
+	m0_time_t deadline,
+	void (*done)(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask),
+	void *user)
+{
+	struct m0_lnet_ask *ask =
+		ask_new(eng, nid, self, M0_LNET_PING_SINK_BYTES, deadline);
+
+	M0_PRE(done != NULL && !m0_lnet_nid_is_any(gateway));
+	if (ask == NULL)
+		return NULL;
+	ask->as_by = *gateway;
 	ask->as_done = done;
 	ask->as_user = user;
 	ask_start(ask);

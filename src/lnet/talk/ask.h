@@ -15,9 +15,11 @@ struct m0_lnet_ask {
 	void                  *as_addr;
 	m0_bcount_t            as_bytes;
 	struct m0_lnet_op      as_op;
-	bool                   as_is_push;
-	struct m0_lnet_timer   as_timer;
-	m0_time_t              as_deadline;
+	/** NID of the gateway by which the request leaves; ANY: by any. */
+	struct m0_lnet_nid   as_by;
+	bool                 as_is_push;
+	struct m0_lnet_timer as_timer;
+	m0_time_t            as_deadline;
 	/** The engine has the MD. */
 	bool as_is_bound;
 	/** as_done was called, or must not be called. */
@@ -46,6 +48,13 @@ struct m0_lnet_ask {
 struct m0_lnet_ask *m0_lnet__ask_ping(
 	struct m0_lnet_engine *eng, const struct m0_lnet_nid *nid,
 	const struct m0_lnet_nid *self, size_t bytes, m0_time_t deadline,
+	void (*done)(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask),
+	void *user);
+/** Sends a ping to a NID of another network by this gateway, and by no other. */
+struct m0_lnet_ask *m0_lnet__ask_ping_by(
+	struct m0_lnet_engine *eng, const struct m0_lnet_nid *nid,
+	const struct m0_lnet_nid *self, const struct m0_lnet_nid *gateway,
+	m0_time_t deadline,
 	void (*done)(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask),
 	void *user);
 /** Pushes the current information of this node to `nid`. */

@@ -6,6 +6,7 @@
  * by a push. A router takes the pings for a sign of life of the network that they
  * come from: without them it would report its own interface there down.
  */
+#include "lnet/flow/select.h"
 #include "lnet/route/route.h"
 #include "lnet/route/router.h"
 #include "lnet/talk/discovery.h"
@@ -42,16 +43,23 @@ static void loop_asked(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
  */
 static void loop_ask(struct m0_lnet_engine *eng, struct m0_lnet_route *route)
 {
+	const struct m0_lnet_nid *gateway =
+		&route->lrt_gateway->gw_lpni->lpn_nid;
+	const struct m0_lnet_ni *ni;
+
 	if (m0_lnet__router(eng)->lrr_state != M0_LNET_ROUTING_ON ||
 	    !m0_lnet__route_is_multi_hop(route) || route->lrt_ask != NULL ||
 	    m0_lnet_nid_is_any(&route->lrt_last) ||
 	    m0_lnet__route_why(eng, route) != M0_LNET_ROUTE_UP)
 		return;
-	route->lrt_ask = m0_lnet__ask_ping(eng, &route->lrt_last,
-					   &m0_lnet_nid_any,
-					   M0_LNET_PING_SINK_BYTES,
-					   m0_time_add(eng->le_now, FAILED_NS),
-					   loop_asked, route);
+	ni = m0_lnet__ni_for(eng, gateway);
+	if (ni == NULL)
+		return;
+	/* With a source the request goes to this NID, not to any NID of the
+	 * peer, and so by a route. */
+	route->lrt_ask = m0_lnet__ask_ping_by(
+		eng, &route->lrt_last, &ni->lni_lnd.ldn_nid, gateway,
+		m0_time_add(eng->le_now, FAILED_NS), loop_asked, route);
 }
 
 static void check(struct m0_lnet_engine *eng, struct m0_lnet_gateway *gw)

@@ -90,10 +90,10 @@ static void loop_of_routers_is_found_in_an_interval(void **state)
 }
 
 /**
- * Opens a client with two equal routes to tcp9: the first router sends everything
- * back, the second drops it.
+ * Opens a client with two routes to tcp9: the first router sends everything back, the
+ * second drops it, and its route has this priority.
  */
-static void fork_open(void)
+static void fork_open(uint32_t priority)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_plain();
 
@@ -105,7 +105,8 @@ static void fork_open(void)
 	routing(1, true);
 	routing(2, true);
 	route(0, "tcp9", "10.0.0.2@tcp");
-	route(0, "tcp9", "10.0.0.3@tcp");
+	assert_int_equal(route_try_add(0, "tcp9", "10.0.0.3@tcp", 0, priority),
+			 0);
 	route(1, "tcp9", "10.1.0.1@tcp1");
 	pair_run(pair, 30000);
 }
@@ -116,7 +117,7 @@ static void loop_takes_down_the_route_that_the_message_took(void **state)
 	unsigned i;
 
 	(void)state;
-	fork_open();
+	fork_open(0);
 	for (i = 0; i < 2; ++i) {
 		put_far(one);
 		pair_settle(pair);
@@ -132,7 +133,7 @@ static void message_that_only_claims_to_have_come_back_is_dropped(void **state)
 	struct m0_lnet_hdr hdr = hdr_of(M0_LNET_PUT, 8);
 
 	(void)state;
-	fork_open();
+	fork_open(0);
 	hdr.lhd_src_nid = pair_nid("10.0.0.1@tcp");
 	hdr.lhd_dest_nid = pair_nid("10.9.0.1@tcp9");
 	hdr.lhd_wmd = (struct m0_lnet_wmd){ { 1, 2 } };
@@ -146,6 +147,41 @@ static void message_that_only_claims_to_have_come_back_is_dropped(void **state)
 	assert_int_equal(route_why(0, 1), M0_LNET_ROUTE_UP);
 }
 
+/* Both routes have been used; each check asks by the route that it is about. */
+static void each_route_is_asked_for_its_own_loop(void **state)
+{
+	unsigned nr[2] = { 0, 0 };
+	unsigned i;
+
+	(void)state;
+	fork_open(1);
+	put_far(one);
+	pair_settle(pair);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_LOOP);
+	for (i = 0; i < 3; ++i) {
+		put_far(one);
+		pair_settle(pair);
+	}
+	assert_int_equal(route_why(0, 1), M0_LNET_ROUTE_UP);
+	pair->pai_frames_nr = 0;
+	pair_run(pair, 62000);
+	for (i = 0; i < pair->pai_frames_nr; ++i) {
+		const struct pair_frame *frame = &pair->pai_frames[i];
+		struct m0_lnet_nid       far = pair_nid("10.9.0.1@tcp9");
+		struct m0_lnet_nid       self = pair_nid("10.0.0.1@tcp");
+		struct m0_lnet_nid       by = pair_nid("10.0.0.2@tcp");
+
+		if (m0_lnet_nid_eq(&frame->pfr_hdr.lhd_src_nid, &self) &&
+		    frame->pfr_node == 0 &&
+		    m0_lnet_nid_eq(&frame->pfr_hdr.lhd_dest_nid, &far))
+			++nr[m0_lnet_nid_eq(&frame->pfr_hop, &by) ? 0 : 1];
+	}
+	assert_int_equal(nr[0], 1);
+	assert_int_equal(nr[1], 1);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_LOOP);
+	assert_int_equal(route_why(0, 1), M0_LNET_ROUTE_UP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +190,7 @@ int main(void)
 		STORY_BARE(loop_takes_down_the_route_that_the_message_took),
 		STORY_BARE(
 			message_that_only_claims_to_have_come_back_is_dropped),
+		STORY_BARE(each_route_is_asked_for_its_own_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
