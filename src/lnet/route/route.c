@@ -255,6 +255,8 @@ void m0_lnet__routes_checked(struct m0_lnet_engine     *eng,
 		gw->gw_failed_at = status == 0 ? 0 : eng->le_now;
 		if (status == 0)
 			gw->gw_answered_at = eng->le_now;
+		else
+			eng->le_hooks->lhk_gateway_lost(eng, gw);
 	}
 	m0_lnet__routes_tell(eng);
 }

@@ -20,11 +20,13 @@ static m0_time_t check_next(const struct m0_lnet_engine  *eng,
 {
 	m0_time_t interval = eng->le_cfg.lec_route.lrc_check_ns;
 
+	/* Without checks, one that has failed would stay down for ever. */
 	if (interval == 0)
-		return M0_TIME_NEVER;
+		interval = M0_TIME_NEVER;
 	if (gw->gw_failed_at != 0)
 		interval = min64u(interval, FAILED_NS);
-	return m0_time_add(eng->le_now, interval);
+	return interval == M0_TIME_NEVER ? interval
+					 : m0_time_add(eng->le_now, interval);
 }
 
 static void loop_asked(struct m0_lnet_engine *eng, struct m0_lnet_ask *ask)
