@@ -140,6 +140,22 @@ void m0_lnet__disc_begin(struct m0_lnet_disc *di, const struct m0_lnet_nid *nid,
 	m0_lnet__timer_arm(eng, &di->di_timer, M0_TIME_IMMEDIATELY);
 }
 
+/**
+ * Returns true if a request to the NID says whether the peer is there. One to a
+ * gateway that takes a route tests another gateway.
+ */
+static bool is_worth_asking(const struct m0_lnet_disc *di,
+			    const struct m0_lnet_nid  *nid)
+{
+	struct m0_lnet_engine *eng = di->di_engine;
+	struct m0_lnet__path   path =
+		m0_lnet__select(eng, &(struct m0_lnet__want){ .wnt_nid = nid });
+
+	return path.pth_ni != NULL &&
+	       (path.pth_route == NULL ||
+		!m0_lnet__peer_is_gateway(eng, di->di_peer));
+}
+
 static void disc_end(struct m0_lnet_disc *di, int status)
 {
 	struct m0_lnet_engine *eng = di->di_engine;
@@ -148,7 +164,8 @@ static void disc_end(struct m0_lnet_disc *di, int status)
 	M0_PRE(status <= 0 && di->di_state == M0_LNET_DISC_RUNNING);
 	discovery_probe(di, "done", status);
 	disc_idle(di);
-	m0_lnet__routes_checked(eng, peer, status);
+	if (is_worth_asking(di, &di->di_nid))
+		m0_lnet__routes_checked(eng, peer, status);
 	if (status == 0) {
 		peer->lpe_state |= M0_LNET_PEER_DISCOVERED |
 				   M0_LNET_PEER_NIDS_UPTODATE;
@@ -260,7 +277,7 @@ static bool disc_try_next(struct m0_lnet_disc *di)
 		if (link == NULL)
 			link = m0_list_first(all);
 		lpni = container_of(link, struct m0_lnet_lpni, lpn_link);
-	} while (m0_lnet__ni_for(di->di_engine, &lpni->lpn_nid) == NULL);
+	} while (!is_worth_asking(di, &lpni->lpn_nid));
 	di->di_nid = lpni->lpn_nid;
 	di->di_self = m0_lnet_nid_any;
 	disc_go(di);

@@ -118,6 +118,72 @@ static void gateway_lost_by_the_driver_is_asked_again(void **state)
 	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
 }
 
+/** Messages of the client to the first router fail. */
+static enum pair_act first_is_cut_off(struct pair *p, struct pair_frame *frame)
+{
+	struct m0_lnet_nid first = pair_nid("10.0.0.2@tcp");
+
+	(void)p;
+	return frame->pfr_node == 0 && m0_lnet_nid_eq(&frame->pfr_hop, &first)
+		       ? PAIR_FAIL
+		       : PAIR_PASS;
+}
+
+/* Its far NID answers by the other router. */
+static void gateway_is_not_checked_by_another_gateway(void **state)
+{
+	struct m0_lnet_probe probe = { .pr_kind = M0_LNET_DISCOVER,
+				       .pr_nid = pair_nid("10.1.0.2@tcp1"),
+				       .pr_self = m0_lnet_nid_any,
+				       .pr_force = true,
+				       .pr_timeout_ms = 1000 };
+
+	(void)state;
+	diamond_open(NULL);
+	route(0, "tcp1", "10.0.0.2@tcp");
+	route(0, "tcp1", "10.0.0.3@tcp");
+	pair_settle(pair);
+	assert_int_equal(nids_nr(peer_of(one, "10.0.0.2@tcp")), 2);
+	pair->pai_hook = first_is_cut_off;
+	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
+	pair_run(pair, 61000);
+	assert_int_not_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
+	assert_int_equal(route_why(0, 1), M0_LNET_ROUTE_UP);
+	/* The user may ask that NID. */
+	m0_list_link_init(&probe.pr_link);
+	m0_lnet_engine_probe(one->pno_engine, &probe);
+	pair_settle(pair);
+	assert_int_equal(probe.pr_status, 0);
+	assert_int_not_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
+	pair->pai_hook = NULL;
+	pair_run(pair, 11000);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
+}
+
+static void gateway_that_failed_is_asked_again_without_checks(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+
+	(void)state;
+	cfg.lec_route.lrc_check_ns = 0;
+	routed_open(2, &cfg);
+	nids(0, "10.0.0.1@tcp");
+	nids(1, "10.0.0.2@tcp 10.1.0.2@tcp1");
+	routing(1, true);
+	pair->pai_hook = all_lost;
+	route(0, "tcp1", "10.0.0.2@tcp");
+	pair_run(pair, 51000);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_SILENT);
+	pair->pai_hook = NULL;
+	pair_run(pair, 71000);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
+	pair_run(pair, 60000);
+	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_LOST);
+	pair_run(pair, 11000);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
+}
+
 static void far_interface_down_takes_the_route_down(void **state)
 {
 	struct m0_lnd_ni *far;
@@ -354,6 +420,8 @@ int main(void)
 		STORY_BARE(gateway_that_is_silent_is_not_used),
 		STORY_BARE(gateway_lost_by_the_driver_is_not_used),
 		STORY_BARE(gateway_lost_by_the_driver_is_asked_again),
+		STORY_BARE(gateway_is_not_checked_by_another_gateway),
+		STORY_BARE(gateway_that_failed_is_asked_again_without_checks),
 		STORY_BARE(far_interface_down_takes_the_route_down),
 		STORY_BARE(far_interface_does_not_matter_if_so_configured),
 		STORY_BARE(near_interface_down_takes_the_route_down),
