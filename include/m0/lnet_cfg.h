@@ -94,7 +94,7 @@ struct m0_lnet_routing_cfg {
 	uint64_t lgc_bytes;
 	/** Time between two checks of a gateway
 	 * (`alive_router_check_interval`); 0: one check when the first route by
-	 * it is added. */
+	 * it is added, and checks after a failure until it answers. */
 	uint64_t lgc_check_ms;
 	/** Time after which a gateway that has not answered a check is down
 	 * (`router_ping_timeout`). */

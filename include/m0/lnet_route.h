@@ -161,8 +161,8 @@ M0_EXTERN const char *m0_lnet_route_why_text(enum m0_lnet_route_why why);
  */
 M0_EXTERN int m0_lnet_routing_set(struct m0_lnet *lnet, bool on);
 /**
- * Sets the most buffers of the pools; 0 leaves one as it is. Buffers above it that
- * are in use go when they are free.
+ * Sets the most buffers of the pools; 0 leaves one as it is, and 1 means 2: half of a
+ * pool is for one peer. Buffers above it that are in use go when they are free.
  * @retval -ENOMEM, -ESHUTDOWN
  */
 M0_EXTERN int m0_lnet_pools_set(struct m0_lnet *lnet,

@@ -2,7 +2,9 @@
 #include "lnet/route/router.h"
 
 enum {
-	SMALL_BYTES = 4096
+	SMALL_BYTES = 4096,
+	/** Least size of a pool: half of it is for one peer. */
+	BUFFERS_MIN = 2
 };
 /** After this time a message that has waited for a buffer is not counted on any
  * more: its connection may have ended. Drivers offer such messages more often. */
@@ -33,14 +35,15 @@ static void limits_set(struct m0_lnet_engine *eng)
 	enum m0_lnet_pool      i;
 
 	for (i = 0; i < M0_LNET_POOLS_NR; ++i)
-		router->lrr_pools[i].plt_limit = router->lrr_pools[i].plt_max;
+		router->lrr_pools[i].plt_limit = max_check(
+			router->lrr_pools[i].plt_max, (uint32_t)BUFFERS_MIN);
 	small = min64u(small, router->lrr_pools[M0_LNET_POOL_SMALL].plt_max);
 	router->lrr_pools[M0_LNET_POOL_SMALL].plt_limit =
-		(uint32_t)max64u(small, 1);
+		(uint32_t)max64u(small, BUFFERS_MIN);
 	router->lrr_pools[M0_LNET_POOL_LARGE].plt_limit = (uint32_t)max64u(
 		min64u((bytes - small * SMALL_BYTES) / M0_LNET_PAYLOAD_MAX,
 		       router->lrr_pools[M0_LNET_POOL_LARGE].plt_max),
-		1);
+		BUFFERS_MIN);
 	for (i = 0; i < M0_LNET_POOLS_NR; ++i)
 		router->lrr_pools[i].plt_low =
 			min_check(router->lrr_pools[i].plt_low,
@@ -64,8 +67,17 @@ bool m0_lnet__pool_is_shared_out(const struct m0_lnet_engine *eng,
 				 const struct m0_lnet_lpni   *to)
 {
 	uint32_t limit = m0_lnet__router(eng)->lrr_pools[pool].plt_limit;
+	uint32_t nr = 0;
+	const struct m0_lnet_lpni *lpni;
 
-	return to != NULL && to->lpn_fwds_to[pool] >= max_check(limit / 2, 1U);
+	M0_PRE(limit >= BUFFERS_MIN);
+	if (to == NULL)
+		return false;
+	/* A peer has at most 64 NIDs, and few have more than two. */
+	m0_list_for_each_entry(&to->lpn_peer->lpe_lpnis, lpni,
+			       struct m0_lnet_lpni, lpn_link)
+		nr += lpni->lpn_fwds_to[pool];
+	return nr >= limit / 2;
 }
 
 /* -- buffers --------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  *
  * A message that is forwarded has a buffer from its header to the end of its
  * transmission. Buffers are allocated on need and kept; without routing there are
- * none. A peer takes at most its router credits, and the messages to one next hop at
- * most half of a pool, so that neither a peer that sends without end nor one that
+ * none. A peer takes at most its router credits, and the messages to one peer at most
+ * half of a pool, by whichever of its NIDs they go, so that neither a peer that sends without end nor one that
  * never reads can take all buffers, and so that two routers which forward to each
  * other always have buffers for both directions.
  */
@@ -76,7 +76,8 @@ enum m0_lnet_pool m0_lnet__pool_for(m0_bcount_t bytes);
 struct m0_lnet_fwd *m0_lnet__fwd_get(struct m0_lnet_engine *eng,
 				     enum m0_lnet_pool pool, bool waited);
 void m0_lnet__fwd_put(struct m0_lnet_engine *eng, struct m0_lnet_fwd *fwd);
-/** Returns true if no more messages to this next hop may take a buffer now. */
+/** Returns true if no more messages to the peer of this next hop may take a buffer
+ * now. */
 bool m0_lnet__pool_is_shared_out(const struct m0_lnet_engine *eng,
 				 enum m0_lnet_pool            pool,
 				 const struct m0_lnet_lpni   *to);

@@ -323,6 +323,42 @@ static void message_to_another_hop_finds_a_buffer(void **state)
 	assert_int_equal(forwarded(1), 2);
 }
 
+static void nids_of_a_peer_share_half_of_a_pool(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_few(8, 4, 2);
+	unsigned                  i;
+
+	(void)state;
+	cfg.lec_discovery = true;
+	line_open(&cfg);
+	nids(2, "10.1.0.33@tcp1");
+	put_to(two, "10.1.0.3@tcp1", 8);
+	put_from(one, "10.0.0.1@tcp", "10.1.0.3@tcp1");
+	pair_settle(pair);
+	assert_int_equal(nids_nr(peer_of(two, "10.1.0.3@tcp1")), 2);
+	pair->pai_hook = router_holds;
+	for (i = 0; i < 2; ++i) {
+		put_from(one, "10.0.0.1@tcp", "10.1.0.3@tcp1");
+		put_from(one, "10.0.0.1@tcp", "10.1.0.33@tcp1");
+	}
+	pair_settle(pair);
+	assert_int_equal(pool_of(1, M0_LNET_POOL_SMALL)->lbi_used_nr, 2);
+	release();
+	pair_run(pair, 200);
+	assert_int_equal(pool_of(1, M0_LNET_POOL_SMALL)->lbi_used_nr, 0);
+}
+
+static void pool_has_a_half_for_others(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_few(1, 1, 1);
+
+	(void)state;
+	line_open(&cfg);
+	assert_int_equal(pool_of(1, M0_LNET_POOL_TINY)->lbi_max, 2);
+	assert_int_equal(pool_of(1, M0_LNET_POOL_SMALL)->lbi_max, 2);
+	assert_int_equal(pool_of(1, M0_LNET_POOL_LARGE)->lbi_max, 2);
+}
+
 static void message_waits_ten_seconds_for_a_buffer(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_few(8, 2, 2);
@@ -698,6 +734,8 @@ int main(void)
 		STORY_BARE(nothing_is_allocated_while_routing_is_off),
 		STORY_BARE(message_waits_for_a_buffer),
 		STORY_BARE(message_to_another_hop_finds_a_buffer),
+		STORY_BARE(nids_of_a_peer_share_half_of_a_pool),
+		STORY_BARE(pool_has_a_half_for_others),
 		STORY_BARE(message_waits_ten_seconds_for_a_buffer),
 		STORY_BARE(pings_of_the_router_are_answered_without_buffers),
 		STORY_BARE(pings_of_the_router_are_answered_while_it_forwards),
