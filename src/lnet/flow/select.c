@@ -281,15 +281,15 @@ static int route_turn(const struct m0_lnet_engine *eng,
 	}
 
 static const struct criterion to_send[] = {
-	NI_UP,     NI_HEALTH,  PEER_UP,    PEER_HEALTH, PEER_CREDITS,
-	PEER_TURN, PEER_ORDER, NI_CREDITS, NI_TURN,     END
+	NI_UP,     PEER_UP,    PEER_HEALTH, NI_HEALTH, PEER_CREDITS,
+	PEER_TURN, PEER_ORDER, NI_CREDITS,  NI_TURN,   END
 };
 /** A peer is asked by its first NID, unless that is down. */
 static const struct criterion to_ask[] = { PEER_UP, PEER_HEALTH, PEER_ORDER,
 					   NI_UP,   NI_HEALTH,   NI_CREDITS,
 					   NI_TURN, END };
 #define BY_ROUTE                                                              \
-	ROUTE_PRIORITY, ROUTE_HOPS, NI_UP, NI_HEALTH, PEER_UP, PEER_HEALTH,   \
+	ROUTE_PRIORITY, ROUTE_HOPS, NI_UP, PEER_UP, PEER_HEALTH, NI_HEALTH,   \
 		PEER_QUEUED, PEER_CREDITS, ROUTE_TURN, PEER_TURN, PEER_ORDER, \
 		NI_CREDITS, NI_TURN, END
 /* First the destination, then the way there. */

@@ -117,6 +117,28 @@ static void healthier_interface_and_nid_are_taken(void **state)
 	}
 }
 
+/* The health of the networks of the peer comes before that of the interfaces. */
+static void nid_that_is_lost_is_avoided_by_a_sick_interface(void **state)
+{
+	const struct m0_lnet_nid first = pair_nid(CLIENT1);
+	const struct pair_frame *frame;
+
+	(void)state;
+	open_two(NULL);
+	pair_peer_down(one, SERVER2, -ECONNRESET);
+	/* The peer is discovered again. */
+	put_to(one, SERVER1, 8);
+	pair_settle(pair);
+	assert_true(
+		m0_lnet__lpni_is_down(one->pno_engine, lpni_of(one, SERVER2)));
+	m0_lnet__health_ni_set(m0_lnet__ni_find(one->pno_engine, &first), 900);
+	put_to(one, SERVER1, 8);
+	pair_settle(pair);
+	frame = pair_frame(pair, 0, M0_LNET_PUT,
+			   pair_frames_nr(pair, 0, M0_LNET_PUT) - 1);
+	assert_nid(&frame->pfr_hop, SERVER1);
+}
+
 static void each_message_that_comes_raises_health(void **state)
 {
 	unsigned i;
@@ -310,6 +332,7 @@ static void node_closes_in_the_middle_of_a_recovery(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		STORY_BARE(nid_that_is_lost_is_avoided_by_a_sick_interface),
 		STORY_BARE(each_message_that_comes_raises_health),
 		STORY_BARE(recovery_is_shown_until_it_ends),
 		STORY_BARE(nid_that_is_heard_again_is_tried_again),
