@@ -119,7 +119,7 @@ struct m0_lnet_lpni {
 	bool     lpn_known_down;
 	/** Number of times that the driver lost the peer NI while it was up. */
 	uint64_t lpn_lost_nr;
-	/** The peer reports that this NI is down. */
+	/** The peer reports that this NI is down; only a report changes it. */
 	bool lpn_told_down;
 	/** Time when the driver lost it; 0 if it was not lost, or a message has
 	 * arrived since. */
@@ -607,7 +607,6 @@ static inline void m0_lnet__lpni_heard(const struct m0_lnet_engine *eng,
 	lpni->lpn_heard_at = eng->le_now;
 	lpni->lpn_known_up = true;
 	lpni->lpn_known_down = false;
-	lpni->lpn_told_down = false;
 	lpni->lpn_lost_at = 0;
 }
 /**

@@ -4,6 +4,7 @@
  * messages when one is lost.
  */
 #include "unit/lnet/routed.h"
+#include "lnet/health/health.h"
 
 static void gateway_is_discovered_at_once(void **state)
 {
@@ -246,6 +247,26 @@ static void near_interface_down_takes_the_route_down(void **state)
 	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_NEAR_DOWN);
 }
 
+/* A router reports an interface down that is sick, and still sends by it. */
+static void message_does_not_refute_the_report_of_a_gateway(void **state)
+{
+	const struct m0_lnet_nid near = pair_nid("10.0.0.2@tcp");
+	struct m0_lnet_ni       *ni;
+
+	(void)state;
+	line_open(NULL);
+	ni = m0_lnet__ni_find(two->pno_engine, &near);
+	m0_lnet__health_ni_set(ni, 0);
+	pair_settle(pair);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_NEAR_DOWN);
+	put_to(two, "10.0.0.1@tcp", 8);
+	pair_settle(pair);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_NEAR_DOWN);
+	m0_lnet__health_ni_set(ni, M0_LNET_HEALTH_MAX);
+	pair_settle(pair);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
+}
+
 static void route_without_an_interface_is_down(void **state)
 {
 	(void)state;
@@ -425,6 +446,7 @@ int main(void)
 		STORY_BARE(far_interface_down_takes_the_route_down),
 		STORY_BARE(far_interface_does_not_matter_if_so_configured),
 		STORY_BARE(near_interface_down_takes_the_route_down),
+		STORY_BARE(message_does_not_refute_the_report_of_a_gateway),
 		STORY_BARE(route_without_an_interface_is_down),
 		STORY_BARE(hops_of_one_demand_the_far_interface),
 		STORY_BARE(second_route_by_a_gateway_is_checked_at_once),

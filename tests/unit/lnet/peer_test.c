@@ -112,7 +112,7 @@ static void heard_again_is_up_again(void **state)
 	assert_true(lpni_of(one, "10.0.0.9@tcp")->lpn_known_down);
 	(void)heard("10.0.0.9@tcp", "10.0.0.9@tcp");
 	assert_false(lpni_of(one, "10.0.0.9@tcp")->lpn_known_down);
-	/* So is one that was told as down. */
+	/* One that the peer reports down is, until the peer reports it up. */
 	tells(RAILS, 2);
 	tells_nid("10.0.0.9@tcp", false);
 	assert_int_equal(m0_lnet__peer_learn(one->pno_engine,
@@ -121,6 +121,13 @@ static void heard_again_is_up_again(void **state)
 			 0);
 	assert_true(is_down("10.0.0.9@tcp"));
 	(void)heard("10.0.0.9@tcp", "10.0.0.9@tcp");
+	assert_true(is_down("10.0.0.9@tcp"));
+	tells(RAILS, 2);
+	tells_nid("10.0.0.9@tcp", true);
+	assert_int_equal(m0_lnet__peer_learn(one->pno_engine,
+					     lpni_of(one, "10.0.0.9@tcp"),
+					     &info),
+			 0);
 	assert_false(is_down("10.0.0.9@tcp"));
 	/* Closed in order is neither. */
 	pair_peer_down(one, "10.0.0.9@tcp", 0);
