@@ -517,8 +517,13 @@ static __attribute__((__noinline__)) int forward_in(struct coming *in)
 	if (m0_lnet__router(eng)->lrr_state == M0_LNET_ROUTING_OFF)
 		return drop(in, &eng->le_stats.ls_drop_not_ours,
 			    "routing is off");
-	in->cmi_lpni = m0_lnet__hop_heard(eng, &in->cmi_rx->lr_nid);
-	m0_lnet__health_heard(in->cmi_ni, in->cmi_lpni);
+	if (in->cmi_rx->lr_words[M0_LNET__RX_WAITS] == 0) {
+		in->cmi_lpni = m0_lnet__hop_heard(eng, &in->cmi_rx->lr_nid);
+		m0_lnet__health_heard(in->cmi_ni, in->cmi_lpni);
+	} else {
+		/* A message that waits is no new sign of life. */
+		in->cmi_lpni = m0_lnet__lpni_find(eng, &in->cmi_rx->lr_nid);
+	}
 	rc = m0_lnet__forward_begin(in->cmi_ni, in->cmi_rx, &in->cmi_hdr,
 				    in->cmi_lpni, &why);
 	if (rc == -EAGAIN)

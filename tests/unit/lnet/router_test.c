@@ -378,6 +378,24 @@ static void message_waits_ten_seconds_for_a_buffer(void **state)
 	assert_int_equal(forwarded(1), 1);
 }
 
+static void message_that_waits_is_no_sign_of_life(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_few(8, 2, 2);
+	m0_time_t                 at;
+
+	(void)state;
+	line_open(&cfg);
+	pair->pai_hook = router_holds;
+	put_to(one, "10.1.0.3@tcp1", 100);
+	put_to(one, "10.1.0.3@tcp1", 100);
+	pair_settle(pair);
+	at = lpni_of(two, "10.0.0.1@tcp")->lpn_heard_at;
+	pair_run(pair, 2000);
+	assert_true(two->pno_again_nr > 1);
+	assert_int_equal(lpni_of(two, "10.0.0.1@tcp")->lpn_heard_at, at);
+	release();
+}
+
 static void pings_of_the_router_are_answered_without_buffers(void **state)
 {
 	struct m0_lnet_engine_cfg cfg = cfg_few(1, 1, 1);
@@ -737,6 +755,7 @@ int main(void)
 		STORY_BARE(nids_of_a_peer_share_half_of_a_pool),
 		STORY_BARE(pool_has_a_half_for_others),
 		STORY_BARE(message_waits_ten_seconds_for_a_buffer),
+		STORY_BARE(message_that_waits_is_no_sign_of_life),
 		STORY_BARE(pings_of_the_router_are_answered_without_buffers),
 		STORY_BARE(pings_of_the_router_are_answered_while_it_forwards),
 		STORY_BARE(peer_takes_its_router_credits_only),
