@@ -204,10 +204,13 @@ const char *m0_lnet_route_flaw(int rc)
 static enum m0_lnet_far_state far_state(const struct m0_lnet_ping_info *info,
 					uint32_t                        net)
 {
-	enum m0_lnet_far_state state = info->lpi_truncated ? M0_LNET_FAR_UNKNOWN
-							   : M0_LNET_FAR_ABSENT;
+	enum m0_lnet_far_state state = M0_LNET_FAR_ABSENT;
 	unsigned nr = min_check(info->lpi_nis_nr, info->lpi_nis_max);
 	unsigned i;
+
+	/* The one on the network may be among those that were not kept. */
+	if (info->lpi_truncated || nr < info->lpi_nis_nr)
+		state = M0_LNET_FAR_UNKNOWN;
 
 	for (i = 0; i < nr; ++i) {
 		if (m0_lnet_nid_net(&info->lpi_nis[i].lpg_nid) != net)

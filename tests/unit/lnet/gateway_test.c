@@ -276,6 +276,22 @@ static void route_without_an_interface_is_down(void **state)
 	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_NO_NI);
 }
 
+/* The gateway reports more interfaces than this node keeps. */
+static void far_interface_that_is_not_kept_is_unknown(void **state)
+{
+	struct m0_lnet_ping_ni   kept = { .lpg_nid = pair_nid("10.0.0.2@tcp"),
+					  .lpg_up = true };
+	struct m0_lnet_ping_info info = { .lpi_nis = &kept,
+					  .lpi_nis_nr = 2,
+					  .lpi_nis_max = 1 };
+
+	(void)state;
+	line_open(NULL);
+	m0_lnet__routes_learn(one->pno_engine, peer_of(one, "10.0.0.2@tcp"),
+			      &info);
+	assert_false(route_info(0, 0).lri_multi_hop);
+}
+
 static void hops_of_one_demand_the_far_interface(void **state)
 {
 	(void)state;
@@ -448,6 +464,7 @@ int main(void)
 		STORY_BARE(near_interface_down_takes_the_route_down),
 		STORY_BARE(message_does_not_refute_the_report_of_a_gateway),
 		STORY_BARE(route_without_an_interface_is_down),
+		STORY_BARE(far_interface_that_is_not_kept_is_unknown),
 		STORY_BARE(hops_of_one_demand_the_far_interface),
 		STORY_BARE(second_route_by_a_gateway_is_checked_at_once),
 		STORY_BARE(route_is_checked_before_use_if_so_configured),
