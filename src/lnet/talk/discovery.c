@@ -385,8 +385,8 @@ static void disc_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
 		disc_uncount(di);
 		disc_run_next(eng);
 		return;
-		M0_ASSERT(di->di_state == M0_LNET_DISC_SOON);
 	}
+	M0_ASSERT(di->di_state == M0_LNET_DISC_SOON);
 	if (all->dy_running_nr >= RUNNING_MAX) {
 		di->di_state = M0_LNET_DISC_QUEUED;
 		di->di_is_later = !is_waited_for(di);
