@@ -327,6 +327,11 @@ static void again(struct m0_lnet_msg *msg)
 
 	M0_PRE(msg->msg_state == M0_LNET_MSG_AGAIN && status < 0);
 	m0_list_del(&msg->msg_tx.mtx_link);
+	/* The answer has come in the pause: the peer has the message. */
+	if (msg->msg_op.mop_answered) {
+		sent_later(msg, 0);
+		return;
+	}
 	if (msg->msg_engine->le_now < msg->msg_tx.mtx_lnd.ltx_deadline) {
 		++msg->msg_engine->le_stats.ls_resend_count;
 		rc = m0_lnet__again_path(msg);
@@ -402,11 +407,12 @@ static __attribute__((__noinline__)) void send_first(struct m0_lnet_msg *msg)
 	}
 	rc = m0_lnet__path_peer(msg);
 	if (rc == 0 && eng->le_hooks->lhk_discovery_needed(
-			       eng, msg->msg_tx.mtx_lpni->lpn_peer, msg))
+			       eng, msg->msg_tx.mtx_lpni->lpn_peer, msg)) {
 		msg_queue(msg, &msg->msg_tx.mtx_lpni->lpn_peer->lpe_waiting,
 			  M0_LNET_MSG_DISCOVERING);
-	else
+	} else {
 		send_on(msg, rc);
+	}
 }
 
 void m0_lnet__send(struct m0_lnet_msg *msg)

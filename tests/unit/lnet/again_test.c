@@ -314,6 +314,36 @@ static void message_that_was_answered_is_not_sent_again(void **state)
 	assert_int_equal(stats_of(one)->ls_resend_count, 0);
 }
 
+static void message_answered_in_the_pause_is_not_sent_again(void **state)
+{
+	struct m0_lnet_hdr hdr = { .lhd_dest_nid = pair_nid(CLIENT1),
+				   .lhd_src_nid = pair_nid(SERVER1),
+				   .lhd_dest_pid = M0_LNET_PID_LUSTRE,
+				   .lhd_src_pid = M0_LNET_PID_LUSTRE,
+				   .lhd_type = M0_LNET_ACK };
+
+	(void)state;
+	open_two(NULL);
+	pair->pai_hook = holding;
+	pair_put(one, pair_md_bind(one, bytes_out, 8, 2, 0), SERVER1, PORTAL,
+		 BITS, true);
+	pair_settle(pair);
+	hdr.lhd_wmd = last_wmd;
+	pair->pai_hook = failing;
+	fail_next(2, M0_LND_REMOTE_DROPPED);
+	pair_release(pair);
+	pair_settle(pair);
+	assert_int_equal(failures_left, 0);
+	assert_int_equal(stats_of(one)->ls_resend_count, 1);
+	pair_inject(one, 1, SERVER1, &hdr, NULL);
+	pair_run(pair, 1100);
+	assert_int_equal(stats_of(one)->ls_resend_count, 1);
+	assert_int_equal(stats_of(one)->ls_successful_resends, 1);
+	assert_int_equal(events_nr(two, M0_LNET_EV_PUT), 0);
+	assert_int_equal(events_nr(one, M0_LNET_EV_ACK), 1);
+	assert_int_equal(send_status(one, 0), 0);
+}
+
 static void ping_is_not_sent_again_by_the_engine(void **state)
 {
 	const struct m0_lnet_nid server = pair_nid(SERVER2);
@@ -436,6 +466,7 @@ int main(void)
 		STORY_BARE(message_that_is_forwarded_is_not_sent_again),
 		STORY_BARE(message_cancelled_at_the_driver_costs_no_health),
 		STORY_BARE(message_that_was_answered_is_not_sent_again),
+		STORY_BARE(message_answered_in_the_pause_is_not_sent_again),
 		STORY_BARE(ping_is_not_sent_again_by_the_engine),
 		STORY_BARE(answer_is_sent_again_by_its_interface),
 		STORY_BARE(answer_is_not_sent_again_by_an_interface_that_goes),
