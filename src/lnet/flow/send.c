@@ -408,6 +408,8 @@ static __attribute__((__noinline__)) void send_first(struct m0_lnet_msg *msg)
 	rc = m0_lnet__path_peer(msg);
 	if (rc == 0 && eng->le_hooks->lhk_discovery_needed(
 			       eng, msg->msg_tx.mtx_lpni->lpn_peer, msg)) {
+		/* No hop is to blame if the message goes no further. */
+		msg->msg_tx.mtx_lnd.ltx_nid = m0_lnet_nid_any;
 		msg_queue(msg, &msg->msg_tx.mtx_lpni->lpn_peer->lpe_waiting,
 			  M0_LNET_MSG_DISCOVERING);
 	} else {

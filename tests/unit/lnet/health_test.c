@@ -72,6 +72,37 @@ static void answer_that_never_comes_costs_the_next_hop(void **state)
 	assert_int_equal(lost_there(), 100);
 }
 
+static enum pair_act pings_are_lost(struct pair *p, struct pair_frame *frame)
+{
+	(void)p;
+	return frame->pfr_hdr.lhd_portal == M0_LNET_PORTAL_RESERVED ? PAIR_DROP
+								    : PAIR_PASS;
+}
+
+/* The memory of the message may name the NID that another message went to. */
+static void operation_without_a_hop_costs_none(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = pair_cfg();
+	struct m0_list_link      *first;
+
+	(void)state;
+	cfg.lec_transaction_timeout_ns = 2 * M0_TIME_ONE_SECOND;
+	open_two(&cfg);
+	pair->pai_hook = pings_are_lost;
+	m0_lnet__peer_outdate(one->pno_engine, peer_of(one, SERVER1));
+	pair_put(one, pair_md_bind(one, bytes_out, 8, 2, 0), SERVER1, PORTAL,
+		 BITS, true);
+	pair_settle(pair);
+	first = m0_list_first(&peer_of(one, SERVER1)->lpe_waiting);
+	assert_non_null(first);
+	assert_true(m0_lnet_nid_is_any(
+		&m0_list_entry(first, struct m0_lnet_msg, msg_tx.mtx_link)
+			 ->msg_tx.mtx_lnd.ltx_nid));
+	pair_run(pair, 2010);
+	assert_int_equal(stats_of(one)->ls_response_timeout_count, 1);
+	assert_int_equal(lost_there(), 0);
+}
+
 static void interface_without_health_is_reported_down(void **state)
 {
 	struct m0_lnet_info *info;
@@ -341,6 +372,7 @@ int main(void)
 		STORY_BARE(sensitivity_is_what_health_loses_and_gains),
 		STORY_BARE(health_stays_between_its_bounds),
 		STORY_BARE(answer_that_never_comes_costs_the_next_hop),
+		STORY_BARE(operation_without_a_hop_costs_none),
 		STORY_BARE(interface_without_health_is_reported_down),
 		STORY_BARE(healthier_interface_and_nid_are_taken),
 		STORY_BARE(sick_nid_is_pinged_until_it_is_well),
