@@ -319,8 +319,17 @@ void m0_lnet__route_loops(struct m0_lnet_engine *eng, uint32_t net,
 
 /* -- reports --------------------------------------------------------------- */
 
+static void told_fire(struct m0_lnet_engine *eng, struct m0_lnet_timer *timer,
+		      m0_time_t now)
+{
+	M0_PRE(timer == &m0_lnet__routes(eng)->lrs_told_timer);
+	(void)now;
+	m0_lnet__routes_tell(eng);
+}
+
 void m0_lnet__routes_tell(struct m0_lnet_engine *eng)
 {
+	m0_time_t              next = M0_TIME_NEVER;
 	struct m0_lnet_route  *route;
 	enum m0_lnet_route_why why;
 	char                   net[M0_LNET_NIDSTR_SIZE];
@@ -328,14 +337,17 @@ void m0_lnet__routes_tell(struct m0_lnet_engine *eng)
 	m0_list_for_each_entry(&m0_lnet__routes(eng)->lrs_routes, route,
 			       struct m0_lnet_route, lrt_link) {
 		why = m0_lnet__route_why(eng, route);
+		if ((why == M0_LNET_ROUTE_UP) != route->lrt_was_up) {
+			route->lrt_was_up = !route->lrt_was_up;
+			route->lrt_since = eng->le_now;
+		}
 		if (why == route->lrt_told)
 			continue;
-		if (why == M0_LNET_ROUTE_UP ||
-		    route->lrt_told == M0_LNET_ROUTE_UP)
-			route->lrt_since = eng->le_now;
-		route->lrt_told = why;
-		if (eng->le_now < route->lrt_tell_at)
+		if (eng->le_now < route->lrt_tell_at) {
+			next = min64u(next, route->lrt_tell_at);
 			continue;
+		}
+		route->lrt_told = why;
 		route->lrt_tell_at = m0_time_add(eng->le_now, TELL_NS);
 		m0_log(why == M0_LNET_ROUTE_UP ? M0_LOG_INFO : M0_LOG_WARN,
 		       "lnet: the route to %s by %s is %s%s",
@@ -345,6 +357,9 @@ void m0_lnet__routes_tell(struct m0_lnet_engine *eng)
 		       why == M0_LNET_ROUTE_UP ? "" : "down: ",
 		       m0_lnet_route_why_text(why));
 	}
+	if (next != M0_TIME_NEVER)
+		m0_lnet__timer_arm(eng, &m0_lnet__routes(eng)->lrs_told_timer,
+				   next);
 }
 
 void m0_lnet__far_why(const struct m0_lnet_engine *eng, uint32_t net, char *buf,
@@ -525,6 +540,7 @@ static void route_link(struct m0_lnet_engine *eng, struct m0_lnet_route *route)
 	++all->lrs_nr;
 	route->lrt_since = eng->le_now;
 	route->lrt_told = m0_lnet__route_why(eng, route);
+	route->lrt_was_up = route->lrt_told == M0_LNET_ROUTE_UP;
 	m0_lnet__topology_changed(eng);
 }
 
@@ -606,6 +622,8 @@ int m0_lnet__routes_init(struct m0_lnet_engine *eng)
 	m0_hash_init(&all->lrs_fars);
 	m0_list_init(&all->lrs_routes);
 	m0_list_init(&all->lrs_gateways);
+	m0_timer_init(&all->lrs_told_timer.ltm_timer);
+	all->lrs_told_timer.ltm_fire = told_fire;
 	eng->le_routes = all;
 	return 0;
 }
@@ -617,6 +635,7 @@ void m0_lnet__routes_fini(struct m0_lnet_engine *eng)
 	(void)m0_lnet_engine_route_del(eng, M0_LNET_NET_ANY, &m0_lnet_nid_any);
 	M0_ASSERT(all->lrs_nr == 0 && m0_list_is_empty(&all->lrs_gateways));
 	m0_lnet__timer_cancel(eng, &all->lrs_timer);
+	m0_lnet__timer_cancel(eng, &all->lrs_told_timer);
 	m0_hash_fini(&all->lrs_fars);
 	eng->le_routes = NULL;
 	m0_free(all);

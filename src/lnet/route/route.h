@@ -65,10 +65,12 @@ struct m0_lnet_route {
 	/** The route was a loop, and is not used until then or the next check of
 	 * its gateway. 0: no. */
 	m0_time_t lrt_loop_until;
-	/** The state that was last seen, since when the route is up or down, and
-	 * when the log may have another line about it. */
+	/** Whether the route was last seen up, and since when that is so. */
+	bool      lrt_was_up;
+	m0_time_t lrt_since;
+	/** The state that was last logged, and when the log may have another
+	 * line about the route. */
 	enum m0_lnet_route_why lrt_told;
-	m0_time_t              lrt_since;
 	m0_time_t              lrt_tell_at;
 	/** Number of messages, and the number at the last use, which orders
 	 * routes that are equal. */
@@ -92,6 +94,8 @@ struct m0_lnet_routes {
 	uint64_t       lrs_used_nr;
 	/** Time when an unreachable destination may be logged again. */
 	m0_time_t lrs_tell_at;
+	/** Fires when the log may have a line that was too early. */
+	struct m0_lnet_timer lrs_told_timer;
 	/** Fires when the next gateway is to be checked, by checker.c. */
 	struct m0_lnet_timer lrs_timer;
 };

@@ -110,6 +110,33 @@ static void gateway_lost_by_the_driver_is_not_used(void **state)
 	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
 }
 
+/* The log has one line a second for a route, and the last change is in it. */
+static void last_change_of_a_route_is_logged(void **state)
+{
+	const struct m0_lnet_route *route;
+
+	(void)state;
+	line_open(NULL);
+	route = m0_list_entry(
+		m0_list_first(&m0_lnet__routes(one->pno_engine)->lrs_routes),
+		struct m0_lnet_route, lrt_link);
+	pair_run(pair, 5000);
+	pair_peer_down(one, "10.0.0.2@tcp", -ECONNRESET);
+	assert_int_equal(route->lrt_told, M0_LNET_ROUTE_LOST);
+	pair_run(pair, 400);
+	m0_lnet__routes_checked(one->pno_engine, peer_of(one, "10.0.0.2@tcp"),
+				0);
+	assert_int_equal(route_why(0, 0), M0_LNET_ROUTE_UP);
+	pair_run(pair, 500);
+	assert_int_equal(route_info(0, 0).lri_since_ms, 500);
+	assert_int_not_equal(route->lrt_tell_at, 0);
+	pair_run(pair, 200);
+	/* The line was logged at 1 s, and the next may follow at 2 s. */
+	assert_int_equal(route->lrt_told, M0_LNET_ROUTE_UP);
+	assert_true(route->lrt_tell_at > pair->pai_now);
+	assert_int_equal(route_info(0, 0).lri_since_ms, 700);
+}
+
 static void gateway_lost_by_the_driver_is_asked_again(void **state)
 {
 	(void)state;
@@ -456,6 +483,7 @@ int main(void)
 		STORY_BARE(gateway_that_does_not_route_is_not_used),
 		STORY_BARE(gateway_that_is_silent_is_not_used),
 		STORY_BARE(gateway_lost_by_the_driver_is_not_used),
+		STORY_BARE(last_change_of_a_route_is_logged),
 		STORY_BARE(gateway_lost_by_the_driver_is_asked_again),
 		STORY_BARE(gateway_is_not_checked_by_another_gateway),
 		STORY_BARE(gateway_that_failed_is_asked_again_without_checks),
