@@ -137,6 +137,10 @@ struct m0_lnet_lpni {
 	 * that go to it. */
 	unsigned lpn_fwds_nr;
 	unsigned lpn_fwds_to[M0_LNET_POOLS_NR];
+	/** Number of the latter that are whole, and the time when one last left,
+	 * or when the first of them became whole. */
+	unsigned  lpn_fwds_out_nr;
+	m0_time_t lpn_fwds_left_at;
 };
 
 struct m0_lnet_peer {

@@ -10,8 +10,10 @@
 #include "lnet/flow/select.h"
 
 /** A message that has waited so long for a buffer is dropped, so that what stands
- * behind it is read. */
+ * behind it is read. A next hop that has taken no message for so long is stuck. */
 #define HELD_NS (10 * M0_TIME_ONE_SECOND)
+/** Pause between two searches for messages to next hops that are stuck. */
+#define RETURN_NS M0_TIME_ONE_SECOND
 
 static struct m0_lnet_fwd *fwd_of(struct m0_lnet_msg *msg)
 {
@@ -59,15 +61,55 @@ static const char *way_find(struct m0_lnet_engine     *eng,
 		       : NULL;
 }
 
+/** Returns true if the next hop takes none of the messages that are to leave. */
+static bool is_stuck(const struct m0_lnet_engine *eng,
+		     const struct m0_lnet_lpni   *to)
+{
+	return to != NULL && to->lpn_fwds_out_nr > 0 &&
+	       eng->le_now >= m0_time_add(to->lpn_fwds_left_at, HELD_NS);
+}
+
+static void credit_return(struct m0_lnet_fwd *fwd)
+{
+	struct m0_lnet_lpni *hop = fwd->fwd_msg.msg_rx.mrx_asked_by;
+
+	if (!fwd->fwd_has_credit)
+		return;
+	M0_ASSERT(hop != NULL && hop->lpn_fwds_nr > 0);
+	--hop->lpn_fwds_nr;
+	fwd->fwd_has_credit = false;
+}
+
+/** Returns the router credits of messages to next hops that are stuck: they would
+ * keep a peer from sending to the others. Their buffers stay within half of a pool. */
+static void credits_return(struct m0_lnet_engine *eng)
+{
+	struct m0_lnet_router *router = m0_lnet__router(eng);
+	struct m0_lnet_fwd    *fwd;
+
+	if (eng->le_now < router->lrr_return_at)
+		return;
+	router->lrr_return_at = m0_time_add(eng->le_now, RETURN_NS);
+	m0_list_for_each_entry(&router->lrr_used, fwd, struct m0_lnet_fwd,
+			       fwd_link)
+		if (fwd->fwd_msg.msg_tx.mtx_sending &&
+		    (is_stuck(eng, fwd->fwd_to) ||
+		     eng->le_now >= m0_time_add(fwd->fwd_out_at, HELD_NS)))
+			credit_return(fwd);
+}
+
 /** Returns true if the peer has used up its router credits. */
-static bool is_out_of_credits(const struct m0_lnet_ni   *ni,
+static bool is_out_of_credits(struct m0_lnet_ni         *ni,
 			      const struct m0_lnet_lpni *hop)
 {
 	unsigned max = ni->lni_buffer_credits != 0
 			       ? ni->lni_buffer_credits
 			       : ni->lni_lnd.ldn_peer_credits;
 
-	return hop != NULL && hop->lpn_fwds_nr >= max;
+	if (hop == NULL || hop->lpn_fwds_nr < max)
+		return false;
+	credits_return(ni->lni_engine);
+	return hop->lpn_fwds_nr >= max;
 }
 
 /** Notes that the message waits. @return false: it has waited too long. */
@@ -105,6 +147,7 @@ static void fwd_begin(struct m0_lnet_fwd *fwd, struct m0_lnet_ni *ni,
 		m0_lnet__lpni_hold(eng, hop);
 		++hop->lpn_fwds_nr;
 	}
+	fwd->fwd_has_credit = hop != NULL;
 	fwd->fwd_to = to;
 	if (to != NULL) {
 		m0_lnet__lpni_hold(eng, to);
@@ -126,12 +169,10 @@ static void fwd_end(struct m0_lnet_fwd *fwd)
 	struct m0_lnet_lpni   *to = fwd->fwd_to;
 
 	M0_PRE(msg->msg_rx.mrx_lnd == NULL && !msg->msg_tx.mtx_sending);
+	credit_return(fwd);
 	msg->msg_rx.mrx_asked_by = NULL;
-	if (hop != NULL) {
-		M0_ASSERT(hop->lpn_fwds_nr > 0);
-		--hop->lpn_fwds_nr;
+	if (hop != NULL)
 		m0_lnet__lpni_put(eng, hop);
-	}
 	fwd->fwd_to = NULL;
 	if (to != NULL) {
 		M0_ASSERT(to->lpn_fwds_to[fwd->fwd_pool] > 0);
@@ -162,6 +203,11 @@ int m0_lnet__forward_begin(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 		++router->lrr_no_route_nr;
 		return -EHOSTUNREACH;
 	}
+	if (is_stuck(eng, to)) {
+		++router->lrr_no_buffer_nr;
+		*why = "the next hop has taken no message for 10 s";
+		return -ENOBUFS;
+	}
 	if (!is_out_of_credits(ni, hop) &&
 	    !m0_lnet__pool_is_shared_out(eng, pool, to))
 		fwd = m0_lnet__fwd_get(eng, pool,
@@ -179,6 +225,29 @@ int m0_lnet__forward_begin(struct m0_lnet_ni *ni, struct m0_lnd_rx *rx,
 
 /* -- the rest -------------------------------------------------------------- */
 
+/** Counts a message that is whole until it has left. */
+static void out_begin(struct m0_lnet_fwd *fwd)
+{
+	m0_time_t            now = fwd->fwd_msg.msg_engine->le_now;
+	struct m0_lnet_lpni *to = fwd->fwd_to;
+
+	fwd->fwd_out_at = now;
+	if (to != NULL && to->lpn_fwds_out_nr++ == 0)
+		to->lpn_fwds_left_at = now;
+}
+
+static void out_end(struct m0_lnet_fwd *fwd, int status)
+{
+	struct m0_lnet_lpni *to = fwd->fwd_to;
+
+	if (to == NULL)
+		return;
+	M0_ASSERT(to->lpn_fwds_out_nr > 0);
+	--to->lpn_fwds_out_nr;
+	if (status == 0)
+		to->lpn_fwds_left_at = fwd->fwd_msg.msg_engine->le_now;
+}
+
 void m0_lnet__forward_come(struct m0_lnet_msg *msg, int status)
 {
 	struct m0_lnet_engine *eng = msg->msg_engine;
@@ -193,6 +262,7 @@ void m0_lnet__forward_come(struct m0_lnet_msg *msg, int status)
 		return;
 	}
 	msg->msg_tx.mtx_sending = true;
+	out_begin(fwd);
 	m0_lnet__send(msg);
 }
 
@@ -202,6 +272,7 @@ void m0_lnet__forward_sent(struct m0_lnet_msg *msg, int status)
 	struct m0_lnet_router *router = m0_lnet__router(eng);
 
 	M0_PRE(!msg->msg_tx.mtx_sending && status <= 0);
+	out_end(fwd_of(msg), status);
 	if (status == 0) {
 		++router->lrr_forwarded_nr;
 		++eng->le_stats.ls_route_count;

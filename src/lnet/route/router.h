@@ -22,9 +22,13 @@ struct m0_lnet_fwd {
 	/** The next hop for which it is counted; holds a reference. NULL: it is
 	 * not known as a peer yet. */
 	struct m0_lnet_lpni *fwd_to;
-	void                *fwd_addr;
-	m0_bcount_t          fwd_bytes;
-	struct m0_bufvec     fwd_vec;
+	/** A router credit of the peer that it came by is taken for it. */
+	bool fwd_has_credit;
+	/** Time since when it is whole. */
+	m0_time_t        fwd_out_at;
+	void            *fwd_addr;
+	m0_bcount_t      fwd_bytes;
+	struct m0_bufvec fwd_vec;
 };
 
 struct m0_lnet_pool_state {
@@ -57,6 +61,9 @@ struct m0_lnet_router {
 	uint64_t lrr_no_buffer_nr;
 	uint64_t lrr_late_nr;
 	uint64_t lrr_loops_nr;
+	/** Time when router credits may be returned next, without which there
+	 * are none. */
+	m0_time_t lrr_return_at;
 };
 
 static inline struct m0_lnet_router *m0_lnet__router(
