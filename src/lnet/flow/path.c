@@ -146,6 +146,16 @@ int m0_lnet__path_answer(struct m0_lnet_msg *msg)
 	return 0;
 }
 
+/** Ends a path at its gateway if the destination is another NID of that: a node
+ * takes a message for another of its interfaces for a violation. */
+static void path_shorten(struct m0_lnet__path      *path,
+			 const struct m0_lnet_lpni *dest)
+{
+	if (path->pth_route != NULL && dest != NULL &&
+	    path->pth_lpni->lpn_peer == dest->lpn_peer)
+		path->pth_route = NULL;
+}
+
 /* -- forwarded messages ---------------------------------------------------- */
 
 /** Returns a path to another NID of a peer whose NID that the header names is
@@ -178,9 +188,11 @@ struct m0_lnet__path m0_lnet__forward_select(const struct m0_lnet_engine *eng,
 
 	if (M0_UNLIKELY(path.pth_ni != NULL))
 		return path;
-	return m0_lnet__select(
+	path = m0_lnet__select(
 		eng, &(struct m0_lnet__want){ .wnt_nid = &hdr->lhd_dest_nid,
 					      .wnt_not_by = from });
+	path_shorten(&path, m0_lnet__lpni_find(eng, &hdr->lhd_dest_nid));
+	return path;
 }
 
 int m0_lnet__path_forward(struct m0_lnet_msg *msg)
@@ -271,6 +283,7 @@ static struct m0_lnet__path path_far(const struct m0_lnet_msg *msg,
 			    .wnt_by = m0_lnet__md_is_own(md) ? md->md_by : NULL });
 
 	path.pth_dest = lpni;
+	path_shorten(&path, lpni);
 	return path;
 }
 
