@@ -126,6 +126,8 @@ struct m0_lnet_lpni {
 	m0_time_t lpn_lost_at;
 	m0_time_t lpn_heard_at;
 	uint64_t  lpn_used_nr;
+	/** The user names this NID as a gateway. */
+	bool lpn_is_gateway;
 	/** Health, 0 to M0_LNET_HEALTH_MAX. */
 	unsigned lpn_health;
 	/** Pings of the recovery since a message came, the timer of the next

@@ -29,6 +29,17 @@ static bool is_configured(const struct m0_lnet_peer *peer)
 	return (peer->lpe_state & M0_LNET_PEER_CONFIGURED) != 0;
 }
 
+static bool is_gateway(const struct m0_lnet_peer *peer)
+{
+	const struct m0_lnet_lpni *lpni;
+
+	m0_list_for_each_entry(&peer->lpe_lpnis, lpni, struct m0_lnet_lpni,
+			       lpn_link)
+		if (lpni->lpn_is_gateway)
+			return true;
+	return false;
+}
+
 bool m0_lnet__lpni_is_down(const struct m0_lnet_engine *eng,
 			   const struct m0_lnet_lpni   *lpni)
 {
@@ -433,6 +444,7 @@ static void nid_learn(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
 {
 	struct m0_lnet_lpni *lpni;
 	struct m0_lnet_peer *other;
+	bool                 trusted;
 
 	/* A peer that reports a NID of this node is mistaken. */
 	if (m0_lnet__ni_find(eng, nid) != NULL)
@@ -448,9 +460,13 @@ static void nid_learn(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
 	other = lpni->lpn_peer;
 	if (other == peer || is_configured(other))
 		return;
+	/* Messages to the gateway would go to any peer that claims its NID. */
+	trusted = is_configured(peer) || is_gateway(peer);
+	if (is_gateway(other) && !trusted)
+		return;
 	if (primary) {
 		peer_merge(eng, peer, other);
-	} else if (!m0_lnet__peer_is_multi_rail(other) ||
+	} else if (trusted || !m0_lnet__peer_is_multi_rail(other) ||
 		   (other->lpe_state & M0_LNET_PEER_NIDS_UPTODATE) == 0) {
 		lpni_move(eng, lpni, peer);
 		peer_lessened(eng, other);

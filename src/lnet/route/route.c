@@ -471,6 +471,7 @@ static void gateway_put(struct m0_lnet_engine *eng, struct m0_lnet_gateway *gw)
 	if (!m0_list_is_empty(&gw->gw_routes))
 		return;
 	m0_list_del(&gw->gw_link);
+	gw->gw_lpni->lpn_is_gateway = false;
 	m0_lnet__lpni_put(eng, gw->gw_lpni);
 	m0_free(gw);
 }
@@ -491,6 +492,7 @@ static struct m0_lnet_gateway *gateway_get(struct m0_lnet_engine    *eng,
 		m0_free(gw);
 		return NULL;
 	}
+	gw->gw_lpni->lpn_is_gateway = true;
 	m0_list_init(&gw->gw_routes);
 	m0_list_link_init(&gw->gw_link);
 	m0_list_add_tail(&m0_lnet__routes(eng)->lrs_gateways, &gw->gw_link);

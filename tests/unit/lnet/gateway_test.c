@@ -319,6 +319,71 @@ static void far_interface_that_is_not_kept_is_unknown(void **state)
 	assert_false(route_info(0, 0).lri_multi_hop);
 }
 
+/* Any node may push information with the NID of a gateway in it. */
+static void gateway_is_not_taken_over(void **state)
+{
+	struct m0_lnet_ping_ni nis[] = {
+		{ .lpg_nid = pair_nid("10.0.0.2@tcp"), .lpg_up = true },
+		{ .lpg_nid = pair_nid(STRANGER), .lpg_up = true }
+	};
+	struct m0_lnet_ping_info info = {
+		.lpi_nis = nis,
+		.lpi_nis_nr = 2,
+		.lpi_nis_max = 2,
+		.lpi_features = M0_LNET_FEAT_MULTI_RAIL | M0_LNET_FEAT_DISCOVERY
+	};
+	struct m0_lnet_nid   stranger = pair_nid(STRANGER);
+	struct m0_lnet_lpni *lpni;
+
+	(void)state;
+	line_open(NULL);
+	lpni = m0_lnet__lpni_get(one->pno_engine, &stranger);
+	assert_int_equal(m0_lnet__peer_learn(one->pno_engine, lpni, &info), 0);
+	assert_ptr_not_equal(peer_of(one, "10.0.0.2@tcp"), lpni->lpn_peer);
+	assert_int_equal(nids_nr(peer_of(one, "10.0.0.2@tcp")), 2);
+	/* The gateway itself may say that this NID is its own. */
+	assert_int_equal(m0_lnet__peer_learn(one->pno_engine,
+					     lpni_of(one, "10.0.0.2@tcp"),
+					     &info),
+			 0);
+	assert_ptr_equal(peer_of(one, "10.0.0.2@tcp"), lpni->lpn_peer);
+	m0_lnet__lpni_put(one->pno_engine, lpni);
+}
+
+/* A router takes a message for another interface than the one that it comes by for
+ * a violation. */
+static void far_nid_of_a_gateway_is_reached_by_its_near_one(void **state)
+{
+	struct m0_lnet_probe probe = { .pr_kind = M0_LNET_PING,
+				       .pr_nid = pair_nid("10.1.0.2@tcp1"),
+				       .pr_self = m0_lnet_nid_any,
+				       .pr_timeout_ms = 1000 };
+	unsigned             i;
+
+	(void)state;
+	routed_open(3, NULL);
+	nids(0, "10.0.0.1@tcp");
+	nids(1, "10.0.0.2@tcp 10.1.0.2@tcp1");
+	nids(2, "10.1.0.3@tcp1 10.2.0.3@tcp2");
+	routing(1, true);
+	routing(2, true);
+	route(0, "tcp1", "10.0.0.2@tcp");
+	route(0, "tcp2", "10.0.0.2@tcp");
+	route(1, "tcp2", "10.1.0.3@tcp1");
+	route(2, "tcp", "10.1.0.2@tcp1");
+	pair_settle(pair);
+	for (i = 0; i < 2; ++i) {
+		m0_list_link_init(&probe.pr_link);
+		m0_lnet_engine_probe(one->pno_engine, &probe);
+		pair_run(pair, 1100);
+		assert_int_equal(probe.pr_status, 0);
+		assert_int_equal(two->pno_proto_errors_nr, 0);
+		assert_int_equal(node(2)->pno_proto_errors_nr, 0);
+		/* And that of the next router. */
+		probe.pr_nid = pair_nid("10.2.0.3@tcp2");
+	}
+}
+
 static void hops_of_one_demand_the_far_interface(void **state)
 {
 	(void)state;
@@ -493,6 +558,8 @@ int main(void)
 		STORY_BARE(message_does_not_refute_the_report_of_a_gateway),
 		STORY_BARE(route_without_an_interface_is_down),
 		STORY_BARE(far_interface_that_is_not_kept_is_unknown),
+		STORY_BARE(gateway_is_not_taken_over),
+		STORY_BARE(far_nid_of_a_gateway_is_reached_by_its_near_one),
 		STORY_BARE(hops_of_one_demand_the_far_interface),
 		STORY_BARE(second_route_by_a_gateway_is_checked_at_once),
 		STORY_BARE(route_is_checked_before_use_if_so_configured),

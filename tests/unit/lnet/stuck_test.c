@@ -3,7 +3,8 @@
 #include "unit/lnet/routed.h"
 
 /** The router's messages to the third node stay with its driver. */
-static enum pair_act one_server_is_dead(struct pair *p, struct pair_frame *frame)
+static enum pair_act one_server_is_dead(struct pair       *p,
+					struct pair_frame *frame)
 {
 	struct m0_lnet_nid dead = pair_nid("10.1.0.3@tcp1");
 
