@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 		{ "01-ping-discovery-off", 2, 4, 6, 0 },
 		{ "02-discovery", 2, 7, 6, 0 },
 		{ "03-selftest", 2, 49, 6, 2 },
-		{ "05-routed-tcp1-side", 1, 11, 3, 1 },
+		{ "05-routed-tcp1-side", 1, 22, 3, 1 },
 		{ "06-ipv6", 2, 8, 6, 0 },
 		{ "07-keepalive", 2, 2, 6, 0 },
 		{ "09-mixed-nids", 2, 8, 9, 0 },
@@ -76,6 +76,7 @@ int main(int argc, char **argv)
 		{ "12-conns-per-peer-4", 2, 51, 18, 2 },
 		{ "13-discovery-vs-nodiscovery", 2, 2, 6, 0 },
 		{ "14-selftest-remote-console", 3, 56, 12, 0 },
+		{ "16-router-tcp", 2, 102, 12, 0 },
 	};
 	struct CMUnitTest tests[ARRAY_SIZE(least)];
 	unsigned          i;

@@ -89,8 +89,13 @@ static void info_learn(struct replay *replay, const struct dialogue_msg *msg)
 	machine = &replay->re_machines[machine_add(replay, &nis[0].lpg_nid)];
 	for (i = 0; i < info.lpi_nis_nr; ++i)
 		nid_add(machine, &nis[i].lpg_nid);
-	if (machine->rm_info != NULL)
+	/* A machine that becomes a router is known by what it says then. */
+	if (machine->rm_info != NULL &&
+	    (machine->rm_is_router ||
+	     (info.lpi_features & M0_LNET_FEAT_RTE_DISABLED) != 0))
 		return;
+	machine->rm_is_router =
+		(info.lpi_features & M0_LNET_FEAT_RTE_DISABLED) == 0;
 	machine->rm_first_nr = info.lpi_nis_nr;
 	/* In the order of the information. */
 	for (i = 0; i < info.lpi_nis_nr; ++i)
@@ -196,9 +201,8 @@ bool replay_is_node(const struct replay *replay, unsigned machine)
 	const struct replay_machine *m = &replay->re_machines[machine];
 	unsigned                     i;
 
-	/* A router is more than we are. */
-	if (m->rm_info != NULL &&
-	    (m->rm_features & M0_LNET_FEAT_RTE_DISABLED) == 0)
+	/* Only one side of a router is recorded: router_test takes its place. */
+	if (m->rm_is_router)
 		return false;
 	for (i = 0; i < replay->re_items_nr; ++i)
 		if (hello_is_of(replay, &replay->re_items[i], m))
@@ -289,19 +293,6 @@ static bool never(struct replay *replay, struct replay_item *item)
 	return false;
 }
 
-/* A network on which our node has no way is not ours to ask. */
-static bool is_reachable(const struct replay      *replay,
-			 const struct m0_lnet_nid *nid)
-{
-	const struct replay_machine *m = &replay->re_machines[replay->re_ours];
-	unsigned                     i;
-
-	for (i = 0; i < m->rm_first_nr; ++i)
-		if (m0_lnet_nid_net(&m->rm_nids[i]) == m0_lnet_nid_net(nid))
-			return true;
-	return false;
-}
-
 /* Posts the next operations of our node's application in the recording. */
 static void tell_next(struct replay *replay, struct replay_item *from)
 {
@@ -314,7 +305,8 @@ static void tell_next(struct replay *replay, struct replay_item *from)
 		if (!item->ri_ours || item->ri_done || item->ri_told ||
 		    (type != M0_LNET_PUT && type != M0_LNET_GET) ||
 		    replay->re_left_out[item->ri_stream] ||
-		    !is_reachable(replay, &item->ri_msg->dm_hdr.lhd_dest_nid))
+		    !replay__is_reachable(replay,
+					  &item->ri_msg->dm_hdr.lhd_dest_nid))
 			continue;
 		replay__tell(replay, item);
 		return;
@@ -342,13 +334,32 @@ static bool is_push_of_change(const struct replay      *replay,
 		      M0_LNET_PING_ENTRY_BYTES) != 0;
 }
 
+/* A push that repeats an earlier one, which a kernel node sends at each check of a
+ * gateway. Ours sends a push only if the peer does not have the information. */
+static bool is_push_again(const struct replay      *replay,
+			  const struct replay_item *item)
+{
+	const struct dialogue_msg *msg = item->ri_msg;
+	const struct replay_item  *old;
+
+	if (!dialogue_is_ping(msg))
+		return false;
+	for (old = replay->re_items; old < item; ++old)
+		if (old->ri_ours && replay__type(old) == M0_LNET_PUT &&
+		    dialogue_is_ping(old->ri_msg) &&
+		    m0_lnet_nid_eq(&old->ri_msg->dm_hdr.lhd_dest_nid,
+				   &msg->dm_hdr.lhd_dest_nid))
+			return true;
+	return false;
+}
+
 static void ours_request(struct replay *replay, struct replay_item *item)
 {
-	if (is_push_of_change(replay, item)) {
+	if (is_push_of_change(replay, item) || is_push_again(replay, item)) {
 		item->ri_done = true;
 		return;
 	}
-	if (!is_reachable(replay, &item->ri_msg->dm_hdr.lhd_dest_nid)) {
+	if (!replay__is_reachable(replay, &item->ri_msg->dm_hdr.lhd_dest_nid)) {
 		/* Our node's operation must fail, because there is no path. */
 		replay__tell(replay, item);
 		(void)run_until(replay, never, NULL, 10);
@@ -431,7 +442,8 @@ static void ours(struct replay *replay, struct replay_item *item)
 		if (msg->dm_hdr.lhd_type == M0_LNET_PUT ||
 		    msg->dm_hdr.lhd_type == M0_LNET_GET)
 			ours_request(replay, item);
-		else if (!is_reachable(replay, &msg->dm_hdr.lhd_dest_nid) ||
+		else if (!replay__is_reachable(replay,
+					       &msg->dm_hdr.lhd_dest_nid) ||
 			 replay__conn(replay, item->ri_stream) != NULL)
 			expect(replay, item, SAY_MS);
 	}
@@ -541,7 +553,7 @@ static void marks_set(struct replay *replay)
 			replay->re_left_out[item->ri_stream] = true;
 		if (item->ri_ours && msg != NULL &&
 		    msg->dm_kind == DIALOGUE_HELLO &&
-		    !is_reachable(replay, &msg->dm_hello.sh_src_nid))
+		    !replay__is_reachable(replay, &msg->dm_hello.sh_src_nid))
 			replay->re_left_out[item->ri_stream] = true;
 	}
 }
@@ -610,60 +622,6 @@ static void hosts_add(struct replay *replay)
 	}
 }
 
-/* How many connections of each bulk type the machine made to a peer. */
-static unsigned conns_per_peer(const struct replay *replay)
-{
-	unsigned nr = 0;
-	unsigned i;
-
-	for (i = 0; i < replay->re_items_nr; ++i) {
-		const struct replay_item *item = &replay->re_items[i];
-
-		nr += item->ri_ours && item->ri_kind == PCAP_BYTES &&
-		      item->ri_stream < 9 &&
-		      item->ri_msg->dm_kind == DIALOGUE_HELLO &&
-		      item->ri_msg->dm_from == PCAP_INITIATOR &&
-		      item->ri_msg->dm_hello.sh_ctype == M0_SOCK_BULK_IN;
-	}
-	return replay->re_machines_nr == 2 && nr > 2 ? nr : 1;
-}
-
-static void node_open(struct replay *replay)
-{
-	const struct replay_machine *m = &replay->re_machines[replay->re_ours];
-	struct m0_lnet_cfg           cfg;
-	char                         why[M0_LNET_WHY_BYTES] = "";
-	char                         nid[M0_LNET_NIDSTR_SIZE];
-	unsigned                     i;
-
-	m0_lnet_cfg_default(&cfg);
-	cfg.lc_discovery = m->rm_info == NULL ||
-			   (m->rm_features & M0_LNET_FEAT_DISCOVERY) != 0;
-	cfg.lc_conns_per_peer = conns_per_peer(replay);
-	for (i = 0; i < m->rm_first_nr; ++i) {
-		char text[2 * M0_LNET_NIDSTR_SIZE];
-
-		m0_lnet_nid_print(&m->rm_nids[i], nid, sizeof nid);
-		*strchr(nid, '@') = 0;
-		(void)snprintf(text, sizeof text, "%s(%s)", strchr(nid, 0) + 1,
-			       nid);
-		/* Interfaces of one network stand together. */
-		if (i > 0 && m0_lnet_nid_net(&m->rm_nids[i]) ==
-				     m0_lnet_nid_net(&m->rm_nids[i - 1])) {
-			struct m0_lnet_net_cfg *net =
-				&cfg.lc_nets[cfg.lc_nets_nr - 1];
-
-			(void)snprintf(net->lnc_ifaces[net->lnc_ifaces_nr++],
-				       M0_LNET_CFG_NAME_BYTES, "%s", nid);
-			continue;
-		}
-		assert_int_equal(m0_lnet_cfg_networks(&cfg, text, why), 0);
-	}
-	m0_sim_host_use(NULL);
-	if (m0_lnet_open(&replay->re_lnet, &cfg, why) != 0)
-		replay__fail(replay, NULL, "open: %s", why);
-}
-
 static void play(struct replay *replay)
 {
 	m0_time_t           begin = m0_sim_now(&replay->re_sim);
@@ -697,6 +655,7 @@ static void play(struct replay *replay)
 static void reset(struct replay *replay, unsigned ours_nr)
 {
 	replay->re_ours = ours_nr;
+	replay->re_far_net = 0;
 	replay->re_conns_nr = replay->re_said_nr = 0;
 	replay->re_probes_nr = replay->re_probes_done_nr = 0;
 	replay->re_loans_nr = 0;
@@ -719,7 +678,7 @@ void replay_play(struct replay *replay, unsigned ours_nr)
 	marks_set(replay);
 	late_leave_out(replay);
 	hosts_add(replay);
-	node_open(replay);
+	replay__node_open(replay);
 	replay__app_open(replay);
 	replay__listen(replay);
 	play(replay);

@@ -40,6 +40,7 @@ struct replay_machine {
 	unsigned           rm_nids_nr;
 	/** NIDs of the first ping information; later NIDs are not ours. */
 	unsigned       rm_first_nr;
+	bool           rm_is_router;
 	uint32_t       rm_features;
 	const uint8_t *rm_info;
 	size_t         rm_info_nr;
@@ -110,8 +111,10 @@ struct replay {
 	unsigned              re_machines_nr;
 	struct replay_item    re_items[REPLAY_ITEMS_MAX];
 	unsigned              re_items_nr;
-	/** The machine that is replaced. */
+	/** The machine that is replaced, and the network that it has routes to; 0:
+	 * it has none. */
 	unsigned           re_ours;
+	uint32_t           re_far_net;
 	struct m0_lnet    *re_lnet;
 	struct m0_lnet_eq  re_eq;
 	struct replay_conn re_conns[REPLAY_CONNS_MAX];
@@ -168,6 +171,11 @@ void replay__listen(struct replay *replay);
 void replay__dial(struct replay *replay, struct replay_item *item);
 /** The open connection of a recorded stream, or of its machine; NULL. */
 struct replay_conn *replay__conn(struct replay *replay, unsigned stream);
+/** Opens our node, with routes to a network that the machine sends requests to. */
+void replay__node_open(struct replay *replay);
+/** Is the network of `nid` one of our node's, or has the node a route to it? */
+bool replay__is_reachable(const struct replay      *replay,
+			  const struct m0_lnet_nid *nid);
 /** The application of our node: is told to send, gets memory ready. */
 void replay__tell(struct replay *replay, struct replay_item *item);
 void replay__lend(struct replay *replay, struct replay_item *item);
