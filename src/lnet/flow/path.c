@@ -59,12 +59,39 @@ static void dest_use(struct m0_lnet_lpni *dest)
 	dest->lpn_used_nr = ++dest->lpn_peer->lpe_used_nr;
 }
 
+/** Reports the path of a message that routers forward. */
+static __attribute__((__cold__, __noinline__)) void far_probe(
+	const struct m0_lnet_msg *msg)
+{
+	const struct m0_lnet_msg_tx *tx = &msg->msg_tx;
+	const struct m0_lnet_hdr    *hdr = &msg->msg_hdr;
+	const char                  *type = m0_lnet__type_name(hdr->lhd_type);
+	const char                  *hop = m0_lnet__lpni_text(tx->mtx_lpni);
+	char                         from[M0_LNET_NIDSTR_SIZE];
+	char                         to[M0_LNET_NIDSTR_SIZE];
+
+	(void)m0_lnet_nid_print(&hdr->lhd_src_nid, from, sizeof from);
+	(void)m0_lnet_nid_print(&hdr->lhd_dest_nid, to, sizeof to);
+	if (tx->mtx_is_forward)
+		m0_probe_lnet_forward(tx->mtx_ni->lni_text, hop, type, from,
+				      to);
+	else
+		m0_probe_lnet_route(type, from, to, hop);
+}
+
 /** Reports a path that was found by a search. */
 static void path_probe(const struct m0_lnet_msg *msg)
 {
-	m0_probe_lnet_path(msg->msg_tx.mtx_ni->lni_text,
-			   m0_lnet__lpni_text(msg->msg_tx.mtx_lpni),
+	const struct m0_lnet_msg_tx *tx = &msg->msg_tx;
+
+	m0_probe_lnet_path(tx->mtx_ni->lni_text,
+			   m0_lnet__lpni_text(tx->mtx_lpni),
 			   m0_lnet__type_name(msg->msg_hdr.lhd_type));
+	/* NIDs are made into text for the narration alone. */
+	if (M0_UNLIKELY(m0_probe_sink != NULL) &&
+	    (tx->mtx_is_forward || !m0_lnet_nid_eq(&tx->mtx_lpni->lpn_nid,
+						   &msg->msg_hdr.lhd_dest_nid)))
+		far_probe(msg);
 }
 
 /** Sets a path that was found by a search, and takes over a reference to its peer

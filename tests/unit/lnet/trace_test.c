@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes of the engine: a send, a receive, a drop, a wait for a credit, a path
- * and a discovery each leave a line in the narration.
+ * Probes of the engine: a send, a receive, a drop, a wait for a credit, a path,
+ * a route and a discovery each leave a line in the narration.
  */
-#include "unit/lnet/story.h"
+#include "unit/lnet/routed.h"
 
 #include "base/probes.h"
 
@@ -27,6 +27,23 @@ static void trace_expect(const char *text)
 {
 	m0_probe_sink_set(NULL, NULL);
 	assert_string_equal(trace, text);
+}
+
+/** Drops the lines of other probes than these two. */
+static void trace_keep(const char *kind, const char *other)
+{
+	char  all[sizeof trace];
+	char *rest = all;
+	char *line;
+
+	memcpy(all, trace, sizeof all);
+	trace[0] = 0;
+	while ((line = strsep(&rest, "\n")) != NULL)
+		if (strncmp(line, kind, strlen(kind)) == 0 ||
+		    strncmp(line, other, strlen(other)) == 0) {
+			strcat(trace, line);
+			strcat(trace, "\n");
+		}
 }
 
 static void trace_tells_of_path_send_and_receive(void **state)
@@ -105,6 +122,48 @@ static void trace_tells_of_a_discovery(void **state)
 				      "10.0.0.2@tcp: done, status 0\n"));
 }
 
+/** A chain: tcp, router 1, tcp1, router 2, tcp2. The sender names its gateway, each
+ * router the next hop; an answer goes back as the request came. */
+static void trace_names_each_router_of_a_path(void **state)
+{
+	struct m0_lnet_engine_cfg cfg = cfg_plain();
+
+	(void)state;
+	routed_open(4, &cfg);
+	nids(0, "10.0.0.1@tcp");
+	nids(1, "10.0.0.2@tcp 10.1.0.2@tcp1");
+	nids(2, "10.1.0.3@tcp1 10.2.0.3@tcp2");
+	nids(3, "10.2.0.4@tcp2");
+	routing(1, true);
+	routing(2, true);
+	assert_int_equal(route_try_add(0, "tcp2", "10.0.0.2@tcp", 2, 0), 0);
+	route(1, "tcp2", "10.1.0.3@tcp1");
+	route(2, "tcp", "10.1.0.2@tcp1");
+	assert_int_equal(route_try_add(3, "tcp", "10.2.0.3@tcp2", 2, 0), 0);
+	pair_settle(pair);
+	sink_post(node(3));
+	trace_begin();
+	pair_get(one, pair_md_bind(one, bytes_in, 8, 2, 0), "10.2.0.4@tcp2",
+		 PORTAL, BITS);
+	pair_run(pair, 10);
+	m0_probe_sink_set(NULL, NULL);
+	trace_keep("lnet_route", "lnet_forward");
+	assert_string_equal(
+		trace,
+		"lnet_route: path of a GET from 10.0.0.1@tcp to 10.2.0.4@tcp2 "
+		"by 10.0.0.2@tcp\n"
+		"lnet_forward: 10.1.0.2@tcp1 > 10.1.0.3@tcp1: forwards a GET "
+		"from 10.0.0.1@tcp to 10.2.0.4@tcp2\n"
+		"lnet_forward: 10.2.0.3@tcp2 > 10.2.0.4@tcp2: forwards a GET "
+		"from 10.0.0.1@tcp to 10.2.0.4@tcp2\n"
+		"lnet_route: path of a REPLY from 10.2.0.4@tcp2 to "
+		"10.0.0.1@tcp by 10.2.0.3@tcp2\n"
+		"lnet_forward: 10.1.0.3@tcp1 > 10.1.0.2@tcp1: forwards a REPLY "
+		"from 10.2.0.4@tcp2 to 10.0.0.1@tcp\n"
+		"lnet_forward: 10.0.0.2@tcp > 10.0.0.1@tcp: forwards a REPLY "
+		"from 10.2.0.4@tcp2 to 10.0.0.1@tcp\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +171,7 @@ int main(void)
 		STORY_BARE(trace_tells_why_a_message_is_dropped),
 		STORY_BARE(trace_tells_of_waits_for_credits),
 		STORY_BARE(trace_tells_of_a_discovery),
+		STORY_BARE(trace_names_each_router_of_a_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
