@@ -54,6 +54,20 @@ void node_init(struct node *node, struct m0_sim *sim, const char *name,
 	node_init_nids(node, sim, name, net, addr, NULL, tune);
 }
 
+void node_init_host(struct node *node, struct m0_sim *sim, const char *name,
+		    struct m0_sim_host *host, const char *nid,
+		    void (*tune)(struct m0_lnet_cfg *cfg))
+{
+	*node = (struct node){ .n_sim = sim, .n_name = name, .n_host = host };
+	assert_int_equal(m0_lnet_nid_parse(&node->n_nid, nid), 0);
+	node->n_nids[node->n_nids_nr++] = node->n_nid;
+	m0_lnet_cfg_default(&node->n_cfg);
+	m0_sim_host_lnet_cfg(host, &node->n_cfg);
+	if (tune != NULL)
+		tune(&node->n_cfg);
+	node_open(node);
+}
+
 void node_open(struct node *node)
 {
 	char why[M0_LNET_WHY_BYTES] = "";

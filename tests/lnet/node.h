@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "m0/lnet.h"
+#include "m0/sim_route.h"
 #include "sim/net/sim_raw.h"
 
 enum {
@@ -55,6 +56,10 @@ void node_init(struct node *node, struct m0_sim *sim, const char *name,
  */
 void node_init_nids(struct node *node, struct m0_sim *sim, const char *name,
 		    const char *nets, const char *addrs, const uint16_t *nums,
+		    void (*tune)(struct m0_lnet_cfg *cfg));
+/** Opens a node on a host of m0/sim_route.h, with its first NID. */
+void node_init_host(struct node *node, struct m0_sim *sim, const char *name,
+		    struct m0_sim_host *host, const char *nid,
 		    void (*tune)(struct m0_lnet_cfg *cfg));
 /** Closes it if it is up, and checks that everything of it has ended. */
 void node_fini(struct node *node);

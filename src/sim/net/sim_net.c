@@ -468,6 +468,7 @@ void m0_sim_net_fini(void)
 	}
 	m0_sim__pcap_fini(net);
 	m0_host_ops_set(net->sin_ops_before);
+	free(net->sin_router_cfg);
 	free(net);
 	the_net = NULL;
 }

@@ -13,6 +13,7 @@
 #include "sim/sched/sim_internal.h"
 #include "sim/net/sim_raw.h"
 #include "m0/lnd.h"
+#include "m0/lnet_cfg.h"
 #include "stream/stream.h"
 #include "os/os.h"
 
@@ -43,6 +44,12 @@ struct m0_sim_host {
 	uint64_t            smh_slow_bytes;
 	int                 smh_listen_rc;
 	unsigned            smh_dials_nr;
+	/** NIDs of a host of a topology; a router also has a node while it is up. */
+	struct m0_lnet_nid smh_nids[SIM_ADDRS_MAX];
+	unsigned           smh_nids_nr;
+	bool               smh_is_router;
+	uint32_t           smh_priority;
+	struct m0_lnet    *smh_lnet;
 };
 
 enum sim_owner {
@@ -160,6 +167,9 @@ struct sim_net {
 	unsigned                  sin_wires_nr;
 	unsigned                  sin_left_nr;
 	FILE                     *sin_pcap;
+	/** Configuration of every router, without its networks; NULL: none was
+	 * opened. */
+	struct m0_lnet_cfg *sin_router_cfg;
 };
 
 /** The one network; asserts that it is there. */

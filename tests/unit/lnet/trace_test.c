@@ -150,17 +150,17 @@ static void trace_names_each_router_of_a_path(void **state)
 	trace_keep("lnet_route", "lnet_forward");
 	assert_string_equal(
 		trace,
-		"lnet_route: path of a GET from 10.0.0.1@tcp to 10.2.0.4@tcp2 "
-		"by 10.0.0.2@tcp\n"
-		"lnet_forward: 10.1.0.2@tcp1 > 10.1.0.3@tcp1: forwards a GET "
+		"lnet_route: GET from 10.0.0.1@tcp to 10.2.0.4@tcp2 "
+		"goes by 10.0.0.2@tcp\n"
+		"lnet_forward: 10.1.0.2@tcp1 > 10.1.0.3@tcp1: forwards GET "
 		"from 10.0.0.1@tcp to 10.2.0.4@tcp2\n"
-		"lnet_forward: 10.2.0.3@tcp2 > 10.2.0.4@tcp2: forwards a GET "
+		"lnet_forward: 10.2.0.3@tcp2 > 10.2.0.4@tcp2: forwards GET "
 		"from 10.0.0.1@tcp to 10.2.0.4@tcp2\n"
-		"lnet_route: path of a REPLY from 10.2.0.4@tcp2 to "
-		"10.0.0.1@tcp by 10.2.0.3@tcp2\n"
-		"lnet_forward: 10.1.0.3@tcp1 > 10.1.0.2@tcp1: forwards a REPLY "
+		"lnet_route: REPLY from 10.2.0.4@tcp2 to "
+		"10.0.0.1@tcp goes by 10.2.0.3@tcp2\n"
+		"lnet_forward: 10.1.0.3@tcp1 > 10.1.0.2@tcp1: forwards REPLY "
 		"from 10.2.0.4@tcp2 to 10.0.0.1@tcp\n"
-		"lnet_forward: 10.0.0.2@tcp > 10.0.0.1@tcp: forwards a REPLY "
+		"lnet_forward: 10.0.0.2@tcp > 10.0.0.1@tcp: forwards REPLY "
 		"from 10.2.0.4@tcp2 to 10.0.0.1@tcp\n");
 }
 
