@@ -185,25 +185,42 @@ static void rail_lives(struct sw_node *node)
 					NULL);
 }
 
+void sw_lnet_tune(struct m0_lnet_cfg *cfg)
+{
+	cfg->lc_transaction_timeout_ms = sw.w_timeout_ms;
+	cfg->lc_timeout_ms = sw.w_timeout_ms;
+	cfg->lc_accept_timeout_ms = sw.w_timeout_ms;
+	cfg->lc_reconnect_min_ms = 50;
+	cfg->lc_reconnect_max_ms = 500;
+	cfg->lc_peer_credits = (unsigned)(1 + sw_rand(8));
+	cfg->lc_conns_per_peer = (unsigned)(1 + sw_rand(2));
+}
+
+static void nets_set(const struct sw_node *node, struct m0_lnet_cfg *cfg)
+{
+	char why[M0_LNET_WHY_BYTES];
+	char text[64];
+
+	if (sw.w_routers_nr > 0) {
+		m0_sim_host_lnet_cfg(node->n_host, cfg);
+		sw_routing_tune(cfg);
+		return;
+	}
+	(void)snprintf(text, sizeof text,
+		       sw.w_has_rails ? "tcp(%s),tcp1(%s)" : "tcp(%s)",
+		       node->n_ip, node->n_rail_ip);
+	SW_TRUE(m0_lnet_cfg_networks(cfg, text, why) == 0, "%s", why);
+}
+
 static void node_up(struct sw_node *node)
 {
 	static struct m0_lnet_cfg cfg;
 	char                      why[M0_LNET_WHY_BYTES];
-	char                      text[64];
 
 	m0_sim_host_use(node->n_host);
 	m0_lnet_cfg_default(&cfg);
-	(void)snprintf(text, sizeof text,
-		       sw.w_has_rails ? "tcp(%s),tcp1(%s)" : "tcp(%s)",
-		       node->n_ip, node->n_rail_ip);
-	SW_TRUE(m0_lnet_cfg_networks(&cfg, text, why) == 0, "%s", why);
-	cfg.lc_transaction_timeout_ms = sw.w_timeout_ms;
-	cfg.lc_timeout_ms = sw.w_timeout_ms;
-	cfg.lc_accept_timeout_ms = sw.w_timeout_ms;
-	cfg.lc_reconnect_min_ms = 50;
-	cfg.lc_reconnect_max_ms = 500;
-	cfg.lc_peer_credits = (unsigned)(1 + sw_rand(8));
-	cfg.lc_conns_per_peer = (unsigned)(1 + sw_rand(2));
+	nets_set(node, &cfg);
+	sw_lnet_tune(&cfg);
 	cfg.lc_discovery = !sw_one_in(4);
 	cfg.lc_peers_colibri = sw.w_is_ip6 && sw_one_in(2);
 	SW_TRUE(m0_lnet_open(&node->n_lnet, &cfg, why) == 0, "%s: %s",
@@ -429,23 +446,35 @@ static void links_draw(struct sw_node *node)
 static void names_make(struct sw_node *node, unsigned i)
 {
 	char ips[40];
+	char nid[32];
+	char net[16] = "tcp";
 
 	node->n_nr = i;
 	(void)snprintf(node->n_name, sizeof node->n_name, "n%u", i);
-	(void)snprintf(node->n_ip, sizeof node->n_ip,
-		       sw.w_is_ip6 ? "fd00::%x" : "10.0.0.%u", 1 + i);
+	if (sw.w_routers_nr > 0)
+		node->n_net = sw_routed_net(i);
+	if (sw.w_is_ip6)
+		(void)snprintf(node->n_ip, sizeof node->n_ip, "fd00::%x",
+			       1 + i);
+	else
+		(void)snprintf(node->n_ip, sizeof node->n_ip, "10.%u.0.%u",
+			       node->n_net, 1 + i);
 	(void)snprintf(node->n_rail_ip, sizeof node->n_rail_ip, "10.1.0.%u",
 		       1 + i);
-	(void)snprintf(node->n_addr, sizeof node->n_addr, "%s@tcp:12345:40:1",
-		       node->n_ip);
+	if (node->n_net > 0)
+		(void)snprintf(net, sizeof net, "tcp%u", node->n_net);
+	(void)snprintf(nid, sizeof nid, "%s@%s", node->n_ip, net);
+	(void)snprintf(node->n_addr, sizeof node->n_addr, "%s:12345:40:1", nid);
 	(void)snprintf(node->n_rpc_addr, sizeof node->n_rpc_addr,
-		       "%s@tcp:12345:%u:2", node->n_ip,
+		       "%s:12345:%u:2", nid,
 		       sw.w_is_odd ? SW_RPC_PORTAL : SW_PORTAL);
 	(void)snprintf(node->n_rail_addr, sizeof node->n_rail_addr,
 		       "%s@tcp1:12345:%u:3", node->n_rail_ip, SW_RPC_PORTAL);
 	(void)snprintf(ips, sizeof ips, sw.w_has_rails ? "%s %s" : "%s",
 		       node->n_ip, node->n_rail_ip);
-	node->n_host = m0_sim_host_add(node->n_name, ips);
+	node->n_host = sw.w_routers_nr > 0
+			       ? m0_sim_host_add_nids(node->n_name, nid)
+			       : m0_sim_host_add(node->n_name, ips);
 }
 
 static void node_make(unsigned i)
@@ -482,9 +511,11 @@ static void world_make(struct m0_sim *sim)
 	sw.w_is_ip6 = sw.w_is_odd && sw_one_in(3);
 	sw.w_has_rails = sw.w_is_odd && sw_one_in(2);
 	faults_draw();
+	sw_routers_draw();
 	net_make();
 	for (i = 0; i < sw.w_nodes_nr; ++i)
 		node_make(i);
+	sw_routers_up();
 	for (i = 0; i < sw.w_nodes_nr; ++i)
 		links_draw(&sw.w_node[i]);
 	for (i = 0; i < sw.w_nodes_nr; ++i)
@@ -528,6 +559,8 @@ static void step(void)
 		do_life_fault(node);
 	else if (what < 94)
 		heal(sw_any());
+	if (sw.w_routers_nr > 0 && sw_one_in(30))
+		sw_router_fault();
 	if (sw_one_in(3))
 		pass_time();
 	else
@@ -548,6 +581,7 @@ static void liveness(void)
 						M0_LNET_FAULT_ANY, NULL, NULL);
 	}
 	come_back(true);
+	sw_routers_heal();
 	m0_sim_say(sw.w_sim, "faults are over");
 	sw_must_ms(sw_ops_are_over, NULL,
 		   5000 + 4 * sw.w_timeout_ms + SW_SLACK_MS,
@@ -565,23 +599,21 @@ static void liveness(void)
 		   "what was cancelled ends");
 }
 
-/* With everything at rest, all that was lent is back. */
-static void rest_check(struct sw_node *node)
+void sw_rest_check(const char *name, struct m0_lnet *lnet)
 {
 	struct m0_lnet_info *info;
 	unsigned             i;
 	unsigned             k;
 
-	SW_TRUE(m0_lnet_info_get(node->n_lnet, &info) == 0, "info");
+	SW_TRUE(m0_lnet_info_get(lnet, &info) == 0, "info");
 	SW_TRUE(info->li_stats.ls_msgs_alloc == 0, "%s: %lu messages left",
-		node->n_name, (unsigned long)info->li_stats.ls_msgs_alloc);
+		name, (unsigned long)info->li_stats.ls_msgs_alloc);
 	SW_TRUE(info->li_stats.ls_rst_alloc == 0, "%s: %lu transactions left",
-		node->n_name, (unsigned long)info->li_stats.ls_rst_alloc);
+		name, (unsigned long)info->li_stats.ls_rst_alloc);
 	for (i = 0; i < info->li_nis_nr; ++i)
 		SW_TRUE(info->li_nis[i].nii_credits_free ==
 				(int)info->li_nis[i].nii_credits,
-			"%s: credits of an interface are not home",
-			node->n_name);
+			"%s: credits of an interface are not home", name);
 	for (i = 0; i < info->li_peers_nr; ++i)
 		for (k = 0; k < info->li_peers[i].pei_nis_nr; ++k) {
 			struct m0_lnet_peer_ni_info *ni =
@@ -589,8 +621,7 @@ static void rest_check(struct sw_node *node)
 
 			SW_TRUE(ni->pni_credits_free ==
 					(int)ni->pni_credits_max,
-				"%s: credits of a peer are not home",
-				node->n_name);
+				"%s: credits of a peer are not home", name);
 		}
 	m0_lnet_info_free(info);
 }
@@ -605,7 +636,12 @@ static void rest(void)
 	}
 	sw_run_ms(4 * sw.w_timeout_ms + 2000);
 	for (i = 0; i < sw.w_nodes_nr; ++i)
-		rest_check(&sw.w_node[i]);
+		if (sw.w_routers_nr > 0)
+			sw_routed_rest(sw.w_node[i].n_name,
+				       sw.w_node[i].n_lnet);
+		else
+			sw_rest_check(sw.w_node[i].n_name, sw.w_node[i].n_lnet);
+	sw_routers_check();
 }
 
 static void run(struct m0_sim *sim, void *arg)
@@ -627,6 +663,7 @@ static void run(struct m0_sim *sim, void *arg)
 	for (i = 0; i < sw.w_nodes_nr; ++i)
 		if (sw.w_node[i].n_up)
 			node_down(&sw.w_node[i], sw_one_in(2));
+	sw_routers_down();
 	sw_ops_check();
 	sw_items_check();
 	sw_ops_free();
@@ -641,11 +678,13 @@ static void sums_print(void)
 {
 	unsigned qt;
 
-	printf("%lu lives, %lu crashes, %lu faults; %lu items, %lu answered; "
+	printf("%lu lives, %lu crashes, %lu faults; %lu messages forwarded; "
+	       "%lu items, %lu answered; "
 	       "%lu with bulk, %lu answered; %lu buffers, good and failed:",
 	       (unsigned long)sw_sums.s_lives_nr,
 	       (unsigned long)sw_sums.s_crashes_nr,
 	       (unsigned long)sw_sums.s_faults_nr,
+	       (unsigned long)sw_sums.s_forwarded_nr,
 	       (unsigned long)sw_sums.s_items_nr,
 	       (unsigned long)sw_sums.s_items_good_nr,
 	       (unsigned long)sw_sums.s_bulks_nr,

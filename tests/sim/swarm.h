@@ -4,7 +4,8 @@
  * seed with faults of its own. Two to twelve hosts; on each a node, a machine
  * with traffic on all six queues, and perhaps a service with a store that
  * survives it, or a client of such ones. Odd seeds have more: IPv6, a second
- * network and address, bulk of items, partitions, damaged messages.
+ * network and address, bulk of items, partitions, damaged messages. In one seed of
+ * sixteen, nodes are on different networks with routers between them.
  *
  * Safety: whatever happens, each buffer and each item ends once and in time,
  * data that came is data that was sent, updates are executed once and in order.
@@ -25,6 +26,7 @@
 #include "m0/rpc_bulk.h"
 #include "m0/rpc_link.h"
 #include "m0/sim_net.h"
+#include "m0/sim_route.h"
 #include "m0/xlnet.h"
 
 enum {
@@ -35,6 +37,7 @@ enum {
 	SW_ITEMS = 1000,
 	SW_ITEMS_KEPT = 150,
 	SW_LINKS = 2,
+	SW_ROUTERS = 3,
 	SW_STREAMS = 3,
 	SW_PORTAL = 40,
 	SW_RPC_PORTAL = 41,
@@ -88,6 +91,8 @@ struct sw_node {
 	unsigned n_nr;
 	char     n_name[8];
 	char     n_ip[16];
+	/** Number of its network. */
+	unsigned n_net;
 	char     n_addr[M0_NET_LNET_XEP_ADDR_LEN];
 	char     n_rpc_addr[M0_NET_LNET_XEP_ADDR_LEN];
 	/** Its second address, of another network. */
@@ -171,12 +176,16 @@ struct sw_world {
 	bool           w_is_ip6;
 	bool           w_has_rails;
 	bool           w_is_parted;
-	unsigned       w_nodes_nr;
-	struct sw_node w_node[SW_NODES];
-	struct sw_op  *w_op[SW_OPS];
-	unsigned       w_ops_nr;
-	struct sw_item w_item[SW_ITEMS];
-	unsigned       w_items_nr;
+	/** Routers; 0: all nodes are on one network. */
+	unsigned            w_shape;
+	unsigned            w_routers_nr;
+	struct m0_sim_host *w_router[SW_ROUTERS];
+	unsigned            w_nodes_nr;
+	struct sw_node      w_node[SW_NODES];
+	struct sw_op       *w_op[SW_OPS];
+	unsigned            w_ops_nr;
+	struct sw_item      w_item[SW_ITEMS];
+	unsigned            w_items_nr;
 	/** Time-out of every node. */
 	uint64_t  w_timeout_ms;
 	m0_time_t w_late_ns_max;
@@ -199,6 +208,7 @@ struct sw_sums {
 	uint64_t s_crashes_nr;
 	uint64_t s_faults_nr;
 	uint64_t s_lives_nr;
+	uint64_t s_forwarded_nr;
 };
 
 extern struct sw_world sw;
@@ -223,6 +233,28 @@ void sw_must_ms(bool (*cond)(void *arg), void *arg, uint64_t ms,
 		const char *what);
 void sw_run_ms(uint64_t ms);
 void sw_pump(void);
+
+/** Sets what the configurations of all nodes have in common; draws credits. */
+void sw_lnet_tune(struct m0_lnet_cfg *cfg);
+/** With everything at rest, all that the node has lent is back. */
+void sw_rest_check(const char *name, struct m0_lnet *lnet);
+
+/* -- routers -------------------------------------------------------------- */
+
+/** Draws whether the world has routers, and which. */
+void sw_routers_draw(void);
+/** Draws the network of node `nr` in a world with routers. */
+unsigned sw_routed_net(unsigned nr);
+void     sw_routing_tune(struct m0_lnet_cfg *cfg);
+void     sw_routers_up(void);
+void     sw_routers_down(void);
+void     sw_router_fault(void);
+/** Ends their faults; fails if nodes do not use them again within a bound. */
+void sw_routers_heal(void);
+/** sw_rest_check() between two checks of the gateways. */
+void sw_routed_rest(const char *name, struct m0_lnet *lnet);
+/** With everything at rest, routers have all credits and buffers back. */
+void sw_routers_check(void);
 
 /* -- buffers -------------------------------------------------------------- */
 
