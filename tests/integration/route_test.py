@@ -326,6 +326,8 @@ class Sets(Case):
                 (('peer', 'set', '--health=1001'), ("--health '1001'", '1000')),
                 (('peer', 'set', '--all', '--nid', nid, '--health=1'),
                  ('--all', '--nid')),
+                (('net', 'set', '--net=tcp', '--nid', nid, '--health=1'),
+                 ('--nid', '--net')),
                 (('peer', 'set', '--prim_nid', nid), ('--prim_nid', 'add')),
                 (('peer', 'show', '--health=1'), ('--health',)),
                 (('peer', 'show', '--nid', f'{nid},{nid}'), ('only one NID',)),

@@ -243,6 +243,10 @@ static void set_check(struct show_args *args)
 		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "--health is missing: 0 to %d",
 			      M0_LNET_HEALTH_MAX);
+	if (req->cq_nids_nr > 0 && req->cq_net != M0_LNET_NET_ANY)
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
+			      "--nid is not accepted with --net; give one of "
+			      "them");
 	if (some && args->sha_all_given)
 		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "--all is not accepted with --nid or --net");
