@@ -328,6 +328,8 @@ class Sets(Case):
                  ('--all', '--nid')),
                 (('net', 'set', '--net=tcp', '--nid', nid, '--health=1'),
                  ('--nid', '--net')),
+                (('net', 'show', '--nid', nid), ('--nid', 'show', 'set')),
+                (('peer', 'list', '--nid', nid), ('--nid', 'list', 'show')),
                 (('peer', 'set', '--prim_nid', nid), ('--prim_nid', 'add')),
                 (('peer', 'show', '--health=1'), ('--health',)),
                 (('peer', 'show', '--nid', f'{nid},{nid}'), ('only one NID',)),

@@ -291,6 +291,21 @@ static void net_check(struct show_args *args)
 	}
 }
 
+/* The words that list everything take no NID. */
+static void no_nid_check(struct show_args *args)
+{
+	const struct ctl_request *req = &args->sha_ask.ctg_req;
+
+	if (req->cq_nids_nr > 0 && req->cq_verb == CTL_NET_SHOW)
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
+			      "--nid is not accepted with show; it is of set, "
+			      "and --net shows one network");
+	if (req->cq_nids_nr > 0 && req->cq_verb == CTL_PEER_LIST)
+		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
+			      "--nid is not accepted with list; `peer show' "
+			      "shows the peer with a NID");
+}
+
 /* Are the options those of the word? */
 static void args_check(struct show_args *args)
 {
@@ -301,6 +316,7 @@ static void args_check(struct show_args *args)
 	if (net_only != NULL && !M0_IN(verb, (CTL_NET_ADD, CTL_NET_DEL)))
 		tool_fail_set(&args->sha_ask.ctg_fail, TOOL_USAGE,
 			      "%s is not accepted here", net_only);
+	no_nid_check(args);
 	switch (verb) {
 	case CTL_NET_ADD:
 	case CTL_NET_DEL:
@@ -428,8 +444,9 @@ int peer_main(int argc, char **argv)
 			"1 credits and statistics (without N), 2 messages by "
 			"type and health, 3 state, 4 all"),
 		{ "nid", KEY_NID, "NID", 0,
-		  "Only the peer with this NID; with add and del: further "
-		  "NIDs of the peer, separated by commas",
+		  "With show: only the peer with this NID; with set: this "
+		  "NID; with add and del: further NIDs of the peer, separated "
+		  "by commas",
 		  0 },
 		{ "prim_nid", KEY_PRIMARY, "NID", 0,
 		  "With add and del: the primary NID of the peer", 0 },
