@@ -176,6 +176,17 @@ class Routes(Case):
         self.assertGreater(one.events[-1]['seconds'], 2)
         self.assert_done(client.run('ping', '--timeout=20', self.nid(1, 4)))
 
+    def test_router_that_stops_takes_no_changes(self):
+        """Routing that is switched on again would keep the node for ever."""
+        router = self.node([(0, 2), (1, 2)], '--routing')
+        router.child.send_signal(signal.SIGTERM)
+        router.wait_for('draining')
+        self.assert_refused(router.run('set', 'routing', '1'), 1, 'stopping')
+        self.assert_done(router.run('routing', 'show'))
+        while router.read():
+            pass
+        self.assertEqual(router.child.wait(cli.PATIENCE), 0)
+
     def test_three_hops(self):
         for i in range(1, 4):
             routes = [f'tcp{n or ""} {self.nid(i - 1, 9 + i - 1)}'

@@ -20,6 +20,8 @@ enum {
 #define STOP_TIME (M0_TIME_ONE_SECOND / 2)
 /** How often a router that stops is asked whether it has stopped. */
 #define DRAIN_TICK (M0_TIME_ONE_SECOND / 20)
+/** How long that may take: the library needs 10 s at the most. */
+#define DRAIN_TIME (11 * M0_TIME_ONE_SECOND)
 
 static const struct argp_option node_options[] = {
 	{ "verbose", 'v', NULL, 0, "Print peers that come up and go down", 0 },
@@ -267,11 +269,14 @@ static bool is_routing(struct lnet_node *node)
  */
 static void router_stop(struct lnet_node *node)
 {
+	m0_time_t until;
+
 	if (!is_routing(node))
 		return;
 	node_say_draining(node);
 	(void)m0_lnet_routing_set(node->lno_lnet, false);
-	while (is_routing(node))
+	until = m0_time_add(m0_time_now(), DRAIN_TIME);
+	while (is_routing(node) && m0_time_now() < until)
 		turn(node, m0_time_add(m0_time_now(), DRAIN_TICK));
 }
 

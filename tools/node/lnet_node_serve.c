@@ -7,6 +7,7 @@
 #include "lnet_show.h"
 #include "route_serve.h"
 #include "tune_serve.h"
+#include "../base/stop.h"
 
 /** Pings or discoveries of a client. */
 struct node_job {
@@ -198,7 +199,9 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 	struct m0_lnet_cfg   cfg;
 	int                  rc;
 
-	if (node->lno_lnet == NULL) {
+	/* A change may undo what the stop has begun, as routing does. */
+	if (node->lno_lnet == NULL ||
+	    (stop_signal() != 0 && ctl_verb_changes(req->cq_verb))) {
 		fputs("colibri: the node is stopping\n", err);
 		return TOOL_FAILED;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a node that has clients of its control socket which do not read: all
- * of them share the half second that the node's close may take. The time of the
- * node's end is simulated. */
+ * of them share the half second that the node's close may take; and that of a router
+ * which does not stop forwarding. The time of the node's end is simulated. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -33,6 +33,8 @@ enum {
 
 /** The bound in docs/lnet.md and in the manual. */
 #define BOUND_NS (M0_TIME_ONE_SECOND / 2)
+/** The time after which a router no longer waits for its routing to end. */
+#define DRAIN_NS (11 * M0_TIME_ONE_SECOND)
 
 /* Record of the node, in memory that both processes share. */
 struct seen {
@@ -53,11 +55,17 @@ static bool is_node;
 static __thread m0_time_t clock_ns;
 /* How long the close takes. */
 static m0_time_t close_ns;
-static char      dir[64];
-static char      path[96];
+/* The node is a router, and its routing never ends. */
+static bool is_router;
+static char dir[64];
+static char path[96];
 
 void      __real_m0_lnet_close(struct m0_lnet *lnet);
 void      __wrap_m0_lnet_close(struct m0_lnet *lnet);
+int       __real_m0_lnet_routing_get(struct m0_lnet              *lnet,
+				     struct m0_lnet_routing_info *ret);
+int       __wrap_m0_lnet_routing_get(struct m0_lnet              *lnet,
+				     struct m0_lnet_routing_info *ret);
 m0_time_t __real_m0_time_now(void);
 m0_time_t __wrap_m0_time_now(void);
 int       __real_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *ts,
@@ -86,6 +94,16 @@ void __wrap_m0_lnet_close(struct m0_lnet *lnet)
 	__real_m0_lnet_close(lnet);
 	seen->sn_took += close_ns;
 	clock_ns += close_ns;
+}
+
+int __wrap_m0_lnet_routing_get(struct m0_lnet              *lnet,
+			       struct m0_lnet_routing_info *ret)
+{
+	int rc = __real_m0_lnet_routing_get(lnet, ret);
+
+	if (is_router)
+		ret->lgi_state = M0_LNET_ROUTING_ON;
+	return rc;
 }
 
 /* Once the clock is simulated, no client ever becomes ready. */
@@ -273,6 +291,16 @@ static void clients_share_what_the_close_leaves(void **state)
 	assert_int_equal(seen->sn_took, BOUND_NS);
 }
 
+/* Somebody has switched the routing on again, or the library does not end it. */
+static void router_that_does_not_stop_forwarding_ends(void **state)
+{
+	(void)state;
+	is_router = true;
+	node_ends(BOUND_NS);
+	is_router = false;
+	assert_int_equal(seen->sn_took, DRAIN_NS + BOUND_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +308,8 @@ int main(void)
 			slow_close_leaves_no_time_to_clients, up, down),
 		cmocka_unit_test_setup_teardown(
 			clients_share_what_the_close_leaves, up, down),
+		cmocka_unit_test_setup_teardown(
+			router_that_does_not_stop_forwarding_ends, up, down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
