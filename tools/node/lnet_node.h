@@ -53,6 +53,8 @@ struct lnet_node {
 	/** The last of them; the next one goes to lno_whys_at. */
 	struct node_why lno_whys[NODE_WHYS_MAX];
 	unsigned        lno_whys_at;
+	/** Why the NID of the answer that is being printed has no route. */
+	char lno_route_why[512];
 	/** Sorted by NID. */
 	struct seen_peer *lno_seen;
 	size_t            lno_seen_nr;

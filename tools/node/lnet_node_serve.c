@@ -67,13 +67,6 @@ static bool why_parse(struct node_why *why, const char *text)
 	if (sscanf(text, "sock: cannot connect to %63s (%23[A-Z0-9])",
 		   why->nwh_nid, why->nwh_errname) == 2)
 		return true;
-	if (sscanf(text, "lnet: %63s is not reachable: %n", why->nwh_nid,
-		   &at) == 1 &&
-	    at > 0) {
-		snprintf(why->nwh_errname, sizeof why->nwh_errname, "%s",
-			 m0_errname(-EHOSTUNREACH));
-		return true;
-	}
 	snprintf(why->nwh_errname, sizeof why->nwh_errname, "%s",
 		 m0_errname(-ECONNRESET));
 	return sscanf(text, "sock: %63s closed our connection before %n",
@@ -84,8 +77,7 @@ static bool why_parse(struct node_why *why, const char *text)
 /*
  * The socket driver says "sock: cannot connect to NID (ERROR): why", or "sock: NID
  * closed our connection before ...", once, when it tries; in the pause after it a
- * ping fails for the same reason. The engine says "lnet: NID is not reachable: why",
- * with the routes that are down.
+ * ping fails for the same reason.
  */
 void node_why_note(struct lnet_node *node, const char *text)
 {
@@ -107,18 +99,24 @@ void node_why_note(struct lnet_node *node, const char *text)
 	*old = why;
 }
 
+/* @return the reason, until the next call. */
 static const char *job_why(const struct probe_set     *set,
 			   const struct m0_lnet_probe *probe)
 {
-	const struct node_job *job =
-		container_of(set, const struct node_job, njb_set);
+	struct lnet_node *node =
+		container_of(set, const struct node_job, njb_set)->njb_node;
 	const char *name = m0_errname(probe->pr_status);
 	char        nid[M0_LNET_NIDSTR_SIZE];
 	unsigned    i;
 
+	/* The log says it for one NID a second; each answer has its own. */
+	if (probe->pr_status == -EHOSTUNREACH && node->lno_lnet != NULL &&
+	    route_why_not(node->lno_lnet, &probe->pr_nid, node->lno_route_why,
+			  sizeof node->lno_route_why))
+		return node->lno_route_why;
 	(void)m0_lnet_nid_print(&probe->pr_nid, nid, sizeof nid);
 	for (i = 0; i < NODE_WHYS_MAX; ++i) {
-		const struct node_why *why = &job->njb_node->lno_whys[i];
+		const struct node_why *why = &node->lno_whys[i];
 
 		if (strcmp(why->nwh_nid, nid) == 0 &&
 		    strcmp(why->nwh_errname, name) == 0)

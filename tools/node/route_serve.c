@@ -234,6 +234,43 @@ static int routing_show(const struct ctl_request *req, struct m0_lnet *lnet,
 	return TOOL_OK;
 }
 
+bool route_why_not(struct m0_lnet *lnet, const struct m0_lnet_nid *nid,
+		   char *ret, size_t size)
+{
+	struct m0_lnet_route_info *routes;
+	char                       text[M0_LNET_NIDSTR_SIZE];
+	bool                       found = false;
+	size_t                     used;
+	int                        nr;
+	int                        i;
+
+	routes = calloc(M0_LNET_ROUTES_MAX, sizeof *routes);
+	if (routes == NULL)
+		return false;
+	used = (size_t)snprintf(ret, size, "%s is not reachable: ",
+				m0_lnet_nid_print(nid, text, sizeof text));
+	nr = m0_lnet_route_get(lnet, routes, M0_LNET_ROUTES_MAX);
+	for (i = 0; i < nr && used < size; ++i) {
+		const struct m0_lnet_route_info *info = &routes[i];
+		bool up = info->lri_why == M0_LNET_ROUTE_UP;
+
+		if (info->lri_attr.lra_net != m0_lnet_nid_net(nid))
+			continue;
+		used += (size_t)snprintf(
+			ret + used, size - used,
+			"%sthe route by %s is %s for %" PRIu64 " s%s%s",
+			found ? "; " : "",
+			m0_lnet_nid_print(&info->lri_attr.lra_gateway, text,
+					  sizeof text),
+			up ? "up" : "down", info->lri_since_ms / MS_PER_S,
+			up ? "" : ": ",
+			up ? "" : m0_lnet_route_why_text(info->lri_why));
+		found = true;
+	}
+	free(routes);
+	return found;
+}
+
 int route_serve(const struct ctl_request *req, struct m0_lnet *lnet, FILE *out,
 		FILE *err)
 {

@@ -10,4 +10,12 @@
 /** Serves a request of these commands. @return the exit code. */
 int route_serve(const struct ctl_request *req, struct m0_lnet *lnet, FILE *out,
 		FILE *err);
+/**
+ * Says why a NID behind routers is not reached: the state of each route to its
+ * network now.
+ * @return false: the node has no route to it, or cannot say.
+ */
+bool route_why_not(struct m0_lnet *lnet, const struct m0_lnet_nid *nid,
+		   char *ret, size_t size);
+
 #endif /* M0_TOOLS_ROUTE_SERVE_H */
