@@ -129,6 +129,9 @@ struct m0_lnet_ni_info {
 	struct m0_lnet_nid nii_nid;
 	char               nii_device[16];
 	bool               nii_up;
+	/** The link is up. nii_up is false also for an interface that is
+	 * reported down because of its health, or that nobody has pinged. */
+	bool nii_link_up;
 	/** Credits; 0 for lo. */
 	unsigned nii_peer_credits;
 	unsigned nii_credits;
@@ -171,6 +174,10 @@ struct m0_lnet_peer_ni_info {
 	uint64_t                pni_try_in_ms;
 	struct m0_lnet_traffic  pni_traffic;
 	struct m0_lnet_failures pni_failures;
+	/** Router buffers that messages from the peer NI may still take, and the
+	 * least of that so far. 0: no interface is on its network. */
+	int pni_router_credits_free;
+	int pni_router_credits_low;
 };
 
 /** Bits of pei_state, with the values that lnetctl shows. */
@@ -227,10 +234,12 @@ struct m0_lnet_stats {
 
 /** A snapshot of the node, in one block of memory. */
 struct m0_lnet_info {
-	uint32_t                  li_features;
-	uint32_t                  li_pid;
-	uint32_t                  li_seq;
-	uint16_t                  li_port;
+	uint32_t li_features;
+	uint32_t li_pid;
+	uint32_t li_seq;
+	uint16_t li_port;
+	/** The node is a router: its routing is on. */
+	bool                      li_is_router;
 	unsigned                  li_nis_nr;
 	struct m0_lnet_ni_info   *li_nis;
 	unsigned                  li_peers_nr;

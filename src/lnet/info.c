@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lnet/flow/select.h"
 #include "lnet/route/route.h"
+#include "lnet/route/router.h"
 
 /* -- distance -------------------------------------------------------------- */
 
@@ -92,8 +93,8 @@ static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 
 	to->nii_nid = ln->ldn_nid;
 	memcpy(to->nii_device, ln->ldn_device, sizeof to->nii_device);
-	to->nii_up = m0_lnet__ni_is_usable(ni) && ln->ldn_up &&
-		     !ni->lni_is_silent && !ni->lni_is_sick;
+	to->nii_link_up = m0_lnet__ni_is_usable(ni) && ln->ldn_up;
+	to->nii_up = to->nii_link_up && !ni->lni_is_silent && !ni->lni_is_sick;
 	to->nii_peer_credits = ln->ldn_peer_credits;
 	to->nii_credits = ln->ldn_credits;
 	to->nii_credits_free = ni->lni_credits;
@@ -110,10 +111,25 @@ static void ni_draw(const struct m0_lnet_ni *ni, struct m0_lnet_ni_info *to)
 	to->nii_timeout_ms = to->nii_lnd.ldi_timeout_ms;
 }
 
+/** Router credits of a peer NI: those of the NIs on its network. */
+static unsigned router_credits(const struct m0_lnet_engine *eng,
+			       const struct m0_lnet_lpni   *lpni)
+{
+	uint32_t                 net = m0_lnet_nid_net(&lpni->lpn_nid);
+	const struct m0_lnet_ni *ni;
+
+	m0_list_for_each_entry(&eng->le_nis, ni, struct m0_lnet_ni, lni_link)
+		if (m0_lnet_nid_net(&ni->lni_lnd.ldn_nid) == net)
+			return m0_lnet__router_credits(ni);
+	return 0;
+}
+
 static void lpni_draw(const struct m0_lnet_engine *eng,
 		      const struct m0_lnet_lpni   *lpni,
 		      struct m0_lnet_peer_ni_info *to)
 {
+	unsigned credits = router_credits(eng, lpni);
+
 	to->pni_nid = lpni->lpn_nid;
 	to->pni_up = lpni->lpn_known_up;
 	to->pni_down = lpni->lpn_known_down;
@@ -128,6 +144,8 @@ static void lpni_draw(const struct m0_lnet_engine *eng,
 	to->pni_try_in_ms = try_in_ms(eng, &lpni->lpn_try_timer);
 	to->pni_traffic = lpni->lpn_traffic;
 	to->pni_failures = lpni->lpn_failures;
+	to->pni_router_credits_free = (int)credits - (int)lpni->lpn_fwds_nr;
+	to->pni_router_credits_low = (int)credits - (int)lpni->lpn_fwds_max;
 }
 
 /** Fills in one peer. @return where the NIs of the next peer go. */
@@ -184,6 +202,8 @@ int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 	info->li_features = m0_lnet__ping_features(eng);
 	info->li_pid = eng->le_cfg.lec_pid;
 	info->li_seq = eng->le_seq;
+	info->li_is_router = m0_lnet__router(eng)->lrr_state ==
+			     M0_LNET_ROUTING_ON;
 	info->li_nis = (void *)(info + 1);
 	info->li_peers = (void *)(info->li_nis + nis_nr);
 	all_draw(eng, info, (void *)(info->li_peers + peers_nr));

@@ -135,9 +135,10 @@ struct m0_lnet_lpni {
 	unsigned             lpn_tries_nr;
 	struct m0_lnet_timer lpn_try_timer;
 	struct m0_lnet_ask  *lpn_try;
-	/** Router buffers of messages that came by this peer NI, and of those
-	 * that go to it. */
+	/** Router buffers of messages that came by this peer NI, the most of them
+	 * so far, and those of messages that go to it. */
 	unsigned lpn_fwds_nr;
+	unsigned lpn_fwds_max;
 	unsigned lpn_fwds_to[M0_LNET_POOLS_NR];
 	/** Number of the latter that are whole, and the time when one last left,
 	 * or when the first of them became whole. */

@@ -69,7 +69,7 @@ static void ni_health_add(struct json_t *item, const struct m0_lnet_ni_info *ni)
 	const struct m0_lnet_failures *bad = &ni->nii_failures;
 	struct json_t *object = jout_object(item, "health stats");
 
-	jout_num(object, "fatal_error", ni->nii_up ? 0 : 1);
+	jout_num(object, "fatal_error", ni->nii_link_up ? 0 : 1);
 	jout_num(object, "health value",
 		 m0_lnet_nid_is_lo(&ni->nii_nid) ? 0 : ni->nii_health);
 	jout_num(object, "interrupts", bad->lf_local_interrupt);
@@ -194,24 +194,33 @@ static void peer_health_add(struct json_t                     *item,
 	jout_num(object, "next_ping", seconds(ni->pni_try_in_ms));
 }
 
+/* Only routers watch over their peers, and all nodes over their gateways. */
+static const char *peer_ni_state(const struct m0_lnet_peer_ni_info *ni,
+				 bool                               is_watched)
+{
+	if (!is_watched)
+		return "NA";
+	return ni->pni_down ? "down" : "up";
+}
+
 static void peer_ni_add(struct json_t                     *list,
-			const struct m0_lnet_peer_ni_info *ni, unsigned verbose)
+			const struct m0_lnet_peer_ni_info *ni, bool is_watched,
+			unsigned verbose)
 {
 	struct json_t *item = jout_append(list);
 
 	nid_add(item, "nid", &ni->pni_nid);
 	if (verbose >= 4)
 		udsp_add(item);
-	/* Only routers watch over their peers. */
-	jout_str(item, "state", "NA");
+	jout_str(item, "state", peer_ni_state(ni, is_watched));
 	if (verbose < 1)
 		return;
 	jout_num(item, "max_ni_tx_credits", ni->pni_credits_max);
 	jout_int(item, "available_tx_credits", ni->pni_credits_free);
 	jout_int(item, "min_tx_credits", ni->pni_credits_low);
 	jout_num(item, "tx_q_num_of_buf", ni->pni_queued_bytes);
-	jout_num(item, "available_rtr_credits", ni->pni_credits_max);
-	jout_num(item, "min_rtr_credits", ni->pni_credits_max);
+	jout_int(item, "available_rtr_credits", ni->pni_router_credits_free);
+	jout_int(item, "min_rtr_credits", ni->pni_router_credits_low);
 	/* One is that of the table. */
 	jout_num(item, "refcount", ni->pni_refs_nr + 1);
 	statistics_add(item, &ni->pni_traffic);
@@ -238,9 +247,11 @@ static bool peer_has(const struct m0_lnet_peer_info *peer,
 	return m0_lnet_nid_eq(&peer->pei_primary, nid);
 }
 
-static void peer_add(struct json_t *list, const struct m0_lnet_peer_info *peer,
-		     unsigned verbose)
+static void peer_add(struct json_t *list, const struct m0_lnet_info *info,
+		     const struct m0_lnet_peer_info *peer, unsigned verbose)
 {
+	bool is_watched = info->li_is_router ||
+			  (peer->pei_state & M0_LNET_PEER_ROUTER_ENABLED) != 0;
 	struct json_t *item = jout_append(list);
 	struct json_t *nis;
 	unsigned       i;
@@ -251,7 +262,7 @@ static void peer_add(struct json_t *list, const struct m0_lnet_peer_info *peer,
 		jout_num(item, "peer state", peer->pei_state);
 	nis = jout_array(item, "peer ni");
 	for (i = 0; i < peer->pei_nis_nr; ++i)
-		peer_ni_add(nis, &peer->pei_nis[i], verbose);
+		peer_ni_add(nis, &peer->pei_nis[i], is_watched, verbose);
 }
 
 static void peers_add(struct json_t *list, const struct ctl_request *req,
@@ -266,7 +277,7 @@ static void peers_add(struct json_t *list, const struct ctl_request *req,
 			nid_add(jout_append(list), "nid", &peer->pei_primary);
 		else if (req->cq_nids_nr == 0 ||
 			 peer_has(peer, &req->cq_nids[0]))
-			peer_add(list, peer, req->cq_verbose);
+			peer_add(list, info, peer, req->cq_verbose);
 	}
 }
 

@@ -73,6 +73,7 @@ bool m0_lnet__lpni_invariant(const struct m0_lnet_lpni *lpni)
 	       _0C(lpni->lpn_answers_nr <= lpni->lpn_refs_nr) &&
 	       _0C(lpni->lpn_credits <= (int)lpni->lpn_credits_max) &&
 	       _0C(lpni->lpn_credits_low <= lpni->lpn_credits) &&
+	       _0C(lpni->lpn_fwds_nr <= lpni->lpn_fwds_max) &&
 	       _0C(!lpni->lpn_known_up || !lpni->lpn_known_down) &&
 	       _0C(ergo(m0_list_is_empty(&lpni->lpn_queue),
 			lpni->lpn_queued_bytes == 0));

@@ -102,9 +102,7 @@ static void credits_return(struct m0_lnet_engine *eng)
 static bool is_out_of_credits(struct m0_lnet_ni         *ni,
 			      const struct m0_lnet_lpni *hop)
 {
-	unsigned max = ni->lni_buffer_credits != 0
-			       ? ni->lni_buffer_credits
-			       : ni->lni_lnd.ldn_peer_credits;
+	unsigned max = m0_lnet__router_credits(ni);
 
 	if (hop == NULL || hop->lpn_fwds_nr < max)
 		return false;
@@ -146,6 +144,8 @@ static void fwd_begin(struct m0_lnet_fwd *fwd, struct m0_lnet_ni *ni,
 	if (hop != NULL) {
 		m0_lnet__lpni_hold(eng, hop);
 		++hop->lpn_fwds_nr;
+		hop->lpn_fwds_max =
+			max_check(hop->lpn_fwds_max, hop->lpn_fwds_nr);
 	}
 	fwd->fwd_has_credit = hop != NULL;
 	fwd->fwd_to = to;

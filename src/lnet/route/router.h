@@ -72,6 +72,13 @@ static inline struct m0_lnet_router *m0_lnet__router(
 	return eng->le_router;
 }
 
+/** Returns how many router buffers a peer on the network of this NI may have. */
+static inline unsigned m0_lnet__router_credits(const struct m0_lnet_ni *ni)
+{
+	return ni->lni_buffer_credits != 0 ? ni->lni_buffer_credits
+					   : ni->lni_lnd.ldn_peer_credits;
+}
+
 int  m0_lnet__router_init(struct m0_lnet_engine *eng);
 void m0_lnet__router_fini(struct m0_lnet_engine *eng);
 /** Returns the pool of a payload. */

@@ -117,6 +117,8 @@ static void interface_without_health_is_reported_down(void **state)
 	assert_int_equal(m0_lnet_engine_info(one->pno_engine, &info), 0);
 	assert_true(info->li_nis[1].nii_up);
 	assert_false(info->li_nis[2].nii_up);
+	/* Its link is as it was. */
+	assert_true(info->li_nis[2].nii_link_up);
 	m0_free(info);
 	/* The server was told. */
 	assert_true(lpni_of(two, CLIENT2)->lpn_told_down);

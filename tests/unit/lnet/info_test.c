@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/lnet/story.h"
+#include "unit/lnet/routed.h"
 
 #include "sim/sched/heap.h"
 
@@ -126,6 +126,50 @@ static void picture_shows_nis_peers_and_queues(void **state)
 	pair_release(pair);
 }
 
+/** The router's messages stay with its driver. */
+static enum pair_act router_holds(struct pair *p, struct pair_frame *frame)
+{
+	(void)p;
+	return frame->pfr_node == 1 ? PAIR_HOLD : PAIR_PASS;
+}
+
+/* A message that a router has takes a credit of the peer that sent it. */
+static void picture_shows_the_credits_of_a_router(void **state)
+{
+	struct m0_lnet_engine_cfg       cfg = cfg_plain();
+	const struct m0_lnet_peer_info *peer;
+	struct m0_lnet_info            *info;
+	unsigned                        i;
+
+	(void)state;
+	line_open(&cfg);
+	m0_lnet_engine_ni_buffer_credits(two->pno_ni[1], 5);
+	pair->pai_hook = router_holds;
+	for (i = 0; i < 3; ++i)
+		put_to(one, "10.1.0.3@tcp1", 8);
+	pair_settle(pair);
+	assert_int_equal(m0_lnet_engine_info(two->pno_engine, &info), 0);
+	assert_true(info->li_is_router);
+	peer = peer_in(info, "10.0.0.1@tcp");
+	assert_int_equal(peer->pei_nis[0].pni_router_credits_free, 2);
+	assert_int_equal(peer->pei_nis[0].pni_router_credits_low, 2);
+	peer = peer_in(info, "10.1.0.3@tcp1");
+	assert_int_equal(peer->pei_nis[0].pni_router_credits_free, 8);
+	m0_free(info);
+	pair->pai_hook = NULL;
+	pair_release(pair);
+	pair_settle(pair);
+	assert_int_equal(m0_lnet_engine_info(two->pno_engine, &info), 0);
+	peer = peer_in(info, "10.0.0.1@tcp");
+	assert_int_equal(peer->pei_nis[0].pni_router_credits_free, 5);
+	assert_int_equal(peer->pei_nis[0].pni_router_credits_low, 2);
+	m0_free(info);
+	routing(1, false);
+	assert_int_equal(m0_lnet_engine_info(two->pno_engine, &info), 0);
+	assert_false(info->li_is_router);
+	m0_free(info);
+}
+
 static uint64_t lost_nr(const char *nid)
 {
 	const struct m0_lnet_peer_info *peer;
@@ -217,6 +261,7 @@ int main(void)
 		STORY_BARE(dist_is_zero_one_or_none),
 		STORY_BARE(dist_of_rails_is_that_of_the_nearest),
 		STORY_BARE(picture_shows_nis_peers_and_queues),
+		STORY_BARE(picture_shows_the_credits_of_a_router),
 		STORY_BARE(picture_counts_losses_of_peers),
 		STORY_BARE(picture_without_memory_is_refused),
 		STORY_BARE(counters_are_reset_everywhere),

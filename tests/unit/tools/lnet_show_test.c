@@ -32,6 +32,8 @@ static void peer_set(unsigned i, const char *text, int low)
 	peer_nis[i].pni_credits_max = 8;
 	peer_nis[i].pni_credits_free = 8;
 	peer_nis[i].pni_credits_low = low;
+	peer_nis[i].pni_router_credits_free = 8;
+	peer_nis[i].pni_router_credits_low = 8;
 	peer_nis[i].pni_health = 1000;
 	peers[i].pei_primary = peer_nis[i].pni_nid;
 	peers[i].pei_nis = &peer_nis[i];
@@ -47,10 +49,12 @@ static void node_set(void)
 	M0_SET0(&info);
 	nis[0].nii_nid = m0_lnet_nid_lo;
 	nis[0].nii_up = true;
+	nis[0].nii_link_up = true;
 	nis[0].nii_health = 1000;
 	nis[1].nii_nid = nid("192.168.77.2@tcp");
 	strcpy(nis[1].nii_device, "eth1");
 	nis[1].nii_up = true;
+	nis[1].nii_link_up = true;
 	nis[1].nii_health = 1000;
 	nis[1].nii_peer_credits = 8;
 	nis[1].nii_credits = 256;
@@ -223,6 +227,58 @@ static void health_is_shown_with_its_recovery(void **state)
 	free(got);
 }
 
+/* Peers of a router look as those of a kernel's router, which has forwarded. */
+static void peers_of_a_router_are_shown_as_by_lnetctl(void **state)
+{
+	struct ctl_request req = request(CTL_PEER_SHOW, 1);
+	char              *got;
+
+	(void)state;
+	node_set();
+	info.li_peers_nr = 1;
+	info.li_is_router = true;
+	peer_nis[0].pni_router_credits_free = 7;
+	peer_nis[0].pni_router_credits_low = 6;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "            state: up\n"));
+	assert_non_null(strstr(got, "            available_rtr_credits: 7\n"
+				    "            min_rtr_credits: 6\n"));
+	free(got);
+	peer_nis[0].pni_down = true;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "            state: down\n"));
+	free(got);
+	/* A client shows the state of its gateways only. */
+	info.li_is_router = false;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "            state: NA\n"));
+	free(got);
+	peers[0].pei_state |= M0_LNET_PEER_ROUTER_ENABLED;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "            state: down\n"));
+	free(got);
+}
+
+/* An interface that is reported down for its health has no fatal error. */
+static void fatal_error_is_that_of_the_link(void **state)
+{
+	struct ctl_request req = request(CTL_NET_SHOW, 2);
+	char              *got;
+
+	(void)state;
+	node_set();
+	req.cq_net = m0_lnet_net(M0_LNET_TYPE_TCP, 0);
+	nis[1].nii_up = false;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "status: down\n"));
+	assert_non_null(strstr(got, "fatal_error: 0\n"));
+	free(got);
+	nis[1].nii_link_up = false;
+	got = shown(&req, TOOL_OK);
+	assert_non_null(strstr(got, "fatal_error: 1\n"));
+	free(got);
+}
+
 /* The bits of a peer's state are lnetctl's. */
 static void peer_state_has_the_bits_of_lnetctl(void **state)
 {
@@ -378,6 +434,8 @@ int main(void)
 		cmocka_unit_test(peers_are_shown_as_by_lnetctl),
 		cmocka_unit_test(peer_is_found_by_its_nid),
 		cmocka_unit_test(health_is_shown_with_its_recovery),
+		cmocka_unit_test(peers_of_a_router_are_shown_as_by_lnetctl),
+		cmocka_unit_test(fatal_error_is_that_of_the_link),
 		cmocka_unit_test(peer_state_has_the_bits_of_lnetctl),
 		cmocka_unit_test(unknown_net_and_peer_are_failures),
 		cmocka_unit_test(stats_are_shown_as_by_lnetctl),
