@@ -5,6 +5,7 @@ Node i of network n has address n.i of lnet.py's.
 """
 import json
 import signal
+import socket
 import time
 
 import cli
@@ -263,12 +264,20 @@ class Sets(Case):
         for name, value, *words in (
                 ('retry_count', '20', '-22', 'below transaction_timeout'),
                 ('health_sensitivity', '1001', '-22', '0 to 1000'),
-                ('routing', '2', '-22', '0 or 1'),
-                ('tiny_buffers', '0', '-22', '1 to 2147483647'),
+                ('routing', '2', '-22', 'routing 2', '0 or 1'),
+                ('tiny_buffers', '0', '-22', 'tiny_buffers 0', '1 to 1048576'),
+                ('large_buffers', '1048577', '-22', 'large_buffers 1048577'),
                 ('numa_range', '1', '-95', 'cannot be set'),
                 ('nosuch', '1', '-22', 'nosuch is no parameter')):
             self.assert_refused(node.run('set', name, value), 1, 'set:\n',
                                 'errno: ', *words)
+        # A client that does not check the value.
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect(node.ctl)
+            sock.sendall(b'net.set value=1001\n')
+            with sock.makefile() as answer:
+                self.assertIn('health 1001 is not accepted; accepted: 0 to '
+                              '1000', answer.read())
         for args, words in (((), ('a name is missing', 'retry_count')),
                             (('routing',), ('the value of routing', 'number')),
                             (('routing', 'on'), ("routing 'on'", 'a number')),

@@ -9,6 +9,11 @@
 
 #include "../base/cmd.h"
 
+enum {
+	/** Most router buffers of a pool that may be asked for. */
+	ROUTER_BUFFERS_MAX = 1 << 20
+};
+
 /** The child's input. */
 struct lnet_opts {
 	struct m0_lnet_cfg nop_cfg;

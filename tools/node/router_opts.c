@@ -14,8 +14,7 @@ enum {
 	KEY_CHECK_FIRST,
 	KEY_USE_ASYM,
 	KEY_DROP_ASYM,
-	KEY_USE_DOWN,
-	BUFFERS_MAX = 1 << 20
+	KEY_USE_DOWN
 };
 
 static const struct argp_option router_options[] = {
@@ -61,7 +60,7 @@ static void buffers_option(struct lnet_opts *opts, const char *option,
 			   unsigned i, const char *text)
 {
 	opts->nop_cfg.lc_routing.lgc_buffers[i] = (unsigned)tool_number_option(
-		opts->nop_fail, option, text, 1, BUFFERS_MAX);
+		opts->nop_fail, option, text, 1, ROUTER_BUFFERS_MAX);
 }
 
 static error_t router_option(int key, char *arg, struct argp_state *state)

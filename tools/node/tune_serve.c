@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tune_serve.h"
 #include "ctl_out.h"
+#include "lnet_opts.h"
 #include "m0/lnet_tune.h"
 
 enum {
@@ -31,6 +32,18 @@ static int refused(const char *why, int rc, FILE *err)
 	return ctl_failed("set", "global", rc, why, err);
 }
 
+/* Refuses the value of the request. @param accepted  values, in words. */
+static int value_refused(const struct ctl_request *req, const char *of,
+			 const char *name, const char *accepted, FILE *err)
+{
+	char why[M0_LNET_WHY_BYTES];
+
+	snprintf(why, sizeof why,
+		 "%s %" PRIu64 " is not accepted; accepted: %s", name,
+		 req->cq_value, accepted);
+	return ctl_failed("set", of, -EINVAL, why, err);
+}
+
 /* @return is it a number of buffers? */
 static bool pool_set(const struct ctl_request *req, struct m0_lnet *lnet,
 		     int *rc)
@@ -42,7 +55,7 @@ static bool pool_set(const struct ctl_request *req, struct m0_lnet *lnet,
 		if (strcmp(req->cq_name, pool_names[i]) != 0)
 			continue;
 		*rc = -EINVAL;
-		if (req->cq_value > 0 && req->cq_value <= INT32_MAX) {
+		if (req->cq_value > 0 && req->cq_value <= ROUTER_BUFFERS_MAX) {
 			max[i] = (uint32_t)req->cq_value;
 			*rc = m0_lnet_pools_set(lnet, max);
 		}
@@ -96,13 +109,13 @@ static int set(const struct ctl_request *req, struct m0_lnet *lnet, FILE *err)
 
 	if (strcmp(req->cq_name, "routing") == 0) {
 		if (req->cq_value > 1)
-			return refused("routing may be 0 or 1", -EINVAL, err);
+			return value_refused(req, "global", req->cq_name,
+					     "0 or 1", err);
 		rc = m0_lnet_routing_set(lnet, req->cq_value != 0);
 	} else if (pool_set(req, lnet, &rc)) {
 		if (rc == -EINVAL)
-			return refused("the number of buffers may be 1 to "
-				       "2147483647",
-				       rc, err);
+			return value_refused(req, "global", req->cq_name,
+					     "1 to 1048576", err);
 	} else if (!tune(req, lnet, why, &rc)) {
 		return other_set(req, err);
 	}
@@ -170,8 +183,7 @@ static int health_set(const struct ctl_request *req, struct m0_lnet *lnet,
 	int         nr;
 
 	if (req->cq_value > M0_LNET_HEALTH_MAX)
-		return ctl_failed("set", of, -EINVAL, "health may be 0 to 1000",
-				  err);
+		return value_refused(req, of, "health", "0 to 1000", err);
 	nr = nets ? nis_set(req, lnet)
 		  : m0_lnet_health_set(lnet, M0_LNET_HEALTH_OF_PEERS,
 				       req->cq_nids_nr > 0 ? &req->cq_nids[0]
