@@ -3,8 +3,10 @@
  * Messages of other nodes that this node forwards as a router: a message is received
  * whole into a router buffer, then sent on with its header unchanged. In order: the
  * way on, a router credit of the peer that the message came by, a buffer of the pool
- * for its size. Without one of the last two the message is not read, and its
- * connection waits, for HELD_NS at the longest.
+ * for its size, of which half at most go to one next hop. Without one of the last two
+ * the message is not read, and its connection waits, for HELD_NS at the longest: then
+ * the message is dropped. What has a buffer leaves within the time of the driver, or
+ * is dropped.
  */
 #include "lnet/flow/forward.h"
 #include "lnet/flow/select.h"

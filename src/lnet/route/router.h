@@ -4,10 +4,13 @@
  *
  * A message that is forwarded has a buffer from its header to the end of its
  * transmission. Buffers are allocated on need and kept; without routing there are
- * none. A peer takes at most its router credits, and the messages to one peer at most
- * half of a pool, by whichever of its NIDs they go, so that neither a peer that sends without end nor one that
- * never reads can take all buffers, and so that two routers which forward to each
- * other always have buffers for both directions.
+ * none. A peer NI takes at most its router credits, and the messages to one peer at
+ * most half of a pool, by whichever of its NIDs they go. So in a pool of two buffers
+ * or more, one peer that never reads leaves half of the buffers to messages for other
+ * peers, and two routers that forward to each other have buffers for both directions.
+ * Several such peers, or senders that have more credits together than the pool has
+ * buffers, can take all buffers: then the time-outs of flow/forward.c and of the
+ * driver free them.
  */
 #ifndef M0_SRC_LNET_ROUTER_H
 #define M0_SRC_LNET_ROUTER_H
