@@ -283,29 +283,57 @@ static int parts_make(struct m0_node *node, struct m0_strand *strand,
 			   m0_errname(rc));
 }
 
-/* Routes and routing of the configuration. */
+static bool nid_is_own(const struct m0_node     *node,
+		       const struct m0_lnet_nid *nid)
+{
+	unsigned i;
+
+	for (i = 0; i < node->nod_nids_nr; ++i)
+		if (m0_lnet_nid_eq(&node->nod_nids[i], nid))
+			return true;
+	return false;
+}
+
+/*
+ * Adds a route. All nodes may have the same text of routes, so one to a network of
+ * this node, or by a gateway that it does not reach, is left out.
+ */
+static int route_start(struct m0_node                  *node,
+		       const struct m0_lnet_route_attr *attr, char *why)
+{
+	int  rc = m0_lnet_engine_route_add(node->nod_engine, attr);
+	char net[M0_LNET_NIDSTR_SIZE];
+	char nid[M0_LNET_NIDSTR_SIZE];
+
+	if (rc == 0)
+		return 0;
+	(void)m0_lnet_net_print(attr->lra_net, net, sizeof net);
+	(void)m0_lnet_nid_print(&attr->lra_gateway, nid, sizeof nid);
+	if (!M0_IN(rc, (-EEXIST, -EHOSTUNREACH)))
+		return m0_node_why(why, rc, "the route to %s by %s: %s", net,
+				   nid, m0_lnet_route_flaw(rc));
+	m0_log(M0_LOG_INFO, "lnet: the route to %s by %s is left out: %s", net,
+	       nid, m0_lnet_route_flaw(rc));
+	return 0;
+}
+
+/* Routes and routing of the configuration. A gateway that is this node makes it a
+ * router. */
 static int routing_start(struct m0_node *node, char *why)
 {
 	const struct m0_lnet_routing_cfg *cfg = &node->nod_cfg->lc_routing;
-	char                              net[M0_LNET_NIDSTR_SIZE];
-	char                              nid[M0_LNET_NIDSTR_SIZE];
+	bool                              on = cfg->lgc_on;
 	unsigned                          i;
 	int                               rc = 0;
 
 	M0_PRE(node->nod_engine != NULL);
 	for (i = 0; rc == 0 && i < cfg->lgc_routes_nr; ++i) {
-		const struct m0_lnet_route_attr *attr = &cfg->lgc_routes[i];
-
-		rc = m0_lnet_engine_route_add(node->nod_engine, attr);
-		if (rc != 0)
-			return m0_node_why(why, rc, "the route to %s by %s: %s",
-					   m0_lnet_net_print(attr->lra_net, net,
-							     sizeof net),
-					   m0_lnet_nid_print(&attr->lra_gateway,
-							     nid, sizeof nid),
-					   m0_lnet_route_flaw(rc));
+		if (nid_is_own(node, &cfg->lgc_routes[i].lra_gateway))
+			on = true;
+		else
+			rc = route_start(node, &cfg->lgc_routes[i], why);
 	}
-	if (cfg->lgc_on)
+	if (rc == 0 && on)
 		rc = m0_lnet_engine_routing_set(node->nod_engine, true);
 	return rc;
 }

@@ -330,6 +330,37 @@ static void route_that_is_refused_says_why(void **state)
 	down();
 }
 
+/* Each node takes what concerns it, and the gateway becomes a router by it. */
+static void routes_of_all_nodes_may_be_one_text(void **state)
+{
+	static const char         text[] = "tcp1 10.0.0.2@tcp; "
+					   "tcp 10.1.0.2@tcp1; "
+					   "tcp7 10.5.0.1@tcp5";
+	struct m0_lnet_route_info infos[4];
+	struct node_window        window;
+
+	(void)state;
+	up();
+	node_add("c", "tcp(10.0.0.1)", "10.0.0.1", 0, 0, false, text);
+	node_add("s", "tcp1(10.1.0.1)", "10.1.0.1", 1, 0, false, text);
+	node_add("r", "tcp(10.0.0.2),tcp1(10.1.0.2)", "10.0.0.2 10.1.0.2", 0, 1,
+		 false, text);
+	m0_sim_run_ms(&sim, 12000);
+	assert_int_equal(m0_lnet_route_get(nodes[0].n_lnet, infos, 4), 1);
+	assert_int_equal(m0_lnet_route_get(nodes[1].n_lnet, infos, 4), 1);
+	assert_int_equal(m0_lnet_route_get(nodes[2].n_lnet, infos, 4), 0);
+	node_window_init(&window, &nodes[1], BITS, MIB, -1);
+	node_put(&ops[0], &nodes[0], &nodes[1].n_nid, BITS, 0, 5000, 1, true);
+	node_op_wait(&ops[0], 10000);
+	assert_int_equal(node_op_result(&ops[0]), 0);
+	node_op_fini(&ops[0]);
+	assert_true(forwarded(&nodes[2]) > 0);
+	node_window_unlink(&window);
+	m0_sim_run_ms(&sim, 1000);
+	node_window_fini(&window);
+	down();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +371,7 @@ int main(void)
 			message_that_waits_comes_once_a_buffer_is_free),
 		cmocka_unit_test(both_directions_full_never_stop),
 		cmocka_unit_test(route_that_is_refused_says_why),
+		cmocka_unit_test(routes_of_all_nodes_may_be_one_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
