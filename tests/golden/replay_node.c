@@ -20,7 +20,7 @@ static bool is_on_net(const struct replay_machine *m, uint32_t net)
 }
 
 bool replay__is_reachable(const struct replay      *replay,
-			 const struct m0_lnet_nid *nid)
+			  const struct m0_lnet_nid *nid)
 {
 	uint32_t net = m0_lnet_nid_net(nid);
 

@@ -190,6 +190,12 @@ static bool keeps_gets(const struct m0_lnet_ni *ni)
 	return lnd != NULL && lnd->ld_ops->ldo_rx_release != NULL;
 }
 
+static bool is_ping(const struct m0_lnet_hdr *hdr)
+{
+	return hdr->lhd_portal == M0_LNET_PORTAL_RESERVED &&
+	       hdr->lhd_match_bits == M0_LNET__PING_BITS;
+}
+
 static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 {
 	struct m0_lnd_rx *rx = in->cmi_rx;
@@ -209,6 +215,9 @@ static int matched(const struct coming *in, struct m0_lnet_msg *msg)
 	}
 	rc = take(in, msg, 0);
 	request_event(msg, M0_LNET_EV_GET, 0);
+	/* The REPLY to a ping reports the interface up that the ping came by. */
+	if (M0_UNLIKELY(in->cmi_ni->lni_is_silent) && is_ping(&in->cmi_hdr))
+		in->cmi_eng->le_hooks->lhk_pinged(in->cmi_eng, in->cmi_ni);
 	if (keeps_gets(in->cmi_ni)) {
 		rx->lr_kept = true;
 		msg->msg_tx.mtx_lnd.ltx_answers = rx;
@@ -228,9 +237,7 @@ static enum m0_lnet_match request_match(const struct coming *in,
 
 	match = m0_lnet__portal_match(in->cmi_eng, msg, false);
 	if (M0_UNLIKELY(match == M0_LNET_MATCH_NONE &&
-			hdr->lhd_type == M0_LNET_PUT &&
-			hdr->lhd_portal == M0_LNET_PORTAL_RESERVED &&
-			hdr->lhd_match_bits == M0_LNET__PING_BITS &&
+			hdr->lhd_type == M0_LNET_PUT && is_ping(hdr) &&
 			in->cmi_eng->le_hooks->lhk_push_room(in->cmi_eng)))
 		match = m0_lnet__portal_match(in->cmi_eng, msg, false);
 	return match;
