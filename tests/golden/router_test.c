@@ -57,16 +57,16 @@ static unsigned answers_nr;
 static unsigned pushes_nr;
 static unsigned asked_nr;
 
-#define CHECK(item, cond)                                                     \
-	do {                                                                  \
-		if (!(cond))                                                  \
-			fail_msg("%s, connection %u, %.6f s: %s",             \
-				 story->st_name, (item)->ri_stream + 1,       \
-				 (double)(item)->ri_time / 1e9, #cond);       \
+#define CHECK(item, cond)                                               \
+	do {                                                            \
+		if (!(cond))                                            \
+			fail_msg("%s, connection %u, %.6f s: %s",       \
+				 story->st_name, (item)->ri_stream + 1, \
+				 (double)(item)->ri_time / 1e9, #cond); \
 	} while (0)
 
-#define for_each_item(item)                   \
-	for ((item) = recording.re_items;     \
+#define for_each_item(item)               \
+	for ((item) = recording.re_items; \
 	     (item) < recording.re_items + recording.re_items_nr; ++(item))
 
 /* -- the recording --------------------------------------------------------- */
@@ -117,7 +117,8 @@ static struct replay_item *own_find(uint32_t                  type,
 	const struct m0_lnet_hdr *hdr;
 	struct replay_item       *item;
 
-	for_each_item(item) {
+	for_each_item(item)
+	{
 		if (item->ri_done || replay__type(item) != (int)type ||
 		    !is_said_by_router(item))
 			continue;
@@ -218,9 +219,9 @@ static void far_inject(const struct m0_lnet_nid *from,
 /** Compares a REPLY or an ACK with the recorded one. */
 static void answer_look(const struct pair_frame *frame)
 {
-	struct replay_item *item =
-		own_find(frame->pfr_hdr.lhd_type, &frame->pfr_hdr.lhd_dest_nid,
-			 &frame->pfr_hdr.lhd_wmd);
+	struct replay_item *item = own_find(frame->pfr_hdr.lhd_type,
+					    &frame->pfr_hdr.lhd_dest_nid,
+					    &frame->pfr_hdr.lhd_wmd);
 	struct state        state;
 
 	assert_non_null(item);
@@ -242,7 +243,8 @@ static void push_look(const struct pair_frame *frame)
 	struct state        state;
 	bool                found = false;
 
-	for_each_item(item) {
+	for_each_item(item)
+	{
 		state = state_of(item);
 		if (!state.s_is_known || replay__type(item) != M0_LNET_PUT ||
 		    !m0_lnet_nid_eq(&item->ri_msg->dm_hdr.lhd_dest_nid,
@@ -256,8 +258,7 @@ static void push_look(const struct pair_frame *frame)
 	}
 	if (!found)
 		fail_msg("%s: a push that was not recorded, at %.3f s",
-			 story->st_name,
-			 (double)(frame->pfr_at - begin) / 1e9);
+			 story->st_name, (double)(frame->pfr_at - begin) / 1e9);
 	++pushes_nr;
 	/* The peer acknowledges it. */
 	hdr = (struct m0_lnet_hdr){
@@ -356,7 +357,8 @@ static void far_ping(void)
 	struct m0_lnet_hdr        hdr = {};
 	struct replay_item       *item;
 
-	for_each_item(item) {
+	for_each_item(item)
+	{
 		if (replay__type(item) != M0_LNET_GET)
 			continue;
 		seen = &item->ri_msg->dm_hdr;
@@ -380,8 +382,8 @@ static void state_follow(const struct state *state)
 {
 	if (!state->s_is_known || !state->s_is_routing)
 		return;
-	assert_int_equal(
-		m0_lnet_engine_routing_set(router->pno_engine, true), 0);
+	assert_int_equal(m0_lnet_engine_routing_set(router->pno_engine, true),
+			 0);
 	if (state->s_far_up)
 		far_ping();
 }
@@ -467,7 +469,8 @@ static bool is_routing_from_the_beginning(void)
 	const struct replay_item *item;
 	struct state              state;
 
-	for_each_item(item) {
+	for_each_item(item)
+	{
 		state = state_of(item);
 		if (state.s_is_known)
 			return state.s_is_routing;
@@ -481,9 +484,8 @@ static m0_time_t life_of_router(void)
 	const struct replay_item *item;
 	m0_time_t                 last = 0;
 
-	for_each_item(item)
-		if (replay__type(item) >= 0 && is_said_by_router(item))
-			last = item->ri_time;
+	for_each_item(item) if (replay__type(item) >= 0 &&
+				is_said_by_router(item)) last = item->ri_time;
 	return last;
 }
 
@@ -493,9 +495,10 @@ static void items_play(void)
 	struct replay_item *item;
 	m0_time_t           when;
 
-	for_each_item(item) {
-		if (replay__type(item) < 0 || peer_of(item->ri_stream) == NULL ||
-		    item->ri_time > life)
+	for_each_item(item)
+	{
+		if (replay__type(item) < 0 ||
+		    peer_of(item->ri_stream) == NULL || item->ri_time > life)
 			continue;
 		when = begin + item->ri_time;
 		if (when > pair->pai_now)
@@ -519,9 +522,9 @@ static void router_is_replaced(void **arg)
 	replay_load(&recording, path);
 	router_open();
 	if (is_routing_from_the_beginning())
-		assert_int_equal(
-			m0_lnet_engine_routing_set(router->pno_engine, true),
-			0);
+		assert_int_equal(m0_lnet_engine_routing_set(router->pno_engine,
+							    true),
+				 0);
 	pair_run(pair, BEFORE_MS);
 	begin = pair->pai_now;
 	items_play();
@@ -542,10 +545,10 @@ int main(int argc, char **argv)
 	static struct story stories[] = {
 		{ "05 by 192.168.77.4@tcp1", "05-routed-tcp1-side",
 		  "192.168.77.4@tcp1", 3000, 3000, 13, 14, 3, 6 },
-		{ "16 by 192.168.77.4@tcp", "16-router-tcp",
-		  "192.168.77.4@tcp", 10000, 5000, 28, 32, 29, 1 },
-		{ "16 by 192.168.77.5@tcp", "16-router-tcp",
-		  "192.168.77.5@tcp", 10000, 5000, 7, 3, 49, 1 },
+		{ "16 by 192.168.77.4@tcp", "16-router-tcp", "192.168.77.4@tcp",
+		  10000, 5000, 28, 32, 29, 1 },
+		{ "16 by 192.168.77.5@tcp", "16-router-tcp", "192.168.77.5@tcp",
+		  10000, 5000, 7, 3, 49, 1 },
 	};
 	struct CMUnitTest tests[ARRAY_SIZE(stories)];
 	unsigned          i;

@@ -36,24 +36,24 @@ static const struct m0_sim_stream_cfg wire = {
 
 /** A client that always has `se_ops_nr` PUTs in flight, to its targets in turn. */
 struct sender {
-	struct node        *se_node;
-	struct m0_lnet_nid  se_targets[OTHERS_NR];
-	unsigned            se_targets_nr;
-	size_t              se_bytes;
-	unsigned            se_ops_nr;
-	bool                se_stops;
-	unsigned            se_turn;
+	struct node       *se_node;
+	struct m0_lnet_nid se_targets[OTHERS_NR];
+	unsigned           se_targets_nr;
+	size_t             se_bytes;
+	unsigned           se_ops_nr;
+	bool               se_stops;
+	unsigned           se_turn;
 	/** PUTs that have begun and ended, and those that were acknowledged. */
-	unsigned            se_begun_nr;
-	unsigned            se_ended_nr;
-	unsigned            se_acked_nr;
-	struct node_op      se_ops[OPS_MAX];
-	bool                se_is_used[OPS_MAX];
+	unsigned       se_begun_nr;
+	unsigned       se_ended_nr;
+	unsigned       se_acked_nr;
+	struct node_op se_ops[OPS_MAX];
+	bool           se_is_used[OPS_MAX];
 };
 
 struct story {
 	/** Payload of each PUT. */
-	size_t   st_bytes;
+	size_t st_bytes;
 	/** Large and small router buffers; 0: the default. */
 	unsigned st_buffers;
 	/** Credits of a peer of the router; 0: the default. */
@@ -550,19 +550,19 @@ int main(void)
 	static const struct story modest_large = { LARGE_BYTES, 0, 0, 1, 0 };
 	static const struct story modest_small = { SMALL_BYTES, 0, 0, 1, 0 };
 	const struct CMUnitTest   tests[] = {
-		ROW(stalled_server_leaves_others_their_share, &large),
-		ROW(stalled_server_leaves_others_their_share, &small),
-		ROW(stalled_server_leaves_others_their_share, &few_large),
-		ROW(stalled_server_leaves_others_their_share, &few_small),
-		ROW(stalled_server_leaves_others_their_share, &two_large),
-		ROW(stalled_server_leaves_others_their_share, &two_small),
-		ROW(pool_exhausted_for_minutes_is_whole_again, &all_large),
-		ROW(flood_leaves_others_their_share, &modest_large),
-		ROW(flood_leaves_others_their_share, &modest_small),
-		ROW(flood_to_one_server_delays_its_clients_alone,
-		    &modest_large),
-		ROW(flood_to_one_server_delays_its_clients_alone,
-		    &modest_small),
+		  ROW(stalled_server_leaves_others_their_share, &large),
+		  ROW(stalled_server_leaves_others_their_share, &small),
+		  ROW(stalled_server_leaves_others_their_share, &few_large),
+		  ROW(stalled_server_leaves_others_their_share, &few_small),
+		  ROW(stalled_server_leaves_others_their_share, &two_large),
+		  ROW(stalled_server_leaves_others_their_share, &two_small),
+		  ROW(pool_exhausted_for_minutes_is_whole_again, &all_large),
+		  ROW(flood_leaves_others_their_share, &modest_large),
+		  ROW(flood_leaves_others_their_share, &modest_small),
+		  ROW(flood_to_one_server_delays_its_clients_alone,
+		      &modest_large),
+		  ROW(flood_to_one_server_delays_its_clients_alone,
+		      &modest_small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
