@@ -599,13 +599,11 @@ static void liveness(void)
 		   "what was cancelled ends");
 }
 
-void sw_rest_check(const char *name, struct m0_lnet *lnet)
+void sw_rest_check(const char *name, const struct m0_lnet_info *info)
 {
-	struct m0_lnet_info *info;
-	unsigned             i;
-	unsigned             k;
+	unsigned i;
+	unsigned k;
 
-	SW_TRUE(m0_lnet_info_get(lnet, &info) == 0, "info");
 	SW_TRUE(info->li_stats.ls_msgs_alloc == 0, "%s: %lu messages left",
 		name, (unsigned long)info->li_stats.ls_msgs_alloc);
 	SW_TRUE(info->li_stats.ls_rst_alloc == 0, "%s: %lu transactions left",
@@ -616,31 +614,36 @@ void sw_rest_check(const char *name, struct m0_lnet *lnet)
 			"%s: credits of an interface are not home", name);
 	for (i = 0; i < info->li_peers_nr; ++i)
 		for (k = 0; k < info->li_peers[i].pei_nis_nr; ++k) {
-			struct m0_lnet_peer_ni_info *ni =
+			const struct m0_lnet_peer_ni_info *ni =
 				&info->li_peers[i].pei_nis[k];
 
 			SW_TRUE(ni->pni_credits_free ==
 					(int)ni->pni_credits_max,
 				"%s: credits of a peer are not home", name);
 		}
-	m0_lnet_info_free(info);
 }
 
 static void rest(void)
 {
-	unsigned i;
+	struct m0_lnet_info *info;
+	unsigned             i;
 
 	for (i = 0; i < sw.w_nodes_nr; ++i) {
 		sw_rpc_down(&sw.w_node[i], false);
 		sw.w_node[i].n_has_rpc = false;
 	}
 	sw_run_ms(4 * sw.w_timeout_ms + 2000);
-	for (i = 0; i < sw.w_nodes_nr; ++i)
-		if (sw.w_routers_nr > 0)
+	for (i = 0; i < sw.w_nodes_nr; ++i) {
+		if (sw.w_routers_nr > 0) {
 			sw_routed_rest(sw.w_node[i].n_name,
 				       sw.w_node[i].n_lnet);
-		else
-			sw_rest_check(sw.w_node[i].n_name, sw.w_node[i].n_lnet);
+			continue;
+		}
+		SW_TRUE(m0_lnet_info_get(sw.w_node[i].n_lnet, &info) == 0,
+			"info");
+		sw_rest_check(sw.w_node[i].n_name, info);
+		m0_lnet_info_free(info);
+	}
 	sw_routers_check();
 }
 

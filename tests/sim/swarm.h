@@ -236,8 +236,8 @@ void sw_pump(void);
 
 /** Sets what the configurations of all nodes have in common; draws credits. */
 void sw_lnet_tune(struct m0_lnet_cfg *cfg);
-/** With everything at rest, all that the node has lent is back. */
-void sw_rest_check(const char *name, struct m0_lnet *lnet);
+/** All that the node has lent is back, by what it says of itself at rest. */
+void sw_rest_check(const char *name, const struct m0_lnet_info *info);
 
 /* -- routers -------------------------------------------------------------- */
 

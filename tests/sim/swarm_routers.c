@@ -176,28 +176,31 @@ static unsigned buffers_used_nr(struct m0_lnet *lnet)
 	return nr;
 }
 
-static bool no_message_is_there(void *arg)
-{
-	struct m0_lnet_info *info;
-	uint64_t             nr;
-
-	SW_TRUE(m0_lnet_info_get(arg, &info) == 0, "info");
-	nr = info->li_stats.ls_msgs_alloc + info->li_stats.ls_rst_alloc;
-	m0_lnet_info_free(info);
-	return nr == 0 && buffers_used_nr(arg) == 0;
-}
-
 void sw_routed_rest(const char *name, struct m0_lnet *lnet)
 {
 	m0_time_t end = m0_sim_now(sw.w_sim) +
 			(CHECK_MS + PING_MS) * M0_TIME_ONE_MSEC;
+	struct m0_lnet_info *info;
+	unsigned             used_nr;
+	bool                 busy;
 
-	/* Not in the middle of a check. */
-	while (!no_message_is_there(lnet) && m0_sim_now(sw.w_sim) < end)
-		sw_run_ms(1 + sw_rand(10));
-	sw_rest_check(name, lnet);
-	SW_TRUE(buffers_used_nr(lnet) == 0, "%s: %u router buffers are in use",
-		name, buffers_used_nr(lnet));
+	/* Not in the middle of a check: one may begin while the node is asked. */
+	do {
+		SW_TRUE(m0_lnet_info_get(lnet, &info) == 0, "info");
+		busy = m0_sim_now(sw.w_sim) < end &&
+		       info->li_stats.ls_msgs_alloc +
+				       info->li_stats.ls_rst_alloc >
+			       0;
+		if (!busy)
+			sw_rest_check(name, info);
+		m0_lnet_info_free(info);
+		used_nr = buffers_used_nr(lnet);
+		busy = busy || (m0_sim_now(sw.w_sim) < end && used_nr > 0);
+		if (busy)
+			sw_run_ms(1 + sw_rand(10));
+	} while (busy);
+	SW_TRUE(used_nr == 0, "%s: %u router buffers are in use", name,
+		used_nr);
 }
 
 void sw_routers_check(void)
