@@ -1136,12 +1136,9 @@ class Refuses(Case):
             self.check((command, 'show', '--timeout=0'), '--timeout',
                        'seconds')
         self.check(('net', 'show', '--net=x'), "--net 'x'")
+        self.check(('net', 'add', '--if', 'eth1'), '--net is missing')
+        self.check(('net', 'del'), '--net is missing')
         # Subcommands of lnetctl, and their equivalents here.
-        for options in ((), ('--net', 'tcp1', '--if', 'eth1'),
-                        ('--if=eth1', '--net=tcp1', '--peer-credits', '9')):
-            self.check(('net', 'add', *options), "'add'", '`colibri node --net '
-                       + ("'tcp1(eth1)'" if options else "'tcp(eth0)'"))
-        self.check(('net', 'del', '--net', 'tcp1'), "'del'", '--net')
         for word in ('lnet', 'import', 'export'):
             self.check((word, 'show'), f"'{word}' is not a command",
                        'Instead of')
