@@ -122,21 +122,23 @@ M0_EXTERN int m0_lnet_peer_del(struct m0_lnet           *lnet,
 M0_EXTERN int m0_lnet_net_add(struct m0_lnet               *lnet,
 			      const struct m0_lnet_net_cfg *net, char *why);
 /**
- * Removes an interface from a network, or the whole network. What is being sent by it
- * ends with -ENETDOWN, unless another path takes it; what waits for answers continues
- * to wait; connections end. Peers are told. Returns when the interfaces have stopped;
- * in callbacks, at once.
+ * Removes interfaces from a network, or the node from the whole network. What is being
+ * sent by them ends with -ENETDOWN, unless another path takes it; what waits for
+ * answers continues to wait; connections end. Peers are told. All that `net` names is
+ * removed, or nothing is. Returns when the interfaces have stopped; in callbacks, at
+ * once.
  *
  * Transfer machines of `m0_net` on such a NID stay, and what they send ends with an
  * error, until an interface has the NID again.
- * @param iface  a device ("eth0") or an address ("10.0.0.1"); NULL: all.
- * @param why    as for m0_lnet_open.
+ * @param net  lnc_net, and lnc_ifaces: each is a device ("eth0") or an address
+ *             ("10.0.0.1"), and lnc_ifaces_nr 0 means all. The rest is ignored.
+ * @param why  as for m0_lnet_open.
  * @retval -EINVAL  the network is lo.
  * @retval -ENOENT  the node is not on the network, or has no such interface.
  * @retval -ENOMEM, -ESHUTDOWN
  */
-M0_EXTERN int m0_lnet_net_del(struct m0_lnet *lnet, uint32_t net,
-			      const char *iface, char *why);
+M0_EXTERN int m0_lnet_net_del(struct m0_lnet               *lnet,
+			      const struct m0_lnet_net_cfg *net, char *why);
 
 #ifdef __cplusplus
 }

@@ -36,26 +36,25 @@ static int nids_renew(struct m0_lnet *lnet)
 	return 0;
 }
 
-static int net_take(struct m0_lnet *lnet, enum m0_ring_verb verb,
-		    struct m0_front_control **ret, char *why)
+static int net_change(struct m0_lnet *lnet, enum m0_ring_verb verb,
+		      const struct m0_lnet_net_cfg *net, char *why)
 {
-	int rc = m0_front__control_take(lnet, verb, ret);
+	struct m0_front_control *fcl;
+	struct m0_ring_net      *req;
+	int                      rc = m0_front__control_take(lnet, verb, &fcl);
 
+	M0_PRE(net != NULL);
 	if (rc != 0)
 		return m0_node_why(why, rc, "the node cannot be asked: %s",
 				   m0_errname(rc));
-	M0_SET0(&(*ret)->fcl_record->rqc_net);
-	return 0;
-}
-
-static int net_do(struct m0_lnet *lnet, struct m0_front_control *fcl, char *why)
-{
-	const char *text = fcl->fcl_record->rqc_net.rne_why;
-	int         rc = m0_front__control_do(lnet, fcl);
-
+	req = &fcl->fcl_record->rqc_net;
+	req->rne_cfg = *net;
+	req->rne_why[0] = 0;
+	rc = m0_front__control_do(lnet, fcl);
 	if (rc != 0)
 		(void)m0_node_why(why, rc, "%s",
-				  text[0] != 0 ? text : m0_errname(rc));
+				  req->rne_why[0] != 0 ? req->rne_why
+						       : m0_errname(rc));
 	m0_front__control_put(lnet, fcl);
 	if (rc != 0)
 		return rc;
@@ -70,36 +69,11 @@ static int net_do(struct m0_lnet *lnet, struct m0_front_control *fcl, char *why)
 int m0_lnet_net_add(struct m0_lnet *lnet, const struct m0_lnet_net_cfg *net,
 		    char *why)
 {
-	struct m0_front_control *fcl;
-	int rc = net_take(lnet, M0_RING_NET_ADD, &fcl, why);
-
-	M0_PRE(net != NULL);
-	if (rc != 0)
-		return rc;
-	fcl->fcl_record->rqc_net.rne_cfg = *net;
-	return net_do(lnet, fcl, why);
+	return net_change(lnet, M0_RING_NET_ADD, net, why);
 }
 
-int m0_lnet_net_del(struct m0_lnet *lnet, uint32_t net, const char *iface,
+int m0_lnet_net_del(struct m0_lnet *lnet, const struct m0_lnet_net_cfg *net,
 		    char *why)
 {
-	struct m0_front_control *fcl;
-	struct m0_lnet_net_cfg  *cfg;
-	int                      rc;
-
-	if (iface != NULL && strlen(iface) >= M0_LNET_CFG_NAME_BYTES)
-		return m0_node_why(why, -EINVAL,
-				   "\"%.80s\" is no interface; a name has up "
-				   "to %d characters",
-				   iface, M0_LNET_CFG_NAME_BYTES - 1);
-	rc = net_take(lnet, M0_RING_NET_DEL, &fcl, why);
-	if (rc != 0)
-		return rc;
-	cfg = &fcl->fcl_record->rqc_net.rne_cfg;
-	cfg->lnc_net = net;
-	if (iface != NULL) {
-		memcpy(cfg->lnc_ifaces[0], iface, strlen(iface) + 1);
-		cfg->lnc_ifaces_nr = 1;
-	}
-	return net_do(lnet, fcl, why);
+	return net_change(lnet, M0_RING_NET_DEL, net, why);
 }

@@ -281,12 +281,39 @@ const char *m0_node__nets_text(char buf[M0_NODE_NETS_TEXT_BYTES])
 	return buf;
 }
 
+int m0_node__ifaces_check(const struct m0_lnet_net_cfg *net, char *why)
+{
+	char     text[M0_LNET_NIDSTR_SIZE];
+	unsigned i;
+
+	(void)m0_lnet_net_print(net->lnc_net, text, sizeof text);
+	if (net->lnc_ifaces_nr > M0_LNET_CFG_IFACES_MAX)
+		return m0_node_why(why, -EINVAL,
+				   "network %s: lnc_ifaces_nr is %u; it may "
+				   "be 0 to %d",
+				   text, net->lnc_ifaces_nr,
+				   M0_LNET_CFG_IFACES_MAX);
+	for (i = 0; i < net->lnc_ifaces_nr; ++i) {
+		if (net->lnc_ifaces[i][0] == 0 ||
+		    !is_terminated(net->lnc_ifaces[i],
+				   sizeof net->lnc_ifaces[i]))
+			return m0_node_why(why, -EINVAL,
+					   "network %s: interface %u has no "
+					   "name; it may be a device or an "
+					   "address of up to %zu characters",
+					   text, i,
+					   sizeof net->lnc_ifaces[i] - 1);
+	}
+	return 0;
+}
+
 static int net_check(const struct m0_lnet_cfg *cfg, unsigned i, char *why)
 {
 	const struct m0_lnet_net_cfg *net = &cfg->lc_nets[i];
 	char                          text[M0_LNET_NIDSTR_SIZE];
 	char                          nets[M0_NODE_NETS_TEXT_BYTES];
 	unsigned                      j;
+	int                           rc;
 
 	(void)m0_lnet_net_print(net->lnc_net, text, sizeof text);
 	if (m0_lnet_net_type(net->lnc_net) == M0_LNET_TYPE_LO ||
@@ -295,12 +322,6 @@ static int net_check(const struct m0_lnet_cfg *cfg, unsigned i, char *why)
 				   "lc_nets[%u] is of network %s; it may be "
 				   "of %s",
 				   i, text, m0_node__nets_text(nets));
-	if (net->lnc_ifaces_nr > M0_LNET_CFG_IFACES_MAX)
-		return m0_node_why(why, -EINVAL,
-				   "network %s: lnc_ifaces_nr is %u; it may "
-				   "be 0 to %d",
-				   text, net->lnc_ifaces_nr,
-				   M0_LNET_CFG_IFACES_MAX);
 	for (j = 0; j < i; ++j) {
 		if (cfg->lc_nets[j].lnc_net == net->lnc_net)
 			return m0_node_why(why, -EINVAL,
@@ -309,18 +330,8 @@ static int net_check(const struct m0_lnet_cfg *cfg, unsigned i, char *why)
 					   "%s(eth0,eth1)",
 					   text, text);
 	}
-	for (j = 0; j < net->lnc_ifaces_nr; ++j) {
-		if (net->lnc_ifaces[j][0] == 0 ||
-		    !is_terminated(net->lnc_ifaces[j],
-				   sizeof net->lnc_ifaces[j]))
-			return m0_node_why(why, -EINVAL,
-					   "network %s: interface %u has no "
-					   "name; it may be a device or an "
-					   "address of up to %zu characters",
-					   text, j,
-					   sizeof net->lnc_ifaces[j] - 1);
-	}
-	return m0_node__tunables_check(cfg, net, why);
+	rc = m0_node__ifaces_check(net, why);
+	return rc == 0 ? m0_node__tunables_check(cfg, net, why) : rc;
 }
 
 int m0_lnet_cfg_check(const struct m0_lnet_cfg *cfg, char *why)

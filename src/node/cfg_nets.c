@@ -124,17 +124,6 @@ static int ifaces_take(struct nets_text *nt, struct m0_lnet_net_cfg *net)
 	return rc;
 }
 
-static bool is_known(const struct m0_lnet_cfg *cfg, uint32_t net)
-{
-	unsigned i;
-
-	for (i = 0; i < cfg->lc_nets_nr; ++i) {
-		if (cfg->lc_nets[i].lnc_net == net)
-			return true;
-	}
-	return false;
-}
-
 static int net_unknown(const struct nets_text *nt)
 {
 	char nets[M0_NODE_NETS_TEXT_BYTES];
@@ -162,7 +151,7 @@ static int net_take(struct nets_text *nt, uint32_t *net)
 		nt->ntx_at = at;
 		return net_unknown(nt);
 	}
-	if (is_known(nt->ntx_cfg, *net)) {
+	if (m0_node__net_find(nt->ntx_cfg, *net) != NULL) {
 		nt->ntx_at = at;
 		return syntax(nt, "a network that was named before");
 	}

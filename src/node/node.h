@@ -100,7 +100,7 @@ struct m0_node {
 	uint32_t           nod_nids_version;
 	unsigned           nod_nids_nr;
 	struct m0_lnet_nid nod_nids[1 + M0_NODE_NIS_MAX];
-	/** Removals of networks whose interfaces are stopping. */
+	/** Changes of networks that wait for interfaces to stop. */
 	struct m0_list nod_leaving;
 };
 

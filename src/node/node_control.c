@@ -354,7 +354,8 @@ void m0_node__control_do(struct m0_node             *node,
 		return;
 	}
 	m0_node_control(node, nr);
-	if (record->rqc_verb == M0_RING_NET_DEL && record->rqc_rc == 0 &&
+	/* An addition that fails stops what it has started. */
+	if (M0_IN(record->rqc_verb, (M0_RING_NET_ADD, M0_RING_NET_DEL)) &&
 	    node->nod_state == M0_NODE_OPEN && m0_node__is_leaving(node)) {
 		m0_node__leaving_add(node, nr);
 		return;

@@ -237,11 +237,11 @@ int m0_node__ni_start(struct m0_node *node, const struct m0_lnet_nid *nid,
 
 int m0_node__net_add(struct m0_node *node, uint32_t nr);
 int m0_node__net_del(struct m0_node *node, uint32_t nr);
-/** Do interfaces stop? Then the answer to a removal waits. */
+/** Do interfaces stop? Then the answer to a change waits. */
 bool m0_node__is_leaving(const struct m0_node *node);
 /** The answer comes with m0_node__left(). */
 void m0_node__leaving_add(struct m0_node *node, uint32_t nr);
-/** Answers removals whose interfaces have stopped; all, if the node closes. */
+/** Answers the changes if no interface is stopping, or if the node closes. */
 void m0_node__left(struct m0_node *node);
 
 /* -- node_mem.c ------------------------------------------------------------ */
@@ -267,6 +267,8 @@ int m0_node__ifaces(const struct m0_lnet_cfg   *cfg,
 		    const struct m0_host_iface *ifaces, unsigned ifaces_nr,
 		    struct m0_node_iface *ret, unsigned max, unsigned *ret_nr,
 		    char *why);
+/** Checks the interfaces of a network. @param why as for m0_lnet_open. */
+int m0_node__ifaces_check(const struct m0_lnet_net_cfg *net, char *why);
 /**
  * Checks the tunables of a network, those of its driver included.
  * @param why as for m0_lnet_open.
@@ -274,11 +276,13 @@ int m0_node__ifaces(const struct m0_lnet_cfg   *cfg,
  */
 int m0_node__tunables_check(const struct m0_lnet_cfg     *cfg,
 			    const struct m0_lnet_net_cfg *net, char *why);
+/** Returns the network of the configuration; NULL: it has none such. */
+struct m0_lnet_net_cfg *m0_node__net_find(struct m0_lnet_cfg *cfg,
+					  uint32_t            net);
 /** Gives an interface that is not started yet the tunables of its network. */
-void m0_node__ni_tune(const struct m0_lnet_cfg *cfg, struct m0_lnd_ni *ni);
+void m0_node__ni_tune(struct m0_lnet_cfg *cfg, struct m0_lnd_ni *ni);
 /** Adds tunables that only the configuration knows. */
-void m0_node__tunables_info(const struct m0_lnet_cfg *cfg,
-			    struct m0_lnet_info      *info);
+void m0_node__tunables_info(struct m0_lnet_cfg *cfg, struct m0_lnet_info *info);
 
 /**
  * Reads the tunables of a network that follow each other in a text.

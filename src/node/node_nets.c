@@ -8,19 +8,9 @@
 
 #include "node/node_internal.h"
 
-static struct m0_lnet_net_cfg *net_find(struct m0_lnet_cfg *cfg, uint32_t net)
-{
-	unsigned i;
-
-	for (i = 0; i < cfg->lc_nets_nr; ++i)
-		if (cfg->lc_nets[i].lnc_net == net)
-			return &cfg->lc_nets[i];
-	return NULL;
-}
-
 static void net_forget(struct m0_lnet_cfg *cfg, uint32_t net)
 {
-	struct m0_lnet_net_cfg *found = net_find(cfg, net);
+	struct m0_lnet_net_cfg *found = m0_node__net_find(cfg, net);
 
 	if (found != NULL)
 		*found = cfg->lc_nets[--cfg->lc_nets_nr];
@@ -61,80 +51,97 @@ static void ni_remove(struct m0_node *node, const struct m0_lnet_nid *nid)
 	}
 }
 
-/* Is the interface named by this device or address? */
+/* Is the interface meant by this device or address? */
 static bool is_named(const struct m0_lnd_ni *ni, const char *name)
 {
-	char  text[M0_LNET_NIDSTR_SIZE];
-	char *at;
+	struct m0_lnet_nid nid;
+	char               net[M0_LNET_NIDSTR_SIZE];
+	char               text[M0_LNET_CFG_NAME_BYTES + sizeof net];
 
-	if (strncmp(ni->ldn_device, name, sizeof ni->ldn_device) == 0)
+	if (strcmp(ni->ldn_device, name) == 0)
 		return true;
-	(void)m0_lnet_nid_print(&ni->ldn_nid, text, sizeof text);
-	at = strchr(text, '@');
-	M0_ASSERT(at != NULL);
-	*at = 0;
-	return strcmp(text, name) == 0;
+	(void)m0_lnet_net_print(m0_lnet_nid_net(&ni->ldn_nid), net, sizeof net);
+	(void)snprintf(text, sizeof text, "%s@%s", name, net);
+	return m0_lnet_nid_parse(&nid, text) == 0 &&
+	       m0_lnet_nid_eq(&nid, &ni->ldn_nid);
 }
 
-/* The interfaces of a network that a name stands for; NULL: all. @return their
- * number. */
-static unsigned nids_find(const struct m0_node *node, uint32_t net,
-			  const char *name, struct m0_lnet_nid *ret)
+/* The interfaces of the network that are meant by a name, or by any of the names in
+ * `net`; all, if that has none. @param ret  NULL: they are only counted. */
+static unsigned nids_find(const struct m0_node         *node,
+			  const struct m0_lnet_net_cfg *net, const char *name,
+			  struct m0_lnet_nid *ret)
 {
 	struct m0_lnd_ni *ni;
+	bool              found;
 	unsigned          nr = 0;
 	unsigned          i;
+	unsigned          k;
 
-	for (i = 0; (ni = m0_lnet_engine_ni(node->nod_engine, i)) != NULL; ++i)
-		if (m0_lnet_nid_net(&ni->ldn_nid) == net &&
-		    (name == NULL || is_named(ni, name)))
-			ret[nr++] = ni->ldn_nid;
+	for (i = 0; (ni = m0_lnet_engine_ni(node->nod_engine, i)) != NULL;
+	     ++i) {
+		if (m0_lnet_nid_net(&ni->ldn_nid) != net->lnc_net)
+			continue;
+		found = name != NULL ? is_named(ni, name)
+				     : net->lnc_ifaces_nr == 0;
+		for (k = 0; name == NULL && k < net->lnc_ifaces_nr; ++k)
+			found = found || is_named(ni, net->lnc_ifaces[k]);
+		if (found && ret != NULL)
+			ret[nr] = ni->ldn_nid;
+		nr += found;
+	}
 	return nr;
 }
 
-static int del_refused(const struct m0_node *node, uint32_t net,
-		       const char *name, char *why)
+/* Refuses the removal of what is not there. */
+static int del_check(const struct m0_node         *node,
+		     const struct m0_lnet_net_cfg *net, char *why)
 {
-	char text[M0_LNET_NIDSTR_SIZE];
+	char     text[M0_LNET_NIDSTR_SIZE];
+	unsigned i;
+	int      rc;
 
-	(void)m0_lnet_net_print(net, text, sizeof text);
-	if (!is_on(node, net))
+	if (m0_lnet_net_type(net->lnc_net) == M0_LNET_TYPE_LO)
+		return m0_node_why(why, -EINVAL,
+				   "network lo cannot be removed: every node "
+				   "is on it");
+	(void)m0_lnet_net_print(net->lnc_net, text, sizeof text);
+	if (!is_on(node, net->lnc_net))
 		return m0_node_why(why, -ENOENT,
 				   "the node is not on network %s", text);
-	return m0_node_why(why, -ENOENT,
-			   "\"%s\" is no interface of the node on network %s; "
-			   "it may be a device or an address that `net show' "
-			   "lists",
-			   name, text);
+	rc = m0_node__ifaces_check(net, why);
+	for (i = 0; rc == 0 && i < net->lnc_ifaces_nr; ++i)
+		if (nids_find(node, net, net->lnc_ifaces[i], NULL) == 0)
+			return m0_node_why(
+				why, -ENOENT,
+				"\"%s\" is no interface of the node "
+				"on network %s; it may be a device "
+				"or an address that `net show' lists",
+				net->lnc_ifaces[i], text);
+	return rc;
 }
 
 int m0_node__net_del(struct m0_node *node, uint32_t nr)
 {
 	struct m0_ring_net *req = &m0_node__control_record(node, nr)->rqc_net;
-	uint32_t            net = req->rne_cfg.lnc_net;
-	const char         *name = req->rne_cfg.lnc_ifaces_nr > 0
-					   ? req->rne_cfg.lnc_ifaces[0]
-					   : NULL;
-	struct m0_lnet_nid *nids;
-	unsigned            nids_nr;
-	unsigned            i;
+	const struct m0_lnet_net_cfg *net = &req->rne_cfg;
+	struct m0_lnet_nid           *nids;
+	unsigned                      nids_nr;
+	unsigned                      i;
+	int                           rc = del_check(node, net, req->rne_why);
 
 	M0_PRE_EX(m0_node__invariant(node));
-	if (m0_lnet_net_type(net) == M0_LNET_TYPE_LO)
-		return m0_node_why(req->rne_why, -EINVAL,
-				   "network lo cannot be removed: every node "
-				   "is on it");
+	if (rc != 0)
+		return rc;
 	M0_ALLOC_ARR(nids, m0_lnet_engine_nis_nr(node->nod_engine));
 	if (nids == NULL)
 		return m0_node_why(req->rne_why, -ENOMEM, "no memory");
-	nids_nr = is_on(node, net) ? nids_find(node, net, name, nids) : 0;
+	nids_nr = nids_find(node, net, NULL, nids);
 	for (i = 0; i < nids_nr; ++i)
 		ni_remove(node, &nids[i]);
 	m0_free(nids);
-	if (nids_nr == 0)
-		return del_refused(node, net, name, req->rne_why);
-	if (!is_on(node, net))
-		net_forget(node->nod_cfg, net);
+	if (!is_on(node, net->lnc_net))
+		net_forget(node->nod_cfg, net->lnc_net);
 	node->nod_again = true;
 	return 0;
 }
@@ -201,7 +208,7 @@ static int net_note(struct m0_lnet_cfg *cfg, const struct m0_lnet_net_cfg *net,
 {
 	int rc;
 
-	if (net_find(cfg, net->lnc_net) != NULL)
+	if (m0_node__net_find(cfg, net->lnc_net) != NULL)
 		return 0;
 	if (cfg->lc_nets_nr == M0_LNET_CFG_NETS_MAX)
 		return m0_node_why(why, -ENOSPC,
@@ -236,9 +243,7 @@ static int ifaces_start(struct m0_node             *node,
 	if (rc == 0)
 		return 0;
 	if (rc == -EEXIST)
-		m0_node_why(why, rc,
-			    "the node has %s already, or it is still "
-			    "stopping",
+		m0_node_why(why, rc, "the node has %s already",
 			    m0_lnet_nid_print(&ifaces[i - 1].nif_nid, text,
 					      sizeof text));
 	/* The last did not start. */
@@ -277,7 +282,9 @@ int m0_node__net_add(struct m0_node *node, uint32_t nr)
 	int                 rc;
 
 	M0_PRE_EX(m0_node__invariant(node));
-	rc = known_check(node, &req->rne_cfg, why);
+	rc = m0_node__ifaces_check(&req->rne_cfg, why);
+	if (rc == 0)
+		rc = known_check(node, &req->rne_cfg, why);
 	if (rc == 0)
 		rc = net_note(node->nod_cfg, &req->rne_cfg, why);
 	if (rc == 0)

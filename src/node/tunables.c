@@ -126,20 +126,20 @@ int m0_node__tunables_check(const struct m0_lnet_cfg     *cfg,
 	return rc == 0 ? 0 : wrong(net, rc, text, why);
 }
 
-static const struct m0_lnet_net_cfg *net_find(const struct m0_lnet_cfg *cfg,
-					      const struct m0_lnet_nid *nid)
+struct m0_lnet_net_cfg *m0_node__net_find(struct m0_lnet_cfg *cfg, uint32_t net)
 {
 	unsigned i;
 
 	for (i = 0; i < cfg->lc_nets_nr; ++i)
-		if (cfg->lc_nets[i].lnc_net == m0_lnet_nid_net(nid))
+		if (cfg->lc_nets[i].lnc_net == net)
 			return &cfg->lc_nets[i];
 	return NULL;
 }
 
-void m0_node__ni_tune(const struct m0_lnet_cfg *cfg, struct m0_lnd_ni *ni)
+void m0_node__ni_tune(struct m0_lnet_cfg *cfg, struct m0_lnd_ni *ni)
 {
-	const struct m0_lnet_net_cfg *net = net_find(cfg, &ni->ldn_nid);
+	const struct m0_lnet_net_cfg *net =
+		m0_node__net_find(cfg, m0_lnet_nid_net(&ni->ldn_nid));
 
 	if (net == NULL)
 		return;
@@ -148,14 +148,14 @@ void m0_node__ni_tune(const struct m0_lnet_cfg *cfg, struct m0_lnd_ni *ni)
 	ni->ldn_options = net->lnc_options;
 }
 
-void m0_node__tunables_info(const struct m0_lnet_cfg *cfg,
-			    struct m0_lnet_info      *info)
+void m0_node__tunables_info(struct m0_lnet_cfg *cfg, struct m0_lnet_info *info)
 {
 	unsigned i;
 
 	for (i = 0; i < info->li_nis_nr; ++i) {
 		struct m0_lnet_ni_info       *ni = &info->li_nis[i];
-		const struct m0_lnet_net_cfg *net = net_find(cfg, &ni->nii_nid);
+		const struct m0_lnet_net_cfg *net =
+			m0_node__net_find(cfg, m0_lnet_nid_net(&ni->nii_nid));
 
 		if (m0_lnet_nid_is_lo(&ni->nii_nid))
 			continue;

@@ -264,7 +264,8 @@ enum m0_ring_verb {
 	M0_RING_HEALTH_SET,
 	M0_RING_PEER_ADD,
 	M0_RING_PEER_DEL,
-	/** rqc_net. The answer to DEL comes when the interfaces have stopped. */
+	/** rqc_net. The answer comes when interfaces that are to stop have
+	 * stopped. */
 	M0_RING_NET_ADD,
 	M0_RING_NET_DEL,
 	/** The answer is a block, the NIDs of the node, and rqc_version. */
@@ -336,7 +337,7 @@ struct m0_ring_peer {
 	struct m0_lnet_nid rpe_nids[M0_LNET_PEER_NIDS_MAX];
 };
 
-/** A network to be added; or to be removed, where lnc_net and lnc_ifaces say which. */
+/** A network to be added, or to be removed: then lnc_net and lnc_ifaces count. */
 struct m0_ring_net {
 	struct m0_lnet_net_cfg rne_cfg;
 	/** Written by the node: what is wrong. */

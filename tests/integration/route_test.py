@@ -441,7 +441,9 @@ class Nets(Case):
                 (('add', '--net', 'tcp', '--if', lnet.address(2),
                   '--credits', '9'), -17, 'options of the network'),
                 (('add', '--net', 'lo'), -22, 'lo'),
-                (('del', '--net', 'lo'), -22, 'every node'),
+                (('del', '--net', 'lo'), -22, 'every node is on'),
+                (('del', '--net', 'tcp', '--if', f'{lnet.address(1)},eth9'),
+                 -2, 'eth9'),
                 (('del', '--net', 'tcp4'), -2, 'tcp4'),
                 (('del', '--net', 'tcp', '--if', 'eth9'), -2, 'eth9')):
             done = node.run('net', *args)

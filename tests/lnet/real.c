@@ -128,6 +128,28 @@ void real_until(struct real *re, bool (*cond)(void *arg), void *arg)
 	}
 }
 
+static void probe_done(struct m0_lnet_probe *probe)
+{
+	__atomic_store_n((bool *)probe->pr_user, true, __ATOMIC_RELEASE);
+}
+
+static bool probe_is_done(void *done)
+{
+	return __atomic_load_n((bool *)done, __ATOMIC_ACQUIRE);
+}
+
+int real_probe(struct real *re, struct real_node *node,
+	       struct m0_lnet_probe *probe)
+{
+	bool done = false;
+
+	probe->pr_done = probe_done;
+	probe->pr_user = &done;
+	assert_int_equal(m0_lnet_probe(node->rn_lnet, probe), 0);
+	real_until(re, probe_is_done, &done);
+	return probe->pr_status;
+}
+
 void real_event(struct real *re, struct real_node *node,
 		struct m0_lnet_event *ev)
 {

@@ -74,6 +74,9 @@ void real_close(struct real *re);
 void real_turn(struct real *re);
 /** Waits until cond(arg); fails the test after 20 s. */
 void real_until(struct real *re, bool (*cond)(void *arg), void *arg);
+/** Makes a probe, whose request is filled in, to its end. @return pr_status. */
+int real_probe(struct real *re, struct real_node *node,
+	       struct m0_lnet_probe *probe);
 /** Takes the next event of a node's polled queue. */
 void real_event(struct real *re, struct real_node *node,
 		struct m0_lnet_event *ev);

@@ -42,12 +42,19 @@ static int add(struct real_node *node, const char *network)
 	return m0_lnet_net_add(node->rn_lnet, &cfg.lc_nets[0], why);
 }
 
-static int del(struct real_node *node, uint32_t num, const char *iface)
+/* @param iface  NULL: the whole network. */
+static int del(struct real_node *node, uint16_t num, const char *iface)
 {
+	struct m0_lnet_net_cfg net = {
+		.lnc_net = (uint32_t)M0_LNET_TYPE_TCP << 16 | num,
+		.lnc_ifaces_nr = iface != NULL,
+	};
+
+	if (iface != NULL)
+		snprintf(net.lnc_ifaces[0], sizeof net.lnc_ifaces[0], "%s",
+			 iface);
 	why[0] = 0;
-	return m0_lnet_net_del(node->rn_lnet,
-			       (uint32_t)M0_LNET_TYPE_TCP << 16 | num, iface,
-			       why);
+	return m0_lnet_net_del(node->rn_lnet, &net, why);
 }
 
 /* The NIDs of the node are these, `0@lo` apart. */
@@ -74,34 +81,17 @@ static struct m0_lnet_nid nid_of(const char *text)
 	return nid;
 }
 
-static unsigned probes_done_nr;
-
-static void probe_done(struct m0_lnet_probe *probe)
-{
-	(void)probe;
-	__atomic_store_n(&probes_done_nr, 1, __ATOMIC_RELEASE);
-}
-
-static bool probe_is_done(void *arg)
-{
-	(void)arg;
-	return __atomic_load_n(&probes_done_nr, __ATOMIC_ACQUIRE) == 1;
-}
-
 static int probe(struct real_node *node, enum m0_lnet_probe_kind kind,
 		 const char *nid, struct m0_lnet_probe *ret)
 {
-	M0_SET0(ret);
-	ret->pr_kind = kind;
-	ret->pr_nid = nid_of(nid);
-	ret->pr_self = m0_lnet_nid_any;
-	ret->pr_done = probe_done;
-	ret->pr_timeout_ms = 2000;
-	ret->pr_force = true;
-	__atomic_store_n(&probes_done_nr, 0, __ATOMIC_RELEASE);
-	assert_int_equal(m0_lnet_probe(node->rn_lnet, ret), 0);
-	real_until(&re, probe_is_done, NULL);
-	return ret->pr_status;
+	*ret = (struct m0_lnet_probe){
+		.pr_kind = kind,
+		.pr_nid = nid_of(nid),
+		.pr_self = m0_lnet_nid_any,
+		.pr_timeout_ms = 2000,
+		.pr_force = true,
+	};
+	return real_probe(&re, node, ret);
 }
 
 /* Discovers until the peer has so many NIDs: a discovery that began before a change
@@ -212,11 +202,14 @@ static void bad_changes_are_refused(void **state)
 	assert_int_equal(add(&re.re_b, "tcp(127.0.0.4,127.0.0.2)"), -EEXIST);
 	assert_non_null(strstr(why, "127.0.0.2@tcp"));
 	nids_are(&re.re_b, "127.0.0.2@tcp");
+	/* The one that was started has stopped. */
+	assert_int_equal(add(&re.re_b, "tcp(127.0.0.4)"), 0);
+	assert_int_equal(del(&re.re_b, 0, "127.0.0.4"), 0);
 	assert_int_equal(add(&re.re_b, "tcp"), -EEXIST);
 	assert_non_null(strstr(why, "name an interface"));
 	assert_int_equal(add(&re.re_b, "tcp(127.0.0.4) credits=9"), -EEXIST);
 	assert_non_null(strstr(why, "options of the network"));
-	assert_int_not_equal(m0_lnet_net_add(re.re_b.rn_lnet, &net, why), 0);
+	assert_int_equal(m0_lnet_net_add(re.re_b.rn_lnet, &net, why), -EEXIST);
 	net.lnc_net = (uint32_t)M0_LNET_TYPE_O2IB << 16;
 	assert_int_equal(m0_lnet_net_add(re.re_b.rn_lnet, &net, why), -EINVAL);
 	assert_non_null(strstr(why, "o2ib"));
@@ -229,9 +222,22 @@ static void bad_changes_are_refused(void **state)
 	assert_non_null(strstr(why, "tcp9"));
 	assert_int_equal(del(&re.re_b, 0, "127.0.0.4"), -ENOENT);
 	assert_non_null(strstr(why, "127.0.0.4"));
-	assert_int_equal(m0_lnet_net_del(re.re_b.rn_lnet, M0_LNET_TYPE_LO << 16,
-					 NULL, why),
-			 -EINVAL);
+	net.lnc_net = M0_LNET_TYPE_LO << 16;
+	assert_int_equal(m0_lnet_net_del(re.re_b.rn_lnet, &net, why), -EINVAL);
+	net = (struct m0_lnet_net_cfg){
+		.lnc_net = (uint32_t)M0_LNET_TYPE_TCP << 16,
+		.lnc_ifaces_nr = M0_LNET_CFG_IFACES_MAX + 1,
+	};
+	assert_int_equal(m0_lnet_net_del(re.re_b.rn_lnet, &net, why), -EINVAL);
+	assert_non_null(strstr(why, "lnc_ifaces_nr is 17"));
+	assert_int_equal(m0_lnet_net_add(re.re_b.rn_lnet, &net, why), -EINVAL);
+	assert_non_null(strstr(why, "lnc_ifaces_nr is 17"));
+	/* One that is there does not go if the other is not. */
+	net.lnc_ifaces_nr = 2;
+	strcpy(net.lnc_ifaces[0], "127.0.0.2");
+	strcpy(net.lnc_ifaces[1], "nosuch0");
+	assert_int_equal(m0_lnet_net_del(re.re_b.rn_lnet, &net, why), -ENOENT);
+	assert_non_null(strstr(why, "nosuch0"));
 	nids_are(&re.re_b, "127.0.0.2@tcp");
 	assert_int_equal(add(&re.re_b, "tcp7(127.0.0.4)"), 0);
 	nids_are(&re.re_b, "127.0.0.2@tcp 127.0.0.4@tcp7");

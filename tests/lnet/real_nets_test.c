@@ -46,20 +46,6 @@ static bool nid_get(struct real_node *node, unsigned i, struct m0_lnet_nid *nid)
 	return true;
 }
 
-static unsigned probes_done_nr;
-
-static void probe_done(struct m0_lnet_probe *probe)
-{
-	(void)probe;
-	__atomic_store_n(&probes_done_nr, 1, __ATOMIC_RELEASE);
-}
-
-static bool probe_is_done(void *arg)
-{
-	(void)arg;
-	return __atomic_load_n(&probes_done_nr, __ATOMIC_ACQUIRE) == 1;
-}
-
 static void probe_run(struct real_node *node, enum m0_lnet_probe_kind kind,
 		      const struct m0_lnet_nid *nid,
 		      struct m0_lnet_probe     *probe)
@@ -68,10 +54,7 @@ static void probe_run(struct real_node *node, enum m0_lnet_probe_kind kind,
 	probe->pr_kind = kind;
 	probe->pr_nid = *nid;
 	probe->pr_self = m0_lnet_nid_any;
-	probe->pr_done = probe_done;
-	probes_done_nr = 0;
-	assert_int_equal(m0_lnet_probe(node->rn_lnet, probe), 0);
-	real_until(&re, probe_is_done, NULL);
+	(void)real_probe(&re, node, probe);
 }
 
 /* A PUT to one NID, from any or a given one. */

@@ -221,8 +221,8 @@ static void net_text(const struct ctl_request *req, char *ret, size_t size)
 		*at = ' ';
 }
 
-static int net_add(const struct ctl_request *req, struct m0_lnet *lnet,
-		   char why[M0_LNET_WHY_BYTES])
+static int net_do(const struct ctl_request *req, struct m0_lnet *lnet,
+		  char why[M0_LNET_WHY_BYTES])
 {
 	char                text[2 * CTL_TEXT_BYTES + M0_LNET_NIDSTR_SIZE];
 	struct m0_lnet_cfg *cfg;
@@ -236,41 +236,28 @@ static int net_add(const struct ctl_request *req, struct m0_lnet *lnet,
 	rc = m0_lnet_cfg_networks(cfg, text, why);
 	if (rc == 0 && cfg->lc_nets_nr != 1) {
 		snprintf(why, M0_LNET_WHY_BYTES,
-			 "\"%.200s\" is not one network other than lo", text);
+			 "\"%.200s\" is not one network other than lo, which "
+			 "every node is on",
+			 text);
 		rc = -EINVAL;
 	}
 	if (rc == 0)
-		rc = m0_lnet_net_add(lnet, &cfg->lc_nets[0], why);
+		rc = req->cq_verb == CTL_NET_ADD
+			     ? m0_lnet_net_add(lnet, &cfg->lc_nets[0], why)
+			     : m0_lnet_net_del(lnet, &cfg->lc_nets[0], why);
 	m0_free(cfg);
-	return rc;
-}
-
-/* The first that cannot be removed ends it. */
-static int net_del(const struct ctl_request *req, struct m0_lnet *lnet,
-		   char why[M0_LNET_WHY_BYTES])
-{
-	char  copy[CTL_TEXT_BYTES];
-	char *rest = copy;
-	char *name;
-	int   rc = 0;
-
-	if (req->cq_ifaces[0] == '\0')
-		return m0_lnet_net_del(lnet, req->cq_net, NULL, why);
-	snprintf(copy, sizeof copy, "%s", req->cq_ifaces);
-	while (rc == 0 && (name = strsep(&rest, ",")) != NULL)
-		rc = m0_lnet_net_del(lnet, req->cq_net, name, why);
 	return rc;
 }
 
 static int net_change(const struct ctl_request *req, struct m0_lnet *lnet,
 		      FILE *err)
 {
-	bool add = req->cq_verb == CTL_NET_ADD;
 	char why[M0_LNET_WHY_BYTES] = "";
-	int  rc = add ? net_add(req, lnet, why) : net_del(req, lnet, why);
+	int  rc = net_do(req, lnet, why);
 
 	return rc == 0 ? TOOL_OK
-		       : ctl_failed(add ? "add" : "del", "net", rc,
+		       : ctl_failed(req->cq_verb == CTL_NET_ADD ? "add" : "del",
+				    "net", rc,
 				    why[0] != '\0' ? why : tool_errtext(rc),
 				    err);
 }
