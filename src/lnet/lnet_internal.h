@@ -135,8 +135,8 @@ struct m0_lnet_lpni {
 	unsigned             lpn_tries_nr;
 	struct m0_lnet_timer lpn_try_timer;
 	struct m0_lnet_ask  *lpn_try;
-	/** Router buffers of messages that came by this peer NI, the most of them
-	 * so far, and those of messages that go to it. */
+	/** Router credits that messages which came by this peer NI have, the most
+	 * so far, and router buffers of messages that go to it. */
 	unsigned lpn_fwds_nr;
 	unsigned lpn_fwds_max;
 	unsigned lpn_fwds_to[M0_LNET_POOLS_NR];
@@ -598,6 +598,8 @@ struct m0_lnet_lpni *m0_lnet__lpni_get(struct m0_lnet_engine    *eng,
 /** Finds a peer NI; NULL: not known. Takes no reference. */
 struct m0_lnet_lpni *m0_lnet__lpni_find(const struct m0_lnet_engine *eng,
 					const struct m0_lnet_nid    *nid);
+/** Returns true if the user names a NID of the peer as a gateway. */
+bool m0_lnet__peer_is_gateway(const struct m0_lnet_peer *peer);
 /**
  * Returns true if another NID of the peer is preferable: the peer reports this
  * one down, or the driver has lost it recently.

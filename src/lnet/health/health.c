@@ -112,7 +112,7 @@ static bool is_routed(const struct m0_lnet_engine *eng,
 		      const struct m0_lnet_lpni   *lpni)
 {
 	return m0_lnet__router(eng)->lrr_state == M0_LNET_ROUTING_ON ||
-	       m0_lnet__peer_is_gateway(eng, lpni->lpn_peer);
+	       m0_lnet__peer_is_gateway(lpni->lpn_peer);
 }
 
 /** A peer with one NID leaves no choice: its health would only be noise. */

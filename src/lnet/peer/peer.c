@@ -29,7 +29,7 @@ static bool is_configured(const struct m0_lnet_peer *peer)
 	return (peer->lpe_state & M0_LNET_PEER_CONFIGURED) != 0;
 }
 
-static bool is_gateway(const struct m0_lnet_peer *peer)
+bool m0_lnet__peer_is_gateway(const struct m0_lnet_peer *peer)
 {
 	const struct m0_lnet_lpni *lpni;
 
@@ -461,8 +461,8 @@ static void nid_learn(struct m0_lnet_engine *eng, struct m0_lnet_peer *peer,
 	if (other == peer || is_configured(other))
 		return;
 	/* Messages to the gateway would go to any peer that claims its NID. */
-	trusted = is_configured(peer) || is_gateway(peer);
-	if (is_gateway(other) && !trusted)
+	trusted = is_configured(peer) || m0_lnet__peer_is_gateway(peer);
+	if (m0_lnet__peer_is_gateway(other) && !trusted)
 		return;
 	if (primary) {
 		peer_merge(eng, peer, other);

@@ -65,18 +65,6 @@ bool m0_lnet__far_is_by(const struct m0_lnet_engine *eng, uint32_t net,
 	return false;
 }
 
-bool m0_lnet__peer_is_gateway(const struct m0_lnet_engine *eng,
-			      const struct m0_lnet_peer   *peer)
-{
-	const struct m0_lnet_gateway *gw;
-
-	m0_list_for_each_entry(&m0_lnet__routes(eng)->lrs_gateways, gw,
-			       struct m0_lnet_gateway, gw_link)
-		if (gw->gw_lpni->lpn_peer == peer)
-			return true;
-	return false;
-}
-
 /* -- up and down ----------------------------------------------------------- */
 
 /** Returns the newest time at which a message came from the peer itself. */
@@ -289,7 +277,7 @@ void m0_lnet__routes_lost(struct m0_lnet_engine     *eng,
 	struct m0_lnet_gateway *gw;
 
 	M0_PRE(status < 0);
-	if (!m0_lnet__peer_is_gateway(eng, peer) || !is_lost_whole(eng, peer))
+	if (!m0_lnet__peer_is_gateway(peer) || !is_lost_whole(eng, peer))
 		return;
 	m0_list_for_each_entry(&m0_lnet__routes(eng)->lrs_gateways, gw,
 			       struct m0_lnet_gateway, gw_link) {

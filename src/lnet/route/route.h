@@ -122,9 +122,6 @@ bool m0_lnet__route_is_usable(const struct m0_lnet_engine *eng,
 /** Returns true if one of the routes to the network goes by this peer. */
 bool m0_lnet__far_is_by(const struct m0_lnet_engine *eng, uint32_t net,
 			const struct m0_lnet_peer *peer);
-/** Returns true if the peer is a gateway. */
-bool m0_lnet__peer_is_gateway(const struct m0_lnet_engine *eng,
-			      const struct m0_lnet_peer   *peer);
 /** Learns from the information of a peer, which may be a gateway. */
 void m0_lnet__routes_learn(struct m0_lnet_engine          *eng,
 			   const struct m0_lnet_peer      *peer,

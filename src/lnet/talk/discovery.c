@@ -151,9 +151,8 @@ static bool is_worth_asking(const struct m0_lnet_disc *di,
 	struct m0_lnet__path   path =
 		m0_lnet__select(eng, &(struct m0_lnet__want){ .wnt_nid = nid });
 
-	return path.pth_ni != NULL &&
-	       (path.pth_route == NULL ||
-		!m0_lnet__peer_is_gateway(eng, di->di_peer));
+	return path.pth_ni != NULL && (path.pth_route == NULL ||
+				       !m0_lnet__peer_is_gateway(di->di_peer));
 }
 
 static void disc_end(struct m0_lnet_disc *di, int status)
@@ -340,7 +339,7 @@ static void disc_go(struct m0_lnet_disc *di)
 
 	M0_PRE(di->di_state == M0_LNET_DISC_RUNNING && di->di_ask == NULL);
 	if (eng->le_cfg.lec_route.lrc_ping_ns != 0 &&
-	    m0_lnet__peer_is_gateway(eng, di->di_peer))
+	    m0_lnet__peer_is_gateway(di->di_peer))
 		patience = min64u(patience, eng->le_cfg.lec_route.lrc_ping_ns);
 	deadline = m0_time_add(eng->le_now, patience);
 	/* With a source the request goes to this NID, not to any NID of the
