@@ -278,11 +278,11 @@ RT_CASE(extents_sent_before)
 	__atomic_store_n(&gate_is_open, true, __ATOMIC_RELEASE);
 	extents(3);
 	/* Their offsets are 0, 10 and 20: of posted[0], [2] and [1]. */
-	posted[2]->rti_raw.rr_item.ri_resend_interval = 5000000;
+	posted[2]->rti_raw.rr_item.ri_resend_interval = 200000000;
 	CF_EQ(rt_post(posted[2]), 0, "post");
 	rt_held_wait(1, "the one in the middle has come");
 	__atomic_store_n(&gate_is_open, false, __ATOMIC_RELEASE);
-	rt_run_ms(50);
+	rt_run_ms(250);
 	for (i = 0; i < 2; ++i)
 		CF_EQ(rt_post(posted[i]), 0, "post");
 	rt_run_ms(2);
