@@ -146,13 +146,17 @@ int m0_lnet_thread_start(struct m0_lnet *lnet)
 		return -ENOSYS;
 	if (m0_front__is_inside(lnet))
 		return -EDEADLK;
-	/* Kept: from now on it is always the thread that steps. */
-	while (__atomic_exchange_n(&lnet->hm_stepping, true,
+	/* Kept: from now on it is always the thread that steps. Who steps now may
+	 * have no processor while others look, so they yield theirs at times. */
+	while (M0_FRONT_GET(lnet->hm_stepping) ||
+	       __atomic_exchange_n(&lnet->hm_stepping, true,
 				   __ATOMIC_ACQUIRE)) {
 		if (!m0_lnet_is_inline(lnet))
 			return 0;
-		if (looks++ % LOOKS_NR == 0)
-			m0_front__wake(lnet);
+		if (looks++ % LOOKS_NR != 0)
+			continue;
+		m0_front__wake(lnet);
+		m0_os_yield();
 	}
 	/* Nobody takes it off any more. */
 	if (M0_FRONT_GET(lnet->hm_has_fd))

@@ -62,6 +62,11 @@ unsigned m0_os_cpus_nr(void)
 	return nr;
 }
 
+void m0_os_yield(void)
+{
+	(void)sched_yield();
+}
+
 void m0_os_zero_wait(const uint32_t *nr)
 {
 	unsigned i;
@@ -70,7 +75,7 @@ void m0_os_zero_wait(const uint32_t *nr)
 		if (i < ZERO_SPINS_NR)
 			m0_os__pause();
 		else
-			(void)sched_yield();
+			m0_os_yield();
 }
 
 bool m0_os_cpus_valid(const struct m0_bitmap *cpus)

@@ -260,6 +260,8 @@ const char *m0_os_env(const char *name);
 /** Number of processors this process may run on, at least 1. */
 unsigned m0_os_cpus_nr(void);
 
+/** Lets other threads have the processor. It does not block: strands may call it. */
+void m0_os_yield(void);
 /**
  * Until *nr is 0: of threads that are on their way out of something that does not
  * block. Spins, then lets others run.
