@@ -13,6 +13,7 @@
 #include "m0/lnet.h"
 #include "m0/lnd.h"
 #include "m0/lnet_fault.h"
+#include "m0/lnet_explain.h"
 #include "m0/lnet_route.h"
 #include "m0/lnet_tune.h"
 #include "base/hash.h"
@@ -381,6 +382,11 @@ void m0_lnet_engine_probe(struct m0_lnet_engine *eng,
 int m0_lnet_engine_dist(const struct m0_lnet_engine *eng,
 			const struct m0_lnet_nid *dst, struct m0_lnet_nid *src,
 			uint32_t *order);
+/** As m0_lnet_explain(): one block of m0_alloc. @param from  ANY: chosen. */
+int m0_lnet_engine_explain(const struct m0_lnet_engine *eng,
+			   const struct m0_lnet_nid    *dest,
+			   const struct m0_lnet_nid    *from,
+			   struct m0_lnet_explain     **ret);
 /** Allocates and fills the information, one block of m0_alloc. */
 int m0_lnet_engine_info(const struct m0_lnet_engine *eng,
 			struct m0_lnet_info        **ret);

@@ -208,6 +208,24 @@ static int dist_do(struct m0_node *node, uint32_t nr)
 				   &dist->rdi_src, &dist->rdi_order);
 }
 
+static int explain_do(struct m0_node *node, uint32_t nr)
+{
+	const struct m0_ring_dist *dist =
+		&m0_node__control_record(node, nr)->rqc_dist;
+	struct m0_lnet_explain *explain;
+	int                     rc;
+
+	M0_PRE_EX(m0_node__invariant(node));
+	rc = m0_lnet_engine_explain(node->nod_engine, &dist->rdi_dst,
+				    &dist->rdi_src, &explain);
+	return rc != 0 ? rc
+		       : block_give(
+				 node, nr, explain,
+				 sizeof *explain +
+					 explain->lex_paths_nr *
+						 sizeof explain->lex_paths[0]);
+}
+
 static int tune_do(struct m0_node *node, uint32_t nr)
 {
 	struct m0_ring_tune *tune =
@@ -314,6 +332,7 @@ static const verb_t verbs[M0_RING_VERBS_NR] = {
 	[M0_RING_POOLS_SET] = pools_set_do,
 	[M0_RING_ROUTING_GET] = routing_get_do,
 	[M0_RING_DIST] = dist_do,
+	[M0_RING_EXPLAIN] = explain_do,
 	[M0_RING_TUNE] = tune_do,
 	[M0_RING_TUNABLES_GET] = tunables_get_do,
 	[M0_RING_HEALTH_SET] = health_set_do,

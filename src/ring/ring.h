@@ -257,6 +257,9 @@ enum m0_ring_verb {
 	M0_RING_ROUTING_GET,
 	/** rqc_dist. */
 	M0_RING_DIST,
+	/** rqc_dist, of which rdi_src is the sender; the answer is a block, a
+	 * struct m0_lnet_explain. */
+	M0_RING_EXPLAIN,
 	/** rqc_tune; GET fills rtu_values. */
 	M0_RING_TUNE,
 	M0_RING_TUNABLES_GET,

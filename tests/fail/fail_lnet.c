@@ -5,6 +5,7 @@
 #include "fail/fail_ends.h"
 
 #include "m0/lnet.h"
+#include "m0/lnet_explain.h"
 #include "m0/lnet_fault.h"
 #include "m0/lnet_route.h"
 #include "m0/lnet_tune.h"
@@ -202,8 +203,11 @@ static void led_by_routes(void)
 	struct m0_lnet_route_info   route;
 	struct m0_lnet_routing_info routing;
 	struct m0_lnet_process_id   id;
+	struct m0_lnet_explain     *explain;
 
 	assert_int_equal(m0_lnet_get_id(nodes[1], 1, &id), 0);
+	FAIL_TRY(m0_lnet_explain(nodes[0], &id.lp_nid, NULL, &explain));
+	m0_lnet_explain_free(explain);
 	attr.lra_net = m0_lnet_nid_net(&id.lp_nid) + 1;
 	attr.lra_gateway = id.lp_nid;
 	FAIL_TRY(m0_lnet_route_add(nodes[0], &attr, NULL));

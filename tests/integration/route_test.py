@@ -130,6 +130,36 @@ class Routes(Case):
         found = self.wait_state(client, 'down', 1)
         self.assertIn('it has never answered a check', found['why down'])
 
+    def test_explain_lists_paths_and_reasons(self):
+        client, router, server = self.line()
+        other = self.nid(0, 9)
+        self.assertEqual(client.run('route', 'add', '--net', 'tcp1', '--gateway', other,
+                                    '--priority', '3').returncode, 0)
+        self.wait_state(client, 'up')
+        self.wait_state(client, 'down', 1)
+        told = client.json('explain', self.nid(1, 3), '--size', '3000000')['explain'][0]
+        self.assertEqual([(path['next hop'], path['result']) for path in told['candidates']],
+                         [(self.nid(0, 2), 'taken'), (other, 'not usable')])
+        self.assertEqual((told['messages'], told['router buffers']), (3, 'large'))
+        self.assertEqual(told['candidates'][1]['route']['priority'], 3)
+        self.assertEqual(told['candidates'][0]['interface'], self.nid(0, 1))
+        done = client.run('explain', self.nid(0, 2), '--from', self.nid(0, 1))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn('the sender names the interface', done.stdout.decode())
+        done = client.run('explain', self.nid(7, 3))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('there is no route to it', done.stderr.decode())
+        done = client.run('explain', self.nid(0, 2), '--from', self.nid(0, 77))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('--from is not a NID of this node', done.stderr.decode())
+        for words, want in ((('10.0.0',), "NID '10.0.0' is not accepted"),
+                            ((), 'a NID is missing'),
+                            ((self.nid(0, 2), '--size', 'x'), "--size 'x' is not accepted"),
+                            ((self.nid(0, 2), self.nid(0, 3)), 'no further operand')):
+            done = client.run('explain', *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(want, done.stderr.decode())
+
     def test_router_comes_back(self):
         client, router, server = self.line()
         self.wait_state(client, 'up')

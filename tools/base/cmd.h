@@ -47,6 +47,7 @@ int global_main(int argc, char **argv);
 int set_main(int argc, char **argv);
 int debug_main(int argc, char **argv);
 int route_main(int argc, char **argv);
+int explain_main(int argc, char **argv);
 int routing_main(int argc, char **argv);
 int fault_main(int argc, char **argv);
 int version_main(int argc, char **argv);

@@ -27,6 +27,8 @@ const struct tool_cmd tool_cmds[] = {
 	{ "debug", "show what the running node tries to recover", debug_main },
 	{ "route", "add, remove or show routes of the running node",
 	  route_main },
+	{ "explain", "show which path a message would take, and why",
+	  explain_main },
 	{ "routing", "show the running node as a router", routing_main },
 	{ "fault", "add, show or remove fault rules of the running node",
 	  fault_main },

@@ -6,7 +6,7 @@
  *	VERB [key=value ...] [NID ...]
  *
  * with VERB one of ping, discover, net.show, peer.show, peer.list, stats.show,
- * stats.reset, global.show, net.add, net.del, route.add, route.del, route.show, routing.show, set,
+ * stats.reset, global.show, explain, net.add, net.del, route.add, route.del, route.show, routing.show, set,
  * net.set, peer.add, peer.del, peer.set, debug.recovery, fault.add, fault.del, fault.show, fault.reset; then the answer, a line
  *
  *	status CODE OUT ERR
@@ -32,6 +32,7 @@ enum ctl_verb {
 	CTL_STATS_SHOW,
 	CTL_STATS_RESET,
 	CTL_GLOBAL_SHOW,
+	CTL_EXPLAIN,
 	CTL_ROUTE_ADD,
 	CTL_ROUTE_DEL,
 	CTL_ROUTE_SHOW,
@@ -86,16 +87,16 @@ struct ctl_request {
 	char cq_ifaces[CTL_TEXT_BYTES];
 	/** net.add: pairs "name=value", separated by commas. */
 	char cq_options[CTL_TEXT_BYTES];
-	/** ping, discover: from; ANY: chosen. */
+	/** ping, discover, explain: from; ANY: chosen. */
 	struct m0_lnet_nid cq_source;
-	/** ping, discover: of whom; peer.show: at most one, none is all;
+	/** ping, discover: of whom; explain: to whom; peer.show: at most one, none is all;
 	 * peer.set, net.set: of which, none is all; peer.add, peer.del: the
 	 * primary NID and further ones. */
 	struct m0_lnet_nid cq_nids[CTL_NIDS_MAX];
 	unsigned           cq_nids_nr;
 	/** set: name of what is set; debug.recovery: "local" or "peer". */
 	char cq_name[CTL_NAME_BYTES];
-	/** set: the value; net.set, peer.set: the health. */
+	/** set: the value; net.set, peer.set: the health; explain: bytes. */
 	uint64_t cq_value;
 	/** peer.add: the peer is not Multi-Rail. */
 	bool cq_non_mr;

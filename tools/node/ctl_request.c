@@ -14,6 +14,7 @@ static const char *const verb_names[CTL_VERBS_NR] = {
 	[CTL_STATS_SHOW] = "stats.show",
 	[CTL_STATS_RESET] = "stats.reset",
 	[CTL_GLOBAL_SHOW] = "global.show",
+	[CTL_EXPLAIN] = "explain",
 	[CTL_ROUTE_ADD] = "route.add",
 	[CTL_ROUTE_DEL] = "route.del",
 	[CTL_ROUTE_SHOW] = "route.show",
@@ -187,9 +188,10 @@ static void nids_range(enum ctl_verb verb, unsigned *min, unsigned *max)
 {
 	bool many = M0_IN(verb,
 			  (CTL_PING, CTL_DISCOVER, CTL_PEER_ADD, CTL_PEER_DEL));
-	bool one = M0_IN(verb, (CTL_PEER_SHOW, CTL_PEER_SET, CTL_NET_SET));
+	bool one = M0_IN(verb, (CTL_PEER_SHOW, CTL_PEER_SET, CTL_NET_SET,
+				CTL_EXPLAIN));
 
-	*min = many ? 1 : 0;
+	*min = many || verb == CTL_EXPLAIN ? 1 : 0;
 	*max = many ? CTL_NIDS_MAX : (one ? 1 : 0);
 }
 
@@ -276,6 +278,8 @@ size_t ctl_request_print(const struct ctl_request *req,
 			 m0_lnet_nid_print(&req->cq_source, text, sizeof text));
 	if (req->cq_name[0] != '\0')
 		line_put(&line, " name=%s", req->cq_name);
+	if (req->cq_verb == CTL_EXPLAIN)
+		line_put(&line, " value=%" PRIu64, req->cq_value);
 	if (req->cq_verb >= CTL_SET && req->cq_verb < CTL_FAULT_ADD)
 		line_put(&line, " value=%" PRIu64 " non_mr=%d", req->cq_value,
 			 req->cq_non_mr);

@@ -5,6 +5,7 @@
 #include "lnet_node.h"
 #include "fault_serve.h"
 #include "lnet_show.h"
+#include "explain_serve.h"
 #include "route_serve.h"
 #include "tune_serve.h"
 #include "../base/stop.h"
@@ -203,6 +204,8 @@ static int show(struct lnet_node *node, const struct ctl_request *req,
 		fputs("colibri: the node is stopping\n", err);
 		return TOOL_FAILED;
 	}
+	if (req->cq_verb == CTL_EXPLAIN)
+		return explain_serve(req, node->lno_lnet, out, err);
 	if (req->cq_verb >= CTL_ROUTE_ADD && req->cq_verb < CTL_SET)
 		return route_serve(req, node->lno_lnet, out, err);
 	if (req->cq_verb >= CTL_SET && req->cq_verb < CTL_FAULT_ADD)

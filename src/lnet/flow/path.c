@@ -295,22 +295,21 @@ int m0_lnet__path_peer(struct m0_lnet_msg *msg)
 
 /* -- requests -------------------------------------------------------------- */
 
-/** Returns a path to the NID of the message by a route; pth_ni is NULL if there is
+/** Returns a path to the NID of the request by a route; pth_ni is NULL if there is
  * none. */
-static struct m0_lnet__path path_far(const struct m0_lnet_msg *msg,
-				     const struct m0_lnet_ni  *ni)
+static struct m0_lnet__path path_far(const struct m0_lnet_engine   *eng,
+				     const struct m0_lnet__request *req,
+				     const struct m0_lnet_ni       *ni)
 {
-	struct m0_lnet_lpni     *lpni = msg->msg_tx.mtx_lpni;
-	const struct m0_lnet_md *md = msg->msg_md;
-	struct m0_lnet__path     path = m0_lnet__select(
-		    msg->msg_engine,
-		    &(struct m0_lnet__want){
-			    .wnt_nid = &lpni->lpn_nid,
-			    .wnt_ni = ni,
-			    .wnt_by = m0_lnet__md_is_own(md) ? md->md_by : NULL });
+	struct m0_lnet__path path = m0_lnet__select(
+		eng,
+		&(struct m0_lnet__want){ .wnt_nid = &req->req_lpni->lpn_nid,
+					 .wnt_ni = ni,
+					 .wnt_by = req->req_by,
+					 .wnt_trials = req->req_trials });
 
-	path.pth_dest = lpni;
-	path_shorten(&path, lpni);
+	path.pth_dest = req->req_lpni;
+	path_shorten(&path, req->req_lpni);
 	return path;
 }
 
@@ -323,19 +322,21 @@ static bool is_far(const struct m0_lnet_engine *eng,
 }
 
 /** A peer that is not Multi-Rail knows this node by one NID. */
-static struct m0_lnet_ni *path_ni_kept(const struct m0_lnet_msg *msg)
+static struct m0_lnet_ni *ni_kept(const struct m0_lnet_engine   *eng,
+				  const struct m0_lnet__request *req)
 {
-	const struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
-	struct m0_lnet_peer       *peer = lpni->lpn_peer;
-	struct m0_lnet_ni         *ni = peer->lpe_ni;
+	const struct m0_lnet_lpni *lpni = req->req_lpni;
+	struct m0_lnet_ni         *ni = lpni->lpn_peer->lpe_ni;
 
-	M0_PRE(!m0_lnet__peer_is_multi_rail(peer));
-	if (ni != NULL && m0_lnet__ni_fits(ni, &lpni->lpn_nid))
-		return ni;
-	ni = m0_lnet__ni_for(msg->msg_engine, &lpni->lpn_nid);
-	if (msg->msg_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED)
-		peer->lpe_ni = ni;
-	return ni;
+	M0_PRE(!m0_lnet__peer_is_multi_rail(lpni->lpn_peer));
+	return ni != NULL && m0_lnet__ni_fits(ni, &lpni->lpn_nid)
+		       ? ni
+		       : m0_lnet__select(
+				 eng,
+				 &(struct m0_lnet__want){
+					 .wnt_nid = &lpni->lpn_nid,
+					 .wnt_trials = req->req_trials })
+				 .pth_ni;
 }
 
 /** Returns true if a request to this peer need not wait for its discovery. */
@@ -375,55 +376,89 @@ bool m0_lnet__path_again(struct m0_lnet_msg *msg)
 }
 
 /** Finds the path of a request that names its NI. @retval -EINVAL, -ENETDOWN */
-static int path_from(const struct m0_lnet_msg *msg,
-		     const struct m0_lnet_nid *self, struct m0_lnet__path *path)
+static int path_from(const struct m0_lnet_engine   *eng,
+		     const struct m0_lnet__request *req,
+		     struct m0_lnet__path          *path)
 {
-	struct m0_lnet_engine *eng = msg->msg_engine;
-	struct m0_lnet_lpni   *lpni = msg->msg_tx.mtx_lpni;
-	struct m0_lnet_ni     *ni = m0_lnet__ni_find(eng, self);
+	struct m0_lnet_lpni *lpni = req->req_lpni;
+	struct m0_lnet_ni   *ni = m0_lnet__ni_find(eng, req->req_self);
 
 	if (ni == NULL)
 		return -EINVAL;
 	if (!m0_lnet__ni_is_usable(ni))
 		return -ENETDOWN;
-	if (m0_lnet__ni_fits(ni, &lpni->lpn_nid)) {
+	if (m0_lnet__ni_fits(ni, &lpni->lpn_nid))
 		*path = (struct m0_lnet__path){ .pth_ni = ni,
 						.pth_lpni = lpni };
-		path_keep(eng, path);
-	} else if (is_far(eng, lpni)) {
-		*path = path_far(msg, ni);
-	} else if (m0_lnet__peer_is_multi_rail(lpni->lpn_peer)) {
-		*path = m0_lnet__select(eng, &(struct m0_lnet__want){
-						     .wnt_peer = lpni->lpn_peer,
-						     .wnt_ni = ni });
-	}
+	else if (is_far(eng, lpni))
+		*path = path_far(eng, req, ni);
+	else if (m0_lnet__peer_is_multi_rail(lpni->lpn_peer))
+		*path = m0_lnet__select(
+			eng, &(struct m0_lnet__want){
+				     .wnt_peer = lpni->lpn_peer,
+				     .wnt_ni = ni,
+				     .wnt_trials = req->req_trials });
 	return 0;
+}
+
+int m0_lnet__path_find(const struct m0_lnet_engine   *eng,
+		       const struct m0_lnet__request *req,
+		       struct m0_lnet__path          *ret)
+{
+	struct m0_lnet_peer *peer = req->req_lpni->lpn_peer;
+
+	*ret = (struct m0_lnet__path){ NULL, NULL, NULL, NULL };
+	if (!m0_lnet_nid_is_any(req->req_self))
+		return path_from(eng, req, ret);
+	if (m0_lnet__peer_is_multi_rail(peer))
+		*ret = m0_lnet__select(eng,
+				       &(struct m0_lnet__want){
+					       .wnt_peer = peer,
+					       .wnt_trials = req->req_trials });
+	else if (is_far(eng, req->req_lpni))
+		*ret = path_far(eng, req, NULL);
+	else
+		*ret = (struct m0_lnet__path){ .pth_ni = ni_kept(eng, req),
+					       .pth_lpni = req->req_lpni };
+	return 0;
+}
+
+/** Keeps what the next request to the same peer may use. */
+static void path_note(const struct m0_lnet_msg   *msg,
+		      const struct m0_lnet__path *path)
+{
+	struct m0_lnet_lpni *lpni = msg->msg_tx.mtx_lpni;
+
+	if (path->pth_route != NULL || path->pth_lpni != lpni)
+		return;
+	if (!m0_lnet_nid_is_any(&msg->msg_op.mop_attr.lo_self))
+		path_keep(msg->msg_engine, path);
+	else if (!m0_lnet__peer_is_multi_rail(lpni->lpn_peer) &&
+		 msg->msg_hdr.lhd_portal != M0_LNET_PORTAL_RESERVED)
+		lpni->lpn_peer->lpe_ni = path->pth_ni;
 }
 
 int m0_lnet__path_request(struct m0_lnet_msg *msg)
 {
-	struct m0_lnet_engine    *eng = msg->msg_engine;
-	struct m0_lnet_msg_tx    *tx = &msg->msg_tx;
-	const struct m0_lnet_nid *self = &msg->msg_op.mop_attr.lo_self;
-	struct m0_lnet_peer      *peer = tx->mtx_lpni->lpn_peer;
-	struct m0_lnet__path      path = { NULL, NULL, NULL, NULL };
-	int                       rc = 0;
+	struct m0_lnet_engine   *eng = msg->msg_engine;
+	struct m0_lnet_msg_tx   *tx = &msg->msg_tx;
+	const struct m0_lnet_md *md = msg->msg_md;
+	struct m0_lnet__path     path;
+	int                      rc;
 
-	M0_PRE(!tx->mtx_is_answer && peer != NULL);
-	if (!m0_lnet_nid_is_any(self))
-		rc = path_from(msg, self, &path);
-	else if (m0_lnet__peer_is_multi_rail(peer))
-		path = m0_lnet__select(
-			eng, &(struct m0_lnet__want){ .wnt_peer = peer });
-	else if (is_far(eng, tx->mtx_lpni))
-		path = path_far(msg, NULL);
-	else
-		path = (struct m0_lnet__path){ .pth_ni = path_ni_kept(msg),
-					       .pth_lpni = tx->mtx_lpni };
+	M0_PRE(!tx->mtx_is_answer && tx->mtx_lpni->lpn_peer != NULL);
+	rc = m0_lnet__path_find(
+		eng,
+		&(struct m0_lnet__request){
+			.req_lpni = tx->mtx_lpni,
+			.req_self = &msg->msg_op.mop_attr.lo_self,
+			.req_by = m0_lnet__md_is_own(md) ? md->md_by : NULL },
+		&path);
 	if (rc != 0)
 		return rc;
 	if (path.pth_ni == NULL)
 		return not_reached(msg);
+	path_note(msg, &path);
 	msg->msg_hdr.lhd_dest_nid = path.pth_route == NULL
 					    ? path.pth_lpni->lpn_nid
 					    : path.pth_dest->lpn_nid;

@@ -38,6 +38,27 @@ struct m0_lnet__trials {
 	unsigned tls_nr;
 };
 
+/** The request of a message of this node for a path. */
+struct m0_lnet__request {
+	/** The NID that the operation names. */
+	struct m0_lnet_lpni *req_lpni;
+	/** The NI that it names; ANY: any. */
+	const struct m0_lnet_nid *req_self;
+	/** As wnt_by and wnt_trials. */
+	const struct m0_lnet_nid *req_by;
+	struct m0_lnet__trials   *req_trials;
+};
+
+/**
+ * Finds the path of a request; changes nothing.
+ * @param ret  pth_ni is NULL if no path is there.
+ * @retval -EINVAL    no NI has the NID that the request names.
+ * @retval -ENETDOWN  this NI is not usable.
+ */
+int m0_lnet__path_find(const struct m0_lnet_engine   *eng,
+		       const struct m0_lnet__request *req,
+		       struct m0_lnet__path          *ret);
+
 /** Returns the best path; its pth_ni is NULL if there is none. pth_lpni is NULL
  * with wnt_nid, unless there is a route. */
 struct m0_lnet__path m0_lnet__select(const struct m0_lnet_engine *eng,

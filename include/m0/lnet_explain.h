@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Why a message of a node takes the path that it takes: each path that the
+ * selection compares for a destination, in its order, and the criterion by which
+ * it lost.
+ */
+#ifndef M0_LNET_EXPLAIN_H
+#define M0_LNET_EXPLAIN_H
+
+#include "m0/lnet.h"
+#include "m0/lnet_cfg.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	/** Size of lpa_lost_by and lex_note, with a NUL. */
+	M0_LNET_EXPLAIN_TEXT_BYTES = 160
+};
+
+/** A path: an interface of the node, and the NID that the message goes to next. */
+struct m0_lnet_path_info {
+	/** The interface; ANY: none reaches the next NID. */
+	struct m0_lnet_nid lpa_ni;
+	/** The NID of the peer, or of a gateway. */
+	struct m0_lnet_nid lpa_hop;
+	/** The NID of the peer that the header names. */
+	struct m0_lnet_nid lpa_dest;
+	/** The path is a route, lpa_route. */
+	bool                      lpa_is_routed;
+	struct m0_lnet_route_attr lpa_route;
+	/** Health of the interface and of the next NID, 0 to
+	 * M0_LNET_HEALTH_MAX. */
+	unsigned lpa_ni_health;
+	unsigned lpa_hop_health;
+	/** Credits that are free, and bytes that wait for the next NID. Negative
+	 * credits: as many messages wait. */
+	int      lpa_ni_credits;
+	int      lpa_hop_credits;
+	uint64_t lpa_hop_queued_bytes;
+	/** The path is the one that a message would take. */
+	bool lpa_won;
+	/** The path was compared with others; false: it could not be used, and
+	 * lpa_lost_by is the reason. */
+	bool lpa_compared;
+	/** In words, why another path is preferred; empty if the path has won. */
+	char lpa_lost_by[M0_LNET_EXPLAIN_TEXT_BYTES];
+};
+
+/** The paths to a destination. */
+struct m0_lnet_explain {
+	/** The NID that was asked for, and the primary NID of its peer. */
+	struct m0_lnet_nid lex_dest;
+	struct m0_lnet_nid lex_primary;
+	/** The node has a record of the peer. */
+	bool lex_known;
+	bool lex_multi_rail;
+	/** A message would wait first for the discovery of the peer, which may
+	 * make other NIDs known. */
+	bool lex_discovers;
+	/** 0, or the error that the message would end with: -EHOSTUNREACH, or
+	 * those of m0_lnet_explain() on the interface. */
+	int lex_status;
+	/** The limit of the choice, in words, or why there is no path; or
+	 * empty. */
+	char lex_note[M0_LNET_EXPLAIN_TEXT_BYTES];
+	/** The paths that were compared, in order; then those that could not be
+	 * used. */
+	unsigned                 lex_paths_nr;
+	struct m0_lnet_path_info lex_paths[];
+};
+
+/**
+ * Explains the choice for a message that would be sent now. The node is not changed:
+ * the next message takes the path that has won unless something happens before.
+ * Blocks until the node has answered: not from callbacks.
+ * @param from  the interface to send from; NULL, or ANY: chosen.
+ * @param ret   free it by m0_lnet_explain_free().
+ * @retval -EINVAL     the destination is ANY, or no interface has the NID `from`.
+ * @retval -ENETDOWN   the interface `from` is not usable.
+ * @retval -ENOMEM, -ESHUTDOWN
+ */
+M0_EXTERN int  m0_lnet_explain(struct m0_lnet           *lnet,
+			       const struct m0_lnet_nid *dest,
+			       const struct m0_lnet_nid *from,
+			       struct m0_lnet_explain  **ret);
+M0_EXTERN void m0_lnet_explain_free(struct m0_lnet_explain *explain);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* M0_LNET_EXPLAIN_H */
