@@ -15,10 +15,10 @@ int m0_lnet_explain(struct m0_lnet *lnet, const struct m0_lnet_nid *dest,
 	M0_PRE(dest != NULL && ret != NULL);
 	if (rc != 0)
 		return rc;
-	fcl->fcl_record->rqc_dist = (struct m0_ring_dist){
-		.rdi_dst = *dest,
-		.rdi_src = from == NULL ? m0_lnet_nid_any : *from
-	};
+	fcl->fcl_record->rqc_dist =
+		(struct m0_ring_dist){ .rdi_dst = *dest,
+				       .rdi_src = from == NULL ? m0_lnet_nid_any
+							       : *from };
 	rc = m0_front__control_do(lnet, fcl);
 	if (rc == 0)
 		rc = m0_front__block_take(lnet, fcl, &block, &bytes);

@@ -43,9 +43,8 @@ static error_t explain_option(int key, char *arg, struct argp_state *state)
 		nid_option(args, "--from", arg, &args->ctg_req.cq_source);
 		break;
 	case KEY_SIZE:
-		args->ctg_req.cq_value =
-			tool_number_option(&args->ctg_fail, "--size", arg, 0,
-					   SIZE_MAX_BYTES);
+		args->ctg_req.cq_value = tool_number_option(
+			&args->ctg_fail, "--size", arg, 0, SIZE_MAX_BYTES);
 		break;
 	case ARGP_KEY_ARG:
 		dest_operand(args, arg);
@@ -69,7 +68,8 @@ int explain_main(int argc, char **argv)
 		{ "from", KEY_FROM, "NID", 0,
 		  "Interface to send from; default: chosen", 0 },
 		{ "size", KEY_SIZE, "BYTES", 0, "Bytes to send; default 0", 0 },
-		CTL_OPTION_JSON, CTL_OPTIONS_END
+		CTL_OPTION_JSON,
+		CTL_OPTIONS_END
 	};
 	static const struct argp argp = {
 		options,

@@ -17,7 +17,8 @@ static void nid_add(struct json_t *item, const char *key,
 	jout_str(item, key, m0_lnet_nid_print(nid, text, sizeof text));
 }
 
-static void route_add(struct json_t *item, const struct m0_lnet_route_attr *attr)
+static void route_add(struct json_t                   *item,
+		      const struct m0_lnet_route_attr *attr)
 {
 	struct json_t *object = jout_object(item, "route");
 	char           text[M0_LNET_NIDSTR_SIZE];
@@ -95,12 +96,12 @@ int explain_serve(const struct ctl_request *req, struct m0_lnet *lnet,
 				 &explain);
 
 	if (rc != 0)
-		return ctl_failed("explain", "path", rc,
-				  rc == -EINVAL
-					  ? "the NID is ANY, or --from is not a "
-					    "NID of this node"
-					  : tool_errtext(rc),
-				  err);
+		return ctl_failed(
+			"explain", "path", rc,
+			rc == -EINVAL ? "the NID is ANY, or --from is not a "
+					"NID of this node"
+				      : tool_errtext(rc),
+			err);
 	tree = jout_alloc();
 	item = jout_append(jout_array(tree, "explain"));
 	head_add(item, req, explain);

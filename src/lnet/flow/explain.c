@@ -31,10 +31,10 @@ static bool is_from_any(const struct account *acc)
 static struct m0_lnet_path_info *path_add(struct account             *acc,
 					  const struct m0_lnet__path *path)
 {
-	struct m0_lnet_explain   *ret = acc->acc_ret;
-	const struct m0_lnet_ni  *ni = path->pth_ni;
+	struct m0_lnet_explain    *ret = acc->acc_ret;
+	const struct m0_lnet_ni   *ni = path->pth_ni;
 	const struct m0_lnet_lpni *hop = path->pth_lpni;
-	struct m0_lnet_path_info *info;
+	struct m0_lnet_path_info  *info;
 
 	++acc->acc_nr;
 	if (ret == NULL)
@@ -104,7 +104,8 @@ static void trials_add(struct account *acc)
 
 	for (i = 0; i < trials->tls_nr && i < trials->tls_max; ++i) {
 		const struct m0_lnet__trial *trial = &trials->tls_trials[i];
-		struct m0_lnet_path_info *info = path_add(acc, &trial->trl_path);
+		struct m0_lnet_path_info    *info =
+			path_add(acc, &trial->trl_path);
 
 		if (info == NULL)
 			continue;
@@ -204,8 +205,7 @@ static void unused_nid_add(struct account *acc, const struct m0_lnet__path *won,
 			   "no interface is on its network, and there is no "
 			   "route to it");
 	else if (won->pth_ni != NULL && won->pth_route == NULL)
-		unused_add(acc, &none,
-			   "a path without a router is preferred");
+		unused_add(acc, &none, "a path without a router is preferred");
 	else
 		routes_add(acc, nid, lpni);
 }
@@ -226,9 +226,9 @@ static int account_make(struct account *acc, struct m0_lnet__path *won)
 		rc = m0_lnet__path_find(
 			eng,
 			&(struct m0_lnet__request){
-				.req_lpni = lpni,
-				.req_self = &acc->acc_from,
-				.req_trials = &acc->acc_trials },
+				.prq_lpni = lpni,
+				.prq_self = &acc->acc_from,
+				.prq_trials = &acc->acc_trials },
 			won);
 	} else {
 		if (!is_from_any(acc))
@@ -236,11 +236,10 @@ static int account_make(struct account *acc, struct m0_lnet__path *won)
 		if (!is_from_any(acc) && from == NULL)
 			return -EINVAL;
 		*won = m0_lnet__select(
-			eng,
-			&(struct m0_lnet__want){ .wnt_nid = &acc->acc_dest,
-						 .wnt_ni = from,
-						 .wnt_trials =
-							 &acc->acc_trials });
+			eng, &(struct m0_lnet__want){
+				     .wnt_nid = &acc->acc_dest,
+				     .wnt_ni = from,
+				     .wnt_trials = &acc->acc_trials });
 	}
 	if (rc != 0)
 		return rc;
@@ -313,12 +312,11 @@ static struct m0_lnet_explain *explain_new(const struct account *acc,
 					: lpni->lpn_peer->lpe_primary;
 	ret->lex_multi_rail = lpni != NULL &&
 			      m0_lnet__peer_is_multi_rail(lpni->lpn_peer);
-	ret->lex_discovers =
-		acc->acc_eng->le_cfg.lec_discovery &&
-		(lpni == NULL ||
-		 (!m0_lnet__peer_is_up_to_date(lpni->lpn_peer) &&
-		  (lpni->lpn_peer->lpe_state & M0_LNET_PEER_NO_DISCOVERY) ==
-			  0));
+	ret->lex_discovers = acc->acc_eng->le_cfg.lec_discovery &&
+			     (lpni == NULL ||
+			      (!m0_lnet__peer_is_up_to_date(lpni->lpn_peer) &&
+			       (lpni->lpn_peer->lpe_state &
+				M0_LNET_PEER_NO_DISCOVERY) == 0));
 	return ret;
 }
 
@@ -327,12 +325,12 @@ int m0_lnet_engine_explain(const struct m0_lnet_engine *eng,
 			   const struct m0_lnet_nid    *from,
 			   struct m0_lnet_explain     **ret)
 {
-	struct account acc = { .acc_eng = eng,
-			       .acc_dest = *dest,
-			       .acc_from = *from,
-			       .acc_lpni = m0_lnet__lpni_find(eng, dest) };
+	struct account       acc = { .acc_eng = eng,
+				     .acc_dest = *dest,
+				     .acc_from = *from,
+				     .acc_lpni = m0_lnet__lpni_find(eng, dest) };
 	struct m0_lnet__path won;
-	bool is_lo = m0_lnet_nid_is_lo(dest) ||
+	bool                 is_lo = m0_lnet_nid_is_lo(dest) ||
 		     m0_lnet__ni_find(eng, dest) != NULL;
 	unsigned nr = 1;
 	int      rc;

@@ -303,13 +303,13 @@ static struct m0_lnet__path path_far(const struct m0_lnet_engine   *eng,
 {
 	struct m0_lnet__path path = m0_lnet__select(
 		eng,
-		&(struct m0_lnet__want){ .wnt_nid = &req->req_lpni->lpn_nid,
+		&(struct m0_lnet__want){ .wnt_nid = &req->prq_lpni->lpn_nid,
 					 .wnt_ni = ni,
-					 .wnt_by = req->req_by,
-					 .wnt_trials = req->req_trials });
+					 .wnt_by = req->prq_by,
+					 .wnt_trials = req->prq_trials });
 
-	path.pth_dest = req->req_lpni;
-	path_shorten(&path, req->req_lpni);
+	path.pth_dest = req->prq_lpni;
+	path_shorten(&path, req->prq_lpni);
 	return path;
 }
 
@@ -325,7 +325,7 @@ static bool is_far(const struct m0_lnet_engine *eng,
 static struct m0_lnet_ni *ni_kept(const struct m0_lnet_engine   *eng,
 				  const struct m0_lnet__request *req)
 {
-	const struct m0_lnet_lpni *lpni = req->req_lpni;
+	const struct m0_lnet_lpni *lpni = req->prq_lpni;
 	struct m0_lnet_ni         *ni = lpni->lpn_peer->lpe_ni;
 
 	M0_PRE(!m0_lnet__peer_is_multi_rail(lpni->lpn_peer));
@@ -335,7 +335,7 @@ static struct m0_lnet_ni *ni_kept(const struct m0_lnet_engine   *eng,
 				 eng,
 				 &(struct m0_lnet__want){
 					 .wnt_nid = &lpni->lpn_nid,
-					 .wnt_trials = req->req_trials })
+					 .wnt_trials = req->prq_trials })
 				 .pth_ni;
 }
 
@@ -380,8 +380,8 @@ static int path_from(const struct m0_lnet_engine   *eng,
 		     const struct m0_lnet__request *req,
 		     struct m0_lnet__path          *path)
 {
-	struct m0_lnet_lpni *lpni = req->req_lpni;
-	struct m0_lnet_ni   *ni = m0_lnet__ni_find(eng, req->req_self);
+	struct m0_lnet_lpni *lpni = req->prq_lpni;
+	struct m0_lnet_ni   *ni = m0_lnet__ni_find(eng, req->prq_self);
 
 	if (ni == NULL)
 		return -EINVAL;
@@ -397,7 +397,7 @@ static int path_from(const struct m0_lnet_engine   *eng,
 			eng, &(struct m0_lnet__want){
 				     .wnt_peer = lpni->lpn_peer,
 				     .wnt_ni = ni,
-				     .wnt_trials = req->req_trials });
+				     .wnt_trials = req->prq_trials });
 	return 0;
 }
 
@@ -405,21 +405,21 @@ int m0_lnet__path_find(const struct m0_lnet_engine   *eng,
 		       const struct m0_lnet__request *req,
 		       struct m0_lnet__path          *ret)
 {
-	struct m0_lnet_peer *peer = req->req_lpni->lpn_peer;
+	struct m0_lnet_peer *peer = req->prq_lpni->lpn_peer;
 
 	*ret = (struct m0_lnet__path){ NULL, NULL, NULL, NULL };
-	if (!m0_lnet_nid_is_any(req->req_self))
+	if (!m0_lnet_nid_is_any(req->prq_self))
 		return path_from(eng, req, ret);
 	if (m0_lnet__peer_is_multi_rail(peer))
 		*ret = m0_lnet__select(eng,
 				       &(struct m0_lnet__want){
 					       .wnt_peer = peer,
-					       .wnt_trials = req->req_trials });
-	else if (is_far(eng, req->req_lpni))
+					       .wnt_trials = req->prq_trials });
+	else if (is_far(eng, req->prq_lpni))
 		*ret = path_far(eng, req, NULL);
 	else
 		*ret = (struct m0_lnet__path){ .pth_ni = ni_kept(eng, req),
-					       .pth_lpni = req->req_lpni };
+					       .pth_lpni = req->prq_lpni };
 	return 0;
 }
 
@@ -450,9 +450,9 @@ int m0_lnet__path_request(struct m0_lnet_msg *msg)
 	rc = m0_lnet__path_find(
 		eng,
 		&(struct m0_lnet__request){
-			.req_lpni = tx->mtx_lpni,
-			.req_self = &msg->msg_op.mop_attr.lo_self,
-			.req_by = m0_lnet__md_is_own(md) ? md->md_by : NULL },
+			.prq_lpni = tx->mtx_lpni,
+			.prq_self = &msg->msg_op.mop_attr.lo_self,
+			.prq_by = m0_lnet__md_is_own(md) ? md->md_by : NULL },
 		&path);
 	if (rc != 0)
 		return rc;

@@ -41,12 +41,12 @@ struct m0_lnet__trials {
 /** The request of a message of this node for a path. */
 struct m0_lnet__request {
 	/** The NID that the operation names. */
-	struct m0_lnet_lpni *req_lpni;
+	struct m0_lnet_lpni *prq_lpni;
 	/** The NI that it names; ANY: any. */
-	const struct m0_lnet_nid *req_self;
+	const struct m0_lnet_nid *prq_self;
 	/** As wnt_by and wnt_trials. */
-	const struct m0_lnet_nid *req_by;
-	struct m0_lnet__trials   *req_trials;
+	const struct m0_lnet_nid *prq_by;
+	struct m0_lnet__trials   *prq_trials;
 };
 
 /**

@@ -74,8 +74,7 @@ static void routes_stand_with_the_criterion(void **state)
 	assert_int_equal(told->lex_paths[0].lpa_route.lra_priority, 1);
 	assert_nid(&told->lex_paths[1].lpa_dest, "10.1.0.4@tcp1");
 	assert_int_equal(told->lex_paths[1].lpa_hop_credits, 8);
-	assert_int_equal(told->lex_paths[1].lpa_hop_health,
-			 M0_LNET_HEALTH_MAX);
+	assert_int_equal(told->lex_paths[1].lpa_hop_health, M0_LNET_HEALTH_MAX);
 	teardown_told();
 }
 
@@ -148,7 +147,8 @@ static void interface_that_the_sender_names_is_said(void **state)
 	       "the sender names another interface");
 	assert_string_equal(told->lex_note, "the sender names the interface");
 	assert_int_equal(explain_try("10.0.0.2@tcp", "10.0.0.99@tcp"), -EINVAL);
-	assert_int_equal(explain_try("10.0.0.99@tcp", "10.0.0.99@tcp"), -EINVAL);
+	assert_int_equal(explain_try("10.0.0.99@tcp", "10.0.0.99@tcp"),
+			 -EINVAL);
 	teardown_told();
 }
 
@@ -210,8 +210,8 @@ static const struct m0_lnet_path_info *winner(void)
 /** Sends a message, and compares its path with the one that was explained. */
 static void put_as_explained(const char *dest)
 {
-	unsigned nr = pair_frames_nr(pair, 0, M0_LNET_PUT);
-	const struct pair_frame        *frame;
+	unsigned                 nr = pair_frames_nr(pair, 0, M0_LNET_PUT);
+	const struct pair_frame *frame;
 	const struct m0_lnet_path_info *path;
 
 	explain(dest);
@@ -221,8 +221,7 @@ static void put_as_explained(const char *dest)
 	frame = pair_frame(pair, 0, M0_LNET_PUT, nr);
 	assert_non_null(frame);
 	assert_true(m0_lnet_nid_eq(&frame->pfr_hop, &path->lpa_hop));
-	assert_true(
-		m0_lnet_nid_eq(&frame->pfr_hdr.lhd_src_nid, &path->lpa_ni));
+	assert_true(m0_lnet_nid_eq(&frame->pfr_hdr.lhd_src_nid, &path->lpa_ni));
 	assert_true(
 		m0_lnet_nid_eq(&frame->pfr_hdr.lhd_dest_nid, &path->lpa_dest));
 }

@@ -339,11 +339,17 @@ static void refused_as_change(const char *line, const char *verb)
 static void server_lets_others_read_only(void **state)
 {
 	static const char *const reads[] = {
-		"net.show\n",          "peer.show\n",
-		"peer.list\n",         "stats.show\n",
-		"global.show\n",       "fault.show\n",
-		"route.show\n",        "routing.show\n",
-		"ping 10.0.0.1@tcp\n", "debug.recovery name=peer\n",
+		"net.show\n",
+		"peer.show\n",
+		"peer.list\n",
+		"stats.show\n",
+		"global.show\n",
+		"fault.show\n",
+		"route.show\n",
+		"routing.show\n",
+		"ping 10.0.0.1@tcp\n",
+		"debug.recovery name=peer\n",
+		"explain 10.0.0.1@tcp\n",
 	};
 	struct ctl_request req;
 	size_t             i;
@@ -381,6 +387,7 @@ static void server_lets_others_read_only(void **state)
 						 NULL &&
 					 req.cq_verb != CTL_DEBUG_RECOVERY &&
 					 req.cq_verb != CTL_PING &&
+					 req.cq_verb != CTL_EXPLAIN &&
 					 req.cq_verb != CTL_PEER_LIST);
 	}
 }
