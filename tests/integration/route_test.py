@@ -90,6 +90,14 @@ class Routes(Case):
         self.assertEqual((found['hop'], found['priority'], found['type']),
                          (3, 5, 'multi-hop'))
         self.assertEqual(self.routes(client)[0]['hop'], -1)
+        for option, nets in (('--hop=3', ['tcp7']), ('--hop=-1', ['tcp1']),
+                             ('--priority=5', ['tcp7']),
+                             ('--priority=0', ['tcp1'])):
+            self.assertEqual([one['net'] for one in
+                              self.routes(client, option)], nets)
+        for option in ('--hop-count=2', '--priority=6'):
+            self.assert_refused(client.run('route', 'show', option), 1,
+                                'errno: -2', 'no such route')
         self.assertEqual(json.loads(client.run('route', 'del', *args,
                                                '-j').stdout), {'removed': 1})
         for words in (('del', *args), ('show', *args)):
@@ -408,7 +416,7 @@ class Refuses(Case):
                 ((*add, '--hop=0'), ("--hop '0'", '1 to 255')),
                 ((*add, '--hop=256'), ("--hop '256'", '1 to 255')),
                 ((*add, '--priority=x'), ("--priority 'x'",)),
-                (('show', '--hop=1'), ('--hop', 'add')),
+                (('del', *add[1:], '--hop=1'), ('--hop', 'add and show')),
                 (('show', '-v5'), ('--verbose', '0 to 4'))):
             with self.subTest(args=args):
                 self.assert_refused(cli.run('route', *args), 2, *words)

@@ -102,6 +102,9 @@ struct ctl_request {
 	bool cq_non_mr;
 	/** route.add: the route; route.del, route.show: ANY for all. */
 	struct m0_lnet_route_attr cq_route;
+	/** route.show: only routes of these hops, or of this priority. */
+	bool cq_by_hops;
+	bool cq_by_priority;
 	/** fault.add: the rule; others: kind, ANY for all, and del: NIDs. */
 	struct m0_lnet_fault_attr cq_fault;
 };

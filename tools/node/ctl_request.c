@@ -112,6 +112,10 @@ static bool change_parse(struct ctl_request *req, const char *key,
 		snprintf(req->cq_options, sizeof req->cq_options, "%s", value);
 	else if (strcmp(key, "non_mr") == 0 && number(value, 1, &nr))
 		req->cq_non_mr = nr != 0;
+	else if (strcmp(key, "by_hops") == 0 && number(value, 1, &nr))
+		req->cq_by_hops = nr != 0;
+	else if (strcmp(key, "by_priority") == 0 && number(value, 1, &nr))
+		req->cq_by_priority = nr != 0;
 	else
 		return false;
 	return true;
@@ -289,6 +293,9 @@ size_t ctl_request_print(const struct ctl_request *req,
 		line_put(&line, " options=%s", req->cq_options);
 	if (M0_IN(req->cq_verb, (CTL_ROUTE_ADD, CTL_ROUTE_DEL, CTL_ROUTE_SHOW)))
 		route_put(&line, &req->cq_route);
+	if (req->cq_verb == CTL_ROUTE_SHOW)
+		line_put(&line, " by_hops=%d by_priority=%d", req->cq_by_hops,
+			 req->cq_by_priority);
 	if (req->cq_verb >= CTL_FAULT_ADD) {
 		ctl_fault_print(&req->cq_fault, fault);
 		line_put(&line, "%s", fault);

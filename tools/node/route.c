@@ -22,7 +22,7 @@ struct route_args {
 	const char *rta_all;
 	bool        rta_has_word;
 	/** --hop or --priority was given; NULL. */
-	const char *rta_add_only;
+	const char *rta_not_del;
 };
 
 struct route_word {
@@ -66,7 +66,8 @@ static void word_option(struct route_args *args, const char *text)
 /* -1 is lnetctl's "not set". */
 static void hop_option(struct route_args *args, const char *text)
 {
-	args->rta_add_only = "--hop";
+	args->rta_not_del = "--hop";
+	args->rta_ask.ctg_req.cq_by_hops = true;
 	if (strcmp(text, "-1") == 0)
 		args->rta_ask.ctg_req.cq_route.lra_hops = 0;
 	else
@@ -78,7 +79,8 @@ static void hop_option(struct route_args *args, const char *text)
 
 static void priority_option(struct route_args *args, const char *text)
 {
-	args->rta_add_only = "--priority";
+	args->rta_not_del = "--priority";
+	args->rta_ask.ctg_req.cq_by_priority = true;
 	args->rta_ask.ctg_req.cq_route.lra_priority =
 		(uint32_t)tool_number_option(&args->rta_ask.ctg_fail,
 					     "--priority", text, 0,
@@ -111,10 +113,11 @@ static void args_check(struct route_args *args)
 	if (!args->rta_has_word)
 		tool_fail_set(fail, TOOL_USAGE,
 			      "a word is missing; there is: %s", args->rta_all);
-	if (verb != CTL_ROUTE_ADD && args->rta_add_only != NULL)
+	if (!M0_IN(verb, (CTL_ROUTE_ADD, CTL_ROUTE_SHOW)) &&
+	    args->rta_not_del != NULL)
 		tool_fail_set(fail, TOOL_USAGE,
-			      "%s is not accepted here; it is of add",
-			      args->rta_add_only);
+			      "%s is not accepted here; it is of add and show",
+			      args->rta_not_del);
 	if (!M0_IN(verb, (CTL_ROUTE_ADD, CTL_ROUTE_DEL)))
 		return;
 	if (attr->lra_net == M0_LNET_NET_ANY)
@@ -164,16 +167,21 @@ int route_main(int argc, char **argv)
 	struct route_args               args = { .rta_words = route_words,
 						 .rta_all = "add, del, show" };
 	static const struct argp_option options[] = {
-		{ "net", KEY_NET, "NET", 0, "The remote network", 0 },
+		{ "net", KEY_NET, "NET", 0,
+		  "The remote network; with show: only routes to it", 0 },
 		{ "gateway", KEY_GATEWAY, "NID", 0,
-		  "The router, by its NID on a network of this node", 0 },
+		  "The router, by its NID on a network of this node; with "
+		  "show: only its routes",
+		  0 },
 		{ "hop", KEY_HOP, "N", 0,
 		  "Number of routers to the network, 1 to 255; default: not "
-		  "set, which counts as 1",
+		  "set, which counts as 1; with show: only such routes",
 		  0 },
 		{ "hop-count", KEY_HOP, NULL, OPTION_ALIAS, NULL, 0 },
 		{ "priority", KEY_PRIORITY, "N", 0,
-		  "The route of the least number is preferred; default 0", 0 },
+		  "The route of the least number is preferred; default 0; "
+		  "with show: only such routes",
+		  0 },
 		CTL_OPTION_VERBOSE(
 			"1 (without N) state, and why a route is down; 4 all"),
 		CTL_OPTION_JSON,

@@ -23,7 +23,10 @@ static bool is_asked_for(const struct ctl_request        *req,
 	return (want->lra_net == M0_LNET_NET_ANY ||
 		want->lra_net == attr->lra_net) &&
 	       (m0_lnet_nid_is_any(&want->lra_gateway) ||
-		m0_lnet_nid_eq(&want->lra_gateway, &attr->lra_gateway));
+		m0_lnet_nid_eq(&want->lra_gateway, &attr->lra_gateway)) &&
+	       (!req->cq_by_hops || want->lra_hops == attr->lra_hops) &&
+	       (!req->cq_by_priority ||
+		want->lra_priority == attr->lra_priority);
 }
 
 /* Why a route is down, since when, and when its gateway last answered. */
@@ -119,7 +122,8 @@ static int routes_show(const struct ctl_request *req, struct m0_lnet *lnet,
 		ctl_tree_print(req, tree, CTL_LIST_INDENT, out);
 	jout_free(tree);
 	if (!empty || (req->cq_route.lra_net == M0_LNET_NET_ANY &&
-		       m0_lnet_nid_is_any(&req->cq_route.lra_gateway)))
+		       m0_lnet_nid_is_any(&req->cq_route.lra_gateway) &&
+		       !req->cq_by_hops && !req->cq_by_priority))
 		return TOOL_OK;
 	return ctl_failed("show", "route", -ENOENT,
 			  "the node has no such route", err);

@@ -163,6 +163,13 @@ static void request_of_routes_survives_being_a_line(void **state)
 		m0_lnet_nid_eq(&back.cq_route.lra_gateway, &attr->lra_gateway));
 	assert_int_equal(back.cq_route.lra_hops, 255);
 	assert_int_equal(back.cq_route.lra_priority, UINT32_MAX);
+
+	ctl_request_init(&req, CTL_ROUTE_SHOW);
+	req.cq_by_hops = true;
+	nr = ctl_request_print(&req, line);
+	line[nr - 1] = '\0';
+	assert_int_equal(line_parse(line, &back), 0);
+	assert_true(back.cq_by_hops && !back.cq_by_priority);
 }
 
 /* So does one about fault rules, with all that a rule may have. */
@@ -236,6 +243,8 @@ static void request_malformed_is_refused(void **state)
 		"route.add route.gateway=x",
 		"route.add route.hops=4294967296",
 		"route.add route.=1",
+		"route.show by_hops=2",
+		"route.show by_priority=x",
 		"fault.add 1.2.3.4@tcp",
 		"fault.add fault.=1",
 		"fault.add fault.kind=nosuch",
