@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cmd.h"
+#include "shell/lnetctl.h"
 
 /** Commands of lnetctl that there are none of here. */
 static const struct {
@@ -72,6 +74,14 @@ static void files_raise(void)
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/* Last part of the path by which the program was called. */
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
 int main(int argc, char **argv)
 {
 	const struct tool_cmd *cmd;
@@ -85,6 +95,8 @@ int main(int argc, char **argv)
 	argp_err_exit_status = TOOL_USAGE;
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
+	if (argc > 0 && strcmp(name_of(argv[0]), "lnetctl") == 0)
+		return lnetctl_main(argc, argv);
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
 	    strcmp(word, "-?") == 0)
 		word = "help";

@@ -9,6 +9,8 @@
 #include "cmd.h"
 #include "stop.h"
 
+static void (*fail_form)(const struct tool_fail *fail);
+
 const struct tool_cmd *tool_cmd_find(const char *name)
 {
 	const struct tool_cmd *cmd;
@@ -110,9 +112,18 @@ int tool_fail_set(struct tool_fail *fail, enum tool_exit code, const char *fmt,
 	return fail->tf_exit;
 }
 
+void tool_fail_form(void (*print)(const struct tool_fail *fail))
+{
+	fail_form = print;
+}
+
 int tool_fail_print(const struct tool_fail *fail, const char *program)
 {
-	if (fail->tf_exit != TOOL_OK && stop_lets_say(stderr))
+	if (fail->tf_exit == TOOL_OK || !stop_lets_say(stderr))
+		return fail->tf_exit;
+	if (fail_form != NULL)
+		fail_form(fail);
+	else
 		fprintf(stderr, "%s: %s\n", program, fail->tf_text);
 	return fail->tf_exit;
 }

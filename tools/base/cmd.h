@@ -84,6 +84,8 @@ int tool_fail_set(struct tool_fail *fail, enum tool_exit code, const char *fmt,
 		  ...) M0_PRINTF(3, 4);
 /** Writes "PROGRAM: TEXT" to standard error. Returns the exit code. */
 int tool_fail_print(const struct tool_fail *fail, const char *program);
+/** From now on, tool_fail_print() calls `print` to write a failure. */
+void tool_fail_form(void (*print)(const struct tool_fail *fail));
 /** Text of an error number of either sign, "No such file or directory". */
 const char *tool_errtext(int rc);
 
